@@ -186,25 +186,25 @@ system-test-headers: ## The symbol list against the real headers of HIP, RCCL, r
 	@$(FETCH); rocm=$$(fetch scripts/rocm-chroot.sh trixie); cuda11=$$(fetch scripts/cuda.sh bookworm); cuda12=$$(fetch scripts/cuda.sh trixie); \
 	ZBENCH_ROCM_INCLUDE=$${rocm:+$$rocm/usr/include} \
 	ZBENCH_CUDA11_INCLUDE=$${cuda11:+$$cuda11/usr/include} ZBENCH_CUDA12_INCLUDE=$${cuda12:+$$cuda12/usr/include} \
-		ZBENCH_SYSTEM_TEST=$${CI:-} $(GO) test -count=1 -run Headers ./internal/native
+		ZBENCH_SYSTEM_TEST=$${CI:-} $(GO) test -count=1 -timeout 30m -run Headers ./internal/native
 
 .PHONY: system-test-rocm
 system-test-rocm: build ## zbench on the real librccl and HIP; every kernel through hiprtc 5.7 and 6
 	@$(FETCH); trixie=$$(fetch scripts/rocm-chroot.sh trixie); sid=$$(fetch scripts/rocm-chroot.sh sid); \
 	ZBENCH=$(CURDIR)/bin/zbench ZBENCH_TRIXIE=$$trixie ZBENCH_SID=$$sid ZBENCH_PLACES=ZBENCH_TRIXIE,ZBENCH_SID \
-		$(GO) test -count=1 ./test/libraries
+		$(GO) test -count=1 -timeout 30m ./test/libraries
 
 .PHONY: system-test-cuda
 system-test-cuda: build ## zbench on the real libnccl, CUDA runtime and driver library; every kernel through nvrtc 11.8 and 12.4
 	@$(FETCH); cuda11=$$(fetch scripts/cuda.sh bookworm); cuda12=$$(fetch scripts/cuda.sh trixie); \
 	ZBENCH=$(CURDIR)/bin/zbench ZBENCH_CUDA11=$$cuda11 ZBENCH_CUDA12=$$cuda12 ZBENCH_PLACES=ZBENCH_CUDA11,ZBENCH_CUDA12 \
-		$(GO) test -count=1 ./test/libraries
+		$(GO) test -count=1 -timeout 30m ./test/libraries
 
 .PHONY: system-test-cluster
 system-test-cluster: build ## zbench under the real Slurm (8 nodes) and Open MPI, and in network namespaces
 	@$(FETCH); ready=$$(fetch scripts/slurm.sh install); \
 	$(GO) test -c -o bin/cluster.test ./test/cluster; cd test/cluster; \
-	if [ -n "$$ready" ]; then ZBENCH=$(CURDIR)/bin/zbench ../../scripts/slurm.sh 8 ../../bin/cluster.test -test.timeout 10m; fi
+	if [ -n "$$ready" ]; then ZBENCH=$(CURDIR)/bin/zbench ../../scripts/slurm.sh 8 ../../bin/cluster.test -test.timeout 30m; fi
 
 .PHONY: loopback
 loopback: ## The loopback as shared libraries with the vendors' names, in bin/loopback

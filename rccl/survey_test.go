@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/fabric"
+	"zbench/bench/finding"
 	"zbench/bench/plan"
 	"zbench/bench/rails"
 	"zbench/bench/spec"
@@ -53,7 +54,7 @@ func TestSurveyFindsPlantedFaults(t *testing.T) {
 		require.True(t, v.Exactly(x.want...), "%q: %+v %+v", x.faults, v.Findings, v.Questions)
 		require.LessOrEqual(t, out.Network, 20)
 		if x.want == nil {
-			require.Equal(t, rails.Healthy, v.State)
+			require.Equal(t, finding.Healthy, v.State)
 		}
 	}
 }
@@ -62,7 +63,7 @@ func TestSurveyFindsPlantedFaults(t *testing.T) {
 // its node is named or in question.
 func TestSurveyFindsAFlakyNode(t *testing.T) {
 	v, _ := surveyed(t, 16, 4, rails.Options{Seed: 3, Least: 20, Passes: 20}, "flaky_link:node=6,part=0.25,times=1.5")
-	require.NotEqual(t, rails.Healthy, v.State)
+	require.NotEqual(t, finding.Healthy, v.State)
 	require.True(t, slices.ContainsFunc(v.Findings, func(f rails.Finding) bool { return f.Component.Node == 6 }), "%+v %+v", v.Findings, v.Questions)
 	for _, f := range v.Findings {
 		require.Equal(t, 6, f.Component.Node, "%+v", f)

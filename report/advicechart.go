@@ -82,7 +82,7 @@ func settingPoint(d *advice.Document, x *recommend.Candidate) Point {
 	cost := d.Answer.Cost(x)
 	return Point{
 		Bytes: x.Elements, Value: cost, Extrapolated: x.Extrapolated,
-		Words: fmt.Sprintf("%s: +%s over the best, %s, %s of up to %s", d.Amount(x.Elements), advice.Share(cost), unit.Seconds(x.Step), plural(int64(x.Buckets), "bucket"), unit.Bytes(x.LargestBytes)),
+		Words: fmt.Sprintf("%s: %s over the best, %s, %s of up to %s", d.Amount(x.Elements), advice.Over(x, cost), unit.Seconds(x.Step), plural(int64(x.Buckets), "bucket"), unit.Bytes(x.LargestBytes)),
 	}
 }
 

@@ -39,6 +39,9 @@ func adviceBlocks(d *advice.Document, folder string) []Block {
 	var others []Block
 	for i, s := range d.Snippets {
 		lines := []Block{Heading{said(s.Title)}, Code{s.Title, s.Text}}
+		if s.Comments != "" {
+			lines = append(lines, Code{s.Title + ", remarks", s.Comments})
+		}
 		if i == 0 {
 			out = append(out, lines...)
 			continue

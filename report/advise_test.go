@@ -41,11 +41,11 @@ func advised(t *testing.T, rec *record.Record, framework string, current int64) 
 
 func TestAdviceIsOnThePage(t *testing.T) {
 	rec := sweep(24)
-	d := advised(t, rec, "megatron", 8e9)
+	d := advised(t, rec, "megatron", 2e6)
 	doc := Collectives(rec, Extras{Knees: knees(), Advice: d})
 	page := writeHTML(t, doc)
 	for _, want := range []string{
-		"Bucket size to set", "SIMULATED: Set --ddp-bucket-size to ", " % longer with your 8 G", "Why not smaller", "Confidence: low",
+		"Bucket size to set", "SIMULATED: Set --ddp-bucket-size to ", " % longer with your 2 M", "Why not smaller", "Confidence: low",
 		"--ddp-bucket-size", "# SIMULATED", "&lt;train&gt;.sh", `<tr class="best">`, "use this", "Message sizes near the plateau",
 	} {
 		require.Contains(t, page, want)

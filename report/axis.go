@@ -164,16 +164,6 @@ func timeLabel(s float64) string {
 	return shortest(math.Round(s/step.size*1e6)/1e6) + " " + step.name
 }
 
-// shortest prints v without trailing zeros or exponent, thousands separated.
-func shortest(v float64) string {
-	s := strconv.FormatFloat(math.Round(v*1e9)/1e9, 'f', -1, 64)
-	whole, frac, dotted := strings.Cut(s, ".")
-	if dotted {
-		return separate(whole) + "." + frac
-	}
-	return separate(whole)
-}
-
 // percentTicks label a linear axis of shares in percent; plus stands before values
 // above zero.
 func percentTicks(a axis, count int, plus string) []tick {

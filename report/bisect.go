@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"zbench/bench/bisect"
+	"zbench/bench/finding"
 	"zbench/bench/gate"
 	"zbench/bench/table"
 )
@@ -42,22 +43,19 @@ func Bisection(b *bisect.Document) *Document {
 
 // bisectedBox is the verdict, which is read first.
 func bisectedBox(b *bisect.Document) *VerdictBox {
-	var v Verdict
-	for _, l := range b.Lines() {
-		v.Lines = append(v.Lines, VerdictLine{Text: l.Text, Hint: l.Hint, Severity: SeverityOf(l.Level)})
-	}
 	chips := []Fact{{"Verdict", b.Verdict.Word()}}
 	if b.First != nil {
 		chips = append(chips, Fact{"First slow variant", b.First.Variant})
 	}
-	box := boxOf(v, b.Simulated, chips)
-	for i := range box.Rows {
-		switch row := &box.Rows[i]; {
-		case row.Class != "bad":
-		case strings.HasPrefix(row.Text, gate.Fail.Word()):
-			row.Tag = "Threshold"
-		case !strings.Contains(row.Text, "left out"):
-			row.Tag = "Slower"
+	all := b.Findings()
+	box := boxOf(all, b.Simulated, chips)
+	for i, f := range all {
+		switch {
+		case f.Severity != finding.Fault || f.Code == bisect.CodeLeftOut:
+		case f.Code == gate.CodeThreshold:
+			box.Rows[i].Tag = "Threshold"
+		default:
+			box.Rows[i].Tag = "Slower"
 		}
 	}
 	return box

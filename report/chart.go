@@ -3,6 +3,7 @@ package report
 import (
 	"strings"
 
+	"zbench/bench/curve"
 	"zbench/bench/record"
 	"zbench/bench/unit"
 )
@@ -149,39 +150,39 @@ func (p Point) Text(q Quantity) string {
 }
 
 // baseChart is what all charts of a record share.
-func baseChart(rec *record.Record, drawn []curve) Chart {
+func baseChart(rec *record.Record, drawn []curve.Curve) Chart {
 	sub := []string{worldText(rec.World)}
-	if words := shared(drawn); len(words) > 0 {
+	if words := curve.Shared(drawn); len(words) > 0 {
 		sub = append(sub, strings.Join(words, ", "))
 	}
 	return Chart{Subtitle: strings.Join(sub, " · "), Mark: mark(rec)}
 }
 
 // points keeps what ended ok and can be placed on the axes.
-func points(c curve, q Quantity) []Point {
+func points(c curve.Curve, q Quantity) []Point {
 	var out []Point
-	for _, r := range c.rows {
-		burst := timingOf(r)
+	for _, r := range c.Rows {
+		burst := curve.BurstOf(r)
 		t := burst
 		if q == Alone || q == Spread {
-			t = isolatedOf(r)
+			t = curve.IsolatedOf(r)
 		}
 		if r.Status != record.OK || r.Bytes <= 0 {
 			continue
 		}
-		p := Point{Bytes: r.Bytes, Value: t.median, Lo: t.lo, Hi: t.hi, Bounded: t.bounded, Extrapolated: r.Extrapolated}
-		known := t.known
+		p := Point{Bytes: r.Bytes, Value: t.Median, Lo: t.Lo, Hi: t.Hi, Bounded: t.Bounded, Extrapolated: r.Extrapolated}
+		known := t.Known
 		switch {
 		case q == BusBW:
-			p.Value, known = busBWOf(r)
+			p.Value, known = curve.BusBW(r)
 			p.bracket(r)
-			if t.bounded {
-				p.Lo, p.Hi = p.Value*(t.median/t.hi), p.Value*(t.median/t.lo)
+			if t.Bounded {
+				p.Lo, p.Hi = p.Value*(t.Median/t.Hi), p.Value*(t.Median/t.Lo)
 			}
-		case q == Alone && burst.known && q.drawable(burst.median):
-			p.Burst = burst.median
+		case q == Alone && burst.Known && q.drawable(burst.Median):
+			p.Burst = burst.Median
 		case q == Spread && known:
-			p.tails(t.sum)
+			p.tails(t)
 		}
 		p.Bounded = p.Bounded && q.drawable(p.Lo) && q.drawable(p.Hi)
 		if known && q.drawable(p.Value) {

@@ -6,6 +6,7 @@ import (
 
 	"zbench/bench/advice"
 	"zbench/bench/bucket"
+	"zbench/bench/curve"
 	"zbench/bench/record"
 	"zbench/bench/unit"
 )
@@ -16,7 +17,7 @@ const seriesPerChart = 6
 
 // charts makes the charts of one quantity: one, or one for each collective. Knees
 // are marked and the band is shaded in charts of bus bandwidth.
-func charts(rec *record.Record, drawn []curve, q Quantity, note string, knees *bucket.Answer, band *Band) []Chart {
+func charts(rec *record.Record, drawn []curve.Curve, q Quantity, note string, knees *bucket.Answer, band *Band) []Chart {
 	c := baseChart(rec, drawn)
 	c.Quantity = q
 	switch q {
@@ -28,7 +29,7 @@ func charts(rec *record.Record, drawn []curve, q Quantity, note string, knees *b
 		c.ID, c.Title = "alone", "Time of one launch alone"
 	}
 	for _, one := range drawn {
-		s := Series{Name: one.label(), Points: points(one, q)}
+		s := Series{Name: one.Label(), Points: points(one, q)}
 		if q == BusBW {
 			s.Knee = kneeOf(one, knees)
 		}
@@ -45,10 +46,10 @@ func charts(rec *record.Record, drawn []curve, q Quantity, note string, knees *b
 }
 
 // collectivesOfCurves names the collective of each curve.
-func collectivesOfCurves(curves []curve) []string {
+func collectivesOfCurves(curves []curve.Curve) []string {
 	names := make([]string, len(curves))
 	for i, c := range curves {
-		names[i] = orUnnamed(c.collective)
+		names[i] = orUnnamed(c.Collective)
 	}
 	return names
 }
@@ -81,25 +82,15 @@ func split(c Chart, names []string) []Chart {
 // lowered begins a title with a small letter, to stand behind another word.
 func lowered(title string) string { return strings.ToLower(title[:1]) + title[1:] }
 
-// label is the curve's name with its number of ranks, which the name alone has only
-// where curves differ in it.
-func (c curve) label() string {
-	r := c.rows[0]
-	if r.Ranks <= 0 || strings.Contains(c.name, plural(int64(r.Ranks), "rank")) {
-		return c.name
-	}
-	return c.name + ", " + plural(int64(r.Ranks), "rank")
-}
-
 // kneeShare is the share of the plateau whose size is marked in a chart.
 const kneeShare = 0.9
 
 // kneeOf is where the curve reaches kneeShare of its plateau for good; nil is not known.
-func kneeOf(c curve, knees *bucket.Answer) *Point {
+func kneeOf(c curve.Curve, knees *bucket.Answer) *Point {
 	if knees == nil {
 		return nil
 	}
-	r := c.rows[0]
+	r := c.Rows[0]
 	for i := range knees.Curves {
 		k := &knees.Curves[i]
 		same := k.Collective == r.Collective && k.Dtype == r.Dtype && k.Op == r.Op && k.Ranks == r.Ranks && k.Nodes == r.Nodes &&

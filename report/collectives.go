@@ -7,6 +7,8 @@ import (
 
 	"zbench/bench/advice"
 	"zbench/bench/bucket"
+	"zbench/bench/curve"
+	"zbench/bench/judge"
 	"zbench/bench/record"
 	"zbench/bench/unit"
 )
@@ -37,13 +39,13 @@ func Collectives(rec *record.Record, x Extras) *Document {
 		d.Foot += " SIMULATED: a model decided these times, not hardware."
 	}
 	d.Verdict = verdictBox(rec, x.Advice)
-	curves := curvesOf(rec)
-	drawn, note := drawnCurves(curves)
+	curves := curve.Of(rec)
+	drawn, note := curve.Drawn(curves)
 	d.glance(rec, drawn)
 	d.curves(rec, drawn, note, x)
 	d.add("advice", "Bucket size to set", adviceBlocks(x.Advice, x.Folder)...)
 	late := d.add
-	if !slices.ContainsFunc(Late(rec), func(l Lateness) bool { return len(l.texts()) > 0 }) {
+	if !slices.ContainsFunc(judge.Late(rec), func(l judge.Lateness) bool { return len(l.Texts()) > 0 }) {
 		late = d.fold
 	}
 	late("late", "Late ranks", lateBlocks(rec)...)
@@ -76,7 +78,7 @@ func Collectives(rec *record.Record, x Extras) *Document {
 const fewResults = 12
 
 // glance sums every curve up, where there are not more than a reader takes in.
-func (d *Document) glance(rec *record.Record, drawn []curve) {
+func (d *Document) glance(rec *record.Record, drawn []curve.Curve) {
 	if cards := figures(rec, drawn); len(cards) > 0 && len(cards) <= seriesPerChart {
 		d.add("figures", "At a glance", cards)
 	}
@@ -84,7 +86,7 @@ func (d *Document) glance(rec *record.Record, drawn []curve) {
 
 // curves draws what depends on the size and on the number of ranks. With many curves
 // only bus bandwidth and scaling are open.
-func (d *Document) curves(rec *record.Record, drawn []curve, note string, x Extras) {
+func (d *Document) curves(rec *record.Record, drawn []curve.Curve, note string, x Extras) {
 	add := d.add
 	if len(drawn) > seriesPerChart {
 		add = d.fold

@@ -38,11 +38,7 @@ func Comparison(c *compare.Document) *Document {
 
 // comparedBox is the verdict, which is read first.
 func comparedBox(c *compare.Document) *VerdictBox {
-	var v Verdict
-	for _, l := range c.Lines() {
-		v.Lines = append(v.Lines, VerdictLine{Text: l.Text, Hint: l.Hint, Severity: SeverityOf(l.Level)})
-	}
-	box := boxOf(v, c.Simulated, []Fact{{"Verdict", c.Word()}})
+	box := boxOf(c.Findings(), c.Simulated, []Fact{{"Verdict", c.Word()}})
 	tag := "Slower"
 	if c.Counts.Slower == 0 && c.Counts.Broken > 0 {
 		tag = "Worse"
@@ -53,11 +49,6 @@ func comparedBox(c *compare.Document) *VerdictBox {
 		}
 	}
 	return box
-}
-
-// SeverityOf is the severity of a comparison's line.
-func SeverityOf(l compare.Level) Severity {
-	return map[compare.Level]Severity{compare.Good: VerdictGood, compare.Limit: VerdictWarning, compare.Worse: VerdictBad}[l]
 }
 
 // groupNames are the collectives or kernels, by which charts are split.
@@ -182,27 +173,6 @@ func runTable(c *compare.Document) table.Table {
 	return t
 }
 
-// GateLines are the outcome of thresholds as lines of a verdict.
-func GateLines(r *gate.Report) []VerdictLine {
-	if r == nil {
-		return nil
-	}
-	var out []VerdictLine
-	for i, text := range r.Lines() {
-		l := VerdictLine{Kind: KindThreshold, Text: text}
-		switch r.Checks[i].State {
-		case gate.Fail:
-			l.Severity = VerdictBad
-		case gate.NotChecked:
-			l.Severity = VerdictWarning
-		case gate.Pass:
-			l.Severity = VerdictGood
-		}
-		out = append(out, l)
-	}
-	return out
-}
-
 // AddGates adds the outcome of thresholds to a document's verdict.
 func (d *Document) AddGates(r *gate.Report) {
 	if r == nil {
@@ -211,7 +181,7 @@ func (d *Document) AddGates(r *gate.Report) {
 	if d.Verdict == nil {
 		d.Verdict = &VerdictBox{Simulated: d.Simulated}
 	}
-	box := boxOf(Verdict{Lines: GateLines(r)}, d.Simulated, nil)
+	box := boxOf(r.Findings(), d.Simulated, nil)
 	d.Verdict.Rows = append(d.Verdict.Rows, box.Rows...)
 	d.Verdict.Chips = append(d.Verdict.Chips, Fact{"Thresholds", r.State.Word()})
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/compare"
+	"zbench/bench/finding"
 	"zbench/bench/gate"
 	"zbench/bench/record"
 	"zbench/bench/stat"
@@ -82,17 +83,18 @@ func TestWideIntervalsAreClipped(t *testing.T) {
 }
 
 func TestGatesJoinTheVerdict(t *testing.T) {
-	r := gate.NewReport(false, "", []gate.Check{{Name: "a busbw>=1B/s", State: gate.Fail, Reason: "r"}, {Name: "b", State: gate.NotChecked, Reason: "r"}, {Name: "c", State: gate.Pass, Reason: "r"}})
-	var levels []Severity
-	for _, l := range GateLines(r) {
-		levels = append(levels, l.Severity)
+	r := gate.NewReport(false, "", []gate.Check{{Name: "a busbw>=1B/s", State: finding.Fail, Reason: "r"}, {Name: "b", State: finding.NotChecked, Reason: "r"}, {Name: "c", State: finding.Pass, Reason: "r"}})
+	var levels []finding.Severity
+	for _, f := range r.Findings() {
+		levels = append(levels, f.Severity)
 	}
-	require.Equal(t, []Severity{VerdictBad, VerdictWarning, VerdictGood}, levels)
+	require.Equal(t, []finding.Severity{finding.Fault, finding.Warning, finding.OK}, levels)
 	d := &Document{}
 	d.AddGates(nil)
 	require.Nil(t, d.Verdict)
 	d.AddGates(r)
 	require.Len(t, d.Verdict.Rows, 3)
 	require.Equal(t, []Fact{{"Thresholds", "FAIL"}}, d.Verdict.Chips)
-	require.Nil(t, GateLines(nil))
+	r = nil
+	require.Empty(t, r.Findings())
 }

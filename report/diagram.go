@@ -3,6 +3,8 @@ package report
 import (
 	"html/template"
 	"strings"
+
+	"zbench/bench/finding"
 )
 
 // Diagram is boxes in columns with lines between them as data: what to draw, not how.
@@ -23,13 +25,13 @@ type DiagramColumn struct {
 type DiagramBox struct {
 	Name, Note string
 	// Severity colours the box; what it means stands in a table beside.
-	Severity Severity
+	Severity finding.Severity
 }
 
 // DiagramLine joins two boxes by their names; a name that no box has is left out.
 type DiagramLine struct {
 	From, To string
-	Severity Severity
+	Severity finding.Severity
 }
 
 // diagramForm is the geometry of a diagram, in pixels.
@@ -90,24 +92,24 @@ func (d Diagram) describe() string {
 }
 
 // groundOf and inkOf are the colours of a severity.
-func groundOf(s Severity) string {
+func groundOf(s finding.Severity) string {
 	switch s {
-	case VerdictBad:
+	case finding.Fault:
 		return "badbg"
-	case VerdictWarning:
+	case finding.Warning:
 		return "warnbg"
-	case VerdictNote, VerdictGood:
+	case finding.Note, finding.OK:
 	}
 	return "panel"
 }
 
-func inkOf(s Severity) string {
+func inkOf(s finding.Severity) string {
 	switch s {
-	case VerdictBad:
+	case finding.Fault:
 		return "badtext"
-	case VerdictWarning:
+	case finding.Warning:
 		return "warntext"
-	case VerdictNote, VerdictGood:
+	case finding.Note, finding.OK:
 	}
 	return "text"
 }
@@ -116,7 +118,7 @@ func (f diagramForm) drawBox(l *layer, b DiagramBox, where box) {
 	l.areas = append(l.areas, area{role: groundOf(b.Severity), box: where, round: 5})
 	pad := f.font * 0.6
 	line := 1.0
-	if b.Severity == VerdictBad {
+	if b.Severity == finding.Fault {
 		line = 2
 	}
 	l.lines = append(l.lines, stroke{role: inkOf(b.Severity), width: line, points: []vec{
@@ -152,7 +154,7 @@ func (f diagramForm) lines(all []DiagramLine, at map[string]box) layer {
 			continue
 		}
 		s := stroke{role: "s0", width: 1.8, points: []vec{{a.right, (a.top + a.bottom) / 2}, {b.left, (b.top + b.bottom) / 2}}}
-		if line.Severity >= VerdictWarning {
+		if line.Severity >= finding.Warning {
 			s.role, s.dash = inkOf(line.Severity), []float64{7, 3}
 		}
 		l.lines = append(l.lines, s)
@@ -167,7 +169,7 @@ func diagramOf(d Diagram) template.HTML {
 }
 
 // BoxOf shows a verdict at the head of a document, with chips.
-func BoxOf(v Verdict, chips ...Fact) *VerdictBox { return boxOf(v, false, chips) }
+func BoxOf(v finding.List, chips ...Fact) *VerdictBox { return boxOf(v, false, chips) }
 
 // Say is a text without styles.
 func Say(text string) Text { return said(text) }

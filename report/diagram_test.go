@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"zbench/bench/finding"
 )
 
 // crossedRails is two GPUs whose lines to their NICs cross.
@@ -15,11 +17,11 @@ func crossedRails() Diagram {
 	return Diagram{
 		ID: "rails", Title: "GPUs and their rails",
 		Columns: []DiagramColumn{
-			{"NUMA", []DiagramBox{{"NUMA 0", "", VerdictNote}}},
-			{"GPU", []DiagramBox{{"0000:0c:00.0", "MI300X", VerdictBad}, {"0000:15:00.0", "MI300X", VerdictNote}}},
-			{"NIC", []DiagramBox{{"mlx5_0", "400G", VerdictWarning}, {"mlx5_1", "", VerdictNote}, {"mlx5_2", strings.Repeat("very long ", 20), VerdictNote}}},
+			{"NUMA", []DiagramBox{{"NUMA 0", "", finding.Note}}},
+			{"GPU", []DiagramBox{{"0000:0c:00.0", "MI300X", finding.Fault}, {"0000:15:00.0", "MI300X", finding.Note}}},
+			{"NIC", []DiagramBox{{"mlx5_0", "400G", finding.Warning}, {"mlx5_1", "", finding.Note}, {"mlx5_2", strings.Repeat("very long ", 20), finding.Note}}},
 		},
-		Lines: []DiagramLine{{"NUMA 0", "0000:0c:00.0", VerdictNote}, {"0000:0c:00.0", "mlx5_1", VerdictBad}, {"0000:15:00.0", "mlx5_0", VerdictNote}, {"0000:15:00.0", "gone", VerdictNote}},
+		Lines: []DiagramLine{{"NUMA 0", "0000:0c:00.0", finding.Note}, {"0000:0c:00.0", "mlx5_1", finding.Fault}, {"0000:15:00.0", "mlx5_0", finding.Note}, {"0000:15:00.0", "gone", finding.Note}},
 	}
 }
 
@@ -64,7 +66,7 @@ func TestDiagramIsAScene(t *testing.T) {
 }
 
 func TestBoxOf(t *testing.T) {
-	box := BoxOf(Verdict{Lines: []VerdictLine{{Text: "a fault", Severity: VerdictBad}}}, Fact{"GPUs", "8"})
+	box := BoxOf(finding.List{{Text: "a fault", Severity: finding.Fault}}, Fact{"GPUs", "8"})
 	require.Equal(t, &VerdictBox{Chips: []Fact{{"GPUs", "8"}}, Rows: []verdictRow{{"bad", "Fault", "a fault", ""}}}, box)
 	require.Equal(t, Text{{Text: "plain"}}, Say("plain"))
 }

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"zbench/bench/curve"
 	"zbench/bench/record"
-	"zbench/bench/stat"
 	"zbench/bench/table"
 	"zbench/bench/unit"
 )
@@ -16,13 +16,13 @@ const beyondAxis = 20
 
 // distributions makes a small chart for each curve that was timed alone: by
 // size, how far its launches lie from their median.
-func distributions(rec *record.Record, drawn []curve) []Chart {
+func distributions(rec *record.Record, drawn []curve.Curve) []Chart {
 	var out []Chart
 	for i, c := range drawn {
 		chart := baseChart(rec, drawn)
-		chart.ID = fmt.Sprintf("spread-%d-%s", i+1, slug(c.name))
-		chart.Title, chart.Quantity, chart.Look = c.label()+", one launch alone", Spread, i
-		chart.Series = []Series{{Name: c.label(), Points: points(c, Spread)}}
+		chart.ID = fmt.Sprintf("spread-%d-%s", i+1, slug(c.Name))
+		chart.Title, chart.Quantity, chart.Look = c.Label()+", one launch alone", Spread, i
+		chart.Series = []Series{{Name: c.Label(), Points: points(c, Spread)}}
 		if chart.Empty() {
 			continue
 		}
@@ -48,7 +48,8 @@ func slug(name string) string {
 
 // tails takes over what a summary knows of the ends of the distribution. An end
 // that cannot be is left at the median.
-func (p *Point) tails(sum *stat.Summary) {
+func (p *Point) tails(t curve.Timing) {
+	sum := t.Sum
 	p.N, p.Min, p.Max = sum.N, p.Value, p.Value
 	if sum.Min > 0 && sum.Min < p.Value {
 		p.Min = sum.Min

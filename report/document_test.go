@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/judge"
 	"zbench/bench/table"
 )
 
@@ -97,7 +98,7 @@ func TestBlocksAreEscaped(t *testing.T) {
 // Bars are a scene as charts are: laid out once, painted as SVG and PNG, with all
 // labels inside the picture and apart.
 func TestBarsAreAScene(t *testing.T) {
-	for _, all := range [][]Bars{barCharts(streamsAndSweep(), publishedOf(streamsAndSweep())), barCharts(fusedNorms(), nil), ratioCharts(fusedNorms())} {
+	for _, all := range [][]Bars{barCharts(streamsAndSweep(), judge.Published(streamsAndSweep())), barCharts(fusedNorms(), nil), ratioCharts(fusedNorms())} {
 		require.NotEmpty(t, all)
 		for _, c := range all {
 			for _, f := range []barForm{wideBars, narrowBars, aloneBars} {

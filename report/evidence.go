@@ -3,8 +3,8 @@ package report
 import (
 	"cmp"
 	"slices"
-	"strings"
 
+	"zbench/bench/curve"
 	"zbench/bench/record"
 	"zbench/bench/table"
 	"zbench/bench/unit"
@@ -18,7 +18,7 @@ func stuckBlocks(rec *record.Record) []Block {
 		if r.Evidence == nil {
 			continue
 		}
-		where := orUnnamed(r.Collective) + " at " + unit.Bytes(sizeOf(r))
+		where := orUnnamed(r.Collective) + " at " + unit.Bytes(curve.Size(r))
 		out = append(out,
 			Heading{Text{{Text: where, To: r.Key}, {Text: ", " + r.Evidence.Where()}}},
 			Paragraph{Text: said(sentence(r.Evidence.Verdict()))},
@@ -56,14 +56,6 @@ func stuckTable(e *record.Evidence) table.Table {
 		t.Add(cells...)
 	}
 	return t
-}
-
-// sentence begins a clause with a capital and ends it with a full stop.
-func sentence(clause string) string {
-	if clause == "" {
-		return ""
-	}
-	return strings.ToUpper(clause[:1]) + clause[1:] + "."
 }
 
 func counted(n *int) string {

@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/finding"
+	"zbench/bench/judge"
 	"zbench/bench/record"
 )
 
@@ -53,15 +55,15 @@ func TestPageShowsHowFarEachRankGot(t *testing.T) {
 func TestLostProcessIsNamed(t *testing.T) {
 	rec := hung(record.RankProgress{Enqueued: 5, Started: 3, Ended: 2}, record.RankProgress{Lost: true})
 	rec.Results[1].Status, rec.Results[1].Reason = record.Interrupted, record.LostProcess+"process 1 on node1: its connection ended; in launch 3"
-	v := Judge(rec, nil)
-	require.Empty(t, v.Only(KindFailed, KindHang))
-	line := v.Only(KindInterrupted)[0]
-	require.Equal(t, VerdictBad, line.Severity)
+	v := judge.Record(rec)
+	require.Empty(t, v.Only(judge.CodeFailed, judge.CodeHang))
+	line := v.Only(judge.CodeInterrupted)[0]
+	require.Equal(t, finding.Fault, line.Severity)
 	require.Contains(t, line.Text, "a process was lost in all_reduce")
 	require.Contains(t, line.Text, "Rank 1 lost contact, the others wait in launch 3 of 5 of the warm-up.")
 	require.Contains(t, line.Hint, "culprit: rank 1. Go on with zbench collectives --resume")
 	rec.Results[1].Evidence = nil
-	require.Contains(t, Judge(rec, nil).Only(KindInterrupted)[0].Text, "in all_reduce at 2 KiB. Process 1 on node1: its connection ended. 2 of")
+	require.Contains(t, judge.Record(rec).Only(judge.CodeInterrupted)[0].Text, "in all_reduce at 2 KiB. Process 1 on node1: its connection ended. 2 of")
 	rec.Results[1].Reason = record.StoodStill + "processes 0–1 stood still for up to 4 s; all 2 processes: not finished"
-	require.Contains(t, Judge(rec, nil).Only(KindInterrupted)[0].Text, "a process stood still in all_reduce at 2 KiB. Processes 0–1 stood still for up to 4 s. 2 of")
+	require.Contains(t, judge.Record(rec).Only(judge.CodeInterrupted)[0].Text, "a process stood still in all_reduce at 2 KiB. Processes 0–1 stood still for up to 4 s. 2 of")
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"zbench/bench/curve"
 	"zbench/bench/record"
 	"zbench/bench/unit"
 )
@@ -56,15 +57,6 @@ func edited(rec *record.Record) []Banner {
 	return out
 }
 
-// editedLines are the same for the verdict.
-func editedLines(rec *record.Record) []VerdictLine {
-	var out []VerdictLine
-	for _, w := range rec.Edits() {
-		out = append(out, VerdictLine{Kind: KindEdited, Text: "EDITED: " + w.Message + ".", Hint: capital(w.Hint) + ".", Severity: VerdictWarning})
-	}
-	return out
-}
-
 // onePass says of results that they lack their second pass.
 const onePass = " one pass of two, in which a drift would not show"
 
@@ -96,7 +88,7 @@ func caseName(r *record.Result) string {
 	if r.InPlace {
 		name += " in place"
 	}
-	return name + ", " + unit.Bytes(sizeOf(r))
+	return name + ", " + unit.Bytes(curve.Size(r))
 }
 
 func count(rec *record.Record, s record.Status) int {
@@ -151,7 +143,7 @@ func facts(rec *record.Record) []Fact {
 		libs = append(libs, text)
 	}
 	add("Libraries", strings.Join(libs, "; "))
-	add("Data", strings.Join(shared(curvesOf(rec)), ", "))
+	add("Data", strings.Join(curve.Shared(curve.Of(rec)), ", "))
 	if !rec.Created.IsZero() {
 		add("Created", rec.Created.UTC().Format(time.RFC3339))
 	}

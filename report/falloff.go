@@ -4,23 +4,24 @@ import (
 	"fmt"
 	"strings"
 
+	"zbench/bench/curve"
 	"zbench/bench/record"
 	"zbench/bench/unit"
 )
 
 // scalingBlocks show how bus bandwidth changes with the number of ranks: what falls
 // off, charts, and an efficiency table for each family of worlds.
-func scalingBlocks(rec *record.Record, drawn []curve) []Block {
-	all := scalings(drawn)
+func scalingBlocks(rec *record.Record, drawn []curve.Curve) []Block {
+	all := curve.Scalings(drawn)
 	if len(all) == 0 {
 		return nil
 	}
 	out := listed("", fallLines(all))
 	if len(out) == 0 {
-		out = []Block{Paragraph{Text: said("No collective falls below " + percent(fallShare) + " of its best bus bandwidth at the largest number of ranks.")}}
+		out = []Block{Paragraph{Text: said("No collective falls below " + percent(curve.FallShare) + " of its best bus bandwidth at the largest number of ranks.")}}
 	}
 	out = append(out, plots(scalingCharts(rec, all))...)
-	for _, f := range []family{oneWorld, groups, strided} {
+	for _, f := range []curve.Family{curve.OneWorld, curve.Groups, curve.Strided} {
 		t := scalingTable(all, f)
 		if len(t.Groups) == 0 {
 			continue
@@ -39,17 +40,17 @@ func scalingBlocks(rec *record.Record, drawn []curve) []Block {
 func sentenceCase(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
 // fallLines name what falls off with scale, one line for each family and message size.
-func fallLines(all []scaling) []string {
+func fallLines(all []curve.Scaling) []string {
 	var out []string
-	for _, f := range []family{oneWorld, groups, strided} {
+	for _, f := range []curve.Family{curve.OneWorld, curve.Groups, curve.Strided} {
 		var order []int64
 		fallen := map[int64][]string{}
 		for _, s := range all {
-			if s.family != f {
+			if s.Family != f {
 				continue
 			}
-			for _, size := range s.sizes {
-				text, _, falls := s.fall(size)
+			for _, size := range s.Sizes {
+				text, _, falls := s.Fall(size)
 				if !falls {
 					continue
 				}
@@ -61,30 +62,13 @@ func fallLines(all []scaling) []string {
 		}
 		for _, size := range order {
 			line := fmt.Sprintf("At %s busbw falls off with the number of ranks: %s.", unit.Bytes(size), strings.Join(fallen[size], "; "))
-			if f != oneWorld {
+			if f != curve.OneWorld {
 				line = sentenceCase(string(f)) + ": " + line
 			}
 			out = append(out, line)
 		}
 	}
 	return out
-}
-
-// fall compares the largest world with the best one at a size: kept is the share that
-// is left.
-func (s scaling) fall(size int64) (text string, kept float64, falls bool) {
-	last, best := s.worlds[len(s.worlds)-1], s.worlds[0]
-	for _, w := range s.worlds {
-		if *w.bySize[size].BusBW > *best.bySize[size].BusBW {
-			best = w
-		}
-	}
-	now := share(*last.bySize[size].BusBW, *best.bySize[size].BusBW)
-	if now >= fallShare || best.ranks >= last.ranks {
-		return "", now, false
-	}
-	return fmt.Sprintf("%s reaches %s on %s, %s of the %s on %s", s.name, unit.Rate(*last.bySize[size].BusBW), plural(int64(last.ranks), "rank"),
-		percent(now), unit.Rate(*best.bySize[size].BusBW), plural(int64(best.ranks), "rank")), now, true
 }
 
 // rankAxis spans numbers of ranks, with ticks at powers of two.

@@ -1,26 +1,27 @@
 package report
 
 import (
+	"zbench/bench/curve"
 	"zbench/bench/record"
 	"zbench/bench/unit"
 )
 
 // figures sums each curve up: its best bus bandwidth, and its times at the smallest
 // size that ended ok.
-func figures(rec *record.Record, curves []curve) Cards {
+func figures(rec *record.Record, curves []curve.Curve) Cards {
 	var out Cards
 	for _, c := range curves {
-		card := Card{Title: c.name}
+		card := Card{Title: c.Name}
 		best := CardFigure{Term: "best busbw", Tail: "none"}
 		var latency []CardFigure
 		most, ended, extrapolated := -1.0, 0, false
-		for _, r := range c.rows {
+		for _, r := range c.Rows {
 			if r.Status != record.OK {
 				continue
 			}
 			ended++
 			extrapolated = extrapolated || r.Extrapolated
-			if bw, ok := busBWOf(r); ok && bw > most {
+			if bw, ok := curve.BusBW(r); ok && bw > most {
 				most = bw
 				best.Figure, best.Tail = unit.Rate(bw), " at "+unit.Bytes(r.Bytes)
 			}
@@ -30,11 +31,11 @@ func figures(rec *record.Record, curves []curve) Cards {
 		}
 		card.Figures = append([]CardFigure{best}, latency...)
 		card.Foot = plural(int64(ended), "case") + " ok"
-		if rest := len(c.rows) - ended; rest > 0 {
+		if rest := len(c.Rows) - ended; rest > 0 {
 			card.Foot += ", " + comma(int64(rest)) + " not"
 		}
-		if len(c.also) > 0 {
-			card.Foot += " · in place within " + percent(c.apart)
+		if len(c.Also) > 0 {
+			card.Foot += " · in place within " + percent(c.Apart)
 		}
 		if extrapolated {
 			card.Foot += " · extrapolated"
@@ -49,16 +50,16 @@ func figures(rec *record.Record, curves []curve) Cards {
 
 // latencyOf are the times of a size, where there are any.
 func latencyOf(r *record.Result) []CardFigure {
-	burst, alone := timingOf(r), isolatedOf(r)
-	if !burst.known && !alone.known {
+	burst, alone := curve.BurstOf(r), curve.IsolatedOf(r)
+	if !burst.Known && !alone.Known {
 		return nil
 	}
 	out := []CardFigure{{Term: unit.Bytes(r.Bytes) + " in a burst", Tail: "none"}}
-	if burst.known {
-		out[0].Figure, out[0].Tail = unit.Seconds(burst.median), ""
+	if burst.Known {
+		out[0].Figure, out[0].Tail = unit.Seconds(burst.Median), ""
 	}
-	if alone.known {
-		out = append(out, CardFigure{Term: unit.Bytes(r.Bytes) + " alone", Figure: unit.Seconds(alone.median)})
+	if alone.Known {
+		out = append(out, CardFigure{Term: unit.Bytes(r.Bytes) + " alone", Figure: unit.Seconds(alone.Median)})
 	}
 	return out
 }

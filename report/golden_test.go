@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/curve"
 	"zbench/bench/record"
 	"zbench/bench/table"
 )
@@ -152,7 +153,7 @@ func pageOf(t *testing.T, rec *record.Record) string {
 func sizeCharts(rec *record.Record) []Chart { return Collectives(rec, Extras{}).Charts() }
 
 func spreads(rec *record.Record) []Chart {
-	drawn, _ := drawnCurves(curvesOf(rec))
+	drawn, _ := curve.Drawn(curve.Of(rec))
 	return distributions(rec, drawn)
 }
 

@@ -4,27 +4,10 @@ import (
 	"fmt"
 	"strings"
 
-	"zbench/bench/device"
 	"zbench/bench/memory"
 	"zbench/bench/record"
 	"zbench/bench/unit"
 )
-
-// publishedOf lists what others published of the record's devices: of streams
-// alone.
-func publishedOf(rec *record.Record) []memory.Published {
-	var out []memory.Published
-	seen := map[string]bool{}
-	for _, d := range rec.World.Devices {
-		known, ok := device.Lookup(d.Name)
-		if !ok || d.Kind != record.GPU || rec.Benchmark() != "hbm" || seen[known.Name] {
-			continue
-		}
-		seen[known.Name] = true
-		out = append(out, memory.PublishedFor(known.Name)...)
-	}
-	return out
-}
 
 // barCharts draws a chart a device: every kernel's bandwidth in each
 // configuration, against the peak and what others published.
@@ -69,7 +52,7 @@ func barCharts(rec *record.Record, published []memory.Published) []Bars {
 // barLabel names a result; a norm by its shape, as the title has its kernel.
 func barLabel(r *record.Kernel) string {
 	if r.Shape.Rows > 0 {
-		return strings.Join([]string{shortType(r.Dtype), shapeText(r), r.Role}, " ")
+		return strings.Join([]string{shortType(r.Dtype), r.Shape.Text(), r.Role}, " ")
 	}
 	return strings.Join([]string{r.Kernel, r.Dtype, r.Role}, " ")
 }
@@ -93,7 +76,7 @@ func ratioCharts(rec *record.Record) []Bars {
 			if k.Device != d.Index || m.ToUnfused == nil {
 				continue
 			}
-			b := bar{label: shortType(k.Dtype) + " " + shapeText(k), length: *m.ToUnfused, marks: []barMark{{1, ""}}}
+			b := bar{label: shortType(k.Dtype) + " " + k.Shape.Text(), length: *m.ToUnfused, marks: []barMark{{1, ""}}}
 			parts := []string{ratioText(m.ToUnfused) + " ×"}
 			if m.OfCopy != nil {
 				parts = append(parts, percent(*m.OfCopy)+" of copy")

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"zbench/bench/judge"
 	"zbench/bench/memory"
 	"zbench/bench/record"
 	"zbench/bench/spec"
@@ -33,8 +34,8 @@ func KernelTables(rec *record.Record) []table.Table {
 // Memory is the report of one device's memory: streams or a norm. command
 // reproduces the record; empty leaves that out.
 func Memory(rec *record.Record, command string) *Document {
-	d := &Document{Title: memoryTitle(rec), Banners: memoryBanners(rec), Verdict: kernelBox(rec), Simulated: onLoopback(rec), Foot: "Sizes are IEC, 1 KiB = 1,024 B; rates are decimal, 1 GB/s = 1e9 B/s."}
-	published := publishedOf(rec)
+	d := &Document{Title: memoryTitle(rec), Banners: memoryBanners(rec), Verdict: kernelBox(rec), Simulated: rec.OnLoopback(), Foot: "Sizes are IEC, 1 KiB = 1,024 B; rates are decimal, 1 GB/s = 1e9 B/s."}
+	published := judge.Published(rec)
 	ratios := ratioCharts(rec)
 	d.add("ratios", "Fused against kernel by kernel", barBlocks(ratios, "Bars are the time kernel by kernel over the fused time; the line is 1, no gain. Beside each: the fused kernel's rate as part of a copy's on the same device in the same run, and what the check against a float64 reference found. The results below have every figure.")...)
 	bars := barBlocks(barCharts(rec, published), barNote(rec, len(ratios) > 0, len(published) > 0))

@@ -19,7 +19,7 @@ var memoryColumns = []struct {
 }{
 	{"kernel", true, func(_ *record.Record, r *record.Kernel) string { return r.Kernel }},
 	{"type", true, func(_ *record.Record, r *record.Kernel) string { return r.Dtype }},
-	{"shape", false, func(_ *record.Record, r *record.Kernel) string { return shapeText(r) }},
+	{"shape", false, func(_ *record.Record, r *record.Kernel) string { return r.Shape.Text() }},
 	{"run", true, func(_ *record.Record, r *record.Kernel) string { return r.Role }},
 	{"configuration", true, func(_ *record.Record, r *record.Kernel) string { return configText(r.Config) }},
 	{"GB/s", false, func(_ *record.Record, r *record.Kernel) string { return gigas(r.Metrics.Rate) }},
@@ -54,13 +54,6 @@ func ratioText(v *float64) string {
 		return ""
 	}
 	return fmt.Sprintf("%.2f", *v)
-}
-
-func shapeText(r *record.Kernel) string {
-	if r.Shape.Rows > 0 {
-		return fmt.Sprintf("%d × %d", r.Shape.Rows, r.Shape.Cols)
-	}
-	return unit.Bytes(r.Shape.Array)
 }
 
 // configText is a configuration in a few words.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"zbench/bench/collective"
+	"zbench/bench/judge"
 	"zbench/bench/record"
 	"zbench/bench/unit"
 )
@@ -60,15 +61,15 @@ func method(rec *record.Record) []Fact {
 			"Spread: the slowest rank's time less the fastest's, median over launches. n / n_eff: samples, and how many independent ones say as much. " +
 			"Stop: the rule that ended the timing."})
 	}
-	if len(Late(rec)) > 0 {
+	if len(judge.Late(rec)) > 0 {
 		out = append(out, Fact{"Late", "where every rank waits for every other, the one that comes last has the shortest interval. " +
 			"A rank is named when it had it more often than chance explains (binomial tail below 1e-6 after Bonferroni's correction over the ranks) " +
 			"and the median spread of those launches is at least 1 µs or 2 % of their time."})
 	}
-	if len(Unstable(rec)) > 0 {
+	if len(judge.Unstable(rec)) > 0 {
 		out = append(out, Fact{"Unstable", fmt.Sprintf("a launch counts as slow when it took %g times the median of its group and pass or more. "+
 			"A group is named when %s of its launches or more are slow, over all cases, and that is more than chance explains "+
-			"where %s is usual (binomial tail below 1e-6 after Bonferroni's correction over the groups).", record.SlowTimes, percent(unstableShare), percent(usualSlow))})
+			"where %s is usual (binomial tail below 1e-6 after Bonferroni's correction over the groups).", record.SlowTimes, percent(judge.UnstableShare), percent(judge.UsualSlow))})
 	}
 	return append(out,
 		Fact{"Bandwidth", busText + "."},

@@ -13,7 +13,7 @@ import (
 // Muon is the report of a Muon step. command reproduces it; empty leaves that out.
 func Muon(rec *record.Record, command string) *Document {
 	d := &Document{
-		Title: muonTitle(rec), Banners: muonBanners(rec), Verdict: kernelBox(rec), Simulated: onLoopback(rec),
+		Title: muonTitle(rec), Banners: muonBanners(rec), Verdict: kernelBox(rec), Simulated: rec.OnLoopback(),
 		Foot: "Rates are decimal: 1 TFLOP/s = 1e12 operations per second, 1 GB/s = 1e9 B/s. A ratio above 1 is in favour of our kernel.",
 	}
 	d.Sections = muonShapes(rec)

@@ -7,7 +7,6 @@ import (
 
 	"zbench/bench/plain"
 	"zbench/bench/record"
-	"zbench/bench/stat"
 	"zbench/bench/table"
 	"zbench/bench/unit"
 )
@@ -30,16 +29,7 @@ func nicSheet(nics []record.NICCounters) []Block {
 	if len(nics) == 0 {
 		return nil
 	}
-	var sent []float64
-	for _, c := range nics {
-		if c.Sent != nil {
-			sent = append(sent, float64(*c.Sent))
-		}
-	}
-	middle := 0.0
-	if len(sent) > 0 {
-		middle = stat.Quantile(sent, 0.5)
-	}
+	middle := record.MedianSent(nics)
 	off := func(c record.NICCounters) float64 {
 		if c.Sent == nil || middle == 0 {
 			return 0

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/curve"
 	"zbench/bench/record"
 )
 
@@ -34,7 +35,7 @@ func TestInPlaceIsDrawnOnlyWhereItDiffers(t *testing.T) {
 			require.Contains(t, sizeCharts(rec)[0].Subtitle, "out of place")
 		}
 		rows := 0
-		for _, g := range resultTable(curvesOf(rec), true).Groups {
+		for _, g := range resultTable(curve.Of(rec), true).Groups {
 			rows += len(g.Rows)
 		}
 		require.Equal(t, count(bothPlaces(12, times), record.OK), rows, "the table has all")
@@ -84,8 +85,8 @@ func TestBothPlacesAreOneLine(t *testing.T) {
 	require.Len(t, lines, 18, "3 collectives × 6 sizes, both placements beside each other")
 	r := rec.Results[5]
 	for _, want := range []string{
-		"32 KiB", "8,192", brief(timingOf(&r).median / micro), brief(isolatedOf(&r).median / micro),
-		brief(timingOf(&r).median / micro * 1.5), brief(isolatedOf(&r).median / micro * 1.5), "skew (out)",
+		"32 KiB", "8,192", brief(curve.BurstOf(&r).Median / micro), brief(curve.IsolatedOf(&r).Median / micro),
+		brief(curve.BurstOf(&r).Median / micro * 1.5), brief(curve.IsolatedOf(&r).Median / micro * 1.5), "skew (out)",
 	} {
 		require.Contains(t, lines[5], want)
 	}
@@ -94,11 +95,11 @@ func TestBothPlacesAreOneLine(t *testing.T) {
 func TestTimingsAreNotMixed(t *testing.T) {
 	charts := sizeCharts(sweep(24))
 	r := sweep(24).Results[0]
-	burst, alone := timingOf(&r).median, isolatedOf(&r).median
+	burst, alone := curve.BurstOf(&r).Median, curve.IsolatedOf(&r).Median
 	require.InDelta(t, burst, charts[1].Series[0].Points[0].Value, 0)
 	require.InDelta(t, alone, charts[2].Series[0].Points[0].Value, 0)
 	require.InDelta(t, burst, charts[2].Series[0].Points[0].Burst, 0)
-	row := resultTable(curvesOf(sweep(24)), true).Groups[0].Rows[0].Cells
+	row := resultTable(curve.Of(sweep(24)), true).Groups[0].Rows[0].Cells
 	require.Equal(t, brief(burst/micro), row[2])
 	require.Equal(t, brief(alone/micro), row[7])
 	require.Regexp(t, `^0\.\d\d, 0\.1 %$`, row[10])

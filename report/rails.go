@@ -1,12 +1,13 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
+	"zbench/bench/finding"
 	"zbench/bench/pairwise"
-	"zbench/bench/rails"
 	"zbench/bench/unit"
 )
 
@@ -79,15 +80,15 @@ func railsSurvey(s *pairwise.Survey) []Block {
 
 func railsLead(d *pairwise.Document) string {
 	switch d.State {
-	case rails.Faulty:
+	case finding.Faulty:
 		kind := "slow component"
 		if slices.ContainsFunc(d.Findings, func(f pairwise.Finding) bool { return f.Lost == 0 }) {
 			kind = "faulty component"
 		}
 		return fmt.Sprintf("%s named.", plural(int64(len(d.Findings)), kind))
-	case rails.Unclear:
+	case finding.Unclear:
 		return "Something is slow; the data do not tell which component."
-	case rails.NotChecked:
+	case finding.NotChecked:
 		return "NOT CHECKED: there is nothing to compare with."
 	default:
 		return "No slow component."
@@ -95,13 +96,10 @@ func railsLead(d *pairwise.Document) string {
 }
 
 func railsBox(d *pairwise.Document) *VerdictBox {
-	box := &VerdictBox{Chips: []Fact{{"State", string(d.State)}, {"Compared with", d.Reference}}}
-	if d.Reference == "" {
-		box.Chips[1].Text = "nothing"
-	}
-	class := map[string]string{"FAULT": "bad", "UNCLEAR": "warning", "NOT CHECKED": "warning", "OK": "good", "SIMULATED": "warning"}
-	for _, l := range d.Verdict() {
-		box.Rows = append(box.Rows, verdictRow{Class: class[l.Mark], Tag: l.Mark, Text: l.Text, Hint: l.Next})
+	all := d.Verdict()
+	box := BoxOf(all, Fact{"State", string(d.State)}, Fact{"Compared with", cmp.Or(d.Reference, "nothing")})
+	for i, f := range all {
+		box.Rows[i].Tag = pairwise.Mark(f)
 	}
 	return box
 }

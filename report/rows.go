@@ -4,6 +4,7 @@ import (
 	"math"
 	"strings"
 
+	"zbench/bench/curve"
 	"zbench/bench/record"
 	"zbench/bench/table"
 	"zbench/bench/unit"
@@ -11,7 +12,7 @@ import (
 
 // resultBlock is the table of the results that ended ok, in µs and GB/s; the others
 // have their own.
-func resultBlock(rec *record.Record, curves []curve) Block {
+func resultBlock(rec *record.Record, curves []curve.Curve) Block {
 	isolated := hasIsolated(rec)
 	s := Sheet{Label: "Results", Role: results, Table: resultTable(curves, isolated)}
 	if len(s.Groups) == 0 {
@@ -29,7 +30,7 @@ func resultBlock(rec *record.Record, curves []curve) Block {
 }
 
 // resultTable has a group for each curve.
-func resultTable(curves []curve, isolated bool) table.Table {
+func resultTable(curves []curve.Curve, isolated bool) table.Table {
 	t := table.Table{By: []string{"collective"}, Columns: []table.Column{{Name: "size", Right: true}, {Name: "count", Right: true}}}
 	add := func(over string, names ...string) {
 		for i, name := range names {
@@ -46,9 +47,9 @@ func resultTable(curves []curve, isolated bool) table.Table {
 	}
 	t.Columns = append(t.Columns, table.Column{Name: "verified", Begins: true}, table.Column{Name: "notes"})
 	for _, c := range curves {
-		common := noter{common: commonNotes([]curve{c}, columns{both: true})}
-		g := table.Group{Cells: []string{strings.Join(append([]string{c.name}, common.common...), " · ")}}
-		for _, r := range c.rows {
+		common := noter{common: commonNotes([]curve.Curve{c}, columns{both: true})}
+		g := table.Group{Cells: []string{strings.Join(append([]string{c.Name}, common.common...), " · ")}}
+		for _, r := range c.Rows {
 			if r.Status == record.OK {
 				cells := append(cellsOf(r, isolated), strings.Join(common.without(rowNotes(r)), ", "))
 				g.Rows = append(g.Rows, table.Row{ID: r.Key, Cells: cells})
@@ -64,17 +65,17 @@ func resultTable(curves []curve, isolated bool) table.Table {
 // cellsOf prints a result without its notes. The spread is what the ranks differ by,
 // in µs and as a share of the time.
 func cellsOf(r *record.Result, isolated bool) []string {
-	out := append([]string{unit.Bytes(r.Bytes), comma(r.Count)}, timeCells(timingOf(r))...)
+	out := append([]string{unit.Bytes(r.Bytes), comma(r.Count)}, timeCells(curve.BurstOf(r))...)
 	out = append(out, gigas(r.AlgBW), gigas(r.BusBW))
 	if isolated {
-		t := isolatedOf(r)
+		t := curve.IsolatedOf(r)
 		spread, stop := none, none
-		if t.known && r.Isolated.Stop != "" {
+		if t.Known && r.Isolated.Stop != "" {
 			stop = strings.ReplaceAll(r.Isolated.Stop, "_", " ")
 		}
-		if t.known && r.Isolated.Spread != nil && finite(r.Isolated.Spread.Median) {
+		if t.Known && r.Isolated.Spread != nil && finite(r.Isolated.Spread.Median) {
 			s := r.Isolated.Spread.Median
-			spread = brief(s/micro) + ", " + smallPercent(s/t.median)
+			spread = brief(s/micro) + ", " + smallPercent(s/t.Median)
 		}
 		out = append(append(out, timeCells(t)...), spread, stop)
 	}
@@ -82,23 +83,23 @@ func cellsOf(r *record.Result, isolated bool) []string {
 }
 
 // timeCells print a timing: its median and interval in µs, and n / n_eff.
-func timeCells(t timing) []string {
-	if !t.known {
+func timeCells(t curve.Timing) []string {
+	if !t.Known {
 		return []string{none, none, none}
 	}
-	interval, n := none, comma(int64(t.sum.N))
-	if t.bounded {
-		interval = "[" + brief(t.lo/micro) + ", " + brief(t.hi/micro) + "]"
+	interval, n := none, comma(int64(t.Sum.N))
+	if t.Bounded {
+		interval = "[" + brief(t.Lo/micro) + ", " + brief(t.Hi/micro) + "]"
 	}
-	if e := t.sum.NEff; e != nil && finite(*e) {
+	if e := t.Sum.NEff; e != nil && finite(*e) {
 		n += " / " + shortest(math.Round(*e))
 	}
-	return []string{brief(t.median / micro), interval, n}
+	return []string{brief(t.Median / micro), interval, n}
 }
 
 func hasIsolated(rec *record.Record) bool {
 	for i := range rec.Results {
-		if isolatedOf(&rec.Results[i]).known {
+		if curve.IsolatedOf(&rec.Results[i]).Known {
 			return true
 		}
 	}
@@ -151,10 +152,10 @@ func otherBlocks(rec *record.Record) []Block {
 			continue
 		}
 		time := none
-		if known := timingOf(r); known.known {
-			time = fixed(known.median / micro)
+		if known := curve.BurstOf(r); known.Known {
+			time = fixed(known.Median / micro)
 		}
-		t.Add(orUnnamed(r.Collective), unit.Bytes(sizeOf(r)), statusText(r.Status), reasonOf(r), time)
+		t.Add(orUnnamed(r.Collective), unit.Bytes(curve.Size(r)), statusText(r.Status), reasonOf(r), time)
 		rows := t.Groups[0].Rows
 		rows[len(rows)-1].ID = r.Key
 	}

@@ -7,6 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/collective"
+	"zbench/bench/curve"
+	"zbench/bench/judge"
 	"zbench/bench/record"
 )
 
@@ -44,16 +46,16 @@ func atOnce(rec *record.Record, ranks, groups, stride int) *record.Record {
 // The number of ranks is the axis, the best is 100 %, and what falls off is named at
 // the size at which it does.
 func TestScalingNamesWhatFallsOff(t *testing.T) {
-	drawn, _ := drawnCurves(curvesOf(scaled(1, 1, 2, 128)))
-	all := scalings(drawn)
+	drawn, _ := curve.Drawn(curve.Of(scaled(1, 1, 2, 128)))
+	all := curve.Scalings(drawn)
 	require.Len(t, all, 1)
-	require.Equal(t, []int64{8 << 30, 128 << 20}, all[0].sizes)
+	require.Equal(t, []int64{8 << 30, 128 << 20}, all[0].Sizes)
 	lines := fallLines(all)
 	require.NotEmpty(t, lines)
 	last := lines[len(lines)-1]
 	require.Contains(t, last, "At 128 MiB busbw falls off with the number of ranks: all_reduce reaches ")
 	require.Contains(t, last, " on 1,024 ranks, ")
-	table := scalingTable(all, oneWorld)
+	table := scalingTable(all, curve.OneWorld)
 	require.Len(t, table.Groups[0].Rows, 3)
 	require.Equal(t, "8 ranks on 1 node", table.Groups[0].Rows[0].Cells[0])
 	require.Equal(t, "100 %", table.Groups[0].Rows[1].Cells[4], "128 MiB is best on two nodes: times of one launch vary by 1 %")
@@ -69,15 +71,15 @@ func TestScalingComparesCommonSizes(t *testing.T) {
 			r.Status = record.Failed
 		}
 	}
-	drawn, _ := drawnCurves(curvesOf(rec))
-	require.Equal(t, []int64{1 << 20, 16 << 10}, scalings(drawn)[0].sizes)
+	drawn, _ := curve.Drawn(curve.Of(rec))
+	require.Equal(t, []int64{1 << 20, 16 << 10}, curve.Scalings(drawn)[0].Sizes)
 	for i := range rec.Results {
 		if rec.Results[i].Nodes == 2 {
 			rec.Results[i].Status = record.Failed
 		}
 	}
-	drawn, _ = drawnCurves(curvesOf(rec))
-	require.Empty(t, scalings(drawn))
+	drawn, _ = curve.Drawn(curve.Of(rec))
+	require.Empty(t, curve.Scalings(drawn))
 }
 
 // Above six series each collective has a chart of its own, as a file too, and every
@@ -132,7 +134,7 @@ func TestVerdictComesFirst(t *testing.T) {
 	for _, want := range []string{"SIMULATED", "<dt>Bucket size</dt><dd>use ", "<dt>Confidence</dt><dd>low</dd>", "--ddp-bucket-size"} {
 		require.Contains(t, box, want)
 	}
-	for _, l := range Judge(rec, d).Lines {
+	for _, l := range Verdict(rec, d) {
 		require.Contains(t, box, escaped(l.Text)[:min(20, len(l.Text))])
 	}
 	for _, s := range doc.Sections {
@@ -191,8 +193,8 @@ func TestSettingsArePercentOverBest(t *testing.T) {
 // The verdict names what falls off, at the size at which it does; a collective that
 // keeps its bandwidth does not "fall off".
 func TestVerdictNamesWhatFallsOff(t *testing.T) {
-	lines := Judge(scaled(3, 1, 2, 128), nil).Only(KindScale)
+	lines := judge.Record(scaled(3, 1, 2, 128)).Only(judge.CodeScale)
 	require.Len(t, lines, 1)
 	require.Regexp(t, `^Scaling: at 128 MiB \w+ reaches .* on 1,024 ranks, [0-9.]+ % of the .* ranks?\.$`, lines[0].Text)
-	require.Empty(t, Judge(sweep(24), nil).Only(KindScale))
+	require.Empty(t, judge.Record(sweep(24)).Only(judge.CodeScale))
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"zbench/bench/finding"
 	"zbench/bench/nodescreen"
 	"zbench/bench/pairwise"
 	"zbench/bench/plain"
@@ -69,15 +70,11 @@ func screenBox(d *nodescreen.Document, standings []nodescreen.Standing) *Verdict
 	if d.Expected > d.Nodes {
 		reported += fmt.Sprintf(" of %d", d.Expected)
 	}
-	box := &VerdictBox{Simulated: d.Simulated, Chips: []Fact{
-		{"Nodes that reported", reported}, {"Leave out", fmt.Sprint(len(d.Fail))}, {"Unclear", fmt.Sprint(len(d.Unclear))}, {"Without a finding", fmt.Sprint(len(d.Pass))},
-	}}
-	class := map[nodescreen.State]string{nodescreen.Healthy: "good", nodescreen.Faulty: "bad", nodescreen.Unclear: "warning", nodescreen.NotChecked: "warning"}
 	tag, text, _ := strings.Cut(d.Verdict(), ": ")
-	box.Rows = []verdictRow{{Class: class[d.State], Tag: tag, Text: text}}
+	all, tags := finding.List{{Code: "verdict", Severity: d.State.Severity(), Text: text}}, []string{tag}
 	for _, f := range d.Findings {
 		if f.Host == "" { // nodes that did not report and whose names are unknown
-			box.Rows = append(box.Rows, verdictRow{Class: "bad", Tag: "Fault", Text: plain.Line(f.Message), Hint: f.Next})
+			all, tags = append(all, f.Finding()), append(tags, "Fault")
 		}
 	}
 	for i, s := range standings {
@@ -85,14 +82,21 @@ func screenBox(d *nodescreen.Document, standings []nodescreen.Standing) *Verdict
 			break
 		}
 		if i == mostFailed {
-			box.Rows = append(box.Rows, verdictRow{Class: "note", Text: fmt.Sprintf("%d more; the table below lists all", len(d.Fail)+len(d.Unclear)-i)})
+			all = append(all, finding.Finding{Code: "more", Text: fmt.Sprintf("%d more; the table below lists all", len(d.Fail)+len(d.Unclear)-i)})
+			tags = append(tags, "")
 			break
 		}
-		row := verdictRow{Class: "bad", Tag: plain.Line(s.Host), Text: s.Findings[0].Reason(), Hint: s.Findings[0].Next}
-		if s.Result == nodescreen.Undecided {
-			row.Class = "warning"
+		f := s.Findings[0].Finding()
+		if s.Result == nodescreen.Failed { // by another of its findings
+			f.Severity = finding.Fault
 		}
-		box.Rows = append(box.Rows, row)
+		all, tags = append(all, f), append(tags, plain.Line(s.Host))
+	}
+	box := boxOf(all, d.Simulated, []Fact{
+		{"Nodes that reported", reported}, {"Leave out", fmt.Sprint(len(d.Fail))}, {"Unclear", fmt.Sprint(len(d.Unclear))}, {"Without a finding", fmt.Sprint(len(d.Pass))},
+	})
+	for i := range box.Rows {
+		box.Rows[i].Tag = tags[i]
 	}
 	return box
 }

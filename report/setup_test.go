@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/curve"
 	"zbench/bench/record"
 )
 
@@ -16,9 +17,9 @@ func TestSetupsAreCurvesOfTheirOwn(t *testing.T) {
 			rec.Results = append(rec.Results, record.Result{Collective: "all_reduce", Dtype: "float", Ranks: 2, Nodes: 2, Bytes: bytes, Setup: setup, Status: record.OK})
 		}
 	}
-	curves := curvesOf(rec)
+	curves := curve.Of(rec)
 	require.Len(t, curves, 2)
-	require.Equal(t, "all_reduce node-a:0 node-b:0", curves[0].name)
-	require.Equal(t, "all_reduce node-c:0 node-d:0", curves[1].name)
-	require.Len(t, curves[1].rows, 2)
+	require.Equal(t, "all_reduce node-a:0 node-b:0", curves[0].Name)
+	require.Equal(t, "all_reduce node-c:0 node-d:0", curves[1].Name)
+	require.Len(t, curves[1].Rows, 2)
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"zbench/bench/curve"
 	"zbench/bench/record"
 	"zbench/bench/table"
 	"zbench/bench/unit"
@@ -20,13 +21,13 @@ type figure struct {
 
 // Figures of a summary, in the units of the tables.
 var (
-	figureBusBW = figure{"busbw", func(r *record.Result) (float64, bool) { bw, ok := busBWOf(r); return bw / giga, ok }}
-	figureTime  = figure{"time µs", func(r *record.Result) (float64, bool) { t := timingOf(r); return t.median / micro, t.known }}
+	figureBusBW = figure{"busbw", func(r *record.Result) (float64, bool) { bw, ok := curve.BusBW(r); return bw / giga, ok }}
+	figureTime  = figure{"time µs", func(r *record.Result) (float64, bool) { t := curve.BurstOf(r); return t.Median / micro, t.Known }}
 	figureError = figure{"±", func(r *record.Result) (float64, bool) {
-		t := timingOf(r)
-		return (t.hi - t.lo) / 2 / micro, t.bounded
+		t := curve.BurstOf(r)
+		return (t.Hi - t.Lo) / 2 / micro, t.Bounded
 	}}
-	figureAlone  = figure{"alone µs", func(r *record.Result) (float64, bool) { t := isolatedOf(r); return t.median / micro, t.known }}
+	figureAlone  = figure{"alone µs", func(r *record.Result) (float64, bool) { t := curve.IsolatedOf(r); return t.Median / micro, t.Known }}
 	figureSpread = figure{"spread", func(r *record.Result) (float64, bool) {
 		if r.Isolated == nil || r.Isolated.Spread == nil {
 			return 0, false
@@ -41,7 +42,7 @@ var (
 	}}
 )
 
-// details are what a summary shows of each curve, the least first: as much as fits.
+// details are what a summary shows of each curve.Curve, the least first: as much as fits.
 var details = [][]figure{
 	{figureBusBW},
 	{figureTime, figureBusBW},
@@ -61,9 +62,9 @@ func Summary(rec *record.Record, width int) []table.Table {
 	if rec == nil {
 		rec = &record.Record{}
 	}
-	curves, _ := drawnCurves(curvesOf(rec))
+	curves, _ := curve.Drawn(curve.Of(rec))
 	for i := range curves {
-		curves[i].name = shortName(curves, i)
+		curves[i].Name = shortName(curves, i)
 	}
 	tables := beside(curves, width)
 	tables[0].Title = summaryTitle(rec) + " · " + units(tables)
@@ -84,7 +85,7 @@ func units(tables []table.Table) string {
 
 // beside is the table of all curves with the most detail that fits; else tables with
 // the least, of as many curves as fit, one at least.
-func beside(curves []curve, width int) []table.Table {
+func beside(curves []curve.Curve, width int) []table.Table {
 	for level, detail := range slices.Backward(details) {
 		if t := summaryTable(curves, detail); fits(t, width) && (level == 0 || len(curves) == 1 || width >= plainWidth) {
 			return []table.Table{t}
@@ -125,13 +126,13 @@ func fits(t table.Table, width int) bool {
 }
 
 // summaryTable is the table of curves side by side.
-func summaryTable(curves []curve, show []figure) table.Table {
+func summaryTable(curves []curve.Curve, show []figure) table.Table {
 	t := table.Table{Columns: []table.Column{{Name: "size", Right: true}}, Rule: len(show) > 1}
 	for _, c := range curves {
 		for _, f := range show {
-			column := table.Column{Name: f.name, Right: true, Over: c.name}
+			column := table.Column{Name: f.name, Right: true, Over: c.Name}
 			if len(show) == 1 {
-				column.Name, column.Over = c.name, ""
+				column.Name, column.Over = c.Name, ""
 			}
 			t.Columns = append(t.Columns, column)
 		}
@@ -140,7 +141,7 @@ func summaryTable(curves []curve, show []figure) table.Table {
 	sizes := map[int64]int{}
 	for i, c := range curves {
 		bySize[i] = map[int64][]*record.Result{}
-		for _, r := range c.rows {
+		for _, r := range c.Rows {
 			if r.Status != record.Skipped {
 				size := asked(r)
 				bySize[i][size] = append(bySize[i][size], r)
@@ -156,7 +157,7 @@ func summaryTable(curves []curve, show []figure) table.Table {
 				if at < len(bySize[i][size]) {
 					r = bySize[i][size][at]
 				}
-				row = append(row, c.cells(r, show)...)
+				row = append(row, cells(c, r, show)...)
 			}
 			t.Add(row...)
 		}
@@ -169,7 +170,7 @@ func summaryTable(curves []curve, show []figure) table.Table {
 func asked(r *record.Result) int64 { return cmp.Or(r.BytesRequested, r.Bytes) }
 
 // cells are a result's figures, or how it ended where it has none.
-func (c curve) cells(r *record.Result, show []figure) []string {
+func cells(c curve.Curve, r *record.Result, show []figure) []string {
 	out := make([]string, len(show))
 	for i, f := range show {
 		out[i] = none
@@ -180,7 +181,7 @@ func (c curve) cells(r *record.Result, show []figure) []string {
 			out[i] = brief(v)
 		}
 	}
-	if how := c.ended(r); how != "" {
+	if how := ended(c, r); how != "" {
 		out[len(out)-1] = how
 	}
 	return out
@@ -188,12 +189,12 @@ func (c curve) cells(r *record.Result, show []figure) []string {
 
 // ended says how a case ended that has no figures, or whose twin in place has wrong
 // data or failed.
-func (c curve) ended(r *record.Result) string {
+func ended(c curve.Curve, r *record.Result) string {
 	if r == nil {
 		return ""
 	}
 	all := []*record.Result{r}
-	for _, twin := range c.also {
+	for _, twin := range c.Also {
 		if asked(twin) == asked(r) {
 			all = append(all, twin)
 		}
@@ -228,12 +229,12 @@ func shortTraits(r *record.Result) []string {
 }
 
 // shortName adds to the collective those traits in which its curves differ, in short.
-func shortName(curves []curve, i int) string {
-	mine, short := traits(curves[i].rows[0]), shortTraits(curves[i].rows[0])
-	parts := []string{orUnnamed(curves[i].collective)}
+func shortName(curves []curve.Curve, i int) string {
+	mine, short := curve.Traits(curves[i].Rows[0]), shortTraits(curves[i].Rows[0])
+	parts := []string{orUnnamed(curves[i].Collective)}
 	for t, word := range mine {
-		differs := slices.ContainsFunc(curves, func(c curve) bool {
-			return c.collective == curves[i].collective && traits(c.rows[0])[t] != word
+		differs := slices.ContainsFunc(curves, func(c curve.Curve) bool {
+			return c.Collective == curves[i].Collective && curve.Traits(c.Rows[0])[t] != word
 		})
 		if differs && short[t] != "" {
 			parts = append(parts, short[t])

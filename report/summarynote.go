@@ -4,13 +4,16 @@ import (
 	"fmt"
 	"strings"
 
+	"zbench/bench/curve"
+	"zbench/bench/judge"
 	"zbench/bench/record"
+	"zbench/bench/unit"
 )
 
 // summaryNotes are what stands beneath a summary: what was skipped and left out in
 // one line, what the headings stand for, and the warnings by cause.
 func summaryNotes(rec *record.Record) []string {
-	curves, _ := drawnCurves(curvesOf(rec))
+	curves, _ := curve.Drawn(curve.Of(rec))
 	var out []string
 	if first := strings.Join(nonEmpty(skippedText(rec), placeText(curves)), " "); first != "" {
 		out = append(out, first)
@@ -20,26 +23,26 @@ func summaryNotes(rec *record.Record) []string {
 
 // placeText says that in-place results are left out, and how far they are from what
 // is shown.
-func placeText(curves []curve) string {
+func placeText(curves []curve.Curve) string {
 	apart, left, kept := 0.0, false, false
 	for _, c := range curves {
-		left, kept = left || len(c.also) > 0, kept || c.rows[0].InPlace
-		apart = max(apart, c.apart)
+		left, kept = left || len(c.Also) > 0, kept || c.Rows[0].InPlace
+		apart = max(apart, c.Apart)
 	}
 	switch {
 	case left && kept:
-		return "In place is shown where it differs by more than " + part(nearlySame) + "."
+		return "In place is shown where it differs by more than " + unit.Part(curve.NearlySame) + "."
 	case left:
-		return "In place differs by at most " + part(apart) + "."
+		return "In place differs by at most " + unit.Part(apart) + "."
 	}
 	return ""
 }
 
 // legend says what the short names of groups stand for.
-func legend(curves []curve) []string {
+func legend(curves []curve.Curve) []string {
 	var out tally
 	for _, c := range curves {
-		r := c.rows[0]
+		r := c.Rows[0]
 		if r.Groups > 1 {
 			text := fmt.Sprintf("g%d: %s groups of %s at once", r.Ranks, comma(int64(r.Groups)), plural(int64(r.Ranks), "neighbouring rank"))
 			if r.Stride > 0 {
@@ -72,7 +75,7 @@ func skippedText(rec *record.Record) string {
 
 // skipReasons are what reasons begin with, and how a summary says it.
 var skipReasons = []struct{ begins, text string }{
-	{notRun, "a case failed before them"},
+	{judge.NotRun, "a case failed before them"},
 	{"rounds to 0", "less than 16 bytes a rank"},
 	{"memory: ", "more than the memory holds"},
 }
@@ -94,7 +97,7 @@ func warningText(rec *record.Record) string {
 	for _, g := range warningGroups(rec) {
 		part := g.kind.text()
 		if len(g.cases) > 0 {
-			part += " (" + firstFew(rangesOf(g.cases), fewRanges) + ")"
+			part += " (" + firstFew(curve.Ranges(g.cases), fewRanges) + ")"
 		}
 		parts = append(parts, g.code+": "+part)
 	}

@@ -17,7 +17,14 @@ const (
 )
 
 // none stands where there is no figure.
-const none = "–"
+const none = unit.None
+
+// What nearly every section prints has short names here.
+var (
+	comma, plural, percent, smallPercent   = unit.Comma, unit.Count, unit.Percent, unit.SmallPercent
+	finite, shortest, separate             = unit.Finite, unit.Shortest, unit.Separate
+	orUnnamed, firstFew, sentence, capital = plain.OrUnnamed, unit.FirstFew, plain.Sentence, plain.Capital
+)
 
 // fixed prints v with two decimals and thousands separators, so that a column
 // lines up. A small value that would read as zero keeps its digits.
@@ -37,39 +44,12 @@ func fixed(v float64) string {
 	return sign + separate(whole) + "." + frac
 }
 
-// comma prints a whole number with thousands separators.
-func comma(n int64) string {
-	s := strconv.FormatInt(n, 10)
-	if digits, negative := strings.CutPrefix(s, "-"); negative {
-		return "-" + separate(digits)
-	}
-	return separate(s)
-}
-
-func separate(digits string) string {
-	var b strings.Builder
-	for i, r := range digits {
-		if i > 0 && (len(digits)-i)%3 == 0 {
-			b.WriteByte(',')
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
-}
-
 // gigas prints *v in units of 10⁹, or the sign for no figure.
 func gigas(v *float64) string {
 	if v == nil {
 		return none
 	}
 	return fixed(*v / giga)
-}
-
-func plural(n int64, word string) string {
-	if n == 1 {
-		return "1 " + word
-	}
-	return comma(n) + " " + plain.Plural(word)
 }
 
 // joinAnd joins as one says it: "a, b and c".
@@ -80,31 +60,6 @@ func joinAnd(words []string) string {
 	last := len(words) - 1
 	return strings.Join(words[:last], ", ") + " and " + words[last]
 }
-
-func orUnnamed(s string) string {
-	if s == "" {
-		return "(unnamed)"
-	}
-	return s
-}
-
-// percent prints a fraction: "80 %".
-func percent(f float64) string {
-	if !finite(f) {
-		return none
-	}
-	return shortest(math.Round(f*1000)/10) + " %"
-}
-
-// smallPercent does not let what is something look like nothing.
-func smallPercent(f float64) string {
-	if f > 0 && f < 0.0005 {
-		return "<0.1 %"
-	}
-	return percent(f)
-}
-
-func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
 // clip shortens s to n runes, with a sign that it did.
 func clip(s string, n int) string {

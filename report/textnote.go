@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"zbench/bench/curve"
+	"zbench/bench/judge"
 	"zbench/bench/plain"
 	"zbench/bench/record"
 )
@@ -74,11 +76,11 @@ func (n *noter) without(notes []string) []string {
 }
 
 // commonNotes are those that every result has: they are said once.
-func commonNotes(curves []curve, c columns) []string {
+func commonNotes(curves []curve.Curve, c columns) []string {
 	var all tally
 	results := 0
 	for _, of := range curves {
-		for _, r := range of.rows {
+		for _, r := range of.Rows {
 			if r.Status != record.OK {
 				continue
 			}
@@ -109,8 +111,8 @@ func footer(rec *record.Record, c columns, notes, common []string) []string {
 	for _, k := range unverified(rec).order {
 		out = append(out, "N/A: not verified: "+k.text()+" ("+plural(int64(k.count), "case")+").")
 	}
-	for _, l := range Late(rec) {
-		for _, text := range l.texts() {
+	for _, l := range judge.Late(rec) {
+		for _, text := range l.Texts() {
 			out = append(out, "Late: "+text)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"zbench/bench/curve"
 	"zbench/bench/record"
 	"zbench/bench/table"
 	"zbench/bench/unit"
@@ -33,15 +34,15 @@ func (c columns) names() []string {
 func (c columns) half(r *record.Result) []string {
 	cells := map[string]string{}
 	if r != nil {
-		burst, alone := timingOf(r), isolatedOf(r)
-		if burst.known {
-			cells["time µs"] = brief(burst.median / micro)
+		burst, alone := curve.BurstOf(r), curve.IsolatedOf(r)
+		if burst.Known {
+			cells["time µs"] = brief(burst.Median / micro)
 		}
-		if burst.bounded {
-			cells["±"] = brief((burst.hi - burst.lo) / 2 / micro)
+		if burst.Bounded {
+			cells["±"] = brief((burst.Hi - burst.Lo) / 2 / micro)
 		}
-		if alone.known {
-			cells["alone µs"] = brief(alone.median / micro)
+		if alone.Known {
+			cells["alone µs"] = brief(alone.Median / micro)
 		}
 		if r.AlgBW != nil {
 			cells["algbw"] = brief(*r.AlgBW / giga)
@@ -91,18 +92,18 @@ func Results(rec *record.Record) table.Table {
 	if rec == nil {
 		rec = &record.Record{}
 	}
-	curves := curvesOf(rec)
-	all := pairs(curves)
+	curves := curve.Of(rec)
+	all := curve.Pairs(curves)
 	var c columns
 	var placed, out bool
 	for _, p := range all {
-		placed, out = placed || len(p.place.rows) > 0, out || len(p.out.rows) > 0
+		placed, out = placed || len(p.Place.Rows) > 0, out || len(p.Out.Rows) > 0
 	}
 	c.both, c.alone = placed && out, hasIsolated(rec)
 	t := table.Table{Title: tableTitle(rec), Rule: true, By: []string{"collective", "type", "op"}, Columns: c.columns()}
 	for i, p := range all {
 		g := groupOf(all, i)
-		for _, pair := range p.lines() {
+		for _, pair := range p.Lines() {
 			g.Rows = append(g.Rows, table.Row{Cells: c.row(pair)})
 		}
 		t.Groups = append(t.Groups, g)
@@ -113,10 +114,10 @@ func Results(rec *record.Record) table.Table {
 	global := n.common
 	for i, p := range all {
 		n.common = global
-		own := n.without(commonNotes([]curve{p.out, p.place}, c))
+		own := n.without(commonNotes([]curve.Curve{p.Out, p.Place}, c))
 		n.common = slices.Concat(global, own)
 		t.Groups[i].Note = strings.Join(own, ", ")
-		for k, pair := range p.lines() {
+		for k, pair := range p.Lines() {
 			row := &t.Groups[i].Rows[k]
 			row.Cells = append(row.Cells, n.cell(pair))
 		}
@@ -145,13 +146,13 @@ func (c columns) columns() []table.Column {
 
 // groupOf names a pair's rows; the traits in which collectives of one name differ
 // are part of its name.
-func groupOf(all []pair, i int) table.Group {
-	either := make([]curve, len(all))
+func groupOf(all []curve.Pair, i int) table.Group {
+	either := make([]curve.Curve, len(all))
 	for j, p := range all {
-		either[j] = p.either()
+		either[j] = p.Either()
 	}
-	r := either[i].rows[0]
-	words := strings.Fields(curveName(either, i))
+	r := either[i].Rows[0]
+	words := strings.Fields(curve.Name(either, i))
 	name := strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == r.Dtype || w == r.Op }), " ")
 	return table.Group{Cells: []string{name, r.Dtype, r.Op}}
 }
@@ -162,33 +163,9 @@ func (c columns) row(pair [2]*record.Result) []string {
 	if r == nil {
 		r = pair[1]
 	}
-	cells := []string{unit.Bytes(sizeOf(r)), comma(r.Count)}
+	cells := []string{unit.Bytes(curve.Size(r)), comma(r.Count)}
 	if c.both {
 		return append(append(cells, c.half(pair[0])...), c.half(pair[1])...)
 	}
 	return append(cells, c.half(r)...)
-}
-
-// lines puts the results of one size side by side. A size that occurs more
-// often, as in repeated runs, takes as many lines.
-func (p pair) lines() [][2]*record.Result {
-	var out [][2]*record.Result
-	a, b := p.out.rows, p.place.rows
-	for len(a)+len(b) > 0 {
-		var line [2]*record.Result
-		if len(b) == 0 || len(a) > 0 && sizeOf(a[0]) <= sizeOf(b[0]) {
-			line[0] = a[0]
-		}
-		if len(a) == 0 || len(b) > 0 && sizeOf(b[0]) <= sizeOf(a[0]) {
-			line[1] = b[0]
-		}
-		if line[0] != nil {
-			a = a[1:]
-		}
-		if line[1] != nil {
-			b = b[1:]
-		}
-		out = append(out, line)
-	}
-	return out
 }

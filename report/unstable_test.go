@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/judge"
 	"zbench/bench/record"
 	"zbench/bench/spec"
 	"zbench/bench/stat"
@@ -44,14 +45,14 @@ func TestUnstable(t *testing.T) {
 		require.NoError(t, WriteHTML(&page, Collectives(rec, Extras{})))
 		require.NoError(t, table.Text(&text, table.Terminal, Results(rec)))
 		if !named {
-			require.Empty(t, Unstable(rec), "%d of 40", slow)
+			require.Empty(t, judge.Unstable(rec), "%d of 40", slow)
 			require.NotContains(t, page.String(), "Unstable")
 			require.NotContains(t, text.String(), "Unstable")
 			continue
 		}
-		require.Equal(t, []Instability{{
+		require.Equal(t, []judge.Instability{{
 			FirstRank: 8, Ranks: 8, Groups: 2, Slow: 40, Launches: 400, Cases: 10, Looked: 10, Example: "all_reduce 32 MiB",
-		}}, Unstable(rec))
+		}}, judge.Unstable(rec))
 		const says = "The group of ranks 8 to 15: 10 % of 400 launches took 1.5 times the median or more, in 10 of 10 cases (all_reduce 32 MiB for one)."
 		require.Contains(t, page.String(), says)
 		require.Contains(t, page.String(), "error counters")
@@ -65,5 +66,5 @@ func TestUnstableOfAnEditedFile(t *testing.T) {
 	for i := range rec.Results {
 		rec.Results[i].SlowLaunches.Groups = []record.SlowGroup{{FirstRank: 8, Count: 41}, {FirstRank: -8, Count: 9}, {FirstRank: 0, Count: -40}}
 	}
-	require.Empty(t, Unstable(rec))
+	require.Empty(t, judge.Unstable(rec))
 }

@@ -5,45 +5,52 @@ import (
 	"strings"
 
 	"zbench/bench/advice"
+	"zbench/bench/finding"
+	"zbench/bench/judge"
 	"zbench/bench/recommend"
 	"zbench/bench/record"
 )
 
+// Verdict is what a record comes to, and what to set. d is nil where there is no recommendation.
+func Verdict(rec *record.Record, d *advice.Document) finding.List {
+	return append(judge.Of(rec), AdviceLines(rec, d)...)
+}
+
 // AdviceLines are the end of a verdict: what is assumed, what to set and what that gains,
 // what is as good, how far to trust it, and what to do next. Of a record without
 // a recommendation they say whether it is simulated.
-func AdviceLines(rec *record.Record, d *advice.Document) []VerdictLine {
+func AdviceLines(rec *record.Record, d *advice.Document) finding.List {
 	if d == nil {
 		return simulatedLines(rec)
 	}
 	a := &d.Answer
 	if a.Verdict != recommend.Recommended {
-		l := VerdictLine{Kind: KindAdvice, Text: capital(strings.TrimPrefix(d.Sentence, "SIMULATED: ")), Severity: VerdictWarning}
+		l := finding.Finding{Code: judge.CodeAdvice, Text: capital(strings.TrimPrefix(d.Sentence, "SIMULATED: ")), Severity: finding.Warning}
 		if a.Refusal != nil {
 			l.Hint = sentence(a.Refusal.Do())
 		}
-		return append([]VerdictLine{l}, simulatedLines(rec)...)
+		return append(finding.List{l}, simulatedLines(rec)...)
 	}
-	set := VerdictLine{Kind: KindAdvice, Text: "Bucket size: " + d.Advice()}
-	if a.Default != nil && a.Best != nil && a.Default.Step > 0 {
+	set := finding.Finding{Code: judge.CodeAdvice, Text: "Bucket size: " + d.Advice()}
+	if a.Default != nil && a.Best != nil && a.Default.Step > 0 && a.Default.Unfounded == "" && a.Best.Unfounded == "" {
 		set.Share = max(0, 1-a.Best.Step/a.Default.Step)
 	}
-	var out []VerdictLine
+	var out finding.List
 	if d.IsAssumed() {
-		out = append(out, VerdictLine{Kind: KindAssumed, Text: d.Assumes()})
+		out = append(out, finding.Finding{Code: judge.CodeAssumed, Text: d.Assumes()})
 	}
 	out = append(out, set)
 	if as := d.AsGood(); as != "" {
-		out = append(out, VerdictLine{Kind: KindAsGood, Text: as})
+		out = append(out, finding.Finding{Code: judge.CodeAsGood, Text: as})
 	}
 	return append(out, confidenceLine(rec, d))
 }
 
 // confidenceLine gives the confidence in the answer, and what limits it; of a
 // simulation that it is one, and how far its model is known.
-func confidenceLine(rec *record.Record, d *advice.Document) VerdictLine {
+func confidenceLine(rec *record.Record, d *advice.Document) finding.Finding {
 	c := &d.Answer.Confidence
-	l := VerdictLine{Kind: KindConfidence, Text: "Confidence " + c.Level}
+	l := finding.Finding{Code: judge.CodeConfidence, Text: "Confidence " + c.Level}
 	switch why := c.Why(); {
 	case d.Answer.Simulated:
 		l.Text += ". " + mark(rec) + ": " + notHardware + "." + modelDoubt(rec, d)
@@ -56,7 +63,7 @@ func confidenceLine(rec *record.Record, d *advice.Document) VerdictLine {
 		l.Hint = sentence(d.Next())
 	}
 	if c.Level == recommend.Low {
-		l.Severity = VerdictWarning
+		l.Severity = finding.Warning
 	}
 	return l
 }
@@ -81,9 +88,9 @@ func modelDoubt(rec *record.Record, d *advice.Document) string {
 const notHardware = "a network model, not hardware, decided these times"
 
 // simulatedLines label a record that no hardware was timed for.
-func simulatedLines(rec *record.Record) []VerdictLine {
+func simulatedLines(rec *record.Record) finding.List {
 	if !rec.Simulated {
 		return nil
 	}
-	return []VerdictLine{{Kind: KindSimulated, Text: mark(rec) + ": " + notHardware + ".", Severity: VerdictWarning}}
+	return finding.List{{Code: judge.CodeSimulated, Text: mark(rec) + ": " + notHardware + ".", Severity: finding.Warning}}
 }

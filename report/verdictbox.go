@@ -1,11 +1,10 @@
 package report
 
 import (
-	"slices"
-
 	"zbench/bench/advice"
+	"zbench/bench/finding"
+	"zbench/bench/judge"
 	"zbench/bench/record"
-	"zbench/bench/spec"
 	"zbench/bench/unit"
 )
 
@@ -25,31 +24,26 @@ type verdictRow struct{ Class, Tag, Text, Hint string }
 
 // verdictBox shows the same verdict as the terminal.
 func verdictBox(rec *record.Record, d *advice.Document) *VerdictBox {
-	return boxOf(Judge(rec, d), rec.Simulated, chips(d))
+	return boxOf(Verdict(rec, d), rec.Simulated, chips(d))
 }
 
 // kernelBox is that of a record of hbm or of kernels.
 func kernelBox(rec *record.Record) *VerdictBox {
-	return boxOf(JudgeKernels(rec), onLoopback(rec), kernelChips(judgedKernels{rec}))
+	return boxOf(judge.Of(rec), rec.OnLoopback(), kernelChips(rec))
 }
 
-// onLoopback tells that the loopback's clock decided the times of kernels.
-func onLoopback(rec *record.Record) bool {
-	return slices.ContainsFunc(rec.World.Devices, func(d record.Device) bool { return d.Kind == record.OnLoopback })
-}
-
-func boxOf(v Verdict, simulated bool, chips []Fact) *VerdictBox {
+func boxOf(v finding.List, simulated bool, chips []Fact) *VerdictBox {
 	box := &VerdictBox{Chips: chips, Simulated: simulated}
-	for _, l := range v.Lines {
+	for _, l := range v {
 		row := verdictRow{Class: "note", Text: l.Text, Hint: l.Hint}
 		switch l.Severity {
-		case VerdictBad:
+		case finding.Fault:
 			row.Class, row.Tag = "bad", "Fault"
-		case VerdictWarning:
+		case finding.Warning:
 			row.Class, row.Tag = "warning", "Limit"
-		case VerdictGood:
+		case finding.OK:
 			row.Class, row.Tag = "good", "OK"
-		case VerdictNote:
+		case finding.Note:
 		}
 		box.Rows = append(box.Rows, row)
 	}
@@ -74,46 +68,24 @@ func chips(d *advice.Document) []Fact {
 
 // kernelChips are the best figure, whether the data are right, and how far to trust
 // the times.
-func kernelChips(j judgedKernels) []Fact {
+func kernelChips(rec *record.Record) []Fact {
+	s := judge.Summarise(rec)
 	var out []Fact
-	if j.Benchmark() == spec.Muon {
-		if best := j.bestProduct(); best != nil {
-			out = append(out, Fact{"Best product", teraflops(*best.Metrics.Effective)})
-		}
-	} else if best, ofMemory := j.bestKernel(); best != nil && ofMemory {
-		out = append(out, Fact{"Best", unit.Rate(*best.Metrics.Rate)})
-		if of := best.Metrics.OfPeak; of != nil {
-			out = append(out, Fact{"Of peak", part(*of)})
+	switch {
+	case s.Product != nil:
+		out = append(out, Fact{"Best product", unit.Flops(*s.Product.Metrics.Effective)})
+	case s.Memory != nil:
+		out = append(out, Fact{"Best", unit.Rate(*s.Memory.Metrics.Rate)})
+		if of := s.Memory.Metrics.OfPeak; of != nil {
+			out = append(out, Fact{"Of peak", unit.Part(*of)})
 		}
 	}
-	out = append(out, Fact{"Data", j.dataWord()})
-	if level := j.level(); level != "" {
-		out = append(out, Fact{"Confidence", level})
+	out = append(out, Fact{"Data", s.Data})
+	if s.Level != "" {
+		out = append(out, Fact{"Confidence", s.Level})
 	}
-	for _, l := range j.label() {
-		if word := map[string]string{KindHostMemory: "HOST MEMORY", KindNotTimed: "NOT TIMED"}[l.Kind]; word != "" {
-			out = append(out, Fact{"Figures", word})
-		}
+	if s.Label != "" {
+		out = append(out, Fact{"Figures", s.Label})
 	}
 	return out
-}
-
-// dataWord is what the checks of the results came to.
-func (j judgedKernels) dataWord() string {
-	if len(j.wrongData()) > 0 {
-		return "WRONG"
-	}
-	verified := 0
-	for i := range j.Kernels {
-		if j.Kernels[i].Verified.State == record.VerifiedOK {
-			verified++
-		}
-	}
-	switch verified {
-	case 0:
-		return "not verified"
-	case len(j.Kernels):
-		return "verified"
-	}
-	return comma(int64(verified)) + " of " + comma(int64(len(j.Kernels))) + " verified"
 }

@@ -6,22 +6,24 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/finding"
+	"zbench/bench/judge"
 	"zbench/bench/record"
 	"zbench/bench/spec"
 	"zbench/bench/unit"
 )
 
-func kindsOf(v Verdict) (out []string) {
-	for _, l := range v.Lines {
-		out = append(out, l.Kind)
+func kindsOf(v finding.List) (out []string) {
+	for _, l := range v {
+		out = append(out, l.Code)
 	}
 	return out
 }
 
-func only(t *testing.T, v Verdict, kind string) VerdictLine {
+func only(t *testing.T, v finding.List, kind string) finding.Finding {
 	t.Helper()
 	lines := v.Only(kind)
-	require.Len(t, lines, 1, "%v", v.Lines)
+	require.Len(t, lines, 1, "%v", v)
 	return lines[0]
 }
 
@@ -30,28 +32,28 @@ func only(t *testing.T, v Verdict, kind string) VerdictLine {
 // the memory's, however high.
 func TestVerdictOfStreams(t *testing.T) {
 	rec := streamsAndSweep()
-	v := JudgeKernels(rec)
-	require.Equal(t, []string{KindNoFault, KindBandwidth, KindConfidence}, kindsOf(v))
+	v := judge.Record(rec)
+	require.Equal(t, []string{judge.CodeNoFault, judge.CodeBandwidth, judge.CodeConfidence}, kindsOf(v))
 	most, name := 0.0, ""
 	for _, k := range rec.Kernels {
 		if (k.Role == record.Reference || k.Role == record.Preset) && *k.Metrics.Rate > most {
 			most, name = *k.Metrics.Rate, k.Kernel
 		}
 	}
-	best := only(t, v, KindBandwidth).Text
+	best := only(t, v, judge.CodeBandwidth).Text
 	require.True(t, strings.HasPrefix(best, "Best bandwidth: "+name+" float64 1 GiB "+unit.Rate(most)), best)
-	require.Contains(t, best, part(most/5.3e12)+" of the peak")
-	require.Contains(t, only(t, v, KindNoFault).Text, "No fault in "+plural(int64(len(rec.Kernels)), "case"))
+	require.Contains(t, best, unit.Part(most/5.3e12)+" of the peak")
+	require.Contains(t, only(t, v, judge.CodeNoFault).Text, "No fault in "+plural(int64(len(rec.Kernels)), "case"))
 	page := writeHTML(t, Memory(rec, ""))
 	require.Less(t, strings.Index(page, `class="verdict"`), strings.Index(page, "<nav"))
-	require.Contains(t, page, "<dt>Of peak</dt><dd>"+part(most/5.3e12)+"</dd>")
+	require.Contains(t, page, "<dt>Of peak</dt><dd>"+unit.Part(most/5.3e12)+"</dd>")
 	require.Contains(t, page, "<dt>Data</dt><dd>verified</dd>")
 
 	for i := range rec.Kernels {
 		rec.Kernels[i].CacheResident = true
 	}
-	l := only(t, JudgeKernels(rec), KindBandwidth)
-	require.Equal(t, VerdictWarning, l.Severity)
+	l := only(t, judge.Record(rec), judge.CodeBandwidth)
+	require.Equal(t, finding.Warning, l.Severity)
 	require.Contains(t, l.Text, "No bandwidth of the memory: all arrays fit in the last level of cache (256 MiB)")
 	require.Equal(t, "Give larger arrays (--size): 1 GiB or more in all.", l.Hint)
 }
@@ -59,15 +61,15 @@ func TestVerdictOfStreams(t *testing.T) {
 func TestVerdictComparesWithPublished(t *testing.T) {
 	k := timedResult("copy", "float64", record.Preset, 2<<30, float64(2<<30)/4e12, 1)
 	rec := memoryOf("hbm", k)
-	published := publishedOf(rec)
+	published := judge.Published(rec)
 	most := 0.0
 	for _, p := range published {
 		most = max(most, p.Rates["copy"])
 	}
 	require.Positive(t, most, "something is published of this GPU")
-	require.Contains(t, only(t, JudgeKernels(rec), KindBandwidth).Text, part(*k.Metrics.Rate/most)+" of published (")
+	require.Contains(t, only(t, judge.Record(rec), judge.CodeBandwidth).Text, unit.Part(*k.Metrics.Rate/most)+" of published (")
 	rec.World.Devices[0].Kind = record.HostMemory
-	require.NotContains(t, only(t, JudgeKernels(rec), KindBandwidth).Text, "published")
+	require.NotContains(t, only(t, judge.Record(rec), judge.CodeBandwidth).Text, "published")
 }
 
 // Wrong elements come first, with their share; nothing is said to be without fault.
@@ -75,20 +77,20 @@ func TestVerdictOfWrongKernels(t *testing.T) {
 	rec := streamsAndSweep()
 	rec.Kernels[3].Status, rec.Kernels[3].Reason = record.WrongData, "1 of 1,024 elements"
 	rec.Kernels[3].Verified = record.Verified{State: record.VerifiedWrong, Wrong: new(int64(1))}
-	v := JudgeKernels(rec)
-	require.Equal(t, KindWrongData, v.Lines[0].Kind)
-	require.InDelta(t, 1/float64(len(rec.Kernels)), v.Lines[0].Share, 1e-12)
-	require.Contains(t, v.Lines[0].Text, "write float64 1 GiB: 1 of 1,024 elements.")
-	require.Empty(t, v.Only(KindNoFault))
+	v := judge.Record(rec)
+	require.Equal(t, judge.CodeWrongData, v[0].Code)
+	require.InDelta(t, 1/float64(len(rec.Kernels)), v[0].Share, 1e-12)
+	require.Contains(t, v[0].Text, "write float64 1 GiB: 1 of 1,024 elements.")
+	require.Empty(t, v.Only(judge.CodeNoFault))
 	page := writeHTML(t, Memory(rec, ""))
 	require.Contains(t, page, "<dt>Data</dt><dd>WRONG</dd>")
 	require.Contains(t, page, `<li class="bad"><strong>Fault</strong> Wrong data in 1 of `)
 
 	rec.Kernels[4].Status, rec.Kernels[4].Reason = record.Failed, "out of memory"
 	rec.Kernels[5].Status = record.Interrupted
-	require.Equal(t, []string{KindFailed, KindWrongData, KindInterrupted}, kindsOf(JudgeKernels(rec))[:3])
-	require.Contains(t, JudgeKernels(rec).Lines[0].Text, "copy float64 1 GiB: Out of memory.")
-	require.Contains(t, only(t, JudgeKernels(memoryOf("hbm")), KindFailed).Text, "Nothing was measured")
+	require.Equal(t, []string{judge.CodeFailed, judge.CodeWrongData, judge.CodeInterrupted}, kindsOf(judge.Record(rec))[:3])
+	require.Contains(t, judge.Record(rec)[0].Text, "copy float64 1 GiB: Out of memory.")
+	require.Contains(t, only(t, judge.Record(memoryOf("hbm")), judge.CodeFailed).Text, "Nothing was measured")
 }
 
 // One GPU of four that is slower is named with what it loses; four equal ones are not.
@@ -112,30 +114,30 @@ func TestVerdictNamesTheSlowGPU(t *testing.T) {
 		}
 		return rec
 	}
-	l := JudgeKernels(four(0.8)).Lines[0]
-	require.Equal(t, KindSlowDevice, l.Kind)
+	l := judge.Record(four(0.8))[0]
+	require.Equal(t, judge.CodeSlowDevice, l.Code)
 	require.InDelta(t, 0.2, l.Share, 1e-9)
 	require.Contains(t, l.Text, "Slow: GPU 2 reaches")
-	require.Empty(t, JudgeKernels(four(1)).Only(KindSlowDevice))
-	require.Empty(t, JudgeKernels(four(0.97)).Only(KindSlowDevice))
+	require.Empty(t, judge.Record(four(1)).Only(judge.CodeSlowDevice))
+	require.Empty(t, judge.Record(four(0.97)).Only(judge.CodeSlowDevice))
 }
 
 // How far the times can be believed: by the share of medians that miss the precision.
 func TestVerdictConfidenceOfKernels(t *testing.T) {
 	rec := memoryOf("hbm", timedResult("copy", "float64", record.Preset, 2<<30, 1e-3, 1), timedResult("add", "float64", record.Preset, 2<<30, 1e-3, 2), timedResult("dot", "float64", record.Preset, 2<<30, 1e-3, 3))
 	rec.Spec.Kernels.Precision = 0.5
-	require.Contains(t, only(t, JudgeKernels(rec), KindConfidence).Text, "Confidence high: ")
+	require.Contains(t, only(t, judge.Record(rec), judge.CodeConfidence).Text, "Confidence high: ")
 	rec.Kernels[0].Warnings = []record.Warning{{Code: "drift"}}
-	l := only(t, JudgeKernels(rec), KindConfidence)
-	require.Equal(t, VerdictWarning, l.Severity)
+	l := only(t, judge.Record(rec), judge.CodeConfidence)
+	require.Equal(t, finding.Warning, l.Severity)
 	require.Contains(t, l.Text, "Confidence medium: in 1 of 3 cases")
 	rec.Kernels[1].Timing.Seconds.Lo = nil
-	require.Contains(t, only(t, JudgeKernels(rec), KindConfidence).Text, "Confidence low: in 2 of 3 cases")
+	require.Contains(t, only(t, judge.Record(rec), judge.CodeConfidence).Text, "Confidence low: in 2 of 3 cases")
 }
 
 // What is not a GPU's is labelled in the box.
 func TestVerdictLabelsKernels(t *testing.T) {
-	for kind, want := range map[string]string{record.HostMemory: KindHostMemory, record.OnLoopback: KindSimulated, record.Checked: KindNotTimed} {
+	for kind, want := range map[string]string{record.HostMemory: judge.CodeHostMemory, record.OnLoopback: judge.CodeSimulated, record.Checked: judge.CodeNotTimed} {
 		rec := streamsAndSweep()
 		rec.World.Devices[0].Kind = kind
 		if kind == record.Checked {
@@ -143,9 +145,9 @@ func TestVerdictLabelsKernels(t *testing.T) {
 				rec.Kernels[i].Timing, rec.Kernels[i].Metrics = nil, record.Metrics{}
 			}
 		}
-		v := JudgeKernels(rec)
-		require.Equal(t, want, v.Lines[len(v.Lines)-1].Kind)
-		require.Equal(t, kind == record.Checked, len(v.Only(KindBandwidth, KindConfidence)) == 0)
+		v := judge.Record(rec)
+		require.Equal(t, want, v[len(v)-1].Code)
+		require.Equal(t, kind == record.Checked, len(v.Only(judge.CodeBandwidth, judge.CodeConfidence)) == 0)
 		page := writeHTML(t, Memory(rec, ""))
 		require.Equal(t, kind == record.OnLoopback, strings.Contains(page, `<dd>SIMULATED</dd>`))
 		require.Equal(t, kind == record.OnLoopback, strings.Contains(page, "<title>SIMULATED"))
@@ -156,11 +158,11 @@ func TestVerdictLabelsKernels(t *testing.T) {
 
 func TestVerdictOfFusedKernels(t *testing.T) {
 	rec := fusedNorms()
-	l := only(t, JudgeKernels(rec), KindFused)
+	l := only(t, judge.Record(rec), judge.CodeFused)
 	require.Equal(t, "Fused: 2.4 × as fast as kernel by kernel, 95 % of a copy's rate.", l.Text)
 	rec.Kernels[3].Metrics.ToUnfused = new(0.9)
-	l = only(t, JudgeKernels(rec), KindFused)
-	require.Equal(t, VerdictWarning, l.Severity)
+	l = only(t, judge.Record(rec), judge.CodeFused)
+	require.Equal(t, finding.Warning, l.Severity)
 	require.Contains(t, l.Text, "0.9 × to 2.4 × as fast")
 	require.Contains(t, l.Text, "Slower at rmsnorm bfloat16 32768 × 16384.")
 }
@@ -170,20 +172,20 @@ func TestVerdictOfMuon(t *testing.T) {
 	rec.Kernels[0].Metrics.Effective, rec.Kernels[1].Metrics.Effective = new(5e14), new(6.1e14)
 	rec.Kernels[1].Metrics.ToVendor = new(0.92)
 	rec.SequenceSeconds = new(0.0123)
-	v := JudgeKernels(rec)
-	require.Equal(t, []string{KindNoFault, KindProduct, KindProduct, KindConfidence}, kindsOf(v))
-	require.Contains(t, v.Lines[1].Text, "12.3 ms per optimiser step")
-	require.Equal(t, "Best product X·Xᵀ of 9x4 at 610 TFLOP/s (effective); 1.5 × as fast as without symmetry; 0.92 × as fast as the vendor's.", v.Lines[2].Text)
+	v := judge.Record(rec)
+	require.Equal(t, []string{judge.CodeNoFault, judge.CodeProduct, judge.CodeProduct, judge.CodeConfidence}, kindsOf(v))
+	require.Contains(t, v[1].Text, "12.3 ms per optimiser step")
+	require.Equal(t, "Best product X·Xᵀ of 9x4 at 610 TFLOP/s (effective); 1.5 × as fast as without symmetry; 0.92 × as fast as the vendor's.", v[2].Text)
 	page := muonPage(t, rec)
 	require.Contains(t, page, "<dt>Best product</dt><dd>610 TFLOP/s</dd>")
 	rec.Kernels[0].Role, rec.Kernels[0].Metrics.ToVendor = record.Sequence, new(1.3)
-	v = JudgeKernels(rec)
-	require.Contains(t, v.Lines[1].Text, "12.3 ms per optimiser step, 1.3 × as fast as by the vendor's products.")
-	require.Contains(t, v.Lines[2].Text, "0.92 × as fast as the vendor's.", "of products alone")
+	v = judge.Record(rec)
+	require.Contains(t, v[1].Text, "12.3 ms per optimiser step, 1.3 × as fast as by the vendor's products.")
+	require.Contains(t, v[2].Text, "0.92 × as fast as the vendor's.", "of products alone")
 
 	wrong := muonOf(muonRow(8, "8x4", 0.04))
-	require.Equal(t, KindWrongData, JudgeKernels(wrong).Lines[0].Kind, "a check found more than its bar")
-	require.Contains(t, JudgeKernels(wrong).Lines[0].Hint, "the deviation is one of arithmetic")
-	require.Empty(t, JudgeKernels(wrong).Only(KindProduct), "what is wrong has no speed")
+	require.Equal(t, judge.CodeWrongData, judge.Record(wrong)[0].Code, "a check found more than its bar")
+	require.Contains(t, judge.Record(wrong)[0].Hint, "the deviation is one of arithmetic")
+	require.Empty(t, judge.Record(wrong).Only(judge.CodeProduct), "what is wrong has no speed")
 	require.Equal(t, spec.Muon, wrong.Benchmark())
 }

@@ -2,11 +2,10 @@ package report
 
 import (
 	"slices"
-	"strings"
 
+	"zbench/bench/curve"
+	"zbench/bench/judge"
 	"zbench/bench/record"
-	"zbench/bench/stat"
-	"zbench/bench/unit"
 )
 
 // warningGroup is warnings of one code and shape, with the cases that they qualify.
@@ -45,13 +44,10 @@ func warningGroups(rec *record.Record) []*warningGroup {
 	return slices.DeleteFunc(order, func(g *warningGroup) bool { return g.byChance(rec) })
 }
 
-// chance is the probability below which the number of cases with a warning is no chance.
-const chance = 0.05
-
 // byChance tells whether no more cases are called correlated than independent samples
 // explain, of which one series in a hundred is. The cases' own rows keep the warning.
 func (g *warningGroup) byChance(rec *record.Record) bool {
-	if g.code != codeCorrelated {
+	if g.code != judge.WarnCorrelated {
 		return false
 	}
 	timed := 0
@@ -60,7 +56,7 @@ func (g *warningGroup) byChance(rec *record.Record) bool {
 			timed++
 		}
 	}
-	return stat.BinomialTail(len(g.cases), timed, stat.CorrelatedByChance) > chance
+	return judge.CorrelatedByChance(len(g.cases), timed)
 }
 
 // warningBlocks list the warnings, each with the cases it qualifies.
@@ -83,35 +79,10 @@ func warningBlocks(rec *record.Record) []Block {
 	return []Block{lines}
 }
 
-// manyRanges and fewRanges are how many ranges of cases a text lists.
-const (
-	manyRanges = 12
-	fewRanges  = 3
-)
+// fewRanges is how many ranges of cases a short text lists.
+const fewRanges = 3
 
 // caseRanges lists cases by collective, each with the sizes they span.
-func caseRanges(cases []*record.Result) string { return firstFew(rangesOf(cases), manyRanges) }
-
-func rangesOf(cases []*record.Result) []string {
-	var parts []string
-	for _, c := range curvesOfRows(cases) {
-		lo, hi := sizeOf(c.rows[0]), sizeOf(c.rows[len(c.rows)-1])
-		part := c.name + " " + unit.Bytes(lo)
-		if lo != hi {
-			part += " to " + unit.Bytes(hi)
-		}
-		if n := len(c.rows); n > 1 {
-			part += " (" + plural(int64(n), "case") + ")"
-		}
-		parts = append(parts, part)
-	}
-	return parts
-}
-
-// firstFew lists at most n of the words and says how many more there are.
-func firstFew(words []string, n int) string {
-	if len(words) <= n {
-		return strings.Join(words, ", ")
-	}
-	return strings.Join(words[:n], ", ") + " and " + comma(int64(len(words)-n)) + " more"
+func caseRanges(cases []*record.Result) string {
+	return firstFew(curve.Ranges(cases), curve.ManyRanges)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/judge"
 	"zbench/bench/record"
 )
 
@@ -22,7 +23,7 @@ func TestASecondWitnessIsShown(t *testing.T) {
 		rec := &record.Record{Results: []record.Result{{Key: "k", Collective: "all_reduce", BytesRequested: 1 << 20, Status: record.Failed, Reason: "hung", Evidence: e}}}
 		var page bytes.Buffer
 		require.NoError(t, WriteHTML(&page, Collectives(rec, Extras{})))
-		verdict := Judge(rec, nil).Lines[0].Text
+		verdict := judge.Record(rec)[0].Text
 		if w == nil {
 			require.NotContains(t, page.String()+verdict, "second witness")
 			continue

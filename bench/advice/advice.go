@@ -191,6 +191,7 @@ func (d *Document) configure(q *recommend.Question, in Input) {
 	} else if len(q.Params) > 0 {
 		d.Config.Notes = append(d.Config.Notes, "it sets no bucket size: the trainer's default counts")
 	}
+	d.Config.Notes = append(d.Config.Notes, in.Config.Doubts(q.Params)...)
 }
 
 // snippets writes the setting.

@@ -116,7 +116,7 @@ type WhatIf struct {
 	// Default is the trainer's default in its own unit; empty where it was not tried.
 	Default string `json:"default"`
 	// DefaultCost is what the trainer's default costs over the setting of least regret, as
-	// a share of a step; null where it was not tried.
+	// a share of a step; null where it was not tried, or no percentage can be given.
 	DefaultCost *float64 `json:"default_cost"`
 	// Confidence is the level of the answer; empty without one.
 	Confidence string `json:"confidence"`
@@ -147,8 +147,11 @@ func whatIf(name string, want *spec.Advice, plans *recommend.Plans, sources []co
 	w.Elements, w.Keep, w.Confidence, w.Bracket = a.Elements, a.Keep, a.Confidence.Level, d.Bracket
 	w.Setting, w.Range = d.Amount(a.Elements), d.Range()
 	if a.Default != nil {
-		costs := a.Cost(a.Default)
-		w.Default, w.DefaultCost = d.Amount(a.Default.Elements), &costs
+		w.Default = d.Amount(a.Default.Elements)
+		if d.unfounded() == "" {
+			costs := a.Cost(a.Default)
+			w.DefaultCost = &costs
+		}
 	}
 	return w, nil
 }

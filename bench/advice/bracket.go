@@ -27,7 +27,7 @@ type End struct {
 	// Elements is the setting of least regret there, in elements.
 	Elements int64 `json:"elements"`
 	// DefaultCost is what the trainer's default costs over it, as a share of a step; null
-	// where it was not tried.
+	// where it was not tried, or no percentage can be given.
 	DefaultCost *float64 `json:"default_cost"`
 }
 
@@ -83,7 +83,7 @@ func (q *Question) end(sources []cost.Source, seconds func(*record.Bracket) floa
 		return nil, err
 	}
 	e.Elements = d.Answer.Least.Elements
-	if x := d.Answer.Default; x != nil {
+	if x := d.Answer.Default; x != nil && d.unfounded() == "" {
 		costs := d.Answer.Cost(x)
 		e.DefaultCost = &costs
 	}

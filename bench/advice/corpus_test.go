@@ -44,10 +44,12 @@ func whole(t *testing.T) *advice.Document {
 	used.Holes, used.Refine = append(used.Holes, bucket.Hole{Kind: bucket.TimeFalls}), append(used.Refine, 1)
 	run := trainer.Run{
 		DP: 1, EP: 2, TP: 2, ETP: 2, FP8Gather: true, FP32Accumulation: true, GradDtype: "float", ParamDtype: "float", Zero: 1, Accum: 2, NoOverlap: true, NoGatherOverlap: true, PadBuckets: true,
-		Instances: 2, LayerWise: true, LegacyLayout: true, GatherBytes: 1, KeepParams: true, RootUnit: true,
+		Instances: 2, LayerWise: true, LegacyLayout: true, GatherBytes: 1, KeepParams: true, RootUnit: true, OwnerReduce: true, FindUnused: true,
 	}
 	a.Run, a.Advised = run, run
+	d.Snippets[0].Comments = "# c\n"
 	a.Table, a.Scenarios, a.Within, a.Messages, a.Limits = a.Table[:1], a.Scenarios[:1], a.Within[:1], a.Messages[:1], a.Limits[:1]
+	a.Table[0].Unfounded = recommend.OneDip
 	a.Curves, a.WouldHelp, d.Snippets = a.Curves[:1], a.WouldHelp[:1], d.Snippets[:1] // one of each kind is enough
 	return d
 }
@@ -82,6 +84,7 @@ func TestSchemaIsTight(t *testing.T) {
 		"/answer/verdict":                    `"perhaps"`,
 		"/answer/refusal/missing/0":          `"all_reduce_perf"`,
 		"/what_if/0/confidence":              `"total"`,
+		"/answer/table/0/unfounded":          `"doubtful"`,
 		"/answer/confidence/level":           `"total"`,
 		"/answer/confidence/reasons/0/level": `"total"`,
 		"/answer/messages/0/pass":            `"sideways"`,

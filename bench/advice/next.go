@@ -15,6 +15,8 @@ var remedies = map[string]string{
 	"neighbours":        "sweep groups of the ranks that reduce together (--strides)",
 	"extrapolated":      "sweep larger sizes (-e)",
 	"ends_in_dip":       "sweep larger sizes (-e)",
+	"dip":               "sweep again and give both records",
+	"scattered":         "sweep again and give both records",
 	"few_sizes":         "sweep more sizes (-f 2)",
 	"few_samples":       "sweep again and give both records",
 	"noisy":             "sweep again on a quiet cluster",

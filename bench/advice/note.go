@@ -11,11 +11,15 @@ import (
 func (d *Document) Note(rows []Row) string {
 	within := Share(recommend.PlateauWidth)
 	note := "step: as measured, with the computation as given. longer: than with the best size, as measured or on average over " +
-		d.averaged() + ", whichever is more; within " + within + ": at most " + within + " longer."
-	for _, r := range rows {
-		if r.Extrapolated {
-			return note + " *: beyond the sizes that were swept."
-		}
+		d.averaged() + ", whichever is more."
+	if d.compares() {
+		note += " Within " + within + ": at most " + within + " longer."
+	}
+	if slices.ContainsFunc(rows, func(r Row) bool { return r.Extrapolated }) {
+		note += " *: beyond the sizes that were swept."
+	}
+	if slices.ContainsFunc(rows, func(r Row) bool { return r.Unfounded != "" }) {
+		note += " " + unknown + ": not known, as most of the messages are beyond the sweep, or one run's slow times at one or two sizes decide."
 	}
 	return note
 }

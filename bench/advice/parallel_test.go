@@ -2,12 +2,18 @@ package advice
 
 import (
 	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/cost"
 	"zbench/bench/model"
+	"zbench/bench/recommend"
+	"zbench/bench/record"
 	"zbench/bench/spec"
+	"zbench/bench/stat"
 	"zbench/bench/trainer"
 )
 
@@ -35,26 +41,68 @@ func ownList(hidden, ffn, kv, vocab, layers, tp int64) *model.Model {
 	return m
 }
 
-// With --tp 8 --pp 4 a preset's answer is that of one rank's own list.
+// printed is a list as its owner prints it: named_parameters() in lines.
+func printed(t *testing.T, m *model.Model) *model.Model {
+	t.Helper()
+	var b strings.Builder
+	for _, p := range m.Params {
+		b.WriteString(p.Name + "," + strings.Trim(strings.ReplaceAll(fmt.Sprint(p.Shape), " ", "x"), "[]") + "\n")
+	}
+	read, err := model.Read("own.csv", strings.NewReader(b.String()), nil)
+	require.NoError(t, err)
+	return read
+}
+
+// widely is curves of the data-parallel ranks in a world of tensor-parallel ranks and
+// stages.
+func widely(world, ranks int) []cost.Source {
+	rec := &record.Record{Schema: record.Schema, Created: time.Unix(0, 0), Source: record.Source{Kind: record.Measured}}
+	rec.World.Ranks = world
+	for _, name := range []string{"reduce_scatter", "all_gather", "all_reduce"} {
+		for size := int64(64 << 10); size <= 16<<30; size *= 2 {
+			seconds := 1e-3 + float64(size)/200e9
+			rec.Results = append(rec.Results, record.Result{
+				Key: record.Key(name, "float", "sum", size, ranks, 1, true), Collective: name, Dtype: "float", Op: "sum", InPlace: true, Stride: world / ranks / 4,
+				Bytes: size, BytesRequested: size, Ranks: ranks, Nodes: world / 8, GPUsPerProcess: 1, Groups: world / ranks, Status: record.OK,
+				Isolated: &record.Timing{Iterations: 1, MaxOfRanks: stat.Summarize([]float64{seconds, seconds, 1.01 * seconds, seconds, seconds, 0.99 * seconds})},
+			})
+		}
+	}
+	return []cost.Source{{Record: rec}}
+}
+
+// With tensor-parallel ranks and stages in Megatron's arguments the whole answer about a
+// preset is that about the list which one rank of the first stage prints: the number of
+// data-parallel ranks, the size, the range, all times, the confidence and the lines.
 func TestATensorParallelPresetIsOneRanksList(t *testing.T) {
 	for preset, own := range map[string]*model.Model{
 		"llama3-8b":  ownList(4096, 14336, 1024, 129024, 8, 8),
 		"llama3-70b": ownList(8192, 28672, 1024, 129024, 20, 8),
 	} {
-		ask := func(change func(a *spec.Advice)) []trainer.Bucket {
-			a := &spec.Advice{Framework: "megatron", DP: 64, TP: 8, PP: 4, Backward: 0.08}
-			change(a)
-			q, err := Prepare(a)
+		for _, more := range []string{"", " --overlap-grad-reduce --overlap-param-gather --ddp-bucket-size 40000000", " --fp8-param-gather", " --optimizer muon", " --ddp-num-buckets 6"} {
+			list, err := trainer.Settings("--bf16 --use-distributed-optimizer --tensor-model-parallel-size 8 --pipeline-model-parallel-size 4" + more)
 			require.NoError(t, err)
-			megatron, err := trainer.ByName("megatron")
-			require.NoError(t, err)
-			run := q.in.Run
-			require.NoError(t, megatron.Check(run))
-			p := megatron.Plan(q.in.Model.Params, 94_000_000, run)
-			require.NotEmpty(t, p.Backward)
-			return p.Buckets
+			ask := func(a spec.Advice) *Document {
+				a.Backward, a.Config = 0.02, &spec.Config{File: "t.sh", Settings: list}
+				q, err := Prepare(&a)
+				require.NoError(t, err)
+				d, err := q.Ask(widely(512, 16))
+				require.NoError(t, err)
+				require.Equal(t, recommend.Recommended, d.Answer.Verdict)
+				require.Equal(t, 16, d.Answer.Run.DP, "512 ranks over 8 and 4")
+				require.Contains(t, strings.Join(d.Model.Notes, "\n"), "the first of 4 pipeline stages")
+				return d
+			}
+			one, other := ask(spec.Advice{Model: printed(t, own)}), ask(spec.Advice{Preset: preset})
+			for i := range one.Answer.Limits { // Megatron's name of a tensor, and Hugging Face's
+				l := &one.Answer.Limits[i]
+				l.Message = strings.Replace(l.Message, "embedding.word_embeddings", "model.embed_tokens", 1)
+			}
+			require.Equal(t, one.Answer, other.Answer, preset+more)
+			require.Equal(t, one.Sentence, other.Sentence, preset+more)
+			require.Equal(t, one.Snippets, other.Snippets, preset+more)
+			require.Equal(t, one.Model.Elements, other.Model.Elements)
 		}
-		require.Equal(t, ask(func(a *spec.Advice) { a.Model = own }), ask(func(a *spec.Advice) { a.Preset = preset }), preset)
 	}
 }
 

@@ -187,8 +187,8 @@ func (q *Question) compute() (model.Compute, error) {
 		}
 		l.Recompute = l.Recompute || c.Recompute != nil && *c.Recompute
 	}
-	if l.ActiveParams == 0 && q.in.Model != nil {
-		l.ActiveParams = q.in.Model.ActiveParams
+	if m := q.in.Model; m != nil {
+		l.ActiveParams, l.Spared = cmp.Or(l.ActiveParams, m.ActiveParams), m.Spared()
 	}
 	switch {
 	case l.Tokens == 0:

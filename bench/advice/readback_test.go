@@ -1,7 +1,9 @@
 package advice_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +15,7 @@ import (
 	"zbench/bench/model"
 	"zbench/bench/record"
 	"zbench/bench/trainer"
+	"zbench/bench/unit"
 )
 
 // experts is a model of blocks, some of whose tensors are routed experts.
@@ -35,7 +38,7 @@ func experts(some bool) *model.Model {
 func groupsOf() *record.Record {
 	all := &record.Record{Schema: record.Schema, Source: record.Source{Kind: record.Measured}}
 	for _, ranks := range []int{32, 16, 8, 4, 2} {
-		all.Results = append(all.Results, sweep(ranks, false, "all_reduce", "reduce_scatter", "all_gather").Results...)
+		all.Results = append(all.Results, sweep(ranks, false, "all_reduce", "reduce_scatter", "all_gather", "reduce").Results...)
 	}
 	return all
 }
@@ -63,6 +66,9 @@ func flagSet(t *rapid.T, name string) string {
 		}
 		if on("overlap set") {
 			text += fmt.Sprintf(`, "overlap_comm": %t`, on("overlap"))
+		}
+		if on("to owners") {
+			text += `, "use_multi_rank_bucket_allreduce": false`
 		}
 		text += "}"
 		text += rapid.SampledFrom([]string{"", `, "bf16": {"enabled": true}`, `, "fp16": {"enabled": true}`}).Draw(t, "half")
@@ -94,7 +100,7 @@ func ownLines(t *rapid.T, name string, size int64) string {
 		DP: 32, GradDtype: x.GradDtype, ParamDtype: "bfloat16",
 		Zero: rapid.SampledFrom(x.Stages).Draw(t, "stage"), NoOverlap: rapid.Bool().Draw(t, "overlap off"),
 	}
-	step := x.Step(run)
+	step := x.Step(size, run)
 	return x.Snippets(trainer.Spelling{Setting: (size + step - 1) / step * step, Params: experts(false).Params, Run: run})[0].Text
 }
 
@@ -170,6 +176,30 @@ func TestPrintedLinesKeepTheirPromise(t *testing.T) {
 	})
 }
 
+// What is printed for DeepSpeed between the first and the last brace of its part is JSON,
+// on a terminal and in Markdown: comments stand before it.
+func TestTheDeepSpeedBlockIsJSON(t *testing.T) {
+	sources := []cost.Source{{Record: groupsOf()}}
+	rapid.Check(t, func(rt *rapid.T) {
+		in := told(rt, "deepspeed", flagSet(rt, "deepspeed"), experts(false), sources, 0.05)
+		d, err := advice.Recommend(in)
+		require.NoError(rt, err)
+		for _, shown := range []string{text(t, asText, d), text(t, asMarkdown, d)} {
+			_, block, found := strings.Cut(shown, "DeepSpeed JSON\n")
+			require.True(rt, found, shown)
+			require.Contains(rt, block, "# zbench: ")
+			from := strings.Index(block, "\n{") + 1
+			var settings struct {
+				Zero struct {
+					Size int64 `json:"reduce_bucket_size"`
+				} `json:"zero_optimization"`
+			}
+			require.NoError(rt, json.Unmarshal([]byte(block[from:strings.LastIndex(block, "}")+1]), &settings), block)
+			require.Equal(rt, d.Answer.Elements, settings.Zero.Size)
+		}
+	})
+}
+
 // Where even the missing switches gain less than 1 %, all stays as it is, and the
 // lines add none.
 func TestWhatGainsNothingIsNotSwitchedOn(t *testing.T) {
@@ -191,4 +221,22 @@ func TestWhatGainsNothingIsNotSwitchedOn(t *testing.T) {
 	require.NotEmpty(t, d.Answer.Changes, "a shorter backward")
 	require.Contains(t, d.Snippets[0].Text, "--overlap-grad-reduce\n")
 	require.Contains(t, d.Snippets[0].Text, "# new or changed against train.sh: --overlap-grad-reduce, --overlap-param-gather")
+}
+
+// FSDP2 and XLA are told what memory a setting takes.
+func TestMemoryIsStated(t *testing.T) {
+	sources := []cost.Source{{Record: groupsOf()}}
+	for name, text := range map[string]string{"fsdp2": "BLOCKS_PER_UNIT = 4\n", "xla": "--xla_gpu_all_reduce_combine_threshold_bytes=2000000000", "ddp": "bucket_cap_mb=25"} {
+		d := give(t, told(t, name, text, experts(false), sources, 0.01))
+		at := slices.IndexFunc(d.Facts(), func(f advice.Fact) bool { return f.Term == "Memory" })
+		require.Equal(t, name != "ddp", at >= 0, name)
+		if at < 0 {
+			continue
+		}
+		require.Contains(t, d.Facts()[at].Text, unit.Bytes(d.Answer.Best.Memory)+" at this setting", name)
+		require.Contains(t, d.Facts()[at].Text, "the largest message has "+unit.Bytes(d.Answer.Best.LargestBytes), name)
+		if name == "fsdp2" { // of each element three times bfloat16 and once float
+			require.Equal(t, d.Answer.Best.LargestBytes/4*(3*2+4), d.Answer.Best.Memory)
+		}
+	}
 }

@@ -41,7 +41,7 @@ var columns = []column{
 	{"exposed bwd", func(r Row) string { return unit.Seconds(r.ExposedBackward) }},
 	{"exposed fwd", func(r Row) string { return unit.Seconds(r.ExposedForward + r.After) }},
 	{"step", func(r Row) string { return unit.Seconds(r.Step) }},
-	{"longer", func(r Row) string { return "+" + Share(r.Cost) }},
+	{"longer", func(r Row) string { return Over(&r.Candidate, r.Cost) }},
 	{"", func(r Row) string { return r.Marks }},
 }
 
@@ -180,7 +180,7 @@ func (d *Document) marks(setting int64) string {
 		marks = this
 	}
 	for _, r := range a.Within {
-		if len(a.Within) > fewRanges && r != *a.Plateau {
+		if len(a.Within) > fewRanges && r != *a.Plateau || !d.compares() {
 			continue // the list of ranges has the rest
 		}
 		if setting == r.Lo && setting != a.Elements {

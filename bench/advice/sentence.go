@@ -37,7 +37,10 @@ func (d *Document) sentence() string {
 
 // Advice says what to set, and what that gains over what is set now.
 func (d *Document) Advice() string {
+	why := d.unfounded()
 	switch {
+	case why != "":
+		return d.withoutShares(why)
 	case len(d.Assumed) > 0:
 		return d.assumedAdvice()
 	case d.Answer.Keep:
@@ -82,6 +85,7 @@ func (d *Document) kept() string {
 func (d *Document) keep() string {
 	a := &d.Answer
 	keep := func(costs float64) string {
+		costs = max(costs, d.resampled())
 		worst := ""
 		if a.Current == nil {
 			worst = d.atWorst(costs)
@@ -140,7 +144,7 @@ func (d *Document) use() string {
 			s, Share(over(a.Changes[0].Gain)), named, gained(a.Changes[1:], " makes it "))
 	}
 	s += ". " + d.costs(named, now)
-	if a.Current != nil && x != nil && !standard && !x.OverBudget {
+	if a.Current != nil && x != nil && !standard && !x.OverBudget && x.Unfounded == "" {
 		s += fmt.Sprintf(" With the default, %s, it is %s longer.", d.Amount(x.Elements), Share(a.Cost(x)))
 	}
 	return s
@@ -191,7 +195,7 @@ func WithinTitle() string { return "Within " + Share(recommend.PlateauWidth) }
 // else the one around the answer, and how many there are besides. It is empty where the
 // setting is kept, or assumed.
 func (d *Document) AsGood() string {
-	if d.Answer.Keep || len(d.Assumed) > 0 {
+	if d.Answer.Keep || len(d.Assumed) > 0 || !d.compares() {
 		return ""
 	}
 	all := d.Answer.Within
@@ -275,14 +279,4 @@ func capital(s string) string {
 }
 
 // Share prints a ratio as per cent: 0.4 %, 80 %.
-func Share(r float64) string {
-	p := 100 * r
-	if math.Abs(p) < 9.95 {
-		p = math.Round(10*p) / 10
-		if p == math.Trunc(p) {
-			return fmt.Sprintf("%.0f %%", p)
-		}
-		return fmt.Sprintf("%.1f %%", p)
-	}
-	return fmt.Sprintf("%.0f %%", p)
-}
+func Share(r float64) string { return unit.Share(r) }

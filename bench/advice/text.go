@@ -59,11 +59,26 @@ func (d *Document) Facts() []Fact {
 	for _, u := range a.Curves {
 		facts = append(facts, Fact{"Curve", curveText(u)})
 	}
+	facts = append(facts, d.memory()...)
 	facts = append(facts, d.setNow()...)
-	if a.Verdict == recommend.Recommended {
+	if a.Verdict == recommend.Recommended && d.compares() {
 		facts = append(facts, Fact{WithinTitle(), d.stretches(a.Within) + ": a step at most " + Share(recommend.PlateauWidth) + " longer than with the best size, as measured and on average"})
 	}
 	return facts
+}
+
+// memory is what the setting takes beside the trainer's own, where a person should know.
+func (d *Document) memory() []Fact {
+	a := &d.Answer
+	t, err := trainer.ByName(a.Trainer)
+	if err != nil || t.MemoryIs == "" || a.Best == nil {
+		return nil
+	}
+	text := fmt.Sprintf("%s at this setting", unit.Bytes(a.Best.Memory))
+	if a.Default != nil && a.Default.Memory != a.Best.Memory {
+		text += fmt.Sprintf(", %s at the default", unit.Bytes(a.Default.Memory))
+	}
+	return []Fact{{"Memory", fmt.Sprintf("%s: %s; the largest message has %s", text, t.MemoryIs, unit.Bytes(a.Best.LargestBytes))}}
 }
 
 // setNow says what the trainer is set to now; nothing where that is not known.
@@ -158,6 +173,9 @@ func (d *Document) Reasons() []Reasoning {
 // gains says what separates the user's settings from the answer, one by one.
 func (d *Document) gains() []string {
 	var lines []string
+	if d.unfounded() != "" {
+		return nil
+	}
 	for i, c := range d.Answer.Changes {
 		text := fmt.Sprintf("%s: %s less of a step, which then takes %s", c.Name, Share(max(0, c.Gain)), unit.Seconds(c.Step))
 		if i == 0 {
@@ -192,7 +210,7 @@ func (d *Document) WriteText(w io.Writer) error {
 		}
 	}
 	for _, s := range d.Snippets {
-		fmt.Fprintf(&b, "\n%s\n\n%s", s.Title, s.Text)
+		fmt.Fprintf(&b, "\n%s\n\n%s", s.Title, s.Lines())
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -243,7 +261,11 @@ func (d *Document) WriteMarkdown(w io.Writer) error {
 		}
 	}
 	for _, s := range d.Snippets {
-		fmt.Fprintf(&b, "\n### %s\n\n```%s\n%s```\n", s.Title, s.Language, s.Text)
+		fmt.Fprintf(&b, "\n### %s\n\n", s.Title)
+		if s.Comments != "" {
+			fmt.Fprintf(&b, "```sh\n%s```\n\n", s.Comments)
+		}
+		fmt.Fprintf(&b, "```%s\n%s```\n", s.Language, s.Text)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 
+	"zbench/bench/compare"
 	"zbench/bench/gate"
 	"zbench/bench/jsonfile"
 )
@@ -18,7 +19,7 @@ type Document struct {
 	Schema string `json:"schema"`
 	// Verdict is slower if a first slow variant is named, ranked if variants without an
 	// order differ, same if no case is slow, unclear if any is undecided.
-	Verdict Verdict `json:"verdict"`
+	Verdict compare.Verdict `json:"verdict"`
 	// Simulated is true if the times are of a model or an emulation.
 	Simulated bool `json:"simulated"`
 	// Ordered is true if the variants are in order and the first slow one was looked for.
@@ -94,7 +95,7 @@ type Measured struct {
 	// Size in bytes.
 	Bytes int64 `json:"bytes"`
 	// Verdict of the case.
-	Verdict Verdict `json:"verdict"`
+	Verdict compare.Verdict `json:"verdict"`
 	// First slow variant; absent if none is named.
 	First string `json:"first,omitempty"`
 	// Probability of the verdict: that this variant is the first slow one, or else that none
@@ -219,8 +220,8 @@ func (d *Document) conclude() {
 }
 
 // counts are the numbers of cases by verdict.
-func (d *Document) counts() map[Verdict]int {
-	seen := map[Verdict]int{}
+func (d *Document) counts() map[compare.Verdict]int {
+	seen := map[compare.Verdict]int{}
 	for i := range d.Cases {
 		seen[d.Cases[i].Verdict]++
 	}

@@ -11,7 +11,7 @@ import (
 
 	"zbench/bench/compare"
 	"zbench/bench/exit"
-	"zbench/bench/gate"
+	"zbench/bench/finding"
 	"zbench/internal/schematest"
 )
 
@@ -50,19 +50,19 @@ func TestDocuments(t *testing.T) {
 		name     string
 		p        planted
 		o        Options
-		verdict  Verdict
+		verdict  compare.Verdict
 		says     string
-		failed   gate.State
-		required gate.State
+		failed   finding.State
+		required finding.State
 	}{
-		{"slower", planted{slow: from(2, 4, 1, 0.1), noise: 0.003}, Defaults(), Slower, "FIRST SLOW VARIANT: build-c. It is slower than build-b in 1 of 3 cases.", gate.Fail, gate.Pass},
-		{"slower by less than the gate asks", planted{slow: from(2, 4, 1, 0.03), noise: 0.003}, Defaults(), Slower, "FIRST SLOW VARIANT: build-c.", gate.Pass, gate.Pass},
-		{"none", planted{noise: 0.003}, Defaults(), Same, "NO SLOW VARIANT: build-e is not slower than build-a by 2 % or more in any of 3 cases.", gate.Pass, gate.Pass},
-		{"broken", planted{noise: 0.003, broken: map[int]bool{4: true}}, Defaults(), Same, "NO SLOW VARIANT: build-d is not slower", gate.Fail, gate.NotChecked},
-		{"unclear", planted{slow: from(1, 4, 1, 0.02), noise: 0.05}, short, Unclear, "UNCLEAR: 3 of 3 cases are not decided after 2 rounds.", gate.NotChecked, gate.NotChecked},
-		{"nothing works", planted{broken: map[int]bool{0: true, 1: true, 2: true, 3: true}}, Defaults(), NotChecked, "NOT CHECKED: there is nothing to compare.", gate.Fail, gate.NotChecked},
-		{"ranked", planted{slow: map[int]map[int]float64{0: {0: 0.1}, 3: {0: 0.2}}, noise: 0.003}, unordered, Ranked, "FASTEST: build-b and build-c and build-e: no variant is faster in 3 of 3 cases.", gate.Pass, gate.Pass},
-		{"all equal", planted{noise: 0.003}, unordered, Same, "SAME: no two variants differ by 2 % or more in any of 3 cases.", gate.Pass, gate.Pass},
+		{"slower", planted{slow: from(2, 4, 1, 0.1), noise: 0.003}, Defaults(), Slower, "FIRST SLOW VARIANT: build-c. It is slower than build-b in 1 of 3 cases.", finding.Fail, finding.Pass},
+		{"slower by less than the gate asks", planted{slow: from(2, 4, 1, 0.03), noise: 0.003}, Defaults(), Slower, "FIRST SLOW VARIANT: build-c.", finding.Pass, finding.Pass},
+		{"none", planted{noise: 0.003}, Defaults(), Same, "NO SLOW VARIANT: build-e is not slower than build-a by 2 % or more in any of 3 cases.", finding.Pass, finding.Pass},
+		{"broken", planted{noise: 0.003, broken: map[int]bool{4: true}}, Defaults(), Same, "NO SLOW VARIANT: build-d is not slower", finding.Fail, finding.NotChecked},
+		{"unclear", planted{slow: from(1, 4, 1, 0.02), noise: 0.05}, short, Unclear, "UNCLEAR: 3 of 3 cases are not decided after 2 rounds.", finding.NotChecked, finding.NotChecked},
+		{"nothing works", planted{broken: map[int]bool{0: true, 1: true, 2: true, 3: true}}, Defaults(), NotChecked, "NOT CHECKED: there is nothing to compare.", finding.Fail, finding.NotChecked},
+		{"ranked", planted{slow: map[int]map[int]float64{0: {0: 0.1}, 3: {0: 0.2}}, noise: 0.003}, unordered, Ranked, "FASTEST: build-b and build-c and build-e: no variant is faster in 3 of 3 cases.", finding.Pass, finding.Pass},
+		{"all equal", planted{noise: 0.003}, unordered, Same, "SAME: no two variants differ by 2 % or more in any of 3 cases.", finding.Pass, finding.Pass},
 	} {
 		x.p.seed = 3
 		d := documented(t, &x.p, 5, 3, x.o)
@@ -76,7 +76,7 @@ func TestDocuments(t *testing.T) {
 		if err := d.Gate(slower5(t)).Err(false); err != nil {
 			code = exit.Regression
 		}
-		require.Equal(t, x.failed == gate.Fail, code == exit.Regression, x.name)
+		require.Equal(t, x.failed == finding.Fail, code == exit.Regression, x.name)
 		d.Gated = d.Gate(slower5(t))
 
 		var b bytes.Buffer
@@ -96,22 +96,16 @@ func TestDocuments(t *testing.T) {
 func TestLeftOutIsShown(t *testing.T) {
 	p := planted{noise: 0.003, broken: map[int]bool{2: true, 4: true}, seed: 1}
 	d := documented(t, &p, 5, 3, Defaults())
-	var seen []compare.Line
-	for _, l := range d.Lines() {
-		if l.Level == compare.Worse {
-			seen = append(seen, l)
-		}
-	}
-	require.Equal(t, []compare.Line{{Text: "build-e is left out: its child run failed (exit code 1).", Hint: "zbench: it crashed", Level: compare.Worse}}, seen)
-	states := map[string]gate.State{}
+	require.Equal(t, finding.List{{Code: CodeLeftOut, Text: "build-e is left out: its child run failed (exit code 1).", Hint: "zbench: it crashed", Severity: finding.Fault}}, d.Findings().Faults())
+	states := map[string]finding.State{}
 	for _, o := range d.Suite(slower5(t)).Outcomes {
 		states[o.Name] = o.State
 	}
-	require.Equal(t, gate.Fail, states["build-e"])
-	require.Equal(t, gate.Pass, states["build-a"])
-	require.Equal(t, gate.Pass, states["all_reduce/0"])
+	require.Equal(t, finding.Fail, states["build-e"])
+	require.Equal(t, finding.Pass, states["build-a"])
+	require.Equal(t, finding.Pass, states["all_reduce/0"])
 	for _, o := range d.Suite(nil).Outcomes {
-		require.NotEqual(t, gate.Fail, o.State, o.Name)
+		require.NotEqual(t, finding.Fail, o.State, o.Name)
 	}
 }
 

@@ -7,14 +7,24 @@ import (
 	"strings"
 
 	"zbench/bench/compare"
+	"zbench/bench/finding"
 	"zbench/bench/gate"
 	"zbench/bench/plain"
 	"zbench/bench/unit"
 )
 
+// Codes of findings of a search, beside those of a comparison.
+const (
+	CodeSlow    = "first_slow"
+	CodeBetween = "first_slow_between"
+	CodeLeftOut = "left_out"
+	CodeSkipped = "variants_skipped"
+	CodeCost    = "cost"
+)
+
 // Headline is the answer in one sentence.
 func (d *Document) Headline() string {
-	text := map[Verdict]func() string{
+	text := map[compare.Verdict]func() string{
 		Slower: d.slower, Ranked: d.ranked, Same: d.same, Unclear: d.unclear, NotChecked: func() string { return "NOT CHECKED: there is nothing to compare." },
 	}[d.Verdict]()
 	if d.Simulated {
@@ -81,37 +91,34 @@ func (d *Document) fastest() []int {
 	return out
 }
 
-// Lines are the answer in the order of reading, the headline first.
-func (d *Document) Lines() []compare.Line {
-	level := map[Verdict]compare.Level{Slower: compare.Worse, Same: compare.Good, Ranked: compare.Good, Unclear: compare.Limit, NotChecked: compare.Limit}
-	out := []compare.Line{{Text: d.Headline(), Level: level[d.Verdict]}}
+// Findings are the answer in the order of reading, the headline first.
+func (d *Document) Findings() finding.List {
+	out := finding.List{{Code: compare.CodeVerdict, Text: d.Headline(), Severity: d.Verdict.Severity()}}
+	if d.Verdict == Ranked {
+		out[0].Severity = finding.OK
+	}
 	out = append(out, d.slowdowns()...)
 	for _, v := range d.Variants {
 		if v.LeftOut {
-			out = append(out, compare.Line{Text: fmt.Sprintf("%s is left out: %s.", v.Name, v.Reason), Level: compare.Worse, Hint: strings.Join(v.Evidence, " | ")})
+			out = append(out, finding.Finding{Code: CodeLeftOut, Text: fmt.Sprintf("%s is left out: %s.", v.Name, v.Reason), Severity: finding.Fault, Hint: strings.Join(v.Evidence, " | ")})
 		}
 	}
 	if n := d.counts()[Unclear]; n > 0 && d.Verdict != Unclear {
-		out = append(out, compare.Line{Text: fmt.Sprintf("%s not decided after %s.", plain.Count(n, "case"), plain.Count(d.Rounds, "round")), Level: compare.Limit})
+		out = append(out, finding.Finding{Code: compare.CodeUnclear, Text: fmt.Sprintf("%s not decided after %s.", plain.Count(n, "case"), plain.Count(d.Rounds, "round")), Severity: finding.Warning})
 	}
 	if n := d.counts()[NotChecked]; n > 0 && d.Verdict != NotChecked {
-		out = append(out, compare.Line{Text: fmt.Sprintf("%s NOT CHECKED: some variant has no time of them.", plain.Count(n, "case")), Level: compare.Limit})
+		out = append(out, finding.Finding{Code: compare.CodeNotChecked, Text: fmt.Sprintf("%s NOT CHECKED: some variant has no time of them.", plain.Count(n, "case")), Severity: finding.Warning})
 	}
 	if d.Ordered && d.Verdict == Same && len(d.Variants) > 2 {
-		out = append(out, compare.Line{Text: "Variants in between were measured only where the first and the last one left a doubt: a slowdown that a later variant repairs is not looked for."})
+		out = append(out, finding.Finding{Code: CodeSkipped, Text: "Variants in between were measured only where the first and the last one left a doubt: a slowdown that a later variant repairs is not looked for."})
 	}
-	out = append(out, compare.Line{Text: fmt.Sprintf("%s in %s: %s of %s, starts included.", plain.Count(d.Children, "child run"), plain.Count(d.Rounds, "round"), unit.Seconds(d.Seconds), plain.Count(d.GPUs, "GPU"))})
-	if d.Gated != nil {
-		for i, text := range d.Gated.Lines() {
-			out = append(out, compare.Line{Text: text, Level: map[gate.State]compare.Level{gate.Pass: compare.Good, gate.NotChecked: compare.Limit, gate.Fail: compare.Worse}[d.Gated.Checks[i].State]})
-		}
-	}
-	return out
+	out = append(out, finding.Finding{Code: CodeCost, Text: fmt.Sprintf("%s in %s: %s of %s, starts included.", plain.Count(d.Children, "child run"), plain.Count(d.Rounds, "round"), unit.Seconds(d.Seconds), plain.Count(d.GPUs, "GPU"))})
+	return append(out, d.Gated.Findings()...)
 }
 
 // slowdowns are the largest slowdown of each variant that is the first slow one of a case.
-func (d *Document) slowdowns() []compare.Line {
-	var out []compare.Line
+func (d *Document) slowdowns() finding.List {
+	var out finding.List
 	for _, v := range d.Variants {
 		var largest *Measured
 		n := 0
@@ -126,11 +133,11 @@ func (d *Document) slowdowns() []compare.Line {
 			}
 		}
 		if largest != nil {
-			out = append(out, compare.Line{Text: fmt.Sprintf("%s from %s on; the largest slowdown: %s, %s: %s.", plain.Count(n, "slow case"), v.Name, largest.Group, unit.Bytes(largest.Bytes), signed(*largest.Change)), Level: compare.Worse})
+			out = append(out, finding.Finding{Code: CodeSlow, Text: fmt.Sprintf("%s from %s on; the largest slowdown: %s, %s: %s.", plain.Count(n, "slow case"), v.Name, largest.Group, unit.Bytes(largest.Bytes), signed(*largest.Change)), Severity: finding.Fault})
 		}
 	}
 	if d.First != nil && len(d.First.Between) > 0 {
-		out = append(out, compare.Line{Text: fmt.Sprintf("The change may already be in %s, which could not be measured.", strings.Join(d.First.Between, " or ")), Level: compare.Limit})
+		out = append(out, finding.Finding{Code: CodeBetween, Text: fmt.Sprintf("The change may already be in %s, which could not be measured.", strings.Join(d.First.Between, " or ")), Severity: finding.Warning})
 	}
 	return out
 }
@@ -151,44 +158,44 @@ func (d *Document) Gate(f *compare.FailOn) *gate.Report {
 	if f != nil {
 		name = "no variant is " + f.Words()
 	}
-	check := gate.Check{Name: name, State: gate.NotChecked, Reason: "there is no case to compare"}
+	check := gate.Check{Name: name, State: finding.NotChecked, Reason: "there is no case to compare"}
 	var failed, unchecked []string
 	for i := range d.Cases {
 		c := &d.Cases[i]
 		switch d.state(c, f) {
-		case gate.Fail:
+		case finding.Fail:
 			failed = append(failed, c.text())
-		case gate.NotChecked:
+		case finding.NotChecked:
 			unchecked = append(unchecked, c.text())
-		case gate.Pass:
+		case finding.Pass:
 		}
 	}
 	check.Cases = len(d.Cases) - len(unchecked)
 	broken := slices.IndexFunc(d.Variants, func(v Variant) bool { return v.LeftOut })
 	switch {
 	case len(failed) > 0:
-		check.State, check.Reason = gate.Fail, fmt.Sprintf("%s of %d, the first %s", plain.Count(len(failed), "case"), len(d.Cases), failed[0])
+		check.State, check.Reason = finding.Fail, fmt.Sprintf("%s of %d, the first %s", plain.Count(len(failed), "case"), len(d.Cases), failed[0])
 	case broken >= 0 && f != nil:
-		check.State, check.Reason = gate.Fail, fmt.Sprintf("%s could not be measured: %s", d.Variants[broken].Name, d.Variants[broken].Reason)
+		check.State, check.Reason = finding.Fail, fmt.Sprintf("%s could not be measured: %s", d.Variants[broken].Name, d.Variants[broken].Reason)
 	case broken >= 0:
 		check.Reason = fmt.Sprintf("%s could not be measured: %s", d.Variants[broken].Name, d.Variants[broken].Reason)
 	case len(unchecked) > 0:
 		check.Reason = fmt.Sprintf("%s of %d, the first %s", plain.Count(len(unchecked), "case"), len(d.Cases), unchecked[0])
 	case len(d.Cases) > 0:
-		check.State, check.Reason = gate.Pass, "all of "+plain.Count(len(d.Cases), "case")
+		check.State, check.Reason = finding.Pass, "all of "+plain.Count(len(d.Cases), "case")
 	}
 	return gate.NewReport(d.Simulated, "", []gate.Check{check})
 }
 
 // state is what a condition makes of a case.
-func (d *Document) state(c *Measured, f *compare.FailOn) gate.State {
+func (d *Document) state(c *Measured, f *compare.FailOn) finding.State {
 	switch {
 	case f != nil && c.Verdict == Slower && c.Change != nil && *c.Change >= f.Least:
-		return gate.Fail
+		return finding.Fail
 	case c.Verdict == Unclear || c.Verdict == NotChecked:
-		return gate.NotChecked
+		return finding.NotChecked
 	}
-	return gate.Pass
+	return finding.Pass
 }
 
 // text is a case in a sentence.
@@ -212,11 +219,11 @@ func (d *Document) Suite(f *compare.FailOn) gate.Suite {
 		s.Outcomes = append(s.Outcomes, gate.Outcome{Class: c.Group, Name: c.Key, State: d.state(c, f), Text: c.text()})
 	}
 	for _, v := range d.Variants {
-		o := gate.Outcome{Class: "variants", Name: v.Name, State: gate.Pass, Text: "measured"}
+		o := gate.Outcome{Class: "variants", Name: v.Name, State: finding.Pass, Text: "measured"}
 		if v.LeftOut {
-			o.State, o.Text = gate.NotChecked, v.Reason
+			o.State, o.Text = finding.NotChecked, v.Reason
 			if f != nil {
-				o.State = gate.Fail
+				o.State = finding.Fail
 			}
 		}
 		s.Outcomes = append(s.Outcomes, o)

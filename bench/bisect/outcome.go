@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"zbench/bench/compare"
 )
 
 // Effect is what is known of a variant in a case.
@@ -23,7 +25,7 @@ type Effect struct {
 
 // Outcome is what a case came to.
 type Outcome struct {
-	Verdict Verdict
+	Verdict compare.Verdict
 	// First is the first slow variant where the verdict is Slower, else −1. Probability is
 	// that it is this one, or that no variant is slow where the verdict is Same or Unclear.
 	First       int

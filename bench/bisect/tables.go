@@ -125,5 +125,5 @@ func (d *Document) WriteTables(w io.Writer, width int, all bool) error {
 
 // WriteMarkdown writes it for a merge request.
 func (d *Document) WriteMarkdown(w io.Writer) error {
-	return compare.Markdown(w, d.Lines(), d.VariantTable(), d.CaseTable(true))
+	return compare.Markdown(w, d.Findings(), d.VariantTable(), d.CaseTable(true))
 }

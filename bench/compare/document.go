@@ -4,6 +4,7 @@ import (
 	"io"
 	"math"
 
+	"zbench/bench/finding"
 	"zbench/bench/gate"
 	"zbench/bench/jsonfile"
 )
@@ -20,8 +21,8 @@ const (
 	Slower     Verdict = "slower"
 	Faster     Verdict = "faster"
 	Same       Verdict = "same"
-	Unclear    Verdict = "unclear"
-	NotChecked Verdict = "not_checked"
+	Unclear            = Verdict(finding.Unclear)
+	NotChecked         = Verdict(finding.NotChecked)
 )
 
 // Verdicts lists them all.

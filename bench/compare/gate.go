@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"zbench/bench/finding"
 	"zbench/bench/gate"
 	"zbench/bench/plain"
 	"zbench/bench/unit"
@@ -47,17 +48,17 @@ func (f *FailOn) Words() string {
 
 // state is what the condition makes of a verdict with a change. A nil condition fails
 // nothing.
-func (f *FailOn) state(v Verdict, change float64, broken bool) gate.State {
+func (f *FailOn) state(v Verdict, change float64, broken bool) finding.State {
 	switch {
 	case f != nil && (broken || v == Slower && change >= f.Least):
-		return gate.Fail
+		return finding.Fail
 	case v == Unclear || v == NotChecked:
-		return gate.NotChecked
+		return finding.NotChecked
 	}
-	return gate.Pass
+	return finding.Pass
 }
 
-func (f *FailOn) of(c *Case) gate.State {
+func (f *FailOn) of(c *Case) finding.State {
 	change := 0.0
 	if c.Change != nil {
 		change = *c.Change
@@ -80,22 +81,22 @@ func (d *Document) Gate(f *FailOn) *gate.Report {
 		seen[at] = append(seen[at], &d.Cases[i])
 	}
 	passed, failed, unchecked := seen[0], seen[1], seen[2]
-	check := gate.Check{Name: name, State: gate.NotChecked, Cases: len(passed) + len(failed), Reason: "there is no case to compare"}
+	check := gate.Check{Name: name, State: finding.NotChecked, Cases: len(passed) + len(failed), Reason: "there is no case to compare"}
 	switch {
 	case len(failed) > 0:
-		check.State = gate.Fail
+		check.State = finding.Fail
 		check.Reason = fmt.Sprintf("%s of %d, the first %s", plain.Count(len(failed), "case"), len(d.Cases), failed[0].text())
 	case len(unchecked) > 0:
 		check.Reason = fmt.Sprintf("%s of %d, the first %s", plain.Count(len(unchecked), "case"), len(d.Cases), unchecked[0].text())
 	case len(passed) > 0:
-		check.State, check.Reason = gate.Pass, "all of "+plain.Count(len(passed), "case")
+		check.State, check.Reason = finding.Pass, "all of "+plain.Count(len(passed), "case")
 	}
 	checks := []gate.Check{check}
 	if f != nil && d.Common != nil {
 		c := gate.Check{Name: "all cases together are not " + f.Words(), Cases: len(d.Cases), State: f.state(d.Common.Verdict, d.Common.Change, false)}
 		c.Reason = fmt.Sprintf("they changed by %s (%s to %s)", signed(d.Common.Change), signed(d.Common.Test.Lo), signed(d.Common.Test.Hi))
-		if c.State == gate.NotChecked { // the cases have their own verdicts
-			c.State = gate.Pass
+		if c.State == finding.NotChecked { // the cases have their own verdicts
+			c.State = finding.Pass
 			c.Reason += ", not beyond chance"
 		}
 		checks = append(checks, c)
@@ -112,13 +113,13 @@ func (d *Document) Suite(f *FailOn) gate.Suite {
 	}
 	if c := d.Common; c != nil {
 		state := f.state(c.Verdict, c.Change, false)
-		if state == gate.NotChecked {
-			state = gate.Pass
+		if state == finding.NotChecked {
+			state = finding.Pass
 		}
 		s.Outcomes = append(s.Outcomes, gate.Outcome{Class: "all cases together", Name: "shift common to all cases", State: state, Text: fmt.Sprintf("%s: %s", c.Verdict.Word(), signed(c.Change))})
 	}
 	if len(s.Outcomes) == 0 {
-		s.Outcomes = []gate.Outcome{{Class: "all cases together", Name: "cases to compare", State: gate.NotChecked, Text: "there is no case to compare"}}
+		s.Outcomes = []gate.Outcome{{Class: "all cases together", Name: "cases to compare", State: finding.NotChecked, Text: "there is no case to compare"}}
 	}
 	return s
 }

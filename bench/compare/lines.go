@@ -7,26 +7,24 @@ import (
 	"slices"
 	"strings"
 
-	"zbench/bench/gate"
+	"zbench/bench/finding"
 	"zbench/bench/plain"
 	"zbench/bench/unit"
 )
 
-// Line is one statement of a comparison, with what to do next.
-type Line struct {
-	Text, Hint string
-	Level      Level
-}
-
-// Level is how much a line matters.
-type Level int
-
-// The levels: a note; nothing got worse; what the runs do not tell; what got worse.
+// Codes of findings of a comparison.
 const (
-	Note Level = iota
-	Good
-	Limit
-	Worse
+	CodeVerdict    = "verdict"
+	CodeCommon     = "common_shift"
+	CodeShape      = "change_by_size"
+	CodeLargest    = "largest_change"
+	CodeBroken     = "broken"
+	CodeUnclear    = "unclear"
+	CodeNotChecked = "not_checked"
+	CodeHosts      = "different_hosts"
+	CodeMixed      = "mixed_side"
+	CodeDevice     = "unknown_device"
+	CodeNote       = "note"
 )
 
 // Headline is the verdict of the whole in one sentence.
@@ -70,15 +68,14 @@ func (d *Document) Word() string {
 	return strings.ToUpper(d.Verdict.Word())
 }
 
-// Lines are the verdict in the order of reading, the headline first.
-func (d *Document) Lines() []Line {
-	out := []Line{{Text: d.Headline(), Level: map[Verdict]Level{Slower: Worse, Same: Good, Unclear: Limit, NotChecked: Limit}[d.Verdict]}}
-	level := map[Verdict]Level{Slower: Worse}
+// Findings are the verdict in the order of reading, the headline first.
+func (d *Document) Findings() finding.List {
+	out := finding.List{{Code: CodeVerdict, Text: d.Headline(), Severity: d.Verdict.Severity()}}
 	shape, shaped := d.shapeLine()
 	if c := d.Common; c != nil && (c.Verdict == Slower || c.Verdict == Faster) {
-		line := Line{
-			Text:  fmt.Sprintf("All cases together are %s by %s (%s to %s).", c.Verdict, percent(math.Abs(c.Change)), signed(c.Test.Lo), signed(c.Test.Hi)),
-			Level: level[c.Verdict],
+		line := finding.Finding{
+			Code: CodeCommon, Severity: c.Verdict.Severity(),
+			Text: fmt.Sprintf("All cases together are %s by %s (%s to %s).", c.Verdict, percent(math.Abs(c.Change)), signed(c.Test.Lo), signed(c.Test.Hi)),
 		}
 		if !shaped {
 			line.Hint = "a shift of all cases points to clocks, placement or the host rather than to one of them"
@@ -93,28 +90,23 @@ func (d *Document) Lines() []Line {
 		name    string
 	}{{Slower, "slowdown"}, {Faster, "speed-up"}} {
 		if c := d.extreme(x.verdict); c != nil {
-			out = append(out, Line{Text: fmt.Sprintf("Largest %s: %s, %s: %s, from %s to %s.", x.name, c.Group, unit.Bytes(c.Bytes), signed(*c.Change), unit.Seconds(*c.Base.Seconds), unit.Seconds(*c.New.Seconds)), Level: level[x.verdict]})
+			out = append(out, finding.Finding{Code: CodeLargest, Subject: c.subject(), Severity: x.verdict.Severity(), Text: fmt.Sprintf("Largest %s: %s, %s: %s, from %s to %s.", x.name, c.Group, unit.Bytes(c.Bytes), signed(*c.Change), unit.Seconds(*c.Base.Seconds), unit.Seconds(*c.New.Seconds))})
 		}
 	}
 	if d.Counts.Broken > 0 {
 		i := slices.IndexFunc(d.Cases, func(c Case) bool { return c.Broken })
-		out = append(out, Line{Text: fmt.Sprintf("%s failed in NEW and not in BASE, the first %s, %s: %s.", plain.Count(d.Counts.Broken, "case"), d.Cases[i].Group, unit.Bytes(d.Cases[i].Bytes), d.Cases[i].Reason), Hint: "the record of the run has the evidence", Level: Worse})
+		out = append(out, finding.Finding{Code: CodeBroken, Subject: d.Cases[i].subject(), Text: fmt.Sprintf("%s failed in NEW and not in BASE, the first %s, %s: %s.", plain.Count(d.Counts.Broken, "case"), d.Cases[i].Group, unit.Bytes(d.Cases[i].Bytes), d.Cases[i].Reason), Hint: "the record of the run has the evidence", Severity: finding.Fault})
 	}
 	out = append(out, d.limits()...)
 	for _, note := range d.Notes {
-		out = append(out, Line{Text: note})
+		out = append(out, finding.Finding{Code: CodeNote, Text: note})
 	}
-	if d.Gated != nil {
-		for i, text := range d.Gated.Lines() {
-			out = append(out, Line{Text: text, Level: map[gate.State]Level{gate.Pass: Good, gate.NotChecked: Limit, gate.Fail: Worse}[d.Gated.Checks[i].State]})
-		}
-	}
-	return out
+	return append(out, d.Gated.Findings()...)
 }
 
 // limits are what the runs do not tell, and what would.
-func (d *Document) limits() []Line {
-	var out []Line
+func (d *Document) limits() finding.List {
+	var out finding.List
 	if d.Counts.Unclear > 0 {
 		are := "cases are"
 		if d.Counts.Unclear == 1 {
@@ -128,24 +120,25 @@ func (d *Document) limits() []Line {
 		case min(len(d.Base), len(d.New)) < MinRuns && d.BetweenRunCV == nil:
 			hint += ", or --between-run-cv with what is known of the variation between runs"
 		}
-		out = append(out, Line{text, hint, Limit})
+		out = append(out, finding.Finding{Code: CodeUnclear, Text: text, Hint: hint, Severity: finding.Warning})
 	}
 	if n := d.Counts.NotChecked - d.Counts.Broken; n > 0 {
 		i := slices.IndexFunc(d.Cases, func(c Case) bool { return c.Verdict == NotChecked && !c.Broken })
-		out = append(out, Line{Text: fmt.Sprintf("%s NOT CHECKED, the first %s, %s: %s.", plain.Count(n, "case"), d.Cases[i].Group, unit.Bytes(d.Cases[i].Bytes), d.Cases[i].Reason), Level: Limit})
+		out = append(out, finding.Finding{Code: CodeNotChecked, Subject: d.Cases[i].subject(), Text: fmt.Sprintf("%s NOT CHECKED, the first %s, %s: %s.", plain.Count(n, "case"), d.Cases[i].Group, unit.Bytes(d.Cases[i].Bytes), d.Cases[i].Reason), Severity: finding.Warning})
 	}
 	for _, c := range d.Changes {
 		if c.What == hostsFact && min(len(d.Base), len(d.New)) < HostRuns && d.BetweenRunCV == nil {
-			out = append(out, Line{
+			out = append(out, finding.Finding{
+				Code: CodeHosts,
 				Text: fmt.Sprintf("The runs are of different hosts: hosts and runs have modes of their own, and with %s a side chance can put one mode on each side.", plain.Count(min(len(d.Base), len(d.New)), "run")),
-				Hint: fmt.Sprintf("give %d runs a side, or runs of the same hosts by turns", HostRuns), Level: Limit,
+				Hint: fmt.Sprintf("give %d runs a side, or runs of the same hosts by turns", HostRuns), Severity: finding.Warning,
 			})
 		}
 		if c.Within {
-			out = append(out, Line{Text: fmt.Sprintf("The runs of one side differ in %s: BASE %s, NEW %s.", c.What, strings.Join(c.Base, ", "), strings.Join(c.New, ", ")), Hint: "a side should be runs of one thing", Level: Limit})
+			out = append(out, finding.Finding{Code: CodeMixed, Text: fmt.Sprintf("The runs of one side differ in %s: BASE %s, NEW %s.", c.What, strings.Join(c.Base, ", "), strings.Join(c.New, ", ")), Hint: "a side should be runs of one thing", Severity: finding.Warning})
 		}
 		if c.What == deviceFact && slices.Contains(slices.Concat(c.Base, c.New), notKnown) {
-			out = append(out, Line{Text: fmt.Sprintf("The device is not known everywhere: BASE %s, NEW %s.", strings.Join(c.Base, ", "), strings.Join(c.New, ", ")), Hint: "times of different GPUs must not be compared; check the logs", Level: Limit})
+			out = append(out, finding.Finding{Code: CodeDevice, Text: fmt.Sprintf("The device is not known everywhere: BASE %s, NEW %s.", strings.Join(c.Base, ", "), strings.Join(c.New, ", ")), Hint: "times of different GPUs must not be compared; check the logs", Severity: finding.Warning})
 		}
 	}
 	return out
@@ -187,4 +180,23 @@ func (v Verdict) Word() string {
 		return "NOT CHECKED"
 	}
 	return string(v)
+}
+
+// Severity is how much a verdict matters.
+func (v Verdict) Severity() finding.Severity {
+	switch v {
+	case Slower:
+		return finding.Fault
+	case Same:
+		return finding.OK
+	case Unclear, NotChecked:
+		return finding.Warning
+	case Faster:
+	}
+	return finding.Note
+}
+
+// subject is the case as what a finding is about.
+func (c *Case) subject() *finding.Subject {
+	return &finding.Subject{Kind: finding.Size, Name: c.Group + ", " + unit.Bytes(c.Bytes)}
 }

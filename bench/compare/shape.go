@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"zbench/bench/finding"
 	"zbench/bench/plain"
 	"zbench/bench/unit"
 )
@@ -206,22 +207,22 @@ func (d *Document) magnitude() string {
 
 // shapeLine says how the change of the curve that changed most goes with size, and where
 // to look.
-func (d *Document) shapeLine() (Line, bool) {
+func (d *Document) shapeLine() (finding.Finding, bool) {
 	s := d.largestShape()
 	if s == nil {
-		return Line{}, false
+		return finding.Finding{}, false
 	}
 	first, last := s.cases[0], s.cases[len(s.cases)-1]
 	of := func(c *Case) string {
 		return fmt.Sprintf("%s %s (%s to %s)", unit.Bytes(c.Bytes), signed(*c.Change), unit.Seconds(*c.Base.Seconds), unit.Seconds(*c.New.Seconds))
 	}
-	line := Line{Text: fmt.Sprintf("%s: %s, %s: %s.", s.Group, of(first), of(last), s.words())}
+	line := finding.Finding{Code: CodeShape, Text: fmt.Sprintf("%s: %s, %s: %s.", s.Group, of(first), of(last), s.words())}
 	if a, b := average(s.cases); a > 0 {
 		line.Text += fmt.Sprintf(" Mean bandwidth over the sizes: BASE %s, NEW %s.", unit.Rate(a), unit.Rate(b))
 	}
 	line.Hint = shapeHints[s.Kind]
 	if slices.ContainsFunc(s.cases, func(c *Case) bool { return c.Verdict == Slower }) {
-		line.Level = Worse
+		line.Severity = finding.Fault
 	}
 	return line, true
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"zbench/bench/finding"
 	"zbench/bench/plain"
 	"zbench/bench/table"
 	"zbench/bench/unit"
@@ -159,11 +160,11 @@ func (d *Document) WriteMarkdown(w io.Writer) error {
 	if t := d.ChangeTable(); t != nil {
 		all = append(all, *t)
 	}
-	return Markdown(w, d.Lines(), append(all, d.CaseTable(true))...)
+	return Markdown(w, d.Findings(), append(all, d.CaseTable(true))...)
 }
 
 // Markdown writes a verdict's lines, the first in bold, and its tables for a merge request.
-func Markdown(w io.Writer, lines []Line, tables ...table.Table) error {
+func Markdown(w io.Writer, lines finding.List, tables ...table.Table) error {
 	var b strings.Builder
 	for i, l := range lines {
 		text := plain.Markdown(l.Text)

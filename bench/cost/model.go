@@ -115,6 +115,58 @@ func (m *Model) Recovered() (other *Model, loss float64, dip bool) {
 	return &alike, loss, true
 }
 
+// maxDip is the most neighbouring sizes that count as one dip: more of them have each
+// other as witnesses.
+const maxDip = 2
+
+// Filled is the model without its dips of at most maxDip sizes: their times become those
+// that the sizes around them lead to expect. dips lists the points that it changes. A step
+// to slower times is no dip, nor is the end of the sweep.
+func (m *Model) Filled() (other *Model, dips []int) {
+	alike := *m
+	alike.logTime = slices.Clone(m.logTime)
+	for first := 1; first < len(m.size)-1; first++ {
+		for n := maxDip; n > 0; n-- {
+			if !m.dips(first, first+n) {
+				continue
+			}
+			for i := first; i < first+n; i++ {
+				alike.logTime[i] = m.chord(i, first-1, first+n)
+				dips = append(dips, i)
+			}
+			first += n
+			break
+		}
+	}
+	alike.tail(len(m.size) - 1)
+	alike.least = math.Exp(slices.Min(alike.logTime))
+	return &alike, dips
+}
+
+// dips reports whether times jump up before the point first and down again before the
+// point end, by more than they grow on both sides of these.
+func (m *Model) dips(first, end int) bool {
+	if end >= len(m.size) {
+		return false
+	}
+	var grows []float64
+	for _, i := range []int{first - 1, end + 1} {
+		if 0 < i && i < len(m.size) {
+			grows = append(grows, (m.logTime[i]-m.logTime[i-1])/(m.logSize[i]-m.logSize[i-1]))
+		}
+	}
+	jump := func(i int) float64 {
+		return m.logTime[i] - m.logTime[i-1] - stat.Quantile(grows, 0.5)*(m.logSize[i]-m.logSize[i-1])
+	}
+	return len(grows) > 0 && jump(first) > fallen && jump(end) < -fallen
+}
+
+// chord is the logarithm of the time of point i on the power law through points a and b.
+func (m *Model) chord(i, a, b int) float64 {
+	w := (m.logSize[i] - m.logSize[a]) / (m.logSize[b] - m.logSize[a])
+	return m.logTime[a] + w*(m.logTime[b]-m.logTime[a])
+}
+
 // Place finds the size.
 func (m *Model) Place(bytes int64) Place {
 	s := float64(bytes)

@@ -13,6 +13,7 @@ const (
 	FromSamples  = "samples"
 	FromInterval = "interval of the median"
 	FromCV       = "coefficient of variation"
+	FromScatter  = "residuals about a local fit"
 )
 
 // width95 is the width of a 95 % interval of a normal variable, in standard
@@ -27,8 +28,9 @@ const medianError = 1.2533141373155003
 // given them.
 type Resampler struct {
 	// From says what is resampled, the weakest of the points'.
-	From   string
-	points []drawer
+	From    string
+	points  []drawer
+	scatter Scatter
 }
 
 // drawer draws one point's median.
@@ -39,36 +41,68 @@ type drawer struct {
 	nEff   float64
 	// sigma is the standard deviation of the logarithm of the median.
 	sigma float64
+	// more is that of the point's own error, as far as the samples do not show it.
+	more float64
 }
 
-// Resampler is nil where the spread of a point is not known.
+// Resampler is nil where the spread of a point is not known, neither from its samples nor
+// from the points' scatter about a local fit.
 func (c *Curve) Resampler() *Resampler {
 	r := &Resampler{From: FromSamples}
+	scatter, scattered := c.Scatter()
+	r.scatter = scatter
 	for _, p := range c.Points {
-		d := drawer{seconds: p.Seconds}
+		d, from := p.drawer()
+		shown := d.shown()
 		switch {
-		case len(p.Samples) >= MinSamples:
-			d.sorted = slices.Sorted(slices.Values(p.Samples))
-			d.nEff = float64(len(p.Samples))
-			if s := stat.Summarize(p.Samples); s.NEff != nil {
-				d.nEff = *s.NEff
-			}
-		case p.Lo != nil && p.Hi != nil && *p.Lo > 0:
-			d.sigma = math.Log(*p.Hi / *p.Lo) / width95
-			r.weaken(FromInterval)
-		case p.CV != nil && p.N >= 2:
-			d.sigma = medianError * *p.CV / math.Sqrt(float64(p.N))
-			r.weaken(FromCV)
-		default:
+		case from == "" && !scattered:
 			return nil
+		case from == "" || scatter.Sigma > shown:
+			d.more, from = math.Sqrt(scatter.Sigma*scatter.Sigma-shown*shown), FromScatter
 		}
+		r.weaken(from)
 		r.points = append(r.points, d)
 	}
 	return r
 }
 
+// drawer draws what the point's own samples show, and says where it is from; empty where
+// they show nothing.
+func (p *Point) drawer() (d drawer, from string) {
+	d = drawer{seconds: p.Seconds}
+	switch {
+	case len(p.Samples) >= MinSamples:
+		d.sorted = slices.Sorted(slices.Values(p.Samples))
+		d.nEff = float64(len(p.Samples))
+		if s := stat.Summarize(p.Samples); s.NEff != nil {
+			d.nEff = *s.NEff
+		}
+		return d, FromSamples
+	case p.Lo != nil && p.Hi != nil && *p.Lo > 0:
+		d.sigma = math.Log(*p.Hi / *p.Lo) / width95
+		return d, FromInterval
+	case p.CV != nil && p.N >= 2:
+		d.sigma = medianError * *p.CV / math.Sqrt(float64(p.N))
+		return d, FromCV
+	}
+	return d, ""
+}
+
+// shown is the standard deviation of the logarithm of what is drawn from the samples.
+func (d drawer) shown() float64 {
+	if d.sorted == nil {
+		return d.sigma
+	}
+	at := func(z float64) float64 {
+		return stat.QuantileSorted(d.sorted, min(1, max(0, 0.5+z/(2*math.Sqrt(d.nEff)))))
+	}
+	return math.Log(at(1)/at(-1)) / 2
+}
+
+// weaken keeps the weakest of the points' sources.
 func (r *Resampler) weaken(from string) {
-	if r.From != FromCV {
+	order := []string{FromSamples, FromInterval, FromCV, FromScatter}
+	if slices.Index(order, from) > slices.Index(order, r.From) {
 		r.From = from
 	}
 }
@@ -76,8 +110,15 @@ func (r *Resampler) weaken(from string) {
 // Draw returns times for the points of the curve, in seconds.
 func (r *Resampler) Draw(rng *rand.Rand) []float64 {
 	t := make([]float64, len(r.points))
+	scale := 0.0
+	if r.From == FromScatter {
+		scale = r.scatter.draw(rng)
+	}
 	for i, d := range r.points {
 		t[i] = d.draw(rng.NormFloat64())
+		if d.more > 0 {
+			t[i] *= math.Exp(scale * d.more * rng.NormFloat64())
+		}
 	}
 	return t
 }

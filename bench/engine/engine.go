@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"time"
 
@@ -143,7 +142,7 @@ func (e *Engine) finish(dir *Folder, out *Outcome) error {
 
 // save writes the record first, so that no later failure can lose it.
 func save(dir *Folder, out *Outcome) error {
-	if err := dir.Write(ResultsFile, func(w io.Writer) error { return record.Encode(w, out.Record) }); err != nil {
+	if err := dir.WriteRecord(out.Record); err != nil {
 		return err
 	}
 	if out.Advice.Kept() {

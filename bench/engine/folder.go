@@ -15,6 +15,8 @@ import (
 
 	"zbench/bench/exit"
 	"zbench/bench/jsonfile"
+	"zbench/bench/judge"
+	"zbench/bench/record"
 )
 
 // Files of a folder that the engine writes.
@@ -184,9 +186,14 @@ func (f *Folder) Abandon() {
 	}
 }
 
+// Dated begins the name of a new folder of a command. Later ones sort after it.
+func Dated(command string, t time.Time) string {
+	return "zbench-" + command + "-" + t.UTC().Format("20060102-150405")
+}
+
 // dated is an unused folder name with the command and the time.
 func dated(h Host, command string) string {
-	base := "zbench-" + command + "-" + h.Now().UTC().Format("20060102-150405")
+	base := Dated(command, h.Now())
 	name := base
 	for i := 2; ; i++ {
 		if _, err := h.FS.Stat(name); errors.Is(err, fs.ErrNotExist) {
@@ -206,6 +213,12 @@ func (f *Folder) Write(name string, fill func(io.Writer) error) error {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	return f.Put(name, b.Bytes())
+}
+
+// WriteRecord judges a record and writes it, with its findings.
+func (f *Folder) WriteRecord(rec *record.Record) error {
+	judge.Store(rec)
+	return f.Write(ResultsFile, func(w io.Writer) error { return record.Encode(w, rec) })
 }
 
 // Put writes one file atomically.

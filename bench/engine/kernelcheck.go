@@ -22,7 +22,7 @@ func KernelRule(k *spec.Kernels) stat.Rule {
 // CheckKernels refuses an invalid request of hbm or a kernel. What its kernels are called and
 // how large they may be is the driver's to check.
 func CheckKernels(want *spec.Spec) error {
-	k, help := want.Kernels, "zbench "+Command(want.Benchmark)+" --help lists the flags"
+	k, help := want.Kernels, "zbench "+Command(want.Benchmark)+" --help-all lists the flags"
 	rule := KernelRule(k)
 	if err := rule.Validate(); err != nil {
 		return exit.UsageError(err, help)

@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
 
 	"zbench/bench/exit"
+	"zbench/bench/plain"
 	"zbench/bench/plan"
 	"zbench/bench/record"
 	"zbench/bench/spec"
@@ -93,7 +93,7 @@ func (e *KernelEngine) Run(ctx context.Context, want spec.Spec, dir *Folder, old
 func (e *KernelEngine) finish(dir *Folder, rec *record.Record) (*record.Record, error) {
 	err := dir.Tidy()
 	if err == nil {
-		err = dir.Write(ResultsFile, func(w io.Writer) error { return record.Encode(w, rec) })
+		err = dir.WriteRecord(rec)
 	}
 	return rec, err
 }
@@ -187,6 +187,9 @@ func (e *KernelEngine) take(ctx context.Context, jobs []plan.Job, j *Journal) (f
 		}
 	}
 	var w KernelWatcher
+	if left := len(jobs) - done; left > 0 {
+		e.note("%s to run, in two passes each. From the first pass on each line says about how long the rest takes.\n", plain.Count(left, "case"))
+	}
 	if e.Watch != nil {
 		w = e.Watch(len(jobs), done)
 	}

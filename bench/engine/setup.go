@@ -16,7 +16,7 @@ import (
 const loopback = "loopback"
 
 // help is the hint where the flags of a sweep are described.
-const help = "zbench collectives --help lists the flags"
+const help = "zbench collectives --help-all lists the flags"
 
 // Setup is a checked request: a sweep ready to run.
 type Setup struct {

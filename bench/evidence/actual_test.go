@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/evidence"
+	"zbench/bench/finding"
 	"zbench/bench/rails"
 )
 
@@ -25,7 +26,7 @@ func TestCrossedRails(t *testing.T) {
 	rail := func(node, gpu int) rails.Component { return rails.Component{Part: rails.Rail, Node: node, A: gpu} }
 	v := settled(fleet, crossedAt(1, 0), crossedAt(2, 0))
 	require.True(t, v.Exactly(rail(1, 0), rail(2, 0)), "%+v", v)
-	require.Equal(t, rails.Faulty, v.State)
+	require.Equal(t, finding.Faulty, v.State)
 	v = settled(fleet, crossedAt(0, 0), crossedAt(1, 0), crossedAt(2, 0), crossedAt(3, 1))
 	require.Len(t, v.Questions, 1)
 	require.Contains(t, v.Questions[0].What, "crossed rail on 3 of 4 nodes, the first of them: crossed rail: GPU 0 sent through NIC q")
@@ -37,6 +38,6 @@ func TestCrossedRails(t *testing.T) {
 		a := crossedAt(1, 0)
 		a.Use = use
 		v = settled(fleet, a)
-		require.Equal(t, rails.Healthy, v.State, use)
+		require.Equal(t, finding.Healthy, v.State, use)
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/finding"
 	"zbench/bench/rails"
 	"zbench/bench/record"
 )
@@ -41,7 +42,7 @@ func even(change func(p rails.Place, c *record.NICCounters)) map[rails.Place]rec
 }
 
 func found(confidence float64, of ...rails.Component) *rails.Verdict {
-	v := &rails.Verdict{State: rails.Faulty}
+	v := &rails.Verdict{State: finding.Faulty}
 	for _, c := range of {
 		v.Findings = append(v.Findings, rails.Finding{Component: c, Confidence: confidence, Reasons: []string{"slow"}})
 	}
@@ -49,7 +50,7 @@ func found(confidence float64, of ...rails.Component) *rails.Verdict {
 }
 
 func asked(of ...rails.Component) *rails.Verdict {
-	return &rails.Verdict{State: rails.Unclear, Questions: []rails.Question{{What: "slow in some transfers", Candidates: of}}}
+	return &rails.Verdict{State: finding.Unclear, Questions: []rails.Question{{What: "slow in some transfers", Candidates: of}}}
 }
 
 func TestJoin(t *testing.T) {
@@ -153,13 +154,13 @@ func TestSettle(t *testing.T) {
 			c.Retransmits = &many
 		}
 	})})
-	require.Equal(t, rails.Faulty, v.State)
+	require.Equal(t, finding.Faulty, v.State)
 	require.True(t, v.Exactly(rail23), "%+v", v)
 	require.InDelta(t, 0.2, v.Findings[0].Lost, 1e-9)
 
 	v = asked(rail23, gpu23)
 	want := *asked(rail23, gpu23)
-	want.State = rails.Unclear
+	want.State = finding.Unclear
 	Settle(Input{Verdict: v, NICs: even(nil)})
 	require.Equal(t, want.Questions, v.Questions)
 	require.Equal(t, want.State, v.State)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/finding"
 	"zbench/bench/nodescreen"
 	"zbench/bench/rails"
 	"zbench/bench/record"
@@ -34,9 +35,9 @@ func TestTopologyDecides(t *testing.T) {
 	require.True(t, v.Exactly(rail23), "%+v", v)
 	require.Contains(t, v.Findings[0].Reasons, "topology: NIC x runs its port at 100G of 400G")
 
-	v = fleet4(&rails.Verdict{State: rails.Healthy, Reference: "the fleet's median"})
+	v = fleet4(&rails.Verdict{State: finding.Healthy, Reference: "the fleet's median"})
 	Settle(Input{Verdict: v, Witnesses: []Witness{Topologies{Facts: facts(2, port), Nodes: 4}}})
-	require.Equal(t, rails.Unclear, v.State)
+	require.Equal(t, finding.Unclear, v.State)
 	require.Equal(t, []rails.Component{rail23}, v.Questions[0].Candidates)
 	require.Contains(t, v.Questions[0].What, "NIC x runs its port at 100G of 400G; its times are not slow")
 
@@ -55,7 +56,7 @@ func TestTopologyDecides(t *testing.T) {
 		same[node] = []Fact{f}
 	}
 	Settle(Input{Verdict: v, Witnesses: []Witness{Topologies{Facts: same, Nodes: 4}}})
-	require.Equal(t, rails.Unclear, v.State)
+	require.Equal(t, finding.Unclear, v.State)
 	require.Len(t, v.Questions, 1)
 
 	// Nodes that were measured as one: the part is a reason for the node.
@@ -65,9 +66,9 @@ func TestTopologyDecides(t *testing.T) {
 	require.Contains(t, v.Findings[0].Reasons, "topology: NIC x runs its port at 100G of 400G")
 
 	// Doubts alone are nothing, however many.
-	v = fleet4(&rails.Verdict{State: rails.Healthy, Reference: "the fleet's median"})
+	v = fleet4(&rails.Verdict{State: finding.Healthy, Reference: "the fleet's median"})
 	Settle(Input{Verdict: v, Witnesses: []Witness{Topologies{Facts: facts(2, Fact{rail23, "a", "x", false}, Fact{rail23, "b", "y", false}, Fact{rail23, "c", "z", false}), Nodes: 4}}})
-	require.Equal(t, rails.Healthy, v.State)
+	require.Equal(t, finding.Healthy, v.State)
 }
 
 // A GPU that the times suspect and whose node passed a collective of its own is cleared; two
@@ -98,7 +99,7 @@ func TestTheScreenDecides(t *testing.T) {
 	other := screen(nodescreen.Finding{Host: "c.cluster", Rule: "memory", Subject: "GPU 3 (0000:c9:00.0)", Message: "copy 30 % below"})
 	other.Nodes = nil
 	Settle(Input{Verdict: v, Witnesses: []Witness{other}})
-	require.Equal(t, rails.Unclear, v.State, "%+v", v)
+	require.Equal(t, finding.Unclear, v.State, "%+v", v)
 	require.ElementsMatch(t, []rails.Component{rail23, gpu23}, v.Questions[0].Candidates)
 }
 
@@ -109,7 +110,7 @@ func TestADoubtedReferenceStaysSo(t *testing.T) {
 	other := Screens{Document: &nodescreen.Document{Nodes: 4, Findings: []nodescreen.Finding{{Host: "c", Rule: "memory", Subject: "GPU 3 (x)", Message: "slow"}}}, Names: names4, GPUs: 4}
 	port := Topologies{Facts: facts(2, Fact{Component: rail23, Code: "nic_rate", Says: "slow", Bad: true}), Nodes: 4}
 	Settle(Input{Verdict: v, Witnesses: []Witness{other, port}})
-	require.Equal(t, rails.Unclear, v.State, "%+v", v)
+	require.Equal(t, finding.Unclear, v.State, "%+v", v)
 	require.Len(t, v.Questions, 1)
 	require.True(t, v.Questions[0].All)
 }
@@ -126,14 +127,14 @@ func TestRASDecides(t *testing.T) {
 	v := fleet4(asked(rail23, gpu23))
 	Settle(Input{Verdict: v, Witnesses: []Witness{Services{Answer: of(record.RankDead, 11), GPUs: 4, Ranks: 16}}})
 	require.True(t, v.Exactly(gpu23), "%+v", v)
-	v = &rails.Verdict{State: rails.NotChecked}
+	v = &rails.Verdict{State: finding.NotChecked}
 	Settle(Input{Verdict: v, Witnesses: []Witness{Services{Answer: of(record.RankMissing, 8, 9, 10, 11), GPUs: 4, Ranks: 16}}})
 	require.True(t, v.Exactly(node2), "%+v", v)
 	// Ranks of another world, or a service that did not answer, say nothing.
 	for _, w := range []*record.Witness{of(record.RankDead, 99), {State: record.WitnessAbsent, Reason: "refused"}, nil} {
-		v = fleet4(&rails.Verdict{State: rails.Healthy, Reference: "x"})
+		v = fleet4(&rails.Verdict{State: finding.Healthy, Reference: "x"})
 		Settle(Input{Verdict: v, Witnesses: []Witness{Services{Answer: w, GPUs: 4, Ranks: 16}}})
-		require.Equal(t, rails.Healthy, v.State)
+		require.Equal(t, finding.Healthy, v.State)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"strings"
 
+	"zbench/bench/finding"
 	"zbench/bench/rails"
 )
 
@@ -176,9 +177,9 @@ func (r *FaultsRow) add(v *rails.Verdict, broken []Broken, rounds int, seed uint
 		r.Wrong = append(r.Wrong, fmt.Sprintf("seed %d: planted %+v; %s: %+v %+v", seed, broken, v.State, v.Findings, v.Questions))
 	}
 	switch v.State {
-	case rails.Healthy:
+	case finding.Healthy:
 		r.Healthy++
-	case rails.Unclear:
+	case finding.Unclear:
 		r.Unclear++
 	default:
 	}

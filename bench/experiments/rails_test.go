@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/finding"
 	"zbench/bench/rails"
 	"zbench/internal/longtest"
 )
@@ -49,7 +50,7 @@ func TestAFleetWithAndWithoutAFault(t *testing.T) {
 			require.LessOrEqual(t, rounds, 20)
 			v := rails.Judge(rails.Data{Fleet: f.Fleet, Timings: timings})
 			if planted == nil {
-				require.Equal(t, rails.Healthy, v.State, "%+v %+v", v.Findings, v.Questions)
+				require.Equal(t, finding.Healthy, v.State, "%+v %+v", v.Findings, v.Questions)
 				continue
 			}
 			require.True(t, v.Exactly(broken.Component), "%s: %+v %+v", part, v.Findings, v.Questions)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"zbench/bench/finding"
 	"zbench/bench/plain"
 	"zbench/bench/record"
 	"zbench/bench/unit"
@@ -43,7 +44,7 @@ func rowsOf(rec *record.Record) []*row {
 // judge finds the threshold's cases. One that misses it fails; one without the figure
 // leaves it not checked, unless another fails.
 func (t *Threshold) judge(rows []*row) Check {
-	out := Check{Name: t.Text, State: NotChecked, Reason: "no case is of this kind; the record has " + kinds(rows)}
+	out := Check{Name: t.Text, State: finding.NotChecked, Reason: "no case is of this kind; the record has " + kinds(rows)}
 	var lacking string
 	missed, worst := 0, ""
 	for _, r := range rows {
@@ -67,11 +68,11 @@ func (t *Threshold) judge(rows []*row) Check {
 	switch {
 	case out.Cases == 0:
 	case missed > 0:
-		out.State, out.Reason = Fail, fmt.Sprintf("%d of %s missed it: %s", missed, plain.Count(out.Cases, "case"), worst)
+		out.State, out.Reason = finding.Fail, fmt.Sprintf("%d of %s missed it: %s", missed, plain.Count(out.Cases, "case"), worst)
 	case lacking != "":
 		out.Reason = lacking
 	default:
-		out.State = Pass
+		out.State = finding.Pass
 		if out.Cases > 1 {
 			out.Reason = fmt.Sprintf("all of %s, the last: %s", plain.Count(out.Cases, "case"), out.Reason)
 		}

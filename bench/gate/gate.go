@@ -12,9 +12,10 @@ package gate
 import (
 	"fmt"
 	"io"
-	"strings"
+	"slices"
 
 	"zbench/bench/exit"
+	"zbench/bench/finding"
 	"zbench/bench/jsonfile"
 	"zbench/bench/plain"
 )
@@ -22,21 +23,13 @@ import (
 // Schema names the version of the format of gates.json.
 const Schema = "zbench.gates/1"
 
-// State is what a check comes to.
-type State string
+// States are those that a threshold can come to: there are no candidates of one.
+func States() []finding.State {
+	return []finding.State{finding.Pass, finding.Fail, finding.NotChecked}
+}
 
-// The states. NotChecked is neither of the others: there was nothing to judge.
-const (
-	Pass       State = "pass"
-	Fail       State = "fail"
-	NotChecked State = "not_checked"
-)
-
-// States lists them all.
-func States() []State { return []State{Pass, Fail, NotChecked} }
-
-// Word is the state as people read it.
-func (s State) Word() string { return strings.ToUpper(strings.ReplaceAll(string(s), "_", " ")) }
+// CodeThreshold is the code of the finding that a check makes.
+const CodeThreshold = "threshold"
 
 // Check is one threshold and what it came to.
 type Check struct {
@@ -45,7 +38,7 @@ type Check struct {
 	// Source of the threshold's figure; absent for one that the user gave.
 	Source string `json:"source,omitempty"`
 	// State that it came to.
-	State State `json:"state"`
+	State finding.State `json:"state"`
 	// Cases that it was judged by.
 	Cases int `json:"cases"`
 	// Reason of the state, with the figures behind it.
@@ -57,7 +50,7 @@ type Report struct {
 	// Version of the format.
 	Schema string `json:"schema"`
 	// State is fail if any check failed, not_checked if any was not checked, else pass.
-	State State `json:"state"`
+	State finding.State `json:"state"`
 	// Simulated is true if the times that were judged are of a model or an emulation.
 	Simulated bool `json:"simulated"`
 	// Profile is the name of the acceptance profile; absent if none was given.
@@ -68,30 +61,18 @@ type Report struct {
 
 // NewReport settles the state of checks. No check at all has not passed.
 func NewReport(simulated bool, profile string, checks []Check) *Report {
-	r := &Report{Schema: Schema, State: NotChecked, Simulated: simulated, Profile: profile, Checks: checks}
-	pass, fail := 0, 0
-	for _, c := range checks {
-		switch c.State {
-		case Pass:
-			pass++
-		case Fail:
-			fail++
-		case NotChecked:
-		}
+	is := func(s finding.State) func(Check) bool { return func(c Check) bool { return c.State == s } }
+	checked := len(checks) > 0 && !slices.ContainsFunc(checks, is(finding.NotChecked))
+	return &Report{
+		Schema: Schema, State: finding.Settle(slices.ContainsFunc(checks, is(finding.Fail)), false, checked),
+		Simulated: simulated, Profile: profile, Checks: checks,
 	}
-	switch {
-	case fail > 0:
-		r.State = Fail
-	case pass == len(checks) && pass > 0:
-		r.State = Pass
-	}
-	return r
 }
 
 // Err is the error with the exit code of a missed threshold: if a check failed, or if one
 // was not checked and requireChecked asks for all. It is nil otherwise, and for nil.
 func (r *Report) Err(requireChecked bool) error {
-	if r == nil || r.State == Pass || r.State == NotChecked && !requireChecked {
+	if r == nil || r.State == finding.Pass || r.State == finding.NotChecked && !requireChecked {
 		return nil
 	}
 	var missed []Check
@@ -102,7 +83,7 @@ func (r *Report) Err(requireChecked bool) error {
 	}
 	what := "missed"
 	hint := "the lines of the verdict that begin with FAIL have the figures"
-	if r.State == NotChecked {
+	if r.State == finding.NotChecked {
 		what, hint = "not checked", "run the cases that the threshold names, or omit --require-checked"
 	}
 	if len(missed) == 0 {
@@ -111,8 +92,8 @@ func (r *Report) Err(requireChecked bool) error {
 	return exit.With(exit.Regression, fmt.Errorf("%s %s: %s", plain.Count(len(missed), "threshold"), what, missed[0].Name), hint)
 }
 
-// Lines are the outcome for people, a line for each check.
-func (r *Report) Lines() []string {
+// Findings are the outcome for people, one for each check; none of nil.
+func (r *Report) Findings() finding.List {
 	if r == nil {
 		return nil
 	}
@@ -120,13 +101,13 @@ func (r *Report) Lines() []string {
 	if r.Simulated {
 		label = " (SIMULATED times)"
 	}
-	var out []string
+	var out finding.List
 	for _, c := range r.Checks {
 		text := fmt.Sprintf("%s%s: %s: %s", c.State.Word(), label, c.Name, c.Reason)
 		if c.Source != "" {
 			text += "; threshold of " + c.Source
 		}
-		out = append(out, text)
+		out = append(out, finding.Finding{Code: CodeThreshold, Text: text, Severity: c.State.Severity()})
 	}
 	return out
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/exit"
+	"zbench/bench/finding"
 	"zbench/bench/record"
 	"zbench/bench/spec"
 	"zbench/bench/stat"
@@ -43,28 +44,28 @@ func parsed(t *testing.T, text string) *Threshold {
 }
 
 func TestThresholds(t *testing.T) {
-	for text, want := range map[string]State{
-		"all_reduce busbw>=300GB/s":                                  Pass,
-		"AllReduce busbw>=300GB/s":                                   Pass,
-		"all_reduce bytes>=8GiB busbw>=330GB/s":                      Pass,
-		"all_reduce busbw>=330GB/s":                                  Fail,
-		"all_reduce bytes=1GiB busbw>=330GB/s":                       Fail,
-		"all_reduce bytes=1GiB busbw<330GB/s":                        Pass,
-		"all_reduce bytes!=1GiB busbw>=330GB/s":                      Pass,
-		"all_reduce bytes=2GiB busbw>=1GB/s":                         NotChecked, // no such size
-		"all_reduce dtype=fp32 busbw>=300GB/s":                       Pass,
-		"all_reduce dtype=bf16 busbw>=300GB/s":                       NotChecked,
-		"all_reduce place=out busbw>=1GB/s":                          NotChecked,
-		"all_reduce place=in dtype=float op=sum ranks=8 time<=1s":    Pass,
-		"all_reduce isolated<=1s":                                    NotChecked, // not measured
-		"broadcast busbw>=1GB/s":                                     NotChecked, // failed
-		"any busbw>=1GB/s":                                           NotChecked, // broadcast is among them
-		"any busbw>=330GB/s":                                         Fail,       // a miss outweighs what is not checked
-		"all_gather busbw>=1GB/s":                                    NotChecked,
-		"triad rate>=1GB/s":                                          NotChecked,
-		"all_reduce bytes>=1GiB bytes<=2GiB busbw>=302GB/s":          Pass, // the bound itself passes
-		"all_reduce bytes=8GiB busbw>=330GB/s time<=1us":             Fail,
-		"all_reduce  bytes>=1GiB   busbw>=300GB/s algbw>=100.5e9B/s": Pass,
+	for text, want := range map[string]finding.State{
+		"all_reduce busbw>=300GB/s":                                  finding.Pass,
+		"AllReduce busbw>=300GB/s":                                   finding.Pass,
+		"all_reduce bytes>=8GiB busbw>=330GB/s":                      finding.Pass,
+		"all_reduce busbw>=330GB/s":                                  finding.Fail,
+		"all_reduce bytes=1GiB busbw>=330GB/s":                       finding.Fail,
+		"all_reduce bytes=1GiB busbw<330GB/s":                        finding.Pass,
+		"all_reduce bytes!=1GiB busbw>=330GB/s":                      finding.Pass,
+		"all_reduce bytes=2GiB busbw>=1GB/s":                         finding.NotChecked, // no such size
+		"all_reduce dtype=fp32 busbw>=300GB/s":                       finding.Pass,
+		"all_reduce dtype=bf16 busbw>=300GB/s":                       finding.NotChecked,
+		"all_reduce place=out busbw>=1GB/s":                          finding.NotChecked,
+		"all_reduce place=in dtype=float op=sum ranks=8 time<=1s":    finding.Pass,
+		"all_reduce isolated<=1s":                                    finding.NotChecked, // not measured
+		"broadcast busbw>=1GB/s":                                     finding.NotChecked, // failed
+		"any busbw>=1GB/s":                                           finding.NotChecked, // broadcast is among them
+		"any busbw>=330GB/s":                                         finding.Fail,       // a miss outweighs what is not checked
+		"all_gather busbw>=1GB/s":                                    finding.NotChecked,
+		"triad rate>=1GB/s":                                          finding.NotChecked,
+		"all_reduce bytes>=1GiB bytes<=2GiB busbw>=302GB/s":          finding.Pass, // the bound itself passes
+		"all_reduce bytes=8GiB busbw>=330GB/s time<=1us":             finding.Fail,
+		"all_reduce  bytes>=1GiB   busbw>=300GB/s algbw>=100.5e9B/s": finding.Pass,
 	} {
 		c := Evaluate(rec(), []*Threshold{parsed(t, text)})[0]
 		require.Equal(t, want, c.State, "%s: %s", text, c.Reason)
@@ -73,17 +74,17 @@ func TestThresholds(t *testing.T) {
 	c := Evaluate(rec(), []*Threshold{parsed(t, "all_reduce busbw>=330GB/s")})[0]
 	require.Equal(t, "1 of 2 cases missed it: all_reduce 1 GiB in place: busbw 302 GB/s", c.Reason)
 	c = Evaluate(&record.Record{}, []*Threshold{parsed(t, "any busbw>=1B/s")})[0]
-	require.Equal(t, NotChecked, c.State, "an empty record passes nothing")
+	require.Equal(t, finding.NotChecked, c.State, "an empty record passes nothing")
 	require.Contains(t, c.Reason, "no case at all")
 }
 
 func TestThresholdsOfKernels(t *testing.T) {
 	rate, share := 3.5e12, 0.66
 	r := &record.Record{Kernels: []record.Kernel{{Key: "triad", Kernel: "triad", Dtype: "float64", Role: record.Preset, Status: record.OK, Shape: record.Shape{Array: 1 << 30}, Metrics: record.Metrics{Rate: &rate, OfPeak: &share}}}}
-	for text, want := range map[string]State{
-		"triad rate>=3.4TB/s": Pass, "triad rate>=3.6TB/s": Fail, "triad of_peak>=65%": Pass, "triad of_peak>=0.67": Fail,
-		"triad role=preset bytes=1GiB rate>=1TB/s": Pass, "triad role=best rate>=1TB/s": NotChecked, "triad busbw>=1GB/s": NotChecked, "any rate>=1TB/s": Pass,
-		"triad device=0 rate>=1TB/s": Pass, "triad device=1 rate>=1TB/s": NotChecked,
+	for text, want := range map[string]finding.State{
+		"triad rate>=3.4TB/s": finding.Pass, "triad rate>=3.6TB/s": finding.Fail, "triad of_peak>=65%": finding.Pass, "triad of_peak>=0.67": finding.Fail,
+		"triad role=preset bytes=1GiB rate>=1TB/s": finding.Pass, "triad role=best rate>=1TB/s": finding.NotChecked, "triad busbw>=1GB/s": finding.NotChecked, "any rate>=1TB/s": finding.Pass,
+		"triad device=0 rate>=1TB/s": finding.Pass, "triad device=1 rate>=1TB/s": finding.NotChecked,
 	} {
 		require.Equal(t, want, Evaluate(r, []*Threshold{parsed(t, text)})[0].State, text)
 	}
@@ -167,10 +168,10 @@ func TestProfiles(t *testing.T) {
 		require.NoError(t, err)
 		return p.Evaluate(r)[0]
 	}
-	require.Equal(t, Pass, state("mi300x-1node", nil).State)
-	require.Equal(t, NotChecked, state("azure-nd-mi300x-v5", nil).State, "no 16 GiB")
+	require.Equal(t, finding.Pass, state("mi300x-1node", nil).State)
+	require.Equal(t, finding.NotChecked, state("azure-nd-mi300x-v5", nil).State, "no 16 GiB")
 	slow := state("mi300x-1node", func(r *record.Record) { *r.Results[1].BusBW = 290e9 })
-	require.Equal(t, Fail, slow.State)
+	require.Equal(t, finding.Fail, slow.State)
 	require.Contains(t, slow.Source, "ROCm/cvs")
 	for want, change := range map[string]func(*record.Record){
 		"a simulation accepts no hardware":  func(r *record.Record) { r.Simulated = true },
@@ -181,7 +182,7 @@ func TestProfiles(t *testing.T) {
 		"the record of 4 ranks":             func(r *record.Record) { r.World.Ranks = 4 },
 	} {
 		c := state("mi300x-1node", change)
-		require.Equal(t, NotChecked, c.State, want)
+		require.Equal(t, finding.NotChecked, c.State, want)
 		require.Contains(t, c.Reason, want)
 	}
 }
@@ -209,7 +210,7 @@ func TestEras(t *testing.T) {
 }
 
 func TestReports(t *testing.T) {
-	of := func(states ...State) *Report {
+	of := func(states ...finding.State) *Report {
 		var list []Check
 		for _, s := range states {
 			list = append(list, Check{Name: "any busbw>=1GB/s", State: s, Reason: "because <of \x1b> this"})
@@ -217,14 +218,14 @@ func TestReports(t *testing.T) {
 		return NewReport(true, "", list)
 	}
 	for _, x := range []struct {
-		of          []State
-		want        State
+		of          []finding.State
+		want        finding.State
 		err, strict bool
 	}{
-		{nil, NotChecked, false, true},
-		{[]State{Pass, Pass}, Pass, false, false},
-		{[]State{Pass, NotChecked}, NotChecked, false, true},
-		{[]State{Pass, NotChecked, Fail}, Fail, true, true},
+		{nil, finding.NotChecked, false, true},
+		{[]finding.State{finding.Pass, finding.Pass}, finding.Pass, false, false},
+		{[]finding.State{finding.Pass, finding.NotChecked}, finding.NotChecked, false, true},
+		{[]finding.State{finding.Pass, finding.NotChecked, finding.Fail}, finding.Fail, true, true},
 	} {
 		r := of(x.of...)
 		require.Equal(t, x.want, r.State)

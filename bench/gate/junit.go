@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"zbench/bench/finding"
 	"zbench/bench/plain"
 )
 
@@ -20,7 +21,7 @@ type Suite struct {
 type Outcome struct {
 	// Class groups outcomes; Name is theirs.
 	Class, Name string
-	State       State
+	State       finding.State
 	// Text says why.
 	Text string
 }
@@ -86,10 +87,10 @@ func WriteJUnit(w io.Writer, requireChecked bool, suites ...Suite) error {
 			}
 			c := xmlCase{Class: plain.Text(o.Class), Name: plain.Text(o.Name)}
 			switch {
-			case o.State == Fail || o.State == NotChecked && requireChecked:
+			case o.State == finding.Fail || o.State == finding.NotChecked && requireChecked:
 				one.Failures++
 				c.Failure = &xmlMessage{o.State.Word() + ": " + text, string(o.State)}
-			case o.State == NotChecked:
+			case o.State == finding.NotChecked:
 				one.Skipped++
 				c.Skipped = &xmlMessage{Message: o.State.Word() + ": " + text}
 			default:

@@ -11,6 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"zbench/bench/finding"
 	"zbench/bench/plain"
 	"zbench/bench/record"
 	"zbench/bench/spell"
@@ -101,9 +102,9 @@ func (p *Profile) Evaluate(rec *record.Record) []Check {
 		t, err := Parse(published.Require)
 		switch reason := published.outside(rec); {
 		case err != nil: // a test parses them all
-			out[i] = Check{Name: published.Require, State: NotChecked, Reason: err.Error()}
+			out[i] = Check{Name: published.Require, State: finding.NotChecked, Reason: err.Error()}
 		case why != "" || reason != "":
-			out[i] = Check{Name: t.Text, State: NotChecked, Reason: strings.Trim(why+"; "+reason, "; ")}
+			out[i] = Check{Name: t.Text, State: finding.NotChecked, Reason: strings.Trim(why+"; "+reason, "; ")}
 		default:
 			out[i] = Evaluate(rec, []*Threshold{t})[0]
 		}

@@ -57,19 +57,21 @@ type Load struct {
 	Flops float64
 	// Recompute is true where the backward repeats the whole forward.
 	Recompute bool
+	// Spared is the share of the backward's products that frozen tensors spare.
+	Spared float64
 }
 
 // Estimate computes the times from the work: 2 operations per parameter and token
-// forward, 4 backward, and 2 more where the forward is recomputed. Attention's
+// forward, 4 backward less what frozen ones spare, and 2 more where the forward is recomputed. Attention's
 // own products are left out.
 func (l Load) Estimate() (Compute, error) {
 	work := float64(l.Tokens) * float64(l.ActiveParams)
 	if l.Tokens < 1 || l.ActiveParams < 1 || !positive(l.Flops) || !positive(work/l.Flops) {
 		return Compute{}, fmt.Errorf("%w: %d tokens, %d active parameters, %g FLOP/s", ErrCompute, l.Tokens, l.ActiveParams, l.Flops)
 	}
-	passes, again := 4.0, ""
+	passes, again := 4*(1-l.Spared), ""
 	if l.Recompute {
-		passes, again = 6, ", recomputed"
+		passes, again = passes+2, ", recomputed"
 	}
 	return Compute{
 		Backward: passes * work / l.Flops, Forward: 2 * work / l.Flops,

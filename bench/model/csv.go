@@ -14,13 +14,13 @@ import (
 )
 
 // columns says where a CSV row has what; -1 is nowhere.
-type columns struct{ name, elements, shape, expert int }
+type columns struct{ name, elements, shape, expert, trained int }
 
 // fromCSV reads name,elements or name,shape rows.
 func fromCSV(file string, text []byte) ([]trainer.Param, error) {
 	r := csv.NewReader(bytes.NewReader(text))
 	r.Comment, r.FieldsPerRecord, r.TrimLeadingSpace, r.ReuseRecord = '#', -1, true, true
-	at := columns{name: 0, elements: 1, shape: 1, expert: -1}
+	at := columns{name: 0, elements: 1, shape: 1, expert: -1, trained: 2}
 	var l list
 	for first := true; ; first = false {
 		row, err := r.Read()
@@ -57,7 +57,7 @@ func headings(where string, row []string) (at columns, is bool, err error) {
 	find := func(names ...string) int {
 		return slices.IndexFunc(row, func(s string) bool { return slices.Contains(names, strings.ToLower(strings.TrimSpace(s))) })
 	}
-	at = columns{find("name", "parameter", "tensor"), find("elements", "numel", "params", "count"), find("shape", "size"), find("expert", "is_expert")}
+	at = columns{find("name", "parameter", "tensor"), find("elements", "numel", "params", "count"), find("shape", "size"), find("expert", "is_expert"), find("requires_grad", "trainable")}
 	switch {
 	case at.name < 0:
 		return at, false, nil
@@ -75,8 +75,8 @@ func (at columns) param(where string, row []string) (trainer.Param, error) {
 		return strings.TrimSpace(row[i])
 	}
 	plain := at.elements == at.shape // no header told
-	if plain && len(row) != 2 {
-		return trainer.Param{}, fmt.Errorf("%w: %s: %d fields; write name,elements or name,shape with the shape as 4096x1024", ErrParams, where, len(row))
+	if plain && (len(row) < 2 || len(row) > 3) {
+		return trainer.Param{}, fmt.Errorf("%w: %s: %d fields; write name,elements or name,shape with the shape as 4096x1024, requires_grad behind it", ErrParams, where, len(row))
 	}
 	n, shape, err := counted(cell(at.elements), cell(at.shape))
 	if err != nil {
@@ -87,6 +87,13 @@ func (at columns) param(where string, row []string) (trainer.Param, error) {
 		if p.Expert, err = strconv.ParseBool(strings.ToLower(text)); err != nil {
 			return trainer.Param{}, fmt.Errorf("%w: %s: expert is %s, not true or false", ErrParams, where, short(text))
 		}
+	}
+	if text := cell(at.trained); text != "" {
+		trained, err := strconv.ParseBool(strings.ToLower(text))
+		if err != nil {
+			return trainer.Param{}, fmt.Errorf("%w: %s: requires_grad is %s, not True or False; write name,elements or name,shape with the shape as 4096x1024", ErrParams, where, short(text))
+		}
+		freeze(&p, !trained)
 	}
 	return p, nil
 }

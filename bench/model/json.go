@@ -17,6 +17,7 @@ type entry struct {
 	Numel    *int64  `json:"numel"`
 	Shape    []int64 `json:"shape"`
 	Expert   *bool   `json:"expert"`
+	Trained  *bool   `json:"requires_grad"`
 }
 
 // param is the tensor an entry describes.
@@ -41,6 +42,7 @@ func (e entry) param() (trainer.Param, error) {
 	if e.Expert != nil {
 		p.Expert = *e.Expert
 	}
+	freeze(&p, e.Trained != nil && !*e.Trained)
 	return p, nil
 }
 

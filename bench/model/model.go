@@ -12,10 +12,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
+	"zbench/bench/plain"
 	"zbench/bench/trainer"
+	"zbench/bench/unit"
 )
 
 // Bounds of a parameter list. A list beyond them is a mistake, not a model: the
@@ -59,13 +62,13 @@ func (m *Model) Check() error {
 	}
 	var all int64
 	for _, p := range m.Params {
-		if p.Elements < 0 || p.Elements > MaxElements-all {
-			return fmt.Errorf("%w: %q has %d elements", ErrParams, p.Name, p.Elements)
+		if p.Elements < 0 || p.Frozen < 0 || p.Elements > MaxElements || p.Frozen > MaxElements || p.Held() > MaxElements-all {
+			return fmt.Errorf("%w: %q has %d elements", ErrParams, p.Name, p.Held())
 		}
 		if p.Work != nil && !(*p.Work >= 0 && *p.Work <= MaxElements) {
 			return fmt.Errorf("%w: %q computes with %g elements", ErrParams, p.Name, *p.Work)
 		}
-		all += p.Elements
+		all += p.Held()
 	}
 	if m.ActiveParams < 0 {
 		return fmt.Errorf("%w: %d active parameters", ErrParams, m.ActiveParams)
@@ -93,6 +96,16 @@ func (m *Model) ExpertTotal() int64 {
 	return n
 }
 
+// heldByExperts is the same of their parameters, trained or not.
+func (m *Model) heldByExperts() (n int64) {
+	for _, p := range m.Params {
+		if p.Expert {
+			n += p.Held()
+		}
+	}
+	return n
+}
+
 // work is the sum of the tensors' work: the parameters that compute for a token.
 func (m *Model) work() int64 {
 	sum := 0.0
@@ -102,12 +115,47 @@ func (m *Model) work() int64 {
 	return int64(math.Round(sum))
 }
 
+// Spared is the share of a backward's products that frozen tensors spare.
+func (m *Model) Spared() float64 {
+	all, left := 0.0, 0.0
+	trained := trainer.BackwardWork(m.Params)
+	for i, w := range trainer.Work(m.Params) {
+		all += w
+		left += trained[i]
+	}
+	if all == 0 || !slices.ContainsFunc(m.Params, func(p trainer.Param) bool { return p.Frozen > 0 }) {
+		return 0
+	}
+	return 1 - left/all
+}
+
+// freeze is for a tensor that is not trained.
+func freeze(p *trainer.Param, frozen bool) {
+	if frozen {
+		p.Frozen, p.Elements = p.Elements, 0
+	}
+}
+
+// noteFrozen says what of a list is not trained.
+func (m *Model) noteFrozen() {
+	tensors, elements := 0, int64(0)
+	for _, p := range m.Params {
+		if p.Frozen > 0 {
+			tensors++
+			elements += p.Frozen
+		}
+	}
+	if tensors > 0 {
+		m.Notes = append(m.Notes, fmt.Sprintf("%s of %s elements are frozen (requires_grad is false): their gradients are neither computed nor reduced", plain.Count(tensors, "tensor"), unit.Number(float64(elements))))
+	}
+}
+
 // SetActive says how many parameters a token uses. Where the list does not tell
 // how much of the routed experts computes, that follows: the rest of the active
 // ones, shared by all experts alike.
 func (m *Model) SetActive(active int64) {
 	m.ActiveParams = active
-	all, dense := m.ExpertTotal(), 0.0
+	all, dense := m.heldByExperts(), 0.0
 	if all == 0 {
 		return
 	}
@@ -119,7 +167,7 @@ func (m *Model) SetActive(active int64) {
 	share := min(max((float64(active)-dense)/float64(all), 0), 1)
 	for i := range m.Params {
 		if p := &m.Params[i]; p.Expert && p.Work == nil {
-			work := share * float64(p.Elements)
+			work := share * float64(p.Held())
 			p.Work = &work
 		}
 	}
@@ -198,9 +246,9 @@ func (l *list) add(where string, p trainer.Param) error {
 	switch {
 	case p.Name == "":
 		return fmt.Errorf("%w: %s: a tensor without a name", ErrParams, where)
-	case p.Elements < 1:
-		return fmt.Errorf("%w: %s: %s has %d elements; at least 1 is needed", ErrParams, where, short(p.Name), p.Elements)
-	case p.Elements > MaxElements-l.total:
+	case p.Held() < 1:
+		return fmt.Errorf("%w: %s: %s has %d elements; at least 1 is needed", ErrParams, where, short(p.Name), p.Held())
+	case p.Held() > MaxElements-l.total:
 		return fmt.Errorf("%w: %s: more than %d elements in all", ErrParams, where, int64(MaxElements))
 	case len(l.params) == MaxParams:
 		return fmt.Errorf("%w: %s: more than %d tensors", ErrParams, where, MaxParams)
@@ -212,7 +260,7 @@ func (l *list) add(where string, p trainer.Param) error {
 		return fmt.Errorf("%w: %s: %s was listed at %s already", ErrParams, where, short(p.Name), before)
 	}
 	l.at[p.Name] = where
-	l.total += p.Elements
+	l.total += p.Held()
 	l.params = append(l.params, p)
 	return nil
 }
@@ -221,6 +269,9 @@ func (l *list) add(where string, p trainer.Param) error {
 func (l *list) done() ([]trainer.Param, error) {
 	if len(l.params) == 0 {
 		return nil, fmt.Errorf("%w: no tensors in it", ErrParams)
+	}
+	if !slices.ContainsFunc(l.params, func(p trainer.Param) bool { return p.Elements > 0 }) {
+		return nil, fmt.Errorf("%w: requires_grad is false for every tensor, so nothing is trained", ErrParams)
 	}
 	return l.params, nil
 }

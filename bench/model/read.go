@@ -24,9 +24,10 @@ type Open func(name string) (io.ReadCloser, error)
 // Name is the file's, for messages. Every error of a list in text names the line.
 //
 // CSV has a tensor a line, name and number of elements or shape (4096x1024), in
-// forward order; a header may name the columns name, elements (or numel), shape,
-// expert. Lines that begin with # are comments. JSON is a list of objects with
-// name and elements, numel or shape, or an object of names.
+// forward order, and True or False behind them where it tells whether it is trained; a
+// header may name the columns name, elements (or numel), shape, expert, requires_grad.
+// Lines that begin with # are comments. JSON is a list of objects with name and elements,
+// numel or shape, or an object of names.
 func Read(name string, r io.Reader, open Open) (*Model, error) {
 	m := &Model{Name: name, Source: "the file " + name, Listed: true}
 	b := bufio.NewReader(r)
@@ -39,7 +40,8 @@ func Read(name string, r io.Reader, open Open) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	if m.ExpertTotal() == 0 {
+	m.noteFrozen()
+	if m.heldByExperts() == 0 {
 		m.ActiveParams = m.work()
 	}
 	return m, nil

@@ -211,3 +211,32 @@ func FuzzRead(f *testing.F) {
 		require.LessOrEqual(t, total, int64(model.MaxElements))
 	})
 }
+
+// A frozen tensor has no gradient, and spares half of its backward; all of it before the
+// first that is trained.
+func TestRequiresGrad(t *testing.T) {
+	for name, text := range map[string]string{
+		"plain.csv":  "embed_tokens.weight,100x4,False\nlayers.0.w,10x10,False\nlayers.0.lora,5x4,True\nlayers.1.w,10x10,False\n",
+		"header.csv": "name,shape,requires_grad\nembed_tokens.weight,100x4,false\nlayers.0.w,10x10,false\nlayers.0.lora,5x4,\nlayers.1.w,10x10,0\n",
+		"list.json":  `[{"name": "embed_tokens.weight", "shape": [100, 4], "requires_grad": false}, {"name": "layers.0.w", "numel": 100, "requires_grad": false}, {"name": "layers.0.lora", "numel": 20, "requires_grad": true}, {"name": "layers.1.w", "numel": 100, "requires_grad": false}]`,
+	} {
+		m, err := model.Read(name, strings.NewReader(text), nil)
+		require.NoError(t, err, name)
+		require.Equal(t, int64(20), m.Total(), name)
+		require.Equal(t, int64(220), m.ActiveParams, name)
+		require.InDelta(t, 1-float64(20+50)/220, m.Spared(), 1e-12, name)
+		require.Contains(t, strings.Join(m.Notes, "\n"), "3 tensors of 600 elements are frozen", name)
+		require.NoError(t, m.Check())
+		c, err := model.Load{Tokens: 10, ActiveParams: 220, Flops: 1e3, Spared: m.Spared()}.Estimate()
+		require.NoError(t, err)
+		require.InDelta(t, 4*10*70/1e3, c.Backward, 1e-9)
+	}
+	for text, want := range map[string]string{
+		"a,10,False\nb,10,False\n": "so nothing is trained",
+		"a,10,maybe\n":             "requires_grad is",
+	} {
+		_, err := model.Read("p.csv", strings.NewReader(text), nil)
+		require.ErrorIs(t, err, model.ErrParams)
+		require.ErrorContains(t, err, want)
+	}
+}

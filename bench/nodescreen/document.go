@@ -4,33 +4,19 @@ import (
 	"io"
 	"slices"
 
+	"zbench/bench/finding"
 	"zbench/bench/jsonfile"
 )
 
 // Schema names the version of screen.json.
 const Schema = "zbench.screen/1"
 
-// State is the result of a screen.
-type State string
-
-// The states. Unclear is a difference that no majority decides; NotChecked means that no
-// node reported.
-const (
-	Healthy    State = "healthy"
-	Faulty     State = "faulty"
-	Unclear    State = "unclear"
-	NotChecked State = "not_checked"
-)
-
-// States lists them.
-func States() []State { return []State{Healthy, Faulty, Unclear, NotChecked} }
-
 // Document is what zbench screen writes: screen.json.
 type Document struct {
 	// Version of the format.
 	Schema string `json:"schema"`
 	// State is healthy, faulty, unclear or not_checked.
-	State State `json:"state"`
+	State finding.State `json:"state"`
 	// Simulated is true if the loopback timed a node's measurements.
 	Simulated bool `json:"simulated"`
 	// Nodes is the number of nodes that reported.
@@ -119,14 +105,8 @@ func (d *Document) conclude(nodes []*Node, missing []string) {
 			d.Pass = append(d.Pass, host)
 		}
 	}
-	switch {
-	case len(nodes) == 0:
-		d.State = NotChecked
-	case failed:
-		d.State = Faulty
-	case len(d.Unclear) > 0:
-		d.State = Unclear
-	default:
-		d.State = Healthy
+	d.State = finding.NotChecked
+	if len(nodes) > 0 {
+		d.State = finding.Settle(failed, len(d.Unclear) > 0, true).OfNodes()
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/finding"
 	"zbench/bench/nodescreen"
 	"zbench/internal/schematest"
 )
@@ -71,12 +72,12 @@ func TestOneBadNodeIsNamed(t *testing.T) {
 	for _, b := range bad {
 		for _, count := range []int{4, 128} {
 			all := fleet(1, count)
-			require.Equal(t, nodescreen.Healthy, nodescreen.Judge(nodescreen.Fleet{Nodes: all, Expected: count}).State, "%s: the same fleet without it", b.name)
+			require.Equal(t, finding.Healthy, nodescreen.Judge(nodescreen.Fleet{Nodes: all, Expected: count}).State, "%s: the same fleet without it", b.name)
 			b.plant(all[3])
 			d := nodescreen.Judge(nodescreen.Fleet{Nodes: all, Expected: count})
 			require.Equal(t, []string{"n003"}, d.Fail, "%s of %d: %+v", b.name, count, d.Findings)
 			require.Len(t, d.Pass, count-1)
-			require.Equal(t, nodescreen.Faulty, d.State)
+			require.Equal(t, finding.Faulty, d.State)
 			require.Equal(t, b.rule, d.Findings[0].Rule, b.name)
 			require.Equal(t, b.subject, d.Findings[0].Subject, b.name)
 			require.NotEmpty(t, d.Findings[0].Next, b.name)
@@ -101,10 +102,10 @@ func TestANodeThatDoesNotReport(t *testing.T) {
 	require.Equal(t, []string{"n007"}, d.Fail)
 	require.Equal(t, "no_report", d.Findings[0].Rule)
 	d = nodescreen.Judge(nodescreen.Fleet{Nodes: all[:6], Expected: 8})
-	require.Equal(t, nodescreen.Faulty, d.State)
+	require.Equal(t, finding.Faulty, d.State)
 	require.Contains(t, d.Findings[0].Message, "2 of 8 nodes")
 	require.Empty(t, d.Fail, "no name is known")
-	require.Equal(t, nodescreen.NotChecked, nodescreen.Judge(nodescreen.Fleet{Expected: 8, Hosts: []string{"a"}}).State)
+	require.Equal(t, finding.NotChecked, nodescreen.Judge(nodescreen.Fleet{Expected: 8, Hosts: []string{"a"}}).State)
 }
 
 // What half of the nodes have is not a majority: the nodes are unclear, none fails.
@@ -112,7 +113,7 @@ func TestWithoutAMajority(t *testing.T) {
 	all := fleet(1, 4)
 	all[0].Facts[0].Value, all[1].Facts[0].Value = "2.22.3", "2.22.3"
 	d := nodescreen.Judge(nodescreen.Fleet{Nodes: all})
-	require.Equal(t, nodescreen.Unclear, d.State)
+	require.Equal(t, finding.Unclear, d.State)
 	require.Empty(t, d.Fail)
 	require.Len(t, d.Unclear, 4)
 }
@@ -126,13 +127,13 @@ func TestWhatMostNodesHave(t *testing.T) {
 		n.Faults = []nodescreen.Fault{{Code: "iommu", Subject: "node", Message: "m"}}
 	}
 	d := nodescreen.Judge(nodescreen.Fleet{Nodes: all})
-	require.Equal(t, nodescreen.Healthy, d.State, "%+v", d.Findings)
+	require.Equal(t, finding.Healthy, d.State, "%+v", d.Findings)
 	require.Contains(t, d.Unchecked[0], "iommu: found on 8 of 8 nodes")
 }
 
 func TestANodeAlone(t *testing.T) {
 	n := fleet(1, 1)[0]
-	require.Equal(t, nodescreen.Healthy, nodescreen.Judge(nodescreen.Fleet{Nodes: []*nodescreen.Node{n}}).State)
+	require.Equal(t, finding.Healthy, nodescreen.Judge(nodescreen.Fleet{Nodes: []*nodescreen.Node{n}}).State)
 	n.NICs[3].State = "DOWN"
 	n.NICs[4].Negotiated = new(25e9)
 	*n.GPUs[1].Memory.Rate *= 0.5
@@ -152,7 +153,7 @@ func TestTooMuchSpread(t *testing.T) {
 		*n.Collective.Rate *= 1 + 0.3*float64(i)
 	}
 	d := nodescreen.Judge(nodescreen.Fleet{Nodes: all})
-	require.Equal(t, nodescreen.Healthy, d.State)
+	require.Equal(t, finding.Healthy, d.State)
 	require.Contains(t, d.Unchecked[0], "none can be named")
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"zbench/bench/finding"
 	"zbench/bench/pairwise"
 	"zbench/bench/plain"
 	"zbench/bench/table"
@@ -165,6 +166,19 @@ func (s *Standing) reasons() string {
 		out = append(out, f.Reason())
 	}
 	return strings.Join(out, "; ")
+}
+
+// Finding is what is wrong, as every detector tells it. A warning is what no majority decides.
+func (f Finding) Finding() finding.Finding {
+	out := finding.Finding{Code: f.Rule, Severity: finding.Fault, Share: f.Lost, Text: f.Reason(), Hint: f.Next}
+	if f.Unclear {
+		out.Severity = finding.Warning
+	}
+	out.Subject = &finding.Subject{Kind: finding.Node, Name: f.Host}
+	if f.Host != "" {
+		out.Subject.Nodes = []string{f.Host}
+	}
+	return out
 }
 
 // Reason is what was found, after the component unless that is the node or part of it.

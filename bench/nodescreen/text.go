@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"zbench/bench/finding"
 	"zbench/bench/pairwise"
 	"zbench/bench/plain"
 	"zbench/bench/table"
@@ -19,14 +20,14 @@ func (d *Document) result() string {
 		of = fmt.Sprintf("%d of %d", d.Nodes, d.Expected)
 	}
 	switch d.State {
-	case NotChecked:
+	case finding.NotChecked:
 		return "NOT CHECKED: no node reported"
-	case Faulty:
+	case finding.Faulty:
 		if len(d.Fail) == 0 {
 			return fmt.Sprintf("FAULT: nodes are missing; %s reported, %d without a finding", of, len(d.Pass))
 		}
 		return fmt.Sprintf("FAULT: %s to leave out; %s reported, %d without a finding", counted(len(d.Fail), "node"), of, len(d.Pass))
-	case Unclear:
+	case finding.Unclear:
 		return fmt.Sprintf("UNCLEAR: %s differ and no majority decides; %s reported", counted(len(d.Unclear), "node"), of)
 	default:
 		return fmt.Sprintf("OK: no node fails or lies apart; %s reported", of)

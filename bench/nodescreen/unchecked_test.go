@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/finding"
 	"zbench/bench/nodescreen"
 )
 
@@ -39,7 +40,7 @@ func TestWhatWasNotCheckedStandsBesideTheVerdict(t *testing.T) {
 		nodes := fleet(1, 8)
 		x.without(nodes)
 		d := nodescreen.Judge(nodescreen.Fleet{Nodes: nodes})
-		require.Equal(t, nodescreen.Healthy, d.State, x.verdict)
+		require.Equal(t, finding.Healthy, d.State, x.verdict)
 		var text, markdown, document bytes.Buffer
 		require.NoError(t, d.Text(&text, 0))
 		require.NoError(t, d.Markdown(&markdown))

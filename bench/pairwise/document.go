@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"zbench/bench/finding"
 	"zbench/bench/jsonfile"
 	"zbench/bench/pattern"
 	"zbench/bench/plain"
@@ -39,7 +40,7 @@ type Document struct {
 	// Survey is how zbench measured; absent for data from elsewhere.
 	Survey *Survey `json:"survey,omitempty"`
 	// State is healthy, faulty, unclear or not_checked.
-	State rails.State `json:"state"`
+	State finding.State `json:"state"`
 	// Reference says what was compared with; empty where nothing was.
 	Reference string `json:"reference"`
 	// Limit is the least share lost that is named, 0 to 1; 0 is not known.
@@ -149,7 +150,7 @@ func OfLateness(file string, t *Times, l *rails.Lateness) *Document {
 	if l.Typical > 0 {
 		d.Notes = append(d.Notes, fmt.Sprintf("%d collectives compared, median duration %.3g µs", l.Collectives, 1e6*l.Typical))
 	}
-	if l.State == rails.Healthy {
+	if l.State == finding.Healthy {
 		d.Notes = append(d.Notes, fmt.Sprintf("a rank that arrives last at %d of them would be named", l.Enough))
 		d.Notes = append(d.Notes, "a slow link delays all ranks alike: it does not show in these times; measure pairs for that")
 	}
@@ -221,7 +222,7 @@ func (d *Document) sort(nodes []string, v *rails.Verdict) {
 		case name == "":
 		case state[i] == 2:
 			d.Fail = append(d.Fail, name)
-		case state[i] == 1 || v.State == rails.NotChecked:
+		case state[i] == 1 || v.State == finding.NotChecked:
 			d.Unclear = append(d.Unclear, name)
 		default:
 			d.Pass = append(d.Pass, name)

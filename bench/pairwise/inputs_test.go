@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/finding"
 	"zbench/bench/rails"
 )
 
@@ -32,7 +33,7 @@ func TestLabelsOfFaultsDecideNothing(t *testing.T) {
 			}
 		}
 	}
-	for bad, state := range map[int]rails.State{-1: rails.Healthy, 5: rails.Faulty} {
+	for bad, state := range map[int]finding.State{-1: finding.Healthy, 5: finding.Faulty} {
 		timings := measure(bad)
 		var first string
 		for _, label := range [][]string{nil, {"slow_rail:node=5,rail=1,left=0.7"}, {"slow_rail:node=2,rail=3,left=0.1", "slow_node:node=7,left=0.5"}} {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/finding"
 	"zbench/bench/rails"
 	"zbench/bench/record"
 )
@@ -161,7 +162,7 @@ func TestSmallMatrices(t *testing.T) {
 	require.True(t, v.Exactly(rails.Component{Part: rails.Node, Node: 2}), "%+v %+v", v.Findings, v.Questions)
 	require.InDelta(t, 0.2, v.Findings[0].Lost, 0.01)
 	m, _ = read(t, ",0,1,2,3\n0,,47,46.9,47.1\n1,47,,47,46.8\n2,46.9,47.2,,47\n3,47,47,47.1,\n")
-	require.Equal(t, rails.Healthy, rails.JudgeMatrix(m).State)
+	require.Equal(t, finding.Healthy, rails.JudgeMatrix(m).State)
 }
 
 // Nodes with a finding fail, ends of a slow path and candidates are unclear, the rest pass.
@@ -181,7 +182,7 @@ func TestNodesForTheNextJob(t *testing.T) {
 	}
 	m, notes := read(t, csv.String())
 	d := OfVerdict(OfMatrix, "pairs.csv", m, rails.JudgeMatrix(m), notes)
-	require.Equal(t, rails.Faulty, d.State)
+	require.Equal(t, finding.Faulty, d.State)
 	require.Equal(t, []string{"nc"}, d.Fail)
 	require.ElementsMatch(t, []string{"nf", "nj"}, d.Unclear)
 	require.Len(t, d.Pass, 9)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/finding"
 	"zbench/bench/rails"
 	"zbench/bench/record"
 	"zbench/bench/table"
@@ -39,7 +40,7 @@ func full() *Document {
 		{Kind: rails.XGMI, Pair: rails.Pair{A: rails.Place{}, B: rails.Place{GPU: 1}}, Seconds: []float64{1e-3}},
 	}
 	v := &rails.Verdict{
-		State: rails.Faulty, Reference: "the fleet's median", NetworkLimit: 0.06, Unchecked: []string{"u"},
+		State: finding.Faulty, Reference: "the fleet's median", NetworkLimit: 0.06, Unchecked: []string{"u"},
 		Findings:  []rails.Finding{{Component: rails.Component{Part: rails.Link, B: 1}, Lost: 0.2, Intermittent: true, Confidence: 0.9, Reasons: []string{"r"}}},
 		Questions: []rails.Question{{What: "w", Lost: 0.1, Next: "n", Candidates: []rails.Component{{Part: rails.Rail}}}},
 		Ranking:   []rails.Ranked{{Component: rails.Component{Part: rails.Rail}, Lost: 0.1, Slow: 1, All: 2}},

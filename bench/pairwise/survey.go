@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"zbench/bench/finding"
 	"zbench/bench/plain"
 	"zbench/bench/rails"
 	"zbench/bench/record"
@@ -56,12 +57,12 @@ type Survey struct {
 }
 
 // simulated is the label of what no hardware has shown.
-func (s *Survey) simulated() Line {
+func (s *Survey) simulated() finding.Finding {
 	text := "a model of " + plain.Line(s.Fabric) + " decided these times, not hardware"
 	if len(s.Faults) > 0 {
 		text += "; planted: " + plain.Line(strings.Join(s.Faults, ", "))
 	}
-	return Line{"SIMULATED", text, ""}
+	return finding.Finding{Code: CodeSimulated, Severity: finding.Warning, Text: text}
 }
 
 // OfSurvey makes the document of what zbench measured.

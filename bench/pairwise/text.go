@@ -8,20 +8,31 @@ import (
 	"slices"
 	"strings"
 
+	"zbench/bench/finding"
 	"zbench/bench/plain"
-	"zbench/bench/rails"
 	"zbench/bench/table"
 )
 
-// Line is a line of the verdict: its text, and what to do.
-type Line struct {
-	// Mark is FAULT, UNCLEAR, NOT CHECKED, OK or SIMULATED.
-	Mark, Text, Next string
+// Codes of the findings of slow components.
+const (
+	CodeSlow       = "slow"
+	CodeUnclear    = "unclear"
+	CodeNotChecked = "not_checked"
+	CodeHealthy    = "healthy"
+	CodeSimulated  = "simulated"
+)
+
+// marks are the words with which lines of a verdict begin.
+var marks = map[string]string{
+	CodeSlow: "FAULT", CodeUnclear: "UNCLEAR", CodeNotChecked: "NOT CHECKED", CodeHealthy: "OK", CodeSimulated: "SIMULATED",
 }
 
-// Verdict is the answer in lines.
-func (d *Document) Verdict() []Line {
-	var out []Line
+// Mark is the word with which a finding begins: FAULT, UNCLEAR, NOT CHECKED, OK or SIMULATED.
+func Mark(f finding.Finding) string { return marks[f.Code] }
+
+// Verdict is the answer as findings, in the order of reading.
+func (d *Document) Verdict() finding.List {
+	var out finding.List
 	for _, f := range d.Findings {
 		kind, lost := "", "has lost "+Percent(f.Lost)+" of its bandwidth"
 		switch {
@@ -32,7 +43,10 @@ func (d *Document) Verdict() []Line {
 		case f.Lost == 0:
 			lost = "has a fault, without a loss of bandwidth"
 		}
-		out = append(out, Line{"FAULT", fmt.Sprintf("%s%s %s (confidence %s): %s", kind, plain.Line(f.Name), lost, f.Level, strings.Join(f.Reasons, "; ")), ""})
+		out = append(out, finding.Finding{
+			Code: CodeSlow, Severity: finding.Fault, Share: f.Lost, Subject: &finding.Subject{Kind: finding.Kind(f.Part), Name: f.Name, Nodes: f.Nodes},
+			Text: fmt.Sprintf("%s%s %s (confidence %s): %s", kind, plain.Line(f.Name), lost, f.Level, strings.Join(f.Reasons, "; ")), Evidence: f.Reasons,
+		})
 	}
 	for _, q := range d.Questions {
 		lost := ""
@@ -43,12 +57,16 @@ func (d *Document) Verdict() []Line {
 		if len(q.Candidates) > 0 {
 			text += "; candidates: " + list(q.Candidates)
 		}
-		out = append(out, Line{"UNCLEAR", text, q.Next})
+		one := finding.Finding{Code: CodeUnclear, Severity: finding.Warning, Share: q.Lost, Text: text, Hint: q.Next}
+		for _, name := range q.Candidates {
+			one.Candidates = append(one.Candidates, finding.Subject{Name: name})
+		}
+		out = append(out, one)
 	}
 	for _, u := range d.Unchecked {
-		out = append(out, Line{"NOT CHECKED", u, ""})
+		out = append(out, finding.Finding{Code: CodeNotChecked, Severity: finding.Warning, Text: u})
 	}
-	if d.State == rails.Healthy {
+	if d.State == finding.Healthy {
 		text := "no component is slow, compared with " + d.Reference
 		if d.Limit > 0 {
 			text += "; a loss of " + Percent(math.Ceil(100*d.Limit)/100) + " would be named"
@@ -56,7 +74,7 @@ func (d *Document) Verdict() []Line {
 		if d.Kind == OfTimes {
 			text = "no rank arrives last beyond chance"
 		}
-		out = slices.Insert(out, 0, Line{"OK", text, ""})
+		out = slices.Insert(out, 0, finding.Finding{Code: CodeHealthy, Severity: finding.OK, Text: text})
 	}
 	if d.Survey != nil && d.Survey.Simulated {
 		out = append(out, d.Survey.simulated())
@@ -110,9 +128,9 @@ func (d *Document) Text(w io.Writer, width int) error {
 	}
 	indent := strings.Repeat(" ", 13)
 	for _, l := range d.Verdict() {
-		write(fmt.Sprintf("%-13s", l.Mark), indent, l.Text)
-		if l.Next != "" {
-			write(indent+"→ ", indent+"  ", l.Next)
+		write(fmt.Sprintf("%-13s", Mark(l)), indent, l.Text)
+		if l.Hint != "" {
+			write(indent+"→ ", indent+"  ", l.Hint)
 		}
 	}
 	b.WriteString("\n")
@@ -137,9 +155,9 @@ func (d *Document) Markdown(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString("## Verdict\n\n")
 	for _, l := range d.Verdict() {
-		fmt.Fprintf(&b, "* **%s** %s", l.Mark, plain.Markdown(l.Text))
-		if l.Next != "" {
-			fmt.Fprintf(&b, " (%s)", plain.Markdown(l.Next))
+		fmt.Fprintf(&b, "* **%s** %s", Mark(l), plain.Markdown(l.Text))
+		if l.Hint != "" {
+			fmt.Fprintf(&b, " (%s)", plain.Markdown(l.Hint))
 		}
 		b.WriteString("\n")
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/finding"
 	"zbench/bench/rails"
 )
 
@@ -116,7 +117,7 @@ func TestTimesOfTwoRanks(t *testing.T) {
 	times, err := ReadTimes(strings.NewReader(b.String()))
 	require.NoError(t, err)
 	d := OfLateness("x", times, rails.Arrivals(times.Calls, times.Node))
-	require.Equal(t, rails.NotChecked, d.State)
+	require.Equal(t, finding.NotChecked, d.State)
 	require.Empty(t, d.Notes)
 }
 

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"zbench/bench/finding"
 )
 
 // job draws the collectives of a job whose ranks compute for times with a standard deviation of
@@ -46,7 +48,7 @@ func TestWhoIsLastIsFoundInEveryDraw(t *testing.T) {
 func TestNoRankIsBlamedByChance(t *testing.T) {
 	for seed := range uint64(1000) {
 		v := Arrivals(job(seed, 8, 20+int(seed%60), 0), map[int]int{0: 0, 1: 0, 2: 0, 3: 0, 4: 1, 5: 1, 6: 1, 7: 1})
-		require.Equal(t, Healthy, v.State, "seed %d: %+v", seed, v.Findings)
+		require.Equal(t, finding.Healthy, v.State, "seed %d: %+v", seed, v.Findings)
 	}
 }
 
@@ -66,7 +68,7 @@ func TestTooFewCollectivesSayNothing(t *testing.T) {
 		}
 	}
 	v := Arrivals(calls, nil)
-	require.Equal(t, NotChecked, v.State, "%+v", v.Findings)
+	require.Equal(t, finding.NotChecked, v.State, "%+v", v.Findings)
 	require.Contains(t, v.Unchecked[0], "5 collectives of 8 ranks are too few to say; rank 4 was last at 3")
 }
 
@@ -79,7 +81,7 @@ func TestRanksThatArriveLastTogether(t *testing.T) {
 			calls = append(calls, Call{r, "all_reduce", 8, float64(k), float64(30+rng.IntN(3)) * 1e-5})
 		}
 	}
-	require.Equal(t, Healthy, Arrivals(calls, nil).State)
+	require.Equal(t, finding.Healthy, Arrivals(calls, nil).State)
 }
 
 // Being last costs nothing where the others hardly wait: it is noted, not a fault.
@@ -91,7 +93,7 @@ func TestARankThatIsLastByNothing(t *testing.T) {
 		}
 	}
 	v := Arrivals(calls, nil)
-	require.Equal(t, Healthy, v.State, "%+v", v.Findings)
+	require.Equal(t, finding.Healthy, v.State, "%+v", v.Findings)
 	require.Equal(t, Component{Part: Rank, Node: -1, A: 2}, v.Cleared[0].Component)
 	require.Contains(t, v.Cleared[0].Why, "arrives last at 100 of 100")
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"zbench/bench/finding"
 )
 
 // slowNodes slows all links and rails of nodes.
@@ -30,7 +32,7 @@ func TestGroupsOfNodesAreAQuestion(t *testing.T) {
 		f := Fleet{Nodes: x.nodes, GPUs: 8}
 		_, timings := flat(t, f, Options{}, slowNodes(x.slow...))
 		v := Judge(Data{Fleet: f, Timings: timings})
-		require.Equal(t, Unclear, v.State, "%v: %+v", x, v.Findings)
+		require.Equal(t, finding.Unclear, v.State, "%v: %+v", x, v.Findings)
 		require.True(t, v.Questions[0].All)
 		for _, n := range x.slow {
 			require.Contains(t, v.Questions[0].Candidates, Component{Part: Node, Node: n})
@@ -49,14 +51,14 @@ func TestGroupsOfMeetingsAreAQuestion(t *testing.T) {
 	f := Fleet{Nodes: 3, GPUs: 1}
 	_, timings := flat(t, f, Options{}, slowNodes(1))
 	v := Judge(Data{Fleet: f, Timings: timings})
-	require.Equal(t, Unclear, v.State)
+	require.Equal(t, finding.Unclear, v.State)
 	require.Equal(t, []Component{{Part: Node, Node: 1}}, v.Questions[0].Candidates)
 	_, timings = flat(t, f, Options{}, func(x Pair, k Kind) float64 { return 1 + b(k == Network && x.A.Node+x.B.Node == 3) })
 	v = Judge(Data{Fleet: f, Timings: timings})
-	require.Equal(t, Unclear, v.State)
+	require.Equal(t, finding.Unclear, v.State)
 	require.Equal(t, []Component{{Part: Path, Node: 1, Peer: 2}}, v.Questions[0].Candidates)
 	_, timings = flat(t, f, Options{}, even)
-	require.Equal(t, Healthy, Judge(Data{Fleet: f, Timings: timings}).State)
+	require.Equal(t, finding.Healthy, Judge(Data{Fleet: f, Timings: timings}).State)
 }
 
 // Half of the rails slow on all nodes leave no reference: a loss of a third is never OK.
@@ -65,7 +67,7 @@ func TestGroupsOfNICsAreAQuestion(t *testing.T) {
 		f := Fleet{Nodes: nodes, GPUs: 8}
 		_, timings := flat(t, f, Options{}, func(x Pair, k Kind) float64 { return 1 + 0.5*b(k != XGMI && x.A.GPU < 4) })
 		v := Judge(Data{Fleet: f, Timings: timings})
-		require.Equal(t, Unclear, v.State, "%+v", v.Findings)
+		require.Equal(t, finding.Unclear, v.State, "%+v", v.Findings)
 		require.True(t, v.doubted())
 		require.Contains(t, v.Questions[0].Candidates, Component{Part: Rail, Node: 1, A: 3})
 	}
@@ -77,7 +79,7 @@ func TestWhatFewNodesDoNotTell(t *testing.T) {
 		f := Fleet{Nodes: nodes, GPUs: 8}
 		_, timings := flat(t, f, Options{}, even)
 		v := Judge(Data{Fleet: f, Timings: timings})
-		require.Equal(t, Healthy, v.State)
+		require.Equal(t, finding.Healthy, v.State)
 		require.Len(t, v.Unchecked, 1)
 		require.Contains(t, v.Unchecked[0], says)
 		v = Judge(Data{Fleet: f, Timings: timings, Profile: &Profile{Network: 1e-3, XGMI: 1e-3, Source: "x"}})
@@ -134,7 +136,7 @@ func TestAnUnsteadyNode(t *testing.T) {
 				}
 				v := Judge(Data{Fleet: f, Timings: timings})
 				if bad < 0 {
-					require.Equal(t, Healthy, v.State, "%d nodes, seed %d: %+v %+v", nodes, seed, v.Findings, v.Questions)
+					require.Equal(t, finding.Healthy, v.State, "%d nodes, seed %d: %+v %+v", nodes, seed, v.Findings, v.Questions)
 					continue
 				}
 				require.True(t, v.Exactly(Component{Part: Node, Node: 1}), "%d nodes, seed %d: %+v %+v", nodes, seed, v.Findings, v.Questions)

@@ -6,16 +6,18 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"zbench/bench/finding"
 )
 
 // Without anything to compare with there is no verdict: not a pass.
 func TestWithoutAReferenceNothingIsChecked(t *testing.T) {
-	require.Equal(t, NotChecked, Judge(Data{}).State)
-	require.Equal(t, NotChecked, Judge(Data{Fleet: Fleet{Nodes: 2, GPUs: 1}}).State)
+	require.Equal(t, finding.NotChecked, Judge(Data{}).State)
+	require.Equal(t, finding.NotChecked, Judge(Data{Fleet: Fleet{Nodes: 2, GPUs: 1}}).State)
 	f := Fleet{Nodes: 2, GPUs: 1}
 	_, timings := flat(t, f, Options{}, even)
 	v := Judge(Data{Fleet: f, Timings: timings})
-	require.Equal(t, NotChecked, v.State)
+	require.Equal(t, finding.NotChecked, v.State)
 	require.NotEmpty(t, v.Unchecked)
 }
 
@@ -29,7 +31,7 @@ func TestTwoNodesAreAQuestion(t *testing.T) {
 		return 1
 	})
 	v := Judge(Data{Fleet: f, Timings: timings})
-	require.Equal(t, Unclear, v.State, "%+v", v.Findings)
+	require.Equal(t, finding.Unclear, v.State, "%+v", v.Findings)
 	require.ElementsMatch(t, []Component{{Part: Rail, Node: 0, A: 4}, {Part: Rail, Node: 1, A: 4}}, v.Questions[0].Candidates)
 }
 
@@ -37,9 +39,9 @@ func TestTwoNodesAreAQuestion(t *testing.T) {
 func TestAProfileFindsAFleetThatIsSlow(t *testing.T) {
 	f := Fleet{Nodes: 8, GPUs: 8}
 	_, timings := flat(t, f, Options{}, even)
-	require.Equal(t, Healthy, Judge(Data{Fleet: f, Timings: timings}).State)
+	require.Equal(t, finding.Healthy, Judge(Data{Fleet: f, Timings: timings}).State)
 	v := Judge(Data{Fleet: f, Timings: timings, Profile: &Profile{Network: 0.7e-3, Source: "the vendor's figure"}})
-	require.Equal(t, Unclear, v.State)
+	require.Equal(t, finding.Unclear, v.State)
 	require.Contains(t, v.Questions[0].What, "below the vendor's figure")
 	require.InDelta(t, 0.3, v.Questions[0].Lost, 0.01)
 }
@@ -61,7 +63,7 @@ func TestWithoutLinksANICMayBeItsGPU(t *testing.T) {
 		}
 	}
 	v := Judge(Data{Fleet: f, Timings: network})
-	require.Equal(t, Unclear, v.State)
+	require.Equal(t, finding.Unclear, v.State)
 	require.Equal(t, []Component{{Part: Rail, Node: 9, A: 1}, {Part: GPU, Node: 9, A: 1}}, v.Questions[0].Candidates)
 }
 

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"zbench/bench/finding"
 )
 
 // square is a matrix of nodes with 2 % noise, without some of its pairs.
@@ -35,7 +37,7 @@ func whole(int, int) float64 { return 1 }
 func TestMatricesNameTheOutlier(t *testing.T) {
 	for seed := range uint64(20) {
 		for _, both := range []bool{false, true} {
-			require.Equal(t, Healthy, JudgeMatrix(square(seed, 24, 0.3, both, whole)).State, "seed %d", seed)
+			require.Equal(t, finding.Healthy, JudgeMatrix(square(seed, 24, 0.3, both, whole)).State, "seed %d", seed)
 			v := JudgeMatrix(square(seed, 24, 0.3, both, func(a, b int) float64 {
 				if a == 7 || b == 7 {
 					return 0.85
@@ -78,13 +80,13 @@ func TestMatricesWithoutACleanPartner(t *testing.T) {
 	}
 	m.Values = kept
 	v := JudgeMatrix(m)
-	require.Equal(t, Unclear, v.State, "%+v", v.Findings)
+	require.Equal(t, finding.Unclear, v.State, "%+v", v.Findings)
 	require.ElementsMatch(t, []Component{{Part: Node, Node: 0}, {Part: Node, Node: 1}}, v.Questions[0].Candidates)
 }
 
 func TestSmallMatricesAreNotChecked(t *testing.T) {
-	require.Equal(t, NotChecked, JudgeMatrix(&Matrix{}).State)
-	require.Equal(t, NotChecked, JudgeMatrix(square(1, 3, 0, false, whole)).State)
+	require.Equal(t, finding.NotChecked, JudgeMatrix(&Matrix{}).State)
+	require.Equal(t, finding.NotChecked, JudgeMatrix(square(1, 3, 0, false, whole)).State)
 }
 
 // calls of a job: in a collective all leave together, each clock is off by its own.
@@ -115,7 +117,7 @@ func TestTheRankThatArrivesLast(t *testing.T) {
 	}
 	for seed := range uint64(20) {
 		v := Arrivals(calls(seed, 16, 40, func(int, int) float64 { return 0 }), node)
-		require.Equal(t, Healthy, v.State, "seed %d: %+v", seed, v.Findings)
+		require.Equal(t, finding.Healthy, v.State, "seed %d: %+v", seed, v.Findings)
 		for _, late := range []func(r, k int) float64{
 			func(r, _ int) float64 { return 100e-6 * b(r == 5) },
 			func(r, k int) float64 { return 200e-6 * b(r == 5 && k%3 == 0) },
@@ -126,8 +128,8 @@ func TestTheRankThatArrivesLast(t *testing.T) {
 	}
 	v := Arrivals(calls(1, 32, 40, func(r, _ int) float64 { return 100e-6 * b(r/4 == 2) }), map[int]int{8: 2, 9: 2, 10: 2, 11: 2, 0: 0, 1: 0, 2: 0, 3: 0})
 	require.True(t, v.Exactly(Component{Part: Node, Node: 2}), "%+v", v.Findings)
-	require.Equal(t, NotChecked, Arrivals(calls(1, 16, 3, func(int, int) float64 { return 0 }), nil).State)
-	require.Equal(t, NotChecked, Arrivals(nil, nil).State)
+	require.Equal(t, finding.NotChecked, Arrivals(calls(1, 16, 3, func(int, int) float64 { return 0 }), nil).State)
+	require.Equal(t, finding.NotChecked, Arrivals(nil, nil).State)
 }
 
 func b(yes bool) float64 {

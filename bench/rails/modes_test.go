@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"zbench/bench/finding"
 )
 
 // Two sets of nodes with fast pairs within and slow pairs between them: no node is slow.
@@ -17,7 +19,7 @@ func TestSetsOfNodesFarApart(t *testing.T) {
 				}
 				return 1
 			}))
-			require.Equal(t, Unclear, v.State, "seed %d: %+v", seed, v.Findings)
+			require.Equal(t, finding.Unclear, v.State, "seed %d: %+v", seed, v.Findings)
 			require.Contains(t, v.Questions[0].What, "to 2 sets")
 			require.True(t, v.Questions[0].All)
 			require.GreaterOrEqual(t, len(v.Questions[0].Candidates), 15)
@@ -35,11 +37,11 @@ func TestTwoModesWithoutAPattern(t *testing.T) {
 			}
 			return 1
 		}))
-		require.Equal(t, Unclear, v.State, "seed %d: %+v", seed, v.Findings)
+		require.Equal(t, finding.Unclear, v.State, "seed %d: %+v", seed, v.Findings)
 		require.True(t, v.doubted(), "%+v", v.Questions)
 		rng := rand.New(rand.NewPCG(seed, 6))
 		v = JudgeMatrix(square(seed, 16, 0, false, func(int, int) float64 { return []float64{1, 0.5, 0.25}[rng.IntN(3)] }))
-		require.Equal(t, Unclear, v.State, "three modes, seed %d: %+v", seed, v.Findings)
+		require.Equal(t, finding.Unclear, v.State, "three modes, seed %d: %+v", seed, v.Findings)
 		require.True(t, v.doubted(), "%+v", v.Questions)
 	}
 }
@@ -66,7 +68,7 @@ func TestSlowPairsThatShareEnds(t *testing.T) {
 		}))
 	}
 	v := some(true)
-	require.Equal(t, Unclear, v.State, "%+v", v.Findings)
+	require.Equal(t, finding.Unclear, v.State, "%+v", v.Findings)
 	require.Contains(t, v.Questions[0].What, "6 pairs are slow")
 	require.Contains(t, v.Questions[0].What, "1 ends are in several of them, one in 6")
 	require.Equal(t, Component{Part: Node, Node: 3}, v.Questions[0].Candidates[0])

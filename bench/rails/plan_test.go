@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"zbench/bench/finding"
 )
 
 // flat measures every round of a plan as if all were equal, but for one pair of places.
@@ -117,6 +119,6 @@ func TestLinksAreConfirmedBeforeTheyAreNamed(t *testing.T) {
 		}
 	}
 	v = Judge(Data{Fleet: f, Timings: first})
-	require.Equal(t, Unclear, v.State)
+	require.Equal(t, finding.Unclear, v.State)
 	require.Equal(t, []Component{want}, v.Questions[0].Candidates)
 }

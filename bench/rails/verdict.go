@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"zbench/bench/finding"
 )
 
 // Part is the kind of a component.
@@ -69,26 +71,12 @@ type Question struct {
 	ring bool
 }
 
-// State is the verdict in a word.
-type State string
-
-// The states of a verdict.
-const (
-	Healthy    State = "healthy"
-	Faulty     State = "faulty"
-	Unclear    State = "unclear"
-	NotChecked State = "not_checked"
-)
-
-// States are all of them.
-func States() []State { return []State{Healthy, Faulty, Unclear, NotChecked} }
-
 // Levels are the words for a confidence, the highest first.
 func Levels() []string { return []string{"high", "medium", "low"} }
 
 // Verdict is the answer for a fleet.
 type Verdict struct {
-	State State `json:"state"`
+	State finding.State `json:"state"`
 	// Findings are named components, the worst first. Questions are what could not be
 	// decided.
 	Findings  []Finding  `json:"findings"`
@@ -135,16 +123,7 @@ func (v *Verdict) finish() {
 	slices.SortStableFunc(v.Findings, func(a, b Finding) int {
 		return cmp.Or(less(a.Intermittent, b.Intermittent), cmp.Compare(b.Lost, a.Lost))
 	})
-	switch {
-	case len(v.Findings) > 0:
-		v.State = Faulty
-	case len(v.Questions) > 0:
-		v.State = Unclear
-	case v.Reference == "":
-		v.State = NotChecked
-	default:
-		v.State = Healthy
-	}
+	v.State = finding.Settle(len(v.Findings) > 0, len(v.Questions) > 0, v.Reference != "").OfNodes()
 }
 
 // doubted tells whether the reference is in doubt.
@@ -162,8 +141,8 @@ func (v *Verdict) Replace(findings []Finding, questions []Question) {
 // by then is not known to be well.
 func (v *Verdict) Interrupted(why string) {
 	v.Unchecked = append(v.Unchecked, why)
-	if v.State == Healthy {
-		v.State = NotChecked
+	if v.State == finding.Healthy {
+		v.State = finding.NotChecked
 	}
 }
 

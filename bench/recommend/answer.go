@@ -67,7 +67,8 @@ type Answer struct {
 	// Single is one bucket for all gradients; null where it was not tried.
 	Single *Candidate `json:"single"`
 	// Within is all settings that cost at most 1 % more than the best, as measured and on
-	// average, ascending.
+	// average, and do so by 95 % of the resampled curves together, ascending. Where the
+	// setting to use does not, the list is as measured.
 	Within []Range `json:"within"`
 	// Plateau is the range of within that holds elements; null without an answer.
 	Plateau *Range `json:"plateau"`
@@ -138,6 +139,11 @@ type Candidate struct {
 	Memory int64 `json:"memory"`
 	// OverBudget is true when memory exceeds the given budget.
 	OverBudget bool `json:"over_budget"`
+	// Unfounded says why no percentage of a step can be given for the setting: beyond_sweep
+	// where most of its messages' time, or of the answer's, is beyond the largest swept
+	// size, dip where a dip of at most two sizes in one run makes the difference; absent
+	// where one can.
+	Unfounded string `json:"unfounded,omitempty"`
 }
 
 // Cost is how much longer a step is with a setting than with the best size, as a share of
@@ -145,6 +151,12 @@ type Candidate struct {
 func (a *Answer) Cost(c *Candidate) float64 {
 	return max(0, c.Step/a.Least.Step-1, c.Score-a.Least.Score)
 }
+
+// Reasons for Unfounded.
+const (
+	BeyondSweep = "beyond_sweep"
+	OneDip      = "dip"
+)
 
 // Range is settings in elements. Open ends are those where no smaller, or no
 // larger, setting would change the buckets.
@@ -236,6 +248,12 @@ type Bootstrap struct {
 	Hi int64 `json:"hi"`
 	// InPlateau is the share of the answers that fell into the plateau.
 	InPlateau float64 `json:"in_plateau"`
+	// Holds is the share of the resampled curves by which the setting to use costs at most
+	// 1 %.
+	Holds float64 `json:"holds"`
+	// CostHi is what the setting to use costs at most by 95 % of the resampled curves, as a
+	// share of a step.
+	CostHi float64 `json:"cost_hi"`
 	// ExposedLo is the lower end of 95 % of the time that communication adds to a step at
 	// the answer, in seconds.
 	ExposedLo float64 `json:"exposed_lo"`

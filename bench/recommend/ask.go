@@ -87,7 +87,8 @@ func (e *engine) answer(a *Answer) {
 	for _, u := range e.curves {
 		a.Simulated = a.Simulated || u.Simulated
 	}
-	a.Bootstrap = e.bootstrap(s, least, e.plateau(s, least))
+	a.Bootstrap = e.bootstrap(a, s, least, best)
+	e.doubt(a, best)
 	a.Changes = e.changesOf(a)
 	e.explain(a, best)
 	a.WouldHelp = e.help(a, best)

@@ -1,6 +1,8 @@
 package recommend
 
 import (
+	"cmp"
+	"maps"
 	"math/rand/v2"
 	"slices"
 
@@ -8,29 +10,23 @@ import (
 	"zbench/bench/stat"
 )
 
-// bootstrap repeats the answer with resampled curves. It is nil if the spread of a
-// curve is unknown.
-func (e *engine) bootstrap(s scores, best int, plateau Range) *Bootstrap {
+// bootstrap repeats the answer with resampled curves, and keeps of the settings within
+// PlateauWidth those that stay there. It is nil if the spread of a curve is unknown.
+func (e *engine) bootstrap(a *Answer, s scores, least, best int) *Bootstrap {
 	b := &Bootstrap{Replicates: e.q.Bootstrap, From: cost.FromSamples}
-	var draws []*cost.Resampler
-	for i := range e.curves {
-		r := e.curves[i].Resampler()
-		if r == nil {
-			return nil
-		}
-		if r.From != cost.FromSamples {
-			b.From = r.From
-		}
-		draws = append(draws, r)
-	}
-	if e.q.Bootstrap < 1 {
+	draws := e.resamplers(b)
+	if draws == nil || e.q.Bootstrap < 1 {
 		return nil
 	}
+	d := &drawn{in: e.contenders(s, least, best)}
+	able := make([]*candidate, len(d.in))
+	for k, j := range d.in {
+		able[k] = e.candidates[j]
+	}
 	var answers []int64
-	var exposed []float64
+	var exposed, costs []float64
+	inside, plateau := 0, e.plateau(s, least)
 	rng := rand.New(rand.NewPCG(e.q.Seed, 0))
-	inside := 0
-	able := e.contenders(s, best)
 	for range e.q.Bootstrap {
 		models := make([]*cost.Model, len(e.models))
 		for i, m := range e.models {
@@ -43,18 +39,101 @@ func (e *engine) bootstrap(s scores, best int, plateau Range) *Bootstrap {
 		if plateau.Holds(setting) {
 			inside++
 		}
-		x := s.exposed[slices.Index(able, e.candidates[best])]
+		x := s.exposed[d.place(least)]
 		exposed = append(exposed, x[backward]+x[forward]+x[after])
+		d.costs = append(d.costs, s.costs(at))
+		costs = append(costs, d.costs[len(d.costs)-1][d.place(best)])
 	}
 	slices.Sort(answers)
 	n := len(answers)
 	b.Lo, b.Hi = answers[n*25/1000], answers[n-1-n*25/1000]
 	b.InPlateau = float64(inside) / float64(n)
 	b.ExposedLo, b.ExposedHi = stat.Quantile(exposed, 0.025), stat.Quantile(exposed, 0.975)
+	b.CostHi, b.Holds = stat.Quantile(costs, believed), e.narrow(a, s, best, d)
 	for _, c := range e.candidates {
 		c.price(e.models)
 	}
 	return b
+}
+
+// resamplers are those of the curves; nil if the spread of one is unknown.
+func (e *engine) resamplers(b *Bootstrap) []*cost.Resampler {
+	var draws []*cost.Resampler
+	for i := range e.curves {
+		r := e.curves[i].Resampler()
+		if r == nil {
+			return nil
+		}
+		if r.From != cost.FromSamples {
+			b.From = r.From
+		}
+		draws = append(draws, r)
+	}
+	return draws
+}
+
+// believed is the share of resampled curves by which a statement about settings must be
+// true.
+const believed = 0.95
+
+// drawn is what candidates cost by resampled curves.
+type drawn struct {
+	// in are the candidates that were priced, ascending; costs[n][k] is the cost of in[k]
+	// by curve n.
+	in    []int
+	costs [][]float64
+}
+
+// place is where a candidate is among those that were priced, or the next one is.
+func (d *drawn) place(candidate int) int {
+	k, _ := slices.BinarySearch(d.in, candidate)
+	return min(k, len(d.in)-1)
+}
+
+// narrow takes settings out of Within until all that are left are within PlateauWidth by
+// the believed share of the resampled curves together, the least certain first. It returns
+// by which share the answer is; if that is too small, nothing is taken out.
+func (e *engine) narrow(a *Answer, s scores, best int, d *drawn) float64 {
+	all := float64(len(d.costs))
+	wrong := map[int][]int{best: e.wrong(a, s, best, d)}
+	share := 1 - float64(len(wrong[best]))/all
+	if share < believed {
+		return share
+	}
+	var listed []int
+	for j, c := range e.candidates {
+		if j != best && holds(a.Within, c.Elements) {
+			wrong[j] = e.wrong(a, s, j, d)
+			listed = append(listed, j)
+		}
+	}
+	slices.SortStableFunc(listed, func(i, j int) int { return cmp.Compare(len(wrong[i]), len(wrong[j])) })
+	kept, failed := map[int]bool{}, map[int]bool{}
+	for _, j := range slices.Insert(listed, 0, best) {
+		together := maps.Clone(failed)
+		for _, n := range wrong[j] {
+			together[n] = true
+		}
+		if 1-float64(len(together))/all >= believed {
+			kept[j], failed = true, together
+		}
+	}
+	e.list(a, func(j int) bool { return kept[j] })
+	return share
+}
+
+// wrong lists the curves by which a candidate costs more than PlateauWidth. One that was
+// not priced moves with its neighbour.
+func (e *engine) wrong(a *Answer, s scores, j int, d *drawn) []int {
+	k := d.place(j)
+	moved := a.costOf(&e.candidates[j].Candidate, s.least) - a.costOf(&e.candidates[d.in[k]].Candidate, s.least)
+	var all []int
+	for n, costs := range d.costs {
+		if costs[k]+moved > PlateauWidth {
+			all = append(all, n)
+		}
+	}
+	return all
 }
 
 const (
@@ -65,27 +144,24 @@ const (
 )
 
 // contenders are the candidates that a resampled curve could choose or compare with. If
-// there are too many, they are thinned evenly; the answer is kept.
-func (e *engine) contenders(s scores, best int) []*candidate {
+// there are too many, they are thinned evenly; those to compare with are kept.
+func (e *engine) contenders(s scores, keep ...int) []int {
 	scenarios := make([]int, len(s.steps))
 	for i := range scenarios {
 		scenarios[i] = i
 	}
 	var in []int
 	for j, c := range e.candidates {
-		if c.OverBudget {
-			continue
-		}
 		near := func(i int) bool { return s.steps[i][j] <= s.leastSteps[i]*(1+contending) }
-		if j == best || slices.ContainsFunc(scenarios, near) {
+		if slices.Contains(keep, j) || !c.OverBudget && slices.ContainsFunc(scenarios, near) {
 			in = append(in, j)
 		}
 	}
 	every := (len(in) + maxContenders - 1) / maxContenders
-	var able []*candidate
+	var able []int
 	for n, j := range in {
-		if n%every == 0 || j == best {
-			able = append(able, e.candidates[j])
+		if n%every == 0 || slices.Contains(keep, j) {
+			able = append(able, j)
 		}
 	}
 	return able

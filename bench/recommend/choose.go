@@ -45,6 +45,13 @@ func (e *engine) within(a *Answer, s scores, best int) {
 		c := e.candidates[j]
 		return j == best || !c.OverBudget && a.costOf(&c.Candidate, s.least) <= PlateauWidth
 	}
+	e.list(a, in)
+	e.asMeasured = a.Within
+}
+
+// list fills Within with the ranges of the settings that are in it.
+func (e *engine) list(a *Answer, in func(j int) bool) {
+	a.Within = []Range{}
 	last := len(e.candidates) - 1
 	for j, c := range e.candidates {
 		switch {

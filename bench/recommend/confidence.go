@@ -28,6 +28,9 @@ const (
 	negligible = 0.01
 )
 
+// limiter caps the level where a condition holds, for a reason with a code and words.
+type limiter func(when bool, code, level, format string, args ...any)
+
 // confidence is the lowest level of all reasons against the answer. The scenarios'
 // regret is that of the setting of least mean regret.
 func (e *engine) confidence(a *Answer, least, best int) Confidence {
@@ -49,20 +52,34 @@ func (e *engine) confidence(a *Answer, least, best int) Confidence {
 		e.capCurve(i, best, limit)
 		e.capDip(i, best, limit)
 	}
+	e.capUnfounded(a, limit)
 	if b := a.Bootstrap; b != nil {
-		limit(b.InPlateau < mostlyInside, "unstable", Low, "only %s of resampled curves have their answer in the plateau", percent(b.InPlateau))
-		limit(b.InPlateau >= mostlyInside && b.InPlateau < inside, "unstable", Medium, "%s of resampled curves have their answer outside the plateau", percent(1-b.InPlateau))
+		e.capBootstrap(b, limit)
 	} else {
 		limit(true, "no_bootstrap", Medium, "the spread of the curves was not resampled")
 	}
 	score := e.candidates[least].Score
+	if a.Best.Unfounded == BeyondSweep { // which limits to low by itself
+		score = 0
+	}
 	limit(score > lowScore, "sensitive", Low, "with a slower network or other computation another bucket would save %s on average", percent(score))
 	limit(score > mediumScore && score <= lowScore, "sensitive", Medium, "with a slower network or other computation another bucket would save %s on average", percent(score))
 	return c
 }
 
+// capBootstrap lists the reasons of the resampled curves: the answer must be within
+// PlateauWidth by those believed, and those that have another answer must be few.
+func (e *engine) capBootstrap(b *Bootstrap, limit limiter) {
+	if b.Holds < believed {
+		limit(true, "unstable", Low, "by %s of resampled curves the setting costs more than %s of a step", percent(1-b.Holds), percent(PlateauWidth))
+		return
+	}
+	limit(b.InPlateau < mostlyInside, "unstable", Low, "only %s of resampled curves have their answer in the plateau", percent(b.InPlateau))
+	limit(b.InPlateau >= mostlyInside && b.InPlateau < inside, "unstable", Medium, "%s of resampled curves have their answer outside the plateau", percent(1-b.InPlateau))
+}
+
 // capCurve lists the reasons of one curve.
-func (e *engine) capCurve(i, best int, limit func(when bool, code, level, format string, args ...any)) {
+func (e *engine) capCurve(i, best int, limit limiter) {
 	c := e.curves[i]
 	name := e.needs[i].String()
 	limit(e.from[i] > 0, "rescaled", Low, "%s: rescaled from %d ranks as if it were a ring", name, e.from[i])
@@ -72,6 +89,8 @@ func (e *engine) capCurve(i, best int, limit func(when bool, code, level, format
 	above, all, sizes := e.coverage(i, best)
 	limit(above > negligible*all, "extrapolated", Low, "%s: %s of the messages' time is beyond the largest swept size, %s",
 		name, percent(above/all), unit.Bytes(c.Points[len(c.Points)-1].Bytes))
+	scatter, _ := c.Scatter()
+	limit(scatter.Sigma > quietCV, "scattered", Low, "%s: times of neighbouring sizes scatter by %s about a smooth curve", name, percent(scatter.Sigma))
 	near, cv, few, apart := 0, 0.0, false, cost.Point{}
 	for _, p := range c.Points {
 		if !slices.ContainsFunc(sizes, func(s int64) bool { return p.Bytes >= s/10 && p.Bytes/10 <= s }) {
@@ -108,7 +127,7 @@ func called(name string) string {
 // capDip limits the confidence if a sweep ends in a dip: the times of all larger
 // messages are extrapolated from the dip. The answer is compared again with times that
 // assume that the dip ends with the sweep.
-func (e *engine) capDip(i, best int, limit func(when bool, code, level, format string, args ...any)) {
+func (e *engine) capDip(i, best int, limit limiter) {
 	recovered, loss, dip := e.models[i].Recovered()
 	if !dip {
 		return

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/cost"
+	"zbench/bench/unit"
 )
 
 func reasons(a Answer) map[string]string {
@@ -101,6 +102,11 @@ func TestBootstrapFollowsTheSpread(t *testing.T) {
 	require.Equal(t, wide, ask(t, q).Bootstrap, "seeded")
 	q.Seed = 2
 	require.NotEqual(t, wide, ask(t, q).Bootstrap)
+	q.Curves[0].Points[3].Lo, q.Curves[0].Points[3].CV = nil, nil
+	require.Equal(t, cost.FromScatter, ask(t, q).Bootstrap.From)
+	q = ddp(allReduce(t, 16, []int64{64 * unit.KiB, unit.MiB, 16 * unit.MiB, 256 * unit.MiB, 4 * unit.GiB}))
+	q.Bootstrap = 100
+	require.NotNil(t, ask(t, q).Bootstrap)
 	q.Curves[0].Points[3].Lo, q.Curves[0].Points[3].CV = nil, nil
 	require.Nil(t, ask(t, q).Bootstrap, "a spread that is not known cannot be resampled")
 }

@@ -33,10 +33,16 @@ type engine struct {
 	planner    *trainer.Planner
 	candidates []*candidate
 	asIs       *candidate
-	space      overlap.Space
-	times      []overlap.Times
-	timing     []timing
-	reduced    []int64
+	// judged are settings that were compared with the candidates.
+	judged []*candidate
+	// asMeasured are the settings within PlateauWidth before curves are resampled.
+	asMeasured []Range
+	// dips are the points of each curve that doubtDips took for dips of one run.
+	dips    [][]int
+	space   overlap.Space
+	times   []overlap.Times
+	timing  []timing
+	reduced []int64
 }
 
 // candidate is a setting with its plan. The plan's messages are kept as passes alone:

@@ -48,10 +48,14 @@ func (e *engine) explain(a *Answer, best int) {
 	if f := c.passes[forward].cost; len(f) > 0 {
 		add("first_gather", f[0], "forward begins with waiting for the first gather")
 	}
-	add("after", c.After, "parameters are gathered after the computation, so nothing hides it")
+	what := "a call tells which parameters were used"
+	if slices.ContainsFunc(c.passes[after].model, func(i int32) bool { return e.needs[i].collective == "all_gather" }) {
+		what = "parameters are gathered"
+	}
+	add("after", c.After, "%s after the computation, so nothing hides it", what)
 	e.limitMemory(add)
 	slices.SortStableFunc(a.Limits, func(x, y Limit) int { return cmp.Compare(y.Seconds, x.Seconds) })
-	if exposed <= hidden*c.Step {
+	if exposed <= hidden*c.Step && a.Best.Unfounded != BeyondSweep {
 		a.Limits = slices.Insert(a.Limits, 0, Limit{
 			"hidden", "communication hides behind computation: " + percent(exposed/c.Step) + " of a step is exposed", exposed,
 		})
@@ -115,7 +119,7 @@ func (e *engine) beyond(a *Answer, best, step int) int {
 	at := -1
 	for j := best + step; j >= 0 && j < len(e.candidates); j += step {
 		x := a.Table[j]
-		if !holds(a.Within, x.Elements) {
+		if !holds(e.asMeasured, x.Elements) {
 			at = j
 			if ratio := float64(x.Elements) / float64(a.Elements); ratio >= 4 || ratio <= 0.25 {
 				break
@@ -134,6 +138,9 @@ func (e *engine) whyNotSmaller(a *Answer, best int) string {
 	if x.OverBudget {
 		return fmt.Sprintf("%s takes %s of buffers, more than the budget", e.amount(x.Elements), unit.Bytes(x.Memory))
 	}
+	if x.Unfounded != "" || b.Unfounded != "" {
+		return unfounded(e.amount(x.Elements))
+	}
 	return fmt.Sprintf("with %s a step takes %s more: %s instead of %d, at a bus bandwidth of %s instead of %s",
 		e.amount(x.Elements), percent(a.Cost(&x)), calls(x.Buckets), b.Buckets, unit.Rate(x.BusBW), unit.Rate(b.BusBW))
 }
@@ -147,7 +154,15 @@ func (e *engine) whyNotLarger(a *Answer, best int) string {
 	if x.OverBudget {
 		return fmt.Sprintf("%s takes %s of buffers, more than the budget", e.amount(x.Elements), unit.Bytes(x.Memory))
 	}
+	if x.Unfounded != "" || b.Unfounded != "" {
+		return unfounded(e.amount(x.Elements))
+	}
 	return fmt.Sprintf("with %s a step takes %s more: in %s of up to %s, %s instead of %s is exposed",
 		e.amount(x.Elements), percent(a.Cost(&x)), calls(x.Buckets), unit.Bytes(x.LargestBytes),
 		unit.Seconds(x.ExposedBackward+x.ExposedForward+x.After), unit.Seconds(b.ExposedBackward+b.ExposedForward+b.After))
+}
+
+// unfounded says that a setting cannot be compared.
+func unfounded(setting string) string {
+	return "how much longer a step is with " + setting + " is not known: messages beyond the sweep, or slow times of one run, decide"
 }

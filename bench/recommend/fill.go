@@ -31,6 +31,7 @@ func (e *engine) fillTable(a *Answer, s scores, least int) {
 
 // judge compares a plan with the candidates; it need not be one of them.
 func (e *engine) judge(s scores, c *candidate) *Candidate {
+	e.judged = append(e.judged, c)
 	c.price(e.models)
 	for i, t := range e.timings(c) {
 		r := t.step/s.leastSteps[i] - 1

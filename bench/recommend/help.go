@@ -77,6 +77,11 @@ func (e *engine) help(a *Answer, best int) []Help {
 		}
 	}
 	slices.SortStableFunc(all, func(x, y Help) int { return cmp.Compare(*y.Gain, *x.Gain) })
+	if a.Best.Unfounded == BeyondSweep {
+		for i := range all {
+			all[i].Step, all[i].Gain = nil, nil
+		}
+	}
 	return append(all, e.words(a, best)...)
 }
 

@@ -9,6 +9,7 @@ import (
 	"zbench/bench/cost"
 	"zbench/bench/model"
 	"zbench/bench/trainer"
+	"zbench/bench/unit"
 )
 
 // withMuon is ZAYA1-base under Megatron's layer-wise optimizer.
@@ -18,7 +19,7 @@ func withMuon(t *testing.T, ranks int, collectives ...string) Question {
 	require.NoError(t, err)
 	var curves []cost.Curve
 	for _, c := range collectives {
-		curves = append(curves, curve(t, c, ranks, wide(), func(s float64) float64 { return 1e-6*float64(ranks) + s/300e9 }))
+		curves = append(curves, curve(t, c, ranks, doubling(64*unit.KiB, 64*unit.GiB), func(s float64) float64 { return 1e-6*float64(ranks) + s/300e9 }))
 	}
 	return Question{
 		Curves: curves, Trainer: "megatron", Params: m.Params, Backward: 0.34, Forward: 0.17, Current: 40e6,

@@ -42,10 +42,10 @@ func (p *Plans) turnTo(t trainer.Trainer, params []trainer.Param) {
 	if p.planner != nil && p.trainer == t.Name && slices.EqualFunc(p.params, params, trainer.Param.Equal) {
 		return
 	}
-	work := trainer.Work(params)
 	*p = Plans{
 		trainer: t.Name, params: params, planner: t.Planner(params),
-		doneBackward: overlap.Shares(work, overlap.Backward), doneForward: overlap.Shares(work, overlap.Forward),
+		doneBackward: overlap.Shares(trainer.BackwardWork(params), overlap.Backward),
+		doneForward:  overlap.Shares(trainer.Work(params), overlap.Forward),
 	}
 }
 

@@ -16,8 +16,12 @@ func (e *engine) round(s *scores, best int) int {
 	if c.kept || e.t.Settings(e.q.Params, e.run) != nil {
 		return best
 	}
-	step := e.t.Step(e.run)
-	for _, unit := range rounder(c.Elements, step) {
+	step := e.t.Step(c.Elements, e.run)
+	var units []int64
+	for whole := e.t.Step(math.MaxInt32*step, e.run); whole > step; whole /= 2 { // halves and quarters of a knob that takes fractions
+		units = append(units, whole)
+	}
+	for _, unit := range append(units, rounder(c.Elements, step)...) {
 		for _, setting := range []int64{c.Elements / unit * unit, (c.Elements + unit - 1) / unit * unit} {
 			if setting < 1 || setting%step != 0 {
 				continue

@@ -95,6 +95,16 @@ func (s *scores) best(all []*candidate) (int, bool) {
 	return first, found
 }
 
+// costs are what each candidate costs over the one of least mean regret: the larger of its
+// step as measured and its mean over the scenarios.
+func (s *scores) costs(least int) []float64 {
+	all := make([]float64, len(s.score))
+	for j := range all {
+		all[j] = max(s.steps[0][j]/s.steps[0][least]-1, s.score[j]-s.least)
+	}
+	return all
+}
+
 // plateau is the contiguous range of settings around that of least score whose scores
 // are within PlateauWidth. Answers of resampled curves in it count as the same answer.
 func (e *engine) plateau(s scores, least int) Range {

@@ -107,7 +107,7 @@ func (e *engine) snap(setting int64) int64 {
 	} else if few != nil {
 		return few[len(few)-1]
 	}
-	step := e.t.Step(e.run)
+	step := e.t.Step(setting, e.run)
 	return max(step, (setting+step-1)/step*step)
 }
 

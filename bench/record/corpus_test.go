@@ -63,6 +63,12 @@ var badRecord = map[string]string{
 	"/results/2/evidence/suspects":                      `"1-"`,
 	"/spec/sweep/sizes":                                 `[]`,
 	"/results/0/nics/0/gpu":                             `-2`,
+	"/judgement/rules":                                  `0`,
+	"/judgement/state":                                  `"healthy"`,
+	"/judgement/findings/0/severity":                    `"bad"`,
+	"/judgement/findings/0/subject/kind":                `"planet"`,
+	"/judgement/findings/0/share":                       `1.5`,
+	"/judgement/findings/1/candidates/0/kind":           `"planet"`,
 }
 
 // badRecords are changes that no record may have, each of a record that fits.

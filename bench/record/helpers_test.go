@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"zbench/bench/finding"
 	"zbench/bench/model"
 	"zbench/bench/spec"
 	"zbench/bench/stat"
@@ -80,7 +81,7 @@ func full() *Record {
 			Advice: &spec.Advice{
 				Framework: "megatron", Preset: "llama3-8b", Total: 1, Layers: 2, Largest: 3, DP: 4, EP: 5, PP: 6, TP: 2, CP: 2, Instances: 7, Accum: 8, Zero: new(1),
 				Model: &model.Model{Name: "list.csv", Source: "the file list.csv", Listed: true, ActiveParams: 3, Notes: []string{"a note"}, Params: []trainer.Param{
-					{Name: "w", Elements: 6, Shape: []int64{2, 3}, Expert: true, Alone: true, Block: 1, Work: new(6.0)}, {Name: "b", Elements: 1},
+					{Name: "w", Elements: 6, Shape: []int64{2, 3}, Expert: true, Alone: true, Block: 1, Work: new(6.0)}, {Name: "b", Elements: 1}, {Name: "c", Frozen: 1},
 				}},
 				Config:    &spec.Config{File: "train.sh", Settings: []trainer.Setting{{Key: "zero", Value: "", Unset: "$Z"}, {Key: "bf16", Value: "true"}}},
 				Optimizer: "muon", GradDtype: "float", ParamDtype: "bfloat16", Backward: 0.1, Forward: 0.05, Step: 0.15, Tokens: 4096, Active: 9, Flops: 2e14,
@@ -90,6 +91,13 @@ func full() *Record {
 		Added:    []Added{{Extension, []string{"a"}}},
 		Results:  []Result{ok, skipped, hung},
 		Warnings: []Warning{{Code: "imported", Message: "one sample of unknown spread"}},
+		Judgement: &Judgement{Rules: 1, State: finding.Fail, Findings: finding.List{{
+			Code: "late", Severity: finding.Fault, Subject: &finding.Subject{Kind: finding.Rank, Name: "rank 3", Nodes: []string{"n0"}},
+			Text: "Late: rank 3.", Hint: "Look at it.", Share: 0.25, Evidence: []string{"in 9 of 10 launches"},
+		}, {
+			Code: "late", Severity: finding.Fault, Text: "Unclear which nodes are late.",
+			Candidates: []finding.Subject{{Kind: finding.Node, Name: "node 0"}, {Kind: finding.Node, Name: "node 1"}},
+		}}},
 	}
 }
 

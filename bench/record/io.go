@@ -49,6 +49,9 @@ func (r *Record) Edits() []Warning {
 func normal(rec Record) Record {
 	rec.Created = rec.Created.UTC()
 	rec.Warnings = jsonfile.Filled(rec.Warnings)
+	if j := rec.Judgement; j != nil {
+		rec.Judgement = &Judgement{j.Rules, j.State, jsonfile.Filled(j.Findings)}
+	}
 	rec.Results = jsonfile.Filled(slices.Clone(rec.Results))
 	for i := range rec.Results {
 		rec.Results[i].Warnings = jsonfile.Filled(rec.Results[i].Warnings)
@@ -115,6 +118,7 @@ func decode(r io.Reader, limit int64) (*Record, error) {
 		return nil, fmt.Errorf("record: %w", err)
 	}
 	if jsonfile.Edited(text) {
+		rec.Judgement = nil // it is of what zbench wrote
 		rec.Warnings = append(rec.Warnings, Warning{
 			CodeEdited, "the record was edited after zbench wrote it: its content does not fit its checksum",
 			"if you did not change it, do not use it: zbench report on the journal.jsonl beside it reads what was measured",

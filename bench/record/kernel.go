@@ -1,6 +1,12 @@
 package record
 
-import "zbench/bench/stat"
+import (
+	"fmt"
+	"slices"
+
+	"zbench/bench/stat"
+	"zbench/bench/unit"
+)
 
 // Kinds of device: what was measured. A figure of one is never shown as the
 // other's.
@@ -190,6 +196,19 @@ func (rec *Record) Benchmark() string {
 		return ""
 	}
 	return rec.Spec.Benchmark
+}
+
+// OnLoopback reports whether the loopback's clock decided the times of kernels.
+func (rec *Record) OnLoopback() bool {
+	return slices.ContainsFunc(rec.World.Devices, func(d Device) bool { return d.Kind == OnLoopback })
+}
+
+// Text is the shape in words: rows and columns of a matrix, else the size of an array.
+func (s Shape) Text() string {
+	if s.Rows > 0 {
+		return fmt.Sprintf("%d × %d", s.Rows, s.Cols)
+	}
+	return unit.Bytes(s.Array)
 }
 
 // LaunchBound is true if a launch alone takes half the time or more: then the rate

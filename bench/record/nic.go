@@ -1,6 +1,10 @@
 package record
 
-import "slices"
+import (
+	"slices"
+
+	"zbench/bench/stat"
+)
 
 // NICCounters is by how much the counters of one NIC rose. A null is a counter that the
 // NIC's driver does not have, or that fell meanwhile.
@@ -88,4 +92,18 @@ func AddNICs(all ...[]NICCounters) []NICCounters {
 		}
 	}
 	return out
+}
+
+// MedianSent is the median over the NICs of the bytes that each sent; 0 where none tells.
+func MedianSent(nics []NICCounters) float64 {
+	var sent []float64
+	for _, c := range nics {
+		if c.Sent != nil {
+			sent = append(sent, float64(*c.Sent))
+		}
+	}
+	if len(sent) == 0 {
+		return 0
+	}
+	return stat.Quantile(sent, 0.5)
 }

@@ -55,6 +55,9 @@ type Record struct {
 	SequenceSeconds *float64 `json:"sequence_seconds,omitempty"`
 	// Warnings about the record as a whole.
 	Warnings []Warning `json:"warnings"`
+	// Judgement is what the record comes to; absent in records of earlier versions and where no
+	// run has ended.
+	Judgement *Judgement `json:"judgement,omitempty"`
 }
 
 // Tool identifies the program that wrote the record.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/finding"
 	"zbench/bench/plan"
 	"zbench/bench/rails"
 	"zbench/bench/spec"
@@ -90,7 +91,7 @@ func TestSurveyNamesASlowNIC(t *testing.T) {
 			require.True(t, v.Exactly(rails.Component{Part: rails.Rail, Node: 5, A: 2}), "%+v", v)
 			continue
 		}
-		require.Equal(t, rails.Healthy, v.State)
+		require.Equal(t, finding.Healthy, v.State)
 	}
 }
 

@@ -5,10 +5,11 @@ import "slices"
 // unit is the tensors from lo up to hi, which are sharded together.
 type unit struct {
 	lo, hi int
-	// elements are of the dense tensors and of the experts, params how many there
-	// are.
-	elements [2]int64
-	params   int
+	// held are the elements of the dense tensors and of the experts, reduced those of them
+	// that are trained, both padded, and padding is that of reduced. params is how many
+	// tensors there are.
+	held, reduced, padding [2]int64
+	params                 int
 	// block is that of the first tensor.
 	block int
 	// kept is true if it is not freed after forward: the root's, and that of the tensors
@@ -21,7 +22,7 @@ func blockSize(params []Param) int64 {
 	sizes := map[int]int64{}
 	for _, p := range params {
 		if p.Block > 0 {
-			sizes[p.Block] += p.Elements
+			sizes[p.Block] += p.Held()
 		}
 	}
 	all := make([]int64, 0, len(sizes))
@@ -60,7 +61,7 @@ type blockRuns struct {
 	rising []int
 }
 
-func newBlockRuns(params []Param, root bool) blockRuns {
+func newBlockRuns(params []Param, run Run) blockRuns {
 	r := blockRuns{outside: unit{hi: len(params), kept: true}}
 	for i, p := range params {
 		if i == 0 || p.Block != params[i-1].Block {
@@ -68,12 +69,12 @@ func newBlockRuns(params []Param, root bool) blockRuns {
 		}
 		u := &r.all[len(r.all)-1]
 		u.hi = i + 1
-		u.add(p)
+		u.add(p, run)
 	}
-	if root {
+	if oneOutside(params, run) {
 		r.all = slices.DeleteFunc(r.all, func(u unit) bool {
 			if u.block == 0 {
-				r.outside.join(u)
+				r.outside.join(u, 1)
 			}
 			return u.block == 0
 		})
@@ -81,7 +82,7 @@ func newBlockRuns(params []Param, root bool) blockRuns {
 	r.before, r.rising = make([]unit, len(r.all)+1), make([]int, len(r.all))
 	for i, u := range r.all {
 		r.before[i+1] = r.before[i]
-		r.before[i+1].join(u)
+		r.before[i+1].join(u, 1)
 	}
 	for i := len(r.all) - 1; i >= 0; i-- {
 		r.rising[i] = i + 1
@@ -101,12 +102,10 @@ func (r blockRuns) units(blocks int) []unit {
 	}
 	for i := 0; i < len(r.all); {
 		end := r.end(i, blocks)
-		u := unit{lo: r.all[i].lo, hi: r.all[end-1].hi}
+		u := r.before[end]
+		u.join(r.before[i], -1)
+		u.lo, u.hi = r.all[i].lo, r.all[end-1].hi
 		u.kept = r.all[i].block == 0 && u.lo > 0
-		u.params = r.before[end].params - r.before[i].params
-		for kind := range u.elements {
-			u.elements[kind] = r.before[end].elements[kind] - r.before[i].elements[kind]
-		}
 		all = append(all, u)
 		i = end
 	}
@@ -129,27 +128,48 @@ func (r blockRuns) end(from, blocks int) int {
 	return end
 }
 
-func (u *unit) join(r unit) {
-	u.elements[0] += r.elements[0]
-	u.elements[1] += r.elements[1]
-	u.params += r.params
+// join adds the sums of another unit, or takes them away.
+func (u *unit) join(r unit, sign int64) {
+	for kind := range u.held {
+		u.held[kind] += sign * r.held[kind]
+		u.reduced[kind] += sign * r.reduced[kind]
+		u.padding[kind] += sign * r.padding[kind]
+	}
+	u.params += int(sign) * r.params
 }
 
-func (u *unit) add(p Param) {
-	u.elements[kindOf(p.Expert)] += p.Elements
+func (u *unit) add(p Param, run Run) {
+	kind := kindOf(p.Expert)
+	n := paddedRows(p, int64(run.ranks(p.Expert)))
+	u.held[kind] += n
+	if p.Elements > 0 {
+		u.reduced[kind] += n
+		u.padding[kind] += n - p.Elements
+	}
 	u.params++
 }
 
-// calls appends one call for the dense tensors of the unit and one for its experts,
-// the larger first.
-func (u unit) calls(all []Message, name string, width int64, launch, wait int, run Run) []Message {
+// paddedRows is the elements of a tensor whose rows are divided between so many ranks, all
+// shares as large as the largest. Without a shape every element is a row.
+func paddedRows(p Param, ranks int64) int64 {
+	rows := p.Held()
+	if len(p.Shape) > 0 && p.Shape[0] > 0 {
+		rows = p.Shape[0]
+	}
+	if rows == 0 {
+		return 0
+	}
+	return roundUp(rows, ranks) * (p.Held() / rows)
+}
+
+// calls appends one call of the dense tensors' elements and one of the experts', the larger
+// first.
+func calls(all []Message, name string, elements [2]int64, width int64, launch, wait int, run Run) []Message {
 	first := len(all)
-	for kind, n := range u.elements {
+	for kind, n := range elements {
 		ranks := run.ranks(kind == 1)
 		if n > 0 && ranks > 1 {
-			all = append(all, Message{
-				Collective: name, Bytes: roundUp(n, int64(ranks)) * width, Ranks: ranks, Launch: launch, Wait: wait,
-			})
+			all = append(all, Message{Collective: name, Bytes: n * width, Ranks: ranks, Launch: launch, Wait: wait})
 		}
 	}
 	if mine := all[first:]; len(mine) == 2 && mine[1].Bytes > mine[0].Bytes {

@@ -100,11 +100,13 @@ func TestDeepSpeedsAutoIsHiddenSquared(t *testing.T) {
 // stage_1_and_2.py at edaa7221).
 func TestDeepSpeedsOtherPathsAreNamed(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"bf16": {"enabled": true}, "data_types": {"grad_accum_dtype": "fp32"}, "zero_optimization": {"stage": 1}}`: "reduce_bucket_size has no effect there",
-		`{"bf16": {"enabled": true}, "data_types": {"grad_accum_dtype": "fp32"}, "zero_optimization": {"stage": 2}}`: "",
-		`{"bf16": {"enabled": true}, "data_types": {"grad_accum_dtype": "bf16"}, "zero_optimization": {"stage": 1}}`: "",
-		`{"zero_optimization": {"stage": 2, "use_multi_rank_bucket_allreduce": false}}`:                              "in calls of their own",
-		`{"zero_optimization": {"stage": 2, "use_multi_rank_bucket_allreduce": true}}`:                               "",
+		`{"zero_optimization": {"stage": 2, "use_multi_rank_bucket_allreduce": false}}`: "no call is larger than a rank's part",
+		`{"zero_optimization": {"stage": 2, "use_multi_rank_bucket_allreduce": true}}`:  "",
+		`{"zero_optimization": {"stage": 3, "use_multi_rank_bucket_allreduce": false}}`: "",
+		`{"zero_optimization": {"stage": 2, "reduce_scatter": false}}`:                  "reduce_scatter is off",
+		`{"zero_optimization": {"stage": 1, "contiguous_gradients": false}}`:            "contiguous_gradients is off",
+		`{"zero_optimization": {"stage": 3, "contiguous_gradients": false}}`:            "",
+		`{"zero_optimization": {"stage": 2, "round_robin_gradients": true}}`:            "is cut elsewhere",
 	} {
 		c, err := trainer.ReadConfig(text, "")
 		require.NoError(t, err, text)

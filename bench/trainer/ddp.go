@@ -2,6 +2,7 @@ package trainer
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -9,10 +10,16 @@ import (
 // compute_bucket_assignment_by_size (a bucket is full at its cap or more) and
 // reducer.hpp (1 MiB and 25 MiB), torch/nn/parallel/distributed.py (the first cap
 // is 1 MiB only where the user gives none). After the first iteration buckets
-// follow the order in which gradients become ready.
+// follow the order in which gradients become ready. With find_unused_parameters, unless
+// the graph is static, they stay as they were cut: in the order of forward, reduced from
+// the last on; a call after them says which parameters were used, an int32 each
+// (Reducer::all_reduce_local_used_map).
 const (
 	ddpFirst   = 1 << 20
 	ddpDefault = 25 << 20
+	ddpUsed    = 4
+	// ddpWhole is from where on the setting counts whole MiB, below it eighths.
+	ddpWhole = 8 << 20
 )
 
 // Unsharded is the name of the trainer that stands beside the assumed one: it reduces
@@ -24,13 +31,27 @@ func init() {
 		listed: 2, Name: Unsharded, Title: "PyTorch DDP", Aliases: []string{"pytorch", "torch", "pytorch-ddp", "torch-ddp"},
 		Knob: "bucket_cap_mb", Unit: MiB, GradDtype: "bfloat16", Stages: []int{0}, InPlace: true, Collectives: []string{allReduce},
 		Default: func(_ []Param, r Run) int64 { return ddpDefault / r.grad() },
-		Granule: func(r Run) int64 { return (1 << 20) / r.grad() },
-		plan:    ddpPlan,
-		forms:   ddpForms, frontEnds: ddpFrontEnds,
+		Granule: func(setting int64, r Run) int64 {
+			if setting*r.grad() < ddpWhole {
+				return (1 << 17) / r.grad()
+			}
+			return (1 << 20) / r.grad()
+		},
+		plan:  ddpPlan,
+		forms: ddpForms, frontEnds: ddpFrontEnds,
 		keys: []key{
 			{"bucket_cap_mb", into(func(c *Config) **int64 { return &c.Bytes }, 1<<20)},
 			{"ddp_bucket_cap_mb", into(func(c *Config) **int64 { return &c.Bytes }, 1<<20)},
+			{"find_unused_parameters", flag(func(c *Config) **bool { return &c.FindUnused })},
+			{"ddp_find_unused_parameters", flag(func(c *Config) **bool { return &c.FindUnused })},
+			{"static_graph", nil},
 		},
+		beside:   []key{{"gradient_checkpointing", nil}},
+		conclude: ddpConclusions,
+		Changes: []Change{{
+			"used_parameters", "find_unused_parameters=False, if every parameter is used in every step, or static_graph=True, if always the same ones are: buckets then follow the order of the gradients",
+			func(r Run) bool { return r.FindUnused }, func(r *Run) { r.FindUnused = false },
+		}},
 	})
 }
 
@@ -39,13 +60,53 @@ func ddpPlan(in *prepared, setting int64, run Run) Plan {
 	if setting == 0 {
 		first, setting = ddpFirst/run.grad(), ddpDefault/run.grad()
 	}
-	plan := Plan{Buckets: both(in.kinds, func(p packing, _ bool) []Bucket { return p.atLeast(first, setting) })}
+	kinds := in.kinds
+	if run.FindUnused {
+		kinds = in.ahead
+	}
+	plan := Plan{Buckets: both(kinds, func(p packing, _ bool) []Bucket {
+		buckets := p.atLeast(first, setting)
+		if run.FindUnused {
+			for i, b := range buckets {
+				buckets[i].First, buckets[i].Last = b.Last, b.First
+			}
+			slices.Reverse(buckets)
+		}
+		return buckets
+	})}
 	plan.Backward = reductions(plan.Buckets, allReduce, run)
+	if n := len(in.reverse.order); run.FindUnused && run.DP > 1 && n > 0 {
+		plan.After = []Message{{Collective: allReduce, Bytes: int64(n) * ddpUsed, Ranks: run.DP, Wait: Never}}
+	}
 	return plan
 }
 
-const ddpReadBack = "# check with, after the second step: print(model._get_ddp_logging_data()[\"rebuilt_bucket_sizes\"])  # bytes\n" +
-	"# the first step has one bucket: do not time it\n"
+// ddpConclusions are what is not set: Hugging Face's Trainer looks for unused parameters
+// unless it recomputes activations (transformers at 000945a9, src/transformers/trainer.py).
+func ddpConclusions(c *Config, _ []pair) {
+	_, hugging := c.said["ddp_bucket_cap_mb"]
+	if hugging && c.FindUnused == nil {
+		unused := !c.on("gradient_checkpointing")
+		c.FindUnused = &unused
+		if unused {
+			c.Notes = append(c.Notes, "it does not set ddp_find_unused_parameters: Hugging Face's Trainer then looks for unused ones, and buckets are cut in the order of forward")
+		}
+	}
+	if c.on("static_graph") {
+		never := false
+		c.FindUnused = &never
+	}
+}
+
+// ddpReadBack is how the real buckets are read. Without unused parameters the first step
+// cuts none.
+func ddpReadBack(s Spelling) string {
+	if s.Run.FindUnused {
+		return "# check with, after the first step: print(model._get_ddp_logging_data()[\"bucket_sizes\"])  # bytes\n"
+	}
+	return "# check with, after the second step: print(model._get_ddp_logging_data()[\"rebuilt_bucket_sizes\"])  # bytes\n" +
+		"# the first step has one bucket: do not time it\n"
+}
 
 // ddpFrontEnds wrap DDP: each passes the setting on under the same name but one.
 var ddpFrontEnds = []frontEnd{
@@ -58,19 +119,32 @@ var ddpForms = []form{
 	{"PyTorch DDP", "python", func(s Spelling) string {
 		return "# bucket_cap_mb counts MiB (2^20 bytes) of gradients, and a bucket is closed once it reaches it\n" +
 			"model = torch.nn.parallel.DistributedDataParallel(\n" +
-			"    model,\n    bucket_cap_mb=" + mebi(s) + ",\n    gradient_as_bucket_view=True,\n)\n" + ddpReadBack
+			"    model,\n    bucket_cap_mb=" + mebi(s) + ",\n    gradient_as_bucket_view=True,\n" + unused(s, "    ", ",\n") + ")\n" + ddpReadBack(s)
 	}},
 	{"Accelerate", "python", func(s Spelling) string {
 		return accelerateTrap(s) +
-			"kwargs = accelerate.DistributedDataParallelKwargs(bucket_cap_mb=" + mebi(s) + ", gradient_as_bucket_view=True)\n" +
-			"accelerator = accelerate.Accelerator(kwargs_handlers=[kwargs])\n" + ddpReadBack
+			"kwargs = accelerate.DistributedDataParallelKwargs(bucket_cap_mb=" + mebi(s) + ", gradient_as_bucket_view=True" + unused(s, ", ", "") + ")\n" +
+			"accelerator = accelerate.Accelerator(kwargs_handlers=[kwargs])\n" + ddpReadBack(s)
 	}},
 	{"Hugging Face Trainer", "python", func(s Spelling) string {
-		return "args = transformers.TrainingArguments(output_dir, ddp_bucket_cap_mb=" + mebi(s) + ")\n" + ddpReadBack
+		trap := accelerateTrap(s)
+		if strings.Contains(mebi(s), ".") {
+			trap += "# a fraction of a MiB can be set in Python, not on the command line\n"
+		}
+		return trap + "args = transformers.TrainingArguments(output_dir, ddp_bucket_cap_mb=" + mebi(s) +
+			", ddp_find_unused_parameters=" + python(s.Run.FindUnused) + ")\n" + ddpReadBack(s)
 	}},
 	{"Lightning", "python", func(s Spelling) string {
-		return "strategy = lightning.pytorch.strategies.DDPStrategy(bucket_cap_mb=" + mebi(s) + ", gradient_as_bucket_view=True)\n" + ddpReadBack
+		return "strategy = lightning.pytorch.strategies.DDPStrategy(bucket_cap_mb=" + mebi(s) + ", gradient_as_bucket_view=True" + unused(s, ", ", "") + ")\n" + ddpReadBack(s)
 	}},
+}
+
+// unused is the switch that makes DDP look for unused parameters, where it is on.
+func unused(s Spelling, before, behind string) string {
+	if !s.Run.FindUnused {
+		return ""
+	}
+	return before + "find_unused_parameters=True" + behind
 }
 
 // accelerateTrap is about values that equal the default.

@@ -2,6 +2,7 @@ package trainer
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,12 +25,16 @@ func init() {
 		Knob: "reduce_bucket_size", Unit: Elements, GradDtype: "bfloat16", Stages: []int{1, 2, 3}, InPlace: true,
 		Collectives: []string{allReduce, reduceScatter, allGather},
 		Default:     func([]Param, Run) int64 { return deepSpeedDefault }, plan: deepSpeedPlan,
-		// setup_buckets allocates the size, twice when communication overlaps.
+		// setup_buckets allocates the size in the parameters' type, twice when communication
+		// overlaps; stage 3 once, in the type on the wire.
 		Memory: func(_ Plan, setting int64, r Run) int64 {
-			if r.NoOverlap {
+			switch {
+			case r.Zero == 3:
 				return setting * r.grad()
+			case r.NoOverlap:
+				return setting * r.param()
 			}
-			return 2 * setting * r.grad()
+			return 2 * setting * r.param()
 		},
 		switches: []runSwitch{overlapSwitch("overlap_comm")},
 		forms:    deepSpeedForms,
@@ -43,10 +48,7 @@ func deepSpeedPlan(in *prepared, setting int64, run Run) Plan {
 	if setting == 0 {
 		setting = deepSpeedDefault
 	}
-	// One buffer takes dense and expert gradients alike; each group of ranks then
-	// reduces its own part.
-	plan := Plan{Buckets: in.reverse.atMost(setting, false)}
-	plan.Backward = deepSpeedReductions(in, plan.Buckets, run)
+	plan := deepSpeedReductions(in, setting, run)
 	plan.EachBackward = run.Zero > 1
 	if run.Zero == 3 {
 		deepSpeedGathers(&plan, in, run)
@@ -59,45 +61,40 @@ func deepSpeedPlan(in *prepared, setting int64, run Run) Plan {
 }
 
 // deepSpeedReductions are launched when the gradient comes that no longer fits,
-// the last at the end of backward.
-func deepSpeedReductions(in *prepared, buckets []Bucket, run Run) []Message {
-	name := allReduce
-	if run.Zero == 3 {
-		name = reduceScatter
+// the last at the end of backward. Computation waits there for the one before, in stage 3
+// for the third before.
+func deepSpeedReductions(in *prepared, setting int64, run Run) Plan {
+	name, ahead := allReduce, 1
+	switch {
+	case run.Zero == 3:
+		name, ahead = reduceScatter, deepSpeedAhead
+	case run.OwnerReduce:
+		name = reduce
 	}
-	all := make([]Message, 0, len(buckets))
-	wide := run.grad()
-	for j, b := range buckets {
-		launch, next := 0, 0
-		if j+1 < len(buckets) {
-			launch = buckets[j+1].Last
+	filled := in.ofZero(run).filled(setting)
+	launch := func(j int) int {
+		if j+1 < len(filled) && !run.afterBackward() {
+			return filled[j+1][0]
 		}
-		if j+2 < len(buckets) {
-			next = buckets[j+2].Last
-		}
-		wait := next
+		return 0
+	}
+	plan := Plan{Buckets: make([]Bucket, 0, len(filled)), Backward: make([]Message, 0, len(filled))}
+	for j, tensors := range filled {
+		wait := Never
 		switch {
 		case run.NoOverlap:
-			wait = launch
-		case run.Zero == 3 || j+1 == len(buckets):
-			wait = Never
+			wait = launch(j)
+		case j+ahead < len(filled):
+			wait = launch(j + ahead)
 		}
-		for _, part := range in.parts(b) {
-			if n := run.ranks(part.Expert); n > 1 && part.Elements > 0 {
-				all = append(all, Message{Collective: name, Bytes: part.Elements * wide, Ranks: n, Launch: launch, Wait: wait})
+		for _, call := range in.calls(tensors, setting, run) {
+			plan.Buckets = append(plan.Buckets, call)
+			if n := run.ranks(call.Expert); n > 1 {
+				plan.Backward = append(plan.Backward, Message{Collective: name, Bytes: call.Elements * run.grad(), Ranks: n, Launch: launch(j), Wait: wait})
 			}
 		}
 	}
-	return all
-}
-
-// parts splits a bucket by the ranks that reduce it; one of them may be empty.
-func (in *prepared) parts(b Bucket) [2]Bucket {
-	dense, expert := b, b
-	dense.Expert, expert.Expert = false, true
-	expert.Elements = in.experts[b.Last+1] - in.experts[b.First]
-	dense.Elements -= expert.Elements
-	return [2]Bucket{dense, expert}
+	return plan
 }
 
 // deepSpeedGathers adds the gathers of parameters of stage 3, which the setting
@@ -137,7 +134,7 @@ func elements(params []Param) int64 {
 
 var deepSpeedForms = []form{
 	{"DeepSpeed JSON", "json", func(s Spelling) string {
-		return "# DeepSpeed reads comments, Hugging Face does not: leave these lines out there, and do not let it set \"auto\"\n" +
+		return "# do not let Accelerate or Hugging Face set \"auto\": that is the square of the hidden size\n" +
 			"# compare the loss after changing the size: it has affected convergence (deepspeedai/DeepSpeed#6351)\n" +
 			freshDeepSpeed(s) + gatherTrap(s) +
 			deepSpeedJSON(s) +
@@ -179,6 +176,7 @@ func deepSpeedArguments(s Spelling) (zero, other arguments) {
 	r := s.Run
 	zero.add(true, "stage", fmt.Sprint(r.Zero), func(c *Config) bool { return is(c.Zero, r.Zero) })
 	zero.add(true, "reduce_bucket_size", fmt.Sprint(s.Setting), func(c *Config) bool { return is(c.Elements, s.Setting) })
+	zero.add(r.OwnerReduce, "use_multi_rank_bucket_allreduce", "false", func(c *Config) bool { return c.OwnerReduce })
 	zero.add(true, "overlap_comm", fmt.Sprint(!r.NoOverlap), func(c *Config) bool { return is(c.Overlap, !r.NoOverlap) })
 	other.add(r.Accum > 1, "gradient_accumulation_steps", fmt.Sprint(r.Accum), func(c *Config) bool { return is(c.Accum, r.Accum) })
 	unsaid := "bfloat16"
@@ -201,7 +199,11 @@ var deepSpeedKeys = []key{
 	{"gradient_accumulation_steps", small(func(c *Config) **int { return &c.Accum })},
 	{"communication_data_type", dtype(func(c *Config) *string { return &c.GradDtype })},
 	{"grad_accum_dtype", nil},
+	{"offload_optimizer.device", nil},
 	{"use_multi_rank_bucket_allreduce", nil},
+	{"reduce_scatter", nil},
+	{"contiguous_gradients", nil},
+	{"round_robin_gradients", nil},
 	{"allgather_bucket_size", func(c *Config, _ string) error {
 		c.Notes = append(c.Notes, "allgather_bucket_size has no effect where torch has all_gather_into_tensor")
 		return nil
@@ -232,13 +234,7 @@ func deepSpeedConclusions(c *Config, _ []pair) {
 	}
 	orElse(&c.Zero, 0)
 	orElse(&c.Overlap, *c.Zero == 3)
-	// runtime/engine.py, _do_optimizer_sanity_check, and stage_1_and_2.py, average_tensor.
-	if *c.Zero == 1 && c.bf16 && slices.Contains([]string{"fp32", "float32", "float"}, strings.ToLower(c.said["grad_accum_dtype"])) {
-		c.Notes = append(c.Notes, "stage 1 with bf16 and grad_accum_dtype fp32 is DeepSpeed's BF16_Optimizer, which reduces after backward: reduce_bucket_size has no effect there")
-	}
-	if value, said := c.said["use_multi_rank_bucket_allreduce"]; said && !isUnset(value) && !c.on("use_multi_rank_bucket_allreduce") && *c.Zero < 3 {
-		c.Notes = append(c.Notes, "with use_multi_rank_bucket_allreduce off a bucket is reduced to each rank that owns a part of it, in calls of their own: the answer is for all_reduce of whole buckets")
-	}
+	deepSpeedPaths(c)
 	for _, half := range []struct {
 		on    bool
 		dtype string
@@ -250,4 +246,29 @@ func deepSpeedConclusions(c *Config, _ []pair) {
 			}
 		}
 	}
+}
+
+// deepSpeedPaths is what other paths than the usual one do: runtime/engine.py,
+// _do_optimizer_sanity_check and allreduce_gradients; zero/stage_1_and_2.py, average_tensor
+// and reduce_ipg_grads; zero/stage3.py, __reduce_and_partition_ipg_grads.
+func deepSpeedPaths(c *Config) {
+	off := func(key string) bool { return strings.EqualFold(c.said[key], "false") }
+	fp32 := slices.Contains([]string{"torch.float32", "fp32", "float32", "float"}, c.said["grad_accum_dtype"])
+	if *c.Zero == 1 && c.bf16 && fp32 && c.said["offload_optimizer.device"] != "cpu" {
+		c.refused = errors.New("stage 1 with bf16 and grad_accum_dtype fp32 is DeepSpeed's BF16_Optimizer, which reduces after backward in calls of 500000000 elements: " +
+			"reduce_bucket_size has no effect there; take stage 2, or leave grad_accum_dtype out")
+	}
+	note := func(when bool, text string) {
+		if when {
+			c.Notes = append(c.Notes, text)
+		}
+	}
+	early := *c.Zero < 3
+	c.OwnerReduce = early && off("use_multi_rank_bucket_allreduce")
+	note(c.OwnerReduce, "with use_multi_rank_bucket_allreduce off a bucket is reduced to each rank that owns a part of it: "+
+		"no call is larger than a rank's part of the model, and a larger reduce_bucket_size only makes calls later")
+	for _, key := range []string{"reduce_scatter", "contiguous_gradients"} {
+		note(off(key) && (early || key == "reduce_scatter"), key+" is off: DeepSpeed then reduces each bucket by one all_reduce; the answer is for its default, on")
+	}
+	note(early && c.on("round_robin_gradients"), "with round_robin_gradients a tensor above the size is cut elsewhere: the answer is for the order of the list")
 }

@@ -9,16 +9,19 @@ import (
 // FSDP2's rules: fully_shard makes one unit of the modules it is given, and a
 // unit is one all-gather and one reduce-scatter (torchtitan docs/fsdp.md and
 // torchtitan/distributed/fsdp.py at b5bcd76c: every block, the tensors before
-// the blocks, and those after them, which are not freed after forward). The
-// setting is blocks per unit times the elements of a block.
+// the blocks, and those after them, which are not freed after forward). Each tensor's
+// rows are padded to a multiple of the ranks. A gather of forward begins when the unit
+// two before it does, one of backward one unit ahead; computation waits for a
+// reduce-scatter before the next (PyTorch 2.6 and 2.14, run by scripts/torch-layouts.py).
+// Frozen tensors are gathered, and not reduced. The setting is blocks per unit times the
+// elements of a block.
 
 func init() {
 	register(Trainer{
 		listed: 3, Name: "fsdp2", Title: "PyTorch FSDP2", Aliases: []string{"fsdp", "torchtitan"},
 		Knob: "blocks per fully_shard", Flag: "fully_shard", Unit: Blocks, GradDtype: "float", Stages: []int{3}, Collectives: []string{reduceScatter, allGather},
 		Default: fsdp2Default, plan: fsdp2Plan, settings: fsdp2Settings,
-		// Two units are gathered at a time.
-		Memory: func(p Plan, _ int64, r Run) int64 { return 2 * largest(p) * r.param() },
+		Memory: fsdp2Memory, MemoryIs: "two units' parameters and their gather, one unit's gradients, and one reduce-scatter",
 		Changes: []Change{
 			{
 				"keep_params", "keep parameters between forward and backward, if memory allows (reshard_after_forward=False)",
@@ -35,6 +38,12 @@ func init() {
 			{"keep_params", flag(func(c *Config) **bool { return &c.KeepParams })},
 			{"unit_before_blocks", nil},
 			{"unit_after_blocks", nil},
+		},
+		doubts: func(c *Config, params []Param) []string {
+			if isTrue(c.RootUnit) || !oneOutside(params, Run{}) {
+				return nil
+			}
+			return []string{"it shards the embedding apart from the output layer that shares its weight: PyTorch 2.13 and later refuse that, older ones train two weights; it is computed as one unit, as the printed lines make it"}
 		},
 		conclude: func(c *Config, _ []pair) {
 			orElse(&c.RootUnit, !c.on("unit_before_blocks") && !c.on("unit_after_blocks"))
@@ -59,36 +68,76 @@ func fsdp2Settings(params []Param, _ Run) []int64 {
 }
 
 func fsdp2Plan(in *prepared, setting int64, run Run) Plan {
-	params := in.params
 	if setting == 0 {
 		setting = max(1, in.block)
 	}
 	all := in.blocks.units(int(blocksPerUnit(in.block, setting)))
 	plan := Plan{EachBackward: true, EachForward: !run.KeepParams}
-	gathered, reduced := run.param(), run.grad()
 	freed := func(u unit) bool { return !run.KeepParams && !u.kept }
-	if last := all[len(all)-1]; freed(last) {
-		plan.Backward = last.calls(nil, allGather, gathered, len(params), last.hi, run)
+	gather := func(messages []Message, u unit, launch, wait int) []Message {
+		return calls(messages, allGather, u.held, run.param(), launch, wait, run)
 	}
+	if last := all[len(all)-1]; freed(last) {
+		plan.Backward = gather(nil, last, len(in.params), last.hi)
+	}
+	var scattered []int // the messages for which the next reduce-scatter waits
 	for j, u := range slices.Backward(all) {
-		for kind, n := range u.elements {
+		for kind, n := range u.reduced {
 			if n > 0 {
-				b := Bucket{Elements: roundUp(n, int64(run.ranks(kind == 1))), Params: u.params, First: u.lo, Last: u.hi - 1, Expert: kind == 1}
-				b.Padding = b.Elements - n
-				plan.Buckets = append(plan.Buckets, b)
+				plan.Buckets = append(plan.Buckets, Bucket{Elements: n, Padding: u.padding[kind], Params: u.params, First: u.lo, Last: u.hi - 1, Expert: kind == 1})
 			}
 		}
 		if j > 0 && freed(all[j-1]) {
-			plan.Backward = all[j-1].calls(plan.Backward, allGather, gathered, u.hi, all[j-1].hi, run)
+			plan.Backward = gather(plan.Backward, all[j-1], u.hi, all[j-1].hi)
 		}
-		plan.Backward = u.calls(plan.Backward, reduceScatter, reduced, u.lo, Never, run)
+		n := len(plan.Backward)
+		plan.Backward = calls(plan.Backward, reduceScatter, u.reduced, run.grad(), u.lo, Never, run)
+		if len(plan.Backward) == n {
+			continue
+		}
+		for _, i := range scattered {
+			plan.Backward[i].Wait = u.lo
+		}
+		scattered = scattered[:0]
+		for i := n; i < len(plan.Backward); i++ {
+			scattered = append(scattered, i)
+		}
 	}
-	at := 0
+	behind, at := 0, 0
 	for _, u := range all {
-		plan.Forward = u.calls(plan.Forward, allGather, gathered, at, u.lo, run)
-		at = u.lo
+		plan.Forward = gather(plan.Forward, u, behind, u.lo)
+		behind, at = at, u.lo
 	}
 	return plan
+}
+
+// fsdp2Memory is while a unit's backward runs: its parameters, the next unit's gather, its
+// gradients, and the reduce-scatter of the unit before. Parameters that stay are the
+// trainer's own.
+func fsdp2Memory(p Plan, _ int64, r Run) int64 {
+	if r.KeepParams {
+		return largest(p) * max(2*r.param(), r.param()+r.grad())
+	}
+	return largest(p) * (3*r.param() + r.grad())
+}
+
+// oneOutside tells that all tensors outside of the blocks are one unit: the run says so, or
+// the list has an embedding and no output layer of its own, which then has the embedding's
+// weight. Two units of one weight are refused by PyTorch from 2.13 on
+// (_fsdp_state.py, _validate_no_duplicate_params); older ones make two weights of it.
+func oneOutside(params []Param, run Run) bool {
+	looked, inside := false, false
+	for _, p := range params {
+		switch {
+		case p.Block > 0:
+			inside = true
+		case !inside:
+			looked = looked || lookedUp(p.Name)
+		case len(p.Shape) > 1 || p.Shape == nil && p.Held() > 0 && !contains(strings.ToLower(p.Name), vectors):
+			return run.RootUnit
+		}
+	}
+	return run.RootUnit || looked && inside
 }
 
 // fsdp2Text shards as the simulation does: the modules before the blocks are one
@@ -96,10 +145,11 @@ func fsdp2Plan(in *prepared, setting int64, run Run) Plan {
 // not freed after forward. What fully_shard(model) then adds holds no parameter.
 func fsdp2Text(s Spelling) string {
 	before, blocks, after := modules(s.Params)
+	one := oneOutside(s.Params, s.Run)
 	var b strings.Builder
 	fmt.Fprintf(&b, "BLOCKS_PER_UNIT = %d\nKEEP_PARAMS = %s\n", BlocksPerUnit(s.Params, s.Setting), python(s.Run.KeepParams))
 	ends := func(name string, modules []string, keep string) (assigned, call string) {
-		if len(modules) == 0 || s.Run.RootUnit {
+		if len(modules) == 0 || one {
 			return "", ""
 		}
 		return fmt.Sprintf("%s = [%s]\n", name, quoted(modules)),
@@ -111,7 +161,11 @@ func fsdp2Text(s Spelling) string {
 	fmt.Fprintf(&b, "blocks = list(model.get_submodule(%q).children())\n", blocks)
 	b.WriteString(shardFirst + "for i in range(0, len(blocks), BLOCKS_PER_UNIT):\n" +
 		"    fully_shard(blocks[i : i + BLOCKS_PER_UNIT], reshard_after_forward=not KEEP_PARAMS, **sharded)\n" +
-		shardLast + "fully_shard(model, **sharded)  # what is in no unit yet\n")
+		shardLast)
+	if one && !s.Run.RootUnit {
+		b.WriteString("# one unit, since the list shows no output layer beside the embedding's weight: apart, PyTorch 2.13 refuses, and older ones train two weights\n")
+	}
+	b.WriteString("fully_shard(model, **sharded)  # what is in no unit yet\n")
 	return b.String() +
 		"# check with: print([sum(p.numel() for b in blocks[i : i + BLOCKS_PER_UNIT] for p in b.parameters()) for i in range(0, len(blocks), BLOCKS_PER_UNIT)])  # elements\n"
 }

@@ -172,16 +172,20 @@ func TestMegatronExperts(t *testing.T) {
 // DeepSpeed deepspeed/runtime/zero/stage_1_and_2.py,
 // reduce_independent_p_g_buckets_and_remove_grads: a bucket is reduced when the
 // next gradient would take it over reduce_bucket_size, that is when that
-// gradient comes; a larger tensor goes by itself. allreduce_and_scatter calls
+// gradient comes; a larger tensor goes by itself, in slices that end where a rank's part
+// does: 521 elements over 8 ranks are parts of 66, and the 300 from 101 on are 31, four
+// times 66 and 5, of which a call takes as many as exceed 100. allreduce_and_scatter calls
 // all_reduce; all_gather_dp_groups makes one call at the end of the step.
 func TestDeepSpeedCapsAndOversize(t *testing.T) {
 	params := tensors(40, 40, 40, 300, 10, 90, 1)
 	got := plan(t, "deepspeed", params, 100, Run{DP: 8, Zero: 1})
-	require.Equal(t, []int64{80, 40, 300, 100, 1}, elementsOf(got.Buckets))
+	require.Equal(t, []int64{80, 40, 163, 132, 5, 100, 1}, elementsOf(got.Buckets))
 	require.Equal(t, []Message{
 		{"all_reduce", 320, 8, 4, 3},
 		{"all_reduce", 160, 8, 3, 2},
-		{"all_reduce", 1200, 8, 2, 0},
+		{"all_reduce", 652, 8, 2, 0},
+		{"all_reduce", 528, 8, 2, 0},
+		{"all_reduce", 20, 8, 2, 0},
 		{"all_reduce", 400, 8, 0, 0},
 		{"all_reduce", 4, 8, 0, Never},
 	}, got.Backward)
@@ -195,9 +199,25 @@ func TestDeepSpeedCapsAndOversize(t *testing.T) {
 	for _, m := range off {
 		require.Equal(t, m.Launch, m.Wait)
 	}
+	for _, m := range off {
+		require.Zero(t, m.Launch, "stage 1 without overlap reduces after backward")
+	}
+	require.Equal(t, []int64{11, 300, 80, 40}, elementsOf(plan(t, "deepspeed", tensors(40, 40, 40, 300, 10, 1), 100, Run{DP: 1, Zero: 1, NoOverlap: true}).Buckets), "forward")
 	three := plan(t, "deepspeed", params, 100, Run{DP: 8, Zero: 3})
 	require.Equal(t, "reduce_scatter", three.Backward[len(three.Backward)-1].Collective)
 	require.Equal(t, []Message{{"all_gather", 1042, 8, 0, 0}}, three.Forward)
+}
+
+// stage_1_and_2.py, setup_buckets: one buffer in the parameters' type, two with overlap;
+// stage3.py: one buffer in the type of communication.
+func TestDeepSpeedsBuffers(t *testing.T) {
+	x, err := ByName("deepspeed")
+	require.NoError(t, err)
+	for _, run := range []Run{{Zero: 2, NoOverlap: true}, {Zero: 1}, {Zero: 3}} {
+		run.GradDtype, run.ParamDtype = "float", "bfloat16"
+		want := map[int]int64{1: 4000, 2: 2000, 3: 4000}[run.Zero]
+		require.Equal(t, want, x.Bytes(Plan{}, 1000, run), "stage %d", run.Zero)
+	}
 }
 
 // openxla/xla xla/hlo/transforms/collectives/all_reduce_combiner_test.cc (at
@@ -235,7 +255,8 @@ func TestXLACountsOutputBytes(t *testing.T) {
 }
 
 // torchtitan docs/fsdp.md and torchtitan/distributed/fsdp.py: one unit a block,
-// one for what comes before, one for what comes after.
+// one for what comes before, one for what comes after. Rows are padded to a multiple of the
+// ranks, tensor by tensor: 100 elements are 104 for 8 ranks, 60 are 64.
 func TestFSDP2Units(t *testing.T) {
 	params := []Param{
 		{Elements: 1000},
@@ -246,20 +267,21 @@ func TestFSDP2Units(t *testing.T) {
 		{Elements: 1000},
 	}
 	got := plan(t, "fsdp2", params, 0, Run{DP: 8, Zero: 3})
-	require.Equal(t, []int64{1000, 160, 160, 160, 1000}, elementsOf(got.Buckets))
+	require.Equal(t, []int64{1000, 160, 160, 168, 1000}, elementsOf(got.Buckets))
 	two := plan(t, "fsdp2", params, 320, Run{DP: 8, Zero: 3})
-	require.Equal(t, []int64{1000, 160, 320, 1000}, elementsOf(two.Buckets))
+	require.Equal(t, []int64{1000, 160, 328, 1000}, elementsOf(two.Buckets))
 	require.Equal(t, []Message{
-		{"all_gather", 2000, 8, 0, 0}, {"all_gather", 640, 8, 0, 1}, {"all_gather", 320, 8, 1, 4}, {"all_gather", 2000, 8, 4, 5},
+		{"all_gather", 2000, 8, 0, 0}, {"all_gather", 656, 8, 0, 1}, {"all_gather", 320, 8, 0, 4}, {"all_gather", 2000, 8, 1, 5},
 	}, two.Forward)
-	// Backward begins with the last unit, which is still there, and gathers one ahead.
+	// Backward begins with the last unit, which is still there, and gathers one ahead. It
+	// waits for a reduce-scatter before the next one.
 	require.Equal(t, []Message{
 		{"all_gather", 320, 8, 6, 5},
-		{"reduce_scatter", 4000, 8, 5, Never},
-		{"all_gather", 640, 8, 5, 4},
-		{"reduce_scatter", 640, 8, 4, Never},
+		{"reduce_scatter", 4000, 8, 5, 4},
+		{"all_gather", 656, 8, 5, 4},
+		{"reduce_scatter", 640, 8, 4, 1},
 		{"all_gather", 2000, 8, 4, 1},
-		{"reduce_scatter", 1280, 8, 1, Never},
+		{"reduce_scatter", 1312, 8, 1, 0},
 		{"reduce_scatter", 4000, 8, 0, Never},
 	}, two.Backward)
 	require.Equal(t, []int64{160, 320, 480}, fsdp2Settings(params, Run{}))

@@ -10,6 +10,7 @@ const (
 	reduceScatter = "reduce_scatter"
 	allGather     = "all_gather"
 	allToAll      = "all_to_all"
+	reduce        = "reduce"
 )
 
 // both packs the dense tensors and those of experts, and returns the buckets in the

@@ -30,7 +30,7 @@ func drawParams(t *rapid.T) []Param {
 }
 
 // unitsByWalk is the rule of FSDP2's units tensor by tensor.
-func unitsByWalk(params []Param, blocks int, root bool) []unit {
+func unitsByWalk(params []Param, blocks int, run Run) []unit {
 	var all []unit
 	outside := unit{hi: len(params), kept: true}
 	last := -1
@@ -40,8 +40,8 @@ func unitsByWalk(params []Param, blocks int, root bool) []unit {
 			group = 1 + (p.Block-1)/blocks
 		}
 		switch {
-		case root && group == 0:
-			outside.add(p)
+		case run.RootUnit && group == 0:
+			outside.add(p, run)
 			continue
 		case group != last:
 			last = group
@@ -49,7 +49,7 @@ func unitsByWalk(params []Param, blocks int, root bool) []unit {
 		}
 		u := &all[len(all)-1]
 		u.hi = i + 1
-		u.add(p)
+		u.add(p, run)
 	}
 	if outside.params > 0 {
 		all = slices.Insert(all, 0, outside)
@@ -59,10 +59,10 @@ func unitsByWalk(params []Param, blocks int, root bool) []unit {
 
 func TestUnitsAreThoseOfAWalkOverTheTensors(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		params, root := drawParams(t), rapid.Bool().Draw(t, "root")
-		r := newBlockRuns(params, root)
+		params, run := drawParams(t), Run{DP: rapid.IntRange(1, 9).Draw(t, "dp"), RootUnit: rapid.Bool().Draw(t, "root")}
+		r := newBlockRuns(params, run)
 		for blocks := 1; blocks < 12; blocks++ {
-			require.Equal(t, unitsByWalk(params, blocks, root), r.units(blocks), "%d blocks a unit", blocks)
+			require.Equal(t, unitsByWalk(params, blocks, run), r.units(blocks), "%d blocks a unit", blocks)
 		}
 	})
 }

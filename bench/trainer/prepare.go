@@ -15,12 +15,16 @@ type prepared struct {
 	// matrices and rest are the same of what the layer-wise rule, or 8-bit storage, divides.
 	matrices, rest [2]packing
 	pieces         [2][]piece
-	packed         [2][]packed
-	floor          *LayerWiseFloor
+	// ahead is kinds in the order of forward, where a trainer cuts so.
+	ahead  [2]packing
+	packed [2][]packed
+	floor  *LayerWiseFloor
 	// reverse is all tensors that have elements, the last first, and experts the
 	// elements of experts before each tensor of the list.
 	reverse packing
 	experts []int64
+	// zero is DeepSpeed's own lists, where they were asked for.
+	zero *zeroLists
 	// block is the elements of a transformer block, and blocks the tensors by block:
 	// for a trainer that is set in blocks.
 	block  int64
@@ -51,7 +55,7 @@ func (p *Planner) prepared(run Run) *prepared {
 	if in == nil {
 		in = prepare(grouped(p.params, run), run)
 		if p.t.Unit == Blocks {
-			in.block, in.blocks = blockSize(p.params), newBlockRuns(in.params, run.RootUnit)
+			in.block, in.blocks = blockSize(p.params), newBlockRuns(in.params, run)
 		}
 		p.made[cut] = in
 	}
@@ -71,6 +75,11 @@ func prepare(params []Param, run Run) *prepared {
 		in.experts[i+1] = in.experts[i]
 		if p.Expert {
 			in.experts[i+1] += p.Elements
+		}
+	}
+	if run.FindUnused {
+		for kind := range in.ahead {
+			in.ahead[kind] = newPacking(params, indexes(params, kind == 1, false))
 		}
 	}
 	if !run.LayerWise && !run.FP8Gather {

@@ -17,6 +17,16 @@ type Snippet struct {
 	Language string `json:"language"`
 	// Text ends with a newline. Its first lines are comments: what it is from.
 	Text string `json:"text"`
+	// Comments are lines about the text, if its language has no comments; absent otherwise.
+	Comments string `json:"comments,omitempty"`
+}
+
+// Lines are the comments and the text as they are shown, apart where they are.
+func (s Snippet) Lines() string {
+	if s.Comments == "" {
+		return s.Text
+	}
+	return s.Comments + "\n" + s.Text
 }
 
 // Spelling is the input of a snippet.
@@ -67,12 +77,28 @@ type frontEnd struct {
 func (t Trainer) Snippets(s Spelling) []Snippet {
 	out := make([]Snippet, 0, len(t.forms))
 	for _, f := range t.forms {
-		out = append(out, Snippet{f.title, f.language, t.head(s) + f.write(s)})
+		n := Snippet{Title: f.title, Language: f.language, Text: t.head(s) + f.write(s)}
+		if f.language == "json" {
+			n.Text, n.Comments = uncommented(n.Text)
+		}
+		out = append(out, n)
 	}
 	if f := t.frontEnd(s.FrontEnd); f != nil {
-		slices.SortStableFunc(out, func(a, b Snippet) int { return place(a, f) - place(b, f) })
+		slices.SortStableFunc(out, func(a, b Snippet) int { return rankOf(a, f) - rankOf(b, f) })
 	}
 	return out
+}
+
+// uncommented takes the lines that are comments out of a text.
+func uncommented(all string) (text, comments string) {
+	for line := range strings.Lines(all) {
+		if strings.HasPrefix(line, "#") {
+			comments += line
+		} else {
+			text += line
+		}
+	}
+	return text, comments
 }
 
 // frontEnd is the front end of that name; nil is none of the trainer's.
@@ -88,8 +114,8 @@ func (t Trainer) frontEnd(name string) *frontEnd {
 // IsFrontEnd reports whether a name is that of a tool that sets the trainer, not its own.
 func (t Trainer) IsFrontEnd(name string) bool { return t.frontEnd(name) != nil }
 
-// place puts the form of a front end before all others.
-func place(s Snippet, f *frontEnd) int {
+// rankOf puts the form of a front end before all others.
+func rankOf(s Snippet, f *frontEnd) int {
 	if s.Title == f.title {
 		return 0
 	}

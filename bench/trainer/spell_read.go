@@ -25,11 +25,15 @@ type Config struct {
 	// KeepParams is FSDP2's reshard_after_forward=False, RootUnit that it has one
 	// unit for all that is outside of the blocks.
 	KeepParams, RootUnit *bool
+	// FindUnused is that of Run.
+	FindUnused *bool
 	// LayerWise and LegacyLayout are those of Run.
 	LayerWise, LegacyLayout bool
 	// FP8Gather and FP32Accumulation are those of Run.
 	FP8Gather, FP32Accumulation bool
-	GradDtype, ParamDtype       string
+	// OwnerReduce is that of Run.
+	OwnerReduce           bool
+	GradDtype, ParamDtype string
 	// TokensPerMicrobatch is sequences times their length, where both are set.
 	TokensPerMicrobatch *int64
 	// Notes are sentences about what was found.
@@ -39,6 +43,8 @@ type Config struct {
 	// stands for.
 	said map[string]string
 
+	// refused is why no bucket size has an effect with these settings.
+	refused error
 	// auto is DeepSpeed's bucket size by the model's hidden size.
 	auto bool
 	// bridge is comm_overlap.bucket_size of Megatron-Bridge.
@@ -96,6 +102,9 @@ func ReadSettings(list []Setting, want string) (*Config, error) {
 	}
 	if t.conclude != nil {
 		t.conclude(c, found)
+	}
+	if c.refused != nil {
+		return nil, fmt.Errorf("%w: %w", ErrConfig, c.refused)
 	}
 	return c, nil
 }
@@ -178,7 +187,7 @@ func (c *Config) Setting(params []Param, run Run) (int64, bool) {
 	case c.Elements != nil:
 		return *c.Elements, true
 	case c.Bytes != nil:
-		return *c.Bytes / run.grad(), true
+		return roundUp(*c.Bytes, run.grad()) / run.grad(), true
 	case c.Buckets != nil:
 		return max(1, elements(params) / *c.Buckets), true
 	case c.Blocks != nil:
@@ -188,6 +197,14 @@ func (c *Config) Setting(params []Param, run Run) (int64, bool) {
 		return h * h, h > 0
 	}
 	return 0, false
+}
+
+// Doubts are sentences about the file for a model of these tensors.
+func (c *Config) Doubts(params []Param) []string {
+	if t, err := ByName(c.Trainer); err == nil && t.doubts != nil {
+		return t.doubts(c, params)
+	}
+	return nil
 }
 
 // Apply sets the file's values in the run.
@@ -208,9 +225,12 @@ func (c *Config) Apply(run *Run) {
 		run.PadBuckets = *c.Pad
 	}
 	run.LayerWise, run.LegacyLayout, run.FP8Gather = c.LayerWise, c.LegacyLayout, c.FP8Gather
-	run.FP32Accumulation = c.FP32Accumulation
+	run.FP32Accumulation, run.OwnerReduce = c.FP32Accumulation, c.OwnerReduce
 	if c.KeepParams != nil {
 		run.KeepParams = *c.KeepParams
+	}
+	if c.FindUnused != nil {
+		run.FindUnused = *c.FindUnused
 	}
 	if c.RootUnit != nil {
 		run.RootUnit = *c.RootUnit

@@ -60,7 +60,7 @@ func leaves(n *yaml.Node, key string, depth int, out *[]pair) {
 	case n.Kind == yaml.MappingNode:
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			name := n.Content[i].Value
-			if name == "enabled" {
+			if name == "enabled" || name == "device" {
 				name = key + "." + name // ambiguous without its parent
 			} else if slices.Contains(bridgeParts, key+".") {
 				name = key + "." + name

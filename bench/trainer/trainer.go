@@ -50,11 +50,13 @@ type Trainer struct {
 	// Default is the setting in elements that the trainer takes when the user
 	// sets none.
 	Default func(params []Param, run Run) int64
-	// Granule is the step in elements in which the knob can be set; nil is 1.
-	Granule func(run Run) int64
+	// Granule is the step in elements in which the knob is set near a setting; nil is 1.
+	Granule func(setting int64, run Run) int64
 	// Memory is the memory that a setting needs in addition to the trainer's own, in
 	// bytes; nil is none.
 	Memory func(plan Plan, setting int64, run Run) int64
+	// MemoryIs says what that memory is of, where a person should know; empty where not.
+	MemoryIs string
 	// VocabMultiple is what it pads the rows of the embedding to a multiple of, on each
 	// tensor-parallel rank; 0 is 1.
 	VocabMultiple int64
@@ -84,6 +86,8 @@ type Trainer struct {
 	// begin and conclude fill in unset values, before and after the keys are read; nil
 	// does nothing.
 	begin, conclude func(c *Config, found []pair)
+	// doubts are sentences about a configuration for a model of these tensors; nil has none.
+	doubts func(c *Config, params []Param) []string
 	// size is the bucket size of a configuration in elements; nil is the field that is
 	// set.
 	size func(c *Config, run Run) (elements int64, set bool)
@@ -95,6 +99,9 @@ type Param struct {
 	Name string `json:"name"`
 	// Number of elements.
 	Elements int64 `json:"elements"`
+	// Frozen is the number of elements of a tensor that is not trained: then Elements, which
+	// are those of its gradient, are 0. Its parameters are gathered where all are.
+	Frozen int64 `json:"frozen,omitempty"`
 	// Shape is the sides of the tensor, rows before columns; nil where only the
 	// elements are known.
 	Shape []int64 `json:"shape,omitempty"`
@@ -106,7 +113,7 @@ type Param struct {
 	// Alone tells that Megatron's distributed optimizer gives it a bucket of its own: an
 	// embedding that another pipeline stage shares.
 	Alone bool `json:"alone,omitempty"`
-	// Work is how many elements compute for each token: Elements for a dense
+	// Work is how many elements compute for each token: those of a dense
 	// matrix, 0 for an embedding table, k/E of Elements for experts of which k of
 	// E are chosen. nil is guessed, see [Work]. A tensor of no elements with work
 	// stands for computation without a gradient of its own: the output layer that
@@ -114,9 +121,12 @@ type Param struct {
 	Work *float64 `json:"work,omitempty"`
 }
 
+// Held is the number of elements of the parameter, trained or not.
+func (p Param) Held() int64 { return p.Elements + p.Frozen }
+
 // Equal reports whether two tensors are the same in all that is known of them.
 func (p Param) Equal(other Param) bool {
-	return p.Name == other.Name && p.Elements == other.Elements && slices.Equal(p.Shape, other.Shape) && p.Expert == other.Expert && p.Alone == other.Alone &&
+	return p.Name == other.Name && p.Elements == other.Elements && p.Frozen == other.Frozen && slices.Equal(p.Shape, other.Shape) && p.Expert == other.Expert && p.Alone == other.Alone &&
 		p.Block == other.Block && (p.Work == other.Work || p.Work != nil && other.Work != nil && *p.Work == *other.Work)
 }
 
@@ -162,12 +172,18 @@ type Run struct {
 	// FP32Accumulation is Megatron's --ddp-reduce-scatter-with-fp32-accumulation: gradients
 	// are exchanged by all_to_all and summed locally.
 	FP32Accumulation bool `json:"fp32_accumulation,omitempty"`
+	// OwnerReduce is DeepSpeed's use_multi_rank_bucket_allreduce off: a bucket is reduced to
+	// each rank that owns a part of it.
+	OwnerReduce bool `json:"owner_reduce,omitempty"`
 	// GatherBytes is XLA's threshold of all_gather where it is set by itself, in bytes;
 	// absent where the setting decides.
 	GatherBytes int64 `json:"gather_bytes,omitempty"`
 	// KeepParams is true where FSDP2 does not free parameters between forward and backward
 	// (reshard_after_forward=False).
 	KeepParams bool `json:"keep_params,omitempty"`
+	// FindUnused is DDP's find_unused_parameters without a static graph: buckets are cut in
+	// the order of forward, and every step tells which parameters were used.
+	FindUnused bool `json:"find_unused,omitempty"`
 	// RootUnit is true where with FSDP2 the tensors outside of all blocks are one unit,
 	// that of fully_shard(model), instead of one before the blocks and one after.
 	RootUnit bool `json:"root_unit,omitempty"`
@@ -291,12 +307,12 @@ func grouped(params []Param, run Run) []Param {
 	return same
 }
 
-// Step is the step in elements in which the knob can be set, at least 1.
-func (t Trainer) Step(run Run) int64 {
+// Step is the step in elements in which the knob is set near a setting, at least 1.
+func (t Trainer) Step(setting int64, run Run) int64 {
 	if t.Granule == nil {
 		return 1
 	}
-	return t.Granule(run)
+	return t.Granule(setting, run)
 }
 
 // Tensors is a list of tensors, which may have the names of Hugging Face, as the trainer

@@ -13,7 +13,7 @@ import (
 var embeddings = []string{"embed_tokens", "wte.", "wpe.", "word_embeddings", "tok_embeddings", "position_embeddings"}
 
 // Work is each tensor's share of the computation of a pass, in elements: the tensor's
-// own value if set, 0 for a lookup table by its name, otherwise its elements. A tied
+// own value if set, 0 for a lookup table by its name, otherwise its elements, frozen or not. A tied
 // embedding needs its own value, see Param.Work. Attention's own computation, which is
 // in no tensor, is assumed to be distributed like the rest.
 func Work(params []Param) []float64 {
@@ -23,7 +23,24 @@ func Work(params []Param) []float64 {
 		case p.Work != nil:
 			work[i] = max(0, *p.Work)
 		case !lookedUp(p.Name):
-			work[i] = float64(p.Elements)
+			work[i] = float64(p.Held())
+		}
+	}
+	return work
+}
+
+// BackwardWork is Work of the backward pass: it ends at the first tensor that is trained,
+// and of a frozen one it computes one product of two.
+func BackwardWork(params []Param) []float64 {
+	work := Work(params)
+	trained := false
+	for i, p := range params {
+		trained = trained || p.Elements > 0
+		switch {
+		case !trained:
+			work[i] = 0
+		case p.Frozen > 0:
+			work[i] /= 2
 		}
 	}
 	return work

@@ -25,14 +25,15 @@ func init() {
 		Collectives: []string{allReduce, reduceScatter, allGather},
 		Default:     xlaThreshold, plan: xlaPlan,
 		// A threshold on shards counts DP elements at a time.
-		Granule: func(r Run) int64 {
+		Granule: func(_ int64, r Run) int64 {
 			if r.Zero == 0 {
 				return 1
 			}
 			return int64(r.DP)
 		},
 		// A combined call has a buffer of its own.
-		Memory: func(p Plan, _ int64, r Run) int64 { return largest(p) * r.grad() },
+		Memory:   func(p Plan, _ int64, r Run) int64 { return largest(p) * r.grad() },
+		MemoryIs: "the buffer of the largest combined call",
 		switches: []runSwitch{{
 			"--" + xlaFlagName(allGather),
 			func(run, advised Run) bool { return run.GatherBytes != advised.GatherBytes && run.Zero > 0 },
@@ -115,7 +116,7 @@ var xlaForms = []form{
 		}
 		return s.fresh(all, func(key string) string { return "--" + key }) +
 			"# thresholds count bytes of a call's output: for reduce_scatter one rank's share\n" +
-			"export XLA_FLAGS=\"$XLA_FLAGS " + strings.Join(flags, " \\\n  ") + "\"\n" +
+			"export XLA_FLAGS=\"${XLA_FLAGS:-} " + strings.Join(flags, " \\\n  ") + "\"\n" +
 			"# check with: add --xla_dump_to=DIR and look at the shapes of the calls in the module after optimizations\n"
 	}},
 }

@@ -17,6 +17,7 @@ import (
 	"zbench/bench/compare"
 	"zbench/bench/engine"
 	"zbench/bench/exit"
+	"zbench/bench/finding"
 	"zbench/bench/gate"
 	"zbench/bench/jsonfile"
 	"zbench/bench/spell"
@@ -29,6 +30,7 @@ type bisectOptions struct {
 	// sweep is what every child measures, before it is narrowed.
 	sweep          collectivesOptions
 	given          []string
+	vary           string
 	timing, failOn string
 	requireChecked bool
 	timeout        float64
@@ -60,6 +62,8 @@ processes of that variant, separated by spaces, the variables first:
   --variant ring='NCCL_ALGO=Ring NCCL_PROTO=LL128'
   --variant base=
 
+--vary NCCL_ALGO=Ring,Tree is short for a variant of each value, and ranks them.
+
 Every child is a zbench collectives of its own; the flags of zbench collectives
 say what it measures. zbench bisect hbm and the commands of kernels below do the
 same for memory bandwidth and for kernels. The children of a round run in random
@@ -75,7 +79,7 @@ With --fail-on the exit code is 3 if a variant is slower, or could not be
 measured; with --require-checked also if a case is undecided.`,
 		Example: `  zbench bisect all_reduce -g 8 --variant 7.1='--rccl-lib /opt/7.1/librccl.so.1' --variant 7.2='--rccl-lib /opt/7.2/librccl.so.1'
   zbench bisect hbm --variant 6.4='--rocm-path /opt/rocm-6.4' --variant 7.0='--rocm-path /opt/rocm-7.0'
-  zbench bisect --unordered --variant default= --variant ring=NCCL_ALGO=Ring
+  zbench bisect all_reduce -g 8 --vary NCCL_ALGO=Ring,Tree
   zbench bisect --resume zbench-bisect-20261122-120000`,
 		ValidArgs: collective.Names(),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -96,6 +100,7 @@ func addSearchFlags(cmd *cobra.Command, o *bisectOptions) {
 	addLibraryFlags(cmd, &o.sweep.libraries)
 	f := cmd.Flags()
 	f.StringArrayVar(&o.given, "variant", nil, "NAME=SETTINGS: variables and flags of one build or environment; repeated")
+	f.StringVar(&o.vary, "vary", "", "NAME=A,B…: a variant for each value of one variable, or of one of a variant's flags, such as NCCL_ALGO=Ring,Tree; they are ranked")
 	f.BoolVar(&o.Unordered, "unordered", false, "rank the variants instead of looking for the first slow one")
 	f.Var(&percentValue{&o.MinEffect, 0, 1}, "min-effect", "smallest change of a time that counts, such as 2%")
 	f.Var(&percentValue{&o.Miss, 0, 0.5}, "miss", "end when a case that is not named is slow with at most this probability, if a slow case was as likely as none before")
@@ -166,12 +171,20 @@ func (o *bisectOptions) check(s State, cmd *cobra.Command) (failOn *compare.Fail
 	if kinds := compare.Timings()[:4]; o.sweep.want.Kernels == nil && !slices.Contains(kinds, o.timing) {
 		return nil, usage(&spell.Unknown{Kind: "timing", Given: o.timing, Valid: kinds}, bisectHelp)
 	}
+	if o.vary != "" && !cmd.Flags().Changed("resume") {
+		more, err := varied(o.vary)
+		if err != nil {
+			return nil, err
+		}
+		o.given = slices.Concat(o.given, more)
+		o.Unordered = o.Unordered || !cmd.Flags().Changed("unordered") // values have no order
+	}
 	if o.failOn != "" {
 		if failOn, err = compare.ParseFailOn(o.failOn); err != nil {
 			return nil, usage(fmt.Errorf("--fail-on: %w", err), bisectHelp)
 		}
 		if o.Unordered {
-			return nil, usagef("leave one of them out", "--fail-on and --unordered exclude each other: a ranking has no side that got slower")
+			return nil, usagef("leave one of them out", "--fail-on and --unordered (which --vary implies) exclude each other: a ranking has no side that got slower")
 		}
 	}
 	switch {
@@ -196,25 +209,23 @@ func (o *bisectOptions) check(s State, cmd *cobra.Command) (failOn *compare.Fail
 func (o *bisectOptions) print(s State, c bisection) error {
 	readable, err := bisectDocument.print(s, o.sweep.format, c)
 	if err == nil && !readable {
-		_, err = io.WriteString(s.Stderr.unescaped(), linesText(s, s.Stderr, c.Lines()))
+		_, err = io.WriteString(s.Stderr.unescaped(), findingsText(s, s.Stderr, c.Findings()))
 	}
 	return err
 }
 
 // writeBisection is the search for a terminal: the verdict, the variants, the cases.
 func writeBisection(s State, c bisection) error {
-	if _, err := io.WriteString(s.Stdout.unescaped(), linesText(s, s.Stdout, c.Lines())+"\n"); err != nil {
+	if _, err := io.WriteString(s.Stdout.unescaped(), findingsText(s, s.Stdout, c.Findings())+"\n"); err != nil {
 		return err
 	}
 	return c.WriteTables(s.Stdout, s.Stdout.columns(), c.verbose)
 }
 
-// linesText are lines of a verdict for a terminal.
-func linesText(s State, to Stream, lines []compare.Line) string {
+// findingsText are findings for a terminal.
+func findingsText(s State, to Stream, all finding.List) string {
 	out := &screen{width: to.columns(), colour: s.coloured(to)}
-	for _, l := range lines {
-		out.lines([]report.VerdictLine{{Text: l.Text, Hint: l.Hint, Severity: report.SeverityOf(l.Level)}})
-	}
+	out.findings(all)
 	return out.String()
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -276,6 +277,12 @@ func TestBisectRefuses(t *testing.T) {
 		{"--variant a= --variant b= --sizes 1M -b 1K", "exclude each other"},
 		{"--variant a= --variant b= --format html", "html"},
 		{"--variant a= --resume out", "--variant cannot change"},
+		{"--vary NCCL_ALGO=Ring", "it has one value"},
+		{"--vary NCCL_ALGO", "neither a variable"},
+		{"--vary nodes=1,2", "--nodes is for all variants"},
+		{"--vary NCCL_ALGO=Ring,^Tree", `the value "^Tree" cannot name a variant`},
+		{"--vary NCCL_ALGO=Ring,Ring", "two variants have the name Ring"},
+		{"--vary NCCL_ALGO=Ring,Tree --fail-on slower", "--vary implies"},
 		{"--resume nowhere", ""},
 	} {
 		s, _, stderr, commands := bisectState(t, nil, append(strings.Fields(x.args), "--backend", "loopback", "--out", filepath.Join(t.TempDir(), "o"))...)
@@ -286,5 +293,35 @@ func TestBisectRefuses(t *testing.T) {
 		require.Contains(t, []int{exit.Usage, exit.Run}, code, x.args)
 		require.Contains(t, stderr.String(), x.says, x.args)
 		require.Empty(t, *commands, x.args)
+	}
+}
+
+// A list of values of one variable, or of one flag, is a variant for each, and they are ranked.
+func TestBisectVariesOneKnob(t *testing.T) {
+	for _, x := range []struct {
+		args, variants string
+		ordered        bool
+	}{
+		{"--vary NCCL_ALGO=Ring,Tree", "Ring: NCCL_ALGO=Ring|Tree: NCCL_ALGO=Tree", false},
+		{"--vary --cache=cold,warm", "cold: --cache=cold|warm: --cache=warm", false},
+		{"--vary NCCL_NTHREADS=256,512 --unordered=false", "256: NCCL_NTHREADS=256|512: NCCL_NTHREADS=512", true},
+		{"--variant base= --vary cache=cold,warm", "base: |cold: --cache=cold|warm: --cache=warm", false},
+	} {
+		dir := filepath.Join(t.TempDir(), "o")
+		s, _, stderr, _ := bisectState(t, nil, append(strings.Fields(x.args), "all_reduce", "--backend", "loopback", "--gpus-per-node", "2", "--sizes", "64K,1M", "--place", "out", "--out", dir)...)
+		require.Equal(t, exit.OK, Main(context.Background(), s), stderr.String())
+		text, err := os.ReadFile(filepath.Join(dir, "bisect.json"))
+		require.NoError(t, err)
+		var d struct {
+			Ordered  bool
+			Variants []struct{ Name, Settings string }
+		}
+		require.NoError(t, json.Unmarshal(text, &d))
+		var got []string
+		for _, v := range d.Variants {
+			got = append(got, v.Name+": "+v.Settings)
+		}
+		require.Equal(t, x.variants, strings.Join(got, "|"))
+		require.Equal(t, x.ordered, d.Ordered)
 	}
 }

@@ -53,6 +53,33 @@ func parseVariants(s State, given []string, benchmark string) ([]variant, error)
 	return out, nil
 }
 
+// varied are the variants, as --variant has them, of a list of values of one knob: each is named as its
+// value.
+func varied(text string) ([]string, error) {
+	const hint = "--vary VARIABLE=VALUE,VALUE…, or --vary FLAG=VALUE,VALUE…; where values have commas or other characters, give each with --variant"
+	knob, list, ok := strings.Cut(strings.TrimPrefix(text, "--"), "=")
+	isFlag := knob == strings.ToLower(knob) // parseVariant refuses those that a variant cannot have
+	if !ok || !isFlag && !variantVariable.MatchString(knob+"=") {
+		return nil, usagef(hint, "--vary %q: %q is neither a variable nor a flag", text, knob)
+	}
+	values := strings.Split(list, ",")
+	if len(values) < 2 {
+		return nil, usagef(hint, "--vary %s: it has one value, and there is nothing to compare", text)
+	}
+	var out []string
+	for _, v := range values {
+		if !variantName.MatchString(v) {
+			return nil, usagef(hint, "--vary %s: the value %q cannot name a variant: letters, digits, dots, dashes, + and _", text, v)
+		}
+		if isFlag {
+			out = append(out, v+"=--"+knob+"="+v)
+			continue
+		}
+		out = append(out, v+"="+knob+"="+v)
+	}
+	return out, nil
+}
+
 // parseVariant reads the settings of one: variables, then flags.
 func parseVariant(s State, name, settings, benchmark string) (variant, error) {
 	v := variant{name: name, text: strings.TrimSpace(settings)}

@@ -83,9 +83,9 @@ func TestEveryWaitForProcessesEnds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				f := &children{ends: make(chan ending, 2), tasks: make(chan endedTask, maxEnded), patience: patience}
-				var said bytes.Buffer
-				f.s.Stderr = Stream{Writer: &said}
+				f := &children{ends: make(chan ending, 2), tasks: make(chan endedTask, maxEnded), patience: patience, saved: said("kept")}
+				var talk bytes.Buffer
+				f.s.Stderr = Stream{Writer: &talk}
 				all := []Child{c.leader, c.other}
 				f.s.Start = func(Command) (Child, error) {
 					child := all[len(f.all)]
@@ -102,7 +102,7 @@ func TestEveryWaitForProcessesEnds(t *testing.T) {
 				err := f.wait(ctx)
 				require.LessOrEqual(t, time.Since(begin), c.within)
 				require.Equal(t, c.code, codeOf(err), err)
-				require.Equal(t, c.interrupt && time.Since(begin) > 5*time.Second, strings.Contains(said.String(), "a second Ctrl-C ends all"))
+				require.Equal(t, c.interrupt && time.Since(begin) > 5*time.Second, strings.Contains(talk.String(), "a second Ctrl-C ends all"))
 				if c.says != "" {
 					require.ErrorContains(t, err, c.says)
 				}

@@ -103,7 +103,7 @@ func (o *collectivesOptions) start(s State, cmd *cobra.Command) error {
 
 // sweep starts or resumes a sweep according to the flags.
 func (o *collectivesOptions) sweep(ctx context.Context, s State, cmd *cobra.Command) (err error) {
-	if err := collectivesDocument.check(o.format, "zbench collectives --help lists the flags"); err != nil {
+	if err := collectivesDocument.check(o.format, "zbench collectives --help-all lists the flags"); err != nil {
 		return err
 	}
 	if err := o.deadlines.check(); err != nil {

@@ -235,7 +235,7 @@ func (o *compareOptions) print(s State, c comparison) error {
 
 // comparisonLines are the verdict for a terminal.
 func comparisonLines(s State, to Stream, d *compare.Document) string {
-	return linesText(s, to, d.Lines())
+	return findingsText(s, to, d.Findings())
 }
 
 // writeComparison is the comparison for a terminal: the verdict, what else differs, the

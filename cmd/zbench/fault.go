@@ -8,25 +8,25 @@ import (
 	"zbench/bench/advice"
 	"zbench/bench/bucket"
 	"zbench/bench/cost"
+	"zbench/bench/judge"
 	"zbench/bench/record"
-	"zbench/report"
 )
 
 // faultOf is what must be mended before a bucket size is chosen from a record; nil is
 // nothing.
 func faultOf(rec *record.Record) *cost.Fault {
-	l := report.FixFirst(rec)
+	l := judge.FixFirst(rec)
 	if l == nil {
 		return nil
 	}
 	f := &cost.Fault{Text: strings.TrimSuffix(l.Text, "."), Remedy: strings.TrimSuffix(l.Hint, ".")}
-	switch l.Kind {
-	case report.KindSlowGroup, report.KindLostBusBW:
+	switch l.Code {
+	case judge.CodeSlowGroup, judge.CodeLostBusBW:
 		f.Remedy, f.Command = "name the slow component, mend it, and sweep again", railsLine(rec)
-	case report.KindUnstable:
+	case judge.CodeUnstable:
 		f.Remedy, f.Command = "name the component that is slow now and then, mend it, and sweep again", railsLine(rec, "--rounds", "20")
 	}
-	if l.Kind == report.KindLostBusBW {
+	if l.Code == judge.CodeLostBusBW {
 		f.Text = "Up to " + advice.Share(l.Share) + " of the bus bandwidth is lost"
 	}
 	return f

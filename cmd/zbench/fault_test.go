@@ -11,8 +11,9 @@ import (
 	"zbench/bench/advice"
 	"zbench/bench/cost"
 	"zbench/bench/engine"
+	"zbench/bench/finding"
+	"zbench/bench/judge"
 	"zbench/bench/record"
-	"zbench/report"
 )
 
 // sickFolder is a sweep with a rail that has lost half of its bandwidth, and its record.
@@ -54,8 +55,8 @@ func TestOldAdviceOnAFaultIsIgnored(t *testing.T) {
 func TestFaultsThatVoidABucketSize(t *testing.T) {
 	oneGoroutine(t)
 	_, rec := sickFolder(t)
-	require.Equal(t, report.KindLostBusBW, report.FixFirst(rec).Kind)
-	with := func(change func(r *record.Result)) *report.VerdictLine {
+	require.Equal(t, judge.CodeLostBusBW, judge.FixFirst(rec).Code)
+	with := func(change func(r *record.Result)) *finding.Finding {
 		other := *rec
 		other.Results = make([]record.Result, len(rec.Results))
 		for i, r := range rec.Results {
@@ -63,18 +64,18 @@ func TestFaultsThatVoidABucketSize(t *testing.T) {
 			other.Results[i] = r
 			change(&other.Results[i])
 		}
-		return report.FixFirst(&other)
+		return judge.FixFirst(&other)
 	}
 	require.Nil(t, with(func(r *record.Result) { r.Burst, r.Isolated = nil, nil }), "nothing was timed")
 	wrong := with(func(r *record.Result) {
 		r.Burst, r.Isolated = nil, nil
 		r.Status, r.Verified.State = record.WrongData, record.VerifiedWrong
 	})
-	require.Equal(t, report.KindWrongData, wrong.Kind, "no share of wrong data is small")
+	require.Equal(t, judge.CodeWrongData, wrong.Code, "no share of wrong data is small")
 	require.Nil(t, with(func(r *record.Result) { r.Status, r.Reason = record.Failed, "out of memory" }), "a case that failed is no fault of the fabric")
 	// An imported log has no model that it is compared with.
 	imported := *rec
 	imported.Simulated, imported.Fabric, imported.Spec = false, nil, nil
-	require.Nil(t, report.FixFirst(&imported))
+	require.Nil(t, judge.FixFirst(&imported))
 	require.Equal(t, "zbench rails --nodes 2 --gpus-per-node 8", railsLine(&imported))
 }

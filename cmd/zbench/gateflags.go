@@ -13,7 +13,6 @@ import (
 	"zbench/bench/gate"
 	"zbench/bench/record"
 	"zbench/hbm"
-	"zbench/report"
 )
 
 // gateFlagSet is what must hold of a record.
@@ -97,7 +96,7 @@ func showGates(s State, r *gate.Report, name string) error {
 		to = s.Stdout
 	}
 	out := &screen{width: to.columns(), colour: s.coloured(to)}
-	out.lines(report.GateLines(r))
+	out.findings(r.Findings())
 	_, err := io.WriteString(to.unescaped(), out.String())
 	return err
 }

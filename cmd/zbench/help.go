@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"zbench/bench/plain"
 )
 
 // flagGroup is one heading of --help and the flags below it, in order.
@@ -39,12 +41,13 @@ var flagGroups = []flagGroup{
 		"backward-ms", "forward-ms", "step-ms", "tokens-per-microbatch", "tflops", "recompute",
 		"dp", "ep", "pp", "tp", "cp", "instances", "accum", "zero", "grad-dtype", "param-dtype", "mem-budget", "allow-rescale",
 	}},
-	{"Comparison and thresholds", []string{"variant", "unordered", "threshold", "accept", "fail-on", "require-checked", "min-effect", "miss", "between-run-cv", "timing", "max-rounds", "child-timeout"}},
+	{"Comparison and thresholds", []string{"variant", "vary", "unordered", "threshold", "accept", "fail-on", "require-checked", "min-effect", "miss", "between-run-cv", "timing", "max-rounds", "child-timeout"}},
 	{"Output", []string{"env", "out", "force", "resume", "spec", "format", "verbose", "progress", "quiet", "help", "version"}},
-	{"Libraries", append([]string{"backend", "libraries"}, libraryFlags()...)},
+	{librariesTitle, append([]string{"backend", "libraries"}, libraryFlags()...)},
 }
 
-// mostUsed names the flags that come first in a command's help, ten at most.
+// mostUsed names the flags that --help shows of a command, ten at most. Of a command without a row
+// it shows all but those of libraries.
 var mostUsed = map[string][]string{
 	"zbench collectives": {"nodes", "ngpus", "minbytes", "maxbytes", "datatype", "framework", "preset", "out", "format", "resume"},
 	"zbench rails":       {"nodes", "ngpus", "size", "rounds", "matrix", "logs", "times", "profile", "out", "format"},
@@ -53,12 +56,45 @@ var mostUsed = map[string][]string{
 	"zbench kernels muon": {
 		"preset", "shape", "coefficients", "reduce", "device", "max-time", "out", "format",
 	},
-	"zbench bisect":            {"variant", "unordered", "nodes", "ngpus", "minbytes", "maxbytes", "sizes", "out", "format", "resume"},
-	"zbench kernels rmsnorm":   {"rows", "hidden", "dtype", "device", "max-time", "out", "format"},
-	"zbench kernels layernorm": {"rows", "hidden", "dtype", "device", "max-time", "out", "format"},
+	"zbench bisect":             {"variant", "vary", "unordered", "nodes", "ngpus", "minbytes", "maxbytes", "out", "format", "resume"},
+	"zbench bisect hbm":         append([]string{"variant", "vary", "unordered", "resume", "kernels"}, fusedMost[2:]...),
+	"zbench bisect muon":        append([]string{"variant", "vary", "unordered", "resume", "preset", "shape"}, fusedMost[3:]...),
+	"zbench bisect rmsnorm":     append([]string{"variant", "vary", "unordered"}, fusedMost...),
+	"zbench bisect layernorm":   append([]string{"variant", "vary", "unordered"}, fusedMost...),
+	"zbench bisect accumulate":  append([]string{"variant", "vary", "unordered"}, fusedMost...),
+	"zbench kernels rmsnorm":    fusedMost,
+	"zbench kernels layernorm":  fusedMost,
+	"zbench kernels accumulate": fusedMost,
+	"zbench screen":             {"nodes", "launch", "hostfile", "judge", "hbm-seconds", "deadline", "dry-run", "backend", "out", "format"},
+	"zbench loopback":           {"nodes", "gpus-per-node", "ngpus", "fabric", "fault", "seed", "clock", "no-data", "env", "quiet"},
+	"zbench doctor":             {"backend", "compile", "format"},
 }
 
-const mostUsedTitle = "Most used"
+// fusedMost are those of a fused kernel over the rows of a matrix.
+var fusedMost = []string{"rows", "hidden", "dtype", "device", "max-time", "out", "format"}
+
+// allFlags is --help with every flag. It is no flag of a command: before any is parsed it becomes
+// --help, which holds whatever else is missing or wrong.
+const allFlags = "--help-all"
+
+// helpArgs are arguments for cobra. all reports whether every flag is to be shown.
+func helpArgs(args []string) (kept []string, all bool) {
+	for i, a := range args {
+		switch a {
+		case "--":
+			return append(kept, args[i:]...), all
+		case allFlags:
+			a, all = "--help", true
+		}
+		kept = append(kept, a)
+	}
+	return kept, all
+}
+
+const (
+	mostUsedTitle  = "Most used"
+	librariesTitle = "Libraries"
+)
 
 // helpWidth is the width of --help in columns: the terminal's, between 60 and 120.
 func helpWidth(terminal int) int {
@@ -68,9 +104,10 @@ func helpWidth(terminal int) int {
 	return min(max(terminal, 60), 120)
 }
 
-// writeUsage prints a command's usage, examples, subcommands, flags by group and
-// exit codes.
-func writeUsage(to io.Writer, cmd *cobra.Command, width int) error {
+// writeUsage prints a command's usage, examples, subcommands and the flags that people use, or all by
+// group. Exit codes and the search for libraries are the same for all commands: zbench's own help has
+// them.
+func writeUsage(to io.Writer, cmd *cobra.Command, width int, all bool) error {
 	w := new(strings.Builder)
 	fmt.Fprintf(w, "Usage:\n  %s\n", cmd.UseLine())
 	if cmd.HasExample() {
@@ -84,30 +121,59 @@ func writeUsage(to io.Writer, cmd *cobra.Command, width int) error {
 			}
 		}
 	}
-	writeFlags(w, cmd, width)
-	fmt.Fprintf(w, "\n%s", exitCodes)
+	hidden := writeFlags(w, cmd, width, all)
+	switch {
+	case !cmd.HasParent():
+		writeLibraries(w, width)
+		fmt.Fprintf(w, "\n%s", exitCodes)
+	case hidden > 0:
+		fmt.Fprintf(w, "\n%s %s lists %s more.\n", cmd.CommandPath(), allFlags, plain.Count(hidden, "flag"))
+	}
 	if cmd.HasAvailableSubCommands() {
 		fmt.Fprintf(w, "\n%s COMMAND --help describes a command.\n", cmd.CommandPath())
+	}
+	if cmd.HasParent() {
+		fmt.Fprintf(w, "Exit codes, and where libraries are looked for: %s --help\n", cmd.Root().Name())
 	}
 	_, err := io.WriteString(to, w.String())
 	return err
 }
 
-// writeFlags prints each flag once: the most used first, the others by group.
-func writeFlags(w *strings.Builder, cmd *cobra.Command, width int) {
-	first := mostUsed[cmd.CommandPath()]
+// writeFlags prints each flag once: the most used first, the others by group, if all are wanted. It
+// returns how many it leaves out.
+func writeFlags(w *strings.Builder, cmd *cobra.Command, width int, all bool) (hidden int) {
+	first, named := mostUsed[cmd.CommandPath()]
 	for i, section := range append([]flagGroup{{mostUsedTitle, first}}, flagGroups...) {
 		set := pflag.NewFlagSet(section.title, pflag.ContinueOnError)
 		set.SortFlags = false
+		shown := all || i == 0 || !named && section.title != librariesTitle
 		for _, name := range section.flags {
-			if f := cmd.Flags().Lookup(name); f != nil && !f.Hidden && (i == 0 || !slices.Contains(first, name)) {
+			f := cmd.Flags().Lookup(name)
+			switch {
+			case f == nil || f.Hidden || i > 0 && slices.Contains(first, name):
+			case shown:
 				set.AddFlag(withOneDefault(f))
+			case name != "help":
+				hidden++
 			}
 		}
 		if set.HasFlags() {
 			fmt.Fprintf(w, "\n%s:\n%s", section.title, set.FlagUsagesWrapped(width))
 		}
 	}
+	return hidden
+}
+
+// writeLibraries says where libraries are looked for, with the flags and variables of all commands
+// that open any.
+func writeLibraries(w *strings.Builder, width int) {
+	any := &cobra.Command{}
+	addLibraryFlags(any, &libraryOptions{})
+	fmt.Fprintf(w, `
+%s, of every command that opens any (zbench doctor shows what it finds):
+  The order is: the flag, its environment variable, the loader's path, the
+  vendor's default folder, Python packages.
+%s`, librariesTitle, any.Flags().FlagUsagesWrapped(width))
 }
 
 // withOneDefault is the flag without its own default value where its description names
@@ -128,14 +194,15 @@ type ownValue struct{ pflag.Value }
 // setHelp gives a command and those below it this form of help.
 func setHelp(root *cobra.Command, s State) {
 	width := helpWidth(s.Stdout.Width)
+	_, all := helpArgs(s.Args)
 	root.SetUsageFunc(func(cmd *cobra.Command) error {
-		return writeUsage(cmd.OutOrStderr(), cmd, width)
+		return writeUsage(cmd.OutOrStderr(), cmd, width, all)
 	})
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
 		out := cmd.OutOrStdout()
 		about := strings.TrimSpace(cmp.Or(cmd.Long, cmd.Short)) + "\n\n"
 		if _, err := io.WriteString(out, about); err == nil {
-			_ = writeUsage(out, cmd, width) // a closed output has no reader
+			_ = writeUsage(out, cmd, width, all) // a closed output has no reader
 		}
 	})
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"time"
 
@@ -37,7 +36,7 @@ own. --collective decides where the rows fit several collectives.`,
 			return nil
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := collectivesDocument.check(format, "zbench import --help lists the flags"); err != nil {
+			if err := collectivesDocument.check(format, "zbench import --help-all lists the flags"); err != nil {
 				return err
 			}
 			switch {
@@ -111,7 +110,7 @@ func keepImport(s State, rec *record.Record, started time.Time, to importOutput)
 		return err
 	}
 	defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
-	if err := dir.Write(engine.ResultsFile, func(w io.Writer) error { return record.Encode(w, rec) }); err != nil {
+	if err := dir.WriteRecord(rec); err != nil {
 		return err
 	}
 	source := cost.Of(rec, nil)

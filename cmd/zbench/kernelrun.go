@@ -38,13 +38,16 @@ type kernelBench struct {
 	flags []specFlag
 	// check refuses a request that names what the benchmark does not have.
 	check func(benchmark string, k *spec.Kernels) error
+	// fill completes a request that leaves out what the benchmark needs, and says what it takes; nil
+	// completes none.
+	fill func(k *spec.Kernels) (note string)
 	// open opens the devices and plans the rows.
 	open func(context.Context, State, *kernelOptions) (*engine.Kernels, error)
 }
 
 // flagsHelp says where the flags of a benchmark are described.
 func flagsHelp(benchmark string) string {
-	return "zbench " + engine.Command(benchmark) + " --help lists the flags"
+	return "zbench " + engine.Command(benchmark) + " --help-all lists the flags"
 }
 
 // add puts the flags on a command, and makes it run the benchmark.
@@ -121,6 +124,9 @@ func (b kernelBench) begin(cmd *cobra.Command, s State, o *kernelOptions) error 
 		if o.want, err = given(cmd, want); err != nil {
 			return err
 		}
+	}
+	if b.fill != nil && o.file == "" {
+		s.note(o.quiet, "%s", b.fill(o.want.Kernels))
 	}
 	if err := b.checked(&o.want, o.file); err != nil {
 		return err

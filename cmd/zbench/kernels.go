@@ -15,7 +15,7 @@ import (
 // kernelBenches are hbm and the kernels: the rows of "zbench kernels" but for the
 // first.
 var kernelBenches = slices.Concat(
-	[]kernelBench{{name: spec.HBM, flags: hbmFlags, check: hbm.Check, open: openMemory}}, fusedBenches(), []kernelBench{{name: spec.Muon, flags: muonFlags, check: muon.Check, open: openMuon}},
+	[]kernelBench{{name: spec.HBM, flags: hbmFlags, check: hbm.Check, open: openMemory}}, fusedBenches(), []kernelBench{{name: spec.Muon, flags: muonFlags, check: muon.Check, fill: smallMuon, open: openMuon}},
 )
 
 func fusedBenches() []kernelBench {

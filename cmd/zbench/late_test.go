@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/exit"
+	"zbench/bench/judge"
 	"zbench/bench/record"
-	"zbench/report"
 )
 
 // sweepOf runs a small sweep as a user would and reads its record.
@@ -37,12 +37,12 @@ func sweepOf(t *testing.T, seed int, faults ...string) *record.Record {
 func TestLateGPUIsNamed(t *testing.T) {
 	oneGoroutine(t)
 	for seed := range 1 { // test/planted has a hundred
-		late := report.Late(sweepOf(t, seed, "late_gpu:node=0,gpu=5,seconds=2e-5"))
+		late := judge.Late(sweepOf(t, seed, "late_gpu:node=0,gpu=5,seconds=2e-5"))
 		require.Len(t, late, 1)
 		require.Len(t, late[0].Late, 1, "seed %d", seed)
 		require.Equal(t, 5, late[0].Late[0].Rank)
 		for _, faults := range [][]string{nil, {"slow_link:node=0,a=1,b=2,left=0.5"}} {
-			require.Empty(t, report.Late(sweepOf(t, seed, faults...))[0].Late, "seed %d, %v", seed, faults)
+			require.Empty(t, judge.Late(sweepOf(t, seed, faults...))[0].Late, "seed %d, %v", seed, faults)
 		}
 	}
 }

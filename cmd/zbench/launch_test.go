@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -95,15 +97,62 @@ func TestNodesOfTheWorldAreTheLaunchers(t *testing.T) {
 // that says how it ended.
 func TestExitCodeOfStartedProcesses(t *testing.T) {
 	for code, want := range map[int]int{0: 0, exit.WrongData: exit.WrongData, exit.Interrupted: exit.Interrupted, -1: exit.Run, 137: exit.Run, 7: exit.Run} {
-		err := verdictOf(ending{code: code, how: "signal: killed"}, nil)
+		err := verdictOf(ending{code: code, how: "signal: killed"}, nil, said("kept"))
 		require.Equal(t, want, codeOf(err), code)
 		if want == exit.Run {
 			require.ErrorContains(t, err, "signal: killed")
+			require.Equal(t, "kept", hintIn(t, err))
 		}
 	}
-	err := verdictOf(ending{code: exit.Interrupted}, &ending{child: 3, code: -1, how: "signal: killed"})
+	err := verdictOf(ending{code: exit.Interrupted}, &ending{child: 3, code: -1, how: "signal: killed"}, said("kept"))
 	require.Equal(t, exit.Run, codeOf(err))
 	require.ErrorContains(t, err, "process 3 ended early (signal: killed)")
+}
+
+func said(text string) func() string { return func() string { return text } }
+
+// An early end says that cases are saved only where they are, and where.
+func TestWhatAnEarlyEndHasSaved(t *testing.T) {
+	t.Chdir(t.TempDir())
+	s, _ := testState(t)
+	begun := time.Now()
+	for _, o := range []collectivesOptions{{}, {out: "all"}, {resume: "all"}} {
+		require.Equal(t, "nothing was measured, and nothing is saved. The launcher's own message is above; --dry-run prints the command that was run", o.savedSince(s, begun))
+	}
+	s.Args = []string{"collectives", "all_reduce", "-b", "1K", "-e", "1K", "-q", "--backend", "loopback"}
+	require.Equal(t, exit.OK, Main(t.Context(), s))
+	require.Regexp(t, `^finished cases are saved; to run the rest: zbench collectives --resume zbench-collectives-\d{8}-\d{6}$`, (&collectivesOptions{}).savedSince(s, begun))
+	require.Contains(t, (&collectivesOptions{}).savedSince(s, begun.Add(time.Hour)), "nothing is saved")
+	s.Args = append(s.Args, "--out", "all")
+	require.Equal(t, exit.OK, Main(t.Context(), s))
+	require.Contains(t, (&collectivesOptions{out: "all"}).savedSince(s, begun.Add(time.Hour)), "collectives --resume all")
+}
+
+// mpirun gives its processes a terminal wherever its own output goes: no colour, and no terminal's
+// width, unless the zbench that started it says so.
+func TestOutputUnderMpirunIsPlain(t *testing.T) {
+	for _, c := range []struct {
+		env    map[string]string
+		colour bool
+	}{
+		{map[string]string{}, true},
+		{map[string]string{"OMPI_COMM_WORLD_RANK": "0"}, false},
+		{map[string]string{"OMPI_COMM_WORLD_RANK": "0", "ZBENCH_CONTROL": "stdin"}, true},
+	} {
+		s, out := testState(t, "collectives", "all_reduce", "-b", "1K", "-e", "1K", "-q", "--backend", "loopback", "--launch", "inproc", "--out", filepath.Join(t.TempDir(), "out"))
+		s.Stdout = Stream{Writer: out, IsTTY: true, Width: 80}
+		open, end := io.Pipe() // a zbench that started this one keeps its standard input open
+		defer func() { _ = end.Close() }()
+		s.Stdin = open
+		s.Getenv = func(name string) string { return c.env[name] }
+		if c.env["OMPI_COMM_WORLD_RANK"] != "" {
+			for name, value := range map[string]string{"OMPI_COMM_WORLD_SIZE": "1", "OMPI_COMM_WORLD_LOCAL_RANK": "0", "OMPI_COMM_WORLD_LOCAL_SIZE": "1"} {
+				c.env[name] = value
+			}
+		}
+		require.Equal(t, exit.OK, Main(t.Context(), s))
+		require.Equal(t, c.colour, strings.Contains(out.String(), "\x1b["), "%v", c.env)
+	}
 }
 
 // A line on standard input asks the leader to stop, the second ends it at once, and so

@@ -18,6 +18,7 @@ import (
 
 	"zbench/bench/exit"
 	"zbench/bench/spell"
+	"zbench/internal/launch"
 )
 
 // Main runs one command and returns the exit code. The first signal cancels the
@@ -35,8 +36,12 @@ func Main(ctx context.Context, s State) int {
 	// a command continues to its end.
 	s.Stderr = s.Stderr.escaping(func() { cancel(&interruption{"the reader of standard error closed it"}) })
 	s.Stdout = s.Stdout.escaping(func() {})
+	if launch.LendsTerminal(s.Getenv) && s.Getenv(launch.ControlVariable) == "" {
+		s.Stdout.IsTTY, s.Stdout.Width = false, 0
+	}
 	root := newRoot(s)
-	root.SetArgs(s.Args)
+	args, _ := helpArgs(s.Args)
+	root.SetArgs(args)
 	root.SetIn(s.Stdin)
 	root.SetOut(s.Stdout)
 	root.SetErr(s.Stderr)
@@ -206,7 +211,7 @@ clock, whose figures come from a model and are labelled SIMULATED.`,
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usage(flagError(err), spell.Hint(similarFlags(cmd, err), cmd.CommandPath()+" --help lists the flags"))
+		return usage(flagError(err), spell.Hint(similarFlags(cmd, err), cmd.CommandPath()+" --help-all lists the flags"))
 	})
 	for _, c := range built(s) {
 		root.AddCommand(c.build(s))

@@ -27,9 +27,18 @@ shapes instead. The run writes a folder with a page, JSON and CSV; --resume DIR
 continues an interrupted run.`,
 		Example: `  zbench kernels muon --preset moonlight-16b
   zbench kernels muon --shape 2048x4096x16 --coefficients polar-express
-  zbench kernels muon --shape 256x512                  seconds without a GPU
+  zbench kernels muon                                  one small shape, seconds without a GPU
   zbench kernels muon --preset zaya1-base --reduce 192 reduced shapes, seconds too`,
 	}
+}
+
+// smallMuon takes a small shape where neither a model nor a shape is asked for.
+func smallMuon(k *spec.Kernels) (note string) {
+	if k.Preset != "" || len(k.Shapes) > 0 {
+		return ""
+	}
+	k.Shapes = []string{driver.SmallShape}
+	return "Neither --preset nor --shape: a small default, --shape " + driver.SmallShape + ". For a model's matrices: --preset zaya1-base\n"
 }
 
 // openMuon opens the device and plans the shapes. What would be emulated for minutes

@@ -11,6 +11,7 @@ import (
 	"zbench/bench/engine"
 	"zbench/bench/exit"
 	"zbench/bench/fabric"
+	"zbench/bench/finding"
 	"zbench/bench/nodescreen"
 	"zbench/bench/spec"
 	"zbench/internal/launch"
@@ -101,7 +102,7 @@ func runNodeScreen(ctx context.Context, s State, o nodeScreenOptions) error {
 	if job := s.Getenv(probeVariable); job != "" {
 		return o.probe(ctx, s, job)
 	}
-	const help = "zbench screen --help lists the flags"
+	const help = "zbench screen --help-all lists the flags"
 	if err := screenDocument.check(o.format, help); err != nil {
 		return err
 	}
@@ -242,9 +243,9 @@ func (o *nodeScreenOptions) show(s State, d *nodescreen.Document) error {
 
 func screenVerdict(d *nodescreen.Document) error {
 	switch d.State {
-	case nodescreen.Faulty:
+	case finding.Faulty:
 		return quietError{exit.Regression}
-	case nodescreen.Healthy:
+	case finding.Healthy:
 		return nil
 	default:
 		return quietError{exit.Want}

@@ -50,7 +50,7 @@ func osState() State {
 	}
 	out := ownStdout()
 	return State{
-		Args: os.Args[1:], Executable: program, Getenv: os.Getenv, Environ: os.Environ, Random: rand.Reader, Stdin: os.Stdin,
+		Args: os.Args[1:], Executable: program, Getenv: os.Getenv, Environ: os.Environ, Random: rand.Reader, Secret: hostSecret, Stdin: os.Stdin,
 		Stdout: stream(out), Stderr: stream(os.Stderr),
 		Start:  func(c Command) (Child, error) { return startProcess(c, out, os.Stderr) },
 		Become: func(file string, argv, environ []string) error { return become(out, file, argv, environ) },

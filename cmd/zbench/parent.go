@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"zbench/bench/engine"
 	"zbench/bench/exit"
 	"zbench/bench/spec"
 	"zbench/internal/launch"
@@ -48,9 +49,11 @@ func (o *collectivesOptions) startWorld(ctx context.Context, s State, l launchin
 	start.Environ = append(start.Environ, oneHeap(s, u.Spec)...)
 	lines, err := launch.Command(start)
 	if err != nil {
-		return usage(err, "zbench collectives --help lists the flags; --launch inproc measures with this process alone")
+		return usage(err, "zbench collectives --help-all lists the flags; --launch inproc measures with this process alone")
 	}
 	f := &children{s: s, ends: make(chan ending, len(lines)), tasks: make(chan endedTask, maxEnded), patience: o.deadlines.longest() + firstGrace}
+	begun := s.Now()
+	f.saved = func() string { return o.savedSince(s, begun) }
 	if l.method != launch.Local {
 		f.launcher = lines[0].Argv[0]
 	}
@@ -111,6 +114,31 @@ type children struct {
 	tasks chan endedTask
 	// patience is how long the first one may take to stop when it is asked.
 	patience time.Duration
+	// saved says what is kept of a run that ended early, and what to do next.
+	saved func() string
+}
+
+// savedSince says what a run that began then has saved. Its folder is the one that was asked for, or a
+// new one of this folder; a launch that failed has made none.
+func (o *collectivesOptions) savedSince(s State, begun time.Time) string {
+	folders := []string{cmp.Or(o.resume, o.out)}
+	if folders[0] == "" {
+		folders = nil
+		command := cmp.Or(o.command, "collectives")
+		least, prefix := engine.Dated(command, begun), "zbench-"+command+"-"
+		entries, _ := s.FS.ReadDir(".") // without any, nothing is found
+		for _, e := range entries {
+			if e.IsDir() && e.Name() >= least && strings.HasPrefix(e.Name(), prefix) {
+				folders = append(folders, e.Name())
+			}
+		}
+	}
+	for _, dir := range folders {
+		if j, err := engine.ReadFolder(s.FS, dir); err == nil && len(j.Parts) > 0 {
+			return "finished cases are saved; to run the rest: " + engine.ResumeCommand(&j.Header.Record, dir)
+		}
+	}
+	return "nothing was measured, and nothing is saved. The launcher's own message is above; --dry-run prints the command that was run"
 }
 
 // ending is how a child has ended.
@@ -322,27 +350,27 @@ func (w *waiting) verdict() error {
 		first.code = code // srun's is the greatest of all tasks
 	}
 	if w.stopping != "" && (first.code < 0 || w.killed && w.launcher != "") {
-		return exit.With(exit.Run, fmt.Errorf("process 0 did not end after %s, and was killed; culprit: process 0, unless it ends late", w.stopping), "finished cases are saved: --resume continues the sweep")
+		return exit.With(exit.Run, fmt.Errorf("process 0 did not end after %s, and was killed; culprit: process 0, unless it ends late", w.stopping), w.saved())
 	}
 	if w.failed != nil && w.stopping != w.failed.text() {
 		w.failed = nil // the first was not asked to stop because of it
 	}
-	return verdictOf(first, w.failed)
+	return verdictOf(first, w.failed, w.saved)
 }
 
 func (e ending) text() string {
 	return fmt.Sprintf("%s ended early (%s)", cmp.Or(e.launcher, fmt.Sprintf("process %d", e.child)), e.how)
 }
 
-// verdictOf is the error for the first process's end. It has printed its own.
-func verdictOf(first ending, failed *ending) error {
+// verdictOf is the error for the first process's end. It has printed its own. saved says what is kept.
+func verdictOf(first ending, failed *ending, saved func() string) error {
 	switch {
 	case first.code == exit.Interrupted && failed != nil:
-		return exit.With(exit.Run, fmt.Errorf("%s", failed.text()), "its error is above; finished cases are saved")
+		return exit.With(exit.Run, fmt.Errorf("%s", failed.text()), "its error is above; "+saved())
 	case first.code == exit.OK:
 		return nil
 	case first.code > exit.Want && first.code != exit.Interrupted || first.code < 0:
-		return exit.With(exit.Run, fmt.Errorf("%s", first.text()), "finished cases are saved: --resume continues the sweep")
+		return exit.With(exit.Run, fmt.Errorf("%s", first.text()), saved())
 	}
 	return quietError{first.code}
 }

@@ -60,7 +60,12 @@ func (p *progress) Pass(planned record.Result, part record.Part) {
 }
 
 // Done shows one finished case.
-func (p *progress) Done(r record.Result) { p.ended(row(r)) }
+func (p *progress) Done(r record.Result) {
+	p.done++
+	if !p.quiet {
+		p.show(fmt.Sprintf("[%d/%d]", p.done, p.total), row(r))
+	}
+}
 
 // First shows the first pass of a kernel's row. The last is shown by Last.
 func (p *progress) First(part record.Part) {
@@ -69,18 +74,25 @@ func (p *progress) First(part record.Part) {
 	}
 	p.first++
 	if !p.quiet {
-		p.show(fmt.Sprintf("[first pass %d/%d]", p.first, p.total), kernelRow(part))
+		p.show(fmt.Sprintf("[first pass %d/%d%s]", p.first, p.total, p.rest()), kernelRow(part))
 	}
 }
 
 // Last shows the last pass of a kernel's row.
-func (p *progress) Last(part record.Part) { p.ended(kernelRow(part)) }
-
-func (p *progress) ended(text string) {
+func (p *progress) Last(part record.Part) {
 	p.done++
 	if !p.quiet {
-		p.show(fmt.Sprintf("[%d/%d]", p.done, p.total), text)
+		p.show(fmt.Sprintf("[%d/%d%s]", p.done, p.total, p.rest()), kernelRow(part))
 	}
+}
+
+// rest says how long the rest takes, where each row is a line: kernels are measured in real time, for
+// minutes. A terminal that is redrawn shows it below the rows.
+func (p *progress) rest() string {
+	if left := p.left(); left > 0 && !p.redraw {
+		return ", about " + left.String() + " left"
+	}
+	return ""
 }
 
 // kernelRow is a pass of a kernel's row with how it ended.

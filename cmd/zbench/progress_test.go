@@ -116,3 +116,25 @@ func TestProgressTimeLeft(t *testing.T) {
 	})
 	require.Equal(t, 6*time.Second, p.left())
 }
+
+// Where each row of a kernel is a line, it says how long the rest takes; the last one does not.
+func TestKernelRowsSayTheTimeLeft(t *testing.T) {
+	var out bytes.Buffer
+	s, _ := testState(t)
+	now := time.Unix(0, 0)
+	s.Now = func() time.Time { return now }
+	s.Stderr = Stream{Writer: &out}
+	p := newProgress(s, 2, 0, false, true)
+	for pass := range 2 {
+		for _, key := range []string{"a", "b"} {
+			now = now.Add(time.Minute)
+			part := record.Part{Key: key, Pass: pass, Status: record.OK}
+			if pass == 0 {
+				p.First(part)
+			} else {
+				p.Last(part)
+			}
+		}
+	}
+	require.Equal(t, "[first pass 1/2, about 3m0s left] a: ok\n[first pass 2/2, about 2m0s left] b: ok\n[1/2, about 1m0s left] a: ok\n[2/2] b: ok\n", out.String())
+}

@@ -9,8 +9,8 @@ import (
 
 	"zbench/bench/engine"
 	"zbench/bench/exit"
+	"zbench/bench/finding"
 	"zbench/bench/pairwise"
-	"zbench/bench/rails"
 	"zbench/report"
 )
 
@@ -32,7 +32,7 @@ type measureOptions struct {
 	profile, leaves  string
 }
 
-const railsHelp = "zbench rails --help lists the flags"
+const railsHelp = "zbench rails --help-all lists the flags"
 
 const railsLong = `rails measures messages between pairs of GPUs and names the component that is
 slow: an xGMI link, a GPU, a rail (NIC), a node or a leaf switch. It times all
@@ -166,9 +166,9 @@ func showRails(s State, format string, quiet bool, d *pairwise.Document, folder 
 		s.note(quiet, "Wrote %s\n", filepath.Join(folder, "report.html"))
 	}
 	switch d.State {
-	case rails.Faulty:
+	case finding.Faulty:
 		return quietError{exit.Regression}
-	case rails.Healthy:
+	case finding.Healthy:
 		return nil
 	default:
 		return quietError{exit.Want}

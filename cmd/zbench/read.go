@@ -13,6 +13,7 @@ import (
 	"zbench/bench/engine"
 	"zbench/bench/exit"
 	"zbench/bench/jsonfile"
+	"zbench/bench/judge"
 	"zbench/bench/pattern"
 	"zbench/bench/peers"
 	"zbench/bench/record"
@@ -153,6 +154,7 @@ func readAny(s State, path string) (*record.Record, error) {
 	if err != nil {
 		return nil, exit.With(exit.Run, fmt.Errorf("%s: %w", path, err), "write it again, or read it with the zbench that wrote it; if "+engine.JournalFile+" is in the same folder, zbench report "+filepath.Join(filepath.Dir(path), engine.JournalFile)+" reads that")
 	}
+	judge.Read(rec)
 	return rec, nil
 }
 

@@ -59,7 +59,7 @@ plateau and what is missing, and exits with 6.`,
 	return cmd
 }
 
-const recommendHelp = "zbench recommend --help lists the flags"
+const recommendHelp = "zbench recommend --help-all lists the flags"
 
 func runRecommend(s State, args []string, o *adviceFlagSet, out, format string, force bool) error {
 	started := s.Now()
@@ -115,7 +115,7 @@ func keepAdvice(s State, out string, force bool, started time.Time, recs []*reco
 	if err != nil {
 		rec = recs[0] // the page is of the first; the answer is of all
 	}
-	if err := dir.Write(engine.ResultsFile, func(w io.Writer) error { return record.Encode(w, rec) }); err != nil {
+	if err := dir.WriteRecord(rec); err != nil {
 		return err
 	}
 	if err := dir.Write(engine.AdviceFile, d.WriteJSON); err != nil {

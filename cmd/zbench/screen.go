@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"zbench/bench/advice"
+	"zbench/bench/finding"
+	"zbench/bench/judge"
 	"zbench/bench/plain"
 	"zbench/bench/record"
 	"zbench/bench/table"
@@ -35,8 +37,8 @@ func (s State) coloured(to Stream) bool {
 }
 
 // Colours of a terminal by what they say.
-var verdictColours = map[report.Severity]string{
-	report.VerdictBad: "\x1b[31m", report.VerdictWarning: "\x1b[33m", report.VerdictGood: "\x1b[32m",
+var verdictColours = map[finding.Severity]string{
+	finding.Fault: "\x1b[31m", finding.Warning: "\x1b[33m", finding.OK: "\x1b[32m",
 }
 
 const (
@@ -207,7 +209,7 @@ func writeKernelSummary(s State, rec *record.Record) error {
 		return err
 	}
 	out := &screen{width: s.Stdout.columns(), colour: s.coloured(s.Stdout)}
-	out.lines(report.JudgeKernels(rec).Lines)
+	out.findings(judge.Of(rec))
 	_, err := io.WriteString(s.Stdout.unescaped(), "\n"+out.String())
 	return err
 }
@@ -215,7 +217,7 @@ func writeKernelSummary(s State, rec *record.Record) error {
 // verdictText is the verdict on the record, faults first and the recommendation last.
 func verdictText(s State, to Stream, r sweepOutput) string {
 	out := &screen{width: to.columns(), colour: s.coloured(to)}
-	out.lines(report.Judge(r.Record, r.advice).Lines)
+	out.findings(report.Verdict(r.Record, r.advice))
 	if d := r.advice; r.folder != "" && (d.IsAssumed() || d.FixFirst()) {
 		out.next(d, r.folder)
 	}
@@ -233,12 +235,12 @@ func (s *screen) next(d *advice.Document, paths ...string) {
 	}
 }
 
-// lines adds statements, each with what to do next.
-func (s *screen) lines(all []report.VerdictLine) {
-	for _, l := range all {
-		s.fold(verdictColours[l.Severity], l.Text, "", "  ")
-		if l.Hint != "" {
-			s.fold(dim, l.Hint, "  → ", "    ")
+// findings adds statements, each with what to do next.
+func (s *screen) findings(all finding.List) {
+	for _, f := range all {
+		s.fold(verdictColours[f.Severity], f.Text, "", "  ")
+		if f.Hint != "" {
+			s.fold(dim, f.Hint, "  → ", "    ")
 		}
 	}
 }
@@ -250,7 +252,7 @@ func adviceText(s State, records []*record.Record, d *advice.Document, paths ...
 		of = records[i]
 	}
 	out := &screen{width: s.Stdout.columns(), colour: s.coloured(s.Stdout)}
-	out.lines(report.AdviceLines(of, d))
+	out.findings(report.AdviceLines(of, d))
 	if d.IsAssumed() || d.FixFirst() {
 		out.next(d, paths...)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"zbench/bench/exit"
+	"zbench/bench/finding"
 	"zbench/bench/nodescreen"
 	"zbench/internal/launch"
 )
@@ -43,16 +44,16 @@ func (o *collectivesOptions) screenFirst(ctx context.Context, s State, cmd *cobr
 		return err
 	}
 	page := filepath.Join(folder, "report.html")
-	s.note(o.quiet && d.State == nodescreen.Healthy, "zbench: screen: %s\n", d.Verdict())
+	s.note(o.quiet && d.State == finding.Healthy, "zbench: screen: %s\n", d.Verdict())
 	for _, n := range nodescreen.Standings(d.nodes, d.Document) {
 		if len(n.Findings) > 0 {
 			s.note(false, "  %s: %s\n", n.Host, n.Findings[0].Reason())
 		}
 	}
 	switch {
-	case d.State == nodescreen.NotChecked:
+	case d.State == finding.NotChecked:
 		return exit.With(exit.Want, fmt.Errorf("the screen of the nodes tells nothing: no node reported"), "zbench screen alone shows the launcher's messages; or omit --screen-first")
-	case d.State == nodescreen.Faulty && len(d.Fail) == 0:
+	case d.State == finding.Faulty && len(d.Fail) == 0:
 		return exit.With(exit.Regression, fmt.Errorf("%d of %d nodes reported nothing to the screen, and their names are unknown: they cannot be left out", d.Expected-d.Nodes, d.Expected), "see "+page)
 	case len(d.Pass)+len(d.Unclear) == 0:
 		return exit.With(exit.Regression, fmt.Errorf("every node fails the screen: none is left for the sweep"), "see "+page)

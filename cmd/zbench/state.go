@@ -40,6 +40,8 @@ type State struct {
 	Hostname func() string
 	// Random gives unpredictable random bytes.
 	Random io.Reader
+	// Secret is this user's on this host, the same for all their processes; nil where there is none.
+	Secret func() ([]byte, error)
 	// PID is this process's number.
 	PID int
 	// Host asks for the CPUs and the memory; what else is known of the machine is

@@ -72,7 +72,7 @@ and 5 if there is neither a GPU nor an RDMA NIC. Doubts and notes are no faults.
 }
 
 func runTopo(s State, o topoOptions) error {
-	if err := topoDocument.check(o.format, "zbench topo --help lists the flags"); err != nil {
+	if err := topoDocument.check(o.format, "zbench topo --help-all lists the flags"); err != nil {
 		return err
 	}
 	started := s.Now()
@@ -110,7 +110,7 @@ func runTopo(s State, o topoOptions) error {
 
 // runDrift compares the nodes of files.
 func runDrift(s State, files []string, format string) error {
-	if err := driftDocument.check(format, "zbench topo --help lists the flags"); err != nil {
+	if err := driftDocument.check(format, "zbench topo --help-all lists the flags"); err != nil {
 		return err
 	}
 	var nodes []*topo.Node
@@ -272,15 +272,3 @@ type openFile struct {
 }
 
 func (f openFile) Stat() (fs.FileInfo, error) { return f.tree.Stat(f.name) }
-
-// severities are the marks of findings as a page has them.
-func severityOf(n *topo.Node, subject string) report.Severity {
-	mark, found := n.Worst(subject)
-	switch {
-	case found && mark == topo.Bad:
-		return report.VerdictBad
-	case found && mark == topo.Doubt:
-		return report.VerdictWarning
-	}
-	return report.VerdictNote
-}

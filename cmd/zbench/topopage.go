@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"zbench/bench/finding"
+	"zbench/bench/judge"
 	"zbench/internal/topo"
 	"zbench/report"
 )
@@ -45,17 +47,13 @@ func topoPage(n *topo.Node) (*report.Document, report.Diagram) {
 	return d, picture
 }
 
-// topoVerdict is the findings as lines of a verdict.
-func topoVerdict(n *topo.Node) report.Verdict {
-	var v report.Verdict
-	severity := map[topo.Mark]report.Severity{topo.Bad: report.VerdictBad, topo.Doubt: report.VerdictWarning, topo.Note: report.VerdictNote}
-	for _, f := range n.Grouped() {
-		v.Lines = append(v.Lines, report.VerdictLine{Kind: f.Code, Text: f.Message, Hint: f.Hint, Severity: severity[f.Mark]})
+// topoVerdict is what was found, or that nothing is wrong.
+func topoVerdict(n *topo.Node) finding.List {
+	all := n.Grouped()
+	if all.Worst() < finding.Warning && !n.Empty() {
+		all = append(all, finding.Finding{Code: judge.CodeNoFault, Text: n.Verdict, Severity: finding.OK})
 	}
-	if !slices.ContainsFunc(n.Findings, func(f topo.Finding) bool { return f.Mark != topo.Note }) && !n.Empty() {
-		v.Lines = append(v.Lines, report.VerdictLine{Kind: report.KindNoFault, Text: n.Verdict, Severity: report.VerdictGood})
-	}
-	return v
+	return all
 }
 
 func topoChips(n *topo.Node) []report.Fact {
@@ -85,27 +83,27 @@ func topoPicture(n *topo.Node) report.Diagram {
 			c.Boxes = append(c.Boxes, b)
 		}
 	}
-	join := func(a, b string, s report.Severity) {
+	join := func(a, b string, s finding.Severity) {
 		d.Lines = append(d.Lines, report.DiagramLine{From: a, To: b, Severity: s})
 	}
 	for _, g := range n.GPUs {
-		put(&gpus, report.DiagramBox{Name: g.PCI, Note: g.Name + " " + g.Compute, Severity: severityOf(n, g.PCI)})
+		put(&gpus, report.DiagramBox{Name: g.PCI, Note: g.Name + " " + g.Compute, Severity: n.Worst(g.PCI)})
 		if g.NUMA != nil {
 			name := fmt.Sprintf("NUMA %d", *g.NUMA)
 			put(&numa, report.DiagramBox{Name: name})
-			join(name, g.PCI, report.VerdictNote)
+			join(name, g.PCI, finding.Note)
 		}
 		if g.Rail != nil {
 			for _, nic := range g.Rail.NICs {
-				join(g.PCI, nic, max(severityOf(n, nic), severityOf(n, g.PCI)))
+				join(g.PCI, nic, max(n.Worst(nic), n.Worst(g.PCI)))
 			}
 		}
 	}
 	for _, c := range n.NICs {
-		put(&nics, report.DiagramBox{Name: c.Name, Note: portNote(c), Severity: severityOf(n, c.Name)})
+		put(&nics, report.DiagramBox{Name: c.Name, Note: portNote(c), Severity: n.Worst(c.Name)})
 		if c.Leaf != "" {
 			put(&leaves, report.DiagramBox{Name: c.Leaf, Note: c.LeafPort})
-			join(c.Name, c.Leaf, report.VerdictNote)
+			join(c.Name, c.Leaf, finding.Note)
 		}
 	}
 	for _, c := range []report.DiagramColumn{numa, gpus, nics, leaves} {

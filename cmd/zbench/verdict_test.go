@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/exit"
+	"zbench/bench/finding"
+	"zbench/bench/judge"
 	"zbench/bench/plain"
 	"zbench/internal/longtest"
 	"zbench/report"
@@ -27,27 +29,27 @@ func TestLongVerdictNamesEveryFault(t *testing.T) {
 		code        int
 		says        []string
 	}{
-		{"slow_link:node=3,a=1,b=2,left=0.5", report.KindLostBusBW, exit.OK, []string{"Bus bandwidth lost", "all_reduce 4[0-9] %"}},
-		{"dead_rail:node=3,rail=2", report.KindLostBusBW, exit.OK, []string{"Bus bandwidth lost", "all_reduce (9|1[0-9])[.0-9]* %"}},
-		{"slow_rail:node=3,rail=2,left=0.5", report.KindLostBusBW, exit.OK, []string{"Bus bandwidth lost", "all_reduce 4[0-9] %"}},
-		{"slow_leaf:rail=2,left=0.5", report.KindLostBusBW, exit.OK, []string{"Bus bandwidth lost", "all_reduce 4[0-9] %"}},
-		{"flaky_link:node=3,part=0.1,times=4", report.KindUnstable, exit.OK, []string{"Flaky", "bursts lose [0-9]+ % of their time"}},
-		{"late_gpu:node=3,gpu=5,seconds=2e-5", report.KindLate, exit.OK, []string{"Late: rank 29 \\(node 3, GPU 5\\)", "[0-9.]+ % of the time of a launch"}},
-		{"late_node:node=3,seconds=2e-5", report.KindLate, exit.OK, []string{"Late: all 8 GPUs of node 3", "[0-9.]+ % of the time of a launch"}},
-		{"hang:node=3,gpu=5,bytes=1e6,launch=7", report.KindHang, exit.Run, []string{"Hang: all_reduce at 4 MiB", "8 of 9 cases lost"}},
-		{"async_error:node=3,gpu=5,bytes=1e6,launch=7", report.KindAsyncError, exit.Run, []string{"Asynchronous error: all_reduce at 4 MiB", "8 of 9 cases lost", "On rank 29"}},
-		{"missing_rank:node=3,gpu=5", report.KindWrongData, exit.WrongData, []string{"100 % of the elements", "rank 29 \\(node 3, GPU 5\\)"}},
-		{"doubled_rank:node=3,gpu=5", report.KindWrongData, exit.WrongData, []string{"100 % of the elements", "several ranks received it"}},
-		{"swapped_blocks:node=3,gpu=5", report.KindWrongData, exit.WrongData, []string{"0.1 % of the elements", "rank 29"}},
-		{"stale_buffer:node=3,gpu=5", report.KindWrongData, exit.WrongData, []string{"0.1 % of the elements", "rank 29"}},
-		{"corrupt:node=3,gpu=5,index=1000", report.KindWrongData, exit.WrongData, []string{"<0.1 % of the elements", "rank 29"}},
-		{"dip:from=1e6,to=1e7,times=2", report.KindDip, exit.OK, []string{"Slow at some sizes", "4 MiB"}},
+		{"slow_link:node=3,a=1,b=2,left=0.5", judge.CodeLostBusBW, exit.OK, []string{"Bus bandwidth lost", "all_reduce 4[0-9] %"}},
+		{"dead_rail:node=3,rail=2", judge.CodeLostBusBW, exit.OK, []string{"Bus bandwidth lost", "all_reduce (9|1[0-9])[.0-9]* %"}},
+		{"slow_rail:node=3,rail=2,left=0.5", judge.CodeLostBusBW, exit.OK, []string{"Bus bandwidth lost", "all_reduce 4[0-9] %"}},
+		{"slow_leaf:rail=2,left=0.5", judge.CodeLostBusBW, exit.OK, []string{"Bus bandwidth lost", "all_reduce 4[0-9] %"}},
+		{"flaky_link:node=3,part=0.1,times=4", judge.CodeUnstable, exit.OK, []string{"Flaky", "bursts lose [0-9]+ % of their time"}},
+		{"late_gpu:node=3,gpu=5,seconds=2e-5", judge.CodeLate, exit.OK, []string{"Late: rank 29 \\(node 3, GPU 5\\)", "[0-9.]+ % of the time of a launch"}},
+		{"late_node:node=3,seconds=2e-5", judge.CodeLate, exit.OK, []string{"Late: all 8 GPUs of node 3", "[0-9.]+ % of the time of a launch"}},
+		{"hang:node=3,gpu=5,bytes=1e6,launch=7", judge.CodeHang, exit.Run, []string{"Hang: all_reduce at 4 MiB", "8 of 9 cases lost"}},
+		{"async_error:node=3,gpu=5,bytes=1e6,launch=7", judge.CodeAsyncError, exit.Run, []string{"Asynchronous error: all_reduce at 4 MiB", "8 of 9 cases lost", "On rank 29"}},
+		{"missing_rank:node=3,gpu=5", judge.CodeWrongData, exit.WrongData, []string{"100 % of the elements", "rank 29 \\(node 3, GPU 5\\)"}},
+		{"doubled_rank:node=3,gpu=5", judge.CodeWrongData, exit.WrongData, []string{"100 % of the elements", "several ranks received it"}},
+		{"swapped_blocks:node=3,gpu=5", judge.CodeWrongData, exit.WrongData, []string{"0.1 % of the elements", "rank 29"}},
+		{"stale_buffer:node=3,gpu=5", judge.CodeWrongData, exit.WrongData, []string{"0.1 % of the elements", "rank 29"}},
+		{"corrupt:node=3,gpu=5,index=1000", judge.CodeWrongData, exit.WrongData, []string{"<0.1 % of the elements", "rank 29"}},
+		{"dip:from=1e6,to=1e7,times=2", judge.CodeDip, exit.OK, []string{"Slow at some sizes", "4 MiB"}},
 	} {
 		t.Run(row.fault, func(t *testing.T) {
 			r, stdout := sweptAs(t, row.code, plantedSweep+" --fault "+row.fault)
-			faults := report.Judge(r.Record, r.advice).Faults()
+			faults := report.Verdict(r.Record, r.advice).Faults()
 			require.NotEmpty(t, faults)
-			require.Equal(t, row.kind, faults[0].Kind)
+			require.Equal(t, row.kind, faults[0].Code)
 			require.Len(t, faults, 1, "one fault is named once: %+v", faults)
 			require.Positive(t, faults[0].Share)
 			three := plain.Fold(faults[0].Text, defaultWidth, "", "  ")
@@ -67,9 +69,9 @@ func TestLongVerdictOfHealthySweeps(t *testing.T) {
 	for seed := 1; seed <= 2; seed++ {
 		for _, more := range []string{"", " --fault noise:sigma=0.05"} {
 			r, _ := sweptAs(t, exit.OK, fmt.Sprintf("%s --seed %d%s", plantedSweep, seed, more))
-			v := report.Judge(r.Record, r.advice)
+			v := report.Verdict(r.Record, r.advice)
 			require.Empty(t, v.Faults(), "seed %d%s", seed, more)
-			require.Equal(t, report.KindNoFault, v.Lines[slices.IndexFunc(v.Lines, func(l report.VerdictLine) bool { return l.Kind != report.KindNoisy })].Kind)
+			require.Equal(t, judge.CodeNoFault, v[slices.IndexFunc(v, func(l finding.Finding) bool { return l.Code != judge.CodeNoisy })].Code)
 		}
 	}
 }
@@ -84,9 +86,9 @@ func TestVerdictFindsThePlace(t *testing.T) {
 		{"slow_link:node=3,a=1,b=2,left=0.5", "--groups 8", "Slow: node 3."},
 	} {
 		r, _ := sweptAs(t, exit.OK, "collectives all_reduce --nodes 16 -b 64M -e 64M --place out "+row.splits+" --fault "+row.fault)
-		faults := report.Judge(r.Record, r.advice).Faults()
+		faults := report.Verdict(r.Record, r.advice).Faults()
 		require.NotEmpty(t, faults)
-		require.Equal(t, report.KindSlowGroup, faults[0].Kind, "%+v", faults)
+		require.Equal(t, judge.CodeSlowGroup, faults[0].Code, "%+v", faults)
 		require.Contains(t, faults[0].Text, row.says)
 		require.Positive(t, faults[0].Share)
 	}

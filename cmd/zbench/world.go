@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"zbench/bench/exit"
@@ -76,12 +77,34 @@ func (o *collectivesOptions) selfOf(s State, role launch.Role) rendezvous.Hello 
 	}
 }
 
+// rankToken is the secret of a run whose processes a launcher has started: the one that was given to
+// all, or on one host the one that all processes of this user find there.
+func rankToken(s State, role launch.Role) (rendezvous.Token, error) {
+	text := givenToken(s)
+	if text == "" && role.OneHost() && s.Secret != nil {
+		secret, err := s.Secret()
+		if err != nil {
+			return rendezvous.Token{}, usage(fmt.Errorf("%s, and this user's secret on this host cannot be used: %w", role.Text(), err),
+				"remove what is there, or before the launcher: export "+launch.TokenVariable+"=$(zbench token)")
+		}
+		if text, err = launch.HostToken(secret, role); err != nil {
+			return rendezvous.Token{}, err
+		}
+	}
+	token, err := rendezvous.ParseToken(text)
+	if err != nil {
+		lines := strings.Join(role.TokenLines(s.Args), "\n      ")
+		return token, usage(fmt.Errorf("%s: %w", role.Text(), err),
+			"processes on several hosts need one secret. Type:\n      "+lines+"\n    or give --launch inproc: then each process measures alone")
+	}
+	return token, nil
+}
+
 // connection are the options of both ends of the rendezvous.
 func (o *collectivesOptions) connection(s State, role launch.Role) (rendezvous.Options, error) {
-	token, err := rendezvous.ParseToken(s.Getenv(launch.TokenVariable))
+	token, err := rankToken(s, role)
 	if err != nil {
-		return rendezvous.Options{}, usage(fmt.Errorf("%s: %w", role.Text(), err),
-			"before the launcher: export "+launch.TokenVariable+"=$(zbench token); or --launch inproc: then each process measures alone")
+		return rendezvous.Options{}, err
 	}
 	if role.Leader.Host == "" {
 		return rendezvous.Options{}, usagef("export "+launch.LeaderVariable+"=HOST:PORT, with the host of rank 0, for all processes",

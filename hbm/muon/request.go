@@ -2,6 +2,7 @@ package muon
 
 import (
 	"fmt"
+	"time"
 
 	"zbench/bench/exit"
 	method "zbench/bench/muon"
@@ -72,6 +73,10 @@ func CheckTime(shapes []method.Shape, c method.Coefficients, reduce int) error {
 	if total <= maxEmulatedSeconds {
 		return nil
 	}
-	return exit.Usagef(fmt.Sprintf("run on a machine with a GPU, check reduced shapes with --reduce %d, or give a smaller one: --shape 256x512", standInSide),
-		"emulation on this machine would take about %.0f s; the limit is %.0f s", total, maxEmulatedSeconds)
+	return exit.Usagef(fmt.Sprintf("run on a machine with a GPU; or check reduced shapes, in seconds: --reduce %d; or a smaller one: --shape %s", standInSide, SmallShape),
+		"there is no GPU here: kernels are emulated, which times nothing and checks the results alone. These shapes would take about %s; the limit is %.0f s",
+		(time.Duration(total) * time.Second).String(), maxEmulatedSeconds)
 }
+
+// SmallShape is what runs where neither a model nor a shape is asked for: seconds without a GPU.
+const SmallShape = "256x512"

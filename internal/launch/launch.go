@@ -136,3 +136,7 @@ func count(n int, noun string) string {
 	}
 	return plain.Count(n, noun)
 }
+
+// LendsTerminal reports whether the launcher gives its processes a terminal of its own as standard
+// output, wherever what they print goes. Open MPI does.
+func LendsTerminal(env Getenv) bool { return env("OMPI_COMM_WORLD_RANK") != "" }

@@ -1,9 +1,12 @@
 package launch
 
 import (
+	"crypto/hkdf"
+	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"io"
+	"strings"
 )
 
 // TokenVariable has the secret of a run: its processes take orders from who knows it.
@@ -32,4 +35,34 @@ func CheckToken(text string) error {
 		return fmt.Errorf("%s is not a secret of zbench: it has %d hexadecimal digits", TokenVariable, 2*tokenBytes)
 	}
 	return nil
+}
+
+// HostToken returns the token of a run whose processes are all on one host: each derives it from
+// their user's secret there and from the leader's address, which differs between runs.
+func HostToken(secret []byte, r Role) (string, error) {
+	token, err := hkdf.Key(sha256.New, secret, nil, "zbench run at "+r.Leader.String(), tokenBytes)
+	return hex.EncodeToString(token), err
+}
+
+// OneHost reports whether the launcher says that all processes of the world are on this host.
+func (r Role) OneHost() bool { return r.Kind == Rank && r.Size > 0 && r.LocalSize == r.Size }
+
+// TokenLines are the two lines to type that start the processes again, with a token for all.
+func (r Role) TokenLines(args []string) []string {
+	words := []string{"zbench"}
+	for _, a := range args {
+		words = append(words, quoted(a))
+	}
+	start := fmt.Sprintf(starts[r.By], r.Size)
+	return []string{"export " + TokenVariable + "=$(zbench token)", strings.TrimSpace(start + " " + strings.Join(words, " "))}
+}
+
+// starts begin the command of a launcher; "…" stands for the options that its user knows. Open
+// MPI alone passes variables on only if they are named.
+var starts = map[string]string{
+	"mpirun (Open MPI)": "mpirun -np %d -x " + TokenVariable + " …",
+	"mpiexec (MPICH)":   "mpiexec -n %d …",
+	slurmName:           "srun --ntasks=%d …",
+	"torchrun":          "torchrun … --no-python",
+	scriptName:          "",
 }

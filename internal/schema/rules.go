@@ -11,6 +11,7 @@ import (
 	"zbench/bench/bucket"
 	"zbench/bench/collective"
 	"zbench/bench/compare"
+	"zbench/bench/finding"
 	"zbench/bench/gate"
 	"zbench/bench/nodescreen"
 	"zbench/bench/pairwise"
@@ -77,21 +78,22 @@ var rules = map[reflect.Type][]rule{
 	reflect.TypeFor[compare.Document](): {version(compare.Schema)},
 	reflect.TypeFor[compare.Shape]():    {values("kind", compare.ShapeKinds()...)},
 	reflect.TypeFor[compare.Case]():     {values("timing", compare.Timings()...), when(constant("verdict", compare.NotChecked), needs("reason"), nil)},
-	reflect.TypeFor[gate.Report]():      {version(gate.Schema)},
+	reflect.TypeFor[gate.Report]():      {version(gate.Schema), values("state", gate.States()...)},
+	reflect.TypeFor[gate.Check]():       {values("state", gate.States()...)},
 
-	reflect.TypeFor[nodescreen.Document](): {version(nodescreen.Schema), values("state", nodescreen.States()...)},
+	reflect.TypeFor[nodescreen.Document](): {version(nodescreen.Schema), values("state", finding.StatesOfNodes()...)},
 	reflect.TypeFor[nodescreen.Finding]():  {values("rule", nodescreen.Rules()...)},
 	reflect.TypeFor[nodescreen.Node]():     {version(nodescreen.NodeSchema)},
-	reflect.TypeFor[bisect.Document]():     {version(bisect.Schema), values("timing", compare.Timings()...)},
+	reflect.TypeFor[bisect.Document]():     {version(bisect.Schema), values("timing", compare.Timings()...), values("verdict", bisect.Verdicts()...)},
 	reflect.TypeFor[bisect.Header]():       {version(bisect.JournalSchema), values("timing", compare.Timings()...)},
 	reflect.TypeFor[bisect.Variant]():      {when(constant("left_out", true), needs("reason"), nil)},
-	reflect.TypeFor[bisect.Measured]():     {when(constant("verdict", bisect.Slower), needs("first"), nil)},
+	reflect.TypeFor[bisect.Measured]():     {values("verdict", bisect.Verdicts()...), when(constant("verdict", bisect.Slower), needs("first"), nil)},
 
 	reflect.TypeFor[doctor.Report]():  {version(doctor.Schema)},
 	reflect.TypeFor[doctor.Finding](): {values("mark", doctor.Good, doctor.Bad, doctor.Warn, doctor.Fact), when(constant("mark", doctor.Bad), needs("remedy"), nil)},
 
 	reflect.TypeFor[pairwise.Document](): {
-		version(pairwise.Schema), values("kind", pairwise.Kinds()...),
+		version(pairwise.Schema), values("kind", pairwise.Kinds()...), values("state", finding.StatesOfNodes()...),
 		when(constant("kind", pairwise.Measured), needs("survey"), nil),
 	},
 	reflect.TypeFor[pairwise.Finding](): {values("level", rails.Levels()...)},
@@ -107,6 +109,7 @@ var rules = map[reflect.Type][]rule{
 		when(constant("verdict", recommend.Refused), needs("refusal"), nil),
 	},
 	reflect.TypeFor[advice.WhatIf]():        {values("confidence", append([]string{""}, levels...)...)},
+	reflect.TypeFor[recommend.Candidate]():  {values("unfounded", recommend.BeyondSweep, recommend.OneDip)},
 	reflect.TypeFor[recommend.Refusal]():    {values("missing", collective.Names()...)},
 	reflect.TypeFor[recommend.Confidence](): {values("level", levels...)},
 	reflect.TypeFor[recommend.Reason]():     {values("level", levels...)},
@@ -151,12 +154,12 @@ func enumeration(t reflect.Type) *jsonschema.Schema {
 		return oneOf(record.WitnessRankStates())
 	case reflect.TypeFor[compare.Verdict]():
 		return oneOf(compare.Verdicts())
-	case reflect.TypeFor[bisect.Verdict]():
-		return oneOf(bisect.Verdicts())
-	case reflect.TypeFor[gate.State]():
-		return oneOf(gate.States())
-	case reflect.TypeFor[rails.State]():
-		return oneOf(rails.States())
+	case reflect.TypeFor[finding.Severity]():
+		return oneOf(finding.Severities())
+	case reflect.TypeFor[finding.Kind]():
+		return oneOf(finding.Kinds())
+	case reflect.TypeFor[finding.State]():
+		return oneOf(finding.States())
 	case reflect.TypeFor[rails.Use]():
 		return oneOf(rails.Uses())
 	case reflect.TypeFor[rails.Part]():

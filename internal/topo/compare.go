@@ -91,7 +91,7 @@ func (n *Node) compareLinks(both []string) {
 			if there {
 				where = "in RCCL's XML and not in KFD"
 			}
-			n.find(Bad, "xml_xgmi", a+" – "+b, fmt.Sprintf("the xGMI link of GPUs %s and %s is %s", a, b, where), "look at dmesg for xgmi, and take the XML again")
+			n.find(Bad, "xml_xgmi", a+between+b, fmt.Sprintf("the xGMI link of GPUs %s and %s is %s", a, b, where), "look at dmesg for xgmi, and take the XML again")
 		}
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"testing/fstest"
 
 	"github.com/stretchr/testify/require"
+
+	"zbench/bench/finding"
 )
 
 // A recording is found below the folders that an archive wraps it in, and where only the
@@ -134,7 +136,14 @@ func TestAlikeFindingsAreOneLine(t *testing.T) {
 	lines := n.Grouped()
 	require.Len(t, lines, len(n.Findings)-gpus+1)
 	require.Equal(t, "the MTU of NIC rocep9s0 is 1500: RoCE packets carry at most 1024 bytes instead of 4096; likewise "+
-		"rocep42s0, rocep74s0, rocep105s0, rocep137s0, rocep170s0, ionic_6, roce_frontend7", lines[0].Message)
+		"rocep42s0, rocep74s0, rocep105s0, rocep137s0, rocep170s0, ionic_6, roce_frontend7", lines[0].Text)
+	require.Equal(t, finding.Warning, lines[0].Severity)
+	require.Equal(t, finding.NIC, lines[0].Subject.Kind)
+	require.Equal(t, finding.Warning, n.Worst("rocep42s0"), "each keeps its own")
+	require.Equal(t, finding.Note, n.Worst(n.GPUs[0].PCI))
+	require.Equal(t, finding.GPU, n.subject(n.GPUs[0].PCI).Kind)
+	require.Equal(t, finding.Link, n.subject(n.GPUs[0].PCI+between+n.GPUs[1].PCI).Kind)
+	require.Equal(t, finding.Node, n.subject("node").Kind)
 }
 
 // A pipe, a device or a socket in a copy is not opened: reading one may never end.

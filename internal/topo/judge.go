@@ -193,7 +193,7 @@ func (n *Node) pairs(gpus []string) {
 		for _, b := range gpus[i+1:] {
 			pairs++
 			if !hasLink(n.Links, a, b) {
-				without = append(without, a+" – "+b)
+				without = append(without, a+between+b)
 			}
 		}
 	}

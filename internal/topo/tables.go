@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"zbench/bench/finding"
 	"zbench/bench/plain"
 	"zbench/bench/table"
 	"zbench/bench/unit"
@@ -126,25 +127,25 @@ func (n *Node) nic(name string) *NIC {
 
 // found is the worst finding of components as a word.
 func (n *Node) found(subjects ...string) string {
-	words := map[Mark]string{Bad: "FAULT", Doubt: "doubt", Note: none}
-	for _, mark := range Marks() {
-		for _, subject := range subjects {
-			if worst, ok := n.Worst(subject); ok && worst == mark {
-				return words[mark]
-			}
-		}
+	worst := finding.Note
+	for _, subject := range subjects {
+		worst = max(worst, n.Worst(subject))
 	}
-	return none
+	return map[finding.Severity]string{finding.Fault: "FAULT", finding.Warning: "doubt", finding.Note: none}[worst]
 }
 
-// Worst is the worst mark of the findings of a component; ok is false without any.
-func (n *Node) Worst(subject string) (worst Mark, ok bool) {
-	for _, f := range n.Findings { // the worst first
-		if slices.Contains(strings.Split(f.Subject, " – "), subject) {
-			return f.Mark, true
+// between stands between the two ends of a link.
+const between = " – "
+
+// Worst is the highest severity of the findings of a component.
+func (n *Node) Worst(subject string) finding.Severity {
+	worst := finding.Note
+	for _, f := range n.Findings {
+		if slices.Contains(strings.Split(f.Subject, between), subject) {
+			worst = max(worst, f.Mark.severity())
 		}
 	}
-	return "", false
+	return worst
 }
 
 // Tables are those with rows.
@@ -163,7 +164,7 @@ func (n *Node) Tables() []table.Table {
 }
 
 // signs are legible without colour.
-var signs = map[Mark]string{Bad: "✗", Doubt: "!", Note: "·"}
+var signs = map[finding.Severity]string{finding.Fault: "✗", finding.Warning: "!", finding.Note: "·"}
 
 // Heading is the verdict with the node's name.
 func (n *Node) Heading() string {
@@ -178,7 +179,7 @@ func (n *Node) lines(width int) (before, after []string) {
 		before = append(before, "")
 	}
 	for _, f := range n.Grouped() {
-		before = append(before, plain.Fold(plain.Line(f.Message), width, "  "+signs[f.Mark]+" ", "    ")...)
+		before = append(before, plain.Fold(plain.Line(f.Text), width, "  "+signs[f.Severity]+" ", "    ")...)
 		if f.Hint != "" {
 			before = append(before, plain.Fold(plain.Line(f.Hint), width, "    → ", "      ")...)
 		}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"zbench/bench/finding"
 	"zbench/bench/jsonfile"
 	"zbench/bench/plain"
 	"zbench/bench/table"
@@ -44,8 +45,8 @@ const mostAlike = 8
 
 // Grouped are the findings for people: those that differ in their component alone are one,
 // the first, which names the others.
-func (n *Node) Grouped() []Finding {
-	var out []Finding
+func (n *Node) Grouped() finding.List {
+	var out finding.List
 	at, others := map[Finding]int{}, map[int][]string{}
 	for _, f := range n.Findings {
 		key := f
@@ -56,16 +57,33 @@ func (n *Node) Grouped() []Finding {
 			continue
 		}
 		at[key] = len(out)
-		out = append(out, f)
+		out = append(out, finding.Finding{Code: f.Code, Severity: f.Mark.severity(), Subject: n.subject(f.Subject), Text: f.Message, Hint: f.Hint})
 	}
 	for i, names := range others {
 		more := ""
 		if len(names) > mostAlike {
 			more = fmt.Sprintf(" and %d more", len(names)-mostAlike)
 		}
-		out[i].Message += "; likewise " + strings.Join(names[:min(len(names), mostAlike)], ", ") + more
+		out[i].Text += "; likewise " + strings.Join(names[:min(len(names), mostAlike)], ", ") + more
 	}
 	return out
+}
+
+// subject is a component as what a finding is about.
+func (n *Node) subject(name string) *finding.Subject {
+	s := &finding.Subject{Kind: finding.Node, Name: name}
+	switch {
+	case strings.Contains(name, between):
+		s.Kind = finding.Link
+	case n.gpu(name) != nil:
+		s.Kind = finding.GPU
+	case n.nic(name) != nil:
+		s.Kind = finding.NIC
+	}
+	if n.Host != "" {
+		s.Nodes = []string{n.Host}
+	}
+	return s
 }
 
 // Markdown writes the node for an issue or a page.
@@ -75,7 +93,7 @@ func (n *Node) Markdown(w io.Writer) error {
 		before = append(before, "")
 	}
 	for _, f := range n.Grouped() {
-		line := "- " + signs[f.Mark] + " " + plain.Markdown(plain.Line(f.Message))
+		line := "- " + signs[f.Severity] + " " + plain.Markdown(plain.Line(f.Text))
 		if f.Hint != "" {
 			line += " → " + plain.Markdown(plain.Line(f.Hint))
 		}

@@ -13,6 +13,7 @@ import (
 	"io/fs"
 	"slices"
 
+	"zbench/bench/finding"
 	"zbench/bench/jsonfile"
 )
 
@@ -32,6 +33,18 @@ const (
 
 // Marks are all marks, the worst first.
 func Marks() []Mark { return []Mark{Bad, Doubt, Note} }
+
+// severity is how much a mark matters.
+func (m Mark) severity() finding.Severity {
+	switch m {
+	case Bad:
+		return finding.Fault
+	case Doubt:
+		return finding.Warning
+	default:
+		return finding.Note
+	}
+}
 
 // Finding is one thing that is wrong, or that a reader should know.
 type Finding struct {

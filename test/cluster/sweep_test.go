@@ -68,6 +68,7 @@ for p in $all; do wait $p || code=$?; done; exit ${code:-0}`
 var ways = []way{
 	{"local processes", 1, "", "$SWEEP --launch local --gpus-per-node 8"},
 	{"mpirun of zbench", 2, "", rootMPI + "-np 16 $SWEEP --nodes 2"},
+	{"mpirun without a secret", 2, "", "unset ZBENCH_TOKEN; mpirun --allow-run-as-root --oversubscribe -np 16 $SWEEP --nodes 2"},
 	{"zbench with a hostfile", 1, "", "echo localhost slots=8 >hosts; $SWEEP --hostfile hosts"},
 	{"torchrun's variables", 2, "", "export MASTER_ADDR=127.0.0.1; for NODE in 0 1; do " + torchrun + "; done" + wait},
 	{

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"zbench/bench/finding"
 	"zbench/bench/fabric"
 	"zbench/bench/pairwise"
 	"zbench/bench/plan"
@@ -192,7 +193,7 @@ func (c *componentCounts) add(v *rails.Verdict, d *pairwise.Document, on []int, 
 	passed := len(on) < c.nodes && slices.ContainsFunc(on, func(node int) bool { return slices.Contains(d.Pass, fmt.Sprint(node)) })
 	c.named += one(named)
 	c.asked += one(asked && !named)
-	c.ok += one(v.State == rails.Healthy)
+	c.ok += one(v.State == finding.Healthy)
 	c.passed += one(passed)
 	c.wrong += one(wrong)
 	if c.first == "" && (passed || wrong || !named && !asked) {
@@ -229,7 +230,7 @@ func clean(runs int) (alarms int, first string, err error) {
 		if err != nil {
 			return alarms, first, err
 		}
-		if v.State != rails.Healthy || len(d.Pass) < nodes {
+		if v.State != finding.Healthy || len(d.Pass) < nodes {
 			alarms++
 			first = cmp.Or(first, fmt.Sprintf("%d nodes, seed %d: %+v %+v", nodes, seed, v.Findings, v.Questions))
 		}

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"zbench/bench/judge"
 	"zbench/bench/record"
-	"zbench/report"
 )
 
 // flakyIsNamed plants a node whose links are slow in a part of the launches, and
@@ -44,7 +44,7 @@ func unstableIn(t trial) (out []group, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, u := range report.Unstable(rec) {
+	for _, u := range judge.Unstable(rec) {
 		out = append(out, group{u.FirstRank, u.Ranks})
 	}
 	return out, nil
@@ -57,7 +57,7 @@ func (t trial) steady() (*record.Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	if u := report.Unstable(rec); len(u) > 0 {
+	if u := judge.Unstable(rec); len(u) > 0 {
 		return nil, fmt.Errorf("named as unstable: %+v", u)
 	}
 	return rec, nil

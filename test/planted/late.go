@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"zbench/report"
+	"zbench/bench/judge"
 )
 
 // allWait are the collectives in which every rank waits for every other: they
@@ -132,7 +132,7 @@ func lateIn(t trial) ([]string, error) {
 		return nil, err
 	}
 	var out []string
-	for _, world := range report.Late(rec) {
+	for _, world := range judge.Late(rec) {
 		for _, l := range world.Late {
 			if l.Rank < 0 {
 				out = append(out, fmt.Sprintf("node %d", l.Node))

@@ -1,16 +1,18 @@
-package report
+package judge
 
 import (
 	"fmt"
 	"strings"
 
+	"zbench/bench/curve"
 	"zbench/bench/fabric"
+	"zbench/bench/finding"
 	"zbench/bench/record"
 	"zbench/bench/unit"
 )
 
 // noFault says what was looked for and not found.
-func (j judged) noFault() []VerdictLine {
+func (j judged) noFault() finding.List {
 	ok, checked, compared := 0, 0, 0
 	for i := range j.Results {
 		r := &j.Results[i]
@@ -26,13 +28,13 @@ func (j judged) noFault() []VerdictLine {
 		}
 	}
 	if ok == 0 {
-		return []VerdictLine{{Kind: KindFailed, Severity: VerdictWarning, Text: "Nothing was measured: no case ended ok."}}
+		return finding.List{{Code: CodeFailed, Severity: finding.Warning, Text: "Nothing was measured: no case ended ok."}}
 	}
-	cases := plural(int64(ok), "case")
+	cases := unit.Count(int64(ok), "case")
 	if j.Simulated {
-		cases = plural(int64(ok), "simulated case")
+		cases = unit.Count(int64(ok), "simulated case")
 	}
-	text := fmt.Sprintf("No fault in %s: data checked in %s", cases, comma(int64(checked)))
+	text := fmt.Sprintf("No fault in %s: data checked in %s", cases, unit.Comma(int64(checked)))
 	text += j.notLate()
 	switch {
 	case compared > 0 && j.Simulated:
@@ -40,7 +42,7 @@ func (j judged) noFault() []VerdictLine {
 	case compared > 0:
 		text += ", bandwidth as " + j.want.as()
 	}
-	return []VerdictLine{{Kind: KindNoFault, Severity: VerdictGood, Text: text + "."}}
+	return finding.List{{Code: CodeNoFault, Severity: finding.OK, Text: text + "."}}
 }
 
 // notLate says that no rank was late, where enough launches were looked at. Where ranks
@@ -52,9 +54,9 @@ func (j judged) notLate() string {
 	}
 	switch {
 	case most > 0 && looked:
-		return fmt.Sprintf(", ranks differ by up to %s of the time but none comes last beyond chance", part(most))
+		return fmt.Sprintf(", ranks differ by up to %s of the time but none comes last beyond chance", unit.Part(most))
 	case most > 0:
-		return fmt.Sprintf(", ranks differ by up to %s of the time and too few launches tell which is late", part(most))
+		return fmt.Sprintf(", ranks differ by up to %s of the time and too few launches tell which is late", unit.Part(most))
 	case looked:
 		return ", no rank late"
 	}
@@ -64,7 +66,7 @@ func (j judged) notLate() string {
 // bestOf is the best bus bandwidth of rows.
 func bestOf(rows []*record.Result) (best *record.Result, bw float64) {
 	for _, r := range rows {
-		if v, ok := busBWOf(r); ok && v > bw {
+		if v, ok := curve.BusBW(r); ok && v > bw {
 			best, bw = r, v
 		}
 	}
@@ -72,7 +74,7 @@ func bestOf(rows []*record.Result) (best *record.Result, bw float64) {
 }
 
 // best is the best bus bandwidth beside the roof and the published figure.
-func (j judged) best() []VerdictLine {
+func (j judged) best() finding.List {
 	names, rows := wholes(j.Record)
 	var top *record.Result
 	for _, name := range names {
@@ -85,9 +87,9 @@ func (j judged) best() []VerdictLine {
 	}
 	text := fmt.Sprintf("Best busbw: %s %s", top.Collective, unit.Rate(busBWOr0(top)))
 	if figures := j.figures(top); figures != "" {
-		return []VerdictLine{{Kind: KindBusBW, Text: text + ", " + figures + "."}}
+		return finding.List{{Code: CodeBusBW, Text: text + ", " + figures + "."}}
 	}
-	return []VerdictLine{{Kind: KindBusBW, Text: text + " at " + unit.Bytes(top.Bytes) + "."}}
+	return finding.List{{Code: CodeBusBW, Text: text + " at " + unit.Bytes(top.Bytes) + "."}}
 }
 
 // roofNames say of what a roof with a Per is the sum.
@@ -107,16 +109,16 @@ func (j judged) figures(top *record.Result) string {
 		at := roofValue(j.Record, r.Label)
 		switch {
 		case r.Per != "" && at > 0 && len(parts) == 0:
-			parts = append(parts, part(bw/at)+" of "+roofNames[r.Per])
+			parts = append(parts, unit.Part(bw/at)+" of "+roofNames[r.Per])
 		case r.Per != "" || r.GPUs != 0 && r.GPUs != j.World.GPUsPerNode || r.Nodes.Min > top.Nodes:
 		case near == nil || r.Nodes.Min > near.Nodes.Min:
 			near = r
 		}
 	}
 	if near != nil && near.BusBW > 0 {
-		text := part(bw/near.BusBW) + " of the published " + unit.Rate(near.BusBW)
+		text := unit.Part(bw/near.BusBW) + " of the published " + unit.Rate(near.BusBW)
 		if top.Nodes > near.Nodes.Max {
-			text = fmt.Sprintf("%s of published %d-node runs", part(bw/near.BusBW), near.Nodes.Max)
+			text = fmt.Sprintf("%s of published %d-node runs", unit.Part(bw/near.BusBW), near.Nodes.Max)
 		}
 		parts = append(parts, text)
 	}
@@ -138,15 +140,15 @@ func roofValue(rec *record.Record, label string) float64 {
 
 // scale names what falls off most with the number of ranks, at the message size at
 // which it does.
-func (j judged) scale() []VerdictLine {
-	drawn, _ := drawnCurves(curvesOf(j.Record))
+func (j judged) scale() finding.List {
+	drawn, _ := curve.Drawn(curve.Of(j.Record))
 	worst, where, least := "", int64(0), 1.0
 	compared := false
-	for _, s := range scalings(drawn) {
-		compared = compared || s.family == oneWorld
-		for _, size := range s.sizes {
-			text, kept, falls := s.fall(size)
-			if falls && s.family == oneWorld && kept < least {
+	for _, s := range curve.Scalings(drawn) {
+		compared = compared || s.Family == curve.OneWorld
+		for _, size := range s.Sizes {
+			text, kept, falls := s.Fall(size)
+			if falls && s.Family == curve.OneWorld && kept < least {
 				worst, where, least = text, size, kept
 			}
 		}
@@ -155,22 +157,15 @@ func (j judged) scale() []VerdictLine {
 	case !compared:
 		return nil
 	case worst == "":
-		return []VerdictLine{{Kind: KindScale, Text: "Scaling: no collective falls below " + part(fallShare) + " of its best busbw at the most ranks."}}
+		return finding.List{{Code: CodeScale, Text: "Scaling: no collective falls below " + unit.Part(curve.FallShare) + " of its best busbw at the most ranks."}}
 	}
-	return []VerdictLine{{Kind: KindScale, Share: 1 - least, Text: fmt.Sprintf("Scaling: at %s %s.", unit.Bytes(where), worst)}}
+	return finding.List{{Code: CodeScale, Share: 1 - least, Text: fmt.Sprintf("Scaling: at %s %s.", unit.Bytes(where), worst)}}
 }
 
 func busBWOr0(r *record.Result) float64 {
 	if r == nil {
 		return 0
 	}
-	bw, _ := busBWOf(r)
+	bw, _ := curve.BusBW(r)
 	return bw
-}
-
-func capital(s string) string {
-	if s == "" {
-		return ""
-	}
-	return strings.ToUpper(s[:1]) + s[1:]
 }

@@ -1,8 +1,9 @@
-package report
+package judge
 
 import (
 	"slices"
 
+	"zbench/bench/finding"
 	"zbench/bench/record"
 )
 
@@ -14,13 +15,13 @@ const voidShare = 0.10
 // that do not end, or a fault that costs voidShare of large messages. It is nil where there
 // is none: what costs less, dips, noise and comparisons with another machine's table void
 // nothing.
-func FixFirst(rec *record.Record) *VerdictLine {
+func FixFirst(rec *record.Record) *finding.Finding {
 	j := judged{rec, expect(rec)}
-	for _, find := range []func(judged) []VerdictLine{
+	for _, find := range []func(judged) finding.List{
 		judged.hangs, judged.wrongData, judged.late, judged.slowGroups, judged.lostBusBW, judged.unstable,
 	} {
 		for _, l := range find(j) {
-			if l.Severity == VerdictBad && j.voids(l) {
+			if l.Severity == finding.Fault && j.voids(l) {
 				return &l
 			}
 		}
@@ -29,15 +30,15 @@ func FixFirst(rec *record.Record) *VerdictLine {
 }
 
 // voids reports whether a finding is a fault of the fabric or of its data that costs enough.
-func (j judged) voids(l VerdictLine) bool {
-	switch l.Kind {
-	case KindHang, KindAsyncError, KindWrongData:
+func (j judged) voids(l finding.Finding) bool {
+	switch l.Code {
+	case CodeHang, CodeAsyncError, CodeWrongData:
 		return true
-	case KindLate:
+	case CodeLate:
 		return j.lateCost() >= voidShare
-	case KindSlowGroup:
+	case CodeSlowGroup:
 		return j.slowCost() >= voidShare
-	case KindLostBusBW, KindUnstable:
+	case CodeLostBusBW, CodeUnstable:
 		return l.Share >= voidShare
 	}
 	return false // a case that failed lacks memory, or was refused

@@ -1,4 +1,4 @@
-package report
+package judge
 
 import (
 	"fmt"
@@ -34,7 +34,7 @@ func lastOfLaunches(seed uint64, n int, weights []int) []record.LateCount {
 
 func unitNames(units []LateUnit) (out []string) {
 	for _, u := range units {
-		out = append(out, u.name())
+		out = append(out, u.Name())
 	}
 	return out
 }
@@ -77,8 +77,8 @@ func TestLateRanksThatAreNotToldApartAreCandidates(t *testing.T) {
 	got := Late(rec)[0]
 	require.Empty(t, got.Late)
 	require.Len(t, got.Candidates, 13)
-	v := Judge(rec, nil)
-	require.Equal(t, KindLate, v.Faults()[0].Kind)
+	v := Record(rec)
+	require.Equal(t, CodeLate, v.Faults()[0].Code)
 	require.Contains(t, v.Faults()[0].Text, "Unclear which ranks are late: one of the candidates came last in 100 % of the launches")
 	require.Contains(t, v.Faults()[0].Text, "rank 14 (node 1, GPU 6)")
 	require.NotContains(t, fmt.Sprint(v), "no rank late")
@@ -89,10 +89,10 @@ func TestLateRanksThatAreNotToldApartAreCandidates(t *testing.T) {
 func TestSkewIsNotNoRankLate(t *testing.T) {
 	even := []int{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}
 	rec := launches(16, 30e-6, 9e-6, lastOfLaunches(1, 400, even))
-	require.Contains(t, fmt.Sprint(Judge(rec, nil)), "no rank late")
-	rec.Results[0].Warnings = []record.Warning{{Code: codeSkew}}
-	require.Contains(t, fmt.Sprint(Judge(rec, nil)), "ranks differ by up to 30 % of the time but none comes last beyond chance")
-	require.NotContains(t, fmt.Sprint(Judge(rec, nil)), "no rank late")
+	require.Contains(t, fmt.Sprint(Record(rec)), "no rank late")
+	rec.Results[0].Warnings = []record.Warning{{Code: warnSkew}}
+	require.Contains(t, fmt.Sprint(Record(rec)), "ranks differ by up to 30 % of the time but none comes last beyond chance")
+	require.NotContains(t, fmt.Sprint(Record(rec)), "no rank late")
 	rec = launches(16, 30e-6, 9e-6, []record.LateCount{{Rank: 3, Count: 5}})
-	require.NotContains(t, fmt.Sprint(Judge(rec, nil)), "no rank late", "five launches tell nothing")
+	require.NotContains(t, fmt.Sprint(Record(rec)), "no rank late", "five launches tell nothing")
 }

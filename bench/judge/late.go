@@ -1,12 +1,13 @@
-package report
+package judge
 
 import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"zbench/bench/collective"
+	"zbench/bench/finding"
+	"zbench/bench/plain"
 	"zbench/bench/record"
 	"zbench/bench/unit"
 )
@@ -112,7 +113,7 @@ func lateness(w World, results []*record.Result, where record.World) Lateness {
 	for _, r := range results {
 		spread := r.Isolated.Spread.Median
 		share := spread / r.Isolated.MaxOfRanks.Median
-		if share >= lateShare && slices.ContainsFunc(r.Warnings, func(w record.Warning) bool { return w.Code == codeSkew }) {
+		if share >= lateShare && slices.ContainsFunc(r.Warnings, func(w record.Warning) bool { return w.Code == warnSkew }) {
 			l.Skew = max(l.Skew, share)
 		}
 		launches := 0
@@ -178,15 +179,15 @@ func located(ranks []int, w World, where record.World) LateUnit {
 // whole tells a node from a rank.
 func (l LateUnit) whole() bool { return l.Ranks > 1 }
 
-// name is the rank with its place, as far as that is known.
-func (l LateUnit) name() string {
+// Name is the rank with its place, as far as that is known.
+func (l LateUnit) Name() string {
 	switch {
 	case l.whole() && l.Host != "":
-		return "All " + plural(int64(l.Ranks), "GPU") + " of " + l.Host
+		return "All " + unit.Count(int64(l.Ranks), "GPU") + " of " + l.Host
 	case l.whole():
-		return fmt.Sprintf("All %s of node %d", plural(int64(l.Ranks), "GPU"), l.Node)
+		return fmt.Sprintf("All %s of node %d", unit.Count(int64(l.Ranks), "GPU"), l.Node)
 	}
-	s := fmt.Sprintf("Rank %s", comma(int64(l.Rank)))
+	s := fmt.Sprintf("Rank %s", unit.Comma(int64(l.Rank)))
 	switch {
 	case l.Host != "":
 		s += fmt.Sprintf(" (%s, GPU %d)", l.Host, l.GPU)
@@ -196,18 +197,30 @@ func (l LateUnit) name() string {
 	return s
 }
 
-// text says who is late in a sentence.
-func (l LateUnit) text() string {
-	subject, it := l.name()+" came last in ", "it"
+// subject is the rank or the node as what a finding is about.
+func (l LateUnit) subject() *finding.Subject {
+	s := &finding.Subject{Kind: finding.Rank, Name: plain.Lower(l.Name())}
 	if l.whole() {
-		subject, it = l.name()+": one of them came last in ", "that node"
+		s.Kind = finding.Node
 	}
-	return subject + fmt.Sprintf("%s of the launches; the others wait %s for %s, %s of the time of a launch",
-		percent(l.Share), unit.Seconds(l.Wait), it, smallPercent(l.WaitShare))
+	if l.Host != "" {
+		s.Nodes = []string{l.Host}
+	}
+	return s
 }
 
-// texts are the sentences of a world: what is late, or the candidates.
-func (l Lateness) texts() (out []string) {
+// text says who is late in a sentence.
+func (l LateUnit) text() string {
+	subject, it := l.Name()+" came last in ", "it"
+	if l.whole() {
+		subject, it = l.Name()+": one of them came last in ", "that node"
+	}
+	return subject + fmt.Sprintf("%s of the launches; the others wait %s for %s, %s of the time of a launch",
+		unit.Percent(l.Share), unit.Seconds(l.Wait), it, unit.SmallPercent(l.WaitShare))
+}
+
+// Texts are the sentences of a world: what is late, or the candidates.
+func (l Lateness) Texts() (out []string) {
 	for _, u := range l.Late {
 		out = append(out, u.text()+".")
 	}
@@ -222,7 +235,7 @@ func (l Lateness) unclear() string {
 	var names []string
 	share, wait := 0.0, 0.0
 	for _, u := range l.Candidates {
-		names = append(names, lower(u.name()))
+		names = append(names, plain.Lower(u.Name()))
 		share += u.Share
 		wait = max(wait, u.Wait)
 	}
@@ -231,7 +244,7 @@ func (l Lateness) unclear() string {
 		which = "nodes"
 	}
 	return fmt.Sprintf("Unclear which %s are late: one of the candidates came last in %s of the launches, more than chance explains, and the others wait %s. Candidates: %s.",
-		which, percent(min(share, 1)), unit.Seconds(wait), firstFew(names, mostCandidates))
+		which, unit.Percent(min(share, 1)), unit.Seconds(wait), unit.FirstFew(names, mostCandidates))
 }
 
 // mostCandidates are named one by one.
@@ -250,24 +263,24 @@ const lateNodeRemedy = "look at that node's host first, not at one GPU: its CPU 
 // unclearRemedy is what tells candidates apart.
 const unclearRemedy = "run it again with more launches (--precision 0.001 --max-time 4): the late ones keep coming last, chance does not"
 
-// noneText says of how many launches no rank was late, and how much ranks differ all the same.
-func (l Lateness) noneText(looked string) string {
+// NoneText says of how many launches no rank was late, and how much ranks differ all the same.
+func (l Lateness) NoneText(looked string) string {
 	begin, end := "No rank is late. ", ""
 	if l.Skew > 0 || !l.enough() {
 		begin = "No rank is named. "
 	}
 	if l.Skew > 0 {
-		end = fmt.Sprintf(", in some results by %s of the time of a launch", percent(l.Skew))
+		end = fmt.Sprintf(", in some results by %s of the time of a launch", unit.Percent(l.Skew))
 	}
 	if !l.enough() {
 		end += "; so few launches would not tell a late rank from chance"
 	}
 	return fmt.Sprintf("%sIn %s no rank came last more often than chance explains while the others waited at least %s or %s of the launch. The ranks of a launch differ by %s (median)%s.",
-		begin, looked, timeLabel(lateSeconds), percent(lateShare), unit.Seconds(l.Spread), end)
+		begin, looked, fmt.Sprintf("%.3g µs", 1e6*lateSeconds), unit.Percent(lateShare), unit.Seconds(l.Spread), end)
 }
 
-// remedy is what to do about what is late.
-func (l Lateness) remedy() string {
+// Remedy is what to do about what is late.
+func (l Lateness) Remedy() string {
 	switch {
 	case len(l.Late) == 0:
 		return unclearRemedy
@@ -275,26 +288,4 @@ func (l Lateness) remedy() string {
 		return lateNodeRemedy
 	}
 	return lateRemedy
-}
-
-// lateBlocks say who is late, and of how many launches that holds.
-func lateBlocks(rec *record.Record) []Block {
-	var out []Block
-	worlds := Late(rec)
-	for _, l := range worlds {
-		if len(worlds) > 1 {
-			out = append(out, Heading{said(strings.Join([]string{
-				plural(int64(l.World.Ranks), "rank"), plural(int64(l.World.Nodes), "node"),
-				plural(int64(l.World.GPUsPerProcess), "GPU") + " per process",
-			}, " · "))})
-		}
-		looked := fmt.Sprintf("%s of %s", plural(int64(l.Launches), "launch"), plural(int64(l.Results), "result"))
-		if len(l.Late)+len(l.Candidates) == 0 {
-			out = append(out, Paragraph{Text: said(l.noneText(looked))})
-			continue
-		}
-		out = append(out, Paragraph{Text: said(looked + " were looked at; by chance every rank comes last in " + percent(1/float64(l.World.Ranks)) + " of them.")})
-		out = append(append(out, listed("", l.texts())...), whatToDo(l.remedy()))
-	}
-	return out
 }

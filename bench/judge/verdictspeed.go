@@ -1,10 +1,13 @@
-package report
+package judge
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 
+	"zbench/bench/curve"
+	"zbench/bench/finding"
+	"zbench/bench/plain"
 	"zbench/bench/record"
 	"zbench/bench/unit"
 )
@@ -19,20 +22,27 @@ const (
 	dipShare = 0.10
 	// noisyShare is the part of the cases that must be noisy.
 	noisyShare = 0.5
-	// codeNoisy, codeSkew, codeSlowGroup and codeCorrelated are warnings of package record.
-	codeNoisy, codeSkew, codeSlowGroup, codeCorrelated = "noisy", "skew", "slow_group", "correlated"
+	// warnNoisy, warnSkew, warnSlowGroup and WarnCorrelated are warnings of package record.
+	warnNoisy, warnSkew, warnSlowGroup, WarnCorrelated = "noisy", "skew", "slow_group", "correlated"
 )
 
 // mostLate is how many late ranks are named one by one.
 const mostLate = 3
 
 // late names the ranks and nodes that the others wait for, or the candidates.
-func (j judged) late() []VerdictLine {
-	var out []VerdictLine
+func (j judged) late() finding.List {
+	var out finding.List
 	for _, l := range Late(j.Record) {
-		line := VerdictLine{Kind: KindLate, Severity: VerdictBad, Hint: sentence(strings.TrimSuffix(l.remedy(), "."))}
+		line := finding.Finding{Code: CodeLate, Severity: finding.Fault, Hint: plain.Sentence(strings.TrimSuffix(l.Remedy(), "."))}
 		for _, u := range slices.Concat(l.Late, l.Candidates) {
 			line.Share = max(line.Share, u.WaitShare)
+		}
+		if len(l.Late) > 0 {
+			line.Subject = l.Late[0].subject()
+		} else {
+			for _, u := range l.Candidates {
+				line.Candidates = append(line.Candidates, *u.subject())
+			}
 		}
 		switch {
 		case len(l.Late) > 0:
@@ -40,11 +50,11 @@ func (j judged) late() []VerdictLine {
 			var names []string
 			for _, u := range l.Late {
 				share += u.Share
-				names = append(names, lower(u.name()))
+				names = append(names, plain.Lower(u.Name()))
 			}
 			line.Text = fmt.Sprintf("Late: %s. In %s of the launches %s came last; the others wait %s, up to %s of the time of a launch.",
-				firstFew(names, mostLate), part(min(share, 1)), map[bool]string{true: "it", false: "one of them"}[len(names) == 1 && !l.Late[0].whole()],
-				unit.Seconds(l.Late[0].Wait), part(line.Share))
+				unit.FirstFew(names, mostLate), unit.Part(min(share, 1)), map[bool]string{true: "it", false: "one of them"}[len(names) == 1 && !l.Late[0].whole()],
+				unit.Seconds(l.Late[0].Wait), unit.Part(line.Share))
 			if len(l.Candidates) > 0 {
 				line.Text += " " + l.unclear()
 			}
@@ -60,7 +70,7 @@ func (j judged) late() []VerdictLine {
 
 // slowGroups names the slow ones of groups that run at once, by the case that shows
 // it most, one line for each way of grouping.
-func (j judged) slowGroups() []VerdictLine {
+func (j judged) slowGroups() finding.List {
 	var order []splitOf
 	worst := map[splitOf]*record.Result{}
 	for i := range j.Results {
@@ -77,7 +87,7 @@ func (j judged) slowGroups() []VerdictLine {
 		}
 		worst[s] = r
 	}
-	var out []VerdictLine
+	var out finding.List
 	for _, s := range order {
 		out = append(out, j.slowGroup(worst[s]))
 	}
@@ -88,21 +98,21 @@ func (j judged) slowGroups() []VerdictLine {
 func slowest(r *record.Result) bool {
 	g := r.SlowestGroup
 	return r.Status == record.OK && g != nil && len(g.Slow) > 0 && g.Typical > 0 &&
-		slices.ContainsFunc(r.Warnings, func(w record.Warning) bool { return w.Code == codeSlowGroup })
+		slices.ContainsFunc(r.Warnings, func(w record.Warning) bool { return w.Code == warnSlowGroup })
 }
 
-func (j judged) slowGroup(r *record.Result) VerdictLine {
+func (j judged) slowGroup(r *record.Result) finding.Finding {
 	g := r.SlowestGroup
 	var names []string
 	for _, first := range g.Slow {
 		names = append(names, j.groupName(r, first))
 	}
-	l := VerdictLine{Kind: KindSlowGroup, Severity: VerdictBad, Share: 1 - g.Typical/g.Median}
+	l := finding.Finding{Code: CodeSlowGroup, Subject: j.groupSubject(r, g.Slow[0]), Severity: finding.Fault, Share: 1 - g.Typical/g.Median}
 	l.Text = fmt.Sprintf("Slow: %s. %s at %s takes up to %s longer there than in the typical group: %s of its bandwidth lost.",
-		firstFew(names, mostLate), r.Collective, unit.Bytes(r.Bytes), part(g.Median/g.Typical-1), part(l.Share))
+		unit.FirstFew(names, mostLate), r.Collective, unit.Bytes(r.Bytes), unit.Part(g.Median/g.Typical-1), unit.Part(l.Share))
 	for _, w := range r.Warnings {
-		if w.Code == codeSlowGroup {
-			l.Hint = sentence(w.Hint)
+		if w.Code == warnSlowGroup {
+			l.Hint = plain.Sentence(w.Hint)
 		}
 	}
 	return l
@@ -120,8 +130,25 @@ func (j judged) groupName(r *record.Result, first int) string {
 	return record.GroupText(first, r.Ranks, r.Stride)
 }
 
+// groupSubject is a group as what a finding is about; nil where it is neither a node nor a rail.
+func (j judged) groupSubject(r *record.Result, first int) *finding.Subject {
+	s := &finding.Subject{Name: j.groupName(r, first)}
+	switch per := j.World.PerNode(); {
+	case per > 0 && r.Stride == per:
+		s.Kind = finding.Rail
+	case per > 0 && r.Stride == 0 && r.Ranks == per:
+		s.Kind = finding.Node
+		if node := first / per; node < len(j.World.Hosts) {
+			s.Nodes = []string{j.World.Hosts[node]}
+		}
+	default:
+		return nil
+	}
+	return s
+}
+
 // lostBusBW compares the largest size of every collective with what it should take.
-func (j judged) lostBusBW() []VerdictLine {
+func (j judged) lostBusBW() finding.List {
 	names, rows := wholes(j.Record)
 	most, worst := 0.0, (*record.Result)(nil)
 	var parts []string
@@ -130,11 +157,11 @@ func (j judged) lostBusBW() []VerdictLine {
 		if !ok {
 			continue
 		}
-		bw, known := busBWOf(r)
+		bw, known := curve.BusBW(r)
 		if !known {
 			continue
 		}
-		parts = append(parts, fmt.Sprintf("%s %s (%s of %s at %s)", name, part(share), unit.Rate(bw), unit.Rate(bw/(1-share)), unit.Bytes(r.Bytes)))
+		parts = append(parts, fmt.Sprintf("%s %s (%s of %s at %s)", name, unit.Part(share), unit.Rate(bw), unit.Rate(bw/(1-share)), unit.Bytes(r.Bytes)))
 		if share > most {
 			most, worst = share, r
 		}
@@ -142,13 +169,13 @@ func (j judged) lostBusBW() []VerdictLine {
 	if worst == nil {
 		return nil
 	}
-	l := VerdictLine{Kind: KindLostBusBW, Severity: VerdictBad, Share: most}
-	l.Text = fmt.Sprintf("Bus bandwidth lost against %s: %s.", j.want.name(), firstFew(parts, 4))
+	l := finding.Finding{Code: CodeLostBusBW, Severity: finding.Fault, Share: most}
+	l.Text = fmt.Sprintf("Bus bandwidth lost against %s: %s.", j.want.name(), unit.FirstFew(parts, 4))
 	if !j.want.simulated {
-		l.Severity = VerdictWarning
+		l.Severity = finding.Warning
 	}
 	l.Hint = j.whereLost()
-	return []VerdictLine{l}
+	return finding.List{l}
 }
 
 // tolerance is how much bandwidth may be lost without a line.
@@ -188,14 +215,14 @@ func (j judged) whereLost() string {
 }
 
 // unstable names what is slow now and then, and the time it costs in bursts.
-func (j judged) unstable() []VerdictLine {
-	var out []VerdictLine
+func (j judged) unstable() finding.List {
+	var out finding.List
 	for _, u := range Unstable(j.Record) {
-		l := VerdictLine{Kind: KindUnstable, Severity: VerdictBad, Hint: sentence(unstableRemedy), Share: j.burstExcess(u)}
-		text := u.text()
+		l := finding.Finding{Code: CodeUnstable, Severity: finding.Fault, Hint: plain.Sentence(UnstableRemedy), Share: j.burstExcess(u)}
+		text := u.Text()
 		l.Text = "Flaky: " + text
 		if l.Share > 0 {
-			l.Text += fmt.Sprintf("; bursts lose %s of their time to it", part(l.Share))
+			l.Text += fmt.Sprintf("; bursts lose %s of their time to it", unit.Part(l.Share))
 		}
 		l.Text += "."
 		out = append(out, l)
@@ -209,11 +236,11 @@ func (j judged) burstExcess(u Instability) float64 {
 	var all []weighted
 	for i := range j.Results {
 		r := &j.Results[i]
-		burst, alone := timingOf(r), isolatedOf(r)
-		if r.Status != record.OK || r.Ranks != u.Ranks || r.Stride != u.Stride || max(r.Groups, 1) != u.Groups || !burst.known || !alone.known {
+		burst, alone := curve.BurstOf(r), curve.IsolatedOf(r)
+		if r.Status != record.OK || r.Ranks != u.Ranks || r.Stride != u.Stride || max(r.Groups, 1) != u.Groups || !burst.Known || !alone.Known {
 			continue
 		}
-		all = append(all, weighted{1 - alone.median/burst.median, 1})
+		all = append(all, weighted{1 - alone.Median/burst.Median, 1})
 	}
 	if len(all) == 0 {
 		return 0
@@ -222,7 +249,7 @@ func (j judged) burstExcess(u Instability) float64 {
 }
 
 // dips are sizes that take longer than expected while the largest does not.
-func (j judged) dips() []VerdictLine {
+func (j judged) dips() finding.List {
 	names, rows := wholes(j.Record)
 	var parts []string
 	most := 0.0
@@ -241,21 +268,21 @@ func (j judged) dips() []VerdictLine {
 		if len(slow) == 0 || !j.want.simulated {
 			continue
 		}
-		parts = append(parts, fmt.Sprintf("%s up to %.1f ×", caseRanges(slow), worst))
+		parts = append(parts, fmt.Sprintf("%s up to %.1f ×", unit.FirstFew(curve.Ranges(slow), curve.ManyRanges), worst))
 		most = max(most, 1-1/worst)
 	}
 	if len(parts) == 0 {
 		return nil
 	}
-	return []VerdictLine{{
-		Kind: KindDip, Severity: VerdictBad, Share: most,
+	return finding.List{{
+		Code: CodeDip, Severity: finding.Fault, Share: most,
 		Text: "Slow at some sizes against " + j.want.name() + ": " + strings.Join(parts, "; ") + " as long.",
 		Hint: "Look at the library's choice of algorithm and protocol at these sizes (NCCL_DEBUG=INFO, NCCL_ALGO, NCCL_PROTO).",
 	}}
 }
 
 // noisy says that most cases vary, where no flaky link explains it.
-func (j judged) noisy() []VerdictLine {
+func (j judged) noisy() finding.List {
 	noisy, timed := 0, 0
 	for i := range j.Results {
 		r := &j.Results[i]
@@ -263,16 +290,16 @@ func (j judged) noisy() []VerdictLine {
 			continue
 		}
 		timed++
-		if slices.ContainsFunc(r.Warnings, func(w record.Warning) bool { return w.Code == codeNoisy }) {
+		if slices.ContainsFunc(r.Warnings, func(w record.Warning) bool { return w.Code == warnNoisy }) {
 			noisy++
 		}
 	}
 	if timed == 0 || float64(noisy) < noisyShare*float64(timed) || len(Unstable(j.Record)) > 0 {
 		return nil
 	}
-	return []VerdictLine{{
-		Kind: KindNoisy, Severity: VerdictWarning, Share: float64(noisy) / float64(timed),
-		Text: fmt.Sprintf("Noisy: in %d of %s bursts differ by more than 5 %%.", noisy, plural(int64(timed), "case")),
+	return finding.List{{
+		Code: CodeNoisy, Severity: finding.Warning, Share: float64(noisy) / float64(timed),
+		Text: fmt.Sprintf("Noisy: in %d of %s bursts differ by more than 5 %%.", noisy, unit.Count(int64(timed), "case")),
 		Hint: "Look for other jobs on these nodes; raise -n or --max-time.",
 	}}
 }

@@ -1,9 +1,10 @@
-package report
+package judge
 
 import (
 	"slices"
 	"strings"
 
+	"zbench/bench/curve"
 	"zbench/bench/fabric"
 	"zbench/bench/record"
 	"zbench/bench/spec"
@@ -92,15 +93,15 @@ func (e expected) as() string {
 // that are slow now and then: the burst does not have the one, the median of
 // launches alone not the other.
 func took(r *record.Result) (median, lo float64, ok bool) {
-	best := timingOf(r)
-	if alone := isolatedOf(r); alone.known && (!best.known || alone.median < best.median) {
+	best := curve.BurstOf(r)
+	if alone := curve.IsolatedOf(r); alone.Known && (!best.Known || alone.Median < best.Median) {
 		best = alone
 	}
-	lo = best.median
-	if best.bounded {
-		lo = best.lo
+	lo = best.Median
+	if best.Bounded {
+		lo = best.Lo
 	}
-	return best.median, lo, best.known
+	return best.Median, lo, best.Known
 }
 
 // excess is how many times as long a case takes as it should, its median and the

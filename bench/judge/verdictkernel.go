@@ -1,51 +1,52 @@
-package report
+package judge
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 
+	"zbench/bench/finding"
 	"zbench/bench/plain"
 	"zbench/bench/record"
 	"zbench/bench/spec"
+	"zbench/bench/unit"
 )
 
-// Kinds of lines of hbm and of kernels.
+// Codes of findings of hbm and of kernels.
 const (
-	KindSlowDevice = "slow_device"
-	KindBandwidth  = "bandwidth"
-	KindFused      = "fused"
-	KindProduct    = "product"
-	KindNotTimed   = "not_timed"
-	KindHostMemory = "host_memory"
+	CodeSlowDevice = "slow_device"
+	CodeBandwidth  = "bandwidth"
+	CodeFused      = "fused"
+	CodeProduct    = "product"
+	CodeNotTimed   = "not_timed"
+	CodeHostMemory = "host_memory"
 )
 
 // unsureShare is the part of the cases that must miss the precision for low confidence.
 const unsureShare = 0.5
 
-// JudgeKernels says what a record of hbm or of kernels comes to, in the order of
-// [Judge]: what is wrong first, then the best figure beside the peak and what others
+// kernels says what a record of hbm or of kernels comes to, in the order of [Record]: what is wrong first, then the best figure beside the peak and what others
 // published, then how far to believe it.
-func JudgeKernels(rec *record.Record) Verdict {
-	v := Verdict{editedLines(rec)}
+func kernels(rec *record.Record) finding.List {
+	v := editedLines(rec)
 	j := judgedKernels{rec}
-	finds := []func(judgedKernels) []VerdictLine{
+	finds := []func(judgedKernels) finding.List{
 		judgedKernels.failed, judgedKernels.wrongData, judgedKernels.interrupted, judgedKernels.slowDevice,
 	}
 	for _, find := range finds {
-		v.Lines = append(v.Lines, find(j)...)
+		v = append(v, find(j)...)
 	}
 	if len(v.Faults()) == 0 {
-		v.Lines = append(v.Lines, j.noFault()...)
+		v = append(v, j.noFault()...)
 	}
 	figures := judgedKernels.bandwidth
 	if rec.Benchmark() == spec.Muon {
 		figures = judgedKernels.products
 	}
-	v.Lines = append(v.Lines, figures(j)...)
-	v.Lines = append(v.Lines, j.fused()...)
-	v.Lines = append(v.Lines, j.confidence()...)
-	v.Lines = append(v.Lines, j.label()...)
+	v = append(v, figures(j)...)
+	v = append(v, j.fused()...)
+	v = append(v, j.confidence()...)
+	v = append(v, j.label()...)
 	return v
 }
 
@@ -70,27 +71,27 @@ func (j judgedKernels) share(n int) float64 { return float64(n) / float64(max(1,
 
 // name is a row in words.
 func (j judgedKernels) name(k *record.Kernel) string {
-	name := plain.Line(strings.TrimSpace(k.Kernel + " " + k.Dtype + " " + shapeText(k)))
+	name := plain.Line(strings.TrimSpace(k.Kernel + " " + k.Dtype + " " + k.Shape.Text()))
 	if len(j.World.Devices) > 1 {
 		name += fmt.Sprintf(" on GPU %d", k.Device)
 	}
 	return name
 }
 
-func (j judgedKernels) failed() []VerdictLine {
+func (j judgedKernels) failed() finding.List {
 	n, first := j.count(record.Failed)
 	if n == 0 {
 		return nil
 	}
-	return []VerdictLine{{
-		Kind: KindFailed, Severity: VerdictBad, Share: j.share(n),
-		Text: fmt.Sprintf("Failed: %d of %s. First, %s: %s", n, plural(int64(len(j.Kernels)), "case"), j.name(first), sentence(plain.Line(first.Reason))),
+	return finding.List{{
+		Code: CodeFailed, Severity: finding.Fault, Share: j.share(n),
+		Text: fmt.Sprintf("Failed: %d of %s. First, %s: %s", n, unit.Count(int64(len(j.Kernels)), "case"), j.name(first), plain.Sentence(plain.Line(first.Reason))),
 	}}
 }
 
 // wrongData are the rows that left wrong elements, and the checks of Muon that found
 // more error than their bar.
-func (j judgedKernels) wrongData() []VerdictLine {
+func (j judgedKernels) wrongData() finding.List {
 	n, first := 0, (*record.Kernel)(nil)
 	for i := range j.Kernels {
 		if k := &j.Kernels[i]; leftWrong(k) {
@@ -102,11 +103,11 @@ func (j judgedKernels) wrongData() []VerdictLine {
 	if n == 0 {
 		return nil
 	}
-	text := fmt.Sprintf("Wrong data in %d of %s: what they took means nothing. First, %s", n, plural(int64(len(j.Kernels)), "case"), j.name(first))
+	text := fmt.Sprintf("Wrong data in %d of %s: what they took means nothing. First, %s", n, unit.Count(int64(len(j.Kernels)), "case"), j.name(first))
 	if first.Reason != "" {
 		text += ": " + plain.Line(first.Reason)
 	}
-	return []VerdictLine{{Kind: KindWrongData, Severity: VerdictBad, Share: j.share(n), Text: sentence(text), Hint: sentence(first.Verified.Hint())}}
+	return finding.List{{Code: CodeWrongData, Severity: finding.Fault, Share: j.share(n), Text: plain.Sentence(text), Hint: plain.Sentence(first.Verified.Hint())}}
 }
 
 // leftWrong tells that a row left wrong elements, or more error than a check's bar.
@@ -114,19 +115,19 @@ func leftWrong(k *record.Kernel) bool {
 	return k.Status == record.WrongData || k.Verified.State == record.VerifiedWrong || slices.ContainsFunc(k.Verified.Checks, func(c record.Check) bool { return !c.OK() })
 }
 
-func (j judgedKernels) interrupted() []VerdictLine {
+func (j judgedKernels) interrupted() finding.List {
 	n, _ := j.count(record.Interrupted)
 	if n == 0 {
 		return nil
 	}
-	return []VerdictLine{{
-		Kind: KindInterrupted, Severity: VerdictWarning, Share: j.share(n),
-		Text: fmt.Sprintf("Interrupted: %d of %s did not finish.", n, plural(int64(len(j.Kernels)), "case")),
+	return finding.List{{
+		Code: CodeInterrupted, Severity: finding.Warning, Share: j.share(n),
+		Text: fmt.Sprintf("Interrupted: %d of %s did not finish.", n, unit.Count(int64(len(j.Kernels)), "case")),
 	}}
 }
 
 // noFault says what was checked.
-func (j judgedKernels) noFault() []VerdictLine {
+func (j judgedKernels) noFault() finding.List {
 	ok, verified := 0, 0
 	for i := range j.Kernels {
 		if k := &j.Kernels[i]; k.Status == record.OK {
@@ -137,13 +138,13 @@ func (j judgedKernels) noFault() []VerdictLine {
 		}
 	}
 	if ok == 0 {
-		return []VerdictLine{{Kind: KindFailed, Severity: VerdictWarning, Text: "Nothing was measured: no case ended ok."}}
+		return finding.List{{Code: CodeFailed, Severity: finding.Warning, Text: "Nothing was measured: no case ended ok."}}
 	}
-	text := fmt.Sprintf("No fault in %s: %s verified", plural(int64(ok), "case"), comma(int64(verified)))
+	text := fmt.Sprintf("No fault in %s: %s verified", unit.Count(int64(ok), "case"), unit.Comma(int64(verified)))
 	if rest := ok - verified; rest > 0 {
-		text += ", " + comma(int64(rest)) + " not"
+		text += ", " + unit.Comma(int64(rest)) + " not"
 	}
-	return []VerdictLine{{Kind: KindNoFault, Severity: VerdictGood, Text: text + "."}}
+	return finding.List{{Code: CodeNoFault, Severity: finding.OK, Text: text + "."}}
 }
 
 // timed are the rows with a time, and how many of them miss the precision that was
@@ -173,7 +174,7 @@ func (j judgedKernels) level() string {
 	switch {
 	case timed == 0:
 		return ""
-	case onLoopback(j.Record) || float64(missed) >= unsureShare*float64(timed):
+	case j.OnLoopback() || float64(missed) >= unsureShare*float64(timed):
 		return "low"
 	case missed > 0:
 		return "medium"
@@ -181,32 +182,32 @@ func (j judgedKernels) level() string {
 	return "high"
 }
 
-func (j judgedKernels) confidence() []VerdictLine {
+func (j judgedKernels) confidence() finding.List {
 	level := j.level()
 	if level == "" {
 		return nil
 	}
 	timed, missed, precision := j.timed()
-	l := VerdictLine{Kind: KindConfidence, Text: fmt.Sprintf("Confidence %s: the median of every case is known to %s.", level, part(precision))}
+	l := finding.Finding{Code: CodeConfidence, Text: fmt.Sprintf("Confidence %s: the median of every case is known to %s.", level, unit.Part(precision))}
 	if missed > 0 {
-		l.Severity = VerdictWarning
-		l.Text = fmt.Sprintf("Confidence %s: in %d of %s the median is not known to %s, or the two passes differ.", level, missed, plural(int64(timed), "case"), part(precision))
+		l.Severity = finding.Warning
+		l.Text = fmt.Sprintf("Confidence %s: in %d of %s the median is not known to %s, or the two passes differ.", level, missed, unit.Count(int64(timed), "case"), unit.Part(precision))
 		l.Hint = "Look for other work on this device; raise --max-time."
 	}
-	return []VerdictLine{l}
+	return finding.List{l}
 }
 
 // label says of what the figures are, where they are not of a GPU.
-func (j judgedKernels) label() []VerdictLine {
-	kinds := map[string]VerdictLine{
-		record.HostMemory: {Kind: KindHostMemory, Text: "HOST MEMORY: figures of this host's CPUs and memory, not of a GPU."},
-		record.OnLoopback: {Kind: KindSimulated, Text: "SIMULATED: the loopback's clock, not hardware, decided these times."},
-		record.Checked:    {Kind: KindNotTimed, Text: "EMULATED: the loopback ran the kernels thread by thread; results are checked, nothing is timed."},
+func (j judgedKernels) label() finding.List {
+	kinds := map[string]finding.Finding{
+		record.HostMemory: {Code: CodeHostMemory, Text: "HOST MEMORY: figures of this host's CPUs and memory, not of a GPU."},
+		record.OnLoopback: {Code: CodeSimulated, Text: "SIMULATED: the loopback's clock, not hardware, decided these times."},
+		record.Checked:    {Code: CodeNotTimed, Text: "EMULATED: the loopback ran the kernels thread by thread; results are checked, nothing is timed."},
 	}
 	for _, d := range j.World.Devices {
 		if l, is := kinds[d.Kind]; is {
-			l.Severity = VerdictWarning
-			return []VerdictLine{l}
+			l.Severity = finding.Warning
+			return finding.List{l}
 		}
 	}
 	return nil

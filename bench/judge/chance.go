@@ -1,4 +1,4 @@
-package report
+package judge
 
 import (
 	"cmp"
@@ -21,6 +21,15 @@ func beyondChance(count, n, parts int) bool {
 		return false // alone, a part is last every time
 	}
 	return stat.BinomialTail(count, n, 1/float64(parts))*float64(parts) < beyond
+}
+
+// correlatedChance is the probability below which the number of correlated cases is no chance.
+const correlatedChance = 0.05
+
+// CorrelatedByChance reports whether no more of the timed cases are called correlated than
+// independent samples explain.
+func CorrelatedByChance(cases, timed int) bool {
+	return stat.BinomialTail(cases, timed, stat.CorrelatedByChance) > correlatedChance
 }
 
 // parts are equal parts of a world, ranks or nodes, each as its ranks.

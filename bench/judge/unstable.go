@@ -1,21 +1,20 @@
-package report
+package judge
 
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"zbench/bench/record"
 	"zbench/bench/stat"
 	"zbench/bench/unit"
 )
 
-// A group is unstable when more of its launches are slow than usualSlow explains
-// by chance, and unstableShare of them at least: below that it is what a quiet
+// A group is unstable when more of its launches are slow than UsualSlow explains
+// by chance, and UnstableShare of them at least: below that it is what a quiet
 // machine does now and then.
 const (
-	usualSlow     = 0.01
-	unstableShare = 0.04
+	UsualSlow     = 0.01
+	UnstableShare = 0.04
 )
 
 // Instability is a communicator whose launches took record.SlowTimes the median or
@@ -87,47 +86,23 @@ func (s splitOf) unstable(results []*record.Result) []Instability {
 		one := found[rank]
 		one.Launches = launches
 		share := float64(one.Slow) / float64(launches)
-		if share >= unstableShare && stat.BinomialTail(one.Slow, launches, usualSlow)*float64(s.groups) < beyond {
+		if share >= UnstableShare && stat.BinomialTail(one.Slow, launches, UsualSlow)*float64(s.groups) < beyond {
 			out = append(out, *one)
 		}
 	}
 	return out
 }
 
-// text names the group and the cases in a sentence.
-func (i Instability) text() string {
-	who := fmt.Sprintf("all %s", plural(int64(i.Ranks), "rank"))
+// Text names the group and the cases in a sentence.
+func (i Instability) Text() string {
+	who := fmt.Sprintf("all %s", unit.Count(int64(i.Ranks), "rank"))
 	if i.Groups > 1 {
 		who = "the group of " + record.GroupText(i.FirstRank, i.Ranks, i.Stride)
 	}
 	return fmt.Sprintf("%s: %s of %s took %g times the median or more, in %d of %s (%s for one)", who,
-		percent(float64(i.Slow)/float64(i.Launches)), plural(int64(i.Launches), "launch"), record.SlowTimes, i.Cases, plural(int64(i.Looked), "case"), i.Example)
+		unit.Percent(float64(i.Slow)/float64(i.Launches)), unit.Count(int64(i.Launches), "launch"), record.SlowTimes, i.Cases, unit.Count(int64(i.Looked), "case"), i.Example)
 }
 
-// unstableRemedy is what to do about a group that is slow now and then.
-const unstableRemedy = "look at the error counters of the links and NICs of those ranks (retries, link flaps, amd-smi's RAS counters) and for other jobs there; " +
+// UnstableRemedy is what to do about a group that is slow now and then.
+const UnstableRemedy = "look at the error counters of the links and NICs of those ranks (retries, link flaps, amd-smi's RAS counters) and for other jobs there; " +
 	"run it again with --groups 2,4,8 and --strides to see which ranks share it"
-
-// unstableLines are the sentences of a record, empty where nothing is unstable.
-func unstableLines(rec *record.Record) []string {
-	var out []string
-	for _, i := range Unstable(rec) {
-		text := i.text()
-		out = append(out, strings.ToUpper(text[:1])+text[1:]+".")
-	}
-	return out
-}
-
-// unstableBlocks say which groups are slow now and then, and what to do.
-func unstableBlocks(rec *record.Record) []Block {
-	out := listed("", unstableLines(rec))
-	if len(out) > 0 {
-		out = append(out, whatToDo(unstableRemedy+"."))
-	}
-	return out
-}
-
-// whatToDo is a remedy.
-func whatToDo(remedy string) Paragraph {
-	return Paragraph{Text: Text{{Style: "hint", Text: "What to do:"}, {Text: " " + remedy}}}
-}

@@ -1,4 +1,4 @@
-package report
+package judge
 
 import (
 	"cmp"
@@ -8,7 +8,10 @@ import (
 	"strings"
 
 	"zbench/bench/collective"
+	"zbench/bench/curve"
+	"zbench/bench/finding"
 	"zbench/bench/pattern"
+	"zbench/bench/plain"
 	"zbench/bench/record"
 	"zbench/bench/unit"
 )
@@ -16,31 +19,31 @@ import (
 // Reasons begin with these: of a case that another's failure prevented, and of one
 // in which the library reported an error.
 const (
-	notRun       = "not run: "
+	NotRun       = "not run: "
 	asynchronous = "asynchronous error: "
 )
 
 // hangs are the cases that did not end: a deadline passed, or the library reported
 // an asynchronous error; and those that failed otherwise.
-func (j judged) hangs() []VerdictLine {
-	var out []VerdictLine
+func (j judged) hangs() finding.List {
+	var out finding.List
 	without := 0
 	for i := range j.Results {
-		if r := &j.Results[i]; r.Status == record.Failed || strings.HasPrefix(r.Reason, notRun) {
+		if r := &j.Results[i]; r.Status == record.Failed || strings.HasPrefix(r.Reason, NotRun) {
 			without++
 		}
 	}
-	lost := fmt.Sprintf("%s of %s lost", comma(int64(without)), plural(int64(len(j.Results)), "case"))
+	lost := fmt.Sprintf("%s of %s lost", unit.Comma(int64(without)), unit.Count(int64(len(j.Results)), "case"))
 	for i := range j.Results {
 		r := &j.Results[i]
 		if r.Status != record.Failed {
 			continue
 		}
-		l := VerdictLine{Kind: KindFailed, Severity: VerdictBad, Share: float64(without) / float64(len(j.Results))}
-		where := orUnnamed(r.Collective) + " at " + unit.Bytes(sizeOf(r))
-		l.Text = "Failed: " + where + "; " + lost + ". " + sentence(firstClause(r.Reason))
+		l := finding.Finding{Code: CodeFailed, Severity: finding.Fault, Share: float64(without) / float64(len(j.Results))}
+		where := plain.OrUnnamed(r.Collective) + " at " + unit.Bytes(curve.Size(r))
+		l.Text = "Failed: " + where + "; " + lost + ". " + plain.Sentence(firstClause(r.Reason))
 		if e := r.Evidence; e != nil && len(e.Ranks) > 0 {
-			l.Kind, l.Text, l.Hint = stuck(r, where, lost)
+			l.Code, l.Text, l.Hint = stuck(r, where, lost)
 		}
 		out = append(out, l)
 	}
@@ -51,23 +54,23 @@ func (j judged) hangs() []VerdictLine {
 // tell more.
 func stuck(r *record.Result, where, lost string) (kind, text, hint string) {
 	e := r.Evidence
-	kind, text = KindHang, "Hang: "+where+" did not end"
+	kind, text = CodeHang, "Hang: "+where+" did not end"
 	if e.Deadline != nil {
 		text += " within " + unit.Seconds(*e.Deadline)
 	}
 	text += "; " + lost + "."
 	if reason, found := strings.CutPrefix(r.Reason, asynchronous); found {
-		kind, text = KindAsyncError, "Asynchronous error: "+where+"; "+lost+". "+sentence(strings.TrimPrefix(firstClause(reason), "asynchronous error "))
+		kind, text = CodeAsyncError, "Asynchronous error: "+where+"; "+lost+". "+plain.Sentence(strings.TrimPrefix(firstClause(reason), "asynchronous error "))
 	}
-	text += " " + sentence(missing(r)+" "+e.Where())
+	text += " " + plain.Sentence(missing(r)+" "+e.Where())
 	if w := e.Witness; w != nil && w.State != record.WitnessAbsent {
-		text += " " + sentence(w.Text())
+		text += " " + plain.Sentence(w.Text())
 	}
 	hint = e.Verdict()
 	if e.During == record.DuringBurst && e.Ranks[0].Started == nil && !e.Certain {
 		hint = fmt.Sprintf("run it again with -w %d: the launches of a warm-up carry marks, which tell which rank has not started", record.MaxMarks)
 	}
-	return kind, text, sentence(hint)
+	return kind, text, plain.Sentence(hint)
 }
 
 // missing names the ranks that explain most.
@@ -96,7 +99,7 @@ func firstClause(reason string) string {
 var wrongAt = pattern.New(`first on rank (\d+) at element (\d+)`)
 
 // wrongData says how much of the data is wrong, and whose it is as far as that shows.
-func (j judged) wrongData() []VerdictLine {
+func (j judged) wrongData() finding.List {
 	var wrong []*record.Result
 	verified, worst := 0, 0.0
 	var first, most *record.Result
@@ -116,16 +119,16 @@ func (j judged) wrongData() []VerdictLine {
 	if first == nil {
 		return nil
 	}
-	text := fmt.Sprintf("Wrong data in %d of %s", len(wrong), plural(int64(len(wrong)+verified), "verified case"))
+	text := fmt.Sprintf("Wrong data in %d of %s", len(wrong), unit.Count(int64(len(wrong)+verified), "verified case"))
 	if worst > 0 {
-		text += fmt.Sprintf(", up to %s of the elements (%s, %s wrong)", part(worst), most.Collective, comma(*most.Verified.Wrong))
+		text += fmt.Sprintf(", up to %s of the elements (%s, %s wrong)", unit.Part(worst), most.Collective, unit.Comma(*most.Verified.Wrong))
 	}
 	if who := j.suspect(wrong); who != "" {
 		text += "; " + who
 	}
-	text += ": " + caseRanges(wrong)
-	return []VerdictLine{{
-		Kind: KindWrongData, Text: text + ".", Severity: VerdictBad, Share: worst,
+	text += ": " + unit.FirstFew(curve.Ranges(wrong), curve.ManyRanges)
+	return finding.List{{
+		Code: CodeWrongData, Text: text + ".", Severity: finding.Fault, Share: worst,
 		Hint: "Do not train on these GPUs. Run the same sweep without the suspect, and look at its memory errors (RAS counters of amd-smi).",
 	}}
 }
@@ -193,20 +196,13 @@ func (j judged) gathered() bool {
 
 // place is a rank with its node and GPU.
 func (j judged) place(rank int, r *record.Result) string {
-	return lower(located([]int{rank}, World{r.Ranks, r.Nodes, r.GPUsPerProcess}, j.World).name())
-}
-
-func lower(s string) string {
-	if s == "" {
-		return ""
-	}
-	return strings.ToLower(s[:1]) + s[1:]
+	return plain.Lower(located([]int{rank}, World{r.Ranks, r.Nodes, r.GPUsPerProcess}, j.World).Name())
 }
 
 // interrupted says how much of a sweep there is.
-func (j judged) interrupted() []VerdictLine {
+func (j judged) interrupted() finding.List {
 	count, ok, partly := 0, 0, 0
-	why, hint, severity := "", "", VerdictWarning
+	why, hint, severity := "", "", finding.Warning
 	for i := range j.Results {
 		r := &j.Results[i]
 		switch r.Status {
@@ -217,7 +213,7 @@ func (j judged) interrupted() []VerdictLine {
 			}
 			if r.Lost() {
 				why, hint = lostIn(r)
-				severity = VerdictBad
+				severity = finding.Fault
 			}
 		case record.OK:
 			ok++
@@ -227,9 +223,9 @@ func (j judged) interrupted() []VerdictLine {
 	if count == 0 {
 		return nil
 	}
-	return []VerdictLine{{
-		Kind: KindInterrupted, Severity: severity, Share: float64(count) / float64(len(j.Results)),
-		Text: fmt.Sprintf("Interrupted: %s%s of %s finished, %s more have 1 of %d passes.", why, comma(int64(ok)), plural(int64(len(j.Results)), "case"), comma(int64(partly)), record.Passes),
+	return finding.List{{
+		Code: CodeInterrupted, Severity: severity, Share: float64(count) / float64(len(j.Results)),
+		Text: fmt.Sprintf("Interrupted: %s%s of %s finished, %s more have 1 of %d passes.", why, unit.Comma(int64(ok)), unit.Count(int64(len(j.Results)), "case"), unit.Comma(int64(partly)), record.Passes),
 		Hint: hint + "Go on with zbench collectives --resume and the folder.",
 	}}
 }
@@ -238,9 +234,9 @@ func (j judged) interrupted() []VerdictLine {
 // stood still.
 func lostIn(r *record.Result) (text, hint string) {
 	what, why, _ := strings.Cut(r.Reason, ": ")
-	text = what + " in " + orUnnamed(r.Collective) + " at " + unit.Bytes(sizeOf(r)) + ". "
+	text = what + " in " + plain.OrUnnamed(r.Collective) + " at " + unit.Bytes(curve.Size(r)) + ". "
 	if e := r.Evidence; e != nil && len(e.Ranks) > 0 && strings.HasPrefix(r.Reason, record.LostProcess) {
-		return text + sentence(missing(r)+" "+e.Where()) + " ", sentence(e.Verdict()) + " "
+		return text + plain.Sentence(missing(r)+" "+e.Where()) + " ", plain.Sentence(e.Verdict()) + " "
 	}
-	return text + sentence(firstClause(why)) + " ", ""
+	return text + plain.Sentence(firstClause(why)) + " ", ""
 }

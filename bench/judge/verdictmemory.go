@@ -1,4 +1,4 @@
-package report
+package judge
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"zbench/bench/finding"
 	"zbench/bench/muon"
 	"zbench/bench/plain"
 	"zbench/bench/record"
@@ -38,28 +39,28 @@ func (j judgedKernels) bestKernel() (best *record.Kernel, ofMemory bool) {
 }
 
 // bandwidth is the best bandwidth beside the peak and what others published.
-func (j judgedKernels) bandwidth() []VerdictLine {
+func (j judgedKernels) bandwidth() finding.List {
 	best, ofMemory := j.bestKernel()
 	switch {
 	case best == nil && !slices.ContainsFunc(j.Kernels, func(k record.Kernel) bool { return k.Timing != nil }):
 		return nil
 	case best == nil:
-		return []VerdictLine{{Kind: KindBandwidth, Severity: VerdictWarning, Text: "No bandwidth: a launch alone takes half of every time.", Hint: "Give larger " + j.sizeFlag() + "."}}
+		return finding.List{{Code: CodeBandwidth, Severity: finding.Warning, Text: "No bandwidth: a launch alone takes half of every time.", Hint: "Give larger " + j.sizeFlag() + "."}}
 	case !ofMemory:
-		return []VerdictLine{{
-			Kind: KindBandwidth, Severity: VerdictWarning,
+		return finding.List{{
+			Code: CodeBandwidth, Severity: finding.Warning,
 			Text: fmt.Sprintf("No bandwidth of the memory: all arrays fit in the last level of cache (%s). Best there: %s %s.", unit.Bytes(j.DeviceOf(best).Cache), j.name(best), unit.Rate(*best.Metrics.Rate)),
 			Hint: "Give larger " + j.sizeFlag() + ": " + unit.Bytes(4*j.DeviceOf(best).Cache) + " or more in all.",
 		}}
 	}
 	text := fmt.Sprintf("Best bandwidth: %s %s", j.name(best), unit.Rate(*best.Metrics.Rate))
 	if best.Metrics.OfPeak != nil {
-		text += ", " + part(*best.Metrics.OfPeak) + " of the peak"
+		text += ", " + unit.Part(*best.Metrics.OfPeak) + " of the peak"
 	}
 	if rate, tool := j.published(best); rate > 0 {
-		text += fmt.Sprintf(", %s of published (%s %s)", part(*best.Metrics.Rate/rate), tool, unit.Rate(rate))
+		text += fmt.Sprintf(", %s of published (%s %s)", unit.Part(*best.Metrics.Rate/rate), tool, unit.Rate(rate))
 	}
-	return []VerdictLine{{Kind: KindBandwidth, Text: text + "."}}
+	return finding.List{{Code: CodeBandwidth, Text: text + "."}}
 }
 
 // sizeFlag names what makes a kernel move more.
@@ -75,7 +76,7 @@ func (j judgedKernels) published(k *record.Kernel) (rate float64, tool string) {
 	if j.DeviceOf(k).Kind != record.GPU {
 		return 0, ""
 	}
-	for _, p := range publishedOf(j.Record) {
+	for _, p := range Published(j.Record) {
 		if v := p.Rates[k.Kernel]; v > rate {
 			rate, tool = v, p.Tool
 		}
@@ -84,7 +85,7 @@ func (j judgedKernels) published(k *record.Kernel) (rate float64, tool string) {
 }
 
 // slowDevice names the GPU that loses most against the median GPU at the best kernel.
-func (j judgedKernels) slowDevice() []VerdictLine {
+func (j judgedKernels) slowDevice() finding.List {
 	best, _ := j.bestKernel()
 	if best == nil || best.Case() == "" || len(j.World.Devices) < 2 {
 		return nil
@@ -110,15 +111,15 @@ func (j judgedKernels) slowDevice() []VerdictLine {
 	if lost < slowDeviceShare {
 		return nil
 	}
-	return []VerdictLine{{
-		Kind: KindSlowDevice, Severity: VerdictBad, Share: lost,
-		Text: fmt.Sprintf("Slow: GPU %d reaches %s at %s %s, %s less than the median of the %d GPUs.", slowest, unit.Rate(least), best.Kernel, best.Dtype, part(lost), len(rates)),
+	return finding.List{{
+		Code: CodeSlowDevice, Severity: finding.Fault, Share: lost,
+		Text: fmt.Sprintf("Slow: GPU %d reaches %s at %s %s, %s less than the median of the %d GPUs.", slowest, unit.Rate(least), best.Kernel, best.Dtype, unit.Part(lost), len(rates)),
 		Hint: "Look at that GPU's memory clock, temperature and throttling (amd-smi metric), and at other processes on it.",
 	}}
 }
 
 // fused is what fusing gains over the same work kernel by kernel.
-func (j judgedKernels) fused() []VerdictLine {
+func (j judgedKernels) fused() finding.List {
 	gain, copied := extent{}, extent{}
 	var worst *record.Kernel
 	for i := range j.Kernels {
@@ -137,20 +138,20 @@ func (j judgedKernels) fused() []VerdictLine {
 	if worst == nil {
 		return nil
 	}
-	l := VerdictLine{Kind: KindFused, Text: fmt.Sprintf("Fused: %s as fast as kernel by kernel", gain.text(func(v float64) string { return fmt.Sprintf("%.2g ×", v) }))}
+	l := finding.Finding{Code: CodeFused, Text: fmt.Sprintf("Fused: %s as fast as kernel by kernel", gain.text(func(v float64) string { return fmt.Sprintf("%.2g ×", v) }))}
 	if copied.n > 0 {
-		l.Text += ", " + copied.text(part) + " of a copy's rate"
+		l.Text += ", " + copied.text(unit.Part) + " of a copy's rate"
 	}
 	l.Text += "."
 	if gain.lo < 1 {
-		l.Severity = VerdictWarning
+		l.Severity = finding.Warning
 		l.Text += " Slower at " + j.name(worst) + "."
 	}
-	return []VerdictLine{l}
+	return finding.List{l}
 }
 
 // products is what a Muon step takes and how its products compare.
-func (j judgedKernels) products() []VerdictLine {
+func (j judgedKernels) products() finding.List {
 	best, vendor, full, iteration := j.bestProduct(), extent{}, extent{}, extent{}
 	for i := range j.Kernels {
 		k := &j.Kernels[i]
@@ -169,17 +170,17 @@ func (j judgedKernels) products() []VerdictLine {
 		}
 	}
 	times := func(v float64) string { return fmt.Sprintf("%.2g ×", v) }
-	var out []VerdictLine
+	var out finding.List
 	if s := j.SequenceSeconds; s != nil {
 		text := "Newton–Schulz of all matrices on one such GPU: " + unit.Seconds(*s) + " per optimiser step"
 		if iteration.n > 0 {
 			text += ", " + iteration.text(times) + " as fast as by the vendor's products"
 		}
-		out = append(out, VerdictLine{Kind: KindProduct, Text: text + "."})
+		out = append(out, finding.Finding{Code: CodeProduct, Text: text + "."})
 	}
 	var parts []string
 	if best != nil {
-		parts = append(parts, fmt.Sprintf("best product %s of %s at %s (effective)", plain.Line(muon.What(best)), plain.Line(muon.ShapeOf(best).Title()), teraflops(*best.Metrics.Effective)))
+		parts = append(parts, fmt.Sprintf("best product %s of %s at %s (effective)", plain.Line(muon.What(best)), plain.Line(muon.ShapeOf(best).Title()), unit.Flops(*best.Metrics.Effective)))
 	}
 	if full.n > 0 {
 		parts = append(parts, full.text(times)+" as fast as without symmetry")
@@ -188,7 +189,7 @@ func (j judgedKernels) products() []VerdictLine {
 		parts = append(parts, vendor.text(times)+" as fast as the vendor's")
 	}
 	if len(parts) > 0 {
-		out = append(out, VerdictLine{Kind: KindProduct, Text: capital(strings.Join(parts, "; ")) + "."})
+		out = append(out, finding.Finding{Code: CodeProduct, Text: plain.Capital(strings.Join(parts, "; ")) + "."})
 	}
 	return out
 }
@@ -204,9 +205,6 @@ func (j judgedKernels) bestProduct() *record.Kernel {
 	}
 	return best
 }
-
-// teraflops prints operations per second.
-func teraflops(v float64) string { return fmt.Sprintf("%.3g TFLOP/s", v/1e12) }
 
 // extent is from the least to the greatest of some values.
 type extent struct {

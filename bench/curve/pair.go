@@ -1,0 +1,142 @@
+package curve
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"zbench/bench/record"
+	"zbench/bench/unit"
+)
+
+// NearlySame is how far in-place results may be from those out of place and
+// still need no curve of their own.
+const NearlySame = 0.05
+
+// placeTrait is where traits has the placement.
+const placeTrait = 2
+
+// Pair is the results of one collective in both placements. One of them may
+// have no rows.
+type Pair struct {
+	Out, Place Curve
+}
+
+// Pairs joins the curves that differ only in placement, in order of first
+// appearance.
+func Pairs(curves []Curve) []Pair {
+	var out []Pair
+	index := map[string]int{}
+	for _, c := range curves {
+		words := Traits(c.Rows[0])
+		words[placeTrait] = ""
+		key := c.Collective + "\x00" + strings.Join(words, "\x00")
+		at, known := index[key]
+		if !known {
+			at = len(out)
+			index[key] = at
+			out = append(out, Pair{})
+		}
+		if c.Rows[0].InPlace {
+			out[at].Place = c
+		} else {
+			out[at].Out = c
+		}
+	}
+	return out
+}
+
+// Either is the curve out of place, or the one in place where that is all.
+func (p Pair) Either() Curve {
+	if len(p.Out.Rows) > 0 {
+		return p.Out
+	}
+	return p.Place
+}
+
+// apart is how far the results in place are from those out of place, at most,
+// as a share, and whether all of them have one to compare with.
+func (p Pair) apart() (most float64, all bool) {
+	bySize := map[int64]*record.Result{}
+	for _, r := range p.Out.Rows {
+		if r.Status == record.OK {
+			bySize[Size(r)] = r
+		}
+	}
+	for _, r := range p.Place.Rows {
+		if r.Status != record.OK {
+			continue
+		}
+		other := bySize[Size(r)]
+		if other == nil {
+			return most, false
+		}
+		for _, of := range []func(*record.Result) Timing{BurstOf, IsolatedOf} {
+			if a, b := of(r), of(other); a.Known && b.Known {
+				most = max(most, math.Abs(a.Median/b.Median-1))
+			} else if a.Known {
+				return most, false
+			}
+		}
+	}
+	return most, true
+}
+
+// Drawn are the curves worth a line in a chart: where those in place
+// nearly coincide with those out of place, one stands for both. The note says
+// what was left out.
+func Drawn(curves []Curve) (drawn []Curve, note string) {
+	farthest, kept, left := 0.0, 0, 0
+	for _, p := range Pairs(curves) {
+		apart, all := p.apart()
+		switch {
+		case len(p.Out.Rows) == 0 || len(p.Place.Rows) == 0:
+			drawn = append(drawn, p.Either())
+		case all && apart <= NearlySame:
+			farthest, left = max(farthest, apart), left+1
+			c := p.Out
+			c.Also, c.Apart = p.Place.Rows, apart
+			drawn = append(drawn, c)
+		default:
+			drawn = append(drawn, p.Out, p.Place)
+			kept++
+		}
+	}
+	drawn = slices.DeleteFunc(drawn, func(c Curve) bool { return len(c.Rows) == 0 })
+	for i := range drawn {
+		drawn[i].Name = Name(drawn, i)
+	}
+	switch {
+	case left == 0:
+		return drawn, ""
+	case kept > 0:
+		note = "In-place curves are drawn only where they differ from those out of place by more than " + unit.Percent(NearlySame) + "; "
+	default:
+		note = "In-place results are not drawn: they differ from those out of place by at most " + unit.Percent(farthest) + "; "
+	}
+	return drawn, note + "the results table has them."
+}
+
+// Lines puts the results of one size side by side. A size that occurs more
+// often, as in repeated runs, takes as many lines.
+func (p Pair) Lines() [][2]*record.Result {
+	var out [][2]*record.Result
+	a, b := p.Out.Rows, p.Place.Rows
+	for len(a)+len(b) > 0 {
+		var line [2]*record.Result
+		if len(b) == 0 || len(a) > 0 && Size(a[0]) <= Size(b[0]) {
+			line[0] = a[0]
+		}
+		if len(a) == 0 || len(b) > 0 && Size(b[0]) <= Size(a[0]) {
+			line[1] = b[0]
+		}
+		if line[0] != nil {
+			a = a[1:]
+		}
+		if line[1] != nil {
+			b = b[1:]
+		}
+		out = append(out, line)
+	}
+	return out
+}

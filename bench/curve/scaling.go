@@ -1,0 +1,181 @@
+package curve
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"zbench/bench/plain"
+	"zbench/bench/record"
+	"zbench/bench/unit"
+)
+
+// absurd is a bus bandwidth that only a damaged record has, in bytes per second.
+const absurd = 1e18
+
+// FallShare is the share of the best bus bandwidth below which a larger world has
+// fallen off.
+const FallShare = 0.9
+
+// span of a scaling: how far the second message size is below the largest.
+const scaleStepDown = 64
+
+// Family is how the ranks of a communicator were chosen.
+type Family string
+
+// The families: a communicator alone, groups of neighbours at once, and groups of
+// ranks that are apart.
+const (
+	OneWorld Family = "one communicator"
+	Groups   Family = "groups at once"
+	Strided  Family = "strided groups at once"
+)
+
+// Scaling is one collective in the worlds of one family, otherwise alike.
+type Scaling struct {
+	// Name is the collective, with what tells it from the others of its name.
+	Name       string
+	Collective string
+	Family     Family
+	Worlds     []World
+	// Sizes are message sizes that every world has a result at, in bytes: the
+	// largest, and one about scaleStepDown times smaller where there is any.
+	Sizes []int64
+}
+
+// World is one number of ranks with its bus bandwidth by message size.
+type World struct {
+	Ranks, Nodes, Groups, Stride int
+	BySize                       map[int64]*record.Result
+}
+
+// Text names the world: 1,024 ranks on 128 nodes.
+func (w World) Text() string {
+	ranks := unit.Count(int64(w.Ranks), "rank")
+	if w.Stride > 0 {
+		ranks += fmt.Sprintf(", %d apart", w.Stride)
+	}
+	if w.Groups > 1 {
+		return fmt.Sprintf("%d × %s", w.Groups, ranks)
+	}
+	if w.Nodes > 0 {
+		ranks += " on " + unit.Count(int64(w.Nodes), "node")
+	}
+	return ranks
+}
+
+// Scalings are the collectives that have results in at least two worlds of a family.
+func Scalings(drawn []Curve) []Scaling {
+	var order []string
+	found := map[string]*Scaling{}
+	for _, c := range drawn {
+		r := c.Rows[0]
+		if r.Ranks <= 0 {
+			continue
+		}
+		f := familyOf(r)
+		words := []string{plain.OrUnnamed(c.Collective), r.Dtype, r.Op, fmt.Sprint(r.InPlace), fmt.Sprint(r.GPUsPerProcess), r.Setup, string(f)}
+		key := strings.Join(words, "\x00")
+		s := found[key]
+		if s == nil {
+			s = &Scaling{Name: plain.OrUnnamed(c.Collective), Collective: plain.OrUnnamed(c.Collective), Family: f}
+			if r.InPlace {
+				s.Name += " in place"
+			}
+			if r.Setup != "" {
+				s.Name += " " + r.Setup
+			}
+			found[key] = s
+			order = append(order, key)
+		}
+		s.Worlds = append(s.Worlds, worldOf(c))
+	}
+	var out []Scaling
+	for _, key := range order {
+		s := found[key]
+		slices.SortStableFunc(s.Worlds, func(a, b World) int { return cmp.Compare(a.Ranks, b.Ranks) })
+		if s.Sizes = commonSizes(s.Worlds); len(s.Worlds) > 1 && len(s.Sizes) > 0 {
+			out = append(out, *s)
+		}
+	}
+	return out
+}
+
+func familyOf(r *record.Result) Family {
+	switch {
+	case r.Groups <= 1:
+		return OneWorld
+	case r.Stride > 0:
+		return Strided
+	}
+	return Groups
+}
+
+// worldOf indexes the results of a curve by the size asked for, which worlds of
+// different ranks share where the size that moved was rounded.
+func worldOf(c Curve) World {
+	r := c.Rows[0]
+	w := World{r.Ranks, r.Nodes, max(r.Groups, 1), r.Stride, map[int64]*record.Result{}}
+	for _, r := range c.Rows {
+		if bw, ok := BusBW(r); ok && r.Status == record.OK && bw <= absurd {
+			w.BySize[cmp.Or(r.BytesRequested, r.Bytes)] = r
+		}
+	}
+	return w
+}
+
+// commonSizes are the largest size that all worlds have, and the one nearest to
+// scaleStepDown times less.
+func commonSizes(worlds []World) []int64 {
+	var common []int64
+	for _, size := range slices.Sorted(maps.Keys(worlds[0].BySize)) {
+		if !slices.ContainsFunc(worlds, func(w World) bool { return w.BySize[size] == nil }) {
+			common = append(common, size)
+		}
+	}
+	if len(common) == 0 {
+		return nil
+	}
+	largest := common[len(common)-1]
+	at, _ := slices.BinarySearch(common, largest/scaleStepDown)
+	if common[at] == largest {
+		return []int64{largest}
+	}
+	return []int64{largest, common[at]}
+}
+
+// Best is the highest bus bandwidth of any world at a size.
+func (s Scaling) Best(size int64) float64 {
+	most := 0.0
+	for _, w := range s.Worlds {
+		most = max(most, *w.BySize[size].BusBW)
+	}
+	return most
+}
+
+// Fall compares the largest world with the best one at a size: kept is the share that
+// is left.
+func (s Scaling) Fall(size int64) (text string, kept float64, falls bool) {
+	last, best := s.Worlds[len(s.Worlds)-1], s.Worlds[0]
+	for _, w := range s.Worlds {
+		if *w.BySize[size].BusBW > *best.BySize[size].BusBW {
+			best = w
+		}
+	}
+	now := Share(*last.BySize[size].BusBW, *best.BySize[size].BusBW)
+	if now >= FallShare || best.Ranks >= last.Ranks {
+		return "", now, false
+	}
+	return fmt.Sprintf("%s reaches %s on %s, %s of the %s on %s", s.Name, unit.Rate(*last.BySize[size].BusBW), unit.Count(int64(last.Ranks), "rank"),
+		unit.Percent(now), unit.Rate(*best.BySize[size].BusBW), unit.Count(int64(best.Ranks), "rank")), now, true
+}
+
+// Share is part of whole, 0 where there is no whole.
+func Share(part, whole float64) float64 {
+	if whole <= 0 {
+		return 0
+	}
+	return part / whole
+}

@@ -1,0 +1,23 @@
+package judge
+
+import (
+	"zbench/bench/device"
+	"zbench/bench/memory"
+	"zbench/bench/record"
+)
+
+// Published lists what others published of the record's devices: of streams
+// alone.
+func Published(rec *record.Record) []memory.Published {
+	var out []memory.Published
+	seen := map[string]bool{}
+	for _, d := range rec.World.Devices {
+		known, ok := device.Lookup(d.Name)
+		if !ok || d.Kind != record.GPU || rec.Benchmark() != "hbm" || seen[known.Name] {
+			continue
+		}
+		seen[known.Name] = true
+		out = append(out, memory.PublishedFor(known.Name)...)
+	}
+	return out
+}

@@ -1,0 +1,81 @@
+package judge
+
+import (
+	"bytes"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/bench/finding"
+	"zbench/bench/record"
+	"zbench/bench/stat"
+)
+
+// oneLate is a record in which rank 11 of 16 is late.
+func oneLate() *record.Record {
+	rec := launches(16, 0x1p-15, 0x1p-16, []record.LateCount{{Rank: 11, Count: 38}, {Rank: 3, Count: 2}})
+	rec.Schema, rec.Source.Kind = record.Schema, record.Measured
+	r := &rec.Results[0]
+	r.Key, r.Verified.State = "k", record.NotVerified
+	of := func(v float64) *stat.Summary { return stat.Summarize(slices.Repeat([]float64{v}, 40)) }
+	r.Isolated.MaxOfRanks, r.Isolated.Spread = of(0x1p-15), of(0x1p-16)
+	return rec
+}
+
+// A record that was made keeps its findings through its file, whatever a later zbench would find.
+func TestRecordsKeepTheirFindings(t *testing.T) {
+	rec := oneLate()
+	Store(rec)
+	require.Equal(t, Rules, rec.Judgement.Rules)
+	require.Equal(t, finding.Fail, rec.Judgement.State)
+	require.Equal(t, Record(rec), Of(rec))
+	late := rec.Judgement.Findings.Only(CodeLate)
+	require.Len(t, late, 1)
+	require.Equal(t, finding.Rank, late[0].Subject.Kind)
+
+	rec.Judgement.Findings[0].Text = "what an earlier version said"
+	var file bytes.Buffer
+	require.NoError(t, record.Encode(&file, rec))
+	back, err := record.Decode(bytes.NewReader(file.Bytes()))
+	require.NoError(t, err)
+	Read(back)
+	require.Equal(t, rec.Judgement.Findings, Of(back), "with subjects, shares and hints")
+	require.Empty(t, Of(back).Only(CodeOnReading))
+
+	// Edited figures: what was found of the others is not of them.
+	edited := bytes.Replace(file.Bytes(), []byte("what an earlier version said"), []byte("nothing is wrong"), 1)
+	back, err = record.Decode(bytes.NewReader(edited))
+	require.NoError(t, err)
+	Read(back)
+	require.Equal(t, CodeEdited, Of(back)[0].Code)
+	require.NotContains(t, Of(back)[1].Text, "nothing is wrong")
+
+	// Found to be edited after it was read, as samples beside it can be.
+	rec.Warnings = append(rec.Warnings, record.Warning{Code: record.CodeEdited, Message: "samples.json was edited"})
+	require.Equal(t, CodeEdited, Of(rec)[0].Code)
+}
+
+// A record of an earlier version is judged once, by the same rules, and says so.
+func TestFormerRecordsAreJudgedOnReading(t *testing.T) {
+	rec := oneLate()
+	want := Record(rec)
+	Read(rec)
+	got := Of(rec)
+	require.Equal(t, want, got[:len(want)])
+	require.Len(t, got, len(want)+1)
+	require.Equal(t, CodeOnReading, got[len(want)].Code)
+	first := rec.Judgement
+	Read(rec)
+	require.Same(t, first, rec.Judgement)
+}
+
+// What was not measured, or not to its end, has not passed; candidates are unclear.
+func TestStates(t *testing.T) {
+	state := func(l finding.List) finding.State { return judgement(l).State }
+	require.Equal(t, finding.NotChecked, state(Record(nil)))
+	fine := finding.Finding{Code: CodeNoFault, Severity: finding.OK}
+	require.Equal(t, finding.Pass, state(finding.List{fine}))
+	require.Equal(t, finding.NotChecked, state(finding.List{{Code: CodeInterrupted, Severity: finding.Warning}, fine}))
+	require.Equal(t, finding.Unclear, state(finding.List{{Code: CodeLate, Severity: finding.Fault, Candidates: []finding.Subject{{Kind: finding.Node}}}}))
+}

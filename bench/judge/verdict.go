@@ -1,0 +1,81 @@
+// Package judge says what a record comes to. Record makes the findings of a record of any benchmark:
+// hangs, wrong data, late ranks, slow groups, bandwidth lost against the fabric's model or a published
+// table, then the best figure and how far to believe it. Late and Unstable are the statistics behind
+// two of them. Renderers show findings and judge nothing.
+package judge
+
+import (
+	"zbench/bench/finding"
+	"zbench/bench/plain"
+	"zbench/bench/record"
+	"zbench/bench/spec"
+)
+
+// Codes of findings, in the order in which a verdict has them.
+const (
+	CodeHang        = "hang"
+	CodeAsyncError  = "async_error"
+	CodeFailed      = "failed"
+	CodeWrongData   = "wrong_data"
+	CodeInterrupted = "interrupted"
+	CodeEdited      = "edited"
+	CodeLate        = "late"
+	CodeSlowGroup   = "slow_group"
+	CodeLostBusBW   = "lost_busbw"
+	CodeUnstable    = "unstable"
+	CodeDip         = "dip"
+	CodeNoisy       = "noisy"
+	CodeNoFault     = "no_fault"
+	CodeBusBW       = "busbw"
+	CodeScale       = "scale"
+	CodeAssumed     = "assumed"
+	CodeAdvice      = "advice"
+	CodeAsGood      = "as_good"
+	CodeConfidence  = "confidence"
+	CodeSimulated   = "simulated"
+)
+
+// Record says what a record comes to: what is wrong first, with the share that it costs and where
+// it is; then the best figure beside its roof and the published one; then how far to believe it.
+// The same record gives the same findings. What to set is not among them: a recommendation is a
+// document of its own.
+func Record(rec *record.Record) finding.List {
+	switch {
+	case rec == nil:
+		return collectives(&record.Record{})
+	case rec.Benchmark() == "" || rec.Benchmark() == spec.Collectives:
+		return collectives(rec)
+	}
+	return kernels(rec)
+}
+
+func collectives(rec *record.Record) finding.List {
+	v := editedLines(rec)
+	j := judged{rec, expect(rec)}
+	for _, find := range []func(judged) finding.List{
+		judged.hangs, judged.wrongData, judged.interrupted, judged.late, judged.slowGroups,
+		judged.lostBusBW, judged.unstable, judged.dips, judged.noisy,
+	} {
+		v = append(v, find(j)...)
+	}
+	if len(v.Faults()) == 0 {
+		v = append(v, j.noFault()...)
+	}
+	v = append(v, j.best()...)
+	return append(v, j.scale()...)
+}
+
+// judged is a record with what its cases should take.
+type judged struct {
+	*record.Record
+	want expected
+}
+
+// editedLines say that the figures are not those that zbench wrote.
+func editedLines(rec *record.Record) finding.List {
+	var out finding.List
+	for _, w := range rec.Edits() {
+		out = append(out, finding.Finding{Code: CodeEdited, Text: "EDITED: " + w.Message + ".", Hint: plain.Capital(w.Hint) + ".", Severity: finding.Warning})
+	}
+	return out
+}

@@ -1,0 +1,107 @@
+package unit
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"zbench/bench/plain"
+)
+
+// None stands where there is no figure.
+const None = "–"
+
+// Comma prints a whole number with thousands separators.
+func Comma(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	if digits, negative := strings.CutPrefix(s, "-"); negative {
+		return "-" + Separate(digits)
+	}
+	return Separate(s)
+}
+
+// Separate puts commas between thousands.
+func Separate(digits string) string {
+	var b strings.Builder
+	for i, r := range digits {
+		if i > 0 && (len(digits)-i)%3 == 0 {
+			b.WriteByte(',')
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// Count is a number of things, with thousands separators: "1 node", "1,024 ranks".
+func Count(n int64, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return Comma(n) + " " + plain.Plural(word)
+}
+
+// Percent prints a fraction: "80 %".
+func Percent(f float64) string {
+	if !Finite(f) {
+		return None
+	}
+	return Shortest(math.Round(f*1000)/10) + " %"
+}
+
+// SmallPercent does not let what is something look like nothing.
+func SmallPercent(f float64) string {
+	if f > 0 && f < 0.0005 {
+		return "<0.1 %"
+	}
+	return Percent(f)
+}
+
+// Finite reports whether v is a number that can be printed.
+func Finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+
+// Shortest prints v without trailing zeros or exponent, thousands separated.
+func Shortest(v float64) string {
+	s := strconv.FormatFloat(math.Round(v*1e9)/1e9, 'f', -1, 64)
+	whole, frac, dotted := strings.Cut(s, ".")
+	if dotted {
+		return Separate(whole) + "." + frac
+	}
+	return Separate(whole)
+}
+
+// FirstFew lists at most n of the words and says how many more there are.
+func FirstFew(words []string, n int) string {
+	if len(words) <= n {
+		return strings.Join(words, ", ")
+	}
+	return strings.Join(words[:n], ", ") + " and " + Comma(int64(len(words)-n)) + " more"
+}
+
+// Share prints a ratio as per cent: 0.4 %, 80 %.
+func Share(r float64) string {
+	p := 100 * r
+	if math.Abs(p) < 9.95 {
+		p = math.Round(10*p) / 10
+		if p == math.Trunc(p) {
+			return fmt.Sprintf("%.0f %%", p)
+		}
+		return fmt.Sprintf("%.1f %%", p)
+	}
+	return fmt.Sprintf("%.0f %%", p)
+}
+
+// Part prints a share with no more digits than it deserves, and lets nothing that is
+// something look like nothing: <0.1 %, 9.5 %, 42 %.
+func Part(f float64) string {
+	if !Finite(f) {
+		return None
+	}
+	if f > 0 && f < 0.0005 {
+		return "<0.1 %"
+	}
+	return Share(f)
+}
+
+// Flops prints floating-point operations per second.
+func Flops(v float64) string { return fmt.Sprintf("%.3g TFLOP/s", v/1e12) }
