@@ -11,11 +11,10 @@ import (
 func (d *Document) Note(rows []Row) string {
 	within := Share(recommend.PlateauWidth)
 	note := "step: as measured, with the computation as given. longer: than with the best size, as measured or on average over " +
-		d.averaged() + ", whichever is more"
+		d.averaged() + ", whichever is more."
 	if d.compares() {
-		note += "; within " + within + ": at most " + within + " longer"
+		note += " Within " + within + ": at most " + within + " longer."
 	}
-	note += "."
 	if slices.ContainsFunc(rows, func(r Row) bool { return r.Extrapolated }) {
 		note += " *: beyond the sizes that were swept."
 	}

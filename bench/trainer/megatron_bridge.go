@@ -64,6 +64,10 @@ func bridgeConclusions(c *Config, found []pair) {
 	}
 }
 
+// legacyNote stands where a front end has no key for the argument: Primus' base configuration
+// lacks it (AMD-AGI/Primus at fd1eeabb), and so do Bridge's classes.
+const legacyNote = "# --no-use-layer-wise-param-layout is an argument of Megatron-LM's own\n"
+
 func bridgeOverrides(s Spelling) string {
 	all := megatronArguments(s, bridgeNumbers)
 	var b strings.Builder
@@ -74,7 +78,7 @@ func bridgeOverrides(s Spelling) string {
 	}
 	for _, a := range all {
 		if a.key == legacyKey {
-			b.WriteString("# --no-use-layer-wise-param-layout is an argument of Megatron-LM's own\n")
+			b.WriteString(legacyNote)
 			continue
 		}
 		fmt.Fprintf(&b, "%s=%s\n", bridged(a.key), a.value)

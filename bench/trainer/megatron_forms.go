@@ -32,6 +32,10 @@ var megatronForms = []form{
 		var b strings.Builder
 		b.WriteString(s.fresh(all, bare) + padNote(s) + s.countTrap("ddp_num_buckets") + "modules:\n  pre_trainer:\n    overrides:\n")
 		for _, a := range all {
+			if a.key == legacyKey {
+				b.WriteString("      " + legacyNote)
+				continue
+			}
 			fmt.Fprintf(&b, "      %s\n", inYAML(a))
 		}
 		return b.String() + megatronReadBack
