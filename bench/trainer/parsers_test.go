@@ -79,7 +79,7 @@ var taken = map[string]*regexp.Regexp{
 	"Megatron-LM arguments":     regexp.MustCompile(`(?m)^    --([a-z0-9-]+)`),
 	"Primus YAML":               regexp.MustCompile(`(?m)^      ([a-z0-9_]+):`),
 	"Megatron-Bridge overrides": regexp.MustCompile(`(?m)^([a-z0-9_.]+)=`),
-	"DeepSpeed JSON":            regexp.MustCompile(`(?m)^ *"([a-z0-9_]+)":`),
+	"DeepSpeed JSON":            regexp.MustCompile(`"([a-z0-9_]+)":`),
 	"PyTorch DDP":               regexp.MustCompile(`(?m)^    ([a-z_]+)=`),
 	"Accelerate":                regexp.MustCompile(`[(, ]([a-z_]+)=[0-9T]`),
 	"Hugging Face Trainer":      regexp.MustCompile(`[(, ]([a-z_]+)=[0-9]`),
