@@ -145,7 +145,8 @@ func whatIf(name string, want *spec.Advice, plans *recommend.Plans, sources []co
 	}
 	a := &d.Answer
 	w.Elements, w.Keep, w.Confidence, w.Bracket = a.Elements, a.Keep, a.Confidence.Level, d.Bracket
-	w.Setting, w.Range = d.Amount(a.Elements), d.Range()
+	w.Setting = d.Amount(a.Elements)
+	w.Range = besides(w.Setting, d.Range())
 	if a.Default != nil {
 		w.Default = d.Amount(a.Default.Elements)
 		if d.unfounded() == "" {
@@ -154,6 +155,19 @@ func whatIf(name string, want *spec.Advice, plans *recommend.Plans, sources []co
 		}
 	}
 	return w, nil
+}
+
+// besides is a range as it stands beside the setting: none where it is the setting alone,
+// and without a unit that all three numbers have.
+func besides(setting, span string) string {
+	_, unit, _ := strings.Cut(setting, " ")
+	switch words := strings.Fields(span); {
+	case span == setting:
+		return ""
+	case len(words) == 4 && words[3] == unit:
+		return strings.Join(words[:3], " ")
+	}
+	return span
 }
 
 // muonCaveat says what the assumed AdamW leaves out: ZAYA1 was trained with Muon

@@ -180,7 +180,7 @@ func TestRange(t *testing.T) {
 	d := &advice.Document{Answer: recommend.Answer{Unit: trainer.Elements, Elements: 120e6}}
 	require.Empty(t, d.Range())
 	d.Bracket = &advice.Bracket{Lo: 120e6, Hi: 760e6}
-	require.Equal(t, "120 M to 760 M", d.Range())
+	require.Equal(t, "120 to 760 M", d.Range())
 	d.Bracket.Hi = 120e6
 	require.Equal(t, d.Amount(d.Answer.Elements), d.Range())
 }

@@ -2,6 +2,7 @@ package advice
 
 import (
 	"slices"
+	"strings"
 
 	"zbench/bench/cost"
 	"zbench/bench/record"
@@ -90,8 +91,8 @@ func (q *Question) end(sources []cost.Source, seconds func(*record.Bracket) floa
 	return e, nil
 }
 
-// Range says between which settings the bracket moves the answer: 500 M to 2.7 G. It
-// is empty without a bracket.
+// Range says between which settings the bracket moves the answer, 500 M to 2.7 G, with the
+// unit once where both have the same. It is empty without a bracket.
 func (d *Document) Range() string {
 	b := d.Bracket
 	switch {
@@ -100,5 +101,10 @@ func (d *Document) Range() string {
 	case b.Lo == b.Hi:
 		return d.Amount(b.Lo)
 	}
-	return d.Amount(b.Lo) + " to " + d.Amount(b.Hi)
+	lo, hi := d.Amount(b.Lo), d.Amount(b.Hi)
+	bare, unit, _ := strings.Cut(lo, " ")
+	if strings.HasSuffix(hi, " "+unit) {
+		lo = bare
+	}
+	return lo + " to " + hi
 }

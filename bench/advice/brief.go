@@ -46,11 +46,7 @@ func (d *Document) Ends() string {
 	if d.Bracket == nil || d.Answer.Keep {
 		return ""
 	}
-	text := "ask for " + strings.Replace(d.Range(), " to ", " and ", 1)
-	if d.Answer.Unit == trainer.Elements {
-		text += " elements"
-	}
-	return text
+	return "ask for " + strings.Replace(d.Range(), " to ", " and ", 1)
 }
 
 // IsAssumed reports whether the user gave no model, and the settings were assumed.

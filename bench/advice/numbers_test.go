@@ -2,6 +2,7 @@ package advice_test
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/advice"
+	"zbench/bench/recommend"
 	"zbench/bench/trainer"
 )
 
@@ -20,13 +22,24 @@ var (
 	atMost     = regexp.MustCompile(`at most ([0-9.]+) % longer than with the best size`)
 )
 
+// deref are the candidates that there are.
+func deref(some ...*recommend.Candidate) (all []recommend.Candidate) {
+	for _, c := range some {
+		if c != nil {
+			all = append(all, *c)
+		}
+	}
+	return all
+}
+
 // oneNumber compares every number of an answer's text that is a setting or what it costs:
 // in the sentence, the table, the reasons and the printed lines.
 func oneNumber(t require.TestingT, d *advice.Document) {
 	a := &d.Answer
 	costs := map[string][]string{} // of the table's rows, by setting as it is printed
-	for _, r := range d.Rows(1 << 20) {
-		costs[r.Setting] = append(costs[r.Setting], advice.Share(r.Cost))
+	for _, c := range append(slices.Clone(a.Table), deref(a.Default, a.Current)...) {
+		setting := d.Amount(c.Elements)
+		costs[setting] = append(costs[setting], advice.Share(a.Cost(&c)))
 	}
 	said := map[string]string{}
 	say := func(setting, share string) {

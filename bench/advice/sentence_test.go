@@ -79,7 +79,7 @@ func TestKeptOutsideTheRange(t *testing.T) {
 	require.Equal(t, "keep --ddp-bucket-size at its default, 1024000000 (1.02 G elements): a training step is at most 0.9 % longer than with the best size (7 % with the lower latency).", d.Advice())
 	require.Empty(t, d.Ends())
 	d.Answer.Keep = false
-	require.Equal(t, "ask for 70 M and 830 M elements", d.Ends())
+	require.Equal(t, "ask for 70 and 830 M", d.Ends())
 }
 
 // The name of the setting is that of the printed lines.
