@@ -5,7 +5,7 @@
     scripts/trainer-snippets.py FILE DIR | sed -n "/^{/,\$p" > bench/trainer/testdata/parsers.json
 
 DIR has checkouts at the commits below: megatron, bridge, primus, deepspeed, accelerate,
-lightning. Python needs torch, pydantic and yaml; other imports of the checkouts have
+lightning. Python needs torch, omegaconf, pydantic and yaml; other imports of the checkouts have
 stand-ins. The first text that a parser refuses ends the script. What is written are
 names of keys with their types, and the source.
 """
@@ -99,8 +99,17 @@ def primus(root, texts):
     return keys
 
 
+def alone(name, path):
+    """A module of a checkout without its package's own __init__."""
+    spec = importlib.util.spec_from_file_location(name, path)
+    sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(sys.modules[name])
+    return sys.modules[name]
+
+
 def bridge(root, texts):
-    import yaml
+    """Overrides as OmegaConf reads them, into the classes that Bridge puts them into."""
+    import omegaconf, yaml
     m, b = f"{root}/megatron/megatron/core", f"{root}/bridge/src/megatron/bridge"
     parts = {
         "comm_overlap": fields(f"{b}/training/comm_overlap.py", "CommOverlapConfig"),
@@ -109,8 +118,21 @@ def bridge(root, texts):
         "model": fields(f"{m}/model_parallel_config.py", "ModelParallelConfig"),
     }
     recipes = open(f"{b}/training/mixed_precision.py").read()
+    core = "megatron.core"
+    own = {
+        "comm_overlap": alone("megatron.bridge.training.comm_overlap", f"{b}/training/comm_overlap.py").CommOverlapConfig,
+        "ddp": alone(f"{core}.distributed.distributed_data_parallel_config", f"{m}/distributed/distributed_data_parallel_config.py").DistributedDataParallelConfig,
+        "optimizer": alone(f"{core}.optimizer.optimizer_config", f"{m}/optimizer/optimizer_config.py").OptimizerConfig,
+        "model": alone(f"{core}.model_parallel_config", f"{m}/model_parallel_config.py").ModelParallelConfig,
+    }
     keys = {}
     for text in texts:
+        said = omegaconf.OmegaConf.to_container(omegaconf.OmegaConf.from_dotlist(shlex.split(text, comments=True)))
+        for part, values in said.items():
+            if part != "mixed_precision":
+                needs = {"tp_comm_overlap": False} if part == "comm_overlap" else {}
+                made = own[part](**needs, **values)
+                assert all(getattr(made, name) == value for name, value in values.items()), text
         for word in shlex.split(text, comments=True):
             key, _, value = word.partition("=")
             value = yaml.safe_load(value)
@@ -170,15 +192,22 @@ def ddp(_, texts):
 
 
 def accelerate(root, texts):
-    allowed = fields(f"{root}/accelerate/src/accelerate/utils/dataclasses.py", "DistributedDataParallelKwargs")
-    handlers = {a.arg for n in ast.walk(ast.parse(open(f"{root}/accelerate/src/accelerate/accelerator.py").read()))
+    """Its own class makes the arguments, and torch's DDP takes them."""
+    import torch
+    src = f"{root}/accelerate/src/accelerate"
+    for name in ("versions", "constants", "environment", "imports"):
+        alone(f"accelerate.utils.{name}", f"{src}/utils/{name}.py")
+    own = alone("accelerate.utils.dataclasses", f"{src}/utils/dataclasses.py").DistributedDataParallelKwargs
+    handlers = {a.arg for n in ast.walk(ast.parse(open(f"{src}/accelerator.py").read()))
                 if isinstance(n, ast.FunctionDef) and n.name == "__init__" for a in n.args.args}
     keys = {}
     for text in texts:
         made, used = ast.parse(text).body[:2]
-        for k in made.value.keywords:
-            assert k.arg in allowed, k.arg
-            keys[k.arg] = type(ast.literal_eval(k.value)).__name__
+        scope = {"accelerate": types.SimpleNamespace(DistributedDataParallelKwargs=own)}
+        exec(compile(ast.Module([made], []), "printed", "exec"), scope)
+        assert isinstance(scope["kwargs"], own)
+        torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(4, 4), **scope["kwargs"].to_kwargs())
+        keys.update({k.arg: type(ast.literal_eval(k.value)).__name__ for k in made.value.keywords})
         assert {k.arg for k in used.value.keywords} <= handlers
     return keys
 
@@ -239,7 +268,7 @@ PARSERS = {
 
 def main():
     texts = json.load(open(sys.argv[1]))
-    import torch, torch.distributed.fsdp, yaml, pydantic  # before there are stand-ins
+    import omegaconf, torch, torch.distributed.fsdp, yaml, pydantic  # before there are stand-ins
     sources = {**COMMITS, "torch": f"torch {torch.__version__.split('+')[0]}", "sh -eu": "sh -eu; names in openxla/xla, xla/debug_options_flags.cc"}
     sys.meta_path.append(StandIns({"torch", "transformer_engine", "transformer_engine_torch", "apex", "ck4inductor", "nvidia_resiliency_ext", "flash_attn", "flash_attn_3", "flashinfer", "mamba_ssm", "modelopt", "emerging_optimizers"}))
     one_process()
