@@ -17,7 +17,7 @@ func (d *Document) assumedAdvice() string {
 	if a.Keep {
 		return d.keep()
 	}
-	s := "set " + d.Knob() + " to " + d.value(a.Elements, d.Amount(a.Elements)+" elements") + "."
+	s := d.set() + "."
 	if a.Default == nil {
 		return s
 	}

@@ -70,6 +70,21 @@ func (d *Document) value(setting int64, words string) string {
 	return words
 }
 
+// set says what to type.
+func (d *Document) set() string {
+	n := d.Answer.Elements
+	return "set " + d.Knob() + " to " + d.value(n, d.Amount(n)+d.spelled())
+}
+
+// also names the switches that the answer needs and the user's flags lack; empty if there
+// are none.
+func (d *Document) also() string {
+	if len(d.Answer.Changes) == 0 {
+		return ""
+	}
+	return " and set " + d.lacking()
+}
+
 // kept says that the setting stays as it is, and what its value is.
 func (d *Document) kept() string {
 	a := &d.Answer
@@ -119,10 +134,7 @@ func gained(all []recommend.Change, makes string) string {
 // default.
 func (d *Document) use() string {
 	a := &d.Answer
-	s := fmt.Sprintf("set %s to %s", d.Knob(), d.value(a.Elements, d.Amount(a.Elements)+d.spelled()))
-	if len(a.Changes) > 0 {
-		s += " and set " + d.lacking()
-	}
+	s := d.set() + d.also()
 	now, named := a.Default, "the default, "
 	if a.Current != nil {
 		now, named = a.Current, "your "

@@ -43,25 +43,13 @@ func (d *Document) swept() string {
 func (d *Document) withoutShares(why string) string {
 	a := &d.Answer
 	if a.Keep {
-		said := d.kept()
-		if len(a.Changes) > 0 {
-			said += " and set " + d.lacking()
-		}
-		return said + ". How much longer a training step is than with the best size is not known: " + why + "."
-	}
-	value := d.value(a.Elements, d.Amount(a.Elements)+d.spelled())
-	if len(d.Assumed) > 0 {
-		value = d.value(a.Elements, d.named(a.Elements))
-	}
-	s := "set " + d.Knob() + " to " + value
-	if len(a.Changes) > 0 {
-		s += " and set " + d.lacking()
+		return d.kept() + d.also() + ". How much longer a training step is than with the best size is not known: " + why + "."
 	}
 	named := "the default"
 	if a.Current != nil {
 		named = "your " + d.Amount(a.Current.Elements)
 	}
-	return s + ". How much longer a training step is with " + named + " is not known: " + why + "."
+	return d.set() + d.also() + ". How much longer a training step is with " + named + " is not known: " + why + "."
 }
 
 // resampled is what the setting costs at most by 95 % of the resampled curves.

@@ -155,7 +155,7 @@ const (
 // Cost is how much longer a step is with a setting than with the best size, as a share of
 // it: as measured, or on average over the scenarios where that is more.
 func (a *Answer) Cost(c *Candidate) float64 {
-	return max(0, c.Step/a.Least.Step-1, c.Score-a.Least.Score)
+	return max(0, a.costOf(c, a.Least.Score))
 }
 
 // Range is settings in elements. Open ends are those where no smaller, or no
