@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"zbench/bench/advice"
+	"zbench/bench/plain"
 	"zbench/bench/recommend"
 	"zbench/bench/trainer"
 	"zbench/bench/unit"
@@ -60,7 +61,7 @@ func adviceChart(d *advice.Document) Chart {
 		c.Notes = append(c.Notes, text)
 	}
 	if top := costTop(c); slices.ContainsFunc(c.Series[0].Points, func(p Point) bool { return p.Value > top }) {
-		c.Notes = append(c.Notes, "Settings that cost more than "+percent(top)+" lie above the axis; the table has them.")
+		c.Notes = append(c.Notes, "Settings that cost more than "+unit.Percent(top)+" lie above the axis; the table has them.")
 	}
 	return c
 }
@@ -71,7 +72,7 @@ func adviceSubtitle(d *advice.Document) string {
 	if t, err := trainer.ByName(a.Trainer); err == nil {
 		s = t.Title
 	}
-	s += " · " + plural(int64(a.Run.DP), "data-parallel rank")
+	s += " · " + unit.Count(int64(a.Run.DP), "data-parallel rank")
 	if d.Model != nil {
 		s += " · " + d.Model.Name
 	}
@@ -82,7 +83,7 @@ func settingPoint(d *advice.Document, x *recommend.Candidate) Point {
 	cost := d.Answer.Cost(x)
 	return Point{
 		Bytes: x.Elements, Value: cost, Extrapolated: x.Extrapolated,
-		Words: fmt.Sprintf("%s: %s over the best, %s, %s of up to %s", d.Amount(x.Elements), advice.Over(x, cost), unit.Seconds(x.Step), plural(int64(x.Buckets), "bucket"), unit.Bytes(x.LargestBytes)),
+		Words: fmt.Sprintf("%s: %s over the best, %s, %s of up to %s", d.Amount(x.Elements), advice.Over(x, cost), unit.Seconds(x.Step), unit.Count(int64(x.Buckets), "bucket"), unit.Bytes(x.LargestBytes)),
 	}
 }
 
@@ -130,7 +131,7 @@ func bandLabel(s scene, c Chart, f format) layer {
 }
 
 // markLayer draws a line through a setting that has a name, its point and its
-// name; each name has a row of its own beneath the top, so that none overlap.
+// name; each name has a row of its own beneath the top, so that unit.None overlap.
 func markLayer(s scene, c Chart, i int, f format) layer {
 	l := layer{series: i}
 	pt := c.Series[i].Points[0]
@@ -182,10 +183,10 @@ func countTicks(a axis, mantissas []int64) []tick {
 func countLabel(n int64) string {
 	for _, u := range []scaleStep{{1e12, " T"}, {1e9, " G"}, {1e6, " M"}, {1e3, " k"}} {
 		if float64(n) >= u.size {
-			return shortest(float64(n)/u.size) + u.name
+			return unit.Shortest(float64(n)/u.size) + u.name
 		}
 	}
-	return shortest(float64(n))
+	return unit.Shortest(float64(n))
 }
 
 // describeSetting says in words what the chart of settings shows.
@@ -202,7 +203,7 @@ func describeSetting(c Chart) string {
 		}
 	}
 	if c.Range != nil {
-		said = append(said, capital(c.Range.Label)+" elements.")
+		said = append(said, plain.Capital(c.Range.Label)+" elements.")
 	}
 	if c.Mark != "" {
 		said = append(said, c.Mark+".")

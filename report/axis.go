@@ -109,7 +109,7 @@ func rateAxis(highest float64, count int) axis {
 	step := niceStep(a.hi / s.size / float64(count))
 	for i := 0; float64(i)*step*s.size <= a.hi; i++ {
 		v := float64(i) * step
-		a.ticks = append(a.ticks, tick{v * s.size, shortest(v)})
+		a.ticks = append(a.ticks, tick{v * s.size, unit.Shortest(v)})
 	}
 	return a
 }
@@ -149,7 +149,7 @@ func timeTicks(a axis, mantissas []float64, every int) []tick {
 		}
 		for _, m := range mantissas {
 			// Parsing keeps 1e-6 exact where multiplying would not.
-			v, _ := strconv.ParseFloat(shortest(m)+"e"+strconv.Itoa(e), 64)
+			v, _ := strconv.ParseFloat(unit.Shortest(m)+"e"+strconv.Itoa(e), 64)
 			if n := a.norm(v); n >= 0 && n <= 1 {
 				out = append(out, tick{v, timeLabel(v)})
 			}
@@ -161,7 +161,7 @@ func timeTicks(a axis, mantissas []float64, every int) []tick {
 // timeLabel prints a round time without trailing zeros: "50 µs".
 func timeLabel(s float64) string {
 	step := scaleOf(s*(1+1e-9), []scaleStep{{1, "s"}, {1e-3, "ms"}, {micro, "µs"}, {1e-9, "ns"}})
-	return shortest(math.Round(s/step.size*1e6)/1e6) + " " + step.name
+	return unit.Shortest(math.Round(s/step.size*1e6)/1e6) + " " + step.name
 }
 
 // percentTicks label a linear axis of shares in percent; plus stands before values
@@ -172,7 +172,7 @@ func percentTicks(a axis, count int, plus string) []tick {
 	step := niceStep((a.hi - a.lo) / cent / float64(count))
 	for i := int(a.lo / cent / step); float64(i)*step*cent <= a.hi; i++ {
 		v := float64(i) * step
-		text := shortest(v) + " %"
+		text := unit.Shortest(v) + " %"
 		if i > 0 {
 			text = plus + text
 		}

@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"zbench/bench/bisect"
-	"zbench/bench/finding"
-	"zbench/bench/gate"
+	"zbench/bench/plain"
 	"zbench/bench/table"
+	"zbench/bench/unit"
 )
 
 // Bisection is the report of a search for the first slow variant, or of a ranking: the
@@ -16,13 +16,17 @@ import (
 func Bisection(b *bisect.Document) *Document {
 	first, _ := b.Ends()
 	d := &Document{
-		Title: "Bisection of " + plural(int64(len(b.Variants)), "variant"),
+		Title: "Bisection of " + unit.Count(int64(len(b.Variants)), "variant"),
 		Lead: strings.Join([]string{
-			plural(int64(len(b.Cases)), "case"), plural(int64(b.Children), "child run") + " in " + plural(int64(b.Rounds), "round"),
-			plural(int64(b.GPUs), "GPU"), b.Timing + " times",
+			unit.Count(int64(len(b.Cases)), "case"), unit.Count(int64(b.Children), "child run") + " in " + unit.Count(int64(b.Rounds), "round"),
+			unit.Count(int64(b.GPUs), "GPU"), b.Timing + " times",
 		}, " · "),
-		Simulated: b.Simulated, Verdict: bisectedBox(b),
+		Simulated: b.Simulated, Findings: b.Findings(), Fault: "SLOWER",
 		Foot: "Sizes are IEC, 1 KiB = 1,024 B. A change is the time over that of " + first + ", less 1, with drift taken out.",
+	}
+	d.Chips = []Fact{{"Verdict", b.Verdict.Word()}}
+	if b.First != nil {
+		d.Chips = append(d.Chips, Fact{"First slow variant", b.First.Variant})
 	}
 	if b.Simulated {
 		d.Banners = append(d.Banners, Banner{"simulated", "SIMULATED", "A model decided these times, not hardware."})
@@ -35,30 +39,10 @@ func Bisection(b *bisect.Document) *Document {
 	if chart := driftChart(b); !chart.Empty() {
 		d.add("drift", "Drift over the search", Plot{Chart: chart})
 	}
-	d.results(Sheet{Table: b.CaseTable(false), Label: "Cases", Role: results})
+	d.results(Sheet{Table: b.CaseTable(false), Label: "Cases", Role: resultsID})
 	d.add("variants", "Variants", Sheet{Table: b.VariantTable(), Label: "Variants"})
 	d.fold("readings", "Readings of each variant", Sheet{Table: readingTable(b), Label: "Readings of each variant"})
 	return d
-}
-
-// bisectedBox is the verdict, which is read first.
-func bisectedBox(b *bisect.Document) *VerdictBox {
-	chips := []Fact{{"Verdict", b.Verdict.Word()}}
-	if b.First != nil {
-		chips = append(chips, Fact{"First slow variant", b.First.Variant})
-	}
-	all := b.Findings()
-	box := boxOf(all, b.Simulated, chips)
-	for i, f := range all {
-		switch {
-		case f.Severity != finding.Fault || f.Code == bisect.CodeLeftOut:
-		case f.Code == gate.CodeThreshold:
-			box.Rows[i].Tag = "Threshold"
-		default:
-			box.Rows[i].Tag = "Slower"
-		}
-	}
-	return box
 }
 
 // bisectMark is what must travel with a picture.
@@ -75,7 +59,7 @@ func variantBlocks(b *bisect.Document, first string) []Block {
 	var charts []Block
 	for i, group := range groupsInOrder(b) {
 		c := Chart{
-			ID: fmt.Sprintf("change-%d-%s", i+1, slug(group)), Title: group, Mark: bisectMark(b), Quantity: Change, Axis: "change against " + clip(first, 16),
+			ID: fmt.Sprintf("change-%d-%s", i+1, slug(group)), Title: group, Mark: bisectMark(b), Quantity: Change, Axis: "change against " + plain.Clip(first, 16),
 			Notes: []string{"Above 0 a variant takes longer. Bars are the 95 % interval of each reading, without adjustment for their number. A variant has points only where it was measured."},
 		}
 		for v := range b.Variants {
@@ -95,7 +79,7 @@ func variantBlocks(b *bisect.Document, first string) []Block {
 	if len(charts) < 2 {
 		return charts
 	}
-	return []Block{charts[0], Details{"The same of " + plural(int64(len(charts)-1), "other curve"), charts[1:]}}
+	return []Block{charts[0], Details{"The same of " + unit.Count(int64(len(charts)-1), "other curve"), charts[1:]}}
 }
 
 // groupsInOrder are the groups of cases that have a size.
@@ -140,7 +124,7 @@ func driftChart(b *bisect.Document) Chart {
 		}
 		c.Series[0].Points = append(c.Series[0].Points, Point{
 			Bytes: int64(i + 1), Value: *l.Change,
-			Words: fmt.Sprintf("%s, %s in round %d, %s", Level.Format(*l.Change), l.Variant, l.Round+1, plural(int64(l.Cases), "case")),
+			Words: fmt.Sprintf("%s, %s in round %d, %s", Level.Format(*l.Change), l.Variant, l.Round+1, unit.Count(int64(l.Cases), "case")),
 		})
 	}
 	return c
@@ -157,7 +141,7 @@ func readingTable(b *bisect.Document) table.Table {
 		c := &b.Cases[i]
 		cells := []string{Change.Place(Point{Bytes: c.Bytes})}
 		for _, r := range c.Variants {
-			cell := none
+			cell := unit.None
 			if r.Seconds != nil {
 				cell = Time.Format(*r.Seconds)
 				if r.Change != nil {

@@ -11,7 +11,7 @@ import (
 // drawn are the functions that the templates of blocks call. What they mark as HTML
 // is the SVG writer's, which escapes every text it is given.
 func drawn() template.FuncMap {
-	return template.FuncMap{"heat": heatOf, "plot": plotOf, "strip": stripOf, "bars": barsOf, "diagram": diagramOf, "dots": dotsOf, "spans": spansOf, "class": classOf, "rate": unit.Rate}
+	return template.FuncMap{"heat": heatOf, "plot": plotOf, "strip": stripOf, "bars": barsOf, "diagram": diagramOf, "dots": dotsOf, "spans": spansOf, "class": classOf, "rate": unit.Rate, "severity": severityClass}
 }
 
 // plot is a chart as HTML shows it.
@@ -62,7 +62,7 @@ func stripOf(c Chart) plot {
 
 // barsOf draws bars for wide windows and for narrow ones.
 func barsOf(c Bars) template.HTML {
-	wide, narrow := bothWidths(c.ID, false, c.layOut(wideBars), c.layOut(narrowBars))
+	wide, narrow := bothWidths(c.ID, false, layOutBars(c, wideBars), layOutBars(c, narrowBars))
 	return wide + narrow
 }
 
@@ -90,7 +90,7 @@ type span struct {
 	Columns int
 }
 
-// spansOf are the headings over columns; none where no column has one.
+// spansOf are the headings over columns; unit.None where no column has one.
 func spansOf(columns []table.Column) []span {
 	var out []span
 	some := false

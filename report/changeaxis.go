@@ -3,6 +3,7 @@ package report
 import (
 	"math"
 	"strings"
+	"zbench/bench/unit"
 )
 
 // changeAxis is linear, has zero on it, and holds all changes with their intervals.
@@ -25,7 +26,7 @@ func changeAxis(c Chart, count int) axis {
 
 // signedPercent prints a relative change: +3.2 %, −0.41 %.
 func signedPercent(v float64) string {
-	text := shortest(math.Round(v*1e4) / 100)
+	text := unit.Shortest(math.Round(v*1e4) / 100)
 	if v > 0 {
 		text = "+" + text
 	}

@@ -120,9 +120,9 @@ func (q Quantity) Place(p Point) string {
 	case Setting:
 		return unit.Number(float64(p.Bytes)) + " elements"
 	case Scale:
-		return plural(p.Bytes, "rank")
+		return unit.Count(p.Bytes, "rank")
 	case Level:
-		return "child run " + comma(p.Bytes)
+		return "child run " + unit.Comma(p.Bytes)
 	default:
 	}
 	return unit.Bytes(p.Bytes)
@@ -144,7 +144,7 @@ func (p Point) Text(q Quantity) string {
 		s += ", in a burst " + q.Format(p.Burst)
 	}
 	if q == Spread {
-		s = "median " + s + ", min " + q.Format(p.Min) + ", max " + q.Format(p.Max) + ", n " + comma(int64(p.N))
+		s = "median " + s + ", min " + q.Format(p.Min) + ", max " + q.Format(p.Max) + ", n " + unit.Comma(int64(p.N))
 	}
 	return s
 }
@@ -175,14 +175,14 @@ func points(c curve.Curve, q Quantity) []Point {
 		switch {
 		case q == BusBW:
 			p.Value, known = curve.BusBW(r)
-			p.bracket(r)
+			bracket(&p, r)
 			if t.Bounded {
 				p.Lo, p.Hi = p.Value*(t.Median/t.Hi), p.Value*(t.Median/t.Lo)
 			}
 		case q == Alone && burst.Known && q.drawable(burst.Median):
 			p.Burst = burst.Median
 		case q == Spread && known:
-			p.tails(t)
+			tails(&p, t)
 		}
 		p.Bounded = p.Bounded && q.drawable(p.Lo) && q.drawable(p.Hi)
 		if known && q.drawable(p.Value) {
@@ -231,7 +231,7 @@ func usable(roofs []Roof) []Roof {
 func letter(i int) string {
 	s := string(rune('A' + i%26))
 	if i >= 26 {
-		s += comma(int64(i / 26))
+		s += unit.Comma(int64(i / 26))
 	}
 	return s
 }

@@ -7,6 +7,7 @@ import (
 	"zbench/bench/advice"
 	"zbench/bench/bucket"
 	"zbench/bench/curve"
+	"zbench/bench/plain"
 	"zbench/bench/record"
 	"zbench/bench/unit"
 )
@@ -49,7 +50,7 @@ func charts(rec *record.Record, drawn []curve.Curve, q Quantity, note string, kn
 func collectivesOfCurves(curves []curve.Curve) []string {
 	names := make([]string, len(curves))
 	for i, c := range curves {
-		names[i] = orUnnamed(c.Collective)
+		names[i] = plain.OrUnnamed(c.Collective)
 	}
 	return names
 }

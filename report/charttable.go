@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"zbench/bench/table"
+	"zbench/bench/unit"
 )
 
 // tableOfChart turns a chart into a table: one row per size, one column per series.
@@ -39,7 +40,7 @@ func tableOfChart(c Chart) Sheet {
 		for at := 0; ; at++ {
 			row, filled := []string{c.Quantity.Place(Point{Bytes: size})}, false
 			for _, values := range cells[size] {
-				cell := none
+				cell := unit.None
 				if at < len(values) {
 					cell, filled = values[at], true
 				}

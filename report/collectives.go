@@ -9,6 +9,7 @@ import (
 	"zbench/bench/bucket"
 	"zbench/bench/curve"
 	"zbench/bench/judge"
+	"zbench/bench/plain"
 	"zbench/bench/record"
 	"zbench/bench/unit"
 )
@@ -38,11 +39,11 @@ func Collectives(rec *record.Record, x Extras) *Document {
 	if rec.Simulated {
 		d.Foot += " SIMULATED: a model decided these times, not hardware."
 	}
-	d.Verdict = verdictBox(rec, x.Advice)
+	d.Findings, d.Chips = Verdict(rec, x.Advice), chips(x.Advice)
 	curves := curve.Of(rec)
 	drawn, note := curve.Drawn(curves)
-	d.glance(rec, drawn)
-	d.curves(rec, drawn, note, x)
+	glance(d, rec, drawn)
+	curvesInto(d, rec, drawn, note, x)
 	d.add("advice", "Bucket size to set", adviceBlocks(x.Advice, x.Folder)...)
 	late := d.add
 	if !slices.ContainsFunc(judge.Late(rec), func(l judge.Lateness) bool { return len(l.Texts()) > 0 }) {
@@ -52,7 +53,7 @@ func Collectives(rec *record.Record, x Extras) *Document {
 	d.add("unstable", "Unstable", unstableBlocks(rec)...)
 	d.add("stuck", "How far each rank got", stuckBlocks(rec)...)
 	d.add("nics", "NIC counters", nicBlocks(rec)...)
-	d.knees(x)
+	kneesInto(d, x)
 	d.results(resultBlock(rec, curves))
 	d.Sections[len(d.Sections)-1].Folded = len(rec.Results) > fewResults
 	others := d.add
@@ -78,15 +79,15 @@ func Collectives(rec *record.Record, x Extras) *Document {
 const fewResults = 12
 
 // glance sums every curve up, where there are not more than a reader takes in.
-func (d *Document) glance(rec *record.Record, drawn []curve.Curve) {
+func glance(d *Document, rec *record.Record, drawn []curve.Curve) {
 	if cards := figures(rec, drawn); len(cards) > 0 && len(cards) <= seriesPerChart {
 		d.add("figures", "At a glance", cards)
 	}
 }
 
-// curves draws what depends on the size and on the number of ranks. With many curves
+// curvesInto draws what depends on the size and on the number of ranks. With many curves
 // only bus bandwidth and scaling are open.
-func (d *Document) curves(rec *record.Record, drawn []curve.Curve, note string, x Extras) {
+func curvesInto(d *Document, rec *record.Record, drawn []curve.Curve, note string, x Extras) {
 	add := d.add
 	if len(drawn) > seriesPerChart {
 		add = d.fold
@@ -118,14 +119,14 @@ func plots(all []Chart) []Block {
 		out = append(out, Plot{Chart: c})
 	}
 	if len(more) > 0 {
-		out = append(out, Details{"The same of " + joinAnd(slices.Compact(titles)), more})
+		out = append(out, Details{"The same of " + plain.And(slices.Compact(titles)), more})
 	}
 	return out
 }
 
-// knees says from which size on messages are efficient. Beside a recommendation that
+// kneesInto says from which size on messages are efficient. Beside a recommendation that
 // is background.
-func (d *Document) knees(x Extras) {
+func kneesInto(d *Document, x Extras) {
 	if x.Advice != nil {
 		d.fold("bucket", "Message sizes near the plateau", kneeBlocks(x.Knees, true)...)
 		return
@@ -135,7 +136,7 @@ func (d *Document) knees(x Extras) {
 
 // results adds the section that the page's first link leads to.
 func (d *Document) results(blocks ...Block) {
-	d.Sections = append(d.Sections, Section{Name: results, ID: results, Title: "Results", Blocks: blocks})
+	d.Sections = append(d.Sections, Section{Name: resultsID, ID: resultsID, Title: "Results", Blocks: blocks})
 }
 
 // command says how to make the record again, where that is known.
@@ -184,9 +185,9 @@ func title(rec *record.Record) string {
 	case len(names) > 4:
 		names = append(names[:3:3], fmt.Sprintf("%d more", len(names)-3))
 	}
-	t := joinAnd(names)
+	t := plain.And(names)
 	if n := rec.World.Ranks; n > 0 {
-		t += " on " + plural(int64(n), "rank")
+		t += " on " + unit.Count(int64(n), "rank")
 	}
 	return t
 }
@@ -198,7 +199,7 @@ func collectivesOf(rec *record.Record) []string {
 	for i := range rec.Results {
 		if n := rec.Results[i].Collective; !seen[n] {
 			seen[n] = true
-			names = append(names, orUnnamed(n))
+			names = append(names, plain.OrUnnamed(n))
 		}
 	}
 	return names
@@ -209,7 +210,7 @@ func worldText(w record.World) string {
 	var parts []string
 	add := func(n int, word, tail string) {
 		if n > 0 {
-			parts = append(parts, plural(int64(n), word)+tail)
+			parts = append(parts, unit.Count(int64(n), word)+tail)
 		}
 	}
 	add(w.Ranks, "rank", "")

@@ -8,15 +8,19 @@ import (
 	"zbench/bench/compare"
 	"zbench/bench/gate"
 	"zbench/bench/table"
+	"zbench/bench/unit"
 )
 
 // Comparison is the report of a comparison of runs: the verdict, what else differs, both
 // curves and the change by size, and every case.
 func Comparison(c *compare.Document) *Document {
 	d := &Document{
-		Title: "Comparison of " + c.Benchmark, Lead: plural(int64(len(c.Base)), "run") + " of BASE, " + plural(int64(len(c.New)), "run") + " of NEW",
-		Simulated: c.Simulated, Verdict: comparedBox(c),
+		Title: "Comparison of " + c.Benchmark, Lead: unit.Count(int64(len(c.Base)), "run") + " of BASE, " + unit.Count(int64(len(c.New)), "run") + " of NEW",
+		Simulated: c.Simulated, Findings: c.Findings(), Chips: []Fact{{"Verdict", c.Word()}}, Fault: "SLOWER",
 		Foot: "Sizes are IEC, 1 KiB = 1,024 B; rates are decimal, 1 GB/s = 1e9 B/s. Times are geometric means of run medians.",
+	}
+	if c.Counts.Slower == 0 && c.Counts.Broken > 0 {
+		d.Fault = "WORSE"
 	}
 	if c.Simulated {
 		d.Banners = []Banner{{"simulated", "SIMULATED", "A model decided these times, not hardware."}}
@@ -31,24 +35,9 @@ func Comparison(c *compare.Document) *Document {
 	}
 	d.add("curves", "Both sides by size", pairBlocks(c, groups)...)
 	t := c.CaseTable(false)
-	d.results(Sheet{Table: t, Label: "Cases", Role: results})
+	d.results(Sheet{Table: t, Label: "Cases", Role: resultsID})
 	d.fold("runs", "Runs", Sheet{Table: runTable(c), Label: "Runs"})
 	return d
-}
-
-// comparedBox is the verdict, which is read first.
-func comparedBox(c *compare.Document) *VerdictBox {
-	box := boxOf(c.Findings(), c.Simulated, []Fact{{"Verdict", c.Word()}})
-	tag := "Slower"
-	if c.Counts.Slower == 0 && c.Counts.Broken > 0 {
-		tag = "Worse"
-	}
-	for i := range box.Rows {
-		if box.Rows[i].Class == "bad" {
-			box.Rows[i].Tag = tag
-		}
-	}
-	return box
 }
 
 // groupNames are the collectives or kernels, by which charts are split.
@@ -143,7 +132,7 @@ func pairBlocks(c *compare.Document, groups []compare.Curve) []Block {
 		}
 	}
 	if len(more) > 0 {
-		out = append(out, Details{"The same of " + plural(int64(len(more)), "other curve"), more})
+		out = append(out, Details{"The same of " + unit.Count(int64(len(more)), "other curve"), more})
 	}
 	return out
 }
@@ -167,7 +156,7 @@ func runTable(c *compare.Document) table.Table {
 		runs []compare.Member
 	}{{"BASE", c.Base}, {"NEW", c.New}} {
 		for _, r := range side.runs {
-			t.Add(side.name, r.Name, comma(int64(r.Cases)), comma(int64(r.Without)))
+			t.Add(side.name, r.Name, unit.Comma(int64(r.Cases)), unit.Comma(int64(r.Without)))
 		}
 	}
 	return t
@@ -175,13 +164,8 @@ func runTable(c *compare.Document) table.Table {
 
 // AddGates adds the outcome of thresholds to a document's verdict.
 func (d *Document) AddGates(r *gate.Report) {
-	if r == nil {
-		return
+	if r != nil {
+		d.Findings = append(d.Findings, r.Findings()...)
+		d.Chips = append(d.Chips, Fact{"Thresholds", r.State.Word()})
 	}
-	if d.Verdict == nil {
-		d.Verdict = &VerdictBox{Simulated: d.Simulated}
-	}
-	box := boxOf(r.Findings(), d.Simulated, nil)
-	d.Verdict.Rows = append(d.Verdict.Rows, box.Rows...)
-	d.Verdict.Chips = append(d.Verdict.Chips, Fact{"Thresholds", r.State.Word()})
 }

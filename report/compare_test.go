@@ -91,10 +91,10 @@ func TestGatesJoinTheVerdict(t *testing.T) {
 	require.Equal(t, []finding.Severity{finding.Fault, finding.Warning, finding.OK}, levels)
 	d := &Document{}
 	d.AddGates(nil)
-	require.Nil(t, d.Verdict)
+	require.Empty(t, d.Findings)
 	d.AddGates(r)
-	require.Len(t, d.Verdict.Rows, 3)
-	require.Equal(t, []Fact{{"Thresholds", "FAIL"}}, d.Verdict.Chips)
+	require.Len(t, d.Findings, 3)
+	require.Equal(t, []Fact{{"Thresholds", "FAIL"}}, d.Chips)
 	r = nil
 	require.Empty(t, r.Findings())
 }

@@ -44,19 +44,17 @@ var (
 	aloneDiagram  = diagramForm{width: 1200, head: 84, box: 48, gap: 16, font: 15, side: 20}
 )
 
-func (Diagram) kind() string { return "diagram" }
+func (Diagram) Kind() string { return "diagram" }
 
-func (d Diagram) alone() (id string, s scene) { return d.ID, d.layOut(aloneDiagram) }
-
-// layOut gives the columns equal widths, with as much room between them for the lines,
+// layOutDiagram gives the columns equal widths, with as much room between them for the lines,
 // and spreads the boxes of each over the height of the longest.
-func (d Diagram) layOut(f diagramForm) scene {
+func layOutDiagram(d Diagram, f diagramForm) scene {
 	rows := 1
 	for _, c := range d.Columns {
 		rows = max(rows, len(c.Boxes))
 	}
 	body := float64(rows) * (f.box + f.gap)
-	s := scene{width: f.width, height: f.head + body + f.gap, title: d.Title, desc: d.describe()}
+	s := scene{width: f.width, height: f.head + body + f.gap, title: d.Title, desc: describeDiagram(d)}
 	if f == aloneDiagram {
 		s.layers = append(s.layers, layer{series: -1, texts: []label{{
 			role: "text", text: fitting(d.Title, f.width-2*f.side, f.font*1.4, true), at: vec{f.side, f.font * 2}, size: f.font * 1.4, anchor: start, bold: true,
@@ -82,8 +80,8 @@ func (d Diagram) layOut(f diagramForm) scene {
 	return s
 }
 
-// describe is the lines as text, for readers who do not see the picture.
-func (d Diagram) describe() string {
+// describeDiagram is the lines as text, for readers who do not see the picture.
+func describeDiagram(d Diagram) string {
 	var b strings.Builder
 	for _, l := range d.Lines {
 		b.WriteString(l.From + " to " + l.To + ". ")
@@ -164,12 +162,9 @@ func (f diagramForm) lines(all []DiagramLine, at map[string]box) layer {
 
 // diagramOf draws a diagram for wide windows and for narrow ones.
 func diagramOf(d Diagram) template.HTML {
-	wide, narrow := bothWidths(d.ID, false, d.layOut(wideDiagram), d.layOut(narrowDiagram))
+	wide, narrow := bothWidths(d.ID, false, layOutDiagram(d, wideDiagram), layOutDiagram(d, narrowDiagram))
 	return wide + narrow
 }
-
-// BoxOf shows a verdict at the head of a document, with chips.
-func BoxOf(v finding.List, chips ...Fact) *VerdictBox { return boxOf(v, false, chips) }
 
 // Say is a text without styles.
 func Say(text string) Text { return said(text) }

@@ -30,7 +30,7 @@ func crossedRails() Diagram {
 func TestDiagramIsAScene(t *testing.T) {
 	d := crossedRails()
 	for _, f := range []diagramForm{wideDiagram, narrowDiagram, aloneDiagram} {
-		s := d.layOut(f)
+		s := layOutDiagram(d, f)
 		checkGeometry(t, s, fmt.Sprintf("width %g", f.width))
 		var boxes []box
 		var lines []stroke
@@ -62,11 +62,5 @@ func TestDiagramIsAScene(t *testing.T) {
 	require.NoError(t, WritePNG(&b, d))
 	_, err := png.DecodeConfig(&b)
 	require.NoError(t, err)
-	Diagram{}.layOut(wideDiagram) // draws nothing
-}
-
-func TestBoxOf(t *testing.T) {
-	box := BoxOf(finding.List{{Text: "a fault", Severity: finding.Fault}}, Fact{"GPUs", "8"})
-	require.Equal(t, &VerdictBox{Chips: []Fact{{"GPUs", "8"}}, Rows: []verdictRow{{"bad", "Fault", "a fault", ""}}}, box)
-	require.Equal(t, Text{{Text: "plain"}}, Say("plain"))
+	layOutDiagram(Diagram{}, wideDiagram) // draws nothing
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"zbench/bench/curve"
+	"zbench/bench/plain"
 	"zbench/bench/record"
 	"zbench/bench/table"
 	"zbench/bench/unit"
@@ -43,18 +44,18 @@ func slug(name string) string {
 			return r
 		}
 		return '-'
-	}, strings.ToLower(clip(name, 40)))
+	}, strings.ToLower(plain.Clip(name, 40)))
 }
 
 // tails takes over what a summary knows of the ends of the distribution. An end
 // that cannot be is left at the median.
-func (p *Point) tails(t curve.Timing) {
+func tails(p *Point, t curve.Timing) {
 	sum := t.Sum
 	p.N, p.Min, p.Max = sum.N, p.Value, p.Value
 	if sum.Min > 0 && sum.Min < p.Value {
 		p.Min = sum.Min
 	}
-	if finite(sum.Max) && sum.Max > p.Value {
+	if unit.Finite(sum.Max) && sum.Max > p.Value {
 		p.Max = sum.Max
 	}
 	if sum.P95 != nil && *sum.P95 >= p.Min && *sum.P95 <= p.Max {
@@ -113,14 +114,14 @@ func tableOfDistribution(c Chart) table.Table {
 	t := numbers("size", "n", "min", "lo", "median", "hi", "p95", "max")
 	figure := func(v float64, known bool) string {
 		if !known {
-			return none
+			return unit.None
 		}
 		return c.Quantity.Format(v)
 	}
 	for _, s := range c.Series {
 		for _, p := range s.Points {
 			t.Add(
-				unit.Bytes(p.Bytes), comma(int64(p.N)), figure(p.Min, true), figure(p.Lo, p.Bounded), figure(p.Value, true),
+				unit.Bytes(p.Bytes), unit.Comma(int64(p.N)), figure(p.Min, true), figure(p.Lo, p.Bounded), figure(p.Value, true),
 				figure(p.Hi, p.Bounded), figure(p.P95, p.P95 > 0), figure(p.Max, true),
 			)
 		}

@@ -3,6 +3,8 @@ package report
 import (
 	"slices"
 
+	"zbench/bench/finding"
+	"zbench/bench/plain"
 	"zbench/bench/table"
 )
 
@@ -13,8 +15,15 @@ type Document struct {
 	// Title is the headline, Lead what it holds for.
 	Title, Lead string
 	Simulated   bool
-	// Verdict is read first; nil leaves it out.
-	Verdict *VerdictBox
+	// Findings are what it comes to, in the order of reading. They are read first, after the Chips:
+	// the answer in a few words each.
+	Findings finding.List
+	Chips    []Fact
+	// Most is how many findings a person is shown at once, where the sections have all of them; 0 is
+	// all.
+	Most int
+	// Fault is what a fault is called where faults are something else, such as SLOWER.
+	Fault string
 	// Banners are what must be known before any number is read.
 	Banners  []Banner
 	Sections []Section
@@ -51,9 +60,34 @@ func (d *Document) fold(name, title string, blocks ...Block) {
 	}
 }
 
+// Statement is a finding as it is shown: a word that says how much it matters, for those who see no
+// colour, then the text.
+type Statement struct {
+	finding.Finding
+	Word string
+}
+
+// Statements are the findings that a person is shown, and how many more there are.
+func (d *Document) Statements() (shown []Statement, more int) {
+	n := len(d.Findings)
+	if d.Most > 0 {
+		n = min(n, d.Most)
+	}
+	for _, f := range d.Findings[:n] {
+		s := Statement{Finding: f}
+		s.Word, s.Text = f.Word()
+		if s.Word == "FAULT" && d.Fault != "" {
+			s.Word = d.Fault
+		}
+		s.Text, s.Hint = plain.Line(s.Text), plain.Line(s.Hint)
+		shown = append(shown, s)
+	}
+	return shown, len(d.Findings) - n
+}
+
 // Block is a part of a section. Its template in assets/page.tmpl has the name that
-// kind returns: a new kind of block is a type here and a template there.
-type Block interface{ kind() string }
+// Kind returns: a new kind of block is a type here and a template there.
+type Block interface{ Kind() string }
 
 // The kinds of blocks.
 type (
@@ -96,19 +130,38 @@ type (
 	}
 )
 
-func (Paragraph) kind() string { return "paragraph" }
-func (Heading) kind() string   { return "heading" }
-func (List) kind() string      { return "list" }
-func (Facts) kind() string     { return "facts" }
-func (Cards) kind() string     { return "cards" }
-func (Code) kind() string      { return "code" }
-func (Sheet) kind() string     { return "sheet" }
-func (Plot) kind() string      { return "plot" }
-func (Strips) kind() string    { return "strips" }
-func (Bars) kind() string      { return "bars" }
-func (Details) kind() string   { return "details" }
+func (Paragraph) Kind() string { return "paragraph" }
+func (Heading) Kind() string   { return "heading" }
+func (List) Kind() string      { return "list" }
+func (Facts) Kind() string     { return "facts" }
+func (Cards) Kind() string     { return "cards" }
+func (Code) Kind() string      { return "code" }
+func (Sheet) Kind() string     { return "sheet" }
+func (Plot) Kind() string      { return "plot" }
+func (Strips) Kind() string    { return "strips" }
+func (Bars) Kind() string      { return "bars" }
+func (Details) Kind() string   { return "details" }
 
-func (VerdictBox) kind() string { return "verdict" }
+// Picture is a picture as data: what to draw, not how.
+type Picture interface {
+	// Stem is unique in a document and a valid file stem.
+	Stem() string
+}
+
+// Stem is the chart's ID.
+func (c Chart) Stem() string { return c.ID }
+
+// Stem is the bars' ID.
+func (c Bars) Stem() string { return c.ID }
+
+// Stem is the diagram's ID.
+func (d Diagram) Stem() string { return d.ID }
+
+// Stem is the dots' ID.
+func (d Dots) Stem() string { return d.ID }
+
+// Stem is the map's ID.
+func (h HeatMap) Stem() string { return h.ID }
 
 // Fact is a term and what it is here.
 type Fact struct{ Term, Text string }
@@ -168,9 +221,6 @@ func (d *Document) Charts() []Chart {
 // blocks are all of the document, those that unfold among them.
 func (d *Document) blocks() func(yield func(Block) bool) {
 	return func(yield func(Block) bool) {
-		if d.Verdict != nil && !yield(*d.Verdict) {
-			return
-		}
 		for _, s := range d.Sections {
 			if !walk(s.Blocks, yield) {
 				return

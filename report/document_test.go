@@ -12,13 +12,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/finding"
 	"zbench/bench/judge"
 	"zbench/bench/table"
 )
 
 // everyBlock is a document with a block of each kind.
 func everyBlock() *Document {
-	sheet := Sheet{Label: "a sheet", Caption: "what it has", Role: results, Table: table.Table{
+	sheet := Sheet{Label: "a sheet", Caption: "what it has", Role: resultsID, Table: table.Table{
 		By: []string{"collective"}, Columns: []table.Column{{Name: "size", Right: true}, {Name: "time", Right: true, Over: "burst", Begins: true}, {Name: "why", Wrap: table.Sentences}},
 		Groups: []table.Group{{Cells: []string{"all_reduce"}, Rows: []table.Row{{ID: "row-1", Best: true, Cells: []string{"1 KiB", "10 µs", "a reason"}}}}},
 		Notes:  []string{"what it means"},
@@ -28,14 +29,13 @@ func everyBlock() *Document {
 	strip := chart
 	strip.ID = "strip"
 	d := &Document{Title: "a title", Lead: "a lead", Banners: []Banner{{"wrong", "WRONG DATA", "in one case"}}, Foot: "the units"}
-	d.Verdict = &VerdictBox{
-		Chips: []Fact{{"Bucket size", "use 40 M"}}, Simulated: true, Rows: []verdictRow{{"bad", "Fault", "rank 3 is late", "swap it"}},
-	}
+	d.Simulated, d.Chips = true, []Fact{{"Bucket size", "use 40 M"}}
+	d.Findings = finding.List{{Severity: finding.Fault, Text: "rank 3 is late", Hint: "swap it"}}
 	d.add("first", "First", Paragraph{"answer", said("an answer")}, Heading{Text{{Text: "a link", To: "row-1"}}},
 		List{"warnings", []Text{{{Style: "strong", Text: "code:"}, {Text: " a line"}, {Style: "hint", Text: "What to do:", Break: true}}}},
 		Facts{{"a term", "a fact"}}, Cards{{Title: "a card", Foot: "a foot", Figures: []CardFigure{{"best", "10 GB/s", " at 1 MiB"}}}},
 		Code{"how", "zbench"}, sheet, Plot{Chart: chart}, Strips{strip},
-		Bars{ID: "bars", Title: "some bars", bars: []bar{{label: "copy", value: "4 TB/s", length: 4, marks: []barMark{{5, "A"}}}}, most: 5},
+		Bars{ID: "bars", Title: "some bars", Bars: []Bar{{Label: "copy", Value: "4 TB/s", Length: 4, Marks: []BarMark{{5, "A"}}}}, Most: 5},
 		crossedRails(),
 		Dots{ID: "dots", Title: "some dots", One: "a GPU", Nodes: []string{"n0"}, Values: []DotValue{{Share: 0.5, Named: true, Tip: "n0, GPU 1"}}, Limits: []float64{0.08}},
 		HeatMap{ID: "heat", Title: "a heat map", Rows: []string{"n0"}, Columns: []string{"n0", "n1"}, Shares: [][]float64{{math.NaN(), 0.4}}, Limit: 0.05},
@@ -49,7 +49,7 @@ func TestEveryKindOfBlockIsDrawn(t *testing.T) {
 	page := writeHTML(t, d)
 	outline(t, page)
 	for _, want := range []string{
-		`<dt>Bucket size</dt><dd>use 40 M</dd>`, `<li class="bad"><strong>Fault</strong> rank 3 is late <span class="small">swap it</span></li>`,
+		`<dt>Bucket size</dt><dd>use 40 M</dd>`, `<li class="bad"><strong>FAULT</strong> rank 3 is late <span class="small">swap it</span></li>`,
 		`<p class="answer">an answer</p>`, `<h3><a href="#row-1">a link</a></h3>`, `<strong>code:</strong> a line<br/><span class="hint">What to do:</span>`,
 		`<dt>a term</dt><dd>a fact</dd>`, `<dd><b>10 GB/s</b> at 1 MiB</dd>`, `<pre tabindex="0" aria-label="how"><code>zbench</code></pre>`,
 		`<th scope="colgroup" colspan="1">burst</th>`, `<tr id="row-1" class="best">`, `<td class="l wrap">a reason</td>`, `<figure id="x">`, `<figure id="strip">`,
@@ -59,13 +59,13 @@ func TestEveryKindOfBlockIsDrawn(t *testing.T) {
 	}
 	kinds := map[string]bool{}
 	for b := range d.blocks() {
-		kinds[b.kind()] = true
+		kinds[b.Kind()] = true
 	}
 	template, err := fs.ReadFile(assets, "assets/page.tmpl")
 	require.NoError(t, err)
 	for _, part := range strings.Split(string(template), `{{- define "`)[1:] {
 		name, _, _ := strings.Cut(part, `"`)
-		require.True(t, kinds[name] || name == "text", "the template %q draws no block of this document", name)
+		require.True(t, kinds[name] || name == "text" || name == "verdict", "the template %q draws no block of this document", name)
 	}
 }
 
@@ -102,7 +102,7 @@ func TestBarsAreAScene(t *testing.T) {
 		require.NotEmpty(t, all)
 		for _, c := range all {
 			for _, f := range []barForm{wideBars, narrowBars, aloneBars} {
-				s := c.layOut(f)
+				s := layOutBars(c, f)
 				checkGeometry(t, s, fmt.Sprintf("%s at %g", c.ID, f.width))
 				for _, l := range s.layers {
 					for _, a := range l.areas {
@@ -117,9 +117,9 @@ func TestBarsAreAScene(t *testing.T) {
 			decoded, err := png.DecodeConfig(&b)
 			require.NoError(t, err)
 			require.Equal(t, 1200, decoded.Width)
-			for _, one := range c.bars {
-				require.Contains(t, picture, escaped(one.label))
-				require.Contains(t, picture, escaped(one.value))
+			for _, one := range c.Bars {
+				require.Contains(t, picture, escaped(one.Label))
+				require.Contains(t, picture, escaped(one.Value))
 			}
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"html/template"
 	"math"
 
-	"zbench/bench/pairwise"
+	"zbench/bench/unit"
 )
 
 // Dots is measurements of a fleet as a picture: a dot for each value, the nodes from left to
@@ -52,15 +52,13 @@ const (
 // mostShare is the largest share that is drawn at its height.
 const mostShare = 1.5
 
-func (Dots) kind() string { return "dots" }
+func (Dots) Kind() string { return "dots" }
 
-func (d Dots) alone() (id string, s scene) { return d.ID, d.layOut(aloneDots) }
-
-// layOut draws the grid, the median, the limits, and the dots with the names of those named.
-func (d Dots) layOut(f dotForm) scene {
-	s := scene{width: f.width, height: f.height, title: d.Title, desc: d.describe()}
+// layOutDots draws the grid, the median, the limits, and the dots with the names of those named.
+func layOutDots(d Dots, f dotForm) scene {
+	s := scene{width: f.width, height: f.height, title: d.Title, desc: describeDots(d)}
 	p := box{f.left, f.head, f.width - f.right, f.height - f.foot}
-	lo, hi := d.bounds()
+	lo, hi := boundsOfDots(d)
 	y := func(share float64) float64 { return p.bottom - (min(share, mostShare)-lo)/(hi-lo)*p.height() }
 	x := func(node int) float64 { return p.left + (float64(node)+0.5)/float64(max(len(d.Nodes), 1))*p.width() }
 	ground := layer{series: -1}
@@ -92,8 +90,8 @@ func (d Dots) layOut(f dotForm) scene {
 	return s
 }
 
-// bounds are the shares at the foot and the head of the picture.
-func (d Dots) bounds() (lo, hi float64) {
+// boundsOfDots are the shares at the foot and the head of the picture.
+func boundsOfDots(d Dots) (lo, hi float64) {
 	lo, hi = 1, 1.02
 	for _, l := range d.Limits {
 		lo = min(lo, 1-l)
@@ -111,7 +109,7 @@ func (f dotForm) grid(l *layer, p box, lo, hi float64, y func(float64) float64) 
 	for i := math.Ceil(lo / step); i*step <= hi; i++ {
 		at := y(i * step)
 		l.lines = append(l.lines, stroke{role: "grid", width: 1, points: []vec{{p.left, at}, {p.right, at}}})
-		l.texts = append(l.texts, label{role: "muted", text: shortest(math.Round(i*step*1e4)/100) + " %", at: vec{p.left - 6, at + f.font*0.35}, size: f.font, anchor: end})
+		l.texts = append(l.texts, label{role: "muted", text: unit.Shortest(math.Round(i*step*1e4)/100) + " %", at: vec{p.left - 6, at + f.font*0.35}, size: f.font, anchor: end})
 	}
 }
 
@@ -128,7 +126,7 @@ func (f dotForm) limits(l *layer, p box, limits []float64, y func(float64) float
 	write("median", "s2", 1, nil)
 	for _, limit := range limits {
 		if limit < 1 {
-			write("limit −"+pairwise.Percent(limit), "roof", 1-limit, []float64{7, 3})
+			write("limit −"+fmt.Sprintf("%.0f %%", 100*limit), "roof", 1-limit, []float64{7, 3})
 		}
 	}
 }
@@ -166,15 +164,15 @@ func (f dotForm) name(l *layer, others []label, p box, name string, at vec, radi
 	}
 }
 
-// describe names what is named.
-func (d Dots) describe() string {
+// describeDots names what is named.
+func describeDots(d Dots) string {
 	var named spoken
 	for _, v := range d.Values {
 		if v.Named {
 			named.add(func() string { return v.Tip + "." })
 		}
 	}
-	return named.or(fmt.Sprintf("%s; none is named.", plural(int64(len(d.Values)), "value")))
+	return named.or(fmt.Sprintf("%s; unit.None is named.", unit.Count(int64(len(d.Values)), "value")))
 }
 
 // dotPlot is the picture as HTML shows it.
@@ -186,7 +184,7 @@ type dotPlot struct {
 }
 
 func dotsOf(d Dots) dotPlot {
-	wide, narrow := bothWidths(d.ID, true, d.layOut(wideDots), d.layOut(narrowDots))
+	wide, narrow := bothWidths(d.ID, true, layOutDots(d, wideDots), layOutDots(d, narrowDots))
 	v := dotPlot{Dots: d, Picture: wide + narrow}
 	for _, k := range []struct {
 		series int

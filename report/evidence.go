@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"zbench/bench/curve"
+	"zbench/bench/plain"
 	"zbench/bench/record"
 	"zbench/bench/table"
 	"zbench/bench/unit"
@@ -18,13 +19,13 @@ func stuckBlocks(rec *record.Record) []Block {
 		if r.Evidence == nil {
 			continue
 		}
-		where := orUnnamed(r.Collective) + " at " + unit.Bytes(curve.Size(r))
+		where := plain.OrUnnamed(r.Collective) + " at " + unit.Bytes(curve.Size(r))
 		out = append(out,
 			Heading{Text{{Text: where, To: r.Key}, {Text: ", " + r.Evidence.Where()}}},
-			Paragraph{Text: said(sentence(r.Evidence.Verdict()))},
+			Paragraph{Text: said(plain.Sentence(r.Evidence.Verdict()))},
 			Sheet{Label: "How far each rank got in " + where, Table: stuckTable(r.Evidence)})
 		if w := r.Evidence.Witness; w != nil {
-			out = append(out, Paragraph{Text: said(sentence("a second witness, asked after the deadline: " + w.Text()))})
+			out = append(out, Paragraph{Text: said(plain.Sentence("a second witness, asked after the deadline: " + w.Text()))})
 		}
 	}
 	if len(out) == 0 {
@@ -49,7 +50,7 @@ func stuckTable(e *record.Evidence) table.Table {
 		t.Columns = append(t.Columns, table.Column{Name: "asynchronous error", Wrap: table.Sentences})
 	}
 	for _, g := range e.Ranks {
-		cells := []string{g.State.Text(), record.RankList(g.Ranks), comma(int64(g.Count)), comma(int64(g.Enqueued)), counted(g.Started), counted(g.Ended)}
+		cells := []string{g.State.Text(), record.RankList(g.Ranks), unit.Comma(int64(g.Count)), unit.Comma(int64(g.Enqueued)), counted(g.Started), counted(g.Ended)}
 		if async {
 			cells = append(cells, cmp.Or(g.Error, "none"))
 		}
@@ -60,7 +61,7 @@ func stuckTable(e *record.Evidence) table.Table {
 
 func counted(n *int) string {
 	if n == nil {
-		return none
+		return unit.None
 	}
-	return comma(int64(*n))
+	return unit.Comma(int64(*n))
 }

@@ -9,6 +9,7 @@ import (
 	"zbench/bench/finding"
 	"zbench/bench/judge"
 	"zbench/bench/record"
+	"zbench/bench/unit"
 )
 
 // hung is a sweep of which one case did not end.
@@ -44,7 +45,7 @@ func TestPageShowsHowFarEachRankGot(t *testing.T) {
 	require.Equal(t, "asynchronous error", blocks[3].(Sheet).Columns[6].Name)
 
 	unmarked := record.RankProgress{Enqueued: 5, Started: -1, Ended: -1}
-	require.Equal(t, none, stuckBlocks(hung(unmarked))[3].(Sheet).Groups[0].Rows[0].Cells[4])
+	require.Equal(t, unit.None, stuckBlocks(hung(unmarked))[3].(Sheet).Groups[0].Rows[0].Cells[4])
 
 	b.Reset()
 	require.NoError(t, WriteHTML(&b, Collectives(sweep(3), Extras{})))

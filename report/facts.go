@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"zbench/bench/curve"
+	"zbench/bench/plain"
 	"zbench/bench/record"
 	"zbench/bench/unit"
 )
@@ -16,7 +17,7 @@ func banners(rec *record.Record) []Banner {
 	if rec.Simulated {
 		text := "A model decided these times, not hardware."
 		if n := countExtrapolated(rec); n > 0 {
-			text += " " + comma(int64(n)) + " of " + plural(int64(count(rec, record.OK)), "result") +
+			text += " " + unit.Comma(int64(n)) + " of " + unit.Count(int64(count(rec, record.OK)), "result") +
 				" are extrapolated: " + unmeasured + "; the set-up lists them."
 		}
 		out = append(out, Banner{"simulated", "SIMULATED", text})
@@ -33,15 +34,15 @@ func banners(rec *record.Record) []Banner {
 		}
 	}
 	if n := count(rec, record.Interrupted); n > 0 {
-		out = append(out, Banner{"interrupted", "INTERRUPTED", "The sweep did not finish: " + plural(int64(n), "case") + " did not run."})
+		out = append(out, Banner{"interrupted", "INTERRUPTED", "The sweep did not finish: " + unit.Count(int64(n), "case") + " did not run."})
 	}
 	if n := count(rec, record.WrongData); n > 0 {
 		out = append(out, Banner{"wrong", "WRONG DATA", wrongText(rec, n)})
 	}
 	if n := count(rec, record.Failed); n > 0 {
-		text := plural(int64(n), "case") + " failed; see the cases without a result."
+		text := unit.Count(int64(n), "case") + " failed; see the cases without a result."
 		if n := countWarned(rec, record.OnePass); n > 0 {
-			text += " " + comma(int64(n)) + " of " + plural(int64(count(rec, record.OK)), "result") + " have" + onePass + "."
+			text += " " + unit.Comma(int64(n)) + " of " + unit.Count(int64(count(rec, record.OK)), "result") + " have" + onePass + "."
 		}
 		out = append(out, Banner{"wrong", "FAILED", text})
 	}
@@ -52,7 +53,7 @@ func banners(rec *record.Record) []Banner {
 func edited(rec *record.Record) []Banner {
 	var out []Banner
 	for _, w := range rec.Edits() {
-		out = append(out, Banner{"wrong", "EDITED", capital(w.Message) + ": " + w.Hint + "."})
+		out = append(out, Banner{"wrong", "EDITED", plain.Capital(w.Message) + ": " + w.Hint + "."})
 	}
 	return out
 }
@@ -73,7 +74,7 @@ func countWarned(rec *record.Record, code string) int {
 
 // wrongText says how many cases gave wrong data and where the first one did.
 func wrongText(rec *record.Record, n int) string {
-	text := plural(int64(n), "case") + " gave wrong data, kept out of charts and figures"
+	text := unit.Count(int64(n), "case") + " gave wrong data, kept out of charts and figures"
 	for i := range rec.Results {
 		if r := &rec.Results[i]; r.Status == record.WrongData {
 			return text + ". The first, " + caseName(r) + ": " + reasonOf(r) + "."
@@ -84,7 +85,7 @@ func wrongText(rec *record.Record, n int) string {
 
 // caseName is a case in words: all_reduce in place, 1 KiB.
 func caseName(r *record.Result) string {
-	name := orUnnamed(r.Collective)
+	name := plain.OrUnnamed(r.Collective)
 	if r.InPlace {
 		name += " in place"
 	}
@@ -125,7 +126,7 @@ func facts(rec *record.Record) []Fact {
 		}
 	}
 	add("World", worldText(rec.World))
-	add("Hosts", firstFew(rec.World.Hosts, 8))
+	add("Hosts", unit.FirstFew(rec.World.Hosts, 8))
 	if f := rec.Fabric; f != nil {
 		name := f.Title
 		if name == "" || f.Name != "" && f.Name != name {
@@ -176,7 +177,7 @@ func importBlocks(rec *record.Record) []Block {
 		if tool := strings.TrimSpace(im.Tool + " " + im.Version); tool != "" {
 			f = append(f, Fact{"Written by", tool})
 		}
-		taken := comma(int64(im.Rows)) + " rows of " + comma(int64(im.Lines)) + " lines"
+		taken := unit.Comma(int64(im.Rows)) + " rows of " + unit.Comma(int64(im.Lines)) + " lines"
 		if im.Truncated {
 			taken += "; the file is truncated"
 		}
@@ -196,13 +197,13 @@ func importBlocks(rec *record.Record) []Block {
 }
 
 func skipText(s record.Skip) string {
-	text := comma(int64(s.Count)) + " × " + s.Reason
+	text := unit.Comma(int64(s.Count)) + " × " + s.Reason
 	if len(s.Lines) == 0 {
 		return text
 	}
 	numbers := make([]string, len(s.Lines))
 	for i, n := range s.Lines {
-		numbers[i] = comma(int64(n))
+		numbers[i] = unit.Comma(int64(n))
 	}
 	return text + " (line " + strings.Join(numbers, ", ") + ")"
 }

@@ -18,7 +18,7 @@ func scalingBlocks(rec *record.Record, drawn []curve.Curve) []Block {
 	}
 	out := listed("", fallLines(all))
 	if len(out) == 0 {
-		out = []Block{Paragraph{Text: said("No collective falls below " + percent(curve.FallShare) + " of its best bus bandwidth at the largest number of ranks.")}}
+		out = []Block{Paragraph{Text: said("No collective falls below " + unit.Percent(curve.FallShare) + " of its best bus bandwidth at the largest number of ranks.")}}
 	}
 	out = append(out, plots(scalingCharts(rec, all))...)
 	for _, f := range []curve.Family{curve.OneWorld, curve.Groups, curve.Strided} {
@@ -79,7 +79,7 @@ func rankAxis(lo, hi int64, share func(label string) float64) axis {
 		a.ticks = sizeTicks(a, stride)
 		for i, t := range a.ticks {
 			if t.label != "" {
-				a.ticks[i].label = comma(int64(t.value))
+				a.ticks[i].label = unit.Comma(int64(t.value))
 			}
 		}
 		if spaced(a, share) {

@@ -29,7 +29,7 @@ func checkGeometry(t *testing.T, s scene, name string) {
 	}
 	for _, l := range s.layers {
 		for _, d := range l.dots {
-			if !finite(d.at.x) || !finite(d.at.y) || d.at.x < 0 || d.at.x > s.width || d.at.y < 0 || d.at.y > s.height {
+			if !unit.Finite(d.at.x) || !unit.Finite(d.at.y) || d.at.x < 0 || d.at.x > s.width || d.at.y < 0 || d.at.y > s.height {
 				t.Errorf("%s: a marker lies at %v", name, d.at)
 			}
 		}

@@ -30,12 +30,12 @@ func figures(rec *record.Record, curves []curve.Curve) Cards {
 			}
 		}
 		card.Figures = append([]CardFigure{best}, latency...)
-		card.Foot = plural(int64(ended), "case") + " ok"
+		card.Foot = unit.Count(int64(ended), "case") + " ok"
 		if rest := len(c.Rows) - ended; rest > 0 {
-			card.Foot += ", " + comma(int64(rest)) + " not"
+			card.Foot += ", " + unit.Comma(int64(rest)) + " not"
 		}
 		if len(c.Also) > 0 {
-			card.Foot += " · in place within " + percent(c.Apart)
+			card.Foot += " · in place within " + unit.Percent(c.Apart)
 		}
 		if extrapolated {
 			card.Foot += " · extrapolated"

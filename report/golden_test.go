@@ -165,7 +165,7 @@ func allCharts(rec *record.Record) []Chart {
 	return append(sizeCharts(rec), spreads(rec)...)
 }
 
-func svg(t *testing.T, c Drawing) string {
+func svg(t *testing.T, c Picture) string {
 	t.Helper()
 	var b strings.Builder
 	require.NoError(t, WriteSVG(&b, c))

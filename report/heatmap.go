@@ -21,7 +21,7 @@ type HeatMap struct {
 	Table *Sheet
 }
 
-func (HeatMap) kind() string { return "heatmap" }
+func (HeatMap) Kind() string { return "heatmap" }
 
 // heatStep is one height of marks.
 type heatStep struct {
@@ -39,8 +39,8 @@ var heatSteps = []heatStep{
 	{"s4", 0.92, 3, "from 3 times the limit"},
 }
 
-// step is the height of a share; −1 without a value.
-func (h HeatMap) step(share float64) int {
+// heatStepOf is the height of a share; −1 without a value.
+func heatStepOf(h HeatMap, share float64) int {
 	if math.IsNaN(share) {
 		return -1
 	}
@@ -62,14 +62,12 @@ var (
 	aloneHeat  = heatForm{width: 1200, left: 180, head: 84, font: 15, most: 40}
 )
 
-func (h HeatMap) alone() (id string, s scene) { return h.ID, h.layOut(aloneHeat) }
-
-// layOut makes square cells. Neighbours of one height become one mark, so that a map of
+// layOutHeat makes square cells. Neighbours of one height become one mark, so that a map of
 // 128 × 128 without faults has 128.
-func (h HeatMap) layOut(f heatForm) scene {
+func layOutHeat(h HeatMap, f heatForm) scene {
 	n := max(len(h.Columns), 1)
 	cell := min(f.most, (f.width-f.left-4)/float64(n))
-	s := scene{width: f.width, height: f.head + cell*float64(len(h.Rows)) + 6, title: h.Title, desc: h.describe()}
+	s := scene{width: f.width, height: f.head + cell*float64(len(h.Rows)) + 6, title: h.Title, desc: describeHeat(h)}
 	if f == aloneHeat {
 		s.layers = append(s.layers, layer{series: -1, texts: []label{{
 			role: "text", text: fitting(h.Title, f.width-2*f.font, f.font*1.4, true), at: vec{f.font, f.font * 2}, size: f.font * 1.4, anchor: start, bold: true,
@@ -78,8 +76,8 @@ func (h HeatMap) layOut(f heatForm) scene {
 	marks := layer{series: -1}
 	for i, row := range h.Shares {
 		for from := 0; from < len(row); {
-			step, to := h.step(row[from]), from+1
-			for to < len(row) && h.step(row[to]) == step {
+			step, to := heatStepOf(h, row[from]), from+1
+			for to < len(row) && heatStepOf(h, row[to]) == step {
 				to++
 			}
 			if step >= 0 {
@@ -90,12 +88,12 @@ func (h HeatMap) layOut(f heatForm) scene {
 			from = to
 		}
 	}
-	s.layers = append(s.layers, marks, h.labels(f, cell))
+	s.layers = append(s.layers, marks, heatLabels(h, f, cell))
 	return s
 }
 
-// labels writes as many names as have room.
-func (h HeatMap) labels(f heatForm, cell float64) layer {
+// heatLabels writes as many names as have room.
+func heatLabels(h HeatMap, f heatForm, cell float64) layer {
 	l := layer{series: -1}
 	every := max(1, int(math.Ceil(f.font*1.15/cell)))
 	for i, name := range h.Rows {
@@ -117,12 +115,12 @@ func (h HeatMap) labels(f heatForm, cell float64) layer {
 	return l
 }
 
-// describe names the worst cells.
-func (h HeatMap) describe() string {
+// describeHeat names the worst cells.
+func describeHeat(h HeatMap) string {
 	var named spoken
 	for i, row := range h.Shares {
 		for k, share := range row {
-			if h.step(share) >= 2 {
+			if heatStepOf(h, share) >= 2 {
 				named.add(func() string { return fmt.Sprintf("%s, %s: %.0f %% lost.", h.Rows[i], h.Columns[k], 100*share) })
 			}
 		}
@@ -139,7 +137,7 @@ type heat struct {
 }
 
 func heatOf(h HeatMap) heat {
-	wide, narrow := bothWidths(h.ID, false, h.layOut(wideHeat), h.layOut(narrowHeat))
+	wide, narrow := bothWidths(h.ID, false, layOutHeat(h, wideHeat), layOutHeat(h, narrowHeat))
 	v := heat{HeatMap: h, Picture: wide + narrow}
 	for _, s := range heatSteps {
 		p := svgPainter{page: true}

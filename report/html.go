@@ -10,6 +10,7 @@ import (
 	"io"
 	"strings"
 	"unicode"
+	"zbench/bench/finding"
 )
 
 //go:embed assets
@@ -26,7 +27,7 @@ func WriteHTML(w io.Writer, d *Document) error {
 	// show writes a block by the template of its kind.
 	show := func(b Block) (template.HTML, error) {
 		var text bytes.Buffer
-		err := t.ExecuteTemplate(&text, b.kind(), b)
+		err := t.ExecuteTemplate(&text, b.Kind(), b)
 		return template.HTML(text.String()), err
 	}
 	t.Funcs(template.FuncMap{"show": show}).Funcs(drawn())
@@ -42,6 +43,27 @@ func WriteHTML(w io.Writer, d *Document) error {
 		return fmt.Errorf("write HTML: %w", err)
 	}
 	return nil
+}
+
+// verdict is what stands before any figure: the findings that are shown, and how many more there are.
+type verdict struct {
+	*Document
+	Rows []Statement
+	More int
+}
+
+// Verdict is the head of the page; nil without findings and chips.
+func (v *view) Verdict() *verdict {
+	if len(v.Findings)+len(v.Chips) == 0 {
+		return nil
+	}
+	rows, more := v.Statements()
+	return &verdict{v.Document, rows, more}
+}
+
+// severityClass is the style of a finding.
+func severityClass(s finding.Severity) string {
+	return map[finding.Severity]string{finding.Fault: "bad", finding.Warning: "warning", finding.OK: "good", finding.Note: "note"}[s]
 }
 
 // view is the document with what only HTML needs.
@@ -76,7 +98,7 @@ func viewOf(d *Document) (*view, error) {
 		Policy: "default-src 'none'; base-uri 'none'; form-action 'none'; style-src " + hashOf(style) + "; script-src " + hashOf(string(js)),
 	}
 	for _, s := range d.Sections {
-		if s.ID == results {
+		if s.ID == resultsID {
 			v.Skip = s.ID
 		}
 	}
@@ -94,7 +116,7 @@ func viewOf(d *Document) (*view, error) {
 }
 
 // results is the section of the results, to which the page's first link leads.
-const results = "results"
+const resultsID = "results"
 
 // printable drops the control characters a foreign string may bring.
 func printable(r rune) rune {

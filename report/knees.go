@@ -45,7 +45,7 @@ func kneeBlocks(a *bucket.Answer, advised bool) []Block {
 			if p.AtSmallestSize {
 				note = "at the smallest size of the sweep already"
 			}
-			t.Add(name, percent(p.Fraction), unit.Bytes(p.Bytes), comma(p.Bytes), comma(p.Elements), unit.Bytes(p.PerRankBytes), unit.Rate(p.BusBW), note)
+			t.Add(name, unit.Percent(p.Fraction), unit.Bytes(p.Bytes), unit.Comma(p.Bytes), unit.Comma(p.Elements), unit.Bytes(p.PerRankBytes), unit.Rate(p.BusBW), note)
 		}
 	}
 	if len(plateaus) > 0 {

@@ -5,7 +5,9 @@ import (
 	"strings"
 
 	"zbench/bench/judge"
+	"zbench/bench/plain"
 	"zbench/bench/record"
+	"zbench/bench/unit"
 )
 
 // lateBlocks say who is late, and of how many launches that holds.
@@ -15,16 +17,16 @@ func lateBlocks(rec *record.Record) []Block {
 	for _, l := range worlds {
 		if len(worlds) > 1 {
 			out = append(out, Heading{said(strings.Join([]string{
-				plural(int64(l.World.Ranks), "rank"), plural(int64(l.World.Nodes), "node"),
-				plural(int64(l.World.GPUsPerProcess), "GPU") + " per process",
+				unit.Count(int64(l.World.Ranks), "rank"), unit.Count(int64(l.World.Nodes), "node"),
+				unit.Count(int64(l.World.GPUsPerProcess), "GPU") + " per process",
 			}, " · "))})
 		}
-		looked := fmt.Sprintf("%s of %s", plural(int64(l.Launches), "launch"), plural(int64(l.Results), "result"))
+		looked := fmt.Sprintf("%s of %s", unit.Count(int64(l.Launches), "launch"), unit.Count(int64(l.Results), "result"))
 		if len(l.Late)+len(l.Candidates) == 0 {
 			out = append(out, Paragraph{Text: said(l.NoneText(looked))})
 			continue
 		}
-		out = append(out, Paragraph{Text: said(looked + " were looked at; by chance every rank comes last in " + percent(1/float64(l.World.Ranks)) + " of them.")})
+		out = append(out, Paragraph{Text: said(looked + " were looked at; by chance every rank comes last in " + unit.Percent(1/float64(l.World.Ranks)) + " of them.")})
 		out = append(append(out, listed("", l.Texts())...), whatToDo(l.Remedy()))
 	}
 	return out
@@ -34,7 +36,7 @@ func lateBlocks(rec *record.Record) []Block {
 func unstableLines(rec *record.Record) []string {
 	var out []string
 	for _, i := range judge.Unstable(rec) {
-		out = append(out, sentence(i.Text()))
+		out = append(out, plain.Sentence(i.Text()))
 	}
 	return out
 }

@@ -33,9 +33,6 @@ func (f format) margin() float64 {
 	return 1
 }
 
-// alone lays the chart out as a picture of its own.
-func (c Chart) alone() (id string, s scene) { return c.ID, layOut(c, alone()) }
-
 // layOut decides where everything of the chart goes.
 func layOut(c Chart, f format) scene {
 	s := scene{width: f.width, title: c.Title, desc: describe(c)}
@@ -262,7 +259,7 @@ func curveLayer(s scene, c Chart, i int, f format) layer {
 	if knee := c.Series[i].Knee; knee != nil {
 		l.dots = append(l.dots, dot{
 			at: s.at(float64(knee.Bytes), knee.Value), radius: f.font * 0.55, hollow: true,
-			tip: c.Series[i].Name + ", " + c.Quantity.Place(*knee) + ": " + percent(kneeShare) + " of the plateau from here on",
+			tip: c.Series[i].Name + ", " + c.Quantity.Place(*knee) + ": " + unit.Percent(kneeShare) + " of the plateau from here on",
 		})
 	}
 	for _, whole := range []stroke{line, burst} {
@@ -287,7 +284,7 @@ func describe(c Chart) string {
 		Rate: "Bandwidth", Scale: "Bus bandwidth", Change: "Change of the time", Level: "Change of all times",
 	}[c.Quantity]
 	from, to := c.Quantity.Place(Point{Bytes: lo}), c.Quantity.Place(Point{Bytes: hi})
-	parts := []string{fmt.Sprintf("%s of %s from %s to %s.", what, plural(int64(len(c.Series)), "curve"), from, to)}
+	parts := []string{fmt.Sprintf("%s of %s from %s to %s.", what, unit.Count(int64(len(c.Series)), "curve"), from, to)}
 	for _, s := range c.Series {
 		if n := len(s.Points); n > 0 {
 			parts = append(parts, fmt.Sprintf("%s: %s at %s, %s at %s.", s.Name, c.Quantity.Format(s.Points[0].Value),

@@ -14,7 +14,7 @@ import (
 func barCharts(rec *record.Record, published []memory.Published) []Bars {
 	var out []Bars
 	for _, d := range rec.World.Devices {
-		var bars []bar
+		var bars []Bar
 		most := 0.0
 		if d.PeakBandwidth != nil {
 			most = *d.PeakBandwidth
@@ -24,21 +24,21 @@ func barCharts(rec *record.Record, published []memory.Published) []Bars {
 			if r.Device != d.Index || r.Metrics.Rate == nil || r.Role == record.SizeSweep || r.Role == record.Tune {
 				continue
 			}
-			b := bar{label: barLabel(r), length: *r.Metrics.Rate, weak: r.Role == record.Reference || r.Role == record.Unfused || r.Role == record.Copy}
-			b.value = unit.Rate(*r.Metrics.Rate)
+			b := Bar{Label: barLabel(r), Length: *r.Metrics.Rate, Weak: r.Role == record.Reference || r.Role == record.Unfused || r.Role == record.Copy}
+			b.Value = unit.Rate(*r.Metrics.Rate)
 			if r.Metrics.OfPeak != nil {
-				b.value += ", " + percent(*r.Metrics.OfPeak)
+				b.Value += ", " + unit.Percent(*r.Metrics.OfPeak)
 			}
 			if d.PeakBandwidth != nil {
-				b.marks = append(b.marks, barMark{*d.PeakBandwidth, ""})
+				b.Marks = append(b.Marks, BarMark{*d.PeakBandwidth, ""})
 			}
 			for k, p := range published {
 				if rate := p.Rates[r.Kernel]; rate > 0 {
-					b.marks = append(b.marks, barMark{rate, letter(k)})
+					b.Marks = append(b.Marks, BarMark{rate, letter(k)})
 					most = max(most, rate)
 				}
 			}
-			most = max(most, b.length)
+			most = max(most, b.Length)
 			bars = append(bars, b)
 		}
 		if len(bars) > 0 {
@@ -68,7 +68,7 @@ func shortType(dtype string) string {
 func ratioCharts(rec *record.Record) []Bars {
 	var out []Bars
 	for _, d := range rec.World.Devices {
-		var bars []bar
+		var bars []Bar
 		most := 1.0
 		for i := range rec.Kernels {
 			k := &rec.Kernels[i]
@@ -76,13 +76,13 @@ func ratioCharts(rec *record.Record) []Bars {
 			if k.Device != d.Index || m.ToUnfused == nil {
 				continue
 			}
-			b := bar{label: shortType(k.Dtype) + " " + k.Shape.Text(), length: *m.ToUnfused, marks: []barMark{{1, ""}}}
+			b := Bar{Label: shortType(k.Dtype) + " " + k.Shape.Text(), Length: *m.ToUnfused, Marks: []BarMark{{1, ""}}}
 			parts := []string{ratioText(m.ToUnfused) + " ×"}
 			if m.OfCopy != nil {
-				parts = append(parts, percent(*m.OfCopy)+" of copy")
+				parts = append(parts, unit.Percent(*m.OfCopy)+" of copy")
 			}
-			b.value = strings.Join(append(parts, dataText(k)), ", ")
-			most = max(most, b.length)
+			b.Value = strings.Join(append(parts, dataText(k)), ", ")
+			most = max(most, b.Length)
 			bars = append(bars, b)
 		}
 		if len(bars) > 0 {

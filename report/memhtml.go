@@ -34,7 +34,7 @@ func KernelTables(rec *record.Record) []table.Table {
 // Memory is the report of one device's memory: streams or a norm. command
 // reproduces the record; empty leaves that out.
 func Memory(rec *record.Record, command string) *Document {
-	d := &Document{Title: memoryTitle(rec), Banners: memoryBanners(rec), Verdict: kernelBox(rec), Simulated: rec.OnLoopback(), Foot: "Sizes are IEC, 1 KiB = 1,024 B; rates are decimal, 1 GB/s = 1e9 B/s."}
+	d := &Document{Title: memoryTitle(rec), Banners: memoryBanners(rec), Findings: judge.Of(rec), Chips: kernelChips(rec), Simulated: rec.OnLoopback(), Foot: "Sizes are IEC, 1 KiB = 1,024 B; rates are decimal, 1 GB/s = 1e9 B/s."}
 	published := judge.Published(rec)
 	ratios := ratioCharts(rec)
 	d.add("ratios", "Fused against kernel by kernel", barBlocks(ratios, "Bars are the time kernel by kernel over the fused time; the line is 1, no gain. Beside each: the fused kernel's rate as part of a copy's on the same device in the same run, and what the check against a float64 reference found. The results below have every figure.")...)
@@ -50,7 +50,7 @@ func Memory(rec *record.Record, command string) *Document {
 	for i := range t.Columns {
 		t.Columns[i].Right = false
 	}
-	d.results(Sheet{Table: t, Label: "Results", Role: results})
+	d.results(Sheet{Table: t, Label: "Results", Role: resultsID})
 	d.add("setup", "Set-up", Facts(memoryFacts(rec)))
 	d.command(command)
 	return d
@@ -111,7 +111,7 @@ func memoryBanners(rec *record.Record) []Banner {
 		}
 	}
 	if simulated > 0 {
-		out = append(out, Banner{"simulated", "SIMULATED", "The loopback simulates " + plural(int64(simulated), "GPU") + ": the times are of its virtual clock, not of the data moved."})
+		out = append(out, Banner{"simulated", "SIMULATED", "The loopback simulates " + unit.Count(int64(simulated), "GPU") + ": the times are of its virtual clock, not of the data moved."})
 	}
 	if rec.Spec != nil && len(rec.Spec.Faults) > 0 {
 		out = append(out, Banner{"planted", "FAULTS PLANTED", strings.Join(rec.Spec.Faults, "; ")})
@@ -123,7 +123,7 @@ func memoryBanners(rec *record.Record) []Banner {
 		}
 	}
 	if wrong > 0 {
-		out = append(out, Banner{"wrong", "WRONG DATA", plural(int64(wrong), "case") + " left wrong elements; the notes name the first of each."})
+		out = append(out, Banner{"wrong", "WRONG DATA", unit.Count(int64(wrong), "case") + " left wrong elements; the notes name the first of each."})
 	}
 	return out
 }
@@ -166,7 +166,7 @@ func levels(rec *record.Record) Chart {
 		}
 	}
 	if bound > 0 {
-		c.Notes = append(c.Notes, plural(int64(bound), "point")+" not shown: a launch alone takes half the time or more there, so the rate is of launches and of no cache. The table marks them launch-bound.")
+		c.Notes = append(c.Notes, unit.Count(int64(bound), "point")+" not shown: a launch alone takes half the time or more there, so the rate is of launches and of no cache. The table marks them launch-bound.")
 	}
 	return c
 }
@@ -187,5 +187,5 @@ func memoryFacts(rec *record.Record) []Fact {
 	if !slices.ContainsFunc(rec.Kernels, func(r record.Kernel) bool { return r.Timing != nil }) {
 		return out
 	}
-	return append(out, Fact{"timing", fmt.Sprintf("batches of at least 2 ms between two events, until half the interval of the median is within %s of it, or for %s", percent(asked.Precision), unit.Seconds(asked.MaxTime))})
+	return append(out, Fact{"timing", fmt.Sprintf("batches of at least 2 ms between two events, until half the interval of the median is within %s of it, or for %s", unit.Percent(asked.Precision), unit.Seconds(asked.MaxTime))})
 }

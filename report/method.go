@@ -6,6 +6,7 @@ import (
 
 	"zbench/bench/collective"
 	"zbench/bench/judge"
+	"zbench/bench/plain"
 	"zbench/bench/record"
 	"zbench/bench/unit"
 )
@@ -30,18 +31,9 @@ func busFactors() []string {
 				names = append(names, c.Name)
 			}
 		}
-		all = append(all, "× "+factor.text+" for "+enumerated(names))
+		all = append(all, "× "+factor.text+" for "+plain.And(names))
 	}
 	return all
-}
-
-// enumerated joins names: a, b and c.
-func enumerated(names []string) string {
-	last := len(names) - 1
-	if last < 1 {
-		return strings.Join(names, "")
-	}
-	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
 // method says how the figures came about.
@@ -69,7 +61,7 @@ func method(rec *record.Record) []Fact {
 	if len(judge.Unstable(rec)) > 0 {
 		out = append(out, Fact{"Unstable", fmt.Sprintf("a launch counts as slow when it took %g times the median of its group and pass or more. "+
 			"A group is named when %s of its launches or more are slow, over all cases, and that is more than chance explains "+
-			"where %s is usual (binomial tail below 1e-6 after Bonferroni's correction over the groups).", record.SlowTimes, percent(judge.UnstableShare), percent(judge.UsualSlow))})
+			"where %s is usual (binomial tail below 1e-6 after Bonferroni's correction over the groups).", record.SlowTimes, unit.Percent(judge.UnstableShare), unit.Percent(judge.UsualSlow))})
 	}
 	return append(out,
 		Fact{"Bandwidth", busText + "."},
@@ -93,8 +85,8 @@ func timeMethod(rec *record.Record) string {
 func sweepText(rec *record.Record) string {
 	s := rec.Spec.Sweep
 	parts := []string{
-		plural(int64(s.Iterations), "launch") + " per burst",
-		plural(int64(s.Warmup), "warm-up launch"),
+		unit.Count(int64(s.Iterations), "launch") + " per burst",
+		unit.Count(int64(s.Warmup), "warm-up launch"),
 		fmt.Sprintf("each timing until its median is known to %g %% or for %s", 100*s.Precision, unit.Seconds(s.MaxTime)),
 		s.Cache + " cache",
 		fmt.Sprintf("size factor %d", s.Factor),
@@ -120,10 +112,10 @@ func addedText(rec *record.Record) string {
 	}
 	var parts []string
 	if n := count[record.Extension]; n > 0 {
-		parts = append(parts, plural(n, "case")+" beyond the largest size")
+		parts = append(parts, unit.Count(n, "case")+" beyond the largest size")
 	}
 	if n := count[record.AnswerSizes]; n > 0 {
-		parts = append(parts, plural(n, "case")+" at the real sizes of the messages around the answer")
+		parts = append(parts, unit.Count(n, "case")+" at the real sizes of the messages around the answer")
 	}
 	if len(parts) == 0 {
 		return ""
@@ -143,9 +135,9 @@ func verifiedMethod(rec *record.Record) string {
 			checked++
 		}
 	}
-	text += fmt.Sprintf("%s of %s checked", comma(int64(checked)), plural(int64(len(rec.Results)), "case"))
+	text += fmt.Sprintf("%s of %s checked", unit.Comma(int64(checked)), unit.Count(int64(len(rec.Results)), "case"))
 	for i, k := range unverified(rec).order {
-		text += []string{"; not checked: ", "; "}[min(i, 1)] + k.text() + " (" + plural(int64(k.count), "case") + ")"
+		text += []string{"; not checked: ", "; "}[min(i, 1)] + k.text() + " (" + unit.Count(int64(k.count), "case") + ")"
 	}
 	return text + "."
 }

@@ -4,16 +4,18 @@ import (
 	"cmp"
 	"fmt"
 
+	"zbench/bench/judge"
 	"zbench/bench/muon"
 	"zbench/bench/plain"
 	"zbench/bench/record"
 	"zbench/bench/spec"
+	"zbench/bench/unit"
 )
 
 // Muon is the report of a Muon step. command reproduces it; empty leaves that out.
 func Muon(rec *record.Record, command string) *Document {
 	d := &Document{
-		Title: muonTitle(rec), Banners: muonBanners(rec), Verdict: kernelBox(rec), Simulated: rec.OnLoopback(),
+		Title: muonTitle(rec), Banners: muonBanners(rec), Findings: judge.Of(rec), Chips: kernelChips(rec), Simulated: rec.OnLoopback(),
 		Foot: "Rates are decimal: 1 TFLOP/s = 1e12 operations per second, 1 GB/s = 1e9 B/s. A ratio above 1 is in favour of our kernel.",
 	}
 	d.Sections = muonShapes(rec)
@@ -33,10 +35,10 @@ func muonShapes(rec *record.Record) []Section {
 		id := fmt.Sprintf("shape-%d", len(out)+1)
 		one := Section{Name: id, ID: id, Title: plain.Line(muon.ShapeOf(rows[0]).Title())}
 		if !rec.Emulated() {
-			one.Blocks = append(one.Blocks, Sheet{Table: muonFigures(rows), Label: "Speed, " + one.Title, Caption: "Speed", Role: results})
+			one.Blocks = append(one.Blocks, Sheet{Table: muonFigures(rows), Label: "Speed, " + one.Title, Caption: "Speed", Role: resultsID})
 		}
 		if t := muonChecks(rows); len(t.Groups) > 0 {
-			one.Blocks = append(one.Blocks, Sheet{Table: t, Label: "Numerics, " + one.Title, Caption: "Numerics", Role: results})
+			one.Blocks = append(one.Blocks, Sheet{Table: t, Label: "Numerics, " + one.Title, Caption: "Numerics", Role: resultsID})
 		}
 		out = append(out, one)
 	}
@@ -80,7 +82,7 @@ func muonBanners(rec *record.Record) []Banner {
 		out = append(out, Banner{"wrong", "INTERRUPTED", fmt.Sprintf("%d of %d rows are not finished; the notes below the tables say why.", open, len(rec.Kernels))})
 	}
 	if len(wrong) > 0 {
-		out = append(out, Banner{"wrong", "WRONG DATA", plural(int64(len(wrong)), "check") + " found a larger error than the bar allows: do not use the speeds of these rows."})
+		out = append(out, Banner{"wrong", "WRONG DATA", unit.Count(int64(len(wrong)), "check") + " found a larger error than the bar allows: do not use the speeds of these rows."})
 	}
 	return out
 }

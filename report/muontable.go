@@ -8,6 +8,7 @@ import (
 	"zbench/bench/plain"
 	"zbench/bench/record"
 	"zbench/bench/table"
+	"zbench/bench/unit"
 )
 
 // muonTitle says what ran where.
@@ -63,9 +64,9 @@ func muonFigures(of []*record.Kernel) table.Table {
 // they are worth, and why the timing ended.
 func muonTimes(t *record.KernelTiming) []string {
 	if t == nil {
-		return []string{none, none, none, none, none}
+		return []string{unit.None, unit.None, unit.None, unit.None, unit.None}
 	}
-	s, interval := t.Seconds, none
+	s, interval := t.Seconds, unit.None
 	if s.Lo != nil && s.Hi != nil {
 		interval = "[" + muonFigure(s.Lo, 1e6) + ", " + muonFigure(s.Hi, 1e6) + "]"
 	}
@@ -126,7 +127,7 @@ func muonError(v float64) string { return strconv.FormatFloat(v, 'g', 3, 64) }
 // muonFigure is a figure in a unit, a dash if there is none.
 func muonFigure(v *float64, by float64) string {
 	if v == nil {
-		return none
+		return unit.None
 	}
 	return strconv.FormatFloat(*v*by, 'g', 4, 64)
 }

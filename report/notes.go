@@ -64,5 +64,5 @@ func kneeNote(c Chart) string {
 	if len(knees) == 0 {
 		return ""
 	}
-	return "Large hollow markers: from there on the curve stays above " + percent(kneeShare) + " of its plateau. " + strings.Join(knees, "; ") + "."
+	return "Large hollow markers: from there on the curve stays above " + unit.Percent(kneeShare) + " of its plateau. " + strings.Join(knees, "; ") + "."
 }

@@ -6,6 +6,7 @@ import (
 
 	"zbench/bench/plain"
 	"zbench/bench/record"
+	"zbench/bench/unit"
 )
 
 // footnotes numbers the texts that do not fit into a row. Texts that differ
@@ -29,7 +30,7 @@ func (f *footnotes) lines() []string {
 
 func orNone(s string) string {
 	if s == "" {
-		return none
+		return unit.None
 	}
 	return s
 }
@@ -42,7 +43,7 @@ func reasonOf(r *record.Result) string {
 	case r.Verified.Reason != "":
 		return r.Verified.Reason
 	case r.Verified.Wrong != nil && *r.Verified.Wrong > 0:
-		return plural(*r.Verified.Wrong, "wrong element")
+		return unit.Count(*r.Verified.Wrong, "wrong element")
 	}
 	return "no reason was recorded"
 }

@@ -19,8 +19,11 @@ const pixel = vg.Length(0.75)
 
 // WritePNG writes a picture that stands alone, on light ground, 1,200 pixels wide. A
 // chart is 700 high, more where the legend has many rows.
-func WritePNG(w io.Writer, d Drawing) error {
-	id, s := d.alone()
+func WritePNG(w io.Writer, picture Picture) error {
+	s, err := laidOut(picture)
+	if err != nil {
+		return err
+	}
 	canvas := vgimg.NewWith(vgimg.UseWH(vg.Length(s.width)*pixel, vg.Length(s.height)*pixel), vgimg.UseDPI(96))
 	regular, bold := sansFonts()
 	p := pngPainter{canvas: canvas, height: s.height, fonts: font.NewCache(liberation.Collection()), regular: regular, bold: bold}
@@ -30,7 +33,7 @@ func WritePNG(w io.Writer, d Drawing) error {
 	// Compressing better takes as long again as all else, for 4 % of the file.
 	encoder := png.Encoder{CompressionLevel: png.BestSpeed}
 	if err := encoder.Encode(w, canvas.Image()); err != nil {
-		return fmt.Errorf("write PNG chart %s: %w", id, err)
+		return fmt.Errorf("write PNG chart %s: %w", picture.Stem(), err)
 	}
 	return nil
 }

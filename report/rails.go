@@ -18,11 +18,11 @@ const mostHeat = 600
 func Rails(d *pairwise.Document, version string) *Document {
 	title := map[string]string{pairwise.OfMatrix: "Bandwidths of pairs: ", pairwise.OfLogs: "Logs of pairs: ", pairwise.OfTimes: "Ranks of a job: "}[d.Kind] + d.File
 	out := &Document{
-		Lead: railsLead(d), Verdict: railsBox(d),
+		Lead: railsLead(d), Findings: d.Verdict(), Chips: []Fact{{"State", string(d.State)}, {"Compared with", cmp.Or(d.Reference, "nothing")}},
 		Foot: "A loss is a share of the bandwidth of the median: 50 % lost is half of it. 1 GB/s = 1e9 B/s.",
 	}
 	if s := d.Survey; s != nil {
-		title = fmt.Sprintf("Rails of %s with %s each", plural(int64(len(s.Nodes)), "node"), plural(int64(s.GPUs), "GPU"))
+		title = fmt.Sprintf("Rails of %s with %s each", unit.Count(int64(len(s.Nodes)), "node"), unit.Count(int64(s.GPUs), "GPU"))
 		if out.Simulated = s.Simulated; s.Simulated {
 			out.Banners = []Banner{{"simulated", "SIMULATED", "A model decided these times, not hardware."}}
 			out.Foot += " SIMULATED: a model decided these times, not hardware."
@@ -37,7 +37,7 @@ func Rails(d *pairwise.Document, version string) *Document {
 	list := d.Table()
 	list.Title = ""
 	if len(d.Ranking) > 0 {
-		out.Sections = append(out.Sections, Section{Name: results, ID: results, Title: "Worst first", Blocks: []Block{Sheet{Table: list, Label: "components, the worst first", Role: results}}})
+		out.Sections = append(out.Sections, Section{Name: resultsID, ID: resultsID, Title: "Worst first", Blocks: []Block{Sheet{Table: list, Label: "components, the worst first", Role: resultsID}}})
 	}
 	out.add("nodes", "Nodes for the next job", railsNodes(d)...)
 	if d.Survey != nil {
@@ -59,14 +59,14 @@ func heatBlocks(h pairwise.Heat) []Block {
 	}, Paragraph{"small", said(fmt.Sprintf("The height of a mark is the loss; the limit is %s. Empty is without a value.", pairwise.Percent(h.Limit)))}}
 }
 
-// railsSurvey are the facts of a measurement; none for data from elsewhere.
+// railsSurvey are the facts of a measurement; unit.None for data from elsewhere.
 func railsSurvey(s *pairwise.Survey) []Block {
 	if s == nil {
 		return nil
 	}
 	facts := Facts{
 		{"Backend", s.Backend},
-		{"Message", fmt.Sprintf("%s in each direction, %s in a round", unit.Bytes(s.Bytes), plural(int64(s.Launches), "launch"))},
+		{"Message", fmt.Sprintf("%s in each direction, %s in a round", unit.Bytes(s.Bytes), unit.Count(int64(s.Launches), "launch"))},
 		{"Rounds", fmt.Sprintf("%d, of which %d between nodes", s.Rounds, s.NetworkRounds)},
 	}
 	if s.Fabric != "" {
@@ -85,7 +85,7 @@ func railsLead(d *pairwise.Document) string {
 		if slices.ContainsFunc(d.Findings, func(f pairwise.Finding) bool { return f.Lost == 0 }) {
 			kind = "faulty component"
 		}
-		return fmt.Sprintf("%s named.", plural(int64(len(d.Findings)), kind))
+		return fmt.Sprintf("%s named.", unit.Count(int64(len(d.Findings)), kind))
 	case finding.Unclear:
 		return "Something is slow; the data do not tell which component."
 	case finding.NotChecked:
@@ -93,15 +93,6 @@ func railsLead(d *pairwise.Document) string {
 	default:
 		return "No slow component."
 	}
-}
-
-func railsBox(d *pairwise.Document) *VerdictBox {
-	all := d.Verdict()
-	box := BoxOf(all, Fact{"State", string(d.State)}, Fact{"Compared with", cmp.Or(d.Reference, "nothing")})
-	for i, f := range all {
-		box.Rows[i].Tag = pairwise.Mark(f)
-	}
-	return box
 }
 
 func railsNodes(d *pairwise.Document) []Block {

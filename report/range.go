@@ -7,6 +7,7 @@ import (
 
 	"zbench/bench/advice"
 	"zbench/bench/record"
+	"zbench/bench/unit"
 )
 
 // rangeName is what the stretch between both ends of a model is called in a chart.
@@ -21,8 +22,8 @@ type fill struct {
 // shine is how opaque a fill is: six of them on one another leave the grid visible.
 const shine = 0.13
 
-// bracket sets between which bus bandwidths the model puts a result.
-func (p *Point) bracket(r *record.Result) {
+// bracket sets the ends of a point: between which bus bandwidths the model puts a result.
+func bracket(p *Point, r *record.Result) {
 	lo, hi, ok := r.BusBWBounds()
 	if ok && BusBW.drawable(lo) && BusBW.drawable(hi) && lo < hi {
 		p.Slow, p.Fast = lo, hi
@@ -130,7 +131,7 @@ func rangeNote(c Chart, rec *record.Record) string {
 	}
 	text := "Shaded: between the slow and the fast end of the model"
 	if rec.Fabric != nil && rec.Fabric.Bracket != nil {
-		text += fmt.Sprintf(", whose latency (R) at %s is not measured and bracketed %.0f ×", plural(int64(rec.World.Nodes), "node"), rec.Fabric.Bracket.Factor)
+		text += fmt.Sprintf(", whose latency (R) at %s is not measured and bracketed %.0f ×", unit.Count(int64(rec.World.Nodes), "node"), rec.Fabric.Bracket.Factor)
 	}
 	return text + "."
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"zbench/bench/curve"
+	"zbench/bench/plain"
 	"zbench/bench/record"
 	"zbench/bench/table"
 	"zbench/bench/unit"
@@ -14,7 +15,7 @@ import (
 // have their own.
 func resultBlock(rec *record.Record, curves []curve.Curve) Block {
 	isolated := hasIsolated(rec)
-	s := Sheet{Label: "Results", Role: results, Table: resultTable(curves, isolated)}
+	s := Sheet{Label: "Results", Role: resultsID, Table: resultTable(curves, isolated)}
 	if len(s.Groups) == 0 {
 		return Paragraph{Text: said("No case ended ok.")}
 	}
@@ -65,17 +66,17 @@ func resultTable(curves []curve.Curve, isolated bool) table.Table {
 // cellsOf prints a result without its notes. The spread is what the ranks differ by,
 // in µs and as a share of the time.
 func cellsOf(r *record.Result, isolated bool) []string {
-	out := append([]string{unit.Bytes(r.Bytes), comma(r.Count)}, timeCells(curve.BurstOf(r))...)
+	out := append([]string{unit.Bytes(r.Bytes), unit.Comma(r.Count)}, timeCells(curve.BurstOf(r))...)
 	out = append(out, gigas(r.AlgBW), gigas(r.BusBW))
 	if isolated {
 		t := curve.IsolatedOf(r)
-		spread, stop := none, none
+		spread, stop := unit.None, unit.None
 		if t.Known && r.Isolated.Stop != "" {
 			stop = strings.ReplaceAll(r.Isolated.Stop, "_", " ")
 		}
-		if t.Known && r.Isolated.Spread != nil && finite(r.Isolated.Spread.Median) {
+		if t.Known && r.Isolated.Spread != nil && unit.Finite(r.Isolated.Spread.Median) {
 			s := r.Isolated.Spread.Median
-			spread = brief(s/micro) + ", " + smallPercent(s/t.Median)
+			spread = brief(s/micro) + ", " + unit.SmallPercent(s/t.Median)
 		}
 		out = append(append(out, timeCells(t)...), spread, stop)
 	}
@@ -85,14 +86,14 @@ func cellsOf(r *record.Result, isolated bool) []string {
 // timeCells print a timing: its median and interval in µs, and n / n_eff.
 func timeCells(t curve.Timing) []string {
 	if !t.Known {
-		return []string{none, none, none}
+		return []string{unit.None, unit.None, unit.None}
 	}
-	interval, n := none, comma(int64(t.Sum.N))
+	interval, n := unit.None, unit.Comma(int64(t.Sum.N))
 	if t.Bounded {
 		interval = "[" + brief(t.Lo/micro) + ", " + brief(t.Hi/micro) + "]"
 	}
-	if e := t.Sum.NEff; e != nil && finite(*e) {
-		n += " / " + shortest(math.Round(*e))
+	if e := t.Sum.NEff; e != nil && unit.Finite(*e) {
+		n += " / " + unit.Shortest(math.Round(*e))
 	}
 	return []string{brief(t.Median / micro), interval, n}
 }
@@ -114,12 +115,12 @@ func verifiedText(v record.Verified) string {
 	case v.State == record.VerifiedOK:
 		text = "yes"
 	case v.State == record.VerifiedWrong && v.Wrong != nil:
-		text = comma(*v.Wrong) + " wrong"
+		text = unit.Comma(*v.Wrong) + " wrong"
 	case v.State == record.VerifiedWrong:
 		text = "wrong"
 	}
 	if text != "no" && v.Launches > 0 {
-		text += " (" + comma(int64(v.Launches)) + ")"
+		text += " (" + unit.Comma(int64(v.Launches)) + ")"
 	}
 	return text
 }
@@ -151,11 +152,11 @@ func otherBlocks(rec *record.Record) []Block {
 		if r.Status == record.OK {
 			continue
 		}
-		time := none
+		time := unit.None
 		if known := curve.BurstOf(r); known.Known {
 			time = fixed(known.Median / micro)
 		}
-		t.Add(orUnnamed(r.Collective), unit.Bytes(curve.Size(r)), statusText(r.Status), reasonOf(r), time)
+		t.Add(plain.OrUnnamed(r.Collective), unit.Bytes(curve.Size(r)), statusText(r.Status), reasonOf(r), time)
 		rows := t.Groups[0].Rows
 		rows[len(rows)-1].ID = r.Key
 	}

@@ -27,8 +27,8 @@ func scalingCharts(rec *record.Record, all []curve.Scaling) []Chart {
 			for _, w := range s.Worlds {
 				r := w.BySize[size]
 				p := Point{Bytes: int64(w.Ranks), Value: *r.BusBW, Extrapolated: r.Extrapolated}
-				p.bracket(r)
-				p.Words = unit.Rate(p.Value) + ", " + percent(curve.Share(p.Value, s.Best(size))) + " of the best, " + w.Text()
+				bracket(&p, r)
+				p.Words = unit.Rate(p.Value) + ", " + unit.Percent(curve.Share(p.Value, s.Best(size))) + " of the best, " + w.Text()
 				one.Points = append(one.Points, p)
 			}
 			c.Series = append(c.Series, one)
@@ -63,10 +63,10 @@ func scalingTable(all []curve.Scaling, f curve.Family) (t table.Table) {
 					order = append(order, w)
 				}
 				for len(rows[key]) < width {
-					rows[key] = append(rows[key], none)
+					rows[key] = append(rows[key], unit.None)
 				}
 				bw := *w.BySize[size].BusBW
-				rows[key] = append(rows[key], unit.Rate(bw), percent(curve.Share(bw, s.Best(size))))
+				rows[key] = append(rows[key], unit.Rate(bw), unit.Percent(curve.Share(bw, s.Best(size))))
 			}
 			width += 2
 		}
@@ -75,7 +75,7 @@ func scalingTable(all []curve.Scaling, f curve.Family) (t table.Table) {
 	for _, w := range order {
 		cells := rows[w.Text()]
 		for len(cells) < width {
-			cells = append(cells, none)
+			cells = append(cells, unit.None)
 		}
 		t.Add(append([]string{w.Text()}, cells...)...)
 	}

@@ -1,5 +1,7 @@
 package report
 
+import "fmt"
+
 // A scene is a chart laid out on a plane in pixels, y downwards: everything
 // decided, nothing painted. The SVG and the PNG writer paint the same scene,
 // so that one test of the geometry holds for both.
@@ -11,10 +13,21 @@ type scene struct {
 	title, desc   string
 }
 
-// Drawing is a picture as data: a Chart, Bars or a Diagram.
-type Drawing interface {
-	// alone lays it out as a picture of its own; id is a valid file stem.
-	alone() (id string, s scene)
+// laidOut lays a picture out to stand alone.
+func laidOut(picture Picture) (scene, error) {
+	switch p := picture.(type) {
+	case Chart:
+		return layOut(p, alone()), nil
+	case Bars:
+		return layOutBars(p, aloneBars), nil
+	case Diagram:
+		return layOutDiagram(p, aloneDiagram), nil
+	case Dots:
+		return layOutDots(p, aloneDots), nil
+	case HeatMap:
+		return layOutHeat(p, aloneHeat), nil
+	}
+	return scene{}, fmt.Errorf("draw %s: nothing lays out a %T", picture.Stem(), picture)
 }
 
 // layer is painted as one. Series is -1 for what belongs to no series.

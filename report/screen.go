@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"zbench/bench/finding"
 	"zbench/bench/nodescreen"
@@ -13,16 +12,23 @@ import (
 	"zbench/bench/unit"
 )
 
-// mostFailed is how many nodes to leave out the verdict names with a reason.
-const mostFailed = 6
+// mostFailed is how many findings stand in the verdict; the tables have all.
+const mostFailed = 7
 
 // Screen is the report of nodes that were screened: d judges them. version is zbench's.
 func Screen(nodes []*nodescreen.Node, d *nodescreen.Document, version string) *Document {
 	nodes = slices.SortedFunc(slices.Values(nodes), func(a, b *nodescreen.Node) int { return plain.Natural(a.Host, b.Host) })
 	out := &Document{
-		Title: "Screen of " + plural(int64(max(d.Nodes, d.Expected)), "node"), Lead: "Each node was checked alone, then the nodes were compared.",
-		Simulated: d.Simulated, Verdict: screenBox(d, nodescreen.Standings(nodes, d)),
+		Title: "Screen of " + unit.Count(int64(max(d.Nodes, d.Expected)), "node"), Lead: "Each node was checked alone, then the nodes were compared.",
+		Simulated: d.Simulated, Findings: screenFindings(d, nodescreen.Standings(nodes, d)), Most: mostFailed,
 		Foot: "A share is of the median of all nodes. 1 GB/s = 1e9 B/s. Port rates are decimal: 400G = 50 GB/s.",
+	}
+	reported := fmt.Sprint(d.Nodes)
+	if d.Expected > d.Nodes {
+		reported += fmt.Sprintf(" of %d", d.Expected)
+	}
+	out.Chips = []Fact{
+		{"Nodes that reported", reported}, {"Leave out", fmt.Sprint(len(d.Fail))}, {"Unclear", fmt.Sprint(len(d.Unclear))}, {"Without a finding", fmt.Sprint(len(d.Pass))},
 	}
 	if d.Simulated {
 		out.Banners = []Banner{{"simulated", "SIMULATED", "A model decided the rates, not hardware."}}
@@ -34,14 +40,14 @@ func Screen(nodes []*nodescreen.Node, d *nodescreen.Document, version string) *D
 	}
 	var ranked []Block
 	if passed > 0 {
-		ranked = append(ranked, Sheet{Table: nodescreen.Ranked(standings[:passed]), Label: "nodes with a finding, the worst first", Role: results})
+		ranked = append(ranked, Sheet{Table: nodescreen.Ranked(standings[:passed]), Label: "nodes with a finding, the worst first", Role: resultsID})
 	}
 	if rest := standings[passed:]; len(rest) > 0 {
 		list := Sheet{Table: nodescreen.Ranked(rest), Label: "nodes without a finding, the slowest first"}
-		ranked = append(ranked, Details{plural(int64(len(rest)), "node") + " without a finding, the slowest first", []Block{list}})
+		ranked = append(ranked, Details{unit.Count(int64(len(rest)), "node") + " without a finding, the slowest first", []Block{list}})
 	}
 	if len(ranked) > 0 {
-		out.Sections = append(out.Sections, Section{Name: results, ID: results, Title: "Nodes, worst first", Blocks: ranked})
+		out.Sections = append(out.Sections, Section{Name: resultsID, ID: resultsID, Title: "Nodes, worst first", Blocks: ranked})
 	}
 	out.add("measured", "Compared with the fleet", screenDots(nodes, d)...)
 	if len(d.Findings) > 0 {
@@ -64,41 +70,20 @@ func Screen(nodes []*nodescreen.Node, d *nodescreen.Document, version string) *D
 	return out
 }
 
-// screenBox is the verdict, the worst nodes with their first reason, and the numbers.
-func screenBox(d *nodescreen.Document, standings []nodescreen.Standing) *VerdictBox {
-	reported := fmt.Sprint(d.Nodes)
-	if d.Expected > d.Nodes {
-		reported += fmt.Sprintf(" of %d", d.Expected)
-	}
-	tag, text, _ := strings.Cut(d.Verdict(), ": ")
-	all, tags := finding.List{{Code: "verdict", Severity: d.State.Severity(), Text: text}}, []string{tag}
+// screenFindings are the verdict, then what is wrong, the worst nodes first.
+func screenFindings(d *nodescreen.Document, standings []nodescreen.Standing) finding.List {
+	all := finding.List{{Code: "verdict", Severity: d.State.Severity(), Text: d.Heading()}}
 	for _, f := range d.Findings {
 		if f.Host == "" { // nodes that did not report and whose names are unknown
-			all, tags = append(all, f.Finding()), append(tags, "Fault")
+			all = append(all, f.Finding())
 		}
 	}
-	for i, s := range standings {
-		if len(s.Findings) == 0 {
-			break
+	for _, s := range standings {
+		for _, f := range s.Findings {
+			all = append(all, f.Finding())
 		}
-		if i == mostFailed {
-			all = append(all, finding.Finding{Code: "more", Text: fmt.Sprintf("%d more; the table below lists all", len(d.Fail)+len(d.Unclear)-i)})
-			tags = append(tags, "")
-			break
-		}
-		f := s.Findings[0].Finding()
-		if s.Result == nodescreen.Failed { // by another of its findings
-			f.Severity = finding.Fault
-		}
-		all, tags = append(all, f), append(tags, plain.Line(s.Host))
 	}
-	box := boxOf(all, d.Simulated, []Fact{
-		{"Nodes that reported", reported}, {"Leave out", fmt.Sprint(len(d.Fail))}, {"Unclear", fmt.Sprint(len(d.Unclear))}, {"Without a finding", fmt.Sprint(len(d.Pass))},
-	})
-	for i := range box.Rows {
-		box.Rows[i].Tag = tags[i]
-	}
-	return box
+	return all
 }
 
 // screenDots is a picture for each rule that compares rates.

@@ -69,7 +69,7 @@ func TestScreenPage(t *testing.T) {
 	verdict, _, _ := strings.Cut(html, "</header>")
 	for _, want := range []string{
 		"<strong>FAULT</strong> 9 nodes to leave out; 63 of 64 reported", "<dt>Leave out</dt><dd>9</dd>",
-		"<strong>rack4-n13</strong> it reported nothing before the deadline", "3 more; the table below lists all",
+		"<strong>FAULT</strong> rack4-n13: it reported nothing before the deadline", "3 more; the tables below list all",
 	} {
 		require.Contains(t, verdict, want)
 	}
@@ -114,7 +114,7 @@ func TestDotsAreWithinThePicture(t *testing.T) {
 			d.Values[0].Share, d.Limits = 1.02, []float64{0.08}
 		}
 		for _, f := range []dotForm{wideDots, narrowDots, aloneDots} {
-			s := d.layOut(f)
+			s := layOutDots(d, f)
 			whole := box{0, 0, s.width, s.height}
 			texts := s.labels()
 			for i, one := range texts {

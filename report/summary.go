@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"zbench/bench/curve"
+	"zbench/bench/plain"
 	"zbench/bench/record"
 	"zbench/bench/table"
 	"zbench/bench/unit"
@@ -32,13 +33,13 @@ var (
 		if r.Isolated == nil || r.Isolated.Spread == nil {
 			return 0, false
 		}
-		return r.Isolated.Spread.Median / micro, finite(r.Isolated.Spread.Median)
+		return r.Isolated.Spread.Median / micro, unit.Finite(r.Isolated.Spread.Median)
 	}}
 	figureAlgBW = figure{"algbw", func(r *record.Result) (float64, bool) {
 		if r.AlgBW == nil {
 			return 0, false
 		}
-		return *r.AlgBW / giga, finite(*r.AlgBW)
+		return *r.AlgBW / giga, unit.Finite(*r.AlgBW)
 	}}
 )
 
@@ -173,7 +174,7 @@ func asked(r *record.Result) int64 { return cmp.Or(r.BytesRequested, r.Bytes) }
 func cells(c curve.Curve, r *record.Result, show []figure) []string {
 	out := make([]string, len(show))
 	for i, f := range show {
-		out[i] = none
+		out[i] = unit.None
 		if r == nil {
 			continue
 		}
@@ -213,7 +214,7 @@ func ended(c curve.Curve, r *record.Result) string {
 
 // shortTraits are traits in as few letters as a heading has room for.
 func shortTraits(r *record.Result) []string {
-	place, ranks, nodes := "out", plural(int64(r.Ranks), "rank"), plural(int64(r.Nodes), "node")
+	place, ranks, nodes := "out", unit.Count(int64(r.Ranks), "rank"), unit.Count(int64(r.Nodes), "node")
 	if r.InPlace {
 		place = "in"
 	}
@@ -225,13 +226,13 @@ func shortTraits(r *record.Result) []string {
 	} else if r.Nodes > 0 {
 		ranks = ""
 	}
-	return []string{r.Dtype, r.Op, place, ranks, nodes, fmt.Sprintf("-g%d", r.GPUsPerProcess), clip(r.Setup, 16)}
+	return []string{r.Dtype, r.Op, place, ranks, nodes, fmt.Sprintf("-g%d", r.GPUsPerProcess), plain.Clip(r.Setup, 16)}
 }
 
 // shortName adds to the collective those traits in which its curves differ, in short.
 func shortName(curves []curve.Curve, i int) string {
 	mine, short := curve.Traits(curves[i].Rows[0]), shortTraits(curves[i].Rows[0])
-	parts := []string{orUnnamed(curves[i].Collective)}
+	parts := []string{plain.OrUnnamed(curves[i].Collective)}
 	for t, word := range mine {
 		differs := slices.ContainsFunc(curves, func(c curve.Curve) bool {
 			return c.Collective == curves[i].Collective && curve.Traits(c.Rows[0])[t] != word
@@ -248,7 +249,7 @@ func summaryTitle(rec *record.Record) string {
 	w := rec.World
 	world := worldText(w)
 	if w.Ranks > 0 && w.Nodes > 0 && w.GPUsPerNode > 0 {
-		world = fmt.Sprintf("%s: %s × %s", plural(int64(w.Ranks), "rank"), plural(int64(w.Nodes), "node"), strings.TrimSpace(fmt.Sprintf("%d %s", w.GPUsPerNode, cmp.Or(w.GPU, "GPUs"))))
+		world = fmt.Sprintf("%s: %s × %s", unit.Count(int64(w.Ranks), "rank"), unit.Count(int64(w.Nodes), "node"), strings.TrimSpace(fmt.Sprintf("%d %s", w.GPUsPerNode, cmp.Or(w.GPU, "GPUs"))))
 		if w.GPUsPerProcess > 1 {
 			world += fmt.Sprintf(", %d a process", w.GPUsPerProcess)
 		}

@@ -10,11 +10,14 @@ import (
 )
 
 // WriteSVG writes a picture that stands alone, on light ground.
-func WriteSVG(w io.Writer, d Drawing) error {
-	id, s := d.alone()
-	p := svgPainter{id: id, tips: true}
+func WriteSVG(w io.Writer, picture Picture) error {
+	s, err := laidOut(picture)
+	if err != nil {
+		return err
+	}
+	p := svgPainter{id: picture.Stem(), tips: true}
 	if _, err := io.WriteString(w, p.picture(s)); err != nil {
-		return fmt.Errorf("write SVG chart %s: %w", id, err)
+		return fmt.Errorf("write SVG chart %s: %w", picture.Stem(), err)
 	}
 	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"zbench/bench/plain"
 	"zbench/bench/unit"
 )
 
@@ -16,21 +15,11 @@ const (
 	giga  = 1e9
 )
 
-// none stands where there is no figure.
-const none = unit.None
-
-// What nearly every section prints has short names here.
-var (
-	comma, plural, percent, smallPercent   = unit.Comma, unit.Count, unit.Percent, unit.SmallPercent
-	finite, shortest, separate             = unit.Finite, unit.Shortest, unit.Separate
-	orUnnamed, firstFew, sentence, capital = plain.OrUnnamed, unit.FirstFew, plain.Sentence, plain.Capital
-)
-
 // fixed prints v with two decimals and thousands separators, so that a column
 // lines up. A small value that would read as zero keeps its digits.
 func fixed(v float64) string {
-	if !finite(v) {
-		return none
+	if !unit.Finite(v) {
+		return unit.None
 	}
 	if v != 0 && math.Abs(v) < 0.005 {
 		return unit.Digits(v)
@@ -41,33 +30,15 @@ func fixed(v float64) string {
 	if v < 0 {
 		sign = "-"
 	}
-	return sign + separate(whole) + "." + frac
+	return sign + unit.Separate(whole) + "." + frac
 }
 
 // gigas prints *v in units of 10⁹, or the sign for no figure.
 func gigas(v *float64) string {
 	if v == nil {
-		return none
+		return unit.None
 	}
 	return fixed(*v / giga)
-}
-
-// joinAnd joins as one says it: "a, b and c".
-func joinAnd(words []string) string {
-	if len(words) < 2 {
-		return strings.Join(words, "")
-	}
-	last := len(words) - 1
-	return strings.Join(words[:last], ", ") + " and " + words[last]
-}
-
-// clip shortens s to n runes, with a sign that it did.
-func clip(s string, n int) string {
-	r := []rune(s)
-	if len(r) <= n {
-		return s
-	}
-	return string(r[:max(n-1, 0)]) + "…"
 }
 
 // tally counts equal strings in order of first appearance.

@@ -8,6 +8,7 @@ import (
 	"zbench/bench/judge"
 	"zbench/bench/plain"
 	"zbench/bench/record"
+	"zbench/bench/unit"
 )
 
 // noter fills the notes column of the text table.
@@ -58,7 +59,7 @@ func (n *noter) words(r *record.Result) []string {
 		return notes
 	}
 	why := strings.Join(append([]string{reasonOf(r)}, notes...), "; ")
-	return []string{clip(statusText(r.Status), 12) + " " + n.beneath.ref(why)}
+	return []string{plain.Clip(statusText(r.Status), 12) + " " + n.beneath.ref(why)}
 }
 
 // tableNotes are a row's keywords: those of the page and what has no column here.
@@ -106,10 +107,10 @@ func footer(rec *record.Record, c columns, notes, common []string) []string {
 		out = append(out, "All results: "+strings.Join(common, ", ")+".")
 	}
 	if n := countWarned(rec, record.OnePass); n > 0 {
-		out = append(out, record.OnePass+": "+plural(int64(n), "result")+" of"+onePass+".")
+		out = append(out, record.OnePass+": "+unit.Count(int64(n), "result")+" of"+onePass+".")
 	}
 	for _, k := range unverified(rec).order {
-		out = append(out, "N/A: not verified: "+k.text()+" ("+plural(int64(k.count), "case")+").")
+		out = append(out, "N/A: not verified: "+k.text()+" ("+unit.Count(int64(k.count), "case")+").")
 	}
 	for _, l := range judge.Late(rec) {
 		for _, text := range l.Texts() {

@@ -63,7 +63,7 @@ func (c columns) half(r *record.Result) []string {
 func wrongCell(r *record.Result) string {
 	switch {
 	case r.Verified.Wrong != nil:
-		return comma(*r.Verified.Wrong)
+		return unit.Comma(*r.Verified.Wrong)
 	case r.Status == record.OK && r.Verified.State != record.VerifiedOK:
 		return "N/A"
 	}
@@ -74,7 +74,7 @@ func wrongCell(r *record.Result) string {
 // the fewer decimals.
 func brief(v float64) string {
 	switch a := math.Abs(v); {
-	case !finite(v) || a < 1e4:
+	case !unit.Finite(v) || a < 1e4:
 		return fixed(v)
 	case a < 1e5:
 		s := fixed(math.Round(v*10) / 10)
@@ -163,7 +163,7 @@ func (c columns) row(pair [2]*record.Result) []string {
 	if r == nil {
 		r = pair[1]
 	}
-	cells := []string{unit.Bytes(curve.Size(r)), comma(r.Count)}
+	cells := []string{unit.Bytes(curve.Size(r)), unit.Comma(r.Count)}
 	if c.both {
 		return append(append(cells, c.half(pair[0])...), c.half(pair[1])...)
 	}

@@ -7,8 +7,10 @@ import (
 	"zbench/bench/advice"
 	"zbench/bench/finding"
 	"zbench/bench/judge"
+	"zbench/bench/plain"
 	"zbench/bench/recommend"
 	"zbench/bench/record"
+	"zbench/bench/unit"
 )
 
 // Verdict is what a record comes to, and what to set. d is nil where there is no recommendation.
@@ -25,9 +27,9 @@ func AdviceLines(rec *record.Record, d *advice.Document) finding.List {
 	}
 	a := &d.Answer
 	if a.Verdict != recommend.Recommended {
-		l := finding.Finding{Code: judge.CodeAdvice, Text: capital(strings.TrimPrefix(d.Sentence, "SIMULATED: ")), Severity: finding.Warning}
+		l := finding.Finding{Code: judge.CodeAdvice, Text: plain.Capital(strings.TrimPrefix(d.Sentence, "SIMULATED: ")), Severity: finding.Warning}
 		if a.Refusal != nil {
-			l.Hint = sentence(a.Refusal.Do())
+			l.Hint = plain.Sentence(a.Refusal.Do())
 		}
 		return append(finding.List{l}, simulatedLines(rec)...)
 	}
@@ -60,7 +62,7 @@ func confidenceLine(rec *record.Record, d *advice.Document) finding.Finding {
 		l.Text += "."
 	}
 	if !d.IsAssumed() {
-		l.Hint = sentence(d.Next())
+		l.Hint = plain.Sentence(d.Next())
 	}
 	if c.Level == recommend.Low {
 		l.Severity = finding.Warning
@@ -76,7 +78,7 @@ func modelDoubt(rec *record.Record, d *advice.Document) string {
 	}
 	text := " Latency estimates at this scale differ"
 	if rec.Fabric != nil && rec.Fabric.Bracket != nil && rec.Fabric.Bracket.Factor >= 1.5 {
-		text = fmt.Sprintf(" Latency estimates at %s differ %.0f ×", plural(int64(rec.World.Nodes), "node"), rec.Fabric.Bracket.Factor)
+		text = fmt.Sprintf(" Latency estimates at %s differ %.0f ×", unit.Count(int64(rec.World.Nodes), "node"), rec.Fabric.Bracket.Factor)
 	}
 	if ends := d.Ends(); ends != "" {
 		text += " and " + ends

@@ -43,7 +43,7 @@ func TestVerdictOfStreams(t *testing.T) {
 	best := only(t, v, judge.CodeBandwidth).Text
 	require.True(t, strings.HasPrefix(best, "Best bandwidth: "+name+" float64 1 GiB "+unit.Rate(most)), best)
 	require.Contains(t, best, unit.Part(most/5.3e12)+" of the peak")
-	require.Contains(t, only(t, v, judge.CodeNoFault).Text, "No fault in "+plural(int64(len(rec.Kernels)), "case"))
+	require.Contains(t, only(t, v, judge.CodeNoFault).Text, "No fault in "+unit.Count(int64(len(rec.Kernels)), "case"))
 	page := writeHTML(t, Memory(rec, ""))
 	require.Less(t, strings.Index(page, `class="verdict"`), strings.Index(page, "<nav"))
 	require.Contains(t, page, "<dt>Of peak</dt><dd>"+unit.Part(most/5.3e12)+"</dd>")
@@ -84,7 +84,7 @@ func TestVerdictOfWrongKernels(t *testing.T) {
 	require.Empty(t, v.Only(judge.CodeNoFault))
 	page := writeHTML(t, Memory(rec, ""))
 	require.Contains(t, page, "<dt>Data</dt><dd>WRONG</dd>")
-	require.Contains(t, page, `<li class="bad"><strong>Fault</strong> Wrong data in 1 of `)
+	require.Contains(t, page, `<li class="bad"><strong>FAULT</strong> Wrong data in 1 of `)
 
 	rec.Kernels[4].Status, rec.Kernels[4].Reason = record.Failed, "out of memory"
 	rec.Kernels[5].Status = record.Interrupted

@@ -6,6 +6,7 @@ import (
 	"zbench/bench/curve"
 	"zbench/bench/judge"
 	"zbench/bench/record"
+	"zbench/bench/unit"
 )
 
 // warningGroup is warnings of one code and shape, with the cases that they qualify.
@@ -84,5 +85,5 @@ const fewRanges = 3
 
 // caseRanges lists cases by collective, each with the sizes they span.
 func caseRanges(cases []*record.Result) string {
-	return firstFew(curve.Ranges(cases), curve.ManyRanges)
+	return unit.FirstFew(curve.Ranges(cases), curve.ManyRanges)
 }

@@ -6,6 +6,7 @@ package finding
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Severity is how much a finding matters. In JSON it is a word.
@@ -101,6 +102,36 @@ type Finding struct {
 	Share float64 `json:"share,omitempty" jsonschema:"maximum=1"`
 	// Evidence are the sentences behind it; absent where Text has all.
 	Evidence []string `json:"evidence,omitempty"`
+}
+
+// Codes that every detector has: a fault among candidates, what was not judged, times of a model.
+const (
+	CodeUnclear    = "unclear"
+	CodeNotChecked = "not_checked"
+	CodeSimulated  = "simulated"
+)
+
+// Word is what a finding begins with where people read it, and its text without that: the words in
+// capitals with which the text begins, as in "UNCLEAR: rank 3 or 5"; else UNCLEAR, NOT CHECKED or
+// SIMULATED by the code, or FAULT, LIMIT or OK by the severity. Of a note it is empty.
+func (f Finding) Word() (word, text string) {
+	head, rest, labelled := strings.Cut(f.Text, ": ")
+	if bare, _, _ := strings.Cut(head, " ("); labelled && len(bare) > 1 && strings.ToUpper(bare) == bare {
+		return head, rest
+	}
+	switch {
+	case f.Code == CodeUnclear || len(f.Candidates) > 0:
+		word = Unclear.Word()
+	case f.Code == CodeNotChecked || f.Code == CodeSimulated:
+		word = State(f.Code).Word()
+	case f.Severity == Fault:
+		word = "FAULT"
+	case f.Severity == Warning:
+		word = "LIMIT"
+	case f.Severity == OK:
+		word = "OK"
+	}
+	return word, f.Text
 }
 
 // List is findings in the order of reading.

@@ -171,8 +171,11 @@ func (s *Standing) reasons() string {
 // Finding is what is wrong, as every detector tells it. A warning is what no majority decides.
 func (f Finding) Finding() finding.Finding {
 	out := finding.Finding{Code: f.Rule, Severity: finding.Fault, Share: f.Lost, Text: f.Reason(), Hint: f.Next}
+	if f.Host != "" {
+		out.Text = plain.Line(f.Host) + ": " + out.Text
+	}
 	if f.Unclear {
-		out.Severity = finding.Warning
+		out.Severity, out.Candidates = finding.Warning, []finding.Subject{{Kind: finding.Node, Name: f.Host}}
 	}
 	out.Subject = &finding.Subject{Kind: finding.Node, Name: f.Host}
 	if f.Host != "" {

@@ -59,8 +59,8 @@ func (d *Document) Compared() table.Table {
 	return t
 }
 
-// heading is the verdict, labelled where it is of simulated nodes.
-func (d *Document) heading() string {
+// Heading is the verdict, labelled where it is of simulated nodes.
+func (d *Document) Heading() string {
 	if d.Simulated {
 		return d.result() + " (SIMULATED)" + d.notChecked()
 	}
@@ -83,7 +83,7 @@ func (d *Document) Text(w io.Writer, width int) error {
 	if width <= 0 {
 		width = table.Terminal
 	}
-	if _, err := fmt.Fprintf(w, "%s\n\n", strings.Join(plain.Fold(d.heading(), width, "", "  "), "\n")); err != nil {
+	if _, err := fmt.Fprintf(w, "%s\n\n", strings.Join(plain.Fold(d.Heading(), width, "", "  "), "\n")); err != nil {
 		return err
 	}
 	if err := table.Text(w, width, d.tables()...); err != nil {
@@ -99,7 +99,7 @@ func (d *Document) Text(w io.Writer, width int) error {
 
 // Markdown writes the document for an issue.
 func (d *Document) Markdown(w io.Writer) error {
-	if _, err := fmt.Fprintf(w, "%s\n\n", d.heading()); err != nil {
+	if _, err := fmt.Fprintf(w, "%s\n\n", d.Heading()); err != nil {
 		return err
 	}
 	if err := table.Markdown(w, d.tables()...); err != nil {

@@ -33,3 +33,21 @@ func OrUnnamed(s string) string {
 	}
 	return s
 }
+
+// And joins words as one says them: a, b and c.
+func And(words []string) string {
+	last := len(words) - 1
+	if last < 1 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:last], ", ") + " and " + words[last]
+}
+
+// Clip shortens s to n characters, with a sign that it did.
+func Clip(s string, n int) string {
+	r := []rune(s)
+	if len(r) <= n {
+		return s
+	}
+	return string(r[:max(n-1, 0)]) + "…"
+}

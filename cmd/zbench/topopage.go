@@ -15,7 +15,7 @@ import (
 func topoPage(n *topo.Node) (*report.Document, report.Diagram) {
 	picture := topoPicture(n)
 	d := &report.Document{
-		Title: "Topology of " + n.Host, Lead: n.Verdict, Verdict: report.BoxOf(topoVerdict(n), topoChips(n)...),
+		Title: "Topology of " + n.Host, Lead: n.Verdict, Findings: topoVerdict(n), Chips: topoChips(n),
 		Foot: "Port rates are decimal, 400G = 50 GB/s. zbench topo reads; it measures nothing.",
 	}
 	add := func(name, title string, blocks ...report.Block) {
