@@ -96,12 +96,12 @@ func scaleOf(v float64, steps []scaleStep) scaleStep {
 }
 
 // rateSteps are the units of an axis of rates.
-var rateSteps = []scaleStep{{giga, "GB/s"}, {1e6, "MB/s"}, {1e3, "kB/s"}, {1, "B/s"}}
+var rateSteps = []scaleStep{{1e9, "GB/s"}, {1e6, "MB/s"}, {1e3, "kB/s"}, {1, "B/s"}}
 
 // rateAxis starts at zero and leaves room for a label above the highest roof.
 func rateAxis(highest float64, count int) axis {
 	if highest < 1 {
-		highest = giga // nothing moved: any axis shows that
+		highest = 1e9 // nothing moved: any axis shows that
 	}
 	// GB/s is kept for large values too: the trade writes 6,000 GB/s.
 	s := scaleOf(highest, rateSteps)
@@ -160,7 +160,7 @@ func timeTicks(a axis, mantissas []float64, every int) []tick {
 
 // timeLabel prints a round time without trailing zeros: "50 µs".
 func timeLabel(s float64) string {
-	step := scaleOf(s*(1+1e-9), []scaleStep{{1, "s"}, {1e-3, "ms"}, {micro, "µs"}, {1e-9, "ns"}})
+	step := scaleOf(s*(1+1e-9), []scaleStep{{1, "s"}, {1e-3, "ms"}, {1e-6, "µs"}, {1e-9, "ns"}})
 	return unit.Shortest(math.Round(s/step.size*1e6)/1e6) + " " + step.name
 }
 

@@ -165,6 +165,3 @@ func diagramOf(d Diagram) template.HTML {
 	wide, narrow := bothWidths(d.ID, false, layOutDiagram(d, wideDiagram), layOutDiagram(d, narrowDiagram))
 	return wide + narrow
 }
-
-// Say is a text without styles.
-func Say(text string) Text { return said(text) }

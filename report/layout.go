@@ -118,7 +118,7 @@ func valueAxis(c Chart, height, font float64) axis {
 	}
 	if !c.Quantity.isRate() {
 		if hi <= 0 {
-			lo, hi = micro, 1e-3
+			lo, hi = 1e-6, 1e-3
 		}
 		return timeAxis(lo, hi, int(height/(font*2)))
 	}

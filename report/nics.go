@@ -20,15 +20,16 @@ func nicBlocks(rec *record.Record) []Block {
 	for i := range rec.Results {
 		all = append(all, rec.Results[i].NICs)
 	}
-	return nicSheet(record.AddNICs(all...))
-}
-
-// nicSheet is a row for each NIC, those that stand out first: events, then bytes furthest
-// from the median.
-func nicSheet(nics []record.NICCounters) []Block {
+	nics := record.AddNICs(all...)
 	if len(nics) == 0 {
 		return nil
 	}
+	return []Block{Sheet{Table: nicTable(nics), Label: "counters of NICs"}}
+}
+
+// nicTable is a row for each NIC, those that stand out first: events, then bytes furthest from the
+// median.
+func nicTable(nics []record.NICCounters) table.Table {
 	middle := record.MedianSent(nics)
 	off := func(c record.NICCounters) float64 {
 		if c.Sent == nil || middle == 0 {
@@ -58,10 +59,8 @@ func nicSheet(nics []record.NICCounters) []Block {
 	if more := len(sorted) - mostNICs; more > 0 {
 		t.Notes = append(t.Notes, fmt.Sprintf("%d more NICs are in the JSON.", more))
 	}
-	return []Block{
-		Sheet{Table: t, Label: "counters of NICs"},
-		Paragraph{"small", said("By how much each counter rose while the cases ran, those that stand out first. All traffic of the node counts, that of other jobs too. – is a counter that the driver does not have.")},
-	}
+	t.Notes = append(t.Notes, "By how much each counter rose while the cases ran, those that stand out first. All traffic of the node counts, that of other jobs too. – is a counter that the driver does not have.")
+	return t
 }
 
 func count64(v *uint64) uint64 {

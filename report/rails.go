@@ -45,7 +45,9 @@ func Rails(d *pairwise.Document, version string) *Document {
 			out.add("actual", "The NIC that each GPU uses", Sheet{Table: d.Survey.ActualTable(), Label: "expected and actual NICs"},
 				Paragraph{"small", said("Expected is the NIC nearest to the GPU by PCI parents. Actual is the NIC whose byte counters rose while one GPU of every node ran a ring.")})
 		}
-		out.add("nics", "NIC counters", nicSheet(d.Survey.Counters)...)
+		if len(d.Survey.Counters) > 0 {
+			out.add("nics", "NIC counters", Sheet{Table: nicTable(d.Survey.Counters), Label: "counters of NICs"})
+		}
 	}
 	out.add("survey", "What was measured", railsSurvey(d.Survey)...)
 	out.add("notes", "Notes", listed("small", append([]string{"Written by zbench " + version + "."}, d.Notes...))...)
