@@ -2,110 +2,21 @@ package report
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
-	"zbench/bench/advice"
+	"zbench/bench/document"
 	"zbench/bench/plain"
-	"zbench/bench/recommend"
-	"zbench/bench/trainer"
 	"zbench/bench/unit"
 )
 
-// adviceChart draws the step time over the setting: the curve, the plateau as a
-// band, and the settings with a name as points of their own.
-func adviceChart(d *advice.Document) Chart {
-	a := &d.Answer
-	c := Chart{
-		ID: "bucket", Title: "Step time over the best, by bucket size", Subtitle: adviceSubtitle(d), Quantity: Setting,
-		Series: []Series{{Name: "step time"}},
-	}
-	if a.Simulated {
-		c.Mark = "SIMULATED"
-	}
-	for _, x := range a.Table {
-		if x.Elements < d.Floor() {
-			continue
-		}
-		c.Series[0].Points = append(c.Series[0].Points, settingPoint(d, &x))
-	}
-	mark := func(name, amount string, x *recommend.Candidate) {
-		if x != nil && x.Elements > 0 {
-			c.Series = append(c.Series, Series{Name: name + " " + amount, Points: []Point{settingPoint(d, x)}})
-		}
-	}
-	use := "use"
-	if a.Keep {
-		use = "keep"
-	}
-	mark(use, d.Amount(a.Elements), a.Best)
-	if a.Default != nil && (a.Default.Elements != a.Elements || a.Default.Step != a.Best.Step) {
-		mark("default", d.Amount(a.Default.Elements), a.Default)
-	}
-	if a.Current != nil && *a.Current != *a.Best {
-		mark("yours", d.Amount(a.Current.Elements), a.Current)
-	}
-	within := advice.Share(recommend.PlateauWidth)
-	c.Band = &Band{Lo: a.Plateau.Lo, Hi: a.Plateau.Hi, Label: "within " + within}
-	for _, r := range a.Within {
-		if r != *a.Plateau {
-			c.Band.Others = append(c.Band.Others, Stretch{r.Lo, r.Hi})
-		}
-	}
-	c.Range = settingRange(d)
-	c.Notes = []string{
-		"Every setting that costs at most " + within + " is shaded.",
-		"The line is how much longer a step is than with the best size: as measured, or on average over slower networks and other computation where that is more.",
-	}
-	if text := settingRangeNote(d); text != "" {
-		c.Notes = append(c.Notes, text)
-	}
-	if top := costTop(c); slices.ContainsFunc(c.Series[0].Points, func(p Point) bool { return p.Value > top }) {
-		c.Notes = append(c.Notes, "Settings that cost more than "+unit.Percent(top)+" lie above the axis; the table has them.")
-	}
-	return c
-}
-
-func adviceSubtitle(d *advice.Document) string {
-	a := &d.Answer
-	s := a.Trainer
-	if t, err := trainer.ByName(a.Trainer); err == nil {
-		s = t.Title
-	}
-	s += " · " + unit.Count(int64(a.Run.DP), "data-parallel rank")
-	if d.Model != nil {
-		s += " · " + d.Model.Name
-	}
-	return s + " · confidence " + a.Confidence.Level
-}
-
-func settingPoint(d *advice.Document, x *recommend.Candidate) Point {
-	cost := d.Answer.Cost(x)
-	return Point{
-		Bytes: x.Elements, Value: cost, Extrapolated: x.Extrapolated,
-		Words: fmt.Sprintf("%s: %s over the best, %s, %s of up to %s", d.Amount(x.Elements), advice.Over(x, cost), unit.Seconds(x.Step), unit.Count(int64(x.Buckets), "bucket"), unit.Bytes(x.LargestBytes)),
-	}
-}
-
-// Band is a stretch of the x axis that is shaded and named, and others that are
-// shaded alike.
-type Band struct {
-	Lo, Hi int64
-	Label  string
-	Others []Stretch
-}
-
-// Stretch is a part of the x axis.
-type Stretch struct{ Lo, Hi int64 }
-
 // bandLayer shades the settings that are as good.
-func bandLayer(s scene, c Chart) layer {
+func bandLayer(s scene, c document.Chart) layer {
 	l := layer{series: -1, part: partBand}
 	if c.Band == nil {
 		return l
 	}
 	p := s.plot
-	for _, x := range append([]Stretch{{c.Band.Lo, c.Band.Hi}}, c.Band.Others...) {
+	for _, x := range append([]document.Stretch{{Lo: c.Band.Lo, Hi: c.Band.Hi}}, c.Band.Others...) {
 		left := max(p.left, s.at(float64(x.Lo), 1).x)
 		right := min(p.right, s.at(float64(x.Hi), 1).x)
 		if right-left < 2 { // one setting alone still shows
@@ -120,7 +31,7 @@ func bandLayer(s scene, c Chart) layer {
 }
 
 // bandLabel names the band at the foot of the plot, over everything else.
-func bandLabel(s scene, c Chart, f format) layer {
+func bandLabel(s scene, c document.Chart, f format) layer {
 	p := s.plot
 	half := textWidth(c.Band.Label, f.font, false) / 2
 	mid := (max(p.left, s.at(float64(c.Band.Lo), 1).x) + min(p.right, s.at(float64(c.Band.Hi), 1).x)) / 2
@@ -132,7 +43,7 @@ func bandLabel(s scene, c Chart, f format) layer {
 
 // markLayer draws a line through a setting that has a name, its point and its
 // name; each name has a row of its own beneath the top, so that unit.None overlap.
-func markLayer(s scene, c Chart, i int, f format) layer {
+func markLayer(s scene, c document.Chart, i int, f format) layer {
 	l := layer{series: i}
 	pt := c.Series[i].Points[0]
 	at := s.at(float64(pt.Bytes), min(pt.Value, s.y.hi))
@@ -190,15 +101,15 @@ func countLabel(n int64) string {
 }
 
 // describeSetting says in words what the chart of settings shows.
-func describeSetting(c Chart) string {
+func describeSetting(c document.Chart) string {
 	all := c.Series[0].Points
 	first, last := all[0], all[len(all)-1]
-	said := []string{fmt.Sprintf("Step time over bucket size, from %s: %s, to %s: %s.", Setting.Place(first), first.Words, Setting.Place(last), last.Words)}
+	said := []string{fmt.Sprintf("Step time over bucket size, from %s: %s, to %s: %s.", document.Setting.Place(first), first.Words, document.Setting.Place(last), last.Words)}
 	for _, m := range c.Series[1:] {
 		said = append(said, m.Name+": "+m.Points[0].Words+".")
 	}
 	if c.Band != nil {
-		for _, x := range append([]Stretch{{c.Band.Lo, c.Band.Hi}}, c.Band.Others...) {
+		for _, x := range append([]document.Stretch{{Lo: c.Band.Lo, Hi: c.Band.Hi}}, c.Band.Others...) {
 			said = append(said, fmt.Sprintf("%s from %s to %s elements.", c.Band.Label, unit.Number(float64(x.Lo)), unit.Number(float64(x.Hi))))
 		}
 	}

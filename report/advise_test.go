@@ -10,10 +10,13 @@ import (
 
 	"zbench/bench/advice"
 	"zbench/bench/cost"
+	"zbench/bench/document"
 	params "zbench/bench/model"
 	"zbench/bench/recommend"
 	"zbench/bench/record"
+	"zbench/bench/results"
 	"zbench/bench/trainer"
+	"zbench/internal/reporttest"
 )
 
 // advised is the recommendation for a framework on the fixture's curves, with a
@@ -40,9 +43,9 @@ func advised(t *testing.T, rec *record.Record, framework string, current int64) 
 }
 
 func TestAdviceIsOnThePage(t *testing.T) {
-	rec := sweep(24)
+	rec := reporttest.Sweep(24)
 	d := advised(t, rec, "megatron", 2e6)
-	doc := Collectives(rec, Extras{Knees: knees(), Advice: d})
+	doc := results.Collectives(rec, results.Extras{Knees: knees(), Advice: d})
 	page := writeHTML(t, doc)
 	for _, want := range []string{
 		"Bucket size to set", "SIMULATED: Set --ddp-bucket-size to ", " % longer with your 2 M", "Why not smaller", "Confidence: low",
@@ -64,12 +67,12 @@ func TestAdviceIsOnThePage(t *testing.T) {
 
 // What has a name is a point of its own, and what the chart shows is said in words.
 func TestAdviceChart(t *testing.T) {
-	kept := adviceChart(advised(t, sweep(24), "megatron", 40e6))
+	kept := adviceChart(advised(t, reporttest.Sweep(24), "megatron", 40e6))
 	require.Equal(t, "keep 40 M", kept.Series[1].Name)
 	require.Len(t, kept.Series, 3, "what is kept is what is yours")
-	d := advised(t, sweep(24), "megatron", 8e9)
+	d := advised(t, reporttest.Sweep(24), "megatron", 8e9)
 	c := adviceChart(d)
-	require.Len(t, append(c.Band.Others, Stretch{}), len(d.Answer.Within), "every range is shaded")
+	require.Len(t, append(c.Band.Others, document.Stretch{}), len(d.Answer.Within), "every range is shaded")
 	var names []string
 	for _, s := range c.Series[1:] {
 		names = append(names, s.Name)
@@ -103,7 +106,7 @@ func TestAdviceChartGeometry(t *testing.T) {
 			currents = []int64{0, 1, 1e6, 350e6, 1e9, 8e9}
 		}
 		for _, current := range currents {
-			d := advised(t, sweep(24), framework, current)
+			d := advised(t, reporttest.Sweep(24), framework, current)
 			for _, width := range []int64{0, 1} {
 				c := adviceChart(d)
 				if width == 0 {
@@ -122,7 +125,7 @@ func TestAdviceChartGeometry(t *testing.T) {
 
 // A band at the very ends of the axis stays in the plot.
 func TestBandStaysInThePlot(t *testing.T) {
-	d := advised(t, sweep(24), "megatron", 0)
+	d := advised(t, reporttest.Sweep(24), "megatron", 0)
 	c := adviceChart(d)
 	c.Band.Lo, c.Band.Hi = 1, 1<<50
 	s := layOut(c, wide())
@@ -147,11 +150,11 @@ func TestCountAxis(t *testing.T) {
 
 // A refusal is a sentence and what to do, without a picture.
 func TestRefusedAdviceOnThePage(t *testing.T) {
-	rec := sweep(24)
+	rec := reporttest.Sweep(24)
 	d := advised(t, rec, "ddp", 0)
 	d.Answer = recommend.Answer{Verdict: recommend.Refused, Refusal: &recommend.Refusal{Message: "no curve", Hint: "sweep it"}, Trainer: "ddp"}
 	d.Sentence, d.Snippets = "No bucket size: no curve.", nil
-	doc := Collectives(rec, Extras{Advice: d})
+	doc := results.Collectives(rec, results.Extras{Advice: d})
 	page := writeHTML(t, doc)
 	require.Contains(t, page, "No bucket size: no curve.")
 	require.Contains(t, page, "sweep it")

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"zbench/bench/document"
 	"zbench/bench/unit"
 )
 
@@ -182,19 +183,19 @@ func percentTicks(a axis, count int, plus string) []tick {
 }
 
 // placeAxis makes the x axis.
-func placeAxis(c Chart, share func(label string) float64) axis {
-	lo, hi := sizeRange(c)
+func placeAxis(c document.Chart, share func(label string) float64) axis {
+	lo, hi := document.SizeRange(c)
 	switch c.Quantity {
-	case Setting:
+	case document.Setting:
 		return countAxis(lo, hi, share)
-	case Scale:
+	case document.Scale:
 		return rankAxis(lo, hi, share)
-	case Level:
+	case document.Level:
 		return orderAxis(lo, hi, share)
 	default:
 	}
 	a := sizeAxis(lo, hi, share)
-	if c.Quantity == Rate {
+	if c.Quantity == document.Rate {
 		a.title = "size of one array, log scale"
 	}
 	return a

@@ -4,31 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"zbench/bench/document"
 )
-
-// Bars is a chart of bars as data: what to draw, not how. All lengths share a unit.
-type Bars struct {
-	// ID is unique within the page and a valid file stem.
-	ID, Title string
-	Bars      []Bar
-	// Most is the length that takes the whole room.
-	Most float64
-}
-
-// Bar is one result, with what it is held against, all in bytes per second; or
-// one ratio, with no marks.
-type Bar struct {
-	Label, Value string
-	Length       float64
-	Weak         bool // another's configuration, or unfused
-	Marks        []BarMark
-}
-
-// BarMark is a line across a bar.
-type BarMark struct {
-	At     float64
-	Letter string
-}
 
 // barForm is the geometry of bars, in units of the picture.
 type barForm struct {
@@ -49,9 +26,11 @@ var (
 )
 
 // layOutBars decides where everything goes. What colour tells, a bar's label says too.
-func layOutBars(c Bars, f barForm) scene {
+func layOutBars(c document.Bars, f barForm) scene {
 	step := f.above + f.thick + 9
-	if slices.ContainsFunc(c.Bars, func(b Bar) bool { return slices.ContainsFunc(b.Marks, func(m BarMark) bool { return m.Letter != "" }) }) {
+	if slices.ContainsFunc(c.Bars, func(b document.Bar) bool {
+		return slices.ContainsFunc(b.Marks, func(m document.BarMark) bool { return m.Letter != "" })
+	}) {
 		step += f.letters
 	}
 	s := scene{width: f.width, height: f.head + step*float64(len(c.Bars)) + 8, title: c.Title}
@@ -70,7 +49,7 @@ func layOutBars(c Bars, f barForm) scene {
 }
 
 // one draws a bar whose row begins at y.
-func (f barForm) one(one Bar, y, most float64) layer {
+func (f barForm) one(one document.Bar, y, most float64) layer {
 	l := layer{series: -1}
 	role := "s0"
 	if one.Weak {
@@ -97,9 +76,9 @@ func (f barForm) one(one Bar, y, most float64) layer {
 
 // marks draws lines across a bar, their letters below it in the same order and
 // side by side; it returns how far they reach from the bars' left.
-func (f barForm) marks(l *layer, marks []BarMark, y, scale float64) float64 {
+func (f barForm) marks(l *layer, marks []document.BarMark, y, scale float64) float64 {
 	sorted := slices.Clone(marks)
-	slices.SortStableFunc(sorted, func(a, b BarMark) int { return cmp.Compare(a.At, b.At) })
+	slices.SortStableFunc(sorted, func(a, b document.BarMark) int { return cmp.Compare(a.At, b.At) })
 	reach, free := 0.0, 0.0
 	for _, m := range sorted {
 		x := f.left + scale*m.At

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/bisect"
+	"zbench/bench/document"
 )
 
 // searched is the document of a search over variants that take longer from one on in every
@@ -58,7 +59,7 @@ func searched(t *testing.T, slow map[int]float64, unordered bool) *bisect.Docume
 // drift over the children, and the label of simulated times everywhere.
 func TestBisectionPage(t *testing.T) {
 	b := searched(t, map[int]float64{2: 0.1, 3: 0.1}, false)
-	d := Bisection(b)
+	d := bisect.Bisection(b)
 	var page bytes.Buffer
 	require.NoError(t, WriteHTML(&page, d))
 	text := page.String()
@@ -85,7 +86,7 @@ func TestBisectionPage(t *testing.T) {
 
 	b.Complete = false
 	page.Reset()
-	require.NoError(t, WriteHTML(&page, Bisection(b)))
+	require.NoError(t, WriteHTML(&page, bisect.Bisection(b)))
 	require.Contains(t, page.String(), "INCOMPLETE")
 }
 
@@ -97,7 +98,7 @@ func TestBisectionPagesOfOtherSearches(t *testing.T) {
 		"NOT CHECKED":       bisect.New(2, 1, bisect.Defaults()).Document([]bisect.Variant{{Name: "a"}, {Name: "b"}}, []bisect.Case{{Key: "k", Group: "g", Bytes: 1}}),
 	} {
 		var page bytes.Buffer
-		require.NoError(t, WriteHTML(&page, Bisection(b)))
+		require.NoError(t, WriteHTML(&page, bisect.Bisection(b)))
 		require.Contains(t, page.String(), says)
 		require.NotContains(t, page.String(), "NaN")
 	}
@@ -106,9 +107,9 @@ func TestBisectionPagesOfOtherSearches(t *testing.T) {
 // The axis of children counts them, and labels keep apart however many there are.
 func TestOrderAxis(t *testing.T) {
 	for _, n := range []int64{1, 2, 9, 60, 500} {
-		c := Chart{ID: "x", Quantity: Level, Series: []Series{{Name: "all"}}}
+		c := document.Chart{ID: "x", Quantity: document.Level, Series: []document.Series{{Name: "all"}}}
 		for i := range n {
-			c.Series[0].Points = append(c.Series[0].Points, Point{Bytes: i + 1, Value: 0.01 * math.Sin(float64(i))})
+			c.Series[0].Points = append(c.Series[0].Points, document.Point{Bytes: i + 1, Value: 0.01 * math.Sin(float64(i))})
 		}
 		for _, f := range []format{wide(), narrow()} {
 			s := layOut(c, f)
@@ -116,5 +117,5 @@ func TestOrderAxis(t *testing.T) {
 			require.GreaterOrEqual(t, labelled(s.x), 1)
 		}
 	}
-	require.True(t, dataOf(Chart{Quantity: Level, Series: []Series{{Points: []Point{{Bytes: 1, Value: 0.1}}}}}).Linear)
+	require.True(t, dataOf(document.Chart{Quantity: document.Level, Series: []document.Series{{Points: []document.Point{{Bytes: 1, Value: 0.1}}}}}).Linear)
 }

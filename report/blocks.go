@@ -4,6 +4,7 @@ import (
 	"html/template"
 	"strings"
 
+	"zbench/bench/document"
 	"zbench/bench/table"
 	"zbench/bench/unit"
 )
@@ -16,14 +17,14 @@ func drawn() template.FuncMap {
 
 // plot is a chart as HTML shows it.
 type plot struct {
-	Chart
+	document.Chart
 	Wide, Narrow template.HTML
 	// Named is true where the wide picture names every roof in full, so that
 	// the list beneath it is needed only beside the narrow one.
 	Named bool
 	Keys  []key
 	// Table is the chart as a table, folded; nil where there is nothing in it.
-	Table Block
+	Table document.Block
 }
 
 // key is one entry of a legend.
@@ -35,7 +36,7 @@ type key struct {
 }
 
 // plotOf draws the chart in both widths.
-func plotOf(p Plot) plot {
+func plotOf(p document.Plot) plot {
 	s := layOut(p.Chart, wide())
 	sheet := p.Table
 	if sheet == nil {
@@ -55,13 +56,13 @@ func plotOf(p Plot) plot {
 }
 
 // stripOf draws the chart small.
-func stripOf(c Chart) plot {
+func stripOf(c document.Chart) plot {
 	p := svgPainter{page: true, id: c.ID + "-small", class: "chart small"}
 	return plot{Chart: c, Table: folds("as a table", tableOfChart(c)), Wide: template.HTML(p.picture(layOut(c, small())))}
 }
 
 // barsOf draws bars for wide windows and for narrow ones.
-func barsOf(c Bars) template.HTML {
+func barsOf(c document.Bars) template.HTML {
 	wide, narrow := bothWidths(c.ID, false, layOutBars(c, wideBars), layOutBars(c, narrowBars))
 	return wide + narrow
 }
@@ -75,10 +76,10 @@ func bothWidths(id string, tips bool, wide, narrow scene) (template.HTML, templa
 }
 
 // folds puts a table behind a summary; one without rows is none.
-func folds(summary string, s Sheet) Block {
+func folds(summary string, s document.Sheet) document.Block {
 	for _, g := range s.Groups {
 		if len(g.Rows) > 0 {
-			return Details{summary, []Block{s}}
+			return document.Details{Summary: summary, Blocks: []document.Block{s}}
 		}
 	}
 	return nil

@@ -4,27 +4,28 @@ import (
 	"maps"
 	"slices"
 
+	"zbench/bench/document"
 	"zbench/bench/table"
 	"zbench/bench/unit"
 )
 
 // tableOfChart turns a chart into a table: one row per size, one column per series.
 // A size a series has twice, as repeated runs do, takes as many rows.
-func tableOfChart(c Chart) Sheet {
-	s := Sheet{Label: c.Title + ", as a table", Caption: c.Title}
+func tableOfChart(c document.Chart) document.Sheet {
+	s := document.Sheet{Label: c.Title + ", as a table", Caption: c.Title}
 	if c.Mark != "" {
 		s.Caption += ": " + c.Mark
 	}
-	if c.Quantity == Spread {
+	if c.Quantity == document.Spread {
 		s.Table = tableOfDistribution(c)
 		return s
 	}
-	s.Table = numbers("size")
-	if c.Quantity == Scale {
-		s.Table = numbers("ranks")
+	s.Table = table.Numbers("size")
+	if c.Quantity == document.Scale {
+		s.Table = table.Numbers("ranks")
 	}
-	if c.Quantity == Level {
-		s.Table = numbers("order")
+	if c.Quantity == document.Level {
+		s.Table = table.Numbers("order")
 	}
 	cells := map[int64][][]string{} // by size, by series
 	for i, one := range c.Series {
@@ -38,7 +39,7 @@ func tableOfChart(c Chart) Sheet {
 	}
 	for _, size := range slices.Sorted(maps.Keys(cells)) {
 		for at := 0; ; at++ {
-			row, filled := []string{c.Quantity.Place(Point{Bytes: size})}, false
+			row, filled := []string{c.Quantity.Place(document.Point{Bytes: size})}, false
 			for _, values := range cells[size] {
 				cell := unit.None
 				if at < len(values) {
@@ -53,13 +54,4 @@ func tableOfChart(c Chart) Sheet {
 		}
 	}
 	return s
-}
-
-// numbers is a table of columns of numbers.
-func numbers(names ...string) table.Table {
-	t := table.Of(names)
-	for i := range t.Columns {
-		t.Columns[i].Right = true
-	}
-	return t
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/compare"
+	"zbench/bench/document"
 	"zbench/bench/finding"
 	"zbench/bench/gate"
 	"zbench/bench/record"
@@ -43,12 +44,12 @@ func comparedRuns(from int, times float64) []compare.Run {
 func TestComparisonPage(t *testing.T) {
 	c, err := compare.Compare(comparedRuns(0, 1), comparedRuns(10, 1.2), compare.Defaults())
 	require.NoError(t, err)
-	d := Comparison(c)
+	d := compare.Comparison(c)
 	charts := d.Charts()
 	require.Len(t, charts, 2)
-	require.Equal(t, Change, charts[0].Quantity)
+	require.Equal(t, document.Change, charts[0].Quantity)
 	require.InDelta(t, 0.2, charts[0].Series[0].Points[3].Value, 0.02)
-	require.Equal(t, BusBW, charts[1].Quantity)
+	require.Equal(t, document.BusBW, charts[1].Quantity)
 	require.Len(t, charts[1].Series, 2)
 	var page bytes.Buffer
 	require.NoError(t, WriteHTML(&page, d))
@@ -65,19 +66,19 @@ func TestComparisonPage(t *testing.T) {
 	empty, err := compare.Compare([]compare.Run{{Name: "a", Record: &record.Record{}}}, []compare.Run{{Name: "b", Record: &record.Record{}}}, compare.Defaults())
 	require.NoError(t, err)
 	page.Reset()
-	require.NoError(t, WriteHTML(&page, Comparison(empty)))
+	require.NoError(t, WriteHTML(&page, compare.Comparison(empty)))
 	require.Contains(t, page.String(), "NOT CHECKED")
 }
 
 // An interval that is far wider than all changes is cut in the picture, and whole in what
 // the point says.
 func TestWideIntervalsAreClipped(t *testing.T) {
-	c := Chart{Quantity: Change, Series: []Series{{Points: []Point{{Bytes: 1, Value: 0.05, Lo: -0.5, Hi: 2, Bounded: true}, {Bytes: 2, Value: 0.01, Lo: 0, Hi: 0.02, Bounded: true}}}}}
-	c.clip()
+	c := document.Chart{Quantity: document.Change, Series: []document.Series{{Points: []document.Point{{Bytes: 1, Value: 0.05, Lo: -0.5, Hi: 2, Bounded: true}, {Bytes: 2, Value: 0.01, Lo: 0, Hi: 0.02, Bounded: true}}}}}
+	c.Clip()
 	p := c.Series[0].Points
 	require.InDelta(t, -0.15, p[0].Lo, 1e-12)
 	require.InDelta(t, 0.15, p[0].Hi, 1e-12)
-	require.Equal(t, "+5 % [−50 %, +200 %]", p[0].Text(Change))
+	require.Equal(t, "+5 % [−50 %, +200 %]", p[0].Text(document.Change))
 	require.Equal(t, 0.02, p[1].Hi)
 	require.Empty(t, p[1].Words)
 }
@@ -89,12 +90,12 @@ func TestGatesJoinTheVerdict(t *testing.T) {
 		levels = append(levels, f.Severity)
 	}
 	require.Equal(t, []finding.Severity{finding.Fault, finding.Warning, finding.OK}, levels)
-	d := &Document{}
-	d.AddGates(nil)
+	d := &document.Document{}
+	(*gate.Report)(nil).AddTo(d)
 	require.Empty(t, d.Findings)
-	d.AddGates(r)
+	r.AddTo(d)
 	require.Len(t, d.Findings, 3)
-	require.Equal(t, []Fact{{"Thresholds", "FAIL"}}, d.Chips)
+	require.Equal(t, []document.Fact{{Term: "Thresholds", Text: "FAIL"}}, d.Chips)
 	r = nil
 	require.Empty(t, r.Findings())
 }

@@ -3,34 +3,12 @@ package report
 import (
 	"math"
 	"slices"
+	"zbench/bench/document"
 )
-
-// What the axis of a setting's cost shows at least, and how much more than the
-// dearest setting with a name. Settings that cost several times as much as the best
-// are of no interest, and on a linear axis they would flatten all others.
-const (
-	leastCost = 0.05
-	costRoom  = 1.3
-)
-
-// costTop is the highest cost over the best that the chart of settings shows, as a share.
-func costTop(c Chart) float64 {
-	top := leastCost
-	for _, s := range c.Series[1:] {
-		for _, p := range s.Points {
-			top = max(top, p.Value*costRoom)
-		}
-	}
-	dearest := 0.0
-	for _, p := range c.Series[0].Points {
-		dearest = max(dearest, p.Value)
-	}
-	return max(0.01, min(top, dearest*1.05))
-}
 
 // costAxis is linear and begins at the best setting.
-func costAxis(c Chart, count int) axis {
-	top := costTop(c)
+func costAxis(c document.Chart, count int) axis {
+	top := document.CostTop(c)
 	a := axis{lo: -top * 0.03, hi: top, title: "step time over the best"}
 	a.ticks = percentTicks(a, count, "+")
 	return a
@@ -38,8 +16,8 @@ func costAxis(c Chart, count int) axis {
 
 // below cuts a curve where it leaves the axis at the top. What enters the plot again
 // begins there: the x axis is logarithmic, and so is the interpolation.
-func below(points []Point, top float64) []Point {
-	first := slices.IndexFunc(points, func(p Point) bool { return p.Value <= top })
+func below(points []document.Point, top float64) []document.Point {
+	first := slices.IndexFunc(points, func(p document.Point) bool { return p.Value <= top })
 	if first < 0 {
 		return nil
 	}
@@ -61,8 +39,8 @@ func below(points []Point, top float64) []Point {
 }
 
 // crossing is where the line from a point within to one above reaches the top.
-func crossing(within, above Point, top float64) Point {
+func crossing(within, above document.Point, top float64) document.Point {
 	part := (top - within.Value) / (above.Value - within.Value)
 	lo, hi := math.Log(float64(within.Bytes)), math.Log(float64(above.Bytes))
-	return Point{Bytes: int64(math.Round(math.Exp(lo + part*(hi-lo)))), Value: top, Extrapolated: above.Extrapolated}
+	return document.Point{Bytes: int64(math.Round(math.Exp(lo + part*(hi-lo)))), Value: top, Extrapolated: above.Extrapolated}
 }

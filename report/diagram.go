@@ -4,35 +4,9 @@ import (
 	"html/template"
 	"strings"
 
+	"zbench/bench/document"
 	"zbench/bench/finding"
 )
-
-// Diagram is boxes in columns with lines between them as data: what to draw, not how.
-type Diagram struct {
-	// ID is unique within the page and a valid file stem.
-	ID, Title string
-	Columns   []DiagramColumn
-	Lines     []DiagramLine
-}
-
-// DiagramColumn is boxes below each other, under a heading.
-type DiagramColumn struct {
-	Name  string
-	Boxes []DiagramBox
-}
-
-// DiagramBox is a component. Name is unique in the diagram, Note is a line below it.
-type DiagramBox struct {
-	Name, Note string
-	// Severity colours the box; what it means stands in a table beside.
-	Severity finding.Severity
-}
-
-// DiagramLine joins two boxes by their names; a name that no box has is left out.
-type DiagramLine struct {
-	From, To string
-	Severity finding.Severity
-}
 
 // diagramForm is the geometry of a diagram, in pixels.
 type diagramForm struct{ width, head, box, gap, font, side float64 }
@@ -44,11 +18,9 @@ var (
 	aloneDiagram  = diagramForm{width: 1200, head: 84, box: 48, gap: 16, font: 15, side: 20}
 )
 
-func (Diagram) Kind() string { return "diagram" }
-
 // layOutDiagram gives the columns equal widths, with as much room between them for the lines,
 // and spreads the boxes of each over the height of the longest.
-func layOutDiagram(d Diagram, f diagramForm) scene {
+func layOutDiagram(d document.Diagram, f diagramForm) scene {
 	rows := 1
 	for _, c := range d.Columns {
 		rows = max(rows, len(c.Boxes))
@@ -81,7 +53,7 @@ func layOutDiagram(d Diagram, f diagramForm) scene {
 }
 
 // describeDiagram is the lines as text, for readers who do not see the picture.
-func describeDiagram(d Diagram) string {
+func describeDiagram(d document.Diagram) string {
 	var b strings.Builder
 	for _, l := range d.Lines {
 		b.WriteString(l.From + " to " + l.To + ". ")
@@ -112,7 +84,7 @@ func inkOf(s finding.Severity) string {
 	return "text"
 }
 
-func (f diagramForm) drawBox(l *layer, b DiagramBox, where box) {
+func (f diagramForm) drawBox(l *layer, b document.DiagramBox, where box) {
 	l.areas = append(l.areas, area{role: groundOf(b.Severity), box: where, round: 5})
 	pad := f.font * 0.6
 	line := 1.0
@@ -143,7 +115,7 @@ func (f diagramForm) text(role, text string, at vec, room float64, bold bool) la
 }
 
 // lines are drawn below the boxes. A fault is dashed: colour is not all that tells it.
-func (f diagramForm) lines(all []DiagramLine, at map[string]box) layer {
+func (f diagramForm) lines(all []document.DiagramLine, at map[string]box) layer {
 	l := layer{series: -1}
 	for _, line := range all {
 		a, okA := at[line.From]
@@ -161,7 +133,7 @@ func (f diagramForm) lines(all []DiagramLine, at map[string]box) layer {
 }
 
 // diagramOf draws a diagram for wide windows and for narrow ones.
-func diagramOf(d Diagram) template.HTML {
+func diagramOf(d document.Diagram) template.HTML {
 	wide, narrow := bothWidths(d.ID, false, layOutDiagram(d, wideDiagram), layOutDiagram(d, narrowDiagram))
 	return wide + narrow
 }

@@ -9,19 +9,20 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/document"
 	"zbench/bench/finding"
 )
 
 // crossedRails is two GPUs whose lines to their NICs cross.
-func crossedRails() Diagram {
-	return Diagram{
+func crossedRails() document.Diagram {
+	return document.Diagram{
 		ID: "rails", Title: "GPUs and their rails",
-		Columns: []DiagramColumn{
-			{"NUMA", []DiagramBox{{"NUMA 0", "", finding.Note}}},
-			{"GPU", []DiagramBox{{"0000:0c:00.0", "MI300X", finding.Fault}, {"0000:15:00.0", "MI300X", finding.Note}}},
-			{"NIC", []DiagramBox{{"mlx5_0", "400G", finding.Warning}, {"mlx5_1", "", finding.Note}, {"mlx5_2", strings.Repeat("very long ", 20), finding.Note}}},
+		Columns: []document.DiagramColumn{
+			{Name: "NUMA", Boxes: []document.DiagramBox{{Name: "NUMA 0", Note: "", Severity: finding.Note}}},
+			{Name: "GPU", Boxes: []document.DiagramBox{{Name: "0000:0c:00.0", Note: "MI300X", Severity: finding.Fault}, {Name: "0000:15:00.0", Note: "MI300X", Severity: finding.Note}}},
+			{Name: "NIC", Boxes: []document.DiagramBox{{Name: "mlx5_0", Note: "400G", Severity: finding.Warning}, {Name: "mlx5_1", Note: "", Severity: finding.Note}, {Name: "mlx5_2", Note: strings.Repeat("very long ", 20), Severity: finding.Note}}},
 		},
-		Lines: []DiagramLine{{"NUMA 0", "0000:0c:00.0", finding.Note}, {"0000:0c:00.0", "mlx5_1", finding.Fault}, {"0000:15:00.0", "mlx5_0", finding.Note}, {"0000:15:00.0", "gone", finding.Note}},
+		Lines: []document.DiagramLine{{From: "NUMA 0", To: "0000:0c:00.0", Severity: finding.Note}, {From: "0000:0c:00.0", To: "mlx5_1", Severity: finding.Fault}, {From: "0000:15:00.0", To: "mlx5_0", Severity: finding.Note}, {From: "0000:15:00.0", To: "gone", Severity: finding.Note}},
 	}
 }
 
@@ -62,5 +63,5 @@ func TestDiagramIsAScene(t *testing.T) {
 	require.NoError(t, WritePNG(&b, d))
 	_, err := png.DecodeConfig(&b)
 	require.NoError(t, err)
-	layOutDiagram(Diagram{}, wideDiagram) // draws nothing
+	layOutDiagram(document.Diagram{}, wideDiagram) // draws nothing
 }

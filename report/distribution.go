@@ -1,75 +1,18 @@
 package report
 
 import (
-	"fmt"
-	"strings"
-
-	"zbench/bench/curve"
-	"zbench/bench/plain"
-	"zbench/bench/record"
+	"zbench/bench/document"
 	"zbench/bench/table"
 	"zbench/bench/unit"
 )
 
-// beyondAxis is how many medians a launch may take and still be drawn. One
-// stray launch beyond that is in the table, but must not flatten all others.
-const beyondAxis = 20
-
-// distributions makes a small chart for each curve that was timed alone: by
-// size, how far its launches lie from their median.
-func distributions(rec *record.Record, drawn []curve.Curve) []Chart {
-	var out []Chart
-	for i, c := range drawn {
-		chart := baseChart(rec, drawn)
-		chart.ID = fmt.Sprintf("spread-%d-%s", i+1, slug(c.Name))
-		chart.Title, chart.Quantity, chart.Look = c.Label()+", one launch alone", Spread, i
-		chart.Series = []Series{{Name: c.Label(), Points: points(c, Spread)}}
-		if chart.Empty() {
-			continue
-		}
-		for _, p := range chart.Series[0].Points {
-			if p.Max > beyondAxis*p.Value {
-				chart.Notes = []string{fmt.Sprintf("Launches that took more than %d times the median are only in the table.", beyondAxis)}
-			}
-		}
-		out = append(out, chart)
-	}
-	return out
-}
-
-// slug makes a name fit for an id and a file.
-func slug(name string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '_' {
-			return r
-		}
-		return '-'
-	}, strings.ToLower(plain.Clip(name, 40)))
-}
-
-// tails takes over what a summary knows of the ends of the distribution. An end
-// that cannot be is left at the median.
-func tails(p *Point, t curve.Timing) {
-	sum := t.Sum
-	p.N, p.Min, p.Max = sum.N, p.Value, p.Value
-	if sum.Min > 0 && sum.Min < p.Value {
-		p.Min = sum.Min
-	}
-	if unit.Finite(sum.Max) && sum.Max > p.Value {
-		p.Max = sum.Max
-	}
-	if sum.P95 != nil && *sum.P95 >= p.Min && *sum.P95 <= p.Max {
-		p.P95 = *sum.P95
-	}
-}
-
 // deviationAxis spans the launches' distances from their medians.
-func deviationAxis(c Chart, count int) axis {
+func deviationAxis(c document.Chart, count int) axis {
 	lo, hi := -0.001, 0.001
 	for _, s := range c.Series {
 		for _, p := range s.Points {
 			lo = min(lo, p.Min/p.Value-1)
-			if top := p.Max/p.Value - 1; top < beyondAxis {
+			if top := p.Max/p.Value - 1; top < document.BeyondAxis {
 				hi = max(hi, top)
 			}
 		}
@@ -83,7 +26,7 @@ func deviationAxis(c Chart, count int) axis {
 // boxLayer draws each size's launches: a thin line from the fastest to the
 // slowest, a short one across at the 95th percentile, and a bar for the
 // interval of the median, which is the line at zero.
-func boxLayer(s scene, c Chart, i int, f format) layer {
+func boxLayer(s scene, c document.Chart, i int, f format) layer {
 	l := layer{series: i}
 	role := seriesRole(c.Look + i)
 	wide := min(f.font, s.plot.width()/float64(len(c.Series[i].Points)+1)*0.5)
@@ -97,8 +40,8 @@ func boxLayer(s scene, c Chart, i int, f format) layer {
 			m := at(v)
 			l.lines = append(l.lines, stroke{role: role, width: 1.2, points: []vec{{m.x - length/2, m.y}, {m.x + length/2, m.y}}})
 		}
-		upright(p.Min, min(p.Max, beyondAxis*p.Value), 1)
-		if p.P95 > 0 && p.P95 < beyondAxis*p.Value {
+		upright(p.Min, min(p.Max, document.BeyondAxis*p.Value), 1)
+		if p.P95 > 0 && p.P95 < document.BeyondAxis*p.Value {
 			across(p.P95, wide)
 		}
 		across(p.Value, wide)
@@ -110,8 +53,8 @@ func boxLayer(s scene, c Chart, i int, f format) layer {
 }
 
 // tableOfDistribution is the distribution as a table: one row per size.
-func tableOfDistribution(c Chart) table.Table {
-	t := numbers("size", "n", "min", "lo", "median", "hi", "p95", "max")
+func tableOfDistribution(c document.Chart) table.Table {
+	t := table.Numbers("size", "n", "min", "lo", "median", "hi", "p95", "max")
 	figure := func(v float64, known bool) string {
 		if !known {
 			return unit.None

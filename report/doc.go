@@ -1,10 +1,5 @@
-// Package report turns a record into what people read: a page that needs nothing
-// else, plots that stand alone, and the tables of a terminal and a merge request.
-//
-//  1. A builder for each benchmark (Collectives, Memory, Muon) makes a Document of
-//     a record: sections of blocks, each a paragraph, a table, a chart and so on.
-//     Results, MemoryResults and MuonResults are its tables for text.
-//  2. WriteHTML writes any Document, by one template. Charts and bars are laid out
-//     once, as a scene, which WriteSVG and WritePNG paint too. Package table writes
-//     the tables as text.
+// Package report renders documents. A document (package document) is what a command returns: findings,
+// tables, charts as data. WriteHTML writes it as a page that needs nothing else, WriteSVG and WritePNG
+// paint its charts, which are laid out once, as a scene. Nothing here judges, and nothing knows a
+// benchmark.
 package report

@@ -12,34 +12,35 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/document"
 	"zbench/bench/finding"
-	"zbench/bench/judge"
+	"zbench/bench/results"
 	"zbench/bench/table"
 )
 
 // everyBlock is a document with a block of each kind.
-func everyBlock() *Document {
-	sheet := Sheet{Label: "a sheet", Caption: "what it has", Role: resultsID, Table: table.Table{
+func everyBlock() *document.Document {
+	sheet := document.Sheet{Label: "a sheet", Caption: "what it has", Role: document.ResultsID, Table: table.Table{
 		By: []string{"collective"}, Columns: []table.Column{{Name: "size", Right: true}, {Name: "time", Right: true, Over: "burst", Begins: true}, {Name: "why", Wrap: table.Sentences}},
 		Groups: []table.Group{{Cells: []string{"all_reduce"}, Rows: []table.Row{{ID: "row-1", Best: true, Cells: []string{"1 KiB", "10 µs", "a reason"}}}}},
 		Notes:  []string{"what it means"},
 	}}
-	chart := line(BusBW, 1<<10, 1<<20, 1e9, 1e10, 2)
+	chart := line(document.BusBW, 1<<10, 1<<20, 1e9, 1e10, 2)
 	chart.Notes = []string{"a note"}
 	strip := chart
 	strip.ID = "strip"
-	d := &Document{Title: "a title", Lead: "a lead", Banners: []Banner{{"wrong", "WRONG DATA", "in one case"}}, Foot: "the units"}
-	d.Simulated, d.Chips = true, []Fact{{"Bucket size", "use 40 M"}}
+	d := &document.Document{Title: "a title", Lead: "a lead", Banners: []document.Banner{{Kind: "wrong", Label: "WRONG DATA", Text: "in one case"}}, Foot: "the units"}
+	d.Simulated, d.Chips = true, []document.Fact{{Term: "Bucket size", Text: "use 40 M"}}
 	d.Findings = finding.List{{Severity: finding.Fault, Text: "rank 3 is late", Hint: "swap it"}}
-	d.add("first", "First", Paragraph{"answer", said("an answer")}, Heading{Text{{Text: "a link", To: "row-1"}}},
-		List{"warnings", []Text{{{Style: "strong", Text: "code:"}, {Text: " a line"}, {Style: "hint", Text: "What to do:", Break: true}}}},
-		Facts{{"a term", "a fact"}}, Cards{{Title: "a card", Foot: "a foot", Figures: []CardFigure{{"best", "10 GB/s", " at 1 MiB"}}}},
-		Code{"how", "zbench"}, sheet, Plot{Chart: chart}, Strips{strip},
-		Bars{ID: "bars", Title: "some bars", Bars: []Bar{{Label: "copy", Value: "4 TB/s", Length: 4, Marks: []BarMark{{5, "A"}}}}, Most: 5},
+	d.Add("first", "First", document.Paragraph{Role: "answer", Text: document.Said("an answer")}, document.Heading{Text: document.Text{{Text: "a link", To: "row-1"}}},
+		document.List{Role: "warnings", Items: []document.Text{{{Style: "strong", Text: "code:"}, {Text: " a line"}, {Style: "hint", Text: "What to do:", Break: true}}}},
+		document.Facts{{Term: "a term", Text: "a fact"}}, document.Cards{{Title: "a card", Foot: "a foot", Figures: []document.CardFigure{{Term: "best", Figure: "10 GB/s", Tail: " at 1 MiB"}}}},
+		document.Code{Label: "how", Text: "zbench"}, sheet, document.Plot{Chart: chart}, document.Strips{strip},
+		document.Bars{ID: "bars", Title: "some bars", Bars: []document.Bar{{Label: "copy", Value: "4 TB/s", Length: 4, Marks: []document.BarMark{{At: 5, Letter: "A"}}}}, Most: 5},
 		crossedRails(),
-		Dots{ID: "dots", Title: "some dots", One: "a GPU", Nodes: []string{"n0"}, Values: []DotValue{{Share: 0.5, Named: true, Tip: "n0, GPU 1"}}, Limits: []float64{0.08}},
-		HeatMap{ID: "heat", Title: "a heat map", Rows: []string{"n0"}, Columns: []string{"n0", "n1"}, Shares: [][]float64{{math.NaN(), 0.4}}, Limit: 0.05},
-		Details{"more", []Block{Paragraph{"", said("folded away")}}})
+		document.Dots{ID: "dots", Title: "some dots", One: "a GPU", Nodes: []string{"n0"}, Values: []document.DotValue{{Share: 0.5, Named: true, Tip: "n0, GPU 1"}}, Limits: []float64{0.08}},
+		document.HeatMap{ID: "heat", Title: "a heat map", Rows: []string{"n0"}, Columns: []string{"n0", "n1"}, Shares: [][]float64{{math.NaN(), 0.4}}, Limit: 0.05},
+		document.Details{Summary: "more", Blocks: []document.Block{document.Paragraph{Role: "", Text: document.Said("folded away")}}})
 	return d
 }
 
@@ -58,8 +59,8 @@ func TestEveryKindOfBlockIsDrawn(t *testing.T) {
 		require.Contains(t, page, want)
 	}
 	kinds := map[string]bool{}
-	for b := range d.blocks() {
-		kinds[b.Kind()] = true
+	for b := range d.Blocks() {
+		kinds[strings.ToLower(reflect.TypeOf(b).Name())] = true
 	}
 	template, err := fs.ReadFile(assets, "assets/page.tmpl")
 	require.NoError(t, err)
@@ -82,11 +83,11 @@ func TestBlocksAreEscaped(t *testing.T) {
 	for i, b := range d.Sections[0].Blocks {
 		v := reflect.New(reflect.TypeOf(b)).Elem()
 		v.Set(reflect.ValueOf(b))
-		if _, drawing := b.(Bars); drawing {
+		if _, drawing := b.(document.Bars); drawing {
 			continue // its fields are not exported; TestMemoryEdges has one of a strange device
 		}
 		poison(v)
-		d.Sections[0].Blocks[i] = v.Interface().(Block)
+		d.Sections[0].Blocks[i] = v.Interface().(document.Block)
 	}
 	poison(reflect.ValueOf(&d.Banners).Elem())
 	d.Title, d.Lead, d.Foot = hostile, hostile, hostile
@@ -98,7 +99,14 @@ func TestBlocksAreEscaped(t *testing.T) {
 // Bars are a scene as charts are: laid out once, painted as SVG and PNG, with all
 // labels inside the picture and apart.
 func TestBarsAreAScene(t *testing.T) {
-	for _, all := range [][]Bars{barCharts(streamsAndSweep(), judge.Published(streamsAndSweep())), barCharts(fusedNorms(), nil), ratioCharts(fusedNorms())} {
+	streams, norms := results.Memory(streamsAndSweep(), ""), results.Memory(fusedNorms(), "")
+	for _, blocks := range [][]document.Block{blocksOf(streams, "bars"), blocksOf(norms, "bars"), blocksOf(norms, "ratios")} {
+		var all []document.Bars
+		for _, b := range blocks {
+			if bars, ok := b.(document.Bars); ok {
+				all = append(all, bars)
+			}
+		}
 		require.NotEmpty(t, all)
 		for _, c := range all {
 			for _, f := range []barForm{wideBars, narrowBars, aloneBars} {

@@ -5,34 +5,9 @@ import (
 	"html/template"
 	"math"
 
+	"zbench/bench/document"
 	"zbench/bench/unit"
 )
-
-// Dots is measurements of a fleet as a picture: a dot for each value, the nodes from left to
-// right, the value's share of the median upwards.
-type Dots struct {
-	// ID is unique within the page and a valid file stem. Mark is what must travel with the
-	// picture: SIMULATED.
-	ID, Title, Mark string
-	// Nodes are the names on the axis.
-	Nodes  []string
-	Values []DotValue
-	// Limits are the least shares lost that are named: one, or the smallest and the largest
-	// where several kinds of measurement are drawn.
-	Limits []float64
-	// One is what a dot is: a GPU, a node.
-	One string
-	// Table is what the picture shows, for those who do not see it.
-	Table *Sheet
-}
-
-// DotValue is a value of a node. Share is of the median; Named marks what the screen names.
-type DotValue struct {
-	Node  int
-	Share float64
-	Named bool
-	Tip   string
-}
 
 // dotForm is the geometry, in pixels.
 type dotForm struct{ width, height, left, right, head, foot, font float64 }
@@ -52,10 +27,8 @@ const (
 // mostShare is the largest share that is drawn at its height.
 const mostShare = 1.5
 
-func (Dots) Kind() string { return "dots" }
-
 // layOutDots draws the grid, the median, the limits, and the dots with the names of those named.
-func layOutDots(d Dots, f dotForm) scene {
+func layOutDots(d document.Dots, f dotForm) scene {
 	s := scene{width: f.width, height: f.height, title: d.Title, desc: describeDots(d)}
 	p := box{f.left, f.head, f.width - f.right, f.height - f.foot}
 	lo, hi := boundsOfDots(d)
@@ -91,7 +64,7 @@ func layOutDots(d Dots, f dotForm) scene {
 }
 
 // boundsOfDots are the shares at the foot and the head of the picture.
-func boundsOfDots(d Dots) (lo, hi float64) {
+func boundsOfDots(d document.Dots) (lo, hi float64) {
 	lo, hi = 1, 1.02
 	for _, l := range d.Limits {
 		lo = min(lo, 1-l)
@@ -165,7 +138,7 @@ func (f dotForm) name(l *layer, others []label, p box, name string, at vec, radi
 }
 
 // describeDots names what is named.
-func describeDots(d Dots) string {
+func describeDots(d document.Dots) string {
 	var named spoken
 	for _, v := range d.Values {
 		if v.Named {
@@ -177,13 +150,13 @@ func describeDots(d Dots) string {
 
 // dotPlot is the picture as HTML shows it.
 type dotPlot struct {
-	Dots
+	document.Dots
 	Picture template.HTML
 	Keys    []key
-	Folded  Block
+	Folded  document.Block
 }
 
-func dotsOf(d Dots) dotPlot {
+func dotsOf(d document.Dots) dotPlot {
 	wide, narrow := bothWidths(d.ID, true, layOutDots(d, wideDots), layOutDots(d, narrowDots))
 	v := dotPlot{Dots: d, Picture: wide + narrow}
 	for _, k := range []struct {

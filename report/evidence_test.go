@@ -6,15 +6,18 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/document"
 	"zbench/bench/finding"
 	"zbench/bench/judge"
 	"zbench/bench/record"
+	"zbench/bench/results"
 	"zbench/bench/unit"
+	"zbench/internal/reporttest"
 )
 
 // hung is a sweep of which one case did not end.
 func hung(progress ...record.RankProgress) *record.Record {
-	rec := sweep(3)
+	rec := reporttest.Sweep(3)
 	r := &rec.Results[1]
 	r.Status, r.Reason, r.Burst, r.Isolated = record.Failed, "not finished at the deadline of 180 s", nil, nil
 	r.Evidence = &record.Evidence{During: record.DuringWarmUp, Deadline: new(180.0), Iterations: 5}
@@ -27,7 +30,7 @@ func hung(progress ...record.RankProgress) *record.Record {
 func TestPageShowsHowFarEachRankGot(t *testing.T) {
 	var b strings.Builder
 	here, missing := record.RankProgress{Enqueued: 5, Started: 3, Ended: 2}, record.RankProgress{Enqueued: 5, Started: 2, Ended: 2}
-	require.NoError(t, WriteHTML(&b, Collectives(hung(here, here, missing, here), Extras{})))
+	require.NoError(t, WriteHTML(&b, results.Collectives(hung(here, here, missing, here), results.Extras{})))
 	text := b.String()
 	for _, says := range []string{
 		"How far each rank got", "in launch 3 of 5 of the warm-up", "The other ranks wait for those that have not started",
@@ -40,15 +43,15 @@ func TestPageShowsHowFarEachRankGot(t *testing.T) {
 
 	sick := here
 	sick.Error = "remote <process> exited"
-	blocks := stuckBlocks(hung(sick, here))
-	require.Equal(t, Paragraph{Text: said("Only the ranks named here report an asynchronous error, the others wait for them: check their GPUs, NICs and cables, then the peers that they are connected to; culprit: rank 0.")}, blocks[2])
-	require.Equal(t, "asynchronous error", blocks[3].(Sheet).Columns[6].Name)
+	blocks := section(hung(sick, here), "stuck")
+	require.Equal(t, document.Paragraph{Text: document.Said("Only the ranks named here report an asynchronous error, the others wait for them: check their GPUs, NICs and cables, then the peers that they are connected to; culprit: rank 0.")}, blocks[2])
+	require.Equal(t, "asynchronous error", blocks[3].(document.Sheet).Columns[6].Name)
 
 	unmarked := record.RankProgress{Enqueued: 5, Started: -1, Ended: -1}
-	require.Equal(t, unit.None, stuckBlocks(hung(unmarked))[3].(Sheet).Groups[0].Rows[0].Cells[4])
+	require.Equal(t, unit.None, section(hung(unmarked), "stuck")[3].(document.Sheet).Groups[0].Rows[0].Cells[4])
 
 	b.Reset()
-	require.NoError(t, WriteHTML(&b, Collectives(sweep(3), Extras{})))
+	require.NoError(t, WriteHTML(&b, results.Collectives(reporttest.Sweep(3), results.Extras{})))
 	require.NotContains(t, b.String(), "How far each rank got")
 }
 
@@ -71,7 +74,7 @@ func TestLostProcessIsNamed(t *testing.T) {
 
 // Where no case ended, the verdict does not deny the figures that the table shows of one pass.
 func TestVerdictOfPartsAlone(t *testing.T) {
-	rec := sweep(3)
+	rec := reporttest.Sweep(3)
 	for i := range rec.Results {
 		rec.Results[i].Status, rec.Results[i].Reason = record.Interrupted, "stopped after 1 of 2 passes"
 		if i > 0 {

@@ -8,7 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/document"
 	"zbench/bench/unit"
+	"zbench/internal/reporttest"
 )
 
 // checkGeometry holds for every scene: labels keep apart and inside the
@@ -37,12 +39,12 @@ func checkGeometry(t *testing.T, s scene, name string) {
 }
 
 // line is a chart with one curve between two sizes.
-func line(q Quantity, lo, hi int64, least, most float64, roofs int) Chart {
-	c := Chart{ID: "x", Title: "A chart", Subtitle: "1,024 ranks", Mark: "SIMULATED", Quantity: q, Series: []Series{{Name: "all_reduce"}}}
+func line(q document.Quantity, lo, hi int64, least, most float64, roofs int) document.Chart {
+	c := document.Chart{ID: "x", Title: "A chart", Subtitle: "1,024 ranks", Mark: "SIMULATED", Quantity: q, Series: []document.Series{{Name: "all_reduce"}}}
 	for i := range roofs {
-		c.Roofs = append(c.Roofs, Roof{Letter: letter(i), Label: "measured on nodes", Value: most * (1 + float64(i)/20)})
+		c.Roofs = append(c.Roofs, document.Roof{Letter: document.Letter(i), Label: "measured on nodes", Value: most * (1 + float64(i)/20)})
 	}
-	c.Series[0].Points = []Point{{Bytes: lo, Value: least}, {Bytes: hi, Value: most}}
+	c.Series[0].Points = []document.Point{{Bytes: lo, Value: least}, {Bytes: hi, Value: most}}
 	return c
 }
 
@@ -51,7 +53,7 @@ func TestLabelsKeepApart(t *testing.T) {
 		for hi := lo; hi <= 16*unit.GiB; hi *= 2 {
 			for _, f := range []format{wide(), narrow(), alone()} {
 				name := fmt.Sprintf("%s to %s at %v px", unit.Bytes(lo), unit.Bytes(hi), f.width)
-				for q, roofs := range map[Quantity]int{BusBW: 3, Time: 0} {
+				for q, roofs := range map[document.Quantity]int{document.BusBW: 3, document.Time: 0} {
 					s := layOut(line(q, lo, hi, 2e-5, 2e-5*float64(hi/lo), roofs), f)
 					checkGeometry(t, s, name)
 					require.GreaterOrEqual(t, labelled(s.x), 2, "%s: x axis", name)
@@ -67,9 +69,9 @@ func TestValuesOfAnyScale(t *testing.T) {
 		for _, m := range []float64{1, 1.7, 3, 9.99} {
 			v := m * math.Pow10(e)
 			for _, f := range []format{wide(), narrow(), alone()} {
-				checkGeometry(t, layOut(line(BusBW, 1024, 1<<20, v/3, v, 5), f), fmt.Sprint("busbw ", v))
+				checkGeometry(t, layOut(line(document.BusBW, 1024, 1<<20, v/3, v, 5), f), fmt.Sprint("busbw ", v))
 				if e < 6 {
-					checkGeometry(t, layOut(line(Time, 1024, 1<<20, v, v*1.01, 0), f), fmt.Sprint("time ", v))
+					checkGeometry(t, layOut(line(document.Time, 1024, 1<<20, v, v*1.01, 0), f), fmt.Sprint("time ", v))
 				}
 			}
 		}
@@ -106,7 +108,7 @@ func TestTickLabels(t *testing.T) {
 }
 
 func TestRoofsAreNamedInFullWhereThereIsRoom(t *testing.T) {
-	c := sizeCharts(sweep(24))[0]
+	c := sizeCharts(reporttest.Sweep(24))[0]
 	require.True(t, namesRoofs(layOut(c, wide()), c))
 	require.True(t, namesRoofs(layOut(c, alone()), c))
 	require.False(t, namesRoofs(layOut(c, narrow()), c), "the list beneath names them")

@@ -14,9 +14,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/curve"
+	"zbench/bench/advice"
+	"zbench/bench/document"
 	"zbench/bench/record"
+	"zbench/bench/results"
 	"zbench/bench/table"
+	"zbench/internal/reporttest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -38,7 +41,7 @@ func golden(t *testing.T, name, got string) {
 
 // three is a small record: one result, one skipped case, one in place.
 func three() *record.Record {
-	rec := sweep(11)
+	rec := reporttest.Sweep(11)
 	inPlace := rec.Results[10]
 	inPlace.InPlace, inPlace.Key = true, inPlace.Key+"-ip"
 	rec.Results = []record.Result{rec.Results[9], inPlace, rec.Results[11]}
@@ -48,18 +51,18 @@ func three() *record.Record {
 func tableText(t *testing.T, rec *record.Record) string {
 	t.Helper()
 	var b bytes.Buffer
-	require.NoError(t, table.Text(&b, table.Terminal, Results(rec)))
+	require.NoError(t, table.Text(&b, table.Terminal, results.Results(rec)))
 	return b.String()
 }
 
 func markdownText(t *testing.T, rec *record.Record) string {
 	t.Helper()
 	var b bytes.Buffer
-	require.NoError(t, table.Markdown(&b, Results(rec)))
+	require.NoError(t, table.Markdown(&b, results.Results(rec)))
 	return b.String()
 }
 
-func writeHTML(t *testing.T, d *Document) string {
+func writeHTML(t *testing.T, d *document.Document) string {
 	t.Helper()
 	var b bytes.Buffer
 	require.NoError(t, WriteHTML(&b, d))
@@ -69,7 +72,7 @@ func writeHTML(t *testing.T, d *Document) string {
 func TestGoldens(t *testing.T) {
 	golden(t, "table.txt", tableText(t, three()))
 	golden(t, "table.md", markdownText(t, three()))
-	golden(t, "outline.txt", outline(t, writeHTML(t, Collectives(three(), Extras{Knees: knees(), Command: "zbench collectives --nodes 128"}))))
+	golden(t, "outline.txt", outline(t, writeHTML(t, results.Collectives(three(), results.Extras{Knees: knees(), Command: "zbench collectives --nodes 128"}))))
 }
 
 // outline lists the page's headings, captions and other texts, one per line,
@@ -146,26 +149,61 @@ func withoutScript(page string) string {
 // pageOf is the page of a record, without more.
 func pageOf(t *testing.T, rec *record.Record) string {
 	t.Helper()
-	return writeHTML(t, Collectives(rec, Extras{Knees: knees()}))
+	return writeHTML(t, results.Collectives(rec, results.Extras{Knees: knees()}))
 }
 
 // sizeCharts are the charts over the size, spreads those of launches alone.
-func sizeCharts(rec *record.Record) []Chart { return Collectives(rec, Extras{}).Charts() }
+func sizeCharts(rec *record.Record) []document.Chart {
+	return results.Collectives(rec, results.Extras{}).Charts()
+}
 
-func spreads(rec *record.Record) []Chart {
-	drawn, _ := curve.Drawn(curve.Of(rec))
-	return distributions(rec, drawn)
+func spreads(rec *record.Record) []document.Chart {
+	for _, b := range section(rec, "spreads") {
+		if strips, ok := b.(document.Strips); ok {
+			return strips
+		}
+	}
+	return nil
+}
+
+// section is what a section of the page of a record has; nil if there is no such section.
+func section(rec *record.Record, name string) []document.Block {
+	return blocksOf(results.Collectives(rec, results.Extras{}), name)
+}
+
+func blocksOf(d *document.Document, name string) []document.Block {
+	for _, s := range d.Sections {
+		if s.Name == name {
+			return s.Blocks
+		}
+	}
+	return nil
+}
+
+// sheets are the tables among blocks.
+func sheets(blocks []document.Block) (out []document.Sheet) {
+	for _, b := range blocks {
+		if s, ok := b.(document.Sheet); ok {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// adviceChart is the chart of a recommendation.
+func adviceChart(d *advice.Document) document.Chart {
+	return (&document.Document{Sections: []document.Section{{Blocks: advice.Blocks(d, "")}}}).Charts()[0]
 }
 
 // allCharts are both.
-func allCharts(rec *record.Record) []Chart {
+func allCharts(rec *record.Record) []document.Chart {
 	if rec == nil {
 		return sizeCharts(rec)
 	}
 	return append(sizeCharts(rec), spreads(rec)...)
 }
 
-func svg(t *testing.T, c Picture) string {
+func svg(t *testing.T, c document.Block) string {
 	t.Helper()
 	var b strings.Builder
 	require.NoError(t, WriteSVG(&b, c))

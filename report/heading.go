@@ -3,13 +3,14 @@ package report
 import (
 	"slices"
 
+	"zbench/bench/document"
 	"zbench/bench/unit"
 )
 
 // heading is title, subtitle and legend of a picture that stands alone. It
 // returns the height it takes: the plot begins beneath, so the legend can
 // cover no data.
-func heading(c Chart, f format) (layer, float64) {
+func heading(c document.Chart, f format) (layer, float64) {
 	l := layer{series: -1}
 	left, room := f.font, f.width-2*f.font
 	y := f.font * 2
@@ -27,7 +28,7 @@ func heading(c Chart, f format) (layer, float64) {
 		role: "muted", text: fitting(c.Subtitle, room, f.font, false), at: vec{left, y}, size: f.font, anchor: start,
 	})
 	y += f.font * 1.9
-	if c.Quantity == Spread {
+	if c.Quantity == document.Spread {
 		return l, y + f.font*1.5 // the title names its one series
 	}
 	x := left
@@ -45,8 +46,8 @@ func heading(c Chart, f format) (layer, float64) {
 
 // keys are the line samples beside the legend's names: one layer per series,
 // so that each is painted in its own shape and colour.
-func keys(c Chart, f format, head layer) []layer {
-	if c.Quantity == Spread {
+func keys(c document.Chart, f format, head layer) []layer {
+	if c.Quantity == document.Spread {
 		return nil
 	}
 	var out []layer
@@ -69,12 +70,12 @@ func swatch(i int, open bool, at vec, length, radius float64) layer {
 }
 
 // hollow is true for a series with nothing but extrapolated points.
-func hollow(s Series) bool {
-	return len(s.Points) > 0 && !slices.ContainsFunc(s.Points, func(p Point) bool { return !p.Extrapolated })
+func hollow(s document.Series) bool {
+	return len(s.Points) > 0 && !slices.ContainsFunc(s.Points, func(p document.Point) bool { return !p.Extrapolated })
 }
 
 // roofLines are the dashed horizontal lines beneath the curves.
-func roofLines(s scene, c Chart) layer {
+func roofLines(s scene, c document.Chart) layer {
 	l := layer{series: -1, part: partLines}
 	for _, r := range c.Roofs {
 		y := s.at(1, r.Value).y
@@ -86,12 +87,12 @@ func roofLines(s scene, c Chart) layer {
 // roofLabels names each roof on its line, where it hides the fewest points:
 // in full where all find a place so, else by letter and value, else by letter.
 // What finds no place even then is in the list beneath the chart.
-func roofLabels(s scene, c Chart, f format) []label {
+func roofLabels(s scene, c document.Chart, f format) []label {
 	var out []label
-	for _, text := range []func(Roof) string{
+	for _, text := range []func(document.Roof) string{
 		roofText,
-		func(r Roof) string { return r.Letter + "  " + unit.Rate(r.Value) },
-		func(r Roof) string { return r.Letter },
+		func(r document.Roof) string { return r.Letter + "  " + unit.Rate(r.Value) },
+		func(r document.Roof) string { return r.Letter },
 	} {
 		out = out[:0]
 		for _, r := range c.Roofs {
@@ -109,10 +110,10 @@ func roofLabels(s scene, c Chart, f format) []label {
 }
 
 // roofText is a roof's label in full.
-func roofText(r Roof) string { return r.Letter + "  " + r.Label + ", " + unit.Rate(r.Value) }
+func roofText(r document.Roof) string { return r.Letter + "  " + r.Label + ", " + unit.Rate(r.Value) }
 
 // namesRoofs reports whether every roof's label found its place in full.
-func namesRoofs(s scene, c Chart) bool {
+func namesRoofs(s scene, c document.Chart) bool {
 	for _, r := range c.Roofs {
 		if !slices.ContainsFunc(s.labels(), func(l label) bool { return l.role == "roof" && l.text == roofText(r) }) {
 			return false

@@ -4,24 +4,8 @@ import (
 	"fmt"
 	"html/template"
 	"math"
+	"zbench/bench/document"
 )
-
-// HeatMap is a table of shares as a picture. A share is the height of a mark, its colour
-// repeats that: a thin line is a value without a loss, nothing is no value.
-type HeatMap struct {
-	// ID is unique within the page and a valid file stem.
-	ID, Title string
-	Rows      []string
-	Columns   []string
-	// Shares are by row and column, 0 to 1; NaN is no value.
-	Shares [][]float64
-	// Limit is the share from which a mark is bold.
-	Limit float64
-	// Table is what the picture shows, for those who do not see it.
-	Table *Sheet
-}
-
-func (HeatMap) Kind() string { return "heatmap" }
 
 // heatStep is one height of marks.
 type heatStep struct {
@@ -40,7 +24,7 @@ var heatSteps = []heatStep{
 }
 
 // heatStepOf is the height of a share; −1 without a value.
-func heatStepOf(h HeatMap, share float64) int {
+func heatStepOf(h document.HeatMap, share float64) int {
 	if math.IsNaN(share) {
 		return -1
 	}
@@ -64,7 +48,7 @@ var (
 
 // layOutHeat makes square cells. Neighbours of one height become one mark, so that a map of
 // 128 × 128 without faults has 128.
-func layOutHeat(h HeatMap, f heatForm) scene {
+func layOutHeat(h document.HeatMap, f heatForm) scene {
 	n := max(len(h.Columns), 1)
 	cell := min(f.most, (f.width-f.left-4)/float64(n))
 	s := scene{width: f.width, height: f.head + cell*float64(len(h.Rows)) + 6, title: h.Title, desc: describeHeat(h)}
@@ -93,7 +77,7 @@ func layOutHeat(h HeatMap, f heatForm) scene {
 }
 
 // heatLabels writes as many names as have room.
-func heatLabels(h HeatMap, f heatForm, cell float64) layer {
+func heatLabels(h document.HeatMap, f heatForm, cell float64) layer {
 	l := layer{series: -1}
 	every := max(1, int(math.Ceil(f.font*1.15/cell)))
 	for i, name := range h.Rows {
@@ -116,7 +100,7 @@ func heatLabels(h HeatMap, f heatForm, cell float64) layer {
 }
 
 // describeHeat names the worst cells.
-func describeHeat(h HeatMap) string {
+func describeHeat(h document.HeatMap) string {
 	var named spoken
 	for i, row := range h.Shares {
 		for k, share := range row {
@@ -130,13 +114,13 @@ func describeHeat(h HeatMap) string {
 
 // heat is a heat map as HTML shows it.
 type heat struct {
-	HeatMap
+	document.HeatMap
 	Picture template.HTML
 	Keys    []key
-	Folded  Block
+	Folded  document.Block
 }
 
-func heatOf(h HeatMap) heat {
+func heatOf(h document.HeatMap) heat {
 	wide, narrow := bothWidths(h.ID, false, layOutHeat(h, wideHeat), layOutHeat(h, narrowHeat))
 	v := heat{HeatMap: h, Picture: wide + narrow}
 	for _, s := range heatSteps {

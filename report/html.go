@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"reflect"
 	"strings"
 	"unicode"
+	"zbench/bench/document"
 	"zbench/bench/finding"
 )
 
@@ -18,16 +20,16 @@ var assets embed.FS
 
 // WriteHTML writes the document as one file that needs nothing else: style, script
 // and pictures are inside, and its content security policy lets nothing in.
-func WriteHTML(w io.Writer, d *Document) error {
+func WriteHTML(w io.Writer, d *document.Document) error {
 	v, err := viewOf(d)
 	if err != nil {
 		return err
 	}
 	t := template.New("page.tmpl")
-	// show writes a block by the template of its kind.
-	show := func(b Block) (template.HTML, error) {
+	// show writes a block by the template that is named after its type.
+	show := func(b document.Block) (template.HTML, error) {
 		var text bytes.Buffer
-		err := t.ExecuteTemplate(&text, b.Kind(), b)
+		err := t.ExecuteTemplate(&text, strings.ToLower(reflect.TypeOf(b).Name()), b)
 		return template.HTML(text.String()), err
 	}
 	t.Funcs(template.FuncMap{"show": show}).Funcs(drawn())
@@ -47,8 +49,8 @@ func WriteHTML(w io.Writer, d *Document) error {
 
 // verdict is what stands before any figure: the findings that are shown, and how many more there are.
 type verdict struct {
-	*Document
-	Rows []Statement
+	*document.Document
+	Rows []document.Statement
 	More int
 }
 
@@ -68,7 +70,7 @@ func severityClass(s finding.Severity) string {
 
 // view is the document with what only HTML needs.
 type view struct {
-	*Document
+	*document.Document
 	// Policy is that by which nothing but Style and Script is applied or runs.
 	Policy string
 	Style  template.CSS
@@ -78,7 +80,7 @@ type view struct {
 	Data []plotData
 }
 
-func viewOf(d *Document) (*view, error) {
+func viewOf(d *document.Document) (*view, error) {
 	css, err := assets.ReadFile("assets/page.css")
 	if err != nil {
 		return nil, fmt.Errorf("read the page's style: %w", err)
@@ -98,15 +100,15 @@ func viewOf(d *Document) (*view, error) {
 		Policy: "default-src 'none'; base-uri 'none'; form-action 'none'; style-src " + hashOf(style) + "; script-src " + hashOf(string(js)),
 	}
 	for _, s := range d.Sections {
-		if s.ID == resultsID {
+		if s.ID == document.ResultsID {
 			v.Skip = s.ID
 		}
 	}
-	for b := range d.blocks() {
+	for b := range d.Blocks() {
 		switch b := b.(type) {
-		case Plot:
+		case document.Plot:
 			v.Data = append(v.Data, dataOf(b.Chart))
-		case Strips:
+		case document.Strips:
 			for _, c := range b {
 				v.Data = append(v.Data, dataOf(c))
 			}
@@ -114,9 +116,6 @@ func viewOf(d *Document) (*view, error) {
 	}
 	return v, nil
 }
-
-// results is the section of the results, to which the page's first link leads.
-const resultsID = "results"
 
 // printable drops the control characters a foreign string may bring.
 func printable(r rune) rune {

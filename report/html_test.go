@@ -11,7 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/bucket"
+	"zbench/bench/document"
 	"zbench/bench/record"
+	"zbench/bench/results"
+	"zbench/internal/reporttest"
 )
 
 // knees are what a sweep of this package's fixture might have.
@@ -30,7 +33,7 @@ func knees() *bucket.Answer {
 }
 
 func TestPageIsSelfContained(t *testing.T) {
-	page := pageOf(t, sweep(24))
+	page := pageOf(t, reporttest.Sweep(24))
 	require.Less(t, len(page), 500<<10)
 	ids := map[string]bool{}
 	for _, e := range elements(t, page) {
@@ -52,7 +55,7 @@ func TestPageIsSelfContained(t *testing.T) {
 }
 
 func TestPolicyNamesWhatIsInside(t *testing.T) {
-	page := pageOf(t, sweep(3))
+	page := pageOf(t, reporttest.Sweep(3))
 	style, _ := between(page, "<style>", "</style>")
 	script, _ := between(page, "<script>", "</script>")
 	require.LessOrEqual(t, len(script), 20<<10)
@@ -65,7 +68,7 @@ func TestPolicyNamesWhatIsInside(t *testing.T) {
 
 func TestChartsAreDescribed(t *testing.T) {
 	n, small := 0, 0
-	for _, e := range elements(t, pageOf(t, sweep(24))) {
+	for _, e := range elements(t, pageOf(t, reporttest.Sweep(24))) {
 		if e.name != "svg" || e.attr["role"] != "img" {
 			continue
 		}
@@ -82,7 +85,7 @@ func TestChartsAreDescribed(t *testing.T) {
 }
 
 func TestEmbeddedDataIsJSON(t *testing.T) {
-	data, _ := between(pageOf(t, sweep(24)), `<script type="application/json" id="data">`, "</script>")
+	data, _ := between(pageOf(t, reporttest.Sweep(24)), `<script type="application/json" id="data">`, "</script>")
 	var got []plotData
 	require.NoError(t, json.Unmarshal([]byte(data), &got))
 	require.Len(t, got, 6)
@@ -91,7 +94,7 @@ func TestEmbeddedDataIsJSON(t *testing.T) {
 }
 
 func TestNothingVanishes(t *testing.T) {
-	rec := sweep(6)
+	rec := reporttest.Sweep(6)
 	for i, s := range []record.Status{record.Failed, record.Interrupted, record.WrongData, record.Skipped, "strange"} {
 		rec.Results[i].Status, rec.Results[i].Reason = s, "reason "+string(s)
 	}
@@ -104,8 +107,8 @@ func TestNothingVanishes(t *testing.T) {
 		require.Contains(t, page, want)
 	}
 	shown := 0
-	for b := range Collectives(rec, Extras{}).blocks() {
-		if s, ok := b.(Sheet); ok && s.Columns[0].Name != "setting" {
+	for b := range results.Collectives(rec, results.Extras{}).Blocks() {
+		if s, ok := b.(document.Sheet); ok && s.Columns[0].Name != "setting" {
 			for _, g := range s.Groups {
 				shown += len(g.Rows)
 			}
@@ -130,7 +133,7 @@ func TestImported(t *testing.T) {
 }
 
 func imported() *record.Record {
-	rec := sweep(8)
+	rec := reporttest.Sweep(8)
 	average := 5e9
 	rec.Simulated, rec.Fabric, rec.Spec, rec.Warnings = false, nil, nil, nil
 	rec.Source = record.Source{Kind: record.Imported, Imports: []record.Import{{
@@ -148,7 +151,7 @@ func imported() *record.Record {
 const hostile = "<script>alert(1)</script>\"'`&|\x1b[31m{{.}}\n]]>-->"
 
 func TestEscaping(t *testing.T) {
-	rec := sweep(2)
+	rec := reporttest.Sweep(2)
 	rec.Source.Libraries = make([]record.Library, 1)
 	rec.Source.Imports = []record.Import{{Skipped: make([]record.Skip, 1)}}
 	rec.World.Hosts = make([]string, 1)
@@ -158,7 +161,7 @@ func TestEscaping(t *testing.T) {
 	poison(reflect.ValueOf(b).Elem())
 	rec.Results[0].Status = record.OK
 	rec.Results[1].Verified = record.Verified{State: record.VerifiedWrong}
-	page := writeHTML(t, Collectives(rec, Extras{Knees: b, Command: hostile}))
+	page := writeHTML(t, results.Collectives(rec, results.Extras{Knees: b, Command: hostile}))
 	require.Contains(t, page, "alert(1)", "the strings are shown")
 	require.NotContains(t, page, "<script>alert")
 	require.Equal(t, 2, strings.Count(page, "<script"))

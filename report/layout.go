@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"zbench/bench/document"
 	"zbench/bench/unit"
 )
 
@@ -34,7 +35,7 @@ func (f format) margin() float64 {
 }
 
 // layOut decides where everything of the chart goes.
-func layOut(c Chart, f format) scene {
+func layOut(c document.Chart, f format) scene {
 	s := scene{width: f.width, title: c.Title, desc: describe(c)}
 	top := f.font * 2
 	if f.framed {
@@ -51,7 +52,7 @@ func layOut(c Chart, f format) scene {
 	margin := f.margin()
 	s.plot = box{margin, top, f.width - f.font*1.9, f.height - f.font*3.6}
 	s.y = valueAxis(c, s.plot.height(), f.font)
-	if f.framed && c.Quantity == Spread {
+	if f.framed && c.Quantity == document.Spread {
 		// In the page a sentence above all of them says so.
 		s.y.title += ": thin line from min to max, short lines at median and p95, bar over the median’s 95 % interval"
 	}
@@ -81,25 +82,25 @@ func layOut(c Chart, f format) scene {
 }
 
 // seriesLayer draws a series in the way of the chart's quantity.
-func seriesLayer(s scene, c Chart, i int, f format) layer {
+func seriesLayer(s scene, c document.Chart, i int, f format) layer {
 	switch {
-	case c.Quantity == Spread:
+	case c.Quantity == document.Spread:
 		return boxLayer(s, c, i, f)
-	case c.Quantity == Setting && i > 0:
+	case c.Quantity == document.Setting && i > 0:
 		return markLayer(s, c, i, f)
 	}
 	return curveLayer(s, c, i, f)
 }
 
 // valueAxis makes the y axis. count bounds the number of labels by the height.
-func valueAxis(c Chart, height, font float64) axis {
+func valueAxis(c document.Chart, height, font float64) axis {
 	count := int(max(2, height/(font*3)))
 	switch c.Quantity {
-	case Spread:
+	case document.Spread:
 		return deviationAxis(c, count)
-	case Setting:
+	case document.Setting:
 		return costAxis(c, count)
-	case Change, Level:
+	case document.Change, document.Level:
 		return changeAxis(c, count)
 	default:
 	}
@@ -116,7 +117,7 @@ func valueAxis(c Chart, height, font float64) axis {
 			}
 		}
 	}
-	if !c.Quantity.isRate() {
+	if !c.Quantity.IsRate() {
 		if hi <= 0 {
 			lo, hi = 1e-6, 1e-3
 		}
@@ -126,26 +127,10 @@ func valueAxis(c Chart, height, font float64) axis {
 		hi = max(hi, r.Value)
 	}
 	a := rateAxis(hi, count)
-	if c.Quantity == Rate {
+	if c.Quantity == document.Rate {
 		a.title = strings.TrimPrefix(a.title, "bus ")
 	}
 	return a
-}
-
-// sizeRange is the span of sizes, or one to show where there is nothing.
-func sizeRange(c Chart) (lo, hi int64) {
-	for _, s := range c.Series {
-		for _, p := range s.Points {
-			if lo == 0 || p.Bytes < lo {
-				lo = p.Bytes
-			}
-			hi = max(hi, p.Bytes)
-		}
-	}
-	if lo == 0 {
-		return unit.KiB, unit.GiB
-	}
-	return lo, hi
 }
 
 // grid is ticks, their labels and the lines across the plot.
@@ -177,7 +162,7 @@ func grid(s scene, f format) layer {
 }
 
 // frame is the axis and what the axes are called.
-func frame(s scene, c Chart, f format) layer {
+func frame(s scene, c document.Chart, f format) layer {
 	l := layer{series: -1}
 	p, small := s.plot, f.font
 	l.lines = append(l.lines, stroke{role: "muted", points: []vec{{p.left, p.bottom}, {p.right, p.bottom}}, width: 1})
@@ -228,14 +213,14 @@ func fittingMark(mark string, room, size float64) string {
 const mostDots = 60
 
 // curveLayer is the line of a series, its interval bars and its markers.
-func curveLayer(s scene, c Chart, i int, f format) layer {
+func curveLayer(s scene, c document.Chart, i int, f format) layer {
 	l := layer{series: i, fills: rangeFills(s, c, i)}
 	role := seriesRole(i)
 	line := stroke{role: role, width: f.font * 0.14, dash: dashOf(i)}
 	burst := stroke{role: role, width: 1}
 	every := 1 + len(c.Series[i].Points)/mostDots
 	points := c.Series[i].Points
-	if c.Quantity == Setting {
+	if c.Quantity == document.Setting {
 		points = below(points, s.y.hi)
 	}
 	for k, p := range points {
@@ -249,7 +234,7 @@ func curveLayer(s scene, c Chart, i int, f format) layer {
 				s.at(float64(p.Bytes), p.Lo), s.at(float64(p.Bytes), p.Hi),
 			}})
 		}
-		if k%every == 0 && (c.Quantity != Setting || p.Value < s.y.hi) {
+		if k%every == 0 && (c.Quantity != document.Setting || p.Value < s.y.hi) {
 			l.dots = append(l.dots, dot{
 				at: at, radius: f.font * 0.28, hollow: p.Extrapolated,
 				tip: c.Series[i].Name + ", " + c.Quantity.Place(p) + ": " + p.Text(c.Quantity),
@@ -259,7 +244,7 @@ func curveLayer(s scene, c Chart, i int, f format) layer {
 	if knee := c.Series[i].Knee; knee != nil {
 		l.dots = append(l.dots, dot{
 			at: s.at(float64(knee.Bytes), knee.Value), radius: f.font * 0.55, hollow: true,
-			tip: c.Series[i].Name + ", " + c.Quantity.Place(*knee) + ": " + unit.Percent(kneeShare) + " of the plateau from here on",
+			tip: c.Series[i].Name + ", " + c.Quantity.Place(*knee) + ": " + unit.Percent(document.KneeShare) + " of the plateau from here on",
 		})
 	}
 	for _, whole := range []stroke{line, burst} {
@@ -271,19 +256,19 @@ func curveLayer(s scene, c Chart, i int, f format) layer {
 }
 
 // describe says in a sentence what the chart shows, for those who do not see it.
-func describe(c Chart) string {
+func describe(c document.Chart) string {
 	if c.Empty() {
 		return "No case ended with a figure to draw."
 	}
-	if c.Quantity == Setting {
+	if c.Quantity == document.Setting {
 		return describeSetting(c)
 	}
-	lo, hi := sizeRange(c)
-	what := map[Quantity]string{
-		BusBW: "Bus bandwidth", Time: "Time per launch in a burst", Alone: "Time of one launch alone", Spread: "Distribution of launches alone",
-		Rate: "Bandwidth", Scale: "Bus bandwidth", Change: "Change of the time", Level: "Change of all times",
+	lo, hi := document.SizeRange(c)
+	what := map[document.Quantity]string{
+		document.BusBW: "Bus bandwidth", document.Time: "Time per launch in a burst", document.Alone: "Time of one launch alone", document.Spread: "Distribution of launches alone",
+		document.Rate: "Bandwidth", document.Scale: "Bus bandwidth", document.Change: "Change of the time", document.Level: "Change of all times",
 	}[c.Quantity]
-	from, to := c.Quantity.Place(Point{Bytes: lo}), c.Quantity.Place(Point{Bytes: hi})
+	from, to := c.Quantity.Place(document.Point{Bytes: lo}), c.Quantity.Place(document.Point{Bytes: hi})
 	parts := []string{fmt.Sprintf("%s of %s from %s to %s.", what, unit.Count(int64(len(c.Series)), "curve"), from, to)}
 	for _, s := range c.Series {
 		if n := len(s.Points); n > 0 {

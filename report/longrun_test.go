@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/record"
+	"zbench/bench/results"
 	"zbench/bench/stat"
 )
 
@@ -21,15 +22,15 @@ func TestPageHasSettingsOfALongRun(t *testing.T) {
 	rec.Source.Environment = map[string]string{"NCCL_IB_TIMEOUT": "300"}
 	page := func() string {
 		var b bytes.Buffer
-		require.NoError(t, WriteHTML(&b, Collectives(rec, Extras{})))
+		require.NoError(t, WriteHTML(&b, results.Collectives(rec, results.Extras{})))
 		return b.String()
 	}
 	text := page()
 	for _, says := range []string{"Settings for a long run", "timedelta(seconds=80 &#43; PAUSE)", "NCCL_IB_TIMEOUT is above 31"} {
 		require.Contains(t, text, says, says)
 	}
-	require.Len(t, LongRun(rec), 2)
+	require.Len(t, results.LongRun(rec), 2)
 	rec.Results[0].Status, rec.Source.Environment = record.Failed, nil
 	require.NotContains(t, page(), "Settings for a long run")
-	require.Empty(t, LongRun(rec))
+	require.Empty(t, results.LongRun(rec))
 }

@@ -12,9 +12,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/document"
 	"zbench/bench/record"
+	"zbench/bench/results"
 	"zbench/bench/spec"
 	"zbench/bench/table"
+	"zbench/internal/reporttest"
 )
 
 // memoryOf is a record of one GPU with invented times.
@@ -36,7 +39,7 @@ func memoryOf(command string, results ...record.Kernel) *record.Record {
 }
 
 func timedResult(kernel, dtype, role string, moved int64, seconds float64, salt int) record.Kernel {
-	s := sample(seconds, salt)
+	s := reporttest.Sample(seconds, salt)
 	rate := func(seconds *float64) *float64 {
 		if seconds == nil {
 			return nil
@@ -108,14 +111,14 @@ func fusedNorms() *record.Record {
 func memoryTable(t *testing.T, rec *record.Record) string {
 	t.Helper()
 	var b bytes.Buffer
-	require.NoError(t, table.Text(&b, table.Terminal, MemoryResults(rec)))
+	require.NoError(t, table.Text(&b, table.Terminal, results.MemoryResults(rec)))
 	return b.String()
 }
 
 func memoryPage(t *testing.T, rec *record.Record) string {
 	t.Helper()
 	var b bytes.Buffer
-	require.NoError(t, WriteHTML(&b, Memory(rec, "zbench "+rec.Benchmark())))
+	require.NoError(t, WriteHTML(&b, results.Memory(rec, "zbench "+rec.Benchmark())))
 	if dir := os.Getenv("ZBENCH_PAGES"); dir != "" { // for the eye, and for a browser
 		timed := slices.ContainsFunc(rec.Kernels, func(k record.Kernel) bool { return k.Timing != nil })
 		name := fmt.Sprintf("%s-timed-%t.html", rec.Benchmark(), timed)
@@ -127,7 +130,7 @@ func memoryPage(t *testing.T, rec *record.Record) string {
 func TestMemoryGoldens(t *testing.T) {
 	golden(t, "norms.txt", memoryTable(t, fusedNorms()))
 	var b bytes.Buffer
-	require.NoError(t, table.Markdown(&b, MemoryResults(fusedNorms())))
+	require.NoError(t, table.Markdown(&b, results.MemoryResults(fusedNorms())))
 	golden(t, "norms.md", b.String())
 }
 
@@ -159,6 +162,11 @@ func TestStreamPage(t *testing.T) {
 		require.Contains(t, page, want)
 	}
 	require.NotContains(t, page, "h-ratios")
+}
+
+// levels is the chart by size of a record.
+func levels(rec *record.Record) document.Chart {
+	return results.Memory(rec, "").Charts()[0]
 }
 
 // A size at which launches take half the time is neither drawn nor called a cache's.

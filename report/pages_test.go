@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"zbench/bench/results"
+	"zbench/internal/reporttest"
 
 	"github.com/stretchr/testify/require"
 )
@@ -20,9 +22,9 @@ func TestWritePages(t *testing.T) {
 		t.Skip("no -pages folder given")
 	}
 	records := edges()
-	records["sweep"], records["imported"] = sweep(24), imported()
+	records["sweep"], records["imported"] = reporttest.Sweep(24), imported()
 	for name, rec := range records {
-		page := Collectives(rec, Extras{Knees: knees(), Command: "zbench collectives --nodes 128"})
+		page := results.Collectives(rec, results.Extras{Knees: knees(), Command: "zbench collectives --nodes 128"})
 		stem := filepath.Join(*pages, strings.ReplaceAll(name, " ", "-"))
 		require.NoError(t, os.WriteFile(stem+".html", []byte(writeHTML(t, page)), 0o644))
 		for _, c := range allCharts(rec) {

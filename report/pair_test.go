@@ -9,11 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/curve"
+	"zbench/bench/document"
 	"zbench/bench/record"
+	"zbench/internal/reporttest"
 )
 
 // names are a chart's series, without their number of ranks.
-func names(c Chart) []string {
+func names(c document.Chart) []string {
 	var out []string
 	for _, s := range c.Series {
 		out = append(out, strings.TrimSuffix(s.Name, ", 1,024 ranks"))
@@ -24,7 +26,7 @@ func names(c Chart) []string {
 func TestInPlaceIsDrawnOnlyWhereItDiffers(t *testing.T) {
 	alone := []string{"all_reduce", "reduce_scatter", "all_gather"}
 	for times, want := range map[float64]int{1: 3, 1.04: 3, 0.96: 3, 1.06: 6, 0.9: 6} {
-		rec := bothPlaces(12, times)
+		rec := reporttest.BothPlaces(12, times)
 		for _, c := range sizeCharts(rec) {
 			require.Len(t, c.Series, want, "%g times, %s", times, c.ID)
 			left := slices.ContainsFunc(c.Notes, func(n string) bool { return strings.Contains(n, "In-place results are not drawn") })
@@ -35,15 +37,15 @@ func TestInPlaceIsDrawnOnlyWhereItDiffers(t *testing.T) {
 			require.Contains(t, sizeCharts(rec)[0].Subtitle, "out of place")
 		}
 		rows := 0
-		for _, g := range resultTable(curve.Of(rec), true).Groups {
+		for _, g := range sheets(section(rec, "results"))[0].Groups {
 			rows += len(g.Rows)
 		}
-		require.Equal(t, count(bothPlaces(12, times), record.OK), rows, "the table has all")
+		require.Equal(t, endedOK(reporttest.BothPlaces(12, times)), rows, "the table has all")
 	}
 }
 
 func TestOneCaseThatDiffersIsDrawn(t *testing.T) {
-	rec := bothPlaces(12, 1)
+	rec := reporttest.BothPlaces(12, 1)
 	for i := range rec.Results {
 		if r := &rec.Results[i]; r.InPlace && r.Collective == "all_gather" && r.BytesRequested == 1<<20 {
 			r.Isolated.MaxOfRanks.Median *= 1.2
@@ -55,7 +57,7 @@ func TestOneCaseThatDiffersIsDrawn(t *testing.T) {
 }
 
 func TestInPlaceWithoutItsCounterpartIsDrawn(t *testing.T) {
-	rec := bothPlaces(6, 1)
+	rec := reporttest.BothPlaces(6, 1)
 	rec.Results[2].Status = record.Failed
 	require.Contains(t, names(sizeCharts(rec)[0]), "all_reduce in place")
 	var only []record.Result
@@ -72,7 +74,7 @@ func TestInPlaceWithoutItsCounterpartIsDrawn(t *testing.T) {
 }
 
 func TestBothPlacesAreOneLine(t *testing.T) {
-	rec := bothPlaces(6, 1.5)
+	rec := reporttest.BothPlaces(6, 1.5)
 	rec.Results[5].Warnings = []record.Warning{{Code: "skew"}}
 	text := tableText(t, rec)
 	require.Contains(t, text, "── out of place ──")
@@ -85,37 +87,37 @@ func TestBothPlacesAreOneLine(t *testing.T) {
 	require.Len(t, lines, 18, "3 collectives × 6 sizes, both placements beside each other")
 	r := rec.Results[5]
 	for _, want := range []string{
-		"32 KiB", "8,192", brief(curve.BurstOf(&r).Median / micro), brief(curve.IsolatedOf(&r).Median / micro),
-		brief(curve.BurstOf(&r).Median / micro * 1.5), brief(curve.IsolatedOf(&r).Median / micro * 1.5), "skew (out)",
+		"32 KiB", "8,192", hundredths(curve.BurstOf(&r).Median * 1e6), hundredths(curve.IsolatedOf(&r).Median * 1e6),
+		hundredths(curve.BurstOf(&r).Median * 1.5e6), hundredths(curve.IsolatedOf(&r).Median * 1.5e6), "skew (out)",
 	} {
 		require.Contains(t, lines[5], want)
 	}
 }
 
 func TestTimingsAreNotMixed(t *testing.T) {
-	charts := sizeCharts(sweep(24))
-	r := sweep(24).Results[0]
+	charts := sizeCharts(reporttest.Sweep(24))
+	r := reporttest.Sweep(24).Results[0]
 	burst, alone := curve.BurstOf(&r).Median, curve.IsolatedOf(&r).Median
 	require.InDelta(t, burst, charts[1].Series[0].Points[0].Value, 0)
 	require.InDelta(t, alone, charts[2].Series[0].Points[0].Value, 0)
 	require.InDelta(t, burst, charts[2].Series[0].Points[0].Burst, 0)
-	row := resultTable(curve.Of(sweep(24)), true).Groups[0].Rows[0].Cells
-	require.Equal(t, brief(burst/micro), row[2])
-	require.Equal(t, brief(alone/micro), row[7])
+	row := sheets(section(reporttest.Sweep(24), "results"))[0].Groups[0].Rows[0].Cells
+	require.Equal(t, hundredths(burst*1e6), row[2])
+	require.Equal(t, hundredths(alone*1e6), row[7])
 	require.Regexp(t, `^0\.\d\d, 0\.1 %$`, row[10])
 	require.Equal(t, "max time", row[11])
-	rec := sweep(24)
+	rec := reporttest.Sweep(24)
 	for i := range rec.Results {
 		rec.Results[i].Isolated = nil
 	}
 	require.Len(t, sizeCharts(rec), 2, "nothing alone, no chart of it")
 	require.Empty(t, spreads(rec))
-	require.Empty(t, lateBlocks(rec))
+	require.Empty(t, section(rec, "late"))
 	require.NotContains(t, tableText(t, rec), "alone µs")
 }
 
 func TestDistribution(t *testing.T) {
-	c := spreads(sweep(24))[1]
+	c := spreads(reporttest.Sweep(24))[1]
 	require.Equal(t, "spread-2-reduce_scatter", c.ID)
 	require.Equal(t, 1, c.Look)
 	tw := tableOfChart(c)
@@ -132,22 +134,6 @@ func TestDistribution(t *testing.T) {
 	stray := spreads(edges()["stray"])[0]
 	require.Contains(t, stray.Notes[0], "only in the table")
 	require.Less(t, layOut(stray, small()).y.hi, 1.0, "one stray launch does not flatten the others")
-}
-
-func TestWarningsOfOneKindAreOneLine(t *testing.T) {
-	rec := bothPlaces(12, 1)
-	rec.Warnings = nil
-	for i := range rec.Results {
-		rec.Results[i].Warnings = []record.Warning{
-			{Code: "skew", Message: fmt.Sprintf("ranks differ by %d %% of the time", 11+i), Hint: "look"},
-		}
-	}
-	rec.Results[3].Warnings = append(rec.Results[3].Warnings, record.Warning{Code: "noisy", Message: "bursts differ by 7 %"})
-	lines := warningBlocks(rec)[0].(List).Items
-	require.Len(t, lines, 2)
-	require.Equal(t, " ranks differ by 11 to 82 % of the time", lines[0][1].Text)
-	require.Contains(t, lines[0][4].Text, "all_reduce out of place 1 KiB to 2 MiB (12 cases), ")
-	require.Equal(t, "all_reduce 8 KiB", lines[1][2].Text)
 }
 
 func TestFaultsAndWrongDataAreAnnounced(t *testing.T) {
@@ -167,10 +153,14 @@ func TestFaultsAndWrongDataAreAnnounced(t *testing.T) {
 	require.Contains(t, text, "[1] 1 wrong elements; first on rank 1 at element 77 to 80 of 1 KiB: expected bits 0x1, got …")
 }
 
-func TestVerifiedText(t *testing.T) {
-	wrong := int64(3)
-	require.Equal(t, "yes (2)", verifiedText(record.Verified{State: record.VerifiedOK, Launches: 2}))
-	require.Equal(t, "yes", verifiedText(record.Verified{State: record.VerifiedOK}))
-	require.Equal(t, "3 wrong (1)", verifiedText(record.Verified{State: record.VerifiedWrong, Wrong: &wrong, Launches: 1}))
-	require.Equal(t, "no", verifiedText(record.Verified{State: record.NotVerified, Launches: 1}))
+func endedOK(rec *record.Record) (n int) {
+	for i := range rec.Results {
+		if rec.Results[i].Status == record.OK {
+			n++
+		}
+	}
+	return n
 }
+
+// hundredths is a small figure as tables have it.
+func hundredths(v float64) string { return fmt.Sprintf("%.2f", v) }

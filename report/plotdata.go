@@ -1,5 +1,7 @@
 package report
 
+import "zbench/bench/document"
+
 // plotData is what the script reads of a chart: its points, printed and as numbers,
 // and what it needs to label the axes of a part of it.
 type plotData struct {
@@ -43,8 +45,8 @@ type pointData struct {
 	Text  string  `json:"t"`
 }
 
-func dataOf(c Chart) plotData {
-	d := plotData{ID: c.ID, Linear: c.Quantity == Level, X: []tickData{}, Y: yData{Ticks: []tickData{}}, Series: []seriesData{}}
+func dataOf(c document.Chart) plotData {
+	d := plotData{ID: c.ID, Linear: c.Quantity == document.Level, X: []tickData{}, Y: yData{Ticks: []tickData{}}, Series: []seriesData{}}
 	for _, s := range c.Series {
 		one := seriesData{Name: s.Name, Points: []pointData{}}
 		for _, p := range s.Points {
@@ -68,9 +70,9 @@ func dataOf(c Chart) plotData {
 		for _, t := range y.ticks {
 			d.Y.Ticks = append(d.Y.Ticks, tickData{y.lo + y.norm(t.value)*(y.hi-y.lo), t.label})
 		}
-	case c.Quantity == Spread || c.Quantity.isChange():
+	case c.Quantity == document.Spread || c.Quantity.IsChange():
 		d.Y.Scale, d.Y.Unit, d.Y.Plus = 0.01, " %", "+"
-	case c.Quantity == Setting:
+	case c.Quantity == document.Setting:
 		d.Y.Scale, d.Y.Unit, d.Y.Plus, d.Y.Zero = 0.01, " %", "+", true
 	default:
 		d.Y.Scale, d.Y.Zero = scaleOf(y.hi, rateSteps).size, true

@@ -7,6 +7,7 @@ import (
 	"image/png"
 	"io"
 	"math"
+	"zbench/bench/document"
 
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/font/liberation"
@@ -19,8 +20,8 @@ const pixel = vg.Length(0.75)
 
 // WritePNG writes a picture that stands alone, on light ground, 1,200 pixels wide. A
 // chart is 700 high, more where the legend has many rows.
-func WritePNG(w io.Writer, picture Picture) error {
-	s, err := laidOut(picture)
+func WritePNG(w io.Writer, picture document.Block) error {
+	id, s, err := laidOut(picture)
 	if err != nil {
 		return err
 	}
@@ -33,7 +34,7 @@ func WritePNG(w io.Writer, picture Picture) error {
 	// Compressing better takes as long again as all else, for 4 % of the file.
 	encoder := png.Encoder{CompressionLevel: png.BestSpeed}
 	if err := encoder.Encode(w, canvas.Image()); err != nil {
-		return fmt.Errorf("write PNG chart %s: %w", picture.Stem(), err)
+		return fmt.Errorf("write PNG chart %s: %w", id, err)
 	}
 	return nil
 }

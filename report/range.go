@@ -1,17 +1,9 @@
 package report
 
 import (
-	"fmt"
 	"slices"
-	"strings"
-
-	"zbench/bench/advice"
-	"zbench/bench/record"
-	"zbench/bench/unit"
+	"zbench/bench/document"
 )
-
-// rangeName is what the stretch between both ends of a model is called in a chart.
-const rangeName = "model's range"
 
 // fill is an area between two lines, in the colour of a role that shines through.
 type fill struct {
@@ -22,20 +14,9 @@ type fill struct {
 // shine is how opaque a fill is: six of them on one another leave the grid visible.
 const shine = 0.13
 
-// bracket sets the ends of a point: between which bus bandwidths the model puts a result.
-func bracket(p *Point, r *record.Result) {
-	lo, hi, ok := r.BusBWBounds()
-	if ok && BusBW.drawable(lo) && BusBW.drawable(hi) && lo < hi {
-		p.Slow, p.Fast = lo, hi
-	}
-}
-
-// bracketed tells whether the model gives the point two ends.
-func (p Point) bracketed() bool { return p.Fast > p.Slow }
-
 // rangeFills are the areas between the slow and the fast end of the model, one for
 // each stretch of neighbouring points that have them.
-func rangeFills(s scene, c Chart, i int) []fill {
+func rangeFills(s scene, c document.Chart, i int) []fill {
 	var out []fill
 	var slow, fast []vec
 	end := func() {
@@ -46,7 +27,7 @@ func rangeFills(s scene, c Chart, i int) []fill {
 		slow, fast = nil, nil
 	}
 	for _, p := range c.Series[i].Points {
-		if !p.bracketed() {
+		if !p.Bracketed() {
 			end()
 			continue
 		}
@@ -59,7 +40,7 @@ func rangeFills(s scene, c Chart, i int) []fill {
 
 // rangeLabel names the shaded areas once, beside a place that is not narrow, where it
 // hides the fewest points: at the left above the fast end, or beneath the slow end.
-func rangeLabel(s scene, c Chart, f format) []label {
+func rangeLabel(s scene, c document.Chart, f format) []label {
 	most := 0.0
 	for _, one := range c.Series {
 		for _, p := range one.Points {
@@ -70,7 +51,7 @@ func rangeLabel(s scene, c Chart, f format) []label {
 	least := 0
 	for _, one := range c.Series {
 		for _, p := range one.Points {
-			if !p.bracketed() || p.Fast-p.Slow < most/4 {
+			if !p.Bracketed() || p.Fast-p.Slow < most/4 {
 				continue
 			}
 			for _, l := range besideRange(s, p, f) {
@@ -115,40 +96,17 @@ func (f fill) holds(p vec) bool {
 }
 
 // besideRange are the places of a label of a point's range.
-func besideRange(s scene, p Point, f format) []label {
+func besideRange(s scene, p document.Point, f format) []label {
 	fast, slow := s.at(float64(p.Bytes), p.Fast), s.at(float64(p.Bytes), p.Slow)
-	l := label{role: "muted", text: rangeName, size: f.font, anchor: end, halo: true, at: vec{fast.x - f.font, fast.y}}
+	l := label{role: "muted", text: document.RangeName, size: f.font, anchor: end, halo: true, at: vec{fast.x - f.font, fast.y}}
 	beneath := l
 	beneath.at = vec{slow.x, slow.y + f.font*1.6}
 	return []label{l, beneath}
 }
 
-// rangeNote says what the shaded areas of a chart are; empty where it has none.
-func rangeNote(c Chart, rec *record.Record) string {
-	shaded := slices.ContainsFunc(c.Series, func(s Series) bool { return slices.ContainsFunc(s.Points, Point.bracketed) })
-	if !shaded {
-		return ""
-	}
-	text := "Shaded: between the slow and the fast end of the model"
-	if rec.Fabric != nil && rec.Fabric.Bracket != nil {
-		text += fmt.Sprintf(", whose latency (R) at %s is not measured and bracketed %.0f ×", unit.Count(int64(rec.World.Nodes), "node"), rec.Fabric.Bracket.Factor)
-	}
-	return text + "."
-}
-
-// settingRange is between which settings the model's bracket moves the answer; nil
-// where there is no bracket, or it moves nothing.
-func settingRange(d *advice.Document) *Band {
-	b := d.Bracket
-	if b == nil || b.Lo >= b.Hi {
-		return nil
-	}
-	return &Band{Lo: b.Lo, Hi: b.Hi, Label: rangeName + " " + d.Range()}
-}
-
 // settingRangeLayers draw the range as a line with its two ends and its name, beneath
 // the rows of the settings' names.
-func settingRangeLayers(s scene, c Chart, f format) []layer {
+func settingRangeLayers(s scene, c document.Chart, f format) []layer {
 	if c.Range == nil {
 		return nil
 	}
@@ -164,12 +122,4 @@ func settingRangeLayers(s scene, c Chart, f format) []layer {
 	name := label{role: "text", text: c.Range.Label, size: f.font, anchor: middle, halo: true}
 	name.at = vec{min(max((left+right)/2, p.left+half), p.right-half), y + f.font*1.4}
 	return []layer{l, {series: -1, part: partLabel, texts: []label{name}}}
-}
-
-// settingRangeNote says what moves the answer between both ends.
-func settingRangeNote(d *advice.Document) string {
-	if settingRange(d) == nil {
-		return ""
-	}
-	return "The line across is the " + rangeName + ": from its fast to its slow end the best size lies between " + strings.Replace(d.Range(), " to ", " and ", 1) + " elements."
 }

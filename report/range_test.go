@@ -9,12 +9,15 @@ import (
 
 	"zbench/bench/advice"
 	"zbench/bench/cost"
+	"zbench/bench/document"
 	"zbench/bench/record"
+	"zbench/bench/results"
+	"zbench/internal/reporttest"
 )
 
 // bracketedSweep is a sweep whose model is between half and four times the time.
 func bracketedSweep() *record.Record {
-	rec := sweep(24)
+	rec := reporttest.Sweep(24)
 	rec.Fabric.Bracket = &record.Ends{Fastest: "fast", Slowest: "slow", Factor: 27}
 	for i := range rec.Results {
 		rec.Results[i].Bracket = &record.Bracket{Seconds: 1e-3, Fastest: 0.5e-3, Slowest: 4e-3}
@@ -39,7 +42,7 @@ func hasLabel(s scene, text string) bool {
 func TestModelRangeIsDrawn(t *testing.T) {
 	rec := bracketedSweep()
 	c := sizeCharts(rec)[0]
-	require.Equal(t, BusBW, c.Quantity)
+	require.Equal(t, document.BusBW, c.Quantity)
 	for _, f := range []format{wide(), narrow(), alone()} {
 		s := layOut(c, f)
 		checkGeometry(t, s, c.ID)
@@ -55,24 +58,24 @@ func TestModelRangeIsDrawn(t *testing.T) {
 			require.GreaterOrEqual(t, one.points[n-1].y, s.plot.top, "the axis holds it")
 		}
 	}
-	require.True(t, hasLabel(layOut(c, wide()), rangeName))
+	require.True(t, hasLabel(layOut(c, wide()), document.RangeName))
 	require.Contains(t, c.Notes, "Shaded: between the slow and the fast end of the model, whose latency (R) at 128 nodes is not measured and bracketed 27 ×.")
-	require.Contains(t, c.Series[0].Points[20].Text(BusBW), ", model's range ")
+	require.Contains(t, c.Series[0].Points[20].Text(document.BusBW), ", model's range ")
 	var svg bytes.Buffer
 	require.NoError(t, WriteSVG(&svg, c))
 	require.Contains(t, svg.String(), `fill-opacity="0.13"`)
 
-	plain := sizeCharts(sweep(24))[0]
+	plain := sizeCharts(reporttest.Sweep(24))[0]
 	require.Empty(t, fillsOf(layOut(plain, wide())))
-	require.False(t, hasLabel(layOut(plain, wide()), rangeName))
-	require.NotContains(t, plain.Series[0].Points[20].Text(BusBW), rangeName)
+	require.False(t, hasLabel(layOut(plain, wide()), document.RangeName))
+	require.NotContains(t, plain.Series[0].Points[20].Text(document.BusBW), document.RangeName)
 }
 
 // The name of the shade stands beside it where there is room.
 func TestModelRangeIsNamedOutside(t *testing.T) {
 	s := layOut(sizeCharts(bracketedSweep())[0], wide())
 	for _, l := range s.labels() {
-		if l.text == rangeName {
+		if l.text == document.RangeName {
 			require.False(t, shaded(s, l.bounds()))
 		}
 	}
@@ -100,7 +103,7 @@ func TestModelRangeOfAPart(t *testing.T) {
 // The chart of settings shows between which of them the model's bracket moves the
 // answer.
 func TestSettingRangeIsDrawn(t *testing.T) {
-	d := advised(t, sweep(24), "megatron", 8e9)
+	d := advised(t, reporttest.Sweep(24), "megatron", 8e9)
 	require.Nil(t, adviceChart(d).Range)
 	d.Bracket = &advice.Bracket{Lo: 500e6, Hi: 2.7e9, Fastest: advice.End{Elements: 500e6}, Slowest: advice.End{Elements: 2.7e9}}
 	c := adviceChart(d)
@@ -126,11 +129,11 @@ func TestSettingRangeIsDrawn(t *testing.T) {
 // The page of an assumed question says what the assumptions leave out, and its command
 // reads the folder that the page lies in.
 func TestAssumedPage(t *testing.T) {
-	rec := sweep(24)
+	rec := reporttest.Sweep(24)
 	d, err := advice.AskAssumed([]cost.Source{{Record: rec}})
 	require.NoError(t, err)
 	require.True(t, d.Answered() && len(d.Caveats) > 0)
-	page := writeHTML(t, Collectives(rec, Extras{Advice: d, Folder: "my run"}))
+	page := writeHTML(t, results.Collectives(rec, results.Extras{Advice: d, Folder: "my run"}))
 	for _, want := range append(slices.Clone(d.Caveats), "zbench recommend &#39;my run&#39; --framework megatron") {
 		require.Contains(t, page, want)
 	}
@@ -141,13 +144,13 @@ func TestAssumedPage(t *testing.T) {
 
 // Of the two charts of times one is open.
 func TestSecondTimeChartIsFolded(t *testing.T) {
-	for _, s := range Collectives(sweep(24), Extras{}).Sections {
+	for _, s := range results.Collectives(reporttest.Sweep(24), results.Extras{}).Sections {
 		if s.Name != "times" {
 			continue
 		}
 		require.Len(t, s.Blocks, 2)
-		require.Equal(t, Time, s.Blocks[0].(Plot).Quantity)
-		require.Equal(t, "Time of one launch alone", s.Blocks[1].(Details).Summary)
+		require.Equal(t, document.Time, s.Blocks[0].(document.Plot).Quantity)
+		require.Equal(t, "Time of one launch alone", s.Blocks[1].(document.Details).Summary)
 		return
 	}
 	t.Fatal("no section of times")

@@ -8,19 +8,22 @@ import (
 
 	"zbench/bench/collective"
 	"zbench/bench/curve"
+	"zbench/bench/document"
 	"zbench/bench/judge"
 	"zbench/bench/record"
+	"zbench/bench/results"
+	"zbench/internal/reporttest"
 )
 
 // scaled is a sweep of one collective or three, alone on several numbers of nodes. The
 // model's latency grows with the ranks, so that large worlds lose bandwidth at small sizes.
 func scaled(kinds int, nodes ...int) *record.Record {
-	rec := sweep(2)
+	rec := reporttest.Sweep(2)
 	rec.Results = nil
 	for _, c := range collective.All()[:kinds] {
 		for _, n := range nodes {
 			for i := range 24 {
-				r := oneCase(c, int64(1)<<(10+i), 8*n, 4, 360e9, i)
+				r := reporttest.OneCase(c, int64(1)<<(10+i), 8*n, 4, 360e9, i)
 				if r.Bytes > 0 {
 					t := r.Burst.MeanOfRanks.Median
 					bw := *r.BusBW * t / (t + 20e-6*float64(n))
@@ -50,17 +53,22 @@ func TestScalingNamesWhatFallsOff(t *testing.T) {
 	all := curve.Scalings(drawn)
 	require.Len(t, all, 1)
 	require.Equal(t, []int64{8 << 30, 128 << 20}, all[0].Sizes)
-	lines := fallLines(all)
+	blocks := section(scaled(1, 1, 2, 128), "scaling")
+	var lines []string
+	for _, item := range blocks[0].(document.List).Items {
+		lines = append(lines, item[0].Text)
+	}
+
 	require.NotEmpty(t, lines)
 	last := lines[len(lines)-1]
 	require.Contains(t, last, "At 128 MiB busbw falls off with the number of ranks: all_reduce reaches ")
 	require.Contains(t, last, " on 1,024 ranks, ")
-	table := scalingTable(all, curve.OneWorld)
+	table := sheets(blocks)[0]
 	require.Len(t, table.Groups[0].Rows, 3)
 	require.Equal(t, "8 ranks on 1 node", table.Groups[0].Rows[0].Cells[0])
 	require.Equal(t, "100 %", table.Groups[0].Rows[1].Cells[4], "128 MiB is best on two nodes: times of one launch vary by 1 %")
 	require.Contains(t, last, table.Groups[0].Rows[2].Cells[4])
-	require.Empty(t, scalingBlocks(scaled(1, 128), drawn[:1]))
+	require.Empty(t, section(scaled(1, 128), "scaling"))
 }
 
 // A result at one world only is no common size; a world without any has no row.
@@ -86,12 +94,12 @@ func TestScalingComparesCommonSizes(t *testing.T) {
 // label has its number of ranks. What is long is folded.
 func TestManySeriesAreSplitByCollective(t *testing.T) {
 	rec := atOnce(atOnce(scaled(3, 1, 2, 4, 128), 2, 512, 0), 4, 256, 0)
-	doc := Collectives(rec, Extras{Knees: knees()})
+	doc := results.Collectives(rec, results.Extras{Knees: knees()})
 	var ids []string
 	for _, c := range doc.Charts() {
 		ids = append(ids, c.ID)
 		require.LessOrEqual(t, len(c.Series), 8)
-		if c.Quantity == Scale {
+		if c.Quantity == document.Scale {
 			continue
 		}
 		require.True(t, c.Short)
@@ -108,7 +116,7 @@ func TestManySeriesAreSplitByCollective(t *testing.T) {
 	}
 	require.False(t, folded["charts"] || folded["scaling"])
 	require.True(t, folded["times"] && folded["results"] && folded["method"] && folded["setup"])
-	few := Collectives(sweep(24), Extras{}).Charts()
+	few := results.Collectives(reporttest.Sweep(24), results.Extras{}).Charts()
 	require.Equal(t, "busbw", few[0].ID)
 	require.Equal(t, "all_reduce, 1,024 ranks", few[0].Series[0].Name)
 	for _, c := range doc.Charts() {
@@ -121,9 +129,9 @@ func TestManySeriesAreSplitByCollective(t *testing.T) {
 // The verdict is the first text of the page, before the contents and any figure, and
 // the contents lead to every section.
 func TestVerdictComesFirst(t *testing.T) {
-	rec := sweep(24)
+	rec := reporttest.Sweep(24)
 	d := advised(t, rec, "megatron", 8e9)
-	doc := Collectives(rec, Extras{Knees: knees(), Advice: d})
+	doc := results.Collectives(rec, results.Extras{Knees: knees(), Advice: d})
 	page := writeHTML(t, doc)
 	verdict, contents := strings.Index(page, `id="h-verdict"`), strings.Index(page, `<nav aria-label="Contents">`)
 	require.Positive(t, verdict)
@@ -134,7 +142,7 @@ func TestVerdictComesFirst(t *testing.T) {
 	for _, want := range []string{"SIMULATED", "<dt>Bucket size</dt><dd>use ", "<dt>Confidence</dt><dd>low</dd>", "--ddp-bucket-size"} {
 		require.Contains(t, box, want)
 	}
-	for _, l := range Verdict(rec, d) {
+	for _, l := range results.Verdict(rec, d) {
 		require.Contains(t, box, escaped(l.Text)[:min(20, len(l.Text))])
 	}
 	for _, s := range doc.Sections {
@@ -147,11 +155,11 @@ func TestVerdictComesFirst(t *testing.T) {
 
 // Knees, the recommended messages and roofs are marked where bus bandwidth is drawn.
 func TestBusBWHasItsMarks(t *testing.T) {
-	rec := sweep(24)
+	rec := reporttest.Sweep(24)
 	k := knees()
-	k.Curves[0].Points[1].Fraction, k.Curves[0].Dtype, k.Curves[0].Op = kneeShare, "float", "sum"
+	k.Curves[0].Points[1].Fraction, k.Curves[0].Dtype, k.Curves[0].Op = document.KneeShare, "float", "sum"
 	k.Curves[0].Nodes, k.Curves[0].GPUsPerProcess = 128, 1
-	c := Collectives(rec, Extras{Knees: k, Advice: advised(t, rec, "megatron", 8e9)}).Charts()[0]
+	c := results.Collectives(rec, results.Extras{Knees: k, Advice: advised(t, rec, "megatron", 8e9)}).Charts()[0]
 	require.NotNil(t, c.Series[0].Knee)
 	require.Nil(t, c.Series[1].Knee)
 	require.NotEmpty(t, c.Roofs)
@@ -166,7 +174,7 @@ func TestBusBWHasItsMarks(t *testing.T) {
 // The cost of a setting is on a linear axis from the best, and a curve that leaves the
 // plot ends at its edge.
 func TestSettingsArePercentOverBest(t *testing.T) {
-	d := advised(t, sweep(24), "megatron", 8e9)
+	d := advised(t, reporttest.Sweep(24), "megatron", 8e9)
 	c := adviceChart(d)
 	a := valueAxis(c, 400, 13)
 	require.False(t, a.log)
@@ -177,9 +185,9 @@ func TestSettingsArePercentOverBest(t *testing.T) {
 	}
 	require.InDelta(t, 0, best, 1e-12)
 	require.Contains(t, c.Series[1].Points[0].Words, "over the best")
-	cut := below([]Point{{Bytes: 1, Value: 4}, {Bytes: 4, Value: 0}, {Bytes: 16, Value: 4}}, 2)
-	require.Equal(t, []Point{{Bytes: 2, Value: 2}, {Bytes: 4}, {Bytes: 8, Value: 2}}, cut)
-	require.Empty(t, below([]Point{{Bytes: 1, Value: 4}}, 2))
+	cut := below([]document.Point{{Bytes: 1, Value: 4}, {Bytes: 4, Value: 0}, {Bytes: 16, Value: 4}}, 2)
+	require.Equal(t, []document.Point{{Bytes: 2, Value: 2}, {Bytes: 4}, {Bytes: 8, Value: 2}}, cut)
+	require.Empty(t, below([]document.Point{{Bytes: 1, Value: 4}}, 2))
 	s := layOut(c, wide())
 	for _, l := range s.layers {
 		for _, line := range l.lines {
@@ -196,5 +204,5 @@ func TestVerdictNamesWhatFallsOff(t *testing.T) {
 	lines := judge.Record(scaled(3, 1, 2, 128)).Only(judge.CodeScale)
 	require.Len(t, lines, 1)
 	require.Regexp(t, `^Scaling: at 128 MiB \w+ reaches .* on 1,024 ranks, [0-9.]+ % of the .* ranks?\.$`, lines[0].Text)
-	require.Empty(t, judge.Record(sweep(24)).Only(judge.CodeScale))
+	require.Empty(t, judge.Record(reporttest.Sweep(24)).Only(judge.CodeScale))
 }

@@ -1,6 +1,9 @@
 package report
 
-import "fmt"
+import (
+	"fmt"
+	"zbench/bench/document"
+)
 
 // A scene is a chart laid out on a plane in pixels, y downwards: everything
 // decided, nothing painted. The SVG and the PNG writer paint the same scene,
@@ -13,21 +16,21 @@ type scene struct {
 	title, desc   string
 }
 
-// laidOut lays a picture out to stand alone.
-func laidOut(picture Picture) (scene, error) {
+// laidOut lays a picture out to stand alone. id is a valid file stem.
+func laidOut(picture document.Block) (id string, s scene, err error) {
 	switch p := picture.(type) {
-	case Chart:
-		return layOut(p, alone()), nil
-	case Bars:
-		return layOutBars(p, aloneBars), nil
-	case Diagram:
-		return layOutDiagram(p, aloneDiagram), nil
-	case Dots:
-		return layOutDots(p, aloneDots), nil
-	case HeatMap:
-		return layOutHeat(p, aloneHeat), nil
+	case document.Chart:
+		return p.ID, layOut(p, alone()), nil
+	case document.Bars:
+		return p.ID, layOutBars(p, aloneBars), nil
+	case document.Diagram:
+		return p.ID, layOutDiagram(p, aloneDiagram), nil
+	case document.Dots:
+		return p.ID, layOutDots(p, aloneDots), nil
+	case document.HeatMap:
+		return p.ID, layOutHeat(p, aloneHeat), nil
 	}
-	return scene{}, fmt.Errorf("draw %s: nothing lays out a %T", picture.Stem(), picture)
+	return "", s, fmt.Errorf("draw a %T: it is no picture", picture)
 }
 
 // layer is painted as one. Series is -1 for what belongs to no series.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/document"
 	"zbench/bench/nodescreen"
 )
 
@@ -61,7 +62,7 @@ func badNodes(all []*nodescreen.Node) {
 // measured value with its limit. Without the faults it says that no node fails.
 func TestScreenPage(t *testing.T) {
 	nodes, d := screenedFleet(64, badNodes)
-	page := Screen(nodes, d, "v1")
+	page := nodescreen.Screen(nodes, d, "v1")
 	html := writeHTML(t, page)
 	outline(t, html)
 	keepPage(t, "screen", html)
@@ -83,13 +84,13 @@ func TestScreenPage(t *testing.T) {
 	require.NotContains(t, html, "SIMULATED")
 
 	nodes, d = screenedFleet(64, func(all []*nodescreen.Node) { all[0].Simulated = true })
-	html = writeHTML(t, Screen(nodes, d, "v1"))
+	html = writeHTML(t, nodescreen.Screen(nodes, d, "v1"))
 	require.Contains(t, html, "<strong>OK</strong> no node fails or lies apart; 64 reported")
 	require.Contains(t, html, `<strong>SIMULATED</strong>`)
 	require.NotContains(t, html, "Findings and next steps")
 
 	for name, f := range map[string]nodescreen.Fleet{"nothing": {Expected: 4}, "one": {Nodes: nodes[:1]}} {
-		outline(t, writeHTML(t, Screen(f.Nodes, nodescreen.Judge(f), "v1")))
+		outline(t, writeHTML(t, nodescreen.Screen(f.Nodes, nodescreen.Judge(f), "v1")))
 		_ = name
 	}
 }
@@ -98,11 +99,11 @@ func TestScreenPage(t *testing.T) {
 // of one to many nodes and values from almost nothing to far above the median.
 func TestDotsAreWithinThePicture(t *testing.T) {
 	for _, count := range []int{1, 2, 7, 64, 128} {
-		d := Dots{ID: "x", Title: "a title", Mark: "SIMULATED", One: "a GPU", Limits: []float64{0.08, 0.12}}
+		d := document.Dots{ID: "x", Title: "a title", Mark: "SIMULATED", One: "a GPU", Limits: []float64{0.08, 0.12}}
 		for i := range count {
 			d.Nodes = append(d.Nodes, fmt.Sprintf("a-rather-long-name-of-a-node-%d", i))
 			for k := range 8 {
-				v := DotValue{Node: i, Share: 1 - 0.002*float64(k)}
+				v := document.DotValue{Node: i, Share: 1 - 0.002*float64(k)}
 				if i%9 == 3 && k == 0 {
 					v.Share, v.Named = 0.01+0.1*float64(i%10), true
 				}

@@ -7,17 +7,18 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"zbench/bench/document"
 )
 
 // WriteSVG writes a picture that stands alone, on light ground.
-func WriteSVG(w io.Writer, picture Picture) error {
-	s, err := laidOut(picture)
+func WriteSVG(w io.Writer, picture document.Block) error {
+	id, s, err := laidOut(picture)
 	if err != nil {
 		return err
 	}
-	p := svgPainter{id: picture.Stem(), tips: true}
+	p := svgPainter{id: id, tips: true}
 	if _, err := io.WriteString(w, p.picture(s)); err != nil {
-		return fmt.Errorf("write SVG chart %s: %w", picture.Stem(), err)
+		return fmt.Errorf("write SVG chart %s: %w", id, err)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"zbench/bench/judge"
 	"zbench/bench/record"
+	"zbench/bench/results"
 	"zbench/bench/spec"
 	"zbench/bench/stat"
 	"zbench/bench/table"
@@ -42,8 +43,8 @@ func TestUnstable(t *testing.T) {
 	for slow, named := range map[int]bool{0: false, 1: false, 4: true} {
 		rec := swept(10, slow)
 		var page, text bytes.Buffer
-		require.NoError(t, WriteHTML(&page, Collectives(rec, Extras{})))
-		require.NoError(t, table.Text(&text, table.Terminal, Results(rec)))
+		require.NoError(t, WriteHTML(&page, results.Collectives(rec, results.Extras{})))
+		require.NoError(t, table.Text(&text, table.Terminal, results.Results(rec)))
 		if !named {
 			require.Empty(t, judge.Unstable(rec), "%d of 40", slow)
 			require.NotContains(t, page.String(), "Unstable")

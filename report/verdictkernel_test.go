@@ -9,6 +9,7 @@ import (
 	"zbench/bench/finding"
 	"zbench/bench/judge"
 	"zbench/bench/record"
+	"zbench/bench/results"
 	"zbench/bench/spec"
 	"zbench/bench/unit"
 )
@@ -44,7 +45,7 @@ func TestVerdictOfStreams(t *testing.T) {
 	require.True(t, strings.HasPrefix(best, "Best bandwidth: "+name+" float64 1 GiB "+unit.Rate(most)), best)
 	require.Contains(t, best, unit.Part(most/5.3e12)+" of the peak")
 	require.Contains(t, only(t, v, judge.CodeNoFault).Text, "No fault in "+unit.Count(int64(len(rec.Kernels)), "case"))
-	page := writeHTML(t, Memory(rec, ""))
+	page := writeHTML(t, results.Memory(rec, ""))
 	require.Less(t, strings.Index(page, `class="verdict"`), strings.Index(page, "<nav"))
 	require.Contains(t, page, "<dt>Of peak</dt><dd>"+unit.Part(most/5.3e12)+"</dd>")
 	require.Contains(t, page, "<dt>Data</dt><dd>verified</dd>")
@@ -82,7 +83,7 @@ func TestVerdictOfWrongKernels(t *testing.T) {
 	require.InDelta(t, 1/float64(len(rec.Kernels)), v[0].Share, 1e-12)
 	require.Contains(t, v[0].Text, "write float64 1 GiB: 1 of 1,024 elements.")
 	require.Empty(t, v.Only(judge.CodeNoFault))
-	page := writeHTML(t, Memory(rec, ""))
+	page := writeHTML(t, results.Memory(rec, ""))
 	require.Contains(t, page, "<dt>Data</dt><dd>WRONG</dd>")
 	require.Contains(t, page, `<li class="bad"><strong>FAULT</strong> Wrong data in 1 of `)
 
@@ -148,7 +149,7 @@ func TestVerdictLabelsKernels(t *testing.T) {
 		v := judge.Record(rec)
 		require.Equal(t, want, v[len(v)-1].Code)
 		require.Equal(t, kind == record.Checked, len(v.Only(judge.CodeBandwidth, judge.CodeConfidence)) == 0)
-		page := writeHTML(t, Memory(rec, ""))
+		page := writeHTML(t, results.Memory(rec, ""))
 		require.Equal(t, kind == record.OnLoopback, strings.Contains(page, `<dd>SIMULATED</dd>`))
 		require.Equal(t, kind == record.OnLoopback, strings.Contains(page, "<title>SIMULATED"))
 		require.Equal(t, kind == record.Checked, strings.Contains(page, "<dd>NOT TIMED</dd>"))

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 	"testing"
+	"zbench/bench/document"
 
 	"github.com/stretchr/testify/require"
 )
@@ -69,7 +70,7 @@ func TestSixSeriesAreToldApart(t *testing.T) {
 	for _, c := range palette() {
 		schemes["light"][c.role], schemes["dark"][c.role] = c.light, c.dark
 	}
-	for i := range seriesPerChart {
+	for i := range document.SeriesPerChart {
 		for k := range i {
 			require.NotEqual(t, markerOf(i), markerOf(k), "the markers of %d and %d", i, k)
 			require.NotEqual(t, fmt.Sprint(markerOf(i), dashOf(i)), fmt.Sprint(markerOf(k), dashOf(k)))

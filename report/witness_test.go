@@ -8,6 +8,7 @@ import (
 
 	"zbench/bench/judge"
 	"zbench/bench/record"
+	"zbench/bench/results"
 )
 
 // A second witness stands beside the evidence, in the verdict if it has answered, and on
@@ -22,7 +23,7 @@ func TestASecondWitnessIsShown(t *testing.T) {
 		e.SetRanks([]record.RankProgress{{Enqueued: 5, Started: 4, Ended: 3}, {Enqueued: 5, Started: 3, Ended: 3}})
 		rec := &record.Record{Results: []record.Result{{Key: "k", Collective: "all_reduce", BytesRequested: 1 << 20, Status: record.Failed, Reason: "hung", Evidence: e}}}
 		var page bytes.Buffer
-		require.NoError(t, WriteHTML(&page, Collectives(rec, Extras{})))
+		require.NoError(t, WriteHTML(&page, results.Collectives(rec, results.Extras{})))
 		verdict := judge.Record(rec)[0].Text
 		if w == nil {
 			require.NotContains(t, page.String()+verdict, "second witness")

@@ -139,7 +139,7 @@ type names struct {
 
 // OfVerdict makes the document of a matrix.
 func OfVerdict(kind, file string, m *rails.Matrix, v *rails.Verdict, notes []string) *Document {
-	d := document(kind, file, v, names{ends: m.Ends}, notes)
+	d := documentOf(kind, file, v, names{ends: m.Ends}, notes)
 	d.Limit = v.NetworkLimit
 	d.Heats = []Heat{{"map", "Row to column, share of the median's bandwidth lost", m.Names, m.Names, m.Losses(), max(v.NetworkLimit, 0.05)}}
 	d.sort(m.Nodes, v)
@@ -148,7 +148,7 @@ func OfVerdict(kind, file string, m *rails.Matrix, v *rails.Verdict, notes []str
 
 // OfLateness makes the document of a job's times.
 func OfLateness(file string, t *Times, l *rails.Lateness) *Document {
-	d := document(OfTimes, file, &l.Verdict, names{hosts: t.Hosts}, nil)
+	d := documentOf(OfTimes, file, &l.Verdict, names{hosts: t.Hosts}, nil)
 	d.sort(t.Hosts, &l.Verdict)
 	if l.Typical > 0 {
 		d.Notes = append(d.Notes, fmt.Sprintf("%d collectives compared, median duration %.3g µs", l.Collectives, 1e6*l.Typical))
@@ -160,7 +160,7 @@ func OfLateness(file string, t *Times, l *rails.Lateness) *Document {
 	return d
 }
 
-func document(kind, file string, v *rails.Verdict, n names, notes []string) *Document {
+func documentOf(kind, file string, v *rails.Verdict, n names, notes []string) *Document {
 	d := &Document{
 		Schema: Schema, Kind: kind, File: file, State: v.State, Reference: v.Reference,
 		Unchecked: jsonfile.Filled(v.Unchecked), Notes: jsonfile.Filled(notes),

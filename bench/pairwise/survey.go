@@ -68,7 +68,7 @@ func (s *Survey) simulated() finding.Finding {
 
 // OfSurvey makes the document of what zbench measured.
 func OfSurvey(s *Survey, timings []rails.Timing, v *rails.Verdict) *Document {
-	d := document(Measured, "", v, names{hosts: s.Nodes, leaves: s.numbered()}, nil)
+	d := documentOf(Measured, "", v, names{hosts: s.Nodes, leaves: s.numbered()}, nil)
 	d.Survey = s
 	s.NetworkSeconds, s.XGMISeconds = typical(timings, rails.Network), typical(timings, rails.XGMI)
 	d.Limit = max(v.NetworkLimit, v.LinkLimit)

@@ -111,3 +111,12 @@ func (c Column) long() string {
 	}
 	return c.Name
 }
+
+// Numbers is a table of columns of numbers.
+func Numbers(names ...string) Table {
+	t := Of(names)
+	for i := range t.Columns {
+		t.Columns[i].Right = true
+	}
+	return t
+}

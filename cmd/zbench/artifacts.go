@@ -8,9 +8,11 @@ import (
 	"time"
 
 	"zbench/bench/advice"
+	"zbench/bench/document"
 	"zbench/bench/engine"
 	"zbench/bench/gate"
 	"zbench/bench/record"
+	"zbench/bench/results"
 	"zbench/report"
 )
 
@@ -36,8 +38,8 @@ func printRecord(s State, r sweepOutput, format string, quiet bool) error {
 // recommendation and from the outcome of thresholds. The page has the folder's name, not its path on this machine.
 func writeDrawn(dir *engine.Folder, folder string, rec *record.Record, d *advice.Document, gates *gate.Report) error {
 	answer := kneesOf(rec)
-	page := report.Collectives(rec, report.Extras{Knees: &answer, Advice: d, Command: reproduce(rec), Folder: filepath.Base(folder)})
-	page.AddGates(gates)
+	page := results.Collectives(rec, results.Extras{Knees: &answer, Advice: d, Command: reproduce(rec), Folder: filepath.Base(folder)})
+	gates.AddTo(page)
 	files := []struct {
 		name string
 		fill func(io.Writer) error
@@ -55,7 +57,7 @@ func writeDrawn(dir *engine.Folder, folder string, rec *record.Record, d *advice
 }
 
 // writeCharts writes the page's charts as files of their own.
-func writeCharts(dir *engine.Folder, page *report.Document) error {
+func writeCharts(dir *engine.Folder, page *document.Document) error {
 	for _, c := range page.Charts() {
 		if err := dir.Write(c.ID+".png", func(w io.Writer) error { return report.WritePNG(w, c) }); err != nil {
 			return err
@@ -75,7 +77,7 @@ type artifact struct {
 
 // keepDocument writes what a command leaves of its document: its files, the page with its
 // charts, and run.json.
-func keepDocument(dir *engine.Folder, s State, started time.Time, page *report.Document, files []artifact) error {
+func keepDocument(dir *engine.Folder, s State, started time.Time, page *document.Document, files []artifact) error {
 	files = append(files, artifact{"report.html", func(w io.Writer) error { return report.WriteHTML(w, page) }})
 	for _, f := range files {
 		if err := dir.Write(f.name, f.fill); err != nil {

@@ -21,7 +21,6 @@ import (
 	"zbench/bench/gate"
 	"zbench/bench/jsonfile"
 	"zbench/bench/spell"
-	"zbench/report"
 )
 
 // bisectOptions are the options of bisect.
@@ -231,7 +230,7 @@ func findingsText(s State, to Stream, all finding.List) string {
 
 // keep writes the folder's files.
 func (b *bisecting) keep(c bisection, started time.Time) error {
-	page := report.Bisection(c.Document)
+	page := bisect.Bisection(c.Document)
 	return keepDocument(b.dir, b.s, started, page, []artifact{
 		{"bisect.json", c.WriteJSON}, {"bisect.csv", c.WriteCSV}, {junitFile, c.writeJUnit},
 	})

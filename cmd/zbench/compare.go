@@ -17,7 +17,6 @@ import (
 	"zbench/bench/exit"
 	"zbench/bench/gate"
 	"zbench/bench/spell"
-	"zbench/report"
 )
 
 // compareOptions are the options of compare.
@@ -211,7 +210,7 @@ func (o *compareOptions) keep(s State, c comparison, started time.Time) error {
 	}
 	defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
 	files := []artifact{{"compare.json", c.WriteJSON}, {"compare.csv", c.WriteCSV}, {junitFile, c.writeJUnit}}
-	if err := keepDocument(dir, s, started, report.Comparison(c.Document), files); err != nil {
+	if err := keepDocument(dir, s, started, compare.Comparison(c.Document), files); err != nil {
 		return err
 	}
 	fmt.Fprintf(s.Stderr, "Wrote %s\n", dir.Path)

@@ -68,27 +68,27 @@ type advised struct {
 }
 
 // document is a kind of output: which writer of a format prints it.
-type document[T any] struct {
+type output[T any] struct {
 	writer func(format) func(State, T) error
 }
 
 // The documents.
 var (
-	collectivesDocument = document[sweepOutput]{func(f format) func(State, sweepOutput) error { return f.collectives }}
-	kernelsDocument     = document[*record.Record]{func(f format) func(State, *record.Record) error { return f.kernels }}
-	adviceDocument      = document[advised]{func(f format) func(State, advised) error { return f.advice }}
-	kneesDocument       = document[bucket.Answer]{func(f format) func(State, bucket.Answer) error { return f.knees }}
-	compareDocument     = document[comparison]{func(f format) func(State, comparison) error { return f.compare }}
-	topoDocument        = document[*topo.Node]{func(f format) func(State, *topo.Node) error { return f.topo }}
-	driftDocument       = document[*topo.Drift]{func(f format) func(State, *topo.Drift) error { return f.drift }}
-	railsDocument       = document[*pairwise.Document]{func(f format) func(State, *pairwise.Document) error { return f.rails }}
-	screenDocument      = document[*nodescreen.Document]{func(f format) func(State, *nodescreen.Document) error { return f.screen }}
-	bisectDocument      = document[bisection]{func(f format) func(State, bisection) error { return f.bisect }}
-	doctorDocument      = document[doctor.Report]{func(f format) func(State, doctor.Report) error { return f.doctor }}
+	collectivesDocument = output[sweepOutput]{func(f format) func(State, sweepOutput) error { return f.collectives }}
+	kernelsDocument     = output[*record.Record]{func(f format) func(State, *record.Record) error { return f.kernels }}
+	adviceDocument      = output[advised]{func(f format) func(State, advised) error { return f.advice }}
+	kneesDocument       = output[bucket.Answer]{func(f format) func(State, bucket.Answer) error { return f.knees }}
+	compareDocument     = output[comparison]{func(f format) func(State, comparison) error { return f.compare }}
+	topoDocument        = output[*topo.Node]{func(f format) func(State, *topo.Node) error { return f.topo }}
+	driftDocument       = output[*topo.Drift]{func(f format) func(State, *topo.Drift) error { return f.drift }}
+	railsDocument       = output[*pairwise.Document]{func(f format) func(State, *pairwise.Document) error { return f.rails }}
+	screenDocument      = output[*nodescreen.Document]{func(f format) func(State, *nodescreen.Document) error { return f.screen }}
+	bisectDocument      = output[bisection]{func(f format) func(State, bisection) error { return f.bisect }}
+	doctorDocument      = output[doctor.Report]{func(f format) func(State, doctor.Report) error { return f.doctor }}
 )
 
 // names are the formats that the document has.
-func (d document[T]) names() []string {
+func (d output[T]) names() []string {
 	var names []string
 	for _, f := range formats {
 		if d.writer(f) != nil {
@@ -99,13 +99,13 @@ func (d document[T]) names() []string {
 }
 
 // flag adds --format to a command.
-func (d document[T]) flag(f *pflag.FlagSet, to *string) {
+func (d output[T]) flag(f *pflag.FlagSet, to *string) {
 	f.StringVar(to, "format", "table", "form of standard output: "+strings.Join(d.names(), ", "))
 }
 
 // check refuses a format that the document does not have, before anything is run.
 // help is the hint of the error.
-func (d document[T]) check(name, help string) error {
+func (d output[T]) check(name, help string) error {
 	if names := d.names(); !slices.Contains(names, name) {
 		return usage(&spell.Unknown{Kind: "format", Given: name, Valid: names}, help)
 	}
@@ -114,7 +114,7 @@ func (d document[T]) check(name, help string) error {
 
 // print writes a document to standard output, and tells whether more text may
 // follow there.
-func (d document[T]) print(s State, name string, v T) (readable bool, err error) {
+func (d output[T]) print(s State, name string, v T) (readable bool, err error) {
 	for _, f := range formats {
 		if write := d.writer(f); f.name == name && write != nil {
 			return f.readable, write(s, v)

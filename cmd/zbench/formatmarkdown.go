@@ -5,17 +5,17 @@ import (
 	"zbench/bench/nodescreen"
 	"zbench/bench/pairwise"
 	"zbench/bench/record"
+	"zbench/bench/results"
 	"zbench/bench/table"
 	"zbench/internal/doctor"
 	"zbench/internal/topo"
-	"zbench/report"
 )
 
 // markdown is for a merge request or an issue.
 var _ = register(format{
 	name: "markdown", order: 2,
-	collectives: func(s State, r sweepOutput) error { return table.Markdown(s.Stdout, report.Results(r.Record)) },
-	kernels:     func(s State, rec *record.Record) error { return table.Markdown(s.Stdout, report.KernelTables(rec)...) },
+	collectives: func(s State, r sweepOutput) error { return table.Markdown(s.Stdout, results.Results(r.Record)) },
+	kernels:     func(s State, rec *record.Record) error { return table.Markdown(s.Stdout, results.KernelTables(rec)...) },
 	advice:      func(s State, d advised) error { return d.WriteMarkdown(s.Stdout) },
 	knees:       func(s State, a bucket.Answer) error { return a.WriteMarkdown(s.Stdout) },
 	compare:     func(s State, c comparison) error { return c.WriteMarkdown(s.Stdout) },

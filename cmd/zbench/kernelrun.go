@@ -14,6 +14,7 @@ import (
 	"zbench/bench/engine"
 	"zbench/bench/gate"
 	"zbench/bench/record"
+	"zbench/bench/results"
 	"zbench/bench/spec"
 	"zbench/internal/native"
 	"zbench/report"
@@ -207,8 +208,8 @@ func drawKernels(dir *engine.Folder, rec *record.Record, gates *gate.Report) err
 	if err := dir.Write("results.csv", func(w io.Writer) error { return record.WriteCSV(w, rec) }); err != nil {
 		return err
 	}
-	page := report.Kernels(rec, reproduce(rec))
-	page.AddGates(gates)
+	page := results.Kernels(rec, reproduce(rec))
+	gates.AddTo(page)
 	return dir.Write("report.html", func(w io.Writer) error { return report.WriteHTML(w, page) })
 }
 

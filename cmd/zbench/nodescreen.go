@@ -15,7 +15,6 @@ import (
 	"zbench/bench/nodescreen"
 	"zbench/bench/spec"
 	"zbench/internal/launch"
-	"zbench/report"
 )
 
 // nodeScreenOptions are the options of screen.
@@ -226,7 +225,7 @@ func (o *nodeScreenOptions) compare(s State) error {
 
 // write writes the files that follow from the judgement.
 func (o *nodeScreenOptions) write(s State, dir *engine.Folder, started time.Time, d screened) error {
-	if err := writeNodeFiles(dir, "screen.json", d.WriteJSON, report.Screen(d.nodes, d.Document, toolVersion()), d.Pass, d.Fail, d.Unclear); err != nil {
+	if err := writeNodeFiles(dir, "screen.json", d.WriteJSON, nodescreen.Screen(d.nodes, d.Document, toolVersion()), d.Pass, d.Fail, d.Unclear); err != nil {
 		return err
 	}
 	if err := writeRun(dir, s, started); err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"zbench/bench/document"
 	"zbench/bench/engine"
 	"zbench/bench/exit"
 	"zbench/bench/finding"
@@ -177,12 +178,12 @@ func showRails(s State, format string, quiet bool, d *pairwise.Document, folder 
 
 // writeRails writes the files that follow from the document.
 func writeRails(dir *engine.Folder, d *pairwise.Document) error {
-	return writeNodeFiles(dir, "rails.json", d.WriteJSON, report.Rails(d, toolVersion()), d.Pass, d.Fail, d.Unclear)
+	return writeNodeFiles(dir, "rails.json", d.WriteJSON, pairwise.Rails(d, toolVersion()), d.Pass, d.Fail, d.Unclear)
 }
 
 // writeNodeFiles writes a judgement of nodes: the document, its page, and the lists for the
 // next job.
-func writeNodeFiles(dir *engine.Folder, name string, document func(io.Writer) error, page *report.Document, pass, fail, unclear []string) error {
+func writeNodeFiles(dir *engine.Folder, name string, document func(io.Writer) error, page *document.Document, pass, fail, unclear []string) error {
 	for _, f := range []struct {
 		name string
 		fill func(io.Writer) error

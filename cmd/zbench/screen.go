@@ -11,8 +11,8 @@ import (
 	"zbench/bench/judge"
 	"zbench/bench/plain"
 	"zbench/bench/record"
+	"zbench/bench/results"
 	"zbench/bench/table"
-	"zbench/report"
 )
 
 // Bounds of the width of text for people. defaultWidth is used if the width is unknown, as
@@ -117,7 +117,7 @@ func writeSweepSummary(s State, r sweepOutput) error {
 // summaryText is the table.
 func summaryText(s State, r sweepOutput) (string, error) {
 	out := &screen{width: s.Stdout.columns(), colour: s.coloured(s.Stdout)}
-	for i, t := range report.Summary(r.Record, out.width) {
+	for i, t := range results.Summary(r.Record, out.width) {
 		title, notes := t.Title, t.Notes
 		t.Title, t.Notes = "", nil
 		if title != "" {
@@ -140,13 +140,13 @@ func writeAll(s State, r sweepOutput) error {
 	if _, err := io.WriteString(s.Stdout, "\n"); err != nil {
 		return err
 	}
-	if err := table.Text(s.Stdout, max(s.Stdout.Width, table.Terminal), report.Results(r.Record)); err != nil {
+	if err := table.Text(s.Stdout, max(s.Stdout.Width, table.Terminal), results.Results(r.Record)); err != nil {
 		return err
 	}
-	if err := table.Text(s.Stdout, s.Stdout.columns(), report.LongRun(r.Record)...); err != nil {
+	if err := table.Text(s.Stdout, s.Stdout.columns(), results.LongRun(r.Record)...); err != nil {
 		return err
 	}
-	if hints := report.WarningHints(r.Record); len(hints) > 0 {
+	if hints := results.WarningHints(r.Record); len(hints) > 0 {
 		out := &screen{width: s.Stdout.columns()}
 		for _, h := range hints {
 			out.fold("", h, "", "    ")
@@ -205,7 +205,7 @@ func whatIf(x advice.WhatIf) string {
 
 // writeKernelSummary writes the tables of hbm or of kernels, and the verdict last.
 func writeKernelSummary(s State, rec *record.Record) error {
-	if err := table.Text(s.Stdout, table.Terminal, report.KernelTables(rec)...); err != nil {
+	if err := table.Text(s.Stdout, table.Terminal, results.KernelTables(rec)...); err != nil {
 		return err
 	}
 	out := &screen{width: s.Stdout.columns(), colour: s.coloured(s.Stdout)}
@@ -217,7 +217,7 @@ func writeKernelSummary(s State, rec *record.Record) error {
 // verdictText is the verdict on the record, faults first and the recommendation last.
 func verdictText(s State, to Stream, r sweepOutput) string {
 	out := &screen{width: to.columns(), colour: s.coloured(to)}
-	out.findings(report.Verdict(r.Record, r.advice))
+	out.findings(results.Verdict(r.Record, r.advice))
 	if d := r.advice; r.folder != "" && (d.IsAssumed() || d.FixFirst()) {
 		out.next(d, r.folder)
 	}
@@ -252,7 +252,7 @@ func adviceText(s State, records []*record.Record, d *advice.Document, paths ...
 		of = records[i]
 	}
 	out := &screen{width: s.Stdout.columns(), colour: s.coloured(s.Stdout)}
-	out.findings(report.AdviceLines(of, d))
+	out.findings(advice.Findings(of, d))
 	if d.IsAssumed() || d.FixFirst() {
 		out.next(d, paths...)
 	}

@@ -214,7 +214,7 @@ func readOutputs(s State, name string) ([]topo.Output, error) {
 
 // writeTopo writes the files of a folder.
 func writeTopo(dir *engine.Folder, n *topo.Node) error {
-	page, picture := topoPage(n)
+	page, picture := n.Page()
 	for _, f := range []struct {
 		name string
 		fill func(io.Writer) error

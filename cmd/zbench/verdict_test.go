@@ -12,8 +12,8 @@ import (
 	"zbench/bench/finding"
 	"zbench/bench/judge"
 	"zbench/bench/plain"
+	"zbench/bench/results"
 	"zbench/internal/longtest"
-	"zbench/report"
 )
 
 // planted is a small sweep of 128 nodes with a size at which bandwidth counts.
@@ -47,7 +47,7 @@ func TestLongVerdictNamesEveryFault(t *testing.T) {
 	} {
 		t.Run(row.fault, func(t *testing.T) {
 			r, stdout := sweptAs(t, row.code, plantedSweep+" --fault "+row.fault)
-			faults := report.Verdict(r.Record, r.advice).Faults()
+			faults := results.Verdict(r.Record, r.advice).Faults()
 			require.NotEmpty(t, faults)
 			require.Equal(t, row.kind, faults[0].Code)
 			require.Len(t, faults, 1, "one fault is named once: %+v", faults)
@@ -69,7 +69,7 @@ func TestLongVerdictOfHealthySweeps(t *testing.T) {
 	for seed := 1; seed <= 2; seed++ {
 		for _, more := range []string{"", " --fault noise:sigma=0.05"} {
 			r, _ := sweptAs(t, exit.OK, fmt.Sprintf("%s --seed %d%s", plantedSweep, seed, more))
-			v := report.Verdict(r.Record, r.advice)
+			v := results.Verdict(r.Record, r.advice)
 			require.Empty(t, v.Faults(), "seed %d%s", seed, more)
 			require.Equal(t, judge.CodeNoFault, v[slices.IndexFunc(v, func(l finding.Finding) bool { return l.Code != judge.CodeNoisy })].Code)
 		}
@@ -86,7 +86,7 @@ func TestVerdictFindsThePlace(t *testing.T) {
 		{"slow_link:node=3,a=1,b=2,left=0.5", "--groups 8", "Slow: node 3."},
 	} {
 		r, _ := sweptAs(t, exit.OK, "collectives all_reduce --nodes 16 -b 64M -e 64M --place out "+row.splits+" --fault "+row.fault)
-		faults := report.Verdict(r.Record, r.advice).Faults()
+		faults := results.Verdict(r.Record, r.advice).Faults()
 		require.NotEmpty(t, faults)
 		require.Equal(t, judge.CodeSlowGroup, faults[0].Code, "%+v", faults)
 		require.Contains(t, faults[0].Text, row.says)

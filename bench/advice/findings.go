@@ -1,0 +1,92 @@
+package advice
+
+import (
+	"fmt"
+	"strings"
+
+	"zbench/bench/finding"
+	"zbench/bench/judge"
+	"zbench/bench/plain"
+	"zbench/bench/recommend"
+	"zbench/bench/record"
+	"zbench/bench/unit"
+)
+
+// Findings are the end of a verdict: what is assumed, what to set and what that gains,
+// what is as good, how far to trust it, and what to do next. Of a record without
+// a recommendation they say whether it is simulated.
+func Findings(rec *record.Record, d *Document) finding.List {
+	if d == nil {
+		return simulatedLines(rec)
+	}
+	a := &d.Answer
+	if a.Verdict != recommend.Recommended {
+		l := finding.Finding{Code: judge.CodeAdvice, Text: plain.Capital(strings.TrimPrefix(d.Sentence, "SIMULATED: ")), Severity: finding.Warning}
+		if a.Refusal != nil {
+			l.Hint = plain.Sentence(a.Refusal.Do())
+		}
+		return append(finding.List{l}, simulatedLines(rec)...)
+	}
+	set := finding.Finding{Code: judge.CodeAdvice, Text: "Bucket size: " + d.Advice()}
+	if a.Default != nil && a.Best != nil && a.Default.Step > 0 && a.Default.Unfounded == "" && a.Best.Unfounded == "" {
+		set.Share = max(0, 1-a.Best.Step/a.Default.Step)
+	}
+	var out finding.List
+	if d.IsAssumed() {
+		out = append(out, finding.Finding{Code: judge.CodeAssumed, Text: d.Assumes()})
+	}
+	out = append(out, set)
+	if as := d.AsGood(); as != "" {
+		out = append(out, finding.Finding{Code: judge.CodeAsGood, Text: as})
+	}
+	return append(out, confidenceLine(rec, d))
+}
+
+// confidenceLine gives the confidence in the answer, and what limits it; of a
+// simulation that it is one, and how far its model is known.
+func confidenceLine(rec *record.Record, d *Document) finding.Finding {
+	c := &d.Answer.Confidence
+	l := finding.Finding{Code: judge.CodeConfidence, Text: "Confidence " + c.Level}
+	switch why := c.Why(); {
+	case d.Answer.Simulated:
+		l.Text += ". " + record.Mark(rec) + ": " + notHardware + "." + modelDoubt(rec, d)
+	case why != nil:
+		l.Text += ": " + why.Message + "."
+	default:
+		l.Text += "."
+	}
+	if !d.IsAssumed() {
+		l.Hint = plain.Sentence(d.Next())
+	}
+	if c.Level == recommend.Low {
+		l.Severity = finding.Warning
+	}
+	return l
+}
+
+// modelDoubt says how far the model behind simulated times is known at this scale, and
+// how far that moves the best size; empty without a bracket.
+func modelDoubt(rec *record.Record, d *Document) string {
+	if d.Bracket == nil {
+		return ""
+	}
+	text := " Latency estimates at this scale differ"
+	if rec.Fabric != nil && rec.Fabric.Bracket != nil && rec.Fabric.Bracket.Factor >= 1.5 {
+		text = fmt.Sprintf(" Latency estimates at %s differ %.0f ×", unit.Count(int64(rec.World.Nodes), "node"), rec.Fabric.Bracket.Factor)
+	}
+	if ends := d.Ends(); ends != "" {
+		text += " and " + ends
+	}
+	return text + "."
+}
+
+// notHardware says what simulated times are.
+const notHardware = "a network model, not hardware, decided these times"
+
+// simulatedLines label a record that no hardware was timed for.
+func simulatedLines(rec *record.Record) finding.List {
+	if !rec.Simulated {
+		return nil
+	}
+	return finding.List{{Code: judge.CodeSimulated, Text: record.Mark(rec) + ": " + notHardware + ".", Severity: finding.Warning}}
+}

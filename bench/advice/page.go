@@ -1,0 +1,107 @@
+package advice
+
+import (
+	"cmp"
+
+	"zbench/bench/document"
+	"zbench/bench/recommend"
+	"zbench/bench/table"
+)
+
+// Rows of the two tables of settings: that which is always shown, and the one that
+// unfolds beneath the plot.
+const (
+	manyRows = 90
+)
+
+// Blocks are a recommendation: the sentence, what its assumptions leave out, the
+// plot, the settings, how to write the best, and the reasons. folder has the record. A refusal has what to do instead.
+func Blocks(d *Document, folder string) []document.Block {
+	if d == nil {
+		return nil
+	}
+	a := &d.Answer
+	out := append([]document.Block{document.Paragraph{Role: "answer", Text: document.Said(d.Sentence)}}, document.Listed("", d.Caveats)...)
+	reasons := d.Reasons()
+	switch {
+	case a.Verdict == recommend.Recommended:
+		few := d.Rows(fewRows)
+		note := d.Note(few)
+		full := settings(d, d.Rows(manyRows), "Step time by bucket size", note)
+		out = append(out, document.Plot{Chart: adviceChart(d), Table: &full}, settings(d, few, "Settings and what they cost", note))
+	case a.Refusal != nil:
+		reasons = []Reasoning{{Title: "What to do", Lines: []string{a.Refusal.Do()}}}
+	}
+	if r := a.Refusal; r != nil && r.Command != "" {
+		out = append(out, document.Code{Label: "command that looks for the fault", Text: r.Command})
+	}
+	var others []document.Block
+	for i, s := range d.Snippets {
+		lines := []document.Block{document.Heading{Text: document.Said(s.Title)}, document.Code{Label: s.Title, Text: s.Text}}
+		if s.Comments != "" {
+			lines = append(lines, document.Code{Label: s.Title + ", remarks", Text: s.Comments})
+		}
+		if i == 0 {
+			out = append(out, lines...)
+			continue
+		}
+		others = append(others, lines...)
+	}
+	if len(others) > 0 {
+		out = append(out, document.Details{Summary: "The same setting for other launchers", Blocks: others})
+	}
+	out = append(out, whatIfBlocks(d, folder)...)
+	var why []document.Block
+	for _, r := range reasons {
+		why = append(append(why, document.Heading{Text: document.Said(r.Title)}), document.Listed("", r.Lines)...)
+	}
+	if a.Verdict == recommend.Recommended && len(why) > 0 {
+		why = []document.Block{document.Details{Summary: "Why this size, and what limits the step", Blocks: why}}
+	}
+	var asked document.Facts
+	for _, f := range d.Facts() {
+		asked = append(asked, document.Fact{Term: f.Term, Text: f.Text})
+	}
+	return append(append(out, why...), document.Details{Summary: "What was asked", Blocks: []document.Block{asked}})
+}
+
+// whatIfBlocks are the answers to other questions, and the command for the user's own model,
+// which reads the record in folder; nothing where the user asked.
+func whatIfBlocks(d *Document, folder string) []document.Block {
+	if !d.IsAssumed() || len(d.WhatIf) == 0 {
+		return nil
+	}
+	out := []document.Block{
+		document.Sheet{Label: "Other models and batch sizes", Caption: "Other models and batch sizes, from the same curves", Table: d.WhatIfTable()},
+	}
+	return append(out, document.Heading{Text: document.Said("For your own model")}, document.Code{Label: "command for your own model", Text: Command(cmp.Or(folder, "."))})
+}
+
+// settings is a table of settings; the one to use stands out.
+func settings(d *Document, rows []Row, title, note string) document.Sheet {
+	s := document.Sheet{Role: "settings", Label: title, Caption: title + ". " + note, Table: d.Table(rows)}
+	if d.Answer.Simulated {
+		s.Caption = "SIMULATED. " + s.Caption
+	}
+	s.Columns[len(s.Columns)-1] = table.Column{Name: "what it is"}
+	for i, r := range rows {
+		s.Groups[0].Rows[i].Best = r.Elements == d.Answer.Elements
+	}
+	return s
+}
+
+// Chips are what to set and how far to trust that. Without a recommendation they say so.
+func Chips(d *Document) []document.Fact {
+	if !d.Answered() {
+		if d.FixFirst() {
+			return []document.Fact{{Term: "Bucket size", Text: "none: fix the fault first"}}
+		}
+		return []document.Fact{{Term: "Bucket size", Text: "no recommendation"}}
+	}
+	a := &d.Answer
+	use := "use "
+	if a.Keep {
+		use = "keep "
+	}
+	return []document.Fact{{Term: "Bucket size", Text: use + d.Amount(a.Elements)}, {Term: "Setting", Text: d.Knob()}, {Term: "Confidence", Text: a.Confidence.Level}}
+}

@@ -1,0 +1,158 @@
+package bisect
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"zbench/bench/document"
+	"zbench/bench/plain"
+	"zbench/bench/table"
+	"zbench/bench/unit"
+)
+
+// Bisection is the report of a search for the first slow variant, or of a ranking: the
+// verdict, the change of each variant by size, the machine's drift, and every case.
+func Bisection(b *Document) *document.Document {
+	first, _ := b.Ends()
+	d := &document.Document{
+		Title: "Bisection of " + unit.Count(int64(len(b.Variants)), "variant"),
+		Lead: strings.Join([]string{
+			unit.Count(int64(len(b.Cases)), "case"), unit.Count(int64(b.Children), "child run") + " in " + unit.Count(int64(b.Rounds), "round"),
+			unit.Count(int64(b.GPUs), "GPU"), b.Timing + " times",
+		}, " · "),
+		Simulated: b.Simulated, Findings: b.Findings(), Fault: "SLOWER",
+		Foot: "Sizes are IEC, 1 KiB = 1,024 B. A change is the time over that of " + first + ", less 1, with drift taken out.",
+	}
+	d.Chips = []document.Fact{{Term: "Verdict", Text: b.Verdict.Word()}}
+	if b.First != nil {
+		d.Chips = append(d.Chips, document.Fact{Term: "First slow variant", Text: b.First.Variant})
+	}
+	if b.Simulated {
+		d.Banners = append(d.Banners, document.Banner{Kind: "simulated", Label: "SIMULATED", Text: "A model decided these times, not hardware."})
+		d.Foot += " SIMULATED: a model decided these times, not hardware."
+	}
+	if !b.Complete {
+		d.Banners = append(d.Banners, document.Banner{Kind: "interrupted", Label: "INCOMPLETE", Text: "The search was stopped, or its rounds were used up; zbench bisect --resume, with more --max-rounds, continues it."})
+	}
+	d.Add("change", "Change by size", variantBlocks(b, first)...)
+	if chart := driftChart(b); !chart.Empty() {
+		d.Add("drift", "Drift over the search", document.Plot{Chart: chart})
+	}
+	d.Results(document.Sheet{Table: b.CaseTable(false), Label: "Cases", Role: document.ResultsID})
+	d.Add("variants", "Variants", document.Sheet{Table: b.VariantTable(), Label: "Variants"})
+	d.Fold("readings", "Readings of each variant", document.Sheet{Table: readingTable(b), Label: "Readings of each variant"})
+	return d
+}
+
+// bisectMark is what must travel with a picture.
+func bisectMark(b *Document) string {
+	if b.Simulated {
+		return "SIMULATED"
+	}
+	return ""
+}
+
+// variantBlocks are the changes of all variants by size, a chart for each group of cases. The
+// first is open.
+func variantBlocks(b *Document, first string) []document.Block {
+	var charts []document.Block
+	for i, group := range groupsInOrder(b) {
+		c := document.Chart{
+			ID: fmt.Sprintf("change-%d-%s", i+1, document.Slug(group)), Title: group, Mark: bisectMark(b), Quantity: document.Change, Axis: "change against " + plain.Clip(first, 16),
+			Notes: []string{"Above 0 a variant takes longer. Bars are the 95 % interval of each reading, without adjustment for their number. A variant has points only where it was measured."},
+		}
+		for v := range b.Variants {
+			if b.Variants[v].Name == first {
+				continue
+			}
+			c.Series = append(c.Series, changesOf(b, group, v))
+		}
+		c.Series = slices.DeleteFunc(c.Series, func(s document.Series) bool { return len(s.Points) == 0 })
+		if lo, hi := document.SizeRange(c); lo == hi {
+			continue // a point is no curve: the table has it
+		}
+		if c.Clip(); !c.Empty() {
+			charts = append(charts, document.Plot{Chart: c})
+		}
+	}
+	if len(charts) < 2 {
+		return charts
+	}
+	return []document.Block{charts[0], document.Details{Summary: "The same of " + unit.Count(int64(len(charts)-1), "other curve"), Blocks: charts[1:]}}
+}
+
+// groupsInOrder are the groups of cases that have a size.
+func groupsInOrder(b *Document) []string {
+	var out []string
+	for i := range b.Cases {
+		if c := &b.Cases[i]; c.Bytes > 0 && !slices.Contains(out, c.Group) {
+			out = append(out, c.Group)
+		}
+	}
+	return out
+}
+
+// changesOf is the curve of a variant in a group.
+func changesOf(b *Document, group string, variant int) document.Series {
+	s := document.Series{Name: b.Variants[variant].Name}
+	for i := range b.Cases {
+		c := &b.Cases[i]
+		r := c.Variants[variant]
+		if c.Group != group || c.Bytes <= 0 || r.Change == nil || !document.Change.Drawable(*r.Change) {
+			continue
+		}
+		p := document.Point{Bytes: c.Bytes, Value: *r.Change}
+		if r.Lo != nil && r.Hi != nil {
+			p.Lo, p.Hi, p.Bounded = *r.Lo, *r.Hi, true
+		}
+		s.Points = append(s.Points, p)
+	}
+	return s
+}
+
+// driftChart is the level of the machine in each child.
+func driftChart(b *Document) document.Chart {
+	c := document.Chart{
+		ID: "drift", Title: "Level of the machine in each child run", Mark: bisectMark(b), Quantity: document.Level, Axis: "time against the mean", Short: true,
+		Series: []document.Series{{Name: "all variants"}},
+		Notes:  []string{"The mean over a child's cases of the time without the variant's effect, over the mean of all children. A trend is drift, which the verdicts take out."},
+	}
+	for i, l := range b.Drift {
+		if l.Change == nil || !document.Level.Drawable(*l.Change) {
+			continue
+		}
+		c.Series[0].Points = append(c.Series[0].Points, document.Point{
+			Bytes: int64(i + 1), Value: *l.Change,
+			Words: fmt.Sprintf("%s, %s in round %d, %s", document.Level.Format(*l.Change), l.Variant, l.Round+1, unit.Count(int64(l.Cases), "case")),
+		})
+	}
+	return c
+}
+
+// readingTable has a row for each case and a column for each variant.
+func readingTable(b *Document) table.Table {
+	t := table.Numbers("size")
+	t.By = []string{"case"}
+	for _, v := range b.Variants {
+		t.Columns = append(t.Columns, table.Column{Name: v.Name, Right: true})
+	}
+	for i := range b.Cases {
+		c := &b.Cases[i]
+		cells := []string{document.Change.Place(document.Point{Bytes: c.Bytes})}
+		for _, r := range c.Variants {
+			cell := unit.None
+			if r.Seconds != nil {
+				cell = document.Time.Format(*r.Seconds)
+				if r.Change != nil {
+					cell += " (" + document.Change.Format(*r.Change) + ")"
+				}
+				cell += fmt.Sprintf(", n %d", r.Children)
+			}
+			cells = append(cells, cell)
+		}
+		t.AddTo(c.Group, cells...)
+	}
+	t.Notes = []string{"Medians of the children's times, with drift; in brackets the change without it; n is the number of children."}
+	return t
+}

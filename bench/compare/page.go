@@ -1,0 +1,141 @@
+package compare
+
+import (
+	"fmt"
+	"strings"
+
+	"zbench/bench/document"
+	"zbench/bench/table"
+	"zbench/bench/unit"
+)
+
+// Comparison is the report of a comparison of runs: the verdict, what else differs, both
+// curves and the change by size, and every case.
+func Comparison(c *Document) *document.Document {
+	d := &document.Document{
+		Title: "Comparison of " + c.Benchmark, Lead: unit.Count(int64(len(c.Base)), "run") + " of BASE, " + unit.Count(int64(len(c.New)), "run") + " of NEW",
+		Simulated: c.Simulated, Findings: c.Findings(), Chips: []document.Fact{{Term: "Verdict", Text: c.Word()}}, Fault: "SLOWER",
+		Foot: "Sizes are IEC, 1 KiB = 1,024 B; rates are decimal, 1 GB/s = 1e9 B/s. Times are geometric means of run medians.",
+	}
+	if c.Counts.Slower == 0 && c.Counts.Broken > 0 {
+		d.Fault = "WORSE"
+	}
+	if c.Simulated {
+		d.Banners = []document.Banner{{Kind: "simulated", Label: "SIMULATED", Text: "A model decided these times, not hardware."}}
+		d.Foot += " SIMULATED: a model decided these times, not hardware."
+	}
+	if t := c.ChangeTable(); t != nil {
+		d.Add("differences", "What else differs", document.Sheet{Table: *t, Label: "What else differs between BASE and NEW"})
+	}
+	groups := Curves(c.Cases)
+	if chart := changeChart(c, groups); !chart.Empty() {
+		d.Add("change", "Change by size", document.Plots(document.Split(chart, groupNames(groups)))...)
+	}
+	d.Add("curves", "Both sides by size", pairBlocks(c, groups)...)
+	t := c.CaseTable(false)
+	d.Results(document.Sheet{Table: t, Label: "Cases", Role: document.ResultsID})
+	d.Fold("runs", "Runs", document.Sheet{Table: runTable(c), Label: "Runs"})
+	return d
+}
+
+// groupNames are the collectives or kernels, by which charts are split.
+func groupNames(groups []Curve) []string {
+	out := make([]string, len(groups))
+	for i, g := range groups {
+		out[i], _, _ = strings.Cut(g.Group, " ")
+	}
+	return out
+}
+
+// markOf is what must travel with a picture.
+func markOf(c *Document) string {
+	if c.Simulated {
+		return "SIMULATED"
+	}
+	return ""
+}
+
+// changeChart is the change of the time of each group by size.
+func changeChart(c *Document, groups []Curve) document.Chart {
+	chart := document.Chart{
+		ID: "change", Title: "Change of the time, NEW over BASE", Mark: markOf(c), Quantity: document.Change, Axis: "change of the time, NEW over BASE",
+		Notes: []string{"Above 0 NEW takes longer. Bars are the 95 % interval of each case, without adjustment for the number of cases."},
+	}
+	for _, g := range groups {
+		s := document.Series{Name: g.Group}
+		for _, one := range g.Cases {
+			p := document.Point{Bytes: one.Bytes, Value: *one.Change}
+			if one.Test != nil {
+				p.Lo, p.Hi, p.Bounded = one.Test.Lo, one.Test.Hi, true
+			}
+			if document.Change.Drawable(p.Value) {
+				s.Points = append(s.Points, p)
+			}
+		}
+		chart.Series = append(chart.Series, s)
+	}
+	chart.Clip()
+	return chart
+}
+
+// pairBlocks are the curves of both sides, a chart for each group. The first is open.
+func pairBlocks(c *Document, groups []Curve) []document.Block {
+	var out, more []document.Block
+	for i, g := range groups {
+		chart := document.Chart{
+			ID: fmt.Sprintf("curves-%d-%s", i+1, document.Slug(g.Group)), Title: g.Group, Mark: markOf(c), Quantity: document.Time,
+			Series: []document.Series{{Name: "BASE"}, {Name: "NEW"}}, Short: true,
+		}
+		if ratesKnown(g) {
+			chart.Quantity = document.BusBW
+			if c.Benchmark != "collectives" {
+				chart.Quantity = document.Rate
+			}
+		}
+		for _, one := range g.Cases {
+			for k, v := range []Values{one.Base, one.New} {
+				value := *v.Seconds
+				if chart.Quantity != document.Time {
+					value = *v.Rate
+				}
+				if chart.Quantity.Drawable(value) {
+					chart.Series[k].Points = append(chart.Series[k].Points, document.Point{Bytes: one.Bytes, Value: value})
+				}
+			}
+		}
+		if i == 0 {
+			out = append(out, document.Plot{Chart: chart})
+		} else {
+			more = append(more, document.Plot{Chart: chart})
+		}
+	}
+	if len(more) > 0 {
+		out = append(out, document.Details{Summary: "The same of " + unit.Count(int64(len(more)), "other curve"), Blocks: more})
+	}
+	return out
+}
+
+// ratesKnown tells whether every case of a group has a bandwidth on both sides.
+func ratesKnown(g Curve) bool {
+	for _, one := range g.Cases {
+		if one.Base.Rate == nil || one.New.Rate == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// runTable lists the runs of both sides.
+func runTable(c *Document) table.Table {
+	t := table.Numbers("cases with a time", "without")
+	t.Columns = append([]table.Column{{Name: "side"}, {Name: "run", Wrap: table.Words}}, t.Columns...)
+	for _, side := range []struct {
+		name string
+		runs []Member
+	}{{"BASE", c.Base}, {"NEW", c.New}} {
+		for _, r := range side.runs {
+			t.Add(side.name, r.Name, unit.Comma(int64(r.Cases)), unit.Comma(int64(r.Without)))
+		}
+	}
+	return t
+}

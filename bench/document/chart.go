@@ -1,0 +1,337 @@
+package document
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"zbench/bench/plain"
+	"zbench/bench/unit"
+)
+
+// Band is a stretch of the x axis that is shaded and named, and others that are
+// shaded alike.
+type Band struct {
+	Lo, Hi int64
+	Label  string
+	Others []Stretch
+}
+
+// Stretch is a part of the x axis.
+type Stretch struct{ Lo, Hi int64 }
+
+// signedPercent prints a relative change: +3.2 %, −0.41 %.
+func signedPercent(v float64) string {
+	text := unit.Shortest(math.Round(v*1e4) / 100)
+	if v > 0 {
+		text = "+" + text
+	}
+	return strings.Replace(text, "-", "−", 1) + " %"
+}
+
+// Quantity is what a chart shows over the message size.
+type Quantity int
+
+// The quantities: bus bandwidth on a linear axis from zero; the burst's time
+// per launch and that of one launch alone on a logarithmic one; how launches
+// alone are distributed, as per cent of their median; and the step time over the
+// bucket size, where Point.Bytes counts elements.
+const (
+	BusBW Quantity = iota
+	Time
+	Alone
+	Spread
+	Setting
+	// Rate is a memory's bandwidth, over the size of an array.
+	Rate
+	// Scale is bus bandwidth at one message size over the number of ranks, which
+	// Point.Bytes counts.
+	Scale
+	// Change is the relative change of a time, over the message size.
+	Change
+	// Level is the relative change of all times over the order of the measurements, which
+	// Point.Bytes counts from 1.
+	Level
+)
+
+// IsChange tells relative changes from values.
+func (q Quantity) IsChange() bool { return q == Change || q == Level }
+
+// IsRate tells quantities in bytes per second from times.
+func (q Quantity) IsRate() bool { return q == BusBW || q == Rate || q == Scale }
+
+// Chart is a chart as data: what to draw, not how.
+type Chart struct {
+	// ID is unique within the page and a valid file stem.
+	ID       string
+	Title    string
+	Subtitle string
+	// Mark is what must travel with the picture: SIMULATED, imported from FILE.
+	Mark string
+	// Notes explain the signs used, one sentence each.
+	Notes    []string
+	Quantity Quantity
+	// Axis is the title of a Change's or a Level's value axis.
+	Axis   string
+	Series []Series
+	Roofs  []Roof
+	// Band shades a stretch of the sizes; nil is none.
+	Band *Band
+	// Range is the stretch of settings that the model's bracket leaves open; nil is none.
+	Range *Band
+	// Short is true for one chart of several alike, which is drawn less high in a page.
+	Short bool
+	// Look is the first series' place in the looks, so that a chart of one
+	// series shows it as the other charts do.
+	Look int
+}
+
+// Series is one curve. Its place in Chart.Series decides its looks, so that a
+// series looks the same in every chart of a page.
+type Series struct {
+	Name   string
+	Points []Point
+	// Knee is from where on the curve stays at kneeShare of its plateau, between two
+	// points as a rule; nil is not known.
+	Knee *Point
+}
+
+// Point is one result. Value is in base units.
+type Point struct {
+	Bytes int64
+	Value float64
+	// Lo and Hi bound the value where Bounded is true.
+	Lo, Hi  float64
+	Bounded bool
+	// Extrapolated points are drawn hollow.
+	Extrapolated bool
+	// Words replace the printed value where it takes more than a number.
+	Words string
+	// Burst is the time in a burst beside that of a launch alone; 0 for none.
+	Burst float64
+	// Slow and Fast are the bus bandwidths at the two ends of the model; both 0 for none.
+	Slow, Fast float64
+	// N, Min, Max and P95 describe the distribution; 0 where not known.
+	N             int
+	Min, Max, P95 float64
+}
+
+// Roof is a labelled horizontal line. Value is in bytes per second.
+type Roof struct {
+	// Letter ties the line to its entry in the list beneath the chart.
+	Letter, Label string
+	Value         float64
+	Source        string
+}
+
+// Format prints a value of the chart with its unit.
+func (q Quantity) Format(v float64) string {
+	switch {
+	case q.IsChange():
+		return signedPercent(v)
+	case q.IsRate():
+		return unit.Rate(v)
+	}
+	return unit.Seconds(v)
+}
+
+// Place prints where a point lies on the x axis.
+func (q Quantity) Place(p Point) string {
+	switch q {
+	case Setting:
+		return unit.Number(float64(p.Bytes)) + " elements"
+	case Scale:
+		return unit.Count(p.Bytes, "rank")
+	case Level:
+		return "child run " + unit.Comma(p.Bytes)
+	default:
+	}
+	return unit.Bytes(p.Bytes)
+}
+
+// Text prints the point's value with its interval.
+func (p Point) Text(q Quantity) string {
+	if p.Words != "" {
+		return p.Words
+	}
+	s := q.Format(p.Value)
+	if p.Bounded {
+		s += " [" + q.Format(p.Lo) + ", " + q.Format(p.Hi) + "]"
+	}
+	if p.Bracketed() {
+		s += ", " + RangeName + " " + q.Format(p.Slow) + " to " + q.Format(p.Fast)
+	}
+	if p.Burst > 0 {
+		s += ", in a burst " + q.Format(p.Burst)
+	}
+	if q == Spread {
+		s = "median " + s + ", min " + q.Format(p.Min) + ", max " + q.Format(p.Max) + ", n " + unit.Comma(int64(p.N))
+	}
+	return s
+}
+
+// Drawable keeps an absurd figure of a damaged record, which the tables show
+// as it is, from stretching the axis until nothing else can be read.
+func (q Quantity) Drawable(v float64) bool {
+	switch {
+	case q.IsChange():
+		return v > -1 && v <= 1e3
+	case !q.IsRate():
+		return v >= 1e-12 && v <= 1e9
+	}
+	return v >= 0 && v <= 1e18
+}
+
+// Letter counts A, B, … Z, A1, B1, …
+func Letter(i int) string {
+	s := string(rune('A' + i%26))
+	if i >= 26 {
+		s += unit.Comma(int64(i / 26))
+	}
+	return s
+}
+
+// Empty is true when there is nothing to draw.
+func (c Chart) Empty() bool {
+	for _, s := range c.Series {
+		if len(s.Points) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// SeriesPerChart is how many curves one chart has at most: with more of them each
+// collective gets a chart of its own.
+const SeriesPerChart = 6
+
+// Split makes one chart for each distinct name where the chart has more series than
+// seriesPerChart. names[i] is what series i belongs to.
+func Split(c Chart, names []string) []Chart {
+	order := slices.Compact(slices.Clone(names))
+	if len(c.Series) <= SeriesPerChart || len(order) < 2 {
+		return []Chart{c}
+	}
+	var out []Chart
+	index := map[string]int{}
+	for i, s := range c.Series {
+		at, known := index[names[i]]
+		if !known {
+			at = len(out)
+			index[names[i]] = at
+			one := c
+			one.ID, one.Title, one.Series, one.Short = c.ID+"-"+Slug(names[i]), names[i]+": "+lowered(c.Title), nil, true
+			out = append(out, one)
+		}
+		// The title names the collective already.
+		s.Name = strings.TrimLeft(strings.TrimPrefix(s.Name, names[i]), ", ")
+		out[at].Series = append(out[at].Series, s)
+	}
+	return out
+}
+
+// lowered begins a title with a small letter, to stand behind another word.
+func lowered(title string) string { return strings.ToLower(title[:1]) + title[1:] }
+
+// KneeShare is the share of the plateau whose size is marked in a chart.
+const KneeShare = 0.9
+
+// Plots are charts as blocks. Of those that are alike but for their collective the
+// first is open.
+func Plots(all []Chart) []Block {
+	var out, more []Block
+	var titles []string
+	for i, c := range all {
+		if i > 0 && c.Short && all[i-1].Quantity == c.Quantity {
+			name, _, _ := strings.Cut(c.Title, ":")
+			titles, more = append(titles, name), append(more, Plot{Chart: c})
+			continue
+		}
+		out = append(out, Plot{Chart: c})
+	}
+	if len(more) > 0 {
+		out = append(out, Details{"The same of " + plain.And(slices.Compact(titles)), more})
+	}
+	return out
+}
+
+// Clip shortens intervals to three times the largest change, or 6 %, so that the changes
+// can be told apart. What a point says keeps its whole interval.
+func (c *Chart) Clip() {
+	far := 0.02
+	for _, s := range c.Series {
+		for _, p := range s.Points {
+			far = max(far, math.Abs(p.Value))
+		}
+	}
+	for _, s := range c.Series {
+		for i := range s.Points {
+			p := &s.Points[i]
+			if p.Lo < -3*far || p.Hi > 3*far {
+				p.Words = p.Text(c.Quantity)
+				p.Lo, p.Hi = max(p.Lo, -3*far), min(p.Hi, 3*far)
+			}
+		}
+	}
+}
+
+// What the axis of a setting's cost shows at least, and how much more than the
+// dearest setting with a name. Settings that cost several times as much as the best
+// are of no interest, and on a linear axis they would flatten all others.
+const (
+	leastCost = 0.05
+	costRoom  = 1.3
+)
+
+// CostTop is the highest cost over the best that the chart of settings shows, as a share.
+func CostTop(c Chart) float64 {
+	top := leastCost
+	for _, s := range c.Series[1:] {
+		for _, p := range s.Points {
+			top = max(top, p.Value*costRoom)
+		}
+	}
+	dearest := 0.0
+	for _, p := range c.Series[0].Points {
+		dearest = max(dearest, p.Value)
+	}
+	return max(0.01, min(top, dearest*1.05))
+}
+
+// BeyondAxis is how many medians a launch may take and still be drawn. One
+// stray launch beyond that is in the table, but must not flatten all others.
+const BeyondAxis = 20
+
+// Slug makes a name fit for an id and a file.
+func Slug(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '_' {
+			return r
+		}
+		return '-'
+	}, strings.ToLower(plain.Clip(name, 40)))
+}
+
+// SizeRange is the span of sizes, or one to show where there is nothing.
+func SizeRange(c Chart) (lo, hi int64) {
+	for _, s := range c.Series {
+		for _, p := range s.Points {
+			if lo == 0 || p.Bytes < lo {
+				lo = p.Bytes
+			}
+			hi = max(hi, p.Bytes)
+		}
+	}
+	if lo == 0 {
+		return unit.KiB, unit.GiB
+	}
+	return lo, hi
+}
+
+// RangeName is what the stretch between both ends of a model is called in a chart.
+const RangeName = "model's range"
+
+// Bracketed tells whether the model gives the point two ends.
+func (p Point) Bracketed() bool { return p.Fast > p.Slow }
+
+func (Chart) block() {}

@@ -1,0 +1,129 @@
+package pairwise
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"zbench/bench/document"
+	"zbench/bench/finding"
+	"zbench/bench/record"
+	"zbench/bench/unit"
+)
+
+// mostListed is how many nodes a list has that is not folded.
+const mostListed = 12
+
+// NodeList is a file of nodes for the next job.
+type NodeList struct {
+	Text  string
+	Names []string
+}
+
+// NodeLists are the lists that have nodes, one node a line as in the files; long ones are folded.
+func NodeLists(lists []NodeList) []document.Block {
+	var out []document.Block
+	for _, one := range lists {
+		switch list := (document.Code{Label: one.Text, Text: Lines(one.Names)}); {
+		case len(one.Names) > mostListed:
+			out = append(out, document.Details{Summary: one.Text, Blocks: []document.Block{list}})
+		case len(one.Names) > 0:
+			out = append(out, document.Paragraph{Role: "", Text: document.Said(one.Text)}, list)
+		}
+	}
+	return out
+}
+
+// mostHeat is the number of ends up to which pairs are drawn one by one.
+const mostHeat = 600
+
+// Rails is the report of slow components. version is zbench's.
+func Rails(d *Document, version string) *document.Document {
+	title := map[string]string{OfMatrix: "Bandwidths of pairs: ", OfLogs: "Logs of pairs: ", OfTimes: "Ranks of a job: "}[d.Kind] + d.File
+	out := &document.Document{
+		Lead: railsLead(d), Findings: d.Verdict(), Chips: []document.Fact{{Term: "State", Text: string(d.State)}, {Term: "Compared with", Text: cmp.Or(d.Reference, "nothing")}},
+		Foot: "A loss is a share of the bandwidth of the median: 50 % lost is half of it. 1 GB/s = 1e9 B/s.",
+	}
+	if s := d.Survey; s != nil {
+		title = fmt.Sprintf("Rails of %s with %s each", unit.Count(int64(len(s.Nodes)), "node"), unit.Count(int64(s.GPUs), "GPU"))
+		if out.Simulated = s.Simulated; s.Simulated {
+			out.Banners = []document.Banner{{Kind: "simulated", Label: "SIMULATED", Text: "A model decided these times, not hardware."}}
+			out.Foot += " SIMULATED: a model decided these times, not hardware."
+		}
+	}
+	out.Title = title
+	for _, h := range d.Heats {
+		if len(h.Columns) <= mostHeat {
+			out.Add(h.ID, map[string]string{"map": "Bandwidth lost by pair", "rails": "Bandwidth lost by rail", "links": "Bandwidth lost by xGMI link"}[h.ID], heatBlocks(h)...)
+		}
+	}
+	list := d.Table()
+	list.Title = ""
+	if len(d.Ranking) > 0 {
+		out.Sections = append(out.Sections, document.Section{Name: document.ResultsID, ID: document.ResultsID, Title: "Worst first", Blocks: []document.Block{document.Sheet{Table: list, Label: "components, the worst first", Role: document.ResultsID}}})
+	}
+	out.Add("nodes", "Nodes for the next job", railsNodes(d)...)
+	if d.Survey != nil {
+		if len(d.Survey.ActualRails) > 0 {
+			out.Add("actual", "The NIC that each GPU uses", document.Sheet{Table: d.Survey.ActualTable(), Label: "expected and actual NICs"},
+				document.Paragraph{Role: "small", Text: document.Said("Expected is the NIC nearest to the GPU by PCI parents. Actual is the NIC whose byte counters rose while one GPU of every node ran a ring.")})
+		}
+		if len(d.Survey.Counters) > 0 {
+			out.Add("nics", "NIC counters", document.Sheet{Table: record.NicTable(d.Survey.Counters), Label: "counters of NICs"})
+		}
+	}
+	out.Add("survey", "What was measured", railsSurvey(d.Survey)...)
+	out.Add("notes", "Notes", document.Listed("small", append([]string{"Written by zbench " + version + "."}, d.Notes...))...)
+	return out
+}
+
+func heatBlocks(h Heat) []document.Block {
+	return []document.Block{document.HeatMap{
+		ID: h.ID, Title: h.Title, Rows: h.Rows, Columns: h.Columns, Shares: h.Lost, Limit: h.Limit,
+		Table: &document.Sheet{Table: h.Table(), Label: "the slowest"},
+	}, document.Paragraph{Role: "small", Text: document.Said(fmt.Sprintf("The height of a mark is the loss; the limit is %s. Empty is without a value.", Percent(h.Limit)))}}
+}
+
+// railsSurvey are the facts of a measurement; unit.None for data from elsewhere.
+func railsSurvey(s *Survey) []document.Block {
+	if s == nil {
+		return nil
+	}
+	facts := document.Facts{
+		{Term: "Backend", Text: s.Backend},
+		{Term: "Message", Text: fmt.Sprintf("%s in each direction, %s in a round", unit.Bytes(s.Bytes), unit.Count(int64(s.Launches), "launch"))},
+		{Term: "Rounds", Text: fmt.Sprintf("%d, of which %d between nodes", s.Rounds, s.NetworkRounds)},
+	}
+	if s.Fabric != "" {
+		facts = append(facts, document.Fact{Term: "Fabric", Text: s.Fabric})
+	}
+	if len(s.Faults) > 0 {
+		facts = append(facts, document.Fact{Term: "Planted faults", Text: strings.Join(s.Faults, ", ")})
+	}
+	return []document.Block{facts, document.Paragraph{Role: "small", Text: document.Said("rounds.csv has the time of each pair in each round.")}}
+}
+
+func railsLead(d *Document) string {
+	switch d.State {
+	case finding.Faulty:
+		kind := "slow component"
+		if slices.ContainsFunc(d.Findings, func(f Finding) bool { return f.Lost == 0 }) {
+			kind = "faulty component"
+		}
+		return fmt.Sprintf("%s named.", unit.Count(int64(len(d.Findings)), kind))
+	case finding.Unclear:
+		return "Something is slow; the data do not tell which component."
+	case finding.NotChecked:
+		return "NOT CHECKED: there is nothing to compare with."
+	default:
+		return "No slow component."
+	}
+}
+
+func railsNodes(d *Document) []document.Block {
+	return NodeLists([]NodeList{
+		{"fail.txt: nodes with a finding, for srun --exclude=./fail.txt", d.Fail},
+		{"unclear.txt: candidates of what could not be decided", d.Unclear},
+		{"pass.txt: nodes that are not slow", d.Pass},
+	})
+}

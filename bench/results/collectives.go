@@ -1,0 +1,197 @@
+package results
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"zbench/bench/advice"
+	"zbench/bench/bucket"
+	"zbench/bench/curve"
+	"zbench/bench/document"
+	"zbench/bench/judge"
+	"zbench/bench/plain"
+	"zbench/bench/record"
+	"zbench/bench/unit"
+)
+
+// Extras are what a report of collectives shows besides its record.
+type Extras struct {
+	// Knees are the sizes near the plateau, Advice is a recommendation; nil leaves
+	// its section out.
+	Knees  *bucket.Answer
+	Advice *advice.Document
+	// Command reproduces the record; empty leaves the section out.
+	Command string
+	// Folder is the name of the record's folder, for commands that read it.
+	Folder string
+}
+
+// Collectives is the report of a sweep of collectives or of an import. A record with
+// nothing in it makes a report that says so.
+func Collectives(rec *record.Record, x Extras) *document.Document {
+	if rec == nil {
+		rec = &record.Record{}
+	}
+	d := &document.Document{
+		Title: title(rec), Lead: worldText(rec.World), Simulated: rec.Simulated, Banners: banners(rec),
+		Foot: "Sizes are IEC, 1 KiB = 1,024 B; rates are decimal, 1 GB/s = 1e9 B/s.",
+	}
+	if rec.Simulated {
+		d.Foot += " SIMULATED: a model decided these times, not hardware."
+	}
+	d.Findings, d.Chips = Verdict(rec, x.Advice), advice.Chips(x.Advice)
+	curves := curve.Of(rec)
+	drawn, note := curve.Drawn(curves)
+	glance(d, rec, drawn)
+	curvesInto(d, rec, drawn, note, x)
+	d.Add("advice", "Bucket size to set", advice.Blocks(x.Advice, x.Folder)...)
+	late := d.Add
+	if !slices.ContainsFunc(judge.Late(rec), func(l judge.Lateness) bool { return len(l.Texts()) > 0 }) {
+		late = d.Fold
+	}
+	late("late", "Late ranks", lateBlocks(rec)...)
+	d.Add("unstable", "Unstable", unstableBlocks(rec)...)
+	d.Add("stuck", "How far each rank got", stuckBlocks(rec)...)
+	d.Add("nics", "NIC counters", nicBlocks(rec)...)
+	kneesInto(d, x)
+	d.Results(resultBlock(rec, curves))
+	d.Sections[len(d.Sections)-1].Folded = len(rec.Results) > fewResults
+	others := d.Add
+	if len(rec.Results)-count(rec, record.OK) > fewResults {
+		others = d.Fold
+	}
+	others("others", "Cases without a result", otherBlocks(rec)...)
+	warnings := d.Add
+	if len(drawn) > document.SeriesPerChart {
+		warnings = d.Fold
+	}
+	warnings("warnings", "Warnings", warningBlocks(rec)...)
+	d.Fold("longrun", "Settings for a long run", longRunBlocks(rec)...)
+	d.Add("imports", "Imported files", importBlocks(rec)...)
+	d.Fold("method", "How it was measured", document.Facts(method(rec)))
+	d.Fold("setup", "Set-up", setupBlocks(rec)...)
+	d.Command(x.Command)
+	d.Fold("sources", "Roofs and sources", sourceBlocks(rec)...)
+	return d
+}
+
+// fewResults is how many rows of results a page shows without being asked.
+const fewResults = 12
+
+// glance sums every curve up, where there are not more than a reader takes in.
+func glance(d *document.Document, rec *record.Record, drawn []curve.Curve) {
+	if cards := figures(rec, drawn); len(cards) > 0 && len(cards) <= document.SeriesPerChart {
+		d.Add("figures", "At a glance", cards)
+	}
+}
+
+// curvesInto draws what depends on the size and on the number of ranks. With many curves
+// only bus bandwidth and scaling are open.
+func curvesInto(d *document.Document, rec *record.Record, drawn []curve.Curve, note string, x Extras) {
+	add := d.Add
+	if len(drawn) > document.SeriesPerChart {
+		add = d.Fold
+	}
+	d.Add("charts", "Bus bandwidth by message size", document.Plots(charts(rec, drawn, document.BusBW, note, x.Knees, adviceBand(x.Advice)))...)
+	d.Add("scaling", "Scaling by number of ranks", scalingBlocks(rec, drawn)...)
+	times := document.Plots(charts(rec, drawn, document.Time, note, nil, nil))
+	if hasIsolated(rec) {
+		// A second chart of the same sizes, beside which few need it.
+		times = append(times, document.Details{Summary: "Time of one launch alone", Blocks: document.Plots(charts(rec, drawn, document.Alone, note, nil, nil))})
+	}
+	add("times", "Time by message size", times...)
+	if spreads := distributions(rec, drawn); len(spreads) > 0 {
+		add("spreads", "How launches alone vary", document.Paragraph{Role: "small", Text: document.Said("Per size: thin line from the fastest to the slowest launch, short lines at the median and the 95th percentile, wide bar over the interval that bounds the median with at least 95 % confidence.")}, document.Strips(spreads))
+	}
+}
+
+// kneesInto says from which size on messages are efficient. Beside a recommendation that
+// is background.
+func kneesInto(d *document.Document, x Extras) {
+	if x.Advice != nil {
+		d.Fold("bucket", "Message sizes near the plateau", kneeBlocks(x.Knees, true)...)
+		return
+	}
+	d.Add("bucket", "Bucket size", kneeBlocks(x.Knees, false)...)
+}
+
+// setupBlocks are the facts of the set-up.
+func setupBlocks(rec *record.Record) []document.Block {
+	out := []document.Block{document.Facts(facts(rec))}
+	if rec.Fabric != nil && len(rec.Fabric.Extrapolated) > 0 {
+		out = append(out, document.Heading{Text: document.Said("Extrapolated parts of the model")})
+		out = append(out, document.Listed("", rec.Fabric.Extrapolated)...)
+	}
+	return out
+}
+
+// sourceBlocks say where the roofs and the fabric are from.
+func sourceBlocks(rec *record.Record) []document.Block {
+	if rec.Fabric == nil {
+		return nil
+	}
+	var out []document.Block
+	var roofs document.Facts
+	for _, r := range roofsOf(rec) {
+		text := r.Label
+		if r.Source != "" {
+			text += ". Source: " + r.Source
+		}
+		roofs = append(roofs, document.Fact{Term: r.Letter + " " + unit.Rate(r.Value), Text: text})
+	}
+	if len(roofs) > 0 {
+		out = append(out, roofs)
+	}
+	return append(out, document.Listed("", rec.Fabric.Sources)...)
+}
+
+// title names what was run.
+func title(rec *record.Record) string {
+	names := collectivesOf(rec)
+	switch {
+	case len(names) == 0:
+		return "Collectives: no results"
+	case len(names) > 4:
+		names = append(names[:3:3], fmt.Sprintf("%d more", len(names)-3))
+	}
+	t := plain.And(names)
+	if n := rec.World.Ranks; n > 0 {
+		t += " on " + unit.Count(int64(n), "rank")
+	}
+	return t
+}
+
+// collectivesOf lists the names in order of first appearance.
+func collectivesOf(rec *record.Record) []string {
+	var names []string
+	seen := map[string]bool{}
+	for i := range rec.Results {
+		if n := rec.Results[i].Collective; !seen[n] {
+			seen[n] = true
+			names = append(names, plain.OrUnnamed(n))
+		}
+	}
+	return names
+}
+
+// worldText says on what it ran, leaving out what is not known.
+func worldText(w record.World) string {
+	var parts []string
+	add := func(n int, word, tail string) {
+		if n > 0 {
+			parts = append(parts, unit.Count(int64(n), word)+tail)
+		}
+	}
+	add(w.Ranks, "rank", "")
+	add(w.Nodes, "node", "")
+	add(w.GPUsPerNode, "GPU", " per node")
+	add(w.GPUsPerProcess, "GPU", " per process")
+	if w.GPU != "" {
+		parts = append(parts, w.GPU)
+	}
+	if len(parts) == 0 {
+		return "the world of ranks is not known"
+	}
+	return strings.Join(parts, " · ")
+}

@@ -1,0 +1,210 @@
+package results
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"zbench/bench/curve"
+	"zbench/bench/document"
+	"zbench/bench/plain"
+	"zbench/bench/record"
+	"zbench/bench/unit"
+)
+
+// banners says what must be known before any number is read.
+func banners(rec *record.Record) []document.Banner {
+	out := edited(rec)
+	if rec.Simulated {
+		text := "A model decided these times, not hardware."
+		if n := countExtrapolated(rec); n > 0 {
+			text += " " + unit.Comma(int64(n)) + " of " + unit.Count(int64(count(rec, record.OK)), "result") +
+				" are extrapolated: " + unmeasured + "; the set-up lists them."
+		}
+		out = append(out, document.Banner{Kind: "simulated", Label: "SIMULATED", Text: text})
+	}
+	if f := record.FaultsOf(rec); len(f) > 0 {
+		out = append(out, document.Banner{Kind: "planted", Label: "FAULTS", Text: "Simulated with faults planted: " + strings.Join(f, "; ") + "."})
+	}
+	if from := record.ImportedFrom(rec); from != "" {
+		out = append(out, document.Banner{Kind: "imported", Label: "IMPORTED", Text: "These results were " + from + "; zbench did not time them."})
+	}
+	for _, im := range rec.Source.Imports {
+		if im.Truncated {
+			out = append(out, document.Banner{Kind: "interrupted", Label: "TRUNCATED", Text: im.File + " ends before its footer; cases may be missing."})
+		}
+	}
+	if n := count(rec, record.Interrupted); n > 0 {
+		out = append(out, document.Banner{Kind: "interrupted", Label: "INTERRUPTED", Text: "The sweep did not finish: " + unit.Count(int64(n), "case") + " did not run."})
+	}
+	if n := count(rec, record.WrongData); n > 0 {
+		out = append(out, document.Banner{Kind: "wrong", Label: "WRONG DATA", Text: wrongText(rec, n)})
+	}
+	if n := count(rec, record.Failed); n > 0 {
+		text := unit.Count(int64(n), "case") + " failed; see the cases without a result."
+		if n := countWarned(rec, record.OnePass); n > 0 {
+			text += " " + unit.Comma(int64(n)) + " of " + unit.Count(int64(count(rec, record.OK)), "result") + " have" + onePass + "."
+		}
+		out = append(out, document.Banner{Kind: "wrong", Label: "FAILED", Text: text})
+	}
+	return out
+}
+
+// edited says that the figures are not those that zbench wrote.
+func edited(rec *record.Record) []document.Banner {
+	var out []document.Banner
+	for _, w := range rec.Edits() {
+		out = append(out, document.Banner{Kind: "wrong", Label: "EDITED", Text: plain.Capital(w.Message) + ": " + w.Hint + "."})
+	}
+	return out
+}
+
+// onePass says of results that they lack their second pass.
+const onePass = " one pass of two, in which a drift would not show"
+
+// countWarned counts the results that carry a warning of the code.
+func countWarned(rec *record.Record, code string) int {
+	n := 0
+	for i := range rec.Results {
+		if slices.ContainsFunc(rec.Results[i].Warnings, func(w record.Warning) bool { return w.Code == code }) {
+			n++
+		}
+	}
+	return n
+}
+
+// wrongText says how many cases gave wrong data and where the first one did.
+func wrongText(rec *record.Record, n int) string {
+	text := unit.Count(int64(n), "case") + " gave wrong data, kept out of charts and figures"
+	for i := range rec.Results {
+		if r := &rec.Results[i]; r.Status == record.WrongData {
+			return text + ". The first, " + caseName(r) + ": " + reasonOf(r) + "."
+		}
+	}
+	return text + "."
+}
+
+// caseName is a case in words: all_reduce in place, 1 KiB.
+func caseName(r *record.Result) string {
+	name := plain.OrUnnamed(r.Collective)
+	if r.InPlace {
+		name += " in place"
+	}
+	return name + ", " + unit.Bytes(curve.Size(r))
+}
+
+func count(rec *record.Record, s record.Status) int {
+	n := 0
+	for i := range rec.Results {
+		if rec.Results[i].Status == s {
+			n++
+		}
+	}
+	return n
+}
+
+// unmeasured is what extrapolated means. Which parts they are, the fabric says: a
+// number of nodes, of GPUs on a node, a collective.
+const unmeasured = "parts of their model have no measurements"
+
+// countExtrapolated counts the shown results whose model has parts without measurements.
+func countExtrapolated(rec *record.Record) int {
+	n := 0
+	for i := range rec.Results {
+		if r := &rec.Results[i]; r.Extrapolated && r.Status == record.OK {
+			n++
+		}
+	}
+	return n
+}
+
+// facts describes the set-up; what is not known is left out.
+func facts(rec *record.Record) []document.Fact {
+	var out []document.Fact
+	add := func(term, text string) {
+		if strings.TrimSpace(text) != "" {
+			out = append(out, document.Fact{Term: term, Text: text})
+		}
+	}
+	add("World", worldText(rec.World))
+	add("Hosts", unit.FirstFew(rec.World.Hosts, 8))
+	if f := rec.Fabric; f != nil {
+		name := f.Title
+		if name == "" || f.Name != "" && f.Name != name {
+			name = strings.TrimSpace(name + " (" + f.Name + ")")
+		}
+		add("Fabric", name)
+	}
+	add("Source", strings.Join(nonEmpty(rec.Source.Kind, rec.Source.Backend, clockText(rec.Source.Clock)), ", "))
+	var libs []string
+	for _, l := range rec.Source.Libraries {
+		text := strings.TrimSpace(l.Name + " " + l.Version)
+		if l.Path != "" {
+			text += " (" + l.Path + ")"
+		}
+		libs = append(libs, text)
+	}
+	add("Libraries", strings.Join(libs, "; "))
+	add("Data", strings.Join(curve.Shared(curve.Of(rec)), ", "))
+	if !rec.Created.IsZero() {
+		add("Created", rec.Created.UTC().Format(time.RFC3339))
+	}
+	add("Written by", rec.Tool.Name+" "+rec.Tool.Version)
+	return out
+}
+
+func clockText(clock string) string {
+	if clock == "" {
+		return ""
+	}
+	return clock + " clock"
+}
+
+func nonEmpty(words ...string) []string {
+	var out []string
+	for _, w := range words {
+		if w != "" {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// importBlocks describe the files of an import and what was not taken.
+func importBlocks(rec *record.Record) []document.Block {
+	var out []document.Block
+	for _, im := range rec.Source.Imports {
+		var f document.Facts
+		if tool := strings.TrimSpace(im.Tool + " " + im.Version); tool != "" {
+			f = append(f, document.Fact{Term: "Written by", Text: tool})
+		}
+		taken := unit.Comma(int64(im.Rows)) + " rows of " + unit.Comma(int64(im.Lines)) + " lines"
+		if im.Truncated {
+			taken += "; the file is truncated"
+		}
+		f = append(f, document.Fact{Term: "Taken", Text: taken})
+		for _, s := range im.Skipped {
+			f = append(f, document.Fact{Term: "Skipped", Text: skipText(s)})
+		}
+		if im.ReportedAverage != nil {
+			f = append(f, document.Fact{Term: "Its average busbw", Text: unit.Rate(*im.ReportedAverage)})
+		}
+		if im.SHA256 != "" {
+			f = append(f, document.Fact{Term: "SHA-256", Text: im.SHA256})
+		}
+		out = append(out, document.Heading{Text: document.Said(im.File)}, f)
+	}
+	return out
+}
+
+func skipText(s record.Skip) string {
+	text := unit.Comma(int64(s.Count)) + " × " + s.Reason
+	if len(s.Lines) == 0 {
+		return text
+	}
+	numbers := make([]string, len(s.Lines))
+	for i, n := range s.Lines {
+		numbers[i] = unit.Comma(int64(n))
+	}
+	return text + " (line " + strings.Join(numbers, ", ") + ")"
+}

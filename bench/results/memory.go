@@ -1,0 +1,192 @@
+package results
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"zbench/bench/document"
+	"zbench/bench/judge"
+	"zbench/bench/memory"
+	"zbench/bench/record"
+	"zbench/bench/spec"
+	"zbench/bench/table"
+	"zbench/bench/unit"
+)
+
+// Kernels is the report of a record of hbm or of kernels. command reproduces it; empty
+// leaves that out.
+func Kernels(rec *record.Record, command string) *document.Document {
+	if rec.Benchmark() == spec.Muon {
+		return Muon(rec, command)
+	}
+	return Memory(rec, command)
+}
+
+// KernelTables are its results for a terminal or a merge request.
+func KernelTables(rec *record.Record) []table.Table {
+	if rec.Benchmark() == spec.Muon {
+		return MuonResults(rec)
+	}
+	return []table.Table{MemoryResults(rec)}
+}
+
+// Memory is the report of one device's memory: streams or a norm. command
+// reproduces the record; empty leaves that out.
+func Memory(rec *record.Record, command string) *document.Document {
+	d := &document.Document{Title: memoryTitle(rec), Banners: memoryBanners(rec), Findings: judge.Of(rec), Chips: kernelChips(rec), Simulated: rec.OnLoopback(), Foot: "Sizes are IEC, 1 KiB = 1,024 B; rates are decimal, 1 GB/s = 1e9 B/s."}
+	published := judge.Published(rec)
+	ratios := ratioCharts(rec)
+	d.Add("ratios", "Fused against kernel by kernel", barBlocks(ratios, "Bars are the time kernel by kernel over the fused time; the line is 1, no gain. Beside each: the fused kernel's rate as part of a copy's on the same device in the same run, and what the check against a float64 reference found. The results below have every figure.")...)
+	bars := barBlocks(barCharts(rec, published), barNote(rec, len(ratios) > 0, len(published) > 0))
+	if len(bars) > 0 && len(published) > 0 {
+		bars = append(bars, publishedList(published))
+	}
+	d.Add("bars", "Bandwidth by kernel", bars...)
+	if c := levels(rec); !c.Empty() {
+		d.Add("levels", "By size of the arrays", document.Plot{Chart: c})
+	}
+	t := MemoryResults(rec)
+	for i := range t.Columns {
+		t.Columns[i].Right = false
+	}
+	d.Results(document.Sheet{Table: t, Label: "Results", Role: document.ResultsID})
+	d.Add("setup", "Set-up", document.Facts(memoryFacts(rec)))
+	d.Command(command)
+	return d
+}
+
+// barBlocks are pictures of bars with a note beneath.
+func barBlocks(all []document.Bars, note string) []document.Block {
+	var out []document.Block
+	for _, b := range all {
+		out = append(out, b)
+	}
+	if len(out) > 0 {
+		out = append(out, document.Paragraph{Role: "small", Text: document.Said(note)})
+	}
+	return out
+}
+
+// barNote explains the colours of the bars and the lines across them.
+func barNote(rec *record.Record, ratios, published bool) string {
+	note := "Grey bars are the fixed configuration that compares with BabelStream's, blue ones zbench's own."
+	if ratios {
+		note = "Blue bars are the fused kernel, grey ones the same work kernel by kernel and a copy of as many bytes; each by its own bytes, so that times compare above."
+	}
+	if slices.ContainsFunc(rec.World.Devices, func(d record.Device) bool { return d.PeakBandwidth != nil }) {
+		note += " Lines across the bars: without a letter the peak"
+		if published {
+			note += ", with one what others published"
+		}
+		note += "."
+	}
+	return note + " The results below have every figure."
+}
+
+// publishedList is what the letters of the bars stand for.
+func publishedList(published []memory.Published) document.Block {
+	l := document.List{Role: "roofs"}
+	for i, p := range published {
+		l.Items = append(l.Items, document.Text{{Style: "b", Text: document.Letter(i)}, {Text: fmt.Sprintf(" %s on %s: %s, %s", p.Tool, p.Device, p.Source, p.Date)}})
+	}
+	return l
+}
+
+// memoryBanners are what must be known before any number is read.
+func memoryBanners(rec *record.Record) []document.Banner {
+	out := edited(rec)
+	simulated := 0
+	for i, d := range rec.World.Devices {
+		switch d.Kind {
+		case record.HostMemory:
+			out = append(out, document.Banner{Kind: "imported", Label: "HOST MEMORY", Text: "These are real figures of this host's memory and CPUs, not of a GPU."})
+		case record.OnLoopback:
+			simulated++
+		case record.Checked:
+			if i > 0 {
+				continue
+			}
+			out = append(out, document.Banner{Kind: "simulated", Label: "NOT TIMED", Text: "The loopback runs the kernels thread by thread: their results are checked, their times are not shown."})
+		}
+	}
+	if simulated > 0 {
+		out = append(out, document.Banner{Kind: "simulated", Label: "SIMULATED", Text: "The loopback simulates " + unit.Count(int64(simulated), "GPU") + ": the times are of its virtual clock, not of the data moved."})
+	}
+	if rec.Spec != nil && len(rec.Spec.Faults) > 0 {
+		out = append(out, document.Banner{Kind: "planted", Label: "FAULTS PLANTED", Text: strings.Join(rec.Spec.Faults, "; ")})
+	}
+	wrong := 0
+	for i := range rec.Kernels {
+		if rec.Kernels[i].Status == record.WrongData {
+			wrong++
+		}
+	}
+	if wrong > 0 {
+		out = append(out, document.Banner{Kind: "wrong", Label: "WRONG DATA", Text: unit.Count(int64(wrong), "case") + " left wrong elements; the notes name the first of each."})
+	}
+	return out
+}
+
+// levels is the bandwidth over the size of an array: where it falls, a level of
+// cache ends.
+func levels(rec *record.Record) document.Chart {
+	c := document.Chart{ID: "levels", Title: "Levels of cache", Subtitle: memoryTitle(rec), Quantity: document.Rate}
+	bound := 0
+	for i := range rec.Kernels {
+		r := &rec.Kernels[i]
+		if r.Role != record.SizeSweep || r.Metrics.Rate == nil {
+			continue
+		}
+		if r.LaunchBound() {
+			bound++
+			continue
+		}
+		name := r.Kernel + " " + r.Dtype
+		if len(rec.World.Devices) > 1 {
+			name += fmt.Sprintf(", GPU %d", r.Device)
+		}
+		at := slices.IndexFunc(c.Series, func(s document.Series) bool { return s.Name == name })
+		if at < 0 {
+			at = len(c.Series)
+			c.Series = append(c.Series, document.Series{Name: name})
+		}
+		p := document.Point{Bytes: r.Shape.Array, Value: *r.Metrics.Rate}
+		if r.Metrics.Lo != nil && r.Metrics.Hi != nil {
+			p.Lo, p.Hi, p.Bounded = *r.Metrics.Lo, *r.Metrics.Hi, true
+		}
+		c.Series[at].Points = append(c.Series[at].Points, p)
+	}
+	for _, d := range rec.World.Devices[:min(1, len(rec.World.Devices))] {
+		if d.PeakBandwidth != nil {
+			c.Roofs = []document.Roof{{Letter: document.Letter(0), Label: "peak of the memory", Value: *d.PeakBandwidth, Source: d.PeakSource}}
+		}
+		if d.Cache > 0 {
+			c.Notes = append(c.Notes, fmt.Sprintf("The last level of cache is %s: arrays below four times that are cache-resident.", unit.Bytes(d.Cache)))
+		}
+	}
+	if bound > 0 {
+		c.Notes = append(c.Notes, unit.Count(int64(bound), "point")+" not shown: a launch alone takes half the time or more there, so the rate is of launches and of no cache. The table marks them launch-bound.")
+	}
+	return c
+}
+
+func memoryFacts(rec *record.Record) []document.Fact {
+	out := []document.Fact{{Term: "zbench", Text: rec.Tool.Version}, {Term: "made", Text: rec.Created.Format("2006-01-02 15:04:05 UTC")}, {Term: "libraries", Text: rec.Source.Backend}}
+	for _, d := range rec.World.Devices {
+		out = append(out, document.Fact{Term: fmt.Sprintf("device %d", d.Index), Text: fmt.Sprintf("%s (%s), %d units, memory %s, last level of cache %s", d.Name, d.Kind, d.Units, unit.Bytes(d.Bytes), unit.Bytes(d.Cache))})
+	}
+	for _, l := range rec.Source.Libraries {
+		out = append(out, document.Fact{Term: l.Name, Text: strings.TrimSpace(l.Version + " " + l.Path)})
+	}
+	if !rec.OfKernels() {
+		return out
+	}
+	asked := rec.Spec.Kernels
+	out = append(out, document.Fact{Term: "data", Text: cmp.Or(asked.Data, "random")})
+	if !slices.ContainsFunc(rec.Kernels, func(r record.Kernel) bool { return r.Timing != nil }) {
+		return out
+	}
+	return append(out, document.Fact{Term: "timing", Text: fmt.Sprintf("batches of at least 2 ms between two events, until half the interval of the median is within %s of it, or for %s", unit.Percent(asked.Precision), unit.Seconds(asked.MaxTime))})
+}

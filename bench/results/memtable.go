@@ -1,0 +1,211 @@
+package results
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"zbench/bench/plain"
+	"zbench/bench/record"
+	"zbench/bench/table"
+	"zbench/bench/unit"
+)
+
+// memoryColumns are the columns of the table and of the page.
+var memoryColumns = []struct {
+	name string
+	left bool
+	of   func(*record.Record, *record.Kernel) string
+}{
+	{"kernel", true, func(_ *record.Record, r *record.Kernel) string { return r.Kernel }},
+	{"type", true, func(_ *record.Record, r *record.Kernel) string { return r.Dtype }},
+	{"shape", false, func(_ *record.Record, r *record.Kernel) string { return r.Shape.Text() }},
+	{"run", true, func(_ *record.Record, r *record.Kernel) string { return r.Role }},
+	{"configuration", true, func(_ *record.Record, r *record.Kernel) string { return configText(r.Config) }},
+	{"GB/s", false, func(_ *record.Record, r *record.Kernel) string { return gigas(r.Metrics.Rate) }},
+	{"[95 %]", false, func(_ *record.Record, r *record.Kernel) string {
+		if r.Metrics.Lo == nil || r.Metrics.Hi == nil {
+			return ""
+		}
+		return "[" + gigas(r.Metrics.Lo) + ", " + gigas(r.Metrics.Hi) + "]"
+	}},
+	{"fastest", false, func(_ *record.Record, r *record.Kernel) string { return gigas(r.Metrics.Fastest) }},
+	{"p95", false, func(_ *record.Record, r *record.Kernel) string { return gigas(r.Metrics.P95) }},
+	{"of peak", false, func(_ *record.Record, r *record.Kernel) string {
+		if r.Metrics.OfPeak == nil {
+			return ""
+		}
+		return unit.Percent(*r.Metrics.OfPeak)
+	}},
+	{"× unfused", false, func(_ *record.Record, r *record.Kernel) string { return ratioText(r.Metrics.ToUnfused) }},
+	{"of copy", false, func(_ *record.Record, r *record.Kernel) string {
+		if of := r.Metrics.OfCopy; of != nil {
+			return unit.Percent(*of)
+		}
+		return ""
+	}},
+	{"data", true, func(_ *record.Record, r *record.Kernel) string { return dataText(r) }},
+	{"notes", true, noteText},
+}
+
+// ratioText is how many times as fast.
+func ratioText(v *float64) string {
+	if v == nil {
+		return ""
+	}
+	return fmt.Sprintf("%.2f", *v)
+}
+
+// configText is a configuration in a few words.
+func configText(c record.LaunchConfig) string {
+	var parts []string
+	if c.CPUs > 0 {
+		parts = append(parts, unit.Count(int64(c.CPUs), "CPU"))
+	}
+	if c.Block > 0 {
+		parts = append(parts, fmt.Sprintf("block %d", c.Block))
+	}
+	if c.Loads > 0 {
+		parts = append(parts, fmt.Sprintf("%d × 16 B", c.Loads))
+	}
+	if c.NonTemporal {
+		parts = append(parts, "non-temporal")
+	}
+	if c.Grid != "" {
+		parts = append(parts, c.Grid+" grid")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// dataText is what the check found.
+func dataText(r *record.Kernel) string {
+	switch r.Verified.State {
+	case record.VerifiedOK:
+		if r.Verified.ULP != nil {
+			return fmt.Sprintf("ok, %.2g ulp", *r.Verified.ULP)
+		}
+		return "ok"
+	case record.VerifiedWrong:
+		if r.Verified.Wrong == nil {
+			return "WRONG"
+		}
+		return fmt.Sprintf("WRONG: %d", *r.Verified.Wrong)
+	}
+	return "not verified"
+}
+
+func noteText(rec *record.Record, r *record.Kernel) string {
+	var notes []string
+	if len(rec.World.Devices) > 1 {
+		notes = append(notes, fmt.Sprintf("GPU %d", r.Device))
+	}
+	if r.Status != record.OK {
+		notes = append(notes, string(r.Status))
+	}
+	switch {
+	case r.LaunchBound():
+		notes = append(notes, "launch-bound")
+	case r.CacheResident:
+		notes = append(notes, "cache-resident")
+	}
+	if r.Timing == nil && r.Status == record.OK {
+		notes = append(notes, "not timed")
+	}
+	for _, w := range r.Warnings {
+		notes = append(notes, w.Code)
+	}
+	return strings.Join(notes, ", ")
+}
+
+// memoryTitle says what was measured on what.
+func memoryTitle(rec *record.Record) string {
+	what := map[string]string{"hbm": "Memory bandwidth"}[rec.Benchmark()]
+	if what == "" {
+		what = rec.Benchmark()
+	}
+	if len(rec.World.Devices) == 0 {
+		return what
+	}
+	d := rec.World.Devices[0]
+	where := d.Name
+	if n := len(rec.World.Devices); n > 1 {
+		where = fmt.Sprintf("%d × %s", n, d.Name)
+	}
+	return fmt.Sprintf("%s of %s: %s", what, where, d.Kind)
+}
+
+// memoryFooter states the conventions that every figure of the table has.
+func memoryFooter(rec *record.Record) []string {
+	var lines []string
+	if slices.ContainsFunc(rec.Kernels, func(r record.Kernel) bool { return r.Metrics.Rate != nil }) {
+		lines = append(lines, "GB/s of the median, 1 GB = 1e9 B, with the interval that bounds it with 95 %; fastest is of the shortest time, BabelStream's headline; p95 of the 95th percentile of the times.")
+	}
+	seen := map[string]bool{}
+	for i := range rec.Kernels {
+		r := &rec.Kernels[i]
+		if !seen[r.Counting] && r.Counting != "" {
+			seen[r.Counting] = true
+			lines = append(lines, "Bytes: "+r.Counting+".")
+		}
+		if r.Reason != "" {
+			lines = append(lines, r.Case()+": "+r.Reason)
+		}
+	}
+	if slices.ContainsFunc(rec.Kernels, func(r record.Kernel) bool { return r.Metrics.ToUnfused != nil }) {
+		lines = append(lines, "× unfused: time kernel by kernel over the fused time. Of copy: the fused kernel's rate by its least bytes over that of a copy of as many bytes. All of this run, on the same device.")
+	}
+	for _, r := range rec.Kernels {
+		if r.Verified.ULP != nil {
+			lines = append(lines, "Data: against a float64 reference; the sum of x and residual bit for bit, y by the largest difference in units in the last place (ulp).")
+			break
+		}
+	}
+	var once []string // of every device the same
+	for _, d := range rec.World.Devices {
+		switch {
+		case d.Kind == record.HostMemory:
+			peak := "is not known"
+			if d.PeakBandwidth != nil {
+				peak = fmt.Sprintf("is %s (%s)", unit.Rate(*d.PeakBandwidth), d.PeakSource)
+			}
+			cache := ""
+			if d.Cache > 0 {
+				cache = ", last level of cache " + unit.Bytes(d.Cache)
+			}
+			lines = append(lines, fmt.Sprintf("HOST MEMORY, not a GPU's: %s of %s%s; its peak %s.", unit.Count(int64(d.Units), "CPU"), d.Name, cache, peak))
+		case d.Kind == record.Checked:
+			once = append(once, "Results checked, not timed: the loopback runs the kernels thread by thread, so their times are not shown.")
+		case d.Kind == record.OnLoopback:
+			once = append(once, "SIMULATED: the loopback under a vendor's names; the times are of its virtual clock, not of the data moved.")
+		case d.PeakBandwidth != nil:
+			lines = append(lines, fmt.Sprintf("Peak of device %d: %s (%s).", d.Index, unit.Rate(*d.PeakBandwidth), d.PeakSource))
+		}
+	}
+	lines = append(lines, slices.Compact(once)...)
+	for _, w := range rec.Warnings {
+		lines = append(lines, fmt.Sprintf("%s: %s. %s", w.Code, w.Message, w.Hint))
+	}
+	return lines
+}
+
+// MemoryResults is a table of every result, without columns that nothing fills.
+func MemoryResults(rec *record.Record) table.Table {
+	t := table.Table{Title: memoryTitle(rec), Notes: memoryFooter(rec), Rule: true, Groups: []table.Group{{}}}
+	rows := make([]table.Row, len(rec.Kernels))
+	for _, c := range memoryColumns {
+		cells, filled := make([]string, len(rec.Kernels)), false
+		for i := range rec.Kernels {
+			cells[i] = plain.Line(c.of(rec, &rec.Kernels[i]))
+			filled = filled || cells[i] != "" && cells[i] != unit.None
+		}
+		if !filled {
+			continue
+		}
+		t.Columns = append(t.Columns, table.Column{Name: c.name, Right: !c.left})
+		for i := range rows {
+			rows[i].Cells = append(rows[i].Cells, cells[i])
+		}
+	}
+	t.Groups[0].Rows = rows
+	return t
+}

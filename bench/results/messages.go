@@ -1,0 +1,95 @@
+package results
+
+import (
+	"strconv"
+	"strings"
+
+	"zbench/bench/pattern"
+)
+
+// figureIn finds the figures in a message, a size with its unit.
+var figureIn = pattern.New(`\b(?:0x[0-9a-fA-F]+|\d+(?:[.,]\d+)*(?: (?:[KMGT]i)?B\b)?)`)
+
+// messageGroups gathers messages that differ only in their figures: a hundred cases
+// with the same trouble are one line, which says how far the figures go.
+type messageGroups struct {
+	order []*messageGroup
+	index map[string]*messageGroup
+}
+
+// messageGroup is one message with the figures of all its occurrences.
+type messageGroup struct {
+	// between are the words around the figures, one more than there are figures.
+	between []string
+	lo, hi  []string
+	count   int
+}
+
+// add files a message and returns what it is one of.
+func (a *messageGroups) add(message string) *messageGroup { return a.addAs("", message) }
+
+// addAs does, keeping apart what belongs to different topics.
+func (a *messageGroups) addAs(topic, message string) *messageGroup {
+	figures := figureIn.FindAllString(message, -1)
+	between := figureIn.Split(message, -1)
+	shape := topic + "\x00" + strings.Join(between, "\x00")
+	k := a.index[shape]
+	if k == nil {
+		if a.index == nil {
+			a.index = map[string]*messageGroup{}
+		}
+		k = &messageGroup{between: between, lo: figures, hi: append([]string(nil), figures...)}
+		a.index[shape] = k
+		a.order = append(a.order, k)
+	}
+	k.count++
+	for i, f := range figures {
+		if figureOf(f) < figureOf(k.lo[i]) {
+			k.lo[i] = f
+		}
+		if figureOf(f) > figureOf(k.hi[i]) {
+			k.hi[i] = f
+		}
+	}
+	return k
+}
+
+// text is the message, each figure as the range it spans.
+func (k *messageGroup) text() string {
+	var b strings.Builder
+	for i, words := range k.between {
+		b.WriteString(words)
+		if i == len(k.lo) {
+			break
+		}
+		switch lo, hi := k.lo[i], k.hi[i]; {
+		case lo == hi:
+			b.WriteString(lo)
+		case strings.HasPrefix(lo, "0x"):
+			b.WriteString("…") // bit patterns have no order to speak of
+		default:
+			b.WriteString(lo + " to " + hi)
+		}
+	}
+	return b.String()
+}
+
+// figureOf is a figure's value, for ordering; 0 if it is not a number.
+func figureOf(s string) float64 {
+	digits, size, _ := strings.Cut(s, " ")
+	if bits, isHex := strings.CutPrefix(digits, "0x"); isHex {
+		v, _ := strconv.ParseUint(bits, 16, 64)
+		return float64(v)
+	}
+	v, _ := strconv.ParseFloat(strings.ReplaceAll(digits, ",", ""), 64)
+	for _, prefix := range "KMGT" {
+		if size == "" || size == "B" {
+			break
+		}
+		v *= 1024
+		if size[0] == byte(prefix) {
+			break
+		}
+	}
+	return v
+}

@@ -1,0 +1,19 @@
+package results
+
+import (
+	"zbench/bench/document"
+	"zbench/bench/record"
+)
+
+// nicBlocks are what the NICs counted over all cases.
+func nicBlocks(rec *record.Record) []document.Block {
+	var all [][]record.NICCounters
+	for i := range rec.Results {
+		all = append(all, rec.Results[i].NICs)
+	}
+	nics := record.AddNICs(all...)
+	if len(nics) == 0 {
+		return nil
+	}
+	return []document.Block{document.Sheet{Table: record.NicTable(nics), Label: "counters of NICs"}}
+}

@@ -1,0 +1,175 @@
+package results
+
+import (
+	"math"
+	"strings"
+
+	"zbench/bench/curve"
+	"zbench/bench/document"
+	"zbench/bench/plain"
+	"zbench/bench/record"
+	"zbench/bench/table"
+	"zbench/bench/unit"
+)
+
+// resultBlock is the table of the results that ended ok, in µs and GB/s; the others
+// have their own.
+func resultBlock(rec *record.Record, curves []curve.Curve) document.Block {
+	isolated := hasIsolated(rec)
+	s := document.Sheet{Label: "Results", Role: document.ResultsID, Table: resultTable(curves, isolated)}
+	if len(s.Groups) == 0 {
+		return document.Paragraph{Text: document.Said("No case ended ok.")}
+	}
+	if rec.Simulated {
+		s.Caption = "SIMULATED. "
+	}
+	s.Caption += "Times in µs per launch, rates in GB/s; n is the number of samples"
+	if isolated {
+		s.Caption += ", spread the slowest rank less the fastest"
+	}
+	s.Caption += "; in brackets, the launches verified."
+	return s
+}
+
+// resultTable has a group for each curve.
+func resultTable(curves []curve.Curve, isolated bool) table.Table {
+	t := table.Table{By: []string{"collective"}, Columns: []table.Column{{Name: "size", Right: true}, {Name: "count", Right: true}}}
+	add := func(over string, names ...string) {
+		for i, name := range names {
+			t.Columns = append(t.Columns, table.Column{Name: name, Over: over, Right: name != "stop", Begins: i == 0})
+		}
+	}
+	burst := ""
+	if isolated {
+		burst = "time in a burst, as rccl-tests"
+	}
+	add(burst, "median", "[lo, hi]", "n / n_eff", "algbw", "busbw")
+	if isolated {
+		add("time of one launch alone, slowest rank", "median", "[lo, hi]", "n / n_eff", "spread", "stop")
+	}
+	t.Columns = append(t.Columns, table.Column{Name: "verified", Begins: true}, table.Column{Name: "notes"})
+	for _, c := range curves {
+		common := noter{common: commonNotes([]curve.Curve{c}, columns{both: true})}
+		g := table.Group{Cells: []string{strings.Join(append([]string{c.Name}, common.common...), " · ")}}
+		for _, r := range c.Rows {
+			if r.Status == record.OK {
+				cells := append(cellsOf(r, isolated), strings.Join(common.without(rowNotes(r)), ", "))
+				g.Rows = append(g.Rows, table.Row{ID: r.Key, Cells: cells})
+			}
+		}
+		if len(g.Rows) > 0 {
+			t.Groups = append(t.Groups, g)
+		}
+	}
+	return t
+}
+
+// cellsOf prints a result without its notes. The spread is what the ranks differ by,
+// in µs and as a share of the time.
+func cellsOf(r *record.Result, isolated bool) []string {
+	out := append([]string{unit.Bytes(r.Bytes), unit.Comma(r.Count)}, timeCells(curve.BurstOf(r))...)
+	out = append(out, gigas(r.AlgBW), gigas(r.BusBW))
+	if isolated {
+		t := curve.IsolatedOf(r)
+		spread, stop := unit.None, unit.None
+		if t.Known && r.Isolated.Stop != "" {
+			stop = strings.ReplaceAll(r.Isolated.Stop, "_", " ")
+		}
+		if t.Known && r.Isolated.Spread != nil && unit.Finite(r.Isolated.Spread.Median) {
+			s := r.Isolated.Spread.Median
+			spread = brief(s/micro) + ", " + unit.SmallPercent(s/t.Median)
+		}
+		out = append(append(out, timeCells(t)...), spread, stop)
+	}
+	return append(out, verifiedText(r.Verified))
+}
+
+// timeCells print a timing: its median and interval in µs, and n / n_eff.
+func timeCells(t curve.Timing) []string {
+	if !t.Known {
+		return []string{unit.None, unit.None, unit.None}
+	}
+	interval, n := unit.None, unit.Comma(int64(t.Sum.N))
+	if t.Bounded {
+		interval = "[" + brief(t.Lo/micro) + ", " + brief(t.Hi/micro) + "]"
+	}
+	if e := t.Sum.NEff; e != nil && unit.Finite(*e) {
+		n += " / " + unit.Shortest(math.Round(*e))
+	}
+	return []string{brief(t.Median / micro), interval, n}
+}
+
+func hasIsolated(rec *record.Record) bool {
+	for i := range rec.Results {
+		if curve.IsolatedOf(&rec.Results[i]).Known {
+			return true
+		}
+	}
+	return false
+}
+
+// verifiedText says whether the data were checked, and in brackets by how many
+// launches.
+func verifiedText(v record.Verified) string {
+	text := "no"
+	switch {
+	case v.State == record.VerifiedOK:
+		text = "yes"
+	case v.State == record.VerifiedWrong && v.Wrong != nil:
+		text = unit.Comma(*v.Wrong) + " wrong"
+	case v.State == record.VerifiedWrong:
+		text = "wrong"
+	}
+	if text != "no" && v.Launches > 0 {
+		text += " (" + unit.Comma(int64(v.Launches)) + ")"
+	}
+	return text
+}
+
+// rowNotes are the doubts about one result, in keywords; the warnings section
+// has the sentences.
+func rowNotes(r *record.Result) []string {
+	var notes []string
+	if r.BytesRequested > 0 && r.Bytes > 0 && r.BytesRequested != r.Bytes {
+		notes = append(notes, "asked for "+unit.Bytes(r.BytesRequested))
+	}
+	if r.Extrapolated {
+		notes = append(notes, "extrapolated")
+	}
+	var codes tally
+	for _, w := range r.Warnings {
+		codes.add(w.Code)
+	}
+	return append(notes, codes.order...)
+}
+
+// otherBlocks list what did not end ok. Nothing vanishes.
+func otherBlocks(rec *record.Record) []document.Block {
+	t := table.Table{Columns: []table.Column{
+		{Name: "collective"}, {Name: "size", Right: true}, {Name: "status"}, {Name: "reason", Wrap: table.Sentences}, {Name: "time, µs", Right: true},
+	}}
+	for i := range rec.Results {
+		r := &rec.Results[i]
+		if r.Status == record.OK {
+			continue
+		}
+		time := unit.None
+		if known := curve.BurstOf(r); known.Known {
+			time = fixed(known.Median / micro)
+		}
+		t.Add(plain.OrUnnamed(r.Collective), unit.Bytes(curve.Size(r)), statusText(r.Status), reasonOf(r), time)
+		rows := t.Groups[0].Rows
+		rows[len(rows)-1].ID = r.Key
+	}
+	if len(t.Groups) == 0 {
+		return nil
+	}
+	return []document.Block{document.Sheet{Label: "Cases without a result", Table: t}}
+}
+
+func statusText(s record.Status) string {
+	if s == "" {
+		return "unknown"
+	}
+	return strings.ReplaceAll(string(s), "_", " ")
+}

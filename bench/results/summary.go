@@ -1,0 +1,276 @@
+package results
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"zbench/bench/curve"
+	"zbench/bench/plain"
+	"zbench/bench/record"
+	"zbench/bench/table"
+	"zbench/bench/unit"
+)
+
+// figure is a column of a summary, of one curve.
+type figure struct {
+	name string
+	of   func(*record.Result) (float64, bool)
+}
+
+// Figures of a summary, in the units of the tables.
+var (
+	figureBusBW = figure{"busbw", func(r *record.Result) (float64, bool) { bw, ok := curve.BusBW(r); return bw / giga, ok }}
+	figureTime  = figure{"time µs", func(r *record.Result) (float64, bool) { t := curve.BurstOf(r); return t.Median / micro, t.Known }}
+	figureError = figure{"±", func(r *record.Result) (float64, bool) {
+		t := curve.BurstOf(r)
+		return (t.Hi - t.Lo) / 2 / micro, t.Bounded
+	}}
+	figureAlone  = figure{"alone µs", func(r *record.Result) (float64, bool) { t := curve.IsolatedOf(r); return t.Median / micro, t.Known }}
+	figureSpread = figure{"spread", func(r *record.Result) (float64, bool) {
+		if r.Isolated == nil || r.Isolated.Spread == nil {
+			return 0, false
+		}
+		return r.Isolated.Spread.Median / micro, unit.Finite(r.Isolated.Spread.Median)
+	}}
+	figureAlgBW = figure{"algbw", func(r *record.Result) (float64, bool) {
+		if r.AlgBW == nil {
+			return 0, false
+		}
+		return *r.AlgBW / giga, unit.Finite(*r.AlgBW)
+	}}
+)
+
+// details are what a summary shows of each curve.Curve, the least first: as much as fits.
+var details = [][]figure{
+	{figureBusBW},
+	{figureTime, figureBusBW},
+	{figureTime, figureAlone, figureBusBW},
+	{figureTime, figureError, figureAlone, figureSpread, figureAlgBW, figureBusBW},
+}
+
+// plainWidth is the width from which on a summary of several curves shows more than
+// the bus bandwidth: the heading of more takes more lines.
+const plainWidth = 100
+
+// Summary is the results in short: a row for each size, a column for each curve,
+// with as many figures as fit into so many columns of a terminal. Curves that do
+// not fit beside each other are tables of their own. In-place results that agree
+// with those out of place are left out, and so are sizes without a result.
+func Summary(rec *record.Record, width int) []table.Table {
+	if rec == nil {
+		rec = &record.Record{}
+	}
+	curves, _ := curve.Drawn(curve.Of(rec))
+	for i := range curves {
+		curves[i].Name = shortName(curves, i)
+	}
+	tables := beside(curves, width)
+	tables[0].Title = summaryTitle(rec) + " · " + units(tables)
+	tables[len(tables)-1].Notes = summaryNotes(rec)
+	return tables
+}
+
+// units are those of the figures that tables show.
+func units(tables []table.Table) string {
+	rates := "busbw"
+	for _, t := range tables {
+		if slices.ContainsFunc(t.Columns, func(c table.Column) bool { return c.Name == figureAlgBW.name }) {
+			rates = "algbw and busbw"
+		}
+	}
+	return rates + " in GB/s"
+}
+
+// beside is the table of all curves with the most detail that fits; else tables with
+// the least, of as many curves as fit, one at least.
+func beside(curves []curve.Curve, width int) []table.Table {
+	for level, detail := range slices.Backward(details) {
+		if t := summaryTable(curves, detail); fits(t, width) && (level == 0 || len(curves) == 1 || width >= plainWidth) {
+			return []table.Table{t}
+		}
+	}
+	var tables []table.Table
+	for len(curves) > 0 {
+		n := 1
+		for n < len(curves) && fits(summaryTable(curves[:n+1], details[0]), width) {
+			n++
+		}
+		tables, curves = append(tables, summaryTable(curves[:n], details[0])), curves[n:]
+	}
+	return tables
+}
+
+// headingLine is what stands before a heading of several columns.
+const headingLine = "── "
+
+// fits reports whether no line is wider, and each heading as wide as its columns at
+// most. The space behind the last column is cut, the line beneath the names is not.
+func fits(t table.Table, width int) bool {
+	for i := 1; i < len(t.Columns); {
+		last := i + 1
+		for last < len(t.Columns) && t.Columns[last].Over == t.Columns[i].Over {
+			last++
+		}
+		if over := t.Columns[i].Over; over != "" && len([]rune(headingLine+over)) > t.Width(last)-t.Width(i) {
+			return false
+		}
+		i = last
+	}
+	end := t.Width(len(t.Columns))
+	if !t.Rule {
+		end--
+	}
+	return end <= width
+}
+
+// summaryTable is the table of curves side by side.
+func summaryTable(curves []curve.Curve, show []figure) table.Table {
+	t := table.Table{Columns: []table.Column{{Name: "size", Right: true}}, Rule: len(show) > 1}
+	for _, c := range curves {
+		for _, f := range show {
+			column := table.Column{Name: f.name, Right: true, Over: c.Name}
+			if len(show) == 1 {
+				column.Name, column.Over = c.Name, ""
+			}
+			t.Columns = append(t.Columns, column)
+		}
+	}
+	bySize := make([]map[int64][]*record.Result, len(curves))
+	sizes := map[int64]int{}
+	for i, c := range curves {
+		bySize[i] = map[int64][]*record.Result{}
+		for _, r := range c.Rows {
+			if r.Status != record.Skipped {
+				size := asked(r)
+				bySize[i][size] = append(bySize[i][size], r)
+				sizes[size] = max(sizes[size], len(bySize[i][size]))
+			}
+		}
+	}
+	for _, size := range slices.Sorted(maps.Keys(sizes)) {
+		for at := range sizes[size] {
+			row := []string{unit.Bytes(size)}
+			for i, c := range curves {
+				var r *record.Result
+				if at < len(bySize[i][size]) {
+					r = bySize[i][size][at]
+				}
+				row = append(row, cells(c, r, show)...)
+			}
+			t.Add(row...)
+		}
+	}
+	return t
+}
+
+// asked is the size that a case was planned with: what moves is rounded, each
+// collective in its own way.
+func asked(r *record.Result) int64 { return cmp.Or(r.BytesRequested, r.Bytes) }
+
+// cells are a result's figures, or how it ended where it has none.
+func cells(c curve.Curve, r *record.Result, show []figure) []string {
+	out := make([]string, len(show))
+	for i, f := range show {
+		out[i] = unit.None
+		if r == nil {
+			continue
+		}
+		if v, ok := f.of(r); ok && (r.Status == record.OK || r.Status == record.Interrupted) {
+			out[i] = brief(v)
+		}
+	}
+	if how := ended(c, r); how != "" {
+		out[len(out)-1] = how
+	}
+	return out
+}
+
+// ended says how a case ended that has no figures, or whose twin in place has wrong
+// data or failed.
+func ended(c curve.Curve, r *record.Result) string {
+	if r == nil {
+		return ""
+	}
+	all := []*record.Result{r}
+	for _, twin := range c.Also {
+		if asked(twin) == asked(r) {
+			all = append(all, twin)
+		}
+	}
+	for _, one := range all {
+		switch one.Status {
+		case record.WrongData:
+			return "WRONG"
+		case record.Failed:
+			return "FAILED"
+		case record.OK, record.Skipped, record.Interrupted:
+		}
+	}
+	return ""
+}
+
+// shortTraits are traits in as few letters as a heading has room for.
+func shortTraits(r *record.Result) []string {
+	place, ranks, nodes := "out", unit.Count(int64(r.Ranks), "rank"), unit.Count(int64(r.Nodes), "node")
+	if r.InPlace {
+		place = "in"
+	}
+	if r.Groups > 1 {
+		ranks, nodes = fmt.Sprintf("g%d", r.Ranks), ""
+		if r.Stride > 0 {
+			ranks = fmt.Sprintf("s%d", r.Stride)
+		}
+	} else if r.Nodes > 0 {
+		ranks = ""
+	}
+	return []string{r.Dtype, r.Op, place, ranks, nodes, fmt.Sprintf("-g%d", r.GPUsPerProcess), plain.Clip(r.Setup, 16)}
+}
+
+// shortName adds to the collective those traits in which its curves differ, in short.
+func shortName(curves []curve.Curve, i int) string {
+	mine, short := curve.Traits(curves[i].Rows[0]), shortTraits(curves[i].Rows[0])
+	parts := []string{plain.OrUnnamed(curves[i].Collective)}
+	for t, word := range mine {
+		differs := slices.ContainsFunc(curves, func(c curve.Curve) bool {
+			return c.Collective == curves[i].Collective && curve.Traits(c.Rows[0])[t] != word
+		})
+		if differs && short[t] != "" {
+			parts = append(parts, short[t])
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+// summaryTitle says on what it ran, in one line where the GPUs are known.
+func summaryTitle(rec *record.Record) string {
+	w := rec.World
+	world := worldText(w)
+	if w.Ranks > 0 && w.Nodes > 0 && w.GPUsPerNode > 0 {
+		world = fmt.Sprintf("%s: %s × %s", unit.Count(int64(w.Ranks), "rank"), unit.Count(int64(w.Nodes), "node"), strings.TrimSpace(fmt.Sprintf("%d %s", w.GPUsPerNode, cmp.Or(w.GPU, "GPUs"))))
+		if w.GPUsPerProcess > 1 {
+			world += fmt.Sprintf(", %d a process", w.GPUsPerProcess)
+		}
+	}
+	return strings.Join(nonEmpty(record.Mark(rec), world, strings.Join(dtypeAndOp(rec), ", ")), " · ")
+}
+
+// dtypeAndOp are the element type and the operator, where all results have the same.
+func dtypeAndOp(rec *record.Record) []string {
+	var types, ops tally
+	for i := range rec.Results {
+		types.add(rec.Results[i].Dtype)
+		if op := rec.Results[i].Op; op != "" {
+			ops.add(op)
+		}
+	}
+	var out []string
+	for _, t := range []tally{types, ops} {
+		if len(t.order) == 1 && t.order[0] != "" {
+			out = append(out, t.order[0])
+		}
+	}
+	return out
+}

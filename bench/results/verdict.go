@@ -1,0 +1,39 @@
+package results
+
+import (
+	"zbench/bench/advice"
+	"zbench/bench/document"
+	"zbench/bench/finding"
+	"zbench/bench/judge"
+	"zbench/bench/record"
+	"zbench/bench/unit"
+)
+
+// Verdict is what a record comes to, and what to set. d is nil where there is no recommendation.
+func Verdict(rec *record.Record, d *advice.Document) finding.List {
+	return append(judge.Of(rec), advice.Findings(rec, d)...)
+}
+
+// kernelChips are the best figure, whether the data are right, and how far to trust
+// the times.
+func kernelChips(rec *record.Record) []document.Fact {
+	s := judge.Summarise(rec)
+	var out []document.Fact
+	switch {
+	case s.Product != nil:
+		out = append(out, document.Fact{Term: "Best product", Text: unit.Flops(*s.Product.Metrics.Effective)})
+	case s.Memory != nil:
+		out = append(out, document.Fact{Term: "Best", Text: unit.Rate(*s.Memory.Metrics.Rate)})
+		if of := s.Memory.Metrics.OfPeak; of != nil {
+			out = append(out, document.Fact{Term: "Of peak", Text: unit.Part(*of)})
+		}
+	}
+	out = append(out, document.Fact{Term: "Data", Text: s.Data})
+	if s.Level != "" {
+		out = append(out, document.Fact{Term: "Confidence", Text: s.Level})
+	}
+	if s.Label != "" {
+		out = append(out, document.Fact{Term: "Figures", Text: s.Label})
+	}
+	return out
+}
