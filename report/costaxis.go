@@ -3,6 +3,7 @@ package report
 import (
 	"math"
 	"slices"
+
 	"zbench/bench/document"
 )
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html/template"
 	"math"
+
 	"zbench/bench/document"
 )
 

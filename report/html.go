@@ -11,6 +11,7 @@ import (
 	"reflect"
 	"strings"
 	"unicode"
+
 	"zbench/bench/document"
 	"zbench/bench/finding"
 )

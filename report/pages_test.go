@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
 	"zbench/bench/results"
 	"zbench/internal/reporttest"
 

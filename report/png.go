@@ -7,6 +7,7 @@ import (
 	"image/png"
 	"io"
 	"math"
+
 	"zbench/bench/document"
 
 	"gonum.org/v1/plot/font"

@@ -2,6 +2,7 @@ package report
 
 import (
 	"slices"
+
 	"zbench/bench/document"
 )
 

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+
 	"zbench/bench/document"
 )
 

@@ -7,6 +7,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
 	"zbench/bench/document"
 )
 

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 	"testing"
+
 	"zbench/bench/document"
 
 	"github.com/stretchr/testify/require"

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
 	"zbench/bench/document"
 	"zbench/bench/finding"
 	"zbench/bench/record"
