@@ -64,7 +64,7 @@ func TestSurveyFindsPlantedFaults(t *testing.T) {
 func TestSurveyFindsAFlakyNode(t *testing.T) {
 	v, _ := surveyed(t, 16, 4, rails.Options{Seed: 3, Least: 20, Passes: 20}, "flaky_link:node=6,part=0.25,times=1.5")
 	require.NotEqual(t, finding.Healthy, v.State)
-	require.True(t, slices.ContainsFunc(v.Findings, func(f rails.Finding) bool { return f.Component.Node == 6 }), "%+v %+v", v.Findings, v.Questions)
+	require.True(t, slices.ContainsFunc(v.Findings, func(f rails.Slow) bool { return f.Component.Node == 6 }), "%+v %+v", v.Findings, v.Questions)
 	for _, f := range v.Findings {
 		require.Equal(t, 6, f.Component.Node, "%+v", f)
 	}

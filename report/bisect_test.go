@@ -59,7 +59,7 @@ func searched(t *testing.T, slow map[int]float64, unordered bool) *bisect.Docume
 // drift over the children, and the label of simulated times everywhere.
 func TestBisectionPage(t *testing.T) {
 	b := searched(t, map[int]float64{2: 0.1, 3: 0.1}, false)
-	d := bisect.Bisection(b)
+	d := b.Shown()
 	var page bytes.Buffer
 	require.NoError(t, WriteHTML(&page, d))
 	text := page.String()
@@ -86,7 +86,7 @@ func TestBisectionPage(t *testing.T) {
 
 	b.Complete = false
 	page.Reset()
-	require.NoError(t, WriteHTML(&page, bisect.Bisection(b)))
+	require.NoError(t, WriteHTML(&page, b.Shown()))
 	require.Contains(t, page.String(), "INCOMPLETE")
 }
 
@@ -98,7 +98,7 @@ func TestBisectionPagesOfOtherSearches(t *testing.T) {
 		"NOT CHECKED":       bisect.New(2, 1, bisect.Defaults()).Document([]bisect.Variant{{Name: "a"}, {Name: "b"}}, []bisect.Case{{Key: "k", Group: "g", Bytes: 1}}),
 	} {
 		var page bytes.Buffer
-		require.NoError(t, WriteHTML(&page, bisect.Bisection(b)))
+		require.NoError(t, WriteHTML(&page, b.Shown()))
 		require.Contains(t, page.String(), says)
 		require.NotContains(t, page.String(), "NaN")
 	}

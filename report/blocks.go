@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"zbench/bench/document"
+	"zbench/bench/finding"
 	"zbench/bench/table"
 	"zbench/bench/unit"
 )
@@ -12,7 +13,7 @@ import (
 // drawn are the functions that the templates of blocks call. What they mark as HTML
 // is the SVG writer's, which escapes every text it is given.
 func drawn() template.FuncMap {
-	return template.FuncMap{"heat": heatOf, "plot": plotOf, "strip": stripOf, "bars": barsOf, "diagram": diagramOf, "dots": dotsOf, "spans": spansOf, "class": classOf, "rate": unit.Rate, "severity": severityClass}
+	return template.FuncMap{"heat": heatOf, "plot": plotOf, "strip": stripOf, "bars": barsOf, "diagram": diagramOf, "dots": dotsOf, "spans": spansOf, "class": classOf, "rate": unit.Rate, "severity": severityClass, "sign": func(s finding.Severity) string { return signs[s] }}
 }
 
 // plot is a chart as HTML shows it.

@@ -44,7 +44,7 @@ func comparedRuns(from int, times float64) []compare.Run {
 func TestComparisonPage(t *testing.T) {
 	c, err := compare.Compare(comparedRuns(0, 1), comparedRuns(10, 1.2), compare.Defaults())
 	require.NoError(t, err)
-	d := compare.Comparison(c)
+	d := c.Shown()
 	charts := d.Charts()
 	require.Len(t, charts, 2)
 	require.Equal(t, document.Change, charts[0].Quantity)
@@ -66,7 +66,7 @@ func TestComparisonPage(t *testing.T) {
 	empty, err := compare.Compare([]compare.Run{{Name: "a", Record: &record.Record{}}}, []compare.Run{{Name: "b", Record: &record.Record{}}}, compare.Defaults())
 	require.NoError(t, err)
 	page.Reset()
-	require.NoError(t, WriteHTML(&page, compare.Comparison(empty)))
+	require.NoError(t, WriteHTML(&page, empty.Shown()))
 	require.Contains(t, page.String(), "NOT CHECKED")
 }
 
@@ -84,16 +84,16 @@ func TestWideIntervalsAreClipped(t *testing.T) {
 }
 
 func TestGatesJoinTheVerdict(t *testing.T) {
-	r := gate.NewReport(false, "", []gate.Check{{Name: "a busbw>=1B/s", State: finding.Fail, Reason: "r"}, {Name: "b", State: finding.NotChecked, Reason: "r"}, {Name: "c", State: finding.Pass, Reason: "r"}})
+	r := gate.NewReport(false, "", []gate.Check{{Check: finding.Check{Name: "a busbw>=1B/s", State: finding.Fail, Reason: "r"}}, {Check: finding.Check{Name: "b", State: finding.NotChecked, Reason: "r"}}, {Check: finding.Check{Name: "c", State: finding.Pass, Reason: "r"}}})
 	var levels []finding.Severity
 	for _, f := range r.Findings() {
 		levels = append(levels, f.Severity)
 	}
 	require.Equal(t, []finding.Severity{finding.Fault, finding.Warning, finding.OK}, levels)
 	d := &document.Document{}
-	(*gate.Report)(nil).AddTo(d)
+	(*gate.Report)(nil).AddTo(d, false)
 	require.Empty(t, d.Findings)
-	r.AddTo(d)
+	r.AddTo(d, false)
 	require.Len(t, d.Findings, 3)
 	require.Equal(t, []document.Fact{{Term: "Thresholds", Text: "FAIL"}}, d.Chips)
 	r = nil

@@ -35,7 +35,8 @@ func everyBlock() *document.Document {
 	d.Add("first", "First", document.Paragraph{Role: "answer", Text: document.Said("an answer")}, document.Heading{Text: document.Text{{Text: "a link", To: "row-1"}}},
 		document.List{Role: "warnings", Items: []document.Text{{{Style: "strong", Text: "code:"}, {Text: " a line"}, {Style: "hint", Text: "What to do:", Break: true}}}},
 		document.Facts{{Term: "a term", Text: "a fact"}}, document.Cards{{Title: "a card", Foot: "a foot", Figures: []document.CardFigure{{Term: "best", Figure: "10 GB/s", Tail: " at 1 MiB"}}}},
-		document.Code{Label: "how", Text: "zbench"}, sheet, document.Plot{Chart: chart}, document.Strips{strip},
+		document.Code{Label: "how", Text: "zbench"}, document.Command{For: "to do", Line: "zbench list"},
+		document.Items{{Severity: finding.Warning, Name: "libfoo", Text: "not found", More: []string{"lost: all"}, Hint: "install it"}}, sheet, document.Plot{Chart: chart}, document.Strips{strip},
 		document.Bars{ID: "bars", Title: "some bars", Bars: []document.Bar{{Label: "copy", Value: "4 TB/s", Length: 4, Marks: []document.BarMark{{At: 5, Letter: "A"}}}}, Most: 5},
 		crossedRails(),
 		document.Dots{ID: "dots", Title: "some dots", One: "a GPU", Nodes: []string{"n0"}, Values: []document.DotValue{{Share: 0.5, Named: true, Tip: "n0, GPU 1"}}, Limits: []float64{0.08}},
@@ -52,7 +53,7 @@ func TestEveryKindOfBlockIsDrawn(t *testing.T) {
 	for _, want := range []string{
 		`<dt>Bucket size</dt><dd>use 40 M</dd>`, `<li class="bad"><strong>FAULT</strong> rank 3 is late <span class="small">swap it</span></li>`,
 		`<p class="answer">an answer</p>`, `<h3><a href="#row-1">a link</a></h3>`, `<strong>code:</strong> a line<br/><span class="hint">What to do:</span>`,
-		`<dt>a term</dt><dd>a fact</dd>`, `<dd><b>10 GB/s</b> at 1 MiB</dd>`, `<pre tabindex="0" aria-label="how"><code>zbench</code></pre>`,
+		`<dt>a term</dt><dd>a fact</dd>`, `<h3>to do</h3>`, `<code>zbench list</code>`, `<li><strong>! libfoo:</strong> not found<br/>lost: all<br/><span class="hint">install it</span></li>`, `<dd><b>10 GB/s</b> at 1 MiB</dd>`, `<pre tabindex="0" aria-label="how"><code>zbench</code></pre>`,
 		`<th scope="colgroup" colspan="1">burst</th>`, `<tr id="row-1" class="best">`, `<td class="l wrap">a reason</td>`, `<figure id="x">`, `<figure id="strip">`,
 		"<details><summary>more</summary>\n<p>folded away</p>", "copy: 4 TB/s", "<title>n0, GPU 1</title>", `<li>what it means</li>`,
 	} {
@@ -99,7 +100,7 @@ func TestBlocksAreEscaped(t *testing.T) {
 // Bars are a scene as charts are: laid out once, painted as SVG and PNG, with all
 // labels inside the picture and apart.
 func TestBarsAreAScene(t *testing.T) {
-	streams, norms := results.Memory(streamsAndSweep(), ""), results.Memory(fusedNorms(), "")
+	streams, norms := results.Kernels(streamsAndSweep(), ""), results.Kernels(fusedNorms(), "")
 	for _, blocks := range [][]document.Block{blocksOf(streams, "bars"), blocksOf(norms, "bars"), blocksOf(norms, "ratios")} {
 		var all []document.Bars
 		for _, b := range blocks {

@@ -22,6 +22,7 @@ var assets embed.FS
 // WriteHTML writes the document as one file that needs nothing else: style, script
 // and pictures are inside, and its content security policy lets nothing in.
 func WriteHTML(w io.Writer, d *document.Document) error {
+	d = d.For(document.Page)
 	v, err := viewOf(d)
 	if err != nil {
 		return err

@@ -107,7 +107,7 @@ func TestNothingVanishes(t *testing.T) {
 		require.Contains(t, page, want)
 	}
 	shown := 0
-	for b := range results.Collectives(rec, results.Extras{}).Blocks() {
+	for b := range results.Collectives(rec, results.Extras{}).For(document.Page).Blocks() {
 		if s, ok := b.(document.Sheet); ok && s.Columns[0].Name != "setting" {
 			for _, g := range s.Groups {
 				shown += len(g.Rows)

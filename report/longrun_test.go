@@ -29,8 +29,8 @@ func TestPageHasSettingsOfALongRun(t *testing.T) {
 	for _, says := range []string{"Settings for a long run", "timedelta(seconds=80 &#43; PAUSE)", "NCCL_IB_TIMEOUT is above 31"} {
 		require.Contains(t, text, says, says)
 	}
-	require.Len(t, results.LongRun(rec), 2)
+	require.Len(t, sheets(section(rec, "longrun")), 2)
 	rec.Results[0].Status, rec.Source.Environment = record.Failed, nil
 	require.NotContains(t, page(), "Settings for a long run")
-	require.Empty(t, results.LongRun(rec))
+	require.Empty(t, section(rec, "longrun"))
 }

@@ -118,7 +118,7 @@ func memoryTable(t *testing.T, rec *record.Record) string {
 func memoryPage(t *testing.T, rec *record.Record) string {
 	t.Helper()
 	var b bytes.Buffer
-	require.NoError(t, WriteHTML(&b, results.Memory(rec, "zbench "+rec.Benchmark())))
+	require.NoError(t, WriteHTML(&b, results.Kernels(rec, "zbench "+rec.Benchmark())))
 	if dir := os.Getenv("ZBENCH_PAGES"); dir != "" { // for the eye, and for a browser
 		timed := slices.ContainsFunc(rec.Kernels, func(k record.Kernel) bool { return k.Timing != nil })
 		name := fmt.Sprintf("%s-timed-%t.html", rec.Benchmark(), timed)
@@ -166,7 +166,7 @@ func TestStreamPage(t *testing.T) {
 
 // levels is the chart by size of a record.
 func levels(rec *record.Record) document.Chart {
-	return results.Memory(rec, "").Charts()[0]
+	return results.Kernels(rec, "").Charts()[0]
 }
 
 // A size at which launches take half the time is neither drawn nor called a cache's.

@@ -19,7 +19,7 @@ import (
 func muonPage(t *testing.T, rec *record.Record) string {
 	t.Helper()
 	var b bytes.Buffer
-	require.NoError(t, WriteHTML(&b, results.Muon(rec, "zbench kernels muon --shape 8x4")))
+	require.NoError(t, WriteHTML(&b, results.Kernels(rec, "zbench kernels muon --shape 8x4")))
 	if dir := os.Getenv("ZBENCH_PAGES"); dir != "" && !rec.Emulated() { // for the eye, and for a browser
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "muon-timed.html"), b.Bytes(), 0o600))
 	}

@@ -111,7 +111,7 @@ func TestManySeriesAreSplitByCollective(t *testing.T) {
 	require.Contains(t, ids, "scaling-all_gather")
 	require.NotContains(t, ids, "busbw")
 	folded := map[string]bool{}
-	for _, s := range doc.Sections {
+	for _, s := range doc.For(document.Page).Sections {
 		folded[s.Name] = s.Folded
 	}
 	require.False(t, folded["charts"] || folded["scaling"])
@@ -145,7 +145,7 @@ func TestVerdictComesFirst(t *testing.T) {
 	for _, l := range results.Verdict(rec, d) {
 		require.Contains(t, box, escaped(l.Text)[:min(20, len(l.Text))])
 	}
-	for _, s := range doc.Sections {
+	for _, s := range doc.For(document.Page).Sections {
 		require.Contains(t, page, `<a href="#h-`+s.Name+`">`)
 	}
 	require.NotContains(t, page, "What is still needed", "nothing is missing")

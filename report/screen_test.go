@@ -62,7 +62,7 @@ func badNodes(all []*nodescreen.Node) {
 // measured value with its limit. Without the faults it says that no node fails.
 func TestScreenPage(t *testing.T) {
 	nodes, d := screenedFleet(64, badNodes)
-	page := nodescreen.Screen(nodes, d, "v1")
+	page := d.Shown("v1")
 	html := writeHTML(t, page)
 	outline(t, html)
 	keepPage(t, "screen", html)
@@ -70,7 +70,7 @@ func TestScreenPage(t *testing.T) {
 	verdict, _, _ := strings.Cut(html, "</header>")
 	for _, want := range []string{
 		"<strong>FAULT</strong> 9 nodes to leave out; 63 of 64 reported", "<dt>Leave out</dt><dd>9</dd>",
-		"<strong>FAULT</strong> rack4-n13: it reported nothing before the deadline", "3 more; the tables below list all",
+		"<strong>FAULT</strong> rack4-n13: it reported nothing before the deadline", "3 more, listed below",
 	} {
 		require.Contains(t, verdict, want)
 	}
@@ -84,13 +84,13 @@ func TestScreenPage(t *testing.T) {
 	require.NotContains(t, html, "SIMULATED")
 
 	nodes, d = screenedFleet(64, func(all []*nodescreen.Node) { all[0].Simulated = true })
-	html = writeHTML(t, nodescreen.Screen(nodes, d, "v1"))
+	html = writeHTML(t, d.Shown("v1"))
 	require.Contains(t, html, "<strong>OK</strong> no node fails or lies apart; 64 reported")
 	require.Contains(t, html, `<strong>SIMULATED</strong>`)
 	require.NotContains(t, html, "Findings and next steps")
 
 	for name, f := range map[string]nodescreen.Fleet{"nothing": {Expected: 4}, "one": {Nodes: nodes[:1]}} {
-		outline(t, writeHTML(t, nodescreen.Screen(f.Nodes, nodescreen.Judge(f), "v1")))
+		outline(t, writeHTML(t, nodescreen.Judge(f).Shown("v1")))
 		_ = name
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"fmt"
 
 	"zbench/bench/cost"
+	"zbench/bench/finding"
 	"zbench/bench/model"
 	"zbench/bench/recommend"
 	"zbench/bench/trainer"
@@ -20,6 +21,9 @@ import (
 
 // Schema names the version of recommend.json.
 const Schema = "zbench.advice/1"
+
+// Rules is the version of the rules that make the findings of a recommendation.
+const Rules = 1
 
 // SchemaJSON is the JSON Schema (draft 2020-12) of what WriteJSON writes.
 //
@@ -89,6 +93,8 @@ type Document struct {
 	// Caveats are the limits of the assumptions, in sentences; absent if the user gave a
 	// model.
 	Caveats []string `json:"caveats,omitempty"`
+	// Judgement is what the recommendation comes to, as findings; absent in files of earlier versions.
+	Judgement *finding.Judgement `json:"judgement,omitempty"`
 }
 
 // ModelFacts describes the gradients.

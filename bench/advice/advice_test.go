@@ -14,12 +14,14 @@ import (
 
 	"zbench/bench/advice"
 	"zbench/bench/cost"
+	"zbench/bench/document"
 	"zbench/bench/model"
 	"zbench/bench/recommend"
 	"zbench/bench/record"
 	"zbench/bench/stat"
 	"zbench/bench/trainer"
 	"zbench/internal/schematest"
+	"zbench/report"
 )
 
 var update = flag.Bool("update", false, "rewrite the goldens")
@@ -78,8 +80,18 @@ func text(t *testing.T, write func(d *advice.Document, b *bytes.Buffer) error, d
 	return b.String()
 }
 
-func asText(d *advice.Document, b *bytes.Buffer) error     { return d.WriteText(b) }
-func asMarkdown(d *advice.Document, b *bytes.Buffer) error { return d.WriteMarkdown(b) }
+// shown is the recommendation as a command shows it.
+func shown(d *advice.Document) *document.Document {
+	out := &document.Document{Beneath: true}
+	out.Add("advice", "", advice.Blocks(d, "")...).Show(document.Everywhere)
+	return out
+}
+
+func asText(d *advice.Document, b *bytes.Buffer) error {
+	return report.WriteText(b, shown(d), report.Screen{Width: 112})
+}
+
+func asMarkdown(d *advice.Document, b *bytes.Buffer) error { return report.WriteMarkdown(b, shown(d)) }
 func asJSON(d *advice.Document, b *bytes.Buffer) error     { return d.WriteJSON(b) }
 
 func TestEveryTrainerIsAdvised(t *testing.T) {
@@ -219,8 +231,8 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		var b bytes.Buffer
-		require.NoError(t, d.WriteText(&b))
-		require.NoError(t, d.WriteMarkdown(&b))
+		require.NoError(t, asText(d, &b))
+		require.NoError(t, asMarkdown(d, &b))
 		_ = d.Floor()
 	})
 }

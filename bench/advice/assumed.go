@@ -70,6 +70,7 @@ func AskAssumed(sources []cost.Source) (*Document, error) {
 		return nil, err
 	}
 	d.Assumed = assumptions(d.Answer.Run.DP)
+	defer d.store(sources)
 	if d.Answer.Verdict == recommend.NoCommunication || d.FixFirst() {
 		return d, nil
 	}

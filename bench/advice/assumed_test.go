@@ -14,6 +14,7 @@ import (
 	"zbench/bench/model"
 	"zbench/bench/recommend"
 	"zbench/bench/record"
+	"zbench/bench/table"
 	"zbench/bench/trainer"
 	"zbench/internal/longtest"
 	"zbench/internal/schematest"
@@ -188,7 +189,7 @@ func TestRange(t *testing.T) {
 func whatIf(t *testing.T, d *advice.Document, width int) string {
 	t.Helper()
 	var b bytes.Buffer
-	require.NoError(t, d.WriteWhatIf(&b, width))
+	require.NoError(t, table.Text(&b, width, d.WhatIfTable()))
 	return b.String()
 }
 

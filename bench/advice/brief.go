@@ -2,7 +2,6 @@ package advice
 
 import (
 	"fmt"
-	"io"
 	"strings"
 
 	"zbench/bench/recommend"
@@ -71,19 +70,6 @@ func quoted(s string) string {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}
-
-// WriteWhatIf writes the other answers for a terminal of so many columns.
-func (d *Document) WriteWhatIf(w io.Writer, width int) error {
-	var b strings.Builder
-	if t := d.WhatIfTable(); len(t.Groups[0].Rows) > 0 {
-		b.WriteString("\n")
-		if err := table.Text(&b, width, t); err != nil {
-			return fmt.Errorf("advice: %w", err)
-		}
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
 }
 
 // WhatIfTable is the other answers, one a row. What the assumed question lacks is not

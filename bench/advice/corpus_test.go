@@ -7,6 +7,7 @@ import (
 
 	"zbench/bench/advice"
 	"zbench/bench/bucket"
+	"zbench/bench/finding"
 	"zbench/bench/recommend"
 	"zbench/bench/record"
 	"zbench/bench/trainer"
@@ -50,6 +51,7 @@ func whole(t *testing.T) *advice.Document {
 	d.Snippets[0].Comments = "# c\n"
 	a.Table, a.Scenarios, a.Within, a.Messages, a.Limits = a.Table[:1], a.Scenarios[:1], a.Within[:1], a.Messages[:1], a.Limits[:1]
 	a.Table[0].Unfounded = recommend.OneDip
+	d.Judgement = &finding.Judgement{Rules: 1, State: finding.Pass}
 	a.Curves, a.WouldHelp, d.Snippets = a.Curves[:1], a.WouldHelp[:1], d.Snippets[:1] // one of each kind is enough
 	return d
 }

@@ -2,8 +2,10 @@ package advice
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	"zbench/bench/cost"
 	"zbench/bench/finding"
 	"zbench/bench/judge"
 	"zbench/bench/plain"
@@ -16,9 +18,32 @@ import (
 // what is as good, how far to trust it, and what to do next. Of a record without
 // a recommendation they say whether it is simulated.
 func Findings(rec *record.Record, d *Document) finding.List {
-	if d == nil {
+	switch {
+	case d == nil:
 		return simulatedLines(rec)
+	case d.Judgement != nil:
+		return slices.Clone(d.Judgement.Findings)
 	}
+	return d.findings(rec)
+}
+
+// store keeps the findings with the recommendation, which is of these records.
+func (d *Document) store(sources []cost.Source) {
+	of := sources[0].Record
+	if i := slices.IndexFunc(sources, func(s cost.Source) bool { return s.Record.Simulated }); i >= 0 {
+		of = sources[i].Record
+	}
+	state := finding.NotChecked
+	switch {
+	case d.FixFirst():
+		state = finding.Fail
+	case d.Answer.Refusal == nil:
+		state = finding.Pass
+	}
+	d.Judgement = &finding.Judgement{Rules: Rules, State: state, Findings: d.findings(of)}
+}
+
+func (d *Document) findings(rec *record.Record) finding.List {
 	a := &d.Answer
 	if a.Verdict != recommend.Recommended {
 		l := finding.Finding{Code: judge.CodeAdvice, Text: plain.Capital(strings.TrimPrefix(d.Sentence, "SIMULATED: ")), Severity: finding.Warning}

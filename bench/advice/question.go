@@ -214,12 +214,17 @@ func (q *Question) Ask(sources []cost.Source) (*Document, error) {
 		q = q.sharing(&recommend.Plans{})
 	}
 	d, err := q.ask(q.in, sources)
-	if err != nil || !d.Answered() {
+	if err != nil {
 		return d, err
 	}
-	d.Bracket, err = q.bracket(d, sources)
-	d.Sentence = d.sentence()
-	return d, err
+	if d.Answered() {
+		if d.Bracket, err = q.bracket(d, sources); err != nil {
+			return d, err
+		}
+		d.Sentence = d.sentence()
+	}
+	d.store(sources)
+	return d, nil
 }
 
 // AskBriefly is Ask without resampled curves and without the ends of the model, which

@@ -12,6 +12,7 @@ import (
 
 	"zbench/bench/advice"
 	"zbench/bench/cost"
+	"zbench/bench/document"
 	"zbench/bench/model"
 	"zbench/bench/record"
 	"zbench/bench/trainer"
@@ -228,7 +229,7 @@ func TestMemoryIsStated(t *testing.T) {
 	sources := []cost.Source{{Record: groupsOf()}}
 	for name, text := range map[string]string{"fsdp2": "BLOCKS_PER_UNIT = 4\n", "xla": "--xla_gpu_all_reduce_combine_threshold_bytes=2000000000", "ddp": "bucket_cap_mb=25"} {
 		d := give(t, told(t, name, text, experts(false), sources, 0.01))
-		at := slices.IndexFunc(d.Facts(), func(f advice.Fact) bool { return f.Term == "Memory" })
+		at := slices.IndexFunc(d.Facts(), func(f document.Fact) bool { return f.Term == "Memory" })
 		require.Equal(t, name != "ddp", at >= 0, name)
 		if at < 0 {
 			continue

@@ -5,70 +5,67 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode/utf8"
 
+	"zbench/bench/document"
 	"zbench/bench/jsonfile"
 	"zbench/bench/plain"
 	"zbench/bench/recommend"
 	"zbench/bench/record"
-	"zbench/bench/table"
 	"zbench/bench/trainer"
 	"zbench/bench/unit"
 )
 
-// Fact is a term and what it is here.
-type Fact struct{ Term, Text string }
-
 // Facts lists the request.
-func (d *Document) Facts() []Fact {
+func (d *Document) Facts() (facts document.Facts) {
 	a := &d.Answer
 	r := a.Run
 	title := a.Trainer
 	if t, err := trainer.ByName(title); err == nil {
 		title = t.Title
 	}
-	facts := []Fact{{"Trainer", fmt.Sprintf("%s, %s; gradients %s, parameters %s, ZeRO stage %d", title, plain.Count(r.DP, "data-parallel rank"), r.GradDtype, r.ParamDtype, r.Zero)}}
+	facts.Add("Trainer", fmt.Sprintf("%s, %s; gradients %s, parameters %s, ZeRO stage %d", title, plain.Count(r.DP, "data-parallel rank"), r.GradDtype, r.ParamDtype, r.Zero))
 	if r.EP > 1 || r.Instances > 1 || r.Accum > 1 {
-		facts = append(facts, Fact{"Groups", fmt.Sprintf("expert parallel %d, optimizer instances %d, microbatches a step %d", max(1, r.EP), max(1, r.Instances), r.Microbatches())})
+		facts.Add("Groups", fmt.Sprintf("expert parallel %d, optimizer instances %d, microbatches a step %d", max(1, r.EP), max(1, r.Instances), r.Microbatches()))
 	}
 	if m := d.Model; m != nil {
 		text := fmt.Sprintf("%s: %s elements in %s, the largest %s", m.Name, recommend.Count(m.Elements), plain.Count(m.Tensors, "tensor"), recommend.Count(m.Largest))
 		if m.Experts > 0 {
 			text += fmt.Sprintf("; %s in routed experts", recommend.Count(m.Experts))
 		}
-		facts = append(facts, Fact{"Model", text + ". " + m.Source})
+		facts.Add("Model", text+". "+m.Source)
 		for _, n := range m.Notes {
-			facts = append(facts, Fact{"", n})
+			facts.Add("", n)
 		}
 	}
 	if a.Backward != nil && a.Forward != nil {
-		facts = append(facts, Fact{"Computation", fmt.Sprintf("backward %s, forward %s a microbatch: %s", unit.Seconds(*a.Backward), unit.Seconds(*a.Forward), d.Compute)})
+		facts.Add("Computation", fmt.Sprintf("backward %s, forward %s a microbatch: %s", unit.Seconds(*a.Backward), unit.Seconds(*a.Forward), d.Compute))
 	} else if a.Verdict == recommend.Recommended {
-		facts = append(facts, Fact{"Computation", "not known: averaged over a backward of half to eight times the gradients' time on the network"})
+		facts.Add("Computation", "not known: averaged over a backward of half to eight times the gradients' time on the network")
 	}
 	if d.IsAssumed() {
-		facts = append(facts, Fact{"Assumed", strings.Join(d.Assumed, ", ")})
+		facts.Add("Assumed", strings.Join(d.Assumed, ", "))
 	}
 	if b := d.Bracket; b != nil {
-		facts = append(facts, Fact{"Model range", d.Range() + ": the answer at the ends of a model that is not measured at this scale"},
-			Fact{"", "fast end: " + b.Fastest.Assumes}, Fact{"", "slow end: " + b.Slowest.Assumes})
+		facts.Add("Model range", d.Range()+": the answer at the ends of a model that is not measured at this scale")
+		facts.Add("", "fast end: "+b.Fastest.Assumes)
+		facts.Add("", "slow end: "+b.Slowest.Assumes)
 	}
 	if len(d.CommandLine) > 0 {
-		facts = append(facts, Fact{"Asked with", strings.Join(d.CommandLine, " ")})
+		facts.Add("Asked with", strings.Join(d.CommandLine, " "))
 	}
 	for _, u := range a.Curves {
-		facts = append(facts, Fact{"Curve", curveText(u)})
+		facts.Add("Curve", curveText(u))
 	}
 	facts = append(facts, d.memory()...)
 	facts = append(facts, d.setNow()...)
 	if a.Verdict == recommend.Recommended && d.compares() {
-		facts = append(facts, Fact{WithinTitle(), d.stretches(a.Within) + ": a step at most " + Share(recommend.PlateauWidth) + " longer than with the best size, as measured and on average"})
+		facts.Add(WithinTitle(), d.stretches(a.Within)+": a step at most "+Share(recommend.PlateauWidth)+" longer than with the best size, as measured and on average")
 	}
 	return facts
 }
 
 // memory is what the setting takes beside the trainer's own, where a person should know.
-func (d *Document) memory() []Fact {
+func (d *Document) memory() (facts document.Facts) {
 	a := &d.Answer
 	t, err := trainer.ByName(a.Trainer)
 	if err != nil || t.MemoryIs == "" || a.Best == nil {
@@ -78,11 +75,12 @@ func (d *Document) memory() []Fact {
 	if a.Default != nil && a.Default.Memory != a.Best.Memory {
 		text += fmt.Sprintf(", %s at the default", unit.Bytes(a.Default.Memory))
 	}
-	return []Fact{{"Memory", fmt.Sprintf("%s: %s; the largest message has %s", text, t.MemoryIs, unit.Bytes(a.Best.LargestBytes))}}
+	facts.Add("Memory", fmt.Sprintf("%s: %s; the largest message has %s", text, t.MemoryIs, unit.Bytes(a.Best.LargestBytes)))
+	return facts
 }
 
 // setNow says what the trainer is set to now; nothing where that is not known.
-func (d *Document) setNow() []Fact {
+func (d *Document) setNow() (facts document.Facts) {
 	c := d.Config
 	if c == nil {
 		return nil
@@ -94,9 +92,9 @@ func (d *Document) setNow() []Fact {
 	if !c.Overlap {
 		text += ", overlap off"
 	}
-	facts := []Fact{{"Set now", c.File + ": " + text}}
+	facts.Add("Set now", c.File+": "+text)
 	for _, n := range c.Notes {
-		facts = append(facts, Fact{"", n})
+		facts.Add("", n)
 	}
 	return facts
 }
@@ -187,92 +185,8 @@ func (d *Document) gains() []string {
 	return lines
 }
 
-// WriteText writes the recommendation for a terminal: the sentence first, the
-// snippets last.
-func (d *Document) WriteText(w io.Writer) error {
-	var b strings.Builder
-	fold(&b, "", d.Sentence)
-	b.WriteString("\n")
-	for _, f := range d.Facts() {
-		fold(&b, fmt.Sprintf("%-12s ", f.Term), f.Text)
-	}
-	if rows := d.Rows(fewRows); len(rows) > 0 {
-		b.WriteString("\n")
-		if err := table.Text(&b, lineWidth, d.Table(rows)); err != nil {
-			return fmt.Errorf("advice: %w", err)
-		}
-		fold(&b, "", d.Note(rows))
-	}
-	for _, r := range d.Reasons() {
-		fmt.Fprintf(&b, "\n%s\n", r.Title)
-		for _, l := range r.Lines {
-			fold(&b, "  - ", l)
-		}
-	}
-	for _, s := range d.Snippets {
-		fmt.Fprintf(&b, "\n%s\n\n%s", s.Title, s.Lines())
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-// lineWidth is where a line of text is folded.
-const lineWidth = 112
-
-// fold writes a text behind a prefix, its other lines as far in.
-func fold(b *strings.Builder, prefix, text string) {
-	indent := strings.Repeat(" ", utf8.RuneCountInString(prefix))
-	for _, line := range plain.Fold(plain.OneSpace(text), lineWidth, prefix, indent) {
-		b.WriteString(line + "\n")
-	}
-}
-
 // fewRows is how many settings fit on a screen.
 const fewRows = 12
-
-// WriteMarkdown writes the recommendation for a merge request.
-func (d *Document) WriteMarkdown(w io.Writer) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "## Bucket size\n\n**%s**\n\n", cell(d.Sentence))
-	for _, f := range d.Facts() {
-		term := f.Term
-		if term == "" {
-			term = "Note"
-		}
-		fmt.Fprintf(&b, "- %s: %s\n", term, cell(f.Text))
-	}
-	if rows := d.Rows(fewRows); len(rows) > 0 {
-		b.WriteString("\n")
-		if err := table.Markdown(&b, d.Table(rows)); err != nil {
-			return fmt.Errorf("advice: %w", err)
-		}
-		b.WriteString("\n" + d.Note(rows) + "\n")
-	}
-	for _, r := range d.Reasons() {
-		fmt.Fprintf(&b, "\n### %s\n\n", r.Title)
-		for _, l := range r.Lines {
-			b.WriteString("- " + cell(l) + "\n")
-		}
-	}
-	if r := d.Answer.Refusal; r != nil {
-		fmt.Fprintf(&b, "\n%s.\n", cell(capital(r.Do())))
-		if r.Command != "" {
-			fmt.Fprintf(&b, "\n```sh\n%s\n```\n", r.Command)
-		}
-	}
-	for _, s := range d.Snippets {
-		fmt.Fprintf(&b, "\n### %s\n\n", s.Title)
-		if s.Comments != "" {
-			fmt.Fprintf(&b, "```sh\n%s```\n\n", s.Comments)
-		}
-		fmt.Fprintf(&b, "```%s\n%s```\n", s.Language, s.Text)
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-// cell keeps a foreign text from being read as markup.
-func cell(s string) string { return strings.ReplaceAll(plain.Markdown(s), "_", `\_`) }
 
 // WriteJSON writes the document as recommend.json holds it: indented, the same
 // bytes for the same document.
@@ -303,6 +217,7 @@ func Read(r io.Reader) (*Document, error) {
 		return nil, fmt.Errorf("advice: %s lacks its fields", a.Verdict)
 	}
 	if jsonfile.Edited(text) {
+		d.Judgement = nil // it may be of another answer
 		d.Sentence = "EDITED after zbench wrote it: " + d.Sentence
 		a.Warnings = append(a.Warnings, record.Warning{
 			Code: record.CodeEdited, Message: "the recommendation was edited after zbench wrote it: its content does not fit its checksum",

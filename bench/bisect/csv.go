@@ -1,16 +1,14 @@
 package bisect
 
 import (
-	"io"
 	"strconv"
 
 	"zbench/bench/table"
 )
 
-// WriteCSV writes a row for each variant of each case, in base units.
-func (d *Document) WriteCSV(w io.Writer) error {
-	header := []string{"key", "group", "bytes", "verdict", "first", "probability", "variant", "children", "seconds", "change", "change_lo", "change_hi", "rank", "left_out", "simulated"}
-	var rows [][]string
+// CSV has a row for each variant of each case, in base units.
+func (d *Document) CSV() (header []string, rows [][]string) {
+	header = []string{"key", "group", "bytes", "verdict", "first", "probability", "variant", "children", "seconds", "change", "change_lo", "change_hi", "rank", "left_out", "simulated"}
 	for i := range d.Cases {
 		c := &d.Cases[i]
 		for v, r := range c.Variants {
@@ -25,5 +23,5 @@ func (d *Document) WriteCSV(w io.Writer) error {
 			})
 		}
 	}
-	return table.CSV(w, header, rows)
+	return header, rows
 }

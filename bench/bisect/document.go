@@ -6,12 +6,17 @@ import (
 	"math"
 
 	"zbench/bench/compare"
+	"zbench/bench/finding"
 	"zbench/bench/gate"
 	"zbench/bench/jsonfile"
 )
 
-// Schema names the version of the format of bisect.json.
-const Schema = "zbench.bisect/1"
+// Schema names the version of the format of bisect.json, Rules that of the rules that make its
+// findings.
+const (
+	Schema = "zbench.bisect/1"
+	Rules  = 1
+)
 
 // Document is a search, as bisect.json has it.
 type Document struct {
@@ -56,6 +61,12 @@ type Document struct {
 	// Drift has the level of the machine in each child that measured, in the order in which
 	// they ran.
 	Drift []Level `json:"drift"`
+	// Judgement is what the search comes to, as findings.
+	Judgement finding.Judgement `json:"judgement"`
+
+	// failOn and strict are what Require was given.
+	failOn *compare.FailOn
+	strict bool
 }
 
 // Variant is one build or environment.
@@ -234,6 +245,7 @@ func (d *Document) GPUSeconds() float64 { return d.Seconds * float64(d.GPUs) }
 // WriteJSON writes bisect.json.
 func (d *Document) WriteJSON(w io.Writer) error {
 	c := *d
+	c.Judgement = finding.Judgement{Rules: Rules, State: d.Verdict.State(), Findings: d.Findings()}
 	c.Variants, c.Cases, c.Drift = jsonfile.Filled(d.Variants), jsonfile.Filled(d.Cases), jsonfile.Filled(d.Drift)
 	return jsonfile.Write(w, "bisection", c)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"math"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,6 +13,7 @@ import (
 	"zbench/bench/compare"
 	"zbench/bench/exit"
 	"zbench/bench/finding"
+	"zbench/internal/rendertest"
 	"zbench/internal/schematest"
 )
 
@@ -84,10 +86,7 @@ func TestDocuments(t *testing.T) {
 		text, err := os.ReadFile("schema/v1.json")
 		require.NoError(t, err)
 		require.NoError(t, schematest.Fits(t, schematest.Compile(t, text), b.String()), x.name)
-		b.Reset()
-		require.NoError(t, d.WriteTables(&b, 100, true))
-		require.NoError(t, d.WriteMarkdown(&b))
-		require.NotContains(t, b.String(), "NaN", x.name)
+		require.NotContains(t, rendertest.Text(t, d.Shown(), 100, true)+rendertest.Markdown(t, d.Shown()), "NaN", x.name)
 	}
 }
 
@@ -98,13 +97,15 @@ func TestLeftOutIsShown(t *testing.T) {
 	d := documented(t, &p, 5, 3, Defaults())
 	require.Equal(t, finding.List{{Code: CodeLeftOut, Text: "build-e is left out: its child run failed (exit code 1).", Hint: "zbench: it crashed", Severity: finding.Fault}}, d.Findings().Faults())
 	states := map[string]finding.State{}
-	for _, o := range d.Suite(slower5(t)).Outcomes {
+	d.Require(slower5(t), false)
+	for _, o := range d.checks() {
 		states[o.Name] = o.State
 	}
 	require.Equal(t, finding.Fail, states["build-e"])
 	require.Equal(t, finding.Pass, states["build-a"])
 	require.Equal(t, finding.Pass, states["all_reduce/0"])
-	for _, o := range d.Suite(nil).Outcomes {
+	d.Require(nil, false)
+	for _, o := range d.checks() {
 		require.NotEqual(t, finding.Fail, o.State, o.Name)
 	}
 }
@@ -129,9 +130,7 @@ func TestWriteCSV(t *testing.T) {
 	p := planted{slow: from(2, 4, 1, 0.1), noise: 0.003, broken: map[int]bool{4: true}, seed: 3}
 	d := documented(t, &p, 5, 3, Defaults())
 	d.Variants[0].Name, d.Cases[0].Variants[0].Name = "=1+1", "=1+1"
-	var b bytes.Buffer
-	require.NoError(t, d.WriteCSV(&b))
-	rows, err := csv.NewReader(&b).ReadAll()
+	rows, err := csv.NewReader(strings.NewReader(rendertest.CSV(t, d.Shown()))).ReadAll()
 	require.NoError(t, err)
 	require.Len(t, rows, 1+5*3)
 	require.Equal(t, []string{"all_reduce/1", "all_reduce float sum", "2097152", "slower", "build-c"}, rows[1+5][:5])

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"zbench/bench/compare"
+	"zbench/bench/document"
 	"zbench/bench/finding"
 	"zbench/bench/gate"
 	"zbench/bench/plain"
@@ -158,7 +159,7 @@ func (d *Document) Gate(f *compare.FailOn) *gate.Report {
 	if f != nil {
 		name = "no variant is " + f.Words()
 	}
-	check := gate.Check{Name: name, State: finding.NotChecked, Reason: "there is no case to compare"}
+	check := gate.Check{Check: finding.Check{Name: name, State: finding.NotChecked, Reason: "there is no case to compare"}}
 	var failed, unchecked []string
 	for i := range d.Cases {
 		c := &d.Cases[i]
@@ -210,23 +211,31 @@ func (c *Measured) text() string {
 	return out
 }
 
-// Suite is the search for a test server: an outcome for each case, and for each variant
-// whether it could be measured.
-func (d *Document) Suite(f *compare.FailOn) gate.Suite {
-	s := gate.Suite{Name: "zbench bisect", Simulated: d.Simulated}
+// Require judges the search by a condition; nil is none. strict counts what was not checked as failed.
+func (d *Document) Require(f *compare.FailOn, strict bool) {
+	d.failOn, d.strict = f, strict
+	if f != nil || strict {
+		d.Gated = d.Gate(f)
+	}
+}
+
+// checks are the search for a test server: one for each case, and for each variant whether it could be
+// measured.
+func (d *Document) checks() []document.Check {
+	var out []document.Check
 	for i := range d.Cases {
 		c := &d.Cases[i]
-		s.Outcomes = append(s.Outcomes, gate.Outcome{Class: c.Group, Name: c.Key, State: d.state(c, f), Text: c.text()})
+		out = append(out, document.Check{Class: c.Group, Check: finding.Check{Name: c.Key, State: d.state(c, d.failOn), Reason: c.text()}})
 	}
 	for _, v := range d.Variants {
-		o := gate.Outcome{Class: "variants", Name: v.Name, State: finding.Pass, Text: "measured"}
+		one := finding.Check{Name: v.Name, State: finding.Pass, Reason: "measured"}
 		if v.LeftOut {
-			o.State, o.Text = finding.NotChecked, v.Reason
-			if f != nil {
-				o.State = finding.Fail
+			one.State, one.Reason = finding.NotChecked, v.Reason
+			if d.failOn != nil {
+				one.State = finding.Fail
 			}
 		}
-		s.Outcomes = append(s.Outcomes, o)
+		out = append(out, document.Check{Class: "variants", Check: one})
 	}
-	return s
+	return out
 }

@@ -2,10 +2,8 @@ package bisect
 
 import (
 	"fmt"
-	"io"
 	"strconv"
 
-	"zbench/bench/compare"
 	"zbench/bench/plain"
 	"zbench/bench/table"
 	"zbench/bench/unit"
@@ -109,21 +107,4 @@ func (d *Document) rankCells(c *Measured) []string {
 		out = append(out, cell)
 	}
 	return out
-}
-
-// WriteTables writes the variants and the cases for a terminal of so many columns. all lists
-// the cases that are the same, too.
-func (d *Document) WriteTables(w io.Writer, width int, all bool) error {
-	if err := table.Text(w, width, d.VariantTable()); err != nil {
-		return err
-	}
-	if _, err := io.WriteString(w, "\n"); err != nil {
-		return err
-	}
-	return table.Text(w, width, d.CaseTable(!all))
-}
-
-// WriteMarkdown writes it for a merge request.
-func (d *Document) WriteMarkdown(w io.Writer) error {
-	return compare.Markdown(w, d.Findings(), d.VariantTable(), d.CaseTable(true))
 }

@@ -12,6 +12,7 @@ import (
 
 	"zbench/bench/record"
 	"zbench/bench/stat"
+	"zbench/internal/rendertest"
 )
 
 func compared(t *testing.T, base, fresh []Run) *Document {
@@ -283,7 +284,7 @@ func TestEmptyAndAbsurdRecords(t *testing.T) {
 	var b bytes.Buffer
 	require.NoError(t, d.WriteJSON(&b))
 	require.NoError(t, json.Unmarshal(b.Bytes(), &Document{}))
-	require.NoError(t, d.WriteTables(&b, 100, true))
-	require.NoError(t, d.WriteCSV(&b))
-	require.NoError(t, d.WriteMarkdown(&b))
+	rendertest.Text(t, d.Shown(), 100, true)
+	rendertest.CSV(t, d.Shown())
+	rendertest.Markdown(t, d.Shown())
 }

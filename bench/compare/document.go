@@ -9,8 +9,12 @@ import (
 	"zbench/bench/jsonfile"
 )
 
-// Schema names the version of the format of compare.json.
-const Schema = "zbench.compare/1"
+// Schema names the version of the format of compare.json, Rules that of the rules that make its
+// findings.
+const (
+	Schema = "zbench.compare/1"
+	Rules  = 1
+)
 
 // Verdict is what a comparison comes to.
 type Verdict string
@@ -68,6 +72,12 @@ type Document struct {
 	Gated *gate.Report `json:"gate,omitempty"`
 	// One entry per case that either side has.
 	Cases []Case `json:"cases"`
+	// Judgement is what the comparison comes to, as findings.
+	Judgement finding.Judgement `json:"judgement"`
+
+	// failOn and strict are what Gate was given.
+	failOn *FailOn
+	strict bool
 }
 
 // Member is one run of a side.
@@ -223,6 +233,7 @@ type Common struct {
 // WriteJSON writes compare.json.
 func (d *Document) WriteJSON(w io.Writer) error {
 	c := *d
+	c.Judgement = finding.Judgement{Rules: Rules, State: d.Verdict.State(), Findings: d.Findings()}
 	c.Changes, c.Cases, c.Notes = jsonfile.Filled(d.Changes), jsonfile.Filled(d.Cases), jsonfile.Filled(d.Notes)
 	return jsonfile.Write(w, "comparison", c)
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"zbench/bench/document"
 	"zbench/bench/finding"
 	"zbench/bench/gate"
 	"zbench/bench/plain"
@@ -66,6 +67,15 @@ func (f *FailOn) of(c *Case) finding.State {
 	return f.state(c.Verdict, change, c.Broken)
 }
 
+// Require judges the comparison by a condition; nil is none. strict counts what was not checked as
+// failed.
+func (d *Document) Require(f *FailOn, strict bool) {
+	d.failOn, d.strict = f, strict
+	if f != nil || strict {
+		d.Gated = d.Gate(f)
+	}
+}
+
 // Gate judges the comparison by a condition: that no case is slower, none failed, and
 // that all cases together are not slower. Without a condition it tells only what was
 // checked.
@@ -81,7 +91,7 @@ func (d *Document) Gate(f *FailOn) *gate.Report {
 		seen[at] = append(seen[at], &d.Cases[i])
 	}
 	passed, failed, unchecked := seen[0], seen[1], seen[2]
-	check := gate.Check{Name: name, State: finding.NotChecked, Cases: len(passed) + len(failed), Reason: "there is no case to compare"}
+	check := gate.Check{Check: finding.Check{Name: name, State: finding.NotChecked, Reason: "there is no case to compare"}, Cases: len(passed) + len(failed)}
 	switch {
 	case len(failed) > 0:
 		check.State = finding.Fail
@@ -93,7 +103,7 @@ func (d *Document) Gate(f *FailOn) *gate.Report {
 	}
 	checks := []gate.Check{check}
 	if f != nil && d.Common != nil {
-		c := gate.Check{Name: "all cases together are not " + f.Words(), Cases: len(d.Cases), State: f.state(d.Common.Verdict, d.Common.Change, false)}
+		c := gate.Check{Check: finding.Check{Name: "all cases together are not " + f.Words(), State: f.state(d.Common.Verdict, d.Common.Change, false)}, Cases: len(d.Cases)}
 		c.Reason = fmt.Sprintf("they changed by %s (%s to %s)", signed(d.Common.Change), signed(d.Common.Test.Lo), signed(d.Common.Test.Hi))
 		if c.State == finding.NotChecked { // the cases have their own verdicts
 			c.State = finding.Pass
@@ -104,24 +114,28 @@ func (d *Document) Gate(f *FailOn) *gate.Report {
 	return gate.NewReport(d.Simulated, "", checks)
 }
 
-// Suite is the comparison for a test server: an outcome for each case.
-func (d *Document) Suite(f *FailOn) gate.Suite {
-	s := gate.Suite{Name: "zbench compare", Simulated: d.Simulated}
+// checks are the comparison for a test server: one for each case, and one for the common shift.
+func (d *Document) checks() []document.Check {
+	const together = "all cases together"
+	var out []document.Check
+	add := func(class, name string, state finding.State, text string) {
+		out = append(out, document.Check{Class: class, Check: finding.Check{Name: name, State: state, Reason: text}})
+	}
 	for i := range d.Cases {
 		c := &d.Cases[i]
-		s.Outcomes = append(s.Outcomes, gate.Outcome{Class: c.Group, Name: c.Key, State: f.of(c), Text: c.text()})
+		add(c.Group, c.Key, d.failOn.of(c), c.text())
 	}
 	if c := d.Common; c != nil {
-		state := f.state(c.Verdict, c.Change, false)
+		state := d.failOn.state(c.Verdict, c.Change, false)
 		if state == finding.NotChecked {
 			state = finding.Pass
 		}
-		s.Outcomes = append(s.Outcomes, gate.Outcome{Class: "all cases together", Name: "shift common to all cases", State: state, Text: fmt.Sprintf("%s: %s", c.Verdict.Word(), signed(c.Change))})
+		add(together, "shift common to all cases", state, fmt.Sprintf("%s: %s", c.Verdict.Word(), signed(c.Change)))
 	}
-	if len(s.Outcomes) == 0 {
-		s.Outcomes = []gate.Outcome{{Class: "all cases together", Name: "cases to compare", State: finding.NotChecked, Text: "there is no case to compare"}}
+	if len(out) == 0 {
+		add(together, "cases to compare", finding.NotChecked, "there is no case to compare")
 	}
-	return s
+	return out
 }
 
 // text is a case in a sentence.

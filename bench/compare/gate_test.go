@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/document"
 	"zbench/bench/record"
 )
 
@@ -18,7 +19,7 @@ func TestFailOn(t *testing.T) {
 		f, err := ParseFailOn(text)
 		require.NoError(t, err)
 		require.Equal(t, want, string(d.Gate(f).State), text)
-		require.Len(t, d.Suite(f).Outcomes, len(d.Cases)+1)
+		require.Len(t, checksOf(d, f), len(d.Cases)+1)
 	}
 	few := compared(t, plantedSide("b", 1, 2, 0.002, nil), plantedSide("n", 101, 2, 0.002, nil))
 	f, _ := ParseFailOn("slower")
@@ -28,4 +29,9 @@ func TestFailOn(t *testing.T) {
 	require.Error(t, r.Err(true))
 	require.Error(t, few.Gate(nil).Err(true), "unclear is not checked")
 	require.NotErrorIs(t, r.Err(true), record.ErrNotRecord)
+}
+
+func checksOf(d *Document, f *FailOn) []document.Check {
+	d.Require(f, false)
+	return d.checks()
 }

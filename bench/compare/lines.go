@@ -196,6 +196,18 @@ func (v Verdict) Severity() finding.Severity {
 	return finding.Note
 }
 
+// State is the verdict as that of a check.
+func (v Verdict) State() finding.State {
+	switch v {
+	case Slower:
+		return finding.Fail
+	case Unclear, NotChecked:
+		return finding.State(v)
+	case Same, Faster:
+	}
+	return finding.Pass
+}
+
 // subject is the case as what a finding is about.
 func (c *Case) subject() *finding.Subject {
 	return &finding.Subject{Kind: finding.Size, Name: c.Group + ", " + unit.Bytes(c.Bytes)}

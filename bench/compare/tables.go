@@ -2,11 +2,9 @@ package compare
 
 import (
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 
-	"zbench/bench/finding"
 	"zbench/bench/plain"
 	"zbench/bench/table"
 	"zbench/bench/unit"
@@ -140,52 +138,9 @@ func (v Values) text() string {
 	return unit.Seconds(*v.Seconds)
 }
 
-// WriteTables writes what else differs, and the cases, for a terminal of so many columns.
-// all lists the cases that are the same, too.
-func (d *Document) WriteTables(w io.Writer, width int, all bool) error {
-	if t := d.ChangeTable(); t != nil {
-		if err := table.Text(w, width, *t); err != nil {
-			return err
-		}
-		if _, err := io.WriteString(w, "\n"); err != nil {
-			return err
-		}
-	}
-	return table.Text(w, width, d.CaseTable(!all))
-}
-
-// WriteMarkdown writes it for a merge request.
-func (d *Document) WriteMarkdown(w io.Writer) error {
-	var all []table.Table
-	if t := d.ChangeTable(); t != nil {
-		all = append(all, *t)
-	}
-	return Markdown(w, d.Findings(), append(all, d.CaseTable(true))...)
-}
-
-// Markdown writes a verdict's lines, the first in bold, and its tables for a merge request.
-func Markdown(w io.Writer, lines finding.List, tables ...table.Table) error {
-	var b strings.Builder
-	for i, l := range lines {
-		text := plain.Markdown(l.Text)
-		if i == 0 {
-			text = "**" + text + "**"
-		}
-		if l.Hint != "" {
-			text += " → " + plain.Markdown(l.Hint)
-		}
-		b.WriteString(text + "\n\n")
-	}
-	if _, err := io.WriteString(w, b.String()); err != nil {
-		return err
-	}
-	return table.Markdown(w, tables...)
-}
-
-// WriteCSV writes a row for each case, in base units.
-func (d *Document) WriteCSV(w io.Writer) error {
-	header := []string{"key", "group", "bytes", "timing", "base_runs", "new_runs", "base_seconds", "new_seconds", "change", "change_lo", "change_hi", "p", "adjusted_p", "verdict", "reason", "simulated"}
-	var rows [][]string
+// CSV has a row for each case, in base units.
+func (d *Document) CSV() (header []string, rows [][]string) {
+	header = []string{"key", "group", "bytes", "timing", "base_runs", "new_runs", "base_seconds", "new_seconds", "change", "change_lo", "change_hi", "p", "adjusted_p", "verdict", "reason", "simulated"}
 	for i := range d.Cases {
 		c := &d.Cases[i]
 		row := []string{c.Key, c.Group, strconv.FormatInt(c.Bytes, 10), c.Timing, strconv.Itoa(c.Base.Runs), strconv.Itoa(c.New.Runs), table.Number(c.Base.Seconds), table.Number(c.New.Seconds), table.Number(c.Change)}
@@ -196,5 +151,5 @@ func (d *Document) WriteCSV(w io.Writer) error {
 		}
 		rows = append(rows, append(row, string(c.Verdict), c.Reason, strconv.FormatBool(d.Simulated)))
 	}
-	return table.CSV(w, header, rows)
+	return header, rows
 }

@@ -4,34 +4,23 @@
 package document
 
 import (
+	"io"
 	"slices"
+	"strings"
 
 	"zbench/bench/finding"
 	"zbench/bench/plain"
 	"zbench/bench/table"
 )
 
-// Results adds the section that the page's first link leads to.
-func (d *Document) Results(blocks ...Block) {
-	d.Sections = append(d.Sections, Section{Name: ResultsID, ID: ResultsID, Title: "Results", Blocks: blocks})
-}
-
-// Command says how to make the record again, where that is known.
-func (d *Document) Command(line string) {
-	if line != "" {
-		d.Add("command", "How to reproduce", Code{"command line", line})
-	}
-}
-
-// Document is a report: sections of blocks in the order of reading. A builder for
-// each benchmark makes one of a record (Collectives, Memory, Muon); WriteHTML
-// writes any.
+// Document is the result of a command: findings, then sections of blocks in the order of reading.
 type Document struct {
-	// Title is the headline, Lead what it holds for.
-	Title, Lead string
-	Simulated   bool
-	// Findings are what it comes to, in the order of reading. They are read first, after the Chips:
-	// the answer in a few words each.
+	// Command is the command that makes such documents, without zbench: "compare".
+	Command string
+	// Title is the headline, Lead what it holds for, Foot the units of all figures.
+	Title, Lead, Foot string
+	Simulated         bool
+	// Findings are what it comes to, in the order of reading. Chips are the answer in a few words each.
 	Findings finding.List
 	Chips    []Fact
 	// Most is how many findings a person is shown at once, where the sections have all of them; 0 is
@@ -39,39 +28,119 @@ type Document struct {
 	Most int
 	// Fault is what a fault is called where faults are something else, such as SLOWER.
 	Fault string
+	// Beneath puts the findings beneath the sections on a terminal, for tables that are read first.
+	Beneath bool
 	// Banners are what must be known before any number is read.
 	Banners  []Banner
 	Sections []Section
-	// Foot states the units of all figures.
-	Foot string
+	// Next are the commands to run next.
+	Next []Command
+	// Value is what the JSON is of; nil has none.
+	Value interface{ WriteJSON(io.Writer) error }
+	// CSV are a header and rows in base units; nil takes the findings.
+	CSV func() (header []string, rows [][]string)
+	// Checks are what a test server gets, a case each; none takes the findings. Strict counts what was
+	// not checked as failed.
+	Checks []Check
+	Strict bool
+}
+
+// Simulate labels the document: its times are of a model.
+func (d *Document) Simulate() {
+	d.Simulated = true
+	d.Banners = append(d.Banners, Banner{"simulated", "SIMULATED", "A model decided these times, not hardware."})
+	d.Foot += " SIMULATED: a model decided these times, not hardware."
+}
+
+// MarkOf is what must travel with a picture.
+func MarkOf(simulated bool) string {
+	if simulated {
+		return "SIMULATED"
+	}
+	return ""
 }
 
 // Banner is a statement above everything else. Kind is simulated, planted,
 // imported, interrupted or wrong.
 type Banner struct{ Kind, Label, Text string }
 
+// Check is a check of a class: of a collective, of a record's thresholds.
+type Check struct {
+	Class string
+	finding.Check
+}
+
+// Place is who is shown a section; places are added.
+type Place int
+
+// The places. Terminal is one that keeps to a screen, Verbose one that was asked for everything.
+const (
+	Page Place = 1 << iota
+	Terminal
+	Verbose
+	Markdown
+	// Everywhere is all of them.
+	Everywhere = Page | Terminal | Verbose | Markdown
+	// Brief is all but the page, which has the same at greater length.
+	Brief = Terminal | Verbose | Markdown
+)
+
 // Section is blocks under a title. Name is unique in the document; ID, where a
 // link leads to the section, stands for it.
 type Section struct {
 	Name, ID, Title string
 	Blocks          []Block
-	// Folded shows only the title until the reader opens the section.
+	// Folded shows only the title until the reader of a page opens the section.
 	Folded bool
+	// On is where the section is shown; 0 is the page. Spare leaves it out on a terminal that has no
+	// room for it.
+	On    Place
+	Spare bool
 }
 
-// Add appends a section, unless it has no blocks.
-func (d *Document) Add(name, title string, blocks ...Block) {
-	if len(blocks) > 0 {
-		d.Sections = append(d.Sections, Section{Name: name, Title: title, Blocks: blocks})
+// For is the document with the sections of a place alone.
+func (d *Document) For(p Place) *Document {
+	c := *d
+	c.Sections = slices.DeleteFunc(slices.Clone(d.Sections), func(s Section) bool { return !s.IsOn(p) })
+	return &c
+}
+
+// IsOn tells whether a section is shown at a place.
+func (s *Section) IsOn(p Place) bool { return s.On&p != 0 || s.On == 0 && p == Page }
+
+// Show says where the section is shown.
+func (s *Section) Show(on Place) *Section {
+	s.On = on
+	return s
+}
+
+// Add appends a section to the page, unless it has no blocks.
+func (d *Document) Add(name, title string, blocks ...Block) *Section {
+	if len(blocks) == 0 {
+		return &Section{}
 	}
+	d.Sections = append(d.Sections, Section{Name: name, Title: title, Blocks: blocks})
+	return &d.Sections[len(d.Sections)-1]
 }
 
 // Fold appends a section that is closed until the reader opens it.
-func (d *Document) Fold(name, title string, blocks ...Block) {
-	before := len(d.Sections)
-	d.Add(name, title, blocks...)
-	for i := range d.Sections[before:] {
-		d.Sections[before+i].Folded = true
+func (d *Document) Fold(name, title string, blocks ...Block) *Section {
+	s := d.Add(name, title, blocks...)
+	s.Folded = true
+	return s
+}
+
+// Results adds the section that the page's first link leads to.
+func (d *Document) Results(title string, blocks ...Block) *Section {
+	s := d.Add(ResultsID, title, blocks...)
+	s.ID = ResultsID
+	return s
+}
+
+// Reproduce says how to make the same again, where that is known.
+func (d *Document) Reproduce(line string) {
+	if line != "" {
+		d.Add("command", "How to reproduce", Command{Line: line})
 	}
 }
 
@@ -122,7 +191,11 @@ type (
 	// Cards are curves in a few numbers each.
 	Cards []Card
 	// Code is to be copied as it is.
-	Code struct{ Label, Text string }
+	Code struct{ Label, Language, Text string }
+	// Command is a command line, quoted for a shell. For says what it does.
+	Command struct{ For, Line string }
+	// Items are things that were looked at, a line or more each.
+	Items []Item
 	// Sheet is a table with its notes. Label names it for those who do not see it;
 	// Role is empty, results, which takes the whole width, or settings.
 	Sheet struct {
@@ -147,6 +220,8 @@ type (
 func (Paragraph) block() {}
 func (Heading) block()   {}
 func (List) block()      {}
+func (Command) block()   {}
+func (Items) block()     {}
 func (Facts) block()     {}
 func (Cards) block()     {}
 func (Code) block()      {}
@@ -156,8 +231,19 @@ func (Strips) block()    {}
 func (Bars) block()      {}
 func (Details) block()   {}
 
+// Item is a thing that was looked at: its name and what was found, more lines of it, and what to do.
+type Item struct {
+	Severity   finding.Severity
+	Name, Text string
+	More       []string
+	Hint       string
+}
+
 // Fact is a term and what it is here.
 type Fact struct{ Term, Text string }
+
+// Add appends a fact.
+func (f *Facts) Add(term, text string) { *f = append(*f, Fact{term, text}) }
 
 // Card is a title with its figures, and a line beneath.
 type Card struct {
@@ -231,3 +317,15 @@ func walk(blocks []Block, yield func(Block) bool) bool {
 
 // ResultsID is the section of the results, to which the page's first link leads.
 const ResultsID = "results"
+
+// Plain is the text without styles.
+func (t Text) Plain() string {
+	var b strings.Builder
+	for _, s := range t {
+		if s.Break {
+			b.WriteString(" ")
+		}
+		b.WriteString(s.Text)
+	}
+	return b.String()
+}

@@ -44,7 +44,7 @@ func even(change func(p rails.Place, c *record.NICCounters)) map[rails.Place]rec
 func found(confidence float64, of ...rails.Component) *rails.Verdict {
 	v := &rails.Verdict{State: finding.Faulty}
 	for _, c := range of {
-		v.Findings = append(v.Findings, rails.Finding{Component: c, Confidence: confidence, Reasons: []string{"slow"}})
+		v.Findings = append(v.Findings, rails.Slow{Component: c, Confidence: confidence, Reasons: []string{"slow"}})
 	}
 	return v
 }

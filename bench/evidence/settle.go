@@ -43,13 +43,13 @@ func Settle(in Input) {
 // settling is a verdict that changes.
 type settling struct {
 	Input
-	findings  []rails.Finding
+	findings  []rails.Slow
 	questions []rails.Question
 }
 
 // clear drops a component, which stays a candidate where there is no other.
 func (s *settling) clear(h hypothesis) {
-	s.findings = slices.DeleteFunc(s.findings, func(f rails.Finding) bool { return f.Component == h.Component })
+	s.findings = slices.DeleteFunc(s.findings, func(f rails.Slow) bool { return f.Component == h.Component })
 	for i, q := range s.questions {
 		rest := slices.DeleteFunc(slices.Clone(q.Candidates), func(c rails.Component) bool { return c == h.Component })
 		if len(rest) > 0 {
@@ -65,7 +65,7 @@ func (s *settling) ask(c Conclusion) {
 	q := rails.Question{What: strings.Join(c.Reasons, "; "), Candidates: c.Candidates, Next: "the sources contradict each other: measure again, and look at each candidate by itself"}
 	is := func(of rails.Component) bool { return slices.Contains(c.Candidates, of) }
 	before := len(s.findings) + len(s.questions)
-	s.findings = slices.DeleteFunc(s.findings, func(f rails.Finding) bool {
+	s.findings = slices.DeleteFunc(s.findings, func(f rails.Slow) bool {
 		if is(f.Component) {
 			q.Lost = max(q.Lost, f.Lost)
 		}
@@ -86,8 +86,8 @@ func (s *settling) ask(c Conclusion) {
 // name makes a finding of a component, in place of the questions that it answers and of the
 // findings that it explains.
 func (s *settling) name(c Conclusion) {
-	f := rails.Finding{Component: *c.Named, Confidence: decided}
-	if i := slices.IndexFunc(s.findings, func(f rails.Finding) bool { return f.Component == *c.Named }); i >= 0 {
+	f := rails.Slow{Component: *c.Named, Confidence: decided}
+	if i := slices.IndexFunc(s.findings, func(f rails.Slow) bool { return f.Component == *c.Named }); i >= 0 {
 		f = s.findings[i]
 		s.findings = slices.Delete(s.findings, i, i+1)
 	}
@@ -104,7 +104,7 @@ func (s *settling) name(c Conclusion) {
 		}
 		return answers
 	})
-	s.findings = slices.DeleteFunc(s.findings, func(f rails.Finding) bool { return slices.Contains(c.Explained, f.Component) })
+	s.findings = slices.DeleteFunc(s.findings, func(f rails.Slow) bool { return slices.Contains(c.Explained, f.Component) })
 	s.findings = append(s.findings, f)
 }
 

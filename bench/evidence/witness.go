@@ -118,7 +118,7 @@ func (s Screens) Claims() []Claim {
 }
 
 // claim is that of a finding; false if it says nothing about bandwidth.
-func (s Screens) claim(node int, f nodescreen.Finding) (Claim, bool) {
+func (s Screens) claim(node int, f nodescreen.Deviation) (Claim, bool) {
 	says := f.Subject + ": " + f.Message
 	switch f.Rule {
 	case "memory":

@@ -76,7 +76,7 @@ func TestTopologyDecides(t *testing.T) {
 func TestTheScreenDecides(t *testing.T) {
 	rate := 3e11
 	well := &nodescreen.Node{Host: "c", Collective: &nodescreen.Rate{What: "all_reduce", Rate: &rate}}
-	screen := func(f ...nodescreen.Finding) Screens {
+	screen := func(f ...nodescreen.Deviation) Screens {
 		return Screens{Document: &nodescreen.Document{Nodes: 4, Findings: f}, Nodes: []*nodescreen.Node{well}, Names: names4, GPUs: 4}
 	}
 	// The links of the GPU are inside the node: with them well it is the rail.
@@ -85,18 +85,18 @@ func TestTheScreenDecides(t *testing.T) {
 	require.Equal(t, []rails.Component{rail23}, v.Questions[0].Candidates, "%+v", v)
 
 	v = fleet4(asked(rail23, node2))
-	Settle(Input{Verdict: v, Witnesses: []Witness{screen(nodescreen.Finding{Host: "c", Rule: "collective", Subject: "node", Message: "all_reduce 20 % below"})}})
+	Settle(Input{Verdict: v, Witnesses: []Witness{screen(nodescreen.Deviation{Host: "c", Rule: "collective", Subject: "node", Message: "all_reduce 20 % below"})}})
 	require.True(t, v.Exactly(node2), "%+v", v)
 
 	// A slow link makes the node's collective slow: no contradiction, the link stays.
 	inside := rails.Component{Part: rails.Link, Node: 2, A: 0, B: 1}
 	v = fleet4(found(0.9, inside))
-	Settle(Input{Verdict: v, Witnesses: []Witness{screen(nodescreen.Finding{Host: "c", Rule: "collective", Subject: "node", Message: "all_reduce 20 % below"})}})
+	Settle(Input{Verdict: v, Witnesses: []Witness{screen(nodescreen.Deviation{Host: "c", Rule: "collective", Subject: "node", Message: "all_reduce 20 % below"})}})
 	require.True(t, v.Exactly(inside), "%+v %+v", v.Findings, v.Questions)
 
 	// The times are sure of the rail, the screen of the GPU's memory: cannot tell.
 	v = fleet4(found(0.9, rail23))
-	other := screen(nodescreen.Finding{Host: "c.cluster", Rule: "memory", Subject: "GPU 3 (0000:c9:00.0)", Message: "copy 30 % below"})
+	other := screen(nodescreen.Deviation{Host: "c.cluster", Rule: "memory", Subject: "GPU 3 (0000:c9:00.0)", Message: "copy 30 % below"})
 	other.Nodes = nil
 	Settle(Input{Verdict: v, Witnesses: []Witness{other}})
 	require.Equal(t, finding.Unclear, v.State, "%+v", v)
@@ -107,7 +107,7 @@ func TestTheScreenDecides(t *testing.T) {
 func TestADoubtedReferenceStaysSo(t *testing.T) {
 	v := fleet4(asked(rail23, gpu23))
 	v.Questions[0].All = true
-	other := Screens{Document: &nodescreen.Document{Nodes: 4, Findings: []nodescreen.Finding{{Host: "c", Rule: "memory", Subject: "GPU 3 (x)", Message: "slow"}}}, Names: names4, GPUs: 4}
+	other := Screens{Document: &nodescreen.Document{Nodes: 4, Findings: []nodescreen.Deviation{{Host: "c", Rule: "memory", Subject: "GPU 3 (x)", Message: "slow"}}}, Names: names4, GPUs: 4}
 	port := Topologies{Facts: facts(2, Fact{Component: rail23, Code: "nic_rate", Says: "slow", Bad: true}), Nodes: 4}
 	Settle(Input{Verdict: v, Witnesses: []Witness{other, port}})
 	require.Equal(t, finding.Unclear, v.State, "%+v", v)

@@ -32,6 +32,18 @@ func (s State) OfNodes() State {
 	}
 }
 
+// General returns pass for healthy and fail for faulty.
+func (s State) General() State {
+	switch s {
+	case Healthy:
+		return Pass
+	case Faulty:
+		return Fail
+	default:
+		return s
+	}
+}
+
 // StatesOfNodes returns all states in those words.
 func StatesOfNodes() []State { return []State{Healthy, Faulty, Unclear, NotChecked} }
 
@@ -51,6 +63,29 @@ func (s State) Severity() Severity {
 	case Unclear, NotChecked:
 	}
 	return Warning
+}
+
+// Check is one thing that was checked.
+type Check struct {
+	// Name is what was checked: a threshold as it was given, a case.
+	Name string `json:"name" jsonschema:"minLength=1"`
+	// State that it came to.
+	State State `json:"state"`
+	// Reason of the state, with the figures behind it.
+	Reason string `json:"reason"`
+	// Findings of the check; absent where the reason says all.
+	Findings List `json:"findings,omitempty"`
+}
+
+// Judgement is what a document comes to, as it was judged when it was made.
+type Judgement struct {
+	// Rules is the version of the rules that made the findings.
+	Rules int `json:"rules" jsonschema:"minimum=1"`
+	// State is fail with a fault, unclear where only candidates of it are known, not_checked
+	// where too little was measured, else pass.
+	State State `json:"state"`
+	// Findings in the order of reading: what is wrong first.
+	Findings List `json:"findings"`
 }
 
 // Settle decides the state of a check. A fault fails it, then candidates leave it unclear, and

@@ -116,7 +116,9 @@ const (
 // SIMULATED by the code, or FAULT, LIMIT or OK by the severity. Of a note it is empty.
 func (f Finding) Word() (word, text string) {
 	head, rest, labelled := strings.Cut(f.Text, ": ")
-	if bare, _, _ := strings.Cut(head, " ("); labelled && len(bare) > 1 && strings.ToUpper(bare) == bare {
+	bare, _, _ := strings.Cut(head, " (")
+	bare, _, _ = strings.Cut(bare, " · ")
+	if labelled && len(bare) > 1 && strings.ToUpper(bare) == bare {
 		return head, rest
 	}
 	switch {
@@ -132,6 +134,19 @@ func (f Finding) Word() (word, text string) {
 		word = "OK"
 	}
 	return word, f.Text
+}
+
+// State is what a check with this finding alone comes to.
+func (f Finding) State() State {
+	switch {
+	case f.Code == CodeUnclear || len(f.Candidates) > 0:
+		return Unclear
+	case f.Severity == Fault:
+		return Fail
+	case f.Severity == Warning:
+		return NotChecked
+	}
+	return Pass
 }
 
 // List is findings in the order of reading.

@@ -44,7 +44,7 @@ func rowsOf(rec *record.Record) []*row {
 // judge finds the threshold's cases. One that misses it fails; one without the figure
 // leaves it not checked, unless another fails.
 func (t *Threshold) judge(rows []*row) Check {
-	out := Check{Name: t.Text, State: finding.NotChecked, Reason: "no case is of this kind; the record has " + kinds(rows)}
+	out := Check{Check: finding.Check{Name: t.Text, State: finding.NotChecked, Reason: "no case is of this kind; the record has " + kinds(rows)}}
 	var lacking string
 	missed, worst := 0, ""
 	for _, r := range rows {

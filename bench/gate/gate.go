@@ -5,8 +5,8 @@
 //     [Profile] is a named list of them, each with its source.
 //  2. [Evaluate] judges a record by each: pass, fail, or not checked. What was not
 //     checked has not passed.
-//  3. [Report] is the outcome, as gates.json has it; [WriteJUnit] writes it, or that of
-//     a comparison, for a test server, and [Report.Err] carries the exit code.
+//  3. [Report] is the outcome, as gates.json has it; [Report.AddTo] shows it with what it is
+//     of, and [Report.Err] carries the exit code.
 package gate
 
 import (
@@ -33,16 +33,11 @@ const CodeThreshold = "threshold"
 
 // Check is one threshold and what it came to.
 type Check struct {
-	// Name is the threshold as it was given.
-	Name string `json:"name" jsonschema:"minLength=1"`
+	finding.Check
 	// Source of the threshold's figure; absent for one that the user gave.
 	Source string `json:"source,omitempty"`
-	// State that it came to.
-	State finding.State `json:"state"`
 	// Cases that it was judged by.
 	Cases int `json:"cases"`
-	// Reason of the state, with the figures behind it.
-	Reason string `json:"reason"`
 }
 
 // Report is the outcome of all checks.
@@ -103,13 +98,18 @@ func (r *Report) Findings() finding.List {
 	}
 	var out finding.List
 	for _, c := range r.Checks {
-		text := fmt.Sprintf("%s%s: %s: %s", c.State.Word(), label, c.Name, c.Reason)
-		if c.Source != "" {
-			text += "; threshold of " + c.Source
-		}
+		text := fmt.Sprintf("%s%s: %s: %s", c.State.Word(), label, c.Name, c.why())
 		out = append(out, finding.Finding{Code: CodeThreshold, Text: text, Severity: c.State.Severity()})
 	}
 	return out
+}
+
+// why is the reason with the source of the threshold.
+func (c *Check) why() string {
+	if c.Source == "" {
+		return c.Reason
+	}
+	return c.Reason + "; threshold of " + c.Source
 }
 
 // WriteJSON writes gates.json.

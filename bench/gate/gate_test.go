@@ -9,11 +9,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/document"
 	"zbench/bench/exit"
 	"zbench/bench/finding"
 	"zbench/bench/record"
 	"zbench/bench/spec"
 	"zbench/bench/stat"
+	"zbench/internal/rendertest"
 )
 
 // rec has all_reduce at two sizes, 302 and 340 GB/s, and a broadcast that failed.
@@ -213,7 +215,7 @@ func TestReports(t *testing.T) {
 	of := func(states ...finding.State) *Report {
 		var list []Check
 		for _, s := range states {
-			list = append(list, Check{Name: "any busbw>=1GB/s", State: s, Reason: "because <of \x1b> this"})
+			list = append(list, Check{Check: finding.Check{Name: "any busbw>=1GB/s", State: s, Reason: "because <of \x1b> this"}})
 		}
 		return NewReport(true, "", list)
 	}
@@ -239,13 +241,17 @@ func TestReports(t *testing.T) {
 		var b bytes.Buffer
 		require.NoError(t, r.WriteJSON(&b))
 		for _, strict := range []bool{false, true} {
-			b.Reset()
-			require.NoError(t, WriteJUnit(&b, strict, r.Suite("zbench report")))
-			var back xmlSuites
-			require.NoError(t, xml.Unmarshal(b.Bytes(), &back))
+			d := &document.Document{Command: "report", Simulated: true}
+			r.AddTo(d, strict)
+			text := rendertest.JUnit(t, d)
+			var back struct {
+				Tests    int `xml:"tests,attr"`
+				Failures int `xml:"failures,attr"`
+			}
+			require.NoError(t, xml.Unmarshal([]byte(text), &back))
 			require.Equal(t, len(x.of), back.Tests)
 			require.Equal(t, len(x.of) > 0 && r.Err(strict) != nil, back.Failures > 0)
-			require.NotContains(t, b.String(), "\x1b")
+			require.NotContains(t, text, "\x1b")
 		}
 	}
 	require.NoError(t, (*Report)(nil).Err(true))

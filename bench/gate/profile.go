@@ -102,9 +102,9 @@ func (p *Profile) Evaluate(rec *record.Record) []Check {
 		t, err := Parse(published.Require)
 		switch reason := published.outside(rec); {
 		case err != nil: // a test parses them all
-			out[i] = Check{Name: published.Require, State: finding.NotChecked, Reason: err.Error()}
+			out[i] = Check{Check: finding.Check{Name: published.Require, State: finding.NotChecked, Reason: err.Error()}}
 		case why != "" || reason != "":
-			out[i] = Check{Name: t.Text, State: finding.NotChecked, Reason: strings.Trim(why+"; "+reason, "; ")}
+			out[i] = Check{Check: finding.Check{Name: t.Text, State: finding.NotChecked, Reason: strings.Trim(why+"; "+reason, "; ")}}
 		default:
 			out[i] = Evaluate(rec, []*Threshold{t})[0]
 		}

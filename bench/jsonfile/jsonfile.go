@@ -12,18 +12,33 @@ import (
 // Write writes a document as indented JSON with its checksum and a newline at its end, or
 // nothing where JSON cannot hold it, as a NaN. what names the document in errors.
 func Write(w io.Writer, what string, document any) error {
+	text, err := indented(document)
+	if err == nil {
+		text, err = sealed(text)
+	}
+	return written(w, what, text, err)
+}
+
+// WriteBare writes a document without a checksum.
+func WriteBare(w io.Writer, what string, document any) error {
+	text, err := indented(document)
+	return written(w, what, text, err)
+}
+
+func indented(document any) ([]byte, error) {
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	if err := e.Encode(document); err != nil {
+	err := e.Encode(document)
+	return text.Bytes(), err
+}
+
+func written(w io.Writer, what string, text []byte, err error) error {
+	if err != nil {
 		return fmt.Errorf("%s: encode: %w", what, err)
 	}
-	all, err := sealed(text.Bytes())
-	if err != nil {
-		return fmt.Errorf("%s: seal: %w", what, err)
-	}
-	if _, err := w.Write(all); err != nil {
+	if _, err := w.Write(text); err != nil {
 		return fmt.Errorf("%s: write: %w", what, err)
 	}
 	return nil

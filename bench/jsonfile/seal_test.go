@@ -11,7 +11,7 @@ import (
 	"zbench/bench/jsonfile"
 )
 
-func written(t *testing.T, document any) []byte {
+func writtenText(t *testing.T, document any) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	require.NoError(t, jsonfile.Write(&b, "fish", document))
@@ -21,7 +21,7 @@ func written(t *testing.T, document any) []byte {
 // A document is not edited as it was written, in another layout, or without a checksum; it is
 // with another value, a field more or less, or where fields follow its checksum.
 func TestEdited(t *testing.T) {
-	text := written(t, shoal{3, []string{"a <b>", "µ"}, []float64{0.1, 1e-300}})
+	text := writtenText(t, shoal{3, []string{"a <b>", "µ"}, []float64{0.1, 1e-300}})
 	require.False(t, jsonfile.Edited(text))
 	var compact, indented bytes.Buffer
 	require.NoError(t, json.Compact(&compact, text))
@@ -31,7 +31,7 @@ func TestEdited(t *testing.T) {
 	for _, none := range []string{`{"fish":3}`, `{}`, `[1]`, `3`, ``, `{"fish"`, `{"ponds":{"sha256":"5a"}}`} {
 		require.False(t, jsonfile.Edited([]byte(none)), none)
 	}
-	require.False(t, jsonfile.Edited(written(t, struct{}{})))
+	require.False(t, jsonfile.Edited(writtenText(t, struct{}{})))
 	for _, x := range [][2]string{{`"fish": 3`, `"fish": 4`}, {`0.1`, `0.10`}, {"\n}\n", ",\n  \"fins\": 2\n}\n"}, {`  "fish": 3,`, ``}, {`"a <b>"`, `"a  <b>"`}} {
 		bad := bytes.Replace(text, []byte(x[0]), []byte(x[1]), 1)
 		require.NotEqual(t, text, bad)
@@ -42,7 +42,7 @@ func TestEdited(t *testing.T) {
 // A bit that is turned either leaves the values as they are, or is no JSON, or is noticed.
 func TestEveryBitOfADocument(t *testing.T) {
 	want := shoal{31, []string{"pike", "ide"}, []float64{1.5, 2e-6}}
-	text := written(t, want)
+	text := writtenText(t, want)
 	silent := 0
 	for bit := range 8 * len(text) {
 		bad := slices.Clone(text)

@@ -14,9 +14,9 @@ const CodeOnReading = "judged_on_reading"
 // Store judges a record that was made. The findings stand in its file.
 func Store(rec *record.Record) { rec.Judgement = judgement(Record(rec)) }
 
-func judgement(l finding.List) *record.Judgement {
+func judgement(l finding.List) *finding.Judgement {
 	checked := len(l.Only(CodeNoFault)) > 0 && len(l.Only(CodeInterrupted)) == 0
-	return &record.Judgement{Rules: Rules, State: l.State(checked), Findings: l}
+	return &finding.Judgement{Rules: Rules, State: l.State(checked), Findings: l}
 }
 
 // Read judges a record that was read and has no findings, as those of earlier versions and edited

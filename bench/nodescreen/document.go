@@ -8,8 +8,11 @@ import (
 	"zbench/bench/jsonfile"
 )
 
-// Schema names the version of screen.json.
-const Schema = "zbench.screen/1"
+// Schema names the version of screen.json, RulesVersion that of the rules that make its findings.
+const (
+	Schema       = "zbench.screen/1"
+	RulesVersion = 1
+)
 
 // Document is what zbench screen writes: screen.json.
 type Document struct {
@@ -24,7 +27,7 @@ type Document struct {
 	// Expected is how many nodes should have reported; 0 is unknown.
 	Expected int `json:"expected"`
 	// Findings are what is wrong, by node.
-	Findings []Finding `json:"findings"`
+	Findings []Deviation `json:"findings"`
 	// References are what measurements were compared with.
 	References []Reference `json:"references"`
 	// Unchecked says what was not judged, and why.
@@ -35,10 +38,15 @@ type Document struct {
 	Fail []string `json:"fail"`
 	// Unclear are nodes that differ from others without a majority.
 	Unclear []string `json:"unclear"`
+	// Judgement is what the screen comes to, as findings.
+	Judgement finding.Judgement `json:"judgement"`
+
+	// nodes are those that were judged, by name.
+	nodes []*Node
 }
 
-// Finding is what is wrong with a node.
-type Finding struct {
+// Deviation is what is wrong with a node.
+type Deviation struct {
 	// Host is the node; empty for nodes that did not report and whose names are unknown.
 	Host string `json:"host"`
 	// Rule names the rule that found it: gpus, library, nic_state, …
@@ -73,6 +81,7 @@ type Reference struct {
 // WriteJSON writes the document.
 func (d *Document) WriteJSON(w io.Writer) error {
 	out := *d
+	out.Judgement = finding.Judgement{Rules: RulesVersion, State: d.State.General(), Findings: d.verdict()}
 	out.Findings, out.References, out.Unchecked = jsonfile.Filled(d.Findings), jsonfile.Filled(d.References), jsonfile.Filled(d.Unchecked)
 	out.Pass, out.Fail, out.Unclear = jsonfile.Filled(d.Pass), jsonfile.Filled(d.Fail), jsonfile.Filled(d.Unclear)
 	return jsonfile.Write(w, "screen", &out)

@@ -21,7 +21,7 @@ type Fleet struct {
 // rule is one comparison. It returns findings and what it could not judge.
 type rule struct {
 	name string
-	find func(f Fleet, d *Document) []Finding
+	find func(f Fleet, d *Document) []Deviation
 }
 
 // rules is the table of comparisons, in the order of the findings of a node.
@@ -51,7 +51,7 @@ func Rules() []string {
 // Judge compares the nodes of a fleet. Nothing depends on the order of the nodes.
 func Judge(f Fleet) *Document {
 	f.Nodes = slices.SortedFunc(slices.Values(f.Nodes), func(a, b *Node) int { return cmp.Compare(a.Host, b.Host) })
-	d := &Document{Schema: Schema, Nodes: len(f.Nodes), Expected: f.Expected}
+	d := &Document{Schema: Schema, Nodes: len(f.Nodes), Expected: f.Expected, nodes: f.Nodes}
 	for _, n := range f.Nodes {
 		d.Simulated = d.Simulated || n.Simulated
 	}
@@ -61,7 +61,7 @@ func Judge(f Fleet) *Document {
 			d.Findings = append(d.Findings, found)
 		}
 	}
-	slices.SortStableFunc(d.Findings, func(a, b Finding) int { return cmp.Compare(a.Host, b.Host) })
+	slices.SortStableFunc(d.Findings, func(a, b Deviation) int { return cmp.Compare(a.Host, b.Host) })
 	d.unchecked(f.Nodes)
 	d.conclude(f.Nodes, f.missing())
 	return d
@@ -84,34 +84,34 @@ func sameHost(a, b string) bool {
 	return a == b || (!strings.Contains(a, ".") || !strings.Contains(b, ".")) && short(a) == short(b)
 }
 
-func noReport(f Fleet, _ *Document) []Finding {
+func noReport(f Fleet, _ *Document) []Deviation {
 	const next = "look at the node's log and at the launcher's messages; start zbench screen there alone"
-	var out []Finding
+	var out []Deviation
 	known := f.missing()
 	for _, host := range known {
-		out = append(out, Finding{Host: host, Subject: "node", Message: "it reported nothing before the deadline", Next: next})
+		out = append(out, Deviation{Host: host, Subject: "node", Message: "it reported nothing before the deadline", Next: next})
 	}
 	if n := f.Expected - len(f.Nodes) - len(known); n > 0 && len(f.Nodes) > 0 {
-		out = append(out, Finding{Subject: "nodes", Message: fmt.Sprintf("%d of %d nodes reported nothing before the deadline; their names are unknown", n, f.Expected), Next: next})
+		out = append(out, Deviation{Subject: "nodes", Message: fmt.Sprintf("%d of %d nodes reported nothing before the deadline; their names are unknown", n, f.Expected), Next: next})
 	}
 	return out
 }
 
 // gpus finds nodes whose runtime shows fewer GPUs than most nodes' or than the kernel has.
-func gpus(f Fleet, d *Document) []Finding {
+func gpus(f Fleet, d *Document) []Deviation {
 	const next = "rocm-smi, dmesg; reset or reboot the node"
 	usual, most := majority(f.Nodes, func(n *Node) int { return len(n.GPUs) })
 	if !most && len(f.Nodes) > 1 {
 		d.Unchecked = append(d.Unchecked, "the number of GPUs: no number is that of most nodes")
 	}
-	var out []Finding
+	var out []Deviation
 	for _, n := range f.Nodes {
 		have := len(n.GPUs)
 		switch {
 		case most && have < usual:
-			out = append(out, Finding{Host: n.Host, Subject: "node", Message: fmt.Sprintf("it has %s; most nodes have %d", counted(have, "GPU"), usual), Next: next})
+			out = append(out, Deviation{Host: n.Host, Subject: "node", Message: fmt.Sprintf("it has %s; most nodes have %d", counted(have, "GPU"), usual), Next: next})
 		case n.Packages != nil && have < *n.Packages:
-			out = append(out, Finding{
+			out = append(out, Deviation{
 				Host: n.Host, Subject: "node", Next: "is a variable such as HIP_VISIBLE_DEVICES set there?",
 				Message: fmt.Sprintf("the runtime shows %s, the kernel %d", counted(have, "GPU"), *n.Packages),
 			})
@@ -121,7 +121,7 @@ func gpus(f Fleet, d *Document) []Finding {
 }
 
 // facts finds nodes whose property has another value than most nodes'.
-func facts(f Fleet, _ *Document) []Finding {
+func facts(f Fleet, _ *Document) []Deviation {
 	var names []string
 	for _, n := range f.Nodes {
 		for _, x := range n.Facts {
@@ -129,19 +129,19 @@ func facts(f Fleet, _ *Document) []Finding {
 		}
 	}
 	slices.Sort(names)
-	var out []Finding
+	var out []Deviation
 	for _, name := range slices.Compact(names) {
 		value := func(n *Node) string { return n.fact(name) }
 		usual, most := majority(f.Nodes, value)
 		for _, n := range f.Nodes {
 			switch have := value(n); {
 			case most && have != usual:
-				out = append(out, Finding{
+				out = append(out, Deviation{
 					Host: n.Host, Subject: name, Message: fmt.Sprintf("%s is %s; most nodes have %s", name, shown(have), shown(usual)),
 					Next: "install the version of the other nodes",
 				})
 			case !most && len(f.Nodes) > 1:
-				out = append(out, Finding{
+				out = append(out, Deviation{
 					Host: n.Host, Subject: name, Unclear: true, Next: "install one version on all nodes",
 					Message: fmt.Sprintf("%s is %s; no value is that of most nodes", name, shown(have)),
 				})
@@ -163,7 +163,7 @@ func (n *Node) fact(name string) string {
 func shown(value string) string { return cmp.Or(value, "unknown") }
 
 // ownChecks takes what a node's own checks found, unless most nodes have found the same.
-func ownChecks(f Fleet, d *Document) []Finding {
+func ownChecks(f Fleet, d *Document) []Deviation {
 	count := map[string]int{}
 	for _, n := range f.Nodes {
 		for code := range n.codes() {
@@ -171,14 +171,14 @@ func ownChecks(f Fleet, d *Document) []Finding {
 		}
 	}
 	common := map[string]bool{}
-	var out []Finding
+	var out []Deviation
 	for _, n := range f.Nodes {
 		for _, x := range n.Faults {
 			if len(f.Nodes) > 2 && 2*count[x.Code] > len(f.Nodes) {
 				common[x.Code] = true
 				continue
 			}
-			out = append(out, Finding{Host: n.Host, Subject: x.Subject, Message: x.Message, Next: x.Next})
+			out = append(out, Deviation{Host: n.Host, Subject: x.Subject, Message: x.Message, Next: x.Next})
 		}
 	}
 	for _, code := range slices.Sorted(keys(common)) {
@@ -196,11 +196,11 @@ func (n *Node) codes() map[string]bool {
 }
 
 // failures are measurements that failed.
-func failures(f Fleet, _ *Document) []Finding {
-	var out []Finding
+func failures(f Fleet, _ *Document) []Deviation {
+	var out []Deviation
 	add := func(n *Node, subject string, r *Rate) {
 		if r != nil && r.Error != "" {
-			out = append(out, Finding{Host: n.Host, Subject: subject, Message: r.What + ": " + r.Error, Next: "start zbench screen on this node alone"})
+			out = append(out, Deviation{Host: n.Host, Subject: subject, Message: r.What + ": " + r.Error, Next: "start zbench screen on this node alone"})
 		}
 	}
 	for _, n := range f.Nodes {

@@ -14,6 +14,7 @@ import (
 
 	"zbench/bench/finding"
 	"zbench/bench/nodescreen"
+	"zbench/internal/rendertest"
 	"zbench/internal/schematest"
 )
 
@@ -162,13 +163,11 @@ func TestTextOfAScreen(t *testing.T) {
 	*all[3].GPUs[5].Memory.Rate *= 0.8
 	all[2].Simulated = true
 	d := nodescreen.Judge(nodescreen.Fleet{Nodes: all, Expected: 8})
-	var text, markdown bytes.Buffer
-	require.NoError(t, d.Text(&text, 0))
-	require.Contains(t, text.String(), "FAULT: 1 node to leave out; 8 reported, 7 without a finding (SIMULATED)")
-	require.Contains(t, text.String(), "n003")
-	require.Contains(t, text.String(), "GPU 5")
-	require.NoError(t, d.Markdown(&markdown))
-	require.Contains(t, markdown.String(), "| n003 |")
+	text := rendertest.Text(t, d.Shown("v1"), 120, false)
+	require.Contains(t, text, "FAULT: 1 node to leave out; 8 reported, 7 without a finding (SIMULATED)")
+	require.Contains(t, text, "n003")
+	require.Contains(t, text, "GPU 5")
+	require.Contains(t, rendertest.Markdown(t, d.Shown("v1")), "| n003 |")
 }
 
 func textOf(t testing.TB, write func(*bytes.Buffer) error) string {
@@ -247,9 +246,8 @@ func FuzzReadNode(f *testing.F) {
 		other := fleet(2, 3)
 		d := nodescreen.Judge(nodescreen.Fleet{Nodes: append(other, n)})
 		require.Equal(t, 4, len(d.Pass)+len(d.Fail)+len(d.Unclear)-duplicate(other, n))
-		var b bytes.Buffer
-		require.NoError(t, d.WriteJSON(&b))
-		require.NoError(t, d.Text(&b, 80))
+		require.NoError(t, d.WriteJSON(&bytes.Buffer{}))
+		rendertest.Text(t, d.Shown("v1"), 80, true)
 	})
 }
 

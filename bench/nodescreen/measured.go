@@ -41,7 +41,7 @@ type Kind struct {
 // outliers compares values of one kind and names the slow ones. The standard deviation is
 // 1.4826 times the median absolute deviation (of a normal distribution), which half of the
 // values cannot move; with few values it is uncertain itself, and the limit is wider.
-func outliers(d *Document, k Kind) []Finding {
+func outliers(d *Document, k Kind) []Deviation {
 	what, all := k.What, k.Values
 	if len(all) == 0 {
 		return nil
@@ -65,10 +65,10 @@ func outliers(d *Document, k Kind) []Finding {
 		d.Unchecked = append(d.Unchecked, fmt.Sprintf("%s: the values vary by %s, so none can be named", what, pairwise.Percent(spread)))
 		return nil
 	}
-	var out []Finding
+	var out []Deviation
 	for _, v := range all {
 		if lost := 1 - v.Rate/median; lost >= limit {
-			out = append(out, Finding{
+			out = append(out, Deviation{
 				Host: v.Host, Subject: v.Subject, Lost: lost, Next: k.next,
 				Message: fmt.Sprintf("%s: %s, %s below the median of %s", what, gigabytes(v.Rate), pairwise.Percent(lost), gigabytes(median)),
 			})
@@ -124,9 +124,9 @@ func Kinds(nodes []*Node) []Kind {
 }
 
 // slow is the rule that compares the rates of one kind of measurement.
-func slow(rule string) func(f Fleet, d *Document) []Finding {
-	return func(f Fleet, d *Document) []Finding {
-		var out []Finding
+func slow(rule string) func(f Fleet, d *Document) []Deviation {
+	return func(f Fleet, d *Document) []Deviation {
+		var out []Deviation
 		for _, k := range Kinds(f.Nodes) {
 			if k.Rule == rule {
 				out = append(out, outliers(d, k)...)

@@ -8,12 +8,12 @@ import (
 const active = "ACTIVE"
 
 // nicCount finds nodes with fewer NICs than most.
-func nicCount(f Fleet, _ *Document) []Finding {
+func nicCount(f Fleet, _ *Document) []Deviation {
 	usual, most := majority(f.Nodes, func(n *Node) int { return len(n.NICs) })
-	var out []Finding
+	var out []Deviation
 	for _, n := range f.Nodes {
 		if have := len(n.NICs); most && have < usual {
-			out = append(out, Finding{
+			out = append(out, Deviation{
 				Host: n.Host, Subject: "node", Next: "lspci, dmesg; has a card left the bus?",
 				Message: fmt.Sprintf("it has %s; most nodes have %d", counted(have, "NIC"), usual),
 			})
@@ -24,12 +24,12 @@ func nicCount(f Fleet, _ *Document) []Finding {
 
 // nicState finds ports that are not active and should be: most nodes have more active
 // ports, or, where there is one node alone, most of its own are.
-func nicState(f Fleet, d *Document) []Finding {
+func nicState(f Fleet, d *Document) []Deviation {
 	usual, most := majority(f.Nodes, func(n *Node) int { return n.activePorts() })
 	if !most && len(f.Nodes) > 1 {
 		d.Unchecked = append(d.Unchecked, "the number of active NICs: no number is that of most nodes")
 	}
-	var out []Finding
+	var out []Deviation
 	for _, n := range f.Nodes {
 		have := n.activePorts()
 		alone := len(f.Nodes) == 1 && 2*have > len(n.NICs)
@@ -38,7 +38,7 @@ func nicState(f Fleet, d *Document) []Finding {
 		}
 		for _, c := range n.NICs {
 			if c.State != "" && c.State != active && (alone || elsewhere(f.Nodes, c.Name)) {
-				out = append(out, Finding{
+				out = append(out, Deviation{
 					Host: n.Host, Subject: c.Name, Next: "check the cable and the switch's port, then rdma link",
 					Message: fmt.Sprintf("the port is %s; the node has %d active, most have %d", c.State, have, max(usual, have)),
 				})
@@ -78,7 +78,7 @@ func (n *Node) activePorts() int {
 // nicRate finds active ports that are slower than most, of the NIC of that name on all
 // nodes and of the other NICs of the node, and than the card is sold for, unless most
 // ports are so.
-func nicRate(f Fleet, _ *Document) []Finding {
+func nicRate(f Fleet, _ *Document) []Deviation {
 	byName := map[string][]float64{}
 	for _, n := range f.Nodes {
 		for _, c := range n.NICs {
@@ -87,7 +87,7 @@ func nicRate(f Fleet, _ *Document) []Finding {
 			}
 		}
 	}
-	var out []Finding
+	var out []Deviation
 	for _, n := range f.Nodes {
 		own := n.usualRate()
 		for _, c := range n.NICs {
@@ -99,7 +99,7 @@ func nicRate(f Fleet, _ *Document) []Finding {
 				usual = mode(byName[c.Name])
 			}
 			if *c.Negotiated < usual {
-				out = append(out, Finding{
+				out = append(out, Deviation{
 					Host: n.Host, Subject: c.Name, Lost: 1 - *c.Negotiated/usual, Next: "check cable, transceiver and the switch's port speed",
 					Message: fmt.Sprintf("the port runs at %s; usual is %s", gigabits(*c.Negotiated), gigabits(usual)),
 				})

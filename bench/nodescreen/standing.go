@@ -30,7 +30,7 @@ type Standing struct {
 	// below the median, by rule; negative above it. A rule without a measurement is absent.
 	Lost map[string]float64
 	// Findings are what is wrong with the node, in the order of the rules.
-	Findings []Finding
+	Findings []Deviation
 }
 
 // Standings are the nodes of a judged fleet, worst first: those that fail, by the order of the
@@ -168,8 +168,8 @@ func (s *Standing) reasons() string {
 	return strings.Join(out, "; ")
 }
 
-// Finding is what is wrong, as every detector tells it. A warning is what no majority decides.
-func (f Finding) Finding() finding.Finding {
+// Deviation is what is wrong, as every detector tells it. A warning is what no majority decides.
+func (f Deviation) Finding() finding.Finding {
 	out := finding.Finding{Code: f.Rule, Severity: finding.Fault, Share: f.Lost, Text: f.Reason(), Hint: f.Next}
 	if f.Host != "" {
 		out.Text = plain.Line(f.Host) + ": " + out.Text
@@ -185,7 +185,7 @@ func (f Finding) Finding() finding.Finding {
 }
 
 // Reason is what was found, after the component unless that is the node or part of it.
-func (f Finding) Reason() string {
+func (f Deviation) Reason() string {
 	text := plain.Line(f.Message)
 	if f.Subject == "node" || f.Subject == "nodes" || strings.HasPrefix(f.Message, f.Subject) {
 		return text

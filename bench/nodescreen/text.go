@@ -2,8 +2,6 @@ package nodescreen
 
 import (
 	"fmt"
-	"io"
-	"strings"
 
 	"zbench/bench/finding"
 	"zbench/bench/pairwise"
@@ -37,6 +35,7 @@ func (d *Document) result() string {
 // Table has a row for each finding.
 func (d *Document) Table() table.Table {
 	t := table.Of([]string{"NODE", "PART", "FOUND", "NEXT"})
+	t.Columns[2].Wrap, t.Columns[3].Wrap = table.Sentences, table.Sentences
 	for _, f := range d.Findings {
 		text := f.Message
 		if f.Unclear {
@@ -65,50 +64,4 @@ func (d *Document) Heading() string {
 		return d.result() + " (SIMULATED)" + d.notChecked()
 	}
 	return d.Verdict()
-}
-
-func (d *Document) tables() []table.Table {
-	var out []table.Table
-	if len(d.Findings) > 0 {
-		out = append(out, d.Table())
-	}
-	if len(d.References) > 0 {
-		out = append(out, d.Compared())
-	}
-	return out
-}
-
-// Text writes the document for a terminal of so many columns, 0 for 120: the verdict first.
-func (d *Document) Text(w io.Writer, width int) error {
-	if width <= 0 {
-		width = table.Terminal
-	}
-	if _, err := fmt.Fprintf(w, "%s\n\n", strings.Join(plain.Fold(d.Heading(), width, "", "  "), "\n")); err != nil {
-		return err
-	}
-	if err := table.Text(w, width, d.tables()...); err != nil {
-		return err
-	}
-	for _, u := range d.Unchecked {
-		if _, err := fmt.Fprintf(w, "%s\n", strings.Join(plain.Fold(plain.Line(u), width, "NOT CHECKED  ", "             "), "\n")); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Markdown writes the document for an issue.
-func (d *Document) Markdown(w io.Writer) error {
-	if _, err := fmt.Fprintf(w, "%s\n\n", d.Heading()); err != nil {
-		return err
-	}
-	if err := table.Markdown(w, d.tables()...); err != nil {
-		return err
-	}
-	for _, u := range d.Unchecked {
-		if _, err := fmt.Fprintf(w, "\nNOT CHECKED: %s\n", plain.Line(u)); err != nil {
-			return err
-		}
-	}
-	return nil
 }

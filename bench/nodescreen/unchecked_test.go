@@ -8,6 +8,7 @@ import (
 
 	"zbench/bench/finding"
 	"zbench/bench/nodescreen"
+	"zbench/internal/rendertest"
 )
 
 // What the reports lack stands beside the verdict, in every form; where they lack nothing,
@@ -41,19 +42,19 @@ func TestWhatWasNotCheckedStandsBesideTheVerdict(t *testing.T) {
 		x.without(nodes)
 		d := nodescreen.Judge(nodescreen.Fleet{Nodes: nodes})
 		require.Equal(t, finding.Healthy, d.State, x.verdict)
-		var text, markdown, document bytes.Buffer
-		require.NoError(t, d.Text(&text, 0))
-		require.NoError(t, d.Markdown(&markdown))
+		var document bytes.Buffer
 		require.NoError(t, d.WriteJSON(&document))
+		text, markdown := rendertest.Text(t, d.Shown("v1"), 120, false), rendertest.Markdown(t, d.Shown("v1"))
 		if x.verdict == "" {
 			require.Equal(t, "OK: no node fails or lies apart; 8 reported", d.Verdict())
-			require.NotContains(t, text.String()+markdown.String(), "NOT CHECKED")
+			require.NotContains(t, text+markdown, "NOT CHECKED")
 			continue
 		}
 		require.Equal(t, "OK: no node fails or lies apart; 8 reported; NOT CHECKED: "+x.verdict, d.Verdict())
-		require.Contains(t, text.String(), d.Verdict()+"\n")
-		require.Contains(t, text.String(), "NOT CHECKED  "+x.line+"\n")
-		require.Contains(t, markdown.String(), "NOT CHECKED: "+x.line+"\n")
+		require.Contains(t, text, d.Verdict()+"\n")
+		require.Contains(t, text, "NOT CHECKED\n- ")
+		require.Contains(t, text, "- "+x.line+"\n")
+		require.Contains(t, markdown, "- "+x.line+"\n")
 		require.Contains(t, document.String(), x.line)
 	}
 	one := nodescreen.Judge(nodescreen.Fleet{Nodes: fleet(1, 1)})

@@ -15,8 +15,11 @@ import (
 	"zbench/bench/rails"
 )
 
-// Schema names the version of rails.json.
-const Schema = "zbench.rails/1"
+// Schema names the version of rails.json, Rules that of the rules that make its findings.
+const (
+	Schema = "zbench.rails/1"
+	Rules  = 1
+)
 
 // Kinds of Source.
 const (
@@ -46,7 +49,7 @@ type Document struct {
 	// Limit is the least share lost that is named, 0 to 1; 0 is not known.
 	Limit float64 `json:"limit" jsonschema:"maximum=1"`
 	// Findings are the named components, the worst first.
-	Findings []Finding `json:"findings"`
+	Findings []Slow `json:"findings"`
 	// Questions are what the data cannot decide.
 	Questions []Question `json:"questions"`
 	// Ranking is all components, the worst first.
@@ -63,13 +66,15 @@ type Document struct {
 	Unclear []string `json:"unclear"`
 	// Heats are the maps of shares lost; none where there are no pairs.
 	Heats []Heat `json:"-"`
+	// Judgement is what the measurement comes to, as findings.
+	Judgement finding.Judgement `json:"judgement"`
 	// Pairs are the rates between the GPUs of a node, each way, in bytes per second; none of data from
 	// elsewhere.
 	Pairs [][]float64 `json:"-"`
 }
 
-// Finding is a slow component.
-type Finding struct {
+// Slow is a slow component.
+type Slow struct {
 	// Name for people.
 	Name string `json:"name"`
 	// Part is the kind of the component: xgmi_link, gpu, rail, node, leaf, path or rank.
@@ -164,10 +169,10 @@ func documentOf(kind, file string, v *rails.Verdict, n names, notes []string) *D
 	d := &Document{
 		Schema: Schema, Kind: kind, File: file, State: v.State, Reference: v.Reference,
 		Unchecked: jsonfile.Filled(v.Unchecked), Notes: jsonfile.Filled(notes),
-		Findings: []Finding{}, Questions: []Question{}, Ranking: []Ranked{},
+		Findings: []Slow{}, Questions: []Question{}, Ranking: []Ranked{},
 	}
 	for _, f := range v.Findings {
-		d.Findings = append(d.Findings, Finding{n.of(f.Component), f.Component.Part, n.nodes(f), f.Lost, f.Intermittent, rails.Level(f.Confidence), f.Confidence, jsonfile.Filled(f.Reasons)})
+		d.Findings = append(d.Findings, Slow{n.of(f.Component), f.Component.Part, n.nodes(f), f.Lost, f.Intermittent, rails.Level(f.Confidence), f.Confidence, jsonfile.Filled(f.Reasons)})
 	}
 	for _, q := range v.Questions {
 		one := Question{What: q.What, Candidates: []string{}, Lost: q.Lost, Next: q.Next}
@@ -235,7 +240,11 @@ func (d *Document) sort(nodes []string, v *rails.Verdict) {
 }
 
 // WriteJSON writes the document.
-func (d *Document) WriteJSON(w io.Writer) error { return jsonfile.Write(w, "rails.json", d) }
+func (d *Document) WriteJSON(w io.Writer) error {
+	c := *d
+	c.Judgement = finding.Judgement{Rules: Rules, State: d.State.General(), Findings: d.Verdict()}
+	return jsonfile.Write(w, "rails.json", c)
+}
 
 // Percent is a share as text.
 func Percent(share float64) string {

@@ -41,7 +41,7 @@ func (n names) of(c rails.Component) string {
 }
 
 // nodes are the names of the nodes of a finding.
-func (n names) nodes(f rails.Finding) []string {
+func (n names) nodes(f rails.Slow) []string {
 	of := []int{f.Component.Node}
 	switch f.Component.Part {
 	case rails.Leaf:

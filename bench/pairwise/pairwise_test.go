@@ -10,6 +10,7 @@ import (
 	"zbench/bench/finding"
 	"zbench/bench/rails"
 	"zbench/bench/record"
+	"zbench/internal/rendertest"
 )
 
 func read(t *testing.T, text string) (*rails.Matrix, []string) {
@@ -187,12 +188,11 @@ func TestNodesForTheNextJob(t *testing.T) {
 	require.ElementsMatch(t, []string{"nf", "nj"}, d.Unclear)
 	require.Len(t, d.Pass, 9)
 	require.Equal(t, "nc", strings.TrimPrefix(d.Ranking[0].Name, "node "))
-	var text, again bytes.Buffer
-	require.NoError(t, d.Text(&text, 0))
-	require.True(t, strings.HasPrefix(text.String(), "FAULT"), text.String())
-	require.Contains(t, text.String(), "path between nf and nj has lost 57 % of its bandwidth (confidence medium)")
-	require.NoError(t, d.Markdown(&again))
-	require.NoError(t, d.WriteJSON(&again))
+	text := rendertest.Text(t, d.Shown("v1"), 120, false)
+	require.True(t, strings.HasPrefix(text, "Bandwidths of pairs: pairs.csv\nFAULT"), text)
+	require.Contains(t, text, "path between nf and nj has lost 57 % of its bandwidth (confidence medium)")
+	rendertest.Markdown(t, d.Shown("v1"))
+	require.NoError(t, d.WriteJSON(&bytes.Buffer{}))
 }
 
 func FuzzReadMatrix(f *testing.F) {
@@ -212,7 +212,7 @@ func FuzzReadMatrix(f *testing.F) {
 		d := OfVerdict(OfMatrix, "f", m, rails.JudgeMatrix(m), notes)
 		var out bytes.Buffer
 		require.NoError(t, d.WriteJSON(&out))
-		require.NoError(t, d.Text(&out, 80))
+		rendertest.Text(t, d.Shown("v1"), 80, true)
 	})
 }
 
@@ -230,6 +230,6 @@ func FuzzReadTimes(f *testing.F) {
 		d := OfLateness("f", got, rails.Arrivals(got.Calls, got.Node))
 		var out bytes.Buffer
 		require.NoError(t, d.WriteJSON(&out))
-		require.NoError(t, d.Text(&out, 80))
+		rendertest.Text(t, d.Shown("v1"), 80, true)
 	})
 }

@@ -63,7 +63,7 @@ func TestFindingsOfComponents(t *testing.T) {
 	}
 	d := &Document{
 		Kind: Measured, State: finding.Faulty, Unchecked: []string{"links"}, Survey: &Survey{Simulated: true, Fabric: "f"},
-		Findings:  []Finding{{Name: "rail 2 of a", Part: rails.Rail, Nodes: []string{"a"}, Lost: 0.5, Level: "high", Reasons: []string{"slow in all 11"}}},
+		Findings:  []Slow{{Name: "rail 2 of a", Part: rails.Rail, Nodes: []string{"a"}, Lost: 0.5, Level: "high", Reasons: []string{"slow in all 11"}}},
 		Questions: []Question{{What: "a pair is slow", Candidates: []string{"a", "b"}, Next: "measure again"}},
 	}
 	all := d.Verdict()
@@ -75,7 +75,8 @@ func TestFindingsOfComponents(t *testing.T) {
 	require.Equal(t, "measure again", all[1].Hint)
 	var words []string
 	for _, f := range all {
-		words = append(words, Mark(f))
+		word, _ := f.Word()
+		words = append(words, word)
 	}
 	require.Equal(t, []string{"FAULT", "UNCLEAR", "NOT CHECKED", "SIMULATED"}, words)
 }

@@ -41,7 +41,7 @@ func full() *Document {
 	}
 	v := &rails.Verdict{
 		State: finding.Faulty, Reference: "the fleet's median", NetworkLimit: 0.06, Unchecked: []string{"u"},
-		Findings:  []rails.Finding{{Component: rails.Component{Part: rails.Link, B: 1}, Lost: 0.2, Intermittent: true, Confidence: 0.9, Reasons: []string{"r"}}},
+		Findings:  []rails.Slow{{Component: rails.Component{Part: rails.Link, B: 1}, Lost: 0.2, Intermittent: true, Confidence: 0.9, Reasons: []string{"r"}}},
 		Questions: []rails.Question{{What: "w", Lost: 0.1, Next: "n", Candidates: []rails.Component{{Part: rails.Rail}}}},
 		Ranking:   []rails.Ranked{{Component: rails.Component{Part: rails.Rail}, Lost: 0.1, Slow: 1, All: 2}},
 		NICs:      [][]float64{{0, 0}, {0, 0}}, Links: [][]float64{{0}, {0}},

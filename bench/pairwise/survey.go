@@ -63,7 +63,7 @@ func (s *Survey) simulated() finding.Finding {
 	if len(s.Faults) > 0 {
 		text += "; planted: " + plain.Line(strings.Join(s.Faults, ", "))
 	}
-	return finding.Finding{Code: CodeSimulated, Severity: finding.Warning, Text: text}
+	return finding.Finding{Code: finding.CodeSimulated, Severity: finding.Warning, Text: text}
 }
 
 // OfSurvey makes the document of what zbench measured.
@@ -126,10 +126,6 @@ func (d *Document) PairTable() table.Table {
 		names = append(names, strconv.Itoa(gpu))
 	}
 	t := table.Of(names)
-	t.Title = "GPU to GPU within a node, GB/s each way"
-	if n := len(d.Survey.Nodes); n > 1 {
-		t.Title += fmt.Sprintf(", median of %d nodes", n)
-	}
 	for i := range t.Columns {
 		t.Columns[i].Right = true
 	}
@@ -145,6 +141,13 @@ func (d *Document) PairTable() table.Table {
 		t.Add(cells...)
 	}
 	return t
+}
+
+func (d *Document) pairTitle() string {
+	if n := len(d.Survey.Nodes); n > 1 {
+		return fmt.Sprintf("GPU to GPU within a node, GB/s each way, median of %d nodes", n)
+	}
+	return "GPU to GPU within a node, GB/s each way"
 }
 
 // numbered are the names of leaf switches by rail, in the order of their first nodes.

@@ -3,7 +3,6 @@ package pairwise
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strings"
@@ -13,22 +12,11 @@ import (
 	"zbench/bench/table"
 )
 
-// Codes of the findings of slow components.
+// Codes of the findings of slow components, beside those that every detector has.
 const (
-	CodeSlow       = "slow"
-	CodeUnclear    = "unclear"
-	CodeNotChecked = "not_checked"
-	CodeHealthy    = "healthy"
-	CodeSimulated  = "simulated"
+	CodeSlow    = "slow"
+	CodeHealthy = "healthy"
 )
-
-// marks are the words with which lines of a verdict begin.
-var marks = map[string]string{
-	CodeSlow: "FAULT", CodeUnclear: "UNCLEAR", CodeNotChecked: "NOT CHECKED", CodeHealthy: "OK", CodeSimulated: "SIMULATED",
-}
-
-// Mark is the word with which a finding begins: FAULT, UNCLEAR, NOT CHECKED, OK or SIMULATED.
-func Mark(f finding.Finding) string { return marks[f.Code] }
 
 // Verdict is the answer as findings, in the order of reading.
 func (d *Document) Verdict() finding.List {
@@ -57,14 +45,14 @@ func (d *Document) Verdict() finding.List {
 		if len(q.Candidates) > 0 {
 			text += "; candidates: " + list(q.Candidates)
 		}
-		one := finding.Finding{Code: CodeUnclear, Severity: finding.Warning, Share: q.Lost, Text: text, Hint: q.Next}
+		one := finding.Finding{Code: finding.CodeUnclear, Severity: finding.Warning, Share: q.Lost, Text: text, Hint: q.Next}
 		for _, name := range q.Candidates {
 			one.Candidates = append(one.Candidates, finding.Subject{Name: name})
 		}
 		out = append(out, one)
 	}
 	for _, u := range d.Unchecked {
-		out = append(out, finding.Finding{Code: CodeNotChecked, Severity: finding.Warning, Text: u})
+		out = append(out, finding.Finding{Code: finding.CodeNotChecked, Severity: finding.Warning, Text: u})
 	}
 	if d.State == finding.Healthy {
 		text := "no component is slow, compared with " + d.Reference
@@ -106,7 +94,6 @@ func (d *Document) Table() table.Table {
 	for i := 1; i < 4; i++ {
 		t.Columns[i].Right = true
 	}
-	t.Title = "Worst first"
 	worst := d.Worst()
 	for _, r := range worst {
 		t.Add(plain.Line(r.Name), Percent(r.Lost), fmt.Sprint(r.Slow), fmt.Sprint(r.All))
@@ -115,71 +102,6 @@ func (d *Document) Table() table.Table {
 		t.Notes = append(t.Notes, fmt.Sprintf("%d more, with less lost, are in rails.json.", rest))
 	}
 	return t
-}
-
-// Text writes the document for a terminal of so many columns: the verdict first.
-func (d *Document) Text(w io.Writer, width int) error {
-	if width <= 0 { // not a terminal
-		width = table.Terminal
-	}
-	var b strings.Builder
-	write := func(first, rest, text string) {
-		b.WriteString(strings.Join(plain.Fold(plain.OneSpace(text), width, first, rest), "\n") + "\n")
-	}
-	indent := strings.Repeat(" ", 13)
-	for _, l := range d.Verdict() {
-		write(fmt.Sprintf("%-13s", Mark(l)), indent, l.Text)
-		if l.Hint != "" {
-			write(indent+"→ ", indent+"  ", l.Hint)
-		}
-	}
-	b.WriteString("\n")
-	if _, err := io.WriteString(w, b.String()); err != nil {
-		return err
-	}
-	if pairs := d.PairTable(); len(pairs.Columns) > 0 {
-		if err := table.Text(w, width, pairs); err != nil {
-			return err
-		}
-		if _, err := io.WriteString(w, "\n"); err != nil {
-			return err
-		}
-	}
-	if len(d.Ranking) > 0 {
-		if err := table.Text(w, width, d.Table()); err != nil {
-			return err
-		}
-	}
-	b.Reset()
-	for _, n := range d.Notes {
-		write("note: ", "      ", n)
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-// Markdown writes the document for a merge request or an issue.
-func (d *Document) Markdown(w io.Writer) error {
-	var b strings.Builder
-	b.WriteString("## Verdict\n\n")
-	for _, l := range d.Verdict() {
-		fmt.Fprintf(&b, "* **%s** %s", Mark(l), plain.Markdown(l.Text))
-		if l.Hint != "" {
-			fmt.Fprintf(&b, " (%s)", plain.Markdown(l.Hint))
-		}
-		b.WriteString("\n")
-	}
-	for _, n := range d.Notes {
-		fmt.Fprintf(&b, "* note: %s\n", plain.Markdown(n))
-	}
-	b.WriteString("\n")
-	if _, err := io.WriteString(w, b.String()); err != nil {
-		return err
-	}
-	if len(d.Ranking) == 0 {
-		return nil
-	}
-	return table.Markdown(w, d.Table())
 }
 
 // mostShown is the number of pairs in the table of a heat map.

@@ -248,7 +248,7 @@ func (l *Lateness) name() {
 			l.Cleared = append(l.Cleared, Cleared{c, fmt.Sprintf("it %s, which costs %.2g %% of their time", says, 100*a.cost())})
 			continue
 		}
-		l.Findings = append(l.Findings, Finding{
+		l.Findings = append(l.Findings, Slow{
 			Component: c, Lost: min(1, a.Waited), Intermittent: 2*a.Last < a.Calls, SlowRounds: a.Last, Rounds: a.Calls,
 			Confidence: sureOf(p), Reasons: []string{says},
 		})
@@ -265,7 +265,7 @@ func sureOf(p float64) float64 {
 
 // node is the finding of a node of which some rank arrives last too often, but none more often
 // than the others of the node.
-func (l *Lateness) node(node int, ranks []Arrival, nodes int) (f Finding, ok bool) {
+func (l *Lateness) node(node int, ranks []Arrival, nodes int) (f Slow, ok bool) {
 	if node < 0 || nodes < 2 || len(ranks) < 2 {
 		return f, false
 	}
@@ -282,7 +282,7 @@ func (l *Lateness) node(node int, ranks []Arrival, nodes int) (f Finding, ok boo
 	if p >= lastChance || one < lastChance || cost < leastWait {
 		return f, false
 	}
-	return Finding{
+	return Slow{
 		Component: Component{Part: Node, Node: node}, Lost: min(1, median(waited)), Intermittent: 2*last < calls, SlowRounds: last, Rounds: calls, Confidence: sureOf(p),
 		Reasons: []string{fmt.Sprintf("one of its %d ranks arrives last at %d of %d collectives (chance: %.0f), up to %s after the median rank", len(ranks), last, calls, chance, micros(slices.Max(when)))},
 	}, true

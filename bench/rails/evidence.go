@@ -13,7 +13,7 @@ func (j *judgement) switches(v *Verdict) {
 		if rail < len(j.Fleet.Leaves) {
 			continue
 		}
-		ofRail := func(f Finding) bool { return f.Component.Part == Rail && f.Component.A == rail }
+		ofRail := func(f Slow) bool { return f.Component.Part == Rail && f.Component.A == rail }
 		q := Question{Candidates: []Component{{Part: Leaf, A: rail, B: -1}}, Next: "give the leaf switch of each node (--leaves, or --topo with what lldpctl says)"}
 		for _, f := range v.Findings {
 			if ofRail(f) {
@@ -105,7 +105,7 @@ func (j *judgement) profile(v *Verdict) {
 
 // explained tells whether a steady fault that is named accounts for what happens at a place.
 func explained(v *Verdict, at Place) bool {
-	return slices.ContainsFunc(v.Findings, func(f Finding) bool {
+	return slices.ContainsFunc(v.Findings, func(f Slow) bool {
 		c := f.Component
 		switch c.Part {
 		case Node:
@@ -122,7 +122,7 @@ func explained(v *Verdict, at Place) bool {
 
 // explainedLink is the same for a link: its node, one of its GPUs, or itself.
 func explainedLink(v *Verdict, p Pair) bool {
-	return slices.ContainsFunc(v.Findings, func(f Finding) bool {
+	return slices.ContainsFunc(v.Findings, func(f Slow) bool {
 		c := f.Component
 		return c.Node == p.A.Node && (c.Part == Node || c.Part == GPU && (c.A == p.A.GPU || c.A == p.B.GPU) ||
 			c.Part == Link && c.A == min(p.A.GPU, p.B.GPU) && c.B == max(p.A.GPU, p.B.GPU))

@@ -256,7 +256,7 @@ func sortComponents(of []Component) {
 
 // named tells whether a finding is of a component, asked whether it is a candidate.
 func named(v *Verdict, c Component) bool {
-	return slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Component == c })
+	return slices.ContainsFunc(v.Findings, func(f Slow) bool { return f.Component == c })
 }
 
 func asked(v *Verdict, c Component) bool {

@@ -152,7 +152,7 @@ func (mark) touches(c Component, p Place) bool {
 
 // recurs is the node or NIC that is slow in more rounds than chance explains, the least
 // probable first.
-func (j *judgement) recurs(marks []mark, floor float64) (best Finding, ok bool) {
+func (j *judgement) recurs(marks []mark, floor float64) (best Slow, ok bool) {
 	lowest := chance
 	for _, c := range j.repeated(marks) {
 		rounds, partners, losses := j.hits(c, marks)
@@ -169,7 +169,7 @@ func (j *judgement) recurs(marks []mark, floor float64) (best Finding, ok bool) 
 		of := j.net.rounds
 		if p := stat.BinomialTail(len(rounds), of, min(q, 1)) * float64(len(j.net.ends.of)); p < lowest {
 			lowest, ok = p, true
-			best = Finding{
+			best = Slow{
 				Component: c, Intermittent: true, SlowRounds: len(rounds), Rounds: of, Lost: share(median(losses)),
 				Confidence: confidence(len(partners), len(partners)),
 				Reasons:    []string{fmt.Sprintf("slow in %d of %d rounds, with %d different partners", len(rounds), of, len(partners))},
@@ -288,7 +288,7 @@ func (j *judgement) slowPasses(v *Verdict) {
 			v.Questions = append(v.Questions, Question{What: what, Candidates: []Component{c}, Lost: share(median(losses)), Next: "run again with more passes"})
 			continue
 		}
-		v.Findings = append(v.Findings, Finding{
+		v.Findings = append(v.Findings, Slow{
 			Component: c, Intermittent: true, Lost: share(median(losses)), SlowRounds: len(losses), Rounds: all,
 			Confidence: confidence(len(losses), len(losses)), Reasons: []string{what},
 		})

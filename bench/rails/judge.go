@@ -181,8 +181,8 @@ func (j *judgement) ofNode(v *Verdict, node int) {
 }
 
 // node is the finding of a slow node.
-func (j *judgement) node(node int, rails []int, measured int, links bool) Finding {
-	f := Finding{Component: Component{Part: Node, Node: node}, Confidence: 0.9}
+func (j *judgement) node(node int, rails []int, measured int, links bool) Slow {
+	f := Slow{Component: Component{Part: Node, Node: node}, Confidence: 0.9}
 	if len(rails) > 0 {
 		agree, of := j.net.partners(node, rails)
 		f.Lost, f.Confidence = share(j.net.loss(node, rails)), confidence(agree, of)
@@ -209,7 +209,7 @@ func (j *judgement) gpus(v *Verdict, node int, in inNode, rails []int) []int {
 				links = append(links, [2]int{gpu, b})
 			}
 		}
-		f := Finding{
+		f := Slow{
 			Component: Component{Part: GPU, Node: node, A: gpu}, Lost: share(loss), SlowRounds: len(links), Rounds: j.Fleet.GPUs - 1,
 			Confidence: confidence(len(links), j.Fleet.GPUs-1), Reasons: []string{j.links.reason(node, links)},
 		}
@@ -237,7 +237,7 @@ func (j *judgement) rail(v *Verdict, node, rail int) {
 		})
 		return
 	}
-	f := Finding{Component: named, Lost: lost, Confidence: confidence(agree, of), SlowRounds: agree, Rounds: of, Reasons: []string{reason}}
+	f := Slow{Component: named, Lost: lost, Confidence: confidence(agree, of), SlowRounds: agree, Rounds: of, Reasons: []string{reason}}
 	if j.links.known {
 		f.Reasons = append(f.Reasons, "the GPU's xGMI links are not slow")
 	}
@@ -264,7 +264,7 @@ func (j *judgement) slowLinks(v *Verdict, node int, in inNode) {
 	for _, l := range in.links {
 		at := j.links.link(l[0], l[1])
 		agree, all := j.links.passes(node, at)
-		v.Findings = append(v.Findings, Finding{
+		v.Findings = append(v.Findings, Slow{
 			Component: Component{Part: Link, Node: node, A: l[0], B: l[1]}, Lost: share(j.links.all[node][at]),
 			Confidence: confidence(agree+j.Fleet.GPUs-2, all+j.Fleet.GPUs-2), SlowRounds: agree, Rounds: all,
 			Reasons: []string{fmt.Sprintf("slow in %d of %d passes; other links of its GPUs are not", agree, all)},

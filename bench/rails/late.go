@@ -52,7 +52,7 @@ func (j *judgement) late(v *Verdict) {
 				slow++
 			}
 		}
-		v.Findings = append(v.Findings, Finding{
+		v.Findings = append(v.Findings, Slow{
 			Component: c, Lost: waited / (1 + waited), SlowRounds: slow, Rounds: len(of), Confidence: confidence(slow, len(of)), Reasons: []string{reason},
 		})
 	}

@@ -27,7 +27,7 @@ func (j *matrixed) pairs(v *Verdict) {
 		return
 	}
 	for _, p := range all {
-		f := Finding{Component: p.Component, Lost: share(p.loss), SlowRounds: p.slow, Rounds: p.values, Confidence: 0.6 + 0.1*float64(min(p.slow, 3)-1)}
+		f := Slow{Component: p.Component, Lost: share(p.loss), SlowRounds: p.slow, Rounds: p.values, Confidence: 0.6 + 0.1*float64(min(p.slow, 3)-1)}
 		f.Reasons = []string{fmt.Sprintf("slow in %d of %d values; neither end is slow in its other pairs", p.slow, p.values)}
 		if p.values == 1 {
 			f.Reasons = append(f.Reasons, "one value: measure the pair again")

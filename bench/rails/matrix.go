@@ -141,10 +141,10 @@ func (j *matrixed) sides(end int) []int {
 
 // ends names the slow ends. All GPUs of a node together are the node.
 func (j *matrixed) ends(v *Verdict) {
-	var found []Finding
+	var found []Slow
 	partly := Question{Next: "measure these pairs again"}
 	for end := range j.Names {
-		f := Finding{Component: j.component(end)}
+		f := Slow{Component: j.component(end)}
 		var slow []string
 		for i, at := range j.sides(end) {
 			if e := j.est.of[at]; j.est.sure(at) {
@@ -218,7 +218,7 @@ func (m *Matrix) Losses() [][]float64 {
 }
 
 // merged turns the findings of most GPUs of a node into one of the node.
-func (j *matrixed) merged(found []Finding) []Finding {
+func (j *matrixed) merged(found []Slow) []Slow {
 	gpus, slow := map[int]int{}, map[int]int{}
 	for _, at := range j.At {
 		if at.GPU >= 0 {
@@ -230,7 +230,7 @@ func (j *matrixed) merged(found []Finding) []Finding {
 			slow[f.Component.Node]++
 		}
 	}
-	var out []Finding
+	var out []Slow
 	for _, f := range found {
 		node := f.Component.Node
 		if f.Component.Part != GPU || len(j.Nodes) < 2 || slow[node] < 2 || float64(slow[node]) < most*float64(gpus[node]) {
@@ -238,7 +238,7 @@ func (j *matrixed) merged(found []Finding) []Finding {
 			continue
 		}
 		whole := Component{Part: Node, Node: node}
-		i := slices.IndexFunc(out, func(o Finding) bool { return o.Component == whole })
+		i := slices.IndexFunc(out, func(o Slow) bool { return o.Component == whole })
 		if i < 0 {
 			f.Component, f.Reasons = whole, []string{fmt.Sprintf("%d of its %d GPUs are slow", slow[node], gpus[node])}
 			out = append(out, f)

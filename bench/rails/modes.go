@@ -120,7 +120,7 @@ func (j *matrixed) between(v *Verdict) bool {
 func (j *matrixed) groups(v *Verdict) {
 	explained := func(i int) bool {
 		value := j.Values[i]
-		return slices.ContainsFunc(v.Findings, func(f Finding) bool {
+		return slices.ContainsFunc(v.Findings, func(f Slow) bool {
 			c := f.Component
 			return c == j.pair(value) || c == j.component(value.From) || c == j.component(value.To) ||
 				c.Part == Node && (c.Node == j.At[value.From].Node || c.Node == j.At[value.To].Node)

@@ -56,7 +56,7 @@ func (n *network) losses() [][]float64 {
 
 // leaves finds leaf switches: groups of nodes of one rail of which most are slow.
 // It returns the loss that each NIC owes to its leaf.
-func (n *network) leaves() (found []Finding, owed []float64) {
+func (n *network) leaves() (found []Slow, owed []float64) {
 	owed = make([]float64, n.Nodes*n.GPUs)
 	for rail := range n.GPUs {
 		groups := n.groups(rail)
@@ -81,7 +81,7 @@ func (n *network) leaves() (found []Finding, owed []float64) {
 			for _, node := range nodes {
 				owed[n.at(Place{node, rail})] = loss
 			}
-			found = append(found, Finding{
+			found = append(found, Slow{
 				Component: Component{Part: Leaf, A: rail, B: leaf}, Lost: share(loss), Nodes: nodes,
 				Confidence: confidence(slow, len(losses)), SlowRounds: slow, Rounds: len(losses),
 				Reasons: []string{fmt.Sprintf("%d of %d nodes on it are slow on rail %d", slow, len(losses), rail)},

@@ -176,7 +176,7 @@ func (s samples) leaveOut(timings []Timing, node int) (lost []float64) {
 // unsteady names the nodes that are slow part of the time.
 func (j *judgement) unsteady(v *Verdict) {
 	for _, u := range j.nodes {
-		v.Findings = append(v.Findings, Finding{
+		v.Findings = append(v.Findings, Slow{
 			Component: Component{Part: Node, Node: u.node}, Intermittent: true, Lost: u.lost, SlowRounds: u.slow, Rounds: u.all,
 			Confidence: confidence(u.slow, u.slow), Reasons: []string{fmt.Sprintf("slow samples in %d of its %d transfers, far more than in those of other nodes", u.slow, u.all)},
 		})

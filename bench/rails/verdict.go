@@ -37,8 +37,8 @@ type Component struct {
 	B int `json:"b"`
 }
 
-// Finding is a slow component.
-type Finding struct {
+// Slow is a slow component.
+type Slow struct {
 	Component Component `json:"component"`
 	// Lost is the share of its bandwidth that is lost, 0 to 1; of an intermittent fault
 	// while it lasts.
@@ -79,7 +79,7 @@ type Verdict struct {
 	State finding.State `json:"state"`
 	// Findings are named components, the worst first. Questions are what could not be
 	// decided.
-	Findings  []Finding  `json:"findings"`
+	Findings  []Slow     `json:"findings"`
 	Questions []Question `json:"questions"`
 	// Unchecked says what was not judged, and why.
 	Unchecked []string `json:"unchecked"`
@@ -120,7 +120,7 @@ func share(loss float64) float64 { return max(0, 1-math.Exp(-loss)) }
 
 // finish sorts, and decides the state.
 func (v *Verdict) finish() {
-	slices.SortStableFunc(v.Findings, func(a, b Finding) int {
+	slices.SortStableFunc(v.Findings, func(a, b Slow) int {
 		return cmp.Or(less(a.Intermittent, b.Intermittent), cmp.Compare(b.Lost, a.Lost))
 	})
 	v.State = finding.Settle(len(v.Findings) > 0, len(v.Questions) > 0, v.Reference != "").OfNodes()
@@ -132,7 +132,7 @@ func (v *Verdict) doubted() bool {
 }
 
 // Replace sets what other sources have decided.
-func (v *Verdict) Replace(findings []Finding, questions []Question) {
+func (v *Verdict) Replace(findings []Slow, questions []Question) {
 	v.Findings, v.Questions = findings, questions
 	v.finish()
 }

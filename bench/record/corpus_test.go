@@ -63,12 +63,6 @@ var badRecord = map[string]string{
 	"/results/2/evidence/suspects":                      `"1-"`,
 	"/spec/sweep/sizes":                                 `[]`,
 	"/results/0/nics/0/gpu":                             `-2`,
-	"/judgement/rules":                                  `0`,
-	"/judgement/state":                                  `"healthy"`,
-	"/judgement/findings/0/severity":                    `"bad"`,
-	"/judgement/findings/0/subject/kind":                `"planet"`,
-	"/judgement/findings/0/share":                       `1.5`,
-	"/judgement/findings/1/candidates/0/kind":           `"planet"`,
 }
 
 // badRecords are changes that no record may have, each of a record that fits.
@@ -249,7 +243,7 @@ func TestRunSchemaIsTight(t *testing.T) {
 	run := Run{Schema: RunSchema, Seconds: 1.5, Args: []string{"hbm"}, Host: "h", Go: "go1.26", Platform: "linux/amd64", CPUs: 2}
 	bare, err := json.Marshal(run)
 	require.NoError(t, err)
-	run.Preflight = []Preflight{{Name: "clock", State: CheckWarning, Findings: []PreflightFinding{
+	run.Preflight = []Preflight{{Name: "clock", State: CheckWarning, Findings: []PreflightFound{
 		{State: CheckWarning, Ranks: "8-15", Hosts: []string{"b"}, Found: "60 s ahead", Why: "w", Next: "n"}, {State: CheckOK, Ranks: "0-7,16", Hosts: []string{"a"}},
 	}}}
 	run.Control = &Control{Processes: 8, Registered: 0.2, Opened: 0.5, Orders: 57, Waited: 0.05}

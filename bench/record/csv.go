@@ -1,7 +1,6 @@
 package record
 
 import (
-	"io"
 	"strconv"
 	"strings"
 
@@ -72,17 +71,17 @@ var columns = []column[Result]{
 	{"time_rounding_hi_s", rounding(func(i *Interval) float64 { return i.Hi })},
 }
 
-// WriteCSV writes a header and one row per result or kernel. Rows depend on the
-// record alone: numbers have the shortest form that reads back exactly.
-func WriteCSV(w io.Writer, rec *Record) error {
-	if rec.OfKernels() {
-		return writeRows(w, rec, kernelColumns, rec.Kernels)
+// CSV is a header and one row per result or kernel. Rows depend on the record alone: numbers have the
+// shortest form that reads back exactly.
+func (r *Record) CSV() (header []string, rows [][]string) {
+	if r.OfKernels() {
+		return rowsOf(r, kernelColumns, r.Kernels)
 	}
-	return writeRows(w, rec, columns, rec.Results)
+	return rowsOf(r, columns, r.Results)
 }
 
-func writeRows[Row any](w io.Writer, rec *Record, columns []column[Row], rows []Row) error {
-	header, lines := make([]string, len(columns)), make([][]string, len(rows))
+func rowsOf[Row any](rec *Record, columns []column[Row], rows []Row) (header []string, lines [][]string) {
+	header, lines = make([]string, len(columns)), make([][]string, len(rows))
 	for i, c := range columns {
 		header[i] = c.name
 	}
@@ -91,7 +90,7 @@ func writeRows[Row any](w io.Writer, rec *Record, columns []column[Row], rows []
 			lines[i] = append(lines[i], c.cell(rec, &rows[i]))
 		}
 	}
-	return table.CSV(w, header, lines)
+	return header, lines
 }
 
 // mean makes a cell of the burst's mean over ranks, empty if there is none.

@@ -3,9 +3,12 @@ package record
 import (
 	"bytes"
 	"encoding/csv"
+	"io"
 	"strconv"
 	"strings"
 	"testing"
+
+	"zbench/bench/table"
 
 	"github.com/stretchr/testify/require"
 )
@@ -13,7 +16,7 @@ import (
 func rows(t *testing.T, rec *Record) []map[string]string {
 	t.Helper()
 	var b bytes.Buffer
-	require.NoError(t, WriteCSV(&b, rec))
+	require.NoError(t, writeCSV(&b, rec))
 	all, err := csv.NewReader(&b).ReadAll()
 	require.NoError(t, err)
 	var list []map[string]string
@@ -30,7 +33,7 @@ func rows(t *testing.T, rec *Record) []map[string]string {
 // The header is an interface: readers name these columns.
 func TestCSVHeader(t *testing.T) {
 	var b bytes.Buffer
-	require.NoError(t, WriteCSV(&b, &Record{}))
+	require.NoError(t, writeCSV(&b, &Record{}))
 	require.Equal(t, "key,collective,dtype,op,bytes_requested,bytes,count_elements,ranks,nodes,gpus_per_process,in_place,"+
 		"status,reason,simulated,extrapolated,iterations,samples,time_s,time_lo_s,time_hi_s,time_min_s,time_max_s,"+
 		"time_mean_s,time_p95_s,time_p99_s,time_cv,slowest_rank_time_s,isolated_slowest_rank_time_s,"+
@@ -70,4 +73,9 @@ func TestCSVRows(t *testing.T) {
 			require.Empty(t, cell, "%s must be empty, not 0", name)
 		}
 	}
+}
+
+func writeCSV(w io.Writer, rec *Record) error {
+	header, rows := rec.CSV()
+	return table.CSV(w, header, rows)
 }

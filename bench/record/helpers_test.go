@@ -91,7 +91,7 @@ func full() *Record {
 		Added:    []Added{{Extension, []string{"a"}}},
 		Results:  []Result{ok, skipped, hung},
 		Warnings: []Warning{{Code: "imported", Message: "one sample of unknown spread"}},
-		Judgement: &Judgement{Rules: 1, State: finding.Fail, Findings: finding.List{{
+		Judgement: &finding.Judgement{Rules: 1, State: finding.Fail, Findings: finding.List{{
 			Code: "late", Severity: finding.Fault, Subject: &finding.Subject{Kind: finding.Rank, Name: "rank 3", Nodes: []string{"n0"}},
 			Text: "Late: rank 3.", Hint: "Look at it.", Share: 0.25, Evidence: []string{"in 9 of 10 launches"},
 		}, {

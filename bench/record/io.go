@@ -9,6 +9,7 @@ import (
 	"io"
 	"slices"
 
+	"zbench/bench/finding"
 	"zbench/bench/jsonfile"
 )
 
@@ -36,6 +37,9 @@ func Encode(w io.Writer, rec *Record) error {
 	return jsonfile.Write(w, "record", normal(*rec))
 }
 
+// WriteJSON writes the record as Encode does.
+func (r *Record) WriteJSON(w io.Writer) error { return Encode(w, r) }
+
 // CodeEdited is the code of the warning of a record whose content is not what zbench wrote.
 const CodeEdited = "edited"
 
@@ -50,7 +54,7 @@ func normal(rec Record) Record {
 	rec.Created = rec.Created.UTC()
 	rec.Warnings = jsonfile.Filled(rec.Warnings)
 	if j := rec.Judgement; j != nil {
-		rec.Judgement = &Judgement{j.Rules, j.State, jsonfile.Filled(j.Findings)}
+		rec.Judgement = &finding.Judgement{Rules: j.Rules, State: j.State, Findings: jsonfile.Filled(j.Findings)}
 	}
 	rec.Results = jsonfile.Filled(slices.Clone(rec.Results))
 	for i := range rec.Results {

@@ -67,7 +67,7 @@ func (brokenReader) Read([]byte) (int, error) { return 0, errors.New("stale hand
 
 func TestBrokenFiles(t *testing.T) {
 	require.ErrorContains(t, Encode(brokenWriter{}, full()), "disk full")
-	require.ErrorContains(t, WriteCSV(brokenWriter{}, full()), "disk full")
+	require.ErrorContains(t, writeCSV(brokenWriter{}, full()), "disk full")
 	_, err := Decode(brokenReader{})
 	require.ErrorContains(t, err, "stale handle")
 }
@@ -161,6 +161,6 @@ func FuzzDecode(f *testing.F) {
 		back, err := Decode(strings.NewReader(once))
 		require.NoError(t, err)
 		require.Equal(t, once, encoded(t, back))
-		require.NoError(t, WriteCSV(&bytes.Buffer{}, rec))
+		require.NoError(t, writeCSV(&bytes.Buffer{}, rec))
 	})
 }

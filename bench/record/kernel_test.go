@@ -213,7 +213,7 @@ func TestKernelJournalAlone(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, rec, again)
 	var csv bytes.Buffer
-	require.NoError(t, WriteCSV(&csv, rec))
+	require.NoError(t, writeCSV(&csv, rec))
 	require.Equal(t, 10, strings.Count(csv.String(), "\n"))
 	require.Contains(t, csv.String(), ",a@2,")
 }

@@ -13,9 +13,9 @@ import (
 // mostNICs is the number of NICs in the table of the page; the record has all.
 const mostNICs = 64
 
-// NicTable is a row for each NIC, those that stand out first: events, then bytes furthest from the
+// NICTable is a row for each NIC, those that stand out first: events, then bytes furthest from the
 // median.
-func NicTable(nics []NICCounters) table.Table {
+func NICTable(nics []NICCounters) table.Table {
 	middle := MedianSent(nics)
 	off := func(c NICCounters) float64 {
 		if c.Sent == nil || middle == 0 {

@@ -18,11 +18,11 @@ type Preflight struct {
 	// State is the worst of its findings': error, warning, not_checked, ok.
 	State PreflightState `json:"state"`
 	// Findings are what was found, the worst first.
-	Findings []PreflightFinding `json:"findings"`
+	Findings []PreflightFound `json:"findings"`
 }
 
-// PreflightFinding is what a check found on some of the ranks.
-type PreflightFinding struct {
+// PreflightFound is what a check found on some of the ranks.
+type PreflightFound struct {
 	// State of these ranks: ok, warning, error, not_checked.
 	State PreflightState `json:"state"`
 	// Ranks are their numbers, such as 8-15,24.

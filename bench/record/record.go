@@ -10,6 +10,7 @@ package record
 import (
 	"time"
 
+	"zbench/bench/finding"
 	"zbench/bench/spec"
 )
 
@@ -57,7 +58,7 @@ type Record struct {
 	Warnings []Warning `json:"warnings"`
 	// Judgement is what the record comes to; absent in records of earlier versions and where no
 	// run has ended.
-	Judgement *Judgement `json:"judgement,omitempty"`
+	Judgement *finding.Judgement `json:"judgement,omitempty"`
 }
 
 // Tool identifies the program that wrote the record.

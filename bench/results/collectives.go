@@ -2,6 +2,7 @@ package results
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -23,8 +24,10 @@ type Extras struct {
 	Advice *advice.Document
 	// Command reproduces the record; empty leaves the section out.
 	Command string
-	// Folder is the name of the record's folder, for commands that read it.
+	// Folder is where the record lies; the page names its last element alone. Empty is nowhere.
 	Folder string
+	// Width is the terminal's in columns: the summary has as many figures as fit. 0 leaves it out.
+	Width int
 }
 
 // Collectives is the report of a sweep of collectives or of an import. A record with
@@ -34,46 +37,72 @@ func Collectives(rec *record.Record, x Extras) *document.Document {
 		rec = &record.Record{}
 	}
 	d := &document.Document{
+		Command: "collectives", Value: rec, CSV: rec.CSV, Beneath: true,
 		Title: title(rec), Lead: worldText(rec.World), Simulated: rec.Simulated, Banners: banners(rec),
+		Findings: Verdict(rec, x.Advice), Chips: advice.Chips(x.Advice),
 		Foot: "Sizes are IEC, 1 KiB = 1,024 B; rates are decimal, 1 GB/s = 1e9 B/s.",
 	}
 	if rec.Simulated {
 		d.Foot += " SIMULATED: a model decided these times, not hardware."
 	}
-	d.Findings, d.Chips = Verdict(rec, x.Advice), advice.Chips(x.Advice)
+	if x.Folder != "" {
+		d.Next = x.Advice.Commands(x.Folder)
+	}
+	if x.Width > 0 {
+		summaryInto(d, rec, x.Width)
+	}
 	curves := curve.Of(rec)
 	drawn, note := curve.Drawn(curves)
 	glance(d, rec, drawn)
 	curvesInto(d, rec, drawn, note, x)
-	d.Add("advice", "Bucket size to set", advice.Blocks(x.Advice, x.Folder)...)
-	late := d.Add
-	if !slices.ContainsFunc(judge.Late(rec), func(l judge.Lateness) bool { return len(l.Texts()) > 0 }) {
-		late = d.Fold
+	asked := d.Add("advice", "Bucket size to set", advice.Blocks(x.Advice, path.Base(x.Folder))...)
+	switch {
+	case !x.Advice.Answered():
+	case x.Advice.IsAssumed():
+		asked.Show(document.Page | document.Verbose)
+	default:
+		asked.Show(document.Everywhere)
 	}
-	late("late", "Late ranks", lateBlocks(rec)...)
-	d.Add("unstable", "Unstable", unstableBlocks(rec)...)
-	d.Add("stuck", "How far each rank got", stuckBlocks(rec)...)
-	d.Add("nics", "NIC counters", nicBlocks(rec)...)
+	faultsInto(d, rec)
 	kneesInto(d, x)
-	d.Results(resultBlock(rec, curves))
-	d.Sections[len(d.Sections)-1].Folded = len(rec.Results) > fewResults
-	others := d.Add
-	if len(rec.Results)-count(rec, record.OK) > fewResults {
-		others = d.Fold
-	}
-	others("others", "Cases without a result", otherBlocks(rec)...)
-	warnings := d.Add
-	if len(drawn) > document.SeriesPerChart {
-		warnings = d.Fold
-	}
-	warnings("warnings", "Warnings", warningBlocks(rec)...)
-	d.Fold("longrun", "Settings for a long run", longRunBlocks(rec)...)
+	d.Add("table", "Results", document.Sheet{Table: Results(rec)}).Show(document.Verbose | document.Markdown)
+	d.Results("Results", resultBlock(rec, curves)).Folded = len(rec.Results) > fewResults
+	d.Add("others", "Cases without a result", otherBlocks(rec)...).Folded = len(rec.Results)-count(rec, record.OK) > fewResults
+	d.Add("warnings", "Warnings", warningBlocks(rec)...).Show(document.Page | document.Verbose).Folded = len(drawn) > document.SeriesPerChart
+	d.Fold("longrun", "Settings for a long run", longRunBlocks(rec)...).Show(document.Page | document.Verbose)
 	d.Add("imports", "Imported files", importBlocks(rec)...)
 	d.Fold("method", "How it was measured", document.Facts(method(rec)))
 	d.Fold("setup", "Set-up", setupBlocks(rec)...)
-	d.Command(x.Command)
+	d.Reproduce(x.Command)
 	d.Fold("sources", "Roofs and sources", sourceBlocks(rec)...)
 	return d
+}
+
+// summaryInto is what a terminal shows first: the best figures in as many columns as fit.
+func summaryInto(d *document.Document, rec *record.Record, width int) {
+	var blocks []document.Block
+	heading := ""
+	for i, t := range Summary(rec, width) {
+		notes := t.Notes
+		if i == 0 {
+			heading = t.Title
+		}
+		t.Title, t.Notes = "", nil
+		blocks = append(blocks, document.Sheet{Table: t})
+		for _, n := range notes {
+			blocks = append(blocks, document.Paragraph{Text: document.Said(n)})
+		}
+	}
+	d.Add("summary", heading, blocks...).Show(document.Terminal | document.Verbose)
+}
+
+// faultsInto says who is late, slow now and then, or stuck, and what the NICs counted.
+func faultsInto(d *document.Document, rec *record.Record) {
+	late := slices.ContainsFunc(judge.Late(rec), func(l judge.Lateness) bool { return len(l.Texts()) > 0 })
+	d.Add("late", "Late ranks", lateBlocks(rec)...).Folded = !late
+	d.Add("unstable", "Unstable", unstableBlocks(rec)...)
+	d.Add("stuck", "How far each rank got", stuckBlocks(rec)...).Show(document.Page | document.Verbose)
+	d.Add("nics", "NIC counters", nicBlocks(rec)...)
 }
 
 // fewResults is how many rows of results a page shows without being asked.
@@ -89,10 +118,7 @@ func glance(d *document.Document, rec *record.Record, drawn []curve.Curve) {
 // curvesInto draws what depends on the size and on the number of ranks. With many curves
 // only bus bandwidth and scaling are open.
 func curvesInto(d *document.Document, rec *record.Record, drawn []curve.Curve, note string, x Extras) {
-	add := d.Add
-	if len(drawn) > document.SeriesPerChart {
-		add = d.Fold
-	}
+	many := len(drawn) > document.SeriesPerChart
 	d.Add("charts", "Bus bandwidth by message size", document.Plots(charts(rec, drawn, document.BusBW, note, x.Knees, adviceBand(x.Advice)))...)
 	d.Add("scaling", "Scaling by number of ranks", scalingBlocks(rec, drawn)...)
 	times := document.Plots(charts(rec, drawn, document.Time, note, nil, nil))
@@ -100,9 +126,9 @@ func curvesInto(d *document.Document, rec *record.Record, drawn []curve.Curve, n
 		// A second chart of the same sizes, beside which few need it.
 		times = append(times, document.Details{Summary: "Time of one launch alone", Blocks: document.Plots(charts(rec, drawn, document.Alone, note, nil, nil))})
 	}
-	add("times", "Time by message size", times...)
+	d.Add("times", "Time by message size", times...).Folded = many
 	if spreads := distributions(rec, drawn); len(spreads) > 0 {
-		add("spreads", "How launches alone vary", document.Paragraph{Role: "small", Text: document.Said("Per size: thin line from the fastest to the slowest launch, short lines at the median and the 95th percentile, wide bar over the interval that bounds the median with at least 95 % confidence.")}, document.Strips(spreads))
+		d.Add("spreads", "How launches alone vary", document.Paragraph{Role: "small", Text: document.Said("Per size: thin line from the fastest to the slowest launch, short lines at the median and the 95th percentile, wide bar over the interval that bounds the median with at least 95 % confidence.")}, document.Strips(spreads)).Folded = many
 	}
 }
 
@@ -113,7 +139,7 @@ func kneesInto(d *document.Document, x Extras) {
 		d.Fold("bucket", "Message sizes near the plateau", kneeBlocks(x.Knees, true)...)
 		return
 	}
-	d.Add("bucket", "Bucket size", kneeBlocks(x.Knees, false)...)
+	d.Add("bucket", "Bucket size", kneeBlocks(x.Knees, false)...).Show(document.Page | document.Verbose)
 }
 
 // setupBlocks are the facts of the set-up.

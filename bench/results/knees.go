@@ -2,12 +2,55 @@ package results
 
 import (
 	"fmt"
+	"slices"
 
+	"zbench/bench/advice"
 	"zbench/bench/bucket"
 	"zbench/bench/document"
+	"zbench/bench/record"
 	"zbench/bench/table"
 	"zbench/bench/unit"
 )
+
+// Knees is the document of the sizes near the plateaus of a record.
+func Knees(a *bucket.Answer) *document.Document {
+	d := &document.Document{Command: "recommend", Value: a, Title: "Message sizes near the plateau", Simulated: a.Simulated, Beneath: true}
+	d.Add("bucket", "", kneeBlocks(a, false)...).Show(document.Everywhere)
+	return d
+}
+
+// Recommendation is the document of a recommendation from the curves of records. Beside a refusal it
+// has their sizes near the plateaus. paths are what the records were read from, for what to run next.
+func Recommendation(a *advice.Document, records []*record.Record, knees []*bucket.Answer, paths ...string) *document.Document {
+	of := simulatedOf(records)
+	d := &document.Document{
+		Command: "recommend", Value: a, Title: "Bucket size to set", Simulated: of.Simulated, Beneath: true,
+		Findings: advice.Findings(of, a), Chips: advice.Chips(a), Next: a.Commands(paths...),
+	}
+	for i, k := range knees {
+		d.Add(fmt.Sprintf("bucket-%d", i+1), "", kneeBlocks(k, false)...).Show(document.Everywhere)
+	}
+	d.Add("advice", "", advice.Blocks(a, "")...).Show(document.Everywhere)
+	return d
+}
+
+// simulatedOf is the record that labels an answer from several: the first that is simulated, else the
+// first.
+func simulatedOf(records []*record.Record) *record.Record {
+	if i := slices.IndexFunc(records, func(r *record.Record) bool { return r.Simulated }); i >= 0 {
+		return records[i]
+	}
+	return records[0]
+}
+
+// Assume adds the answer for assumed settings to a document of plateaus. paths are what the records
+// were read from, for what to run next.
+func Assume(d *document.Document, a *advice.Document, records []*record.Record, paths ...string) {
+	if t := a.WhatIfTable(); len(t.Groups[0].Rows) > 0 {
+		d.Add("whatif", "", document.Sheet{Table: t}).Show(document.Everywhere)
+	}
+	d.Findings, d.Next = advice.Findings(simulatedOf(records), a), a.Commands(paths...)
+}
 
 // kneeBlocks are the smallest messages that reach a share of each plateau, what a
 // bucket size still takes, and what limits the answer. Where there is a recommendation
@@ -42,11 +85,14 @@ func kneeBlocks(a *bucket.Answer, advised bool) []document.Block {
 		}
 		plateaus = append(plateaus, plateau)
 		for _, p := range c.Points {
-			note := ""
+			note, elements := "", "unknown"
+			if p.Elements > 0 {
+				elements = unit.Comma(p.Elements)
+			}
 			if p.AtSmallestSize {
 				note = "at the smallest size of the sweep already"
 			}
-			t.Add(name, unit.Percent(p.Fraction), unit.Bytes(p.Bytes), unit.Comma(p.Bytes), unit.Comma(p.Elements), unit.Bytes(p.PerRankBytes), unit.Rate(p.BusBW), note)
+			t.Add(name, unit.Percent(p.Fraction), unit.Bytes(p.Bytes), unit.Comma(p.Bytes), elements, unit.Bytes(p.PerRankBytes), unit.Rate(p.BusBW), note)
 		}
 	}
 	if len(plateaus) > 0 {

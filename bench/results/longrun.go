@@ -4,7 +4,6 @@ import (
 	"zbench/bench/document"
 	"zbench/bench/longrun"
 	"zbench/bench/record"
-	"zbench/bench/table"
 )
 
 // longRunBlocks are settings for a run of days, and the known issues of the record's
@@ -18,23 +17,6 @@ func longRunBlocks(rec *record.Record) []document.Block {
 	out := []document.Block{document.Paragraph{Text: document.Said(s.Lead())}, document.Sheet{Label: "Settings for a long run", Table: s.Table()}}
 	if len(issues) > 0 {
 		out = append(out, document.Sheet{Label: "Known issues", Table: longrun.IssueTable(issues)})
-	}
-	return out
-}
-
-// LongRun are the same tables for a terminal.
-func LongRun(rec *record.Record) []table.Table {
-	s := longrun.Of(rec)
-	if s == nil {
-		return nil
-	}
-	settings := s.Table()
-	settings.Title, settings.Notes = "Settings for a long run", []string{s.Lead()}
-	out := []table.Table{settings}
-	if issues := longrun.Issues(longrun.FactsOf(rec)); len(issues) > 0 {
-		t := longrun.IssueTable(issues)
-		t.Title = "Known issues"
-		out = append(out, t)
 	}
 	return out
 }

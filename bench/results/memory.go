@@ -11,31 +11,28 @@ import (
 	"zbench/bench/memory"
 	"zbench/bench/record"
 	"zbench/bench/spec"
-	"zbench/bench/table"
 	"zbench/bench/unit"
 )
 
-// Kernels is the report of a record of hbm or of kernels. command reproduces it; empty
-// leaves that out.
+// Kernels is the document of a record of hbm or of kernels. command reproduces it; empty leaves that
+// out.
 func Kernels(rec *record.Record, command string) *document.Document {
-	if rec.Benchmark() == spec.Muon {
-		return Muon(rec, command)
+	d := &document.Document{
+		Command: rec.Benchmark(), Value: rec, CSV: rec.CSV, Beneath: true,
+		Simulated: rec.OnLoopback(), Findings: judge.Of(rec), Chips: kernelChips(rec),
 	}
-	return Memory(rec, command)
+	if rec.Benchmark() == spec.Muon {
+		muonInto(d, rec)
+	} else {
+		memoryInto(d, rec)
+	}
+	d.Reproduce(command)
+	return d
 }
 
-// KernelTables are its results for a terminal or a merge request.
-func KernelTables(rec *record.Record) []table.Table {
-	if rec.Benchmark() == spec.Muon {
-		return MuonResults(rec)
-	}
-	return []table.Table{MemoryResults(rec)}
-}
-
-// Memory is the report of one device's memory: streams or a norm. command
-// reproduces the record; empty leaves that out.
-func Memory(rec *record.Record, command string) *document.Document {
-	d := &document.Document{Title: memoryTitle(rec), Banners: memoryBanners(rec), Findings: judge.Of(rec), Chips: kernelChips(rec), Simulated: rec.OnLoopback(), Foot: "Sizes are IEC, 1 KiB = 1,024 B; rates are decimal, 1 GB/s = 1e9 B/s."}
+// memoryInto shows one device's memory: streams or a norm.
+func memoryInto(d *document.Document, rec *record.Record) {
+	d.Title, d.Banners, d.Foot = memoryTitle(rec), memoryBanners(rec), "Sizes are IEC, 1 KiB = 1,024 B; rates are decimal, 1 GB/s = 1e9 B/s."
 	published := judge.Published(rec)
 	ratios := ratioCharts(rec)
 	d.Add("ratios", "Fused against kernel by kernel", barBlocks(ratios, "Bars are the time kernel by kernel over the fused time; the line is 1, no gain. Beside each: the fused kernel's rate as part of a copy's on the same device in the same run, and what the check against a float64 reference found. The results below have every figure.")...)
@@ -47,14 +44,8 @@ func Memory(rec *record.Record, command string) *document.Document {
 	if c := levels(rec); !c.Empty() {
 		d.Add("levels", "By size of the arrays", document.Plot{Chart: c})
 	}
-	t := MemoryResults(rec)
-	for i := range t.Columns {
-		t.Columns[i].Right = false
-	}
-	d.Results(document.Sheet{Table: t, Label: "Results", Role: document.ResultsID})
+	d.Results("Results", document.Sheet{Table: MemoryResults(rec), Label: "Results", Role: document.ResultsID}).Show(document.Everywhere)
 	d.Add("setup", "Set-up", document.Facts(memoryFacts(rec)))
-	d.Command(command)
-	return d
 }
 
 // barBlocks are pictures of bars with a note beneath.

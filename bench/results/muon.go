@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"zbench/bench/document"
-	"zbench/bench/judge"
 	"zbench/bench/muon"
 	"zbench/bench/plain"
 	"zbench/bench/record"
@@ -13,19 +12,20 @@ import (
 	"zbench/bench/unit"
 )
 
-// Muon is the report of a Muon step. command reproduces it; empty leaves that out.
-func Muon(rec *record.Record, command string) *document.Document {
-	d := &document.Document{
-		Title: muonTitle(rec), Banners: muonBanners(rec), Findings: judge.Of(rec), Chips: kernelChips(rec), Simulated: rec.OnLoopback(),
-		Foot: "Rates are decimal: 1 TFLOP/s = 1e12 operations per second, 1 GB/s = 1e9 B/s. A ratio above 1 is in favour of our kernel.",
-	}
+// muonInto shows a step of Muon: a page shape by shape, text in two tables.
+func muonInto(d *document.Document, rec *record.Record) {
+	d.Title, d.Banners = muonTitle(rec), muonBanners(rec)
+	d.Foot = "Rates are decimal: 1 TFLOP/s = 1e12 operations per second, 1 GB/s = 1e9 B/s. A ratio above 1 is in favour of our kernel."
 	d.Sections = muonShapes(rec)
 	if last := len(d.Sections) - 1; last >= 0 {
 		d.Sections[last].Blocks = append(d.Sections[last].Blocks, document.Listed("small", muonFooter(rec))...)
 	}
+	var sheets []document.Block
+	for _, t := range MuonResults(rec) {
+		sheets = append(sheets, document.Sheet{Table: t})
+	}
+	d.Add("results", "", sheets...).Show(document.Brief)
 	d.Add("setup", "Set-up", document.Facts(muonFacts(rec)))
-	d.Command(command)
-	return d
 }
 
 // muonShapes are the shapes, each with its speeds and what shows that they are of

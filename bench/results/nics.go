@@ -15,5 +15,5 @@ func nicBlocks(rec *record.Record) []document.Block {
 	if len(nics) == 0 {
 		return nil
 	}
-	return []document.Block{document.Sheet{Table: record.NicTable(nics), Label: "counters of NICs"}}
+	return []document.Block{document.Sheet{Table: record.NICTable(nics), Label: "counters of NICs"}}
 }

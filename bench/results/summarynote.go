@@ -106,14 +106,3 @@ func warningText(rec *record.Record) string {
 	}
 	return "Warnings: " + strings.Join(parts, "; ") + "."
 }
-
-// WarningHints say what to do about each warning of a record.
-func WarningHints(rec *record.Record) []string {
-	var out []string
-	for _, g := range warningGroups(rec) {
-		if g.hint != "" {
-			out = append(out, g.code+": "+g.hint+".")
-		}
-	}
-	return out
-}

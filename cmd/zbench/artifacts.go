@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"io"
-	"path/filepath"
 	"runtime"
 	"time"
 
@@ -13,81 +12,30 @@ import (
 	"zbench/bench/gate"
 	"zbench/bench/record"
 	"zbench/bench/results"
-	"zbench/report"
 )
 
-// printRecord writes the record to standard output. If that is a data format, a requested
-// bucket size and the verdict go to standard error; quiet omits the verdict if no bucket
-// size was requested.
-func printRecord(s State, r sweepOutput, format string, quiet bool) error {
-	readable, err := collectivesDocument.print(s, format, r)
-	asked := r.advice != nil && !r.advice.IsAssumed()
-	if err != nil || readable || quiet && !asked {
-		return err
-	}
-	if asked && r.advice.Answered() {
-		if err := r.advice.WriteText(s.Stderr); err != nil {
-			return err
-		}
-	}
-	_, err = io.WriteString(s.Stderr.unescaped(), verdictText(s, s.Stderr, r))
-	return err
+// shownRecord is a record of collectives with what a command shows of it.
+type shownRecord struct {
+	*record.Record
+	advice *advice.Document
+	gates  *gate.Report
+	strict bool
+	// folder is where the record lies.
+	folder string
 }
 
-// writeDrawn writes the files that follow from the record, which lies in folder, from the
-// recommendation and from the outcome of thresholds. The page has the folder's name, not its path on this machine.
-func writeDrawn(dir *engine.Folder, folder string, rec *record.Record, d *advice.Document, gates *gate.Report) error {
-	answer := kneesOf(rec)
-	page := results.Collectives(rec, results.Extras{Knees: &answer, Advice: d, Command: reproduce(rec), Folder: filepath.Base(folder)})
-	gates.AddTo(page)
-	files := []struct {
-		name string
-		fill func(io.Writer) error
-	}{
-		{"results.csv", func(w io.Writer) error { return record.WriteCSV(w, rec) }},
-		{"bucket.json", answer.WriteJSON},
-		{"report.html", func(w io.Writer) error { return report.WriteHTML(w, page) }},
-	}
-	for _, f := range files {
-		if err := dir.Write(f.name, f.fill); err != nil {
-			return err
-		}
-	}
-	return writeCharts(dir, page)
+// document is the record for its readers; of a terminal of so many columns, 0 for none.
+func (r shownRecord) document(width int) *document.Document {
+	answer := kneesOf(r.Record)
+	d := results.Collectives(r.Record, results.Extras{Knees: &answer, Advice: r.advice, Command: reproduce(r.Record), Folder: r.folder, Width: width})
+	r.gates.AddTo(d, r.strict)
+	return d
 }
 
-// writeCharts writes the page's charts as files of their own.
-func writeCharts(dir *engine.Folder, page *document.Document) error {
-	for _, c := range page.Charts() {
-		if err := dir.Write(c.ID+".png", func(w io.Writer) error { return report.WritePNG(w, c) }); err != nil {
-			return err
-		}
-		if err := dir.Write(c.ID+".svg", func(w io.Writer) error { return report.WriteSVG(w, c) }); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// artifact is a file that a folder gets.
-type artifact struct {
-	name string
-	fill func(io.Writer) error
-}
-
-// keepDocument writes what a command leaves of its document: its files, the page with its
-// charts, and run.json.
-func keepDocument(dir *engine.Folder, s State, started time.Time, page *document.Document, files []artifact) error {
-	files = append(files, artifact{"report.html", func(w io.Writer) error { return report.WriteHTML(w, page) }})
-	for _, f := range files {
-		if err := dir.Write(f.name, f.fill); err != nil {
-			return err
-		}
-	}
-	if err := writeCharts(dir, page); err != nil {
-		return err
-	}
-	return writeRun(dir, s, started)
+// keep writes the files that follow from the record.
+func (r shownRecord) keep(dir *engine.Folder) error {
+	answer := kneesOf(r.Record)
+	return writeFiles(dir, append(artifacts(r.document(0), "results"), artifact{"bucket.json", answer.WriteJSON}))
 }
 
 func writeRun(dir *engine.Folder, s State, started time.Time) error {

@@ -5,10 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -17,8 +15,6 @@ import (
 	"zbench/bench/compare"
 	"zbench/bench/engine"
 	"zbench/bench/exit"
-	"zbench/bench/finding"
-	"zbench/bench/gate"
 	"zbench/bench/jsonfile"
 	"zbench/bench/spell"
 )
@@ -34,15 +30,6 @@ type bisectOptions struct {
 	requireChecked bool
 	timeout        float64
 	verbose        bool
-}
-
-// bisection is the document with what its formats need.
-type bisection struct {
-	*bisect.Document
-	failOn         *compare.FailOn
-	requireChecked bool
-	// verbose prints the cases that are the same, too.
-	verbose bool
 }
 
 const bisectHelp = "zbench bisect --help shows the usage"
@@ -109,7 +96,7 @@ func addSearchFlags(cmd *cobra.Command, o *bisectOptions) {
 	f.BoolVar(&o.requireChecked, "require-checked", false, "exit with 3 if a case is undecided or was not checked, too")
 	f.StringVar(&o.sweep.out, "out", "", "folder to create, with report.html, bisect.json, bisect.csv, junit.xml, plots and the folders of the children (default a new dated one)")
 	f.StringVar(&o.sweep.resume, "resume", "", "continue the search in this folder with its own options")
-	bisectDocument.flag(f, &o.sweep.format)
+	formatFlag(f, &o.sweep.format)
 	f.BoolVar(&o.sweep.force, "force", false, "write into a folder that has files")
 	f.BoolVarP(&o.sweep.quiet, "quiet", "q", false, "no progress on standard error")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "list the cases that are the same, too")
@@ -129,14 +116,12 @@ func (o *bisectOptions) run(ctx context.Context, s State, cmd *cobra.Command) er
 	defer b.close()
 	ended := bisect.Run(ctx, b.search, b.measure)
 	d := b.document(ended == nil)
-	if failOn != nil || o.requireChecked {
-		d.Gated = d.Gate(failOn)
-	}
-	c := bisection{d, failOn, o.requireChecked, o.verbose}
-	if err := b.keep(c, started); err != nil {
+	d.Require(failOn, o.requireChecked)
+	shown := d.Shown()
+	if err := s.keep(b.dir, started, shown); err != nil {
 		return err
 	}
-	if err := o.print(s, c); err != nil {
+	if err := s.show(shown, output{format: o.sweep.format, verbose: o.verbose}); err != nil {
 		return err
 	}
 	s.note(o.sweep.quiet, "Wrote %s (report.html, bisect.json, bisect.csv, junit.xml)\n", b.dir.Path)
@@ -164,7 +149,7 @@ func hinted(err error) error {
 
 // check refuses what cannot be, before anything is started.
 func (o *bisectOptions) check(s State, cmd *cobra.Command) (failOn *compare.FailOn, err error) {
-	if err := bisectDocument.check(o.sweep.format, bisectHelp); err != nil {
+	if err := checkFormat(o.sweep.format, bisectHelp); err != nil {
 		return nil, err
 	}
 	if kinds := compare.Timings()[:4]; o.sweep.want.Kernels == nil && !slices.Contains(kinds, o.timing) {
@@ -201,44 +186,6 @@ func (o *bisectOptions) check(s State, cmd *cobra.Command) (failOn *compare.Fail
 	}
 	_, err = parseVariants(s, o.given, o.sweep.want.Benchmark)
 	return failOn, err
-}
-
-// print writes the document to standard output, and its verdict to standard error where
-// that is a data format.
-func (o *bisectOptions) print(s State, c bisection) error {
-	readable, err := bisectDocument.print(s, o.sweep.format, c)
-	if err == nil && !readable {
-		_, err = io.WriteString(s.Stderr.unescaped(), findingsText(s, s.Stderr, c.Findings()))
-	}
-	return err
-}
-
-// writeBisection is the search for a terminal: the verdict, the variants, the cases.
-func writeBisection(s State, c bisection) error {
-	if _, err := io.WriteString(s.Stdout.unescaped(), findingsText(s, s.Stdout, c.Findings())+"\n"); err != nil {
-		return err
-	}
-	return c.WriteTables(s.Stdout, s.Stdout.columns(), c.verbose)
-}
-
-// findingsText are findings for a terminal.
-func findingsText(s State, to Stream, all finding.List) string {
-	out := &screen{width: to.columns(), colour: s.coloured(to)}
-	out.findings(all)
-	return out.String()
-}
-
-// keep writes the folder's files.
-func (b *bisecting) keep(c bisection, started time.Time) error {
-	page := bisect.Bisection(c.Document)
-	return keepDocument(b.dir, b.s, started, page, []artifact{
-		{"bisect.json", c.WriteJSON}, {"bisect.csv", c.WriteCSV}, {junitFile, c.writeJUnit},
-	})
-}
-
-// writeJUnit writes the search for a test server.
-func (c bisection) writeJUnit(w io.Writer) error {
-	return gate.WriteJUnit(w, c.requireChecked, c.Suite(c.failOn))
 }
 
 // begin opens the folder, new or continued.

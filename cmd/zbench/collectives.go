@@ -103,7 +103,7 @@ func (o *collectivesOptions) start(s State, cmd *cobra.Command) error {
 
 // sweep starts or resumes a sweep according to the flags.
 func (o *collectivesOptions) sweep(ctx context.Context, s State, cmd *cobra.Command) (err error) {
-	if err := collectivesDocument.check(o.format, "zbench collectives --help-all lists the flags"); err != nil {
+	if err := checkFormat(o.format, "zbench collectives --help-all lists the flags"); err != nil {
 		return err
 	}
 	if err := o.deadlines.check(); err != nil {
@@ -170,7 +170,7 @@ func addCollectivesFlags(cmd *cobra.Command, o *collectivesOptions) {
 	addDeadlineFlags(f, &o.deadlines)
 	addGateFlags(f, &o.gates)
 	f.StringVar(&o.out, "out", "", "folder to create (default a new dated one)")
-	collectivesDocument.flag(f, &o.format)
+	formatFlag(f, &o.format)
 	f.BoolVar(&o.force, "force", false, "write into a folder that has files; with --resume: resume even if hardware or libraries differ")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress on standard error")
 	f.BoolVar(&o.progress, "progress", false, "rows on standard error while they are measured, even if it is not a terminal")
@@ -244,25 +244,17 @@ func (o *collectivesOptions) finish(s State, dir *engine.Folder, started time.Ti
 	if err != nil {
 		if !errors.Is(err, engine.ErrGone) {
 			// As much as the disk takes; err says what happened.
-			_ = writeDrawn(dir, dir.Path, out.Record, nil, nil)
+			_ = shownRecord{Record: out.Record, folder: dir.Path}.keep(dir)
 			_ = writeRunOf(dir, s, started, o.checks, o.world.control())
 		}
 		return err
 	}
 	judged := o.gates.judge(out.Record)
-	if err := writeDrawn(dir, dir.Path, out.Record, out.Advice, judged); err != nil {
+	r := shownRecord{out.Record, out.Advice, judged, o.gates.requireChecked, dir.Path}
+	if err := errors.Join(r.keep(dir), keepGates(dir, judged), writeRunOf(dir, s, started, o.checks, o.world.control())); err != nil {
 		return err
 	}
-	if err := writeRunOf(dir, s, started, o.checks, o.world.control()); err != nil {
-		return err
-	}
-	if err := keepGates(dir, judged, o.gates.requireChecked, "collectives"); err != nil {
-		return err
-	}
-	if err := printRecord(s, sweepOutput{out.Record, out.Advice, dir.Path, o.verbose}, o.format, o.quiet); err != nil {
-		return err
-	}
-	if err := showGates(s, judged, o.format); err != nil {
+	if err := s.show(r.document(s.Stdout.columns()), output{o.format, o.quiet, o.verbose}); err != nil {
 		return err
 	}
 	s.note(o.quiet, "Wrote %s (report.html, results.json, results.csv, bucket.json, plots) in %s\n",

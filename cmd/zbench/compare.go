@@ -3,19 +3,16 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"zbench/bench/compare"
 	"zbench/bench/engine"
 	"zbench/bench/exit"
-	"zbench/bench/gate"
 	"zbench/bench/spell"
 )
 
@@ -26,15 +23,6 @@ type compareOptions struct {
 	requireChecked bool
 	out, format    string
 	force, verbose bool
-}
-
-// comparison is the document with what its formats need.
-type comparison struct {
-	*compare.Document
-	failOn         *compare.FailOn
-	requireChecked bool
-	// verbose prints the cases that are the same, too.
-	verbose bool
 }
 
 const compareHelp = "zbench compare --help shows the usage"
@@ -84,7 +72,7 @@ with --require-checked also if any case is unclear or was not compared.`,
 	f.StringVar(&o.failOn, "fail-on", "", "exit with 3 if a case is slower, by at least so much: slower, slower:5%")
 	f.BoolVar(&o.requireChecked, "require-checked", false, "exit with 3 if a case is unclear or was not compared, too")
 	f.StringVar(&o.out, "out", "", "folder to create, with report.html, compare.json, compare.csv, junit.xml and plots (default none)")
-	compareDocument.flag(f, &o.format)
+	formatFlag(f, &o.format)
 	f.BoolVar(&o.force, "force", false, "write into a folder that has files")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "list the cases that are the same, too")
 	return cmd
@@ -93,7 +81,7 @@ with --require-checked also if any case is unclear or was not compared.`,
 // run compares, prints and returns the verdict of the gate.
 func (o *compareOptions) run(s State, args []string, dash int) error {
 	started := s.Now()
-	if err := compareDocument.check(o.format, compareHelp); err != nil {
+	if err := checkFormat(o.format, compareHelp); err != nil {
 		return err
 	}
 	if o.Timing != "" && !slices.Contains(compare.Timings(), o.Timing) {
@@ -116,16 +104,12 @@ func (o *compareOptions) run(s State, args []string, dash int) error {
 	} else if err != nil {
 		return err
 	}
-	if failOn != nil || o.requireChecked {
-		d.Gated = d.Gate(failOn)
+	d.Require(failOn, o.requireChecked)
+	shown := d.Shown()
+	if err := s.keepNew(o.out, o.force, started, shown); err != nil {
+		return err
 	}
-	c := comparison{d, failOn, o.requireChecked, o.verbose}
-	if o.out != "" {
-		if err := o.keep(s, c, started); err != nil {
-			return err
-		}
-	}
-	if err := o.print(s, c); err != nil {
+	if err := s.show(shown, output{format: o.format, verbose: o.verbose}); err != nil {
 		return err
 	}
 	if d.Counts.Slower+d.Counts.Faster+d.Counts.Same+d.Counts.Unclear+d.Counts.Broken == 0 {
@@ -200,48 +184,4 @@ func holdsRun(s State, dir string) bool {
 		}
 	}
 	return false
-}
-
-// keep writes the folder.
-func (o *compareOptions) keep(s State, c comparison, started time.Time) error {
-	dir, err := engine.NewFolder(s.host(false), o.out, "compare", o.force)
-	if err != nil {
-		return err
-	}
-	defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
-	files := []artifact{{"compare.json", c.WriteJSON}, {"compare.csv", c.WriteCSV}, {junitFile, c.writeJUnit}}
-	if err := keepDocument(dir, s, started, compare.Comparison(c.Document), files); err != nil {
-		return err
-	}
-	fmt.Fprintf(s.Stderr, "Wrote %s\n", dir.Path)
-	return nil
-}
-
-// writeJUnit writes the comparison for a test server.
-func (c comparison) writeJUnit(w io.Writer) error {
-	return gate.WriteJUnit(w, c.requireChecked, c.Suite(c.failOn))
-}
-
-// print writes the document to standard output, and its verdict to standard error where
-// that is a data format.
-func (o *compareOptions) print(s State, c comparison) error {
-	readable, err := compareDocument.print(s, o.format, c)
-	if err == nil && !readable {
-		_, err = io.WriteString(s.Stderr.unescaped(), comparisonLines(s, s.Stderr, c.Document))
-	}
-	return err
-}
-
-// comparisonLines are the verdict for a terminal.
-func comparisonLines(s State, to Stream, d *compare.Document) string {
-	return findingsText(s, to, d.Findings())
-}
-
-// writeComparison is the comparison for a terminal: the verdict, what else differs, the
-// cases.
-func writeComparison(s State, c comparison) error {
-	if _, err := io.WriteString(s.Stdout.unescaped(), comparisonLines(s, s.Stdout, c.Document)+"\n"); err != nil {
-		return err
-	}
-	return c.WriteTables(s.Stdout, s.Stdout.columns(), c.verbose)
 }

@@ -50,7 +50,7 @@ compile, 1 if one does not, 5 without a compiler.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.backend, "backend", "auto", "libraries to look at: auto for all, "+strings.Join(native.Backends(), ", "))
-	doctorDocument.flag(f, &o.format)
+	formatFlag(f, &o.format)
 	f.StringSliceVar(&o.archs, "compile", nil, "compile every kernel for these architectures instead: gfx942, gfx90a, sm_90")
 	addLibraryFlags(cmd, &o.libraryOptions)
 	return cmd
@@ -58,7 +58,7 @@ compile, 1 if one does not, 5 without a compiler.`,
 
 func runDoctor(ctx context.Context, s State, o doctorOptions) error {
 	const help = "zbench doctor --help-all lists the flags"
-	if err := doctorDocument.check(o.format, help); err != nil {
+	if err := checkFormat(o.format, help); err != nil {
 		return err
 	}
 	if o.backend != "auto" && !slices.Contains(native.Backends(), o.backend) {
@@ -84,11 +84,11 @@ func runDoctor(ctx context.Context, s State, o doctorOptions) error {
 	for _, b := range report.Backends {
 		machine.GPUs = max(machine.GPUs, len(b.Devices))
 	}
-	report.Machine = machine.Findings()
+	report.Machine = machine.Items()
 	report.NotChecked = doctor.NotChecked()
 	chosen, _ := chooseBackend(s, o.backend) // an error is: a GPU is meant, and none is here
 	report.Judge(o.backend, chosen == "loopback")
-	if _, err := doctorDocument.print(s, o.format, report); err != nil {
+	if err := s.show(report.Shown(), output{format: o.format, quiet: true}); err != nil {
 		return err
 	}
 	if !report.Usable {

@@ -34,8 +34,7 @@ func runCompile(ctx context.Context, s State, o doctorOptions, report doctor.Rep
 	if err != nil {
 		report.Backends = []doctor.Backend{notOpened(b, err)}
 		report.Verdict = "no run-time compiler"
-		_, err := doctorDocument.print(s, o.format, report)
-		return errors.Join(err, quietError{exit.Unavailable})
+		return errors.Join(s.show(report.Shown(), output{format: o.format, quiet: true}), quietError{exit.Unavailable})
 	}
 	defer c.Close()
 	b.Libraries = libraryFacts(backend, []native.Search{*c.Search})
@@ -50,7 +49,7 @@ func runCompile(ctx context.Context, s State, o doctorOptions, report doctor.Rep
 		b.Why, report.Verdict = "a kernel does not compile", "not every kernel compiles"
 	}
 	report.Backends = []doctor.Backend{b}
-	if _, err := doctorDocument.print(s, o.format, report); err != nil {
+	if err := s.show(report.Shown(), output{format: o.format, quiet: true}); err != nil {
 		return err
 	}
 	if !report.Usable {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,11 +25,8 @@ type gateFlagSet struct {
 	profile *gate.Profile
 }
 
-// The files of gates in a record's folder.
-const (
-	gatesFile = "gates.json"
-	junitFile = "junit.xml"
-)
+// gatesFile is the outcome of gates in a record's folder.
+const gatesFile = "gates.json"
 
 func addGateFlags(f *pflag.FlagSet, o *gateFlagSet) {
 	f.StringArrayVar(&o.thresholds, "threshold", nil, "exit with 3 unless this holds, such as 'all_reduce bytes>=128MiB busbw>=300GB/s'; may be repeated")
@@ -75,30 +71,11 @@ func (o *gateFlagSet) judge(rec *record.Record) *gate.Report {
 }
 
 // keepGates writes the outcome beside the record.
-func keepGates(dir *engine.Folder, r *gate.Report, requireChecked bool, command string) error {
+func keepGates(dir *engine.Folder, r *gate.Report) error {
 	if r == nil {
 		return nil
 	}
-	if err := dir.Write(gatesFile, r.WriteJSON); err != nil {
-		return err
-	}
-	return dir.Write(junitFile, func(w io.Writer) error { return gate.WriteJUnit(w, requireChecked, r.Suite("zbench "+command)) })
-}
-
-// showGates prints the outcome behind the verdict: on standard output if text for people
-// is there, else on standard error.
-func showGates(s State, r *gate.Report, name string) error {
-	if r == nil {
-		return nil
-	}
-	to := s.Stderr
-	if i := slices.IndexFunc(formats, func(f format) bool { return f.name == name }); i >= 0 && formats[i].readable {
-		to = s.Stdout
-	}
-	out := &screen{width: to.columns(), colour: s.coloured(to)}
-	out.findings(r.Findings())
-	_, err := io.WriteString(to.unescaped(), out.String())
-	return err
+	return dir.Write(gatesFile, r.WriteJSON)
 }
 
 // profileRows are the acceptance profiles for a listing.

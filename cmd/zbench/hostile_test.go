@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"zbench/report"
+
 	"github.com/stretchr/testify/require"
 )
 
@@ -46,7 +48,7 @@ func TestNoEscapeSequenceReachesTheTerminal(t *testing.T) {
 		{"kernels", "muon", "--shape", escapes},
 		{"hbm", "--size", escapes},
 	}
-	for _, format := range collectivesDocument.names() {
+	for _, format := range report.FormatNames() {
 		commands = append(commands, []string{"import", named, "--force", "--out", filepath.Join(dir, "y"), "--format", format})
 	}
 	for _, args := range commands {

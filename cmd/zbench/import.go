@@ -36,7 +36,7 @@ own. --collective decides where the rows fit several collectives.`,
 			return nil
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := collectivesDocument.check(format, "zbench import --help-all lists the flags"); err != nil {
+			if err := checkFormat(format, "zbench import --help-all lists the flags"); err != nil {
 				return err
 			}
 			switch {
@@ -56,7 +56,7 @@ own. --collective decides where the rows fit several collectives.`,
 	f.IntVar(&o.Nodes, "nodes", 0, "number of nodes, if the log lacks it")
 	f.IntVar(&o.Ranks, "ranks", 0, "number of ranks, if the log lacks it")
 	f.StringVar(&out, "out", "", "folder to create (default a new dated one)")
-	collectivesDocument.flag(f, &format)
+	formatFlag(f, &format)
 	addGateFlags(f, &gates)
 	f.BoolVarP(&verbose, "verbose", "v", false, "print every column, both placements and a remedy for each warning")
 	f.BoolVar(&force, "force", false, "write into a folder that has files")
@@ -122,19 +122,11 @@ func keepImport(s State, rec *record.Record, started time.Time, to importOutput)
 		}
 	}
 	judged := to.gates.judge(rec)
-	if err := writeDrawn(dir, dir.Path, rec, d, judged); err != nil {
+	r := shownRecord{rec, d, judged, to.gates.requireChecked, dir.Path}
+	if err := errors.Join(r.keep(dir), keepGates(dir, judged), writeRun(dir, s, started)); err != nil {
 		return err
 	}
-	if err := writeRun(dir, s, started); err != nil {
-		return err
-	}
-	if err := keepGates(dir, judged, to.gates.requireChecked, "import"); err != nil {
-		return err
-	}
-	if err := printRecord(s, sweepOutput{rec, d, dir.Path, to.verbose}, to.format, false); err != nil {
-		return err
-	}
-	if err := showGates(s, judged, to.format); err != nil {
+	if err := s.show(r.document(s.Stdout.columns()), output{format: to.format, verbose: to.verbose}); err != nil {
 		return err
 	}
 	noteImport(s, dir, rec)

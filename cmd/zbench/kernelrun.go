@@ -3,21 +3,21 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"zbench/bench/document"
 	"zbench/bench/engine"
 	"zbench/bench/gate"
 	"zbench/bench/record"
 	"zbench/bench/results"
 	"zbench/bench/spec"
 	"zbench/internal/native"
-	"zbench/report"
 )
 
 // kernelOptions are the options of a command of kernels.
@@ -59,7 +59,7 @@ func (b kernelBench) add(cmd *cobra.Command, s State) {
 	addLibraryFlags(cmd, &o.libraries)
 	f := cmd.Flags()
 	f.StringVar(&o.out, "out", "", "folder to create (default a new dated one)")
-	kernelsDocument.flag(f, &o.format)
+	formatFlag(f, &o.format)
 	addGateFlags(f, &o.gates)
 	f.BoolVar(&o.force, "force", false, "write into a folder that has files")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress on standard error")
@@ -71,7 +71,7 @@ func (b kernelBench) add(cmd *cobra.Command, s State) {
 // run measures into a new folder, or resumes the run of an existing one.
 func (b kernelBench) run(cmd *cobra.Command, s State, o kernelOptions) (err error) {
 	started := s.Now()
-	if err := kernelsDocument.check(o.format, flagsHelp(b.name)); err != nil {
+	if err := checkFormat(o.format, flagsHelp(b.name)); err != nil {
 		return err
 	}
 	if err := o.gates.read(); err != nil {
@@ -184,33 +184,22 @@ func (o *kernelOptions) finish(s State, dir *engine.Folder, rec *record.Record, 
 		_, _ = s.Stderr.unescaped().Write([]byte(clearLine)) // progress that cannot be shown stops nothing
 	}
 	judged := o.gates.judge(rec)
-	if err := drawKernels(dir, rec, judged); err != nil {
+	shown := shownKernels(rec, judged, o.gates.requireChecked)
+	if err := errors.Join(writeFiles(dir, artifacts(shown, "results")), keepGates(dir, judged), writeRun(dir, s, started)); err != nil {
 		return err
 	}
-	if err := writeRun(dir, s, started); err != nil {
-		return err
-	}
-	if err := keepGates(dir, judged, o.gates.requireChecked, engine.Command(o.want.Benchmark)); err != nil {
-		return err
-	}
-	if _, err := kernelsDocument.print(s, o.format, rec); err != nil {
-		return err
-	}
-	if err := showGates(s, judged, o.format); err != nil {
+	if err := s.show(shown, output{o.format, o.quiet, false}); err != nil {
 		return err
 	}
 	s.note(o.quiet, "Wrote %s (report.html, results.json, results.csv)\n", dir.Path)
 	return cmp.Or(engine.KernelVerdict(rec, dir.Path), judged.Err(o.gates.requireChecked))
 }
 
-// drawKernels writes what can be made again of a record of kernels.
-func drawKernels(dir *engine.Folder, rec *record.Record, gates *gate.Report) error {
-	if err := dir.Write("results.csv", func(w io.Writer) error { return record.WriteCSV(w, rec) }); err != nil {
-		return err
-	}
-	page := results.Kernels(rec, reproduce(rec))
-	gates.AddTo(page)
-	return dir.Write("report.html", func(w io.Writer) error { return report.WriteHTML(w, page) })
+// shownKernels is a record of kernels for its readers.
+func shownKernels(rec *record.Record, gates *gate.Report, strict bool) *document.Document {
+	d := results.Kernels(rec, reproduce(rec))
+	gates.AddTo(d, strict)
+	return d
 }
 
 // facts are what the record says of the libraries and devices.

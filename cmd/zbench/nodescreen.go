@@ -92,7 +92,7 @@ func addNodeScreenFlags(cmd *cobra.Command, o *nodeScreenOptions) {
 	f.StringVar(&o.out, "out", "", "folder to create, which all nodes share (default a new dated one)")
 	f.BoolVar(&o.force, "force", false, "write into a folder that has files")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress on standard error")
-	screenDocument.flag(f, &o.format)
+	formatFlag(f, &o.format)
 }
 
 // runNodeScreen does what this process is for: a probe of one node, a node of several, the
@@ -102,7 +102,7 @@ func runNodeScreen(ctx context.Context, s State, o nodeScreenOptions) error {
 		return o.probe(ctx, s, job)
 	}
 	const help = "zbench screen --help-all lists the flags"
-	if err := screenDocument.check(o.format, help); err != nil {
+	if err := checkFormat(o.format, help); err != nil {
 		return err
 	}
 	switch {
@@ -193,7 +193,7 @@ func (o *nodeScreenOptions) screen(ctx context.Context, s State, l launching) (d
 	if d, err = o.read(s, dir.Path, f); err != nil {
 		return d, "", err
 	}
-	return d, dir.Path, o.write(s, dir, started, d)
+	return d, dir.Path, o.write(s, dir, started, d.Document)
 }
 
 // compare judges the files of a folder and prints the result; --out takes it as files, too.
@@ -213,7 +213,7 @@ func (o *nodeScreenOptions) compare(s State) error {
 			return err
 		}
 		defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
-		if err := o.write(s, dir, started, d); err != nil {
+		if err := o.write(s, dir, started, d.Document); err != nil {
 			return err
 		}
 	}
@@ -224,11 +224,8 @@ func (o *nodeScreenOptions) compare(s State) error {
 }
 
 // write writes the files that follow from the judgement.
-func (o *nodeScreenOptions) write(s State, dir *engine.Folder, started time.Time, d screened) error {
-	if err := writeNodeFiles(dir, "screen.json", d.WriteJSON, nodescreen.Screen(d.nodes, d.Document, toolVersion()), d.Pass, d.Fail, d.Unclear); err != nil {
-		return err
-	}
-	if err := writeRun(dir, s, started); err != nil {
+func (o *nodeScreenOptions) write(s State, dir *engine.Folder, started time.Time, d *nodescreen.Document) error {
+	if err := s.keep(dir, started, d.Shown(toolVersion()), nodeLists(d.Pass, d.Fail, d.Unclear)...); err != nil {
 		return err
 	}
 	s.note(o.quiet, "Wrote %s (report.html, screen.json, pass.txt, fail.txt) in %s\n", dir.Path, s.Now().Sub(started).Round(10*time.Millisecond))
@@ -236,8 +233,7 @@ func (o *nodeScreenOptions) write(s State, dir *engine.Folder, started time.Time
 }
 
 func (o *nodeScreenOptions) show(s State, d *nodescreen.Document) error {
-	_, err := screenDocument.print(s, o.format, d)
-	return err
+	return s.show(d.Shown(toolVersion()), output{format: o.format, quiet: o.quiet})
 }
 
 func screenVerdict(d *nodescreen.Document) error {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"time"
 
@@ -9,6 +8,7 @@ import (
 	"zbench/bench/plan"
 	"zbench/internal/launch"
 	"zbench/internal/preflight"
+	"zbench/report"
 )
 
 // preflightHost is what the checks before a run ask of this machine.
@@ -89,10 +89,9 @@ func (o *collectivesOptions) show(s State, r preflight.Report, simulated bool) e
 	if refused == nil && (o.quiet || simulated && r.Healthy() && !o.verbose) {
 		return nil
 	}
-	var text bytes.Buffer
-	if err := r.Text(&text, s.Stderr.columns(), o.verbose); err != nil {
+	if err := report.WriteText(s.Stderr.unescaped(), r.Shown(o.verbose), s.screen(s.Stderr)); err != nil {
 		return err
 	}
-	fmt.Fprintf(s.Stderr, "%s\n", text.String())
+	fmt.Fprintln(s.Stderr)
 	return refused
 }

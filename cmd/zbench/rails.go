@@ -1,18 +1,15 @@
 package main
 
 import (
-	"errors"
 	"io"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
-	"zbench/bench/document"
 	"zbench/bench/engine"
 	"zbench/bench/exit"
 	"zbench/bench/finding"
 	"zbench/bench/pairwise"
-	"zbench/report"
 )
 
 // railsOptions are the options of rails.
@@ -108,7 +105,7 @@ func newRails(s State) *cobra.Command {
 	f.BoolVar(&o.run.force, "force", false, "write into a folder that has files")
 	o.witness.addFlags(f)
 	addMeasureFlags(cmd, &o)
-	railsDocument.flag(f, &o.run.format)
+	formatFlag(f, &o.run.format)
 	return cmd
 }
 
@@ -125,7 +122,7 @@ func (o *railsOptions) input() int {
 
 // runRails judges what others measured.
 func runRails(s State, o *railsOptions, cmd *cobra.Command) error {
-	if err := railsDocument.check(o.run.format, railsHelp); err != nil {
+	if err := checkFormat(o.run.format, railsHelp); err != nil {
 		return err
 	}
 	if o.input() > 1 {
@@ -151,7 +148,7 @@ func runRails(s State, o *railsOptions, cmd *cobra.Command) error {
 			return err
 		}
 		defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
-		if err := errors.Join(writeRails(dir, d), writeRun(dir, s, started)); err != nil {
+		if err := s.keep(dir, started, d.Shown(toolVersion()), nodeLists(d.Pass, d.Fail, d.Unclear)...); err != nil {
 			return err
 		}
 	}
@@ -160,7 +157,7 @@ func runRails(s State, o *railsOptions, cmd *cobra.Command) error {
 
 // showRails prints the document and returns its verdict.
 func showRails(s State, format string, quiet bool, d *pairwise.Document, folder string) error {
-	if _, err := railsDocument.print(s, format, d); err != nil {
+	if err := s.show(d.Shown(toolVersion()), output{format: format, quiet: quiet}); err != nil {
 		return err
 	}
 	if folder != "" {
@@ -176,34 +173,13 @@ func showRails(s State, format string, quiet bool, d *pairwise.Document, folder 
 	}
 }
 
-// writeRails writes the files that follow from the document.
-func writeRails(dir *engine.Folder, d *pairwise.Document) error {
-	return writeNodeFiles(dir, "rails.json", d.WriteJSON, pairwise.Rails(d, toolVersion()), d.Pass, d.Fail, d.Unclear)
-}
-
-// writeNodeFiles writes a judgement of nodes: the document, its page, and the lists for the
-// next job.
-func writeNodeFiles(dir *engine.Folder, name string, document func(io.Writer) error, page *document.Document, pass, fail, unclear []string) error {
-	for _, f := range []struct {
-		name string
-		fill func(io.Writer) error
-	}{
-		{name, document},
-		{"report.html", func(w io.Writer) error { return report.WriteHTML(w, page) }},
-		{"pass.txt", railsNames(pass)},
-		{"fail.txt", railsNames(fail)},
-		{"unclear.txt", railsNames(unclear)},
-	} {
-		if err := dir.Write(f.name, f.fill); err != nil {
+// nodeLists are the nodes of a judgement for the next job.
+func nodeLists(pass, fail, unclear []string) []artifact {
+	list := func(name string, names []string) artifact {
+		return artifact{name, func(w io.Writer) error {
+			_, err := io.WriteString(w, pairwise.Lines(names))
 			return err
-		}
+		}}
 	}
-	return nil
-}
-
-func railsNames(names []string) func(io.Writer) error {
-	return func(w io.Writer) error {
-		_, err := io.WriteString(w, pairwise.Lines(names))
-		return err
-	}
+	return []artifact{list("pass.txt", pass), list("fail.txt", fail), list("unclear.txt", unclear)}
 }

@@ -95,7 +95,7 @@ func (o *railsOptions) measure(ctx context.Context, s State, cmd *cobra.Command)
 
 // check refuses what cannot be measured before anything is opened.
 func (o *railsOptions) check() error {
-	if err := railsDocument.check(o.run.format, railsHelp); err != nil {
+	if err := checkFormat(o.run.format, railsHelp); err != nil {
 		return err
 	}
 	o.run.want.Sweep.MaxBytes, o.run.want.Sweep.Collectives = o.run.want.Sweep.MinBytes, []string{"send_recv"}
@@ -137,11 +137,8 @@ func (o *railsOptions) prepare(want spec.Spec) (*engine.Setup, plan.Case, error)
 
 // finish writes the folder and prints the verdict. failed is what ended the rounds early.
 func (o *railsOptions) finish(s State, dir *engine.Folder, started time.Time, doc *pairwise.Document, result survey.Result, failed error) error {
-	err := errors.Join(
-		writeRails(dir, doc),
-		dir.Write("rounds.csv", func(w io.Writer) error { return pairwise.WriteRounds(w, doc.Survey, result.Timings) }),
-		writeRunOf(dir, s, started, o.run.checks, o.run.world.control()),
-	)
+	files := append(nodeLists(doc.Pass, doc.Fail, doc.Unclear), artifact{"rounds.csv", func(w io.Writer) error { return pairwise.WriteRounds(w, doc.Survey, result.Timings) }})
+	err := errors.Join(writeFiles(dir, whole(doc.Shown(toolVersion()), files...)), writeRunOf(dir, s, started, o.run.checks, o.run.world.control()))
 	if err != nil {
 		return err
 	}

@@ -3,19 +3,20 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"zbench/bench/advice"
+	"zbench/bench/bucket"
 	"zbench/bench/cost"
 	"zbench/bench/engine"
 	"zbench/bench/exit"
 	"zbench/bench/peers"
 	"zbench/bench/record"
-	"zbench/bench/table"
+	"zbench/bench/results"
+	"zbench/report"
 )
 
 func newRecommend(s State) *cobra.Command {
@@ -45,7 +46,7 @@ plateau and what is missing, and exits with 6.`,
 			return nil
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := adviceDocument.check(format, recommendHelp); err != nil {
+			if err := checkFormat(format, recommendHelp); err != nil {
 				return err
 			}
 			return runRecommend(s, args, &o, out, format, force)
@@ -54,7 +55,7 @@ plateau and what is missing, and exits with 6.`,
 	addAdviceFlags(cmd, &o)
 	f := cmd.Flags()
 	f.StringVar(&out, "out", "", "folder to create, with the page, the plot and "+engine.AdviceFile+" (default none)")
-	adviceDocument.flag(f, &format)
+	formatFlag(f, &format)
 	f.BoolVar(&force, "force", false, "write into a folder that has files")
 	return cmd
 }
@@ -70,11 +71,6 @@ func runRecommend(s State, args []string, o *adviceFlagSet, out, format string, 
 	q, err := advice.Prepare(want)
 	if err != nil {
 		return err
-	}
-	if q == nil {
-		if err := kneesDocument.check(format, recommendHelp); err != nil {
-			return err
-		}
 	}
 	var sources []cost.Source
 	var recs []*record.Record
@@ -98,7 +94,15 @@ func runRecommend(s State, args []string, o *adviceFlagSet, out, format string, 
 			return err
 		}
 	}
-	if _, err := adviceDocument.print(s, format, advised{d, recs}); err != nil {
+	var answers []*bucket.Answer
+	if r := d.Answer.Refusal; r != nil {
+		for _, rec := range recs {
+			k := kneesOf(rec)
+			k.Needs = []bucket.Need{{What: r.Message, How: r.Hint}}
+			answers = append(answers, &k)
+		}
+	}
+	if err := s.show(results.Recommendation(d, recs, answers), output{format: format}); err != nil {
 		return err
 	}
 	return d.Refused()
@@ -121,7 +125,7 @@ func keepAdvice(s State, out string, force bool, started time.Time, recs []*reco
 	if err := dir.Write(engine.AdviceFile, d.WriteJSON); err != nil {
 		return err
 	}
-	if err := writeDrawn(dir, dir.Path, rec, d, nil); err != nil {
+	if err := (shownRecord{Record: rec, advice: d, folder: dir.Path}).keep(dir); err != nil {
 		return err
 	}
 	if err := writeRun(dir, s, started); err != nil {
@@ -134,19 +138,14 @@ func keepAdvice(s State, out string, force bool, started time.Time, recs []*reco
 // knees prints what is known without trainer and model: the sizes near the plateaus and,
 // for people, the answer for assumed settings.
 func knees(s State, paths []string, recs []*record.Record, sources []cost.Source, format string) error {
-	readable := false
-	for _, rec := range recs {
-		var err error
-		if readable, err = kneesDocument.print(s, format, kneesOf(rec)); err != nil {
-			return err
-		}
-	}
 	d := assumed(s, sources...)
-	if readable && d != nil {
-		if err := d.WriteWhatIf(s.Stdout, table.Terminal); err != nil {
-			return err
+	for i, rec := range recs {
+		k := kneesOf(rec)
+		shown := results.Knees(&k)
+		if f, _ := report.FormatOf(format); i == len(recs)-1 && f.Readable && d != nil { // the answer for assumed settings is for people
+			results.Assume(shown, d, recs, paths...)
 		}
-		if _, err := io.WriteString(s.Stdout.unescaped(), "\n"+adviceText(s, recs, d, paths...)); err != nil {
+		if err := s.show(shown, output{format: format, quiet: true}); err != nil {
 			return err
 		}
 	}

@@ -8,13 +8,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"zbench/bench/document"
 	"zbench/bench/engine"
-	"zbench/bench/gate"
 	"zbench/bench/record"
 )
 
 func newReport(s State) *cobra.Command {
-	var out string
+	var out, format string
+	var verbose bool
 	var gates gateFlagSet
 	cmd := &cobra.Command{
 		Use:     "report RECORD",
@@ -23,7 +24,7 @@ func newReport(s State) *cobra.Command {
 		Example: "  zbench report DIR\n  zbench report DIR --threshold 'all_reduce bytes>=128MiB busbw>=300GB/s'\n  zbench report DIR/results.json --out drawn",
 		Args:    oneArg("a record"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := gates.read(); err != nil {
+			if err := cmp.Or(checkFormat(format, "zbench report --help shows the usage"), gates.read()); err != nil {
 				return err
 			}
 			text, file, err := read(s, args[0])
@@ -44,23 +45,31 @@ func newReport(s State) *cobra.Command {
 			}
 			defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
 			judged := gates.judge(rec)
+			var shown *document.Document
 			if rec.OfKernels() {
-				err = drawKernels(dir, rec, judged)
+				shown = shownKernels(rec, judged, gates.requireChecked)
+				err = writeFiles(dir, artifacts(shown, "results"))
 			} else {
-				err = drawCollectives(s, dir, rec, judged, drawn{args[0], file, out})
+				var r shownRecord
+				if r, err = redrawn(s, dir, rec, judgedFile{args[0], file, out}); err == nil {
+					r.gates, r.strict = judged, gates.requireChecked
+					shown, err = r.document(s.Stdout.columns()), r.keep(dir)
+				}
 			}
-			if err == nil {
-				err = keepGates(dir, judged, gates.requireChecked, "report")
+			if err = cmp.Or(err, keepGates(dir, judged)); err != nil {
+				return err
 			}
-			if err != nil {
+			if err := s.show(shown, output{format: format, verbose: verbose}); err != nil {
 				return err
 			}
 			fmt.Fprintf(s.Stderr, "Wrote %s\n", dir.File("report.html"))
-			return cmp.Or(showGates(s, judged, "table"), judged.Err(gates.requireChecked))
+			return judged.Err(gates.requireChecked)
 		},
 	}
 	addGateFlags(cmd.Flags(), &gates)
 	cmd.Flags().StringVar(&out, "out", "", "folder to create (default the record's own)")
+	formatFlag(cmd.Flags(), &format)
+	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "print every column, both placements and a remedy for each warning")
 	return cmd
 }
 
@@ -76,21 +85,21 @@ func drawnFolder(s State, file, out string) (*engine.Folder, error) {
 	return engine.OpenFolder(s.host(false), filepath.Dir(file))
 }
 
-// drawn is a record to draw: its path as it was given, its file, and the folder to make.
-type drawn struct{ path, file, out string }
+// judgedFile is a record to draw: its path as it was given, its file, and the folder to make.
+type judgedFile struct{ path, file, out string }
 
-// drawCollectives draws a record of collectives, with the recommendation beside it.
-func drawCollectives(s State, dir *engine.Folder, rec *record.Record, gates *gate.Report, of drawn) error {
-	d := readAdvice(s, filepath.Dir(of.file), rec)
+// redrawn is a record of collectives with the recommendation beside it, which is kept.
+func redrawn(s State, dir *engine.Folder, rec *record.Record, of judgedFile) (shownRecord, error) {
+	folder := filepath.Dir(of.file)
+	d := readAdvice(s, folder, rec)
 	if d == nil {
 		source := sourceOf(s, of.path, rec)
 		source.Fault = faultOf(rec)
 		d = assumed(s, source)
 	}
+	r := shownRecord{Record: rec, advice: d, folder: folder}
 	if d.Kept() && of.out != "" {
-		if err := dir.Write(engine.AdviceFile, d.WriteJSON); err != nil {
-			return err
-		}
+		return r, dir.Write(engine.AdviceFile, d.WriteJSON)
 	}
-	return writeDrawn(dir, filepath.Dir(of.file), rec, d, gates)
+	return r, nil
 }

@@ -39,18 +39,18 @@ var terminals = []surroundings{
 }
 
 // printedOn is what people see of a sweep there.
-func printedOn(t *testing.T, on surroundings, r sweepOutput) string {
+func printedOn(t *testing.T, on surroundings, r shownRecord) string {
 	t.Helper()
 	s, out := testState(t)
 	s.Stdout = Stream{Writer: out, IsTTY: on.tty, Width: on.width}
 	s.Getenv = func(name string) string { return on.env[name] }
 	s.Stdout = s.Stdout.escaping(func() {})
-	require.NoError(t, writeSweepSummary(s, r))
+	require.NoError(t, s.show(r.document(s.Stdout.columns()), output{format: "table"}))
 	return out.String()
 }
 
 // sweptAs runs a sweep and returns what it left.
-func sweptAs(t *testing.T, code int, line string) (r sweepOutput, stdout string) {
+func sweptAs(t *testing.T, code int, line string) (r shownRecord, stdout string) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "out")
 	s, out := testState(t, append(strings.Fields(line), "-q", "--out", dir)...)
@@ -62,7 +62,7 @@ func sweptAs(t *testing.T, code int, line string) (r sweepOutput, stdout string)
 	defer func() { _ = f.Close() }()
 	rec, err := record.Decode(f)
 	require.NoError(t, err)
-	return sweepOutput{Record: rec, advice: readAdvice(s, dir, rec), folder: "zbench-collectives-20261120-093000"}, out.String()
+	return shownRecord{Record: rec, advice: readAdvice(s, dir, rec), folder: "zbench-collectives-20261120-093000"}, out.String()
 }
 
 // lastLines are the last n lines of a text.
@@ -91,7 +91,7 @@ func TestScreenOfASmallSweep(t *testing.T) {
 
 // fitsScreens looks at a sweep on every terminal and at every width: its end says the
 // recommendation and these phrases of it.
-func fitsScreens(t *testing.T, r sweepOutput, phrases ...string) {
+func fitsScreens(t *testing.T, r shownRecord, phrases ...string) {
 	t.Helper()
 	for _, on := range terminals {
 		got := printedOn(t, on, r)
@@ -111,7 +111,7 @@ func fitsScreens(t *testing.T, r sweepOutput, phrases ...string) {
 }
 
 // keepsTo checks that no line is wider than the terminal.
-func keepsTo(t *testing.T, width int, r sweepOutput) {
+func keepsTo(t *testing.T, width int, r shownRecord) {
 	t.Helper()
 	for line := range strings.Lines(printedOn(t, surroundings{width: width, tty: true, env: map[string]string{"NO_COLOR": "1"}}, r)) {
 		require.LessOrEqual(t, displaywidth.String(strings.TrimSuffix(line, "\n")), width, line)

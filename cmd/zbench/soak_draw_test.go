@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"zbench/bench/collective"
+	"zbench/report"
 )
 
 // soakSweep is one random sweep: its command line and what must come of it.
@@ -42,7 +43,7 @@ func drawSweep(rng *rand.Rand) soakSweep {
 	add("--nodes %d --gpus-per-node %d -g %d -b %d -e %d -f %d -d %s -o %s --place %s", nodes, gpus, pick(rng, 1, gpus), lo, hi, factor, dtype.Name, op.Name, place)
 	add("-n %d -w %d -c %d --max-time %g --precision %g --cache %s --seed %d --verify-budget %s --format %s",
 		1+rng.IntN(20), rng.IntN(6), rng.IntN(3), pick(rng, 0.001, 0.01, 0.05), pick(rng, 0.01, 0.05), pick(rng, "cold", "warm"),
-		rng.Uint32(), pick(rng, "1K", "1M", "64M"), pick(rng, collectivesDocument.names()...))
+		rng.Uint32(), pick(rng, "1K", "1M", "64M"), pick(rng, report.FormatNames()...))
 	if rng.IntN(4) == 0 {
 		add("--keep-samples")
 	}

@@ -11,10 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"zbench/bench/engine"
 	"zbench/bench/exit"
 	"zbench/internal/topo"
-	"zbench/report"
 )
 
 // topoOptions are the options of topo.
@@ -67,12 +65,12 @@ and 5 if there is neither a GPU nor an RDMA NIC. Doubts and notes are no faults.
 	f.StringVar(&o.xml, "xml", "", "RCCL's topology file (NCCL_TOPO_DUMP_FILE) to compare with")
 	f.StringArrayVar(&o.outputs, "outputs", nil, "file or folder with outputs of nicctl -j, rdma -j, ethtool -S, ip link, lldpctl -f json, or a CSV of leaves (nic,leaf)")
 	f.StringVar(&o.out, "out", "", "folder to create for topo.json, topo.html and topo.svg")
-	topoDocument.flag(f, &o.format)
+	formatFlag(f, &o.format)
 	return cmd
 }
 
 func runTopo(s State, o topoOptions) error {
-	if err := topoDocument.check(o.format, "zbench topo --help-all lists the flags"); err != nil {
+	if err := checkFormat(o.format, "zbench topo --help-all lists the flags"); err != nil {
 		return err
 	}
 	started := s.Now()
@@ -80,24 +78,20 @@ func runTopo(s State, o topoOptions) error {
 	if err != nil {
 		return err
 	}
-	var dir *engine.Folder
+	shown := n.Shown()
 	if o.out != "" {
-		if dir, err = drawnFolder(s, "", o.out); err != nil {
+		dir, err := drawnFolder(s, "", o.out)
+		if err != nil {
 			return err
 		}
 		defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
-		if err := writeTopo(dir, n); err != nil {
+		if err := s.keep(dir, started, shown); err != nil {
 			return err
 		}
-		if err := writeRun(dir, s, started); err != nil {
-			return err
-		}
+		defer fmt.Fprintf(s.Stderr, "Wrote %s\n", dir.File("report.html"))
 	}
-	if _, err := topoDocument.print(s, o.format, n); err != nil {
+	if err := s.show(shown, output{format: o.format, quiet: true}); err != nil {
 		return err
-	}
-	if dir != nil {
-		fmt.Fprintf(s.Stderr, "Wrote %s\n", dir.File("topo.html"))
 	}
 	switch {
 	case n.Empty():
@@ -110,7 +104,7 @@ func runTopo(s State, o topoOptions) error {
 
 // runDrift compares the nodes of files.
 func runDrift(s State, files []string, format string) error {
-	if err := driftDocument.check(format, "zbench topo --help-all lists the flags"); err != nil {
+	if err := checkFormat(format, "zbench topo --help-all lists the flags"); err != nil {
 		return err
 	}
 	var nodes []*topo.Node
@@ -130,7 +124,7 @@ func runDrift(s State, files []string, format string) error {
 	if err != nil {
 		return usage(err, "give the files of different nodes; --host names a node")
 	}
-	if _, err := driftDocument.print(s, format, d); err != nil {
+	if err := s.show(d.Shown(), output{format: format, quiet: true}); err != nil {
 		return err
 	}
 	if d.Differs() {
@@ -210,24 +204,6 @@ func readOutputs(s State, name string) ([]topo.Output, error) {
 		return nil, usagef("give a folder of outputs", "--outputs %s: %w", name, err)
 	}
 	return all, nil
-}
-
-// writeTopo writes the files of a folder.
-func writeTopo(dir *engine.Folder, n *topo.Node) error {
-	page, picture := n.Page()
-	for _, f := range []struct {
-		name string
-		fill func(io.Writer) error
-	}{
-		{"topo.json", n.WriteJSON},
-		{"topo.html", func(w io.Writer) error { return report.WriteHTML(w, page) }},
-		{"topo.svg", func(w io.Writer) error { return report.WriteSVG(w, picture) }},
-	} {
-		if err := dir.Write(f.name, f.fill); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // treeFS is a folder of the State's file system. Unlike rootFS it opens files, so that no

@@ -52,7 +52,7 @@ func TestLongVerdictNamesEveryFault(t *testing.T) {
 			require.Equal(t, row.kind, faults[0].Code)
 			require.Len(t, faults, 1, "one fault is named once: %+v", faults)
 			require.Positive(t, faults[0].Share)
-			three := plain.Fold(faults[0].Text, defaultWidth, "", "  ")
+			three := plain.Fold("FAULT: "+faults[0].Text, defaultWidth, "", "  ")
 			text := strings.Join(three[:min(3, len(three))], "\n")
 			require.Contains(t, stdout, text)
 			for _, says := range row.says {

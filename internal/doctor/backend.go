@@ -112,8 +112,8 @@ type Compiled struct {
 }
 
 // Findings puts the backend's facts in the form that is shown.
-func (b Backend) Findings() []Finding {
-	var all []Finding
+func (b Backend) Items() []Item {
+	var all []Item
 	for _, l := range b.Libraries {
 		all = append(all, l.finding(b))
 		all = append(all, l.symbols(b)...)
@@ -124,14 +124,14 @@ func (b Backend) Findings() []Finding {
 	for _, c := range b.Compiled {
 		all = append(all, c.finding())
 	}
-	if !b.Usable && !slices.ContainsFunc(all, func(f Finding) bool { return f.Mark == Bad }) {
-		all = append(all, Finding{Mark: Bad, Name: "start", Value: b.Why, Remedy: b.Remedy})
+	if !b.Usable && !slices.ContainsFunc(all, func(f Item) bool { return f.Mark == Bad }) {
+		all = append(all, Item{Mark: Bad, Name: "start", Value: b.Why, Remedy: b.Remedy})
 	}
 	return all
 }
 
-func (l Library) finding(b Backend) Finding {
-	f := Finding{Mark: Good, Name: l.Name}
+func (l Library) finding(b Backend) Item {
+	f := Item{Mark: Good, Name: l.Name}
 	if l.Path != "" {
 		f.Value = fmt.Sprintf("%s  %d of %d symbols  %s", cmp.Or(l.Version, "version unknown"), l.Listed-len(l.Missing), l.Listed, l.Path)
 		if l.By != "" {
@@ -189,13 +189,13 @@ func (l Library) tried() string {
 
 // symbols is a finding for the required functions that are missing, and one for
 // the optional ones of each loss.
-func (l Library) symbols(b Backend) []Finding {
+func (l Library) symbols(b Backend) []Item {
 	missing := map[string][]string{}
 	var losses []string
-	var all []Finding
+	var all []Item
 	for _, s := range l.Missing {
 		if s.Required {
-			all = append(all, Finding{
+			all = append(all, Item{
 				Mark: Bad, Name: s.Name, Value: "not in " + l.Name,
 				Remedy: "take a newer " + b.Install + ", or name another file with --" + l.Flag,
 			})
@@ -207,18 +207,18 @@ func (l Library) symbols(b Backend) []Finding {
 		missing[s.Lost] = append(missing[s.Lost], s.Name)
 	}
 	for _, lost := range losses {
-		f := Finding{Mark: Warn, Name: "optional symbols", Value: strings.Join(missing[lost], ", ") + " absent", Lost: lost}
+		f := Item{Mark: Warn, Name: "optional symbols", Value: strings.Join(missing[lost], ", ") + " absent", Lost: lost}
 		f.Remedy = "a newer " + b.Install + " may have it"
 		if instead, found := strings.CutPrefix(lost, "nothing"); found {
-			f = Finding{Mark: Fact, Name: f.Name, Value: f.Value + instead}
+			f = Item{Mark: Fact, Name: f.Name, Value: f.Value + instead}
 		}
 		all = append(all, f)
 	}
 	return all
 }
 
-func (d Device) finding() Finding {
-	f := Finding{Mark: Good, Name: fmt.Sprintf("device %d", d.Index)}
+func (d Device) finding() Item {
+	f := Item{Mark: Good, Name: fmt.Sprintf("device %d", d.Index)}
 	if d.Err != "" {
 		f.Mark, f.Value, f.Lost = Bad, d.Err, "this GPU"
 		f.Remedy = "look at dmesg and at what else uses it; leave it out with HIP_VISIBLE_DEVICES or CUDA_VISIBLE_DEVICES"
@@ -237,8 +237,8 @@ func (d Device) finding() Finding {
 	return f
 }
 
-func (c Compiled) finding() Finding {
-	f := Finding{Mark: Good, Name: "kernels for " + c.Arch, Value: fmt.Sprintf("%d kernels of %d files compile, each in its code object", c.Kernels, c.Files)}
+func (c Compiled) finding() Item {
+	f := Item{Mark: Good, Name: "kernels for " + c.Arch, Value: fmt.Sprintf("%d kernels of %d files compile, each in its code object", c.Kernels, c.Files)}
 	if len(c.Errors) > 0 {
 		var parts []string
 		for _, e := range c.Errors {

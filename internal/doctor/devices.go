@@ -9,12 +9,12 @@ import (
 )
 
 // amdDevices reads the GPUs from the kernel, so that they are seen without HIP.
-func (m Machine) amdDevices() []Finding {
-	var found []Finding
+func (m Machine) amdDevices() []Item {
+	var found []Item
 	if version := m.read("sys/module/amdgpu/version"); version != "" {
-		found = append(found, Finding{Mark: Fact, Name: "driver amdgpu", Value: version})
+		found = append(found, Item{Mark: Fact, Name: "driver amdgpu", Value: version})
 	} else if m.exists("sys/module/amdgpu") {
-		found = append(found, Finding{Mark: Fact, Name: "driver amdgpu", Value: "the kernel's own"})
+		found = append(found, Item{Mark: Fact, Name: "driver amdgpu", Value: "the kernel's own"})
 	}
 	for _, node := range m.names("sys/class/kfd/kfd/topology/nodes", "*") {
 		gpu, ok := linux.ParseKFD(m.read(path.Join(node, "properties")))
@@ -32,20 +32,20 @@ func (m Machine) amdDevices() []Finding {
 		if memory > 0 {
 			value += ", " + unit.Bytes(memory)
 		}
-		found = append(found, Finding{Mark: Fact, Name: "AMD GPU, node " + path.Base(node), Value: value})
+		found = append(found, Item{Mark: Fact, Name: "AMD GPU, node " + path.Base(node), Value: value})
 	}
 	return found
 }
 
 // nvidiaDevices reads what NVIDIA's driver tells.
-func (m Machine) nvidiaDevices() []Finding {
-	var found []Finding
+func (m Machine) nvidiaDevices() []Item {
+	var found []Item
 	if first, _, _ := strings.Cut(m.read("proc/driver/nvidia/version"), "\n"); first != "" {
 		_, version, _ := strings.Cut(first, "Module")
 		if fields := strings.Fields(version); len(fields) > 0 {
 			for _, field := range fields { // "for x86_64" stands before it where the module is open
 				if field[0] >= '0' && field[0] <= '9' {
-					found = append(found, Finding{Mark: Fact, Name: "driver nvidia", Value: field})
+					found = append(found, Item{Mark: Fact, Name: "driver nvidia", Value: field})
 					break
 				}
 			}
@@ -58,7 +58,7 @@ func (m Machine) nvidiaDevices() []Finding {
 				model = strings.TrimSpace(name) + " at " + path.Base(gpu)
 			}
 		}
-		found = append(found, Finding{Mark: Fact, Name: "NVIDIA GPU", Value: model})
+		found = append(found, Item{Mark: Fact, Name: "NVIDIA GPU", Value: model})
 	}
 	return found
 }

@@ -5,19 +5,21 @@
 //
 // It opens nothing itself. The machine is a file system (Machine), the libraries
 // are facts that the caller has gathered (Backend), so that every finding can be
-// made on a tree of test data. Report.Text, Markdown and JSON show the result.
+// made on a tree of test data. Report.Shown shows the result.
 package doctor
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 
-	"zbench/bench/jsonfile"
+	"zbench/bench/finding"
 )
 
-// Schema names the format of the JSON.
-const Schema = "zbench.doctor/1"
+// Schema names the format of the JSON, Rules the version of the rules that make its findings.
+const (
+	Schema = "zbench.doctor/1"
+	Rules  = 1
+)
 
 // Mark is what a finding means.
 type Mark string
@@ -31,8 +33,8 @@ const (
 	Fact Mark = "fact"
 )
 
-// Finding is one thing that was looked at.
-type Finding struct {
+// Item is one thing that was looked at.
+type Item struct {
 	// Mark is what the finding means: bad keeps a backend from running or takes something
 	// away, doubt may cost speed or precision, fact judges nothing.
 	Mark Mark `json:"mark"`
@@ -61,9 +63,11 @@ type Report struct {
 	// Verdict says in words what can run here.
 	Verdict string `json:"verdict"`
 	// Machine is what the system's settings show.
-	Machine []Finding `json:"machine"`
+	Machine []Item `json:"machine"`
 	// NotChecked is what only a run on the hardware can show.
 	NotChecked []string `json:"not_checked"`
+	// Judgement is what the report comes to, as findings.
+	Judgement finding.Judgement `json:"judgement"`
 }
 
 // NotChecked lists what no check of a machine without a run on its GPUs shows,
@@ -112,11 +116,4 @@ func (r *Report) Judge(asked string, simulate bool) {
 	default:
 		r.Usable, r.Verdict = false, "no backend can run on the GPUs that are meant"
 	}
-}
-
-// JSON is the report in one indented object.
-func (r Report) JSON() ([]byte, error) {
-	r.Backends, r.Machine, r.NotChecked = jsonfile.Filled(r.Backends), jsonfile.Filled(r.Machine), jsonfile.Filled(r.NotChecked)
-	data, err := json.MarshalIndent(r, "", "  ")
-	return append(data, '\n'), err
 }

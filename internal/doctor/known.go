@@ -3,13 +3,13 @@ package doctor
 import "zbench/bench/longrun"
 
 // known are issues of versions and settings that others have published.
-func (m Machine) known() []Finding {
+func (m Machine) known() []Item {
 	f := longrun.Facts{
 		ROCm: m.read("opt/rocm/.info/version"), Env: m.Host.Getenv, Pollara: m.exists("sys/module/ionic"), GPUs: m.GPUs,
 	}
-	var all []Finding
+	var all []Item
 	for _, x := range longrun.Issues(f) {
-		all = append(all, Finding{Mark: Warn, Name: "known issue", Value: x.What + ": " + x.Cost + " (" + x.Source + ")", Remedy: x.Next})
+		all = append(all, Item{Mark: Warn, Name: "known issue", Value: x.What + ": " + x.Cost + " (" + x.Source + ")", Remedy: x.Next})
 	}
 	return all
 }

@@ -10,15 +10,15 @@ import (
 func TestKnownIssues(t *testing.T) {
 	files := instinct()
 	m := machine(files)
-	for _, f := range m.Findings() {
+	for _, f := range m.Items() {
 		require.NotEqual(t, "known issue", f.Name, "%+v", f)
 	}
 	files["opt/rocm/.info/version"] = "7.1.1-38\n"
 	files["sys/module/ionic/"] = ""
 	m = machine(files)
 	m.Host.Getenv = func(name string) string { return map[string]string{"NCCL_IB_TIMEOUT": "300"}[name] }
-	var found []Finding
-	for _, f := range m.Findings() {
+	var found []Item
+	for _, f := range m.Items() {
 		if f.Name == "known issue" {
 			found = append(found, f)
 		}

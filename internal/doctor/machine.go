@@ -27,14 +27,14 @@ type Machine struct {
 }
 
 // aspects are looked at in this order. To look at one more is one row.
-var aspects = []func(Machine) []Finding{
+var aspects = []func(Machine) []Item{
 	Machine.system, Machine.amdNodes, Machine.nvidiaNodes, Machine.amdDevices, Machine.nvidiaDevices,
 	Machine.preflight, Machine.iommu, Machine.temporary, Machine.hugePages, Machine.governor, Machine.known,
 }
 
 // Findings looks at everything.
-func (m Machine) Findings() []Finding {
-	var all []Finding
+func (m Machine) Items() []Item {
+	var all []Item
 	for _, aspect := range aspects {
 		all = append(all, aspect(m)...)
 	}
@@ -49,7 +49,7 @@ func (m Machine) names(folder, pattern string) []string {
 	return linux.Tree{FS: m.FS}.Names(folder, pattern)
 }
 
-func (m Machine) system() []Finding {
+func (m Machine) system() []Item {
 	var name string
 	for line := range strings.Lines(m.read("etc/os-release")) {
 		if value, found := strings.CutPrefix(strings.TrimSpace(line), "PRETTY_NAME="); found {
@@ -66,28 +66,28 @@ func (m Machine) system() []Finding {
 	if len(parts) == 0 {
 		return nil
 	}
-	return []Finding{{Mark: Fact, Name: "system", Value: strings.Join(parts, ", ")}}
+	return []Item{{Mark: Fact, Name: "system", Value: strings.Join(parts, ", ")}}
 }
 
 // iommu translation in the way of device-to-device traffic costs bandwidth, or
 // hangs it; pass-through does not.
-func (m Machine) iommu() []Finding {
-	f := Finding{Mark: Good, Name: "IOMMU"}
+func (m Machine) iommu() []Item {
+	f := Item{Mark: Good, Name: "IOMMU"}
 	for word := range strings.FieldsSeq(m.read("proc/cmdline")) {
 		switch word {
 		case "iommu=pt", "iommu.passthrough=1":
 			f.Value = "pass-through (" + word + ")"
-			return []Finding{f}
+			return []Item{f}
 		case "iommu=off", "amd_iommu=off", "intel_iommu=off":
 			f.Value = "off (" + word + ")"
-			return []Finding{f}
+			return []Item{f}
 		}
 	}
 	if len(m.names("sys/class/iommu", "*")) == 0 {
 		f.Value = "none in use"
-		return []Finding{f}
+		return []Item{f}
 	}
-	return []Finding{{
+	return []Item{{
 		Mark: Warn, Name: "IOMMU", Value: "translates: iommu=pt is not on the kernel's command line",
 		Remedy: "add iommu=pt to the kernel's command line and boot again (not needed in a virtual machine)",
 	}}
@@ -95,48 +95,48 @@ func (m Machine) iommu() []Finding {
 
 // temporary files are what hiprtc compiles by: without a place for them it fails
 // and says nothing.
-func (m Machine) temporary() []Finding {
+func (m Machine) temporary() []Item {
 	name := cmp.Or(m.Temp, "/tmp")
-	f := Finding{Mark: Good, Name: "temporary files", Value: name}
+	f := Item{Mark: Good, Name: "temporary files", Value: name}
 	switch {
 	case !m.exists(strings.Trim(path.Clean(name), "/")):
 		f.Value += " is not there"
 	case m.Access != nil && m.Access(name) != nil:
 		f.Value += " cannot be written"
 	default:
-		return []Finding{f}
+		return []Item{f}
 	}
 	f.Mark, f.Lost, f.Remedy = Bad, "kernels: hiprtc fails without a word", "set TMPDIR to a folder that can be written"
-	return []Finding{f}
+	return []Item{f}
 }
 
 // governor lets the host's cores sleep deeply between launches.
-func (m Machine) governor() []Finding {
+func (m Machine) governor() []Item {
 	value := m.read("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 	switch value {
 	case "":
 		return nil
 	case "performance":
-		return []Finding{{Mark: Good, Name: "CPU governor", Value: value}}
+		return []Item{{Mark: Good, Name: "CPU governor", Value: value}}
 	}
-	return []Finding{{
+	return []Item{{
 		Mark: Warn, Name: "CPU governor", Value: value + ": small messages wait for cores that wake up",
 		Remedy: "sudo cpupower frequency-set -g performance",
 	}}
 }
 
 // hugePages make pinning host memory, and copies from it, faster.
-func (m Machine) hugePages() []Finding {
+func (m Machine) hugePages() []Item {
 	text := m.read("sys/kernel/mm/transparent_hugepage/enabled")
 	_, rest, found := strings.Cut(text, "[")
 	value, _, _ := strings.Cut(rest, "]")
 	if !found {
 		return nil
 	}
-	f := Finding{Mark: Good, Name: "huge pages", Value: "transparent: " + value}
+	f := Item{Mark: Good, Name: "huge pages", Value: "transparent: " + value}
 	if value == "never" {
 		f.Mark, f.Remedy = Warn, "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled"
 		f.Value += fmt.Sprintf(" (of %s)", strings.NewReplacer("[", "", "]", "").Replace(text))
 	}
-	return []Finding{f}
+	return []Item{f}
 }

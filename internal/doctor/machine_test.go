@@ -70,7 +70,7 @@ func machine(files map[string]string, denied ...string) Machine {
 	}}
 }
 
-func find(t *testing.T, all []Finding, name string) Finding {
+func find(t *testing.T, all []Item, name string) Item {
 	t.Helper()
 	for _, f := range all {
 		if f.Name == name {
@@ -78,12 +78,12 @@ func find(t *testing.T, all []Finding, name string) Finding {
 		}
 	}
 	require.Fail(t, "no finding", "%s among %+v", name, all)
-	return Finding{}
+	return Item{}
 }
 
 // Every setting that costs something is found, and each has a remedy.
 func TestMachineInNeed(t *testing.T) {
-	all := machine(instinct(), "/dev/dri/renderD129").Findings()
+	all := machine(instinct(), "/dev/dri/renderD129").Items()
 	for name, want := range map[string]struct {
 		mark          Mark
 		value, remedy string
@@ -130,7 +130,7 @@ func TestMachineWell(t *testing.T) {
 	files["sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"] = "performance\n"
 	m := machine(files)
 	m.Host.Space = func(string) (preflight.Space, error) { return preflight.Space{Size: 64 << 30, Free: 64 << 30}, nil }
-	for _, f := range m.Findings() {
+	for _, f := range m.Items() {
 		require.Contains(t, []Mark{Good, Fact}, f.Mark, "%+v", f)
 		require.Empty(t, f.Remedy, "%+v", f)
 	}
@@ -138,28 +138,28 @@ func TestMachineWell(t *testing.T) {
 
 // What is not there: in a container, without the driver, with NVIDIA's.
 func TestMachineNodes(t *testing.T) {
-	f := find(t, machine(map[string]string{"sys/module/amdgpu/version": "6.8"}).Findings(), "/dev/kfd")
+	f := find(t, machine(map[string]string{"sys/module/amdgpu/version": "6.8"}).Items(), "/dev/kfd")
 	require.Equal(t, Bad, f.Mark)
 	require.Contains(t, f.Remedy, "--device /dev/kfd")
-	f = find(t, machine(map[string]string{"dev/kfd": ""}).Findings(), "/dev/dri/renderD*")
+	f = find(t, machine(map[string]string{"dev/kfd": ""}).Items(), "/dev/dri/renderD*")
 	require.Equal(t, Bad, f.Mark)
-	f = find(t, machine(map[string]string{"dev/kfd": ""}, "/dev/kfd").Findings(), "/dev/kfd")
+	f = find(t, machine(map[string]string{"dev/kfd": ""}, "/dev/kfd").Items(), "/dev/kfd")
 	require.Equal(t, Bad, f.Mark)
 	require.Contains(t, f.Value, "(none known)")
-	f = find(t, machine(map[string]string{"dev/nvidiactl": ""}).Findings(), "/dev/nvidiactl")
+	f = find(t, machine(map[string]string{"dev/nvidiactl": ""}).Items(), "/dev/nvidiactl")
 	require.Equal(t, Fact, f.Mark, "CUDA's library made it; there is no driver")
-	f = find(t, machine(map[string]string{"dev/nvidiactl": "", "proc/driver/nvidia/version": "NVRM version: 570"}).Findings(), "/dev/nvidia0")
+	f = find(t, machine(map[string]string{"dev/nvidiactl": "", "proc/driver/nvidia/version": "NVRM version: 570"}).Items(), "/dev/nvidia0")
 	require.Contains(t, f.Remedy, "--gpus all")
-	f = find(t, machine(nil).Findings(), "/dev/shm")
+	f = find(t, machine(nil).Items(), "/dev/shm")
 	require.Equal(t, Bad, f.Mark)
-	f = find(t, machine(nil).Findings(), "temporary files")
+	f = find(t, machine(nil).Items(), "temporary files")
 	require.Equal(t, Bad, f.Mark)
 
 	all := machine(map[string]string{
 		"dev/nvidia0": "", "dev/nvidia1": "", "dev/nvidiactl": "", "dev/nvidia-uvm": "",
 		"proc/driver/nvidia/version":                       "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  570.86.15  Release Build\nGCC version: 12\n",
 		"proc/driver/nvidia/gpus/0000:18:00.0/information": "Model: \t\t NVIDIA H200\nIRQ: 1\n",
-	}, "/dev/nvidia1").Findings()
+	}, "/dev/nvidia1").Items()
 	require.Equal(t, "570.86.15", find(t, all, "driver nvidia").Value)
 	require.Equal(t, "NVIDIA H200 at 0000:18:00.0", find(t, all, "NVIDIA GPU").Value)
 	require.Contains(t, find(t, all, "/dev/nvidia*").Value, "1 of 2")
@@ -178,7 +178,7 @@ func FuzzKernelTexts(f *testing.F) {
 				files[name] = text
 			}
 		}
-		for _, finding := range machine(files, "/dev/kfd").Findings() {
+		for _, finding := range machine(files, "/dev/kfd").Items() {
 			require.NotEmpty(t, finding.Name)
 			require.NotEmpty(t, finding.Mark)
 			if finding.Mark == Bad {

@@ -11,20 +11,20 @@ import (
 )
 
 // amdNodes are what HIP opens: the compute device and a render node a GPU.
-func (m Machine) amdNodes() []Finding {
+func (m Machine) amdNodes() []Item {
 	if !m.exists("dev/kfd") {
-		f := Finding{Mark: Fact, Name: "/dev/kfd", Value: "missing: no AMD GPU, or amdgpu is not loaded"}
+		f := Item{Mark: Fact, Name: "/dev/kfd", Value: "missing: no AMD GPU, or amdgpu is not loaded"}
 		if version := m.read("sys/module/amdgpu/version"); version != "" || m.exists("sys/module/amdgpu") {
 			f.Mark, f.Lost = Bad, "backend rocm"
 			f.Value = "missing, although the amdgpu driver is loaded"
 			f.Remedy = "in a container pass --device /dev/kfd --device /dev/dri"
 		}
-		return []Finding{f}
+		return []Item{f}
 	}
-	found := []Finding{m.node("dev/kfd", "backend rocm")}
+	found := []Item{m.node("dev/kfd", "backend rocm")}
 	renders := m.names("dev/dri", "renderD*")
 	if len(renders) == 0 {
-		return append(found, Finding{
+		return append(found, Item{
 			Mark: Bad, Name: "/dev/dri/renderD*", Value: "not there", Lost: "backend rocm",
 			Remedy: "in a container pass --device /dev/dri; else load the driver: sudo modprobe amdgpu",
 		})
@@ -32,17 +32,17 @@ func (m Machine) amdNodes() []Finding {
 	return append(found, m.nodes("/dev/dri/renderD*", renders, "its GPU")...)
 }
 
-func (m Machine) nvidiaNodes() []Finding {
+func (m Machine) nvidiaNodes() []Item {
 	nodes := m.names("dev", "nvidia[0-9]*")
 	if len(nodes) == 0 && !m.exists("dev/nvidiactl") {
-		return []Finding{{Mark: Fact, Name: "/dev/nvidia*", Value: "not there: no NVIDIA GPU, or its driver is not loaded"}}
+		return []Item{{Mark: Fact, Name: "/dev/nvidia*", Value: "not there: no NVIDIA GPU, or its driver is not loaded"}}
 	}
 	if len(nodes) == 0 && m.read("proc/driver/nvidia/version") == "" {
 		// CUDA's library makes this node itself where root asks it for devices.
-		return []Finding{{Mark: Fact, Name: "/dev/nvidiactl", Value: "there, but no NVIDIA driver is loaded"}}
+		return []Item{{Mark: Fact, Name: "/dev/nvidiactl", Value: "there, but no NVIDIA driver is loaded"}}
 	}
 	if len(nodes) == 0 {
-		return []Finding{{
+		return []Item{{
 			Mark: Bad, Name: "/dev/nvidia0", Value: "missing, although /dev/nvidiactl exists", Lost: "backend cuda",
 			Remedy: "in a container pass --gpus all; else run nvidia-smi once as root, which makes the nodes",
 		}}
@@ -51,8 +51,8 @@ func (m Machine) nvidiaNodes() []Finding {
 }
 
 // nodes is one finding for those that can be used and one for each other.
-func (m Machine) nodes(name string, files []string, lost string) []Finding {
-	var bad []Finding
+func (m Machine) nodes(name string, files []string, lost string) []Item {
+	var bad []Item
 	for _, file := range files {
 		if f := m.node(file, lost); f.Mark != Good {
 			bad = append(bad, f)
@@ -61,23 +61,23 @@ func (m Machine) nodes(name string, files []string, lost string) []Finding {
 	if len(bad) == len(files) {
 		return bad
 	}
-	return append([]Finding{{
+	return append([]Item{{
 		Mark: Good, Name: name, Value: fmt.Sprintf("%d of %d can be read and written", len(files)-len(bad), len(files)),
 	}}, bad...)
 }
 
 // node tells whether this process may use a device node, and if not, which
 // group it would have to be in.
-func (m Machine) node(file, lost string) Finding {
+func (m Machine) node(file, lost string) Item {
 	name := "/" + file
 	if m.Access == nil {
-		return Finding{Mark: Good, Name: name, Value: "there"}
+		return Item{Mark: Good, Name: name, Value: "there"}
 	}
 	err := m.Access(name)
 	if err == nil {
-		return Finding{Mark: Good, Name: name, Value: "can be read and written"}
+		return Item{Mark: Good, Name: name, Value: "can be read and written"}
 	}
-	f := Finding{Mark: Bad, Name: name, Value: err.Error(), Lost: lost}
+	f := Item{Mark: Bad, Name: name, Value: err.Error(), Lost: lost}
 	if !errors.Is(err, fs.ErrPermission) {
 		f.Remedy = "the driver has no device behind it: look at dmesg"
 		return f

@@ -11,14 +11,14 @@ var marks = map[record.PreflightState]Mark{
 }
 
 // preflight are the checks of this host that a run on several nodes begins with.
-func (m Machine) preflight() []Finding {
+func (m Machine) preflight() []Item {
 	h := m.Host
 	h.FS = m.FS
 	r := preflight.JudgeHost(preflight.Process{Facts: preflight.Collect(h), Ranks: max(m.GPUs, 1)})
-	var all []Finding
+	var all []Item
 	for _, c := range r.Checks {
 		for _, found := range c.Findings { // one, as there is one process
-			f := Finding{Mark: marks[found.State], Name: c.Name, Value: found.Found, Remedy: found.Next}
+			f := Item{Mark: marks[found.State], Name: c.Name, Value: found.Found, Remedy: found.Next}
 			switch {
 			case found.State == record.CheckNotChecked:
 				f.Value = "not checked: " + found.Found

@@ -5,9 +5,14 @@ import (
 	"encoding/json"
 	"flag"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"zbench/bench/finding"
+	"zbench/internal/rendertest"
+	"zbench/report"
 
 	"github.com/stretchr/testify/require"
 )
@@ -48,7 +53,7 @@ func sample() Report {
 				Missing: []Symbol{{Name: "ncclSend", Required: true}},
 			}},
 		},
-	}, Machine: machine(instinct(), "/dev/dri/renderD129").Findings()}
+	}, Machine: machine(instinct(), "/dev/dri/renderD129").Items()}
 	r.Judge("auto", false)
 	return r
 }
@@ -68,27 +73,21 @@ func golden(t *testing.T, name, got string) {
 }
 
 func TestGoldens(t *testing.T) {
-	var b bytes.Buffer
-	require.NoError(t, sample().Text(&b, Style{}))
-	golden(t, "sample.txt", b.String())
-	b.Reset()
-	require.NoError(t, sample().Markdown(&b))
-	golden(t, "sample.md", b.String())
+	r := sample()
+	golden(t, "sample.txt", rendertest.Text(t, r.Shown(), 100, false))
+	golden(t, "sample.md", rendertest.Markdown(t, r.Shown()))
 }
 
 // Colour adds nothing but colour, lines keep to the width where words allow, and
 // what is wrong has its remedy beside it.
 func TestText(t *testing.T) {
 	var plain, colour bytes.Buffer
-	require.NoError(t, sample().Text(&plain, Style{Width: 80}))
-	require.NoError(t, sample().Text(&colour, Style{Width: 80, Colour: true}))
+	r := sample()
+	require.NoError(t, report.WriteText(&plain, r.Shown(), report.Screen{Width: 80}))
+	require.NoError(t, report.WriteText(&colour, r.Shown(), report.Screen{Width: 80, Colour: true}))
 	require.NotContains(t, plain.String(), "\x1b")
 	require.NotEqual(t, plain.String(), colour.String())
-	stripped := colour.String()
-	for _, code := range append([]string{"\x1b[0m"}, colours[Good], colours[Bad], colours[Warn]) {
-		stripped = strings.ReplaceAll(stripped, code, "")
-	}
-	require.Equal(t, plain.String(), stripped)
+	require.Equal(t, plain.String(), regexp.MustCompile(`\x1b\[\d+m`).ReplaceAllString(colour.String(), ""))
 	for line := range strings.Lines(plain.String()) {
 		line = strings.TrimRight(line, "\n")
 		require.Equal(t, strings.TrimRight(line, " "), line)
@@ -100,11 +99,14 @@ func TestText(t *testing.T) {
 }
 
 func TestJSONReadsBack(t *testing.T) {
-	data, err := sample().JSON()
-	require.NoError(t, err)
-	var back Report
-	require.NoError(t, json.Unmarshal(data, &back))
+	var data bytes.Buffer
 	want := sample()
+	require.NoError(t, want.WriteJSON(&data))
+	var back Report
+	require.NoError(t, json.Unmarshal(data.Bytes(), &back))
+	require.Equal(t, finding.Pass, back.Judgement.State)
+	require.Equal(t, want.findings(), back.Judgement.Findings)
+	back.Judgement = finding.Judgement{}
 	for i := range want.Backends {
 		want.Backends[i].Install = "" // a remedy has it
 	}
@@ -121,7 +123,7 @@ func TestBackendsHaveRemedies(t *testing.T) {
 	)
 	for _, b := range backends {
 		bad := 0
-		for _, f := range b.Findings() {
+		for _, f := range b.Items() {
 			if f.Mark == Bad {
 				bad++
 				require.NotEmpty(t, f.Remedy, "%+v", f)

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"bytes"
 	"os"
 	"testing"
 
@@ -11,9 +12,9 @@ import (
 
 func written(t *testing.T, r Report) string {
 	t.Helper()
-	text, err := r.JSON()
-	require.NoError(t, err)
-	return string(text)
+	var b bytes.Buffer
+	require.NoError(t, r.WriteJSON(&b))
+	return b.String()
 }
 
 // Every report fits, one that found nothing too, and what no report has is refused.
@@ -30,7 +31,7 @@ func TestSchemaIsTight(t *testing.T) {
 	full.Devices[0].Err = "e"
 	full.Compiled = []Compiled{{Arch: "gfx942", Errors: []string{"e"}}}
 	r.Backends = r.Backends[1:]
-	r.Machine = append([]Finding{{Mark: Bad, Name: "n", Value: "v", Lost: "l", Remedy: "r"}, {Mark: Warn, Name: "n", Value: "v"}}, r.Machine...)
+	r.Machine = append([]Item{{Mark: Bad, Name: "n", Value: "v", Lost: "l", Remedy: "r"}, {Mark: Warn, Name: "n", Value: "v"}}, r.Machine...)
 	good := written(t, r)
 	schematest.Tight(t, s, func() any { return &Report{} }, good)
 	schematest.Refuses(t, schema, schematest.Changes{Good: good, Bad: map[string]string{

@@ -170,7 +170,7 @@ func (w *world) row(c check, verdicts []verdict) record.Preflight {
 }
 
 // rest is one finding for the verdicts that have no place of their own.
-func (w *world) rest(order []verdict, members map[verdict][]int) record.PreflightFinding {
+func (w *world) rest(order []verdict, members map[verdict][]int) record.PreflightFound {
 	var all []int
 	for _, v := range order {
 		all = append(all, members[v]...)
@@ -182,8 +182,8 @@ func (w *world) rest(order []verdict, members map[verdict][]int) record.Prefligh
 }
 
 // place names the ranks and hosts of processes, by their number in all.
-func (w *world) place(members []int) record.PreflightFinding {
-	var f record.PreflightFinding
+func (w *world) place(members []int) record.PreflightFound {
+	var f record.PreflightFound
 	var ranks spans
 	for _, i := range members {
 		p := w.all[i]

@@ -1,7 +1,6 @@
 package preflight
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -19,14 +18,13 @@ import (
 	"zbench/bench/exit"
 	"zbench/bench/plan"
 	"zbench/bench/record"
+	"zbench/internal/rendertest"
 )
 
 var update = flag.Bool("update", false, "rewrite the goldens")
 
 func text(t require.TestingT, r Report, width int, all bool) string {
-	var b bytes.Buffer
-	require.NoError(t, r.Text(&b, width, all))
-	return b.String()
+	return rendertest.Text(t, r.Shown(all), width, all)
 }
 
 // A port that is down on all hosts, of a NIC that NCCL_IB_HCA does not name, is none of
@@ -58,7 +56,7 @@ func TestHealthyIsOneLine(t *testing.T) {
 	require.NoError(t, r.Refused())
 	whole := text(t, r, 80, true)
 	for _, name := range Names() {
-		require.Contains(t, whole, "\n"+name+" ")
+		require.Contains(t, whole, " "+name+" ")
 	}
 }
 
@@ -115,7 +113,7 @@ func TestSimulatedIsNotChecked(t *testing.T) {
 	require.NoError(t, r.Refused())
 	require.Equal(t, 11, r.Count(record.CheckNotChecked))
 	require.Equal(t, "Preflight of 16 ranks on 2 hosts: 3 of 14 checks passed, 11 not checked\n", text(t, r, 80, false))
-	require.Contains(t, text(t, r, 80, true), "NUMA balancing       not checked  simulated\n")
+	require.Contains(t, text(t, r, 80, true), "NUMA balancing       not checked: simulated\n")
 }
 
 // A process that can read nothing is not checked; it neither passes nor fails.
@@ -243,9 +241,9 @@ func TestWhere(t *testing.T) {
 		{"8-15,24-31,40-47,56-63,72-79", []string{"b", "d", "f", "h", "j"}, "40 ranks on 5 hosts (b, d, f, …)"},
 		{"x", nil, ""},
 	} {
-		require.Equal(t, x.want, r.Where(record.PreflightFinding{Ranks: x.ranks, Hosts: x.hosts}))
+		require.Equal(t, x.want, r.Where(record.PreflightFound{Ranks: x.ranks, Hosts: x.hosts}))
 	}
-	require.Equal(t, "rank 3", Report{Ranks: 8, Hosts: 1}.Where(record.PreflightFinding{Ranks: "3", Hosts: []string{"a"}}))
+	require.Equal(t, "rank 3", Report{Ranks: 8, Hosts: 1}.Where(record.PreflightFound{Ranks: "3", Hosts: []string{"a"}}))
 }
 
 // Many values of one check stay one row of bounded length.

@@ -43,7 +43,7 @@ const (
 
 // Where names the ranks and hosts of a finding for people: "ranks 8-15 on node-b". It is
 // empty where the finding is of all ranks of several hosts.
-func (r Report) Where(f record.PreflightFinding) string {
+func (r Report) Where(f record.PreflightFound) string {
 	n := 0
 	for part := range strings.SplitSeq(f.Ranks, ",") {
 		a, b, both := strings.Cut(part, "-")

@@ -3,18 +3,23 @@ package preflight
 import (
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
+	"zbench/bench/document"
 	"zbench/bench/exit"
+	"zbench/bench/finding"
 	"zbench/bench/plain"
 	"zbench/bench/record"
-	"zbench/bench/table"
 )
 
-// stateWords are the states as people read them.
+// stateWords begin what a check found, where that is not well.
 var stateWords = map[record.PreflightState]string{
-	record.CheckOK: "ok", record.CheckWarning: "WARNING", record.CheckError: "ERROR", record.CheckNotChecked: "not checked",
+	record.CheckWarning: "WARNING: ", record.CheckError: "ERROR: ", record.CheckNotChecked: "not checked: ",
+}
+
+// severities are those of the states.
+var severities = map[record.PreflightState]finding.Severity{
+	record.CheckOK: finding.OK, record.CheckWarning: finding.Warning, record.CheckError: finding.Fault, record.CheckNotChecked: finding.Note,
 }
 
 // Count is how many checks have a state.
@@ -76,64 +81,45 @@ func (r Report) Refused() error {
 	return exit.With(exit.Run, errors.New("preflight failed: "+text), "mend what the table above marks as ERROR; nothing was measured")
 }
 
-// Text writes the report for a terminal of that many columns: one line if nothing is
-// wrong, else the checks that failed. With all it is every check.
-func (r Report) Text(w io.Writer, width int, all bool) error {
-	if r.Healthy() && !all {
-		_, err := fmt.Fprintln(w, strings.Join(plain.Fold(r.Line(), width, "", "  "), "\n"))
-		return err
-	}
-	return table.Text(w, width, r.table(width, all))
-}
-
-// table is a row for each check, or for each that failed.
-func (r Report) table(width int, all bool) table.Table {
-	t := table.Of([]string{"CHECK", "STATE", "WHAT WAS FOUND"})
-	t.Title = r.Line()
-	names, states := len("CHECK"), len("STATE")
-	var shown []record.Preflight
+// Shown is the report for its readers: one line if nothing is wrong, else the checks that failed. With
+// all it is every check.
+func (r Report) Shown(all bool) *document.Document {
+	d := &document.Document{Command: "preflight", Title: r.Line()}
+	var items document.Items
 	for _, c := range r.Checks {
-		if all || c.State == record.CheckError || c.State == record.CheckWarning {
-			shown = append(shown, c)
-			names, states = max(names, len(c.Name)), max(states, len(stateWords[c.State]))
+		if all || severities[c.State] >= finding.Warning {
+			items = append(items, r.items(c, all)...)
 		}
 	}
-	const gaps, least = 4, 30
-	room := max(width-names-states-gaps, least)
-	for _, c := range shown {
-		name, state := c.Name, stateWords[c.State]
-		for _, line := range r.lines(c, room, all) {
-			t.Add(name, state, line)
-			name, state = "", ""
-		}
+	if len(items) > 0 {
+		d.Add("checks", "", items).Show(document.Everywhere)
 	}
-	return t
+	return d
 }
 
-// lines are what a check found, folded: a finding each for the ranks that differ, why it
-// matters, and what to do.
-func (r Report) lines(c record.Preflight, room int, all bool) []string {
-	var out []string
+// items are what a check found: one for the ranks that differ, the last with why it matters.
+func (r Report) items(c record.Preflight, all bool) document.Items {
+	var out document.Items
 	why := ""
 	for _, f := range c.Findings {
-		wrong := f.State == record.CheckError || f.State == record.CheckWarning
+		wrong := severities[f.State] >= finding.Warning
 		if !wrong && !all && len(out) > 0 {
 			continue
 		}
-		text := f.Found
+		x := document.Item{Severity: severities[f.State], Text: stateWords[f.State] + f.Found, Hint: f.Next}
 		if where := r.Where(f); where != "" {
-			text = where + ": " + text
+			x.Text = stateWords[f.State] + where + ": " + f.Found
 		}
-		out = append(out, plain.Fold(plain.OneSpace(text), room, "", "  ")...)
-		if f.Next != "" {
-			out = append(out, plain.Fold(plain.OneSpace(f.Next), room, "-> ", "   ")...)
+		if len(out) == 0 {
+			x.Name = c.Name
 		}
 		if wrong {
 			why = f.Why
 		}
+		out = append(out, x)
 	}
 	if why != "" {
-		out = append(out, plain.Fold(plain.OneSpace(why), room, "why: ", "     ")...)
+		out[len(out)-1].More = []string{"why: " + why}
 	}
 	return out
 }

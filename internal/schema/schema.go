@@ -111,6 +111,10 @@ var Documents = []Document{
 		Types: []reflect.Type{reflect.TypeFor[topo.Node]()},
 	},
 	{
+		File: "internal/topo/schema/drift-v1.json", ID: "urn:zbench:drift:1", Title: "zbench topo on several nodes, --format json",
+		Types: []reflect.Type{reflect.TypeFor[topo.Drift]()},
+	},
+	{
 		File: "bench/pairwise/schema/v1.json", ID: "urn:zbench:rails:1", Title: "zbench rails, rails.json",
 		Types: []reflect.Type{reflect.TypeFor[pairwise.Document]()},
 	},

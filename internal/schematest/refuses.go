@@ -27,11 +27,18 @@ func Refuses(t testing.TB, schema []byte, all ...Changes) {
 	var refused []any
 	for _, c := range all {
 		require.NoError(t, Fits(t, s, c.Good))
-		for where, values := range c.Bad {
-			for _, value := range parsed(t, values) {
-				bad := replaced(t, document(t, c.Good), where, value)
-				require.Error(t, s.Validate(bad), "%s = %v is accepted", where, value)
-				refused = append(refused, bad)
+		good, judges := judged(t, c.Good)
+		bads := []map[string]string{c.Bad}
+		if judges {
+			bads = append(bads, badJudgements)
+		}
+		for _, changes := range bads {
+			for where, values := range changes {
+				for _, value := range parsed(t, values) {
+					bad := replaced(t, document(t, text(t, good)), where, value)
+					require.Error(t, s.Validate(bad), "%s = %v is accepted", where, value)
+					refused = append(refused, bad)
+				}
 			}
 		}
 	}

@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"zbench/bench/document"
+	"zbench/bench/finding"
+	"zbench/bench/jsonfile"
 	"zbench/bench/plain"
 	"zbench/bench/table"
 )
@@ -23,31 +26,41 @@ func Load(text []byte) (*Node, error) {
 	return &n, nil
 }
 
+// DriftSchema names the format of a Drift as JSON.
+const DriftSchema = "zbench.drift/1"
+
 // Drift is what differs between nodes that should be equal.
 type Drift struct {
+	// Version of the format.
+	Schema string `json:"schema"`
 	// Nodes is the number of nodes that were compared.
-	Nodes int
+	Nodes int `json:"nodes"`
 	// Rows are the properties that differ.
-	Rows []DriftRow
+	Rows []DriftRow `json:"settings"`
 	// Crossed are nodes whose cables are swapped between leaf switches, in sentences.
-	Crossed []string
-	// NotChecked is why cables were not compared; empty if they were.
-	NotChecked string
+	Crossed []string `json:"crossed"`
+	// NotChecked is why cables were not compared; absent if they were.
+	NotChecked string `json:"not_checked,omitempty"`
+	// Judgement is what the comparison comes to, as findings.
+	Judgement finding.Judgement `json:"judgement"`
 }
 
 // DriftRow is a property that differs.
 type DriftRow struct {
-	Name string
+	// Name of the property.
+	Name string `json:"name"`
 	// Usual is the value of more than half of the nodes; empty without such a majority.
-	Usual string
+	Usual string `json:"usual"`
 	// Others are the values of the other nodes, or of all without a majority.
-	Others []DriftValue
+	Others []DriftValue `json:"others"`
 }
 
 // DriftValue is a value and its nodes.
 type DriftValue struct {
-	Value string
-	Nodes []string
+	// Value as its source has it.
+	Value string `json:"value"`
+	// Nodes are those that have it.
+	Nodes []string `json:"nodes"`
 }
 
 // ownValue are properties that belong to a node and may differ.
@@ -257,39 +270,35 @@ func nodeList(nodes []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(nodes[:most], ","), len(nodes)-most)
 }
 
-// lines are the report around its table.
-func (d *Drift) lines(width int) (before, after []string) {
-	before = plain.Fold(plain.Line(d.Verdict()), width, "", "  ")
-	if len(d.Crossed) > 0 {
-		before = append(before, "")
+// Shown is the comparison for its readers.
+func (d *Drift) Shown() *document.Document {
+	out := &document.Document{Command: "topo", Value: d, Title: "Differences between " + plain.Count(d.Nodes, "node"), Findings: d.findings()}
+	if len(d.Rows) > 0 {
+		out.Results("Settings that differ", document.Sheet{Table: d.Table(), Label: "settings that differ"}).Show(document.Everywhere)
 	}
-	for _, c := range d.Crossed {
-		before = append(before, plain.Fold(plain.Line(c), width, "  ✗ ", "    ")...)
-	}
-	if d.NotChecked != "" {
-		after = append([]string{"NOT CHECKED"}, plain.Fold("cables: "+d.NotChecked, width, "  - ", "    ")...)
-	}
-	return before, after
+	return out
 }
 
-// Text writes the drift for a terminal of a width in columns, 0 for 120.
-func (d *Drift) Text(w io.Writer, width int) error {
-	if width == 0 {
-		width = table.Terminal
+// findings are the verdict, swapped cables, and what was not compared.
+func (d *Drift) findings() finding.List {
+	all := finding.List{{Code: "drift", Severity: finding.OK, Text: d.Verdict()}}
+	if d.Differs() {
+		all[0].Severity = finding.Fault
 	}
-	before, after := d.lines(width)
-	return around(w, before, after, func(w io.Writer) error { return table.Text(w, width, d.Table()) }, len(d.Rows) > 0)
+	for _, c := range d.Crossed {
+		all = append(all, finding.Finding{Code: "cable_swapped", Severity: finding.Fault, Text: c})
+	}
+	if d.NotChecked != "" {
+		all = append(all, finding.Finding{Code: finding.CodeNotChecked, Severity: finding.Warning, Text: "cables: " + d.NotChecked})
+	}
+	return all
 }
 
-// Markdown writes the drift for an issue.
-func (d *Drift) Markdown(w io.Writer) error {
-	before := []string{"**" + plain.Markdown(plain.Line(d.Verdict())) + "**"}
-	for _, c := range d.Crossed {
-		before = append(before, "- ✗ "+plain.Markdown(plain.Line(c)))
-	}
-	var after []string
-	if d.NotChecked != "" {
-		after = []string{"NOT CHECKED: cables: " + d.NotChecked}
-	}
-	return around(w, before, after, func(w io.Writer) error { return table.Markdown(w, d.Table()) }, len(d.Rows) > 0)
+// WriteJSON writes what differs.
+func (d *Drift) WriteJSON(w io.Writer) error {
+	c := *d
+	c.Schema, c.Rows, c.Crossed = DriftSchema, jsonfile.Filled(d.Rows), jsonfile.Filled(d.Crossed)
+	all := d.findings()
+	c.Judgement = finding.Judgement{Rules: Rules, State: all.State(true), Findings: all}
+	return jsonfile.Write(w, "differences", c)
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"zbench/internal/rendertest"
+
 	"github.com/stretchr/testify/require"
 )
 
@@ -89,12 +91,8 @@ func TestDrift(t *testing.T) {
 func TestDriftWithoutMajority(t *testing.T) {
 	d := compared(t, fleet(t, 4, func(i int, n *Node) { set(n, "kernel", fmt.Sprint("6.", i/2)) }))
 	require.Equal(t, []DriftRow{{Name: "kernel", Others: []DriftValue{{"6.0", []string{"node0", "node1"}}, {"6.1", []string{"node2", "node3"}}}}}, d.Rows)
-	var b bytes.Buffer
-	require.NoError(t, d.Text(&b, 0))
-	require.Contains(t, b.String(), "no majority")
-	b.Reset()
-	require.NoError(t, d.Markdown(&b))
-	require.Contains(t, b.String(), "| kernel")
+	require.Contains(t, rendertest.Text(t, d.Shown(), 120, false), "no majority")
+	require.Contains(t, rendertest.Markdown(t, d.Shown()), "| kernel")
 }
 
 // Two cables of a node that are swapped are named, rail by rail; a node of another group
@@ -145,8 +143,8 @@ func FuzzDrift(f *testing.F) {
 		z.Host = "c"
 		d, err := Compare([]*Node{x, y, &z})
 		require.NoError(t, err)
-		require.NoError(t, d.Text(&bytes.Buffer{}, 40))
-		require.NoError(t, d.Markdown(&bytes.Buffer{}))
-		require.NoError(t, x.Text(&bytes.Buffer{}, 40))
+		rendertest.Text(t, d.Shown(), 40, true)
+		rendertest.Markdown(t, d.Shown())
+		rendertest.Text(t, x.Shown(), 40, true)
 	})
 }

@@ -48,8 +48,8 @@ func (n *Node) count(m Mark) int {
 	return c
 }
 
-func (n *Node) first(m Mark) Finding {
-	return n.Findings[slices.IndexFunc(n.Findings, func(f Finding) bool { return f.Mark == m })]
+func (n *Node) first(m Mark) Remark {
+	return n.Findings[slices.IndexFunc(n.Findings, func(f Remark) bool { return f.Mark == m })]
 }
 
 // numbered writes numbers as a list, the first few of many.

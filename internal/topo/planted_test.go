@@ -67,7 +67,7 @@ func TestPlantedFaults(t *testing.T) {
 			made := healthy()
 			p.plant(made)
 			n := made.read(t, Inputs{})
-			var found *Finding
+			var found *Remark
 			for i, f := range n.Findings {
 				if f.Code == p.code {
 					found = &n.Findings[i]

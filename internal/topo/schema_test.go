@@ -3,6 +3,7 @@ package topo
 import (
 	"bytes"
 	"os"
+	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -39,7 +40,7 @@ func TestSchemaIsTight(t *testing.T) {
 	n.NICs[0].GIDs = n.NICs[0].GIDs[:1]
 	n.NICs[0].Counters = n.NICs[0].Counters[:1]
 	n.Sources = n.Sources[:1]
-	n.Findings[1] = Finding{Note, "c", "s", "m", ""}
+	n.Findings[1] = Remark{Note, "c", "s", "m", ""}
 	good := written(t, n)
 	schematest.Tight(t, s, func() any { return &Node{} }, good)
 	schematest.Refuses(t, schema, schematest.Changes{Good: good, Bad: map[string]string{
@@ -51,4 +52,16 @@ func TestSchemaIsTight(t *testing.T) {
 		"/gpus/0/rail/by":   `"index"`,
 		"/nics/0/rated_by":  `"label"`,
 	}})
+}
+
+// What nodes differ in fits its schema, and what no comparison has is refused.
+func TestDriftSchemaIsTight(t *testing.T) {
+	schema, err := os.ReadFile("schema/drift-v1.json")
+	require.NoError(t, err)
+	s := schematest.Compile(t, schema)
+	d := &Drift{Nodes: 3, Rows: []DriftRow{{"kernel", "6.1", []DriftValue{{"6.2", []string{"n2"}}}}}, Crossed: []string{"c"}, NotChecked: "w"}
+	var b strings.Builder
+	require.NoError(t, d.WriteJSON(&b))
+	schematest.Tight(t, s, func() any { return &Drift{} }, b.String())
+	schematest.Refuses(t, schema, schematest.Changes{Good: b.String(), Bad: map[string]string{"/schema": `"zbench.drift/0"`, "/sha256": `"none"`}})
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"zbench/bench/finding"
-	"zbench/bench/plain"
 	"zbench/bench/table"
 	"zbench/bench/unit"
 )
@@ -161,35 +160,4 @@ func (n *Node) Tables() []table.Table {
 		all = append(all, n.LinkTable())
 	}
 	return all
-}
-
-// signs are legible without colour.
-var signs = map[finding.Severity]string{finding.Fault: "✗", finding.Warning: "!", finding.Note: "·"}
-
-// Heading is the verdict with the node's name.
-func (n *Node) Heading() string {
-	return fmt.Sprintf("zbench %s topo on %s: %s", n.Tool, n.Host, n.Verdict)
-}
-
-// lines are the report around its tables for a terminal of a width: findings before, what
-// was not checked after.
-func (n *Node) lines(width int) (before, after []string) {
-	before = plain.Fold(plain.Line(n.Heading()), width, "", "  ")
-	if len(n.Findings) > 0 {
-		before = append(before, "")
-	}
-	for _, f := range n.Grouped() {
-		before = append(before, plain.Fold(plain.Line(f.Text), width, "  "+signs[f.Severity]+" ", "    ")...)
-		if f.Hint != "" {
-			before = append(before, plain.Fold(plain.Line(f.Hint), width, "    → ", "      ")...)
-		}
-	}
-	if len(n.NotChecked) > 0 {
-		after = append(after, "NOT CHECKED")
-	}
-	for _, u := range n.NotChecked {
-		after = append(after, plain.Fold(plain.Line(u.What+": "+u.Why), width, "  - ", "    ")...)
-		after = append(after, plain.Fold(plain.Line(u.Next), width, "    → ", "      ")...)
-	}
-	return before, after
 }

@@ -17,8 +17,11 @@ import (
 	"zbench/bench/jsonfile"
 )
 
-// Schema names the format of a Node as JSON.
-const Schema = "zbench.topo/1"
+// Schema names the format of a Node as JSON, Rules the version of the rules that make findings.
+const (
+	Schema = "zbench.topo/1"
+	Rules  = 1
+)
 
 // Mark is what a finding means.
 type Mark string
@@ -46,8 +49,8 @@ func (m Mark) severity() finding.Severity {
 	}
 }
 
-// Finding is one thing that is wrong, or that a reader should know.
-type Finding struct {
+// Remark is one thing that is wrong, or that a reader should know.
+type Remark struct {
 	// Mark is what the finding means: bad is a fault or a contradiction of two sources, doubt may
 	// cost speed, note judges nothing.
 	Mark Mark `json:"mark"`
@@ -84,7 +87,7 @@ type Node struct {
 	// Verdict is the result in one sentence.
 	Verdict string `json:"verdict"`
 	// Findings are faults, contradictions and notes, the worst first.
-	Findings []Finding `json:"findings"`
+	Findings []Remark `json:"findings"`
 	// GPUs are the packages, by PCI address.
 	GPUs []GPU `json:"gpus"`
 	// Links are the xGMI connections between packages.
@@ -95,6 +98,9 @@ type Node struct {
 	Stack []Fact `json:"stack"`
 	// NotChecked lists what no source gave.
 	NotChecked []Unchecked `json:"not_checked"`
+	// Judgement is what the node comes to, as findings: those that differ in their component alone
+	// are one.
+	Judgement finding.Judgement `json:"judgement"`
 
 	// pci is the tree of bridges; nil where no source has it.
 	pci *pciTree
@@ -233,7 +239,7 @@ func (n *Node) Empty() bool { return len(n.GPUs) == 0 && len(n.NICs) == 0 }
 
 // Faulty reports that a finding is bad.
 func (n *Node) Faulty() bool {
-	return slices.ContainsFunc(n.Findings, func(f Finding) bool { return f.Mark == Bad })
+	return slices.ContainsFunc(n.Findings, func(f Remark) bool { return f.Mark == Bad })
 }
 
 func (n *Node) source(name string) {
@@ -243,7 +249,7 @@ func (n *Node) source(name string) {
 }
 
 func (n *Node) find(mark Mark, code, subject, message, hint string) {
-	n.Findings = append(n.Findings, Finding{mark, code, subject, message, hint})
+	n.Findings = append(n.Findings, Remark{mark, code, subject, message, hint})
 }
 
 func (n *Node) unchecked(what, why, next string) {
@@ -273,5 +279,5 @@ func (n *Node) fill() {
 		c.GIDs, c.Counters = jsonfile.Filled(c.GIDs), jsonfile.Filled(c.Counters)
 	}
 	rank := func(m Mark) int { return slices.Index(Marks(), m) }
-	slices.SortStableFunc(n.Findings, func(a, b Finding) int { return cmp.Compare(rank(a.Mark), rank(b.Mark)) })
+	slices.SortStableFunc(n.Findings, func(a, b Remark) int { return cmp.Compare(rank(a.Mark), rank(b.Mark)) })
 }

@@ -8,14 +8,11 @@ import (
 	"zbench/bench/table"
 )
 
-// Rows of the two tables of settings: that which is always shown, and the one that
-// unfolds beneath the plot.
-const (
-	manyRows = 90
-)
+// manyRows is how many settings the table beneath the plot has.
+const manyRows = 90
 
-// Blocks are a recommendation: the sentence, what its assumptions leave out, the
-// plot, the settings, how to write the best, and the reasons. folder has the record. A refusal has what to do instead.
+// Blocks are a recommendation: the sentence, what its assumptions leave out, the plot, the settings,
+// how to write the best, and the reasons. folder has the record. A refusal has what to do instead.
 func Blocks(d *Document, folder string) []document.Block {
 	if d == nil {
 		return nil
@@ -33,24 +30,9 @@ func Blocks(d *Document, folder string) []document.Block {
 		reasons = []Reasoning{{Title: "What to do", Lines: []string{a.Refusal.Do()}}}
 	}
 	if r := a.Refusal; r != nil && r.Command != "" {
-		out = append(out, document.Code{Label: "command that looks for the fault", Text: r.Command})
+		out = append(out, document.Command{For: "It looks for the fault", Line: r.Command})
 	}
-	var others []document.Block
-	for i, s := range d.Snippets {
-		lines := []document.Block{document.Heading{Text: document.Said(s.Title)}, document.Code{Label: s.Title, Text: s.Text}}
-		if s.Comments != "" {
-			lines = append(lines, document.Code{Label: s.Title + ", remarks", Text: s.Comments})
-		}
-		if i == 0 {
-			out = append(out, lines...)
-			continue
-		}
-		others = append(others, lines...)
-	}
-	if len(others) > 0 {
-		out = append(out, document.Details{Summary: "The same setting for other launchers", Blocks: others})
-	}
-	out = append(out, whatIfBlocks(d, folder)...)
+	out = append(append(out, d.snippetBlocks()...), whatIfBlocks(d, folder)...)
 	var why []document.Block
 	for _, r := range reasons {
 		why = append(append(why, document.Heading{Text: document.Said(r.Title)}), document.Listed("", r.Lines)...)
@@ -58,11 +40,28 @@ func Blocks(d *Document, folder string) []document.Block {
 	if a.Verdict == recommend.Recommended && len(why) > 0 {
 		why = []document.Block{document.Details{Summary: "Why this size, and what limits the step", Blocks: why}}
 	}
-	var asked document.Facts
-	for _, f := range d.Facts() {
-		asked = append(asked, document.Fact{Term: f.Term, Text: f.Text})
+	return append(append(out, why...), document.Details{Summary: "What was asked", Blocks: []document.Block{d.Facts()}})
+}
+
+// snippetBlocks are the lines to copy, those for other launchers folded.
+func (d *Document) snippetBlocks() []document.Block {
+	var first, others []document.Block
+	for i, s := range d.Snippets {
+		lines := []document.Block{document.Heading{Text: document.Said(s.Title)}}
+		if s.Comments != "" {
+			lines = append(lines, document.Code{Label: s.Title + ", remarks", Text: s.Comments})
+		}
+		lines = append(lines, document.Code{Label: s.Title, Language: s.Language, Text: s.Text})
+		if i == 0 {
+			first = lines
+			continue
+		}
+		others = append(others, lines...)
 	}
-	return append(append(out, why...), document.Details{Summary: "What was asked", Blocks: []document.Block{asked}})
+	if len(others) > 0 {
+		first = append(first, document.Details{Summary: "The same setting for other launchers", Blocks: others})
+	}
+	return first
 }
 
 // whatIfBlocks are the answers to other questions, and the command for the user's own model,
@@ -71,10 +70,22 @@ func whatIfBlocks(d *Document, folder string) []document.Block {
 	if !d.IsAssumed() || len(d.WhatIf) == 0 {
 		return nil
 	}
-	out := []document.Block{
+	return []document.Block{
 		document.Sheet{Label: "Other models and batch sizes", Caption: "Other models and batch sizes, from the same curves", Table: d.WhatIfTable()},
+		document.Command{For: "For your own model", Line: Command(cmp.Or(folder, "."))},
 	}
-	return append(out, document.Heading{Text: document.Said("For your own model")}, document.Code{Label: "command for your own model", Text: Command(cmp.Or(folder, "."))})
+}
+
+// Commands are what to run next: the command that answers for the user's own model, which reads paths, or the
+// one that looks for the fault which comes first.
+func (d *Document) Commands(paths ...string) []document.Command {
+	switch {
+	case d.FixFirst() && d.Answer.Refusal.Command != "":
+		return []document.Command{{For: "Next", Line: d.Answer.Refusal.Command}}
+	case d.IsAssumed() && !d.FixFirst() && len(paths) > 0:
+		return []document.Command{{For: "Next, for your model", Line: Command(paths...)}}
+	}
+	return nil
 }
 
 // settings is a table of settings; the one to use stands out.

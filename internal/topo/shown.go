@@ -10,46 +10,44 @@ import (
 	"zbench/bench/judge"
 )
 
-// Page is the page of a node, and its picture.
-func (n *Node) Page() (*document.Document, document.Diagram) {
-	picture := n.picture()
+// Shown is the node for its readers.
+func (n *Node) Shown() *document.Document {
 	d := &document.Document{
-		Title: "Topology of " + n.Host, Lead: n.Verdict, Findings: n.shown(), Chips: n.chips(),
-		Foot: "Port rates are decimal, 400G = 50 GB/s. zbench topo reads; it measures nothing.",
+		Command: "topo", Value: n, Title: "Topology of " + n.Host, Lead: n.Verdict, Findings: n.shown(), Chips: n.chips(),
+		Foot: "Port rates are decimal, 400G = 50 GB/s. zbench topo reads; it measures nothing. Written by zbench " + n.Tool + ".",
 	}
-	add := func(name, title string, blocks ...document.Block) {
-		d.Sections = append(d.Sections, document.Section{Name: name, Title: title, Blocks: blocks})
-	}
-	if len(picture.Columns) > 0 {
-		add("picture", "How the node is wired", picture)
+	if picture := n.picture(); len(picture.Columns) > 0 {
+		d.Add("picture", "How the node is wired", picture)
 	}
 	for i, t := range n.Tables() {
 		title := t.Title
 		t.Title = ""
-		add(fmt.Sprintf("table-%d", i), title, document.Sheet{Table: t, Label: title})
+		d.Add(fmt.Sprintf("table-%d", i), title, document.Sheet{Table: t, Label: title}).Show(document.Everywhere)
 	}
-	if len(n.NotChecked) > 0 {
-		var items []document.Text
-		for _, u := range n.NotChecked {
-			items = append(items, document.Text{{Style: "strong", Text: u.What + ": "}, {Text: u.Why}, {Style: "hint", Text: u.Next, Break: true}})
-		}
-		add("unchecked", "NOT CHECKED", document.List{Role: "warnings", Items: items})
+	var items document.Items
+	for _, u := range n.NotChecked {
+		items = append(items, document.Item{Severity: finding.Warning, Name: u.What, Text: u.Why, Hint: u.Next})
+	}
+	if len(items) > 0 {
+		d.Add("unchecked", "NOT CHECKED", items).Show(document.Everywhere)
 	}
 	var facts document.Facts
 	for _, f := range n.Stack {
-		facts = append(facts, document.Fact{Term: f.Name, Text: f.Value})
+		facts.Add(f.Name, f.Value)
 	}
 	if len(facts) > 0 {
-		add("stack", "Software", facts)
-		d.Sections[len(d.Sections)-1].Folded = true
+		d.Fold("stack", "Software", facts)
 	}
-	return d, picture
+	return d
 }
 
 // shown is what was found, or that nothing is wrong.
 func (n *Node) shown() finding.List {
 	all := n.Grouped()
-	if all.Worst() < finding.Warning && !n.Empty() {
+	switch {
+	case n.Empty():
+		all = append(all, finding.Finding{Code: finding.CodeNotChecked, Text: n.Verdict, Severity: finding.Warning})
+	case all.Worst() < finding.Warning:
 		all = append(all, finding.Finding{Code: judge.CodeNoFault, Text: n.Verdict, Severity: finding.OK})
 	}
 	return all

@@ -9,31 +9,31 @@ import (
 	"zbench/bench/unit"
 )
 
-// Comparison is the report of a comparison of runs: the verdict, what else differs, both
-// curves and the change by size, and every case.
-func Comparison(c *Document) *document.Document {
+// Shown is the comparison for its readers: the verdict, what else differs, both curves and the change
+// by size, and every case. A terminal has the cases that are not the same.
+func (c *Document) Shown() *document.Document {
 	d := &document.Document{
+		Command: "compare", Value: c, CSV: c.CSV, Checks: c.checks(), Strict: c.strict,
 		Title: "Comparison of " + c.Benchmark, Lead: unit.Count(int64(len(c.Base)), "run") + " of BASE, " + unit.Count(int64(len(c.New)), "run") + " of NEW",
-		Simulated: c.Simulated, Findings: c.Findings(), Chips: []document.Fact{{Term: "Verdict", Text: c.Word()}}, Fault: "SLOWER",
+		Findings: c.Findings(), Chips: []document.Fact{{Term: "Verdict", Text: c.Word()}}, Fault: "SLOWER",
 		Foot: "Sizes are IEC, 1 KiB = 1,024 B; rates are decimal, 1 GB/s = 1e9 B/s. Times are geometric means of run medians.",
 	}
 	if c.Counts.Slower == 0 && c.Counts.Broken > 0 {
 		d.Fault = "WORSE"
 	}
 	if c.Simulated {
-		d.Banners = []document.Banner{{Kind: "simulated", Label: "SIMULATED", Text: "A model decided these times, not hardware."}}
-		d.Foot += " SIMULATED: a model decided these times, not hardware."
+		d.Simulate()
 	}
 	if t := c.ChangeTable(); t != nil {
-		d.Add("differences", "What else differs", document.Sheet{Table: *t, Label: "What else differs between BASE and NEW"})
+		d.Add("differences", "What else differs", document.Sheet{Table: *t, Label: "What else differs between BASE and NEW"}).Show(document.Everywhere)
 	}
 	groups := Curves(c.Cases)
 	if chart := changeChart(c, groups); !chart.Empty() {
 		d.Add("change", "Change by size", document.Plots(document.Split(chart, groupNames(groups)))...)
 	}
 	d.Add("curves", "Both sides by size", pairBlocks(c, groups)...)
-	t := c.CaseTable(false)
-	d.Results(document.Sheet{Table: t, Label: "Cases", Role: document.ResultsID})
+	d.Add("cases", "Cases", document.Sheet{Table: c.CaseTable(true)}).Show(document.Terminal | document.Markdown)
+	d.Results("Results", document.Sheet{Table: c.CaseTable(false), Label: "Cases", Role: document.ResultsID}).Show(document.Page | document.Verbose)
 	d.Fold("runs", "Runs", document.Sheet{Table: runTable(c), Label: "Runs"})
 	return d
 }
@@ -47,18 +47,10 @@ func groupNames(groups []Curve) []string {
 	return out
 }
 
-// markOf is what must travel with a picture.
-func markOf(c *Document) string {
-	if c.Simulated {
-		return "SIMULATED"
-	}
-	return ""
-}
-
 // changeChart is the change of the time of each group by size.
 func changeChart(c *Document, groups []Curve) document.Chart {
 	chart := document.Chart{
-		ID: "change", Title: "Change of the time, NEW over BASE", Mark: markOf(c), Quantity: document.Change, Axis: "change of the time, NEW over BASE",
+		ID: "change", Title: "Change of the time, NEW over BASE", Mark: document.MarkOf(c.Simulated), Quantity: document.Change, Axis: "change of the time, NEW over BASE",
 		Notes: []string{"Above 0 NEW takes longer. Bars are the 95 % interval of each case, without adjustment for the number of cases."},
 	}
 	for _, g := range groups {
@@ -83,7 +75,7 @@ func pairBlocks(c *Document, groups []Curve) []document.Block {
 	var out, more []document.Block
 	for i, g := range groups {
 		chart := document.Chart{
-			ID: fmt.Sprintf("curves-%d-%s", i+1, document.Slug(g.Group)), Title: g.Group, Mark: markOf(c), Quantity: document.Time,
+			ID: fmt.Sprintf("curves-%d-%s", i+1, document.Slug(g.Group)), Title: g.Group, Mark: document.MarkOf(c.Simulated), Quantity: document.Time,
 			Series: []document.Series{{Name: "BASE"}, {Name: "NEW"}}, Short: true,
 		}
 		if ratesKnown(g) {

@@ -38,30 +38,30 @@ func NodeLists(lists []NodeList) []document.Block {
 // mostHeat is the number of ends up to which pairs are drawn one by one.
 const mostHeat = 600
 
-// Rails is the report of slow components. version is zbench's.
-func Rails(d *Document, version string) *document.Document {
+// Shown is the document for its readers. version is zbench's.
+func (d *Document) Shown(version string) *document.Document {
 	title := map[string]string{OfMatrix: "Bandwidths of pairs: ", OfLogs: "Logs of pairs: ", OfTimes: "Ranks of a job: "}[d.Kind] + d.File
 	out := &document.Document{
+		Command: "rails", Value: d, Title: title,
 		Lead: railsLead(d), Findings: d.Verdict(), Chips: []document.Fact{{Term: "State", Text: string(d.State)}, {Term: "Compared with", Text: cmp.Or(d.Reference, "nothing")}},
-		Foot: "A loss is a share of the bandwidth of the median: 50 % lost is half of it. 1 GB/s = 1e9 B/s.",
+		Foot: "A loss is a share of the bandwidth of the median: 50 % lost is half of it. 1 GB/s = 1e9 B/s. Written by zbench " + version + ".",
 	}
 	if s := d.Survey; s != nil {
-		title = fmt.Sprintf("Rails of %s with %s each", unit.Count(int64(len(s.Nodes)), "node"), unit.Count(int64(s.GPUs), "GPU"))
-		if out.Simulated = s.Simulated; s.Simulated {
-			out.Banners = []document.Banner{{Kind: "simulated", Label: "SIMULATED", Text: "A model decided these times, not hardware."}}
-			out.Foot += " SIMULATED: a model decided these times, not hardware."
+		out.Title = fmt.Sprintf("Rails of %s with %s each", unit.Count(int64(len(s.Nodes)), "node"), unit.Count(int64(s.GPUs), "GPU"))
+		if s.Simulated {
+			out.Simulate()
 		}
 	}
-	out.Title = title
 	for _, h := range d.Heats {
 		if len(h.Columns) <= mostHeat {
 			out.Add(h.ID, map[string]string{"map": "Bandwidth lost by pair", "rails": "Bandwidth lost by rail", "links": "Bandwidth lost by xGMI link"}[h.ID], heatBlocks(h)...)
 		}
 	}
-	list := d.Table()
-	list.Title = ""
+	if pairs := d.PairTable(); len(pairs.Columns) > 0 {
+		out.Add("pairs", d.pairTitle(), document.Sheet{Table: pairs, Label: "rates between the GPUs of a node"}).Show(document.Everywhere).Spare = true
+	}
 	if len(d.Ranking) > 0 {
-		out.Sections = append(out.Sections, document.Section{Name: document.ResultsID, ID: document.ResultsID, Title: "Worst first", Blocks: []document.Block{document.Sheet{Table: list, Label: "components, the worst first", Role: document.ResultsID}}})
+		out.Results("Worst first", document.Sheet{Table: d.Table(), Label: "components, the worst first", Role: document.ResultsID}).Show(document.Everywhere)
 	}
 	out.Add("nodes", "Nodes for the next job", railsNodes(d)...)
 	if d.Survey != nil {
@@ -70,11 +70,11 @@ func Rails(d *Document, version string) *document.Document {
 				document.Paragraph{Role: "small", Text: document.Said("Expected is the NIC nearest to the GPU by PCI parents. Actual is the NIC whose byte counters rose while one GPU of every node ran a ring.")})
 		}
 		if len(d.Survey.Counters) > 0 {
-			out.Add("nics", "NIC counters", document.Sheet{Table: record.NicTable(d.Survey.Counters), Label: "counters of NICs"})
+			out.Add("nics", "NIC counters", document.Sheet{Table: record.NICTable(d.Survey.Counters), Label: "counters of NICs"})
 		}
 	}
 	out.Add("survey", "What was measured", railsSurvey(d.Survey)...)
-	out.Add("notes", "Notes", document.Listed("small", append([]string{"Written by zbench " + version + "."}, d.Notes...))...)
+	out.Add("notes", "Notes", document.Listed("small", d.Notes)...).Show(document.Everywhere)
 	return out
 }
 
@@ -108,7 +108,7 @@ func railsLead(d *Document) string {
 	switch d.State {
 	case finding.Faulty:
 		kind := "slow component"
-		if slices.ContainsFunc(d.Findings, func(f Finding) bool { return f.Lost == 0 }) {
+		if slices.ContainsFunc(d.Findings, func(f Slow) bool { return f.Lost == 0 }) {
 			kind = "faulty component"
 		}
 		return fmt.Sprintf("%s named.", unit.Count(int64(len(d.Findings)), kind))

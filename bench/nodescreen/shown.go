@@ -8,83 +8,96 @@ import (
 	"zbench/bench/finding"
 	"zbench/bench/pairwise"
 	"zbench/bench/plain"
-	"zbench/bench/table"
 	"zbench/bench/unit"
 )
 
 // mostFailed is how many findings stand in the verdict; the tables have all.
 const mostFailed = 7
 
-// Screen is the report of nodes that were screened: d judges them. version is zbench's.
-func Screen(nodes []*Node, d *Document, version string) *document.Document {
-	nodes = slices.SortedFunc(slices.Values(nodes), func(a, b *Node) int { return plain.Natural(a.Host, b.Host) })
+// Shown is the judgement for its readers. version is zbench's.
+func (d *Document) Shown(version string) *document.Document {
+	nodes := slices.SortedFunc(slices.Values(d.nodes), func(a, b *Node) int { return plain.Natural(a.Host, b.Host) })
 	out := &document.Document{
+		Command: "screen", Value: d,
 		Title: "Screen of " + unit.Count(int64(max(d.Nodes, d.Expected)), "node"), Lead: "Each node was checked alone, then the nodes were compared.",
-		Simulated: d.Simulated, Findings: screenFindings(d, Standings(nodes, d)), Most: mostFailed,
-		Foot: "A share is of the median of all nodes. 1 GB/s = 1e9 B/s. Port rates are decimal: 400G = 50 GB/s.",
-	}
-	reported := fmt.Sprint(d.Nodes)
-	if d.Expected > d.Nodes {
-		reported += fmt.Sprintf(" of %d", d.Expected)
-	}
-	out.Chips = []document.Fact{
-		{Term: "Nodes that reported", Text: reported}, {Term: "Leave out", Text: fmt.Sprint(len(d.Fail))}, {Term: "Unclear", Text: fmt.Sprint(len(d.Unclear))}, {Term: "Without a finding", Text: fmt.Sprint(len(d.Pass))},
+		Findings: d.verdict(), Most: mostFailed, Chips: d.chips(),
+		Foot: "A share is of the median of all nodes. 1 GB/s = 1e9 B/s. Port rates are decimal: 400G = 50 GB/s. Written by zbench " + version + ".",
 	}
 	if d.Simulated {
-		out.Banners = []document.Banner{{Kind: "simulated", Label: "SIMULATED", Text: "A model decided the rates, not hardware."}}
+		out.Simulate()
 	}
-	standings := Standings(nodes, d)
-	passed := slices.IndexFunc(standings, func(s Standing) bool { return s.Result == Passed })
-	if passed < 0 {
-		passed = len(standings)
-	}
-	var ranked []document.Block
-	if passed > 0 {
-		ranked = append(ranked, document.Sheet{Table: Ranked(standings[:passed]), Label: "nodes with a finding, the worst first", Role: document.ResultsID})
-	}
-	if rest := standings[passed:]; len(rest) > 0 {
-		list := document.Sheet{Table: Ranked(rest), Label: "nodes without a finding, the slowest first"}
-		ranked = append(ranked, document.Details{Summary: unit.Count(int64(len(rest)), "node") + " without a finding, the slowest first", Blocks: []document.Block{list}})
-	}
-	if len(ranked) > 0 {
-		out.Sections = append(out.Sections, document.Section{Name: document.ResultsID, ID: document.ResultsID, Title: "Nodes, worst first", Blocks: ranked})
+	if ranked := rankedBlocks(d.standings()); len(ranked) > 0 {
+		out.Results("Nodes, worst first", ranked...)
 	}
 	out.Add("measured", "Compared with the fleet", screenDots(nodes, d)...)
 	if len(d.Findings) > 0 {
-		list := d.Table()
-		for i := range list.Columns[2:] {
-			list.Columns[2+i].Wrap = table.Sentences
+		on := document.Page | document.Verbose | document.Markdown
+		if len(out.Findings) > out.Most { // a terminal has not seen all of them
+			on = document.Everywhere
 		}
-		out.Add("findings", "Findings and next steps", document.Sheet{Table: list, Label: "findings"})
+		out.Add("findings", "Findings and next steps", document.Sheet{Table: d.Table(), Label: "findings"}).Show(on)
+	}
+	if len(d.References) > 0 {
+		out.Add("references", "What measurements were compared with", document.Sheet{Table: d.Compared()}).Show(document.Brief)
 	}
 	var unchecked []string
 	for _, u := range d.Unchecked {
 		unchecked = append(unchecked, plain.Line(u))
 	}
-	out.Add("unchecked", "NOT CHECKED", document.Listed("warnings", unchecked)...)
+	out.Add("unchecked", "NOT CHECKED", document.Listed("warnings", unchecked)...).Show(document.Everywhere)
 	out.Add("next", "Nodes for the next job", screenNodes(d)...)
 	out.Fold("notes", "Notes", document.Listed("small", []string{
 		fmt.Sprintf("A value lies apart if it is at least %s and at least 5 robust standard deviations below the median. Fewer than 4 values are not compared.", pairwise.Percent(Effect)),
-		"What most nodes have in common fails no node.", "Written by zbench " + version + ".",
+		"What most nodes have in common fails no node.",
 	})...)
 	return out
 }
 
-// screenFindings are the verdict, then what is wrong, the worst nodes first.
-func screenFindings(d *Document, standings []Standing) finding.List {
+func (d *Document) chips() []document.Fact {
+	reported := fmt.Sprint(d.Nodes)
+	if d.Expected > d.Nodes {
+		reported += fmt.Sprintf(" of %d", d.Expected)
+	}
+	return []document.Fact{
+		{Term: "Nodes that reported", Text: reported}, {Term: "Leave out", Text: fmt.Sprint(len(d.Fail))}, {Term: "Unclear", Text: fmt.Sprint(len(d.Unclear))}, {Term: "Without a finding", Text: fmt.Sprint(len(d.Pass))},
+	}
+}
+
+// rankedBlocks are the nodes with a finding, then folded those without.
+func rankedBlocks(standings []Standing) []document.Block {
+	passed := slices.IndexFunc(standings, func(s Standing) bool { return s.Result == Passed })
+	if passed < 0 {
+		passed = len(standings)
+	}
+	var out []document.Block
+	if passed > 0 {
+		out = append(out, document.Sheet{Table: Ranked(standings[:passed]), Label: "nodes with a finding, the worst first", Role: document.ResultsID})
+	}
+	if rest := standings[passed:]; len(rest) > 0 {
+		list := document.Sheet{Table: Ranked(rest), Label: "nodes without a finding, the slowest first"}
+		out = append(out, document.Details{Summary: unit.Count(int64(len(rest)), "node") + " without a finding, the slowest first", Blocks: []document.Block{list}})
+	}
+	return out
+}
+
+// verdict is the result, then what is wrong, the worst nodes first.
+func (d *Document) verdict() finding.List {
 	all := finding.List{{Code: "verdict", Severity: d.State.Severity(), Text: d.Heading()}}
 	for _, f := range d.Findings {
 		if f.Host == "" { // nodes that did not report and whose names are unknown
 			all = append(all, f.Finding())
 		}
 	}
-	for _, s := range standings {
+	for _, s := range d.standings() {
 		for _, f := range s.Findings {
 			all = append(all, f.Finding())
 		}
 	}
 	return all
 }
+
+// standings are the nodes that were judged, worst first.
+func (d *Document) standings() []Standing { return Standings(d.nodes, d) }
 
 // screenDots is a picture for each rule that compares rates.
 func screenDots(nodes []*Node, d *Document) []document.Block {
@@ -144,7 +157,7 @@ func dotValues(d *Document, nodes []*Node, k Kind) []document.DotValue {
 		if v.Subject != "node" {
 			tip += ", " + v.Subject
 		}
-		out = append(out, document.DotValue{Node: at, Share: v.Rate / limits[0].Median, Tip: plain.Line(tip) + ": " + unit.Rate(v.Rate), Named: slices.ContainsFunc(d.Findings, func(f Finding) bool {
+		out = append(out, document.DotValue{Node: at, Share: v.Rate / limits[0].Median, Tip: plain.Line(tip) + ": " + unit.Rate(v.Rate), Named: slices.ContainsFunc(d.Findings, func(f Deviation) bool {
 			return f.Rule == k.Rule && f.Host == v.Host && f.Subject == v.Subject
 		})})
 	}

@@ -11,26 +11,25 @@ import (
 	"zbench/bench/unit"
 )
 
-// Bisection is the report of a search for the first slow variant, or of a ranking: the
-// verdict, the change of each variant by size, the machine's drift, and every case.
-func Bisection(b *Document) *document.Document {
+// Shown is the search for its readers: the verdict, the change of each variant by size, the machine's
+// drift, and every case. A terminal has the cases that are not the same.
+func (b *Document) Shown() *document.Document {
 	first, _ := b.Ends()
 	d := &document.Document{
+		Command: "bisect", Value: b, CSV: b.CSV, Checks: b.checks(), Strict: b.strict,
 		Title: "Bisection of " + unit.Count(int64(len(b.Variants)), "variant"),
 		Lead: strings.Join([]string{
 			unit.Count(int64(len(b.Cases)), "case"), unit.Count(int64(b.Children), "child run") + " in " + unit.Count(int64(b.Rounds), "round"),
 			unit.Count(int64(b.GPUs), "GPU"), b.Timing + " times",
 		}, " · "),
-		Simulated: b.Simulated, Findings: b.Findings(), Fault: "SLOWER",
+		Findings: b.Findings(), Fault: "SLOWER", Chips: []document.Fact{{Term: "Verdict", Text: b.Verdict.Word()}},
 		Foot: "Sizes are IEC, 1 KiB = 1,024 B. A change is the time over that of " + first + ", less 1, with drift taken out.",
 	}
-	d.Chips = []document.Fact{{Term: "Verdict", Text: b.Verdict.Word()}}
 	if b.First != nil {
 		d.Chips = append(d.Chips, document.Fact{Term: "First slow variant", Text: b.First.Variant})
 	}
 	if b.Simulated {
-		d.Banners = append(d.Banners, document.Banner{Kind: "simulated", Label: "SIMULATED", Text: "A model decided these times, not hardware."})
-		d.Foot += " SIMULATED: a model decided these times, not hardware."
+		d.Simulate()
 	}
 	if !b.Complete {
 		d.Banners = append(d.Banners, document.Banner{Kind: "interrupted", Label: "INCOMPLETE", Text: "The search was stopped, or its rounds were used up; zbench bisect --resume, with more --max-rounds, continues it."})
@@ -39,18 +38,11 @@ func Bisection(b *Document) *document.Document {
 	if chart := driftChart(b); !chart.Empty() {
 		d.Add("drift", "Drift over the search", document.Plot{Chart: chart})
 	}
-	d.Results(document.Sheet{Table: b.CaseTable(false), Label: "Cases", Role: document.ResultsID})
-	d.Add("variants", "Variants", document.Sheet{Table: b.VariantTable(), Label: "Variants"})
+	d.Add("cases", "Cases", document.Sheet{Table: b.CaseTable(true)}).Show(document.Terminal | document.Markdown)
+	d.Results("Results", document.Sheet{Table: b.CaseTable(false), Label: "Cases", Role: document.ResultsID}).Show(document.Page | document.Verbose)
+	d.Add("variants", "Variants", document.Sheet{Table: b.VariantTable(), Label: "Variants"}).Show(document.Everywhere)
 	d.Fold("readings", "Readings of each variant", document.Sheet{Table: readingTable(b), Label: "Readings of each variant"})
 	return d
-}
-
-// bisectMark is what must travel with a picture.
-func bisectMark(b *Document) string {
-	if b.Simulated {
-		return "SIMULATED"
-	}
-	return ""
 }
 
 // variantBlocks are the changes of all variants by size, a chart for each group of cases. The
@@ -59,7 +51,7 @@ func variantBlocks(b *Document, first string) []document.Block {
 	var charts []document.Block
 	for i, group := range groupsInOrder(b) {
 		c := document.Chart{
-			ID: fmt.Sprintf("change-%d-%s", i+1, document.Slug(group)), Title: group, Mark: bisectMark(b), Quantity: document.Change, Axis: "change against " + plain.Clip(first, 16),
+			ID: fmt.Sprintf("change-%d-%s", i+1, document.Slug(group)), Title: group, Mark: document.MarkOf(b.Simulated), Quantity: document.Change, Axis: "change against " + plain.Clip(first, 16),
 			Notes: []string{"Above 0 a variant takes longer. Bars are the 95 % interval of each reading, without adjustment for their number. A variant has points only where it was measured."},
 		}
 		for v := range b.Variants {
@@ -114,7 +106,7 @@ func changesOf(b *Document, group string, variant int) document.Series {
 // driftChart is the level of the machine in each child.
 func driftChart(b *Document) document.Chart {
 	c := document.Chart{
-		ID: "drift", Title: "Level of the machine in each child run", Mark: bisectMark(b), Quantity: document.Level, Axis: "time against the mean", Short: true,
+		ID: "drift", Title: "Level of the machine in each child run", Mark: document.MarkOf(b.Simulated), Quantity: document.Level, Axis: "time against the mean", Short: true,
 		Series: []document.Series{{Name: "all variants"}},
 		Notes:  []string{"The mean over a child's cases of the time without the variant's effect, over the mean of all children. A trend is drift, which the verdicts take out."},
 	}

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"html"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/bench/exit"
+	"zbench/bench/finding"
+	"zbench/bench/nodescreen"
+	"zbench/report"
+)
+
+// printed runs a command and returns its exit code and both outputs.
+func printed(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	s, out := testState(t, args...)
+	var b bytes.Buffer
+	s.Stderr = Stream{Writer: &b}
+	code = Main(context.Background(), s)
+	return code, out.String(), b.String()
+}
+
+// tags are what a page has around its texts.
+var tags = regexp.MustCompile(`<[^>]*>`)
+
+// words are a text without its layout: what a page marks up, Markdown escapes and a terminal folds.
+func words(text string) string {
+	text = strings.NewReplacer(`\_`, "_", `\*`, "*", `\[`, "[", `\|`, "|", "**", "").Replace(text)
+	return unfolded(html.UnescapeString(text))
+}
+
+// A document has its findings in its JSON, and all of its forms show these and no others.
+func TestFormsShowTheSameFindings(t *testing.T) {
+	oneGoroutine(t)
+	dir := t.TempDir()
+	swept := filepath.Join(dir, "swept")
+	require.Zero(t, first(printed(t, small(swept, "--nodes", "2", "-q")...)))
+	again := filepath.Join(dir, "again")
+	require.Zero(t, first(printed(t, small(again, "--nodes", "2", "--seed", "2", "-q")...)))
+	fleet := filepath.Join(dir, "fleet")
+	for i := range 4 {
+		s, _ := testState(t)
+		n := &nodescreen.Node{Schema: nodescreen.NodeSchema, Host: fmt.Sprintf("n%d", i), Facts: []nodescreen.Fact{{Name: "RCCL", Value: fmt.Sprintf("2.2%d", max(i, 2))}}}
+		require.NoError(t, keepNode(s, fleet, n))
+	}
+	matrix := filepath.Join(dir, "pairs.csv")
+	require.NoError(t, os.WriteFile(matrix, []byte("a,b,46\na,c,46\na,d,20\nb,c,46\nb,d,20\nc,d,20\n"), 0o600))
+	for i, x := range []struct {
+		line string
+		// file has the JSON of the document beside its page; empty is no folder.
+		file string
+	}{
+		{"collectives all_reduce --nodes 2 -b 1K -e 64K -f 4 --fault late_gpu:node=1,gpu=3,seconds=1e-3 --threshold all_reduce\x00busbw>=900GB/s", "results.json"},
+		{"hbm --backend loopback --size 64K --max-time 0.001", "results.json"},
+		{"kernels rmsnorm --backend loopback --rows 2 --hidden 64", "results.json"},
+		{"kernels muon --backend loopback --shape 16x8", "results.json"},
+		{"compare " + swept + " " + again + " --require-checked", "compare.json"},
+		{"rails --matrix " + matrix, "rails.json"},
+		{"rails --nodes 2 --gpus-per-node 2 --fault slow_node:node=0,left=0.5", "rails.json"},
+		{"screen --judge " + fleet, "screen.json"},
+		{"topo --root " + dir, ""},
+		{"doctor --backend rocm", ""},
+		{"recommend " + swept + " --framework ddp --preset llama3-8b --backward-ms 80", "recommend.json"},
+	} {
+		args := strings.Fields(x.line)
+		for i, a := range args {
+			args[i] = strings.ReplaceAll(a, "\x00", " ")
+		}
+		forms, out := map[string]string{}, filepath.Join(dir, strconv.Itoa(i))
+		for _, format := range report.FormatNames() {
+			more := []string{"--format", format}
+			switch {
+			case x.file == "results.json" && len(forms) > 0: // times of a host are others in each run
+				args = []string{"report", out}
+			case x.file != "":
+				more = append(more, "--out", out, "--force")
+			}
+			code, stdout, stderr := printed(t, append(args, more...)...)
+			require.NotEqual(t, exit.Usage, code, "%q: %s", args, stderr)
+			forms[format] = stdout
+		}
+		var stored struct {
+			Judgement *finding.Judgement `json:"judgement"`
+		}
+		require.NoError(t, json.Unmarshal([]byte(forms["json"]), &stored), x.line)
+		require.NotNil(t, stored.Judgement, x.line)
+		showTheSame(t, x.line, stored.Judgement.Findings, forms)
+		if x.file == "" {
+			continue
+		}
+		page, err := os.ReadFile(filepath.Join(out, "report.html"))
+		require.NoError(t, err)
+		text := words(tags.ReplaceAllString(string(page), ""))
+		for _, f := range stored.Judgement.Findings {
+			_, says := f.Word()
+			require.Contains(t, text, words(says), x.line)
+		}
+		file, err := os.ReadFile(filepath.Join(out, x.file))
+		require.NoError(t, err)
+		stored.Judgement = nil
+		require.NoError(t, json.Unmarshal(file, &stored))
+		require.NotNil(t, stored.Judgement, x.line)
+	}
+}
+
+// showTheSame checks that the findings are in every form: of a terminal and of Markdown those that they
+// say that they show.
+func showTheSame(t *testing.T, line string, all finding.List, forms map[string]string) {
+	t.Helper()
+	require.NotEmpty(t, all, line)
+	var suite struct {
+		Output string `xml:"testsuite>system-out"`
+	}
+	require.NoError(t, xml.Unmarshal([]byte(forms["junit"]), &suite), line)
+	_, err := csv.NewReader(strings.NewReader(forms["csv"])).ReadAll()
+	require.NoError(t, err, line)
+	for i, f := range all {
+		require.Contains(t, words(suite.Output), words(f.Text), line)
+		_, says := f.Word()
+		for _, name := range []string{"table", "markdown"} {
+			if cut := regexp.MustCompile(`(\d+) more, listed below`).FindStringSubmatch(forms[name]); cut != nil && i > 0 {
+				continue
+			}
+			require.Contains(t, words(forms[name]), words(says), "%s --format %s", line, name)
+		}
+	}
+}
+
+func first(code int, _, _ string) int { return code }
+
+// What there is no form for is refused before anything is run, with the forms that there are.
+func TestUnknownFormats(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "out")
+	for _, args := range [][]string{
+		{"collectives", "--out", out},
+		{"import", "none.log"},
+		{"report", "none"},
+		{"hbm", "--out", out},
+		{"kernels", "rmsnorm", "--out", out},
+		{"recommend", "none.log"},
+		{"compare", "a", "b"},
+		{"bisect", "--variant", "a=", "--variant", "b="},
+		{"doctor"},
+		{"topo", "--out", out},
+		{"topo", "a.json", "b.json"},
+		{"rails", "--matrix", "none", "--out", out},
+		{"screen", "--out", out},
+	} {
+		code, stdout, stderr := printed(t, append(args, "--format", "yaml")...)
+		require.Equal(t, exit.Usage, code, "%q: %s", args, stderr)
+		require.Contains(t, stderr, `unknown format "yaml": valid are `+strings.Join(report.FormatNames(), ", "), "%q", args)
+		require.Empty(t, stdout, "%q", args)
+		require.NoDirExists(t, out)
+	}
+}
+
+// A record that is drawn again prints what its run printed.
+func TestReportPrintsWhatTheRunPrinted(t *testing.T) {
+	oneGoroutine(t)
+	for _, args := range [][]string{
+		{"collectives", "all_reduce", "-b", "1K", "-e", "4K", "--nodes", "2"},
+		{"collectives", "all_reduce", "-b", "1K", "-e", "4K", "--nodes", "2", "--fault", "late_gpu:node=1,gpu=3,seconds=1e-3"},
+		{"kernels", "muon", "--backend", "loopback", "--shape", "16x8"},
+	} {
+		dir := filepath.Join(t.TempDir(), "out")
+		args = append(args, "--out", dir, "--force")
+		for _, format := range report.FormatNames() {
+			_, ran, stderr := printed(t, append(args, "--format", format)...)
+			require.NotEmpty(t, ran, stderr)
+			code, drawn, stderr := printed(t, "report", dir, "--format", format)
+			require.Zero(t, code, stderr)
+			require.Equal(t, ran, drawn, "%q --format %s", args, format)
+		}
+	}
+}

@@ -1,0 +1,64 @@
+package topo
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"zbench/bench/finding"
+	"zbench/bench/jsonfile"
+)
+
+// mostAlike is the number of components that a line for people names beside the first.
+const mostAlike = 8
+
+// Grouped are the findings for people: those that differ in their component alone are one,
+// the first, which names the others.
+func (n *Node) Grouped() finding.List {
+	var out finding.List
+	at, others := map[Remark]int{}, map[int][]string{}
+	for _, f := range n.Findings {
+		key := f
+		key.Subject = ""
+		key.Message, key.Hint = strings.ReplaceAll(f.Message, f.Subject, "\x00"), strings.ReplaceAll(f.Hint, f.Subject, "\x00")
+		if i, met := at[key]; met {
+			others[i] = append(others[i], f.Subject)
+			continue
+		}
+		at[key] = len(out)
+		out = append(out, finding.Finding{Code: f.Code, Severity: f.Mark.severity(), Subject: n.subject(f.Subject), Text: f.Message, Hint: f.Hint})
+	}
+	for i, names := range others {
+		more := ""
+		if len(names) > mostAlike {
+			more = fmt.Sprintf(" and %d more", len(names)-mostAlike)
+		}
+		out[i].Text += "; likewise " + strings.Join(names[:min(len(names), mostAlike)], ", ") + more
+	}
+	return out
+}
+
+// subject is a component as what a finding is about.
+func (n *Node) subject(name string) *finding.Subject {
+	s := &finding.Subject{Kind: finding.Node, Name: name}
+	switch {
+	case strings.Contains(name, between):
+		s.Kind = finding.Link
+	case n.gpu(name) != nil:
+		s.Kind = finding.GPU
+	case n.nic(name) != nil:
+		s.Kind = finding.NIC
+	}
+	if n.Host != "" {
+		s.Nodes = []string{n.Host}
+	}
+	return s
+}
+
+// WriteJSON writes the node as its file has it.
+func (n *Node) WriteJSON(w io.Writer) error {
+	c := *n
+	all := n.shown()
+	c.Judgement = finding.Judgement{Rules: Rules, State: all.State(!n.Empty()), Findings: jsonfile.Filled(all)}
+	return jsonfile.Write(w, "topology", c)
+}

@@ -1,0 +1,54 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"zbench/bench/document"
+)
+
+// Format is a form of a document on standard output. One more is a row.
+type Format struct {
+	Name string
+	// Readable is true if more text for people may follow on the same stream.
+	Readable bool
+	write    func(w io.Writer, d *document.Document, s Screen) error
+}
+
+var formats = []Format{
+	{"table", true, WriteText},
+	{"markdown", false, func(w io.Writer, d *document.Document, _ Screen) error { return WriteMarkdown(w, d) }},
+	{"csv", false, func(w io.Writer, d *document.Document, _ Screen) error { return WriteCSV(w, d) }},
+	{"json", false, func(w io.Writer, d *document.Document, _ Screen) error { return WriteJSON(w, d) }},
+	{"junit", false, func(w io.Writer, d *document.Document, _ Screen) error { return WriteJUnit(w, d) }},
+}
+
+// FormatNames are the names of the formats.
+func FormatNames() []string {
+	var names []string
+	for _, f := range formats {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+// FormatOf is the format of a name; false if there is none.
+func FormatOf(name string) (Format, bool) {
+	i := slices.IndexFunc(formats, func(f Format) bool { return f.Name == name })
+	if i < 0 {
+		return Format{}, false
+	}
+	return formats[i], true
+}
+
+// Write writes a document in this form; s is for text on a terminal.
+func (f Format) Write(w io.Writer, d *document.Document, s Screen) error { return f.write(w, d, s) }
+
+// WriteJSON writes the value that the document is of.
+func WriteJSON(w io.Writer, d *document.Document) error {
+	if d.Value == nil {
+		return fmt.Errorf("write JSON: zbench %s has none", d.Command)
+	}
+	return d.Value.WriteJSON(w)
+}

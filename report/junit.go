@@ -1,0 +1,111 @@
+package report
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+	"strings"
+
+	"zbench/bench/document"
+	"zbench/bench/finding"
+	"zbench/bench/plain"
+)
+
+// The elements of JUnit's XML, as test servers read it (Jenkins' junit-10.xsd).
+type (
+	xmlSuites struct {
+		XMLName  xml.Name   `xml:"testsuites"`
+		Tests    int        `xml:"tests,attr"`
+		Failures int        `xml:"failures,attr"`
+		Skipped  int        `xml:"skipped,attr"`
+		Suites   []xmlSuite `xml:"testsuite"`
+	}
+	xmlSuite struct {
+		Name       string        `xml:"name,attr"`
+		Tests      int           `xml:"tests,attr"`
+		Failures   int           `xml:"failures,attr"`
+		Errors     int           `xml:"errors,attr"`
+		Skipped    int           `xml:"skipped,attr"`
+		Properties []xmlProperty `xml:"properties>property"`
+		Cases      []xmlCase     `xml:"testcase"`
+		Output     string        `xml:"system-out,omitempty"`
+	}
+	xmlProperty struct {
+		Name  string `xml:"name,attr"`
+		Value string `xml:"value,attr"`
+	}
+	xmlCase struct {
+		Class   string      `xml:"classname,attr"`
+		Name    string      `xml:"name,attr"`
+		Failure *xmlMessage `xml:"failure,omitempty"`
+		Skipped *xmlMessage `xml:"skipped,omitempty"`
+		Output  string      `xml:"system-out,omitempty"`
+	}
+	xmlMessage struct {
+		Message string `xml:"message,attr"`
+		Type    string `xml:"type,attr,omitempty"`
+	}
+)
+
+// WriteJUnit writes the document's checks as JUnit's XML, a case each, and its findings as the suite's
+// output. What is unclear or not checked is skipped, or a failure if the document is strict: a test
+// server takes what is skipped for good. Findings of a document without checks are the cases.
+func WriteJUnit(w io.Writer, d *document.Document) error {
+	suite := xmlSuite{Name: "zbench " + d.Command, Properties: []xmlProperty{{"simulated", fmt.Sprint(d.Simulated)}}}
+	checks := d.Checks
+	if len(checks) == 0 {
+		checks = checksOf(d)
+	}
+	suite.Tests = len(checks)
+	for _, c := range checks {
+		text := plain.Text(c.Reason)
+		if d.Simulated {
+			text = "SIMULATED: " + text
+		}
+		one := xmlCase{Class: plain.Text(c.Class), Name: plain.Text(c.Name)}
+		switch {
+		case c.State == finding.Pass:
+			one.Output = text
+		case c.State == finding.Fail || d.Strict:
+			suite.Failures++
+			one.Failure = &xmlMessage{c.State.Word() + ": " + text, string(c.State)}
+		default:
+			suite.Skipped++
+			one.Skipped = &xmlMessage{Message: c.State.Word() + ": " + text}
+		}
+		suite.Cases = append(suite.Cases, one)
+	}
+	var lines []string
+	for _, f := range d.Findings {
+		lines = append(lines, plain.Line(strings.TrimSpace(f.Text+" "+f.Hint)))
+	}
+	suite.Output = strings.Join(lines, "\n")
+	all := xmlSuites{Tests: suite.Tests, Failures: suite.Failures, Skipped: suite.Skipped, Suites: []xmlSuite{suite}}
+	var b strings.Builder
+	b.WriteString(xml.Header)
+	e := xml.NewEncoder(&b)
+	e.Indent("", "  ")
+	if err := e.Encode(all); err != nil {
+		return fmt.Errorf("write JUnit XML: %w", err)
+	}
+	b.WriteByte('\n')
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// checksOf are the findings as checks: a fault has failed, a warning was not checked to the end, and
+// what is well has passed. Notes are none.
+func checksOf(d *document.Document) []document.Check {
+	var out []document.Check
+	for _, f := range d.Findings {
+		if f.Severity == finding.Note {
+			continue
+		}
+		name := f.Code
+		if f.Subject != nil {
+			name = f.Subject.Name
+		}
+		out = append(out, document.Check{Class: d.Command + "." + f.Code, Check: finding.Check{Name: name, State: f.State(), Reason: f.Text}})
+	}
+	return out
+}

@@ -1,0 +1,145 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+
+	"zbench/bench/document"
+	"zbench/bench/plain"
+	"zbench/bench/table"
+)
+
+// WriteMarkdown writes the document for a merge request or an issue: the findings as a list, then the
+// sections that Markdown shows. Text from elsewhere is not read as markup.
+func WriteMarkdown(w io.Writer, d *document.Document) error {
+	m := &markdownWriter{}
+	m.add("## " + marked(d.Title))
+	var lines []string
+	shown, more := d.Statements()
+	for _, s := range shown {
+		text := marked(s.Text)
+		if s.Word != "" {
+			text = "**" + s.Word + "** " + text
+		}
+		if s.Hint != "" {
+			text += " → " + marked(s.Hint)
+		}
+		lines = append(lines, "- "+text)
+	}
+	if more > 0 {
+		lines = append(lines, fmt.Sprintf("- %d more, listed below.", more))
+	}
+	m.add(lines...)
+	for _, s := range d.For(document.Markdown).Sections {
+		if s.Title != "" {
+			m.add("### " + marked(s.Title))
+		}
+		if err := m.blocks(s.Blocks); err != nil {
+			return fmt.Errorf("write Markdown: %w", err)
+		}
+	}
+	for _, c := range d.Next {
+		m.command(c)
+	}
+	_, err := io.WriteString(w, m.b.String())
+	return err
+}
+
+// marked is a text that is not read as markup.
+func marked(text string) string {
+	return strings.ReplaceAll(plain.Markdown(plain.Line(text)), "_", `\_`)
+}
+
+// markdownWriter gathers blocks, with a blank line between two.
+type markdownWriter struct{ b strings.Builder }
+
+func (m *markdownWriter) add(lines ...string) {
+	if len(lines) == 0 {
+		return
+	}
+	if m.b.Len() > 0 {
+		m.b.WriteString("\n")
+	}
+	m.b.WriteString(strings.Join(lines, "\n") + "\n")
+}
+
+func (m *markdownWriter) blocks(all []document.Block) error {
+	for _, b := range all {
+		switch b := b.(type) {
+		case document.Paragraph:
+			m.add(marked(b.Text.Plain()))
+		case document.Heading:
+			m.add("#### " + marked(b.Text.Plain()))
+		case document.List:
+			var lines []string
+			for _, item := range b.Items {
+				lines = append(lines, "- "+marked(item.Plain()))
+			}
+			m.add(lines...)
+		case document.Facts:
+			var lines []string
+			for _, f := range b {
+				term := ""
+				if f.Term != "" {
+					term = marked(f.Term) + ": "
+				}
+				lines = append(lines, "- "+term+marked(f.Text))
+			}
+			m.add(lines...)
+		case document.Code:
+			m.fenced(b.Language, b.Text)
+		case document.Command:
+			m.command(b)
+		case document.Items:
+			m.items(b)
+		case document.Sheet:
+			var t strings.Builder
+			if err := table.Markdown(&t, b.Table); err != nil {
+				return err
+			}
+			m.add(strings.TrimSuffix(t.String(), "\n"))
+			if b.Caption != "" {
+				m.add(marked(b.Caption))
+			}
+		case document.Details:
+			m.add("#### " + marked(b.Summary))
+			if err := m.blocks(b.Blocks); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (m *markdownWriter) command(c document.Command) {
+	if c.For != "" {
+		m.add(marked(c.For) + ":")
+	}
+	m.fenced("sh", plain.Line(c.Line))
+}
+
+// fenced is a text as it is, between fences that it has not.
+func (m *markdownWriter) fenced(language, text string) {
+	fence := "```"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	m.add(fence + cmp.Or(language, "sh") + "\n" + strings.TrimSuffix(plain.Text(text), "\n") + "\n" + fence)
+}
+
+func (m *markdownWriter) items(all document.Items) {
+	var lines []string
+	for _, x := range all {
+		text := fmt.Sprintf("- %s %s: %s", signs[x.Severity], marked(x.Name), marked(x.Text))
+		for _, more := range x.More {
+			text += "; " + marked(more)
+		}
+		if x.Hint != "" {
+			text += " → " + marked(x.Hint)
+		}
+		lines = append(lines, text)
+	}
+	m.add(lines...)
+}

@@ -1,0 +1,305 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"zbench/bench/document"
+	"zbench/bench/finding"
+	"zbench/bench/plain"
+	"zbench/bench/table"
+)
+
+// Screen is a terminal, or what text is written for.
+type Screen struct {
+	// Width is in columns. Lines is how many the text should have at most, 0 for any number: a text of
+	// more has no blank lines between its parts, then lacks the sections that can be spared.
+	Width, Lines int
+	Colour       bool
+	// Verbose shows all that a terminal can.
+	Verbose bool
+}
+
+// Colours of a terminal.
+const (
+	bold    = "\x1b[1m"
+	dim     = "\x1b[2m"
+	uncolor = "\x1b[0m"
+)
+
+var severityColours = map[finding.Severity]string{finding.Fault: "\x1b[31m", finding.Warning: "\x1b[33m", finding.OK: "\x1b[32m"}
+
+// signs of severities are legible without colour.
+var signs = map[finding.Severity]string{finding.Fault: "✗", finding.Warning: "!", finding.OK: "✓", finding.Note: "·"}
+
+// WriteText writes the document for a terminal: the findings and the sections that a terminal shows,
+// then what to do next. Text from elsewhere is escaped; the only control sequences are colours.
+func WriteText(w io.Writer, d *document.Document, s Screen) error {
+	parts, err := textParts(d, s)
+	if err != nil {
+		return fmt.Errorf("write text: %w", err)
+	}
+	gap := "\n"
+	if s.Lines > 0 && !s.Verbose && height(parts)+len(parts)-1 > s.Lines {
+		gap = ""
+		kept := slices.DeleteFunc(slices.Clone(parts), func(p textPart) bool { return p.spare })
+		if height(parts) > s.Lines && height(kept) <= s.Lines {
+			parts, gap = kept, "\n"
+		}
+		if height(parts)+len(parts)-1 > s.Lines && height(parts) > s.Lines {
+			gap = "\n" // it takes more than a screen in any case
+		}
+	}
+	var texts []string
+	for _, p := range parts {
+		texts = append(texts, p.text)
+	}
+	_, err = io.WriteString(w, strings.Join(texts, gap))
+	return err
+}
+
+// textPart is the findings, a section or the next commands as lines.
+type textPart struct {
+	text  string
+	spare bool
+}
+
+func height(parts []textPart) (n int) {
+	for _, p := range parts {
+		n += strings.Count(p.text, "\n")
+	}
+	return n
+}
+
+func textParts(d *document.Document, s Screen) ([]textPart, error) {
+	var parts []textPart
+	add := func(spare bool, fill func(*textWriter) error) error {
+		t := &textWriter{screen: s}
+		err := fill(t)
+		if t.b.Len() > 0 {
+			parts = append(parts, textPart{t.b.String(), spare})
+		}
+		return err
+	}
+	findings := func() error { return add(false, func(t *textWriter) error { return t.findings(d) }) }
+	if !d.Beneath {
+		if err := findings(); err != nil {
+			return nil, err
+		}
+	}
+	on := document.Terminal
+	if s.Verbose {
+		on = document.Verbose
+	}
+	for _, one := range d.For(on).Sections {
+		if err := add(one.Spare, func(t *textWriter) error { return t.section(&one) }); err != nil {
+			return nil, err
+		}
+	}
+	if d.Beneath {
+		if err := findings(); err != nil {
+			return nil, err
+		}
+	}
+	if len(d.Next) > 0 {
+		next := &textWriter{screen: s}
+		for _, c := range d.Next {
+			next.command(c)
+		}
+		if d.Beneath && len(parts) > 0 { // the last finding is what they follow from
+			parts[len(parts)-1].text += next.b.String()
+		} else {
+			parts = append(parts, textPart{text: next.b.String()})
+		}
+	}
+	return parts, nil
+}
+
+// textWriter gathers lines, folded at a width.
+type textWriter struct {
+	screen Screen
+	b      strings.Builder
+}
+
+// line adds a line in a style.
+func (t *textWriter) line(style, text string) {
+	if t.screen.Colour && style != "" && text != "" {
+		text = style + text + uncolor
+	}
+	t.b.WriteString(text + "\n")
+}
+
+// fold adds a text in a style, escaped. Its first line begins with first, the others with rest.
+func (t *textWriter) fold(style, text, first, rest string) {
+	for _, line := range plain.Fold(plain.OneSpace(plain.Line(text)), t.screen.Width, first, rest) {
+		t.line(style, line)
+	}
+}
+
+// hang adds a text behind a prefix, its other lines as far in.
+func (t *textWriter) hang(style, prefix, text string) {
+	t.fold(style, text, prefix, strings.Repeat(" ", utf8.RuneCountInString(prefix)))
+}
+
+// findings are the title, unless the sections have one, and the statements, each with what to do next.
+func (t *textWriter) findings(d *document.Document) error {
+	if !d.Beneath && d.Title != "" {
+		t.fold(bold, d.Title, "", "  ")
+	}
+	shown, more := d.Statements()
+	for _, s := range shown {
+		text := s.Text
+		if s.Word != "" {
+			text = s.Word + ": " + text
+		}
+		t.fold(severityColours[s.Severity], text, "", "  ")
+		if s.Hint != "" {
+			t.hang(dim, "  → ", s.Hint)
+		}
+	}
+	if more > 0 {
+		t.line("", fmt.Sprintf("%d more, listed below.", more))
+	}
+	return nil
+}
+
+func (t *textWriter) section(s *document.Section) error {
+	if s.Title != "" {
+		t.fold(bold, s.Title, "", "  ")
+	}
+	return t.blocks(s.Blocks)
+}
+
+func (t *textWriter) blocks(all []document.Block) error {
+	for i, b := range all {
+		switch b.(type) {
+		case document.Heading, document.Sheet:
+			if i > 0 {
+				t.line("", "")
+			}
+		}
+		if err := t.block(b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// block writes one block; charts are for pages alone.
+func (t *textWriter) block(b document.Block) error {
+	switch b := b.(type) {
+	case document.Paragraph:
+		t.fold("", b.Text.Plain(), "", "")
+	case document.Heading:
+		t.fold(bold, b.Text.Plain(), "", "  ")
+	case document.List:
+		for _, item := range b.Items {
+			t.hang("", "- ", item.Plain())
+		}
+	case document.Facts:
+		t.facts(b)
+	case document.Code:
+		for line := range strings.Lines(plain.Text(b.Text)) {
+			t.line("", strings.TrimSuffix(line, "\n"))
+		}
+	case document.Command:
+		t.command(b)
+	case document.Items:
+		t.items(b)
+	case document.Sheet:
+		if err := table.Text(&t.b, t.screen.Width, b.Table); err != nil {
+			return err
+		}
+		if b.Caption != "" {
+			t.fold("", b.Caption, "", "")
+		}
+	case document.Details:
+		t.line("", "")
+		t.fold(bold, b.Summary, "", "  ")
+		return t.blocks(b.Blocks)
+	}
+	return nil
+}
+
+func (t *textWriter) facts(all document.Facts) {
+	widest := 0
+	for _, f := range all {
+		widest = max(widest, utf8.RuneCountInString(f.Term))
+	}
+	for _, f := range all {
+		t.hang("", fmt.Sprintf("%-*s  ", widest, plain.Line(f.Term)), f.Text)
+	}
+}
+
+// command adds a command line, continued where it is wider than the terminal.
+func (t *textWriter) command(c document.Command) {
+	first := ""
+	if c.For != "" {
+		first = c.For + ": "
+	}
+	lines := plain.Fold(plain.Line(c.Line), t.screen.Width-len(" \\"), first, "  ")
+	for i, text := range lines {
+		if i < len(lines)-1 {
+			text += " \\"
+		}
+		t.line("", text)
+	}
+}
+
+// widestName is the width in columns up to which names of items have a column of their own.
+const widestName = 26
+
+// items are a sign, a name, and a text that continues under itself, then what is lost and what to do.
+func (t *textWriter) items(all document.Items) {
+	names := 0
+	for _, x := range all {
+		names = max(names, utf8.RuneCountInString(plain.Line(x.Name)))
+	}
+	indent := "    "
+	if names <= widestName {
+		indent += strings.Repeat(" ", names+2)
+	}
+	for _, x := range all {
+		name, text := plain.Line(x.Name), x.Text
+		if names > widestName {
+			name, text = "", name+": "+text
+		} else {
+			name += strings.Repeat(" ", names+2-utf8.RuneCountInString(name))
+		}
+		sign := signs[x.Severity]
+		if t.screen.Colour && severityColours[x.Severity] != "" {
+			sign = severityColours[x.Severity] + sign + uncolor
+		}
+		first := "  " + sign + " " + name
+		for _, line := range t.wrap(text, len(indent)) {
+			t.line("", strings.TrimRight(first+line, " "))
+			first = indent
+		}
+		for _, more := range x.More {
+			t.under(indent, more)
+		}
+		if x.Hint != "" {
+			t.under(indent+"→ ", x.Hint)
+		}
+	}
+}
+
+// under adds a text beneath an item.
+func (t *textWriter) under(first, text string) {
+	for _, line := range t.wrap(text, utf8.RuneCountInString(first)) {
+		t.line("", first+line)
+		first = strings.Repeat(" ", utf8.RuneCountInString(first))
+	}
+}
+
+// wrap folds a text behind an indent; one of several lines, as a compiler's log, keeps its own.
+func (t *textWriter) wrap(text string, indent int) []string {
+	const least = 20
+	if text = plain.Text(text); strings.Contains(text, "\n") {
+		return strings.Split(text, "\n")
+	}
+	return plain.Fold(text, max(t.screen.Width-indent, least), "", "")
+}
