@@ -1,9 +1,9 @@
 package report
 
 import (
+	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -15,8 +15,8 @@ import (
 
 // Screen is a terminal, or what text is written for.
 type Screen struct {
-	// Width is in columns. Lines is how many the text should have at most, 0 for any number: a text of
-	// more has no blank lines between its parts, then lacks the sections that can be spared.
+	// Width is in columns. Lines is how many fit: a text that has room without the blank lines between
+	// its parts lacks them. 0 is any number.
 	Width, Lines int
 	Colour       bool
 	// Verbose shows all that a terminal can.
@@ -43,76 +43,40 @@ func WriteText(w io.Writer, d *document.Document, s Screen) error {
 		return fmt.Errorf("write text: %w", err)
 	}
 	gap := "\n"
-	if s.Lines > 0 && !s.Verbose && height(parts)+len(parts)-1 > s.Lines {
+	if lines := strings.Count(strings.Join(parts, ""), "\n"); lines <= s.Lines && lines+len(parts)-1 > s.Lines {
 		gap = ""
-		kept := slices.DeleteFunc(slices.Clone(parts), func(p textPart) bool { return p.spare })
-		if height(parts) > s.Lines && height(kept) <= s.Lines {
-			parts, gap = kept, "\n"
-		}
-		if height(parts)+len(parts)-1 > s.Lines && height(parts) > s.Lines {
-			gap = "\n" // it takes more than a screen in any case
-		}
 	}
-	var texts []string
-	for _, p := range parts {
-		texts = append(texts, p.text)
-	}
-	_, err = io.WriteString(w, strings.Join(texts, gap))
+	_, err = io.WriteString(w, strings.Join(parts, gap))
 	return err
 }
 
-// textPart is the findings, a section or the next commands as lines.
-type textPart struct {
-	text  string
-	spare bool
-}
-
-func height(parts []textPart) (n int) {
-	for _, p := range parts {
-		n += strings.Count(p.text, "\n")
-	}
-	return n
-}
-
-func textParts(d *document.Document, s Screen) ([]textPart, error) {
-	var parts []textPart
-	add := func(spare bool, fill func(*textWriter) error) error {
+// textParts are the findings, the sections and the next commands as lines.
+func textParts(d *document.Document, s Screen) ([]string, error) {
+	var parts []string
+	add := func(fill func(*textWriter) error) error {
 		t := &textWriter{screen: s}
 		err := fill(t)
 		if t.b.Len() > 0 {
-			parts = append(parts, textPart{t.b.String(), spare})
+			parts = append(parts, t.b.String())
 		}
 		return err
-	}
-	findings := func() error { return add(false, func(t *textWriter) error { return t.findings(d) }) }
-	if !d.Beneath {
-		if err := findings(); err != nil {
-			return nil, err
-		}
 	}
 	on := document.Terminal
 	if s.Verbose {
 		on = document.Verbose
 	}
+	fills := []func(*textWriter) error{func(t *textWriter) error { return t.findings(d) }}
 	for _, one := range d.For(on).Sections {
-		if err := add(one.Spare, func(t *textWriter) error { return t.section(&one) }); err != nil {
-			return nil, err
-		}
+		fills = append(fills, func(t *textWriter) error { return t.section(&one) })
 	}
-	if d.Beneath {
-		if err := findings(); err != nil {
-			return nil, err
-		}
+	if d.Beneath { // and the next commands follow from the last finding
+		fills = append(fills[1:], func(t *textWriter) error { return errors.Join(t.findings(d), t.next(d)) })
+	} else {
+		fills = append(fills, func(t *textWriter) error { return t.next(d) })
 	}
-	if len(d.Next) > 0 {
-		next := &textWriter{screen: s}
-		for _, c := range d.Next {
-			next.command(c)
-		}
-		if d.Beneath && len(parts) > 0 { // the last finding is what they follow from
-			parts[len(parts)-1].text += next.b.String()
-		} else {
-			parts = append(parts, textPart{text: next.b.String()})
+	for _, fill := range fills {
+		if err := add(fill); err != nil {
+			return nil, err
 		}
 	}
 	return parts, nil
@@ -162,6 +126,14 @@ func (t *textWriter) findings(d *document.Document) error {
 	}
 	if more > 0 {
 		t.line("", fmt.Sprintf("%d more, listed below.", more))
+	}
+	return nil
+}
+
+// next are the commands to run next.
+func (t *textWriter) next(d *document.Document) error {
+	for _, c := range d.Next {
+		t.command(c)
 	}
 	return nil
 }

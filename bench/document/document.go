@@ -92,10 +92,8 @@ type Section struct {
 	Blocks          []Block
 	// Folded shows only the title until the reader of a page opens the section.
 	Folded bool
-	// On is where the section is shown; 0 is the page. Spare leaves it out on a terminal that has no
-	// room for it.
-	On    Place
-	Spare bool
+	// On is where the section is shown; 0 is the page.
+	On Place
 }
 
 // For is the document with the sections of a place alone.

@@ -58,7 +58,7 @@ func (d *Document) Shown(version string) *document.Document {
 		}
 	}
 	if pairs := d.PairTable(); len(pairs.Columns) > 0 {
-		out.Add("pairs", d.pairTitle(), document.Sheet{Table: pairs, Label: "rates between the GPUs of a node"}).Show(document.Everywhere).Spare = true
+		out.Add("pairs", d.pairTitle(), document.Sheet{Table: pairs, Label: "rates between the GPUs of a node"}).Show(document.Everywhere)
 	}
 	if len(d.Ranking) > 0 {
 		out.Results("Worst first", document.Sheet{Table: d.Table(), Label: "components, the worst first", Role: document.ResultsID}).Show(document.Everywhere)
