@@ -51,7 +51,7 @@ func whole(t *testing.T) *advice.Document {
 	d.Snippets[0].Comments = "# c\n"
 	a.Table, a.Scenarios, a.Within, a.Messages, a.Limits = a.Table[:1], a.Scenarios[:1], a.Within[:1], a.Messages[:1], a.Limits[:1]
 	a.Table[0].Unfounded = recommend.OneDip
-	d.Judgement = &finding.Judgement{Rules: 1, State: finding.Pass}
+	d.Judgement = &finding.Judgement{Rules: 1, State: finding.Pass, Findings: finding.List{}}
 	a.Curves, a.WouldHelp, d.Snippets = a.Curves[:1], a.WouldHelp[:1], d.Snippets[:1] // one of each kind is enough
 	return d
 }

@@ -77,7 +77,7 @@ func TestHostsAreDescribed(t *testing.T) {
 		{"hbm --backend loopback --size 64T", exit.Usage, []string{"three arrays need", "choose a smaller --size"}},
 		{"kernels rmsnorm --backend loopback --rows 2 --hidden 64", exit.OK, []string{"results checked, not timed"}},
 		{"kernels muon --backend loopback --shape 20x30", exit.OK, []string{"emulated, no rates"}},
-		{"doctor --backend loopback", exit.OK, []string{"on @HOST: loopback can run here", "Planted Linux 1, Linux 6.1.0-planted", "locked memory unlimited", "/dev/shm 16 GiB"}},
+		{"doctor --backend loopback", exit.OK, []string{"doctor on @HOST", "OK: loopback can run here", "Planted Linux 1, Linux 6.1.0-planted", "locked memory unlimited", "/dev/shm 16 GiB"}},
 	}
 	for _, h := range hosts {
 		t.Run(h.name, func(t *testing.T) {

@@ -25,7 +25,7 @@ func surveyed(t *testing.T, code int, args ...string) (d pairwise.Document, page
 	s.Stdout = Stream{Writer: &out}
 	require.Equal(t, code, Main(context.Background(), s), "%s%s", talk, &out)
 	require.NoError(t, json.Unmarshal([]byte(readBytes(t, folder, "rails.json")), &d))
-	return d, readBytes(t, folder, "report.html"), out.String()
+	return d, readBytes(t, folder, "report.html"), unfolded(out.String())
 }
 
 // Crossed rails are named in worlds of every size, and no other node is.
@@ -69,10 +69,10 @@ func TestCrossedRailsAreNamed(t *testing.T) {
 	require.Empty(t, d.Findings, "times do not show it")
 	require.Empty(t, d.Survey.ActualRails)
 	require.NotContains(t, page, "The NIC that each GPU uses")
-	require.Contains(t, text, "NOT CHECKED  the rails that the GPUs really use: --counters off")
+	require.Contains(t, text, "NOT CHECKED: the rails that the GPUs really use: --counters off")
 	// A tree without NICs is read, and has none.
 	_, _, text = surveyed(t, exit.OK, "--counters", t.TempDir())
-	require.Contains(t, text, "NOT CHECKED  the rails that the GPUs really use: no node has counters of NICs")
+	require.Contains(t, text, "NOT CHECKED: the rails that the GPUs really use: no node has counters of NICs")
 }
 
 // A dead NIC's GPU takes another's: the counters say which, and clear the GPU whose NIC it is.

@@ -94,6 +94,12 @@ func TestWrittenFilesFitTheirSchemas(t *testing.T) {
 	}
 	out, _, _ := onHost(t, hosts[0], 0, exit.Unavailable, "topo --format json")
 	fits("topo", out)
+	other, _, _ := onHost(t, hosts[1], 0, exit.Unavailable, "topo --format json")
+	nodes := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(nodes, "a.json"), []byte(out), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(nodes, "b.json"), []byte(other), 0o644))
+	drift, _, _ := onHost(t, hosts[0], 0, exit.OK, "topo "+filepath.Join(nodes, "a.json")+" "+filepath.Join(nodes, "b.json")+" --format json")
+	fits("topo of two nodes", drift)
 	folder := filepath.Join(t.TempDir(), "bisect")
 	s, found, _, _ := bisectState(t, nil, bisected(folder, "--format", "json", "--fail-on", "slower")...)
 	require.Equal(t, exit.Regression, Main(t.Context(), s))
