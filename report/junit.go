@@ -52,28 +52,11 @@ type (
 // server takes what is skipped for good. Findings of a document without checks are the cases.
 func WriteJUnit(w io.Writer, d *document.Document) error {
 	suite := xmlSuite{Name: "zbench " + d.Command, Properties: []xmlProperty{{"simulated", fmt.Sprint(d.Simulated)}}}
-	checks := d.Checks
-	if len(checks) == 0 {
-		checks = checksOf(d)
+	for _, c := range d.Checks {
+		suite.add(d, c, c.State.Word())
 	}
-	suite.Tests = len(checks)
-	for _, c := range checks {
-		text := plain.Text(c.Reason)
-		if d.Simulated {
-			text = "SIMULATED: " + text
-		}
-		one := xmlCase{Class: plain.Text(c.Class), Name: plain.Text(c.Name)}
-		switch {
-		case c.State == finding.Pass:
-			one.Output = text
-		case c.State == finding.Fail || d.Strict:
-			suite.Failures++
-			one.Failure = &xmlMessage{c.State.Word() + ": " + text, string(c.State)}
-		default:
-			suite.Skipped++
-			one.Skipped = &xmlMessage{Message: c.State.Word() + ": " + text}
-		}
-		suite.Cases = append(suite.Cases, one)
+	if len(d.Checks) == 0 {
+		suite.addFindings(d)
 	}
 	var lines []string
 	for _, f := range d.Findings {
@@ -93,19 +76,39 @@ func WriteJUnit(w io.Writer, d *document.Document) error {
 	return err
 }
 
-// checksOf are the findings as checks: a fault has failed, a warning was not checked to the end, and
-// what is well has passed. Notes are none.
-func checksOf(d *document.Document) []document.Check {
-	var out []document.Check
+// add adds a check as a case. word is what its message begins with where it has not passed.
+func (s *xmlSuite) add(d *document.Document, c document.Check, word string) {
+	text := plain.Text(c.Reason)
+	if d.Simulated {
+		text = "SIMULATED: " + text
+	}
+	one := xmlCase{Class: plain.Text(c.Class), Name: plain.Text(c.Name)}
+	switch {
+	case c.State == finding.Pass:
+		one.Output = text
+	case c.State == finding.Fail || d.Strict:
+		s.Failures++
+		one.Failure = &xmlMessage{word + ": " + text, string(c.State)}
+	default:
+		s.Skipped++
+		one.Skipped = &xmlMessage{Message: word + ": " + text}
+	}
+	s.Tests++
+	s.Cases = append(s.Cases, one)
+}
+
+// addFindings adds the findings as cases: a fault has failed, a warning was not checked to the end, and
+// what is well has passed. Notes, and that times are simulated, are none.
+func (s *xmlSuite) addFindings(d *document.Document) {
 	for _, f := range d.Findings {
-		if f.Severity == finding.Note {
+		if f.Severity == finding.Note || f.Code == finding.CodeSimulated {
 			continue
 		}
 		name := f.Code
 		if f.Subject != nil {
 			name = f.Subject.Name
 		}
-		out = append(out, document.Check{Class: d.Command + "." + f.Code, Check: finding.Check{Name: name, State: f.State(), Reason: f.Text}})
+		word, text := f.Word()
+		s.add(d, document.Check{Class: d.Command + "." + f.Code, Check: finding.Check{Name: name, State: f.State(), Reason: text}}, word)
 	}
-	return out
 }

@@ -138,7 +138,7 @@ func TestVerdictConfidenceOfKernels(t *testing.T) {
 
 // What is not a GPU's is labelled in the box.
 func TestVerdictLabelsKernels(t *testing.T) {
-	for kind, want := range map[string]string{record.HostMemory: judge.CodeHostMemory, record.OnLoopback: judge.CodeSimulated, record.Checked: judge.CodeNotTimed} {
+	for kind, want := range map[string]string{record.HostMemory: judge.CodeHostMemory, record.OnLoopback: finding.CodeSimulated, record.Checked: judge.CodeNotTimed} {
 		rec := streamsAndSweep()
 		rec.World.Devices[0].Kind = kind
 		if kind == record.Checked {

@@ -20,7 +20,7 @@ import (
 func Findings(rec *record.Record, d *Document) finding.List {
 	switch {
 	case d == nil:
-		return simulatedLines(rec)
+		return judge.Simulated(rec)
 	case d.Judgement != nil:
 		return slices.Clone(d.Judgement.Findings)
 	}
@@ -50,7 +50,7 @@ func (d *Document) findings(rec *record.Record) finding.List {
 		if a.Refusal != nil {
 			l.Hint = plain.Sentence(a.Refusal.Do())
 		}
-		return append(finding.List{l}, simulatedLines(rec)...)
+		return append(finding.List{l}, judge.Simulated(rec)...)
 	}
 	set := finding.Finding{Code: judge.CodeAdvice, Text: "Bucket size: " + d.Advice()}
 	if a.Default != nil && a.Best != nil && a.Default.Step > 0 && a.Default.Unfounded == "" && a.Best.Unfounded == "" {
@@ -74,7 +74,7 @@ func confidenceLine(rec *record.Record, d *Document) finding.Finding {
 	l := finding.Finding{Code: judge.CodeConfidence, Text: "Confidence " + c.Level}
 	switch why := c.Why(); {
 	case d.Answer.Simulated:
-		l.Text += ". " + record.Mark(rec) + ": " + notHardware + "." + modelDoubt(rec, d)
+		l.Text += ". " + record.Mark(rec) + ": " + judge.NotHardware + "." + modelDoubt(rec, d)
 	case why != nil:
 		l.Text += ": " + why.Message + "."
 	default:
@@ -103,15 +103,4 @@ func modelDoubt(rec *record.Record, d *Document) string {
 		text += " and " + ends
 	}
 	return text + "."
-}
-
-// notHardware says what simulated times are.
-const notHardware = "a network model, not hardware, decided these times"
-
-// simulatedLines label a record that no hardware was timed for.
-func simulatedLines(rec *record.Record) finding.List {
-	if !rec.Simulated {
-		return nil
-	}
-	return finding.List{{Code: judge.CodeSimulated, Text: record.Mark(rec) + ": " + notHardware + ".", Severity: finding.Warning}}
 }

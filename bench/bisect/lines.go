@@ -108,7 +108,7 @@ func (d *Document) Findings() finding.List {
 		out = append(out, finding.Finding{Code: compare.CodeUnclear, Text: fmt.Sprintf("%s not decided after %s.", plain.Count(n, "case"), plain.Count(d.Rounds, "round")), Severity: finding.Warning})
 	}
 	if n := d.counts()[NotChecked]; n > 0 && d.Verdict != NotChecked {
-		out = append(out, finding.Finding{Code: compare.CodeNotChecked, Text: fmt.Sprintf("%s NOT CHECKED: some variant has no time of them.", plain.Count(n, "case")), Severity: finding.Warning})
+		out = append(out, finding.Finding{Code: finding.CodeNotChecked, Text: fmt.Sprintf("%s: some variant has no time of them.", plain.Count(n, "case")), Severity: finding.Warning})
 	}
 	if d.Ordered && d.Verdict == Same && len(d.Variants) > 2 {
 		out = append(out, finding.Finding{Code: CodeSkipped, Text: "Variants in between were measured only where the first and the last one left a doubt: a slowdown that a later variant repairs is not looked for."})

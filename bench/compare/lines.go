@@ -14,17 +14,16 @@ import (
 
 // Codes of findings of a comparison.
 const (
-	CodeVerdict    = "verdict"
-	CodeCommon     = "common_shift"
-	CodeShape      = "change_by_size"
-	CodeLargest    = "largest_change"
-	CodeBroken     = "broken"
-	CodeUnclear    = "unclear"
-	CodeNotChecked = "not_checked"
-	CodeHosts      = "different_hosts"
-	CodeMixed      = "mixed_side"
-	CodeDevice     = "unknown_device"
-	CodeNote       = "note"
+	CodeVerdict = "verdict"
+	CodeCommon  = "common_shift"
+	CodeShape   = "change_by_size"
+	CodeLargest = "largest_change"
+	CodeBroken  = "broken"
+	CodeUnclear = "unclear"
+	CodeHosts   = "different_hosts"
+	CodeMixed   = "mixed_side"
+	CodeDevice  = "unknown_device"
+	CodeNote    = "note"
 )
 
 // Headline is the verdict of the whole in one sentence.
@@ -124,7 +123,7 @@ func (d *Document) limits() finding.List {
 	}
 	if n := d.Counts.NotChecked - d.Counts.Broken; n > 0 {
 		i := slices.IndexFunc(d.Cases, func(c Case) bool { return c.Verdict == NotChecked && !c.Broken })
-		out = append(out, finding.Finding{Code: CodeNotChecked, Subject: d.Cases[i].subject(), Text: fmt.Sprintf("%s NOT CHECKED, the first %s, %s: %s.", plain.Count(n, "case"), d.Cases[i].Group, unit.Bytes(d.Cases[i].Bytes), d.Cases[i].Reason), Severity: finding.Warning})
+		out = append(out, finding.Finding{Code: finding.CodeNotChecked, Subject: d.Cases[i].subject(), Text: fmt.Sprintf("%s, the first %s, %s: %s.", plain.Count(n, "case"), d.Cases[i].Group, unit.Bytes(d.Cases[i].Bytes), d.Cases[i].Reason), Severity: finding.Warning})
 	}
 	for _, c := range d.Changes {
 		if c.What == hostsFact && min(len(d.Base), len(d.New)) < HostRuns && d.BetweenRunCV == nil {

@@ -32,7 +32,6 @@ const (
 	CodeAdvice      = "advice"
 	CodeAsGood      = "as_good"
 	CodeConfidence  = "confidence"
-	CodeSimulated   = "simulated"
 )
 
 // Record says what a record comes to: what is wrong first, with the share that it costs and where
@@ -62,7 +61,19 @@ func collectives(rec *record.Record) finding.List {
 		v = append(v, j.noFault()...)
 	}
 	v = append(v, j.best()...)
-	return append(v, j.scale()...)
+	v = append(v, j.scale()...)
+	return append(v, Simulated(rec)...)
+}
+
+// NotHardware says what simulated times are.
+const NotHardware = "a network model, not hardware, decided these times"
+
+// Simulated labels a record that no hardware was timed for; of another it is empty.
+func Simulated(rec *record.Record) finding.List {
+	if !rec.Simulated {
+		return nil
+	}
+	return finding.List{{Code: finding.CodeSimulated, Text: record.Mark(rec) + ": " + NotHardware + ".", Severity: finding.Warning}}
 }
 
 // judged is a record with what its cases should take.

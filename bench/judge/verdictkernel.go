@@ -201,7 +201,7 @@ func (j judgedKernels) confidence() finding.List {
 func (j judgedKernels) label() finding.List {
 	kinds := map[string]finding.Finding{
 		record.HostMemory: {Code: CodeHostMemory, Text: "HOST MEMORY: figures of this host's CPUs and memory, not of a GPU."},
-		record.OnLoopback: {Code: CodeSimulated, Text: "SIMULATED: the loopback's clock, not hardware, decided these times."},
+		record.OnLoopback: {Code: finding.CodeSimulated, Text: "SIMULATED: the loopback's clock, not hardware, decided these times."},
 		record.Checked:    {Code: CodeNotTimed, Text: "EMULATED: the loopback ran the kernels thread by thread; results are checked, nothing is timed."},
 	}
 	for _, d := range j.World.Devices {

@@ -1,6 +1,8 @@
 package results
 
 import (
+	"slices"
+
 	"zbench/bench/advice"
 	"zbench/bench/document"
 	"zbench/bench/finding"
@@ -9,9 +11,11 @@ import (
 	"zbench/bench/unit"
 )
 
-// Verdict is what a record comes to, and what to set. d is nil where there is no recommendation.
+// Verdict is what a record comes to, and what to set. d is nil where there is no recommendation; one
+// says itself what is simulated.
 func Verdict(rec *record.Record, d *advice.Document) finding.List {
-	return append(judge.Of(rec), advice.Findings(rec, d)...)
+	own := slices.DeleteFunc(slices.Clone(judge.Of(rec)), func(f finding.Finding) bool { return f.Code == finding.CodeSimulated })
+	return append(own, advice.Findings(rec, d)...)
 }
 
 // kernelChips are the best figure, whether the data are right, and how far to trust

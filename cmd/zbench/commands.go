@@ -1,31 +1,46 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"zbench/bench/advice"
+	"zbench/bench/bisect"
+	"zbench/bench/compare"
+	"zbench/bench/nodescreen"
+	"zbench/bench/pairwise"
+	"zbench/bench/record"
+	"zbench/internal/doctor"
+	"zbench/internal/topo"
+)
 
 // command is one that zbench has.
 type command struct {
 	name  string
 	build func(State) *cobra.Command
+	// schemas are what --format json prints, one of them, of a command that has the flag.
+	schemas []string
 }
 
 // commands are all, in the order of help. Those that are not interruptible save on a signal.
 var commands = []command{
-	{"collectives", newCollectives},
-	{"hbm", newHBM},
-	{"kernels", newKernels},
-	{"screen", newNodeScreen},
-	{"rails", newRails},
-	{"bisect", newBisect},
-	{"import", interrupted(newImport)},
-	{"report", interrupted(newReport)},
-	{"compare", interrupted(newCompare)},
-	{"recommend", interrupted(newRecommend)},
-	{"doctor", interrupted(newDoctor)},
-	{"topo", interrupted(newTopo)},
-	{"loopback", interrupted(newLoopback)},
-	{"list", interrupted(newList)},
-	{"token", interrupted(newToken)},
-	{"version", interrupted(newVersion)},
+	{"collectives", newCollectives, []string{record.Schema}},
+	{"hbm", newHBM, []string{record.Schema}},
+	{"kernels", newKernels, []string{record.Schema}},
+	{"screen", newNodeScreen, []string{nodescreen.Schema}},
+	{"rails", newRails, []string{pairwise.Schema}},
+	{"bisect", newBisect, []string{bisect.Schema}},
+	{"import", interrupted(newImport), []string{record.Schema}},
+	{"report", interrupted(newReport), []string{record.Schema}},
+	{"compare", interrupted(newCompare), []string{compare.Schema}},
+	{"recommend", interrupted(newRecommend), []string{advice.Schema}},
+	{"doctor", interrupted(newDoctor), []string{doctor.Schema}},
+	{"topo", interrupted(newTopo), []string{topo.Schema, topo.DriftSchema}},
+	{"loopback", interrupted(newLoopback), nil},
+	{"list", interrupted(newList), nil},
+	{"token", interrupted(newToken), nil},
+	{"version", interrupted(newVersion), nil},
 }
 
 // interrupted builds a command that ends at the first signal.
@@ -47,4 +62,15 @@ func built(s State) []command {
 		}
 	}
 	return commands
+}
+
+// command builds it and says what its JSON is, where its flags are described.
+func (c command) command(s State) *cobra.Command {
+	cmd := c.build(s)
+	for _, one := range append(cmd.Commands(), cmd) {
+		if f := one.Flags().Lookup(formatName); f != nil {
+			f.Usage += "; json is " + strings.Join(c.schemas, " or ")
+		}
+	}
+	return cmd
 }

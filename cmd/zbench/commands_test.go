@@ -6,6 +6,21 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// A command that has a document says what its JSON is, where its flag is described.
+func TestCommandsSayWhatTheirJSONIs(t *testing.T) {
+	for _, c := range commands {
+		cmd := c.command(State{})
+		has := false
+		for _, one := range append(cmd.Commands(), cmd) {
+			if f := one.Flags().Lookup(formatName); f != nil {
+				has = true
+				require.Contains(t, f.Usage, "; json is "+c.schemas[0])
+			}
+		}
+		require.Equal(t, has, len(c.schemas) > 0, c.name)
+	}
+}
+
 func TestOnlyTheNamedCommandIsBuilt(t *testing.T) {
 	for _, c := range commands {
 		root := newRoot(State{Args: []string{c.name, "--help"}})

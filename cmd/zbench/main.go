@@ -214,7 +214,7 @@ clock, whose figures come from a model and are labelled SIMULATED.`,
 		return usage(flagError(err), spell.Hint(similarFlags(cmd, err), cmd.CommandPath()+" --help-all lists the flags"))
 	})
 	for _, c := range built(s) {
-		root.AddCommand(c.build(s))
+		root.AddCommand(c.command(s))
 	}
 	setHelp(root, s)
 	setVersion(root)

@@ -22,9 +22,11 @@ type output struct {
 	quiet, verbose bool
 }
 
+const formatName = "format"
+
 // formatFlag adds --format to a command.
 func formatFlag(f *pflag.FlagSet, to *string) {
-	f.StringVar(to, "format", "table", "form of standard output: "+strings.Join(report.FormatNames(), ", "))
+	f.StringVar(to, formatName, "table", "form of standard output: "+strings.Join(report.FormatNames(), ", "))
 }
 
 // checkFormat refuses a format that there is not, before anything is run. help is the hint of the error.

@@ -11,12 +11,14 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/engine"
 	"zbench/bench/exit"
 	"zbench/bench/finding"
 	"zbench/bench/nodescreen"
@@ -84,7 +86,11 @@ func TestFormsShowTheSameFindings(t *testing.T) {
 			more := []string{"--format", format}
 			switch {
 			case x.file == "results.json" && len(forms) > 0: // times of a host are others in each run
-				args = []string{"report", out}
+				given := slices.Index(args, "--threshold")
+				if given < 0 {
+					given = len(args)
+				}
+				args = append([]string{"report", out}, args[given:]...)
 			case x.file != "":
 				more = append(more, "--out", out, "--force")
 			}
@@ -92,28 +98,88 @@ func TestFormsShowTheSameFindings(t *testing.T) {
 			require.NotEqual(t, exit.Usage, code, "%q: %s", args, stderr)
 			forms[format] = stdout
 		}
-		var stored struct {
-			Judgement *finding.Judgement `json:"judgement"`
-		}
-		require.NoError(t, json.Unmarshal([]byte(forms["json"]), &stored), x.line)
-		require.NotNil(t, stored.Judgement, x.line)
-		showTheSame(t, x.line, stored.Judgement.Findings, forms)
-		if x.file == "" {
-			continue
-		}
-		page, err := os.ReadFile(filepath.Join(out, "report.html"))
-		require.NoError(t, err)
-		text := words(tags.ReplaceAllString(string(page), ""))
-		for _, f := range stored.Judgement.Findings {
-			_, says := f.Word()
-			require.Contains(t, text, words(says), x.line)
-		}
-		file, err := os.ReadFile(filepath.Join(out, x.file))
-		require.NoError(t, err)
-		stored.Judgement = nil
-		require.NoError(t, json.Unmarshal(file, &stored))
-		require.NotNil(t, stored.Judgement, x.line)
+		shown(t, x.line, forms, out, x.file)
 	}
+	bisection := filepath.Join(dir, "bisection")
+	forms := map[string]string{}
+	for _, format := range report.FormatNames() {
+		args := []string{"--resume", bisection}
+		if len(forms) == 0 {
+			args = bisected(bisection)
+		}
+		s, found, _, _ := bisectState(t, nil, append(args, "--format", format)...)
+		require.Zero(t, Main(context.Background(), s))
+		forms[format] = found.String()
+	}
+	shown(t, "bisect", forms, bisection, "bisect.json")
+}
+
+// shown checks the forms of a document, its page and its file in a folder, if it has one.
+func shown(t *testing.T, line string, forms map[string]string, folder, name string) {
+	t.Helper()
+	all := stored(t, line, forms["json"])
+	if strings.HasPrefix(line, "collectives") {
+		all = append(unlabelled(all), advised(t, folder)...)
+	}
+	showTheSame(t, line, all, forms)
+	if name == "" {
+		return
+	}
+	if args := strings.Fields(line); args[0] == "recommend" { // its page has the curves, with what they come to
+		all = append(all, unlabelled(judged(t, line, readBytes(t, args[1], engine.ResultsFile)))...)
+	}
+	page, err := os.ReadFile(filepath.Join(folder, "report.html"))
+	require.NoError(t, err)
+	verdict := regexp.MustCompile(`(?s)<section class="verdict".*?</section>`).FindString(string(page))
+	text := words(tags.ReplaceAllString(string(page), ""))
+	for _, f := range all {
+		_, says := f.Word()
+		require.Contains(t, text, words(says), line)
+	}
+	if !strings.Contains(verdict, " more, listed below") {
+		require.Equal(t, len(all)+thresholds(line), strings.Count(verdict, "<li"), line)
+	}
+	file, err := os.ReadFile(filepath.Join(folder, name))
+	require.NoError(t, err)
+	stored(t, line, string(file))
+}
+
+// unlabelled are a record's findings where a recommendation says that it is simulated.
+func unlabelled(all finding.List) finding.List {
+	return slices.DeleteFunc(all, func(f finding.Finding) bool { return f.Code == finding.CodeSimulated })
+}
+
+// advised are the findings of the recommendation for assumed settings, which has no file where it is refused.
+func advised(t *testing.T, folder string) finding.List {
+	t.Helper()
+	s, _ := testState(t)
+	rec, err := readAny(s, folder)
+	require.NoError(t, err)
+	source := sourceOf(s, folder, rec)
+	source.Fault = faultOf(rec)
+	return assumed(s, source).Judgement.Findings
+}
+
+// thresholds are how many findings a command adds that are of its flags, not of what it measured.
+func thresholds(line string) int { return strings.Count(line, "--threshold") }
+
+// stored are the findings in the JSON of a command's document, whose schema is one of the command's.
+func stored(t *testing.T, line, text string) finding.List {
+	t.Helper()
+	var file struct{ Schema string }
+	require.NoError(t, json.Unmarshal([]byte(text), &file), line)
+	i := slices.IndexFunc(commands, func(c command) bool { return c.name == strings.Fields(line)[0] })
+	require.Contains(t, commands[i].schemas, file.Schema, line)
+	return judged(t, line, text)
+}
+
+// judged are the findings in a file.
+func judged(t *testing.T, line, text string) finding.List {
+	t.Helper()
+	var file struct{ Judgement *finding.Judgement }
+	require.NoError(t, json.Unmarshal([]byte(text), &file), line)
+	require.NotNil(t, file.Judgement, line)
+	return file.Judgement.Findings
 }
 
 // showTheSame checks that the findings are in every form: of a terminal and of Markdown those that they
@@ -127,6 +193,7 @@ func showTheSame(t *testing.T, line string, all finding.List, forms map[string]s
 	require.NoError(t, xml.Unmarshal([]byte(forms["junit"]), &suite), line)
 	_, err := csv.NewReader(strings.NewReader(forms["csv"])).ReadAll()
 	require.NoError(t, err, line)
+	require.Len(t, strings.Split(strings.TrimSpace(suite.Output), "\n"), len(all)+thresholds(line), line)
 	for i, f := range all {
 		require.Contains(t, words(suite.Output), words(f.Text), line)
 		_, says := f.Word()

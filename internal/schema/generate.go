@@ -80,7 +80,7 @@ func (g *generator) name(t reflect.Type) string {
 // finish gives a definition what reflection does not: the rules of its type, the
 // bounds of numbers, null for pointers.
 func (g *generator) finish(def *jsonschema.Schema, t reflect.Type) {
-	for _, r := range rules[t] {
+	for _, r := range ruled[t] {
 		if err := r(def); err != nil {
 			g.errs = append(g.errs, fmt.Errorf("rule of %s: %w", t, err))
 		}
@@ -94,21 +94,26 @@ func (g *generator) finish(def *jsonschema.Schema, t reflect.Type) {
 		if p.Description == "" {
 			g.errs = append(g.errs, fmt.Errorf("%s.%s has no comment", t, f.Name))
 		}
-		if !signed[t][tag] {
-			notNegative(p)
-		}
+		notNegative(p)
 		if f.Type.Kind() == reflect.Pointer && !strings.Contains(rest, "omit") {
 			def.Properties.Set(tag, orNull(p))
 		}
 	}
 }
 
-// notNegative bounds a number, or those of a list, from below where no tag does.
+// anySign marks a number that rules let be negative, until its bounds are set.
+const anySign = "any sign"
+
+// notNegative bounds a number, or those of a list, from below where no tag and no rule does.
 func notNegative(p *jsonschema.Schema) {
 	switch p.Type {
 	case "array":
 		notNegative(p.Items)
 	case "integer", "number":
+		if p.Extras[anySign] != nil {
+			p.Extras = nil
+			return
+		}
 		if p.Minimum == "" && p.ExclusiveMinimum == "" {
 			p.Minimum = "0"
 		}

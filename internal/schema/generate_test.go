@@ -4,7 +4,6 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/invopop/jsonschema"
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/record"
@@ -27,16 +26,16 @@ var words = map[string]string{
 	"zbench/internal/schema.tree.Schema": "Version.", "zbench/internal/schema.tree.Leaves": "All.", "zbench/internal/schema.tree.Best": "One.",
 }
 
-// ruled is a document of trees with a rule, for as long as the test runs.
-func ruled(t *testing.T, all ...rule) Document {
+// treeWith is a document of trees with rules, for as long as the test runs.
+func treeWith(t *testing.T, all ...rule) Document {
 	t.Helper()
-	rules[reflect.TypeFor[leaf]()] = all
-	t.Cleanup(func() { delete(rules, reflect.TypeFor[leaf]()) })
+	ruled[reflect.TypeFor[leaf]()] = all
+	t.Cleanup(func() { delete(ruled, reflect.TypeFor[leaf]()) })
 	return Document{File: "tree.json", ID: "urn:zbench:tree", Title: "A tree", Types: []reflect.Type{reflect.TypeFor[tree]()}, Bare: true}
 }
 
 func TestGenerate(t *testing.T) {
-	text, err := Generate(ruled(t, values("kind", "a", "b"), when(constant("kind", "a"), constant("size", 1), nil)), words)
+	text, err := Generate(treeWith(t, values("kind", "a", "b"), when(constant("kind", "a"), constant("size", 1), nil)), words)
 	require.NoError(t, err)
 	require.Contains(t, string(text), `"description": "Its kind, <a> or b."`)
 	const good = `{"schema":"1","leaves":[{"size":null,"kind":"b"}],"best":{"size":2,"kind":"b"}}`
@@ -54,10 +53,10 @@ func TestGenerateRefuses(t *testing.T) {
 		`there is no key "hue"`:                         when(constant("kind", "a"), needs("hue"), nil),
 		`there is no key "schema"`:                      version("tree/1"),
 	} {
-		_, err := Generate(ruled(t, r), words)
+		_, err := Generate(treeWith(t, r), words)
 		require.ErrorContains(t, err, says)
 	}
-	_, err := Generate(ruled(t), map[string]string{})
+	_, err := Generate(treeWith(t), map[string]string{})
 	require.ErrorContains(t, err, "tree.json: ")
 	require.ErrorContains(t, err, "schema.leaf.Size has no comment")
 }
@@ -75,19 +74,29 @@ func TestTypesOfOneName(t *testing.T) {
 func TestRulesAreUsed(t *testing.T) {
 	used := map[reflect.Type]bool{}
 	for _, d := range Documents {
-		g := generator{types: map[string]reflect.Type{}, defs: jsonschema.Definitions{}}
 		for _, typ := range d.Types {
-			g.reflect(typ)
-		}
-		for _, typ := range g.types {
-			used[typ] = true
+			uses(typ, used)
 		}
 	}
-	for typ := range rules {
+	for typ := range ruled {
 		require.True(t, used[typ], "%s is in no document", typ)
 	}
-	for typ := range signed {
-		require.True(t, used[typ], "%s is in no document", typ)
+}
+
+// uses notes the types in a type.
+func uses(t reflect.Type, seen map[reflect.Type]bool) {
+	if seen[t] {
+		return
+	}
+	seen[t] = true
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
+		uses(t.Elem(), seen)
+	case reflect.Struct:
+		for f := range t.Fields() {
+			uses(f.Type, seen)
+		}
+	default: // holds nothing
 	}
 }
 

@@ -13,18 +13,8 @@
 package schema
 
 import (
+	"maps"
 	"reflect"
-
-	"zbench/bench/advice"
-	"zbench/bench/bisect"
-	"zbench/bench/bucket"
-	"zbench/bench/compare"
-	"zbench/bench/gate"
-	"zbench/bench/nodescreen"
-	"zbench/bench/pairwise"
-	"zbench/bench/record"
-	"zbench/internal/doctor"
-	"zbench/internal/topo"
 )
 
 //go:generate go test zbench/internal/schema -count=1 -run TestSchemasAreCurrent -update
@@ -45,77 +35,25 @@ type Document struct {
 	Journal, Bare bool
 }
 
-// Documents are all files that have a schema.
-var Documents = []Document{
-	{
-		File: "bench/record/schema/v2.json", ID: "urn:zbench:results:2", Title: "zbench results, version 2",
-		About: "One sweep of collectives, one run of kernels, or one import. All values are in base units: bytes, seconds, bytes per second.",
-		Types: []reflect.Type{reflect.TypeFor[record.Record]()},
-	},
-	{
-		File: "bench/record/schema/journal-v3.json", ID: "urn:zbench:journal:3", Title: "zbench journal, version 3",
-		About: "A line of journal.jsonl: a Header on the first, a Part or an AddedRound on every other. A last line without its newline was cut off and counts for nothing; any other whose checksum does not fit is damaged and must not be used.",
-		Types: []reflect.Type{reflect.TypeFor[record.Header](), reflect.TypeFor[record.Part](), reflect.TypeFor[record.AddedRound]()}, Journal: true,
-	},
-	{
-		File: "bench/record/schema/samples-v1.json", ID: "urn:zbench:samples:1", Title: "zbench samples, version 1",
-		Types: []reflect.Type{reflect.TypeFor[record.SamplesIndex]()},
-	},
-	{
-		File: "bench/advice/schema/v1.json", ID: "urn:zbench:advice:1", Title: "zbench recommendation, recommend.json",
-		Types: []reflect.Type{reflect.TypeFor[advice.Document]()},
-	},
-	{
-		File: "bench/bucket/schema/v1.json", ID: "urn:zbench:bucket:1", Title: "zbench knees, bucket.json",
-		Types: []reflect.Type{reflect.TypeFor[bucket.Answer]()}, Bare: true,
-	},
-	{
-		File: "bench/record/schema/run-v1.json", ID: "urn:zbench:run:1", Title: "zbench run, run.json",
-		About: "Facts of the tool's own run. A run that has not ended has an empty object instead.",
-		Types: []reflect.Type{reflect.TypeFor[record.Run]()}, Bare: true,
-	},
-	{
-		File: "bench/compare/schema/v1.json", ID: "urn:zbench:compare:1", Title: "zbench comparison, compare.json",
-		Types: []reflect.Type{reflect.TypeFor[compare.Document]()},
-	},
-	{
-		File: "bench/bisect/schema/v1.json", ID: "urn:zbench:bisect:1", Title: "zbench bisection, bisect.json",
-		Types: []reflect.Type{reflect.TypeFor[bisect.Document]()},
-	},
-	{
-		File: "bench/bisect/schema/journal-v1.json", ID: "urn:zbench:bisect-journal:1", Title: "zbench bisection, bisect.jsonl",
-		About: "A line of bisect.jsonl: a Header on the first, an Entry for each child on every other. A last line without its newline was cut off and counts for nothing; any other whose checksum does not fit is damaged and must not be used.",
-		Types: []reflect.Type{reflect.TypeFor[bisect.Header](), reflect.TypeFor[bisect.Entry]()}, Journal: true,
-	},
-	{
-		File: "bench/gate/schema/v1.json", ID: "urn:zbench:gates:1", Title: "zbench thresholds, gates.json",
-		Types: []reflect.Type{reflect.TypeFor[gate.Report]()},
-	},
-	{
-		File: "bench/nodescreen/schema/v1.json", ID: "urn:zbench:screen:1", Title: "zbench screen, screen.json",
-		About: "The nodes of a fleet, each screened alone, and which of them to leave out. Rates are in bytes per second.",
-		Types: []reflect.Type{reflect.TypeFor[nodescreen.Document]()},
-	},
-	{
-		File: "bench/nodescreen/schema/node-v1.json", ID: "urn:zbench:screen-node:1", Title: "zbench screen, the file of a node",
-		About: "What one node found about itself, without any other node. Rates are in bytes per second.",
-		Types: []reflect.Type{reflect.TypeFor[nodescreen.Node]()},
-	},
-	{
-		File: "internal/doctor/schema/v1.json", ID: "urn:zbench:doctor:1", Title: "zbench doctor --format json",
-		Types: []reflect.Type{reflect.TypeFor[doctor.Report]()}, Bare: true,
-	},
-	{
-		File: "internal/topo/schema/v1.json", ID: "urn:zbench:topo:1", Title: "zbench topo, topo.json",
-		About: "The topology of one node: GPUs, xGMI links, NICs, rails and findings. Rates are in bytes per second.",
-		Types: []reflect.Type{reflect.TypeFor[topo.Node]()},
-	},
-	{
-		File: "internal/topo/schema/drift-v1.json", ID: "urn:zbench:drift:1", Title: "zbench topo on several nodes, --format json",
-		Types: []reflect.Type{reflect.TypeFor[topo.Drift]()},
-	},
-	{
-		File: "bench/pairwise/schema/v1.json", ID: "urn:zbench:rails:1", Title: "zbench rails, rails.json",
-		Types: []reflect.Type{reflect.TypeFor[pairwise.Document]()},
-	},
+// set is what the files of one package are, and the rules of their types.
+type set struct {
+	files []Document
+	rules rules
+}
+
+// sets are all; a new document adds one.
+var sets = []set{
+	recordFiles, adviceFiles, bucketFiles, compareFiles, bisectFiles, gateFiles, nodescreenFiles, doctorFiles, topoFiles, pairwiseFiles,
+}
+
+// Documents are all files that have a schema, and ruled the rules of all types.
+var Documents, ruled = joined()
+
+func joined() (files []Document, all rules) {
+	all = maps.Clone(findingRules)
+	for _, s := range sets {
+		files = append(files, s.files...)
+		maps.Copy(all, s.rules)
+	}
+	return files, all
 }
