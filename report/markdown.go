@@ -33,8 +33,8 @@ func WriteMarkdown(w io.Writer, d *document.Document) error {
 	}
 	m.add(lines...)
 	for _, s := range d.For(document.Markdown).Sections {
-		if s.Title != "" {
-			m.add("### " + marked(s.Title))
+		if title := s.Heading(); title != "" {
+			m.add("### " + marked(title))
 		}
 		if err := m.blocks(s.Blocks); err != nil {
 			return fmt.Errorf("write Markdown: %w", err)
@@ -132,10 +132,11 @@ func (m *markdownWriter) fenced(language, text string) {
 func (m *markdownWriter) items(all document.Items) {
 	var lines []string
 	for _, x := range all {
-		text := fmt.Sprintf("- %s %s: %s", signs[x.Severity], marked(x.Name), marked(x.Text))
+		says := []string{marked(x.Text)}
 		for _, more := range x.More {
-			text += "; " + marked(more)
+			says = append(says, marked(more))
 		}
+		text := fmt.Sprintf("- %s %s: %s", signs[x.Severity], marked(x.Name), strings.Join(says, "; "))
 		if x.Hint != "" {
 			text += " → " + marked(x.Hint)
 		}

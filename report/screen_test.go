@@ -61,7 +61,7 @@ func badNodes(all []*nodescreen.Node) {
 // The page says first which nodes to leave out and why, then ranks the nodes and shows each
 // measured value with its limit. Without the faults it says that no node fails.
 func TestScreenPage(t *testing.T) {
-	nodes, d := screenedFleet(64, badNodes)
+	_, d := screenedFleet(64, badNodes)
 	page := d.Shown("v1")
 	html := writeHTML(t, page)
 	outline(t, html)
@@ -83,7 +83,7 @@ func TestScreenPage(t *testing.T) {
 	require.Contains(t, html, "two in a row failed, the others were not run (1 node)")
 	require.NotContains(t, html, "SIMULATED")
 
-	nodes, d = screenedFleet(64, func(all []*nodescreen.Node) { all[0].Simulated = true })
+	nodes, d := screenedFleet(64, func(all []*nodescreen.Node) { all[0].Simulated = true })
 	html = writeHTML(t, d.Shown("v1"))
 	require.Contains(t, html, "<strong>OK</strong> no node fails or lies apart; 64 reported")
 	require.Contains(t, html, `<strong>SIMULATED</strong>`)

@@ -139,8 +139,8 @@ func (t *textWriter) next(d *document.Document) error {
 }
 
 func (t *textWriter) section(s *document.Section) error {
-	if s.Title != "" {
-		t.fold(bold, s.Title, "", "  ")
+	if title := s.Heading(); title != "" {
+		t.fold(bold, title, "", "  ")
 	}
 	return t.blocks(s.Blocks)
 }

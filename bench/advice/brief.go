@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"zbench/bench/document"
 	"zbench/bench/recommend"
 	"zbench/bench/table"
 	"zbench/bench/trainer"
@@ -83,6 +84,38 @@ func (d *Document) WhatIfTable() table.Table {
 		t.Add(x.cells()...)
 	}
 	return t
+}
+
+// WhatIfFacts are the other answers in a few words each, for a terminal.
+func (d *Document) WhatIfFacts() document.Facts {
+	if !d.IsAssumed() || !d.Answered() {
+		return nil
+	}
+	var all document.Facts
+	for i := range d.WhatIf {
+		all = append(all, document.Fact{Term: "If " + d.WhatIf[i].Name, Text: d.WhatIf[i].brief()})
+	}
+	return all
+}
+
+func (x *WhatIf) brief() string {
+	text := x.Setting
+	switch {
+	case x.Refusal != nil:
+		return "none: " + x.Refusal.Message
+	case x.Keep:
+		text = "keep " + text
+	}
+	if x.Range != "" {
+		text += " (" + x.Range + ")"
+	}
+	if x.DefaultCost == nil {
+		return text
+	}
+	if !x.Keep { // what is kept is the default
+		text += "; default " + x.Default
+	}
+	return text + ": step +" + Share(*x.DefaultCost)
 }
 
 func (x *WhatIf) cells() []string {

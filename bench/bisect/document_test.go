@@ -13,7 +13,7 @@ import (
 	"zbench/bench/compare"
 	"zbench/bench/exit"
 	"zbench/bench/finding"
-	"zbench/internal/rendertest"
+	"zbench/report/rendertest"
 	"zbench/internal/schematest"
 )
 

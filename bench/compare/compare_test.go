@@ -12,7 +12,7 @@ import (
 
 	"zbench/bench/record"
 	"zbench/bench/stat"
-	"zbench/internal/rendertest"
+	"zbench/report/rendertest"
 )
 
 func compared(t *testing.T, base, fresh []Run) *Document {

@@ -73,13 +73,15 @@ type Check struct {
 // Place is who is shown a section; places are added.
 type Place int
 
-// The places. Terminal is one that keeps to a screen, Verbose one that was asked for everything.
+// The places. Terminal is one that keeps to a screen, Verbose one that was asked for everything; Beside
+// is standard error where standard output is for a program.
 const (
 	Page Place = 1 << iota
 	Terminal
 	Verbose
 	Markdown
-	// Everywhere is all of them.
+	Beside
+	// Everywhere is whatever a person asked to see.
 	Everywhere = Page | Terminal | Verbose | Markdown
 	// Brief is all but the page, which has the same at greater length.
 	Brief = Terminal | Verbose | Markdown
@@ -105,6 +107,16 @@ func (d *Document) For(p Place) *Document {
 
 // IsOn tells whether a section is shown at a place.
 func (s *Section) IsOn(p Place) bool { return s.On&p != 0 || s.On == 0 && p == Page }
+
+// Heading is the title as text shows it: empty where a table with a title of its own follows.
+func (s *Section) Heading() string {
+	if len(s.Blocks) > 0 {
+		if sheet, is := s.Blocks[0].(Sheet); is && sheet.Title != "" {
+			return ""
+		}
+	}
+	return s.Title
+}
 
 // Show says where the section is shown.
 func (s *Section) Show(on Place) *Section {

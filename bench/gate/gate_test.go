@@ -15,7 +15,7 @@ import (
 	"zbench/bench/record"
 	"zbench/bench/spec"
 	"zbench/bench/stat"
-	"zbench/internal/rendertest"
+	"zbench/report/rendertest"
 )
 
 // rec has all_reduce at two sizes, 302 and 340 GB/s, and a broadcast that failed.

@@ -37,7 +37,7 @@ func (j judged) noFault() finding.List {
 	if j.Simulated {
 		cases = unit.Count(int64(ok), "simulated case")
 	}
-	text := fmt.Sprintf("No fault in %s: data checked in %s", cases, unit.Comma(int64(checked)))
+	text := fmt.Sprintf("No fault in %s: %s verified", cases, unit.Comma(int64(checked)))
 	text += j.notLate()
 	switch {
 	case compared > 0 && j.Simulated:

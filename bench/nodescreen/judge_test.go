@@ -14,7 +14,7 @@ import (
 
 	"zbench/bench/finding"
 	"zbench/bench/nodescreen"
-	"zbench/internal/rendertest"
+	"zbench/report/rendertest"
 	"zbench/internal/schematest"
 )
 

@@ -168,7 +168,7 @@ func (s *Standing) reasons() string {
 	return strings.Join(out, "; ")
 }
 
-// Deviation is what is wrong, as every detector tells it. A warning is what no majority decides.
+// Finding is the deviation as every detector tells it. A warning is what no majority decides.
 func (f Deviation) Finding() finding.Finding {
 	out := finding.Finding{Code: f.Rule, Severity: finding.Fault, Share: f.Lost, Text: f.Reason(), Hint: f.Next}
 	if f.Host != "" {

@@ -8,7 +8,7 @@ import (
 
 	"zbench/bench/finding"
 	"zbench/bench/nodescreen"
-	"zbench/internal/rendertest"
+	"zbench/report/rendertest"
 )
 
 // What the reports lack stands beside the verdict, in every form; where they lack nothing,

@@ -10,7 +10,7 @@ import (
 	"zbench/bench/finding"
 	"zbench/bench/rails"
 	"zbench/bench/record"
-	"zbench/internal/rendertest"
+	"zbench/report/rendertest"
 )
 
 func read(t *testing.T, text string) (*rails.Matrix, []string) {

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/bucket"
-	"zbench/internal/rendertest"
+	"zbench/report/rendertest"
 	"zbench/internal/reporttest"
 )
 

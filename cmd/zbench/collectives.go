@@ -254,7 +254,7 @@ func (o *collectivesOptions) finish(s State, dir *engine.Folder, started time.Ti
 	if err := errors.Join(r.keep(dir), keepGates(dir, judged), writeRunOf(dir, s, started, o.checks, o.world.control())); err != nil {
 		return err
 	}
-	if err := s.show(r.document(s.Stdout.columns()), output{o.format, o.quiet, o.verbose}); err != nil {
+	if err := s.show(r.document(s.Stdout.columns()), output{o.format, o.quiet && (out.Advice == nil || out.Advice.IsAssumed()), o.verbose}); err != nil {
 		return err
 	}
 	s.note(o.quiet, "Wrote %s (report.html, results.json, results.csv, bucket.json, plots) in %s\n",

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"io/fs"
+	"path/filepath"
+	"regexp"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -36,4 +39,22 @@ func TestOnlyTheNamedCommandIsBuilt(t *testing.T) {
 	for _, args := range [][]string{nil, {"help", "hbm"}, {"--help"}, {"colectives"}, {"-q", "hbm"}} {
 		require.Greater(t, len(newRoot(State{Args: args}).Commands()), len(commands)-1, args)
 	}
+}
+
+// What a command like compare adds to files that others share: its row here and its schema's row. Its
+// package and its own files, by their name, are its own; bisect measures with it.
+func TestCompareIsWiredInTwoSharedFiles(t *testing.T) {
+	names := regexp.MustCompile(`"zbench/bench/compare"|\bcompareFiles\b|\bnewCompare\b`)
+	var shared []string
+	require.NoError(t, filepath.WalkDir("../..", func(path string, e fs.DirEntry, err error) error {
+		own := regexp.MustCompile(`(compare|bisect)[a-z]*\.go$|bench/bisect/|_test\.go$`)
+		if err != nil || e.IsDir() || filepath.Ext(path) != ".go" || own.MatchString(path) {
+			return err
+		}
+		if text := readBytes(t, path); names.MatchString(text) {
+			shared = append(shared, filepath.ToSlash(path))
+		}
+		return nil
+	}))
+	require.Equal(t, []string{"../../cmd/zbench/commands.go", "../../internal/schema/schema.go"}, shared)
 }

@@ -188,7 +188,7 @@ func (o *kernelOptions) finish(s State, dir *engine.Folder, rec *record.Record, 
 	if err := errors.Join(writeFiles(dir, artifacts(shown, "results")), keepGates(dir, judged), writeRun(dir, s, started)); err != nil {
 		return err
 	}
-	if err := s.show(shown, output{o.format, o.quiet, false}); err != nil {
+	if err := s.show(shown, output{format: o.format, quiet: o.quiet}); err != nil {
 		return err
 	}
 	s.note(o.quiet, "Wrote %s (report.html, results.json, results.csv)\n", dir.Path)

@@ -57,7 +57,11 @@ func (s State) show(d *document.Document, o output) error {
 	if err := f.Write(s.Stdout, d, screen); err != nil || o.quiet {
 		return err
 	}
-	short := &document.Document{Findings: d.Findings, Most: d.Most, Fault: d.Fault, Next: d.Next, Beneath: true}
+	short := d.For(document.Beside)
+	short.Beneath = true
+	for i := range short.Sections {
+		short.Sections[i].On = document.Terminal
+	}
 	return report.WriteText(s.Stderr.unescaped(), short, s.screen(s.Stderr))
 }
 

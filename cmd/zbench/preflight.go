@@ -92,6 +92,8 @@ func (o *collectivesOptions) show(s State, r preflight.Report, simulated bool) e
 	if err := report.WriteText(s.Stderr.unescaped(), r.Shown(o.verbose), s.screen(s.Stderr)); err != nil {
 		return err
 	}
-	fmt.Fprintln(s.Stderr)
+	if _, err := fmt.Fprintln(s.Stderr); err != nil {
+		return err
+	}
 	return refused
 }

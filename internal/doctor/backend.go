@@ -111,7 +111,7 @@ type Compiled struct {
 	Errors []string `json:"errors,omitempty"`
 }
 
-// Findings puts the backend's facts in the form that is shown.
+// Items puts the backend's facts in the form that is shown.
 func (b Backend) Items() []Item {
 	var all []Item
 	for _, l := range b.Libraries {

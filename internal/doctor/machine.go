@@ -32,7 +32,7 @@ var aspects = []func(Machine) []Item{
 	Machine.preflight, Machine.iommu, Machine.temporary, Machine.hugePages, Machine.governor, Machine.known,
 }
 
-// Findings looks at everything.
+// Items looks at everything.
 func (m Machine) Items() []Item {
 	var all []Item
 	for _, aspect := range aspects {

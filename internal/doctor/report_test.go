@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"zbench/bench/finding"
-	"zbench/internal/rendertest"
+	"zbench/report/rendertest"
 	"zbench/report"
 
 	"github.com/stretchr/testify/require"

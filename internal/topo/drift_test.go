@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"zbench/internal/rendertest"
+	"zbench/report/rendertest"
 
 	"github.com/stretchr/testify/require"
 )
