@@ -13,8 +13,8 @@ import (
 	"zbench/bench/compare"
 	"zbench/bench/exit"
 	"zbench/bench/finding"
-	"zbench/report/rendertest"
 	"zbench/internal/schematest"
+	"zbench/report/rendertest"
 )
 
 // documented is the document of a search with names.

@@ -14,8 +14,8 @@ import (
 
 	"zbench/bench/finding"
 	"zbench/bench/nodescreen"
-	"zbench/report/rendertest"
 	"zbench/internal/schematest"
+	"zbench/report/rendertest"
 )
 
 func rate(v float64) *nodescreen.Rate {

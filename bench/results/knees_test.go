@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/bucket"
-	"zbench/report/rendertest"
 	"zbench/internal/reporttest"
+	"zbench/report/rendertest"
 )
 
 // The sizes near the plateau are labelled, say what a bucket size still takes, and name what is not known.

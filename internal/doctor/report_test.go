@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 
 	"zbench/bench/finding"
-	"zbench/report/rendertest"
 	"zbench/report"
+	"zbench/report/rendertest"
 
 	"github.com/stretchr/testify/require"
 )
