@@ -93,9 +93,9 @@ func TestBisectionPage(t *testing.T) {
 // A ranking, equal variants and a search that measured nothing have a page, too.
 func TestBisectionPagesOfOtherSearches(t *testing.T) {
 	for says, b := range map[string]*bisect.Document{
-		"FASTEST: ":         searched(t, map[int]float64{1: 0.1}, true),
-		"NO SLOW VARIANT: ": searched(t, nil, false),
-		"NOT CHECKED":       bisect.New(2, 1, bisect.Defaults()).Document([]bisect.Variant{{Name: "a"}, {Name: "b"}}, []bisect.Case{{Key: "k", Group: "g", Bytes: 1}}),
+		"FASTEST</strong>":         searched(t, map[int]float64{1: 0.1}, true),
+		"NO SLOW VARIANT</strong>": searched(t, nil, false),
+		"NOT CHECKED":              bisect.New(2, 1, bisect.Defaults()).Document([]bisect.Variant{{Name: "a"}, {Name: "b"}}, []bisect.Case{{Key: "k", Group: "g", Bytes: 1}}),
 	} {
 		var page bytes.Buffer
 		require.NoError(t, WriteHTML(&page, b.Shown()))

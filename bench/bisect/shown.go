@@ -22,7 +22,7 @@ func (b *Document) Shown() *document.Document {
 			unit.Count(int64(len(b.Cases)), "case"), unit.Count(int64(b.Children), "child run") + " in " + unit.Count(int64(b.Rounds), "round"),
 			unit.Count(int64(b.GPUs), "GPU"), b.Timing + " times",
 		}, " · "),
-		Findings: b.Findings(), Fault: "SLOWER", Chips: []document.Fact{{Term: "Verdict", Text: b.Verdict.Word()}},
+		Findings: b.Findings(), Words: map[string]string{CodeSlow: "SLOWER", CodeBetween: "SLOWER"}, Chips: []document.Fact{{Term: "Verdict", Text: b.Verdict.Word()}},
 		Foot: "Sizes are IEC, 1 KiB = 1,024 B. A change is the time over that of " + first + ", less 1, with drift taken out.",
 	}
 	if b.First != nil {

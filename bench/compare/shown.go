@@ -15,11 +15,9 @@ func (c *Document) Shown() *document.Document {
 	d := &document.Document{
 		Command: "compare", Value: c, CSV: c.CSV, Checks: c.checks(), Strict: c.strict,
 		Title: "Comparison of " + c.Benchmark, Lead: unit.Count(int64(len(c.Base)), "run") + " of BASE, " + unit.Count(int64(len(c.New)), "run") + " of NEW",
-		Findings: c.Findings(), Chips: []document.Fact{{Term: "Verdict", Text: c.Word()}}, Fault: "SLOWER",
-		Foot: "Sizes are IEC, 1 KiB = 1,024 B; rates are decimal, 1 GB/s = 1e9 B/s. Times are geometric means of run medians.",
-	}
-	if c.Counts.Slower == 0 && c.Counts.Broken > 0 {
-		d.Fault = "WORSE"
+		Findings: c.Findings(), Chips: []document.Fact{{Term: "Verdict", Text: c.Word()}},
+		Words: map[string]string{CodeCommon: "SLOWER", CodeShape: "SLOWER", CodeLargest: "SLOWER", CodeBroken: "BROKEN"},
+		Foot:  "Sizes are IEC, 1 KiB = 1,024 B; rates are decimal, 1 GB/s = 1e9 B/s. Times are geometric means of run medians.",
 	}
 	if c.Simulated {
 		d.Simulate()

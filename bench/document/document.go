@@ -26,8 +26,8 @@ type Document struct {
 	// Most is how many findings a person is shown at once, where the sections have all of them; 0 is
 	// all.
 	Most int
-	// Fault is what a fault is called where faults are something else, such as SLOWER.
-	Fault string
+	// Words are what faults are called by their code where they are something else, such as SLOWER.
+	Words map[string]string
 	// Beneath puts the findings beneath the sections on a terminal, for tables that are read first.
 	Beneath bool
 	// Banners are what must be known before any number is read.
@@ -170,8 +170,8 @@ func (d *Document) Statements() (shown []Statement, more int) {
 	for _, f := range d.Findings[:n] {
 		s := Statement{Finding: f}
 		s.Word, s.Text = f.Word()
-		if s.Word == "FAULT" && d.Fault != "" {
-			s.Word = d.Fault
+		if w := d.Words[f.Code]; w != "" && f.Severity == finding.Fault {
+			s.Word = w
 		}
 		s.Text, s.Hint = plain.Line(s.Text), plain.Line(s.Hint)
 		shown = append(shown, s)

@@ -115,11 +115,8 @@ const (
 // capitals with which the text begins, as in "UNCLEAR: rank 3 or 5"; else UNCLEAR, NOT CHECKED or
 // SIMULATED by the code, or FAULT, LIMIT or OK by the severity. Of a note it is empty.
 func (f Finding) Word() (word, text string) {
-	head, rest, labelled := strings.Cut(f.Text, ": ")
-	bare, _, _ := strings.Cut(head, " (")
-	bare, _, _ = strings.Cut(bare, " · ")
-	if labelled && len(bare) > 1 && strings.ToUpper(bare) == bare {
-		return head, rest
+	if word, text = capitals(f.Text); word != "" {
+		return word, text
 	}
 	switch {
 	case f.Code == CodeUnclear || len(f.Candidates) > 0:
@@ -134,6 +131,21 @@ func (f Finding) Word() (word, text string) {
 		word = "OK"
 	}
 	return word, f.Text
+}
+
+// capitals cuts off the words in capitals with which a text begins, each behind its colon, as in
+// "SIMULATED: SLOWER: of 18 cases". What stands in brackets or behind a dot need not be in capitals.
+func capitals(text string) (word, rest string) {
+	head, rest, labelled := strings.Cut(text, ": ")
+	bare, _, _ := strings.Cut(head, " (")
+	bare, _, _ = strings.Cut(bare, " · ")
+	if !labelled || len(bare) < 2 || strings.ToUpper(bare) != bare {
+		return "", text
+	}
+	if more, last := capitals(rest); more != "" {
+		return head + ": " + more, last
+	}
+	return head, rest
 }
 
 // State is what a check with this finding alone comes to.
