@@ -42,7 +42,7 @@ are swapped between leaf switches.
 The exit code is 0 without faults, 3 if a finding is a fault or nodes differ,
 and 5 if there is neither a GPU nor an RDMA NIC. Doubts and notes are no faults.`,
 		Example: `  zbench topo                                   this node
-  zbench topo --out node7                       topo.json, topo.html, topo.svg
+  zbench topo --out node7                       topo.json, report.html, topo.svg
   zbench topo --xml FILE                        compare with NCCL_TOPO_DUMP_FILE
   zbench topo --outputs DIR                     nicctl, rdma, ethtool, lldpctl
   zbench topo --root DIR                        a recorded tree of /sys
@@ -64,7 +64,7 @@ and 5 if there is neither a GPU nor an RDMA NIC. Doubts and notes are no faults.
 	f.StringVar(&o.host, "host", "", "name of the node (default this host, or the name of --root)")
 	f.StringVar(&o.xml, "xml", "", "RCCL's topology file (NCCL_TOPO_DUMP_FILE) to compare with")
 	f.StringArrayVar(&o.outputs, "outputs", nil, "file or folder with outputs of nicctl -j, rdma -j, ethtool -S, ip link, lldpctl -f json, or a CSV of leaves (nic,leaf)")
-	f.StringVar(&o.out, "out", "", "folder to create for topo.json, topo.html and topo.svg")
+	f.StringVar(&o.out, "out", "", "folder to create for topo.json, report.html and topo.svg")
 	formatFlag(f, &o.format)
 	return cmd
 }
