@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"zbench/bench/document"
+	"zbench/bench/plain"
 	"zbench/bench/recommend"
 	"zbench/bench/table"
 	"zbench/bench/trainer"
@@ -55,22 +56,14 @@ func (d *Document) IsAssumed() bool { return d != nil && len(d.Assumed) > 0 }
 // Command is what answers for the user's own model, from the curves in a folder, or in
 // several records and logs.
 func Command(paths ...string) string {
-	line := []string{"zbench recommend"}
+	line := []string{"zbench", "recommend"}
 	for _, p := range paths {
-		line = append(line, quoted(p))
+		if strings.HasPrefix(p, "-") { // no flag
+			p = "./" + p
+		}
+		line = append(line, p)
 	}
-	return strings.Join(append(line, "--framework", trainer.Assumed, "--params FILE --backward-ms MS"), " ")
-}
-
-// quoted is a path as an argument of a shell, which takes it for no flag.
-func quoted(s string) string {
-	if strings.HasPrefix(s, "-") {
-		s = "./" + s
-	}
-	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+=:@%,") == "" {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	return plain.Shell(append(line, "--framework", trainer.Assumed, "--params", "FILE", "--backward-ms", "MS")...)
 }
 
 // WhatIfTable is the other answers, one a row. What the assumed question lacks is not

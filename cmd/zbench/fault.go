@@ -9,6 +9,7 @@ import (
 	"zbench/bench/bucket"
 	"zbench/bench/cost"
 	"zbench/bench/judge"
+	"zbench/bench/plain"
 	"zbench/bench/record"
 )
 
@@ -42,7 +43,7 @@ func railsLine(rec *record.Record, more ...string) string {
 		if n := rec.World.PerNode(); n > 0 {
 			line = append(line, "--gpus-per-node", strconv.Itoa(n))
 		}
-		return strings.Join(append(line, more...), " ")
+		return plain.Shell(append(line, more...)...)
 	}
 	for _, f := range specFlags {
 		if !slices.Contains(surveyFlags, f.name) {
@@ -50,11 +51,11 @@ func railsLine(rec *record.Record, more ...string) string {
 		}
 		for _, v := range f.show(rec.Spec) {
 			if v != f.fallback || f.name == "nodes" {
-				line = append(line, "--"+f.name, quoted(v))
+				line = append(line, "--"+f.name, v)
 			}
 		}
 	}
-	return strings.Join(append(line, more...), " ")
+	return plain.Shell(append(line, more...)...)
 }
 
 // kneesOf are the sizes near the plateaus of a record: none where a fault comes first.

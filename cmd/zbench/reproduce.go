@@ -1,10 +1,8 @@
 package main
 
 import (
-	"strconv"
-	"strings"
-
 	"zbench/bench/engine"
+	"zbench/bench/plain"
 	"zbench/bench/record"
 )
 
@@ -15,7 +13,7 @@ func reproduce(rec *record.Record) string {
 		for _, i := range rec.Source.Imports {
 			line = append(line, i.File)
 		}
-		return strings.Join(line, " ")
+		return plain.Shell(line...)
 	}
 	line = []string{"zbench", engine.Command(rec.Spec.Benchmark)}
 	if rec.Spec.Sweep != nil {
@@ -30,20 +28,12 @@ func reproduce(rec *record.Record) string {
 			if f.unit == "" {
 				line = append(line, name)
 			} else {
-				line = append(line, name, quoted(v))
+				line = append(line, name, v)
 			}
 		}
 	}
 	if len(rec.Added) > 0 && rec.Spec.Advice != nil {
 		line = append(line, rec.Spec.Advice.Line()...) // the question decides which cases were added
 	}
-	return strings.Join(line, " ")
-}
-
-// quoted is a value as a shell takes it for one.
-func quoted(v string) string {
-	if strings.ContainsAny(v, " \t") {
-		return strconv.Quote(v)
-	}
-	return v
+	return plain.Shell(line...)
 }

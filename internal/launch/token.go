@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"zbench/bench/plain"
 )
 
 // TokenVariable has the secret of a run: its processes take orders from who knows it.
@@ -49,12 +50,8 @@ func (r Role) OneHost() bool { return r.Kind == Rank && r.Size > 0 && r.LocalSiz
 
 // TokenLines are the two lines to type that start the processes again, with a token for all.
 func (r Role) TokenLines(args []string) []string {
-	words := []string{"zbench"}
-	for _, a := range args {
-		words = append(words, quoted(a))
-	}
 	start := fmt.Sprintf(starts[r.By], r.Size)
-	return []string{"export " + TokenVariable + "=$(zbench token)", strings.TrimSpace(start + " " + strings.Join(words, " "))}
+	return []string{"export " + TokenVariable + "=$(zbench token)", strings.TrimSpace(start + " zbench " + plain.Shell(args...))}
 }
 
 // starts begin the command of a launcher; "…" stands for the options that its user knows. Open

@@ -16,13 +16,24 @@ var badJudgements = map[string]string{
 	"/judgement/findings/0/candidates/0/kind": `"rack"`,
 }
 
-// judged is a document with that judgement in place of its own; judges tells whether it had one.
-func judged(t testing.TB, text string) (doc any, judges bool) {
+// judged is a document with that judgement in place of its own, and the changes of it that must
+// be refused: none where it has no judgement. A journal's first line has it in its record.
+func judged(t testing.TB, text string) (doc any, bad map[string]string) {
 	t.Helper()
 	doc = document(t, text)
-	if top, is := doc.(map[string]any); is && top["judgement"] != nil {
-		top["judgement"] = document(t, judgement)
-		return doc, true
+	for _, in := range []string{"", "/record"} {
+		holder, _ := doc.(map[string]any)
+		if in != "" {
+			holder, _ = holder[in[1:]].(map[string]any)
+		}
+		if holder["judgement"] == nil {
+			continue
+		}
+		holder["judgement"] = document(t, judgement)
+		bad = map[string]string{}
+		for where, values := range badJudgements {
+			bad[in+where] = values
+		}
 	}
-	return doc, false
+	return doc, bad
 }

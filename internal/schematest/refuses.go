@@ -27,12 +27,8 @@ func Refuses(t testing.TB, schema []byte, all ...Changes) {
 	var refused []any
 	for _, c := range all {
 		require.NoError(t, Fits(t, s, c.Good))
-		good, judges := judged(t, c.Good)
-		bads := []map[string]string{c.Bad}
-		if judges {
-			bads = append(bads, badJudgements)
-		}
-		for _, changes := range bads {
+		good, badJudgement := judged(t, c.Good)
+		for _, changes := range []map[string]string{c.Bad, badJudgement} {
 			for where, values := range changes {
 				for _, value := range parsed(t, values) {
 					bad := replaced(t, document(t, text(t, good)), where, value)
