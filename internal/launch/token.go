@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
 	"zbench/bench/plain"
 )
 
