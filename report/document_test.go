@@ -67,7 +67,7 @@ func TestEveryKindOfBlockIsDrawn(t *testing.T) {
 	require.NoError(t, err)
 	for _, part := range strings.Split(string(template), `{{- define "`)[1:] {
 		name, _, _ := strings.Cut(part, `"`)
-		require.True(t, kinds[name] || name == "text" || name == "verdict", "the template %q draws no block of this document", name)
+		require.True(t, kinds[name] || name == "text" || name == "said" || name == "verdict", "the template %q draws no block of this document", name)
 	}
 }
 

@@ -148,6 +148,9 @@ func Recommend(in Input) (*Document, error) {
 		Curves: curves, Trainer: in.Framework, Run: in.Run, Backward: in.Compute.Backward, Forward: in.Compute.Forward,
 		ComputeGuessed: !in.Compute.Measured, MemBudget: in.MemBudget, Rescale: in.Rescale, Bootstrap: in.Bootstrap, Seed: in.Seed, Plans: in.Plans,
 	}
+	if len(in.Sources) > 0 {
+		q.Again = in.Sources[0].Again
+	}
 	d := &Document{Schema: Schema, Snippets: []trainer.Snippet{}, CommandLine: append([]string{}, in.CommandLine...)}
 	if m := in.Model; m != nil {
 		q.Params, q.ParamsGuessed = trainer.WithBlocks(m.Params), !m.Listed

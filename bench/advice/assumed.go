@@ -10,56 +10,99 @@ import (
 	"zbench/bench/recommend"
 	"zbench/bench/spec"
 	"zbench/bench/trainer"
+	"zbench/bench/unit"
 )
 
-// Assumed is the question that is asked of a record where the user asked none:
-// ZAYA1-base on Megatron's distributed optimizer, one data-parallel group of all
-// ranks. The time of backward stays unknown, because no default of it is right for
-// two clusters.
+// Assumed is the question that is asked of a record where the user asked none: a dense
+// model on Megatron's distributed optimizer with Adam, one data-parallel group of all
+// ranks. The time of backward stays unknown, because no default of it is right for two
+// clusters.
 func Assumed() *spec.Advice {
 	sharded := 1
-	return &spec.Advice{Framework: trainer.Assumed, Preset: "zaya1-base", Optimizer: "adam", GradDtype: "float", Zero: &sharded}
+	return &spec.Advice{Framework: trainer.Assumed, Preset: assumedModel, Optimizer: "adam", GradDtype: "float", Zero: &sharded}
 }
 
-// assumptions are those of Assumed in words; the ranks are the record's.
-func assumptions(ranks int) []string {
+// unsharded is what is asked instead where only all_reduce was measured.
+func unsharded() *spec.Advice {
+	a := Assumed()
+	reduced(a)
+	return a
+}
+
+// reduced makes a question one of the trainer that calls all_reduce alone.
+func reduced(a *spec.Advice) {
+	a.Framework, a.Optimizer, a.GradDtype, a.Zero = trainer.Unsharded, "", "", nil
+}
+
+const assumedModel = "llama3-8b"
+
+// assumptions are those of a question in words; the first are its sentence's. The ranks are
+// the record's.
+func assumptions(q *Question, ranks int) []string {
+	who, dtype := "Megatron's distributed optimizer with Adam", "float32"
+	if q.in.Framework == trainer.Unsharded {
+		who, dtype = "PyTorch DDP", "bfloat16"
+	}
 	return []string{
-		"Megatron distributed optimizer", "AdamW", "ZAYA1-base", fmt.Sprintf("data parallel over %s", plain.Count(ranks, "rank")),
-		"float32 reduction", "backward time unknown",
+		q.in.Model.Name + " on " + who, fmt.Sprintf("data parallel over %s", unit.Count(int64(ranks), "rank")),
+		dtype + " reduction", "backward time unknown",
 	}
 }
 
 // assumedFlops is what a GPU is taken to reach in the rows that give tokens: a round
 // figure for bfloat16 training on an MI300X, a fifth of its published peak of
-// 1.3 PFLOP/s. No measurement of ZAYA1 is published.
+// 1.3 PFLOP/s.
 const assumedFlops = 250e12
 
 // whatIfs are the other questions whose answers stand beside the assumed one: each
 // changes one thing.
-var whatIfs = []struct {
-	name   string
-	change func(*spec.Advice)
-}{
+var whatIfs = []otherQuestion{
 	{"4k tokens/microbatch", tokens(4 << 10)},
 	{"16k tokens/microbatch", tokens(16 << 10)},
 	{"32k tokens/microbatch", tokens(32 << 10)},
-	{"llama3-8b", func(a *spec.Advice) { a.Preset = "llama3-8b" }},
-	{"PyTorch DDP, bfloat16", func(a *spec.Advice) { a.Framework, a.Optimizer, a.GradDtype, a.Zero = trainer.Unsharded, "", "", nil }},
+	{"PyTorch DDP, bfloat16", reduced},
+}
+
+type otherQuestion struct {
+	name   string
+	change func(*spec.Advice)
 }
 
 func tokens(n int64) func(*spec.Advice) {
 	return func(a *spec.Advice) { a.Tokens, a.Flops = n, assumedFlops }
 }
 
-// AskAssumed answers the assumed question, with the answers of the others beside
-// it. It is nil where the record does not tell the number of ranks, or has no
-// measurement. What the curves lack is a refusal in the document, never an error of
-// the command that asks.
+// AskAssumed answers the assumed question, with the answers of the others beside it. Where
+// the sharded optimizer's collectives were not measured and all_reduce was, the question is
+// PyTorch DDP's, and a caveat names what is missing. It is nil where the record does not tell
+// the number of ranks, or has no measurement. What the curves lack is a refusal in the
+// document, never an error of the command that asks.
 func AskAssumed(sources []cost.Source) (*Document, error) {
 	if !slices.ContainsFunc(sources, countsRanks) {
 		return nil, nil
 	}
-	want := Assumed()
+	d, err := askAssumed(Assumed(), whatIfs, sources)
+	if err != nil {
+		return nil, err
+	}
+	if r := d.Answer.Refusal; r != nil && len(r.Missing) > 0 {
+		said := func(who string) string { return strings.Replace(r.Message, "the trainer", who, 1) }
+		d.Sentence = "No bucket size: " + said("Megatron's distributed optimizer, which is assumed,") + "."
+		other, err := askAssumed(unsharded(), whatIfs[:len(whatIfs)-1], sources)
+		if err != nil {
+			return nil, err
+		}
+		if other.Answered() {
+			other.Caveats = []string{said("Megatron's distributed optimizer") + ". " + plain.Sentence(r.Hint)}
+			d = other
+		}
+	}
+	d.store(sources)
+	return d, nil
+}
+
+// askAssumed answers one question that nobody asked.
+func askAssumed(want *spec.Advice, others []otherQuestion, sources []cost.Source) (*Document, error) {
 	q, err := Prepare(want)
 	if err != nil {
 		return nil, err
@@ -69,12 +112,11 @@ func AskAssumed(sources []cost.Source) (*Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.Assumed = assumptions(d.Answer.Run.DP)
-	defer d.store(sources)
+	d.Assumed = assumptions(q, d.Answer.Run.DP)
 	if d.Answer.Verdict == recommend.NoCommunication || d.FixFirst() {
 		return d, nil
 	}
-	for _, x := range whatIfs {
+	for _, x := range others {
 		changed := *want
 		x.change(&changed)
 		row, err := whatIf(x.name, &changed, plans, sources)
@@ -83,11 +125,7 @@ func AskAssumed(sources []cost.Source) (*Document, error) {
 		}
 		d.WhatIf = append(d.WhatIf, *row)
 	}
-	if r := d.Answer.Refusal; r != nil {
-		d.Sentence = "No bucket size: " + strings.Replace(r.Message, "the trainer", "Megatron's distributed optimizer, which is assumed,", 1) + "."
-	}
 	if d.Answered() {
-		d.Caveats = muonCaveat(q, d.Answer.Run)
 		d.Sentence = d.sentence()
 	}
 	return d, nil
@@ -169,23 +207,4 @@ func besides(setting, span string) string {
 		return strings.Join(words[:3], " ")
 	}
 	return span
-}
-
-// muonCaveat says what the assumed AdamW leaves out: ZAYA1 was trained with Muon
-// (arXiv 2511.17127), whose matrices Megatron buckets by a rule of its own.
-func muonCaveat(q *Question, run trainer.Run) []string {
-	t, err := trainer.ByName(q.in.Framework)
-	if err != nil {
-		return nil
-	}
-	run.LayerWise = true
-	f, is := t.Planner(trainer.WithBlocks(q.in.Model.Params)).LayerWise(run)
-	if !is {
-		return nil
-	}
-	text := fmt.Sprintf("ZAYA1 trains with Muon: there a bucket has %s elements or more (--optimizer muon)", recommend.Count(f.Least))
-	if f.OneFrom > 0 && f.Ranks >= f.OneFrom {
-		text = fmt.Sprintf("ZAYA1 trains with Muon: there the flag has no effect from %d ranks on (--optimizer muon)", f.OneFrom)
-	}
-	return []string{text + "."}
 }

@@ -4,26 +4,46 @@ import (
 	"fmt"
 	"strings"
 
-	"zbench/bench/document"
 	"zbench/bench/plain"
 	"zbench/bench/recommend"
 	"zbench/bench/table"
-	"zbench/bench/trainer"
 )
 
-// assumedAdvice is the advice where nothing was asked: the setting, and how much longer a
-// step is with the default.
+// assumedAdvice is the advice where nothing was asked, in one sentence: the setting with its
+// range, and how much longer a step is with the default.
 func (d *Document) assumedAdvice() string {
 	a := &d.Answer
 	if a.Keep {
 		return d.keep()
 	}
-	s := d.set() + "."
+	said := d.ranged(d.set())
 	if a.Default == nil {
-		return s
+		return said + "."
 	}
 	costs := a.Cost(a.Default)
-	return s + fmt.Sprintf(" A training step is %s longer with the default, %s%s.", Share(costs), d.Amount(a.Default.Elements), d.atWorst(costs))
+	return said + fmt.Sprintf(": a training step is %s longer with the default, %s%s.", Share(costs), d.Amount(a.Default.Elements), d.atWorst(costs))
+}
+
+// ranged is a setting in words that end with it in brackets, with its range in them.
+func (d *Document) ranged(said string) string {
+	if r := d.between(); d.IsAssumed() && r != "" {
+		return strings.TrimSuffix(said, ")") + "; " + r + ")"
+	}
+	return said
+}
+
+// between is the range of an assumed setting: that of the model behind simulated times, else
+// what is as good around it.
+func (d *Document) between() string {
+	if b := d.Bracket; b != nil && b.Lo < b.Hi {
+		return d.Range() + " within the range of the network model"
+	} else if b != nil {
+		return "alike in the whole range of the network model"
+	}
+	if p := d.Answer.Plateau; p != nil && d.compares() && p.Lo != p.Hi {
+		return "as good within " + Share(recommend.PlateauWidth) + ": " + d.stretch(*p)
+	}
+	return ""
 }
 
 // atWorst is what the default costs at the end of the network model where it costs most,
@@ -36,15 +56,11 @@ func (d *Document) atWorst(costs float64) string {
 	return fmt.Sprintf(" (%.0f %% with the %s latency)", 100*most, end)
 }
 
-// Assumes are the assumptions, and what they leave out, in sentences.
-func (d *Document) Assumes() string {
-	return strings.Join(append([]string{"Assumed: " + strings.Join(d.Assumed, ", ") + "."}, d.Caveats...), " ")
-}
-
 // Ends says what the ends of the model behind simulated times would ask for; empty of a
-// setting that is kept, whose cost there is said beside it.
+// setting that is kept, whose cost there is said beside it, and of one that is assumed, whose
+// range is.
 func (d *Document) Ends() string {
-	if d.Bracket == nil || d.Answer.Keep {
+	if d.Bracket == nil || d.Answer.Keep || d.IsAssumed() {
 		return ""
 	}
 	return "ask for " + strings.Replace(d.Range(), " to ", " and ", 1)
@@ -53,9 +69,9 @@ func (d *Document) Ends() string {
 // IsAssumed reports whether the user gave no model, and the settings were assumed.
 func (d *Document) IsAssumed() bool { return d != nil && len(d.Assumed) > 0 }
 
-// Command is what answers for the user's own model, from the curves in a folder, or in
-// several records and logs.
-func Command(paths ...string) string {
+// Command is what answers for the user's own model on a trainer, from the curves in a folder,
+// or in several records and logs.
+func Command(framework string, paths ...string) string {
 	line := []string{"zbench", "recommend"}
 	for _, p := range paths {
 		if strings.HasPrefix(p, "-") { // no flag
@@ -63,7 +79,7 @@ func Command(paths ...string) string {
 		}
 		line = append(line, p)
 	}
-	return plain.Shell(append(line, "--framework", trainer.Assumed, "--params", "FILE", "--backward-ms", "MS")...)
+	return plain.Shell(append(line, "--framework", framework, "--params", "FILE", "--backward-ms", "MS")...)
 }
 
 // WhatIfTable is the other answers, one a row. What the assumed question lacks is not
@@ -77,38 +93,6 @@ func (d *Document) WhatIfTable() table.Table {
 		t.Add(x.cells()...)
 	}
 	return t
-}
-
-// WhatIfFacts are the other answers in a few words each, for a terminal.
-func (d *Document) WhatIfFacts() document.Facts {
-	if !d.IsAssumed() || !d.Answered() {
-		return nil
-	}
-	var all document.Facts
-	for i := range d.WhatIf {
-		all = append(all, document.Fact{Term: "If " + d.WhatIf[i].Name, Text: d.WhatIf[i].brief()})
-	}
-	return all
-}
-
-func (x *WhatIf) brief() string {
-	text := x.Setting
-	switch {
-	case x.Refusal != nil:
-		return "none: " + x.Refusal.Message
-	case x.Keep:
-		text = "keep " + text
-	}
-	if x.Range != "" {
-		text += " (" + x.Range + ")"
-	}
-	if x.DefaultCost == nil {
-		return text
-	}
-	if !x.Keep { // what is kept is the default
-		text += "; default " + x.Default
-	}
-	return text + ": step +" + Share(*x.DefaultCost)
 }
 
 func (x *WhatIf) cells() []string {

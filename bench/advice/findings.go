@@ -53,14 +53,16 @@ func (d *Document) findings(rec *record.Record) finding.List {
 		return append(finding.List{l}, judge.Simulated(rec)...)
 	}
 	set := finding.Finding{Code: judge.CodeAdvice, Text: "Bucket size: " + d.Advice()}
+	if d.IsAssumed() {
+		set.Text = "Bucket size, " + d.Advice()
+	}
 	if a.Default != nil && a.Best != nil && a.Default.Step > 0 && a.Default.Unfounded == "" && a.Best.Unfounded == "" {
 		set.Share = max(0, 1-a.Best.Step/a.Default.Step)
 	}
-	var out finding.List
-	if d.IsAssumed() {
-		out = append(out, finding.Finding{Code: judge.CodeAssumed, Text: d.Assumes()})
+	out := finding.List{set}
+	for _, c := range d.Caveats {
+		out = append(out, finding.Finding{Code: judge.CodeAssumed, Text: plain.Capital(c)})
 	}
-	out = append(out, set)
 	if as := d.AsGood(); as != "" {
 		out = append(out, finding.Finding{Code: judge.CodeAsGood, Text: as})
 	}

@@ -11,7 +11,7 @@ var remedies = map[string]string{
 	"compute_estimated": "measure the backward pass on one data-parallel rank and give --backward-ms",
 	"params_guessed":    "list the tensors with --params FILE",
 	"rescaled":          "sweep this number of ranks",
-	"imported":          "sweep with zbench collectives, which records the spread",
+	"imported":          "sweep with `zbench collectives`, which records the spread",
 	"neighbours":        "sweep groups of the ranks that reduce together (--strides)",
 	"extrapolated":      "sweep larger sizes (-e)",
 	"ends_in_dip":       "sweep larger sizes (-e)",

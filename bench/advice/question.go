@@ -19,7 +19,7 @@ import (
 const resamples = 200
 
 // adviceHelp says where the flags of a question are described.
-const adviceHelp = "zbench recommend --help lists the input that a bucket size needs"
+const adviceHelp = "`zbench recommend --help` lists the input that a bucket size needs"
 
 // Question is a request for a bucket size that has been checked: everything but
 // the curves.
@@ -51,7 +51,7 @@ func Prepare(want *spec.Advice) (*Question, error) {
 		return nil, exit.UsageError(err, adviceHelp)
 	}
 	if q.in.Model, err = q.model(t); err != nil {
-		return nil, usage(err, "zbench recommend --help describes --params")
+		return nil, usage(err, "`zbench recommend --help` describes --params")
 	}
 	if err := q.setRun(t); err != nil {
 		return nil, exit.UsageError(err, adviceHelp)

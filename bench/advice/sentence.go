@@ -29,19 +29,24 @@ func (d *Document) sentence() string {
 	if as := d.AsGood(); as != "" {
 		said += " " + as
 	}
-	if len(d.Assumed) > 0 {
-		said += " " + d.Assumes()
-	}
 	return d.mark() + capital(said) + " Confidence " + a.Confidence.Level + "."
 }
 
-// Advice says what to set, and what that gains over what is set now.
+// Advice says what to set, and what that gains over what is set now. Where nobody asked it
+// begins with what it assumes.
 func (d *Document) Advice() string {
+	if d.IsAssumed() {
+		return "assuming " + strings.Join(d.Assumed[:2], ", ") + ": " + d.advised()
+	}
+	return d.advised()
+}
+
+func (d *Document) advised() string {
 	why := d.unfounded()
 	switch {
 	case why != "":
 		return d.withoutShares(why)
-	case len(d.Assumed) > 0:
+	case d.IsAssumed():
 		return d.assumedAdvice()
 	case d.Answer.Keep:
 		return d.keep()
@@ -89,6 +94,7 @@ func (d *Document) also() string {
 func (d *Document) kept() string {
 	a := &d.Answer
 	value := d.value(a.Elements, d.named(a.Elements))
+	value = d.ranged(value)
 	if a.Current == nil {
 		value = "its default, " + value
 	}
@@ -207,7 +213,7 @@ func WithinTitle() string { return "Within " + Share(recommend.PlateauWidth) }
 // else the one around the answer, and how many there are besides. It is empty where the
 // setting is kept, or assumed.
 func (d *Document) AsGood() string {
-	if d.Answer.Keep || len(d.Assumed) > 0 || !d.compares() {
+	if d.Answer.Keep || d.IsAssumed() || !d.compares() {
 		return ""
 	}
 	all := d.Answer.Within

@@ -72,7 +72,7 @@ func whatIfBlocks(d *Document, folder string) []document.Block {
 	}
 	return []document.Block{
 		document.Sheet{Label: "Other models and batch sizes", Caption: "Other models and batch sizes, from the same curves", Table: d.WhatIfTable()},
-		document.Command{For: "For your own model", Line: Command(cmp.Or(folder, "."))},
+		document.Command{For: "For your own model", Line: Command(d.Answer.Trainer, cmp.Or(folder, "."))},
 	}
 }
 
@@ -82,8 +82,8 @@ func (d *Document) Commands(paths ...string) []document.Command {
 	switch {
 	case d.FixFirst() && d.Answer.Refusal.Command != "":
 		return []document.Command{{For: "Next", Line: d.Answer.Refusal.Command}}
-	case d.IsAssumed() && !d.FixFirst() && len(paths) > 0:
-		return []document.Command{{For: "Next, for your model", Line: Command(paths...)}}
+	case d.IsAssumed() && d.Answered() && len(paths) > 0:
+		return []document.Command{{For: "Next, for your model", Line: Command(d.Answer.Trainer, paths...)}}
 	}
 	return nil
 }

@@ -32,7 +32,7 @@ func (b *Document) Shown() *document.Document {
 		d.Simulate()
 	}
 	if !b.Complete {
-		d.Banners = append(d.Banners, document.Banner{Kind: "interrupted", Label: "INCOMPLETE", Text: "The search was stopped, or its rounds were used up; zbench bisect --resume, with more --max-rounds, continues it."})
+		d.Banners = append(d.Banners, document.Banner{Kind: "interrupted", Label: "INCOMPLETE", Text: "The search was stopped, or its rounds were used up; `zbench bisect --resume DIR`, with more --max-rounds, continues it."})
 	}
 	d.Add("change", "Change by size", variantBlocks(b, first)...)
 	if chart := driftChart(b); !chart.Empty() {

@@ -155,7 +155,7 @@ func Knees(rec *record.Record) Answer {
 	if len(a.Curves) == 0 {
 		a.Warnings = append(a.Warnings, record.Warning{
 			Code: "no_results", Message: "the record holds no results",
-			Hint: "run `zbench collectives`, or import a log that has rows",
+			Hint: "give a record or a log that has rows with times",
 		})
 	}
 	return a

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"zbench/bench/collective"
 	"zbench/bench/record"
 	"zbench/bench/trainer"
 )
@@ -28,7 +27,7 @@ func needs(rec *record.Record) []Need {
 	if missing := missing(rec); len(missing) > 0 {
 		list = append(list, Need{
 			"curves of " + strings.Join(missing, ", ") + ": a sharded optimizer uses reduce_scatter and all_gather, the others all_reduce",
-			sweepOf(missing),
+			"measure them on the same ranks, and give that record or log too",
 		})
 	}
 	return list
@@ -43,13 +42,4 @@ func missing(rec *record.Record) []string {
 		}
 	}
 	return names
-}
-
-// sweepOf is how the missing collectives are measured.
-func sweepOf(missing []string) string {
-	swept := func(name string) bool { return slices.Contains(collective.Default(), name) }
-	if !slices.ContainsFunc(missing, func(name string) bool { return !swept(name) }) {
-		return "zbench collectives sweeps all three"
-	}
-	return "zbench collectives " + strings.Join(missing, " ")
 }

@@ -229,7 +229,7 @@ func (d *Document) shapeLine() (finding.Finding, bool) {
 
 // shapeHints say what to look at.
 var shapeHints = map[ShapeKind]string{
-	ShapeBandwidth: "bandwidth: zbench rails on the nodes of the slower side names a slow link, NIC or node; then compare settings of channels, protocol and GPUDirect RDMA",
+	ShapeBandwidth: "bandwidth: `zbench rails` on the nodes of the slower side names a slow link, NIC or node; then compare settings of channels, protocol and GPUDirect RDMA",
 	ShapeLatency:   "latency: compare CPU clocks and binding, protocol and algorithm settings, and what a launch costs; a slow link would grow with size",
 	ShapeAlike:     "the same share at all sizes: clocks, placement or settings of the whole run rather than one link or algorithm",
 	ShapeMixed:     "small and large sizes go different ways: compare the settings of algorithm, protocol and channels",

@@ -68,7 +68,7 @@ func TestMagnitudeAndShapeOfUntestedLogs(t *testing.T) {
 	require.Equal(t, "UNCLEAR: 1 GiB −74 %, one run a side, not tested; of 29 cases 29 unclear.", d.Headline())
 	lines := d.Findings()
 	require.Contains(t, lines[1].Text, "1 GiB −74 % (199 ms to 52.0 ms): the gain grows with size; −22.5 µs at small sizes. Mean bandwidth over the sizes: BASE 2.97 GB/s, NEW 11.1 GB/s.")
-	require.Contains(t, lines[1].Hint, "bandwidth: zbench rails")
+	require.Contains(t, lines[1].Hint, "bandwidth: `zbench rails`")
 	require.Contains(t, lines[2].Hint, "to test it, give 3 runs a side")
 	d, err = Compare([]Run{curve("env3", nil, fast)}, []Run{curve("env1", nil, slow), curve("again", nil, slower(slow, 1.01, 0, 0))}, Defaults())
 	require.NoError(t, err)

@@ -79,6 +79,8 @@ type Source struct {
 	Samples map[string]map[string][]float64
 	// Fault is why no setting may be chosen from these times; nil is nothing.
 	Fault *Fault
+	// Again is how more is measured on the record's ranks.
+	Again Again
 }
 
 // Fault is a fault of the hardware that a record shows.
@@ -94,7 +96,7 @@ func (f *Fault) How() string {
 	if f.Command == "" {
 		return f.Remedy
 	}
-	return f.Remedy + ": " + f.Command
+	return f.Remedy + ": `" + f.Command + "`"
 }
 
 // Model is the time of a message of any size. The curve must have points.

@@ -67,9 +67,9 @@ type Engine struct {
 	Check func(u *Setup, d Driver, cases []plan.Case, seconds float64) error
 	// Open opens the driver of a sweep.
 	Open func(context.Context, *Setup) (Driver, error)
-	// Fault is what a record shows that must be mended before a bucket size is chosen from it;
-	// nil looks for nothing.
-	Fault func(*record.Record) *cost.Fault
+	// Source is a record as a bucket size is chosen from it, with the fault that must be mended
+	// before; nil looks for none.
+	Source func(*record.Record, []record.Part) cost.Source
 	// Witness asks the library's service when Open has run into a deadline; nil is none.
 	Witness func() *record.Witness
 	// Watch starts a round of total cases, of which done are finished already; nil
@@ -126,11 +126,11 @@ func (e *Engine) finish(dir *Folder, out *Outcome) error {
 		return err
 	}
 	var unanswered error
-	source := cost.Of(out.Record, out.Journal.Parts)
-	if e.Fault != nil {
-		source.Fault = e.Fault(out.Record)
+	of := cost.Of
+	if e.Source != nil {
+		of = e.Source
 	}
-	sources := []cost.Source{source}
+	sources := []cost.Source{of(out.Record, out.Journal.Parts)}
 	if q := out.Setup.question; q != nil {
 		out.Advice, unanswered = q.Ask(sources)
 	} else {

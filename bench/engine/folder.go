@@ -16,6 +16,7 @@ import (
 	"zbench/bench/exit"
 	"zbench/bench/jsonfile"
 	"zbench/bench/judge"
+	"zbench/bench/plain"
 	"zbench/bench/record"
 )
 
@@ -231,7 +232,7 @@ func (f *Folder) Put(name string, data []byte) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return f.Gone()
 	}
-	return exit.With(exit.Run, fmt.Errorf("%s: %w", f.File(name), err), "free disk space, then render what is saved: zbench report "+f.Path)
+	return exit.With(exit.Run, fmt.Errorf("%s: %w", f.File(name), err), "free disk space, then render what is saved: "+plain.Typed("zbench", "report", f.Path))
 }
 
 // Tidy removes the unfinished files of a killed process.
@@ -247,6 +248,6 @@ func (f *Folder) Tidy() error {
 func (f *Folder) Gone() error {
 	return exit.With(
 		exit.Run, fmt.Errorf("the folder %s was %w; the run stops", f.Path, ErrGone),
-		"the files at their new path are complete: zbench report DIR renders them, zbench collectives --resume DIR resumes a sweep",
+		"the files at their new path are complete: `zbench report DIR` renders them, `zbench collectives --resume DIR` resumes a sweep",
 	)
 }

@@ -16,7 +16,7 @@ import (
 const loopback = "loopback"
 
 // help is the hint where the flags of a sweep are described.
-const help = "zbench collectives --help-all lists the flags"
+const help = "`zbench collectives --help-all` lists the flags"
 
 // Setup is a checked request: a sweep ready to run.
 type Setup struct {
@@ -61,7 +61,7 @@ func prepare(want spec.Spec, resumed, launched bool) (*Setup, error) {
 	}
 	f, err := fabric.ByName(want.Fabric)
 	if err != nil {
-		return nil, exit.UsageError(err, "zbench list fabrics describes them")
+		return nil, exit.UsageError(err, "`zbench list fabrics` describes them")
 	}
 	u.Spec.Fabric = f.Name
 	for i, text := range want.Faults {

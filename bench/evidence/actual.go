@@ -55,7 +55,7 @@ func (in Input) askOfFleet() []rails.Question {
 		out = append(out, rails.Question{
 			What:       fmt.Sprintf("crossed rail on %d of %d nodes, the first of them: %s", len(of), in.Fleet.Nodes, of[0].Says()),
 			Candidates: []rails.Component{{Part: rails.Leaf, A: gpu, B: -1}},
-			Next:       "compare NCCL_IB_HCA and NCCL_TOPO_FILE with zbench topo --xml: a setting that all nodes share picks the NIC",
+			Next:       "compare NCCL_IB_HCA and NCCL_TOPO_FILE with `zbench topo --xml FILE`: a setting that all nodes share picks the NIC",
 		})
 	}
 	return out

@@ -226,7 +226,7 @@ func (j judged) interrupted() finding.List {
 	return finding.List{{
 		Code: CodeInterrupted, Severity: severity, Share: float64(count) / float64(len(j.Results)),
 		Text: fmt.Sprintf("Interrupted: %s%s of %s finished, %s more have 1 of %d passes.", why, unit.Comma(int64(ok)), unit.Count(int64(len(j.Results)), "case"), unit.Comma(int64(partly)), record.Passes),
-		Hint: hint + "Go on with zbench collectives --resume and the folder.",
+		Hint: hint + "Go on with `zbench collectives --resume DIR`.",
 	}}
 }
 

@@ -85,7 +85,7 @@ func sameHost(a, b string) bool {
 }
 
 func noReport(f Fleet, _ *Document) []Deviation {
-	const next = "look at the node's log and at the launcher's messages; start zbench screen there alone"
+	const next = "look at the node's log and at the launcher's messages; start `zbench screen` there alone"
 	var out []Deviation
 	known := f.missing()
 	for _, host := range known {
@@ -133,6 +133,9 @@ func facts(f Fleet, _ *Document) []Deviation {
 	for _, name := range slices.Compact(names) {
 		value := func(n *Node) string { return n.fact(name) }
 		usual, most := majority(f.Nodes, value)
+		if most && usual == "" {
+			continue // what most nodes do not tell is no value that the others should have
+		}
 		for _, n := range f.Nodes {
 			switch have := value(n); {
 			case most && have != usual:
@@ -200,7 +203,7 @@ func failures(f Fleet, _ *Document) []Deviation {
 	var out []Deviation
 	add := func(n *Node, subject string, r *Rate) {
 		if r != nil && r.Error != "" {
-			out = append(out, Deviation{Host: n.Host, Subject: subject, Message: r.What + ": " + r.Error, Next: "start zbench screen on this node alone"})
+			out = append(out, Deviation{Host: n.Host, Subject: subject, Message: r.What + ": " + r.Error, Next: "start `zbench screen` on this node alone"})
 		}
 	}
 	for _, n := range f.Nodes {

@@ -83,14 +83,14 @@ var measured = []struct {
 	rule, next string
 	of         func(n *Node, add func(what, subject string, r *Rate))
 }{
-	{"memory", "zbench hbm --all-gpus on the node; compare clocks, power limits and uncorrected errors with another GPU's", func(n *Node, add func(what, subject string, r *Rate)) {
+	{"memory", "`zbench hbm --all-gpus` on the node; compare clocks, power limits and uncorrected errors with another GPU's", func(n *Node, add func(what, subject string, r *Rate)) {
 		for _, g := range n.GPUs {
 			if r := g.Memory; r != nil {
 				add(fmt.Sprintf("memory of %s, %s", g.Name, r.What), gpuName(g), r)
 			}
 		}
 	}},
-	{"collective", "zbench topo on the node; zbench collectives --groups 2 there names the link", func(n *Node, add func(what, subject string, r *Rate)) {
+	{"collective", "`zbench topo` on the node; `zbench collectives --groups 2` there names the link", func(n *Node, add func(what, subject string, r *Rate)) {
 		if r := n.Collective; r != nil {
 			add(r.What, "node", r)
 		}

@@ -1,6 +1,7 @@
 package plain
 
 import (
+	"regexp"
 	"strings"
 
 	"github.com/clipperhouse/displaywidth"
@@ -11,7 +12,22 @@ import (
 // a line has a line of its own and is not broken. Spaces between two words of a line
 // are kept, those at its ends are not. There is always one line, for an empty text
 // too. A newline is no space: make one line of the text first, as with OneSpace.
+// What stands between backticks is one word, to be copied from one line, and so are a
+// number and the sign after it.
 func Fold(text string, width int, first, rest string) []string {
+	lines := fold(kept.ReplaceAllStringFunc(text, func(s string) string { return strings.ReplaceAll(s, " ", held) }), width, first, rest)
+	for i, l := range lines {
+		lines[i] = strings.ReplaceAll(l, held, " ")
+	}
+	return lines
+}
+
+// kept are texts without a place to break, held is a space in them.
+var kept = regexp.MustCompile("`[^`]*`|[0-9] [%×]")
+
+const held = "\u00a0"
+
+func fold(text string, width int, first, rest string) []string {
 	var lines []string
 	var line strings.Builder
 	line.WriteString(first)

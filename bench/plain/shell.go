@@ -15,3 +15,7 @@ func Shell(words ...string) string {
 	}
 	return strings.Join(out, " ")
 }
+
+// Typed is a command line in a sentence: between backticks, so that its reader sees where it
+// begins and ends, a page sets it as code, and a test finds and runs it.
+func Typed(words ...string) string { return "`" + Shell(words...) + "`" }

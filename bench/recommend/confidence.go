@@ -182,13 +182,13 @@ func (e *engine) warnings(a *Answer) []record.Warning {
 		if c.InPlace != e.t.InPlace {
 			w = append(w, record.Warning{
 				Code: "placement", Message: fmt.Sprintf("%s: the curve is %s, and %s reduces %s", e.needs[i], placed(c.InPlace), e.t.Title, placed(e.t.InPlace)),
-				Hint: "sweep both: zbench collectives --place both",
+				Hint: e.q.Again.Sweep([]string{e.needs[i].collective}, []string{"--place", word(e.t.InPlace, "in", "out")}),
 			})
 		}
 		if want := e.dtype(e.needs[i]); c.Dtype != "" && c.Dtype != want && e.needs[i].collective != "all_gather" {
 			w = append(w, record.Warning{
 				Code: "dtype", Message: fmt.Sprintf("%s: the curve is of %s, and gradients are reduced in %s: messages of as many bytes are taken to cost the same", e.needs[i], c.Dtype, want),
-				Hint: "sweep it: zbench collectives " + e.needs[i].collective + " -d " + want,
+				Hint: e.q.Again.Sweep([]string{e.needs[i].collective}, []string{"-d", want}),
 			})
 		}
 		for _, h := range a.Curves[i].Holes {
@@ -213,9 +213,11 @@ func (e *engine) warnings(a *Answer) []record.Warning {
 	return append(w, e.layerWise(a.Best)...)
 }
 
-func placed(inPlace bool) string {
-	if inPlace {
-		return "in place"
+func placed(inPlace bool) string { return word(inPlace, "in place", "out of place") }
+
+func word(which bool, yes, no string) string {
+	if which {
+		return yes
 	}
-	return "out of place"
+	return no
 }

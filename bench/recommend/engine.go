@@ -118,7 +118,7 @@ func (e *engine) findCurves() *Refusal {
 			case refusal != nil && i == after:
 				e.lacks = append(e.lacks, n)
 			case refusal != nil:
-				return allMissing(n, refusal, e.without(plan))
+				return allMissing(n, refusal, e.without(plan), e.q.Again)
 			default:
 				e.needs = append(e.needs, n)
 				e.curves = append(e.curves, c)

@@ -44,6 +44,8 @@ type Question struct {
 	Scenarios []Scenario
 	// Fault is why no setting may be chosen from the curves; nil is nothing.
 	Fault *cost.Fault
+	// Again is how more curves are measured.
+	Again cost.Again
 	// Plans are kept for the next question; nil keeps none. They change no answer.
 	Plans *Plans
 }

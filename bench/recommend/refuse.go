@@ -23,7 +23,7 @@ func refuse(code, message, hint string) *Refusal {
 }
 
 // Do is the hint without the command that ends it.
-func (r *Refusal) Do() string { return strings.TrimSuffix(r.Hint, ": "+r.Command) }
+func (r *Refusal) Do() string { return strings.TrimSuffix(r.Hint, ": `"+r.Command+"`") }
 
 // incomplete says what the question lacks; nil is nothing.
 func incomplete(q Question, t trainer.Trainer) *Refusal {
@@ -55,7 +55,7 @@ func incomplete(q Question, t trainer.Trainer) *Refusal {
 	case len(q.Curves) == 0:
 		return refuse(
 			"no_curve", "no usable measurement of a collective was given",
-			"run `zbench collectives`, or give a log of rccl-tests that has rows",
+			"give a record or a log that has rows with times",
 		)
 	}
 	return nil
@@ -110,7 +110,7 @@ func missing(n need, q Question) *Refusal {
 	return refuse(
 		missingCurve,
 		fmt.Sprintf("the trainer calls %s, and the curves are of %s", n, strings.Join(others, ", ")),
-		fmt.Sprintf("sweep it: zbench collectives %s", n.collective),
+		q.Again.Sweep([]string{n.collective}),
 	)
 }
 
@@ -119,7 +119,7 @@ const missingCurve = "missing_curve"
 
 // allMissing is a refusal for want of a collective that names every other one that
 // is missing for the same ranks.
-func allMissing(first need, refusal *Refusal, more []need) *Refusal {
+func allMissing(first need, refusal *Refusal, more []need, again cost.Again) *Refusal {
 	names := []string{first.collective}
 	for _, n := range more {
 		if n.ranks == first.ranks && !slices.Contains(names, n.collective) {
@@ -132,13 +132,13 @@ func allMissing(first need, refusal *Refusal, more []need) *Refusal {
 	out := *refusal
 	if out.Missing = names; len(names) > 1 {
 		out.Message = strings.Replace(out.Message, first.collective, strings.Join(names, " and "), 1)
-		out.Hint = "sweep them: zbench collectives " + strings.Join(names, " ")
+		out.Hint = again.Sweep(names)
 	}
 	return &out
 }
 
 // tooFew refuses a curve with too few sizes or too small a range.
-func tooFew(c cost.Curve) *Refusal {
+func tooFew(c cost.Curve, again cost.Again) *Refusal {
 	n := len(c.Points)
 	span := math.Log10(float64(c.Points[n-1].Bytes) / float64(c.Points[0].Bytes))
 	if n >= MinSizes && span >= MinDecades {
@@ -147,7 +147,7 @@ func tooFew(c cost.Curve) *Refusal {
 	return refuse(
 		"few_sizes",
 		fmt.Sprintf("the curve of %s has %d sizes over %.1f decades; an answer needs %d sizes over %g decades", c.Collective, n, span, MinSizes, MinDecades),
-		"sweep wider, for example -b 64K -e 8G -f 2",
+		again.Wider(c.Collective),
 	)
 }
 

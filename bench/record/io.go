@@ -129,7 +129,7 @@ func decode(r io.Reader, limit int64) (*Record, error) {
 	if edited {
 		rec.Warnings = append(rec.Warnings, Warning{
 			CodeEdited, "the record was edited after zbench wrote it: its content does not fit its checksum",
-			"if you did not change it, do not use it: zbench report on the journal.jsonl beside it reads what was measured",
+			"if you did not change it, do not use it: `zbench report DIR/journal.jsonl` reads what was measured",
 		})
 	}
 	return rec, nil

@@ -49,7 +49,7 @@ func Collectives(rec *record.Record, x Extras) *document.Document {
 		d.Next = x.Advice.Commands(x.Folder)
 	}
 	if x.Width > 0 {
-		summaryInto(d, rec, x.Advice, x.Width)
+		summaryInto(d, rec, x.Width)
 	}
 	curves := curve.Of(rec)
 	drawn, note := curve.Drawn(curves)
@@ -78,9 +78,8 @@ func Collectives(rec *record.Record, x Extras) *document.Document {
 	return d
 }
 
-// summaryInto is what a terminal shows first: the best figures in as many columns as fit, and what to set
-// for other models.
-func summaryInto(d *document.Document, rec *record.Record, a *advice.Document, width int) {
+// summaryInto is what a terminal shows first: the best figures in as many columns as fit.
+func summaryInto(d *document.Document, rec *record.Record, width int) {
 	var blocks []document.Block
 	heading := ""
 	for i, t := range Summary(rec, width) {
@@ -95,9 +94,6 @@ func summaryInto(d *document.Document, rec *record.Record, a *advice.Document, w
 		}
 	}
 	d.Add("summary", heading, blocks...).Show(document.Terminal | document.Verbose)
-	if others := a.WhatIfFacts(); len(others) > 0 {
-		d.Add("whatif", "", others).Show(document.Terminal)
-	}
 }
 
 // faultsInto says who is late, slow now and then, or stuck, and what the NICs counted.

@@ -162,7 +162,7 @@ func readParams(s State, path string) (*model.Model, error) {
 		return s.FS.Open(filepath.Join(filepath.Dir(path), name))
 	})
 	if err != nil {
-		return nil, usage(err, "zbench recommend --help describes --params")
+		return nil, usage(err, "`zbench recommend --help` describes --params")
 	}
 	return m, nil
 }

@@ -16,6 +16,7 @@ import (
 	"zbench/bench/engine"
 	"zbench/bench/exit"
 	"zbench/bench/jsonfile"
+	"zbench/bench/plain"
 	"zbench/bench/spell"
 )
 
@@ -32,7 +33,7 @@ type bisectOptions struct {
 	verbose        bool
 }
 
-const bisectHelp = "zbench bisect --help shows the usage"
+const bisectHelp = "`zbench bisect --help` shows the usage"
 
 func newBisect(s State) *cobra.Command {
 	o := bisectOptions{Options: bisect.Defaults()}
@@ -125,7 +126,7 @@ func (o *bisectOptions) run(ctx context.Context, s State, cmd *cobra.Command) er
 		return err
 	}
 	s.note(o.sweep.quiet, "Wrote %s (report.html, bisect.json, bisect.csv, junit.xml)\n", b.dir.Path)
-	again := "zbench bisect --resume " + b.dir.Path
+	again := plain.Typed("zbench", "bisect", "--resume", b.dir.Path)
 	switch {
 	case ended != nil && errors.Is(ended, context.Canceled):
 		return exit.With(exit.Interrupted, fmt.Errorf("interrupted: %w; what was measured is saved", ended), again+" continues")
@@ -177,7 +178,7 @@ func (o *bisectOptions) check(s State, cmd *cobra.Command) (failOn *compare.Fail
 	case o.timeout < 0 || o.timeout > 1e6:
 		return nil, usagef("give seconds, such as 600", "--child-timeout %g: it must be from 0 to 1000000", o.timeout)
 	case o.sweep.launch.dry:
-		return nil, usagef("zbench collectives --dry-run estimates one child", "bisect has no --dry-run")
+		return nil, usagef("`zbench collectives --dry-run` estimates one child", "bisect has no --dry-run")
 	case cmd.Flags().Changed("resume"):
 		return failOn, o.onlyResumes(cmd)
 	}
@@ -202,7 +203,7 @@ func (o *bisectOptions) begin(ctx context.Context, s State, cmd *cobra.Command) 
 		return nil, err
 	}
 	if l.role.Several() && l.method == "env" {
-		return nil, usagef("start zbench bisect once, in the allocation; it starts the children itself", "this process is one of several of a launcher (%s)", l.role.Text())
+		return nil, usagef("start `zbench bisect` once, in the allocation; it starts the children itself", "this process is one of several of a launcher (%s)", l.role.Text())
 	}
 	u, _, err := o.sweep.dryPrepare(s, l, false)
 	if err != nil {

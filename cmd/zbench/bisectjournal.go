@@ -13,6 +13,7 @@ import (
 	"zbench/bench/bisect"
 	"zbench/bench/engine"
 	"zbench/bench/exit"
+	"zbench/bench/plain"
 )
 
 const bisectJournalFile = "bisect.jsonl"
@@ -85,7 +86,7 @@ func newBisectJournal(dir *engine.Folder, h bisect.Header, saved []bisect.Entry)
 	if err != nil {
 		return nil, err
 	}
-	log, err := dir.NewLog(bisectJournalFile, text, "zbench bisect --resume "+dir.Path)
+	log, err := dir.NewLog(bisectJournalFile, text, plain.Typed("zbench", "bisect", "--resume", dir.Path))
 	return &bisectJournal{dir, log, h.Run, saved}, err
 }
 
@@ -124,7 +125,7 @@ func (o *bisectOptions) resumed(s State) (*bisecting, error) {
 		h, saved, err = bisect.ReadJournal(text)
 	}
 	if err != nil {
-		return nil, errors.Join(engine.Damaged(err, dir.File(bisectJournalFile), "give the folder of an earlier zbench bisect"), dir.Close())
+		return nil, errors.Join(engine.Damaged(err, dir.File(bisectJournalFile), "give the folder of an earlier `zbench bisect`"), dir.Close())
 	}
 	if o.MaxRounds != bisect.Defaults().MaxRounds {
 		h.Options.MaxRounds = o.MaxRounds

@@ -103,7 +103,7 @@ func (o *collectivesOptions) start(s State, cmd *cobra.Command) error {
 
 // sweep starts or resumes a sweep according to the flags.
 func (o *collectivesOptions) sweep(ctx context.Context, s State, cmd *cobra.Command) (err error) {
-	if err := checkFormat(o.format, "zbench collectives --help-all lists the flags"); err != nil {
+	if err := checkFormat(o.format, "`zbench collectives --help-all` lists the flags"); err != nil {
 		return err
 	}
 	if err := o.deadlines.check(); err != nil {
@@ -164,7 +164,7 @@ func addCollectivesFlags(cmd *cobra.Command, o *collectivesOptions) {
 	addLibraryFlags(cmd, &o.libraries)
 	f := cmd.Flags()
 	addLaunchFlags(f, &o.launch)
-	f.StringVar(&o.launch.bad, "exclude-bad", "", "leave out the nodes that zbench screen has failed: its folder")
+	f.StringVar(&o.launch.bad, "exclude-bad", "", "leave out the nodes that `zbench screen` has failed: its folder")
 	f.BoolVar(&o.launch.screen, "screen-first", false, "screen the nodes first, into a folder beside --out, and leave out those that fail")
 	addCountersFlag(f, &o.counters)
 	addDeadlineFlags(f, &o.deadlines)
@@ -231,7 +231,7 @@ func (o *collectivesOptions) engine(s State) (*engine.Engine, error) {
 		Check: func(u *engine.Setup, d engine.Driver, cases []plan.Case, seconds float64) error {
 			return o.check(s, u, d, cases, seconds)
 		},
-		Witness: witnessOf(s), Fault: faultOf,
+		Witness: witnessOf(s), Source: sourceWith,
 		Watch: func(total, done int) engine.Watcher { return newProgress(s, total, done, o.quiet, o.progress) },
 	}, err
 }

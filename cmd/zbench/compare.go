@@ -25,7 +25,7 @@ type compareOptions struct {
 	force, verbose bool
 }
 
-const compareHelp = "zbench compare --help shows the usage"
+const compareHelp = "`zbench compare --help` shows the usage"
 
 func newCompare(s State) *cobra.Command {
 	o := compareOptions{Options: compare.Defaults()}
@@ -128,9 +128,9 @@ func (o *compareOptions) sides(s State, args []string, dash int) (sides [2][]com
 	case dash < 0 && len(args) == 2:
 		dash = 1
 	case dash < 0:
-		return sides, usagef("zbench compare BASE NEW, or zbench compare BASE… -- NEW…", "compare takes two runs, or more with -- between BASE and NEW, got %d arguments", len(args))
+		return sides, usagef("`zbench compare BASE NEW`, or `zbench compare BASE… -- NEW…`", "compare takes two runs, or more with -- between BASE and NEW, got %d arguments", len(args))
 	case dash == 0 || dash == len(args):
-		return sides, usagef("zbench compare BASE… -- NEW…", "there must be at least one run on each side of --")
+		return sides, usagef("`zbench compare BASE… -- NEW…`", "there must be at least one run on each side of --")
 	}
 	for i, paths := range [][]string{args[:dash], args[dash:]} {
 		for _, path := range paths {

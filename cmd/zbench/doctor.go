@@ -57,7 +57,7 @@ compile, 1 if one does not, 5 without a compiler.`,
 }
 
 func runDoctor(ctx context.Context, s State, o doctorOptions) error {
-	const help = "zbench doctor --help-all lists the flags"
+	const help = "`zbench doctor --help-all` lists the flags"
 	if err := checkFormat(o.format, help); err != nil {
 		return err
 	}

@@ -102,7 +102,7 @@ func (o *collectivesOptions) dryLaunch(s State, l launching, want spec.Spec, row
 	}
 	lines, err := launch.Command(o.startOf(s, l, want))
 	if err != nil {
-		return usage(err, "zbench collectives --help-all lists the flags; --launch inproc measures with this process alone")
+		return usage(err, "`zbench collectives --help-all` lists the flags; --launch inproc measures with this process alone")
 	}
 	processes := want.World.GPUsPerNode / max(want.World.GPUsPerProcess, 1)
 	row("Launch", "%s; nodes: %d; processes on each: %d", l.method, want.World.Nodes, processes)

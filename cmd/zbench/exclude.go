@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"zbench/bench/exit"
+	"zbench/bench/plain"
 	"zbench/internal/launch"
 	"zbench/internal/rendezvous"
 )
@@ -22,7 +23,7 @@ func (o *launchFlagSet) exclude(s State, l *launching, given bool) error {
 	file := filepath.Join(o.bad, "fail.txt")
 	text, err := s.FS.ReadFile(file)
 	if err != nil {
-		return missingFile(err, file, "zbench screen --out "+o.bad+" makes it")
+		return missingFile(err, file, plain.Typed("zbench", "screen", "--out", o.bad)+" makes it")
 	}
 	bad := strings.Fields(string(text))
 	switch {

@@ -1,16 +1,21 @@
 package main
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/spf13/cobra"
 
 	"zbench/bench/advice"
 	"zbench/bench/bucket"
 	"zbench/bench/cost"
 	"zbench/bench/judge"
 	"zbench/bench/plain"
+	"zbench/bench/recommend"
 	"zbench/bench/record"
+	"zbench/bench/spec"
 )
 
 // faultOf is what must be mended before a bucket size is chosen from a record; nil is
@@ -33,6 +38,55 @@ func faultOf(rec *record.Record) *cost.Fault {
 	return f
 }
 
+// flagsGiven are the flags of a sweep that its user gave, of those that are wanted: they differ from
+// their defaults.
+func flagsGiven(rec *record.Record, wanted func(specFlag) bool) [][]string {
+	var defaults spec.Spec
+	addSpecFlags(&cobra.Command{}, &defaults)
+	var flags [][]string
+	for _, f := range specFlags {
+		values := f.show(rec.Spec)
+		if !wanted(f) || slices.Equal(values, f.show(&defaults)) {
+			continue
+		}
+		name := "--" + f.name
+		if f.letter != "" {
+			name = "-" + f.letter
+		}
+		for _, v := range values {
+			if f.unit == "" {
+				flags = append(flags, []string{name})
+				continue
+			}
+			flags = append(flags, []string{name, v})
+		}
+	}
+	return flags
+}
+
+// again is how more is measured on the ranks of a record.
+func again(rec *record.Record) cost.Again {
+	if rec.Spec == nil || rec.Spec.Sweep == nil {
+		return cost.Again{Imported: true}
+	}
+	few := fewSizes(rec)
+	return cost.Again{Flags: flagsGiven(rec, func(f specFlag) bool { return !few || !slices.Contains(sizeFlags, f.name) })}
+}
+
+// sizeFlags decide which sizes are swept.
+var sizeFlags = []string{"minbytes", "maxbytes", "stepfactor", "stepbytes", "sizes", fixedSizes}
+
+// fewSizes reports whether the sizes of a record are too few for a bucket size.
+func fewSizes(rec *record.Record) bool {
+	var sizes []int64
+	for i := range rec.Results {
+		sizes = append(sizes, rec.Results[i].Bytes)
+	}
+	slices.Sort(sizes)
+	sizes = slices.Compact(sizes)
+	return len(sizes) < recommend.MinSizes || float64(sizes[len(sizes)-1]) < math.Pow(10, recommend.MinDecades)*float64(sizes[0])
+}
+
 // railsLine is the command that looks for the slow component on the ranks of a record.
 func railsLine(rec *record.Record, more ...string) string {
 	line := []string{"zbench", "rails"}
@@ -45,16 +99,8 @@ func railsLine(rec *record.Record, more ...string) string {
 		}
 		return plain.Shell(append(line, more...)...)
 	}
-	for _, f := range specFlags {
-		if !slices.Contains(surveyFlags, f.name) {
-			continue
-		}
-		for _, v := range f.show(rec.Spec) {
-			if v != f.fallback || f.name == "nodes" {
-				line = append(line, "--"+f.name, v)
-			}
-		}
-	}
+	flags := flagsGiven(rec, func(f specFlag) bool { return slices.Contains(surveyFlags, f.name) })
+	line = append(line, slices.Concat(flags...)...)
 	return plain.Shell(append(line, more...)...)
 }
 

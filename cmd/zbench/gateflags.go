@@ -49,7 +49,7 @@ func (o *gateFlagSet) read() (err error) {
 	}
 	if o.accept != "" {
 		if o.profile, err = gate.ProfileByName(o.accept); err != nil {
-			return usage(err, "zbench list profiles describes them")
+			return usage(err, "`zbench list profiles` describes them")
 		}
 	}
 	if o.requireChecked && len(o.parsed) == 0 && o.profile == nil {

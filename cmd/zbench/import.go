@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"zbench/bench/cost"
 	"zbench/bench/engine"
 	"zbench/bench/exit"
 	"zbench/bench/peers"
+	"zbench/bench/plain"
 	"zbench/bench/record"
 )
 
@@ -31,12 +31,12 @@ own. --collective decides where the rows fit several collectives.`,
 		Example: "  zbench import all_reduce.log all_gather.log --out cluster-a",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usagef("zbench import all_reduce.log", "import needs at least one log")
+				return usagef("`zbench import all_reduce.log`", "import needs at least one log")
 			}
 			return nil
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := checkFormat(format, "zbench import --help-all lists the flags"); err != nil {
+			if err := checkFormat(format, "`zbench import --help-all` lists the flags"); err != nil {
 				return err
 			}
 			switch {
@@ -98,7 +98,7 @@ func importLog(s State, path string, o peers.Options) (*record.Record, error) {
 		return nil, err
 	}
 	if isRecord(in.head) {
-		return nil, usagef("zbench report "+path+" draws it", "%s is a zbench record already", path)
+		return nil, usagef(plain.Typed("zbench", "report", path)+" draws it", "%s is a zbench record already", path)
 	}
 	return readLog(s, path, in.body, o)
 }
@@ -113,9 +113,7 @@ func keepImport(s State, rec *record.Record, started time.Time, to importOutput)
 	if err := dir.WriteRecord(rec); err != nil {
 		return err
 	}
-	source := cost.Of(rec, nil)
-	source.Fault = faultOf(rec)
-	d := assumed(s, source)
+	d := assumed(s, sourceWith(rec, nil))
 	if d.Kept() {
 		if err := dir.Write(engine.AdviceFile, d.WriteJSON); err != nil {
 			return err

@@ -50,7 +50,7 @@ func newKernels(s State) *cobra.Command {
 		Long:  "Runs a training kernel, checks its result against a float64 reference and, on a\nGPU, times it against the same work kernel by kernel.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usage(&spell.Unknown{Kind: "kernel", Given: args[0], Valid: kernelNames()}, "zbench kernels --help lists them")
+				return usage(&spell.Unknown{Kind: "kernel", Given: args[0], Valid: kernelNames()}, "`zbench kernels --help` lists them")
 			}
 			return cmd.Help()
 		},

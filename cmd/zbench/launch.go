@@ -100,7 +100,7 @@ func launchHint(detected error) string {
 	if detected != nil {
 		return "unset what is left over from another launcher, or give --launch inproc: then this process measures alone"
 	}
-	return "zbench collectives --help-all lists the flags; --launch inproc measures with this process alone"
+	return "`zbench collectives --help-all` lists the flags; --launch inproc measures with this process alone"
 }
 
 func readHosts(s State, name string) ([]launch.Host, error) {

@@ -81,14 +81,14 @@ func newList(s State) *cobra.Command {
 		Example: "  zbench list collectives",
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usagef("zbench list collectives, for one", "list takes one of %s", valid)
+				return usagef("`zbench list collectives`, for one", "list takes one of %s", valid)
 			}
 			for _, l := range listings {
 				if own, _ := spell.Match(names, args[0]); l.name == own {
 					return l.print(s)
 				}
 			}
-			return usage(&spell.Unknown{Kind: "list", Given: args[0], Valid: names}, "zbench list collectives, for one")
+			return usage(&spell.Unknown{Kind: "list", Given: args[0], Valid: names}, "`zbench list collectives`, for one")
 		},
 	}
 }

@@ -92,7 +92,7 @@ docs/LOOPBACK.md has the details, and what the loopback cannot show.`,
 func (o *loopbackOptions) check(args []string) error {
 	switch {
 	case !slices.Contains(clocks, o.clock):
-		return usage(&spell.Unknown{Kind: "clock", Given: o.clock, Valid: clocks}, "zbench loopback --help describes the clocks")
+		return usage(&spell.Unknown{Kind: "clock", Given: o.clock, Valid: clocks}, "`zbench loopback --help` describes the clocks")
 	case o.clock == clockPaced && !o.noData:
 		return usagef("add --no-data, or use --clock virtual", "--clock paced needs --no-data: to move data takes longer than the model's time")
 	case !(o.hangRate > 0) || o.hangRate > 1e9:
@@ -102,7 +102,7 @@ func (o *loopbackOptions) check(args []string) error {
 	case o.print && len(args) > 0:
 		return usagef("leave the program out, or --env", "--env prints the environment and runs no program")
 	case !o.print && len(args) == 0:
-		return usagef("zbench loopback --no-data -- all_reduce_perf -g 8 -c 0, or --env for the environment alone", "zbench loopback needs a program to run")
+		return usagef("`zbench loopback --no-data -- all_reduce_perf -g 8 -c 0`, or --env for the environment alone", "zbench loopback needs a program to run")
 	}
 	return nil
 }
@@ -156,7 +156,7 @@ func (o *loopbackOptions) clusterText() string {
 func (o *loopbackOptions) machine() (*fabric.Machine, error) {
 	f, err := fabric.ByName(o.want.Fabric)
 	if err != nil {
-		return nil, usage(err, "zbench list fabrics describes them")
+		return nil, usage(err, "`zbench list fabrics` describes them")
 	}
 	o.want.Fabric = f.Name
 	w := &o.want.World
@@ -164,7 +164,7 @@ func (o *loopbackOptions) machine() (*fabric.Machine, error) {
 	w.GPUsPerNode = cmp.Or(w.GPUsPerNode, f.Node.GPUs)
 	m, err := f.Resolve(*w, fabric.Options{Seed: o.want.Seed, Faults: o.want.Faults})
 	if err != nil {
-		return nil, usage(err, "zbench list faults and zbench list fabrics describe what can be simulated")
+		return nil, usage(err, "`zbench list faults` and `zbench list fabrics` describe what can be simulated")
 	}
 	if o.gpus > m.Size() {
 		return nil, usagef("give more --nodes, or a smaller -g", "-g %d is more than the %d GPUs of the simulated cluster", o.gpus, m.Size())

@@ -42,6 +42,7 @@ func TestScripts(t *testing.T) {
 	require.NoError(t, err)
 	libraries := ""
 	if !testing.Short() {
+		makePrintedFixtures(t)
 		libraries = loopbackLibraries(t)
 	}
 	testscript.Run(t, testscript.Params{
@@ -82,6 +83,9 @@ func exitCode(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	if got != args[0] {
 		ts.Fatalf("exit code %s, want %s", got, args[0])
+	}
+	if args[1] == "zbench" {
+		tryPrinted(ts, args[1:])
 	}
 }
 

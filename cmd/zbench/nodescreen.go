@@ -81,7 +81,7 @@ func addNodeScreenFlags(cmd *cobra.Command, o *nodeScreenOptions) {
 	f.StringVar(&o.backend, "backend", "auto", "libraries to measure with: auto, rocm, cuda, loopback")
 	f.IntVar(&o.nodes, "nodes", 1, "number of nodes (default those of the launcher)")
 	f.StringVar(&o.fabric, "fabric", fabric.Default, "hardware that the loopback simulates")
-	f.StringArrayVar(&o.faults, "fault", nil, "fault of a simulated node; zbench list faults")
+	f.StringArrayVar(&o.faults, "fault", nil, "fault of a simulated node; `zbench list faults`")
 	f.Uint64Var(&o.seed, "seed", 1, "seed of the simulation")
 	f.StringVar(&o.trees, "trees", "", "folder with a recorded tree of /sys and /proc for each simulated node, named after it")
 	f.StringVar(&o.judge, "judge", "", "compare the files that nodes have written into this folder; measure nothing; --out takes the result")
@@ -101,7 +101,7 @@ func runNodeScreen(ctx context.Context, s State, o nodeScreenOptions) error {
 	if job := s.Getenv(probeVariable); job != "" {
 		return o.probe(ctx, s, job)
 	}
-	const help = "zbench screen --help-all lists the flags"
+	const help = "`zbench screen --help-all` lists the flags"
 	if err := checkFormat(o.format, help); err != nil {
 		return err
 	}
@@ -255,7 +255,7 @@ func (o *nodeScreenOptions) read(s State, dir string, f nodescreen.Fleet) (scree
 	folder := nodesFolder(dir)
 	entries, err := s.FS.ReadDir(folder)
 	if err != nil && o.judge != "" {
-		return screened{}, usagef("give the folder that zbench screen --out made", "--judge: %w", err)
+		return screened{}, usagef("give the folder that `zbench screen --out DIR` made", "--judge: %w", err)
 	}
 	for _, e := range entries {
 		if e.IsDir() || filepath.Ext(e.Name()) != ".json" || s.FS.IsTemporary(e.Name()) {

@@ -70,7 +70,7 @@ func (o *nodeScreenOptions) dryRun(s State, l launching) error {
 	}
 	lines, err := launch.Command(o.startOf(s, l, "DIR"))
 	if err != nil {
-		return usage(err, "zbench screen --help-all lists the flags")
+		return usage(err, "`zbench screen --help-all` lists the flags")
 	}
 	for _, line := range lines {
 		if _, err := fmt.Fprintln(s.Stdout, line); err != nil {
@@ -94,7 +94,7 @@ func (o *nodeScreenOptions) startNodes(ctx context.Context, s State, l launching
 	start := o.startOf(s, l, shared)
 	lines, err := launch.Command(start)
 	if err != nil {
-		return usage(err, "zbench screen --help-all lists the flags; --launch inproc screens this node alone")
+		return usage(err, "`zbench screen --help-all` lists the flags; --launch inproc screens this node alone")
 	}
 	f := &children{s: s, ends: make(chan ending, len(lines))}
 	for _, line := range lines {

@@ -27,7 +27,7 @@ func (o *nodeScreenOptions) asNode(ctx context.Context, s State, role launch.Rol
 	case role.Local > 0:
 		return nil
 	case o.out == "":
-		return usagef("give a folder that all nodes share; then zbench screen --judge DIR", "%s, and --out is not given", role.Text())
+		return usagef("give a folder that all nodes share; then `zbench screen --judge DIR`", "%s, and --out is not given", role.Text())
 	case simulated(o.backend, s):
 		return o.simulate(ctx, s, o.out, max(role.Node, 0), max(role.Node, 0)+1)
 	}
@@ -119,7 +119,7 @@ func (o *nodeScreenOptions) simulatedNode(s State, node int) (*nodescreen.Node, 
 	}
 	f, err := fabric.ByName(o.fabric)
 	if err != nil {
-		return nil, nil, usage(err, "zbench list fabrics")
+		return nil, nil, usage(err, "`zbench list fabrics`")
 	}
 	faults, err := o.faultsOf(node)
 	if err != nil {
@@ -131,7 +131,7 @@ func (o *nodeScreenOptions) simulatedNode(s State, node int) (*nodescreen.Node, 
 	}
 	m, err := f.Resolve(spec.World{Nodes: 1, GPUsPerNode: gpus, GPUsPerProcess: gpus}, fabric.Options{Seed: o.seed + uint64(node), Faults: faults}) //nolint:gosec // not negative
 	if err != nil {
-		return nil, nil, usage(err, "zbench list faults")
+		return nil, nil, usage(err, "`zbench list faults`")
 	}
 	return n, m, nil
 }
@@ -170,7 +170,7 @@ func (o *nodeScreenOptions) faultsOf(node int) ([]string, error) {
 		n, err := strconv.Atoi(at[1])
 		switch {
 		case err != nil || n >= o.nodes:
-			return nil, usagef("zbench list faults", "--fault %s: node is 0 to %d", text, o.nodes-1)
+			return nil, usagef("`zbench list faults`", "--fault %s: node is 0 to %d", text, o.nodes-1)
 		case n == node:
 			out = append(out, strings.Replace(text, at[0], "node=0", 1))
 		}

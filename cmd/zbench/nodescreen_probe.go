@@ -77,7 +77,7 @@ func (o *nodeScreenOptions) measure(ctx context.Context, s State, dir string, n 
 	if got != nil {
 		n.GPUs, n.Facts = got.GPUs, append(n.Facts, got.Facts...)
 	} else {
-		n.Faults = append(n.Faults, nodescreen.Fault{Code: "no_measurement", Subject: "node", Message: "memory of the GPUs: " + why, Next: "zbench doctor on the node"})
+		n.Faults = append(n.Faults, nodescreen.Fault{Code: "no_measurement", Subject: "node", Message: "memory of the GPUs: " + why, Next: "`zbench doctor` on the node"})
 	}
 	if len(n.GPUs) > 1 {
 		n.Collective = o.collectiveOf(ctx, s, dir, n.Host, "collective", nil)

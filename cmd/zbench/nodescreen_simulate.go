@@ -35,7 +35,7 @@ func (o *nodeScreenOptions) simulate(ctx context.Context, s State, dir string, f
 		if err != nil {
 			return err
 		}
-		n.Faults = append(n.Faults, nodescreen.Fault{Code: "no_measurement", Subject: "node", Message: "memory and collective: " + why, Next: "zbench doctor on the node"})
+		n.Faults = append(n.Faults, nodescreen.Fault{Code: "no_measurement", Subject: "node", Message: "memory and collective: " + why, Next: "`zbench doctor` on the node"})
 		if err := keepNode(s, dir, n); err != nil {
 			return err
 		}

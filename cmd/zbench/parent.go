@@ -49,7 +49,7 @@ func (o *collectivesOptions) startWorld(ctx context.Context, s State, l launchin
 	start.Environ = append(start.Environ, oneHeap(s, u.Spec)...)
 	lines, err := launch.Command(start)
 	if err != nil {
-		return usage(err, "zbench collectives --help-all lists the flags; --launch inproc measures with this process alone")
+		return usage(err, "`zbench collectives --help-all` lists the flags; --launch inproc measures with this process alone")
 	}
 	f := &children{s: s, ends: make(chan ending, len(lines)), tasks: make(chan endedTask, maxEnded), patience: o.deadlines.longest() + firstGrace}
 	begun := s.Now()

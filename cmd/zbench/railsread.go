@@ -53,18 +53,18 @@ func readRails(s State, o *railsOptions) (*pairwise.Document, error) {
 // railsInput reads a file; a pipe up to a bound.
 func railsInput(s State, flag, path string) ([]byte, error) {
 	if info, err := s.FS.Stat(path); err == nil && info.IsDir() {
-		return nil, usagef("give a file; zbench rails --logs reads a folder of logs", "--%s %s is a folder", flag, path)
+		return nil, usagef("give a file; `zbench rails --logs DIR` reads a folder of logs", "--%s %s is a folder", flag, path)
 	}
 	in, err := openInput(s, path)
 	if err != nil {
-		return nil, usagef("give a CSV; zbench rails --help has the forms", "--%s: %w", flag, err)
+		return nil, usagef("give a CSV; `zbench rails --help` has the forms", "--%s: %w", flag, err)
 	}
 	return in.all(s)
 }
 
 // railsError is the error of an input that cannot be read.
 func railsError(path string, err error) error {
-	return exit.With(exit.Run, fmt.Errorf("%s: %w", path, err), "zbench rails --help has the forms")
+	return exit.With(exit.Run, fmt.Errorf("%s: %w", path, err), "`zbench rails --help` has the forms")
 }
 
 // railsOfLogs reads a folder of logs. A log that cannot be read is a gap with a note.

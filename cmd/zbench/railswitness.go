@@ -26,7 +26,7 @@ type witnessOptions struct {
 
 func (o *witnessOptions) addFlags(f *pflag.FlagSet) {
 	f.StringArrayVar(&o.topo, "topo", nil, "topo.json of a node, or a folder with such files; also gives the leaf switches")
-	f.StringVar(&o.screen, "screen", "", "folder that zbench screen --out made")
+	f.StringVar(&o.screen, "screen", "", "folder that `zbench screen --out DIR` made")
 	f.StringVar(&o.ras, "ras", "", "file with an answer of RCCL's RAS service (ncclras -v, or rcclras -v)")
 }
 
@@ -69,7 +69,7 @@ func readWitnesses(s State, o *witnessOptions) (*witnesses, error) {
 
 // readTopologies reads the file of a node, or those of a folder and of its folders.
 func readTopologies(s State, name string) ([]*topo.Node, error) {
-	const next = "zbench topo --out DIR, or --format json, writes one for a node"
+	const next = "`zbench topo --out DIR`, or --format json, writes one for a node"
 	info, err := s.FS.Stat(name)
 	if err != nil {
 		return nil, usagef(next, "--topo: %w", err)
@@ -115,7 +115,7 @@ func readTopologies(s State, name string) ([]*topo.Node, error) {
 
 func (w *witnesses) readScreen(s State, dir string) error {
 	if info, err := s.FS.Stat(nodesFolder(dir)); err != nil || !info.IsDir() {
-		return usagef("give the folder that zbench screen --out made", "--screen %s has no folder nodes", dir)
+		return usagef("give the folder that `zbench screen --out DIR` made", "--screen %s has no folder nodes", dir)
 	}
 	o := nodeScreenOptions{judge: dir}
 	d, err := o.read(s, dir, nodescreen.Fleet{})
@@ -123,7 +123,7 @@ func (w *witnesses) readScreen(s State, dir string) error {
 		return err
 	}
 	if len(d.nodes) == 0 {
-		return usagef("give the folder that zbench screen --out made", "--screen %s has no file of a node", dir)
+		return usagef("give the folder that `zbench screen --out DIR` made", "--screen %s has no file of a node", dir)
 	}
 	w.screen = &evidence.Screens{Document: d.Document, Nodes: d.nodes}
 	return nil
@@ -134,7 +134,7 @@ func (w *witnesses) readScreen(s State, dir string) error {
 func (w *witnesses) at(names []string, gpus int) ([]evidence.Witness, error) {
 	var out []evidence.Witness
 	other := func(flag string) error {
-		return usagef("give the files of this run's nodes; zbench topo --host NAME names a node", "--%s has no node of this run, whose nodes are %s", flag, strings.Join(names[:min(len(names), 8)], ", "))
+		return usagef("give the files of this run's nodes; `zbench topo --host NAME` names a node", "--%s has no node of this run, whose nodes are %s", flag, strings.Join(names[:min(len(names), 8)], ", "))
 	}
 	if len(w.nodes) > 0 {
 		t := evidence.Topologies{Facts: map[int][]evidence.Fact{}}

@@ -16,6 +16,7 @@ import (
 	"zbench/bench/judge"
 	"zbench/bench/pattern"
 	"zbench/bench/peers"
+	"zbench/bench/plain"
 	"zbench/bench/record"
 )
 
@@ -44,7 +45,7 @@ func readFolder(s State, dir string) (text []byte, file string, err error) {
 		return text, file, err
 	}
 	if a, b := runOf(text), runOf(more); err == nil && a != b && a != "" && b != "" {
-		return nil, file, exit.With(exit.Run, fmt.Errorf("%s and %s are of different runs", file, engine.JournalFile), "give one of the two files: zbench report "+file)
+		return nil, file, exit.With(exit.Run, fmt.Errorf("%s and %s are of different runs", file, engine.JournalFile), "give one of the two files: "+plain.Typed("zbench", "report", file))
 	}
 	return more, filepath.Join(dir, engine.JournalFile), nil
 }
@@ -96,7 +97,7 @@ func readLog(s State, path string, text io.Reader, o peers.Options) (*record.Rec
 	o.File = filepath.Base(path)
 	rec, err := peers.Parse(text, o)
 	if err != nil {
-		const hint = "zbench import --help lists what it reads"
+		const hint = "`zbench import --help` lists what it reads"
 		if errors.Is(err, peers.ErrCollective) && (o.Collective != "" || o.Ranks > 0) {
 			return nil, usage(err, hint)
 		}
@@ -111,7 +112,7 @@ func readLog(s State, path string, text io.Reader, o peers.Options) (*record.Rec
 func readEither(s State, path string) (*record.Record, error) {
 	rec, err := readAny(s, path)
 	if err == nil && rec.OfKernels() {
-		return nil, usagef("zbench report "+path+" draws it", "%s is a memory or kernel record; it has no collectives", path)
+		return nil, usagef(plain.Typed("zbench", "report", path)+" draws it", "%s is a memory or kernel record; it has no collectives", path)
 	}
 	return rec, err
 }
@@ -152,7 +153,7 @@ func readAny(s State, path string) (*record.Record, error) {
 	noteEdited(s, path, text)
 	rec, err := record.Decode(bytes.NewReader(text))
 	if err != nil {
-		return nil, exit.With(exit.Run, fmt.Errorf("%s: %w", path, err), "write it again, or read it with the zbench that wrote it; if "+engine.JournalFile+" is in the same folder, zbench report "+filepath.Join(filepath.Dir(path), engine.JournalFile)+" reads that")
+		return nil, exit.With(exit.Run, fmt.Errorf("%s: %w", path, err), "write it again, or read it with the zbench that wrote it; if "+engine.JournalFile+" is in the same folder, "+plain.Typed("zbench", "report", filepath.Join(filepath.Dir(path), engine.JournalFile))+" reads that")
 	}
 	judge.Read(rec)
 	return rec, nil

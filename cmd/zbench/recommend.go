@@ -41,7 +41,7 @@ plateau and what is missing, and exits with 6.`,
   zbench recommend DIR --config train.sh --preset zaya1-base`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usagef("zbench recommend all_reduce.log --framework ddp --preset llama3-8b", "recommend needs at least one record or log")
+				return usagef("`zbench recommend all_reduce.log --framework ddp --preset llama3-8b`", "recommend needs at least one record or log")
 			}
 			return nil
 		},
@@ -60,7 +60,7 @@ plateau and what is missing, and exits with 6.`,
 	return cmd
 }
 
-const recommendHelp = "zbench recommend --help-all lists the flags"
+const recommendHelp = "`zbench recommend --help-all` lists the flags"
 
 func runRecommend(s State, args []string, o *adviceFlagSet, out, format string, force bool) error {
 	started := s.Now()

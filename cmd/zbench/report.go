@@ -10,6 +10,7 @@ import (
 
 	"zbench/bench/document"
 	"zbench/bench/engine"
+	"zbench/bench/plain"
 	"zbench/bench/record"
 )
 
@@ -39,7 +40,7 @@ func newReport(s State) *cobra.Command {
 
 // run draws the record at a path, prints it and returns the verdict of the thresholds.
 func (o *reportOptions) run(s State, path string) error {
-	if err := cmp.Or(checkFormat(o.format, "zbench report --help shows the usage"), o.gates.read()); err != nil {
+	if err := cmp.Or(checkFormat(o.format, "`zbench report --help` shows the usage"), o.gates.read()); err != nil {
 		return err
 	}
 	text, file, err := read(s, path)
@@ -47,7 +48,7 @@ func (o *reportOptions) run(s State, path string) error {
 		return err
 	}
 	if !isRecord(text) && !isJournal(file, text) {
-		return usagef("zbench import "+path+" makes a record of a log", "%s is not a zbench record", path)
+		return usagef(plain.Typed("zbench", "import", path)+" makes a record of a log", "%s is not a zbench record", path)
 	}
 	rec, err := readAny(s, path)
 	if err != nil {
@@ -101,9 +102,7 @@ func redrawn(s State, dir *engine.Folder, rec *record.Record, of judgedFile) (sh
 	folder := filepath.Dir(of.file)
 	d := readAdvice(s, folder, rec)
 	if d == nil {
-		source := sourceOf(s, of.path, rec)
-		source.Fault = faultOf(rec)
-		d = assumed(s, source)
+		d = assumed(s, sourceOf(s, of.path, rec))
 	}
 	r := shownRecord{Record: rec, advice: d, folder: folder}
 	if d.Kept() && of.out != "" {

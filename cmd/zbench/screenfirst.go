@@ -22,7 +22,7 @@ func (o *collectivesOptions) screenFirst(ctx context.Context, s State, cmd *cobr
 	case o.launch.bad != "":
 		return usagef("omit one of them", "--screen-first and --exclude-bad exclude each other: --screen-first leaves out what it finds itself")
 	case l.method == launch.Env:
-		return usagef("zbench screen before the launcher, then --exclude-bad", "%s: --screen-first starts one process for each node, so it is for the zbench that starts the ranks", l.role.Text())
+		return usagef("`zbench screen --out DIR` before the launcher, then --exclude-bad", "%s: --screen-first starts one process for each node, so it is for the zbench that starts the ranks", l.role.Text())
 	case l.starts() && simulated(l.want.Backend, s):
 		return usagef("leave --launch out", "--screen-first of simulated nodes is for one process")
 	case o.launch.dry:
@@ -52,7 +52,7 @@ func (o *collectivesOptions) screenFirst(ctx context.Context, s State, cmd *cobr
 	}
 	switch {
 	case d.State == finding.NotChecked:
-		return exit.With(exit.Want, fmt.Errorf("the screen of the nodes tells nothing: no node reported"), "zbench screen alone shows the launcher's messages; or omit --screen-first")
+		return exit.With(exit.Want, fmt.Errorf("the screen of the nodes tells nothing: no node reported"), "`zbench screen` alone shows the launcher's messages; or omit --screen-first")
 	case d.State == finding.Faulty && len(d.Fail) == 0:
 		return exit.With(exit.Regression, fmt.Errorf("%d of %d nodes reported nothing to the screen, and their names are unknown: they cannot be left out", d.Expected-d.Nodes, d.Expected), "see "+page)
 	case len(d.Pass)+len(d.Unclear) == 0:

@@ -19,9 +19,15 @@ func readSource(s State, path string) (cost.Source, error) {
 	if err != nil {
 		return cost.Source{}, err
 	}
-	of := sourceOf(s, path, rec)
-	of.Fault = faultOf(rec)
-	return of, nil
+	return sourceOf(s, path, rec), nil
+}
+
+// sourceWith is a record with samples, with what it shows to be mended first and how it is measured
+// again.
+func sourceWith(rec *record.Record, parts []record.Part) cost.Source {
+	of := cost.Of(rec, parts)
+	of.Fault, of.Again = faultOf(rec), again(rec)
+	return of
 }
 
 // sourceOf is the record that was read from path, with its samples. A journal beside it that
@@ -31,13 +37,13 @@ func sourceOf(s State, path string, rec *record.Record) cost.Source {
 	if info, err := s.FS.Stat(path); err != nil || !info.IsDir() {
 		dir = filepath.Dir(path)
 		if filepath.Base(path) != engine.ResultsFile && filepath.Base(path) != engine.JournalFile {
-			return cost.Of(rec, nil)
+			return sourceWith(rec, nil)
 		}
 	}
 	file := filepath.Join(dir, engine.JournalFile)
 	text, err := s.FS.ReadFile(file)
 	if err != nil {
-		return cost.Of(rec, nil) // a record need not have a journal
+		return sourceWith(rec, nil) // a record need not have a journal
 	}
 	j, err := engine.ReadJournal(file, text)
 	if err == nil && (j.Header.Record.Run != rec.Run || !j.Header.Record.Created.Equal(rec.Created)) {
@@ -45,9 +51,9 @@ func sourceOf(s State, path string, rec *record.Record) cost.Source {
 	}
 	if err != nil {
 		s.note(false, "The samples of the journal are ignored: %s\n", err)
-		return cost.Of(rec, nil)
+		return sourceWith(rec, nil)
 	}
-	return cost.Of(rec, j.Parts)
+	return sourceWith(rec, j.Parts)
 }
 
 // checkSamples warns in the record, and at once, of samples beside its file that are not

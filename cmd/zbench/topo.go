@@ -70,7 +70,7 @@ and 5 if there is neither a GPU nor an RDMA NIC. Doubts and notes are no faults.
 }
 
 func runTopo(s State, o topoOptions) error {
-	if err := checkFormat(o.format, "zbench topo --help-all lists the flags"); err != nil {
+	if err := checkFormat(o.format, "`zbench topo --help-all` lists the flags"); err != nil {
 		return err
 	}
 	started := s.Now()
@@ -104,7 +104,7 @@ func runTopo(s State, o topoOptions) error {
 
 // runDrift compares the nodes of files.
 func runDrift(s State, files []string, format string) error {
-	if err := checkFormat(format, "zbench topo --help-all lists the flags"); err != nil {
+	if err := checkFormat(format, "`zbench topo --help-all` lists the flags"); err != nil {
 		return err
 	}
 	var nodes []*topo.Node
@@ -116,7 +116,7 @@ func runDrift(s State, files []string, format string) error {
 		noteEdited(s, name, text)
 		n, err := topo.Load(text)
 		if err != nil {
-			return usagef("zbench topo --format json > NODE.json writes one", "%s: %w", name, err)
+			return usagef("`zbench topo --format json > NODE.json` writes one", "%s: %w", name, err)
 		}
 		nodes = append(nodes, n)
 	}

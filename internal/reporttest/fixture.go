@@ -83,7 +83,7 @@ func OneCase(c collective.Collective, requested int64, ranks, elt int, bus float
 	}
 	r.SetHeadline(c.BusFactor(ranks))
 	if requested == 1<<19 {
-		r.Warnings = []record.Warning{{Code: "skew", Message: "The ranks' times spread by more than 10 %.", Hint: "Run zbench rails to find the slow one."}}
+		r.Warnings = []record.Warning{{Code: "skew", Message: "The ranks' times spread by more than 10 %.", Hint: "Run `zbench rails` to find the slow one."}}
 	}
 	return r
 }

@@ -105,7 +105,7 @@ func (n *Node) kfdDenied() {
 		return
 	}
 	n.find(Note, "outside_cgroup", "node", fmt.Sprintf("%s outside this process's device cgroup (KFD node %s): present, and not readable from here", plain.Count(len(n.kfd.denied), "GPU partition")+" "+isAre(len(n.kfd.denied)), numbered(n.kfd.denied)), "")
-	n.unchecked("GPUs outside the cgroup", "KFD answers EPERM for node "+numbered(n.kfd.denied), "run zbench topo with all GPUs of the node (Slurm: --gpus-per-node=8; container: all of /dev/dri)")
+	n.unchecked("GPUs outside the cgroup", "KFD answers EPERM for node "+numbered(n.kfd.denied), "run `zbench topo` with all GPUs of the node (Slurm: --gpus-per-node=8; container: all of /dev/dri)")
 }
 
 func isAre(n int) string {

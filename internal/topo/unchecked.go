@@ -9,7 +9,7 @@ import (
 // notChecked lists what no source gave, each with the way to get it.
 func (n *Node) notChecked() {
 	if n.OnlyXML() {
-		n.unchecked("what the kernel sees", "there is no GPU in KFD here: all of this is RCCL's XML", "run zbench topo --xml FILE on the node that wrote it")
+		n.unchecked("what the kernel sees", "there is no GPU in KFD here: all of this is RCCL's XML", "run `zbench topo --xml FILE` on the node that wrote it")
 	}
 	switch {
 	case n.kfd != nil || n.xml != nil:
@@ -18,32 +18,32 @@ func (n *Node) notChecked() {
 	case len(n.GPUs) > 0:
 		n.unchecked("links between the GPUs, and their errors", "KFD is AMD's; of NVIDIA's GPUs sysfs has the PCI bus alone", "nvidia-smi topo -m; nvidia-smi nvlink -s")
 	default:
-		n.unchecked("GPUs and xGMI links", "there is no /sys/class/kfd/kfd/topology: no AMD GPU, or amdgpu is not loaded", "zbench doctor; in a container pass --device /dev/kfd")
+		n.unchecked("GPUs and xGMI links", "there is no /sys/class/kfd/kfd/topology: no AMD GPU, or amdgpu is not loaded", "`zbench doctor`; in a container pass --device /dev/kfd")
 	}
 	if len(n.GPUs) > 0 && n.pci == nil && n.xml == nil {
-		n.unchecked("rails, PCIe, ECC and AER counters", "the tree has no PCI devices (/sys/devices/pci*)", "run zbench topo on the node, or record all of /sys")
+		n.unchecked("rails, PCIe, ECC and AER counters", "the tree has no PCI devices (/sys/devices/pci*)", "run `zbench topo` on the node, or record all of /sys")
 	}
 	if len(n.NICs) == 0 {
 		n.unchecked("NICs", "there is no RDMA device in /sys/class/infiniband", "rdma link; load the driver (Pollara: ionic_rdma); or --outputs with nicctl and rdma output")
 	}
 	n.railsUnchecked()
 	if len(n.Links) > 0 && !slices.ContainsFunc(n.Links, func(l Link) bool { return l.Bandwidth != nil }) {
-		n.unchecked("the speed of xGMI links", "KFD states bandwidth 0 between packages", "zbench collectives --groups 2 measures GPUs in pairs")
+		n.unchecked("the speed of xGMI links", "KFD states bandwidth 0 between packages", "`zbench collectives --groups 2` measures GPUs in pairs")
 	}
 	if names := n.stateless(); len(names) > 0 {
-		n.unchecked("the port state of "+strings.Join(names, ", "), "no source gives it", "rdma link > DIR/rdma_link.txt, then zbench topo --outputs DIR")
+		n.unchecked("the port state of "+strings.Join(names, ", "), "no source gives it", "rdma link > DIR/rdma_link.txt, then `zbench topo --outputs DIR`")
 	}
 	if names := n.unrated(); len(names) > 0 {
-		n.unchecked("the rated speed of "+strings.Join(names, ", "), "sysfs has the negotiated speed alone", "nicctl show card -j > DIR/card.json (may need root), then zbench topo --outputs DIR; other vendors: ethtool INTERFACE")
+		n.unchecked("the rated speed of "+strings.Join(names, ", "), "sysfs has the negotiated speed alone", "nicctl show card -j > DIR/card.json (may need root), then `zbench topo --outputs DIR`; other vendors: ethtool INTERFACE")
 	}
 	if len(n.NICs) > 0 && !slices.ContainsFunc(n.NICs, func(c NIC) bool { return c.Leaf != "" }) {
-		n.unchecked("leaf switches", n.whyNoLeaf(), "lldpctl -f json > DIR/lldp.json, or a CSV with the heading nic,leaf, then zbench topo --outputs DIR")
+		n.unchecked("leaf switches", n.whyNoLeaf(), "lldpctl -f json > DIR/lldp.json, or a CSV with the heading nic,leaf, then `zbench topo --outputs DIR`")
 	}
 	if n.xml == nil && len(n.GPUs) > 0 {
-		n.unchecked("the topology that RCCL uses", "no --xml", "run any RCCL program with NCCL_TOPO_DUMP_FILE=FILE, then zbench topo --xml FILE")
+		n.unchecked("the topology that RCCL uses", "no --xml", "run any RCCL program with NCCL_TOPO_DUMP_FILE=FILE, then `zbench topo --xml FILE`")
 	}
 	if len(n.GPUs) > 0 && len(n.NICs) > 0 {
-		n.unchecked("the rail that each GPU really uses", "rails follow from PCI parents; no traffic was measured", "zbench rails, on two or more nodes, compares the NICs' byte counters before and after a ring of one GPU per node")
+		n.unchecked("the rail that each GPU really uses", "rails follow from PCI parents; no traffic was measured", "`zbench rails`, on two or more nodes, compares the NICs' byte counters before and after a ring of one GPU per node")
 	}
 	n.countersUnchecked()
 }

@@ -1,0 +1,60 @@
+package cost
+
+import (
+	"slices"
+
+	"zbench/bench/plain"
+)
+
+// Again is how what a record is of is measured again.
+type Again struct {
+	// Flags are those of zbench collectives that a user gave, each with its values: the ranks,
+	// the sizes, the type, the libraries.
+	Flags [][]string
+	// Imported tells that another tool measured: nobody knows its command line.
+	Imported bool
+}
+
+// Sweep says how collectives are measured on the same ranks, with other flags beside or instead of
+// those of the record.
+func (a Again) Sweep(collectives []string, flags ...[]string) string {
+	if a.Imported {
+		var programs []string
+		for _, name := range collectives {
+			programs = append(programs, name+"_perf")
+		}
+		with := ""
+		if len(flags) > 0 {
+			with = " with " + plain.Shell(slices.Concat(flags...)...)
+		}
+		return "run " + plain.And(programs) + with + " on the same ranks, and give those logs too"
+	}
+	return "sweep " + it(len(collectives)) + " on the same ranks, " + a.command(collectives, flags) + ", and give that folder too"
+}
+
+// Wider says how a collective is measured at enough sizes. The flags of a record with too few
+// have none of sizes.
+func (a Again) Wider(collective string) string {
+	if a.Imported {
+		return a.Sweep([]string{collective}, []string{"-b", "64K", "-e", "8G", "-f", "2"})
+	}
+	return a.Sweep([]string{collective})
+}
+
+// command is the line of zbench that measures collectives on the same ranks.
+func (a Again) command(collectives []string, flags [][]string) string {
+	words := append([]string{"zbench", "collectives"}, collectives...)
+	for _, f := range a.Flags {
+		if !slices.ContainsFunc(flags, func(other []string) bool { return other[0] == f[0] }) {
+			words = append(words, f...)
+		}
+	}
+	return plain.Typed(append(words, slices.Concat(flags...)...)...)
+}
+
+func it(n int) string {
+	if n == 1 {
+		return "it"
+	}
+	return "them"
+}
