@@ -47,38 +47,17 @@ func WriteMarkdown(w io.Writer, d *document.Document) error {
 	return err
 }
 
-// marked is a text that is not read as markup, but for what stands between backticks.
+// marked is a text that is not read as markup, but for commands between backticks.
 func marked(text string) string {
 	var b strings.Builder
-	for _, s := range worded(plain.Line(text)) {
-		if s.Code {
-			b.WriteString("`" + s.Text + "`")
+	for _, p := range plain.Parts(plain.Line(text)) {
+		if p.Code {
+			b.WriteString("`" + p.Text + "`")
 			continue
 		}
-		b.WriteString(strings.ReplaceAll(plain.Markdown(s.Text), "_", `\_`))
+		b.WriteString(strings.ReplaceAll(plain.Markdown(p.Text), "_", `\_`))
 	}
 	return b.String()
-}
-
-// wording is a part of a text: a command or words.
-type wording struct {
-	Code bool
-	Text string
-}
-
-// worded divides a text at the backticks around commands; one without its other is a letter.
-func worded(text string) []wording {
-	parts := strings.Split(text, "`")
-	if len(parts)%2 == 0 {
-		return []wording{{Text: text}}
-	}
-	var out []wording
-	for i, p := range parts {
-		if p != "" {
-			out = append(out, wording{i%2 == 1, p})
-		}
-	}
-	return out
 }
 
 // markdownWriter gathers blocks, with a blank line between two.

@@ -41,6 +41,14 @@ func (a Again) Wider(collective string) string {
 	return a.Sweep([]string{collective})
 }
 
+// Place says how a collective is measured with its buffers in place, or out of place.
+func (a Again) Place(collective, place string) string {
+	if a.Imported {
+		return "give a log with the columns of both placements"
+	}
+	return a.Sweep([]string{collective}, []string{"--place", place})
+}
+
 // command is the line of zbench that measures collectives on the same ranks.
 func (a Again) command(collectives []string, flags [][]string) string {
 	words := append([]string{"zbench", "collectives"}, collectives...)

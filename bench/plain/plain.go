@@ -57,8 +57,19 @@ func Line(s string) string {
 	}, s)
 }
 
-// Markdown keeps a text from being read as markup: it stays on its line, in its cell.
-func Markdown(s string) string { return markup.Replace(s) }
+// Markdown keeps a text from being read as markup: it stays on its line, in its cell. Commands
+// between backticks are code.
+func Markdown(s string) string {
+	var b strings.Builder
+	for _, p := range Parts(s) {
+		if p.Code {
+			b.WriteString("`" + p.Text + "`")
+			continue
+		}
+		b.WriteString(markup.Replace(p.Text))
+	}
+	return b.String()
+}
 
 var markup = strings.NewReplacer(
 	`\`, `\\`, "|", `\|`, "<", "&lt;", ">", "&gt;", "*", `\*`, "`", "\\`", "[", `\[`, "]", `\]`, "\r", " ", "\n", " ",

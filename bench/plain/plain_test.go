@@ -29,7 +29,7 @@ func TestText(t *testing.T) {
 }
 
 func TestMarkdown(t *testing.T) {
-	require.Equal(t, `a\|b &lt;img src=x onerror=1&gt; \[x\](y) \*\*b\*\* `+"\\`c\\`"+` \\ d e`, plain.Markdown("a|b <img src=x onerror=1> [x](y) **b** `c` \\ d\ne"))
+	require.Equal(t, `a\|b &lt;img src=x onerror=1&gt; \[x\](y) \*\*b\*\* `+"`c`"+` \\ d e`, plain.Markdown("a|b <img src=x onerror=1> [x](y) **b** `c` \\ d\ne"))
 }
 
 func TestCell(t *testing.T) {

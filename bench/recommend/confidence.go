@@ -182,7 +182,7 @@ func (e *engine) warnings(a *Answer) []record.Warning {
 		if c.InPlace != e.t.InPlace {
 			w = append(w, record.Warning{
 				Code: "placement", Message: fmt.Sprintf("%s: the curve is %s, and %s reduces %s", e.needs[i], placed(c.InPlace), e.t.Title, placed(e.t.InPlace)),
-				Hint: e.q.Again.Sweep([]string{e.needs[i].collective}, []string{"--place", word(e.t.InPlace, "in", "out")}),
+				Hint: e.q.Again.Place(e.needs[i].collective, word(e.t.InPlace, "in", "out")),
 			})
 		}
 		if want := e.dtype(e.needs[i]); c.Dtype != "" && c.Dtype != want && e.needs[i].collective != "all_gather" {

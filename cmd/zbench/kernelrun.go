@@ -48,7 +48,7 @@ type kernelBench struct {
 
 // flagsHelp says where the flags of a benchmark are described.
 func flagsHelp(benchmark string) string {
-	return "zbench " + engine.Command(benchmark) + " --help-all lists the flags"
+	return "`zbench " + engine.Command(benchmark) + " " + allFlags + "` lists the flags"
 }
 
 // add puts the flags on a command, and makes it run the benchmark.

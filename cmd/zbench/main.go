@@ -211,7 +211,7 @@ clock, whose figures come from a model and are labelled SIMULATED.`,
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usage(flagError(err), spell.Hint(similarFlags(cmd, err), cmd.CommandPath()+" --help-all lists the flags"))
+		return usage(flagError(err), spell.Hint(similarFlags(cmd, err), "`"+cmd.CommandPath()+" "+allFlags+"` lists the flags"))
 	})
 	for _, c := range built(s) {
 		root.AddCommand(c.command(s))

@@ -153,7 +153,12 @@ func readAny(s State, path string) (*record.Record, error) {
 	noteEdited(s, path, text)
 	rec, err := record.Decode(bytes.NewReader(text))
 	if err != nil {
-		return nil, exit.With(exit.Run, fmt.Errorf("%s: %w", path, err), "write it again, or read it with the zbench that wrote it; if "+engine.JournalFile+" is in the same folder, "+plain.Typed("zbench", "report", filepath.Join(filepath.Dir(path), engine.JournalFile))+" reads that")
+		hint := "write it again, or read it with the zbench that wrote it"
+		beside := filepath.Join(filepath.Dir(path), engine.JournalFile)
+		if _, none := s.FS.Stat(beside); none == nil {
+			hint += "; " + plain.Typed("zbench", "report", beside) + " reads what was measured"
+		}
+		return nil, exit.With(exit.Run, fmt.Errorf("%s: %w", path, err), hint)
 	}
 	judge.Read(rec)
 	return rec, nil
@@ -162,7 +167,7 @@ func readAny(s State, path string) (*record.Record, error) {
 func oneArg(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != 1 {
-			return usagef(cmd.CommandPath()+" --help shows the usage", "%s takes %s, got %d arguments", cmd.CommandPath(), what, len(args))
+			return usagef("`"+cmd.CommandPath()+" --help` shows the usage", "%s takes %s, got %d arguments", cmd.CommandPath(), what, len(args))
 		}
 		return nil
 	}

@@ -67,7 +67,7 @@ func unknownCommand(root *cobra.Command, given string) error {
 	if c, unknown := collective.ByName(given); unknown == nil && len(near) == 0 {
 		near = []string{root.Name() + " collectives " + c.Name}
 	}
-	return usagef(spell.Hint(near, root.Name()+" --help describes each command"), "%s", err.Error())
+	return usagef(spell.Hint(near, "`"+root.Name()+" --help` describes each command"), "%s", err.Error())
 }
 
 // subcommands are all commands below one that help lists.

@@ -54,7 +54,7 @@ func newVersion(s State) *cobra.Command {
 // noArgs refuses arguments as wrong usage.
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return usagef(cmd.CommandPath()+" --help shows the usage", "%s takes no arguments, got %q", cmd.CommandPath(), args[0])
+		return usagef("`"+cmd.CommandPath()+" --help` shows the usage", "%s takes no arguments, got %q", cmd.CommandPath(), args[0])
 	}
 	return nil
 }
