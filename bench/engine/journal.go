@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"slices"
 
+	"zbench/bench/plain"
 	"zbench/bench/record"
 )
 
@@ -68,7 +69,7 @@ func (j *Journal) write(of record.JournalLine) error {
 
 // ResumeCommand is the command that resumes the run of a record in a folder.
 func ResumeCommand(rec *record.Record, dir string) string {
-	return "zbench " + Command(rec.Benchmark()) + " --resume " + dir
+	return "`zbench " + Command(rec.Benchmark()) + " --resume " + plain.Shell(dir) + "`"
 }
 
 // WriteSamples writes samples.f32 and samples.json.

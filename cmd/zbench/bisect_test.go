@@ -138,7 +138,7 @@ func TestBisectContinues(t *testing.T) {
 	s.Signals = signals
 	require.Equal(t, exit.Interrupted, Main(context.Background(), s), stderr)
 	require.Len(t, *commands, 4)
-	require.Contains(t, stderr.String(), "zbench bisect --resume "+dir+" continues")
+	require.Contains(t, stderr.String(), "`zbench bisect --resume "+dir+"` continues")
 	require.Contains(t, unfolded(stdout.String()), "UNCLEAR: 2 of 2 cases are not decided after 1 round.")
 	require.Contains(t, readBytes(t, dir, "bisect.json"), `"complete": false`)
 

@@ -34,7 +34,7 @@ func TestDiskFullWhenThePageIsDrawn(t *testing.T) {
 		code, stderr := zbench(t, noPage{}, append(args, "--out", dir)...)
 		require.Equal(t, exit.Run, code, args)
 		require.Contains(t, stderr, filepath.Join(dir, "report.html")+": no space left on device")
-		require.Contains(t, stderr, "→ free disk space, then render what is saved: zbench report "+dir)
+		require.Contains(t, stderr, "→ free disk space, then render what is saved: `zbench report "+dir)
 		code, stderr = zbench(t, osFS{}, "report", dir)
 		require.Zero(t, code, stderr)
 		require.FileExists(t, filepath.Join(dir, "report.html"))

@@ -38,7 +38,7 @@ func TestEvidenceIsKept(t *testing.T) {
 	code, stderr := zbench(t, osFS{}, append(args, dir, "--fault", "hang:node=1,gpu=3,bytes=1e6,launch=2")...)
 	require.Equal(t, exit.Run, code)
 	require.Contains(t, stderr, "all_reduce at 1 MiB failed: ")
-	require.Contains(t, stderr, "to run the rest: zbench collectives --resume "+dir)
+	require.Contains(t, stderr, "to run the rest: `zbench collectives --resume "+dir)
 	require.Contains(t, stderr, "in launch 3 of 5 of the warm-up: rank 11 not started; ranks 0–10, 12–15 not finished")
 	require.Equal(t, map[int64]string{1 << 20: "11 not started"}, stuckCases(t, dir))
 

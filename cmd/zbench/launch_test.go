@@ -122,7 +122,7 @@ func TestWhatAnEarlyEndHasSaved(t *testing.T) {
 	}
 	s.Args = []string{"collectives", "all_reduce", "-b", "1K", "-e", "1K", "-q", "--backend", "loopback"}
 	require.Equal(t, exit.OK, Main(t.Context(), s))
-	require.Regexp(t, `^finished cases are saved; to run the rest: zbench collectives --resume zbench-collectives-\d{8}-\d{6}$`, (&collectivesOptions{}).savedSince(s, begun))
+	require.Regexp(t, `^finished cases are saved; to run the rest: .zbench collectives --resume zbench-collectives-\d{8}-\d{6}.$`, (&collectivesOptions{}).savedSince(s, begun))
 	require.Contains(t, (&collectivesOptions{}).savedSince(s, begun.Add(time.Hour)), "nothing is saved")
 	s.Args = append(s.Args, "--out", "all")
 	require.Equal(t, exit.OK, Main(t.Context(), s))

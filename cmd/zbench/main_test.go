@@ -85,7 +85,7 @@ func exitCode(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("exit code %s, want %s", got, args[0])
 	}
 	if args[1] == "zbench" {
-		tryPrinted(ts, args[1:])
+		tryPrinted(ts, got, args[1:])
 	}
 }
 

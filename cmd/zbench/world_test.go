@@ -81,7 +81,7 @@ func TestLongEndsOfSeveralProcesses(t *testing.T) {
 		"follower killed":      {3, syscall.SIGKILL, exit.Run, "process 3 on ", true},
 		"leader killed":        {0, syscall.SIGKILL, exit.Run, "ended early (signal: killed)", false},
 		"parent killed":        {parent, syscall.SIGKILL, -1, "interrupted: ", true},
-		"parent interrupted":   {parent, syscall.SIGINT, exit.Interrupted, "resume with: zbench collectives --resume", true},
+		"parent interrupted":   {parent, syscall.SIGINT, exit.Interrupted, "resume with: `zbench collectives --resume", true},
 		"follower interrupted": {5, syscall.SIGTERM, exit.Interrupted, "interrupted: ", true},
 	} {
 		t.Run(name, func(t *testing.T) {
