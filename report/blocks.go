@@ -78,10 +78,8 @@ func bothWidths(id string, tips bool, wide, narrow scene) (template.HTML, templa
 
 // folds puts a table behind a summary; one without rows is none.
 func folds(summary string, s document.Sheet) document.Block {
-	for _, g := range s.Groups {
-		if len(g.Rows) > 0 {
-			return document.Details{Summary: summary, Blocks: []document.Block{s}}
-		}
+	if s.Filled() {
+		return document.Details{Summary: summary, Blocks: []document.Block{s}}
 	}
 	return nil
 }
