@@ -2,10 +2,12 @@ package report
 
 import (
 	"html/template"
+	"strconv"
 	"strings"
 
 	"zbench/bench/document"
 	"zbench/bench/finding"
+	"zbench/bench/pattern"
 	"zbench/bench/table"
 	"zbench/bench/unit"
 )
@@ -13,7 +15,15 @@ import (
 // drawn are the functions that the templates of blocks call. What they mark as HTML
 // is the SVG writer's, which escapes every text it is given.
 func drawn() template.FuncMap {
-	return template.FuncMap{"heat": heatOf, "plot": plotOf, "strip": stripOf, "bars": barsOf, "diagram": diagramOf, "dots": dotsOf, "spans": spansOf, "class": classOf, "rate": unit.Rate, "severity": severityClass, "sign": func(s finding.Severity) string { return signs[s] }}
+	return template.FuncMap{"heat": heatOf, "plot": plotOf, "strip": stripOf, "bars": barsOf, "diagram": diagramOf, "dots": dotsOf, "spans": spansOf, "class": classOf, "rate": unit.Rate, "severity": severityClass, "sign": func(s finding.Severity) string { return signs[s] }, "words": words}
+}
+
+// flags are the options of commands within a text.
+var flags = pattern.New(`(^|[\s(;])(--?[A-Za-z][A-Za-z0-9-]*)`)
+
+// words is a text in which no line ends within a flag: a browser breaks lines behind hyphens.
+func words(text string) template.HTML {
+	return template.HTML(flags.ReplaceAllString(template.HTMLEscapeString(text), `$1<span class="flag">$2</span>`))
 }
 
 // plot is a chart as HTML shows it.
@@ -31,8 +41,8 @@ type plot struct {
 // key is one entry of a legend.
 type key struct {
 	Name string
-	// Drawn is false for a series without points, which nothing can switch.
-	Drawn  bool
+	// Series are the numbers of the series that the entry names, which it switches.
+	Series string
 	Sample template.HTML
 }
 
@@ -48,10 +58,15 @@ func plotOf(p document.Plot) plot {
 		Chart: p.Chart, Table: folds(p.Title+", as a table", *sheet), Named: namesRoofs(s, p.Chart),
 	}
 	v.Wide, v.Narrow = bothWidths(p.ID, true, s, layOut(p.Chart, narrow()))
-	for i, s := range p.Series {
+	for _, e := range legendOf(p.Chart) {
+		var samples []layer
+		var numbers []string
+		for _, i := range e.series {
+			samples = append(samples, swatch(i, hollow(p.Series[i]), vec{1, 7}, 34, 4))
+			numbers = append(numbers, strconv.Itoa(i))
+		}
 		p := svgPainter{page: true}
-		sample := p.key(swatch(i, hollow(s), vec{1, 7}, 34, 4), 36, 14)
-		v.Keys = append(v.Keys, key{s.Name, len(s.Points) > 0, template.HTML(sample)})
+		v.Keys = append(v.Keys, key{e.name, strings.Join(numbers, " "), template.HTML(p.key(36, 14, samples...))})
 	}
 	return v
 }

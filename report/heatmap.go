@@ -219,7 +219,7 @@ func heatOf(h document.HeatMap) heat {
 	for _, s := range heatSteps {
 		p := svgPainter{page: true}
 		height := s.height * 14
-		sample := p.key(layer{series: -1, areas: []area{{role: s.role, box: box{1, 7 - height/2, 27, 7 + height/2}}}}, 28, 14)
+		sample := p.key(28, 14, layer{series: -1, areas: []area{{role: s.role, box: box{1, 7 - height/2, 27, 7 + height/2}}}})
 		v.Keys = append(v.Keys, key{Name: s.says, Sample: template.HTML(sample)})
 	}
 	if h.Table != nil {

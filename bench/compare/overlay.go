@@ -93,7 +93,7 @@ func (d *Document) overlayBlocks() []document.Block {
 	text := "No case is compared: the two sides have none in common."
 	var why []string
 	for _, c := range d.Changes {
-		if c.What != hostsFact {
+		if slices.Contains([]string{deviceFact, "nodes", "ranks", "GPUs per process", "fabric"}, c.What) {
 			why = append(why, fmt.Sprintf("%s: %s and %s", c.What, abridged(c.Base), abridged(c.New)))
 		}
 	}

@@ -16,7 +16,9 @@ type Bars struct {
 type Bar struct {
 	Label, Value string
 	Length       float64
-	Weak         bool // another's configuration, or unfused
+	// Lo and Hi bound the length; both 0 where that is not known.
+	Lo, Hi float64
+	Weak   bool // another's configuration, or unfused
 	Marks        []BarMark
 }
 
