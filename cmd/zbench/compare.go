@@ -46,8 +46,9 @@ lies within 2 %, and unclear otherwise. The chance of any false verdict among
 all cases is at most 1 % if the runs of both sides are exchangeable; whole runs
 that have modes, as different hosts do, are not: give five runs a side there.
 Burst times are never compared with isolated ones, and runs that are simulated,
-or of another GPU, never with others. Where no case is compared, the page of --out
-has the curves of both sides in one chart: other numbers of ranks, another fabric.
+or of another GPU, never with others. Where no case is compared, because the
+numbers of ranks or the fabrics differ, the page of --out draws the curves of
+both sides together.
 
 With --fail-on the exit code is 3 if a case is slower, or failed in NEW alone;
 with --require-checked also if any case is unclear or was not compared.`,
