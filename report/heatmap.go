@@ -120,12 +120,10 @@ func heatLabels(h document.HeatMap, f heatForm, cell vec) layer {
 		rows, columns = append(rows, c.row), append(columns, c.column)
 	}
 	// put adds a label unless it would touch another.
-	put := func(one label) bool {
-		free := !slices.ContainsFunc(l.texts, func(o label) bool { return one.bounds().touches(o.bounds()) })
-		if free {
+	put := func(one label) {
+		if !slices.ContainsFunc(l.texts, func(o label) bool { return one.bounds().touches(o.bounds()) }) {
 			l.texts = append(l.texts, one)
 		}
-		return free
 	}
 	middleOf := func(row int) float64 { return f.head + cell.y*(float64(row)+0.5) + f.font*0.35 }
 	if prefix != "" {

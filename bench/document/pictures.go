@@ -19,7 +19,7 @@ type Bar struct {
 	// Lo and Hi bound the length; both 0 where that is not known.
 	Lo, Hi float64
 	Weak   bool // another's configuration, or unfused
-	Marks        []BarMark
+	Marks  []BarMark
 }
 
 // BarMark is a line across a bar.

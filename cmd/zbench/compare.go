@@ -97,12 +97,8 @@ func (o *compareOptions) run(s State, args []string, dash int) error {
 			return usage(fmt.Errorf("--fail-on: %w", err), compareHelp)
 		}
 	}
-	if o.names != "" {
-		first, second, both := strings.Cut(o.names, ",")
-		if !both || first == "" || second == "" {
-			return usage(fmt.Errorf("--names %q is not two names with a comma between them", o.names), compareHelp)
-		}
-		o.Names = [2]string{first, second}
+	if err := o.readNames(); err != nil {
+		return err
 	}
 	sides, err := o.sides(s, args, dash)
 	if err != nil {
@@ -135,6 +131,19 @@ func (o *compareOptions) run(s State, args []string, dash int) error {
 		return exit.With(code, errors.New("no case was compared: BASE and NEW have no case with a time in common"), "give runs of the same collectives, sizes, types and ranks")
 	}
 	return d.Gated.Err(o.requireChecked)
+}
+
+// readNames splits --names.
+func (o *compareOptions) readNames() error {
+	if o.names == "" {
+		return nil
+	}
+	first, second, both := strings.Cut(o.names, ",")
+	if !both || first == "" || second == "" {
+		return usage(fmt.Errorf("--names %q is not two names with a comma between them", o.names), compareHelp)
+	}
+	o.Names = [2]string{first, second}
+	return nil
 }
 
 // sides reads the runs of BASE and NEW.
