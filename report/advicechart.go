@@ -59,12 +59,12 @@ func markLayer(s scene, c document.Chart, i int, f format) layer {
 	return l
 }
 
-// countAxis spans numbers of elements, with ticks at 1, 2 and 5 times powers of ten
-// where there is room for their names.
+// countAxis spans numbers of elements, with as many ticks at round numbers as have room
+// for their names.
 func countAxis(lo, hi int64, share func(label string) float64) axis {
 	a := sizeAxis(lo, hi, func(string) float64 { return 0 })
 	a.title = "bucket size in elements, log scale"
-	for _, mantissas := range [][]int64{{1, 2, 5}, {1, 3}, {1}} {
+	for _, mantissas := range [][]int64{{1, 2, 3, 4, 6, 8}, {1, 2, 5}, {1, 3}, {1}} {
 		a.ticks = countTicks(a, mantissas)
 		if spaced(a, share) {
 			return a

@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"image/png"
+	"math"
 	"strings"
 	"testing"
 
@@ -117,6 +118,39 @@ func TestAdviceChartGeometry(t *testing.T) {
 					checkGeometry(t, s, framework)
 					require.GreaterOrEqual(t, labelled(s.x), 2)
 					require.GreaterOrEqual(t, labelled(s.y), 2)
+				}
+			}
+		}
+	}
+}
+
+// The axes end where the curve leaves the plot: no half of it is empty. The marker of each setting with a name is
+// whole and nothing is written over it, also where the setting is the first, the last, or beyond the curve.
+func TestAdviceChartFitsItsData(t *testing.T) {
+	c := adviceChart(advised(t, reporttest.Sweep(24), "megatron", 0))
+	all := c.Series[0].Points
+	top := document.CostTop(c)
+	for _, at := range []int64{c.Series[1].Points[0].Bytes, all[0].Bytes, all[0].Bytes / 4, all[len(all)-1].Bytes, 4 * all[len(all)-1].Bytes} {
+		c.Series[1].Points[0].Bytes = at
+		for _, f := range []format{wide(), narrow(), alone()} {
+			s := layOut(c, f)
+			lo, hi := settingSpan(c)
+			require.LessOrEqual(t, s.x.hi-s.x.lo, max(4, 1.05*math.Log2(float64(hi)/float64(lo))))
+			for _, p := range all {
+				if p.Value <= top {
+					require.True(t, p.Bytes >= lo && p.Bytes <= hi)
+				}
+			}
+			for _, l := range s.layers[4:] {
+				for _, d := range l.dots {
+					if l.series != 1 {
+						continue
+					}
+					marker := box{d.at.x - d.radius, d.at.y - d.radius, d.at.x + d.radius, d.at.y + d.radius}
+					require.True(t, marker.inside(s.plot), "%d: %v in %v", at, marker, s.plot)
+					for _, text := range s.labels() {
+						require.False(t, text.bounds().touches(marker), "%d: %q over the marker", at, text.text)
+					}
 				}
 			}
 		}

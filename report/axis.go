@@ -187,6 +187,7 @@ func placeAxis(c document.Chart, share func(label string) float64) axis {
 	lo, hi := document.SizeRange(c)
 	switch c.Quantity {
 	case document.Setting:
+		lo, hi = settingSpan(c)
 		return countAxis(lo, hi, share)
 	case document.Scale:
 		return rankAxis(lo, hi, share)

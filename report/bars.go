@@ -68,7 +68,18 @@ func (f barForm) one(one document.Bar, y, most float64) layer {
 	room := f.width - f.left - f.right
 	length := room * one.Length / most
 	l.areas = []area{{role: role, box: box{f.left, y, f.left + max(length, 1), y + f.thick}, round: 2}}
-	reach := max(length, f.marks(&l, one.Marks, y, room/most))
+	if one.Hi > one.Lo {
+		lo, hi, mid := f.left+room*one.Lo/most, f.left+room*one.Hi/most, y+f.thick/2
+		// The ground around the line keeps it apart from the bar beneath.
+		whisker := [][]vec{{{lo, mid}, {hi, mid}}, {{lo, mid - 4}, {lo, mid + 4}}, {{hi, mid - 4}, {hi, mid + 4}}}
+		for _, points := range whisker {
+			l.lines = append(l.lines, stroke{role: "bg", width: 4, points: points})
+		}
+		for _, points := range whisker {
+			l.lines = append(l.lines, stroke{role: "text", width: 1.5, points: points})
+		}
+	}
+	reach := max(length, room*one.Hi/most, f.marks(&l, one.Marks, y, room/most))
 	if f.above == 0 {
 		write(one.Value, f.left+reach+12, y+f.thick-3, start)
 	}

@@ -2,10 +2,13 @@ package report
 
 import (
 	"html/template"
+	"strconv"
 	"strings"
 
 	"zbench/bench/document"
 	"zbench/bench/finding"
+	"zbench/bench/pattern"
+	"zbench/bench/plain"
 	"zbench/bench/table"
 	"zbench/bench/unit"
 )
@@ -13,7 +16,24 @@ import (
 // drawn are the functions that the templates of blocks call. What they mark as HTML
 // is the SVG writer's, which escapes every text it is given.
 func drawn() template.FuncMap {
-	return template.FuncMap{"heat": heatOf, "plot": plotOf, "strip": stripOf, "bars": barsOf, "diagram": diagramOf, "dots": dotsOf, "spans": spansOf, "class": classOf, "rate": unit.Rate, "severity": severityClass, "sign": func(s finding.Severity) string { return signs[s] }}
+	return template.FuncMap{"heat": heatOf, "plot": plotOf, "strip": stripOf, "bars": barsOf, "diagram": diagramOf, "dots": dotsOf, "spans": spansOf, "class": classOf, "rate": unit.Rate, "severity": severityClass, "sign": func(s finding.Severity) string { return signs[s] }, "words": words}
+}
+
+// flags are the options of commands within a text.
+var flags = pattern.New(`(^|[\s(;])(--?[A-Za-z][A-Za-z0-9-]*)`)
+
+// words is a text in which no line ends within a flag, as a browser breaks lines behind hyphens,
+// and commands are code.
+func words(text string) template.HTML {
+	var b strings.Builder
+	for _, p := range plain.Parts(text) {
+		set := flags.ReplaceAllString(template.HTMLEscapeString(p.Text), `$1<span class="flag">$2</span>`)
+		if p.Code {
+			set = "<code>" + set + "</code>"
+		}
+		b.WriteString(set)
+	}
+	return template.HTML(b.String())
 }
 
 // plot is a chart as HTML shows it.
@@ -31,8 +51,8 @@ type plot struct {
 // key is one entry of a legend.
 type key struct {
 	Name string
-	// Drawn is false for a series without points, which nothing can switch.
-	Drawn  bool
+	// Series are the numbers of the series that the entry names, which it switches.
+	Series string
 	Sample template.HTML
 }
 
@@ -48,10 +68,15 @@ func plotOf(p document.Plot) plot {
 		Chart: p.Chart, Table: folds(p.Title+", as a table", *sheet), Named: namesRoofs(s, p.Chart),
 	}
 	v.Wide, v.Narrow = bothWidths(p.ID, true, s, layOut(p.Chart, narrow()))
-	for i, s := range p.Series {
+	for _, e := range legendOf(p.Chart) {
+		var samples []layer
+		var numbers []string
+		for _, i := range e.series {
+			samples = append(samples, swatch(i, hollow(p.Series[i]), vec{1, 7}, 34, 4))
+			numbers = append(numbers, strconv.Itoa(i))
+		}
 		p := svgPainter{page: true}
-		sample := p.key(swatch(i, hollow(s), vec{1, 7}, 34, 4), 36, 14)
-		v.Keys = append(v.Keys, key{s.Name, len(s.Points) > 0, template.HTML(sample)})
+		v.Keys = append(v.Keys, key{e.name, strings.Join(numbers, " "), template.HTML(p.key(36, 14, samples...))})
 	}
 	return v
 }
@@ -78,10 +103,8 @@ func bothWidths(id string, tips bool, wide, narrow scene) (template.HTML, templa
 
 // folds puts a table behind a summary; one without rows is none.
 func folds(summary string, s document.Sheet) document.Block {
-	for _, g := range s.Groups {
-		if len(g.Rows) > 0 {
-			return document.Details{Summary: summary, Blocks: []document.Block{s}}
-		}
+	if s.Filled() {
+		return document.Details{Summary: summary, Blocks: []document.Block{s}}
 	}
 	return nil
 }

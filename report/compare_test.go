@@ -39,6 +39,40 @@ func comparedRuns(from int, times float64) []compare.Run {
 	return out
 }
 
+// Runs of other numbers of ranks, and runs that must not be compared, are drawn together all the same, by the names
+// that were given or by those of their folders. The page says that no case is compared, and why.
+func TestOverlayOfRunsThatAreNotCompared(t *testing.T) {
+	base, fresh := comparedRuns(0, 1)[:1], comparedRuns(10, 1)[:1]
+	base[0].Name, fresh[0].Name = "runs/small/", "runs/large"
+	for i := range fresh[0].Record.Results {
+		r := &fresh[0].Record.Results[i]
+		r.Ranks, r.Nodes, r.Key = 16, 2, record.Key("all_reduce", "float", "sum", r.Bytes, 16, 2, false)
+	}
+	fresh[0].Record.World.Ranks, base[0].Record.World.Ranks = 16, 8
+	c, err := compare.Compare(base, fresh, compare.Defaults())
+	require.NoError(t, err)
+	require.Equal(t, compare.NotChecked, c.Verdict)
+	chart := c.Shown().Charts()[0]
+	require.Equal(t, "small, 8 ranks", chart.Series[0].Name)
+	require.Equal(t, "large, 16 ranks", chart.Series[1].Name)
+	require.Len(t, chart.Series[1].Points, 6)
+	page := writeHTML(t, c.Shown())
+	require.Contains(t, page, "No case is compared: the two sides have none in common. They differ in ")
+	require.Contains(t, page, "ranks: 8 and 16")
+
+	fresh[0].Record.Simulated, fresh[0].Record.Source = false, record.Source{}
+	o := compare.Defaults()
+	o.Names = [2]string{"model", "cluster"}
+	c, err = compare.Compare(base, fresh, o)
+	require.ErrorContains(t, err, "differ in times")
+	chart = c.Shown().Charts()[0]
+	require.Equal(t, "model, 8 ranks", chart.Series[0].Name)
+	require.Equal(t, "cluster, 16 ranks", chart.Series[1].Name)
+	require.Equal(t, "SIMULATED", chart.Mark, "the half of it is")
+	require.Contains(t, chart.Subtitle, "model: SIMULATED · cluster: measured")
+	require.Contains(t, writeHTML(t, c.Shown()), "they are not compared")
+}
+
 // The page has the verdict first, both curves, the change by size with a table beside
 // each, and the label of simulated times everywhere.
 func TestComparisonPage(t *testing.T) {

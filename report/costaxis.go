@@ -7,12 +7,24 @@ import (
 	"zbench/bench/document"
 )
 
-// costAxis is linear and begins at the best setting.
+// costAxis is linear and begins beneath the best setting: the name of the band stands there, below the markers.
 func costAxis(c document.Chart, count int) axis {
 	top := document.CostTop(c)
-	a := axis{lo: -top * 0.03, hi: top, title: "step time over the best"}
+	a := axis{lo: -top * 0.1, hi: top, title: "step time over the best"}
 	a.ticks = percentTicks(a, count, "+")
 	return a
+}
+
+// settingSpan is what the x axis of a chart of settings shows: the part of the curve that the axis of costs
+// holds, every setting with a name, and the model's range.
+func settingSpan(c document.Chart) (lo, hi int64) {
+	shown := document.Chart{Series: slices.Clone(c.Series)}
+	shown.Series[0].Points = below(c.Series[0].Points, document.CostTop(c))
+	lo, hi = document.SizeRange(shown)
+	if c.Range != nil {
+		lo, hi = min(lo, c.Range.Lo), max(hi, c.Range.Hi)
+	}
+	return lo, hi
 }
 
 // below cuts a curve where it leaves the axis at the top. What enters the plot again

@@ -67,7 +67,7 @@ func TestEveryKindOfBlockIsDrawn(t *testing.T) {
 	require.NoError(t, err)
 	for _, part := range strings.Split(string(template), `{{- define "`)[1:] {
 		name, _, _ := strings.Cut(part, `"`)
-		require.True(t, kinds[name] || name == "text" || name == "said" || name == "verdict", "the template %q draws no block of this document", name)
+		require.True(t, kinds[name] || name == "text" || name == "verdict", "the template %q draws no block of this document", name)
 	}
 }
 
@@ -95,6 +95,34 @@ func TestBlocksAreEscaped(t *testing.T) {
 	page := writeHTML(t, d)
 	require.NotContains(t, page, "<script>alert")
 	require.Equal(t, 2, strings.Count(page, "<script"))
+}
+
+// A bar shows the interval of its figure, within the picture also where that is longer than every bar.
+func TestBarsHaveIntervals(t *testing.T) {
+	c := blocksOf(results.Kernels(streamsAndSweep(), ""), "bars")[0].(document.Bars)
+	require.Contains(t, c.Title, "thin lines are 95 % intervals")
+	for i := range c.Bars {
+		b := &c.Bars[i]
+		require.True(t, b.Lo > 0 && b.Lo <= b.Length && b.Length <= b.Hi, "%+v", b)
+	}
+	c.Bars[0].Hi = 3 * c.Most
+	c.Most = c.Bars[0].Hi
+	for _, f := range []barForm{wideBars, narrowBars, aloneBars} {
+		s := layOutBars(c, f)
+		checkGeometry(t, s, c.ID)
+		whiskers := 0
+		for _, l := range s.layers {
+			for _, line := range l.lines {
+				if line.role == "text" {
+					whiskers++
+				}
+				for _, p := range line.points {
+					require.True(t, p.x >= 0 && p.x <= s.width)
+				}
+			}
+		}
+		require.Equal(t, 3*len(c.Bars), whiskers)
+	}
 }
 
 // Bars are a scene as charts are: laid out once, painted as SVG and PNG, with all

@@ -164,7 +164,7 @@ func dotsOf(d document.Dots) dotPlot {
 		name   string
 	}{{plainDots, d.One}, {namedDots, d.One + " that lies apart"}} {
 		p := svgPainter{page: true}
-		sample := p.key(layer{series: k.series, dots: []dot{{at: vec{7, 7}, radius: 4}}}, 14, 14)
+		sample := p.key(14, 14, layer{series: k.series, dots: []dot{{at: vec{7, 7}, radius: 4}}})
 		v.Keys = append(v.Keys, key{Name: k.name, Sample: template.HTML(sample)})
 	}
 	if d.Table != nil {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -66,7 +67,8 @@ func writeHTML(t *testing.T, d *document.Document) string {
 	t.Helper()
 	var b bytes.Buffer
 	require.NoError(t, WriteHTML(&b, d))
-	return b.String()
+	// Spans that keep flags whole would stand in the way of every text that is looked for.
+	return regexp.MustCompile(`<span class="flag">([^<]*)</span>`).ReplaceAllString(b.String(), "$1")
 }
 
 func TestGoldens(t *testing.T) {

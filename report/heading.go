@@ -32,8 +32,8 @@ func heading(c document.Chart, f format) (layer, float64) {
 		return l, y + f.font*1.5 // the title names its one series
 	}
 	x := left
-	for _, s := range c.Series {
-		name := fitting(s.Name, room-f.font*4, f.font, false)
+	for _, e := range legendOf(c) {
+		name := fitting(e.name, room-f.font*4, f.font, false)
 		need := f.font*3.4 + textWidth(name, f.font, false) + f.font
 		if x > left && x+need > f.width-f.font {
 			x, y = left, y+f.font*1.6
@@ -51,11 +51,12 @@ func keys(c document.Chart, f format, head layer) []layer {
 		return nil
 	}
 	var out []layer
-	names := head.texts[len(head.texts)-len(c.Series):]
-	for i, n := range names {
+	entries := legendOf(c)
+	for k, n := range head.texts[len(head.texts)-len(entries):] {
 		at := vec{n.at.x - f.font*3, n.at.y - f.font*0.35}
-		l := swatch(i, hollow(c.Series[i]), at, f.font*2.4, f.font*0.28)
-		out = append(out, l)
+		for _, i := range entries[k].series {
+			out = append(out, swatch(i, hollow(c.Series[i]), at, f.font*2.4, f.font*0.28))
+		}
 	}
 	return out
 }

@@ -1,9 +1,12 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"math"
+	"slices"
+	"strings"
 
 	"zbench/bench/document"
 )
@@ -43,16 +46,28 @@ type heatForm struct{ width, left, head, font, most float64 }
 
 var (
 	wideHeat   = heatForm{width: 1060, left: 150, head: 26, font: 12, most: 34}
-	narrowHeat = heatForm{width: 366, left: 70, head: 22, font: 9, most: 24}
+	narrowHeat = heatForm{width: 366, left: 70, head: 22, font: 9.5, most: 24}
 	aloneHeat  = heatForm{width: 1200, left: 180, head: 84, font: 15, most: 40}
 )
 
-// layOutHeat makes square cells. Neighbours of one height become one mark, so that a map of
-// 128 × 128 without faults has 128.
+// mostTall is how many rows are so high that each can be named.
+const mostTall = 40
+
+// cell is the size of a cell. Rows keep to the height of a name: a map of all xGMI links fits on a screen.
+func (f heatForm) cell(h document.HeatMap) vec {
+	c := vec{x: min(f.most, (f.width-f.left-4)/float64(max(len(h.Columns), 1)))}
+	c.y = min(c.x, f.font*1.6)
+	if len(h.Rows) <= mostTall {
+		c.y = max(c.y, f.font*1.2)
+	}
+	return c
+}
+
+// layOutHeat draws a mark for each run of neighbours of one height, so that a map of 128 × 128
+// without faults has 128.
 func layOutHeat(h document.HeatMap, f heatForm) scene {
-	n := max(len(h.Columns), 1)
-	cell := min(f.most, (f.width-f.left-4)/float64(n))
-	s := scene{width: f.width, height: f.head + cell*float64(len(h.Rows)) + 6, title: h.Title, desc: describeHeat(h)}
+	cell := f.cell(h)
+	s := scene{width: f.width, height: f.head + cell.y*float64(len(h.Rows)) + 6, title: h.Title, desc: describeHeat(h)}
 	if f == aloneHeat {
 		s.layers = append(s.layers, layer{series: -1, texts: []label{{
 			role: "text", text: fitting(h.Title, f.width-2*f.font, f.font*1.4, true), at: vec{f.font, f.font * 2}, size: f.font * 1.4, anchor: start, bold: true,
@@ -66,9 +81,9 @@ func layOutHeat(h document.HeatMap, f heatForm) scene {
 				to++
 			}
 			if step >= 0 {
-				height := max(1, heatSteps[step].height*cell)
-				top := f.head + cell*float64(i) + (cell-height)/2
-				marks.areas = append(marks.areas, area{role: heatSteps[step].role, box: box{f.left + cell*float64(from), top, f.left + cell*float64(to) - cell*0.08, top + height}})
+				height := max(1, heatSteps[step].height*cell.y)
+				top := f.head + cell.y*float64(i) + (cell.y-height)/2
+				marks.areas = append(marks.areas, area{role: heatSteps[step].role, box: box{f.left + cell.x*float64(from), top, f.left + cell.x*float64(to) - cell.x*0.08, top + height}})
 			}
 			from = to
 		}
@@ -77,38 +92,113 @@ func layOutHeat(h document.HeatMap, f heatForm) scene {
 	return s
 }
 
-// heatLabels writes as many names as have room.
-func heatLabels(h document.HeatMap, f heatForm, cell float64) layer {
-	l := layer{series: -1}
-	every := max(1, int(math.Ceil(f.font*1.15/cell)))
-	for i, name := range h.Rows {
-		if i%every == 0 {
-			text := fitting(name, f.left-8, f.font, false)
-			l.texts = append(l.texts, label{role: "muted", text: text, at: vec{f.left - 6, f.head + cell*(float64(i)+0.5) + f.font*0.35}, size: f.font, anchor: end})
+// heatCell is a cell that has lost the limit.
+type heatCell struct{ row, column int }
+
+// faulty are the cells that have lost the limit, the worst first.
+func faulty(h document.HeatMap) []heatCell {
+	var out []heatCell
+	for i, row := range h.Shares {
+		for k, share := range row {
+			if heatStepOf(h, share) >= 2 {
+				out = append(out, heatCell{i, k})
+			}
 		}
+	}
+	slices.SortStableFunc(out, func(a, b heatCell) int {
+		return cmp.Compare(h.Shares[b.row][b.column], h.Shares[a.row][a.column])
+	})
+	return out
+}
+
+// heatLabels names the faulty cells, then their rows and columns, then as many others as have room.
+func heatLabels(h document.HeatMap, f heatForm, cell vec) layer {
+	l := layer{series: -1}
+	prefix := commonPrefix(h.Columns)
+	var rows, columns []int
+	for _, c := range faulty(h) {
+		rows, columns = append(rows, c.row), append(columns, c.column)
+	}
+	// put adds a label unless it would touch another.
+	put := func(one label) {
+		if !slices.ContainsFunc(l.texts, func(o label) bool { return one.bounds().touches(o.bounds()) }) {
+			l.texts = append(l.texts, one)
+		}
+	}
+	middleOf := func(row int) float64 { return f.head + cell.y*(float64(row)+0.5) + f.font*0.35 }
+	if prefix != "" {
+		put(label{role: "muted", text: fitting(prefix, f.left-8, f.font, false), at: vec{f.left - 6, f.head - 8}, size: f.font, anchor: end})
+	}
+	for i, at := range append(rows, counted(len(h.Rows))...) {
+		put(label{role: heatRole(i < len(rows)), text: fitting(h.Rows[at], f.left-8, f.font, false), at: vec{f.left - 6, middleOf(at)}, size: f.font * 0.95, anchor: end})
 	}
 	widest := 1.0
 	for _, name := range h.Columns {
-		widest = max(widest, textWidth(name, f.font, false))
+		widest = max(widest, textWidth(name[len(prefix):], f.font, false))
 	}
-	every = max(1, int(math.Ceil((min(widest, 90)+6)/cell)))
-	for i := 0; i < len(h.Columns); i += every {
-		at := f.left + cell*(float64(i)+0.5)
-		room := min(cell*float64(every)-4, 2*(f.width-at))
-		l.texts = append(l.texts, label{role: "muted", text: fitting(h.Columns[i], room, f.font, false), at: vec{at, f.head - 8}, size: f.font, anchor: middle})
+	every := max(1, int(math.Ceil(min(widest, 90)/cell.x)))
+	for i, at := range append(columns, counted(len(h.Columns))...) {
+		if i >= len(columns) && at%every != 0 {
+			continue
+		}
+		one := label{role: heatRole(i < len(columns)), text: fitting(h.Columns[at][len(prefix):], max(cell.x*float64(every), f.font*2), f.font, false), size: f.font * 0.95, anchor: middle}
+		half := textWidth(one.text, one.size, false) / 2
+		one.at = vec{min(f.left+cell.x*(float64(at)+0.5), f.width-half-1), f.head - 8}
+		put(one)
+	}
+	for _, c := range faulty(h) {
+		one := label{role: "text", text: fmt.Sprintf("%s: %.0f %% lost", h.Columns[c.column], 100*h.Shares[c.row][c.column]), size: f.font * 0.95, anchor: start, halo: true, bold: true}
+		one.at = vec{f.left + cell.x*float64(c.column+1) + 3, middleOf(c.row)}
+		if one.bounds().right > f.width {
+			one.anchor, one.at.x = end, f.left+cell.x*float64(c.column)-3
+		}
+		put(one)
 	}
 	return l
+}
+
+// counted are the numbers below n.
+func counted(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+// heatRole is the colour of a row's or a column's name.
+func heatRole(faulty bool) string {
+	if faulty {
+		return "text"
+	}
+	return "muted"
+}
+
+// commonPrefix is what all names begin with, without a part of a number: "node" of node10 and node11. Something
+// is left of each name.
+func commonPrefix(names []string) string {
+	if len(names) < 2 {
+		return ""
+	}
+	least, most := slices.Min(names), slices.Max(names)
+	n := 0
+	for n < min(len(least), len(most)) && least[n] == most[n] {
+		n++
+	}
+	prefix := strings.TrimRight(strings.ToValidUTF8(least[:n], ""), "0123456789")
+	if prefix == least {
+		return ""
+	}
+	return prefix
 }
 
 // describeHeat names the worst cells.
 func describeHeat(h document.HeatMap) string {
 	var named spoken
-	for i, row := range h.Shares {
-		for k, share := range row {
-			if heatStepOf(h, share) >= 2 {
-				named.add(func() string { return fmt.Sprintf("%s, %s: %.0f %% lost.", h.Rows[i], h.Columns[k], 100*share) })
-			}
-		}
+	for _, c := range faulty(h) {
+		named.add(func() string {
+			return fmt.Sprintf("%s, %s: %.0f %% lost.", h.Rows[c.row], h.Columns[c.column], 100*h.Shares[c.row][c.column])
+		})
 	}
 	return named.or("No value has lost the limit.")
 }
@@ -127,7 +217,7 @@ func heatOf(h document.HeatMap) heat {
 	for _, s := range heatSteps {
 		p := svgPainter{page: true}
 		height := s.height * 14
-		sample := p.key(layer{series: -1, areas: []area{{role: s.role, box: box{1, 7 - height/2, 27, 7 + height/2}}}}, 28, 14)
+		sample := p.key(28, 14, layer{series: -1, areas: []area{{role: s.role, box: box{1, 7 - height/2, 27, 7 + height/2}}}})
 		v.Keys = append(v.Keys, key{Name: s.says, Sample: template.HTML(sample)})
 	}
 	if h.Table != nil {

@@ -14,7 +14,6 @@ import (
 
 	"zbench/bench/document"
 	"zbench/bench/finding"
-	"zbench/bench/plain"
 )
 
 //go:embed assets
@@ -35,7 +34,7 @@ func WriteHTML(w io.Writer, d *document.Document) error {
 		err := t.ExecuteTemplate(&text, strings.ToLower(reflect.TypeOf(b).Name()), b)
 		return template.HTML(text.String()), err
 	}
-	t.Funcs(template.FuncMap{"show": show, "words": plain.Parts}).Funcs(drawn())
+	t.Funcs(template.FuncMap{"show": show}).Funcs(drawn())
 	if _, err := t.ParseFS(assets, "assets/page.tmpl"); err != nil {
 		return fmt.Errorf("parse the page's template: %w", err)
 	}

@@ -26,7 +26,7 @@ func TestPageHasSettingsOfALongRun(t *testing.T) {
 		return b.String()
 	}
 	text := page()
-	for _, says := range []string{"Settings for a long run", "timedelta(seconds=80 &#43; PAUSE)", "NCCL_IB_TIMEOUT is above 31"} {
+	for _, says := range []string{"Settings for a long run", "timedelta(seconds=80 + PAUSE)", "NCCL_IB_TIMEOUT is above 31"} {
 		require.Contains(t, text, says, says)
 	}
 	require.Len(t, sheets(section(rec, "longrun")), 2)

@@ -61,9 +61,11 @@ func (p *svgPainter) picture(s scene) string {
 }
 
 // key writes a legend's sample line.
-func (p *svgPainter) key(l layer, width, height float64) string {
+func (p *svgPainter) key(width, height float64, layers ...layer) string {
 	fmt.Fprintf(&p.b, `<svg class="key" viewBox="0 0 %s %s" width="%[1]s" height="%[2]s" aria-hidden="true">`, num(width), num(height))
-	p.layer(l)
+	for _, l := range layers {
+		p.layer(l)
+	}
 	p.b.WriteString("</svg>")
 	return p.b.String()
 }

@@ -85,7 +85,7 @@ func Command(framework string, paths ...string) string {
 // WhatIfTable is the other answers, one a row. What the assumed question lacks is not
 // repeated for each.
 func (d *Document) WhatIfTable() table.Table {
-	t := table.Table{Indent: 2, Groups: []table.Group{{}}, Columns: []table.Column{{Name: fmt.Sprintf("what if (at %.0f TFLOP/s)", assumedFlops/1e12)}, {Name: "setting"}, {Name: "range of the model"}, {Name: "step with default", Right: true}}}
+	t := table.Table{Indent: 2, Groups: []table.Group{{}}, Columns: []table.Column{{Name: fmt.Sprintf("what if (at %.0f TFLOP/s)", assumedFlops/1e12)}, {Name: "setting", Right: true}, {Name: "range of the model", Right: true}, {Name: "step with default", Right: true}}}
 	for _, x := range d.WhatIf {
 		if x.Refusal != nil && !d.Answered() {
 			continue

@@ -43,16 +43,20 @@ type Options struct {
 	// Timing is the kind of time to compare, one of Timings; empty is the first that
 	// both sides have.
 	Timing string
+	// Names are what the sides are called in charts; empty is the name of the run, or BASE and NEW where cases are
+	// compared.
+	Names [2]string
 }
 
 // Defaults are the options of the command without flags.
 func Defaults() Options { return Options{Alpha: 0.01, MinEffect: 0.02} }
 
 // Compare compares two sides. It fails, with a [RefusedError], if they must not be
-// compared. Cases that only one side has are in the document as not checked.
+// compared; with the error comes a document that has no case but the curves of both sides, or nil. Cases that only
+// one side has are in the document as not checked.
 func Compare(base, fresh []Run, o Options) (*Document, error) {
 	if err := refuse(base, fresh); err != nil {
-		return nil, err
+		return curvesAlone(base, fresh, o, err), err
 	}
 	old, now := members(base), members(fresh)
 	if err := repeated(old, now); err != nil {
@@ -88,10 +92,30 @@ func Compare(base, fresh []Run, o Options) (*Document, error) {
 		d.Common = commonOf(out.common, o)
 	}
 	d.conclude()
+	d.names = o.Names
+	if len(family) == 0 {
+		d.overlay(base, fresh, o)
+	}
 	if d.Benchmark == spec.Collectives {
 		d.Shapes = shapes(d.Cases, o, d.tested())
 	}
 	return d, nil
+}
+
+// curvesAlone is the document of sides that must not be compared, for why; nil where there is nothing to draw.
+func curvesAlone(base, fresh []Run, o Options, why error) *Document {
+	if len(base) == 0 || len(fresh) == 0 {
+		return nil
+	}
+	d := &Document{
+		Schema: Schema, Simulated: base[0].Record.Simulated && fresh[0].Record.Simulated, Benchmark: benchmark(base[0].Record), Alpha: o.Alpha, MinEffect: o.MinEffect,
+		Base: side(members(base)), New: side(members(fresh)), Changes: changes(base, fresh), Notes: []string{why.Error()},
+	}
+	d.conclude()
+	if d.overlay(base, fresh, o); len(d.overlaid) == 0 {
+		return nil
+	}
+	return d
 }
 
 // judge fills a case's verdict from its test; t is nil where there are too few runs.

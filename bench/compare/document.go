@@ -4,6 +4,7 @@ import (
 	"io"
 	"math"
 
+	"zbench/bench/document"
 	"zbench/bench/finding"
 	"zbench/bench/gate"
 	"zbench/bench/jsonfile"
@@ -78,6 +79,9 @@ type Document struct {
 	// failOn and strict are what Gate was given.
 	failOn *FailOn
 	strict bool
+	// names are those of the sides in charts; overlaid are the curves of both where no case is compared.
+	names    [2]string
+	overlaid []document.Chart
 }
 
 // Member is one run of a side.

@@ -32,7 +32,7 @@ func settings(t *testing.T) (base, fresh map[int64]float64) {
 }
 
 // curve is a run with these times of one all_reduce.
-func curve(name string, hosts []string, times map[int64]float64) Run {
+func curveOf(name string, hosts []string, times map[int64]float64) Run {
 	rec := planted(1, 0, nil)
 	rec.World.Hosts = hosts
 	template := rec.Results[0]
@@ -63,18 +63,18 @@ func texts(d *Document) string {
 func TestMagnitudeAndShapeOfUntestedLogs(t *testing.T) {
 	slow, fast := settings(t)
 	require.Len(t, slow, 29)
-	d, err := Compare([]Run{curve("env1", nil, slow)}, []Run{curve("env3", nil, fast)}, Defaults())
+	d, err := Compare([]Run{curveOf("env1", nil, slow)}, []Run{curveOf("env3", nil, fast)}, Defaults())
 	require.NoError(t, err)
 	require.Equal(t, "UNCLEAR: 1 GiB −74 %, one run a side, not tested; of 29 cases 29 unclear.", d.Headline())
 	lines := d.Findings()
 	require.Contains(t, lines[1].Text, "1 GiB −74 % (199 ms to 52.0 ms): the gain grows with size; −22.5 µs at small sizes. Mean bandwidth over the sizes: BASE 2.97 GB/s, NEW 11.1 GB/s.")
 	require.Contains(t, lines[1].Hint, "bandwidth: `zbench rails`")
 	require.Contains(t, lines[2].Hint, "to test it, give 3 runs a side")
-	d, err = Compare([]Run{curve("env3", nil, fast)}, []Run{curve("env1", nil, slow), curve("again", nil, slower(slow, 1.01, 0, 0))}, Defaults())
+	d, err = Compare([]Run{curveOf("env3", nil, fast)}, []Run{curveOf("env1", nil, slow), curveOf("again", nil, slower(slow, 1.01, 0, 0))}, Defaults())
 	require.NoError(t, err)
 	require.Contains(t, d.Headline(), "1 GiB +284 %, 1 run against 2, not tested; ")
 	require.Contains(t, texts(d), "the loss grows with size")
-	d, err = Compare([]Run{curve("a", nil, slow)}, []Run{curve("b", nil, slower(slow, 1.001, 0, 0))}, Defaults())
+	d, err = Compare([]Run{curveOf("a", nil, slow)}, []Run{curveOf("b", nil, slower(slow, 1.001, 0, 0))}, Defaults())
 	require.NoError(t, err)
 	require.Equal(t, ShapeNone, d.Shapes[0].Kind)
 	require.Contains(t, d.Headline(), "+0.1 %, one run a side, not tested")
@@ -112,7 +112,7 @@ func TestShapeIsWhatWasPlanted(t *testing.T) {
 			ShapeNone:      slower(base, 1.01, 0, 0),
 		} {
 			for _, swap := range []bool{false, true} {
-				a, b := curve("a", nil, base), curve("b", nil, fresh)
+				a, b := curveOf("a", nil, base), curveOf("b", nil, fresh)
 				if swap {
 					a, b = b, a
 				}
@@ -127,7 +127,7 @@ func TestShapeIsWhatWasPlanted(t *testing.T) {
 				large[bytes] = v
 			}
 		}
-		d, err := Compare([]Run{curve("a", nil, large)}, []Run{curve("b", nil, slower(large, 1+by, 0, 0))}, Defaults())
+		d, err := Compare([]Run{curveOf("a", nil, large)}, []Run{curveOf("b", nil, slower(large, 1+by, 0, 0))}, Defaults())
 		require.NoError(t, err)
 		if len(large) >= leastSizes {
 			require.Equal(t, ShapeBandwidth, d.Shapes[0].Kind, "times that are the bytes'")
@@ -149,7 +149,7 @@ func TestSlowRailIsNotBlamedOnClocks(t *testing.T) {
 			for size := int64(64 << 10); size <= 1<<30; size *= 2 {
 				run[size] = times[size] * math.Exp(0.003*rng.NormFloat64())
 			}
-			out = append(out, curve(fmt.Sprint(seed, i), nil, run))
+			out = append(out, curveOf(fmt.Sprint(seed, i), nil, run))
 		}
 		return out
 	}
@@ -176,7 +176,7 @@ func TestHostsThatDifferNeedMoreRuns(t *testing.T) {
 	slow, _ := settings(t)
 	side := func(n, from int, host string) (out []Run) {
 		for i := range n {
-			out = append(out, curve(fmt.Sprint(host, i), []string{host}, slower(slow, 1+0.001*float64(from+i), 0, 0)))
+			out = append(out, curveOf(fmt.Sprint(host, i), []string{host}, slower(slow, 1+0.001*float64(from+i), 0, 0)))
 		}
 		return out
 	}

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -22,6 +23,7 @@ func (c *Document) Shown() *document.Document {
 	if c.Simulated {
 		d.Simulate()
 	}
+	d.Add("overlay", "Curves of both sides", c.overlayBlocks()...)
 	if t := c.ChangeTable(); t != nil {
 		d.Add("differences", "What else differs", document.Sheet{Table: *t, Label: "What else differs between BASE and NEW"}).Show(document.Everywhere)
 	}
@@ -31,7 +33,7 @@ func (c *Document) Shown() *document.Document {
 	}
 	d.Add("curves", "Both sides by size", pairBlocks(c, groups)...)
 	d.Add("cases", "Cases", document.Sheet{Table: c.CaseTable(true)}).Show(document.Terminal | document.Markdown)
-	d.Results("Results", document.Sheet{Table: c.CaseTable(false), Label: "Cases", Role: document.ResultsID}).Show(document.Page | document.Verbose)
+	d.Results("Results", document.Sheet{Table: c.CaseTable(false), Label: "Cases", Role: document.ResultsID}).Show(document.Page | document.Verbose).Folded = len(c.overlaid) > 0
 	d.Fold("runs", "Runs", document.Sheet{Table: runTable(c), Label: "Runs"})
 	return d
 }
@@ -74,7 +76,7 @@ func pairBlocks(c *Document, groups []Curve) []document.Block {
 	for i, g := range groups {
 		chart := document.Chart{
 			ID: fmt.Sprintf("curves-%d-%s", i+1, document.Slug(g.Group)), Title: g.Group, Mark: document.MarkOf(c.Simulated), Quantity: document.Time,
-			Series: []document.Series{{Name: "BASE"}, {Name: "NEW"}}, Short: true,
+			Series: []document.Series{{Name: cmp.Or(c.names[0], "BASE")}, {Name: cmp.Or(c.names[1], "NEW")}}, Short: true,
 		}
 		if ratesKnown(g) {
 			chart.Quantity = document.BusBW

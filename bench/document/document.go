@@ -295,6 +295,19 @@ func Listed(role string, texts []string) []Block {
 	return []Block{List{role, items(texts)}}
 }
 
+// Apart shows the rows that stand out and folds the others, which are of the same kind, behind a summary.
+// Either may be empty.
+func Apart(label string, apart, others table.Table, summary string) []Block {
+	var out []Block
+	if apart.Filled() {
+		out = append(out, Sheet{Table: apart, Label: label})
+	}
+	if others.Filled() {
+		out = append(out, Details{Summary: summary, Blocks: []Block{Sheet{Table: others, Label: label + ", as expected"}}})
+	}
+	return out
+}
+
 // Charts are the pictures that are also files of their own, in the order of the
 // document.
 func (d *Document) Charts() []Chart {

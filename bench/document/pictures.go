@@ -16,8 +16,10 @@ type Bars struct {
 type Bar struct {
 	Label, Value string
 	Length       float64
-	Weak         bool // another's configuration, or unfused
-	Marks        []BarMark
+	// Lo and Hi bound the length; both 0 where that is not known.
+	Lo, Hi float64
+	Weak   bool // another's configuration, or unfused
+	Marks  []BarMark
 }
 
 // BarMark is a line across a bar.

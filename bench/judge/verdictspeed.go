@@ -264,7 +264,7 @@ func (j judged) dips() finding.List {
 		var slow []*record.Result
 		worst := 0.0
 		for _, r := range rows[name] {
-			if times, lo, ok := j.want.excess(r); ok && lo > (1+dipShare)*usual {
+			if times, lo, ok := j.want.excess(r); ok && unit.Finite(times) && lo > (1+dipShare)*usual {
 				slow, worst = append(slow, r), max(worst, times)
 			}
 		}

@@ -73,26 +73,38 @@ func joined(names []string, separator string) string {
 
 func (a ActualRail) name() string { return fmt.Sprintf("GPU %d of %s", a.GPU, a.Node) }
 
-// mostUses is the number of GPUs in the table of actual rails.
+// mostUses is the number of GPUs in a table of actual rails.
 const mostUses = 64
 
-// ActualTable is the GPUs with their NICs, those that use another NIC than expected first.
-func (s *Survey) ActualTable() table.Table {
-	t := table.Of([]string{"node", "GPU", "expected NIC", "actual NIC", "use"})
-	t.Columns[1].Right = true
-	order := []rails.Use{rails.Crossed, rails.SharedUse, rails.UseUnknown, rails.AsExpected}
-	sorted := slices.Clone(s.ActualRails)
-	slices.SortStableFunc(sorted, func(a, b ActualRail) int {
+// ActualTables are the GPUs with their NICs: those that use another NIC than expected or were not checked, and
+// those that use the expected one.
+func (s *Survey) ActualTables() (others, expected table.Table) {
+	order := []rails.Use{rails.Crossed, rails.SharedUse, rails.UseUnknown}
+	var apart, alike []ActualRail
+	for _, a := range s.ActualRails {
+		if slices.Contains(order, a.Use) {
+			apart = append(apart, a)
+		} else {
+			alike = append(alike, a)
+		}
+	}
+	slices.SortStableFunc(apart, func(a, b ActualRail) int {
 		return cmp.Compare(slices.Index(order, a.Use), slices.Index(order, b.Use))
 	})
-	for _, a := range sorted[:min(len(sorted), mostUses)] {
+	return actualTable(apart), actualTable(alike)
+}
+
+func actualTable(all []ActualRail) table.Table {
+	t := table.Of([]string{"node", "GPU", "expected NIC", "actual NIC", "use"})
+	t.Columns[1].Right = true
+	for _, a := range all[:min(len(all), mostUses)] {
 		use := map[rails.Use]string{rails.Crossed: "crossed", rails.SharedUse: "shared with others", rails.AsExpected: "as expected"}[a.Use]
 		if a.Use == rails.UseUnknown {
 			use = "NOT CHECKED: " + a.Why
 		}
 		t.Add(plain.Line(a.Node), fmt.Sprint(a.GPU), cmp.Or(joined(a.Expected, " or "), "–"), cmp.Or(joined(a.Actual, ", "), "–"), use)
 	}
-	if more := len(sorted) - mostUses; more > 0 {
+	if more := len(all) - mostUses; more > 0 {
 		t.Notes = append(t.Notes, fmt.Sprintf("%d more are in rails.json.", more))
 	}
 	return t

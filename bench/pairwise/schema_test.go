@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/document"
 	"zbench/bench/finding"
 	"zbench/bench/rails"
 	"zbench/bench/record"
@@ -92,6 +93,19 @@ func TestActualRailsInTheDocument(t *testing.T) {
 	require.Contains(t, notes, "0 of 3 GPUs sent through the NIC that PCI parents expect, 1 through another one")
 	require.Contains(t, d.Unchecked, "the rail that a GPU really uses (GPU 1 of b): no NIC was read")
 	var rows bytes.Buffer
-	require.NoError(t, table.Text(&rows, 120, d.Survey.ActualTable()))
+	others, expected := d.Survey.ActualTables()
+	require.False(t, expected.Filled())
+	require.NoError(t, table.Text(&rows, 120, others))
 	require.Regexp(t, `(?s)a +0 +x +y +crossed.*b +0 +x +x, y +shared with others.*b +1 +– +– +NOT CHECKED: no NIC was read`, rows.String())
+}
+
+// The rows that are as expected are folded, so that a page of 128 nodes keeps to what matters.
+func TestExpectedNICsAreFolded(t *testing.T) {
+	s := Survey{ActualRails: []ActualRail{{Node: "a", Use: rails.AsExpected}, {Node: "b", Use: rails.Crossed}, {Node: "c", Use: rails.AsExpected}}}
+	others, expected := s.ActualTables()
+	require.Len(t, others.Groups[0].Rows, 1)
+	blocks := document.Apart("NICs", others, expected, "as expected")
+	require.Equal(t, others, blocks[0].(document.Sheet).Table)
+	require.Len(t, blocks[1].(document.Details).Blocks[0].(document.Sheet).Groups[0].Rows, 2)
+	require.Len(t, document.Apart("NICs", table.Table{}, expected, "as expected"), 1)
 }

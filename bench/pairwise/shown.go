@@ -66,11 +66,13 @@ func (d *Document) Shown(version string) *document.Document {
 	out.Add("nodes", "Nodes for the next job", railsNodes(d)...)
 	if d.Survey != nil {
 		if len(d.Survey.ActualRails) > 0 {
-			out.Add("actual", "The NIC that each GPU uses", document.Sheet{Table: d.Survey.ActualTable(), Label: "expected and actual NICs"},
-				document.Paragraph{Role: "small", Text: document.Said("Expected is the NIC nearest to the GPU by PCI parents. Actual is the NIC whose byte counters rose while one GPU of every node ran a ring.")})
+			others, expected := d.Survey.ActualTables()
+			out.Add("actual", "The NIC that each GPU uses", append(document.Apart("expected and actual NICs", others, expected, "GPUs that use the expected NIC"),
+				document.Paragraph{Role: "small", Text: document.Said("Expected is the NIC nearest to the GPU by PCI parents. Actual is the NIC whose byte counters rose while one GPU of every node ran a ring.")})...)
 		}
 		if len(d.Survey.Counters) > 0 {
-			out.Add("nics", "NIC counters", document.Sheet{Table: record.NICTable(d.Survey.Counters), Label: "counters of NICs"})
+			apart, alike := record.NICTables(d.Survey.Counters)
+			out.Add("nics", "NIC counters", append(document.Apart("counters of NICs", apart, alike, record.NICsAlike), document.Paragraph{Role: "small", Text: document.Said(record.NICNote)})...)
 		}
 	}
 	out.Add("survey", "What was measured", railsSurvey(d.Survey)...)

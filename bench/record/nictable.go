@@ -3,6 +3,7 @@ package record
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"zbench/bench/plain"
@@ -10,42 +11,62 @@ import (
 	"zbench/bench/unit"
 )
 
-// mostNICs is the number of NICs in the table of the page; the record has all.
+// mostNICs is the number of NICs in a table of the page; the record has all.
 const mostNICs = 64
 
-// NICTable is a row for each NIC, those that stand out first: events, then bytes furthest from the
-// median.
-func NICTable(nics []NICCounters) table.Table {
+// nicsAlike is how far from the median a NIC's bytes may be without standing out, as a share.
+const nicsAlike = 0.05
+
+// What the second table of NICTables has, and what the figures of both are.
+const (
+	NICsAlike = "NICs within 5 % of the median, without retransmits and link-downs"
+	NICNote   = "By how much each counter rose while the cases ran. All traffic of the node counts, that of other jobs too. – is a counter that the driver does not have."
+)
+
+// NICTables have a row for each NIC: those that stand out by a retransmit, a link-down or bytes far from the
+// median, worst first, and the others.
+func NICTables(nics []NICCounters) (apart, alike table.Table) {
 	middle := MedianSent(nics)
 	off := func(c NICCounters) float64 {
 		if c.Sent == nil || middle == 0 {
 			return 0
 		}
-		return float64(*c.Sent)/middle - 1
+		return math.Abs(float64(*c.Sent)/middle - 1)
 	}
 	sorted := slices.Clone(nics)
 	slices.SortStableFunc(sorted, func(a, b NICCounters) int {
 		return cmp.Or(cmp.Compare(count64(b.LinkDowns), count64(a.LinkDowns)), cmp.Compare(count64(b.Retransmits), count64(a.Retransmits)),
-			cmp.Compare(max(off(b), -off(b)), max(off(a), -off(a))))
+			cmp.Compare(off(b), off(a)))
 	})
+	var out, in []NICCounters
+	for _, c := range sorted {
+		if count64(c.LinkDowns) > 0 || count64(c.Retransmits) > 0 || off(c) > nicsAlike || c.Sent == nil && middle > 0 {
+			out = append(out, c)
+		} else {
+			in = append(in, c)
+		}
+	}
+	return nicTable(out, middle), nicTable(in, middle)
+}
+
+func nicTable(nics []NICCounters, middle float64) table.Table {
 	t := table.Of([]string{"node", "NIC", "GPU", "sent", "from median", "received", "retransmits", "CNPs", "pauses", "link-downs"})
 	for i := 2; i < len(t.Columns); i++ {
 		t.Columns[i].Right = true
 	}
-	for _, c := range sorted[:min(len(sorted), mostNICs)] {
+	for _, c := range nics[:min(len(nics), mostNICs)] {
 		gpu, share := "–", "–"
 		if c.GPU >= 0 {
 			gpu = fmt.Sprint(c.GPU)
 		}
 		if c.Sent != nil && middle > 0 {
-			share = fmt.Sprintf("%+.0f %%", 100*off(c))
+			share = fmt.Sprintf("%+.0f %%", 100*(float64(*c.Sent)/middle-1))
 		}
 		t.Add(plain.Line(c.Node), plain.Line(c.NIC), gpu, bytes64(c.Sent), share, bytes64(c.Received), events(c.Retransmits), events(c.CNPs), events(c.Pauses), events(c.LinkDowns))
 	}
-	if more := len(sorted) - mostNICs; more > 0 {
+	if more := len(nics) - mostNICs; more > 0 {
 		t.Notes = append(t.Notes, fmt.Sprintf("%d more NICs are in the JSON.", more))
 	}
-	t.Notes = append(t.Notes, "By how much each counter rose while the cases ran, those that stand out first. All traffic of the node counts, that of other jobs too. – is a counter that the driver does not have.")
 	return t
 }
 

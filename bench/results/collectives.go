@@ -54,7 +54,8 @@ func Collectives(rec *record.Record, x Extras) *document.Document {
 	curves := curve.Of(rec)
 	drawn, note := curve.Drawn(curves)
 	glance(d, rec, drawn)
-	curvesInto(d, rec, drawn, note, x)
+	bandwidthInto(d, rec, drawn, note, x)
+	d.Results("Results", resultBlock(rec, curves)).Folded = len(rec.Results) > fewResults
 	asked := d.Add("advice", "Bucket size to set", advice.Blocks(x.Advice, path.Base(x.Folder))...)
 	switch {
 	case !x.Advice.Answered():
@@ -63,10 +64,10 @@ func Collectives(rec *record.Record, x Extras) *document.Document {
 	default:
 		asked.Show(document.Everywhere | document.Beside)
 	}
+	timesInto(d, rec, drawn, note)
 	faultsInto(d, rec)
 	kneesInto(d, x)
 	d.Add("table", "Results", document.Sheet{Table: Results(rec)}).Show(document.Verbose | document.Markdown)
-	d.Results("Results", resultBlock(rec, curves)).Folded = len(rec.Results) > fewResults
 	d.Add("others", "Cases without a result", otherBlocks(rec)...).Folded = len(rec.Results)-count(rec, record.OK) > fewResults
 	d.Add("warnings", "Warnings", warningBlocks(rec)...).Show(document.Page | document.Verbose).Folded = len(drawn) > document.SeriesPerChart
 	d.Fold("longrun", "Settings for a long run", longRunBlocks(rec)...).Show(document.Page | document.Verbose)
@@ -115,12 +116,15 @@ func glance(d *document.Document, rec *record.Record, drawn []curve.Curve) {
 	}
 }
 
-// curvesInto draws what depends on the size and on the number of ranks. With many curves
-// only bus bandwidth and scaling are open.
-func curvesInto(d *document.Document, rec *record.Record, drawn []curve.Curve, note string, x Extras) {
-	many := len(drawn) > document.SeriesPerChart
+// bandwidthInto draws bus bandwidth by size and by the number of ranks.
+func bandwidthInto(d *document.Document, rec *record.Record, drawn []curve.Curve, note string, x Extras) {
 	d.Add("charts", "Bus bandwidth by message size", document.Plots(charts(rec, drawn, document.BusBW, note, x.Knees, adviceBand(x.Advice)))...)
 	d.Add("scaling", "Scaling by number of ranks", scalingBlocks(rec, drawn)...)
+}
+
+// timesInto draws times by size: folded where there are many curves.
+func timesInto(d *document.Document, rec *record.Record, drawn []curve.Curve, note string) {
+	many := len(drawn) > document.SeriesPerChart
 	times := document.Plots(charts(rec, drawn, document.Time, note, nil, nil))
 	if hasIsolated(rec) {
 		// A second chart of the same sizes, beside which few need it.

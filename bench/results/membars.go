@@ -2,6 +2,7 @@ package results
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"zbench/bench/document"
@@ -26,6 +27,9 @@ func barCharts(rec *record.Record, published []memory.Published) []document.Bars
 				continue
 			}
 			b := document.Bar{Label: barLabel(r), Length: *r.Metrics.Rate, Weak: r.Role == record.Reference || r.Role == record.Unfused || r.Role == record.Copy}
+			if r.Metrics.Lo != nil && r.Metrics.Hi != nil {
+				b.Lo, b.Hi = *r.Metrics.Lo, *r.Metrics.Hi
+			}
 			b.Value = unit.Rate(*r.Metrics.Rate)
 			if r.Metrics.OfPeak != nil {
 				b.Value += ", " + unit.Percent(*r.Metrics.OfPeak)
@@ -39,11 +43,14 @@ func barCharts(rec *record.Record, published []memory.Published) []document.Bars
 					most = max(most, rate)
 				}
 			}
-			most = max(most, b.Length)
+			most = max(most, b.Length, b.Hi)
 			bars = append(bars, b)
 		}
 		if len(bars) > 0 {
 			title := fmt.Sprintf("%s: GB/s of the median", d.Name)
+			if slices.ContainsFunc(bars, func(b document.Bar) bool { return b.Hi > 0 }) {
+				title += "; thin lines are 95 % intervals"
+			}
 			out = append(out, document.Bars{ID: fmt.Sprintf("bars-%d", len(out)), Title: title, Bars: bars, Most: most})
 		}
 	}

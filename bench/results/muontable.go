@@ -76,6 +76,9 @@ func muonTimes(t *record.KernelTiming) []string {
 // muonChecks are the checks of the rows, each once for a shape.
 func muonChecks(of []*record.Kernel) table.Table {
 	t := table.Of([]string{"check", "shape", "error in all", "bar", "largest", "bar", "verdict"})
+	for i := 2; i < 6; i++ {
+		t.Columns[i].Right = true
+	}
 	type once struct {
 		record.Check
 		of muon.Shape

@@ -15,5 +15,6 @@ func nicBlocks(rec *record.Record) []document.Block {
 	if len(nics) == 0 {
 		return nil
 	}
-	return []document.Block{document.Sheet{Table: record.NICTable(nics), Label: "counters of NICs"}}
+	apart, alike := record.NICTables(nics)
+	return append(document.Apart("counters of NICs", apart, alike, record.NICsAlike), document.Paragraph{Role: "small", Text: document.Said(record.NICNote)})
 }

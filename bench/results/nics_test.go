@@ -25,5 +25,8 @@ func TestNICsThatStandOutAreFirst(t *testing.T) {
 	sheet := blocks[0].(document.Sheet)
 	require.Equal(t, []string{"a", "lost", "1", "1000 B", "+0 %", "–", "–", "–", "–", "1"}, sheet.Table.Groups[0].Rows[0].Cells)
 	require.Equal(t, []string{"a", "idle", "1", "100 B", "-90 %", "–", "–", "–", "–", "0"}, sheet.Table.Groups[0].Rows[1].Cells)
+	others := blocks[1].(document.Details) // those that are as the others are folded
+	require.Equal(t, "NICs within 5 % of the median, without retransmits and link-downs", others.Summary)
+	require.Len(t, others.Blocks[0].(document.Sheet).Groups[0].Rows, 2)
 	require.Empty(t, nicBlocks(&record.Record{}))
 }

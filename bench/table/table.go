@@ -3,6 +3,8 @@
 // report writes the same table as HTML. A benchmark builds its table once.
 package table
 
+import "slices"
+
 // Terminal is the width in characters that text for a terminal keeps to.
 const Terminal = 120
 
@@ -61,6 +63,11 @@ type Row struct {
 	// ID names the row within a page. Best is true for the row to look at.
 	ID   string
 	Best bool
+}
+
+// Filled reports whether the table has a row.
+func (t Table) Filled() bool {
+	return slices.ContainsFunc(t.Groups, func(g Group) bool { return len(g.Rows) > 0 })
 }
 
 // Add appends a row to the last group, and makes that where there is none.

@@ -19,7 +19,7 @@ import (
 // compareOptions are the options of compare.
 type compareOptions struct {
 	compare.Options
-	failOn         string
+	failOn, names  string
 	requireChecked bool
 	out, format    string
 	force, verbose bool
@@ -46,7 +46,9 @@ lies within 2 %, and unclear otherwise. The chance of any false verdict among
 all cases is at most 1 % if the runs of both sides are exchangeable; whole runs
 that have modes, as different hosts do, are not: give five runs a side there.
 Burst times are never compared with isolated ones, and runs that are simulated,
-or of another GPU, never with others.
+or of another GPU, never with others. Where no case is compared, because the
+numbers of ranks or the fabrics differ, the page of --out draws the curves of
+both sides together.
 
 With --fail-on the exit code is 3 if a case is slower, or failed in NEW alone;
 with --require-checked also if any case is unclear or was not compared.`,
@@ -69,6 +71,7 @@ with --require-checked also if any case is unclear or was not compared.`,
 	f.Var(&percentValue{&o.MinEffect, 0, 1}, "min-effect", "smallest change of a time that counts, such as 2%")
 	f.Var(&percentValue{&o.BetweenRunCV, 0, 1}, "between-run-cv", "known variation of a median between runs, as standard deviation over mean, such as 1%; then fewer than three runs a side are enough (default estimated)")
 	f.StringVar(&o.Timing, "timing", "", "kind of time: "+strings.Join(compare.Timings(), ", ")+" (default the first that both sides have)")
+	f.StringVar(&o.names, "names", "", "names of BASE and NEW in charts: A,B (default those of the folders)")
 	f.StringVar(&o.failOn, "fail-on", "", "exit with 3 if a case is slower, by at least so much: slower, slower:5%")
 	f.BoolVar(&o.requireChecked, "require-checked", false, "exit with 3 if a case is unclear or was not compared, too")
 	f.StringVar(&o.out, "out", "", "folder to create, with report.html, compare.json, compare.csv, junit.xml and plots (default none)")
@@ -94,12 +97,20 @@ func (o *compareOptions) run(s State, args []string, dash int) error {
 			return usage(fmt.Errorf("--fail-on: %w", err), compareHelp)
 		}
 	}
+	if err := o.readNames(); err != nil {
+		return err
+	}
 	sides, err := o.sides(s, args, dash)
 	if err != nil {
 		return err
 	}
 	d, err := compare.Compare(sides[0], sides[1], o.Options)
 	if refused := (*compare.RefusedError)(nil); errors.As(err, &refused) {
+		if d != nil { // the curves may be looked at, though
+			if err := s.keepNew(o.out, o.force, started, d.Shown()); err != nil {
+				return err
+			}
+		}
 		return usage(err, refused.Hint)
 	} else if err != nil {
 		return err
@@ -120,6 +131,19 @@ func (o *compareOptions) run(s State, args []string, dash int) error {
 		return exit.With(code, errors.New("no case was compared: BASE and NEW have no case with a time in common"), "give runs of the same collectives, sizes, types and ranks")
 	}
 	return d.Gated.Err(o.requireChecked)
+}
+
+// readNames splits --names.
+func (o *compareOptions) readNames() error {
+	if o.names == "" {
+		return nil
+	}
+	first, second, both := strings.Cut(o.names, ",")
+	if !both || first == "" || second == "" {
+		return usage(fmt.Errorf("--names %q is not two names with a comma between them", o.names), compareHelp)
+	}
+	o.Names = [2]string{first, second}
+	return nil
 }
 
 // sides reads the runs of BASE and NEW.

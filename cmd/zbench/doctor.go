@@ -15,8 +15,8 @@ import (
 // doctorOptions are the options of doctor.
 type doctorOptions struct {
 	// backend is auto, all of them, or one by name; archs are to be compiled for.
-	backend, format string
-	archs           []string
+	backend, format, out string
+	archs                []string
 	libraryOptions
 }
 
@@ -50,6 +50,7 @@ compile, 1 if one does not, 5 without a compiler.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.backend, "backend", "auto", "libraries to look at: auto for all, "+strings.Join(native.Backends(), ", "))
+	f.StringVar(&o.out, "out", "", "folder to create for doctor.json and report.html (default none)")
 	formatFlag(f, &o.format)
 	f.StringSliceVar(&o.archs, "compile", nil, "compile every kernel for these architectures instead: gfx942, gfx90a, sm_90")
 	addLibraryFlags(cmd, &o.libraryOptions)
@@ -88,13 +89,22 @@ func runDoctor(ctx context.Context, s State, o doctorOptions) error {
 	report.NotChecked = doctor.NotChecked()
 	chosen, _ := chooseBackend(s, o.backend) // an error is: a GPU is meant, and none is here
 	report.Judge(o.backend, chosen == "loopback")
-	if err := s.show(report.Shown(), output{format: o.format, quiet: true}); err != nil {
+	if err := o.show(s, &report); err != nil {
 		return err
 	}
 	if !report.Usable {
 		return quietError{exit.Unavailable}
 	}
 	return nil
+}
+
+// show prints the report, and keeps it in the folder of --out.
+func (o doctorOptions) show(s State, r *doctor.Report) error {
+	shown := r.Shown()
+	if err := s.keepNew(o.out, false, s.Now(), shown); err != nil {
+		return err
+	}
+	return s.show(shown, output{format: o.format, quiet: true})
 }
 
 // options are for a backend's libraries. No compiled kernel is kept or taken: the

@@ -34,7 +34,7 @@ func runCompile(ctx context.Context, s State, o doctorOptions, report doctor.Rep
 	if err != nil {
 		report.Backends = []doctor.Backend{notOpened(b, err)}
 		report.Verdict = "no run-time compiler"
-		return errors.Join(s.show(report.Shown(), output{format: o.format, quiet: true}), quietError{exit.Unavailable})
+		return errors.Join(o.show(s, &report), quietError{exit.Unavailable})
 	}
 	defer c.Close()
 	b.Libraries = libraryFacts(backend, []native.Search{*c.Search})
@@ -49,7 +49,7 @@ func runCompile(ctx context.Context, s State, o doctorOptions, report doctor.Rep
 		b.Why, report.Verdict = "a kernel does not compile", "not every kernel compiles"
 	}
 	report.Backends = []doctor.Backend{b}
-	if err := s.show(report.Shown(), output{format: o.format, quiet: true}); err != nil {
+	if err := o.show(s, &report); err != nil {
 		return err
 	}
 	if !report.Usable {

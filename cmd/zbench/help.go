@@ -41,7 +41,7 @@ var flagGroups = []flagGroup{
 		"backward-ms", "forward-ms", "step-ms", "tokens-per-microbatch", "tflops", "recompute",
 		"dp", "ep", "pp", "tp", "cp", "instances", "accum", "zero", "grad-dtype", "param-dtype", "mem-budget", "allow-rescale",
 	}},
-	{"Comparison and thresholds", []string{"variant", "vary", "unordered", "threshold", "accept", "fail-on", "require-checked", "min-effect", "miss", "between-run-cv", "timing", "max-rounds", "child-timeout"}},
+	{"Comparison and thresholds", []string{"variant", "vary", "unordered", "threshold", "accept", "fail-on", "require-checked", "min-effect", "miss", "between-run-cv", "names", "timing", "max-rounds", "child-timeout"}},
 	{"Output", []string{"env", "out", "force", "resume", "spec", "format", "verbose", "progress", "quiet", "help", "version"}},
 	{librariesTitle, append([]string{"backend", "libraries"}, libraryFlags()...)},
 }

@@ -115,7 +115,7 @@ func (s State) keep(dir *engine.Folder, started time.Time, d *document.Document,
 }
 
 // keepNew is keep into a new folder; nothing where none was asked for.
-func (s State) keepNew(out string, force bool, started time.Time, d *document.Document, more ...artifact) error {
+func (s State) keepNew(out string, force bool, started time.Time, d *document.Document) error {
 	if out == "" {
 		return nil
 	}
@@ -124,7 +124,7 @@ func (s State) keepNew(out string, force bool, started time.Time, d *document.Do
 		return err
 	}
 	defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
-	if err := s.keep(dir, started, d, more...); err != nil {
+	if err := s.keep(dir, started, d); err != nil {
 		return err
 	}
 	s.note(false, "Wrote %s\n", dir.Path)

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"strings"
+
 	"zbench/bench/engine"
 	"zbench/bench/plain"
 	"zbench/bench/record"
@@ -15,7 +17,7 @@ func reproduce(rec *record.Record) string {
 		}
 		return plain.Shell(line...)
 	}
-	line = []string{"zbench", engine.Command(rec.Spec.Benchmark)}
+	line = append([]string{"zbench"}, strings.Fields(engine.Command(rec.Spec.Benchmark))...)
 	if rec.Spec.Sweep != nil {
 		line = append(line, rec.Spec.Sweep.Collectives...)
 	}

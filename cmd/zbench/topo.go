@@ -51,12 +51,12 @@ and 5 if there is neither a GPU nor an RDMA NIC. Doubts and notes are no faults.
 			if len(args) == 0 {
 				return runTopo(s, o)
 			}
-			for _, name := range []string{"root", "host", "xml", "outputs", "out"} {
+			for _, name := range []string{"root", "host", "xml", "outputs"} {
 				if cmd.Flags().Changed(name) {
 					return usagef("leave the files out to read one node", "--%s does not go with files of nodes", name)
 				}
 			}
-			return runDrift(s, args, o.format)
+			return runDrift(s, args, o)
 		},
 	}
 	f := cmd.Flags()
@@ -103,8 +103,9 @@ func runTopo(s State, o topoOptions) error {
 }
 
 // runDrift compares the nodes of files.
-func runDrift(s State, files []string, format string) error {
-	if err := checkFormat(format, "`zbench topo --help-all` lists the flags"); err != nil {
+func runDrift(s State, files []string, o topoOptions) error {
+	started := s.Now()
+	if err := checkFormat(o.format, "`zbench topo --help-all` lists the flags"); err != nil {
 		return err
 	}
 	var nodes []*topo.Node
@@ -124,7 +125,11 @@ func runDrift(s State, files []string, format string) error {
 	if err != nil {
 		return usage(err, "give the files of different nodes; --host names a node")
 	}
-	if err := s.show(d.Shown(), output{format: format, quiet: true}); err != nil {
+	shown := d.Shown()
+	if err := s.keepNew(o.out, false, started, shown); err != nil {
+		return err
+	}
+	if err := s.show(shown, output{format: o.format, quiet: true}); err != nil {
 		return err
 	}
 	if d.Differs() {

@@ -14,19 +14,22 @@
   figure.querySelectorAll("svg.chart").forEach(function (svg) { readout(svg, box, chart, sizes, hidden, zoom); });
 });
 
-// legend makes each entry a switch for its curve.
+// legend makes each entry a switch for its curves.
 function legend(figure, hidden, zoom) {
   figure.querySelectorAll(".legend [data-key]").forEach(function (item) {
-    var i = Number(item.getAttribute("data-key"));
+    var series = item.getAttribute("data-key").split(" ").map(Number);
     var b = document.createElement("button");
     b.type = "button";
     b.setAttribute("aria-pressed", "true");
     while (item.firstChild) b.appendChild(item.firstChild);
     item.appendChild(b);
     b.addEventListener("click", function () {
-      hidden[i] = !hidden[i];
-      b.setAttribute("aria-pressed", String(!hidden[i]));
-      figure.querySelectorAll(".chart [data-s='" + i + "']").forEach(function (g) { g.classList.toggle("off", hidden[i]); });
+      var off = !hidden[series[0]];
+      b.setAttribute("aria-pressed", String(!off));
+      series.forEach(function (i) {
+        hidden[i] = off;
+        figure.querySelectorAll(".chart [data-s='" + i + "']").forEach(function (g) { g.classList.toggle("off", off); });
+      });
       if (zoom) zoom.show(zoom.window());
     });
   });

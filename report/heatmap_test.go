@@ -1,0 +1,55 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/bench/document"
+)
+
+// heatOfNodes is a map of 8 rails by n nodes with a loss in row 2 of a node.
+func heatOfNodes(n, bad int) document.HeatMap {
+	h := document.HeatMap{ID: "rails", Title: "Rail (row) by node (column)", Limit: 0.06}
+	for k := range n {
+		h.Columns = append(h.Columns, fmt.Sprintf("node%d", k))
+	}
+	for i := range 8 {
+		h.Rows = append(h.Rows, fmt.Sprint(i))
+		h.Shares = append(h.Shares, make([]float64, n))
+	}
+	h.Shares[2][bad] = 0.45
+	return h
+}
+
+// The faulty cell is named in the picture, wide and narrow, in the middle of the map and at its edges; labels
+// overlap nowhere and stay in the picture. Every column of 16 has its number, every one of 8 rows its own.
+func TestHeatMapNamesFaultyCells(t *testing.T) {
+	for _, f := range []heatForm{wideHeat, narrowHeat, aloneHeat} {
+		for _, n := range []int{2, 16, 128} {
+			for _, bad := range []int{0, n / 2, n - 1} {
+				s := layOutHeat(heatOfNodes(n, bad), f)
+				var texts []string
+				all := s.labels()
+				for i, l := range all {
+					texts = append(texts, l.text)
+					require.True(t, l.bounds().inside(box{0, 0, s.width, s.height}), "%d nodes: %q sticks out", n, l.text)
+					require.False(t, slices.ContainsFunc(all[i+1:], func(o label) bool { return l.bounds().touches(o.bounds()) }), "%d nodes: %q overlaps", n, l.text)
+				}
+				require.Contains(t, texts, fmt.Sprintf("node%d: 45 %% lost", bad))
+				require.Contains(t, texts, fmt.Sprint(bad))
+				require.Contains(t, texts, "7")
+				if n == 16 {
+					for k := range n {
+						require.Contains(t, texts, fmt.Sprint(k))
+					}
+				}
+			}
+		}
+	}
+	require.Equal(t, "gpu-", commonPrefix([]string{"gpu-010", "gpu-017"}))
+	require.Empty(t, commonPrefix([]string{"node1"}))
+	require.Empty(t, commonPrefix([]string{"0–1", "0–2"}[:1]))
+}

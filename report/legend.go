@@ -1,0 +1,63 @@
+package report
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"zbench/bench/document"
+)
+
+// entry is a line of a legend: a series, or several that are drawn over one another.
+type entry struct {
+	name   string
+	series []int
+}
+
+// legendOf has an entry for each line that can be seen: none for a series without points, and one for all series
+// whose lines coincide.
+func legendOf(c document.Chart) []entry {
+	s := layOut(c, wide())
+	var out []entry
+	var lines [][]vec // the line of each entry's first series
+	for i, one := range c.Series {
+		if len(one.Points) == 0 {
+			continue
+		}
+		var line []vec
+		for _, p := range one.Points {
+			line = append(line, s.at(float64(p.Bytes), p.Value))
+		}
+		at := slices.IndexFunc(lines, func(o []vec) bool { return c.Quantity != document.Setting && coincide(o, line) })
+		if at < 0 {
+			out, lines = append(out, entry{series: []int{i}}), append(lines, line)
+			continue
+		}
+		out[at].series = append(out[at].series, i)
+	}
+	for i := range out {
+		var names []string
+		for _, k := range out[i].series {
+			names = append(names, c.Series[k].Name)
+		}
+		out[i].name = strings.Join(names, " and ")
+		if len(names) > 1 {
+			out[i].name += ": one line"
+		}
+	}
+	return out
+}
+
+// coincide reports whether two lines are nowhere further apart than a line is wide.
+func coincide(a, b []vec) bool {
+	const apart = 2.5 // pixels of the wide picture
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if math.Hypot(a[i].x-b[i].x, a[i].y-b[i].y) > apart {
+			return false
+		}
+	}
+	return true
+}
