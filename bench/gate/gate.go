@@ -77,7 +77,7 @@ func (r *Report) Err(requireChecked bool) error {
 		}
 	}
 	what := "missed"
-	hint := "the lines of the verdict that begin with "+finding.Fail.Marked()+" have the figures"
+	hint := "the lines of the verdict that begin with " + finding.Fail.Marked() + " have the figures"
 	if r.State == finding.NotChecked {
 		what, hint = "not checked", "run the cases that the threshold names, or omit --require-checked"
 	}
