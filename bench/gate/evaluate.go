@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"zbench/bench/curve"
 	"zbench/bench/finding"
 	"zbench/bench/plain"
 	"zbench/bench/record"
@@ -21,18 +22,20 @@ func Evaluate(rec *record.Record, list []*Threshold) []Check {
 	return out
 }
 
-// rowsOf are the record's cases.
+// rowsOf are the record's cases. A case is called by its curve, whose name has what tells it from the others.
 func rowsOf(rec *record.Record) []*row {
 	var out []*row
+	curves := map[*record.Result]string{}
+	for _, c := range curve.Of(rec) {
+		for _, r := range c.Rows {
+			curves[r] = c.Name
+		}
+	}
 	for i := range rec.Results {
 		r := &rec.Results[i]
-		place := "out of place"
-		if r.InPlace {
-			place = "in place"
-		}
 		out = append(out, &row{
 			name: r.Collective, result: r, status: r.Status, reason: r.Reason, requested: r.BytesRequested, bytes: r.Bytes,
-			label: fmt.Sprintf("%s %s %s", plain.Text(r.Collective), unit.Bytes(max(r.Bytes, r.BytesRequested)), place),
+			label: plain.Text(curves[r]) + ", " + unit.Bytes(max(r.Bytes, r.BytesRequested)),
 		})
 	}
 	for i := range rec.Kernels {

@@ -66,6 +66,7 @@ func Collectives(rec *record.Record, x Extras) *document.Document {
 	faultsInto(d, rec)
 	kneesInto(d, x)
 	d.Add("table", "Results", document.Sheet{Table: Results(rec)}).Show(document.Verbose | document.Markdown)
+	d.Add("average", "", averageBlocks(rec)...).Show(document.Markdown)
 	d.Results("Results", resultBlock(rec, curves)).Folded = len(rec.Results) > fewResults
 	d.Add("others", "Cases without a result", otherBlocks(rec)...).Folded = len(rec.Results)-count(rec, record.OK) > fewResults
 	d.Add("warnings", "Warnings", warningBlocks(rec)...).Show(document.Page | document.Verbose).Folded = len(drawn) > document.SeriesPerChart
@@ -94,7 +95,7 @@ func summaryInto(d *document.Document, rec *record.Record, a *advice.Document, w
 			blocks = append(blocks, document.Paragraph{Text: document.Said(n)})
 		}
 	}
-	d.Add("summary", heading, blocks...).Show(document.Terminal | document.Verbose)
+	d.Add("summary", heading, append(blocks, averageBlocks(rec)...)...).Show(document.Terminal | document.Verbose)
 	if others := a.WhatIfFacts(); len(others) > 0 {
 		d.Add("whatif", "", others).Show(document.Terminal)
 	}
