@@ -87,6 +87,7 @@ func Compare(base, fresh []Run, o Options) (*Document, error) {
 	if out.common != nil {
 		d.Common = commonOf(out.common, o)
 	}
+	d.Overall = overall(family, len(base), len(fresh), o)
 	d.conclude()
 	if d.Benchmark == spec.Collectives {
 		d.Shapes = shapes(d.Cases, o, d.tested())

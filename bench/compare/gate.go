@@ -103,7 +103,7 @@ func (d *Document) Gate(f *FailOn) *gate.Report {
 	checks := []gate.Check{check}
 	if f != nil && d.Common != nil {
 		c := gate.Check{Check: finding.Check{Name: f.Text + " for all cases together", State: f.state(d.Common.Verdict, d.Common.Change, false)}, Cases: len(d.Cases)}
-		c.Reason = fmt.Sprintf("they changed by %s (%s to %s)", signed(d.Common.Change), signed(d.Common.Test.Lo), signed(d.Common.Test.Hi))
+		c.Reason = fmt.Sprintf("the median over the cases changed by %s (%s to %s)", signed(d.Common.Change), signed(d.Common.Test.Lo), signed(d.Common.Test.Hi))
 		if c.State == finding.NotChecked { // the cases have their own verdicts
 			c.State = finding.Pass
 			c.Reason += ", not beyond chance"

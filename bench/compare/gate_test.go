@@ -30,7 +30,7 @@ func TestFailOn(t *testing.T) {
 		return out
 	}
 	require.Regexp(t, `^✗ FAIL: slower:5%: no case may be slower by 5 % or more; missed by 2 of \d+ cases, the worst .*B: slower, \+10 %, from .* to `, texts(d)[0])
-	require.Regexp(t, `^✓ PASS: slower:5% for all cases together: they changed by .* %`, texts(d)[1])
+	require.Regexp(t, `^✓ PASS: slower:5% for all cases together: the median over the cases changed by .* %`, texts(d)[1])
 	d.Cases[0].Broken, d.Cases[0].Verdict = true, NotChecked
 	require.Contains(t, texts(d)[0], "missed by 3 of "+plain.Count(len(d.Cases), "case")+", the worst "+d.Cases[0].text(), "no slowdown is worse than a failure")
 	same := compared(t, plantedSide("b", 1, 4, 0.002, nil), plantedSide("n", 101, 4, 0.002, nil))
