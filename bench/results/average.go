@@ -11,14 +11,16 @@ import (
 
 // averages has the line with which rccl-tests ends a table, for each collective: the arithmetic mean of
 // the busbw over all rows of the whole world. It depends on the sizes that were asked for, so it
-// judges nothing. There is none where no case has a busbw above 0, as with one rank.
+// judges nothing. There is none of a collective that was interrupted, or that has no busbw above 0,
+// as with one rank.
 func averages(rec *record.Record) []document.Fact {
 	var each []string
 	for _, name := range collectivesOf(rec) {
-		sum, n, world := 0.0, 0, 0
+		sum, n, world, whole := 0.0, 0, 0, true
 		for i := range rec.Results {
 			r := &rec.Results[i]
 			bw, known := curve.BusBW(r)
+			whole = whole && (r.Collective != name || r.Status != record.Interrupted)
 			if r.Collective != name || r.Status != record.OK || r.Groups > 1 || r.Ranks < world || !known {
 				continue
 			}
@@ -27,7 +29,7 @@ func averages(rec *record.Record) []document.Fact {
 			}
 			sum, n = sum+bw, n+1
 		}
-		if sum > 0 {
+		if whole && sum > 0 {
 			each = append(each, name+" "+unit.Rate(sum/float64(n)))
 		}
 	}

@@ -21,6 +21,11 @@ func TestAverageBusbw(t *testing.T) {
 	rec.Results[2].Status = record.WrongData
 	require.Contains(t, averages(rec)[0].Text, "all_reduce 100 GB/s,")
 	require.Empty(t, averages(&record.Record{}))
+	rec.Results[4].Status = record.Interrupted
+	require.NotContains(t, averages(rec)[0].Text, "broadcast")
+	rec.Results[1].Status = record.Interrupted
+	require.Empty(t, averages(rec), "an average over a part of the sizes is of another sweep")
+	rec.Results[1].Status = record.OK
 	require.Contains(t, method(rec), averages(rec)[0])
 	require.Len(t, averageBlocks(rec), 1)
 }
