@@ -28,7 +28,7 @@ func pairs(t *testing.T, noise float64, faults ...string) (*fabric.Machine, Conf
 	require.NoError(t, err)
 	kind, err := collective.DtypeByName("float")
 	require.NoError(t, err)
-	a := plan.Axes{MinBytes: 64 << 20, MaxBytes: 64 << 20, Factor: 2, InPlace: []bool{false}, World: w, Collectives: []collective.Collective{one}, Dtype: kind}
+	a := plan.Axes{MinBytes: 64 << 20, MaxBytes: 64 << 20, Factor: 2, InPlace: []bool{false}, World: w, Collectives: []collective.Collective{one}, Dtypes: []collective.Dtype{kind}}
 	return m, Config{Native: native.Options{Backend: "loopback", Machine: m.Text()}, Ranks: 8, Deadlines: plan.Deadlines{First: 20, Batch: 20}}, a.Cases()[0]
 }
 

@@ -59,7 +59,7 @@ func TestDataFaultsAreFound(t *testing.T) {
 					continue
 				}
 				a := axes(t, w, c.Name)
-				a.Dtype, a.MinBytes, a.MaxBytes = dtype, 1<<14, 1<<14
+				a.Dtypes, a.MinBytes, a.MaxBytes = []collective.Dtype{dtype}, 1<<14, 1<<14
 				cases = append(cases, a.Cases()...)
 			}
 		}

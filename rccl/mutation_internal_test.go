@@ -27,11 +27,9 @@ func openCases(t *testing.T) (*Driver, []plan.Case) {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = d.Close() })
 	a := plan.Axes{MinBytes: 64, MaxBytes: 256 << 10, Factor: 4, InPlace: []bool{false, true}, World: spec.World{Nodes: 1, GPUsPerNode: 4, GPUsPerProcess: 1}}
+	a, err = a.Named("double", "sum")
+	require.NoError(t, err)
 	a.Collectives = collective.All()
-	a.Dtype, err = collective.DtypeByName("double")
-	require.NoError(t, err)
-	a.Op, err = collective.OpByName("sum")
-	require.NoError(t, err)
 	cases := a.Cases()
 	require.NoError(t, d.Allocate(t.Context(), plan.Room{Cache: testCache}.For(cases)))
 	return d, cases

@@ -34,7 +34,7 @@ func randomPlan(t *testing.T, rng *rand.Rand) []plan.Case {
 	a := plan.Axes{
 		Collectives: all[:1+rng.IntN(len(all))], MinBytes: 1 + rng.Int64N(1<<rng.IntN(24)), Factor: 2 + rng.IntN(7),
 		InPlace: [][]bool{{false}, {true}, {false, true}}[rng.IntN(3)], World: spec.World{Nodes: 1, GPUsPerNode: 2, GPUsPerProcess: 2},
-		Dtype: collective.Dtypes()[rng.IntN(10)], Op: collective.Ops()[0],
+		Dtypes: collective.Dtypes()[rng.IntN(10):][:1], Ops: collective.Ops()[:1],
 	}
 	a.MaxBytes = a.MinBytes * (1 + rng.Int64N(1<<rng.IntN(14)))
 	return a.Cases()

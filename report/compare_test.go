@@ -129,7 +129,7 @@ func TestGatesJoinTheVerdict(t *testing.T) {
 	require.Empty(t, d.Findings)
 	r.AddTo(d, false)
 	require.Len(t, d.Findings, 3)
-	require.Equal(t, []document.Fact{{Term: "Thresholds", Text: "FAIL"}}, d.Chips)
+	require.Equal(t, []document.Fact{{Term: "Thresholds", Text: "✗ FAIL"}}, d.Chips)
 	r = nil
 	require.Empty(t, r.Findings())
 }

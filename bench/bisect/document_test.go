@@ -90,6 +90,18 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
+// The gate's line has the condition as it was given, then the worst case with its figure.
+func TestTheGateNamesTheWorstCase(t *testing.T) {
+	for want, p := range map[string]planted{
+		`^✗ FAIL: slower:5%: no variant may be slower by 5 % or more; missed by 2 of 3 cases, the worst all_reduce float sum, 2 MiB: slower from build-c on, \+[12]\d %$`: {slow: map[int]map[int]float64{2: {0: 0.08, 1: 0.2}, 3: {0: 0.08, 1: 0.2}, 4: {0: 0.08, 1: 0.2}}, noise: 0.003},
+		`^✓ PASS: slower:5%: no variant may be slower by 5 % or more; the worst of 3 cases is all_reduce float sum, 2 MiB: slower from build-c on, \+3\.\d %$`:            {slow: from(2, 4, 1, 0.03), noise: 0.003},
+		`^✗ FAIL: slower:5%: no variant may be slower by 5 % or more; build-e could not be measured: its child run failed`:                                                {noise: 0.003, broken: map[int]bool{4: true}},
+	} {
+		p.seed = 3
+		require.Regexp(t, want, documented(t, &p, 5, 3, Defaults()).Gate(slower5(t)).Findings()[0].Text)
+	}
+}
+
 // A left-out variant is shown with its reason and its evidence, and fails in a test server's
 // list if a gate was given.
 func TestLeftOutIsShown(t *testing.T) {

@@ -1,6 +1,7 @@
 package bisect
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -155,37 +156,47 @@ func signed(x float64) string {
 // Gate judges the search by a condition: that no variant is slower than those before it and
 // none failed. Without a condition it tells only what was decided.
 func (d *Document) Gate(f *compare.FailOn) *gate.Report {
-	name := "every case is decided"
+	name, must := "every case is decided", ""
 	if f != nil {
-		name = "no variant is " + f.Words()
+		name, must = f.Text, "no variant may be "+f.Words()+"; "
 	}
-	check := gate.Check{Check: finding.Check{Name: name, State: finding.NotChecked, Reason: "there is no case to compare"}}
-	var failed, unchecked []string
+	var seen [3][]*Measured
+	states := gate.States()
 	for i := range d.Cases {
-		c := &d.Cases[i]
-		switch d.state(c, f) {
-		case finding.Fail:
-			failed = append(failed, c.text())
-		case finding.NotChecked:
-			unchecked = append(unchecked, c.text())
-		default:
-		}
+		at := slices.Index(states, d.state(&d.Cases[i], f))
+		seen[at] = append(seen[at], &d.Cases[i])
 	}
-	check.Cases = len(d.Cases) - len(unchecked)
+	passed, failed, unchecked := seen[0], seen[1], seen[2]
+	check := gate.Check{Check: finding.Check{Name: name, State: finding.NotChecked}, Cases: len(passed) + len(failed)}
+	reason, all := "there is no case to compare", plain.Count(len(d.Cases), "case")
 	broken := slices.IndexFunc(d.Variants, func(v Variant) bool { return v.LeftOut })
 	switch {
 	case len(failed) > 0:
-		check.State, check.Reason = finding.Fail, fmt.Sprintf("%s of %d, the first %s", plain.Count(len(failed), "case"), len(d.Cases), failed[0])
-	case broken >= 0 && f != nil:
-		check.State, check.Reason = finding.Fail, fmt.Sprintf("%s could not be measured: %s", d.Variants[broken].Name, d.Variants[broken].Reason)
+		check.State, reason = finding.Fail, fmt.Sprintf("missed by %d of %s, the worst %s", len(failed), all, worst(failed).text())
 	case broken >= 0:
-		check.Reason = fmt.Sprintf("%s could not be measured: %s", d.Variants[broken].Name, d.Variants[broken].Reason)
+		reason = fmt.Sprintf("%s could not be measured: %s", d.Variants[broken].Name, d.Variants[broken].Reason)
+		if f != nil {
+			check.State = finding.Fail
+		}
 	case len(unchecked) > 0:
-		check.Reason = fmt.Sprintf("%s of %d, the first %s", plain.Count(len(unchecked), "case"), len(d.Cases), unchecked[0])
-	case len(d.Cases) > 0:
-		check.State, check.Reason = finding.Pass, "all of "+plain.Count(len(d.Cases), "case")
+		reason = fmt.Sprintf("%d of %s not checked, the first %s", len(unchecked), all, unchecked[0].text())
+	case len(passed) > 0:
+		check.State, reason = finding.Pass, fmt.Sprintf("the worst of %s is %s", all, worst(passed).text())
 	}
+	check.Reason = must + reason
 	return gate.NewReport(d.Simulated, "", []gate.Check{check})
+}
+
+// worst is the case that slowed most; one without a change counts as unchanged.
+func worst(cases []*Measured) *Measured {
+	return slices.MaxFunc(cases, func(a, b *Measured) int { return cmp.Compare(a.change(), b.change()) })
+}
+
+func (c *Measured) change() float64 {
+	if c.Change == nil {
+		return 0
+	}
+	return *c.Change
 }
 
 // state is what a condition makes of a case.

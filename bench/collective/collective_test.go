@@ -162,6 +162,25 @@ func TestDtypesAndOps(t *testing.T) {
 }
 
 // The tables are copied out: a caller cannot change them for the others.
+// A list has each name once, however it is spelled; all is the whole table.
+func TestListsOfTypesAndOperators(t *testing.T) {
+	types, names, err := DtypesByName("bf16,FLOAT,fp32,bfloat16")
+	require.NoError(t, err)
+	require.Equal(t, "bfloat16,float", names)
+	require.Equal(t, []string{"bfloat16", "float"}, []string{types[0].Name, types[1].Name})
+	ops, names, err := OpsByName("ALL")
+	require.NoError(t, err)
+	require.Equal(t, "sum,prod,max,min,avg", names)
+	require.Equal(t, Ops(), ops)
+	types, _, err = DtypesByName(Every)
+	require.NoError(t, err)
+	require.Equal(t, Dtypes(), types)
+	for _, bad := range []string{"", "float,", "float,flot", "all,float"} {
+		_, _, err := DtypesByName(bad)
+		require.Error(t, err, bad)
+	}
+}
+
 func TestTablesAreTheCallersOwn(t *testing.T) {
 	All()[0].Name, Names()[0], Dtypes()[0].Size, Ops()[0].Name = "x", "x", 99, "x"
 	require.Equal(t, "all_reduce", All()[0].Name)

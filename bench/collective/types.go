@@ -1,6 +1,11 @@
 package collective
 
-import "zbench/bench/spell"
+import (
+	"slices"
+	"strings"
+
+	"zbench/bench/spell"
+)
 
 // Dtype is an element type of the collective libraries.
 type Dtype struct {
@@ -76,6 +81,41 @@ func OpByName(name string) (Op, error) {
 		unknown.Valid = append(unknown.Valid, o.Name)
 	}
 	return Op{}, unknown
+}
+
+// Every stands for the whole table of element types or operators, as in rccl-tests.
+const Every = "all"
+
+// DtypesByName reads a list of element types, such as "float,bf16", or [Every]. The list that it
+// returns has each type once, by its own name.
+func DtypesByName(list string) (types []Dtype, names string, err error) {
+	return byNames(list, dtypes, DtypeByName, func(d Dtype) string { return d.Name })
+}
+
+// OpsByName reads a list of operators as DtypesByName reads one of types.
+func OpsByName(list string) (all []Op, names string, err error) {
+	return byNames(list, ops, OpByName, func(o Op) string { return o.Name })
+}
+
+func byNames[T any](list string, table []T, find func(string) (T, error), name func(T) string) (found []T, names string, err error) {
+	if strings.EqualFold(list, Every) {
+		list = ""
+		for _, one := range table {
+			list += "," + name(one)
+		}
+		list = list[1:]
+	}
+	var words []string
+	for given := range strings.SplitSeq(list, ",") {
+		one, err := find(given)
+		if err != nil {
+			return nil, "", err
+		}
+		if !slices.Contains(words, name(one)) {
+			found, words = append(found, one), append(words, name(one))
+		}
+	}
+	return found, strings.Join(words, ","), nil
 }
 
 // MarshalText writes the name: a type travels as that.

@@ -91,6 +91,7 @@ func Compare(base, fresh []Run, o Options) (*Document, error) {
 	if out.common != nil {
 		d.Common = commonOf(out.common, o)
 	}
+	d.Overall = overall(family, len(base), len(fresh), o)
 	d.conclude()
 	d.names = o.Names
 	if len(family) == 0 {

@@ -58,7 +58,7 @@ func TestAShiftOfAllCasesIsOneLine(t *testing.T) {
 	d := compared(t, plantedSide("b", 1, 5, 0.01, nil), plantedSide("n", 101, 5, 0.01, all))
 	require.Equal(t, Slower, d.Common.Verdict)
 	require.InDelta(t, 0.06, d.Common.Change, 0.02)
-	require.Contains(t, d.Findings()[1].Text, "All cases together are slower by")
+	require.Contains(t, d.Findings().Only(CodeCommon)[0].Text, "All cases together are slower by")
 }
 
 // Below three runs a side nothing is concluded, and the document says what is needed;
@@ -71,7 +71,7 @@ func TestTooFewRunsAreUnclear(t *testing.T) {
 		require.Equal(t, len(d.Cases), d.Counts.Unclear)
 		require.Equal(t, MinRuns, d.NeedsRuns)
 		require.Nil(t, d.Common)
-		require.Contains(t, d.Findings()[1].Hint, "give 3 runs a side, or --between-run-cv")
+		require.Contains(t, d.Findings().Only(CodeUnclear)[0].Hint, "give 3 runs a side, or --between-run-cv")
 		o := Defaults()
 		o.BetweenRunCV = 0.005
 		known, err := Compare(base, fresh, o)

@@ -64,6 +64,8 @@ type Document struct {
 	NeedsRuns int `json:"needs_runs,omitempty" jsonschema:"minimum=1"`
 	// Shift that all cases have in common; null if there are too few runs or cases for it.
 	Common *Common `json:"common"`
+	// Overall is the ratio of both sides over all cases; null if no case has a time in every run.
+	Overall *Overall `json:"overall"`
 	// Shapes tell how the change goes with size, one for each curve of at least four sizes.
 	Shapes []Shape `json:"shapes,omitempty"`
 	// Notes say what a reader of the verdicts should know: records that were edited, changes of

@@ -1,7 +1,9 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -59,13 +61,7 @@ func (f *FailOn) state(v Verdict, change float64, broken bool) finding.State {
 	return finding.Pass
 }
 
-func (f *FailOn) of(c *Case) finding.State {
-	change := 0.0
-	if c.Change != nil {
-		change = *c.Change
-	}
-	return f.state(c.Verdict, change, c.Broken)
-}
+func (f *FailOn) of(c *Case) finding.State { return f.state(c.Verdict, c.change(), c.Broken) }
 
 // Require judges the comparison by a condition; nil is none. strict counts what was not checked as
 // failed.
@@ -80,9 +76,9 @@ func (d *Document) Require(f *FailOn, strict bool) {
 // that all cases together are not slower. Without a condition it tells only what was
 // checked.
 func (d *Document) Gate(f *FailOn) *gate.Report {
-	name := "every case has a verdict"
+	name, must := "every case has a verdict", ""
 	if f != nil {
-		name = "no case is " + f.Words()
+		name, must = f.Text, "no case may be "+f.Words()+"; "
 	}
 	var seen [3][]*Case
 	states := gate.States()
@@ -91,20 +87,23 @@ func (d *Document) Gate(f *FailOn) *gate.Report {
 		seen[at] = append(seen[at], &d.Cases[i])
 	}
 	passed, failed, unchecked := seen[0], seen[1], seen[2]
-	check := gate.Check{Check: finding.Check{Name: name, State: finding.NotChecked, Reason: "there is no case to compare"}, Cases: len(passed) + len(failed)}
+	check := gate.Check{Check: finding.Check{Name: name, State: finding.NotChecked}, Cases: len(passed) + len(failed)}
+	reason := "there is no case to compare"
 	switch {
 	case len(failed) > 0:
 		check.State = finding.Fail
-		check.Reason = fmt.Sprintf("%s of %d, the first %s", plain.Count(len(failed), "case"), len(d.Cases), failed[0].text())
+		reason = fmt.Sprintf("missed by %d of %s, the worst %s", len(failed), plain.Count(len(d.Cases), "case"), worst(failed).text())
 	case len(unchecked) > 0:
-		check.Reason = fmt.Sprintf("%s of %d, the first %s", plain.Count(len(unchecked), "case"), len(d.Cases), unchecked[0].text())
+		reason = fmt.Sprintf("%d of %s not checked, the first %s", len(unchecked), plain.Count(len(d.Cases), "case"), unchecked[0].text())
 	case len(passed) > 0:
-		check.State, check.Reason = finding.Pass, "all of "+plain.Count(len(passed), "case")
+		check.State = finding.Pass
+		reason = fmt.Sprintf("the worst of %s is %s", plain.Count(len(passed), "case"), worst(passed).text())
 	}
+	check.Reason = must + reason
 	checks := []gate.Check{check}
 	if f != nil && d.Common != nil {
-		c := gate.Check{Check: finding.Check{Name: "all cases together are not " + f.Words(), State: f.state(d.Common.Verdict, d.Common.Change, false)}, Cases: len(d.Cases)}
-		c.Reason = fmt.Sprintf("they changed by %s (%s to %s)", signed(d.Common.Change), signed(d.Common.Test.Lo), signed(d.Common.Test.Hi))
+		c := gate.Check{Check: finding.Check{Name: f.Text + " for all cases together", State: f.state(d.Common.Verdict, d.Common.Change, false)}, Cases: len(d.Cases)}
+		c.Reason = fmt.Sprintf("the median over the cases changed by %s (%s to %s)", signed(d.Common.Change), signed(d.Common.Test.Lo), signed(d.Common.Test.Hi))
 		if c.State == finding.NotChecked { // the cases have their own verdicts
 			c.State = finding.Pass
 			c.Reason += ", not beyond chance"
@@ -112,6 +111,22 @@ func (d *Document) Gate(f *FailOn) *gate.Report {
 		checks = append(checks, c)
 	}
 	return gate.NewReport(d.Simulated, "", checks)
+}
+
+// worst is a case that broke, else the one that slowed most.
+func worst(cases []*Case) *Case {
+	return slices.MaxFunc(cases, func(a, b *Case) int { return cmp.Compare(a.change(), b.change()) })
+}
+
+// change is that of the time, 0 where it is not known. No change is worse than a case that broke.
+func (c *Case) change() float64 {
+	switch {
+	case c.Broken:
+		return math.Inf(1)
+	case c.Change == nil:
+		return 0
+	}
+	return *c.Change
 }
 
 // checks are the comparison for a test server: one for each case, and one for the common shift.

@@ -49,17 +49,22 @@ func judge(cases []*observed, base, fresh int, o Options) judged {
 	return out
 }
 
-// common tests the shift that all cases share. Its variance is that of whole runs.
+// common tests the shift that all cases share.
 func common(cases []*observed, base, fresh int, o Options) *tested {
-	if o.BetweenRunCV == 0 && min(base, fresh) < MinRuns {
+	whole := everywhere(cases, base, fresh)
+	if len(whole) < minCommon {
 		return nil
 	}
-	c := shift(cases, base, fresh)
-	if c == nil {
-		return nil
-	}
+	return ofRuns(shift(whole, base, fresh, median), o)
+}
+
+// ofRuns tests a shift by the variance of whole runs; nil where there are too few of them.
+func ofRuns(c *observed, o Options) *tested {
 	n := noise{o.BetweenRunCV * o.BetweenRunCV, math.Inf(1)}
 	if o.BetweenRunCV == 0 {
+		if !c.enough() {
+			return nil
+		}
 		n = noise{c.squares() / float64(c.df()), float64(c.df())}
 	}
 	t := test(c, n)

@@ -16,6 +16,7 @@ import (
 const (
 	CodeVerdict = "verdict"
 	CodeCommon  = "common_shift"
+	CodeOverall = "overall_ratio"
 	CodeShape   = "change_by_size"
 	CodeLargest = "largest_change"
 	CodeBroken  = "broken"
@@ -70,6 +71,9 @@ func (d *Document) Word() string {
 // Findings are the verdict in the order of reading, the headline first.
 func (d *Document) Findings() finding.List {
 	out := finding.List{{Code: CodeVerdict, Text: d.Headline(), Severity: d.Verdict.Severity()}}
+	if d.Overall != nil {
+		out = append(out, d.overallLine())
+	}
 	shape, shaped := d.shapeLine()
 	if c := d.Common; c != nil && (c.Verdict == Slower || c.Verdict == Faster) {
 		line := finding.Finding{

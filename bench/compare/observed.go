@@ -1,6 +1,9 @@
 package compare
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // observed is one case in all runs that have it.
 type observed struct {
@@ -47,26 +50,22 @@ func (c *observed) enough() bool { return len(c.base) >= MinRuns && len(c.new) >
 // spread is the variance of the difference, per variance of one run.
 func (c *observed) spread() float64 { return 1/float64(len(c.base)) + 1/float64(len(c.new)) }
 
-// shift is what the cases of each run have in common: the median over cases of the
-// distance to the case's middle of both sides. A few cases that changed a lot do not
-// move it. Only cases with every run count.
-func shift(cases []*observed, base, fresh int) *observed {
-	var whole []*observed
-	for _, c := range cases {
-		if len(c.base) == base && len(c.new) == fresh {
-			whole = append(whole, c)
-		}
-	}
-	if len(whole) < minCommon {
-		return nil
-	}
+// everywhere are the cases with every run.
+func everywhere(cases []*observed, base, fresh int) []*observed {
+	return slices.DeleteFunc(slices.Clone(cases), func(c *observed) bool { return len(c.base) != base || len(c.new) != fresh })
+}
+
+// shift is what the cases of each run, which have every run, have in common: the middle over cases of
+// the distance to the case's middle of both sides. With the median a few cases that changed a lot do
+// not move it.
+func shift(whole []*observed, base, fresh int, middle func([]float64) float64) *observed {
 	out := &observed{}
 	at := func(side func(*observed) []float64, run int) float64 {
 		values := make([]float64, len(whole))
 		for i, c := range whole {
 			values[i] = side(c)[run] - (mean(c.base)+mean(c.new))/2
 		}
-		return median(values)
+		return middle(values)
 	}
 	for i := range base {
 		out.base = append(out.base, at(func(c *observed) []float64 { return c.base }, i))

@@ -74,8 +74,8 @@ func TestTheShiftIsOfMostCases(t *testing.T) {
 		}
 		cases = append(cases, c)
 	}
-	require.InDelta(t, 0, shift(cases, 3, 3).difference(), 1e-12)
-	require.Nil(t, shift(cases[:3], 3, 3), "too few cases")
+	require.InDelta(t, 0, shift(cases, 3, 3, median).difference(), 1e-12)
+	require.Nil(t, common(cases[:3], 3, 3, Defaults()), "too few cases")
 }
 
 // A digit of an imported log is no evidence: times that all print alike have no variance

@@ -24,7 +24,8 @@ type Curve struct {
 	Collective string
 	Rows       []*record.Result
 	// Also are the in-place results this curve stands for too, where they are
-	// not drawn; Apart is how far they are from it at most, as a share.
+	// not drawn; Apart is how far they are from it at most, as a share, and below 0 where
+	// none has a time.
 	Also  []*record.Result
 	Apart float64
 }

@@ -54,17 +54,22 @@ func (p Pair) Either() Curve {
 	return p.Place
 }
 
-// apart is how far the results in place are from those out of place, at most,
-// as a share, and whether all of them have one to compare with.
+// apart is how far the results in place are from those out of place, at most, as a share, and
+// whether all of them have one to compare with. Of an interrupted run those of one pass count, as
+// tables show them. It is below 0 where none has a time.
 func (p Pair) apart() (most float64, all bool) {
+	shown := func(r *record.Result) bool {
+		return r.Status == record.OK || r.Status == record.Interrupted && r.Burst != nil
+	}
 	bySize := map[int64]*record.Result{}
 	for _, r := range p.Out.Rows {
-		if r.Status == record.OK {
+		if shown(r) {
 			bySize[Size(r)] = r
 		}
 	}
+	most = -1
 	for _, r := range p.Place.Rows {
-		if r.Status != record.OK {
+		if !shown(r) {
 			continue
 		}
 		other := bySize[Size(r)]
@@ -93,7 +98,9 @@ func Drawn(curves []Curve) (drawn []Curve, note string) {
 		case len(p.Out.Rows) == 0 || len(p.Place.Rows) == 0:
 			drawn = append(drawn, p.Either())
 		case all && apart <= NearlySame:
-			farthest, left = max(farthest, apart), left+1
+			if apart >= 0 {
+				farthest, left = max(farthest, apart), left+1
+			}
 			c := p.Out
 			c.Also, c.Apart = p.Place.Rows, apart
 			drawn = append(drawn, c)

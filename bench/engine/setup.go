@@ -174,13 +174,12 @@ func (u *Setup) name() (err error) {
 	if s.StepBytes > 0 {
 		s.Factor = 1
 	}
-	if u.axes.Dtype, err = collective.DtypeByName(s.Dtype); err != nil {
+	if u.axes.Dtypes, s.Dtype, err = collective.DtypesByName(s.Dtype); err != nil {
 		return err
 	}
-	if u.axes.Op, err = collective.OpByName(s.Op); err != nil {
+	if u.axes.Ops, s.Op, err = collective.OpsByName(s.Op); err != nil {
 		return err
 	}
-	s.Dtype, s.Op = u.axes.Dtype.Name, u.axes.Op.Name
 	wanted := s.Collectives
 	if len(wanted) == 0 {
 		wanted = collective.Default()

@@ -85,11 +85,11 @@ func newTrial(seed int, after After) *trial {
 // of the first alone.
 func (t *trial) axes(rng *rand.Rand, n, ranks int) {
 	a := plan.Axes{
-		Op: collective.Ops()[0], MinBytes: 1 << 10, MaxBytes: 1 << 20, Factor: 32, InPlace: []bool{false},
+		Ops: collective.Ops()[:1], MinBytes: 1 << 10, MaxBytes: 1 << 20, Factor: 32, InPlace: []bool{false},
 		World: spec.World{Nodes: n, GPUsPerNode: ranks, GPUsPerProcess: ranks},
 	}
 	a.Collectives = collective.All()[rng.IntN(3):][:1]
-	a.Dtype = collective.Dtypes()[rng.IntN(8)]
+	a.Dtypes = collective.Dtypes()[rng.IntN(8):][:1]
 	if rng.IntN(2) == 0 {
 		a.Scales = []int{1 + rng.IntN(n)}
 	}

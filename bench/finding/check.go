@@ -53,6 +53,18 @@ func States() []State { return []State{Pass, Fail, Unclear, NotChecked} }
 // Word returns the state as people read it: PASS, NOT CHECKED.
 func (s State) Word() string { return strings.ToUpper(strings.ReplaceAll(string(s), "_", " ")) }
 
+// Marked returns the word behind a sign that is seen at a glance: ✓ PASS, ✗ FAIL, ? NOT CHECKED.
+func (s State) Marked() string {
+	sign := "? "
+	switch s.General() {
+	case Pass:
+		sign = "✓ "
+	case Fail:
+		sign = "✗ "
+	}
+	return sign + s.Word()
+}
+
 // Severity returns how much a state matters: what is unclear or not checked limits the rest.
 func (s State) Severity() Severity {
 	switch s {

@@ -1,9 +1,11 @@
 package gate
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
+	"zbench/bench/curve"
 	"zbench/bench/finding"
 	"zbench/bench/plain"
 	"zbench/bench/record"
@@ -20,18 +22,20 @@ func Evaluate(rec *record.Record, list []*Threshold) []Check {
 	return out
 }
 
-// rowsOf are the record's cases.
+// rowsOf are the record's cases. A case is called by its curve, whose name has what tells it from the others.
 func rowsOf(rec *record.Record) []*row {
 	var out []*row
+	curves := map[*record.Result]string{}
+	for _, c := range curve.Of(rec) {
+		for _, r := range c.Rows {
+			curves[r] = c.Name
+		}
+	}
 	for i := range rec.Results {
 		r := &rec.Results[i]
-		place := "out of place"
-		if r.InPlace {
-			place = "in place"
-		}
 		out = append(out, &row{
 			name: r.Collective, result: r, status: r.Status, reason: r.Reason, requested: r.BytesRequested, bytes: r.Bytes,
-			label: fmt.Sprintf("%s %s %s", plain.Text(r.Collective), unit.Bytes(max(r.Bytes, r.BytesRequested)), place),
+			label: plain.Text(curves[r]) + ", " + unit.Bytes(max(r.Bytes, r.BytesRequested)),
 		})
 	}
 	for i := range rec.Kernels {
@@ -41,43 +45,67 @@ func rowsOf(rec *record.Record) []*row {
 	return out
 }
 
-// judge finds the threshold's cases. One that misses it fails; one without the figure
-// leaves it not checked, unless another fails.
+// judge finds the threshold's cases and gives the worst figure of each metric. A case that
+// misses the threshold fails it; one without the figure leaves it not checked, unless another fails.
 func (t *Threshold) judge(rows []*row) Check {
 	out := Check{Check: finding.Check{Name: t.Text, State: finding.NotChecked, Reason: "no case is of this kind; the record has " + kinds(rows)}}
 	var lacking string
-	missed, worst := 0, ""
+	missed := 0
+	worst := make([]actual, len(t.need))
 	for _, r := range rows {
 		if !t.about(r) {
 			continue
 		}
 		out.Cases++
-		text, ok, known := t.check(r)
-		switch {
-		case !known && lacking == "":
-			lacking = text
-		case known && !ok:
-			missed++
-			if worst == "" {
-				worst = text
+		values, lacks := t.values(r)
+		if lacks != "" {
+			lacking = cmp.Or(lacking, lacks)
+			continue
+		}
+		ok := true
+		for i, c := range t.need {
+			ok = ok && c.holds(values[i])
+			if worst[i].row == nil || c.worse(values[i], worst[i].value) {
+				worst[i] = actual{r, values[i]}
 			}
-		case known && worst == "" && lacking == "":
-			out.Reason = text
+		}
+		if !ok {
+			missed++
 		}
 	}
 	switch {
 	case out.Cases == 0:
 	case missed > 0:
-		out.State, out.Reason = finding.Fail, fmt.Sprintf("%d of %s missed it: %s", missed, plain.Count(out.Cases, "case"), worst)
+		out.State, out.Reason = finding.Fail, t.figures(worst, out.Cases)
+		if out.Cases > 1 {
+			out.Reason += fmt.Sprintf("; missed by %d of %s", missed, plain.Count(out.Cases, "case"))
+		}
 	case lacking != "":
 		out.Reason = lacking
 	default:
-		out.State = finding.Pass
-		if out.Cases > 1 {
-			out.Reason = fmt.Sprintf("all of %s, the last: %s", plain.Count(out.Cases, "case"), out.Reason)
-		}
+		out.State, out.Reason = finding.Pass, t.figures(worst, out.Cases)
 	}
 	return out
+}
+
+// actual is the figure of a case.
+type actual struct {
+	*row
+	value float64
+}
+
+// figures are the worst figures, each with its case.
+func (t *Threshold) figures(worst []actual, cases int) string {
+	parts := make([]string, len(worst))
+	for i, w := range worst {
+		c := t.need[i]
+		figure := c.name + " " + c.show(w.value)
+		if cases > 1 {
+			figure = c.extreme() + figure
+		}
+		parts[i] = fmt.Sprintf("%s (%s)", figure, w.label)
+	}
+	return strings.Join(parts, ", ")
 }
 
 // about tells whether the threshold is about the case.
@@ -93,22 +121,19 @@ func (t *Threshold) about(r *row) bool {
 	return true
 }
 
-// check judges one case; known is false where it has not the figure.
-func (t *Threshold) check(r *row) (text string, ok, known bool) {
+// values are the figures of a case that the threshold needs; lacks says why there are none.
+func (t *Threshold) values(r *row) (out []float64, lacks string) {
 	if r.status != record.OK {
-		return fmt.Sprintf("%s is %s: %s", r.label, strings.ReplaceAll(string(r.status), "_", " "), plain.Text(r.reason)), false, false
+		return nil, fmt.Sprintf("%s is %s: %s", r.label, strings.ReplaceAll(string(r.status), "_", " "), plain.Text(r.reason))
 	}
-	var parts []string
-	ok = true
 	for _, c := range t.need {
 		v, has := c.metric(r)
 		if !has {
-			return r.label + " has no " + c.name, false, false
+			return nil, r.label + " has no " + c.name
 		}
-		ok = ok && c.holds(v)
-		parts = append(parts, c.name+" "+c.show(v))
+		out = append(out, v)
 	}
-	return r.label + ": " + strings.Join(parts, ", "), ok, true
+	return out, ""
 }
 
 // kinds names what the record has, for one that looks for something else.

@@ -77,7 +77,7 @@ func (r *Report) Err(requireChecked bool) error {
 		}
 	}
 	what := "missed"
-	hint := "the lines of the verdict that begin with FAIL have the figures"
+	hint := "the lines of the verdict that begin with " + finding.Fail.Marked() + " have the figures"
 	if r.State == finding.NotChecked {
 		what, hint = "not checked", "run the cases that the threshold names, or omit --require-checked"
 	}
@@ -98,7 +98,7 @@ func (r *Report) Findings() finding.List {
 	}
 	var out finding.List
 	for _, c := range r.Checks {
-		text := fmt.Sprintf("%s%s: %s: %s", c.State.Word(), label, c.Name, c.why())
+		text := fmt.Sprintf("%s%s: %s: %s", c.State.Marked(), label, c.Name, c.why())
 		out = append(out, finding.Finding{Code: CodeThreshold, Text: text, Severity: c.State.Severity()})
 	}
 	return out

@@ -73,11 +73,28 @@ func TestThresholds(t *testing.T) {
 		require.Equal(t, want, c.State, "%s: %s", text, c.Reason)
 		require.NotEmpty(t, c.Reason, text)
 	}
-	c := Evaluate(rec(), []*Threshold{parsed(t, "all_reduce busbw>=330GB/s")})[0]
-	require.Equal(t, "1 of 2 cases missed it: all_reduce 1 GiB in place: busbw 302 GB/s", c.Reason)
-	c = Evaluate(&record.Record{}, []*Threshold{parsed(t, "any busbw>=1B/s")})[0]
+	c := Evaluate(&record.Record{}, []*Threshold{parsed(t, "any busbw>=1B/s")})[0]
 	require.Equal(t, finding.NotChecked, c.State, "an empty record passes nothing")
 	require.Contains(t, c.Reason, "no case at all")
+}
+
+// A check is one line: a sign and a word, the condition as it was given, then the worst figure.
+func TestACheckIsALineWithItsFigure(t *testing.T) {
+	for text, want := range map[string]string{
+		"all_reduce busbw>=330GB/s":                      "✗ FAIL: all_reduce busbw>=330GB/s: lowest busbw 302 GB/s (all_reduce, 1 GiB); missed by 1 of 2 cases",
+		"all_reduce busbw>=300GB/s":                      "✓ PASS: all_reduce busbw>=300GB/s: lowest busbw 302 GB/s (all_reduce, 1 GiB)",
+		"all_reduce busbw>=300GB/s time<=1us":            "✗ FAIL: all_reduce busbw>=300GB/s time<=1us: lowest busbw 302 GB/s (all_reduce, 1 GiB), highest time 44.2 ms (all_reduce, 8 GiB); missed by 2 of 2 cases",
+		"all_reduce bytes=8GiB busbw>=330GB/s time<=1us": "✗ FAIL: all_reduce bytes=8GiB busbw>=330GB/s time<=1us: busbw 340 GB/s (all_reduce, 8 GiB), time 44.2 ms (all_reduce, 8 GiB)",
+		"all_reduce busbw!=340GB/s":                      "✗ FAIL: all_reduce busbw!=340GB/s: busbw 340 GB/s (all_reduce, 8 GiB); missed by 1 of 2 cases",
+		"broadcast busbw>=1GB/s":                         "? NOT CHECKED: broadcast busbw>=1GB/s: broadcast, 8 GiB is failed: rank 3 did not finish",
+	} {
+		r := NewReport(false, "", Evaluate(rec(), []*Threshold{parsed(t, text)}))
+		require.Equal(t, want, r.Findings()[0].Text)
+		word, _ := r.Findings()[0].Word()
+		require.Equal(t, r.State.Marked(), word)
+		r.Simulated = true
+		require.Contains(t, r.Findings()[0].Text, r.State.Marked()+" (SIMULATED times): "+text)
+	}
 }
 
 func TestThresholdsOfKernels(t *testing.T) {

@@ -14,5 +14,5 @@ func (r *Report) AddTo(d *document.Document, strict bool) {
 		d.Checks = append(d.Checks, document.Check{Class: "zbench.threshold", Check: c.Check})
 	}
 	d.Strict = strict
-	d.Chips = append(d.Chips, document.Fact{Term: "Thresholds", Text: r.State.Word()})
+	d.Chips = append(d.Chips, document.Fact{Term: "Thresholds", Text: r.State.Marked()})
 }

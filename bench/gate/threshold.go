@@ -146,6 +146,28 @@ func (c condition) holds(v float64) bool {
 	return v == c.number
 }
 
+// worse tells whether a figure is further from the required side than another.
+func (c condition) worse(v, than float64) bool {
+	switch c.sign {
+	case ">=", ">":
+		return v < than
+	case "<=", "<":
+		return v > than
+	}
+	return !c.holds(v) && c.holds(than)
+}
+
+// extreme is the word for the worst figure of several cases.
+func (c condition) extreme() string {
+	switch c.sign {
+	case ">=", ">":
+		return "lowest "
+	case "<=", "<":
+		return "highest "
+	}
+	return ""
+}
+
 // matches tells whether a case is one that the condition is about.
 func (c condition) matches(r *row) bool {
 	if c.word != nil {

@@ -23,7 +23,7 @@ func Fold(text string, width int, first, rest string) []string {
 }
 
 // kept are texts without a place to break, held is a space in them.
-var kept = regexp.MustCompile("`[^`]*`|[0-9] [%×]")
+var kept = regexp.MustCompile("`[^`]*`|[0-9] (?:[%×]|[GTM]B/s|[KMGT]iB|[µmn]s)")
 
 const held = "\u00a0"
 

@@ -52,7 +52,7 @@ func TestOrdersTravelAsText(t *testing.T) {
 	for _, c := range collective.All() {
 		for _, d := range collective.Dtypes() {
 			a := axes(t, c.Name)
-			a.Dtype, a.Scales, a.World.Nodes = d, []int{1}, 2
+			a.Dtypes, a.Scales, a.World.Nodes = []collective.Dtype{d}, []int{1}, 2
 			for _, want := range a.Cases() {
 				text, err := json.Marshal(plan.Order{Do: plan.DoPrepare, Case: &want})
 				require.NoError(t, err)

@@ -17,9 +17,9 @@ import (
 // Axes are the dimensions of a sweep, in rccl-tests' terms.
 type Axes struct {
 	Collectives []collective.Collective
-	Dtype       collective.Dtype
-	// Op is the reduction operator for the collectives that have one.
-	Op collective.Op
+	Dtypes      []collective.Dtype
+	// Ops are the reduction operators for the collectives that have one.
+	Ops []collective.Op
 	// MinBytes to MaxBytes are total sizes. Each is Factor times the one before, or
 	// Step bytes larger if Step is set.
 	MinBytes, MaxBytes int64
@@ -68,15 +68,15 @@ type Case struct {
 	Bracket *record.Bracket
 }
 
-// Named returns the axes with the collectives, the type and the operator of these names, as
-// tables spell them; no operator for collectives that have none.
-func (a Axes) Named(dtype, op string, collectives ...string) (Axes, error) {
+// Named returns the axes with the collectives, the types and the operators of these names, as
+// tables spell them; no operators for collectives that have none.
+func (a Axes) Named(dtypes, ops string, collectives ...string) (Axes, error) {
 	var err error
-	if a.Dtype, err = collective.DtypeByName(dtype); err != nil {
+	if a.Dtypes, _, err = collective.DtypesByName(dtypes); err != nil {
 		return a, err
 	}
-	if op != "" {
-		if a.Op, err = collective.OpByName(op); err != nil {
+	if ops != "" {
+		if a.Ops, _, err = collective.OpsByName(ops); err != nil {
 			return a, err
 		}
 	}
@@ -114,18 +114,20 @@ func (a Axes) Validate() error {
 		return errors.New("there must be at least one rank")
 	case len(a.InPlace) == 0:
 		return errors.New("--place selects neither in place nor out of place")
+	case len(a.Dtypes) == 0:
+		return errors.New("no element type (-d) given")
 	}
 	for _, c := range a.Collectives {
-		if c.Reduces && a.Dtype.MovedOnly {
-			return fmt.Errorf("%s cannot reduce %s; choose another dtype, or a collective that does not reduce", c.Name, a.Dtype.Name)
+		if c.Reduces && !slices.ContainsFunc(a.Dtypes, func(d collective.Dtype) bool { return !d.MovedOnly }) {
+			return fmt.Errorf("%s cannot reduce %s; choose another dtype, or a collective that does not reduce", c.Name, a.Dtypes[0].Name)
 		}
 	}
 	return a.validateSplits()
 }
 
 // Cases lists the sweep: the whole world first, then groups, strides and scales. Within
-// each the order is by collective, ascending size, out of place before in place. The
-// axes must be valid.
+// each the order is by collective, element type, operator, out of place before in place, ascending
+// size. The axes must be valid.
 func (a Axes) Cases() []Case {
 	var cases []Case
 	for _, s := range a.splits() {
@@ -136,17 +138,40 @@ func (a Axes) Cases() []Case {
 
 func (a Axes) ofSplit(s Split) []Case {
 	var cases []Case
-	for _, coll := range a.Collectives {
+	for _, k := range a.kinds() {
 		for _, inPlace := range a.InPlace {
-			if inPlace && coll.InPlace == collective.Never && len(a.InPlace) > 1 {
+			if inPlace && k.InPlace == collective.Never && len(a.InPlace) > 1 {
 				continue // the collective has no such form
 			}
 			for _, size := range a.sizes() {
-				cases = append(cases, a.at(s, coll, size, inPlace))
+				cases = append(cases, a.at(s, k, size, inPlace))
 			}
 		}
 	}
 	return cases
+}
+
+// kind is a collective of an element type, with an operator if it reduces.
+type kind struct {
+	collective.Collective
+	dtype collective.Dtype
+	op    string
+}
+
+func (a Axes) kinds() []kind {
+	var out []kind
+	for _, c := range a.Collectives {
+		for _, d := range a.Dtypes {
+			if !c.Reduces {
+				out = append(out, kind{c, d, ""})
+				continue
+			}
+			for _, o := range a.Ops {
+				out = append(out, kind{c, d, o.Name})
+			}
+		}
+	}
+	return out
 }
 
 // sizes lists the total sizes in ascending order, without overflow.
@@ -168,17 +193,13 @@ func (a Axes) sizes() []int64 {
 	}
 }
 
-func (a Axes) at(s Split, coll collective.Collective, size int64, inPlace bool) Case {
-	op := ""
-	if coll.Reduces {
-		op = a.Op.Name
-	}
+func (a Axes) at(s Split, k kind, size int64, inPlace bool) Case {
 	ranks, nodes, parallel := a.of(s)
 	c := Case{
-		Collective: coll, Dtype: a.Dtype, Op: op, Requested: size, InPlace: inPlace, Graph: a.Graph,
-		Layout: coll.Layout(size, ranks, a.Dtype.Size), Split: s, Parallel: parallel,
+		Collective: k.Collective, Dtype: k.dtype, Op: k.op, Requested: size, InPlace: inPlace, Graph: a.Graph,
+		Layout: k.Layout(size, ranks, k.dtype.Size), Split: s, Parallel: parallel,
 		Ranks: ranks, Nodes: nodes, GPUsPerProcess: a.World.GPUsPerProcess,
-		Key: record.Key(coll.Name, a.Dtype.Name, op, size, ranks, a.World.GPUsPerProcess, inPlace),
+		Key: record.Key(k.Name, k.dtype.Name, k.op, size, ranks, a.World.GPUsPerProcess, inPlace),
 	}
 	if parallel > 1 {
 		c.Key += fmt.Sprintf("/x%d", parallel)
@@ -194,9 +215,11 @@ func (a Axes) at(s Split, coll collective.Collective, size int64, inPlace bool) 
 	}
 	switch {
 	case c.Layout.Bytes == 0:
-		c.Skip = fmt.Sprintf("rounds to 0: %s over %d ranks of %s leaves less than 16 bytes or one element per rank", unit.Bytes(size), ranks, a.Dtype.Name)
-	case inPlace && coll.InPlace == collective.Never:
-		c.Skip = "in place " + coll.Name + " would overwrite data before they are sent"
+		c.Skip = fmt.Sprintf("rounds to 0: %s over %d ranks of %s leaves less than 16 bytes or one element per rank", unit.Bytes(size), ranks, k.dtype.Name)
+	case k.Reduces && k.dtype.MovedOnly:
+		c.Skip = k.Name + " cannot reduce " + k.dtype.Name
+	case inPlace && k.InPlace == collective.Never:
+		c.Skip = "in place " + k.Name + " would overwrite data before they are sent"
 	}
 	return c
 }
@@ -204,13 +227,11 @@ func (a Axes) at(s Split, coll collective.Collective, size int64, inPlace bool) 
 // Like is the case of another size on the curve of a result of this sweep; false if the
 // axes have no such curve.
 func (a Axes) Like(r record.Result, bytes int64) (Case, bool) {
-	coll, err := collective.ByName(r.Collective)
-	if err != nil {
-		return Case{}, false
-	}
-	for _, s := range a.splits() {
-		if a.at(s, coll, r.BytesRequested, r.InPlace).Key == r.Key {
-			return a.at(s, coll, bytes, r.InPlace), true
+	for _, k := range a.kinds() {
+		for _, s := range a.splits() {
+			if k.Name == r.Collective && a.at(s, k, r.BytesRequested, r.InPlace).Key == r.Key {
+				return a.at(s, k, bytes, r.InPlace), true
+			}
 		}
 	}
 	return Case{}, false

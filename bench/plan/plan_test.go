@@ -24,8 +24,8 @@ func axes(t *testing.T, names ...string) plan.Axes {
 func TestNamedAxes(t *testing.T) {
 	a, err := plan.Axes{}.Named("bfloat16", "", "send_recv", "all_reduce")
 	require.NoError(t, err)
-	require.Equal(t, "bfloat16", a.Dtype.Name)
-	require.Empty(t, a.Op.Name)
+	require.Equal(t, "bfloat16", a.Dtypes[0].Name)
+	require.Empty(t, a.Ops)
 	require.Equal(t, []string{"send_recv", "all_reduce"}, []string{a.Collectives[0].Name, a.Collectives[1].Name})
 	for wrong, names := range map[string][3]string{"flot": {"flot", "sum", "all_reduce"}, "sun": {"float", "sun", "all_reduce"}, "all_redux": {"float", "sum", "all_redux"}} {
 		_, err := plan.Axes{}.Named(names[0], names[1], names[2])
@@ -114,19 +114,45 @@ func TestValidate(t *testing.T) {
 // fp8 is moved, not reduced; in place all_to_all and send_recv make no sense.
 func TestWhatCannotBeAsked(t *testing.T) {
 	a := axes(t, "all_reduce")
-	var err error
-	a.Dtype, err = collective.DtypeByName("f8e4m3")
+	fp8, err := collective.DtypeByName("f8e4m3")
 	require.NoError(t, err)
+	a.Dtypes = []collective.Dtype{fp8}
 	require.ErrorContains(t, a.Validate(), "all_reduce cannot reduce f8e4m3")
 	a = axes(t, "all_gather")
-	a.Dtype, err = collective.DtypeByName("f8e4m3")
-	require.NoError(t, err)
+	a.Dtypes = []collective.Dtype{fp8}
 	require.NoError(t, a.Validate())
 	a = axes(t, "all_to_all", "all_reduce")
 	a.InPlace = []bool{false, true}
 	require.Len(t, a.Cases(), 4+8, "asked for with the others it is left out")
 	a.InPlace = []bool{true}
 	require.Contains(t, a.Cases()[0].Skip, "in place all_to_all would overwrite", "asked for alone it is refused by name")
+}
+
+// Lists of types and operators are swept as products. What cannot be reduced is skipped, and a
+// collective without operators is run once per type.
+func TestEveryTypeAndOperator(t *testing.T) {
+	a, err := plan.Axes{MinBytes: 1 << 20, MaxBytes: 1 << 20, Factor: 2, InPlace: []bool{false}, World: spec.World{Nodes: 1, GPUsPerNode: 2, GPUsPerProcess: 2}}.
+		Named("all", "all", "all_reduce", "all_gather")
+	require.NoError(t, err)
+	require.NoError(t, a.Validate())
+	types, ops := len(collective.Dtypes()), len(collective.Ops())
+	cases := a.Cases()
+	require.Len(t, cases, types*ops+types)
+	keys := map[string]bool{}
+	for _, c := range cases {
+		require.False(t, keys[c.Key], c.Key)
+		keys[c.Key] = true
+		want := ""
+		if c.Collective.Reduces && c.Dtype.MovedOnly {
+			want = "all_reduce cannot reduce " + c.Dtype.Name
+		}
+		require.Equal(t, want, c.Skip, c.Key)
+		again, ok := a.Like(c.Planned(), c.Requested)
+		require.True(t, ok)
+		require.Equal(t, c.Planned(), again.Planned())
+	}
+	a.Dtypes = nil
+	require.ErrorContains(t, a.Validate(), "-d")
 }
 
 // Steps of bytes, as rccl-tests' -i has them.

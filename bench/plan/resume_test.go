@@ -79,7 +79,7 @@ func smallSweep(t *testing.T) []plan.Case {
 	dtype, err := collective.DtypeByName("float")
 	require.NoError(t, err)
 	a := plan.Axes{
-		Collectives: []collective.Collective{c}, Dtype: dtype, Op: collective.Ops()[0], InPlace: []bool{false},
+		Collectives: []collective.Collective{c}, Dtypes: []collective.Dtype{dtype}, Ops: collective.Ops()[:1], InPlace: []bool{false},
 		MinBytes: 1 << 10, MaxBytes: 1 << 13, Factor: 2, World: spec.World{Nodes: 1, GPUsPerNode: 2, GPUsPerProcess: 1},
 	}
 	cases := a.Cases()

@@ -15,7 +15,7 @@ func TestListedSizes(t *testing.T) {
 	c, err := collective.ByName("all_reduce")
 	require.NoError(t, err)
 	a := plan.Axes{
-		Collectives: []collective.Collective{c}, Dtype: collective.Dtypes()[0], Op: collective.Ops()[0], MinBytes: 1 << 10, MaxBytes: 1 << 30, Factor: 2,
+		Collectives: []collective.Collective{c}, Dtypes: collective.Dtypes()[:1], Ops: collective.Ops()[:1], MinBytes: 1 << 10, MaxBytes: 1 << 30, Factor: 2,
 		InPlace: []bool{false}, World: spec.World{Nodes: 1, GPUsPerNode: 2, GPUsPerProcess: 1}, Sizes: []int64{1 << 20, 1 << 12, 1 << 20},
 	}
 	require.NoError(t, a.Validate())

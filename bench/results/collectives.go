@@ -68,6 +68,7 @@ func Collectives(rec *record.Record, x Extras) *document.Document {
 	faultsInto(d, rec)
 	kneesInto(d, x)
 	d.Add("table", "Results", document.Sheet{Table: Results(rec)}).Show(document.Verbose | document.Markdown)
+	d.Add("average", "", averageBlocks(rec)...).Show(document.Markdown)
 	d.Add("others", "Cases without a result", otherBlocks(rec)...).Folded = len(rec.Results)-count(rec, record.OK) > fewResults
 	d.Add("warnings", "Warnings", warningBlocks(rec)...).Show(document.Page | document.Verbose).Folded = len(drawn) > document.SeriesPerChart
 	d.Fold("longrun", "Settings for a long run", longRunBlocks(rec)...).Show(document.Page | document.Verbose)
@@ -94,7 +95,7 @@ func summaryInto(d *document.Document, rec *record.Record, width int) {
 			blocks = append(blocks, document.Paragraph{Text: document.Said(n)})
 		}
 	}
-	d.Add("summary", heading, blocks...).Show(document.Terminal | document.Verbose)
+	d.Add("summary", heading, append(blocks, averageBlocks(rec)...)...).Show(document.Terminal | document.Verbose)
 }
 
 // faultsInto says who is late, slow now and then, or stuck, and what the NICs counted.

@@ -35,7 +35,7 @@ func figures(rec *record.Record, curves []curve.Curve) document.Cards {
 		if rest := len(c.Rows) - ended; rest > 0 {
 			card.Foot += ", " + unit.Comma(int64(rest)) + " not"
 		}
-		if len(c.Also) > 0 {
+		if len(c.Also) > 0 && c.Apart >= 0 {
 			card.Foot += " · in place within " + unit.Percent(c.Apart)
 		}
 		if extrapolated {

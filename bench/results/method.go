@@ -64,6 +64,7 @@ func method(rec *record.Record) []document.Fact {
 			"A group is named when %s of its launches or more are slow, over all cases, and that is more than chance explains "+
 			"where %s is usual (binomial tail below 1e-6 after Bonferroni's correction over the groups).", record.SlowTimes, unit.Percent(judge.UnstableShare), unit.Percent(judge.UsualSlow))})
 	}
+	out = append(out, averages(rec)...)
 	return append(out,
 		document.Fact{Term: "Bandwidth", Text: busText + "."},
 		document.Fact{Term: "Units", Text: unitsText + "."},

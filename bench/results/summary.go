@@ -67,6 +67,9 @@ func Summary(rec *record.Record, width int) []table.Table {
 	for i := range curves {
 		curves[i].Name = shortName(curves, i)
 	}
+	curves = slices.DeleteFunc(curves, func(c curve.Curve) bool { // the notes have the reason
+		return !slices.ContainsFunc(c.Rows, func(r *record.Result) bool { return r.Status != record.Skipped })
+	})
 	tables := beside(curves, width)
 	tables[0].Title = summaryTitle(rec) + " · " + units(tables)
 	tables[len(tables)-1].Notes = summaryNotes(rec)

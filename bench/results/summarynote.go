@@ -26,7 +26,7 @@ func summaryNotes(rec *record.Record) []string {
 func placeText(curves []curve.Curve) string {
 	apart, left, kept := 0.0, false, false
 	for _, c := range curves {
-		left, kept = left || len(c.Also) > 0, kept || c.Rows[0].InPlace
+		left, kept = left || len(c.Also) > 0 && c.Apart >= 0, kept || c.Rows[0].InPlace
 		apart = max(apart, c.Apart)
 	}
 	switch {

@@ -64,9 +64,9 @@ type Sweep struct {
 	// Sizes that are run instead of those from the smallest to the largest, in bytes
 	// (--sizes); absent where those are run.
 	Sizes []int64 `json:"sizes,omitempty" jsonschema:"minItems=1"`
-	// Element type (-d).
+	// Element types, separated by commas (-d).
 	Dtype string `json:"dtype"`
-	// Reduction operator (-o).
+	// Reduction operators, separated by commas (-o).
 	Op string `json:"op"`
 	// InPlace lists the forms that are run: false for two buffers, true for one.
 	InPlace []bool `json:"in_place"`

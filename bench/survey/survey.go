@@ -63,7 +63,7 @@ func CaseOf(w spec.World, bytes int64) (plan.Case, error) {
 		return plan.Case{}, err
 	}
 	a := plan.Axes{
-		Collectives: []collective.Collective{message}, Dtype: kind, MinBytes: bytes, MaxBytes: bytes, Factor: 2, InPlace: []bool{false}, World: w,
+		Collectives: []collective.Collective{message}, Dtypes: []collective.Dtype{kind}, MinBytes: bytes, MaxBytes: bytes, Factor: 2, InPlace: []bool{false}, World: w,
 	}
 	if err := a.Validate(); err != nil {
 		return plan.Case{}, err

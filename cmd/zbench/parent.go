@@ -236,7 +236,7 @@ func (f *children) wait(ctx context.Context) error {
 			w.interrupted(context.Cause(ctx).Error())
 			hint.Reset(hintAfter)
 		case <-hint.C:
-			f.s.note(false, "zbench: rank 0 ends what runs, and saves; a second Ctrl-C ends all processes at once: finished cases are saved\n")
+			f.s.note(false, "zbench: rank 0 ends what runs, and saves; a second Ctrl-C ends all processes at once; finished cases, if any, stay saved\n")
 		case e := <-f.ends:
 			left--
 			w.ended(e, left)

@@ -24,19 +24,17 @@ var peerFlags = []specFlag{
 	intFlag("n", "iters", "launches", "20", "launches in a burst", func(s *spec.Spec) *int { return &s.Sweep.Iterations }),
 	intFlag("w", "warmup_iters", "launches", "5", "launches before the first burst, not timed", func(s *spec.Spec) *int { return &s.Sweep.Warmup }),
 	{
-		letter: "d", name: "datatype", unit: "name", fallback: "float", meaning: "element type (zbench list dtypes)",
-		set: last(func(s *spec.Spec, v string) error {
-			d, err := collective.DtypeByName(v)
-			s.Sweep.Dtype = d.Name
+		letter: "d", name: "datatype", unit: "name", fallback: "float", meaning: "element type, several as float,bfloat16, or all (zbench list dtypes)",
+		set: last(func(s *spec.Spec, v string) (err error) {
+			_, s.Sweep.Dtype, err = collective.DtypesByName(v)
 			return err
 		}),
 		show: func(s *spec.Spec) []string { return []string{s.Sweep.Dtype} },
 	},
 	{
-		letter: "o", name: "op", unit: "name", fallback: "sum", meaning: "reduction operator (zbench list ops)",
-		set: last(func(s *spec.Spec, v string) error {
-			o, err := collective.OpByName(v)
-			s.Sweep.Op = o.Name
+		letter: "o", name: "op", unit: "name", fallback: "sum", meaning: "reduction operator, several as sum,max, or all (zbench list ops)",
+		set: last(func(s *spec.Spec, v string) (err error) {
+			_, s.Sweep.Op, err = collective.OpsByName(v)
 			return err
 		}),
 		show: func(s *spec.Spec) []string { return []string{s.Sweep.Op} },

@@ -85,7 +85,7 @@ func sweep(ranks int) []plan.Case {
 	op, err := collective.OpByName("sum")
 	must(err)
 	a := plan.Axes{
-		Collectives: []collective.Collective{c}, Dtype: d, Op: op, MinBytes: 1 << 17, MaxBytes: 1 << 23, Factor: 2,
+		Collectives: []collective.Collective{c}, Dtypes: []collective.Dtype{d}, Ops: []collective.Op{op}, MinBytes: 1 << 17, MaxBytes: 1 << 23, Factor: 2,
 		InPlace: []bool{false}, World: spec.World{Nodes: 1, GPUsPerNode: ranks, GPUsPerProcess: 1},
 	}
 	must(a.Validate())
