@@ -58,7 +58,7 @@ func TestAShiftOfAllCasesIsOneLine(t *testing.T) {
 	d := compared(t, plantedSide("b", 1, 5, 0.01, nil), plantedSide("n", 101, 5, 0.01, all))
 	require.Equal(t, Slower, d.Common.Verdict)
 	require.InDelta(t, 0.06, d.Common.Change, 0.02)
-	require.Contains(t, d.Findings().Only(CodeCommon)[0].Text, "All cases together are slower by")
+	require.Contains(t, d.Findings().Only(CodeCommon)[0].Text, "The median case is slower by")
 }
 
 // Below three runs a side nothing is concluded, and the document says what is needed;

@@ -78,7 +78,7 @@ func (d *Document) Findings() finding.List {
 	if c := d.Common; c != nil && (c.Verdict == Slower || c.Verdict == Faster) {
 		line := finding.Finding{
 			Code: CodeCommon, Severity: c.Verdict.Severity(),
-			Text: fmt.Sprintf("All cases together are %s by %s (%s to %s).", c.Verdict, percent(math.Abs(c.Change)), signed(c.Test.Lo), signed(c.Test.Hi)),
+			Text: fmt.Sprintf("The median case is %s by %s (%s to %s).", c.Verdict, percent(math.Abs(c.Change)), signed(c.Test.Lo), signed(c.Test.Hi)),
 		}
 		if !shaped {
 			line.Hint = "a shift of all cases points to clocks, placement or the host rather than to one of them"

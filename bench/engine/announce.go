@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"zbench/bench/fabric"
 	"zbench/bench/plan"
@@ -84,11 +86,14 @@ func (u *Setup) announceRound(e *Engine, r *round, parts []record.Part) {
 	u.announce(e, r.cases, parts)
 }
 
-// announceMemory reports that the simulated GPUs have less memory than the fabric's,
-// because one process cannot address all of it.
-func (u *Setup) announceMemory(e *Engine, have int64) {
-	e.note("Each of the %d simulated GPUs has %s of memory instead of %s: this process cannot address more. Sizes that do not fit are skipped.\n",
-		u.Spec.World.GPUs(), unit.Bytes(have), unit.Bytes(u.Machine.HBM))
+// announceMemory reports that cases are skipped because the simulated GPUs have less memory
+// than the fabric's.
+func (u *Setup) announceMemory(e *Engine, cases []plan.Case, have int64) {
+	if u.Machine == nil || have >= u.Machine.HBM || !slices.ContainsFunc(cases, func(c plan.Case) bool { return strings.HasPrefix(c.Skip, plan.SkippedForMemory) }) {
+		return
+	}
+	e.note("Cases that need more than %s per GPU are skipped: one process cannot address %s for each of %d simulated GPUs.\n",
+		unit.Bytes(have), unit.Bytes(u.Machine.HBM), u.Spec.World.GPUs())
 }
 
 // alignBytes is the size of the all_reduce before each isolated launch.

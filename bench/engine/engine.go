@@ -190,13 +190,11 @@ func (e *Engine) begin(u *Setup, d Driver, old *record.Journal, created time.Tim
 		return nil, nil, err
 	}
 	u.extrapolated = facts.Extrapolated
-	if u.Machine != nil && facts.Memory < u.Machine.HBM {
-		u.announceMemory(e, facts.Memory)
-	}
 	cases, err := u.cases(d)
 	if err != nil {
 		return nil, nil, err
 	}
+	u.announceMemory(e, cases, facts.Memory)
 	entries := &record.Journal{Header: u.header(u.record(e, facts, created), cases)}
 	if old == nil || len(old.Parts) == 0 && old.Header.Record.Source.Libraries == nil { // it was never opened
 		return entries, cases, nil

@@ -138,7 +138,7 @@ func (e Estimate) Text(simulated bool) string {
 	if e.Skipped > 0 {
 		fmt.Fprintf(&b, ", %d skipped", e.Skipped)
 	}
-	fmt.Fprintf(&b, ": %d passes, %s launches a rank.\n", e.Passes, e.Launches.text(unit.Number))
+	fmt.Fprintf(&b, ": %d passes, %s launches per rank.\n", e.Passes, e.Launches.text(unit.Number))
 	who, after := "It takes", "."
 	if simulated {
 		who, after = "SIMULATED: a real cluster would spend", ". The simulation takes seconds on this machine and needs no GPU."
@@ -177,7 +177,7 @@ func (s Span) text(form func(float64) string) string {
 	case s.Low == 0:
 		return "at most about " + high
 	}
-	return low + " to at most about " + high
+	return low + " to about " + high
 }
 
 // duration prints seconds; two minutes or more as minutes, two hours or more as hours.

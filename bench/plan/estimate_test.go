@@ -160,7 +160,7 @@ func TestEstimateWithoutAModel(t *testing.T) {
 	require.Equal(t, len(cases), e.Unknown)
 	require.InDelta(t, float64(len(cases))*0.8, e.Seconds.High, 1e-9)
 	require.Zero(t, e.Seconds.Low)
-	require.Equal(t, "14 cases to run: 28 passes, 3.85 k to at most about 3.08 M launches a rank.\n"+
+	require.Equal(t, "14 cases to run: 28 passes, 3.85 k to about 3.08 M launches per rank.\n"+
 		"It takes at most about 11.2 s of measured time, at most about 3.19 GPU-hours on 1024 GPUs.\n"+
 		"The launch time is unknown: the sweep takes longer if a launch takes over 1.67 ms.\n", e.Text(false))
 	for i := range cases {

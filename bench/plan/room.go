@@ -93,12 +93,15 @@ func Fit(cases []Case, r Room) {
 		if c.Skip != "" || need <= r.Bytes {
 			continue
 		}
-		c.Skip = fmt.Sprintf("memory: a rank's buffers need %s of %s", unit.Bytes(need), unit.Bytes(r.Bytes))
+		c.Skip = fmt.Sprintf(SkippedForMemory+" a rank's buffers need %s of %s", unit.Bytes(need), unit.Bytes(r.Bytes))
 		if warm := c.Places(0).Arena; warm <= r.Bytes {
 			c.Skip += fmt.Sprintf("; %s without rotation over the cache (--cache warm)", unit.Bytes(warm))
 		}
 	}
 }
+
+// SkippedForMemory begins the reason of a case that is skipped for want of memory.
+const SkippedForMemory = "memory:"
 
 // aligned rounds a size up. It saturates at 4 EiB, more than any memory, so that the
 // sum of two sizes does not overflow.
