@@ -58,7 +58,9 @@ func (p Pair) Either() Curve {
 // whether all of them have one to compare with. Of an interrupted run those of one pass count, as
 // tables show them. It is below 0 where none has a time.
 func (p Pair) apart() (most float64, all bool) {
-	shown := func(r *record.Result) bool { return r.Status == record.OK || r.Status == record.Interrupted && r.Burst != nil }
+	shown := func(r *record.Result) bool {
+		return r.Status == record.OK || r.Status == record.Interrupted && r.Burst != nil
+	}
 	bySize := map[int64]*record.Result{}
 	for _, r := range p.Out.Rows {
 		if shown(r) {
