@@ -1,6 +1,9 @@
 package finding
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // State is what a check comes to.
 type State string
@@ -55,14 +58,8 @@ func (s State) Word() string { return strings.ToUpper(strings.ReplaceAll(string(
 
 // Marked returns the word behind a sign that is seen at a glance: ✓ PASS, ✗ FAIL, ? NOT CHECKED.
 func (s State) Marked() string {
-	sign := "? "
-	switch s.General() {
-	case Pass:
-		sign = "✓ "
-	case Fail:
-		sign = "✗ "
-	}
-	return sign + s.Word()
+	sign := map[State]string{Pass: "✓ ", Fail: "✗ "}[s.General()]
+	return cmp.Or(sign, "? ") + s.Word()
 }
 
 // Severity returns how much a state matters: what is unclear or not checked limits the rest.

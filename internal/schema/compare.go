@@ -20,6 +20,7 @@ var compareFiles = set{
 		reflect.TypeFor[compare.Case]():     {values("timing", compare.Timings()...), when(constant("verdict", compare.NotChecked), needs("reason"), nil), signed("change")},
 		reflect.TypeFor[compare.Test]():     {signed("lo", "hi")},
 		reflect.TypeFor[compare.Common]():   {signed("change")},
+		reflect.TypeFor[compare.Overall]():  {signed("change", "lo", "hi")},
 		reflect.TypeFor[compare.Verdict]():  {among(compare.Verdicts())},
 	},
 }
