@@ -1,10 +1,11 @@
 package plain
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/clipperhouse/displaywidth"
+
+	"zbench/bench/pattern"
 )
 
 // Fold breaks a text at spaces into lines of at most width columns of a terminal.
@@ -23,7 +24,7 @@ func Fold(text string, width int, first, rest string) []string {
 }
 
 // kept are texts without a place to break, held is a space in them.
-var kept = regexp.MustCompile("`[^`]*`|[0-9] (?:[%×]|[GTM]B/s|[KMGT]iB|[µmn]s)")
+var kept = pattern.New("`[^`]*`|[0-9] (?:[%×]|[GTM]B/s|[KMGT]iB|[µmn]s)")
 
 const held = "\u00a0"
 

@@ -128,7 +128,7 @@ func TestCommandsInSentencesAreQuoted(t *testing.T) {
 	subject := regexp.MustCompile(`zbench \w+ (?:opens|reads|needs|on the folder)`)
 	help := []string{"Use", "Short", "Long", "Example", "railsLong"}
 	for _, dir := range []string{"../../bench", "../../internal", "../../report", "."} {
-		require.NoError(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		require.NoError(t, filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
 			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.Contains(path, "internal/schema/") || strings.Contains(path, "experiments/") || path == "help.go" {
 				return err
 			}
