@@ -10,7 +10,7 @@ import (
 // costAxis is linear and begins beneath the best setting: the name of the band stands there, below the markers.
 func costAxis(c document.Chart, count int) axis {
 	top := document.CostTop(c)
-	a := axis{lo: -top * 0.1, hi: top, title: "step time over the best"}
+	a := axis{lo: -top * 0.1, hi: top, title: "how much longer a step is"}
 	a.ticks = percentTicks(a, count, "+")
 	return a
 }

@@ -59,7 +59,7 @@ func (d *Document) CaseTable(short bool) table.Table {
 	switch {
 	case first == "":
 	case d.Ordered:
-		t.Notes = append(t.Notes, fmt.Sprintf("Changes are against %s, without drift; a change above 0 is slower. At most %s chance of any wrong slowdown; cases that are not named are slow with at most %s probability, if a slow case was as likely as none.", first, percent(d.Alpha), percent(d.Miss)))
+		t.Notes = append(t.Notes, fmt.Sprintf("Changes are against %s, without drift; a change above 0 is slower. At most %s chance of any wrong slowdown; a case that is not named is slow with at most %s probability, where slow and healthy were equally likely before the search.", first, percent(d.Alpha), percent(d.Miss)))
 	default:
 		t.Notes = append(t.Notes, fmt.Sprintf("Ranks, and times against %s, without drift. Variants share a rank where none of them is faster by %s or more, as far as the times tell; at most %s chance of any wrong difference.", first, percent(d.MinEffect), percent(d.Alpha)))
 	}

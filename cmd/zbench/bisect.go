@@ -90,7 +90,7 @@ func addSearchFlags(cmd *cobra.Command, o *bisectOptions) {
 	f.StringVar(&o.vary, "vary", "", "NAME=A,B…: a variant for each value of one variable, or of one of a variant's flags, such as NCCL_ALGO=Ring,Tree; they are ranked")
 	f.BoolVar(&o.Unordered, "unordered", false, "rank the variants instead of looking for the first slow one")
 	f.Var(&percentValue{&o.MinEffect, 0, 1}, "min-effect", "smallest change of a time that counts, such as 2%")
-	f.Var(&percentValue{&o.Miss, 0, 0.5}, "miss", "end when a case that is not named is slow with at most this probability, if a slow case was as likely as none before")
+	f.Var(&percentValue{&o.Miss, 0, 0.5}, "miss", "end when a case that is not named is slow with at most this probability; before the search slow and healthy are equally likely")
 	f.IntVar(&o.MaxRounds, "max-rounds", o.MaxRounds, "rounds after which what is undecided stays so")
 	f.Float64Var(&o.timeout, "child-timeout", 0, "seconds after which a child is ended (default 600, then 60 or five times the longest child, whichever is more)")
 	f.StringVar(&o.failOn, "fail-on", "", "exit with 3 if a variant is slower, by at least so much, or could not be measured: slower, slower:5%")

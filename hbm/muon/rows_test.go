@@ -40,7 +40,7 @@ func TestWorstOfAChecksFindings(t *testing.T) {
 	good, bad := record.Check{Shape: "a", What: "b"}, record.Check{Shape: "a", What: "b", Found: record.Deviation{Max: 3}}
 	other := record.Check{Shape: "c", What: "b"}
 	for _, list := range [][]record.Check{{good, other, bad}, {bad, other, good}} {
-		got := once(list)
+		got := mergeRepeats(list)
 		require.Len(t, got, 2)
 		require.Equal(t, bad, got[0])
 	}

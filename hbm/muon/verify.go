@@ -46,7 +46,7 @@ func (d *Driver) check(t target) (map[string][]record.Check, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.checks[t] = byKernel(once(append(all, more...)))
+	d.checks[t] = byKernel(mergeRepeats(append(all, more...)))
 	return d.checks[t], nil
 }
 
@@ -60,9 +60,9 @@ func (d *Driver) checkReduced(t target) ([]record.Check, error) {
 	return checks, errors.Join(err, w.Close())
 }
 
-// once are the checks, what was checked more than once as one with the worst finding:
-// products of every step.
-func once(checks []record.Check) []record.Check {
+// mergeRepeats keeps one check per shape and question, with the worst deviation: products are
+// checked in every step.
+func mergeRepeats(checks []record.Check) []record.Check {
 	var out []record.Check
 	for _, c := range checks {
 		same := func(o record.Check) bool { return o.Shape == c.Shape && o.What == c.What && o.Bar == c.Bar }

@@ -71,7 +71,7 @@ func (w *Work) wholes(m maker, steps int, products []method.Product) ([]record.C
 			checks = append(checks, found...)
 		}
 	}
-	return once(checks), nil
+	return mergeRepeats(checks), nil
 }
 
 // whole makes one product and checks it. What was there before is spoilt first: a part
