@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/document"
 	"zbench/bench/plain"
 )
 
@@ -50,4 +51,15 @@ func BenchmarkLongNames(b *testing.B) {
 			}
 		})
 	}
+}
+
+// However narrow a chart is, what is simulated says so whole; the axis' title gives way.
+func TestTheMarkIsWhole(t *testing.T) {
+	c := document.Chart{
+		ID: "x", Title: "t", Mark: "SIMULATED · faults planted", Quantity: document.Change, Axis: "change of the time, NEW over BASE",
+		Series: []document.Series{{Name: "all_reduce", Points: []document.Point{{Bytes: 1 << 10, Value: 0.1}, {Bytes: 1 << 30, Value: 0.9}}}},
+	}
+	require.Contains(t, string(plotOf(document.Plot{Chart: c}).Narrow), ">SIMULATED<")
+	c.Axis = "change"
+	require.Contains(t, string(plotOf(document.Plot{Chart: c}).Narrow), ">change<")
 }

@@ -166,9 +166,13 @@ func frame(s scene, c document.Chart, f format) layer {
 	l := layer{series: -1}
 	p, small := s.plot, f.font
 	l.lines = append(l.lines, stroke{role: "muted", points: []vec{{p.left, p.bottom}, {p.right, p.bottom}}, width: 1})
+	title := s.y.title
+	if first, _, _ := strings.Cut(c.Mark, " · "); first != "" && !f.framed { // what is simulated says so whole
+		title = fitting(title, p.right-f.margin()-textWidth(first, small, true)-2*small, small, false)
+	}
 	l.texts = append(
 		l.texts,
-		label{role: "text", text: s.y.title, size: small, anchor: start, at: vec{f.margin(), p.top - small*0.9}},
+		label{role: "text", text: title, size: small, anchor: start, at: vec{f.margin(), p.top - small*0.9}},
 		label{role: "text", text: s.x.title, size: small, anchor: end, at: vec{p.right, s.height - small*0.5}},
 	)
 	if room := p.right - l.texts[len(l.texts)-2].bounds().right - small; c.Mark != "" && !f.framed {
