@@ -18,3 +18,11 @@ func TestAgain(t *testing.T) {
 	require.Equal(t, "run all_reduce_perf with -b 64K -e 8G -f 2 on the same ranks, and give those logs too", imported.Wider("all_reduce"))
 	require.Equal(t, "give a log with the columns of both placements", imported.Place("all_reduce", "in"))
 }
+
+// Libraries that were named for a sweep are named for what follows it.
+func TestLibrariesFollow(t *testing.T) {
+	s := cost.Source{Fault: &cost.Fault{Command: "zbench rails"}}
+	s.With([][]string{{"--rccl-lib", "/opt/a b/librccl.so"}})
+	require.Contains(t, s.Again.Sweep([]string{"all_gather"}), "`zbench collectives all_gather --rccl-lib '/opt/a b/librccl.so'`")
+	require.Equal(t, "zbench rails --rccl-lib '/opt/a b/librccl.so'", s.Fault.Command)
+}

@@ -2,7 +2,12 @@
 // any size takes. [Curves] makes the curves of records, [Curve.Model] reads one.
 package cost
 
-import "zbench/bench/record"
+import (
+	"slices"
+
+	"zbench/bench/plain"
+	"zbench/bench/record"
+)
 
 // Timings a curve can be drawn through, the best first.
 const (
@@ -81,6 +86,15 @@ type Source struct {
 	Fault *Fault
 	// Again is how more is measured on the record's ranks.
 	Again Again
+}
+
+// With adds flags to the commands that measure on the source's ranks: the libraries, which a
+// record does not have as they were given.
+func (s *Source) With(flags [][]string) {
+	s.Again.Flags = append(s.Again.Flags, flags...)
+	if s.Fault != nil && s.Fault.Command != "" && len(flags) > 0 {
+		s.Fault.Command += " " + plain.Shell(slices.Concat(flags...)...)
+	}
 }
 
 // Fault is a fault of the hardware that a record shows.

@@ -66,6 +66,17 @@ func libraryFlags() []string {
 	return slices.Sorted(slices.Values(names))
 }
 
+// given are the flags that name libraries, each with its value, as the user gave them.
+func (o libraryOptions) given() [][]string {
+	var flags [][]string
+	for _, row := range native.Settings() {
+		if v := o.named[row.Flag]; v != "" {
+			flags = append(flags, []string{"--" + row.Flag, v})
+		}
+	}
+	return flags
+}
+
 // settingValue is a flag of one setting.
 type settingValue struct {
 	to   map[string]string
