@@ -118,6 +118,7 @@ func TestAssumedNamesMissingCollectives(t *testing.T) {
 	d = ask(swept, "reduce_scatter")
 	require.False(t, d.Answered())
 	require.False(t, d.Kept(), "the user was not asked")
+	require.Empty(t, d.Commands("x"), "the same curves have no answer for the user's own model either")
 	require.NoError(t, d.Refused(), "the user asked nothing, and fails at nothing")
 	require.Contains(t, d.Sentence, "Megatron's distributed optimizer, which is assumed, calls all_gather of 64 ranks")
 	require.Equal(t, []string{"all_gather"}, d.Answer.Refusal.Missing)

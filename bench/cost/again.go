@@ -32,13 +32,13 @@ func (a Again) Sweep(collectives []string, flags ...[]string) string {
 	return "sweep " + it(len(collectives)) + " on the same ranks, " + a.command(collectives, flags) + ", and give that folder too"
 }
 
-// Wider says how a collective is measured at enough sizes. The flags of a record with too few
+// Wider says how collectives are measured at enough sizes. The flags of a record with too few
 // have none of sizes.
-func (a Again) Wider(collective string) string {
+func (a Again) Wider(collectives []string) string {
 	if a.Imported {
-		return a.Sweep([]string{collective}, []string{"-b", "64K", "-e", "8G", "-f", "2"})
+		return a.Sweep(collectives, []string{"-b", "64K", "-e", "8G", "-f", "2"})
 	}
-	return a.Sweep([]string{collective})
+	return a.Sweep(collectives)
 }
 
 // Place says how a collective is measured with its buffers in place, or out of place.

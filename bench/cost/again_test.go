@@ -15,7 +15,7 @@ func TestAgain(t *testing.T) {
 	require.Equal(t, "sweep it on the same ranks, `zbench collectives all_reduce --nodes 16 --fault 'late_gpu:node=1, gpu=2' --place in`, and give that folder too", swept.Place("all_reduce", "in"))
 	imported := cost.Again{Imported: true}
 	require.Equal(t, "run all_reduce_perf with -d bfloat16 on the same ranks, and give those logs too", imported.Sweep([]string{"all_reduce"}, []string{"-d", "bfloat16"}))
-	require.Equal(t, "run all_reduce_perf with -b 64K -e 8G -f 2 on the same ranks, and give those logs too", imported.Wider("all_reduce"))
+	require.Equal(t, "run all_reduce_perf with -b 64K -e 8G -f 2 on the same ranks, and give those logs too", imported.Wider([]string{"all_reduce"}))
 	require.Equal(t, "give a log with the columns of both placements", imported.Place("all_reduce", "in"))
 }
 

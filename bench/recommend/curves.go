@@ -32,7 +32,7 @@ func pick(n need, q Question, inPlace bool, dtype string) (c cost.Curve, from in
 	if refusal := severalSetups(best, fit); refusal != nil {
 		return c, 0, refusal
 	}
-	if refusal := tooFew(best, q.Again); refusal != nil {
+	if refusal := tooFew(best); refusal != nil {
 		return c, 0, refusal
 	}
 	if best.Ranks != n.ranks {

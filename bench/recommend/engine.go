@@ -117,6 +117,9 @@ func (e *engine) findCurves() *Refusal {
 			switch {
 			case refusal != nil && i == after:
 				e.lacks = append(e.lacks, n)
+			case refusal != nil && refusal.Code == fewSizes:
+				refusal.Hint = e.q.Again.Wider(e.short(plan))
+				return refusal
 			case refusal != nil:
 				return allMissing(n, refusal, e.without(plan), e.q.Again)
 			default:
@@ -128,6 +131,18 @@ func (e *engine) findCurves() *Refusal {
 		}
 	}
 	return nil
+}
+
+// short are the collectives of the passes whose curves have too few sizes.
+func (e *engine) short(plan trainer.Plan) []string {
+	var names []string
+	for _, m := range slices.Concat(plan.Backward, plan.Forward) {
+		n := need{m.Collective, m.Ranks}
+		if _, _, refusal := pick(n, e.q, e.t.InPlace, e.dtype(n)); refusal != nil && refusal.Code == fewSizes && !slices.Contains(names, n.collective) {
+			names = append(names, n.collective)
+		}
+	}
+	return names
 }
 
 // without are the calls of the passes for which there is no curve of the collective.

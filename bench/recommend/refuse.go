@@ -137,17 +137,20 @@ func allMissing(first need, refusal *Refusal, more []need, again cost.Again) *Re
 	return &out
 }
 
+// fewSizes is the code of a refusal because a curve has too few sizes.
+const fewSizes = "few_sizes"
+
 // tooFew refuses a curve with too few sizes or too small a range.
-func tooFew(c cost.Curve, again cost.Again) *Refusal {
+func tooFew(c cost.Curve) *Refusal {
 	n := len(c.Points)
 	span := math.Log10(float64(c.Points[n-1].Bytes) / float64(c.Points[0].Bytes))
 	if n >= MinSizes && span >= MinDecades {
 		return nil
 	}
 	return refuse(
-		"few_sizes",
+		fewSizes,
 		fmt.Sprintf("the curve of %s has %d sizes over %.1f decades; an answer needs %d sizes over %g decades", c.Collective, n, span, MinSizes, MinDecades),
-		again.Wider(c.Collective),
+		"", // findCurves knows the other calls
 	)
 }
 
