@@ -18,6 +18,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
+
+	"zbench/internal/longtest"
 )
 
 // printedCommand is a command that zbench prints for its user: between backticks in a sentence, or
@@ -52,8 +54,19 @@ var unrunnable = []string{
 // launchers are variables of started processes.
 var launchers = []string{"OMPI_COMM_WORLD_RANK", "RANK", "SLURM_JOB_ID", "SLURM_PROCID"}
 
-// printedTried are the commands that were run, by script.
+// printedTried are the commands that were run: one of each shape, and in long tests each of every script.
 var printedTried sync.Map
+
+// shapeOf is a command without the values of its flags and the names of folders.
+func shapeOf(line string) string {
+	words := strings.Fields(line)
+	for i := range words {
+		if i > 1 && !strings.HasPrefix(words[i], "-") && words[i-1] != "--framework" && words[i-1] != "--backend" {
+			words[i] = "*"
+		}
+	}
+	return strings.Join(slices.Compact(words), " ")
+}
 
 // tryPrinted runs the commands that the zbench before printed, each in a copy of the script's folder: a
 // command that is a usage error, cannot run, or lacks input must not be printed. What it finds, or that
@@ -68,7 +81,11 @@ func tryPrinted(ts *testscript.TestScript, code string, args []string) {
 	for _, line := range printedIn(stdout + "\n" + stderr) {
 		skip := slices.ContainsFunc(unrunnable, func(u string) bool { return strings.HasPrefix(line, u) }) ||
 			code == "1" && strings.Contains(line, " --resume ") // the fault is planted still
-		if _, again := printedTried.LoadOrStore(ts.Name()+line, true); again || skip {
+		key := shapeOf(line)
+		if longtest.Enabled() {
+			key = ts.Name() + line
+		}
+		if _, again := printedTried.LoadOrStore(key, true); again || skip {
 			continue
 		}
 		tried = true
