@@ -38,7 +38,8 @@ static int zb_take_code(const zb_table *t, void *program, zb_compiled *out) {
 
 /* Compiles a source for the options given. Where these name no architecture,
  * hiprtc takes the current device's: so that is set here, in the same thread.
- * device −1 sets none. */
+ * device −1 sets none. hiprtc fails without a word if TMPDIR is no folder, and hiprtc 5.7
+ * aborts the process for an unknown architecture. */
 void zb_compile(const zb_table *t, int device, const char *source,
                 const char *name, int count, const char *const *options,
                 zb_compiled *out) {
