@@ -132,6 +132,17 @@ func TestWhatMostNodesHave(t *testing.T) {
 	require.Contains(t, d.Unchecked[0], "iommu: found on 8 of 8 nodes")
 }
 
+// What most nodes do not tell, because their deadline passed, is no value that the others lack.
+func TestWhatMostNodesDoNotTell(t *testing.T) {
+	all := fleet(1, 8)
+	for _, n := range all[:6] {
+		n.Facts = nil
+	}
+	d := nodescreen.Judge(nodescreen.Fleet{Nodes: all})
+	require.Empty(t, d.Fail, "%+v", d.Findings)
+	require.NotEmpty(t, d.Unchecked)
+}
+
 func TestANodeAlone(t *testing.T) {
 	n := fleet(1, 1)[0]
 	require.Equal(t, finding.Healthy, nodescreen.Judge(nodescreen.Fleet{Nodes: []*nodescreen.Node{n}}).State)
