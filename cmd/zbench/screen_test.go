@@ -79,7 +79,7 @@ func TestLongScreenOfTheDefaultSweep(t *testing.T) {
 	for _, on := range terminals {
 		snapshot(t, on.name+".txt", printedOn(t, on, r))
 	}
-	fitsScreens(t, r, "set --ddp-bucket-size to ", "the default, 1.02 G")
+	fitsScreens(t, r, "keep --ddp-bucket-size at its default, 1024000000 (1.02 G elements; 510 M to 2 G")
 }
 
 // So does a sweep of two nodes.
