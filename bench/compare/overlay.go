@@ -33,7 +33,7 @@ func (d *Document) overlay(base, fresh []Run, o Options) {
 		series[i] = overlaid(run.Record, d.names[i])
 	}
 	marks := [2]string{record.Mark(base[0].Record), record.Mark(fresh[0].Record)}
-	for _, name := range collectivesOf(base[0].Record) {
+	for _, name := range base[0].Record.Collectives() {
 		if series[1][name] == nil {
 			continue
 		}
@@ -50,17 +50,6 @@ func (d *Document) overlay(base, fresh []Run, o Options) {
 			d.overlaid = append(d.overlaid, chart)
 		}
 	}
-}
-
-// collectivesOf lists the collectives of a record in its order.
-func collectivesOf(rec *record.Record) []string {
-	var out []string
-	for i := range rec.Results {
-		if name := plain.OrUnnamed(rec.Results[i].Collective); !slices.Contains(out, name) {
-			out = append(out, name)
-		}
-	}
-	return out
 }
 
 // overlaid are the curves of a run by collective, without those of several groups at once.

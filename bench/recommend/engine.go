@@ -133,11 +133,21 @@ func (e *engine) findCurves() *Refusal {
 	return nil
 }
 
+// overlapped are the collectives of groups of ranks that the passes call, each once.
+func overlapped(plan trainer.Plan) []need {
+	var all []need
+	for _, m := range slices.Concat(plan.Backward, plan.Forward) {
+		if n := (need{m.Collective, m.Ranks}); !slices.Contains(all, n) {
+			all = append(all, n)
+		}
+	}
+	return all
+}
+
 // short are the collectives of the passes whose curves have too few sizes.
 func (e *engine) short(plan trainer.Plan) []string {
 	var names []string
-	for _, m := range slices.Concat(plan.Backward, plan.Forward) {
-		n := need{m.Collective, m.Ranks}
+	for _, n := range overlapped(plan) {
 		if _, _, refusal := pick(n, e.q, e.t.InPlace, e.dtype(n)); refusal != nil && refusal.Code == fewSizes && !slices.Contains(names, n.collective) {
 			names = append(names, n.collective)
 		}
@@ -147,14 +157,9 @@ func (e *engine) short(plan trainer.Plan) []string {
 
 // without are the calls of the passes for which there is no curve of the collective.
 func (e *engine) without(plan trainer.Plan) []need {
-	var none []need
-	for _, m := range slices.Concat(plan.Backward, plan.Forward) {
-		n := need{m.Collective, m.Ranks}
-		if !slices.Contains(none, n) && !slices.ContainsFunc(e.q.Curves, func(c cost.Curve) bool { return c.Collective == n.collective }) {
-			none = append(none, n)
-		}
-	}
-	return none
+	return slices.DeleteFunc(overlapped(plan), func(n need) bool {
+		return slices.ContainsFunc(e.q.Curves, func(c cost.Curve) bool { return c.Collective == n.collective })
+	})
 }
 
 // dtype is the element type in which a call moves data.

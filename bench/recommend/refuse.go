@@ -140,16 +140,23 @@ func allMissing(first need, refusal *Refusal, more []need, again cost.Again) *Re
 // fewSizes is the code of a refusal because a curve has too few sizes.
 const fewSizes = "few_sizes"
 
+// Enough reports whether so many sizes, from the least to the most bytes, are enough for an answer.
+func Enough(sizes int, least, most int64) bool {
+	return sizes >= MinSizes && decades(least, most) >= MinDecades
+}
+
+func decades(least, most int64) float64 { return math.Log10(float64(most) / float64(least)) }
+
 // tooFew refuses a curve with too few sizes or too small a range.
 func tooFew(c cost.Curve) *Refusal {
 	n := len(c.Points)
-	span := math.Log10(float64(c.Points[n-1].Bytes) / float64(c.Points[0].Bytes))
-	if n >= MinSizes && span >= MinDecades {
+	least, most := c.Points[0].Bytes, c.Points[n-1].Bytes
+	if Enough(n, least, most) {
 		return nil
 	}
 	return refuse(
 		fewSizes,
-		fmt.Sprintf("the curve of %s has %d sizes over %.1f decades; an answer needs %d sizes over %g decades", c.Collective, n, span, MinSizes, MinDecades),
+		fmt.Sprintf("the curve of %s has %d sizes over %.1f decades; an answer needs %d sizes over %g decades", c.Collective, n, decades(least, most), MinSizes, MinDecades),
 		"", // findCurves knows the other calls
 	)
 }

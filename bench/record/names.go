@@ -3,6 +3,7 @@ package record
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"zbench/bench/plain"
 )
@@ -61,4 +62,15 @@ func (r *Result) checkNames() error {
 // checkNames is that of a row of a kernel.
 func (k *Kernel) checkNames() error {
 	return cmp.Or(plain.Name("key", k.Key), plain.Name("kernel", k.Kernel), plain.Name("library", k.Library), plain.Name("shape.name", k.Shape.Name))
+}
+
+// Collectives lists the collectives of the results in order of first appearance, as people read them.
+func (rec *Record) Collectives() []string {
+	var names []string
+	for i := range rec.Results {
+		if n := plain.OrUnnamed(rec.Results[i].Collective); !slices.Contains(names, n) {
+			names = append(names, n)
+		}
+	}
+	return names
 }

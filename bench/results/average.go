@@ -15,7 +15,7 @@ import (
 // as with one rank.
 func averages(rec *record.Record) []document.Fact {
 	var each []string
-	for _, name := range collectivesOf(rec) {
+	for _, name := range rec.Collectives() {
 		sum, n, world, whole := 0.0, 0, 0, true
 		for i := range rec.Results {
 			r := &rec.Results[i]

@@ -179,7 +179,7 @@ func sourceBlocks(rec *record.Record) []document.Block {
 
 // title names what was run.
 func title(rec *record.Record) string {
-	names := collectivesOf(rec)
+	names := rec.Collectives()
 	switch {
 	case len(names) == 0:
 		return "Collectives: no results"
@@ -191,19 +191,6 @@ func title(rec *record.Record) string {
 		t += " on " + unit.Count(int64(n), "rank")
 	}
 	return t
-}
-
-// collectivesOf lists the names in order of first appearance.
-func collectivesOf(rec *record.Record) []string {
-	var names []string
-	seen := map[string]bool{}
-	for i := range rec.Results {
-		if n := rec.Results[i].Collective; !seen[n] {
-			seen[n] = true
-			names = append(names, plain.OrUnnamed(n))
-		}
-	}
-	return names
 }
 
 // worldText says on what it ran, leaving out what is not known.

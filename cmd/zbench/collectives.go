@@ -165,7 +165,7 @@ func addCollectivesFlags(cmd *cobra.Command, o *collectivesOptions) {
 	addLibraryFlags(cmd, &o.libraries)
 	f := cmd.Flags()
 	addLaunchFlags(f, &o.launch)
-	f.StringVar(&o.launch.bad, "exclude-bad", "", "leave out the nodes that `zbench screen` has failed: its folder")
+	f.StringVar(&o.launch.bad, "exclude-bad", "", "leave out the nodes that a screen has failed: the folder of that (zbench screen)")
 	f.BoolVar(&o.launch.screen, "screen-first", false, "screen the nodes first, into a folder beside --out, and leave out those that fail")
 	addCountersFlag(f, &o.counters)
 	addDeadlineFlags(f, &o.deadlines)

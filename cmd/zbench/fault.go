@@ -1,7 +1,6 @@
 package main
 
 import (
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,20 +44,8 @@ func flagsGiven(rec *record.Record, wanted func(specFlag) bool) [][]string {
 	addSpecFlags(&cobra.Command{}, &defaults)
 	var flags [][]string
 	for _, f := range specFlags {
-		values := f.show(rec.Spec)
-		if !wanted(f) || slices.Equal(values, f.show(&defaults)) {
-			continue
-		}
-		name := "--" + f.name
-		if f.letter != "" {
-			name = "-" + f.letter
-		}
-		for _, v := range values {
-			if f.unit == "" {
-				flags = append(flags, []string{name})
-				continue
-			}
-			flags = append(flags, []string{name, v})
+		if wanted(f) && !slices.Equal(f.show(rec.Spec), f.show(&defaults)) {
+			flags = append(flags, f.typed(rec.Spec)...)
 		}
 	}
 	return flags
@@ -84,7 +71,7 @@ func fewSizes(rec *record.Record) bool {
 	}
 	slices.Sort(sizes)
 	sizes = slices.Compact(sizes)
-	return len(sizes) < recommend.MinSizes || float64(sizes[len(sizes)-1]) < math.Pow(10, recommend.MinDecades)*float64(sizes[0])
+	return len(sizes) == 0 || !recommend.Enough(len(sizes), sizes[0], sizes[len(sizes)-1])
 }
 
 // railsLine is the command that looks for the slow component on the ranks of a record.

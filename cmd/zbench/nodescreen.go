@@ -81,7 +81,7 @@ func addNodeScreenFlags(cmd *cobra.Command, o *nodeScreenOptions) {
 	f.StringVar(&o.backend, "backend", "auto", "libraries to measure with: auto, rocm, cuda, loopback")
 	f.IntVar(&o.nodes, "nodes", 1, "number of nodes (default those of the launcher)")
 	f.StringVar(&o.fabric, "fabric", fabric.Default, "hardware that the loopback simulates")
-	f.StringArrayVar(&o.faults, "fault", nil, "fault of a simulated node; `zbench list faults`")
+	f.StringArrayVar(&o.faults, "fault", nil, "fault of a simulated node (zbench list faults)")
 	f.Uint64Var(&o.seed, "seed", 1, "seed of the simulation")
 	f.StringVar(&o.trees, "trees", "", "folder with a recorded tree of /sys and /proc for each simulated node, named after it")
 	f.StringVar(&o.judge, "judge", "", "compare the files that nodes have written into this folder; measure nothing; --out takes the result")

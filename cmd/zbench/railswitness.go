@@ -26,7 +26,7 @@ type witnessOptions struct {
 
 func (o *witnessOptions) addFlags(f *pflag.FlagSet) {
 	f.StringArrayVar(&o.topo, "topo", nil, "topo.json of a node, or a folder with such files; also gives the leaf switches")
-	f.StringVar(&o.screen, "screen", "", "folder that `zbench screen --out DIR` made")
+	f.StringVar(&o.screen, "screen", "", "folder of a screen of these nodes (zbench screen)")
 	f.StringVar(&o.ras, "ras", "", "file with an answer of RCCL's RAS service (ncclras -v, or rcclras -v)")
 }
 

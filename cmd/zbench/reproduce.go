@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 
 	"zbench/bench/engine"
@@ -22,17 +23,7 @@ func reproduce(rec *record.Record) string {
 		line = append(line, rec.Spec.Sweep.Collectives...)
 	}
 	for _, f := range flagsOf(rec.Spec.Benchmark) {
-		name := "--" + f.name
-		if f.letter != "" {
-			name = "-" + f.letter
-		}
-		for _, v := range f.show(rec.Spec) {
-			if f.unit == "" {
-				line = append(line, name)
-			} else {
-				line = append(line, name, v)
-			}
-		}
+		line = append(line, slices.Concat(f.typed(rec.Spec)...)...)
 	}
 	if len(rec.Added) > 0 && rec.Spec.Advice != nil {
 		line = append(line, rec.Spec.Advice.Line()...) // the question decides which cases were added

@@ -28,6 +28,23 @@ type specFlag struct {
 	fact bool
 }
 
+// typed is the flag as a command line has it for a request: once for each of its values.
+func (f specFlag) typed(s *spec.Spec) [][]string {
+	name := "--" + f.name
+	if f.letter != "" {
+		name = "-" + f.letter
+	}
+	var all [][]string
+	for _, v := range f.show(s) {
+		if f.unit == "" {
+			all = append(all, []string{name})
+			continue
+		}
+		all = append(all, []string{name, v})
+	}
+	return all
+}
+
 // optional leaves a flag out of a command line where it is 0.
 func optional(f specFlag) specFlag {
 	show := f.show
