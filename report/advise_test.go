@@ -12,7 +12,6 @@ import (
 	"zbench/bench/advice"
 	"zbench/bench/cost"
 	"zbench/bench/document"
-	params "zbench/bench/model"
 	"zbench/bench/recommend"
 	"zbench/bench/record"
 	"zbench/bench/results"
@@ -26,9 +25,9 @@ func advised(t *testing.T, rec *record.Record, framework string, current int64) 
 	t.Helper()
 	tr, err := trainer.ByName(framework)
 	require.NoError(t, err)
-	m, err := params.Preset("llama3-8b")
+	m, err := trainer.Preset("llama3-8b")
 	require.NoError(t, err)
-	c, err := params.Step(0.9)
+	c, err := trainer.ComputeOfStep(0.9)
 	require.NoError(t, err)
 	in := advice.Input{
 		Sources: []cost.Source{{Record: rec}}, Framework: framework, Model: m, Compute: c,

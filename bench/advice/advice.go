@@ -14,7 +14,6 @@ import (
 
 	"zbench/bench/cost"
 	"zbench/bench/finding"
-	"zbench/bench/model"
 	"zbench/bench/recommend"
 	"zbench/bench/trainer"
 )
@@ -37,8 +36,8 @@ type Input struct {
 	// Framework is a name of bench/trainer, or an alias of one.
 	Framework string
 	// Model is nil where nothing is known of it.
-	Model   *model.Model
-	Compute model.Compute
+	Model   *trainer.Model
+	Compute trainer.Compute
 	Run     trainer.Run
 	// MemBudget is in bytes, 0 for no limit.
 	MemBudget int64
@@ -217,7 +216,7 @@ func (d *Document) Of(sources []cost.Source) bool {
 	return err == nil && hash(curves, d.Answer.Curves) == d.CurveSHA256
 }
 
-func facts(m *model.Model) *ModelFacts {
+func facts(m *trainer.Model) *ModelFacts {
 	f := &ModelFacts{
 		Name: m.Name, Source: m.Source, Elements: m.Total(), Largest: m.Largest(),
 		Experts: m.ExpertTotal(), Active: m.ActiveParams, Listed: m.Listed, Notes: append([]string{}, m.Notes...),

@@ -15,7 +15,6 @@ import (
 	"zbench/bench/advice"
 	"zbench/bench/cost"
 	"zbench/bench/document"
-	"zbench/bench/model"
 	"zbench/bench/recommend"
 	"zbench/bench/record"
 	"zbench/bench/stat"
@@ -55,9 +54,9 @@ func input(t *testing.T, framework string, simulated bool) advice.Input {
 	t.Helper()
 	tr, err := trainer.ByName(framework)
 	require.NoError(t, err)
-	m, err := model.Preset("llama3-8b")
+	m, err := trainer.Preset("llama3-8b")
 	require.NoError(t, err)
-	c, err := model.Timed(0.3, 0.15)
+	c, err := trainer.ComputeTimed(0.3, 0.15)
 	require.NoError(t, err)
 	return advice.Input{
 		Sources:   []cost.Source{{Record: sweep(64, simulated, "all_reduce", "reduce_scatter", "all_gather")}},
@@ -109,7 +108,7 @@ func TestEveryTrainerIsAdvised(t *testing.T) {
 		require.Contains(t, d.Sentence, "Confidence "+d.Answer.Confidence.Level)
 		c, err := trainer.ReadConfig(d.Snippets[0].Text, "")
 		require.NoError(t, err)
-		m, err := model.Preset("llama3-8b")
+		m, err := trainer.Preset("llama3-8b")
 		require.NoError(t, err)
 		n, set := c.Setting(m.Params, d.Answer.Run)
 		require.True(t, set)

@@ -11,7 +11,6 @@ import (
 
 	"zbench/bench/advice"
 	"zbench/bench/cost"
-	"zbench/bench/model"
 	"zbench/bench/recommend"
 	"zbench/bench/record"
 	"zbench/bench/table"
@@ -48,12 +47,12 @@ func TestAssumedIsTheExplicitAnswer(t *testing.T) {
 			Sources: []cost.Source{{Record: rec}}, Framework: framework, Bootstrap: bootstrap, Seed: 1,
 			Run: trainer.Run{DP: 64, GradDtype: tr.GradDtype, ParamDtype: "bfloat16", Zero: tr.Stages[0]},
 		}
-		in.Model, err = model.Preset(preset)
+		in.Model, err = trainer.Preset(preset)
 		require.NoError(t, err)
 		in.Model.Params = tr.Tensors(in.Model.Params)
 		if tokens > 0 {
 			work := float64(tokens) * float64(in.Model.ActiveParams)
-			in.Compute = model.Compute{Backward: 4 * work / 250e12, Forward: 2 * work / 250e12, Source: "by hand"}
+			in.Compute = trainer.Compute{Backward: 4 * work / 250e12, Forward: 2 * work / 250e12, Source: "by hand"}
 		}
 		return give(t, in)
 	}

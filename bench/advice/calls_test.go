@@ -9,7 +9,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/model"
 	"zbench/bench/trainer"
 )
 
@@ -33,7 +32,7 @@ type callCase struct {
 func (c callCase) params(t *testing.T) []trainer.Param {
 	t.Helper()
 	if c.Model != "" {
-		m, err := model.Preset(c.Model)
+		m, err := trainer.Preset(c.Model)
 		require.NoError(t, err)
 		return m.Params
 	}

@@ -11,7 +11,6 @@ import (
 
 	"zbench/bench/advice"
 	"zbench/bench/cost"
-	"zbench/bench/model"
 	"zbench/bench/overlap"
 	"zbench/bench/recommend"
 	"zbench/bench/record"
@@ -66,7 +65,7 @@ func (p *player) steps(setting int64) []float64 {
 // With the buckets of 16-bit parameters a quarter of these advices were not.
 func TestFP8AdviceIsWithinOnePercent(t *testing.T) {
 	const ranks = 64
-	m, err := model.Preset("llama3-8b")
+	m, err := trainer.Preset("llama3-8b")
 	require.NoError(t, err)
 	megatron, err := trainer.ByName("megatron")
 	require.NoError(t, err)

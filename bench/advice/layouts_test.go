@@ -12,7 +12,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/model"
 	"zbench/bench/spec"
 	"zbench/bench/trainer"
 )
@@ -114,13 +113,13 @@ func (c layoutCase) madeUp() []trainer.Param {
 }
 
 // firstStage is the list that a question makes, of a model that may have a tied embedding.
-func firstStage(t *testing.T, c layoutCase, megatron trainer.Trainer) *model.Model {
+func firstStage(t *testing.T, c layoutCase, megatron trainer.Trainer) *trainer.Model {
 	t.Helper()
 	name := c.Model
 	if name == "tied" {
 		name = "llama3-8b"
 	}
-	m, err := model.Preset(name)
+	m, err := trainer.Preset(name)
 	require.NoError(t, err)
 	if c.Model == "tied" {
 		last := &m.Params[len(m.Params)-1]

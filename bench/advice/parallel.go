@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"zbench/bench/exit"
-	"zbench/bench/model"
 	"zbench/bench/trainer"
 )
 
@@ -22,7 +21,7 @@ func usage(err error, hint string) error {
 func (q *Question) replica() int { return max(1, q.want.TP) * max(1, q.want.PP) }
 
 // divide cuts a model to one tensor-parallel rank's.
-func (q *Question) divide(m *model.Model, t trainer.Trainer) error {
+func (q *Question) divide(m *trainer.Model, t trainer.Trainer) error {
 	experts, vocab := q.want.TP, t.VocabMultiple
 	if c := q.in.Config; c != nil {
 		if c.ETP != nil {
@@ -60,7 +59,7 @@ func (q *Question) parts() string {
 }
 
 // noted is the model with where the number of data-parallel ranks is from.
-func (q *Question) noted(m *model.Model, dp int) *model.Model {
+func (q *Question) noted(m *trainer.Model, dp int) *trainer.Model {
 	parts := q.replica()
 	if m == nil || parts == 1 {
 		return m

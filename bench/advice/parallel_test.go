@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/cost"
-	"zbench/bench/model"
 	"zbench/bench/recommend"
 	"zbench/bench/record"
 	"zbench/bench/spec"
@@ -19,8 +18,8 @@ import (
 
 // ownList is what one rank of Megatron prints of a model under its own names, written
 // down from the modules: the first of so many stages, over so many tensor-parallel ranks.
-func ownList(hidden, ffn, kv, vocab, layers, tp int64) *model.Model {
-	m := &model.Model{Name: "own.csv", Source: "one rank", Listed: true}
+func ownList(hidden, ffn, kv, vocab, layers, tp int64) *trainer.Model {
+	m := &trainer.Model{Name: "own.csv", Source: "one rank", Listed: true}
 	add := func(name string, block int, sides ...int64) {
 		n := int64(1)
 		for _, s := range sides {
@@ -42,13 +41,13 @@ func ownList(hidden, ffn, kv, vocab, layers, tp int64) *model.Model {
 }
 
 // printed is a list as its owner prints it: named_parameters() in lines.
-func printed(t *testing.T, m *model.Model) *model.Model {
+func printed(t *testing.T, m *trainer.Model) *trainer.Model {
 	t.Helper()
 	var b strings.Builder
 	for _, p := range m.Params {
 		b.WriteString(p.Name + "," + strings.Trim(strings.ReplaceAll(fmt.Sprint(p.Shape), " ", "x"), "[]") + "\n")
 	}
-	read, err := model.Read("own.csv", strings.NewReader(b.String()), nil)
+	read, err := trainer.ReadModel("own.csv", strings.NewReader(b.String()), nil)
 	require.NoError(t, err)
 	return read
 }
@@ -75,7 +74,7 @@ func widely(world, ranks int) []cost.Source {
 // preset is that about the list which one rank of the first stage prints: the number of
 // data-parallel ranks, the size, the range, all times, the confidence and the lines.
 func TestATensorParallelPresetIsOneRanksList(t *testing.T) {
-	for preset, own := range map[string]*model.Model{
+	for preset, own := range map[string]*trainer.Model{
 		"llama3-8b":  ownList(4096, 14336, 1024, 129024, 8, 8),
 		"llama3-70b": ownList(8192, 28672, 1024, 129024, 20, 8),
 	} {

@@ -9,7 +9,6 @@ import (
 
 	"zbench/bench/cost"
 	"zbench/bench/exit"
-	"zbench/bench/model"
 	"zbench/bench/recommend"
 	"zbench/bench/spec"
 	"zbench/bench/trainer"
@@ -113,16 +112,16 @@ func (q *Question) configure() error {
 
 // model describes one rank's parameters as the trainer holds them; nil if they are
 // unknown.
-func (q *Question) model(t trainer.Trainer) (m *model.Model, err error) {
+func (q *Question) model(t trainer.Trainer) (m *trainer.Model, err error) {
 	w := &q.want
 	switch {
 	case w.Preset != "":
-		m, err = model.Preset(w.Preset)
+		m, err = trainer.Preset(w.Preset)
 		if err == nil {
 			err = m.Local(w.EP)
 		}
 	case w.Total > 0:
-		m, err = model.Synthetic(w.Total, w.Layers, w.Largest)
+		m, err = trainer.SyntheticModel(w.Total, w.Layers, w.Largest)
 	case w.Model != nil:
 		listed := *w.Model
 		listed.Params, listed.Notes = slices.Clone(listed.Params), slices.Clone(listed.Notes)
@@ -170,17 +169,17 @@ func (q *Question) setRun(t trainer.Trainer) (err error) {
 }
 
 // compute is how long a microbatch takes; nothing where it is not known.
-func (q *Question) compute() (model.Compute, error) {
+func (q *Question) compute() (trainer.Compute, error) {
 	w := &q.want
 	switch {
 	case w.Backward > 0:
-		return model.Timed(w.Backward, w.Forward)
+		return trainer.ComputeTimed(w.Backward, w.Forward)
 	case w.Step > 0:
-		return model.Step(w.Step)
+		return trainer.ComputeOfStep(w.Step)
 	case w.Flops == 0:
-		return model.Compute{}, nil
+		return trainer.Compute{}, nil
 	}
-	l := model.Load{Tokens: w.Tokens, ActiveParams: w.Active, Flops: w.Flops, Recompute: w.Recompute}
+	l := trainer.Load{Tokens: w.Tokens, ActiveParams: w.Active, Flops: w.Flops, Recompute: w.Recompute}
 	if c := q.in.Config; c != nil {
 		if l.Tokens == 0 && c.TokensPerMicrobatch != nil {
 			l.Tokens = *c.TokensPerMicrobatch
@@ -192,11 +191,11 @@ func (q *Question) compute() (model.Compute, error) {
 	}
 	switch {
 	case l.Tokens == 0:
-		return model.Compute{}, errors.New("--tflops needs --tokens-per-microbatch, from a flag or from --config")
+		return trainer.Compute{}, errors.New("--tflops needs --tokens-per-microbatch, from a flag or from --config")
 	case l.ActiveParams == 0 && q.in.Model != nil:
-		return model.Compute{}, errors.New("the model has routed experts: give the parameters that a token uses with --active-params")
+		return trainer.Compute{}, errors.New("the model has routed experts: give the parameters that a token uses with --active-params")
 	case l.ActiveParams == 0:
-		return model.Compute{}, nil // without a model there is no answer anyway
+		return trainer.Compute{}, nil // without a model there is no answer anyway
 	}
 	return l.Estimate()
 }

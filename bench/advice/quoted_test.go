@@ -10,7 +10,6 @@ import (
 
 	"zbench/bench/advice"
 	"zbench/bench/cost"
-	"zbench/bench/model"
 	"zbench/bench/record"
 	"zbench/bench/stat"
 	"zbench/bench/trainer"
@@ -41,9 +40,9 @@ func published(t *testing.T, name string) *record.Record {
 // replay is Llama-3-8B with DDP on a published table, with a cap in MiB set or not.
 func replay(t *testing.T, name string, backward float64, capMiB int64) *advice.Document {
 	t.Helper()
-	m, err := model.Preset("llama3-8b")
+	m, err := trainer.Preset("llama3-8b")
 	require.NoError(t, err)
-	c, err := model.Timed(backward, backward/2)
+	c, err := trainer.ComputeTimed(backward, backward/2)
 	require.NoError(t, err)
 	in := advice.Input{
 		Sources: []cost.Source{{Record: published(t, name)}}, Framework: "ddp", Model: m, Compute: c,

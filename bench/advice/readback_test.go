@@ -13,15 +13,14 @@ import (
 	"zbench/bench/advice"
 	"zbench/bench/cost"
 	"zbench/bench/document"
-	"zbench/bench/model"
 	"zbench/bench/record"
 	"zbench/bench/trainer"
 	"zbench/bench/unit"
 )
 
 // experts is a model of blocks, some of whose tensors are routed experts.
-func experts(some bool) *model.Model {
-	m := &model.Model{Name: "small", Source: "made up", Listed: true}
+func experts(some bool) *trainer.Model {
+	m := &trainer.Model{Name: "small", Source: "made up", Listed: true}
 	add := func(name string, n int64, expert bool, block int) {
 		m.Params = append(m.Params, trainer.Param{Name: name, Elements: n, Expert: expert, Block: block})
 	}
@@ -130,7 +129,7 @@ func megatronFlags(t *rapid.T, on func(what string) bool, size int64) []string {
 
 // told is the input that a settings file makes, as the command makes it: the
 // trainer's defaults and what the file says over them.
-func told(t require.TestingT, name, text string, m *model.Model, sources []cost.Source, backward float64) advice.Input {
+func told(t require.TestingT, name, text string, m *trainer.Model, sources []cost.Source, backward float64) advice.Input {
 	tr, err := trainer.ByName(name)
 	require.NoError(t, err)
 	c, err := trainer.ReadConfig(text, "")
@@ -140,7 +139,7 @@ func told(t require.TestingT, name, text string, m *model.Model, sources []cost.
 		Sources: sources, Framework: name, Model: m, Config: c, ConfigFile: "train.sh",
 		Run: trainer.Run{DP: 32, GradDtype: tr.GradDtype, ParamDtype: "bfloat16", Zero: tr.Stages[0]},
 	}
-	in.Compute, err = model.Timed(backward, backward/2)
+	in.Compute, err = trainer.ComputeTimed(backward, backward/2)
 	require.NoError(t, err)
 	c.Apply(&in.Run)
 	return in

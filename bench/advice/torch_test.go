@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/cost"
-	"zbench/bench/model"
 	"zbench/bench/record"
 	"zbench/bench/stat"
 	"zbench/bench/trainer"
@@ -43,7 +42,7 @@ var torchTypes = map[string]string{"float32": "float", "bfloat16": "bfloat16"}
 func (c torchCase) params(t *testing.T) []trainer.Param {
 	t.Helper()
 	if c.Model != "" {
-		m, err := model.Preset(c.Model)
+		m, err := trainer.Preset(c.Model)
 		require.NoError(t, err)
 		return m.Params
 	}
@@ -165,7 +164,7 @@ func TestFSDP2sOwnCalls(t *testing.T) {
 
 // Moonlight's experts have 1,408 rows: at 512 ranks 128 of padding, at 1,024 more.
 func TestPaddingOfMoonlight(t *testing.T) {
-	m, err := model.Preset("moonlight-16b")
+	m, err := trainer.Preset("moonlight-16b")
 	require.NoError(t, err)
 	x, err := trainer.ByName("fsdp2")
 	require.NoError(t, err)
@@ -221,14 +220,14 @@ func TestFractionsOfAMiB(t *testing.T) {
 			Isolated: &record.Timing{Iterations: 1, MaxOfRanks: stat.Summarize(samples)},
 		})
 	}
-	m := &model.Model{Name: "small", Listed: true}
+	m := &trainer.Model{Name: "small", Listed: true}
 	for i, n := range layersOf45MiB {
 		m.Params = append(m.Params, trainer.Param{Name: fmt.Sprintf("layer%d.w", i), Elements: n * 1000})
 	}
 	c, err := trainer.ReadConfig("bucket_cap_mb=1", "")
 	require.NoError(t, err)
 	in := Input{Sources: []cost.Source{{Record: rec}}, Framework: "ddp", Model: m, Run: trainer.Run{DP: 4, GradDtype: "float", ParamDtype: "float"}, Config: c, ConfigFile: "train.py"}
-	in.Compute, err = model.Timed(1.5, 1e-3)
+	in.Compute, err = trainer.ComputeTimed(1.5, 1e-3)
 	require.NoError(t, err)
 	d, err := Recommend(in)
 	require.NoError(t, err)

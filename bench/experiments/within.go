@@ -12,7 +12,6 @@ import (
 
 	"zbench/bench/cost"
 	"zbench/bench/fabric"
-	published "zbench/bench/model"
 	"zbench/bench/recommend"
 	"zbench/bench/record"
 	"zbench/bench/spec"
@@ -107,9 +106,9 @@ func newWithinCase(number int, plans *recommend.Plans) *withinCase {
 	}
 	nodes, tokens := withinNodes[digit(len(withinNodes))], withinTokens[digit(len(withinTokens))]
 	q := withinTrainers[digit(len(withinTrainers))]
-	m, err := published.Preset(withinModels[digit(len(withinModels))])
+	m, err := trainer.Preset(withinModels[digit(len(withinModels))])
 	must(err)
-	compute, err := published.Load{Tokens: tokens, ActiveParams: m.ActiveParams, Flops: 400e12}.Estimate()
+	compute, err := trainer.Load{Tokens: tokens, ActiveParams: m.ActiveParams, Flops: 400e12}.Estimate()
 	must(err)
 	q.Params, q.Plans, q.Backward, q.Forward = trainer.WithBlocks(m.Params), plans, compute.Backward, compute.Forward
 	name := "mi300x-pollara"

@@ -2,14 +2,13 @@ package judge
 
 import (
 	"zbench/bench/device"
-	"zbench/bench/memory"
 	"zbench/bench/record"
 )
 
 // Published lists what others published of the record's devices: of streams
 // alone.
-func Published(rec *record.Record) []memory.Published {
-	var out []memory.Published
+func Published(rec *record.Record) []device.Published {
+	var out []device.Published
 	seen := map[string]bool{}
 	for _, d := range rec.World.Devices {
 		known, ok := device.Lookup(d.Name)
@@ -17,7 +16,7 @@ func Published(rec *record.Record) []memory.Published {
 			continue
 		}
 		seen[known.Name] = true
-		out = append(out, memory.PublishedFor(known.Name)...)
+		out = append(out, device.PublishedFor(known.Name)...)
 	}
 	return out
 }

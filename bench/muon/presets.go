@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"zbench/bench/model"
 	"zbench/bench/pattern"
 	"zbench/bench/trainer"
 )
@@ -22,7 +21,7 @@ type Preset struct {
 // Presets lists the models.
 func Presets() []Preset {
 	var all []Preset
-	for _, name := range model.PresetNames() {
+	for _, name := range trainer.PresetNames() {
 		if p, err := PresetByName(name); err == nil {
 			all = append(all, p)
 		}
@@ -33,11 +32,11 @@ func Presets() []Preset {
 // PresetByName finds a model by its name or an alias; an unknown name is an error
 // that lists the valid.
 func PresetByName(name string) (Preset, error) {
-	name, err := model.PresetName(name)
+	name, err := trainer.PresetName(name)
 	if err != nil {
 		return Preset{}, err
 	}
-	m, err := model.Preset(name)
+	m, err := trainer.Preset(name)
 	if err != nil {
 		return Preset{}, err
 	}

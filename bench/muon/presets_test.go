@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/model"
+	"zbench/bench/trainer"
 	"zbench/bench/spell"
 )
 
@@ -16,9 +16,9 @@ func TestPresetsAreTheModels(t *testing.T) {
 	for _, p := range Presets() {
 		names = append(names, p.Name)
 	}
-	require.Equal(t, model.PresetNames(), names)
+	require.Equal(t, trainer.PresetNames(), names)
 	for _, alias := range []string{"zaya1", "moonlight", " ZAYA1-base"} {
-		m, err := model.PresetName(alias)
+		m, err := trainer.PresetName(alias)
 		require.NoError(t, err)
 		p, err := PresetByName(alias)
 		require.NoError(t, err)
@@ -58,7 +58,7 @@ func TestPresetShapes(t *testing.T) {
 		for _, s := range want {
 			require.Contains(t, p.Shapes, s, name)
 		}
-		m, err := model.Preset(name)
+		m, err := trainer.Preset(name)
 		require.NoError(t, err)
 		require.Less(t, p.Elements(), m.Total())
 		require.Greater(t, float64(p.Elements()), 0.85*float64(m.Total()), "what is left out is embedding, output layer and vectors")

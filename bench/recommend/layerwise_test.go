@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/cost"
-	"zbench/bench/model"
 	"zbench/bench/trainer"
 	"zbench/bench/unit"
 )
@@ -15,7 +14,7 @@ import (
 // withMuon is ZAYA1-base under Megatron's layer-wise optimizer.
 func withMuon(t *testing.T, ranks int, collectives ...string) Question {
 	t.Helper()
-	m, err := model.Preset("zaya1-base")
+	m, err := trainer.Preset("zaya1-base")
 	require.NoError(t, err)
 	var curves []cost.Curve
 	for _, c := range collectives {

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"zbench/bench/finding"
-	"zbench/bench/model"
 	"zbench/bench/spec"
 	"zbench/bench/stat"
 	"zbench/bench/trainer"
@@ -80,7 +79,7 @@ func full() *Record {
 			},
 			Advice: &spec.Advice{
 				Framework: "megatron", Preset: "llama3-8b", Total: 1, Layers: 2, Largest: 3, DP: 4, EP: 5, PP: 6, TP: 2, CP: 2, Instances: 7, Accum: 8, Zero: new(1),
-				Model: &model.Model{Name: "list.csv", Source: "the file list.csv", Listed: true, ActiveParams: 3, Notes: []string{"a note"}, Params: []trainer.Param{
+				Model: &trainer.Model{Name: "list.csv", Source: "the file list.csv", Listed: true, ActiveParams: 3, Notes: []string{"a note"}, Params: []trainer.Param{
 					{Name: "w", Elements: 6, Shape: []int64{2, 3}, Expert: true, Alone: true, Block: 1, Work: new(6.0)}, {Name: "b", Elements: 1}, {Name: "c", Frozen: 1},
 				}},
 				Config:    &spec.Config{File: "train.sh", Settings: []trainer.Setting{{Key: "zero", Value: "", Unset: "$Z"}, {Key: "bf16", Value: "true"}}},

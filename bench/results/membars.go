@@ -6,14 +6,14 @@ import (
 	"strings"
 
 	"zbench/bench/document"
-	"zbench/bench/memory"
+	"zbench/bench/device"
 	"zbench/bench/record"
 	"zbench/bench/unit"
 )
 
 // barCharts draws a chart a device: every kernel's bandwidth in each
 // configuration, against the peak and what others published.
-func barCharts(rec *record.Record, published []memory.Published) []document.Bars {
+func barCharts(rec *record.Record, published []device.Published) []document.Bars {
 	var out []document.Bars
 	for _, d := range rec.World.Devices {
 		var bars []document.Bar

@@ -8,7 +8,7 @@ import (
 
 	"zbench/bench/document"
 	"zbench/bench/judge"
-	"zbench/bench/memory"
+	"zbench/bench/device"
 	"zbench/bench/record"
 	"zbench/bench/spec"
 	"zbench/bench/unit"
@@ -77,7 +77,7 @@ func barNote(rec *record.Record, ratios, published bool) string {
 }
 
 // publishedList is what the letters of the bars stand for.
-func publishedList(published []memory.Published) document.Block {
+func publishedList(published []device.Published) document.Block {
 	l := document.List{Role: "roofs"}
 	for i, p := range published {
 		l.Items = append(l.Items, document.Text{{Style: "b", Text: document.Letter(i)}, {Text: fmt.Sprintf(" %s on %s: %s, %s", p.Tool, p.Device, p.Source, p.Date)}})

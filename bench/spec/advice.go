@@ -3,7 +3,6 @@ package spec
 import (
 	"strconv"
 
-	"zbench/bench/model"
 	"zbench/bench/trainer"
 )
 
@@ -18,7 +17,7 @@ type Advice struct {
 	// Number of parameters, if there is no list.
 	Total int64 `json:"total_params,omitempty"`
 	// Parameter tensors of a file, as it was read (--params).
-	Model *model.Model `json:"model,omitempty"`
+	Model *trainer.Model `json:"model,omitempty"`
 	// Transformer blocks, with total_params.
 	Layers int `json:"layers,omitempty"`
 	// Elements of the embedding and of the output layer, with total_params.

@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/model"
 	"zbench/bench/spec"
 	"zbench/bench/trainer"
 )
@@ -21,7 +20,7 @@ func full() spec.Spec {
 			Iterations: 20, Precision: 0.01, MaxTime: 0.4, Cache: "cold", Groups: []int{2}, Strides: []int{4}, Scales: []int{1},
 		},
 		Advice: &spec.Advice{
-			Model: &model.Model{Name: "p.csv", Params: []trainer.Param{{Name: "w", Elements: 3}}}, Zero: &zero, Backward: 0.1, Flops: 2.5e14, Recompute: true,
+			Model: &trainer.Model{Name: "p.csv", Params: []trainer.Param{{Name: "w", Elements: 3}}}, Zero: &zero, Backward: 0.1, Flops: 2.5e14, Recompute: true,
 			Config: &spec.Config{File: "train.sh", Settings: []trainer.Setting{{Key: "ddp_bucket_size", Value: "40000000"}}},
 		},
 	}

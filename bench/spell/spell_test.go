@@ -11,7 +11,6 @@ import (
 
 	"zbench/bench/collective"
 	"zbench/bench/fabric"
-	"zbench/bench/model"
 	"zbench/bench/spell"
 	"zbench/bench/trainer"
 )
@@ -19,7 +18,7 @@ import (
 // tables are the names that users write, with their aliases.
 func tables() map[string][]string {
 	all := map[string][]string{
-		"fabrics": fabric.Names(), "presets": slices.Concat(model.PresetNames(), []string{"zaya1", "zaya1-8b", "moonlight"}),
+		"fabrics": fabric.Names(), "presets": slices.Concat(trainer.PresetNames(), []string{"zaya1", "zaya1-8b", "moonlight"}),
 		"flags": {"nodes", "ngpus", "minbytes", "maxbytes", "max-time", "mem-budget", "out", "op", "seed", "force", "format"},
 	}
 	for _, c := range collective.All() {

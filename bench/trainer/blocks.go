@@ -3,7 +3,7 @@ package trainer
 import "slices"
 
 // unit is the tensors from lo up to hi, which are sharded together.
-type unit struct {
+type blockUnit struct {
 	lo, hi int
 	// held are the elements of the dense tensors and of the experts, reduced those of them
 	// that are trained, both padded, and padding is that of reduced. params is how many
@@ -53,33 +53,33 @@ func blocksPerUnit(size, setting int64) int64 {
 type blockRuns struct {
 	// all are the runs; those outside of the blocks are left out where they are one
 	// unit of their own, outside.
-	all     []unit
-	outside unit
+	all     []blockUnit
+	outside blockUnit
 	// before sums up the runs before each, and rising[i] is where the blocks from run i
 	// on stop rising.
-	before []unit
+	before []blockUnit
 	rising []int
 }
 
 func newBlockRuns(params []Param, run Run) blockRuns {
-	r := blockRuns{outside: unit{hi: len(params), kept: true}}
+	r := blockRuns{outside: blockUnit{hi: len(params), kept: true}}
 	for i, p := range params {
 		if i == 0 || p.Block != params[i-1].Block {
-			r.all = append(r.all, unit{lo: i, block: p.Block})
+			r.all = append(r.all, blockUnit{lo: i, block: p.Block})
 		}
 		u := &r.all[len(r.all)-1]
 		u.hi = i + 1
 		u.add(p, run)
 	}
 	if oneOutside(params, run) {
-		r.all = slices.DeleteFunc(r.all, func(u unit) bool {
+		r.all = slices.DeleteFunc(r.all, func(u blockUnit) bool {
 			if u.block == 0 {
 				r.outside.join(u, 1)
 			}
 			return u.block == 0
 		})
 	}
-	r.before, r.rising = make([]unit, len(r.all)+1), make([]int, len(r.all))
+	r.before, r.rising = make([]blockUnit, len(r.all)+1), make([]int, len(r.all))
 	for i, u := range r.all {
 		r.before[i+1] = r.before[i]
 		r.before[i+1].join(u, 1)
@@ -95,8 +95,8 @@ func newBlockRuns(params []Param, run Run) blockRuns {
 
 // units are in the order of forward, each of so many blocks. The root's comes first
 // and spans all.
-func (r blockRuns) units(blocks int) []unit {
-	var all []unit
+func (r blockRuns) units(blocks int) []blockUnit {
+	var all []blockUnit
 	if r.outside.params > 0 {
 		all = append(all, r.outside)
 	}
@@ -129,7 +129,7 @@ func (r blockRuns) end(from, blocks int) int {
 }
 
 // join adds the sums of another unit, or takes them away.
-func (u *unit) join(r unit, sign int64) {
+func (u *blockUnit) join(r blockUnit, sign int64) {
 	for kind := range u.held {
 		u.held[kind] += sign * r.held[kind]
 		u.reduced[kind] += sign * r.reduced[kind]
@@ -138,7 +138,7 @@ func (u *unit) join(r unit, sign int64) {
 	u.params += int(sign) * r.params
 }
 
-func (u *unit) add(p Param, run Run) {
+func (u *blockUnit) add(p Param, run Run) {
 	kind := kindOf(p.Expert)
 	n := paddedRows(p, int64(run.ranks(p.Expert)))
 	u.held[kind] += n

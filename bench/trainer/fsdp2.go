@@ -73,8 +73,8 @@ func fsdp2Plan(in *prepared, setting int64, run Run) Plan {
 	}
 	all := in.blocks.units(int(blocksPerUnit(in.block, setting)))
 	plan := Plan{EachBackward: true, EachForward: !run.KeepParams}
-	freed := func(u unit) bool { return !run.KeepParams && !u.kept }
-	gather := func(messages []Message, u unit, launch, wait int) []Message {
+	freed := func(u blockUnit) bool { return !run.KeepParams && !u.kept }
+	gather := func(messages []Message, u blockUnit, launch, wait int) []Message {
 		return calls(messages, allGather, u.held, run.param(), launch, wait, run)
 	}
 	if last := all[len(all)-1]; freed(last) {

@@ -51,8 +51,8 @@ var megatronKeys = []key{
 	{"make_vocab_size_divisible_by", into(func(c *Config) **int64 { return &c.VocabMultiple }, 1)},
 	{"model.make_vocab_size_divisible_by", into(func(c *Config) **int64 { return &c.VocabMultiple }, 1)},
 	{"model.should_pad_vocab", nil},
-	{"micro_batch_size", plain(func(c *Config) *int64 { return &c.micro })},
-	{"seq_length", plain(func(c *Config) *int64 { return &c.seq })},
+	{"micro_batch_size", plainForm(func(c *Config) *int64 { return &c.micro })},
+	{"seq_length", plainForm(func(c *Config) *int64 { return &c.seq })},
 	{"context_parallel_size", small(func(c *Config) **int { return &c.CP })},
 	{"model.context_parallel_size", small(func(c *Config) **int { return &c.CP })},
 	{"recompute_granularity", func(c *Config, value string) error {

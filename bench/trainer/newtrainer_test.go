@@ -18,7 +18,6 @@ import (
 	"zbench/bench/advice"
 	"zbench/bench/bucket"
 	"zbench/bench/cost"
-	"zbench/bench/model"
 	"zbench/bench/recommend"
 	"zbench/bench/record"
 	"zbench/bench/stat"
@@ -64,9 +63,9 @@ func TestANewTrainerIsOneFile(t *testing.T) {
 		require.Equal(t, "madeup", c.Trainer)
 		in := advice.Input{Sources: []cost.Source{{Record: measured(64)}}, Framework: "mu", Config: c, ConfigFile: "mu.yaml", Run: run}
 		c.Apply(&in.Run)
-		in.Model, err = model.Preset("llama3-8b")
+		in.Model, err = trainer.Preset("llama3-8b")
 		require.NoError(t, err)
-		in.Compute, err = model.Timed(0.1, 0.05)
+		in.Compute, err = trainer.ComputeTimed(0.1, 0.05)
 		require.NoError(t, err)
 		d, err := advice.Recommend(in)
 		require.NoError(t, err)

@@ -30,9 +30,9 @@ func drawParams(t *rapid.T) []Param {
 }
 
 // unitsByWalk is the rule of FSDP2's units tensor by tensor.
-func unitsByWalk(params []Param, blocks int, run Run) []unit {
-	var all []unit
-	outside := unit{hi: len(params), kept: true}
+func unitsByWalk(params []Param, blocks int, run Run) []blockUnit {
+	var all []blockUnit
+	outside := blockUnit{hi: len(params), kept: true}
 	last := -1
 	for i, p := range params {
 		group := 0
@@ -45,7 +45,7 @@ func unitsByWalk(params []Param, blocks int, run Run) []unit {
 			continue
 		case group != last:
 			last = group
-			all = append(all, unit{lo: i, kept: group == 0 && i > 0})
+			all = append(all, blockUnit{lo: i, kept: group == 0 && i > 0})
 		}
 		u := &all[len(all)-1]
 		u.hi = i + 1

@@ -13,7 +13,7 @@ func isOn(field func(c *Config) *bool) func(*Config, string) error {
 	}
 }
 
-func plain(field func(c *Config) *int64) func(*Config, string) error {
+func plainForm(field func(c *Config) *int64) func(*Config, string) error {
 	return func(c *Config, value string) error {
 		if isUnset(value) {
 			return nil

@@ -15,7 +15,6 @@ import (
 
 	"zbench/bench/collective"
 	"zbench/bench/exit"
-	"zbench/bench/model"
 	"zbench/bench/spec"
 	"zbench/bench/trainer"
 	"zbench/bench/unit"
@@ -43,8 +42,8 @@ var adviceFlags = []adviceFlag{
 		return err
 	}},
 	{"params", "file", "one rank's parameter tensors in forward order: CSV or JSON of name and elements or shape, safetensors, or its index", func(o *adviceFlagSet, v string) error { return setText(&o.params, v) }},
-	{"preset", "name", "a published model: " + strings.Join(model.PresetNames(), ", "), func(o *adviceFlagSet, v string) (err error) {
-		o.want.Preset, err = model.PresetName(v)
+	{"preset", "name", "a published model: " + strings.Join(trainer.PresetNames(), ", "), func(o *adviceFlagSet, v string) (err error) {
+		o.want.Preset, err = trainer.PresetName(v)
 		return err
 	}},
 	{"total-params", "count", "number of parameters, if there is no list; k, M, G are decimal", func(o *adviceFlagSet, v string) error { return setCount(&o.want.Total, v) }},
@@ -152,13 +151,13 @@ func readConfig(s State, path string) (*spec.Config, error) {
 	return &spec.Config{File: base(path), Settings: list}, nil
 }
 
-func readParams(s State, path string) (*model.Model, error) {
+func readParams(s State, path string) (*trainer.Model, error) {
 	f, err := s.FS.Open(path)
 	if err != nil {
 		return nil, missingFile(err, path, "give a CSV, a JSON or a safetensors file")
 	}
 	defer f.Close() //nolint:errcheck // it was read only
-	m, err := model.Read(base(path), f, func(name string) (io.ReadCloser, error) {
+	m, err := trainer.ReadModel(base(path), f, func(name string) (io.ReadCloser, error) {
 		return s.FS.Open(filepath.Join(filepath.Dir(path), name))
 	})
 	if err != nil {

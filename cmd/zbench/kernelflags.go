@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"zbench/bench/engine"
-	"zbench/bench/model"
+	"zbench/bench/trainer"
 	method "zbench/bench/muon"
 	"zbench/bench/spec"
 	"zbench/bench/spell"
@@ -141,7 +141,7 @@ var fusedShapes = []specFlag{
 // muonFlags are those of Muon.
 var muonFlags = slices.Concat([]specFlag{
 	{
-		name: "preset", unit: "name", meaning: "a model's matrices: " + strings.Join(model.PresetNames(), ", "),
+		name: "preset", unit: "name", meaning: "a model's matrices: " + strings.Join(trainer.PresetNames(), ", "),
 		set: last(func(s *spec.Spec, v string) error {
 			p, err := method.PresetByName(v)
 			s.Kernels.Preset = p.Name // an alias is recorded under the preset's own name

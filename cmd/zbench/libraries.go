@@ -13,7 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"zbench/internal/codecache"
 	"zbench/internal/native"
 )
 
@@ -132,7 +131,7 @@ func (o libraryOptions) deadline(s State) (time.Duration, error) {
 // fill tells native where to look and for how long; a * in the list of folders
 // stands for any part of a path, as in …/nvidia/*/lib of Python's packages. It
 // returns the cache, nil for none.
-func (o libraryOptions) fill(ctx context.Context, s State, n *native.Options) (*codecache.Cache, error) {
+func (o libraryOptions) fill(ctx context.Context, s State, n *native.Options) (*native.CodeFolder, error) {
 	within, err := o.deadline(s)
 	if err != nil {
 		return nil, err
@@ -160,7 +159,7 @@ func (o libraryOptions) fill(ctx context.Context, s State, n *native.Options) (*
 	if dir == "" {
 		return nil, nil
 	}
-	cache := codecache.New(s.FS, dir)
+	cache := native.NewCodeFolder(s.FS, dir)
 	n.Cache = cache
 	return cache, nil
 }
@@ -185,7 +184,7 @@ func (o libraryOptions) cacheDir(s State) string {
 
 // report says on standard error what is wrong with the cache; the kernels were
 // compiled all the same.
-func (libraryOptions) report(s State, cache *codecache.Cache) {
+func (libraryOptions) report(s State, cache *native.CodeFolder) {
 	if cache == nil {
 		return
 	}

@@ -1,4 +1,4 @@
-package model
+package trainer
 
 import (
 	"fmt"
@@ -6,7 +6,6 @@ import (
 	"strconv"
 
 	"zbench/bench/pattern"
-	"zbench/bench/trainer"
 )
 
 // Stage is the list of a pipeline's first stage, whose buckets alone a trainer's
@@ -24,7 +23,7 @@ func (m *Model) Stage(stages int) error {
 		return fmt.Errorf("%d blocks do not make %d pipeline stages", last, stages)
 	}
 	keep := max(1, (last+stages-1)/stages)
-	var kept []trainer.Param
+	var kept []Param
 	inside := false
 	for _, p := range m.Params {
 		inside = inside || p.Block > 0
@@ -68,7 +67,7 @@ func (m *Model) AsGiven(stages, ranks int) {
 const sharedLeftOut = "its gradient is reduced between both stages after the last backward, which no bucket size changes and which is not counted here"
 
 // shared tells an output layer that has no table of its own.
-func shared(p trainer.Param) bool { return p.Elements == 0 && p.Work != nil }
+func shared(p Param) bool { return p.Elements == 0 && p.Work != nil }
 
 // expertNumber finds which of a block's experts a tensor belongs to.
 var expertNumber = pattern.New(`(?:local_experts|experts)\.(\d{1,6})\.`)
@@ -80,7 +79,7 @@ func (m *Model) Local(groups int) error {
 		return nil
 	}
 	most := 0
-	number := func(p trainer.Param) int {
+	number := func(p Param) int {
 		if match := expertNumber.FindStringSubmatch(p.Name); match != nil && p.Expert {
 			n, _ := strconv.Atoi(match[1]) // six digits at most
 			return n
@@ -94,7 +93,7 @@ func (m *Model) Local(groups int) error {
 		return fmt.Errorf("%s has %d experts a block, which do not divide into %d expert-parallel groups", m.Name, most, groups)
 	}
 	keep := most / groups
-	var kept []trainer.Param
+	var kept []Param
 	for _, p := range m.Params {
 		if number(p) >= keep {
 			continue

@@ -1,4 +1,4 @@
-package longrun_test
+package judge_test
 
 import (
 	"math"
@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/longrun"
+	"zbench/bench/judge"
 	"zbench/bench/record"
 	"zbench/bench/stat"
 )
@@ -21,58 +21,58 @@ func TestKnownIssues(t *testing.T) {
 	tried := map[string]bool{}
 	for _, c := range []struct {
 		id      string
-		with    longrun.Facts
-		without []longrun.Facts
+		with    judge.IssueFacts
+		without []judge.IssueFacts
 	}{
 		{
 			"rocm_7_1_1_scatter",
-			longrun.Facts{ROCm: "7.1.1-38", Pollara: true},
-			[]longrun.Facts{{ROCm: "7.1.1"}, {ROCm: "7.2.0", Pollara: true}, {ROCm: "7.1.10", Pollara: true}, {Pollara: true}},
+			judge.IssueFacts{ROCm: "7.1.1-38", Pollara: true},
+			[]judge.IssueFacts{{ROCm: "7.1.1"}, {ROCm: "7.2.0", Pollara: true}, {ROCm: "7.1.10", Pollara: true}, {Pollara: true}},
 		},
-		{"rocm_7_14_0_middle", longrun.Facts{ROCm: "7.14.0"}, []longrun.Facts{{ROCm: "7.14.0", Nodes: 1}, {ROCm: "7.14.1"}}},
-		{"p2p_batch", longrun.Facts{RCCL: "2.27.7", Nodes: 33}, []longrun.Facts{
+		{"rocm_7_14_0_middle", judge.IssueFacts{ROCm: "7.14.0"}, []judge.IssueFacts{{ROCm: "7.14.0", Nodes: 1}, {ROCm: "7.14.1"}}},
+		{"p2p_batch", judge.IssueFacts{RCCL: "2.27.7", Nodes: 33}, []judge.IssueFacts{
 			{RCCL: "2.27.7", Nodes: 32}, {RCCL: "2.28.3", Nodes: 128}, {RCCL: "2.27.7", Nodes: 128, Env: env{"RCCL_P2P_BATCH_ENABLE": "0"}.get},
 		}},
-		{"p2p_batch", longrun.Facts{RCCL: "2.26.6", Nodes: 64, Env: env{"RCCL_P2P_BATCH_ENABLE": "1"}.get}, []longrun.Facts{{RCCL: "2.26.6", Nodes: 64}, {Nodes: 64, Env: env{"RCCL_P2P_BATCH_ENABLE": "1"}.get}}},
-		{"ib_timeout_range", longrun.Facts{Env: env{"NCCL_IB_TIMEOUT": "300"}.get}, []longrun.Facts{{Env: env{"NCCL_IB_TIMEOUT": "31"}.get}, {Env: none}}},
-		{"ib_retry_range", longrun.Facts{Env: env{"NCCL_IB_RETRY_CNT": "20"}.get}, []longrun.Facts{{Env: env{"NCCL_IB_RETRY_CNT": "7"}.get}, {Env: none}}},
+		{"p2p_batch", judge.IssueFacts{RCCL: "2.26.6", Nodes: 64, Env: env{"RCCL_P2P_BATCH_ENABLE": "1"}.get}, []judge.IssueFacts{{RCCL: "2.26.6", Nodes: 64}, {Nodes: 64, Env: env{"RCCL_P2P_BATCH_ENABLE": "1"}.get}}},
+		{"ib_timeout_range", judge.IssueFacts{Env: env{"NCCL_IB_TIMEOUT": "300"}.get}, []judge.IssueFacts{{Env: env{"NCCL_IB_TIMEOUT": "31"}.get}, {Env: none}}},
+		{"ib_retry_range", judge.IssueFacts{Env: env{"NCCL_IB_RETRY_CNT": "20"}.get}, []judge.IssueFacts{{Env: env{"NCCL_IB_RETRY_CNT": "7"}.get}, {Env: none}}},
 		{
 			"anp_plugin",
-			longrun.Facts{ROCm: "7.2.1", Env: env{"NCCL_NET_PLUGIN": "librccl-anp.so"}.get},
-			[]longrun.Facts{{ROCm: "7.2.0", Env: env{"NCCL_NET_PLUGIN": "librccl-anp.so"}.get}, {ROCm: "7.2.1", Env: env{"NCCL_NET_PLUGIN": "none"}.get}},
+			judge.IssueFacts{ROCm: "7.2.1", Env: env{"NCCL_NET_PLUGIN": "librccl-anp.so"}.get},
+			[]judge.IssueFacts{{ROCm: "7.2.0", Env: env{"NCCL_NET_PLUGIN": "librccl-anp.so"}.get}, {ROCm: "7.2.1", Env: env{"NCCL_NET_PLUGIN": "none"}.get}},
 		},
-		{"debug_settings", longrun.Facts{Env: env{"NCCL_SHM_DISABLE": "1"}.get}, []longrun.Facts{{Env: env{"NCCL_SHM_DISABLE": "0"}.get}, {Env: none}}},
+		{"debug_settings", judge.IssueFacts{Env: env{"NCCL_SHM_DISABLE": "1"}.get}, []judge.IssueFacts{{Env: env{"NCCL_SHM_DISABLE": "0"}.get}, {Env: none}}},
 		{
 			"scratch_reclaim",
-			longrun.Facts{ROCm: "6.3.4", Env: none},
-			[]longrun.Facts{{ROCm: "6.4.0", Env: none}, {ROCm: "6.3.4", Env: env{"HSA_NO_SCRATCH_RECLAIM": "1"}.get}, {Env: none}, {ROCm: "6.3.4"}},
+			judge.IssueFacts{ROCm: "6.3.4", Env: none},
+			[]judge.IssueFacts{{ROCm: "6.4.0", Env: none}, {ROCm: "6.3.4", Env: env{"HSA_NO_SCRATCH_RECLAIM": "1"}.get}, {Env: none}, {ROCm: "6.3.4"}},
 		},
 		{
 			"msccl_removed",
-			longrun.Facts{ROCm: "7.13.0", Env: env{"RCCL_MSCCL_ENABLE": "1"}.get},
-			[]longrun.Facts{{ROCm: "7.2.1", Env: env{"RCCL_MSCCL_ENABLE": "1"}.get}, {ROCm: "7.14.1", Env: none}},
+			judge.IssueFacts{ROCm: "7.13.0", Env: env{"RCCL_MSCCL_ENABLE": "1"}.get},
+			[]judge.IssueFacts{{ROCm: "7.2.1", Env: env{"RCCL_MSCCL_ENABLE": "1"}.get}, {ROCm: "7.14.1", Env: none}},
 		},
 		{
 			"channels_ignored",
-			longrun.Facts{GPUs: 4, Env: env{"NCCL_MIN_NCHANNELS": "112"}.get},
-			[]longrun.Facts{{GPUs: 8, Env: env{"NCCL_MIN_NCHANNELS": "112"}.get}, {GPUs: 4, Env: none}, {Env: env{"NCCL_MIN_NCHANNELS": "112"}.get}},
+			judge.IssueFacts{GPUs: 4, Env: env{"NCCL_MIN_NCHANNELS": "112"}.get},
+			[]judge.IssueFacts{{GPUs: 8, Env: env{"NCCL_MIN_NCHANNELS": "112"}.get}, {GPUs: 4, Env: none}, {Env: env{"NCCL_MIN_NCHANNELS": "112"}.get}},
 		},
 	} {
 		tried[c.id] = true
-		got := longrun.Issues(c.with)
+		got := judge.IssuesOf(c.with)
 		require.Len(t, got, 1, c.id)
 		require.Equal(t, c.id, got[0].ID)
 		for _, text := range []string{got[0].What, got[0].Cost, got[0].Next, got[0].Source} {
 			require.NotEmpty(t, text, c.id)
 		}
 		for _, f := range c.without {
-			require.Empty(t, longrun.Issues(f), "%s: %+v", c.id, f)
+			require.Empty(t, judge.IssuesOf(f), "%s: %+v", c.id, f)
 		}
 	}
-	for _, id := range longrun.Known() {
+	for _, id := range judge.KnownIssues() {
 		require.True(t, tried[id], "%s has no test", id)
 	}
-	require.Empty(t, longrun.Issues(longrun.Facts{}), "what is unknown is no issue")
+	require.Empty(t, judge.IssuesOf(judge.IssueFacts{}), "what is unknown is no issue")
 }
 
 // measured is a record with one case of so many ranks, whose slowest launch took so long.
@@ -89,7 +89,7 @@ func measured(ranks, nodes int, longest float64, p99 *float64) *record.Record {
 func TestSettingsFromTheTail(t *testing.T) {
 	rec := measured(1024, 128, 0.5, nil)
 	rec.World.Nodes = 128
-	s := longrun.Of(rec)
+	s := judge.SettingsOf(rec)
 	require.Equal(t, 0.5, s.Tail)
 	require.Equal(t, 60.0, s.Watchdog, "20 × 0.5 s is below the floor")
 	require.Equal(t, "all_reduce at 1 GiB: the slowest of 30 launches", s.Of)
@@ -100,14 +100,14 @@ func TestSettingsFromTheTail(t *testing.T) {
 
 	rec = measured(16, 2, 60, new(31.2))
 	rec.World.Nodes, rec.Simulated = 2, true
-	s = longrun.Of(rec)
+	s = judge.SettingsOf(rec)
 	require.Equal(t, 630.0, s.Watchdog, "20 × 31.2 s = 624 s")
 	require.Equal(t, "750 + PAUSE", s.List[1].Value)
 	require.Contains(t, s.Lead(), "SIMULATED")
 	require.Equal(t, "22", s.List[4].Value)
 
 	rec.World.Nodes = 1
-	require.Len(t, longrun.Of(rec).List, 4, "one node has no NIC in use")
+	require.Len(t, judge.SettingsOf(rec).List, 4, "one node has no NIC in use")
 }
 
 // With the exponent, all retries of a NIC end before the watchdog; with the next one they
@@ -116,7 +116,7 @@ func TestNICGivesUpFirst(t *testing.T) {
 	for _, tail := range []float64{0.1, 4, 7, 10, 20, 40, 80} {
 		rec := measured(16, 2, tail, nil)
 		rec.World.Nodes = 2
-		s := longrun.Of(rec)
+		s := judge.SettingsOf(rec)
 		var exponent int
 		for i := 18; i <= 22; i++ {
 			if s.List[4].Value == []string{"18", "19", "20", "21", "22"}[i-18] {
@@ -130,13 +130,13 @@ func TestNICGivesUpFirst(t *testing.T) {
 }
 
 func TestNoSettingsWithoutATail(t *testing.T) {
-	require.Nil(t, longrun.Of(&record.Record{}))
+	require.Nil(t, judge.SettingsOf(&record.Record{}))
 	rec := measured(8, 1, 1, nil)
 	rec.World.Ranks = 16 // a part of the world
-	require.Nil(t, longrun.Of(rec))
+	require.Nil(t, judge.SettingsOf(rec))
 	rec = measured(8, 1, 1, nil)
 	rec.Results[0].Status = record.Failed
-	require.Nil(t, longrun.Of(rec))
+	require.Nil(t, judge.SettingsOf(rec))
 }
 
 func TestFactsOfARecord(t *testing.T) {
@@ -144,9 +144,9 @@ func TestFactsOfARecord(t *testing.T) {
 	rec.World.Nodes = 128
 	rec.Source.Libraries = []record.Library{{Name: "libamdhip64.so", Version: "7.1.0"}, {Name: "librccl.so", Version: "2.27.7"}}
 	rec.Source.Environment = map[string]string{"NCCL_IB_TIMEOUT": "300"}
-	issues := longrun.Issues(longrun.FactsOf(rec))
+	issues := judge.IssuesOf(judge.IssueFactsOf(rec))
 	require.Len(t, issues, 2)
 	require.Equal(t, "p2p_batch", issues[0].ID)
-	require.Len(t, longrun.IssueTable(issues).Groups[0].Rows, 2)
-	require.Len(t, longrun.Of(rec).Table().Groups[0].Rows, 5)
+	require.Len(t, judge.IssueTable(issues).Groups[0].Rows, 2)
+	require.Len(t, judge.SettingsOf(rec).Table().Groups[0].Rows, 5)
 }

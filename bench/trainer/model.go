@@ -6,7 +6,7 @@
 //
 // The order matters because a trainer fills its buckets from the last tensor to
 // the first, and the sizes because none of them splits a tensor.
-package model
+package trainer
 
 import (
 	"errors"
@@ -17,7 +17,6 @@ import (
 	"strings"
 
 	"zbench/bench/plain"
-	"zbench/bench/trainer"
 	"zbench/bench/unit"
 )
 
@@ -41,7 +40,7 @@ type Model struct {
 	// Source says where the list is from; for a preset with URL and date.
 	Source string `json:"source"`
 	// Params are the tensors in forward order.
-	Params []trainer.Param `json:"params"`
+	Params []Param `json:"params"`
 	// Listed is true for the tensors of a real model, false for a list that was
 	// made up from a total.
 	Listed bool `json:"listed"`
@@ -109,7 +108,7 @@ func (m *Model) heldByExperts() (n int64) {
 // work is the sum of the tensors' work: the parameters that compute for a token.
 func (m *Model) work() int64 {
 	sum := 0.0
-	for _, w := range trainer.Work(m.Params) {
+	for _, w := range Work(m.Params) {
 		sum += w
 	}
 	return int64(math.Round(sum))
@@ -118,19 +117,19 @@ func (m *Model) work() int64 {
 // Spared is the share of a backward's products that frozen tensors spare.
 func (m *Model) Spared() float64 {
 	all, left := 0.0, 0.0
-	trained := trainer.BackwardWork(m.Params)
-	for i, w := range trainer.Work(m.Params) {
+	trained := BackwardWork(m.Params)
+	for i, w := range Work(m.Params) {
 		all += w
 		left += trained[i]
 	}
-	if all == 0 || !slices.ContainsFunc(m.Params, func(p trainer.Param) bool { return p.Frozen > 0 }) {
+	if all == 0 || !slices.ContainsFunc(m.Params, func(p Param) bool { return p.Frozen > 0 }) {
 		return 0
 	}
 	return 1 - left/all
 }
 
 // freeze is for a tensor that is not trained.
-func freeze(p *trainer.Param, frozen bool) {
+func freeze(p *Param, frozen bool) {
 	if frozen {
 		p.Frozen, p.Elements = p.Elements, 0
 	}
@@ -159,7 +158,7 @@ func (m *Model) SetActive(active int64) {
 	if all == 0 {
 		return
 	}
-	for i, w := range trainer.Work(m.Params) {
+	for i, w := range Work(m.Params) {
 		if !m.Params[i].Expert {
 			dense += w
 		}
@@ -202,8 +201,8 @@ var blockNames = map[string]bool{"layers": true, "h": true, "blocks": true, "blo
 
 // named makes a tensor and reads from its name what that tells. The shape may be
 // nil.
-func named(name string, elements int64, shape []int64) trainer.Param {
-	p := trainer.Param{Name: name, Elements: elements, Shape: shape}
+func named(name string, elements int64, shape []int64) Param {
+	p := Param{Name: name, Elements: elements, Shape: shape}
 	part, rest, more := strings.Cut(name, ".")
 	for more {
 		p.Expert = p.Expert || expertNames[part]
@@ -234,14 +233,14 @@ func ordinal(s string) int {
 
 // list gathers tensors and holds the bounds.
 type list struct {
-	params []trainer.Param
+	params []Param
 	// at says where a name was first seen, for the error about its second time.
 	at    map[string]string
 	total int64
 }
 
 // add takes one tensor. Where is its place in the file, for errors.
-func (l *list) add(where string, p trainer.Param) error {
+func (l *list) add(where string, p Param) error {
 	p.Name = strings.TrimSpace(p.Name)
 	switch {
 	case p.Name == "":
@@ -266,11 +265,11 @@ func (l *list) add(where string, p trainer.Param) error {
 }
 
 // done ends a list: an empty one is an error.
-func (l *list) done() ([]trainer.Param, error) {
+func (l *list) done() ([]Param, error) {
 	if len(l.params) == 0 {
 		return nil, fmt.Errorf("%w: no tensors in it", ErrParams)
 	}
-	if !slices.ContainsFunc(l.params, func(p trainer.Param) bool { return p.Elements > 0 }) {
+	if !slices.ContainsFunc(l.params, func(p Param) bool { return p.Elements > 0 }) {
 		return nil, fmt.Errorf("%w: requires_grad is false for every tensor, so nothing is trained", ErrParams)
 	}
 	return l.params, nil
@@ -287,7 +286,7 @@ func short(name string) string {
 
 // product is the number of elements of a shape; a scalar has one. It is 0 where
 // a side is not positive and MaxElements+1 where the product is beyond.
-func product(shape []int64) int64 {
+func dims(shape []int64) int64 {
 	n := int64(1)
 	for _, side := range shape {
 		if side < 1 {

@@ -1,4 +1,4 @@
-package model_test
+package trainer_test
 
 import (
 	"bytes"
@@ -10,14 +10,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/model"
 	"zbench/bench/trainer"
 )
 
 type trainerParam = trainer.Param
 
-func read(text string) (*model.Model, error) {
-	return model.Read("p", strings.NewReader(text), nil)
+func read(text string) (*trainer.Model, error) {
+	return trainer.ReadModel("p", strings.NewReader(text), nil)
 }
 
 func TestReadText(t *testing.T) {
@@ -99,7 +98,7 @@ func TestReadErrorsNameTheLine(t *testing.T) {
 		"{\"weight_map\":{\"w\":\"s\"}}":                                  "p has names but no shapes",
 	} {
 		_, err := read(text)
-		require.ErrorIs(t, err, model.ErrParams, text)
+		require.ErrorIs(t, err, trainer.ErrParams, text)
 		require.ErrorContains(t, err, want, text)
 	}
 }
@@ -123,7 +122,7 @@ const shardB = `{"model.layers.2.input_layernorm.weight":{"dtype":"BF16","shape"
 "model.norm.weight":{"dtype":"BF16","shape":[4],"data_offsets":[0,8]},
 "model.embed_tokens.weight":{"dtype":"BF16","shape":[8,4],"data_offsets":[0,8]}}`
 
-func names(m *model.Model) (out []string) {
+func names(m *trainer.Model) (out []string) {
 	for _, p := range m.Params {
 		out = append(out, strings.TrimPrefix(strings.TrimSuffix(p.Name, ".weight"), "model."))
 	}
@@ -131,7 +130,7 @@ func names(m *model.Model) (out []string) {
 }
 
 func TestSafetensors(t *testing.T) {
-	m, err := model.Read("a.safetensors", bytes.NewReader(safe(shardA)), nil)
+	m, err := trainer.ReadModel("a.safetensors", bytes.NewReader(safe(shardA)), nil)
 	require.NoError(t, err)
 	require.Equal(t, int64(32+16+36+36+4), m.Total())
 	require.Equal(t, []string{
@@ -152,7 +151,7 @@ func TestSafetensorsIndex(t *testing.T) {
 		}
 		return io.NopCloser(bytes.NewReader(text)), nil
 	}
-	m, err := model.Read("model.safetensors.index.json", strings.NewReader(index), open)
+	m, err := trainer.ReadModel("model.safetensors.index.json", strings.NewReader(index), open)
 	require.NoError(t, err)
 	require.Equal(t, 2, opened, "each file once")
 	require.Equal(t, []string{
@@ -161,12 +160,12 @@ func TestSafetensorsIndex(t *testing.T) {
 	}, names(m))
 
 	delete(files, "b.safetensors")
-	_, err = model.Read("i.json", strings.NewReader(index), open)
+	_, err = trainer.ReadModel("i.json", strings.NewReader(index), open)
 	require.ErrorContains(t, err, `i.json has names but no shapes, and "b.safetensors" beside it cannot be read: no such file`)
 	files["b.safetensors"] = []byte("no header")
-	_, err = model.Read("i.json", strings.NewReader(index), open)
+	_, err = trainer.ReadModel("i.json", strings.NewReader(index), open)
 	require.ErrorContains(t, err, "is not a safetensors file")
-	_, err = model.Read("i.json", strings.NewReader(`{"weight_map":{"x":"../../etc/passwd"}}`), open)
+	_, err = trainer.ReadModel("i.json", strings.NewReader(`{"weight_map":{"x":"../../etc/passwd"}}`), open)
 	require.ErrorContains(t, err, "names a file elsewhere")
 }
 
@@ -182,8 +181,8 @@ func TestSafetensorsDamaged(t *testing.T) {
 		"zero":        {safe(`{"w":{"shape":[0]}}`), "has 0 elements"},
 		"long header": {append([]byte{255, 255, 255, 255, 255, 0, 0, 0}, '{'), "p"},
 	} {
-		_, err := model.Read("p", bytes.NewReader(c.file), nil)
-		require.ErrorIs(t, err, model.ErrParams, name)
+		_, err := trainer.ReadModel("p", bytes.NewReader(c.file), nil)
+		require.ErrorIs(t, err, trainer.ErrParams, name)
 		require.ErrorContains(t, err, c.want, name)
 	}
 }
@@ -194,9 +193,9 @@ func FuzzRead(f *testing.F) {
 	}
 	f.Add(safe(shardA))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		m, err := model.Read("p", bytes.NewReader(text), nil)
+		m, err := trainer.ReadModel("p", bytes.NewReader(text), nil)
 		if err != nil {
-			require.ErrorIs(t, err, model.ErrParams)
+			require.ErrorIs(t, err, trainer.ErrParams)
 			return
 		}
 		require.NotEmpty(t, m.Params)
@@ -208,7 +207,7 @@ func FuzzRead(f *testing.F) {
 			total += p.Elements
 		}
 		require.Equal(t, total, m.Total())
-		require.LessOrEqual(t, total, int64(model.MaxElements))
+		require.LessOrEqual(t, total, int64(trainer.MaxElements))
 	})
 }
 
@@ -220,14 +219,14 @@ func TestRequiresGrad(t *testing.T) {
 		"header.csv": "name,shape,requires_grad\nembed_tokens.weight,100x4,false\nlayers.0.w,10x10,false\nlayers.0.lora,5x4,\nlayers.1.w,10x10,0\n",
 		"list.json":  `[{"name": "embed_tokens.weight", "shape": [100, 4], "requires_grad": false}, {"name": "layers.0.w", "numel": 100, "requires_grad": false}, {"name": "layers.0.lora", "numel": 20, "requires_grad": true}, {"name": "layers.1.w", "numel": 100, "requires_grad": false}]`,
 	} {
-		m, err := model.Read(name, strings.NewReader(text), nil)
+		m, err := trainer.ReadModel(name, strings.NewReader(text), nil)
 		require.NoError(t, err, name)
 		require.Equal(t, int64(20), m.Total(), name)
 		require.Equal(t, int64(220), m.ActiveParams, name)
 		require.InDelta(t, 1-float64(20+50)/220, m.Spared(), 1e-12, name)
 		require.Contains(t, strings.Join(m.Notes, "\n"), "3 tensors of 600 elements are frozen", name)
 		require.NoError(t, m.Check())
-		c, err := model.Load{Tokens: 10, ActiveParams: 220, Flops: 1e3, Spared: m.Spared()}.Estimate()
+		c, err := trainer.Load{Tokens: 10, ActiveParams: 220, Flops: 1e3, Spared: m.Spared()}.Estimate()
 		require.NoError(t, err)
 		require.InDelta(t, 4*10*70/1e3, c.Backward, 1e-9)
 	}
@@ -235,8 +234,8 @@ func TestRequiresGrad(t *testing.T) {
 		"a,10,False\nb,10,False\n": "so nothing is trained",
 		"a,10,maybe\n":             "requires_grad is",
 	} {
-		_, err := model.Read("p.csv", strings.NewReader(text), nil)
-		require.ErrorIs(t, err, model.ErrParams)
+		_, err := trainer.ReadModel("p.csv", strings.NewReader(text), nil)
+		require.ErrorIs(t, err, trainer.ErrParams)
 		require.ErrorContains(t, err, want)
 	}
 }

@@ -1,4 +1,4 @@
-package model
+package trainer
 
 import (
 	"bufio"
@@ -13,7 +13,6 @@ import (
 
 	"zbench/bench/pattern"
 	"zbench/bench/plain"
-	"zbench/bench/trainer"
 )
 
 // maxShards bounds the files an index may name.
@@ -102,7 +101,7 @@ func (m *Model) shards(name string, shards []shard) error {
 			if err := json.Unmarshal(tensors[tensor], &e); err != nil || e.Shape == nil {
 				return fmt.Errorf("%w: %s: %s has no shape", ErrParams, s.name, short(tensor))
 			}
-			if err := l.add(s.name, named(tensor, product(e.Shape), e.Shape)); err != nil {
+			if err := l.add(s.name, named(tensor, dims(e.Shape), e.Shape)); err != nil {
 				return err
 			}
 		}
@@ -119,7 +118,7 @@ func (m *Model) shards(name string, shards []shard) error {
 
 // places order a tensor within the model and within its block by its name. The
 // first that matches counts.
-var places = []*pattern.Pattern{
+var tensorPlaces = []*pattern.Pattern{
 	pattern.New(`embed|wte|wpe|tok_`),
 	pattern.New(`layers|blocks|\bh\.`), // numbered blocks come here
 	pattern.New(`input_?(layer)?norm|ln_1|attention_norm`),
@@ -134,7 +133,7 @@ var places = []*pattern.Pattern{
 }
 
 // forward compares two tensors by their likely place in the forward pass.
-func forward(a, b trainer.Param) int {
+func forward(a, b Param) int {
 	return cmp.Or(
 		cmp.Compare(section(a), section(b)),
 		cmp.Compare(a.Block, b.Block),
@@ -144,11 +143,11 @@ func forward(a, b trainer.Param) int {
 }
 
 // section is 0 before the blocks, 1 in them, 2 behind them.
-func section(p trainer.Param) int {
+func section(p Param) int {
 	switch {
 	case p.Block > 0:
 		return 1
-	case places[0].MatchString(p.Name):
+	case tensorPlaces[0].MatchString(p.Name):
 		return 0
 	}
 	return 2
@@ -156,12 +155,12 @@ func section(p trainer.Param) int {
 
 // within is the place inside a block, or behind the blocks. Experts count by
 // their number first: plain.Natural does that.
-func within(p trainer.Param) int {
-	for i, place := range places {
+func within(p Param) int {
+	for i, place := range tensorPlaces {
 		if i < 2 {
 			continue
 		}
-		if i == 3 && places[4].MatchString(p.Name) && !strings.Contains(p.Name, "self_attn") {
+		if i == 3 && tensorPlaces[4].MatchString(p.Name) && !strings.Contains(p.Name, "self_attn") {
 			continue // post_attention_layernorm is no attention
 		}
 		if p.Expert && i < 6 {
@@ -174,5 +173,5 @@ func within(p trainer.Param) int {
 			return i
 		}
 	}
-	return len(places)
+	return len(tensorPlaces)
 }

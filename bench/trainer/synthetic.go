@@ -1,14 +1,13 @@
-package model
+package trainer
 
 import (
 	"fmt"
 
-	"zbench/bench/trainer"
 )
 
 // Shares of a block's parameters in its tensors, as in a dense transformer with
 // grouped queries and a gated feed-forward part (those of Llama 3 8B).
-var shares = []struct {
+var tensorShares = []struct {
 	name  string
 	share float64
 }{
@@ -22,12 +21,12 @@ var shares = []struct {
 // largest elements each, and between them so many equal blocks. With largest 0
 // there is no embedding and the blocks share everything; with layers 0 there are
 // 32. It fails where the parts do not fit into the total.
-func Synthetic(total int64, layers int, largest int64) (*Model, error) {
+func SyntheticModel(total int64, layers int, largest int64) (*Model, error) {
 	const usual = 32
 	if layers == 0 {
 		layers = usual
 	}
-	if total < 1 || total > MaxElements || layers < 1 || layers > MaxParams/len(shares)-2 || largest < 0 {
+	if total < 1 || total > MaxElements || layers < 1 || layers > MaxParams/len(tensorShares)-2 || largest < 0 {
 		return nil, fmt.Errorf("%w: %d elements in %d layers with a largest tensor of %d", ErrParams, total, layers, largest)
 	}
 	m := &Model{
@@ -39,14 +38,14 @@ func Synthetic(total int64, layers int, largest int64) (*Model, error) {
 		return nil, fmt.Errorf("%w: two tensors of %d (embedding and output) do not fit into %d", ErrParams, largest, total)
 	}
 	if largest > 0 {
-		m.Params = append(m.Params, trainer.Param{Name: "embedding", Elements: largest, Work: new(float64)}) // looked up
+		m.Params = append(m.Params, Param{Name: "embedding", Elements: largest, Work: new(float64)}) // looked up
 	}
 	for b := range int64(layers) {
 		// Differences of running totals, so that nothing is lost to rounding.
 		m.block(int(b), body*(b+1)/int64(layers)-body*b/int64(layers))
 	}
 	if largest > 0 {
-		m.Params = append(m.Params, trainer.Param{Name: "output", Elements: largest})
+		m.Params = append(m.Params, Param{Name: "output", Elements: largest})
 	}
 	if l := m.Largest(); largest > 0 && l > largest {
 		return nil, fmt.Errorf("%w: with %d layers a block has a tensor of %d, more than the largest (%d)", ErrParams, layers, l, largest)
@@ -57,14 +56,14 @@ func Synthetic(total int64, layers int, largest int64) (*Model, error) {
 // block appends the tensors of one block of so many elements.
 func (m *Model) block(b int, elements int64) {
 	left := elements
-	for i, s := range shares {
+	for i, s := range tensorShares {
 		n := int64(float64(elements) * s.share)
-		if i == len(shares)-1 {
+		if i == len(tensorShares)-1 {
 			n = left
 		}
 		left -= n
 		if n > 0 {
-			m.Params = append(m.Params, trainer.Param{Name: fmt.Sprintf("layers.%d.%s", b, s.name), Elements: n, Block: b + 1})
+			m.Params = append(m.Params, Param{Name: fmt.Sprintf("layers.%d.%s", b, s.name), Elements: n, Block: b + 1})
 		}
 	}
 }

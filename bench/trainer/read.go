@@ -1,4 +1,4 @@
-package model
+package trainer
 
 import (
 	"bufio"
@@ -28,7 +28,7 @@ type Open func(name string) (io.ReadCloser, error)
 // header may name the columns name, elements (or numel), shape, expert, requires_grad.
 // Lines that begin with # are comments. JSON is a list of objects with name and elements,
 // numel or shape, or an object of names.
-func Read(name string, r io.Reader, open Open) (*Model, error) {
+func ReadModel(name string, r io.Reader, open Open) (*Model, error) {
 	m := &Model{Name: name, Source: "the file " + name, Listed: true}
 	b := bufio.NewReader(r)
 	var err error

@@ -1,4 +1,4 @@
-package model
+package trainer
 
 import (
 	"bytes"
@@ -10,14 +10,13 @@ import (
 	"strconv"
 	"strings"
 
-	"zbench/bench/trainer"
 )
 
 // columns says where a CSV row has what; -1 is nowhere.
 type columns struct{ name, elements, shape, expert, trained int }
 
 // fromCSV reads name,elements or name,shape rows.
-func fromCSV(file string, text []byte) ([]trainer.Param, error) {
+func fromCSV(file string, text []byte) ([]Param, error) {
 	r := csv.NewReader(bytes.NewReader(text))
 	r.Comment, r.FieldsPerRecord, r.TrimLeadingSpace, r.ReuseRecord = '#', -1, true, true
 	at := columns{name: 0, elements: 1, shape: 1, expert: -1, trained: 2}
@@ -67,7 +66,7 @@ func headings(where string, row []string) (at columns, is bool, err error) {
 	return at, true, nil
 }
 
-func (at columns) param(where string, row []string) (trainer.Param, error) {
+func (at columns) param(where string, row []string) (Param, error) {
 	cell := func(i int) string {
 		if i < 0 || i >= len(row) {
 			return ""
@@ -76,22 +75,22 @@ func (at columns) param(where string, row []string) (trainer.Param, error) {
 	}
 	plain := at.elements == at.shape // no header told
 	if plain && (len(row) < 2 || len(row) > 3) {
-		return trainer.Param{}, fmt.Errorf("%w: %s: %d fields; write name,elements or name,shape with the shape as 4096x1024, requires_grad behind it", ErrParams, where, len(row))
+		return Param{}, fmt.Errorf("%w: %s: %d fields; write name,elements or name,shape with the shape as 4096x1024, requires_grad behind it", ErrParams, where, len(row))
 	}
 	n, shape, err := counted(cell(at.elements), cell(at.shape))
 	if err != nil {
-		return trainer.Param{}, fmt.Errorf("%w: %s: %w", ErrParams, where, err)
+		return Param{}, fmt.Errorf("%w: %s: %w", ErrParams, where, err)
 	}
 	p := named(cell(at.name), n, shape)
 	if text := cell(at.expert); text != "" {
 		if p.Expert, err = strconv.ParseBool(strings.ToLower(text)); err != nil {
-			return trainer.Param{}, fmt.Errorf("%w: %s: expert is %s, not true or false", ErrParams, where, short(text))
+			return Param{}, fmt.Errorf("%w: %s: expert is %s, not true or false", ErrParams, where, short(text))
 		}
 	}
 	if text := cell(at.trained); text != "" {
 		trained, err := strconv.ParseBool(strings.ToLower(text))
 		if err != nil {
-			return trainer.Param{}, fmt.Errorf("%w: %s: requires_grad is %s, not True or False; write name,elements or name,shape with the shape as 4096x1024", ErrParams, where, short(text))
+			return Param{}, fmt.Errorf("%w: %s: requires_grad is %s, not True or False; write name,elements or name,shape with the shape as 4096x1024", ErrParams, where, short(text))
 		}
 		freeze(&p, !trained)
 	}
@@ -102,15 +101,15 @@ func (at columns) param(where string, row []string) (trainer.Param, error) {
 func counted(count, shape string) (int64, []int64, error) {
 	switch {
 	case count == "":
-		return elements(shape)
+		return elementsColumn(shape)
 	case shape == "":
-		return elements(count)
+		return elementsColumn(count)
 	}
-	n, _, err := elements(count)
+	n, _, err := elementsColumn(count)
 	if err != nil {
 		return 0, nil, err
 	}
-	product, sides, err := elements(shape)
+	product, sides, err := elementsColumn(shape)
 	if err == nil {
 		err = agree(n, product)
 	}
@@ -127,7 +126,7 @@ func agree(count, product int64) error {
 
 // elements reads a count, or a shape as 4096x1024, [4096, 1024] or (4096,). A
 // bare number is a count, whose shape is not known: nil.
-func elements(text string) (n int64, shape []int64, err error) {
+func elementsColumn(text string) (n int64, shape []int64, err error) {
 	inner := strings.TrimPrefix(text, "torch.Size")
 	inner = strings.Trim(inner, "[]() ")
 	if inner == "" {
@@ -148,7 +147,7 @@ func elements(text string) (n int64, shape []int64, err error) {
 	if len(sides) == 0 {
 		return 0, nil, fmt.Errorf("%s is not a number of elements or a shape", short(text))
 	}
-	if n = product(shape); inner == text && len(shape) == 1 {
+	if n = dims(shape); inner == text && len(shape) == 1 {
 		shape = nil
 	}
 	return n, shape, nil

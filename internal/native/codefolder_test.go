@@ -1,4 +1,4 @@
-package codecache
+package native
 
 import (
 	"errors"
@@ -32,11 +32,11 @@ const key = "5a1de0ff"
 func TestKeepsCode(t *testing.T) {
 	for _, code := range [][]byte{nil, []byte("\n\n\n\n\n"), []byte("\x7fELF\x00code\n")} {
 		f := &files{data: map[string][]byte{}}
-		c := New(f, "dir")
+		c := NewCodeFolder(f, "dir")
 		_, ok := c.Load(key)
 		require.False(t, ok)
 		c.Store(key, code)
-		got, ok := New(f, "dir").Load(key)
+		got, ok := NewCodeFolder(f, "dir").Load(key)
 		require.True(t, ok)
 		require.Equal(t, string(code), string(got))
 		require.NoError(t, c.Err())
@@ -48,9 +48,9 @@ func TestKeepsCode(t *testing.T) {
 // and the next Store mends it.
 func TestDamagedEntryIsNotTaken(t *testing.T) {
 	code := []byte("some code of a kernel\nwith a line")
-	whole := encode(key, code)
+	whole := encodeCode(key, code)
 	rng := rand.New(rand.NewPCG(1, 2))
-	damaged := map[string][]byte{"empty": {}, "longer": append(append([]byte(nil), whole...), 'x'), "another's": encode("5a1de0fe", code)}
+	damaged := map[string][]byte{"empty": {}, "longer": append(append([]byte(nil), whole...), 'x'), "another's": encodeCode("5a1de0fe", code)}
 	for i := range whole {
 		damaged["cut"] = whole[:i]
 		flipped := append([]byte(nil), whole...)
@@ -58,7 +58,7 @@ func TestDamagedEntryIsNotTaken(t *testing.T) {
 		damaged["flipped"] = flipped
 		for name, data := range damaged {
 			f := &files{data: map[string][]byte{"dir/" + key + ".code": data}}
-			c := New(f, "dir")
+			c := NewCodeFolder(f, "dir")
 			_, ok := c.Load(key)
 			require.False(t, ok, "%s at %d", name, i)
 			require.Equal(t, 1, c.Rebuilt)
@@ -73,7 +73,7 @@ func TestDamagedEntryIsNotTaken(t *testing.T) {
 // A folder that cannot be used is told, once; nothing else fails.
 func TestUnusableFolderIsReported(t *testing.T) {
 	broken := errors.New("read-only file system")
-	c := New(&files{data: map[string][]byte{}, fail: broken}, "dir")
+	c := NewCodeFolder(&files{data: map[string][]byte{}, fail: broken}, "dir")
 	_, ok := c.Load(key)
 	require.False(t, ok)
 	c.Store(key, nil)
@@ -82,11 +82,11 @@ func TestUnusableFolderIsReported(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	f.Add(encode(key, []byte("code")))
-	f.Add([]byte(magic + key + "\n"))
+	f.Add(encodeCode(key, []byte("code")))
+	f.Add([]byte(codeMagic + key + "\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if code, ok := decode(key, data); ok {
-			require.Equal(t, data, encode(key, code), "what is taken is what was kept")
+		if code, ok := decodeCode(key, data); ok {
+			require.Equal(t, data, encodeCode(key, code), "what is taken is what was kept")
 		}
 	})
 }

@@ -1,4 +1,4 @@
-package model_test
+package trainer_test
 
 import (
 	"fmt"
@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/model"
+	"zbench/bench/trainer"
 )
 
 // Lists are read in a time that grows with their length and not with its square.
@@ -23,7 +23,7 @@ func BenchmarkRead(b *testing.B) {
 		for name, text := range map[string]string{"csv": csv.String(), "json": json.String()} {
 			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
 				for b.Loop() {
-					m, err := model.Read("p", strings.NewReader(text), nil)
+					m, err := trainer.ReadModel("p", strings.NewReader(text), nil)
 					require.NoError(b, err)
 					require.Len(b, m.Params, n)
 				}

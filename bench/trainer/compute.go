@@ -1,4 +1,4 @@
-package model
+package trainer
 
 import (
 	"errors"
@@ -26,7 +26,7 @@ func (c Compute) Known() bool { return c.Backward > 0 }
 
 // Timed takes measured times of a microbatch, in seconds. A forward of 0 becomes
 // half the backward.
-func Timed(backward, forward float64) (Compute, error) {
+func ComputeTimed(backward, forward float64) (Compute, error) {
 	if !positive(backward) || forward != 0 && !positive(forward) {
 		return Compute{}, fmt.Errorf("%w: backward %g s, forward %g s", ErrCompute, backward, forward)
 	}
@@ -40,7 +40,7 @@ func Timed(backward, forward float64) (Compute, error) {
 // Step splits the measured time of a microbatch's forward and backward pass
 // without communication: two thirds are the backward's, which has two matrix
 // products for each of the forward's.
-func Step(step float64) (Compute, error) {
+func ComputeOfStep(step float64) (Compute, error) {
 	if !positive(step) {
 		return Compute{}, fmt.Errorf("%w: a step of %g s", ErrCompute, step)
 	}

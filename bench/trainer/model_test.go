@@ -1,4 +1,4 @@
-package model_test
+package trainer_test
 
 import (
 	"slices"
@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/model"
+	"zbench/bench/trainer"
 	"zbench/bench/spell"
 )
 
@@ -24,7 +24,7 @@ func TestPresetsHaveThePublishedSize(t *testing.T) {
 		// 15.29 B without embedding and output layer.
 		"moonlight-16b": {15_960_108_544, 26 * 64 * 3 * 2048 * 1408, 335_544_320},
 	} {
-		m, err := model.Preset(name)
+		m, err := trainer.Preset(name)
 		require.NoError(t, err)
 		require.Equal(t, want.total, m.Total(), name)
 		require.Equal(t, want.experts, m.ExpertTotal(), name)
@@ -39,24 +39,24 @@ func TestPresetsHaveThePublishedSize(t *testing.T) {
 			seen[p.Name] = true
 		}
 	}
-	_, err := model.Preset("llama4")
+	_, err := trainer.Preset("llama4")
 	var unknown *spell.Unknown
 	require.ErrorAs(t, err, &unknown)
 	require.ErrorContains(t, err, "valid are llama3-8b, llama3-70b, zaya1-base, moonlight-16b")
 }
 
 func TestPublishedRoundings(t *testing.T) {
-	zaya, err := model.Preset("zaya1-base")
+	zaya, err := trainer.Preset("zaya1-base")
 	require.NoError(t, err)
 	require.InDelta(t, 8.3e9, zaya.Total()-zaya.Params[0].Elements, 0.05e9, "without the embedding")
 	require.InDelta(t, 17.68e9, 2*zaya.Total(), 0.02e9, "the checkpoint in bf16")
-	moon, err := model.Preset("moonlight-16b")
+	moon, err := trainer.Preset("moonlight-16b")
 	require.NoError(t, err)
 	require.InDelta(t, 15.29e9, moon.Total()-2*moon.Params[0].Elements, 0.01e9, "without embedding and output layer")
 }
 
 // work sums what computes for a token: for the published active count.
-func work(m *model.Model) float64 {
+func work(m *trainer.Model) float64 {
 	sum := 0.0
 	for _, p := range m.Params {
 		switch {
@@ -71,16 +71,16 @@ func work(m *model.Model) float64 {
 }
 
 func TestActiveParametersArePublished(t *testing.T) {
-	moon, err := model.Preset("moonlight-16b")
+	moon, err := trainer.Preset("moonlight-16b")
 	require.NoError(t, err)
 	require.InDelta(t, 2.24e9, work(moon)-2048*163840, 0.01e9, "without the output layer")
-	zaya, err := model.Preset("zaya1-base")
+	zaya, err := trainer.Preset("zaya1-base")
 	require.NoError(t, err)
 	require.InDelta(t, 760e6, work(zaya)-2048*262272, 10e6, "without the output layer")
 }
 
 func TestForwardOrder(t *testing.T) {
-	m, err := model.Preset("zaya1-base")
+	m, err := trainer.Preset("zaya1-base")
 	require.NoError(t, err)
 	block := 0
 	for _, p := range m.Params[1 : len(m.Params)-2] {
@@ -92,7 +92,7 @@ func TestForwardOrder(t *testing.T) {
 }
 
 func TestSetActive(t *testing.T) {
-	m, err := model.Read("p.csv", strings.NewReader("a,100\nmlp.experts.0.w,300\nmlp.experts.1.w,300\n"), nil)
+	m, err := trainer.ReadModel("p.csv", strings.NewReader("a,100\nmlp.experts.0.w,300\nmlp.experts.1.w,300\n"), nil)
 	require.NoError(t, err)
 	require.Zero(t, m.ActiveParams, "how many experts a token uses is not known")
 	m.SetActive(400)
@@ -109,7 +109,7 @@ func TestSynthetic(t *testing.T) {
 		largest int64
 		params  int
 	}{{1e9, 24, 0, 96}, {8_030_261_248, 0, 525_336_576, 130}, {7, 3, 0, 6}, {1, 1, 0, 1}} {
-		m, err := model.Synthetic(c.total, c.layers, c.largest)
+		m, err := trainer.SyntheticModel(c.total, c.layers, c.largest)
 		require.NoError(t, err)
 		require.Equal(t, c.total, m.Total())
 		require.Len(t, m.Params, c.params)
@@ -117,37 +117,37 @@ func TestSynthetic(t *testing.T) {
 		require.False(t, slices.ContainsFunc(m.Params, func(p trainerParam) bool { return p.Elements < 1 }))
 	}
 	for _, c := range [][3]int64{{0, 1, 0}, {100, -1, 0}, {100, 1, 60}, {1e9, 1, 1e6}, {-5, 1, 0}, {100, 1 << 30, 0}} {
-		_, err := model.Synthetic(c[0], int(c[1]), c[2])
-		require.ErrorIs(t, err, model.ErrParams, c)
+		_, err := trainer.SyntheticModel(c[0], int(c[1]), c[2])
+		require.ErrorIs(t, err, trainer.ErrParams, c)
 	}
 }
 
 func TestCompute(t *testing.T) {
-	c, err := model.Load{Tokens: 16384, ActiveParams: 760e6, Flops: 250e12}.Estimate()
+	c, err := trainer.Load{Tokens: 16384, ActiveParams: 760e6, Flops: 250e12}.Estimate()
 	require.NoError(t, err)
 	require.InDelta(t, 4*760e6*16384/250e12, c.Backward, 1e-12)
 	require.InDelta(t, c.Backward/2, c.Forward, 1e-12)
 	require.False(t, c.Measured)
-	r, err := model.Load{Tokens: 16384, ActiveParams: 760e6, Flops: 250e12, Recompute: true}.Estimate()
+	r, err := trainer.Load{Tokens: 16384, ActiveParams: 760e6, Flops: 250e12, Recompute: true}.Estimate()
 	require.NoError(t, err)
 	require.InDelta(t, 1.5*c.Backward, r.Backward, 1e-12)
 	require.Equal(t, c.Forward, r.Forward)
-	s, err := model.Step(0.3)
+	s, err := trainer.ComputeOfStep(0.3)
 	require.NoError(t, err)
 	require.InDelta(t, 0.2, s.Backward, 1e-15)
 	require.InDelta(t, 0.1, s.Forward, 1e-15)
-	m, err := model.Timed(0.2, 0)
+	m, err := trainer.ComputeTimed(0.2, 0)
 	require.NoError(t, err)
 	require.Equal(t, 0.1, m.Forward)
 	require.True(t, m.Measured && m.Known())
 	for _, bad := range []func() error{
-		func() error { _, err := model.Timed(0, 1); return err },
-		func() error { _, err := model.Timed(1, -1); return err },
-		func() error { _, err := model.Step(-1); return err },
-		func() error { _, err := model.Load{Tokens: 1, ActiveParams: 1}.Estimate(); return err },
-		func() error { _, err := model.Load{Tokens: -1, ActiveParams: 1, Flops: 1}.Estimate(); return err },
+		func() error { _, err := trainer.ComputeTimed(0, 1); return err },
+		func() error { _, err := trainer.ComputeTimed(1, -1); return err },
+		func() error { _, err := trainer.ComputeOfStep(-1); return err },
+		func() error { _, err := trainer.Load{Tokens: 1, ActiveParams: 1}.Estimate(); return err },
+		func() error { _, err := trainer.Load{Tokens: -1, ActiveParams: 1, Flops: 1}.Estimate(); return err },
 	} {
-		require.ErrorIs(t, bad(), model.ErrCompute)
+		require.ErrorIs(t, bad(), trainer.ErrCompute)
 	}
 }
 
@@ -156,17 +156,17 @@ func TestCompute(t *testing.T) {
 func TestSharedEmbeddingBetweenStages(t *testing.T) {
 	for name, want := range map[string]bool{"zaya1-base": true, "llama3-8b": false} {
 		for stages, said := range map[int]bool{1: false, 4: want} {
-			m, err := model.Preset(name)
+			m, err := trainer.Preset(name)
 			require.NoError(t, err)
 			require.NoError(t, m.Stage(stages))
 			require.Equal(t, said, strings.Contains(strings.Join(m.Notes, "\n"), "the last stage shares the embedding: its gradient is reduced between both"), "%s in %d: %v", name, stages, m.Notes)
 		}
 	}
-	m, err := model.Preset("llama3-8b")
+	m, err := trainer.Preset("llama3-8b")
 	require.NoError(t, err)
 	require.ErrorContains(t, m.Stage(33), "32 blocks do not make 33 pipeline stages")
 	require.NoError(t, m.Stage(32))
-	m = &model.Model{}
+	m = &trainer.Model{}
 	m.AsGiven(1, 1)
 	require.Empty(t, m.Notes)
 	m.AsGiven(2, 1)

@@ -1,10 +1,9 @@
-package model
+package trainer
 
 import (
 	"fmt"
 
 	"zbench/bench/spell"
-	"zbench/bench/trainer"
 )
 
 // preset is a published model: its configuration as data, and the rule that
@@ -112,12 +111,12 @@ func Preset(name string) (*Model, error) {
 // builder writes tensors under the names of the published checkpoints.
 type builder struct {
 	shape
-	params []trainer.Param
+	params []Param
 }
 
 // add appends a tensor of this shape.
 func (b *builder) add(name string, sides ...int64) {
-	p := named(name, product(sides), sides)
+	p := named(name, dims(sides), sides)
 	if p.Expert {
 		work := float64(p.Elements) * float64(b.chosen) / float64(b.experts)
 		p.Work = &work
@@ -154,7 +153,7 @@ func (b *builder) ends(block func(at string, i int)) {
 	// The shared table's gradient is complete with the embedding's, but the
 	// output layer's product comes here.
 	work := float64(b.vocab * b.hidden)
-	b.params = append(b.params, trainer.Param{Name: "lm_head (shares the embedding)", Work: &work})
+	b.params = append(b.params, Param{Name: "lm_head (shares the embedding)", Work: &work})
 }
 
 // llama is a dense transformer with grouped queries.

@@ -1,4 +1,4 @@
-package model
+package trainer
 
 import (
 	"bytes"
@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 
-	"zbench/bench/trainer"
 )
 
 // entry is one tensor in JSON.
@@ -21,7 +20,7 @@ type entry struct {
 }
 
 // param is the tensor an entry describes.
-func (e entry) param() (trainer.Param, error) {
+func (e entry) param() (Param, error) {
 	var n int64
 	switch {
 	case e.Elements != nil:
@@ -29,13 +28,13 @@ func (e entry) param() (trainer.Param, error) {
 	case e.Numel != nil:
 		n = *e.Numel
 	case e.Shape != nil:
-		n = product(e.Shape)
+		n = dims(e.Shape)
 	default:
-		return trainer.Param{}, errors.New("a tensor without elements, numel or shape")
+		return Param{}, errors.New("a tensor without elements, numel or shape")
 	}
 	if e.Shape != nil {
-		if err := agree(n, product(e.Shape)); err != nil {
-			return trainer.Param{}, err
+		if err := agree(n, dims(e.Shape)); err != nil {
+			return Param{}, err
 		}
 	}
 	p := named(e.Name, n, e.Shape)
@@ -58,7 +57,7 @@ type walker struct {
 }
 
 // fromJSON reads a list of entries, or an object of name to number, shape or entry.
-func fromJSON(file string, text []byte) ([]trainer.Param, error) {
+func fromJSON(file string, text []byte) ([]Param, error) {
 	w := &walker{file: file, text: text, d: json.NewDecoder(bytes.NewReader(text))}
 	open, err := w.d.Token()
 	if err != nil {

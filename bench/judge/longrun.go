@@ -1,4 +1,4 @@
-package longrun
+package judge
 
 import (
 	"fmt"
@@ -11,14 +11,14 @@ import (
 )
 
 // Setting is a setting of a training run, with its formula.
-type Setting struct {
+type LongRunSetting struct {
 	Name, Value string
 	// Why is the formula with its numbers, Source where the setting is described.
 	Why, Source string
 }
 
 // Settings follow from the slowest measured operation of all ranks.
-type Settings struct {
+type LongRun struct {
 	// Tail is the slowest operation in seconds: its 99th percentile, or its largest value
 	// where fewer than 100 samples were taken.
 	Tail float64
@@ -27,7 +27,7 @@ type Settings struct {
 	// Watchdog is the time after which an operation counts as hung, in seconds.
 	Watchdog float64
 	// List are the settings.
-	List []Setting
+	List []LongRunSetting
 	// Simulated is true if the tail is of a model.
 	Simulated bool
 }
@@ -49,8 +49,8 @@ const (
 )
 
 // Of derives settings from a record; nil if it has no time of an operation of all ranks.
-func Of(rec *record.Record) *Settings {
-	s := &Settings{Simulated: rec.Simulated}
+func SettingsOf(rec *record.Record) *LongRun {
+	s := &LongRun{Simulated: rec.Simulated}
 	for i := range rec.Results {
 		s.take(&rec.Results[i], rec.World.Ranks)
 	}
@@ -63,7 +63,7 @@ func Of(rec *record.Record) *Settings {
 }
 
 // take keeps the slower of two tails.
-func (s *Settings) take(r *record.Result, ranks int) {
+func (s *LongRun) take(r *record.Result, ranks int) {
 	if r.Status != record.OK || r.Ranks != ranks || r.Ranks < 2 {
 		return
 	}
@@ -84,10 +84,10 @@ func (s *Settings) take(r *record.Result, ranks int) {
 }
 
 // list makes the settings.
-func (s *Settings) list(ranks, nodes int) []Setting {
+func (s *LongRun) list(ranks, nodes int) []LongRunSetting {
 	hours := func(seconds float64) string { return unit.Number(math.Ceil(float64(ranks) * seconds / 3600)) }
 	const variables = "PyTorch documentation, ProcessGroupNCCL environment variables"
-	out := []Setting{
+	out := []LongRunSetting{
 		{
 			"timeout of init_process_group", fmt.Sprintf("timedelta(seconds=%.0f + PAUSE)", s.Watchdog),
 			fmt.Sprintf("max(%d s, %d × %s), rounded up to 10 s. PAUSE is the longest time for which one rank keeps the others waiting: checkpoint, evaluation, compilation. A hang costs %s GPU-hours then, instead of %s with the default of %d s",
@@ -104,7 +104,7 @@ func (s *Settings) list(ranks, nodes int) []Setting {
 	}
 	if nodes > 1 {
 		t := s.ackTimeout()
-		out = append(out, Setting{
+		out = append(out, LongRunSetting{
 			"NCCL_IB_TIMEOUT", fmt.Sprint(t),
 			fmt.Sprintf("the largest value, from 18 to 22, with which the NIC gives up before the watchdog, so that the error names the NIC: %d retries of 4.096 µs · 2^%d = %s, at most %d times as long",
 				ackRetries, t, unit.Seconds(ackRetries*ackUnit*math.Exp2(float64(t))), ackSlack),
@@ -115,13 +115,13 @@ func (s *Settings) list(ranks, nodes int) []Setting {
 }
 
 // ackTimeout is the largest exponent with which all retries end within the watchdog's time.
-func (s *Settings) ackTimeout() int {
+func (s *LongRun) ackTimeout() int {
 	const least, most = 18, 22
 	return min(most, max(least, int(math.Floor(math.Log2(s.Watchdog/(ackSlack*ackRetries*ackUnit))))))
 }
 
 // Lead says what the settings follow from.
-func (s *Settings) Lead() string {
+func (s *LongRun) Lead() string {
 	text := fmt.Sprintf("They follow from the slowest operation of all ranks, %s (%s).", unit.Seconds(s.Tail), s.Of)
 	if s.Simulated {
 		text += " SIMULATED: measure on the cluster before you set them."
@@ -130,7 +130,7 @@ func (s *Settings) Lead() string {
 }
 
 // Table has a row for each setting.
-func (s *Settings) Table() table.Table {
+func (s *LongRun) Table() table.Table {
 	t := table.Table{Columns: []table.Column{{Name: "setting"}, {Name: "value"}, {Name: "why", Wrap: table.Sentences}, {Name: "source", Wrap: table.Words}}}
 	for _, x := range s.List {
 		t.Add(x.Name, x.Value, x.Why, x.Source)
@@ -139,7 +139,7 @@ func (s *Settings) Table() table.Table {
 }
 
 // IssueTable has a row for each known issue that applies.
-func IssueTable(issues []Issue) table.Table {
+func IssueTable(issues []KnownIssue) table.Table {
 	t := table.Table{Columns: []table.Column{{Name: "known issue", Wrap: table.Sentences}, {Name: "costs", Wrap: table.Sentences}, {Name: "next", Wrap: table.Sentences}, {Name: "source", Wrap: table.Words}}}
 	for _, x := range issues {
 		t.Add(x.What, x.Cost, x.Next, x.Source)

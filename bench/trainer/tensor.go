@@ -1,10 +1,9 @@
-package model
+package trainer
 
 import (
 	"fmt"
 	"strings"
 
-	"zbench/bench/trainer"
 )
 
 // cut is how tensor parallelism divides a tensor.
@@ -49,7 +48,7 @@ var cuts = []struct {
 }
 
 // cutOf is how a tensor is divided.
-func cutOf(p trainer.Param) cut {
+func cutOf(p Param) cut {
 	if strings.Contains(p.Name, "norm") && len(p.Shape) == 1 {
 		return wholeCut
 	}
@@ -73,7 +72,7 @@ func (m *Model) Tensor(ranks, experts int, vocab int64) error {
 	if ranks < 2 && experts < 2 {
 		return nil
 	}
-	kept := make([]trainer.Param, len(m.Params))
+	kept := make([]Param, len(m.Params))
 	for i, p := range m.Params {
 		n := int64(max(1, ranks))
 		if p.Expert {
@@ -101,7 +100,7 @@ func (m *Model) Tensor(ranks, experts int, vocab int64) error {
 }
 
 // divide makes a tensor one of n parts.
-func divide(p *trainer.Param, n, vocab int64) error {
+func divide(p *Param, n, vocab int64) error {
 	how := cutOf(*p)
 	if how == wholeCut || n == 1 || p.Elements == 0 {
 		return nil
@@ -125,6 +124,6 @@ func divide(p *trainer.Param, n, vocab int64) error {
 	}
 	shape := append([]int64{}, p.Shape...)
 	shape[side] = all / n
-	p.Shape, p.Elements = shape, product(shape)
+	p.Shape, p.Elements = shape, dims(shape)
 	return nil
 }

@@ -1,4 +1,4 @@
-package model
+package trainer
 
 import (
 	"math/rand/v2"

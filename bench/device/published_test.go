@@ -1,4 +1,4 @@
-package memory
+package device
 
 import (
 	"slices"
@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/device"
 )
 
 // kernelsPublished are the streams of hbm: a rate by another name is drawn
@@ -20,9 +19,9 @@ var kernelsPublished = []string{"read", "write", "copy", "scale", "add", "triad"
 func TestPublishedFiguresAreWhole(t *testing.T) {
 	require.NotEmpty(t, published())
 	for _, p := range published() {
-		at := slices.IndexFunc(device.All(), func(d device.Device) bool { return d.Name == p.Device })
+		at := slices.IndexFunc(All(), func(d Device) bool { return d.Name == p.Device })
 		require.GreaterOrEqual(t, at, 0, "%s is not in the table of devices", p.Device)
-		known := device.All()[at]
+		known := All()[at]
 		require.NotEmpty(t, p.Tool)
 		require.Greater(t, len(p.Source), 20, "%s: a source that can be found", p.Device)
 		require.Regexp(t, `\b20[0-9]{2}\b`, p.Date)

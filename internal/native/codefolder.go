@@ -4,7 +4,7 @@
 // code, so that one that is damaged, cut short or under a wrong name is not taken:
 // the kernel is compiled again and the entry written again. Files appear whole
 // (the FS replaces them), so processes may share a folder.
-package codecache
+package native
 
 import (
 	"bytes"
@@ -17,19 +17,19 @@ import (
 
 // FS is the part of the file system that a cache uses. WriteFile replaces a file
 // whole: readers see the old or the new one.
-type FS interface {
+type CodeFiles interface {
 	ReadFile(name string) ([]byte, error)
 	MkdirAll(name string) error
 	WriteFile(name string, data []byte) error
 }
 
 // magic begins an entry; it changes with the form.
-const magic = "zbench code 1\n"
+const codeMagic = "zbench code 1\n"
 
 // Cache is a folder of compiled code. It implements native.CodeCache. Not safe
 // for concurrent use by goroutines; processes may share the folder.
-type Cache struct {
-	fs  FS
+type CodeFolder struct {
+	fs  CodeFiles
 	dir string
 	// Hits and Rebuilt count entries taken and those that were there and no good.
 	Hits, Rebuilt int
@@ -37,17 +37,17 @@ type Cache struct {
 }
 
 // New returns the cache in a folder, which is made when the first entry is.
-func New(files FS, dir string) *Cache { return &Cache{fs: files, dir: dir} }
+func NewCodeFolder(files CodeFiles, dir string) *CodeFolder { return &CodeFolder{fs: files, dir: dir} }
 
 // Err is the first thing that kept an entry from being read or written. The
 // kernels are there all the same: they were compiled.
-func (c *Cache) Err() error { return c.err }
+func (c *CodeFolder) Err() error { return c.err }
 
-func (c *Cache) file(key string) string { return filepath.Join(c.dir, key+".code") }
+func (c *CodeFolder) file(key string) string { return filepath.Join(c.dir, key+".code") }
 
 // Load returns the code kept under the key; false when there is none, or none
 // that is whole.
-func (c *Cache) Load(key string) ([]byte, bool) {
+func (c *CodeFolder) Load(key string) ([]byte, bool) {
 	data, err := c.fs.ReadFile(c.file(key))
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
@@ -55,7 +55,7 @@ func (c *Cache) Load(key string) ([]byte, bool) {
 		}
 		return nil, false
 	}
-	code, ok := decode(key, data)
+	code, ok := decodeCode(key, data)
 	if !ok {
 		c.Rebuilt++
 		return nil, false
@@ -65,17 +65,17 @@ func (c *Cache) Load(key string) ([]byte, bool) {
 }
 
 // Store keeps code under a key. A failure is Err's to tell.
-func (c *Cache) Store(key string, code []byte) {
+func (c *CodeFolder) Store(key string, code []byte) {
 	if err := c.fs.MkdirAll(c.dir); err != nil {
 		c.note(err)
 		return
 	}
-	if err := c.fs.WriteFile(c.file(key), encode(key, code)); err != nil {
+	if err := c.fs.WriteFile(c.file(key), encodeCode(key, code)); err != nil {
 		c.note(err)
 	}
 }
 
-func (c *Cache) note(err error) {
+func (c *CodeFolder) note(err error) {
 	if c.err == nil {
 		c.err = fmt.Errorf("the cache of compiled kernels %s: %w", c.dir, err)
 	}
@@ -84,14 +84,14 @@ func (c *Cache) note(err error) {
 // head is what an entry begins with: the form, the key, and the checksum and the
 // length of the code.
 func head(key string, code []byte) []byte {
-	return fmt.Appendf(nil, "%s%s\n%x\n%d\n", magic, key, sha256.Sum256(code), len(code))
+	return fmt.Appendf(nil, "%s%s\n%x\n%d\n", codeMagic, key, sha256.Sum256(code), len(code))
 }
 
-func encode(key string, code []byte) []byte { return append(head(key, code), code...) }
+func encodeCode(key string, code []byte) []byte { return append(head(key, code), code...) }
 
 // decode returns the code of an entry, false unless it is exactly what encode
 // made of it.
-func decode(key string, data []byte) ([]byte, bool) {
+func decodeCode(key string, data []byte) ([]byte, bool) {
 	rest := data
 	for range 4 {
 		_, after, found := bytes.Cut(rest, []byte("\n"))

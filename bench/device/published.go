@@ -1,5 +1,5 @@
 // Package memory has what others published of the memory of devices.
-package memory
+package device
 
 import (
 	"bytes"

@@ -1,0 +1,159 @@
+// Package longrun is about runs of days: versions and settings that are known to hang or to
+// be slow, and timeouts that follow from the measured tail of the collectives. Both are
+// tables; each row has its source.
+package judge
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"zbench/bench/record"
+)
+
+// Facts are what known issues depend on. What is empty or 0 is unknown, and no issue is
+// reported because of it.
+type IssueFacts struct {
+	// ROCm and RCCL are versions, as 7.1.1 and 2.27.7.
+	ROCm, RCCL string
+	// Env looks up a variable of the environment; nil has none.
+	Env func(string) string
+	// Pollara tells that the NICs are AMD Pollara (driver ionic).
+	Pollara bool
+	// Nodes is the number of nodes of the run, GPUs that of the GPUs used on a node.
+	Nodes, GPUs int
+}
+
+// Issue is a known issue that applies.
+type KnownIssue struct {
+	// ID is stable across versions.
+	ID string
+	// What was found, Cost what it costs, Next what to do.
+	What, Cost, Next string
+	// Source is where it was published.
+	Source string
+}
+
+// row is a known issue: when it applies, and what is said then.
+type row struct {
+	KnownIssue
+	applies func(f IssueFacts) bool
+}
+
+var known = []row{
+	{
+		KnownIssue{"rocm_7_1_1_scatter", "RCCL of ROCm 7.1.1 with Pollara NICs", "scatter, all_to_all and all_to_allv are slow", "update to ROCm 7.2.0 or newer", "ROCm issue 5717"},
+		func(f IssueFacts) bool { return f.Pollara && (same(f.ROCm, "7.1.1") || f.RCCL == "2.27.7") },
+	},
+	{
+		KnownIssue{"rocm_7_14_0_middle", "ROCm 7.14.0 on several nodes", "collectives of 64 to 512 MB, the sizes of gradient buckets, are slow", "rebuild RCCL with -DFAULT_INJECTION=OFF, or use another release", "ROCm/TheRock issue 7903"},
+		func(f IssueFacts) bool { return same(f.ROCm, "7.14.0") && f.Nodes != 1 },
+	},
+	{
+		KnownIssue{"p2p_batch", "RCCL batches messages (RCCL_P2P_BATCH_ENABLE, on by default in 2.27.7) on more than 32 nodes", "all_to_all hangs", "export RCCL_P2P_BATCH_ENABLE=0", "ROCm/rccl pull requests 2011 and 2077"},
+		func(f IssueFacts) bool {
+			set := f.env("RCCL_P2P_BATCH_ENABLE")
+			return f.Nodes > 32 && f.RCCL != "" && (set == "1" && !newer(f.RCCL, "2.27.7") || set == "" && f.RCCL == "2.27.7")
+		},
+	},
+	{
+		KnownIssue{"ib_timeout_range", "NCCL_IB_TIMEOUT is above 31", "the field has 5 bits: the NIC gets another timeout than the one that was meant", "export NCCL_IB_TIMEOUT=20", "InfiniBand Architecture Specification, local ACK timeout; set so in AMD-AGI/Primus' run_slurm.sh"},
+		func(f IssueFacts) bool { return f.number("NCCL_IB_TIMEOUT") > 31 },
+	},
+	{
+		KnownIssue{"ib_retry_range", "NCCL_IB_RETRY_CNT is above 7", "the field has 3 bits: the NIC gets another number of retries than the one that was meant", "export NCCL_IB_RETRY_CNT=7", "InfiniBand Architecture Specification, retry count; set so in AMD-AGI/Primus' run_slurm.sh"},
+		func(f IssueFacts) bool { return f.number("NCCL_IB_RETRY_CNT") > 7 },
+	},
+	{
+		KnownIssue{"anp_plugin", "NCCL_NET_PLUGIN names the ANP plugin, which ROCm has built in since 7.2.1", "training was 23.4 % slower on 2 nodes of MI355X (one site)", "unset NCCL_NET_PLUGIN; export RCCL_AINIC_ROCE=1", "AMD-AGI/Primus 03_enable_ainic.sh; one report of a training on MI355X"},
+		func(f IssueFacts) bool {
+			return strings.Contains(f.env("NCCL_NET_PLUGIN"), "anp") && f.ROCm != "" && !newer("7.2.1", f.ROCm)
+		},
+	},
+	{
+		KnownIssue{"debug_settings", "a variable for debugging switches a path off (NCCL_P2P_DISABLE, NCCL_SHM_DISABLE or NCCL_IB_DISABLE)", "traffic takes a slower path", "unset it", "NCCL user guide, environment variables: those for debugging are not for production"},
+		func(f IssueFacts) bool {
+			return slices.ContainsFunc([]string{"NCCL_P2P_DISABLE", "NCCL_SHM_DISABLE", "NCCL_IB_DISABLE"}, func(name string) bool { return f.env(name) == "1" })
+		},
+	},
+	{
+		KnownIssue{"scratch_reclaim", "HSA_NO_SCRATCH_RECLAIM is not set, and ROCm is older than 6.4.0", "on MI300 kernels wait for scratch memory that is reclaimed", "export HSA_NO_SCRATCH_RECLAIM=1", "rccl-tests README"},
+		func(f IssueFacts) bool {
+			return f.ROCm != "" && newer("6.4.0", f.ROCm) && f.Env != nil && f.env("HSA_NO_SCRATCH_RECLAIM") != "1"
+		},
+	},
+	{
+		KnownIssue{"msccl_removed", "RCCL_MSCCL_ENABLE or RCCL_MSCCLPP_ENABLE is set, and ROCm 7.13 has removed MSCCL", "the setting has no effect", "unset it", "RCCL documentation, ROCm 7.13 and 7.14"},
+		func(f IssueFacts) bool {
+			return f.ROCm != "" && !newer("7.13.0", f.ROCm) && f.env("RCCL_MSCCL_ENABLE")+f.env("RCCL_MSCCLPP_ENABLE") != ""
+		},
+	},
+	{
+		KnownIssue{"channels_ignored", "NCCL_MIN_NCHANNELS is set, and fewer than 8 GPUs of a node take part", "RCCL ignores it without a message", "unset it, or use all 8 GPUs", "ROCm/rocm-systems issue 11253"},
+		func(f IssueFacts) bool { return f.number("NCCL_MIN_NCHANNELS") > 0 && f.GPUs > 0 && f.GPUs < 8 },
+	},
+}
+
+// Known are the IDs of the table, in its order.
+func KnownIssues() []string {
+	var ids []string
+	for _, r := range known {
+		ids = append(ids, r.ID)
+	}
+	return ids
+}
+
+// Issues are the known issues that apply, in the order of the table.
+func IssuesOf(f IssueFacts) []KnownIssue {
+	var out []KnownIssue
+	for _, r := range known {
+		if r.applies(f) {
+			out = append(out, r.KnownIssue)
+		}
+	}
+	return out
+}
+
+// FactsOf are those of a record. It has no version of ROCm, but RCCL's.
+func IssueFactsOf(rec *record.Record) IssueFacts {
+	f := IssueFacts{Nodes: rec.World.Nodes, GPUs: rec.World.GPUsPerNode, Env: func(name string) string { return rec.Source.Environment[name] }}
+	for _, l := range rec.Source.Libraries {
+		if strings.Contains(l.Name, "rccl") {
+			f.RCCL = l.Version
+		}
+	}
+	return f
+}
+
+func (f IssueFacts) env(name string) string {
+	if f.Env == nil {
+		return ""
+	}
+	return f.Env(name)
+}
+
+// number is a variable's value, 0 if it is not a number.
+func (f IssueFacts) number(name string) int {
+	n, _ := strconv.Atoi(f.env(name))
+	return n
+}
+
+// numbers are the first three numbers of a version: 7.1.1-38 is 7, 1, 1.
+func numbers(version string) (out [3]int) {
+	version, _, _ = strings.Cut(version, "-")
+	for i, part := range strings.SplitN(version, ".", 4) {
+		if i < len(out) {
+			out[i], _ = strconv.Atoi(part)
+		}
+	}
+	return out
+}
+
+func same(a, b string) bool { return a != "" && numbers(a) == numbers(b) }
+
+// newer tells that a is a later version than b.
+func newer(a, b string) bool {
+	x, y := numbers(a), numbers(b)
+	return slices.CompareFunc(x[:], y[:], cmp.Compare) > 0
+}
