@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/advice"
-	"zbench/bench/cost"
 	"zbench/bench/document"
 	"zbench/bench/recommend"
 	"zbench/bench/record"
@@ -30,7 +29,7 @@ func advised(t *testing.T, rec *record.Record, framework string, current int64) 
 	c, err := trainer.ComputeOfStep(0.9)
 	require.NoError(t, err)
 	in := advice.Input{
-		Sources: []cost.Source{{Record: rec}}, Framework: framework, Model: m, Compute: c,
+		Sources: []recommend.Source{{Record: rec}}, Framework: framework, Model: m, Compute: c,
 		Run: trainer.Run{DP: rec.World.Ranks, GradDtype: tr.GradDtype, ParamDtype: "bfloat16", Zero: tr.Stages[0]},
 	}
 	if current > 0 {

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/advice"
-	"zbench/bench/cost"
+	"zbench/bench/recommend"
 	"zbench/bench/document"
 	"zbench/bench/record"
 	"zbench/bench/results"
@@ -130,7 +130,7 @@ func TestSettingRangeIsDrawn(t *testing.T) {
 // command reads the folder that the page lies in.
 func TestAssumedPage(t *testing.T) {
 	rec := reporttest.Sweep(24)
-	d, err := advice.AskAssumed([]cost.Source{{Record: rec}})
+	d, err := advice.AskAssumed([]recommend.Source{{Record: rec}})
 	require.NoError(t, err)
 	require.True(t, d.Answered())
 	page := writeHTML(t, results.Collectives(rec, results.Extras{Advice: d, Folder: "my run"}))

@@ -12,7 +12,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"zbench/bench/cost"
 	"zbench/bench/finding"
 	"zbench/bench/recommend"
 	"zbench/bench/trainer"
@@ -32,7 +31,7 @@ var SchemaJSON []byte
 // Input is the input of a recommendation.
 type Input struct {
 	// Sources are the records, with their samples where they are at hand.
-	Sources []cost.Source
+	Sources []recommend.Source
 	// Framework is a name of bench/trainer, or an alias of one.
 	Framework string
 	// Model is nil where nothing is known of it.
@@ -137,7 +136,7 @@ func Recommend(in Input) (*Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	curves, err := cost.Curves(in.Sources)
+	curves, err := recommend.Curves(in.Sources)
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +173,7 @@ func Recommend(in Input) (*Document, error) {
 }
 
 // faultOf is the first fault that a source shows.
-func faultOf(sources []cost.Source) *cost.Fault {
+func faultOf(sources []recommend.Source) *recommend.Fault {
 	for _, s := range sources {
 		if s.Fault != nil {
 			return s.Fault
@@ -211,8 +210,8 @@ func (d *Document) snippets(t trainer.Trainer, params []trainer.Param, in Input)
 }
 
 // Of reports whether the recommendation is of these records' curves.
-func (d *Document) Of(sources []cost.Source) bool {
-	curves, err := cost.Curves(sources)
+func (d *Document) Of(sources []recommend.Source) bool {
+	curves, err := recommend.Curves(sources)
 	return err == nil && hash(curves, d.Answer.Curves) == d.CurveSHA256
 }
 
@@ -230,7 +229,7 @@ func facts(m *trainer.Model) *ModelFacts {
 }
 
 // hash is that of the curves that were used: names, sizes and times.
-func hash(curves []cost.Curve, used []recommend.Used) string {
+func hash(curves []recommend.Curve, used []recommend.Used) string {
 	type point struct {
 		Bytes   int64
 		Seconds float64

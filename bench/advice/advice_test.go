@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/advice"
-	"zbench/bench/cost"
 	"zbench/bench/document"
 	"zbench/bench/recommend"
 	"zbench/bench/record"
@@ -59,7 +58,7 @@ func input(t *testing.T, framework string, simulated bool) advice.Input {
 	c, err := trainer.ComputeTimed(0.3, 0.15)
 	require.NoError(t, err)
 	return advice.Input{
-		Sources:   []cost.Source{{Record: sweep(64, simulated, "all_reduce", "reduce_scatter", "all_gather")}},
+		Sources:   []recommend.Source{{Record: sweep(64, simulated, "all_reduce", "reduce_scatter", "all_gather")}},
 		Framework: framework, Model: m, Compute: c,
 		Run: trainer.Run{DP: 64, GradDtype: tr.GradDtype, ParamDtype: "bfloat16", Zero: tr.Stages[0]},
 	}
@@ -160,7 +159,7 @@ func TestConfigIsJudged(t *testing.T) {
 	c.Apply(&in.Run)
 	d = give(t, in)
 	require.Regexp(t, `^Set --ddp-bucket-size to [0-9]+ \([0-9.]+ M elements\) and set --overlap-grad-reduce\. How much longer a training step is with your 1 M is not known: most of the time goes to messages larger than the largest size swept, 16 GiB\.`, d.Sentence)
-	in.Sources = []cost.Source{{Record: sweepTo(32<<30, 64, false, "all_reduce", "reduce_scatter", "all_gather")}}
+	in.Sources = []recommend.Source{{Record: sweepTo(32<<30, 64, false, "all_reduce", "reduce_scatter", "all_gather")}}
 	d = give(t, in)
 	require.Regexp(t, `^Set --ddp-bucket-size to [0-9]+ \([0-9.]+ M elements\) and set --overlap-grad-reduce\. With your flags alone a training step is 0 % longer with your 1 M than with the best size for them; --overlap-grad-reduce makes it [0-9]+ % shorter\.`, d.Sentence)
 	require.Contains(t, d.Snippets[0].Text, "--overlap-grad-reduce\n")
@@ -176,7 +175,7 @@ func TestConfigIsJudged(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	in := input(t, "deepspeed", false)
-	in.Sources = []cost.Source{{Record: sweep(64, false, "reduce_scatter")}}
+	in.Sources = []recommend.Source{{Record: sweep(64, false, "reduce_scatter")}}
 	d := give(t, in)
 	require.Equal(t, recommend.Refused, d.Answer.Verdict)
 	require.Contains(t, d.Sentence, "No bucket size: the trainer calls all_reduce of 64 ranks")
@@ -203,7 +202,7 @@ func TestCurveHash(t *testing.T) {
 	in := input(t, "ddp", false)
 	first := give(t, in).CurveSHA256
 	rec := sweep(64, false, "all_gather", "all_reduce")
-	in.Sources = []cost.Source{{Record: rec}}
+	in.Sources = []recommend.Source{{Record: rec}}
 	require.Equal(t, first, give(t, in).CurveSHA256, "curves that are not used do not count")
 	for i := range rec.Results {
 		if rec.Results[i].Collective == "all_reduce" {

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"zbench/bench/cost"
 	"zbench/bench/plain"
 	"zbench/bench/recommend"
 	"zbench/bench/spec"
@@ -77,7 +76,7 @@ func tokens(n int64) func(*spec.Advice) {
 // PyTorch DDP's, and a caveat names what is missing. It is nil where the record does not tell
 // the number of ranks, or has no measurement. What the curves lack is a refusal in the
 // document, never an error of the command that asks.
-func AskAssumed(sources []cost.Source) (*Document, error) {
+func AskAssumed(sources []recommend.Source) (*Document, error) {
 	if !slices.ContainsFunc(sources, countsRanks) {
 		return nil, nil
 	}
@@ -102,7 +101,7 @@ func AskAssumed(sources []cost.Source) (*Document, error) {
 }
 
 // askAssumed answers one question that nobody asked.
-func askAssumed(want *spec.Advice, others []otherQuestion, sources []cost.Source) (*Document, error) {
+func askAssumed(want *spec.Advice, others []otherQuestion, sources []recommend.Source) (*Document, error) {
 	q, err := Prepare(want)
 	if err != nil {
 		return nil, err
@@ -132,8 +131,8 @@ func askAssumed(want *spec.Advice, others []otherQuestion, sources []cost.Source
 }
 
 // countsRanks reports whether a record has a result whose number of ranks is known.
-func countsRanks(s cost.Source) bool {
-	return ranksOf([]cost.Source{s}) > 1 || s.Record.World.Ranks == 1
+func countsRanks(s recommend.Source) bool {
+	return ranksOf([]recommend.Source{s}) > 1 || s.Record.World.Ranks == 1
 }
 
 // WhatIf is the answer to one of the other questions.
@@ -165,7 +164,7 @@ type WhatIf struct {
 	Refusal *recommend.Refusal `json:"refusal,omitempty"`
 }
 
-func whatIf(name string, want *spec.Advice, plans *recommend.Plans, sources []cost.Source) (*WhatIf, error) {
+func whatIf(name string, want *spec.Advice, plans *recommend.Plans, sources []recommend.Source) (*WhatIf, error) {
 	q, err := Prepare(want)
 	if err != nil {
 		return nil, err

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/advice"
-	"zbench/bench/cost"
 	"zbench/bench/recommend"
 	"zbench/bench/record"
 	"zbench/bench/table"
@@ -21,9 +20,9 @@ import (
 
 func assumed(t *testing.T, recs ...*record.Record) *advice.Document {
 	t.Helper()
-	var sources []cost.Source
+	var sources []recommend.Source
 	for _, r := range recs {
-		sources = append(sources, cost.Source{Record: r})
+		sources = append(sources, recommend.Source{Record: r})
 	}
 	d, err := advice.AskAssumed(sources)
 	require.NoError(t, err)
@@ -44,7 +43,7 @@ func TestAssumedIsTheExplicitAnswer(t *testing.T) {
 		tr, err := trainer.ByName(framework)
 		require.NoError(t, err)
 		in := advice.Input{
-			Sources: []cost.Source{{Record: rec}}, Framework: framework, Bootstrap: bootstrap, Seed: 1,
+			Sources: []recommend.Source{{Record: rec}}, Framework: framework, Bootstrap: bootstrap, Seed: 1,
 			Run: trainer.Run{DP: 64, GradDtype: tr.GradDtype, ParamDtype: "bfloat16", Zero: tr.Stages[0]},
 		}
 		in.Model, err = trainer.Preset(preset)
@@ -93,13 +92,13 @@ func TestAssumedSaysWhatItAssumes(t *testing.T) {
 // Where only all_reduce was measured the answer is PyTorch DDP's, and what the sharded optimizer
 // calls is named with how it is measured on the same ranks.
 func TestAssumedNamesMissingCollectives(t *testing.T) {
-	ask := func(again cost.Again, collectives ...string) *advice.Document {
-		d, err := advice.AskAssumed([]cost.Source{{Record: sweep(64, true, collectives...), Again: again}})
+	ask := func(again recommend.Again, collectives ...string) *advice.Document {
+		d, err := advice.AskAssumed([]recommend.Source{{Record: sweep(64, true, collectives...), Again: again}})
 		require.NoError(t, err)
 		require.NoError(t, schematest.Fits(t, schematest.Compile(t, advice.SchemaJSON), text(t, asJSON, d)))
 		return d
 	}
-	swept := cost.Again{Flags: [][]string{{"--nodes", "8"}, {"-d", "bfloat16"}}}
+	swept := recommend.Again{Flags: [][]string{{"--nodes", "8"}, {"-d", "bfloat16"}}}
 	d := ask(swept, "all_reduce")
 	require.True(t, d.Answered() && d.Kept())
 	require.Equal(t, "ddp", d.Answer.Trainer)
@@ -111,7 +110,7 @@ func TestAssumedNamesMissingCollectives(t *testing.T) {
 	require.Contains(t, whatIf(t, d, 80), "4k tokens")
 	require.Contains(t, d.Commands("x")[0].Line, "--framework ddp")
 
-	d = ask(cost.Again{Imported: true}, "all_reduce")
+	d = ask(recommend.Again{Imported: true}, "all_reduce")
 	require.Contains(t, d.Caveats[0], ". Run reduce_scatter_perf and all_gather_perf on the same ranks, and give those logs too.")
 
 	d = ask(swept, "reduce_scatter")

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"zbench/bench/cost"
+	"zbench/bench/recommend"
 	"zbench/bench/record"
 )
 
@@ -47,7 +47,7 @@ func (b *Bracket) DefaultCost() (most float64, end string, ok bool) {
 // bracket answers the question of a document at both ends of the model; nil where no
 // result has a bracket, or an end has no answer. Each time is scaled by what the
 // end's constants make of it, so that noise and faults stay.
-func (q *Question) bracket(d *Document, sources []cost.Source) (*Bracket, error) {
+func (q *Question) bracket(d *Document, sources []recommend.Source) (*Bracket, error) {
 	fastest, err := q.end(sources, func(b *record.Bracket) float64 { return b.Fastest }, func(e *record.Ends) string { return e.Fastest })
 	if err != nil || fastest == nil {
 		return nil, err
@@ -61,8 +61,8 @@ func (q *Question) bracket(d *Document, sources []cost.Source) (*Bracket, error)
 }
 
 // end answers the question at one end; nil without an answer there.
-func (q *Question) end(sources []cost.Source, seconds func(*record.Bracket) float64, assumes func(*record.Ends) string) (*End, error) {
-	var there []cost.Source
+func (q *Question) end(sources []recommend.Source, seconds func(*record.Bracket) float64, assumes func(*record.Ends) string) (*End, error) {
+	var there []recommend.Source
 	e, bracketed := &End{}, false
 	for _, s := range sources {
 		there = append(there, s.Scaled(func(r *record.Result) float64 {

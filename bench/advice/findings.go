@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"zbench/bench/cost"
 	"zbench/bench/finding"
 	"zbench/bench/judge"
 	"zbench/bench/plain"
@@ -28,9 +27,9 @@ func Findings(rec *record.Record, d *Document) finding.List {
 }
 
 // store keeps the findings with the recommendation, which is of these records.
-func (d *Document) store(sources []cost.Source) {
+func (d *Document) store(sources []recommend.Source) {
 	of := sources[0].Record
-	if i := slices.IndexFunc(sources, func(s cost.Source) bool { return s.Record.Simulated }); i >= 0 {
+	if i := slices.IndexFunc(sources, func(s recommend.Source) bool { return s.Record.Simulated }); i >= 0 {
 		of = sources[i].Record
 	}
 	state := finding.NotChecked

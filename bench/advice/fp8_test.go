@@ -10,8 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/advice"
-	"zbench/bench/cost"
-	"zbench/bench/overlap"
 	"zbench/bench/recommend"
 	"zbench/bench/record"
 	"zbench/bench/stat"
@@ -48,14 +46,14 @@ func (p *player) steps(setting int64) []float64 {
 	plan := p.planner.Plan(setting, p.run)
 	var all []float64
 	for _, x := range recommend.Grid(false, false) {
-		end := func(messages []trainer.Message, d overlap.Direction, compute float64) float64 {
+		end := func(messages []trainer.Message, d recommend.Direction, compute float64) float64 {
 			costs := make([]float64, len(messages))
 			for i, m := range messages {
 				costs[i] = p.price(m.Bytes)
 			}
-			return overlap.New(messages, overlap.Shares(p.work, d), d).End(compute*x.Compute, costs, x.Network)
+			return recommend.NewPass(messages, recommend.Shares(p.work, d), d).End(compute*x.Compute, costs, x.Network)
 		}
-		all = append(all, end(plan.Backward, overlap.Backward, p.backward)+end(plan.Forward, overlap.Forward, p.backward/2))
+		all = append(all, end(plan.Backward, recommend.Backward, p.backward)+end(plan.Forward, recommend.Forward, p.backward/2))
 	}
 	return all
 }
@@ -77,7 +75,7 @@ func TestFP8AdviceIsWithinOnePercent(t *testing.T) {
 	}
 	for _, alpha := range []float64{5e-5, 2e-4, 7e-4, 2e-3} {
 		p.price = func(bytes int64) float64 { return alpha + float64(bytes)/300e9 }
-		sources := []cost.Source{{Record: fine(ranks, p.price)}}
+		sources := []recommend.Source{{Record: fine(ranks, p.price)}}
 		for _, p.backward = range []float64{0.079, 0.2, 0.6} {
 			var all [][]float64
 			bests := slices.Repeat([]float64{math.Inf(1)}, len(p.steps(0)))

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/advice"
-	"zbench/bench/cost"
+	"zbench/bench/recommend"
 	"zbench/bench/spec"
 	"zbench/bench/trainer"
 )
@@ -57,7 +57,7 @@ func TestAFrontEndTakesTheFileOfAnotherTrainer(t *testing.T) {
 	require.NoError(t, err)
 	q, err := advice.Prepare(want)
 	require.NoError(t, err)
-	d, err := q.Ask([]cost.Source{{Record: sweep(64, false, "all_reduce", "all_gather")}})
+	d, err := q.Ask([]recommend.Source{{Record: sweep(64, false, "all_reduce", "all_gather")}})
 	require.NoError(t, err)
 	require.Equal(t, "deepspeed", d.Answer.Trainer)
 	require.EqualValues(t, 5e8, d.Answer.Current.Elements)

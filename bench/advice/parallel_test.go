@@ -8,7 +8,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/cost"
 	"zbench/bench/recommend"
 	"zbench/bench/record"
 	"zbench/bench/spec"
@@ -54,7 +53,7 @@ func printed(t *testing.T, m *trainer.Model) *trainer.Model {
 
 // widely is curves of the data-parallel ranks in a world of tensor-parallel ranks and
 // stages.
-func widely(world, ranks int) []cost.Source {
+func widely(world, ranks int) []recommend.Source {
 	rec := &record.Record{Schema: record.Schema, Created: time.Unix(0, 0), Source: record.Source{Kind: record.Measured}}
 	rec.World.Ranks = world
 	for _, name := range []string{"reduce_scatter", "all_gather", "all_reduce"} {
@@ -67,7 +66,7 @@ func widely(world, ranks int) []cost.Source {
 			})
 		}
 	}
-	return []cost.Source{{Record: rec}}
+	return []recommend.Source{{Record: rec}}
 }
 
 // With tensor-parallel ranks and stages in Megatron's arguments the whole answer about a

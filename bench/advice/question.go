@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"zbench/bench/cost"
 	"zbench/bench/exit"
 	"zbench/bench/recommend"
 	"zbench/bench/spec"
@@ -208,7 +207,7 @@ func (q *Question) sharing(plans *recommend.Plans) *Question {
 }
 
 // Ask answers the question with the curves of the sources.
-func (q *Question) Ask(sources []cost.Source) (*Document, error) {
+func (q *Question) Ask(sources []recommend.Source) (*Document, error) {
 	if q.in.Plans == nil { // for the ends of the model
 		q = q.sharing(&recommend.Plans{})
 	}
@@ -228,13 +227,13 @@ func (q *Question) Ask(sources []cost.Source) (*Document, error) {
 
 // AskBriefly is Ask without resampled curves and without the ends of the model, which
 // move no answer.
-func (q *Question) AskBriefly(sources []cost.Source) (*Document, error) {
+func (q *Question) AskBriefly(sources []recommend.Source) (*Document, error) {
 	in := q.in
 	in.Bootstrap = 0
 	return q.ask(in, sources)
 }
 
-func (q *Question) ask(in Input, sources []cost.Source) (*Document, error) {
+func (q *Question) ask(in Input, sources []recommend.Source) (*Document, error) {
 	in.Sources = sources
 	if in.Run.DP == 0 {
 		var err error
@@ -255,7 +254,7 @@ func (q *Question) ask(in Input, sources []cost.Source) (*Document, error) {
 
 // worldOf is the number of ranks behind the curves, where a copy of the model takes so
 // many: the whole world's, or the largest that a curve has.
-func worldOf(sources []cost.Source, replica int) int {
+func worldOf(sources []recommend.Source, replica int) int {
 	most := ranksOf(sources)
 	for _, s := range sources {
 		if replica > 1 {
@@ -266,7 +265,7 @@ func worldOf(sources []cost.Source, replica int) int {
 }
 
 // ranksOf is the largest number of ranks that a curve has.
-func ranksOf(sources []cost.Source) int {
+func ranksOf(sources []recommend.Source) int {
 	most := 1
 	for _, s := range sources {
 		for i := range s.Record.Results {

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/advice"
-	"zbench/bench/cost"
+	"zbench/bench/recommend"
 	"zbench/bench/record"
 	"zbench/bench/stat"
 	"zbench/bench/trainer"
@@ -45,7 +45,7 @@ func replay(t *testing.T, name string, backward float64, capMiB int64) *advice.D
 	c, err := trainer.ComputeTimed(backward, backward/2)
 	require.NoError(t, err)
 	in := advice.Input{
-		Sources: []cost.Source{{Record: published(t, name)}}, Framework: "ddp", Model: m, Compute: c,
+		Sources: []recommend.Source{{Record: published(t, name)}}, Framework: "ddp", Model: m, Compute: c,
 		Run: trainer.Run{DP: 16, GradDtype: "bfloat16", ParamDtype: "bfloat16"},
 	}
 	if capMiB > 0 {

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"zbench/bench/advice"
-	"zbench/bench/cost"
+	"zbench/bench/recommend"
 	"zbench/bench/document"
 	"zbench/bench/record"
 	"zbench/bench/trainer"
@@ -129,7 +129,7 @@ func megatronFlags(t *rapid.T, on func(what string) bool, size int64) []string {
 
 // told is the input that a settings file makes, as the command makes it: the
 // trainer's defaults and what the file says over them.
-func told(t require.TestingT, name, text string, m *trainer.Model, sources []cost.Source, backward float64) advice.Input {
+func told(t require.TestingT, name, text string, m *trainer.Model, sources []recommend.Source, backward float64) advice.Input {
 	tr, err := trainer.ByName(name)
 	require.NoError(t, err)
 	c, err := trainer.ReadConfig(text, "")
@@ -156,7 +156,7 @@ func TestPrintedLinesKeepTheirPromise(t *testing.T) {
 	modelled.Simulated, modelled.Source.Kind = true, record.Simulated
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.SampledFrom(trainer.Names()).Draw(t, "trainer")
-		sources := []cost.Source{{Record: rapid.SampledFrom([]*record.Record{measured, modelled}).Draw(t, "record")}}
+		sources := []recommend.Source{{Record: rapid.SampledFrom([]*record.Record{measured, modelled}).Draw(t, "record")}}
 		m := experts(rapid.Bool().Draw(t, "experts"))
 		backward := rapid.SampledFrom([]float64{0.01, 0.05, 0.2}).Draw(t, "backward")
 		in := told(t, name, flagSet(t, name), m, sources, backward)
@@ -179,7 +179,7 @@ func TestPrintedLinesKeepTheirPromise(t *testing.T) {
 // What is printed for DeepSpeed between the first and the last brace of its part is JSON,
 // on a terminal and in Markdown: comments stand before it.
 func TestTheDeepSpeedBlockIsJSON(t *testing.T) {
-	sources := []cost.Source{{Record: groupsOf()}}
+	sources := []recommend.Source{{Record: groupsOf()}}
 	rapid.Check(t, func(rt *rapid.T) {
 		in := told(rt, "deepspeed", flagSet(rt, "deepspeed"), experts(false), sources, 0.05)
 		d, err := advice.Recommend(in)
@@ -203,7 +203,7 @@ func TestTheDeepSpeedBlockIsJSON(t *testing.T) {
 // Where even the missing switches gain less than 1 %, all stays as it is, and the
 // lines add none.
 func TestWhatGainsNothingIsNotSwitchedOn(t *testing.T) {
-	sources := []cost.Source{{Record: groupsOf()}}
+	sources := []recommend.Source{{Record: groupsOf()}}
 	for text, name := range map[string]string{
 		"--use-distributed-optimizer --ddp-bucket-size 1000000":                                                         "megatron",
 		"--use-distributed-optimizer --seq-length 4096":                                                                 "megatron",
@@ -225,7 +225,7 @@ func TestWhatGainsNothingIsNotSwitchedOn(t *testing.T) {
 
 // FSDP2 and XLA are told what memory a setting takes.
 func TestMemoryIsStated(t *testing.T) {
-	sources := []cost.Source{{Record: groupsOf()}}
+	sources := []recommend.Source{{Record: groupsOf()}}
 	for name, text := range map[string]string{"fsdp2": "BLOCKS_PER_UNIT = 4\n", "xla": "--xla_gpu_all_reduce_combine_threshold_bytes=2000000000", "ddp": "bucket_cap_mb=25"} {
 		d := give(t, told(t, name, text, experts(false), sources, 0.01))
 		at := slices.IndexFunc(d.Facts(), func(f document.Fact) bool { return f.Term == "Memory" })

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/cost"
+	"zbench/bench/recommend"
 	"zbench/bench/record"
 	"zbench/bench/stat"
 	"zbench/bench/trainer"
@@ -226,7 +226,7 @@ func TestFractionsOfAMiB(t *testing.T) {
 	}
 	c, err := trainer.ReadConfig("bucket_cap_mb=1", "")
 	require.NoError(t, err)
-	in := Input{Sources: []cost.Source{{Record: rec}}, Framework: "ddp", Model: m, Run: trainer.Run{DP: 4, GradDtype: "float", ParamDtype: "float"}, Config: c, ConfigFile: "train.py"}
+	in := Input{Sources: []recommend.Source{{Record: rec}}, Framework: "ddp", Model: m, Run: trainer.Run{DP: 4, GradDtype: "float", ParamDtype: "float"}, Config: c, ConfigFile: "train.py"}
 	in.Compute, err = trainer.ComputeTimed(1.5, 1e-3)
 	require.NoError(t, err)
 	d, err := Recommend(in)

@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/advice"
-	"zbench/bench/cost"
 	"zbench/bench/recommend"
 	"zbench/bench/record"
 	"zbench/bench/trainer"
@@ -35,7 +34,7 @@ func TestNoPercentageBeyondTheSweep(t *testing.T) {
 	for name, settings := range map[string]string{"new": "", "far off": "bucket_cap_mb=1", "kept": "bucket_cap_mb=400"} {
 		in := input(t, "ddp", false)
 		in.Bootstrap = 50
-		in.Sources = []cost.Source{{Record: sweepTo(8<<20, 64, false, "all_reduce")}}
+		in.Sources = []recommend.Source{{Record: sweepTo(8<<20, 64, false, "all_reduce")}}
 		if settings != "" {
 			c, err := trainer.ReadConfig("model = DDP(model, "+settings+")\n", "ddp")
 			require.NoError(t, err)
@@ -63,7 +62,7 @@ func TestNoPercentageOfOneDip(t *testing.T) {
 		}
 		return 1
 	})
-	in.Sources = []cost.Source{{Record: slow}}
+	in.Sources = []recommend.Source{{Record: slow}}
 	once := give(t, in)
 	require.Equal(t, recommend.OneDip, once.Answer.Default.Unfounded, once.Sentence)
 	require.Contains(t, once.Sentence, "How much longer a training step is with the default is not known: slow times at one or two sizes of a single run decide it.")
@@ -86,7 +85,7 @@ func TestNoPercentageOfOneDip(t *testing.T) {
 		}
 		return 1.001
 	})
-	in.Sources = append(in.Sources, cost.Source{Record: again})
+	in.Sources = append(in.Sources, recommend.Source{Record: again})
 	twice := give(t, in)
 	require.Empty(t, twice.Answer.Default.Unfounded)
 	require.Regexp(t, `A training step is [0-9.]+ % longer with the default`, twice.Sentence)

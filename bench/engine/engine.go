@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"zbench/bench/advice"
-	"zbench/bench/cost"
+	"zbench/bench/recommend"
 	"zbench/bench/exit"
 	"zbench/bench/plan"
 	"zbench/bench/record"
@@ -69,7 +69,7 @@ type Engine struct {
 	Open func(context.Context, *Setup) (Driver, error)
 	// Source is a record as a bucket size is chosen from it, with the fault that must be mended
 	// before; nil looks for none.
-	Source func(*record.Record, []record.Part) cost.Source
+	Source func(*record.Record, []record.Part) recommend.Source
 	// Witness asks the library's service when Open has run into a deadline; nil is none.
 	Witness func() *record.Witness
 	// Watch starts a round of total cases, of which done are finished already; nil
@@ -126,11 +126,11 @@ func (e *Engine) finish(dir *Folder, out *Outcome) error {
 		return err
 	}
 	var unanswered error
-	of := cost.Of
+	of := recommend.SourceOf
 	if e.Source != nil {
 		of = e.Source
 	}
-	sources := []cost.Source{of(out.Record, out.Journal.Parts)}
+	sources := []recommend.Source{of(out.Record, out.Journal.Parts)}
 	if q := out.Setup.question; q != nil {
 		out.Advice, unanswered = q.Ask(sources)
 	} else {

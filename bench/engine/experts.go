@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"zbench/bench/cost"
+	"zbench/bench/recommend"
 	"zbench/bench/exit"
 	"zbench/bench/plan"
 	"zbench/bench/record"
@@ -60,7 +60,7 @@ func (u *Setup) answerable() error {
 			rec.Results = append(rec.Results, placeholder(c))
 		}
 	}
-	d, err := u.question.AskBriefly([]cost.Source{{Record: rec}})
+	d, err := u.question.AskBriefly([]recommend.Source{{Record: rec}})
 	if err != nil || d.Answer.Refusal == nil || slices.Contains([]string{"memory", "no_curve"}, d.Answer.Refusal.Code) {
 		return err
 	}

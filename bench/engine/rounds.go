@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"zbench/bench/advice"
-	"zbench/bench/cost"
 	"zbench/bench/exit"
 	"zbench/bench/plan"
 	"zbench/bench/recommend"
@@ -116,7 +115,7 @@ func (u *Setup) nextRound(j *record.Journal, room plan.Room) (*round, error) {
 		return nil, nil
 	}
 	rec := j.Record()
-	d, err := u.question.AskBriefly([]cost.Source{cost.Of(rec, j.Parts)})
+	d, err := u.question.AskBriefly([]recommend.Source{recommend.SourceOf(rec, j.Parts)})
 	if err != nil || !d.Answered() {
 		return nil, err
 	}

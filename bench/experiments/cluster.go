@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 
-	"zbench/bench/cost"
 	"zbench/bench/recommend"
 	"zbench/bench/record"
 	"zbench/bench/stat"
@@ -26,7 +25,7 @@ type Cluster struct {
 	// measured than where it was computed from FLOP/s.
 	input    float64
 	noise    float64
-	sources  []cost.Source
+	sources  []recommend.Source
 	Question recommend.Question
 }
 
@@ -192,7 +191,7 @@ func (c *Cluster) measure(rng *rand.Rand) {
 
 // sweep takes thirty samples of each size. Besides their noise, each size has an
 // error of its own in each sweep.
-func (c *Cluster) sweep(rng *rand.Rand, sizes map[string][]int64) cost.Source {
+func (c *Cluster) sweep(rng *rand.Rand, sizes map[string][]int64) recommend.Source {
 	rec := &record.Record{Schema: record.Schema, Source: record.Source{Kind: record.Measured}}
 	for _, name := range slices.Sorted(maps.Keys(sizes)) {
 		for _, s := range sizes[name] {
@@ -207,11 +206,11 @@ func (c *Cluster) sweep(rng *rand.Rand, sizes map[string][]int64) cost.Source {
 			})
 		}
 	}
-	return cost.Source{Record: rec}
+	return recommend.Source{Record: rec}
 }
 
-func curvesOf(sources []cost.Source) []cost.Curve {
-	curves, err := cost.Curves(sources)
+func curvesOf(sources []recommend.Source) []recommend.Curve {
+	curves, err := recommend.Curves(sources)
 	if err != nil {
 		panic(err) // sizes are total
 	}
@@ -229,7 +228,7 @@ func (c *Cluster) AnswerSizes(a recommend.Answer) {
 	for i := range c.sources {
 		rec := *c.sources[i].Record
 		rec.Results = slices.Concat(rec.Results, c.sweep(rng, sizes).Record.Results)
-		c.sources[i] = cost.Source{Record: &rec}
+		c.sources[i] = recommend.Source{Record: &rec}
 	}
 	c.Question.Curves = curvesOf(c.sources)
 }

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"zbench/bench/cost"
 	"zbench/bench/recommend"
 	"zbench/bench/unit"
 )
@@ -142,16 +141,16 @@ func answered(q recommend.Question) int64 {
 }
 
 // truncated are curves that end at a size in bytes.
-func truncated(curves []cost.Curve, end int64) []cost.Curve {
+func truncated(curves []recommend.Curve, end int64) []recommend.Curve {
 	all := slices.Clone(curves)
 	for i := range all {
-		all[i].Points = slices.DeleteFunc(slices.Clone(all[i].Points), func(p cost.Point) bool { return p.Bytes > end })
+		all[i].Points = slices.DeleteFunc(slices.Clone(all[i].Points), func(p recommend.Point) bool { return p.Bytes > end })
 	}
 	return all
 }
 
 // fitted replaces the curves by their fits.
-func fitted(curves []cost.Curve) []cost.Curve {
+func fitted(curves []recommend.Curve) []recommend.Curve {
 	all := slices.Clone(curves)
 	for i := range all {
 		alpha, b := all[i].Fit()
@@ -171,7 +170,7 @@ func knee(q recommend.Question, share float64) int64 {
 	if q.Trainer == "megatron" {
 		name = "reduce_scatter"
 	}
-	i := slices.IndexFunc(q.Curves, func(c cost.Curve) bool { return c.Collective == name })
+	i := slices.IndexFunc(q.Curves, func(c recommend.Curve) bool { return c.Collective == name })
 	points := q.Curves[i].Points
 	peak := 0.0
 	for _, p := range points {

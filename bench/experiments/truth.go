@@ -4,7 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"zbench/bench/overlap"
+	"zbench/bench/recommend"
 	"zbench/bench/trainer"
 )
 
@@ -67,8 +67,8 @@ func newTruth(c *Cluster, h Harshness, seed uint64) *truth {
 			work[i] *= math.Exp(rng.NormFloat64() * 0.2)
 		}
 	}
-	t.doneBackward = overlap.Shares(work, overlap.Backward)
-	t.doneForward = overlap.Shares(work, overlap.Forward)
+	t.doneBackward = recommend.Shares(work, recommend.Backward)
+	t.doneForward = recommend.Shares(work, recommend.Forward)
 	return t
 }
 
@@ -92,11 +92,11 @@ func (t *truth) step(p trainer.Plan) float64 {
 		for j, m := range messages {
 			cost[j] = t.seconds(m)
 		}
-		done, compute, d := t.doneForward, []float64{t.backward, t.forward, 0}[i], overlap.Forward
+		done, compute, d := t.doneForward, []float64{t.backward, t.forward, 0}[i], recommend.Forward
 		if i == 0 {
-			done, d = t.doneBackward, overlap.Backward
+			done, d = t.doneBackward, recommend.Backward
 		}
-		end := overlap.New(messages, done, d).End(compute, cost, t.slow)
+		end := recommend.NewPass(messages, done, d).End(compute, cost, t.slow)
 		total += end
 	}
 	return total

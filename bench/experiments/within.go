@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	"zbench/bench/cost"
 	"zbench/bench/fabric"
 	"zbench/bench/recommend"
 	"zbench/bench/record"
@@ -126,7 +125,7 @@ func newWithinCase(number int, plans *recommend.Plans) *withinCase {
 		},
 	}
 	c.question.Run.DP = c.ranks
-	c.question.Curves = curvesOf([]cost.Source{c.sweep(rand.New(rand.NewPCG(0, 0)), 0, logOfMeans)})
+	c.question.Curves = curvesOf([]recommend.Source{c.sweep(rand.New(rand.NewPCG(0, 0)), 0, logOfMeans)})
 	c.truth = c.ask(c.question)
 	c.question.Bootstrap = 200
 	return c
@@ -149,7 +148,7 @@ func (c *withinCase) ask(q recommend.Question) recommend.Answer {
 
 // draw is the answer from curves with so much noise.
 func (c *withinCase) draw(rng *rand.Rand, noise float64, way int) recommend.Answer {
-	sources := []cost.Source{c.sweep(rng, noise, way)}
+	sources := []recommend.Source{c.sweep(rng, noise, way)}
 	if way == twoRuns {
 		sources = append(sources, c.sweep(rng, noise, way))
 	}
@@ -160,7 +159,7 @@ func (c *withinCase) draw(rng *rand.Rand, noise float64, way int) recommend.Answ
 
 // sweep measures once, each size with an error of its own: all that messages have, so
 // that nothing else than noise speaks against an answer.
-func (c *withinCase) sweep(rng *rand.Rand, noise float64, way int) cost.Source {
+func (c *withinCase) sweep(rng *rand.Rand, noise float64, way int) recommend.Source {
 	rec := &record.Record{Schema: record.Schema, Source: record.Source{Kind: record.Measured}}
 	for _, name := range []string{"all_reduce", "reduce_scatter", "all_gather"} {
 		for s := 64 * unit.KiB; s <= 32*unit.GiB; s *= 2 {
@@ -180,7 +179,7 @@ func (c *withinCase) sweep(rng *rand.Rand, noise float64, way int) cost.Source {
 	if way == logOfMeans {
 		rec.Source.Kind = record.Imported
 	}
-	return cost.Source{Record: rec}
+	return recommend.Source{Record: rec}
 }
 
 func samplesOf(rng *rand.Rand, t float64) []float64 {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/cost"
 	"zbench/bench/trainer"
 )
 
@@ -20,7 +19,7 @@ func thousand() []trainer.Param {
 }
 
 // noisy is a curve whose points have an interval of 1 % either way.
-func noisy(t testing.TB, collective string, ranks int, seconds func(s float64) float64) cost.Curve {
+func noisy(t testing.TB, collective string, ranks int, seconds func(s float64) float64) Curve {
 	return spread1(curve(t, collective, ranks, wide(), seconds))
 }
 
@@ -30,7 +29,7 @@ func ofAThousand(b *testing.B) Question {
 	return Question{
 		Trainer: "megatron", Params: thousand(), Backward: 0.3, Forward: 0.15, Bootstrap: 200, Seed: 1,
 		Run:    trainer.Run{DP: 64, GradDtype: "float", ParamDtype: "bfloat16", Zero: 1},
-		Curves: []cost.Curve{noisy(b, "reduce_scatter", 64, seconds), noisy(b, "all_gather", 64, seconds)},
+		Curves: []Curve{noisy(b, "reduce_scatter", 64, seconds), noisy(b, "all_gather", 64, seconds)},
 	}
 }
 

@@ -6,14 +6,13 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"zbench/bench/cost"
 	"zbench/bench/stat"
 )
 
 // bootstrap repeats the answer with resampled curves, and keeps of the settings within
 // PlateauWidth those that stay there. It is nil if the spread of a curve is unknown.
 func (e *engine) bootstrap(a *Answer, s scores, least, best int) *Bootstrap {
-	b := &Bootstrap{Replicates: e.q.Bootstrap, From: cost.FromSamples}
+	b := &Bootstrap{Replicates: e.q.Bootstrap, From: FromSamples}
 	draws := e.resamplers(b)
 	if draws == nil || e.q.Bootstrap < 1 {
 		return nil
@@ -28,7 +27,7 @@ func (e *engine) bootstrap(a *Answer, s scores, least, best int) *Bootstrap {
 	inside, plateau := 0, e.plateau(s, least)
 	rng := rand.New(rand.NewPCG(e.q.Seed, 0))
 	for range e.q.Bootstrap {
-		models := make([]*cost.Model, len(e.models))
+		models := make([]*CostModel, len(e.models))
 		for i, m := range e.models {
 			models[i] = m.With(draws[i].Draw(rng))
 		}
@@ -57,14 +56,14 @@ func (e *engine) bootstrap(a *Answer, s scores, least, best int) *Bootstrap {
 }
 
 // resamplers are those of the curves; nil if the spread of one is unknown.
-func (e *engine) resamplers(b *Bootstrap) []*cost.Resampler {
-	var draws []*cost.Resampler
+func (e *engine) resamplers(b *Bootstrap) []*Resampler {
+	var draws []*Resampler
 	for i := range e.curves {
 		r := e.curves[i].Resampler()
 		if r == nil {
 			return nil
 		}
-		if r.From != cost.FromSamples {
+		if r.From != FromSamples {
 			b.From = r.From
 		}
 		draws = append(draws, r)

@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/overlap"
 	"zbench/bench/trainer"
 )
 
@@ -46,7 +45,7 @@ func TestClosedFormOnAlphaBeta(t *testing.T) {
 			messages[j] = trainer.Message{Launch: k - 1 - j, Wait: trainer.Never}
 			cost[j], work[j] = alpha+g/float64(k)/b, 1
 		}
-		pass := overlap.New(messages, overlap.Shares(work, overlap.Backward), overlap.Backward)
+		pass := NewPass(messages, Shares(work, Backward), Backward)
 		require.InEpsilon(t, end(k), pass.End(compute, cost, 1), 1e-12)
 	}
 	require.Less(t, worst, 1e-9)

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 
-	"zbench/bench/cost"
 	"zbench/bench/record"
 	"zbench/bench/unit"
 )
@@ -83,7 +82,7 @@ func (e *engine) capCurve(i, best int, limit limiter) {
 	c := e.curves[i]
 	name := e.needs[i].String()
 	limit(e.from[i] > 0, "rescaled", Low, "%s: rescaled from %d ranks as if it were a ring", name, e.from[i])
-	limit(c.Imported && c.Timing == cost.BurstMean, "imported", Medium, "%s: means over ranks and launches; the log does not contain their spread", name)
+	limit(c.Imported && c.Timing == BurstMean, "imported", Medium, "%s: means over ranks and launches; the log does not contain their spread", name)
 	limit(c.Extrapolated && !c.Simulated, "fitted_elsewhere", Low, "%s: times were extrapolated", name)
 	limit(e.strided(i), "neighbours", Low, "%s: measured on neighbours, but the ranks that reduce a gradient together are not neighbours", name)
 	above, all, sizes := e.coverage(i, best)
@@ -91,13 +90,13 @@ func (e *engine) capCurve(i, best int, limit limiter) {
 		name, percent(above/all), unit.Bytes(c.Points[len(c.Points)-1].Bytes))
 	scatter, _ := c.Scatter()
 	limit(scatter.Sigma > quietCV, "scattered", Low, "%s: times of neighbouring sizes scatter by %s about a smooth curve", name, percent(scatter.Sigma))
-	near, cv, few, apart := 0, 0.0, false, cost.Point{}
+	near, cv, few, apart := 0, 0.0, false, Point{}
 	for _, p := range c.Points {
 		if !slices.ContainsFunc(sizes, func(s int64) bool { return p.Bytes >= s/10 && p.Bytes/10 <= s }) {
 			continue
 		}
 		near++
-		few = few || p.N < cost.MinSamples
+		few = few || p.N < MinSamples
 		if p.Disagree > apart.Disagree {
 			apart = p
 		}
@@ -106,7 +105,7 @@ func (e *engine) capCurve(i, best int, limit limiter) {
 		}
 	}
 	limit(near < nearSizes, "few_sizes", Low, "%s: only %d sizes within a factor of ten of the messages", name, near)
-	limit(few, "few_samples", Medium, "%s: sizes around the answer have fewer than %d samples", name, cost.MinSamples)
+	limit(few, "few_samples", Medium, "%s: sizes around the answer have fewer than %d samples", name, MinSamples)
 	limit(cv > noisyCV, "noisy", Low, "%s: samples around the answer vary by %s", name, percent(cv))
 	limit(cv > quietCV && cv <= noisyCV, "noisy", Medium, "%s: samples around the answer vary by %s", name, percent(cv))
 	limit(c.Runs < 2, "one_run", Medium, "%s: measured in one run; a second one would show whether it repeats", name)

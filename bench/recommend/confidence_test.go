@@ -5,7 +5,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/cost"
 	"zbench/bench/unit"
 )
 
@@ -41,7 +40,7 @@ func TestConfidence(t *testing.T) {
 			}
 		}},
 		"no_bootstrap": {Medium, func(q *Question) { q.Bootstrap = 0 }},
-		"imported":     {Medium, func(q *Question) { q.Curves[0].Imported, q.Curves[0].Timing = true, cost.BurstMean }},
+		"imported":     {Medium, func(q *Question) { q.Curves[0].Imported, q.Curves[0].Timing = true, BurstMean }},
 		"noisy": {Low, func(q *Question) {
 			for i := range q.Curves[0].Points {
 				cv := 0.4
@@ -89,7 +88,7 @@ func TestBootstrapFollowsTheSpread(t *testing.T) {
 	q.Bootstrap = 100
 	narrow := ask(t, q).Bootstrap
 	require.Equal(t, 100, narrow.Replicates)
-	require.Equal(t, cost.FromInterval, narrow.From)
+	require.Equal(t, FromInterval, narrow.From)
 	for i := range q.Curves[0].Points {
 		p := &q.Curves[0].Points[i]
 		lo, hi := p.Seconds*0.7, p.Seconds*1.4
@@ -103,7 +102,7 @@ func TestBootstrapFollowsTheSpread(t *testing.T) {
 	q.Seed = 2
 	require.NotEqual(t, wide, ask(t, q).Bootstrap)
 	q.Curves[0].Points[3].Lo, q.Curves[0].Points[3].CV = nil, nil
-	require.Equal(t, cost.FromScatter, ask(t, q).Bootstrap.From)
+	require.Equal(t, FromScatter, ask(t, q).Bootstrap.From)
 	q = ddp(allReduce(t, 16, []int64{64 * unit.KiB, unit.MiB, 16 * unit.MiB, 256 * unit.MiB, 4 * unit.GiB}))
 	q.Bootstrap = 100
 	require.NotNil(t, ask(t, q).Bootstrap)

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"zbench/bench/cost"
 	"zbench/bench/unit"
 )
 
@@ -73,7 +72,7 @@ func (e *engine) doubtDips(all []*candidate, best int) {
 	if !found {
 		return
 	}
-	difference := func(models []*cost.Model) []float64 {
+	difference := func(models []*CostModel) []float64 {
 		s := e.score(models, all)
 		costs := make([]float64, len(all))
 		for j := range all {

@@ -6,19 +6,18 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/cost"
 	"zbench/bench/trainer"
 	"zbench/bench/unit"
 )
 
 func affine(s float64) float64 { return 2e-4 + s/150e9 }
 
-func allReduce(t testing.TB, ranks int, sizes []int64) cost.Curve {
+func allReduce(t testing.TB, ranks int, sizes []int64) Curve {
 	return spread1(curve(t, "all_reduce", ranks, sizes, affine))
 }
 
 // spread1 gives the points of a curve an interval of 1 % either way.
-func spread1(c cost.Curve) cost.Curve {
+func spread1(c Curve) Curve {
 	for i := range c.Points {
 		p := &c.Points[i]
 		lo, hi, cv := p.Seconds*0.99, p.Seconds*1.01, 0.02
@@ -176,7 +175,7 @@ func TestBlocks(t *testing.T) {
 	q := Question{
 		Trainer: "fsdp2", Params: llama(), Backward: 0.2, Forward: 0.1,
 		Run:    trainer.Run{DP: 64, Zero: 3, GradDtype: "float", ParamDtype: "bfloat16"},
-		Curves: []cost.Curve{curve(t, "reduce_scatter", 64, wide(), affine), curve(t, "all_gather", 64, wide(), affine)},
+		Curves: []Curve{curve(t, "reduce_scatter", 64, wide(), affine), curve(t, "all_gather", 64, wide(), affine)},
 	}
 	a := ask(t, q)
 	require.Len(t, a.Table, 32)

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"zbench/bench/cost"
-	"zbench/bench/overlap"
 	"zbench/bench/trainer"
 )
 
@@ -17,9 +15,9 @@ type engine struct {
 	run trainer.Run
 	// needs are the calls that occur, curves and models the cost of each.
 	needs     []need
-	curves    []cost.Curve
+	curves    []Curve
 	from      []int // ranks a curve was rescaled from, or 0
-	models    []*cost.Model
+	models    []*CostModel
 	lacks     []need // calls whose cost is left out
 	scenarios []Scenario
 	backward  float64
@@ -39,8 +37,8 @@ type engine struct {
 	asMeasured []Range
 	// dips are the points of each curve that doubtDips took for dips of one run.
 	dips    [][]int
-	space   overlap.Space
-	times   []overlap.Times
+	space   Space
+	times   []Times
 	timing  []timing
 	reduced []int64
 }
@@ -69,10 +67,10 @@ const (
 
 // pass is the messages of one pass, ready to be priced and run.
 type pass struct {
-	overlap.Pass
+	Pass
 	bytes []int64
 	model []int32 // the index of the need
-	place []cost.Place
+	place []Place
 	cost  []float64
 }
 
@@ -158,7 +156,7 @@ func (e *engine) short(plan trainer.Plan) []string {
 // without are the calls of the passes for which there is no curve of the collective.
 func (e *engine) without(plan trainer.Plan) []need {
 	return slices.DeleteFunc(overlapped(plan), func(n need) bool {
-		return slices.ContainsFunc(e.q.Curves, func(c cost.Curve) bool { return c.Collective == n.collective })
+		return slices.ContainsFunc(e.q.Curves, func(c Curve) bool { return c.Collective == n.collective })
 	})
 }
 
@@ -177,9 +175,9 @@ func (e *engine) plan(setting int64, run trainer.Run) *candidate {
 	if setting == 0 {
 		c.Elements = e.t.Default(e.q.Params, run)
 	}
-	c.passes[backward] = e.pass(plan.Backward, e.doneBackward, overlap.Backward)
-	c.passes[forward] = e.pass(plan.Forward, e.doneForward, overlap.Forward)
-	c.passes[after] = e.pass(plan.After, e.doneForward, overlap.Forward)
+	c.passes[backward] = e.pass(plan.Backward, e.doneBackward, Backward)
+	c.passes[forward] = e.pass(plan.Forward, e.doneForward, Forward)
+	c.passes[after] = e.pass(plan.After, e.doneForward, Forward)
 	c.describe(e, plan)
 	return c
 }
@@ -192,7 +190,7 @@ func (e *engine) buckets(c *candidate) []trainer.Bucket {
 	return c.cut
 }
 
-func (e *engine) pass(messages []trainer.Message, done []float64, d overlap.Direction) pass {
+func (e *engine) pass(messages []trainer.Message, done []float64, d Direction) pass {
 	if len(e.lacks) > 0 {
 		messages = slices.DeleteFunc(slices.Clone(messages), func(m trainer.Message) bool {
 			return slices.Contains(e.lacks, need{m.Collective, m.Ranks})
@@ -200,7 +198,7 @@ func (e *engine) pass(messages []trainer.Message, done []float64, d overlap.Dire
 	}
 	n := len(messages)
 	p := pass{
-		Pass: overlap.New(messages, done, d), bytes: make([]int64, n), model: make([]int32, n), place: make([]cost.Place, n), cost: make([]float64, n),
+		Pass: NewPass(messages, done, d), bytes: make([]int64, n), model: make([]int32, n), place: make([]Place, n), cost: make([]float64, n),
 	}
 	for j, m := range messages {
 		p.bytes[j] = m.Bytes
@@ -232,14 +230,14 @@ func (c *candidate) describe(e *engine, plan trainer.Plan) {
 		c.PaddingElements += b.Padding
 	}
 	for _, p := range c.passes {
-		c.Extrapolated = c.Extrapolated || slices.ContainsFunc(p.place, cost.Place.Beyond)
+		c.Extrapolated = c.Extrapolated || slices.ContainsFunc(p.place, Place.Beyond)
 	}
 	c.Memory = e.t.Bytes(plan, c.Elements, e.run)
 	c.OverBudget = e.q.MemBudget > 0 && c.Memory > e.q.MemBudget
 }
 
 // price sets the time of every message.
-func (c *candidate) price(models []*cost.Model) {
+func (c *candidate) price(models []*CostModel) {
 	for i := range c.passes {
 		p := &c.passes[i]
 		for j, place := range p.place {
@@ -286,7 +284,7 @@ func (e *engine) timings(c *candidate) []timing {
 	for i, compute := range [...]float64{backward: e.backward, forward: e.forward, after: 0} {
 		e.times = e.times[:0]
 		for _, s := range e.scenarios {
-			e.times = append(e.times, overlap.Times{Compute: compute * s.Compute, Slow: s.Network})
+			e.times = append(e.times, Times{Compute: compute * s.Compute, Slow: s.Network})
 		}
 		often := 1.0
 		if c.each[i] {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/cost"
 	"zbench/bench/trainer"
 )
 
@@ -19,7 +18,7 @@ func TestExpertsHaveACurveOfTheirOwn(t *testing.T) {
 	q := Question{
 		Trainer: "megatron", Params: params, Backward: 0.1, Forward: 0.05,
 		Run:    trainer.Run{DP: 64, EP: 8, Zero: 1, GradDtype: "float", ParamDtype: "bfloat16"},
-		Curves: []cost.Curve{curve(t, "reduce_scatter", 64, wide(), affine), curve(t, "all_gather", 64, wide(), affine)},
+		Curves: []Curve{curve(t, "reduce_scatter", 64, wide(), affine), curve(t, "all_gather", 64, wide(), affine)},
 	}
 	a, err := Ask(q)
 	require.NoError(t, err)
@@ -40,15 +39,15 @@ func TestExpertsUseStridedRanks(t *testing.T) {
 	for i := range params {
 		params[i].Expert = i%9 == 7
 	}
-	whole := []cost.Curve{curve(t, "reduce_scatter", 64, wide(), affine), curve(t, "all_gather", 64, wide(), affine)}
-	var parts []cost.Curve
+	whole := []Curve{curve(t, "reduce_scatter", 64, wide(), affine), curve(t, "all_gather", 64, wide(), affine)}
+	var parts []Curve
 	for _, name := range []string{"reduce_scatter", "all_gather"} {
 		alone, near, apart := curve(t, name, 8, wide(), affine), curve(t, name, 8, wide(), affine), curve(t, name, 8, wide(), affine)
 		alone.Neighbours, near.Neighbours, apart.Neighbours = true, true, true
 		near.Groups, apart.Groups, apart.Stride, apart.InPlace = 8, 8, 8, !near.InPlace
 		parts = append(parts, alone, near, apart)
 	}
-	for _, curves := range [][]cost.Curve{slices.Concat(whole, parts), slices.Concat(parts, whole)} {
+	for _, curves := range [][]Curve{slices.Concat(whole, parts), slices.Concat(parts, whole)} {
 		a := ask(t, Question{
 			Trainer: "megatron", Params: params, Backward: 0.1, Forward: 0.05, Curves: curves,
 			Run: trainer.Run{DP: 64, EP: 8, Zero: 1, GradDtype: "float", ParamDtype: "bfloat16"},
@@ -57,7 +56,7 @@ func TestExpertsUseStridedRanks(t *testing.T) {
 			require.Equal(t, c.Ranks == 8, c.Stride == 8, "%+v", c)
 		}
 		require.NotContains(t, reasons(a), "neighbours")
-		curves = slices.DeleteFunc(slices.Clone(curves), func(c cost.Curve) bool { return c.Stride > 0 })
+		curves = slices.DeleteFunc(slices.Clone(curves), func(c Curve) bool { return c.Stride > 0 })
 		a = ask(t, Question{
 			Trainer: "megatron", Params: params, Backward: 0.1, Forward: 0.05, Curves: curves,
 			Run: trainer.Run{DP: 64, EP: 8, Zero: 1, GradDtype: "float", ParamDtype: "bfloat16"},

@@ -7,7 +7,6 @@ import (
 
 	"zbench/bench/bucket"
 	"zbench/bench/collective"
-	"zbench/bench/cost"
 )
 
 // fillTable describes every candidate and those that the answer is compared with.
@@ -120,7 +119,7 @@ func (e *engine) used(best int) []Used {
 	return all
 }
 
-func holes(c cost.Curve) []bucket.Hole {
+func holes(c Curve) []bucket.Hole {
 	sizes, seconds := make([]int64, len(c.Points)), make([]float64, len(c.Points))
 	for i, p := range c.Points {
 		sizes[i], seconds[i] = p.Bytes, p.Seconds
@@ -181,7 +180,7 @@ func (e *engine) wantMax(i, best int) int64 {
 const maxGrowth = 0.05
 
 // saturated reports whether the bandwidth grows by at most maxGrowth over the last octave.
-func saturated(c cost.Curve) bool {
+func saturated(c Curve) bool {
 	last := c.Points[len(c.Points)-1]
 	half := last.Bytes / 2
 	if half < c.Points[0].Bytes {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/cost"
 	"zbench/bench/record"
 	"zbench/bench/stat"
 	"zbench/bench/trainer"
@@ -44,7 +43,7 @@ func llama() []trainer.Param {
 }
 
 // curve is a collective whose time is given, measured without spread.
-func curve(t testing.TB, collective string, ranks int, sizes []int64, seconds func(s float64) float64) cost.Curve {
+func curve(t testing.TB, collective string, ranks int, sizes []int64, seconds func(s float64) float64) Curve {
 	t.Helper()
 	rec := &record.Record{Schema: record.Schema, Source: record.Source{Kind: record.Measured}}
 	for _, s := range sizes {
@@ -78,14 +77,14 @@ func doubling(from, to int64) []int64 {
 func wide() []int64 { return doubling(64*unit.KiB, 16*unit.GiB) }
 
 // published reads a published curve.
-func published(t testing.TB, name string, ranks int) cost.Curve {
+func published(t testing.TB, name string, ranks int) Curve {
 	t.Helper()
 	return only(t, publishedRecord(t, name, ranks))
 }
 
-func only(t testing.TB, rec *record.Record) cost.Curve {
+func only(t testing.TB, rec *record.Record) Curve {
 	t.Helper()
-	curves, err := cost.Curves([]cost.Source{{Record: rec}})
+	curves, err := Curves([]Source{{Record: rec}})
 	require.NoError(t, err)
 	require.Len(t, curves, 1)
 	return curves[0]
@@ -115,7 +114,7 @@ func publishedRecord(t testing.TB, name string, ranks int) *record.Record {
 }
 
 // ddp is Llama-3-8B on DDP.
-func ddp(curves ...cost.Curve) Question {
+func ddp(curves ...Curve) Question {
 	return Question{
 		Curves: curves, Trainer: "ddp", Params: llama(), Backward: 79e-3, Forward: 39.5e-3,
 		Run: trainer.Run{DP: curves[0].Ranks, GradDtype: "bfloat16", ParamDtype: "bfloat16"},

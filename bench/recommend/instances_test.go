@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/cost"
 	"zbench/bench/trainer"
 )
 
@@ -35,7 +34,7 @@ func TestInstancesAreNeighbours(t *testing.T) {
 	}
 	for ranks, want := range map[int]string{8: "--groups 8", 2: "--strides 8: this is the stride of the ranks of all optimizer instances"} {
 		x := q
-		x.Curves = slices.DeleteFunc(slices.Clone(q.Curves), func(c cost.Curve) bool { return c.Ranks == ranks })
+		x.Curves = slices.DeleteFunc(slices.Clone(q.Curves), func(c Curve) bool { return c.Ranks == ranks })
 		a, err := Ask(x)
 		require.NoError(t, err)
 		require.Equal(t, "wrong_ranks", a.Refusal.Code)

@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/cost"
 	"zbench/bench/trainer"
 	"zbench/bench/unit"
 )
@@ -16,7 +15,7 @@ func withMuon(t *testing.T, ranks int, collectives ...string) Question {
 	t.Helper()
 	m, err := trainer.Preset("zaya1-base")
 	require.NoError(t, err)
-	var curves []cost.Curve
+	var curves []Curve
 	for _, c := range collectives {
 		curves = append(curves, curve(t, c, ranks, doubling(64*unit.KiB, 64*unit.GiB), func(s float64) float64 { return 1e-6*float64(ranks) + s/300e9 }))
 	}

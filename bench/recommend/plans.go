@@ -3,8 +3,6 @@ package recommend
 import (
 	"slices"
 
-	"zbench/bench/cost"
-	"zbench/bench/overlap"
 	"zbench/bench/trainer"
 )
 
@@ -25,7 +23,7 @@ type Plans struct {
 type tried struct {
 	basis
 	needs      []need
-	models     []*cost.Model // of any times
+	models     []*CostModel // of any times
 	candidates []*candidate
 	asIs       *candidate
 }
@@ -44,8 +42,8 @@ func (p *Plans) turnTo(t trainer.Trainer, params []trainer.Param) {
 	}
 	*p = Plans{
 		trainer: t.Name, params: params, planner: t.Planner(params),
-		doneBackward: overlap.Shares(trainer.BackwardWork(params), overlap.Backward),
-		doneForward:  overlap.Shares(trainer.Work(params), overlap.Forward),
+		doneBackward: Shares(trainer.BackwardWork(params), Backward),
+		doneForward:  Shares(trainer.Work(params), Forward),
 	}
 }
 
@@ -58,7 +56,7 @@ func (e *engine) basis() basis {
 func (p *Plans) of(e *engine) *tried {
 	i := slices.IndexFunc(p.kept, func(x tried) bool {
 		return x.basis == e.basis() && slices.Equal(x.needs, e.needs) &&
-			slices.EqualFunc(x.models, e.models, (*cost.Model).SameSizes)
+			slices.EqualFunc(x.models, e.models, (*CostModel).SameSizes)
 	})
 	if i < 0 {
 		return nil

@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/cost"
 	"zbench/bench/trainer"
 )
 
@@ -40,7 +39,7 @@ func related(t testing.TB) []Question {
 	})
 	next(func(q *Question) {
 		q.Trainer, q.Current, q.Run = "deepspeed", 0, trainer.Run{DP: 64, GradDtype: "bfloat16", ParamDtype: "bfloat16", Zero: 1}
-		q.Curves = append([]cost.Curve{curve(t, "all_reduce", 64, wide(), slow)}, q.Curves...)
+		q.Curves = append([]Curve{curve(t, "all_reduce", 64, wide(), slow)}, q.Curves...)
 	})
 	next(func(q *Question) { q.Curves = q.Curves[:1] }) // no curve of the gathers at the end
 	next(func(q *Question) { q.Trainer, q.Run.Zero = "ddp", 0 })

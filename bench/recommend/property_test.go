@@ -9,8 +9,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/cost"
-	"zbench/bench/overlap"
 	"zbench/bench/trainer"
 	"zbench/bench/unit"
 )
@@ -18,7 +16,7 @@ import (
 // megatron is Llama-3-8B with Megatron's distributed optimizer on 64 ranks.
 func megatron(t testing.TB, seconds func(s float64) float64) Question {
 	return Question{
-		Curves:  []cost.Curve{noisy(t, "reduce_scatter", 64, seconds), noisy(t, "all_gather", 64, seconds)},
+		Curves:  []Curve{noisy(t, "reduce_scatter", 64, seconds), noisy(t, "all_gather", 64, seconds)},
 		Trainer: "megatron", Params: llama(), Backward: 0.2, Forward: 0.1,
 		Run: trainer.Run{DP: 64, Zero: 1, GradDtype: "float", ParamDtype: "bfloat16"},
 	}
@@ -54,7 +52,7 @@ func TestByteScaling(t *testing.T) {
 	build := func(by int64) Question {
 		q := Question{
 			Trainer: "megatron", Backward: 0.2, Forward: 0.1, Run: trainer.Run{DP: 64, GradDtype: "float", ParamDtype: "bfloat16"},
-			Curves: []cost.Curve{curve(t, "all_reduce", 64, doubling(64*unit.KiB*by, 16*unit.GiB*by), func(s float64) float64 { return seconds(s / float64(by)) })},
+			Curves: []Curve{curve(t, "all_reduce", 64, doubling(64*unit.KiB*by, 16*unit.GiB*by), func(s float64) float64 { return seconds(s / float64(by)) })},
 		}
 		for _, p := range params {
 			q.Params = append(q.Params, trainer.Param{Elements: p.Elements * by})
@@ -114,12 +112,12 @@ func TestSlowerMessagesNeverHelp(t *testing.T) {
 		require.NoError(t, err)
 		params := llama()[:80]
 		p := x.Plan(params, 60_000_000, trainer.Run{DP: 16, Zero: zero, GradDtype: "float", ParamDtype: "bfloat16"})
-		for _, d := range []overlap.Direction{overlap.Backward, overlap.Forward} {
+		for _, d := range []Direction{Backward, Forward} {
 			messages := p.Backward
-			if d == overlap.Forward {
+			if d == Forward {
 				messages = p.Forward
 			}
-			pass := overlap.New(messages, overlap.Shares(trainer.Work(params), d), d)
+			pass := NewPass(messages, Shares(trainer.Work(params), d), d)
 			for range 50 {
 				times := make([]float64, len(messages))
 				for i := range times {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/cost"
 	"zbench/bench/peers"
 	"zbench/bench/record"
 	"zbench/bench/stat"
@@ -104,9 +103,9 @@ func shared(t *testing.T, folder string) string {
 }
 
 // judge asks about Llama-3-8B on DDP and requires an answer or a reason.
-func judge(t *testing.T, name string, curves []cost.Curve, ranks int) string {
+func judge(t *testing.T, name string, curves []Curve, ranks int) string {
 	t.Helper()
-	q := ddp(cost.Curve{Ranks: max(2, ranks)})
+	q := ddp(Curve{Ranks: max(2, ranks)})
 	q.Curves = curves
 	a, err := Ask(q)
 	require.NoError(t, err, name)
@@ -142,7 +141,7 @@ func TestEverySharedLog(t *testing.T) {
 			continue
 		}
 		require.NoError(t, err, name)
-		curves, err := cost.Curves([]cost.Source{{Record: rec}})
+		curves, err := Curves([]Source{{Record: rec}})
 		require.NoError(t, err, name)
 		code := judge(t, name, curves, rec.World.Ranks)
 		if w, ok := want[name]; ok {
@@ -174,7 +173,7 @@ func TestEverySharedTable(t *testing.T) {
 			ranks = 16
 		}
 		rec := table(t, read(t, file), ranks)
-		curves, err := cost.Curves([]cost.Source{{Record: rec}})
+		curves, err := Curves([]Source{{Record: rec}})
 		require.NoError(t, err)
 		require.Equal(t, refused[name], judge(t, name, curves, ranks), name)
 	}

@@ -5,7 +5,6 @@
 package recommend
 
 import (
-	"zbench/bench/cost"
 	"zbench/bench/trainer"
 )
 
@@ -16,7 +15,7 @@ const Schema = "zbench.recommend/1"
 // bytes, settings in elements.
 type Question struct {
 	// Curves are the measured collectives, of cost.Curves.
-	Curves []cost.Curve
+	Curves []Curve
 	// Trainer is a name of bench/trainer, or an alias of one.
 	Trainer string
 	// Params are the parameter tensors in forward order. ParamsGuessed is true if they
@@ -43,9 +42,9 @@ type Question struct {
 	// Scenarios are those to average over; the default grid if empty.
 	Scenarios []Scenario
 	// Fault is why no setting may be chosen from the curves; nil is nothing.
-	Fault *cost.Fault
+	Fault *Fault
 	// Again is how more curves are measured.
-	Again cost.Again
+	Again Again
 	// Plans are kept for the next question; nil keeps none. They change no answer.
 	Plans *Plans
 }

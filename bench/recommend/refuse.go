@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"zbench/bench/cost"
 	"zbench/bench/trainer"
 	"zbench/bench/unit"
 )
@@ -119,7 +118,7 @@ const missingCurve = "missing_curve"
 
 // allMissing is a refusal for want of a collective that names every other one that
 // is missing for the same ranks.
-func allMissing(first need, refusal *Refusal, more []need, again cost.Again) *Refusal {
+func allMissing(first need, refusal *Refusal, more []need, again Again) *Refusal {
 	names := []string{first.collective}
 	for _, n := range more {
 		if n.ranks == first.ranks && !slices.Contains(names, n.collective) {
@@ -148,7 +147,7 @@ func Enough(sizes int, least, most int64) bool {
 func decades(least, most int64) float64 { return math.Log10(float64(most) / float64(least)) }
 
 // tooFew refuses a curve with too few sizes or too small a range.
-func tooFew(c cost.Curve) *Refusal {
+func tooFew(c Curve) *Refusal {
 	n := len(c.Points)
 	least, most := c.Points[0].Bytes, c.Points[n-1].Bytes
 	if Enough(n, least, most) {

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"zbench/bench/cost"
 )
 
 // round replaces a new setting by the roundest equivalent one: one with the same
@@ -61,7 +60,7 @@ func (e *engine) equal(s scores, best int, setting int64) bool {
 	if slices.Equal(other.cut, e.buckets(c)) {
 		return true
 	}
-	if !e.q.ParamsGuessed && !slices.ContainsFunc(e.curves, func(c cost.Curve) bool { return c.Simulated }) {
+	if !e.q.ParamsGuessed && !slices.ContainsFunc(e.curves, func(c Curve) bool { return c.Simulated }) {
 		return false
 	}
 	both := []*candidate{c, other}

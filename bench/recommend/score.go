@@ -3,7 +3,6 @@ package recommend
 import (
 	"math"
 
-	"zbench/bench/cost"
 )
 
 // Bounds of equal and of acceptable settings, as shares of a step.
@@ -30,7 +29,7 @@ type scores struct {
 }
 
 // score simulates the candidates with the models' costs.
-func (e *engine) score(models []*cost.Model, all []*candidate) scores {
+func (e *engine) score(models []*CostModel, all []*candidate) scores {
 	s := scores{steps: make([][]float64, len(e.scenarios)), exposed: make([][3]float64, len(all))}
 	for i := range s.steps {
 		s.steps[i] = make([]float64, len(all))

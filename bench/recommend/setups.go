@@ -4,12 +4,11 @@ import (
 	"fmt"
 	"strings"
 
-	"zbench/bench/cost"
 )
 
 // severalSetups refuses a record that has the chosen curve more than once, of
 // other runs, devices or settings: it is unknown which of them the trainer uses.
-func severalSetups(best cost.Curve, fit []cost.Curve) *Refusal {
+func severalSetups(best Curve, fit []Curve) *Refusal {
 	var setups []string
 	for _, c := range fit {
 		if c.Dtype == best.Dtype && c.Ranks == best.Ranks && c.Nodes == best.Nodes && c.Groups == best.Groups && c.Stride == best.Stride && c.InPlace == best.InPlace {

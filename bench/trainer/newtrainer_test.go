@@ -17,7 +17,6 @@ import (
 
 	"zbench/bench/advice"
 	"zbench/bench/bucket"
-	"zbench/bench/cost"
 	"zbench/bench/recommend"
 	"zbench/bench/record"
 	"zbench/bench/stat"
@@ -61,7 +60,7 @@ func TestANewTrainerIsOneFile(t *testing.T) {
 		c, err := trainer.ReadConfig(text, "")
 		require.NoError(t, err)
 		require.Equal(t, "madeup", c.Trainer)
-		in := advice.Input{Sources: []cost.Source{{Record: measured(64)}}, Framework: "mu", Config: c, ConfigFile: "mu.yaml", Run: run}
+		in := advice.Input{Sources: []recommend.Source{{Record: measured(64)}}, Framework: "mu", Config: c, ConfigFile: "mu.yaml", Run: run}
 		c.Apply(&in.Run)
 		in.Model, err = trainer.Preset("llama3-8b")
 		require.NoError(t, err)

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"zbench/bench/collective"
-	"zbench/bench/cost"
+	"zbench/bench/recommend"
 	"zbench/bench/engine"
 	"zbench/bench/plan"
 	"zbench/bench/record"
@@ -232,7 +232,7 @@ func (o *collectivesOptions) engine(s State) (*engine.Engine, error) {
 		Check: func(u *engine.Setup, d engine.Driver, cases []plan.Case, seconds float64) error {
 			return o.check(s, u, d, cases, seconds)
 		},
-		Witness: witnessOf(s), Source: func(rec *record.Record, parts []record.Part) cost.Source {
+		Witness: witnessOf(s), Source: func(rec *record.Record, parts []record.Part) recommend.Source {
 			of := sourceWith(rec, parts)
 			of.With(o.libraries.given())
 			return of

@@ -9,7 +9,6 @@ import (
 
 	"zbench/bench/advice"
 	"zbench/bench/bucket"
-	"zbench/bench/cost"
 	"zbench/bench/judge"
 	"zbench/bench/plain"
 	"zbench/bench/recommend"
@@ -19,12 +18,12 @@ import (
 
 // faultOf is what must be mended before a bucket size is chosen from a record; nil is
 // nothing.
-func faultOf(rec *record.Record) *cost.Fault {
+func faultOf(rec *record.Record) *recommend.Fault {
 	l := judge.FixFirst(rec)
 	if l == nil {
 		return nil
 	}
-	f := &cost.Fault{Text: strings.TrimSuffix(l.Text, "."), Remedy: strings.TrimSuffix(l.Hint, ".")}
+	f := &recommend.Fault{Text: strings.TrimSuffix(l.Text, "."), Remedy: strings.TrimSuffix(l.Hint, ".")}
 	switch l.Code {
 	case judge.CodeSlowGroup, judge.CodeLostBusBW:
 		f.Remedy, f.Command = "name the slow component, mend it, and sweep again", railsLine(rec)
@@ -52,12 +51,12 @@ func flagsGiven(rec *record.Record, wanted func(specFlag) bool) [][]string {
 }
 
 // again is how more is measured on the ranks of a record.
-func again(rec *record.Record) cost.Again {
+func again(rec *record.Record) recommend.Again {
 	if rec.Spec == nil || rec.Spec.Sweep == nil {
-		return cost.Again{Imported: true}
+		return recommend.Again{Imported: true}
 	}
 	few := fewSizes(rec)
-	return cost.Again{Flags: flagsGiven(rec, func(f specFlag) bool { return !few || !slices.Contains(sizeFlags, f.name) })}
+	return recommend.Again{Flags: flagsGiven(rec, func(f specFlag) bool { return !few || !slices.Contains(sizeFlags, f.name) })}
 }
 
 // sizeFlags decide which sizes are swept.

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/advice"
-	"zbench/bench/cost"
+	"zbench/bench/recommend"
 	"zbench/bench/engine"
 	"zbench/bench/finding"
 	"zbench/bench/judge"
@@ -36,7 +36,7 @@ func TestOldAdviceOnAFaultIsIgnored(t *testing.T) {
 	oneGoroutine(t)
 	dir, rec := sickFolder(t)
 	require.NotNil(t, faultOf(rec))
-	d, err := advice.AskAssumed([]cost.Source{cost.Of(rec, nil)})
+	d, err := advice.AskAssumed([]recommend.Source{recommend.SourceOf(rec, nil)})
 	require.NoError(t, err)
 	require.True(t, d.Answered(), "nobody looked for the fault")
 	var file bytes.Buffer

@@ -10,7 +10,7 @@ import (
 
 	"zbench/bench/advice"
 	"zbench/bench/bucket"
-	"zbench/bench/cost"
+	"zbench/bench/recommend"
 	"zbench/bench/engine"
 	"zbench/bench/exit"
 	"zbench/bench/peers"
@@ -72,7 +72,7 @@ func runRecommend(s State, args []string, o *adviceFlagSet, out, format string, 
 	if err != nil {
 		return err
 	}
-	var sources []cost.Source
+	var sources []recommend.Source
 	var recs []*record.Record
 	for _, path := range args {
 		one, err := readSource(s, path)
@@ -137,7 +137,7 @@ func keepAdvice(s State, out string, force bool, started time.Time, recs []*reco
 
 // knees prints what is known without trainer and model: the sizes near the plateaus and,
 // for people, the answer for assumed settings.
-func knees(s State, paths []string, recs []*record.Record, sources []cost.Source, format string) error {
+func knees(s State, paths []string, recs []*record.Record, sources []recommend.Source, format string) error {
 	d := assumed(s, sources...)
 	for i, rec := range recs {
 		k := kneesOf(rec)

@@ -7,32 +7,32 @@ import (
 	"path/filepath"
 
 	"zbench/bench/advice"
-	"zbench/bench/cost"
+	"zbench/bench/recommend"
 	"zbench/bench/engine"
 	"zbench/bench/record"
 )
 
 // readSource reads a record or a log with its samples, where a journal lies
 // beside the record and is of the same sweep.
-func readSource(s State, path string) (cost.Source, error) {
+func readSource(s State, path string) (recommend.Source, error) {
 	rec, err := readEither(s, path)
 	if err != nil {
-		return cost.Source{}, err
+		return recommend.Source{}, err
 	}
 	return sourceOf(s, path, rec), nil
 }
 
 // sourceWith is a record with samples, with what it shows to be mended first and how it is measured
 // again.
-func sourceWith(rec *record.Record, parts []record.Part) cost.Source {
-	of := cost.Of(rec, parts)
+func sourceWith(rec *record.Record, parts []record.Part) recommend.Source {
+	of := recommend.SourceOf(rec, parts)
 	of.Fault, of.Again = faultOf(rec), again(rec)
 	return of
 }
 
 // sourceOf is the record that was read from path, with its samples. A journal beside it that
 // cannot give them is named: without samples the figures may be others.
-func sourceOf(s State, path string, rec *record.Record) cost.Source {
+func sourceOf(s State, path string, rec *record.Record) recommend.Source {
 	dir := path
 	if info, err := s.FS.Stat(path); err != nil || !info.IsDir() {
 		dir = filepath.Dir(path)
@@ -82,7 +82,7 @@ func readAdvice(s State, dir string, rec *record.Record) *advice.Document {
 		return nil
 	}
 	d, err := advice.Read(bytes.NewReader(text))
-	if err == nil && !d.Of([]cost.Source{{Record: rec}}) {
+	if err == nil && !d.Of([]recommend.Source{{Record: rec}}) {
 		err = errors.New("it was computed from other curves than those of the record")
 	}
 	if err == nil && d.Answered() && faultOf(rec) != nil {

@@ -1,4 +1,4 @@
-package overlap
+package recommend
 
 // Times is one way in which a pass may go.
 type Times struct {

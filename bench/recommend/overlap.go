@@ -2,7 +2,7 @@
 // the parameters, messages are launched on the way, and one network carries them
 // one after the other. [New] fixes the order of events once; [Pass.End] runs them
 // for any times.
-package overlap
+package recommend
 
 import (
 	"cmp"
@@ -46,7 +46,7 @@ func (e event) index() int32 {
 // the pass's computation that is behind at boundary p. At the same boundary the
 // events of an earlier message come first, its launch before its wait: who waits
 // for one message and then launches the next waits first.
-func New(messages []trainer.Message, done []float64, d Direction) Pass {
+func NewPass(messages []trainer.Message, done []float64, d Direction) Pass {
 	n := len(messages)
 	for _, m := range messages {
 		if m.Wait != trainer.Never {

@@ -1,4 +1,4 @@
-package cost
+package recommend
 
 import (
 	"testing"
@@ -25,9 +25,9 @@ func TestOutliersBothWays(t *testing.T) {
 		sizes := geometric(10, step)
 		for at := range sizes {
 			for _, by := range []float64{1. / 100, 1. / 20, 1. / 10, 1. / 5, 10, 20, 100} {
-				rec := sweep("all_reduce", sizes, steady(1))
+				rec := sweep("all_reduce", sizes, steadySamples(1))
 				rec.Results[at].Isolated.MaxOfRanks.Median *= by
-				c := only(t, Source{Record: rec})
+				c := onlyCurve(t, Source{Record: rec})
 				require.Len(t, c.Dropped, 1, "size %d of 10, by %g, step %d: %+v", at, by, step, c.Dropped)
 				require.Equal(t, sizes[at], c.Dropped[0].Bytes, "by %g, step %d", by, step)
 				want := "times what its neighbours lead to expect"
@@ -60,11 +60,11 @@ func TestNoOutliers(t *testing.T) {
 				"recovers": func(i int) float64 { return map[bool]float64{true: 1, false: 2}[i >= at] },
 			} {
 				rec := &record.Record{Schema: record.Schema}
-				for i, r := range sweep("all_reduce", sizes, steady(1)).Results {
+				for i, r := range sweep("all_reduce", sizes, steadySamples(1)).Results {
 					r.Isolated.MaxOfRanks = stat.Summarize([]float64{r.Isolated.MaxOfRanks.Median * change(i)})
 					rec.Results = append(rec.Results, r)
 				}
-				require.Empty(t, only(t, Source{Record: rec}).Dropped, "%s at %d, step %d", name, at, step)
+				require.Empty(t, onlyCurve(t, Source{Record: rec}).Dropped, "%s at %d, step %d", name, at, step)
 			}
 		}
 	}

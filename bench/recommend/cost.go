@@ -1,6 +1,6 @@
 // Package cost turns measured collectives into a cost: the seconds a message of
 // any size takes. [Curves] makes the curves of records, [Curve.Model] reads one.
-package cost
+package recommend
 
 import (
 	"slices"
@@ -114,12 +114,12 @@ func (f *Fault) How() string {
 }
 
 // Model is the time of a message of any size. The curve must have points.
-func (c *Curve) Model() *Model {
+func (c *Curve) Model() *CostModel {
 	sizes, seconds := make([]int64, len(c.Points)), make([]float64, len(c.Points))
 	for i, p := range c.Points {
 		sizes[i], seconds[i] = p.Bytes, p.Seconds
 	}
-	return NewModel(sizes, seconds)
+	return NewCostModel(sizes, seconds)
 }
 
 // Rescale is what the curve of a ring of n ranks would be: the same share per

@@ -1,4 +1,4 @@
-package cost
+package recommend
 
 import (
 	"fmt"
@@ -24,7 +24,7 @@ func sweep(collective string, sizes []int64, series func(s int64) []float64) *re
 	return rec
 }
 
-func steady(n int) func(s int64) []float64 {
+func steadySamples(n int) func(s int64) []float64 {
 	return func(s int64) []float64 {
 		all := make([]float64, n)
 		for i := range all {
@@ -34,7 +34,7 @@ func steady(n int) func(s int64) []float64 {
 	}
 }
 
-func only(t *testing.T, sources ...Source) Curve {
+func onlyCurve(t *testing.T, sources ...Source) Curve {
 	t.Helper()
 	all, err := Curves(sources)
 	require.NoError(t, err)
@@ -44,17 +44,17 @@ func only(t *testing.T, sources ...Source) Curve {
 
 // The best timing is taken that all sizes have, and never two in one curve.
 func TestTimingThatAllSizesHave(t *testing.T) {
-	rec := sweep("all_reduce", sizesOf(10), steady(20))
-	require.Equal(t, Isolated, only(t, Source{Record: rec}).Timing)
+	rec := sweep("all_reduce", sizesOf(10), steadySamples(20))
+	require.Equal(t, Isolated, onlyCurve(t, Source{Record: rec}).Timing)
 	for i := range rec.Results {
 		rec.Results[i].Burst = &record.Timing{MeanOfRanks: stat.Summarize([]float64{5e-6}), MaxOfRanks: stat.Summarize([]float64{7e-6})}
 	}
 	rec.Results[4].Isolated = nil
-	c := only(t, Source{Record: rec})
+	c := onlyCurve(t, Source{Record: rec})
 	require.Equal(t, BurstMax, c.Timing)
 	require.Equal(t, 7e-6, c.Points[0].Seconds)
 	rec.Results[7].Burst.MaxOfRanks = nil
-	c = only(t, Source{Record: rec})
+	c = onlyCurve(t, Source{Record: rec})
 	require.Equal(t, BurstMean, c.Timing)
 	require.Len(t, c.Points, 10)
 	require.Equal(t, 5e-6, c.Points[9].Seconds)
@@ -63,35 +63,35 @@ func TestTimingThatAllSizesHave(t *testing.T) {
 // Two records of the same are repeats: the median of theirs, and how far they
 // disagree.
 func TestRepeatsAreOneCurve(t *testing.T) {
-	a, b := sweep("all_reduce", sizesOf(8), steady(20)), sweep("all_reduce", sizesOf(9), steady(20))
+	a, b := sweep("all_reduce", sizesOf(8), steadySamples(20)), sweep("all_reduce", sizesOf(9), steadySamples(20))
 	for i := range b.Results {
 		s := b.Results[i].Isolated.MaxOfRanks
 		s.Median *= 1.1
 	}
-	c := only(t, Source{Record: a}, Source{Record: b})
+	c := onlyCurve(t, Source{Record: a}, Source{Record: b})
 	require.Equal(t, 2, c.Runs)
 	require.Len(t, c.Points, 9)
 	require.InEpsilon(t, 1.05*(30e-6+1024/100e9), c.Points[0].Seconds, 1e-9)
 	require.Equal(t, 40, c.Points[0].N)
 	require.InEpsilon(t, 0.1/1.05, c.Points[0].Disagree, 1e-6)
-	require.Equal(t, c, only(t, Source{Record: b}, Source{Record: a}), "whatever their order")
+	require.Equal(t, c, onlyCurve(t, Source{Record: b}, Source{Record: a}), "whatever their order")
 }
 
 // A copy of a record repeats nothing: it must not make an answer surer.
 func TestCopiesAreNoRepeats(t *testing.T) {
-	one := only(t, Source{Record: sweep("all_reduce", sizesOf(10), steady(20))})
-	twice := only(t, Source{Record: sweep("all_reduce", sizesOf(10), steady(20))}, Source{Record: sweep("all_reduce", sizesOf(10), steady(20))})
+	one := onlyCurve(t, Source{Record: sweep("all_reduce", sizesOf(10), steadySamples(20))})
+	twice := onlyCurve(t, Source{Record: sweep("all_reduce", sizesOf(10), steadySamples(20))}, Source{Record: sweep("all_reduce", sizesOf(10), steadySamples(20))})
 	require.Equal(t, one, twice)
 	require.Equal(t, 1, twice.Runs)
 	require.Equal(t, 20, twice.Points[0].N)
 }
 
 func TestOnlyGoodResultsCount(t *testing.T) {
-	rec := sweep("all_reduce", sizesOf(8), steady(20))
+	rec := sweep("all_reduce", sizesOf(8), steadySamples(20))
 	rec.Results[1].Status = record.WrongData
 	rec.Results[2].Status = record.Skipped
 	rec.Results[3].Isolated.MaxOfRanks.Median = 0
-	require.Len(t, only(t, Source{Record: rec}).Points, 5)
+	require.Len(t, onlyCurve(t, Source{Record: rec}).Points, 5)
 	none, err := Curves(nil)
 	require.NoError(t, err)
 	require.Empty(t, none)
@@ -102,7 +102,7 @@ func TestOnlyGoodResultsCount(t *testing.T) {
 func TestNoisyAndFew(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	rec := sweep("all_reduce", sizesOf(10), func(s int64) []float64 {
-		all := steady(20)(s)
+		all := steadySamples(20)(s)
 		if s == 1<<14 {
 			for i := range all {
 				all[i] *= math.Exp(rng.NormFloat64() * 2)
@@ -113,7 +113,7 @@ func TestNoisyAndFew(t *testing.T) {
 		}
 		return all
 	})
-	c := only(t, Source{Record: rec})
+	c := onlyCurve(t, Source{Record: rec})
 	require.Len(t, c.Points, 9)
 	require.Equal(t, int64(1<<14), c.Dropped[0].Bytes)
 	require.Contains(t, c.Dropped[0].Reason, "vary")
@@ -126,24 +126,24 @@ func TestNoisyAndFew(t *testing.T) {
 // of twice is the library's.
 func TestOutliersOfUnknownSpread(t *testing.T) {
 	for _, at := range []int{0, 5, 9} {
-		rec := sweep("all_reduce", sizesOf(10), steady(1))
+		rec := sweep("all_reduce", sizesOf(10), steadySamples(1))
 		rec.Results[at].Isolated.MaxOfRanks.Median *= 100
-		c := only(t, Source{Record: rec})
+		c := onlyCurve(t, Source{Record: rec})
 		require.Len(t, c.Points, 9, "%d", at)
 		require.Equal(t, rec.Results[at].Bytes, c.Dropped[0].Bytes)
 		rec.Results[at].Isolated.MaxOfRanks.Median /= 50
-		require.Len(t, only(t, Source{Record: rec}).Points, 10, "%d", at)
+		require.Len(t, onlyCurve(t, Source{Record: rec}).Points, 10, "%d", at)
 	}
-	rec := sweep("all_reduce", sizesOf(10), steady(20))
+	rec := sweep("all_reduce", sizesOf(10), steadySamples(20))
 	rec.Results[5].Isolated.MaxOfRanks.Median *= 100
-	require.Len(t, only(t, Source{Record: rec}).Points, 10, "a median of many is no accident")
+	require.Len(t, onlyCurve(t, Source{Record: rec}).Points, 10, "a median of many is no accident")
 }
 
 // Sizes are totals. A record of one rank's share is refused, not read as n times
 // the time.
 func TestSharesAreNotTotals(t *testing.T) {
 	for _, name := range []string{"all_gather", "reduce_scatter"} {
-		rec := sweep(name, sizesOf(6), steady(20))
+		rec := sweep(name, sizesOf(6), steadySamples(20))
 		_, err := Curves([]Source{{Record: rec}})
 		require.NoError(t, err)
 		for i := range rec.Results {
@@ -152,7 +152,7 @@ func TestSharesAreNotTotals(t *testing.T) {
 		_, err = Curves([]Source{{Record: rec}})
 		require.ErrorContains(t, err, "one rank's share")
 	}
-	rec := sweep("all_reduce", sizesOf(6), steady(20))
+	rec := sweep("all_reduce", sizesOf(6), steadySamples(20))
 	for i := range rec.Results {
 		rec.Results[i].Count = rec.Results[i].Bytes / 4
 	}

@@ -1,4 +1,4 @@
-package overlap
+package recommend
 
 import (
 	"math/rand/v2"
@@ -11,7 +11,7 @@ import (
 
 func end(t *testing.T, messages []trainer.Message, work []float64, d Direction, compute float64, cost ...float64) float64 {
 	t.Helper()
-	return New(messages, Shares(work, d), d).End(compute, cost, 1)
+	return NewPass(messages, Shares(work, d), d).End(compute, cost, 1)
 }
 
 var four = []float64{1, 1, 1, 1}
@@ -82,7 +82,7 @@ func TestSlowAndScratch(t *testing.T) {
 				messages, cost, dear = append(messages, m), append(cost, x), append(dear, 1.5*x)
 			}
 		}
-		p := New(messages, Shares(work, Backward), Backward)
+		p := NewPass(messages, Shares(work, Backward), Backward)
 		require.InEpsilon(t, p.End(2, dear, 1), p.Ends([]Times{{2, 1.5}}, cost, &space)[0], 1e-12)
 	}
 }
@@ -110,7 +110,7 @@ func TestEndsAreThoseOfEachWay(t *testing.T) {
 		for i := range all {
 			all[i] = Times{Compute: 10 * rng.Float64(), Slow: 1 + rng.Float64()}
 		}
-		p := New(messages, Shares(work, Backward), Backward)
+		p := NewPass(messages, Shares(work, Backward), Backward)
 		got := p.Ends(all, cost, &space)
 		require.Len(t, got, len(all))
 		for i, x := range all {

@@ -1,4 +1,4 @@
-package cost
+package recommend
 
 import (
 	"math"
@@ -28,7 +28,7 @@ func timesOf(sizes []int64, f func(s float64) float64) []float64 {
 func TestInsideIsAPowerLaw(t *testing.T) {
 	law := func(s float64) float64 { return 1e-6 * math.Pow(s, 0.6) }
 	sizes := []int64{1 << 10, 1 << 13, 1 << 16, 1 << 22}
-	m := NewModel(sizes, timesOf(sizes, law))
+	m := NewCostModel(sizes, timesOf(sizes, law))
 	for s := int64(1 << 10); s <= 1<<22; s += 9973 {
 		require.InEpsilon(t, law(float64(s)), m.Seconds(s), 1e-12)
 		require.False(t, m.Place(s).Outside())
@@ -43,7 +43,7 @@ func TestInsideIsAPowerLaw(t *testing.T) {
 func TestOutsideTheSweep(t *testing.T) {
 	affine := func(s float64) float64 { return 30e-6 + s/180e9 }
 	sizes := sizesOf(18)
-	m := NewModel(sizes, timesOf(sizes, affine))
+	m := NewCostModel(sizes, timesOf(sizes, affine))
 	for _, s := range []int64{1<<27 + 1, 1 << 30, 1 << 40} {
 		require.InEpsilon(t, affine(float64(s)), m.Seconds(s), 1e-9)
 		require.True(t, m.Place(s).Beyond())
@@ -61,14 +61,14 @@ func TestTailIsRobust(t *testing.T) {
 	times := timesOf(sizes, func(s float64) float64 { return s / 100e9 })
 	last := len(sizes) - 1
 	times[last] /= 3 // faster than half the size
-	m := NewModel(sizes, times)
+	m := NewCostModel(sizes, times)
 	require.Greater(t, m.slope, leastSlope*times[last]/float64(sizes[last])*0.999)
-	flat := NewModel(sizes, timesOf(sizes, func(float64) float64 { return 1e-3 }))
+	flat := NewCostModel(sizes, timesOf(sizes, func(float64) float64 { return 1e-3 }))
 	require.InEpsilon(t, leastSlope*1e-3/float64(sizes[last]), flat.slope, 1e-12)
 	require.Greater(t, flat.Seconds(1<<40), flat.Seconds(1<<30))
-	two := NewModel([]int64{1, 2}, []float64{1, 2})
+	two := NewCostModel([]int64{1, 2}, []float64{1, 2})
 	require.InEpsilon(t, 8.0, two.Seconds(8), 1e-12)
-	one := NewModel([]int64{4}, []float64{1})
+	one := NewCostModel([]int64{4}, []float64{1})
 	require.InEpsilon(t, 2.0, one.Seconds(8), 1e-12)
 	require.InEpsilon(t, 1.0, one.Seconds(4), 1e-12)
 }
@@ -83,7 +83,7 @@ func TestModelIsMonotoneWhereItsPointsAre(t *testing.T) {
 			last *= 1 + rng.Float64()
 			times[i] = last
 		}
-		m := NewModel(sizes, times)
+		m := NewCostModel(sizes, times)
 		before := 0.0
 		for s := int64(500); s < 1<<24; s = s*17/16 + 1 {
 			now := m.Seconds(s)
@@ -96,11 +96,11 @@ func TestModelIsMonotoneWhereItsPointsAre(t *testing.T) {
 // With is the same places in other times.
 func TestPlacesServeOtherTimes(t *testing.T) {
 	sizes := sizesOf(10)
-	a := NewModel(sizes, timesOf(sizes, func(s float64) float64 { return 1e-6 + s/1e9 }))
+	a := NewCostModel(sizes, timesOf(sizes, func(s float64) float64 { return 1e-6 + s/1e9 }))
 	double := timesOf(sizes, func(s float64) float64 { return 2 * (1e-6 + s/1e9) })
 	b := a.With(double)
 	for s := int64(100); s < 1<<22; s = s*3/2 + 1 {
-		require.InEpsilon(t, NewModel(sizes, double).Seconds(s), b.At(a.Place(s)), 1e-15)
+		require.InEpsilon(t, NewCostModel(sizes, double).Seconds(s), b.At(a.Place(s)), 1e-15)
 	}
 }
 

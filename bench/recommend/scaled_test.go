@@ -1,4 +1,4 @@
-package cost
+package recommend
 
 import (
 	"testing"
@@ -10,16 +10,16 @@ import (
 
 // A scaled source has the same curve at other times, and leaves its record alone.
 func TestScaled(t *testing.T) {
-	rec := sweep("all_reduce", sizesOf(8), steady(20))
-	before := only(t, Source{Record: rec})
+	rec := sweep("all_reduce", sizesOf(8), steadySamples(20))
+	before := onlyCurve(t, Source{Record: rec})
 	kept := rec.Results[3].Bytes
-	got := only(t, Source{Name: "a", Record: rec}.Scaled(func(r *record.Result) float64 {
+	got := onlyCurve(t, Source{Name: "a", Record: rec}.Scaled(func(r *record.Result) float64 {
 		if r.Bytes == kept {
 			return 0
 		}
 		return 3
 	}))
-	require.Equal(t, before, only(t, Source{Record: rec}), "the record is as it was")
+	require.Equal(t, before, onlyCurve(t, Source{Record: rec}), "the record is as it was")
 	require.Len(t, got.Points, len(before.Points))
 	for i, p := range got.Points {
 		by := 3.0

@@ -1,4 +1,4 @@
-package cost
+package recommend
 
 import (
 	"cmp"
@@ -101,7 +101,7 @@ func totalSize(r record.Result) error {
 func (k key) curve(results []measured, sources []Source) Curve {
 	c := Curve{
 		Collective: k.collective, Dtype: k.dtype, Ranks: k.ranks, Nodes: k.nodes, Groups: k.groups, Stride: k.stride, InPlace: k.inPlace, Setup: k.setup,
-		Timing: timing(results), Dropped: []Drop{}, Warnings: []record.Warning{},
+		Timing: timingOf(results), Dropped: []Drop{}, Warnings: []record.Warning{},
 	}
 	runs := map[int]bool{}
 	bySize := map[int64][]measured{}
@@ -126,7 +126,7 @@ func (k key) curve(results []measured, sources []Source) Curve {
 }
 
 // timing is the best one that all the results have.
-func timing(results []measured) string {
+func timingOf(results []measured) string {
 	for _, t := range []string{Isolated, BurstMax} {
 		if !slices.ContainsFunc(results, func(r measured) bool { return summary(r.Result, t) == nil }) {
 			return t

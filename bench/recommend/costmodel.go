@@ -1,4 +1,4 @@
-package cost
+package recommend
 
 import (
 	"math"
@@ -15,7 +15,7 @@ const leastSlope = 0.3
 const tailPoints = 4
 
 // Model is the time of a message of any size, through given points.
-type Model struct {
+type CostModel struct {
 	size, logSize []float64
 	logTime       []float64
 	least         float64
@@ -49,8 +49,8 @@ func (p Place) Outside() bool { return p.zone != within }
 func (p Place) Beyond() bool { return p.zone == above }
 
 // NewModel goes through the points, which are ascending in size and positive.
-func NewModel(sizes []int64, seconds []float64) *Model {
-	m := &Model{logTime: make([]float64, len(sizes))}
+func NewCostModel(sizes []int64, seconds []float64) *CostModel {
+	m := &CostModel{logTime: make([]float64, len(sizes))}
 	for _, s := range sizes {
 		m.size = append(m.size, float64(s))
 		m.logSize = append(m.logSize, math.Log(float64(s)))
@@ -60,17 +60,17 @@ func NewModel(sizes []int64, seconds []float64) *Model {
 }
 
 // With is the model of the same sizes and other times.
-func (m *Model) With(seconds []float64) *Model {
-	other := &Model{size: m.size, logSize: m.logSize, logTime: make([]float64, len(seconds))}
+func (m *CostModel) With(seconds []float64) *CostModel {
+	other := &CostModel{size: m.size, logSize: m.logSize, logTime: make([]float64, len(seconds))}
 	other.set(seconds)
 	return other
 }
 
 // SameSizes reports whether both models have the same sizes, so that a [Place] of one is one of
 // the other.
-func (m *Model) SameSizes(other *Model) bool { return slices.Equal(m.size, other.size) }
+func (m *CostModel) SameSizes(other *CostModel) bool { return slices.Equal(m.size, other.size) }
 
-func (m *Model) set(seconds []float64) {
+func (m *CostModel) set(seconds []float64) {
 	for i, t := range seconds {
 		m.logTime[i] = math.Log(t)
 	}
@@ -79,7 +79,7 @@ func (m *Model) set(seconds []float64) {
 }
 
 // tail continues beyond the last point from one of them on.
-func (m *Model) tail(from int) {
+func (m *CostModel) tail(from int) {
 	seconds := func(i int) float64 { return math.Exp(m.logTime[i]) }
 	m.from, m.slope = from, seconds(from)/m.size[from]
 	var slopes []float64
@@ -98,7 +98,7 @@ const fallen = 0.05
 // Recovered tells whether the curve ends in a dip, and is then the model of a library
 // whose dip ends with the last point: larger messages go on from the point of the
 // best bandwidth. loss is what the last point's bandwidth lacks of that, as a share.
-func (m *Model) Recovered() (other *Model, loss float64, dip bool) {
+func (m *CostModel) Recovered() (other *CostModel, loss float64, dip bool) {
 	best, last := 0, len(m.size)-1
 	rate := func(i int) float64 { return m.size[i] / math.Exp(m.logTime[i]) }
 	for i := range m.size {
@@ -122,7 +122,7 @@ const maxDip = 2
 // Filled is the model without its dips of at most maxDip sizes: their times become those
 // that the sizes around them lead to expect. dips lists the points that it changes. A step
 // to slower times is no dip, nor is the end of the sweep.
-func (m *Model) Filled() (other *Model, dips []int) {
+func (m *CostModel) Filled() (other *CostModel, dips []int) {
 	alike := *m
 	alike.logTime = slices.Clone(m.logTime)
 	for first := 1; first < len(m.size)-1; first++ {
@@ -145,7 +145,7 @@ func (m *Model) Filled() (other *Model, dips []int) {
 
 // dips reports whether times jump up before the point first and down again before the
 // point end, by more than they grow on both sides of these.
-func (m *Model) dips(first, end int) bool {
+func (m *CostModel) dips(first, end int) bool {
 	if end >= len(m.size) {
 		return false
 	}
@@ -162,13 +162,13 @@ func (m *Model) dips(first, end int) bool {
 }
 
 // chord is the logarithm of the time of point i on the power law through points a and b.
-func (m *Model) chord(i, a, b int) float64 {
+func (m *CostModel) chord(i, a, b int) float64 {
 	w := (m.logSize[i] - m.logSize[a]) / (m.logSize[b] - m.logSize[a])
 	return m.logTime[a] + w*(m.logTime[b]-m.logTime[a])
 }
 
 // Place finds the size.
-func (m *Model) Place(bytes int64) Place {
+func (m *CostModel) Place(bytes int64) Place {
 	s := float64(bytes)
 	last := len(m.size) - 1
 	if s < m.size[0] {
@@ -190,7 +190,7 @@ func (m *Model) Place(bytes int64) Place {
 
 // At is the time in seconds of a size that was found in a model of the same
 // sizes.
-func (m *Model) At(p Place) float64 {
+func (m *CostModel) At(p Place) float64 {
 	switch {
 	case p.zone == below:
 		return m.least
@@ -205,7 +205,7 @@ func (m *Model) At(p Place) float64 {
 
 // Seconds is the time of a message of so many bytes: log T linear in log S inside
 // the sweep, the least time below it, an affine tail above.
-func (m *Model) Seconds(bytes int64) float64 { return m.At(m.Place(bytes)) }
+func (m *CostModel) Seconds(bytes int64) float64 { return m.At(m.Place(bytes)) }
 
 // Fit is T = alpha + S/bandwidth through the points, by least squares of the
 // relative error, alpha at least 0 (seconds, bytes per second). It explains a

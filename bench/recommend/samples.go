@@ -1,9 +1,9 @@
-package cost
+package recommend
 
 import "zbench/bench/record"
 
 // Of joins a record with the samples that its journal has.
-func Of(rec *record.Record, parts []record.Part) Source {
+func SourceOf(rec *record.Record, parts []record.Part) Source {
 	s := Source{Record: rec, Samples: map[string]map[string][]float64{}}
 	for _, p := range parts {
 		at := s.Samples[p.Key]
