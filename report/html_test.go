@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/bucket"
+	"zbench/bench/recommend"
 	"zbench/bench/document"
 	"zbench/bench/record"
 	"zbench/bench/results"
@@ -18,16 +18,16 @@ import (
 )
 
 // knees are what a sweep of this package's fixture might have.
-func knees() *bucket.Answer {
-	return &bucket.Answer{
-		Curves: []bucket.Curve{
-			{Collective: "all_reduce", Ranks: 1024, PlateauBusBW: 347e9, Saturated: true, Points: []bucket.Point{
+func knees() *recommend.Knees {
+	return &recommend.Knees{
+		Curves: []recommend.KneeCurve{
+			{Collective: "all_reduce", Ranks: 1024, PlateauBusBW: 347e9, Saturated: true, Points: []recommend.KneePoint{
 				{Fraction: .5, Bytes: 256 << 20, Elements: 64 << 20, PerRankBytes: 256 << 10, BusBW: 173e9},
 				{Fraction: .8, Bytes: 1 << 30, Elements: 256 << 20, PerRankBytes: 1 << 20, BusBW: 277e9, AtSmallestSize: true},
 			}},
 			{Collective: "reduce_scatter", Ranks: 1024, Reason: "no size ended ok"},
 		},
-		Needs:    []bucket.Need{{What: "the time of a backward pass", How: "--backward-ms MS"}},
+		Needs:    []recommend.Need{{What: "the time of a backward pass", How: "--backward-ms MS"}},
 		Warnings: []record.Warning{{Code: "not_saturated", Message: "The curve still grows", Hint: "raise -e"}},
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/advice"
-	"zbench/bench/bucket"
 	"zbench/bench/finding"
 	"zbench/bench/recommend"
 	"zbench/bench/record"
@@ -42,7 +41,7 @@ func whole(t *testing.T) *advice.Document {
 	used := &a.Curves[0]
 	used.Stride, used.RescaledFrom, used.WantMaxBytes = 8, 16, 1<<30
 	used.Alpha = -1e-6
-	used.Holes, used.Refine = append(used.Holes, bucket.Hole{Kind: bucket.TimeFalls}), append(used.Refine, 1)
+	used.Holes, used.Refine = append(used.Holes, recommend.Hole{Kind: recommend.TimeFalls}), append(used.Refine, 1)
 	run := trainer.Run{
 		DP: 1, EP: 2, TP: 2, ETP: 2, FP8Gather: true, FP32Accumulation: true, GradDtype: "float", ParamDtype: "float", Zero: 1, Accum: 2, NoOverlap: true, NoGatherOverlap: true, PadBuckets: true,
 		Instances: 2, LayerWise: true, LegacyLayout: true, GatherBytes: 1, KeepParams: true, RootUnit: true, OwnerReduce: true, FindUnused: true,

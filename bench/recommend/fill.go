@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"zbench/bench/bucket"
 	"zbench/bench/collective"
 )
 
@@ -119,12 +118,12 @@ func (e *engine) used(best int) []Used {
 	return all
 }
 
-func holes(c Curve) []bucket.Hole {
+func holes(c Curve) []Hole {
 	sizes, seconds := make([]int64, len(c.Points)), make([]float64, len(c.Points))
 	for i, p := range c.Points {
 		sizes[i], seconds[i] = p.Bytes, p.Seconds
 	}
-	return bucket.Holes(sizes, seconds)
+	return Holes(sizes, seconds)
 }
 
 // messagesOf visits the sizes of a candidate's messages on one curve.

@@ -1,6 +1,5 @@
 package recommend
 
-import "zbench/bench/bucket"
 
 // Used is a curve behind the answer, without its points.
 type Used struct {
@@ -36,7 +35,7 @@ type Used struct {
 	// Bandwidth is that of the same fit, in bytes per second.
 	Bandwidth float64 `json:"bandwidth"`
 	// Holes are sizes that the library handles worse than their neighbours.
-	Holes []bucket.Hole `json:"holes"`
+	Holes []Hole `json:"holes"`
 	// WantMaxBytes is how far the sweep should go, in bytes: the largest message of a
 	// setting that was tried; absent where the curve reaches it.
 	WantMaxBytes int64 `json:"want_max_bytes,omitempty"`

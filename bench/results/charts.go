@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"zbench/bench/advice"
-	"zbench/bench/bucket"
+	"zbench/bench/recommend"
 	"zbench/bench/curve"
 	"zbench/bench/document"
 	"zbench/bench/plain"
@@ -80,7 +80,7 @@ func usable(roofs []document.Roof) []document.Roof {
 
 // charts makes the charts of one quantity: one, or one for each collective. Knees
 // are marked and the band is shaded in charts of bus bandwidth.
-func charts(rec *record.Record, drawn []curve.Curve, q document.Quantity, note string, knees *bucket.Answer, band *document.Band) []document.Chart {
+func charts(rec *record.Record, drawn []curve.Curve, q document.Quantity, note string, knees *recommend.Knees, band *document.Band) []document.Chart {
 	c := baseChart(rec, drawn)
 	c.Quantity = q
 	switch q {
@@ -118,7 +118,7 @@ func collectivesOfCurves(curves []curve.Curve) []string {
 }
 
 // kneeOf is where the curve reaches kneeShare of its plateau for good; nil is not known.
-func kneeOf(c curve.Curve, knees *bucket.Answer) *document.Point {
+func kneeOf(c curve.Curve, knees *recommend.Knees) *document.Point {
 	if knees == nil {
 		return nil
 	}

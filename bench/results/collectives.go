@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"zbench/bench/advice"
-	"zbench/bench/bucket"
+	"zbench/bench/recommend"
 	"zbench/bench/curve"
 	"zbench/bench/document"
 	"zbench/bench/judge"
@@ -20,7 +20,7 @@ import (
 type Extras struct {
 	// Knees are the sizes near the plateau, Advice is a recommendation; nil leaves
 	// its section out.
-	Knees  *bucket.Answer
+	Knees  *recommend.Knees
 	Advice *advice.Document
 	// Command reproduces the record; empty leaves the section out.
 	Command string

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"zbench/bench/advice"
-	"zbench/bench/bucket"
+	"zbench/bench/recommend"
 	"zbench/bench/document"
 	"zbench/bench/record"
 	"zbench/bench/table"
@@ -13,7 +13,7 @@ import (
 )
 
 // Knees is the document of the sizes near the plateaus of a record.
-func Knees(a *bucket.Answer) *document.Document {
+func Knees(a *recommend.Knees) *document.Document {
 	d := &document.Document{Command: "recommend", Value: a, Title: "Message sizes near the plateau", Simulated: a.Simulated, Beneath: true}
 	d.Add("bucket", "", kneeBlocks(a, false)...).Show(document.Everywhere)
 	return d
@@ -21,7 +21,7 @@ func Knees(a *bucket.Answer) *document.Document {
 
 // Recommendation is the document of a recommendation from the curves of records. Beside a refusal it
 // has their sizes near the plateaus. paths are what the records were read from, for what to run next.
-func Recommendation(a *advice.Document, records []*record.Record, knees []*bucket.Answer, paths ...string) *document.Document {
+func Recommendation(a *advice.Document, records []*record.Record, knees []*recommend.Knees, paths ...string) *document.Document {
 	of := simulatedOf(records)
 	d := &document.Document{
 		Command: "recommend", Value: a, Title: "Bucket size to set", Simulated: of.Simulated, Beneath: true,
@@ -55,7 +55,7 @@ func Assume(d *document.Document, a *advice.Document, records []*record.Record, 
 // kneeBlocks are the smallest messages that reach a share of each plateau, what a
 // bucket size still takes, and what limits the answer. Where there is a recommendation
 // nothing is missing.
-func kneeBlocks(a *bucket.Answer, advised bool) []document.Block {
+func kneeBlocks(a *recommend.Knees, advised bool) []document.Block {
 	if a == nil {
 		return nil
 	}
@@ -108,7 +108,7 @@ func kneeBlocks(a *bucket.Answer, advised bool) []document.Block {
 }
 
 // kneeLimits are what a bucket size still takes, and what limits the answer.
-func kneeLimits(a *bucket.Answer, caveats []string, advised bool) (out []document.Block) {
+func kneeLimits(a *recommend.Knees, caveats []string, advised bool) (out []document.Block) {
 	var needs []string
 	for _, n := range a.Needs {
 		if advised {
@@ -131,7 +131,7 @@ func kneeLimits(a *bucket.Answer, caveats []string, advised bool) (out []documen
 }
 
 // kneeName tells a curve from the others of its collective.
-func kneeName(c *bucket.Curve) string {
+func kneeName(c *recommend.KneeCurve) string {
 	name := c.Collective
 	if c.Groups > 1 {
 		name += fmt.Sprintf(", groups of %d", c.Ranks)

@@ -6,14 +6,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/bucket"
+	"zbench/bench/recommend"
 	"zbench/internal/reporttest"
 	"zbench/report/rendertest"
 )
 
 // The sizes near the plateau are labelled, say what a bucket size still takes, and name what is not known.
 func TestKneesForPeople(t *testing.T) {
-	a := bucket.Knees(reporttest.Sweep(24))
+	a := recommend.KneesOf(reporttest.Sweep(24))
 	a.Curves[0].Points[0].Elements = 0
 	a.Curves[1].Setup = "node-c:0 node-d:0"
 	require.NotEmpty(t, a.Needs)

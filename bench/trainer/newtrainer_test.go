@@ -16,7 +16,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/advice"
-	"zbench/bench/bucket"
 	"zbench/bench/recommend"
 	"zbench/bench/record"
 	"zbench/bench/stat"
@@ -89,7 +88,7 @@ func TestANewTrainerIsOneFile(t *testing.T) {
 // needs is what a bucket size is said to take.
 func needs() string {
 	var all []string
-	for _, n := range bucket.Knees(measured(64)).Needs {
+	for _, n := range recommend.KneesOf(measured(64)).Needs {
 		all = append(all, n.How)
 	}
 	return strings.Join(all, "\n")

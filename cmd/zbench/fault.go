@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"zbench/bench/advice"
-	"zbench/bench/bucket"
 	"zbench/bench/judge"
 	"zbench/bench/plain"
 	"zbench/bench/recommend"
@@ -91,8 +90,8 @@ func railsLine(rec *record.Record, more ...string) string {
 }
 
 // kneesOf are the sizes near the plateaus of a record: none where a fault comes first.
-func kneesOf(rec *record.Record) bucket.Answer {
-	a := bucket.Knees(rec)
+func kneesOf(rec *record.Record) recommend.Knees {
+	a := recommend.KneesOf(rec)
 	if f := faultOf(rec); f != nil {
 		a.FixFirst(f.Text, f.How())
 	}

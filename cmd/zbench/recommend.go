@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"zbench/bench/advice"
-	"zbench/bench/bucket"
 	"zbench/bench/recommend"
 	"zbench/bench/engine"
 	"zbench/bench/exit"
@@ -94,11 +93,11 @@ func runRecommend(s State, args []string, o *adviceFlagSet, out, format string, 
 			return err
 		}
 	}
-	var answers []*bucket.Answer
+	var answers []*recommend.Knees
 	if r := d.Answer.Refusal; r != nil {
 		for _, rec := range recs {
 			k := kneesOf(rec)
-			k.Needs = []bucket.Need{{What: r.Message, How: r.Hint}}
+			k.Needs = []recommend.Need{{What: r.Message, How: r.Hint}}
 			answers = append(answers, &k)
 		}
 	}

@@ -3,7 +3,7 @@ package schema
 import (
 	"reflect"
 
-	"zbench/bench/bucket"
+	"zbench/bench/recommend"
 	"zbench/bench/collective"
 )
 
@@ -12,12 +12,12 @@ var bucketFiles = set{
 	files: []Document{
 		{
 			File: "bench/bucket/schema/v1.json", ID: "urn:zbench:bucket:1", Title: "zbench knees, bucket.json",
-			Types: []reflect.Type{reflect.TypeFor[bucket.Answer]()}, Bare: true,
+			Types: []reflect.Type{reflect.TypeFor[recommend.Knees]()}, Bare: true,
 		},
 	},
 	rules: rules{
-		reflect.TypeFor[bucket.Answer](): {version(bucket.Schema)},
-		reflect.TypeFor[bucket.Curve]():  {values("collective", collective.Names()...), signed("last_octave_growth")},
-		reflect.TypeFor[bucket.Hole]():   {values("kind", bucket.TimeFalls, bucket.BusBWDrops)},
+		reflect.TypeFor[recommend.Knees](): {version(recommend.KneesSchema)},
+		reflect.TypeFor[recommend.KneeCurve]():  {values("collective", collective.Names()...), signed("last_octave_growth")},
+		reflect.TypeFor[recommend.Hole]():   {values("kind", recommend.TimeFalls, recommend.BusBWDrops)},
 	},
 }

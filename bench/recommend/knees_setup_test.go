@@ -1,4 +1,4 @@
-package bucket
+package recommend
 
 import (
 	"testing"
@@ -10,7 +10,7 @@ import (
 )
 
 // Results of other devices are another curve, and the table says which.
-func TestSetupsAreCurvesOfTheirOwn(t *testing.T) {
+func TestSetupsAreKneesOfTheirOwn(t *testing.T) {
 	rec := &record.Record{}
 	for k := 10; k < 30; k++ {
 		for setup, slow := range map[string]float64{"node-a:0 node-b:0": 1, "node-c:0 node-d:0": 20} {
@@ -21,7 +21,7 @@ func TestSetupsAreCurvesOfTheirOwn(t *testing.T) {
 			rec.Results = append(rec.Results, r)
 		}
 	}
-	a := Knees(rec)
+	a := KneesOf(rec)
 	require.Len(t, a.Curves, 2)
 	require.Equal(t, "node-a:0 node-b:0", a.Curves[0].Setup)
 	require.InEpsilon(t, 20, a.Curves[0].PlateauBusBW/a.Curves[1].PlateauBusBW, 1e-9)

@@ -1,4 +1,4 @@
-package bucket
+package recommend
 
 import (
 	"bytes"
@@ -18,22 +18,22 @@ func alphaBeta(s float64) float64 { return 30e-6 + s/180e9 }
 
 func TestTooLittleIsRefused(t *testing.T) {
 	for name, x := range map[string]struct {
-		w      world
+		w      kneeWorld
 		sizes  []int64
 		reason string
 	}{
-		"four sizes":   {oneNode, []int64{1 << 10, 1 << 15, 1 << 20, 1 << 30}, "4 over 6.0 decades"},
-		"one decade":   {oneNode, doubling(unit.MiB, 64*unit.MiB), "7 over 1.8 decades"},
-		"one size":     {oneNode, []int64{unit.MiB}, "1 over 0.0 decades"},
-		"one rank":     {world{"all_reduce", 1, 1}, wide(), "no communication"},
-		"no bandwidth": {oneNode, nil, ""},
+		"four sizes":   {kneeNode, []int64{1 << 10, 1 << 15, 1 << 20, 1 << 30}, "4 over 6.0 decades"},
+		"one decade":   {kneeNode, kneeSizes(unit.MiB, 64*unit.MiB), "7 over 1.8 decades"},
+		"one size":     {kneeNode, []int64{unit.MiB}, "1 over 0.0 decades"},
+		"one rank":     {kneeWorld{"all_reduce", 1, 1}, kneeWide(), "no communication"},
+		"no bandwidth": {kneeNode, nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			rec := sweep(t, x.w, x.sizes, alphaBeta)
-			a := Knees(rec)
+			rec := kneeSweep(t, x.w, x.sizes, alphaBeta)
+			a := KneesOf(rec)
 			require.False(t, a.HasPoints())
 			if len(x.sizes) == 0 {
-				require.Equal(t, []string{"no_results"}, codes(a))
+				require.Equal(t, []string{"no_results"}, kneeCodes(a))
 			} else {
 				require.Contains(t, a.Curves[0].Reason, x.reason)
 				require.Contains(t, a.Sentence(), x.reason)
@@ -46,11 +46,11 @@ func TestTooLittleIsRefused(t *testing.T) {
 
 // Two decades and five sizes are just enough.
 func TestJustEnough(t *testing.T) {
-	only(t, Knees(sweep(t, oneNode, []int64{1e6, 3e6, 10e6, 30e6, 100e6}, alphaBeta)))
+	onlyKnees(t, KneesOf(kneeSweep(t, kneeNode, []int64{1e6, 3e6, 10e6, 30e6, 100e6}, alphaBeta)))
 }
 
 func TestResultsThatWentWrongAreLeftOutAndSaid(t *testing.T) {
-	rec := sweep(t, oneNode, wide(), alphaBeta)
+	rec := kneeSweep(t, kneeNode, kneeWide(), alphaBeta)
 	rec.Results[2].Status = record.Skipped
 	rec.Results[3].Status = record.Failed
 	rec.Results[4].Status = record.Interrupted
@@ -58,66 +58,66 @@ func TestResultsThatWentWrongAreLeftOutAndSaid(t *testing.T) {
 	rec.Results[20].Status = record.WrongData
 	fast := 1e15
 	rec.Results[20].BusBW = &fast
-	a := Knees(rec)
-	c := only(t, a)
+	a := KneesOf(rec)
+	c := onlyKnees(t, a)
 	require.Equal(t, 4, c.NotOK)
 	require.Equal(t, 20, c.Sizes)
 	require.Less(t, c.PlateauBusBW, 1e12)
-	require.Contains(t, codes(a), "results_left_out")
+	require.Contains(t, kneeCodes(a), "results_left_out")
 	require.Contains(t, a.Warnings[0].Message, "3 results")
 }
 
 func TestNoUsableResult(t *testing.T) {
-	rec := sweep(t, oneNode, wide(), alphaBeta)
+	rec := kneeSweep(t, kneeNode, kneeWide(), alphaBeta)
 	for i := range rec.Results {
 		rec.Results[i].Status = record.Skipped
 	}
-	c := Knees(rec).Curves[0]
+	c := KneesOf(rec).Curves[0]
 	require.Equal(t, "no result ended ok with a bus bandwidth", c.Reason)
 	require.Zero(t, c.PlateauBusBW)
 	for i, b := range []float64{0, -1, math.NaN(), math.Inf(1)} {
 		rec.Results[i].Status, rec.Results[i].BusBW = record.OK, &b
 	}
-	require.NotEmpty(t, Knees(rec).Curves[0].Reason)
+	require.NotEmpty(t, KneesOf(rec).Curves[0].Reason)
 }
 
 func TestMixedTimingsAreRefused(t *testing.T) {
-	rec := sweep(t, oneNode, wide(), alphaBeta)
+	rec := kneeSweep(t, kneeNode, kneeWide(), alphaBeta)
 	rec.Results[7].Headline = "median of isolated.max_of_ranks"
-	want := Knees(rec)
+	want := KneesOf(rec)
 	require.Contains(t, want.Curves[0].Reason, "two kinds of timing")
 	require.Empty(t, want.Curves[0].Points)
 	slices.Reverse(rec.Results)
-	require.Equal(t, want, Knees(rec))
+	require.Equal(t, want, KneesOf(rec))
 	rec.Results[23], rec.Results[16] = rec.Results[16], rec.Results[23] // the odd one last
-	require.Equal(t, want, Knees(rec))
+	require.Equal(t, want, KneesOf(rec))
 }
 
 func TestAboveTheShareAtTheSmallestSize(t *testing.T) {
-	a := Knees(sweep(t, oneNode, doubling(64*unit.MiB, 16*unit.GiB), alphaBeta))
-	c := only(t, a)
+	a := KneesOf(kneeSweep(t, kneeNode, kneeSizes(64*unit.MiB, 16*unit.GiB), alphaBeta))
+	c := onlyKnees(t, a)
 	require.True(t, c.Points[0].AtSmallestSize)
 	require.Equal(t, 64*unit.MiB, c.Points[0].Bytes)
 	require.Greater(t, c.Points[0].BusBW, 0.5*c.PlateauBusBW)
-	require.Contains(t, codes(a), "knee_below_sweep")
-	require.NotContains(t, codes(a), "not_saturated")
+	require.Contains(t, kneeCodes(a), "knee_below_sweep")
+	require.NotContains(t, kneeCodes(a), "not_saturated")
 }
 
 // A dip behind the first crossing moves the safe size beyond the dip.
 func TestDipMovesTheSafeSize(t *testing.T) {
 	dip := float64(256 * unit.MiB)
-	a := Knees(sweep(t, oneNode, wide(), func(s float64) float64 {
+	a := KneesOf(kneeSweep(t, kneeNode, kneeWide(), func(s float64) float64 {
 		if s == dip {
 			return 3 * alphaBeta(s)
 		}
 		return alphaBeta(s)
 	}))
-	for _, p := range only(t, a).Points {
+	for _, p := range onlyKnees(t, a).Points {
 		require.Less(t, p.FirstBytes, 128*unit.MiB)
 		require.Greater(t, p.Bytes, 256*unit.MiB)
 		require.Less(t, p.Bytes, 512*unit.MiB)
 	}
-	require.Subset(t, codes(a), []string{"hole", "crosses_again"})
+	require.Subset(t, kneeCodes(a), []string{"hole", "crosses_again"})
 	kinds := map[string]int64{}
 	for _, h := range a.Curves[0].Holes {
 		kinds[h.Kind] = h.FromBytes
@@ -129,55 +129,55 @@ func TestDipMovesTheSafeSize(t *testing.T) {
 // Where the curve falls behind its plateau, the size holds up to a bound.
 func TestFallBehindThePlateau(t *testing.T) {
 	peak := float64(64 * unit.MiB)
-	a := Knees(sweep(t, oneNode, wide(), func(s float64) float64 {
+	a := KneesOf(kneeSweep(t, kneeNode, kneeWide(), func(s float64) float64 {
 		return s / min(1, s/peak) * max(1, math.Sqrt(s/peak))
 	}))
-	c := only(t, a)
+	c := onlyKnees(t, a)
 	require.Equal(t, 64*unit.MiB, c.PlateauBytes)
 	for _, p := range c.Points {
 		require.NotNil(t, p.UpToBytes)
-		within(t, peak/(p.Fraction*p.Fraction), float64(*p.UpToBytes), 1e-6, "upper end")
-		within(t, peak*p.Fraction, float64(p.Bytes), 1e-6, "lower end")
+		kneeWithin(t, peak/(p.Fraction*p.Fraction), float64(*p.UpToBytes), 1e-6, "upper end")
+		kneeWithin(t, peak*p.Fraction, float64(p.Bytes), 1e-6, "lower end")
 	}
-	require.Contains(t, codes(a), "falls_behind_plateau")
+	require.Contains(t, kneeCodes(a), "falls_behind_plateau")
 }
 
 func TestUnsaturatedSweepAsksForMore(t *testing.T) {
-	a := Knees(sweep(t, oneNode, doubling(unit.KiB, 8*unit.MiB), alphaBeta))
-	require.False(t, only(t, a).Saturated)
-	require.Contains(t, codes(a), "not_saturated")
+	a := KneesOf(kneeSweep(t, kneeNode, kneeSizes(unit.KiB, 8*unit.MiB), alphaBeta))
+	require.False(t, onlyKnees(t, a).Saturated)
+	require.Contains(t, kneeCodes(a), "not_saturated")
 	require.Contains(t, a.Warnings[0].Hint, "raise -e above 8 MiB")
 }
 
 func TestUnknownDtypeHasNoElements(t *testing.T) {
-	rec := sweep(t, oneNode, wide(), alphaBeta)
+	rec := kneeSweep(t, kneeNode, kneeWide(), alphaBeta)
 	for i := range rec.Results {
 		rec.Results[i].Dtype = "fp6_e3m2"
 	}
-	require.Zero(t, only(t, Knees(rec)).Points[0].Elements)
+	require.Zero(t, onlyKnees(t, KneesOf(rec)).Points[0].Elements)
 }
 
 func TestTextSaysSimulatedAndWhatIsNeeded(t *testing.T) {
-	rec := sweep(t, oneNode, wide(), alphaBeta)
+	rec := kneeSweep(t, kneeNode, kneeWide(), alphaBeta)
 	rec.Simulated = true
 	rec.Results[0].Extrapolated = true
-	a := Knees(rec)
+	a := KneesOf(rec)
 	require.True(t, strings.HasPrefix(a.Sentence(), "SIMULATED, extrapolated: all_reduce on 8 ranks reaches 50 % from "))
 	require.NotContains(t, a.Sentence(), "\n")
 	rec.Simulated = false
-	require.NotContains(t, Knees(rec).Sentence(), "SIMULATED")
+	require.NotContains(t, KneesOf(rec).Sentence(), "SIMULATED")
 }
 
 func TestJSONHasNoNullLists(t *testing.T) {
-	for _, rec := range []*record.Record{{}, sweep(t, oneNode, wide()[:3], alphaBeta), sweep(t, oneNode, wide(), alphaBeta)} {
+	for _, rec := range []*record.Record{{}, kneeSweep(t, kneeNode, kneeWide()[:3], alphaBeta), kneeSweep(t, kneeNode, kneeWide(), alphaBeta)} {
 		var b bytes.Buffer
-		require.NoError(t, Knees(rec).WriteJSON(&b))
+		require.NoError(t, KneesOf(rec).WriteJSON(&b))
 		require.True(t, strings.HasSuffix(b.String(), "}\n"))
 		for _, list := range []string{"curves", "needs", "warnings", "points", "holes"} {
 			require.NotContains(t, b.String(), `"`+list+`": null`)
 		}
-		var back Answer
+		var back Knees
 		require.NoError(t, json.Unmarshal(b.Bytes(), &back))
-		require.Equal(t, Knees(rec), back)
+		require.Equal(t, KneesOf(rec), back)
 	}
 }

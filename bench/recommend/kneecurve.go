@@ -1,4 +1,4 @@
-package bucket
+package recommend
 
 import (
 	"cmp"
@@ -13,14 +13,14 @@ import (
 
 // sample is the curve at one size: s bytes, b bytes per second of bus
 // bandwidth, t the time in any unit (only its ratios count).
-type sample struct{ s, b, t float64 }
+type kneeSample struct{ s, b, t float64 }
 
 // curve describes the group and reads its points.
-func (g group) curve() (Curve, []record.Warning) {
+func (g kneeGroup) curve() (KneeCurve, []record.Warning) {
 	k := g.key
-	c := Curve{
+	c := KneeCurve{
 		Collective: k.collective, Dtype: k.dtype, Op: k.op, Ranks: k.ranks, Nodes: k.nodes,
-		GPUsPerProcess: k.local, Groups: k.groups, Stride: k.stride, InPlace: k.inPlace, Setup: k.setup, Points: []Point{}, Holes: []Hole{},
+		GPUsPerProcess: k.local, Groups: k.groups, Stride: k.stride, InPlace: k.inPlace, Setup: k.setup, Points: []KneePoint{}, Holes: []Hole{},
 	}
 	var warnings []record.Warning
 	used, lost := g.usable(&c)
@@ -34,16 +34,16 @@ func (g group) curve() (Curve, []record.Warning) {
 	curve := merge(used)
 	c.Sizes = len(curve)
 	if c.Reason == "" {
-		c.Reason = refusal(k.ranks, curve)
+		c.Reason = kneeRefusal(k.ranks, curve)
 	}
 	if len(curve) == 0 {
 		return c, warnings
 	}
-	peak := plateau(curve)
+	peak := plateauOf(curve)
 	c.PlateauBusBW, c.PlateauBytes = curve[peak].b, int64(curve[peak].s)
 	c.LastOctaveGrowth = lastOctave(curve)
 	c.Saturated = c.LastOctaveGrowth != nil && *c.LastOctaveGrowth <= MaxOctaveGrowth
-	c.Holes = holes(curve)
+	c.Holes = holesOf(curve)
 	if c.Reason != "" {
 		return c, warnings
 	}
@@ -55,7 +55,7 @@ func (g group) curve() (Curve, []record.Warning) {
 
 // usable returns the results a curve can be drawn through and the number of
 // those that went wrong, and fills what c says about the group as a whole.
-func (g group) usable(c *Curve) (used []record.Result, lost int) {
+func (g kneeGroup) usable(c *KneeCurve) (used []record.Result, lost int) {
 	for _, r := range g.results {
 		switch r.Status {
 		case record.OK:
@@ -82,22 +82,22 @@ func (g group) usable(c *Curve) (used []record.Result, lost int) {
 
 // merge sorts by size. Results of the same size, as from repeated logs, become
 // one sample by their median.
-func merge(results []record.Result) []sample {
+func merge(results []record.Result) []kneeSample {
 	bySize := map[int64][]float64{}
 	for i := range results {
 		bySize[results[i].Bytes] = append(bySize[results[i].Bytes], *results[i].BusBW)
 	}
-	curve := make([]sample, 0, len(bySize))
+	curve := make([]kneeSample, 0, len(bySize))
 	for size, b := range bySize {
 		s, m := float64(size), stat.Quantile(b, 0.5)
-		curve = append(curve, sample{s: s, b: m, t: s / m})
+		curve = append(curve, kneeSample{s: s, b: m, t: s / m})
 	}
-	slices.SortFunc(curve, func(x, y sample) int { return cmp.Compare(x.s, y.s) })
+	slices.SortFunc(curve, func(x, y kneeSample) int { return cmp.Compare(x.s, y.s) })
 	return curve
 }
 
 // refusal says why no point is read from the curve, or nothing.
-func refusal(ranks int, curve []sample) string {
+func kneeRefusal(ranks int, curve []kneeSample) string {
 	if ranks == 1 {
 		return "no communication: one rank has nothing to exchange"
 	}
@@ -105,15 +105,15 @@ func refusal(ranks int, curve []sample) string {
 		return "no result ended ok with a bus bandwidth"
 	}
 	decades := math.Log10(curve[len(curve)-1].s / curve[0].s)
-	if len(curve) >= MinSizes && decades >= MinDecades {
+	if len(curve) >= kneeMinSizes && decades >= kneeMinDecades {
 		return ""
 	}
 	return fmt.Sprintf("too few sizes: %d over %.1f decades, and a knee takes %d over %g (sweep wider, for example -b 1K -e 8G -f 2)",
-		len(curve), decades, MinSizes, MinDecades)
+		len(curve), decades, kneeMinSizes, kneeMinDecades)
 }
 
 // plateau is the index of the largest bus bandwidth, the first of equals.
-func plateau(curve []sample) int {
+func plateauOf(curve []kneeSample) int {
 	best := 0
 	for i := range curve {
 		if curve[i].b > curve[best].b {
@@ -125,12 +125,12 @@ func plateau(curve []sample) int {
 
 // lastOctave is the growth of the bus bandwidth from half the largest size to
 // the largest, as a ratio less one; nil where the curve is shorter than that.
-func lastOctave(curve []sample) *float64 {
+func lastOctave(curve []kneeSample) *float64 {
 	last := curve[len(curve)-1]
 	half := last.s / 2
 	for i := len(curve) - 1; i > 0; i-- {
 		if curve[i-1].s <= half {
-			g := last.b/at(curve[i-1], curve[i], half) - 1
+			g := last.b/busBWAt(curve[i-1], curve[i], half) - 1
 			return &g
 		}
 	}
@@ -139,25 +139,25 @@ func lastOctave(curve []sample) *float64 {
 
 // at interpolates the bus bandwidth at s bytes. With T = T₀·(S/S₀)^p the bus
 // bandwidth k·S/T is a power law too, of exponent 1 − p.
-func at(x, y sample, s float64) float64 {
+func busBWAt(x, y kneeSample, s float64) float64 {
 	return x.b * math.Pow(s/x.s, slope(x, y))
 }
 
 // slope is the exponent of the bus bandwidth between two samples.
-func slope(x, y sample) float64 { return math.Log(y.b/x.b) / math.Log(y.s/x.s) }
+func slope(x, y kneeSample) float64 { return math.Log(y.b/x.b) / math.Log(y.s/x.s) }
 
 // crossing solves for the size between x and y at which the bus bandwidth is b.
 // The bounds keep the rounding of the logarithms from leaving a swept size.
-func crossing(x, y sample, b float64) float64 {
+func crossing(x, y kneeSample, b float64) float64 {
 	s := x.s * math.Exp(math.Log(b/x.b)/slope(x, y))
 	return min(max(s, x.s), y.s)
 }
 
 // point reads the sizes around the plateau that reach the fraction f of it.
-func (c *Curve) point(curve []sample, peak int, f float64) Point {
+func (c *KneeCurve) point(curve []kneeSample, peak int, f float64) KneePoint {
 	target := f * curve[peak].b
-	p := Point{Fraction: f, BusBW: target}
-	first := slices.IndexFunc(curve, func(x sample) bool { return x.b >= target })
+	p := KneePoint{Fraction: f, BusBW: target}
+	first := slices.IndexFunc(curve, func(x kneeSample) bool { return x.b >= target })
 	from, last := peak, peak
 	for from > 0 && curve[from-1].b >= target {
 		from--
@@ -184,7 +184,7 @@ func (c *Curve) point(curve []sample, peak int, f float64) Point {
 
 // rise is the size at which the curve comes up to the target on its way to
 // sample i, rounded up to a whole byte.
-func rise(curve []sample, i int, target float64) int64 {
+func rise(curve []kneeSample, i int, target float64) int64 {
 	if i == 0 {
 		return int64(curve[0].s)
 	}
@@ -193,7 +193,7 @@ func rise(curve []sample, i int, target float64) int64 {
 
 // label names the curve in a message.
 // world says how many ranks the curve is of, and how many such groups ran at once.
-func (c *Curve) world() string {
+func (c *KneeCurve) world() string {
 	switch {
 	case c.Stride > 0:
 		return fmt.Sprintf("%d groups of %d ranks, %d apart", c.Groups, c.Ranks, c.Stride)
@@ -203,7 +203,7 @@ func (c *Curve) world() string {
 	return fmt.Sprintf("%d ranks", c.Ranks)
 }
 
-func (c *Curve) label() string {
+func (c *KneeCurve) label() string {
 	op := c.Op
 	if op != "" {
 		op = " " + op

@@ -1,4 +1,4 @@
-package bucket
+package recommend
 
 import (
 	"fmt"
@@ -46,15 +46,15 @@ const (
 // Holes finds the holes of a curve that is ascending in size, in bytes and
 // seconds.
 func Holes(sizes []int64, seconds []float64) []Hole {
-	curve := make([]sample, len(sizes))
+	curve := make([]kneeSample, len(sizes))
 	for i, s := range sizes {
-		curve[i] = sample{s: float64(s), t: seconds[i], b: float64(s) / seconds[i]}
+		curve[i] = kneeSample{s: float64(s), t: seconds[i], b: float64(s) / seconds[i]}
 	}
-	return holes(curve)
+	return holesOf(curve)
 }
 
 // holes finds both kinds and returns them by kind, then by size.
-func holes(curve []sample) []Hole {
+func holesOf(curve []kneeSample) []Hole {
 	drop, saving := make([]float64, len(curve)), make([]float64, len(curve))
 	best := 0.0
 	for i, x := range curve {
@@ -70,7 +70,7 @@ func holes(curve []sample) []Hole {
 }
 
 // stretches joins neighbouring sizes whose loss exceeds the bound.
-func stretches(kind string, curve []sample, loss []float64, bound float64) []Hole {
+func stretches(kind string, curve []kneeSample, loss []float64, bound float64) []Hole {
 	found := []Hole{}
 	open := false
 	for i, x := range curve {
@@ -100,7 +100,7 @@ func (h Hole) String() string {
 }
 
 // warnings are the warnings about a curve that has points.
-func (c *Curve) warnings(curve []sample) []record.Warning {
+func (c *KneeCurve) warnings(curve []kneeSample) []record.Warning {
 	var w []record.Warning
 	if !c.Saturated {
 		w = append(w, c.unsaturated(curve[len(curve)-1].s))
@@ -130,7 +130,7 @@ func (c *Curve) warnings(curve []sample) []record.Warning {
 }
 
 // knees are the warnings about single points.
-func (c *Curve) knees() []record.Warning {
+func (c *KneeCurve) knees() []record.Warning {
 	var w []record.Warning
 	for _, p := range c.Points {
 		switch {
@@ -154,7 +154,7 @@ func (c *Curve) knees() []record.Warning {
 }
 
 // unsaturated is for curves of two decades, which have a last octave.
-func (c *Curve) unsaturated(largest float64) record.Warning {
+func (c *KneeCurve) unsaturated(largest float64) record.Warning {
 	return record.Warning{
 		Code: "not_saturated",
 		Message: fmt.Sprintf("%s: the bus bandwidth still grows by %.0f %% over the last octave, so the plateau and every size read from it may be too small",

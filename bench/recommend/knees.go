@@ -6,7 +6,7 @@
 // A knee is not yet a bucket size: that also takes the model and the time its
 // backward pass offers to hide communication in. What is missing is part of
 // the answer (Need), so that a knee is not mistaken for a bucket size.
-package bucket
+package recommend
 
 import (
 	"cmp"
@@ -18,14 +18,14 @@ import (
 )
 
 // Schema names the version of bucket.json.
-const Schema = "zbench.bucket/1"
+const KneesSchema = "zbench.bucket/1"
 
 // Limits below and beyond which the answer changes its wording.
 const (
 	// MinSizes and MinDecades are what a curve must span before a knee is read
 	// from it: with less, the plateau is a guess.
-	MinSizes   = 5
-	MinDecades = 2.0
+	kneeMinSizes   = 5
+	kneeMinDecades = 2.0
 	// MaxOctaveGrowth is the growth over the last octave up to which a curve
 	// counts as saturated.
 	MaxOctaveGrowth = 0.05
@@ -36,13 +36,13 @@ var fractions = []float64{0.5, 0.8, 0.9}
 
 // Answer is what one record says about message sizes. All values are in base
 // units: bytes, bytes per second.
-type Answer struct {
+type Knees struct {
 	// Version of the format.
 	Schema string `json:"schema"`
 	// Simulated is true when a model, not hardware, decided the times.
 	Simulated bool `json:"simulated"`
 	// Curves are the record's collectives over message sizes.
-	Curves []Curve `json:"curves"`
+	Curves []KneeCurve `json:"curves"`
 	// Needs are what is missing for a bucket size.
 	Needs []Need `json:"needs"`
 	// Warnings are doubts about the record.
@@ -50,7 +50,7 @@ type Answer struct {
 }
 
 // Curve is one collective over message sizes, everything else being equal.
-type Curve struct {
+type KneeCurve struct {
 	// Collective is the name of the collective.
 	Collective string `json:"collective"`
 	// Dtype is the element type, as rccl-tests names it.
@@ -94,7 +94,7 @@ type Curve struct {
 	// never measured.
 	Extrapolated bool `json:"extrapolated"`
 	// Points are the shares of the plateau with the sizes that reach them.
-	Points []Point `json:"points"`
+	Points []KneePoint `json:"points"`
 	// Reason says why there are no points.
 	Reason string `json:"reason,omitempty"`
 	// Holes are sizes that the library handles worse than their neighbours.
@@ -102,7 +102,7 @@ type Curve struct {
 }
 
 // Point is one share of the plateau and the sizes that reach it.
-type Point struct {
+type KneePoint struct {
 	// Fraction is the share of the plateau, a ratio.
 	Fraction float64 `json:"fraction"`
 	// Bytes is the smallest total size from which on every larger one, up to up_to_bytes,
@@ -142,12 +142,12 @@ type Need struct {
 // around the plateau, not the first crossing: a trainer's real buckets overshoot
 // the size it is given by up to one parameter tensor, so a size is only safe
 // when the larger ones are good too. FirstBytes keeps the first crossing.
-func Knees(rec *record.Record) Answer {
-	a := Answer{
-		Schema: Schema, Simulated: rec.Simulated,
-		Curves: []Curve{}, Needs: needs(rec), Warnings: jsonfile.Filled(rec.Edits()),
+func KneesOf(rec *record.Record) Knees {
+	a := Knees{
+		Schema: KneesSchema, Simulated: rec.Simulated,
+		Curves: []KneeCurve{}, Needs: kneeNeeds(rec), Warnings: jsonfile.Filled(rec.Edits()),
 	}
-	for _, g := range groups(rec.Results) {
+	for _, g := range kneeGroups(rec.Results) {
 		c, warnings := g.curve()
 		a.Curves = append(a.Curves, c)
 		a.Warnings = append(a.Warnings, warnings...)
@@ -163,20 +163,20 @@ func Knees(rec *record.Record) Answer {
 
 // FixFirst withdraws the sizes because of a fault of the hardware: they are not those of
 // the mended fabric.
-func (a *Answer) FixFirst(fault, remedy string) {
+func (a *Knees) FixFirst(fault, remedy string) {
 	for i := range a.Curves {
-		a.Curves[i].Points, a.Curves[i].Reason = []Point{}, "fix the fault first"
+		a.Curves[i].Points, a.Curves[i].Reason = []KneePoint{}, "fix the fault first"
 	}
 	a.Needs = []Need{{"fix the fault first. " + fault, remedy}}
 }
 
 // group is the results that differ in size alone.
-type group struct {
-	key     key
+type kneeGroup struct {
+	key     kneeKey
 	results []record.Result
 }
 
-type key struct {
+type kneeKey struct {
 	collective, dtype, op string
 	ranks, nodes, local   int
 	groups, stride        int
@@ -184,27 +184,27 @@ type key struct {
 	setup                 string
 }
 
-func keyOf(r *record.Result) key {
-	return key{r.Collective, r.Dtype, r.Op, r.Ranks, r.Nodes, r.GPUsPerProcess, r.Groups, r.Stride, r.InPlace, r.Setup}
+func kneeKeyOf(r *record.Result) kneeKey {
+	return kneeKey{r.Collective, r.Dtype, r.Op, r.Ranks, r.Nodes, r.GPUsPerProcess, r.Groups, r.Stride, r.InPlace, r.Setup}
 }
 
 // groups splits the results into curves: in the order of the table of
 // collectives, then by the rest of the key.
-func groups(results []record.Result) []group {
-	byKey := map[key][]record.Result{}
+func kneeGroups(results []record.Result) []kneeGroup {
+	byKey := map[kneeKey][]record.Result{}
 	for i := range results {
-		k := keyOf(&results[i])
+		k := kneeKeyOf(&results[i])
 		byKey[k] = append(byKey[k], results[i])
 	}
-	all := make([]group, 0, len(byKey))
+	all := make([]kneeGroup, 0, len(byKey))
 	for k, rs := range byKey {
-		all = append(all, group{k, rs})
+		all = append(all, kneeGroup{k, rs})
 	}
-	slices.SortFunc(all, func(a, b group) int { return a.key.compare(b.key) })
+	slices.SortFunc(all, func(a, b kneeGroup) int { return a.key.compare(b.key) })
 	return all
 }
 
-func (k key) compare(o key) int {
+func (k kneeKey) compare(o kneeKey) int {
 	return cmp.Or(
 		cmp.Compare(listed(k.collective), listed(o.collective)),
 		cmp.Compare(k.collective, o.collective),

@@ -1,4 +1,4 @@
-package bucket
+package recommend
 
 import (
 	"os"
@@ -11,7 +11,7 @@ import (
 	"zbench/internal/schematest"
 )
 
-func written(t *testing.T, a Answer) string {
+func written(t *testing.T, a Knees) string {
 	t.Helper()
 	var b strings.Builder
 	require.NoError(t, a.WriteJSON(&b))
@@ -23,18 +23,18 @@ func TestSchemaIsTight(t *testing.T) {
 	schema, err := os.ReadFile("schema/v1.json")
 	require.NoError(t, err)
 	s := schematest.Compile(t, schema)
-	rec := sweep(t, oneNode, wide(), alphaBeta)
-	for _, rec := range []*record.Record{{}, sweep(t, oneNode, wide()[:3], alphaBeta), rec} {
-		require.NoError(t, schematest.Fits(t, s, written(t, Knees(rec))))
+	rec := kneeSweep(t, kneeNode, kneeWide(), alphaBeta)
+	for _, rec := range []*record.Record{{}, kneeSweep(t, kneeNode, kneeWide()[:3], alphaBeta), rec} {
+		require.NoError(t, schematest.Fits(t, s, written(t, KneesOf(rec))))
 	}
-	a := Knees(rec)
+	a := KneesOf(rec)
 	a.Warnings = append(a.Warnings, record.Warning{Code: "c", Message: "m", Hint: "h"})
 	c := &a.Curves[0]
 	c.Stride, c.Setup, c.Reason, c.LastOctaveGrowth = 8, "s", "r", new(-0.5)
 	c.Holes = append(c.Holes, Hole{Kind: TimeFalls})
 	c.Points[0].UpToBytes = new(int64(7))
 	good := written(t, a)
-	schematest.Tight(t, s, func() any { return &Answer{} }, good)
+	schematest.Tight(t, s, func() any { return &Knees{} }, good)
 	schematest.Refuses(t, schema, schematest.Changes{Good: good, Bad: map[string]string{
 		"/schema":                `"zbench.bucket/0"`,
 		"/curves/0/collective":   `"all_reduce_perf"`,

@@ -1,4 +1,4 @@
-package bucket
+package recommend
 
 import (
 	"math"
@@ -21,11 +21,11 @@ func TestAlphaBetaHasAClosedForm(t *testing.T) {
 	for s := float64(unit.KiB); s <= float64(64*unit.GiB); s *= math.Pow(2, 1.0/16) {
 		dense = append(dense, int64(s))
 	}
-	c := only(t, Knees(sweep(t, oneNode, dense, func(s float64) float64 { return alpha + s/b })))
+	c := onlyKnees(t, KneesOf(kneeSweep(t, kneeNode, dense, func(s float64) float64 { return alpha + s/b })))
 	limit := 2 * 7.0 / 8 * b
 	for _, p := range c.Points {
 		f := p.Fraction * c.PlateauBusBW / limit
-		within(t, alpha*b*f/(1-f), float64(p.Bytes), 1e-3, "knee")
+		kneeWithin(t, alpha*b*f/(1-f), float64(p.Bytes), 1e-3, "knee")
 		require.False(t, p.AtSmallestSize)
 		require.Nil(t, p.UpToBytes)
 		require.Equal(t, p.Bytes, p.FirstBytes)
@@ -41,14 +41,14 @@ func TestAlphaBetaHasAClosedForm(t *testing.T) {
 func TestPowerLawIsExact(t *testing.T) {
 	coarse := []int64{1 << 10, 1 << 13, 1 << 16, 1 << 19, 1 << 22, 1 << 25}
 	const p = 0.6 // T ∝ S^0.6, so busbw ∝ S^0.4
-	c := only(t, Knees(sweep(t, oneNode, coarse, func(s float64) float64 { return 1e-6 * math.Pow(s, p) })))
+	c := onlyKnees(t, KneesOf(kneeSweep(t, kneeNode, coarse, func(s float64) float64 { return 1e-6 * math.Pow(s, p) })))
 	for _, x := range c.Points {
 		exact := float64(1<<25) * math.Pow(x.Fraction, 1/(1-p))
 		require.InDelta(t, exact, float64(x.Bytes), 1.01, "fraction %g", x.Fraction)
-		within(t, x.Fraction*c.PlateauBusBW, x.BusBW, 1e-12, "busbw")
+		kneeWithin(t, x.Fraction*c.PlateauBusBW, x.BusBW, 1e-12, "busbw")
 	}
 	require.False(t, c.Saturated)
-	within(t, math.Pow(2, 1-p)-1, *c.LastOctaveGrowth, 1e-9, "growth")
+	kneeWithin(t, math.Pow(2, 1-p)-1, *c.LastOctaveGrowth, 1e-9, "growth")
 }
 
 // A size of the sweep that has exactly the share is the answer itself.
@@ -56,7 +56,7 @@ func TestSweptSizeIsHitExactly(t *testing.T) {
 	for k := range int64(100) {
 		step := 128 * (k*k*37 + 11)
 		plateau := 2 * float64(step) // so that half is reached at step
-		c := only(t, Knees(sweep(t, oneNode, doubling(step/128, step*1024), func(s float64) float64 {
+		c := onlyKnees(t, KneesOf(kneeSweep(t, kneeNode, kneeSizes(step/128, step*1024), func(s float64) float64 {
 			return s / min(1, s/plateau)
 		})))
 		require.Equal(t, step, c.Points[0].Bytes)
@@ -69,8 +69,8 @@ func TestSweptSizeIsHitExactly(t *testing.T) {
 func TestCrossingStaysBetweenItsNeighbours(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 2000 {
-		x := sample{s: float64(rng.Int64N(1<<40) + 1), b: rng.Float64()*1e11 + 1}
-		y := sample{s: x.s * (1 + rng.Float64()*7), b: x.b * (1 + rng.Float64()*7)}
+		x := kneeSample{s: float64(rng.Int64N(1<<40) + 1), b: rng.Float64()*1e11 + 1}
+		y := kneeSample{s: x.s * (1 + rng.Float64()*7), b: x.b * (1 + rng.Float64()*7)}
 		require.InEpsilon(t, y.s, crossing(x, y, y.b), 1e-12)
 		require.LessOrEqual(t, crossing(x, y, y.b), y.s)
 		require.GreaterOrEqual(t, crossing(x, y, x.b), x.s)
@@ -82,28 +82,28 @@ func TestCrossingStaysBetweenItsNeighbours(t *testing.T) {
 // and never smaller, as from a grid of sizes that is rounded up; ours are
 // solved for. AAC8 had no such figures: its bounds are its swept neighbours.
 func TestPublishedCurves(t *testing.T) {
-	two := world{"all_reduce", 16, 2}
+	two := kneeWorld{"all_reduce", 16, 2}
 	for _, x := range []struct {
 		name string
-		w    world
+		w    kneeWorld
 		mib  []float64
 	}{
-		{"allreduce_mi300x_1node_8gpu_rocmblog", oneNode, []float64{6, 45, 101}},
+		{"allreduce_mi300x_1node_8gpu_rocmblog", kneeNode, []float64{6, 45, 101}},
 		{"allreduce_mi355x_2node_16gpu_pollara", two, []float64{49, 236, 403}},
 		{"allreduce_mi300x_2node_16gpu_cx7roce", two, []float64{133, 251, 482}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			c := only(t, Knees(published(t, x.name, x.w)))
+			c := onlyKnees(t, KneesOf(publishedFile(t, x.name, x.w)))
 			for i, p := range c.Points {
 				got := float64(p.Bytes) / float64(unit.MiB)
-				within(t, x.mib[i], got, 0.033, "MiB")
+				kneeWithin(t, x.mib[i], got, 0.033, "MiB")
 				require.LessOrEqual(t, got, x.mib[i]*1.001)
 			}
 			require.True(t, c.Saturated)
 		})
 	}
 	t.Run("aac8", func(t *testing.T) {
-		c := only(t, Knees(published(t, "allreduce_mi300x_1node_8gpu_aac8", oneNode)))
+		c := onlyKnees(t, KneesOf(publishedFile(t, "allreduce_mi300x_1node_8gpu_aac8", kneeNode)))
 		for i, octave := range []int64{4 * unit.MiB, 32 * unit.MiB, 64 * unit.MiB} {
 			require.Greater(t, c.Points[i].Bytes, octave)
 			require.Less(t, c.Points[i].Bytes, 2*octave)
@@ -113,51 +113,51 @@ func TestPublishedCurves(t *testing.T) {
 
 // The CX7 curve takes 415 µs at 1 MiB and 319 µs at 2 MiB.
 func TestPublishedHoleIsReported(t *testing.T) {
-	a := Knees(published(t, "allreduce_mi300x_2node_16gpu_cx7roce", world{"all_reduce", 16, 2}))
+	a := KneesOf(publishedFile(t, "allreduce_mi300x_2node_16gpu_cx7roce", kneeWorld{"all_reduce", 16, 2}))
 	require.Len(t, a.Curves[0].Holes, 1)
 	h := a.Curves[0].Holes[0]
 	require.Equal(t, TimeFalls, h.Kind)
 	require.Equal(t, []int64{unit.MiB, unit.MiB}, []int64{h.FromBytes, h.ToBytes})
-	within(t, 1-318.6/414.8, h.Loss, 1e-9, "loss")
-	require.Contains(t, codes(a), "hole")
+	kneeWithin(t, 1-318.6/414.8, h.Loss, 1e-9, "loss")
+	require.Contains(t, kneeCodes(a), "hole")
 	for _, name := range []string{"allreduce_mi300x_1node_8gpu_rocmblog", "allreduce_mi300x_1node_8gpu_aac8"} {
-		require.NotContains(t, codes(Knees(published(t, name, oneNode))), "hole", name)
+		require.NotContains(t, kneeCodes(KneesOf(publishedFile(t, name, kneeNode))), "hole", name)
 	}
 }
 
 // Scaling all times leaves the sizes alone; scaling all sizes scales them.
 func TestScaling(t *testing.T) {
 	seconds := func(s float64) float64 { return 40e-6 + s/150e9 + 1e-6*math.Sqrt(s/4096) }
-	base := sizes(only(t, Knees(sweep(t, oneNode, wide(), seconds))))
+	base := sizes(onlyKnees(t, KneesOf(kneeSweep(t, kneeNode, kneeWide(), seconds))))
 	for _, by := range []float64{1e-3, 0.37, 5, 1e4} {
 		slow := func(s float64) float64 { return by * seconds(s) }
-		got := sizes(only(t, Knees(sweep(t, oneNode, wide(), slow))))
+		got := sizes(onlyKnees(t, KneesOf(kneeSweep(t, kneeNode, kneeWide(), slow))))
 		for i := range base {
 			require.InDelta(t, base[i], got[i], 1, "time × %g", by)
 		}
 	}
 	const by = 16
-	larger := sweep(t, oneNode, doubling(by*unit.KiB, by*8*unit.GiB), func(s float64) float64 { return seconds(s / by) })
-	for i, s := range sizes(only(t, Knees(larger))) {
+	larger := kneeSweep(t, kneeNode, kneeSizes(by*unit.KiB, by*8*unit.GiB), func(s float64) float64 { return seconds(s / by) })
+	for i, s := range sizes(onlyKnees(t, KneesOf(larger))) {
 		require.InDelta(t, by*base[i], s, by, "sizes × %d", by)
 	}
 }
 
 // The order of the results must not show, with several curves and repeats.
-func TestOrderDoesNotMatter(t *testing.T) {
-	rec := published(t, "allreduce_mi300x_2node_16gpu_cx7roce", world{"all_reduce", 16, 2})
-	rec.Results = append(rec.Results, published(t, "allreduce_mi355x_2node_16gpu_pollara", world{"all_gather", 16, 2}).Results...)
-	again := published(t, "allreduce_mi355x_2node_16gpu_pollara", world{"all_reduce", 16, 2})
+func TestKneesOrderDoesNotMatter(t *testing.T) {
+	rec := publishedFile(t, "allreduce_mi300x_2node_16gpu_cx7roce", kneeWorld{"all_reduce", 16, 2})
+	rec.Results = append(rec.Results, publishedFile(t, "allreduce_mi355x_2node_16gpu_pollara", kneeWorld{"all_gather", 16, 2}).Results...)
+	again := publishedFile(t, "allreduce_mi355x_2node_16gpu_pollara", kneeWorld{"all_reduce", 16, 2})
 	rec.Results = append(rec.Results, again.Results...)
 	rec.Results[3].Extrapolated = true
 	rec.Results[5].Status, rec.Results[9].Status = record.Failed, record.Skipped
-	want := Knees(rec)
+	want := KneesOf(rec)
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 50 {
 		rng.Shuffle(len(rec.Results), func(i, j int) {
 			rec.Results[i], rec.Results[j] = rec.Results[j], rec.Results[i]
 		})
-		require.Empty(t, cmp.Diff(want, Knees(rec)))
+		require.Empty(t, cmp.Diff(want, KneesOf(rec)))
 	}
 	require.Equal(t, "all_reduce", want.Curves[0].Collective)
 	require.Equal(t, "all_gather", want.Curves[1].Collective)
@@ -168,16 +168,16 @@ func TestOrderDoesNotMatter(t *testing.T) {
 // three changes nothing.
 func TestRepeatsAreMedians(t *testing.T) {
 	seconds := func(s float64) float64 { return 30e-6 + s/180e9 }
-	base := sweep(t, oneNode, wide(), seconds)
-	three := sweep(t, oneNode, wide(), func(s float64) float64 { return 100 * seconds(s) })
+	base := kneeSweep(t, kneeNode, kneeWide(), seconds)
+	three := kneeSweep(t, kneeNode, kneeWide(), func(s float64) float64 { return 100 * seconds(s) })
 	three.Results = slices.Concat(three.Results, base.Results, base.Results)
-	require.Equal(t, sizes(only(t, Knees(base))), sizes(only(t, Knees(three))))
-	require.Equal(t, 24, Knees(three).Curves[0].Sizes)
+	require.Equal(t, sizes(onlyKnees(t, KneesOf(base))), sizes(onlyKnees(t, KneesOf(three))))
+	require.Equal(t, 24, KneesOf(three).Curves[0].Sizes)
 }
 
 // Curves differ in anything but size: none may share points with another.
 func TestEveryAxisSeparatesCurves(t *testing.T) {
-	rec := sweep(t, oneNode, wide(), func(s float64) float64 { return 30e-6 + s/180e9 })
+	rec := kneeSweep(t, kneeNode, kneeWide(), func(s float64) float64 { return 30e-6 + s/180e9 })
 	n := len(rec.Results)
 	for i, change := range []func(*record.Result){
 		func(r *record.Result) { r.Collective = "reduce_scatter" },
@@ -192,6 +192,6 @@ func TestEveryAxisSeparatesCurves(t *testing.T) {
 			change(&r)
 			rec.Results = append(rec.Results, r)
 		}
-		require.Len(t, Knees(rec).Curves, i+2)
+		require.Len(t, KneesOf(rec).Curves, i+2)
 	}
 }

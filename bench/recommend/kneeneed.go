@@ -1,4 +1,4 @@
-package bucket
+package recommend
 
 import (
 	"slices"
@@ -9,7 +9,7 @@ import (
 )
 
 // needs lists what a bucket size takes beside the curves.
-func needs(rec *record.Record) []Need {
+func kneeNeeds(rec *record.Record) []Need {
 	list := []Need{
 		{
 			"the model: parameter tensors in forward order, or their total number and the largest",
@@ -24,7 +24,7 @@ func needs(rec *record.Record) []Need {
 			"--framework " + strings.Join(trainer.Names(), "|") + ", --grad-dtype float|bfloat16",
 		},
 	}
-	if missing := missing(rec); len(missing) > 0 {
+	if missing := missingCollectives(rec); len(missing) > 0 {
 		list = append(list, Need{
 			"curves of " + strings.Join(missing, ", ") + ": a sharded optimizer uses reduce_scatter and all_gather, the others all_reduce",
 			"measure them on the same ranks, and give that record or log too",
@@ -34,7 +34,7 @@ func needs(rec *record.Record) []Need {
 }
 
 // missing names the trainers' collectives that the record lacks.
-func missing(rec *record.Record) []string {
+func missingCollectives(rec *record.Record) []string {
 	var names []string
 	for _, want := range trainer.Collectives() {
 		if !slices.ContainsFunc(rec.Results, func(r record.Result) bool { return r.Collective == want && r.Status == record.OK }) {

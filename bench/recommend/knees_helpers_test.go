@@ -1,4 +1,4 @@
-package bucket
+package recommend
 
 import (
 	"bufio"
@@ -16,15 +16,15 @@ import (
 )
 
 // world is where a test's curve was taken.
-type world struct {
+type kneeWorld struct {
 	collective   string
 	ranks, nodes int
 }
 
-var oneNode = world{"all_reduce", 8, 1}
+var kneeNode = kneeWorld{"all_reduce", 8, 1}
 
 // sweep builds a record with one result per size; seconds gives its time.
-func sweep(t testing.TB, w world, sizes []int64, seconds func(s float64) float64) *record.Record {
+func kneeSweep(t testing.TB, w kneeWorld, sizes []int64, seconds func(s float64) float64) *record.Record {
 	t.Helper()
 	rec := &record.Record{Schema: record.Schema}
 	for _, s := range sizes {
@@ -33,7 +33,7 @@ func sweep(t testing.TB, w world, sizes []int64, seconds func(s float64) float64
 	return rec
 }
 
-func result(t testing.TB, w world, size int64, seconds float64) record.Result {
+func result(t testing.TB, w kneeWorld, size int64, seconds float64) record.Result {
 	t.Helper()
 	c, err := collective.ByName(w.collective)
 	require.NoError(t, err)
@@ -52,7 +52,7 @@ func result(t testing.TB, w world, size int64, seconds float64) record.Result {
 }
 
 // doubling is the sizes from..to, each twice the one before.
-func doubling(from, to int64) []int64 {
+func kneeSizes(from, to int64) []int64 {
 	var sizes []int64
 	for s := from; s <= to; s *= 2 {
 		sizes = append(sizes, s)
@@ -61,10 +61,10 @@ func doubling(from, to int64) []int64 {
 }
 
 // wide is the default sweep.
-func wide() []int64 { return doubling(unit.KiB, 8*unit.GiB) }
+func kneeWide() []int64 { return kneeSizes(unit.KiB, 8*unit.GiB) }
 
 // published reads one of the published curves in testdata.
-func published(t testing.TB, name string, w world) *record.Record {
+func publishedFile(t testing.TB, name string, w kneeWorld) *record.Record {
 	t.Helper()
 	f, err := os.Open("testdata/" + name + ".csv")
 	require.NoError(t, err)
@@ -85,7 +85,7 @@ func published(t testing.TB, name string, w world) *record.Record {
 }
 
 // only returns the single curve of an answer, which must have three points.
-func only(t testing.TB, a Answer) Curve {
+func onlyKnees(t testing.TB, a Knees) KneeCurve {
 	t.Helper()
 	require.Len(t, a.Curves, 1)
 	require.Len(t, a.Curves[0].Points, 3, a.Curves[0].Reason)
@@ -93,7 +93,7 @@ func only(t testing.TB, a Answer) Curve {
 }
 
 // sizes lists the bytes of the curve's points.
-func sizes(c Curve) []int64 {
+func sizes(c KneeCurve) []int64 {
 	var s []int64
 	for _, p := range c.Points {
 		s = append(s, p.Bytes)
@@ -101,7 +101,7 @@ func sizes(c Curve) []int64 {
 	return s
 }
 
-func codes(a Answer) []string {
+func kneeCodes(a Knees) []string {
 	var c []string
 	for _, w := range a.Warnings {
 		c = append(c, w.Code)
@@ -110,7 +110,7 @@ func codes(a Answer) []string {
 }
 
 // within requires |got/want − 1| ≤ tolerance.
-func within(t testing.TB, want, got, tolerance float64, what string) {
+func kneeWithin(t testing.TB, want, got, tolerance float64, what string) {
 	t.Helper()
 	require.LessOrEqual(t, abs(got/want-1), tolerance, "%s: want %g, got %g", what, want, got)
 }

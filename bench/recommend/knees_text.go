@@ -1,4 +1,4 @@
-package bucket
+package recommend
 
 import (
 	"fmt"
@@ -17,12 +17,12 @@ const extrapolatedMark = "extrapolated"
 
 // WriteJSON writes the answer as bucket.json holds it: indented, with a
 // newline at its end, the same bytes for the same record.
-func (a Answer) WriteJSON(w io.Writer) error {
+func (a Knees) WriteJSON(w io.Writer) error {
 	return jsonfile.WriteBare(w, "bucket", a)
 }
 
 // HasPoints tells whether any curve gave sizes.
-func (a Answer) HasPoints() bool {
+func (a Knees) HasPoints() bool {
 	for i := range a.Curves {
 		if len(a.Curves[i].Points) > 0 {
 			return true
@@ -33,7 +33,7 @@ func (a Answer) HasPoints() bool {
 
 // Sentence is the answer in one line: the first curve that has points, and
 // what a bucket size still takes.
-func (a Answer) Sentence() string {
+func (a Knees) Sentence() string {
 	const rest = "A bucket size still takes the model and its backward time."
 	for i := range a.Curves {
 		c := &a.Curves[i]
@@ -55,7 +55,7 @@ func (a Answer) Sentence() string {
 }
 
 // mark is what a line about the answer starts with.
-func (a Answer) mark(extrapolated bool) string {
+func (a Knees) mark(extrapolated bool) string {
 	switch {
 	case a.Simulated && extrapolated:
 		return simulatedMark + ", " + extrapolatedMark + ": "
