@@ -11,18 +11,17 @@ import (
 	"zbench/bench/plan"
 	"zbench/bench/rails"
 	"zbench/bench/spec"
-	"zbench/bench/survey"
 )
 
 // surveyed measures a fleet with faults through the driver and judges the times.
-func surveyed(t *testing.T, nodes, gpus int, o rails.Options, faults ...string) (*rails.Verdict, survey.Result) {
+func surveyed(t *testing.T, nodes, gpus int, o rails.Options, faults ...string) (*rails.Verdict, rails.Rounds) {
 	t.Helper()
 	w := spec.World{Nodes: nodes, GPUsPerNode: gpus, GPUsPerProcess: 1}
 	d, _ := open(t, w, fabric.Options{Seed: 11, Faults: faults, Pairs: true}, nil)
-	c, err := survey.CaseOf(w, survey.DefaultBytes)
+	c, err := rails.CaseOf(w, rails.DefaultBytes)
 	require.NoError(t, err)
 	allocate(t, d, []plan.Case{c})
-	s := survey.Survey{Fleet: rails.Fleet{Nodes: nodes, GPUs: gpus}, Plan: o, Case: c, Launches: survey.DefaultLaunches}
+	s := rails.Measurement{Fleet: rails.Fleet{Nodes: nodes, GPUs: gpus}, Plan: o, Case: c, Launches: rails.DefaultLaunches}
 	out, err := s.Run(t.Context(), d)
 	require.NoError(t, err)
 	require.Zero(t, out.Early, "every batch was held")

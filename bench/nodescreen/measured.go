@@ -7,7 +7,7 @@ import (
 	"math"
 	"slices"
 
-	"zbench/bench/pairwise"
+	"zbench/bench/rails"
 	"zbench/bench/stat"
 )
 
@@ -62,7 +62,7 @@ func outliers(d *Document, k Kind) []Deviation {
 	limit := max(Effect, sigmas*(1+4/float64(len(all)))*spread)
 	d.References = append(d.References, Reference{What: what, Median: median, Spread: spread, Limit: min(limit, 1), Count: len(all)})
 	if limit > most {
-		d.Unchecked = append(d.Unchecked, fmt.Sprintf("%s: the values vary by %s, so none can be named", what, pairwise.Percent(spread)))
+		d.Unchecked = append(d.Unchecked, fmt.Sprintf("%s: the values vary by %s, so none can be named", what, rails.Percent(spread)))
 		return nil
 	}
 	var out []Deviation
@@ -70,7 +70,7 @@ func outliers(d *Document, k Kind) []Deviation {
 		if lost := 1 - v.Rate/median; lost >= limit {
 			out = append(out, Deviation{
 				Host: v.Host, Subject: v.Subject, Lost: lost, Next: k.next,
-				Message: fmt.Sprintf("%s: %s, %s below the median of %s", what, gigabytes(v.Rate), pairwise.Percent(lost), gigabytes(median)),
+				Message: fmt.Sprintf("%s: %s, %s below the median of %s", what, gigabytes(v.Rate), rails.Percent(lost), gigabytes(median)),
 			})
 		}
 	}

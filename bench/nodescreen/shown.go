@@ -6,7 +6,7 @@ import (
 
 	"zbench/bench/document"
 	"zbench/bench/finding"
-	"zbench/bench/pairwise"
+	"zbench/bench/rails"
 	"zbench/bench/plain"
 	"zbench/bench/unit"
 )
@@ -47,7 +47,7 @@ func (d *Document) Shown(version string) *document.Document {
 	out.Add("unchecked", "NOT CHECKED", document.Listed("warnings", unchecked)...).Show(document.Everywhere)
 	out.Add("next", "Nodes for the next job", screenNodes(d)...)
 	out.Fold("notes", "Notes", document.Listed("small", []string{
-		fmt.Sprintf("A value lies apart if it is at least %s and at least 5 robust standard deviations below the median. Fewer than 4 values are not compared.", pairwise.Percent(Effect)),
+		fmt.Sprintf("A value lies apart if it is at least %s and at least 5 robust standard deviations below the median. Fewer than 4 values are not compared.", rails.Percent(Effect)),
 		"What most nodes have in common fails no node.",
 	})...)
 	return out
@@ -172,7 +172,7 @@ func comparedTable(all []Reference) document.Sheet {
 
 // screenNodes are the lists for the next job.
 func screenNodes(d *Document) []document.Block {
-	return pairwise.NodeLists([]pairwise.NodeList{
+	return rails.NodeLists([]rails.NodeList{
 		{Text: "fail.txt: nodes to leave out, for srun --exclude=./fail.txt and --exclude-bad", Names: d.Fail},
 		{Text: "unclear.txt: nodes that differ without a majority", Names: d.Unclear},
 		{Text: "pass.txt: nodes without a finding", Names: d.Pass},

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"zbench/bench/finding"
-	"zbench/bench/pairwise"
+	"zbench/bench/rails"
 	"zbench/bench/plain"
 	"zbench/bench/table"
 )
@@ -152,12 +152,12 @@ func (s *Standing) against(rule string) string {
 	switch {
 	case !ok:
 		return "–"
-	case pairwise.Percent(lost) == "0 %" || pairwise.Percent(lost) == "-0 %":
+	case rails.Percent(lost) == "0 %" || rails.Percent(lost) == "-0 %":
 		return "0 %"
 	case lost < 0:
-		return "+" + pairwise.Percent(-lost)
+		return "+" + rails.Percent(-lost)
 	}
-	return "−" + pairwise.Percent(lost)
+	return "−" + rails.Percent(lost)
 }
 
 func (s *Standing) reasons() string {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"zbench/bench/finding"
-	"zbench/bench/pairwise"
+	"zbench/bench/rails"
 	"zbench/bench/plain"
 	"zbench/bench/table"
 )
@@ -53,7 +53,7 @@ func (d *Document) Compared() table.Table {
 		t.Columns[i].Right = true
 	}
 	for _, r := range d.References {
-		t.Add(plain.Line(r.What), fmt.Sprint(r.Count), gigabytes(r.Median), pairwise.Percent(r.Spread), "−"+pairwise.Percent(r.Limit))
+		t.Add(plain.Line(r.What), fmt.Sprint(r.Count), gigabytes(r.Median), rails.Percent(r.Spread), "−"+rails.Percent(r.Limit))
 	}
 	return t
 }

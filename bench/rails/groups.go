@@ -174,7 +174,7 @@ func (x *xgmi) levelError() float64 {
 // few pairs of a small fleet to tell a slow node by its own median.
 func (j *judgement) groupsOfMeetings(v *Verdict) {
 	levels := map[[2]int][]float64{}
-	for _, t := range j.net.table.of {
+	for _, t := range j.net.kindTimes.of {
 		a, b := min(t.Pair.A.Node, t.Pair.B.Node), max(t.Pair.A.Node, t.Pair.B.Node)
 		if !named(v, Component{Part: Node, Node: a}) && !named(v, Component{Part: Node, Node: b}) {
 			levels[[2]int{a, b}] = append(levels[[2]int{a, b}], t.y+t.typical)

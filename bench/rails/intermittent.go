@@ -48,7 +48,7 @@ type marked struct {
 }
 
 func (j *judgement) mark(kind Kind) (out marked) {
-	of := j.net.table.of
+	of := j.net.kindTimes.of
 	if kind == XGMI {
 		of = j.links.of
 	}
@@ -165,7 +165,7 @@ func (j *judgement) recurs(marks []mark, floor float64) (best Slow, ok bool) {
 				own++
 			}
 		}
-		q := max(floor, float64(len(marks)-own)/float64(len(j.net.table.of)))
+		q := max(floor, float64(len(marks)-own)/float64(len(j.net.kindTimes.of)))
 		of := j.net.rounds
 		if p := stat.BinomialTail(len(rounds), of, min(q, 1)) * float64(len(j.net.ends.of)); p < lowest {
 			lowest, ok = p, true
@@ -243,7 +243,7 @@ func (j *judgement) lone(v *Verdict, marks []mark) {
 		by[at] = append(by[at], m)
 	}
 	if len(order) > fewRounds {
-		v.Unchecked = append(v.Unchecked, fmt.Sprintf("faults that come and go: %d transfers of %d were slow for a round, all over the fleet; rarer ones are not found", len(marks), len(j.net.table.of)))
+		v.Unchecked = append(v.Unchecked, fmt.Sprintf("faults that come and go: %d transfers of %d were slow for a round, all over the fleet; rarer ones are not found", len(marks), len(j.net.kindTimes.of)))
 		return
 	}
 	for _, at := range order {

@@ -109,7 +109,7 @@ func (j *judgement) references(v *Verdict) {
 	if j.net.known {
 		fleet, v.NetworkLimit = true, share(j.net.surely())
 	} else if j.Fleet.Nodes > 1 {
-		v.Unchecked = append(v.Unchecked, fmt.Sprintf("rails: %d transfers between nodes make no reference; %d do", len(j.net.table.of), minReference))
+		v.Unchecked = append(v.Unchecked, fmt.Sprintf("rails: %d transfers between nodes make no reference; %d do", len(j.net.kindTimes.of), minReference))
 	}
 	if j.links.known {
 		fleet, v.LinkLimit = true, share(max(j.links.limit()+surely*j.links.sigma, j.links.groupLimit()))

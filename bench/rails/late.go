@@ -14,11 +14,11 @@ func (j *judgement) late(v *Verdict) {
 	ahead := make([][]float64, j.Fleet.Nodes) // by how much a node's partners waited, over the typical time
 	meetings := map[[2]int][]float64{}
 	var all, seconds []float64
-	for _, t := range j.net.table.of {
+	for _, t := range j.net.kindTimes.of {
 		seconds = append(seconds, math.Exp(t.y+t.typical))
 	}
 	typical := median(seconds)
-	for _, t := range j.net.table.of {
+	for _, t := range j.net.kindTimes.of {
 		y := t.Waited / typical
 		ahead[t.Pair.B.Node] = append(ahead[t.Pair.B.Node], y)
 		ahead[t.Pair.A.Node] = append(ahead[t.Pair.A.Node], -y)

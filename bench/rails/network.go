@@ -10,7 +10,7 @@ import (
 // network is what the rounds between nodes say of NICs: end node·GPUs + rail.
 type network struct {
 	Fleet
-	table
+	kindTimes
 	ends
 	known bool
 }
@@ -18,9 +18,9 @@ type network struct {
 func (n *network) at(p Place) int { return p.Node*n.GPUs + p.GPU }
 
 func newNetwork(f Fleet, timings []Timing) *network {
-	n := &network{Fleet: f, table: tabulate(timings, Network)}
-	edges := make([]edge, len(n.table.of))
-	for i, t := range n.table.of {
+	n := &network{Fleet: f, kindTimes: tabulate(timings, Network)}
+	edges := make([]edge, len(n.kindTimes.of))
+	for i, t := range n.kindTimes.of {
 		edges[i] = edge{n.at(t.Pair.A), n.at(t.Pair.B), t.y}
 	}
 	n.ends = solve(f.Nodes*f.GPUs, edges)

@@ -10,7 +10,7 @@ import (
 // and within one by pair of GPUs: (0,1), (0,2), …
 type xgmi struct {
 	Fleet
-	table
+	kindTimes
 	// raw is the median of each link's rounds, all the same without what its place and its
 	// node have in common with others; NaN where it was not timed.
 	raw, all [][]float64
@@ -41,7 +41,7 @@ func (f Fleet) link(a, b int) int {
 const manyNodes = 8
 
 func newXGMI(f Fleet, timings []Timing) *xgmi {
-	x := &xgmi{Fleet: f, table: tabulate(timings, XGMI)}
+	x := &xgmi{Fleet: f, kindTimes: tabulate(timings, XGMI)}
 	x.known = len(x.of) >= minReference
 	x.node = make([]float64, f.Nodes)
 	x.each = make([][]float64, f.Nodes*f.links())

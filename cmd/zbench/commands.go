@@ -9,7 +9,7 @@ import (
 	"zbench/bench/bisect"
 	"zbench/bench/compare"
 	"zbench/bench/nodescreen"
-	"zbench/bench/pairwise"
+	"zbench/bench/rails"
 	"zbench/bench/record"
 	"zbench/internal/doctor"
 	"zbench/internal/topo"
@@ -29,7 +29,7 @@ var commands = []command{
 	{"hbm", newHBM, []string{record.Schema}},
 	{"kernels", newKernels, []string{record.Schema}},
 	{"screen", newNodeScreen, []string{nodescreen.Schema}},
-	{"rails", newRails, []string{pairwise.Schema}},
+	{"rails", newRails, []string{rails.Schema}},
 	{"bisect", newBisect, []string{bisect.Schema}},
 	{"import", interrupted(newImport), []string{record.Schema}},
 	{"report", interrupted(newReport), []string{record.Schema}},

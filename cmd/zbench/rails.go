@@ -9,7 +9,7 @@ import (
 	"zbench/bench/engine"
 	"zbench/bench/exit"
 	"zbench/bench/finding"
-	"zbench/bench/pairwise"
+	"zbench/bench/rails"
 )
 
 // railsOptions are the options of rails.
@@ -156,7 +156,7 @@ func runRails(s State, o *railsOptions, cmd *cobra.Command) error {
 }
 
 // showRails prints the document and returns its verdict.
-func showRails(s State, format string, quiet bool, d *pairwise.Document, folder string) error {
+func showRails(s State, format string, quiet bool, d *rails.Document, folder string) error {
 	if err := s.show(d.Shown(toolVersion()), output{format: format, quiet: quiet}); err != nil {
 		return err
 	}
@@ -177,7 +177,7 @@ func showRails(s State, format string, quiet bool, d *pairwise.Document, folder 
 func nodeLists(pass, fail, unclear []string) []artifact {
 	list := func(name string, names []string) artifact {
 		return artifact{name, func(w io.Writer) error {
-			_, err := io.WriteString(w, pairwise.Lines(names))
+			_, err := io.WriteString(w, rails.Lines(names))
 			return err
 		}}
 	}

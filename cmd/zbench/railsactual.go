@@ -9,16 +9,14 @@ import (
 	"zbench/bench/engine"
 	"zbench/bench/evidence"
 	"zbench/bench/fabric"
-	"zbench/bench/pairwise"
 	"zbench/bench/plan"
 	"zbench/bench/rails"
 	"zbench/bench/record"
-	"zbench/bench/survey"
 )
 
 // countedDriver is a survey's driver with the counters of the nodes' NICs.
 type countedDriver struct {
-	survey.Driver
+	rails.Exchanger
 	// simulated are the counters of the loopback's NICs; nil on hardware.
 	simulated *fabric.Counters
 	// read are the counters now; none where no node has any.
@@ -36,7 +34,7 @@ type countedDriver struct {
 // counted adds the counters to an open driver: those of /sys, of a tree that --counters
 // names, or the simulation's.
 func (o *railsOptions) counted(u *engine.Setup, d engine.Driver, nodes []string, devices []record.Device) *countedDriver {
-	c := &countedDriver{Driver: d.(survey.Driver), nodes: nodes, devices: devices, numbered: u.Machine != nil} //nolint:forcetypeassert // ready has asked
+	c := &countedDriver{Exchanger: d.(rails.Exchanger), nodes: nodes, devices: devices, numbered: u.Machine != nil} //nolint:forcetypeassert // ready has asked
 	c.read = func() []record.NICCounters { return countersOf(d) }
 	switch {
 	case o.run.counters == "off":
@@ -71,7 +69,7 @@ func simulatedNodes(all []record.NICCounters, nodes []string) []record.NICCounte
 
 // Exchange counts the bytes of a simulated exchange.
 func (c *countedDriver) Exchange(ctx context.Context, e plan.Exchange) ([]float64, error) {
-	seconds, err := c.Driver.Exchange(ctx, e)
+	seconds, err := c.Exchanger.Exchange(ctx, e)
 	if err == nil && c.simulated != nil {
 		for rank, to := range e.To {
 			if to >= 0 {
@@ -85,7 +83,7 @@ func (c *countedDriver) Exchange(ctx context.Context, e plan.Exchange) ([]float6
 // rounds runs the plan's rounds and then the rings that tell which NICs each GPU uses, and
 // adds what the NICs counted to the survey and to the evidence. unused says why no GPU's NIC
 // could be told; failed is what ended the rounds early.
-func (c *countedDriver) rounds(ctx context.Context, v survey.Survey, about *pairwise.Survey, in *evidence.Input) (result survey.Result, unused []string, failed error) {
+func (c *countedDriver) rounds(ctx context.Context, v rails.Measurement, about *rails.Survey, in *evidence.Input) (result rails.Rounds, unused []string, failed error) {
 	const what = "the rails that the GPUs really use: "
 	before := c.read()
 	if result, failed = v.Run(ctx, c); result.Rounds == 0 {
@@ -104,7 +102,7 @@ func (c *countedDriver) rounds(ctx context.Context, v survey.Survey, about *pair
 	case failed != nil:
 		unused = []string{what + "the run ended before their rings"}
 	default:
-		var rings []survey.Ring
+		var rings []rails.Ring
 		rings, failed = v.CountRings(ctx, c, result.Rounds, c.read)
 		for _, r := range rings {
 			in.Actual = append(in.Actual, rails.ActualRails(v.Fleet.Nodes, r.GPU, float64(r.Bytes), c.carried(r, v.Fleet))...)
@@ -116,7 +114,7 @@ func (c *countedDriver) rounds(ctx context.Context, v survey.Survey, about *pair
 
 // carried is what the NICs sent in a ring. Expected is by the PCI address of the rank's GPU:
 // the number of a GPU in the job need not be that on its node.
-func (c *countedDriver) carried(r survey.Ring, f rails.Fleet) []rails.Carried {
+func (c *countedDriver) carried(r rails.Ring, f rails.Fleet) []rails.Carried {
 	var out []rails.Carried
 	at := map[string]int{}
 	for i, name := range c.nodes {

@@ -10,14 +10,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/exit"
-	"zbench/bench/pairwise"
 	"zbench/bench/rails"
 	"zbench/bench/record"
-	"zbench/bench/survey"
 )
 
 // surveyed is rails.json, the page and the terminal's text of a simulated survey.
-func surveyed(t *testing.T, code int, args ...string) (d pairwise.Document, page, text string) {
+func surveyed(t *testing.T, code int, args ...string) (d rails.Document, page, text string) {
 	t.Helper()
 	folder := filepath.Join(t.TempDir(), "out")
 	s, talk := testState(t, append([]string{"rails", "--nodes", "4", "--gpus-per-node", "4", "--backend", "loopback", "-q", "--out", folder}, args...)...)
@@ -96,11 +94,11 @@ func TestExpectedRailByPCIAddress(t *testing.T) {
 	c := &countedDriver{nodes: []string{"a"}, devices: []record.Device{{PCI: "0000:0a:00.0"}, {PCI: "0000:0b:00.0"}}}
 	f := rails.Fleet{Nodes: 1, GPUs: 2}
 	for gpu := range 2 {
-		require.Equal(t, []rails.Carried{{NIC: "x", Bytes: 7, Counted: true}, {NIC: "y", Expected: true}}, c.carried(survey.Ring{GPU: gpu, NICs: nics}, f))
+		require.Equal(t, []rails.Carried{{NIC: "x", Bytes: 7, Counted: true}, {NIC: "y", Expected: true}}, c.carried(rails.Ring{GPU: gpu, NICs: nics}, f))
 	}
 	for _, devices := range [][]record.Device{nil, {{}, {}}} { // addresses that are not known
 		c.devices = devices
-		for _, one := range c.carried(survey.Ring{NICs: nics}, f) {
+		for _, one := range c.carried(rails.Ring{NICs: nics}, f) {
 			require.False(t, one.Expected)
 		}
 	}

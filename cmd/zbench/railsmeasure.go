@@ -13,11 +13,9 @@ import (
 	"zbench/bench/engine"
 	"zbench/bench/exit"
 	"zbench/bench/fabric"
-	"zbench/bench/pairwise"
 	"zbench/bench/plan"
 	"zbench/bench/rails"
 	"zbench/bench/spec"
-	"zbench/bench/survey"
 	"zbench/internal/launch"
 )
 
@@ -43,7 +41,7 @@ func addMeasureFlags(cmd *cobra.Command, o *railsOptions) {
 	addLaunchFlags(f, &o.run.launch)
 	addDeadlineFlags(f, &o.run.deadlines)
 	addCountersFlag(f, &o.run.counters)
-	f.IntVar(&o.launches, "launches", survey.DefaultLaunches, "timed launches of each round; faults that come and go need at least 4")
+	f.IntVar(&o.launches, "launches", rails.DefaultLaunches, "timed launches of each round; faults that come and go need at least 4")
 	f.IntVar(&o.rounds, "rounds", 0, "least number of rounds between nodes, and of passes over the links of a node: 20 finds faults that come and go")
 	f.StringVar(&o.profile, "profile", "", "CSV of what good hardware gives: network or xgmi, rate, source")
 	f.StringVar(&o.leaves, "leaves", "", "CSV of leaf switches: node, rail, switch")
@@ -128,7 +126,7 @@ func (o *railsOptions) prepare(want spec.Spec) (*engine.Setup, plan.Case, error)
 			return nil, plan.Case{}, usage(err, railsHelp)
 		}
 	}
-	c, err := survey.CaseOf(u.Spec.World, u.Spec.Sweep.MinBytes)
+	c, err := rails.CaseOf(u.Spec.World, u.Spec.Sweep.MinBytes)
 	if err != nil {
 		err = usage(err, "give --nodes, --gpus-per-node or -g; "+railsHelp)
 	}
@@ -136,8 +134,8 @@ func (o *railsOptions) prepare(want spec.Spec) (*engine.Setup, plan.Case, error)
 }
 
 // finish writes the folder and prints the verdict. failed is what ended the rounds early.
-func (o *railsOptions) finish(s State, dir *engine.Folder, started time.Time, doc *pairwise.Document, result survey.Result, failed error) error {
-	files := append(nodeLists(doc.Pass, doc.Fail, doc.Unclear), artifact{"rounds.csv", func(w io.Writer) error { return pairwise.WriteRounds(w, doc.Survey, result.Timings) }})
+func (o *railsOptions) finish(s State, dir *engine.Folder, started time.Time, doc *rails.Document, result rails.Rounds, failed error) error {
+	files := append(nodeLists(doc.Pass, doc.Fail, doc.Unclear), artifact{"rounds.csv", func(w io.Writer) error { return rails.WriteRounds(w, doc.Survey, result.Timings) }})
 	err := errors.Join(writeFiles(dir, whole(doc.Shown(toolVersion()), files...)), writeRunOf(dir, s, started, o.run.checks, o.run.world.control()))
 	if err != nil {
 		return err
@@ -161,7 +159,7 @@ func (o *railsOptions) dryRun(s State, l launching) error {
 	if err != nil {
 		return err
 	}
-	if _, err := survey.CaseOf(u.Spec.World, u.Spec.Sweep.MinBytes); err != nil {
+	if _, err := rails.CaseOf(u.Spec.World, u.Spec.Sweep.MinBytes); err != nil {
 		return usage(err, railsHelp)
 	}
 	out, row := newDryRun()
@@ -183,7 +181,7 @@ func (o *railsOptions) readProfile(s State, bytes int64) (*rails.Profile, error)
 	if err != nil {
 		return nil, err
 	}
-	p, err := pairwise.ReadProfile(strings.NewReader(string(text)), bytes)
+	p, err := rails.ReadProfile(strings.NewReader(string(text)), bytes)
 	if err != nil {
 		return nil, railsError(o.profile, err)
 	}
@@ -191,7 +189,7 @@ func (o *railsOptions) readProfile(s State, bytes int64) (*rails.Profile, error)
 }
 
 // readLeaves reads what --leaves names.
-func (o *railsOptions) readLeaves(s State, about *pairwise.Survey) (names [][]string, numbers [][]int, err error) {
+func (o *railsOptions) readLeaves(s State, about *rails.Survey) (names [][]string, numbers [][]int, err error) {
 	if o.leaves == "" {
 		return nil, nil, nil
 	}
@@ -199,7 +197,7 @@ func (o *railsOptions) readLeaves(s State, about *pairwise.Survey) (names [][]st
 	if err != nil {
 		return nil, nil, err
 	}
-	if names, numbers, err = pairwise.ReadLeaves(strings.NewReader(string(text)), about.Nodes, about.GPUs); err != nil {
+	if names, numbers, err = rails.ReadLeaves(strings.NewReader(string(text)), about.Nodes, about.GPUs); err != nil {
 		return nil, nil, railsError(o.leaves, err)
 	}
 	return names, numbers, nil

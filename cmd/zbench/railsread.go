@@ -8,14 +8,13 @@ import (
 	"strings"
 
 	"zbench/bench/exit"
-	"zbench/bench/pairwise"
 	"zbench/bench/peers"
 	"zbench/bench/rails"
 	"zbench/bench/record"
 )
 
 // readRails reads what the options name and judges it.
-func readRails(s State, o *railsOptions) (*pairwise.Document, error) {
+func readRails(s State, o *railsOptions) (*rails.Document, error) {
 	switch {
 	case o.logs != "":
 		return o.ofLogs(s, o.logs)
@@ -24,7 +23,7 @@ func readRails(s State, o *railsOptions) (*pairwise.Document, error) {
 		if err != nil {
 			return nil, err
 		}
-		t, err := pairwise.ReadTimes(bytes.NewReader(text))
+		t, err := rails.ReadTimes(bytes.NewReader(text))
 		if err != nil {
 			return nil, railsError(o.times, err)
 		}
@@ -33,13 +32,13 @@ func readRails(s State, o *railsOptions) (*pairwise.Document, error) {
 		if err := o.others.settle(&l.Verdict, t.Hosts, o.run.want.World.GPUsPerNode); err != nil {
 			return nil, err
 		}
-		return pairwise.OfLateness(filepath.Base(o.times), t, l), nil
+		return rails.OfLateness(filepath.Base(o.times), t, l), nil
 	}
 	text, err := railsInput(s, "matrix", o.matrix)
 	if err != nil {
 		return nil, err
 	}
-	m, notes, err := pairwise.ReadMatrix(bytes.NewReader(text))
+	m, notes, err := rails.ReadMatrix(bytes.NewReader(text))
 	if err != nil {
 		return nil, railsError(o.matrix, err)
 	}
@@ -47,7 +46,7 @@ func readRails(s State, o *railsOptions) (*pairwise.Document, error) {
 	if err := o.others.settle(v, m.Nodes, o.gpusOf(m)); err != nil {
 		return nil, err
 	}
-	return pairwise.OfVerdict(pairwise.OfMatrix, filepath.Base(o.matrix), m, v, notes), nil
+	return rails.OfVerdict(rails.OfMatrix, filepath.Base(o.matrix), m, v, notes), nil
 }
 
 // railsInput reads a file; a pipe up to a bound.
@@ -68,12 +67,12 @@ func railsError(path string, err error) error {
 }
 
 // railsOfLogs reads a folder of logs. A log that cannot be read is a gap with a note.
-func (o *railsOptions) ofLogs(s State, dir string) (*pairwise.Document, error) {
+func (o *railsOptions) ofLogs(s State, dir string) (*rails.Document, error) {
 	entries, err := s.FS.ReadDir(dir)
 	if err != nil {
 		return nil, usagef("give a folder with one log for each pair", "--logs: %w", err)
 	}
-	var logs []pairwise.Log
+	var logs []rails.Log
 	var notes []string
 	for _, e := range entries {
 		if e.IsDir() || strings.HasPrefix(e.Name(), ".") {
@@ -84,7 +83,7 @@ func (o *railsOptions) ofLogs(s State, dir string) (*pairwise.Document, error) {
 			notes = append(notes, fmt.Sprintf("%s: %v", e.Name(), err))
 			continue
 		}
-		logs = append(logs, pairwise.Log{File: e.Name(), Record: rec})
+		logs = append(logs, rails.Log{File: e.Name(), Record: rec})
 	}
 	if len(logs) == 0 {
 		why := "it has no files"
@@ -93,7 +92,7 @@ func (o *railsOptions) ofLogs(s State, dir string) (*pairwise.Document, error) {
 		}
 		return nil, exit.With(exit.Run, fmt.Errorf("%s has no log that can be read: %s", dir, why), "give a folder with one log of rccl-tests for each pair")
 	}
-	m, more, err := pairwise.FromLogs(logs)
+	m, more, err := rails.FromLogs(logs)
 	if err != nil {
 		return nil, railsError(dir, errors.Join(append([]error{err}, asErrors(more)...)...))
 	}
@@ -101,7 +100,7 @@ func (o *railsOptions) ofLogs(s State, dir string) (*pairwise.Document, error) {
 	if err := o.others.settle(v, m.Nodes, o.gpusOf(m)); err != nil {
 		return nil, err
 	}
-	return pairwise.OfVerdict(pairwise.OfLogs, filepath.Base(filepath.Clean(dir)), m, v, append(more, notes...)), nil
+	return rails.OfVerdict(rails.OfLogs, filepath.Base(filepath.Clean(dir)), m, v, append(more, notes...)), nil
 }
 
 // gpusOf is the number of GPUs of a node of a matrix; 0 where its ends are nodes.

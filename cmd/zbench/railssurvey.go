@@ -10,11 +10,9 @@ import (
 
 	"zbench/bench/engine"
 	"zbench/bench/evidence"
-	"zbench/bench/pairwise"
 	"zbench/bench/plan"
 	"zbench/bench/rails"
 	"zbench/bench/spec"
-	"zbench/bench/survey"
 	"zbench/bench/unit"
 )
 
@@ -60,32 +58,32 @@ func (o *railsOptions) survey(ctx context.Context, s State) error {
 
 // observe runs the rounds on an open driver and judges them. Without a document nothing was
 // measured; with one, an error is what ended the rounds early.
-func (o *railsOptions) observe(ctx context.Context, s State, u *engine.Setup, c plan.Case, d engine.Driver) (*pairwise.Document, survey.Result, error) {
+func (o *railsOptions) observe(ctx context.Context, s State, u *engine.Setup, c plan.Case, d engine.Driver) (*rails.Document, rails.Rounds, error) {
 	facts, err := d.Facts()
 	if err != nil {
-		return nil, survey.Result{}, err
+		return nil, rails.Rounds{}, err
 	}
 	about := o.about(s, u, facts)
-	v := survey.Survey{
+	v := rails.Measurement{
 		Fleet: rails.Fleet{Nodes: u.Spec.World.Nodes, GPUs: u.Spec.World.GPUsPerNode}, Case: c, Launches: o.launches,
 		Plan: rails.Options{Seed: u.Spec.Seed, Least: o.rounds, Most: max(o.rounds, 20), Passes: o.rounds},
 	}
 	data := rails.Data{}
 	if data.Profile, err = o.readProfile(s, u.Spec.Sweep.MinBytes); err != nil {
-		return nil, survey.Result{}, err
+		return nil, rails.Rounds{}, err
 	}
 	if about.Leaves, v.Fleet.Leaves, err = o.readLeaves(s, about); err != nil {
-		return nil, survey.Result{}, err
+		return nil, rails.Rounds{}, err
 	}
 	if about.Leaves == nil {
 		v.Fleet.Leaves = o.others.applyLeaves(about)
 	}
 	witnesses, err := o.others.at(about.Nodes, about.GPUs)
 	if err != nil {
-		return nil, survey.Result{}, err
+		return nil, rails.Rounds{}, err
 	}
 	if err := o.ready(ctx, s, u, c, d); err != nil {
-		return nil, survey.Result{}, err
+		return nil, rails.Rounds{}, err
 	}
 	v.Watch = o.watch(s)
 	in := evidence.Input{Fleet: v.Fleet, Witnesses: witnesses}
@@ -107,12 +105,12 @@ func (o *railsOptions) observe(ctx context.Context, s State, u *engine.Setup, c 
 		verdict.Unchecked = append(verdict.Unchecked, fmt.Sprintf("the host's share: in %d of %d rounds launches began before the host had enqueued all of them", result.Early, result.Rounds))
 	}
 	about.Rounds, about.NetworkRounds = result.Rounds, result.Network
-	return pairwise.OfSurvey(about, result.Timings, verdict), result, failed
+	return rails.OfSurvey(about, result.Timings, verdict), result, failed
 }
 
 // ready checks the processes and allocates the buffers.
 func (o *railsOptions) ready(ctx context.Context, s State, u *engine.Setup, c plan.Case, d engine.Driver) error {
-	if _, can := d.(survey.Driver); !can {
+	if _, can := d.(rails.Exchanger); !can {
 		return errors.New("this driver has no messages between pairs")
 	}
 	room, err := d.Budget()
@@ -146,9 +144,9 @@ func (o *railsOptions) announcement(w spec.World) string {
 }
 
 // about is what is known of the survey before it runs.
-func (o *railsOptions) about(s State, u *engine.Setup, facts engine.Facts) *pairwise.Survey {
+func (o *railsOptions) about(s State, u *engine.Setup, facts engine.Facts) *rails.Survey {
 	w := u.Spec.World
-	a := &pairwise.Survey{
+	a := &rails.Survey{
 		Simulated: facts.Simulated, Backend: u.Spec.Backend, Faults: u.Spec.Faults, Seed: u.Spec.Seed, GPUs: w.GPUsPerNode,
 		Bytes: u.Spec.Sweep.MinBytes, Launches: o.launches, Nodes: slices.Clone(facts.Hosts),
 	}
@@ -175,7 +173,7 @@ func (o *railsOptions) watch(s State) func(done int, r rails.Round) {
 		case done == 0:
 			_, _ = io.WriteString(s.Stderr.unescaped(), clearLine) // progress that cannot be shown stops nothing
 		default:
-			_, _ = fmt.Fprintf(s.Stderr.unescaped(), "%s[round %d] %s", clearLine, done, survey.Name(r.Kind))
+			_, _ = fmt.Fprintf(s.Stderr.unescaped(), "%s[round %d] %s", clearLine, done, rails.KindName(r.Kind))
 		}
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"zbench/bench/evidence"
 	"zbench/bench/exit"
 	"zbench/bench/nodescreen"
-	"zbench/bench/pairwise"
 	"zbench/bench/rails"
 	"zbench/internal/ras"
 	"zbench/internal/topo"
@@ -270,7 +269,7 @@ func (w *witnesses) settle(v *rails.Verdict, names []string, gpus int) error {
 }
 
 // applyLeaves fills in the leaf switches that no file gave.
-func (w *witnesses) applyLeaves(about *pairwise.Survey) [][]int {
+func (w *witnesses) applyLeaves(about *rails.Survey) [][]int {
 	about.Leaves = w.leaves(about.Nodes, about.GPUs)
 	if about.Leaves == nil {
 		return nil

@@ -4,7 +4,6 @@ import (
 	"reflect"
 
 	"zbench/bench/finding"
-	"zbench/bench/pairwise"
 	"zbench/bench/rails"
 )
 
@@ -13,15 +12,15 @@ var pairwiseFiles = set{
 	files: []Document{
 		{
 			File: "bench/pairwise/schema/v1.json", ID: "urn:zbench:rails:1", Title: "zbench rails, rails.json",
-			Types: []reflect.Type{reflect.TypeFor[pairwise.Document]()},
+			Types: []reflect.Type{reflect.TypeFor[rails.Document]()},
 		},
 	},
 	rules: rules{
-		reflect.TypeFor[pairwise.Document](): {
-			version(pairwise.Schema), values("kind", pairwise.Kinds()...), values("state", finding.StatesOfNodes()...),
-			when(constant("kind", pairwise.Measured), needs("survey"), nil),
+		reflect.TypeFor[rails.Document](): {
+			version(rails.Schema), values("kind", rails.Kinds()...), values("state", finding.StatesOfNodes()...),
+			when(constant("kind", rails.Measured), needs("survey"), nil),
 		},
-		reflect.TypeFor[pairwise.Slow](): {values("level", rails.Levels()...)},
+		reflect.TypeFor[rails.NamedSlow](): {values("level", rails.Levels()...)},
 		reflect.TypeFor[rails.Use]():     {among(rails.Uses())},
 		reflect.TypeFor[rails.Part]():    {among(rails.Parts())},
 	},

@@ -10,11 +10,9 @@ import (
 
 	"zbench/bench/fabric"
 	"zbench/bench/finding"
-	"zbench/bench/pairwise"
 	"zbench/bench/plan"
 	"zbench/bench/rails"
 	"zbench/bench/spec"
-	"zbench/bench/survey"
 	"zbench/internal/native"
 	"zbench/rccl"
 )
@@ -109,7 +107,7 @@ func upTo(n int) (out []int) {
 }
 
 // surveyed measures a fleet as zbench rails does, and judges the times alone.
-func surveyed(nodes int, seed uint64, faults ...string) (*rails.Verdict, *pairwise.Document, error) {
+func surveyed(nodes int, seed uint64, faults ...string) (*rails.Verdict, *rails.Document, error) {
 	w := spec.World{Nodes: nodes, GPUsPerNode: gpus, GPUsPerProcess: 1}
 	f, err := fabric.ByName(fabric.Default)
 	if err != nil {
@@ -119,7 +117,7 @@ func surveyed(nodes int, seed uint64, faults ...string) (*rails.Verdict, *pairwi
 	if err != nil {
 		return nil, nil, err
 	}
-	c, err := survey.CaseOf(w, survey.DefaultBytes)
+	c, err := rails.CaseOf(w, rails.DefaultBytes)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -129,8 +127,8 @@ func surveyed(nodes int, seed uint64, faults ...string) (*rails.Verdict, *pairwi
 	if err != nil {
 		return nil, nil, err
 	}
-	var out survey.Result
-	s := survey.Survey{Fleet: rails.Fleet{Nodes: nodes, GPUs: gpus}, Plan: rails.Options{Seed: seed}, Case: c, Launches: survey.DefaultLaunches}
+	var out rails.Rounds
+	s := rails.Measurement{Fleet: rails.Fleet{Nodes: nodes, GPUs: gpus}, Plan: rails.Options{Seed: seed}, Case: c, Launches: rails.DefaultLaunches}
 	if err = d.Allocate(context.Background(), plan.Room{Cache: f.Node.CacheBytes}.For([]plan.Case{c})); err == nil {
 		out, err = s.Run(context.Background(), d)
 	}
@@ -141,11 +139,11 @@ func surveyed(nodes int, seed uint64, faults ...string) (*rails.Verdict, *pairwi
 		return nil, nil, err
 	}
 	v := rails.Judge(rails.Data{Fleet: s.Fleet, Timings: out.Timings})
-	about := &pairwise.Survey{Simulated: true, GPUs: gpus, Bytes: c.Layout.Bytes}
+	about := &rails.Survey{Simulated: true, GPUs: gpus, Bytes: c.Layout.Bytes}
 	for i := range nodes {
 		about.Nodes = append(about.Nodes, fmt.Sprint(i))
 	}
-	return v, pairwise.OfSurvey(about, out.Timings, v), nil
+	return v, rails.OfSurvey(about, out.Timings, v), nil
 }
 
 // componentCounts are the verdicts on one kind of fault in worlds of so many nodes.
@@ -181,7 +179,7 @@ func (f componentFault) over(nodes, seeds int) (componentCounts, error) {
 	return c, nil
 }
 
-func (c *componentCounts) add(v *rails.Verdict, d *pairwise.Document, on []int, is func(rails.Component) bool, what string) {
+func (c *componentCounts) add(v *rails.Verdict, d *rails.Document, on []int, is func(rails.Component) bool, what string) {
 	named, asked, wrong := false, false, false
 	for _, f := range v.Findings {
 		named = named || is(f.Component)

@@ -1,4 +1,4 @@
-package survey
+package rails
 
 import (
 	"context"
@@ -9,12 +9,11 @@ import (
 
 	"zbench/bench/finding"
 	"zbench/bench/plan"
-	"zbench/bench/rails"
 	"zbench/bench/spec"
 )
 
 // network times exchanges: what a message takes by its ends.
-type network struct {
+type surveyNetwork struct {
 	t     *testing.T
 	ranks int
 	time  func(from, to int) float64
@@ -23,14 +22,14 @@ type network struct {
 	seen  []plan.Exchange
 }
 
-func (n *network) Held() bool { return !n.early }
+func (n *surveyNetwork) Held() bool { return !n.early }
 
-func (n *network) Exchange(_ context.Context, e plan.Exchange) ([]float64, error) {
+func (n *surveyNetwork) Exchange(_ context.Context, e plan.Exchange) ([]float64, error) {
 	require.Equal(n.t, len(n.seen), e.Round)
 	return n.exchange(e)
 }
 
-func (n *network) exchange(e plan.Exchange) ([]float64, error) {
+func (n *surveyNetwork) exchange(e plan.Exchange) ([]float64, error) {
 	require.NoError(n.t, e.Check(n.ranks))
 	n.seen = append(n.seen, e)
 	if e.Round == n.fails {
@@ -54,16 +53,16 @@ func (n *network) exchange(e plan.Exchange) ([]float64, error) {
 }
 
 // free is a network whose rounds may have any number.
-type free struct{ *network }
+type free struct{ *surveyNetwork }
 
 func (f *free) Exchange(_ context.Context, e plan.Exchange) ([]float64, error) { return f.exchange(e) }
 
-func survey(t *testing.T, nodes, gpus int) Survey {
+func survey(t *testing.T, nodes, gpus int) Measurement {
 	t.Helper()
 	c, err := CaseOf(spec.World{Nodes: nodes, GPUsPerNode: gpus, GPUsPerProcess: 1}, 1<<20)
 	require.NoError(t, err)
 	require.EqualValues(t, 1<<20, c.Layout.Bytes)
-	return Survey{Fleet: rails.Fleet{Nodes: nodes, GPUs: gpus}, Case: c, Launches: 5}
+	return Measurement{Fleet: Fleet{Nodes: nodes, GPUs: gpus}, Case: c, Launches: 5}
 }
 
 // The times of the driver reach the verdict: one slow NIC is named exactly; without it
@@ -72,7 +71,7 @@ func TestSurveyNamesASlowNIC(t *testing.T) {
 	const gpus = 4
 	for _, factor := range []float64{1, 1.3} {
 		bad := 5*gpus + 2
-		n := &network{t: t, ranks: 12 * gpus, fails: -1, time: func(from, to int) float64 {
+		n := &surveyNetwork{t: t, ranks: 12 * gpus, fails: -1, time: func(from, to int) float64 {
 			if from/gpus != to/gpus && (from == bad || to == bad) {
 				return factor * 1e-3
 			}
@@ -80,15 +79,15 @@ func TestSurveyNamesASlowNIC(t *testing.T) {
 		}}
 		s := survey(t, 12, gpus)
 		watched := 0
-		s.Watch = func(done int, _ rails.Round) { watched = done }
+		s.Watch = func(done int, _ Round) { watched = done }
 		out, err := s.Run(t.Context(), n)
 		require.NoError(t, err)
 		require.Equal(t, len(n.seen), out.Rounds)
 		require.Equal(t, out.Rounds, watched)
 		require.LessOrEqual(t, out.Network, 20)
-		v := rails.Judge(rails.Data{Fleet: s.Fleet, Timings: out.Timings})
+		v := Judge(Data{Fleet: s.Fleet, Timings: out.Timings})
 		if factor > 1 {
-			require.True(t, v.Exactly(rails.Component{Part: rails.Rail, Node: 5, A: 2}), "%+v", v)
+			require.True(t, v.Exactly(Component{Part: Rail, Node: 5, A: 2}), "%+v", v)
 			continue
 		}
 		require.Equal(t, finding.Healthy, v.State)
@@ -99,12 +98,12 @@ func TestSurveyNamesASlowNIC(t *testing.T) {
 // takes.
 func TestRingsAreOfAllNodes(t *testing.T) {
 	s := survey(t, 3, 2)
-	n := &network{t: t, ranks: 6, fails: -1, time: func(from, to int) float64 { return float64(1 + from + 10*to) }}
+	n := &surveyNetwork{t: t, ranks: 6, fails: -1, time: func(from, to int) float64 { return float64(1 + from + 10*to) }}
 	out, err := s.Run(t.Context(), n)
 	require.NoError(t, err)
 	rings := 0
 	for i, x := range out.Timings {
-		if x.Kind != rails.Rings {
+		if x.Kind != Rings {
 			continue
 		}
 		e := n.seen[x.Round]
@@ -120,7 +119,7 @@ func TestRingsAreOfAllNodes(t *testing.T) {
 // What was measured before a failure is kept; an interval that is not positive is no sample.
 func TestSurveyKeepsWhatItHas(t *testing.T) {
 	s := survey(t, 4, 2)
-	n := &network{t: t, ranks: 8, fails: 2, early: true, time: func(from, _ int) float64 {
+	n := &surveyNetwork{t: t, ranks: 8, fails: 2, early: true, time: func(from, _ int) float64 {
 		if from < 2 {
 			return -1
 		}

@@ -1,11 +1,10 @@
-package survey
+package rails
 
 import (
 	"context"
 	"fmt"
 
 	"zbench/bench/plan"
-	"zbench/bench/rails"
 	"zbench/bench/record"
 )
 
@@ -28,10 +27,10 @@ const (
 // CountRings runs one ring after the other, each through one GPU of every node and nothing
 // else, and reads the NICs' counters around it. round is the number of rounds before. At an
 // error the rings before it are returned.
-func (s Survey) CountRings(ctx context.Context, d Driver, round int, read func() []record.NICCounters) ([]Ring, error) {
+func (s Measurement) CountRings(ctx context.Context, d Exchanger, round int, read func() []record.NICCounters) ([]Ring, error) {
 	var out []Ring
 	for gpu := range s.Fleet.GPUs {
-		r := rails.Round{Kind: rails.Rings, Pairs: []rails.Pair{{A: rails.Place{GPU: gpu}}}}
+		r := Round{Kind: Rings, Pairs: []Pair{{A: Place{GPU: gpu}}}}
 		e := plan.Exchange{Case: s.Case, Round: round + gpu, Launches: leadLaunches}
 		e.To, e.From = s.peers(r)
 		if s.Watch != nil {

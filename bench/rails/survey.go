@@ -1,4 +1,4 @@
-package pairwise
+package rails
 
 import (
 	"fmt"
@@ -10,7 +10,6 @@ import (
 
 	"zbench/bench/finding"
 	"zbench/bench/plain"
-	"zbench/bench/rails"
 	"zbench/bench/record"
 	"zbench/bench/stat"
 	"zbench/bench/table"
@@ -67,10 +66,10 @@ func (s *Survey) simulated() finding.Finding {
 }
 
 // OfSurvey makes the document of what zbench measured.
-func OfSurvey(s *Survey, timings []rails.Timing, v *rails.Verdict) *Document {
+func OfSurvey(s *Survey, timings []Timing, v *Verdict) *Document {
 	d := documentOf(Measured, "", v, names{hosts: s.Nodes, leaves: s.numbered()}, nil)
 	d.Survey = s
-	s.NetworkSeconds, s.XGMISeconds = typical(timings, rails.Network), typical(timings, rails.XGMI)
+	s.NetworkSeconds, s.XGMISeconds = typical(timings, Network), typical(timings, XGMI)
 	d.Limit = max(v.NetworkLimit, v.LinkLimit)
 	d.actual(s)
 	d.heats(s, v)
@@ -89,13 +88,13 @@ func OfSurvey(s *Survey, timings []rails.Timing, v *rails.Verdict) *Document {
 
 // pairRates are the rates between the GPUs of a node, each way, in bytes per second: the median over
 // nodes and rounds, NaN where a pair was not timed.
-func pairRates(s *Survey, timings []rails.Timing) [][]float64 {
+func pairRates(s *Survey, timings []Timing) [][]float64 {
 	all := make([][][]float64, s.GPUs)
 	for a := range all {
 		all[a] = make([][]float64, s.GPUs)
 	}
 	for _, t := range timings {
-		if timed := t.Timed(); t.Kind == rails.XGMI && len(timed) > 0 {
+		if timed := t.Timed(); t.Kind == XGMI && len(timed) > 0 {
 			a, b, rate := t.Pair.A.GPU, t.Pair.B.GPU, float64(s.Bytes)/stat.Quantile(timed, 0.5)
 			all[a][b], all[b][a] = append(all[a][b], rate), append(all[b][a], rate)
 		}
@@ -178,7 +177,7 @@ func (s *Survey) NumberedLeaves() [][]int {
 }
 
 // typical is the median time of a kind of rounds; nil for none.
-func typical(timings []rails.Timing, kind rails.Kind) *float64 {
+func typical(timings []Timing, kind Kind) *float64 {
 	var all []float64
 	for _, t := range timings {
 		if t.Kind == kind {
@@ -193,7 +192,7 @@ func typical(timings []rails.Timing, kind rails.Kind) *float64 {
 }
 
 // heats are the maps of rails and of links; nodes are columns, for there are many.
-func (d *Document) heats(s *Survey, v *rails.Verdict) {
+func (d *Document) heats(s *Survey, v *Verdict) {
 	if s.NetworkSeconds != nil {
 		h := Heat{ID: "rails", Title: "Rail (row) by node (column), share of the median's bandwidth lost", Columns: s.Nodes, Lost: transposed(v.NICs), Limit: limitOf(v.NetworkLimit)}
 		for rail := range s.GPUs {
@@ -229,12 +228,12 @@ func limitOf(limit float64) float64 { return max(limit, 0.05) }
 
 // WriteRounds writes the times as CSV: a line for each pair of each round. Of a ring the
 // second end is empty, and the first its rail.
-func WriteRounds(w io.Writer, s *Survey, timings []rails.Timing) error {
+func WriteRounds(w io.Writer, s *Survey, timings []Timing) error {
 	header := []string{"round", "kind", "node_a", "gpu_a", "node_b", "gpu_b", "median_seconds", "bytes_per_second", "samples"}
 	var lines [][]string
 	for _, t := range timings {
-		line := []string{strconv.Itoa(t.Round), map[rails.Kind]string{rails.Network: "network", rails.XGMI: "xgmi", rails.Rings: "ring"}[t.Kind]}
-		if t.Kind == rails.Rings {
+		line := []string{strconv.Itoa(t.Round), map[Kind]string{Network: "network", XGMI: "xgmi", Rings: "ring"}[t.Kind]}
+		if t.Kind == Rings {
 			line = append(line, "", strconv.Itoa(t.Pair.A.GPU), "", "")
 		} else {
 			line = append(line, s.Nodes[t.Pair.A.Node], strconv.Itoa(t.Pair.A.GPU), s.Nodes[t.Pair.B.Node], strconv.Itoa(t.Pair.B.GPU))

@@ -1,4 +1,4 @@
-package pairwise
+package rails
 
 import (
 	"fmt"
@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/finding"
-	"zbench/bench/rails"
 )
 
 // rate is a matrix of ten ends of which the fifth has lost a third, in GB/s.
@@ -78,7 +77,7 @@ func TestMatricesAsTheyAreWritten(t *testing.T) {
 			m, _, err := ReadMatrix(strings.NewReader(x.text))
 			require.NoError(t, err)
 			require.Len(t, m.Names, 10)
-			v := rails.JudgeMatrix(m)
+			v := JudgeMatrix(m)
 			require.Len(t, v.Findings, 1, "%+v", v)
 			require.Empty(t, v.Questions)
 			require.InDelta(t, 1./3, v.Findings[0].Lost, 0.01)
@@ -116,7 +115,7 @@ func TestTimesOfTwoRanks(t *testing.T) {
 	}
 	times, err := ReadTimes(strings.NewReader(b.String()))
 	require.NoError(t, err)
-	d := OfLateness("x", times, rails.Arrivals(times.Calls, times.Node))
+	d := OfLateness("x", times, Arrivals(times.Calls, times.Node))
 	require.Equal(t, finding.NotChecked, d.State)
 	require.Empty(t, d.Notes)
 }
@@ -131,6 +130,6 @@ func TestThePairOfTwoSlowEnds(t *testing.T) {
 		return fmt.Sprintf("n%d,n%d,%g", i, k, v)
 	})))
 	require.NoError(t, err)
-	v := rails.JudgeMatrix(m)
-	require.True(t, v.Exactly(rails.Component{Part: rails.Node, Node: 4}, rails.Component{Part: rails.Node, Node: 7}), "%+v", v.Findings)
+	v := JudgeMatrix(m)
+	require.True(t, v.Exactly(Component{Part: Node, Node: 4}, Component{Part: Node, Node: 7}), "%+v", v.Findings)
 }

@@ -1,4 +1,4 @@
-package pairwise
+package rails
 
 import (
 	"cmp"
@@ -8,7 +8,6 @@ import (
 
 	"zbench/bench/jsonfile"
 	"zbench/bench/plain"
-	"zbench/bench/rails"
 	"zbench/bench/table"
 )
 
@@ -20,7 +19,7 @@ type ActualRail struct {
 	GPU int `json:"gpu"`
 	// Use is as_expected, crossed (another NIC than expected), shared (the expected one and
 	// others) or not_checked.
-	Use rails.Use `json:"use"`
+	Use Use `json:"use"`
 	// Expected are the NICs nearest to the GPU by PCI parents; none where that is not known.
 	Expected []string `json:"expected"`
 	// Actual are the NICs that carried at least a tenth of the bytes, those with most first.
@@ -30,7 +29,7 @@ type ActualRail struct {
 }
 
 // SetActual adds what was concluded about the NICs of each GPU.
-func (s *Survey) SetActual(all []rails.Actual) {
+func (s *Survey) SetActual(all []Actual) {
 	for _, a := range all {
 		s.ActualRails = append(s.ActualRails, ActualRail{s.Nodes[a.Node], a.GPU, a.Use, jsonfile.Filled(a.Expected), jsonfile.Filled(a.NICs), a.Why})
 	}
@@ -41,22 +40,22 @@ func (d *Document) actual(s *Survey) {
 	if len(s.ActualRails) == 0 {
 		return
 	}
-	count, why := map[rails.Use]int{}, map[string][]string{}
+	count, why := map[Use]int{}, map[string][]string{}
 	var reasons []string
 	for _, a := range s.ActualRails {
 		count[a.Use]++
 		switch a.Use {
-		case rails.UseUnknown:
+		case UseUnknown:
 			if why[a.Why] == nil {
 				reasons = append(reasons, a.Why)
 			}
 			why[a.Why] = append(why[a.Why], a.name())
-		case rails.SharedUse:
+		case SharedUse:
 			d.Notes = append(d.Notes, fmt.Sprintf("%s sent through NICs %s; the expected NIC by PCI parents is %s", a.name(), joined(a.Actual, ", "), joined(a.Expected, " or ")))
 		default:
 		}
 	}
-	d.Notes = append(d.Notes, fmt.Sprintf("actual rails, by the NICs' byte counters: %d of %d GPUs sent through the NIC that PCI parents expect, %d through another one", count[rails.AsExpected], len(s.ActualRails), count[rails.Crossed]))
+	d.Notes = append(d.Notes, fmt.Sprintf("actual rails, by the NICs' byte counters: %d of %d GPUs sent through the NIC that PCI parents expect, %d through another one", count[AsExpected], len(s.ActualRails), count[Crossed]))
 	for _, reason := range reasons {
 		d.Unchecked = append(d.Unchecked, fmt.Sprintf("the rail that a GPU really uses (%s): %s", list(why[reason]), reason))
 	}
@@ -79,7 +78,7 @@ const mostUses = 64
 // ActualTables are the GPUs with their NICs: those that use another NIC than expected or were not checked, and
 // those that use the expected one.
 func (s *Survey) ActualTables() (others, expected table.Table) {
-	order := []rails.Use{rails.Crossed, rails.SharedUse, rails.UseUnknown}
+	order := []Use{Crossed, SharedUse, UseUnknown}
 	var apart, alike []ActualRail
 	for _, a := range s.ActualRails {
 		if slices.Contains(order, a.Use) {
@@ -98,8 +97,8 @@ func actualTable(all []ActualRail) table.Table {
 	t := table.Of([]string{"node", "GPU", "expected NIC", "actual NIC", "use"})
 	t.Columns[1].Right = true
 	for _, a := range all[:min(len(all), mostUses)] {
-		use := map[rails.Use]string{rails.Crossed: "crossed", rails.SharedUse: "shared with others", rails.AsExpected: "as expected"}[a.Use]
-		if a.Use == rails.UseUnknown {
+		use := map[Use]string{Crossed: "crossed", SharedUse: "shared with others", AsExpected: "as expected"}[a.Use]
+		if a.Use == UseUnknown {
 			use = "NOT CHECKED: " + a.Why
 		}
 		t.Add(plain.Line(a.Node), fmt.Sprint(a.GPU), cmp.Or(joined(a.Expected, " or "), "–"), cmp.Or(joined(a.Actual, ", "), "–"), use)

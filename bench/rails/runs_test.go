@@ -1,4 +1,4 @@
-package pairwise
+package rails
 
 import (
 	"testing"

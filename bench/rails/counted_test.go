@@ -1,4 +1,4 @@
-package survey
+package rails
 
 import (
 	"testing"
@@ -11,7 +11,7 @@ import (
 // Each ring runs through one GPU of every node alone, once uncounted and once counted.
 func TestCountRings(t *testing.T) {
 	s := survey(t, 3, 2)
-	n := &network{t: t, ranks: 6, fails: -1, time: func(int, int) float64 { return 1 }}
+	n := &surveyNetwork{t: t, ranks: 6, fails: -1, time: func(int, int) float64 { return 1 }}
 	// The NIC of rank r counts what r sends; n.seen has what was sent.
 	read := func() []record.NICCounters {
 		var out []record.NICCounters

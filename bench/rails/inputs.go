@@ -1,4 +1,4 @@
-package pairwise
+package rails
 
 import (
 	"fmt"
@@ -8,18 +8,17 @@ import (
 	"strings"
 
 	"zbench/bench/plain"
-	"zbench/bench/rails"
 )
 
 // ReadProfile reads what good hardware gives, for messages of so many bytes: a line for
 // each figure, network or xgmi, with the rate of a message in each direction and the
 // source: network, 45 GB/s, SOURCE. The error names the line.
-func ReadProfile(r io.Reader, bytes int64) (*rails.Profile, error) {
+func ReadProfile(r io.Reader, bytes int64) (*Profile, error) {
 	all, err := lines(r)
 	if err != nil {
 		return nil, err
 	}
-	p := &rails.Profile{}
+	p := &Profile{}
 	var sources []string
 	for _, l := range all {
 		to := map[string]*float64{"network": &p.Network, "xgmi": &p.XGMI}

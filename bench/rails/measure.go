@@ -1,7 +1,7 @@
 // Package survey runs a plan of bench/rails on a driver: each round is one exchange of
 // messages on the communicator of all ranks, timed by events. Run returns the times;
 // rails.Judge judges them.
-package survey
+package rails
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 
 	"zbench/bench/collective"
 	"zbench/bench/plan"
-	"zbench/bench/rails"
 	"zbench/bench/spec"
 	"zbench/bench/stat"
 )
@@ -24,26 +23,26 @@ const (
 )
 
 // Driver runs exchanges and tells whether the last one began together.
-type Driver interface {
+type Exchanger interface {
 	plan.Exchanger
 	// Held reports whether the host had enqueued all launches before the first ran.
 	Held() bool
 }
 
 // Survey is what is measured.
-type Survey struct {
-	Fleet rails.Fleet
-	Plan  rails.Options
+type Measurement struct {
+	Fleet Fleet
+	Plan  Options
 	// Case is the message: CaseOf makes it. Launches is the number of samples of a round.
 	Case     plan.Case
 	Launches int
 	// Watch is called after each finished round, unless it is nil.
-	Watch func(done int, r rails.Round)
+	Watch func(done int, r Round)
 }
 
 // Result is what was measured, in part if an error came with it.
-type Result struct {
-	Timings []rails.Timing
+type Rounds struct {
+	Timings []Timing
 	// Rounds is the number of rounds, Network that of rounds between nodes, rings included.
 	Rounds, Network int
 	// Early is the number of rounds whose launches began before the host had enqueued all:
@@ -77,9 +76,9 @@ func CaseOf(w spec.World, bytes int64) (plan.Case, error) {
 }
 
 // Run measures the rounds of the plan. At an error the result has the rounds before it.
-func (s Survey) Run(ctx context.Context, d Driver) (Result, error) {
-	var out Result
-	p := rails.NewPlan(s.Fleet, s.Plan)
+func (s Measurement) Run(ctx context.Context, d Exchanger) (Rounds, error) {
+	var out Rounds
+	p := NewPlan(s.Fleet, s.Plan)
 	for {
 		r, more := p.Next(out.Timings)
 		if !more {
@@ -89,14 +88,14 @@ func (s Survey) Run(ctx context.Context, d Driver) (Result, error) {
 		e.To, e.From = s.peers(r)
 		seconds, err := d.Exchange(ctx, e)
 		if err != nil {
-			return out, fmt.Errorf("round %d (%s): %w", out.Rounds+1, Name(r.Kind), err)
+			return out, fmt.Errorf("round %d (%s): %w", out.Rounds+1, KindName(r.Kind), err)
 		}
 		if !d.Held() {
 			out.Early++
 		}
 		out.Timings = append(out.Timings, s.timings(r, out.Rounds, seconds)...)
 		out.Rounds++
-		if r.Kind != rails.XGMI {
+		if r.Kind != XGMI {
 			out.Network++
 		}
 		if s.Watch != nil {
@@ -106,11 +105,11 @@ func (s Survey) Run(ctx context.Context, d Driver) (Result, error) {
 }
 
 // Name is what a kind of round times.
-func Name(k rails.Kind) string {
+func KindName(k Kind) string {
 	switch k {
-	case rails.XGMI:
+	case XGMI:
 		return "pairs of GPUs within nodes"
-	case rails.Rings:
+	case Rings:
 		return "a ring on each rail"
 	default:
 		return "pairs of nodes on each rail"
@@ -118,17 +117,17 @@ func Name(k rails.Kind) string {
 }
 
 // rank is the number of a place: ranks are numbered node-major.
-func (s Survey) rank(p rails.Place) int { return p.Node*s.Fleet.GPUs + p.GPU }
+func (s Measurement) rank(p Place) int { return p.Node*s.Fleet.GPUs + p.GPU }
 
 // peers are whom each rank sends to and receives from; from is nil if these are the same.
-func (s Survey) peers(r rails.Round) (to, from []int) {
+func (s Measurement) peers(r Round) (to, from []int) {
 	to = none(s.Case.Ranks)
-	if r.Kind == rails.Rings {
+	if r.Kind == Rings {
 		from = none(s.Case.Ranks)
 		for _, p := range r.Pairs {
 			for node := range s.Fleet.Nodes {
-				here := s.rank(rails.Place{Node: node, GPU: p.A.GPU})
-				next := s.rank(rails.Place{Node: (node + 1) % s.Fleet.Nodes, GPU: p.A.GPU})
+				here := s.rank(Place{Node: node, GPU: p.A.GPU})
+				next := s.rank(Place{Node: (node + 1) % s.Fleet.Nodes, GPU: p.A.GPU})
 				to[here], from[next] = next, here
 			}
 		}
@@ -151,17 +150,17 @@ func none(ranks int) []int {
 
 // timings are the samples of each pair: the slower end's of each launch; of a ring the
 // slowest rank's.
-func (s Survey) timings(r rails.Round, round int, seconds []float64) []rails.Timing {
-	out := make([]rails.Timing, 0, len(r.Pairs))
+func (s Measurement) timings(r Round, round int, seconds []float64) []Timing {
+	out := make([]Timing, 0, len(r.Pairs))
 	for _, p := range r.Pairs {
 		ends := []int{s.rank(p.A), s.rank(p.B)}
-		if r.Kind == rails.Rings {
+		if r.Kind == Rings {
 			ends = ends[:0]
 			for node := range s.Fleet.Nodes {
-				ends = append(ends, s.rank(rails.Place{Node: node, GPU: p.A.GPU}))
+				ends = append(ends, s.rank(Place{Node: node, GPU: p.A.GPU}))
 			}
 		}
-		t := rails.Timing{Round: round, Kind: r.Kind, Pair: p, Seconds: make([]float64, 0, s.Launches)}
+		t := Timing{Round: round, Kind: r.Kind, Pair: p, Seconds: make([]float64, 0, s.Launches)}
 		waited, timed := make([]float64, 0, s.Launches), false
 		for launch := range s.Launches {
 			slowest := 0.0
@@ -174,7 +173,7 @@ func (s Survey) timings(r rails.Round, round int, seconds []float64) []rails.Tim
 		}
 		if !timed {
 			t.Seconds = nil
-		} else if r.Kind != rails.Rings {
+		} else if r.Kind != Rings {
 			t.Waited = stat.Quantile(waited, 0.5)
 		}
 		out = append(out, t)

@@ -1,4 +1,4 @@
-package pairwise
+package rails
 
 import (
 	"fmt"
@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"zbench/bench/plain"
-	"zbench/bench/rails"
 	"zbench/bench/record"
 )
 
@@ -25,7 +24,7 @@ type Log struct {
 //
 // A value is the bus bandwidth of the largest size that the logs have in common. Logs
 // without it or without a pair are left out, with a note.
-func FromLogs(logs []Log) (m *rails.Matrix, notes []string, err error) {
+func FromLogs(logs []Log) (m *Matrix, notes []string, err error) {
 	b := newBuilder()
 	pairs := make([][2]string, len(logs))
 	var paired []int
@@ -56,7 +55,7 @@ func FromLogs(logs []Log) (m *rails.Matrix, notes []string, err error) {
 		if err != nil {
 			return nil, notes, fmt.Errorf("%w: %s: %w", ErrFormat, plain.Line(logs[i].File), err)
 		}
-		b.Values = append(b.Values, rails.Value{From: from, To: to, Rate: rate})
+		b.Values = append(b.Values, Value{From: from, To: to, Rate: rate})
 	}
 	notes = append(notes, fmt.Sprintf("compared: bus bandwidth of %s at %d bytes", collective, bytes))
 	return &b.Matrix, notes, nil

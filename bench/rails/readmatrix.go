@@ -1,4 +1,4 @@
-package pairwise
+package rails
 
 import (
 	"fmt"
@@ -9,14 +9,13 @@ import (
 
 	"zbench/bench/pattern"
 	"zbench/bench/plain"
-	"zbench/bench/rails"
 )
 
 // ReadMatrix reads bandwidths of pairs: a line for each pair (name, name, GB/s), or a
 // square with names in its first line and first column. Gaps are allowed. A unit in the
 // header is obeyed (Gb/s, MB/s, GiB/s); without one values are GB/s. notes say what was
 // left out. The error names the line.
-func ReadMatrix(r io.Reader) (m *rails.Matrix, notes []string, err error) {
+func ReadMatrix(r io.Reader) (m *Matrix, notes []string, err error) {
 	all, err := lines(r)
 	if err != nil {
 		return nil, nil, err
@@ -99,7 +98,7 @@ func squareOf(all []line) map[string]int {
 			if i+shift == 0 {
 				continue
 			}
-			if own := strings.TrimLeft(strings.TrimPrefix(strings.ToLower(column), strings.ToLower(name)), " "); own == "" && name != "" || named(column, name) {
+			if own := strings.TrimLeft(strings.TrimPrefix(strings.ToLower(column), strings.ToLower(name)), " "); own == "" && name != "" || namedWarning(column, name) {
 				out[name] = i + shift
 				break
 			}
@@ -114,7 +113,7 @@ func squareOf(all []line) map[string]int {
 var word = pattern.New(`^(?i:dst|to|gpu|dev|device|node|rank)[ _-]?`)
 
 // named tells whether a column is that of a row, but for a word before the number.
-func named(column, row string) bool {
+func namedWarning(column, row string) bool {
 	return word.MatchString(column) && word.ReplaceAllString(column, "") == word.ReplaceAllString(row, "")
 }
 

@@ -1,4 +1,4 @@
-package pairwise
+package rails
 
 import (
 	"bytes"
@@ -9,16 +9,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/finding"
-	"zbench/bench/rails"
 )
 
 // The names of planted faults are shown and decide nothing: with any label, or none, the
 // same times give the same findings, questions and files.
 func TestLabelsOfFaultsDecideNothing(t *testing.T) {
-	f := rails.Fleet{Nodes: 8, GPUs: 4}
-	measure := func(bad int) []rails.Timing {
-		var out []rails.Timing
-		p := rails.NewPlan(f, rails.Options{})
+	f := Fleet{Nodes: 8, GPUs: 4}
+	measure := func(bad int) []Timing {
+		var out []Timing
+		p := NewPlan(f, Options{})
 		for round := 0; ; round++ {
 			r, more := p.Next(out)
 			if !more {
@@ -26,10 +25,10 @@ func TestLabelsOfFaultsDecideNothing(t *testing.T) {
 			}
 			for i, pair := range r.Pairs {
 				seconds := 1e-3 * (1 + 0.002*float64(i%3))
-				if r.Kind == rails.Network && (pair.A.Node == bad || pair.B.Node == bad) && pair.A.GPU == 1 {
+				if r.Kind == Network && (pair.A.Node == bad || pair.B.Node == bad) && pair.A.GPU == 1 {
 					seconds *= 1.4
 				}
-				out = append(out, rails.Timing{Round: round, Kind: r.Kind, Pair: pair, Seconds: []float64{seconds, seconds, seconds, seconds}})
+				out = append(out, Timing{Round: round, Kind: r.Kind, Pair: pair, Seconds: []float64{seconds, seconds, seconds, seconds}})
 			}
 		}
 	}
@@ -38,7 +37,7 @@ func TestLabelsOfFaultsDecideNothing(t *testing.T) {
 		var first string
 		for _, label := range [][]string{nil, {"slow_rail:node=5,rail=1,left=0.7"}, {"slow_rail:node=2,rail=3,left=0.1", "slow_node:node=7,left=0.5"}} {
 			s := &Survey{Simulated: true, Faults: label, GPUs: 4, Bytes: 1 << 20, Nodes: strings.Fields("a b c d e f g h")}
-			d := OfSurvey(s, timings, rails.Judge(rails.Data{Fleet: f, Timings: timings}))
+			d := OfSurvey(s, timings, Judge(Data{Fleet: f, Timings: timings}))
 			require.Equal(t, state, d.State)
 			d.Survey = nil
 			text, err := json.Marshal(d)

@@ -1,4 +1,4 @@
-package pairwise
+package rails
 
 import (
 	"bytes"
@@ -10,7 +10,6 @@ import (
 
 	"zbench/bench/document"
 	"zbench/bench/finding"
-	"zbench/bench/rails"
 	"zbench/bench/record"
 	"zbench/bench/table"
 	"zbench/internal/schematest"
@@ -31,20 +30,20 @@ func full() *Document {
 		Leaves: [][]string{{"x", ""}, {"y", "y"}}, Bytes: 1 << 20, Launches: 5, Rounds: 4, NetworkRounds: 3,
 		Counters: []record.NICCounters{{Node: "a", NIC: "ionic_0", GPU: -1, Sent: &n, Received: &n, Retransmits: &n, CNPs: &n, Pauses: &n, LinkDowns: &n, PCI: []string{"0000:05:00.0"}}},
 	}
-	s.SetActual([]rails.Actual{
-		{Use: rails.Crossed, Expected: []string{"x"}, NICs: []string{"y"}},
-		{Place: rails.Place{Node: 1}, Use: rails.SharedUse, Expected: []string{"x"}, NICs: []string{"x", "y"}},
-		{Place: rails.Place{Node: 1, GPU: 1}, Use: rails.UseUnknown, Why: "no NIC was read"},
+	s.SetActual([]Actual{
+		{Use: Crossed, Expected: []string{"x"}, NICs: []string{"y"}},
+		{Place: Place{Node: 1}, Use: SharedUse, Expected: []string{"x"}, NICs: []string{"x", "y"}},
+		{Place: Place{Node: 1, GPU: 1}, Use: UseUnknown, Why: "no NIC was read"},
 	})
-	timings := []rails.Timing{
-		{Kind: rails.Network, Pair: rails.Pair{A: rails.Place{}, B: rails.Place{Node: 1}}, Seconds: []float64{1e-3}},
-		{Kind: rails.XGMI, Pair: rails.Pair{A: rails.Place{}, B: rails.Place{GPU: 1}}, Seconds: []float64{1e-3}},
+	timings := []Timing{
+		{Kind: Network, Pair: Pair{A: Place{}, B: Place{Node: 1}}, Seconds: []float64{1e-3}},
+		{Kind: XGMI, Pair: Pair{A: Place{}, B: Place{GPU: 1}}, Seconds: []float64{1e-3}},
 	}
-	v := &rails.Verdict{
+	v := &Verdict{
 		State: finding.Faulty, Reference: "the fleet's median", NetworkLimit: 0.06, Unchecked: []string{"u"},
-		Findings:  []rails.Slow{{Component: rails.Component{Part: rails.Link, B: 1}, Lost: 0.2, Intermittent: true, Confidence: 0.9, Reasons: []string{"r"}}},
-		Questions: []rails.Question{{What: "w", Lost: 0.1, Next: "n", Candidates: []rails.Component{{Part: rails.Rail}}}},
-		Ranking:   []rails.Ranked{{Component: rails.Component{Part: rails.Rail}, Lost: 0.1, Slow: 1, All: 2}},
+		Findings:  []Slow{{Component: Component{Part: Link, B: 1}, Lost: 0.2, Intermittent: true, Confidence: 0.9, Reasons: []string{"r"}}},
+		Questions: []Question{{What: "w", Lost: 0.1, Next: "n", Candidates: []Component{{Part: Rail}}}},
+		Ranking:   []Ranked{{Component: Component{Part: Rail}, Lost: 0.1, Slow: 1, All: 2}},
 		NICs:      [][]float64{{0, 0}, {0, 0}}, Links: [][]float64{{0}, {0}},
 	}
 	return OfSurvey(s, timings, v)
@@ -56,11 +55,11 @@ func TestSchemaIsTight(t *testing.T) {
 	require.NoError(t, err)
 	s := schematest.Compile(t, schema)
 	m, notes := read(t, "a,b,46\nb,c,45\na,c,\n")
-	matrix := written(t, OfVerdict(OfMatrix, "f.csv", m, rails.JudgeMatrix(m), notes))
+	matrix := written(t, OfVerdict(OfMatrix, "f.csv", m, JudgeMatrix(m), notes))
 	require.NoError(t, schematest.Fits(t, s, matrix))
 	times, err := ReadTimes(strings.NewReader("0,all_reduce,8,0,1\n1,all_reduce,8,0,1\n"))
 	require.NoError(t, err)
-	require.NoError(t, schematest.Fits(t, s, written(t, OfLateness("f.csv", times, rails.Arrivals(times.Calls, times.Node)))))
+	require.NoError(t, schematest.Fits(t, s, written(t, OfLateness("f.csv", times, Arrivals(times.Calls, times.Node)))))
 	d := full()
 	d.Pass, d.Unclear = []string{"c"}, []string{"d"}
 	good := written(t, d)
@@ -101,7 +100,7 @@ func TestActualRailsInTheDocument(t *testing.T) {
 
 // The rows that are as expected are folded, so that a page of 128 nodes keeps to what matters.
 func TestExpectedNICsAreFolded(t *testing.T) {
-	s := Survey{ActualRails: []ActualRail{{Node: "a", Use: rails.AsExpected}, {Node: "b", Use: rails.Crossed}, {Node: "c", Use: rails.AsExpected}}}
+	s := Survey{ActualRails: []ActualRail{{Node: "a", Use: AsExpected}, {Node: "b", Use: Crossed}, {Node: "c", Use: AsExpected}}}
 	others, expected := s.ActualTables()
 	require.Len(t, others.Groups[0].Rows, 1)
 	blocks := document.Apart("NICs", others, expected, "as expected")

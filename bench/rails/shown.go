@@ -1,4 +1,4 @@
-package pairwise
+package rails
 
 import (
 	"cmp"
@@ -110,7 +110,7 @@ func railsLead(d *Document) string {
 	switch d.State {
 	case finding.Faulty:
 		kind := "slow component"
-		if slices.ContainsFunc(d.Findings, func(f Slow) bool { return f.Lost == 0 }) {
+		if slices.ContainsFunc(d.Findings, func(f NamedSlow) bool { return f.Lost == 0 }) {
 			kind = "faulty component"
 		}
 		return fmt.Sprintf("%s named.", unit.Count(int64(len(d.Findings)), kind))

@@ -1,4 +1,4 @@
-package pairwise
+package rails
 
 import (
 	"bytes"
@@ -8,12 +8,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/finding"
-	"zbench/bench/rails"
 	"zbench/bench/record"
 	"zbench/report/rendertest"
 )
 
-func read(t *testing.T, text string) (*rails.Matrix, []string) {
+func read(t *testing.T, text string) (*Matrix, []string) {
 	t.Helper()
 	m, notes, err := ReadMatrix(strings.NewReader(text))
 	require.NoError(t, err)
@@ -50,11 +49,11 @@ func TestFormsOfAMatrix(t *testing.T) {
 func TestNamesOfEnds(t *testing.T) {
 	m, _ := read(t, "n1:0,n1:gpu1,46\nn1:0,n2/3,40\n")
 	require.Equal(t, []string{"n1", "n2"}, m.Nodes)
-	require.Equal(t, []rails.Place{{Node: 0, GPU: 0}, {Node: 0, GPU: 1}, {Node: 1, GPU: 3}}, m.At)
+	require.Equal(t, []Place{{Node: 0, GPU: 0}, {Node: 0, GPU: 1}, {Node: 1, GPU: 3}}, m.At)
 	m, _ = read(t, "gpu0,gpu1,46\n")
-	require.Equal(t, []rails.Place{{Node: 0, GPU: 0}, {Node: 0, GPU: 1}}, m.At)
+	require.Equal(t, []Place{{Node: 0, GPU: 0}, {Node: 0, GPU: 1}}, m.At)
 	m, _ = read(t, "7,8,46\n")
-	require.Equal(t, []rails.Place{{Node: 0, GPU: -1}, {Node: 1, GPU: -1}}, m.At)
+	require.Equal(t, []Place{{Node: 0, GPU: -1}, {Node: 1, GPU: -1}}, m.At)
 }
 
 func TestMatricesThatCannotBeRead(t *testing.T) {
@@ -92,7 +91,7 @@ func TestFormsOfTimes(t *testing.T) {
 		require.InDelta(t, 0.001, c.Duration, 1e-12)
 		require.InDelta(t, 0.5, c.Start, 1e-12)
 		c.Start, c.Duration = 0, 0
-		require.Equal(t, rails.Call{Rank: 3, Collective: "all_reduce", Bytes: 1 << 20}, c)
+		require.Equal(t, Call{Rank: 3, Collective: "all_reduce", Bytes: 1 << 20}, c)
 	}
 	for text, want := range map[string]string{
 		"rank,collective\n":                              "line 1: 2 cells; a line is rank, collective, bytes, start, duration",
@@ -147,7 +146,7 @@ func TestFoldersOfLogs(t *testing.T) {
 	})
 	require.NoError(t, err)
 	require.Equal(t, []string{"a", "b", "c"}, m.Names)
-	require.Equal(t, []rails.Value{{From: 0, To: 1, Rate: 46e9}, {From: 1, To: 2, Rate: 45e9}, {From: 0, To: 2, Rate: 44e9}}, m.Values)
+	require.Equal(t, []Value{{From: 0, To: 1, Rate: 46e9}, {From: 1, To: 2, Rate: 45e9}, {From: 0, To: 2, Rate: 44e9}}, m.Values)
 	require.Equal(t, []string{
 		"what.log: neither its list of devices nor its name has a pair; name it NODE__NODE.log",
 		"compared: bus bandwidth of all_reduce at 1073741824 bytes",
@@ -159,11 +158,11 @@ func TestFoldersOfLogs(t *testing.T) {
 // Four nodes with a value a pair are enough to name one; a square of a healthy node is.
 func TestSmallMatrices(t *testing.T) {
 	m, _ := read(t, "node,node,GB/s\na,b,350\na,c,280\na,d,351\nb,c,281\nb,d,349\nc,d,279\n")
-	v := rails.JudgeMatrix(m)
-	require.True(t, v.Exactly(rails.Component{Part: rails.Node, Node: 2}), "%+v %+v", v.Findings, v.Questions)
+	v := JudgeMatrix(m)
+	require.True(t, v.Exactly(Component{Part: Node, Node: 2}), "%+v %+v", v.Findings, v.Questions)
 	require.InDelta(t, 0.2, v.Findings[0].Lost, 0.01)
 	m, _ = read(t, ",0,1,2,3\n0,,47,46.9,47.1\n1,47,,47,46.8\n2,46.9,47.2,,47\n3,47,47,47.1,\n")
-	require.Equal(t, finding.Healthy, rails.JudgeMatrix(m).State)
+	require.Equal(t, finding.Healthy, JudgeMatrix(m).State)
 }
 
 // Nodes with a finding fail, ends of a slow path and candidates are unclear, the rest pass.
@@ -182,7 +181,7 @@ func TestNodesForTheNextJob(t *testing.T) {
 		}
 	}
 	m, notes := read(t, csv.String())
-	d := OfVerdict(OfMatrix, "pairs.csv", m, rails.JudgeMatrix(m), notes)
+	d := OfVerdict(OfMatrix, "pairs.csv", m, JudgeMatrix(m), notes)
 	require.Equal(t, finding.Faulty, d.State)
 	require.Equal(t, []string{"nc"}, d.Fail)
 	require.ElementsMatch(t, []string{"nf", "nj"}, d.Unclear)
@@ -209,7 +208,7 @@ func FuzzReadMatrix(f *testing.F) {
 			require.Positive(t, v.Rate)
 			require.NotEqual(t, v.From, v.To)
 		}
-		d := OfVerdict(OfMatrix, "f", m, rails.JudgeMatrix(m), notes)
+		d := OfVerdict(OfMatrix, "f", m, JudgeMatrix(m), notes)
 		var out bytes.Buffer
 		require.NoError(t, d.WriteJSON(&out))
 		rendertest.Text(t, d.Shown("v1"), 80, true)
@@ -227,7 +226,7 @@ func FuzzReadTimes(f *testing.F) {
 			return
 		}
 		got.Place(8)
-		d := OfLateness("f", got, rails.Arrivals(got.Calls, got.Node))
+		d := OfLateness("f", got, Arrivals(got.Calls, got.Node))
 		var out bytes.Buffer
 		require.NoError(t, d.WriteJSON(&out))
 		rendertest.Text(t, d.Shown("v1"), 80, true)

@@ -1,4 +1,4 @@
-package pairwise
+package rails
 
 import (
 	"strings"
@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/finding"
-	"zbench/bench/rails"
 )
 
 // Columns are found by their names, in any order; what does not name its ends and its bandwidth
@@ -75,7 +74,7 @@ func TestListsThatSrunReads(t *testing.T) {
 	require.Equal(t, "gpu-7.cluster\n0\n# no name for srun: \"n[0-7]\"\n# no name for srun: \"a b,c\"\n# no name for srun: \"\\x1b[31mn\\u202e\\n\"\n# no name for srun: \"n*4\"\n# no name for srun: \"-n\"\n",
 		Lines([]string{"gpu-7.cluster", "0", "n[0-7]", "a b,c", "\x1b[31mn\u202e\n", "n*4", "-n"}))
 	d := &Document{}
-	d.sort([]string{"a", "n[0-7]"}, &rails.Verdict{State: finding.Healthy})
+	d.sort([]string{"a", "n[0-7]"}, &Verdict{State: finding.Healthy})
 	require.Len(t, d.Notes, 1)
 	require.Contains(t, d.Notes[0], "the first is n[0-7]")
 }

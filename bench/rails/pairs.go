@@ -1,7 +1,7 @@
 // Package pairwise reads what others measured between nodes or GPUs: bandwidths of pairs
 // from CSV or from logs of rccl-tests, and times of ranks from CSV. Package rails judges
 // them. docs/METHOD.md has the forms.
-package pairwise
+package rails
 
 import (
 	"bufio"
@@ -15,7 +15,6 @@ import (
 	"unicode/utf8"
 
 	"zbench/bench/plain"
-	"zbench/bench/rails"
 )
 
 // ErrFormat is wrapped where a file cannot be read with certainty.
@@ -160,7 +159,7 @@ func short(text string) string {
 
 // builder collects ends and values.
 type builder struct {
-	rails.Matrix
+	Matrix
 	at    map[string]int
 	nodes map[string]int
 	// oneNode takes names for GPUs of one node.
@@ -191,7 +190,7 @@ func (b *builder) end(name string) (int, error) {
 	}
 	b.at[name] = len(b.Names)
 	b.Names = append(b.Names, name)
-	b.At = append(b.At, rails.Place{Node: b.nodes[node], GPU: gpu})
+	b.At = append(b.At, Place{Node: b.nodes[node], GPU: gpu})
 	return b.at[name], nil
 }
 
@@ -255,7 +254,7 @@ func (b *builder) add(from, to string, cell string, scale float64) error {
 	case math.IsInf(v, 0):
 		return fmt.Errorf("%s is too large", short(cell))
 	default:
-		b.Values = append(b.Values, rails.Value{From: i, To: k, Rate: v})
+		b.Values = append(b.Values, Value{From: i, To: k, Rate: v})
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package pairwise
+package rails
 
 import (
 	"cmp"
@@ -10,13 +10,12 @@ import (
 	"strings"
 
 	"zbench/bench/plain"
-	"zbench/bench/rails"
 	"zbench/bench/unit"
 )
 
 // Times are the calls of a running job.
 type Times struct {
-	Calls []rails.Call
+	Calls []Call
 	// Hosts are the names of the nodes, Node is the host of each rank; both empty where the
 	// file has no column for it.
 	Hosts []string
@@ -132,7 +131,7 @@ func timeUnit(cell string) (base string, seconds float64) {
 }
 
 // call reads a line.
-func call(cells []string, at []int, scale [2]float64) (c rails.Call, host string, err error) {
+func call(cells []string, at []int, scale [2]float64) (c Call, host string, err error) {
 	cell := func(k int) string {
 		if at[k] < 0 || at[k] >= len(cells) {
 			return ""
@@ -166,7 +165,7 @@ func call(cells []string, at []int, scale [2]float64) (c rails.Call, host string
 	if seconds[1] < 0 {
 		return c, "", fmt.Errorf("duration is at least 0, not %s", short(cell(4)))
 	}
-	return rails.Call{Rank: rank, Collective: cell(1), Bytes: bytes, Start: seconds[0], Duration: seconds[1]}, cell(5), nil
+	return Call{Rank: rank, Collective: cell(1), Bytes: bytes, Start: seconds[0], Duration: seconds[1]}, cell(5), nil
 }
 
 // Place puts so many ranks on each node, in order, if the file has no hosts.

@@ -1,4 +1,4 @@
-package pairwise
+package rails
 
 import (
 	"cmp"
@@ -12,7 +12,6 @@ import (
 	"zbench/bench/jsonfile"
 	"zbench/bench/pattern"
 	"zbench/bench/plain"
-	"zbench/bench/rails"
 )
 
 // Schema names the version of rails.json, Rules that of the rules that make its findings.
@@ -49,11 +48,11 @@ type Document struct {
 	// Limit is the least share lost that is named, 0 to 1; 0 is not known.
 	Limit float64 `json:"limit" jsonschema:"maximum=1"`
 	// Findings are the named components, the worst first.
-	Findings []Slow `json:"findings"`
+	Findings []NamedSlow `json:"findings"`
 	// Questions are what the data cannot decide.
-	Questions []Question `json:"questions"`
+	Questions []NamedQuestion `json:"questions"`
 	// Ranking is all components, the worst first.
-	Ranking []Ranked `json:"ranking"`
+	Ranking []NamedRank `json:"ranking"`
 	// Unchecked says what was not judged.
 	Unchecked []string `json:"unchecked"`
 	// Notes say what was left out of the input, and what else a reader should know.
@@ -74,11 +73,11 @@ type Document struct {
 }
 
 // Slow is a slow component.
-type Slow struct {
+type NamedSlow struct {
 	// Name for people.
 	Name string `json:"name"`
 	// Part is the kind of the component: xgmi_link, gpu, rail, node, leaf, path or rank.
-	Part rails.Part `json:"part"`
+	Part Part `json:"part"`
 	// Nodes are the names of the nodes that it belongs to: of a leaf those behind it, of a
 	// path both ends; none where they are not known.
 	Nodes []string `json:"nodes"`
@@ -97,7 +96,7 @@ type Slow struct {
 }
 
 // Question is what the data cannot decide.
-type Question struct {
+type NamedQuestion struct {
 	// What was seen.
 	What string `json:"what"`
 	// Candidates are the components that explain it.
@@ -109,7 +108,7 @@ type Question struct {
 }
 
 // Ranked is a component with its loss.
-type Ranked struct {
+type NamedRank struct {
 	// Name for people.
 	Name string `json:"name"`
 	// Lost is the share of bandwidth lost, 0 to 1; of a rank the share of a collective's
@@ -136,14 +135,14 @@ type Heat struct {
 
 // names spell components.
 type names struct {
-	ends  rails.Ends
+	ends  Ends
 	hosts []string
 	// leaves are the names of leaf switches by rail and number.
 	leaves [][]string
 }
 
 // OfVerdict makes the document of a matrix.
-func OfVerdict(kind, file string, m *rails.Matrix, v *rails.Verdict, notes []string) *Document {
+func OfVerdict(kind, file string, m *Matrix, v *Verdict, notes []string) *Document {
 	d := documentOf(kind, file, v, names{ends: m.Ends}, notes)
 	d.Limit = v.NetworkLimit
 	d.Heats = []Heat{{"map", "Row to column, share of the median's bandwidth lost", m.Names, m.Names, m.Losses(), max(v.NetworkLimit, 0.05)}}
@@ -152,7 +151,7 @@ func OfVerdict(kind, file string, m *rails.Matrix, v *rails.Verdict, notes []str
 }
 
 // OfLateness makes the document of a job's times.
-func OfLateness(file string, t *Times, l *rails.Lateness) *Document {
+func OfLateness(file string, t *Times, l *Lateness) *Document {
 	d := documentOf(OfTimes, file, &l.Verdict, names{hosts: t.Hosts}, nil)
 	d.sort(t.Hosts, &l.Verdict)
 	if l.Typical > 0 {
@@ -165,17 +164,17 @@ func OfLateness(file string, t *Times, l *rails.Lateness) *Document {
 	return d
 }
 
-func documentOf(kind, file string, v *rails.Verdict, n names, notes []string) *Document {
+func documentOf(kind, file string, v *Verdict, n names, notes []string) *Document {
 	d := &Document{
 		Schema: Schema, Kind: kind, File: file, State: v.State, Reference: v.Reference,
 		Unchecked: jsonfile.Filled(v.Unchecked), Notes: jsonfile.Filled(notes),
-		Findings: []Slow{}, Questions: []Question{}, Ranking: []Ranked{},
+		Findings: []NamedSlow{}, Questions: []NamedQuestion{}, Ranking: []NamedRank{},
 	}
 	for _, f := range v.Findings {
-		d.Findings = append(d.Findings, Slow{n.of(f.Component), f.Component.Part, n.nodes(f), f.Lost, f.Intermittent, rails.Level(f.Confidence), f.Confidence, jsonfile.Filled(f.Reasons)})
+		d.Findings = append(d.Findings, NamedSlow{n.of(f.Component), f.Component.Part, n.nodes(f), f.Lost, f.Intermittent, Level(f.Confidence), f.Confidence, jsonfile.Filled(f.Reasons)})
 	}
 	for _, q := range v.Questions {
-		one := Question{What: q.What, Candidates: []string{}, Lost: q.Lost, Next: q.Next}
+		one := NamedQuestion{What: q.What, Candidates: []string{}, Lost: q.Lost, Next: q.Next}
 		for _, c := range q.Candidates {
 			one.Candidates = append(one.Candidates, n.of(c))
 		}
@@ -185,13 +184,13 @@ func documentOf(kind, file string, v *rails.Verdict, n names, notes []string) *D
 		d.Notes = append(d.Notes, fmt.Sprintf("%s is not named: %s", n.of(c.Component), c.Why))
 	}
 	for _, r := range v.Ranking {
-		d.Ranking = append(d.Ranking, Ranked{n.of(r.Component), r.Lost, r.Slow, r.All})
+		d.Ranking = append(d.Ranking, NamedRank{n.of(r.Component), r.Lost, r.Slow, r.All})
 	}
 	return d
 }
 
 // sort divides the nodes into those that passed, failed and are unclear.
-func (d *Document) sort(nodes []string, v *rails.Verdict) {
+func (d *Document) sort(nodes []string, v *Verdict) {
 	d.Pass, d.Fail, d.Unclear = []string{}, []string{}, []string{}
 	state := map[int]int{}
 	for _, q := range v.Questions {
@@ -201,20 +200,20 @@ func (d *Document) sort(nodes []string, v *rails.Verdict) {
 			}
 		}
 		for _, c := range q.Candidates {
-			if c.Part == rails.Leaf {
+			if c.Part == Leaf {
 				continue // no node by itself
 			}
 			state[c.Node] = 1
-			if c.Part == rails.Path {
+			if c.Part == Path {
 				state[c.Peer] = 1
 			}
 		}
 	}
 	for _, f := range v.Findings {
 		switch c := f.Component; c.Part {
-		case rails.Path: // both ends are well with others
+		case Path: // both ends are well with others
 			state[c.Node], state[c.Peer] = max(state[c.Node], 1), max(state[c.Peer], 1)
-		case rails.Leaf:
+		case Leaf:
 			if c.B < 0 {
 				continue // behind all of a rail's switches are all nodes: there are no others for a job
 			}
@@ -255,7 +254,7 @@ func Percent(share float64) string {
 }
 
 // Worst are the first of the ranking: those that count, ten at least.
-func (d *Document) Worst() []Ranked {
+func (d *Document) Worst() []NamedRank {
 	n := 0
 	for n < len(d.Ranking) && d.Ranking[n].Lost > cmp.Or(d.Limit, 0.05)/2 {
 		n++

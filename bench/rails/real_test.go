@@ -1,4 +1,4 @@
-package pairwise
+package rails
 
 import (
 	"os"
@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/finding"
-	"zbench/bench/rails"
 )
 
 func open(t *testing.T, name string) *os.File {
@@ -24,7 +23,7 @@ func open(t *testing.T, name string) *os.File {
 func TestTwoSetsOfNodes(t *testing.T) {
 	m, notes, err := ReadMatrix(open(t, "two_sets.csv"))
 	require.NoError(t, err)
-	d := OfVerdict(OfMatrix, "two_sets.csv", m, rails.JudgeMatrix(m), notes)
+	d := OfVerdict(OfMatrix, "two_sets.csv", m, JudgeMatrix(m), notes)
 	require.Equal(t, finding.Unclear, d.State)
 	require.Empty(t, d.Pass)
 	require.Empty(t, d.Fail)
@@ -49,7 +48,7 @@ func TestASummaryIsNoMatrix(t *testing.T) {
 func TestFiveCollectivesBlameNoRank(t *testing.T) {
 	times, err := ReadTimes(open(t, "five_collectives.csv"))
 	require.NoError(t, err)
-	d := OfLateness("five", times, rails.Arrivals(times.Calls, times.Node))
+	d := OfLateness("five", times, Arrivals(times.Calls, times.Node))
 	require.Equal(t, finding.NotChecked, d.State)
 	require.Empty(t, d.Findings)
 	require.Contains(t, d.Unchecked[0], "rank 4 was last at 3")
@@ -58,13 +57,13 @@ func TestFiveCollectivesBlameNoRank(t *testing.T) {
 
 // Every kind of component is a kind of subject, and every line begins with a word.
 func TestFindingsOfComponents(t *testing.T) {
-	for _, p := range rails.Parts() {
+	for _, p := range Parts() {
 		require.Contains(t, finding.Kinds(), finding.Kind(p))
 	}
 	d := &Document{
 		Kind: Measured, State: finding.Faulty, Unchecked: []string{"links"}, Survey: &Survey{Simulated: true, Fabric: "f"},
-		Findings:  []Slow{{Name: "rail 2 of a", Part: rails.Rail, Nodes: []string{"a"}, Lost: 0.5, Level: "high", Reasons: []string{"slow in all 11"}}},
-		Questions: []Question{{What: "a pair is slow", Candidates: []string{"a", "b"}, Next: "measure again"}},
+		Findings:  []NamedSlow{{Name: "rail 2 of a", Part: Rail, Nodes: []string{"a"}, Lost: 0.5, Level: "high", Reasons: []string{"slow in all 11"}}},
+		Questions: []NamedQuestion{{What: "a pair is slow", Candidates: []string{"a", "b"}, Next: "measure again"}},
 	}
 	all := d.Verdict()
 	require.Equal(t, finding.Finding{

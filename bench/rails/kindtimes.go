@@ -13,8 +13,8 @@ type timed struct {
 	typical float64
 }
 
-// table is the timings of one kind.
-type table struct {
+// kindTimes is the timings of one kind.
+type kindTimes struct {
 	of []timed
 	// se is the standard error of a median of samples.
 	se float64
@@ -24,7 +24,7 @@ type table struct {
 
 // tabulate takes the logarithm of the times of a kind, less that of their round's
 // level. Times that are not positive are left out.
-func tabulate(timings []Timing, kind Kind) table {
+func tabulate(timings []Timing, kind Kind) kindTimes {
 	byRound := map[int][]int{}
 	n, samples := 0, 0
 	for _, t := range timings {
@@ -32,7 +32,7 @@ func tabulate(timings []Timing, kind Kind) table {
 			n, samples = n+1, samples+len(t.Seconds)
 		}
 	}
-	out := table{of: make([]timed, 0, n)}
+	out := kindTimes{of: make([]timed, 0, n)}
 	room := make([]float64, 0, samples)
 	for _, t := range timings {
 		if t.Kind != kind {

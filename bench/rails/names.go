@@ -1,33 +1,32 @@
-package pairwise
+package rails
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 
-	"zbench/bench/rails"
 )
 
 // of is a component's name.
-func (n names) of(c rails.Component) string {
+func (n names) of(c Component) string {
 	switch c.Part {
-	case rails.Rank:
+	case Rank:
 		if c.Node >= 0 && c.Node < len(n.hosts) {
 			return fmt.Sprintf("rank %d on %s", c.A, n.called(c.Node))
 		}
 		return fmt.Sprintf("rank %d", c.A)
-	case rails.Node:
+	case Node:
 		return n.called(c.Node)
-	case rails.GPU:
+	case GPU:
 		return "GPU " + n.gpu(c.Node, c.A)
-	case rails.Link:
+	case Link:
 		if len(n.ends.At) == 0 {
 			return fmt.Sprintf("xGMI link between GPUs %d and %d of %s", c.A, c.B, n.called(c.Node))
 		}
 		return fmt.Sprintf("link between GPU %s and GPU %s", n.gpu(c.Node, c.A), n.gpu(c.Node, c.B))
-	case rails.Path:
+	case Path:
 		return fmt.Sprintf("path between %s and %s", n.end(c.Node, c.A), n.end(c.Peer, c.B))
-	case rails.Leaf:
+	case Leaf:
 		if c.B < 0 {
 			return fmt.Sprintf("rail %d on all nodes (leaf switches)", c.A)
 		}
@@ -41,12 +40,12 @@ func (n names) of(c rails.Component) string {
 }
 
 // nodes are the names of the nodes of a finding.
-func (n names) nodes(f rails.Slow) []string {
+func (n names) nodes(f Slow) []string {
 	of := []int{f.Component.Node}
 	switch f.Component.Part {
-	case rails.Leaf:
+	case Leaf:
 		of = f.Nodes
-	case rails.Path:
+	case Path:
 		of = append(of, f.Component.Peer)
 	default:
 	}
@@ -90,7 +89,7 @@ func (n names) gpu(node, gpu int) string {
 }
 
 func (n names) end(node, gpu int) string {
-	if i := slices.IndexFunc(n.ends.At, func(p rails.Place) bool { return p.Node == node && (p.GPU == gpu || p.GPU < 0) }); i >= 0 {
+	if i := slices.IndexFunc(n.ends.At, func(p Place) bool { return p.Node == node && (p.GPU == gpu || p.GPU < 0) }); i >= 0 {
 		return n.ends.Names[i]
 	}
 	return n.node(node)
