@@ -49,7 +49,7 @@ func TestStridedGridsReachAll(t *testing.T) {
 			require.Equal(t, 1, times, "tile %d of %d elements", tile, n)
 		}
 	}
-	d, err := Open(Config{Native: native.Options{Backend: "loopback", Machine: HostMachine(false, nil, testHost), Getenv: func(string) string { return "" }}, Seed: 7})
+	d, err := Open(Config{Native: native.Choice{Backend: "loopback", Machine: HostMachine(false, nil, testHost), Getenv: func(string) string { return "" }}, Seed: 7})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, d.Close()) }()
 	require.NoError(t, d.Allocate(1<<18))

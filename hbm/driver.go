@@ -17,7 +17,7 @@ const mostBlocks = 1 << 21
 
 // Config says what to open.
 type Config struct {
-	Native native.Options
+	Native native.Choice
 	// Devices are indices, empty is the first; All takes every one.
 	Devices []int
 	All     bool

@@ -18,7 +18,7 @@ var testHost = HostFacts{Name: "test", CPUs: 2, Memory: 4 << 30}
 func open(t testing.TB, array int64, faults ...string) *Driver {
 	t.Helper()
 	d, err := Open(Config{
-		Native: native.Options{Backend: "loopback", Machine: HostMachine(true, faults, testHost), Getenv: func(string) string { return "" }},
+		Native: native.Choice{Backend: "loopback", Machine: HostMachine(true, faults, testHost), Getenv: func(string) string { return "" }},
 		Host:   true, HostFacts: testHost, Seed: 7,
 	})
 	require.NoError(t, err)

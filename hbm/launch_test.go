@@ -12,7 +12,7 @@ import (
 // On a clock on which a launch takes as long whatever it moves, all sizes of a
 // sweep are of launches, and say so; no other role asks.
 func TestSweepKnowsItsLaunches(t *testing.T) {
-	d, err := Open(Config{Native: native.Options{Backend: "loopback", Machine: HostMachine(false, nil, testHost), Getenv: func(string) string { return "" }}, Seed: 7})
+	d, err := Open(Config{Native: native.Choice{Backend: "loopback", Machine: HostMachine(false, nil, testHost), Getenv: func(string) string { return "" }}, Seed: 7})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, d.Close()) }()
 	require.NoError(t, d.Allocate(1<<20))

@@ -15,7 +15,7 @@ import (
 func openNorms(t testing.TB, faults ...string) *Driver {
 	t.Helper()
 	d, err := Open(Config{
-		Native: native.Options{Backend: "loopback", Machine: HostMachine(false, faults, testHost), Getenv: func(string) string { return "" }},
+		Native: native.Choice{Backend: "loopback", Machine: HostMachine(false, faults, testHost), Getenv: func(string) string { return "" }},
 		Seed:   7, Files: slices.Concat(Families()[0].Files, Families()[len(Families())-1].Files),
 	})
 	require.NoError(t, err)

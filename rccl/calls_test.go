@@ -74,7 +74,7 @@ func (c callsOf) drive(t *testing.T) (steps []step) {
 		steps = append(steps, step{name, native.TakeRecorded()})
 	}
 	cfg := rccl.Config{
-		Native: native.Options{Backend: "loopback", Machine: c.Machine, Record: &native.Recording{AsVendor: c.AsVendor}},
+		Native: native.Choice{Backend: "loopback", Machine: c.Machine, Record: &native.Recording{AsVendor: c.AsVendor}},
 		Ranks:  c.Many, FirstRank: c.First, World: callWorld.Size(), VerifyBudget: budget, CacheBytes: cache,
 	}
 	if c.File != "" {
@@ -124,7 +124,7 @@ func inCallProcesses(t *testing.T, processes int, asVendor bool) [][]step {
 	t.Helper()
 	f, err := fabric.ByName(fabric.Default)
 	require.NoError(t, err)
-	m, err := f.Resolve(callWorld, fabric.Options{Seed: 3, Groups: []int{4}})
+	m, err := f.Resolve(callWorld, fabric.Conditions{Seed: 3, Groups: []int{4}})
 	require.NoError(t, err)
 	out, failed := make([][]step, processes), make([]error, processes)
 	file := filepath.Join(t.TempDir(), "world")

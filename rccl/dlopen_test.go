@@ -63,7 +63,7 @@ func openThrough(t *testing.T, dir, backend string, m *fabric.Machine, change fu
 	require.NoError(t, os.WriteFile(file, m.Text(), 0o600))
 	t.Setenv("ZBENCH_LOOPBACK", file)
 	cfg := rccl.Config{
-		Native: native.Options{Backend: backend, Named: map[string]string{roots[backend]: filepath.Join(dir, backend)}},
+		Native: native.Choice{Backend: backend, Named: map[string]string{roots[backend]: filepath.Join(dir, backend)}},
 		Ranks:  m.Size(), VerifyBudget: budget, CacheBytes: cache, Seed: m.Seed,
 	}
 	if change != nil {
@@ -80,7 +80,7 @@ func TestSameThroughDlopen(t *testing.T) {
 	dir := loopbackLibraries(t)
 	for _, gpus := range []int{1, 2} {
 		w := spec.World{Nodes: 1, GPUsPerNode: gpus, GPUsPerProcess: gpus}
-		d, m := open(t, w, fabric.Options{Seed: 7}, nil)
+		d, m := open(t, w, fabric.Conditions{Seed: 7}, nil)
 		a := axes(t, w, collective.Names()...)
 		a.MinBytes, a.MaxBytes, a.Factor = 1<<10, 1<<22, 8
 		want := run(t, d, a.Cases(), plan.DefaultOptions())
@@ -106,7 +106,7 @@ func TestSeveralRanksOnOneGPU(t *testing.T) {
 	w := spec.World{Nodes: 1, GPUsPerNode: 4, GPUsPerProcess: 4}
 	f, err := fabric.ByName(fabric.Default)
 	require.NoError(t, err)
-	m, err := f.Resolve(w, fabric.Options{})
+	m, err := f.Resolve(w, fabric.Conditions{})
 	require.NoError(t, err)
 	share := func(c *rccl.Config) { c.RanksPerDevice = 2 }
 	_, err = openThrough(t, dir, "cuda", m, share)

@@ -22,7 +22,7 @@ import (
 
 // Config is what to open.
 type Config struct {
-	Native native.Options
+	Native native.Choice
 	// Ranks is the number of ranks in this process.
 	Ranks int
 	// FirstRank is the number in the world of the first of them: errors and evidence

@@ -23,7 +23,7 @@ const (
 
 // open resolves the fabric, with faults, and opens a loopback over it. Change
 // edits the machine first; nil leaves it.
-func open(t testing.TB, w spec.World, o fabric.Options, change func(*fabric.Machine)) (*rccl.Driver, *fabric.Machine) {
+func open(t testing.TB, w spec.World, o fabric.Conditions, change func(*fabric.Machine)) (*rccl.Driver, *fabric.Machine) {
 	t.Helper()
 	f, err := fabric.ByName(fabric.Default)
 	require.NoError(t, err)
@@ -33,7 +33,7 @@ func open(t testing.TB, w spec.World, o fabric.Options, change func(*fabric.Mach
 		change(m)
 	}
 	d, err := rccl.Open(rccl.Config{
-		Native: native.Options{Backend: "loopback", Machine: m.Text()}, Ranks: w.Size(),
+		Native: native.Choice{Backend: "loopback", Machine: m.Text()}, Ranks: w.Size(),
 		VerifyBudget: budget, CacheBytes: cache, Seed: o.Seed,
 	})
 	require.NoError(t, err)
@@ -63,7 +63,7 @@ func allocate(t testing.TB, d *rccl.Driver, cases []plan.Case) {
 	require.NoError(t, d.Allocate(t.Context(), room.For(cases)))
 }
 
-func run(t testing.TB, d *rccl.Driver, cases []plan.Case, o plan.Options) []record.Result {
+func run(t testing.TB, d *rccl.Driver, cases []plan.Case, o plan.Effort) []record.Result {
 	t.Helper()
 	allocate(t, d, cases)
 	return plan.Run(context.Background(), cases, d, o, func(record.Result) {})
@@ -72,7 +72,7 @@ func run(t testing.TB, d *rccl.Driver, cases []plan.Case, o plan.Options) []reco
 // Without noise, jitter and launch cost both timings are the closed form.
 func TestTimesAreTheModel(t *testing.T) {
 	w := spec.World{Nodes: 2, GPUsPerNode: 8, GPUsPerProcess: 1}
-	d, m := open(t, w, fabric.Options{}, quiet)
+	d, m := open(t, w, fabric.Conditions{}, quiet)
 	a := axes(t, w, collective.Names()...)
 	results := run(t, d, a.Cases(), plan.DefaultOptions())
 	require.Len(t, results, (9+7)*24, "all_to_all and send_recv have no in-place form")
@@ -88,7 +88,7 @@ func TestTimesAreTheModel(t *testing.T) {
 // Events have a cost of their own: it is measured and not subtracted.
 func TestEventFloorIsMeasured(t *testing.T) {
 	w := spec.World{Nodes: 1, GPUsPerNode: 8, GPUsPerProcess: 1}
-	d, _ := open(t, w, fabric.Options{}, func(m *fabric.Machine) { m.Host = fabric.Host{Event: 2e-6} })
+	d, _ := open(t, w, fabric.Conditions{}, func(m *fabric.Machine) { m.Host = fabric.Host{Event: 2e-6} })
 	a := axes(t, w, "all_reduce")
 	a.MaxBytes = a.MinBytes
 	r := run(t, d, a.Cases(), plan.DefaultOptions())[0]
@@ -103,7 +103,7 @@ func TestEventFloorIsMeasured(t *testing.T) {
 func TestLaunchesOfOneProcessAreSerial(t *testing.T) {
 	for _, g := range []int{1, 8} {
 		w := spec.World{Nodes: 1, GPUsPerNode: 8, GPUsPerProcess: g}
-		d, m := open(t, w, fabric.Options{Seed: 1}, nil)
+		d, m := open(t, w, fabric.Conditions{Seed: 1}, nil)
 		a := axes(t, w, "all_reduce")
 		a.MaxBytes = a.MinBytes
 		r := run(t, d, a.Cases(), plan.DefaultOptions())[0]
@@ -116,7 +116,7 @@ func TestLaunchesOfOneProcessAreSerial(t *testing.T) {
 // The draws depend on seed, case and pass, not on what ran before.
 func TestNoiseDependsOnTheCaseAlone(t *testing.T) {
 	w := spec.World{Nodes: 2, GPUsPerNode: 8, GPUsPerProcess: 1}
-	d, _ := open(t, w, fabric.Options{Seed: 1}, nil)
+	d, _ := open(t, w, fabric.Conditions{Seed: 1}, nil)
 	cases := axes(t, w, "all_reduce", "all_gather").Cases()
 	all := run(t, d, cases, plan.DefaultOptions())
 	again := plan.Run(context.Background(), cases[30:31], d, plan.DefaultOptions(), func(record.Result) {})
@@ -127,7 +127,7 @@ func TestNoiseDependsOnTheCaseAlone(t *testing.T) {
 
 func TestCancelInterrupts(t *testing.T) {
 	w := spec.World{Nodes: 1, GPUsPerNode: 8, GPUsPerProcess: 1}
-	d, _ := open(t, w, fabric.Options{}, nil)
+	d, _ := open(t, w, fabric.Conditions{}, nil)
 	cases := axes(t, w, "all_reduce").Cases()
 	allocate(t, d, cases)
 	ctx, cancel := context.WithCancel(context.Background())

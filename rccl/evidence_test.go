@@ -21,9 +21,9 @@ import (
 var hungWorld = spec.World{Nodes: 2, GPUsPerNode: 4, GPUsPerProcess: 1}
 
 // hungRun runs one case of each size, 1 to 8 MiB, with faults.
-func hungRun(t *testing.T, coll string, o plan.Options, faults ...string) []record.Result {
+func hungRun(t *testing.T, coll string, o plan.Effort, faults ...string) []record.Result {
 	t.Helper()
-	d, _ := open(t, hungWorld, fabric.Options{Faults: faults}, quiet)
+	d, _ := open(t, hungWorld, fabric.Conditions{Faults: faults}, quiet)
 	a := axes(t, hungWorld, coll)
 	a.MinBytes, a.MaxBytes, a.InPlace = 1<<20, 1<<23, []bool{false}
 	results := run(t, d, a.Cases(), o)
@@ -115,7 +115,7 @@ func TestEvidenceByPhase(t *testing.T) {
 	for _, x := range []struct {
 		during string
 		launch int
-		o      plan.Options
+		o      plan.Effort
 		says   string
 	}{
 		{record.DuringVerification, 0, o, "in launch 1 of 1 of the verification: rank 5 not started; ranks 0–4, 6–7 not finished"},
@@ -144,7 +144,7 @@ func TestHangInEveryCollective(t *testing.T) {
 
 // In groups that run at once only the group of the rank waits.
 func TestHangInGroups(t *testing.T) {
-	d, _ := open(t, hungWorld, fabric.Options{Faults: []string{"hang:node=1,gpu=1,bytes=4e6,launch=2"}, Groups: []int{2}}, quiet)
+	d, _ := open(t, hungWorld, fabric.Conditions{Faults: []string{"hang:node=1,gpu=1,bytes=4e6,launch=2"}, Groups: []int{2}}, quiet)
 	a := axes(t, hungWorld, "all_reduce")
 	a.MinBytes, a.MaxBytes, a.InPlace, a.Groups = 1<<22, 1<<22, []bool{false}, []int{2}
 	r := run(t, d, a.Cases()[1:], plan.DefaultOptions())[0]
@@ -155,7 +155,7 @@ func TestHangInGroups(t *testing.T) {
 // Who cannot connect hangs before the first case: the all_reduce that aligns the
 // ranks is the first launch on their communicator.
 func TestHangBeforeTheFirstCase(t *testing.T) {
-	d, _ := open(t, hungWorld, fabric.Options{Faults: []string{"hang:node=1,gpu=1,bytes=0,launch=0"}}, quiet)
+	d, _ := open(t, hungWorld, fabric.Conditions{Faults: []string{"hang:node=1,gpu=1,bytes=0,launch=0"}}, quiet)
 	err := d.Allocate(t.Context(), plan.Room{Bytes: 1 << 20})
 	require.ErrorIs(t, err, native.ErrDeadline)
 	require.ErrorContains(t, err, "the first launches on a communicator of 8 ranks: ")
@@ -168,7 +168,7 @@ func TestHangBeforeTheFirstCase(t *testing.T) {
 
 // Who asks to stop while ranks connect need not wait for the deadline.
 func TestCancelledWhileConnecting(t *testing.T) {
-	d, _ := open(t, hungWorld, fabric.Options{}, quiet)
+	d, _ := open(t, hungWorld, fabric.Conditions{}, quiet)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	stop := errors.New("enough")
 	cancel(stop)

@@ -21,7 +21,7 @@ func pairs(t *testing.T, noise float64, faults ...string) (*fabric.Machine, Conf
 	f, err := fabric.ByName(fabric.Default)
 	require.NoError(t, err)
 	w := spec.World{Nodes: 2, GPUsPerNode: 4, GPUsPerProcess: 1}
-	m, err := f.Resolve(w, fabric.Options{Seed: 7, Faults: faults, Pairs: true})
+	m, err := f.Resolve(w, fabric.Conditions{Seed: 7, Faults: faults, Pairs: true})
 	require.NoError(t, err)
 	m.Host = fabric.Host{Noise: noise}
 	one, err := collective.ByName("send_recv")
@@ -29,7 +29,7 @@ func pairs(t *testing.T, noise float64, faults ...string) (*fabric.Machine, Conf
 	kind, err := collective.DtypeByName("float")
 	require.NoError(t, err)
 	a := plan.Axes{MinBytes: 64 << 20, MaxBytes: 64 << 20, Factor: 2, InPlace: []bool{false}, World: w, Collectives: []collective.Collective{one}, Dtypes: []collective.Dtype{kind}}
-	return m, Config{Native: native.Options{Backend: "loopback", Machine: m.Text()}, Ranks: 8, Deadlines: plan.Deadlines{First: 20, Batch: 20}}, a.Cases()[0]
+	return m, Config{Native: native.Choice{Backend: "loopback", Machine: m.Text()}, Ranks: 8, Deadlines: plan.Deadlines{First: 20, Batch: 20}}, a.Cases()[0]
 }
 
 // exchanged is one round on a driver or on a group of them.

@@ -14,7 +14,7 @@ import (
 )
 
 // few is as little timing as there can be, for tests that look at data.
-func few() plan.Options {
+func few() plan.Effort {
 	o := plan.DefaultOptions()
 	o.Warmup, o.Iterations, o.Burst.MinSamples, o.Isolated.MinSamples = 0, 1, 1, 1
 	o.Burst.MaxSamples, o.Isolated.MaxSamples = 2, 2
@@ -51,7 +51,7 @@ func TestDataFaultsAreFound(t *testing.T) {
 		if fault != "" {
 			faults = []string{fault}
 		}
-		d, _ := open(t, w, fabric.Options{Faults: faults}, quiet)
+		d, _ := open(t, w, fabric.Conditions{Faults: faults}, quiet)
 		var cases []plan.Case
 		for _, dtype := range collective.Dtypes() {
 			for _, c := range collective.All() {

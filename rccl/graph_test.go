@@ -22,7 +22,7 @@ func TestReplaysTakeWhatLaunchesTake(t *testing.T) {
 		noise float64
 		names []string
 	}{{0.01, []string{"all_reduce", "all_gather"}}, {0, []string{"send_recv", "all_reduce"}}} {
-		d, _ := open(t, w, fabric.Options{Seed: 1}, func(m *fabric.Machine) { m.Host.Noise, m.Host.ExitJitter = x.noise, x.noise*1e-5 })
+		d, _ := open(t, w, fabric.Conditions{Seed: 1}, func(m *fabric.Machine) { m.Host.Noise, m.Host.ExitJitter = x.noise, x.noise*1e-5 })
 		a := axes(t, w, x.names...)
 		a.MaxBytes, a.InPlace = 4<<20, []bool{false}
 		cases := a.Cases()
@@ -47,7 +47,7 @@ func TestReplaysTakeWhatLaunchesTake(t *testing.T) {
 // launches of 6.25 µs; replayed they do not.
 func TestReplaysSpareTheHost(t *testing.T) {
 	w := spec.World{Nodes: 1, GPUsPerNode: 8, GPUsPerProcess: 8}
-	d, _ := open(t, w, fabric.Options{Seed: 1}, nil)
+	d, _ := open(t, w, fabric.Conditions{Seed: 1}, nil)
 	a := axes(t, w, "all_reduce")
 	a.MaxBytes, a.Graph, a.InPlace = a.MinBytes, 5, []bool{false}
 	r := run(t, d, a.Cases(), plan.DefaultOptions())[0]

@@ -15,7 +15,7 @@ import (
 func groupsOf(t *testing.T, seed uint64, faults ...string) []record.Result {
 	t.Helper()
 	w := spec.World{Nodes: 2, GPUsPerNode: 8, GPUsPerProcess: 1}
-	d, _ := open(t, w, fabric.Options{Seed: seed, Faults: faults, Groups: []int{2}}, nil)
+	d, _ := open(t, w, fabric.Conditions{Seed: seed, Faults: faults, Groups: []int{2}}, nil)
 	a := axes(t, w, "all_reduce")
 	a.MinBytes, a.MaxBytes, a.Factor, a.InPlace, a.Groups = 1<<20, 1<<26, 8, []bool{false}, []int{2}
 	results := run(t, d, a.Cases(), plan.DefaultOptions())
@@ -45,7 +45,7 @@ func TestSlowLinkNamesItsGroup(t *testing.T) {
 func TestStridedGroupsNameTheirOwn(t *testing.T) {
 	apart := func(seed uint64, size int64, faults ...string) []record.Result {
 		w := spec.World{Nodes: 4, GPUsPerNode: 8, GPUsPerProcess: 1}
-		d, _ := open(t, w, fabric.Options{Seed: seed, Faults: faults, Strides: []int{8}}, nil)
+		d, _ := open(t, w, fabric.Conditions{Seed: seed, Faults: faults, Strides: []int{8}}, nil)
 		a := axes(t, w, "all_reduce")
 		a.MinBytes, a.MaxBytes, a.InPlace, a.Strides = size, size, []bool{false}, []int{8}
 		results := run(t, d, a.Cases(), plan.DefaultOptions())
@@ -83,7 +83,7 @@ func codes(r record.Result) []string {
 // Every group's result is verified by itself: its ranks count from 0.
 func TestGroupsAndScalesAreVerified(t *testing.T) {
 	w := spec.World{Nodes: 4, GPUsPerNode: 8, GPUsPerProcess: 1}
-	d, m := open(t, w, fabric.Options{Groups: []int{2, 4, 8}, Strides: []int{4, 16}, Scales: []int{1, 2, 4}}, quiet)
+	d, m := open(t, w, fabric.Conditions{Groups: []int{2, 4, 8}, Strides: []int{4, 16}, Scales: []int{1, 2, 4}}, quiet)
 	a := axes(t, w, "all_reduce", "reduce_scatter", "all_to_all", "scatter")
 	a.MinBytes, a.MaxBytes, a.Groups, a.Scales = 1<<16, 1<<16, []int{2, 4, 8}, []int{1, 2, 4}
 	a.Strides = []int{4, 16}

@@ -17,7 +17,7 @@ import (
 func aloneOn(t *testing.T, launch float64) (record.Result, []record.Part) {
 	t.Helper()
 	w := spec.World{Nodes: 1, GPUsPerNode: 8, GPUsPerProcess: 8}
-	d, _ := open(t, w, fabric.Options{Seed: 1}, func(m *fabric.Machine) { m.Host.Launch = launch })
+	d, _ := open(t, w, fabric.Conditions{Seed: 1}, func(m *fabric.Machine) { m.Host.Launch = launch })
 	a := axes(t, w, "all_reduce")
 	a.MaxBytes, a.InPlace = a.MinBytes, []bool{false}
 	allocate(t, d, a.Cases())

@@ -19,7 +19,7 @@ import (
 func BenchmarkLoopback(b *testing.B) {
 	const launches = 20
 	w := spec.World{Nodes: 128, GPUsPerNode: 8, GPUsPerProcess: 1}
-	d, _ := open(b, w, fabric.Options{Seed: 1}, nil)
+	d, _ := open(b, w, fabric.Conditions{Seed: 1}, nil)
 	cases := axes(b, w, "all_reduce").Cases()
 	require.NoError(b, d.Allocate(b.Context(), plan.Room{Cache: cache}.For(cases[:1])))
 	require.NoError(b, d.Begin(cases[0], 0))
@@ -57,7 +57,7 @@ func BenchmarkLoopbackOpen(b *testing.B) {
 	w := spec.World{Nodes: 128, GPUsPerNode: 8, GPUsPerProcess: 1}
 	n, before := 0, cpuSeconds(b)
 	for b.Loop() {
-		d, _ := open(b, w, fabric.Options{Seed: 1}, nil)
+		d, _ := open(b, w, fabric.Conditions{Seed: 1}, nil)
 		require.NoError(b, d.Close())
 		n++
 	}
@@ -76,7 +76,7 @@ func BenchmarkLoopbackVerify(b *testing.B) {
 	} {
 		w := spec.World{Nodes: int(one.nodes), GPUsPerNode: 8, GPUsPerProcess: 1}
 		b.Run(one.collective+"/"+unit.Bytes(one.bytes)+"/nodes="+strconv.FormatInt(one.nodes, 10), func(b *testing.B) {
-			d, _ := open(b, w, fabric.Options{Seed: 1}, nil)
+			d, _ := open(b, w, fabric.Conditions{Seed: 1}, nil)
 			a := axes(b, w, one.collective)
 			a.MinBytes, a.MaxBytes, a.InPlace = one.bytes, one.bytes, []bool{false}
 			c := a.Cases()[0]

@@ -21,9 +21,9 @@ func openCases(t *testing.T) (*Driver, []plan.Case) {
 	f, err := fabric.ByName(fabric.Default)
 	require.NoError(t, err)
 	w := spec.World{Nodes: 1, GPUsPerNode: 4, GPUsPerProcess: 1}
-	m, err := f.Resolve(w, fabric.Options{})
+	m, err := f.Resolve(w, fabric.Conditions{})
 	require.NoError(t, err)
-	d, err := Open(Config{Native: native.Options{Backend: "loopback", Machine: m.Text()}, Ranks: 4, CacheBytes: testCache})
+	d, err := Open(Config{Native: native.Choice{Backend: "loopback", Machine: m.Text()}, Ranks: 4, CacheBytes: testCache})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = d.Close() })
 	a := plan.Axes{MinBytes: 64, MaxBytes: 256 << 10, Factor: 4, InPlace: []bool{false, true}, World: spec.World{Nodes: 1, GPUsPerNode: 4, GPUsPerProcess: 1}}

@@ -61,7 +61,7 @@ func TestBurstsStopOnTheMeanOfRanks(t *testing.T) {
 		d := &twoRanks{burst: func(call int) []float64 { return x.off(0.3 * float64(call*7%11) / 11) }}
 		a := axes(t, spec.World{Nodes: 1, GPUsPerNode: 2, GPUsPerProcess: 1}, "all_reduce")
 		a.MaxBytes, a.InPlace = a.MinBytes, []bool{false}
-		o := plan.Options{Iterations: 1, Isolated: stat.Fixed(2)}
+		o := plan.Effort{Iterations: 1, Isolated: stat.Fixed(2)}
 		o.Burst = stat.Rule{Precision: 0.01, MinSamples: 20, MaxSamples: 200}
 		r := plan.Run(context.Background(), a.Cases(), d, o, func(record.Result) {})[0]
 		require.Equal(t, x.stop, r.Burst.Stop, name)

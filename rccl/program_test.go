@@ -107,7 +107,7 @@ func node(t *testing.T, gpus int, faults ...string) *fabric.Machine {
 	t.Helper()
 	f, err := fabric.ByName(fabric.Default)
 	require.NoError(t, err)
-	m, err := f.Resolve(spec.World{Nodes: 1, GPUsPerNode: 8, GPUsPerProcess: gpus}, fabric.Options{Faults: append(faults, "noise:sigma=0")})
+	m, err := f.Resolve(spec.World{Nodes: 1, GPUsPerNode: 8, GPUsPerProcess: gpus}, fabric.Conditions{Faults: append(faults, "noise:sigma=0")})
 	require.NoError(t, err)
 	return m
 }
@@ -116,7 +116,7 @@ func node(t *testing.T, gpus int, faults ...string) *fabric.Machine {
 func burst(t *testing.T, gpus int, bytes int64) float64 {
 	t.Helper()
 	w := spec.World{Nodes: 1, GPUsPerNode: 8, GPUsPerProcess: gpus}
-	d, _ := open(t, w, fabric.Options{Faults: []string{"noise:sigma=0"}}, nil)
+	d, _ := open(t, w, fabric.Conditions{Faults: []string{"noise:sigma=0"}}, nil)
 	defer d.Close() //nolint:errcheck // its world must be closed before the next
 	a := axes(t, w, "all_reduce")
 	a.MinBytes, a.MaxBytes, a.InPlace = bytes, bytes, []bool{false}

@@ -18,10 +18,10 @@ func openWith(t *testing.T, memory, cache int64) *Driver {
 	t.Helper()
 	f, err := fabric.ByName(fabric.Default)
 	require.NoError(t, err)
-	m, err := f.Resolve(spec.World{Nodes: 1, GPUsPerNode: 2, GPUsPerProcess: 2}, fabric.Options{})
+	m, err := f.Resolve(spec.World{Nodes: 1, GPUsPerNode: 2, GPUsPerProcess: 2}, fabric.Conditions{})
 	require.NoError(t, err)
 	m.HBM = memory
-	d, err := Open(Config{Native: native.Options{Backend: "loopback", Machine: m.Text()}, Ranks: 2, CacheBytes: cache})
+	d, err := Open(Config{Native: native.Choice{Backend: "loopback", Machine: m.Text()}, Ranks: 2, CacheBytes: cache})
 	require.NoError(t, err)
 	return d
 }

@@ -8,16 +8,16 @@ import (
 
 	"zbench/bench/fabric"
 	"zbench/bench/finding"
+	"zbench/bench/fleet/rails"
 	"zbench/bench/plan"
-	"zbench/bench/rails"
 	"zbench/bench/spec"
 )
 
 // surveyed measures a fleet with faults through the driver and judges the times.
-func surveyed(t *testing.T, nodes, gpus int, o rails.Options, faults ...string) (*rails.Verdict, rails.Rounds) {
+func surveyed(t *testing.T, nodes, gpus int, o rails.Bounds, faults ...string) (*rails.Verdict, rails.Rounds) {
 	t.Helper()
 	w := spec.World{Nodes: nodes, GPUsPerNode: gpus, GPUsPerProcess: 1}
-	d, _ := open(t, w, fabric.Options{Seed: 11, Faults: faults, Pairs: true}, nil)
+	d, _ := open(t, w, fabric.Conditions{Seed: 11, Faults: faults, Pairs: true}, nil)
 	c, err := rails.CaseOf(w, rails.DefaultBytes)
 	require.NoError(t, err)
 	allocate(t, d, []plan.Case{c})
@@ -49,7 +49,7 @@ func TestSurveyFindsPlantedFaults(t *testing.T) {
 		{[]string{"dead_rail:node=8,rail=3"}, []rails.Component{{Part: rails.Rail, Node: 8, A: 3}, {Part: rails.Rail, Node: 8, A: 2}}},
 		{[]string{"slow_rail:node=5,rail=2,left=0.7", "slow_link:node=1,a=0,b=3,left=0.8"}, []rails.Component{{Part: rails.Rail, Node: 5, A: 2}, {Part: rails.Link, Node: 1, A: 0, B: 3}}},
 	} {
-		v, out := surveyed(t, nodes, gpus, rails.Options{Seed: 3}, x.faults...)
+		v, out := surveyed(t, nodes, gpus, rails.Bounds{Seed: 3}, x.faults...)
 		require.True(t, v.Exactly(x.want...), "%q: %+v %+v", x.faults, v.Findings, v.Questions)
 		require.LessOrEqual(t, out.Network, 20)
 		if x.want == nil {
@@ -61,7 +61,7 @@ func TestSurveyFindsPlantedFaults(t *testing.T) {
 // What is slow in a part of the launches alone is not called healthy in 20 rounds, and only
 // its node is named or in question.
 func TestSurveyFindsAFlakyNode(t *testing.T) {
-	v, _ := surveyed(t, 16, 4, rails.Options{Seed: 3, Least: 20, Passes: 20}, "flaky_link:node=6,part=0.25,times=1.5")
+	v, _ := surveyed(t, 16, 4, rails.Bounds{Seed: 3, Least: 20, Passes: 20}, "flaky_link:node=6,part=0.25,times=1.5")
 	require.NotEqual(t, finding.Healthy, v.State)
 	require.True(t, slices.ContainsFunc(v.Findings, func(f rails.Slow) bool { return f.Component.Node == 6 }), "%+v %+v", v.Findings, v.Questions)
 	for _, f := range v.Findings {

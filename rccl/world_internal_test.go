@@ -39,18 +39,18 @@ func (x trial) machine(t *testing.T) (*fabric.Machine, []plan.Case) {
 		x.axes(&a)
 	}
 	require.NoError(t, a.Validate())
-	m, err := f.Resolve(w, fabric.Options{Seed: 7, Faults: x.faults, Groups: a.Groups, Strides: a.Strides, Scales: a.Scales})
+	m, err := f.Resolve(w, fabric.Conditions{Seed: 7, Faults: x.faults, Groups: a.Groups, Strides: a.Strides, Scales: a.Scales})
 	require.NoError(t, err)
 	return m, a.Cases()
 }
 
 func (x trial) config(m *fabric.Machine) Config {
 	return Config{
-		Native: native.Options{Backend: "loopback", Machine: m.Text()}, Ranks: 8, CacheBytes: testCache, VerifyBudget: max(x.budget, 64<<20), Seed: 3,
+		Native: native.Choice{Backend: "loopback", Machine: m.Text()}, Ranks: 8, CacheBytes: testCache, VerifyBudget: max(x.budget, 64<<20), Seed: 3,
 	}
 }
 
-func (x trial) options() plan.Options {
+func (x trial) options() plan.Effort {
 	o := plan.DefaultOptions()
 	if x.checks > 0 {
 		o.Checks = x.checks

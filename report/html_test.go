@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/recommend"
 	"zbench/bench/document"
+	"zbench/bench/recommend"
 	"zbench/bench/record"
 	"zbench/bench/results"
 	"zbench/internal/reporttest"

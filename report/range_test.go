@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/advice"
-	"zbench/bench/recommend"
 	"zbench/bench/document"
+	"zbench/bench/recommend"
 	"zbench/bench/record"
 	"zbench/bench/results"
 	"zbench/internal/reporttest"

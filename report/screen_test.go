@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/document"
-	"zbench/bench/nodescreen"
+	"zbench/bench/fleet/nodescreen"
 )
 
 // screenedFleet has nodes whose values vary by 2 %; change plants faults.

@@ -11,8 +11,8 @@ import (
 	"pgregory.net/rapid"
 
 	"zbench/bench/advice"
-	"zbench/bench/recommend"
 	"zbench/bench/document"
+	"zbench/bench/recommend"
 	"zbench/bench/record"
 	"zbench/bench/trainer"
 	"zbench/bench/unit"

@@ -29,8 +29,8 @@ type Case struct {
 	Bytes      int64
 }
 
-// Options set what is looked for, and how sure the answer is.
-type Options struct {
+// Criteria set what is looked for, and how sure the answer is.
+type Criteria struct {
 	// Unordered ranks the variants; else they are in order, and the first slow one is
 	// looked for.
 	Unordered bool `json:"unordered"`
@@ -55,8 +55,8 @@ type Options struct {
 }
 
 // Defaults are the options of the command without flags.
-func Defaults() Options {
-	return Options{Alpha: 0.01, Miss: 0.05, MinEffect: 0.02, MaxRounds: 60, Seed: 1}
+func Defaults() Criteria {
+	return Criteria{Alpha: 0.01, Miss: 0.05, MinEffect: 0.02, MaxRounds: 60, Seed: 1}
 }
 
 // firstReadings is how many readings of the first and of the last variant each case has
@@ -84,7 +84,7 @@ type Trial struct {
 
 // Search is the state of a search. Make it with [New].
 type Search struct {
-	Options
+	Criteria
 	variants, cases int
 	trials          []Trial
 	rounds          int
@@ -96,8 +96,8 @@ type Search struct {
 }
 
 // New begins a search.
-func New(variants, cases int, o Options) *Search {
-	return &Search{Options: o, variants: variants, cases: cases, out: make([]bool, variants), gone: make([]bool, cases), plan: map[int][]hypothesis{}}
+func New(variants, cases int, o Criteria) *Search {
+	return &Search{Criteria: o, variants: variants, cases: cases, out: make([]bool, variants), gone: make([]bool, cases), plan: map[int][]hypothesis{}}
 }
 
 // Add takes a child's times. A case that it was to measure and did not is not asked for

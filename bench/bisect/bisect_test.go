@@ -22,7 +22,7 @@ type planted struct {
 }
 
 // search runs a search over what is planted.
-func (p *planted) search(t *testing.T, variants, cases int, o Options) *Search {
+func (p *planted) search(t *testing.T, variants, cases int, o Criteria) *Search {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(p.seed, 1))
 	s := New(variants, cases, o)

@@ -18,7 +18,7 @@ import (
 )
 
 // documented is the document of a search with names.
-func documented(t *testing.T, p *planted, variants, cases int, o Options) *Document {
+func documented(t *testing.T, p *planted, variants, cases int, o Criteria) *Document {
 	t.Helper()
 	s := p.search(t, variants, cases, o)
 	names, list := make([]Variant, variants), make([]Case, cases)
@@ -51,7 +51,7 @@ func TestDocuments(t *testing.T) {
 	for _, x := range []struct {
 		name     string
 		p        planted
-		o        Options
+		o        Criteria
 		verdict  compare.Verdict
 		says     string
 		failed   finding.State

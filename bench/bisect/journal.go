@@ -19,7 +19,7 @@ type Header struct {
 	// versions.
 	Run string `json:"-"`
 	// Options of the search.
-	Options Options `json:"options"`
+	Options Criteria `json:"options"`
 	// Spec is the request that each child narrows to its cases.
 	Spec spec.Spec `json:"spec"`
 	// Common are flags of all children that the request does not have.

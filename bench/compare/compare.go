@@ -31,8 +31,8 @@ type Run struct {
 	Record *record.Record
 }
 
-// Options set what counts as a difference.
-type Options struct {
+// Criteria set what counts as a difference.
+type Criteria struct {
 	// Alpha is the probability of any false verdict in the family of all tests.
 	Alpha float64
 	// MinEffect is the smallest relative change of a time that counts.
@@ -49,12 +49,12 @@ type Options struct {
 }
 
 // Defaults are the options of the command without flags.
-func Defaults() Options { return Options{Alpha: 0.01, MinEffect: 0.02} }
+func Defaults() Criteria { return Criteria{Alpha: 0.01, MinEffect: 0.02} }
 
 // Compare compares two sides. It fails, with a [RefusedError], if they must not be
 // compared; with the error comes a document that has no case but the curves of both sides, or nil. Cases that only
 // one side has are in the document as not checked.
-func Compare(base, fresh []Run, o Options) (*Document, error) {
+func Compare(base, fresh []Run, o Criteria) (*Document, error) {
 	if err := refuse(base, fresh); err != nil {
 		return curvesAlone(base, fresh, o, err), err
 	}
@@ -104,7 +104,7 @@ func Compare(base, fresh []Run, o Options) (*Document, error) {
 }
 
 // curvesAlone is the document of sides that must not be compared, for why; nil where there is nothing to draw.
-func curvesAlone(base, fresh []Run, o Options, why error) *Document {
+func curvesAlone(base, fresh []Run, o Criteria, why error) *Document {
 	if len(base) == 0 || len(fresh) == 0 {
 		return nil
 	}
@@ -120,7 +120,7 @@ func curvesAlone(base, fresh []Run, o Options, why error) *Document {
 }
 
 // judge fills a case's verdict from its test; t is nil where there are too few runs.
-func (c *Case) judge(of *observed, t *tested, o Options, tests int) {
+func (c *Case) judge(of *observed, t *tested, o Criteria, tests int) {
 	c.Base.set(of.base, c.factor)
 	c.New.set(of.new, c.factor)
 	d := of.difference()
@@ -142,7 +142,7 @@ func (c *Case) judge(of *observed, t *tested, o Options, tests int) {
 // verdict applies the three conditions: significance, a minimum effect, and, for the
 // same, an interval within the minimum effect. The fourth, enough runs, is met by
 // whatever was tested.
-func (t *tested) verdict(o Options) Verdict {
+func (t *tested) verdict(o Criteria) Verdict {
 	least := math.Log1p(o.MinEffect)
 	switch significant := t.adjusted <= o.Alpha; {
 	case significant && t.difference >= least:
@@ -161,7 +161,7 @@ const power = 1.2816
 
 // needed is how many runs a side would find the difference, or the minimum effect if
 // that is larger, with probability 0.9.
-func needed(t *tested, o Options, tests int) int {
+func needed(t *tested, o Criteria, tests int) int {
 	size := max(math.Abs(t.difference), math.Log1p(o.MinEffect))
 	z := quantile(1-o.Alpha*(1-commonWeight)/float64(max(1, tests))/2, math.Inf(1)) + power
 	n := math.Ceil(2 * t.noise.variance * z * z / (size * size))
@@ -187,7 +187,7 @@ func rank(c *observed) *float64 {
 }
 
 // commonOf is the test of the common shift with its verdict.
-func commonOf(t *tested, o Options) *Common {
+func commonOf(t *tested, o Criteria) *Common {
 	return &Common{Change: math.Expm1(t.difference), Test: *testOf(t), Verdict: t.verdict(o)}
 }
 

@@ -18,7 +18,7 @@ type joined struct {
 }
 
 // join matches the cases of all runs by key, in BASE's order, then what only NEW has.
-func join(base, fresh []member, o Options) []joined {
+func join(base, fresh []member, o Criteria) []joined {
 	var order []string
 	cases := map[string]*[2][]*entry{}
 	for s, runs := range [][]member{base, fresh} {
@@ -51,7 +51,7 @@ func join(base, fresh []member, o Options) []joined {
 }
 
 // pair makes a case of its entries in both sides.
-func pair(sides *[2][]*entry, o Options) joined {
+func pair(sides *[2][]*entry, o Criteria) joined {
 	j := joined{}
 	for _, e := range slices.Concat(sides[0], sides[1]) {
 		if e != nil {
@@ -161,7 +161,7 @@ func (c *observed) fill(base, fresh []value) {
 }
 
 // unmatched says which kinds of time each side has.
-func unmatched(sides *[2][]*entry, o Options) string {
+func unmatched(sides *[2][]*entry, o Criteria) string {
 	kinds := func(side []*entry) string {
 		var names []string
 		for _, kind := range timings {

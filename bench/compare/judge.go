@@ -11,7 +11,7 @@ type judged struct {
 
 // judge tests every case and the common shift. A case that cannot be tested has nil:
 // its sides have too few runs, and the variation between runs is not given.
-func judge(cases []*observed, base, fresh int, o Options) judged {
+func judge(cases []*observed, base, fresh int, o Criteria) judged {
 	out := judged{cases: make([]*tested, len(cases))}
 	groups := pools(cases)
 	strength := prior(groups)
@@ -50,7 +50,7 @@ func judge(cases []*observed, base, fresh int, o Options) judged {
 }
 
 // common tests the shift that all cases share.
-func common(cases []*observed, base, fresh int, o Options) *tested {
+func common(cases []*observed, base, fresh int, o Criteria) *tested {
 	whole := everywhere(cases, base, fresh)
 	if len(whole) < minCommon {
 		return nil
@@ -59,7 +59,7 @@ func common(cases []*observed, base, fresh int, o Options) *tested {
 }
 
 // ofRuns tests a shift by the variance of whole runs; nil where there are too few of them.
-func ofRuns(c *observed, o Options) *tested {
+func ofRuns(c *observed, o Criteria) *tested {
 	n := noise{o.BetweenRunCV * o.BetweenRunCV, math.Inf(1)}
 	if o.BetweenRunCV == 0 {
 		if !c.enough() {

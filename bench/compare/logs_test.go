@@ -31,7 +31,7 @@ func log(t *testing.T, run int, version string, extra float64) Run {
 		half := fmt.Sprintf(" %8.2f %7.2f %7.2f      0", us, float64(bytes)/us/1e3, float64(bytes)/us/1e3*1.75)
 		fmt.Fprintf(&b, "%12d %12d     float     sum      -1 %s %s\n", bytes, bytes/4, half, half)
 	}
-	rec, err := peers.Parse(strings.NewReader(b.String()), peers.Options{File: "run.log", Collective: "all_reduce"})
+	rec, err := peers.Parse(strings.NewReader(b.String()), peers.Hints{File: "run.log", Collective: "all_reduce"})
 	require.NoError(t, err)
 	return Run{fmt.Sprintf("%s run %d", version, run), rec}
 }

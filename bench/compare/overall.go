@@ -23,7 +23,7 @@ type Overall struct {
 }
 
 // overall is nil where no case has every run.
-func overall(cases []*observed, base, fresh int, o Options) *Overall {
+func overall(cases []*observed, base, fresh int, o Criteria) *Overall {
 	whole := everywhere(cases, base, fresh)
 	if len(whole) == 0 {
 		return nil

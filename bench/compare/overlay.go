@@ -16,7 +16,7 @@ import (
 
 // overlay draws the first run of each side together where no case can be compared: other numbers of ranks, another
 // fabric. The curves may be looked at side by side; nothing is concluded from them.
-func (d *Document) overlay(base, fresh []Run, o Options) {
+func (d *Document) overlay(base, fresh []Run, o Criteria) {
 	if d.Benchmark != spec.Collectives || benchmark(fresh[0].Record) != spec.Collectives {
 		return
 	}

@@ -90,7 +90,7 @@ func Curves(cases []Case) (out []Curve) {
 }
 
 // shapes are those of all curves with enough sizes.
-func shapes(cases []Case, o Options, tested bool) (out []Shape) {
+func shapes(cases []Case, o Criteria, tested bool) (out []Shape) {
 	for _, c := range Curves(cases) {
 		if len(c.Cases) >= leastSizes {
 			out = append(out, Shape{Group: c.Group, cases: c.Cases})

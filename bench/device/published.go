@@ -1,4 +1,3 @@
-// Package memory has what others published of the memory of devices.
 package device
 
 import (

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
 )
 
 // kernelsPublished are the streams of hbm: a rate by another name is drawn

@@ -26,7 +26,7 @@ func (u *Setup) estimate(cases []plan.Case, parts []record.Part) plan.Estimate {
 }
 
 // check asks whether the sweep may start.
-func (u *Setup) check(e *Engine, d Driver, cases []plan.Case, parts []record.Part) error {
+func (u *Setup) check(e *Engine, d Ranks, cases []plan.Case, parts []record.Part) error {
 	if e.Check == nil {
 		return nil
 	}

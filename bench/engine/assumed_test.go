@@ -32,7 +32,7 @@ func outcome(t *testing.T, want spec.Spec, other func(*fabric.Machine)) (*engine
 	files, d := newMemory(), &modelled{}
 	e := at(files, d)
 	open := e.Open
-	e.Open = func(ctx context.Context, u *engine.Setup) (engine.Driver, error) {
+	e.Open = func(ctx context.Context, u *engine.Setup) (engine.Ranks, error) {
 		driver, err := open(ctx, u)
 		changed := *u.Machine
 		other(&changed)
@@ -53,10 +53,10 @@ func asItIs(*fabric.Machine) {}
 
 // extrapolating is a driver whose model is measured for no case, as the loopback's
 // above two nodes.
-type extrapolating struct{ engine.Driver }
+type extrapolating struct{ engine.Ranks }
 
 func (d extrapolating) Facts() (engine.Facts, error) {
-	f, err := d.Driver.Facts()
+	f, err := d.Ranks.Facts()
 	f.Extrapolated = func(plan.Case) bool { return true }
 	return f, err
 }

@@ -16,7 +16,7 @@ func TestCheckedBeforeTheFirstLaunch(t *testing.T) {
 	for _, refusal := range []error{errors.New("no locked memory"), nil} {
 		files, d, asked := newMemory(), &modelled{}, 0
 		e := at(files, d)
-		e.Check = func(u *engine.Setup, of engine.Driver, cases []plan.Case, seconds float64) error {
+		e.Check = func(u *engine.Setup, of engine.Ranks, cases []plan.Case, seconds float64) error {
 			require.Equal(t, 16, u.Spec.World.Size())
 			require.Same(t, d, of)
 			require.Len(t, cases, 6)

@@ -10,14 +10,14 @@ import (
 	"time"
 
 	"zbench/bench/advice"
-	"zbench/bench/recommend"
 	"zbench/bench/exit"
 	"zbench/bench/plan"
+	"zbench/bench/recommend"
 	"zbench/bench/record"
 )
 
-// Driver is a process's ranks, opened for a sweep.
-type Driver interface {
+// Ranks is a process's ranks, opened for a sweep.
+type Ranks interface {
 	plan.Process
 	Facts() (Facts, error)
 	Close() error
@@ -64,9 +64,9 @@ type Engine struct {
 	// Check is asked once the cases are known and before anything is launched; its error
 	// refuses the sweep. seconds is the estimate, 0 if times are simulated. Nil checks
 	// nothing.
-	Check func(u *Setup, d Driver, cases []plan.Case, seconds float64) error
+	Check func(u *Setup, d Ranks, cases []plan.Case, seconds float64) error
 	// Open opens the driver of a sweep.
-	Open func(context.Context, *Setup) (Driver, error)
+	Open func(context.Context, *Setup) (Ranks, error)
 	// Source is a record as a bucket size is chosen from it, with the fault that must be mended
 	// before; nil looks for none.
 	Source func(*record.Record, []record.Part) recommend.Source
@@ -157,7 +157,7 @@ func save(dir *Folder, out *Outcome) error {
 }
 
 // measure runs the sweep and returns its record; nil if it has not started.
-func (e *Engine) measure(ctx context.Context, u *Setup, d Driver, dir *Folder, old *record.Journal, created time.Time) (out *Outcome, err error) {
+func (e *Engine) measure(ctx context.Context, u *Setup, d Ranks, dir *Folder, old *record.Journal, created time.Time) (out *Outcome, err error) {
 	entries, cases, err := e.begin(u, d, old, created)
 	if err != nil {
 		return nil, err
@@ -184,7 +184,7 @@ func (e *Engine) measure(ctx context.Context, u *Setup, d Driver, dir *Folder, o
 }
 
 // begin lists the cases and creates the journal for them.
-func (e *Engine) begin(u *Setup, d Driver, old *record.Journal, created time.Time) (*record.Journal, []plan.Case, error) {
+func (e *Engine) begin(u *Setup, d Ranks, old *record.Journal, created time.Time) (*record.Journal, []plan.Case, error) {
 	facts, err := d.Facts()
 	if err != nil {
 		return nil, nil, err

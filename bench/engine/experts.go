@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"slices"
 
-	"zbench/bench/recommend"
 	"zbench/bench/exit"
 	"zbench/bench/plan"
+	"zbench/bench/recommend"
 	"zbench/bench/record"
 	"zbench/bench/stat"
 )

@@ -187,7 +187,7 @@ func at(files engine.FS, d *modelled) *engine.Engine {
 	return &engine.Engine{
 		Host:    engine.Host{FS: files, Now: func() time.Time { return time.Unix(1795219200, 0) }, Owner: "process 1 on host"},
 		Created: time.Unix(1795219200, 0).UTC(), Tool: record.Tool{Name: "zbench", Version: "test"},
-		Open: func(_ context.Context, u *engine.Setup) (engine.Driver, error) {
+		Open: func(_ context.Context, u *engine.Setup) (engine.Ranks, error) {
 			d.machine = u.Machine
 			return d, nil
 		},

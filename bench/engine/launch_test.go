@@ -70,7 +70,7 @@ func TestEstimateIsHeldAgainstTheEndOfTheJob(t *testing.T) {
 	require.Contains(t, warning, "The job ends in 1.00 s, and the sweep can take longer")
 	require.Empty(t, notes.String())
 
-	e.Open = func(context.Context, *engine.Setup) (engine.Driver, error) { return &unconnected{}, nil }
+	e.Open = func(context.Context, *engine.Setup) (engine.Ranks, error) { return &unconnected{}, nil }
 	dir, err := engine.NewFolder(e.Host, "out", "collectives", false)
 	require.NoError(t, err)
 	_, err = e.Run(t.Context(), u, dir)

@@ -31,7 +31,7 @@ type round struct {
 
 // rounds runs the cases, then the added rounds of the journal, then the rounds that
 // the bucket size still needs.
-func (e *Engine) rounds(ctx context.Context, u *Setup, j *Journal, cases []plan.Case, d Driver) ([]record.Result, error) {
+func (e *Engine) rounds(ctx context.Context, u *Setup, j *Journal, cases []plan.Case, d Ranks) ([]record.Result, error) {
 	results, err := e.runCases(ctx, u, j, cases, d)
 	for n := 0; err == nil && settled(results); n++ {
 		r, wanted := u.round(j, n, d)

@@ -25,7 +25,7 @@ type Setup struct {
 	// Machine is what the loopback simulates; nil on real hardware.
 	Machine *fabric.Machine
 	// Options set how often each case is launched.
-	Options plan.Options
+	Options plan.Effort
 	// Cache is the size of the last-level cache that buffers rotate over, in bytes; 0
 	// disables rotation.
 	Cache int64
@@ -108,7 +108,7 @@ func (u *Setup) fit(f *fabric.Fabric, resumed, launched bool) (err error) {
 		u.addStrides()
 	}
 	if s.Backend == loopback {
-		o := fabric.Options{Seed: s.Seed, Faults: s.Faults, Groups: s.Sweep.Groups, Strides: s.Sweep.Strides, Scales: s.Sweep.Scales}
+		o := fabric.Conditions{Seed: s.Seed, Faults: s.Faults, Groups: s.Sweep.Groups, Strides: s.Sweep.Strides, Scales: s.Sweep.Scales}
 		if u.Machine, err = f.Resolve(s.World, o); err != nil {
 			return exit.UsageError(err, help)
 		}

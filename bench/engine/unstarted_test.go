@@ -50,19 +50,19 @@ func (d stuckDriver) Close() error {
 // as one without the failure. The record is there before the driver is closed.
 func TestAFailureBeforeTheFirstCaseIsKept(t *testing.T) {
 	want := whole(t, small())
-	for name, open := range map[string]func(m *modelled, files *memory) (engine.Driver, error){
-		"open": func(*modelled, *memory) (engine.Driver, error) { return nil, stuckStart{startEvidence()} },
-		"open without evidence": func(*modelled, *memory) (engine.Driver, error) {
+	for name, open := range map[string]func(m *modelled, files *memory) (engine.Ranks, error){
+		"open": func(*modelled, *memory) (engine.Ranks, error) { return nil, stuckStart{startEvidence()} },
+		"open without evidence": func(*modelled, *memory) (engine.Ranks, error) {
 			return nil, exit.With(exit.Run, errors.New("1 of 2 processes have registered; missing: process 1"), "look at its node")
 		},
-		"allocate": func(m *modelled, files *memory) (engine.Driver, error) {
+		"allocate": func(m *modelled, files *memory) (engine.Ranks, error) {
 			return stuckDriver{m, stuckStart{startEvidence()}, func() { require.Contains(t, files.files("out"), engine.ResultsFile, "saved before the close") }}, nil
 		},
 	} {
 		files := newMemory()
 		e := at(files, &modelled{})
 		usual := e.Open
-		e.Open = func(ctx context.Context, u *engine.Setup) (engine.Driver, error) {
+		e.Open = func(ctx context.Context, u *engine.Setup) (engine.Ranks, error) {
 			m, err := usual(ctx, u)
 			require.NoError(t, err)
 			return open(m.(*modelled), files) //nolint:forcetypeassert // at makes it
@@ -103,7 +103,7 @@ func TestARefusalBeforeTheFirstCaseLeavesNothing(t *testing.T) {
 	for _, refusal := range []error{exit.Usagef("omit it", "a flag"), exit.ErrUnavailable, exit.With(exit.Interrupted, context.Canceled, ""), context.Canceled} {
 		files := newMemory()
 		e := at(files, &modelled{})
-		e.Open = func(context.Context, *engine.Setup) (engine.Driver, error) { return nil, refusal }
+		e.Open = func(context.Context, *engine.Setup) (engine.Ranks, error) { return nil, refusal }
 		u, err := engine.Prepare(small(), false)
 		require.NoError(t, err)
 		dir, err := engine.NewFolder(e.Host, "out", "collectives", false)

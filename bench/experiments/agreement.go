@@ -42,7 +42,7 @@ type trial struct {
 	meeting   *meeting
 	processes []*process
 	cases     []plan.Case
-	options   plan.Options
+	options   plan.Effort
 	// upset is the process that the trouble befalls; signals ask one to stop.
 	upset   int
 	signals []context.CancelFunc
@@ -66,7 +66,7 @@ func newTrial(seed int, after After) *trial {
 		})
 	}
 	t.axes(rng, n, ranks)
-	t.options = plan.Options{Warmup: rng.IntN(3), Iterations: 20, Checks: rng.IntN(2)}
+	t.options = plan.Effort{Warmup: rng.IntN(3), Iterations: 20, Checks: rng.IntN(2)}
 	t.options.Burst = stat.Rule{Precision: 0.01, MinSamples: 12, MaxSamples: 60, MaxTime: 0.01 * rng.Float64()}
 	t.options.Isolated = stat.Rule{Precision: 0.01, MinSamples: 20, MaxSamples: 60, MaxTime: 0.001 * rng.Float64()}
 	t.upset = rng.IntN(n)

@@ -4,7 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"zbench/bench/rails"
+	"zbench/bench/fleet/rails"
 )
 
 // Broken is a component that has a share of its bandwidth left, in a part of the
@@ -65,7 +65,7 @@ func NewFleet(seed uint64, nodes, gpus int, noise FleetNoise, broken ...Broken) 
 }
 
 // Run measures what the plan asks for. rounds is the number of rounds between nodes.
-func (f *Fleet) Run(o rails.Options) (all []rails.Timing, rounds int) {
+func (f *Fleet) Run(o rails.Bounds) (all []rails.Timing, rounds int) {
 	plan := rails.NewPlan(f.Fleet, o)
 	for {
 		r, more := plan.Next(all)

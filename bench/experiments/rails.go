@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"zbench/bench/finding"
-	"zbench/bench/rails"
+	"zbench/bench/fleet/rails"
 )
 
 // FaultsRow is a kind of fault, or of a healthy fleet, over many seeds.
@@ -44,7 +44,7 @@ type drawn struct {
 	// any is true where any verdict but healthy will do, alarm where none must be given.
 	any, alarm bool
 	noise      func(*FleetNoise)
-	o          rails.Options
+	o          rails.Bounds
 }
 
 const (
@@ -108,7 +108,7 @@ func none(*rand.Rand) []Broken { return nil }
 func fleets() []drawn {
 	found, half := Bar{Rate: 0.97}, Bar{Rate: 0.9}
 	silent := Bar{Rate: 0, AtMost: true}
-	long := rails.Options{Least: 20}
+	long := rails.Bounds{Least: 20}
 	lasting := func(n *FleetNoise) { n.Lasting = true }
 	single := func(n *FleetNoise) { n.Samples = 1 }
 	return []drawn{
@@ -124,9 +124,9 @@ func fleets() []drawn {
 		{name: "leaf, 10 %", bar: Bar{Rate: 0.95}, faults: least(rails.Leaf)},
 		{name: "two of any, 10 to 50 %", bar: half, faults: two},
 		{name: "rail or node, 20 to 50 % in a fifth of 20 rounds", bar: half, faults: flaky(rails.Rail, rails.Node), any: true, o: long},
-		{name: "xGMI link, 20 to 50 % in a fifth of 20 passes", bar: half, faults: flaky(rails.Link), any: true, o: rails.Options{Passes: 20}},
+		{name: "xGMI link, 20 to 50 % in a fifth of 20 passes", bar: half, faults: flaky(rails.Link), any: true, o: rails.Bounds{Passes: 20}},
 		{name: "healthy", bar: silent, faults: none, alarm: true},
-		{name: "healthy, 20 rounds and passes", bar: silent, faults: none, alarm: true, o: rails.Options{Least: 20, Passes: 20}},
+		{name: "healthy, 20 rounds and passes", bar: silent, faults: none, alarm: true, o: rails.Bounds{Least: 20, Passes: 20}},
 		{name: "healthy, outliers that last a round, 20 rounds", bar: silent, faults: none, alarm: true, noise: lasting, o: long},
 		{name: "rail, 10 %, outliers that last a round", bar: found, faults: least(rails.Rail), noise: lasting},
 		{name: "rail, 10 %, one sample a round", bar: found, faults: least(rails.Rail), noise: single},

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/finding"
-	"zbench/bench/rails"
+	"zbench/bench/fleet/rails"
 	"zbench/internal/longtest"
 )
 
@@ -46,7 +46,7 @@ func TestAFleetWithAndWithoutAFault(t *testing.T) {
 		}
 		for _, planted := range [][]Broken{nil, {broken}} {
 			f := NewFleet(4, 64, fleetGPUs, FleetDefault(), planted...)
-			timings, rounds := f.Run(rails.Options{})
+			timings, rounds := f.Run(rails.Bounds{})
 			require.LessOrEqual(t, rounds, 20)
 			v := rails.Judge(rails.Data{Fleet: f.Fleet, Timings: timings})
 			if planted == nil {

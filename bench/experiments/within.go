@@ -116,7 +116,7 @@ func newWithinCase(number int, plans *recommend.Plans) *withinCase {
 	}
 	f, err := fabric.ByName(name)
 	must(err)
-	machine, err := f.Resolve(spec.World{Nodes: nodes, GPUsPerNode: 8, GPUsPerProcess: 1}, fabric.Options{})
+	machine, err := f.Resolve(spec.World{Nodes: nodes, GPUsPerNode: 8, GPUsPerProcess: 1}, fabric.Conditions{})
 	must(err)
 	c := &withinCase{
 		question: q, ranks: 8 * nodes, nodes: nodes, costs: map[int64]float64{},

@@ -79,14 +79,14 @@ func TestSlowEndFallsAsPublished(t *testing.T) {
 func TestBracketOfGroupsAndFaults(t *testing.T) {
 	f, err := fabric.ByName(bracketed)
 	require.NoError(t, err)
-	m, err := f.Resolve(spec.World{Nodes: 128, GPUsPerNode: 8, GPUsPerProcess: 1}, fabric.Options{Seed: 1, Scales: []int{2, 16}, Strides: []int{8}})
+	m, err := f.Resolve(spec.World{Nodes: 128, GPUsPerNode: 8, GPUsPerProcess: 1}, fabric.Conditions{Seed: 1, Scales: []int{2, 16}, Strides: []int{8}})
 	require.NoError(t, err)
 	require.Nil(t, m.Bracket(fabric.Group{Ranks: 16}, "all_reduce", 1<<30), "2 nodes are measured")
 	require.Equal(t, resolve(t, bracketed, 16, 8).Ends[fabric.Group{Ranks: 128}], m.Ends[fabric.Group{Ranks: 128}])
 	lone := m.Ends[fabric.Group{Ranks: 128, Stride: 8}]["all_reduce"]
 	require.InEpsilon(t, math.Max(4.2e-6*2*127, m.Curves[fabric.Group{Ranks: 128, Stride: 8}]["all_reduce"].R), lone.Slowest.R, 1e-12, "a ring of a GPU a node")
 
-	hurt, err := f.Resolve(spec.World{Nodes: 128, GPUsPerNode: 8, GPUsPerProcess: 1}, fabric.Options{Seed: 1, Faults: []string{"slow_rail:node=3,rail=2,left=0.5"}})
+	hurt, err := f.Resolve(spec.World{Nodes: 128, GPUsPerNode: 8, GPUsPerProcess: 1}, fabric.Conditions{Seed: 1, Faults: []string{"slow_rail:node=3,rail=2,left=0.5"}})
 	require.NoError(t, err)
 	whole := resolve(t, bracketed, 128, 8)
 	for _, c := range collective.Names() {
@@ -106,7 +106,7 @@ func TestBracketIsNotSimulated(t *testing.T) {
 	require.NotEqual(t, text, without)
 	f, err := fabric.Parse(without)
 	require.NoError(t, err)
-	m, err := f.Resolve(spec.World{Nodes: 128, GPUsPerNode: 8, GPUsPerProcess: 1}, fabric.Options{Seed: 1})
+	m, err := f.Resolve(spec.World{Nodes: 128, GPUsPerNode: 8, GPUsPerProcess: 1}, fabric.Conditions{Seed: 1})
 	require.NoError(t, err)
 	require.Equal(t, string(m.Text()), string(resolve(t, bracketed, 128, 8).Text()))
 	require.Nil(t, f.Describe(m).Bracket)

@@ -18,7 +18,7 @@ func resolve(t *testing.T, name string, nodes, gpus int) *fabric.Machine {
 	t.Helper()
 	f, err := fabric.ByName(name)
 	require.NoError(t, err)
-	m, err := f.Resolve(spec.World{Nodes: nodes, GPUsPerNode: gpus, GPUsPerProcess: 1}, fabric.Options{Seed: 1})
+	m, err := f.Resolve(spec.World{Nodes: nodes, GPUsPerNode: gpus, GPUsPerProcess: 1}, fabric.Conditions{Seed: 1})
 	require.NoError(t, err)
 	return m
 }
@@ -43,7 +43,7 @@ func TestEveryFabricLoadsAndResolvesEverywhere(t *testing.T) {
 		}
 		for nodes := 1; nodes <= f.MaxNodes; nodes += step {
 			for gpus := 1; gpus <= f.Node.GPUs; gpus++ {
-				m, err := f.Resolve(spec.World{Nodes: nodes, GPUsPerNode: gpus, GPUsPerProcess: 1}, fabric.Options{Seed: 1})
+				m, err := f.Resolve(spec.World{Nodes: nodes, GPUsPerNode: gpus, GPUsPerProcess: 1}, fabric.Conditions{Seed: 1})
 				require.NoError(t, err)
 				for _, c := range names {
 					curve := m.Curves[m.Whole()][c]
@@ -96,7 +96,7 @@ func TestUnmeasuredPartsAreExtrapolated(t *testing.T) {
 func TestGroupsAreExtrapolatedByThemselves(t *testing.T) {
 	f, err := fabric.ByName(fabric.Default)
 	require.NoError(t, err)
-	m, err := f.Resolve(spec.World{Nodes: 4, GPUsPerNode: 8, GPUsPerProcess: 1}, fabric.Options{Groups: []int{4, 8}, Strides: []int{8}, Scales: []int{2}})
+	m, err := f.Resolve(spec.World{Nodes: 4, GPUsPerNode: 8, GPUsPerProcess: 1}, fabric.Conditions{Groups: []int{4, 8}, Strides: []int{8}, Scales: []int{2}})
 	require.NoError(t, err)
 	for g, extrapolated := range map[fabric.Group]bool{
 		m.Whole(): true, {Ranks: 4}: true, {Ranks: 8}: false, {Ranks: 4, Stride: 8}: true, {Ranks: 16}: false,
@@ -125,7 +125,7 @@ func TestRefusals(t *testing.T) {
 		{spec.World{Nodes: 1, GPUsPerNode: 8, GPUsPerProcess: 3}, "do not divide"},
 		{spec.World{Nodes: 1, GPUsPerNode: 8, GPUsPerProcess: 0}, "do not divide"},
 	} {
-		_, err := f.Resolve(c.world, fabric.Options{})
+		_, err := f.Resolve(c.world, fabric.Conditions{})
 		require.ErrorContains(t, err, c.says)
 	}
 }
@@ -159,7 +159,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		m, err := fab.Resolve(spec.World{Nodes: 1, GPUsPerNode: 1, GPUsPerProcess: 1}, fabric.Options{Seed: 1})
+		m, err := fab.Resolve(spec.World{Nodes: 1, GPUsPerNode: 1, GPUsPerProcess: 1}, fabric.Conditions{Seed: 1})
 		require.NoError(t, err)
 		require.NotEmpty(t, m.Text())
 	})
@@ -170,7 +170,7 @@ func TestEveryFaultCanBePlanted(t *testing.T) {
 	f, err := fabric.ByName(fabric.Default)
 	require.NoError(t, err)
 	w := spec.World{Nodes: 4, GPUsPerNode: 8, GPUsPerProcess: 1}
-	o := fabric.Options{Groups: []int{2, 8}, Scales: []int{2}}
+	o := fabric.Conditions{Groups: []int{2, 8}, Scales: []int{2}}
 	healthy, err := f.Resolve(w, o)
 	require.NoError(t, err)
 	for _, fault := range fabric.Faults() {
@@ -190,7 +190,7 @@ func TestFaultsThatClash(t *testing.T) {
 	f, err := fabric.ByName(fabric.Default)
 	require.NoError(t, err)
 	plant := func(faults ...string) error {
-		_, err := f.Resolve(spec.World{Nodes: 4, GPUsPerNode: 8, GPUsPerProcess: 1}, fabric.Options{Faults: faults})
+		_, err := f.Resolve(spec.World{Nodes: 4, GPUsPerNode: 8, GPUsPerProcess: 1}, fabric.Conditions{Faults: faults})
 		return err
 	}
 	for _, fault := range fabric.Faults() {
@@ -215,7 +215,7 @@ func TestSlowLinkTouchesItsGroups(t *testing.T) {
 	f, err := fabric.ByName(fabric.Default)
 	require.NoError(t, err)
 	w := spec.World{Nodes: 2, GPUsPerNode: 8, GPUsPerProcess: 1}
-	o := fabric.Options{Groups: []int{2, 8}}
+	o := fabric.Conditions{Groups: []int{2, 8}}
 	healthy, err := f.Resolve(w, o)
 	require.NoError(t, err)
 	o.Faults = []string{"slow_link:node=1,a=2,b=3,left=0.25"}
@@ -235,7 +235,7 @@ func TestRails(t *testing.T) {
 	f, err := fabric.ByName(fabric.Default)
 	require.NoError(t, err)
 	left := func(faults ...string) (between, inside float64) {
-		o := fabric.Options{Groups: []int{8}, Faults: faults}
+		o := fabric.Conditions{Groups: []int{8}, Faults: faults}
 		m, err := f.Resolve(spec.World{Nodes: 2, GPUsPerNode: 8, GPUsPerProcess: 1}, o)
 		require.NoError(t, err)
 		return m.Curves[m.Whole()]["all_reduce"].B / 361e9, m.Curves[fabric.Group{First: 8, Ranks: 8}]["all_reduce"].B / 323e9
@@ -263,7 +263,7 @@ func TestLaunch(t *testing.T) {
 	f, err := fabric.ByName(fabric.Default)
 	require.NoError(t, err)
 	for g, want := range map[int]float64{1: 13e-6, 8: 50e-6} {
-		m, err := f.Resolve(spec.World{Nodes: 1, GPUsPerNode: 8, GPUsPerProcess: g}, fabric.Options{})
+		m, err := f.Resolve(spec.World{Nodes: 1, GPUsPerNode: 8, GPUsPerProcess: g}, fabric.Conditions{})
 		require.NoError(t, err)
 		require.InDelta(t, want, m.Launch(m.Whole(), "all_reduce", 8), 1e-12)
 		curve := m.Curves[m.Whole()]["all_gather"]

@@ -45,7 +45,7 @@ func (g Group) world(w spec.World) spec.World {
 }
 
 // groups lists every communicator that the options ask for, the whole first.
-func groups(w spec.World, o Options) ([]Group, error) {
+func groups(w spec.World, o Conditions) ([]Group, error) {
 	all := []Group{{Ranks: w.Size()}}
 	for _, g := range o.Groups {
 		if g < 2 || w.GPUsPerNode%g != 0 {

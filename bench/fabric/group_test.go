@@ -14,7 +14,7 @@ func strided(t *testing.T, strides []int, faults ...string) *fabric.Machine {
 	t.Helper()
 	f, err := fabric.ByName(fabric.Default)
 	require.NoError(t, err)
-	m, err := f.Resolve(spec.World{Nodes: 4, GPUsPerNode: 8, GPUsPerProcess: 1}, fabric.Options{Strides: strides, Faults: faults})
+	m, err := f.Resolve(spec.World{Nodes: 4, GPUsPerNode: 8, GPUsPerProcess: 1}, fabric.Conditions{Strides: strides, Faults: faults})
 	require.NoError(t, err)
 	return m
 }
@@ -28,7 +28,7 @@ func TestStridedGroups(t *testing.T) {
 	for stride, w := range map[int]spec.World{
 		2: {Nodes: 4, GPUsPerNode: 4, GPUsPerProcess: 1}, 8: {Nodes: 4, GPUsPerNode: 1, GPUsPerProcess: 1}, 16: {Nodes: 2, GPUsPerNode: 1, GPUsPerProcess: 1},
 	} {
-		alone, err := f.Resolve(w, fabric.Options{})
+		alone, err := f.Resolve(w, fabric.Conditions{})
 		require.NoError(t, err)
 		for first := range stride {
 			require.Equal(t, alone.Curves[alone.Whole()], m.Curves[fabric.Group{First: first, Ranks: 32 / stride, Stride: stride}], "stride %d from %d", stride, first)
@@ -37,7 +37,7 @@ func TestStridedGroups(t *testing.T) {
 	require.Len(t, m.Curves, 1+2+8+16)
 	require.Contains(t, string(m.Text()), "\ncurve all_reduce 3 4 8 ")
 	for _, s := range []int{0, 1, 3, 32, 64} {
-		_, err := f.Resolve(spec.World{Nodes: 4, GPUsPerNode: 8, GPUsPerProcess: 1}, fabric.Options{Strides: []int{s}})
+		_, err := f.Resolve(spec.World{Nodes: 4, GPUsPerNode: 8, GPUsPerProcess: 1}, fabric.Conditions{Strides: []int{s}})
 		require.ErrorContains(t, err, "must divide")
 	}
 }
@@ -108,7 +108,7 @@ func TestStridedGroupsShareNICs(t *testing.T) {
 	rate := func(nics int, g fabric.Group) float64 {
 		few := *f
 		few.Node.NICs = nics
-		m, err := few.Resolve(w, fabric.Options{Strides: []int{4, 8}})
+		m, err := few.Resolve(w, fabric.Conditions{Strides: []int{4, 8}})
 		require.NoError(t, err)
 		return m.Curves[g]["all_reduce"].B
 	}

@@ -16,7 +16,7 @@ func TestALeafIsAGroupOfNodes(t *testing.T) {
 	f, err := fabric.ByName(fabric.Default)
 	require.NoError(t, err)
 	w := spec.World{Nodes: 5, GPUsPerNode: 4, GPUsPerProcess: 1}
-	m, err := f.Resolve(w, fabric.Options{Pairs: true, Faults: []string{"slow_leaf:rail=2,leaf=1,nodes=2,left=0.5", "slow_leaf:rail=0,leaf=2,nodes=2,left=0.25"}})
+	m, err := f.Resolve(w, fabric.Conditions{Pairs: true, Faults: []string{"slow_leaf:rail=2,leaf=1,nodes=2,left=0.5", "slow_leaf:rail=0,leaf=2,nodes=2,left=0.25"}})
 	require.NoError(t, err)
 	require.Subset(t, lines(m.Text()), []string{"left rail 10 0.5", "left rail 14 0.5", "left rail 16 0.25"})
 	left := 0
@@ -33,10 +33,10 @@ func TestALeafIsAGroupOfNodes(t *testing.T) {
 		"slow_leaf:rail=2,leaf=0,left=0.5":         "leaf and nodes go together",
 		"slow_leaf:rail=2,leaf=0.5,nodes=2,left=1": "leaf is 0 to 2",
 	} {
-		_, err := f.Resolve(w, fabric.Options{Faults: []string{text}})
+		_, err := f.Resolve(w, fabric.Conditions{Faults: []string{text}})
 		require.ErrorContains(t, err, says, text)
 	}
-	_, err = f.Resolve(w, fabric.Options{Faults: []string{"slow_leaf:rail=2,leaf=1,nodes=2,left=0.5", "slow_leaf:rail=2,leaf=1,nodes=2,left=0.4"}})
+	_, err = f.Resolve(w, fabric.Conditions{Faults: []string{"slow_leaf:rail=2,leaf=1,nodes=2,left=0.5", "slow_leaf:rail=2,leaf=1,nodes=2,left=0.4"}})
 	require.ErrorContains(t, err, "planted already")
 }
 

@@ -44,8 +44,8 @@ func (c Curve) Time(bytes float64) float64 {
 	return t
 }
 
-// Options are what a machine is resolved with beside its world.
-type Options struct {
+// Conditions are what a machine is resolved with beside its world.
+type Conditions struct {
 	Seed uint64
 	// Groups are the sizes of sub-communicators within a node, Strides how far apart
 	// the ranks of others are, Scales numbers of nodes; each gets its constants.
@@ -93,7 +93,7 @@ func (m *Machine) Whole() Group { return Group{Ranks: m.Size()} }
 
 // Resolve fits the fabric to a world. It fails with the valid range when the
 // fabric has no such world.
-func (f *Fabric) Resolve(w spec.World, o Options) (*Machine, error) {
+func (f *Fabric) Resolve(w spec.World, o Conditions) (*Machine, error) {
 	switch {
 	case w.Nodes < 1 || w.Nodes > f.MaxNodes:
 		return nil, fmt.Errorf("fabric %s has 1 to %d nodes, not %d", f.Name, f.MaxNodes, w.Nodes)

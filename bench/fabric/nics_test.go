@@ -13,7 +13,7 @@ func resolved(t *testing.T, nodes int, faults ...string) (*fabric.Machine, error
 	t.Helper()
 	f, err := fabric.ByName(fabric.Default)
 	require.NoError(t, err)
-	return f.Resolve(spec.World{Nodes: nodes, GPUsPerNode: 4, GPUsPerProcess: 1}, fabric.Options{Faults: faults, Pairs: true})
+	return f.Resolve(spec.World{Nodes: nodes, GPUsPerNode: 4, GPUsPerProcess: 1}, fabric.Conditions{Faults: faults, Pairs: true})
 }
 
 // A rank's bytes are counted at its own NIC, or at the one that a fault makes it take.

@@ -95,7 +95,7 @@ func TestPairsOfGPUsHaveOneLink(t *testing.T) {
 		require.NoError(t, err)
 		for nodes := 1; nodes <= min(f.MaxNodes, 4); nodes++ {
 			for gpus := 2; gpus <= f.Node.GPUs; gpus++ {
-				m, err := f.Resolve(spec.World{Nodes: nodes, GPUsPerNode: gpus, GPUsPerProcess: 1}, fabric.Options{})
+				m, err := f.Resolve(spec.World{Nodes: nodes, GPUsPerNode: gpus, GPUsPerProcess: 1}, fabric.Conditions{})
 				require.NoError(t, err)
 				curves := m.Curves[m.Whole()]
 				b := curves["send_recv"].B
@@ -107,7 +107,7 @@ func TestPairsOfGPUsHaveOneLink(t *testing.T) {
 				}
 			}
 		}
-		_, err = f.Resolve(spec.World{Nodes: 1, GPUsPerNode: 1, GPUsPerProcess: 1}, fabric.Options{})
+		_, err = f.Resolve(spec.World{Nodes: 1, GPUsPerNode: 1, GPUsPerProcess: 1}, fabric.Conditions{})
 		require.NoError(t, err)
 	}
 }

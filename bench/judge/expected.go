@@ -34,7 +34,7 @@ func expect(rec *record.Record) expected {
 			continue
 		}
 		w := spec.World{Nodes: n, GPUsPerNode: rec.World.GPUsPerNode, GPUsPerProcess: max(rec.Results[i].GPUsPerProcess, 1)}
-		m, err := healthy.Resolve(w, fabric.Options{})
+		m, err := healthy.Resolve(w, fabric.Conditions{})
 		if err != nil {
 			m = nil
 		}

@@ -1,6 +1,5 @@
-// Package longrun is about runs of days: versions and settings that are known to hang or to
-// be slow, and timeouts that follow from the measured tail of the collectives. Both are
-// tables; each row has its source.
+// Versions and settings that are known to hang or to be slow. Each row has its source.
+
 package judge
 
 import (

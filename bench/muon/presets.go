@@ -10,7 +10,7 @@ import (
 )
 
 // Preset is a model's weight matrices that Muon steps: those of the preset of the
-// same name in bench/model, by shape.
+// same name in bench/trainer, by shape.
 type Preset struct {
 	Name, Title, Source string
 	// Shapes have the number of a model's matrices as their batch, the most

@@ -5,8 +5,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/trainer"
 	"zbench/bench/spell"
+	"zbench/bench/trainer"
 )
 
 // kernels muon and recommend take the same presets under the same names, and a

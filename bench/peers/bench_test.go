@@ -40,7 +40,7 @@ func BenchmarkParse(b *testing.B) {
 			b.SetBytes(int64(len(log)))
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := Parse(strings.NewReader(log), Options{}); err != nil {
+				if _, err := Parse(strings.NewReader(log), Hints{}); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -56,7 +56,7 @@ func BenchmarkDebugLines(b *testing.B) {
 	b.SetBytes(int64(len(log)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := Parse(strings.NewReader(log), Options{}); err != nil {
+		if _, err := Parse(strings.NewReader(log), Hints{}); err != nil {
 			b.Fatal(err)
 		}
 	}

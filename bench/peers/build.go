@@ -51,7 +51,7 @@ type slot struct {
 }
 
 // build makes the record. Only Import.File, SHA256 and Lines stay empty.
-func (s *scan) build(o Options) (*record.Record, error) {
+func (s *scan) build(o Hints) (*record.Record, error) {
 	if o.Collective != "" {
 		if _, err := collective.ByName(o.Collective); err != nil {
 			return nil, unsupported{o.Collective}

@@ -25,7 +25,7 @@ func asCSV(rows string) string {
 func TestCSVReadsAsTheTable(t *testing.T) {
 	for name := range shownAs {
 		rows := rowsOf(name, 8, 1, largeSizes...)
-		o := Options{Collective: name, Ranks: 8, Nodes: 1}
+		o := Hints{Collective: name, Ranks: 8, Nodes: 1}
 		want := parseText(t, bothPlaces+rows, o)
 		csv := asCSV(rows)
 		for form, text := range map[string]string{
@@ -67,7 +67,7 @@ func TestCSVOfRCCLTests(t *testing.T) {
 			}
 		}
 	}
-	rec := parseText(t, log, Options{})
+	rec := parseText(t, log, Hints{})
 	require.InDeltaMapValues(t, times, timesOf(rec), 1e-9)
 	require.Equal(t, 2, rec.Results[0].Burst.MeanOfRanks.N, "cycles are repeats")
 	require.Equal(t, 16, rec.World.Ranks)
@@ -75,12 +75,12 @@ func TestCSVOfRCCLTests(t *testing.T) {
 	require.Equal(t, "ok", rec.Results[0].Verified.State)
 
 	// Ranks that busbw denies are not used, and rows that size/time denies are left out.
-	rec = parseText(t, strings.ReplaceAll(log, ",1,16,16,1,", ",1,24,24,1,"), Options{})
+	rec = parseText(t, strings.ReplaceAll(log, ",1,16,16,1,", ",1,24,24,1,"), Hints{})
 	require.Contains(t, codes(rec), "ranks_contradicted")
 	require.Equal(t, 16, rec.World.Ranks)
 	wrong := strings.Replace(log, ",0,5.242880,", ",0,9.242880,", 1)
 	require.NotEqual(t, log, wrong)
-	rec = parseText(t, wrong, Options{})
+	rec = parseText(t, wrong, Hints{})
 	require.Equal(t, []string{"size/time contradicts algbw [2]"}, skipBrief(rec))
 }
 
@@ -97,15 +97,15 @@ func TestDamagedCSV(t *testing.T) {
 		"cut in a number": {strings.TrimSuffix(strings.TrimSpace(csv), "0") + "1", "last line of a file that ends without a line end [5]"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			rec := parseText(t, c.log, Options{})
+			rec := parseText(t, c.log, Hints{})
 			require.Equal(t, []string{c.reason}, skipBrief(rec))
 			require.Len(t, rec.Results, 6)
 		})
 	}
-	_, err := Parse(strings.NewReader(lines[0]+"\n"), Options{})
+	_, err := Parse(strings.NewReader(lines[0]+"\n"), Hints{})
 	require.ErrorIs(t, err, ErrNoRows)
 	require.ErrorContains(t, err, "no row follows")
-	_, err = Parse(strings.NewReader("size,time,busbw,root\n8,1,1,0\n"), Options{})
+	_, err = Parse(strings.NewReader("size,time,busbw,root\n8,1,1,0\n"), Hints{})
 	require.ErrorIs(t, err, ErrFormat)
 	require.ErrorContains(t, err, "lacks columns")
 }
@@ -121,13 +121,13 @@ func TestWorldOfAFileName(t *testing.T) {
 		require.Equal(t, want, claim{ranks: got.ranks, nodes: got.nodes}, file)
 	}
 	csv := asCSV(rowsOf("all_reduce", 8, 1, largeSizes...))
-	rec := parseText(t, csv, Options{File: "job-n-00008-N-0002.csv"})
+	rec := parseText(t, csv, Hints{File: "job-n-00008-N-0002.csv"})
 	require.Equal(t, "8r 2n 4/node 0/proc ", worldBrief(rec.World))
 	require.Contains(t, codes(rec), "ranks_from_name")
-	rec = parseText(t, csv, Options{File: "job-n-00016-N-0002.csv"})
+	rec = parseText(t, csv, Hints{File: "job-n-00016-N-0002.csv"})
 	require.Equal(t, "8r 0n 0/node 0/proc ", worldBrief(rec.World))
 	require.Contains(t, codes(rec), "ranks_contradicted")
-	require.Equal(t, "8r 4n 2/node 0/proc ", worldBrief(parseText(t, csv, Options{File: "job-n-00008-N-0002.csv", Nodes: 4}).World))
+	require.Equal(t, "8r 4n 2/node 0/proc ", worldBrief(parseText(t, csv, Hints{File: "job-n-00008-N-0002.csv", Nodes: 4}).World))
 }
 
 // Published CSVs, each checked row by row against a plain reader.
@@ -138,7 +138,7 @@ func TestPublishedCSVs(t *testing.T) {
 		data, err := os.ReadFile(path)
 		require.NoError(t, err)
 		file, text := filepath.Base(path), string(data)
-		rec, err := Parse(strings.NewReader(text), Options{File: file})
+		rec, err := Parse(strings.NewReader(text), Hints{File: file})
 		if strings.HasPrefix(file, "mi355x") {
 			require.ErrorIs(t, err, ErrFormat, "a summary without times")
 			continue

@@ -26,7 +26,7 @@ func TestFailedChecksAnywhere(t *testing.T) {
 		"no average":        "# Out of bounds values : 2 FAILED\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			rec := parseText(t, strings.Replace(log, footer, dressed, 1), Options{})
+			rec := parseText(t, strings.Replace(log, footer, dressed, 1), Hints{})
 			require.Equal(t, []string{"out_of_bounds"}, codes(rec))
 			require.False(t, rec.Source.Imports[0].Truncated)
 			for _, r := range rec.Results {
@@ -35,7 +35,7 @@ func TestFailedChecksAnywhere(t *testing.T) {
 				require.Nil(t, r.Verified.Wrong)
 			}
 			// The same without a failure is a log like any other.
-			good := parseText(t, strings.Replace(log, footer, strings.ReplaceAll(dressed, "2 FAILED", "0 OK"), 1), Options{})
+			good := parseText(t, strings.Replace(log, footer, strings.ReplaceAll(dressed, "2 FAILED", "0 OK"), 1), Hints{})
 			require.Empty(t, codes(good))
 			require.False(t, good.Source.Imports[0].Truncated)
 			require.Equal(t, record.OK, good.Results[0].Status)
@@ -45,7 +45,7 @@ func TestFailedChecksAnywhere(t *testing.T) {
 
 // Where the rows say which data were wrong, the others stay what they are.
 func TestFailedChecksThatRowsShow(t *testing.T) {
-	rec := parseText(t, text(t, "wrong.log"), Options{})
+	rec := parseText(t, text(t, "wrong.log"), Hints{})
 	count := map[record.Status]int{}
 	for _, r := range rec.Results {
 		count[r.Status]++
@@ -54,7 +54,7 @@ func TestFailedChecksThatRowsShow(t *testing.T) {
 
 	// One of them is damaged: which rows the footer means is not known any more.
 	lost := edit(t, text(t, "wrong.log"), "33554432", func(l string) string { return strings.Replace(l, "218.7", "2?8.7", 1) })
-	for _, r := range parseText(t, lost, Options{}).Results {
+	for _, r := range parseText(t, lost, Hints{}).Results {
 		require.Equal(t, record.WrongData, r.Status, r.Key)
 	}
 }
@@ -62,7 +62,7 @@ func TestFailedChecksThatRowsShow(t *testing.T) {
 // A failed run leaves the other runs of the file alone.
 func TestFailedRunAmongOthers(t *testing.T) {
 	good, bad := text(t, "hipevt.log"), strings.Replace(text(t, "copybw.log"), "0 OK", "1 FAILED", 1)
-	for _, r := range parseText(t, good+bad, Options{}).Results {
+	for _, r := range parseText(t, good+bad, Hints{}).Results {
 		want := record.OK
 		if r.Collective == "all_reduce" {
 			want = record.WrongData
@@ -75,7 +75,7 @@ func TestFailedRunAmongOthers(t *testing.T) {
 // a second average in prose is no second program.
 func TestFootersInProse(t *testing.T) {
 	log := text(t, "copybw.log")
-	rec := parseText(t, "Yesterday: Out of bounds values : 24 FAILED, Avg bus bandwidth : 3.1\n"+log+"So Avg bus bandwidth    : 135.119 it is.\n", Options{})
+	rec := parseText(t, "Yesterday: Out of bounds values : 24 FAILED, Avg bus bandwidth : 3.1\n"+log+"So Avg bus bandwidth    : 135.119 it is.\n", Hints{})
 	require.Empty(t, codes(rec))
 	require.Len(t, rec.Results, 10)
 	for _, r := range rec.Results {

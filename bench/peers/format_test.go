@@ -15,7 +15,7 @@ func TestTextAboveTheTable(t *testing.T) {
 		"| size | time | busbw |", "---", "```text",
 	} {
 		for _, file := range []string{"copybw.log", "tag_output.log", "srun_label.log"} {
-			rec := parseText(t, above+"\n"+text(t, file), Options{File: "all_reduce.log"})
+			rec := parseText(t, above+"\n"+text(t, file), Hints{File: "all_reduce.log"})
 			require.Len(t, rec.Results, 10, "%s above %s", above, file)
 		}
 	}
@@ -31,7 +31,7 @@ func TestWithoutATable(t *testing.T) {
 		"[](){#ref}":                                                              ErrNoTable, `["hosta", "hostb"]`: ErrNoTable, "[]": ErrNoTable,
 		"We varied the size, took the time, and were glad of the busbw.": ErrNoTable,
 	} {
-		_, err := Parse(strings.NewReader(text), Options{})
+		_, err := Parse(strings.NewReader(text), Hints{})
 		require.ErrorIs(t, err, is, text)
 	}
 }
@@ -51,7 +51,7 @@ func TestBareRowsOfSeveralWorlds(t *testing.T) {
 	}
 	// A bus factor of 1.875 and one of 0.9375: all_reduce and reduce_scatter.
 	log := first + rows("nccl219.log")
-	rec := parseText(t, log, Options{File: "all_reduce.log"})
+	rec := parseText(t, log, Hints{File: "all_reduce.log"})
 	require.Len(t, rec.Results, 10)
 	require.Contains(t, rec.Source.Imports[0].Skipped[0].Reason, "of several worlds")
 	require.Contains(t, rec.Source.Imports[0].Skipped[0].Reason, "with its header")

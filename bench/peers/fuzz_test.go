@@ -36,7 +36,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(bothPlaces+firstSide(rows), "all_reduce.log", 2)
 	f.Add("[1,0]<stdout>:"+bothPlaces+rows, "all_reduce.log", 0)
 	f.Fuzz(func(t *testing.T, log, file string, ranks int) {
-		rec, err := Parse(strings.NewReader(log), Options{File: file, Ranks: ranks % 64})
+		rec, err := Parse(strings.NewReader(log), Hints{File: file, Ranks: ranks % 64})
 		if err != nil {
 			for _, known := range []error{ErrNoTable, ErrFormat, ErrNoRows, ErrCollective, ErrTooLarge} {
 				if errors.Is(err, known) {

@@ -17,7 +17,7 @@ func parseFile(t *testing.T, path string) *record.Record {
 	t.Helper()
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
-	rec, err := Parse(strings.NewReader(string(data)), Options{File: filepath.Base(path)})
+	rec, err := Parse(strings.NewReader(string(data)), Hints{File: filepath.Base(path)})
 	require.NoError(t, err)
 	return rec
 }
@@ -30,7 +30,7 @@ func text(t *testing.T, name string) string {
 	return string(data)
 }
 
-func parseText(t *testing.T, log string, o Options) *record.Record {
+func parseText(t *testing.T, log string, o Hints) *record.Record {
 	t.Helper()
 	rec, err := Parse(strings.NewReader(log), o)
 	require.NoError(t, err)

@@ -52,7 +52,7 @@ func TestRowsThatDebugOutputCut(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 1))
 	for i := range 200 {
 		p := randomTable(r)
-		want := parseText(t, p.log, Options{})
+		want := parseText(t, p.log, Hints{})
 		head := len(fmt.Sprintf("%12d  %12d  %8s  %6s  %6s", 1, 1, "", "", ""))
 		hosts := []string{"host-0"}
 		if p.n > 8 {
@@ -75,7 +75,7 @@ func TestRowsThatDebugOutputCut(t *testing.T) {
 			}
 			return out + row[from:]
 		})
-		got := parseText(t, log, Options{})
+		got := parseText(t, log, Hints{})
 		require.Equal(t, timesOf(want), timesOf(got), "table %d:\n%s", i, log)
 		require.Empty(t, got.Source.Imports[0].Skipped)
 	}
@@ -87,7 +87,7 @@ func TestRowsThatLabelsCut(t *testing.T) {
 	const label = "[1,0]<stdout>:"
 	for i := range 50 {
 		p := randomTable(r)
-		want := parseText(t, p.log, Options{})
+		want := parseText(t, p.log, Hints{})
 		head := len(fmt.Sprintf("%12d  %12d  %8s  %6s  %6s", 1, 1, "", "", ""))
 		labelled := ""
 		for l := range strings.Lines(p.log) {
@@ -110,7 +110,7 @@ func TestRowsThatLabelsCut(t *testing.T) {
 			}
 			log += label + m[2][from:] + "\n"
 		}
-		got := parseText(t, log, Options{})
+		got := parseText(t, log, Hints{})
 		require.Equal(t, timesOf(want), timesOf(got), "table %d:\n%s", i, log)
 		require.Empty(t, got.Source.Imports[0].Skipped)
 	}
@@ -121,7 +121,7 @@ func TestRowsThatLabelsCut(t *testing.T) {
 func TestCutRowsAreNeverMisread(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 3))
 	lines := strings.Split(text(t, "nccl219.log"), "\n")
-	want := timesOf(parseText(t, strings.Join(lines, "\n"), Options{}))
+	want := timesOf(parseText(t, strings.Join(lines, "\n"), Hints{}))
 	first := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(strings.TrimSpace(l), "1024") })
 	host := regexp.MustCompile(`on +(\S+) device`).FindStringSubmatch(strings.Join(lines, "\n"))[1]
 	joined := 0
@@ -139,7 +139,7 @@ func TestCutRowsAreNeverMisread(t *testing.T) {
 				cut = append(cut, rests[r.IntN(len(rests))])
 			}
 		}
-		rec, err := Parse(strings.NewReader(strings.Join(append(cut, lines[first+5:]...), "\n")), Options{})
+		rec, err := Parse(strings.NewReader(strings.Join(append(cut, lines[first+5:]...), "\n")), Hints{})
 		if err != nil {
 			require.ErrorIs(t, err, ErrNoRows)
 			continue
@@ -156,7 +156,7 @@ func TestCutRowsAreNeverMisread(t *testing.T) {
 // Planted faults, each beside the log without it.
 func TestPiecesThatDoNotFit(t *testing.T) {
 	log := text(t, "debug_inside.log")
-	require.Len(t, parseText(t, log, Options{}).Results, 10)
+	require.Len(t, parseText(t, log, Hints{}).Results, 10)
 	line := func(at int) string { return strings.Split(log, "\n")[at-1] }
 	for name, c := range map[string]struct {
 		log    string
@@ -174,7 +174,7 @@ func TestPiecesThatDoNotFit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.NotEqual(t, log, c.log)
-			rec := parseText(t, c.log, Options{})
+			rec := parseText(t, c.log, Hints{})
 			require.Len(t, rec.Results, 10-2*c.lost)
 			reasons := []string{}
 			for _, k := range rec.Source.Imports[0].Skipped {
@@ -189,14 +189,14 @@ func TestPiecesThatDoNotFit(t *testing.T) {
 // tells where the row ends.
 func TestHostsThatBeginWithDigits(t *testing.T) {
 	log := strings.ReplaceAll(text(t, "debug_inside.log"), "node-a", "51e6e7896958")
-	rec := parseText(t, log, Options{})
+	rec := parseText(t, log, Hints{})
 	require.Len(t, rec.Results, 10)
 	for _, r := range rec.Results {
 		require.Equal(t, record.OK, r.Status)
 	}
 	// Either of two names could be meant.
 	ambiguous := strings.Replace(log, "node-b", "1e6e7896958", 1)
-	_, err := Parse(strings.NewReader(ambiguous), Options{})
+	_, err := Parse(strings.NewReader(ambiguous), Hints{})
 	require.ErrorIs(t, err, ErrNoRows)
 }
 
@@ -205,7 +205,7 @@ func TestNothingIsJoinedAmongSeveralPrograms(t *testing.T) {
 	log := text(t, "debug_inside.log")
 	list := log[strings.Index(log, "#  Rank  0"):strings.Index(log, "#  Rank  1 ")]
 	two := strings.Replace(log, list, list+strings.ReplaceAll(list, "4000", "9000"), 1)
-	rec, err := Parse(strings.NewReader(two), Options{})
+	rec, err := Parse(strings.NewReader(two), Hints{})
 	if err == nil {
 		require.NotContains(t, timesOf(rec), "all_reduce/float/sum/1024/r16/g1/oop")
 		require.Contains(t, rec.Source.Imports[0].Skipped[0].Reason, "NCCL_DEBUG_FILE")
@@ -219,7 +219,7 @@ func TestLabelledLineWithoutItsEnd(t *testing.T) {
 	log := text(t, "tag_inside.log")
 	before, _, found := strings.Cut(log, "[1,0]<stdout>:    21.56")
 	require.True(t, found)
-	rec, err := Parse(strings.NewReader(before), Options{})
+	rec, err := Parse(strings.NewReader(before), Hints{})
 	require.NoError(t, err)
 	require.Len(t, rec.Results, 2)
 	require.Equal(t, 1, rec.Source.Imports[0].Skipped[0].Count)
@@ -229,13 +229,13 @@ func TestLabelledLineWithoutItsEnd(t *testing.T) {
 // Launchers' prefixes do not keep rows from being put together.
 func TestDebugOutputBehindPrefixes(t *testing.T) {
 	log := text(t, "debug_inside.log")
-	want := timesOf(parseText(t, log, Options{}))
+	want := timesOf(parseText(t, log, Hints{}))
 	for _, prefix := range []string{"[1,0]<stdout>:", " 0: ", "0: ", "worker-0: ", "[pod/launcher/mpi] ", "[0] ", "2026-03-04T05:06:07.123Z "} {
 		prefixed := ""
 		for l := range strings.Lines(log) {
 			prefixed += prefix + l
 		}
-		rec := parseText(t, prefixed, Options{})
+		rec := parseText(t, prefixed, Hints{})
 		require.Equal(t, want, timesOf(rec), prefix)
 		require.Empty(t, rec.Source.Imports[0].Skipped, prefix)
 	}

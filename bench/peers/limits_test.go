@@ -48,14 +48,14 @@ func TestEndlessInputs(t *testing.T) {
 		})
 	}
 	// Parse has bounds of its own.
-	_, err := Parse(&endless{text: "\x00"}, Options{File: "zero"})
+	_, err := Parse(&endless{text: "\x00"}, Hints{File: "zero"})
 	require.ErrorIs(t, err, ErrTooLarge)
 	require.Equal(t, bounds{512 << 20, 1 << 23}, whole)
 }
 
 // So is one with more sizes or rows than any sweep.
 func TestTooManyCases(t *testing.T) {
-	_, err := Parse(strings.NewReader(manyRows(maxCases+100, true)), Options{})
+	_, err := Parse(strings.NewReader(manyRows(maxCases+100, true)), Hints{})
 	require.ErrorIs(t, err, ErrTooLarge)
 	require.ErrorContains(t, err, "more than 32768 different sizes at line 327")
 
@@ -67,7 +67,7 @@ func TestTooManyCases(t *testing.T) {
 func TestStop(t *testing.T) {
 	stop, asked := errors.New("enough"), 0
 	r := &endless{text: "a line\n"}
-	_, err := Parse(r, Options{Stop: func() error {
+	_, err := Parse(r, Hints{Stop: func() error {
 		if asked++; asked == 3 {
 			return stop
 		}
@@ -80,7 +80,7 @@ func TestStop(t *testing.T) {
 // Many repeats of one case are one result, and many of its doubts one warning.
 func TestManyRepeats(t *testing.T) {
 	const rows = 20_000
-	rec := parseText(t, manyRows(rows, false), Options{})
+	rec := parseText(t, manyRows(rows, false), Hints{})
 	require.Len(t, rec.Results, 2)
 	require.Equal(t, rows, rec.Results[0].Burst.MeanOfRanks.N)
 	require.Equal(t, rows, rec.Source.Imports[0].Rows)
@@ -110,9 +110,9 @@ func TestNamesThatAreTooLong(t *testing.T) {
 		"AMD Instinct MI300X": "a.log: world.gpu has 20000 bytes; a name has at most 4096",
 		"node-a":              "a.log: world.hosts[0] has 20000 bytes",
 	} {
-		_, err := Parse(strings.NewReader(strings.ReplaceAll(string(text), old, long)), Options{File: "a.log"})
+		_, err := Parse(strings.NewReader(strings.ReplaceAll(string(text), old, long)), Hints{File: "a.log"})
 		require.ErrorContains(t, err, says)
-		_, err = Parse(strings.NewReader(strings.ReplaceAll(string(text), old, long[:900])), Options{File: "a.log"})
+		_, err = Parse(strings.NewReader(strings.ReplaceAll(string(text), old, long[:900])), Hints{File: "a.log"})
 		require.NoError(t, err)
 	}
 }

@@ -240,7 +240,7 @@ func TestChangedLogs(t *testing.T) {
 	kept, changed := 0, 0
 	for _, file := range slices.Sorted(maps.Keys(logs)) {
 		log := logs[file]
-		o := Options{File: "x.log"}
+		o := Hints{File: "x.log"}
 		if strings.HasPrefix(file, "bare") || strings.HasPrefix(file, "error") || strings.HasPrefix(file, "nccl-tests-2021") || strings.HasPrefix(file, "commented") {
 			o.File = file
 		}
@@ -259,7 +259,7 @@ func TestChangedLogs(t *testing.T) {
 				text, name = second.do(r, text), name+", "+second.name
 			}
 			changed++
-			rec, err := Parse(strings.NewReader(text), Options{File: o.File})
+			rec, err := Parse(strings.NewReader(text), Hints{File: o.File})
 			if err != nil {
 				require.True(t, errors.Is(err, ErrNoTable) || errors.Is(err, ErrFormat) || errors.Is(err, ErrNoRows) || errors.Is(err, ErrCollective), "%s, %s: %v", file, name, err)
 				require.Greater(t, len(err.Error()), 40)

@@ -157,7 +157,7 @@ func (e evidence) candidates() []collective.Collective {
 
 // findName finds the collective of a test: as the log, the option or the file's
 // name calls it, unless the rows veto that, else as the rows tell.
-func (s *scan) findName(t *test, o Options, e evidence) (named, error) {
+func (s *scan) findName(t *test, o Hints, e evidence) (named, error) {
 	fits, line := e.candidates(), t.rows.firstLine()
 	not := ""
 	for _, n := range []named{{from: "log"}, {from: "option"}, {from: "file"}} {

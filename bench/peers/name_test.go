@@ -88,7 +88,7 @@ func TestRowsVetoNames(t *testing.T) {
 					"option":    rows,
 					"file":      rows,
 				} {
-					o := Options{}
+					o := Hints{}
 					switch by {
 					case "option":
 						o.Collective = claimed
@@ -119,7 +119,7 @@ func TestNoNameCrossesAHeader(t *testing.T) {
 	for first := range shownAs {
 		for second := range shownAs {
 			log := first + "_perf -b 1M\n" + bothPlaces + rowsOf(first, 8, 1, largeSizes...) + bothPlaces + rowsOf(second, 8, 1, 2<<20, 32<<20, 512<<20)
-			rec, err := Parse(strings.NewReader(log), Options{})
+			rec, err := Parse(strings.NewReader(log), Hints{})
 			require.NoError(t, err, log)
 			sizes := map[string]int{}
 			for _, r := range rec.Results {
@@ -141,11 +141,11 @@ func TestNoNameCrossesAHeader(t *testing.T) {
 // those.
 func TestTheOptionDecidesBetweenLookalikes(t *testing.T) {
 	log := strings.ReplaceAll(bothPlaces+rowsOf("all_gather", 8, 1, largeSizes...), "      0", "    N/A")
-	_, err := Parse(strings.NewReader(log), Options{})
+	_, err := Parse(strings.NewReader(log), Hints{})
 	require.ErrorIs(t, err, ErrCollective)
 	require.ErrorContains(t, err, "all_gather or all_to_all; pass --collective")
 	for _, c := range collective.Names() {
-		rec, err := Parse(strings.NewReader(log), Options{Collective: c})
+		rec, err := Parse(strings.NewReader(log), Hints{Collective: c})
 		if c == "all_gather" || c == "all_to_all" {
 			require.NoError(t, err)
 			require.Equal(t, c, rec.Results[0].Collective)
@@ -171,15 +171,15 @@ func sharedCase(t *testing.T, name string) string {
 // A published table of an all_gather below the command of an all_reduce.
 func TestNoneIsNotAllReduce(t *testing.T) {
 	log := sharedCase(t, "none_is_not_all_reduce.log")
-	_, err := Parse(strings.NewReader(log), Options{File: "none_is_not_all_reduce.log"})
+	_, err := Parse(strings.NewReader(log), Hints{File: "none_is_not_all_reduce.log"})
 	require.ErrorIs(t, err, ErrCollective)
 	require.ErrorContains(t, err, "redop is none")
-	_, err = Parse(strings.NewReader(log), Options{Collective: "all_reduce"})
+	_, err = Parse(strings.NewReader(log), Hints{Collective: "all_reduce"})
 	require.ErrorIs(t, err, ErrCollective)
-	for _, o := range []Options{{File: "kestrel.log"}, {File: "none_is_not_all_reduce.log", Collective: "all_gather"}} {
+	for _, o := range []Hints{{File: "kestrel.log"}, {File: "none_is_not_all_reduce.log", Collective: "all_gather"}} {
 		rec := parseText(t, log, o)
 		require.Len(t, rec.Results, 12)
 		require.Equal(t, "all_gather/float/none/4294967296/r64/g0/ip 92619 x1 46.37 45.65 ok", brief(rec.Results[11]))
 	}
-	require.Contains(t, codes(parseText(t, log, Options{File: "kestrel.log"})), "collective_contradicted")
+	require.Contains(t, codes(parseText(t, log, Hints{File: "kestrel.log"})), "collective_contradicted")
 }

@@ -42,9 +42,9 @@ var (
 	ErrMerge = errors.New("cannot merge")
 )
 
-// Options says what a log may leave out. A log that says it itself wins, with a
+// Hints say what a log may leave out. A log that says it itself wins, with a
 // warning.
-type Options struct {
+type Hints struct {
 	// Collective names the collective (any spelling collective.ByName knows)
 	// where the log does not.
 	Collective string
@@ -65,7 +65,7 @@ type Options struct {
 // It fails, wrapping ErrFormat, ErrNoTable, ErrNoRows, ErrCollective or
 // ErrTooLarge, where nothing in the input can be read with certainty, and
 // returns the reader's own error.
-func Parse(r io.Reader, o Options) (*record.Record, error) {
+func Parse(r io.Reader, o Hints) (*record.Record, error) {
 	s := newScan()
 	s.stop = o.Stop
 	sum, err := whole.eachLine(r, s.line)
@@ -89,7 +89,7 @@ func Parse(r io.Reader, o Options) (*record.Record, error) {
 	return rec, nil
 }
 
-func label(o Options) string {
+func label(o Hints) string {
 	if o.File == "" {
 		return "log"
 	}

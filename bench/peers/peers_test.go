@@ -25,31 +25,31 @@ func TestRefusals(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name, log string
-		o         Options
+		o         Hints
 		is        error
 		says      string
 	}{
-		{"empty", "", Options{}, ErrNoTable, "column names (size, time, algbw, busbw)"},
-		{"prose", "Dear all,\n8 GPUs were fine.\n", Options{}, ErrNoTable, "looked in 2 lines"},
-		{"launcher only", "srun: job 12 queued\n./all_reduce_perf: Test timeout (60s)\n", Options{}, ErrNoTable, "the log says: line 2"},
-		{"json object", " {\n\"version\": 3}", Options{}, ErrFormat, "JSON"},
-		{"json list", "[\n{\"numCycle\":0}]", Options{}, ErrFormat, "JSON"},
-		{"csv whose numbers contradict each other", "numCycle,name,size,type,time,algBw,busBw\n0,AllReduce,8,float,1,1,1\n", Options{}, ErrNoRows, "size/time contradicts algbw"},
-		{"csv without times", "collective,nodes,ranks,size_bytes,busbw_gbs\nall_reduce,1,8,4096,0.32\n", Options{}, ErrFormat, "this CSV lacks columns"},
-		{"gzip", "\x1f\x8b\x08", Options{}, ErrFormat, "gunzip"},
-		{"utf-16", "\xff\xfe#\x00", Options{}, ErrFormat, "iconv"},
-		{"long line", strings.Repeat("x", maxLine+1), Options{}, ErrTooLarge, "line 1 is longer"},
-		{"bare rows that nothing confirms", text(t, "bare_tiny_all_reduce.log"), Options{File: "all_reduce"}, ErrNoRows, "does not confirm the columns"},
-		{"bare rows of a log of another order", "1048576 262144 float sum -1 2.53 414.8 4.74 0\n", Options{File: "all_reduce"}, ErrNoRows, "does not confirm"},
-		{"unknown collective", cut(text(t, "copybw.log"), "starting"), Options{Collective: "all_to_none"}, ErrCollective, "supported are all_reduce"},
-		{"only an unsupported collective", strings.ReplaceAll(text(t, "hipevt.log"), "all_gather", "hypercube"), Options{}, ErrCollective, `"hypercube" is not supported`},
-		{"no name, and alltoall looks alike", strings.ReplaceAll(cut(text(t, "blank_cells.log"), "starting"), "     0", "   N/A"), Options{}, ErrCollective, "pass --collective"},
-		{"the option contradicts the numbers", cut(text(t, "copybw.log"), "starting"), Options{Collective: "all_gather"}, ErrCollective, "but that of all_reduce"},
-		{"the file name contradicts the numbers", cut(text(t, "copybw.log"), "starting"), Options{File: "all_gather.log"}, ErrCollective, "from the file name"},
-		{"the given ranks contradict the numbers", text(t, "bare_all_reduce.log"), Options{File: "all_reduce", Ranks: 8}, ErrCollective, "leave --ranks out"},
-		{"cpu time", strings.ReplaceAll(text(t, "copybw.log"), "    time", " cputime"), Options{}, ErrNoRows, "launch time"},
-		{"columns under wrong names", strings.ReplaceAll(text(t, "copybw.log"), "algbw   busbw", "busbw   algbw"), Options{}, ErrNoRows, "the columns cannot be trusted"},
-		{"header without rows", "# size count type redop root time algbw busbw #wrong\n", Options{}, ErrNoRows, "no rows"},
+		{"empty", "", Hints{}, ErrNoTable, "column names (size, time, algbw, busbw)"},
+		{"prose", "Dear all,\n8 GPUs were fine.\n", Hints{}, ErrNoTable, "looked in 2 lines"},
+		{"launcher only", "srun: job 12 queued\n./all_reduce_perf: Test timeout (60s)\n", Hints{}, ErrNoTable, "the log says: line 2"},
+		{"json object", " {\n\"version\": 3}", Hints{}, ErrFormat, "JSON"},
+		{"json list", "[\n{\"numCycle\":0}]", Hints{}, ErrFormat, "JSON"},
+		{"csv whose numbers contradict each other", "numCycle,name,size,type,time,algBw,busBw\n0,AllReduce,8,float,1,1,1\n", Hints{}, ErrNoRows, "size/time contradicts algbw"},
+		{"csv without times", "collective,nodes,ranks,size_bytes,busbw_gbs\nall_reduce,1,8,4096,0.32\n", Hints{}, ErrFormat, "this CSV lacks columns"},
+		{"gzip", "\x1f\x8b\x08", Hints{}, ErrFormat, "gunzip"},
+		{"utf-16", "\xff\xfe#\x00", Hints{}, ErrFormat, "iconv"},
+		{"long line", strings.Repeat("x", maxLine+1), Hints{}, ErrTooLarge, "line 1 is longer"},
+		{"bare rows that nothing confirms", text(t, "bare_tiny_all_reduce.log"), Hints{File: "all_reduce"}, ErrNoRows, "does not confirm the columns"},
+		{"bare rows of a log of another order", "1048576 262144 float sum -1 2.53 414.8 4.74 0\n", Hints{File: "all_reduce"}, ErrNoRows, "does not confirm"},
+		{"unknown collective", cut(text(t, "copybw.log"), "starting"), Hints{Collective: "all_to_none"}, ErrCollective, "supported are all_reduce"},
+		{"only an unsupported collective", strings.ReplaceAll(text(t, "hipevt.log"), "all_gather", "hypercube"), Hints{}, ErrCollective, `"hypercube" is not supported`},
+		{"no name, and alltoall looks alike", strings.ReplaceAll(cut(text(t, "blank_cells.log"), "starting"), "     0", "   N/A"), Hints{}, ErrCollective, "pass --collective"},
+		{"the option contradicts the numbers", cut(text(t, "copybw.log"), "starting"), Hints{Collective: "all_gather"}, ErrCollective, "but that of all_reduce"},
+		{"the file name contradicts the numbers", cut(text(t, "copybw.log"), "starting"), Hints{File: "all_gather.log"}, ErrCollective, "from the file name"},
+		{"the given ranks contradict the numbers", text(t, "bare_all_reduce.log"), Hints{File: "all_reduce", Ranks: 8}, ErrCollective, "leave --ranks out"},
+		{"cpu time", strings.ReplaceAll(text(t, "copybw.log"), "    time", " cputime"), Hints{}, ErrNoRows, "launch time"},
+		{"columns under wrong names", strings.ReplaceAll(text(t, "copybw.log"), "algbw   busbw", "busbw   algbw"), Hints{}, ErrNoRows, "the columns cannot be trusted"},
+		{"header without rows", "# size count type redop root time algbw busbw #wrong\n", Hints{}, ErrNoRows, "no rows"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := Parse(strings.NewReader(c.log), c.o)
@@ -61,7 +61,7 @@ func TestRefusals(t *testing.T) {
 
 func TestReaderErrorIsReturned(t *testing.T) {
 	boom := errors.New("disk on fire")
-	_, err := Parse(io.MultiReader(strings.NewReader("a\nb\n"), iotest.ErrReader(boom)), Options{File: "x.log"})
+	_, err := Parse(io.MultiReader(strings.NewReader("a\nb\n"), iotest.ErrReader(boom)), Hints{File: "x.log"})
 	require.ErrorIs(t, err, boom)
 	require.ErrorContains(t, err, "x.log")
 }
@@ -71,17 +71,17 @@ func TestWhoNamesTheCollective(t *testing.T) {
 	bare := strings.Replace(log, "# Collective test starting: all_reduce_perf\n", "", 1)
 	for name, c := range map[string]struct {
 		log   string
-		o     Options
+		o     Hints
 		codes []string
 	}{
-		"the log":          {log, Options{}, []string{}},
-		"not the option":   {log, Options{Collective: "all_gather"}, []string{"option_ignored"}},
-		"a command":        {"srun ./build/all_reduce_perf -b 8\n" + bare, Options{}, []string{}},
-		"the last line":    {bare + "# Collective test concluded: all_reduce_perf\n", Options{}, []string{}},
-		"the option":       {bare, Options{Collective: "AllReduce", File: "all_gather.log"}, []string{}},
-		"the file name":    {bare, Options{File: "job7-all-reduce.mi300x.log"}, []string{}},
-		"the numbers":      {bare, Options{File: "job7.log"}, []string{"collective_inferred"}},
-		"not an ls of all": {"built all_gather_perf all_reduce_perf\n" + bare, Options{}, []string{"collective_inferred"}},
+		"the log":          {log, Hints{}, []string{}},
+		"not the option":   {log, Hints{Collective: "all_gather"}, []string{"option_ignored"}},
+		"a command":        {"srun ./build/all_reduce_perf -b 8\n" + bare, Hints{}, []string{}},
+		"the last line":    {bare + "# Collective test concluded: all_reduce_perf\n", Hints{}, []string{}},
+		"the option":       {bare, Hints{Collective: "AllReduce", File: "all_gather.log"}, []string{}},
+		"the file name":    {bare, Hints{File: "job7-all-reduce.mi300x.log"}, []string{}},
+		"the numbers":      {bare, Hints{File: "job7.log"}, []string{"collective_inferred"}},
+		"not an ls of all": {"built all_gather_perf all_reduce_perf\n" + bare, Hints{}, []string{"collective_inferred"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rec := parseText(t, c.log, c.o)
@@ -101,11 +101,11 @@ func TestFileCollective(t *testing.T) {
 }
 
 func TestOptionsFillTheWorld(t *testing.T) {
-	rec := parseText(t, text(t, "bare_all_reduce.log"), Options{File: "all_reduce", Ranks: 16, Nodes: 2})
+	rec := parseText(t, text(t, "bare_all_reduce.log"), Hints{File: "all_reduce", Ranks: 16, Nodes: 2})
 	require.Equal(t, "16r 2n 8/node 0/proc ", worldBrief(rec.World))
 	require.NotContains(t, codes(rec), "ranks_from_ratio")
 
-	rec = parseText(t, text(t, "copybw.log"), Options{Ranks: 8, Nodes: 4})
+	rec = parseText(t, text(t, "copybw.log"), Hints{Ranks: 8, Nodes: 4})
 	require.Equal(t, mi300x, worldBrief(rec.World))
 	require.Equal(t, []string{"option_ignored", "option_ignored"}, codes(rec))
 }
@@ -119,19 +119,19 @@ func TestUnknownRanks(t *testing.T) {
     33554432       8388608     float     sum      -1    24101    1.39    2.78      0    24604    1.36    2.72      0
 # Avg bus bandwidth    : 2.75
 `
-	rec := parseText(t, log, Options{})
+	rec := parseText(t, log, Hints{})
 	require.Contains(t, codes(rec), "ranks_unknown")
 	require.Equal(t, 0, rec.World.Ranks)
 	require.Equal(t, 2.78e9, *rec.Results[0].BusBW)
 	require.Equal(t, "printed_busbw", rec.Results[0].Warnings[0].Code)
 
-	rec = parseText(t, log, Options{Ranks: 512})
+	rec = parseText(t, log, Hints{Ranks: 512})
 	require.NotContains(t, codes(rec), "ranks_unknown")
 	require.InEpsilon(t, *rec.Results[0].AlgBW*2*511/512, *rec.Results[0].BusBW, 1e-12)
 }
 
 func TestVerification(t *testing.T) {
-	rec := parseText(t, text(t, "wrong.log"), Options{})
+	rec := parseText(t, text(t, "wrong.log"), Hints{})
 	by := map[string]record.Result{}
 	for _, r := range rec.Results {
 		by[strings.TrimPrefix(r.Key, "all_reduce/float/sum/")] = r
@@ -148,7 +148,7 @@ func TestVerification(t *testing.T) {
 
 	// The largest error of an old log is a verdict only with its footer.
 	old := text(t, "error_column_reduce-scatter.log")
-	o := Options{Collective: "reduce_scatter"}
+	o := Hints{Collective: "reduce_scatter"}
 	require.Equal(t, record.VerifiedOK, parseText(t, old, o).Results[0].Verified.State)
 	failed := strings.Replace(old, "values : 0 OK", "values : 4 FAILED", 1)
 	require.Equal(t, record.WrongData, parseText(t, failed, o).Results[0].Status)
@@ -162,7 +162,7 @@ func TestVerificationOfRepeats(t *testing.T) {
 	before, row, found := strings.Cut(log, "# Testing 3 cycle.")
 	require.True(t, found)
 	row = strings.Replace(row, "     0    21", "     5    21", 1)
-	rec := parseText(t, before+"# Testing 3 cycle."+row, Options{})
+	rec := parseText(t, before+"# Testing 3 cycle."+row, Hints{})
 	require.Equal(t, record.WrongData, rec.Results[0].Status)
 	require.Equal(t, int64(5), *rec.Results[0].Verified.Wrong)
 	require.Equal(t, 3, rec.Results[0].Burst.MeanOfRanks.N)
@@ -171,21 +171,21 @@ func TestVerificationOfRepeats(t *testing.T) {
 func TestAverageMismatchIsNoticed(t *testing.T) {
 	log := text(t, "copybw.log")
 	require.Contains(t, log, ": 135.119")
-	require.Equal(t, []string{"average_mismatch"}, codes(parseText(t, strings.Replace(log, ": 135.119", ": 137.119", 1), Options{})))
-	require.Empty(t, codes(parseText(t, strings.Replace(log, ": 135.119", ": 135.519", 1), Options{})))
+	require.Equal(t, []string{"average_mismatch"}, codes(parseText(t, strings.Replace(log, ": 135.119", ": 137.119", 1), Hints{})))
+	require.Empty(t, codes(parseText(t, strings.Replace(log, ": 135.119", ": 135.519", 1), Hints{})))
 }
 
 // A log of two runs in the same world repeats; of two sets of hosts it does not.
 func TestTwoRunsInOneFile(t *testing.T) {
 	log := text(t, "copybw.log")
-	rec := parseText(t, log+log, Options{})
+	rec := parseText(t, log+log, Hints{})
 	require.Equal(t, []string{"repeated_table"}, codes(rec))
 	require.Equal(t, 10, rec.Source.Imports[0].Rows)
 	require.Equal(t, 2, rec.Results[0].Burst.MeanOfRanks.N)
 	require.Nil(t, rec.Source.Imports[0].ReportedAverage, "two averages are none")
 
 	other := strings.ReplaceAll(log, "node-b", "node-c")
-	rec = parseText(t, log+other, Options{})
+	rec = parseText(t, log+other, Hints{})
 	require.Equal(t, []string{"several_setups"}, codes(rec))
 	require.Equal(t, 1, rec.Results[0].Burst.MeanOfRanks.N)
 	require.Len(t, rec.Results, 20)
@@ -208,7 +208,7 @@ func TestInterleavedProcesses(t *testing.T) {
 				log += two[15+i] + "\n"
 			}
 		}
-		rec, err := Parse(strings.NewReader(log), Options{Collective: "all_gather"})
+		rec, err := Parse(strings.NewReader(log), Hints{Collective: "all_gather"})
 		if err != nil {
 			require.ErrorIs(t, err, ErrNoRows)
 			continue
@@ -226,15 +226,15 @@ func TestInterleavedProcesses(t *testing.T) {
 
 func TestSameHostNameTwice(t *testing.T) {
 	log := strings.NewReplacer("node-a", "localhost", "node-b", "localhost").Replace(text(t, "copybw.log"))
-	rec := parseText(t, log, Options{})
+	rec := parseText(t, log, Hints{})
 	require.Equal(t, []string{"hosts_not_distinct"}, codes(rec))
 	require.Equal(t, 0, rec.World.Nodes)
-	require.Equal(t, 2, parseText(t, log, Options{Nodes: 2}).World.Nodes)
+	require.Equal(t, 2, parseText(t, log, Hints{Nodes: 2}).World.Nodes)
 }
 
 func TestMerge(t *testing.T) {
-	ar := parseText(t, text(t, "copybw.log"), Options{File: "all_reduce.log"})
-	ag := parseText(t, text(t, "hipevt.log"), Options{File: "all_gather.log"})
+	ar := parseText(t, text(t, "copybw.log"), Hints{File: "all_reduce.log"})
+	ag := parseText(t, text(t, "hipevt.log"), Hints{File: "all_gather.log"})
 	rec, err := Merge(ar, ag)
 	require.NoError(t, err)
 	require.Len(t, rec.Results, 20)
@@ -243,7 +243,7 @@ func TestMerge(t *testing.T) {
 	require.Equal(t, ag.Source.Libraries, rec.Source.Libraries)
 	require.Empty(t, rec.Warnings)
 
-	_, err = Merge(ar, ag, parseText(t, text(t, "copybw.log"), Options{File: "again.log"}))
+	_, err = Merge(ar, ag, parseText(t, text(t, "copybw.log"), Hints{File: "again.log"}))
 	require.ErrorIs(t, err, ErrMerge)
 	require.ErrorContains(t, err, "all_reduce.log and again.log both hold")
 	require.ErrorContains(t, err, "import them separately")
@@ -253,7 +253,7 @@ func TestMerge(t *testing.T) {
 	_, err = Merge(&record.Record{Source: record.Source{Kind: record.Measured}})
 	require.ErrorIs(t, err, ErrMerge)
 
-	small := parseText(t, text(t, "tag_output.log"), Options{File: "small.log"})
+	small := parseText(t, text(t, "tag_output.log"), Hints{File: "small.log"})
 	rec, err = Merge(small, ag)
 	require.NoError(t, err)
 	require.Equal(t, 16, rec.World.Ranks)
@@ -266,17 +266,17 @@ func TestUnmarkedRepeats(t *testing.T) {
 	lines := strings.Split(text(t, "old_algbw.log"), "\n")
 	rows := lines[16:21]
 	log := strings.Join(append(append(append([]string{}, lines[:21]...), rows...), lines[21:]...), "\n")
-	rec := parseText(t, log, Options{})
+	rec := parseText(t, log, Hints{})
 	require.Contains(t, codes(rec), "repeated_rows")
 	require.Equal(t, 2, rec.Results[0].Burst.MeanOfRanks.N)
-	require.NotContains(t, codes(parseText(t, strings.Replace(log, rows[4]+"\n", rows[4]+"\n# Testing 2 cycle.\n", 1), Options{})), "repeated_rows")
+	require.NotContains(t, codes(parseText(t, strings.Replace(log, rows[4]+"\n", rows[4]+"\n# Testing 2 cycle.\n", 1), Hints{})), "repeated_rows")
 }
 
 // Rows after a footer belong to no table above them: here they are of 8 ranks.
 func TestRowsAfterTheFooter(t *testing.T) {
 	log := text(t, "copybw.log")
 	loose := "  8589934592    2147483648     float     sum      -1    45224  189.94  332.40      0    45242  189.87  332.27      0\n"
-	rec := parseText(t, log+"an older run:\n"+loose, Options{})
+	rec := parseText(t, log+"an older run:\n"+loose, Hints{})
 	last := rec.Results[len(rec.Results)-1]
 	require.Equal(t, 8, last.Ranks)
 	require.Equal(t, 16, rec.Results[0].Ranks)
@@ -285,7 +285,7 @@ func TestRowsAfterTheFooter(t *testing.T) {
 
 // A library's name may be printed with and without its build.
 func TestLibraries(t *testing.T) {
-	rec := parseText(t, text(t, "hipevt.log"), Options{})
+	rec := parseText(t, text(t, "hipevt.log"), Hints{})
 	require.Equal(t, []record.Library{
 		{Name: "rccl", Version: "2.27.3-HEAD:0cbce2a", Path: "/opt/rocm/lib/librccl.so.1"},
 		{Name: "hip", Version: "7.1.0-abc"},

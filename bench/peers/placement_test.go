@@ -20,9 +20,9 @@ func firstSide(rows string) string {
 // has more.
 func TestRowsOfOnePlacement(t *testing.T) {
 	rows := rowsOf("all_reduce", 8, 1, largeSizes...)
-	whole := parseText(t, bothPlaces+rows, Options{})
+	whole := parseText(t, bothPlaces+rows, Hints{})
 	for _, end := range []string{"", "# Avg bus bandwidth    : nan\n", "\n\n# Avg bus bandwidth    : nan\n"} {
-		rec := parseText(t, bothPlaces+firstSide(rows)+end, Options{Collective: "all_reduce"})
+		rec := parseText(t, bothPlaces+firstSide(rows)+end, Hints{Collective: "all_reduce"})
 		require.Contains(t, codes(rec), "one_placement")
 		require.Len(t, rec.Results, len(largeSizes))
 		for i, r := range rec.Results {
@@ -31,7 +31,7 @@ func TestRowsOfOnePlacement(t *testing.T) {
 	}
 	mixed := strings.SplitAfter(rows, "\n")
 	mixed[1] = firstSide(mixed[1])
-	rec := parseText(t, bothPlaces+strings.Join(mixed, ""), Options{})
+	rec := parseText(t, bothPlaces+strings.Join(mixed, ""), Hints{})
 	require.Equal(t, []string{"the row ends before its second group of values [5]"}, skipBrief(rec))
 	require.Len(t, rec.Results, 6)
 }
@@ -48,7 +48,7 @@ hostname:3442:3442 [0] NCCL INFO Launch mode Parallel
     16777216
     33554432       8388608     float     sum    393.2   85.34  149.34    N/A    391.9   85.62  149.84    N/A
 `
-	rec := parseText(t, log, Options{File: "all_reduce.log"})
+	rec := parseText(t, log, Hints{File: "all_reduce.log"})
 	require.Equal(t, []string{"the cells do not fit the column names [7 8]"}, skipBrief(rec))
 	require.Len(t, rec.Results, 4)
 }
@@ -57,7 +57,7 @@ hostname:3442:3442 [0] NCCL INFO Launch mode Parallel
 // its own.
 func TestOnePlacementLog(t *testing.T) {
 	log := sharedCase(t, "one_placement.log")
-	rec := parseText(t, log, Options{File: "one_placement.log"})
+	rec := parseText(t, log, Hints{File: "one_placement.log"})
 	rows := plainRows(log)
 	require.Len(t, rec.Results, 4)
 	for i, r := range rec.Results {
@@ -80,7 +80,7 @@ func TestPrefixBeforeAHeader(t *testing.T) {
 				continue
 			}
 			log := eachLine("# Collective test starting: all_reduce_perf\n"+bothPlaces+rows+"# Out of bounds values : 0 OK\n# Avg bus bandwidth    : nan\n", with, before(prefix))
-			rec, err := Parse(strings.NewReader(log), Options{})
+			rec, err := Parse(strings.NewReader(log), Hints{})
 			require.NoError(t, err, log)
 			require.Len(t, rec.Results, 2*len(largeSizes), "%q before %q: %v", prefix, with, skipBrief(rec))
 			require.Empty(t, rec.Source.Imports[0].Skipped)
@@ -89,9 +89,9 @@ func TestPrefixBeforeAHeader(t *testing.T) {
 	}
 	// Labels before the rows alone, of one process; a second process's rows are not the header's.
 	log := bothPlaces + eachLine(rows, "", before(" 3: "))
-	require.Len(t, parseText(t, log, Options{File: "all_reduce.log"}).Results, 2*len(largeSizes))
+	require.Len(t, parseText(t, log, Hints{File: "all_reduce.log"}).Results, 2*len(largeSizes))
 	two := bothPlaces + eachLine(rows, "", before(" 3: ")) + eachLine(rowsOf("all_reduce", 8, 3, largeSizes...), "", before(" 4: "))
-	for _, r := range parseText(t, two, Options{File: "all_reduce.log"}).Results {
+	for _, r := range parseText(t, two, Hints{File: "all_reduce.log"}).Results {
 		require.Equal(t, 1, r.Burst.MeanOfRanks.N)
 	}
 }

@@ -92,7 +92,7 @@ func TestRandomTablesReadBack(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for i := range 300 {
 		p := randomTable(r)
-		rec, err := Parse(strings.NewReader(p.log), Options{})
+		rec, err := Parse(strings.NewReader(p.log), Hints{})
 		require.NoError(t, err, "table %d:\n%s", i, p.log)
 		require.Empty(t, rec.Source.Imports[0].Skipped, p.log)
 		require.Len(t, rec.Results, len(p.times), p.log)
@@ -119,7 +119,7 @@ func TestLostCharactersAreNoticed(t *testing.T) {
 		}
 	}
 	row := rows[at]
-	want := parseText(t, log, Options{})
+	want := parseText(t, log, Hints{})
 	seconds := map[string]float64{}
 	for _, r := range want.Results {
 		seconds[r.Key] = r.Burst.MeanOfRanks.Median
@@ -130,7 +130,7 @@ func TestLostCharactersAreNoticed(t *testing.T) {
 			continue
 		}
 		rows[at] = row[:i] + row[i+1:]
-		rec := parseText(t, strings.Join(rows, "\n"), Options{})
+		rec := parseText(t, strings.Join(rows, "\n"), Hints{})
 		for _, r := range rec.Results {
 			// The slack on algbw is 1 %, so a lost last decimal may pass.
 			require.InEpsilon(t, seconds[r.Key], r.Burst.MeanOfRanks.Median, 0.01, "%q as %s", rows[at], r.Key)

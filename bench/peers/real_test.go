@@ -152,7 +152,7 @@ func TestPublishedJSONIsRefused(t *testing.T) {
 	for _, f := range []string{"synthetic_nccl-tests-2.19.6_v3.json", "synthetic_rccl-tests_mpi.json"} {
 		h, err := os.Open(filepath.Join(shared(t), f))
 		require.NoError(t, err)
-		_, err = Parse(h, Options{File: f})
+		_, err = Parse(h, Hints{File: f})
 		require.NoError(t, h.Close())
 		require.ErrorIs(t, err, ErrFormat)
 		require.ErrorContains(t, err, "JSON")

@@ -29,7 +29,7 @@ func TestRedact(t *testing.T) {
 func TestUserOfALogIsNotInTheRecord(t *testing.T) {
 	log := strings.Replace(text(t, "hipevt.log"), "/opt/rocm/lib/librccl.so.1", "/home/jdoe/rccl/build/librccl.so.1", 1)
 	log += "\nnode1: Test NCCL failure /home/jdoe/rccl-tests/src/common.cu:1 'x'\n"
-	rec := parseText(t, log, Options{})
+	rec := parseText(t, log, Hints{})
 	require.Equal(t, "~/rccl/build/librccl.so.1", rec.Source.Libraries[0].Path)
 	var b strings.Builder
 	require.NoError(t, record.Encode(&b, rec))

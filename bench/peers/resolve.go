@@ -31,7 +31,7 @@ type setting struct {
 }
 
 // resolve finds out what a test measured, and where.
-func (s *scan) resolve(t *test, o Options) (*setting, error) {
+func (s *scan) resolve(t *test, o Hints) (*setting, error) {
 	out := &setting{test: t, perProc: t.header.perProcess()}
 	var sh shape
 	if len(t.worlds) > 0 {
@@ -82,7 +82,7 @@ func (s *scan) resolve(t *test, o Options) (*setting, error) {
 }
 
 // fromOptions fills what the log does not say from what the caller does.
-func (out *setting) fromOptions(s *scan, o Options) {
+func (out *setting) fromOptions(s *scan, o Hints) {
 	pick := func(logged *int, given int, flag string) {
 		switch {
 		case given == 0 || given == *logged:

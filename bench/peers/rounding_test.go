@@ -13,7 +13,7 @@ import (
 // A time in a field that is too narrow for it is known to two digits; the
 // bandwidth beside it says more.
 func TestTheTighterOfTimeAndBandwidth(t *testing.T) {
-	rec := parseText(t, text(t, "coarse.log"), Options{})
+	rec := parseText(t, text(t, "coarse.log"), Hints{})
 	fine, coarse := rec.Results[0], rec.Results[2]
 	require.Equal(t, 8.2, fine.Burst.MeanOfRanks.Median, "8200000 µs says more than 1.05 GB/s")
 	require.Empty(t, fine.Warnings)
@@ -66,7 +66,7 @@ func TestRoundingHoldsTheTime(t *testing.T) {
 
 // Of repeats the interval is that of the median.
 func TestRoundingOfRepeats(t *testing.T) {
-	rec := parseText(t, text(t, "cycles.log"), Options{})
+	rec := parseText(t, text(t, "cycles.log"), Hints{})
 	for _, r := range rec.Results {
 		i := r.Burst.Rounding
 		require.LessOrEqual(t, i.Lo, r.Burst.MeanOfRanks.Median)
@@ -80,7 +80,7 @@ func TestWarningsAreCounted(t *testing.T) {
 	log := text(t, "coarse.log")
 	rows := log[strings.Index(log, "  8589934592"):strings.Index(log, "# Out of")]
 	log = strings.Replace(log, rows, rows+"# Testing 2 cycle.\n"+rows+"# Testing 3 cycle.\n"+rows, 1)
-	rec := parseText(t, log, Options{})
+	rec := parseText(t, log, Hints{})
 	require.Len(t, rec.Results[2].Warnings, 1)
 	require.Contains(t, rec.Results[2].Warnings[0].Message, "and 2 more such lines")
 }

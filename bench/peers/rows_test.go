@@ -27,7 +27,7 @@ func edit(t *testing.T, log, size string, change func(string) string) string {
 
 func TestRowThatEndsAfterItsFirstHalf(t *testing.T) {
 	log := edit(t, text(t, "nccl219.log"), "1073741824", func(l string) string { return l[:85] })
-	rec := parseText(t, log, Options{})
+	rec := parseText(t, log, Hints{})
 	require.Equal(t, []string{"the row ends before its second group of values [30]"}, skipBrief(rec))
 	require.Len(t, rec.Results, 8)
 }
@@ -38,7 +38,7 @@ func TestBusBWThatTheTimeDoesNotGive(t *testing.T) {
 			require.Contains(t, l, "317.68")
 			return strings.Replace(l, "317.68", printed, 1)
 		})
-		rec := parseText(t, log, Options{})
+		rec := parseText(t, log, Hints{})
 		r := rec.Results[8]
 		require.Len(t, r.Warnings, 1)
 		require.Equal(t, "busbw_mismatch", r.Warnings[0].Code)
@@ -49,7 +49,7 @@ func TestBusBWThatTheTimeDoesNotGive(t *testing.T) {
 
 func TestTimeOfOneDigit(t *testing.T) {
 	log := edit(t, text(t, "copybw.log"), "1073741824", func(l string) string { return strings.Replace(l, " 6337.5", "  6e+03", 1) })
-	rec := parseText(t, log, Options{})
+	rec := parseText(t, log, Hints{})
 	require.InEpsilon(t, 1073741824/169.43e9, rec.Results[8].Burst.MeanOfRanks.Median, 1e-12)
 	require.Equal(t, "time_from_algbw", rec.Results[8].Warnings[0].Code)
 }
@@ -57,7 +57,7 @@ func TestTimeOfOneDigit(t *testing.T) {
 // The worst verdict of repeats is kept, wherever it stands.
 func TestWorstVerdictComesFirst(t *testing.T) {
 	log := strings.Replace(text(t, "cycles.log"), "     0    21", "     7    21", 1)
-	rec := parseText(t, log, Options{})
+	rec := parseText(t, log, Hints{})
 	require.Equal(t, record.WrongData, rec.Results[0].Status)
 	require.Equal(t, int64(7), *rec.Results[0].Verified.Wrong)
 }
@@ -68,7 +68,7 @@ func TestTwoPreamblesBeforeTwoTables(t *testing.T) {
 	two := strings.Split(strings.ReplaceAll(strings.Join(one, "\n"), "dgx", "igx"), "\n")
 	log := strings.Join(one[:12], "\n") + "\n" + strings.Join(two[:12], "\n") + "\n"
 	log += strings.Join(one[12:16], "\n") + "\n" + strings.Join(one[16:21], "\n") + "\n" + strings.Join(two[16:21], "\n") + "\n"
-	rec := parseText(t, log, Options{})
+	rec := parseText(t, log, Hints{})
 	require.Contains(t, codes(rec), "separate_worlds")
 	require.Equal(t, 1, rec.Results[0].Burst.MeanOfRanks.N)
 	require.Equal(t, 5, rec.Source.Imports[0].Skipped[0].Count)
@@ -78,7 +78,7 @@ func TestTwoPreamblesBeforeTwoTables(t *testing.T) {
 // processes at once.
 func TestRunAfterACutRun(t *testing.T) {
 	cut := text(t, "cut_in_number.log")
-	rec := parseText(t, cut+"\n"+text(t, "hipevt.log"), Options{})
+	rec := parseText(t, cut+"\n"+text(t, "hipevt.log"), Hints{})
 	require.Equal(t, []string{"truncated"}, codes(rec))
 	require.Len(t, rec.Results, 18)
 	require.Equal(t, []int{29}, rec.Source.Imports[0].Skipped[0].Lines)
@@ -86,7 +86,7 @@ func TestRunAfterACutRun(t *testing.T) {
 
 func TestHashAndLines(t *testing.T) {
 	log := text(t, "terminal.log")
-	imp := parseText(t, log, Options{File: "terminal.log"}).Source.Imports[0]
+	imp := parseText(t, log, Hints{File: "terminal.log"}).Source.Imports[0]
 	sum := sha256.Sum256([]byte(log))
 	require.Equal(t, hex.EncodeToString(sum[:]), imp.SHA256)
 	require.Equal(t, strings.Count(log, "\n"), imp.Lines)
@@ -120,7 +120,7 @@ func TestValuesBetweenTheColumns(t *testing.T) {
 	log := edit(t, text(t, "nccl219.log"), "1073741824", func(l string) string {
 		return l[:52] + strings.Repeat(" ", 17) + l[52:85]
 	})
-	require.Equal(t, []string{"it is not clear which columns are blank [30]"}, skipBrief(parseText(t, log, Options{})))
+	require.Equal(t, []string{"it is not clear which columns are blank [30]"}, skipBrief(parseText(t, log, Hints{})))
 }
 
 func TestUnbelievableNumbers(t *testing.T) {
@@ -135,7 +135,7 @@ func TestUnbelievableNumbers(t *testing.T) {
 		"  21,38    0.05    0.04": "the cells do not fit the column names",
 	} {
 		log := edit(t, text(t, "nccl219.log"), "1024", func(l string) string { return l[:54] + cell + l[77:] })
-		rec := parseText(t, log, Options{})
+		rec := parseText(t, log, Hints{})
 		require.Equal(t, []string{reason + " [26]"}, skipBrief(rec), cell)
 		require.Len(t, rec.Results, 8)
 	}
@@ -145,7 +145,7 @@ func TestUnbelievableNumbers(t *testing.T) {
 func TestRunAfterAFailedRun(t *testing.T) {
 	log := text(t, "copybw.log")
 	failed := strings.Join(strings.Split(log, "\n")[:20], "\n") + "\nnode-b: Test NCCL failure common.cu:1005 'unhandled system error'\n"
-	rec := parseText(t, failed+log, Options{})
+	rec := parseText(t, failed+log, Hints{})
 	require.Equal(t, []string{"test_failure"}, codes(rec))
 	require.Len(t, rec.Results, 10)
 }
@@ -156,7 +156,7 @@ func TestHeaderPrintedAgain(t *testing.T) {
 	lines := strings.Split(text(t, "copybw.log"), "\n")
 	again := append(append([]string{}, lines[:26]...), append(lines[21:24:24], lines[26:]...)...)
 	require.Contains(t, lines[22], "busbw")
-	rec := parseText(t, strings.Join(again, "\n"), Options{})
+	rec := parseText(t, strings.Join(again, "\n"), Hints{})
 	require.Equal(t, 16, rec.World.Ranks)
 	require.False(t, rec.Source.Imports[0].Truncated)
 	require.Equal(t, 5, rec.Source.Imports[0].Rows)

@@ -22,7 +22,7 @@ func listed(rows string) string {
 func samples(t *testing.T, log string) map[string][]int {
 	t.Helper()
 	out := map[string][]int{}
-	for _, r := range parseText(t, log, Options{File: "all_reduce.log"}).Results {
+	for _, r := range parseText(t, log, Hints{File: "all_reduce.log"}).Results {
 		if n := r.Burst.MeanOfRanks.N; !slices.Contains(out[r.Setup], n) {
 			out[r.Setup] = append(out[r.Setup], n)
 		}
@@ -77,7 +77,7 @@ func TestTablesThatDifferAreRuns(t *testing.T) {
 
 // Published tables of one job under two networks.
 func TestTwoEnvironmentsInOneFile(t *testing.T) {
-	rec := parseText(t, sharedCase(t, "two_environments_one_file.md"), Options{})
+	rec := parseText(t, sharedCase(t, "two_environments_one_file.md"), Hints{})
 	best, lines := map[string]float64{}, ""
 	for _, r := range rec.Results {
 		require.Equal(t, 1, r.Burst.MeanOfRanks.N)

@@ -50,7 +50,7 @@ func TestSettingsBetweenTables(t *testing.T) {
 				}
 			}
 			log += "### ALGO=CollnetChain size=8\n### ALGO=PAT size=8\n"
-			rec := parseText(t, log, Options{Ranks: 8, Nodes: 1})
+			rec := parseText(t, log, Hints{Ranks: 8, Nodes: 1})
 			got := map[string][]int64{}
 			for _, r := range rec.Results {
 				require.Equal(t, 1, r.Burst.MeanOfRanks.N)
@@ -81,7 +81,7 @@ func TestHowLongASettingHolds(t *testing.T) {
 	}
 	log := "## A=1\n" + tables + "## A=2\n" + tables + "## Baseline\n" + tables + env + tables + "## A=3\n" + env + tables
 	setups := map[string]int{}
-	for _, r := range parseText(t, log, Options{}).Results {
+	for _, r := range parseText(t, log, Hints{}).Results {
 		setups[r.Setup]++
 	}
 	n := 2 * len(largeSizes)
@@ -90,7 +90,7 @@ func TestHowLongASettingHolds(t *testing.T) {
 
 // A published sweep over three algorithms.
 func TestAlgoLines(t *testing.T) {
-	rec := parseText(t, sharedCase(t, "algo_lines.txt"), Options{File: "algo_lines.txt"})
+	rec := parseText(t, sharedCase(t, "algo_lines.txt"), Hints{File: "algo_lines.txt"})
 	rows := map[string]int{}
 	for _, r := range rec.Results {
 		require.Equal(t, "all_reduce", r.Collective)

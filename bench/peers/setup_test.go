@@ -13,7 +13,7 @@ import (
 // Three pairs of GPUs ran one after the other, and the third is slow: it must not
 // vanish among the repeats of the others.
 func TestOtherDevicesAreOtherResults(t *testing.T) {
-	rec := parseText(t, text(t, "pairs.log"), Options{})
+	rec := parseText(t, text(t, "pairs.log"), Hints{})
 	times := map[string]float64{}
 	for _, r := range rec.Results {
 		require.Equal(t, 1, r.Burst.MeanOfRanks.N, r.Key)
@@ -45,7 +45,7 @@ func TestAllPairs(t *testing.T) {
 			want[fmt.Sprintf("gpu-%d:0 gpu-%d:0", a, b)] = us
 		}
 	}
-	rec := parseText(t, log, Options{})
+	rec := parseText(t, log, Hints{})
 	keys := map[string]bool{}
 	for _, r := range rec.Results {
 		require.False(t, keys[r.Key], r.Key)
@@ -96,7 +96,7 @@ func TestWhatMakesARepeat(t *testing.T) {
 		}, "devices not in the log"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			rec := parseText(t, log+c.change(log), Options{Ranks: 16, Nodes: 2})
+			rec := parseText(t, log+c.change(log), Hints{Ranks: 16, Nodes: 2})
 			if c.setup == "" {
 				require.Len(t, rec.Results, 10)
 				require.Equal(t, 2, rec.Results[0].Burst.MeanOfRanks.N)
@@ -129,7 +129,7 @@ func TestOtherSizesOnOtherDevices(t *testing.T) {
 	for size, other := range map[string]string{"        1024           256": "        2048           512"} {
 		two = strings.Replace(strings.Replace(two, size, other, 1), "21.38    0.05    0.09    0.05     0    21.49    0.05    0.09", "21.38    0.10    0.18    0.05     0    21.49    0.10    0.18", 1)
 	}
-	rec := parseText(t, one+two, Options{})
+	rec := parseText(t, one+two, Hints{})
 	for _, r := range rec.Results {
 		require.NotEmpty(t, r.Setup, r.Key)
 	}
@@ -138,7 +138,7 @@ func TestOtherSizesOnOtherDevices(t *testing.T) {
 // The setup is of the record's own results alone: a log of one setup has none.
 func TestOneSetupHasNoName(t *testing.T) {
 	for _, file := range []string{"several.log", "cycles.log", "hipevt.log"} {
-		for _, r := range parseText(t, text(t, file), Options{}).Results {
+		for _, r := range parseText(t, text(t, file), Hints{}).Results {
 			require.Empty(t, r.Setup)
 			require.Equal(t, record.Key(r.Collective, r.Dtype, r.Op, r.BytesRequested, r.Ranks, r.GPUsPerProcess, r.InPlace), r.Key)
 		}
@@ -149,13 +149,13 @@ func TestOneSetupHasNoName(t *testing.T) {
 // apart, and where those are hidden too, the names of hosts.
 func TestOneVisibleGPU(t *testing.T) {
 	for _, file := range []string{"srun_one_gpu.log", "one_gpu_no_bus.log"} {
-		rec := parseText(t, text(t, file), Options{})
+		rec := parseText(t, text(t, file), Hints{})
 		require.Equal(t, 2, rec.World.Nodes, file)
 		require.Empty(t, codes(rec), file)
 	}
 	// One name for all, and nothing else: the number of nodes is not known.
 	log := strings.ReplaceAll(text(t, "one_gpu_no_bus.log"), "node-b", "node-a")
-	rec := parseText(t, log, Options{})
+	rec := parseText(t, log, Hints{})
 	require.Equal(t, 0, rec.World.Nodes)
 	require.Equal(t, []string{"hosts_not_distinct"}, codes(rec))
 }
@@ -168,7 +168,7 @@ func TestSameRanksOnOtherNumbersOfNodes(t *testing.T) {
 	for r := range 8 {
 		one = strings.Replace(one, fmt.Sprintf(" %d:01]", r), fmt.Sprintf(" %d:02]", r), 1)
 	}
-	rec := parseText(t, two+one, Options{Nodes: 1})
+	rec := parseText(t, two+one, Hints{Nodes: 1})
 	keys := map[string]bool{}
 	for _, r := range rec.Results {
 		require.False(t, keys[r.Key], r.Key)

@@ -79,7 +79,7 @@ func (b Batches) split(seconds []float64, ranks int, held bool) Timed {
 
 // firstOf are the first batches of a case whose launches take some seconds each, within a
 // factor. A timing is left out whose first batch depends on where in that range they are.
-func firstOf(c Case, o Options, launch, within float64) (b Batches) {
+func firstOf(c Case, o Effort, launch, within float64) (b Batches) {
 	bursts := burstOf(c, o)
 	if n := firstCount(PerPass(o.Burst), launch*float64(bursts.Launches()), within); n > 0 {
 		bursts.Count, b.Bursts = n, &bursts

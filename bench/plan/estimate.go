@@ -44,7 +44,7 @@ type Estimate struct {
 
 // Predict estimates the sweep of the cases on a world of ranks ranks, given the parts
 // that are done. cost is the expected time of a case; a measured part overrides it.
-func Predict(cases []Case, o Options, parts []record.Part, ranks int, cost func(Case) Cost) Estimate {
+func Predict(cases []Case, o Effort, parts []record.Part, ranks int, cost func(Case) Cost) Estimate {
 	e := Estimate{Ranks: ranks}
 	have := map[string][]record.Part{}
 	for _, p := range parts {
@@ -77,7 +77,7 @@ func Predict(cases []Case, o Options, parts []record.Part, ranks int, cost func(
 }
 
 // burstOf is one burst of the case.
-func burstOf(c Case, o Options) Bursts {
+func burstOf(c Case, o Effort) Bursts {
 	return Bursts{Count: 1, Iterations: o.Iterations, Replays: c.Graph}
 }
 
@@ -93,7 +93,7 @@ func measured(parts []record.Part) float64 {
 }
 
 // addPass adds one pass over a case.
-func (e *Estimate) addPass(c Case, o Options, pass int, cost Cost) {
+func (e *Estimate) addPass(c Case, o Effort, pass int, cost Cost) {
 	e.Passes++
 	once := float64(o.Warmup)
 	if pass == 0 {

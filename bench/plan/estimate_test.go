@@ -80,11 +80,11 @@ func meterSweep(t *testing.T) plan.Axes {
 // What a sweep really takes lies between the bounds: near the lower where there
 // is no noise, near the upper where there is too much.
 func TestSweepsTakeWhatWasEstimated(t *testing.T) {
-	rules := map[string]func(*plan.Options){
-		"default":     func(*plan.Options) {},
-		"no time":     func(o *plan.Options) { o.Burst.MaxTime, o.Isolated.MaxTime = 0.002, 0.002 },
-		"fixed":       func(o *plan.Options) { o.Burst, o.Isolated = stat.Fixed(30), stat.Fixed(90) },
-		"always full": func(o *plan.Options) { o.Burst.Precision, o.Isolated.Precision = 0, 0 },
+	rules := map[string]func(*plan.Effort){
+		"default":     func(*plan.Effort) {},
+		"no time":     func(o *plan.Effort) { o.Burst.MaxTime, o.Isolated.MaxTime = 0.002, 0.002 },
+		"fixed":       func(o *plan.Effort) { o.Burst, o.Isolated = stat.Fixed(30), stat.Fixed(90) },
+		"always full": func(o *plan.Effort) { o.Burst.Precision, o.Isolated.Precision = 0, 0 },
 	}
 	for name, change := range rules {
 		for _, noise := range []float64{0, 0.02, 0.3} {

@@ -148,7 +148,7 @@ func TestBatchesFitTimeAndDriver(t *testing.T) {
 	a.World.GPUsPerNode, a.MaxBytes = 2, a.MinBytes
 	for warmup, want := range map[int]string{5: "burst 6 20", 0: "burst 10 20"} {
 		p := &part{}
-		o := plan.Options{Warmup: warmup, Iterations: 20, Burst: stat.Rule{MaxTime: 1, MaxSamples: 1000}, Isolated: stat.Fixed(1000)}
+		o := plan.Effort{Warmup: warmup, Iterations: 20, Burst: stat.Rule{MaxTime: 1, MaxSamples: 1000}, Isolated: stat.Fixed(1000)}
 		plan.Run(context.Background(), a.Cases(), p, o, func(record.Result) {})
 		require.Contains(t, p.asked, want)
 		require.Contains(t, p.asked, fmt.Sprintf("isolated %d", plan.MaxBatch))

@@ -97,13 +97,13 @@ func TestValidate(t *testing.T) {
 		require.ErrorContains(t, a.Validate(), says)
 	}
 	require.NoError(t, plan.DefaultOptions().Validate())
-	for _, breakIt := range []func(*plan.Options){
-		func(o *plan.Options) { o.Warmup = -1 }, func(o *plan.Options) { o.Iterations = 0 },
-		func(o *plan.Options) { o.Burst.Precision = 2 }, func(o *plan.Options) { o.Isolated.MaxTime = -1 },
-		func(o *plan.Options) { o.Isolated.MaxTime = math.Inf(1) }, func(o *plan.Options) { o.Checks = -1 },
+	for _, breakIt := range []func(*plan.Effort){
+		func(o *plan.Effort) { o.Warmup = -1 }, func(o *plan.Effort) { o.Iterations = 0 },
+		func(o *plan.Effort) { o.Burst.Precision = 2 }, func(o *plan.Effort) { o.Isolated.MaxTime = -1 },
+		func(o *plan.Effort) { o.Isolated.MaxTime = math.Inf(1) }, func(o *plan.Effort) { o.Checks = -1 },
 		// The loops count in 32 bits: 2³² + 1 would be one launch.
-		func(o *plan.Options) { o.Warmup = 1<<32 + 1 }, func(o *plan.Options) { o.Iterations = 1<<32 + 1 },
-		func(o *plan.Options) { o.Checks = 1<<32 + 1 },
+		func(o *plan.Effort) { o.Warmup = 1<<32 + 1 }, func(o *plan.Effort) { o.Iterations = 1<<32 + 1 },
+		func(o *plan.Effort) { o.Checks = 1<<32 + 1 },
 	} {
 		o := plan.DefaultOptions()
 		breakIt(&o)

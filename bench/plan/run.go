@@ -76,8 +76,8 @@ const MaxBatch = 64
 // hold. If this does not suffice, the host is too slow, and later batches are kept.
 const MostRepeats = 8
 
-// Options set how often each case is launched.
-type Options struct {
+// Effort is how often each case is launched.
+type Effort struct {
 	// Warmup launches come first and are not timed (rccl-tests -w).
 	Warmup int
 	// Iterations is the number of launches in a burst (rccl-tests -n).
@@ -92,8 +92,8 @@ type Options struct {
 
 // DefaultOptions are rccl-tests' 20 iterations after 5 of warm-up, one verified
 // launch, and 1 % or 0.4 s for each timing.
-func DefaultOptions() Options {
-	o := Options{Warmup: 5, Iterations: 20, Checks: 1, Burst: stat.DefaultRule(), Isolated: stat.DefaultRule()}
+func DefaultOptions() Effort {
+	o := Effort{Warmup: 5, Iterations: 20, Checks: 1, Burst: stat.DefaultRule(), Isolated: stat.DefaultRule()}
 	o.Burst.MinSamples = 2 * stat.MinInterval
 	return o
 }
@@ -103,7 +103,7 @@ func DefaultOptions() Options {
 const MaxLaunches = 1_000_000
 
 // Validate reports counts that measure nothing or exceed a driver's range.
-func (o Options) Validate() error {
+func (o Effort) Validate() error {
 	switch {
 	case o.Warmup < 0 || o.Warmup > MaxLaunches:
 		return fmt.Errorf("warm-up launches (-w) must be 0 to %d, not %d", MaxLaunches, o.Warmup)
@@ -119,7 +119,7 @@ func (o Options) Validate() error {
 }
 
 // Run is Resume without a memory.
-func Run(ctx context.Context, cases []Case, d Driver, o Options, done func(record.Result)) []record.Result {
+func Run(ctx context.Context, cases []Case, d Driver, o Effort, done func(record.Result)) []record.Result {
 	results, _ := Resume(ctx, cases, d, o, Log{}, done) // only a log's Append fails
 	return results
 }
@@ -128,7 +128,7 @@ func Run(ctx context.Context, cases []Case, d Driver, o Options, done func(recor
 // result when its last pass is done; it returns them all in the order of the cases,
 // also with an error of the log. A case that the failure of another kept from its
 // end is skipped and says so; with one pass it is the result of that.
-func Resume(ctx context.Context, cases []Case, d Driver, o Options, kept Log, done func(record.Result)) ([]record.Result, error) {
+func Resume(ctx context.Context, cases []Case, d Driver, o Effort, kept Log, done func(record.Result)) ([]record.Result, error) {
 	jobs, before := make([]Job, len(cases)), make([]bool, len(cases))
 	results := make([]record.Result, len(cases))
 	taken := NewTaken(kept.Parts)
@@ -150,7 +150,7 @@ func Resume(ctx context.Context, cases []Case, d Driver, o Options, kept Log, do
 
 // take takes one pass's samples of a case; whole is false when it was cut short. known is
 // what is known of its launches before.
-func take(ctx context.Context, c Case, d Driver, o Options, pass int, known expected) (part record.Part, whole bool) {
+func take(ctx context.Context, c Case, d Driver, o Effort, pass int, known expected) (part record.Part, whole bool) {
 	t := &passRun{c: c, late: map[int]int{}, everyRank: o.EveryRank, part: record.Part{Key: c.Key, Pass: pass, Status: record.OK}}
 	before := countersOf(d)
 	err := t.prepare(ctx, d, o, pass, known)

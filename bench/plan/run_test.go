@@ -96,11 +96,11 @@ func alone(t *testing.T) plan.Axes {
 }
 
 // options take a fixed number of samples.
-func options(bursts, launches int) plan.Options {
-	return plan.Options{Iterations: 20, Checks: 1, Burst: stat.Fixed(bursts), Isolated: stat.Fixed(launches)}
+func options(bursts, launches int) plan.Effort {
+	return plan.Effort{Iterations: 20, Checks: 1, Burst: stat.Fixed(bursts), Isolated: stat.Fixed(launches)}
 }
 
-func run(t *testing.T, d plan.Driver, cases []plan.Case, o plan.Options) []record.Result {
+func run(t *testing.T, d plan.Driver, cases []plan.Case, o plan.Effort) []record.Result {
 	t.Helper()
 	require.NoError(t, o.Validate())
 	return plan.Run(context.Background(), cases, d, o, func(record.Result) {})

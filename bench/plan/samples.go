@@ -81,7 +81,7 @@ func (t *passRun) whole(rows int) func([]float64, error) ([]float64, error) {
 }
 
 // prepare begins the pass: the launches that are not counted, and the verification.
-func (t *passRun) prepare(ctx context.Context, d Driver, o Options, pass int, known expected) error {
+func (t *passRun) prepare(ctx context.Context, d Driver, o Effort, pass int, known expected) error {
 	want := Preparation{Case: t.c, Pass: pass, Warmup: o.Warmup, Verify: pass == 0 && o.Checks > 0}
 	if known.launch > 0 && o.Warmup > 0 {
 		want.First = firstOf(t.c, o, known.launch, known.within)
@@ -119,7 +119,7 @@ func (t *passRun) takes(b Batches, got Timed) (err error) {
 
 // begin runs the first batches of both timings together, where they did not come with the
 // warm-up. Its launches have shown how long they take.
-func (t *passRun) begin(ctx context.Context, d Driver, o Options) error {
+func (t *passRun) begin(ctx context.Context, d Driver, o Effort) error {
 	b := firstOf(t.c, o, t.launch, 1)
 	if t.first.Bursts != nil || t.first.Isolated != nil || !b.both() {
 		return nil

@@ -1,5 +1,6 @@
-// Package cost turns measured collectives into a cost: the seconds a message of
-// any size takes. [Curves] makes the curves of records, [Curve.Model] reads one.
+// The cost of a message: [Curves] makes the curves of records, [Curve.Model] says the
+// seconds of a message of any size.
+
 package recommend
 
 import (

@@ -3,7 +3,6 @@ package recommend
 import (
 	"cmp"
 	"slices"
-
 )
 
 // pick chooses the curve for a need: with the number of ranks, then with the trainer's

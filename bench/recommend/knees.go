@@ -1,11 +1,7 @@
-// Package bucket turns a record into what a trainer's gradient bucket needs to
-// know: from which message size on a collective reaches a given share of its
-// plateau. [Knees] is the whole of it; [Answer.WriteText] and
-// [Answer.WriteJSON] show the answer.
-//
-// A knee is not yet a bucket size: that also takes the model and the time its
-// backward pass offers to hide communication in. What is missing is part of
-// the answer (Need), so that a knee is not mistaken for a bucket size.
+// Knees are the message sizes from which on a collective reaches a share of its plateau.
+// They take a record alone. A bucket size also takes the model and its backward time, which
+// is why an answer says what is missing (KneeNeed).
+
 package recommend
 
 import (
@@ -17,8 +13,8 @@ import (
 	"zbench/bench/record"
 )
 
-// Schema names the version of bucket.json.
-const KneesSchema = "zbench.bucket/1"
+// Schema names the version of knees.json.
+const KneesSchema = "zbench.knees/1"
 
 // Limits below and beyond which the answer changes its wording.
 const (

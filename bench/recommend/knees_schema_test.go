@@ -20,7 +20,7 @@ func written(t *testing.T, a Knees) string {
 
 // Every answer fits, of an empty record too, and what no answer has is refused.
 func TestSchemaIsTight(t *testing.T) {
-	schema, err := os.ReadFile("schema/v1.json")
+	schema, err := os.ReadFile("schema/knees-v1.json")
 	require.NoError(t, err)
 	s := schematest.Compile(t, schema)
 	rec := kneeSweep(t, kneeNode, kneeWide(), alphaBeta)

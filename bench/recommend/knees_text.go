@@ -15,7 +15,7 @@ const simulatedMark = "SIMULATED"
 // extrapolatedMark marks curves whose model has parts without measurements.
 const extrapolatedMark = "extrapolated"
 
-// WriteJSON writes the answer as bucket.json holds it: indented, with a
+// WriteJSON writes the answer as knees.json holds it: indented, with a
 // newline at its end, the same bytes for the same record.
 func (a Knees) WriteJSON(w io.Writer) error {
 	return jsonfile.WriteBare(w, "bucket", a)

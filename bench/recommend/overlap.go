@@ -1,7 +1,7 @@
-// Package overlap simulates a pass of a training step: computation goes through
-// the parameters, messages are launched on the way, and one network carries them
-// one after the other. [New] fixes the order of events once; [Pass.End] runs them
-// for any times.
+// A pass of a training step: computation goes through the parameters, messages are launched
+// on the way, and one network carries them one after the other. [NewPass] fixes the order of
+// events once; [Pass.End] runs them for any times.
+
 package recommend
 
 import (

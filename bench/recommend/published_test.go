@@ -134,7 +134,7 @@ func TestEverySharedLog(t *testing.T) {
 		name := filepath.Base(file)
 		f, err := os.Open(file)
 		require.NoError(t, err)
-		rec, err := peers.Parse(f, peers.Options{File: name})
+		rec, err := peers.Parse(f, peers.Hints{File: name})
 		require.NoError(t, f.Close())
 		if filepath.Ext(name) == ".json" && err != nil {
 			require.ErrorContains(t, err, "JSON")

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-
 )
 
 // round replaces a new setting by the roundest equivalent one: one with the same

@@ -2,7 +2,6 @@ package recommend
 
 import (
 	"math"
-
 )
 
 // Bounds of equal and of acceptable settings, as shares of a step.

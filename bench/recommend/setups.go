@@ -3,7 +3,6 @@ package recommend
 import (
 	"fmt"
 	"strings"
-
 )
 
 // severalSetups refuses a record that has the chosen curve more than once, of

@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
 )
 
 // A curve that the record has of several sets of devices is no answer's: nothing

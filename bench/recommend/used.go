@@ -1,6 +1,5 @@
 package recommend
 
-
 // Used is a curve behind the answer, without its points.
 type Used struct {
 	// Collective is the name of the collective.

@@ -92,7 +92,7 @@ func TestDecodeErrorsSayWhatIsWrong(t *testing.T) {
 		"another file":  {`{"schema_version": 3}`, `without a "schema" field`, ErrNotRecord},
 		"a list":        {`[1]`, "cannot unmarshal array", ErrNotRecord},
 		"newer":         {`{"schema":"zbench.results/3"}`, `the file has "zbench.results/3", this zbench reads "zbench.results/2"`, ErrVersion},
-		"bucket.json":   {`{"schema":"zbench.bucket/1"}`, `the file has "zbench.bucket/1"`, ErrVersion},
+		"knees.json":    {`{"schema":"zbench.knees/1"}`, `the file has "zbench.knees/1"`, ErrVersion},
 		"wrong type":    {strings.Replace(good, `"bytes": 1048576`, `"bytes": "1M"`, 1), "results.bytes of type int64", nil},
 		"too large":     {strings.Replace(good, `"bytes": 1048576`, `"bytes": 1e30`, 1), where, nil},
 		"infinite":      {strings.Replace(good, `"busbw": 4`, `"busbw": 1e999, "x": 4`, 1), "1e999", nil},

@@ -4,10 +4,10 @@ import (
 	"strings"
 
 	"zbench/bench/advice"
-	"zbench/bench/recommend"
 	"zbench/bench/curve"
 	"zbench/bench/document"
 	"zbench/bench/plain"
+	"zbench/bench/recommend"
 	"zbench/bench/record"
 	"zbench/bench/unit"
 )

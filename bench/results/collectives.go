@@ -7,11 +7,11 @@ import (
 	"strings"
 
 	"zbench/bench/advice"
-	"zbench/bench/recommend"
 	"zbench/bench/curve"
 	"zbench/bench/document"
 	"zbench/bench/judge"
 	"zbench/bench/plain"
+	"zbench/bench/recommend"
 	"zbench/bench/record"
 	"zbench/bench/unit"
 )

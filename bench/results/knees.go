@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"zbench/bench/advice"
-	"zbench/bench/recommend"
 	"zbench/bench/document"
+	"zbench/bench/recommend"
 	"zbench/bench/record"
 	"zbench/bench/table"
 	"zbench/bench/unit"

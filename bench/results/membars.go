@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"zbench/bench/document"
 	"zbench/bench/device"
+	"zbench/bench/document"
 	"zbench/bench/record"
 	"zbench/bench/unit"
 )

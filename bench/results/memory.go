@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"zbench/bench/device"
 	"zbench/bench/document"
 	"zbench/bench/judge"
-	"zbench/bench/device"
 	"zbench/bench/record"
 	"zbench/bench/spec"
 	"zbench/bench/unit"

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
 )
 
 // columns says where a CSV row has what; -1 is nowhere.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-
 )
 
 // entry is one tensor in JSON.

@@ -1,11 +1,10 @@
-// Package model says what a training run's gradients consist of: the parameter
-// tensors in the order the forward pass uses them, and how long the forward and
-// backward pass of a microbatch take. It reads the list from a file ([Read]),
-// makes that of a published model ([Preset]), or makes one up from a total
-// ([Synthetic]).
+// A model is what a run's gradients consist of: parameter tensors in the order of the forward
+// pass, and the seconds of a microbatch's forward and backward pass. [ReadModel] reads one,
+// [Preset] makes a published one, [SyntheticModel] makes one up from a total.
 //
-// The order matters because a trainer fills its buckets from the last tensor to
-// the first, and the sizes because none of them splits a tensor.
+// Order matters because a trainer fills its buckets from the last tensor to the first; sizes,
+// because no trainer splits a tensor.
+
 package trainer
 
 import (

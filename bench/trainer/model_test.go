@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/trainer"
 	"zbench/bench/spell"
+	"zbench/bench/trainer"
 )
 
 // The published counts; the sources stand in the table of presets.

@@ -2,7 +2,6 @@ package trainer
 
 import (
 	"fmt"
-
 )
 
 // Shares of a block's parameters in its tensors, as in a dense transformer with

@@ -3,7 +3,6 @@ package trainer
 import (
 	"fmt"
 	"strings"
-
 )
 
 // cut is how tensor parallelism divides a tensor.

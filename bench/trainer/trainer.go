@@ -1,4 +1,4 @@
-// Package trainer is the table of training frameworks: how each cuts the gradients into
+// Package trainer is the table of training frameworks and of models: how each framework cuts the gradients into
 // buckets, which collectives it calls, and when. [Trainer.Plan] returns this. A trainer is one file, which registers a [Trainer]:
 // its rule, how its settings are written and read, and which calls it makes. The
 // files named spell*.go are what all of them share.

@@ -35,7 +35,7 @@ func (r shownRecord) document(width int) *document.Document {
 // keep writes the files that follow from the record.
 func (r shownRecord) keep(dir *engine.Folder) error {
 	answer := kneesOf(r.Record)
-	return writeFiles(dir, append(artifacts(r.document(0), "results"), artifact{"bucket.json", answer.WriteJSON}))
+	return writeFiles(dir, append(artifacts(r.document(0), "results"), artifact{"knees.json", answer.WriteJSON}))
 }
 
 func writeRun(dir *engine.Folder, s State, started time.Time) error {

@@ -22,7 +22,7 @@ import (
 
 // bisectOptions are the options of bisect.
 type bisectOptions struct {
-	bisect.Options
+	bisect.Criteria
 	// sweep is what every child measures, before it is narrowed.
 	sweep          collectivesOptions
 	given          []string
@@ -36,7 +36,7 @@ type bisectOptions struct {
 const bisectHelp = "`zbench bisect --help` shows the usage"
 
 func newBisect(s State) *cobra.Command {
-	o := bisectOptions{Options: bisect.Defaults()}
+	o := bisectOptions{Criteria: bisect.Defaults()}
 	cmd := &cobra.Command{
 		Use:   "bisect [COLLECTIVE…] --variant NAME=SETTINGS --variant NAME=SETTINGS… [flags]",
 		Short: "Find the first slow one of several builds or environments",
@@ -215,7 +215,7 @@ func (o *bisectOptions) begin(ctx context.Context, s State, cmd *cobra.Command) 
 	}
 	want.World = u.Spec.World // the cases are of it
 	h := bisect.Header{
-		Schema: bisect.JournalSchema, Options: o.Options, Spec: want, Common: jsonfile.Filled(commonArgs(cmd)), Timing: o.timing,
+		Schema: bisect.JournalSchema, Options: o.Criteria, Spec: want, Common: jsonfile.Filled(commonArgs(cmd)), Timing: o.timing,
 		GPUs: u.Spec.World.Size(),
 	}
 	h.Variants = givenOf(variants)

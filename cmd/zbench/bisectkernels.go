@@ -23,7 +23,7 @@ const kernelTiming = "kernel"
 // addBisectKernels adds a search for hbm and for each kernel.
 func addBisectKernels(to *cobra.Command, s State) {
 	for _, b := range kernelBenches {
-		o := &bisectOptions{Options: bisect.Defaults(), timing: kernelTiming}
+		o := &bisectOptions{Criteria: bisect.Defaults(), timing: kernelTiming}
 		o.sweep.want = spec.Spec{Schema: spec.Schema, Benchmark: b.name, Kernels: &spec.Kernels{}}
 		cmd := &cobra.Command{
 			Use:   b.name + " --variant NAME=SETTINGS --variant NAME=SETTINGS… [flags]",
@@ -68,7 +68,7 @@ func (o *bisectOptions) beginKernels(ctx context.Context, s State, cmd *cobra.Co
 		return nil, err
 	}
 	h := bisect.Header{
-		Schema: bisect.JournalSchema, Options: o.Options, Spec: k.want, Common: jsonfile.Filled(commonArgs(cmd)), Timing: o.timing, Variants: givenOf(variants),
+		Schema: bisect.JournalSchema, Options: o.Criteria, Spec: k.want, Common: jsonfile.Filled(commonArgs(cmd)), Timing: o.timing, Variants: givenOf(variants),
 	}
 	if err := o.scout(ctx, s, dir, variants, &h); err != nil {
 		return nil, errors.Join(err, dir.Close())

@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"zbench/bench/collective"
-	"zbench/bench/recommend"
 	"zbench/bench/engine"
 	"zbench/bench/plan"
+	"zbench/bench/recommend"
 	"zbench/bench/record"
 	"zbench/bench/spec"
 	"zbench/internal/launch"
@@ -55,7 +55,7 @@ func newCollectives(s State) *cobra.Command {
 		Short: "Sweep collectives by message size: results, report and plots",
 		Long: `Sweeps ` + strings.Join(collective.Default(), ", ") + `, or the collectives named,
 over message sizes and leaves one folder: results.json, results.csv,
-report.html, plots as PNG and SVG, bucket.json and run.json. The table goes to
+report.html, plots as PNG and SVG, knees.json and run.json. The table goes to
 standard output, the verdict last; --verbose prints all that is known. "zbench
 list collectives" describes all collectives. Each finished pass of a case is
 written to journal.jsonl at once: --resume DIR continues an interrupted sweep
@@ -216,7 +216,7 @@ func (o *collectivesOptions) engine(s State) (*engine.Engine, error) {
 	return &engine.Engine{
 		Deadline: end, Launched: o.world != nil,
 		Host: s.host(o.quiet), Tool: tool(), Created: when, Force: o.force,
-		Open: func(ctx context.Context, u *engine.Setup) (engine.Driver, error) {
+		Open: func(ctx context.Context, u *engine.Setup) (engine.Ranks, error) {
 			w := openingOf(u)
 			w.Deadlines = o.deadlines.deadlines()
 			w.Folder, w.Owner = o.folder, s.host(o.quiet).Owner
@@ -229,7 +229,7 @@ func (o *collectivesOptions) engine(s State) (*engine.Engine, error) {
 				return openCollectives(ctx, s, o.libraries, &w)
 			})
 		},
-		Check: func(u *engine.Setup, d engine.Driver, cases []plan.Case, seconds float64) error {
+		Check: func(u *engine.Setup, d engine.Ranks, cases []plan.Case, seconds float64) error {
 			return o.check(s, u, d, cases, seconds)
 		},
 		Witness: witnessOf(s), Source: func(rec *record.Record, parts []record.Part) recommend.Source {
@@ -262,7 +262,7 @@ func (o *collectivesOptions) finish(s State, dir *engine.Folder, started time.Ti
 	if err := s.show(r.document(s.Stdout.columns()), output{o.format, o.quiet && (out.Advice == nil || out.Advice.IsAssumed()), o.verbose}); err != nil {
 		return err
 	}
-	s.note(o.quiet, "Wrote %s (report.html, results.json, results.csv, bucket.json, plots) in %s\n",
+	s.note(o.quiet, "Wrote %s (report.html, results.json, results.csv, knees.json, plots) in %s\n",
 		dir.Path, s.Now().Sub(started).Round(10*time.Millisecond))
 	return cmp.Or(engine.Verdict(out.Record, dir.Path), judged.Err(o.gates.requireChecked), out.Advice.Refused())
 }

@@ -18,7 +18,7 @@ import (
 
 // compareOptions are the options of compare.
 type compareOptions struct {
-	compare.Options
+	compare.Criteria
 	failOn, names  string
 	requireChecked bool
 	out, format    string
@@ -28,7 +28,7 @@ type compareOptions struct {
 const compareHelp = "`zbench compare --help` shows the usage"
 
 func newCompare(s State) *cobra.Command {
-	o := compareOptions{Options: compare.Defaults()}
+	o := compareOptions{Criteria: compare.Defaults()}
 	cmd := &cobra.Command{
 		Use:   "compare BASE NEW | BASE… -- NEW…",
 		Short: "Compare runs: which cases got slower or faster",
@@ -104,7 +104,7 @@ func (o *compareOptions) run(s State, args []string, dash int) error {
 	if err != nil {
 		return err
 	}
-	d, err := compare.Compare(sides[0], sides[1], o.Options)
+	d, err := compare.Compare(sides[0], sides[1], o.Criteria)
 	if refused := (*compare.RefusedError)(nil); errors.As(err, &refused) {
 		if d != nil { // the curves may be looked at, though
 			if err := s.keepNew(o.out, o.force, started, d.Shown()); err != nil {

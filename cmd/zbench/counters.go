@@ -6,8 +6,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"zbench/bench/engine"
+	"zbench/bench/fleet/rails"
 	"zbench/bench/plan"
-	"zbench/bench/rails"
 	"zbench/bench/record"
 )
 
@@ -28,7 +28,7 @@ func countersRoot(asked string, simulated bool) string {
 }
 
 // countersOf are the counters of a driver's nodes now.
-func countersOf(d engine.Driver) []record.NICCounters {
+func countersOf(d engine.Ranks) []record.NICCounters {
 	if c, can := d.(plan.Counting); can {
 		return c.Counters()
 	}

@@ -109,8 +109,8 @@ func (o doctorOptions) show(s State, r *doctor.Report) error {
 
 // options are for a backend's libraries. No compiled kernel is kept or taken: the
 // question is what the compiler says now.
-func (o doctorOptions) options(ctx context.Context, s State, backend string) (native.Options, error) {
-	n := native.Options{Backend: backend, Getenv: s.Getenv}
+func (o doctorOptions) options(ctx context.Context, s State, backend string) (native.Choice, error) {
+	n := native.Choice{Backend: backend, Getenv: s.Getenv}
 	_, err := o.fill(ctx, s, &n)
 	n.Cache = nil
 	return n, err

@@ -12,7 +12,7 @@ import (
 )
 
 // backendFacts opens a provider, asks it, and closes it again.
-func backendFacts(o native.Options) doctor.Backend {
+func backendFacts(o native.Choice) doctor.Backend {
 	b := doctor.Backend{Name: o.Backend, Install: native.Product(o.Backend)}
 	if o.Backend == "loopback" {
 		machine, err := loopbackMachine()
@@ -41,7 +41,7 @@ func backendFacts(o native.Options) doctor.Backend {
 
 // withoutCollectives adds what there is to a backend that cannot be opened whole:
 // hbm and kernels need no collectives library.
-func withoutCollectives(b doctor.Backend, o native.Options) doctor.Backend {
+func withoutCollectives(b doctor.Backend, o native.Choice) doctor.Backend {
 	o.Needs = native.KernelNeeds
 	p, err := native.Open(o)
 	if err != nil {
@@ -69,7 +69,7 @@ func loopbackMachine() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := f.Resolve(spec.World{Nodes: 1, GPUsPerNode: f.Node.GPUs, GPUsPerProcess: 1}, fabric.Options{})
+	m, err := f.Resolve(spec.World{Nodes: 1, GPUsPerNode: f.Node.GPUs, GPUsPerProcess: 1}, fabric.Conditions{})
 	if err != nil {
 		return nil, err
 	}

@@ -9,10 +9,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/advice"
-	"zbench/bench/recommend"
 	"zbench/bench/engine"
 	"zbench/bench/finding"
 	"zbench/bench/judge"
+	"zbench/bench/recommend"
 	"zbench/bench/record"
 )
 

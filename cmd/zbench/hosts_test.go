@@ -126,7 +126,7 @@ func TestHostsSimulateTheSame(t *testing.T) {
 	for _, h := range hosts[1:] {
 		got, _, folder := onHost(t, h, 0, exit.OK, line)
 		require.Equal(t, strings.ReplaceAll(want, first, "out"), strings.ReplaceAll(got, folder, "out"), h.name)
-		for _, file := range []string{"results.json", "results.csv", "report.html", "bucket.json", engine.JournalFile, "busbw.svg", "busbw.png"} {
+		for _, file := range []string{"results.json", "results.csv", "report.html", "knees.json", engine.JournalFile, "busbw.svg", "busbw.png"} {
 			require.Equal(t, readBytes(t, first, file), readBytes(t, folder, file), "%s: %s", h.name, file)
 		}
 		ranOn(t, h, folder)

@@ -16,7 +16,7 @@ import (
 )
 
 func newImport(s State) *cobra.Command {
-	var o peers.Options
+	var o peers.Hints
 	var out, format string
 	var force, verbose bool
 	var gates gateFlagSet
@@ -70,7 +70,7 @@ type importOutput struct {
 	gates          gateFlagSet
 }
 
-func runImport(s State, logs []string, o peers.Options, to importOutput) error {
+func runImport(s State, logs []string, o peers.Hints, to importOutput) error {
 	started := s.Now()
 	var recs []*record.Record
 	for _, path := range logs {
@@ -88,7 +88,7 @@ func runImport(s State, logs []string, o peers.Options, to importOutput) error {
 }
 
 // importLog reads one log, as it comes: it may be a pipe.
-func importLog(s State, path string, o peers.Options) (*record.Record, error) {
+func importLog(s State, path string, o peers.Hints) (*record.Record, error) {
 	in, err := openInput(s, path)
 	if err != nil {
 		return nil, err

@@ -90,12 +90,12 @@ func TestSignalThenResumeThenKill(t *testing.T) {
 // is not zbench's stays.
 func TestResumeRemovesUnfinishedFiles(t *testing.T) {
 	dir := cutAt(t, 5)
-	for _, name := range []string{".bucket.json.123.tmp", ".mine", "mine.tmp"} {
+	for _, name := range []string{".knees.json.123.tmp", ".mine", "mine.tmp"} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("half"), 0o600))
 	}
 	code, stderr := zbench(t, osFS{}, "collectives", "--resume", dir)
 	require.Zero(t, code, stderr)
-	require.NoFileExists(t, filepath.Join(dir, ".bucket.json.123.tmp"))
+	require.NoFileExists(t, filepath.Join(dir, ".knees.json.123.tmp"))
 	require.FileExists(t, filepath.Join(dir, ".mine"))
 	require.FileExists(t, filepath.Join(dir, "mine.tmp"))
 }

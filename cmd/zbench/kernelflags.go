@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	"zbench/bench/engine"
-	"zbench/bench/trainer"
 	method "zbench/bench/muon"
 	"zbench/bench/spec"
 	"zbench/bench/spell"
+	"zbench/bench/trainer"
 	"zbench/bench/unit"
 	"zbench/hbm"
 )

@@ -131,7 +131,7 @@ func (o libraryOptions) deadline(s State) (time.Duration, error) {
 // fill tells native where to look and for how long; a * in the list of folders
 // stands for any part of a path, as in …/nvidia/*/lib of Python's packages. It
 // returns the cache, nil for none.
-func (o libraryOptions) fill(ctx context.Context, s State, n *native.Options) (*native.CodeFolder, error) {
+func (o libraryOptions) fill(ctx context.Context, s State, n *native.Choice) (*native.CodeFolder, error) {
 	within, err := o.deadline(s)
 	if err != nil {
 		return nil, err

@@ -162,7 +162,7 @@ func (o *loopbackOptions) machine() (*fabric.Machine, error) {
 	w := &o.want.World
 	w.GPUsPerProcess = 1
 	w.GPUsPerNode = cmp.Or(w.GPUsPerNode, f.Node.GPUs)
-	m, err := f.Resolve(*w, fabric.Options{Seed: o.want.Seed, Faults: o.want.Faults})
+	m, err := f.Resolve(*w, fabric.Conditions{Seed: o.want.Seed, Faults: o.want.Faults})
 	if err != nil {
 		return nil, usage(err, "`zbench list faults` and `zbench list fabrics` describe what can be simulated")
 	}

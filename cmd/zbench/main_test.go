@@ -143,7 +143,7 @@ func writeMachine(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	f, err := fabric.ByName(fabric.Default)
 	ts.Check(err)
-	m, err := f.Resolve(spec.World{Nodes: 1, GPUsPerNode: gpus, GPUsPerProcess: gpus}, fabric.Options{Seed: 1, Groups: []int{2}, Faults: args[2:]})
+	m, err := f.Resolve(spec.World{Nodes: 1, GPUsPerNode: gpus, GPUsPerProcess: gpus}, fabric.Conditions{Seed: 1, Groups: []int{2}, Faults: args[2:]})
 	ts.Check(err)
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), m.Text(), 0o600))
 }

@@ -42,7 +42,7 @@ func (o *kernelOptions) memory(ctx context.Context, s State, files ...string) (*
 		return nil, usagef("give one", "--fault is given %d times; only one is possible", len(a.Faults))
 	}
 	cfg := hbm.Config{
-		Native: native.Options{Backend: a.Backend, Getenv: s.Getenv}, Seed: a.Seed, Warm: hbm.DefaultWarm, Peak: k.Peak,
+		Native: native.Choice{Backend: a.Backend, Getenv: s.Getenv}, Seed: a.Seed, Warm: hbm.DefaultWarm, Peak: k.Peak,
 		Devices: []int{k.Device}, All: k.AllGPUs, Host: loopback && len(files) == 0, Files: files, HostFacts: hostFacts(s),
 	}
 	if loopback {

@@ -58,7 +58,7 @@ func openMuon(ctx context.Context, s State, o *kernelOptions) (*engine.Kernels, 
 		return nil, usagef("leave it out, or add --backend loopback", "--reduce needs emulated kernels: a GPU runs the full shapes")
 	}
 	cfg := driver.Config{
-		Native: native.Options{Backend: a.Backend, Machine: driver.Machine(), Getenv: s.Getenv}, Device: k.Device, Coefficients: c, Seed: a.Seed, Reduce: k.Reduce,
+		Native: native.Choice{Backend: a.Backend, Machine: driver.Machine(), Getenv: s.Getenv}, Device: k.Device, Coefficients: c, Seed: a.Seed, Reduce: k.Reduce,
 		Say: func(text string) { s.note(o.quiet, "%s\n", text) },
 	}
 	if _, err := o.libraries.fill(ctx, s, &cfg.Native); err != nil {

@@ -21,7 +21,7 @@ import (
 	"zbench/bench/engine"
 	"zbench/bench/exit"
 	"zbench/bench/finding"
-	"zbench/bench/nodescreen"
+	"zbench/bench/fleet/nodescreen"
 	"zbench/report"
 )
 

@@ -69,7 +69,7 @@ type checked interface{ processes() []preflight.Process }
 
 // check judges all processes before anything is launched. What is wrong is printed; an
 // error refuses the run. The report stays for run.json.
-func (o *collectivesOptions) check(s State, u *engine.Setup, d engine.Driver, cases []plan.Case, seconds float64) error {
+func (o *collectivesOptions) check(s State, u *engine.Setup, d engine.Ranks, cases []plan.Case, seconds float64) error {
 	var all []preflight.Process
 	if several, is := d.(checked); is {
 		all = several.processes()

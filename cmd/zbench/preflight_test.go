@@ -16,7 +16,7 @@ import (
 
 // announced is a driver of several processes with what they have told.
 type announced struct {
-	engine.Driver
+	engine.Ranks
 	all []preflight.Process
 }
 

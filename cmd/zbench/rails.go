@@ -9,7 +9,7 @@ import (
 	"zbench/bench/engine"
 	"zbench/bench/exit"
 	"zbench/bench/finding"
-	"zbench/bench/rails"
+	"zbench/bench/fleet/rails"
 )
 
 // railsOptions are the options of rails.

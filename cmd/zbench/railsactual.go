@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	"zbench/bench/engine"
-	"zbench/bench/evidence"
 	"zbench/bench/fabric"
+	"zbench/bench/fleet/evidence"
+	"zbench/bench/fleet/rails"
 	"zbench/bench/plan"
-	"zbench/bench/rails"
 	"zbench/bench/record"
 )
 
@@ -33,7 +33,7 @@ type countedDriver struct {
 
 // counted adds the counters to an open driver: those of /sys, of a tree that --counters
 // names, or the simulation's.
-func (o *railsOptions) counted(u *engine.Setup, d engine.Driver, nodes []string, devices []record.Device) *countedDriver {
+func (o *railsOptions) counted(u *engine.Setup, d engine.Ranks, nodes []string, devices []record.Device) *countedDriver {
 	c := &countedDriver{Exchanger: d.(rails.Exchanger), nodes: nodes, devices: devices, numbered: u.Machine != nil} //nolint:forcetypeassert // ready has asked
 	c.read = func() []record.NICCounters { return countersOf(d) }
 	switch {

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/exit"
-	"zbench/bench/rails"
+	"zbench/bench/fleet/rails"
 	"zbench/bench/record"
 )
 

@@ -13,8 +13,8 @@ import (
 	"zbench/bench/engine"
 	"zbench/bench/exit"
 	"zbench/bench/fabric"
+	"zbench/bench/fleet/rails"
 	"zbench/bench/plan"
-	"zbench/bench/rails"
 	"zbench/bench/spec"
 	"zbench/internal/launch"
 )
@@ -122,7 +122,7 @@ func (o *railsOptions) prepare(want spec.Spec) (*engine.Setup, plan.Case, error)
 		if err != nil {
 			return nil, plan.Case{}, err
 		}
-		if u.Machine, err = f.Resolve(u.Spec.World, fabric.Options{Seed: u.Spec.Seed, Faults: u.Spec.Faults, Pairs: true}); err != nil {
+		if u.Machine, err = f.Resolve(u.Spec.World, fabric.Conditions{Seed: u.Spec.Seed, Faults: u.Spec.Faults, Pairs: true}); err != nil {
 			return nil, plan.Case{}, usage(err, railsHelp)
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"zbench/bench/exit"
+	"zbench/bench/fleet/rails"
 	"zbench/bench/peers"
-	"zbench/bench/rails"
 	"zbench/bench/record"
 )
 
@@ -119,7 +119,7 @@ func railsLog(s State, path string) (*record.Record, error) {
 		return nil, err
 	}
 	defer func() { _ = in.close() }()
-	return peers.Parse(in.body, peers.Options{File: filepath.Base(path)})
+	return peers.Parse(in.body, peers.Hints{File: filepath.Base(path)})
 }
 
 func asErrors(texts []string) []error {

@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"zbench/bench/engine"
-	"zbench/bench/evidence"
+	"zbench/bench/fleet/evidence"
+	"zbench/bench/fleet/rails"
 	"zbench/bench/plan"
-	"zbench/bench/rails"
 	"zbench/bench/spec"
 	"zbench/bench/unit"
 )
@@ -58,7 +58,7 @@ func (o *railsOptions) survey(ctx context.Context, s State) error {
 
 // observe runs the rounds on an open driver and judges them. Without a document nothing was
 // measured; with one, an error is what ended the rounds early.
-func (o *railsOptions) observe(ctx context.Context, s State, u *engine.Setup, c plan.Case, d engine.Driver) (*rails.Document, rails.Rounds, error) {
+func (o *railsOptions) observe(ctx context.Context, s State, u *engine.Setup, c plan.Case, d engine.Ranks) (*rails.Document, rails.Rounds, error) {
 	facts, err := d.Facts()
 	if err != nil {
 		return nil, rails.Rounds{}, err
@@ -66,7 +66,7 @@ func (o *railsOptions) observe(ctx context.Context, s State, u *engine.Setup, c 
 	about := o.about(s, u, facts)
 	v := rails.Measurement{
 		Fleet: rails.Fleet{Nodes: u.Spec.World.Nodes, GPUs: u.Spec.World.GPUsPerNode}, Case: c, Launches: o.launches,
-		Plan: rails.Options{Seed: u.Spec.Seed, Least: o.rounds, Most: max(o.rounds, 20), Passes: o.rounds},
+		Plan: rails.Bounds{Seed: u.Spec.Seed, Least: o.rounds, Most: max(o.rounds, 20), Passes: o.rounds},
 	}
 	data := rails.Data{}
 	if data.Profile, err = o.readProfile(s, u.Spec.Sweep.MinBytes); err != nil {
@@ -109,7 +109,7 @@ func (o *railsOptions) observe(ctx context.Context, s State, u *engine.Setup, c 
 }
 
 // ready checks the processes and allocates the buffers.
-func (o *railsOptions) ready(ctx context.Context, s State, u *engine.Setup, c plan.Case, d engine.Driver) error {
+func (o *railsOptions) ready(ctx context.Context, s State, u *engine.Setup, c plan.Case, d engine.Ranks) error {
 	if _, can := d.(rails.Exchanger); !can {
 		return errors.New("this driver has no messages between pairs")
 	}
@@ -132,7 +132,7 @@ func (o *railsOptions) ready(ctx context.Context, s State, u *engine.Setup, c pl
 func (o *railsOptions) announcement(w spec.World) string {
 	parts := []string{fmt.Sprintf("nodes: %d; GPUs on each: %d; message: %s", w.Nodes, w.GPUsPerNode, unit.Bytes(o.run.want.Sweep.MinBytes))}
 	within, between := 0, 0
-	p := rails.NewPlan(rails.Fleet{Nodes: w.Nodes, GPUs: w.GPUsPerNode}, rails.Options{Least: o.rounds, Most: max(o.rounds, 20), Passes: o.rounds})
+	p := rails.NewPlan(rails.Fleet{Nodes: w.Nodes, GPUs: w.GPUsPerNode}, rails.Bounds{Least: o.rounds, Most: max(o.rounds, 20), Passes: o.rounds})
 	for r, more := p.Next(nil); more; r, more = p.Next(nil) {
 		if r.Kind == rails.XGMI {
 			within++

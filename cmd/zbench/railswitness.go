@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"zbench/bench/evidence"
 	"zbench/bench/exit"
-	"zbench/bench/nodescreen"
-	"zbench/bench/rails"
+	"zbench/bench/fleet/evidence"
+	"zbench/bench/fleet/nodescreen"
+	"zbench/bench/fleet/rails"
 	"zbench/internal/ras"
 	"zbench/internal/topo"
 )

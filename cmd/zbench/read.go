@@ -93,7 +93,7 @@ func isJournal(file string, text []byte) bool {
 
 // readLog reads a log into a record. A log that cannot be read is an error of the
 // run; one that contradicts what was given with it is wrong usage.
-func readLog(s State, path string, text io.Reader, o peers.Options) (*record.Record, error) {
+func readLog(s State, path string, text io.Reader, o peers.Hints) (*record.Record, error) {
 	o.File = filepath.Base(path)
 	rec, err := peers.Parse(text, o)
 	if err != nil {
@@ -136,7 +136,7 @@ func readAny(s State, path string) (*record.Record, error) {
 	}
 	journal := isJournal(in.file, in.head)
 	if !journal && !isRecord(in.head) {
-		return readLog(s, in.file, in.body, peers.Options{})
+		return readLog(s, in.file, in.body, peers.Hints{})
 	}
 	text, err := in.all(s)
 	if err != nil {

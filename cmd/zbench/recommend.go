@@ -9,10 +9,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"zbench/bench/advice"
-	"zbench/bench/recommend"
 	"zbench/bench/engine"
 	"zbench/bench/exit"
 	"zbench/bench/peers"
+	"zbench/bench/recommend"
 	"zbench/bench/record"
 	"zbench/bench/results"
 	"zbench/report"

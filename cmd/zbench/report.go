@@ -26,7 +26,7 @@ func newReport(s State) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "report RECORD",
 		Short:   "Draw the page, the plots and the CSV of a record again",
-		Long:    "Reads a folder of zbench or its results.json and writes report.html, the plots,\nresults.csv and bucket.json, into the same folder or into --out. Of an\nunfinished sweep it reads the journal and marks missing cases as interrupted.",
+		Long:    "Reads a folder of zbench or its results.json and writes report.html, the plots,\nresults.csv and knees.json, into the same folder or into --out. Of an\nunfinished sweep it reads the journal and marks missing cases as interrupted.",
 		Example: "  zbench report DIR\n  zbench report DIR --threshold 'all_reduce bytes>=128MiB busbw>=300GB/s'\n  zbench report DIR/results.json --out drawn",
 		Args:    oneArg("a record"),
 		RunE:    func(_ *cobra.Command, args []string) error { return o.run(s, args[0]) },

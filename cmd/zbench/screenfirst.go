@@ -10,7 +10,7 @@ import (
 
 	"zbench/bench/exit"
 	"zbench/bench/finding"
-	"zbench/bench/nodescreen"
+	"zbench/bench/fleet/nodescreen"
 	"zbench/internal/launch"
 )
 

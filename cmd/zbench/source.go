@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 
 	"zbench/bench/advice"
-	"zbench/bench/recommend"
 	"zbench/bench/engine"
+	"zbench/bench/recommend"
 	"zbench/bench/record"
 )
 

@@ -70,7 +70,7 @@ func TestInterruptedOpeningLeavesNoFile(t *testing.T) {
 	with.Deadlines.Init = 60
 	ctx, interrupt := context.WithCancel(t.Context())
 	w := &world{}
-	w.Leader, err = rendezvous.Serve(ctx, rendezvous.Options{Token: rendezvous.NewToken(), Address: "127.0.0.1:0", Self: rendezvous.Hello{Processes: 2, Build: toolVersion(), Backend: "loopback"}})
+	w.Leader, err = rendezvous.Serve(ctx, rendezvous.Member{Token: rendezvous.NewToken(), Address: "127.0.0.1:0", Self: rendezvous.Hello{Processes: 2, Build: toolVersion(), Backend: "loopback"}})
 	require.NoError(t, err)
 	defer w.Close("the test ends")
 	interrupt()
@@ -89,7 +89,7 @@ func TestFollowerRemovesTheFileOfALeaderThatIsGone(t *testing.T) {
 	file := filepath.Join(folder, "zbench-0123456789abcdef")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	token := rendezvous.NewToken()
-	l, err := rendezvous.Serve(t.Context(), rendezvous.Options{Token: token, Address: "127.0.0.1:0", Self: rendezvous.Hello{Processes: 2, Build: toolVersion(), Backend: "loopback"}})
+	l, err := rendezvous.Serve(t.Context(), rendezvous.Member{Token: token, Address: "127.0.0.1:0", Self: rendezvous.Hello{Processes: 2, Build: toolVersion(), Backend: "loopback"}})
 	require.NoError(t, err)
 	follower := rankOf(program(t), "1", l.Address(), folder, token.Reveal())
 	follower.Env = append(follower.Env, "ZBENCH_LOCAL_RANK=0", "ZBENCH_LOCAL_SIZE=1")
@@ -106,7 +106,7 @@ func TestFollowerRemovesTheFileOfALeaderThatIsGone(t *testing.T) {
 func TestOnlySimulatedFollowersTakeLittle(t *testing.T) {
 	for _, backend := range []string{"loopback", "rocm"} {
 		token := rendezvous.NewToken()
-		l, err := rendezvous.Serve(t.Context(), rendezvous.Options{Token: token, Address: "127.0.0.1:0", Self: rendezvous.Hello{Processes: 2, Build: toolVersion(), Backend: backend}})
+		l, err := rendezvous.Serve(t.Context(), rendezvous.Member{Token: token, Address: "127.0.0.1:0", Self: rendezvous.Hello{Processes: 2, Build: toolVersion(), Backend: backend}})
 		require.NoError(t, err)
 		s, _ := testState(t, "collectives", "all_reduce", "--backend", backend, "--rccl-lib", "/nonexistent")
 		if backend == "loopback" {

@@ -48,7 +48,7 @@ func (t *team) Close() error {
 }
 
 // open opens the ranks of all processes.
-func (w *world) open(ctx context.Context, s State, o libraryOptions, with *opening) (engine.Driver, error) {
+func (w *world) open(ctx context.Context, s State, o libraryOptions, with *opening) (engine.Ranks, error) {
 	if err := w.meet(s, with); err != nil {
 		return nil, err
 	}

@@ -101,16 +101,16 @@ func rankToken(s State, role launch.Role) (rendezvous.Token, error) {
 }
 
 // connection are the options of both ends of the rendezvous.
-func (o *collectivesOptions) connection(s State, role launch.Role) (rendezvous.Options, error) {
+func (o *collectivesOptions) connection(s State, role launch.Role) (rendezvous.Member, error) {
 	token, err := rankToken(s, role)
 	if err != nil {
-		return rendezvous.Options{}, err
+		return rendezvous.Member{}, err
 	}
 	if role.Leader.Host == "" {
-		return rendezvous.Options{}, usagef("export "+launch.LeaderVariable+"=HOST:PORT, with the host of rank 0, for all processes",
+		return rendezvous.Member{}, usagef("export "+launch.LeaderVariable+"=HOST:PORT, with the host of rank 0, for all processes",
 			"%s, but the host of rank 0 is not known", role.Text())
 	}
-	return rendezvous.Options{
+	return rendezvous.Member{
 		Token: token, Address: role.Leader.String(), Self: o.selfOf(s, role),
 		Register: o.deadlines.join, Heartbeat: o.deadlines.heartbeat,
 		Relay: token.LocalAddress(fmt.Sprintf("%s/%d/%s/%d", s.Hostname(), role.Node, role.Agent, role.Leader.Port)), // nodes and worlds may share a host

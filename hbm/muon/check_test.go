@@ -18,7 +18,7 @@ func open(t testing.TB, coefficients string) *Driver {
 	c, err := method.ByName(coefficients)
 	require.NoError(t, err)
 	d, err := Open(Config{
-		Native:       native.Options{Backend: "loopback", Machine: Machine(), Getenv: func(string) string { return "" }},
+		Native:       native.Choice{Backend: "loopback", Machine: Machine(), Getenv: func(string) string { return "" }},
 		Coefficients: c, Seed: 7,
 	})
 	require.NoError(t, err)

@@ -18,7 +18,7 @@ import (
 
 // Config says what to open.
 type Config struct {
-	Native       native.Options
+	Native       native.Choice
 	Device       int
 	Coefficients method.Coefficients
 	// Reduce is the longest side of what is emulated instead of a shape, the ratio

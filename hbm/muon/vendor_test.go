@@ -25,7 +25,7 @@ func vendors(t *testing.T, d *Driver, backend, name string, flags ...string) {
 	args := append(slices.Clip(flags), "-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror", "testdata/blas.c", "-o", filepath.Join(dir, name))
 	out, err := exec.Command("cc", args...).CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	d.blas, d.noVendor = d.p.FindBLAS(native.Options{Backend: backend, Getenv: func(v string) string {
+	d.blas, d.noVendor = d.p.FindBLAS(native.Choice{Backend: backend, Getenv: func(v string) string {
 		return map[string]string{"LD_LIBRARY_PATH": dir}[v]
 	}})
 	d.startVendor()

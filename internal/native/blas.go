@@ -64,7 +64,7 @@ func prefer() {
 // FindBLAS searches for the vendor's matrix products and opens the library; Start
 // prepares it. Call it before any use of a device. The error of a missing library wraps
 // ErrUnavailable and lists what was searched.
-func (p *Provider) FindBLAS(o Options) (*BLAS, error) {
+func (p *Provider) FindBLAS(o Choice) (*BLAS, error) {
 	lib, known := blasLibraries[o.Backend]
 	if !known {
 		return nil, fmt.Errorf("%w: the %s backend has no library of matrix products", ErrUnavailable, o.Backend)

@@ -21,7 +21,7 @@ func clientMachines(t testing.TB, dir string, faults ...string) (together, apart
 	require.NoError(t, err)
 	files := map[int]string{8: filepath.Join(dir, "together"), 1: filepath.Join(dir, "apart")}
 	for gpus, file := range files {
-		m, err := f.Resolve(spec.World{Nodes: 1, GPUsPerNode: 8, GPUsPerProcess: gpus}, fabric.Options{Seed: 1, Faults: faults})
+		m, err := f.Resolve(spec.World{Nodes: 1, GPUsPerNode: 8, GPUsPerProcess: gpus}, fabric.Conditions{Seed: 1, Faults: faults})
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(file, m.Text(), 0o600))
 	}
@@ -85,7 +85,7 @@ func TestLongClientOf64Processes(t *testing.T) {
 	program := client(t, dir, "-O1", "-DCLIENT_RANKS=64")
 	f, err := fabric.ByName(fabric.Default)
 	require.NoError(t, err)
-	m, err := f.Resolve(spec.World{Nodes: 8, GPUsPerNode: 8, GPUsPerProcess: 1}, fabric.Options{Seed: 1})
+	m, err := f.Resolve(spec.World{Nodes: 8, GPUsPerNode: 8, GPUsPerProcess: 1}, fabric.Conditions{Seed: 1})
 	require.NoError(t, err)
 	machine := filepath.Join(dir, "machine")
 	require.NoError(t, os.WriteFile(machine, m.Text(), 0o600))

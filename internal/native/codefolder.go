@@ -1,9 +1,8 @@
-// Package codecache keeps compiled kernels in a folder from run to run.
-//
-// An entry is one file, named by the key. It says its key and the checksum of its
-// code, so that one that is damaged, cut short or under a wrong name is not taken:
-// the kernel is compiled again and the entry written again. Files appear whole
-// (the FS replaces them), so processes may share a folder.
+// Compiled kernels are kept in a folder from run to run. An entry is one file, named by its
+// key, with the key and the code's checksum inside: one that is damaged, cut short or under a
+// wrong name is not taken, and the kernel is compiled again. Files appear whole, so processes
+// may share a folder.
+
 package native
 
 import (

@@ -70,7 +70,7 @@ type Compiler struct {
 
 // OpenCompiler opens only a backend's run-time compiler: it needs no other library of
 // the vendor and no GPU. Close it when done.
-func OpenCompiler(o Options) (*Compiler, error) {
+func OpenCompiler(o Choice) (*Compiler, error) {
 	f, err := newFinder(o)
 	if err != nil {
 		return nil, err

@@ -34,14 +34,14 @@ func loopbackMachine(t *testing.T) []byte {
 	t.Helper()
 	f, err := fabric.ByName(fabric.Default)
 	require.NoError(t, err)
-	m, err := f.Resolve(spec.World{Nodes: 1, GPUsPerNode: 2, GPUsPerProcess: 2}, fabric.Options{})
+	m, err := f.Resolve(spec.World{Nodes: 1, GPUsPerNode: 2, GPUsPerProcess: 2}, fabric.Conditions{})
 	require.NoError(t, err)
 	return m.Text()
 }
 
 func loopback(t *testing.T, cache CodeCache) *Provider {
 	t.Helper()
-	p, err := Open(Options{Backend: "loopback", Machine: loopbackMachine(t), Cache: cache})
+	p, err := Open(Choice{Backend: "loopback", Machine: loopbackMachine(t), Cache: cache})
 	require.NoError(t, err)
 	t.Cleanup(p.Close)
 	return p

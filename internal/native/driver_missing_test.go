@@ -12,16 +12,16 @@ import (
 
 // cudaLibraries are NCCL and the CUDA runtime, whose count of devices fails so;
 // the driver's library is named and not there.
-func cudaLibraries(t *testing.T, fault string) native.Options {
+func cudaLibraries(t *testing.T, fault string) native.Choice {
 	dir := t.TempDir()
 	vendorLibrary(t, filepath.Join(dir, "libnccl.so.2"), "COLLECTIVES", "CUDA")
 	vendorLibrary(t, filepath.Join(dir, "libcudart.so.12"), "RUNTIME", "CUDA", "COUNT_FAULT="+fault)
-	return native.Options{Backend: "cuda", Named: map[string]string{
+	return native.Choice{Backend: "cuda", Named: map[string]string{
 		"lib-path": dir, "cuda-driver-lib": filepath.Join(dir, "libcuda.so.1"),
 	}}
 }
 
-func noDevices(t *testing.T, o native.Options) *native.UnavailableError {
+func noDevices(t *testing.T, o native.Choice) *native.UnavailableError {
 	p, err := native.Open(o)
 	require.NoError(t, err)
 	defer p.Close()

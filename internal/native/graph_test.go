@@ -92,7 +92,7 @@ func TestRuntimeWithoutGraphs(t *testing.T) {
 	require.NoError(t, os.MkdirAll(lib, 0o755))
 	compile(t, "-shared", "-fPIC", "-o", filepath.Join(lib, "librccl.so.1"), "testdata/vendor.c", "-DCOLLECTIVES")
 	compile(t, "-shared", "-fPIC", "-o", filepath.Join(lib, "libamdhip64.so.6"), "testdata/vendor.c", "-DRUNTIME")
-	p, err := native.Open(native.Options{Backend: "rocm", Getenv: func(key string) string {
+	p, err := native.Open(native.Choice{Backend: "rocm", Getenv: func(key string) string {
 		return map[string]string{"ROCM_PATH": filepath.Dir(lib)}[key]
 	}})
 	require.NoError(t, err)

@@ -34,7 +34,7 @@ func limitAddresses(t *testing.T, more uint64) {
 func TestLimitOfTheProcessIsNamed(t *testing.T) {
 	const memory = "4398046511104" // 4 TiB
 	big := regexp.MustCompile(`(?m)^hbm_bytes .*$`).ReplaceAll(machine(t, 2), []byte("hbm_bytes "+memory))
-	p, err := native.Open(native.Options{Backend: "loopback", Machine: big})
+	p, err := native.Open(native.Choice{Backend: "loopback", Machine: big})
 	require.NoError(t, err)
 	defer p.Close()
 	limitAddresses(t, 1<<40)

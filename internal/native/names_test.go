@@ -17,7 +17,7 @@ func TestEitherNameIsFound(t *testing.T) {
 		dir := t.TempDir()
 		vendorLibrary(t, filepath.Join(dir, "librccl.so.1"), "COLLECTIVES", "ALL_TO_ALL="+name)
 		vendorLibrary(t, filepath.Join(dir, "libamdhip64.so.6"), "RUNTIME")
-		p, err := native.Open(native.Options{Backend: "rocm", Named: map[string]string{"lib-path": dir}})
+		p, err := native.Open(native.Choice{Backend: "rocm", Named: map[string]string{"lib-path": dir}})
 		require.NoError(t, err)
 		require.Equal(t, has, p.Has("allToAll"), name)
 		missing := map[string]string{}

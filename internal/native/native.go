@@ -39,8 +39,8 @@ var ErrUnavailable = exit.ErrUnavailable
 // Backends lists the providers in the order of the listings.
 func Backends() []string { return []string{"loopback", "rocm", "cuda"} }
 
-// Options select the provider to open.
-type Options struct {
+// Choice selects the provider to open.
+type Choice struct {
 	// Backend is one of Backends.
 	Backend string
 	// Machine is the machine file of the loopback; unused by the others.
@@ -60,7 +60,7 @@ type Options struct {
 	// Within is the time limit for opening one library; 0 means OpenWithin.
 	Within time.Duration
 	// Context cancels the search for libraries; nil never does.
-	Context context.Context //nolint:containedctx // Options are of one call
+	Context context.Context //nolint:containedctx // a Choice is of one call
 	// Progress is told of each task that takes seconds: a kernel that is compiled, a
 	// library that opens slowly. It is called from the goroutine that asked for it; nil
 	// is told nothing. The built-in loopback has no such tasks.
@@ -69,10 +69,10 @@ type Options struct {
 	Record *Recording
 }
 
-func (o Options) within() time.Duration { return cmp.Or(max(o.Within, 0), OpenWithin) }
+func (o Choice) within() time.Duration { return cmp.Or(max(o.Within, 0), OpenWithin) }
 
 // given is the reason why the search was given up, nil if it was not.
-func (o Options) given() error {
+func (o Choice) given() error {
 	if o.Context == nil || o.Context.Err() == nil {
 		return nil
 	}
@@ -107,7 +107,7 @@ var ErrMachine = errors.New("loopback")
 
 // Open loads a provider. An unknown backend is an error that lists the valid
 // ones; the error of a missing library wraps ErrUnavailable and lists what was searched.
-func Open(o Options) (*Provider, error) {
+func Open(o Choice) (*Provider, error) {
 	p := &Provider{Backend: o.Backend, table: newTable()}
 	var err error
 	if o.Backend == "loopback" {

@@ -22,14 +22,14 @@ func machine(t *testing.T, nodes int) []byte {
 	t.Helper()
 	f, err := fabric.ByName(fabric.Default)
 	require.NoError(t, err)
-	m, err := f.Resolve(spec.World{Nodes: nodes, GPUsPerNode: 8, GPUsPerProcess: 1}, fabric.Options{Seed: 1})
+	m, err := f.Resolve(spec.World{Nodes: nodes, GPUsPerNode: 8, GPUsPerProcess: 1}, fabric.Conditions{Seed: 1})
 	require.NoError(t, err)
 	return m.Text()
 }
 
 func openLoopback(t *testing.T) *native.Provider {
 	t.Helper()
-	p, err := native.Open(native.Options{Backend: "loopback", Machine: machine(t, 1)})
+	p, err := native.Open(native.Choice{Backend: "loopback", Machine: machine(t, 1)})
 	require.NoError(t, err)
 	t.Cleanup(p.Close)
 	return p
@@ -58,14 +58,14 @@ func TestTablesAgree(t *testing.T) {
 
 func TestLoopbackIsOneAtATime(t *testing.T) {
 	p := openLoopback(t)
-	_, err := native.Open(native.Options{Backend: "loopback", Machine: machine(t, 1)})
+	_, err := native.Open(native.Choice{Backend: "loopback", Machine: machine(t, 1)})
 	require.ErrorContains(t, err, "already open")
 	n, err := p.Devices()
 	require.NoError(t, err)
 	require.Equal(t, 8, n)
 	p.Close()
 	p.Close()
-	p, err = native.Open(native.Options{Backend: "loopback", Machine: machine(t, 2)})
+	p, err = native.Open(native.Choice{Backend: "loopback", Machine: machine(t, 2)})
 	require.NoError(t, err)
 	p.Close()
 }
@@ -85,9 +85,9 @@ func TestErrorsSayWhatAndWhere(t *testing.T) {
 	require.ErrorAs(t, err, &call)
 	require.Equal(t, 3, call.Device)
 	require.ErrorContains(t, err, "allocate 1099511627776 bytes on device 3: out of memory (code 2)")
-	_, err = native.Open(native.Options{Backend: "loopback", Machine: []byte("nonsense")})
+	_, err = native.Open(native.Choice{Backend: "loopback", Machine: []byte("nonsense")})
 	require.Error(t, err)
-	_, err = native.Open(native.Options{Backend: "metal"})
+	_, err = native.Open(native.Choice{Backend: "metal"})
 	require.ErrorContains(t, err, "valid are loopback, rocm, cuda")
 }
 

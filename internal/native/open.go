@@ -31,7 +31,7 @@ func (e *UnavailableError) Error() string {
 
 func (e *UnavailableError) Unwrap() error { return ErrUnavailable }
 
-func newFinder(o Options) (*finder, error) {
+func newFinder(o Choice) (*finder, error) {
 	v, known := vendors[o.Backend]
 	if !known {
 		return nil, fmt.Errorf("unknown backend %q: valid are %s", o.Backend, strings.Join(Backends(), ", "))
@@ -43,7 +43,7 @@ func newFinder(o Options) (*finder, error) {
 // so that the process never has two of them. A named runtime is opened before: the
 // collectives library then uses it, if it can. All libraries are searched for even if
 // one is missing, so that the doctor can list them.
-func (p *Provider) openVendor(o Options) error {
+func (p *Provider) openVendor(o Choice) error {
 	f, err := newFinder(o)
 	if err != nil {
 		return err

@@ -38,7 +38,7 @@ func python(t *testing.T, at string) {
 // bare skips where the system has libraries of the backend: they come first.
 func bare(t *testing.T, backend string) {
 	t.Helper()
-	p, err := native.Open(native.Options{Backend: backend})
+	p, err := native.Open(native.Choice{Backend: backend})
 	var u *native.UnavailableError
 	if err == nil {
 		p.Close()
@@ -55,7 +55,7 @@ func bare(t *testing.T, backend string) {
 // found opens a backend with the variables and returns where its libraries were.
 func found(t *testing.T, backend string, needs []native.Role, variables map[string]string) map[native.Role]string {
 	t.Helper()
-	p, err := native.Open(native.Options{Backend: backend, Needs: needs, Getenv: func(key string) string { return variables[key] }})
+	p, err := native.Open(native.Choice{Backend: backend, Needs: needs, Getenv: func(key string) string { return variables[key] }})
 	require.NoError(t, err)
 	defer p.Close()
 	out := map[native.Role]string{}
@@ -150,6 +150,6 @@ func TestPackagesComeLast(t *testing.T) {
 	require.Equal(t, filepath.Join(site, "nvidia/nccl/lib/libnccl.so.2"), found(t, "cuda", nil, variables)[native.RoleCollectives])
 
 	require.NoError(t, os.Remove(filepath.Join(site, "nvidia/nccl/lib/libcudart.so.12")))
-	u := unavailable(t, native.Options{Backend: "cuda", Getenv: func(key string) string { return variables[key] }})
+	u := unavailable(t, native.Choice{Backend: "cuda", Getenv: func(key string) string { return variables[key] }})
 	require.ErrorContains(t, u, filepath.Join(site, "nvidia/nccl/lib/libcudart.so.12"))
 }

@@ -86,7 +86,7 @@ func (s *Search) tried() string {
 
 // finder searches for the libraries of one vendor. End it when done.
 type finder struct {
-	o       Options
+	o       Choice
 	v       vendor
 	handles map[C.int]unsafe.Pointer
 	opened  []unsafe.Pointer

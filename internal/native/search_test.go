@@ -13,14 +13,14 @@ import (
 
 // vendorLibraries compiles the two libraries that a ROCm backend needs, and
 // returns their folder and the options that find it.
-func vendorLibraries(t *testing.T, defines ...string) (dir string, o native.Options) {
+func vendorLibraries(t *testing.T, defines ...string) (dir string, o native.Choice) {
 	t.Helper()
 	root := t.TempDir()
 	dir = filepath.Join(root, "lib")
 	require.NoError(t, os.MkdirAll(dir, 0o755))
 	vendorLibrary(t, filepath.Join(dir, "librccl.so.1"), "COLLECTIVES", defines...)
 	vendorLibrary(t, filepath.Join(dir, "libamdhip64.so.6"), "RUNTIME", defines...)
-	return dir, native.Options{Backend: "rocm", Named: map[string]string{"rocm-path": root}}
+	return dir, native.Choice{Backend: "rocm", Named: map[string]string{"rocm-path": root}}
 }
 
 func vendorLibrary(t *testing.T, path, what string, defines ...string) {
@@ -33,7 +33,7 @@ func vendorLibrary(t *testing.T, path, what string, defines ...string) {
 }
 
 // unavailable opens what must not open, and returns why.
-func unavailable(t *testing.T, o native.Options) *native.UnavailableError {
+func unavailable(t *testing.T, o native.Choice) *native.UnavailableError {
 	t.Helper()
 	p, err := native.Open(o)
 	if err == nil {
@@ -63,7 +63,7 @@ func TestLibraryMissing(t *testing.T) {
 	for backend, c := range map[string]struct{ flag, variable, library string }{
 		"rocm": {"rocm-path", "ROCM_PATH", "librccl.so.1"}, "cuda": {"cuda-path", "CUDA_HOME", "libnccl.so.2"},
 	} {
-		for _, o := range []native.Options{
+		for _, o := range []native.Choice{
 			{Backend: backend, Named: map[string]string{c.flag: root}},
 			{Backend: backend, Getenv: func(key string) string { return map[string]string{c.variable: root}[key] }},
 		} {
@@ -154,7 +154,7 @@ func TestLibrarySymbols(t *testing.T) {
 func TestLibraryOrder(t *testing.T) {
 	first, o := vendorLibraries(t)
 	second, _ := vendorLibraries(t)
-	path := func(o native.Options) string {
+	path := func(o native.Choice) string {
 		p, err := native.Open(o)
 		require.NoError(t, err)
 		defer p.Close()

@@ -21,7 +21,7 @@ type driven struct {
 	base int
 }
 
-func drive(o native.Options, first, count int) (*driven, error) {
+func drive(o native.Choice, first, count int) (*driven, error) {
 	p, err := native.Open(o)
 	if err != nil {
 		return nil, err

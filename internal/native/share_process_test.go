@@ -37,7 +37,7 @@ func TestShareChild(t *testing.T) {
 	}
 	var c child
 	require.NoError(t, json.Unmarshal([]byte(text), &c))
-	d, err := drive(native.Options{Backend: "loopback", Machine: c.Machine, Share: &native.Share{File: c.File, First: c.First, Count: c.Count}}, c.First, c.Count)
+	d, err := drive(native.Choice{Backend: "loopback", Machine: c.Machine, Share: &native.Share{File: c.File, First: c.First, Count: c.Count}}, c.First, c.Count)
 	require.NoError(t, err)
 	meet := func(where string) {
 		fmt.Println("meet", where)

@@ -26,7 +26,7 @@ func sharedMachine(t testing.TB, faults ...string) []byte {
 	t.Helper()
 	f, err := fabric.ByName(fabric.Default)
 	require.NoError(t, err)
-	m, err := f.Resolve(spec.World{Nodes: 2, GPUsPerNode: 8, GPUsPerProcess: 1}, fabric.Options{Seed: 3, Faults: faults, Groups: []int{4}})
+	m, err := f.Resolve(spec.World{Nodes: 2, GPUsPerNode: 8, GPUsPerProcess: 1}, fabric.Conditions{Seed: 3, Faults: faults, Groups: []int{4}})
 	require.NoError(t, err)
 	return m.Text()
 }
@@ -46,7 +46,7 @@ func sharedIDs(p *native.Provider) (ids []native.UniqueID, err error) {
 // inOne is what all ranks tell if one driver has them.
 func inOne(t *testing.T, machine []byte) []told {
 	t.Helper()
-	d, err := drive(native.Options{Backend: "loopback", Machine: machine}, 0, sharedRanks)
+	d, err := drive(native.Choice{Backend: "loopback", Machine: machine}, 0, sharedRanks)
 	require.NoError(t, err)
 	defer d.close()
 	ids, err := sharedIDs(d.p)
@@ -111,7 +111,7 @@ func inThreads(t *testing.T, n int, machine []byte) [][]told {
 	out, errs := make([][]told, n), make([]error, n)
 	m := &meeting{n: n, open: make(chan struct{})}
 	count := sharedRanks / n
-	first, err := native.Open(native.Options{Backend: "loopback", Machine: machine, Share: &native.Share{}})
+	first, err := native.Open(native.Choice{Backend: "loopback", Machine: machine, Share: &native.Share{}})
 	require.NoError(t, err)
 	defer first.Close()
 	ids, err := sharedIDs(first)
@@ -120,7 +120,7 @@ func inThreads(t *testing.T, n int, machine []byte) [][]told {
 	for i := range n {
 		all.Go(func() {
 			var d *driven
-			if d, errs[i] = drive(native.Options{Backend: "loopback", Machine: machine, Share: &native.Share{}}, i*count, count); errs[i] != nil {
+			if d, errs[i] = drive(native.Choice{Backend: "loopback", Machine: machine, Share: &native.Share{}}, i*count, count); errs[i] != nil {
 				return
 			}
 			defer d.close()

@@ -69,7 +69,7 @@ func TestTasksWithoutCache(t *testing.T) {
 
 // The built-in loopback compiles nothing: its kernels are in the binary.
 func TestTasksOfTheLoopback(t *testing.T) {
-	p, err := Open(Options{Backend: "loopback", Machine: loopbackMachine(t), Progress: func(Task) { t.Fatal("no task") }})
+	p, err := Open(Choice{Backend: "loopback", Machine: loopbackMachine(t), Progress: func(Task) { t.Fatal("no task") }})
 	require.NoError(t, err)
 	defer p.Close()
 	load(t, p, 0, 1)

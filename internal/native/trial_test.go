@@ -21,7 +21,7 @@ import (
 // constructed compiles ROCm's two libraries, both with a constructor that notes its
 // process; the runtime's does what the defines say. It returns the options that
 // find them and what reads the notes: lines of library, process and environment.
-func constructed(t *testing.T, defines ...string) (o native.Options, noted func() [][]string) {
+func constructed(t *testing.T, defines ...string) (o native.Choice, noted func() [][]string) {
 	t.Helper()
 	root := t.TempDir()
 	lib := filepath.Join(root, "lib")
@@ -35,7 +35,7 @@ func constructed(t *testing.T, defines ...string) (o native.Options, noted func(
 	notes := filepath.Join(root, "notes")
 	t.Setenv("NOTED", notes)
 	t.Setenv("NOTED_TOO", "of-this-process")
-	return native.Options{Backend: "rocm", Named: map[string]string{"rocm-path": root}}, func() [][]string {
+	return native.Choice{Backend: "rocm", Named: map[string]string{"rocm-path": root}}, func() [][]string {
 		text, err := os.ReadFile(notes)
 		require.NoError(t, err)
 		var lines [][]string
@@ -163,7 +163,7 @@ func TestTrialOfProducts(t *testing.T) {
 	p, err := native.Open(o)
 	require.NoError(t, err)
 	defer p.Close()
-	_, err = p.FindBLAS(native.Options{Backend: "cuda", Within: 300 * time.Millisecond, Named: map[string]string{"lib-path": dir}})
+	_, err = p.FindBLAS(native.Choice{Backend: "cuda", Within: 300 * time.Millisecond, Named: map[string]string{"lib-path": dir}})
 	require.ErrorIs(t, err, native.ErrUnavailable)
 	require.ErrorContains(t, err, "libcublas.so.12: opening it did not end within 0.3 s")
 }
@@ -176,7 +176,7 @@ func BenchmarkTrial(b *testing.B) {
 	for name, what := range map[string]string{"librccl.so.1": "COLLECTIVES", "libamdhip64.so.6": "RUNTIME"} {
 		compile(b, "-shared", "-fPIC", "-o", filepath.Join(lib, name), "testdata/vendor.c", "-D"+what)
 	}
-	o := native.Options{Backend: "rocm", Named: map[string]string{"rocm-path": root}}
+	o := native.Choice{Backend: "rocm", Named: map[string]string{"rocm-path": root}}
 	for b.Loop() {
 		p, err := native.Open(o)
 		require.NoError(b, err)

@@ -88,7 +88,7 @@ type Setting struct {
 // KernelNeeds are the libraries that kernels on a device need.
 var KernelNeeds = []Role{RoleRuntime, RoleDriver, RoleCompiler}
 
-// SettingWithin is the flag of Options.Within.
+// SettingWithin is the flag of Choice.Within.
 const SettingWithin = "lib-timeout"
 
 // SettingFolders is the flag that adds folders of libraries.
@@ -111,7 +111,7 @@ var settings = []Setting{
 func Settings() []Setting { return settings }
 
 // setting looks a flag up, then its variables. by is the one that was set.
-func (o Options) setting(flag string) (value, by string) {
+func (o Choice) setting(flag string) (value, by string) {
 	if v := o.Named[flag]; v != "" {
 		return v, "--" + flag
 	}

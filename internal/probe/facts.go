@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"zbench/bench/nodescreen"
+	"zbench/bench/fleet/nodescreen"
 	"zbench/internal/topo"
 )
 

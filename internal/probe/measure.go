@@ -3,7 +3,7 @@ package probe
 import (
 	"context"
 
-	"zbench/bench/nodescreen"
+	"zbench/bench/fleet/nodescreen"
 )
 
 // Measure fills in what can be measured in this process: GPUs, libraries, memory and the

@@ -1,6 +1,6 @@
 // Package probe measures one node alone: a collective over its own GPUs, the bandwidth of
 // every GPU's memory, and what its topology and its libraries are. It fills a nodescreen.Node;
-// package bench/nodescreen compares the nodes.
+// package bench/fleet/nodescreen compares the nodes.
 package probe
 
 import (
@@ -9,7 +9,7 @@ import (
 	"fmt"
 
 	"zbench/bench/fabric"
-	"zbench/bench/nodescreen"
+	"zbench/bench/fleet/nodescreen"
 	"zbench/bench/plan"
 	"zbench/bench/record"
 	"zbench/bench/spec"
@@ -22,7 +22,7 @@ import (
 
 // Config says what to measure with.
 type Config struct {
-	Native native.Options
+	Native native.Choice
 	// Seconds bound one measurement. Zero takes Samples samples instead, as suits a clock
 	// that is simulated.
 	Seconds float64
@@ -38,7 +38,7 @@ const Samples = 20
 // on this host; launching costs nothing, or it would hide the memory's time.
 func Simulated(m fabric.Machine) Config {
 	m.Host.Launch = 0
-	return Config{Native: native.Options{Backend: "loopback", Machine: m.Text()}, Bytes: 1 << 20, Array: 64 << 10, Seed: m.Seed}
+	return Config{Native: native.Choice{Backend: "loopback", Machine: m.Text()}, Bytes: 1 << 20, Array: 64 << 10, Seed: m.Seed}
 }
 
 // rule is the stopping rule of a measurement.
@@ -53,7 +53,7 @@ func (c Config) rule() stat.Rule {
 }
 
 // Devices lists the node's GPUs and its libraries as the provider shows them.
-func Devices(o native.Options) ([]nodescreen.GPU, []nodescreen.Fact, error) {
+func Devices(o native.Choice) ([]nodescreen.GPU, []nodescreen.Fact, error) {
 	p, err := native.Open(o)
 	if err != nil {
 		return nil, nil, err

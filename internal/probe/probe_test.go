@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/fabric"
-	"zbench/bench/nodescreen"
+	"zbench/bench/fleet/nodescreen"
 	"zbench/bench/spec"
 	"zbench/internal/native"
 	"zbench/internal/probe"
@@ -20,7 +20,7 @@ func node(t testing.TB, gpus int, faults ...string) probe.Config {
 	t.Helper()
 	f, err := fabric.ByName(fabric.Default)
 	require.NoError(t, err)
-	m, err := f.Resolve(spec.World{Nodes: 1, GPUsPerNode: gpus, GPUsPerProcess: gpus}, fabric.Options{Seed: 5, Faults: faults})
+	m, err := f.Resolve(spec.World{Nodes: 1, GPUsPerNode: gpus, GPUsPerProcess: gpus}, fabric.Conditions{Seed: 5, Faults: faults})
 	require.NoError(t, err)
 	return probe.Simulated(*m)
 }
@@ -31,7 +31,7 @@ func TestDevices(t *testing.T) {
 	require.Len(t, gpus, 7)
 	require.Equal(t, "MI300X", gpus[6].Name)
 	require.NotEmpty(t, facts)
-	_, _, err = probe.Devices(native.Options{Backend: "loopback", Machine: []byte("x")})
+	_, _, err = probe.Devices(native.Choice{Backend: "loopback", Machine: []byte("x")})
 	require.ErrorContains(t, err, "machine file")
 }
 

@@ -11,7 +11,7 @@ import (
 // waits for the leader every 3 s; the first attempts are closer together.
 func TestBackOff(t *testing.T) {
 	for process := range 1024 {
-		direct := Options{Self: Hello{Process: process, LocalProcess: process % 8}}
+		direct := Member{Self: Hello{Process: process, LocalProcess: process % 8}}
 		gathered := direct
 		gathered.Relay = "@relay"
 		for try, wait := range map[int]time.Duration{0: minBackOff, 2: 4 * minBackOff, 99: maxBackOff} {

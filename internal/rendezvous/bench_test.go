@@ -17,8 +17,8 @@ import (
 )
 
 // crowdMember are the options of a process of a world on hosts with eight each.
-func crowdMember(token rendezvous.Token, process, n int, address string, gathered bool) rendezvous.Options {
-	o := patient(rendezvous.Options{Token: token, Self: self(process, n), Address: address})
+func crowdMember(token rendezvous.Token, process, n int, address string, gathered bool) rendezvous.Member {
+	o := patient(rendezvous.Member{Token: token, Self: self(process, n), Address: address})
 	o.Self.LocalProcess, o.Self.Host = process%8, fmt.Sprintf("node%d", process/8)
 	if gathered {
 		o.Relay = token.LocalAddress(o.Self.Host)

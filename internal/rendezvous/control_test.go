@@ -17,7 +17,7 @@ import (
 )
 
 // joined joins in the background, for processes whose end the test drives itself.
-func joined(t *testing.T, o rendezvous.Options) chan *rendezvous.Follower {
+func joined(t *testing.T, o rendezvous.Member) chan *rendezvous.Follower {
 	c := make(chan *rendezvous.Follower, 1)
 	go func() {
 		f, err := rendezvous.Join(t.Context(), o)
@@ -97,7 +97,7 @@ func TestControlDoesNotWaitForOrders(t *testing.T) {
 	for _, relayed := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			options := inMemory(t, 4, nil)
-			with := func(process int) rendezvous.Options {
+			with := func(process int) rendezvous.Member {
 				o := options(process)
 				o.Self.Host, o.Self.LocalProcess = "node1", process-1
 				if relayed && process > 0 {
@@ -198,7 +198,7 @@ func TestCheckAndDrift(t *testing.T) {
 		bad.Self.Facts = o.Self.Facts
 		_, err = rendezvous.Join(t.Context(), bad)
 		require.ErrorContains(t, err, `refused (not accepted): process 1 on node0: GPU "0000:01:00.0" is in use by another process`)
-		left := followers(t, 4, func(process int) rendezvous.Options {
+		left := followers(t, 4, func(process int) rendezvous.Member {
 			o := options(process)
 			o.Self.Facts = []byte{byte('0' + process)}
 			if process > 1 {
@@ -246,7 +246,7 @@ func TestUnreadableReport(t *testing.T) {
 // A process that ends amid the sweep is named by the others' record.
 func TestProcessDies(t *testing.T) {
 	for _, environment := range []string{"", "RENDEZVOUS_RELAY=1"} {
-		o := patient(rendezvous.Options{Token: rendezvous.NewToken(), Self: self(0, 8)})
+		o := patient(rendezvous.Member{Token: rendezvous.NewToken(), Self: self(0, 8)})
 		if environment != "" {
 			o.Relay = o.Token.LocalAddress(o.Self.Host)
 		}
@@ -270,14 +270,14 @@ func TestWrongOptions(t *testing.T) {
 		"the number of this process must be 0 to 1, not 2":       {Process: 2, Processes: 2},
 		"the facts of this process have 200000 bytes; the limit": {Process: 1, Processes: 2, Facts: []byte(strings.Repeat("1", 200_000))},
 	} {
-		_, err := rendezvous.Join(t.Context(), rendezvous.Options{Token: token, Self: h})
+		_, err := rendezvous.Join(t.Context(), rendezvous.Member{Token: token, Self: h})
 		require.ErrorContains(t, err, want)
 	}
-	_, err := rendezvous.Join(t.Context(), rendezvous.Options{Token: token, Self: self(0, 2)})
+	_, err := rendezvous.Join(t.Context(), rendezvous.Member{Token: token, Self: self(0, 2)})
 	require.ErrorContains(t, err, "process 0 leads")
-	_, err = rendezvous.Serve(t.Context(), rendezvous.Options{Token: token, Self: self(1, 2)})
+	_, err = rendezvous.Serve(t.Context(), rendezvous.Member{Token: token, Self: self(1, 2)})
 	require.ErrorContains(t, err, "process 0 leads, not process 1")
-	_, address := serve(t, rendezvous.Options{Token: token, Self: self(0, 1)})
-	_, err = rendezvous.Serve(t.Context(), rendezvous.Options{Token: token, Self: self(0, 1), Address: address})
+	_, address := serve(t, rendezvous.Member{Token: token, Self: self(0, 1)})
+	_, err = rendezvous.Serve(t.Context(), rendezvous.Member{Token: token, Self: self(0, 1), Address: address})
 	require.ErrorContains(t, err, "the leader cannot listen at "+address)
 }

@@ -19,14 +19,14 @@ func TestSilentCrowd(t *testing.T) {
 	const n, room, many = 4, 8, 40
 	t.Cleanup(rendezvous.Room(room))
 	token := rendezvous.NewToken()
-	l, address := serve(t, patient(rendezvous.Options{Token: token, Self: self(0, n)}))
+	l, address := serve(t, patient(rendezvous.Member{Token: token, Self: self(0, n)}))
 	for range many {
 		c, err := net.Dial("tcp", address)
 		require.NoError(t, err)
 		defer func() { _ = c.Close() }()
 	}
-	left := followers(t, n, func(process int) rendezvous.Options {
-		return patient(rendezvous.Options{Token: token, Self: self(process, n), Address: address})
+	left := followers(t, n, func(process int) rendezvous.Member {
+		return patient(rendezvous.Member{Token: token, Self: self(process, n), Address: address})
 	})
 	require.Equal(t, oracle(n), lead(t, l, &toy{ranks: 1}, n))
 	allLeave(t, left, n)
@@ -72,7 +72,7 @@ func (c *counted) Close() error {
 func TestNoFilesAreLeft(t *testing.T) {
 	const n, files = 4, 6
 	token := rendezvous.NewToken()
-	o := patient(rendezvous.Options{Token: token, Self: self(0, n)})
+	o := patient(rendezvous.Member{Token: token, Self: self(0, n)})
 	o.Listen = func(ctx context.Context, network, address string) (net.Listener, error) {
 		l, err := new(net.ListenConfig).Listen(ctx, network, address)
 		w := &withoutFiles{Listener: l}
@@ -87,8 +87,8 @@ func TestNoFilesAreLeft(t *testing.T) {
 		_, err = io.WriteString(c, "\x16") // the begin of a handshake that does not go on
 		require.NoError(t, err)
 	}
-	left := followers(t, n, func(process int) rendezvous.Options {
-		return patient(rendezvous.Options{Token: token, Self: self(process, n), Address: address})
+	left := followers(t, n, func(process int) rendezvous.Member {
+		return patient(rendezvous.Member{Token: token, Self: self(process, n), Address: address})
 	})
 	require.Equal(t, oracle(n), lead(t, l, &toy{ranks: 1}, n))
 	allLeave(t, left, n)

@@ -16,7 +16,7 @@ func TestEachProcessGetsItsOwnOrder(t *testing.T) {
 	for _, relayed := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			options := inMemory(t, 8, nil)
-			with := func(process int) rendezvous.Options {
+			with := func(process int) rendezvous.Member {
 				o := options(process)
 				if relayed {
 					o.Relay = o.Token.LocalAddress(o.Self.Host)

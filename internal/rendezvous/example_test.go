@@ -13,7 +13,7 @@ import (
 func Example() {
 	ctx := context.Background()
 	token := rendezvous.NewToken() // both have it as ZBENCH_TOKEN
-	leader := rendezvous.Options{Token: token, Address: "127.0.0.1:0", Self: self(0, 2)}
+	leader := rendezvous.Member{Token: token, Address: "127.0.0.1:0", Self: self(0, 2)}
 	leader.OnLost = func(l rendezvous.Loss) { fmt.Println(l) }
 
 	l, err := rendezvous.Serve(ctx, leader)
@@ -23,7 +23,7 @@ func Example() {
 	}
 	done := make(chan error)
 	go func() {
-		f, err := rendezvous.Join(ctx, rendezvous.Options{Token: token, Address: l.Address(), Self: self(1, 2)})
+		f, err := rendezvous.Join(ctx, rendezvous.Member{Token: token, Address: l.Address(), Self: self(1, 2)})
 		if err != nil {
 			done <- err
 			return

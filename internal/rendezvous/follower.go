@@ -19,7 +19,7 @@ import (
 
 // Follower is the end of every other process: plan.Leader.
 type Follower struct {
-	options Options
+	options Member
 	session string
 	link    *link // nil until it is connected
 	in      *bufio.Reader
@@ -51,7 +51,7 @@ type numbered struct {
 
 var _ plan.Leader = (*Follower)(nil)
 
-func newFollower(o Options, session string) *Follower {
+func newFollower(o Member, session string) *Follower {
 	f := &Follower{
 		options: o, session: session,
 		ready: make(chan struct{}), over: make(chan struct{}), orders: make(chan numbered, maxQueued),

@@ -101,8 +101,8 @@ func set(key string, value any) func(map[string]any) {
 }
 
 // join is Join with something wrong; it must fail at once.
-func (e enemy) join(change func(o *rendezvous.Options)) {
-	o := patient(rendezvous.Options{Token: e.token, Address: e.address, Self: self(3, e.n)})
+func (e enemy) join(change func(o *rendezvous.Member)) {
+	o := patient(rendezvous.Member{Token: e.token, Address: e.address, Self: self(3, e.n)})
 	change(&o)
 	_, err := rendezvous.Join(e.t.Context(), o)
 	require.Error(e.t, err)
@@ -120,7 +120,7 @@ var attacks = []struct {
 	{"silence", rendezvous.ClosedEarly, func(e enemy) { e.stall("") }},
 	{"part of a record", rendezvous.ClosedEarly, func(e enemy) { e.stall("\x16\x03\x01\x02\x00\x01") }},
 	{"wrong token", rendezvous.WrongKey, func(e enemy) {
-		e.join(func(o *rendezvous.Options) { o.Token = rendezvous.NewToken() })
+		e.join(func(o *rendezvous.Member) { o.Token = rendezvous.NewToken() })
 	}},
 	{"wrong token that trusts anyone", rendezvous.WrongToken, func(e enemy) {
 		c := rendezvous.ClientConfig(rendezvous.NewToken())
@@ -173,10 +173,10 @@ var attacks = []struct {
 	{"the leader's number", rendezvous.OtherWorld, func(e enemy) { e.hello(set("process", 0)) }},
 	{"negative number", rendezvous.OtherWorld, func(e enemy) { e.hello(set("process", -4)) }},
 	{"duplicate", rendezvous.Duplicate, func(e enemy) {
-		e.join(func(*rendezvous.Options) {})
+		e.join(func(*rendezvous.Member) {})
 	}},
 	{"other build", rendezvous.OtherBuild, func(e enemy) {
-		e.join(func(o *rendezvous.Options) { o.Self.Build = "0.9" })
+		e.join(func(o *rendezvous.Member) { o.Self.Build = "0.9" })
 	}},
 	{"other backend", rendezvous.OtherBackend, func(e enemy) { e.hello(set("backend", "rocm")) }},
 	{"other RCCL", rendezvous.OtherLibrary, func(e enemy) { e.hello(set("libraries", map[string]string{"librccl": "2.18.3"})) }},
@@ -190,10 +190,10 @@ var attacks = []struct {
 func TestHostile(t *testing.T) {
 	const n, many = 16, 1000
 	token := rendezvous.NewToken()
-	o := patient(rendezvous.Options{Token: token, Self: self(0, n), Equal: []string{"librccl"}})
+	o := patient(rendezvous.Member{Token: token, Self: self(0, n), Equal: []string{"librccl"}})
 	l, address := serve(t, o)
-	left := followers(t, n, func(process int) rendezvous.Options {
-		return patient(rendezvous.Options{Token: token, Self: self(process, n), Address: address})
+	left := followers(t, n, func(process int) rendezvous.Member {
+		return patient(rendezvous.Member{Token: token, Self: self(process, n), Address: address})
 	})
 	require.NoError(t, l.Wait(t.Context()))
 	require.NoError(t, l.Start("go"))
@@ -256,15 +256,15 @@ func TestHostile(t *testing.T) {
 func TestHostileRegistration(t *testing.T) {
 	const n = 4
 	token := rendezvous.NewToken()
-	o := patient(rendezvous.Options{Token: token, Self: self(0, n), Equal: []string{"librccl"}})
+	o := patient(rendezvous.Member{Token: token, Self: self(0, n), Equal: []string{"librccl"}})
 	l, address := serve(t, o)
 	e := enemy{t: t, token: token, address: address, n: n}
 	e.hello(set("build", "0.9"))
 	e.hello(set("libraries", map[string]string{"librccl": "2.18.3"}))
 	require.Equal(t, "1 of 4 processes have registered; missing: processes 1–3; refused (other library version): process 3 on node0: "+
 		`librccl is "2.18.3" there and "2.27.7" in the leader: use the same in all processes`, l.Status().Text())
-	left := followers(t, n, func(process int) rendezvous.Options {
-		return patient(rendezvous.Options{Token: token, Self: self(process, n), Address: address})
+	left := followers(t, n, func(process int) rendezvous.Member {
+		return patient(rendezvous.Member{Token: token, Self: self(process, n), Address: address})
 	})
 	require.Equal(t, oracle(n), lead(t, l, &toy{ranks: 1}, n))
 	allLeave(t, left, n)

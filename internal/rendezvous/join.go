@@ -21,7 +21,7 @@ import (
 // again, at growing intervals, until Options.Register has passed. Its error is *Refused
 // if the leader does not accept this process. The end of ctx ends Join, but not the
 // Follower.
-func Join(ctx context.Context, o Options) (*Follower, error) {
+func Join(ctx context.Context, o Member) (*Follower, error) {
 	o = o.withDefaults()
 	if err := o.validate(); err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ const (
 
 // backOff doubles with each attempt. Processes that start together try at different
 // times: their numbers spread them evenly.
-func (o Options) backOff(try int) time.Duration {
+func (o Member) backOff(try int) time.Duration {
 	most := maxBackOff
 	if o.relayed() {
 		most = maxLocalWait
@@ -91,10 +91,10 @@ func permanent(err error) bool {
 }
 
 // relayed reports whether this process connects through its node's first one.
-func (o Options) relayed() bool { return o.Relay != "" && o.Self.LocalProcess > 0 }
+func (o Member) relayed() bool { return o.Relay != "" && o.Self.LocalProcess > 0 }
 
 // gate is the address that this process connects to.
-func (o Options) gate() string {
+func (o Member) gate() string {
 	if o.relayed() {
 		return o.Relay + " (this node's first process)"
 	}
@@ -102,7 +102,7 @@ func (o Options) gate() string {
 }
 
 // open connects to the gate. Both ends have proved then that they hold the token.
-func (o Options) open(ctx context.Context, secure func() (*tls.Config, error)) (net.Conn, error) {
+func (o Member) open(ctx context.Context, secure func() (*tls.Config, error)) (net.Conn, error) {
 	network, address := "tcp", o.Address
 	if o.relayed() {
 		network, address = "unix", o.Relay

@@ -18,14 +18,14 @@ import (
 func gathered(t *testing.T, reports []plan.Report) up {
 	t.Helper()
 	in, out := net.Pipe()
-	f := &Follower{options: Options{Self: Hello{Process: 8}}, link: newLink(out, out, time.Hour)}
+	f := &Follower{options: Member{Self: Hello{Process: 8}}, link: newLink(out, out, time.Hour)}
 	r := &relay{follower: f, number: 3, waiting: map[int]bool{}, held: up{Number: 3}}
 	for i := range reports {
 		r.waiting[8+i] = true
 	}
 	go func() {
 		for i, report := range slices.Backward(reports) { // they arrive in any order
-			its := &Follower{options: Options{Self: Hello{Process: 8 + i}}}
+			its := &Follower{options: Member{Self: Hello{Process: 8 + i}}}
 			message, err := its.message(3, report)
 			if err != nil {
 				panic(err)
@@ -79,7 +79,7 @@ func TestFailuresDoNotWaitForTheNode(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			in, out := net.Pipe()
 			r := &relay{follower: &Follower{link: newLink(out, out, time.Hour)}, number: 3, waiting: map[int]bool{8: true, 9: true}, held: up{Number: 3}}
-			message, err := (&Follower{options: Options{Self: Hello{Process: 9}}}).message(3, report)
+			message, err := (&Follower{options: Member{Self: Hello{Process: 9}}}).message(3, report)
 			require.NoError(t, err)
 			begin := time.Now()
 			go r.collect(9, message)

@@ -17,7 +17,7 @@ import (
 
 // Leader is the leader's end: plan.Followers.
 type Leader struct {
-	options  Options
+	options  Member
 	registry *registry
 	hub      *hub
 	server   *server
@@ -42,7 +42,7 @@ var (
 // Serve listens at its addresses and, if there is one, at the relay's, and lets processes
 // register until Close. An error means that the options are wrong or that an address
 // cannot be listened at; ctx limits that alone.
-func Serve(ctx context.Context, o Options) (*Leader, error) {
+func Serve(ctx context.Context, o Member) (*Leader, error) {
 	o = o.withDefaults()
 	if err := o.validate(); err != nil {
 		return nil, err

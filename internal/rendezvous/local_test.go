@@ -133,11 +133,11 @@ func (e neighbour) noise() {
 
 // gathered leads a world whose nodes' first processes gather the others, and gives the
 // options of its processes.
-func gathered(t *testing.T, token rendezvous.Token, n int) (*rendezvous.Leader, func(process int) rendezvous.Options) {
+func gathered(t *testing.T, token rendezvous.Token, n int) (*rendezvous.Leader, func(process int) rendezvous.Member) {
 	t.Helper()
 	address := ""
-	options := func(process int) rendezvous.Options {
-		o := patient(rendezvous.Options{Token: token, Self: self(process, n), Address: address})
+	options := func(process int) rendezvous.Member {
+		o := patient(rendezvous.Member{Token: token, Self: self(process, n), Address: address})
 		o.Relay = token.LocalAddress(o.Self.Host)
 		return o
 	}

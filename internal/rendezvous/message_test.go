@@ -68,12 +68,12 @@ func TestToken(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, token, again)
 	var logged strings.Builder
-	slog.New(slog.NewTextHandler(&logged, nil)).Info("x", "token", token, "options", Options{Token: token})
+	slog.New(slog.NewTextHandler(&logged, nil)).Info("x", "token", token, "options", Member{Token: token})
 	text, err := json.Marshal(map[string]any{"t": token, "o": &token})
 	require.NoError(t, err)
 	for _, shown := range []string{
 		fmt.Sprint(token), fmt.Sprintf("%v %+v %#v %s %q %x %d", token, token, token, token, token, token, token),
-		fmt.Sprintf("%+v %#v", Options{Token: token}, &Options{Token: token}), logged.String(), string(text),
+		fmt.Sprintf("%+v %#v", Member{Token: token}, &Member{Token: token}), logged.String(), string(text),
 	} {
 		require.NotContains(t, shown, token.Reveal())
 		require.NotContains(t, shown, fmt.Sprintf("%x", token.Reveal()))
@@ -101,6 +101,6 @@ func TestBadTokens(t *testing.T) {
 		require.ErrorContains(t, err, want)
 		require.NotContains(t, err.Error(), "hunter2")
 	}
-	_, err := Serve(t.Context(), Options{Self: Hello{Processes: 1}})
+	_, err := Serve(t.Context(), Member{Self: Hello{Processes: 1}})
 	require.ErrorContains(t, err, "no token was given")
 }

@@ -28,7 +28,7 @@ type outcome struct {
 }
 
 // runInMemory runs a world of n processes to its end, whatever happens to it.
-func runInMemory(t *testing.T, n int, options func(process int) rendezvous.Options) (out outcome) {
+func runInMemory(t *testing.T, n int, options func(process int) rendezvous.Member) (out outcome) {
 	begin := time.Now()
 	lost := make(chan rendezvous.Loss, n)
 	o := options(0)
@@ -152,7 +152,7 @@ func TestLossOfARelay(t *testing.T) {
 		plain := inMemory(t, 8, map[int]func(bool, int) fate{
 			4: func(up bool, n int) fate { return fate{cut: up && n == 20} },
 		})
-		out := runInMemory(t, 8, func(process int) rendezvous.Options {
+		out := runInMemory(t, 8, func(process int) rendezvous.Member {
 			o := plain(process)
 			o.Relay = o.Token.LocalAddress(o.Self.Host)
 			return o
@@ -173,7 +173,7 @@ func TestLossBehindARelay(t *testing.T) {
 		plain := inMemory(t, 8, map[int]func(bool, int) fate{
 			6: func(up bool, n int) fate { return fate{cut: up && n == 20} },
 		})
-		out := runInMemory(t, 8, func(process int) rendezvous.Options {
+		out := runInMemory(t, 8, func(process int) rendezvous.Member {
 			o := plain(process)
 			o.Relay = o.Token.LocalAddress(o.Self.Host)
 			return o
@@ -188,14 +188,14 @@ func TestLossBehindARelay(t *testing.T) {
 
 // Real connections through real proxies, one of them cut.
 func TestCutOverTCP(t *testing.T) {
-	o := patient(rendezvous.Options{Token: rendezvous.NewToken(), Self: self(0, 8)})
+	o := patient(rendezvous.Member{Token: rendezvous.NewToken(), Self: self(0, 8)})
 	lost := make(chan rendezvous.Loss, 8)
 	o.OnLost = func(l rendezvous.Loss) { lost <- l }
 	l, address := serve(t, o)
 	over := make(chan struct{})
 	defer close(over)
-	left := followers(t, 8, func(process int) rendezvous.Options {
-		o := patient(rendezvous.Options{Token: o.Token, Self: self(process, 8), Address: address})
+	left := followers(t, 8, func(process int) rendezvous.Member {
+		o := patient(rendezvous.Member{Token: o.Token, Self: self(process, 8), Address: address})
 		w := wire{func(up bool, n int) fate { return fate{delay: time.Millisecond, cut: process == 5 && up && n == 20} }, over}
 		o.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
 			far, err := new(net.Dialer).DialContext(ctx, network, address)

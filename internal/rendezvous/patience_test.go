@@ -93,7 +93,7 @@ func TestFrozenAfterItsReport(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var still atomic.Bool
 				direct := inMemory(t, 3, map[int]func(bool, int) fate{2: func(bool, int) fate { return fate{stall: still.Load()} }})
-				options := func(process int) rendezvous.Options {
+				options := func(process int) rendezvous.Member {
 					o := direct(process)
 					o.Heartbeat = time.Hour
 					if relayed && process > 0 {
@@ -146,7 +146,7 @@ func TestALeaderThatStandsStillAtTheEnd(t *testing.T) {
 			var still atomic.Bool
 			stall := func(bool, int) fate { return fate{stall: still.Load()} }
 			direct := inMemory(t, 3, map[int]func(bool, int) fate{1: stall})
-			options := func(process int) rendezvous.Options {
+			options := func(process int) rendezvous.Member {
 				o := direct(process)
 				if process > 0 {
 					o.Relay, o.Self.LocalProcess = o.Token.LocalAddress("node1"), process-1
@@ -215,7 +215,7 @@ func TestLostLeaderIsPassedOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var cut atomic.Bool
 		options := inMemory(t, 3, map[int]func(bool, int) fate{1: func(bool, int) fate { return fate{cut: cut.Load()} }})
-		with := func(process int) rendezvous.Options {
+		with := func(process int) rendezvous.Member {
 			o := options(process)
 			o.Self.Host, o.Self.LocalProcess = "node1", process-1
 			if process > 0 {

@@ -20,7 +20,7 @@ type pulse struct {
 }
 
 // newPulse beats until ctx ends. A standstill is half a heartbeat without a beat.
-func newPulse(ctx context.Context, o Options) *pulse {
+func newPulse(ctx context.Context, o Member) *pulse {
 	p := &pulse{every: max(o.Heartbeat/ticks, time.Millisecond), now: o.Now, last: o.Now()}
 	go func() {
 		tick := time.NewTicker(p.every)

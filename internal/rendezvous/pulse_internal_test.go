@@ -12,7 +12,7 @@ import (
 // leader takes what ended after its order.
 func TestStandstill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPulse(t.Context(), Options{Heartbeat: 30 * time.Second, Now: time.Now})
+		p := newPulse(t.Context(), Member{Heartbeat: 30 * time.Second, Now: time.Now})
 		time.Sleep(time.Minute)
 		stood, _ := p.standstill()
 		require.Zero(t, stood)

@@ -9,7 +9,7 @@ import (
 
 // registry is the world as far as it has registered.
 type registry struct {
-	options Options
+	options Member
 
 	mu      sync.Mutex
 	entries map[int]*registration
@@ -26,7 +26,7 @@ type registry struct {
 	whole chan struct{}
 }
 
-func newRegistry(o Options) *registry {
+func newRegistry(o Member) *registry {
 	r := &registry{options: o, entries: map[int]*registration{}, connected: map[int]bool{0: true}, lost: map[int]bool{}, dead: map[int]bool{}, refused: map[int]*Refused{}, whole: make(chan struct{})}
 	r.entries[0] = &registration{Protocol: Protocol, Hello: o.Self}
 	r.settle()
@@ -36,23 +36,23 @@ func newRegistry(o Options) *registry {
 // checks refuse a process. Each row is given the new process and the leader.
 var checks = []struct {
 	reason Reason
-	differ func(o Options, h, leader *Hello) string
+	differ func(o Member, h, leader *Hello) string
 }{
-	{OtherWorld, func(_ Options, h, leader *Hello) string {
+	{OtherWorld, func(_ Member, h, leader *Hello) string {
 		if h.Processes == leader.Processes {
 			return ""
 		}
 		return fmt.Sprintf("its launcher counts %d processes, the leader's %d: start all processes by one launcher", h.Processes, leader.Processes)
 	}},
-	{OtherWorld, func(_ Options, h, leader *Hello) string {
+	{OtherWorld, func(_ Member, h, leader *Hello) string {
 		if 0 < h.Process && h.Process < leader.Processes {
 			return ""
 		}
 		return fmt.Sprintf("processes beside the leader have the numbers 1 to %d, not %d", leader.Processes-1, h.Process)
 	}},
-	{OtherBuild, func(_ Options, h, leader *Hello) string { return differ("zbench", h.Build, leader.Build) }},
-	{OtherBackend, func(_ Options, h, leader *Hello) string { return differ("the backend", h.Backend, leader.Backend) }},
-	{OtherLibrary, func(o Options, h, leader *Hello) string {
+	{OtherBuild, func(_ Member, h, leader *Hello) string { return differ("zbench", h.Build, leader.Build) }},
+	{OtherBackend, func(_ Member, h, leader *Hello) string { return differ("the backend", h.Backend, leader.Backend) }},
+	{OtherLibrary, func(o Member, h, leader *Hello) string {
 		for _, name := range o.Equal {
 			if text := differ(name, h.Libraries[name], leader.Libraries[name]); text != "" {
 				return text

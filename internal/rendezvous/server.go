@@ -26,7 +26,7 @@ type server struct {
 	room int
 }
 
-func newServer(o Options, h *hub, refused *refusals, register func(context.Context, registration) *Refused) (*server, error) {
+func newServer(o Member, h *hub, refused *refusals, register func(context.Context, registration) *Refused) (*server, error) {
 	if err := o.Token.check(); err != nil {
 		return nil, err
 	}

@@ -48,8 +48,8 @@ func TestSlowConnectionsEnd(t *testing.T) {
 
 // A process does not trust a server without the token.
 func TestWrongLeader(t *testing.T) {
-	_, address := serve(t, patient(rendezvous.Options{Token: rendezvous.NewToken(), Self: self(0, 2)}))
-	o := patient(rendezvous.Options{Token: rendezvous.NewToken(), Self: self(1, 2), Address: address})
+	_, address := serve(t, patient(rendezvous.Member{Token: rendezvous.NewToken(), Self: self(0, 2)}))
+	o := patient(rendezvous.Member{Token: rendezvous.NewToken(), Self: self(1, 2), Address: address})
 	_, err := rendezvous.Join(context.Background(), o)
 	require.ErrorContains(t, err, "process 1 cannot join the run at "+address+": the other end holds another key: it was started with another ZBENCH_TOKEN")
 }

@@ -27,7 +27,7 @@ type raw struct {
 	close func()
 }
 
-func register(t *testing.T, o rendezvous.Options) raw {
+func register(t *testing.T, o rendezvous.Member) raw {
 	t.Helper()
 	near, err := o.Dial(t.Context(), "tcp", o.Address)
 	require.NoError(t, err)

@@ -98,8 +98,8 @@ func must(err error) {
 	}
 }
 
-func runOptions() plan.Options {
-	return plan.Options{Warmup: 5, Iterations: 20, Checks: 1, Burst: stat.Fixed(12), Isolated: stat.Fixed(12)}
+func runOptions() plan.Effort {
+	return plan.Effort{Warmup: 5, Iterations: 20, Checks: 1, Burst: stat.Fixed(12), Isolated: stat.Fixed(12)}
 }
 
 // oracle is the sweep in one process, without a rendezvous.
@@ -128,7 +128,7 @@ func lead(t *testing.T, l *rendezvous.Leader, own plan.Process, ranks int) []rec
 }
 
 // follow joins and executes orders until the end.
-func follow(ctx context.Context, o rendezvous.Options, p plan.Process) error {
+func follow(ctx context.Context, o rendezvous.Member, p plan.Process) error {
 	f, err := rendezvous.Join(ctx, o)
 	if err != nil {
 		return err
@@ -141,7 +141,7 @@ func follow(ctx context.Context, o rendezvous.Options, p plan.Process) error {
 }
 
 // followers start all processes but the leader; the channel has an error of each.
-func followers(t *testing.T, n int, options func(process int) rendezvous.Options) chan error {
+func followers(t *testing.T, n int, options func(process int) rendezvous.Member) chan error {
 	left := make(chan error, n)
 	for process := 1; process < n; process++ {
 		o := options(process)
@@ -158,7 +158,7 @@ func allLeave(t *testing.T, left chan error, n int) {
 }
 
 // serve leads at the address, or at a free port.
-func serve(t *testing.T, o rendezvous.Options) (*rendezvous.Leader, string) {
+func serve(t *testing.T, o rendezvous.Member) (*rendezvous.Leader, string) {
 	t.Helper()
 	if o.Address == "" {
 		o.Address = "127.0.0.1:0"
@@ -169,7 +169,7 @@ func serve(t *testing.T, o rendezvous.Options) (*rendezvous.Leader, string) {
 	return l, l.Address()
 }
 
-func patient(o rendezvous.Options) rendezvous.Options {
+func patient(o rendezvous.Member) rendezvous.Member {
 	o.Register, o.Heartbeat, o.Handshake = 10*time.Minute, 10*time.Minute, 10*time.Minute
 	return o
 }

@@ -152,7 +152,7 @@ func straight(bool, int) fate { return fate{} }
 
 // inMemory are the options of a world in memory; the wires of processes are straight
 // unless given. It belongs into a synctest bubble.
-func inMemory(t testing.TB, n int, wires map[int]func(up bool, chunk int) fate) func(process int) rendezvous.Options {
+func inMemory(t testing.TB, n int, wires map[int]func(up bool, chunk int) fate) func(process int) rendezvous.Member {
 	m := &memory{}
 	token := rendezvous.NewToken()
 	over := make(chan struct{})
@@ -160,12 +160,12 @@ func inMemory(t testing.TB, n int, wires map[int]func(up bool, chunk int) fate) 
 		close(over)
 		time.Sleep(24 * time.Hour) // of the bubble: all timers fire, and a goroutine that still waits is a leak
 	})
-	return func(process int) rendezvous.Options {
+	return func(process int) rendezvous.Member {
 		decide := wires[process]
 		if decide == nil {
 			decide = straight
 		}
-		return rendezvous.Options{
+		return rendezvous.Member{
 			Token: token, Address: "leader:1", Self: self(process, n),
 			Listen: m.Listen, Dial: m.dial(wire{decide, over}),
 		}

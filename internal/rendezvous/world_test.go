@@ -45,7 +45,7 @@ func child(process string) error {
 	if err != nil {
 		return err
 	}
-	o := patient(rendezvous.Options{Token: token, Address: os.Getenv("RENDEZVOUS_ADDRESS"), Self: self(n, processes)})
+	o := patient(rendezvous.Member{Token: token, Address: os.Getenv("RENDEZVOUS_ADDRESS"), Self: self(n, processes)})
 	if os.Getenv("RENDEZVOUS_RELAY") != "" {
 		o.Relay = token.LocalAddress(o.Self.Host)
 	}
@@ -95,8 +95,8 @@ func TestWorldIsOneProcess(t *testing.T) {
 			t.Run(fmt.Sprint(n, relayed), func(t *testing.T) {
 				token := rendezvous.NewToken()
 				var address string
-				options := func(process int) rendezvous.Options {
-					o := patient(rendezvous.Options{Token: token, Self: self(process, n), Address: address})
+				options := func(process int) rendezvous.Member {
+					o := patient(rendezvous.Member{Token: token, Self: self(process, n), Address: address})
 					if relayed {
 						o.Relay = token.LocalAddress(o.Self.Host)
 					}
@@ -130,7 +130,7 @@ func TestLongManyProcessesAreOneProcess(t *testing.T) {
 
 func processesAreOne(t *testing.T, n int, environment string) {
 	t.Helper()
-	o := patient(rendezvous.Options{Token: rendezvous.NewToken(), Self: self(0, n)})
+	o := patient(rendezvous.Member{Token: rendezvous.NewToken(), Self: self(0, n)})
 	if environment != "" {
 		o.Relay = o.Token.LocalAddress(o.Self.Host)
 	}

@@ -81,7 +81,7 @@ func ncclTests(ctx context.Context, name string, more []string) (figures, error)
 		return nil, err
 	}
 	ranWith("nccl-tests: " + string(library.Find(out)))
-	rec, err := peers.Parse(bytes.NewReader(out), peers.Options{Collective: name})
+	rec, err := peers.Parse(bytes.NewReader(out), peers.Hints{Collective: name})
 	if err != nil {
 		return nil, err
 	}

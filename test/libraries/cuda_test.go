@@ -138,7 +138,7 @@ func TestNVIDIAsKernelsSpillNothing(t *testing.T) {
 	for _, variable := range []string{"ZBENCH_CUDA11", "ZBENCH_CUDA12"} {
 		t.Run(variable, func(t *testing.T) {
 			path := at(t, variable).libraries()
-			c, err := native.OpenCompiler(native.Options{
+			c, err := native.OpenCompiler(native.Choice{
 				Backend: "cuda", Named: map[string]string{"lib-path": path}, Getenv: func(string) string { return "" },
 			})
 			require.NoError(t, err)

@@ -10,8 +10,8 @@ import (
 
 	"zbench/bench/fabric"
 	"zbench/bench/finding"
+	"zbench/bench/fleet/rails"
 	"zbench/bench/plan"
-	"zbench/bench/rails"
 	"zbench/bench/spec"
 	"zbench/internal/native"
 	"zbench/rccl"
@@ -113,7 +113,7 @@ func surveyed(nodes int, seed uint64, faults ...string) (*rails.Verdict, *rails.
 	if err != nil {
 		return nil, nil, err
 	}
-	m, err := f.Resolve(w, fabric.Options{Seed: seed, Faults: faults, Pairs: true})
+	m, err := f.Resolve(w, fabric.Conditions{Seed: seed, Faults: faults, Pairs: true})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -122,13 +122,13 @@ func surveyed(nodes int, seed uint64, faults ...string) (*rails.Verdict, *rails.
 		return nil, nil, err
 	}
 	d, err := rccl.Open(rccl.Config{
-		Native: native.Options{Backend: "loopback", Machine: m.Text()}, Ranks: w.Size(), CacheBytes: f.Node.CacheBytes, Seed: seed,
+		Native: native.Choice{Backend: "loopback", Machine: m.Text()}, Ranks: w.Size(), CacheBytes: f.Node.CacheBytes, Seed: seed,
 	})
 	if err != nil {
 		return nil, nil, err
 	}
 	var out rails.Rounds
-	s := rails.Measurement{Fleet: rails.Fleet{Nodes: nodes, GPUs: gpus}, Plan: rails.Options{Seed: seed}, Case: c, Launches: rails.DefaultLaunches}
+	s := rails.Measurement{Fleet: rails.Fleet{Nodes: nodes, GPUs: gpus}, Plan: rails.Bounds{Seed: seed}, Case: c, Launches: rails.DefaultLaunches}
 	if err = d.Allocate(context.Background(), plan.Room{Cache: f.Node.CacheBytes}.For([]plan.Case{c})); err == nil {
 		out, err = s.Run(context.Background(), d)
 	}

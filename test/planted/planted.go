@@ -48,7 +48,7 @@ func (t trial) run() (*record.Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := f.Resolve(w, fabric.Options{Seed: t.seed, Faults: t.faults, Groups: t.groups, Strides: t.strides})
+	m, err := f.Resolve(w, fabric.Conditions{Seed: t.seed, Faults: t.faults, Groups: t.groups, Strides: t.strides})
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func (t trial) run() (*record.Record, error) {
 		return nil, err
 	}
 	d, err := rccl.Open(rccl.Config{
-		Native: native.Options{Backend: "loopback", Machine: m.Text()}, Ranks: w.Size(), CacheBytes: f.Node.CacheBytes, Seed: t.seed,
+		Native: native.Choice{Backend: "loopback", Machine: m.Text()}, Ranks: w.Size(), CacheBytes: f.Node.CacheBytes, Seed: t.seed,
 	})
 	if err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 
 	"zbench/bench/experiments"
 	"zbench/bench/fabric"
-	"zbench/bench/nodescreen"
+	"zbench/bench/fleet/nodescreen"
 	"zbench/bench/spec"
 	"zbench/internal/probe"
 )
@@ -81,7 +81,7 @@ func (h *host) screened(seed uint64) (*nodescreen.Node, error) {
 		faults = append(faults, fmt.Sprintf("slow_hbm:node=0,gpu=%d,left=%g", i, left))
 	}
 	w := spec.World{Nodes: 1, GPUsPerNode: h.gpus, GPUsPerProcess: h.gpus}
-	m, err := f.Resolve(w, fabric.Options{Seed: seed, Faults: faults})
+	m, err := f.Resolve(w, fabric.Conditions{Seed: seed, Faults: faults})
 	if err != nil {
 		return nil, err
 	}

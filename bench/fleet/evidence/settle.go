@@ -1,0 +1,131 @@
+package evidence
+
+import (
+	"slices"
+	"strings"
+
+	"zbench/bench/fleet/rails"
+)
+
+// decided is the confidence of what sources beside the times have decided.
+const decided = 0.8
+
+// Settle joins the sources and changes the verdict of the times by what the others decide:
+// a question that they answer becomes a finding, a finding that they explain by another
+// component or clear is dropped, and their reasons stand beside the times'. Sources that
+// contradict each other make a question of a finding. Without other sources the verdict
+// stays as it is.
+func Settle(in Input) {
+	s := settling{in, slices.Clone(in.Verdict.Findings), slices.Clone(in.Verdict.Questions)}
+	for _, h := range in.weighed() {
+		if h.score <= 0 {
+			s.clear(h)
+		}
+	}
+	for _, c := range Join(in) {
+		others := slices.ContainsFunc(c.Sources, func(s Source) bool { return s != Times })
+		switch {
+		case !others:
+		case c.Named == nil:
+			s.ask(c)
+		case in.timedWell(c):
+			s.questions = append(s.questions, rails.Question{
+				What: strings.Join(c.Reasons, "; ") + "; its times are not slow", Candidates: c.Candidates,
+				Next: "run again; look at the component by itself",
+			})
+		default:
+			s.name(c)
+		}
+	}
+	in.Verdict.Replace(s.findings, append(s.questions, in.askOfFleet()...))
+}
+
+// settling is a verdict that changes.
+type settling struct {
+	Input
+	findings  []rails.Slow
+	questions []rails.Question
+}
+
+// clear drops a component, which stays a candidate where there is no other.
+func (s *settling) clear(h hypothesis) {
+	s.findings = slices.DeleteFunc(s.findings, func(f rails.Slow) bool { return f.Component == h.Component })
+	for i, q := range s.questions {
+		rest := slices.DeleteFunc(slices.Clone(q.Candidates), func(c rails.Component) bool { return c == h.Component })
+		if len(rest) > 0 {
+			s.questions[i].Candidates = rest
+		}
+	}
+	s.Verdict.Cleared = append(s.Verdict.Cleared, cleared(h)...)
+}
+
+// ask makes one question of the findings and questions of candidates that the sources do
+// not decide between. Where the times suspect none of them there is nothing to explain.
+func (s *settling) ask(c Conclusion) {
+	q := rails.Question{What: strings.Join(c.Reasons, "; "), Candidates: c.Candidates, Next: "the sources contradict each other: measure again, and look at each candidate by itself"}
+	is := func(of rails.Component) bool { return slices.Contains(c.Candidates, of) }
+	before := len(s.findings) + len(s.questions)
+	s.findings = slices.DeleteFunc(s.findings, func(f rails.Slow) bool {
+		if is(f.Component) {
+			q.Lost = max(q.Lost, f.Lost)
+		}
+		return is(f.Component)
+	})
+	s.questions = slices.DeleteFunc(s.questions, func(o rails.Question) bool {
+		same := slices.ContainsFunc(o.Candidates, is)
+		if same {
+			q.Lost, q.All = max(q.Lost, o.Lost), q.All || o.All
+		}
+		return same
+	})
+	if len(s.findings)+len(s.questions) < before {
+		s.questions = append(s.questions, q)
+	}
+}
+
+// name makes a finding of a component, in place of the questions that it answers and of the
+// findings that it explains.
+func (s *settling) name(c Conclusion) {
+	f := rails.Slow{Component: *c.Named, Confidence: decided}
+	if i := slices.IndexFunc(s.findings, func(f rails.Slow) bool { return f.Component == *c.Named }); i >= 0 {
+		f = s.findings[i]
+		s.findings = slices.Delete(s.findings, i, i+1)
+	}
+	for _, r := range c.Reasons {
+		said := slices.ContainsFunc(f.Reasons, func(have string) bool { return strings.HasSuffix(r, have) })
+		if !said && (len(f.Reasons) == 0 || !strings.HasPrefix(r, string(Times)+":")) {
+			f.Reasons = append(f.Reasons, r)
+		}
+	}
+	s.questions = slices.DeleteFunc(s.questions, func(q rails.Question) bool {
+		answers := slices.Contains(q.Candidates, *c.Named)
+		if answers {
+			f.Lost = max(f.Lost, q.Lost)
+		}
+		return answers
+	})
+	s.findings = slices.DeleteFunc(s.findings, func(f rails.Slow) bool { return slices.Contains(c.Explained, f.Component) })
+	s.findings = append(s.findings, f)
+}
+
+// timedWell tells that only sources beside the measurement name a component, and that the
+// times have measured it, or parts of it, and suspect none.
+func (in Input) timedWell(c Conclusion) bool {
+	if slices.Contains(c.Sources, Times) || slices.Contains(c.Sources, Counters) {
+		return false
+	}
+	return slices.ContainsFunc(in.Verdict.Ranking, func(r rails.Ranked) bool {
+		return r.All > 0 && (r.Component == *c.Named || in.rivals(r.Component, *c.Named))
+	})
+}
+
+// cleared says why a component that the times suspect is not named.
+func cleared(h hypothesis) []rails.Cleared {
+	var out []rails.Cleared
+	for _, c := range h.claims {
+		if c.Weight < 0 && slices.ContainsFunc(h.claims, func(c Claim) bool { return c.Source == Times }) {
+			out = append(out, rails.Cleared{Component: h.Component, Why: string(c.Source) + ": " + c.Says})
+		}
+	}
+	return out
+}

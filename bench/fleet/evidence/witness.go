@@ -1,0 +1,219 @@
+package evidence
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"zbench/bench/fleet/nodescreen"
+	"zbench/bench/fleet/rails"
+	"zbench/bench/record"
+)
+
+// Fact is what a node's topology says of a component.
+type Fact struct {
+	Component rails.Component
+	// Code is the finding's, the same on all nodes.
+	Code string
+	Says string
+	// Bad is a fault or a contradiction; otherwise it is a doubt.
+	Bad bool
+}
+
+// Topologies are the topologies of nodes. Facts are by node; Nodes is the number of nodes
+// whose topology is known.
+type Topologies struct {
+	Facts map[int][]Fact
+	Nodes int
+}
+
+// Claims makes one claim for each component. What most nodes have in common explains no
+// difference between them, and doubts count once.
+func (t Topologies) Claims() []Claim {
+	on := map[string]int{}
+	for _, facts := range t.Facts {
+		seen := map[string]bool{}
+		for _, f := range facts {
+			seen[f.Code] = true
+		}
+		for code := range seen {
+			on[code]++
+		}
+	}
+	var out []Claim
+	for _, node := range slices.Sorted(maps.Keys(t.Facts)) {
+		for _, f := range t.Facts[node] {
+			if t.Nodes > 2 && 2*on[f.Code] > t.Nodes {
+				continue
+			}
+			weight := Weak
+			if f.Bad {
+				weight = Strong
+			}
+			out = joined(out, Claim{Topology, f.Component, weight, f.Says})
+		}
+	}
+	return out
+}
+
+// joined adds a claim to those of the same source for the same component: the strongest
+// counts, and all say why.
+func joined(all []Claim, c Claim) []Claim {
+	i := slices.IndexFunc(all, func(o Claim) bool {
+		return o.Source == c.Source && o.Component == c.Component && (o.Weight > 0) == (c.Weight > 0)
+	})
+	if i < 0 {
+		return append(all, c)
+	}
+	all[i].Weight, all[i].Says = max(all[i].Weight, c.Weight), all[i].Says+"; "+c.Says
+	return all
+}
+
+// Screens are the nodes' screens: each node alone, compared with the others.
+type Screens struct {
+	Document *nodescreen.Document
+	Nodes    []*nodescreen.Node
+	// Names are the names of the fleet's nodes, GPUs the number on each.
+	Names []string
+	GPUs  int
+	// Rail is the GPU whose rail a NIC is, −1 where that is not known; nil knows none.
+	Rail func(node int, nic string) int
+}
+
+// screened are the rules of a screen that name a node, and their weights. What is not here
+// is a NIC's, a GPU's memory, or no reason to be slow.
+var screened = map[string]int{"no_report": Strong, "gpus": Strong, "error": Strong, "nic_count": Medium, "collective": Weak, "own_check": Weak}
+
+// Claims makes claims of findings, and speaks against GPUs and links of nodes whose own
+// collective was well.
+func (s Screens) Claims() []Claim {
+	var out []Claim
+	slow := map[string]bool{}
+	for _, f := range s.Document.Findings {
+		node := s.node(f.Host)
+		if f.Unclear || node < 0 {
+			continue
+		}
+		slow[f.Host] = slow[f.Host] || f.Rule == "collective" || f.Rule == "error"
+		if c, ok := s.claim(node, f); ok {
+			out = joined(out, c)
+		}
+	}
+	for _, n := range s.Nodes {
+		node := s.node(n.Host)
+		if node < 0 || n.Collective == nil || n.Collective.Rate == nil || slow[n.Host] {
+			continue
+		}
+		const says = "a collective over the node's own GPUs is not slow"
+		for a := range max(s.GPUs, len(n.GPUs)) {
+			out = append(out, Claim{Screen, rails.Component{Part: rails.GPU, Node: node, A: a}, -Weak, says})
+			for b := range a {
+				out = append(out, Claim{Screen, rails.Component{Part: rails.Link, Node: node, A: b, B: a}, -Weak, says})
+			}
+		}
+	}
+	return out
+}
+
+// claim is that of a finding; false if it says nothing about bandwidth.
+func (s Screens) claim(node int, f nodescreen.Deviation) (Claim, bool) {
+	says := f.Subject + ": " + f.Message
+	switch f.Rule {
+	case "memory":
+		var gpu int
+		if _, err := fmt.Sscanf(f.Subject, "GPU %d", &gpu); err != nil {
+			return Claim{}, false
+		}
+		return Claim{Screen, rails.Component{Part: rails.GPU, Node: node, A: gpu}, Strong, says}, true
+	case "nic_state", "nic_rate", "nic_collective":
+		if s.Rail != nil {
+			if rail := s.Rail(node, f.Subject); rail >= 0 {
+				return Claim{Screen, rails.Component{Part: rails.Rail, Node: node, A: rail}, Strong, says}, true
+			}
+		}
+		return Claim{Screen, rails.Component{Part: rails.Node, Node: node}, Weak, says}, true // some rail of it
+	}
+	weight, known := screened[f.Rule]
+	return Claim{Screen, rails.Component{Part: rails.Node, Node: node}, weight, says}, known
+}
+
+func (s Screens) node(host string) int { return NodeOf(s.Names, host) }
+
+// NodeOf is the index of a host among names, −1 if it is none of them. A name with its
+// domain and one without are the same host.
+func NodeOf(names []string, host string) int {
+	if i := slices.Index(names, host); i >= 0 {
+		return i
+	}
+	short := func(name string) string { name, _, _ = strings.Cut(name, "."); return name }
+	return slices.IndexFunc(names, func(name string) bool {
+		return host != "" && short(name) == short(host) && (!strings.Contains(name, ".") || !strings.Contains(host, "."))
+	})
+}
+
+// Services is an answer of RCCL's RAS service to a world of so many ranks, GPUs on a node.
+type Services struct {
+	Answer      *record.Witness
+	GPUs, Ranks int
+}
+
+// Claims are of the GPUs whose ranks the service singles out in a communicator of the whole
+// world, or of the node where most of its ranks are.
+func (s Services) Claims() []Claim {
+	if s.Answer == nil || s.Answer.State == record.WitnessAbsent {
+		return nil
+	}
+	size := map[string]int{}
+	whole := len(s.Answer.Communicators) == 0
+	for _, c := range s.Answer.Communicators {
+		size[c.ID] = c.Ranks
+		whole = whole || c.Ranks == s.Ranks
+	}
+	if !whole { // of another job
+		return nil
+	}
+	perNode := map[int][]Claim{}
+	for _, r := range s.Answer.Ranks {
+		ranks, known := size[r.Communicator]
+		if r.Rank == nil || *r.Rank < 0 || *r.Rank >= s.Ranks || known && ranks != s.Ranks {
+			continue
+		}
+		weight := Strong
+		if r.State == record.RankBehind || r.State == record.RankDiffers {
+			weight = Medium
+		}
+		node := *r.Rank / s.GPUs
+		says := strings.TrimSuffix(fmt.Sprintf("rank %d, %s: %s", *r.Rank, r.State, r.Detail), ": ")
+		perNode[node] = joined(perNode[node], Claim{RAS, rails.Component{Part: rails.GPU, Node: node, A: *r.Rank % s.GPUs}, weight, says})
+	}
+	var out []Claim
+	for _, node := range slices.Sorted(maps.Keys(perNode)) {
+		claims := perNode[node]
+		if s.GPUs < 2 || float64(len(claims)) < mostOfRail*float64(s.GPUs) {
+			out = append(out, claims...)
+			continue
+		}
+		strongest := slices.MaxFunc(claims, func(a, b Claim) int { return cmp.Compare(a.Weight, b.Weight) })
+		out = append(out, Claim{RAS, rails.Component{Part: rails.Node, Node: node}, strongest.Weight, fmt.Sprintf("%d of its %d ranks are singled out; %s", len(claims), s.GPUs, strongest.Says)})
+	}
+	return out
+}
+
+// OfNodes are the claims of a source for fleets whose nodes were measured as one: what it
+// says of a part is said of the node.
+type OfNodes struct{ Witness }
+
+// Claims are those of parts as claims of their nodes. What speaks against a part says
+// nothing of its node.
+func (o OfNodes) Claims() []Claim {
+	var out []Claim
+	for _, c := range o.Witness.Claims() {
+		if c.Weight > 0 && c.Component.Part != rails.Leaf {
+			c.Component = rails.Component{Part: rails.Node, Node: c.Component.Node}
+			out = joined(out, c)
+		}
+	}
+	return out
+}

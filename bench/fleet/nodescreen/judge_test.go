@@ -1,0 +1,285 @@
+package nodescreen_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/bench/finding"
+	"zbench/bench/fleet/nodescreen"
+	"zbench/internal/schematest"
+	"zbench/report/rendertest"
+)
+
+func rate(v float64) *nodescreen.Rate {
+	return &nodescreen.Rate{What: "copy 1 GiB", Rate: &v, Samples: 20}
+}
+
+// fleet has healthy nodes whose values vary by 2 %.
+func fleet(seed uint64, count int) []*nodescreen.Node {
+	rng := rand.New(rand.NewPCG(seed, 0x5c4ee))
+	var out []*nodescreen.Node
+	for i := range count {
+		n := &nodescreen.Node{
+			Schema: nodescreen.NodeSchema, Host: fmt.Sprintf("n%03d", i), Packages: new(8),
+			Facts:      []nodescreen.Fact{{Name: "RCCL", Value: "2.28.3"}},
+			Collective: &nodescreen.Rate{What: "all_reduce 64 MiB, 8 GPUs", Rate: new(270e9 * (1 + 0.02*rng.NormFloat64())), Samples: 20},
+		}
+		for g := range 8 {
+			n.GPUs = append(n.GPUs, nodescreen.GPU{Index: g, Name: "MI300X", Memory: rate(4.1e12 * (1 + 0.02*rng.NormFloat64()))})
+			n.NICs = append(n.NICs, nodescreen.NIC{Name: fmt.Sprintf("ionic_%d", g), State: "ACTIVE", Negotiated: new(50e9), Collective: &nodescreen.Rate{
+				What: "all_reduce 16 MiB over one NIC", Rate: new(44e9 * (1 + 0.02*rng.NormFloat64())), Samples: 20,
+			}})
+		}
+		out = append(out, n)
+	}
+	return out
+}
+
+// bad are faults of node 3: each is named by its rule and its component, and nothing else is.
+var bad = []struct {
+	name, rule, subject string
+	plant               func(n *nodescreen.Node)
+}{
+	{"seven GPUs", "gpus", "node", func(n *nodescreen.Node) {
+		n.GPUs, n.Packages = n.GPUs[:7], new(7)
+		n.Collective.What = "all_reduce 64 MiB, 7 GPUs"
+	}},
+	{"a hidden GPU", "gpus", "node", func(n *nodescreen.Node) { n.GPUs = n.GPUs[:7]; n.Collective = nil }},
+	{"another library", "fact", "RCCL", func(n *nodescreen.Node) { n.Facts[0].Value = "2.22.3" }},
+	{"no library", "fact", "RCCL", func(n *nodescreen.Node) { n.Facts = nil }},
+	{"slow memory", "memory", "GPU 5", func(n *nodescreen.Node) { *n.GPUs[5].Memory.Rate *= 0.8 }},
+	{"a NIC down", "nic_state", "ionic_2", func(n *nodescreen.Node) { n.NICs[2].State = "DOWN"; n.NICs[2].Collective = nil }},
+	{"a slow port", "nic_rate", "ionic_2", func(n *nodescreen.Node) { n.NICs[2].Negotiated = new(12.5e9) }},
+	{"a slow NIC", "nic_collective", "ionic_7", func(n *nodescreen.Node) { *n.NICs[7].Collective.Rate *= 0.7 }},
+	{"a NIC gone", "nic_count", "node", func(n *nodescreen.Node) { n.NICs = n.NICs[:7] }},
+	{"a slow collective", "collective", "node", func(n *nodescreen.Node) { *n.Collective.Rate *= 0.7 }},
+	{"an error", "error", "GPU 0", func(n *nodescreen.Node) {
+		n.GPUs[0].Memory = &nodescreen.Rate{What: "copy 1 GiB", Error: "hipErrorLaunchFailure"}
+	}},
+	{"its own check", "own_check", "ionic_1", func(n *nodescreen.Node) {
+		n.Faults = []nodescreen.Fault{{Code: "no_roce_v2", Subject: "ionic_1", Message: "no address", Next: "set one"}}
+	}},
+}
+
+func TestOneBadNodeIsNamed(t *testing.T) {
+	for _, b := range bad {
+		for _, count := range []int{4, 128} {
+			all := fleet(1, count)
+			require.Equal(t, finding.Healthy, nodescreen.Judge(nodescreen.Fleet{Nodes: all, Expected: count}).State, "%s: the same fleet without it", b.name)
+			b.plant(all[3])
+			d := nodescreen.Judge(nodescreen.Fleet{Nodes: all, Expected: count})
+			require.Equal(t, []string{"n003"}, d.Fail, "%s of %d: %+v", b.name, count, d.Findings)
+			require.Len(t, d.Pass, count-1)
+			require.Equal(t, finding.Faulty, d.State)
+			require.Equal(t, b.rule, d.Findings[0].Rule, b.name)
+			require.Equal(t, b.subject, d.Findings[0].Subject, b.name)
+			require.NotEmpty(t, d.Findings[0].Next, b.name)
+			slices.Reverse(all)
+			require.Equal(t, d, nodescreen.Judge(nodescreen.Fleet{Nodes: all, Expected: count}), "the order of the nodes does not matter")
+		}
+	}
+	for _, rule := range nodescreen.Rules() {
+		require.True(t, rule == "no_report" || slices.ContainsFunc(bad, func(b struct {
+			name, rule, subject string
+			plant               func(n *nodescreen.Node)
+		},
+		) bool {
+			return b.rule == rule
+		}), "the rule %s has a fault", rule)
+	}
+}
+
+func TestANodeThatDoesNotReport(t *testing.T) {
+	all := fleet(1, 8)
+	d := nodescreen.Judge(nodescreen.Fleet{Nodes: all[:7], Expected: 8, Hosts: []string{"n000.dc1", "n001", "n002", "n003", "n004", "n005", "n006", "n007"}})
+	require.Equal(t, []string{"n007"}, d.Fail)
+	require.Equal(t, "no_report", d.Findings[0].Rule)
+	d = nodescreen.Judge(nodescreen.Fleet{Nodes: all[:6], Expected: 8})
+	require.Equal(t, finding.Faulty, d.State)
+	require.Contains(t, d.Findings[0].Message, "2 of 8 nodes")
+	require.Empty(t, d.Fail, "no name is known")
+	require.Equal(t, finding.NotChecked, nodescreen.Judge(nodescreen.Fleet{Expected: 8, Hosts: []string{"a"}}).State)
+}
+
+// What half of the nodes have is not a majority: the nodes are unclear, none fails.
+func TestWithoutAMajority(t *testing.T) {
+	all := fleet(1, 4)
+	all[0].Facts[0].Value, all[1].Facts[0].Value = "2.22.3", "2.22.3"
+	d := nodescreen.Judge(nodescreen.Fleet{Nodes: all})
+	require.Equal(t, finding.Unclear, d.State)
+	require.Empty(t, d.Fail)
+	require.Len(t, d.Unclear, 4)
+}
+
+// What most nodes have is no reason to leave one out.
+func TestWhatMostNodesHave(t *testing.T) {
+	all := fleet(1, 8)
+	for _, n := range all {
+		n.NICs[7].State, n.NICs[7].Collective = "DOWN", nil // not wired
+		n.NICs[6].Negotiated = new(12.5e9)                  // the storage network
+		n.Faults = []nodescreen.Fault{{Code: "iommu", Subject: "node", Message: "m"}}
+	}
+	d := nodescreen.Judge(nodescreen.Fleet{Nodes: all})
+	require.Equal(t, finding.Healthy, d.State, "%+v", d.Findings)
+	require.Contains(t, d.Unchecked[0], "iommu: found on 8 of 8 nodes")
+}
+
+// What most nodes do not tell, because their deadline passed, is no value that the others lack.
+func TestWhatMostNodesDoNotTell(t *testing.T) {
+	all := fleet(1, 8)
+	for _, n := range all[:6] {
+		n.Facts = nil
+	}
+	d := nodescreen.Judge(nodescreen.Fleet{Nodes: all})
+	require.Empty(t, d.Fail, "%+v", d.Findings)
+	require.NotEmpty(t, d.Unchecked)
+}
+
+func TestANodeAlone(t *testing.T) {
+	n := fleet(1, 1)[0]
+	require.Equal(t, finding.Healthy, nodescreen.Judge(nodescreen.Fleet{Nodes: []*nodescreen.Node{n}}).State)
+	n.NICs[3].State = "DOWN"
+	n.NICs[4].Negotiated = new(25e9)
+	*n.GPUs[1].Memory.Rate *= 0.5
+	d := nodescreen.Judge(nodescreen.Fleet{Nodes: []*nodescreen.Node{n}})
+	var rules []string
+	for _, f := range d.Findings {
+		rules = append(rules, f.Rule)
+	}
+	require.Equal(t, []string{"nic_state", "nic_rate", "memory"}, rules)
+	require.Contains(t, d.Unchecked[0], "too few", "one collective has nothing to be compared with")
+}
+
+// Values that vary by themselves name no node, and the report says so.
+func TestTooMuchSpread(t *testing.T) {
+	all := fleet(1, 8)
+	for i, n := range all {
+		*n.Collective.Rate *= 1 + 0.3*float64(i)
+	}
+	d := nodescreen.Judge(nodescreen.Fleet{Nodes: all})
+	require.Equal(t, finding.Healthy, d.State)
+	require.Contains(t, d.Unchecked[0], "none can be named")
+}
+
+func TestTextOfAScreen(t *testing.T) {
+	all := fleet(1, 8)
+	*all[3].GPUs[5].Memory.Rate *= 0.8
+	all[2].Simulated = true
+	d := nodescreen.Judge(nodescreen.Fleet{Nodes: all, Expected: 8})
+	text := rendertest.Text(t, d.Shown("v1"), 120, false)
+	require.Contains(t, text, "FAULT: 1 node to leave out; 8 reported, 7 without a finding (SIMULATED)")
+	require.Contains(t, text, "n003")
+	require.Contains(t, text, "GPU 5")
+	require.Contains(t, rendertest.Markdown(t, d.Shown("v1")), "| n003 |")
+}
+
+func textOf(t testing.TB, write func(*bytes.Buffer) error) string {
+	t.Helper()
+	var b bytes.Buffer
+	require.NoError(t, write(&b))
+	return b.String()
+}
+
+func TestSchemasAreTight(t *testing.T) {
+	all := fleet(1, 8)
+	all[3].Facts[0].Value = "x"
+	*all[4].GPUs[5].Memory.Rate *= 0.8
+	d := nodescreen.Judge(nodescreen.Fleet{Nodes: all, Expected: 9})
+	d.Unchecked, d.Unclear = []string{"u"}, []string{"n"}
+	schema, err := os.ReadFile("schema/v1.json")
+	require.NoError(t, err)
+	s := schematest.Compile(t, schema)
+	good := textOf(t, func(b *bytes.Buffer) error { return d.WriteJSON(b) })
+	require.NoError(t, schematest.Fits(t, s, good))
+	schematest.Tight(t, s, func() any { return &nodescreen.Document{} }, good)
+	schematest.Refuses(t, schema, schematest.Changes{Good: good, Bad: map[string]string{
+		"/schema": `"zbench.screen/0"`, "/sha256": `"none"`, "/state": `"fine"`, "/findings/0/rule": `"luck"`,
+	}})
+
+	n := all[2]
+	n.Tool, n.Backend, n.Seconds, n.Notes = "t", "rocm", 3, []string{"n"}
+	n.Faults = []nodescreen.Fault{{Code: "c", Subject: "s", Message: "m", Next: "n"}}
+	n.NICs[0].Rated, n.Collective.Error = new(50e9), "e"
+	schema, err = os.ReadFile("schema/node-v1.json")
+	require.NoError(t, err)
+	s = schematest.Compile(t, schema)
+	good = textOf(t, func(b *bytes.Buffer) error { return n.WriteJSON(b) })
+	require.NoError(t, schematest.Fits(t, s, good))
+	schematest.Tight(t, s, func() any { return &nodescreen.Node{} }, good)
+	schematest.Refuses(t, schema, schematest.Changes{Good: good, Bad: map[string]string{
+		"/schema": `"zbench.screen/1"`, "/sha256": `"none"`, "/collective/rate": `0`, "/seconds": `-1`,
+	}})
+	back, err := nodescreen.ReadNode([]byte(good))
+	require.NoError(t, err)
+	require.Equal(t, good, textOf(t, func(b *bytes.Buffer) error { return back.WriteJSON(b) }))
+}
+
+func TestReadNodeRefuses(t *testing.T) {
+	good := textOf(t, func(b *bytes.Buffer) error { return fleet(1, 1)[0].WriteJSON(b) })
+	for _, change := range []func(map[string]any){
+		func(m map[string]any) { m["schema"] = "zbench.topo/1" },
+		func(m map[string]any) { m["host"] = "a b" },
+		func(m map[string]any) { m["host"] = "../n" },
+		func(m map[string]any) { m["host"] = strings.Repeat("n", 254) },
+		func(m map[string]any) { m["collective"].(map[string]any)["rate"] = -1 },
+	} {
+		var m map[string]any
+		require.NoError(t, json.Unmarshal([]byte(good), &m))
+		change(m)
+		text, err := json.Marshal(m)
+		require.NoError(t, err)
+		_, err = nodescreen.ReadNode(text)
+		require.Error(t, err, "%s", text)
+	}
+}
+
+func FuzzReadNode(f *testing.F) {
+	for _, n := range fleet(1, 2) {
+		var b bytes.Buffer
+		if err := n.WriteJSON(&b); err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b.Bytes())
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		n, err := nodescreen.ReadNode(text)
+		if err != nil {
+			return
+		}
+		other := fleet(2, 3)
+		d := nodescreen.Judge(nodescreen.Fleet{Nodes: append(other, n)})
+		require.Equal(t, 4, len(d.Pass)+len(d.Fail)+len(d.Unclear)-duplicate(other, n))
+		require.NoError(t, d.WriteJSON(&bytes.Buffer{}))
+		rendertest.Text(t, d.Shown("v1"), 80, true)
+	})
+}
+
+func duplicate(all []*nodescreen.Node, n *nodescreen.Node) int {
+	for _, x := range all {
+		if x.Host == n.Host {
+			return -1
+		}
+	}
+	return 0
+}
+
+// A port that is down on most nodes is not named with one that is down on its node alone.
+func TestAPortThatIsDownEverywhere(t *testing.T) {
+	all := fleet(1, 8)
+	for _, n := range all {
+		n.NICs[7].State, n.NICs[7].Collective = "DOWN", nil
+	}
+	all[3].NICs[2].State, all[3].NICs[2].Collective = "DOWN", nil
+	d := nodescreen.Judge(nodescreen.Fleet{Nodes: all})
+	require.Equal(t, []string{"n003"}, d.Fail)
+	require.Len(t, d.Findings, 1)
+	require.Equal(t, "ionic_2", d.Findings[0].Subject)
+}

@@ -1,0 +1,91 @@
+package rails
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/bench/finding"
+)
+
+// The names of planted faults are shown and decide nothing: with any label, or none, the
+// same times give the same findings, questions and files.
+func TestLabelsOfFaultsDecideNothing(t *testing.T) {
+	f := Fleet{Nodes: 8, GPUs: 4}
+	measure := func(bad int) []Timing {
+		var out []Timing
+		p := NewPlan(f, Bounds{})
+		for round := 0; ; round++ {
+			r, more := p.Next(out)
+			if !more {
+				return out
+			}
+			for i, pair := range r.Pairs {
+				seconds := 1e-3 * (1 + 0.002*float64(i%3))
+				if r.Kind == Network && (pair.A.Node == bad || pair.B.Node == bad) && pair.A.GPU == 1 {
+					seconds *= 1.4
+				}
+				out = append(out, Timing{Round: round, Kind: r.Kind, Pair: pair, Seconds: []float64{seconds, seconds, seconds, seconds}})
+			}
+		}
+	}
+	for bad, state := range map[int]finding.State{-1: finding.Healthy, 5: finding.Faulty} {
+		timings := measure(bad)
+		var first string
+		for _, label := range [][]string{nil, {"slow_rail:node=5,rail=1,left=0.7"}, {"slow_rail:node=2,rail=3,left=0.1", "slow_node:node=7,left=0.5"}} {
+			s := &Survey{Simulated: true, Faults: label, GPUs: 4, Bytes: 1 << 20, Nodes: strings.Fields("a b c d e f g h")}
+			d := OfSurvey(s, timings, Judge(Data{Fleet: f, Timings: timings}))
+			require.Equal(t, state, d.State)
+			d.Survey = nil
+			text, err := json.Marshal(d)
+			require.NoError(t, err)
+			if first == "" {
+				first = string(text)
+			}
+			require.Equal(t, first, string(text))
+		}
+	}
+}
+
+func FuzzReadProfile(f *testing.F) {
+	f.Add([]byte("network, 45 GB/s, by letter\nxgmi,48GB/s,data sheet\n"))
+	f.Add([]byte("network;1e309 Gb/s;x\n"))
+	f.Add([]byte("network\t\"45,5 GB/s\"\tx\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		p, err := ReadProfile(bytes.NewReader(text), 1<<26)
+		if err != nil {
+			require.ErrorIs(t, err, ErrFormat)
+			return
+		}
+		require.True(t, p.Network > 0 || p.XGMI > 0)
+		require.True(t, p.Network >= 0 && p.XGMI >= 0)
+		require.NotEmpty(t, p.Source)
+	})
+}
+
+func FuzzReadLeaves(f *testing.F) {
+	nodes := []string{"n0", "n1", "n2"}
+	f.Add([]byte("node,rail,leaf\nn0,0,a\nn1,0,a\nn2,1,b\n"))
+	f.Add([]byte("n0;0;\"a;b\"\n"))
+	f.Add([]byte("n0,9,a\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		names, numbers, err := ReadLeaves(bytes.NewReader(text), nodes, 2)
+		if err != nil {
+			require.ErrorIs(t, err, ErrFormat)
+			return
+		}
+		require.Len(t, names, 2)
+		require.Len(t, numbers, 2)
+		for rail := range names {
+			for node, leaf := range names[rail] {
+				require.Equal(t, leaf == "", numbers[rail][node] < 0)
+				for other, same := range names[rail] {
+					require.Equal(t, leaf == same, numbers[rail][node] == numbers[rail][other])
+				}
+			}
+		}
+	})
+}

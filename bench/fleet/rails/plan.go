@@ -1,0 +1,244 @@
+package rails
+
+import (
+	"math/bits"
+	"math/rand/v2"
+	"slices"
+)
+
+// Bounds of a plan.
+type Bounds struct {
+	// Least and Most bound the rounds between nodes, rings included. With 0 rounds at
+	// least, the plan ends after log₂N rounds if nothing is suspect. More rounds find
+	// faults that come and go. Most is 20 if 0.
+	Least, Most int
+	// Passes is the least number of passes over the links of every node; 1 if 0.
+	Passes int
+	// Seed decides who meets whom.
+	Seed uint64
+}
+
+const (
+	// mostRounds is the default of Options.Most.
+	mostRounds = 20
+	// confirming is the number of rounds between nodes that decide about suspects, in
+	// batches of batch: before each the suspects are looked up.
+	confirming = 8
+	batch      = 4
+	// confirmPasses is the number of passes over xGMI, and confirmRings that of rounds of
+	// rings, where one was suspect.
+	confirmPasses = 5
+	confirmRings  = 3
+	// fewLinks is the number of times of links from which one pass will do: slow samples of a
+	// node's links show against those of the others.
+	fewLinks = 24
+)
+
+// Plan decides what is timed next. It is used by one caller at a time.
+type Plan struct {
+	fleet Fleet
+	o     Bounds
+	rng   *rand.Rand
+	order []int
+	// queue is the rounds that are decided.
+	queue []Round
+	// network counts the rounds between nodes, rings among them; passes those over xGMI.
+	network, rings int
+	passes         int
+	met            map[[2]int]bool
+}
+
+// NewPlan begins a plan for a fleet.
+func NewPlan(f Fleet, o Bounds) *Plan {
+	if o.Most == 0 {
+		o.Most = mostRounds
+	}
+	o.Passes = max(o.Passes, 1)
+	p := &Plan{fleet: f, o: o, rng: rand.New(rand.NewPCG(o.Seed, 0x7a11)), met: map[[2]int]bool{}}
+	p.order = p.rng.Perm(f.Nodes)
+	if f.GPUs > 1 {
+		for range o.Passes {
+			p.xgmi(nil)
+		}
+	}
+	if f.Nodes > 1 {
+		p.ring()
+		rounds := min(bits.Len(uint(f.Nodes-1)), o.Most-1)
+		if f.Nodes > 2 {
+			rounds = max(rounds, min(3, o.Most-1))
+		}
+		rounds = max(rounds, min(f.enough(f.Nodes/2*f.GPUs, f.Nodes*(f.Nodes-1)/2*f.GPUs, minReference), o.Most-1))
+		for i := range rounds {
+			p.meet(p.circle(i))
+		}
+	}
+	for links := f.Nodes * f.links(); p.passes < min(f.enough(links, links, fewLinks), confirmPasses); {
+		p.xgmi(nil)
+	}
+	return p
+}
+
+// enough is the number of rounds of so many transfers that make a number of them, if there are
+// enough different ones to compare.
+func (Fleet) enough(transfers, different, all int) int {
+	if different < 3 || transfers == 0 { // two alone are no reference however often they are timed
+		return 0
+	}
+	return (all-1)/transfers + 1
+}
+
+// Next is the next round, given all times so far; false ends the plan.
+func (p *Plan) Next(seen []Timing) (Round, bool) {
+	if len(p.queue) == 0 {
+		p.confirm(seen)
+	}
+	if len(p.queue) == 0 {
+		return Round{}, false
+	}
+	next := p.queue[0]
+	p.queue = p.queue[1:]
+	return next, true
+}
+
+// confirm queues what is to be measured again.
+func (p *Plan) confirm(seen []Timing) {
+	if p.fleet.Nodes < 1 {
+		return
+	}
+	s := suspects(Data{Fleet: p.fleet, Timings: seen})
+	if s.allLinks {
+		s.links = nil
+	}
+	for (s.allLinks || len(s.links) > 0) && p.passes < confirmPasses {
+		p.xgmi(s.links)
+	}
+	for s.rings && p.rings < confirmRings && p.network < p.o.Most {
+		p.ring()
+	}
+	enough := p.o.Least
+	switch {
+	case s.intermittent:
+		enough = p.o.Most
+	case len(s.nodes) > 0:
+		enough = max(enough, bits.Len(uint(p.fleet.Nodes-1))+1+confirming)
+	}
+	for i := 0; i < batch && p.fleet.Nodes > 1 && p.network < min(enough, p.o.Most); i++ {
+		p.meet(p.match(s.nodes))
+	}
+}
+
+// xgmi queues a pass over the pairs of GPUs of every node: all, or the rounds of a pass that
+// have one of those given.
+func (p *Plan) xgmi(only [][2]int) {
+	p.passes++
+	for i := range p.fleet.GPUs + p.fleet.GPUs%2 - 1 {
+		wanted := func(x [2]int) bool { return slices.Contains(only, [2]int{min(x[0], x[1]), max(x[0], x[1])}) }
+		if only != nil && !slices.ContainsFunc(circle(p.fleet.GPUs, i), wanted) {
+			continue
+		}
+		r := Round{Kind: XGMI}
+		for node := range p.fleet.Nodes {
+			for _, x := range circle(p.fleet.GPUs, i) {
+				r.Pairs = append(r.Pairs, Pair{Place{node, x[0]}, Place{node, x[1]}})
+			}
+		}
+		p.queue = append(p.queue, r)
+	}
+}
+
+// ring queues a round of one ring per rail.
+func (p *Plan) ring() {
+	p.rings++
+	p.network++
+	r := Round{Kind: Rings}
+	for rail := range p.fleet.GPUs {
+		r.Pairs = append(r.Pairs, Pair{A: Place{GPU: rail}})
+	}
+	p.queue = append(p.queue, r)
+}
+
+// meet queues a round of the given pairs of nodes on every rail.
+func (p *Plan) meet(nodes [][2]int) {
+	r := Round{Kind: Network}
+	for _, x := range nodes {
+		p.met[[2]int{min(x[0], x[1]), max(x[0], x[1])}] = true
+		for rail := range p.fleet.GPUs {
+			r.Pairs = append(r.Pairs, Pair{Place{x[0], rail}, Place{x[1], rail}})
+		}
+	}
+	p.network++
+	p.queue = append(p.queue, r)
+}
+
+// circle is round i of the plan's own tournament.
+func (p *Plan) circle(i int) [][2]int {
+	pairs := circle(p.fleet.Nodes, i)
+	for k, x := range pairs {
+		pairs[k] = [2]int{p.order[x[0]], p.order[x[1]]}
+	}
+	return pairs
+}
+
+// circle is round i of a tournament of n, by the circle method: n−1 rounds (n if n is
+// odd) in which everybody meets everybody else once. With an odd n one rests.
+func circle(n, i int) [][2]int {
+	even := n + n%2
+	if n < 2 {
+		return nil
+	}
+	i %= even - 1
+	var out [][2]int
+	add := func(a, b int) {
+		if a < n && b < n {
+			out = append(out, [2]int{a, b})
+		}
+	}
+	add(i, even-1)
+	for k := 1; k < even/2; k++ {
+		add((i+k)%(even-1), (i-k+even-1)%(even-1))
+	}
+	return out
+}
+
+// match pairs all nodes at random: suspects with nodes that are not, where possible
+// with one that they have not met.
+func (p *Plan) match(suspect []int) [][2]int {
+	doubted := make([]bool, p.fleet.Nodes)
+	if 3*len(suspect) > p.fleet.Nodes {
+		// A leaf switch, most likely. Its nodes would take up all others, which then would
+		// not meet each other.
+		suspect = nil
+	}
+	for _, node := range suspect {
+		doubted[node] = true
+	}
+	free := p.rng.Perm(p.fleet.Nodes)
+	slices.SortStableFunc(free, func(a, b int) int { return less(doubted[b], doubted[a]) })
+	var out [][2]int
+	for len(free) > 1 {
+		a := free[0]
+		free = free[1:]
+		// From the end: there are those that are not suspect.
+		best := len(free) - 1
+		for k, b := range slices.Backward(free) {
+			if !p.met[[2]int{min(a, b), max(a, b)}] && (!doubted[a] || !doubted[b]) {
+				best = k
+				break
+			}
+		}
+		out = append(out, [2]int{a, free[best]})
+		free = slices.Delete(free, best, best+1)
+	}
+	return out
+}
+
+// less orders false before true.
+func less(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}

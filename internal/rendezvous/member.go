@@ -1,0 +1,119 @@
+// Package rendezvous registers and controls the processes of a run. One of them, the
+// leader, serves HTTP over TLS; the others register, receive orders and report. It
+// implements plan.Followers for the leader and plan.Leader for the others; it knows no
+// sweep.
+//
+// The leader calls Serve, Wait until all processes have registered, Start, and then
+// plan.Lead. Every other process calls Join and then plan.Follow. All hold the same
+// Token, from which the keys of both ends are derived; a certificate's dates and names
+// are ignored.
+//
+// On a node, local process 0 can gather the others (Options.Relay): the leader then has
+// one connection and one message per order for each node. Between processes of one user
+// the node's Unix socket carries no TLS; the token is proved there as well.
+//
+// Either end detects the loss of the other one by the end of the connection or by
+// missed heartbeats, also while an order is executed.
+//
+// HTTP/1.1 hands each connection over to lines of JSON. The streams and flow control of
+// HTTP/2, with TLS within a node, took a third of the leader's CPU time. gRPC has HTTP/2
+// below and would carry the same JSON.
+package rendezvous
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net"
+	"time"
+)
+
+// Member is a process of the world as Serve and Join take it.
+type Member struct {
+	Token Token
+	// Address is the leader's host:port: Serve listens there, Join connects to it.
+	Address string
+	// Bind are the addresses at which Serve listens; Address alone if there are none.
+	Bind []string
+	// Self describes this process.
+	Self Hello
+	// Relay is the Unix socket at which this node's first process gathers the others
+	// (Token.LocalAddress); empty connects each process to the leader.
+	Relay string
+
+	// Register is the longest time until all processes have registered; 5 min if 0.
+	Register time.Duration
+	// Heartbeat is the time after which a silent connection counts as lost; 30 s if 0.
+	Heartbeat time.Duration
+	// Handshake is the time to prove the token and to send a registration; 10 s if 0.
+	Handshake time.Duration
+
+	// Grace is how long the others may take to report after one process has failed; 10 s
+	// if 0. Serve alone uses this and the following fields.
+	Grace time.Duration
+	// Equal are the libraries whose versions must be equal in all processes.
+	Equal []string
+	// Check refuses a process for a reason of the caller's; nil accepts all. The others
+	// are those registered so far, the leader first. It must not call the Leader.
+	Check func(h Hello, others []Hello) error
+	// OnStatus is called every StatusEvery (10 s if 0) while processes are missing.
+	OnStatus    func(Status)
+	StatusEvery time.Duration
+	// OnLost is called once for each process that is lost after Start, OnStop when a
+	// process was asked to stop. They are called at once, also between two orders.
+	OnLost func(Loss)
+	OnStop func(process int)
+	// OnGiveUp is called once when the run is given up: a process was lost, one has failed
+	// and the others do not report, or an order took longer than its limit.
+	OnGiveUp func(why string)
+
+	// Now is the clock; nil is the system's.
+	Now func() time.Time
+	// Listen and Dial open connections; nil uses package net.
+	Listen func(ctx context.Context, network, address string) (net.Listener, error)
+	Dial   func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+func (o Member) withDefaults() Member {
+	o.Register = cmp.Or(o.Register, 5*time.Minute)
+	o.Heartbeat = cmp.Or(o.Heartbeat, 30*time.Second)
+	o.Handshake = cmp.Or(o.Handshake, 10*time.Second)
+	o.Grace = cmp.Or(o.Grace, defaultGrace)
+	o.StatusEvery = cmp.Or(o.StatusEvery, 10*time.Second)
+	if o.Now == nil {
+		o.Now = time.Now //nolint:forbidigo // the default of a field
+	}
+	if o.Listen == nil {
+		o.Listen = new(net.ListenConfig).Listen
+	}
+	if o.Dial == nil {
+		o.Dial = new(net.Dialer).DialContext
+	}
+	if o.OnStatus == nil {
+		o.OnStatus = func(Status) {}
+	}
+	if o.OnLost == nil {
+		o.OnLost = func(Loss) {}
+	}
+	if o.OnGiveUp == nil {
+		o.OnGiveUp = func(string) {}
+	}
+	if o.OnStop == nil {
+		o.OnStop = func(int) {}
+	}
+	return o
+}
+
+// validate refuses numbers that cannot be those of a process.
+func (o Member) validate() error {
+	h := o.Self
+	switch {
+	case h.Processes < 1 || h.Processes > MaxProcesses:
+		return fmt.Errorf("the number of processes must be 1 to %d, not %d", MaxProcesses, h.Processes)
+	case h.Process < 0 || h.Process >= h.Processes:
+		return fmt.Errorf("the number of this process must be 0 to %d, not %d", h.Processes-1, h.Process)
+	case len(h.Facts) > maxHello/2:
+		return fmt.Errorf("the facts of this process have %d bytes; the limit is %d", len(h.Facts), maxHello/2)
+	}
+	return nil
+}
