@@ -1,0 +1,222 @@
+package formats
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"zbench/bench/collective"
+	"zbench/bench/pattern"
+	"zbench/bench/trace"
+)
+
+// The log of NCCL and RCCL with NCCL_DEBUG=INFO and NCCL_DEBUG_SUBSYS=COLL has a line for every
+// call and no times. A node's ranks share it, so lines may be cut and run into each other.
+func init() {
+	register(Format{
+		Name: "coll-log", Title: "a log of NCCL_DEBUG_SUBSYS=COLL", Holds: Calls, rank: 60,
+		recognise: func(head []byte) bool { return has(head, "NCCL INFO", "NCCL CALL") && !has(head, "# Using devices", "#       size") || has(head, " opCount ") },
+		read:      readCollLog,
+	})
+}
+
+// collLine is a call: NCCL's form, with RCCL's acc (from 2.26 on), task and globalrank.
+// It begins behind the host, the process and the device.
+var (
+	collLine = pattern.New(`([A-Za-z][A-Za-z0-9.-]*):(\d+):\d+ \[(\d+)\] NCCL INFO (\w+): opCount ([0-9a-f]+) sendbuff \S+ recvbuff \S+(?: acc \S+)? count (\d+) datatype (\d+) op (\d+) root (-?\d+) comm (0x[0-9a-f]+) \[nranks=(\d+)\] stream (0x[0-9a-f]+|\(nil\))(?: task \d+ globalrank (\d+))?`)
+	collInit = pattern.New(`([A-Za-z][A-Za-z0-9.-]*):(\d+):\d+ \[\d+\] NCCL INFO .*comm (0x[0-9a-f]+) rank (\d+) nranks (\d+)`)
+)
+
+// maxLine is the longest line that is looked at.
+const maxLine = 64 << 10
+
+type collLog struct {
+	t     *trace.Trace
+	of    map[string]*trace.Rank // by process and communicator, or by rank
+	named map[string]int       // rank by process and communicator, from the lines of its making
+	// order numbers the communicators of a process, whose addresses differ from rank to rank.
+	order map[string][]string
+	// process is the rank of a process and communicator, where a line of a call tells.
+	process map[string]int
+	// broken is the number of lines with a call that cannot be read.
+	broken int
+}
+
+func readCollLog(in *Input, t *trace.Trace) error {
+	l := &collLog{t: t, of: map[string]*trace.Rank{}, named: map[string]int{}, order: map[string][]string{}, process: map[string]int{}}
+	r := bufio.NewReaderSize(in, maxLine)
+	calls := 0
+	for {
+		line, err := r.ReadSlice('\n')
+		n := l.line(line, in.Name)
+		if calls += n; calls > maxCalls {
+			return fmt.Errorf("%w: over %d calls", ErrDamaged, maxCalls)
+		}
+		for errors.Is(err, bufio.ErrBufferFull) { // the rest of a long line
+			_, err = r.ReadSlice('\n')
+		}
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+	}
+	l.finish()
+	return nil
+}
+
+func (l *collLog) line(line []byte, file string) (calls int) {
+	if !bytes.Contains(line, []byte("opCount")) {
+		if bytes.Contains(line, []byte(" nranks ")) {
+			if m := collInit.FindSubmatch(line); m != nil {
+				if n, err := strconv.Atoi(string(m[4])); err == nil {
+					l.named[process(m[2], m[3])] = n
+				}
+			}
+		}
+		return 0
+	}
+	found := collLine.FindAllSubmatch(line, -1)
+	l.broken += max(bytes.Count(line, []byte("opCount"))-len(found), 0)
+	for _, m := range found {
+		if !l.call(m, file) {
+			l.broken++
+		}
+	}
+	return len(found)
+}
+
+// process tells the ranks of a node apart by their process and communicator. Their host's name
+// may have another line's letters in front.
+func process(pid, comm []byte) string { return string(pid) + ":" + string(comm) }
+
+func (l *collLog) call(m [][]byte, file string) bool {
+	number := func(i, base int) (int64, bool) {
+		n, err := strconv.ParseInt(string(m[i]), base, 64)
+		return n, err == nil
+	}
+	seq, ok1 := number(5, 16)
+	count, ok2 := number(6, 10)
+	kind, ok3 := number(7, 10)
+	op, ok4 := number(8, 10)
+	size, ok5 := number(11, 10)
+	if !ok1 || !ok2 || !ok3 || !ok4 || !ok5 || size < 1 || size > maxRanks {
+		return false
+	}
+	rank := trace.Unknown
+	if n, ok := number(13, 10); ok && n < size {
+		rank = int(n)
+	} else if n, ok := l.named[process(m[2], m[10])]; ok {
+		rank = n
+	}
+	key := process(m[2], m[10])
+	if rank >= 0 {
+		l.process[key] = rank
+	} else if n, ok := l.process[key]; ok { // a cut line of a rank that others name
+		rank = n
+	}
+	if rank >= 0 {
+		key = strconv.Itoa(rank)
+	}
+	r := l.of[key]
+	if r == nil {
+		r = &trace.Rank{Rank: rank, Host: string(m[1]), File: file}
+		l.of[key] = r
+	}
+	name, known := trace.Named(string(m[4]))
+	c := trace.Call{
+		Collective: name, Known: known, Dtype: trace.TypeNumbered(int(kind)), In: count, Out: count, Sequence: seq, Stream: string(m[12]),
+	}
+	if k, err := collective.ByName(name); err == nil && k.Reduces {
+		c.Op = trace.OpNumbered(int(op))
+	}
+	// The count is that of the call: a rank's part where a buffer holds one.
+	if k, err := collective.ByName(name); err == nil && (k.SendShare || k.RecvShare || k.Shares) {
+		whole := trace.Call{Collective: "all_reduce", Dtype: c.Dtype, In: count * size, Out: count * size}
+		whole.Size(int(size))
+		c.Bytes = whole.Bytes
+	} else {
+		c.Size(int(size))
+	}
+	comms := l.order[key]
+	i := slices.Index(comms, string(m[10]))
+	if i < 0 {
+		i = len(comms)
+		l.order[key] = append(comms, string(m[10]))
+	}
+	c.Group = l.t.Find(trace.Group{Name: "#" + strconv.Itoa(i), Size: int(size)})
+	l.t.World = max(l.t.World, int(size))
+	r.Calls = append(r.Calls, c)
+	return true
+}
+
+// finish says what of each rank is there.
+func (l *collLog) finish() {
+	t := l.t
+	for key, rank := range l.process { // calls before the first line that names their rank
+		early, r := l.of[key], l.of[strconv.Itoa(rank)]
+		if early != nil && r != nil {
+			r.Calls = append(early.Calls, r.Calls...)
+			delete(l.of, key)
+		}
+	}
+	longest := map[int]int64{}
+	for _, r := range l.of {
+		t.Ranks = append(t.Ranks, r)
+		for i := range r.Calls {
+			longest[r.Calls[i].Group] = max(longest[r.Calls[i].Group], r.Calls[i].Sequence)
+		}
+	}
+	slices.SortFunc(t.Ranks, func(a, b *trace.Rank) int {
+		return cmp.Or(cmp.Compare(a.Rank, b.Rank), strings.Compare(a.Host, b.Host))
+	})
+	if l.broken > 0 {
+		t.Note("%d calls cannot be read: their lines are cut, or run into another's", l.broken)
+	}
+	for _, r := range t.Ranks {
+		t.Note("rank %s: %s", Rank(r.Rank), state(r, longest))
+	}
+}
+
+// Rank is a rank's number for people.
+func Rank(n int) string {
+	if n < 0 {
+		return "?"
+	}
+	return strconv.Itoa(n)
+}
+
+// state says how much of a rank's calls is there: a rank whose numbers begin at 0, have no gap
+// and end with the longest of the group is whole.
+func state(r *trace.Rank, longest map[int]int64) string {
+	type span struct{ first, last, n int64 }
+	of := map[int]span{}
+	for i := range r.Calls {
+		c := &r.Calls[i]
+		s, ok := of[c.Group]
+		if !ok {
+			s.first = c.Sequence
+		}
+		of[c.Group] = span{min(s.first, c.Sequence), max(s.last, c.Sequence), s.n + 1}
+	}
+	whole, tail, first := true, true, int64(0)
+	for g, s := range of {
+		end := s.last == longest[g] && s.n == s.last-s.first+1
+		whole, tail, first = whole && end && s.first == 0, tail && end, max(first, s.first)
+	}
+	switch n := len(r.Calls); {
+	case whole:
+		return fmt.Sprintf("all %d calls", n)
+	case tail:
+		return fmt.Sprintf("%d calls, from opCount %d (%x) on; what was before is not in the file", n, first, first)
+	default:
+		return fmt.Sprintf("%d calls; others are missing", n)
+	}
+}

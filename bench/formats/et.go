@@ -1,0 +1,267 @@
+package formats
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"zbench/bench/pattern"
+	"zbench/bench/trace"
+)
+
+// PyTorch's execution trace has every operator of one rank with its inputs, and no times. A
+// collective is a node "record_param_comms"; versions 1.0.1 to 1.1.1 differ in where its
+// values stand.
+func init() {
+	register(Format{
+		Name: "pytorch-et", Title: "an execution trace of PyTorch", Holds: Calls, rank: 20,
+		recognise: func(head []byte) bool {
+			return begins(head, '{') && has(head, `"schema":`, `"schema" :`) && has(head, `"nodes"`) && has(head, `"pid"`)
+		},
+		read: readET,
+	})
+}
+
+type et struct {
+	t      *trace.Trace
+	rank   *trace.Rank
+	groups map[string]trace.Group
+	order  []string // groups that have no name, in the order they appear
+}
+
+func readET(in *Input, t *trace.Trace) error {
+	e := &et{t: t, rank: &trace.Rank{Rank: trace.Unknown, File: in.Name}, groups: map[string]trace.Group{}}
+	s := newStream(in)
+	err := s.object(func(key string) error {
+		if key == "nodes" && s.next() == '[' {
+			return s.array(e.node)
+		}
+		_, err := s.value()
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	t.Ranks = append(t.Ranks, e.rank)
+	return nil
+}
+
+type etValues struct {
+	Values json.RawMessage `json:"values"`
+	Types  json.RawMessage `json:"types"`
+}
+
+type etNode struct {
+	Name    word            `json:"name"`
+	Inputs  json.RawMessage `json:"inputs"`
+	Outputs json.RawMessage `json:"outputs"`
+	Types   json.RawMessage `json:"input_types"` // before 1.0.2
+	Attrs   []struct {
+		Name  string          `json:"name"`
+		Value json.RawMessage `json:"value"`
+	} `json:"attrs"`
+}
+
+// values are the inputs or outputs of a node, in either form, with the types' text.
+func (n *etNode) values(raw json.RawMessage) (list []json.RawMessage, types string) {
+	var v etValues
+	if json.Unmarshal(raw, &list) == nil {
+		return list, string(n.Types)
+	}
+	if json.Unmarshal(raw, &v) == nil && json.Unmarshal(v.Values, &list) == nil {
+		return list, string(v.Types)
+	}
+	return nil, ""
+}
+
+func (e *et) node(raw []byte) error {
+	if raw == nil {
+		e.rank.Damaged++
+		return nil
+	}
+	calls := has(raw, "record_param_comms")
+	if !calls && !has(raw, "process_group:init") {
+		return nil
+	}
+	var n etNode
+	if json.Unmarshal(raw, &n) != nil {
+		e.rank.Damaged++
+		return nil
+	}
+	switch {
+	case strings.Contains(string(n.Name), "process_group:init"):
+		e.init(&n)
+	case n.Name == "record_param_comms":
+		if !e.call(&n) {
+			e.rank.Damaged++
+		}
+	}
+	if len(e.rank.Calls) > maxCalls {
+		return fmt.Errorf("%w: over %d calls", ErrDamaged, maxCalls)
+	}
+	return nil
+}
+
+// init keeps the table of groups, which is JSON in a string.
+func (e *et) init(n *etNode) {
+	values, _ := n.values(n.Inputs)
+	for _, v := range values {
+		var text string
+		var list []struct {
+			Name  word  `json:"pg_name"`
+			Desc  word  `json:"pg_desc"`
+			Size  int   `json:"group_size"`
+			Ranks []int `json:"ranks"`
+		}
+		if json.Unmarshal(v, &text) != nil || json.Unmarshal([]byte(text), &list) != nil {
+			continue
+		}
+		for _, g := range list {
+			if g.Size < 0 || g.Size > maxRanks {
+				continue
+			}
+			e.groups[string(g.Name)] = trace.Group{Name: limited(string(g.Name)), Description: limited(string(g.Desc)), Size: g.Size, Ranks: g.Ranks}
+			e.t.World = max(e.t.World, g.Size)
+		}
+	}
+}
+
+// tensorType is the element type in a list of types.
+var tensorType = pattern.New(`Tensor\(([^)\],]*)`)
+
+// call reads a record_param_comms; false if it cannot be one. Behind the tensors stand the
+// request's number, the group, the rank and the collective's name, and then the splits and,
+// from 1.0.3 on, the group's first rank, stride and size.
+func (e *et) call(n *etNode) bool {
+	values, types := n.values(n.Inputs)
+	var name string
+	at := slices.IndexFunc(values, func(v json.RawMessage) bool { return json.Unmarshal(v, &name) == nil })
+	if at < 3 {
+		return false
+	}
+	attrs := map[string]json.RawMessage{}
+	for _, a := range n.Attrs {
+		attrs[a.Name] = a.Value
+	}
+	rank, ok := integer(values[at-1])
+	if ok && rank >= 0 && rank < maxRanks && e.rank.Rank < 0 {
+		e.rank.Rank = int(rank)
+	}
+	if !trace.IsCall(name) {
+		return true
+	}
+	kind, known := trace.Named(name)
+	c := trace.Call{Collective: limited(kind), Known: known, Sequence: trace.Unknown}
+	if seq, ok := integer(values[at-3]); ok {
+		c.Sequence = seq
+	} else {
+		var pair []json.RawMessage
+		if json.Unmarshal(values[at-3], &pair) == nil && len(pair) > 0 {
+			if seq, ok := integer(pair[0]); ok {
+				c.Sequence = seq
+			}
+		}
+	}
+	c.In = trace.Unknown
+	for _, v := range values[:at-3] {
+		c.In = max(c.In, 0) + elements(v, 0)
+	}
+	outputs, _ := n.values(n.Outputs)
+	c.Out = trace.Unknown
+	for _, v := range outputs {
+		c.Out = max(c.Out, 0) + elements(v, 0)
+	}
+	if m := tensorType.FindStringSubmatch(types); m != nil {
+		c.Dtype = trace.TypeOf(m[1])
+	}
+	if t := text(attrs["dtype"]); t != "" {
+		c.Dtype = cmp.Or(trace.TypeOf(t), c.Dtype)
+	}
+	for key, to := range map[string]*int64{"in_msg_nelems": &c.In, "out_msg_nelems": &c.Out} {
+		if v, ok := integer(attrs[key]); ok && v >= 0 {
+			*to = v
+		}
+	}
+	c.Group = e.group(values, at, attrs)
+	c.Size(e.t.Groups[c.Group].Size)
+	e.rank.Calls = append(e.rank.Calls, c)
+	return true
+}
+
+// group is the group of a call whose name stands at a place.
+func (e *et) group(values []json.RawMessage, at int, attrs map[string]json.RawMessage) int {
+	var g trace.Group
+	var names []string
+	switch err := json.Unmarshal(values[at-2], &names); {
+	case err == nil && len(names) > 0:
+		g.Name = names[0]
+		if len(names) > 1 {
+			g.Description = names[1]
+		}
+	default: // an address, which differs from rank to rank
+		address := string(values[at-2])
+		i := slices.Index(e.order, address)
+		if i < 0 {
+			i = len(e.order)
+			e.order = append(e.order, address)
+		}
+		g.Name = "#" + strconv.Itoa(i)
+	}
+	size := int64(0)
+	if n := len(values); n > at+3 { // the last value; before 1.0.3 the only one behind the splits
+		size, _ = integer(values[n-1])
+	}
+	if v, ok := integer(attrs["pg_size"]); ok {
+		size = v
+	}
+	if size <= 0 && len(values) > at+1 {
+		var splits []json.RawMessage
+		if json.Unmarshal(values[at+1], &splits) == nil {
+			size = int64(len(splits))
+		}
+	}
+	if known, ok := e.groups[g.Name]; ok {
+		g.Ranks, g.Description = known.Ranks, cmp.Or(g.Description, known.Description)
+		if size <= 1 && known.Size > 0 {
+			size = int64(known.Size)
+		}
+	}
+	if size > 0 && size <= maxRanks {
+		g.Size = int(size)
+	}
+	if len(g.Ranks) != g.Size {
+		g.Ranks = nil
+	}
+	g.Name, g.Description = limited(g.Name), limited(g.Description)
+	return e.t.Find(g)
+}
+
+// elements are the elements of a tensor, or of all tensors of a list.
+func elements(raw json.RawMessage, depth int) (n int64) {
+	var list []json.RawMessage
+	if depth > 8 || json.Unmarshal(raw, &list) != nil {
+		return 0
+	}
+	if len(list) >= 6 && begins(list[len(list)-1], '"') { // number, storage, offset, elements, bytes of one, device
+		n, _ := integer(list[3])
+		return min(max(n, 0), 1<<50)
+	}
+	for _, v := range list {
+		n = min(n+elements(v, depth+1), 1<<50)
+	}
+	return n
+}
+
+func integer(raw json.RawMessage) (int64, bool) {
+	n, err := strconv.ParseInt(strings.TrimSpace(string(raw)), 10, 64)
+	return n, err == nil
+}
+
+func text(raw json.RawMessage) string {
+	var s string
+	_ = json.Unmarshal(raw, &s) // what is no string is empty
+	return s
+}

@@ -1,0 +1,403 @@
+package formats
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"zbench/bench/trace"
+)
+
+// Kineto is PyTorch's profiler: a Chrome trace with a file a rank. Collectives have their bytes
+// in it from PyTorch 2.3 (2024) on; before, kernels' names alone tell of them.
+func init() {
+	register(Format{
+		Name: "kineto", Title: "a trace of PyTorch's profiler", Holds: Calls, rank: 10,
+		recognise: func(head []byte) bool {
+			return begins(head, '{') && has(head, `"traceEvents"`, `"schemaVersion"`)
+		},
+		read: readKineto,
+	})
+}
+
+// begins reports whether a text begins with a byte, behind white space.
+func begins(head []byte, c byte) bool {
+	head = bytes.TrimLeft(head, " \t\r\n")
+	return len(head) > 0 && head[0] == c
+}
+
+// has reports whether a text has any of the words.
+func has(head []byte, words ...string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return bytes.Contains(head, []byte(w)) })
+}
+
+// maxSpans is how many kernels' times are kept for what is hidden behind computation.
+const maxSpans = 1 << 21
+
+// maxCalls is the most calls of a file.
+const maxCalls = 1 << 20
+
+type kineto struct {
+	t    *trace.Trace
+	rank *trace.Rank
+	// byID are the calls by the identifier that ties a kernel to its call of the host.
+	byID map[int64]int
+	// groups are those of the file's table, by name.
+	groups map[string]trace.Group
+	// origin is the first event's time in microseconds, so that seconds keep their digits.
+	origin  float64
+	started bool
+	marked  []trace.Step // the device's marks, used where the host has none
+}
+
+func readKineto(in *Input, t *trace.Trace) error {
+	k := &kineto{
+		t: t, rank: &trace.Rank{Rank: trace.Unknown, File: in.Name, Whole: true},
+		byID: map[int64]int{}, groups: map[string]trace.Group{},
+	}
+	s := newStream(in)
+	err := s.object(func(key string) error {
+		switch {
+		case key == "traceEvents" && s.next() == '[':
+			return s.array(k.event)
+		}
+		raw, err := s.value()
+		if err != nil {
+			return err
+		}
+		switch key {
+		case "distributedInfo":
+			k.distributed(raw)
+		case "deviceProperties":
+			var all []struct{ Name string }
+			if json.Unmarshal(raw, &all) == nil && len(all) > 0 {
+				t.Device = limited(all[0].Name)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	k.finish()
+	return nil
+}
+
+func (k *kineto) distributed(raw []byte) {
+	var d struct {
+		Rank   *int            `json:"rank"`
+		World  int             `json:"world_size"`
+		Groups json.RawMessage `json:"pg_config"`
+	}
+	if json.Unmarshal(raw, &d) != nil {
+		return
+	}
+	if d.Rank != nil && *d.Rank >= 0 && *d.Rank < maxRanks {
+		k.rank.Rank = *d.Rank
+	}
+	if d.World > 0 && d.World <= maxRanks {
+		k.t.World = d.World
+	}
+	type group struct {
+		Name  string `json:"pg_name"`
+		Desc  string `json:"pg_desc"`
+		Size  int    `json:"pg_size"`
+		Ranks []int  `json:"ranks"`
+	}
+	var list []group
+	if json.Unmarshal(d.Groups, &list) != nil {
+		var byName map[string]group
+		if json.Unmarshal(d.Groups, &byName) == nil {
+			for name, g := range byName {
+				g.Name = cmp.Or(g.Name, name)
+				list = append(list, g)
+			}
+		}
+	}
+	for _, g := range list {
+		k.groups[g.Name] = trace.Group{Name: limited(g.Name), Description: limited(g.Desc), Size: cmp.Or(g.Size, len(g.Ranks)), Ranks: g.Ranks}
+	}
+}
+
+// maxRanks is beyond any job.
+const maxRanks = 1 << 24
+
+// limited is a name of a file, cut where no real one is so long.
+func limited(name string) string {
+	if len(name) > 200 {
+		return strings.ToValidUTF8(name[:200], "") + "…"
+	}
+	return strings.ToValidUTF8(name, "�")
+}
+
+// number is a JSON number, or one in a string.
+type number struct {
+	v  float64
+	ok bool
+}
+
+func (n *number) UnmarshalJSON(b []byte) error {
+	v, err := strconv.ParseFloat(string(bytes.Trim(b, `"`)), 64)
+	n.v, n.ok = v, err == nil && !math.IsNaN(v) && !math.IsInf(v, 0)
+	return nil
+}
+
+// whole is the number as a count; Unknown if it is none.
+func (n number) whole() int64 {
+	if !n.ok || n.v != math.Trunc(n.v) || n.v < 0 || n.v > 1<<53 {
+		return trace.Unknown
+	}
+	return int64(n.v)
+}
+
+// word is a JSON string, or whatever else stands there as text.
+type word string
+
+func (w *word) UnmarshalJSON(b []byte) error {
+	var s string
+	if json.Unmarshal(b, &s) != nil {
+		s = string(b)
+	}
+	*w = word(s)
+	return nil
+}
+
+type kinetoEvent struct {
+	Cat  word   `json:"cat"`
+	Name word   `json:"name"`
+	TS   number `json:"ts"`
+	Dur  number `json:"dur"`
+	Args struct {
+		Collective  word   `json:"Collective name"`
+		In          number `json:"In msg nelems"`
+		Out         number `json:"Out msg nelems"`
+		GroupSize   number `json:"Group size"`
+		Dtype       word   `json:"dtype"`
+		Group       word   `json:"Process Group Name"`
+		Description word   `json:"Process Group Description"`
+		Ranks       word   `json:"Process Group Ranks"`
+		Rank        number `json:"Rank"`
+		Sequence    number `json:"Seq"`
+		Async       word   `json:"Is asynchronized op"`
+		External    number `json:"External id"`
+		Stream      word   `json:"stream"`
+	} `json:"args"`
+}
+
+// Marks of events that are read; the others are passed over without being decoded.
+var marks = [][]byte{[]byte(`ernel"`), []byte(`record_param_comms`), []byte(`ProfilerStep#`), []byte(`gloo:`)}
+
+func (k *kineto) event(raw []byte) error {
+	if raw == nil {
+		k.rank.Damaged++
+		return nil
+	}
+	if !slices.ContainsFunc(marks, func(m []byte) bool { return bytes.Contains(raw, m) }) {
+		return nil
+	}
+	var e kinetoEvent
+	if json.Unmarshal(raw, &e) != nil {
+		k.rank.Damaged++
+		return nil
+	}
+	switch {
+	case strings.EqualFold(string(e.Cat), "kernel"):
+		k.kernel(&e)
+	case e.Name == "record_param_comms":
+		k.called(&e)
+	case strings.HasPrefix(string(e.Name), "ProfilerStep#"):
+		k.step(&e)
+	}
+	if len(k.rank.Calls) > maxCalls {
+		return fmt.Errorf("%w: over %d calls", ErrDamaged, maxCalls)
+	}
+	return nil
+}
+
+// span is an event's time in seconds since the first event; nil where it has none.
+func (k *kineto) span(e *kinetoEvent) *trace.Span {
+	if !e.TS.ok || !e.Dur.ok || e.Dur.v < 0 {
+		return nil
+	}
+	if !k.started {
+		k.origin, k.started = e.TS.v, true
+	}
+	start := e.TS.v - k.origin
+	return &trace.Span{Start: start * 1e-6, End: (start + e.Dur.v) * 1e-6}
+}
+
+func (k *kineto) step(e *kinetoEvent) {
+	span := k.span(e)
+	if span == nil || len(k.rank.Steps) > maxCalls {
+		return
+	}
+	s := trace.Step{Name: limited(string(e.Name)), Span: *span}
+	if strings.HasPrefix(string(e.Cat), "gpu") {
+		k.marked = append(k.marked, s)
+		return
+	}
+	k.rank.Steps = append(k.rank.Steps, s)
+}
+
+// called is a call of the host.
+func (k *kineto) called(e *kinetoEvent) {
+	if !trace.IsCall(string(e.Args.Collective)) { // traces before 2024 have no name here
+		return
+	}
+	id := e.Args.External.whole()
+	i, ok := k.byID[id]
+	if ok && id >= 0 {
+		k.rank.Calls[i].Enqueued = k.span(e)
+	} else {
+		i = k.add(e, id)
+		k.rank.Calls[i].Enqueued = k.span(e)
+	}
+	c := &k.rank.Calls[i]
+	c.Sequence = e.Args.Sequence.whole()
+	c.Async = e.Args.Async == "true"
+	if r := e.Args.Rank.whole(); r >= 0 && r < maxRanks && k.rank.Rank < 0 {
+		k.rank.Rank = int(r)
+	}
+}
+
+// kernel is what ran on the device: a collective's kernel belongs to its call of the host.
+func (k *kineto) kernel(e *kinetoEvent) {
+	span := k.span(e)
+	name, own := trace.OfKernel(string(e.Name))
+	if e.Args.Collective == "" && !own {
+		if l := trace.LibraryOf(string(e.Name)); l != "" {
+			f := trace.Foreign{Library: l, Kernels: 1}
+			if span != nil {
+				f.Seconds = span.Seconds()
+			}
+			k.t.AddForeign(f)
+		} else if span != nil {
+			k.compute(*span)
+		}
+		return
+	}
+	if e.Args.Collective == "" {
+		if name != "" {
+			k.rank.Calls = append(k.rank.Calls, trace.Call{
+				Group: k.group(e), Collective: name, Known: true, In: trace.Unknown, Out: trace.Unknown, Bytes: trace.Unknown,
+				Sequence: trace.Unknown, Stream: string(e.Args.Stream), Kernel: span,
+			})
+			return
+		}
+		k.rank.Unnamed++
+		return
+	}
+	if !trace.IsCall(string(e.Args.Collective)) {
+		return
+	}
+	id := e.Args.External.whole()
+	i, ok := k.byID[id]
+	if !ok || id < 0 {
+		i = k.add(e, id)
+	}
+	c := &k.rank.Calls[i]
+	if c.Kernel != nil && span != nil { // a call of several kernels lasts from the first's start to the last's end
+		span.Start, span.End = min(span.Start, c.Kernel.Start), max(span.End, c.Kernel.End)
+	}
+	c.Kernel, c.Stream = span, limited(string(e.Args.Stream))
+}
+
+// add makes a call of what an event says.
+func (k *kineto) add(e *kinetoEvent, id int64) int {
+	a := &e.Args
+	name, known := trace.Named(string(a.Collective))
+	c := trace.Call{
+		Group: k.group(e), Collective: limited(name), Known: known, Dtype: trace.TypeOf(string(a.Dtype)),
+		In: a.In.whole(), Out: a.Out.whole(), Sequence: trace.Unknown,
+	}
+	c.Size(k.t.Groups[c.Group].Size)
+	k.rank.Calls = append(k.rank.Calls, c)
+	i := len(k.rank.Calls) - 1
+	if id >= 0 {
+		k.byID[id] = i
+	}
+	return i
+}
+
+func (k *kineto) group(e *kinetoEvent) int {
+	g := trace.Group{Name: limited(string(e.Args.Group)), Description: limited(string(e.Args.Description)), Ranks: listed(string(e.Args.Ranks))}
+	if n := e.Args.GroupSize.whole(); n > 0 && n <= maxRanks {
+		g.Size = int(n)
+	}
+	if len(g.Ranks) != g.Size {
+		g.Ranks = nil // the profiler shortens long lists
+	}
+	if known, ok := k.groups[string(e.Args.Group)]; ok && g.Ranks == nil {
+		g.Ranks = known.Ranks
+		g.Size = cmp.Or(g.Size, known.Size)
+	}
+	if g.Name == "" {
+		g.Name = "?"
+		g.Size = cmp.Or(g.Size, k.t.World)
+	}
+	return k.t.Find(g)
+}
+
+// listed reads a list such as "[0, 1, 2]"; nil where it is none.
+func listed(text string) []int {
+	var list []int
+	if json.Unmarshal([]byte(text), &list) != nil {
+		return nil
+	}
+	return list
+}
+
+// compute keeps a stretch of computation, as long as there are not too many.
+func (k *kineto) compute(s trace.Span) {
+	if len(k.rank.Computing) >= maxSpans {
+		k.rank.Computing = merged(k.rank.Computing)
+		k.rank.Whole = k.rank.Whole && len(k.rank.Computing) < maxSpans/2
+	}
+	if k.rank.Whole {
+		k.rank.Computing = append(k.rank.Computing, s)
+	}
+}
+
+// merged joins spans that touch.
+func merged(spans []trace.Span) []trace.Span {
+	slices.SortFunc(spans, func(a, b trace.Span) int { return cmp.Compare(a.Start, b.Start) })
+	out := spans[:0]
+	for _, s := range spans {
+		if n := len(out); n > 0 && s.Start <= out[n-1].End {
+			out[n-1].End = max(out[n-1].End, s.End)
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+func (k *kineto) finish() {
+	r := k.rank
+	r.Computing = merged(r.Computing)
+	if len(r.Steps) == 0 {
+		r.Steps = k.marked
+	}
+	slices.SortStableFunc(r.Steps, func(a, b trace.Step) int { return cmp.Compare(a.Start, b.Start) })
+	slices.SortStableFunc(r.Calls, func(a, b trace.Call) int { return cmp.Compare(begin(a), begin(b)) })
+	for i := range k.t.Foreign {
+		k.t.Note("no collective of a library in %d kernels of %s: they do not tell what they send", k.t.Foreign[i].Kernels, k.t.Foreign[i].Library)
+	}
+	k.t.Ranks = append(k.t.Ranks, r)
+}
+
+// begin is when a call begins, for its order; a file without times keeps its own.
+func begin(c trace.Call) float64 {
+	switch {
+	case c.Enqueued != nil:
+		return c.Enqueued.Start
+	case c.Kernel != nil:
+		return c.Kernel.Start
+	}
+	return 0
+}

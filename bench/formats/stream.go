@@ -1,0 +1,254 @@
+package formats
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// stream reads a JSON object whose arrays are too large for memory: it hands out the raw text
+// of one value at a time. Its memory is bounded by the largest value that it keeps.
+type stream struct {
+	r    io.Reader
+	buf  []byte
+	at   int   // next byte in buf
+	base int64 // place of buf[0] in the file
+	err  error
+}
+
+// Bounds of a stream. A profiler's event has some hundred bytes; one with a stack of Python
+// frames or a list of shapes some thousand.
+const (
+	window   = 1 << 20
+	maxValue = 16 << 20
+)
+
+var errShort = errors.New("the file ends in the middle")
+
+func newStream(r io.Reader) *stream { return &stream{r: r, buf: make([]byte, 0, window)} }
+
+// fill reads more behind what is kept from place keep on.
+func (s *stream) fill(keep int) bool {
+	if s.err != nil {
+		return false
+	}
+	if keep > 0 {
+		n := copy(s.buf, s.buf[keep:])
+		s.buf, s.at, s.base = s.buf[:n], s.at-keep, s.base+int64(keep)
+	}
+	if len(s.buf) == cap(s.buf) {
+		s.buf = append(make([]byte, 0, 2*cap(s.buf)), s.buf...)
+	}
+	for range 100 { // a reader may return nothing for a while
+		n, err := s.r.Read(s.buf[len(s.buf):cap(s.buf)])
+		s.buf, s.err = s.buf[:len(s.buf)+n], err
+		if n > 0 || err != nil {
+			return n > 0
+		}
+	}
+	s.err = io.ErrNoProgress
+	return false
+}
+
+// next is the next byte that is no white space, which stays; 0 at the end.
+func (s *stream) next() byte {
+	for {
+		for ; s.at < len(s.buf); s.at++ {
+			switch s.buf[s.at] {
+			case ' ', '\t', '\r', '\n':
+			default:
+				return s.buf[s.at]
+			}
+		}
+		if !s.fill(s.at) {
+			return 0
+		}
+	}
+}
+
+func (s *stream) expect(c byte) error {
+	if got := s.next(); got != c {
+		return s.wrong(fmt.Sprintf("%q instead of %q", got, c))
+	}
+	s.at++
+	return nil
+}
+
+func (s *stream) wrong(what string) error {
+	if s.err != nil && !errors.Is(s.err, io.EOF) {
+		return s.err
+	}
+	if s.err != nil && s.at >= len(s.buf) {
+		return fmt.Errorf("%w: %w", ErrDamaged, errShort)
+	}
+	return fmt.Errorf("%w: byte %d: %s", ErrDamaged, s.base+int64(s.at), what)
+}
+
+// value returns the text of the next value; nil for one that is larger than maxValue, which is
+// passed over. The text is valid until the next call.
+func (s *stream) value() ([]byte, error) {
+	c := s.next()
+	start, depth, large := s.at, 0, false
+	switch c {
+	case 0:
+		return nil, s.wrong("nothing")
+	case '"', '{', '[':
+	default: // a number or a word
+		for {
+			if n := bytes.IndexAny(s.buf[s.at:], ",]} \t\r\n"); n >= 0 {
+				s.at += n
+				break
+			}
+			s.at = len(s.buf)
+			if s.at-start > maxName {
+				return nil, s.wrong("no value")
+			}
+			if !s.fill(start) {
+				break
+			}
+			start = 0
+		}
+		if s.at == start {
+			return nil, s.wrong("no value")
+		}
+		return s.buf[start:s.at], nil
+	}
+	more := func() bool {
+		if s.at-start > maxValue {
+			large, start = true, s.at
+		}
+		ok := s.fill(start)
+		start = 0
+		return ok
+	}
+	for {
+		if s.at >= len(s.buf) && !more() {
+			return nil, s.wrong("")
+		}
+		switch s.buf[s.at] {
+		case '"':
+			s.at++
+			for {
+				n := bytes.IndexByte(s.buf[s.at:], '"')
+				if n < 0 {
+					s.at = len(s.buf)
+					if !more() {
+						return nil, s.wrong("")
+					}
+					continue
+				}
+				s.at += n + 1
+				if !escaped(s.buf[start : s.at-1]) {
+					break
+				}
+			}
+			if depth == 0 {
+				return s.text(start, large), nil
+			}
+		case '{', '[':
+			depth++
+			s.at++
+		case '}', ']':
+			s.at++
+			if depth--; depth == 0 {
+				return s.text(start, large), nil
+			}
+		default:
+			if n := bytes.IndexAny(s.buf[s.at:], `"{}[]`); n >= 0 {
+				s.at += n
+			} else {
+				s.at = len(s.buf)
+			}
+		}
+	}
+}
+
+func (s *stream) text(start int, large bool) []byte {
+	if large {
+		return nil
+	}
+	return s.buf[start:s.at]
+}
+
+// escaped reports whether a text ends with an odd number of backslashes.
+func escaped(text []byte) bool {
+	n := 0
+	for n < len(text) && text[len(text)-1-n] == '\\' {
+		n++
+	}
+	return n%2 == 1
+}
+
+// object calls visit for every key of an object; visit reads its value.
+func (s *stream) object(visit func(key string) error) error {
+	if err := s.expect('{'); err != nil {
+		return err
+	}
+	if s.next() == '}' {
+		s.at++
+		return nil
+	}
+	for {
+		if s.next() != '"' {
+			return s.wrong("no key")
+		}
+		raw, err := s.value()
+		if err != nil {
+			return err
+		}
+		var key string
+		if len(raw) > maxName || json.Unmarshal(raw, &key) != nil {
+			return s.wrong("a key that is none")
+		}
+		if err := s.expect(':'); err != nil {
+			return err
+		}
+		if err := visit(key); err != nil {
+			return err
+		}
+		if more, err := s.another('}'); !more {
+			return err
+		}
+	}
+}
+
+// array calls visit with the text of every element of an array; nil for one that is too large.
+func (s *stream) array(visit func(raw []byte) error) error {
+	if err := s.expect('['); err != nil {
+		return err
+	}
+	if s.next() == ']' {
+		s.at++
+		return nil
+	}
+	for {
+		raw, err := s.value()
+		if err != nil {
+			return err
+		}
+		if err := visit(raw); err != nil {
+			return err
+		}
+		if more, err := s.another(']'); !more {
+			return err
+		}
+	}
+}
+
+// another passes the comma before another element, or the end.
+func (s *stream) another(end byte) (bool, error) {
+	switch s.next() {
+	case ',':
+		s.at++
+		return true, nil
+	case end:
+		s.at++
+		return false, nil
+	}
+	return false, s.wrong("neither a comma nor an end")
+}
+
+// maxName is the longest key, or number, that is read.
+const maxName = 1 << 10

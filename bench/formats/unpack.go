@@ -1,0 +1,61 @@
+package formats
+
+import (
+	"archive/tar"
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+)
+
+// maxMembers is the most files of an archive: a job has at most a file a rank.
+const maxMembers = 1 << 16
+
+// unpack calls visit with a file's content, decompressed, or with each file of an archive.
+func unpack(name string, r io.Reader, visit func(name string, r io.Reader) error) error {
+	in := bufio.NewReaderSize(r, Head)
+	if head, _ := in.Peek(2); bytes.Equal(head, []byte{0x1f, 0x8b}) {
+		z, err := gzip.NewReader(in)
+		if err != nil {
+			return fmt.Errorf("%s: %w: gzip: %w", name, ErrDamaged, err)
+		}
+		in = bufio.NewReaderSize(z, Head)
+	}
+	if head, _ := in.Peek(263); len(head) < 262 || string(head[257:262]) != "ustar" {
+		return visit(name, in)
+	}
+	files := 0
+	for archive := tar.NewReader(in); ; {
+		h, err := archive.Next()
+		switch {
+		case errors.Is(err, io.EOF) && files == 0:
+			return fmt.Errorf("%s: %w: the archive has no files", name, ErrDamaged)
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return fmt.Errorf("%s: %w: tar: %w", name, ErrDamaged, err)
+		case h.Typeflag != tar.TypeReg || strings.HasPrefix(path.Base(h.Name), "._"): // macOS adds "._" files to archives
+			continue
+		}
+		if files++; files > maxMembers {
+			return fmt.Errorf("%s: %w: over %d files", name, ErrDamaged, maxMembers)
+		}
+		if err := visit(name+"/"+path.Base(h.Name), archive); err != nil {
+			return err
+		}
+	}
+}
+
+// peek returns the first bytes of an input, which stays whole.
+func peek(name string, r io.Reader) (*Input, []byte, error) {
+	in := bufio.NewReaderSize(r, Head)
+	head, err := in.Peek(Head)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return &Input{name, in}, head, nil
+}

@@ -1,0 +1,259 @@
+// Package trace is the one form of what a job's ranks sent: the collectives of a profiler's
+// trace, of an execution trace or of a library's log. Package formats reads them into it.
+//
+// A trace is not a curve. A kernel of a collective waits for the last rank before it moves
+// anything, so bytes over one rank's kernel time is no bandwidth. Nothing in this package
+// divides them.
+package trace
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"zbench/bench/collective"
+)
+
+// Unknown is a rank, a sequence number or a count of bytes that the file does not tell.
+const Unknown = -1
+
+// Trace is the calls of a job.
+type Trace struct {
+	// Format is the name of the format that the calls were read from.
+	Format string
+	// Files are the files with calls, in the order they were read.
+	Files []string
+	// World is the number of ranks of the job; 0 where no file tells.
+	World  int
+	Groups []Group
+	Ranks  []*Rank
+	// Foreign are kernels that communicate and belong to no known collective library.
+	Foreign []Foreign
+	// Notes say what of the input is missing, damaged or left out.
+	Notes []string
+	// Device is the GPU's name, if a file tells.
+	Device string
+}
+
+// Group is a communicator or a process group.
+type Group struct {
+	// Name tells groups of a trace apart; Description is the trainer's word for what it is
+	// for, if there is one.
+	Name, Description string
+	// Size is the number of its ranks; 0 is unknown. Ranks are they, where the file lists them.
+	Size  int
+	Ranks []int
+}
+
+// Title is the group's name for people.
+func (g Group) Title() string {
+	name := "group " + g.Name
+	if g.Description != "" && g.Description != "undefined" {
+		name += " (" + g.Description + ")"
+	}
+	if g.Size > 0 {
+		name += fmt.Sprintf(", %d ranks", g.Size)
+	}
+	return name
+}
+
+// Rank is what one rank did.
+type Rank struct {
+	// Rank is its number in the job; Unknown where the file does not tell.
+	Rank       int
+	Host, File string
+	Calls      []Call
+	// Steps are the profiler's marks; none where the file has none.
+	Steps []Step
+	// Computing are the stretches in which a kernel that does not communicate ran, in order
+	// and apart from each other. Whole is false where not all are kept.
+	Computing []Span
+	Whole     bool
+	// Unnamed is the number of collective kernels of which the file does not tell the bytes.
+	Unnamed int
+	// Damaged is the number of records that could not be read.
+	Damaged int
+}
+
+// Span is a stretch of time, in seconds on the rank's clock.
+type Span struct{ Start, End float64 }
+
+// Seconds is the length of the span.
+func (s Span) Seconds() float64 { return s.End - s.Start }
+
+// Step is a training step as the profiler marked it.
+type Step struct {
+	Name string
+	Span
+}
+
+// Call is one collective of one rank.
+type Call struct {
+	// Group is the index of the group in Trace.Groups.
+	Group int
+	// Collective is zbench's name, or the file's own where zbench has none. Known tells which.
+	Collective string
+	Known      bool
+	// Dtype is rccl-tests' name of the element type, Op that of the operator; empty is unknown.
+	Dtype, Op string
+	// In and Out are the elements of the rank's two buffers; Unknown where the file does not tell.
+	In, Out int64
+	// Bytes is the size as rccl-tests counts it: the larger of the send and receive buffer of a
+	// rank that has all of it. Unknown where the file does not tell.
+	Bytes int64
+	// Sequence numbers the calls of a group alike on all ranks; Unknown where the file does not.
+	Sequence int64
+	// Stream is where it ran; empty is unknown.
+	Stream string
+	// Async is true if the caller did not wait for it at once.
+	Async bool
+	// Enqueued is when the host called it, Kernel when the device ran it, waiting for peers
+	// included. Either is nil where the file has no such time.
+	Enqueued *Span
+	Kernel   *Span
+	// Took is a duration without a start, in seconds, as a library's own profiler gives it;
+	// 0 is unknown. It includes waiting for peers.
+	Took float64
+}
+
+// Size sets the bytes of a call from its buffers' elements.
+func (c *Call) Size(ranks int) {
+	c.Bytes = Unknown
+	d, err := collective.DtypeByName(c.Dtype)
+	if err != nil {
+		return
+	}
+	in, out := max(c.In, 0), max(c.Out, 0)
+	if k, err := collective.ByName(c.Collective); err == nil && ranks > 0 {
+		if k.SendShare {
+			in = scaled(in, ranks)
+		}
+		if k.RecvShare {
+			out = scaled(out, ranks)
+		}
+	}
+	if n := max(in, out); n > 0 || c.In == 0 || c.Out == 0 {
+		if n > maxElements {
+			return
+		}
+		c.Bytes = n * int64(d.Size)
+	}
+}
+
+// maxElements is far beyond any buffer; more is damage.
+const maxElements = 1 << 50
+
+func scaled(n int64, ranks int) int64 {
+	if n > maxElements/int64(ranks) {
+		return maxElements + 1
+	}
+	return n * int64(ranks)
+}
+
+// Foreign are kernels of one library that communicate without a collective library.
+type Foreign struct {
+	Library string
+	Kernels int
+	Seconds float64
+}
+
+// Timed reports whether any call has the time of its kernel.
+func (t *Trace) Timed() bool {
+	return slices.ContainsFunc(t.Ranks, func(r *Rank) bool {
+		return slices.ContainsFunc(r.Calls, func(c Call) bool { return c.Kernel != nil || c.Took > 0 })
+	})
+}
+
+// Calls is the number of calls of all ranks.
+func (t *Trace) Calls() (n int) {
+	for _, r := range t.Ranks {
+		n += len(r.Calls)
+	}
+	return n
+}
+
+// Missing are the ranks of the job of which the trace has nothing; nil where the number of
+// ranks or a rank's own is unknown.
+func (t *Trace) Missing() (missing []int) {
+	if t.World == 0 || slices.ContainsFunc(t.Ranks, func(r *Rank) bool { return r.Rank < 0 }) {
+		return nil
+	}
+	have := map[int]bool{}
+	for _, r := range t.Ranks {
+		have[r.Rank] = true
+	}
+	for i := range t.World {
+		if !have[i] {
+			missing = append(missing, i)
+		}
+	}
+	return missing
+}
+
+// Note adds a note once.
+func (t *Trace) Note(format string, args ...any) {
+	if text := fmt.Sprintf(format, args...); !slices.Contains(t.Notes, text) && len(t.Notes) < maxNotes {
+		t.Notes = append(t.Notes, text)
+	}
+}
+
+const maxNotes = 100
+
+// Find returns the index of a group, which is added if it is new. What is known of it now is
+// kept.
+func (t *Trace) Find(g Group) int {
+	i := slices.IndexFunc(t.Groups, func(x Group) bool { return x.Name == g.Name && x.same(g) })
+	if i < 0 {
+		t.Groups = append(t.Groups, g)
+		return len(t.Groups) - 1
+	}
+	x := &t.Groups[i]
+	x.Description, x.Size = cmp.Or(x.Description, g.Description), cmp.Or(x.Size, g.Size)
+	if len(x.Ranks) == 0 {
+		x.Ranks = g.Ranks
+	}
+	return i
+}
+
+// same reports whether two groups of one name can be one: subgroups of different ranks often
+// share a name over the files of a job.
+func (g Group) same(other Group) bool {
+	return (g.Size == 0 || other.Size == 0 || g.Size == other.Size) &&
+		(len(g.Ranks) == 0 || len(other.Ranks) == 0 || slices.Equal(g.Ranks, other.Ranks))
+}
+
+// Add takes over the ranks of another trace of the same job.
+func (t *Trace) Add(other *Trace) {
+	t.Format, t.Device = cmp.Or(t.Format, other.Format), cmp.Or(t.Device, other.Device)
+	t.World = max(t.World, other.World)
+	t.Files = append(t.Files, other.Files...)
+	place := make([]int, len(other.Groups))
+	for i, g := range other.Groups {
+		place[i] = t.Find(g)
+	}
+	for _, r := range other.Ranks {
+		for i := range r.Calls {
+			r.Calls[i].Group = place[r.Calls[i].Group]
+		}
+		t.Ranks = append(t.Ranks, r)
+	}
+	for _, f := range other.Foreign {
+		t.AddForeign(f)
+	}
+	for _, n := range other.Notes {
+		t.Note("%s", n)
+	}
+	slices.SortStableFunc(t.Ranks, func(a, b *Rank) int { return cmp.Compare(a.Rank, b.Rank) })
+}
+
+// AddForeign counts kernels of a library without collectives.
+func (t *Trace) AddForeign(f Foreign) {
+	for i := range t.Foreign {
+		if t.Foreign[i].Library == f.Library {
+			t.Foreign[i].Kernels += f.Kernels
+			t.Foreign[i].Seconds += f.Seconds
+			return
+		}
+	}
+	t.Foreign = append(t.Foreign, f)
+}
