@@ -244,7 +244,7 @@ func (n *chakraFields) add(t *trace.Trace, rank *trace.Rank) {
 	}
 	c := trace.Call{
 		Collective: name, Known: known, In: trace.Unknown, Out: trace.Unknown, Bytes: n.size, Sequence: trace.Unknown,
-		Took: float64(min(n.duration, 1<<53)) * 1e-6,
+		Took: float64(min(n.duration, 1<<53)) / 1e6,
 	}
 	if n.size < 0 {
 		c.Bytes = trace.Unknown
@@ -264,12 +264,12 @@ func readChakraJSON(in *Input, t *trace.Trace) error {
 		if key == "workload_graph" && s.next() == '[' {
 			return s.array(func(raw []byte) error {
 				var n struct {
-					Name, NodeType   json.RawMessage
-					Runtime          number
-					Host             bool   `json:"is_cpu_op"`
-					Kind             number `json:"comm_type"`
-					Size             number `json:"comm_size"`
-					Group            word   `json:"pg_name"`
+					Name, NodeType json.RawMessage
+					Runtime        number
+					Host           bool   `json:"is_cpu_op"`
+					Kind           number `json:"comm_type"`
+					Size           number `json:"comm_size"`
+					Group          word   `json:"pg_name"`
 				}
 				if raw == nil || json.Unmarshal(raw, &n) != nil {
 					rank.Damaged++
@@ -296,4 +296,3 @@ func readChakraJSON(in *Input, t *trace.Trace) error {
 	t.Ranks = append(t.Ranks, rank)
 	return nil
 }
-

@@ -21,8 +21,10 @@ import (
 func init() {
 	register(Format{
 		Name: "coll-log", Title: "a log of NCCL_DEBUG_SUBSYS=COLL", Holds: Calls, rank: 60,
-		recognise: func(head []byte) bool { return has(head, "NCCL INFO", "NCCL CALL") && !has(head, "# Using devices", "#       size") || has(head, " opCount ") },
-		read:      readCollLog,
+		recognise: func(head []byte) bool {
+			return has(head, "NCCL INFO", "NCCL CALL") && !has(head, "# Using devices", "#       size") || has(head, " opCount ")
+		},
+		read: readCollLog,
 	})
 }
 
@@ -30,7 +32,7 @@ func init() {
 // It begins behind the host, the process and the device.
 var (
 	collLine = pattern.New(`([A-Za-z][A-Za-z0-9.-]*):(\d+):\d+ \[(\d+)\] NCCL INFO (\w+): opCount ([0-9a-f]+) sendbuff \S+ recvbuff \S+(?: acc \S+)? count (\d+) datatype (\d+) op (\d+) root (-?\d+) comm (0x[0-9a-f]+) \[nranks=(\d+)\] stream (0x[0-9a-f]+|\(nil\))(?: task \d+ globalrank (\d+))?`)
-	collInit = pattern.New(`([A-Za-z][A-Za-z0-9.-]*):(\d+):\d+ \[\d+\] NCCL INFO .*comm (0x[0-9a-f]+) rank (\d+) nranks (\d+)`)
+	collInit = pattern.New(`([A-Za-z][A-Za-z0-9.-]*):(\d+):\d+ \[\d+\] NCCL INFO [A-Za-z ]*comm (0x[0-9a-f]+) rank (\d+) nranks (\d+)`)
 )
 
 // maxLine is the longest line that is looked at.
@@ -39,7 +41,7 @@ const maxLine = 64 << 10
 type collLog struct {
 	t     *trace.Trace
 	of    map[string]*trace.Rank // by process and communicator, or by rank
-	named map[string]int       // rank by process and communicator, from the lines of its making
+	named map[string]int         // rank by process and communicator, from the lines of its making
 	// order numbers the communicators of a process, whose addresses differ from rank to rank.
 	order map[string][]string
 	// process is the rank of a process and communicator, where a line of a call tells.
@@ -73,14 +75,14 @@ func readCollLog(in *Input, t *trace.Trace) error {
 }
 
 func (l *collLog) line(line []byte, file string) (calls int) {
-	if !bytes.Contains(line, []byte("opCount")) {
-		if bytes.Contains(line, []byte(" nranks ")) {
-			if m := collInit.FindSubmatch(line); m != nil {
-				if n, err := strconv.Atoi(string(m[4])); err == nil {
-					l.named[process(m[2], m[3])] = n
-				}
+	if bytes.Contains(line, []byte(" nranks ")) {
+		if m := collInit.FindSubmatch(line); m != nil {
+			if n, err := strconv.Atoi(string(m[4])); err == nil {
+				l.named[process(m[2], m[3])] = n
 			}
 		}
+	}
+	if !bytes.Contains(line, []byte("opCount")) {
 		return 0
 	}
 	found := collLine.FindAllSubmatch(line, -1)

@@ -146,8 +146,7 @@ func (l *inspectorLine) call(t *trace.Trace) trace.Call {
 		}
 	}
 	if us := micros.whole(); us > 0 {
-		c.Took = float64(us) * 1e-6
+		c.Took = float64(us) / 1e6
 	}
 	return c
 }
-

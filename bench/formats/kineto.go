@@ -228,7 +228,7 @@ func (k *kineto) span(e *kinetoEvent) *trace.Span {
 		k.origin, k.started = e.TS.v, true
 	}
 	start := e.TS.v - k.origin
-	return &trace.Span{Start: start * 1e-6, End: (start + e.Dur.v) * 1e-6}
+	return &trace.Span{Start: start / 1e6, End: (start + e.Dur.v) / 1e6}
 }
 
 func (k *kineto) step(e *kinetoEvent) {
@@ -355,7 +355,7 @@ func listed(text string) []int {
 // compute keeps a stretch of computation, as long as there are not too many.
 func (k *kineto) compute(s trace.Span) {
 	if len(k.rank.Computing) >= maxSpans {
-		k.rank.Computing = merged(k.rank.Computing)
+		k.rank.Computing = trace.Merge(k.rank.Computing)
 		k.rank.Whole = k.rank.Whole && len(k.rank.Computing) < maxSpans/2
 	}
 	if k.rank.Whole {
@@ -363,23 +363,9 @@ func (k *kineto) compute(s trace.Span) {
 	}
 }
 
-// merged joins spans that touch.
-func merged(spans []trace.Span) []trace.Span {
-	slices.SortFunc(spans, func(a, b trace.Span) int { return cmp.Compare(a.Start, b.Start) })
-	out := spans[:0]
-	for _, s := range spans {
-		if n := len(out); n > 0 && s.Start <= out[n-1].End {
-			out[n-1].End = max(out[n-1].End, s.End)
-			continue
-		}
-		out = append(out, s)
-	}
-	return out
-}
-
 func (k *kineto) finish() {
 	r := k.rank
-	r.Computing = merged(r.Computing)
+	r.Computing = trace.Merge(r.Computing)
 	if len(r.Steps) == 0 {
 		r.Steps = k.marked
 	}

@@ -16,7 +16,9 @@ func init() {
 	})
 	register(Format{
 		Name: "tests-log", Title: "a log of nccl-tests or rccl-tests", Holds: Curve, rank: 55, Use: "`zbench import` reads it",
-		recognise: func(head []byte) bool { return has(head, "# Using devices", "#       size", "nccl-tests version", "rccl-tests: Version", "algbw   busbw") },
+		recognise: func(head []byte) bool {
+			return has(head, "# Using devices", "#       size", "nccl-tests version", "rccl-tests: Version", "algbw   busbw")
+		},
 	})
 	register(Format{
 		Name: "tuner-csv", Title: "rules or measurements of a library's tuner", Holds: Rules, rank: 45, Use: "no command reads rules of a tuner",
@@ -34,6 +36,8 @@ func init() {
 	})
 	register(Format{
 		Name: "ras-json", Title: "the report of a library's RAS service", Holds: Health, rank: 48, Use: "`zbench collectives` asks that service itself when a deadline passes",
-		recognise: func(head []byte) bool { return begins(head, '{') && has(head, `"communicators"`) && has(head, `"nccl_version"`) },
+		recognise: func(head []byte) bool {
+			return begins(head, '{') && has(head, `"communicators"`) && has(head, `"nccl_version"`)
+		},
 	})
 }

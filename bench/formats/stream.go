@@ -90,11 +90,28 @@ func (s *stream) wrong(what string) error {
 // passed over. The text is valid until the next call.
 func (s *stream) value() ([]byte, error) {
 	c := s.next()
-	start, depth, large := s.at, 0, false
+	start, large := s.base+int64(s.at), false
+	text := func() []byte {
+		if large {
+			return nil
+		}
+		return s.buf[start-s.base : s.at]
+	}
+	more := func() bool {
+		if s.base+int64(s.at)-start > maxValue {
+			large, start = true, s.base+int64(s.at)
+		}
+		return s.fill(int(start - s.base))
+	}
 	switch c {
 	case 0:
 		return nil, s.wrong("nothing")
-	case '"', '{', '[':
+	case '"':
+		if err := s.quoted(&start, more); err != nil {
+			return nil, err
+		}
+		return text(), nil
+	case '{', '[':
 	default: // a number or a word
 		for {
 			if n := bytes.IndexAny(s.buf[s.at:], ",]} \t\r\n"); n >= 0 {
@@ -102,50 +119,23 @@ func (s *stream) value() ([]byte, error) {
 				break
 			}
 			s.at = len(s.buf)
-			if s.at-start > maxName {
-				return nil, s.wrong("no value")
-			}
-			if !s.fill(start) {
+			if s.base+int64(s.at)-start > maxName || !more() {
 				break
 			}
-			start = 0
 		}
-		if s.at == start {
+		if len(text()) == 0 || len(text()) > maxName {
 			return nil, s.wrong("no value")
 		}
-		return s.buf[start:s.at], nil
+		return text(), nil
 	}
-	more := func() bool {
-		if s.at-start > maxValue {
-			large, start = true, s.at
-		}
-		ok := s.fill(start)
-		start = 0
-		return ok
-	}
-	for {
+	for depth := 0; ; {
 		if s.at >= len(s.buf) && !more() {
 			return nil, s.wrong("")
 		}
 		switch s.buf[s.at] {
 		case '"':
-			s.at++
-			for {
-				n := bytes.IndexByte(s.buf[s.at:], '"')
-				if n < 0 {
-					s.at = len(s.buf)
-					if !more() {
-						return nil, s.wrong("")
-					}
-					continue
-				}
-				s.at += n + 1
-				if !escaped(s.buf[start : s.at-1]) {
-					break
-				}
-			}
-			if depth == 0 {
-				return s.text(start, large), nil
+			if err := s.quoted(&start, more); err != nil {
+				return nil, err
 			}
 		case '{', '[':
 			depth++
@@ -153,7 +143,7 @@ func (s *stream) value() ([]byte, error) {
 		case '}', ']':
 			s.at++
 			if depth--; depth == 0 {
-				return s.text(start, large), nil
+				return text(), nil
 			}
 		default:
 			if n := bytes.IndexAny(s.buf[s.at:], `"{}[]`); n >= 0 {
@@ -165,11 +155,21 @@ func (s *stream) value() ([]byte, error) {
 	}
 }
 
-func (s *stream) text(start int, large bool) []byte {
-	if large {
-		return nil
+// quoted passes over a string. start is where what is kept begins, more reads on.
+func (s *stream) quoted(start *int64, more func() bool) error {
+	for s.at++; ; {
+		if n := bytes.IndexByte(s.buf[s.at:], '"'); n >= 0 {
+			s.at += n + 1
+			if !escaped(s.buf[*start-s.base : s.at-1]) {
+				return nil
+			}
+			continue
+		}
+		s.at = len(s.buf)
+		if !more() {
+			return s.wrong("")
+		}
 	}
-	return s.buf[start:s.at]
 }
 
 // escaped reports whether a text ends with an odd number of backslashes.

@@ -59,3 +59,16 @@ func peek(name string, r io.Reader) (*Input, []byte, error) {
 	}
 	return &Input{name, in}, head, nil
 }
+
+// Identify says what a file is by its first bytes, as they are on disk; false if it is nothing
+// known. Of an archive it looks at the first file.
+func Identify(head []byte) (f Format, ok bool) {
+	in := bufio.NewReaderSize(bytes.NewReader(head), Head)
+	found := errors.New("found")
+	_ = unpack("", in, func(_ string, r io.Reader) error { // the end of the first bytes is no error
+		text, _ := io.ReadAll(io.LimitReader(r, Head))
+		f, ok = Recognise(text)
+		return found
+	})
+	return f, ok
+}

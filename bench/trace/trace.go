@@ -152,9 +152,12 @@ func scaled(n int64, ranks int) int64 {
 
 // Foreign are kernels of one library that communicate without a collective library.
 type Foreign struct {
-	Library string
-	Kernels int
-	Seconds float64
+	// Library is its name.
+	Library string `json:"library"`
+	// Kernels is their number.
+	Kernels int `json:"kernels"`
+	// Seconds is the time of all of them.
+	Seconds float64 `json:"seconds"`
 }
 
 // Timed reports whether any call has the time of its kernel.

@@ -11,6 +11,7 @@ import (
 	"zbench/bench/fleet/nodescreen"
 	"zbench/bench/fleet/rails"
 	"zbench/bench/record"
+	"zbench/bench/trace"
 	"zbench/internal/doctor"
 	"zbench/internal/topo"
 )
@@ -32,6 +33,7 @@ var commands = []command{
 	{"rails", newRails, []string{rails.Schema}},
 	{"bisect", newBisect, []string{bisect.Schema}},
 	{"import", interrupted(newImport), []string{record.Schema}},
+	{"trace", interrupted(newTrace), []string{trace.Schema}},
 	{"report", interrupted(newReport), []string{record.Schema}},
 	{"compare", interrupted(newCompare), []string{compare.Schema}},
 	{"recommend", interrupted(newRecommend), []string{advice.Schema}},

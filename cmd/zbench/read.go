@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 
 	"zbench/bench/engine"
 	"zbench/bench/exit"
+	"zbench/bench/formats"
 	"zbench/bench/jsonfile"
 	"zbench/bench/judge"
 	"zbench/bench/pattern"
@@ -94,7 +96,11 @@ func isJournal(file string, text []byte) bool {
 // readLog reads a log into a record. A log that cannot be read is an error of the
 // run; one that contradicts what was given with it is wrong usage.
 func readLog(s State, path string, text io.Reader, o peers.Hints) (*record.Record, error) {
-	o.File = filepath.Base(path)
+	body := bufio.NewReaderSize(text, formats.Head)
+	if err := isTrace(path, body); err != nil {
+		return nil, err
+	}
+	o.File, text = filepath.Base(path), body
 	rec, err := peers.Parse(text, o)
 	if err != nil {
 		const hint = "`zbench import --help` lists what it reads"

@@ -43,7 +43,7 @@ type set struct {
 
 // sets are all; a new document adds one.
 var sets = []set{
-	recordFiles, adviceFiles, kneesFiles, compareFiles, bisectFiles, gateFiles, nodescreenFiles, doctorFiles, topoFiles, pairwiseFiles,
+	recordFiles, adviceFiles, kneesFiles, compareFiles, bisectFiles, gateFiles, nodescreenFiles, doctorFiles, topoFiles, pairwiseFiles, traceFiles,
 }
 
 // Documents are all files that have a schema, and ruled the rules of all types.

@@ -1,0 +1,274 @@
+package trace
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"zbench/bench/collective"
+	"zbench/bench/finding"
+	"zbench/bench/jsonfile"
+	"zbench/bench/unit"
+)
+
+// Schema names the version of trace.json, Rules that of the rules that make its findings.
+const (
+	Schema = "zbench.trace/1"
+	Rules  = 1
+)
+
+// Document is what zbench trace answers: trace.json. Times are in seconds, sizes in bytes.
+type Document struct {
+	// Version of the format.
+	Schema string `json:"schema"`
+	// Format is the name of the format that the calls were read from.
+	Format string `json:"format"`
+	// Files are the files with calls.
+	Files []string `json:"files"`
+	// Device is the GPU's name; empty where no file tells.
+	Device string `json:"device"`
+	// World is the number of ranks of the job; 0 where no file tells.
+	World int `json:"world"`
+	// Ranks are the ranks of which the files have calls.
+	Ranks []Seen `json:"ranks"`
+	// Missing are the ranks of the job of which they have none.
+	Missing []int `json:"missing"`
+	// Sent is what the rank with the most calls sends, by kind.
+	Sent []Sent `json:"sent"`
+	// Of is that rank; -1 where the file does not tell.
+	Of int `json:"sent_of_rank"`
+	// Steps is the number of steps of that rank.
+	Steps int `json:"steps"`
+	// StepsBy says how the steps were found; empty where there are none.
+	StepsBy string `json:"steps_by"`
+	// Buckets are the gradient buckets of a step.
+	Buckets []Buckets `json:"buckets"`
+	// Waiting splits the kernels of ranks that are all there; null where they are not.
+	Waiting *Waiting `json:"waiting"`
+	// Alone holds one rank's kernels against the peak of the links; null where that is not known,
+	// or where Waiting tells more.
+	Alone *Alone `json:"alone"`
+	// Overlap is how much of each rank's collectives ran beside computation.
+	Overlap []Overlap `json:"overlap"`
+	// Foreign are kernels of libraries that communicate without collectives.
+	Foreign []Foreign `json:"foreign"`
+	// Measure is what to measure: the sizes that the job sends.
+	Measure []Measure `json:"measure"`
+	// Notes say what of the input is missing, damaged or left out.
+	Notes []string `json:"notes"`
+	finding.Judgement
+	timeline *Rank
+	groups   []Group
+}
+
+// Seen is a rank of which a file has calls.
+type Seen struct {
+	// Rank is its number; -1 where the file does not tell.
+	Rank int `json:"rank"`
+	// Host is where it ran; empty is unknown.
+	Host string `json:"host"`
+	// File has its calls.
+	File string `json:"file"`
+	// Calls is their number.
+	Calls int `json:"calls"`
+	// Unnamed is the number of collective kernels of which the file does not tell the bytes.
+	Unnamed int `json:"unnamed"`
+	// Damaged is the number of records that could not be read.
+	Damaged int `json:"damaged"`
+}
+
+// Codes of findings.
+const (
+	CodeSent    = "sent"
+	CodeNone    = "no_collectives"
+	CodeBuckets = "buckets"
+	CodeLate    = "late_rank"
+	CodeWaiting = "waiting"
+	CodeMissing = "missing_ranks"
+	CodeDamaged = "damaged"
+	CodeNoTimes = "no_times"
+)
+
+// Answer says what a trace tells. Peak is the links' of a device.
+func Answer(t *Trace, peak Peak) *Document {
+	d := &Document{
+		Schema: Schema, Format: t.Format, Files: jsonfile.Filled(t.Files), Device: t.Device, World: t.World,
+		Ranks: []Seen{}, Missing: jsonfile.Filled(t.Missing()), Sent: []Sent{}, Of: Unknown, Buckets: []Buckets{}, Overlap: []Overlap{},
+		Foreign: jsonfile.Filled(t.Foreign), Measure: []Measure{}, Notes: jsonfile.Filled(t.Notes), groups: t.Groups,
+	}
+	for _, r := range t.Ranks {
+		d.Ranks = append(d.Ranks, Seen{r.Rank, r.Host, r.File, len(r.Calls), r.Unnamed, r.Damaged})
+		if o := r.overlap(); o != nil {
+			d.Overlap = append(d.Overlap, *o)
+		}
+	}
+	if r := t.reference(); r != nil && len(r.Calls) > 0 {
+		d.Of = r.Rank
+		d.Sent = jsonfile.Filled(t.sent(r))
+		d.Buckets = jsonfile.Filled(t.buckets(r))
+		steps, by := r.steps()
+		d.Steps, d.StepsBy = len(steps), by
+		d.Measure = jsonfile.Filled(measure(d.Sent, func(name string) bool { _, err := collective.ByName(name); return err == nil }))
+		if d.Waiting = t.waiting(); d.Waiting == nil && peak != nil {
+			d.Alone = t.alone(r, peak)
+		}
+		d.timeline = r
+	}
+	l := d.findings(t.Timed())
+	d.Judgement = finding.Judgement{Rules: Rules, State: l.State(d.Of != Unknown || len(d.Sent) > 0), Findings: l}
+	return d
+}
+
+// WriteJSON writes the document.
+func (d *Document) WriteJSON(w io.Writer) error { return jsonfile.Write(w, "trace.json", d) }
+
+// findings are what the trace comes to: what was sent, then who waits, then what is not there.
+func (d *Document) findings(timed bool) (l finding.List) {
+	calls := 0
+	for _, r := range d.Ranks {
+		calls += r.Calls
+	}
+	if calls == 0 {
+		text, hint := "No collective of NCCL or RCCL in "+strings.Join(d.Files, ", ")+".", "trace a step that communicates, on several ranks"
+		for _, f := range d.Foreign {
+			text = fmt.Sprintf("No collective of NCCL or RCCL here; %s's kernels communicate: %d, %s. They do not tell what they send.", f.Library, f.Kernels, unit.Seconds(f.Seconds))
+			hint = "measure that library with its own benchmark"
+		}
+		return finding.List{{Code: CodeNone, Severity: finding.Warning, Text: text, Hint: hint}}
+	}
+	l = append(l, finding.Finding{Code: CodeSent, Severity: finding.Note, Text: d.sentence(calls)})
+	for _, b := range d.Buckets {
+		l = append(l, finding.Finding{Code: CodeBuckets, Severity: finding.Note, Text: b.sentence()})
+	}
+	l = append(l, d.times(timed)...)
+	if n := len(d.Missing); n > 0 {
+		l = append(l, finding.Finding{
+			Code: CodeMissing, Severity: finding.Warning, Text: fmt.Sprintf("%d of %d ranks are not in the input: %s.", n, d.World, ranges(d.Missing)),
+			Hint: "give the files of all ranks, or their folder: then waiting can be told from transfer",
+		})
+	}
+	for _, r := range d.Ranks {
+		if r.Damaged > 0 {
+			l = append(l, finding.Finding{Code: CodeDamaged, Severity: finding.Warning, Text: fmt.Sprintf("%s of %s cannot be read and are left out.", unit.Count(int64(r.Damaged), "record"), r.File)})
+		}
+		if r.Unnamed > 0 {
+			l = append(l, finding.Finding{Code: CodeDamaged, Severity: finding.Warning, Text: fmt.Sprintf("%s of rank %s do not tell what they send.", unit.Count(int64(r.Unnamed), "collective kernel"), number(r.Rank))})
+		}
+	}
+	for _, n := range d.Notes {
+		l = append(l, finding.Finding{Code: CodeDamaged, Severity: finding.Note, Text: n + "."})
+	}
+	return l
+}
+
+func number(rank int) string {
+	if rank < 0 {
+		return "?"
+	}
+	return strconv.Itoa(rank)
+}
+
+func (d *Document) sentence(calls int) string {
+	text := fmt.Sprintf("%s of %s", unit.Count(int64(calls), "collective"), unit.Count(int64(len(d.Ranks)), "rank"))
+	bytes, known := 0.0, true
+	for _, s := range d.Sent {
+		switch {
+		case s.Bytes == nil:
+			known = false
+		case s.PerStep != nil:
+			bytes += float64(*s.Bytes) * *s.PerStep
+		}
+	}
+	if d.Steps > 0 {
+		text += fmt.Sprintf(", %s by %s", unit.Count(int64(d.Steps), "step"), d.StepsBy)
+		if known && bytes > 0 {
+			text += fmt.Sprintf("; rank %s takes part in collectives of %s a step", number(d.Of), unit.Bytes(int64(bytes)))
+		}
+	}
+	if !known {
+		text += "; not all tell their bytes"
+	}
+	return text + "."
+}
+
+// sentence says which buckets a trainer formed, and which limits explain them.
+func (b *Buckets) sentence() string {
+	sizes := make([]string, len(b.Bytes))
+	for i, n := range b.Bytes {
+		sizes[i] = unit.Comma(n)
+	}
+	text := fmt.Sprintf("Gradient buckets of a step, %s of %s in %s: %s B, in %d of %s.", b.Collective, b.Dtype, b.Group, unit.FirstFew(sizes, 8), b.Steps, unit.Count(int64(b.Of), "step"))
+	mib := func(n int64) string { return strconv.FormatFloat(float64(n)/float64(unit.MiB), 'f', 2, 64) + " MiB" }
+	switch {
+	case b.Most != nil:
+		text += fmt.Sprintf(" They are those of any limit up to %s that is over the largest bucket less its last tensor, with a first bucket of up to %s", mib(*b.Most), mib(*b.FirstMost))
+		if *b.Most >= 25*unit.MiB && *b.FirstMost >= unit.MiB {
+			text += "; DistributedDataParallel's default, 25 MiB and 1 MiB, is among them"
+		}
+		text += "."
+	case b.FirstMost != nil:
+		text += fmt.Sprintf(" The last bucket closes with the gradients, so calls alone bound no limit; the first closed at up to %s.", mib(*b.FirstMost))
+	}
+	return text
+}
+
+func (d *Document) times(timed bool) (l finding.List) {
+	if !timed {
+		return finding.List{{Code: CodeNoTimes, Severity: finding.Note, Text: "No times here: the format has none, so nothing is said of waiting."}}
+	}
+	if w := d.Waiting; w != nil {
+		var kernel, waited float64
+		for _, r := range w.Ranks {
+			kernel, waited = kernel+r.Kernel, waited+r.Waited
+		}
+		l = append(l, finding.Finding{
+			Code: CodeWaiting, Severity: finding.Note, Share: share(waited, kernel),
+			Text: fmt.Sprintf("Of the collectives' kernels %s is waiting for a peer and %s transfer, over %s that all ranks have.", unit.Percent(share(waited, kernel)), unit.Percent(1-share(waited, kernel)), unit.Count(int64(w.Calls), "call")),
+		})
+		if r := w.Latest(); r != nil {
+			l = append(l, finding.Finding{
+				Code: CodeLate, Severity: finding.Warning, Share: share(float64(r.Last), float64(w.Calls)),
+				Subject: &finding.Subject{Kind: finding.Rank, Name: fmt.Sprintf("rank %d", r.Rank)},
+				Text:    fmt.Sprintf("LATE: Rank %d comes last to %d of %d collectives; the next one waits %s for it.", r.Rank, r.Last, w.Calls, unit.Seconds(share(r.MadeWait, float64(r.Last)))),
+				Hint:    "look at what that rank does before its collectives: data loading, an uneven batch, a slow GPU (`zbench screen`)",
+			})
+		}
+		return l
+	}
+	if a := d.Alone; a != nil {
+		l = append(l, finding.Finding{
+			Code: CodeWaiting, Severity: finding.Warning, Share: a.Share,
+			Text: fmt.Sprintf("WAITING: At least %s of rank %s's kernels is not transfer: at %s, %s, their bytes take %s of %s. Waiting for peers is likely; one rank cannot prove it.",
+				floorPercent(a.Share), number(d.Of), a.PeakOf, unit.Rate(a.Peak), unit.Seconds(a.AtPeak), unit.Seconds(a.Kernel)),
+			Hint: "trace all ranks of a node: the one whose kernels are short is the one that the others wait for",
+		})
+	} else {
+		l = append(l, finding.Finding{Code: CodeWaiting, Severity: finding.Note, Text: "One rank cannot tell waiting for a peer from transfer: the kernels' times are no bandwidth."})
+	}
+	return l
+}
+
+// floorPercent rounds down: a bound must not be rounded up.
+func floorPercent(share float64) string {
+	return strconv.FormatFloat(float64(int64(share*1000))/10, 'f', 1, 64) + " %"
+}
+
+// ranges writes ascending numbers, as in 0–3, 7.
+func ranges(list []int) string {
+	var out []string
+	for i := 0; i < len(list); {
+		j := i
+		for j+1 < len(list) && list[j+1] == list[j]+1 {
+			j++
+		}
+		switch j - i {
+		case 0:
+			out = append(out, strconv.Itoa(list[i]))
+		default:
+			out = append(out, fmt.Sprintf("%d–%d", list[i], list[j]))
+		}
+		i = j + 1
+	}
+	return unit.FirstFew(out, 8)
+}

@@ -1,0 +1,210 @@
+package trace
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// Sent is what a rank sends of one kind: calls of one collective and size in one group.
+type Sent struct {
+	// Group is the group's title.
+	Group string `json:"group"`
+	// Collective is zbench's name, or the file's where zbench has none.
+	Collective string `json:"collective"`
+	// Dtype is the element type, as rccl-tests names it; empty where the file does not tell.
+	Dtype string `json:"dtype"`
+	// Bytes is the size of a call as rccl-tests counts it; null where the file does not tell.
+	Bytes *int64 `json:"bytes"`
+	// Ranks is the number of ranks of the group; 0 where it is not known.
+	Ranks int `json:"ranks"`
+	// Calls is the number of calls of this rank in the file.
+	Calls int `json:"calls"`
+	// PerStep is the number of calls in a step, where all steps have the same; null elsewhere.
+	PerStep *float64 `json:"per_step"`
+}
+
+// sent counts a rank's calls by kind, in the order in which they come first.
+func (t *Trace) sent(r *Rank) []Sent {
+	steps, _ := r.steps()
+	at := map[kind]int{}
+	var list []Sent
+	var inSteps []int
+	for i := range r.Calls {
+		c := &r.Calls[i]
+		k := kindOf(c)
+		j, ok := at[k]
+		if !ok {
+			j = len(list)
+			at[k] = j
+			s := Sent{Group: t.Groups[c.Group].Title(), Collective: c.Collective, Dtype: c.Dtype, Ranks: t.Groups[c.Group].Size}
+			if c.Bytes >= 0 {
+				s.Bytes = &c.Bytes
+			}
+			list, inSteps = append(list, s), append(inSteps, 0)
+		}
+		list[j].Calls++
+	}
+	for _, step := range steps {
+		for i := range step {
+			inSteps[at[kindOf(&step[i])]]++
+		}
+	}
+	for j := range list {
+		if n := len(steps); n > 0 && inSteps[j] > 0 {
+			per := float64(inSteps[j]) / float64(n)
+			list[j].PerStep = &per
+		}
+	}
+	return list
+}
+
+// Buckets are the gradient buckets that a trainer formed in a step, in the order of their calls.
+type Buckets struct {
+	// Group is the group's title.
+	Group string `json:"group"`
+	// Collective reduces the buckets.
+	Collective string `json:"collective"`
+	// Dtype is the gradients' element type.
+	Dtype string `json:"dtype"`
+	// Bytes are the sizes of a step's buckets, in bytes.
+	Bytes []int64 `json:"bytes"`
+	// Steps of Of steps have exactly these.
+	Steps int `json:"steps"`
+	// Of is the number of steps with calls of this kind.
+	Of int `json:"of"`
+	// Most is the largest limit that explains them, in bytes: every bucket but the first and the
+	// last was closed because it had reached the limit. Null where there is no such bucket.
+	Most *int64 `json:"most"`
+	// FirstMost is that of the first bucket, which DistributedDataParallel closes early; null
+	// where it is the only one.
+	FirstMost *int64 `json:"first_most"`
+	// Least is a limit that is too small whatever the tensors were: none is known from calls
+	// alone, so it is null without a parameter list.
+	Least *int64 `json:"least"`
+}
+
+// floats are the types of gradients.
+var floats = []string{"float", "half", "bfloat16", "double"}
+
+// buckets finds the reductions of gradients: those of floating-point types of a group, in each
+// step. A group's reductions of less than a thousand elements are metrics.
+func (t *Trace) buckets(r *Rank) []Buckets {
+	steps, _ := r.steps()
+	type of struct {
+		group             int
+		collective, dtype string
+	}
+	var order []of
+	lists := map[of][][]int64{}
+	for _, step := range steps {
+		one := map[of][]int64{}
+		for i := range step {
+			c := &step[i]
+			k := of{c.Group, c.Collective, c.Dtype}
+			if c.Collective != "all_reduce" && c.Collective != "reduce_scatter" || !slices.Contains(floats, c.Dtype) || c.Bytes < 4096 {
+				continue
+			}
+			if !slices.Contains(order, k) {
+				order = append(order, k)
+			}
+			one[k] = append(one[k], c.Bytes)
+		}
+		for k, bytes := range one {
+			lists[k] = append(lists[k], bytes)
+		}
+	}
+	var out []Buckets
+	for _, k := range order {
+		all := lists[k]
+		best, times := all[0], 0
+		for _, list := range all {
+			if n := count(all, list); n > times {
+				best, times = list, n
+			}
+		}
+		if times < 2 { // a step that no other repeats is no rule
+			continue
+		}
+		b := Buckets{Group: t.Groups[k.group].Title(), Collective: k.collective, Dtype: k.dtype, Bytes: best, Steps: times, Of: len(all)}
+		if n := len(best); n > 1 {
+			b.FirstMost = &best[0]
+			if n > 2 {
+				least := slices.Min(best[1 : n-1])
+				b.Most = &least
+			}
+		}
+		out = append(out, b)
+	}
+	return out
+}
+
+func count(all [][]int64, list []int64) (n int) {
+	for _, other := range all {
+		if slices.Equal(other, list) {
+			n++
+		}
+	}
+	return n
+}
+
+// Measure is a sweep of the sizes that a job sends, in a group of so many ranks.
+type Measure struct {
+	// Collectives are zbench's names.
+	Collectives []string `json:"collectives"`
+	// Dtype is the element type, as rccl-tests names it.
+	Dtype string `json:"dtype"`
+	// Ranks is the number of ranks of the group.
+	Ranks int `json:"ranks"`
+	// Sizes are the exact sizes, in bytes, ascending.
+	Sizes []int64 `json:"sizes"`
+}
+
+// maxSizes is the most sizes that are named: those with the most bytes in all. Sizes with less than
+// leastShare of a job's bytes are not worth a sweep.
+const (
+	maxSizes   = 16
+	leastShare = 1e-3
+)
+
+// measure lists what to measure: the sizes with the most bytes of each group.
+func measure(sent []Sent, swept func(collective string) bool) []Measure {
+	type of struct {
+		ranks int
+		dtype string
+	}
+	var order []of
+	sizes, names, weight, total := map[of][]int64{}, map[of][]string{}, map[int64]float64{}, 0.0
+	for i := range sent {
+		total += max(sent[i].weight(), 0)
+	}
+	for _, s := range sent {
+		if s.weight() < leastShare*total || s.Bytes == nil || *s.Bytes <= 0 || s.Ranks < 2 || !swept(s.Collective) {
+			continue
+		}
+		k := of{s.Ranks, cmp.Or(s.Dtype, "float")}
+		if !slices.Contains(order, k) {
+			order = append(order, k)
+		}
+		sizes[k], names[k] = append(sizes[k], *s.Bytes), append(names[k], s.Collective)
+		weight[*s.Bytes] += float64(*s.Bytes) * float64(s.Calls)
+	}
+	var out []Measure
+	for _, k := range order {
+		list := sizes[k]
+		slices.SortFunc(list, func(a, b int64) int { return cmp.Or(-cmp.Compare(weight[a], weight[b]), cmp.Compare(a, b)) })
+		list = list[:min(len(list), maxSizes)]
+		slices.Sort(list)
+		slices.Sort(names[k])
+		out = append(out, Measure{Collectives: slices.Compact(names[k]), Dtype: k.dtype, Ranks: k.ranks, Sizes: slices.Compact(list)})
+	}
+	return out
+}
+
+// share is a part of a whole, 0 for nothing.
+func share(part, whole float64) float64 {
+	if whole <= 0 || math.IsNaN(part) {
+		return 0
+	}
+	return part / whole
+}

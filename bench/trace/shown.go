@@ -1,0 +1,143 @@
+package trace
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"zbench/bench/document"
+	"zbench/bench/plain"
+	"zbench/bench/table"
+	"zbench/bench/unit"
+)
+
+// maxRows is how many kinds of calls a terminal shows.
+const maxRows = 10
+
+// Shown is the answer for its readers.
+func (d *Document) Shown(commands ...document.Command) *document.Document {
+	out := &document.Document{
+		Command: "trace", Value: d, CSV: d.csv, Title: "What a job sent", Lead: d.lead(), Findings: d.Findings, Most: 12, Beneath: true,
+		Next: commands,
+		Foot: "Sizes are rccl-tests': the larger buffer of a rank that has all of it. Kernel times include waiting for peers and are no bandwidth.",
+	}
+	sent, rest := d.sentTable(maxRows)
+	if rest > 0 {
+		sent.Notes = append(sent.Notes, fmt.Sprintf("%s more are in trace.json and on the page.", unit.Count(int64(rest), "kind")))
+	}
+	if len(d.Sent) > 0 {
+		out.Add("sent", "What was sent", document.Sheet{Table: sent, Label: "What was sent"}).Show(document.Brief)
+		all, _ := d.sentTable(len(d.Sent))
+		out.Results("What was sent", document.Sheet{Table: all, Label: "What was sent", Role: document.ResultsID}).Show(document.Page)
+	}
+	if w := d.waitingTable(); w != nil {
+		out.Add("waiting", "Waiting and transfer", document.Sheet{Table: *w, Label: "Waiting and transfer by rank"}).Show(document.Everywhere)
+	}
+	if o := d.overlapTable(); o != nil {
+		out.Add("overlap", "Hidden and exposed", document.Sheet{Table: *o, Label: "Hidden and exposed communication"}).Show(document.Everywhere)
+	}
+	ranks := table.Numbers("rank", "calls", "kernels without bytes", "damaged")
+	ranks.Columns = append(ranks.Columns, table.Column{Name: "host"}, table.Column{Name: "file"})
+	var rows []table.Row
+	for _, r := range d.Ranks {
+		rows = append(rows, table.Row{Cells: []string{number(r.Rank), strconv.Itoa(r.Calls), strconv.Itoa(r.Unnamed), strconv.Itoa(r.Damaged), plain.Line(r.Host), plain.Line(r.File)}})
+	}
+	ranks.Groups = []table.Group{{Rows: rows}}
+	out.Fold("ranks", "Ranks in the input", document.Sheet{Table: ranks, Label: "Ranks"})
+	return out
+}
+
+func (d *Document) lead() string {
+	parts := []string{plain.Line(d.Format)}
+	if d.Device != "" {
+		parts = append(parts, plain.Line(d.Device))
+	}
+	if d.World > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %s", len(d.Ranks), unit.Count(int64(d.World), "rank")))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// sentTable has the kinds with the most bytes, by group, and how many are left out.
+func (d *Document) sentTable(most int) (table.Table, int) {
+	t := table.Table{By: []string{"group"}, Rule: true, Columns: []table.Column{{Name: "collective"}, {Name: "type"}, {Name: "size", Right: true}, {Name: "bytes", Right: true}, {Name: "calls", Right: true}, {Name: "a step", Right: true}}}
+	list := slices.Clone(d.Sent)
+	slices.SortStableFunc(list, func(a, b Sent) int { return -cmp.Compare(a.weight(), b.weight()) })
+	rest := max(len(list)-most, 0)
+	list = list[:len(list)-rest]
+	slices.SortStableFunc(list, func(a, b Sent) int { return strings.Compare(a.Group, b.Group) })
+	for _, s := range list {
+		if n := len(t.Groups); n == 0 || t.Groups[n-1].Cells[0] != plain.Line(s.Group) {
+			t.Groups = append(t.Groups, table.Group{Cells: []string{plain.Line(s.Group)}})
+		}
+		size, exact, per := unit.None, unit.None, unit.None
+		if s.Bytes != nil {
+			size, exact = unit.Bytes(*s.Bytes), unit.Comma(*s.Bytes)
+		}
+		if s.PerStep != nil {
+			per = strconv.FormatFloat(*s.PerStep, 'g', 4, 64)
+		}
+		g := &t.Groups[len(t.Groups)-1]
+		g.Rows = append(g.Rows, table.Row{Cells: []string{plain.Line(s.Collective), cmp.Or(s.Dtype, unit.None), size, exact, unit.Comma(int64(s.Calls)), per}})
+	}
+	return t, rest
+}
+
+func (s *Sent) weight() float64 {
+	if s.Bytes == nil {
+		return -1
+	}
+	return float64(*s.Bytes) * float64(s.Calls)
+}
+
+func (d *Document) waitingTable() *table.Table {
+	if d.Waiting == nil {
+		return nil
+	}
+	t := table.Numbers("rank", "kernels", "waiting", "share", "transfer", "came last")
+	var rows []table.Row
+	for _, r := range d.Waiting.Ranks {
+		rows = append(rows, table.Row{Cells: []string{strconv.Itoa(r.Rank), unit.Seconds(r.Kernel), unit.Seconds(r.Waited), unit.Percent(share(r.Waited, r.Kernel)), unit.Seconds(r.Transfer), strconv.Itoa(r.Last)}})
+	}
+	if len(rows) > maxRows {
+		rows = rows[:maxRows]
+		t.Notes = append(t.Notes, fmt.Sprintf("%d more ranks are in trace.json.", len(d.Waiting.Ranks)-maxRows))
+	}
+	t.Groups = []table.Group{{Rows: rows}}
+	return &t
+}
+
+func (d *Document) overlapTable() *table.Table {
+	if len(d.Overlap) == 0 {
+		return nil
+	}
+	t := table.Numbers("rank", "in collectives", "hidden", "exposed", "exposed a step")
+	var rows []table.Row
+	for i, o := range d.Overlap {
+		if i == maxRows {
+			t.Notes = append(t.Notes, fmt.Sprintf("%d more ranks are in trace.json.", len(d.Overlap)-maxRows))
+			break
+		}
+		per := unit.None
+		if o.Steps > 0 {
+			per = unit.Seconds(o.Exposed / float64(o.Steps))
+		}
+		rows = append(rows, table.Row{Cells: []string{number(o.Rank), unit.Seconds(o.Busy), unit.Seconds(o.Hidden), unit.Seconds(o.Exposed), per}})
+	}
+	t.Notes = append(t.Notes, "Hidden is time in which a kernel that computes ran on the same GPU, by the file's streams.")
+	t.Groups = []table.Group{{Rows: rows}}
+	return &t
+}
+
+func (d *Document) csv() (header []string, rows [][]string) {
+	for _, s := range d.Sent {
+		row := []string{s.Group, s.Collective, s.Dtype, "", strconv.Itoa(s.Ranks), strconv.Itoa(s.Calls), table.Number(s.PerStep)}
+		if s.Bytes != nil {
+			row[3] = strconv.FormatInt(*s.Bytes, 10)
+		}
+		rows = append(rows, row)
+	}
+	return []string{"group", "collective", "dtype", "bytes", "ranks", "calls", "calls_per_step"}, rows
+}

@@ -1,0 +1,221 @@
+package trace
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"zbench/bench/collective"
+	"zbench/bench/stat"
+)
+
+// Waiting is how the kernels of matched calls split between the ranks. Every rank's kernel ends
+// when the data has been moved, and begins when that rank arrives, so the shortest is that of the
+// last rank: its time is the transfer, and what the others' take longer is waiting for it. No
+// clock is compared.
+type Waiting struct {
+	// Calls is the number of calls that all ranks of their group have in the files, with times.
+	Calls int `json:"calls"`
+	// Ranks are the ranks' shares, by rank.
+	Ranks []RankWaiting `json:"ranks"`
+}
+
+// RankWaiting is one rank's part.
+type RankWaiting struct {
+	// Rank is its number.
+	Rank int `json:"rank"`
+	// Kernel is the time of its kernels, in seconds.
+	Kernel float64 `json:"kernel_seconds"`
+	// Waited is the part in which it waited for a peer, in seconds.
+	Waited float64 `json:"waited_seconds"`
+	// Transfer is the rest, in seconds.
+	Transfer float64 `json:"transfer_seconds"`
+	// Last is the number of calls to which it came last.
+	Last int `json:"last"`
+	// MadeWait is what it made the next rank to arrive wait at those calls, in seconds.
+	MadeWait float64 `json:"made_wait_seconds"`
+}
+
+// key names a call of a group on all ranks: by its number, or by how many of its kind came before.
+type key struct {
+	kind
+	at int64
+}
+
+// waiting splits the kernels of calls that all ranks of a group have; nil where there are none.
+func (t *Trace) waiting() *Waiting {
+	took := map[key]map[int]float64{}
+	for _, r := range t.Ranks {
+		if r.Rank < 0 {
+			return nil
+		}
+		seen := map[kind]int64{}
+		for i := range r.Calls {
+			c := &r.Calls[i]
+			k := key{kindOf(c), seen[kindOf(c)]}
+			seen[k.kind]++
+			seconds := c.Took
+			if c.Kernel != nil {
+				seconds = c.Kernel.Seconds()
+			}
+			if seconds <= 0 || t.Groups[c.Group].Size < 2 {
+				continue
+			}
+			if c.Sequence >= 0 {
+				k.at = c.Sequence
+			}
+			if took[k] == nil {
+				took[k] = map[int]float64{}
+			}
+			took[k][r.Rank] = seconds
+		}
+	}
+	w := &Waiting{}
+	ranks := map[int]*RankWaiting{}
+	for k, of := range took {
+		if len(of) != t.Groups[k.group].Size {
+			continue
+		}
+		w.Calls++
+		transfer := slices.Min(slices.Collect(maps.Values(of)))
+		var last, next float64
+		lastRank := Unknown
+		for _, rank := range slices.Sorted(maps.Keys(of)) {
+			r := ranks[rank]
+			if r == nil {
+				r = &RankWaiting{Rank: rank}
+				ranks[rank] = r
+			}
+			seconds := of[rank]
+			r.Kernel += seconds
+			r.Waited += seconds - transfer
+			r.Transfer += transfer
+			if lastRank < 0 || seconds < last {
+				last, next, lastRank = seconds, last, rank
+			} else if next == 0 || seconds < next {
+				next = seconds
+			}
+		}
+		ranks[lastRank].Last++
+		ranks[lastRank].MadeWait += max(next-last, 0)
+	}
+	if w.Calls == 0 {
+		return nil
+	}
+	for _, rank := range slices.Sorted(maps.Keys(ranks)) {
+		w.Ranks = append(w.Ranks, *ranks[rank])
+	}
+	return w
+}
+
+// Latest is the rank that came last to most calls, by a chance of at most 1 in 1,000 if all came
+// last equally often; nil where none stands out.
+func (w *Waiting) Latest() *RankWaiting {
+	worst := slices.MaxFunc(w.Ranks, func(a, b RankWaiting) int { return cmp.Compare(a.Last, b.Last) })
+	if n := len(w.Ranks); n < 2 || stat.BinomialTail(worst.Last, w.Calls, 1/float64(n))*float64(n) > 1e-3 {
+		return nil
+	}
+	return &worst
+}
+
+// Alone is what the kernels of one rank tell. It cannot tell waiting from transfer.
+type Alone struct {
+	// Kernel is the time of all kernels of which the bytes are known, in seconds.
+	Kernel float64 `json:"kernel_seconds"`
+	// AtPeak is what moving their bytes takes at the peak of the links, in seconds.
+	AtPeak float64 `json:"at_peak_seconds"`
+	// Peak is that bus bandwidth, in bytes per second.
+	Peak float64 `json:"peak"`
+	// PeakOf says what it is the peak of.
+	PeakOf string `json:"peak_of"`
+	// Share is the part of the kernels that is no transfer at that rate.
+	Share float64 `json:"not_transfer"`
+}
+
+// Peak is a bus bandwidth that no collective of so many ranks exceeds, in bytes per second, and
+// what it is of; 0 where none is known for the device.
+type Peak func(device string, ranks int) (busbw float64, of string)
+
+// alone holds a rank's kernels against the peak of the links; nil where none is known.
+func (t *Trace) alone(r *Rank, peak Peak) *Alone {
+	a := &Alone{}
+	for i := range r.Calls {
+		c := &r.Calls[i]
+		k, err := collective.ByName(c.Collective)
+		n := t.Groups[c.Group].Size
+		if err != nil || c.Kernel == nil || c.Bytes <= 0 || n < 2 {
+			continue
+		}
+		busbw, of := peak(t.Device, n)
+		if busbw <= 0 {
+			continue
+		}
+		a.Kernel += c.Kernel.Seconds()
+		a.AtPeak += float64(c.Bytes) * k.BusFactor(n) / busbw
+		a.Peak, a.PeakOf = busbw, of
+	}
+	if a.Kernel <= 0 || a.AtPeak > a.Kernel {
+		return nil
+	}
+	a.Share = 1 - share(a.AtPeak, a.Kernel)
+	return a
+}
+
+// Overlap is how much of a rank's collectives ran beside computation on its other streams.
+type Overlap struct {
+	// Rank is its number; -1 where the file does not tell.
+	Rank int `json:"rank"`
+	// Busy is the time in which a collective's kernel ran, in seconds.
+	Busy float64 `json:"busy_seconds"`
+	// Hidden is the part beside a kernel that computes, in seconds.
+	Hidden float64 `json:"hidden_seconds"`
+	// Exposed is the rest, in seconds.
+	Exposed float64 `json:"exposed_seconds"`
+	// Steps is the number of steps that the times are of; 0 where none are known.
+	Steps int `json:"steps"`
+}
+
+// overlap is nil where the file has no kernels' times, or not all of them.
+func (r *Rank) overlap() *Overlap {
+	if !r.Whole || len(r.Computing) == 0 {
+		return nil
+	}
+	var busy []Span
+	for i := range r.Calls {
+		if k := r.Calls[i].Kernel; k != nil {
+			busy = append(busy, *k)
+		}
+	}
+	if len(busy) == 0 {
+		return nil
+	}
+	o := &Overlap{Rank: r.Rank}
+	j := 0
+	for _, s := range Merge(busy) {
+		o.Busy += s.Seconds()
+		for j > 0 && r.Computing[j-1].End > s.Start {
+			j--
+		}
+		for ; j < len(r.Computing) && r.Computing[j].Start < s.End; j++ {
+			o.Hidden += max(min(s.End, r.Computing[j].End)-max(s.Start, r.Computing[j].Start), 0)
+		}
+	}
+	o.Exposed = max(o.Busy-o.Hidden, 0)
+	steps, _ := r.steps()
+	o.Steps = len(steps)
+	return o
+}
+
+// Merge sorts spans and joins those that touch, in place.
+func Merge(spans []Span) []Span {
+	slices.SortFunc(spans, func(a, b Span) int { return cmp.Compare(a.Start, b.Start) })
+	out := spans[:0]
+	for _, s := range spans {
+		if n := len(out); n > 0 && s.Start <= out[n-1].End {
+			out[n-1].End = max(out[n-1].End, s.End)
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
+}

@@ -1,0 +1,183 @@
+package trace
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// world is a job of ranks that call all_reduce so many times. A kernel lasts from its rank's
+// arrival to the end that all share.
+func world(ranks, calls int, arrival func(rank, call int) float64, transfer float64) *Trace {
+	t := &Trace{World: ranks, Groups: []Group{{Name: "0", Size: ranks}}}
+	for r := range ranks {
+		t.Ranks = append(t.Ranks, &Rank{Rank: r})
+	}
+	for c := range calls {
+		last := 0.0
+		for r := range ranks {
+			last = max(last, arrival(r, c))
+		}
+		end := last + transfer
+		for r, rank := range t.Ranks {
+			skew := float64(r) * 17 // every rank's clock has its own zero
+			rank.Calls = append(rank.Calls, Call{
+				Collective: "all_reduce", Known: true, Dtype: "float", In: 1 << 20, Out: 1 << 20, Bytes: 4 << 20, Sequence: Unknown,
+				Kernel: &Span{float64(c) + arrival(r, c) + skew, float64(c) + end + skew},
+			})
+		}
+	}
+	return t
+}
+
+// A rank that arrives late is named, its effect is what was planted, and without it none is.
+func TestLateRankIsNamed(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	jitter := func(int, int) float64 { return rng.Float64() * 1e-3 }
+	for _, late := range []int{-1, 0, 2, 3} {
+		arrivals := map[[2]int]float64{}
+		w := world(4, 60, func(r, c int) float64 {
+			if a, ok := arrivals[[2]int{r, c}]; ok {
+				return a
+			}
+			a := jitter(r, c)
+			if r == late {
+				a += 20e-3
+			}
+			arrivals[[2]int{r, c}] = a
+			return a
+		}, 5e-3)
+		d := Answer(w, nil)
+		require.NotNil(t, d.Waiting)
+		require.Equal(t, 60, d.Waiting.Calls)
+		latest := d.Waiting.Latest()
+		if late < 0 {
+			require.Nil(t, latest)
+			continue
+		}
+		require.Equal(t, late, latest.Rank)
+		require.InEpsilon(t, 20e-3, latest.MadeWait/float64(latest.Last), 0.1)
+		for _, r := range d.Waiting.Ranks {
+			require.InEpsilon(t, 60*5e-3, r.Transfer, 1e-6)
+			if r.Rank != late {
+				require.InEpsilon(t, 60*20e-3, r.Waited, 0.1)
+			}
+		}
+		require.Contains(t, d.Findings[len(d.Findings)-1].Text, "comes last to 60 of 60")
+	}
+}
+
+// Calls that a rank lacks are not compared.
+func TestOnlyWhatAllRanksHaveIsSplit(t *testing.T) {
+	w := world(4, 10, func(r, c int) float64 { return float64(r) * 1e-3 }, 1e-3)
+	w.Ranks[2].Calls = w.Ranks[2].Calls[:7]
+	require.Equal(t, 7, w.waiting().Calls)
+	w.Ranks = w.Ranks[:3]
+	require.Nil(t, w.waiting())
+}
+
+// Steps that repeat are found wherever the repetition begins; calls that are all alike are none.
+func TestRepetition(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		unit := rapid.SliceOfN(rapid.Int64Range(1, 4), 2, 9).Draw(t, "unit")
+		before := rapid.SliceOfN(rapid.Int64Range(5, 9), 0, 4).Draw(t, "before")
+		times := rapid.IntRange(3, 6).Draw(t, "times")
+		r := &Rank{}
+		for _, b := range before {
+			r.Calls = append(r.Calls, Call{Bytes: b})
+		}
+		for range times {
+			for _, b := range unit {
+				r.Calls = append(r.Calls, Call{Bytes: b})
+			}
+		}
+		p, from := r.period()
+		if !slices.ContainsFunc(unit, func(b int64) bool { return b != unit[0] }) {
+			if p != 0 {
+				t.Fatalf("%d alike are no steps", p)
+			}
+			return
+		}
+		if p == 0 || len(unit)%p != 0 || from > len(before) {
+			t.Fatalf("unit %d behind %d: period %d from %d", len(unit), len(before), p, from)
+		}
+	})
+}
+
+// DistributedDataParallel closes a bucket when it has reached its limit: the limits that are said
+// to explain its buckets have the real one among them.
+func TestLimitsExplainBuckets(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		tensors := rapid.SliceOfN(rapid.Int64Range(4096, 8<<20), 3, 60).Draw(t, "tensors")
+		limit := rapid.Int64Range(1<<20, 30<<20).Draw(t, "limit")
+		const first = int64(1 << 20)
+		var buckets []int64
+		size, now := int64(0), first
+		for _, b := range tensors {
+			size += b
+			if size >= now {
+				buckets, size, now = append(buckets, size), 0, limit
+			}
+		}
+		if size > 0 {
+			buckets = append(buckets, size)
+		}
+		if len(buckets) < 2 {
+			return
+		}
+		r := &Rank{}
+		for range 3 {
+			r.Calls = append(r.Calls, Call{Collective: "broadcast", Dtype: "int64", Bytes: 8})
+			for _, b := range buckets {
+				r.Calls = append(r.Calls, Call{Collective: "all_reduce", Dtype: "bfloat16", Bytes: b})
+			}
+		}
+		tr := &Trace{Groups: []Group{{Name: "dp", Size: 8}}, Ranks: []*Rank{r}}
+		all := tr.buckets(r)
+		if len(all) != 1 || !slices.Equal(all[0].Bytes, buckets) || all[0].Steps != 3 {
+			t.Fatalf("%v of %v", all, buckets)
+		}
+		if *all[0].FirstMost < first || all[0].Most != nil && *all[0].Most < limit {
+			t.Fatalf("limit %d is not explained: %v", limit, *all[0].Most)
+		}
+	})
+}
+
+func TestHiddenAndExposed(t *testing.T) {
+	r := &Rank{Whole: true, Calls: []Call{{Kernel: &Span{1, 3}}, {Kernel: &Span{2, 4}}, {Kernel: &Span{10, 11}}}, Computing: []Span{{0, 1.5}, {2.5, 3}, {10.5, 20}}}
+	o := r.overlap()
+	require.Equal(t, 4.0, o.Busy)
+	require.Equal(t, 1.5, o.Hidden)
+	require.Equal(t, 2.5, o.Exposed)
+	r.Whole = false
+	require.Nil(t, r.overlap(), "not stated where not all kernels are known")
+}
+
+func TestBytesAreWhatRCCLTestsCounts(t *testing.T) {
+	for _, one := range []struct {
+		collective string
+		in, out    int64
+		want       int64
+	}{
+		{"all_reduce", 10, 10, 40}, {"all_gather", 10, 80, 320}, {"all_gather", 10, Unknown, 320}, {"reduce_scatter", 80, 10, 320},
+		{"reduce_scatter", Unknown, 10, 320}, {"all_to_all", 80, 80, 320}, {"broadcast", 10, 10, 40}, {"gather", 10, 0, 320}, {"barrier", 1, 1, 4},
+		{"all_reduce", Unknown, Unknown, Unknown}, {"all_gather", 1 << 60, 1, Unknown},
+	} {
+		c := Call{Collective: one.collective, Dtype: "float", In: one.in, Out: one.out}
+		c.Size(8)
+		require.Equal(t, one.want, c.Bytes, one)
+	}
+	c := Call{Collective: "all_reduce", In: 1, Out: 1}
+	c.Size(8)
+	require.Equal(t, int64(Unknown), c.Bytes, "of an unknown type")
+}
+
+func TestEmptyTraceSaysSo(t *testing.T) {
+	d := Answer(&Trace{Files: []string{"x"}}, nil)
+	require.Equal(t, CodeNone, d.Findings[0].Code)
+	require.NoError(t, d.WriteJSON(new(bytes.Buffer)))
+}

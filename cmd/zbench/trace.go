@@ -1,0 +1,190 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"zbench/bench/document"
+	"zbench/bench/engine"
+	"zbench/bench/exit"
+	"zbench/bench/fabric"
+	"zbench/bench/formats"
+	"zbench/bench/plain"
+	"zbench/bench/trace"
+)
+
+// traceOptions are the options of trace.
+type traceOptions struct {
+	out, format string
+	force       bool
+}
+
+func newTrace(s State) *cobra.Command {
+	var o traceOptions
+	cmd := &cobra.Command{
+		Use:   "trace FILE…",
+		Short: "Say what a job sent and what it waited for, from its trace or log",
+		Long: `Reads what ranks of one job called: traces of PyTorch's profiler, PyTorch's and
+Chakra's execution traces, logs of NCCL_DEBUG_SUBSYS=COLL, NCCL's Inspector and
+RCCL's ACCL profiler; also gzip, tar.gz, and a folder with a file a rank. A file
+is recognised by its content.
+
+It says which collectives of which sizes a step has, which gradient buckets the
+trainer formed and which limits explain them, what is hidden behind computation
+and, of all ranks of a group, who waits for whom. A kernel's time includes
+waiting for peers: a trace is not a curve, and no bandwidth is made of it.
+
+The exit code is 0, and 6 where no file has a collective.`,
+		Example: "  zbench trace rank0.pt.trace.json.gz\n  zbench trace TRACES --out trace",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("`zbench trace --help` lists what it reads", "trace needs a file, or a folder with a file a rank")
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error { return o.run(s, args) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.out, "out", "", "folder to create for trace.json and report.html")
+	f.BoolVar(&o.force, "force", false, "write into a folder that has files")
+	formatFlag(f, &o.format)
+	return cmd
+}
+
+func (o *traceOptions) run(s State, args []string) error {
+	if err := checkFormat(o.format, "`zbench trace --help` lists the flags"); err != nil {
+		return err
+	}
+	started := s.Now()
+	t, err := readTraces(s, args)
+	if err != nil {
+		return err
+	}
+	d := trace.Answer(t, peakOf)
+	shown := d.Shown(measureLines(d)...)
+	if err := s.keepNew(o.out, o.force, started, shown); err != nil {
+		return err
+	}
+	if err := s.show(shown, output{format: o.format, quiet: true}); err != nil {
+		return err
+	}
+	if t.Calls() == 0 {
+		return quietError{exit.Want}
+	}
+	return nil
+}
+
+// readTraces reads files, and of folders the files in them that have calls, as ranks of one job.
+func readTraces(s State, paths []string) (*trace.Trace, error) {
+	t := &trace.Trace{}
+	for _, path := range paths {
+		info, err := s.FS.Stat(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil, usagef("give a trace, a log, or a folder with a file a rank", "%s does not exist", path)
+		case err != nil:
+			return nil, engine.Unreadable(s.FS, path, err, "give a trace, a log, or a folder with a file a rank")
+		case !info.IsDir():
+			if err := addTrace(s, t, path); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		entries, err := s.FS.ReadDir(path)
+		if err != nil {
+			return nil, engine.Unreadable(s.FS, path, err, "give a folder with a file a rank")
+		}
+		none := true
+		for _, e := range entries {
+			if !e.Type().IsRegular() {
+				continue
+			}
+			err := addTrace(s, t, filepath.Join(path, e.Name()))
+			switch {
+			case err == nil:
+				none = false
+			case errors.Is(err, formats.ErrUnknown) || errors.Is(err, formats.ErrHolds):
+				t.Note("%s is left out: it holds no calls", plain.Line(e.Name()))
+			default:
+				return nil, err
+			}
+		}
+		if none {
+			return nil, usagef("`zbench trace --help` lists what it reads", "%s has no file with calls", path)
+		}
+	}
+	return t, nil
+}
+
+func addTrace(s State, t *trace.Trace, path string) error {
+	file, err := s.FS.Open(path)
+	if err != nil {
+		return engine.Unreadable(s.FS, path, err, "give a trace or a log")
+	}
+	defer func() { _ = file.Close() }()
+	one, err := formats.Read(filepath.Base(path), file)
+	switch {
+	case errors.Is(err, formats.ErrHolds):
+		return usage(err, "`zbench trace --help` lists what it reads")
+	case err != nil:
+		return exit.With(exit.Run, err, "`zbench trace --help` lists what it reads")
+	}
+	t.Add(one)
+	return nil
+}
+
+// peakOf is the peak of a device's links, from the fabrics that have it: of one node, or of the
+// rails where a group is larger.
+func peakOf(device string, ranks int) (busbw float64, of string) {
+	for _, name := range fabric.Names() {
+		f, err := fabric.ByName(name)
+		if err != nil || f.GPU == "" || !strings.Contains(device, f.GPU) {
+			continue
+		}
+		if ranks <= f.Node.GPUs {
+			return f.Node.LinkRaw * float64(f.Node.GPUs-1), "the links' peak"
+		}
+		return f.Node.NICLineRate * float64(f.Node.NICs), "the rails' peak"
+	}
+	return 0, ""
+}
+
+// measureLines are the sweeps of the sizes that a job sends.
+func measureLines(d *trace.Document) (lines []document.Command) {
+	for _, m := range d.Measure {
+		sizes := make([]string, len(m.Sizes))
+		for i, n := range m.Sizes {
+			sizes[i] = strconv.FormatInt(n, 10)
+		}
+		words := append([]string{"zbench", "collectives"}, m.Collectives...)
+		words = append(words, "--sizes", strings.Join(sizes, ","), "--datatype", m.Dtype)
+		nodes, gpus := 1, m.Ranks
+		if gpus > 8 && gpus%8 == 0 {
+			nodes, gpus = gpus/8, 8
+		}
+		words = append(words, "--nodes", strconv.Itoa(nodes), "--gpus-per-node", strconv.Itoa(gpus))
+		lines = append(lines, document.Command{For: fmt.Sprintf("measure these sizes on %d ranks", m.Ranks), Line: plain.Shell(words...)})
+	}
+	return lines
+}
+
+// isTrace is the error for a file of calls where a curve is wanted; nil for any other file.
+func isTrace(path string, body *bufio.Reader) error {
+	head, _ := body.Peek(formats.Head)
+	f, ok := formats.Identify(head)
+	if !ok || !slices.Contains([]formats.Holds{formats.Calls, formats.Rules, formats.Topology, formats.Health}, f.Holds) {
+		return nil
+	}
+	if f.Holds != formats.Calls {
+		return usagef(f.Use, "%s is %s, which holds no times of collectives", path, f.Title)
+	}
+	return usagef(plain.Typed("zbench", "trace", path)+" says what it sent", "%s is %s: a trace is not a curve, its times include waiting for peers", path, f.Title)
+}
