@@ -1,0 +1,287 @@
+package peers
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+)
+
+// The JSON of nccl-tests (versions 1 to 4, and rccl-tests' of version 1) and that of rccl-tests' -Z
+// say what their text and CSV say. They are written in that form, so that one reader checks all.
+
+// isJSON reports whether an input is one of them, by its first bytes.
+func isJSON(head []byte) bool {
+	head = bytes.TrimSpace(bytes.TrimPrefix(head, []byte("\ufeff")))
+	if len(head) == 0 || head[0] != '{' && head[0] != '[' {
+		return false
+	}
+	for _, word := range []string{`"numCycle"`, `"nccl_version"`, `"rccl_version"`, `"start_time"`} {
+		if bytes.Contains(head, []byte(word)) {
+			return true
+		}
+	}
+	return false
+}
+
+// textOfJSON writes the JSON as the text or the CSV of the same run. What was read before a damage
+// is kept: the error tells where the text ends.
+func textOfJSON(r io.Reader) ([]byte, error) {
+	var out bytes.Buffer
+	d := json.NewDecoder(r)
+	d.UseNumber()
+	first, err := d.Token()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
+	}
+	var rows rcclRows
+	switch first {
+	case json.Delim('['):
+		err = rows.list(d, &out)
+	case json.Delim('{'):
+		err = object(d, &out, &rows)
+	}
+	return out.Bytes(), err
+}
+
+// rcclRows are the rows of rccl-tests' -Z json: a list, or in 2024 an object a line.
+type rcclRows struct{ any bool }
+
+const rcclHeader = "numCycle,collective,ranks,rankspernode,gpusperrank,size,type,redop,inplace,time,algbw,busbw,#wrong\n"
+
+type rcclRow struct {
+	Cycle   json.RawMessage `json:"numCycle"`
+	Name    string          `json:"name"`
+	Nodes   json.RawMessage `json:"nodes"`
+	Ranks   json.RawMessage `json:"ranks"`
+	PerNode json.RawMessage `json:"ranksPerNode"`
+	GPUs    json.RawMessage `json:"gpusPerRank"`
+	Alone   json.RawMessage `json:"gpus"`
+	Size    json.RawMessage `json:"size"`
+	Type    string          `json:"type"`
+	Op      string          `json:"redop"`
+	InPlace json.RawMessage `json:"inPlace"`
+	Time    json.RawMessage `json:"time"`
+	Alg     json.RawMessage `json:"algBw"`
+	Bus     json.RawMessage `json:"busBw"`
+	Wrong   json.RawMessage `json:"wrong"`
+	Wrong24 json.RawMessage `json:"#wrong"`
+}
+
+func (rows *rcclRows) list(d *json.Decoder, out *bytes.Buffer) error {
+	for d.More() {
+		var r rcclRow
+		if err := d.Decode(&r); err != nil {
+			return cutJSON(err)
+		}
+		rows.add(&r, out)
+	}
+	return nil
+}
+
+// add writes a row as rccl-tests' CSV does, 14 values beneath 13 names.
+func (rows *rcclRows) add(r *rcclRow, out *bytes.Buffer) {
+	if !rows.any {
+		out.WriteString(rcclHeader)
+		rows.any = true
+	}
+	value := func(raw json.RawMessage, none string) string {
+		if s := strings.Trim(string(raw), `"`); s != "" && s != "null" {
+			return s
+		}
+		return none
+	}
+	ranks := value(r.Ranks, value(r.Alone, "0"))
+	fmt.Fprintf(out, "%s,%q,%s,%s,%s,%s,%s,%q,%q,%s,%s,%s,%s,%q\n", value(r.Cycle, "0"), r.Name, value(r.Nodes, "1"), ranks, value(r.PerNode, ranks), value(r.GPUs, "1"),
+		value(r.Size, "0"), r.Type, r.Op, value(r.InPlace, "0"), value(r.Time, "N/A"), value(r.Alg, "N/A"), value(r.Bus, "N/A"), value(r.Wrong, value(r.Wrong24, "N/A")))
+}
+
+// object reads an object: nccl-tests' whole file, or the first row of rccl-tests' rows without a
+// list. The decoder is behind its brace.
+func object(d *json.Decoder, out *bytes.Buffer, rows *rcclRows) error {
+	fields := map[string]json.RawMessage{}
+	for d.More() {
+		key, err := d.Token()
+		if err != nil {
+			return cutJSON(err)
+		}
+		if key == "results" {
+			preambleOf(fields, out)
+			if err := ncclRows(d, out); err != nil {
+				return err
+			}
+			continue
+		}
+		var value json.RawMessage
+		if err := d.Decode(&value); err != nil {
+			return cutJSON(err)
+		}
+		if name, ok := key.(string); ok && name != "env" { // the environment has secrets
+			fields[name] = value
+		}
+	}
+	if _, err := d.Token(); err != nil {
+		return cutJSON(err)
+	}
+	if fields["numCycle"] != nil {
+		for {
+			var r rcclRow
+			text, err := json.Marshal(fields)
+			if err != nil || json.Unmarshal(text, &r) != nil {
+				return fmt.Errorf("%w: a row is no row of rccl-tests", ErrFormat)
+			}
+			rows.add(&r, out)
+			clear(fields)
+			if err := d.Decode(&fields); errors.Is(err, io.EOF) {
+				return nil
+			} else if err != nil {
+				return cutJSON(err)
+			}
+		}
+	}
+	footerOf(fields, out)
+	return nil
+}
+
+func cutJSON(err error) error {
+	return fmt.Errorf("%w: the JSON ends or breaks: %w", ErrFormat, err)
+}
+
+// preambleOf writes what nccl-tests prints before its table.
+func preambleOf(fields map[string]json.RawMessage, out *bytes.Buffer) {
+	var args []string
+	_ = json.Unmarshal(fields["args"], &args) // none: the collective is not known
+	if len(args) > 0 {
+		fmt.Fprintf(out, "# Collective test starting: %s\n", path.Base(plainLine(args[0])))
+	}
+	var c struct {
+		Threads    json.Number `json:"nthreads"`
+		GPUs       json.Number `json:"ngpus"`
+		Least      json.Number `json:"minimum_bytes"`
+		Most       json.Number `json:"maximum_bytes"`
+		Factor     json.Number `json:"step_factor"`
+		Bytes      json.Number `json:"step_bytes"`
+		Warmup     json.Number `json:"warmup_iters"`
+		Iterations json.Number `json:"iterations"`
+		Aggregated json.Number `json:"aggregated_iterations"`
+		Validation json.Number `json:"validation"`
+		Graph      json.Number `json:"graph"`
+		Devices    []struct {
+			Rank   int    `json:"rank"`
+			Group  int    `json:"group"`
+			Pid    int    `json:"pid"`
+			Host   string `json:"hostname"`
+			Device int    `json:"device"`
+			Hex    string `json:"device_hex"`
+			Info   string `json:"device_info"`
+		} `json:"devices"`
+	}
+	_ = json.Unmarshal(fields["config"], &c) // none: the world is not known
+	step := string(c.Factor) + "(factor)"
+	if c.Factor == "" {
+		step = string(c.Bytes) + "(bytes)"
+	}
+	if c.Iterations != "" {
+		fmt.Fprintf(out, "# nThread %s nGpus %s minBytes %s maxBytes %s step: %s warmup iters: %s iters: %s agg iters: %s validation: %s graph: %s\n#\n",
+			c.Threads, c.GPUs, c.Least, c.Most, step, c.Warmup, c.Iterations, c.Aggregated, c.Validation, c.Graph)
+	}
+	if len(c.Devices) > 0 {
+		out.WriteString("# Using devices\n")
+	}
+	for _, v := range c.Devices {
+		fmt.Fprintf(out, "#  Rank %2d Group %2d Pid %6d on %10s device %2d [%s] %s\n", v.Rank, v.Group, v.Pid, plainLine(v.Host), v.Device, plainLine(v.Hex), plainLine(v.Info))
+	}
+	out.WriteString(`#
+#                                                              out-of-place                       in-place
+#       size         count      type   redop    root     time   algbw   busbw  #wrong     time   algbw   busbw  #wrong
+#        (B)    (elements)                               (us)  (GB/s)  (GB/s)             (us)  (GB/s)  (GB/s)
+`)
+}
+
+// plainLine keeps a name of a file from making lines of its own.
+func plainLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// ncclSide is the one or the other placement of a row.
+type ncclSide struct {
+	Time    json.RawMessage `json:"time"`
+	CPUTime json.RawMessage `json:"cpu_time"`
+	Alg     json.RawMessage `json:"alg_bw"`
+	Bus     json.RawMessage `json:"bus_bw"`
+	Wrong   json.RawMessage `json:"nwrong"`
+}
+
+func (s *ncclSide) text() string {
+	if s == nil {
+		return " N/A N/A N/A N/A"
+	}
+	var b strings.Builder
+	for _, raw := range []json.RawMessage{firstOf(s.Time, s.CPUTime), s.Alg, s.Bus, s.Wrong} {
+		v := strings.Trim(string(raw), `"`)
+		switch v {
+		case "", "null", "nan":
+			v = "N/A"
+		}
+		b.WriteString(" " + strings.TrimSuffix(v, ".0"))
+	}
+	return b.String()
+}
+
+func firstOf(list ...json.RawMessage) json.RawMessage {
+	for _, raw := range list {
+		if len(raw) > 0 {
+			return raw
+		}
+	}
+	return nil
+}
+
+// ncclRows writes the results as rows of the table. What nccl-tests measured by iteration is not
+// read: its means are the times that its text has.
+func ncclRows(d *json.Decoder, out *bytes.Buffer) error {
+	if start, err := d.Token(); err != nil || start != json.Delim('[') {
+		return fmt.Errorf("%w: its results are no list", ErrFormat)
+	}
+	for d.More() {
+		var r struct {
+			Size  json.Number `json:"size"`
+			Count json.Number `json:"count"`
+			Type  string      `json:"type"`
+			Op    string      `json:"redop"`
+			Root  any         `json:"root"`
+			Out   *ncclSide   `json:"out_of_place"`
+			In    *ncclSide   `json:"in_place"`
+		}
+		if err := d.Decode(&r); err != nil {
+			return cutJSON(err)
+		}
+		fmt.Fprintf(out, "%s %s %s %s %s%s%s\n", r.Size, r.Count, plainLine(r.Type), plainLine(r.Op), plainLine(fmt.Sprint(r.Root)), r.Out.text(), r.In.text())
+	}
+	if _, err := d.Token(); err != nil {
+		return cutJSON(err)
+	}
+	return nil
+}
+
+// footerOf writes what nccl-tests prints behind its table.
+func footerOf(fields map[string]json.RawMessage, out *bytes.Buffer) {
+	var bounds struct {
+		Count json.Number `json:"count"`
+		OK    any         `json:"okay"`
+	}
+	if json.Unmarshal(fields["out_of_bounds"], &bounds) == nil && bounds.Count != "" {
+		verdict := "OK"
+		if fmt.Sprint(bounds.OK) != "true" {
+			verdict = "FAILED"
+		}
+		fmt.Fprintf(out, "# Out of bounds values : %s %s\n", bounds.Count, verdict)
+	}
+	var average struct {
+		Bandwidth json.Number `json:"bandwidth"`
+	}
+	if json.Unmarshal(fields["average_bus_bandwidth"], &average) == nil && average.Bandwidth != "" {
+		fmt.Fprintf(out, "# Avg bus bandwidth    : %s\n", average.Bandwidth)
+	}
+}
