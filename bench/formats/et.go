@@ -83,7 +83,7 @@ func (e *et) node(raw []byte) error {
 		return nil
 	}
 	calls := has(raw, "record_param_comms")
-	if !calls && !has(raw, "process_group:init") {
+	if !calls && !has(raw, "process_group:init", `"`+accumulate+`"`) {
 		return nil
 	}
 	var n etNode
@@ -94,6 +94,11 @@ func (e *et) node(raw []byte) error {
 	switch {
 	case strings.Contains(string(n.Name), "process_group:init"):
 		e.init(&n)
+	case n.Name == accumulate:
+		values, types := n.values(n.Inputs)
+		if m := tensorType.FindStringSubmatch(types); m != nil && len(values) > 0 && len(e.rank.Gradients) <= maxCalls {
+			e.rank.Gradients = append(e.rank.Gradients, trace.Gradient{Elements: elements(values[0], 0), Dtype: trace.TypeOf(m[1])})
+		}
 	case n.Name == "record_param_comms":
 		if !e.call(&n) {
 			e.rank.Damaged++

@@ -186,11 +186,14 @@ type kinetoEvent struct {
 		Async       word   `json:"Is asynchronized op"`
 		External    number `json:"External id"`
 		Stream      word   `json:"stream"`
+		// Dims and Types are of autograd's accumulated gradients.
+		Dims  json.RawMessage `json:"Input Dims"`
+		Types json.RawMessage `json:"Input type"`
 	} `json:"args"`
 }
 
 // Marks of events that are read; the others are passed over without being decoded.
-var marks = [][]byte{[]byte(`ernel"`), []byte(`record_param_comms`), []byte(`ProfilerStep#`), []byte(`gloo:`)}
+var marks = [][]byte{[]byte(`ernel"`), []byte(`record_param_comms`), []byte(`ProfilerStep#`), []byte(`"torch::autograd::AccumulateGrad"`)}
 
 func (k *kineto) event(raw []byte) error {
 	if raw == nil {
@@ -210,6 +213,8 @@ func (k *kineto) event(raw []byte) error {
 		k.kernel(&e)
 	case e.Name == "record_param_comms":
 		k.called(&e)
+	case e.Name == accumulate:
+		k.gradient(&e)
 	case strings.HasPrefix(string(e.Name), "ProfilerStep#"):
 		k.step(&e)
 	}
@@ -217,6 +222,30 @@ func (k *kineto) event(raw []byte) error {
 		return fmt.Errorf("%w: over %d calls", ErrDamaged, maxCalls)
 	}
 	return nil
+}
+
+// accumulate is autograd's operator that hands a parameter its gradient.
+const accumulate = "torch::autograd::AccumulateGrad"
+
+func (k *kineto) gradient(e *kinetoEvent) {
+	var dims [][]int64
+	var types []string
+	if json.Unmarshal(e.Args.Dims, &dims) != nil || json.Unmarshal(e.Args.Types, &types) != nil || len(dims) == 0 || len(types) == 0 || len(k.rank.Gradients) > maxCalls {
+		return
+	}
+	k.rank.Gradients = append(k.rank.Gradients, trace.Gradient{Elements: product(dims[0]), Dtype: trace.TypeOf(types[0]), At: k.span(e)})
+}
+
+// product is the elements of a shape; 0 for one that is none.
+func product(dims []int64) int64 {
+	n := int64(1)
+	for _, d := range dims {
+		if d < 0 || d > 0 && n > 1<<50/d {
+			return 0
+		}
+		n *= d
+	}
+	return n
 }
 
 // span is an event's time in seconds since the first event; nil where it has none.
@@ -370,6 +399,7 @@ func (k *kineto) finish() {
 		r.Steps = k.marked
 	}
 	slices.SortStableFunc(r.Steps, func(a, b trace.Step) int { return cmp.Compare(a.Start, b.Start) })
+	slices.SortStableFunc(r.Gradients, func(a, b trace.Gradient) int { return cmp.Compare(a.At.Begin(), b.At.Begin()) })
 	slices.SortStableFunc(r.Calls, func(a, b trace.Call) int { return cmp.Compare(begin(a), begin(b)) })
 	for i := range k.t.Foreign {
 		k.t.Note("no collective of a library in %d kernels of %s: they do not tell what they send", k.t.Foreign[i].Kernels, k.t.Foreign[i].Library)

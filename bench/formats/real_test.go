@@ -106,6 +106,8 @@ func TestRealBucketsOfMI300X(t *testing.T) {
 	require.Len(t, d.Buckets, 1)
 	require.Equal(t, []int64{2873320 * 2, 8816192 * 2}, d.Buckets[0].Bytes)
 	require.Equal(t, 3, d.Buckets[0].Steps)
+	require.Len(t, d.Buckets[0].Tensors, 62, "ResNet-18's parameters")
+	require.Less(t, *d.Buckets[0].Over, int64(25<<20))
 	require.Nil(t, d.Waiting)
 	require.Greater(t, d.Alone.Share, 0.99)
 	text := ""
@@ -122,6 +124,8 @@ func TestRealExecutionTraces(t *testing.T) {
 	require.Equal(t, []int64{8196000, 31502336, 26255360, 26550272, 9724160}, d.Buckets[0].Bytes)
 	require.GreaterOrEqual(t, *d.Buckets[0].Most, int64(25<<20))
 	require.GreaterOrEqual(t, *d.Buckets[0].FirstMost, int64(1<<20))
+	require.Less(t, *d.Buckets[0].Over, int64(25<<20))
+	require.Len(t, d.Buckets[0].Tensors, 161, "ResNet-50's parameters")
 	require.Equal(t, 3, d.Steps)
 
 	for name, want := range map[string]int{"resnet50_ddp_2gpu_et_1.1.0": 21, "resnet50_1gpu_et_1.0.3": 21} {

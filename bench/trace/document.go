@@ -201,15 +201,22 @@ func (b *Buckets) sentence() string {
 	text := fmt.Sprintf("Gradient buckets of a step, %s of %s in %s: %s B, in %d of %s.", b.Collective, b.Dtype, b.Group, unit.FirstFew(sizes, 8), b.Steps, unit.Count(int64(b.Of), "step"))
 	mib := func(n int64) string { return strconv.FormatFloat(float64(n)/float64(unit.MiB), 'f', 2, 64) + " MiB" }
 	switch {
+	case b.Most != nil && b.Over != nil:
+		text += fmt.Sprintf(" A limit over %s and up to %s explains them, with a first bucket of up to %s", mib(*b.Over), mib(*b.Most), mib(*b.FirstMost))
 	case b.Most != nil:
-		text += fmt.Sprintf(" They are those of any limit up to %s that is over the largest bucket less its last tensor, with a first bucket of up to %s", mib(*b.Most), mib(*b.FirstMost))
-		if *b.Most >= 25*unit.MiB && *b.FirstMost >= unit.MiB {
-			text += "; DistributedDataParallel's default, 25 MiB and 1 MiB, is among them"
-		}
-		text += "."
+		text += fmt.Sprintf(" A limit of up to %s explains them, with a first bucket of up to %s; the file has no tensors, which would bound it from below", mib(*b.Most), mib(*b.FirstMost))
+	case b.FirstMost != nil && b.Over != nil:
+		text += fmt.Sprintf(" Any limit over %s explains them, with a first bucket of up to %s: the last bucket closes with the gradients", mib(*b.Over), mib(*b.FirstMost))
 	case b.FirstMost != nil:
-		text += fmt.Sprintf(" The last bucket closes with the gradients, so calls alone bound no limit; the first closed at up to %s.", mib(*b.FirstMost))
+		text += fmt.Sprintf(" The first bucket closed at up to %s; the last closes with the gradients, so its calls bound no limit", mib(*b.FirstMost))
+	default:
+		return text
 	}
+	const usual, first = 25 * unit.MiB, unit.MiB
+	if (b.Most == nil || *b.Most >= usual) && (b.Over == nil || *b.Over < usual) && *b.FirstMost >= first && b.Collective == "all_reduce" {
+		text += "; DistributedDataParallel's default, 25 MiB and 1 MiB, is among them"
+	}
+	text += "."
 	return text
 }
 

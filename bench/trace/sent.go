@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"zbench/bench/collective"
 )
 
 // Sent is what a rank sends of one kind: calls of one collective and size in one group.
@@ -79,9 +81,12 @@ type Buckets struct {
 	// FirstMost is that of the first bucket, which DistributedDataParallel closes early; null
 	// where it is the only one.
 	FirstMost *int64 `json:"first_most"`
-	// Least is a limit that is too small whatever the tensors were: none is known from calls
-	// alone, so it is null without a parameter list.
-	Least *int64 `json:"least"`
+	// Over is a limit that is too small, in bytes: with it a bucket would have closed before its
+	// last tensor. Null where the file does not tell the tensors.
+	Over *int64 `json:"over"`
+	// Tensors are the elements of the gradients in the buckets, in their order; empty where the
+	// file does not tell them, or where they do not add up to the buckets.
+	Tensors []int64 `json:"tensors"`
 }
 
 // floats are the types of gradients.
@@ -134,9 +139,52 @@ func (t *Trace) buckets(r *Rank) []Buckets {
 				b.Most = &least
 			}
 		}
+		b.tensors(r.Gradients)
 		out = append(out, b)
 	}
 	return out
+}
+
+// tensors puts a step's gradients into its buckets. They are the right ones if, in the order in
+// which autograd had them, they add up to every bucket.
+func (b *Buckets) tensors(all []Gradient) {
+	b.Tensors = []int64{}
+	d, err := collective.DtypeByName(b.Dtype)
+	if err != nil {
+		return
+	}
+	for from := range all {
+		if at := b.fit(all[from:], int64(d.Size)); at > 0 {
+			for _, g := range all[from : from+at] {
+				b.Tensors = append(b.Tensors, g.Elements)
+			}
+			return
+		}
+		if from > maxPeriod {
+			return
+		}
+	}
+}
+
+// fit is how many of the gradients make up the buckets, 0 if they do not, and sets the limits that
+// are too small.
+func (b *Buckets) fit(all []Gradient, width int64) (n int) {
+	var over int64
+	for i, bucket := range b.Bytes {
+		size, last := int64(0), int64(0)
+		for ; n < len(all) && size < bucket; n++ {
+			last = all[n].Elements * width
+			size += last
+		}
+		if size != bucket {
+			return 0
+		}
+		if i > 0 {
+			over = max(over, size-last)
+		}
+	}
+	b.Over = &over
+	return n
 }
 
 func count(all [][]int64, list []int64) (n int) {

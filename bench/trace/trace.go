@@ -69,6 +69,9 @@ type Rank struct {
 	// and apart from each other. Whole is false where not all are kept.
 	Computing []Span
 	Whole     bool
+	// Gradients are the tensors whose gradients autograd accumulated, in its order; none where the
+	// file has no shapes.
+	Gradients []Gradient
 	// Unnamed is the number of collective kernels of which the file does not tell the bytes.
 	Unnamed int
 	// Damaged is the number of records that could not be read.
@@ -80,6 +83,23 @@ type Span struct{ Start, End float64 }
 
 // Seconds is the length of the span.
 func (s Span) Seconds() float64 { return s.End - s.Start }
+
+// Begin is when a span begins; 0 of nil.
+func (s *Span) Begin() float64 {
+	if s == nil {
+		return 0
+	}
+	return s.Start
+}
+
+// Gradient is a tensor's gradient when autograd had it.
+type Gradient struct {
+	Elements int64
+	// Dtype is rccl-tests' name of the element type.
+	Dtype string
+	// At is when, on the host's clock; nil where the file has no times.
+	At *Span
+}
 
 // Step is a training step as the profiler marked it.
 type Step struct {

@@ -112,7 +112,7 @@ func TestRepetition(t *testing.T) {
 // to explain its buckets have the real one among them.
 func TestLimitsExplainBuckets(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		tensors := rapid.SliceOfN(rapid.Int64Range(4096, 8<<20), 3, 60).Draw(t, "tensors")
+		tensors := rapid.SliceOfN(rapid.Map(rapid.Int64Range(2048, 4<<20), func(n int64) int64 { return 2 * n }), 3, 60).Draw(t, "tensors")
 		limit := rapid.Int64Range(1<<20, 30<<20).Draw(t, "limit")
 		const first = int64(1 << 20)
 		var buckets []int64
@@ -135,6 +135,9 @@ func TestLimitsExplainBuckets(t *testing.T) {
 			for _, b := range buckets {
 				r.Calls = append(r.Calls, Call{Collective: "all_reduce", Dtype: "bfloat16", Bytes: b})
 			}
+			for _, b := range tensors {
+				r.Gradients = append(r.Gradients, Gradient{Elements: b / 2, Dtype: "bfloat16"})
+			}
 		}
 		tr := &Trace{Groups: []Group{{Name: "dp", Size: 8}}, Ranks: []*Rank{r}}
 		all := tr.buckets(r)
@@ -143,6 +146,15 @@ func TestLimitsExplainBuckets(t *testing.T) {
 		}
 		if *all[0].FirstMost < first || all[0].Most != nil && *all[0].Most < limit {
 			t.Fatalf("limit %d is not explained: %v", limit, *all[0].Most)
+		}
+		if all[0].Over == nil || *all[0].Over >= limit || len(all[0].Tensors) != len(tensors) {
+			t.Fatalf("limit %d of %d tensors: over %v, %d tensors", limit, len(tensors), all[0].Over, len(all[0].Tensors))
+		}
+		for i := range r.Gradients {
+			r.Gradients[i].Elements++
+		}
+		if wrong := tr.buckets(r)[0]; wrong.Over != nil {
+			t.Fatalf("tensors that do not add up explain buckets")
 		}
 	})
 }
