@@ -18,7 +18,7 @@ const voidShare = 0.10
 func FixFirst(rec *record.Record) *finding.Finding {
 	j := judged{rec, expect(rec)}
 	for _, find := range []func(judged) finding.List{
-		judged.hangs, judged.wrongData, judged.late, judged.slowGroups, judged.lostBusBW, judged.unstable,
+		judged.hangs, judged.wrongData, judged.late, judged.slowGroups, judged.lostBusBW, judged.unstable, judged.stalls,
 	} {
 		for _, l := range find(j) {
 			if l.Severity == finding.Fault && j.voids(l) {
@@ -34,6 +34,8 @@ func (j judged) voids(l finding.Finding) bool {
 	switch l.Code {
 	case CodeHang, CodeAsyncError, CodeWrongData:
 		return true
+	case CodeStall:
+		return j.stalled()
 	case CodeLate:
 		return j.lateCost() >= voidShare
 	case CodeSlowGroup:

@@ -23,6 +23,7 @@ const (
 	CodeSlowGroup   = "slow_group"
 	CodeLostBusBW   = "lost_busbw"
 	CodeUnstable    = "unstable"
+	CodeStall       = "stall"
 	CodeDip         = "dip"
 	CodeNoisy       = "noisy"
 	CodeNoFault     = "no_fault"
@@ -53,7 +54,7 @@ func collectives(rec *record.Record) finding.List {
 	j := judged{rec, expect(rec)}
 	for _, find := range []func(judged) finding.List{
 		judged.hangs, judged.wrongData, judged.interrupted, judged.late, judged.slowGroups,
-		judged.lostBusBW, judged.unstable, judged.dips, judged.noisy,
+		judged.lostBusBW, judged.unstable, judged.stalls, judged.dips, judged.noisy,
 	} {
 		v = append(v, find(j)...)
 	}

@@ -29,6 +29,9 @@ func faultOf(rec *record.Record) *recommend.Fault {
 	case judge.CodeUnstable:
 		f.Remedy, f.Command = "name the component that is slow now and then, mend it, and sweep again", railsLine(rec, "--rounds", "20")
 	}
+	if l.Code == judge.CodeStall {
+		f.Text, f.Remedy, f.Command = strings.TrimPrefix(f.Text, "STALL: "), "repeat these sizes", judge.RepeatLine(rec, rec.Stalls()[0])
+	}
 	if l.Code == judge.CodeLostBusBW {
 		f.Text = "Up to " + advice.Share(l.Share) + " of the bus bandwidth is lost"
 	}

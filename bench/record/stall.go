@@ -1,0 +1,118 @@
+package record
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// Stall is a run of rows of an imported table, neighbours in size and placement, that take far
+// longer than the table's other rows allow: the library or the network stood still. They are no
+// part of a curve.
+type Stall struct {
+	// Rows are the results, by size, out of place before in place.
+	Rows []*Result
+	// Factor is the most that one of them takes over what the others allow.
+	Factor float64
+}
+
+// Bounds of a stall.
+const (
+	// stallFactor is over what sizes take that a library handles badly every time: up to 7.0 times
+	// what others allow (256 KiB to 1 MiB on 16 GH200, boeschf/nccl-benchmark-on-alps-2025).
+	stallFactor = 10.0
+	// erraticFactor is that of a run whose two placements differ by more than erratic, in the median
+	// over its sizes. What a library does every time, it does in both: there they differ by 0.03.
+	erraticFactor = 4.0
+	erratic       = 0.1
+	// stallEdge is that of the first and the last row, which were in it for some launches alone.
+	stallEdge = 1.5
+	stallRows = 2
+)
+
+// Stalls finds the stalls of a record of imported tables. A larger message does no less work, and
+// a message can be sent in pieces: so no row can take longer than a larger one takes, nor, by more
+// than what is allowed here, than a smaller one's time in proportion.
+func (r *Record) Stalls() (all []Stall) {
+	type series struct {
+		collective, dtype, op, setup        string
+		ranks, nodes, local, groups, stride int
+	}
+	rows := map[series][]row{}
+	var order []series
+	for i := range r.Results {
+		x := &r.Results[i]
+		seconds, ok := x.Seconds()
+		if x.Status != OK || !ok || x.Isolated != nil { // what zbench measures has samples, and is repeated
+			continue
+		}
+		s := series{x.Collective, x.Dtype, x.Op, x.Setup, x.Ranks, x.Nodes, x.GPUsPerProcess, x.Groups, x.Stride}
+		if rows[s] == nil {
+			order = append(order, s)
+		}
+		rows[s] = append(rows[s], row{x, seconds})
+	}
+	for _, s := range order {
+		all = append(all, stalls(rows[s])...)
+	}
+	return all
+}
+
+type row struct {
+	*Result
+	seconds float64
+}
+
+func stalls(rows []row) (all []Stall) {
+	slices.SortStableFunc(rows, func(a, b row) int {
+		return cmp.Or(cmp.Compare(a.Bytes, b.Bytes), placement(a)-placement(b))
+	})
+	over := make([]float64, len(rows))
+	for i, x := range rows {
+		for _, y := range rows {
+			if y.Result != x.Result {
+				over[i] = max(over[i], x.seconds/(y.seconds*max(1, float64(x.Bytes)/float64(y.Bytes))))
+			}
+		}
+	}
+	for i := 0; i < len(rows); i++ {
+		if over[i] < erraticFactor {
+			continue
+		}
+		from, to := i, i+1
+		for from > 0 && over[from-1] >= stallEdge {
+			from--
+		}
+		for to < len(rows) && over[to] >= stallEdge {
+			to++
+		}
+		s := Stall{Factor: slices.Max(over[from:to])}
+		for _, x := range rows[from:to] {
+			s.Rows = append(s.Rows, x.Result)
+		}
+		if len(s.Rows) >= stallRows && (s.Factor >= stallFactor || isErratic(rows[from:to])) {
+			all = append(all, s)
+		}
+		i = to
+	}
+	return all
+}
+
+// isErratic reports whether the two placements of a run's sizes differ.
+func isErratic(rows []row) bool {
+	var apart []float64
+	for i := 1; i < len(rows); i++ {
+		if rows[i].Bytes == rows[i-1].Bytes && rows[i].InPlace != rows[i-1].InPlace {
+			apart = append(apart, math.Abs(math.Log(rows[i].seconds/rows[i-1].seconds)))
+		}
+	}
+	slices.Sort(apart)
+	return len(apart) > 1 && apart[len(apart)/2] > erratic
+}
+
+func placement(r row) int {
+	if r.InPlace {
+		return 1
+	}
+	return 0
+}
