@@ -53,6 +53,7 @@ type kineto struct {
 	origin  float64
 	started bool
 	marked  []trace.Step // the device's marks, used where the host has none
+	onHost  []trace.Call // gloo's, whose group stands behind them
 }
 
 func readKineto(in *Input, t *trace.Trace) error {
@@ -172,6 +173,7 @@ type kinetoEvent struct {
 	Name word   `json:"name"`
 	TS   number `json:"ts"`
 	Dur  number `json:"dur"`
+	TID  word   `json:"tid"`
 	Args struct {
 		Collective  word   `json:"Collective name"`
 		In          number `json:"In msg nelems"`
@@ -193,7 +195,7 @@ type kinetoEvent struct {
 }
 
 // Marks of events that are read; the others are passed over without being decoded.
-var marks = [][]byte{[]byte(`ernel"`), []byte(`record_param_comms`), []byte(`ProfilerStep#`), []byte(`"torch::autograd::AccumulateGrad"`)}
+var marks = [][]byte{[]byte(`ernel"`), []byte(`record_param_comms`), []byte(`ProfilerStep#`), []byte(`"torch::autograd::AccumulateGrad"`), []byte(`"gloo:`)}
 
 func (k *kineto) event(raw []byte) error {
 	if raw == nil {
@@ -215,10 +217,12 @@ func (k *kineto) event(raw []byte) error {
 		k.called(&e)
 	case e.Name == accumulate:
 		k.gradient(&e)
+	case strings.HasPrefix(string(e.Name), "gloo:"):
+		k.gloo(&e)
 	case strings.HasPrefix(string(e.Name), "ProfilerStep#"):
 		k.step(&e)
 	}
-	if len(k.rank.Calls) > maxCalls {
+	if len(k.rank.Calls)+len(k.onHost) > maxCalls {
 		return fmt.Errorf("%w: over %d calls", ErrDamaged, maxCalls)
 	}
 	return nil
@@ -228,12 +232,36 @@ func (k *kineto) event(raw []byte) error {
 const accumulate = "torch::autograd::AccumulateGrad"
 
 func (k *kineto) gradient(e *kinetoEvent) {
-	var dims [][]int64
-	var types []string
-	if json.Unmarshal(e.Args.Dims, &dims) != nil || json.Unmarshal(e.Args.Types, &types) != nil || len(dims) == 0 || len(types) == 0 || len(k.rank.Gradients) > maxCalls {
-		return
+	if n, dtype := e.tensors(); dtype != "" && len(k.rank.Gradients) <= maxCalls {
+		k.rank.Gradients = append(k.rank.Gradients, trace.Gradient{Elements: n, Dtype: dtype, At: k.span(e)})
 	}
-	k.rank.Gradients = append(k.rank.Gradients, trace.Gradient{Elements: product(dims[0]), Dtype: trace.TypeOf(types[0]), At: k.span(e)})
+}
+
+// tensors are the elements of an operator's inputs and the first one's type; no type where the file
+// has no shapes.
+func (e *kinetoEvent) tensors() (elements int64, dtype string) {
+	var dims []json.RawMessage
+	var types []string
+	if json.Unmarshal(e.Args.Dims, &dims) != nil || json.Unmarshal(e.Args.Types, &types) != nil || len(dims) == 0 || len(types) == 0 {
+		return 0, ""
+	}
+	for _, d := range dims {
+		var shape []int64
+		if json.Unmarshal(d, &shape) == nil && len(shape) > 0 {
+			elements = min(elements+product(shape), 1<<50)
+		}
+	}
+	return elements, trace.TypeOf(types[0])
+}
+
+// gloo is a collective on the host, from when a thread of gloo takes it up until it has ended. It
+// does not tell its group, which is that of all ranks.
+func (k *kineto) gloo(e *kinetoEvent) {
+	name, known := trace.Named(strings.TrimPrefix(string(e.Name), "gloo:"))
+	c := trace.Call{Collective: limited(name), Known: known, Sequence: trace.Unknown, Stream: limited(string(e.TID)), Kernel: k.span(e)}
+	c.In, c.Dtype = e.tensors()
+	c.Out = c.In
+	k.onHost = append(k.onHost, c)
 }
 
 // product is the elements of a shape; 0 for one that is none.
@@ -395,6 +423,15 @@ func (k *kineto) compute(s trace.Span) {
 func (k *kineto) finish() {
 	r := k.rank
 	r.Computing = trace.Merge(r.Computing)
+	for _, c := range k.onHost {
+		g := trace.Group{Name: "0", Size: k.t.World}
+		if known, ok := k.groups["0"]; ok {
+			g = known
+		}
+		c.Group = k.t.Find(g)
+		c.Size(g.Size)
+		r.Calls = append(r.Calls, c)
+	}
 	if len(r.Steps) == 0 {
 		r.Steps = k.marked
 	}

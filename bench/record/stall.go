@@ -75,27 +75,62 @@ func stalls(rows []row) (all []Stall) {
 			}
 		}
 	}
-	for i := 0; i < len(rows); i++ {
-		if over[i] < erraticFactor {
+	in := make([]bool, len(rows))
+	for i := range rows {
+		in[i] = over[i] >= erraticFactor
+	}
+	var runs [][2]int
+	for from := 0; from < len(rows); from++ {
+		if !in[from] {
 			continue
 		}
-		from, to := i, i+1
-		for from > 0 && over[from-1] >= stallEdge {
-			from--
-		}
+		to := from
 		for to < len(rows) && over[to] >= stallEdge {
 			to++
 		}
-		s := Stall{Factor: slices.Max(over[from:to])}
-		for _, x := range rows[from:to] {
+		for from > 0 && over[from-1] >= stallEdge {
+			from--
+		}
+		runs = append(runs, [2]int{from, to})
+		from = to
+	}
+	for i := 0; i < len(runs); i++ {
+		run := runs[i]
+		for j := len(runs) - 1; j > i; j-- {
+			if oneStall(rows, run, runs[j]) {
+				run[1], i = runs[j][1], j
+				break
+			}
+		}
+		of := rows[run[0]:run[1]]
+		s := Stall{Factor: slices.Max(over[run[0]:run[1]])}
+		for _, x := range of {
 			s.Rows = append(s.Rows, x.Result)
 		}
-		if len(s.Rows) >= stallRows && (s.Factor >= stallFactor || isErratic(rows[from:to])) {
+		if len(of) >= stallRows && (s.Factor >= stallFactor || isErratic(of)) {
 			all = append(all, s)
 		}
-		i = to
 	}
 	return all
+}
+
+// oneStall reports whether two runs are of one stall: every row between them takes longer than on the
+// line between the rows before and behind both.
+func oneStall(rows []row, a, b [2]int) bool {
+	if a[0] == 0 || b[1] == len(rows) {
+		return false // nothing is known of one side
+	}
+	for _, x := range rows[a[1]:b[0]] {
+		if x.seconds < stallEdge*chord(rows[a[0]-1], rows[b[1]], x) {
+			return false
+		}
+	}
+	return true
+}
+
+// chord is what a row takes on the straight line between two others.
+func chord(a, b, x row) float64 {
+	return a.seconds + (b.seconds-a.seconds)*float64(x.Bytes-a.Bytes)/max(1, float64(b.Bytes-a.Bytes))
 }
 
 // isErratic reports whether the two placements of a run's sizes differ.
