@@ -14,7 +14,7 @@ const exitCodes = `Exit codes:
   3    regression, or a missed threshold
   4    wrong data
   5    no usable device or library
-  6    not enough input for a bucket size (recommend)
+  6    not enough input for a bucket size (recommend), no collective (trace)
   130  interrupted; finished cases are saved
 `
 

@@ -88,7 +88,7 @@ func TestWrittenFilesFitTheirSchemas(t *testing.T) {
 			before = folder
 		}
 	}
-	for _, line := range []string{"doctor --backend loopback --format json", "import ../../bench/peers/testdata/algo_proto.log --format json --out " + t.TempDir()} {
+	for _, line := range []string{"doctor --backend loopback --format json", "import ../../bench/peers/testdata/algo_proto.log --format json --out " + t.TempDir(), "trace testdata/rank0.json --format json"} {
 		out, _, _ := onHost(t, hosts[0], 0, exit.OK, line)
 		fits(line, out)
 	}
