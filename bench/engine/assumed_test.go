@@ -11,6 +11,7 @@ import (
 	"zbench/bench/advice"
 	"zbench/bench/engine"
 	"zbench/bench/fabric"
+	"zbench/bench/folder"
 	"zbench/bench/plan"
 	"zbench/bench/record"
 	"zbench/bench/spec"
@@ -41,7 +42,7 @@ func outcome(t *testing.T, want spec.Spec, other func(*fabric.Machine)) (*engine
 	}
 	u, err := engine.Prepare(want, false)
 	require.NoError(t, err)
-	dir, err := engine.NewFolder(e.Host, "out", "collectives", false)
+	dir, err := folder.New(e.Host, "out", "collectives", false)
 	require.NoError(t, err)
 	out, err := e.Run(context.Background(), u, dir)
 	require.NoError(t, err)

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/engine"
+	"zbench/bench/folder"
 	"zbench/bench/plan"
 )
 
@@ -27,7 +28,7 @@ func TestCheckedBeforeTheFirstLaunch(t *testing.T) {
 		}
 		u, err := engine.Prepare(small(), false)
 		require.NoError(t, err)
-		dir, err := engine.NewFolder(e.Host, "out", "collectives", false)
+		dir, err := folder.New(e.Host, "out", "collectives", false)
 		require.NoError(t, err)
 		out, err := e.Run(context.Background(), u, dir)
 		require.NoError(t, dir.Close())

@@ -11,6 +11,7 @@ import (
 
 	"zbench/bench/engine"
 	"zbench/bench/exit"
+	"zbench/bench/folder"
 	"zbench/bench/plan"
 	"zbench/bench/record"
 	"zbench/bench/spec"
@@ -155,12 +156,12 @@ func TestLock(t *testing.T) {
 	var notes bytes.Buffer
 	host := at(files, nil).Host
 	host.Note = func(format string, _ ...any) { notes.WriteString(format) }
-	dir, err := engine.NewFolder(host, "out", "collectives", false)
+	dir, err := folder.New(host, "out", "collectives", false)
 	require.NoError(t, err)
 	for range 2 {
 		for _, open := range []func() error{
-			func() error { _, err := engine.NewFolder(host, "out", "collectives", true); return err },
-			func() error { _, err := engine.OpenFolder(host, "out"); return err },
+			func() error { _, err := folder.New(host, "out", "collectives", true); return err },
+			func() error { _, err := folder.Open(host, "out"); return err },
 		} {
 			err := open()
 			require.ErrorContains(t, err, "out is in use by process 1 on host")
@@ -171,18 +172,18 @@ func TestLock(t *testing.T) {
 	}
 	// The owner is named, too, where the folder has files already: --force would not help.
 	require.NoError(t, files.WriteFile("out/"+engine.JournalFile, []byte("{}\n")))
-	require.NoError(t, files.WriteFile("out/"+engine.LockFile, []byte("process 1 on host")))
-	_, err = engine.NewFolder(host, "out", "collectives", false)
+	require.NoError(t, files.WriteFile("out/"+folder.LockFile, []byte("process 1 on host")))
+	_, err = folder.New(host, "out", "collectives", false)
 	require.ErrorContains(t, err, "out is in use by process 1 on host")
 	require.NoError(t, dir.Close())
 	require.NoError(t, dir.Close())
-	_, err = engine.NewFolder(host, "out", "collectives", false)
+	_, err = folder.New(host, "out", "collectives", false)
 	require.ErrorContains(t, err, "out already holds 3 files")
-	files.locks["out/"+engine.LockFile] = "dead"
-	_, err = engine.NewFolder(host, "out", "collectives", false)
+	files.locks["out/"+folder.LockFile] = "dead"
+	_, err = folder.New(host, "out", "collectives", false)
 	require.ErrorContains(t, err, "out already holds 3 files")
-	require.Equal(t, "dead", files.locks["out/"+engine.LockFile], "what is refused stays as it is")
-	dir, err = engine.OpenFolder(host, "out")
+	require.Equal(t, "dead", files.locks["out/"+folder.LockFile], "what is refused stays as it is")
+	dir, err = folder.Open(host, "out")
 	require.NoError(t, err)
 	require.Contains(t, notes.String(), "stale lock")
 	require.NoError(t, dir.Close())

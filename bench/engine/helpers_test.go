@@ -18,6 +18,7 @@ import (
 
 	"zbench/bench/engine"
 	"zbench/bench/fabric"
+	"zbench/bench/folder"
 	"zbench/bench/plan"
 	"zbench/bench/record"
 	"zbench/bench/spec"
@@ -46,7 +47,7 @@ func (m *memory) IsTemporary(name string) bool { return strings.HasSuffix(name, 
 func (m *memory) RemoveTemporary(string) error { return nil }
 func (m *memory) Remove(name string) error     { delete(m.MapFS, name); return nil }
 
-func (m *memory) Append(name string) (engine.AppendFile, error) {
+func (m *memory) Append(name string) (folder.AppendFile, error) {
 	return &growing{m, name}, nil
 }
 
@@ -55,7 +56,7 @@ func (m *memory) Append(name string) (engine.AppendFile, error) {
 func (m *memory) Lock(name, owner string) (func() error, string, error) {
 	before := m.locks[name]
 	if before != "" && before != "dead" {
-		return nil, "", &engine.LockedError{Owner: before}
+		return nil, "", &folder.LockedError{Owner: before}
 	}
 	m.locks[name] = owner
 	return func() error { delete(m.locks, name); return nil }, before, nil
@@ -63,7 +64,7 @@ func (m *memory) Lock(name, owner string) (func() error, string, error) {
 
 func (m *memory) Held(name string) error {
 	if owner := m.locks[name]; owner != "" && owner != "dead" {
-		return &engine.LockedError{Owner: owner}
+		return &folder.LockedError{Owner: owner}
 	}
 	return nil
 }
@@ -72,7 +73,7 @@ func (m *memory) Held(name string) error {
 func (m *memory) files(dir string) map[string]string {
 	all := map[string]string{}
 	for name, f := range m.MapFS {
-		if path.Dir(name) == dir && path.Base(name) != engine.RunFile {
+		if path.Dir(name) == dir && path.Base(name) != folder.RunFile {
 			all[path.Base(name)] = string(f.Data)
 		}
 	}
@@ -183,9 +184,9 @@ func served() spec.Spec {
 }
 
 // at is an engine on a file system.
-func at(files engine.FS, d *modelled) *engine.Engine {
+func at(files folder.FS, d *modelled) *engine.Engine {
 	return &engine.Engine{
-		Host:    engine.Host{FS: files, Now: func() time.Time { return time.Unix(1795219200, 0) }, Owner: "process 1 on host"},
+		Host:    folder.Host{FS: files, Now: func() time.Time { return time.Unix(1795219200, 0) }, Owner: "process 1 on host"},
 		Created: time.Unix(1795219200, 0).UTC(), Tool: record.Tool{Name: "zbench", Version: "test"},
 		Open: func(_ context.Context, u *engine.Setup) (engine.Ranks, error) {
 			d.machine = u.Machine
@@ -195,12 +196,12 @@ func at(files engine.FS, d *modelled) *engine.Engine {
 }
 
 // run runs a request into the folder "out".
-func run(ctx context.Context, t *testing.T, files engine.FS, want spec.Spec, d *modelled) error {
+func run(ctx context.Context, t *testing.T, files folder.FS, want spec.Spec, d *modelled) error {
 	t.Helper()
 	e := at(files, d)
 	u, err := engine.Prepare(want, false)
 	require.NoError(t, err)
-	dir, err := engine.NewFolder(e.Host, "out", "collectives", false)
+	dir, err := folder.New(e.Host, "out", "collectives", false)
 	require.NoError(t, err)
 	_, err = e.Run(ctx, u, dir)
 	require.NoError(t, dir.Close())
@@ -208,10 +209,10 @@ func run(ctx context.Context, t *testing.T, files engine.FS, want spec.Spec, d *
 }
 
 // resume continues with the folder "out", asked nothing.
-func resume(t *testing.T, files engine.FS) error {
+func resume(t *testing.T, files folder.FS) error {
 	t.Helper()
 	e := at(files, &modelled{})
-	dir, err := engine.OpenFolder(e.Host, "out")
+	dir, err := folder.Open(e.Host, "out")
 	require.NoError(t, err)
 	old, err := engine.ReadFolder(files, "out")
 	require.NoError(t, err)

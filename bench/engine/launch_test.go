@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/engine"
+	"zbench/bench/folder"
 	"zbench/bench/plan"
 	"zbench/bench/spec"
 )
@@ -71,7 +72,7 @@ func TestEstimateIsHeldAgainstTheEndOfTheJob(t *testing.T) {
 	require.Empty(t, notes.String())
 
 	e.Open = func(context.Context, *engine.Setup) (engine.Ranks, error) { return &unconnected{}, nil }
-	dir, err := engine.NewFolder(e.Host, "out", "collectives", false)
+	dir, err := folder.New(e.Host, "out", "collectives", false)
 	require.NoError(t, err)
 	_, err = e.Run(t.Context(), u, dir)
 	require.ErrorContains(t, err, "planted")

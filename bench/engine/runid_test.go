@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/engine"
+	"zbench/bench/folder"
 	"zbench/bench/jsonfile"
 	"zbench/bench/record"
 )
@@ -18,7 +19,7 @@ import (
 func TestRunsHaveIDs(t *testing.T) {
 	host := at(newMemory(), &modelled{}).Host
 	host.Random = rand.NewChaCha8([32]byte{1})
-	dir, err := engine.NewFolder(host, "out", "collectives", false)
+	dir, err := folder.New(host, "out", "collectives", false)
 	require.NoError(t, err)
 	id := func(header string, simulated bool) string {
 		run, err := dir.NewRun(header, simulated)
@@ -31,7 +32,7 @@ func TestRunsHaveIDs(t *testing.T) {
 	require.Equal(t, simulated, id("a", true))
 	require.NotEqual(t, simulated, id("b", true))
 	host.Random = strings.NewReader("too few")
-	dir, err = engine.NewFolder(host, "empty", "collectives", false)
+	dir, err = folder.New(host, "empty", "collectives", false)
 	require.NoError(t, err)
 	_, err = dir.NewRun("a", false)
 	require.ErrorContains(t, err, "no random bytes")

@@ -10,6 +10,7 @@ import (
 
 	"zbench/bench/engine"
 	"zbench/bench/exit"
+	"zbench/bench/folder"
 	"zbench/bench/plan"
 	"zbench/bench/record"
 )
@@ -69,7 +70,7 @@ func TestAFailureBeforeTheFirstCaseIsKept(t *testing.T) {
 		}
 		u, err := engine.Prepare(small(), false)
 		require.NoError(t, err)
-		dir, err := engine.NewFolder(e.Host, "out", "collectives", false)
+		dir, err := folder.New(e.Host, "out", "collectives", false)
 		require.NoError(t, err)
 		out, err := e.Run(context.Background(), u, dir)
 		require.NoError(t, dir.Close())
@@ -106,7 +107,7 @@ func TestARefusalBeforeTheFirstCaseLeavesNothing(t *testing.T) {
 		e.Open = func(context.Context, *engine.Setup) (engine.Ranks, error) { return nil, refusal }
 		u, err := engine.Prepare(small(), false)
 		require.NoError(t, err)
-		dir, err := engine.NewFolder(e.Host, "out", "collectives", false)
+		dir, err := folder.New(e.Host, "out", "collectives", false)
 		require.NoError(t, err)
 		out, err := e.Run(context.Background(), u, dir)
 		require.ErrorIs(t, err, refusal)

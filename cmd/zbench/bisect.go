@@ -13,10 +13,9 @@ import (
 	"zbench/bench/bisect"
 	"zbench/bench/collective"
 	"zbench/bench/compare"
-	"zbench/bench/engine"
 	"zbench/bench/exit"
+	"zbench/bench/folder"
 	"zbench/bench/jsonfile"
-	"zbench/bench/plain"
 	"zbench/bench/spell"
 )
 
@@ -30,7 +29,6 @@ type bisectOptions struct {
 	timing, failOn string
 	requireChecked bool
 	timeout        float64
-	verbose        bool
 }
 
 const bisectHelp = "`zbench bisect --help` shows the usage"
@@ -100,7 +98,7 @@ func addSearchFlags(cmd *cobra.Command, o *bisectOptions) {
 	formatFlag(f, &o.sweep.format)
 	f.BoolVar(&o.sweep.force, "force", false, "write into a folder that has files")
 	f.BoolVarP(&o.sweep.quiet, "quiet", "q", false, "no progress on standard error")
-	f.BoolVarP(&o.verbose, "verbose", "v", false, "list the cases that are the same, too")
+	f.BoolVarP(&o.sweep.verbose, "verbose", "v", false, "list the cases that are the same, too")
 }
 
 // run searches, prints and returns the verdict of the gate.
@@ -118,26 +116,30 @@ func (o *bisectOptions) run(ctx context.Context, s State, cmd *cobra.Command) er
 	ended := bisect.Run(ctx, b.search, b.measure)
 	d := b.document(ended == nil)
 	d.Require(failOn, o.requireChecked)
-	shown := d.Shown()
-	if err := s.keep(b.dir, started, shown); err != nil {
-		return err
-	}
-	if err := s.show(shown, output{format: o.sweep.format, verbose: o.verbose}); err != nil {
-		return err
-	}
-	s.note(o.sweep.quiet, "Wrote %s (report.html, bisect.json, bisect.csv, junit.xml)\n", b.dir.Path)
-	again := plain.Typed("zbench", "bisect", "--resume", b.dir.Path)
+	to := o.sweep.output
+	to.quiet = false // it is for progress
+	return s.deliver(to, result{
+		shown: d.Shown(), dir: b.dir, started: started, verdict: cmp.Or(b.verdict(ended, d), d.Gated.Err(o.requireChecked)),
+		after: func(dir *folder.Folder) {
+			s.note(o.sweep.quiet, "Wrote %s (report.html, bisect.json, bisect.csv, junit.xml)\n", dir.Path)
+		},
+	})
+}
+
+// verdict is the error of a search that has not decided anything; ended is what ended it early.
+func (b *bisecting) verdict(ended error, d *bisect.Document) error {
+	again := b.again() + " continues"
 	switch {
 	case ended != nil && errors.Is(ended, context.Canceled):
-		return exit.With(exit.Interrupted, fmt.Errorf("interrupted: %w; what was measured is saved", ended), again+" continues")
+		return exit.With(exit.Interrupted, fmt.Errorf("interrupted: %w; what was measured is saved", ended), again)
 	case ended != nil:
-		return cmp.Or(hinted(ended), exit.With(exit.Run, ended, again+" continues"))
+		return cmp.Or(hinted(ended), exit.With(exit.Run, ended, again))
 	case b.search.Working() < 2:
 		return exit.With(exit.Run, errors.New("fewer than two variants could be measured"), "the lines above say why the others were left out")
 	case d.Verdict == bisect.NotChecked:
 		return exit.With(exit.Run, errors.New("no case could be measured with every variant"), "the records of the children have the reasons")
 	}
-	return d.Gated.Err(o.requireChecked)
+	return nil
 }
 
 // hinted is an error that has an exit code already; nil for others.
@@ -224,7 +226,7 @@ func (o *bisectOptions) begin(ctx context.Context, s State, cmd *cobra.Command) 
 			h.Cases = append(h.Cases, bisect.Planned{Key: c.Key, Collective: c.Collective.Name, Bytes: c.Requested})
 		}
 	}
-	dir, err := engine.NewFolder(s.host(o.sweep.quiet), o.sweep.out, "bisect", o.sweep.force)
+	dir, err := folder.New(s.host(o.sweep.quiet), o.sweep.out, "bisect", o.sweep.force)
 	if err != nil {
 		return nil, err
 	}

@@ -14,8 +14,8 @@ import (
 
 	"zbench/bench/bisect"
 	"zbench/bench/compare"
-	"zbench/bench/engine"
 	"zbench/bench/exit"
+	"zbench/bench/folder"
 	"zbench/bench/plain"
 	"zbench/bench/spec"
 	"zbench/internal/launch"
@@ -36,8 +36,10 @@ const (
 // bisecting is a search that runs.
 type bisecting struct {
 	s        State
-	dir      *engine.Folder
-	journal  *bisectJournal
+	dir      *folder.Folder
+	journal  *folder.Journal[bisect.Entry]
+	// saved are the entries of the journal that the search has not come to yet.
+	saved    []bisect.Entry
 	search   *bisect.Search
 	header   bisect.Header
 	variants []variant
@@ -60,13 +62,13 @@ func newTimer(d time.Duration) (<-chan time.Time, func() bool) {
 }
 
 func (b *bisecting) close() {
-	_ = b.journal.close()
+	_ = b.journal.Close()
 	_ = b.dir.Close() // a lock that stays is taken over by the next run
 }
 
 // measure runs a child, or takes what the journal has of it.
 func (b *bisecting) measure(ctx context.Context, round, number int, cases []int) (bisect.Trial, error) {
-	entry, saved, err := b.journal.next(round, b.variants[number].name)
+	entry, saved, err := b.next(round, b.variants[number].name)
 	if err != nil {
 		return bisect.Trial{}, err
 	}
@@ -79,7 +81,7 @@ func (b *bisecting) measure(ctx context.Context, round, number int, cases []int)
 		if entry, err = b.child(ctx, round, number, cases); err != nil {
 			return bisect.Trial{}, err
 		}
-		if err := b.journal.add(entry); err != nil {
+		if err := b.journal.Append(entry); err != nil {
 			return bisect.Trial{}, err
 		}
 	}
@@ -135,7 +137,7 @@ func (b *bisecting) start(ctx context.Context, v variant, folder string, cases [
 	}
 	began := b.s.Now()
 	child, err := b.s.Start(Command{
-		Argv: slices.Concat([]string{b.s.Executable}, strings.Fields(engine.Command(b.header.Spec.Benchmark)), []string{"--spec", request},
+		Argv: slices.Concat([]string{b.s.Executable}, strings.Fields(spec.Command(b.header.Spec.Benchmark)), []string{"--spec", request},
 			b.header.Common, v.args, []string{"--out", folder, "--force", "--quiet"}),
 		Environ: slices.Concat(b.s.Environ(), v.environ, []string{launch.ControlVariable + "=stdin", "NO_COLOR=1"}),
 		Control: true, Output: tail, Interrupts: 2, // the second one ends the processes that it has started, too

@@ -11,45 +11,31 @@ import (
 	"github.com/spf13/pflag"
 
 	"zbench/bench/bisect"
-	"zbench/bench/engine"
 	"zbench/bench/exit"
+	"zbench/bench/folder"
 	"zbench/bench/plain"
 )
 
 const bisectJournalFile = "bisect.jsonl"
 
-// bisectJournal is a journal that is written, and what it had before.
-type bisectJournal struct {
-	dir *engine.Folder
-	log *engine.Log
-	// run is the id of the search.
-	run   string
-	saved []bisect.Entry
-}
-
 // next is the saved entry of a child; false where none is left. The search is decided by
 // its entries, so the next one is that of this child.
-func (j *bisectJournal) next(round int, variant string) (bisect.Entry, bool, error) {
-	if len(j.saved) == 0 {
+func (b *bisecting) next(round int, variant string) (bisect.Entry, bool, error) {
+	if len(b.saved) == 0 {
 		return bisect.Entry{}, false, nil
 	}
-	e := j.saved[0]
+	e := b.saved[0]
 	if e.Round != round || e.Variant != variant {
-		return e, false, exit.With(exit.Run, fmt.Errorf("%s: round %d has %s, but the search asks for %s: the journal is of another version of zbench", j.dir.File(bisectJournalFile), e.Round+1, e.Variant, variant), "start a new search in another folder (--out)")
+		return e, false, exit.With(exit.Run, fmt.Errorf("%s: round %d has %s, but the search asks for %s: the journal is of another version of zbench", b.dir.File(bisectJournalFile), e.Round+1, e.Variant, variant), "start a new search in another folder (--out)")
 	}
-	j.saved = j.saved[1:]
+	b.saved = b.saved[1:]
 	return e, true, nil
 }
 
-// add makes an entry durable.
-func (j *bisectJournal) add(e bisect.Entry) error { return j.log.Write(e.Line(j.run)) }
-
-func (j *bisectJournal) close() error { return j.log.Close() }
-
 // start begins or continues a search in a folder.
-func (o *bisectOptions) start(s State, dir *engine.Folder, h bisect.Header, saved []bisect.Entry) (*bisecting, error) {
+func (o *bisectOptions) start(s State, dir *folder.Folder, h bisect.Header, saved []bisect.Entry) (*bisecting, error) {
 	b := &bisecting{
-		s: s, dir: dir, header: h, quiet: o.sweep.quiet, timeout: o.childTimeout(), timer: newTimer,
+		s: s, dir: dir, header: h, saved: saved, quiet: o.sweep.quiet, timeout: o.childTimeout(), timer: newTimer,
 		search: bisect.New(len(h.Variants), len(h.Cases), h.Options), groups: map[string]string{}, broken: map[int]*bisect.BrokenError{},
 	}
 	var given []string
@@ -61,7 +47,7 @@ func (o *bisectOptions) start(s State, dir *engine.Folder, h bisect.Header, save
 	}
 	var err error
 	if b.variants, err = parseVariants(s, given, h.Spec.Benchmark); err == nil {
-		b.journal, err = newBisectJournal(dir, h, saved)
+		err = b.openJournal()
 	}
 	if err != nil {
 		return nil, errors.Join(err, dir.Close())
@@ -74,21 +60,23 @@ func (o *bisectOptions) childTimeout() time.Duration {
 	return time.Duration(o.timeout * float64(time.Second))
 }
 
-// newBisectJournal writes the lines that there are and opens the journal for more.
-func newBisectJournal(dir *engine.Folder, h bisect.Header, saved []bisect.Entry) (*bisectJournal, error) {
+// openJournal writes the lines that there are and opens the journal for more.
+func (b *bisecting) openJournal() (err error) {
+	h := &b.header
 	if h.Run == "" { // a new one, or begun by an earlier version
-		var err error
-		if h.Run, err = dir.NewRun(h, false); err != nil {
-			return nil, err
+		if h.Run, err = b.dir.NewRun(*h, false); err != nil {
+			return err
 		}
 	}
-	text, err := bisect.JournalText(h, saved)
-	if err != nil {
-		return nil, err
+	text, err := bisect.JournalText(*h, b.saved)
+	if err == nil {
+		b.journal, err = folder.NewJournal[bisect.Entry](b.dir, bisectJournalFile, h.Run, b.again(), text)
 	}
-	log, err := dir.NewLog(bisectJournalFile, text, plain.Typed("zbench", "bisect", "--resume", dir.Path))
-	return &bisectJournal{dir, log, h.Run, saved}, err
+	return err
 }
+
+// again is the command that continues the search.
+func (b *bisecting) again() string { return plain.Typed("zbench", "bisect", "--resume", b.dir.Path) }
 
 // resumeFreely are the flags that may be given with --resume.
 var resumeFreely = []string{"resume", "format", "quiet", "verbose", "fail-on", "require-checked", "max-rounds", "child-timeout"}
@@ -114,7 +102,7 @@ func (o *bisectOptions) onlyResumes(cmd *cobra.Command) error {
 
 // resumed reads a search from its folder.
 func (o *bisectOptions) resumed(s State) (*bisecting, error) {
-	dir, err := engine.OpenFolder(s.host(o.sweep.quiet), o.sweep.resume)
+	dir, err := folder.Open(s.host(o.sweep.quiet), o.sweep.resume)
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +113,7 @@ func (o *bisectOptions) resumed(s State) (*bisecting, error) {
 		h, saved, err = bisect.ReadJournal(text)
 	}
 	if err != nil {
-		return nil, errors.Join(engine.Damaged(err, dir.File(bisectJournalFile), "give the folder of an earlier `zbench bisect`"), dir.Close())
+		return nil, errors.Join(folder.Damaged(err, dir.File(bisectJournalFile), "give the folder of an earlier `zbench bisect`"), dir.Close())
 	}
 	if o.MaxRounds != bisect.Defaults().MaxRounds {
 		h.Options.MaxRounds = o.MaxRounds

@@ -10,8 +10,8 @@ import (
 
 	"zbench/bench/bisect"
 	"zbench/bench/compare"
-	"zbench/bench/engine"
 	"zbench/bench/exit"
+	"zbench/bench/folder"
 	"zbench/bench/jsonfile"
 	"zbench/bench/record"
 	"zbench/bench/spec"
@@ -27,8 +27,8 @@ func addBisectKernels(to *cobra.Command, s State) {
 		o.sweep.want = spec.Spec{Schema: spec.Schema, Benchmark: b.name, Kernels: &spec.Kernels{}}
 		cmd := &cobra.Command{
 			Use:   b.name + " --variant NAME=SETTINGS --variant NAME=SETTINGS… [flags]",
-			Short: "The same for zbench " + engine.Command(b.name),
-			Long: "Every child is a zbench " + engine.Command(b.name) + " of its own; its flags say what\n" +
+			Short: "The same for zbench " + spec.Command(b.name),
+			Long: "Every child is a zbench " + spec.Command(b.name) + " of its own; its flags say what\n" +
 				"it measures. The first child only finds out the rows. zbench bisect --help\nexplains variants and rounds.",
 			Example: "  zbench bisect " + b.name + " --variant 6.4='--rocm-path /opt/rocm-6.4' --variant 7.0='--rocm-path /opt/rocm-7.0'",
 			Args:    noArgs,
@@ -52,23 +52,23 @@ func givenOf(variants []variant) []bisect.Given {
 // beginKernels opens a new search over kernels. Which rows there are is known once the
 // devices are open: a child finds them out.
 func (o *bisectOptions) beginKernels(ctx context.Context, s State, cmd *cobra.Command) (*bisecting, error) {
-	k := kernelOptions{want: o.sweep.want.Clone()}
-	if k.want.Kernels.Tune {
+	want := o.sweep.want.Clone()
+	if want.Kernels.Tune {
 		return nil, usagef("leave --tune out", "bisect has no --tune: each child would choose configurations of its own")
 	}
-	if err := benchOf(k.want.Benchmark).checked(&k.want, ""); err != nil {
+	if err := benchOf(want.Benchmark).checked(&want, ""); err != nil {
 		return nil, err
 	}
-	variants, err := parseVariants(s, o.given, k.want.Benchmark)
+	variants, err := parseVariants(s, o.given, want.Benchmark)
 	if err != nil {
 		return nil, err
 	}
-	dir, err := engine.NewFolder(s.host(o.sweep.quiet), o.sweep.out, "bisect", o.sweep.force)
+	dir, err := folder.New(s.host(o.sweep.quiet), o.sweep.out, "bisect", o.sweep.force)
 	if err != nil {
 		return nil, err
 	}
 	h := bisect.Header{
-		Schema: bisect.JournalSchema, Options: o.Criteria, Spec: k.want, Common: jsonfile.Filled(commonArgs(cmd)), Timing: o.timing, Variants: givenOf(variants),
+		Schema: bisect.JournalSchema, Options: o.Criteria, Spec: want, Common: jsonfile.Filled(commonArgs(cmd)), Timing: o.timing, Variants: givenOf(variants),
 	}
 	if err := o.scout(ctx, s, dir, variants, &h); err != nil {
 		return nil, errors.Join(err, dir.Close())
@@ -78,7 +78,7 @@ func (o *bisectOptions) beginKernels(ctx context.Context, s State, cmd *cobra.Co
 
 // scout starts a child of the first variant that works, with the whole request, and takes
 // the rows from its record. Its times do not count.
-func (o *bisectOptions) scout(ctx context.Context, s State, dir *engine.Folder, variants []variant, h *bisect.Header) error {
+func (o *bisectOptions) scout(ctx context.Context, s State, dir *folder.Folder, variants []variant, h *bisect.Header) error {
 	b := &bisecting{s: s, dir: dir, header: *h, quiet: o.sweep.quiet, timeout: o.childTimeout(), timer: newTimer}
 	var why error
 	for i, v := range variants {
@@ -103,7 +103,7 @@ func (o *bisectOptions) scout(ctx context.Context, s State, dir *engine.Folder, 
 		}
 		why = errors.Join(why, fmt.Errorf("%s: %w", v.name, err))
 	}
-	return exit.With(exit.Run, fmt.Errorf("no variant could be measured: %w", why), "zbench "+engine.Command(h.Spec.Benchmark)+" with the settings of one variant shows more")
+	return exit.With(exit.Run, fmt.Errorf("no variant could be measured: %w", why), "zbench "+spec.Command(h.Spec.Benchmark)+" with the settings of one variant shows more")
 }
 
 // plannedRows takes the cases from a record, with the sizes that follow from the devices.

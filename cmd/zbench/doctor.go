@@ -15,13 +15,14 @@ import (
 // doctorOptions are the options of doctor.
 type doctorOptions struct {
 	// backend is auto, all of them, or one by name; archs are to be compiled for.
-	backend, format, out string
-	archs                []string
+	backend string
+	archs   []string
 	libraryOptions
+	output
 }
 
 func newDoctor(s State) *cobra.Command {
-	var o doctorOptions
+	o := doctorOptions{output: output{quiet: true}} // its findings are all that it prints
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Check this machine for what zbench needs", Args: noArgs,
 		Long: `doctor finds and opens the libraries of every backend, reads their versions and
@@ -89,22 +90,17 @@ func runDoctor(ctx context.Context, s State, o doctorOptions) error {
 	report.NotChecked = doctor.NotChecked()
 	chosen, _ := chooseBackend(s, o.backend) // an error is: a GPU is meant, and none is here
 	report.Judge(o.backend, chosen == "loopback")
-	if err := o.show(s, &report); err != nil {
-		return err
-	}
-	if !report.Usable {
-		return quietError{exit.Unavailable}
-	}
-	return nil
+	return o.show(s, &report, exit.Unavailable)
 }
 
-// show prints the report, and keeps it in the folder of --out.
-func (o doctorOptions) show(s State, r *doctor.Report) error {
-	shown := r.Shown()
-	if err := s.keepNew(o.out, false, s.Now(), shown); err != nil {
-		return err
+// show prints the report, and keeps it in the folder of --out. unusable is the exit code where it
+// says that the machine cannot be used.
+func (o doctorOptions) show(s State, r *doctor.Report, unusable int) error {
+	end := result{shown: r.Shown(), started: s.Now()}
+	if !r.Usable {
+		end.verdict = quietError{unusable}
 	}
-	return s.show(shown, output{format: o.format, quiet: true})
+	return s.deliver(o.output, end)
 }
 
 // options are for a backend's libraries. No compiled kernel is kept or taken: the

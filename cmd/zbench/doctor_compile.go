@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -34,7 +33,7 @@ func runCompile(ctx context.Context, s State, o doctorOptions, report doctor.Rep
 	if err != nil {
 		report.Backends = []doctor.Backend{notOpened(b, err)}
 		report.Verdict = "no run-time compiler"
-		return errors.Join(o.show(s, &report), quietError{exit.Unavailable})
+		return o.show(s, &report, exit.Unavailable)
 	}
 	defer c.Close()
 	b.Libraries = libraryFacts(backend, []native.Search{*c.Search})
@@ -49,13 +48,7 @@ func runCompile(ctx context.Context, s State, o doctorOptions, report doctor.Rep
 		b.Why, report.Verdict = "a kernel does not compile", "not every kernel compiles"
 	}
 	report.Backends = []doctor.Backend{b}
-	if err := o.show(s, &report); err != nil {
-		return err
-	}
-	if !report.Usable {
-		return quietError{exit.Run}
-	}
-	return nil
+	return o.show(s, &report, exit.Run)
 }
 
 // compileKernels builds each file of the kernel table and looks for its kernels

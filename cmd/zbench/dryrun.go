@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"zbench/bench/engine"
 	"zbench/bench/plan"
 	"zbench/bench/record"
@@ -50,6 +52,23 @@ func (o *collectivesOptions) dryRun(ctx context.Context, s State, l launching, o
 	out.WriteString(dryEstimate(s, u, est, warning))
 	_, err = io.WriteString(s.Stdout, out.String())
 	return err
+}
+
+// dryResume prints what is left of the sweep that a folder holds, without its lock.
+func (o *collectivesOptions) dryResume(ctx context.Context, s State, cmd *cobra.Command, l launching) error {
+	old, err := engine.ReadRun(s.FS, o.resume, spec.Collectives)
+	if err != nil {
+		return err
+	}
+	want, err := o.joined(cmd, *old.Header.Record.Spec)
+	if err != nil {
+		return err
+	}
+	if l.method != launch.Inproc {
+		want.World = l.want.World
+	}
+	l.want = want
+	return o.dryRun(ctx, s, l, old)
 }
 
 // newDryRun begins the text of a dry run; row adds a fact to it.
@@ -127,7 +146,7 @@ func (o *collectivesOptions) startOf(s State, l launching, want spec.Spec) launc
 		Program: s.Executable, Args: childArgs(s.Args), Hostfile: o.launch.hostfile, Hosts: l.hosts, Environ: s.Environ(),
 		Key: fmt.Sprintf("%s/%d", s.Hostname(), s.PID),
 	}
-	if i := slices.Index(start.Args, cmp.Or(o.command, engine.Command(spec.Collectives))); i >= 0 {
+	if i := slices.Index(start.Args, cmp.Or(o.command, spec.Command(spec.Collectives))); i >= 0 {
 		start.Args = slices.Insert(start.Args, i+1, "--launch", "env")
 	}
 	if want.Backend != "loopback" && launch.GPUs(s.Getenv) > 0 {

@@ -10,6 +10,7 @@ import (
 
 	"zbench/bench/engine"
 	"zbench/bench/exit"
+	"zbench/bench/folder"
 )
 
 const (
@@ -43,9 +44,9 @@ func openInput(s State, path string) (*input, error) {
 	}
 	var file io.ReadCloser
 	info, err := s.FS.Stat(path)
-	folder := err == nil && info.IsDir()
+	isFolder := err == nil && info.IsDir()
 	switch {
-	case folder:
+	case isFolder:
 		var text []byte
 		text, path, err = readFolder(s, path)
 		file = io.NopCloser(bytes.NewReader(text))
@@ -54,20 +55,20 @@ func openInput(s State, path string) (*input, error) {
 	}
 	const give = "give a folder of zbench, its results.json, or a log"
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && folder:
+	case errors.Is(err, fs.ErrNotExist) && isFolder:
 		return nil, usagef(give, "%s does not exist, and its folder has no %s", path, engine.JournalFile)
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, usagef(give, "%s does not exist", path)
 	case err != nil:
-		return nil, engine.Unreadable(s.FS, path, err, give)
+		return nil, folder.Unreadable(s.FS, path, err, give)
 	}
 	body := bufio.NewReader(file)
 	head, err := body.Peek(headBytes)
 	if err != nil && !errors.Is(err, io.EOF) {
 		_ = file.Close()
-		return nil, engine.Unreadable(s.FS, path, err, give)
+		return nil, folder.Unreadable(s.FS, path, err, give)
 	}
-	return &input{path, bytes.Clone(head), body, folder || info.Mode().IsRegular(), file.Close}, nil
+	return &input{path, bytes.Clone(head), body, isFolder || info.Mode().IsRegular(), file.Close}, nil
 }
 
 // all reads what is left, and closes the file.
@@ -80,7 +81,7 @@ func (in *input) all(s State) ([]byte, error) {
 	text, err := io.ReadAll(from)
 	switch {
 	case err != nil:
-		return nil, engine.Unreadable(s.FS, in.file, err, "give a folder of zbench, its results.json, or a log")
+		return nil, folder.Unreadable(s.FS, in.file, err, "give a folder of zbench, its results.json, or a log")
 	case !in.sized && len(text) > maxPiped:
 		return nil, exit.With(exit.Run, fmt.Errorf("%s is a pipe with more than %d MiB", in.file, maxPiped>>20), "write it to a file and give the file")
 	}

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"time"
 
-	"zbench/bench/engine"
 	"zbench/bench/exit"
+	"zbench/bench/folder"
 	"zbench/internal/launch"
 	"zbench/internal/native"
 	"zbench/scripts"
@@ -182,7 +182,7 @@ const lockPoll = 200 * time.Millisecond
 func waitForLock(ctx context.Context, s State, file string) (unlock func() error, err error) {
 	for {
 		unlock, _, err = s.FS.Lock(file, fmt.Sprintf("process %d on %s", s.PID, s.Hostname()))
-		if held := (*engine.LockedError)(nil); !errors.As(err, &held) {
+		if held := (*folder.LockedError)(nil); !errors.As(err, &held) {
 			return unlock, err
 		}
 		again := time.NewTimer(lockPoll)

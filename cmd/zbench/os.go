@@ -20,8 +20,8 @@ import (
 
 	"golang.org/x/term"
 
-	"zbench/bench/engine"
 	"zbench/bench/exit"
+	"zbench/bench/folder"
 	"zbench/bench/table"
 	"zbench/internal/native"
 )
@@ -179,7 +179,7 @@ func createTemporary(name string) (*os.File, error) {
 
 // Append opens the file, and makes its name durable: that of a file just renamed
 // into place need not be yet.
-func (osFS) Append(name string) (engine.AppendFile, error) {
+func (osFS) Append(name string) (folder.AppendFile, error) {
 	f, err := os.OpenFile(name, os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		return nil, err
@@ -204,7 +204,7 @@ func (g linkedFile) Write(p []byte) (int, error) {
 	}
 	there, err := os.Stat(g.name)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(here, there) {
-		return 0, engine.ErrGone
+		return 0, folder.ErrGone
 	}
 	if err != nil {
 		return 0, err
@@ -246,7 +246,7 @@ func (osFS) Held(name string) error {
 		return nil
 	}
 	owner, _ := io.ReadAll(io.LimitReader(f, maxOwner)) // without it the owner is another process
-	return &engine.LockedError{Owner: cmp.Or(strings.TrimSpace(string(owner)), "another process")}
+	return &folder.LockedError{Owner: cmp.Or(strings.TrimSpace(string(owner)), "another process")}
 }
 
 var errReplaced = errors.New("replaced by another file")
@@ -257,10 +257,10 @@ func hold(f *os.File, name, owner string) (stale string, err error) {
 	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	before, reading := io.ReadAll(io.LimitReader(f, maxOwner))
 	if errors.Is(err, syscall.EWOULDBLOCK) {
-		return "", &engine.LockedError{Owner: cmp.Or(strings.TrimSpace(string(before)), "another process")}
+		return "", &folder.LockedError{Owner: cmp.Or(strings.TrimSpace(string(before)), "another process")}
 	}
 	if unsupported(err) && len(before) > 0 {
-		return "", &engine.LockedError{Owner: strings.TrimSpace(string(before)) + " (if it has ended, remove " + name + ")"}
+		return "", &folder.LockedError{Owner: strings.TrimSpace(string(before)) + " (if it has ended, remove " + name + ")"}
 	}
 	if err != nil && !unsupported(err) {
 		return "", fmt.Errorf("%s: %w", name, err)

@@ -10,6 +10,7 @@ import (
 
 	"zbench/bench/engine"
 	"zbench/bench/exit"
+	"zbench/bench/folder"
 	"zbench/bench/spec"
 	"zbench/internal/launch"
 	"zbench/internal/rendezvous"
@@ -125,7 +126,7 @@ func (o *collectivesOptions) savedSince(s State, begun time.Time) string {
 	if folders[0] == "" {
 		folders = nil
 		command := cmp.Or(o.command, "collectives")
-		least, prefix := engine.Dated(command, begun), "zbench-"+command+"-"
+		least, prefix := folder.Dated(command, begun), "zbench-"+command+"-"
 		entries, _ := s.FS.ReadDir(".") // without any, nothing is found
 		for _, e := range entries {
 			if e.IsDir() && e.Name() >= least && strings.HasPrefix(e.Name(), prefix) {
@@ -135,7 +136,7 @@ func (o *collectivesOptions) savedSince(s State, begun time.Time) string {
 	}
 	for _, dir := range folders {
 		if j, err := engine.ReadFolder(s.FS, dir); err == nil && len(j.Parts) > 0 {
-			return "finished cases are saved; to run the rest: " + engine.ResumeCommand(&j.Header.Record, dir)
+			return "finished cases are saved; to run the rest: " + j.Header.Record.ResumeCommand(dir)
 		}
 	}
 	return "nothing was measured, and nothing is saved. The launcher's own message is above; --dry-run prints the command that was run"

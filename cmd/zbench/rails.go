@@ -1,15 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"io"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
-	"zbench/bench/engine"
 	"zbench/bench/exit"
 	"zbench/bench/finding"
 	"zbench/bench/fleet/rails"
+	"zbench/bench/folder"
 )
 
 // railsOptions are the options of rails.
@@ -142,28 +142,23 @@ func runRails(s State, o *railsOptions, cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if o.run.out != "" {
-		dir, err := engine.NewFolder(s.host(false), o.run.out, "rails", o.run.force)
-		if err != nil {
-			return err
-		}
-		defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
-		if err := s.keep(dir, started, d.Shown(toolVersion()), nodeLists(d.Pass, d.Fail, d.Unclear)...); err != nil {
-			return err
-		}
-	}
-	return showRails(s, o.run.format, o.run.quiet, d, o.run.out)
+	return o.deliver(s, d, result{started: started})
 }
 
-// showRails prints the document and returns its verdict.
-func showRails(s State, format string, quiet bool, d *rails.Document, folder string) error {
-	if err := s.show(d.Shown(toolVersion()), output{format: format, quiet: quiet}); err != nil {
-		return err
-	}
-	if folder != "" {
-		s.note(quiet, "Wrote %s\n", filepath.Join(folder, "report.html"))
-	}
-	switch d.State {
+// deliver writes and prints a judgement, with the lists of nodes.
+func (o *railsOptions) deliver(s State, d *rails.Document, r result, more ...artifact) error {
+	to := o.run.output
+	to.verbose = false // it is for the checks before a run
+	r.shown = d.Shown(toolVersion())
+	r.files = whole(r.shown, append(nodeLists(d.Pass, d.Fail, d.Unclear), more...)...)
+	r.after = func(dir *folder.Folder) { s.note(to.quiet, "Wrote %s\n", dir.File("report.html")) }
+	r.verdict = cmp.Or(r.verdict, fleetVerdict(d.State))
+	return s.deliver(to, r)
+}
+
+// fleetVerdict is the error of a judgement of components or of nodes.
+func fleetVerdict(state finding.State) error {
+	switch state {
 	case finding.Faulty:
 		return quietError{exit.Regression}
 	case finding.Healthy:

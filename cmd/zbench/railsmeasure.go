@@ -14,6 +14,7 @@ import (
 	"zbench/bench/exit"
 	"zbench/bench/fabric"
 	"zbench/bench/fleet/rails"
+	"zbench/bench/folder"
 	"zbench/bench/plan"
 	"zbench/bench/spec"
 	"zbench/internal/launch"
@@ -106,14 +107,10 @@ func (o *railsOptions) check() error {
 	return o.run.deadlines.check()
 }
 
-// prepare checks the request, and resolves the machine with what messages between pairs
+// prepareRails checks the request, and resolves the machine with what messages between pairs
 // take.
-func (o *railsOptions) prepare(want spec.Spec) (*engine.Setup, plan.Case, error) {
-	prepare := engine.PrepareLaunch
-	if o.run.world == nil {
-		prepare = func(want spec.Spec) (*engine.Setup, error) { return engine.Prepare(want, false) }
-	}
-	u, err := prepare(want)
+func prepareRails(e *engine.Engine, want spec.Spec) (*engine.Setup, plan.Case, error) {
+	u, err := e.Prepare(want)
 	if err != nil {
 		return nil, plan.Case{}, err
 	}
@@ -134,20 +131,16 @@ func (o *railsOptions) prepare(want spec.Spec) (*engine.Setup, plan.Case, error)
 }
 
 // finish writes the folder and prints the verdict. failed is what ended the rounds early.
-func (o *railsOptions) finish(s State, dir *engine.Folder, started time.Time, doc *rails.Document, result rails.Rounds, failed error) error {
-	files := append(nodeLists(doc.Pass, doc.Fail, doc.Unclear), artifact{"rounds.csv", func(w io.Writer) error { return rails.WriteRounds(w, doc.Survey, result.Timings) }})
-	err := errors.Join(writeFiles(dir, whole(doc.Shown(toolVersion()), files...)), writeRunOf(dir, s, started, o.run.checks, o.run.world.control()))
-	if err != nil {
-		return err
+func (o *railsOptions) finish(s State, dir *folder.Folder, started time.Time, doc *rails.Document, rounds rails.Rounds, failed error) error {
+	r := result{dir: dir, started: started, checks: o.run.checks, control: o.run.world.control()}
+	switch {
+	case failed == nil:
+	case errors.Is(failed, context.Canceled):
+		r.verdict = exit.With(exit.Interrupted, failed, "the rounds before are judged in "+dir.Path)
+	default:
+		r.verdict = exit.With(exit.Run, failed, "fix the cause, and repeat the command; the rounds before are judged in "+dir.Path)
 	}
-	verdict := showRails(s, o.run.format, o.run.quiet, doc, dir.Path)
-	if failed != nil {
-		if errors.Is(failed, context.Canceled) {
-			return exit.With(exit.Interrupted, failed, "the rounds before are judged in "+dir.Path)
-		}
-		return exit.With(exit.Run, failed, "fix the cause, and repeat the command; the rounds before are judged in "+dir.Path)
-	}
-	return verdict
+	return o.deliver(s, doc, r, artifact{"rounds.csv", func(w io.Writer) error { return rails.WriteRounds(w, doc.Survey, rounds.Timings) }})
 }
 
 // dryRun prints what the survey would start.

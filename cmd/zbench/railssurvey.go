@@ -11,6 +11,7 @@ import (
 	"zbench/bench/engine"
 	"zbench/bench/fleet/evidence"
 	"zbench/bench/fleet/rails"
+	"zbench/bench/folder"
 	"zbench/bench/plan"
 	"zbench/bench/spec"
 	"zbench/bench/unit"
@@ -23,18 +24,18 @@ func (o *railsOptions) survey(ctx context.Context, s State) error {
 	if o.run.want.Backend, err = o.run.libraries.choose(s, o.run.want.Backend); err != nil {
 		return err
 	}
-	u, c, err := o.prepare(o.run.want)
+	e, err := o.run.engine(s)
+	if err != nil {
+		return err
+	}
+	u, c, err := prepareRails(e, o.run.want)
 	if err != nil {
 		return err
 	}
 	if o.others, err = readWitnesses(s, &o.witness); err != nil {
 		return err
 	}
-	e, err := o.run.engine(s)
-	if err != nil {
-		return err
-	}
-	dir, err := engine.NewFolder(e.Host, o.run.out, "rails", o.run.force)
+	dir, err := folder.New(e.Host, o.run.out, "rails", o.run.force)
 	if err != nil {
 		return err
 	}

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"strings"
 
-	"zbench/bench/engine"
 	"zbench/bench/plain"
 	"zbench/bench/record"
+	"zbench/bench/spec"
 )
 
 // reproduce is the command line that makes the record again.
@@ -18,7 +18,7 @@ func reproduce(rec *record.Record) string {
 		}
 		return plain.Shell(line...)
 	}
-	line = append([]string{"zbench"}, strings.Fields(engine.Command(rec.Spec.Benchmark))...)
+	line = append([]string{"zbench"}, strings.Fields(spec.Command(rec.Spec.Benchmark))...)
 	if rec.Spec.Sweep != nil {
 		line = append(line, rec.Spec.Sweep.Collectives...)
 	}

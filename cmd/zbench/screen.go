@@ -8,11 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"zbench/bench/engine"
 	"zbench/bench/exit"
 	"zbench/bench/fabric"
-	"zbench/bench/finding"
 	"zbench/bench/fleet/nodescreen"
+	"zbench/bench/folder"
 	"zbench/bench/spec"
 	"zbench/internal/launch"
 )
@@ -29,8 +28,9 @@ type nodeScreenOptions struct {
 	seconds, deadline   float64
 	size                sizeFlag
 	trees, judge        string
-	out, format         string
-	force, quiet, given bool
+	// given tells that the number of nodes was asked for.
+	given bool
+	output
 }
 
 func newNodeScreen(s State) *cobra.Command {
@@ -158,22 +158,16 @@ func (o *nodeScreenOptions) begin(ctx context.Context, s State, l launching) err
 	if o.launch.dry {
 		return o.dryRun(s, l)
 	}
-	d, _, err := o.screen(ctx, s, l)
-	if err != nil {
-		return err
-	}
-	if err := o.show(s, d.Document); err != nil {
-		return err
-	}
-	return screenVerdict(d.Document)
+	return o.screen(ctx, s, l, func(_ screened, r result) error { return s.deliver(o.output, r) })
 }
 
-// screen screens all nodes and writes the folder, whose path it returns.
-func (o *nodeScreenOptions) screen(ctx context.Context, s State, l launching) (d screened, path string, err error) {
+// screen screens all nodes into a new folder, and lets end deliver the judgement while the folder is
+// locked.
+func (o *nodeScreenOptions) screen(ctx context.Context, s State, l launching, end func(screened, result) error) error {
 	started := s.Now()
-	dir, err := engine.NewFolder(s.host(o.quiet), o.out, "screen", o.force)
+	dir, err := folder.New(s.host(o.quiet), o.out, "screen", o.force)
 	if err != nil {
-		return d, "", err
+		return err
 	}
 	defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
 	f := nodescreen.Fleet{Expected: l.want.World.Nodes}
@@ -188,12 +182,15 @@ func (o *nodeScreenOptions) screen(ctx context.Context, s State, l launching) (d
 		err = o.node(ctx, s, dir.Path)
 	}
 	if err != nil {
-		return d, "", err
+		return err
 	}
-	if d, err = o.read(s, dir.Path, f); err != nil {
-		return d, "", err
+	d, err := o.read(s, dir.Path, f)
+	if err != nil {
+		return err
 	}
-	return d, dir.Path, o.write(s, dir, started, d.Document)
+	r := o.judged(s, d, started)
+	r.dir = dir
+	return end(d, r)
 }
 
 // compare judges the files of a folder and prints the result; --out takes it as files, too.
@@ -207,43 +204,17 @@ func (o *nodeScreenOptions) compare(s State) error {
 	if err != nil {
 		return err
 	}
-	if o.out != "" {
-		dir, err := engine.NewFolder(s.host(o.quiet), o.out, "screen", o.force)
-		if err != nil {
-			return err
-		}
-		defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
-		if err := o.write(s, dir, started, d.Document); err != nil {
-			return err
-		}
-	}
-	if err := o.show(s, d.Document); err != nil {
-		return err
-	}
-	return screenVerdict(d.Document)
+	return s.deliver(o.output, o.judged(s, d, started))
 }
 
-// write writes the files that follow from the judgement.
-func (o *nodeScreenOptions) write(s State, dir *engine.Folder, started time.Time, d *nodescreen.Document) error {
-	if err := s.keep(dir, started, d.Shown(toolVersion()), nodeLists(d.Pass, d.Fail, d.Unclear)...); err != nil {
-		return err
-	}
-	s.note(o.quiet, "Wrote %s (report.html, screen.json, pass.txt, fail.txt) in %s\n", dir.Path, s.Now().Sub(started).Round(10*time.Millisecond))
-	return nil
-}
-
-func (o *nodeScreenOptions) show(s State, d *nodescreen.Document) error {
-	return s.show(d.Shown(toolVersion()), output{format: o.format, quiet: o.quiet})
-}
-
-func screenVerdict(d *nodescreen.Document) error {
-	switch d.State {
-	case finding.Faulty:
-		return quietError{exit.Regression}
-	case finding.Healthy:
-		return nil
-	default:
-		return quietError{exit.Want}
+// judged is a judgement with the lists of nodes.
+func (o *nodeScreenOptions) judged(s State, d screened, started time.Time) result {
+	shown := d.Shown(toolVersion())
+	return result{
+		shown: shown, files: whole(shown, nodeLists(d.Pass, d.Fail, d.Unclear)...), started: started, verdict: fleetVerdict(d.State),
+		before: func(dir *folder.Folder) {
+			s.note(o.quiet, "Wrote %s (report.html, screen.json, pass.txt, fail.txt) in %s\n", dir.Path, s.Now().Sub(started).Round(10*time.Millisecond))
+		},
 	}
 }
 
@@ -252,8 +223,8 @@ func nodesFolder(dir string) string { return filepath.Join(dir, "nodes") }
 
 // read reads what the nodes have written, and judges it.
 func (o *nodeScreenOptions) read(s State, dir string, f nodescreen.Fleet) (screened, error) {
-	folder := nodesFolder(dir)
-	entries, err := s.FS.ReadDir(folder)
+	nodes := nodesFolder(dir)
+	entries, err := s.FS.ReadDir(nodes)
 	if err != nil && o.judge != "" {
 		return screened{}, usagef("give the folder that `zbench screen --out DIR` made", "--judge: %w", err)
 	}
@@ -261,14 +232,14 @@ func (o *nodeScreenOptions) read(s State, dir string, f nodescreen.Fleet) (scree
 		if e.IsDir() || filepath.Ext(e.Name()) != ".json" || s.FS.IsTemporary(e.Name()) {
 			continue
 		}
-		text, err := readText(s, "screen", filepath.Join(folder, e.Name()))
+		text, err := readText(s, "screen", filepath.Join(nodes, e.Name()))
 		if err != nil {
 			return screened{}, err
 		}
-		noteEdited(s, filepath.Join(folder, e.Name()), text)
+		noteEdited(s, filepath.Join(nodes, e.Name()), text)
 		n, err := nodescreen.ReadNode(text)
 		if err != nil {
-			return screened{}, exit.With(exit.Run, fmt.Errorf("%s: %w", filepath.Join(folder, e.Name()), err), "remove the file, and screen that node again")
+			return screened{}, exit.With(exit.Run, fmt.Errorf("%s: %w", filepath.Join(nodes, e.Name()), err), "remove the file, and screen that node again")
 		}
 		f.Nodes = append(f.Nodes, n)
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +10,7 @@ import (
 
 	"zbench/bench/fabric"
 	"zbench/bench/fleet/nodescreen"
+	"zbench/bench/folder"
 	"zbench/bench/pattern"
 	"zbench/bench/record"
 	"zbench/bench/spec"
@@ -39,16 +39,13 @@ func newNode(host, backend string) *nodescreen.Node {
 	return &nodescreen.Node{Schema: nodescreen.NodeSchema, Tool: toolVersion(), Host: host, Backend: backend}
 }
 
-// keepNode writes the node's file.
+// keepNode writes the node's file beside those of other nodes.
 func keepNode(s State, dir string, n *nodescreen.Node) error {
-	var text bytes.Buffer
-	if err := n.WriteJSON(&text); err != nil {
+	nodes, err := folder.Shared(s.host(false), nodesFolder(dir))
+	if err != nil {
 		return err
 	}
-	if err := s.FS.MkdirAll(nodesFolder(dir)); err != nil {
-		return err
-	}
-	return s.FS.WriteFile(filepath.Join(nodesFolder(dir), n.Host+".json"), text.Bytes())
+	return nodes.Write(n.Host+".json", n.WriteJSON)
 }
 
 // node screens this node: its facts in this process, and each measurement in a process of

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -11,6 +10,7 @@ import (
 
 	"zbench/bench/exit"
 	"zbench/bench/fleet/nodescreen"
+	"zbench/bench/folder"
 	"zbench/internal/probe"
 )
 
@@ -61,18 +61,15 @@ func (o *nodeScreenOptions) probe(ctx context.Context, s State, job string) erro
 		c.Bytes, c.Seconds = nicBytes, min(c.Seconds, 1)
 		n.Collective = probe.Collective(ctx, c, min(nicGPUs, len(gpus)), " over "+name)
 	}
-	var text bytes.Buffer
-	if err := n.WriteJSON(&text); err != nil {
+	parts, err := folder.Shared(s.host(false), filepath.Dir(file))
+	if err != nil {
 		return err
 	}
-	return s.FS.WriteFile(file, text.Bytes())
+	return parts.Write(filepath.Base(file), n.WriteJSON)
 }
 
 // measure starts a process for each measurement and takes what it wrote.
 func (o *nodeScreenOptions) measure(ctx context.Context, s State, dir string, n *nodescreen.Node) error {
-	if err := s.FS.MkdirAll(nodesFolder(dir)); err != nil {
-		return err
-	}
 	got, why := o.child(ctx, s, dir, n.Host, "memory", nil)
 	if got != nil {
 		n.GPUs, n.Facts = got.GPUs, append(n.Facts, got.Facts...)

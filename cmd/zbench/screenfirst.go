@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -39,11 +38,18 @@ func (o *collectivesOptions) screenFirst(ctx context.Context, s State, cmd *cobr
 	if err != nil {
 		return err
 	}
-	d, folder, err := screen.screen(ctx, of, place)
-	if err != nil {
-		return err
-	}
-	page := filepath.Join(folder, "report.html")
+	return screen.screen(ctx, of, place, func(d screened, r result) error {
+		if err := r.keep(of); err != nil {
+			return err
+		}
+		r.before(r.dir)
+		o.launch.bad = r.dir.Path
+		return o.rest(s, d, r.dir.File("report.html"))
+	})
+}
+
+// rest says which nodes are left for the sweep; an error where none is.
+func (o *collectivesOptions) rest(s State, d screened, page string) error {
 	s.note(o.quiet && d.State == finding.Healthy, "zbench: screen: %s\n", d.Verdict())
 	for _, n := range nodescreen.Standings(d.nodes, d.Document) {
 		if len(n.Findings) > 0 {
@@ -58,7 +64,6 @@ func (o *collectivesOptions) screenFirst(ctx context.Context, s State, cmd *cobr
 	case len(d.Pass)+len(d.Unclear) == 0:
 		return exit.With(exit.Regression, fmt.Errorf("every node fails the screen: none is left for the sweep"), "see "+page)
 	}
-	o.launch.bad = folder
 	return nil
 }
 

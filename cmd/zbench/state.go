@@ -8,8 +8,7 @@ import (
 	"net/netip"
 	"time"
 
-	"zbench/bench/engine"
-	"zbench/bench/record"
+	"zbench/bench/folder"
 	"zbench/internal/native"
 	"zbench/internal/preflight"
 )
@@ -69,21 +68,17 @@ type State struct {
 // FS is the part of the file system that zbench uses. Names are the operating
 // system's paths.
 type FS interface {
-	engine.FS
+	folder.FS
 	// Open is for files of which only the head is read: a checkpoint has gigabytes.
 	Open(name string) (io.ReadCloser, error)
 	// Access reports whether this process may read and write the file.
 	Access(name string) error
 }
 
-// host is what an engine needs of the machine. Notes are left out when quiet.
-func (s State) host(quiet bool) engine.Host {
-	var environ []string
-	if s.Environ != nil {
-		environ = s.Environ()
-	}
-	return engine.Host{
-		FS: s.FS, Now: s.Now, Random: s.Random, Owner: fmt.Sprintf("process %d on %s", s.PID, s.Hostname()), Environment: record.Environment(environ),
+// host is what a folder needs of the machine. Notes are left out when quiet.
+func (s State) host(quiet bool) folder.Host {
+	return folder.Host{
+		FS: s.FS, Now: s.Now, Random: s.Random, Owner: fmt.Sprintf("process %d on %s", s.PID, s.Hostname()),
 		Note: func(format string, args ...any) { s.note(quiet, format, args...) },
 	}
 }

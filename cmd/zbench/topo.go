@@ -12,17 +12,19 @@ import (
 	"github.com/spf13/cobra"
 
 	"zbench/bench/exit"
+	"zbench/bench/folder"
 	"zbench/internal/topo"
 )
 
 // topoOptions are the options of topo.
 type topoOptions struct {
-	root, host, xml, out, format string
-	outputs                      []string
+	root, host, xml string
+	outputs         []string
+	output
 }
 
 func newTopo(s State) *cobra.Command {
-	var o topoOptions
+	o := topoOptions{output: output{quiet: true}} // its findings are all that it prints
 	cmd := &cobra.Command{
 		Use: "topo [NODE.json…]", Short: "Read this node's GPUs, xGMI links, NICs and rails; compare nodes",
 		Long: `topo reads the kernel's view of this node: GPUs with partitions and xGMI links
@@ -78,28 +80,21 @@ func runTopo(s State, o topoOptions) error {
 	if err != nil {
 		return err
 	}
-	shown := n.Shown()
+	r := result{shown: n.Shown(), started: started}
 	if o.out != "" {
-		dir, err := drawnFolder(s, "", o.out)
-		if err != nil {
+		if r.dir, err = drawnFolder(s, "", o.out); err != nil {
 			return err
 		}
-		defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
-		if err := s.keep(dir, started, shown); err != nil {
-			return err
-		}
-		defer fmt.Fprintf(s.Stderr, "Wrote %s\n", dir.File("report.html"))
-	}
-	if err := s.show(shown, output{format: o.format, quiet: true}); err != nil {
-		return err
+		defer r.dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
+		r.after = func(dir *folder.Folder) { fmt.Fprintf(s.Stderr, "Wrote %s\n", dir.File("report.html")) }
 	}
 	switch {
 	case n.Empty():
-		return exit.With(exit.Unavailable, fmt.Errorf("%s: %w", n.Verdict, exit.ErrUnavailable), "run it on a GPU node, or give --root DIR, --xml FILE or --outputs DIR")
+		r.verdict = exit.With(exit.Unavailable, fmt.Errorf("%s: %w", n.Verdict, exit.ErrUnavailable), "run it on a GPU node, or give --root DIR, --xml FILE or --outputs DIR")
 	case n.Faulty():
-		return quietError{exit.Regression}
+		r.verdict = quietError{exit.Regression}
 	}
-	return nil
+	return s.deliver(o.output, r)
 }
 
 // runDrift compares the nodes of files.
@@ -125,17 +120,11 @@ func runDrift(s State, files []string, o topoOptions) error {
 	if err != nil {
 		return usage(err, "give the files of different nodes; --host names a node")
 	}
-	shown := d.Shown()
-	if err := s.keepNew(o.out, false, started, shown); err != nil {
-		return err
-	}
-	if err := s.show(shown, output{format: o.format, quiet: true}); err != nil {
-		return err
-	}
+	r := result{shown: d.Shown(), started: started}
 	if d.Differs() {
-		return quietError{exit.Regression}
+		r.verdict = quietError{exit.Regression}
 	}
-	return nil
+	return s.deliver(o.output, r)
 }
 
 // readTopo reads what the options name.
