@@ -4,15 +4,19 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"zbench/bench/exit"
 	"zbench/bench/fabric"
+	"zbench/bench/finding"
 	"zbench/bench/fleet/nodescreen"
 	"zbench/bench/folder"
 	"zbench/bench/spec"
+	"zbench/bench/unit"
 	"zbench/internal/launch"
 )
 
@@ -21,13 +25,13 @@ type nodeScreenOptions struct {
 	launch    launchFlagSet
 	libraries libraryOptions
 
-	backend, fabric     string
-	faults              []string
-	nodes               int
-	seed                uint64
-	seconds, deadline   float64
-	size                sizeFlag
-	trees, judge        string
+	backend, fabric   string
+	faults            []string
+	nodes             int
+	seed              uint64
+	seconds, deadline float64
+	size              sizeFlag
+	trees, judge      string
 	// given tells that the number of nodes was asked for.
 	given bool
 	output
@@ -244,4 +248,197 @@ func (o *nodeScreenOptions) read(s State, dir string, f nodescreen.Fleet) (scree
 		f.Nodes = append(f.Nodes, n)
 	}
 	return screened{nodescreen.Judge(f), f.Nodes}, nil
+}
+
+// sizeFlag is a size in bytes: 1G, 256M.
+type sizeFlag int64
+
+func (v *sizeFlag) String() string { return unit.Bytes(int64(*v)) }
+func (v *sizeFlag) Type() string   { return "bytes" }
+func (v *sizeFlag) Set(text string) error {
+	n, err := unit.ParseBytes(text)
+	if err == nil && n < 4096 {
+		err = fmt.Errorf("%d is too small: at least 4096", n)
+	}
+	*v = sizeFlag(n)
+	return err
+}
+
+// startOf is one process for each node, which writes into dir.
+func (o *nodeScreenOptions) startOf(s State, l launching, dir string) launch.Start {
+	args := childArgs(s.Args)
+	if i := slices.Index(args, "screen"); i >= 0 {
+		args = slices.Insert(args, i+1, "--launch", "env")
+	}
+	start := launch.Start{
+		Method: l.method, Role: l.role, Simulated: simulated(o.backend, s), Nodes: l.want.World.Nodes, Processes: 1,
+		Program: s.Executable, Args: append(args, "--out", dir), Hostfile: o.launch.hostfile, Hosts: l.hosts,
+		Environ: s.Environ(), Key: fmt.Sprintf("screen/%s/%d", s.Hostname(), s.PID), GPUs: launch.GPUs(s.Getenv),
+	}
+	for _, text := range o.launch.slurmArgs {
+		start.SlurmArgs = append(start.SlurmArgs, strings.Fields(text)...)
+	}
+	return start
+}
+
+// names are the hosts that are to report, as far as the launcher tells them.
+func (l launching) names(s State) []string {
+	var list []string
+	switch l.method {
+	case launch.MPI:
+		for _, h := range l.hosts {
+			list = append(list, h.Name)
+		}
+	case launch.Slurm:
+		list, _ = launch.HostsOf(s.Getenv("SLURM_JOB_NODELIST")) // without, they are counted
+	case launch.Auto, launch.Inproc, launch.Local, launch.Env:
+	}
+	if len(list) != l.want.World.Nodes { // a part of them: which is not known
+		return nil
+	}
+	return list
+}
+
+// dryRun prints what would be started.
+func (o *nodeScreenOptions) dryRun(s State, l launching) error {
+	if !l.starts() {
+		_, err := fmt.Fprintf(s.Stdout, "this process screens %d nodes\n", max(o.nodes, 1))
+		return err
+	}
+	lines, err := launch.Command(o.startOf(s, l, "DIR"))
+	if err != nil {
+		return usage(err, "`zbench screen --help-all` lists the flags")
+	}
+	for _, line := range lines {
+		if _, err := fmt.Fprintln(s.Stdout, line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// measurements bounds how many measurements of a node follow each other: memory, a
+// collective, and one for each NIC.
+const measurements = 12
+
+// startNodes starts a process on each node and waits until all have ended, at most until
+// the deadline. How they end is not judged: what they have written is.
+func (o *nodeScreenOptions) startNodes(ctx context.Context, s State, l launching, dir string) error {
+	shared, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	start := o.startOf(s, l, shared)
+	lines, err := launch.Command(start)
+	if err != nil {
+		return usage(err, "`zbench screen --help-all` lists the flags; --launch inproc screens this node alone")
+	}
+	f := &children{s: s, ends: make(chan ending, len(lines))}
+	for _, line := range lines {
+		if err := f.add(Command{Argv: line.Argv, Environ: line.Environ(start.Environ, ""), Interrupts: interruptsOf[l.method]}); err != nil {
+			f.kill()
+			return exit.With(exit.Run, fmt.Errorf("%s cannot be started: %w", line.Argv[0], err), "--dry-run prints the command")
+		}
+	}
+	limit := time.NewTimer(time.Duration((o.seconds + measurements*o.deadline) * float64(time.Second)))
+	defer limit.Stop()
+	for left := len(lines); left > 0; left-- {
+		select {
+		case <-f.ends:
+		case <-limit.C:
+			f.killed(left)
+			s.note(false, "zbench: the nodes have not ended within their deadline; those that reported are compared\n")
+			return nil
+		case <-ctx.Done():
+			f.killed(left)
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// screenFirst screens all nodes of the job before the sweep starts on those that do not
+// fail, and tells the flags where the result is. A job with more nodes than --nodes has spare
+// ones.
+func (o *collectivesOptions) screenFirst(ctx context.Context, s State, cmd *cobra.Command, l launching) error {
+	switch {
+	case o.launch.bad != "":
+		return usagef("omit one of them", "--screen-first and --exclude-bad exclude each other: --screen-first leaves out what it finds itself")
+	case l.method == launch.Env:
+		return usagef("`zbench screen --out DIR` before the launcher, then --exclude-bad", "%s: --screen-first starts one process for each node, so it is for the zbench that starts the ranks", l.role.Text())
+	case l.starts() && simulated(l.want.Backend, s):
+		return usagef("leave --launch out", "--screen-first of simulated nodes is for one process")
+	case o.launch.dry:
+		return nil
+	}
+	screen, args, err := o.screenOptions(s, cmd, l)
+	if err != nil {
+		return err
+	}
+	s.note(o.quiet, "Screening the nodes first (--screen-first)\n")
+	of := s
+	of.Args = args
+	place, err := screen.place(of)
+	if err != nil {
+		return err
+	}
+	return screen.screen(ctx, of, place, func(d screened, r result) error {
+		if err := r.keep(of); err != nil {
+			return err
+		}
+		r.before(r.dir)
+		o.launch.bad = r.dir.Path
+		return o.rest(s, d, r.dir.File("report.html"))
+	})
+}
+
+// rest says which nodes are left for the sweep; an error where none is.
+func (o *collectivesOptions) rest(s State, d screened, page string) error {
+	s.note(o.quiet && d.State == finding.Healthy, "zbench: screen: %s\n", d.Verdict())
+	for _, n := range nodescreen.Standings(d.nodes, d.Document) {
+		if len(n.Findings) > 0 {
+			s.note(false, "  %s: %s\n", n.Host, n.Findings[0].Reason())
+		}
+	}
+	switch {
+	case d.State == finding.NotChecked:
+		return exit.With(exit.Want, fmt.Errorf("the screen of the nodes tells nothing: no node reported"), "`zbench screen` alone shows the launcher's messages; or omit --screen-first")
+	case d.State == finding.Faulty && len(d.Fail) == 0:
+		return exit.With(exit.Regression, fmt.Errorf("%d of %d nodes reported nothing to the screen, and their names are unknown: they cannot be left out", d.Expected-d.Nodes, d.Expected), "see "+page)
+	case len(d.Pass)+len(d.Unclear) == 0:
+		return exit.With(exit.Regression, fmt.Errorf("every node fails the screen: none is left for the sweep"), "see "+page)
+	}
+	return nil
+}
+
+// screenOptions are the options of the screen, and the arguments of its processes: those of
+// the sweep that say where and with which libraries.
+func (o *collectivesOptions) screenOptions(s State, cmd *cobra.Command, l launching) (*nodeScreenOptions, []string, error) {
+	args := []string{"screen", "--backend=" + o.want.Backend}
+	for _, name := range append(libraryFlags(), "launch", "hostfile") {
+		if f := cmd.Flags().Lookup(name); f != nil && f.Changed {
+			args = append(args, "--"+name+"="+f.Value.String())
+		}
+	}
+	for _, text := range o.launch.slurmArgs {
+		args = append(args, "--slurm-args="+text)
+	}
+	if simulated(o.want.Backend, s) {
+		args = append(args, fmt.Sprintf("--nodes=%d", l.want.World.Nodes), "--fabric="+l.want.Fabric, fmt.Sprintf("--seed=%d", l.want.Seed))
+		for _, text := range l.want.Faults {
+			args = append(args, "--fault="+text)
+		}
+	}
+	if o.out != "" {
+		args = append(args, "--out="+strings.TrimRight(o.out, "/")+"-screen")
+	}
+	if o.force {
+		args = append(args, "--force")
+	}
+	options, screen := &nodeScreenOptions{}, &cobra.Command{}
+	addNodeScreenFlags(screen, options)
+	err := screen.ParseFlags(args[1:])
+	options.given = screen.Flags().Changed("nodes")
+	options.quiet = o.quiet
+	return options, args, err
 }

@@ -2,10 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/netip"
+	"path"
 	"time"
 
 	"zbench/bench/folder"
@@ -106,4 +109,60 @@ type Child interface {
 	Wait() (code int, how string)
 	// Kill ends it and those that it started.
 	Kill()
+}
+
+// treeFS is a folder of the State's file system. Unlike rootFS it opens files, so that no
+// more is read of one than is wanted.
+type treeFS struct {
+	FS
+	root string
+}
+
+func (t treeFS) name(name string) string { return path.Join(t.root, name) }
+
+func (t treeFS) ReadDir(name string) ([]fs.DirEntry, error) { return t.FS.ReadDir(t.name(name)) }
+func (t treeFS) ReadFile(name string) ([]byte, error)       { return t.FS.ReadFile(t.name(name)) }
+func (t treeFS) Stat(name string) (fs.FileInfo, error)      { return t.FS.Stat(t.name(name)) }
+
+func (t treeFS) Open(name string) (fs.File, error) {
+	f, err := t.FS.Open(t.name(name))
+	if err != nil {
+		return nil, err
+	}
+	return openFile{f, t, name}, nil
+}
+
+// ReadLink is where a link leads to, if the file system tells.
+func (t treeFS) ReadLink(name string) (string, error) {
+	if l, ok := t.FS.(interface {
+		ReadLink(name string) (string, error)
+	}); ok {
+		return l.ReadLink(t.name(name))
+	}
+	return "", &fs.PathError{Op: "readlink", Path: name, Err: errors.ErrUnsupported}
+}
+
+// Lstat is there because fs.ReadLinkFS has it.
+func (t treeFS) Lstat(name string) (fs.FileInfo, error) { return t.Stat(name) }
+
+// openFile is a file that is read.
+type openFile struct {
+	io.ReadCloser
+	tree treeFS
+	name string
+}
+
+func (f openFile) Stat() (fs.FileInfo, error) { return f.tree.Stat(f.name) }
+
+// rootFS is the whole file system of a State, without the leading slash that
+// fs.FS does not have.
+type rootFS struct{ FS }
+
+func (r rootFS) ReadFile(name string) ([]byte, error)       { return r.FS.ReadFile("/" + name) }
+func (r rootFS) ReadDir(name string) ([]fs.DirEntry, error) { return r.FS.ReadDir("/" + name) }
+func (r rootFS) Stat(name string) (fs.FileInfo, error)      { return r.FS.Stat("/" + name) }
+
+// Open is there because fs.FS wants it: doctor reads whole files.
+func (r rootFS) Open(name string) (fs.File, error) {
+	return nil, &fs.PathError{Op: "open", Path: path.Join("/", name), Err: errors.ErrUnsupported}
 }

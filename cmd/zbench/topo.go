@@ -2,11 +2,7 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"path"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -163,26 +159,6 @@ func readTopo(s State, o topoOptions) (*topo.Node, error) {
 	return n, nil
 }
 
-// maxInput is more than any file that a user names has, in bytes.
-const maxInput = 16 << 20
-
-// readText reads a file that an option names, of at most 16 MiB.
-func readText(s State, option, name string) ([]byte, error) {
-	f, err := s.FS.Open(name)
-	if err != nil {
-		return nil, usagef("give a file that can be read", "%s: %w", option, err)
-	}
-	defer f.Close() //nolint:errcheck // it was only read
-	text, err := io.ReadAll(io.LimitReader(f, maxInput+1))
-	switch {
-	case err != nil:
-		return nil, usagef("give a file that can be read", "%s: %w", option, err)
-	case len(text) > maxInput:
-		return nil, usagef("give another file", "%s %s is larger than 16 MiB", option, name)
-	}
-	return text, nil
-}
-
 // readOutputs reads a file, or the files of a folder.
 func readOutputs(s State, name string) ([]topo.Output, error) {
 	info, err := s.FS.Stat(name)
@@ -199,46 +175,3 @@ func readOutputs(s State, name string) ([]topo.Output, error) {
 	}
 	return all, nil
 }
-
-// treeFS is a folder of the State's file system. Unlike rootFS it opens files, so that no
-// more is read of one than is wanted.
-type treeFS struct {
-	FS
-	root string
-}
-
-func (t treeFS) name(name string) string { return path.Join(t.root, name) }
-
-func (t treeFS) ReadDir(name string) ([]fs.DirEntry, error) { return t.FS.ReadDir(t.name(name)) }
-func (t treeFS) ReadFile(name string) ([]byte, error)       { return t.FS.ReadFile(t.name(name)) }
-func (t treeFS) Stat(name string) (fs.FileInfo, error)      { return t.FS.Stat(t.name(name)) }
-
-func (t treeFS) Open(name string) (fs.File, error) {
-	f, err := t.FS.Open(t.name(name))
-	if err != nil {
-		return nil, err
-	}
-	return openFile{f, t, name}, nil
-}
-
-// ReadLink is where a link leads to, if the file system tells.
-func (t treeFS) ReadLink(name string) (string, error) {
-	if l, ok := t.FS.(interface {
-		ReadLink(name string) (string, error)
-	}); ok {
-		return l.ReadLink(t.name(name))
-	}
-	return "", &fs.PathError{Op: "readlink", Path: name, Err: errors.ErrUnsupported}
-}
-
-// Lstat is there because fs.ReadLinkFS has it.
-func (t treeFS) Lstat(name string) (fs.FileInfo, error) { return t.Stat(name) }
-
-// openFile is a file that is read.
-type openFile struct {
-	io.ReadCloser
-	tree treeFS
-	name string
-}
-
-func (f openFile) Stat() (fs.FileInfo, error) { return f.tree.Stat(f.name) }
