@@ -9,13 +9,14 @@ import (
 
 	"zbench/bench/engine"
 	"zbench/bench/folder"
+	"zbench/bench/folder/foldertest"
 	"zbench/bench/plan"
 )
 
 // A sweep that is refused has launched nothing and leaves no folder; one that is not runs.
 func TestCheckedBeforeTheFirstLaunch(t *testing.T) {
 	for _, refusal := range []error{errors.New("no locked memory"), nil} {
-		files, d, asked := newMemory(), &modelled{}, 0
+		files, d, asked := foldertest.New(), &modelled{}, 0
 		e := at(files, d)
 		e.Check = func(u *engine.Setup, of engine.Ranks, cases []plan.Case, seconds float64) error {
 			require.Equal(t, 16, u.Spec.World.Size())
@@ -41,6 +42,6 @@ func TestCheckedBeforeTheFirstLaunch(t *testing.T) {
 		require.ErrorIs(t, err, refusal)
 		require.Nil(t, out)
 		require.Zero(t, d.done)
-		require.Empty(t, files.files("out"))
+		require.Empty(t, files.Files("out"))
 	}
 }

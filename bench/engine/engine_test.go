@@ -12,6 +12,7 @@ import (
 	"zbench/bench/engine"
 	"zbench/bench/exit"
 	"zbench/bench/folder"
+	"zbench/bench/folder/foldertest"
 	"zbench/bench/plan"
 	"zbench/bench/record"
 	"zbench/bench/spec"
@@ -20,10 +21,10 @@ import (
 // whole is the folder of a request that ran to its end.
 func whole(t *testing.T, want spec.Spec) map[string]string {
 	t.Helper()
-	files := newMemory()
+	files := foldertest.New()
 	require.NoError(t, run(context.Background(), t, files, want, &modelled{}))
-	require.Empty(t, files.locks, "the lock is released")
-	return files.files("out")
+	require.Empty(t, files.Locks, "the lock is released")
+	return files.Files("out")
 }
 
 // A request leaves the record, the journal, the samples and, where one is asked
@@ -51,13 +52,13 @@ func TestRun(t *testing.T) {
 func TestCutAtEveryLine(t *testing.T) {
 	want := whole(t, small())
 	for left := range 12 {
-		files := newMemory()
-		files.left = left
-		require.ErrorIs(t, run(context.Background(), t, files, small(), &modelled{}), errFull)
-		before := files.files("out")[engine.JournalFile]
-		files.left = -1
+		files := foldertest.New()
+		files.Left = left
+		require.ErrorIs(t, run(context.Background(), t, files, small(), &modelled{}), foldertest.ErrFull)
+		before := files.Files("out")[engine.JournalFile]
+		files.Left = -1
 		require.NoError(t, resume(t, files))
-		got := files.files("out")
+		got := files.Files("out")
 		require.True(t, strings.HasPrefix(got[engine.JournalFile], before[:strings.LastIndex(before, "\n")+1]))
 		same(t, want, got)
 	}
@@ -68,13 +69,13 @@ func TestCancelledThenResumed(t *testing.T) {
 	want := whole(t, small())
 	for at := 1; at < 36; at += 5 {
 		ctx, cancel := context.WithCancel(context.Background())
-		files := newMemory()
+		files := foldertest.New()
 		require.NoError(t, run(ctx, t, files, small(), &modelled{at: at, stop: cancel}))
-		rec, err := record.Decode(strings.NewReader(files.files("out")[engine.ResultsFile]))
+		rec, err := record.Decode(strings.NewReader(files.Files("out")[engine.ResultsFile]))
 		require.NoError(t, err)
 		require.ErrorContains(t, engine.Verdict(rec, "out"), "interrupted")
 		require.NoError(t, resume(t, files))
-		same(t, want, files.files("out"))
+		same(t, want, files.Files("out"))
 	}
 }
 
@@ -84,18 +85,18 @@ func TestLostThenResumed(t *testing.T) {
 	want := whole(t, small())
 	lost := &plan.GroupError{Failures: []plan.ProcessFailure{{Process: 3, Host: "node1", Failure: plan.Failure{Kind: plan.FailedLost, Message: "its connection ended"}}}}
 	for at := 1; at < 36; at += 5 {
-		files := newMemory()
+		files := foldertest.New()
 		require.NoError(t, run(context.Background(), t, files, small(), &modelled{at: at, fails: lost, closing: errors.New("the communicators did not close")}))
-		rec, err := record.Decode(strings.NewReader(files.files("out")[engine.ResultsFile]))
+		rec, err := record.Decode(strings.NewReader(files.Files("out")[engine.ResultsFile]))
 		require.NoError(t, err)
 		err = engine.Verdict(rec, "out")
 		require.ErrorContains(t, err, " was interrupted: a process was lost: process 3 on node1: its connection ended")
 		var exits *exit.Error
 		require.ErrorAs(t, err, &exits)
 		require.Equal(t, exit.Run, exits.Code)
-		require.NotContains(t, files.files("out")[engine.JournalFile], record.LostProcess)
+		require.NotContains(t, files.Files("out")[engine.JournalFile], record.LostProcess)
 		require.NoError(t, resume(t, files))
-		same(t, want, files.files("out"))
+		same(t, want, files.Files("out"))
 	}
 }
 
@@ -112,12 +113,12 @@ func TestExtended(t *testing.T) {
 	require.Contains(t, want, engine.AdviceFile)
 	lines := strings.Count(want[engine.JournalFile], "\n")
 	for left := lines / 2; left < lines-1; left += 5 {
-		files := newMemory()
-		files.left = left
-		require.ErrorIs(t, run(context.Background(), t, files, served(), &modelled{}), errFull)
-		files.left = -1
+		files := foldertest.New()
+		files.Left = left
+		require.ErrorIs(t, run(context.Background(), t, files, served(), &modelled{}), foldertest.ErrFull)
+		files.Left = -1
 		require.NoError(t, resume(t, files))
-		same(t, want, files.files("out"))
+		same(t, want, files.Files("out"))
 	}
 	fixed := served()
 	fixed.Sweep.FixedSizes = true
@@ -152,7 +153,7 @@ func TestPrepareRefuses(t *testing.T) {
 // A folder that another process writes is refused, and its owner named. The lock of
 // one that has ended is taken over, with a note.
 func TestLock(t *testing.T) {
-	files := newMemory()
+	files := foldertest.New()
 	var notes bytes.Buffer
 	host := at(files, nil).Host
 	host.Note = func(format string, _ ...any) { notes.WriteString(format) }
@@ -179,10 +180,10 @@ func TestLock(t *testing.T) {
 	require.NoError(t, dir.Close())
 	_, err = folder.New(host, "out", "collectives", false)
 	require.ErrorContains(t, err, "out already holds 3 files")
-	files.locks["out/"+folder.LockFile] = "dead"
+	files.Locks["out/"+folder.LockFile] = "dead"
 	_, err = folder.New(host, "out", "collectives", false)
 	require.ErrorContains(t, err, "out already holds 3 files")
-	require.Equal(t, "dead", files.locks["out/"+folder.LockFile], "what is refused stays as it is")
+	require.Equal(t, "dead", files.Locks["out/"+folder.LockFile], "what is refused stays as it is")
 	dir, err = folder.Open(host, "out")
 	require.NoError(t, err)
 	require.Contains(t, notes.String(), "stale lock")

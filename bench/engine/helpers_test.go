@@ -1,17 +1,11 @@
 package engine_test
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"hash/fnv"
-	"io/fs"
 	"maps"
-	"path"
 	"slices"
-	"strings"
 	"testing"
-	"testing/fstest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -23,82 +17,6 @@ import (
 	"zbench/bench/record"
 	"zbench/bench/spec"
 )
-
-// memory is a file system in memory. Of appended lines it takes left, then fails as
-// a full disk does; negative takes all.
-type memory struct {
-	fstest.MapFS
-	left  int
-	locks map[string]string
-}
-
-func newMemory() *memory { return &memory{MapFS: fstest.MapFS{}, left: -1, locks: map[string]string{}} }
-
-func (m *memory) MkdirAll(name string) error {
-	m.MapFS[name] = &fstest.MapFile{Mode: fs.ModeDir}
-	return nil
-}
-
-func (m *memory) WriteFile(name string, data []byte) error {
-	m.MapFS[name] = &fstest.MapFile{Data: bytes.Clone(data)}
-	return nil
-}
-func (m *memory) IsTemporary(name string) bool { return strings.HasSuffix(name, ".tmp") }
-func (m *memory) RemoveTemporary(string) error { return nil }
-func (m *memory) Remove(name string) error     { delete(m.MapFS, name); return nil }
-
-func (m *memory) Append(name string) (folder.AppendFile, error) {
-	return &growing{m, name}, nil
-}
-
-// Lock keeps locks until they are released. The lock of an owner named "dead" is
-// free, as that of a process that was killed.
-func (m *memory) Lock(name, owner string) (func() error, string, error) {
-	before := m.locks[name]
-	if before != "" && before != "dead" {
-		return nil, "", &folder.LockedError{Owner: before}
-	}
-	m.locks[name] = owner
-	return func() error { delete(m.locks, name); return nil }, before, nil
-}
-
-func (m *memory) Held(name string) error {
-	if owner := m.locks[name]; owner != "" && owner != "dead" {
-		return &folder.LockedError{Owner: owner}
-	}
-	return nil
-}
-
-// files are the contents of a folder.
-func (m *memory) files(dir string) map[string]string {
-	all := map[string]string{}
-	for name, f := range m.MapFS {
-		if path.Dir(name) == dir && path.Base(name) != folder.RunFile {
-			all[path.Base(name)] = string(f.Data)
-		}
-	}
-	return all
-}
-
-type growing struct {
-	m    *memory
-	name string
-}
-
-var errFull = errors.New("no space left on device")
-
-func (g *growing) Write(p []byte) (int, error) {
-	f := g.m.MapFS[g.name]
-	if g.m.left == 0 {
-		f.Data = append(f.Data, p[:len(p)/2]...) // torn
-		return len(p) / 2, errFull
-	}
-	g.m.left--
-	f.Data = append(f.Data, p...)
-	return len(p), nil
-}
-func (g *growing) Sync() error  { return nil }
-func (g *growing) Close() error { return nil }
 
 // modelled is a driver whose launches take what the fabric's model says, and a
 // little more that differs from launch to launch.

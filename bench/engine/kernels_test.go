@@ -13,6 +13,7 @@ import (
 	"zbench/bench/engine"
 	"zbench/bench/exit"
 	"zbench/bench/folder"
+	"zbench/bench/folder/foldertest"
 	"zbench/bench/plan"
 	"zbench/bench/record"
 	"zbench/bench/spec"
@@ -173,10 +174,10 @@ func kernelRequests() map[string]spec.Spec {
 // wholeKernels is the folder of a request that ran to its end.
 func wholeKernels(t *testing.T, want spec.Spec) map[string]string {
 	t.Helper()
-	files := newMemory()
+	files := foldertest.New()
 	require.NoError(t, runKernels(context.Background(), t, files, want, &device{}))
-	require.Empty(t, files.locks, "the lock is released")
-	return files.files("out")
+	require.Empty(t, files.Locks, "the lock is released")
+	return files.Files("out")
 }
 
 // A request of kernels leaves a record that holds it; from the record, or from the
@@ -215,14 +216,14 @@ func TestKernelsCutAtEveryLine(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			whole := wholeKernels(t, want)
 			for left := range strings.Count(whole[engine.JournalFile], "\n") - 1 { // the header is not appended
-				files := newMemory()
-				files.left = left
-				require.ErrorIs(t, runKernels(context.Background(), t, files, want, &device{}), errFull)
-				before := files.files("out")[engine.JournalFile]
-				files.left = -1
+				files := foldertest.New()
+				files.Left = left
+				require.ErrorIs(t, runKernels(context.Background(), t, files, want, &device{}), foldertest.ErrFull)
+				before := files.Files("out")[engine.JournalFile]
+				files.Left = -1
 				err := resumeKernels(t, files, &device{})
 				require.NoError(t, err)
-				got := files.files("out")
+				got := files.Files("out")
 				require.True(t, strings.HasPrefix(got[engine.JournalFile], before[:strings.LastIndex(before, "\n")+1]), "nothing finished is taken again")
 				same(t, whole, got)
 			}
@@ -237,9 +238,9 @@ func TestKernelsCancelledThenResumed(t *testing.T) {
 	whole := wholeKernels(t, want)
 	for at := 1; at <= 16; at += 3 {
 		ctx, cancel := context.WithCancel(context.Background())
-		files := newMemory()
+		files := foldertest.New()
 		require.NoError(t, runKernels(ctx, t, files, want, &device{at: at, stop: cancel}))
-		rec, err := record.Decode(strings.NewReader(files.files("out")[engine.ResultsFile]))
+		rec, err := record.Decode(strings.NewReader(files.Files("out")[engine.ResultsFile]))
 		require.NoError(t, err)
 		if at <= 2*len(rows(want)) {
 			err := engine.Verdict(rec, "out")
@@ -250,12 +251,12 @@ func TestKernelsCancelledThenResumed(t *testing.T) {
 		}
 		err = resumeKernels(t, files, &device{})
 		require.NoError(t, err)
-		same(t, whole, files.files("out"))
+		same(t, whole, files.Files("out"))
 		again := &device{}
 		err = resumeKernels(t, files, again)
 		require.NoError(t, err)
 		require.Zero(t, again.done, "a complete run is rendered again")
-		same(t, whole, files.files("out"))
+		same(t, whole, files.Files("out"))
 	}
 }
 
@@ -263,16 +264,16 @@ func TestKernelsCancelledThenResumed(t *testing.T) {
 // another device the run does not go on.
 func TestKernelsFailAndStay(t *testing.T) {
 	want := kernelRequests()["norms"]
-	files := newMemory()
+	files := foldertest.New()
 	require.NoError(t, runKernels(context.Background(), t, files, want, &device{fails: rows(want)[2].Key}))
-	rec, err := record.Decode(strings.NewReader(files.files("out")[engine.ResultsFile]))
+	rec, err := record.Decode(strings.NewReader(files.Files("out")[engine.ResultsFile]))
 	require.NoError(t, err)
 	require.ErrorContains(t, engine.Verdict(rec, "out"), "failed: the device is lost")
 	require.Equal(t, record.OK, rec.Kernels[0].Status)
 	require.NotEmpty(t, rec.Kernels[0].Warnings, "it has one of two passes")
 	require.Equal(t, record.Skipped, rec.Kernels[3].Status)
 	ctx, cancel := context.WithCancel(context.Background())
-	files = newMemory()
+	files = foldertest.New()
 	require.NoError(t, runKernels(ctx, t, files, want, &device{at: 3, stop: cancel}))
 	err = resumeKernels(t, files, &device{name: "A"})
 	require.ErrorContains(t, err, "devices: was 0 MI300X, is 0 MI300XA")

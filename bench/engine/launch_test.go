@@ -12,6 +12,7 @@ import (
 
 	"zbench/bench/engine"
 	"zbench/bench/folder"
+	"zbench/bench/folder/foldertest"
 	"zbench/bench/plan"
 	"zbench/bench/spec"
 )
@@ -58,7 +59,7 @@ func (*unconnected) Allocate(context.Context, plan.Room) error {
 // The estimate is held against the end of the job, in a dry run and when a sweep
 // begins; with the loopback seconds are simulated, and nothing is held against it.
 func TestEstimateIsHeldAgainstTheEndOfTheJob(t *testing.T) {
-	files := newMemory()
+	files := foldertest.New()
 	e := at(files, &modelled{})
 	var notes strings.Builder
 	e.Note = func(format string, args ...any) { fmt.Fprintf(&notes, format, args...) }

@@ -99,12 +99,11 @@ func addSearchFlags(cmd *cobra.Command, o *bisectOptions) {
 	f.Float64Var(&o.timeout, "child-timeout", 0, "seconds after which a child is ended (default 600, then 60 or five times the longest child, whichever is more)")
 	f.StringVar(&o.failOn, "fail-on", "", "exit with 3 if a variant is slower, by at least so much, or could not be measured: slower, slower:5%")
 	f.BoolVar(&o.requireChecked, "require-checked", false, "exit with 3 if a case is undecided or was not checked, too")
-	f.StringVar(&o.sweep.out, "out", "", "folder to create, with report.html, bisect.json, bisect.csv, junit.xml, plots and the folders of the children (default a new dated one)")
+	o.sweep.addFlags(f, "folder to create, with report.html, bisect.json, bisect.csv, junit.xml, plots and the folders of the children (default a new dated one)")
 	f.StringVar(&o.sweep.resume, "resume", "", "continue the search in this folder with its own options")
-	formatFlag(f, &o.sweep.format)
-	f.BoolVar(&o.sweep.force, "force", false, "write into a folder that has files")
-	f.BoolVarP(&o.sweep.quiet, "quiet", "q", false, "no progress on standard error")
-	f.BoolVarP(&o.sweep.verbose, "verbose", "v", false, "list the cases that are the same, too")
+	o.sweep.addForce(f)
+	o.sweep.addQuiet(f)
+	o.sweep.addVerbose(f, "list the cases that are the same, too")
 }
 
 // run searches, prints and returns the verdict of the gate.

@@ -66,24 +66,24 @@ steps (-i). -G captures a burst's launches into a graph and replays it.`,
 		ValidArgs: collective.Names(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.want.Sweep.Collectives = collectiveNames(args)
-			return o.start(s, cmd)
+			return o.start(cmd.Context(), s, func(ctx context.Context) error { return o.sweep(ctx, s, cmd) })
 		},
 	}
 	addCollectivesFlags(cmd, &o)
 	return cmd
 }
 
-// start runs the sweep in this process, or in the processes that it starts, or takes part
-// in it as one of several.
-func (o *collectivesOptions) start(s State, cmd *cobra.Command) error {
-	ctx, role, several := o.launch.among(cmd.Context(), s)
+// start runs what is measured in this process, or as the leader of several, or takes part as
+// one of them.
+func (o *collectivesOptions) start(ctx context.Context, s State, measure func(context.Context) error) error {
+	ctx, role, several := o.launch.among(ctx, s)
 	switch {
 	case !several:
-		return o.sweep(ctx, s, cmd)
+		return measure(ctx)
 	case role.Rank > 0:
 		return o.follow(ctx, s, role)
 	}
-	return o.lead(ctx, s, role, func(ctx context.Context) error { return o.sweep(ctx, s, cmd) })
+	return o.lead(ctx, s, role, measure)
 }
 
 // sweep starts or resumes a sweep according to the flags.
@@ -176,7 +176,7 @@ func sizesAgree(f *pflag.FlagSet) error {
 
 func addCollectivesFlags(cmd *cobra.Command, o *collectivesOptions) {
 	addSpecFlags(cmd, &o.want)
-	addAdviceFlags(cmd, &o.advice)
+	addFlags(cmd, &o.advice, adviceFlags)
 	addRunFlags(cmd, &o.runOptions)
 	f := cmd.Flags()
 	f.Lookup("force").Usage += "; with --resume: resume even if hardware or libraries differ"
@@ -187,7 +187,7 @@ func addCollectivesFlags(cmd *cobra.Command, o *collectivesOptions) {
 	addCountersFlag(f, &o.counters)
 	addDeadlineFlags(f, &o.deadlines)
 	f.BoolVar(&o.progress, "progress", false, "rows on standard error while they are measured, even if it is not a terminal")
-	f.BoolVarP(&o.verbose, "verbose", "v", false, "print every column, both placements and a remedy for each warning")
+	o.addVerbose(f, allColumns)
 }
 
 // engine is the engine with this machine's driver and terminal.

@@ -73,10 +73,9 @@ with --require-checked also if any case is unclear or was not compared.`,
 	f.StringVar(&o.names, "names", "", "names of BASE and NEW in charts: A,B (default those of the folders)")
 	f.StringVar(&o.failOn, "fail-on", "", "exit with 3 if a case is slower, by at least so much: slower, slower:5%")
 	f.BoolVar(&o.requireChecked, "require-checked", false, "exit with 3 if a case is unclear or was not compared, too")
-	f.StringVar(&o.out, "out", "", "folder to create, with report.html, compare.json, compare.csv, junit.xml and plots (default none)")
-	formatFlag(f, &o.format)
-	f.BoolVar(&o.force, "force", false, "write into a folder that has files")
-	f.BoolVarP(&o.verbose, "verbose", "v", false, "list the cases that are the same, too")
+	o.addFlags(f, "folder to create, with report.html, compare.json, compare.csv, junit.xml and plots (default none)")
+	o.addForce(f)
+	o.addVerbose(f, "list the cases that are the same, too")
 	return cmd
 }
 

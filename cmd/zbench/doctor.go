@@ -56,8 +56,7 @@ compile, 1 if one does not, 5 without a compiler.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.backend, "backend", "auto", "libraries to look at: auto for all, "+strings.Join(native.Backends(), ", "))
-	f.StringVar(&o.out, "out", "", "folder to create for doctor.json and report.html (default none)")
-	formatFlag(f, &o.format)
+	o.addFlags(f, "folder to create for doctor.json and report.html (default none)")
 	f.StringSliceVar(&o.archs, "compile", nil, "compile every kernel for these architectures instead: gfx942, gfx90a, sm_90")
 	addLibraryFlags(cmd, &o.libraryOptions)
 	return cmd

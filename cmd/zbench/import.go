@@ -54,11 +54,10 @@ own. --collective decides where the rows fit several collectives.`,
 	f.StringVar(&o.Collective, "collective", "", "the collective, if the log lacks it")
 	f.IntVar(&o.Nodes, "nodes", 0, "number of nodes, if the log lacks it")
 	f.IntVar(&o.Ranks, "ranks", 0, "number of ranks, if the log lacks it")
-	f.StringVar(&to.out, "out", "", "folder to create (default a new dated one)")
-	formatFlag(f, &to.format)
+	to.addFlags(f, "folder to create (default a new dated one)")
 	addGateFlags(f, &to.gates)
-	f.BoolVarP(&to.verbose, "verbose", "v", false, "print every column, both placements and a remedy for each warning")
-	f.BoolVar(&to.force, "force", false, "write into a folder that has files")
+	to.addVerbose(f, allColumns)
+	to.addForce(f)
 	return cmd
 }
 

@@ -33,10 +33,26 @@ type output struct {
 
 const formatName = "format"
 
-// formatFlag adds --format to a command.
-func formatFlag(f *pflag.FlagSet, to *string) {
-	f.StringVar(to, formatName, "table", "form of standard output: "+strings.Join(report.FormatNames(), ", "))
+// addFlags adds --out, whose meaning is the command's, and --format.
+func (o *output) addFlags(f *pflag.FlagSet, out string) {
+	f.StringVar(&o.out, "out", "", out)
+	f.StringVar(&o.format, formatName, "table", "form of standard output: "+strings.Join(report.FormatNames(), ", "))
 }
+
+func (o *output) addForce(f *pflag.FlagSet) {
+	f.BoolVar(&o.force, "force", false, "write into a folder that has files")
+}
+
+func (o *output) addQuiet(f *pflag.FlagSet) {
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress on standard error")
+}
+
+func (o *output) addVerbose(f *pflag.FlagSet, meaning string) {
+	f.BoolVarP(&o.verbose, "verbose", "v", false, meaning)
+}
+
+// allColumns is what --verbose prints of a record.
+const allColumns = "print every column, both placements and a remedy for each warning"
 
 // checkFormat refuses a format that there is not, before anything is run. help is the hint of the error.
 func checkFormat(name, help string) error {

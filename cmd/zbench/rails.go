@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -99,7 +100,7 @@ func newRails(s State) *cobra.Command {
   zbench rails --times calls.csv --gpus-per-node 8`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.input() == 0 {
-				return o.start(s, cmd)
+				return o.run.start(cmd.Context(), s, func(ctx context.Context) error { return o.measure(ctx, s, cmd) })
 			}
 			return interruptible(func(*cobra.Command, []string) error { return runRails(s, &o, cmd) })(cmd, args)
 		},
@@ -108,11 +109,10 @@ func newRails(s State) *cobra.Command {
 	f.StringVar(&o.matrix, "matrix", "", "file with bandwidths of pairs")
 	f.StringVar(&o.logs, "logs", "", "folder with logs of pairs")
 	f.StringVar(&o.times, "times", "", "file with times of ranks; --gpus-per-node is then the number of ranks of a node")
-	f.StringVar(&o.run.out, "out", "", "folder to create for rails.json, report.html, rounds.csv, pass.txt and fail.txt (default a new dated one if zbench measures)")
-	f.BoolVar(&o.run.force, "force", false, "write into a folder that has files")
+	o.run.addFlags(f, "folder to create for rails.json, report.html, rounds.csv, pass.txt and fail.txt (default a new dated one if zbench measures)")
+	o.run.addForce(f)
 	o.witness.addFlags(f)
 	addMeasureFlags(cmd, &o)
-	formatFlag(f, &o.run.format)
 	return cmd
 }
 

@@ -50,8 +50,8 @@ func addMeasureFlags(cmd *cobra.Command, o *railsOptions) {
 	f.IntVar(&o.rounds, "rounds", 0, "least number of rounds between nodes, and of passes over the links of a node: 20 finds faults that come and go")
 	f.StringVar(&o.profile, "profile", "", "CSV of what good hardware gives: network or xgmi, rate, source")
 	f.StringVar(&o.leaves, "leaves", "", "CSV of leaf switches: node, rail, switch")
-	f.BoolVarP(&o.run.quiet, "quiet", "q", false, "no progress on standard error")
-	f.BoolVarP(&o.run.verbose, "verbose", "v", false, "print every check before the run")
+	o.run.addQuiet(f)
+	o.run.addVerbose(f, "print every check before the run")
 }
 
 // measuring are the flags of a measurement that were given.
@@ -66,19 +66,7 @@ func measuring(cmd *cobra.Command) []string {
 	return given
 }
 
-// start measures in this process, or in those that it starts, or takes part as one of
-// several.
-func (o *railsOptions) start(s State, cmd *cobra.Command) error {
-	ctx, role, several := o.run.launch.among(cmd.Context(), s)
-	switch {
-	case !several:
-		return o.measure(ctx, s, cmd)
-	case role.Rank > 0:
-		return o.run.follow(ctx, s, role)
-	}
-	return o.run.lead(ctx, s, role, func(ctx context.Context) error { return o.measure(ctx, s, cmd) })
-}
-
+// measure surveys the world, or starts the processes that do.
 func (o *railsOptions) measure(ctx context.Context, s State, cmd *cobra.Command) error {
 	if err := o.check(); err != nil {
 		return err

@@ -49,11 +49,10 @@ plateau and what is missing, and exits with 6.`,
 			return runRecommend(s, args, &o, to)
 		},
 	}
-	addAdviceFlags(cmd, &o)
+	addFlags(cmd, &o, adviceFlags)
 	f := cmd.Flags()
-	f.StringVar(&to.out, "out", "", "folder to create, with the page, the plot and "+engine.AdviceFile+" (default none)")
-	formatFlag(f, &to.format)
-	f.BoolVar(&to.force, "force", false, "write into a folder that has files")
+	to.addFlags(f, "folder to create, with the page, the plot and "+engine.AdviceFile+" (default none)")
+	to.addForce(f)
 	return cmd
 }
 

@@ -24,9 +24,8 @@ func newReport(s State) *cobra.Command {
 		RunE:    func(_ *cobra.Command, args []string) error { return runReport(s, o, args[0]) },
 	}
 	addGateFlags(cmd.Flags(), &o.gates)
-	cmd.Flags().StringVar(&o.out, "out", "", "folder to create (default the record's own)")
-	formatFlag(cmd.Flags(), &o.format)
-	cmd.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "print every column, both placements and a remedy for each warning")
+	o.addFlags(cmd.Flags(), "folder to create (default the record's own)")
+	o.addVerbose(cmd.Flags(), allColumns)
 	return cmd
 }
 

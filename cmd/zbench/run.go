@@ -40,11 +40,10 @@ type runOptions struct {
 func addRunFlags(cmd *cobra.Command, o *runOptions) {
 	addLibraryFlags(cmd, &o.libraries)
 	f := cmd.Flags()
-	f.StringVar(&o.out, "out", "", "folder to create (default a new dated one)")
-	formatFlag(f, &o.format)
+	o.addFlags(f, "folder to create (default a new dated one)")
 	addGateFlags(f, &o.gates)
-	f.BoolVar(&o.force, "force", false, "write into a folder that has files")
-	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress on standard error")
+	o.addForce(f)
+	o.addQuiet(f)
 	f.StringVar(&o.resume, "resume", "", "resume the run in this folder with its own options")
 	f.StringVar(&o.file, "spec", "", "run the request in this file or folder: a results.json, a journal.jsonl or a spec; other flags change it")
 }
@@ -141,7 +140,7 @@ func clashes(dir string, list []string) error {
 func unchanged(cmd *cobra.Command, kept spec.Spec, facts bool) (want spec.Spec, list []string, failed error) {
 	want = kept.Clone()
 	cmd.Flags().Visit(func(f *pflag.Flag) {
-		v, ours := f.Value.(*specValue)
+		v, ours := f.Value.(*flagValue[spec.Spec])
 		switch {
 		case !ours:
 			if !slices.Contains(free, f.Name) && !slices.Contains(launchFlags, f.Name) && !isLibraryFlag(f.Name) && !isAdviceFlag(f.Name) {
@@ -166,7 +165,7 @@ func given(cmd *cobra.Command, file *spec.Spec) (spec.Spec, error) {
 	want := file.Clone()
 	var err error
 	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if v, ours := f.Value.(*specValue); ours {
+		if v, ours := f.Value.(*flagValue[spec.Spec]); ours {
 			err = cmp.Or(err, v.row.set(&want, v.texts))
 		}
 	})

@@ -93,10 +93,9 @@ func addNodeScreenFlags(cmd *cobra.Command, o *nodeScreenOptions) {
 	o.size = 1 << 30
 	f.Var(&o.size, "size", "size of an array in memory, in bytes (default 1G)")
 	f.Float64Var(&o.deadline, "deadline", 120, "seconds that one measurement of a node may take, beside --hbm-seconds; all of a simulated node")
-	f.StringVar(&o.out, "out", "", "folder to create, which all nodes share (default a new dated one)")
-	f.BoolVar(&o.force, "force", false, "write into a folder that has files")
-	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress on standard error")
-	formatFlag(f, &o.format)
+	o.addFlags(f, "folder to create, which all nodes share (default a new dated one)")
+	o.addForce(f)
+	o.addQuiet(f)
 }
 
 // runNodeScreen does what this process is for: a probe of one node, a node of several, the

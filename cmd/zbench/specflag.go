@@ -20,22 +20,25 @@ import (
 	"zbench/internal/native"
 )
 
-// specFlag is a flag that fills a part of the request: its letter and name, in
+// flagRow is a flag that fills a part of a T: its letter and name, in
 // which unit it is, zbench's default, what it means, how it is read and how it is
 // written again.
-type specFlag struct {
+type flagRow[T any] struct {
 	letter, name, unit, fallback, meaning string
 	// set reads all values that were given: a flag that is no list takes the last.
-	set func(*spec.Spec, []string) error
+	set func(*T, []string) error
 	// show is the values as the command line has them; none is the default.
-	show func(*spec.Spec) []string
+	show func(*T) []string
 	// fact is true if the flag describes what is measured, not how: --force may change
 	// it when a sweep is resumed. The others decide which cases there are, and stay.
 	fact bool
 }
 
+// specFlag is a flag of a request.
+type specFlag = flagRow[spec.Spec]
+
 // typed is the flag as a command line has it for a request: once for each of its values.
-func (f specFlag) typed(s *spec.Spec) [][]string {
+func (f flagRow[T]) typed(s *T) [][]string {
 	name := "--" + f.name
 	if f.letter != "" {
 		name = "-" + f.letter
@@ -69,8 +72,8 @@ func factual(f specFlag) specFlag {
 }
 
 // last reads the last value that was given.
-func last(set func(*spec.Spec, string) error) func(*spec.Spec, []string) error {
-	return func(s *spec.Spec, values []string) error { return set(s, values[len(values)-1]) }
+func last[T any](set func(*T, string) error) func(*T, []string) error {
+	return func(s *T, values []string) error { return set(s, values[len(values)-1]) }
 }
 
 func bytesFlag(letter, name, fallback, meaning string, of func(*spec.Spec) *int64) specFlag {
@@ -190,7 +193,7 @@ func setFloat(to *float64, v string) error {
 }
 
 // text is the value for a message.
-func (f specFlag) text(s *spec.Spec) string {
+func (f flagRow[T]) text(s *T) string {
 	switch list := f.show(s); {
 	case len(list) > 0:
 		return strings.Join(list, " ")
@@ -200,18 +203,18 @@ func (f specFlag) text(s *spec.Spec) string {
 	return "none"
 }
 
-// specValue makes a row of the table a pflag.Value.
-type specValue struct {
-	row   specFlag
-	to    *spec.Spec
+// flagValue makes a row of a table a pflag.Value.
+type flagValue[T any] struct {
+	row   flagRow[T]
+	to    *T
 	texts []string
 	given bool
 }
 
-func (v *specValue) String() string   { return strings.Join(v.texts, " ") }
-func (v *specValue) Type() string     { return v.row.unit }
-func (v *specValue) IsBoolFlag() bool { return v.row.unit == "" }
-func (v *specValue) Set(text string) error {
+func (v *flagValue[T]) String() string   { return strings.Join(v.texts, " ") }
+func (v *flagValue[T]) Type() string     { return v.row.unit }
+func (v *flagValue[T]) IsBoolFlag() bool { return v.row.unit == "" }
+func (v *flagValue[T]) Set(text string) error {
 	if !v.given {
 		v.texts, v.given = nil, true // the default's
 	}
@@ -235,9 +238,9 @@ func addSpecFlags(cmd *cobra.Command, to *spec.Spec) {
 }
 
 // addFlags puts rows of flags on a command and their defaults into the request.
-func addFlags(cmd *cobra.Command, to *spec.Spec, rows []specFlag) {
+func addFlags[T any](cmd *cobra.Command, to *T, rows []flagRow[T]) {
 	for _, row := range rows {
-		value := &specValue{row: row, to: to}
+		value := &flagValue[T]{row: row, to: to}
 		if row.fallback != "" {
 			if err := value.Set(row.fallback); err != nil {
 				panic("default of --" + row.name + ": " + err.Error()) // a test parses every row

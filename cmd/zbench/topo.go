@@ -62,8 +62,7 @@ and 5 if there is neither a GPU nor an RDMA NIC. Doubts and notes are no faults.
 	f.StringVar(&o.host, "host", "", "name of the node (default this host, or the name of --root)")
 	f.StringVar(&o.xml, "xml", "", "RCCL's topology file (NCCL_TOPO_DUMP_FILE) to compare with")
 	f.StringArrayVar(&o.outputs, "outputs", nil, "file or folder with outputs of nicctl -j, rdma -j, ethtool -S, ip link, lldpctl -f json, or a CSV of leaves (nic,leaf)")
-	f.StringVar(&o.out, "out", "", "folder to create for topo.json, report.html and topo.svg")
-	formatFlag(f, &o.format)
+	o.addFlags(f, "folder to create for topo.json, report.html and topo.svg")
 	return cmd
 }
 
