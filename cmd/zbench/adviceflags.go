@@ -36,13 +36,13 @@ func ask(name, unit, meaning string, set func(o *adviceFlagSet, v string) error)
 
 // adviceFlags are the flags that recommend and collectives share.
 var adviceFlags = []flagRow[adviceFlagSet]{
-	ask("framework", "name", "the trainer, or what starts it: " + strings.Join(trainer.Frameworks(), ", "), func(o *adviceFlagSet, v string) error {
+	ask("framework", "name", "the trainer, or what starts it: "+strings.Join(trainer.Frameworks(), ", "), func(o *adviceFlagSet, v string) error {
 		t, err := trainer.ByName(v)
 		o.want.Framework = t.Alias(v) // it chooses the snippet that comes first
 		return err
 	}),
 	ask("params", "file", "one rank's parameter tensors in forward order: CSV or JSON of name and elements or shape, safetensors, or its index", func(o *adviceFlagSet, v string) error { return setText(&o.params, v) }),
-	ask("preset", "name", "a published model: " + strings.Join(trainer.PresetNames(), ", "), func(o *adviceFlagSet, v string) (err error) {
+	ask("preset", "name", "a published model: "+strings.Join(trainer.PresetNames(), ", "), func(o *adviceFlagSet, v string) (err error) {
 		o.want.Preset, err = trainer.PresetName(v)
 		return err
 	}),
@@ -76,7 +76,7 @@ var adviceFlags = []flagRow[adviceFlagSet]{
 		return setScaled(&o.want.Flops, v, minTflops, maxTflops, "TFLOP/s", 1e12)
 	}),
 	ask("mem-budget", "bytes", "memory for the trainer's buffers; K, M, G are binary", func(o *adviceFlagSet, v string) error { return setBytes(&o.want.MemBudget, v) }),
-	ask("config", "file", "the trainer's own settings, to read and check: " + strings.Join(trainer.Reads(), ", "), func(o *adviceFlagSet, v string) error { return setText(&o.config, v) }),
+	ask("config", "file", "the trainer's own settings, to read and check: "+strings.Join(trainer.Reads(), ", "), func(o *adviceFlagSet, v string) error { return setText(&o.config, v) }),
 	ask("allow-rescale", "", "use a curve of another number of ranks as if it were a ring; the confidence is then low", func(o *adviceFlagSet, v string) error { return setBool(&o.want.Rescale, v) }),
 }
 

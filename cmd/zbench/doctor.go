@@ -63,7 +63,7 @@ compile, 1 if one does not, 5 without a compiler.`,
 }
 
 func runDoctor(ctx context.Context, s State, o doctorOptions) error {
-	const help = "`zbench doctor --help-all` lists the flags"
+	help := listedBy("doctor")
 	if err := checkFormat(o.format, help); err != nil {
 		return err
 	}
@@ -318,5 +318,5 @@ func deviceFacts(p *native.Provider, i int) doctor.Device {
 
 // machineOf is the State's machine as doctor sees it.
 func machineOf(s State) doctor.Machine {
-	return doctor.Machine{FS: rootFS{s.FS}, Access: s.FS.Access, Temp: s.Getenv("TMPDIR"), Host: preflightHost(s)}
+	return doctor.Machine{FS: treeFS{s.FS, "/"}, Access: s.FS.Access, Temp: s.Getenv("TMPDIR"), Host: preflightHost(s)}
 }

@@ -35,7 +35,7 @@ own. --collective decides where the rows fit several collectives.`,
 			return nil
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := checkFormat(to.format, "`zbench import --help-all` lists the flags"); err != nil {
+			if err := checkFormat(to.format, listedBy("import")); err != nil {
 				return err
 			}
 			switch {

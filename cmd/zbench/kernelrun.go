@@ -31,9 +31,7 @@ type kernelBench struct {
 }
 
 // flagsHelp says where the flags of a benchmark are described.
-func flagsHelp(benchmark string) string {
-	return "`zbench " + spec.Command(benchmark) + " " + allFlags + "` lists the flags"
-}
+func flagsHelp(benchmark string) string { return listedBy(spec.Command(benchmark)) }
 
 // add puts the flags on a command, and makes it run the benchmark.
 func (b kernelBench) add(cmd *cobra.Command, s State) {

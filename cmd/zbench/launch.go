@@ -106,7 +106,7 @@ func launchHint(detected error) string {
 	if detected != nil {
 		return "unset what is left over from another launcher, or give --launch inproc: then this process measures alone"
 	}
-	return "`zbench collectives --help-all` lists the flags; --launch inproc measures with this process alone"
+	return listedBy(spec.Collectives) + "; --launch inproc measures with this process alone"
 }
 
 func readHosts(s State, name string) ([]launch.Host, error) {
@@ -209,6 +209,21 @@ func (o *collectivesOptions) place(s State, cmd *cobra.Command) (l launching, er
 	}
 	l.note(s, o.quiet)
 	return l, nil
+}
+
+// startOf is so many processes of a command on each of so many nodes.
+func (o *launchFlagSet) startOf(s State, l launching, command string, nodes, processes int) launch.Start {
+	start := launch.Start{
+		Method: l.method, Role: l.role, Nodes: nodes, Processes: processes,
+		Program: s.Executable, Args: childArgs(s.Args), Hostfile: o.hostfile, Hosts: l.hosts, Environ: s.Environ(),
+	}
+	if i := slices.Index(start.Args, command); i >= 0 {
+		start.Args = slices.Insert(start.Args, i+1, "--launch", "env")
+	}
+	for _, text := range o.slurmArgs {
+		start.SlurmArgs = append(start.SlurmArgs, strings.Fields(text)...)
+	}
+	return start
 }
 
 // childArgs are the arguments of the processes that are started: this process's without

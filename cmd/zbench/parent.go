@@ -52,7 +52,7 @@ func (o *collectivesOptions) startWorld(ctx context.Context, s State, l launchin
 	start.Environ = append(start.Environ, oneHeap(s, u.Spec)...)
 	lines, err := launch.Command(start)
 	if err != nil {
-		return usage(err, "`zbench collectives --help-all` lists the flags; --launch inproc measures with this process alone")
+		return usage(err, launchHint(nil))
 	}
 	f := &children{s: s, ends: make(chan ending, len(lines)), tasks: make(chan endedTask, maxEnded), patience: o.deadlines.longest() + firstGrace}
 	begun := s.Now()
@@ -62,8 +62,7 @@ func (o *collectivesOptions) startWorld(ctx context.Context, s State, l launchin
 	}
 	for i, line := range lines {
 		if err := f.add(Command{Argv: line.Argv, Environ: line.Environ(start.Environ, token), Control: i == 0, Says: f.heard(l.method), Interrupts: interruptsOf[l.method]}); err != nil {
-			f.kill()
-			return exit.With(exit.Run, fmt.Errorf("%s cannot be started: %w", line.Argv[0], err), "--dry-run prints the command")
+			return err
 		}
 	}
 	return f.wait(ctx)
@@ -162,10 +161,12 @@ func endOf(child Child) <-chan ending {
 	return ended
 }
 
+// add starts a child. Where it cannot be started, the others are killed.
 func (f *children) add(c Command) error {
 	child, err := f.s.Start(c)
 	if err != nil {
-		return err
+		f.kill()
+		return exit.With(exit.Run, fmt.Errorf("%s cannot be started: %w", c.Argv[0], err), "--dry-run prints the command")
 	}
 	n := len(f.all)
 	f.all = append(f.all, child)

@@ -14,7 +14,7 @@ import (
 
 // preflightHost is what the checks before a run ask of this machine.
 func preflightHost(s State) preflight.Host {
-	return preflight.Host{FS: rootFS{s.FS}, Getenv: s.Getenv, Now: s.Now, Space: s.Space, Interfaces: s.Interfaces}
+	return preflight.Host{FS: treeFS{s.FS, "/"}, Getenv: s.Getenv, Now: s.Now, Space: s.Space, Interfaces: s.Interfaces}
 }
 
 // preflightOf adds what is known of this process's ranks.

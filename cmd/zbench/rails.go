@@ -38,7 +38,7 @@ type measureOptions struct {
 	profile, leaves  string
 }
 
-const railsHelp = "`zbench rails --help-all` lists the flags"
+var railsHelp = listedBy("rails")
 
 const railsLong = `rails measures messages between pairs of GPUs and names the component that is
 slow: an xGMI link, a GPU, a rail (NIC), a node or a leaf switch. It times all

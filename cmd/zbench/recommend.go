@@ -43,7 +43,7 @@ plateau and what is missing, and exits with 6.`,
 			return nil
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := checkFormat(to.format, recommendHelp); err != nil {
+			if err := checkFormat(to.format, listedBy("recommend")); err != nil {
 				return err
 			}
 			return runRecommend(s, args, &o, to)
@@ -55,8 +55,6 @@ plateau and what is missing, and exits with 6.`,
 	to.addForce(f)
 	return cmd
 }
-
-const recommendHelp = "`zbench recommend --help-all` lists the flags"
 
 func runRecommend(s State, args []string, o *adviceFlagSet, to output) error {
 	started := s.Now()

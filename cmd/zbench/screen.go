@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -104,7 +103,7 @@ func runNodeScreen(ctx context.Context, s State, o nodeScreenOptions) error {
 	if job := s.Getenv(probeVariable); job != "" {
 		return o.probe(ctx, s, job)
 	}
-	const help = "`zbench screen --help-all` lists the flags"
+	help := listedBy("screen")
 	if err := checkFormat(o.format, help); err != nil {
 		return err
 	}
@@ -265,18 +264,10 @@ func (v *sizeFlag) Set(text string) error {
 
 // startOf is one process for each node, which writes into dir.
 func (o *nodeScreenOptions) startOf(s State, l launching, dir string) launch.Start {
-	args := childArgs(s.Args)
-	if i := slices.Index(args, "screen"); i >= 0 {
-		args = slices.Insert(args, i+1, "--launch", "env")
-	}
-	start := launch.Start{
-		Method: l.method, Role: l.role, Simulated: simulated(o.backend, s), Nodes: l.want.World.Nodes, Processes: 1,
-		Program: s.Executable, Args: append(args, "--out", dir), Hostfile: o.launch.hostfile, Hosts: l.hosts,
-		Environ: s.Environ(), Key: fmt.Sprintf("screen/%s/%d", s.Hostname(), s.PID), GPUs: launch.GPUs(s.Getenv),
-	}
-	for _, text := range o.launch.slurmArgs {
-		start.SlurmArgs = append(start.SlurmArgs, strings.Fields(text)...)
-	}
+	start := o.launch.startOf(s, l, "screen", l.want.World.Nodes, 1)
+	start.Args = append(start.Args, "--out", dir)
+	start.Key = fmt.Sprintf("screen/%s/%d", s.Hostname(), s.PID)
+	start.Simulated, start.GPUs = simulated(o.backend, s), launch.GPUs(s.Getenv)
 	return start
 }
 
@@ -306,7 +297,7 @@ func (o *nodeScreenOptions) dryRun(s State, l launching) error {
 	}
 	lines, err := launch.Command(o.startOf(s, l, "DIR"))
 	if err != nil {
-		return usage(err, "`zbench screen --help-all` lists the flags")
+		return usage(err, listedBy("screen"))
 	}
 	for _, line := range lines {
 		if _, err := fmt.Fprintln(s.Stdout, line); err != nil {
@@ -330,13 +321,12 @@ func (o *nodeScreenOptions) startNodes(ctx context.Context, s State, l launching
 	start := o.startOf(s, l, shared)
 	lines, err := launch.Command(start)
 	if err != nil {
-		return usage(err, "`zbench screen --help-all` lists the flags; --launch inproc screens this node alone")
+		return usage(err, listedBy("screen")+"; --launch inproc screens this node alone")
 	}
 	f := &children{s: s, ends: make(chan ending, len(lines))}
 	for _, line := range lines {
 		if err := f.add(Command{Argv: line.Argv, Environ: line.Environ(start.Environ, ""), Interrupts: interruptsOf[l.method]}); err != nil {
-			f.kill()
-			return exit.With(exit.Run, fmt.Errorf("%s cannot be started: %w", line.Argv[0], err), "--dry-run prints the command")
+			return err
 		}
 	}
 	limit := time.NewTimer(time.Duration((o.seconds + measurements*o.deadline) * float64(time.Second)))

@@ -111,8 +111,8 @@ type Child interface {
 	Kill()
 }
 
-// treeFS is a folder of the State's file system. Unlike rootFS it opens files, so that no
-// more is read of one than is wanted.
+// treeFS is a folder of the State's file system. It opens files, so that no more is read of
+// one than is wanted.
 type treeFS struct {
 	FS
 	root string
@@ -153,16 +153,3 @@ type openFile struct {
 }
 
 func (f openFile) Stat() (fs.FileInfo, error) { return f.tree.Stat(f.name) }
-
-// rootFS is the whole file system of a State, without the leading slash that
-// fs.FS does not have.
-type rootFS struct{ FS }
-
-func (r rootFS) ReadFile(name string) ([]byte, error)       { return r.FS.ReadFile("/" + name) }
-func (r rootFS) ReadDir(name string) ([]fs.DirEntry, error) { return r.FS.ReadDir("/" + name) }
-func (r rootFS) Stat(name string) (fs.FileInfo, error)      { return r.FS.Stat("/" + name) }
-
-// Open is there because fs.FS wants it: doctor reads whole files.
-func (r rootFS) Open(name string) (fs.File, error) {
-	return nil, &fs.PathError{Op: "open", Path: path.Join("/", name), Err: errors.ErrUnsupported}
-}

@@ -67,7 +67,7 @@ and 5 if there is neither a GPU nor an RDMA NIC. Doubts and notes are no faults.
 }
 
 func runTopo(s State, o topoOptions) error {
-	if err := checkFormat(o.format, "`zbench topo --help-all` lists the flags"); err != nil {
+	if err := checkFormat(o.format, listedBy("topo")); err != nil {
 		return err
 	}
 	started := s.Now()
@@ -95,7 +95,7 @@ func runTopo(s State, o topoOptions) error {
 // runDrift compares the nodes of files.
 func runDrift(s State, files []string, o topoOptions) error {
 	started := s.Now()
-	if err := checkFormat(o.format, "`zbench topo --help-all` lists the flags"); err != nil {
+	if err := checkFormat(o.format, listedBy("topo")); err != nil {
 		return err
 	}
 	var nodes []*topo.Node
