@@ -81,7 +81,9 @@ var fusedMost = []string{"rows", "hidden", "dtype", "device", "max-time", "out",
 const allFlags = "--help-all"
 
 // listedBy says where the flags of a command are described.
-func listedBy(command string) string { return "`zbench " + command + " " + allFlags + "` lists the flags" }
+func listedBy(command string) string {
+	return "`zbench " + command + " " + allFlags + "` lists the flags"
+}
 
 // helpArgs are arguments for cobra. all reports whether every flag is to be shown.
 func helpArgs(args []string) (kept []string, all bool) {
