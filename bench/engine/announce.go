@@ -15,9 +15,9 @@ import (
 // announce prints the estimate of what is left of a sweep, before it starts.
 func (u *Setup) announce(e *Engine, cases []plan.Case, parts []record.Part) {
 	est := u.estimate(cases, parts)
-	e.note("%s", est.Text(u.Machine != nil))
+	e.Say("%s", est.Text(u.Machine != nil))
 	if text := u.late(e, est); text != "" {
-		e.note("%s\n", text)
+		e.Say("%s\n", text)
 	}
 }
 
@@ -61,7 +61,7 @@ func (e *Engine) Estimate(ctx context.Context, u *Setup, old *record.Journal) (p
 			return plan.Estimate{}, "", err
 		}
 		defer d.Close() //nolint:errcheck // nothing was launched that can fail
-		if entries, cases, err = e.begin(u, d, old, e.Created); err != nil {
+		if entries, cases, err = e.begin(u, d, old); err != nil {
 			return plan.Estimate{}, "", err
 		}
 	}
@@ -82,7 +82,7 @@ func (u *Setup) announceRound(e *Engine, r *round, parts []record.Part) {
 	if r.Reason == record.AnswerSizes {
 		what = fmt.Sprintf("The bucket size needs the message sizes around the answer: sweeping %s to %s", unit.Bytes(low), unit.Bytes(high))
 	}
-	e.note("%s; --fixed-sizes skips this.\n", what)
+	e.Say("%s; --fixed-sizes skips this.\n", what)
 	u.announce(e, r.cases, parts)
 }
 
@@ -92,7 +92,7 @@ func (u *Setup) announceMemory(e *Engine, cases []plan.Case, have int64) {
 	if u.Machine == nil || have >= u.Machine.HBM || !slices.ContainsFunc(cases, func(c plan.Case) bool { return strings.HasPrefix(c.Skip, plan.SkippedForMemory) }) {
 		return
 	}
-	e.note("Cases that need more than %s per GPU are skipped: one process cannot address %s for each of %d simulated GPUs.\n",
+	e.Say("Cases that need more than %s per GPU are skipped: one process cannot address %s for each of %d simulated GPUs.\n",
 		unit.Bytes(have), unit.Bytes(u.Machine.HBM), u.Spec.World.GPUs())
 }
 

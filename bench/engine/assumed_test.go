@@ -11,6 +11,8 @@ import (
 	"zbench/bench/advice"
 	"zbench/bench/engine"
 	"zbench/bench/fabric"
+	"zbench/bench/folder"
+	"zbench/bench/folder/foldertest"
 	"zbench/bench/plan"
 	"zbench/bench/record"
 	"zbench/bench/spec"
@@ -29,7 +31,7 @@ func unasked(nodes int) spec.Spec {
 // outcome runs a request on a driver that other may change.
 func outcome(t *testing.T, want spec.Spec, other func(*fabric.Machine)) (*engine.Outcome, map[string]string) {
 	t.Helper()
-	files, d := newMemory(), &modelled{}
+	files, d := foldertest.New(), &modelled{}
 	e := at(files, d)
 	open := e.Open
 	e.Open = func(ctx context.Context, u *engine.Setup) (engine.Ranks, error) {
@@ -41,12 +43,12 @@ func outcome(t *testing.T, want spec.Spec, other func(*fabric.Machine)) (*engine
 	}
 	u, err := engine.Prepare(want, false)
 	require.NoError(t, err)
-	dir, err := engine.NewFolder(e.Host, "out", "collectives", false)
+	dir, err := folder.New(e.Host, "out", "collectives", false)
 	require.NoError(t, err)
 	out, err := e.Run(context.Background(), u, dir)
 	require.NoError(t, err)
 	require.NoError(t, dir.Close())
-	return out, files.files("out")
+	return out, files.Files("out")
 }
 
 func asItIs(*fabric.Machine) {}
@@ -143,15 +145,15 @@ func TestLongAssumedSurvivesResuming(t *testing.T) {
 	longtest.Only(t)
 	want := unasked(2)
 	whole := whole(t, want)
-	files := newMemory()
+	files := foldertest.New()
 	ctx, cancel := context.WithCancelCause(context.Background())
 	d := &modelled{at: 40, stop: func() { cancel(context.Canceled) }}
 	_ = run(ctx, t, files, want, d)
-	require.NotContains(t, files.files("out"), engine.AdviceFile, "an interrupted sweep has no answer yet")
+	require.NotContains(t, files.Files("out"), engine.AdviceFile, "an interrupted sweep has no answer yet")
 	require.NoError(t, resume(t, files))
-	same(t, whole, files.files("out"))
+	same(t, whole, files.Files("out"))
 	require.NoError(t, resume(t, files))
-	same(t, whole, files.files("out"))
+	same(t, whole, files.Files("out"))
 	rec, err := record.Decode(strings.NewReader(whole[engine.ResultsFile]))
 	require.NoError(t, err)
 	require.Nil(t, rec.Results[0].Bracket, "2 nodes are measured")

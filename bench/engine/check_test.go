@@ -8,13 +8,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/engine"
+	"zbench/bench/folder"
+	"zbench/bench/folder/foldertest"
 	"zbench/bench/plan"
 )
 
 // A sweep that is refused has launched nothing and leaves no folder; one that is not runs.
 func TestCheckedBeforeTheFirstLaunch(t *testing.T) {
 	for _, refusal := range []error{errors.New("no locked memory"), nil} {
-		files, d, asked := newMemory(), &modelled{}, 0
+		files, d, asked := foldertest.New(), &modelled{}, 0
 		e := at(files, d)
 		e.Check = func(u *engine.Setup, of engine.Ranks, cases []plan.Case, seconds float64) error {
 			require.Equal(t, 16, u.Spec.World.Size())
@@ -27,7 +29,7 @@ func TestCheckedBeforeTheFirstLaunch(t *testing.T) {
 		}
 		u, err := engine.Prepare(small(), false)
 		require.NoError(t, err)
-		dir, err := engine.NewFolder(e.Host, "out", "collectives", false)
+		dir, err := folder.New(e.Host, "out", "collectives", false)
 		require.NoError(t, err)
 		out, err := e.Run(context.Background(), u, dir)
 		require.NoError(t, dir.Close())
@@ -40,6 +42,6 @@ func TestCheckedBeforeTheFirstLaunch(t *testing.T) {
 		require.ErrorIs(t, err, refusal)
 		require.Nil(t, out)
 		require.Zero(t, d.done)
-		require.Empty(t, files.files("out"))
+		require.Empty(t, files.Files("out"))
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"zbench/bench/advice"
 	"zbench/bench/exit"
+	"zbench/bench/folder"
 	"zbench/bench/plan"
 	"zbench/bench/recommend"
 	"zbench/bench/record"
@@ -41,17 +42,22 @@ type Facts struct {
 	Extrapolated func(plan.Case) bool
 }
 
-// Watcher receives a sweep's progress.
+// Watcher receives a run's progress.
 type Watcher interface {
 	// Pass is one finished pass of a case as it was planned, Done a finished case.
 	Pass(record.Result, record.Part)
 	Done(record.Result)
+	// First is every finished pass of a kernel's row, Last the last one.
+	First(record.Part)
+	Last(record.Part)
 }
 
-// Engine runs sweeps.
+// Engine runs requests into folders.
 type Engine struct {
-	Host
-	Tool record.Tool
+	folder.Host
+	// Environment holds the variables that set up the libraries, as a record keeps them.
+	Environment map[string]string
+	Tool        record.Tool
 	// Created is the time that the record states.
 	Created time.Time
 	// Deadline is when the processes will be ended from outside, as a batch job's are; zero
@@ -65,8 +71,10 @@ type Engine struct {
 	// refuses the sweep. seconds is the estimate, 0 if times are simulated. Nil checks
 	// nothing.
 	Check func(u *Setup, d Ranks, cases []plan.Case, seconds float64) error
-	// Open opens the driver of a sweep.
-	Open func(context.Context, *Setup) (Ranks, error)
+	// Open opens the driver of a sweep of collectives, OpenKernels the devices of hbm and of
+	// kernels.
+	Open        func(context.Context, *Setup) (Ranks, error)
+	OpenKernels func(context.Context, *Setup) (*Kernels, error)
 	// Source is a record as a bucket size is chosen from it, with the fault that must be mended
 	// before; nil looks for none.
 	Source func(*record.Record, []record.Part) recommend.Source
@@ -77,25 +85,47 @@ type Engine struct {
 	Watch func(total, done int) Watcher
 }
 
-// Outcome is the state of a sweep when it ends.
+// Outcome is the state of a run when it ends.
 type Outcome struct {
 	Setup   *Setup
 	Journal *record.Journal
 	Record  *record.Record
-	// Advice is the requested bucket size, or the assumed one; nil if the sweep failed.
+	// Advice is the requested bucket size, or the assumed one; nil if the sweep failed, and
+	// without collectives.
 	Advice *advice.Document
 }
 
-// Run measures a sweep and writes the record, the journal, the samples and the
-// recommendation into the folder. An error comes with the outcome so far, also where the
-// sweep failed before its first case. The folder is abandoned and the outcome is nil where the
-// request is refused.
-func (e *Engine) Run(ctx context.Context, u *Setup, dir *Folder) (*Outcome, error) {
-	return e.run(ctx, u, dir, nil, e.Created)
+// opened is what measures a request: the ranks of a sweep, or the devices of kernels.
+type opened interface {
+	// measure returns the outcome as far as the run went; nil if it has not started.
+	measure(ctx context.Context, e *Engine, u *Setup, dir *folder.Folder, old *record.Journal) (*Outcome, error)
+	Close() error
 }
 
-func (e *Engine) run(ctx context.Context, u *Setup, dir *Folder, old *record.Journal, created time.Time) (*Outcome, error) {
-	d, err := e.Open(ctx, u)
+func (e *Engine) open(ctx context.Context, u *Setup) (opened, error) {
+	if u.Spec.Kernels == nil {
+		d, err := e.Open(ctx, u)
+		return sweep{d}, err
+	}
+	k, err := e.OpenKernels(ctx, u)
+	if only := u.Spec.Kernels.Only; err == nil && len(only) > 0 {
+		if err = k.keep(only); err != nil {
+			err = errors.Join(err, k.Close())
+		}
+	}
+	return k, err
+}
+
+// Run measures a request and writes the record and the journal into the folder, of a sweep
+// also the samples and the recommendation. An error comes with the outcome so far, also where
+// a sweep failed before its first case. The folder is abandoned and the outcome is nil where the
+// request is refused.
+func (e *Engine) Run(ctx context.Context, u *Setup, dir *folder.Folder) (*Outcome, error) {
+	return e.run(ctx, u, dir, nil)
+}
+
+func (e *Engine) run(ctx context.Context, u *Setup, dir *folder.Folder, old *record.Journal) (*Outcome, error) {
+	d, err := e.open(ctx, u)
 	if err != nil {
 		out, err := e.unopened(u, dir, old, err)
 		if out == nil {
@@ -103,14 +133,14 @@ func (e *Engine) run(ctx context.Context, u *Setup, dir *Folder, old *record.Jou
 		}
 		return out, err
 	}
-	out, err := e.measure(ctx, u, d, dir, old, created)
+	out, err := d.measure(ctx, e, u, dir, old)
 	// On disk first: communicators that hang may keep closing from its end.
 	switch {
-	case out == nil: // the sweep has not started
+	case out == nil: // the run has not started
 		dir.Abandon()
 	case err == nil:
 		err = e.finish(dir, out)
-	case !errors.Is(err, ErrGone): // otherwise the path may belong to another run now
+	case !errors.Is(err, folder.ErrGone): // otherwise the path may belong to another run now
 		_ = save(dir, out) // as much as fits on the disk; err is the first failure
 	}
 	// After a failed case closing fails too, with no new information.
@@ -120,29 +150,37 @@ func (e *Engine) run(ctx context.Context, u *Setup, dir *Folder, old *record.Jou
 	return out, err
 }
 
-// finish recommends the bucket size, if requested, and saves the outcome.
-func (e *Engine) finish(dir *Folder, out *Outcome) error {
+// finish recommends the bucket size and saves the outcome.
+func (e *Engine) finish(dir *folder.Folder, out *Outcome) error {
 	if err := dir.Tidy(); err != nil {
 		return err
 	}
 	var unanswered error
+	if !out.Record.OfKernels() {
+		unanswered = e.advise(out)
+	}
+	// A record without a recommendation is still saved.
+	return errors.Join(unanswered, save(dir, out))
+}
+
+// advise adds the bucket size that was asked for, or the one for assumed settings.
+func (e *Engine) advise(out *Outcome) (err error) {
 	of := recommend.SourceOf
 	if e.Source != nil {
 		of = e.Source
 	}
 	sources := []recommend.Source{of(out.Record, out.Journal.Parts)}
 	if q := out.Setup.question; q != nil {
-		out.Advice, unanswered = q.Ask(sources)
+		out.Advice, err = q.Ask(sources)
 	} else {
-		out.Advice, unanswered = advice.AskAssumed(sources)
+		out.Advice, err = advice.AskAssumed(sources)
 	}
-	// A record without a recommendation is still saved.
-	return errors.Join(unanswered, save(dir, out))
+	return err
 }
 
 // save writes the record first, so that no later failure can lose it.
-func save(dir *Folder, out *Outcome) error {
-	if err := dir.WriteRecord(out.Record); err != nil {
+func save(dir *folder.Folder, out *Outcome) error {
+	if err := WriteRecord(dir, out.Record); err != nil {
 		return err
 	}
 	if out.Advice.Kept() {
@@ -156,27 +194,29 @@ func save(dir *Folder, out *Outcome) error {
 	return WriteSamples(dir, out.Record, out.Journal.Parts)
 }
 
-// measure runs the sweep and returns its record; nil if it has not started.
-func (e *Engine) measure(ctx context.Context, u *Setup, d Ranks, dir *Folder, old *record.Journal, created time.Time) (out *Outcome, err error) {
-	entries, cases, err := e.begin(u, d, old, created)
+// sweep is the ranks of a sweep of collectives.
+type sweep struct{ Ranks }
+
+func (d sweep) measure(ctx context.Context, e *Engine, u *Setup, dir *folder.Folder, old *record.Journal) (*Outcome, error) {
+	entries, cases, err := e.begin(u, d.Ranks, old)
 	if err != nil {
 		return nil, err
 	}
-	if err := u.check(e, d, cases, entries.Parts); err != nil {
+	if err := u.check(e, d.Ranks, cases, entries.Parts); err != nil {
 		return nil, err
 	}
 	u.announce(e, cases, entries.Parts)
 	if u.question != nil && !u.Spec.Sweep.FixedSizes {
-		e.note("More sizes follow if the bucket size needs them; each round is announced. --fixed-sizes skips them.\n")
+		e.Say("More sizes follow if the bucket size needs them; each round is announced. --fixed-sizes skips them.\n")
 	}
 	if err := d.Allocate(ctx, u.room.For(cases)); err != nil {
-		return e.unstarted(u, d, dir, entries, connecting(err, "no case has run: fix the cause"))
+		return e.unstarted(u, d.Ranks, dir, entries, connecting(err, "no case has run: fix the cause"))
 	}
 	j, err := NewJournal(dir, entries)
 	if err != nil {
 		return nil, err
 	}
-	results, err := e.rounds(ctx, u, j, cases, d)
+	results, err := e.rounds(ctx, u, j, cases, d.Ranks)
 	if closing := j.Close(); err == nil {
 		err = closing
 	}
@@ -184,7 +224,7 @@ func (e *Engine) measure(ctx context.Context, u *Setup, d Ranks, dir *Folder, ol
 }
 
 // begin lists the cases and creates the journal for them.
-func (e *Engine) begin(u *Setup, d Ranks, old *record.Journal, created time.Time) (*record.Journal, []plan.Case, error) {
+func (e *Engine) begin(u *Setup, d Ranks, old *record.Journal) (*record.Journal, []plan.Case, error) {
 	facts, err := d.Facts()
 	if err != nil {
 		return nil, nil, err
@@ -195,7 +235,7 @@ func (e *Engine) begin(u *Setup, d Ranks, old *record.Journal, created time.Time
 		return nil, nil, err
 	}
 	u.announceMemory(e, cases, facts.Memory)
-	entries := &record.Journal{Header: u.header(u.record(e, facts, created), cases)}
+	entries := &record.Journal{Header: u.header(u.record(e, facts, old), cases)}
 	if old == nil || len(old.Parts) == 0 && old.Header.Record.Source.Libraries == nil { // it was never opened
 		return entries, cases, nil
 	}
@@ -207,8 +247,11 @@ func (e *Engine) begin(u *Setup, d Ranks, old *record.Journal, created time.Time
 }
 
 // record is everything that is known before the first result.
-func (u *Setup) record(e *Engine, f Facts, created time.Time) *record.Record {
-	want := u.Spec.Clone()
+func (u *Setup) record(e *Engine, f Facts, old *record.Journal) *record.Record {
+	want, created := u.Spec.Clone(), e.Created
+	if old != nil {
+		created = old.Header.Record.Created
+	}
 	rec := &record.Record{
 		Schema: record.Schema, Tool: e.Tool, Created: created, Simulated: f.Simulated, Fabric: u.fabric, Spec: &want,
 		Source:   record.Source{Kind: record.Measured, Backend: want.Backend, Clock: "monotonic", Driver: f.KernelDriver, Libraries: f.Libraries},

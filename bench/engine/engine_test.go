@@ -11,6 +11,8 @@ import (
 
 	"zbench/bench/engine"
 	"zbench/bench/exit"
+	"zbench/bench/folder"
+	"zbench/bench/folder/foldertest"
 	"zbench/bench/plan"
 	"zbench/bench/record"
 	"zbench/bench/spec"
@@ -19,10 +21,10 @@ import (
 // whole is the folder of a request that ran to its end.
 func whole(t *testing.T, want spec.Spec) map[string]string {
 	t.Helper()
-	files := newMemory()
+	files := foldertest.New()
 	require.NoError(t, run(context.Background(), t, files, want, &modelled{}))
-	require.Empty(t, files.locks, "the lock is released")
-	return files.files("out")
+	require.Empty(t, files.Locks, "the lock is released")
+	return files.Files("out")
 }
 
 // A request leaves the record, the journal, the samples and, where one is asked
@@ -50,13 +52,13 @@ func TestRun(t *testing.T) {
 func TestCutAtEveryLine(t *testing.T) {
 	want := whole(t, small())
 	for left := range 12 {
-		files := newMemory()
-		files.left = left
-		require.ErrorIs(t, run(context.Background(), t, files, small(), &modelled{}), errFull)
-		before := files.files("out")[engine.JournalFile]
-		files.left = -1
+		files := foldertest.New()
+		files.Left = left
+		require.ErrorIs(t, run(context.Background(), t, files, small(), &modelled{}), foldertest.ErrFull)
+		before := files.Files("out")[engine.JournalFile]
+		files.Left = -1
 		require.NoError(t, resume(t, files))
-		got := files.files("out")
+		got := files.Files("out")
 		require.True(t, strings.HasPrefix(got[engine.JournalFile], before[:strings.LastIndex(before, "\n")+1]))
 		same(t, want, got)
 	}
@@ -67,13 +69,13 @@ func TestCancelledThenResumed(t *testing.T) {
 	want := whole(t, small())
 	for at := 1; at < 36; at += 5 {
 		ctx, cancel := context.WithCancel(context.Background())
-		files := newMemory()
+		files := foldertest.New()
 		require.NoError(t, run(ctx, t, files, small(), &modelled{at: at, stop: cancel}))
-		rec, err := record.Decode(strings.NewReader(files.files("out")[engine.ResultsFile]))
+		rec, err := record.Decode(strings.NewReader(files.Files("out")[engine.ResultsFile]))
 		require.NoError(t, err)
 		require.ErrorContains(t, engine.Verdict(rec, "out"), "interrupted")
 		require.NoError(t, resume(t, files))
-		same(t, want, files.files("out"))
+		same(t, want, files.Files("out"))
 	}
 }
 
@@ -83,18 +85,18 @@ func TestLostThenResumed(t *testing.T) {
 	want := whole(t, small())
 	lost := &plan.GroupError{Failures: []plan.ProcessFailure{{Process: 3, Host: "node1", Failure: plan.Failure{Kind: plan.FailedLost, Message: "its connection ended"}}}}
 	for at := 1; at < 36; at += 5 {
-		files := newMemory()
+		files := foldertest.New()
 		require.NoError(t, run(context.Background(), t, files, small(), &modelled{at: at, fails: lost, closing: errors.New("the communicators did not close")}))
-		rec, err := record.Decode(strings.NewReader(files.files("out")[engine.ResultsFile]))
+		rec, err := record.Decode(strings.NewReader(files.Files("out")[engine.ResultsFile]))
 		require.NoError(t, err)
 		err = engine.Verdict(rec, "out")
 		require.ErrorContains(t, err, " was interrupted: a process was lost: process 3 on node1: its connection ended")
 		var exits *exit.Error
 		require.ErrorAs(t, err, &exits)
 		require.Equal(t, exit.Run, exits.Code)
-		require.NotContains(t, files.files("out")[engine.JournalFile], record.LostProcess)
+		require.NotContains(t, files.Files("out")[engine.JournalFile], record.LostProcess)
 		require.NoError(t, resume(t, files))
-		same(t, want, files.files("out"))
+		same(t, want, files.Files("out"))
 	}
 }
 
@@ -111,12 +113,12 @@ func TestExtended(t *testing.T) {
 	require.Contains(t, want, engine.AdviceFile)
 	lines := strings.Count(want[engine.JournalFile], "\n")
 	for left := lines / 2; left < lines-1; left += 5 {
-		files := newMemory()
-		files.left = left
-		require.ErrorIs(t, run(context.Background(), t, files, served(), &modelled{}), errFull)
-		files.left = -1
+		files := foldertest.New()
+		files.Left = left
+		require.ErrorIs(t, run(context.Background(), t, files, served(), &modelled{}), foldertest.ErrFull)
+		files.Left = -1
 		require.NoError(t, resume(t, files))
-		same(t, want, files.files("out"))
+		same(t, want, files.Files("out"))
 	}
 	fixed := served()
 	fixed.Sweep.FixedSizes = true
@@ -151,16 +153,16 @@ func TestPrepareRefuses(t *testing.T) {
 // A folder that another process writes is refused, and its owner named. The lock of
 // one that has ended is taken over, with a note.
 func TestLock(t *testing.T) {
-	files := newMemory()
+	files := foldertest.New()
 	var notes bytes.Buffer
 	host := at(files, nil).Host
 	host.Note = func(format string, _ ...any) { notes.WriteString(format) }
-	dir, err := engine.NewFolder(host, "out", "collectives", false)
+	dir, err := folder.New(host, "out", "collectives", false)
 	require.NoError(t, err)
 	for range 2 {
 		for _, open := range []func() error{
-			func() error { _, err := engine.NewFolder(host, "out", "collectives", true); return err },
-			func() error { _, err := engine.OpenFolder(host, "out"); return err },
+			func() error { _, err := folder.New(host, "out", "collectives", true); return err },
+			func() error { _, err := folder.Open(host, "out"); return err },
 		} {
 			err := open()
 			require.ErrorContains(t, err, "out is in use by process 1 on host")
@@ -171,18 +173,18 @@ func TestLock(t *testing.T) {
 	}
 	// The owner is named, too, where the folder has files already: --force would not help.
 	require.NoError(t, files.WriteFile("out/"+engine.JournalFile, []byte("{}\n")))
-	require.NoError(t, files.WriteFile("out/"+engine.LockFile, []byte("process 1 on host")))
-	_, err = engine.NewFolder(host, "out", "collectives", false)
+	require.NoError(t, files.WriteFile("out/"+folder.LockFile, []byte("process 1 on host")))
+	_, err = folder.New(host, "out", "collectives", false)
 	require.ErrorContains(t, err, "out is in use by process 1 on host")
 	require.NoError(t, dir.Close())
 	require.NoError(t, dir.Close())
-	_, err = engine.NewFolder(host, "out", "collectives", false)
+	_, err = folder.New(host, "out", "collectives", false)
 	require.ErrorContains(t, err, "out already holds 3 files")
-	files.locks["out/"+engine.LockFile] = "dead"
-	_, err = engine.NewFolder(host, "out", "collectives", false)
+	files.Locks["out/"+folder.LockFile] = "dead"
+	_, err = folder.New(host, "out", "collectives", false)
 	require.ErrorContains(t, err, "out already holds 3 files")
-	require.Equal(t, "dead", files.locks["out/"+engine.LockFile], "what is refused stays as it is")
-	dir, err = engine.OpenFolder(host, "out")
+	require.Equal(t, "dead", files.Locks["out/"+folder.LockFile], "what is refused stays as it is")
+	dir, err = folder.Open(host, "out")
 	require.NoError(t, err)
 	require.Contains(t, notes.String(), "stale lock")
 	require.NoError(t, dir.Close())

@@ -1,103 +1,22 @@
 package engine_test
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"hash/fnv"
-	"io/fs"
 	"maps"
-	"path"
 	"slices"
-	"strings"
 	"testing"
-	"testing/fstest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/engine"
 	"zbench/bench/fabric"
+	"zbench/bench/folder"
 	"zbench/bench/plan"
 	"zbench/bench/record"
 	"zbench/bench/spec"
 )
-
-// memory is a file system in memory. Of appended lines it takes left, then fails as
-// a full disk does; negative takes all.
-type memory struct {
-	fstest.MapFS
-	left  int
-	locks map[string]string
-}
-
-func newMemory() *memory { return &memory{MapFS: fstest.MapFS{}, left: -1, locks: map[string]string{}} }
-
-func (m *memory) MkdirAll(name string) error {
-	m.MapFS[name] = &fstest.MapFile{Mode: fs.ModeDir}
-	return nil
-}
-
-func (m *memory) WriteFile(name string, data []byte) error {
-	m.MapFS[name] = &fstest.MapFile{Data: bytes.Clone(data)}
-	return nil
-}
-func (m *memory) IsTemporary(name string) bool { return strings.HasSuffix(name, ".tmp") }
-func (m *memory) RemoveTemporary(string) error { return nil }
-func (m *memory) Remove(name string) error     { delete(m.MapFS, name); return nil }
-
-func (m *memory) Append(name string) (engine.AppendFile, error) {
-	return &growing{m, name}, nil
-}
-
-// Lock keeps locks until they are released. The lock of an owner named "dead" is
-// free, as that of a process that was killed.
-func (m *memory) Lock(name, owner string) (func() error, string, error) {
-	before := m.locks[name]
-	if before != "" && before != "dead" {
-		return nil, "", &engine.LockedError{Owner: before}
-	}
-	m.locks[name] = owner
-	return func() error { delete(m.locks, name); return nil }, before, nil
-}
-
-func (m *memory) Held(name string) error {
-	if owner := m.locks[name]; owner != "" && owner != "dead" {
-		return &engine.LockedError{Owner: owner}
-	}
-	return nil
-}
-
-// files are the contents of a folder.
-func (m *memory) files(dir string) map[string]string {
-	all := map[string]string{}
-	for name, f := range m.MapFS {
-		if path.Dir(name) == dir && path.Base(name) != engine.RunFile {
-			all[path.Base(name)] = string(f.Data)
-		}
-	}
-	return all
-}
-
-type growing struct {
-	m    *memory
-	name string
-}
-
-var errFull = errors.New("no space left on device")
-
-func (g *growing) Write(p []byte) (int, error) {
-	f := g.m.MapFS[g.name]
-	if g.m.left == 0 {
-		f.Data = append(f.Data, p[:len(p)/2]...) // torn
-		return len(p) / 2, errFull
-	}
-	g.m.left--
-	f.Data = append(f.Data, p...)
-	return len(p), nil
-}
-func (g *growing) Sync() error  { return nil }
-func (g *growing) Close() error { return nil }
 
 // modelled is a driver whose launches take what the fabric's model says, and a
 // little more that differs from launch to launch.
@@ -183,9 +102,9 @@ func served() spec.Spec {
 }
 
 // at is an engine on a file system.
-func at(files engine.FS, d *modelled) *engine.Engine {
+func at(files folder.FS, d *modelled) *engine.Engine {
 	return &engine.Engine{
-		Host:    engine.Host{FS: files, Now: func() time.Time { return time.Unix(1795219200, 0) }, Owner: "process 1 on host"},
+		Host:    folder.Host{FS: files, Now: func() time.Time { return time.Unix(1795219200, 0) }, Owner: "process 1 on host"},
 		Created: time.Unix(1795219200, 0).UTC(), Tool: record.Tool{Name: "zbench", Version: "test"},
 		Open: func(_ context.Context, u *engine.Setup) (engine.Ranks, error) {
 			d.machine = u.Machine
@@ -195,12 +114,12 @@ func at(files engine.FS, d *modelled) *engine.Engine {
 }
 
 // run runs a request into the folder "out".
-func run(ctx context.Context, t *testing.T, files engine.FS, want spec.Spec, d *modelled) error {
+func run(ctx context.Context, t *testing.T, files folder.FS, want spec.Spec, d *modelled) error {
 	t.Helper()
 	e := at(files, d)
 	u, err := engine.Prepare(want, false)
 	require.NoError(t, err)
-	dir, err := engine.NewFolder(e.Host, "out", "collectives", false)
+	dir, err := folder.New(e.Host, "out", "collectives", false)
 	require.NoError(t, err)
 	_, err = e.Run(ctx, u, dir)
 	require.NoError(t, dir.Close())
@@ -208,10 +127,10 @@ func run(ctx context.Context, t *testing.T, files engine.FS, want spec.Spec, d *
 }
 
 // resume continues with the folder "out", asked nothing.
-func resume(t *testing.T, files engine.FS) error {
+func resume(t *testing.T, files folder.FS) error {
 	t.Helper()
 	e := at(files, &modelled{})
-	dir, err := engine.OpenFolder(e.Host, "out")
+	dir, err := folder.Open(e.Host, "out")
 	require.NoError(t, err)
 	old, err := engine.ReadFolder(files, "out")
 	require.NoError(t, err)

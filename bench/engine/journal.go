@@ -1,27 +1,48 @@
+// Package engine runs a request: it prepares the cases, measures them into a
+// folder, resumes an interrupted run, and extends a sweep if the bucket size
+// needs more sizes. The file system, the clock and the driver are passed in, so
+// that a run can be made, killed and resumed by any caller.
+//
+// [Prepare] checks a [spec.Spec]; [Engine.Run] starts a run and [Engine.Resume]
+// resumes one.
 package engine
 
 import (
 	"bytes"
-	"errors"
 	"io"
-	"io/fs"
 	"slices"
 
-	"zbench/bench/plain"
+	"zbench/bench/folder"
+	"zbench/bench/judge"
 	"zbench/bench/record"
+)
+
+// The files of a record's folder.
+const (
+	// JournalFile has each pass of a case as soon as it is done.
+	JournalFile = "journal.jsonl"
+	// ResultsFile is the record.
+	ResultsFile = "results.json"
+	// SamplesFile has the samples, SamplesIndexFile where each series lies in it.
+	SamplesFile      = "samples.f32"
+	SamplesIndexFile = "samples.json"
+	// AdviceFile is the recommendation.
+	AdviceFile = "recommend.json"
 )
 
 // Journal is a journal that is being written.
 type Journal struct {
 	// Log is its content so far.
-	Log *record.Journal
-	log *Log
+	Log  *record.Journal
+	file *folder.Journal[record.JournalLine]
+	// resume is the command that continues the run.
+	resume string
 }
 
 // NewJournal writes the entries as the folder's new journal and opens it for more. A
 // results.json of an earlier run is replaced by the results of these entries, so that
 // it is not mistaken for this run's.
-func NewJournal(dir *Folder, entries *record.Journal) (*Journal, error) {
+func NewJournal(dir *folder.Folder, entries *record.Journal) (*Journal, error) {
 	if rec := &entries.Header.Record; rec.Run == "" { // a new one, or begun by an earlier version
 		var err error
 		if rec.Run, err = dir.NewRun(entries.Header, rec.Simulated); err != nil {
@@ -32,48 +53,46 @@ func NewJournal(dir *Folder, entries *record.Journal) (*Journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := dir.fs.Stat(dir.File(ResultsFile)); !errors.Is(err, fs.ErrNotExist) {
+	if dir.Has(ResultsFile) {
 		if err := dir.Write(ResultsFile, func(w io.Writer) error { return record.Encode(w, entries.Record()) }); err != nil {
 			return nil, err
 		}
 	}
-	log, err := dir.NewLog(JournalFile, text, ResumeCommand(&entries.Header.Record, dir.Path))
+	rec := &entries.Header.Record
+	resume := rec.ResumeCommand(dir.Path)
+	file, err := folder.NewJournal[record.JournalLine](dir, JournalFile, rec.Run, resume, text)
 	if err != nil {
 		return nil, err
 	}
 	kept := *entries
 	kept.Truncated = 0 // the new journal has whole lines only
 	kept.Parts, kept.Rounds = slices.Clone(entries.Parts), slices.Clone(entries.Rounds)
-	return &Journal{Log: &kept, log: log}, nil
+	return &Journal{Log: &kept, file: file, resume: resume}, nil
 }
 
 // Append writes a part to disk.
 func (j *Journal) Append(p record.Part) error {
 	j.Log.Parts = append(j.Log.Parts, p)
-	return j.write(p)
+	return j.file.Append(p)
 }
 
 // Add writes the cases of an added round to disk.
 func (j *Journal) Add(f record.AddedRound) error {
 	j.Log.Rounds = append(j.Log.Rounds, f)
-	return j.write(f)
+	return j.file.Append(f)
 }
 
 // Close closes the file.
-func (j *Journal) Close() error { return j.log.Close() }
+func (j *Journal) Close() error { return j.file.Close() }
 
-func (j *Journal) write(of record.JournalLine) error {
-	line, err := of.Line(j.Log.Header.Record.Run)
-	return j.log.Write(line, err)
-}
-
-// ResumeCommand is the command that resumes the run of a record in a folder.
-func ResumeCommand(rec *record.Record, dir string) string {
-	return "`zbench " + Command(rec.Benchmark()) + " --resume " + plain.Shell(dir) + "`"
+// WriteRecord judges a record and writes it, with its findings.
+func WriteRecord(dir *folder.Folder, rec *record.Record) error {
+	judge.Store(rec)
+	return dir.Write(ResultsFile, func(w io.Writer) error { return record.Encode(w, rec) })
 }
 
 // WriteSamples writes samples.f32 and samples.json.
-func WriteSamples(dir *Folder, rec *record.Record, parts []record.Part) error {
+func WriteSamples(dir *folder.Folder, rec *record.Record, parts []record.Part) error {
 	var values, index bytes.Buffer
 	if err := record.WriteSamples(&values, &index, rec, parts); err != nil {
 		return err
@@ -90,5 +109,5 @@ func ReadJournal(path string, text []byte) (*record.Journal, error) {
 	if err == nil {
 		return j, nil
 	}
-	return nil, Damaged(err, path, "start a new sweep in another folder (--out)")
+	return nil, folder.Damaged(err, path, "start a new sweep in another folder (--out)")
 }

@@ -3,17 +3,17 @@ package engine
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"zbench/bench/exit"
+	"zbench/bench/folder"
 	"zbench/bench/plain"
 	"zbench/bench/plan"
 	"zbench/bench/record"
 	"zbench/bench/spec"
+	"zbench/bench/stat"
 )
 
 // Kernels are open devices, and what is to be measured on them.
@@ -35,71 +35,11 @@ type Kernels struct {
 	More func(*record.Record) ([]record.Kernel, []plan.Job)
 }
 
-// KernelEngine runs hbm and kernels.
-type KernelEngine struct {
-	Host
-	Tool record.Tool
-	// Created is the time that the record carries.
-	Created time.Time
-	// Open opens the devices of a request.
-	Open func(context.Context, spec.Spec) (*Kernels, error)
-	// Watch begins a round of so many jobs, of which some are done already; nil watches
-	// nothing.
-	Watch func(total, done int) KernelWatcher
-}
-
-// KernelWatcher receives the progress of jobs, one part at a time.
-type KernelWatcher interface {
-	// First is every finished pass, Last the last one of a job.
-	First(record.Part)
-	Last(record.Part)
-}
-
-// Run measures the request into the folder, or resumes the run of old, and
-// leaves the record there. The record is there with an error too, once the run has
-// begun; before, the folder is given back.
-func (e *KernelEngine) Run(ctx context.Context, want spec.Spec, dir *Folder, old *record.Journal) (*record.Record, error) {
-	if old != nil && old.Left() == 0 && (!want.Kernels.Tune || len(old.Rounds) > 0) {
-		e.note("The run in %s is complete; its report is rendered again.\n", dir.Path)
-		return e.finish(dir, old.Record())
-	}
-	k, err := e.Open(ctx, want)
-	if err == nil && len(want.Kernels.Only) > 0 {
-		if err = k.keep(want.Kernels.Only); err != nil {
-			err = errors.Join(err, k.Driver.Close())
-		}
-	}
-	if err != nil {
-		dir.Abandon()
-		return nil, err
-	}
-	rec, err := e.measure(ctx, k, dir, old)
-	if closing := k.Driver.Close(); err == nil && failedKernel(rec) == nil {
-		err = closing
-	}
-	if rec == nil {
-		dir.Abandon()
-		return nil, err
-	}
-	if err != nil {
-		if !errors.Is(err, ErrGone) { // else the path may be of another run's folder by now
-			_, _ = e.finish(dir, rec) // as much as the disk takes; err says what happened
-		}
-		return rec, err
-	}
-	return e.finish(dir, rec)
-}
-
-func (e *KernelEngine) finish(dir *Folder, rec *record.Record) (*record.Record, error) {
-	err := dir.Tidy()
-	if err == nil {
-		err = dir.WriteRecord(rec)
-	}
-	return rec, err
-}
+// Close closes the devices.
+func (k *Kernels) Close() error { return k.Driver.Close() }
 
 // record is everything that is known before the first result.
-func (e *KernelEngine) record(k *Kernels) *record.Record {
+func (k *Kernels) record(e *Engine) *record.Record {
 	n := len(k.Facts.Devices)
 	k.Spec.World = spec.World{Nodes: 1, GPUsPerNode: n, GPUsPerProcess: n}
 	rec := &record.Record{
@@ -118,12 +58,11 @@ func (e *KernelEngine) record(k *Kernels) *record.Record {
 	return rec
 }
 
-// measure runs the jobs, from the start or from where old ended, and returns the
-// record as far as the run went; nil where it has not begun.
-func (e *KernelEngine) measure(ctx context.Context, k *Kernels, dir *Folder, old *record.Journal) (*record.Record, error) {
+// measure runs the jobs, from the start or from where old ended.
+func (k *Kernels) measure(ctx context.Context, e *Engine, u *Setup, dir *folder.Folder, old *record.Journal) (*Outcome, error) {
 	stop := context.AfterFunc(ctx, k.Driver.Cancel)
 	defer stop()
-	rec := e.record(k)
+	rec := k.record(e)
 	entries := &record.Journal{Header: record.Header{Schema: record.JournalSchema, Record: *rec}}
 	if old != nil {
 		if err := sameRun(old.Header, entries.Header); err != nil {
@@ -135,7 +74,7 @@ func (e *KernelEngine) measure(ctx context.Context, k *Kernels, dir *Folder, old
 	if err != nil {
 		return nil, err
 	}
-	failed, err := e.rounds(ctx, k, j)
+	failed, err := k.rounds(ctx, e, j)
 	if closing := j.Close(); err == nil {
 		err = closing
 	}
@@ -146,12 +85,12 @@ func (e *KernelEngine) measure(ctx context.Context, k *Kernels, dir *Folder, old
 			rec.Kernels[i] = record.CutShortKernel(row, taken.Parts[row.Key], failed)
 		}
 	}
-	return rec, err
+	return &Outcome{Setup: u, Journal: j.Log, Record: rec}, err
 }
 
 // rounds runs the jobs, then those that follow from what they gave. failed is the key
 // of a row that failed.
-func (e *KernelEngine) rounds(ctx context.Context, k *Kernels, j *Journal) (failed string, err error) {
+func (k *Kernels) rounds(ctx context.Context, e *Engine, j *Journal) (failed string, err error) {
 	if failed, err = e.take(ctx, k.Jobs, j); err != nil || failed != "" || ctx.Err() != nil || k.More == nil {
 		return failed, err
 	}
@@ -175,7 +114,7 @@ func (e *KernelEngine) rounds(ctx context.Context, k *Kernels, j *Journal) (fail
 }
 
 // take runs what the journal does not have of the jobs.
-func (e *KernelEngine) take(ctx context.Context, jobs []plan.Job, j *Journal) (failed string, err error) {
+func (e *Engine) take(ctx context.Context, jobs []plan.Job, j *Journal) (failed string, err error) {
 	taken := plan.NewTaken(j.Log.Parts)
 	before, ofJob := make([]bool, len(jobs)), map[string]bool{}
 	done := 0
@@ -186,20 +125,17 @@ func (e *KernelEngine) take(ctx context.Context, jobs []plan.Job, j *Journal) (f
 			done++
 		}
 	}
-	var w KernelWatcher
 	if left := len(jobs) - done; left > 0 {
-		e.note("%s to run, in two passes each. From the first pass on each line says about how long the rest takes.\n", plain.Count(left, "case"))
+		e.Say("%s to run, in two passes each. From the first pass on each line says about how long the rest takes.\n", plain.Count(left, "case"))
 	}
-	if e.Watch != nil {
-		w = e.Watch(len(jobs), done)
-	}
+	w := e.watch(len(jobs), done)
 	err = taken.Run(ctx, jobs, func(part record.Part) error {
-		if w != nil && ofJob[part.Key] {
+		if ofJob[part.Key] {
 			w.First(part)
 		}
 		return j.Append(part)
 	}, func(i int) {
-		if parts := taken.Parts[jobs[i].Keys[0]]; w != nil && !before[i] && len(parts) == record.Passes {
+		if parts := taken.Parts[jobs[i].Keys[0]]; !before[i] && len(parts) == record.Passes {
 			w.Last(parts[record.Passes-1])
 		}
 	})
@@ -246,46 +182,54 @@ func sameRows(old, now []record.Kernel) error {
 	return nil
 }
 
-// KernelVerdict is the error of a record of kernels, with its exit code; nil if all rows
-// are ok.
-func KernelVerdict(rec *record.Record, dir string) error {
-	count := map[record.Status]int{}
-	for _, k := range rec.Kernels {
-		count[k.Status]++
-	}
-	if i := slices.IndexFunc(rec.Kernels, func(k record.Kernel) bool { return k.Status == record.WrongData }); i >= 0 {
-		k := rec.Kernels[i]
-		return exit.With(exit.WrongData, fmt.Errorf("wrong data: %s on device %d: %s", k.Case(), k.Device, k.Reason), "do not use its figures; "+k.Verified.Hint())
-	}
-	if k := failedKernel(rec); k != nil {
-		return exit.With(exit.Run, fmt.Errorf("%s failed: %s", k.Case(), k.Reason), "cases before it are saved; to run the rest: "+ResumeCommand(rec, dir))
-	}
-	if count[record.Interrupted] > 0 {
-		return exit.With(exit.Interrupted, fmt.Errorf("interrupted: %d of %d cases finished; they are saved", count[record.OK], len(rec.Kernels)), "resume with: "+ResumeCommand(rec, dir))
-	}
-	return nil
-}
-
-// failedKernel is the first row that failed, nil when none did.
-func failedKernel(rec *record.Record) *record.Kernel {
-	if rec == nil {
-		return nil
-	}
-	for i := range rec.Kernels {
-		if rec.Kernels[i].Status == record.Failed {
-			return &rec.Kernels[i]
+// keep leaves the jobs that measure a row of these keys, and their rows.
+func (k *Kernels) keep(keys []string) error {
+	kept := map[string]bool{}
+	k.Jobs = slices.DeleteFunc(k.Jobs, func(j plan.Job) bool {
+		wanted := slices.ContainsFunc(j.Keys, func(key string) bool { return slices.Contains(keys, key) })
+		for _, key := range j.Keys {
+			kept[key] = wanted
 		}
+		return !wanted
+	})
+	k.Rows = slices.DeleteFunc(k.Rows, func(r record.Kernel) bool { return !kept[r.Key] })
+	k.More = nil // what follows from all rows does not follow from a part of them
+	if len(k.Jobs) == 0 {
+		return exit.With(exit.Usage, fmt.Errorf("none of the rows that the request names is there: %s", keys[0]), "a request for other devices or another size has other rows")
 	}
 	return nil
 }
 
-// Command is that of a benchmark, behind "zbench ".
-func Command(benchmark string) string {
-	switch benchmark {
-	case "", spec.Collectives:
-		return spec.Collectives
-	case spec.HBM:
-		return spec.HBM
+// giga is the unit of --peak, MaxPeak beyond any memory, in bytes per second.
+const (
+	giga    = 1e9
+	MaxPeak = 1e18
+)
+
+// KernelRule is the stopping rule of a request of hbm or a kernel.
+func KernelRule(k *spec.Kernels) stat.Rule {
+	r := stat.DefaultRule()
+	r.Precision, r.MaxTime, r.MinSamples = k.Precision, k.MaxTime, 20
+	return r
+}
+
+// CheckKernels refuses an invalid request of hbm or a kernel. What its kernels are called and
+// how large they may be is the driver's to check.
+func CheckKernels(want *spec.Spec) error {
+	k, help := want.Kernels, "zbench "+spec.Command(want.Benchmark)+" --help-all lists the flags"
+	rule := KernelRule(k)
+	if err := rule.Validate(); err != nil {
+		return exit.UsageError(err, help)
 	}
-	return "kernels " + benchmark
+	switch {
+	case rule.MaxTime == 0:
+		return exit.Usagef(help, "--max-time must be positive")
+	case !(k.Peak <= MaxPeak):
+		return exit.Usagef("give the published peak, for example 5300", "--peak is %g: the memory's peak in GB/s must be a number from 0 to %g", k.Peak/giga, MaxPeak/giga)
+	case k.AllGPUs && k.Device != 0:
+		return exit.Usagef(help, "give either --device or --all-gpus")
+	case want.Benchmark == spec.Muon && (k.Preset == "") == (len(k.Shapes) == 0):
+		return exit.Usagef(help, "give either --preset or --shape")
+	}
+	return nil
 }

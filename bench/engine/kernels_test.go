@@ -12,6 +12,8 @@ import (
 
 	"zbench/bench/engine"
 	"zbench/bench/exit"
+	"zbench/bench/folder"
+	"zbench/bench/folder/foldertest"
 	"zbench/bench/plan"
 	"zbench/bench/record"
 	"zbench/bench/spec"
@@ -110,10 +112,11 @@ func (d *device) more(rec *record.Record) (rows []record.Kernel, jobs []plan.Job
 }
 
 // kernelEngine is an engine of kernels on a file system.
-func kernelEngine(files engine.FS, d *device) *engine.KernelEngine {
-	return &engine.KernelEngine{
+func kernelEngine(files folder.FS, d *device) *engine.Engine {
+	return &engine.Engine{
 		Host: at(files, nil).Host, Created: time.Unix(1795219200, 0).UTC(), Tool: record.Tool{Name: "zbench", Version: "test"},
-		Open: func(_ context.Context, want spec.Spec) (*engine.Kernels, error) {
+		OpenKernels: func(_ context.Context, u *engine.Setup) (*engine.Kernels, error) {
+			want := u.Spec
 			k := &engine.Kernels{
 				Driver: d, Spec: want, Rows: rows(want),
 				Facts: engine.Facts{Devices: []record.Device{{Name: "MI300X" + d.name, Kind: record.GPU}}},
@@ -128,28 +131,30 @@ func kernelEngine(files engine.FS, d *device) *engine.KernelEngine {
 }
 
 // runKernels runs a request into the folder "out".
-func runKernels(ctx context.Context, t *testing.T, files engine.FS, want spec.Spec, d *device) error {
+func runKernels(ctx context.Context, t *testing.T, files folder.FS, want spec.Spec, d *device) error {
 	t.Helper()
 	e := kernelEngine(files, d)
-	dir, err := engine.NewFolder(e.Host, "out", want.Benchmark, false)
+	dir, err := folder.New(e.Host, "out", want.Benchmark, false)
 	require.NoError(t, err)
-	_, err = e.Run(ctx, want, dir, nil)
+	u, err := engine.Prepare(want, false)
+	require.NoError(t, err)
+	_, err = e.Run(ctx, u, dir)
 	require.NoError(t, dir.Close())
 	require.Equal(t, 1, d.closed)
 	return err
 }
 
 // resumeKernels continues with the folder "out", asked nothing.
-func resumeKernels(t *testing.T, files engine.FS, d *device) (*record.Record, error) {
+func resumeKernels(t *testing.T, files folder.FS, d *device) error {
 	t.Helper()
 	e := kernelEngine(files, d)
-	dir, err := engine.OpenFolder(e.Host, "out")
+	dir, err := folder.Open(e.Host, "out")
 	require.NoError(t, err)
 	old, err := engine.ReadFolder(files, "out")
 	require.NoError(t, err)
-	rec, err := e.Run(context.Background(), *old.Header.Record.Spec, dir, old)
+	_, err = e.Resume(context.Background(), *old.Header.Record.Spec, old, dir)
 	require.NoError(t, dir.Close())
-	return rec, err
+	return err
 }
 
 // kernelRequests are one of each family: of streams that are tuned, and so extended; of
@@ -169,10 +174,10 @@ func kernelRequests() map[string]spec.Spec {
 // wholeKernels is the folder of a request that ran to its end.
 func wholeKernels(t *testing.T, want spec.Spec) map[string]string {
 	t.Helper()
-	files := newMemory()
+	files := foldertest.New()
 	require.NoError(t, runKernels(context.Background(), t, files, want, &device{}))
-	require.Empty(t, files.locks, "the lock is released")
-	return files.files("out")
+	require.Empty(t, files.Locks, "the lock is released")
+	return files.Files("out")
 }
 
 // A request of kernels leaves a record that holds it; from the record, or from the
@@ -183,7 +188,7 @@ func TestKernelsRun(t *testing.T) {
 			files := wholeKernels(t, want)
 			rec, err := record.Decode(strings.NewReader(files[engine.ResultsFile]))
 			require.NoError(t, err)
-			require.NoError(t, engine.KernelVerdict(rec, "out"))
+			require.NoError(t, engine.Verdict(rec, "out"))
 			planned := len(rows(want))
 			if want.Kernels.Tune {
 				planned += len(want.Kernels.Streams)
@@ -211,14 +216,14 @@ func TestKernelsCutAtEveryLine(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			whole := wholeKernels(t, want)
 			for left := range strings.Count(whole[engine.JournalFile], "\n") - 1 { // the header is not appended
-				files := newMemory()
-				files.left = left
-				require.ErrorIs(t, runKernels(context.Background(), t, files, want, &device{}), errFull)
-				before := files.files("out")[engine.JournalFile]
-				files.left = -1
-				_, err := resumeKernels(t, files, &device{})
+				files := foldertest.New()
+				files.Left = left
+				require.ErrorIs(t, runKernels(context.Background(), t, files, want, &device{}), foldertest.ErrFull)
+				before := files.Files("out")[engine.JournalFile]
+				files.Left = -1
+				err := resumeKernels(t, files, &device{})
 				require.NoError(t, err)
-				got := files.files("out")
+				got := files.Files("out")
 				require.True(t, strings.HasPrefix(got[engine.JournalFile], before[:strings.LastIndex(before, "\n")+1]), "nothing finished is taken again")
 				same(t, whole, got)
 			}
@@ -233,25 +238,25 @@ func TestKernelsCancelledThenResumed(t *testing.T) {
 	whole := wholeKernels(t, want)
 	for at := 1; at <= 16; at += 3 {
 		ctx, cancel := context.WithCancel(context.Background())
-		files := newMemory()
+		files := foldertest.New()
 		require.NoError(t, runKernels(ctx, t, files, want, &device{at: at, stop: cancel}))
-		rec, err := record.Decode(strings.NewReader(files.files("out")[engine.ResultsFile]))
+		rec, err := record.Decode(strings.NewReader(files.Files("out")[engine.ResultsFile]))
 		require.NoError(t, err)
 		if at <= 2*len(rows(want)) {
-			err := engine.KernelVerdict(rec, "out")
+			err := engine.Verdict(rec, "out")
 			require.ErrorContains(t, err, "interrupted")
 			var e *exit.Error
 			require.ErrorAs(t, err, &e)
 			require.Equal(t, exit.Interrupted, e.Code)
 		}
-		_, err = resumeKernels(t, files, &device{})
+		err = resumeKernels(t, files, &device{})
 		require.NoError(t, err)
-		same(t, whole, files.files("out"))
+		same(t, whole, files.Files("out"))
 		again := &device{}
-		_, err = resumeKernels(t, files, again)
+		err = resumeKernels(t, files, again)
 		require.NoError(t, err)
 		require.Zero(t, again.done, "a complete run is rendered again")
-		same(t, whole, files.files("out"))
+		same(t, whole, files.Files("out"))
 	}
 }
 
@@ -259,17 +264,17 @@ func TestKernelsCancelledThenResumed(t *testing.T) {
 // another device the run does not go on.
 func TestKernelsFailAndStay(t *testing.T) {
 	want := kernelRequests()["norms"]
-	files := newMemory()
+	files := foldertest.New()
 	require.NoError(t, runKernels(context.Background(), t, files, want, &device{fails: rows(want)[2].Key}))
-	rec, err := record.Decode(strings.NewReader(files.files("out")[engine.ResultsFile]))
+	rec, err := record.Decode(strings.NewReader(files.Files("out")[engine.ResultsFile]))
 	require.NoError(t, err)
-	require.ErrorContains(t, engine.KernelVerdict(rec, "out"), "failed: the device is lost")
+	require.ErrorContains(t, engine.Verdict(rec, "out"), "failed: the device is lost")
 	require.Equal(t, record.OK, rec.Kernels[0].Status)
 	require.NotEmpty(t, rec.Kernels[0].Warnings, "it has one of two passes")
 	require.Equal(t, record.Skipped, rec.Kernels[3].Status)
 	ctx, cancel := context.WithCancel(context.Background())
-	files = newMemory()
+	files = foldertest.New()
 	require.NoError(t, runKernels(ctx, t, files, want, &device{at: 3, stop: cancel}))
-	_, err = resumeKernels(t, files, &device{name: "A"})
+	err = resumeKernels(t, files, &device{name: "A"})
 	require.ErrorContains(t, err, "devices: was 0 MI300X, is 0 MI300XA")
 }

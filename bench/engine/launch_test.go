@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/engine"
+	"zbench/bench/folder"
+	"zbench/bench/folder/foldertest"
 	"zbench/bench/plan"
 	"zbench/bench/spec"
 )
@@ -57,7 +59,7 @@ func (*unconnected) Allocate(context.Context, plan.Room) error {
 // The estimate is held against the end of the job, in a dry run and when a sweep
 // begins; with the loopback seconds are simulated, and nothing is held against it.
 func TestEstimateIsHeldAgainstTheEndOfTheJob(t *testing.T) {
-	files := newMemory()
+	files := foldertest.New()
 	e := at(files, &modelled{})
 	var notes strings.Builder
 	e.Note = func(format string, args ...any) { fmt.Fprintf(&notes, format, args...) }
@@ -71,7 +73,7 @@ func TestEstimateIsHeldAgainstTheEndOfTheJob(t *testing.T) {
 	require.Empty(t, notes.String())
 
 	e.Open = func(context.Context, *engine.Setup) (engine.Ranks, error) { return &unconnected{}, nil }
-	dir, err := engine.NewFolder(e.Host, "out", "collectives", false)
+	dir, err := folder.New(e.Host, "out", "collectives", false)
 	require.NoError(t, err)
 	_, err = e.Run(t.Context(), u, dir)
 	require.ErrorContains(t, err, "planted")

@@ -11,59 +11,90 @@ import (
 	"strings"
 
 	"zbench/bench/exit"
+	"zbench/bench/folder"
 	"zbench/bench/plan"
 	"zbench/bench/record"
 	"zbench/bench/spec"
 )
 
 // ReadFolder reads the journal of the folder of a sweep to resume.
-func ReadFolder(files FS, dir string) (*record.Journal, error) {
+func ReadFolder(files folder.FS, dir string) (*record.Journal, error) {
 	path := filepath.Join(dir, JournalFile)
 	text, err := files.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, exit.Usagef("give a folder that zbench wrote", "%s does not exist: there is no sweep to resume", path)
 	}
 	if err != nil {
-		return nil, Unreadable(files, path, err, "start a new sweep in another folder (--out)")
+		return nil, folder.Unreadable(files, path, err, "start a new sweep in another folder (--out)")
 	}
 	return ReadJournal(path, text)
 }
 
-// Unreadable is the error of an existing file that cannot be read. It says so if the
-// path is a folder.
-func Unreadable(files FS, path string, err error, hint string) error {
-	if info, failed := files.Stat(path); failed == nil && info.IsDir() {
-		return exit.With(exit.Run, fmt.Errorf("%s is a folder; a file is expected", path), "move it away, or "+hint)
+// Continue locks the folder of a run that is to be resumed, and reads its journal, which
+// must be of the benchmark. Close the folder, which is there with an error, too, where it is
+// not nil.
+func Continue(h folder.Host, path, benchmark string) (*folder.Folder, *record.Journal, error) {
+	if _, err := ReadRun(h.FS, path, ""); err != nil {
+		return nil, nil, err
 	}
-	return exit.With(exit.Run, fmt.Errorf("%s cannot be read: %w", path, err), hint)
+	dir, err := folder.Open(h, path)
+	if err != nil {
+		return nil, nil, err
+	}
+	old, err := ReadRun(h.FS, path, benchmark) // again: now no other process writes it
+	return dir, old, err
 }
 
-// Resume continues the sweep of a journal according to the request. A complete sweep
+// ReadRun reads the journal of the folder of a run to resume, which must be of the benchmark; an
+// empty one takes any.
+func ReadRun(files folder.FS, path, benchmark string) (*record.Journal, error) {
+	if path == "" { // a script's empty variable is no reason to begin another
+		return nil, exit.Usagef("give the folder of the run to resume", "--resume is empty")
+	}
+	old, err := ReadFolder(files, path)
+	if err == nil && benchmark != "" && old.Header.Record.Benchmark() != benchmark {
+		err = exit.Usagef(old.Header.Record.ResumeCommand(path)+" resumes it", "%s does not hold a run of zbench %s", path, spec.Command(benchmark))
+	}
+	return old, err
+}
+
+// Resume continues the run of a journal according to the request. A complete sweep
 // is extended if the bucket size needs more sizes; otherwise the outcome is the
 // journal's.
-func (e *Engine) Resume(ctx context.Context, want spec.Spec, old *record.Journal, dir *Folder) (*Outcome, error) {
+func (e *Engine) Resume(ctx context.Context, want spec.Spec, old *record.Journal, dir *folder.Folder) (*Outcome, error) {
 	u, unfit := prepare(want, true, e.Launched)
-	if old.Left() > 0 || e.Force {
-		if unfit != nil {
-			return nil, unfit
-		}
-		return e.run(ctx, u, dir, old, old.Header.Record.Created)
+	left, err := e.left(u, unfit, old)
+	if err != nil {
+		return nil, err
 	}
-	if unfit == nil {
-		more, err := u.nextRound(old, anyRoom)
-		if err != nil {
-			return nil, err
-		}
-		if more != nil {
-			return e.run(ctx, u, dir, old, old.Header.Record.Created)
-		}
+	if left {
+		return e.run(ctx, u, dir, old)
 	}
-	e.note("The sweep in %s is complete; its report is rendered again.\n", dir.Path)
+	what := "sweep"
+	if want.Kernels != nil {
+		what = "run"
+	}
+	e.Say("The %s in %s is complete; its report is rendered again.\n", what, dir.Path)
 	if u == nil {
 		u = &Setup{Spec: want} // this version cannot run the request; it only renders the journal
 	}
 	out := &Outcome{Setup: u, Journal: old, Record: old.Record()}
 	return out, e.finish(dir, out)
+}
+
+// left reports whether a journal's run has something to measure. unfit is why its request cannot
+// be run, which matters if it has.
+func (e *Engine) left(u *Setup, unfit error, old *record.Journal) (bool, error) {
+	switch {
+	case old.Left() > 0 || e.Force:
+		return true, unfit
+	case unfit != nil:
+		return false, nil
+	case u.Spec.Kernels != nil:
+		return u.Spec.Kernels.Tune && len(old.Rounds) == 0, nil
+	}
+	more, err := u.nextRound(old, anyRoom)
+	return more != nil, err
 }
 
 // continued checks a journal's header against that of the resuming sweep. If they

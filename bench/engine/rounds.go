@@ -40,7 +40,7 @@ func (e *Engine) rounds(ctx context.Context, u *Setup, j *Journal, cases []plan.
 		}
 		u.announceRound(e, r, j.Log.Parts)
 		if err = d.Allocate(ctx, u.room.For(r.cases)); err != nil {
-			return results, connecting(err, "finished cases are saved; fix the cause, then: "+ResumeCommand(&j.Log.Header.Record, j.log.dir.Path))
+			return results, connecting(err, "finished cases are saved; fix the cause, then: "+j.resume)
 		}
 		if n == len(j.Log.Rounds) {
 			if err = j.Add(r.AddedRound); err != nil {
@@ -56,10 +56,7 @@ func (e *Engine) rounds(ctx context.Context, u *Setup, j *Journal, cases []plan.
 
 // runCases runs the passes of the cases that the journal does not have yet.
 func (e *Engine) runCases(ctx context.Context, u *Setup, j *Journal, cases []plan.Case, d plan.Driver) ([]record.Result, error) {
-	w := Watcher(blind{})
-	if e.Watch != nil {
-		w = e.Watch(len(cases), done(j.Log, cases))
-	}
+	w := e.watch(len(cases), done(j.Log, cases))
 	planned := map[string]record.Result{}
 	for _, c := range cases {
 		planned[c.Key] = c.Planned()
@@ -75,6 +72,16 @@ type blind struct{}
 
 func (blind) Pass(record.Result, record.Part) {}
 func (blind) Done(record.Result)              {}
+func (blind) First(record.Part)               {}
+func (blind) Last(record.Part)                {}
+
+// watch begins a round.
+func (e *Engine) watch(total, done int) Watcher {
+	if e.Watch == nil {
+		return blind{}
+	}
+	return e.Watch(total, done)
+}
 
 // done counts the finished cases in the journal.
 func done(j *record.Journal, cases []plan.Case) int {

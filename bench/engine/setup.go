@@ -2,21 +2,26 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 
 	"zbench/bench/advice"
 	"zbench/bench/collective"
 	"zbench/bench/exit"
 	"zbench/bench/fabric"
 	"zbench/bench/plan"
+	"zbench/bench/recommend"
 	"zbench/bench/record"
 	"zbench/bench/spec"
+	"zbench/bench/stat"
 )
 
 // loopback is the simulating backend.
 const loopback = "loopback"
 
-// help is the hint where the flags of a sweep are described.
-const help = "`zbench collectives --help-all` lists the flags"
+// help is the hint where the flags of a request are described.
+func (u *Setup) help() string {
+	return "`zbench " + spec.Command(u.Spec.Benchmark) + " --help-all` lists the flags"
+}
 
 // Setup is a checked request: a sweep ready to run.
 type Setup struct {
@@ -40,8 +45,10 @@ type Setup struct {
 	extrapolated func(plan.Case) bool
 }
 
-// Prepare checks a whole request before anything is opened or written. A resumed
-// sweep keeps its cases.
+// Prepare checks a whole request before anything is opened or written.
+func (e *Engine) Prepare(want spec.Spec) (*Setup, error) { return prepare(want, false, e.Launched) }
+
+// Prepare checks a request for this process alone. A resumed sweep keeps its cases.
 func Prepare(want spec.Spec, resumed bool) (*Setup, error) { return prepare(want, resumed, false) }
 
 // PrepareLaunch checks a request for a world of several processes, each of which drives
@@ -50,6 +57,9 @@ func PrepareLaunch(want spec.Spec) (*Setup, error) { return prepare(want, false,
 
 func prepare(want spec.Spec, resumed, launched bool) (*Setup, error) {
 	want = want.Clone()
+	if want.Kernels != nil { // checked by CheckKernels, and by those who have the kernels
+		return &Setup{Spec: want}, nil
+	}
 	want.Schema, want.Benchmark = spec.Schema, spec.Collectives
 	if want.World.RanksPerGPU == 1 {
 		want.World.RanksPerGPU = 0
@@ -74,7 +84,7 @@ func prepare(want spec.Spec, resumed, launched bool) (*Setup, error) {
 		u.Cache = f.Node.CacheBytes
 	}
 	if err := u.plan(); err != nil {
-		return nil, exit.UsageError(err, help)
+		return nil, exit.UsageError(err, u.help())
 	}
 	if err := u.checkExperts(); err != nil {
 		return nil, err
@@ -110,7 +120,7 @@ func (u *Setup) fit(f *fabric.Fabric, resumed, launched bool) (err error) {
 	if s.Backend == loopback {
 		o := fabric.Conditions{Seed: s.Seed, Faults: s.Faults, Groups: s.Sweep.Groups, Strides: s.Sweep.Strides, Scales: s.Sweep.Scales}
 		if u.Machine, err = f.Resolve(s.World, o); err != nil {
-			return exit.UsageError(err, help)
+			return exit.UsageError(err, u.help())
 		}
 		u.fabric = f.Describe(u.Machine)
 	}
@@ -204,7 +214,7 @@ const SamplesRanks = 64
 
 // keepsSamples reports whether the sweep writes its samples next to the record.
 func (u *Setup) keepsSamples() bool {
-	return u.Spec.Sweep.KeepSamples || u.Spec.World.Size() <= SamplesRanks
+	return u.Spec.Sweep != nil && (u.Spec.Sweep.KeepSamples || u.Spec.World.Size() <= SamplesRanks)
 }
 
 // Cases are those of the request, before the driver tells which fit into memory.
@@ -231,4 +241,68 @@ func (u *Setup) mark(c *plan.Case) {
 	if c.Extrapolated && u.Machine != nil && c.Skip == "" {
 		c.Bracket = u.Machine.Bracket(fabric.Group{Ranks: c.Ranks, Stride: c.Split.Stride}, c.Collective.Name, c.Layout.Bytes)
 	}
+}
+
+// addStrides adds the strides that tensor and expert parallelism need to the requested
+// ones. Tensor-parallel ranks are neighbours, so that ranks which reduce a gradient
+// together are apart (Megatron-Core, parallel_state.py, initialize_model_parallel: the
+// order is tp-cp-ep-dp-pp; read 2026-11-21). Groups of one pipeline stage are smaller than
+// those of any stride, and none is added.
+func (u *Setup) addStrides() {
+	w, s := u.Spec.World, u.Spec.Sweep
+	for _, apart := range u.question.Strides(w.Size()) {
+		if apart > 1 && apart < w.Size() && w.Divides(apart) && !slices.Contains(s.Strides, apart) {
+			s.Strides = append(slices.Clone(s.Strides), apart)
+		}
+	}
+}
+
+// checkExperts refuses a sweep without the curve of the experts' groups, before
+// anything is measured.
+func (u *Setup) checkExperts() error {
+	ep := u.question.Experts()
+	if ep == 0 || u.question.Rescale() {
+		return nil
+	}
+	dp, ranks := u.question.DataRanks(u.Spec.World.Size()), u.question.ExpertRanks(u.Spec.World.Size())
+	if dp%ep != 0 || ranks == 1 { // refused elsewhere; or each expert is on one rank
+		return nil
+	}
+	if slices.ContainsFunc(u.axes.Cases(), func(c plan.Case) bool { return c.Ranks == ranks }) {
+		return nil
+	}
+	hint := "choose numbers of nodes and GPUs that --ep divides"
+	if replica := u.Spec.World.Size() / dp; replica > 1 {
+		hint = fmt.Sprintf("if the %d ranks that share a copy of the model are consecutive, as with tensor parallelism, add --strides %d,%d", replica, replica, replica*ep)
+	}
+	return exit.Usagef(hint, "with --ep %d the experts' gradients are reduced in groups of %d ranks; this sweep has no such group", ep, ranks)
+}
+
+// answerable refuses a sweep whose curves cannot give a bucket size, before anything is
+// measured. The curves are known; placeholder times stand in for the measurements.
+// Without a model nothing is refused: the curves are used later. Memory limits and
+// cases that cannot run are reported later, by the answer and the table.
+func (u *Setup) answerable() error {
+	if !u.question.HasModel() {
+		return nil
+	}
+	rec := &record.Record{World: record.World{World: u.Spec.World, Ranks: u.Spec.World.Size()}}
+	for _, c := range u.axes.Cases() {
+		if c.Skip == "" {
+			rec.Results = append(rec.Results, placeholder(c))
+		}
+	}
+	d, err := u.question.AskBriefly([]recommend.Source{{Record: rec}})
+	if err != nil || d.Answer.Refusal == nil || slices.Contains([]string{"memory", "no_curve"}, d.Answer.Refusal.Code) {
+		return err
+	}
+	return d.Refused()
+}
+
+// placeholder is a case with an assumed time of 100 µs + S / 100 GB/s.
+func placeholder(c plan.Case) record.Result {
+	r := c.Planned()
+	r.Status, r.Reason = record.OK, ""
+	r.Isolated = &record.Timing{Iterations: 1, MaxOfRanks: stat.Summarize([]float64{1e-4 + float64(c.Layout.Bytes)/100e9})}
+	return r
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"zbench/bench/exit"
+	"zbench/bench/folder"
 	"zbench/bench/plan"
 	"zbench/bench/record"
 )
@@ -23,12 +24,12 @@ func keeps(err error) bool {
 
 // unopened is the outcome of a sweep whose driver could not be opened; nil if nothing is
 // kept. What only a driver knows is left out: resuming fills it in.
-func (e *Engine) unopened(u *Setup, dir *Folder, old *record.Journal, err error) (*Outcome, error) {
-	if old != nil || !keeps(err) {
+func (e *Engine) unopened(u *Setup, dir *folder.Folder, old *record.Journal, err error) (*Outcome, error) {
+	if old != nil || u.Spec.Sweep == nil || !keeps(err) {
 		return nil, err
 	}
 	cases := u.Cases()
-	entries := &record.Journal{Header: u.header(u.record(e, Facts{Simulated: u.Machine != nil}, e.Created), cases)}
+	entries := &record.Journal{Header: u.header(u.record(e, Facts{Simulated: u.Machine != nil}, nil), cases)}
 	var second any
 	if e.Witness != nil && u.Machine == nil {
 		second = asking(e.Witness)
@@ -50,7 +51,7 @@ var _ plan.Witnessing = asking(nil)
 // unstarted is the outcome of a sweep that failed before its first case: all cases, of which
 // the first has the failure with its evidence. d may be a plan.Witnessing. The journal has no part, so that resuming
 // measures every case.
-func (e *Engine) unstarted(u *Setup, d any, dir *Folder, entries *record.Journal, err error) (*Outcome, error) {
+func (e *Engine) unstarted(u *Setup, d any, dir *folder.Folder, entries *record.Journal, err error) (*Outcome, error) {
 	if len(entries.Parts) > 0 || !keeps(err) {
 		return nil, err
 	}
@@ -78,5 +79,5 @@ func (e *Engine) unstarted(u *Setup, d any, dir *Folder, entries *record.Journal
 	if evidence != nil && evidence.Witness != nil {
 		err = fmt.Errorf("%w; %s", err, evidence.Witness.Text())
 	}
-	return &Outcome{Setup: u, Journal: j.Log, Record: rec}, exit.With(exit.Run, err, hint+"; then: "+ResumeCommand(rec, dir.Path))
+	return &Outcome{Setup: u, Journal: j.Log, Record: rec}, exit.With(exit.Run, err, hint+"; then: "+rec.ResumeCommand(dir.Path))
 }

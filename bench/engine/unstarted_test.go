@@ -10,6 +10,8 @@ import (
 
 	"zbench/bench/engine"
 	"zbench/bench/exit"
+	"zbench/bench/folder"
+	"zbench/bench/folder/foldertest"
 	"zbench/bench/plan"
 	"zbench/bench/record"
 )
@@ -50,16 +52,16 @@ func (d stuckDriver) Close() error {
 // as one without the failure. The record is there before the driver is closed.
 func TestAFailureBeforeTheFirstCaseIsKept(t *testing.T) {
 	want := whole(t, small())
-	for name, open := range map[string]func(m *modelled, files *memory) (engine.Ranks, error){
-		"open": func(*modelled, *memory) (engine.Ranks, error) { return nil, stuckStart{startEvidence()} },
-		"open without evidence": func(*modelled, *memory) (engine.Ranks, error) {
+	for name, open := range map[string]func(m *modelled, files *foldertest.Memory) (engine.Ranks, error){
+		"open": func(*modelled, *foldertest.Memory) (engine.Ranks, error) { return nil, stuckStart{startEvidence()} },
+		"open without evidence": func(*modelled, *foldertest.Memory) (engine.Ranks, error) {
 			return nil, exit.With(exit.Run, errors.New("1 of 2 processes have registered; missing: process 1"), "look at its node")
 		},
-		"allocate": func(m *modelled, files *memory) (engine.Ranks, error) {
-			return stuckDriver{m, stuckStart{startEvidence()}, func() { require.Contains(t, files.files("out"), engine.ResultsFile, "saved before the close") }}, nil
+		"allocate": func(m *modelled, files *foldertest.Memory) (engine.Ranks, error) {
+			return stuckDriver{m, stuckStart{startEvidence()}, func() { require.Contains(t, files.Files("out"), engine.ResultsFile, "saved before the close") }}, nil
 		},
 	} {
-		files := newMemory()
+		files := foldertest.New()
 		e := at(files, &modelled{})
 		usual := e.Open
 		e.Open = func(ctx context.Context, u *engine.Setup) (engine.Ranks, error) {
@@ -69,7 +71,7 @@ func TestAFailureBeforeTheFirstCaseIsKept(t *testing.T) {
 		}
 		u, err := engine.Prepare(small(), false)
 		require.NoError(t, err)
-		dir, err := engine.NewFolder(e.Host, "out", "collectives", false)
+		dir, err := folder.New(e.Host, "out", "collectives", false)
 		require.NoError(t, err)
 		out, err := e.Run(context.Background(), u, dir)
 		require.NoError(t, dir.Close())
@@ -79,7 +81,7 @@ func TestAFailureBeforeTheFirstCaseIsKept(t *testing.T) {
 		require.Equal(t, exit.Run, known.Code)
 		require.Contains(t, known.Hint, "--resume out", name)
 		require.NotNil(t, out, name)
-		rec, err := record.Decode(strings.NewReader(files.files("out")[engine.ResultsFile]))
+		rec, err := record.Decode(strings.NewReader(files.Files("out")[engine.ResultsFile]))
 		require.NoError(t, err, name)
 		require.Len(t, rec.Results, 6)
 		require.Equal(t, record.Failed, rec.Results[0].Status)
@@ -93,7 +95,7 @@ func TestAFailureBeforeTheFirstCaseIsKept(t *testing.T) {
 			require.Contains(t, rec.Results[0].Reason, "RAS reports rank 3 missing")
 		}
 		require.NoError(t, resume(t, files), name)
-		same(t, want, files.files("out"))
+		same(t, want, files.Files("out"))
 	}
 }
 
@@ -101,16 +103,16 @@ func TestAFailureBeforeTheFirstCaseIsKept(t *testing.T) {
 // an interruption.
 func TestARefusalBeforeTheFirstCaseLeavesNothing(t *testing.T) {
 	for _, refusal := range []error{exit.Usagef("omit it", "a flag"), exit.ErrUnavailable, exit.With(exit.Interrupted, context.Canceled, ""), context.Canceled} {
-		files := newMemory()
+		files := foldertest.New()
 		e := at(files, &modelled{})
 		e.Open = func(context.Context, *engine.Setup) (engine.Ranks, error) { return nil, refusal }
 		u, err := engine.Prepare(small(), false)
 		require.NoError(t, err)
-		dir, err := engine.NewFolder(e.Host, "out", "collectives", false)
+		dir, err := folder.New(e.Host, "out", "collectives", false)
 		require.NoError(t, err)
 		out, err := e.Run(context.Background(), u, dir)
 		require.ErrorIs(t, err, refusal)
 		require.Nil(t, out)
-		require.Empty(t, files.files("out"))
+		require.Empty(t, files.Files("out"))
 	}
 }

@@ -4,15 +4,18 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 
 	"zbench/bench/exit"
 	"zbench/bench/record"
 	"zbench/bench/unit"
 )
 
-// Verdict is the error of a sweep's record, with its exit code; nil if all cases are
-// ok.
+// Verdict is the error of a run's record, with its exit code; nil if all cases are ok.
 func Verdict(rec *record.Record, dir string) error {
+	if rec.OfKernels() {
+		return verdictOfKernels(rec, dir)
+	}
 	count, partly := map[record.Status]int{}, 0
 	for _, r := range rec.Results {
 		count[r.Status]++
@@ -25,7 +28,7 @@ func Verdict(rec *record.Record, dir string) error {
 	}
 	switch {
 	case count[record.Interrupted] > 0:
-		return exit.With(exit.Interrupted, fmt.Errorf("interrupted: %d of %d cases finished, %d more have 1 of %d passes; all are saved", count[record.OK], len(rec.Results), partly, record.Passes), "resume with: "+ResumeCommand(rec, dir))
+		return exit.With(exit.Interrupted, fmt.Errorf("interrupted: %d of %d cases finished, %d more have 1 of %d passes; all are saved", count[record.OK], len(rec.Results), partly, record.Passes), "resume with: "+rec.ResumeCommand(dir))
 	case count[record.WrongData] > 0:
 		return exit.With(exit.WrongData, fmt.Errorf("%d cases have wrong data", count[record.WrongData]), "the report names them")
 	case count[record.OK] == 0 && count[record.Failed] == 0:
@@ -37,6 +40,9 @@ func Verdict(rec *record.Record, dir string) error {
 // failed is the first case that failed, or that a lost process interrupted, as an error; nil
 // when there is none.
 func failed(rec *record.Record, dir string) error {
+	if k := failedKernel(rec); k != nil {
+		return exit.With(exit.Run, fmt.Errorf("%s failed: %s", k.Case(), k.Reason), "cases before it are saved; to run the rest: "+rec.ResumeCommand(dir))
+	}
 	return cmp.Or(stopped(rec, dir, " was interrupted: ", (*record.Result).Lost),
 		stopped(rec, dir, " failed: ", func(r *record.Result) bool { return r.Status == record.Failed }))
 }
@@ -45,7 +51,35 @@ func failed(rec *record.Record, dir string) error {
 func stopped(rec *record.Record, dir, how string, kind func(*record.Result) bool) error {
 	for i := range rec.Results {
 		if r := &rec.Results[i]; kind(r) {
-			return exit.With(exit.Run, fmt.Errorf("%s at %s%s%s", r.Collective, unit.Bytes(r.BytesRequested), how, r.Reason), "finished cases are saved; to run the rest: "+ResumeCommand(rec, dir))
+			return exit.With(exit.Run, fmt.Errorf("%s at %s%s%s", r.Collective, unit.Bytes(r.BytesRequested), how, r.Reason), "finished cases are saved; to run the rest: "+rec.ResumeCommand(dir))
+		}
+	}
+	return nil
+}
+
+func verdictOfKernels(rec *record.Record, dir string) error {
+	count := map[record.Status]int{}
+	for _, k := range rec.Kernels {
+		count[k.Status]++
+	}
+	if i := slices.IndexFunc(rec.Kernels, func(k record.Kernel) bool { return k.Status == record.WrongData }); i >= 0 {
+		k := rec.Kernels[i]
+		return exit.With(exit.WrongData, fmt.Errorf("wrong data: %s on device %d: %s", k.Case(), k.Device, k.Reason), "do not use its figures; "+k.Verified.Hint())
+	}
+	if err := failed(rec, dir); err != nil {
+		return err
+	}
+	if count[record.Interrupted] > 0 {
+		return exit.With(exit.Interrupted, fmt.Errorf("interrupted: %d of %d cases finished; they are saved", count[record.OK], len(rec.Kernels)), "resume with: "+rec.ResumeCommand(dir))
+	}
+	return nil
+}
+
+// failedKernel is the first row that failed, nil when none did.
+func failedKernel(rec *record.Record) *record.Kernel {
+	for i := range rec.Kernels {
+		if rec.Kernels[i].Status == record.Failed {
+			return &rec.Kernels[i]
 		}
 	}
 	return nil

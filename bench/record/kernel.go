@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"zbench/bench/plain"
+	"zbench/bench/spec"
 	"zbench/bench/stat"
 	"zbench/bench/unit"
 )
@@ -196,6 +198,11 @@ func (rec *Record) Benchmark() string {
 		return ""
 	}
 	return rec.Spec.Benchmark
+}
+
+// ResumeCommand is the command that resumes the run of the record in a folder.
+func (rec *Record) ResumeCommand(dir string) string {
+	return "`zbench " + spec.Command(rec.Benchmark()) + " --resume " + plain.Shell(dir) + "`"
 }
 
 // OnLoopback reports whether the loopback's clock decided the times of kernels.

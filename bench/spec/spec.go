@@ -102,6 +102,17 @@ type Sweep struct {
 	FixedSizes bool `json:"fixed_sizes,omitempty"`
 }
 
+// Command is the command of a benchmark, behind "zbench ".
+func Command(benchmark string) string {
+	switch benchmark {
+	case "", Collectives:
+		return Collectives
+	case HBM:
+		return HBM
+	}
+	return "kernels " + benchmark
+}
+
 // Clone is a deep copy of what a command may change.
 func (s Spec) Clone() Spec {
 	s.Faults = slices.Clone(s.Faults)

@@ -141,3 +141,19 @@ func (d *Document) csv() (header []string, rows [][]string) {
 	}
 	return []string{"group", "collective", "dtype", "bytes", "ranks", "calls", "calls_per_step"}, rows
 }
+
+// Params lists the gradients of a step in the order of the forward pass, a name and its elements a
+// line; empty where the file does not tell them. Autograd has them in the opposite order.
+func (d *Document) Params() string {
+	var b strings.Builder
+	for _, k := range d.Buckets {
+		if b.Len() > 0 || len(k.Tensors) == 0 {
+			continue
+		}
+		b.WriteString("name,elements\n")
+		for i, n := range slices.Backward(k.Tensors) {
+			fmt.Fprintf(&b, "tensor%d,%d\n", len(k.Tensors)-1-i, n)
+		}
+	}
+	return b.String()
+}

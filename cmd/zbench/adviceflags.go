@@ -11,8 +11,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"zbench/bench/collective"
 	"zbench/bench/exit"
 	"zbench/bench/spec"
@@ -28,94 +26,63 @@ type adviceFlagSet struct {
 	given          bool
 }
 
-// adviceFlag is one of the flags that recommend and collectives share.
-type adviceFlag struct {
-	name, unit, meaning string
-	set                 func(o *adviceFlagSet, v string) error
+// ask is a row of adviceFlags.
+func ask(name, unit, meaning string, set func(o *adviceFlagSet, v string) error) flagRow[adviceFlagSet] {
+	return flagRow[adviceFlagSet]{name: name, unit: unit, meaning: meaning, set: last(func(o *adviceFlagSet, v string) error {
+		o.given = true
+		return set(o, v)
+	})}
 }
 
-// adviceFlags is the table of them all.
-var adviceFlags = []adviceFlag{
-	{"framework", "name", "the trainer, or what starts it: " + strings.Join(trainer.Frameworks(), ", "), func(o *adviceFlagSet, v string) error {
+// adviceFlags are the flags that recommend and collectives share.
+var adviceFlags = []flagRow[adviceFlagSet]{
+	ask("framework", "name", "the trainer, or what starts it: "+strings.Join(trainer.Frameworks(), ", "), func(o *adviceFlagSet, v string) error {
 		t, err := trainer.ByName(v)
 		o.want.Framework = t.Alias(v) // it chooses the snippet that comes first
 		return err
-	}},
-	{"params", "file", "one rank's parameter tensors in forward order: CSV or JSON of name and elements or shape, safetensors, or its index", func(o *adviceFlagSet, v string) error { return setText(&o.params, v) }},
-	{"preset", "name", "a published model: " + strings.Join(trainer.PresetNames(), ", "), func(o *adviceFlagSet, v string) (err error) {
+	}),
+	ask("params", "file", "one rank's parameter tensors in forward order: CSV or JSON of name and elements or shape, safetensors, or its index", func(o *adviceFlagSet, v string) error { return setText(&o.params, v) }),
+	ask("preset", "name", "a published model: "+strings.Join(trainer.PresetNames(), ", "), func(o *adviceFlagSet, v string) (err error) {
 		o.want.Preset, err = trainer.PresetName(v)
 		return err
-	}},
-	{"total-params", "count", "number of parameters, if there is no list; k, M, G are decimal", func(o *adviceFlagSet, v string) error { return setCount(&o.want.Total, v) }},
-	{"layers", "number", "with --total-params: number of transformer blocks", func(o *adviceFlagSet, v string) error { return setWhole(&o.want.Layers, v) }},
-	{"largest-param", "count", "with --total-params: elements of the embedding and of the output layer", func(o *adviceFlagSet, v string) error { return setCount(&o.want.Largest, v) }},
-	{"dp", "ranks", "ranks that reduce a gradient together, context-parallel ones among them (default the curve's ranks over --tp and --pp)", func(o *adviceFlagSet, v string) error { return setWhole(&o.want.DP, v) }},
-	{"optimizer", "name", "Megatron's --optimizer: with muon and the like each matrix stays whole on one rank (default adam)", func(o *adviceFlagSet, v string) (err error) {
+	}),
+	ask("total-params", "count", "number of parameters, if there is no list; k, M, G are decimal", func(o *adviceFlagSet, v string) error { return setCount(&o.want.Total, v) }),
+	ask("layers", "number", "with --total-params: number of transformer blocks", func(o *adviceFlagSet, v string) error { return setWhole(&o.want.Layers, v) }),
+	ask("largest-param", "count", "with --total-params: elements of the embedding and of the output layer", func(o *adviceFlagSet, v string) error { return setCount(&o.want.Largest, v) }),
+	ask("dp", "ranks", "ranks that reduce a gradient together, context-parallel ones among them (default the curve's ranks over --tp and --pp)", func(o *adviceFlagSet, v string) error { return setWhole(&o.want.DP, v) }),
+	ask("optimizer", "name", "Megatron's --optimizer: with muon and the like each matrix stays whole on one rank (default adam)", func(o *adviceFlagSet, v string) (err error) {
 		o.want.Optimizer, err = trainer.OptimizerName(v)
 		return err
-	}},
-	{"ep", "groups", "expert-parallel groups among them", func(o *adviceFlagSet, v string) error { return setWhole(&o.want.EP, v) }},
-	{"pp", "stages", "pipeline stages: a preset or a total is cut to the first", func(o *adviceFlagSet, v string) error { return setWhole(&o.want.PP, v) }},
-	{"tp", "ranks", "tensor-parallel ranks: a preset or a total is cut to one of them", func(o *adviceFlagSet, v string) error { return setWhole(&o.want.TP, v) }},
-	{"cp", "ranks", "context-parallel ranks, which reduce gradients with the data-parallel ones", func(o *adviceFlagSet, v string) error { return setWhole(&o.want.CP, v) }},
-	{"instances", "number", "Megatron's --num-distributed-optimizer-instances", func(o *adviceFlagSet, v string) error { return setWhole(&o.want.Instances, v) }},
-	{"grad-dtype", "name", "element type in which gradients are reduced (default the trainer's)", func(o *adviceFlagSet, v string) error { return setDtype(&o.want.GradDtype, v) }},
-	{"param-dtype", "name", "element type in which parameters are gathered (default bfloat16)", func(o *adviceFlagSet, v string) error { return setDtype(&o.want.ParamDtype, v) }},
-	{"zero", "stage", "ZeRO stage; Megatron's distributed optimizer is 1 (default the trainer's usual)", func(o *adviceFlagSet, v string) error {
+	}),
+	ask("ep", "groups", "expert-parallel groups among them", func(o *adviceFlagSet, v string) error { return setWhole(&o.want.EP, v) }),
+	ask("pp", "stages", "pipeline stages: a preset or a total is cut to the first", func(o *adviceFlagSet, v string) error { return setWhole(&o.want.PP, v) }),
+	ask("tp", "ranks", "tensor-parallel ranks: a preset or a total is cut to one of them", func(o *adviceFlagSet, v string) error { return setWhole(&o.want.TP, v) }),
+	ask("cp", "ranks", "context-parallel ranks, which reduce gradients with the data-parallel ones", func(o *adviceFlagSet, v string) error { return setWhole(&o.want.CP, v) }),
+	ask("instances", "number", "Megatron's --num-distributed-optimizer-instances", func(o *adviceFlagSet, v string) error { return setWhole(&o.want.Instances, v) }),
+	ask("grad-dtype", "name", "element type in which gradients are reduced (default the trainer's)", func(o *adviceFlagSet, v string) error { return setDtype(&o.want.GradDtype, v) }),
+	ask("param-dtype", "name", "element type in which parameters are gathered (default bfloat16)", func(o *adviceFlagSet, v string) error { return setDtype(&o.want.ParamDtype, v) }),
+	ask("zero", "stage", "ZeRO stage; Megatron's distributed optimizer is 1 (default the trainer's usual)", func(o *adviceFlagSet, v string) error {
 		o.want.Zero = new(int)
 		return setInt(o.want.Zero, v)
-	}},
-	{"accum", "microbatches", "microbatches per step", func(o *adviceFlagSet, v string) error { return setWhole(&o.want.Accum, v) }},
-	{"recompute", "", "backward repeats the whole forward (full recomputation)", func(o *adviceFlagSet, v string) error { return setBool(&o.want.Recompute, v) }},
-	{"backward-ms", "ms", "backward of one microbatch, measured without communication", func(o *adviceFlagSet, v string) error { return setMilli(&o.want.Backward, v) }},
-	{"forward-ms", "ms", "forward of it (default half the backward)", func(o *adviceFlagSet, v string) error { return setMilli(&o.want.Forward, v) }},
-	{"step-ms", "ms", "forward and backward of one microbatch together, split 1:2", func(o *adviceFlagSet, v string) error { return setMilli(&o.want.Step, v) }},
-	{"tokens-per-microbatch", "count", "tokens per GPU in a microbatch, if no time was measured", func(o *adviceFlagSet, v string) error { return setCount(&o.want.Tokens, v) }},
-	{"active-params", "count", "parameters that a token uses on this GPU (default the preset's)", func(o *adviceFlagSet, v string) error { return setCount(&o.want.Active, v) }},
-	{"tflops", "TFLOP/s", "FLOP/s that a GPU reaches in training", func(o *adviceFlagSet, v string) error {
+	}),
+	ask("accum", "microbatches", "microbatches per step", func(o *adviceFlagSet, v string) error { return setWhole(&o.want.Accum, v) }),
+	ask("recompute", "", "backward repeats the whole forward (full recomputation)", func(o *adviceFlagSet, v string) error { return setBool(&o.want.Recompute, v) }),
+	ask("backward-ms", "ms", "backward of one microbatch, measured without communication", func(o *adviceFlagSet, v string) error { return setMilli(&o.want.Backward, v) }),
+	ask("forward-ms", "ms", "forward of it (default half the backward)", func(o *adviceFlagSet, v string) error { return setMilli(&o.want.Forward, v) }),
+	ask("step-ms", "ms", "forward and backward of one microbatch together, split 1:2", func(o *adviceFlagSet, v string) error { return setMilli(&o.want.Step, v) }),
+	ask("tokens-per-microbatch", "count", "tokens per GPU in a microbatch, if no time was measured", func(o *adviceFlagSet, v string) error { return setCount(&o.want.Tokens, v) }),
+	ask("active-params", "count", "parameters that a token uses on this GPU (default the preset's)", func(o *adviceFlagSet, v string) error { return setCount(&o.want.Active, v) }),
+	ask("tflops", "TFLOP/s", "FLOP/s that a GPU reaches in training", func(o *adviceFlagSet, v string) error {
 		return setScaled(&o.want.Flops, v, minTflops, maxTflops, "TFLOP/s", 1e12)
-	}},
-	{"mem-budget", "bytes", "memory for the trainer's buffers; K, M, G are binary", func(o *adviceFlagSet, v string) error { return setBytes(&o.want.MemBudget, v) }},
-	{"config", "file", "the trainer's own settings, to read and check: " + strings.Join(trainer.Reads(), ", "), func(o *adviceFlagSet, v string) error { return setText(&o.config, v) }},
-	{"allow-rescale", "", "use a curve of another number of ranks as if it were a ring; the confidence is then low", func(o *adviceFlagSet, v string) error { return setBool(&o.want.Rescale, v) }},
-}
-
-// adviceValue makes a row of the table a pflag.Value.
-type adviceValue struct {
-	row  adviceFlag
-	to   *adviceFlagSet
-	text string
-}
-
-func (v *adviceValue) String() string   { return v.text }
-func (v *adviceValue) Type() string     { return v.row.unit }
-func (v *adviceValue) IsBoolFlag() bool { return v.row.unit == "" }
-func (v *adviceValue) Set(text string) error {
-	v.text, v.to.given = text, true
-	return v.row.set(v.to, text)
-}
-
-// addAdviceFlags puts the table on a command.
-func addAdviceFlags(cmd *cobra.Command, o *adviceFlagSet) {
-	for _, row := range adviceFlags {
-		value := &adviceValue{row: row, to: o}
-		f := cmd.Flags().VarPF(value, row.name, "", row.meaning)
-		if value.IsBoolFlag() {
-			f.NoOptDefVal = "true"
-		}
-	}
+	}),
+	ask("mem-budget", "bytes", "memory for the trainer's buffers; K, M, G are binary", func(o *adviceFlagSet, v string) error { return setBytes(&o.want.MemBudget, v) }),
+	ask("config", "file", "the trainer's own settings, to read and check: "+strings.Join(trainer.Reads(), ", "), func(o *adviceFlagSet, v string) error { return setText(&o.config, v) }),
+	ask("allow-rescale", "", "use a curve of another number of ranks as if it were a ring; the confidence is then low", func(o *adviceFlagSet, v string) error { return setBool(&o.want.Rescale, v) }),
 }
 
 // isAdviceFlag reports whether a flag is part of the question.
-func isAdviceFlag(name string) bool { return slices.Contains(adviceNames(), name) }
-
-// adviceNames are the names of the flags.
-func adviceNames() []string {
-	var names []string
-	for _, f := range adviceFlags {
-		names = append(names, f.name)
-	}
-	return names
+func isAdviceFlag(name string) bool {
+	return slices.ContainsFunc(adviceFlags, func(f flagRow[adviceFlagSet]) bool { return f.name == name })
 }
 
 // read returns the request with its files read; nil if none was given.

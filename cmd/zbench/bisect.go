@@ -5,18 +5,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"zbench/bench/bisect"
 	"zbench/bench/collective"
 	"zbench/bench/compare"
-	"zbench/bench/engine"
 	"zbench/bench/exit"
+	"zbench/bench/folder"
 	"zbench/bench/jsonfile"
-	"zbench/bench/plain"
+	"zbench/bench/pattern"
+	"zbench/bench/record"
+	"zbench/bench/spec"
 	"zbench/bench/spell"
 )
 
@@ -30,7 +35,6 @@ type bisectOptions struct {
 	timing, failOn string
 	requireChecked bool
 	timeout        float64
-	verbose        bool
 }
 
 const bisectHelp = "`zbench bisect --help` shows the usage"
@@ -95,12 +99,11 @@ func addSearchFlags(cmd *cobra.Command, o *bisectOptions) {
 	f.Float64Var(&o.timeout, "child-timeout", 0, "seconds after which a child is ended (default 600, then 60 or five times the longest child, whichever is more)")
 	f.StringVar(&o.failOn, "fail-on", "", "exit with 3 if a variant is slower, by at least so much, or could not be measured: slower, slower:5%")
 	f.BoolVar(&o.requireChecked, "require-checked", false, "exit with 3 if a case is undecided or was not checked, too")
-	f.StringVar(&o.sweep.out, "out", "", "folder to create, with report.html, bisect.json, bisect.csv, junit.xml, plots and the folders of the children (default a new dated one)")
+	o.sweep.addFlags(f, "folder to create, with report.html, bisect.json, bisect.csv, junit.xml, plots and the folders of the children (default a new dated one)")
 	f.StringVar(&o.sweep.resume, "resume", "", "continue the search in this folder with its own options")
-	formatFlag(f, &o.sweep.format)
-	f.BoolVar(&o.sweep.force, "force", false, "write into a folder that has files")
-	f.BoolVarP(&o.sweep.quiet, "quiet", "q", false, "no progress on standard error")
-	f.BoolVarP(&o.verbose, "verbose", "v", false, "list the cases that are the same, too")
+	o.sweep.addForce(f)
+	o.sweep.addQuiet(f)
+	o.sweep.addVerbose(f, "list the cases that are the same, too")
 }
 
 // run searches, prints and returns the verdict of the gate.
@@ -118,26 +121,30 @@ func (o *bisectOptions) run(ctx context.Context, s State, cmd *cobra.Command) er
 	ended := bisect.Run(ctx, b.search, b.measure)
 	d := b.document(ended == nil)
 	d.Require(failOn, o.requireChecked)
-	shown := d.Shown()
-	if err := s.keep(b.dir, started, shown); err != nil {
-		return err
-	}
-	if err := s.show(shown, output{format: o.sweep.format, verbose: o.verbose}); err != nil {
-		return err
-	}
-	s.note(o.sweep.quiet, "Wrote %s (report.html, bisect.json, bisect.csv, junit.xml)\n", b.dir.Path)
-	again := plain.Typed("zbench", "bisect", "--resume", b.dir.Path)
+	to := o.sweep.output
+	to.quiet = false // it is for progress
+	return s.deliver(to, result{
+		shown: d.Shown(), dir: b.dir, started: started, verdict: cmp.Or(b.verdict(ended, d), d.Gated.Err(o.requireChecked)),
+		after: func(dir *folder.Folder) {
+			s.note(o.sweep.quiet, "Wrote %s (report.html, bisect.json, bisect.csv, junit.xml)\n", dir.Path)
+		},
+	})
+}
+
+// verdict is the error of a search that has not decided anything; ended is what ended it early.
+func (b *bisecting) verdict(ended error, d *bisect.Document) error {
+	again := b.again() + " continues"
 	switch {
 	case ended != nil && errors.Is(ended, context.Canceled):
-		return exit.With(exit.Interrupted, fmt.Errorf("interrupted: %w; what was measured is saved", ended), again+" continues")
+		return exit.With(exit.Interrupted, fmt.Errorf("interrupted: %w; what was measured is saved", ended), again)
 	case ended != nil:
-		return cmp.Or(hinted(ended), exit.With(exit.Run, ended, again+" continues"))
+		return cmp.Or(hinted(ended), exit.With(exit.Run, ended, again))
 	case b.search.Working() < 2:
 		return exit.With(exit.Run, errors.New("fewer than two variants could be measured"), "the lines above say why the others were left out")
 	case d.Verdict == bisect.NotChecked:
 		return exit.With(exit.Run, errors.New("no case could be measured with every variant"), "the records of the children have the reasons")
 	}
-	return d.Gated.Err(o.requireChecked)
+	return nil
 }
 
 // hinted is an error that has an exit code already; nil for others.
@@ -224,9 +231,239 @@ func (o *bisectOptions) begin(ctx context.Context, s State, cmd *cobra.Command) 
 			h.Cases = append(h.Cases, bisect.Planned{Key: c.Key, Collective: c.Collective.Name, Bytes: c.Requested})
 		}
 	}
-	dir, err := engine.NewFolder(s.host(o.sweep.quiet), o.sweep.out, "bisect", o.sweep.force)
+	dir, err := folder.New(s.host(o.sweep.quiet), o.sweep.out, "bisect", o.sweep.force)
 	if err != nil {
 		return nil, err
 	}
 	return o.start(s, dir, h, nil)
+}
+
+// variant is a build or an environment of a search.
+type variant struct {
+	name string
+	// text are its settings as they were given, environ and args what they say.
+	text          string
+	environ, args []string
+}
+
+var (
+	variantName     = pattern.New(`^[A-Za-z0-9][A-Za-z0-9._+-]*$`)
+	variantVariable = pattern.New(`^[A-Za-z_][A-Za-z0-9_]*=`)
+)
+
+// variantFlags are those that a variant may have, besides those of libraries: they change
+// what a child runs on, not what it measures.
+var variantFlags = []string{"backend", "fabric", "fault", "cache", "launch", "slurm-args", "hostfile"}
+
+// parseVariants reads the values of --variant.
+func parseVariants(s State, given []string, benchmark string) ([]variant, error) {
+	const hint = "--variant NAME='VARIABLE=value … --flag value …', at least twice"
+	if len(given) < 2 {
+		return nil, usagef(hint, "bisect takes at least two variants, got %d", len(given))
+	}
+	var out []variant
+	for _, text := range given {
+		name, settings, ok := strings.Cut(text, "=")
+		switch {
+		case !ok || !variantName.MatchString(name):
+			return nil, usagef(hint, "--variant %q: it must begin with a name of letters, digits, dots, dashes and =", text)
+		case slices.ContainsFunc(out, func(v variant) bool { return v.name == name }):
+			return nil, usagef(hint, "two variants have the name %s", name)
+		}
+		v, err := parseVariant(s, name, settings, benchmark)
+		if err != nil {
+			return nil, usage(fmt.Errorf("--variant %s: %w", name, err), hint)
+		}
+		out = append(out, v)
+	}
+	return out, nil
+}
+
+// varied are the variants, as --variant has them, of a list of values of one knob: each is named as its
+// value.
+func varied(text string) ([]string, error) {
+	const hint = "--vary VARIABLE=VALUE,VALUE…, or --vary FLAG=VALUE,VALUE…; where values have commas or other characters, give each with --variant"
+	knob, list, ok := strings.Cut(strings.TrimPrefix(text, "--"), "=")
+	isFlag := knob == strings.ToLower(knob) // parseVariant refuses those that a variant cannot have
+	if !ok || !isFlag && !variantVariable.MatchString(knob+"=") {
+		return nil, usagef(hint, "--vary %q: %q is neither a variable nor a flag", text, knob)
+	}
+	values := strings.Split(list, ",")
+	if len(values) < 2 {
+		return nil, usagef(hint, "--vary %s: it has one value, and there is nothing to compare", text)
+	}
+	var out []string
+	for _, v := range values {
+		if !variantName.MatchString(v) {
+			return nil, usagef(hint, "--vary %s: the value %q cannot name a variant: letters, digits, dots, dashes, + and _", text, v)
+		}
+		if isFlag {
+			out = append(out, v+"=--"+knob+"="+v)
+			continue
+		}
+		out = append(out, v+"="+knob+"="+v)
+	}
+	return out, nil
+}
+
+// parseVariant reads the settings of one: variables, then flags.
+func parseVariant(s State, name, settings, benchmark string) (variant, error) {
+	v := variant{name: name, text: strings.TrimSpace(settings)}
+	words := strings.Fields(settings)
+	for len(words) > 0 && !strings.HasPrefix(words[0], "-") {
+		if !variantVariable.MatchString(words[0]) {
+			return v, fmt.Errorf("%q is neither VARIABLE=value nor a flag", words[0])
+		}
+		v.environ, words = append(v.environ, words[0]), words[1:]
+	}
+	v.args = words
+	probe := childCommand(s, benchmark)
+	probe.SetOut(io.Discard)
+	if err := probe.ParseFlags(words); err != nil {
+		return v, flagError(err)
+	}
+	if rest := probe.Flags().Args(); len(rest) > 0 {
+		return v, fmt.Errorf("%q follows the flags: variables stand before them", rest[0])
+	}
+	var refused error
+	probe.Flags().Visit(func(f *pflag.Flag) {
+		if !slices.Contains(variantFlags, f.Name) && !isLibraryFlag(f.Name) {
+			refused = fmt.Errorf("--%s is for all variants: give it outside of --variant. A variant may have --%s and the flags of libraries", f.Name, strings.Join(variantFlags, ", --"))
+		}
+	})
+	return v, refused
+}
+
+// childCommand is the command that a child runs.
+func childCommand(s State, benchmark string) *cobra.Command {
+	if b := benchOf(benchmark); b != nil {
+		cmd := &cobra.Command{Use: benchmark}
+		b.add(cmd, s)
+		return cmd
+	}
+	return newCollectives(s)
+}
+
+// commonArgs are the flags of all children that are not part of the request.
+func commonArgs(cmd *cobra.Command) []string {
+	var out []string
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if !isLibraryFlag(f.Name) && !slices.Contains(launchFlags, f.Name) {
+			return
+		}
+		values := []string{f.Value.String()}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			values = list.GetSlice()
+		}
+		for _, v := range values {
+			out = append(out, "--"+f.Name+"="+v)
+		}
+	})
+	return out
+}
+
+// kernelTiming is the kind of time that kernels have.
+const kernelTiming = "kernel"
+
+// addBisectKernels adds a search for hbm and for each kernel.
+func addBisectKernels(to *cobra.Command, s State) {
+	for _, b := range kernelBenches {
+		o := &bisectOptions{Criteria: bisect.Defaults(), timing: kernelTiming}
+		o.sweep.want = spec.Spec{Schema: spec.Schema, Benchmark: b.name, Kernels: &spec.Kernels{}}
+		cmd := &cobra.Command{
+			Use:   b.name + " --variant NAME=SETTINGS --variant NAME=SETTINGS… [flags]",
+			Short: "The same for zbench " + spec.Command(b.name),
+			Long: "Every child is a zbench " + spec.Command(b.name) + " of its own; its flags say what\n" +
+				"it measures. The first child only finds out the rows. zbench bisect --help\nexplains variants and rounds.",
+			Example: "  zbench bisect " + b.name + " --variant 6.4='--rocm-path /opt/rocm-6.4' --variant 7.0='--rocm-path /opt/rocm-7.0'",
+			Args:    noArgs,
+			RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), s, cmd) },
+		}
+		addFlags(cmd, &o.sweep.want, b.flags)
+		addSearchFlags(cmd, o)
+		to.AddCommand(cmd)
+	}
+}
+
+// givenOf are the variants as the journal has them.
+func givenOf(variants []variant) []bisect.Given {
+	var out []bisect.Given
+	for _, v := range variants {
+		out = append(out, bisect.Given{Name: v.name, Settings: v.text})
+	}
+	return out
+}
+
+// beginKernels opens a new search over kernels. Which rows there are is known once the
+// devices are open: a child finds them out.
+func (o *bisectOptions) beginKernels(ctx context.Context, s State, cmd *cobra.Command) (*bisecting, error) {
+	want := o.sweep.want.Clone()
+	if want.Kernels.Tune {
+		return nil, usagef("leave --tune out", "bisect has no --tune: each child would choose configurations of its own")
+	}
+	if err := benchOf(want.Benchmark).checked(&want, ""); err != nil {
+		return nil, err
+	}
+	variants, err := parseVariants(s, o.given, want.Benchmark)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := folder.New(s.host(o.sweep.quiet), o.sweep.out, "bisect", o.sweep.force)
+	if err != nil {
+		return nil, err
+	}
+	h := bisect.Header{
+		Schema: bisect.JournalSchema, Options: o.Criteria, Spec: want, Common: jsonfile.Filled(commonArgs(cmd)), Timing: o.timing, Variants: givenOf(variants),
+	}
+	if err := o.scout(ctx, s, dir, variants, &h); err != nil {
+		return nil, errors.Join(err, dir.Close())
+	}
+	return o.start(s, dir, h, nil)
+}
+
+// scout starts a child of the first variant that works, with the whole request, and takes
+// the rows from its record. Its times do not count.
+func (o *bisectOptions) scout(ctx context.Context, s State, dir *folder.Folder, variants []variant, h *bisect.Header) error {
+	b := &bisecting{s: s, dir: dir, header: *h, quiet: o.sweep.quiet, timeout: o.childTimeout(), timer: newTimer}
+	var why error
+	for i, v := range variants {
+		s.note(b.quiet, "%s: which rows there are\n", v.name)
+		folder := filepath.Join(dir.Path, "children", fmt.Sprintf("%03d-%s", i+1, v.name))
+		seconds := 0.0
+		failed, tail, err := b.start(ctx, v, folder, nil, &seconds)
+		if err != nil {
+			return err
+		}
+		h.Scouts = append(h.Scouts, seconds)
+		if failed != "" {
+			why = errors.Join(why, fmt.Errorf("%s: %s: %q", v.name, failed, tail.lines(evidenceLines)))
+			continue
+		}
+		rec, err := readAny(s, folder)
+		if err == nil {
+			err = plannedRows(rec, h)
+		}
+		if err == nil {
+			return nil
+		}
+		why = errors.Join(why, fmt.Errorf("%s: %w", v.name, err))
+	}
+	return exit.With(exit.Run, fmt.Errorf("no variant could be measured: %w", why), "zbench "+spec.Command(h.Spec.Benchmark)+" with the settings of one variant shows more")
+}
+
+// plannedRows takes the cases from a record, with the sizes that follow from the devices.
+func plannedRows(rec *record.Record, h *bisect.Header) error {
+	for _, r := range compare.Readings(rec, h.Timing) {
+		if r.Seconds > 0 {
+			h.Cases = append(h.Cases, bisect.Planned{Key: r.Key, Bytes: r.Bytes})
+		}
+	}
+	if len(h.Cases) == 0 {
+		return errors.New("no row has a time: this device checks kernels and times none")
+	}
+	if rec.Spec != nil && rec.Spec.Kernels != nil {
+		h.Spec.Kernels = rec.Spec.Clone().Kernels
+	}
+	h.GPUs = max(rec.World.Ranks, 1)
+	return nil
 }

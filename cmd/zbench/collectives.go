@@ -3,10 +3,8 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
+	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -22,30 +20,16 @@ import (
 
 // collectivesOptions are the options of the collectives command.
 type collectivesOptions struct {
-	// want is the request that the flags make.
-	want      spec.Spec
+	runOptions
 	advice    adviceFlagSet
-	libraries libraryOptions
 	launch    launchFlagSet
 	deadlines deadlineFlagSet
-	gates     gateFlagSet
 	// counters is where the counters of NICs are: auto, off or a folder.
 	counters string
 	// command is the word that the processes are started with; empty is collectives.
 	command string
-	// world is the other processes of the sweep, where this one leads several.
-	world *world
-
-	out, format  string
-	force, quiet bool
-	// verbose prints every column; progress reports every case even without a terminal.
-	verbose, progress bool
-	// resume is the folder of a sweep to resume, file a request to run.
-	resume, file string
-
-	// folder is that of the results; checks are what was checked before the run.
-	folder string
-	checks []record.Preflight
+	// progress reports every case even without a terminal.
+	progress bool
 }
 
 func newCollectives(s State) *cobra.Command {
@@ -82,29 +66,29 @@ steps (-i). -G captures a burst's launches into a graph and replays it.`,
 		ValidArgs: collective.Names(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.want.Sweep.Collectives = collectiveNames(args)
-			return o.start(s, cmd)
+			return o.start(cmd.Context(), s, func(ctx context.Context) error { return o.sweep(ctx, s, cmd) })
 		},
 	}
 	addCollectivesFlags(cmd, &o)
 	return cmd
 }
 
-// start runs the sweep in this process, or in the processes that it starts, or takes part
-// in it as one of several.
-func (o *collectivesOptions) start(s State, cmd *cobra.Command) error {
-	ctx, role, several := o.launch.among(cmd.Context(), s)
+// start runs what is measured in this process, or as the leader of several, or takes part as
+// one of them.
+func (o *collectivesOptions) start(ctx context.Context, s State, measure func(context.Context) error) error {
+	ctx, role, several := o.launch.among(ctx, s)
 	switch {
 	case !several:
-		return o.sweep(ctx, s, cmd)
+		return measure(ctx)
 	case role.Rank > 0:
 		return o.follow(ctx, s, role)
 	}
-	return o.lead(ctx, s, role, func(ctx context.Context) error { return o.sweep(ctx, s, cmd) })
+	return o.lead(ctx, s, role, measure)
 }
 
 // sweep starts or resumes a sweep according to the flags.
 func (o *collectivesOptions) sweep(ctx context.Context, s State, cmd *cobra.Command) (err error) {
-	if err := checkFormat(o.format, "`zbench collectives --help-all` lists the flags"); err != nil {
+	if err := checkFormat(o.format, listedBy(spec.Collectives)); err != nil {
 		return err
 	}
 	if err := o.deadlines.check(); err != nil {
@@ -120,13 +104,8 @@ func (o *collectivesOptions) sweep(ctx context.Context, s State, cmd *cobra.Comm
 	if err := sizesAgree(f); err != nil {
 		return err
 	}
-	switch {
-	case f.Changed("resume") && f.Changed("spec"):
-		return usagef("the folder to resume has its own request", "--resume and --spec exclude each other")
-	case f.Changed("spec"):
-		if err := o.readSpec(s, cmd); err != nil {
-			return err
-		}
+	if err := o.ask(s, cmd); err != nil {
+		return err
 	}
 	l, err := o.place(s, cmd)
 	if err == nil && o.launch.screen {
@@ -134,18 +113,54 @@ func (o *collectivesOptions) sweep(ctx context.Context, s State, cmd *cobra.Comm
 			l, err = o.place(s, cmd)
 		}
 	}
+	resumed := f.Changed("resume")
 	switch {
 	case err != nil:
 		return err
 	case l.starts() && !o.launch.dry:
-		return o.startWorld(ctx, s, l, f.Changed("resume"))
-	case f.Changed("resume"):
-		return o.runResume(ctx, s, cmd, l)
+		return o.startWorld(ctx, s, l, resumed)
+	case o.launch.dry && resumed:
+		return o.dryResume(ctx, s, cmd, l)
 	case o.launch.dry:
 		return o.dryRun(ctx, s, l, nil)
 	}
+	e, err := o.engine(s)
+	if err != nil {
+		return err
+	}
+	if resumed {
+		e.Force = o.force
+		return o.measure(ctx, s, e, func(kept spec.Spec) (spec.Spec, error) { return o.joined(cmd, kept) })
+	}
 	o.want.World, o.want.Faults = l.want.World, l.want.Faults
-	return o.run(ctx, s)
+	return o.measure(ctx, s, e, nil)
+}
+
+// ask takes over the request of --spec. Collectives and a model that are given replace the
+// file's.
+func (o *collectivesOptions) ask(s State, cmd *cobra.Command) error {
+	flags := o.want
+	err := o.runOptions.ask(s, cmd)
+	if names := flags.Sweep.Collectives; len(names) > 0 {
+		o.want.Sweep.Collectives = names
+	}
+	if flags.Advice != nil {
+		o.want.Advice = flags.Advice
+	}
+	return err
+}
+
+// joined is the request of a sweep that is resumed, with the flags that may change. Other
+// flags that differ are an error that names them; --force allows changed facts.
+func (o *collectivesOptions) joined(cmd *cobra.Command, kept spec.Spec) (spec.Spec, error) {
+	want, list, err := unchanged(cmd, kept, o.force)
+	if given := o.want.Sweep.Collectives; len(given) > 0 && !slices.Equal(given, kept.Sweep.Collectives) {
+		list = append([]string{clash("collectives", strings.Join(kept.Sweep.Collectives, " "), strings.Join(given, " "))}, list...)
+	}
+	if o.want.Advice != nil {
+		want.Advice = o.want.Advice
+	}
+	return want, cmp.Or(clashes(o.resume, list), err)
 }
 
 // sizesAgree refuses two ways of saying which sizes are run.
@@ -161,111 +176,47 @@ func sizesAgree(f *pflag.FlagSet) error {
 
 func addCollectivesFlags(cmd *cobra.Command, o *collectivesOptions) {
 	addSpecFlags(cmd, &o.want)
-	addAdviceFlags(cmd, &o.advice)
-	addLibraryFlags(cmd, &o.libraries)
+	addFlags(cmd, &o.advice, adviceFlags)
+	addRunFlags(cmd, &o.runOptions)
 	f := cmd.Flags()
+	f.Lookup("force").Usage += "; with --resume: resume even if hardware or libraries differ"
+	f.Lookup("resume").Usage = "resume the sweep in this folder with its own options"
 	addLaunchFlags(f, &o.launch)
 	f.StringVar(&o.launch.bad, "exclude-bad", "", "leave out the nodes that a screen has failed: the folder of that (zbench screen)")
 	f.BoolVar(&o.launch.screen, "screen-first", false, "screen the nodes first, into a folder beside --out, and leave out those that fail")
 	addCountersFlag(f, &o.counters)
 	addDeadlineFlags(f, &o.deadlines)
-	addGateFlags(f, &o.gates)
-	f.StringVar(&o.out, "out", "", "folder to create (default a new dated one)")
-	formatFlag(f, &o.format)
-	f.BoolVar(&o.force, "force", false, "write into a folder that has files; with --resume: resume even if hardware or libraries differ")
-	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress on standard error")
 	f.BoolVar(&o.progress, "progress", false, "rows on standard error while they are measured, even if it is not a terminal")
-	f.BoolVarP(&o.verbose, "verbose", "v", false, "print every column, both placements and a remedy for each warning")
-	f.StringVar(&o.resume, "resume", "", "resume the sweep in this folder with its own options")
-	f.StringVar(&o.file, "spec", "", "run the request in this file or folder: a results.json, a journal.jsonl or a spec; other flags change it")
-}
-
-// run begins a sweep.
-func (o *collectivesOptions) run(ctx context.Context, s State) error {
-	started := s.Now()
-	var err error
-	if o.want.Backend, err = o.libraries.choose(s, o.want.Backend); err != nil {
-		return err
-	}
-	prepare := engine.PrepareLaunch
-	if o.world == nil {
-		prepare = func(want spec.Spec) (*engine.Setup, error) { return engine.Prepare(want, false) }
-	}
-	u, err := prepare(o.want)
-	if err != nil {
-		return err
-	}
-	e, err := o.engine(s)
-	if err != nil {
-		return err
-	}
-	dir, err := engine.NewFolder(e.Host, o.out, "collectives", o.force)
-	if err != nil {
-		return err
-	}
-	defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
-	o.folder = dir.Path
-	out, err := e.Run(ctx, u, dir)
-	return o.finish(s, dir, started, out, err)
+	o.addVerbose(f, allColumns)
 }
 
 // engine is the engine with this machine's driver and terminal.
 func (o *collectivesOptions) engine(s State) (*engine.Engine, error) {
-	when, err := created(s)
-	end, _ := launch.JobEnd(s.Getenv)
-	return &engine.Engine{
-		Deadline: end, Launched: o.world != nil,
-		Host: s.host(o.quiet), Tool: tool(), Created: when, Force: o.force,
-		Open: func(ctx context.Context, u *engine.Setup) (engine.Ranks, error) {
-			w := openingOf(u)
-			w.Deadlines = o.deadlines.deadlines()
-			w.Folder, w.Owner = o.folder, s.host(o.quiet).Owner
-			w.Counters = countersRoot(o.counters, u.Machine != nil)
-			if o.world != nil {
-				return o.world.open(ctx, s, o.libraries, &w)
-			}
-			// The GPUs, and then the init of the communicators, have that deadline themselves.
-			return guarded(ctx, w.Deadlines.Init, 2, "opening the GPUs of "+s.Hostname(), func() (*collectivesDriver, error) {
-				return openCollectives(ctx, s, o.libraries, &w)
-			})
-		},
-		Check: func(u *engine.Setup, d engine.Ranks, cases []plan.Case, seconds float64) error {
-			return o.check(s, u, d, cases, seconds)
-		},
-		Witness: witnessOf(s), Source: func(rec *record.Record, parts []record.Part) recommend.Source {
-			of := sourceWith(rec, parts)
-			of.With(o.libraries.given())
-			return of
-		},
-		Watch: func(total, done int) engine.Watcher { return newProgress(s, total, done, o.quiet, o.progress) },
-	}, err
-}
-
-// finish renders the record of a sweep, prints it and returns its verdict.
-func (o *collectivesOptions) finish(s State, dir *engine.Folder, started time.Time, out *engine.Outcome, err error) error {
-	if out == nil {
-		return err
-	}
-	if err != nil {
-		if !errors.Is(err, engine.ErrGone) {
-			// As much as the disk takes; err says what happened.
-			_ = shownRecord{Record: out.Record, folder: dir.Path}.keep(dir)
-			_ = writeRunOf(dir, s, started, o.checks, o.world.control())
+	e, err := o.runOptions.engine(s)
+	e.Deadline, _ = launch.JobEnd(s.Getenv)
+	e.Launched = o.world != nil
+	e.Open = func(ctx context.Context, u *engine.Setup) (engine.Ranks, error) {
+		w := openingOf(u)
+		w.Deadlines = o.deadlines.deadlines()
+		w.Folder, w.Owner = o.folder, e.Owner
+		w.Counters = countersRoot(o.counters, u.Machine != nil)
+		if o.world != nil {
+			return o.world.open(ctx, s, o.libraries, &w)
 		}
-		return err
+		// The GPUs, and then the init of the communicators, have that deadline themselves.
+		return guarded(ctx, w.Deadlines.Init, 2, "opening the GPUs of "+s.Hostname(), func() (*collectivesDriver, error) {
+			return openCollectives(ctx, s, o.libraries, &w)
+		})
 	}
-	judged := o.gates.judge(out.Record)
-	r := shownRecord{out.Record, out.Advice, judged, o.gates.requireChecked, dir.Path}
-	if err := errors.Join(r.keep(dir), keepGates(dir, judged), writeRunOf(dir, s, started, o.checks, o.world.control())); err != nil {
-		return err
+	e.Check = func(u *engine.Setup, d engine.Ranks, cases []plan.Case, seconds float64) error {
+		return o.check(s, u, d, cases, seconds)
 	}
-	if err := s.show(r.document(s.Stdout.columns()), output{o.format, o.quiet && (out.Advice == nil || out.Advice.IsAssumed()), o.verbose}); err != nil {
-		return err
+	e.Witness = witnessOf(s)
+	e.Source = func(rec *record.Record, parts []record.Part) recommend.Source {
+		of := sourceWith(rec, parts)
+		of.With(o.libraries.given())
+		return of
 	}
-	s.note(o.quiet, "Wrote %s (report.html, results.json, results.csv, knees.json, plots) in %s\n",
-		dir.Path, s.Now().Sub(started).Round(10*time.Millisecond))
-	return cmp.Or(engine.Verdict(out.Record, dir.Path), judged.Err(o.gates.requireChecked), out.Advice.Refused())
+	e.Watch = func(total, done int) engine.Watcher { return newProgress(s, total, done, o.quiet, o.progress) }
+	return e, err
 }
-
-// clash describes a flag that differs from the sweep to resume.
-func clash(name, kept, given string) string { return fmt.Sprintf("%s %s, now %s", name, kept, given) }

@@ -21,8 +21,7 @@ type compareOptions struct {
 	compare.Criteria
 	failOn, names  string
 	requireChecked bool
-	out, format    string
-	force, verbose bool
+	output
 }
 
 const compareHelp = "`zbench compare --help` shows the usage"
@@ -74,10 +73,9 @@ with --require-checked also if any case is unclear or was not compared.`,
 	f.StringVar(&o.names, "names", "", "names of BASE and NEW in charts: A,B (default those of the folders)")
 	f.StringVar(&o.failOn, "fail-on", "", "exit with 3 if a case is slower, by at least so much: slower, slower:5%")
 	f.BoolVar(&o.requireChecked, "require-checked", false, "exit with 3 if a case is unclear or was not compared, too")
-	f.StringVar(&o.out, "out", "", "folder to create, with report.html, compare.json, compare.csv, junit.xml and plots (default none)")
-	formatFlag(f, &o.format)
-	f.BoolVar(&o.force, "force", false, "write into a folder that has files")
-	f.BoolVarP(&o.verbose, "verbose", "v", false, "list the cases that are the same, too")
+	o.addFlags(f, "folder to create, with report.html, compare.json, compare.csv, junit.xml and plots (default none)")
+	o.addForce(f)
+	o.addVerbose(f, "list the cases that are the same, too")
 	return cmd
 }
 
@@ -106,31 +104,27 @@ func (o *compareOptions) run(s State, args []string, dash int) error {
 	}
 	d, err := compare.Compare(sides[0], sides[1], o.Criteria)
 	if refused := (*compare.RefusedError)(nil); errors.As(err, &refused) {
-		if d != nil { // the curves may be looked at, though
-			if err := s.keepNew(o.out, o.force, started, d.Shown()); err != nil {
-				return err
-			}
+		if err = usage(err, refused.Hint); d == nil {
+			return err
 		}
-		return usage(err, refused.Hint)
+		return s.deliver(o.output, result{files: whole(d.Shown()), started: started, verdict: err}) // the curves may be looked at
 	} else if err != nil {
 		return err
 	}
 	d.Require(failOn, o.requireChecked)
-	shown := d.Shown()
-	if err := s.keepNew(o.out, o.force, started, shown); err != nil {
-		return err
+	return s.deliver(o.output, result{shown: d.Shown(), started: started, verdict: o.verdict(d)})
+}
+
+// verdict is the error of a comparison that was made.
+func (o *compareOptions) verdict(d *compare.Document) error {
+	if d.Counts.Slower+d.Counts.Faster+d.Counts.Same+d.Counts.Unclear+d.Counts.Broken > 0 {
+		return d.Gated.Err(o.requireChecked)
 	}
-	if err := s.show(shown, output{format: o.format, verbose: o.verbose}); err != nil {
-		return err
+	code := exit.Want
+	if o.requireChecked {
+		code = exit.Regression
 	}
-	if d.Counts.Slower+d.Counts.Faster+d.Counts.Same+d.Counts.Unclear+d.Counts.Broken == 0 {
-		code := exit.Want
-		if o.requireChecked {
-			code = exit.Regression
-		}
-		return exit.With(code, errors.New("no case was compared: BASE and NEW have no case with a time in common"), "give runs of the same collectives, sizes, types and ranks")
-	}
-	return d.Gated.Err(o.requireChecked)
+	return exit.With(code, errors.New("no case was compared: BASE and NEW have no case with a time in common"), "give runs of the same collectives, sizes, types and ranks")
 }
 
 // readNames splits --names.

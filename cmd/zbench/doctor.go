@@ -2,12 +2,17 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"zbench/bench/exit"
+	"zbench/bench/fabric"
+	"zbench/bench/spec"
+	"zbench/internal/codeobject"
 	"zbench/internal/doctor"
 	"zbench/internal/native"
 )
@@ -15,13 +20,14 @@ import (
 // doctorOptions are the options of doctor.
 type doctorOptions struct {
 	// backend is auto, all of them, or one by name; archs are to be compiled for.
-	backend, format, out string
-	archs                []string
+	backend string
+	archs   []string
 	libraryOptions
+	output
 }
 
 func newDoctor(s State) *cobra.Command {
-	var o doctorOptions
+	o := doctorOptions{output: output{quiet: true}} // its findings are all that it prints
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Check this machine for what zbench needs", Args: noArgs,
 		Long: `doctor finds and opens the libraries of every backend, reads their versions and
@@ -50,15 +56,14 @@ compile, 1 if one does not, 5 without a compiler.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.backend, "backend", "auto", "libraries to look at: auto for all, "+strings.Join(native.Backends(), ", "))
-	f.StringVar(&o.out, "out", "", "folder to create for doctor.json and report.html (default none)")
-	formatFlag(f, &o.format)
+	o.addFlags(f, "folder to create for doctor.json and report.html (default none)")
 	f.StringSliceVar(&o.archs, "compile", nil, "compile every kernel for these architectures instead: gfx942, gfx90a, sm_90")
 	addLibraryFlags(cmd, &o.libraryOptions)
 	return cmd
 }
 
 func runDoctor(ctx context.Context, s State, o doctorOptions) error {
-	const help = "`zbench doctor --help-all` lists the flags"
+	help := listedBy("doctor")
 	if err := checkFormat(o.format, help); err != nil {
 		return err
 	}
@@ -89,22 +94,17 @@ func runDoctor(ctx context.Context, s State, o doctorOptions) error {
 	report.NotChecked = doctor.NotChecked()
 	chosen, _ := chooseBackend(s, o.backend) // an error is: a GPU is meant, and none is here
 	report.Judge(o.backend, chosen == "loopback")
-	if err := o.show(s, &report); err != nil {
-		return err
-	}
-	if !report.Usable {
-		return quietError{exit.Unavailable}
-	}
-	return nil
+	return o.show(s, &report, exit.Unavailable)
 }
 
-// show prints the report, and keeps it in the folder of --out.
-func (o doctorOptions) show(s State, r *doctor.Report) error {
-	shown := r.Shown()
-	if err := s.keepNew(o.out, false, s.Now(), shown); err != nil {
-		return err
+// show prints the report, and keeps it in the folder of --out. unusable is the exit code where it
+// says that the machine cannot be used.
+func (o doctorOptions) show(s State, r *doctor.Report, unusable int) error {
+	end := result{shown: r.Shown(), started: s.Now()}
+	if !r.Usable {
+		end.verdict = quietError{unusable}
 	}
-	return s.show(shown, output{format: o.format, quiet: true})
+	return s.deliver(o.output, end)
 }
 
 // options are for a backend's libraries. No compiled kernel is kept or taken: the
@@ -114,4 +114,209 @@ func (o doctorOptions) options(ctx context.Context, s State, backend string) (na
 	_, err := o.fill(ctx, s, &n)
 	n.Cache = nil
 	return n, err
+}
+
+// runCompile builds every kernel for the asked architectures, without a GPU.
+func runCompile(ctx context.Context, s State, o doctorOptions, report doctor.Report) error {
+	backend := o.backend
+	if backend == "auto" {
+		backend = "rocm"
+		if strings.HasPrefix(o.archs[0], "sm_") {
+			backend = "cuda"
+		}
+	}
+	if backend == "loopback" {
+		return usagef("the loopback's kernels are in the binary", "--compile needs --backend rocm or cuda")
+	}
+	b := doctor.Backend{Name: backend, Install: native.Product(backend)}
+	options, err := o.options(ctx, s, backend)
+	if err != nil {
+		return err
+	}
+	c, err := native.OpenCompiler(options)
+	if err != nil {
+		report.Backends = []doctor.Backend{notOpened(b, err)}
+		report.Verdict = "no run-time compiler"
+		return o.show(s, &report, exit.Unavailable)
+	}
+	defer c.Close()
+	b.Libraries = libraryFacts(backend, []native.Search{*c.Search})
+	report.Usable = true
+	for _, arch := range o.archs {
+		compiled := compileKernels(c, arch)
+		report.Usable = report.Usable && len(compiled.Errors) == 0
+		b.Compiled = append(b.Compiled, compiled)
+	}
+	b.Usable, report.Verdict = report.Usable, "every kernel compiles for "+strings.Join(o.archs, ", ")
+	if !report.Usable {
+		b.Why, report.Verdict = "a kernel does not compile", "not every kernel compiles"
+	}
+	report.Backends = []doctor.Backend{b}
+	return o.show(s, &report, exit.Run)
+}
+
+// compileKernels builds each file of the kernel table and looks for its kernels
+// in the code.
+func compileKernels(c *native.Compiler, arch string) doctor.Compiled {
+	out := doctor.Compiled{Arch: arch}
+	files := map[string][]string{}
+	for _, k := range native.Kernels() {
+		files[k.File] = append(files[k.File], k.Name)
+	}
+	c.Expect(len(files))
+	for _, k := range native.Kernels() { // in the table's order
+		names := files[k.File]
+		if names == nil {
+			continue
+		}
+		delete(files, k.File)
+		out.Files++
+		n, err := compileFile(c, arch, k.File, names)
+		out.Kernels += n
+		if err != nil {
+			out.Errors = append(out.Errors, err.Error())
+		}
+	}
+	return out
+}
+
+// compileFile returns how many of the kernels the code has; it is an error when
+// one is missing or the code is for another GPU.
+func compileFile(c *native.Compiler, arch, file string, names []string) (int, error) {
+	code, err := c.Compile(native.CompileRequest{File: file, Arch: arch})
+	if err != nil {
+		return 0, err
+	}
+	object, err := codeobject.Read(code)
+	if err != nil {
+		return 0, fmt.Errorf("%s for %s: %w", file, arch, err)
+	}
+	base, _, _ := strings.Cut(arch, ":") // gfx942:sramecc+:xnack-
+	if object.Target != "" && object.Target != strings.TrimRight(base, "af") && object.Target != base {
+		return 0, fmt.Errorf("%s for %s: the code is for %s", file, arch, object.Target)
+	}
+	found := 0
+	var missing []string
+	for _, name := range names {
+		if slices.Contains(object.Kernels, name) {
+			found++
+		} else {
+			missing = append(missing, name)
+		}
+	}
+	if len(missing) > 0 {
+		return found, fmt.Errorf("%s for %s: the code lacks %s", file, arch, strings.Join(missing, ", "))
+	}
+	return found, nil
+}
+
+// backendFacts opens a provider, asks it, and closes it again.
+func backendFacts(o native.Choice) doctor.Backend {
+	b := doctor.Backend{Name: o.Backend, Install: native.Product(o.Backend)}
+	if o.Backend == "loopback" {
+		machine, err := loopbackMachine()
+		if err != nil {
+			return notOpened(b, err)
+		}
+		o.Machine = machine
+	}
+	p, err := native.Open(o)
+	if err != nil {
+		return withoutCollectives(notOpened(b, err), o)
+	}
+	defer p.Close()
+	b.Simulated, b.Libraries = p.Simulated, libraryFacts(b.Name, p.Searches())
+	n, err := p.Devices()
+	if err != nil {
+		return notOpened(b, err)
+	}
+	b.Usable = true
+	b.Kernels = p.Compiles() == nil
+	if o.Backend != "loopback" {
+		b.Devices = devicesFacts(p, n)
+	}
+	return b
+}
+
+// withoutCollectives adds what there is to a backend that cannot be opened whole:
+// hbm and kernels need no collectives library.
+func withoutCollectives(b doctor.Backend, o native.Choice) doctor.Backend {
+	o.Needs = native.KernelNeeds
+	p, err := native.Open(o)
+	if err != nil {
+		return b
+	}
+	defer p.Close()
+	n, err := p.Devices()
+	if err != nil {
+		return b
+	}
+	b.Kernels, b.Simulated, b.Devices = true, p.Simulated, devicesFacts(p, n)
+	return b
+}
+
+func devicesFacts(p *native.Provider, n int) (list []doctor.Device) {
+	for i := range n {
+		list = append(list, deviceFacts(p, i))
+	}
+	return list
+}
+
+// loopbackMachine is one node of the default fabric.
+func loopbackMachine() ([]byte, error) {
+	f, err := fabric.ByName(fabric.Default)
+	if err != nil {
+		return nil, err
+	}
+	m, err := f.Resolve(spec.World{Nodes: 1, GPUsPerNode: f.Node.GPUs, GPUsPerProcess: 1}, fabric.Conditions{})
+	if err != nil {
+		return nil, err
+	}
+	return m.Text(), nil
+}
+
+// notOpened notes why a backend cannot run.
+func notOpened(b doctor.Backend, err error) doctor.Backend {
+	b.Why, b.Remedy = err.Error(), "read the error text: zbench has no remedy for it"
+	if u, is := errors.AsType[*native.UnavailableError](err); is {
+		b.Why, b.Remedy, b.Libraries = u.What, u.Remedy, libraryFacts(b.Name, u.Searches)
+	}
+	return b
+}
+
+func libraryFacts(backend string, searches []native.Search) []doctor.Library {
+	var list []doctor.Library
+	for _, s := range searches {
+		l := doctor.Library{
+			Role: string(s.Role), Name: s.Library, Path: s.Path, Version: s.Version,
+			Required: s.Required, Lost: s.Lost, Flag: s.Flag, By: s.By, Remedy: s.Remedy,
+			Listed: native.Listed(backend, s.Role),
+		}
+		for _, a := range s.Attempts {
+			l.Attempts = append(l.Attempts, doctor.Attempt{Path: a.Path, Why: a.Why, Absent: a.Missing})
+		}
+		for _, m := range s.Missing {
+			l.Missing = append(l.Missing, doctor.Symbol{Name: m.Name, Required: m.Required, Lost: m.Lost})
+		}
+		list = append(list, l)
+	}
+	return list
+}
+
+func deviceFacts(p *native.Provider, i int) doctor.Device {
+	d := doctor.Device{Index: i}
+	info, err := p.Device(i)
+	if err == nil {
+		d.Name, d.Arch, d.PCI = info.Name, info.Arch, info.PCI
+		_, d.Bytes, err = p.Memory(i)
+	}
+	if err != nil {
+		d.Err = err.Error()
+	}
+	return d
+}
+
+// machineOf is the State's machine as doctor sees it.
+func machineOf(s State) doctor.Machine {
+	return doctor.Machine{FS: treeFS{s.FS, "/"}, Access: s.FS.Access, Temp: s.Getenv("TMPDIR"), Host: preflightHost(s)}
 }

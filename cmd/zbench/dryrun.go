@@ -5,9 +5,10 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"zbench/bench/engine"
 	"zbench/bench/plan"
@@ -50,6 +51,23 @@ func (o *collectivesOptions) dryRun(ctx context.Context, s State, l launching, o
 	out.WriteString(dryEstimate(s, u, est, warning))
 	_, err = io.WriteString(s.Stdout, out.String())
 	return err
+}
+
+// dryResume prints what is left of the sweep that a folder holds, without its lock.
+func (o *collectivesOptions) dryResume(ctx context.Context, s State, cmd *cobra.Command, l launching) error {
+	old, err := engine.ReadRun(s.FS, o.resume, spec.Collectives)
+	if err != nil {
+		return err
+	}
+	want, err := o.joined(cmd, *old.Header.Record.Spec)
+	if err != nil {
+		return err
+	}
+	if l.method != launch.Inproc {
+		want.World = l.want.World
+	}
+	l.want = want
+	return o.dryRun(ctx, s, l, old)
 }
 
 // newDryRun begins the text of a dry run; row adds a fact to it.
@@ -102,7 +120,7 @@ func (o *collectivesOptions) dryLaunch(s State, l launching, want spec.Spec, row
 	}
 	lines, err := launch.Command(o.startOf(s, l, want))
 	if err != nil {
-		return usage(err, "`zbench collectives --help-all` lists the flags; --launch inproc measures with this process alone")
+		return usage(err, launchHint(nil))
 	}
 	processes := want.World.GPUsPerNode / max(want.World.GPUsPerProcess, 1)
 	row("Launch", "%s; nodes: %d; processes on each: %d", l.method, want.World.Nodes, processes)
@@ -122,19 +140,10 @@ func (o *collectivesOptions) dryLaunch(s State, l launching, want spec.Spec, row
 // startOf is the world that a method starts.
 func (o *collectivesOptions) startOf(s State, l launching, want spec.Spec) launch.Start {
 	w := want.World
-	start := launch.Start{
-		Method: l.method, Role: l.role, Simulated: want.Backend == "loopback", Nodes: w.Nodes, Processes: w.GPUsPerNode / max(w.GPUsPerProcess, 1),
-		Program: s.Executable, Args: childArgs(s.Args), Hostfile: o.launch.hostfile, Hosts: l.hosts, Environ: s.Environ(),
-		Key: fmt.Sprintf("%s/%d", s.Hostname(), s.PID),
-	}
-	if i := slices.Index(start.Args, cmp.Or(o.command, engine.Command(spec.Collectives))); i >= 0 {
-		start.Args = slices.Insert(start.Args, i+1, "--launch", "env")
-	}
-	if want.Backend != "loopback" && launch.GPUs(s.Getenv) > 0 {
+	start := o.launch.startOf(s, l, cmp.Or(o.command, spec.Collectives), w.Nodes, w.GPUsPerNode/max(w.GPUsPerProcess, 1))
+	start.Key = fmt.Sprintf("%s/%d", s.Hostname(), s.PID)
+	if start.Simulated = want.Backend == "loopback"; !start.Simulated && launch.GPUs(s.Getenv) > 0 {
 		start.GPUs = w.GPUsPerNode
-	}
-	for _, text := range o.launch.slurmArgs {
-		start.SlurmArgs = append(start.SlurmArgs, strings.Fields(text)...)
 	}
 	if len(l.excluded) > 0 {
 		start.Kept = l.kept

@@ -19,6 +19,7 @@ import (
 
 	"zbench/bench/engine"
 	"zbench/bench/exit"
+	"zbench/bench/folder"
 	"zbench/bench/record"
 )
 
@@ -197,11 +198,11 @@ type interruptedFS struct {
 }
 
 type cuttingFile struct {
-	engine.AppendFile
+	folder.AppendFile
 	fs interruptedFS
 }
 
-func (f interruptedFS) Append(name string) (engine.AppendFile, error) {
+func (f interruptedFS) Append(name string) (folder.AppendFile, error) {
 	file, err := f.osFS.Append(name)
 	return cuttingFile{file, f}, err
 }

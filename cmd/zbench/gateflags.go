@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"zbench/bench/engine"
 	"zbench/bench/gate"
 	"zbench/bench/record"
 	"zbench/hbm"
@@ -68,14 +67,6 @@ func (o *gateFlagSet) judge(rec *record.Record) *gate.Report {
 		checks, name = append(checks, o.profile.Evaluate(rec)...), o.profile.Name
 	}
 	return gate.NewReport(rec.Simulated, name, checks)
-}
-
-// keepGates writes the outcome beside the record.
-func keepGates(dir *engine.Folder, r *gate.Report) error {
-	if r == nil {
-		return nil
-	}
-	return dir.Write(gatesFile, r.WriteJSON)
 }
 
 // profileRows are the acceptance profiles for a listing.

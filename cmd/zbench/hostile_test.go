@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"zbench/report"
-
 	"github.com/stretchr/testify/require"
+
+	"zbench/report"
 )
 
 const escapes = "\x1b]0;owned\x07\x1b[31m\u009b2J\u202e"

@@ -10,6 +10,7 @@ import (
 
 	"zbench/bench/engine"
 	"zbench/bench/exit"
+	"zbench/bench/folder"
 	"zbench/bench/peers"
 	"zbench/bench/plain"
 	"zbench/bench/record"
@@ -17,9 +18,7 @@ import (
 
 func newImport(s State) *cobra.Command {
 	var o peers.Hints
-	var out, format string
-	var force, verbose bool
-	var gates gateFlagSet
+	var to output
 	cmd := &cobra.Command{
 		Use:   "import LOG…",
 		Short: "Read rccl-tests or nccl-tests output into a record",
@@ -36,7 +35,7 @@ own. --collective decides where the rows fit several collectives.`,
 			return nil
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := checkFormat(format, "`zbench import --help-all` lists the flags"); err != nil {
+			if err := checkFormat(to.format, listedBy("import")); err != nil {
 				return err
 			}
 			switch {
@@ -45,32 +44,24 @@ own. --collective decides where the rows fit several collectives.`,
 			case o.Ranks > 0 && o.Nodes > o.Ranks:
 				return usagef("give the nodes that the ranks are on", "--nodes is %d; %d ranks can be on at most %d nodes", o.Nodes, o.Ranks, o.Ranks)
 			}
-			if err := gates.read(); err != nil {
+			if err := to.gates.read(); err != nil {
 				return err
 			}
-			return runImport(s, args, o, importOutput{out, format, force, verbose, gates})
+			return runImport(s, args, o, to)
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.Collective, "collective", "", "the collective, if the log lacks it")
 	f.IntVar(&o.Nodes, "nodes", 0, "number of nodes, if the log lacks it")
 	f.IntVar(&o.Ranks, "ranks", 0, "number of ranks, if the log lacks it")
-	f.StringVar(&out, "out", "", "folder to create (default a new dated one)")
-	formatFlag(f, &format)
-	addGateFlags(f, &gates)
-	f.BoolVarP(&verbose, "verbose", "v", false, "print every column, both placements and a remedy for each warning")
-	f.BoolVar(&force, "force", false, "write into a folder that has files")
+	to.addFlags(f, "folder to create (default a new dated one)")
+	addGateFlags(f, &to.gates)
+	to.addVerbose(f, allColumns)
+	to.addForce(f)
 	return cmd
 }
 
-// importOutput is where an import goes and how it is shown and judged.
-type importOutput struct {
-	out, format    string
-	force, verbose bool
-	gates          gateFlagSet
-}
-
-func runImport(s State, logs []string, o peers.Hints, to importOutput) error {
+func runImport(s State, logs []string, o peers.Hints, to output) error {
 	started := s.Now()
 	var recs []*record.Record
 	for _, path := range logs {
@@ -104,13 +95,13 @@ func importLog(s State, path string, o peers.Hints) (*record.Record, error) {
 }
 
 // keepImport leaves the folder, prints the record and says what was skipped.
-func keepImport(s State, rec *record.Record, started time.Time, to importOutput) error {
-	dir, err := engine.NewFolder(s.host(false), to.out, "import", to.force)
+func keepImport(s State, rec *record.Record, started time.Time, to output) error {
+	dir, err := folder.New(s.host(false), to.out, "import", to.force)
 	if err != nil {
 		return err
 	}
 	defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
-	if err := dir.WriteRecord(rec); err != nil {
+	if err := engine.WriteRecord(dir, rec); err != nil {
 		return err
 	}
 	d := assumed(s, sourceWith(rec, nil))
@@ -119,23 +110,16 @@ func keepImport(s State, rec *record.Record, started time.Time, to importOutput)
 			return err
 		}
 	}
-	judged := to.gates.judge(rec)
-	r := shownRecord{rec, d, judged, to.gates.requireChecked, dir.Path}
-	if err := errors.Join(r.keep(dir), keepGates(dir, judged), writeRun(dir, s, started)); err != nil {
-		return err
-	}
-	if err := s.show(r.document(s.Stdout.columns()), output{format: to.format, verbose: to.verbose}); err != nil {
-		return err
-	}
-	noteImport(s, dir, rec)
+	r := shownRecord{Record: rec, advice: d, folder: dir.Path}.result(s, to, dir)
+	r.started, r.after = started, func(dir *folder.Folder) { noteImport(s, dir, rec) }
 	if slices.ContainsFunc(rec.Results, func(r record.Result) bool { return r.Status == record.WrongData }) {
-		return exit.With(exit.WrongData, errors.New("the log reports wrong data"), "the report names the cases")
+		r.verdict = exit.With(exit.WrongData, errors.New("the log reports wrong data"), "the report names the cases")
 	}
-	return judged.Err(to.gates.requireChecked)
+	return s.deliver(to, r)
 }
 
 // noteImport says what was read, what was skipped, and where the folder is.
-func noteImport(s State, dir *engine.Folder, rec *record.Record) {
+func noteImport(s State, dir *folder.Folder, rec *record.Record) {
 	for _, i := range rec.Source.Imports {
 		fmt.Fprintf(s.Stderr, "%s: %d rows read", i.File, i.Rows)
 		for _, skip := range i.Skipped {

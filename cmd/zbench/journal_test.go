@@ -11,6 +11,7 @@ import (
 
 	"zbench/bench/engine"
 	"zbench/bench/exit"
+	"zbench/bench/folder"
 	"zbench/bench/record"
 )
 
@@ -155,11 +156,11 @@ type spy struct {
 }
 
 type spyFile struct {
-	engine.AppendFile
+	folder.AppendFile
 	did *[]string
 }
 
-func (d spy) Append(name string) (engine.AppendFile, error) {
+func (d spy) Append(name string) (folder.AppendFile, error) {
 	f, err := d.osFS.Append(name)
 	return spyFile{f, d.did}, err
 }

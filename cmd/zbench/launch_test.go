@@ -117,7 +117,8 @@ func TestWhatAnEarlyEndHasSaved(t *testing.T) {
 	t.Chdir(t.TempDir())
 	s, _ := testState(t)
 	begun := time.Now()
-	for _, o := range []collectivesOptions{{}, {out: "all"}, {resume: "all"}} {
+	all := collectivesOptions{runOptions: runOptions{output: output{out: "all"}}}
+	for _, o := range []collectivesOptions{{}, all, {runOptions: runOptions{resume: "all"}}} {
 		require.Equal(t, "nothing was measured, and nothing is saved. The launcher's own message is above; --dry-run prints the command that was run", o.savedSince(s, begun))
 	}
 	s.Args = []string{"collectives", "all_reduce", "-b", "1K", "-e", "1K", "-q", "--backend", "loopback"}
@@ -126,7 +127,7 @@ func TestWhatAnEarlyEndHasSaved(t *testing.T) {
 	require.Contains(t, (&collectivesOptions{}).savedSince(s, begun.Add(time.Hour)), "nothing is saved")
 	s.Args = append(s.Args, "--out", "all")
 	require.Equal(t, exit.OK, Main(t.Context(), s))
-	require.Contains(t, (&collectivesOptions{out: "all"}).savedSince(s, begun.Add(time.Hour)), "collectives --resume all")
+	require.Contains(t, all.savedSince(s, begun.Add(time.Hour)), "collectives --resume all")
 }
 
 // mpirun gives its processes a terminal wherever its own output goes: no colour, and no terminal's

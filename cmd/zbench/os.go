@@ -9,24 +9,27 @@ import (
 	"io"
 	"io/fs"
 	"net"
+	"net/netip"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
 	"golang.org/x/term"
 
-	"zbench/bench/engine"
 	"zbench/bench/exit"
+	"zbench/bench/folder"
 	"zbench/bench/table"
 	"zbench/internal/native"
+	"zbench/internal/preflight"
 )
 
-// This file and os_secret.go alone touch the machine: everything else sees a State.
+// This file alone touches the machine: everything else sees a State.
 
 func main() { os.Exit(Main(context.Background(), osState())) }
 
@@ -179,7 +182,7 @@ func createTemporary(name string) (*os.File, error) {
 
 // Append opens the file, and makes its name durable: that of a file just renamed
 // into place need not be yet.
-func (osFS) Append(name string) (engine.AppendFile, error) {
+func (osFS) Append(name string) (folder.AppendFile, error) {
 	f, err := os.OpenFile(name, os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		return nil, err
@@ -204,7 +207,7 @@ func (g linkedFile) Write(p []byte) (int, error) {
 	}
 	there, err := os.Stat(g.name)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(here, there) {
-		return 0, engine.ErrGone
+		return 0, folder.ErrGone
 	}
 	if err != nil {
 		return 0, err
@@ -246,7 +249,7 @@ func (osFS) Held(name string) error {
 		return nil
 	}
 	owner, _ := io.ReadAll(io.LimitReader(f, maxOwner)) // without it the owner is another process
-	return &engine.LockedError{Owner: cmp.Or(strings.TrimSpace(string(owner)), "another process")}
+	return &folder.LockedError{Owner: cmp.Or(strings.TrimSpace(string(owner)), "another process")}
 }
 
 var errReplaced = errors.New("replaced by another file")
@@ -257,10 +260,10 @@ func hold(f *os.File, name, owner string) (stale string, err error) {
 	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	before, reading := io.ReadAll(io.LimitReader(f, maxOwner))
 	if errors.Is(err, syscall.EWOULDBLOCK) {
-		return "", &engine.LockedError{Owner: cmp.Or(strings.TrimSpace(string(before)), "another process")}
+		return "", &folder.LockedError{Owner: cmp.Or(strings.TrimSpace(string(before)), "another process")}
 	}
 	if unsupported(err) && len(before) > 0 {
-		return "", &engine.LockedError{Owner: strings.TrimSpace(string(before)) + " (if it has ended, remove " + name + ")"}
+		return "", &folder.LockedError{Owner: strings.TrimSpace(string(before)) + " (if it has ended, remove " + name + ")"}
 	}
 	if err != nil && !unsupported(err) {
 		return "", fmt.Errorf("%s: %w", name, err)
@@ -292,6 +295,113 @@ const maxOwner = 4096
 
 func ignoreMissing(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// fileSpace is what a folder's file system has, for a process without privileges.
+func fileSpace(folder string) (preflight.Space, error) {
+	var st syscall.Statfs_t
+	if err := syscall.Statfs(folder, &st); err != nil {
+		return preflight.Space{}, err
+	}
+	block := st.Frsize
+	if block == 0 {
+		block = st.Bsize
+	}
+	return preflight.Space{Size: int64(st.Blocks) * block, Free: int64(st.Bavail) * block}, nil //nolint:gosec // sizes of file systems fit
+}
+
+// networkInterfaces lists those that are up, with their addresses, by number.
+func networkInterfaces() ([]preflight.Interface, error) {
+	all, err := net.Interfaces()
+	if err != nil {
+		return nil, err
+	}
+	var out []preflight.Interface
+	for _, i := range all {
+		addrs, err := i.Addrs()
+		if err != nil || i.Flags&net.FlagUp == 0 {
+			continue // gone since, or without use
+		}
+		have := preflight.Interface{Name: i.Name}
+		for _, a := range addrs {
+			if prefix, err := netip.ParsePrefix(a.String()); err == nil {
+				have.Addrs = append(have.Addrs, prefix.Addr().Unmap())
+			}
+		}
+		out = append(out, have)
+	}
+	return out, nil
+}
+
+// resolve are the addresses of a host, by its name.
+func resolve(ctx context.Context, host string) ([]netip.Addr, error) {
+	return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+}
+
+// addressTowards asks the kernel for the way to an address. Nothing is sent: a datagram's
+// socket is connected, and closed again.
+func addressTowards(address string) (netip.Addr, error) {
+	c, err := net.Dial("udp", address)
+	if err != nil {
+		return netip.Addr{}, err
+	}
+	defer c.Close() //nolint:errcheck // nothing was written
+	local, err := netip.ParseAddrPort(c.LocalAddr().String())
+	return local.Addr().Unmap(), err
+}
+
+// secretBytes is the length of a user's secret.
+const secretBytes = 32
+
+// hostSecret reads this user's secret on this host, and makes it first if there is none: a file in a
+// folder that no other user can enter.
+func hostSecret() ([]byte, error) {
+	return secretIn(filepath.Join(os.TempDir(), ".zbench-"+strconv.Itoa(os.Geteuid())))
+}
+
+func secretIn(folder string) ([]byte, error) {
+	if err := os.Mkdir(folder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	info, err := os.Lstat(folder) // a link could lead to another user's folder
+	if err != nil {
+		return nil, err
+	}
+	if of, ok := info.Sys().(*syscall.Stat_t); !ok || !info.IsDir() || info.Mode().Perm() != 0o700 || int(of.Uid) != os.Geteuid() {
+		return nil, fmt.Errorf("%s is not a folder of this user with mode 0700", folder)
+	}
+	name := filepath.Join(folder, "secret")
+	secret, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = makeSecret(folder, name)
+		if err == nil {
+			secret, err = os.ReadFile(name)
+		}
+	}
+	if err == nil && len(secret) != secretBytes {
+		err = fmt.Errorf("%s has %d bytes instead of %d", name, len(secret), secretBytes)
+	}
+	return secret, err
+}
+
+// makeSecret writes a new secret under a name of its own and links it: of several processes that do so
+// at once the first decides, and none reads a part of it.
+func makeSecret(folder, name string) error {
+	f, err := os.CreateTemp(folder, "new-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(f.Name()) }()
+	secret := make([]byte, secretBytes)
+	_, _ = rand.Read(secret) // it never fails
+	_, err = f.Write(secret)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	if err = os.Link(f.Name(), name); errors.Is(err, fs.ErrExist) {
 		return nil
 	}
 	return err

@@ -1,33 +1,58 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"io"
+	"runtime"
 	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
 
+	"zbench/bench/advice"
 	"zbench/bench/document"
-	"zbench/bench/engine"
+	"zbench/bench/folder"
+	"zbench/bench/gate"
+	"zbench/bench/record"
+	"zbench/bench/results"
 	"zbench/bench/spell"
 	"zbench/report"
 )
 
-// output is how the document of a command is printed.
+// output are the options of every command for its document: where it goes, how it is printed, and
+// what must hold of it.
 type output struct {
-	format string
+	out, format string
+	force       bool
 	// quiet leaves out what only people read where the format is for programs, verbose prints all that
 	// a terminal can.
 	quiet, verbose bool
+	gates          gateFlagSet
 }
 
 const formatName = "format"
 
-// formatFlag adds --format to a command.
-func formatFlag(f *pflag.FlagSet, to *string) {
-	f.StringVar(to, formatName, "table", "form of standard output: "+strings.Join(report.FormatNames(), ", "))
+// addFlags adds --out, whose meaning is the command's, and --format.
+func (o *output) addFlags(f *pflag.FlagSet, out string) {
+	f.StringVar(&o.out, "out", "", out)
+	f.StringVar(&o.format, formatName, "table", "form of standard output: "+strings.Join(report.FormatNames(), ", "))
 }
+
+func (o *output) addForce(f *pflag.FlagSet) {
+	f.BoolVar(&o.force, "force", false, "write into a folder that has files")
+}
+
+func (o *output) addQuiet(f *pflag.FlagSet) {
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress on standard error")
+}
+
+func (o *output) addVerbose(f *pflag.FlagSet, meaning string) {
+	f.BoolVarP(&o.verbose, "verbose", "v", false, meaning)
+}
+
+// allColumns is what --verbose prints of a record.
+const allColumns = "print every column, both placements and a remedy for each warning"
 
 // checkFormat refuses a format that there is not, before anything is run. help is the hint of the error.
 func checkFormat(name, help string) error {
@@ -109,33 +134,133 @@ func whole(d *document.Document, more ...artifact) []artifact {
 	return append(files, more...)
 }
 
-// keep writes what a command leaves of its document, with more files, and run.json.
-func (s State) keep(dir *engine.Folder, started time.Time, d *document.Document, more ...artifact) error {
-	return errors.Join(writeFiles(dir, whole(d, more...)), writeRun(dir, s, started))
+// result is what a command has come to.
+type result struct {
+	// shown is printed; nil prints nothing. files are written: by default all of shown.
+	shown *document.Document
+	files []artifact
+	// dir is the folder, open; by default the new one of --out, if that is given.
+	dir *folder.Folder
+	// gates are written beside the files; nil are none.
+	gates *gate.Report
+	// started is when the command began; zero leaves run.json out. checks and control are facts of it.
+	started time.Time
+	checks  []record.Preflight
+	control *record.Control
+	// before and after say where the files are, before the document is shown and after it; without
+	// both the folder's path is said before.
+	before, after func(dir *folder.Folder)
+	// verdict is the error of the command, with its exit code.
+	verdict error
 }
 
-// keepNew is keep into a new folder; nothing where none was asked for.
-func (s State) keepNew(out string, force bool, started time.Time, d *document.Document) error {
-	if out == "" {
-		return nil
+// deliver takes a document to its files, to standard output, and to the exit code: every command
+// ends with it.
+func (s State) deliver(o output, r result) error {
+	if r.dir == nil && o.out != "" {
+		dir, err := folder.New(s.host(false), o.out, "", o.force)
+		if err != nil {
+			return err
+		}
+		defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
+		r.dir = dir
 	}
-	dir, err := engine.NewFolder(s.host(false), out, d.Command, force)
-	if err != nil {
-		return err
+	if r.dir != nil {
+		if err := r.keep(s); err != nil {
+			return err
+		}
+		switch {
+		case r.before != nil:
+			r.before(r.dir)
+		case r.after == nil:
+			s.note(false, "Wrote %s\n", r.dir.Path)
+		}
 	}
-	defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
-	if err := s.keep(dir, started, d); err != nil {
-		return err
+	if r.shown != nil {
+		if err := s.show(r.shown, o); err != nil {
+			return err
+		}
 	}
-	s.note(false, "Wrote %s\n", dir.Path)
-	return nil
+	if r.dir != nil && r.after != nil {
+		r.after(r.dir)
+	}
+	return r.verdict
 }
 
-func writeFiles(dir *engine.Folder, files []artifact) error {
+// keep writes the files, the gates and run.json.
+func (r result) keep(s State) error {
+	files := r.files
+	if files == nil {
+		files = whole(r.shown)
+	}
+	err := writeFiles(r.dir, files)
+	if r.gates != nil {
+		err = errors.Join(err, r.dir.Write(gatesFile, r.gates.WriteJSON))
+	}
+	if r.started.IsZero() {
+		return err
+	}
+	now := s.Now()
+	run := record.Run{
+		Schema: record.RunSchema, Started: r.started.UTC(), Finished: now.UTC(), Seconds: now.Sub(r.started).Seconds(),
+		Args: s.Args, Host: s.Hostname(), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, CPUs: s.Host().CPUs,
+		Preflight: r.checks, Control: r.control,
+	}
+	return errors.Join(err, r.dir.Write(folder.RunFile, func(w io.Writer) error {
+		text, err := json.MarshalIndent(run, "", "  ")
+		if err == nil {
+			_, err = w.Write(append(text, '\n'))
+		}
+		return err
+	}))
+}
+
+func writeFiles(dir *folder.Folder, files []artifact) error {
 	for _, f := range files {
 		if err := dir.Write(f.name, f.fill); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// shownRecord is a record with what a command shows of it.
+type shownRecord struct {
+	*record.Record
+	advice *advice.Document
+	gates  *gate.Report
+	strict bool
+	// folder is where the record lies.
+	folder string
+}
+
+// document is the record for its readers; of a terminal of so many columns, 0 for none.
+func (r shownRecord) document(width int) *document.Document {
+	var d *document.Document
+	if r.OfKernels() {
+		d = results.Kernels(r.Record, reproduce(r.Record))
+	} else {
+		answer := kneesOf(r.Record)
+		d = results.Collectives(r.Record, results.Extras{Knees: &answer, Advice: r.advice, Command: reproduce(r.Record), Folder: r.folder, Width: width})
+	}
+	r.gates.AddTo(d, r.strict)
+	return d
+}
+
+// files are those that follow from the record.
+func (r shownRecord) files() []artifact {
+	files := artifacts(r.document(0), "results")
+	if !r.OfKernels() {
+		answer := kneesOf(r.Record)
+		files = append(files, artifact{"knees.json", answer.WriteJSON})
+	}
+	return files
+}
+
+// result is the record judged, shown on this process's standard output, and kept in the folder.
+func (r shownRecord) result(s State, o output, dir *folder.Folder) result {
+	r.gates, r.strict = o.gates.judge(r.Record), o.gates.requireChecked
+	return result{
+		shown: r.document(s.Stdout.columns()), files: r.files(), dir: dir, gates: r.gates, verdict: r.gates.Err(r.strict),
+	}
 }

@@ -5,11 +5,14 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"zbench/bench/engine"
 	"zbench/bench/exit"
+	"zbench/bench/folder"
+	"zbench/bench/pattern"
 	"zbench/bench/spec"
 	"zbench/internal/launch"
 	"zbench/internal/rendezvous"
@@ -49,7 +52,7 @@ func (o *collectivesOptions) startWorld(ctx context.Context, s State, l launchin
 	start.Environ = append(start.Environ, oneHeap(s, u.Spec)...)
 	lines, err := launch.Command(start)
 	if err != nil {
-		return usage(err, "`zbench collectives --help-all` lists the flags; --launch inproc measures with this process alone")
+		return usage(err, launchHint(nil))
 	}
 	f := &children{s: s, ends: make(chan ending, len(lines)), tasks: make(chan endedTask, maxEnded), patience: o.deadlines.longest() + firstGrace}
 	begun := s.Now()
@@ -59,8 +62,7 @@ func (o *collectivesOptions) startWorld(ctx context.Context, s State, l launchin
 	}
 	for i, line := range lines {
 		if err := f.add(Command{Argv: line.Argv, Environ: line.Environ(start.Environ, token), Control: i == 0, Says: f.heard(l.method), Interrupts: interruptsOf[l.method]}); err != nil {
-			f.kill()
-			return exit.With(exit.Run, fmt.Errorf("%s cannot be started: %w", line.Argv[0], err), "--dry-run prints the command")
+			return err
 		}
 	}
 	return f.wait(ctx)
@@ -125,7 +127,7 @@ func (o *collectivesOptions) savedSince(s State, begun time.Time) string {
 	if folders[0] == "" {
 		folders = nil
 		command := cmp.Or(o.command, "collectives")
-		least, prefix := engine.Dated(command, begun), "zbench-"+command+"-"
+		least, prefix := folder.Dated(command, begun), "zbench-"+command+"-"
 		entries, _ := s.FS.ReadDir(".") // without any, nothing is found
 		for _, e := range entries {
 			if e.IsDir() && e.Name() >= least && strings.HasPrefix(e.Name(), prefix) {
@@ -135,7 +137,7 @@ func (o *collectivesOptions) savedSince(s State, begun time.Time) string {
 	}
 	for _, dir := range folders {
 		if j, err := engine.ReadFolder(s.FS, dir); err == nil && len(j.Parts) > 0 {
-			return "finished cases are saved; to run the rest: " + engine.ResumeCommand(&j.Header.Record, dir)
+			return "finished cases are saved; to run the rest: " + j.Header.Record.ResumeCommand(dir)
 		}
 	}
 	return "nothing was measured, and nothing is saved. The launcher's own message is above; --dry-run prints the command that was run"
@@ -159,10 +161,12 @@ func endOf(child Child) <-chan ending {
 	return ended
 }
 
+// add starts a child. Where it cannot be started, the others are killed.
 func (f *children) add(c Command) error {
 	child, err := f.s.Start(c)
 	if err != nil {
-		return err
+		f.kill()
+		return exit.With(exit.Run, fmt.Errorf("%s cannot be started: %w", c.Argv[0], err), "--dry-run prints the command")
 	}
 	n := len(f.all)
 	f.all = append(f.all, child)
@@ -373,4 +377,59 @@ func verdictOf(first ending, failed *ending, saved func() string) error {
 		return exit.With(exit.Run, fmt.Errorf("%s", first.text()), saved())
 	}
 	return quietError{first.code}
+}
+
+// endedTask is the end of one process of the world, as its launcher tells it.
+type endedTask struct {
+	process int
+	how     string
+}
+
+// maxEnded is the most ends that wait to be read.
+const maxEnded = 16
+
+// endedWord begins a line to the leader on the end of another process.
+const endedWord = "ended "
+
+// srunCode is the one that srun tells of.
+var srunCode = pattern.New(`Exited with exit code ([0-9]+)$`)
+
+// code is the task's exit code; false if it ended otherwise.
+func (e endedTask) code() (int, bool) {
+	m := srunCode.FindStringSubmatch(e.how)
+	if m == nil {
+		return 0, false
+	}
+	n, err := strconv.Atoi(m[1])
+	return n, err == nil
+}
+
+// line is the text for the leader's standard input.
+func (e endedTask) line() string { return fmt.Sprintf("%s%d %s", endedWord, e.process, e.how) }
+
+func readEnded(line string) (endedTask, bool) {
+	rest, ok := strings.CutPrefix(line, endedWord)
+	number, how, _ := strings.Cut(rest, " ")
+	process, err := strconv.Atoi(number)
+	return endedTask{process, how}, ok && err == nil
+}
+
+// srunEnded is how srun tells of tasks that have failed:
+// "srun: error: node2: tasks 3,5-7: Exited with exit code 1".
+var srunEnded = pattern.New(`^srun: error: (\S+): tasks? ([0-9,-]+): (.+)$`)
+
+// endedBySrun are the tasks that a line of srun tells of; the first of each range, which
+// names the line.
+func endedBySrun(line string) (all []endedTask) {
+	m := srunEnded.FindStringSubmatch(line)
+	if m == nil {
+		return nil
+	}
+	for part := range strings.SplitSeq(m[2], ",") {
+		first, _, _ := strings.Cut(part, "-")
+		if n, err := strconv.Atoi(first); err == nil {
+			all = append(all, endedTask{n, fmt.Sprintf("srun on %s: %s", m[1], m[3])})
+		}
+	}
+	return all
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"zbench/bench/engine"
+	"zbench/bench/folder"
 	"zbench/bench/plan"
 	"zbench/internal/launch"
 	"zbench/internal/preflight"
@@ -13,7 +14,7 @@ import (
 
 // preflightHost is what the checks before a run ask of this machine.
 func preflightHost(s State) preflight.Host {
-	return preflight.Host{FS: rootFS{s.FS}, Getenv: s.Getenv, Now: s.Now, Space: s.Space, Interfaces: s.Interfaces}
+	return preflight.Host{FS: treeFS{s.FS, "/"}, Getenv: s.Getenv, Now: s.Now, Space: s.Space, Interfaces: s.Interfaces}
 }
 
 // preflightOf adds what is known of this process's ranks.
@@ -52,7 +53,7 @@ func introduce(s State, d *collectivesDriver, with *opening, role launch.Role, h
 		h.Leader, _ = s.Towards(role.Leader.String()) // zero: it has answered over another way
 	}
 	if with.Folder != "" {
-		h.Folder = preflight.Look(s.FS.ReadFile, with.Folder, engine.LockFile, with.Owner+"\n")
+		h.Folder = preflight.Look(s.FS.ReadFile, with.Folder, folder.LockFile, with.Owner+"\n")
 	}
 	hello := engine.HelloOf(facts, with.Backend, tool(), role.Rank*with.ranks(), with.ranks(), s.Hostname(), s.PID)
 	hello.HostID = s.Getenv(engine.HostIDVariable)

@@ -1,15 +1,23 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
 	"io"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
-	"zbench/bench/engine"
 	"zbench/bench/exit"
 	"zbench/bench/finding"
 	"zbench/bench/fleet/rails"
+	"zbench/bench/folder"
+	"zbench/bench/peers"
+	"zbench/bench/record"
 )
 
 // railsOptions are the options of rails.
@@ -30,7 +38,7 @@ type measureOptions struct {
 	profile, leaves  string
 }
 
-const railsHelp = "`zbench rails --help-all` lists the flags"
+var railsHelp = listedBy("rails")
 
 const railsLong = `rails measures messages between pairs of GPUs and names the component that is
 slow: an xGMI link, a GPU, a rail (NIC), a node or a leaf switch. It times all
@@ -92,7 +100,7 @@ func newRails(s State) *cobra.Command {
   zbench rails --times calls.csv --gpus-per-node 8`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.input() == 0 {
-				return o.start(s, cmd)
+				return o.run.start(cmd.Context(), s, func(ctx context.Context) error { return o.measure(ctx, s, cmd) })
 			}
 			return interruptible(func(*cobra.Command, []string) error { return runRails(s, &o, cmd) })(cmd, args)
 		},
@@ -101,11 +109,10 @@ func newRails(s State) *cobra.Command {
 	f.StringVar(&o.matrix, "matrix", "", "file with bandwidths of pairs")
 	f.StringVar(&o.logs, "logs", "", "folder with logs of pairs")
 	f.StringVar(&o.times, "times", "", "file with times of ranks; --gpus-per-node is then the number of ranks of a node")
-	f.StringVar(&o.run.out, "out", "", "folder to create for rails.json, report.html, rounds.csv, pass.txt and fail.txt (default a new dated one if zbench measures)")
-	f.BoolVar(&o.run.force, "force", false, "write into a folder that has files")
+	o.run.addFlags(f, "folder to create for rails.json, report.html, rounds.csv, pass.txt and fail.txt (default a new dated one if zbench measures)")
+	o.run.addForce(f)
 	o.witness.addFlags(f)
 	addMeasureFlags(cmd, &o)
-	formatFlag(f, &o.run.format)
 	return cmd
 }
 
@@ -142,28 +149,23 @@ func runRails(s State, o *railsOptions, cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if o.run.out != "" {
-		dir, err := engine.NewFolder(s.host(false), o.run.out, "rails", o.run.force)
-		if err != nil {
-			return err
-		}
-		defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
-		if err := s.keep(dir, started, d.Shown(toolVersion()), nodeLists(d.Pass, d.Fail, d.Unclear)...); err != nil {
-			return err
-		}
-	}
-	return showRails(s, o.run.format, o.run.quiet, d, o.run.out)
+	return o.deliver(s, d, result{started: started})
 }
 
-// showRails prints the document and returns its verdict.
-func showRails(s State, format string, quiet bool, d *rails.Document, folder string) error {
-	if err := s.show(d.Shown(toolVersion()), output{format: format, quiet: quiet}); err != nil {
-		return err
-	}
-	if folder != "" {
-		s.note(quiet, "Wrote %s\n", filepath.Join(folder, "report.html"))
-	}
-	switch d.State {
+// deliver writes and prints a judgement, with the lists of nodes.
+func (o *railsOptions) deliver(s State, d *rails.Document, r result, more ...artifact) error {
+	to := o.run.output
+	to.verbose = false // it is for the checks before a run
+	r.shown = d.Shown(toolVersion())
+	r.files = whole(r.shown, append(nodeLists(d.Pass, d.Fail, d.Unclear), more...)...)
+	r.after = func(dir *folder.Folder) { s.note(to.quiet, "Wrote %s\n", dir.File("report.html")) }
+	r.verdict = cmp.Or(r.verdict, fleetVerdict(d.State))
+	return s.deliver(to, r)
+}
+
+// fleetVerdict is the error of a judgement of components or of nodes.
+func fleetVerdict(state finding.State) error {
+	switch state {
 	case finding.Faulty:
 		return quietError{exit.Regression}
 	case finding.Healthy:
@@ -182,4 +184,121 @@ func nodeLists(pass, fail, unclear []string) []artifact {
 		}}
 	}
 	return []artifact{list("pass.txt", pass), list("fail.txt", fail), list("unclear.txt", unclear)}
+}
+
+// readRails reads what the options name and judges it.
+func readRails(s State, o *railsOptions) (*rails.Document, error) {
+	switch {
+	case o.logs != "":
+		return o.ofLogs(s, o.logs)
+	case o.times != "":
+		text, err := railsInput(s, "times", o.times)
+		if err != nil {
+			return nil, err
+		}
+		t, err := rails.ReadTimes(bytes.NewReader(text))
+		if err != nil {
+			return nil, railsError(o.times, err)
+		}
+		t.Place(o.run.want.World.GPUsPerNode)
+		l := rails.Arrivals(t.Calls, t.Node)
+		if err := o.others.settle(&l.Verdict, t.Hosts, o.run.want.World.GPUsPerNode); err != nil {
+			return nil, err
+		}
+		return rails.OfLateness(filepath.Base(o.times), t, l), nil
+	}
+	text, err := railsInput(s, "matrix", o.matrix)
+	if err != nil {
+		return nil, err
+	}
+	m, notes, err := rails.ReadMatrix(bytes.NewReader(text))
+	if err != nil {
+		return nil, railsError(o.matrix, err)
+	}
+	v := rails.JudgeMatrix(m)
+	if err := o.others.settle(v, m.Nodes, o.gpusOf(m)); err != nil {
+		return nil, err
+	}
+	return rails.OfVerdict(rails.OfMatrix, filepath.Base(o.matrix), m, v, notes), nil
+}
+
+// railsInput reads a file; a pipe up to a bound.
+func railsInput(s State, flag, path string) ([]byte, error) {
+	if info, err := s.FS.Stat(path); err == nil && info.IsDir() {
+		return nil, usagef("give a file; `zbench rails --logs DIR` reads a folder of logs", "--%s %s is a folder", flag, path)
+	}
+	in, err := openInput(s, path)
+	if err != nil {
+		return nil, usagef("give a CSV; `zbench rails --help` has the forms", "--%s: %w", flag, err)
+	}
+	return in.all(s)
+}
+
+// railsError is the error of an input that cannot be read.
+func railsError(path string, err error) error {
+	return exit.With(exit.Run, fmt.Errorf("%s: %w", path, err), "`zbench rails --help` has the forms")
+}
+
+// railsOfLogs reads a folder of logs. A log that cannot be read is a gap with a note.
+func (o *railsOptions) ofLogs(s State, dir string) (*rails.Document, error) {
+	entries, err := s.FS.ReadDir(dir)
+	if err != nil {
+		return nil, usagef("give a folder with one log for each pair", "--logs: %w", err)
+	}
+	var logs []rails.Log
+	var notes []string
+	for _, e := range entries {
+		if e.IsDir() || strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		rec, err := railsLog(s, filepath.Join(dir, e.Name()))
+		if err != nil {
+			notes = append(notes, fmt.Sprintf("%s: %v", e.Name(), err))
+			continue
+		}
+		logs = append(logs, rails.Log{File: e.Name(), Record: rec})
+	}
+	if len(logs) == 0 {
+		why := "it has no files"
+		if len(notes) > 0 {
+			why = notes[0]
+		}
+		return nil, exit.With(exit.Run, fmt.Errorf("%s has no log that can be read: %s", dir, why), "give a folder with one log of rccl-tests for each pair")
+	}
+	m, more, err := rails.FromLogs(logs)
+	if err != nil {
+		return nil, railsError(dir, errors.Join(append([]error{err}, asErrors(more)...)...))
+	}
+	v := rails.JudgeMatrix(m)
+	if err := o.others.settle(v, m.Nodes, o.gpusOf(m)); err != nil {
+		return nil, err
+	}
+	return rails.OfVerdict(rails.OfLogs, filepath.Base(filepath.Clean(dir)), m, v, append(more, notes...)), nil
+}
+
+// gpusOf is the number of GPUs of a node of a matrix; 0 where its ends are nodes.
+func (o *railsOptions) gpusOf(m *rails.Matrix) int {
+	most := -1
+	for _, p := range m.At {
+		most = max(most, p.GPU)
+	}
+	return most + 1
+}
+
+// railsLog reads one log.
+func railsLog(s State, path string) (*record.Record, error) {
+	in, err := openInput(s, path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = in.close() }()
+	return peers.Parse(in.body, peers.Hints{File: filepath.Base(path)})
+}
+
+func asErrors(texts []string) []error {
+	var out []error
+	for _, t := range texts[:min(len(texts), 3)] {
+		out = append(out, errors.New(t))
+	}
+	return out
 }

@@ -7,14 +7,186 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
 
 	"zbench/bench/engine"
+	"zbench/bench/exit"
+	"zbench/bench/fabric"
 	"zbench/bench/fleet/evidence"
 	"zbench/bench/fleet/rails"
+	"zbench/bench/folder"
 	"zbench/bench/plan"
+	"zbench/bench/record"
 	"zbench/bench/spec"
 	"zbench/bench/unit"
+	"zbench/internal/launch"
 )
+
+// surveyFlags are the flags of a sweep that a survey has, too.
+var surveyFlags = []string{"ngpus", "nodes", "gpus-per-node", "fabric", "backend", "seed", "fault"}
+
+// messageFlag is the size of a message.
+var messageFlag = bytesFlag("", "size", "64M", "bytes of a message in each direction", func(s *spec.Spec) *int64 { return &s.Sweep.MinBytes })
+
+// addMeasureFlags adds the flags of what zbench measures itself.
+func addMeasureFlags(cmd *cobra.Command, o *railsOptions) {
+	o.run.command = "rails"
+	addSpecFlags(&cobra.Command{}, &o.run.want) // the defaults of what has no flag here
+	rows := []specFlag{messageFlag}
+	for _, row := range specFlags {
+		if slices.Contains(surveyFlags, row.name) {
+			rows = append(rows, row)
+		}
+	}
+	addFlags(cmd, &o.run.want, rows)
+	addLibraryFlags(cmd, &o.run.libraries)
+	f := cmd.Flags()
+	addLaunchFlags(f, &o.run.launch)
+	addDeadlineFlags(f, &o.run.deadlines)
+	addCountersFlag(f, &o.run.counters)
+	f.IntVar(&o.launches, "launches", rails.DefaultLaunches, "timed launches of each round; faults that come and go need at least 4")
+	f.IntVar(&o.rounds, "rounds", 0, "least number of rounds between nodes, and of passes over the links of a node: 20 finds faults that come and go")
+	f.StringVar(&o.profile, "profile", "", "CSV of what good hardware gives: network or xgmi, rate, source")
+	f.StringVar(&o.leaves, "leaves", "", "CSV of leaf switches: node, rail, switch")
+	o.run.addQuiet(f)
+	o.run.addVerbose(f, "print every check before the run")
+}
+
+// measuring are the flags of a measurement that were given.
+func measuring(cmd *cobra.Command) []string {
+	var given []string
+	names := slices.Concat(surveyFlags, launchFlags, deadlineFlags, []string{"size", "launches", "rounds", "profile", "leaves"})
+	for _, name := range names {
+		if cmd.Flags().Changed(name) {
+			given = append(given, name)
+		}
+	}
+	return given
+}
+
+// measure surveys the world, or starts the processes that do.
+func (o *railsOptions) measure(ctx context.Context, s State, cmd *cobra.Command) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	l, err := o.run.place(s, cmd)
+	switch {
+	case err != nil:
+		return err
+	case o.run.launch.dry:
+		return o.dryRun(s, l)
+	case l.starts():
+		return o.run.startWorld(ctx, s, l, false)
+	}
+	o.run.want.World = l.want.World
+	return o.survey(ctx, s)
+}
+
+// check refuses what cannot be measured before anything is opened.
+func (o *railsOptions) check() error {
+	if err := checkFormat(o.run.format, railsHelp); err != nil {
+		return err
+	}
+	o.run.want.Sweep.MaxBytes, o.run.want.Sweep.Collectives = o.run.want.Sweep.MinBytes, []string{"send_recv"}
+	switch {
+	case o.launches < 1 || o.launches > plan.MaxBatch:
+		return usagef(railsHelp, "--launches is 1 to %d, not %d", plan.MaxBatch, o.launches)
+	case o.rounds < 0 || o.rounds > 1000:
+		return usagef(railsHelp, "--rounds is 0 to 1000, not %d", o.rounds)
+	}
+	return o.run.deadlines.check()
+}
+
+// prepareRails checks the request, and resolves the machine with what messages between pairs
+// take.
+func prepareRails(e *engine.Engine, want spec.Spec) (*engine.Setup, plan.Case, error) {
+	u, err := e.Prepare(want)
+	if err != nil {
+		return nil, plan.Case{}, err
+	}
+	if u.Machine != nil {
+		f, err := fabric.ByName(u.Spec.Fabric)
+		if err != nil {
+			return nil, plan.Case{}, err
+		}
+		if u.Machine, err = f.Resolve(u.Spec.World, fabric.Conditions{Seed: u.Spec.Seed, Faults: u.Spec.Faults, Pairs: true}); err != nil {
+			return nil, plan.Case{}, usage(err, railsHelp)
+		}
+	}
+	c, err := rails.CaseOf(u.Spec.World, u.Spec.Sweep.MinBytes)
+	if err != nil {
+		err = usage(err, "give --nodes, --gpus-per-node or -g; "+railsHelp)
+	}
+	return u, c, err
+}
+
+// finish writes the folder and prints the verdict. failed is what ended the rounds early.
+func (o *railsOptions) finish(s State, dir *folder.Folder, started time.Time, doc *rails.Document, rounds rails.Rounds, failed error) error {
+	r := result{dir: dir, started: started, checks: o.run.checks, control: o.run.world.control()}
+	switch {
+	case failed == nil:
+	case errors.Is(failed, context.Canceled):
+		r.verdict = exit.With(exit.Interrupted, failed, "the rounds before are judged in "+dir.Path)
+	default:
+		r.verdict = exit.With(exit.Run, failed, "fix the cause, and repeat the command; the rounds before are judged in "+dir.Path)
+	}
+	return o.deliver(s, doc, r, artifact{"rounds.csv", func(w io.Writer) error { return rails.WriteRounds(w, doc.Survey, rounds.Timings) }})
+}
+
+// dryRun prints what the survey would start.
+func (o *railsOptions) dryRun(s State, l launching) error {
+	if l.method == launch.Env && l.role.Rank > 0 {
+		return nil // rank 0 prints it
+	}
+	u, backend, err := o.run.dryPrepare(s, l, false)
+	if err != nil {
+		return err
+	}
+	if _, err := rails.CaseOf(u.Spec.World, u.Spec.Sweep.MinBytes); err != nil {
+		return usage(err, railsHelp)
+	}
+	out, row := newDryRun()
+	if err := o.run.dryLaunch(s, l, u.Spec, row); err != nil {
+		return err
+	}
+	row("Backend", "%s", backend)
+	row("Survey", "%s", o.announcement(u.Spec.World))
+	_, err = io.WriteString(s.Stdout, out.String())
+	return err
+}
+
+// readProfile reads what --profile names; nil without it.
+func (o *railsOptions) readProfile(s State, bytes int64) (*rails.Profile, error) {
+	if o.profile == "" {
+		return nil, nil //nolint:nilnil // no profile is no error
+	}
+	text, err := railsInput(s, "profile", o.profile)
+	if err != nil {
+		return nil, err
+	}
+	p, err := rails.ReadProfile(strings.NewReader(string(text)), bytes)
+	if err != nil {
+		return nil, railsError(o.profile, err)
+	}
+	return p, nil
+}
+
+// readLeaves reads what --leaves names.
+func (o *railsOptions) readLeaves(s State, about *rails.Survey) (names [][]string, numbers [][]int, err error) {
+	if o.leaves == "" {
+		return nil, nil, nil
+	}
+	text, err := railsInput(s, "leaves", o.leaves)
+	if err != nil {
+		return nil, nil, err
+	}
+	if names, numbers, err = rails.ReadLeaves(strings.NewReader(string(text)), about.Nodes, about.GPUs); err != nil {
+		return nil, nil, railsError(o.leaves, err)
+	}
+	return names, numbers, nil
+}
 
 // survey measures the world that this process leads, or holds alone.
 func (o *railsOptions) survey(ctx context.Context, s State) error {
@@ -23,18 +195,18 @@ func (o *railsOptions) survey(ctx context.Context, s State) error {
 	if o.run.want.Backend, err = o.run.libraries.choose(s, o.run.want.Backend); err != nil {
 		return err
 	}
-	u, c, err := o.prepare(o.run.want)
+	e, err := o.run.engine(s)
+	if err != nil {
+		return err
+	}
+	u, c, err := prepareRails(e, o.run.want)
 	if err != nil {
 		return err
 	}
 	if o.others, err = readWitnesses(s, &o.witness); err != nil {
 		return err
 	}
-	e, err := o.run.engine(s)
-	if err != nil {
-		return err
-	}
-	dir, err := engine.NewFolder(e.Host, o.run.out, "rails", o.run.force)
+	dir, err := folder.New(e.Host, o.run.out, "rails", o.run.force)
 	if err != nil {
 		return err
 	}
@@ -176,4 +348,130 @@ func (o *railsOptions) watch(s State) func(done int, r rails.Round) {
 			_, _ = fmt.Fprintf(s.Stderr.unescaped(), "%s[round %d] %s", clearLine, done, rails.KindName(r.Kind))
 		}
 	}
+}
+
+// countedDriver is a survey's driver with the counters of the nodes' NICs.
+type countedDriver struct {
+	rails.Exchanger
+	// simulated are the counters of the loopback's NICs; nil on hardware.
+	simulated *fabric.Counters
+	// read are the counters now; none where no node has any.
+	read func() []record.NICCounters
+	// nodes are the names of the nodes, devices the GPUs of all ranks; none if simulated.
+	nodes   []string
+	devices []record.Device
+	// numbered is true of simulated GPUs, which have no PCI address: their number tells which
+	// NIC of the simulated topology is theirs.
+	numbered bool
+	// without is why no counters are read, where that is known beforehand.
+	without string
+}
+
+// counted adds the counters to an open driver: those of /sys, of a tree that --counters
+// names, or the simulation's.
+func (o *railsOptions) counted(u *engine.Setup, d engine.Ranks, nodes []string, devices []record.Device) *countedDriver {
+	c := &countedDriver{Exchanger: d.(rails.Exchanger), nodes: nodes, devices: devices, numbered: u.Machine != nil} //nolint:forcetypeassert // ready has asked
+	c.read = func() []record.NICCounters { return countersOf(d) }
+	switch {
+	case o.run.counters == "off":
+		c.read, c.without = func() []record.NICCounters { return nil }, "--counters off"
+	case u.Machine == nil:
+	case o.run.counters != "auto":
+		c.read = func() []record.NICCounters { return simulatedNodes(countersOf(d), nodes) }
+	default:
+		if c.simulated = u.Machine.Counters(); c.simulated == nil {
+			c.without = "the simulated machine has no NICs"
+			break
+		}
+		c.read = func() []record.NICCounters { return c.simulated.Read(nodes) }
+	}
+	return c
+}
+
+// simulatedNodes gives counters that a process of the loopback read the name of its node.
+func simulatedNodes(all []record.NICCounters, nodes []string) []record.NICCounters {
+	out := make([]record.NICCounters, 0, len(all))
+	for _, c := range all {
+		for i, name := range nodes {
+			if c.Node == fmt.Sprint("n", i) {
+				c.Node = name
+				break
+			}
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// Exchange counts the bytes of a simulated exchange.
+func (c *countedDriver) Exchange(ctx context.Context, e plan.Exchange) ([]float64, error) {
+	seconds, err := c.Exchanger.Exchange(ctx, e)
+	if err == nil && c.simulated != nil {
+		for rank, to := range e.To {
+			if to >= 0 {
+				c.simulated.Move(rank, to, uint64(e.Warmup+e.Launches)*uint64(e.Case.Layout.Bytes)) //nolint:gosec // both are positive
+			}
+		}
+	}
+	return seconds, err
+}
+
+// rounds runs the plan's rounds and then the rings that tell which NICs each GPU uses, and
+// adds what the NICs counted to the survey and to the evidence. unused says why no GPU's NIC
+// could be told; failed is what ended the rounds early.
+func (c *countedDriver) rounds(ctx context.Context, v rails.Measurement, about *rails.Survey, in *evidence.Input) (result rails.Rounds, unused []string, failed error) {
+	const what = "the rails that the GPUs really use: "
+	before := c.read()
+	if result, failed = v.Run(ctx, c); result.Rounds == 0 {
+		return result, nil, failed
+	}
+	if len(before) > 0 {
+		about.Counters = record.RoseNICs(before, c.read())
+		in.NICs = byPlace(about.Counters, about.Nodes)
+	}
+	switch {
+	case v.Fleet.Nodes < 2: // no bytes leave the node
+	case c.without != "":
+		unused = []string{what + c.without}
+	case len(before) == 0:
+		unused = []string{what + "no node has counters of NICs that can be read (/sys/class/infiniband)"}
+	case failed != nil:
+		unused = []string{what + "the run ended before their rings"}
+	default:
+		var rings []rails.Ring
+		rings, failed = v.CountRings(ctx, c, result.Rounds, c.read)
+		for _, r := range rings {
+			in.Actual = append(in.Actual, rails.ActualRails(v.Fleet.Nodes, r.GPU, float64(r.Bytes), c.carried(r, v.Fleet))...)
+		}
+		about.SetActual(in.Actual)
+	}
+	return result, unused, failed
+}
+
+// carried is what the NICs sent in a ring. Expected is by the PCI address of the rank's GPU:
+// the number of a GPU in the job need not be that on its node.
+func (c *countedDriver) carried(r rails.Ring, f rails.Fleet) []rails.Carried {
+	var out []rails.Carried
+	at := map[string]int{}
+	for i, name := range c.nodes {
+		at[name] = i
+	}
+	for _, n := range r.NICs {
+		node, known := at[n.Node]
+		if !known {
+			continue
+		}
+		one := rails.Carried{Node: node, NIC: n.NIC}
+		if n.Sent != nil {
+			one.Bytes, one.Counted = *n.Sent, true
+		}
+		switch rank := node*f.GPUs + r.GPU; {
+		case c.numbered:
+			one.Expected = n.GPU == r.GPU
+		case len(c.devices) == f.Nodes*f.GPUs:
+			one.Expected = slices.ContainsFunc(n.PCI, func(pci string) bool { return pci != "" && strings.EqualFold(pci, c.devices[rank].PCI) })
+		}
+		out = append(out, one)
+	}
+	return out
 }

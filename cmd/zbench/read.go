@@ -11,16 +11,94 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"zbench/bench/advice"
 	"zbench/bench/engine"
 	"zbench/bench/exit"
+	"zbench/bench/folder"
 	"zbench/bench/formats"
 	"zbench/bench/jsonfile"
 	"zbench/bench/judge"
 	"zbench/bench/pattern"
 	"zbench/bench/peers"
 	"zbench/bench/plain"
+	"zbench/bench/recommend"
 	"zbench/bench/record"
 )
+
+const (
+	// headBytes are looked at to tell what a file is.
+	headBytes = 200
+	// maxPiped is how much of a record is read from what has no size: a pipe or a
+	// device.
+	maxPiped = 256 << 20
+)
+
+// input is a file that a command reads: of a log as much as it takes, of a record
+// all.
+type input struct {
+	// file is the file that the bytes are from: for a folder the one in it.
+	file string
+	// head is the first bytes, which body has, too.
+	head []byte
+	body io.Reader
+	// sized is true where the end is known to come.
+	sized bool
+	close func() error
+}
+
+// openInput opens a file, or where path is a folder its record.
+func openInput(s State, path string) (*input, error) {
+	switch path {
+	case "":
+		return nil, usagef("give a folder of zbench, its results.json, or a log", "the file name is empty")
+	case "-":
+		return nil, usagef("give a file, or /dev/stdin for standard input", "- is not supported")
+	}
+	var file io.ReadCloser
+	info, err := s.FS.Stat(path)
+	isFolder := err == nil && info.IsDir()
+	switch {
+	case isFolder:
+		var text []byte
+		text, path, err = readFolder(s, path)
+		file = io.NopCloser(bytes.NewReader(text))
+	case err == nil:
+		file, err = s.FS.Open(path)
+	}
+	const give = "give a folder of zbench, its results.json, or a log"
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && isFolder:
+		return nil, usagef(give, "%s does not exist, and its folder has no %s", path, engine.JournalFile)
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, usagef(give, "%s does not exist", path)
+	case err != nil:
+		return nil, folder.Unreadable(s.FS, path, err, give)
+	}
+	body := bufio.NewReader(file)
+	head, err := body.Peek(headBytes)
+	if err != nil && !errors.Is(err, io.EOF) {
+		_ = file.Close()
+		return nil, folder.Unreadable(s.FS, path, err, give)
+	}
+	return &input{path, bytes.Clone(head), body, isFolder || info.Mode().IsRegular(), file.Close}, nil
+}
+
+// all reads what is left, and closes the file.
+func (in *input) all(s State) ([]byte, error) {
+	defer func() { _ = in.close() }()
+	from := in.body
+	if !in.sized {
+		from = io.LimitReader(from, maxPiped+1)
+	}
+	text, err := io.ReadAll(from)
+	switch {
+	case err != nil:
+		return nil, folder.Unreadable(s.FS, in.file, err, "give a folder of zbench, its results.json, or a log")
+	case !in.sized && len(text) > maxPiped:
+		return nil, exit.With(exit.Run, fmt.Errorf("%s is a pipe with more than %d MiB", in.file, maxPiped>>20), "write it to a file and give the file")
+	}
+	return text, nil
+}
 
 // read returns the bytes of a file, or where path is a folder those of its
 // record, and the file they are from.
@@ -177,4 +255,118 @@ func oneArg(what string) cobra.PositionalArgs {
 		}
 		return nil
 	}
+}
+
+// readSource reads a record or a log with its samples, where a journal lies
+// beside the record and is of the same sweep.
+func readSource(s State, path string) (recommend.Source, error) {
+	rec, err := readEither(s, path)
+	if err != nil {
+		return recommend.Source{}, err
+	}
+	return sourceOf(s, path, rec), nil
+}
+
+// sourceWith is a record with samples, with what it shows to be mended first and how it is measured
+// again.
+func sourceWith(rec *record.Record, parts []record.Part) recommend.Source {
+	of := recommend.SourceOf(rec, parts)
+	of.Fault, of.Again = faultOf(rec), again(rec)
+	return of
+}
+
+// sourceOf is the record that was read from path, with its samples. A journal beside it that
+// cannot give them is named: without samples the figures may be others.
+func sourceOf(s State, path string, rec *record.Record) recommend.Source {
+	dir := path
+	if info, err := s.FS.Stat(path); err != nil || !info.IsDir() {
+		dir = filepath.Dir(path)
+		if filepath.Base(path) != engine.ResultsFile && filepath.Base(path) != engine.JournalFile {
+			return sourceWith(rec, nil)
+		}
+	}
+	file := filepath.Join(dir, engine.JournalFile)
+	text, err := s.FS.ReadFile(file)
+	if err != nil {
+		return sourceWith(rec, nil) // a record need not have a journal
+	}
+	j, err := engine.ReadJournal(file, text)
+	if err == nil && (j.Header.Record.Run != rec.Run || !j.Header.Record.Created.Equal(rec.Created)) {
+		err = fmt.Errorf("%s: it is of another run than the record", file)
+	}
+	if err != nil {
+		s.note(false, "The samples of the journal are ignored: %s\n", err)
+		return sourceWith(rec, nil)
+	}
+	return sourceWith(rec, j.Parts)
+}
+
+// checkSamples warns in the record, and at once, of samples beside its file that are not
+// those that zbench wrote.
+func checkSamples(s State, file string, rec *record.Record) {
+	dir := filepath.Dir(file)
+	index, err := s.FS.ReadFile(filepath.Join(dir, engine.SamplesIndexFile))
+	if err != nil {
+		return // a record need not have samples
+	}
+	values, err := s.FS.ReadFile(filepath.Join(dir, engine.SamplesFile))
+	if err != nil {
+		return
+	}
+	if w := record.CheckSamples(rec, index, values); w != nil {
+		rec.Warnings = append(rec.Warnings, *w)
+		s.note(false, "EDITED: %s: %s.\n", dir, w.Message)
+	}
+}
+
+// readAdvice reads the recommendation that lies in a record's folder; nil is none,
+// or one of curves that were measured before.
+func readAdvice(s State, dir string, rec *record.Record) *advice.Document {
+	text, err := s.FS.ReadFile(filepath.Join(dir, engine.AdviceFile))
+	if err != nil {
+		return nil
+	}
+	d, err := advice.Read(bytes.NewReader(text))
+	if err == nil && !d.Of([]recommend.Source{{Record: rec}}) {
+		err = errors.New("it was computed from other curves than those of the record")
+	}
+	if err == nil && d.Answered() && faultOf(rec) != nil {
+		err = errors.New("the record shows a fault, which comes before a bucket size")
+	}
+	if err != nil {
+		fmt.Fprintf(s.Stderr, "%s is ignored: %s\n", filepath.Join(dir, engine.AdviceFile), err)
+		return nil
+	}
+	return d
+}
+
+// assumed computes the bucket size for assumed settings if none were given; nil if the
+// records have no curves for it, with a note if they contradict the assumption.
+func assumed(s State, sources ...recommend.Source) *advice.Document {
+	d, err := advice.AskAssumed(sources)
+	if err != nil {
+		fmt.Fprintf(s.Stderr, "No bucket size for assumed settings: %s\n", err)
+		return nil
+	}
+	return d
+}
+
+// maxInput is more than any file that a user names has, in bytes.
+const maxInput = 16 << 20
+
+// readText reads a file that an option names, of at most 16 MiB.
+func readText(s State, option, name string) ([]byte, error) {
+	f, err := s.FS.Open(name)
+	if err != nil {
+		return nil, usagef("give a file that can be read", "%s: %w", option, err)
+	}
+	defer f.Close() //nolint:errcheck // it was only read
+	text, err := io.ReadAll(io.LimitReader(f, maxInput+1))
+	switch {
+	case err != nil:
+		return nil, usagef("give a file that can be read", "%s: %w", option, err)
+	case len(text) > maxInput:
+		return nil, usagef("give another file", "%s %s is larger than 16 MiB", option, name)
+	}
+	return text, nil
 }

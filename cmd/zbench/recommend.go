@@ -2,15 +2,14 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"zbench/bench/advice"
 	"zbench/bench/engine"
 	"zbench/bench/exit"
+	"zbench/bench/folder"
 	"zbench/bench/peers"
 	"zbench/bench/recommend"
 	"zbench/bench/record"
@@ -20,8 +19,7 @@ import (
 
 func newRecommend(s State) *cobra.Command {
 	var o adviceFlagSet
-	var out, format string
-	var force bool
+	var to output
 	cmd := &cobra.Command{
 		Use:   "recommend RECORD…|LOG…",
 		Short: "The gradient-bucket size for a trainer, from measured curves",
@@ -45,23 +43,20 @@ plateau and what is missing, and exits with 6.`,
 			return nil
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := checkFormat(format, recommendHelp); err != nil {
+			if err := checkFormat(to.format, listedBy("recommend")); err != nil {
 				return err
 			}
-			return runRecommend(s, args, &o, out, format, force)
+			return runRecommend(s, args, &o, to)
 		},
 	}
-	addAdviceFlags(cmd, &o)
+	addFlags(cmd, &o, adviceFlags)
 	f := cmd.Flags()
-	f.StringVar(&out, "out", "", "folder to create, with the page, the plot and "+engine.AdviceFile+" (default none)")
-	formatFlag(f, &format)
-	f.BoolVar(&force, "force", false, "write into a folder that has files")
+	to.addFlags(f, "folder to create, with the page, the plot and "+engine.AdviceFile+" (default none)")
+	to.addForce(f)
 	return cmd
 }
 
-const recommendHelp = "`zbench recommend --help-all` lists the flags"
-
-func runRecommend(s State, args []string, o *adviceFlagSet, out, format string, force bool) error {
+func runRecommend(s State, args []string, o *adviceFlagSet, to output) error {
 	started := s.Now()
 	want, err := o.read(s)
 	if err != nil {
@@ -82,16 +77,11 @@ func runRecommend(s State, args []string, o *adviceFlagSet, out, format string, 
 		sources, recs = append(sources, one), append(recs, one.Record)
 	}
 	if q == nil {
-		return knees(s, args, recs, sources, format)
+		return knees(s, args, recs, sources, to.format)
 	}
 	d, err := q.Ask(sources)
 	if err != nil {
 		return err
-	}
-	if out != "" {
-		if err := keepAdvice(s, out, force, started, recs, d); err != nil {
-			return err
-		}
 	}
 	var answers []*recommend.Knees
 	if r := d.Answer.Refusal; r != nil {
@@ -101,37 +91,32 @@ func runRecommend(s State, args []string, o *adviceFlagSet, out, format string, 
 			answers = append(answers, &k)
 		}
 	}
-	if err := s.show(results.Recommendation(d, recs, answers), output{format: format}); err != nil {
-		return err
+	r := result{shown: results.Recommendation(d, recs, answers), started: started, verdict: d.Refused()}
+	if to.out != "" {
+		if r.dir, r.files, err = advisedFolder(s, to, recs, d); err != nil {
+			return err
+		}
+		defer r.dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
 	}
-	return d.Refused()
+	return s.deliver(to, r)
 }
 
-// keepAdvice leaves a folder with the recommendation and its page.
-func keepAdvice(s State, out string, force bool, started time.Time, recs []*record.Record, d *advice.Document) error {
-	dir, err := engine.NewFolder(s.host(false), out, "recommend", force)
+// advisedFolder is a new folder with the record, and the files that the recommendation and its page
+// add.
+func advisedFolder(s State, to output, recs []*record.Record, d *advice.Document) (*folder.Folder, []artifact, error) {
+	dir, err := folder.New(s.host(false), to.out, "recommend", to.force)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
 	rec, err := peers.Merge(recs...)
 	if err != nil {
 		rec = recs[0] // the page is of the first; the answer is of all
 	}
-	if err := dir.WriteRecord(rec); err != nil {
-		return err
+	if err := engine.WriteRecord(dir, rec); err != nil {
+		return nil, nil, errors.Join(err, dir.Close())
 	}
-	if err := dir.Write(engine.AdviceFile, d.WriteJSON); err != nil {
-		return err
-	}
-	if err := (shownRecord{Record: rec, advice: d, folder: dir.Path}).keep(dir); err != nil {
-		return err
-	}
-	if err := writeRun(dir, s, started); err != nil {
-		return err
-	}
-	fmt.Fprintf(s.Stderr, "Wrote %s\n", dir.Path)
-	return nil
+	files := []artifact{{engine.AdviceFile, d.WriteJSON}}
+	return dir, append(files, shownRecord{Record: rec, advice: d, folder: dir.Path}.files()...), nil
 }
 
 // knees prints what is known without trainer and model: the sizes near the plateaus and,
@@ -144,7 +129,7 @@ func knees(s State, paths []string, recs []*record.Record, sources []recommend.S
 		if f, _ := report.FormatOf(format); i == len(recs)-1 && f.Readable && d != nil { // the answer for assumed settings is for people
 			results.Assume(shown, d, recs, paths...)
 		}
-		if err := s.show(shown, output{format: format, quiet: true}); err != nil {
+		if err := s.deliver(output{format: format, quiet: true}, result{shown: shown}); err != nil {
 			return err
 		}
 	}

@@ -18,6 +18,7 @@ import (
 
 	"zbench/bench/engine"
 	"zbench/bench/exit"
+	"zbench/bench/folder"
 	"zbench/bench/judge"
 	"zbench/bench/record"
 	"zbench/internal/longtest"
@@ -55,11 +56,11 @@ type fullDisk struct {
 }
 
 type fullFile struct {
-	engine.AppendFile
+	folder.AppendFile
 	left *int
 }
 
-func (d fullDisk) Append(name string) (engine.AppendFile, error) {
+func (d fullDisk) Append(name string) (folder.AppendFile, error) {
 	f, err := d.osFS.Append(name)
 	return fullFile{f, d.left}, err
 }
@@ -178,7 +179,7 @@ func TestKillThenResume(t *testing.T) {
 	require.Zero(t, code, stderr)
 	require.NoError(t, cmd.Process.Kill())
 	require.Error(t, cmd.Wait())
-	require.FileExists(t, filepath.Join(dir, engine.LockFile))
+	require.FileExists(t, filepath.Join(dir, folder.LockFile))
 	require.NoFileExists(t, filepath.Join(dir, "results.json"), "it was killed before its end")
 	before := readBytes(t, dir, engine.JournalFile)
 	code, stderr = zbench(t, osFS{}, "recommend", dir)

@@ -4,16 +4,18 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"zbench/bench/engine"
 	"zbench/bench/exit"
 	"zbench/bench/fabric"
 	"zbench/bench/finding"
 	"zbench/bench/fleet/nodescreen"
+	"zbench/bench/folder"
 	"zbench/bench/spec"
+	"zbench/bench/unit"
 	"zbench/internal/launch"
 )
 
@@ -22,15 +24,16 @@ type nodeScreenOptions struct {
 	launch    launchFlagSet
 	libraries libraryOptions
 
-	backend, fabric     string
-	faults              []string
-	nodes               int
-	seed                uint64
-	seconds, deadline   float64
-	size                sizeFlag
-	trees, judge        string
-	out, format         string
-	force, quiet, given bool
+	backend, fabric   string
+	faults            []string
+	nodes             int
+	seed              uint64
+	seconds, deadline float64
+	size              sizeFlag
+	trees, judge      string
+	// given tells that the number of nodes was asked for.
+	given bool
+	output
 }
 
 func newNodeScreen(s State) *cobra.Command {
@@ -89,10 +92,9 @@ func addNodeScreenFlags(cmd *cobra.Command, o *nodeScreenOptions) {
 	o.size = 1 << 30
 	f.Var(&o.size, "size", "size of an array in memory, in bytes (default 1G)")
 	f.Float64Var(&o.deadline, "deadline", 120, "seconds that one measurement of a node may take, beside --hbm-seconds; all of a simulated node")
-	f.StringVar(&o.out, "out", "", "folder to create, which all nodes share (default a new dated one)")
-	f.BoolVar(&o.force, "force", false, "write into a folder that has files")
-	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress on standard error")
-	formatFlag(f, &o.format)
+	o.addFlags(f, "folder to create, which all nodes share (default a new dated one)")
+	o.addForce(f)
+	o.addQuiet(f)
 }
 
 // runNodeScreen does what this process is for: a probe of one node, a node of several, the
@@ -101,7 +103,7 @@ func runNodeScreen(ctx context.Context, s State, o nodeScreenOptions) error {
 	if job := s.Getenv(probeVariable); job != "" {
 		return o.probe(ctx, s, job)
 	}
-	const help = "`zbench screen --help-all` lists the flags"
+	help := listedBy("screen")
 	if err := checkFormat(o.format, help); err != nil {
 		return err
 	}
@@ -158,22 +160,16 @@ func (o *nodeScreenOptions) begin(ctx context.Context, s State, l launching) err
 	if o.launch.dry {
 		return o.dryRun(s, l)
 	}
-	d, _, err := o.screen(ctx, s, l)
-	if err != nil {
-		return err
-	}
-	if err := o.show(s, d.Document); err != nil {
-		return err
-	}
-	return screenVerdict(d.Document)
+	return o.screen(ctx, s, l, func(_ screened, r result) error { return s.deliver(o.output, r) })
 }
 
-// screen screens all nodes and writes the folder, whose path it returns.
-func (o *nodeScreenOptions) screen(ctx context.Context, s State, l launching) (d screened, path string, err error) {
+// screen screens all nodes into a new folder, and lets end deliver the judgement while the folder is
+// locked.
+func (o *nodeScreenOptions) screen(ctx context.Context, s State, l launching, end func(screened, result) error) error {
 	started := s.Now()
-	dir, err := engine.NewFolder(s.host(o.quiet), o.out, "screen", o.force)
+	dir, err := folder.New(s.host(o.quiet), o.out, "screen", o.force)
 	if err != nil {
-		return d, "", err
+		return err
 	}
 	defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
 	f := nodescreen.Fleet{Expected: l.want.World.Nodes}
@@ -188,12 +184,15 @@ func (o *nodeScreenOptions) screen(ctx context.Context, s State, l launching) (d
 		err = o.node(ctx, s, dir.Path)
 	}
 	if err != nil {
-		return d, "", err
+		return err
 	}
-	if d, err = o.read(s, dir.Path, f); err != nil {
-		return d, "", err
+	d, err := o.read(s, dir.Path, f)
+	if err != nil {
+		return err
 	}
-	return d, dir.Path, o.write(s, dir, started, d.Document)
+	r := o.judged(s, d, started)
+	r.dir = dir
+	return end(d, r)
 }
 
 // compare judges the files of a folder and prints the result; --out takes it as files, too.
@@ -207,43 +206,17 @@ func (o *nodeScreenOptions) compare(s State) error {
 	if err != nil {
 		return err
 	}
-	if o.out != "" {
-		dir, err := engine.NewFolder(s.host(o.quiet), o.out, "screen", o.force)
-		if err != nil {
-			return err
-		}
-		defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
-		if err := o.write(s, dir, started, d.Document); err != nil {
-			return err
-		}
-	}
-	if err := o.show(s, d.Document); err != nil {
-		return err
-	}
-	return screenVerdict(d.Document)
+	return s.deliver(o.output, o.judged(s, d, started))
 }
 
-// write writes the files that follow from the judgement.
-func (o *nodeScreenOptions) write(s State, dir *engine.Folder, started time.Time, d *nodescreen.Document) error {
-	if err := s.keep(dir, started, d.Shown(toolVersion()), nodeLists(d.Pass, d.Fail, d.Unclear)...); err != nil {
-		return err
-	}
-	s.note(o.quiet, "Wrote %s (report.html, screen.json, pass.txt, fail.txt) in %s\n", dir.Path, s.Now().Sub(started).Round(10*time.Millisecond))
-	return nil
-}
-
-func (o *nodeScreenOptions) show(s State, d *nodescreen.Document) error {
-	return s.show(d.Shown(toolVersion()), output{format: o.format, quiet: o.quiet})
-}
-
-func screenVerdict(d *nodescreen.Document) error {
-	switch d.State {
-	case finding.Faulty:
-		return quietError{exit.Regression}
-	case finding.Healthy:
-		return nil
-	default:
-		return quietError{exit.Want}
+// judged is a judgement with the lists of nodes.
+func (o *nodeScreenOptions) judged(s State, d screened, started time.Time) result {
+	shown := d.Shown(toolVersion())
+	return result{
+		shown: shown, files: whole(shown, nodeLists(d.Pass, d.Fail, d.Unclear)...), started: started, verdict: fleetVerdict(d.State),
+		before: func(dir *folder.Folder) {
+			s.note(o.quiet, "Wrote %s (report.html, screen.json, pass.txt, fail.txt) in %s\n", dir.Path, s.Now().Sub(started).Round(10*time.Millisecond))
+		},
 	}
 }
 
@@ -252,8 +225,8 @@ func nodesFolder(dir string) string { return filepath.Join(dir, "nodes") }
 
 // read reads what the nodes have written, and judges it.
 func (o *nodeScreenOptions) read(s State, dir string, f nodescreen.Fleet) (screened, error) {
-	folder := nodesFolder(dir)
-	entries, err := s.FS.ReadDir(folder)
+	nodes := nodesFolder(dir)
+	entries, err := s.FS.ReadDir(nodes)
 	if err != nil && o.judge != "" {
 		return screened{}, usagef("give the folder that `zbench screen --out DIR` made", "--judge: %w", err)
 	}
@@ -261,16 +234,200 @@ func (o *nodeScreenOptions) read(s State, dir string, f nodescreen.Fleet) (scree
 		if e.IsDir() || filepath.Ext(e.Name()) != ".json" || s.FS.IsTemporary(e.Name()) {
 			continue
 		}
-		text, err := readText(s, "screen", filepath.Join(folder, e.Name()))
+		text, err := readText(s, "screen", filepath.Join(nodes, e.Name()))
 		if err != nil {
 			return screened{}, err
 		}
-		noteEdited(s, filepath.Join(folder, e.Name()), text)
+		noteEdited(s, filepath.Join(nodes, e.Name()), text)
 		n, err := nodescreen.ReadNode(text)
 		if err != nil {
-			return screened{}, exit.With(exit.Run, fmt.Errorf("%s: %w", filepath.Join(folder, e.Name()), err), "remove the file, and screen that node again")
+			return screened{}, exit.With(exit.Run, fmt.Errorf("%s: %w", filepath.Join(nodes, e.Name()), err), "remove the file, and screen that node again")
 		}
 		f.Nodes = append(f.Nodes, n)
 	}
 	return screened{nodescreen.Judge(f), f.Nodes}, nil
+}
+
+// sizeFlag is a size in bytes: 1G, 256M.
+type sizeFlag int64
+
+func (v *sizeFlag) String() string { return unit.Bytes(int64(*v)) }
+func (v *sizeFlag) Type() string   { return "bytes" }
+func (v *sizeFlag) Set(text string) error {
+	n, err := unit.ParseBytes(text)
+	if err == nil && n < 4096 {
+		err = fmt.Errorf("%d is too small: at least 4096", n)
+	}
+	*v = sizeFlag(n)
+	return err
+}
+
+// startOf is one process for each node, which writes into dir.
+func (o *nodeScreenOptions) startOf(s State, l launching, dir string) launch.Start {
+	start := o.launch.startOf(s, l, "screen", l.want.World.Nodes, 1)
+	start.Args = append(start.Args, "--out", dir)
+	start.Key = fmt.Sprintf("screen/%s/%d", s.Hostname(), s.PID)
+	start.Simulated, start.GPUs = simulated(o.backend, s), launch.GPUs(s.Getenv)
+	return start
+}
+
+// names are the hosts that are to report, as far as the launcher tells them.
+func (l launching) names(s State) []string {
+	var list []string
+	switch l.method {
+	case launch.MPI:
+		for _, h := range l.hosts {
+			list = append(list, h.Name)
+		}
+	case launch.Slurm:
+		list, _ = launch.HostsOf(s.Getenv("SLURM_JOB_NODELIST")) // without, they are counted
+	case launch.Auto, launch.Inproc, launch.Local, launch.Env:
+	}
+	if len(list) != l.want.World.Nodes { // a part of them: which is not known
+		return nil
+	}
+	return list
+}
+
+// dryRun prints what would be started.
+func (o *nodeScreenOptions) dryRun(s State, l launching) error {
+	if !l.starts() {
+		_, err := fmt.Fprintf(s.Stdout, "this process screens %d nodes\n", max(o.nodes, 1))
+		return err
+	}
+	lines, err := launch.Command(o.startOf(s, l, "DIR"))
+	if err != nil {
+		return usage(err, listedBy("screen"))
+	}
+	for _, line := range lines {
+		if _, err := fmt.Fprintln(s.Stdout, line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// measurements bounds how many measurements of a node follow each other: memory, a
+// collective, and one for each NIC.
+const measurements = 12
+
+// startNodes starts a process on each node and waits until all have ended, at most until
+// the deadline. How they end is not judged: what they have written is.
+func (o *nodeScreenOptions) startNodes(ctx context.Context, s State, l launching, dir string) error {
+	shared, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	start := o.startOf(s, l, shared)
+	lines, err := launch.Command(start)
+	if err != nil {
+		return usage(err, listedBy("screen")+"; --launch inproc screens this node alone")
+	}
+	f := &children{s: s, ends: make(chan ending, len(lines))}
+	for _, line := range lines {
+		if err := f.add(Command{Argv: line.Argv, Environ: line.Environ(start.Environ, ""), Interrupts: interruptsOf[l.method]}); err != nil {
+			return err
+		}
+	}
+	limit := time.NewTimer(time.Duration((o.seconds + measurements*o.deadline) * float64(time.Second)))
+	defer limit.Stop()
+	for left := len(lines); left > 0; left-- {
+		select {
+		case <-f.ends:
+		case <-limit.C:
+			f.killed(left)
+			s.note(false, "zbench: the nodes have not ended within their deadline; those that reported are compared\n")
+			return nil
+		case <-ctx.Done():
+			f.killed(left)
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// screenFirst screens all nodes of the job before the sweep starts on those that do not
+// fail, and tells the flags where the result is. A job with more nodes than --nodes has spare
+// ones.
+func (o *collectivesOptions) screenFirst(ctx context.Context, s State, cmd *cobra.Command, l launching) error {
+	switch {
+	case o.launch.bad != "":
+		return usagef("omit one of them", "--screen-first and --exclude-bad exclude each other: --screen-first leaves out what it finds itself")
+	case l.method == launch.Env:
+		return usagef("`zbench screen --out DIR` before the launcher, then --exclude-bad", "%s: --screen-first starts one process for each node, so it is for the zbench that starts the ranks", l.role.Text())
+	case l.starts() && simulated(l.want.Backend, s):
+		return usagef("leave --launch out", "--screen-first of simulated nodes is for one process")
+	case o.launch.dry:
+		return nil
+	}
+	screen, args, err := o.screenOptions(s, cmd, l)
+	if err != nil {
+		return err
+	}
+	s.note(o.quiet, "Screening the nodes first (--screen-first)\n")
+	of := s
+	of.Args = args
+	place, err := screen.place(of)
+	if err != nil {
+		return err
+	}
+	return screen.screen(ctx, of, place, func(d screened, r result) error {
+		if err := r.keep(of); err != nil {
+			return err
+		}
+		r.before(r.dir)
+		o.launch.bad = r.dir.Path
+		return o.rest(s, d, r.dir.File("report.html"))
+	})
+}
+
+// rest says which nodes are left for the sweep; an error where none is.
+func (o *collectivesOptions) rest(s State, d screened, page string) error {
+	s.note(o.quiet && d.State == finding.Healthy, "zbench: screen: %s\n", d.Verdict())
+	for _, n := range nodescreen.Standings(d.nodes, d.Document) {
+		if len(n.Findings) > 0 {
+			s.note(false, "  %s: %s\n", n.Host, n.Findings[0].Reason())
+		}
+	}
+	switch {
+	case d.State == finding.NotChecked:
+		return exit.With(exit.Want, fmt.Errorf("the screen of the nodes tells nothing: no node reported"), "`zbench screen` alone shows the launcher's messages; or omit --screen-first")
+	case d.State == finding.Faulty && len(d.Fail) == 0:
+		return exit.With(exit.Regression, fmt.Errorf("%d of %d nodes reported nothing to the screen, and their names are unknown: they cannot be left out", d.Expected-d.Nodes, d.Expected), "see "+page)
+	case len(d.Pass)+len(d.Unclear) == 0:
+		return exit.With(exit.Regression, fmt.Errorf("every node fails the screen: none is left for the sweep"), "see "+page)
+	}
+	return nil
+}
+
+// screenOptions are the options of the screen, and the arguments of its processes: those of
+// the sweep that say where and with which libraries.
+func (o *collectivesOptions) screenOptions(s State, cmd *cobra.Command, l launching) (*nodeScreenOptions, []string, error) {
+	args := []string{"screen", "--backend=" + o.want.Backend}
+	for _, name := range append(libraryFlags(), "launch", "hostfile") {
+		if f := cmd.Flags().Lookup(name); f != nil && f.Changed {
+			args = append(args, "--"+name+"="+f.Value.String())
+		}
+	}
+	for _, text := range o.launch.slurmArgs {
+		args = append(args, "--slurm-args="+text)
+	}
+	if simulated(o.want.Backend, s) {
+		args = append(args, fmt.Sprintf("--nodes=%d", l.want.World.Nodes), "--fabric="+l.want.Fabric, fmt.Sprintf("--seed=%d", l.want.Seed))
+		for _, text := range l.want.Faults {
+			args = append(args, "--fault="+text)
+		}
+	}
+	if o.out != "" {
+		args = append(args, "--out="+strings.TrimRight(o.out, "/")+"-screen")
+	}
+	if o.force {
+		args = append(args, "--force")
+	}
+	options, screen := &nodeScreenOptions{}, &cobra.Command{}
+	addNodeScreenFlags(screen, options)
+	err := screen.ParseFlags(args[1:])
+	options.given = screen.Flags().Changed("nodes")
+	options.quiet = o.quiet
+	return options, args, err
 }

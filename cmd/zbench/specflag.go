@@ -3,33 +3,42 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"zbench/bench/collective"
+	"zbench/bench/engine"
+	"zbench/bench/fabric"
 	"zbench/bench/spec"
 	"zbench/bench/spell"
 	"zbench/bench/unit"
+	"zbench/internal/native"
 )
 
-// specFlag is a flag that fills a part of the request: its letter and name, in
+// flagRow is a flag that fills a part of a T: its letter and name, in
 // which unit it is, zbench's default, what it means, how it is read and how it is
 // written again.
-type specFlag struct {
+type flagRow[T any] struct {
 	letter, name, unit, fallback, meaning string
 	// set reads all values that were given: a flag that is no list takes the last.
-	set func(*spec.Spec, []string) error
+	set func(*T, []string) error
 	// show is the values as the command line has them; none is the default.
-	show func(*spec.Spec) []string
+	show func(*T) []string
 	// fact is true if the flag describes what is measured, not how: --force may change
 	// it when a sweep is resumed. The others decide which cases there are, and stay.
 	fact bool
 }
 
+// specFlag is a flag of a request.
+type specFlag = flagRow[spec.Spec]
+
 // typed is the flag as a command line has it for a request: once for each of its values.
-func (f specFlag) typed(s *spec.Spec) [][]string {
+func (f flagRow[T]) typed(s *T) [][]string {
 	name := "--" + f.name
 	if f.letter != "" {
 		name = "-" + f.letter
@@ -63,8 +72,8 @@ func factual(f specFlag) specFlag {
 }
 
 // last reads the last value that was given.
-func last(set func(*spec.Spec, string) error) func(*spec.Spec, []string) error {
-	return func(s *spec.Spec, values []string) error { return set(s, values[len(values)-1]) }
+func last[T any](set func(*T, string) error) func(*T, []string) error {
+	return func(s *T, values []string) error { return set(s, values[len(values)-1]) }
 }
 
 func bytesFlag(letter, name, fallback, meaning string, of func(*spec.Spec) *int64) specFlag {
@@ -184,7 +193,7 @@ func setFloat(to *float64, v string) error {
 }
 
 // text is the value for a message.
-func (f specFlag) text(s *spec.Spec) string {
+func (f flagRow[T]) text(s *T) string {
 	switch list := f.show(s); {
 	case len(list) > 0:
 		return strings.Join(list, " ")
@@ -194,18 +203,18 @@ func (f specFlag) text(s *spec.Spec) string {
 	return "none"
 }
 
-// specValue makes a row of the table a pflag.Value.
-type specValue struct {
-	row   specFlag
-	to    *spec.Spec
+// flagValue makes a row of a table a pflag.Value.
+type flagValue[T any] struct {
+	row   flagRow[T]
+	to    *T
 	texts []string
 	given bool
 }
 
-func (v *specValue) String() string   { return strings.Join(v.texts, " ") }
-func (v *specValue) Type() string     { return v.row.unit }
-func (v *specValue) IsBoolFlag() bool { return v.row.unit == "" }
-func (v *specValue) Set(text string) error {
+func (v *flagValue[T]) String() string   { return strings.Join(v.texts, " ") }
+func (v *flagValue[T]) Type() string     { return v.row.unit }
+func (v *flagValue[T]) IsBoolFlag() bool { return v.row.unit == "" }
+func (v *flagValue[T]) Set(text string) error {
 	if !v.given {
 		v.texts, v.given = nil, true // the default's
 	}
@@ -229,9 +238,9 @@ func addSpecFlags(cmd *cobra.Command, to *spec.Spec) {
 }
 
 // addFlags puts rows of flags on a command and their defaults into the request.
-func addFlags(cmd *cobra.Command, to *spec.Spec, rows []specFlag) {
+func addFlags[T any](cmd *cobra.Command, to *T, rows []flagRow[T]) {
 	for _, row := range rows {
-		value := &specValue{row: row, to: to}
+		value := &flagValue[T]{row: row, to: to}
 		if row.fallback != "" {
 			if err := value.Set(row.fallback); err != nil {
 				panic("default of --" + row.name + ": " + err.Error()) // a test parses every row
@@ -244,3 +253,158 @@ func addFlags(cmd *cobra.Command, to *spec.Spec, rows []specFlag) {
 		}
 	}
 }
+
+// peerFlags are rccl-tests' flags, with the same letters, names and meanings.
+var peerFlags = []specFlag{
+	bytesFlag("b", "minbytes", "1K", "smallest total size", func(s *spec.Spec) *int64 { return &s.Sweep.MinBytes }),
+	bytesFlag("e", "maxbytes", "8G", "largest total size", func(s *spec.Spec) *int64 { return &s.Sweep.MaxBytes }),
+	withoutSteps(intFlag("f", "stepfactor", "factor", "2", "each size is this times the one before", func(s *spec.Spec) *int { return &s.Sweep.Factor })),
+	optional(bytesFlag("i", "stepbytes", "0", "each size is this more than the one before, instead of -f", func(s *spec.Spec) *int64 { return &s.Sweep.StepBytes })),
+	intFlag("n", "iters", "launches", "20", "launches in a burst", func(s *spec.Spec) *int { return &s.Sweep.Iterations }),
+	intFlag("w", "warmup_iters", "launches", "5", "launches before the first burst, not timed", func(s *spec.Spec) *int { return &s.Sweep.Warmup }),
+	{
+		letter: "d", name: "datatype", unit: "name", fallback: "float", meaning: "element type, several as float,bfloat16, or all (zbench list dtypes)",
+		set: last(func(s *spec.Spec, v string) (err error) {
+			_, s.Sweep.Dtype, err = collective.DtypesByName(v)
+			return err
+		}),
+		show: func(s *spec.Spec) []string { return []string{s.Sweep.Dtype} },
+	},
+	{
+		letter: "o", name: "op", unit: "name", fallback: "sum", meaning: "reduction operator, several as sum,max, or all (zbench list ops)",
+		set: last(func(s *spec.Spec, v string) (err error) {
+			_, s.Sweep.Op, err = collective.OpsByName(v)
+			return err
+		}),
+		show: func(s *spec.Spec) []string { return []string{s.Sweep.Op} },
+	},
+	intFlag("c", "check", "launches", "1", "launches whose result is verified", func(s *spec.Spec) *int { return &s.Sweep.Checks }),
+	factual(intFlag("g", "ngpus", "GPUs", "1", "GPUs that one process drives", func(s *spec.Spec) *int { return &s.World.GPUsPerProcess })),
+	optional(intFlag("G", "hipgraph", "replays", "0", "capture a burst's launches into a graph and replay it this many times; bursts only", func(s *spec.Spec) *int { return &s.Sweep.GraphLaunches })),
+}
+
+// ownFlags are zbench's: rccl-tests has no such flags.
+var ownFlags = []specFlag{
+	{
+		name: "sizes", unit: "list", meaning: "measure these total sizes instead of those of -b, -e, -f and -i: 64K,1M,8M",
+		set: func(s *spec.Spec, values []string) error {
+			s.Sweep.Sizes = nil
+			for text := range strings.SplitSeq(strings.Join(values, ","), ",") {
+				size, err := unit.ParseBytes(text)
+				if err != nil {
+					return err
+				}
+				s.Sweep.Sizes = append(s.Sweep.Sizes, size)
+			}
+			return nil
+		},
+		show: func(s *spec.Spec) []string {
+			var list []string
+			for _, size := range s.Sweep.Sizes {
+				list = append(list, strconv.FormatInt(size, 10))
+			}
+			return list
+		},
+	},
+	floatFlag("precision", "share", "0.01", "precision that ends a timing: half the 95 % interval over the median", func(s *spec.Spec) *float64 { return &s.Sweep.Precision }),
+	floatFlag("max-time", "seconds", "0.4", "measured time after which a timing of a case ends", func(s *spec.Spec) *float64 { return &s.Sweep.MaxTime }),
+	{
+		name: "place", unit: "name", fallback: "both", meaning: "buffers: " + strings.Join(names(places), ", "),
+		set: last(func(s *spec.Spec, v string) error {
+			list, ok := places[v]
+			if !ok {
+				return fmt.Errorf("%q is not one of %s", v, strings.Join(names(places), ", "))
+			}
+			s.Sweep.InPlace = list
+			return nil
+		}),
+		show: func(s *spec.Spec) []string {
+			for name, list := range places {
+				if slices.Equal(list, s.Sweep.InPlace) {
+					return []string{name}
+				}
+			}
+			return nil
+		},
+	},
+	{
+		name: "cache", unit: "name", fallback: engine.Cold, meaning: "cold: buffers rotate over twice the last level of cache; warm: they do not",
+		set: last(func(s *spec.Spec, v string) error {
+			if v != engine.Cold && v != engine.Warm {
+				return fmt.Errorf("%q is not one of %s, %s", v, engine.Cold, engine.Warm)
+			}
+			s.Sweep.Cache = v
+			return nil
+		}),
+		show: func(s *spec.Spec) []string { return []string{s.Sweep.Cache} },
+	},
+	bytesFlag("", "verify-budget", "256M", "on the loopback, verify if all ranks' buffers fit into this", func(s *spec.Spec) *int64 { return &s.Sweep.VerifyBudget }),
+	factual(wholeFlag("nodes", "1", "number of nodes", func(s *spec.Spec) *int { return &s.World.Nodes })),
+	factual(optional(wholeFlag("gpus-per-node", "0", "GPUs used on each node (default all)", func(s *spec.Spec) *int { return &s.World.GPUsPerNode }))),
+	{
+		name: "ranks-per-gpu", unit: "int", meaning: "ranks that share each GPU (NCCL 2.30, NCCL_MULTI_RANK_GPU_ENABLE=1; default 1)",
+		set: last(func(s *spec.Spec, v string) error {
+			n, err := strconv.Atoi(v)
+			if err == nil && n < 1 {
+				err = fmt.Errorf("%d: it must be at least 1", n)
+			}
+			s.World.RanksPerGPU = max(0, n)
+			return err
+		}),
+		show: func(s *spec.Spec) []string {
+			if s.World.RanksPerGPU == 0 {
+				return nil
+			}
+			return []string{strconv.Itoa(s.World.RanksPerGPU)}
+		},
+	},
+	factual(nameFlag("fabric", fabric.Default, "hardware to simulate (zbench list fabrics)", fabric.Names(), func(s *spec.Spec) *string { return &s.Fabric })),
+	factual(textFlag("backend", "auto", "libraries: auto, "+strings.Join(native.Backends(), ", "), func(s *spec.Spec) *string { return &s.Backend })),
+	{
+		name: "seed", unit: "uint64", fallback: "1", meaning: "seed of the simulated noise and of the verification's data", fact: true,
+		set: last(func(s *spec.Spec, v string) (err error) {
+			s.Seed, err = strconv.ParseUint(v, 0, 64)
+			return err
+		}),
+		show: func(s *spec.Spec) []string { return []string{strconv.FormatUint(s.Seed, 10)} },
+	},
+	{
+		name: "fault", unit: "stringArray", meaning: "plant a fault into the simulation (zbench list faults); may be repeated", fact: true,
+		set: func(s *spec.Spec, v []string) error {
+			s.Faults = nil
+			for _, text := range v {
+				s.Faults = append(s.Faults, fabric.SpellFault(text))
+			}
+			return nil
+		},
+		show: func(s *spec.Spec) []string { return s.Faults },
+	},
+	listFlag("groups", "also run all disjoint groups of this many GPUs of all nodes at once: 2,4,8", func(s *spec.Spec) *[]int { return &s.Sweep.Groups }),
+	listFlag("strides", "also run all groups of ranks with these strides at once, as expert or tensor parallelism forms them: 2,8", func(s *spec.Spec) *[]int { return &s.Sweep.Strides }),
+	listFlag("scale", "also run only the first 1, 2, 4 … nodes while the others wait: 1,2,4", func(s *spec.Spec) *[]int { return &s.Sweep.Scales }),
+	boolFlag("keep-samples", fmt.Sprintf("write samples.f32 above %d ranks too", engine.SamplesRanks), func(s *spec.Spec) *bool { return &s.Sweep.KeepSamples }),
+	boolFlag(fixedSizes, "with a model: measure only the sizes of -b, -e, -f and -i, without those added for the bucket size", func(s *spec.Spec) *bool { return &s.Sweep.FixedSizes }),
+}
+
+// fixedSizes may change when a sweep is resumed.
+const fixedSizes = "fixed-sizes"
+
+// specFlags is the table of them all.
+var specFlags = slices.Concat(peerFlags, ownFlags)
+
+// withoutSteps leaves the factor out of a command line where sizes grow by steps.
+func withoutSteps(f specFlag) specFlag {
+	show := f.show
+	f.show = func(s *spec.Spec) []string {
+		if s.Sweep.StepBytes > 0 {
+			return nil
+		}
+		return show(s)
+	}
+	return f
+}
+
+// places maps --place to the forms that are run: in place or not.
+var places = map[string][]bool{"out": {false}, "in": {true}, "both": {false, true}}
+
+func names[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }

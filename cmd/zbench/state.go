@@ -2,14 +2,16 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/netip"
+	"path"
 	"time"
 
-	"zbench/bench/engine"
-	"zbench/bench/record"
+	"zbench/bench/folder"
 	"zbench/internal/native"
 	"zbench/internal/preflight"
 )
@@ -69,21 +71,17 @@ type State struct {
 // FS is the part of the file system that zbench uses. Names are the operating
 // system's paths.
 type FS interface {
-	engine.FS
+	folder.FS
 	// Open is for files of which only the head is read: a checkpoint has gigabytes.
 	Open(name string) (io.ReadCloser, error)
 	// Access reports whether this process may read and write the file.
 	Access(name string) error
 }
 
-// host is what an engine needs of the machine. Notes are left out when quiet.
-func (s State) host(quiet bool) engine.Host {
-	var environ []string
-	if s.Environ != nil {
-		environ = s.Environ()
-	}
-	return engine.Host{
-		FS: s.FS, Now: s.Now, Random: s.Random, Owner: fmt.Sprintf("process %d on %s", s.PID, s.Hostname()), Environment: record.Environment(environ),
+// host is what a folder needs of the machine. Notes are left out when quiet.
+func (s State) host(quiet bool) folder.Host {
+	return folder.Host{
+		FS: s.FS, Now: s.Now, Random: s.Random, Owner: fmt.Sprintf("process %d on %s", s.PID, s.Hostname()),
 		Note: func(format string, args ...any) { s.note(quiet, format, args...) },
 	}
 }
@@ -112,3 +110,46 @@ type Child interface {
 	// Kill ends it and those that it started.
 	Kill()
 }
+
+// treeFS is a folder of the State's file system. It opens files, so that no more is read of
+// one than is wanted.
+type treeFS struct {
+	FS
+	root string
+}
+
+func (t treeFS) name(name string) string { return path.Join(t.root, name) }
+
+func (t treeFS) ReadDir(name string) ([]fs.DirEntry, error) { return t.FS.ReadDir(t.name(name)) }
+func (t treeFS) ReadFile(name string) ([]byte, error)       { return t.FS.ReadFile(t.name(name)) }
+func (t treeFS) Stat(name string) (fs.FileInfo, error)      { return t.FS.Stat(t.name(name)) }
+
+func (t treeFS) Open(name string) (fs.File, error) {
+	f, err := t.FS.Open(t.name(name))
+	if err != nil {
+		return nil, err
+	}
+	return openFile{f, t, name}, nil
+}
+
+// ReadLink is where a link leads to, if the file system tells.
+func (t treeFS) ReadLink(name string) (string, error) {
+	if l, ok := t.FS.(interface {
+		ReadLink(name string) (string, error)
+	}); ok {
+		return l.ReadLink(t.name(name))
+	}
+	return "", &fs.PathError{Op: "readlink", Path: name, Err: errors.ErrUnsupported}
+}
+
+// Lstat is there because fs.ReadLinkFS has it.
+func (t treeFS) Lstat(name string) (fs.FileInfo, error) { return t.Stat(name) }
+
+// openFile is a file that is read.
+type openFile struct {
+	io.ReadCloser
+	tree treeFS
+	name string
+}
+
+func (f openFile) Stat() (fs.FileInfo, error) { return f.tree.Stat(f.name) }

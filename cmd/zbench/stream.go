@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"zbench/bench/plain"
+	"zbench/internal/native"
 )
 
 // Stream is an output and what is known of it. Main wraps both: all text that is
@@ -115,4 +116,40 @@ func (s State) note(quiet bool, format string, args ...any) {
 		text = b.String()
 	}
 	fmt.Fprint(s.Stderr, text)
+}
+
+// Bounds of the width of text for people. defaultWidth is used if the width is unknown, as
+// of a pipe.
+const (
+	minWidth     = 40
+	defaultWidth = 80
+)
+
+// columns is the width that text on the stream keeps to.
+func (s Stream) columns() int {
+	if s.Width <= 0 {
+		return defaultWidth
+	}
+	return max(s.Width, minWidth)
+}
+
+// coloured reports whether a stream takes colour: a terminal that has it, unless the
+// user wants none.
+func (s State) coloured(to Stream) bool {
+	return to.IsTTY && s.Getenv("NO_COLOR") == "" && s.Getenv("TERM") != "dumb"
+}
+
+// task shows on standard error steps that take seconds before the measurement: on a
+// terminal one line that is rewritten and cleared at the end, elsewhere one line per task.
+func (s State) task(now native.Task) {
+	text := plain.Text(now.String())
+	switch {
+	case s.Stderr.IsTTY:
+		if runes := []rune(text); s.Stderr.Width > 0 && len(runes) >= s.Stderr.Width {
+			text = string(runes[:s.Stderr.Width-1])
+		}
+		_, _ = io.WriteString(s.Stderr.unescaped(), clearLine+text) // progress that cannot be shown stops nothing
+	case text != "":
+		fmt.Fprintln(s.Stderr, text)
+	}
 }

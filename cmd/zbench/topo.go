@@ -2,27 +2,25 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"path"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"zbench/bench/exit"
+	"zbench/bench/folder"
 	"zbench/internal/topo"
 )
 
 // topoOptions are the options of topo.
 type topoOptions struct {
-	root, host, xml, out, format string
-	outputs                      []string
+	root, host, xml string
+	outputs         []string
+	output
 }
 
 func newTopo(s State) *cobra.Command {
-	var o topoOptions
+	o := topoOptions{output: output{quiet: true}} // its findings are all that it prints
 	cmd := &cobra.Command{
 		Use: "topo [NODE.json…]", Short: "Read this node's GPUs, xGMI links, NICs and rails; compare nodes",
 		Long: `topo reads the kernel's view of this node: GPUs with partitions and xGMI links
@@ -64,13 +62,12 @@ and 5 if there is neither a GPU nor an RDMA NIC. Doubts and notes are no faults.
 	f.StringVar(&o.host, "host", "", "name of the node (default this host, or the name of --root)")
 	f.StringVar(&o.xml, "xml", "", "RCCL's topology file (NCCL_TOPO_DUMP_FILE) to compare with")
 	f.StringArrayVar(&o.outputs, "outputs", nil, "file or folder with outputs of nicctl -j, rdma -j, ethtool -S, ip link, lldpctl -f json, or a CSV of leaves (nic,leaf)")
-	f.StringVar(&o.out, "out", "", "folder to create for topo.json, report.html and topo.svg")
-	formatFlag(f, &o.format)
+	o.addFlags(f, "folder to create for topo.json, report.html and topo.svg")
 	return cmd
 }
 
 func runTopo(s State, o topoOptions) error {
-	if err := checkFormat(o.format, "`zbench topo --help-all` lists the flags"); err != nil {
+	if err := checkFormat(o.format, listedBy("topo")); err != nil {
 		return err
 	}
 	started := s.Now()
@@ -78,34 +75,27 @@ func runTopo(s State, o topoOptions) error {
 	if err != nil {
 		return err
 	}
-	shown := n.Shown()
+	r := result{shown: n.Shown(), started: started}
 	if o.out != "" {
-		dir, err := drawnFolder(s, "", o.out)
-		if err != nil {
+		if r.dir, err = drawnFolder(s, "", o.out); err != nil {
 			return err
 		}
-		defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
-		if err := s.keep(dir, started, shown); err != nil {
-			return err
-		}
-		defer fmt.Fprintf(s.Stderr, "Wrote %s\n", dir.File("report.html"))
-	}
-	if err := s.show(shown, output{format: o.format, quiet: true}); err != nil {
-		return err
+		defer r.dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
+		r.after = func(dir *folder.Folder) { fmt.Fprintf(s.Stderr, "Wrote %s\n", dir.File("report.html")) }
 	}
 	switch {
 	case n.Empty():
-		return exit.With(exit.Unavailable, fmt.Errorf("%s: %w", n.Verdict, exit.ErrUnavailable), "run it on a GPU node, or give --root DIR, --xml FILE or --outputs DIR")
+		r.verdict = exit.With(exit.Unavailable, fmt.Errorf("%s: %w", n.Verdict, exit.ErrUnavailable), "run it on a GPU node, or give --root DIR, --xml FILE or --outputs DIR")
 	case n.Faulty():
-		return quietError{exit.Regression}
+		r.verdict = quietError{exit.Regression}
 	}
-	return nil
+	return s.deliver(o.output, r)
 }
 
 // runDrift compares the nodes of files.
 func runDrift(s State, files []string, o topoOptions) error {
 	started := s.Now()
-	if err := checkFormat(o.format, "`zbench topo --help-all` lists the flags"); err != nil {
+	if err := checkFormat(o.format, listedBy("topo")); err != nil {
 		return err
 	}
 	var nodes []*topo.Node
@@ -125,17 +115,11 @@ func runDrift(s State, files []string, o topoOptions) error {
 	if err != nil {
 		return usage(err, "give the files of different nodes; --host names a node")
 	}
-	shown := d.Shown()
-	if err := s.keepNew(o.out, false, started, shown); err != nil {
-		return err
-	}
-	if err := s.show(shown, output{format: o.format, quiet: true}); err != nil {
-		return err
-	}
+	r := result{shown: d.Shown(), started: started}
 	if d.Differs() {
-		return quietError{exit.Regression}
+		r.verdict = quietError{exit.Regression}
 	}
-	return nil
+	return s.deliver(o.output, r)
 }
 
 // readTopo reads what the options name.
@@ -174,26 +158,6 @@ func readTopo(s State, o topoOptions) (*topo.Node, error) {
 	return n, nil
 }
 
-// maxInput is more than any file that a user names has, in bytes.
-const maxInput = 16 << 20
-
-// readText reads a file that an option names, of at most 16 MiB.
-func readText(s State, option, name string) ([]byte, error) {
-	f, err := s.FS.Open(name)
-	if err != nil {
-		return nil, usagef("give a file that can be read", "%s: %w", option, err)
-	}
-	defer f.Close() //nolint:errcheck // it was only read
-	text, err := io.ReadAll(io.LimitReader(f, maxInput+1))
-	switch {
-	case err != nil:
-		return nil, usagef("give a file that can be read", "%s: %w", option, err)
-	case len(text) > maxInput:
-		return nil, usagef("give another file", "%s %s is larger than 16 MiB", option, name)
-	}
-	return text, nil
-}
-
 // readOutputs reads a file, or the files of a folder.
 func readOutputs(s State, name string) ([]topo.Output, error) {
 	info, err := s.FS.Stat(name)
@@ -210,46 +174,3 @@ func readOutputs(s State, name string) ([]topo.Output, error) {
 	}
 	return all, nil
 }
-
-// treeFS is a folder of the State's file system. Unlike rootFS it opens files, so that no
-// more is read of one than is wanted.
-type treeFS struct {
-	FS
-	root string
-}
-
-func (t treeFS) name(name string) string { return path.Join(t.root, name) }
-
-func (t treeFS) ReadDir(name string) ([]fs.DirEntry, error) { return t.FS.ReadDir(t.name(name)) }
-func (t treeFS) ReadFile(name string) ([]byte, error)       { return t.FS.ReadFile(t.name(name)) }
-func (t treeFS) Stat(name string) (fs.FileInfo, error)      { return t.FS.Stat(t.name(name)) }
-
-func (t treeFS) Open(name string) (fs.File, error) {
-	f, err := t.FS.Open(t.name(name))
-	if err != nil {
-		return nil, err
-	}
-	return openFile{f, t, name}, nil
-}
-
-// ReadLink is where a link leads to, if the file system tells.
-func (t treeFS) ReadLink(name string) (string, error) {
-	if l, ok := t.FS.(interface {
-		ReadLink(name string) (string, error)
-	}); ok {
-		return l.ReadLink(t.name(name))
-	}
-	return "", &fs.PathError{Op: "readlink", Path: name, Err: errors.ErrUnsupported}
-}
-
-// Lstat is there because fs.ReadLinkFS has it.
-func (t treeFS) Lstat(name string) (fs.FileInfo, error) { return t.Stat(name) }
-
-// openFile is a file that is read.
-type openFile struct {
-	io.ReadCloser
-	tree treeFS
-	name string
-}
-
-func (f openFile) Stat() (fs.FileInfo, error) { return f.tree.Stat(f.name) }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -13,22 +14,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"zbench/bench/document"
-	"zbench/bench/engine"
 	"zbench/bench/exit"
 	"zbench/bench/fabric"
+	"zbench/bench/folder"
 	"zbench/bench/formats"
 	"zbench/bench/plain"
 	"zbench/bench/trace"
 )
 
-// traceOptions are the options of trace.
-type traceOptions struct {
-	out, format string
-	force       bool
-}
-
 func newTrace(s State) *cobra.Command {
-	var o traceOptions
+	var o output
 	cmd := &cobra.Command{
 		Use:   "trace FILE…",
 		Short: "Say what a job sent and what it waited for, from its trace or log",
@@ -50,37 +45,45 @@ The exit code is 0, and 6 where no file has a collective.`,
 			}
 			return nil
 		},
-		RunE: func(_ *cobra.Command, args []string) error { return o.run(s, args) },
+		RunE: func(_ *cobra.Command, args []string) error { return runTrace(s, args, o) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.out, "out", "", "folder to create for trace.json and report.html")
-	f.BoolVar(&o.force, "force", false, "write into a folder that has files")
-	formatFlag(f, &o.format)
+	o.addFlags(f, "folder to create for trace.json, report.html and the gradients' params.csv")
+	o.addForce(f)
 	return cmd
 }
 
-func (o *traceOptions) run(s State, args []string) error {
-	if err := checkFormat(o.format, "`zbench trace --help` lists the flags"); err != nil {
+func runTrace(s State, args []string, o output) error {
+	if err := checkFormat(o.format, listedBy("trace")); err != nil {
 		return err
 	}
-	started := s.Now()
+	o.quiet = true
+	r := result{started: s.Now()}
 	t, err := readTraces(s, args)
 	if err != nil {
 		return err
 	}
 	d := trace.Answer(t, peakOf)
-	shown := d.Shown(measureLines(d)...)
-	if err := s.keepNew(o.out, o.force, started, shown); err != nil {
-		return err
+	next := measureLines(d)
+	params := d.Params()
+	if params != "" && o.out != "" {
+		next = append(next, document.Command{
+			For: "then the bucket size for this model", Line: plain.Shell("zbench", "recommend", "DIR", "--framework", "ddp", "--params", filepath.Join(o.out, paramsFile), "--backward-ms", "MS"),
+		})
 	}
-	if err := s.show(shown, output{format: o.format, quiet: true}); err != nil {
-		return err
+	r.shown = d.Shown(next...)
+	r.files = whole(r.shown)
+	if params != "" {
+		r.files = append(r.files, artifact{paramsFile, func(w io.Writer) error { _, err := io.WriteString(w, params); return err }}) //nolint:wrapcheck // the folder names the file
 	}
 	if t.Calls() == 0 {
-		return quietError{exit.Want}
+		r.verdict = quietError{exit.Want}
 	}
-	return nil
+	return s.deliver(o, r)
 }
+
+// paramsFile has the tensors of a model, as --params of recommend reads them.
+const paramsFile = "params.csv"
 
 // readTraces reads files, and of folders the files in them that have calls, as ranks of one job.
 func readTraces(s State, paths []string) (*trace.Trace, error) {
@@ -91,7 +94,7 @@ func readTraces(s State, paths []string) (*trace.Trace, error) {
 		case errors.Is(err, fs.ErrNotExist):
 			return nil, usagef("give a trace, a log, or a folder with a file a rank", "%s does not exist", path)
 		case err != nil:
-			return nil, engine.Unreadable(s.FS, path, err, "give a trace, a log, or a folder with a file a rank")
+			return nil, folder.Unreadable(s.FS, path, err, "give a trace, a log, or a folder with a file a rank")
 		case !info.IsDir():
 			if err := addTrace(s, t, path); err != nil {
 				return nil, err
@@ -100,7 +103,7 @@ func readTraces(s State, paths []string) (*trace.Trace, error) {
 		}
 		entries, err := s.FS.ReadDir(path)
 		if err != nil {
-			return nil, engine.Unreadable(s.FS, path, err, "give a folder with a file a rank")
+			return nil, folder.Unreadable(s.FS, path, err, "give a folder with a file a rank")
 		}
 		none := true
 		for _, e := range entries {
@@ -127,7 +130,7 @@ func readTraces(s State, paths []string) (*trace.Trace, error) {
 func addTrace(s State, t *trace.Trace, path string) error {
 	file, err := s.FS.Open(path)
 	if err != nil {
-		return engine.Unreadable(s.FS, path, err, "give a trace or a log")
+		return folder.Unreadable(s.FS, path, err, "give a trace or a log")
 	}
 	defer func() { _ = file.Close() }()
 	one, err := formats.Read(filepath.Base(path), file)

@@ -2,14 +2,27 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"zbench/bench/engine"
 	"zbench/bench/exit"
+	"zbench/bench/plain"
+	"zbench/bench/plan"
+	"zbench/bench/record"
 	"zbench/internal/launch"
+	"zbench/internal/native"
+	"zbench/internal/preflight"
 	"zbench/internal/rendezvous"
 )
 
@@ -173,4 +186,352 @@ func (w *world) end(ctx context.Context, err error) {
 		cancel()
 	}
 	w.Close(why)
+}
+
+// listenAt are the addresses at which rank 0 listens: those of the host that was asked for, as
+// far as this machine has them. note says why it is all interfaces although one was asked for.
+// A name that a launcher tells need not be of an address of this host, and where it is the
+// loopback's, other hosts cannot reach that.
+func listenAt(ctx context.Context, s State, role launch.Role) (addresses []string, note string) {
+	port, host := strconv.Itoa(role.Leader.Port), role.Leader.Host
+	all := []string{net.JoinHostPort("", port)}
+	given := s.Getenv(launch.LeaderVariable) != ""
+	byUser := given && s.Getenv(launch.ControlVariable) == ""
+	found, why := []netip.Addr{}, "is no address of this host"
+	if ip, err := netip.ParseAddr(host); err == nil {
+		found = append(found, ip)
+	} else if s.Resolve == nil || !given && host != localhost {
+		return all, ""
+	} else if found, err = s.Resolve(ctx, host); err != nil {
+		why = "cannot be resolved here: " + err.Error()
+	} else if !byUser && role.LocalSize < role.Size && !slices.ContainsFunc(found, func(a netip.Addr) bool { return !a.IsLoopback() }) {
+		found, why = nil, "is the loopback interface, which other hosts do not reach"
+	}
+	for _, a := range found {
+		if address := net.JoinHostPort(a.Unmap().String(), port); s.has(a.Unmap()) && !slices.Contains(addresses, address) {
+			addresses = append(addresses, address)
+		}
+	}
+	if len(addresses) == 0 {
+		return all, fmt.Sprintf("%s %s: rank 0 listens on all interfaces", plain.Line(host), why)
+	}
+	return addresses, ""
+}
+
+const localhost = "localhost"
+
+// has reports whether an address is one of this host's.
+func (s State) has(a netip.Addr) bool {
+	if a.IsUnspecified() || a.Is4() && a.IsLoopback() || s.Interfaces == nil {
+		return true
+	}
+	interfaces, err := s.Interfaces()
+	return err != nil || slices.ContainsFunc(interfaces, func(i preflight.Interface) bool { return slices.Contains(i.Addrs, a.WithZone("")) })
+}
+
+// orders counts what the leader sends to the other processes, and how long it waits for
+// them: from when it listens until all have registered and until all have opened their GPUs;
+// then for their reports when its own part is done.
+type orders struct {
+	now                        func() time.Time
+	listened                   time.Time
+	registered, opened, waited time.Duration
+	sent                       int
+}
+
+// since is the time that the leader has been listening.
+func (o *orders) since() time.Duration { return o.now().Sub(o.listened) }
+
+func (w *world) Send(o plan.Order) {
+	w.orders.sent++
+	w.Leader.Send(o)
+}
+
+func (w *world) SendEach(each []plan.Order) {
+	w.orders.sent++
+	w.Leader.SendEach(each)
+}
+
+func (w *world) Reports(own plan.Report) []plan.Report {
+	began := w.orders.now()
+	reports := w.Leader.Reports(own)
+	w.orders.waited += w.orders.now().Sub(began)
+	return reports
+}
+
+// control is what leading the other processes took; nil where there are none.
+func (w *world) control() *record.Control {
+	if w == nil {
+		return nil
+	}
+	o := &w.orders
+	return &record.Control{
+		Processes: w.role.Size, Registered: o.registered.Seconds(), Opened: o.opened.Seconds(), Orders: o.sent, Waited: o.waited.Seconds(),
+	}
+}
+
+// team is the ranks of all processes as one driver.
+type team struct {
+	*plan.Group
+	own     *collectivesDriver
+	facts   engine.Facts
+	all     []preflight.Process
+	release func()
+}
+
+// processes are all of the sweep, with what they tell of their hosts.
+func (t *team) processes() []preflight.Process { return t.all }
+
+func (t *team) Facts() (engine.Facts, error) { return t.facts, nil }
+
+// Witness is that of this process: the service gathers from all ranks.
+func (t *team) Witness() *record.Witness { return t.own.Witness() }
+
+// Close ends the sweep in all processes and closes this one's ranks, as far as they are open.
+func (t *team) Close() error {
+	if t.Group != nil {
+		t.release()
+		t.End()
+	}
+	if t.own == nil {
+		return nil
+	}
+	return t.own.Close()
+}
+
+// open opens the ranks of all processes.
+func (w *world) open(ctx context.Context, s State, o libraryOptions, with *opening) (engine.Ranks, error) {
+	if err := w.meet(s, with); err != nil {
+		return nil, err
+	}
+	t := &team{}
+	err := w.assemble(ctx, s, o, with, t)
+	native.RemoveName(with.Arena) // all have it open, or the run has failed
+	if err != nil {
+		return nil, errors.Join(err, t.Close())
+	}
+	return t, nil
+}
+
+// assemble opens the ranks of this process and then those of the others.
+func (w *world) assemble(ctx context.Context, s State, o libraryOptions, with *opening, t *team) (err error) {
+	bounds := ctx
+	if with.Arena != "" { // it takes milliseconds; a file that is made after this has returned would stay
+		bounds = context.WithoutCancel(ctx)
+	}
+	t.own, err = guarded(bounds, with.Deadlines.Init, 1, "opening the GPUs of process 0 on "+s.Hostname(), func() (*collectivesDriver, error) {
+		return openShare(ctx, s, o, with, 0, w.role.Local)
+	})
+	if err == nil {
+		err = w.gather(ctx, s, with)
+	}
+	if err != nil {
+		return err
+	}
+	var during context.Context
+	t.Group, during = plan.Lead(ctx, t.own, w, w.Members(with.ranks()))
+	t.Bound(with.Deadlines)
+	release := context.AfterFunc(during, func() { w.stop(context.Cause(during)) })
+	t.release = func() { release() }
+	if t.facts, err = w.describe(ctx, s, t, with); err != nil {
+		err = exit.With(codeOf(err), err, "fix the cause, and repeat the command")
+	}
+	return err
+}
+
+// meet names the file where the processes of a simulation meet.
+func (w *world) meet(s State, with *opening) error {
+	if len(with.Machine) == 0 {
+		return nil
+	}
+	removeLeft(s)
+	name := make([]byte, meetingBytes)
+	if _, err := io.ReadFull(s.Random, name); err != nil {
+		return err
+	}
+	with.Arena = meetingFile(s, sweepMeeting, name)
+	return nil
+}
+
+// gather waits for all processes and starts the run.
+func (w *world) gather(ctx context.Context, s State, with *opening) error {
+	for {
+		if err := w.Wait(ctx); err != nil {
+			return err
+		}
+		w.orders.registered = w.orders.since()
+		if err := cmp.Or(w.inOrder(with), w.refused.checkWorld(w.Hellos())); err != nil {
+			return err
+		}
+		for _, line := range w.Drift() {
+			s.note(false, "%s\n", line)
+		}
+		err := w.Start(with)
+		w.started = err == nil
+		if !errors.Is(err, rendezvous.ErrMissing) { // else one has left since
+			return err
+		}
+	}
+}
+
+// inOrder checks that the ranks of each node follow one another: the groups of a node's
+// GPUs are made of consecutive ranks.
+func (w *world) inOrder(with *opening) error {
+	if len(with.Machine) > 0 {
+		return nil // the nodes are simulated, wherever the processes run
+	}
+	perNode := max(with.World.GPUsPerNode/max(with.World.GPUsPerProcess, 1), 1)
+	all := w.Hellos()
+	for i, h := range all {
+		first := all[i-i%perNode]
+		if h.LocalProcess != i%perNode || h.Host != first.Host {
+			return usagef("let the launcher fill one node after the other: srun --distribution=block, mpirun --map-by ppr:N:node",
+				"process %d on %s has the local rank %d; process %d on %s begins its node, and local rank %d was expected: the ranks of a node must follow one another",
+				i, h.Host, h.LocalProcess, i-i%perNode, first.Host, i%perNode)
+		}
+	}
+	return nil
+}
+
+// describe opens the ranks of the others and checks that all fit together.
+func (w *world) describe(ctx context.Context, s State, t *team, with *opening) (engine.Facts, error) {
+	mine, err := guarded(ctx, with.Deadlines.Init, 1, "asking the GPUs of process 0 on "+s.Hostname(), func() (introduction, error) {
+		return introduce(s, t.own, with, w.role, time.Time{})
+	})
+	if err != nil {
+		return engine.Facts{}, err
+	}
+	sent := s.Now()
+	facts, err := t.Open()
+	if err != nil {
+		return engine.Facts{}, err
+	}
+	w.orders.opened = w.orders.since()
+	all := []engine.Hello{mine.Hello}
+	t.all = []preflight.Process{mine.process(time.Time{}, s.Now())}
+	for i, text := range facts {
+		var other introduction
+		if err := json.Unmarshal(text, &other); err != nil {
+			return engine.Facts{}, fmt.Errorf("process %d: %w", i+1, err)
+		}
+		all, t.all = append(all, other.Hello), append(t.all, other.process(sent, s.Now()))
+	}
+	together, err := engine.Together(all, with.World.Size(), with.World.Share())
+	together.Extrapolated = t.own.facts.Extrapolated
+	return together, err
+}
+
+// follow takes part in a sweep that another process leads. It prints errors of its own
+// only: data and progress are the leader's.
+func (o *collectivesOptions) follow(ctx context.Context, s State, role launch.Role) error {
+	c, err := o.connection(s, role)
+	if err != nil {
+		return o.once(role, err)
+	}
+	f, err := rendezvous.Join(ctx, c)
+	switch {
+	case errors.Is(err, rendezvous.ErrEnded):
+		return quietError{exit.Run} // the leader says why
+	case err != nil:
+		return fmt.Errorf("%s: %w", s.Hostname(), err)
+	}
+	defer f.Close()
+	var with opening
+	if err := json.Unmarshal(f.Welcome(), &with); err != nil {
+		return fmt.Errorf("%s: the leader's welcome: %w", s.Hostname(), err)
+	}
+	settle := func() {}
+	if s.Light != nil && with.Backend == "loopback" { // a real library's threads need the cores
+		settle = s.Light()
+	}
+	defer context.AfterFunc(ctx, func() { _ = f.Stop() })() // a leader that is gone ends the run anyway
+	var own *collectivesDriver
+	err = plan.FollowOpening(ctx, func(ctx context.Context) (plan.Process, json.RawMessage, error) {
+		var text json.RawMessage
+		var failed error
+		own, text, failed = o.openFollower(ctx, s, role, &with)
+		if failed != nil {
+			return nil, nil, failed
+		}
+		return own, text, nil
+	}, &settling{Follower: f, settle: settle})
+	if err != nil {
+		removeMeeting(s, &with)
+	}
+	if own != nil {
+		closing := own.Close()
+		if err == nil {
+			err = closing
+		}
+	}
+	if err == nil {
+		err = f.Wait()
+	}
+	if errors.Is(err, rendezvous.ErrEnded) {
+		return quietError{exit.Run}
+	}
+	if err != nil {
+		return o.once(role, fmt.Errorf("process %d on %s: %w", role.Rank, s.Hostname(), err))
+	}
+	return nil
+}
+
+// settling is the connection to the leader of a process that settles once it has opened its
+// ranks and allocated their buffers. Sooner, a thousand processes of one host would keep each
+// other from opening theirs.
+type settling struct {
+	*rendezvous.Follower
+	settle   func()
+	reported int
+}
+
+// settledAfter is the number of orders to open and to allocate.
+const settledAfter = 2
+
+func (c *settling) Report(r plan.Report) error {
+	err := c.Follower.Report(r)
+	if c.reported++; c.reported == settledAfter {
+		c.settle()
+	}
+	return err
+}
+
+// removeMeeting removes the file where the processes of a simulation meet: a leader that was
+// killed while they opened it has left it. Its name is of one run alone.
+func removeMeeting(s State, with *opening) {
+	if with.Arena != "" {
+		_ = s.FS.Remove(with.Arena) // mostly it is gone
+	}
+}
+
+// once keeps an error that all processes have to the first of each node.
+func (*collectivesOptions) once(role launch.Role, err error) error {
+	if role.Local > 0 {
+		return quietError{codeOf(err)}
+	}
+	return err
+}
+
+// openFollower opens the ranks of this process as the leader's welcome says.
+func (o *collectivesOptions) openFollower(ctx context.Context, s State, role launch.Role, with *opening) (*collectivesDriver, json.RawMessage, error) {
+	heard := s.Now()
+	if with.Arena != "" {
+		if _, err := s.FS.Stat(with.Arena); err != nil {
+			return nil, nil, fmt.Errorf("%w: the leader's file %s is not there: all processes of a simulation must run on one machine", native.ErrUnavailable, with.Arena)
+		}
+	}
+	s.Stderr = Stream{Writer: io.Discard} // progress of tasks: the leader shows its own
+	d, err := openShare(ctx, s, o.libraries, with, role.Rank, role.Local)
+	if err != nil {
+		return nil, nil, err
+	}
+	mine, err := introduce(s, d, with, role, heard)
+	var text json.RawMessage
+	if err == nil {
+		text, err = json.Marshal(mine)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, d.Close())
+	}
+	return d, text, nil
 }

@@ -1,20 +1,15 @@
-// Package engine runs a request: it prepares the cases, measures them into a
-// folder, resumes an interrupted sweep, and extends a sweep if the bucket size
-// needs more sizes. The file system, the clock and the driver are passed in, so
-// that a sweep can be run, killed and resumed by any caller.
-//
-// [Prepare] checks a [spec.Spec]; [Engine.Run] starts a sweep and [Engine.Resume]
-// resumes one.
-package engine
+package folder
 
 import (
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+
+	"zbench/bench/exit"
 )
 
-// FS is the part of the file system that a sweep writes. Names are the operating
+// FS is the part of the file system that a folder needs. Names are the operating
 // system's paths.
 type FS interface {
 	ReadFile(name string) ([]byte, error)
@@ -59,3 +54,12 @@ type LockedError struct {
 }
 
 func (e *LockedError) Error() string { return fmt.Sprintf("in use by %s", e.Owner) }
+
+// Unreadable is the error of an existing file that cannot be read. It says so if the
+// path is a folder.
+func Unreadable(files FS, path string, err error, hint string) error {
+	if info, failed := files.Stat(path); failed == nil && info.IsDir() {
+		return exit.With(exit.Run, fmt.Errorf("%s is a folder; a file is expected", path), "move it away, or "+hint)
+	}
+	return exit.With(exit.Run, fmt.Errorf("%s cannot be read: %w", path, err), hint)
+}

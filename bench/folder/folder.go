@@ -1,4 +1,7 @@
-package engine
+// Package folder is a folder of files that a command leaves: locked while it is written,
+// each file written whole or not at all, with journals that grow line by line. The file
+// system, the clock and random bytes are passed in.
+package folder
 
 import (
 	"bytes"
@@ -15,29 +18,18 @@ import (
 
 	"zbench/bench/exit"
 	"zbench/bench/jsonfile"
-	"zbench/bench/judge"
 	"zbench/bench/plain"
-	"zbench/bench/record"
 )
 
-// Files of a folder that the engine writes.
+// Files that every folder has.
 const (
-	// JournalFile has each pass of a case as soon as it is done.
-	JournalFile = "journal.jsonl"
-	// ResultsFile is the record.
-	ResultsFile = "results.json"
-	// SamplesFile has the samples, SamplesIndexFile where each series lies in it.
-	SamplesFile      = "samples.f32"
-	SamplesIndexFile = "samples.json"
-	// AdviceFile is the recommendation.
-	AdviceFile = "recommend.json"
 	// RunFile has the facts of this run of zbench: host, command line, exit code.
 	RunFile = "run.json"
 	// LockFile names the process that writes the folder.
 	LockFile = "zbench.lock"
 )
 
-// Host is what a run needs from the operating system.
+// Host is what a folder needs from the operating system.
 type Host struct {
 	FS  FS
 	Now func() time.Time
@@ -46,13 +38,12 @@ type Host struct {
 	Random io.Reader
 	// Owner names this process to others: host and process number.
 	Owner string
-	// Environment holds the variables that set up the libraries, as a record keeps them.
-	Environment map[string]string
 	// Note prints a message that is neither an error nor a warning; nil prints nothing.
 	Note func(format string, args ...any)
 }
 
-func (h Host) note(format string, args ...any) {
+// Say prints a message, if messages are printed.
+func (h Host) Say(format string, args ...any) {
 	if h.Note != nil {
 		h.Note(format, args...)
 	}
@@ -68,11 +59,11 @@ type Folder struct {
 	unlock      func() error
 }
 
-// NewFolder creates and locks the folder that a command writes, before anything is
+// New creates and locks the folder that a command writes, before anything is
 // measured, so that a bad path fails early. Without a path it creates a new dated
 // folder. A folder that has files is refused unless force is set; the files that a
 // killed run leaves before its first result do not count.
-func NewFolder(h Host, path, command string, force bool) (*Folder, error) {
+func New(h Host, path, command string, force bool) (*Folder, error) {
 	const another = "choose another --out"
 	if path == "" {
 		path = dated(h, command)
@@ -124,10 +115,16 @@ func (f *Folder) begin(force bool) error {
 	return nil
 }
 
-// OpenFolder locks an existing folder, to add to it.
-func OpenFolder(h Host, path string) (*Folder, error) {
+// Open locks an existing folder, to add to it.
+func Open(h Host, path string) (*Folder, error) {
 	f := &Folder{fs: h.FS, random: h.Random, Path: path}
 	return f, f.lock(h)
+}
+
+// Shared makes a folder, where it is not there, for files of several processes with names of
+// their own: it is not locked.
+func Shared(h Host, path string) (*Folder, error) {
+	return &Folder{fs: h.FS, random: h.Random, Path: path}, h.FS.MkdirAll(path)
 }
 
 // NewRun is the id of a new run: its journal's lines end in it. It is random, so that a line
@@ -178,6 +175,39 @@ func holdsFiles(files FS, dir string, entries []fs.DirEntry) bool {
 	})
 }
 
+// lock prevents other processes from writing the folder until Close. A stale lock is
+// replaced, with a note.
+func (f *Folder) lock(h Host) error {
+	unlock, stale, err := h.FS.Lock(f.File(LockFile), h.Owner)
+	held := (*LockedError)(nil)
+	switch {
+	case errors.As(err, &held):
+		return inUse(f.Path, err)
+	case err != nil:
+		return exit.With(exit.Run, fmt.Errorf("the folder %s cannot be locked: %w", f.Path, err), "choose another --out")
+	}
+	if stale != "" {
+		h.Say("%s: the run of %s ended without finishing; its stale lock is replaced.\n", f.Path, stale)
+	}
+	f.unlock = unlock
+	return nil
+}
+
+// inUse is the error of a folder whose lock another process holds.
+func inUse(path string, locked error) error {
+	return exit.UsageError(fmt.Errorf("%s is %w", path, locked), "wait until that run ends, or choose another --out")
+}
+
+// Close lets other processes write the folder. It may be called more than once.
+func (f *Folder) Close() error {
+	if f == nil || f.unlock == nil {
+		return nil
+	}
+	unlock := f.unlock
+	f.unlock = nil
+	return unlock()
+}
+
 // Abandon removes this run's files from a folder without results, so that the next run
 // can use it. Earlier files stay; so do files that cannot be removed.
 func (f *Folder) Abandon() {
@@ -207,6 +237,12 @@ func dated(h Host, command string) string {
 // File is the path of a file in the folder.
 func (f *Folder) File(name string) string { return filepath.Join(f.Path, name) }
 
+// Has reports whether the folder has a file of that name.
+func (f *Folder) Has(name string) bool {
+	_, err := f.fs.Stat(f.File(name))
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
 // Write writes one file atomically, with the content that fill writes.
 func (f *Folder) Write(name string, fill func(io.Writer) error) error {
 	var b bytes.Buffer
@@ -214,12 +250,6 @@ func (f *Folder) Write(name string, fill func(io.Writer) error) error {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	return f.Put(name, b.Bytes())
-}
-
-// WriteRecord judges a record and writes it, with its findings.
-func (f *Folder) WriteRecord(rec *record.Record) error {
-	judge.Store(rec)
-	return f.Write(ResultsFile, func(w io.Writer) error { return record.Encode(w, rec) })
 }
 
 // Put writes one file atomically.

@@ -1,0 +1,214 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"zbench/bench/engine"
+	"zbench/bench/folder"
+	"zbench/bench/record"
+	"zbench/bench/spec"
+)
+
+// runOptions are the options of a command that measures a request into a folder.
+type runOptions struct {
+	output
+	// want is the request that the flags make.
+	want      spec.Spec
+	libraries libraryOptions
+	// resume is the folder of a run to resume, file a request to run.
+	resume, file string
+	// world is the other processes of the run, where this one leads several.
+	world *world
+
+	// folder is that of the results; checks are what was checked before the run.
+	folder string
+	checks []record.Preflight
+}
+
+// addRunFlags are the flags of what is run, and of where it goes.
+func addRunFlags(cmd *cobra.Command, o *runOptions) {
+	addLibraryFlags(cmd, &o.libraries)
+	f := cmd.Flags()
+	o.addFlags(f, "folder to create (default a new dated one)")
+	addGateFlags(f, &o.gates)
+	o.addForce(f)
+	o.addQuiet(f)
+	f.StringVar(&o.resume, "resume", "", "resume the run in this folder with its own options")
+	f.StringVar(&o.file, "spec", "", "run the request in this file or folder: a results.json, a journal.jsonl or a spec; other flags change it")
+}
+
+// engine is an engine with this machine's file system and clock.
+func (o *runOptions) engine(s State) (*engine.Engine, error) {
+	when, err := created(s)
+	var environ []string
+	if s.Environ != nil {
+		environ = s.Environ()
+	}
+	return &engine.Engine{Host: s.host(o.quiet), Environment: record.Environment(environ), Tool: tool(), Created: when}, err
+}
+
+// measure runs the request in a new folder, or with joined resumes the run of a folder: joined is
+// what is asked of its request, of which the flags may change a part.
+func (o *runOptions) measure(ctx context.Context, s State, e *engine.Engine, joined func(kept spec.Spec) (spec.Spec, error)) (err error) {
+	started := s.Now()
+	var dir *folder.Folder
+	var old *record.Journal
+	var u *engine.Setup
+	if joined != nil {
+		if dir, old, err = engine.Continue(e.Host, o.resume, o.want.Benchmark); err == nil {
+			o.want, err = joined(*old.Header.Record.Spec)
+		}
+	} else if o.want.Backend, err = o.libraries.choose(s, o.want.Backend); err == nil {
+		if u, err = e.Prepare(o.want); err == nil {
+			dir, err = folder.New(e.Host, o.out, o.want.Benchmark, o.force)
+		}
+	}
+	defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
+	if err != nil {
+		return err
+	}
+	o.folder = dir.Path
+	var out *engine.Outcome
+	if joined != nil {
+		out, err = e.Resume(ctx, o.want, old, dir)
+	} else {
+		out, err = e.Run(ctx, u, dir)
+	}
+	if out == nil {
+		return err
+	}
+	return o.finish(s, dir, started, out, err)
+}
+
+// finish delivers the record of a run. failed is what ended it early.
+func (o *runOptions) finish(s State, dir *folder.Folder, started time.Time, out *engine.Outcome, failed error) error {
+	of := shownRecord{Record: out.Record, advice: out.Advice, folder: dir.Path}
+	if failed != nil {
+		if !errors.Is(failed, folder.ErrGone) {
+			// As much as the disk takes; failed says what happened.
+			_ = result{files: of.files(), dir: dir, started: started, checks: o.checks, control: o.world.control()}.keep(s)
+		}
+		return failed
+	}
+	if out.Record.OfKernels() && s.Stderr.IsTTY && !o.quiet {
+		_, _ = s.Stderr.unescaped().Write([]byte(clearLine)) // progress that cannot be shown stops nothing
+	}
+	r := of.result(s, o.output, dir)
+	r.started, r.checks, r.control = started, o.checks, o.world.control()
+	r.after = func(dir *folder.Folder) {
+		files, took := "report.html, results.json, results.csv", ""
+		if !out.Record.OfKernels() {
+			files, took = files+", knees.json, plots", " in "+s.Now().Sub(started).Round(10*time.Millisecond).String()
+		}
+		s.note(o.quiet, "Wrote %s (%s)%s\n", dir.Path, files, took)
+	}
+	r.verdict = cmp.Or(engine.Verdict(out.Record, dir.Path), r.verdict, out.Advice.Refused())
+	to := o.output
+	to.quiet = to.quiet && (out.Advice == nil || out.Advice.IsAssumed())
+	return s.deliver(to, r)
+}
+
+// free are the flags that may change when a run is resumed, besides those of libraries
+// and of the model.
+var free = append([]string{"resume", "force", "quiet", "format", "verbose", "progress", fixedSizes}, slices.Concat(gateFlags, deadlineFlags)...)
+
+// clash describes a flag that differs from the run to resume.
+func clash(name, kept, given string) string { return fmt.Sprintf("%s %s, now %s", name, kept, given) }
+
+// clashes is the error for flags given with --resume that differ; nil if there are none.
+func clashes(dir string, list []string) error {
+	if len(list) == 0 {
+		return nil
+	}
+	return usagef("leave them out: the run resumes with its own options; or start another run with --out",
+		"the run in %s was started with %s", dir, strings.Join(list, "; "))
+}
+
+// unchanged is the request that is resumed, with the flags that may change; list names
+// the others that differ. With facts, facts may differ.
+func unchanged(cmd *cobra.Command, kept spec.Spec, facts bool) (want spec.Spec, list []string, failed error) {
+	want = kept.Clone()
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		v, ours := f.Value.(*flagValue[spec.Spec])
+		switch {
+		case !ours:
+			if !slices.Contains(free, f.Name) && !slices.Contains(launchFlags, f.Name) && !isLibraryFlag(f.Name) && !isAdviceFlag(f.Name) {
+				list = append(list, clash("--"+f.Name, "none", f.Value.String()))
+			}
+			return
+		case slices.Contains(free, f.Name), v.row.fact && facts:
+			failed = cmp.Or(failed, v.row.set(&want, v.texts))
+			return
+		}
+		changed := want.Clone()
+		failed = cmp.Or(failed, v.row.set(&changed, v.texts))
+		if !reflect.DeepEqual(changed, want) {
+			list = append(list, clash("--"+f.Name, v.row.text(&kept), v.String()))
+		}
+	})
+	return want, list, failed
+}
+
+// given is a request with the flags of the command line over it.
+func given(cmd *cobra.Command, file *spec.Spec) (spec.Spec, error) {
+	want := file.Clone()
+	var err error
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if v, ours := f.Value.(*flagValue[spec.Spec]); ours {
+			err = cmp.Or(err, v.row.set(&want, v.texts))
+		}
+	})
+	return want, err
+}
+
+// ask takes over the request of --spec, with the other flags applied.
+func (o *runOptions) ask(s State, cmd *cobra.Command) error {
+	f := cmd.Flags()
+	switch {
+	case !f.Changed("spec"):
+		return nil
+	case f.Changed("resume"):
+		return usagef("the folder to resume has its own request", "--resume and --spec exclude each other")
+	}
+	file, err := readSpec(s, o.file)
+	if err != nil {
+		return err
+	}
+	if file.Benchmark != o.want.Benchmark {
+		what := file.Benchmark
+		if o.want.Sweep != nil {
+			what += ", not for collectives"
+		}
+		return usagef("zbench "+spec.Command(file.Benchmark)+" --spec runs it", "%s asks for %s", o.file, what)
+	}
+	o.want, err = given(cmd, file)
+	return err
+}
+
+// readSpec reads the request of a file or folder.
+func readSpec(s State, path string) (*spec.Spec, error) {
+	if info, err := s.FS.Stat(path); err == nil && info.IsDir() {
+		path = filepath.Join(path, engine.ResultsFile)
+	}
+	text, err := s.FS.ReadFile(path)
+	if err != nil {
+		return nil, missingFile(err, path, "give a results.json, a journal.jsonl, a spec, or a folder of zbench")
+	}
+	noteEdited(s, path, text)
+	file, err := spec.Read(text)
+	if err != nil {
+		return nil, usage(fmt.Errorf("%s: %w", path, err), "give a results.json, a journal.jsonl, or a spec")
+	}
+	return file, nil
+}
