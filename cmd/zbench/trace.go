@@ -20,6 +20,7 @@ import (
 	"zbench/bench/formats"
 	"zbench/bench/plain"
 	"zbench/bench/trace"
+	"zbench/bench/trainer"
 )
 
 func newTrace(s State) *cobra.Command {
@@ -68,7 +69,7 @@ func runTrace(s State, args []string, o output) error {
 	params := d.Params()
 	if params != "" && o.out != "" {
 		next = append(next, document.Command{
-			For: "then the bucket size for this model", Line: plain.Shell("zbench", "recommend", "DIR", "--framework", "ddp", "--params", filepath.Join(o.out, paramsFile), "--backward-ms", "MS"),
+			For: "then the bucket size for this model", Line: plain.Shell("zbench", "recommend", "DIR", "--framework", trainer.Unsharded, "--params", filepath.Join(o.out, paramsFile), "--backward-ms", "MS"),
 		})
 	}
 	r.shown = d.Shown(next...)
