@@ -20,7 +20,7 @@ import (
 	"zbench/bench/record"
 	"zbench/bench/results"
 	"zbench/bench/table"
-	"zbench/internal/reporttest"
+	"zbench/test/recordtest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -42,7 +42,7 @@ func golden(t *testing.T, name, got string) {
 
 // three is a small record: one result, one skipped case, one in place.
 func three() *record.Record {
-	rec := reporttest.Sweep(11)
+	rec := recordtest.Sweep(11)
 	inPlace := rec.Results[10]
 	inPlace.InPlace, inPlace.Key = true, inPlace.Key+"-ip"
 	rec.Results = []record.Result{rec.Results[9], inPlace, rec.Results[11]}

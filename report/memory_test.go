@@ -17,7 +17,7 @@ import (
 	"zbench/bench/results"
 	"zbench/bench/spec"
 	"zbench/bench/table"
-	"zbench/internal/reporttest"
+	"zbench/test/recordtest"
 )
 
 // memoryOf is a record of one GPU with invented times.
@@ -39,7 +39,7 @@ func memoryOf(command string, results ...record.Kernel) *record.Record {
 }
 
 func timedResult(kernel, dtype, role string, moved int64, seconds float64, salt int) record.Kernel {
-	s := reporttest.Sample(seconds, salt)
+	s := recordtest.Sample(seconds, salt)
 	rate := func(seconds *float64) *float64 {
 		if seconds == nil {
 			return nil

@@ -18,8 +18,8 @@ import (
 	"zbench/bench/record"
 	"zbench/bench/stat"
 	"zbench/bench/trainer"
-	"zbench/internal/schematest"
 	"zbench/report"
+	"zbench/test/schematest"
 )
 
 var update = flag.Bool("update", false, "rewrite the goldens")

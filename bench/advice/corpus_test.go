@@ -10,7 +10,7 @@ import (
 	"zbench/bench/recommend"
 	"zbench/bench/record"
 	"zbench/bench/trainer"
-	"zbench/internal/schematest"
+	"zbench/test/schematest"
 )
 
 // whole is a recommendation with something in each of its lists.

@@ -9,7 +9,7 @@ import (
 
 	"zbench/bench/jsonfile"
 	"zbench/bench/spec"
-	"zbench/internal/schematest"
+	"zbench/test/schematest"
 )
 
 // journalLine is a line of a journal, without its newline.

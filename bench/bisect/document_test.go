@@ -13,8 +13,8 @@ import (
 	"zbench/bench/compare"
 	"zbench/bench/exit"
 	"zbench/bench/finding"
-	"zbench/internal/schematest"
-	"zbench/report/rendertest"
+	"zbench/test/rendertest"
+	"zbench/test/schematest"
 )
 
 // documented is the document of a search with names.

@@ -14,7 +14,7 @@ import (
 	"zbench/bench/plan"
 	"zbench/bench/record"
 	"zbench/bench/spec"
-	"zbench/internal/longtest"
+	"zbench/test/longtest"
 )
 
 // unasked asks for a sweep alone, of the collectives that gradients take. It ends too

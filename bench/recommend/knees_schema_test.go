@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/record"
-	"zbench/internal/schematest"
+	"zbench/test/schematest"
 )
 
 func written(t *testing.T, a Knees) string {

@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/internal/longtest"
-	"zbench/internal/schematest"
+	"zbench/test/longtest"
+	"zbench/test/schematest"
 )
 
 // badRecord are changes of full() that no record may have.

@@ -20,8 +20,8 @@ import (
 	"zbench/bench/exit"
 	"zbench/bench/judge"
 	"zbench/bench/record"
-	"zbench/internal/longtest"
-	"zbench/internal/schematest"
+	"zbench/test/longtest"
+	"zbench/test/schematest"
 )
 
 // small is a sweep of twelve passes.

@@ -15,7 +15,7 @@ import (
 
 	"zbench/bench/exit"
 	"zbench/bench/record"
-	"zbench/internal/longtest"
+	"zbench/test/longtest"
 )
 
 var update = flag.Bool("update", false, "rewrite the snapshots")

@@ -12,7 +12,7 @@ import (
 
 	"zbench/bench/finding"
 	"zbench/report"
-	"zbench/report/rendertest"
+	"zbench/test/rendertest"
 
 	"github.com/stretchr/testify/require"
 )

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/internal/schematest"
+	"zbench/test/schematest"
 )
 
 func written(t *testing.T, r Report) string {

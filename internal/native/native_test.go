@@ -16,6 +16,7 @@ import (
 	"zbench/bench/fabric"
 	"zbench/bench/spec"
 	"zbench/internal/native"
+	"zbench/test/project"
 )
 
 func machine(t *testing.T, nodes int) []byte {
@@ -121,4 +122,10 @@ func compile(t testing.TB, args ...string) {
 	t.Helper()
 	out, err := exec.Command("cc", append([]string{"-std=c11", "-D_GNU_SOURCE"}, args...)...).CombinedOutput()
 	require.NoError(t, err, "%s", out)
+}
+
+// compileVendor makes a library as far as dlopen sees it: -DCOLLECTIVES or -DRUNTIME.
+func compileVendor(t testing.TB, path string, args ...string) {
+	t.Helper()
+	compile(t, append([]string{"-shared", "-fPIC", "-o", path, project.File(t, "testdata/libraries/vendor.c")}, args...)...)
 }

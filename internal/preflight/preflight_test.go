@@ -18,7 +18,7 @@ import (
 	"zbench/bench/exit"
 	"zbench/bench/plan"
 	"zbench/bench/record"
-	"zbench/report/rendertest"
+	"zbench/test/rendertest"
 )
 
 var update = flag.Bool("update", false, "rewrite the goldens")

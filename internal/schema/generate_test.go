@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/record"
-	"zbench/internal/schematest"
+	"zbench/test/schematest"
 )
 
 type leaf struct {

@@ -14,8 +14,8 @@ import (
 
 	"zbench/bench/finding"
 	"zbench/bench/fleet/nodescreen"
-	"zbench/internal/schematest"
-	"zbench/report/rendertest"
+	"zbench/test/rendertest"
+	"zbench/test/schematest"
 )
 
 func rate(v float64) *nodescreen.Rate {

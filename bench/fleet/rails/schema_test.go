@@ -12,7 +12,7 @@ import (
 	"zbench/bench/finding"
 	"zbench/bench/record"
 	"zbench/bench/table"
-	"zbench/internal/schematest"
+	"zbench/test/schematest"
 )
 
 func written(t *testing.T, d *Document) string {

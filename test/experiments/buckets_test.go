@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/recommend"
-	"zbench/internal/longtest"
+	"zbench/test/longtest"
 )
 
 const (

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/internal/longtest"
+	"zbench/test/longtest"
 )
 
 // What is said to be within 1 % is, by the noise-free curve, or the confidence is low.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/internal/longtest"
+	"zbench/test/longtest"
 )
 
 // The experiment has 200 seeds in each row: a twentieth are ten.

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/stat"
-	"zbench/internal/longtest"
+	"zbench/test/longtest"
 )
 
 // full runs every experiment at its full size, judges it by the bars themselves

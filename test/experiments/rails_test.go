@@ -8,7 +8,7 @@ import (
 
 	"zbench/bench/finding"
 	"zbench/bench/fleet/rails"
-	"zbench/internal/longtest"
+	"zbench/test/longtest"
 )
 
 const (

@@ -1,5 +1,5 @@
-// Package reporttest has records for tests of what is shown of them.
-package reporttest
+// Package recordtest has records for tests of what is shown of them.
+package recordtest
 
 import (
 	"math"
