@@ -1,9 +1,11 @@
-// Package schematest holds JSON Schemas against what is written, and against what
-// nothing writes. For tests alone.
+// Package schematest holds JSON Schemas against what is written, and against values that
+// nothing writes.
 package schematest
 
 import (
 	"bytes"
+	"io"
+	"os"
 	"strings"
 	"testing"
 
@@ -30,4 +32,20 @@ func Fits(t testing.TB, s *jsonschema.Schema, text string) error {
 	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
 	require.NoError(t, err, text)
 	return s.Validate(doc)
+}
+
+// Read is a committed schema, named from the package's folder.
+func Read(t testing.TB, file string) []byte {
+	t.Helper()
+	schema, err := os.ReadFile(file)
+	require.NoError(t, err)
+	return schema
+}
+
+// Written is a document as its file has it.
+func Written(t testing.TB, d interface{ WriteJSON(w io.Writer) error }) string {
+	t.Helper()
+	var b strings.Builder
+	require.NoError(t, d.WriteJSON(&b))
+	return b.String()
 }
