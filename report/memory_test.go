@@ -17,6 +17,7 @@ import (
 	"zbench/bench/results"
 	"zbench/bench/spec"
 	"zbench/bench/table"
+	"zbench/test/golden"
 	"zbench/test/recordtest"
 )
 
@@ -110,9 +111,7 @@ func fusedNorms() *record.Record {
 
 func memoryTable(t *testing.T, rec *record.Record) string {
 	t.Helper()
-	var b bytes.Buffer
-	require.NoError(t, table.Text(&b, table.Terminal, results.MemoryResults(rec)))
-	return b.String()
+	return onTerminal(t, results.MemoryResults(rec))
 }
 
 func memoryPage(t *testing.T, rec *record.Record) string {
@@ -128,10 +127,10 @@ func memoryPage(t *testing.T, rec *record.Record) string {
 }
 
 func TestMemoryGoldens(t *testing.T) {
-	golden(t, "norms.txt", memoryTable(t, fusedNorms()))
+	golden.Equal(t, "norms.txt", memoryTable(t, fusedNorms()))
 	var b bytes.Buffer
 	require.NoError(t, table.Markdown(&b, results.MemoryResults(fusedNorms())))
-	golden(t, "norms.md", b.String())
+	golden.Equal(t, "norms.md", b.String())
 }
 
 // Ratios stand with the numerics beside each speed; where nothing was timed

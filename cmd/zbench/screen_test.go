@@ -3,22 +3,19 @@ package main
 import (
 	"bytes"
 	"context"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/clipperhouse/displaywidth"
-	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/exit"
 	"zbench/bench/record"
+	"zbench/test/golden"
 	"zbench/test/longtest"
 )
-
-var update = flag.Bool("update", false, "rewrite the snapshots")
 
 // surroundings are where text for people is printed.
 type surroundings struct {
@@ -77,7 +74,7 @@ func TestLongScreenOfTheDefaultSweep(t *testing.T) {
 	longtest.Only(t)
 	r, _ := sweptAs(t, exit.OK, "collectives --nodes 128")
 	for _, on := range terminals {
-		snapshot(t, on.name+".txt", printedOn(t, on, r))
+		golden.Equal(t, "screen/"+on.name+".txt", printedOn(t, on, r))
 	}
 	fitsScreens(t, r, "keep --ddp-bucket-size at its default, 1024000000 (1.02 G elements; 510 M to 2 G")
 }
@@ -118,21 +115,6 @@ func keepsTo(t *testing.T, width int, r shownRecord) {
 	t.Helper()
 	for line := range strings.Lines(printedOn(t, surroundings{width: width, tty: true, env: map[string]string{"NO_COLOR": "1"}}, r)) {
 		require.LessOrEqual(t, displaywidth.String(strings.TrimSuffix(line, "\n")), width, line)
-	}
-}
-
-// snapshot compares with a file of testdata/screen.
-func snapshot(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", "screen", name)
-	if *update {
-		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
-		return
-	}
-	want, err := os.ReadFile(path)
-	require.NoError(t, err)
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s differs; if it is meant, run with -update:\n%s", path, diff)
 	}
 }
 

@@ -2,7 +2,6 @@ package schema
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
 	"maps"
 	"os"
@@ -15,10 +14,9 @@ import (
 	"github.com/invopop/jsonschema"
 	"github.com/stretchr/testify/require"
 
+	"zbench/test/golden"
 	"zbench/test/project"
 )
-
-var update = flag.Bool("update", false, "write the schemas")
 
 func TestSchemasAreCurrent(t *testing.T) {
 	comments, err := Comments("../../bench", "../../internal/doctor", "../../internal/topo")
@@ -27,7 +25,7 @@ func TestSchemasAreCurrent(t *testing.T) {
 		text, err := Generate(d, comments)
 		require.NoError(t, err)
 		file := filepath.Join("../..", d.File)
-		if *update {
+		if golden.Updating() {
 			require.NoError(t, os.WriteFile(file, text, 0o644))
 		}
 		committed, err := os.ReadFile(file)
