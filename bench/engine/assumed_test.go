@@ -39,13 +39,8 @@ func outcome(t *testing.T, want spec.Spec, other func(*fabric.Machine)) (*engine
 		d.machine = &changed
 		return extrapolating{driver}, err
 	}
-	u, err := engine.Prepare(want, false)
+	out, err := runWith(context.Background(), t, e, want)
 	require.NoError(t, err)
-	dir, err := engine.NewFolder(e.Host, "out", "collectives", false)
-	require.NoError(t, err)
-	out, err := e.Run(context.Background(), u, dir)
-	require.NoError(t, err)
-	require.NoError(t, dir.Close())
 	return out, files.files("out")
 }
 

@@ -67,12 +67,7 @@ func TestAFailureBeforeTheFirstCaseIsKept(t *testing.T) {
 			require.NoError(t, err)
 			return open(m.(*modelled), files) //nolint:forcetypeassert // at makes it
 		}
-		u, err := engine.Prepare(small(), false)
-		require.NoError(t, err)
-		dir, err := engine.NewFolder(e.Host, "out", "collectives", false)
-		require.NoError(t, err)
-		out, err := e.Run(context.Background(), u, dir)
-		require.NoError(t, dir.Close())
+		out, err := runWith(context.Background(), t, e, small())
 		require.Error(t, err, name)
 		known, ok := errors.AsType[*exit.Error](err)
 		require.True(t, ok, name)
@@ -104,11 +99,7 @@ func TestARefusalBeforeTheFirstCaseLeavesNothing(t *testing.T) {
 		files := newMemory()
 		e := at(files, &modelled{})
 		e.Open = func(context.Context, *engine.Setup) (engine.Ranks, error) { return nil, refusal }
-		u, err := engine.Prepare(small(), false)
-		require.NoError(t, err)
-		dir, err := engine.NewFolder(e.Host, "out", "collectives", false)
-		require.NoError(t, err)
-		out, err := e.Run(context.Background(), u, dir)
+		out, err := runWith(context.Background(), t, e, small())
 		require.ErrorIs(t, err, refusal)
 		require.Nil(t, out)
 		require.Empty(t, files.files("out"))

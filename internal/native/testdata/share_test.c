@@ -289,13 +289,8 @@ static int64_t ended(rank *r, void **event) {
   return r->t.nowNs() + (int64_t)(ms * 1e9);
 }
 
-/* One driver has all ranks. */
-static void straight_alone(int64_t *end_of) {
-  rank r[RANKS];
-  void *event[RANKS][2];
-  const zbl_share how = {0};
-  char why[256];
-  CHECK(zbl_join_world(machine, &how, why, sizeof why));
+/* One driver opens all ranks. */
+static void open_ranks(rank *r) {
   zbl_fill(&r[0].t);
   CHECK(r[0].t.groupStart() == 0);
   for (int i = 0; i < RANKS; i++) {
@@ -303,11 +298,24 @@ static void straight_alone(int64_t *end_of) {
     CHECK(r[i].t.setDevice(i) == 0 && r[i].t.streamCreate(&r[i].stream, 1) == 0);
     CHECK(r[i].t.mallocDevice(&r[i].send, ELEMENTS * 4) == 0);
     CHECK(r[i].t.mallocDevice(&r[i].recv, ELEMENTS * 4) == 0);
-    r[i].t.caseBegin(5);
     CHECK(r[i].t.commInitRank(&r[i].comm, RANKS, id_of(1), i) == 0);
-    make_events(&r[i], event[i]);
   }
   CHECK(r[0].t.groupEnd() == 0);
+}
+
+/* One driver has all ranks. */
+static void straight_alone(int64_t *end_of) {
+  rank r[RANKS];
+  void *event[RANKS][2];
+  const zbl_share how = {0};
+  char why[256];
+  CHECK(zbl_join_world(machine, &how, why, sizeof why));
+  open_ranks(r);
+  for (int i = 0; i < RANKS; i++) {
+    CHECK(r[i].t.setDevice(i) == 0);
+    r[i].t.caseBegin(5);
+    make_events(&r[i], event[i]);
+  }
   for (int k = 0; k < STRAIGHT; k++) {
     for (int i = 0; i < RANKS; i++) {
       CHECK(r[i].t.setDevice(i) == 0);
@@ -589,19 +597,6 @@ static void wake_each_other(void) {
   }
   CHECK(woken == SLEEPERS && zbl_wall_now() - began < WAKE_MS * 5e-4);
   zbl_shutdown();
-}
-
-static void open_ranks(rank *r) {
-  zbl_fill(&r[0].t);
-  CHECK(r[0].t.groupStart() == 0);
-  for (int i = 0; i < RANKS; i++) {
-    r[i] = (rank){.t = r[0].t, .device = i, .number = i};
-    CHECK(r[i].t.setDevice(i) == 0 && r[i].t.streamCreate(&r[i].stream, 1) == 0);
-    CHECK(r[i].t.mallocDevice(&r[i].send, ELEMENTS * 4) == 0);
-    CHECK(r[i].t.mallocDevice(&r[i].recv, ELEMENTS * 4) == 0);
-    CHECK(r[i].t.commInitRank(&r[i].comm, RANKS, id_of(1), i) == 0);
-  }
-  CHECK(r[0].t.groupEnd() == 0);
 }
 
 /* A round, and messages behind it, to which the rank's process must bring the stream. */

@@ -36,7 +36,7 @@ func Sweep(sizes int) *record.Record {
 		Created: time.Date(2026, 11, 20, 9, 30, 0, 0, time.UTC), Simulated: true,
 		Source: record.Source{Kind: record.Simulated, Backend: "loopback", Clock: "virtual"},
 		World:  record.World{World: spec.World{Nodes: 128, GPUsPerNode: 8, GPUsPerProcess: 1}, Ranks: ranks, GPU: "MI300X"},
-		Fabric: Roofed(),
+		Fabric: roofed(),
 		Spec: &spec.Spec{Seed: 1, Sweep: &spec.Sweep{
 			Collectives: collective.Default(), MinBytes: 1 << 10, MaxBytes: 1 << (9 + sizes), Factor: 2, Dtype: "float", Op: "sum",
 			InPlace: []bool{false}, Iterations: 20, Warmup: 5, Checks: 1, Precision: 0.01, MaxTime: 0.4, Cache: "cold",
@@ -88,8 +88,8 @@ func OneCase(c collective.Collective, requested int64, ranks, elt int, bus float
 	return r
 }
 
-// Roofed is a fabric with three roofs.
-func Roofed() *record.Fabric {
+// roofed is a fabric with three roofs.
+func roofed() *record.Fabric {
 	return &record.Fabric{
 		Name: "mi300x-pollara", Title: "MI300X, 8 per node, 8 × 400 Gb/s Pollara",
 		Roofs: []record.Roof{
