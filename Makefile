@@ -161,7 +161,7 @@ system-test-browser: build ## The built binary's report in Chromium
 	bin/zbench kernels rmsnorm --backend loopback --rows 3 --hidden 64,4097 --out "$$out/norm" > "$$out/stdout"; \
 	bin/zbench kernels muon --backend loopback --shape 65x130x2 --shape 96x40 --out "$$out/muon" > "$$out/stdout"; \
 	bin/zbench collectives --nodes 8 --scale 1,2,4 --groups 2,4,8 --strides 2,8 -f 4 --out "$$out/scale" > "$$out/stdout"; \
-	bin/zbench import bench/peers/testdata/algo_proto.log --out "$$out/import" > "$$out/stdout"; \
+	bin/zbench import testdata/logs/algo_proto.log --out "$$out/import" > "$$out/stdout"; \
 	slow='--fault dip:from=16e6,to=17e6,times=1.1'; \
 	bin/zbench bisect all_reduce all_gather --backend loopback -g 8 -b 4M -e 64M --place out -c 0 --max-time 0.002 -q --out "$$out/bisect" \
 		--variant 7.0= --variant 7.1=NCCL_ALGO=Ring --variant "7.2=$$slow" --variant "7.3=$$slow" --variant 'broken=--backend rocm --rccl-lib /nonexistent' > "$$out/stdout"; \
@@ -225,7 +225,7 @@ gpu-compare: build bin/gpu-compare ## On a machine with a GPU: zbench beside Bab
 
 .PHONY: experiments
 experiments: ## The experiments of docs/EXPERIMENTS.md at full size, 100 and 1,000 seeds
-	$(GO) test ./bench/experiments ./test/planted -run Full -v -timeout 60m -args -full
+	$(GO) test ./test/experiments ./test/planted -run Full -v -timeout 60m -args -full
 
 # How long `make soak` runs. One arena of malloc: with several, what each keeps for
 # itself looks like a leak.

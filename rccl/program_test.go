@@ -18,7 +18,7 @@ import (
 	"zbench/bench/plan"
 	"zbench/bench/record"
 	"zbench/bench/spec"
-	"zbench/internal/longtest"
+	"zbench/test/longtest"
 )
 
 // program is a run of testdata/client.c: a program that is not zbench, on the loopback's

@@ -13,8 +13,8 @@ import (
 	"zbench/bench/plan"
 	"zbench/bench/record"
 	"zbench/bench/spec"
-	"zbench/internal/longtest"
 	"zbench/internal/native"
+	"zbench/test/longtest"
 )
 
 // trial is a sweep of a world of two nodes of four GPUs.

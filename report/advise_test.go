@@ -15,7 +15,7 @@ import (
 	"zbench/bench/record"
 	"zbench/bench/results"
 	"zbench/bench/trainer"
-	"zbench/internal/reporttest"
+	"zbench/test/recordtest"
 )
 
 // advised is the recommendation for a framework on the fixture's curves, with a
@@ -42,7 +42,7 @@ func advised(t *testing.T, rec *record.Record, framework string, current int64) 
 }
 
 func TestAdviceIsOnThePage(t *testing.T) {
-	rec := reporttest.Sweep(24)
+	rec := recordtest.Sweep(24)
 	d := advised(t, rec, "megatron", 2e6)
 	doc := results.Collectives(rec, results.Extras{Knees: knees(), Advice: d})
 	page := writeHTML(t, doc)
@@ -66,10 +66,10 @@ func TestAdviceIsOnThePage(t *testing.T) {
 
 // What has a name is a point of its own, and what the chart shows is said in words.
 func TestAdviceChart(t *testing.T) {
-	kept := adviceChart(advised(t, reporttest.Sweep(24), "megatron", 40e6))
+	kept := adviceChart(advised(t, recordtest.Sweep(24), "megatron", 40e6))
 	require.Equal(t, "keep 40 M", kept.Series[1].Name)
 	require.Len(t, kept.Series, 3, "what is kept is what is yours")
-	d := advised(t, reporttest.Sweep(24), "megatron", 8e9)
+	d := advised(t, recordtest.Sweep(24), "megatron", 8e9)
 	c := adviceChart(d)
 	require.Len(t, append(c.Band.Others, document.Stretch{}), len(d.Answer.Within), "every range is shaded")
 	var names []string
@@ -105,7 +105,7 @@ func TestAdviceChartGeometry(t *testing.T) {
 			currents = []int64{0, 1, 1e6, 350e6, 1e9, 8e9}
 		}
 		for _, current := range currents {
-			d := advised(t, reporttest.Sweep(24), framework, current)
+			d := advised(t, recordtest.Sweep(24), framework, current)
 			for _, width := range []int64{0, 1} {
 				c := adviceChart(d)
 				if width == 0 {
@@ -125,7 +125,7 @@ func TestAdviceChartGeometry(t *testing.T) {
 // The axes end where the curve leaves the plot: no half of it is empty. The marker of each setting with a name is
 // whole and nothing is written over it, also where the setting is the first, the last, or beyond the curve.
 func TestAdviceChartFitsItsData(t *testing.T) {
-	c := adviceChart(advised(t, reporttest.Sweep(24), "megatron", 0))
+	c := adviceChart(advised(t, recordtest.Sweep(24), "megatron", 0))
 	all := c.Series[0].Points
 	top := document.CostTop(c)
 	for _, at := range []int64{c.Series[1].Points[0].Bytes, all[0].Bytes, all[0].Bytes / 4, all[len(all)-1].Bytes, 4 * all[len(all)-1].Bytes} {
@@ -157,7 +157,7 @@ func TestAdviceChartFitsItsData(t *testing.T) {
 
 // A band at the very ends of the axis stays in the plot.
 func TestBandStaysInThePlot(t *testing.T) {
-	d := advised(t, reporttest.Sweep(24), "megatron", 0)
+	d := advised(t, recordtest.Sweep(24), "megatron", 0)
 	c := adviceChart(d)
 	c.Band.Lo, c.Band.Hi = 1, 1<<50
 	s := layOut(c, wide())
@@ -182,7 +182,7 @@ func TestCountAxis(t *testing.T) {
 
 // A refusal is a sentence and what to do, without a picture.
 func TestRefusedAdviceOnThePage(t *testing.T) {
-	rec := reporttest.Sweep(24)
+	rec := recordtest.Sweep(24)
 	d := advised(t, rec, "ddp", 0)
 	d.Answer = recommend.Answer{Verdict: recommend.Refused, Refusal: &recommend.Refusal{Message: "no curve", Hint: "sweep it"}, Trainer: "ddp"}
 	d.Sentence, d.Snippets = "No bucket size: no curve.", nil

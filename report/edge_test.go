@@ -13,43 +13,43 @@ import (
 	"zbench/bench/record"
 	"zbench/bench/results"
 	"zbench/bench/stat"
-	"zbench/internal/reporttest"
+	"zbench/test/recordtest"
 )
 
 // edges are unusual records that users can still have.
 func edges() map[string]*record.Record {
-	single := reporttest.Sweep(24)
+	single := recordtest.Sweep(24)
 	single.Results = single.Results[20:21]
-	failed := reporttest.Sweep(4)
+	failed := recordtest.Sweep(4)
 	for i := range failed.Results {
 		failed.Results[i].Status, failed.Results[i].Reason = record.Failed, "ncclInternalError"
 	}
-	oneRank := reporttest.Sweep(12)
+	oneRank := recordtest.Sweep(12)
 	oneRank.World.Ranks = 1
 	for i := range oneRank.Results {
 		zero := 0.0
 		oneRank.Results[i].BusBW = &zero
 	}
-	huge := reporttest.Sweep(24)
+	huge := recordtest.Sweep(24)
 	for i := range huge.Results {
 		huge.Results[i].Bytes = 1 << 62
 		huge.Results[i].Count = math.MaxInt64
 	}
-	slow := reporttest.Sweep(8)
+	slow := recordtest.Sweep(8)
 	for i := range slow.Results {
 		scale(&slow.Results[i], 1e6)
 	}
-	noRoofs := reporttest.Sweep(8)
+	noRoofs := recordtest.Sweep(8)
 	noRoofs.Fabric = nil
-	stray := reporttest.BothPlaces(8, 1)
+	stray := recordtest.BothPlaces(8, 1)
 	for i := range stray.Results {
 		if t := stray.Results[i].Isolated; t != nil {
 			t.MaxOfRanks.Max *= 100
 		}
 	}
-	faults := reporttest.BothPlaces(8, 1.2)
+	faults := recordtest.BothPlaces(8, 1.2)
 	faults.Spec.Faults = []string{"late_gpu:node=0,gpu=5,seconds=2e-5", "slow_link:" + strings.Repeat("node=0, ", 20)}
-	twice := reporttest.Sweep(8)
+	twice := recordtest.Sweep(8)
 	twice.Results = append(twice.Results, twice.Results...)
 	return map[string]*record.Record{
 		"nil": nil, "empty": {}, "single": single, "failed": failed, "one rank": oneRank, "huge": huge,
@@ -66,7 +66,7 @@ func scale(r *record.Result, by float64) {
 }
 
 func notFinite() *record.Record {
-	rec := reporttest.Sweep(8)
+	rec := recordtest.Sweep(8)
 	bad := []float64{math.NaN(), math.Inf(1), math.Inf(-1), -1, 0, 5e-324, math.MaxFloat64, 1e-30}
 	for i := range rec.Results {
 		v := bad[i%len(bad)]
@@ -87,7 +87,7 @@ func notFinite() *record.Record {
 }
 
 func manyRoofs() *record.Record {
-	rec := reporttest.Sweep(24)
+	rec := recordtest.Sweep(24)
 	for i := range 30 {
 		rec.Fabric.Roofs = append(rec.Fabric.Roofs, record.Roof{
 			Label: "a roof with a rather long label that says where it is from", BusBW: 340e9 + float64(i)*1e9,
@@ -97,7 +97,7 @@ func manyRoofs() *record.Record {
 }
 
 func manyCurves() *record.Record {
-	rec := reporttest.Sweep(12)
+	rec := recordtest.Sweep(12)
 	base := rec.Results
 	for i := range 12 {
 		for _, r := range base {
@@ -150,7 +150,7 @@ func TestTableFitsTheTerminal(t *testing.T) {
 }
 
 func TestPNG(t *testing.T) {
-	for _, c := range allCharts(reporttest.Sweep(24)) {
+	for _, c := range allCharts(recordtest.Sweep(24)) {
 		var first, second bytes.Buffer
 		require.NoError(t, WritePNG(&first, c))
 		require.NoError(t, WritePNG(&second, c))
@@ -167,11 +167,11 @@ func TestPNG(t *testing.T) {
 }
 
 func TestSameInputSameBytes(t *testing.T) {
-	first, second := pageOf(t, reporttest.Sweep(24)), pageOf(t, reporttest.Sweep(24))
+	first, second := pageOf(t, recordtest.Sweep(24)), pageOf(t, recordtest.Sweep(24))
 	require.Equal(t, first, second)
-	first, second = tableText(t, reporttest.Sweep(24)), tableText(t, reporttest.Sweep(24))
+	first, second = tableText(t, recordtest.Sweep(24)), tableText(t, recordtest.Sweep(24))
 	require.Equal(t, first, second)
-	first, second = svg(t, sizeCharts(reporttest.Sweep(24))[0]), svg(t, sizeCharts(reporttest.Sweep(24))[0])
+	first, second = svg(t, sizeCharts(recordtest.Sweep(24))[0]), svg(t, sizeCharts(recordtest.Sweep(24))[0])
 	require.Equal(t, first, second)
 }
 
@@ -181,8 +181,8 @@ type full struct{}
 func (full) Write([]byte) (int, error) { return 0, errors.New("no space left") }
 
 func TestWriteErrorsAreReturned(t *testing.T) {
-	c := sizeCharts(reporttest.Sweep(3))[0]
-	for _, err := range []error{WriteHTML(full{}, results.Collectives(reporttest.Sweep(3), results.Extras{})), WriteSVG(full{}, c), WritePNG(full{}, c)} {
+	c := sizeCharts(recordtest.Sweep(3))[0]
+	for _, err := range []error{WriteHTML(full{}, results.Collectives(recordtest.Sweep(3), results.Extras{})), WriteSVG(full{}, c), WritePNG(full{}, c)} {
 		require.ErrorContains(t, err, "no space left")
 	}
 }

@@ -12,12 +12,12 @@ import (
 	"zbench/bench/record"
 	"zbench/bench/results"
 	"zbench/bench/unit"
-	"zbench/internal/reporttest"
+	"zbench/test/recordtest"
 )
 
 // hung is a sweep of which one case did not end.
 func hung(progress ...record.RankProgress) *record.Record {
-	rec := reporttest.Sweep(3)
+	rec := recordtest.Sweep(3)
 	r := &rec.Results[1]
 	r.Status, r.Reason, r.Burst, r.Isolated = record.Failed, "not finished at the deadline of 180 s", nil, nil
 	r.Evidence = &record.Evidence{During: record.DuringWarmUp, Deadline: new(180.0), Iterations: 5}
@@ -51,7 +51,7 @@ func TestPageShowsHowFarEachRankGot(t *testing.T) {
 	require.Equal(t, unit.None, section(hung(unmarked), "stuck")[3].(document.Sheet).Groups[0].Rows[0].Cells[4])
 
 	b.Reset()
-	require.NoError(t, WriteHTML(&b, results.Collectives(reporttest.Sweep(3), results.Extras{})))
+	require.NoError(t, WriteHTML(&b, results.Collectives(recordtest.Sweep(3), results.Extras{})))
 	require.NotContains(t, b.String(), "How far each rank got")
 }
 
@@ -74,7 +74,7 @@ func TestLostProcessIsNamed(t *testing.T) {
 
 // Where no case ended, the verdict does not deny the figures that the table shows of one pass.
 func TestVerdictOfPartsAlone(t *testing.T) {
-	rec := reporttest.Sweep(3)
+	rec := recordtest.Sweep(3)
 	for i := range rec.Results {
 		rec.Results[i].Status, rec.Results[i].Reason = record.Interrupted, "stopped after 1 of 2 passes"
 		if i > 0 {

@@ -10,7 +10,7 @@ import (
 
 	"zbench/bench/document"
 	"zbench/bench/unit"
-	"zbench/internal/reporttest"
+	"zbench/test/recordtest"
 )
 
 // checkGeometry holds for every scene: labels keep apart and inside the
@@ -108,7 +108,7 @@ func TestTickLabels(t *testing.T) {
 }
 
 func TestRoofsAreNamedInFullWhereThereIsRoom(t *testing.T) {
-	c := sizeCharts(reporttest.Sweep(24))[0]
+	c := sizeCharts(recordtest.Sweep(24))[0]
 	require.True(t, namesRoofs(layOut(c, wide()), c))
 	require.True(t, namesRoofs(layOut(c, alone()), c))
 	require.False(t, namesRoofs(layOut(c, narrow()), c), "the list beneath names them")

@@ -4,15 +4,11 @@ import (
 	"bytes"
 	"encoding/xml"
 	"errors"
-	"flag"
 	"io"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/advice"
@@ -20,40 +16,30 @@ import (
 	"zbench/bench/record"
 	"zbench/bench/results"
 	"zbench/bench/table"
-	"zbench/internal/reporttest"
+	"zbench/test/golden"
+	"zbench/test/recordtest"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-// golden compares with testdata/name. What differs is left beside it as .got.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
-		return
-	}
-	want, err := os.ReadFile(path)
-	if diff := cmp.Diff(string(want), got); err != nil || diff != "" {
-		require.NoError(t, os.WriteFile(path+".got", []byte(got), 0o644))
-		t.Errorf("%s differs (%v); if it is meant, run with -update:\n%s", path, err, diff)
-	}
-}
 
 // three is a small record: one result, one skipped case, one in place.
 func three() *record.Record {
-	rec := reporttest.Sweep(11)
+	rec := recordtest.Sweep(11)
 	inPlace := rec.Results[10]
 	inPlace.InPlace, inPlace.Key = true, inPlace.Key+"-ip"
 	rec.Results = []record.Result{rec.Results[9], inPlace, rec.Results[11]}
 	return rec
 }
 
-func tableText(t *testing.T, rec *record.Record) string {
+// onTerminal is the table on a terminal.
+func onTerminal(t *testing.T, x table.Table) string {
 	t.Helper()
 	var b bytes.Buffer
-	require.NoError(t, table.Text(&b, table.Terminal, results.Results(rec)))
+	require.NoError(t, table.Text(&b, table.Terminal, x))
 	return b.String()
+}
+
+func tableText(t *testing.T, rec *record.Record) string {
+	t.Helper()
+	return onTerminal(t, results.Results(rec))
 }
 
 func markdownText(t *testing.T, rec *record.Record) string {
@@ -72,9 +58,9 @@ func writeHTML(t *testing.T, d *document.Document) string {
 }
 
 func TestGoldens(t *testing.T) {
-	golden(t, "table.txt", tableText(t, three()))
-	golden(t, "table.md", markdownText(t, three()))
-	golden(t, "outline.txt", outline(t, writeHTML(t, results.Collectives(three(), results.Extras{Knees: knees(), Command: "zbench collectives --nodes 128"}))))
+	golden.Equal(t, "table.txt", tableText(t, three()))
+	golden.Equal(t, "table.md", markdownText(t, three()))
+	golden.Equal(t, "outline.txt", outline(t, writeHTML(t, results.Collectives(three(), results.Extras{Knees: knees(), Command: "zbench collectives --nodes 128"}))))
 }
 
 // outline lists the page's headings, captions and other texts, one per line,

@@ -14,7 +14,7 @@ import (
 	"zbench/bench/recommend"
 	"zbench/bench/record"
 	"zbench/bench/results"
-	"zbench/internal/reporttest"
+	"zbench/test/recordtest"
 )
 
 // knees are what a sweep of this package's fixture might have.
@@ -33,7 +33,7 @@ func knees() *recommend.Knees {
 }
 
 func TestPageIsSelfContained(t *testing.T) {
-	page := pageOf(t, reporttest.Sweep(24))
+	page := pageOf(t, recordtest.Sweep(24))
 	require.Less(t, len(page), 500<<10)
 	ids := map[string]bool{}
 	for _, e := range elements(t, page) {
@@ -55,7 +55,7 @@ func TestPageIsSelfContained(t *testing.T) {
 }
 
 func TestPolicyNamesWhatIsInside(t *testing.T) {
-	page := pageOf(t, reporttest.Sweep(3))
+	page := pageOf(t, recordtest.Sweep(3))
 	style, _ := between(page, "<style>", "</style>")
 	script, _ := between(page, "<script>", "</script>")
 	require.LessOrEqual(t, len(script), 20<<10)
@@ -68,7 +68,7 @@ func TestPolicyNamesWhatIsInside(t *testing.T) {
 
 func TestChartsAreDescribed(t *testing.T) {
 	n, small := 0, 0
-	for _, e := range elements(t, pageOf(t, reporttest.Sweep(24))) {
+	for _, e := range elements(t, pageOf(t, recordtest.Sweep(24))) {
 		if e.name != "svg" || e.attr["role"] != "img" {
 			continue
 		}
@@ -85,7 +85,7 @@ func TestChartsAreDescribed(t *testing.T) {
 }
 
 func TestEmbeddedDataIsJSON(t *testing.T) {
-	data, _ := between(pageOf(t, reporttest.Sweep(24)), `<script type="application/json" id="data">`, "</script>")
+	data, _ := between(pageOf(t, recordtest.Sweep(24)), `<script type="application/json" id="data">`, "</script>")
 	var got []plotData
 	require.NoError(t, json.Unmarshal([]byte(data), &got))
 	require.Len(t, got, 6)
@@ -94,7 +94,7 @@ func TestEmbeddedDataIsJSON(t *testing.T) {
 }
 
 func TestNothingVanishes(t *testing.T) {
-	rec := reporttest.Sweep(6)
+	rec := recordtest.Sweep(6)
 	for i, s := range []record.Status{record.Failed, record.Interrupted, record.WrongData, record.Skipped, "strange"} {
 		rec.Results[i].Status, rec.Results[i].Reason = s, "reason "+string(s)
 	}
@@ -133,7 +133,7 @@ func TestImported(t *testing.T) {
 }
 
 func imported() *record.Record {
-	rec := reporttest.Sweep(8)
+	rec := recordtest.Sweep(8)
 	average := 5e9
 	rec.Simulated, rec.Fabric, rec.Spec, rec.Warnings = false, nil, nil, nil
 	rec.Source = record.Source{Kind: record.Imported, Imports: []record.Import{{
@@ -151,7 +151,7 @@ func imported() *record.Record {
 const hostile = "<script>alert(1)</script>\"'`&|\x1b[31m{{.}}\n]]>-->"
 
 func TestEscaping(t *testing.T) {
-	rec := reporttest.Sweep(2)
+	rec := recordtest.Sweep(2)
 	rec.Source.Libraries = make([]record.Library, 1)
 	rec.Source.Imports = []record.Import{{Skipped: make([]record.Skip, 1)}}
 	rec.World.Hosts = make([]string, 1)

@@ -17,7 +17,8 @@ import (
 	"zbench/bench/results"
 	"zbench/bench/spec"
 	"zbench/bench/table"
-	"zbench/internal/reporttest"
+	"zbench/test/golden"
+	"zbench/test/recordtest"
 )
 
 // memoryOf is a record of one GPU with invented times.
@@ -39,7 +40,7 @@ func memoryOf(command string, results ...record.Kernel) *record.Record {
 }
 
 func timedResult(kernel, dtype, role string, moved int64, seconds float64, salt int) record.Kernel {
-	s := reporttest.Sample(seconds, salt)
+	s := recordtest.Sample(seconds, salt)
 	rate := func(seconds *float64) *float64 {
 		if seconds == nil {
 			return nil
@@ -110,9 +111,7 @@ func fusedNorms() *record.Record {
 
 func memoryTable(t *testing.T, rec *record.Record) string {
 	t.Helper()
-	var b bytes.Buffer
-	require.NoError(t, table.Text(&b, table.Terminal, results.MemoryResults(rec)))
-	return b.String()
+	return onTerminal(t, results.MemoryResults(rec))
 }
 
 func memoryPage(t *testing.T, rec *record.Record) string {
@@ -128,10 +127,10 @@ func memoryPage(t *testing.T, rec *record.Record) string {
 }
 
 func TestMemoryGoldens(t *testing.T) {
-	golden(t, "norms.txt", memoryTable(t, fusedNorms()))
+	golden.Equal(t, "norms.txt", memoryTable(t, fusedNorms()))
 	var b bytes.Buffer
 	require.NoError(t, table.Markdown(&b, results.MemoryResults(fusedNorms())))
-	golden(t, "norms.md", b.String())
+	golden.Equal(t, "norms.md", b.String())
 }
 
 // Ratios stand with the numerics beside each speed; where nothing was timed

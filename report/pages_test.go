@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"zbench/bench/results"
-	"zbench/internal/reporttest"
+	"zbench/test/recordtest"
 
 	"github.com/stretchr/testify/require"
 )
@@ -23,7 +23,7 @@ func TestWritePages(t *testing.T) {
 		t.Skip("no -pages folder given")
 	}
 	records := edges()
-	records["sweep"], records["imported"] = reporttest.Sweep(24), imported()
+	records["sweep"], records["imported"] = recordtest.Sweep(24), imported()
 	for name, rec := range records {
 		page := results.Collectives(rec, results.Extras{Knees: knees(), Command: "zbench collectives --nodes 128"})
 		stem := filepath.Join(*pages, strings.ReplaceAll(name, " ", "-"))

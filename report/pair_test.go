@@ -11,7 +11,7 @@ import (
 	"zbench/bench/curve"
 	"zbench/bench/document"
 	"zbench/bench/record"
-	"zbench/internal/reporttest"
+	"zbench/test/recordtest"
 )
 
 // names are a chart's series, without their number of ranks.
@@ -26,7 +26,7 @@ func names(c document.Chart) []string {
 func TestInPlaceIsDrawnOnlyWhereItDiffers(t *testing.T) {
 	alone := []string{"all_reduce", "reduce_scatter", "all_gather"}
 	for times, want := range map[float64]int{1: 3, 1.04: 3, 0.96: 3, 1.06: 6, 0.9: 6} {
-		rec := reporttest.BothPlaces(12, times)
+		rec := recordtest.BothPlaces(12, times)
 		for _, c := range sizeCharts(rec) {
 			require.Len(t, c.Series, want, "%g times, %s", times, c.ID)
 			left := slices.ContainsFunc(c.Notes, func(n string) bool { return strings.Contains(n, "In-place results are not drawn") })
@@ -40,12 +40,12 @@ func TestInPlaceIsDrawnOnlyWhereItDiffers(t *testing.T) {
 		for _, g := range sheets(section(rec, "results"))[0].Groups {
 			rows += len(g.Rows)
 		}
-		require.Equal(t, endedOK(reporttest.BothPlaces(12, times)), rows, "the table has all")
+		require.Equal(t, endedOK(recordtest.BothPlaces(12, times)), rows, "the table has all")
 	}
 }
 
 func TestOneCaseThatDiffersIsDrawn(t *testing.T) {
-	rec := reporttest.BothPlaces(12, 1)
+	rec := recordtest.BothPlaces(12, 1)
 	for i := range rec.Results {
 		if r := &rec.Results[i]; r.InPlace && r.Collective == "all_gather" && r.BytesRequested == 1<<20 {
 			r.Isolated.MaxOfRanks.Median *= 1.2
@@ -57,7 +57,7 @@ func TestOneCaseThatDiffersIsDrawn(t *testing.T) {
 }
 
 func TestInPlaceWithoutItsCounterpartIsDrawn(t *testing.T) {
-	rec := reporttest.BothPlaces(6, 1)
+	rec := recordtest.BothPlaces(6, 1)
 	rec.Results[2].Status = record.Failed
 	require.Contains(t, names(sizeCharts(rec)[0]), "all_reduce in place")
 	var only []record.Result
@@ -74,7 +74,7 @@ func TestInPlaceWithoutItsCounterpartIsDrawn(t *testing.T) {
 }
 
 func TestBothPlacesAreOneLine(t *testing.T) {
-	rec := reporttest.BothPlaces(6, 1.5)
+	rec := recordtest.BothPlaces(6, 1.5)
 	rec.Results[5].Warnings = []record.Warning{{Code: "skew"}}
 	text := tableText(t, rec)
 	require.Contains(t, text, "── out of place ──")
@@ -95,18 +95,18 @@ func TestBothPlacesAreOneLine(t *testing.T) {
 }
 
 func TestTimingsAreNotMixed(t *testing.T) {
-	charts := sizeCharts(reporttest.Sweep(24))
-	r := reporttest.Sweep(24).Results[0]
+	charts := sizeCharts(recordtest.Sweep(24))
+	r := recordtest.Sweep(24).Results[0]
 	burst, alone := curve.BurstOf(&r).Median, curve.IsolatedOf(&r).Median
 	require.InDelta(t, burst, charts[1].Series[0].Points[0].Value, 0)
 	require.InDelta(t, alone, charts[2].Series[0].Points[0].Value, 0)
 	require.InDelta(t, burst, charts[2].Series[0].Points[0].Burst, 0)
-	row := sheets(section(reporttest.Sweep(24), "results"))[0].Groups[0].Rows[0].Cells
+	row := sheets(section(recordtest.Sweep(24), "results"))[0].Groups[0].Rows[0].Cells
 	require.Equal(t, hundredths(burst*1e6), row[2])
 	require.Equal(t, hundredths(alone*1e6), row[7])
 	require.Regexp(t, `^0\.\d\d, 0\.1 %$`, row[10])
 	require.Equal(t, "max time", row[11])
-	rec := reporttest.Sweep(24)
+	rec := recordtest.Sweep(24)
 	for i := range rec.Results {
 		rec.Results[i].Isolated = nil
 	}
@@ -117,7 +117,7 @@ func TestTimingsAreNotMixed(t *testing.T) {
 }
 
 func TestDistribution(t *testing.T) {
-	c := spreads(reporttest.Sweep(24))[1]
+	c := spreads(recordtest.Sweep(24))[1]
 	require.Equal(t, "spread-2-reduce_scatter", c.ID)
 	require.Equal(t, 1, c.Look)
 	tw := tableOfChart(c)

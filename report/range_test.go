@@ -12,12 +12,12 @@ import (
 	"zbench/bench/recommend"
 	"zbench/bench/record"
 	"zbench/bench/results"
-	"zbench/internal/reporttest"
+	"zbench/test/recordtest"
 )
 
 // bracketedSweep is a sweep whose model is between half and four times the time.
 func bracketedSweep() *record.Record {
-	rec := reporttest.Sweep(24)
+	rec := recordtest.Sweep(24)
 	rec.Fabric.Bracket = &record.Ends{Fastest: "fast", Slowest: "slow", Factor: 27}
 	for i := range rec.Results {
 		rec.Results[i].Bracket = &record.Bracket{Seconds: 1e-3, Fastest: 0.5e-3, Slowest: 4e-3}
@@ -65,7 +65,7 @@ func TestModelRangeIsDrawn(t *testing.T) {
 	require.NoError(t, WriteSVG(&svg, c))
 	require.Contains(t, svg.String(), `fill-opacity="0.13"`)
 
-	plain := sizeCharts(reporttest.Sweep(24))[0]
+	plain := sizeCharts(recordtest.Sweep(24))[0]
 	require.Empty(t, fillsOf(layOut(plain, wide())))
 	require.False(t, hasLabel(layOut(plain, wide()), document.RangeName))
 	require.NotContains(t, plain.Series[0].Points[20].Text(document.BusBW), document.RangeName)
@@ -103,7 +103,7 @@ func TestModelRangeOfAPart(t *testing.T) {
 // The chart of settings shows between which of them the model's bracket moves the
 // answer.
 func TestSettingRangeIsDrawn(t *testing.T) {
-	d := advised(t, reporttest.Sweep(24), "megatron", 8e9)
+	d := advised(t, recordtest.Sweep(24), "megatron", 8e9)
 	require.Nil(t, adviceChart(d).Range)
 	d.Bracket = &advice.Bracket{Lo: 500e6, Hi: 2.7e9, Fastest: advice.End{Elements: 500e6}, Slowest: advice.End{Elements: 2.7e9}}
 	c := adviceChart(d)
@@ -129,7 +129,7 @@ func TestSettingRangeIsDrawn(t *testing.T) {
 // The page of an assumed question says what it assumes, has the answers for other models, and its
 // command reads the folder that the page lies in.
 func TestAssumedPage(t *testing.T) {
-	rec := reporttest.Sweep(24)
+	rec := recordtest.Sweep(24)
 	d, err := advice.AskAssumed([]recommend.Source{{Record: rec}})
 	require.NoError(t, err)
 	require.True(t, d.Answered())
@@ -143,7 +143,7 @@ func TestAssumedPage(t *testing.T) {
 
 // Of the two charts of times one is open.
 func TestSecondTimeChartIsFolded(t *testing.T) {
-	for _, s := range results.Collectives(reporttest.Sweep(24), results.Extras{}).Sections {
+	for _, s := range results.Collectives(recordtest.Sweep(24), results.Extras{}).Sections {
 		if s.Name != "times" {
 			continue
 		}

@@ -12,18 +12,18 @@ import (
 	"zbench/bench/judge"
 	"zbench/bench/record"
 	"zbench/bench/results"
-	"zbench/internal/reporttest"
+	"zbench/test/recordtest"
 )
 
 // scaled is a sweep of one collective or three, alone on several numbers of nodes. The
 // model's latency grows with the ranks, so that large worlds lose bandwidth at small sizes.
 func scaled(kinds int, nodes ...int) *record.Record {
-	rec := reporttest.Sweep(2)
+	rec := recordtest.Sweep(2)
 	rec.Results = nil
 	for _, c := range collective.All()[:kinds] {
 		for _, n := range nodes {
 			for i := range 24 {
-				r := reporttest.OneCase(c, int64(1)<<(10+i), 8*n, 4, 360e9, i)
+				r := recordtest.OneCase(c, int64(1)<<(10+i), 8*n, 4, 360e9, i)
 				if r.Bytes > 0 {
 					t := r.Burst.MeanOfRanks.Median
 					bw := *r.BusBW * t / (t + 20e-6*float64(n))
@@ -116,7 +116,7 @@ func TestManySeriesAreSplitByCollective(t *testing.T) {
 	}
 	require.False(t, folded["charts"] || folded["scaling"])
 	require.True(t, folded["times"] && folded["results"] && folded["method"] && folded["setup"])
-	few := results.Collectives(reporttest.Sweep(24), results.Extras{}).Charts()
+	few := results.Collectives(recordtest.Sweep(24), results.Extras{}).Charts()
 	require.Equal(t, "busbw", few[0].ID)
 	require.Equal(t, "all_reduce, 1,024 ranks", few[0].Series[0].Name)
 	for _, c := range doc.Charts() {
@@ -129,7 +129,7 @@ func TestManySeriesAreSplitByCollective(t *testing.T) {
 // The verdict is the first text of the page, before the contents and any figure, and
 // the contents lead to every section.
 func TestVerdictComesFirst(t *testing.T) {
-	rec := reporttest.Sweep(24)
+	rec := recordtest.Sweep(24)
 	d := advised(t, rec, "megatron", 8e9)
 	doc := results.Collectives(rec, results.Extras{Knees: knees(), Advice: d})
 	page := writeHTML(t, doc)
@@ -155,7 +155,7 @@ func TestVerdictComesFirst(t *testing.T) {
 
 // Knees, the recommended messages and roofs are marked where bus bandwidth is drawn.
 func TestBusBWHasItsMarks(t *testing.T) {
-	rec := reporttest.Sweep(24)
+	rec := recordtest.Sweep(24)
 	k := knees()
 	k.Curves[0].Points[1].Fraction, k.Curves[0].Dtype, k.Curves[0].Op = document.KneeShare, "float", "sum"
 	k.Curves[0].Nodes, k.Curves[0].GPUsPerProcess = 128, 1
@@ -174,7 +174,7 @@ func TestBusBWHasItsMarks(t *testing.T) {
 // The cost of a setting is on a linear axis from the best, and a curve that leaves the
 // plot ends at its edge.
 func TestSettingsArePercentOverBest(t *testing.T) {
-	d := advised(t, reporttest.Sweep(24), "megatron", 8e9)
+	d := advised(t, recordtest.Sweep(24), "megatron", 8e9)
 	c := adviceChart(d)
 	a := valueAxis(c, 400, 13)
 	require.False(t, a.log)
@@ -204,5 +204,5 @@ func TestVerdictNamesWhatFallsOff(t *testing.T) {
 	lines := judge.Record(scaled(3, 1, 2, 128)).Only(judge.CodeScale)
 	require.Len(t, lines, 1)
 	require.Regexp(t, `^Scaling: at 128 MiB \w+ reaches .* on 1,024 ranks, [0-9.]+ % of the .* ranks?\.$`, lines[0].Text)
-	require.Empty(t, judge.Record(reporttest.Sweep(24)).Only(judge.CodeScale))
+	require.Empty(t, judge.Record(recordtest.Sweep(24)).Only(judge.CodeScale))
 }

@@ -2,10 +2,7 @@ package advice_test
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -18,11 +15,10 @@ import (
 	"zbench/bench/record"
 	"zbench/bench/stat"
 	"zbench/bench/trainer"
-	"zbench/internal/schematest"
 	"zbench/report"
+	"zbench/test/golden"
+	"zbench/test/schematest"
 )
-
-var update = flag.Bool("update", false, "rewrite the goldens")
 
 // sweep is a record of α–β curves: 0.2 ms and 300 GB/s, in place.
 func sweep(ranks int, simulated bool, names ...string) *record.Record {
@@ -243,15 +239,7 @@ func TestShare(t *testing.T) {
 
 // One small golden of the whole text: it is what most people read.
 func TestGoldenText(t *testing.T) {
-	got := text(t, asText, give(t, input(t, "ddp", true)))
-	path := filepath.Join("testdata", "ddp.txt")
-	if *update {
-		require.NoError(t, os.MkdirAll("testdata", 0o755))
-		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
-	}
-	want, err := os.ReadFile(path)
-	require.NoError(t, err)
-	require.Equal(t, string(want), got, "go test ./bench/advice -update, and look at the difference")
+	golden.Equal(t, "ddp.txt", text(t, asText, give(t, input(t, "ddp", true))))
 }
 
 // XLA's gathers have a threshold of their own: it is judged, and said where it is

@@ -14,8 +14,8 @@ import (
 	"zbench/bench/record"
 	"zbench/bench/table"
 	"zbench/bench/trainer"
-	"zbench/internal/longtest"
-	"zbench/internal/schematest"
+	"zbench/test/longtest"
+	"zbench/test/schematest"
 )
 
 func assumed(t *testing.T, recs ...*record.Record) *advice.Document {

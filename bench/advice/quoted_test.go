@@ -2,7 +2,6 @@ package advice_test
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
@@ -10,42 +9,22 @@ import (
 
 	"zbench/bench/advice"
 	"zbench/bench/recommend"
-	"zbench/bench/record"
-	"zbench/bench/stat"
 	"zbench/bench/trainer"
+	"zbench/test/project"
+	"zbench/test/recordtest"
 )
-
-// published is the record of a published table of size and microseconds.
-func published(t *testing.T, name string) *record.Record {
-	t.Helper()
-	text, err := os.ReadFile("../bucket/testdata/" + name + ".csv")
-	require.NoError(t, err)
-	rec := &record.Record{Schema: record.Schema, Source: record.Source{Kind: record.Imported}}
-	rec.World.Ranks = 16
-	for line := range strings.Lines(string(text)) {
-		var bytes int64
-		var micros float64
-		if n, _ := fmt.Sscanf(line, "%d,%g", &bytes, &micros); n != 2 {
-			continue // comment or header
-		}
-		rec.Results = append(rec.Results, record.Result{
-			Key: fmt.Sprint(bytes), Collective: "all_reduce", Dtype: "float", Op: "sum", Bytes: bytes, Ranks: 16, Nodes: 2, GPUsPerProcess: 1, Groups: 1,
-			Status: record.OK, Burst: &record.Timing{MeanOfRanks: stat.Summarize([]float64{micros * 1e-6})},
-		})
-	}
-	require.NotEmpty(t, rec.Results)
-	return rec
-}
 
 // replay is Llama-3-8B with DDP on a published table, with a cap in MiB set or not.
 func replay(t *testing.T, name string, backward float64, capMiB int64) *advice.Document {
 	t.Helper()
+	rec := recordtest.Published(t, name, 16)
+	rec.World.Ranks = 16
 	m, err := trainer.Preset("llama3-8b")
 	require.NoError(t, err)
 	c, err := trainer.ComputeTimed(backward, backward/2)
 	require.NoError(t, err)
 	in := advice.Input{
-		Sources: []recommend.Source{{Record: published(t, name)}}, Framework: "ddp", Model: m, Compute: c,
+		Sources: []recommend.Source{{Record: rec}}, Framework: "ddp", Model: m, Compute: c,
 		Run: trainer.Run{DP: 16, GradDtype: "bfloat16", ParamDtype: "bfloat16"},
 	}
 	if capMiB > 0 {
@@ -58,9 +37,7 @@ func replay(t *testing.T, name string, backward float64, capMiB int64) *advice.D
 // BUCKET.md quotes what is answered on a published table.
 func TestQuotedSentences(t *testing.T) {
 	quoted := func(file string) string {
-		text, err := os.ReadFile("../../" + file)
-		require.NoError(t, err)
-		return strings.Join(strings.Fields(strings.ReplaceAll(string(text), "\n> ", " ")), " ")
+		return strings.Join(strings.Fields(strings.ReplaceAll(project.Read(t, file), "\n> ", " ")), " ")
 	}
 	kept := replay(t, "allreduce_mi300x_2node_16gpu_cx7roce", 628e-3, 0)
 	require.True(t, kept.Answer.Keep)

@@ -1,7 +1,6 @@
 package bisect
 
 import (
-	"os"
 	"strings"
 	"testing"
 
@@ -9,7 +8,7 @@ import (
 
 	"zbench/bench/jsonfile"
 	"zbench/bench/spec"
-	"zbench/internal/schematest"
+	"zbench/test/schematest"
 )
 
 // journalLine is a line of a journal, without its newline.
@@ -22,8 +21,6 @@ func journalLine(t *testing.T, of any) string {
 
 // What the schema of the journal must refuse.
 func TestTheJournalsSchema(t *testing.T) {
-	text, err := os.ReadFile("schema/journal-v1.json")
-	require.NoError(t, err)
 	header := Header{
 		Schema: JournalSchema, Options: Defaults(), Common: []string{}, Timing: "burst", GPUs: 8,
 		Spec: spec.Spec{
@@ -37,7 +34,7 @@ func TestTheJournalsSchema(t *testing.T) {
 		},
 		Variants: []Given{{Name: "a"}}, Cases: []Planned{{Key: "k", Bytes: 8}}, Scouts: []float64{1},
 	}
-	schematest.Refuses(t, text, schematest.Changes{Good: journalLine(t, header), Bad: map[string]string{
+	schematest.Refuses(t, schematest.Read(t, "schema/journal-v1.json"), schematest.Changes{Good: journalLine(t, header), Bad: map[string]string{
 		"/schema": `"zbench.bisect-journal/0"`, "/timing": `"mean"`, "/options/alpha": `0 1`, "/options/miss": `0 1`, "/options/max_rounds": `0`,
 		"/variants/0/name": `""`, "/cases/0/key": `""`, "/spec/sweep/cache": `"hot"`, "/spec/sweep/collectives/0": `"ring"`, "/spec/sweep/factor": `0`, "/spec/sweep/step_bytes": `0`,
 		"/spec/sweep/graph_launches": `0`, "/spec/sweep/groups/0": `1`, "/spec/sweep/strides/0": `1`, "/spec/sweep/scales/0": `0`, "/spec/sweep/sizes": `[]`,

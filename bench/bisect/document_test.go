@@ -1,10 +1,8 @@
 package bisect
 
 import (
-	"bytes"
 	"encoding/csv"
 	"math"
-	"os"
 	"strings"
 	"testing"
 
@@ -13,8 +11,8 @@ import (
 	"zbench/bench/compare"
 	"zbench/bench/exit"
 	"zbench/bench/finding"
-	"zbench/internal/schematest"
-	"zbench/report/rendertest"
+	"zbench/test/rendertest"
+	"zbench/test/schematest"
 )
 
 // documented is the document of a search with names.
@@ -81,11 +79,7 @@ func TestDocuments(t *testing.T) {
 		require.Equal(t, x.failed == finding.Fail, code == exit.Regression, x.name)
 		d.Gated = d.Gate(slower5(t))
 
-		var b bytes.Buffer
-		require.NoError(t, d.WriteJSON(&b))
-		text, err := os.ReadFile("schema/v1.json")
-		require.NoError(t, err)
-		require.NoError(t, schematest.Fits(t, schematest.Compile(t, text), b.String()), x.name)
+		require.NoError(t, schematest.Fits(t, schematest.Compile(t, schematest.Read(t, "schema/v1.json")), schematest.Written(t, d)), x.name)
 		require.NotContains(t, rendertest.Text(t, d.Shown(), 100, true)+rendertest.Markdown(t, d.Shown()), "NaN", x.name)
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 	"zbench/bench/record"
 	"zbench/bench/stat"
-	"zbench/report/rendertest"
+	"zbench/test/rendertest"
 )
 
 func compared(t *testing.T, base, fresh []Run) *Document {

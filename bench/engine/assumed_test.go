@@ -11,12 +11,11 @@ import (
 	"zbench/bench/advice"
 	"zbench/bench/engine"
 	"zbench/bench/fabric"
-	"zbench/bench/folder"
 	"zbench/bench/folder/foldertest"
 	"zbench/bench/plan"
 	"zbench/bench/record"
 	"zbench/bench/spec"
-	"zbench/internal/longtest"
+	"zbench/test/longtest"
 )
 
 // unasked asks for a sweep alone, of the collectives that gradients take. It ends too
@@ -41,13 +40,8 @@ func outcome(t *testing.T, want spec.Spec, other func(*fabric.Machine)) (*engine
 		d.machine = &changed
 		return extrapolating{driver}, err
 	}
-	u, err := engine.Prepare(want, false)
+	out, err := runWith(context.Background(), t, e, want)
 	require.NoError(t, err)
-	dir, err := folder.New(e.Host, "out", "collectives", false)
-	require.NoError(t, err)
-	out, err := e.Run(context.Background(), u, dir)
-	require.NoError(t, err)
-	require.NoError(t, dir.Close())
 	return out, files.Files("out")
 }
 

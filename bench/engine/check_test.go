@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/engine"
-	"zbench/bench/folder"
 	"zbench/bench/folder/foldertest"
 	"zbench/bench/plan"
 )
@@ -27,12 +26,7 @@ func TestCheckedBeforeTheFirstLaunch(t *testing.T) {
 			asked++
 			return refusal
 		}
-		u, err := engine.Prepare(small(), false)
-		require.NoError(t, err)
-		dir, err := folder.New(e.Host, "out", "collectives", false)
-		require.NoError(t, err)
-		out, err := e.Run(context.Background(), u, dir)
-		require.NoError(t, dir.Close())
+		out, err := runWith(context.Background(), t, e, small())
 		require.Equal(t, 1, asked)
 		if refusal == nil {
 			require.NoError(t, err)

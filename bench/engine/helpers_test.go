@@ -116,14 +116,20 @@ func at(files folder.FS, d *modelled) *engine.Engine {
 // run runs a request into the folder "out".
 func run(ctx context.Context, t *testing.T, files folder.FS, want spec.Spec, d *modelled) error {
 	t.Helper()
-	e := at(files, d)
+	_, err := runWith(ctx, t, at(files, d), want)
+	return err
+}
+
+// runWith is run with an engine of the test's own.
+func runWith(ctx context.Context, t *testing.T, e *engine.Engine, want spec.Spec) (*engine.Outcome, error) {
+	t.Helper()
 	u, err := engine.Prepare(want, false)
 	require.NoError(t, err)
 	dir, err := folder.New(e.Host, "out", "collectives", false)
 	require.NoError(t, err)
-	_, err = e.Run(ctx, u, dir)
+	out, err := e.Run(ctx, u, dir)
 	require.NoError(t, dir.Close())
-	return err
+	return out, err
 }
 
 // resume continues with the folder "out", asked nothing.

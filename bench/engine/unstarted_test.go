@@ -10,7 +10,6 @@ import (
 
 	"zbench/bench/engine"
 	"zbench/bench/exit"
-	"zbench/bench/folder"
 	"zbench/bench/folder/foldertest"
 	"zbench/bench/plan"
 	"zbench/bench/record"
@@ -69,12 +68,7 @@ func TestAFailureBeforeTheFirstCaseIsKept(t *testing.T) {
 			require.NoError(t, err)
 			return open(m.(*modelled), files) //nolint:forcetypeassert // at makes it
 		}
-		u, err := engine.Prepare(small(), false)
-		require.NoError(t, err)
-		dir, err := folder.New(e.Host, "out", "collectives", false)
-		require.NoError(t, err)
-		out, err := e.Run(context.Background(), u, dir)
-		require.NoError(t, dir.Close())
+		out, err := runWith(context.Background(), t, e, small())
 		require.Error(t, err, name)
 		known, ok := errors.AsType[*exit.Error](err)
 		require.True(t, ok, name)
@@ -106,11 +100,7 @@ func TestARefusalBeforeTheFirstCaseLeavesNothing(t *testing.T) {
 		files := foldertest.New()
 		e := at(files, &modelled{})
 		e.Open = func(context.Context, *engine.Setup) (engine.Ranks, error) { return nil, refusal }
-		u, err := engine.Prepare(small(), false)
-		require.NoError(t, err)
-		dir, err := folder.New(e.Host, "out", "collectives", false)
-		require.NoError(t, err)
-		out, err := e.Run(context.Background(), u, dir)
+		out, err := runWith(context.Background(), t, e, small())
 		require.ErrorIs(t, err, refusal)
 		require.Nil(t, out)
 		require.Empty(t, files.Files("out"))

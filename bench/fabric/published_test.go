@@ -1,18 +1,14 @@
 package fabric_test
 
 import (
-	"bytes"
-	"encoding/csv"
 	"math"
-	"os"
-	"path/filepath"
-	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/fabric"
 	"zbench/bench/spec"
+	"zbench/test/recordtest"
 )
 
 // mi355x has constants of its own, fitted to the one published table: it holds
@@ -20,7 +16,7 @@ import (
 var mi355x = fabric.Curve{B: 372e9, A: 42e-6, R: 320e-6, Floor: 39e-6, K: 2 * 15.0 / 16}
 
 // The model against published tables: sizes from 1 MiB, out of place. The
-// figures and their sources are in testdata.
+// figures and their sources are in testdata/curves.
 func TestModelAgainstPublishedCurves(t *testing.T) {
 	node := resolve(t, "mi300x-8gpu", 1, 8).Curves[fabric.Group{Ranks: 8}]["all_reduce"]
 	for _, c := range []struct {
@@ -28,20 +24,21 @@ func TestModelAgainstPublishedCurves(t *testing.T) {
 		curve       fabric.Curve
 		mean, worst float64
 	}{
-		{"mi300x_1node_rocmblog.csv", node, 0.03, 0.10},
-		{"mi300x_1node_aac8.csv", node, 0.03, 0.10},
-		{"mi355x_2node_pollara.csv", mi355x, 0.04, 0.08},
+		{"allreduce_mi300x_1node_8gpu_rocmblog", node, 0.03, 0.10},
+		{"allreduce_mi300x_1node_8gpu_aac8", node, 0.03, 0.10},
+		{"allreduce_mi355x_2node_16gpu_pollara", mi355x, 0.04, 0.08},
 	} {
-		var sum, worst float64
-		rows := published(t, c.file)
-		for _, row := range rows {
-			err := math.Abs(c.curve.Time(row.bytes)/row.seconds - 1)
-			sum += err
+		var sum, n, worst float64
+		for _, p := range recordtest.Curve(t, c.file) {
+			if p.Bytes < 1<<20 {
+				continue
+			}
+			err := math.Abs(c.curve.Time(float64(p.Bytes))/p.Seconds - 1)
+			sum, n = sum+err, n+1
 			worst = max(worst, err)
 		}
-		require.NotEmpty(t, rows)
-		t.Logf("%s: mean %.2f %%, worst %.2f %% over %d sizes", c.file, 100*sum/float64(len(rows)), 100*worst, len(rows))
-		require.LessOrEqual(t, sum/float64(len(rows)), c.mean)
+		t.Logf("%s: mean %.2f %%, worst %.2f %% over %g sizes", c.file, 100*sum/n, 100*worst, n)
+		require.LessOrEqual(t, sum/n, c.mean)
 		require.LessOrEqual(t, worst, c.worst)
 	}
 }
@@ -60,29 +57,6 @@ func TestHeldOutAverage(t *testing.T) {
 	t.Logf("average bus bandwidth over %d sizes: model %.2f GB/s, published 142.65 GB/s (%+.1f %%)", n, average, 100*(average/142.65-1))
 	require.Equal(t, 25, n)
 	require.InEpsilon(t, 142.65, average, 0.10)
-}
-
-type point struct{ bytes, seconds float64 }
-
-func published(t *testing.T, file string) []point {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join("testdata", file))
-	require.NoError(t, err)
-	r := csv.NewReader(bytes.NewReader(text))
-	r.Comment = '#'
-	rows, err := r.ReadAll()
-	require.NoError(t, err)
-	var out []point
-	for _, row := range rows[1:] {
-		size, err := strconv.ParseFloat(row[0], 64)
-		require.NoError(t, err)
-		micros, err := strconv.ParseFloat(row[1], 64)
-		require.NoError(t, err)
-		if size >= 1<<20 {
-			out = append(out, point{size, micros * 1e-6})
-		}
-	}
-	return out
 }
 
 // One GPU reaches one other over one link: what 56 of them gave while all were busy was 45.1

@@ -15,7 +15,7 @@ import (
 	"zbench/bench/record"
 	"zbench/bench/spec"
 	"zbench/bench/stat"
-	"zbench/report/rendertest"
+	"zbench/test/rendertest"
 )
 
 // rec has all_reduce at two sizes, 302 and 340 GB/s, and a broadcast that failed.

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/jsonfile"
-	"zbench/internal/schematest"
+	"zbench/test/schematest"
 )
 
 // aRun and otherRun are ids of runs.

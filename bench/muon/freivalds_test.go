@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/internal/longtest"
+	"zbench/test/longtest"
 )
 
 func randomHalf(rng *rand.Rand, rows, cols int) Half {

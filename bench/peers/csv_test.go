@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/collective"
+	"zbench/test/project"
 )
 
 // asCSV writes the rows of a table between commas under nccl-tests' names.
@@ -132,7 +133,7 @@ func TestWorldOfAFileName(t *testing.T) {
 
 // Published CSVs, each checked row by row against a plain reader.
 func TestPublishedCSVs(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(filepath.Dir(shared(t)), "scaling", "*.csv"))
+	files, err := filepath.Glob(filepath.Join(project.Published(t, "scaling"), "*.csv"))
 	require.NoError(t, err)
 	for _, path := range files {
 		data, err := os.ReadFile(path)

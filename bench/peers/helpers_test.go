@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/record"
+	"zbench/test/project"
 )
 
 // parseFile imports a file the way the command does.
@@ -25,9 +26,15 @@ func parseFile(t *testing.T, path string) *record.Record {
 // text reads a synthetic log.
 func text(t *testing.T, name string) string {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("testdata", name))
+	return project.Read(t, "testdata/logs/"+name)
+}
+
+// ownLogs are the files of all synthetic logs.
+func ownLogs(t testing.TB) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(project.File(t, "testdata/logs"), "*.log"))
 	require.NoError(t, err)
-	return string(data)
+	return files
 }
 
 func parseText(t *testing.T, log string, o Hints) *record.Record {

@@ -1,10 +1,11 @@
 package peers
 
 import (
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"zbench/test/project"
 )
 
 const (
@@ -241,7 +242,7 @@ var layoutCases = []layoutCase{
 func TestLayouts(t *testing.T) {
 	for _, c := range layoutCases {
 		t.Run(c.file, func(t *testing.T) {
-			rec := parseFile(t, filepath.Join("testdata", c.file))
+			rec := parseFile(t, project.File(t, "testdata/logs/"+c.file))
 			require.Equal(t, c.rows, rec.Source.Imports[0].Rows)
 			require.Len(t, rec.Results, c.results)
 			require.Equal(t, c.world, worldBrief(rec.World))
@@ -256,8 +257,6 @@ func TestLayouts(t *testing.T) {
 
 // Every synthetic log that imports must be in the table.
 func TestLayoutsAreAllListed(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.log")
-	require.NoError(t, err)
 	// bare_tiny is refused: see TestRefusals.
-	require.Len(t, files, len(layoutCases)+1)
+	require.Len(t, ownLogs(t), len(layoutCases)+1)
 }

@@ -3,7 +3,6 @@ package peers
 import (
 	"bytes"
 	"errors"
-	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -103,16 +102,15 @@ func TestRowsAreSmall(t *testing.T) {
 // A text of any length in the place of a name is refused with its place: what is imported can be
 // read back.
 func TestNamesThatAreTooLong(t *testing.T) {
-	text, err := os.ReadFile("testdata/algo_proto.log")
-	require.NoError(t, err)
+	log := text(t, "algo_proto.log")
 	long := strings.Repeat("n", 20_000)
 	for old, says := range map[string]string{
 		"AMD Instinct MI300X": "a.log: world.gpu has 20000 bytes; a name has at most 4096",
 		"node-a":              "a.log: world.hosts[0] has 20000 bytes",
 	} {
-		_, err := Parse(strings.NewReader(strings.ReplaceAll(string(text), old, long)), Hints{File: "a.log"})
+		_, err := Parse(strings.NewReader(strings.ReplaceAll(log, old, long)), Hints{File: "a.log"})
 		require.ErrorContains(t, err, says)
-		_, err = Parse(strings.NewReader(strings.ReplaceAll(string(text), old, long[:900])), Hints{File: "a.log"})
+		_, err = Parse(strings.NewReader(strings.ReplaceAll(log, old, long[:900])), Hints{File: "a.log"})
 		require.NoError(t, err)
 	}
 }

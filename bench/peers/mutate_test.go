@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/record"
+	"zbench/test/project"
 )
 
 // printedRow is what a line says: a size, and for each placement a time and two
@@ -213,15 +214,16 @@ var prefixes = []string{
 // changeable are the logs that are changed: own ones, and published ones where they
 // are at hand.
 func changeable(t *testing.T) map[string]string {
-	files, err := filepath.Glob("testdata/*.log")
-	require.NoError(t, err)
-	published, _ := filepath.Glob(filepath.Join("..", "..", "..", "shared", "logs", "*.log"))
-	for _, kind := range []string{"*.log", "*.txt", "*.md"} {
-		more, _ := filepath.Glob(filepath.Join("..", "..", "..", "shared", "cases", kind))
-		published = append(published, more...)
+	files := ownLogs(t)
+	for _, kind := range []string{"logs/*.log", "cases/*.log", "cases/*.txt", "cases/*.md"} {
+		if dir := project.Lookup(filepath.Dir(kind)); dir != "" {
+			published, err := filepath.Glob(filepath.Join(dir, filepath.Base(kind)))
+			require.NoError(t, err)
+			files = append(files, published...)
+		}
 	}
 	logs := map[string]string{}
-	for _, f := range append(files, published...) {
+	for _, f := range files {
 		data, err := os.ReadFile(f)
 		require.NoError(t, err)
 		if len(data) < 64<<10 {

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/collective"
+	"zbench/test/project"
 )
 
 // shownAs is what a program prints of its collective beside the values: operator,
@@ -159,7 +160,7 @@ func TestTheOptionDecidesBetweenLookalikes(t *testing.T) {
 // sharedCase returns one of the published inputs that were read wrongly.
 func sharedCase(t *testing.T, name string) string {
 	t.Helper()
-	path := filepath.Join(filepath.Dir(shared(t)), "cases", name)
+	path := filepath.Join(project.Published(t, "cases"), name)
 	data, err := os.ReadFile(path)
 	if os.IsNotExist(err) {
 		t.Skip("no " + path)

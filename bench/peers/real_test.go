@@ -8,20 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/record"
+	"zbench/test/project"
 )
-
-// shared is the folder of published logs, which are not part of the project.
-func shared(t *testing.T) string {
-	dir := os.Getenv("ZBENCH_SHARED")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "shared")
-	}
-	dir = filepath.Join(dir, "logs")
-	if _, err := os.Stat(dir); err != nil {
-		t.Skip("no published logs at " + dir + "; set ZBENCH_SHARED")
-	}
-	return dir
-}
 
 // publishedCase is what must be read from a published log; average is in bytes
 // per second, 0 for none.
@@ -101,7 +89,7 @@ var publishedCases = []publishedCase{
 }
 
 func TestPublishedLogs(t *testing.T) {
-	dir := shared(t)
+	dir := project.Published(t, "logs")
 	for _, c := range publishedCases {
 		t.Run(c.file, func(t *testing.T) {
 			rec := parseFile(t, filepath.Join(dir, c.file))
@@ -133,7 +121,7 @@ func TestPublishedLogs(t *testing.T) {
 }
 
 func TestPublishedLibraries(t *testing.T) {
-	rec := parseFile(t, filepath.Join(shared(t), "rccl-tests_mi300x_2n16g_all_reduce.log"))
+	rec := parseFile(t, filepath.Join(project.Published(t, "logs"), "rccl-tests_mi300x_2n16g_all_reduce.log"))
 	require.Equal(t, []record.Library{
 		{Name: "rccl", Version: "2.22.3-HEAD:7d8d67c", Path: "/shared/apps/ubuntu/opt/rocm-6.4.2/lib/librccl.so.1"},
 		{Name: "hip", Version: "6.4.43484-123eb5128"},
@@ -150,7 +138,7 @@ func TestPublishedLibraries(t *testing.T) {
 
 func TestPublishedJSONIsRefused(t *testing.T) {
 	for _, f := range []string{"synthetic_nccl-tests-2.19.6_v3.json", "synthetic_rccl-tests_mpi.json"} {
-		h, err := os.Open(filepath.Join(shared(t), f))
+		h, err := os.Open(filepath.Join(project.Published(t, "logs"), f))
 		require.NoError(t, err)
 		_, err = Parse(h, Hints{File: f})
 		require.NoError(t, h.Close())

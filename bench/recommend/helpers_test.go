@@ -1,10 +1,7 @@
 package recommend
 
 import (
-	"bufio"
-	"os"
 	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -13,6 +10,7 @@ import (
 	"zbench/bench/stat"
 	"zbench/bench/trainer"
 	"zbench/bench/unit"
+	"zbench/test/recordtest"
 )
 
 // llama is Llama-3-8B: hidden 4096, 32 layers, 8 KV heads of 128, feed-forward
@@ -79,7 +77,7 @@ func wide() []int64 { return doubling(64*unit.KiB, 16*unit.GiB) }
 // published reads a published curve.
 func published(t testing.TB, name string, ranks int) Curve {
 	t.Helper()
-	return only(t, publishedRecord(t, name, ranks))
+	return only(t, recordtest.Published(t, name, ranks))
 }
 
 func only(t testing.TB, rec *record.Record) Curve {
@@ -88,29 +86,6 @@ func only(t testing.TB, rec *record.Record) Curve {
 	require.NoError(t, err)
 	require.Len(t, curves, 1)
 	return curves[0]
-}
-
-// publishedRecord reads a published table of size and microseconds.
-func publishedRecord(t testing.TB, name string, ranks int) *record.Record {
-	t.Helper()
-	f, err := os.Open("../bucket/testdata/" + name + ".csv")
-	require.NoError(t, err)
-	defer func() { require.NoError(t, f.Close()) }()
-	rec := &record.Record{Schema: record.Schema, Source: record.Source{Kind: record.Imported}}
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		size, us, _ := strings.Cut(lines.Text(), ",")
-		bytes, err := strconv.ParseInt(size, 10, 64)
-		if err != nil {
-			continue // comment or header
-		}
-		micros, err := strconv.ParseFloat(us, 64)
-		require.NoError(t, err, lines.Text())
-		rec.Results = append(rec.Results, record.Result{
-			Key: size, Collective: "all_reduce", Dtype: "float", Op: "sum", Bytes: bytes, Ranks: ranks, Nodes: ranks / 8, GPUsPerProcess: 1, Groups: 1,
-			Status: record.OK, Burst: &record.Timing{MeanOfRanks: stat.Summarize([]float64{micros * 1e-6})},
-		})
-	}
-	return rec
 }
 
 // ddp is Llama-3-8B on DDP.

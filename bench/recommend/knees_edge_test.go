@@ -23,7 +23,7 @@ func TestTooLittleIsRefused(t *testing.T) {
 		reason string
 	}{
 		"four sizes":   {kneeNode, []int64{1 << 10, 1 << 15, 1 << 20, 1 << 30}, "4 over 6.0 decades"},
-		"one decade":   {kneeNode, kneeSizes(unit.MiB, 64*unit.MiB), "7 over 1.8 decades"},
+		"one decade":   {kneeNode, doubling(unit.MiB, 64*unit.MiB), "7 over 1.8 decades"},
 		"one size":     {kneeNode, []int64{unit.MiB}, "1 over 0.0 decades"},
 		"one rank":     {kneeWorld{"all_reduce", 1, 1}, kneeWide(), "no communication"},
 		"no bandwidth": {kneeNode, nil, ""},
@@ -94,7 +94,7 @@ func TestMixedTimingsAreRefused(t *testing.T) {
 }
 
 func TestAboveTheShareAtTheSmallestSize(t *testing.T) {
-	a := KneesOf(kneeSweep(t, kneeNode, kneeSizes(64*unit.MiB, 16*unit.GiB), alphaBeta))
+	a := KneesOf(kneeSweep(t, kneeNode, doubling(64*unit.MiB, 16*unit.GiB), alphaBeta))
 	c := onlyKnees(t, a)
 	require.True(t, c.Points[0].AtSmallestSize)
 	require.Equal(t, 64*unit.MiB, c.Points[0].Bytes)
@@ -143,7 +143,7 @@ func TestFallBehindThePlateau(t *testing.T) {
 }
 
 func TestUnsaturatedSweepAsksForMore(t *testing.T) {
-	a := KneesOf(kneeSweep(t, kneeNode, kneeSizes(unit.KiB, 8*unit.MiB), alphaBeta))
+	a := KneesOf(kneeSweep(t, kneeNode, doubling(unit.KiB, 8*unit.MiB), alphaBeta))
 	require.False(t, onlyKnees(t, a).Saturated)
 	require.Contains(t, kneeCodes(a), "not_saturated")
 	require.Contains(t, a.Warnings[0].Hint, "raise -e above 8 MiB")

@@ -1,10 +1,6 @@
 package recommend
 
 import (
-	"bufio"
-	"os"
-	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -13,6 +9,7 @@ import (
 	"zbench/bench/record"
 	"zbench/bench/stat"
 	"zbench/bench/unit"
+	"zbench/test/recordtest"
 )
 
 // world is where a test's curve was taken.
@@ -51,36 +48,16 @@ func result(t testing.TB, w kneeWorld, size int64, seconds float64) record.Resul
 	return r
 }
 
-// doubling is the sizes from..to, each twice the one before.
-func kneeSizes(from, to int64) []int64 {
-	var sizes []int64
-	for s := from; s <= to; s *= 2 {
-		sizes = append(sizes, s)
-	}
-	return sizes
-}
-
 // wide is the default sweep.
-func kneeWide() []int64 { return kneeSizes(unit.KiB, 8*unit.GiB) }
+func kneeWide() []int64 { return doubling(unit.KiB, 8*unit.GiB) }
 
-// published reads one of the published curves in testdata.
+// publishedFile is a published curve.
 func publishedFile(t testing.TB, name string, w kneeWorld) *record.Record {
 	t.Helper()
-	f, err := os.Open("testdata/" + name + ".csv")
-	require.NoError(t, err)
-	defer func() { require.NoError(t, f.Close()) }()
 	rec := &record.Record{Schema: record.Schema}
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		size, us, _ := strings.Cut(lines.Text(), ",")
-		bytes, err := strconv.ParseInt(size, 10, 64)
-		if err != nil {
-			continue // comment or header
-		}
-		micros, err := strconv.ParseFloat(us, 64)
-		require.NoError(t, err, lines.Text())
-		rec.Results = append(rec.Results, result(t, w, bytes, micros*1e-6))
+	for _, p := range recordtest.Curve(t, name) {
+		rec.Results = append(rec.Results, result(t, w, p.Bytes, p.Seconds))
 	}
-	require.GreaterOrEqual(t, len(rec.Results), 20)
 	return rec
 }
 

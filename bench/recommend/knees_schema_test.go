@@ -1,31 +1,21 @@
 package recommend
 
 import (
-	"os"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/record"
-	"zbench/internal/schematest"
+	"zbench/test/schematest"
 )
 
-func written(t *testing.T, a Knees) string {
-	t.Helper()
-	var b strings.Builder
-	require.NoError(t, a.WriteJSON(&b))
-	return b.String()
-}
-
 // Every answer fits, of an empty record too, and what no answer has is refused.
-func TestSchemaIsTight(t *testing.T) {
-	schema, err := os.ReadFile("schema/knees-v1.json")
-	require.NoError(t, err)
+func TestSchemaRefuses(t *testing.T) {
+	schema := schematest.Read(t, "schema/knees-v1.json")
 	s := schematest.Compile(t, schema)
 	rec := kneeSweep(t, kneeNode, kneeWide(), alphaBeta)
 	for _, rec := range []*record.Record{{}, kneeSweep(t, kneeNode, kneeWide()[:3], alphaBeta), rec} {
-		require.NoError(t, schematest.Fits(t, s, written(t, KneesOf(rec))))
+		require.NoError(t, schematest.Fits(t, s, schematest.Written(t, KneesOf(rec))))
 	}
 	a := KneesOf(rec)
 	a.Warnings = append(a.Warnings, record.Warning{Code: "c", Message: "m", Hint: "h"})
@@ -33,8 +23,7 @@ func TestSchemaIsTight(t *testing.T) {
 	c.Stride, c.Setup, c.Reason, c.LastOctaveGrowth = 8, "s", "r", new(-0.5)
 	c.Holes = append(c.Holes, Hole{Kind: TimeFalls})
 	c.Points[0].UpToBytes = new(int64(7))
-	good := written(t, a)
-	schematest.Tight(t, s, func() any { return &Knees{} }, good)
+	good := schematest.Written(t, a)
 	schematest.Refuses(t, schema, schematest.Changes{Good: good, Bad: map[string]string{
 		"/schema":                `"zbench.bucket/0"`,
 		"/curves/0/collective":   `"all_reduce_perf"`,

@@ -56,7 +56,7 @@ func TestSweptSizeIsHitExactly(t *testing.T) {
 	for k := range int64(100) {
 		step := 128 * (k*k*37 + 11)
 		plateau := 2 * float64(step) // so that half is reached at step
-		c := onlyKnees(t, KneesOf(kneeSweep(t, kneeNode, kneeSizes(step/128, step*1024), func(s float64) float64 {
+		c := onlyKnees(t, KneesOf(kneeSweep(t, kneeNode, doubling(step/128, step*1024), func(s float64) float64 {
 			return s / min(1, s/plateau)
 		})))
 		require.Equal(t, step, c.Points[0].Bytes)
@@ -137,7 +137,7 @@ func TestScaling(t *testing.T) {
 		}
 	}
 	const by = 16
-	larger := kneeSweep(t, kneeNode, kneeSizes(by*unit.KiB, by*8*unit.GiB), func(s float64) float64 { return seconds(s / by) })
+	larger := kneeSweep(t, kneeNode, doubling(by*unit.KiB, by*8*unit.GiB), func(s float64) float64 { return seconds(s / by) })
 	for i, s := range sizes(onlyKnees(t, KneesOf(larger))) {
 		require.InDelta(t, by*base[i], s, by, "sizes × %d", by)
 	}

@@ -14,6 +14,8 @@ import (
 	"zbench/bench/peers"
 	"zbench/bench/record"
 	"zbench/bench/stat"
+	"zbench/test/project"
+	"zbench/test/recordtest"
 )
 
 const (
@@ -71,8 +73,8 @@ func TestWhat25MiBCosts(t *testing.T) {
 // that come twice change nothing.
 func TestOutliersAndDuplicates(t *testing.T) {
 	clean := ask(t, ddp(published(t, roce, 16)))
-	for i := range publishedRecord(t, roce, 16).Results {
-		rec := publishedRecord(t, roce, 16)
+	for i := range recordtest.Published(t, roce, 16).Results {
+		rec := recordtest.Published(t, roce, 16)
 		rec.Results[i].Burst.MeanOfRanks.Median *= 100
 		a := ask(t, ddp(only(t, rec)))
 		require.Contains(t, codes(a), "dropped")
@@ -80,26 +82,11 @@ func TestOutliersAndDuplicates(t *testing.T) {
 		q.Current = a.Elements
 		require.Less(t, ask(t, q).Current.Nominal, 0.05, "%d bytes", rec.Results[i].Bytes)
 	}
-	rec := publishedRecord(t, roce, 16)
+	rec := recordtest.Published(t, roce, 16)
 	rec.Results = append(rec.Results, rec.Results...)
 	twice := ask(t, ddp(only(t, rec)))
 	require.Equal(t, clean.Elements, twice.Elements)
 	require.Equal(t, clean.Table, twice.Table)
-}
-
-// shared is the folder of published logs and tables, which are not part of the
-// project.
-func shared(t *testing.T, folder string) string {
-	t.Helper()
-	dir := os.Getenv("ZBENCH_SHARED")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "shared")
-	}
-	dir = filepath.Join(dir, folder)
-	if _, err := os.Stat(dir); err != nil {
-		t.Skip("no published logs at " + dir + "; set ZBENCH_SHARED")
-	}
-	return dir
 }
 
 // judge asks about Llama-3-8B on DDP and requires an answer or a reason.
@@ -123,7 +110,7 @@ func judge(t *testing.T, name string, curves []Curve, ranks int) string {
 }
 
 func TestEverySharedLog(t *testing.T) {
-	dir := shared(t, "logs")
+	dir := project.Published(t, "logs")
 	want := map[string]string{
 		"nccl-tests-2021_a100_1n8g_all_gather.log": "missing_curve",
 	}
@@ -158,7 +145,7 @@ func read(t *testing.T, file string) string {
 }
 
 func TestEverySharedTable(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(shared(t, "data"), "allreduce_*.csv"))
+	files, err := filepath.Glob(filepath.Join(project.Published(t, "data"), "allreduce_*.csv"))
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
 	refused := map[string]string{

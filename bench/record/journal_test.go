@@ -13,7 +13,7 @@ import (
 
 	"zbench/bench/jsonfile"
 	"zbench/bench/stat"
-	"zbench/internal/schematest"
+	"zbench/test/schematest"
 )
 
 func TestJournalRoundTrip(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/internal/schematest"
+	"zbench/test/schematest"
 )
 
 // more is a case that is added after the header's.

@@ -7,13 +7,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/recommend"
-	"zbench/internal/reporttest"
-	"zbench/report/rendertest"
+	"zbench/test/recordtest"
+	"zbench/test/rendertest"
 )
 
 // The sizes near the plateau are labelled, say what a bucket size still takes, and name what is not known.
 func TestKneesForPeople(t *testing.T) {
-	a := recommend.KneesOf(reporttest.Sweep(24))
+	a := recommend.KneesOf(recordtest.Sweep(24))
 	a.Curves[0].Points[0].Elements = 0
 	a.Curves[1].Setup = "node-c:0 node-d:0"
 	require.NotEmpty(t, a.Needs)

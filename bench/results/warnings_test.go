@@ -8,11 +8,11 @@ import (
 
 	"zbench/bench/document"
 	"zbench/bench/record"
-	"zbench/internal/reporttest"
+	"zbench/test/recordtest"
 )
 
 func TestWarningsOfOneKindAreOneLine(t *testing.T) {
-	rec := reporttest.BothPlaces(12, 1)
+	rec := recordtest.BothPlaces(12, 1)
 	rec.Warnings = nil
 	for i := range rec.Results {
 		rec.Results[i].Warnings = []record.Warning{

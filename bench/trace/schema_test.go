@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/internal/schematest"
+	"zbench/test/schematest"
 )
 
 // Every answer fits its schema: of an empty trace, of one rank and of four.

@@ -104,7 +104,7 @@ func TestNoOtherFileNamesATrainer(t *testing.T) {
 		switch rel := filepath.ToSlash(strings.TrimPrefix(path, "../../")); {
 		case err != nil:
 			return err
-		case d.IsDir() && (rel == "bench/experiments" || d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".git")):
+		case d.IsDir() && (rel == "test/experiments" || d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".git")):
 			return fs.SkipDir
 		case d.IsDir() || !strings.HasSuffix(rel, ".go") || strings.HasSuffix(rel, "_test.go"):
 			return nil

@@ -2,9 +2,6 @@ package trainer_test
 
 import (
 	"encoding/json"
-	"flag"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -13,9 +10,8 @@ import (
 	"pgregory.net/rapid"
 
 	"zbench/bench/trainer"
+	"zbench/test/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the goldens")
 
 // blocksOf makes a model of so many equal blocks.
 func blocksOf(n int) []trainer.Param {
@@ -86,20 +82,8 @@ func TestEveryTrainerHasSnippets(t *testing.T) {
 			require.NotContains(t, n.Lines(), "SIMULATED")
 			all.WriteString("--- " + n.Title + " (" + n.Language + ")\n" + n.Lines())
 		}
-		golden(t, "snippet-"+name+".txt", all.String())
+		golden.Equal(t, "snippet-"+name+".txt", all.String())
 	}
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		require.NoError(t, os.MkdirAll("testdata", 0o755))
-		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
-	}
-	want, err := os.ReadFile(path)
-	require.NoError(t, err)
-	require.Equal(t, string(want), got, "go test ./bench/trainer -update, and look at the difference")
 }
 
 // Languages that can be parsed are.

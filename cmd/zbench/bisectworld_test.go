@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,6 +10,7 @@ import (
 
 	"zbench/bench/exit"
 	"zbench/bench/spec"
+	"zbench/test/project"
 )
 
 // In an allocation every child is asked for all of its nodes: the request has the world that
@@ -18,10 +18,8 @@ import (
 // lacks.
 func TestBisectAsksForTheAllocation(t *testing.T) {
 	oneGoroutine(t)
-	text, err := os.ReadFile("../../internal/launch/testdata/env/batch")
-	require.NoError(t, err)
 	vars := map[string]string{}
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(project.Read(t, "testdata/launchers/batch")) {
 		if name, value, ok := strings.Cut(strings.TrimSpace(line), "="); ok && !strings.HasPrefix(line, "#") {
 			vars[name] = value
 		}

@@ -19,7 +19,7 @@ import (
 	"zbench/bench/engine"
 	"zbench/bench/exit"
 	"zbench/bench/record"
-	"zbench/internal/longtest"
+	"zbench/test/longtest"
 )
 
 // disturbance is a signal to processes of a sweep, at some moment.

@@ -15,7 +15,7 @@ import (
 	"zbench/bench/engine"
 	"zbench/bench/exit"
 	"zbench/bench/record"
-	"zbench/internal/schematest"
+	"zbench/test/schematest"
 )
 
 // changes are a document with one value changed, value by value, each in several

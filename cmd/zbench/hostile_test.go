@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/report"
+	"zbench/test/project"
 )
 
 const escapes = "\x1b]0;owned\x07\x1b[31m\u009b2J\u202e"
@@ -21,10 +22,9 @@ const escapes = "\x1b]0;owned\x07\x1b[31m\u009b2J\u202e"
 func TestNoEscapeSequenceReachesTheTerminal(t *testing.T) {
 	oneGoroutine(t)
 	dir := t.TempDir()
-	log, err := os.ReadFile("../../bench/peers/testdata/bare_all_reduce.log")
-	require.NoError(t, err)
+	log := project.Read(t, "testdata/logs/bare_all_reduce.log")
 	named := filepath.Join(dir, "a"+escapes+".log")
-	require.NoError(t, os.WriteFile(named, log, 0o600))
+	require.NoError(t, os.WriteFile(named, []byte(log), 0o600))
 	sweep := filepath.Join(dir, "sweep")
 	code, stderr := zbench(t, osFS{}, small(sweep)...)
 	require.Zero(t, code, stderr)

@@ -13,6 +13,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
+
+	"zbench/test/project"
 )
 
 // Libraries that are broken in the ways libraries are: what a user sees of it,
@@ -30,17 +32,13 @@ func TestLibraryScripts(t *testing.T) {
 
 func libraryScripts(t *testing.T, root string) {
 	t.Helper()
-	vendor, err := filepath.Abs("../../internal/native/testdata/vendor.c")
-	if err != nil {
-		t.Fatal(err)
-	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/libraries",
 		WorkdirRoot:         root,
 		RequireExplicitExec: true,
 		Setup: func(e *testscript.Env) error {
 			steady(e)
-			e.Setenv("VENDOR", vendor)
+			e.Setenv("VENDOR", project.File(t, "testdata/libraries/vendor.c"))
 			return nil
 		},
 		Condition: func(cond string) (bool, error) { return cond == "long" && len(filepath.Base(root)) > 1, nil },

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/exit"
-	"zbench/internal/longtest"
 	"zbench/internal/preflight"
+	"zbench/test/longtest"
 )
 
 // The libraries are built from the sources in the binary alone, and once. The program gets

@@ -16,9 +16,10 @@ import (
 
 	"zbench/bench/fabric"
 	"zbench/bench/spec"
-	"zbench/internal/longtest"
 	"zbench/internal/ras"
-	"zbench/internal/ras/rastest"
+	"zbench/test/longtest"
+	"zbench/test/project"
+	"zbench/test/rastest"
 )
 
 // plantedHost names the host that a script's zbench runs on.
@@ -32,14 +33,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestScripts(t *testing.T) {
-	logs := ""
-	if dir, err := filepath.Abs("../../../shared/logs"); err == nil {
-		if _, err := os.Stat(dir); err == nil {
-			logs = dir
-		}
-	}
-	scripts, err := filepath.Abs("../../scripts")
-	require.NoError(t, err)
+	logs, scripts := project.Lookup("logs"), project.File(t, "scripts")
 	libraries := ""
 	if !testing.Short() {
 		makePrintedFixtures(t)

@@ -19,7 +19,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
 
-	"zbench/internal/longtest"
+	"zbench/test/longtest"
+	"zbench/test/project"
 )
 
 // printedCommand is a command that zbench prints for its user: between backticks in a sentence, or
@@ -96,7 +97,7 @@ func tryPrinted(ts *testscript.TestScript, code string, args []string) {
 		}
 		if log := filepath.Join(dir, "all_reduce.log"); strings.Contains(line, " all_reduce.log") {
 			if _, err := os.Stat(log); err != nil {
-				ts.Check(os.WriteFile(log, published, 0o600))
+				ts.Check(os.WriteFile(log, []byte(published), 0o600))
 			}
 		}
 		typed := ownWords.Replace(line)
@@ -124,13 +125,11 @@ func tryPrinted(ts *testscript.TestScript, code string, args []string) {
 var printedFixtures string
 
 // published is the log that the README reads.
-var published []byte
+var published string
 
 func makePrintedFixtures(t *testing.T) {
 	printedFixtures = t.TempDir()
-	var err error
-	published, err = os.ReadFile("../../testdata/all_reduce.log")
-	require.NoError(t, err)
+	published = project.Read(t, "testdata/all_reduce.log")
 	var tensors strings.Builder
 	for i := range 32 {
 		fmt.Fprintf(&tensors, "layers.%d.weight,218112000\n", i)
@@ -150,7 +149,7 @@ func TestCommandsInSentencesAreQuoted(t *testing.T) {
 	help := []string{"Use", "Short", "Long", "Example", "railsLong"}
 	for _, dir := range []string{"../../bench", "../../internal", "../../report", "."} {
 		require.NoError(t, filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
-			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.Contains(path, "internal/schema/") || strings.Contains(path, "experiments/") || path == "help.go" {
+			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.Contains(path, "internal/schema/") || path == "help.go" {
 				return err
 			}
 			file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)

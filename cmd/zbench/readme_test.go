@@ -11,7 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/internal/longtest"
+	"zbench/test/longtest"
+	"zbench/test/project"
 )
 
 // fenced are the blocks of code of a Markdown text by their language.
@@ -41,7 +42,7 @@ func TestLongReadme(t *testing.T) {
 	makefile, err := os.ReadFile("../../Makefile")
 	require.NoError(t, err)
 	dir := t.TempDir()
-	require.NoError(t, os.CopyFS(filepath.Join(dir, "testdata"), os.DirFS("../../testdata")))
+	require.NoError(t, os.CopyFS(filepath.Join(dir, "testdata"), os.DirFS(project.File(t, "testdata"))))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "hosts"), []byte("localhost slots=16\n"), 0o600))
 	blocks, exports, printed := fenced(string(text)), "", ""
 	for line := range strings.Lines(strings.Join(blocks[""], "")) {

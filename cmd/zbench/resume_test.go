@@ -21,8 +21,8 @@ import (
 	"zbench/bench/folder"
 	"zbench/bench/judge"
 	"zbench/bench/record"
-	"zbench/internal/longtest"
-	"zbench/internal/schematest"
+	"zbench/test/longtest"
+	"zbench/test/schematest"
 )
 
 // small is a sweep of twelve passes.

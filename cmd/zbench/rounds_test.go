@@ -10,7 +10,7 @@ import (
 
 	"zbench/bench/engine"
 	"zbench/bench/exit"
-	"zbench/internal/longtest"
+	"zbench/test/longtest"
 )
 
 // question is a model, small enough for a short sweep.

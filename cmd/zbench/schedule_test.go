@@ -17,7 +17,7 @@ import (
 
 	"zbench/bench/engine"
 	"zbench/bench/exit"
-	"zbench/internal/longtest"
+	"zbench/test/longtest"
 )
 
 // schedule is one fault at a random moment of a sweep in four processes: a signal to one of

@@ -13,7 +13,8 @@ import (
 	"zbench/bench/engine"
 	"zbench/bench/exit"
 	"zbench/internal/schema"
-	"zbench/internal/schematest"
+	"zbench/test/project"
+	"zbench/test/schematest"
 )
 
 // committed are the schemas by the version that their files state; those of a
@@ -88,7 +89,7 @@ func TestWrittenFilesFitTheirSchemas(t *testing.T) {
 			before = folder
 		}
 	}
-	for _, line := range []string{"doctor --backend loopback --format json", "import ../../bench/peers/testdata/algo_proto.log --format json --out " + t.TempDir(), "trace testdata/rank0.json --format json"} {
+	for _, line := range []string{"doctor --backend loopback --format json", "import " + project.File(t, "testdata/logs/algo_proto.log") + " --format json --out " + t.TempDir(), "trace testdata/rank0.json --format json"} {
 		out, _, _ := onHost(t, hosts[0], 0, exit.OK, line)
 		fits(line, out)
 	}

@@ -2,27 +2,26 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/clipperhouse/displaywidth"
-	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/exit"
 	"zbench/bench/record"
-	"zbench/internal/longtest"
+	"zbench/test/golden"
+	"zbench/test/longtest"
 )
-
-var update = flag.Bool("update", false, "rewrite the snapshots")
 
 // surroundings are where text for people is printed.
 type surroundings struct {
 	name  string
+	as    string // whose golden it has, where that is another's
 	width int
 	tty   bool
 	env   map[string]string
@@ -33,8 +32,8 @@ var terminals = []surroundings{
 	{name: "80", width: 80, tty: true, env: map[string]string{"NO_COLOR": "1"}},
 	{name: "120", width: 120, tty: true, env: map[string]string{"NO_COLOR": "1"}},
 	{name: "200", width: 200, tty: true, env: map[string]string{"NO_COLOR": "1"}},
-	{name: "piped"},
-	{name: "dumb", width: 80, tty: true, env: map[string]string{"TERM": "dumb"}},
+	{name: "piped", as: "80"},
+	{name: "dumb", as: "80", width: 80, tty: true, env: map[string]string{"TERM": "dumb"}},
 	{name: "colour", width: 80, tty: true, env: map[string]string{"TERM": "xterm-256color"}},
 }
 
@@ -77,7 +76,7 @@ func TestLongScreenOfTheDefaultSweep(t *testing.T) {
 	longtest.Only(t)
 	r, _ := sweptAs(t, exit.OK, "collectives --nodes 128")
 	for _, on := range terminals {
-		snapshot(t, on.name+".txt", printedOn(t, on, r))
+		golden.Equal(t, "screen/"+cmp.Or(on.as, on.name)+".txt", printedOn(t, on, r))
 	}
 	fitsScreens(t, r, "keep --ddp-bucket-size at its default, 1024000000 (1.02 G elements; 510 M to 2 G")
 }
@@ -118,21 +117,6 @@ func keepsTo(t *testing.T, width int, r shownRecord) {
 	t.Helper()
 	for line := range strings.Lines(printedOn(t, surroundings{width: width, tty: true, env: map[string]string{"NO_COLOR": "1"}}, r)) {
 		require.LessOrEqual(t, displaywidth.String(strings.TrimSuffix(line, "\n")), width, line)
-	}
-}
-
-// snapshot compares with a file of testdata/screen.
-func snapshot(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", "screen", name)
-	if *update {
-		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
-		return
-	}
-	want, err := os.ReadFile(path)
-	require.NoError(t, err)
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s differs; if it is meant, run with -update:\n%s", path, diff)
 	}
 }
 

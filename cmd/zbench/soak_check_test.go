@@ -15,7 +15,7 @@ import (
 	"zbench/bench/engine"
 	"zbench/bench/exit"
 	"zbench/bench/record"
-	"zbench/internal/schematest"
+	"zbench/test/schematest"
 )
 
 // soakSchemas are the formats, compiled.

@@ -13,7 +13,7 @@ import (
 	"zbench/bench/judge"
 	"zbench/bench/plain"
 	"zbench/bench/results"
-	"zbench/internal/longtest"
+	"zbench/test/longtest"
 )
 
 // planted is a small sweep of 128 nodes with a size at which bandwidth counts.

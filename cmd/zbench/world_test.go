@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/exit"
-	"zbench/internal/longtest"
+	"zbench/test/longtest"
 )
 
 // program is this test as an executable named zbench: what zbench starts, it starts by its

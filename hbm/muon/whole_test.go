@@ -8,8 +8,8 @@ import (
 
 	method "zbench/bench/muon"
 	"zbench/bench/record"
-	"zbench/internal/longtest"
 	"zbench/internal/native"
+	"zbench/test/longtest"
 )
 
 // Correct kernels pass at odd small shapes with every list of coefficients, where 3 % of

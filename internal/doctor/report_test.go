@@ -3,8 +3,6 @@ package doctor
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
-	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -12,12 +10,11 @@ import (
 
 	"zbench/bench/finding"
 	"zbench/report"
-	"zbench/report/rendertest"
+	"zbench/test/golden"
+	"zbench/test/rendertest"
 
 	"github.com/stretchr/testify/require"
 )
-
-var update = flag.Bool("update", false, "rewrite the goldens")
 
 // sample has every kind of finding: a library that is there, one that is broken,
 // one that is nowhere, symbols of all kinds, devices, compiled kernels.
@@ -58,24 +55,10 @@ func sample() Report {
 	return r
 }
 
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	file := "testdata/" + name
-	if *update {
-		require.NoError(t, os.WriteFile(file, []byte(got), 0o644))
-	}
-	want, err := os.ReadFile(file)
-	require.NoError(t, err)
-	if string(want) != got {
-		require.NoError(t, os.WriteFile(file+".got", []byte(got), 0o644))
-	}
-	require.Equal(t, string(want), got)
-}
-
 func TestGoldens(t *testing.T) {
 	r := sample()
-	golden(t, "sample.txt", rendertest.Text(t, r.Shown(), 100, false))
-	golden(t, "sample.md", rendertest.Markdown(t, r.Shown()))
+	golden.Equal(t, "sample.txt", rendertest.Text(t, r.Shown(), 100, false))
+	golden.Equal(t, "sample.md", rendertest.Markdown(t, r.Shown()))
 }
 
 // Colour adds nothing but colour, lines keep to the width where words allow, and

@@ -1,30 +1,20 @@
 package doctor
 
 import (
-	"bytes"
-	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/internal/schematest"
+	"zbench/test/schematest"
 )
 
-func written(t *testing.T, r Report) string {
-	t.Helper()
-	var b bytes.Buffer
-	require.NoError(t, r.WriteJSON(&b))
-	return b.String()
-}
-
 // Every report fits, one that found nothing too, and what no report has is refused.
-func TestSchemaIsTight(t *testing.T) {
-	schema, err := os.ReadFile("schema/v1.json")
-	require.NoError(t, err)
+func TestSchemaRefuses(t *testing.T) {
+	schema := schematest.Read(t, "schema/v1.json")
 	s := schematest.Compile(t, schema)
-	require.NoError(t, schematest.Fits(t, s, written(t, Report{Schema: Schema})))
+	require.NoError(t, schematest.Fits(t, s, schematest.Written(t, &Report{Schema: Schema})))
 	r := sample()
-	require.NoError(t, schematest.Fits(t, s, written(t, r)))
+	require.NoError(t, schematest.Fits(t, s, schematest.Written(t, &r)))
 	full := &r.Backends[1]
 	full.Why, full.Remedy, full.Simulated = "w", "r", true
 	full.Libraries[0].Lost, full.Libraries[0].Attempts = "l", []Attempt{{Path: "p", Why: "w", Absent: true}}
@@ -32,8 +22,7 @@ func TestSchemaIsTight(t *testing.T) {
 	full.Compiled = []Compiled{{Arch: "gfx942", Errors: []string{"e"}}}
 	r.Backends = r.Backends[1:]
 	r.Machine = append([]Item{{Mark: Bad, Name: "n", Value: "v", Lost: "l", Remedy: "r"}, {Mark: Warn, Name: "n", Value: "v"}}, r.Machine...)
-	good := written(t, r)
-	schematest.Tight(t, s, func() any { return &Report{} }, good)
+	good := schematest.Written(t, &r)
 	schematest.Refuses(t, schema, schematest.Changes{Good: good, Bad: map[string]string{
 		"/schema":         `"zbench.doctor/0"`,
 		"/machine/0/mark": `"fine"`,

@@ -3,24 +3,23 @@ package launch_test
 import (
 	"maps"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"zbench/internal/launch"
+	"zbench/test/project"
 )
 
-// recorded is an environment from testdata, with changes: NAME=value sets, NAME unsets.
+// recorded is an environment from testdata/launchers, with changes: NAME=value sets, NAME unsets.
 func recorded(t *testing.T, file string, changes ...string) map[string]string {
 	t.Helper()
 	vars := map[string]string{}
 	if file != "" {
-		text, err := os.ReadFile(filepath.Join("testdata/env", file))
-		require.NoError(t, err)
-		require.True(t, strings.HasPrefix(string(text), "# recorded on ") || strings.HasPrefix(string(text), "# by "), "%s names no source", file)
-		changes = append(strings.Split(string(text), "\n"), changes...)
+		text := project.Read(t, "testdata/launchers/"+file)
+		require.True(t, strings.HasPrefix(text, "# recorded on ") || strings.HasPrefix(text, "# by "), "%s names no source", file)
+		changes = append(strings.Split(text, "\n"), changes...)
 	}
 	for _, line := range changes {
 		name, value, set := strings.Cut(line, "=")
@@ -120,7 +119,7 @@ func TestDetectRecordedEnvironments(t *testing.T) {
 			require.Equal(t, c.want, got)
 		})
 	}
-	files, err := os.ReadDir("testdata/env")
+	files, err := os.ReadDir(project.File(t, "testdata/launchers"))
 	require.NoError(t, err)
 	for _, f := range files {
 		require.True(t, seen[f.Name()] || strings.HasSuffix(f.Name(), "-in-each-task"), "%s is in no test", f.Name())
@@ -216,12 +215,10 @@ func TestLeaderIsTheSameInAllProcesses(t *testing.T) {
 }
 
 func FuzzDetect(f *testing.F) {
-	files, err := os.ReadDir("testdata/env")
+	files, err := os.ReadDir(project.File(f, "testdata/launchers"))
 	require.NoError(f, err)
 	for _, file := range files {
-		text, err := os.ReadFile(filepath.Join("testdata/env", file.Name()))
-		require.NoError(f, err)
-		f.Add(string(text))
+		f.Add(project.Read(f, "testdata/launchers/"+file.Name()))
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		vars := map[string]string{}

@@ -40,7 +40,7 @@ const (
 // the variables of the Slurm step that runs their daemons.
 //
 // Sources: torchrun, PyTorch "torchrun (Elastic Launch)", environment variables; Open MPI
-// 4.1.4, MPICH 4.0.2 and Slurm 22.05, recorded (testdata); Open MPI 5 keeps the
+// 4.1.4, MPICH 4.0.2 and Slurm 22.05, recorded (testdata/launchers); Open MPI 5 keeps the
 // OMPI_COMM_WORLD_* variables (its manual, "Environment variables").
 var launchers = []launcher{
 	{

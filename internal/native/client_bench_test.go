@@ -13,7 +13,7 @@ import (
 	"zbench/internal/native"
 )
 
-// benchRound is what one round of testdata/client_bench.h took: seconds by the host's clock,
+// benchRound is what one round of bench in testdata/client_test.c took: seconds by the host's clock,
 // and of the CPUs of all processes.
 type benchRound struct {
 	wall, cpu float64

@@ -10,8 +10,8 @@ import (
 
 	"zbench/bench/fabric"
 	"zbench/bench/spec"
-	"zbench/internal/longtest"
 	"zbench/internal/native"
+	"zbench/test/longtest"
 )
 
 // clientMachines writes the machine files of eight ranks: all in one process, and each in

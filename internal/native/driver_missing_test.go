@@ -68,7 +68,7 @@ func TestLibraryForNewerSystem(t *testing.T) {
 	}
 	build("SYSTEM_2")
 	rccl := filepath.Join(dir, "librccl.so.1")
-	compile(t, "-shared", "-fPIC", "-o", rccl, "testdata/vendor.c", "-DCOLLECTIVES", "-DASKS", system, "-Wl,-rpath,"+filepath.Dir(system))
+	compileVendor(t, rccl, "-DCOLLECTIVES", "-DASKS", system, "-Wl,-rpath,"+filepath.Dir(system))
 	build("SYSTEM_1")
 	require.NoError(t, os.Symlink("librccl.so.1", filepath.Join(dir, "librccl.so")))
 

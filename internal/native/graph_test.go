@@ -90,8 +90,8 @@ func TestCancelledInCapture(t *testing.T) {
 func TestRuntimeWithoutGraphs(t *testing.T) {
 	lib := filepath.Join(t.TempDir(), "lib")
 	require.NoError(t, os.MkdirAll(lib, 0o755))
-	compile(t, "-shared", "-fPIC", "-o", filepath.Join(lib, "librccl.so.1"), "testdata/vendor.c", "-DCOLLECTIVES")
-	compile(t, "-shared", "-fPIC", "-o", filepath.Join(lib, "libamdhip64.so.6"), "testdata/vendor.c", "-DRUNTIME")
+	compileVendor(t, filepath.Join(lib, "librccl.so.1"), "-DCOLLECTIVES")
+	compileVendor(t, filepath.Join(lib, "libamdhip64.so.6"), "-DRUNTIME")
 	p, err := native.Open(native.Choice{Backend: "rocm", Getenv: func(key string) string {
 		return map[string]string{"ROCM_PATH": filepath.Dir(lib)}[key]
 	}})

@@ -29,8 +29,7 @@ func TestToolchainHostKernels(t *testing.T) {
 			})
 			out, err := exec.Command("c++", args...).CombinedOutput()
 			require.NoError(t, err, "%s", out)
-			out, err = exec.Command(program).CombinedOutput()
-			require.NoError(t, err, "%s", out)
+			runs(t, program)
 		})
 	}
 }
@@ -44,6 +43,5 @@ func TestToolchainHostNormsForNVIDIA(t *testing.T) {
 	out, err := exec.Command("c++", "-O0", "-std=c++17", "-fno-exceptions", "-fno-rtti", "-Wall", "-Wextra", "-Werror",
 		"-DZB_WAVE=32", "testdata/norms_test.cc", "-o", program).CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	out, err = exec.Command(program).CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	runs(t, program)
 }

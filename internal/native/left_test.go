@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -24,8 +23,7 @@ func TestToolchainFilesThatKilledProcessesLeave(t *testing.T) {
 	program := filepath.Join(dir, "left")
 	compile(t, "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined", "-fno-sanitize-recover=all",
 		"-o", program, "testdata/left_test.c", "testdata/no_kernels.c", "-ldl", "-lm", "-lpthread")
-	out, err := exec.Command(program, t.TempDir()).CombinedOutput() //nolint:gosec // built above
-	require.NoError(t, err, "%s", out)
+	runs(t, program, t.TempDir())
 }
 
 // Being in use is what counts, not age: the file of a process that runs stays, and that of a

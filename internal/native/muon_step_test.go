@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/muon"
-	"zbench/internal/longtest"
+	"zbench/test/longtest"
 )
 
 // arena holds what one launch works on, as a device's memory would.

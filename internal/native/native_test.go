@@ -16,6 +16,7 @@ import (
 	"zbench/bench/fabric"
 	"zbench/bench/spec"
 	"zbench/internal/native"
+	"zbench/test/project"
 )
 
 func machine(t *testing.T, nodes int) []byte {
@@ -100,8 +101,7 @@ func TestToolchainFakeInC(t *testing.T) {
 	// The kernels' own memory is for `make check-memory`; sanitized they take 20 s to compile.
 	compileKernels(t, kernels)
 	compile(t, append(sanitize, "-o", program, "testdata/fake_test.c", kernels, "-ldl", "-lm")...)
-	out, err := exec.Command(program).CombinedOutput() //nolint:gosec // built above
-	require.NoError(t, err, "%s", out)
+	runs(t, program)
 }
 
 var kernelsCompile sync.Mutex
@@ -121,4 +121,17 @@ func compile(t testing.TB, args ...string) {
 	t.Helper()
 	out, err := exec.Command("cc", append([]string{"-std=c11", "-D_GNU_SOURCE"}, args...)...).CombinedOutput()
 	require.NoError(t, err, "%s", out)
+}
+
+// runs runs a program that a test built.
+func runs(t testing.TB, program string, args ...string) {
+	t.Helper()
+	out, err := exec.Command(program, args...).CombinedOutput()
+	require.NoError(t, err, "%v: %s", args, out)
+}
+
+// compileVendor makes a library as far as dlopen sees it: -DCOLLECTIVES or -DRUNTIME.
+func compileVendor(t testing.TB, path string, args ...string) {
+	t.Helper()
+	compile(t, append([]string{"-shared", "-fPIC", "-o", path, project.File(t, "testdata/libraries/vendor.c")}, args...)...)
 }

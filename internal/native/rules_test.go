@@ -103,7 +103,7 @@ const (
 	cudaAlone  = "CUDA's form of the libraries: the programs here are HIP's"
 	wouldHang  = "one process that drives all ranks, by another program's interface: that is refused before"
 	refusedToo = "another rule that is held refuses the same"
-	twoOfThem  = "it takes two processes: client_ipc.h has them"
+	twoOfThem  = "it takes two processes: client_test.c has them"
 )
 
 // elsewhere are the rules that none of these programs can break, and why.

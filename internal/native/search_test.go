@@ -25,11 +25,11 @@ func vendorLibraries(t *testing.T, defines ...string) (dir string, o native.Choi
 
 func vendorLibrary(t *testing.T, path, what string, defines ...string) {
 	t.Helper()
-	args := []string{"-shared", "-fPIC", "-o", path, "testdata/vendor.c", "-D" + what, "-Wl,-soname," + filepath.Base(path)}
+	args := []string{"-D" + what, "-Wl,-soname," + filepath.Base(path)}
 	for _, d := range defines {
 		args = append(args, "-D"+d)
 	}
-	compile(t, args...)
+	compileVendor(t, path, args...)
 }
 
 // unavailable opens what must not open, and returns why.
@@ -182,7 +182,7 @@ func TestTwoRuntimes(t *testing.T) {
 	own := filepath.Join(t.TempDir(), "libamdhip64.so.5")
 	vendorLibrary(t, own, "RUNTIME")
 	rccl := filepath.Join(dir, "librccl.so.1")
-	compile(t, "-shared", "-fPIC", "-o", rccl, "testdata/vendor.c", "-DCOLLECTIVES", "-Wl,--no-as-needed", own, "-Wl,-rpath,"+filepath.Dir(own))
+	compileVendor(t, rccl, "-DCOLLECTIVES", "-Wl,--no-as-needed", own, "-Wl,-rpath,"+filepath.Dir(own))
 	p, err := native.Open(o)
 	require.NoError(t, err)
 	require.Equal(t, own, searchOf(t, p.Searches(), native.RoleRuntime).Path, "the one that RCCL brought along, not the one in the folder")

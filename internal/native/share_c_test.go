@@ -24,8 +24,7 @@ func TestToolchainSharedWorldInC(t *testing.T) {
 		program := filepath.Join(dir, sanitizer)
 		compile(t, "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-fsanitize="+sanitizer, "-fno-sanitize-recover=all",
 			"-o", program, "testdata/share_test.c", kernels, "-ldl", "-lm")
-		out, err := exec.Command(program, args...).CombinedOutput() //nolint:gosec // built above
-		require.NoError(t, err, "%s", out)
+		runs(t, program, args...)
 	}
 }
 
@@ -40,8 +39,7 @@ func TestToolchainPacedInC(t *testing.T) {
 	compile(t, "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-fsanitize=thread", "-o", program,
 		"testdata/paced_test.c", "testdata/no_kernels.c", "-ldl", "-lm")
 	for _, args := range [][]string{{"one"}, {"threads"}, {"turns"}, {"processes", filepath.Join(dir, "world")}} {
-		out, err := exec.Command(program, args...).CombinedOutput() //nolint:gosec // built above
-		require.NoError(t, err, "%v: %s", args, out)
+		runs(t, program, args...)
 	}
 }
 
@@ -73,6 +71,5 @@ func TestToolchainHalf(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "half")
 	compile(t, "-O2", "-Wall", "-Wextra", "-Werror", "-o", program, "testdata/half_test.c")
-	out, err := exec.Command(program).CombinedOutput() //nolint:gosec // built above
-	require.NoError(t, err, "%s", out)
+	runs(t, program)
 }

@@ -29,8 +29,7 @@ func constructed(t *testing.T, defines ...string) (o native.Choice, noted func()
 	for name, what := range map[string][]string{
 		"librccl.so.1": {"-DCOLLECTIVES", `-DNAME="rccl"`}, "libamdhip64.so.6": append([]string{"-DRUNTIME", `-DNAME="hip"`}, defines...),
 	} {
-		args := []string{"-shared", "-fPIC", "-pthread", "-o", filepath.Join(lib, name), "-Wl,-soname," + name, "testdata/vendor.c", "testdata/constructor.c"}
-		compile(t, append(args, what...)...)
+		compileVendor(t, filepath.Join(lib, name), append([]string{"-pthread", "-Wl,-soname," + name, "testdata/constructor.c"}, what...)...)
 	}
 	notes := filepath.Join(root, "notes")
 	t.Setenv("NOTED", notes)
@@ -174,7 +173,7 @@ func BenchmarkTrial(b *testing.B) {
 	lib := filepath.Join(root, "lib")
 	require.NoError(b, os.MkdirAll(lib, 0o750))
 	for name, what := range map[string]string{"librccl.so.1": "COLLECTIVES", "libamdhip64.so.6": "RUNTIME"} {
-		compile(b, "-shared", "-fPIC", "-o", filepath.Join(lib, name), "testdata/vendor.c", "-D"+what)
+		compileVendor(b, filepath.Join(lib, name), "-D"+what)
 	}
 	o := native.Choice{Backend: "rocm", Named: map[string]string{"rocm-path": root}}
 	for b.Loop() {

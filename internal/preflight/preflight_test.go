@@ -3,10 +3,8 @@ package preflight
 import (
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -18,10 +16,9 @@ import (
 	"zbench/bench/exit"
 	"zbench/bench/plan"
 	"zbench/bench/record"
-	"zbench/report/rendertest"
+	"zbench/test/golden"
+	"zbench/test/rendertest"
 )
-
-var update = flag.Bool("update", false, "rewrite the goldens")
 
 func text(t require.TestingT, r Report, width int, all bool) string {
 	return rendertest.Text(t, r.Shown(all), width, all)
@@ -78,12 +75,7 @@ func faulty() Report {
 func TestTable(t *testing.T) {
 	r := faulty()
 	got := text(t, r, 100, false)
-	if *update {
-		require.NoError(t, os.WriteFile("testdata/table.txt", []byte(got), 0o644))
-	}
-	want, err := os.ReadFile("testdata/table.txt")
-	require.NoError(t, err)
-	require.Equal(t, string(want), got)
+	golden.Equal(t, "table.txt", got)
 	for _, width := range []int{60, 80, 100, 200} {
 		for line := range strings.Lines(text(t, r, width, true)) {
 			line = strings.TrimSuffix(line, "\n")
@@ -92,7 +84,7 @@ func TestTable(t *testing.T) {
 			require.True(t, utf8.RuneCountInString(line) <= width || len(words) <= 4, "%d: %s", width, line)
 		}
 	}
-	err = r.Refused()
+	err := r.Refused()
 	require.EqualError(t, err, "preflight failed: bootstrap interface")
 	refusal, is := errors.AsType[*exit.Error](err)
 	require.True(t, is)

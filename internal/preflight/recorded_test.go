@@ -13,19 +13,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/internal/linux"
+	"zbench/test/project"
 )
-
-// recordedTopologies are trees of /sys/class/kfd/kfd/topology of real nodes, which lie
-// beside the checkout of who develops zbench (PROVENANCE.md there says whose they are).
-const recordedTopologies = "../../../shared/topology"
 
 // recorded reads a topology of an archive into the place where a kernel has it.
 func recorded(t *testing.T, name string) map[string]string {
 	t.Helper()
-	f, err := os.Open(filepath.Join(recordedTopologies, name))
-	if errors.Is(err, os.ErrNotExist) {
-		t.Skip(err)
-	}
+	f, err := os.Open(filepath.Join(project.Published(t, "topology"), name))
 	require.NoError(t, err)
 	defer func() { _ = f.Close() }()
 	unzipped, err := gzip.NewReader(f)

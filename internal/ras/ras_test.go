@@ -14,7 +14,7 @@ import (
 
 	"zbench/bench/record"
 	"zbench/internal/ras"
-	"zbench/internal/ras/rastest"
+	"zbench/test/rastest"
 )
 
 func recorded(t testing.TB, name string) []byte {

@@ -12,8 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/internal/longtest"
 	"zbench/internal/rendezvous"
+	"zbench/test/longtest"
 )
 
 // TestMain is a follower if the environment says so.

@@ -2,12 +2,13 @@ package schema
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/record"
-	"zbench/internal/schematest"
+	"zbench/test/schematest"
 )
 
 type leaf struct {
@@ -17,13 +18,14 @@ type leaf struct {
 
 type tree struct {
 	Schema string `json:"schema"`
+	Age    int    `json:"age"`
 	Leaves []leaf `json:"leaves"`
 	Best   *leaf  `json:"best,omitempty"`
 }
 
 var words = map[string]string{
 	"zbench/internal/schema.leaf.Size": "In metres.", "zbench/internal/schema.leaf.Kind": "Its kind, <a> or b.",
-	"zbench/internal/schema.tree.Schema": "Version.", "zbench/internal/schema.tree.Leaves": "All.", "zbench/internal/schema.tree.Best": "One.",
+	"zbench/internal/schema.tree.Schema": "Version.", "zbench/internal/schema.tree.Age": "In years.", "zbench/internal/schema.tree.Leaves": "All.", "zbench/internal/schema.tree.Best": "One.",
 }
 
 // treeWith is a document of trees with rules, for as long as the test runs.
@@ -38,8 +40,26 @@ func TestGenerate(t *testing.T) {
 	text, err := Generate(treeWith(t, values("kind", "a", "b"), when(constant("kind", "a"), constant("size", 1), nil)), words)
 	require.NoError(t, err)
 	require.Contains(t, string(text), `"description": "Its kind, <a> or b."`)
-	const good = `{"schema":"1","leaves":[{"size":null,"kind":"b"}],"best":{"size":2,"kind":"b"}}`
-	schematest.Tight(t, schematest.Compile(t, text), func() any { return &tree{} }, good)
+	const good = `{"schema":"1","age":3,"leaves":[{"size":null,"kind":"b"}],"best":{"size":2,"kind":"b"}}`
+	s := schematest.Compile(t, text)
+	for was, now := range map[string]string{
+		`"schema":"1",`:               ``,                      // a key is missing
+		`"age":3`:                     `"age":3,"none":1`,      // a key is unknown
+		`"size":null,`:                ``,                      // a pointer's key is missing where it is written as null
+		`"kind":"b"}]`:                `"kind":"b","none":1}]`, // a key of a type inside is unknown
+		`:3,`:                         `:"3",`,                 // another type
+		`"age":3,`:                    `"age":3.5,`,            // not whole
+		`e":3,`:                       `e":-3,`,                // less than zero
+		`"1"`:                         `1`,                     // a number for a text
+		`[{"size":null,"kind":"b"}]`:  `null`,                  // null for a list
+		`:[{"size":null,"kind":"b"}]`: `:["text"]`,             // another type in a list
+		`{"size":2,"kind":"b"}`:       `null`,                  // null where the key is left out
+	} {
+		bad := strings.Replace(good, was, now, 1)
+		require.NotEqual(t, good, bad)
+		require.Error(t, schematest.Fits(t, s, bad), bad)
+	}
+	require.NoError(t, schematest.Fits(t, s, `{"schema":"1","age":0,"leaves":[]}`))
 	schematest.Refuses(t, text, schematest.Changes{Good: good, Bad: map[string]string{
 		"/best/size": `0`, "/best/kind": `"a"`, "/leaves/0/kind": `"c"`,
 	}})

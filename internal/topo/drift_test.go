@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"zbench/report/rendertest"
+	"zbench/test/rendertest"
 
 	"github.com/stretchr/testify/require"
 )

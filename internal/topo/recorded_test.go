@@ -13,22 +13,14 @@ import (
 	"testing/fstest"
 
 	"github.com/stretchr/testify/require"
-)
 
-// recordings are trees and outputs of real machines, which are not part of the source.
-func recordings(t *testing.T) string {
-	t.Helper()
-	dir := "../../../shared/topology"
-	if _, err := os.Stat(dir); err != nil {
-		t.Skip("there are no recordings beside the source")
-	}
-	return dir
-}
+	"zbench/test/project"
+)
 
 // unpacked is a recorded tree without its first folder.
 func unpacked(t *testing.T, name string) fstest.MapFS {
 	t.Helper()
-	f, err := os.Open(filepath.Join(recordings(t), name))
+	f, err := os.Open(filepath.Join(project.Published(t, "topology"), name))
 	require.NoError(t, err)
 	defer f.Close() //nolint:errcheck // it was only read
 	z, err := gzip.NewReader(f)
@@ -120,7 +112,7 @@ func addresses(n *Node) []string {
 
 // RCCL's XML of 8 MI300X with a 400G NIC each: the rail shares a PCI switch, two bridges up.
 func TestRecordedXML(t *testing.T) {
-	data, err := os.ReadFile(filepath.Join(recordings(t), "rccl-xml/topo_8p_940.xml"))
+	data, err := os.ReadFile(filepath.Join(project.Published(t, "topology"), "rccl-xml/topo_8p_940.xml"))
 	require.NoError(t, err)
 	n, err := Read(fstest.MapFS{}, Inputs{XML: data})
 	require.NoError(t, err)
@@ -138,7 +130,7 @@ func TestRecordedXML(t *testing.T) {
 // Two Pollara cards: the rated rate, the negotiated one, and the lost links are three
 // facts; the devices have unlike names, and ionic_1 is a virtual function.
 func TestRecordedPollara(t *testing.T) {
-	outputs, err := OutputsOf(os.DirFS(filepath.Join(recordings(t), "nic-pollara")))
+	outputs, err := OutputsOf(os.DirFS(filepath.Join(project.Published(t, "topology"), "nic-pollara")))
 	require.NoError(t, err)
 	n, err := Read(fstest.MapFS{}, Inputs{Host: "h", Outputs: outputs})
 	require.NoError(t, err)

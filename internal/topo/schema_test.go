@@ -1,38 +1,27 @@
 package topo
 
 import (
-	"bytes"
-	"os"
-	"strings"
 	"testing"
 	"testing/fstest"
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/internal/schematest"
+	"zbench/test/schematest"
 )
 
-func written(t *testing.T, n *Node) string {
-	t.Helper()
-	var b bytes.Buffer
-	require.NoError(t, n.WriteJSON(&b))
-	return b.String()
-}
-
 // Every node fits, an empty one too, and what no node has is refused.
-func TestSchemaIsTight(t *testing.T) {
-	schema, err := os.ReadFile("schema/v1.json")
-	require.NoError(t, err)
+func TestSchemaRefuses(t *testing.T) {
+	schema := schematest.Read(t, "schema/v1.json")
 	s := schematest.Compile(t, schema)
 	for _, in := range []Inputs{{}, {XML: healthy().xml(nicName)}, {Outputs: outputSeeds}} {
 		n, err := Read(fstest.MapFS{}, in)
 		require.NoError(t, err)
-		require.NoError(t, schematest.Fits(t, s, written(t, n)))
+		require.NoError(t, schematest.Fits(t, s, schematest.Written(t, n)))
 	}
 	made := healthy()
 	made.put(gpuFolder(1)+"ras/umc_err_count", "ue: 2\nce: 0\n")
 	n := made.read(t, Inputs{Host: "h", Outputs: outputSeeds})
-	require.NoError(t, schematest.Fits(t, s, written(t, n)))
+	require.NoError(t, schematest.Fits(t, s, schematest.Written(t, n)))
 	// One of everything, with everything in it.
 	rate := 1e9
 	n.GPUs, n.NICs, n.Links, n.Findings, n.NotChecked, n.Stack = n.GPUs[1:2], n.NICs[:1], n.Links[:1], n.Findings[:2], n.NotChecked[:1], n.Stack[:1]
@@ -41,8 +30,7 @@ func TestSchemaIsTight(t *testing.T) {
 	n.NICs[0].Counters = n.NICs[0].Counters[:1]
 	n.Sources = n.Sources[:1]
 	n.Findings[1] = Remark{Note, "c", "s", "m", ""}
-	good := written(t, n)
-	schematest.Tight(t, s, func() any { return &Node{} }, good)
+	good := schematest.Written(t, n)
 	schematest.Refuses(t, schema, schematest.Changes{Good: good, Bad: map[string]string{
 		"/schema":           `"zbench.topo/0"`,
 		"/sha256":           `"none"`,
@@ -55,13 +43,8 @@ func TestSchemaIsTight(t *testing.T) {
 }
 
 // What nodes differ in fits its schema, and what no comparison has is refused.
-func TestDriftSchemaIsTight(t *testing.T) {
-	schema, err := os.ReadFile("schema/drift-v1.json")
-	require.NoError(t, err)
-	s := schematest.Compile(t, schema)
+func TestDriftSchemaRefuses(t *testing.T) {
+	schema := schematest.Read(t, "schema/drift-v1.json")
 	d := &Drift{Nodes: 3, Rows: []DriftRow{{"kernel", "6.1", []DriftValue{{"6.2", []string{"n2"}}}}}, Crossed: []string{"c"}, NotChecked: "w"}
-	var b strings.Builder
-	require.NoError(t, d.WriteJSON(&b))
-	schematest.Tight(t, s, func() any { return &Drift{} }, b.String())
-	schematest.Refuses(t, schema, schematest.Changes{Good: b.String(), Bad: map[string]string{"/schema": `"zbench.drift/0"`, "/sha256": `"none"`}})
+	schematest.Refuses(t, schema, schematest.Changes{Good: schematest.Written(t, d), Bad: map[string]string{"/schema": `"zbench.drift/0"`, "/sha256": `"none"`}})
 }

@@ -8,27 +8,7 @@
  * bytes, seconds for an operation by the monotonic, the realtime and gettimeofday's
  * clock, elements that are wrong. It ends with 3 when an operation takes longer than
  * CLIENT_TIMEOUT seconds. Processes hand the id over in CLIENT_ID. */
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/time.h>
-#include <time.h>
-#include <unistd.h>
-
-typedef struct {
-  char internal[128];
-} ncclUniqueId;
-int hipSetDevice(int);
-int hipMalloc(void **, size_t);
-int hipMemcpy(void *, const void *, size_t, int);
-int hipStreamCreateWithFlags(void **, unsigned);
-int hipStreamQuery(void *);
-int ncclGetUniqueId(ncclUniqueId *);
-int ncclCommInitRank(void **, int, ncclUniqueId, int);
-int ncclAllReduce(const void *, void *, size_t, int, int, void *, void *);
-int ncclGroupStart(void);
-int ncclGroupEnd(void);
+#include "program.h"
 
 enum { MOST = 64, TO_DEVICE = 1, TO_HOST = 2, NOT_READY = 600, TIMED_OUT = 3 };
 
@@ -37,23 +17,8 @@ static size_t bytes[MOST];
 static double timeout = 600;
 static ncclUniqueId id;
 
-#define CHECK(call)                                                            \
-  do {                                                                         \
-    int code_ = (call);                                                        \
-    if (code_ != 0) {                                                          \
-      fprintf(stderr, "%s: %d\n", #call, code_);                               \
-      exit(1);                                                                 \
-    }                                                                          \
-  } while (0)
-
 static int number(const char *name, int otherwise) {
   return getenv(name) != NULL ? atoi(getenv(name)) : otherwise;
-}
-
-static double seconds(clockid_t clock) {
-  struct timespec ts;
-  clock_gettime(clock, &ts);
-  return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
 }
 
 static double day(void) {
@@ -158,31 +123,6 @@ static void *drive(void *at) {
   return NULL;
 }
 
-/* Rank 0 hands the id over in a file. */
-static void meet(void) {
-  const char *path = getenv("CLIENT_ID");
-  char beside[4096];
-  FILE *f;
-  if (process == 0) {
-    CHECK(ncclGetUniqueId(&id));
-  }
-  if (path == NULL) {
-    return;
-  }
-  if (process == 0) {
-    snprintf(beside, sizeof beside, "%s.new", path);
-    f = fopen(beside, "wb");
-    CHECK(f == NULL || fwrite(&id, sizeof id, 1, f) != 1 || fclose(f) != 0);
-    CHECK(rename(beside, path));
-    return;
-  }
-  while ((f = fopen(path, "rb")) == NULL) {
-    usleep(1000);
-  }
-  CHECK(fread(&id, sizeof id, 1, f) != 1);
-  fclose(f);
-}
-
 int main(int argc, char **argv) {
   static driver d[MOST];
   pthread_t thread[MOST];
@@ -200,7 +140,7 @@ int main(int argc, char **argv) {
   local = number("OMPI_COMM_WORLD_LOCAL_RANK", 0);
   ranks = gpus * threads * number("OMPI_COMM_WORLD_SIZE", 1);
   timeout = number("CLIENT_TIMEOUT", 600);
-  meet();
+  meet(&id, process);
   for (int i = 0; i < threads; i++) {
     d[i].first = (process * threads + i) * gpus;
     CHECK(threads > 1 ? pthread_create(&thread[i], NULL, drive, &d[i]) : (drive(&d[i]), 0));

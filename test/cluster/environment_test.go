@@ -14,12 +14,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/internal/launch"
+	"zbench/test/project"
 )
 
 var update = flag.Bool("update", false, "rewrite the recorded environments")
-
-// recordings is where the environments lie that internal/launch is tested with.
-const recordings = "../../internal/launch/testdata/env"
 
 // of names the variables of a launcher; site are those that tell of this machine.
 var (
@@ -79,7 +77,7 @@ func TestEnvironmentsAreRecorded(t *testing.T) {
 	for _, r := range recorded {
 		t.Run(r.file, func(t *testing.T) {
 			got := r.run(t)
-			file := filepath.Join(recordings, r.file)
+			file := filepath.Join(project.File(t, "testdata/launchers"), r.file)
 			var want []string
 			if text, err := os.ReadFile(file); err == nil {
 				want = strings.Split(strings.TrimSpace(string(text)), "\n")

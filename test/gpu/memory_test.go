@@ -66,15 +66,8 @@ func streams(ctx context.Context, t *testing.T, array int64, kernels string, mor
 	t.Helper()
 	s := streamed{fastest: figures{}}
 	args := []string{"hbm", "--dtype", "float64", "--kernels", kernels, "--size", fmt.Sprint(array), "--max-time", "0.4"}
-	text, err := zbench(ctx, t.TempDir(), append(args, more...)...)
+	rec, err := measured(ctx, t, append(args, more...)...)
 	if err != nil {
-		return s, err
-	}
-	rec, err := record.Decode(bytes.NewReader(text))
-	if err != nil {
-		return s, err
-	}
-	if err := onGPU(rec); err != nil {
 		return s, err
 	}
 	for _, r := range rec.Kernels {
@@ -94,6 +87,20 @@ func streams(ctx context.Context, t *testing.T, array int64, kernels string, mor
 		}
 	}
 	return s, nil
+}
+
+// measured is the record of a run of zbench on a GPU.
+func measured(ctx context.Context, t *testing.T, args ...string) (*record.Record, error) {
+	t.Helper()
+	text, err := zbench(ctx, t.TempDir(), args...)
+	if err != nil {
+		return nil, err
+	}
+	rec, err := record.Decode(bytes.NewReader(text))
+	if err != nil {
+		return nil, err
+	}
+	return rec, onGPU(rec)
 }
 
 // onGPU refuses what no GPU did, and notes which one it was.
@@ -142,15 +149,8 @@ func TestGPUNorm(t *testing.T) {
 // of the fastest of our copies, beside them and of hbm.
 func norms(ctx context.Context, t *testing.T, ofCopy map[string][]float64) (figures, error) {
 	t.Helper()
-	text, err := zbench(ctx, t.TempDir(), "kernels", "rmsnorm", "--rows", "32768", "--hidden", "2048,4096,8192,16384", "--dtype", "bfloat16", "--max-time", "0.4")
+	rec, err := measured(ctx, t, "kernels", "rmsnorm", "--rows", "32768", "--hidden", "2048,4096,8192,16384", "--dtype", "bfloat16", "--max-time", "0.4")
 	if err != nil {
-		return nil, err
-	}
-	rec, err := record.Decode(bytes.NewReader(text))
-	if err != nil {
-		return nil, err
-	}
-	if err := onGPU(rec); err != nil {
 		return nil, err
 	}
 	plain, err := streams(ctx, t, sizeOfArray(t), "copy")

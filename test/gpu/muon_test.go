@@ -1,7 +1,6 @@
 package gpu
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"strings"
@@ -166,15 +165,8 @@ func muonRows(ctx context.Context, t *testing.T, shapes ...string) (map[string][
 	for _, s := range shapes {
 		args = append(args, "--shape", s)
 	}
-	text, err := zbench(ctx, t.TempDir(), args...)
+	rec, err := measured(ctx, t, args...)
 	if err != nil {
-		return nil, err
-	}
-	rec, err := record.Decode(bytes.NewReader(text))
-	if err != nil {
-		return nil, err
-	}
-	if err := onGPU(rec); err != nil {
 		return nil, err
 	}
 	ranWith(rec.Source.Vendor)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/internal/longtest"
+	"zbench/test/longtest"
 )
 
 const (

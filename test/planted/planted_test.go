@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/internal/longtest"
+	"zbench/test/longtest"
 )
 
 // full runs every experiment at its full size, judges it by the bars themselves

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"zbench/bench/experiments"
+	"zbench/test/experiments"
 )
 
 // row is one kind of fault in one kind of world, over many seeds.

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing/fstest"
 
-	"zbench/bench/experiments"
 	"zbench/bench/fabric"
 	"zbench/bench/fleet/nodescreen"
 	"zbench/bench/spec"
 	"zbench/internal/probe"
+	"zbench/test/experiments"
 )
 
 // host is a node of a fleet that is screened: its machine, and the files in which Linux

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"zbench/test/project"
 )
 
 // reached are the packages of zbench that one imports, and those that these import.
@@ -17,7 +19,7 @@ func reached(t *testing.T, root string, seen map[string]bool) map[string]bool {
 		return seen
 	}
 	seen[root] = true
-	files, err := filepath.Glob(filepath.Join("..", "..", strings.TrimPrefix(root, "zbench/"), "*.go"))
+	files, err := filepath.Glob(filepath.Join(project.File(t, strings.TrimPrefix(root, "zbench/")), "*.go"))
 	require.NoError(t, err)
 	require.NotEmpty(t, files, root)
 	for _, name := range files {

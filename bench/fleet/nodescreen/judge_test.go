@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -14,8 +13,8 @@ import (
 
 	"zbench/bench/finding"
 	"zbench/bench/fleet/nodescreen"
-	"zbench/internal/schematest"
-	"zbench/report/rendertest"
+	"zbench/test/rendertest"
+	"zbench/test/schematest"
 )
 
 func rate(v float64) *nodescreen.Rate {
@@ -181,25 +180,14 @@ func TestTextOfAScreen(t *testing.T) {
 	require.Contains(t, rendertest.Markdown(t, d.Shown("v1")), "| n003 |")
 }
 
-func textOf(t testing.TB, write func(*bytes.Buffer) error) string {
-	t.Helper()
-	var b bytes.Buffer
-	require.NoError(t, write(&b))
-	return b.String()
-}
-
-func TestSchemasAreTight(t *testing.T) {
+func TestSchemasRefuse(t *testing.T) {
 	all := fleet(1, 8)
 	all[3].Facts[0].Value = "x"
 	*all[4].GPUs[5].Memory.Rate *= 0.8
 	d := nodescreen.Judge(nodescreen.Fleet{Nodes: all, Expected: 9})
 	d.Unchecked, d.Unclear = []string{"u"}, []string{"n"}
-	schema, err := os.ReadFile("schema/v1.json")
-	require.NoError(t, err)
-	s := schematest.Compile(t, schema)
-	good := textOf(t, func(b *bytes.Buffer) error { return d.WriteJSON(b) })
-	require.NoError(t, schematest.Fits(t, s, good))
-	schematest.Tight(t, s, func() any { return &nodescreen.Document{} }, good)
+	schema := schematest.Read(t, "schema/v1.json")
+	good := schematest.Written(t, d)
 	schematest.Refuses(t, schema, schematest.Changes{Good: good, Bad: map[string]string{
 		"/schema": `"zbench.screen/0"`, "/sha256": `"none"`, "/state": `"fine"`, "/findings/0/rule": `"luck"`,
 	}})
@@ -208,22 +196,18 @@ func TestSchemasAreTight(t *testing.T) {
 	n.Tool, n.Backend, n.Seconds, n.Notes = "t", "rocm", 3, []string{"n"}
 	n.Faults = []nodescreen.Fault{{Code: "c", Subject: "s", Message: "m", Next: "n"}}
 	n.NICs[0].Rated, n.Collective.Error = new(50e9), "e"
-	schema, err = os.ReadFile("schema/node-v1.json")
-	require.NoError(t, err)
-	s = schematest.Compile(t, schema)
-	good = textOf(t, func(b *bytes.Buffer) error { return n.WriteJSON(b) })
-	require.NoError(t, schematest.Fits(t, s, good))
-	schematest.Tight(t, s, func() any { return &nodescreen.Node{} }, good)
+	schema = schematest.Read(t, "schema/node-v1.json")
+	good = schematest.Written(t, n)
 	schematest.Refuses(t, schema, schematest.Changes{Good: good, Bad: map[string]string{
 		"/schema": `"zbench.screen/1"`, "/sha256": `"none"`, "/collective/rate": `0`, "/seconds": `-1`,
 	}})
 	back, err := nodescreen.ReadNode([]byte(good))
 	require.NoError(t, err)
-	require.Equal(t, good, textOf(t, func(b *bytes.Buffer) error { return back.WriteJSON(b) }))
+	require.Equal(t, good, schematest.Written(t, back))
 }
 
 func TestReadNodeRefuses(t *testing.T) {
-	good := textOf(t, func(b *bytes.Buffer) error { return fleet(1, 1)[0].WriteJSON(b) })
+	good := schematest.Written(t, fleet(1, 1)[0])
 	for _, change := range []func(map[string]any){
 		func(m map[string]any) { m["schema"] = "zbench.topo/1" },
 		func(m map[string]any) { m["host"] = "a b" },

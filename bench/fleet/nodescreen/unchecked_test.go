@@ -8,7 +8,7 @@ import (
 
 	"zbench/bench/finding"
 	"zbench/bench/fleet/nodescreen"
-	"zbench/report/rendertest"
+	"zbench/test/rendertest"
 )
 
 // What the reports lack stands beside the verdict, in every form; where they lack nothing,

@@ -115,25 +115,16 @@ func TestAnUnsteadyNode(t *testing.T) {
 		for seed := range uint64(5) {
 			for _, bad := range []int{-1, 1} {
 				rng := rand.New(rand.NewPCG(seed, 9))
-				p := NewPlan(f, Bounds{Seed: seed})
-				var timings []Timing
-				for round := 0; ; round++ {
-					r, more := p.Next(timings)
-					if !more {
-						break
+				_, timings := measured(t, f, Bounds{Seed: seed}, func(_ int, r Round, i int) []float64 {
+					x, s, rate := r.Pairs[i], make([]float64, 5), 0.01
+					if r.Kind != Rings && (x.A.Node == bad || x.B.Node == bad) {
+						rate = 0.15
 					}
-					for _, x := range r.Pairs {
-						s := make([]float64, 5)
-						rate := 0.01
-						if r.Kind != Rings && (x.A.Node == bad || x.B.Node == bad) {
-							rate = 0.15
-						}
-						for i := range s {
-							s[i] = 1e-3 * math.Exp(0.02*rng.NormFloat64()) * (1 + b(rng.Float64() < rate))
-						}
-						timings = append(timings, Timing{Round: round, Kind: r.Kind, Pair: x, Seconds: s})
+					for i := range s {
+						s[i] = 1e-3 * math.Exp(0.02*rng.NormFloat64()) * (1 + b(rng.Float64() < rate))
 					}
-				}
+					return s
+				})
 				v := Judge(Data{Fleet: f, Timings: timings})
 				if bad < 0 {
 					require.Equal(t, finding.Healthy, v.State, "%d nodes, seed %d: %+v %+v", nodes, seed, v.Findings, v.Questions)

@@ -16,21 +16,14 @@ import (
 func TestLabelsOfFaultsDecideNothing(t *testing.T) {
 	f := Fleet{Nodes: 8, GPUs: 4}
 	measure := func(bad int) []Timing {
-		var out []Timing
-		p := NewPlan(f, Bounds{})
-		for round := 0; ; round++ {
-			r, more := p.Next(out)
-			if !more {
-				return out
+		_, timings := measured(t, f, Bounds{}, func(_ int, r Round, i int) []float64 {
+			pair, seconds := r.Pairs[i], 1e-3*(1+0.002*float64(i%3))
+			if r.Kind == Network && (pair.A.Node == bad || pair.B.Node == bad) && pair.A.GPU == 1 {
+				seconds *= 1.4
 			}
-			for i, pair := range r.Pairs {
-				seconds := 1e-3 * (1 + 0.002*float64(i%3))
-				if r.Kind == Network && (pair.A.Node == bad || pair.B.Node == bad) && pair.A.GPU == 1 {
-					seconds *= 1.4
-				}
-				out = append(out, Timing{Round: round, Kind: r.Kind, Pair: pair, Seconds: []float64{seconds, seconds, seconds, seconds}})
-			}
-		}
+			return []float64{seconds, seconds, seconds, seconds}
+		})
+		return timings
 	}
 	for bad, state := range map[int]finding.State{-1: finding.Healthy, 5: finding.Faulty} {
 		timings := measure(bad)

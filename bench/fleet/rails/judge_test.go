@@ -97,24 +97,16 @@ func TestAFaultIsNamedOnce(t *testing.T) {
 				slow[round][i] = rng.Float64() < 0.45
 			}
 		}
-		p := NewPlan(f, Bounds{Seed: seed})
-		var timings []Timing
-		for round := 0; ; round++ {
-			r, more := p.Next(timings)
-			if !more {
-				break
-			}
-			for _, x := range r.Pairs {
-				s := make([]float64, 5)
-				for i := range s {
-					s[i] = 1e-3 * math.Exp(0.01*rng.NormFloat64())
-					if slow[round][i] && r.Kind != Rings && (x.A.Node == 3 || x.B.Node == 3) {
-						s[i] *= 4
-					}
+		_, timings := measured(t, f, Bounds{Seed: seed}, func(round int, r Round, i int) []float64 {
+			x, s := r.Pairs[i], make([]float64, 5)
+			for i := range s {
+				s[i] = 1e-3 * math.Exp(0.01*rng.NormFloat64())
+				if slow[round][i] && r.Kind != Rings && (x.A.Node == 3 || x.B.Node == 3) {
+					s[i] *= 4
 				}
-				timings = append(timings, Timing{Round: round, Kind: r.Kind, Pair: x, Seconds: s})
 			}
-		}
+			return s
+		})
 		v := Judge(Data{Fleet: f, Timings: timings})
 		named := false
 		for _, x := range v.Findings {

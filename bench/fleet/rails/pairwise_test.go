@@ -9,7 +9,7 @@ import (
 
 	"zbench/bench/finding"
 	"zbench/bench/record"
-	"zbench/report/rendertest"
+	"zbench/test/rendertest"
 )
 
 func read(t *testing.T, text string) (*Matrix, []string) {

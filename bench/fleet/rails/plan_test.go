@@ -9,8 +9,8 @@ import (
 	"zbench/bench/finding"
 )
 
-// flat measures every round of a plan as if all were equal, but for one pair of places.
-func flat(t *testing.T, f Fleet, o Bounds, slow func(Pair, Kind) float64) (rounds []Round, timings []Timing) {
+// measured takes every round of a plan; seconds are those of the round's pair i.
+func measured(t *testing.T, f Fleet, o Bounds, seconds func(round int, r Round, i int) []float64) (rounds []Round, timings []Timing) {
 	t.Helper()
 	p := NewPlan(f, o)
 	for {
@@ -20,11 +20,19 @@ func flat(t *testing.T, f Fleet, o Bounds, slow func(Pair, Kind) float64) (round
 		}
 		require.Less(t, len(rounds), 1000)
 		for i, x := range r.Pairs {
-			s := 1e-3 * (1 + 1e-4*float64((i*7919+len(rounds)*31)%17)) * slow(x, r.Kind)
-			timings = append(timings, Timing{Round: len(rounds), Kind: r.Kind, Pair: x, Seconds: []float64{s, s, s, s, s}})
+			timings = append(timings, Timing{Round: len(rounds), Kind: r.Kind, Pair: x, Seconds: seconds(len(rounds), r, i)})
 		}
 		rounds = append(rounds, r)
 	}
+}
+
+// flat measures every round of a plan as if all were equal, but for one pair of places.
+func flat(t *testing.T, f Fleet, o Bounds, slow func(Pair, Kind) float64) (rounds []Round, timings []Timing) {
+	t.Helper()
+	return measured(t, f, o, func(round int, r Round, i int) []float64 {
+		s := 1e-3 * (1 + 1e-4*float64((i*7919+round*31)%17)) * slow(r.Pairs[i], r.Kind)
+		return []float64{s, s, s, s, s}
+	})
 }
 
 func even(Pair, Kind) float64 { return 1 }

@@ -2,7 +2,6 @@ package rails
 
 import (
 	"bytes"
-	"os"
 	"strings"
 	"testing"
 
@@ -12,15 +11,8 @@ import (
 	"zbench/bench/finding"
 	"zbench/bench/record"
 	"zbench/bench/table"
-	"zbench/internal/schematest"
+	"zbench/test/schematest"
 )
-
-func written(t *testing.T, d *Document) string {
-	t.Helper()
-	var b bytes.Buffer
-	require.NoError(t, d.WriteJSON(&b))
-	return b.String()
-}
 
 // full has everything that a survey's document can have.
 func full() *Document {
@@ -49,21 +41,19 @@ func full() *Document {
 	return OfSurvey(s, timings, v)
 }
 
-// What every kind of input writes fits the schema, and nothing else does.
-func TestSchemaIsTight(t *testing.T) {
-	schema, err := os.ReadFile("schema/v1.json")
-	require.NoError(t, err)
+// What every kind of input writes fits the schema, and what nothing writes is refused.
+func TestSchemaRefuses(t *testing.T) {
+	schema := schematest.Read(t, "schema/v1.json")
 	s := schematest.Compile(t, schema)
 	m, notes := read(t, "a,b,46\nb,c,45\na,c,\n")
-	matrix := written(t, OfVerdict(OfMatrix, "f.csv", m, JudgeMatrix(m), notes))
+	matrix := schematest.Written(t, OfVerdict(OfMatrix, "f.csv", m, JudgeMatrix(m), notes))
 	require.NoError(t, schematest.Fits(t, s, matrix))
 	times, err := ReadTimes(strings.NewReader("0,all_reduce,8,0,1\n1,all_reduce,8,0,1\n"))
 	require.NoError(t, err)
-	require.NoError(t, schematest.Fits(t, s, written(t, OfLateness("f.csv", times, Arrivals(times.Calls, times.Node)))))
+	require.NoError(t, schematest.Fits(t, s, schematest.Written(t, OfLateness("f.csv", times, Arrivals(times.Calls, times.Node)))))
 	d := full()
 	d.Pass, d.Unclear = []string{"c"}, []string{"d"}
-	good := written(t, d)
-	schematest.Tight(t, s, func() any { return &Document{} }, good)
+	good := schematest.Written(t, d)
 	schematest.Refuses(t, schema, schematest.Changes{Good: good, Bad: map[string]string{
 		"/schema":                       `"zbench.rails/0"`,
 		"/sha256":                       `"none"`,

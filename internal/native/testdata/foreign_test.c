@@ -2,16 +2,7 @@
  * eight GPUs. What they print is looked at by the test in Go. */
 #define ZB_NAMES 0
 #include "../c/shared/runtime.c"
-
-static int failures;
-
-#define CHECK(what)                                                            \
-  do {                                                                         \
-    if (!(what)) {                                                             \
-      printf("%s:%d: %s\n", __func__, __LINE__, #what);                        \
-      failures++;                                                              \
-    }                                                                          \
-  } while (0)
+#include "check.h"
 
 /* Three launches of a kernel without a version. */
 static void kernels(int want) {

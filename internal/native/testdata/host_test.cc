@@ -6,16 +6,7 @@
 #include "../kernels/prelude.h"
 
 #include "../kernels/host_run.h"
-
-static int failures;
-
-#define CHECK(what)                                                            \
-  do {                                                                         \
-    if (!(what)) {                                                             \
-      printf("%s:%d: %s\n", __func__, __LINE__, #what);                        \
-      failures++;                                                              \
-    }                                                                          \
-  } while (0)
+#include "check.h"
 
 namespace kernels {
 

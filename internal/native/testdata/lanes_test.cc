@@ -7,7 +7,134 @@
 
 #include "../kernels/host_run.h"
 
-#include "lanes.h"
+/* The matrix instructions of AMD and NVIDIA as their manuals describe them, one
+ * lane at a time on the host: what a lane gives and gets, and nothing of how the
+ * kernels use them. AMD: "AMD Instinct MI300 Instruction Set Architecture",
+ * V_MFMA_F32_16X16X16_BF16, and the Matrix Instruction Calculator. NVIDIA: "PTX
+ * ISA", mma.m16n8k16, ldmatrix, cp.async. */
+static unsigned lane_thread(void) {
+  return (unsigned)(zbk_here->now - zbk_here->threads);
+}
+static unsigned lane_number(void) { return lane_thread() % ZB_WAVE; }
+
+/* What the lanes of a wave give to one instruction. Two places in turn: who is
+ * at the next one has read this one. */
+template <typename T> struct lane_exchange {
+  T given[2][ZBK_MOST_THREADS];
+  unsigned turn[ZBK_MOST_THREADS];
+
+  const T *all(const T &mine) {
+    unsigned me = lane_thread(), now = turn[me]++ % 2;
+    given[now][me] = mine;
+    ZB_SHFL_XOR(0, 0); /* all lanes of the wave are here */
+    return given[now] + me / ZB_WAVE * ZB_WAVE;
+  }
+};
+
+static float lane_bf16(unsigned short bits) {
+  unsigned u = (unsigned)bits << 16;
+  float f;
+  memcpy(&f, &u, sizeof f);
+  return f;
+}
+
+#if defined(ZB_AMD)
+typedef short lane_short4 __attribute__((vector_size(8)));
+typedef float lane_float4 __attribute__((vector_size(16)));
+struct lane_operands {
+  lane_short4 a, b;
+};
+static lane_exchange<lane_operands> lane_mfma_given;
+
+/* D = A·B + C of 16 x 16 x 16. A's row and B's column are lane % 16, their
+ * depth 4 (lane / 16) + e; D's column is lane % 16, its row 4 (lane / 16) + e. */
+static lane_float4 lane_mfma(lane_short4 a, lane_short4 b, lane_float4 c) {
+  const lane_operands *all = lane_mfma_given.all({a, b});
+  unsigned lane = lane_number();
+  for (unsigned e = 0; e < 4; e++) {
+    unsigned row = 4 * (lane / 16) + e, col = lane % 16;
+    for (unsigned k = 0; k < 16; k++) {
+      c[e] += lane_bf16((unsigned short)all[row + 16 * (k / 4)].a[k % 4]) *
+              lane_bf16((unsigned short)all[col + 16 * (k / 4)].b[k % 4]);
+    }
+  }
+  return c;
+}
+#define ZB_MFMA(a, b, c) lane_mfma(a, b, c)
+#else
+static unsigned short lane_half(unsigned word, unsigned i) {
+  return (unsigned short)(word >> (16 * i));
+}
+
+/* Four 8 x 8 matrices, the rows of the i-th at lanes 8i to 8i + 7; a lane gets
+ * of each the two neighbours 2 (lane % 4) of row lane / 4. */
+static lane_exchange<const void *> lane_rows_given;
+static void lane_ldmatrix(unsigned *to, const void *row) {
+  const void *const *all = lane_rows_given.all(row);
+  unsigned lane = lane_number();
+  for (unsigned i = 0; i < 4; i++) {
+    const char *at = static_cast<const char *>(all[8 * i + lane / 4]);
+    memcpy(to + i, at + 4 * (lane % 4), 4);
+  }
+}
+
+/* C += A·B of 16 x 8 x 16. g = lane / 4, t = 2 (lane % 4): A's words are rows
+ * g, g + 8, g, g + 8 at depth t, t, t + 8, t + 8; B's column g at depth t, t + 8;
+ * C's row g at columns t, t + 1, then row g + 8. */
+struct lane_mma_operands {
+  unsigned a[4], b[2];
+};
+static lane_exchange<lane_mma_operands> lane_mma_given;
+static void lane_mma(float *c, const unsigned *a, unsigned b0, unsigned b1) {
+  const lane_mma_operands *all =
+      lane_mma_given.all({{a[0], a[1], a[2], a[3]}, {b0, b1}});
+  unsigned lane = lane_number();
+  for (unsigned i = 0; i < 4; i++) {
+    unsigned row = lane / 4 + i / 2 * 8, col = 2 * (lane % 4) + i % 2;
+    for (unsigned k = 0; k < 16; k++) {
+      unsigned word = row / 8 + k / 8 * 2, from = k % 8 / 2;
+      c[i] += lane_bf16(lane_half(all[row % 8 * 4 + from].a[word], k % 2)) *
+              lane_bf16(lane_half(all[col * 4 + from].b[k / 8], k % 2));
+    }
+  }
+}
+
+/* Copies come when they are waited for, not before. */
+struct lane_copies {
+  struct {
+    void *to;
+    const void *from;
+    bool there;
+    unsigned group;
+  } copy[256];
+  unsigned first, last, group;
+};
+static lane_copies lane_pending[ZBK_MOST_THREADS];
+static void lane_copy(void *to, const void *from, bool there) {
+  lane_copies *p = &lane_pending[lane_thread()];
+  p->copy[p->last++ % 256] = {to, from, there, p->group};
+}
+static void lane_wait(unsigned left) {
+  lane_copies *p = &lane_pending[lane_thread()];
+  while (p->first < p->last &&
+         p->copy[p->first % 256].group + left < p->group) {
+    auto &c = p->copy[p->first++ % 256];
+    if (c.there) {
+      memcpy(c.to, c.from, 16);
+    } else {
+      memset(c.to, 0, 16);
+    }
+  }
+}
+/* shared memory's addresses are the host's */
+typedef unsigned long long zb_spot;
+#define ZB_SPOT_OF(p) ((zb_spot)(p))
+#define ZB_LDMATRIX(to, row) lane_ldmatrix(to, (const void *)(row))
+#define ZB_MMA_SYNC(c, a, b0, b1) lane_mma(c, a, b0, b1)
+#define ZB_COPY_ASYNC(to, from, there) lane_copy((void *)(to), from, there)
+#define ZB_COPY_COMMIT() (lane_pending[lane_thread()].group++)
+#define ZB_COPY_WAIT(left) lane_wait(left)
+#endif
 
 namespace kernels {
 #include "../kernels/number.h"

@@ -33,21 +33,13 @@ static int killed(void) {
 #define unlink(...) (killed() ? -1 : (unlink)(__VA_ARGS__))
 
 #include "../unity.c"
+#include "check.h"
 
 static const char machine[] = "zbench-machine 1\nranks 64\ngpus_per_process 1\nhbm_bytes 1073741824\n";
 
 enum { ENDED = 3, RACES = 300 };
 
-static int failures;
 static char path[4096];
-
-#define CHECK(what)                                                            \
-  do {                                                                         \
-    if (!(what)) {                                                             \
-      fprintf(stderr, "%s:%d: %s\n", __func__, __LINE__, #what);               \
-      failures++;                                                              \
-    }                                                                          \
-  } while (0)
 
 static int is_there(void) { return access(path, F_OK) == 0; }
 

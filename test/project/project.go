@@ -1,0 +1,66 @@
+// Package project finds the files that tests of several packages read.
+package project
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// top is the folder of the go.mod above the package under test.
+var top = findTop()
+
+func findTop() string {
+	dir, err := os.Getwd()
+	for ; err == nil && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+	}
+	return ""
+}
+
+// File is the path of a file or folder of the project, named from its top: testdata/all_reduce.log.
+func File(t testing.TB, name string) string {
+	t.Helper()
+	path := filepath.Join(top, filepath.FromSlash(name))
+	if _, err := os.Stat(path); top == "" || err != nil {
+		t.Fatalf("there is no %s above the test's folder", name)
+	}
+	return path
+}
+
+// Read is the text of a file of the project.
+func Read(t testing.TB, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(File(t, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// Lookup is a folder of what others published: logs, tables, trees of their machines. They are
+// no part of the project and lie in ZBENCH_SHARED, or in shared beside the project. It is ""
+// where there is none.
+func Lookup(folder string) string {
+	dir := os.Getenv("ZBENCH_SHARED")
+	if dir == "" {
+		dir = filepath.Join(filepath.Dir(top), "shared")
+	}
+	dir = filepath.Join(dir, folder)
+	if _, err := os.Stat(dir); err != nil {
+		return ""
+	}
+	return dir
+}
+
+// Published is the same folder. The test is skipped where there is none.
+func Published(t testing.TB, folder string) string {
+	t.Helper()
+	dir := Lookup(folder)
+	if dir == "" {
+		t.Skipf("there is no folder %s of published files: set ZBENCH_SHARED", folder)
+	}
+	return dir
+}

@@ -1,0 +1,47 @@
+package recordtest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"zbench/bench/record"
+	"zbench/bench/stat"
+	"zbench/test/project"
+)
+
+// Point is one size of a published curve.
+type Point struct {
+	Bytes   int64
+	Seconds float64
+}
+
+// Curve reads a published table of size and microseconds from testdata/curves.
+func Curve(t testing.TB, name string) []Point {
+	t.Helper()
+	var points []Point
+	for line := range strings.Lines(project.Read(t, "testdata/curves/"+name+".csv")) {
+		var bytes int64
+		var micros float64
+		if n, _ := fmt.Sscanf(line, "%d,%g", &bytes, &micros); n == 2 { // else a comment or the header
+			points = append(points, Point{bytes, micros * 1e-6})
+		}
+	}
+	if len(points) < 20 {
+		t.Fatalf("%s has %d sizes", name, len(points))
+	}
+	return points
+}
+
+// Published is a published curve of all_reduce on nodes of 8 GPUs, imported.
+func Published(t testing.TB, name string, ranks int) *record.Record {
+	t.Helper()
+	rec := &record.Record{Schema: record.Schema, Source: record.Source{Kind: record.Imported}}
+	for _, p := range Curve(t, name) {
+		rec.Results = append(rec.Results, record.Result{
+			Key: fmt.Sprint(p.Bytes), Collective: "all_reduce", Dtype: "float", Op: "sum", Bytes: p.Bytes, Ranks: ranks, Nodes: ranks / 8, GPUsPerProcess: 1, Groups: 1,
+			Status: record.OK, Burst: &record.Timing{MeanOfRanks: stat.Summarize([]float64{p.Seconds})},
+		})
+	}
+	return rec
+}

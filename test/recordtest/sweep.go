@@ -1,0 +1,125 @@
+// Package recordtest has records for tests of what is shown of them.
+package recordtest
+
+import (
+	"math"
+	"time"
+
+	"zbench/bench/collective"
+	"zbench/bench/record"
+	"zbench/bench/spec"
+	"zbench/bench/stat"
+)
+
+// model is the closed form of the fabric at 1,024 ranks: time of a collective
+// that moves x seconds' worth of bytes over the bus.
+func model(x float64) float64 {
+	const a, r, floor = 171.6e-6, 1689e-6, 160e-6
+	return max(floor, x+min(a+2*math.Sqrt(a*x), r))
+}
+
+// Sample spreads a time like seven bursts do, without a random generator.
+func Sample(t float64, salt int) *stat.Summary {
+	values := make([]float64, 7)
+	for i := range values {
+		values[i] = t * (1 + 0.012*math.Sin(float64(salt*7+i*i+i)))
+	}
+	return stat.Summarize(values)
+}
+
+// Sweep is a record as a sweep of 1,024 ranks leaves it: 3 collectives, sizes
+// from 1 KiB doubling.
+func Sweep(sizes int) *record.Record {
+	const ranks, elt, bus = 1024, 4, 360e9
+	rec := &record.Record{
+		Schema: record.Schema, Tool: record.Tool{Name: "zbench", Version: "1.0.0"},
+		Created: time.Date(2026, 11, 20, 9, 30, 0, 0, time.UTC), Simulated: true,
+		Source: record.Source{Kind: record.Simulated, Backend: "loopback", Clock: "virtual"},
+		World:  record.World{World: spec.World{Nodes: 128, GPUsPerNode: 8, GPUsPerProcess: 1}, Ranks: ranks, GPU: "MI300X"},
+		Fabric: roofed(),
+		Spec: &spec.Spec{Seed: 1, Sweep: &spec.Sweep{
+			Collectives: collective.Default(), MinBytes: 1 << 10, MaxBytes: 1 << (9 + sizes), Factor: 2, Dtype: "float", Op: "sum",
+			InPlace: []bool{false}, Iterations: 20, Warmup: 5, Checks: 1, Precision: 0.01, MaxTime: 0.4, Cache: "cold",
+		}},
+		Warnings: []record.Warning{{
+			Code: "extrapolated", Message: "The fabric's model was fitted on up to 8 nodes; this sweep has 128.",
+			Hint: "Measure on the cluster itself before changing a training run.",
+		}},
+	}
+	for ci, c := range collective.All()[:3] {
+		for i := range sizes {
+			rec.Results = append(rec.Results, OneCase(c, int64(1)<<(10+i), ranks, elt, bus, ci*100+i))
+		}
+	}
+	return rec
+}
+
+// OneCase is a case of a collective at bus bytes per second. salt draws its samples.
+func OneCase(c collective.Collective, requested int64, ranks, elt int, bus float64, salt int) record.Result {
+	op := ""
+	if c.Reduces {
+		op = "sum"
+	}
+	l := c.Layout(requested, ranks, elt)
+	r := record.Result{
+		Key:        record.Key(c.Name, "float", op, requested, ranks, 1, false),
+		Collective: c.Name, Dtype: "float", Op: op, BytesRequested: requested, Bytes: l.Bytes, Count: l.Count,
+		Ranks: ranks, Nodes: ranks / 8, GPUsPerProcess: 1, Status: record.OK, Extrapolated: true,
+		Verified: record.Verified{State: record.NotVerified, Reason: "memory"},
+	}
+	if l.Bytes == 0 {
+		r.Status, r.Reason = record.Skipped, "rounds to 0"
+		return r
+	}
+	if requested <= 1<<20 {
+		wrong := int64(0)
+		r.Verified = record.Verified{State: record.VerifiedOK, Wrong: &wrong, Launches: 1}
+	}
+	t := model(c.BusFactor(ranks) * float64(l.Bytes) / bus)
+	r.Burst = &record.Timing{Iterations: 20, MeanOfRanks: Sample(t, salt)}
+	r.Isolated = &record.Timing{
+		Iterations: 1, MaxOfRanks: Sample(t*1.1, salt+1), Spread: Sample(2e-7, salt+2), Stop: "max_time",
+		Late: []record.LateCount{{Rank: 3, Count: 4}, {Rank: 700 + salt%9, Count: 3}},
+	}
+	r.SetHeadline(c.BusFactor(ranks))
+	if requested == 1<<19 {
+		r.Warnings = []record.Warning{{Code: "skew", Message: "The ranks' times spread by more than 10 %.", Hint: "Run `zbench rails` to find the slow one."}}
+	}
+	return r
+}
+
+// roofed is a fabric with three roofs.
+func roofed() *record.Fabric {
+	return &record.Fabric{
+		Name: "mi300x-pollara", Title: "MI300X, 8 per node, 8 × 400 Gb/s Pollara",
+		Roofs: []record.Roof{
+			{Label: "8 NICs at line rate", BusBW: 400e9, Source: "data sheet, 8 × 50 GB/s"},
+			{Label: "measured on 2 nodes", BusBW: 361e9, Source: "vendor's blog, 2025-08"},
+			{Label: "xGMI, one node", BusBW: 323e9, Source: "rccl-tests on 8 GPUs, 2025-06"},
+		},
+		Extrapolated: []string{"R above 8 nodes", "all_gather and reduce_scatter by size"},
+		Sources:      []string{"rccl-tests on 8 × MI300X, 2025-06", "Pollara 400 product brief, 2025"},
+	}
+}
+
+// BothPlaces is a sweep whose every case was run in place too, where it took so
+// many times as long.
+func BothPlaces(sizes int, times float64) *record.Record {
+	rec := Sweep(sizes)
+	rec.Spec.Sweep.InPlace = []bool{false, true}
+	for _, r := range rec.Results {
+		r.InPlace = true
+		r.Key += "-ip"
+		if r.Burst != nil {
+			burst, alone := *r.Burst.MeanOfRanks, *r.Isolated.MaxOfRanks
+			burst.Median *= times
+			alone.Median *= times
+			burst.Lo, burst.Hi, alone.Lo, alone.Hi = nil, nil, nil, nil
+			b, a := *r.Burst, *r.Isolated
+			b.MeanOfRanks, a.MaxOfRanks = &burst, &alone
+			r.Burst, r.Isolated = &b, &a
+		}
+		rec.Results = append(rec.Results, r)
+	}
+	return rec
+}
