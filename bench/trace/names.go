@@ -91,9 +91,17 @@ func at(list []string, i int) string {
 
 // libraries are marks in kernels' names of libraries that communicate without NCCL or RCCL.
 var libraries = []struct{ mark, name string }{
-	{"deep_ep::", "DeepEP"}, {"::ep::internode::", "DeepEP"}, {"::ep::intranode::", "DeepEP"}, {"mori", "MORI"}, {"nvshmem", "NVSHMEM"}, {"rocshmem", "rocSHMEM"},
-	{"cross_device_reduce", "vLLM's custom all-reduce"}, {"flashinfer::trtllm_allreduce", "FlashInfer"},
-	{"multimem_", "PyTorch's symmetric memory"}, {"one_shot_all_reduce", "PyTorch's symmetric memory"}, {"two_shot_all_reduce", "PyTorch's symmetric memory"},
+	{"deep_ep::", "DeepEP"},
+	{"::ep::internode::", "DeepEP"},
+	{"::ep::intranode::", "DeepEP"},
+	{"mori", "MORI"},
+	{"nvshmem", "NVSHMEM"},
+	{"rocshmem", "rocSHMEM"},
+	{"cross_device_reduce", "vLLM's custom all-reduce"},
+	{"flashinfer::trtllm_allreduce", "FlashInfer"},
+	{"multimem_", "PyTorch's symmetric memory"},
+	{"one_shot_all_reduce", "PyTorch's symmetric memory"},
+	{"two_shot_all_reduce", "PyTorch's symmetric memory"},
 	{"mscclpp", "MSCCL++"},
 }
 
@@ -110,8 +118,12 @@ func LibraryOf(kernel string) string {
 
 // kernels are the words of NCCL's kernels for their collectives.
 var kernels = []struct{ word, name string }{
-	{"AllReduce", "all_reduce"}, {"ReduceScatter", "reduce_scatter"}, {"AllGather", "all_gather"}, {"Broadcast", "broadcast"},
-	{"SendRecv", "send_recv"}, {"Reduce", "reduce"},
+	{"AllReduce", "all_reduce"},
+	{"ReduceScatter", "reduce_scatter"},
+	{"AllGather", "all_gather"},
+	{"Broadcast", "broadcast"},
+	{"SendRecv", "send_recv"},
+	{"Reduce", "reduce"},
 }
 
 // OfKernel tells whether a kernel is NCCL's or RCCL's, and which collective its name tells;

@@ -175,9 +175,17 @@ func TestBytesAreWhatRCCLTestsCounts(t *testing.T) {
 		in, out    int64
 		want       int64
 	}{
-		{"all_reduce", 10, 10, 40}, {"all_gather", 10, 80, 320}, {"all_gather", 10, Unknown, 320}, {"reduce_scatter", 80, 10, 320},
-		{"reduce_scatter", Unknown, 10, 320}, {"all_to_all", 80, 80, 320}, {"broadcast", 10, 10, 40}, {"gather", 10, 0, 320}, {"barrier", 1, 1, 4},
-		{"all_reduce", Unknown, Unknown, Unknown}, {"all_gather", 1 << 60, 1, Unknown},
+		{"all_reduce", 10, 10, 40},
+		{"all_gather", 10, 80, 320},
+		{"all_gather", 10, Unknown, 320},
+		{"reduce_scatter", 80, 10, 320},
+		{"reduce_scatter", Unknown, 10, 320},
+		{"all_to_all", 80, 80, 320},
+		{"broadcast", 10, 10, 40},
+		{"gather", 10, 0, 320},
+		{"barrier", 1, 1, 4},
+		{"all_reduce", Unknown, Unknown, Unknown},
+		{"all_gather", 1 << 60, 1, Unknown},
 	} {
 		c := Call{Collective: one.collective, Dtype: "float", In: one.in, Out: one.out}
 		c.Size(8)
