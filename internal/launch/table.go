@@ -71,7 +71,7 @@ var launchers = []launcher{
 		rank: "SLURM_PROCID", size: "SLURM_STEP_NUM_TASKS", local: "SLURM_LOCALID",
 		tasks: "SLURM_STEP_TASKS_PER_NODE", node: "SLURM_NODEID", nodes: "SLURM_STEP_NUM_NODES",
 		key:  []string{"SLURM_JOB_ID", "SLURM_STEP_ID"},
-		host: func(env Getenv) (string, error) { return FirstHost(env("SLURM_STEP_NODELIST")) },
+		host: func(env Getenv) (string, error) { return firstHost(env("SLURM_STEP_NODELIST")) },
 	},
 }
 

@@ -150,11 +150,7 @@ func (w *world) gids(p *Process) verdict {
 	case worst.next == "":
 		return worst
 	}
-	names := strings.Join(first(worstNames, shownHosts), ", ")
-	if n := len(worstNames) - shownHosts; n > 0 {
-		names += fmt.Sprintf(" and %d more", n)
-	}
-	worst.found += " on " + names
+	worst.found += " on " + firstOf(worstNames, shownHosts)
 	return worst
 }
 

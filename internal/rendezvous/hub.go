@@ -275,16 +275,8 @@ func (h *hub) read(m *member, l *link) string {
 	return "its connection failed: " + err.Error()
 }
 
-// after calls do when the time has passed, unless the returned function was called.
+// after calls do when the time has passed, unless cancel was called.
 func after(wait time.Duration, do func()) (cancel func()) {
-	timer, cancelled := time.NewTimer(wait), make(chan struct{})
-	go func() {
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-			do()
-		case <-cancelled:
-		}
-	}()
-	return sync.OnceFunc(func() { close(cancelled) })
+	timer := time.AfterFunc(wait, do) //nolint:forbidigo // it reads no clock
+	return func() { timer.Stop() }
 }

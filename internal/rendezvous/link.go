@@ -37,10 +37,6 @@ const farewell = "{}"
 
 var errFarewell = errors.New("it leaves")
 
-func newLink(c net.Conn, in io.Reader, within time.Duration) *link {
-	return &link{Conn: c, in: in, within: within}
-}
-
 func (l *link) Read(p []byte) (int, error) {
 	n, err := l.in.Read(p)
 	if n > 0 {
@@ -97,7 +93,7 @@ func takeOver(w http.ResponseWriter, within time.Duration) (*link, error) {
 		return nil, err
 	}
 	early, _ := buffers.Peek(buffers.Reader.Buffered()) // no more than there is
-	l := newLink(conn, conn, within)
+	l := &link{Conn: conn, in: conn, within: within}
 	if len(early) > 0 {
 		l.in = io.MultiReader(bytes.NewReader(early), conn)
 	}

@@ -26,12 +26,6 @@ const TokenVariable = launch.TokenVariable
 // each end knows the key of the other one. It prints as a placeholder with every verb.
 type Token struct{ text string }
 
-// NewToken makes a token of 256 random bits.
-func NewToken() Token {
-	text, _ := launch.NewToken(rand.Reader) // it never fails
-	return Token{text}
-}
-
 // ParseToken reads the value of TokenVariable. Its errors do not quote the value.
 func ParseToken(text string) (Token, error) {
 	text = strings.TrimSpace(text)
