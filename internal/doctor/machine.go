@@ -50,15 +50,11 @@ func (m Machine) names(folder, pattern string) []string {
 }
 
 func (m Machine) system() []Item {
-	var name string
+	var parts []string
 	for line := range strings.Lines(m.read("etc/os-release")) {
-		if value, found := strings.CutPrefix(strings.TrimSpace(line), "PRETTY_NAME="); found {
-			name = strings.Trim(value, `"`)
+		if value, found := strings.CutPrefix(strings.TrimSpace(line), "PRETTY_NAME="); found && strings.Trim(value, `"`) != "" {
+			parts = []string{strings.Trim(value, `"`)}
 		}
-	}
-	parts := []string{}
-	if name != "" {
-		parts = append(parts, name)
 	}
 	if release := m.read("proc/sys/kernel/osrelease"); release != "" {
 		parts = append(parts, "Linux "+release)
@@ -72,20 +68,17 @@ func (m Machine) system() []Item {
 // iommu translation in the way of device-to-device traffic costs bandwidth, or
 // hangs it; pass-through does not.
 func (m Machine) iommu() []Item {
-	f := Item{Mark: Good, Name: "IOMMU"}
+	good := func(value string) []Item { return []Item{{Mark: Good, Name: "IOMMU", Value: value}} }
 	for word := range strings.FieldsSeq(m.read("proc/cmdline")) {
 		switch word {
 		case "iommu=pt", "iommu.passthrough=1":
-			f.Value = "pass-through (" + word + ")"
-			return []Item{f}
+			return good("pass-through (" + word + ")")
 		case "iommu=off", "amd_iommu=off", "intel_iommu=off":
-			f.Value = "off (" + word + ")"
-			return []Item{f}
+			return good("off (" + word + ")")
 		}
 	}
 	if len(m.names("sys/class/iommu", "*")) == 0 {
-		f.Value = "none in use"
-		return []Item{f}
+		return good("none in use")
 	}
 	return []Item{{
 		Mark: Warn, Name: "IOMMU", Value: "translates: iommu=pt is not on the kernel's command line",
