@@ -14,7 +14,7 @@ import (
 // end of the process, not the abort.
 const abortTime = 10 * time.Second
 
-// enter counts a call that has not returned; the result ends it.
+// enter counts a call of a library until leave is called.
 func (d *Driver) enter() (leave func()) {
 	d.inside.Add(1)
 	return func() { d.inside.Add(-1) }

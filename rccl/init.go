@@ -47,8 +47,8 @@ func (d *Driver) initComms(ctx context.Context, c plan.Comms, h plan.Held, id na
 }
 
 // byItself makes a communicator of one rank on each GPU whose init did not end: a GPU that
-// does not join that one either is stuck by itself, the others wait. The library tells
-// neither of the other one: all ranks are in the same call. It returns the stuck ranks, by
+// does not join that one either is stuck by itself, the others wait. The library does not
+// tell which is which: all ranks are in the same call. It returns the stuck ranks, by
 // their numbers in the world, and what was found in words.
 func (d *Driver) byItself(h plan.Held, devices []int) (stuck []int, says string) {
 	joined := make(chan int, len(devices))

@@ -110,8 +110,7 @@ func orderAxis(lo, hi int64, share func(label string) float64) axis {
 	return a
 }
 
-// spaced reports whether the labels, centred on their ticks, keep apart and
-// whether those at the ends do not stick out by more than half a label.
+// spaced reports whether the labels, centred on their ticks, keep apart.
 func spaced(a axis, share func(string) float64) bool {
 	end := math.Inf(-1)
 	for _, t := range a.ticks {

@@ -85,7 +85,7 @@ func (f dotForm) grid(l *layer, p box, lo, hi float64, y func(float64) float64) 
 	}
 }
 
-// limits draws the median and below it where a value is named.
+// limits draws the median and, below it, the limits beyond which a value is named.
 func (f dotForm) limits(l *layer, p box, limits []float64, y func(float64) float64) {
 	free := y(1) + f.font*0.35
 	write := func(text, role string, share float64, dash []float64) {

@@ -52,8 +52,8 @@ type world struct {
 	on    map[string][]int
 	hosts []string
 	ranks int
-	// several tells that ranks of other hosts take part, alone that they are supposed: a host
-	// without a network of its own is none of a cluster.
+	// several tells that ranks of other hosts take part. alone tells that this is only supposed,
+	// because one host is judged by itself; it may have no network of a cluster.
 	several, alone bool
 }
 

@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// crowd is the connections that have proved nothing yet. There is room for a number of them:
-// the oldest leaves for a new one. So those that stay silent use up neither this process's
-// files nor the places of those that have the token, which take milliseconds to prove it.
+// crowd holds the connections that have proved nothing yet, at most room of them: the oldest is
+// closed when one more comes. So silent connections use up neither this process's files nor the
+// places of processes that have the token, which prove it within milliseconds.
 type crowd struct {
 	room int
 

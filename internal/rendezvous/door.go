@@ -63,7 +63,7 @@ func (d *door) admitAll() {
 	}
 }
 
-// errCrowded is that a connection had to leave for a newer one.
+// errCrowded is the error of a connection that had to leave for a newer one.
 var errCrowded = errors.New("too many connections that had proved nothing: this one was the oldest")
 
 // admit accepts or refuses a connection of the unproven, by its number among them.

@@ -43,7 +43,7 @@ type member struct {
 	attached bool
 	kept     context.Context // ends when the hub drops it
 	quit     context.CancelFunc
-	onTime   func() // to be called when it attaches or leaves
+	onTime   func() // stops the timer of a member that does not attach
 }
 
 // maxQueued is the most lines that wait for one process: an order, a cancellation, the
@@ -147,7 +147,7 @@ func (h *hub) reply(process int, text []byte) {
 	}
 }
 
-// cut drops all members: their connections are HTTP's no more.
+// cut drops all members. Closing the HTTP server does not: it has handed their connections over.
 func (h *hub) cut() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -25,8 +25,8 @@ type link struct {
 	silent  atomic.Bool // it was closed because nothing arrived
 }
 
-// Ticks of a link in a heartbeat: an end sends at every second one, and gives the other end
-// up after missedTicks without a byte, which is 5/6 of a heartbeat to a whole one.
+// ticks is the number of a link's ticks in a heartbeat. An end sends at every second tick. It gives
+// the other end up after missedTicks without a byte: between 5/6 of a heartbeat and a whole one.
 const (
 	ticks       = 6
 	missedTicks = ticks - 1
