@@ -37,7 +37,7 @@ var (
 	ifs         = regexp.MustCompile(`\bif \(`)
 	// refusals are the macros that return an error where their first argument holds.
 	refusals = regexp.MustCompile(`\bZBL_(REFUSE|FAIL|REFUSE_CALL)\(`)
-	returns     = regexp.MustCompile(`\breturn\b`)
+	returns  = regexp.MustCompile(`\breturn\b`)
 	// predicates are the functions that say whether arguments are right.
 	predicates = regexp.MustCompile(`^(?:zbl_\w+_ok|zbl_copyable|zbl_valid_range)$`)
 	functions  = regexp.MustCompile(`(?m)^[a-z][^\n;={}]*?\b(\w+)\([^;{}]*\) \{$`)
