@@ -144,10 +144,10 @@ func (m *markdownWriter) fenced(language, text string) {
 
 func (m *markdownWriter) items(all document.Items) {
 	for i, x := range all {
-		text := signs[x.Severity] + " " + marked(x.Name) + ": " + marked(x.Text)
+		says := []string{signs[x.Severity] + " " + marked(x.Name) + ": " + marked(x.Text)}
 		for _, more := range x.More {
-			text += "; " + marked(more)
+			says = append(says, marked(more))
 		}
-		m.bullet(i, hinted(text, x.Hint))
+		m.bullet(i, hinted(strings.Join(says, "; "), x.Hint))
 	}
 }
