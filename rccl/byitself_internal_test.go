@@ -52,7 +52,7 @@ func TestInitThatDoesNotEndNamesTheStuckRank(t *testing.T) {
 			d := &Driver{cfg: Config{Ranks: 4, FirstRank: 8, World: 16, Deadlines: plan.Deadlines{Init: 7}}, library: l}
 			c := plan.Comms{Ranks: 16, Count: 1}
 			_, err := d.initComms(t.Context(), c, c.Held(8, 4)[0], native.UniqueID{}, []int{0, 1, 2, 3})
-			stuck, ok := errors.AsType[*unjoined](err)
+			stuck, ok := errors.AsType[*unended](err)
 			require.True(t, ok)
 			require.True(t, stuck.Timeout())
 			require.ErrorContains(t, err, "not finished at the deadline of 7 s; ")

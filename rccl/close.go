@@ -1,6 +1,7 @@
 package rccl
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -13,7 +14,7 @@ import (
 // end of the process, not the abort.
 const abortTime = 10 * time.Second
 
-// enter counts a call that has not returned; the result ends it.
+// enter counts a call of a library until leave is called.
 func (d *Driver) enter() (leave func()) {
 	d.inside.Add(1)
 	return func() { d.inside.Add(-1) }
@@ -23,28 +24,37 @@ func (d *Driver) enter() (leave func()) {
 // too. Then communicators are aborted, not destroyed, and a call that does not return is
 // left to the end of the process: nothing may be freed that it uses.
 func (d *Driver) Close() error {
-	if d.inside.Load() > 0 {
-		return d.within(abortTime, d.abort)
+	limit, do := seconds(d.cfg.Deadlines.Init), d.close
+	switch {
+	case d.inside.Load() > 0:
+		limit, do = abortTime, d.abort
+	case d.broken:
+		limit = abortTime
 	}
-	if d.broken {
-		return d.within(abortTime, d.close)
+	err, ended := within(context.Background(), limit, do)
+	if !ended {
+		return fmt.Errorf("the communicators did not close within %s: the end of the process closes them", limit)
 	}
-	return d.within(time.Duration(d.cfg.Deadlines.Init*float64(time.Second)), d.close)
+	return err
 }
 
-// within runs what may hang in a thread of its own.
-func (d *Driver) within(limit time.Duration, do func() error) error {
-	done := make(chan error, 1)
+// within runs a call that may hang in a thread of its own. It returns false at the limit or at the end of ctx: the
+// thread is then left to the end of the process.
+func within[T any](ctx context.Context, limit time.Duration, do func() T) (result T, ended bool) {
+	done := make(chan T, 1)
 	go func() { done <- do() }()
 	late := time.NewTimer(limit)
 	defer late.Stop()
 	select {
-	case err := <-done:
-		return err
+	case result = <-done:
+		return result, true
 	case <-late.C:
-		return fmt.Errorf("the communicators did not close within %s: the end of the process closes them", limit)
+	case <-ctx.Done():
 	}
+	return result, false
 }
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
 // close frees everything.
 func (d *Driver) close() error {

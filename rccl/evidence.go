@@ -8,14 +8,25 @@ import (
 	"zbench/internal/native"
 )
 
-// stuck is the error of a batch that did not end, with the progress of every rank.
-type stuck struct {
-	*native.HangError
+// unended is the error of calls that have not returned or launches that have not ended: at a deadline, after an
+// error of a communicator, or because a process was lost.
+type unended struct {
+	text     string
+	cause    error // nil at the deadline of a call
+	timeout  bool
 	evidence *record.Evidence
 }
 
 // Error describes the failure and the evidence.
-func (e *stuck) Error() string { return e.HangError.Error() + "; " + e.evidence.Text() }
+func (e *unended) Error() string { return e.text + "; " + e.evidence.Text() }
+
+// Evidence is the progress of every rank, by its number in the whole world.
+func (e *unended) Evidence() *record.Evidence { return e.evidence }
+
+// Timeout reports whether the deadline passed: the cause may be in another process.
+func (e *unended) Timeout() bool { return e.timeout }
+
+func (e *unended) Unwrap() error { return e.cause }
 
 // stopped is the error of a batch that was cancelled: the cause, with the progress of every
 // rank when it was.
@@ -30,11 +41,6 @@ func (e *stopped) Error() string { return e.cause.Error() }
 func (e *stopped) Evidence() *record.Evidence { return e.evidence }
 
 func (e *stopped) Unwrap() error { return e.cause }
-
-// Evidence is the progress of every rank, by its number in the whole world.
-func (e *stuck) Evidence() *record.Evidence { return e.evidence }
-
-func (e *stuck) Unwrap() error { return e.HangError }
 
 // ended converts the error of a batch for the runner: a cancellation to its cause, a hang
 // to evidence. during is the phase of the launches.
@@ -57,5 +63,5 @@ func (d *Driver) ended(ctx context.Context, during string, err error) error {
 	}
 	world := *hang
 	world.Rank += d.cfg.FirstRank
-	return &stuck{&world, e}
+	return &unended{text: world.Error(), cause: &world, timeout: world.Timeout(), evidence: e}
 }

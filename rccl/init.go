@@ -11,24 +11,6 @@ import (
 	"zbench/internal/native"
 )
 
-// unjoined is the error of an init that has not returned: at its deadline, or because a
-// process was lost.
-type unjoined struct {
-	text     string
-	cause    error // of the context; nil at the deadline
-	evidence *record.Evidence
-}
-
-func (e *unjoined) Error() string { return e.text + "; " + e.evidence.Text() }
-
-// Evidence is how far this process's ranks got.
-func (e *unjoined) Evidence() *record.Evidence { return e.evidence }
-
-// Timeout reports whether the deadline passed: the cause may be in another process.
-func (e *unjoined) Timeout() bool { return e.cause == nil }
-
-func (e *unjoined) Unwrap() error { return e.cause }
-
 // initComms joins this process's ranks of one communicator. The library waits for the
 // other processes without a deadline, and nothing can end that wait: it has a thread of its
 // own, which is left to the end of the process.
@@ -37,43 +19,36 @@ func (d *Driver) initComms(ctx context.Context, c plan.Comms, h plan.Held, id na
 		comms []native.Comm
 		err   error
 	}
-	done, leave := make(chan result, 1), d.enter()
-	go func() {
+	leave, deadline := d.enter(), d.cfg.Deadlines.Init
+	r, ended := within(ctx, seconds(deadline), func() result {
+		defer leave() // before the caller can close the driver
 		comms, err := d.library.InitComms(id, c.Ranks, h.First, devices)
-		leave() // before the caller can close the driver
-		done <- result{comms, err}
-	}()
-	deadline := d.cfg.Deadlines.Init
-	late := time.NewTimer(time.Duration(deadline * float64(time.Second)))
-	defer late.Stop()
-	e := &unjoined{evidence: &record.Evidence{During: record.DuringInit, Iterations: 1}}
-	what := fmt.Sprintf("init of %d of %d ranks", len(h.Ranks), c.Ranks)
-	if c.Count > 1 {
-		what += fmt.Sprintf(" of communicator %d of %d", h.Group+1, c.Count)
-	}
-	select {
-	case r := <-done:
+		return result{comms, err}
+	})
+	if ended {
 		return r.comms, r.err
-	case <-late.C:
-		e.evidence.Deadline = &deadline
-		e.text = fmt.Sprintf("%s: not finished at the deadline of %g s", what, deadline)
-	case <-ctx.Done():
-		e.cause = context.Cause(ctx)
-		e.text = what + ": " + e.cause.Error()
+	}
+	e := &unended{evidence: &record.Evidence{During: record.DuringInit, Iterations: 1}}
+	e.text = fmt.Sprintf("init of %d of %d ranks", len(h.Ranks), c.Ranks)
+	if c.Count > 1 {
+		e.text += fmt.Sprintf(" of communicator %d of %d", h.Group+1, c.Count)
 	}
 	var stuck []int
-	if e.cause == nil {
+	if e.cause = context.Cause(ctx); e.cause != nil {
+		e.text += ": " + e.cause.Error()
+	} else {
 		var says string
 		stuck, says = d.byItself(h, devices)
-		e.text += "; " + says
+		e.timeout, e.evidence.Deadline = true, &deadline
+		e.text += fmt.Sprintf(": not finished at the deadline of %g s; %s", deadline, says)
 	}
 	d.initProgress(c, h, e.evidence, stuck)
 	return nil, e
 }
 
 // byItself makes a communicator of one rank on each GPU whose init did not end: a GPU that
-// does not join that one either is stuck by itself, the others wait. The library tells
-// neither of the other one: all ranks are in the same call. It returns the stuck ranks, by
+// does not join that one either is stuck by itself, the others wait. The library does not
+// tell which is which: all ranks are in the same call. It returns the stuck ranks, by
 // their numbers in the world, and what was found in words.
 func (d *Driver) byItself(h plan.Held, devices []int) (stuck []int, says string) {
 	joined := make(chan int, len(devices))

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"sync/atomic"
-	"time"
 
 	"zbench/bench/plan"
 	"zbench/bench/record"
@@ -66,17 +65,6 @@ func (d *Driver) open() error {
 // share is the number of ranks per device.
 func (d *Driver) share() int { return max(d.cfg.RanksPerDevice, 1) }
 
-// unopened is the error of a GPU whose runtime does not answer while it is opened.
-type unopened struct {
-	text     string
-	evidence *record.Evidence
-}
-
-func (e *unopened) Error() string { return e.text + "; " + e.evidence.Text() }
-
-// Evidence is which ranks are open, and which one is not.
-func (e *unopened) Evidence() *record.Evidence { return e.evidence }
-
 // opened are the ranks and devices of this process.
 type opened struct {
 	ranks   []member
@@ -89,22 +77,16 @@ type opened struct {
 // asked for is named.
 func (d *Driver) openRanks() error {
 	var at atomic.Int32
-	done, leave := make(chan opened, 1), d.enter()
-	go func() {
-		o := d.openEach(&at)
-		leave() // before the caller can close the driver
-		done <- o
-	}()
-	deadline := d.cfg.Deadlines.Init
-	late := time.NewTimer(time.Duration(deadline * float64(time.Second)))
-	defer late.Stop()
-	select {
-	case o := <-done:
-		d.ranks, d.devices = o.ranks, o.devices
-		return o.err
-	case <-late.C:
+	leave, deadline := d.enter(), d.cfg.Deadlines.Init
+	o, ended := within(context.Background(), seconds(deadline), func() opened {
+		defer leave() // before the caller can close the driver
+		return d.openEach(&at)
+	})
+	if !ended {
 		return d.unopened(int(at.Load()), deadline)
 	}
+	d.ranks, d.devices = o.ranks, o.devices
+	return o.err
 }
 
 // unopened is the error of the rank that is being opened at the deadline.
@@ -120,10 +102,10 @@ func (d *Driver) unopened(at int, deadline float64) error {
 		}
 	}
 	e.SetRanksFrom(d.cfg.FirstRank, ranks)
-	return &unopened{fmt.Sprintf("opening the GPU of rank %d: not finished at the deadline of %g s", d.cfg.FirstRank+at, deadline), e}
+	return &unended{text: fmt.Sprintf("opening the GPU of rank %d: not finished at the deadline of %g s", d.cfg.FirstRank+at, deadline), evidence: e}
 }
 
-// openEach opens rank after rank; at is the one that it is at.
+// openEach opens the ranks one after the other. It stores in at the number of the one that it opens.
 func (d *Driver) openEach(at *atomic.Int32) (o opened) {
 	have, err := d.provider.Devices()
 	if err != nil {

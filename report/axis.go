@@ -31,40 +31,86 @@ func (a axis) norm(v float64) float64 {
 	return (v - a.lo) / (a.hi - a.lo)
 }
 
-// sizeAxis spans the sizes in powers of two. fits is how wide a label may be
-// in total: it answers how much of the axis, 0…1, a label takes.
-func sizeAxis(lo, hi int64, share func(label string) float64) axis {
-	a := axis{lo: math.Log2(float64(lo)), hi: math.Log2(float64(hi)), log: true, title: "message size S, log scale"}
+// logAxis spans lo to hi with a logarithmic scale. It has no ticks yet.
+func logAxis(lo, hi int64, title string) axis {
+	a := axis{lo: math.Log2(float64(lo)), hi: math.Log2(float64(hi)), log: true, title: title}
 	if a.hi-a.lo < 2 {
 		// At least two powers of two are needed to read a logarithmic axis.
 		a.lo, a.hi = math.Floor(a.lo)-1, math.Ceil(a.hi)+1
 	}
 	pad := (a.hi - a.lo) * 0.02
 	a.lo, a.hi = a.lo-pad, a.hi+pad
+	return a
+}
+
+// fitTicks gives the axis the first list of ticks whose labels keep apart, else the last list. share is the part of the
+// axis, 0…1, that a label takes.
+func fitTicks[T any](a *axis, share func(label string) float64, steps []T, ticks func(T) []tick) bool {
+	for _, step := range steps {
+		if a.ticks = ticks(step); spaced(*a, share) {
+			return true
+		}
+	}
+	return false
+}
+
+// powerAxis has ticks at powers of two.
+func powerAxis(lo, hi int64, title string, name func(int64) string, share func(label string) float64) axis {
+	a := logAxis(lo, hi, title)
 	// Strides that divide 10 keep 1 KiB, 1 MiB and 1 GiB labelled.
-	for _, stride := range []int{1, 2, 5, 10, 20} {
-		a.ticks = sizeTicks(a, stride)
-		if spaced(a, share) {
-			break
+	fitTicks(&a, share, []int{1, 2, 5, 10, 20}, func(stride int) (out []tick) {
+		for e := max(0, int(math.Ceil(a.lo))); e <= min(62, int(math.Floor(a.hi))); e++ {
+			t := tick{value: math.Ldexp(1, e)}
+			if e%stride == 0 {
+				t.label = name(int64(1) << e)
+			}
+			out = append(out, t)
+		}
+		return out
+	})
+	return a
+}
+
+// countAxis spans numbers of elements, with as many ticks at round numbers as have room
+// for their names.
+func countAxis(lo, hi int64, share func(label string) float64) axis {
+	a := logAxis(lo, hi, "bucket size in elements, log scale")
+	if fitTicks(&a, share, [][]float64{{1, 2, 3, 4, 6, 8}, {1, 2, 5}, {1, 3}, {1}}, func(mantissas []float64) []tick {
+		return decades(a, mantissas, 0, 1, countLabel)
+	}) {
+		return a
+	}
+	for i := range a.ticks {
+		if i%2 == 1 {
+			a.ticks[i].label = ""
 		}
 	}
 	return a
 }
 
-func sizeTicks(a axis, stride int) []tick {
-	var out []tick
-	for e := max(0, int(math.Ceil(a.lo))); e <= min(62, int(math.Floor(a.hi))); e++ {
-		t := tick{value: math.Ldexp(1, e)}
-		if e%stride == 0 {
-			t.label = unit.Bytes(int64(1) << e)
+// countLabel is a round number without decimals: 5 M.
+func countLabel(n float64) string {
+	for _, u := range []scaleStep{{1e12, " T"}, {1e9, " G"}, {1e6, " M"}, {1e3, " k"}} {
+		if n >= u.size {
+			return unit.Shortest(n/u.size) + u.name
 		}
-		out = append(out, t)
 	}
-	return out
+	return unit.Shortest(n)
 }
 
-// spaced reports whether the labels, centred on their ticks, keep apart and
-// whether those at the ends do not stick out by more than half a label.
+// orderAxis is linear: child runs by the order in which they ran.
+func orderAxis(lo, hi int64, share func(label string) float64) axis {
+	a := axis{lo: float64(lo) - 0.5, hi: float64(hi) + 0.5, title: "child run"}
+	fitTicks(&a, share, []int64{1, 2, 5, 10, 20, 50, 100, 200, 500, 1000}, func(step int64) (out []tick) {
+		for v := (lo + step - 1) / step * step; v <= hi; v += step {
+			out = append(out, tick{float64(v), strconv.FormatInt(v, 10)})
+		}
+		return out
+	})
+	return a
+}
+
+// spaced reports whether the labels, centred on their ticks, keep apart.
 func spaced(a axis, share func(string) float64) bool {
 	end := math.Inf(-1)
 	for _, t := range a.ticks {
@@ -99,14 +145,14 @@ func scaleOf(v float64, steps []scaleStep) scaleStep {
 // rateSteps are the units of an axis of rates.
 var rateSteps = []scaleStep{{1e9, "GB/s"}, {1e6, "MB/s"}, {1e3, "kB/s"}, {1, "B/s"}}
 
-// rateAxis starts at zero and leaves room for a label above the highest roof.
-func rateAxis(highest float64, count int) axis {
+// rateAxis starts at zero and leaves room for a label above the highest roof. what is the name of the rate.
+func rateAxis(what string, highest float64, count int) axis {
 	if highest < 1 {
 		highest = 1e9 // nothing moved: any axis shows that
 	}
 	// GB/s is kept for large values too: the trade writes 6,000 GB/s.
 	s := scaleOf(highest, rateSteps)
-	a := axis{lo: 0, hi: highest * 1.09, title: "bus bandwidth, " + s.name}
+	a := axis{lo: 0, hi: highest * 1.09, title: what + ", " + s.name}
 	step := niceStep(a.hi / s.size / float64(count))
 	for i := 0; float64(i)*step*s.size <= a.hi; i++ {
 		v := float64(i) * step
@@ -135,16 +181,17 @@ func timeAxis(lo, hi float64, count int) axis {
 		mid := (a.lo + a.hi) / 2
 		a.lo, a.hi = mid-least/2, mid+least/2
 	}
-	a.ticks = timeTicks(a, []float64{1, 2, 5}, 1)
+	a.ticks = decades(a, []float64{1, 2, 5}, -12, 1, timeLabel)
 	for every := 1; len(a.ticks) > count; every++ {
-		a.ticks = timeTicks(a, []float64{1}, every)
+		a.ticks = decades(a, []float64{1}, -12, every, timeLabel)
 	}
 	return a
 }
 
-func timeTicks(a axis, mantissas []float64, every int) []tick {
+// decades are ticks at the mantissas times powers of ten, from the least exponent on. Exponents are multiples of every.
+func decades(a axis, mantissas []float64, least, every int, label func(float64) string) []tick {
 	var out []tick
-	for e := -12; e <= 12; e++ {
+	for e := least; e <= 15; e++ {
 		if e%every != 0 {
 			continue
 		}
@@ -152,7 +199,7 @@ func timeTicks(a axis, mantissas []float64, every int) []tick {
 			// Parsing keeps 1e-6 exact where multiplying would not.
 			v, _ := strconv.ParseFloat(unit.Shortest(m)+"e"+strconv.Itoa(e), 64)
 			if n := a.norm(v); n >= 0 && n <= 1 {
-				out = append(out, tick{v, timeLabel(v)})
+				out = append(out, tick{v, label(v)})
 			}
 		}
 	}
@@ -165,21 +212,19 @@ func timeLabel(s float64) string {
 	return unit.Shortest(math.Round(s/step.size*1e6)/1e6) + " " + step.name
 }
 
-// percentTicks label a linear axis of shares in percent; plus stands before values
-// above zero.
-func percentTicks(a axis, count int, plus string) []tick {
+// shareAxis is linear and labelled in percent, with a sign.
+func shareAxis(lo, hi float64, title string, count int) axis {
 	const cent = 0.01
-	var out []tick
-	step := niceStep((a.hi - a.lo) / cent / float64(count))
-	for i := int(a.lo / cent / step); float64(i)*step*cent <= a.hi; i++ {
-		v := float64(i) * step
-		text := unit.Shortest(v) + " %"
+	a := axis{lo: lo, hi: hi, title: title}
+	step := niceStep((hi - lo) / cent / float64(count))
+	for i := int(lo / cent / step); float64(i)*step*cent <= hi; i++ {
+		text := unit.Shortest(float64(i)*step) + " %"
 		if i > 0 {
-			text = plus + text
+			text = "+" + text
 		}
-		out = append(out, tick{v * cent, strings.Replace(text, "-", "−", 1)})
+		a.ticks = append(a.ticks, tick{float64(i) * step * cent, strings.Replace(text, "-", "−", 1)})
 	}
-	return out
+	return a
 }
 
 // placeAxis makes the x axis.
@@ -190,14 +235,61 @@ func placeAxis(c document.Chart, share func(label string) float64) axis {
 		lo, hi = settingSpan(c)
 		return countAxis(lo, hi, share)
 	case document.Scale:
-		return rankAxis(lo, hi, share)
+		return powerAxis(lo, hi, "ranks of a communicator, log scale", unit.Comma, share)
 	case document.Level:
 		return orderAxis(lo, hi, share)
+	case document.Rate:
+		return powerAxis(lo, hi, "size of one array, log scale", unit.Bytes, share)
+	default:
+		return powerAxis(lo, hi, "message size S, log scale", unit.Bytes, share)
+	}
+}
+
+// valueAxis makes the y axis. The height bounds the number of its labels.
+func valueAxis(c document.Chart, height, font float64) axis {
+	count := int(max(2, height/(font*3)))
+	switch c.Quantity {
+	case document.Spread:
+		return deviationAxis(c, count)
+	case document.Setting:
+		// It begins beneath the best setting: the name of the band stands there, below the markers.
+		top := document.CostTop(c)
+		return shareAxis(-top*0.1, top, "how much longer a step is", count)
+	case document.Change, document.Level:
+		const least = 0.02
+		lo, hi := spanOf(c, -least, least)
+		pad := 0.05 * (hi - lo)
+		return shareAxis(lo-pad, hi+pad, c.Axis, count)
 	default:
 	}
-	a := sizeAxis(lo, hi, share)
-	if c.Quantity == document.Rate {
-		a.title = "size of one array, log scale"
+	lo, hi := spanOf(c, math.Inf(1), 0)
+	if !c.Quantity.IsRate() {
+		if hi <= 0 {
+			lo, hi = 1e-6, 1e-3
+		}
+		return timeAxis(lo, hi, int(height/(font*2)))
 	}
-	return a
+	for _, r := range c.Roofs {
+		hi = max(hi, r.Value)
+	}
+	if c.Quantity == document.Rate {
+		return rateAxis("bandwidth", hi, count)
+	}
+	return rateAxis("bus bandwidth", hi, count)
+}
+
+// spanOf widens a span of values to all that the chart's series show.
+func spanOf(c document.Chart, lo, hi float64) (float64, float64) {
+	for _, s := range c.Series {
+		for _, p := range s.Points {
+			lo, hi = min(lo, p.Value), max(hi, p.Value, p.Fast)
+			if p.Bounded {
+				lo, hi = min(lo, p.Lo), max(hi, p.Hi)
+			}
+			if p.Burst > 0 {
+				lo, hi = min(lo, p.Burst), max(hi, p.Burst)
+			}
+		}
+	}
+	return lo, hi
 }

@@ -1,8 +1,9 @@
 package report
 
 import (
+	"fmt"
 	"html/template"
-	"strconv"
+	"slices"
 	"strings"
 
 	"zbench/bench/document"
@@ -16,7 +17,7 @@ import (
 // drawn are the functions that the templates of blocks call. What they mark as HTML
 // is the SVG writer's, which escapes every text it is given.
 func drawn() template.FuncMap {
-	return template.FuncMap{"heat": heatOf, "plot": plotOf, "strip": stripOf, "bars": barsOf, "diagram": diagramOf, "dots": dotsOf, "spans": spansOf, "class": classOf, "rate": unit.Rate, "severity": severityClass, "sign": func(s finding.Severity) string { return signs[s] }, "words": words}
+	return template.FuncMap{"heat": heatOf, "plot": plotOf, "strip": stripOf, "bars": barsOf, "diagram": diagramOf, "dots": dotsOf, "spans": spansOf, "class": classOf, "rate": unit.Rate, "severity": func(s finding.Severity) string { return severityClasses[s] }, "sign": func(s finding.Severity) string { return signs[s] }, "words": words}
 }
 
 // flags are the options of commands within a text.
@@ -70,15 +71,20 @@ func plotOf(p document.Plot) plot {
 	v.Wide, v.Narrow = bothWidths(p.ID, true, s, layOut(p.Chart, narrow()))
 	for _, e := range legendOf(p.Chart) {
 		var samples []layer
-		var numbers []string
 		for _, i := range e.series {
 			samples = append(samples, swatch(i, hollow(p.Series[i]), vec{1, 7}, 34, 4))
-			numbers = append(numbers, strconv.Itoa(i))
 		}
-		p := svgPainter{page: true}
-		v.Keys = append(v.Keys, key{e.name, strings.Join(numbers, " "), template.HTML(p.key(36, 14, samples...))})
+		one := keyOf(e.name, 36, samples...)
+		one.Series = strings.Trim(fmt.Sprint(e.series), "[]")
+		v.Keys = append(v.Keys, one)
 	}
 	return v
+}
+
+// keyOf draws the samples in a picture of a width.
+func keyOf(name string, width float64, samples ...layer) key {
+	p := svgPainter{page: true}
+	return key{Name: name, Sample: template.HTML(p.key(width, 14, samples...))}
 }
 
 // stripOf draws the chart small.
@@ -87,11 +93,48 @@ func stripOf(c document.Chart) plot {
 	return plot{Chart: c, Table: folds("as a table", tableOfChart(c)), Wide: template.HTML(p.picture(layOut(c, small())))}
 }
 
-// barsOf draws bars for wide windows and for narrow ones.
+// barsOf and diagramOf draw for wide windows and for narrow ones.
 func barsOf(c document.Bars) template.HTML {
-	wide, narrow := bothWidths(c.ID, false, layOutBars(c, wideBars), layOutBars(c, narrowBars))
-	return wide + narrow
+	return joined(bothWidths(c.ID, false, layOutBars(c, wideBars), layOutBars(c, narrowBars)))
 }
+
+func diagramOf(d document.Diagram) template.HTML {
+	return joined(bothWidths(d.ID, false, layOutDiagram(d, wideDiagram), layOutDiagram(d, narrowDiagram)))
+}
+
+// picture is a picture with a legend and a table, as HTML shows it.
+type picture struct {
+	ID, Title string
+	Picture   template.HTML
+	Keys      []key
+	Folded    document.Block
+}
+
+func pictureOf(id, title string, sheet *document.Sheet, drawn template.HTML, keys []key) picture {
+	p := picture{ID: id, Title: title, Picture: drawn, Keys: keys}
+	if sheet != nil {
+		p.Folded = folds(title+", as a table", *sheet)
+	}
+	return p
+}
+
+func dotsOf(d document.Dots) picture {
+	sample := func(series int) layer { return layer{series: series, dots: []dot{{at: vec{7, 7}, radius: 4}}} }
+	return pictureOf(d.ID, d.Title, d.Table, joined(bothWidths(d.ID, true, layOutDots(d, wideDots), layOutDots(d, narrowDots))), []key{
+		keyOf(d.One, 14, sample(plainDots)), keyOf(d.One+" that lies apart", 14, sample(namedDots)),
+	})
+}
+
+func heatOf(h document.HeatMap) picture {
+	var keys []key
+	for _, s := range heatSteps {
+		height := s.height * 14
+		keys = append(keys, keyOf(s.says, 28, layer{series: -1, areas: []area{{role: s.role, box: box{1, 7 - height/2, 27, 7 + height/2}}}}))
+	}
+	return pictureOf(h.ID, h.Title, h.Table, joined(bothWidths(h.ID, false, layOutHeat(h, wideHeat), layOutHeat(h, narrowHeat))), keys)
+}
+
+func joined(wide, narrow template.HTML) template.HTML { return wide + narrow }
 
 // bothWidths draws a scene for wide windows and for narrow ones; tips gives the markers of
 // the wide one titles.
@@ -115,19 +158,17 @@ type span struct {
 	Columns int
 }
 
-// spansOf are the headings over columns; unit.None where no column has one.
+// spansOf are the headings over columns; nil where no column has one.
 func spansOf(columns []table.Column) []span {
+	if !slices.ContainsFunc(columns, func(c table.Column) bool { return c.Over != "" }) {
+		return nil
+	}
 	var out []span
-	some := false
 	for _, c := range columns {
 		if last := len(out) - 1; last < 0 || out[last].Name != c.Over {
 			out = append(out, span{Name: c.Over})
 		}
 		out[len(out)-1].Columns++
-		some = some || c.Over != ""
-	}
-	if !some {
-		return nil
 	}
 	return out
 }
@@ -141,8 +182,11 @@ func classOf(c table.Column, body bool) string {
 	if c.Begins {
 		names = append(names, "first")
 	}
-	if body {
-		names = append(names, map[table.Wrap][]string{table.Sentences: {"wrap"}, table.Words: {"set"}}[c.Wrap]...)
+	switch {
+	case body && c.Wrap == table.Sentences:
+		names = append(names, "wrap")
+	case body && c.Wrap == table.Words:
+		names = append(names, "set")
 	}
 	return strings.Join(names, " ")
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -20,13 +21,7 @@ func tableOfChart(c document.Chart) document.Sheet {
 		s.Table = tableOfDistribution(c)
 		return s
 	}
-	s.Table = table.Numbers("size")
-	if c.Quantity == document.Scale {
-		s.Table = table.Numbers("ranks")
-	}
-	if c.Quantity == document.Level {
-		s.Table = table.Numbers("order")
-	}
+	s.Table = table.Numbers(cmp.Or(map[document.Quantity]string{document.Scale: "ranks", document.Level: "order"}[c.Quantity], "size"))
 	cells := map[int64][][]string{} // by size, by series
 	for i, one := range c.Series {
 		s.Columns = append(s.Columns, table.Column{Name: one.Name, Right: true})

@@ -1,7 +1,7 @@
 package report
 
 import (
-	"html/template"
+	"cmp"
 	"strings"
 
 	"zbench/bench/document"
@@ -28,9 +28,7 @@ func layOutDiagram(d document.Diagram, f diagramForm) scene {
 	body := float64(rows) * (f.box + f.gap)
 	s := scene{width: f.width, height: f.head + body + f.gap, title: d.Title, desc: describeDiagram(d)}
 	if f == aloneDiagram {
-		s.layers = append(s.layers, layer{series: -1, texts: []label{{
-			role: "text", text: fitting(d.Title, f.width-2*f.side, f.font*1.4, true), at: vec{f.side, f.font * 2}, size: f.font * 1.4, anchor: start, bold: true,
-		}}})
+		s.layers = append(s.layers, layer{series: -1, texts: []label{titleOf(d.Title, f.side, f.width, f.font)}})
 	}
 	n := float64(max(len(d.Columns), 1))
 	width := (f.width - 2*f.side) / (n + (n-1)*0.45)
@@ -54,55 +52,38 @@ func layOutDiagram(d document.Diagram, f diagramForm) scene {
 
 // describeDiagram is the lines as text, for readers who do not see the picture.
 func describeDiagram(d document.Diagram) string {
-	var b strings.Builder
+	var said []string
 	for _, l := range d.Lines {
-		b.WriteString(l.From + " to " + l.To + ". ")
+		said = append(said, l.From+" to "+l.To+".")
 	}
-	return strings.TrimSpace(b.String())
+	return strings.Join(said, " ")
 }
 
-// groundOf and inkOf are the colours of a severity.
-func groundOf(s finding.Severity) string {
-	switch s {
-	case finding.Fault:
-		return "badbg"
-	case finding.Warning:
-		return "warnbg"
-	case finding.Note, finding.OK:
-	}
-	return "panel"
-}
-
-func inkOf(s finding.Severity) string {
-	switch s {
-	case finding.Fault:
-		return "badtext"
-	case finding.Warning:
-		return "warntext"
-	case finding.Note, finding.OK:
-	}
-	return "text"
-}
+// The colours of what is wrong; what is not has those of a panel.
+var (
+	grounds = map[finding.Severity]string{finding.Fault: "badbg", finding.Warning: "warnbg"}
+	inks    = map[finding.Severity]string{finding.Fault: "badtext", finding.Warning: "warntext"}
+)
 
 func (f diagramForm) drawBox(l *layer, b document.DiagramBox, where box) {
-	l.areas = append(l.areas, area{role: groundOf(b.Severity), box: where, round: 5})
+	l.areas = append(l.areas, area{role: cmp.Or(grounds[b.Severity], "panel"), box: where, round: 5})
+	ink := cmp.Or(inks[b.Severity], "text")
 	pad := f.font * 0.6
 	line := 1.0
 	if b.Severity == finding.Fault {
 		line = 2
 	}
-	l.lines = append(l.lines, stroke{role: inkOf(b.Severity), width: line, points: []vec{
-		{where.left, where.top}, {where.right, where.top}, {where.right, where.bottom}, {where.left, where.bottom}, {where.left, where.top},
-	}})
+	corners := where.corners()
+	l.lines = append(l.lines, stroke{role: ink, width: line, points: append(corners, corners[0])})
 	room := where.width() - 2*pad
 	middle := (where.top + where.bottom) / 2
 	if b.Note == "" {
-		l.texts = append(l.texts, f.text(inkOf(b.Severity), b.Name, vec{where.left + pad, middle + f.font*0.35}, room, true))
+		l.texts = append(l.texts, f.text(ink, b.Name, vec{where.left + pad, middle + f.font*0.35}, room, true))
 		return
 	}
 	l.texts = append(l.texts,
-		f.text(inkOf(b.Severity), b.Name, vec{where.left + pad, middle - f.font*0.25}, room, true),
-		f.text(inkOf(b.Severity), b.Note, vec{where.left + pad, middle + f.font*1.05}, room, false))
+		f.text(ink, b.Name, vec{where.left + pad, middle - f.font*0.25}, room, true),
+		f.text(ink, b.Note, vec{where.left + pad, middle + f.font*1.05}, room, false))
 }
 
 // text is a line that is cut to its room.
@@ -125,15 +106,9 @@ func (f diagramForm) lines(all []document.DiagramLine, at map[string]box) layer 
 		}
 		s := stroke{role: "s0", width: 1.8, points: []vec{{a.right, (a.top + a.bottom) / 2}, {b.left, (b.top + b.bottom) / 2}}}
 		if line.Severity >= finding.Warning {
-			s.role, s.dash = inkOf(line.Severity), []float64{7, 3}
+			s.role, s.dash = inks[line.Severity], []float64{7, 3}
 		}
 		l.lines = append(l.lines, s)
 	}
 	return l
-}
-
-// diagramOf draws a diagram for wide windows and for narrow ones.
-func diagramOf(d document.Diagram) template.HTML {
-	wide, narrow := bothWidths(d.ID, false, layOutDiagram(d, wideDiagram), layOutDiagram(d, narrowDiagram))
-	return wide + narrow
 }

@@ -18,9 +18,7 @@ func deviationAxis(c document.Chart, count int) axis {
 		}
 	}
 	pad := (hi - lo) * 0.06
-	a := axis{lo: lo - pad, hi: hi + pad, title: "time, from its median"}
-	a.ticks = percentTicks(a, count, "+")
-	return a
+	return shareAxis(lo-pad, hi+pad, "time, from its median", count)
 }
 
 // boxLayer draws each size's launches: a thin line from the fastest to the

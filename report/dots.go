@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"html/template"
 	"math"
 
 	"zbench/bench/document"
@@ -36,7 +35,7 @@ func layOutDots(d document.Dots, f dotForm) scene {
 	x := func(node int) float64 { return p.left + (float64(node)+0.5)/float64(max(len(d.Nodes), 1))*p.width() }
 	ground := layer{series: -1}
 	if f == aloneDots {
-		ground.texts = append(ground.texts, label{role: "text", text: fitting(d.Title, f.width-2*f.font, f.font*1.4, true), at: vec{f.font, f.font * 2}, size: f.font * 1.4, anchor: start, bold: true})
+		ground.texts = append(ground.texts, titleOf(d.Title, f.font, f.width, f.font))
 	}
 	if d.Mark != "" {
 		ground.texts = append(ground.texts, label{role: "text", text: d.Mark, at: vec{p.left, p.top - f.font*0.6}, size: f.font, anchor: start, bold: true})
@@ -86,7 +85,7 @@ func (f dotForm) grid(l *layer, p box, lo, hi float64, y func(float64) float64) 
 	}
 }
 
-// limits draws the median and below it where a value is named.
+// limits draws the median and, below it, the limits beyond which a value is named.
 func (f dotForm) limits(l *layer, p box, limits []float64, y func(float64) float64) {
 	free := y(1) + f.font*0.35
 	write := func(text, role string, share float64, dash []float64) {
@@ -139,36 +138,11 @@ func (f dotForm) name(l *layer, others []label, p box, name string, at vec, radi
 
 // describeDots names what is named.
 func describeDots(d document.Dots) string {
-	var named spoken
+	var named []string
 	for _, v := range d.Values {
 		if v.Named {
-			named.add(func() string { return v.Tip + "." })
+			named = append(named, v.Tip+".")
 		}
 	}
-	return named.or(fmt.Sprintf("%s; unit.None is named.", unit.Count(int64(len(d.Values)), "value")))
-}
-
-// dotPlot is the picture as HTML shows it.
-type dotPlot struct {
-	document.Dots
-	Picture template.HTML
-	Keys    []key
-	Folded  document.Block
-}
-
-func dotsOf(d document.Dots) dotPlot {
-	wide, narrow := bothWidths(d.ID, true, layOutDots(d, wideDots), layOutDots(d, narrowDots))
-	v := dotPlot{Dots: d, Picture: wide + narrow}
-	for _, k := range []struct {
-		series int
-		name   string
-	}{{plainDots, d.One}, {namedDots, d.One + " that lies apart"}} {
-		p := svgPainter{page: true}
-		sample := p.key(14, 14, layer{series: k.series, dots: []dot{{at: vec{7, 7}, radius: 4}}})
-		v.Keys = append(v.Keys, key{Name: k.name, Sample: template.HTML(sample)})
-	}
-	if d.Table != nil {
-		v.Folded = folds(d.Title+", as a table", *d.Table)
-	}
-	return v
+	return spoken(named, fmt.Sprintf("%s; none is named.", unit.Count(int64(len(d.Values)), "value")))
 }

@@ -99,10 +99,10 @@ func TestTickLabels(t *testing.T) {
 	}
 	fine := func(string) float64 { return 0.08 }
 	coarse := func(string) float64 { return 0.12 }
-	require.Equal(t, []string{"1 KiB", "4 KiB", "16 KiB", "64 KiB", "256 KiB", "1 MiB"}, texts(sizeAxis(1<<10, 1<<20, coarse)))
-	require.Equal(t, []string{"1 KiB", "32 KiB", "1 MiB", "32 MiB", "1 GiB"}, texts(sizeAxis(1<<10, 8<<30, fine)))
-	require.Equal(t, []string{"0", "100", "200", "300", "400"}, texts(rateAxis(400e9, 6)))
-	require.Equal(t, "bus bandwidth, MB/s", rateAxis(3e6, 6).title)
+	require.Equal(t, []string{"1 KiB", "4 KiB", "16 KiB", "64 KiB", "256 KiB", "1 MiB"}, texts(powerAxis(1<<10, 1<<20, "", unit.Bytes, coarse)))
+	require.Equal(t, []string{"1 KiB", "32 KiB", "1 MiB", "32 MiB", "1 GiB"}, texts(powerAxis(1<<10, 8<<30, "", unit.Bytes, fine)))
+	require.Equal(t, []string{"0", "100", "200", "300", "400"}, texts(rateAxis("bus bandwidth", 400e9, 6)))
+	require.Equal(t, "bus bandwidth, MB/s", rateAxis("bus bandwidth", 3e6, 6).title)
 	require.Equal(t, []string{"100 µs", "200 µs", "500 µs", "1 ms"}, texts(timeAxis(1e-4, 1e-3, 9)))
 	require.Equal(t, []string{"1 µs", "1 ms", "1 s"}, texts(timeAxis(1e-6, 1, 3)))
 }

@@ -14,8 +14,7 @@ func heading(c document.Chart, f format) (layer, float64) {
 	l := layer{series: -1}
 	left, room := f.font, f.width-2*f.font
 	y := f.font * 2
-	title := label{role: "text", text: c.Title, at: vec{left, y}, size: f.font * 1.4, anchor: start, bold: true}
-	title.text = fitting(title.text, room, title.size, true)
+	title := titleOf(c.Title, left, f.width, f.font)
 	l.texts = append(l.texts, title)
 	if c.Mark != "" {
 		after := title.bounds().right + f.font

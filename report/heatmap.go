@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"html/template"
 	"math"
 	"slices"
 	"strings"
@@ -69,9 +68,7 @@ func layOutHeat(h document.HeatMap, f heatForm) scene {
 	cell := f.cell(h)
 	s := scene{width: f.width, height: f.head + cell.y*float64(len(h.Rows)) + 6, title: h.Title, desc: describeHeat(h)}
 	if f == aloneHeat {
-		s.layers = append(s.layers, layer{series: -1, texts: []label{{
-			role: "text", text: fitting(h.Title, f.width-2*f.font, f.font*1.4, true), at: vec{f.font, f.font * 2}, size: f.font * 1.4, anchor: start, bold: true,
-		}}})
+		s.layers = append(s.layers, layer{series: -1, texts: []label{titleOf(h.Title, f.font, f.width, f.font)}})
 	}
 	marks := layer{series: -1}
 	for i, row := range h.Shares {
@@ -194,34 +191,9 @@ func commonPrefix(names []string) string {
 
 // describeHeat names the worst cells.
 func describeHeat(h document.HeatMap) string {
-	var named spoken
+	var named []string
 	for _, c := range faulty(h) {
-		named.add(func() string {
-			return fmt.Sprintf("%s, %s: %.0f %% lost.", h.Rows[c.row], h.Columns[c.column], 100*h.Shares[c.row][c.column])
-		})
+		named = append(named, fmt.Sprintf("%s, %s: %.0f %% lost.", h.Rows[c.row], h.Columns[c.column], 100*h.Shares[c.row][c.column]))
 	}
-	return named.or("No value has lost the limit.")
-}
-
-// heat is a heat map as HTML shows it.
-type heat struct {
-	document.HeatMap
-	Picture template.HTML
-	Keys    []key
-	Folded  document.Block
-}
-
-func heatOf(h document.HeatMap) heat {
-	wide, narrow := bothWidths(h.ID, false, layOutHeat(h, wideHeat), layOutHeat(h, narrowHeat))
-	v := heat{HeatMap: h, Picture: wide + narrow}
-	for _, s := range heatSteps {
-		p := svgPainter{page: true}
-		height := s.height * 14
-		sample := p.key(28, 14, layer{series: -1, areas: []area{{role: s.role, box: box{1, 7 - height/2, 27, 7 + height/2}}}})
-		v.Keys = append(v.Keys, key{Name: s.says, Sample: template.HTML(sample)})
-	}
-	if h.Table != nil {
-		v.Folded = folds(h.Title+", as a table", *h.Table)
-	}
-	return v
+	return spoken(named, "No value has lost the limit.")
 }

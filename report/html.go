@@ -16,17 +16,23 @@ import (
 	"zbench/bench/finding"
 )
 
-//go:embed assets
-var assets embed.FS
+// The page: its template, its style and its scripts.
+var (
+	//go:embed assets/*.tmpl
+	assets embed.FS
+	//go:embed assets/page.css
+	pageCSS string
+	//go:embed assets/page.js
+	pageJS string
+	//go:embed assets/zoom.js
+	zoomJS string
+	//go:embed assets/chart.js
+	chartJS string
+)
 
 // WriteHTML writes the document as one file that needs nothing else: style, script
 // and pictures are inside, and its content security policy lets nothing in.
 func WriteHTML(w io.Writer, d *document.Document) error {
-	d = d.For(document.Page)
-	v, err := viewOf(d)
-	if err != nil {
-		return err
-	}
 	t := template.New("page.tmpl")
 	// show writes a block by the template that is named after its type.
 	show := func(b document.Block) (template.HTML, error) {
@@ -40,7 +46,7 @@ func WriteHTML(w io.Writer, d *document.Document) error {
 	}
 	// Into memory first: a page that fails half way leaves nothing behind.
 	var b bytes.Buffer
-	if err := t.Execute(&b, v); err != nil {
+	if err := t.Execute(&b, viewOf(d.For(document.Page))); err != nil {
 		return fmt.Errorf("write HTML: %w", err)
 	}
 	if _, err := w.Write(bytes.Map(printable, b.Bytes())); err != nil {
@@ -65,10 +71,8 @@ func (v *view) Verdict() *verdict {
 	return &verdict{v.Document, rows, more}
 }
 
-// severityClass is the style of a finding.
-func severityClass(s finding.Severity) string {
-	return map[finding.Severity]string{finding.Fault: "bad", finding.Warning: "warning", finding.OK: "good", finding.Note: "note"}[s]
-}
+// severityClasses are the styles of findings.
+var severityClasses = map[finding.Severity]string{finding.Fault: "bad", finding.Warning: "warning", finding.OK: "good", finding.Note: "note"}
 
 // view is the document with what only HTML needs.
 type view struct {
@@ -82,24 +86,12 @@ type view struct {
 	Data []plotData
 }
 
-func viewOf(d *document.Document) (*view, error) {
-	css, err := assets.ReadFile("assets/page.css")
-	if err != nil {
-		return nil, fmt.Errorf("read the page's style: %w", err)
-	}
-	var js []byte
-	for _, name := range []string{"page", "zoom", "chart"} {
-		part, err := assets.ReadFile("assets/" + name + ".js")
-		if err != nil {
-			return nil, fmt.Errorf("read the page's script: %w", err)
-		}
-		js = append(js, part...)
-	}
-	style := variables() + roleStyles() + string(css)
+func viewOf(d *document.Document) *view {
+	style, js := variables()+roleStyles()+pageCSS, pageJS+zoomJS+chartJS
 	// Both texts are ours, so neither needs escaping.
 	v := &view{
 		Document: d, Style: template.CSS(style), Script: template.JS(js), Skip: "main", Data: []plotData{},
-		Policy: "default-src 'none'; base-uri 'none'; form-action 'none'; style-src " + hashOf(style) + "; script-src " + hashOf(string(js)),
+		Policy: "default-src 'none'; base-uri 'none'; form-action 'none'; style-src " + hashOf(style) + "; script-src " + hashOf(js),
 	}
 	for _, s := range d.Sections {
 		if s.ID == document.ResultsID {
@@ -116,7 +108,7 @@ func viewOf(d *document.Document) (*view, error) {
 			}
 		}
 	}
-	return v, nil
+	return v
 }
 
 // printable drops the control characters a foreign string may bring.

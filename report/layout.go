@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"math"
 	"strings"
 	"unicode/utf8"
 
@@ -90,47 +89,6 @@ func seriesLayer(s scene, c document.Chart, i int, f format) layer {
 		return markLayer(s, c, i, f)
 	}
 	return curveLayer(s, c, i, f)
-}
-
-// valueAxis makes the y axis. count bounds the number of labels by the height.
-func valueAxis(c document.Chart, height, font float64) axis {
-	count := int(max(2, height/(font*3)))
-	switch c.Quantity {
-	case document.Spread:
-		return deviationAxis(c, count)
-	case document.Setting:
-		return costAxis(c, count)
-	case document.Change, document.Level:
-		return changeAxis(c, count)
-	default:
-	}
-	lo, hi := math.Inf(1), 0.0
-	for _, s := range c.Series {
-		for _, p := range s.Points {
-			lo, hi = min(lo, p.Value), max(hi, p.Value)
-			if p.Bounded {
-				lo, hi = min(lo, p.Lo), max(hi, p.Hi)
-			}
-			hi = max(hi, p.Fast)
-			if p.Burst > 0 {
-				lo, hi = min(lo, p.Burst), max(hi, p.Burst)
-			}
-		}
-	}
-	if !c.Quantity.IsRate() {
-		if hi <= 0 {
-			lo, hi = 1e-6, 1e-3
-		}
-		return timeAxis(lo, hi, int(height/(font*2)))
-	}
-	for _, r := range c.Roofs {
-		hi = max(hi, r.Value)
-	}
-	a := rateAxis(hi, count)
-	if c.Quantity == document.Rate {
-		a.title = strings.TrimPrefix(a.title, "bus ")
-	}
-	return a
 }
 
 // grid is ticks, their labels and the lines across the plot.

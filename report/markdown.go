@@ -16,22 +16,17 @@ import (
 func WriteMarkdown(w io.Writer, d *document.Document) error {
 	m := &markdownWriter{}
 	m.add("## " + marked(d.Title))
-	var lines []string
 	shown, more := d.Statements()
-	for _, s := range shown {
+	for i, s := range shown {
 		text := marked(s.Text)
 		if s.Word != "" {
 			text = "**" + s.Word + "** " + text
 		}
-		if s.Hint != "" {
-			text += " → " + marked(s.Hint)
-		}
-		lines = append(lines, "- "+text)
+		m.bullet(i, hinted(text, s.Hint))
 	}
 	if more > 0 {
-		lines = append(lines, fmt.Sprintf("- %d more, listed below.", more))
+		m.bullet(len(shown), fmt.Sprintf("%d more, listed below.", more))
 	}
-	m.add(lines...)
 	for _, s := range d.For(document.Markdown).Sections {
 		if title := s.Heading(); title != "" {
 			m.add("### " + marked(title))
@@ -63,14 +58,28 @@ func marked(text string) string {
 // markdownWriter gathers blocks, with a blank line between two.
 type markdownWriter struct{ b strings.Builder }
 
-func (m *markdownWriter) add(lines ...string) {
-	if len(lines) == 0 {
-		return
-	}
+func (m *markdownWriter) add(text string) {
 	if m.b.Len() > 0 {
 		m.b.WriteString("\n")
 	}
-	m.b.WriteString(strings.Join(lines, "\n") + "\n")
+	m.b.WriteString(text + "\n")
+}
+
+// bullet adds the entry i of a list.
+func (m *markdownWriter) bullet(i int, text string) {
+	if i > 0 {
+		m.b.WriteString("- " + text + "\n")
+		return
+	}
+	m.add("- " + text)
+}
+
+// hinted is a text with what to do, if there is such.
+func hinted(text, hint string) string {
+	if hint == "" {
+		return text
+	}
+	return text + " → " + marked(hint)
 }
 
 func (m *markdownWriter) blocks(all []document.Block) error {
@@ -81,21 +90,17 @@ func (m *markdownWriter) blocks(all []document.Block) error {
 		case document.Heading:
 			m.add("#### " + marked(b.Text.Plain()))
 		case document.List:
-			var lines []string
-			for _, item := range b.Items {
-				lines = append(lines, "- "+marked(item.Plain()))
+			for i, item := range b.Items {
+				m.bullet(i, marked(item.Plain()))
 			}
-			m.add(lines...)
 		case document.Facts:
-			var lines []string
-			for _, f := range b {
-				term := ""
+			for i, f := range b {
+				text := marked(f.Text)
 				if f.Term != "" {
-					term = marked(f.Term) + ": "
+					text = marked(f.Term) + ": " + text
 				}
-				lines = append(lines, "- "+term+marked(f.Text))
+				m.bullet(i, text)
 			}
-			m.add(lines...)
 		case document.Code:
 			m.fenced(b.Language, b.Text)
 		case document.Command:
@@ -138,17 +143,11 @@ func (m *markdownWriter) fenced(language, text string) {
 }
 
 func (m *markdownWriter) items(all document.Items) {
-	var lines []string
-	for _, x := range all {
-		says := []string{marked(x.Text)}
+	for i, x := range all {
+		says := []string{signs[x.Severity] + " " + marked(x.Name) + ": " + marked(x.Text)}
 		for _, more := range x.More {
 			says = append(says, marked(more))
 		}
-		text := fmt.Sprintf("- %s %s: %s", signs[x.Severity], marked(x.Name), strings.Join(says, "; "))
-		if x.Hint != "" {
-			text += " → " + marked(x.Hint)
-		}
-		lines = append(lines, text)
+		m.bullet(i, hinted(strings.Join(says, "; "), x.Hint))
 	}
-	m.add(lines...)
 }

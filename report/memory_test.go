@@ -134,7 +134,7 @@ func TestMemoryGoldens(t *testing.T) {
 }
 
 // Ratios stand with the numerics beside each speed; where nothing was timed
-// there are unit.None, and the page says so.
+// there are none, and the page says so.
 func TestNormPage(t *testing.T) {
 	page := memoryPage(t, fusedNorms())
 	require.Contains(t, page, "2.40 ×, 95 % of copy, ok, 0.5 ulp")
@@ -197,7 +197,7 @@ func TestLaunchBoundSizesAreNoCache(t *testing.T) {
 	require.Contains(t, table, "cache-resident")
 }
 
-// Without a peak no line is drawn, and unit.None is explained; one that was given is
+// Without a peak no line is drawn, and none is explained; one that was given is
 // said to be known.
 func TestPeakIsSaidWhereItIs(t *testing.T) {
 	rec := streamsAndSweep()

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/hex"
 	"fmt"
 	"image/color"
 	"image/png"
@@ -70,9 +69,8 @@ func (p pngPainter) point(v vec) vg.Point {
 
 func (p pngPainter) layer(l layer) {
 	for _, a := range l.areas {
-		b := a.box
 		p.canvas.SetColor(rgb(light(a.role)))
-		p.canvas.Fill(p.outline([]vec{{b.left, b.top}, {b.right, b.top}, {b.right, b.bottom}, {b.left, b.bottom}}, true))
+		p.canvas.Fill(p.outline(a.box.corners(), true))
 	}
 	for _, a := range l.fills {
 		own := rgb(light(a.role))
@@ -165,9 +163,7 @@ func (p pngPainter) text(t label) {
 
 // rgb reads a colour of the palette, "#rrggbb".
 func rgb(s string) color.NRGBA {
-	b, err := hex.DecodeString(s[min(1, len(s)):])
-	if err != nil || len(b) != 3 {
-		return color.NRGBA{A: 0xff}
-	}
-	return color.NRGBA{R: b[0], G: b[1], B: b[2], A: 0xff}
+	c := color.NRGBA{A: 0xff}
+	_, _ = fmt.Sscanf(s, "#%02x%02x%02x", &c.R, &c.G, &c.B)
+	return c
 }

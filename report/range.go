@@ -72,10 +72,9 @@ func rangeLabel(s scene, c document.Chart, f format) []label {
 
 // shaded tells whether a corner of a box lies in a fill.
 func shaded(s scene, b box) bool {
-	corners := []vec{{b.left, b.top}, {b.right, b.top}, {b.right, b.bottom}, {b.left, b.bottom}}
 	for _, l := range s.layers {
 		for _, f := range l.fills {
-			if slices.ContainsFunc(corners, f.holds) {
+			if slices.ContainsFunc(b.corners(), f.holds) {
 				return true
 			}
 		}
@@ -103,24 +102,4 @@ func besideRange(s scene, p document.Point, f format) []label {
 	beneath := l
 	beneath.at = vec{slow.x, slow.y + f.font*1.6}
 	return []label{l, beneath}
-}
-
-// settingRangeLayers draw the range as a line with its two ends and its name, beneath
-// the rows of the settings' names.
-func settingRangeLayers(s scene, c document.Chart, f format) []layer {
-	if c.Range == nil {
-		return nil
-	}
-	p := s.plot
-	y := p.top + f.font*(1.3*float64(len(c.Series))+1.2)
-	left := min(max(p.left, s.at(float64(c.Range.Lo), 1).x), p.right)
-	right := max(min(p.right, s.at(float64(c.Range.Hi), 1).x), left)
-	l := layer{series: -1, part: partBand, lines: []stroke{{role: "text", points: []vec{{left, y}, {right, y}}, width: 1.6}}}
-	for _, x := range []float64{left, right} {
-		l.lines = append(l.lines, stroke{role: "text", points: []vec{{x, y - f.font*0.4}, {x, y + f.font*0.4}}, width: 1.6})
-	}
-	half := textWidth(c.Range.Label, f.font, false) / 2
-	name := label{role: "text", text: c.Range.Label, size: f.font, anchor: middle, halo: true}
-	name.at = vec{min(max((left+right)/2, p.left+half), p.right-half), y + f.font*1.4}
-	return []layer{l, {series: -1, part: partLabel, texts: []label{name}}}
 }

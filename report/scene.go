@@ -1,7 +1,9 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
+	"strings"
 
 	"zbench/bench/document"
 )
@@ -175,4 +177,27 @@ func (s scene) at(x, y float64) vec {
 		s.plot.left + s.x.norm(x)*s.plot.width(),
 		s.plot.bottom - s.y.norm(y)*s.plot.height(),
 	}
+}
+
+// corners are the corners of the box, in the order of its outline.
+func (b box) corners() []vec {
+	return []vec{{b.left, b.top}, {b.right, b.top}, {b.right, b.bottom}, {b.left, b.bottom}}
+}
+
+// titleOf is the title of a picture that stands alone, cut to the picture's width.
+func titleOf(title string, left, width, font float64) label {
+	size := font * 1.4
+	return label{role: "text", text: fitting(title, width-2*left, size, true), at: vec{left, font * 2}, size: size, anchor: start, bold: true}
+}
+
+// mostSpoken is how many sentences the description of a picture has.
+const mostSpoken = 20
+
+// spoken is the description of a picture for those who do not see it, a sentence for each thing that it names; none
+// if it names nothing.
+func spoken(sentences []string, none string) string {
+	if more := len(sentences) - mostSpoken; more > 0 {
+		return fmt.Sprintf("%s %d more.", strings.Join(sentences[:mostSpoken], " "), more)
+	}
+	return cmp.Or(strings.Join(sentences, " "), none)
 }

@@ -121,15 +121,14 @@ func (p *svgPainter) filled(role string) string {
 }
 
 func (p *svgPainter) marked(role string, hollow bool) string {
-	switch {
-	case p.page && hollow:
-		return ` class="m h ` + role + `"`
-	case p.page:
-		return ` class="m ` + role + `"`
-	case hollow:
-		return ` fill="` + light("bg") + `" stroke="` + light(role) + `" stroke-width="1.6"`
+	class, ground := "m ", role
+	if hollow {
+		class, ground = "m h ", "bg"
 	}
-	return ` fill="` + light(role) + `" stroke="` + light(role) + `" stroke-width="1.6"`
+	if p.page {
+		return ` class="` + class + role + `"`
+	}
+	return ` fill="` + light(ground) + `" stroke="` + light(role) + `" stroke-width="1.6"`
 }
 
 func (p *svgPainter) stroke(s stroke) {
@@ -146,9 +145,8 @@ func (p *svgPainter) stroke(s stroke) {
 
 func (p *svgPainter) dot(d dot, series int) {
 	look := p.marked(seriesRole(series), d.hollow)
-	outline := markerOf(series)
 	name, geometry := "circle", fmt.Sprintf(`cx="%s" cy="%s" r="%s"`, num(d.at.x), num(d.at.y), num(d.radius))
-	if outline != nil {
+	if outline := markerOf(series); outline != nil {
 		name, geometry = "path", `d="`+path(around(d, outline), true)+`"`
 	}
 	if !p.tips || d.tip == "" {
@@ -190,12 +188,7 @@ func (p *svgPainter) text(t label) {
 func path(points []vec, closed bool) string {
 	var b strings.Builder
 	for i, v := range points {
-		if i == 0 {
-			b.WriteByte('M')
-		} else {
-			b.WriteByte('L')
-		}
-		b.WriteString(num(v.x) + " " + num(v.y))
+		b.WriteString("ML"[min(i, 1):min(i, 1)+1] + num(v.x) + " " + num(v.y))
 	}
 	if closed {
 		b.WriteByte('Z')

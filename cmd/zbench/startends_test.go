@@ -17,6 +17,7 @@ import (
 	"zbench/bench/engine"
 	"zbench/bench/fabric"
 	"zbench/bench/spec"
+	"zbench/internal/launch"
 	"zbench/internal/rendezvous"
 )
 
@@ -70,7 +71,7 @@ func TestInterruptedOpeningLeavesNoFile(t *testing.T) {
 	with.Deadlines.Init = 60
 	ctx, interrupt := context.WithCancel(t.Context())
 	w := &world{}
-	w.Leader, err = rendezvous.Serve(ctx, rendezvous.Member{Token: rendezvous.NewToken(), Address: "127.0.0.1:0", Self: rendezvous.Hello{Processes: 2, Build: toolVersion(), Backend: "loopback"}})
+	w.Leader, err = rendezvous.Serve(ctx, rendezvous.Member{Token: freshToken(t), Address: "127.0.0.1:0", Self: rendezvous.Hello{Processes: 2, Build: toolVersion(), Backend: "loopback"}})
 	require.NoError(t, err)
 	defer w.Close("the test ends")
 	interrupt()
@@ -88,7 +89,7 @@ func TestFollowerRemovesTheFileOfALeaderThatIsGone(t *testing.T) {
 	require.NoError(t, os.Mkdir(folder, 0o700))
 	file := filepath.Join(folder, "zbench-0123456789abcdef")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
-	token := rendezvous.NewToken()
+	token := freshToken(t)
 	l, err := rendezvous.Serve(t.Context(), rendezvous.Member{Token: token, Address: "127.0.0.1:0", Self: rendezvous.Hello{Processes: 2, Build: toolVersion(), Backend: "loopback"}})
 	require.NoError(t, err)
 	follower := rankOf(program(t), "1", l.Address(), folder, token.Reveal())
@@ -105,7 +106,7 @@ func TestFollowerRemovesTheFileOfALeaderThatIsGone(t *testing.T) {
 // threads, and Go's, have all cores.
 func TestOnlySimulatedFollowersTakeLittle(t *testing.T) {
 	for _, backend := range []string{"loopback", "rocm"} {
-		token := rendezvous.NewToken()
+		token := freshToken(t)
 		l, err := rendezvous.Serve(t.Context(), rendezvous.Member{Token: token, Address: "127.0.0.1:0", Self: rendezvous.Hello{Processes: 2, Build: toolVersion(), Backend: backend}})
 		require.NoError(t, err)
 		s, _ := testState(t, "collectives", "all_reduce", "--backend", backend, "--rccl-lib", "/nonexistent")
@@ -128,4 +129,14 @@ func TestOnlySimulatedFollowersTakeLittle(t *testing.T) {
 		require.NotZero(t, <-ended)
 		require.Equal(t, backend == "loopback", lights == 1, backend)
 	}
+}
+
+// freshToken is a token that no other test has.
+func freshToken(t *testing.T) rendezvous.Token {
+	t.Helper()
+	text, err := launch.NewToken(rand.Reader)
+	require.NoError(t, err)
+	token, err := rendezvous.ParseToken(text)
+	require.NoError(t, err)
+	return token
 }

@@ -154,11 +154,10 @@ func (l Library) finding(b Backend) Item {
 // folder.
 func (l Library) tried() string {
 	var broken, names, folders []string
-	add := func(list []string, s string) []string {
-		if slices.Contains(list, s) {
-			return list
+	add := func(list *[]string, s string) {
+		if !slices.Contains(*list, s) {
+			*list = append(*list, s)
 		}
-		return append(list, s)
 	}
 	for _, a := range l.Attempts {
 		switch folder, name := path.Split(a.Path); {
@@ -167,11 +166,13 @@ func (l Library) tried() string {
 			if !strings.Contains(why, a.Path) {
 				why = a.Path + ": " + why
 			}
-			broken = add(broken, why)
+			add(&broken, why)
 		case folder == "":
-			names, folders = add(names, name), add(folders, "the loader's own path")
+			add(&names, name)
+			add(&folders, "the loader's own path")
 		default:
-			names, folders = add(names, name), add(folders, path.Clean(folder))
+			add(&names, name)
+			add(&folders, path.Clean(folder))
 		}
 	}
 	var parts []string
@@ -181,17 +182,13 @@ func (l Library) tried() string {
 	if len(names) > 0 {
 		parts = append(parts, fmt.Sprintf("not found: %s in %s", strings.Join(names, ", "), strings.Join(folders, ", ")))
 	}
-	if len(parts) == 0 {
-		return "not looked for"
-	}
-	return strings.Join(parts, "; ")
+	return cmp.Or(strings.Join(parts, "; "), "not looked for")
 }
 
 // symbols is a finding for the required functions that are missing, and one for
 // the optional ones of each loss.
 func (l Library) symbols(b Backend) []Item {
 	missing := map[string][]string{}
-	var losses []string
 	var all []Item
 	for _, s := range l.Missing {
 		if s.Required {
@@ -201,13 +198,14 @@ func (l Library) symbols(b Backend) []Item {
 			})
 			continue
 		}
-		if missing[s.Lost] == nil {
-			losses = append(losses, s.Lost)
-		}
 		missing[s.Lost] = append(missing[s.Lost], s.Name)
 	}
-	for _, lost := range losses {
-		f := Item{Mark: Warn, Name: "optional symbols", Value: strings.Join(missing[lost], ", ") + " absent", Lost: lost}
+	for _, s := range l.Missing {
+		lost, names := s.Lost, missing[s.Lost]
+		if s.Required || names[0] != s.Name { // the first of a loss stands for all
+			continue
+		}
+		f := Item{Mark: Warn, Name: "optional symbols", Value: strings.Join(names, ", ") + " absent", Lost: lost}
 		f.Remedy = "a newer " + b.Install + " may have it"
 		if instead, found := strings.CutPrefix(lost, "nothing"); found {
 			f = Item{Mark: Fact, Name: f.Name, Value: f.Value + instead}
@@ -224,12 +222,7 @@ func (d Device) finding() Item {
 		f.Remedy = "look at dmesg and at what else uses it; leave it out with HIP_VISIBLE_DEVICES or CUDA_VISIBLE_DEVICES"
 		return f
 	}
-	var parts []string
-	for _, part := range []string{d.Name, d.Arch, d.PCI} {
-		if part != "" {
-			parts = append(parts, part)
-		}
-	}
+	parts := slices.DeleteFunc([]string{d.Name, d.Arch, d.PCI}, func(part string) bool { return part == "" })
 	if d.Bytes > 0 {
 		parts = append(parts, unit.Bytes(d.Bytes))
 	}

@@ -40,15 +40,12 @@ func (m Machine) amdDevices() []Item {
 // nvidiaDevices reads what NVIDIA's driver tells.
 func (m Machine) nvidiaDevices() []Item {
 	var found []Item
-	if first, _, _ := strings.Cut(m.read("proc/driver/nvidia/version"), "\n"); first != "" {
-		_, version, _ := strings.Cut(first, "Module")
-		if fields := strings.Fields(version); len(fields) > 0 {
-			for _, field := range fields { // "for x86_64" stands before it where the module is open
-				if field[0] >= '0' && field[0] <= '9' {
-					found = append(found, Item{Mark: Fact, Name: "driver nvidia", Value: field})
-					break
-				}
-			}
+	first, _, _ := strings.Cut(m.read("proc/driver/nvidia/version"), "\n")
+	_, version, _ := strings.Cut(first, "Module")
+	for field := range strings.FieldsSeq(version) { // "for x86_64" stands before it where the module is open
+		if field[0] >= '0' && field[0] <= '9' {
+			found = append(found, Item{Mark: Fact, Name: "driver nvidia", Value: field})
+			break
 		}
 	}
 	for _, gpu := range m.names("proc/driver/nvidia/gpus", "*") {

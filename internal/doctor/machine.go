@@ -50,15 +50,11 @@ func (m Machine) names(folder, pattern string) []string {
 }
 
 func (m Machine) system() []Item {
-	var name string
+	var parts []string
 	for line := range strings.Lines(m.read("etc/os-release")) {
-		if value, found := strings.CutPrefix(strings.TrimSpace(line), "PRETTY_NAME="); found {
-			name = strings.Trim(value, `"`)
+		if value, found := strings.CutPrefix(strings.TrimSpace(line), "PRETTY_NAME="); found && strings.Trim(value, `"`) != "" {
+			parts = []string{strings.Trim(value, `"`)}
 		}
-	}
-	parts := []string{}
-	if name != "" {
-		parts = append(parts, name)
 	}
 	if release := m.read("proc/sys/kernel/osrelease"); release != "" {
 		parts = append(parts, "Linux "+release)
@@ -69,23 +65,20 @@ func (m Machine) system() []Item {
 	return []Item{{Mark: Fact, Name: "system", Value: strings.Join(parts, ", ")}}
 }
 
-// iommu translation in the way of device-to-device traffic costs bandwidth, or
-// hangs it; pass-through does not.
+// iommu looks at the IOMMU. Its translation slows traffic between devices down, or hangs it;
+// pass-through does not.
 func (m Machine) iommu() []Item {
-	f := Item{Mark: Good, Name: "IOMMU"}
+	good := func(value string) []Item { return []Item{{Mark: Good, Name: "IOMMU", Value: value}} }
 	for word := range strings.FieldsSeq(m.read("proc/cmdline")) {
 		switch word {
 		case "iommu=pt", "iommu.passthrough=1":
-			f.Value = "pass-through (" + word + ")"
-			return []Item{f}
+			return good("pass-through (" + word + ")")
 		case "iommu=off", "amd_iommu=off", "intel_iommu=off":
-			f.Value = "off (" + word + ")"
-			return []Item{f}
+			return good("off (" + word + ")")
 		}
 	}
 	if len(m.names("sys/class/iommu", "*")) == 0 {
-		f.Value = "none in use"
-		return []Item{f}
+		return good("none in use")
 	}
 	return []Item{{
 		Mark: Warn, Name: "IOMMU", Value: "translates: iommu=pt is not on the kernel's command line",
@@ -93,8 +86,8 @@ func (m Machine) iommu() []Item {
 	}}
 }
 
-// temporary files are what hiprtc compiles by: without a place for them it fails
-// and says nothing.
+// temporary looks at the folder for temporary files. hiprtc compiles there; without it, hiprtc fails
+// and gives no reason.
 func (m Machine) temporary() []Item {
 	name := cmp.Or(m.Temp, "/tmp")
 	f := Item{Mark: Good, Name: "temporary files", Value: name}
@@ -110,7 +103,7 @@ func (m Machine) temporary() []Item {
 	return []Item{f}
 }
 
-// governor lets the host's cores sleep deeply between launches.
+// governor looks at the CPU governor: with most of them cores sleep deeply between launches.
 func (m Machine) governor() []Item {
 	value := m.read("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 	switch value {
@@ -125,7 +118,7 @@ func (m Machine) governor() []Item {
 	}}
 }
 
-// hugePages make pinning host memory, and copies from it, faster.
+// hugePages looks at transparent huge pages, which make pinning host memory and copies from it faster.
 func (m Machine) hugePages() []Item {
 	text := m.read("sys/kernel/mm/transparent_hugepage/enabled")
 	_, rest, found := strings.Cut(text, "[")

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -8,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"zbench/internal/linux"
 )
 
 // amdNodes are what HIP opens: the compute device and a render node a GPU.
@@ -82,19 +85,12 @@ func (m Machine) node(file, lost string) Item {
 		f.Remedy = "the driver has no device behind it: look at dmesg"
 		return f
 	}
-	f.Value = "permission denied: this user is in the groups " + orNone(m.groups())
+	f.Value = "permission denied: this user is in the groups " + cmp.Or(strings.Join(m.groups(), ", "), "(none known)")
 	f.Remedy = "sudo usermod -aG render,video $USER, then log in again; in a container --group-add with the groups' numbers, or a device cgroup that allows it"
 	if path.Dir(file) == "dev" && strings.HasPrefix(path.Base(file), "nvidia") {
 		f.Remedy = "the nodes are for all as a rule: sudo chmod 666 " + name + ", or allow it in the device cgroup of the job or container"
 	}
 	return f
-}
-
-func orNone(names []string) string {
-	if len(names) == 0 {
-		return "(none known)"
-	}
-	return strings.Join(names, ", ")
 }
 
 // groups names this process's groups, by number where /etc/group has no name.
@@ -105,24 +101,13 @@ func (m Machine) groups() []string {
 			byNumber[parts[2]] = parts[0]
 		}
 	}
+	status := m.read("proc/self/status")
+	own := strings.Fields(linux.StatusField(status, "Gid"))
 	var names []string
-	for line := range strings.Lines(m.read("proc/self/status")) {
-		numbers, found := strings.CutPrefix(line, "Groups:")
-		if own, ok := strings.CutPrefix(line, "Gid:"); ok {
-			fields := strings.Fields(own)
-			numbers, found = strings.Join(fields[:min(1, len(fields))], " "), true
-		}
-		if !found {
-			continue
-		}
-		for number := range strings.FieldsSeq(numbers) {
-			name := byNumber[number]
-			if name == "" {
-				name = number
-			}
-			if _, err := strconv.Atoi(number); err == nil && !slices.Contains(names, name) {
-				names = append(names, name)
-			}
+	for _, number := range append(own[:min(1, len(own))], strings.Fields(linux.StatusField(status, "Groups"))...) {
+		name := cmp.Or(byNumber[number], number)
+		if _, err := strconv.Atoi(number); err == nil && !slices.Contains(names, name) {
+			names = append(names, name)
 		}
 	}
 	return names

@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -28,6 +29,15 @@ func HostsOf(list string) ([]string, error) {
 		list = rest
 	}
 	return all, nil
+}
+
+// firstHost is the first name of such a list; an empty one has none.
+func firstHost(list string) (string, error) {
+	all, err := HostsOf(list)
+	if err != nil {
+		return "", fmt.Errorf("%q is not a list of nodes of Slurm", list)
+	}
+	return strings.Join(all[:min(1, len(all))], ""), nil
 }
 
 // nextHost cuts the first name off, at a comma outside brackets.
@@ -93,4 +103,45 @@ func hostList(hosts []Host, processes int) string {
 		list = append(list, fmt.Sprintf("%s:%d", h.Name, max(h.Slots, processes)))
 	}
 	return strings.Join(list, ",")
+}
+
+var errNoHosts = errors.New("the hostfile names no host")
+
+// Host is a line of a hostfile.
+type Host struct {
+	Name string
+	// Slots is how many processes may run there; 0 where the file does not tell.
+	Slots int
+}
+
+// ReadHosts reads a hostfile of Open MPI: a host a line, with slots=N, and comments
+// from # on.
+func ReadHosts(text string) ([]Host, error) {
+	var hosts []Host
+	for i, line := range strings.Split(text, "\n") {
+		line, _, _ = strings.Cut(line, "#")
+		words := strings.Fields(line)
+		if len(words) == 0 {
+			continue
+		}
+		h := Host{Name: words[0]}
+		if strings.ContainsRune(h.Name, '=') {
+			return nil, fmt.Errorf("line %d: %q is no host", i+1, h.Name)
+		}
+		for _, w := range words[1:] {
+			value, ok := strings.CutPrefix(w, "slots=")
+			if !ok {
+				continue
+			}
+			var err error
+			if h.Slots, err = number("slots", value); err != nil {
+				return nil, fmt.Errorf("line %d: %w", i+1, err)
+			}
+		}
+		hosts = append(hosts, h)
+	}
+	if len(hosts) == 0 {
+		return nil, errNoHosts
+	}
+	return hosts, nil
 }

@@ -8,6 +8,7 @@ package launch
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"zbench/bench/plain"
@@ -87,6 +88,9 @@ func (r Role) Text() string {
 // names them.
 func Detect(env Getenv) (Role, error) {
 	role, err := detect(env)
+	if err == nil {
+		err = unexplained(env, &role)
+	}
 	if err != nil {
 		return Role{}, err
 	}
@@ -97,36 +101,24 @@ func detect(env Getenv) (Role, error) {
 	var inner *world
 	for i := range launchers {
 		w, err := launchers[i].read(env)
-		switch {
-		case err != nil:
-			return Role{}, err
-		case w == nil:
-		case inner == nil:
+		if inner == nil && err == nil {
 			inner = w
-		default:
-			if err := inner.within(w); err != nil {
-				return Role{}, err
-			}
+		} else if w != nil && err == nil {
+			err = inner.within(w)
 		}
-	}
-	if inner != nil {
-		role, err := inner.role(env)
 		if err != nil {
 			return Role{}, err
 		}
-		return role, unexplained(env, &role)
+	}
+	if inner != nil {
+		return inner.role(env)
 	}
 	return withoutRank(env)
 }
 
 // has tells whether the role was read from a variable.
 func (r Role) has(name string) bool {
-	for _, s := range r.Signs {
-		if strings.HasPrefix(s, name+"=") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.Signs, func(s string) bool { return strings.HasPrefix(s, name+"=") })
 }
 
 // count is a number with its noun.

@@ -106,4 +106,4 @@ func readLeader(text string, port int) (Leader, error) {
 
 // firstOfJob is the first node of a Slurm job, on which MPI places rank 0 by default;
 // outside Slurm MPI does not tell.
-func firstOfJob(env Getenv) (string, error) { return FirstHost(env("SLURM_JOB_NODELIST")) }
+func firstOfJob(env Getenv) (string, error) { return firstHost(env("SLURM_JOB_NODELIST")) }

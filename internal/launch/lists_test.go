@@ -27,20 +27,6 @@ func TestPortsStayClearOfOthers(t *testing.T) {
 	launch.Port("job", "1-65535") // all reserved: it ends
 }
 
-func TestFirstHost(t *testing.T) {
-	for list, want := range map[string]string{
-		"node[1-2]": "node1", "n7": "n7", "rack1-n[01-16,20],login": "rack1-n01", "a,b": "a", "r[3,5]n[8-9]": "r3n8", "gpu[007-009]-ib": "gpu007-ib", "": "",
-	} {
-		got, err := launch.FirstHost(list)
-		require.NoError(t, err, list)
-		require.Equal(t, want, got, list)
-	}
-	for _, list := range []string{"node[", "node[]", "node[a-b]", "[", ",a", "a]b", "a b", "node[1-2"} {
-		_, err := launch.FirstHost(list)
-		require.Error(t, err, list)
-	}
-}
-
 func TestHostfile(t *testing.T) {
 	hosts, err := launch.ReadHosts("# rack 1\n\na slots=8 # first\r\nb\tslots=4 max_slots=9\nc\n")
 	require.NoError(t, err)
@@ -56,10 +42,6 @@ func FuzzLists(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if host, err := launch.FirstHost(text); err == nil {
-			require.NotContains(t, host, ",")
-			require.Equal(t, text == "", host == "")
-		}
 		if hosts, err := launch.ReadHosts(text); err == nil {
 			require.NotEmpty(t, hosts)
 		}

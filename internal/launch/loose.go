@@ -31,7 +31,7 @@ func withoutRank(env Getenv) (Role, error) {
 			return Role{}, fmt.Errorf("%s=%s is of a task of Slurm, but SLURM_STEP_NUM_TASKS is not set: how many tasks there are is not known", name, value)
 		}
 	}
-	return role, unexplained(env, &role)
+	return role, nil
 }
 
 // loose are variables of launchers that do not tell enough by themselves: each must
@@ -86,4 +86,39 @@ func unexplained(env Getenv, role *Role) error {
 		}
 	}
 	return nil
+}
+
+// readNode is the role of the only process of each of several nodes: RANK and WORLD_SIZE
+// without LOCAL_RANK, as a PyTorchJob gives them to a container (Kubeflow's training
+// operator, pkg/controller.v1/pytorch/envvar.go). There WORLD_SIZE is the number of nodes
+// times PET_NPROC_PER_NODE. Nil where they are not set.
+func readNode(env Getenv) (*Role, error) {
+	rank, size := env("RANK"), env("WORLD_SIZE")
+	if rank == "" || size == "" || env("LOCAL_RANK") != "" {
+		return nil, nil
+	}
+	role := &Role{Kind: Parent, By: "RANK and WORLD_SIZE are set without LOCAL_RANK", Start: Local, Signs: []string{"RANK=" + rank, "WORLD_SIZE=" + size}}
+	var err error
+	if role.Node, err = number("RANK", rank); err != nil {
+		return nil, err
+	}
+	if role.Nodes, err = number("WORLD_SIZE", size); err != nil {
+		return nil, err
+	}
+	if n := numberOf("PET_NNODES")(env); n > 0 {
+		if role.Nodes%n != 0 {
+			return nil, fmt.Errorf("WORLD_SIZE=%s is no multiple of PET_NNODES=%d", size, n)
+		}
+		role.Nodes, role.LocalSize = n, role.Nodes/n
+		role.Signs = append(role.Signs, "PET_NNODES="+env("PET_NNODES"))
+	}
+	if role.Nodes < 1 || role.Node >= role.Nodes {
+		return nil, fmt.Errorf("%s: a rank is from 0 to one less than the number of nodes", strings.Join(role.Signs, ", "))
+	}
+	host := env("MASTER_ADDR")
+	if host == "" && role.Nodes > 1 {
+		return nil, fmt.Errorf("%s give node %d of %d, but MASTER_ADDR, the first node's address, is not set", strings.Join(role.Signs, ", "), role.Node, role.Nodes)
+	}
+	role.Leader = Leader{Host: host, Port: Port(host+"/"+env("MASTER_PORT"), env("SLURM_STEP_RESV_PORTS"))}
+	return role, nil
 }

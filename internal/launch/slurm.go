@@ -1,8 +1,6 @@
 package launch
 
 import (
-	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -46,41 +44,6 @@ func JobNodes(env Getenv) (n int, sign string) {
 	return numberOf(name)(env), name + "=" + env(name)
 }
 
-// readNode is the role of the only process of each of several nodes: RANK and WORLD_SIZE
-// without LOCAL_RANK, as a PyTorchJob gives them to a container (Kubeflow's training
-// operator, pkg/controller.v1/pytorch/envvar.go). There WORLD_SIZE is the number of nodes
-// times PET_NPROC_PER_NODE. Nil where they are not set.
-func readNode(env Getenv) (*Role, error) {
-	rank, size := env("RANK"), env("WORLD_SIZE")
-	if rank == "" || size == "" || env("LOCAL_RANK") != "" {
-		return nil, nil
-	}
-	role := &Role{Kind: Parent, By: "RANK and WORLD_SIZE are set without LOCAL_RANK", Start: Local, Signs: []string{"RANK=" + rank, "WORLD_SIZE=" + size}}
-	var err error
-	if role.Node, err = number("RANK", rank); err != nil {
-		return nil, err
-	}
-	if role.Nodes, err = number("WORLD_SIZE", size); err != nil {
-		return nil, err
-	}
-	if n := numberOf("PET_NNODES")(env); n > 0 {
-		if role.Nodes%n != 0 {
-			return nil, fmt.Errorf("WORLD_SIZE=%s is no multiple of PET_NNODES=%d", size, n)
-		}
-		role.Nodes, role.LocalSize = n, role.Nodes/n
-		role.Signs = append(role.Signs, "PET_NNODES="+env("PET_NNODES"))
-	}
-	if role.Nodes < 1 || role.Node >= role.Nodes {
-		return nil, fmt.Errorf("%s: a rank is from 0 to one less than the number of nodes", strings.Join(role.Signs, ", "))
-	}
-	host := env("MASTER_ADDR")
-	if host == "" && role.Nodes > 1 {
-		return nil, fmt.Errorf("%s give node %d of %d, but MASTER_ADDR, the first node's address, is not set", strings.Join(role.Signs, ", "), role.Node, role.Nodes)
-	}
-	role.Leader = Leader{Host: host, Port: Port(host+"/"+env("MASTER_PORT"), env("SLURM_STEP_RESV_PORTS"))}
-	return role, nil
-}
-
 // tasksOn is the number of tasks on a node in a list of Slurm's: "8(x2),4". It is 0 where
 // the list does not tell.
 func tasksOn(list string, node int) int {
@@ -103,32 +66,6 @@ func tasksOn(list string, node int) int {
 		node -= nodes
 	}
 	return 0
-}
-
-// FirstHost is the first name of a list of Slurm's: "rack1-n[01-16,20],login" is
-// "rack1-n01". An empty list has none.
-func FirstHost(list string) (string, error) {
-	var name strings.Builder
-	for i := 0; i < len(list) && list[i] != ','; i++ {
-		if list[i] != '[' {
-			name.WriteByte(list[i])
-			continue
-		}
-		numbers, _, closed := strings.Cut(list[i+1:], "]")
-		first := numbers
-		if at := strings.IndexAny(numbers, ",-"); at >= 0 {
-			first = numbers[:at]
-		}
-		if _, err := strconv.ParseUint(first, 10, 32); err != nil || !closed {
-			return "", fmt.Errorf("%q is not a list of nodes of Slurm", list)
-		}
-		name.WriteString(first)
-		i += len(numbers) + 1
-	}
-	if name.Len() == 0 && list != "" || strings.ContainsAny(name.String(), " ]\t\n/") {
-		return "", fmt.Errorf("%q is not a list of nodes of Slurm", list)
-	}
-	return name.String(), nil
 }
 
 // endVariable gives the time at which Slurm ends the job, in seconds since 1970. Slurm
@@ -156,45 +93,4 @@ func GPUs(env Getenv) int {
 		}
 	}
 	return 0
-}
-
-var errNoHosts = errors.New("the hostfile names no host")
-
-// Host is a line of a hostfile.
-type Host struct {
-	Name string
-	// Slots is how many processes may run there; 0 where the file does not tell.
-	Slots int
-}
-
-// ReadHosts reads a hostfile of Open MPI: a host a line, with slots=N, and comments
-// from # on.
-func ReadHosts(text string) ([]Host, error) {
-	var hosts []Host
-	for i, line := range strings.Split(text, "\n") {
-		line, _, _ = strings.Cut(line, "#")
-		words := strings.Fields(line)
-		if len(words) == 0 {
-			continue
-		}
-		h := Host{Name: words[0]}
-		if strings.ContainsRune(h.Name, '=') {
-			return nil, fmt.Errorf("line %d: %q is no host", i+1, h.Name)
-		}
-		for _, w := range words[1:] {
-			value, ok := strings.CutPrefix(w, "slots=")
-			if !ok {
-				continue
-			}
-			var err error
-			if h.Slots, err = number("slots", value); err != nil {
-				return nil, fmt.Errorf("line %d: %w", i+1, err)
-			}
-		}
-		hosts = append(hosts, h)
-	}
-	if len(hosts) == 0 {
-		return nil, errNoHosts
-	}
-	return hosts, nil
 }

@@ -71,7 +71,7 @@ var launchers = []launcher{
 		rank: "SLURM_PROCID", size: "SLURM_STEP_NUM_TASKS", local: "SLURM_LOCALID",
 		tasks: "SLURM_STEP_TASKS_PER_NODE", node: "SLURM_NODEID", nodes: "SLURM_STEP_NUM_NODES",
 		key:  []string{"SLURM_JOB_ID", "SLURM_STEP_ID"},
-		host: func(env Getenv) (string, error) { return FirstHost(env("SLURM_STEP_NODELIST")) },
+		host: func(env Getenv) (string, error) { return firstHost(env("SLURM_STEP_NODELIST")) },
 	},
 }
 
@@ -128,8 +128,8 @@ func (l *launcher) started(env Getenv) bool {
 	return slices.ContainsFunc(l.own, func(name string) bool { return env(name) != "" })
 }
 
-// whole refuses a part of what the launcher sets: a process that takes itself for another
-// one makes a second world.
+// whole returns an error if only some of the launcher's variables are set: the process would take
+// itself for another one and start a second world.
 func (l *launcher) whole(env Getenv) error {
 	var has, lacks []string
 	for _, name := range []string{l.rank, l.size, l.local} {
@@ -166,7 +166,7 @@ func (w *world) take(env Getenv, name string, to *int, shown bool) (err error) {
 	return err
 }
 
-// sane refuses numbers that contradict each other.
+// sane returns an error if the numbers contradict each other.
 func (w *world) sane() error {
 	list := strings.Join(w.Signs, ", ")
 	switch {
@@ -182,8 +182,8 @@ func (w *world) sane() error {
 	return nil
 }
 
-// within tells whether the world was started inside one task, or by all tasks, of the
-// launcher outside. Otherwise each of its tasks has started a world of its own.
+// within returns an error unless the world was started inside one task, or by all tasks, of the
+// outer launcher. Otherwise each of its tasks may have started a world of its own.
 func (w *world) within(outer *world) error {
 	onNode := w.LocalSize == outer.LocalSize || w.LocalSize == 0 || outer.LocalSize == 0
 	if outer.Size == 1 || outer.Rank == w.Rank && outer.Size == w.Size && onNode {

@@ -212,9 +212,9 @@ func (b *Batch) Burst(iterations, replays int) ([]float64, error) {
 	return seconds, b.Bursts(seconds, iterations, replays)
 }
 
-// Bursts runs Burst until the slice, whose length is a multiple of the local ranks, is
-// full of seconds by burst × rank; without local ranks none runs. All of it is one call
-// of C: a thread that waits there for long costs Go's scheduler more than the wait.
+// Bursts runs Burst until the slice, whose length is a multiple of the number of local ranks, is
+// full of seconds by burst × rank. Without local ranks it runs none. All of it is one call of C:
+// after each long wait there, Go's scheduler takes more time than the wait.
 func (b *Batch) Bursts(seconds []float64, iterations, replays int) error {
 	if replays > 0 {
 		if err := b.p.CanCapture(); err != nil {

@@ -78,12 +78,9 @@ func (p *Provider) FindBLAS(o Choice) (*BLAS, error) {
 	}
 	defer f.end()
 	search := &Search{Role: lib.row.role, Library: lib.row.names[len(lib.row.names)-1]}
-	for _, folder := range f.folders(lib.row) {
-		for _, name := range lib.row.names {
-			path := filepath.Join(folder, name)
-			if h := f.try(search, path, false); h != nil {
-				return p.newBLAS(f, lib.vendor, h, path)
-			}
+	for _, path := range f.inFolders(lib.row, lib.row.names) {
+		if h := f.try(search, path, false); h != nil {
+			return p.newBLAS(f, lib.vendor, h, path)
 		}
 	}
 	if err := o.given(); err != nil {

@@ -1,8 +1,3 @@
-// Compiled kernels are kept in a folder from run to run. An entry is one file, named by its
-// key, with the key and the code's checksum inside: one that is damaged, cut short or under a
-// wrong name is not taken, and the kernel is compiled again. Files appear whole, so processes
-// may share a folder.
-
 package native
 
 import (
@@ -14,7 +9,7 @@ import (
 	"path/filepath"
 )
 
-// FS is the part of the file system that a cache uses. WriteFile replaces a file
+// CodeFiles is the part of the file system that a CodeFolder uses. WriteFile replaces a file
 // whole: readers see the old or the new one.
 type CodeFiles interface {
 	ReadFile(name string) ([]byte, error)
@@ -22,11 +17,13 @@ type CodeFiles interface {
 	WriteFile(name string, data []byte) error
 }
 
-// magic begins an entry; it changes with the form.
+// codeMagic begins an entry; it changes with the form.
 const codeMagic = "zbench code 1\n"
 
-// Cache is a folder of compiled code. It implements native.CodeCache. Not safe
-// for concurrent use by goroutines; processes may share the folder.
+// CodeFolder keeps compiled kernels in a folder from run to run. It implements CodeCache. An entry is
+// one file, named by its key, with the key and the code's checksum inside: one that is damaged, cut
+// short or under a wrong name is not taken, and the kernel is compiled again. Files appear whole, so
+// processes may share a folder; goroutines may not share a CodeFolder.
 type CodeFolder struct {
 	fs  CodeFiles
 	dir string
@@ -35,7 +32,7 @@ type CodeFolder struct {
 	err           error
 }
 
-// New returns the cache in a folder, which is made when the first entry is.
+// NewCodeFolder returns the cache in a folder, which is made with the first entry.
 func NewCodeFolder(files CodeFiles, dir string) *CodeFolder { return &CodeFolder{fs: files, dir: dir} }
 
 // Err is the first thing that kept an entry from being read or written. The
@@ -88,8 +85,7 @@ func head(key string, code []byte) []byte {
 
 func encodeCode(key string, code []byte) []byte { return append(head(key, code), code...) }
 
-// decode returns the code of an entry, false unless it is exactly what encode
-// made of it.
+// decodeCode returns the code of an entry; false unless the entry is exactly what encodeCode made of it.
 func decodeCode(key string, data []byte) ([]byte, bool) {
 	rest := data
 	for range 4 {

@@ -65,18 +65,25 @@ func (b *Batch) outcome() error {
 		device = int(b.ranks()[b.c.rank].device)
 	}
 	call := C.GoString(b.c.call)
+	hang := func(cause error) *HangError {
+		return &HangError{Evidence: b.evidence(), Call: call, Rank: int(b.c.rank), cause: cause}
+	}
 	switch b.c.outcome {
 	case C.ZB_BATCH_RUNTIME:
 		return b.p.runtime(call, device, C.int(b.c.code))
 	case C.ZB_BATCH_COLLECTIVES:
 		return b.p.collectives(call, device, C.int(b.c.code))
 	case C.ZB_BATCH_DEADLINE:
-		return &HangError{Evidence: b.evidence(), Call: call, Rank: int(b.c.rank), Seconds: float64(b.c.deadline_s), cause: ErrDeadline}
+		e := hang(ErrDeadline)
+		e.Seconds = float64(b.c.deadline_s)
+		return e
 	case C.ZB_BATCH_ASYNC:
 		text := b.p.collectives(call, device, C.int(b.c.code)).Error()
-		return &HangError{Evidence: b.evidence(), Call: call, Rank: int(b.c.rank), Text: text, cause: ErrAsync}
+		e := hang(ErrAsync)
+		e.Text = text
+		return e
 	case C.ZB_BATCH_CANCELLED:
-		return &HangError{Evidence: b.evidence(), Call: call, Rank: int(b.c.rank), cause: ErrCancelled}
+		return hang(ErrCancelled)
 	}
 	return nil
 }

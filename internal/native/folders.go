@@ -27,11 +27,7 @@ func (f *finder) candidates(row libraryRow, s *Search) (paths []string, loaded b
 	if row.role == RoleCompiler {
 		names = f.likeRuntime(names)
 	}
-	for _, folder := range f.folders(row) {
-		for _, name := range names {
-			paths = append(paths, filepath.Join(folder, name))
-		}
-	}
+	paths = f.inFolders(row, names)
 	if row.role == RoleCompiler && f.v.column == C.ZB_ROCM {
 		paths = append(paths, f.runtimeCandidates()...)
 	}
@@ -48,16 +44,20 @@ func (f *finder) runtimeCandidates() []string {
 			if file, _ := f.o.setting(row.flag); file != "" {
 				return []string{file}
 			}
-			var paths []string
-			for _, folder := range f.folders(row) {
-				for _, name := range row.names {
-					paths = append(paths, filepath.Join(folder, name))
-				}
-			}
-			return paths
+			return f.inFolders(row, row.names)
 		}
 	}
 	return nil
+}
+
+// inFolders are the names in each of the folders to search.
+func (f *finder) inFolders(row libraryRow, names []string) (paths []string) {
+	for _, folder := range f.folders(row) {
+		for _, name := range names {
+			paths = append(paths, filepath.Join(folder, name))
+		}
+	}
+	return paths
 }
 
 // folders returns the folders to search, in order; the empty one means the loader's own

@@ -58,8 +58,7 @@ func (p *Provider) Compiles() error {
 		return nil
 	}
 	what, remedy := err.Error(), "install "+p.vendor().product
-	if i := slices.IndexFunc(p.searches, func(s *Search) bool { return s.Role == RoleCompiler }); i >= 0 {
-		s := p.searches[i]
+	if s := p.search(RoleCompiler); s.Flag != "" {
 		what, remedy = what+": tried "+s.tried(), remedy+", or name the file with --"+s.Flag
 	}
 	return &UnavailableError{p.Backend, what, remedy, p.Searches()}

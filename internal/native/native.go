@@ -23,7 +23,6 @@ import "C"
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -102,9 +101,6 @@ type Provider struct {
 	compiler *Compiler
 }
 
-// ErrMachine is wrapped if the loopback refuses its machine file.
-var ErrMachine = errors.New("loopback")
-
 // Open loads a provider. An unknown backend is an error that lists the valid
 // ones; the error of a missing library wraps ErrUnavailable and lists what was searched.
 func Open(o Choice) (*Provider, error) {
@@ -140,52 +136,6 @@ func (p *Provider) vendor() vendor {
 	return vendors["rocm"]
 }
 
-// Share is one driver's part of a loopback world that several drivers share, in this
-// process or in others. Every communicator then waits for ranks of other drivers.
-type Share struct {
-	// File is where processes meet: each opens the same path, and the first one creates
-	// it. Remove it when the run has ended. If empty, only drivers of this process share
-	// the world.
-	File string
-	// Exists tells that another driver has made the file. It is an error if it has gone.
-	Exists bool
-	// First is the number in the world of the first device that this process sees, and
-	// Count is how many it sees; 0 for all.
-	First, Count int
-}
-
-// openLoopback opens the world of the machine file. Only one can be open at a time; with
-// a share, any number of drivers can open the same one.
-func (p *Provider) openLoopback(machine []byte, share *Share) error {
-	text := C.CString(string(machine))
-	defer C.free(unsafe.Pointer(text))
-	var how C.zbl_share
-	if share == nil {
-		C.zb_keep_memory()
-	} else {
-		how.several, how.first, how.count = 1, C.int(share.First), C.int(share.Count)
-		if share.File != "" {
-			C.zb_one_heap() // there may be a thousand such processes on this host
-			how.path = C.CString(share.File)
-			defer C.free(unsafe.Pointer(how.path))
-		}
-		if share.Exists {
-			how.exists = 1
-		}
-	}
-	var why [256]C.char
-	if C.zbl_join_world(text, &how, &why[0], C.size_t(len(why))) == 0 {
-		return fmt.Errorf("%w: %s", ErrMachine, C.GoString(&why[0]))
-	}
-	C.zbl_fill(p.table)
-	p.Simulated, p.builtin, p.column = true, true, C.ZB_ROCM
-	p.Libraries = []Library{
-		{Name: "loopback runtime", Version: p.versionOf(RoleRuntime)},
-		{Name: "loopback collectives", Version: p.versionOf(RoleCollectives)},
-	}
-	return nil
-}
-
 // Close frees what the provider holds. It may be called twice.
 func (p *Provider) Close() {
 	if p.table == nil {
@@ -216,12 +166,8 @@ func Symbols() []string {
 
 // Has reports whether the provider has the named symbol of the list.
 func (p *Provider) Has(symbol string) bool {
-	for i, name := range Symbols() {
-		if name == symbol {
-			return C.zb_has(p.table, C.int(i)) != 0
-		}
-	}
-	return false
+	i := slices.Index(Symbols(), symbol)
+	return i >= 0 && C.zb_has(p.table, C.int(i)) != 0
 }
 
 // graphSymbols are the symbols that a replayed burst needs.
@@ -245,11 +191,4 @@ func (p *Provider) nameOf(symbol string) string {
 		return C.GoString(C.zb_symbol_at(C.int(i)).name[v.column])
 	}
 	return symbol
-}
-
-// Model is the loopback's own closed form, in seconds for a size in bytes, for
-// the test that holds it equal to bench/fabric's.
-func Model(b, a, r, floor, k, bytes float64) float64 {
-	c := C.zbl_curve{b: C.double(b), a: C.double(a), r: C.double(r), floor: C.double(floor), k: C.double(k)}
-	return float64(C.zbl_model(&c, C.double(bytes)))
 }

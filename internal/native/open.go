@@ -104,14 +104,7 @@ func (p *Provider) take(f *finder) {
 	C.zb_move_data(p.table, 0)
 }
 
-func (p *Provider) search(role Role) *Search {
-	for _, s := range p.searches {
-		if s.Role == role {
-			return s
-		}
-	}
-	return &Search{Role: role}
-}
+func (p *Provider) search(role Role) *Search { return searchFor(p.searches, role) }
 
 // Searches is the search for each library, in the order of opening; nil for the built-in
 // loopback.

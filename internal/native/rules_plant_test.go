@@ -35,7 +35,9 @@ var (
 	// notReturned stands before a constant that is compared, named or listed.
 	notReturned = regexp.MustCompile(`(?:[!=]= *|case +|\{|enum \{[^}]*)$`)
 	ifs         = regexp.MustCompile(`\bif \(`)
-	returns     = regexp.MustCompile(`\breturn\b`)
+	// refusals are the macros that return an error where their first argument holds.
+	refusals = regexp.MustCompile(`\bZBL_(REFUSE|FAIL|REFUSE_CALL)\(`)
+	returns  = regexp.MustCompile(`\breturn\b`)
 	// predicates are the functions that say whether arguments are right.
 	predicates = regexp.MustCompile(`^(?:zbl_\w+_ok|zbl_copyable|zbl_valid_range)$`)
 	functions  = regexp.MustCompile(`(?m)^[a-z][^\n;={}]*?\b(\w+)\([^;{}]*\) \{$`)
@@ -134,6 +136,12 @@ func conditions(source string) []edit {
 			edits = append(edits, terms(source, m[1], end, "||", "RULE_BAD")...)
 		}
 	}
+	for _, m := range refusals.FindAllStringSubmatchIndex(source, -1) {
+		end := argument(source, m[1])
+		if codes.MatchString(source[end:matching(source, m[1]-1)]) || source[m[2]:m[3]] == "FAIL" {
+			edits = append(edits, terms(source, m[1], end, "||", "RULE_BAD")...)
+		}
+	}
 	for _, m := range returns.FindAllStringIndex(source, -1) {
 		end := m[1] + strings.IndexAny(source[m[1]:], ";?")
 		if source[end] == '?' && codes.MatchString(source[end:end+strings.Index(source[end:], ";")]) {
@@ -152,6 +160,16 @@ func predicateTerms(source string) []edit {
 		}
 	}
 	return edits
+}
+
+// argument is where the argument of a macro ends that begins at a place: at a comma outside all parentheses.
+func argument(source string, at int) int {
+	for ; source[at] != ','; at++ {
+		if source[at] == '(' {
+			at = matching(source, at)
+		}
+	}
+	return at
 }
 
 // matching is where the parenthesis ends that begins at a place.

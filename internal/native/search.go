@@ -8,6 +8,7 @@ import "C"
 
 import (
 	"fmt"
+	"iter"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -160,13 +161,27 @@ func (row libraryRow) remedy(s *Search) string {
 	return ""
 }
 
-func (f *finder) path(role Role) string {
-	for _, s := range f.found {
-		if s.Role == role {
-			return s.Path
+func (f *finder) path(role Role) string { return searchFor(f.found, role).Path }
+
+// searchFor is the search for a library of this role; an empty one if there was none.
+func searchFor(all []*Search, role Role) *Search {
+	if i := slices.IndexFunc(all, func(s *Search) bool { return s.Role == role }); i >= 0 {
+		return all[i]
+	}
+	return &Search{Role: role}
+}
+
+// symbols are the rows of the symbol list that a library of this role should have, by their numbers in the list.
+func (v vendor) symbols(role Role) iter.Seq2[C.int, *C.zb_symbol] {
+	return func(yield func(C.int, *C.zb_symbol) bool) {
+		for _, row := range v.libraries {
+			for i := range C.zb_symbol_count() {
+				if s := C.zb_symbol_at(i); row.role == role && s.library[v.column] == row.kind && !yield(i, s) {
+					return
+				}
+			}
 		}
 	}
-	return ""
 }
 
 // try opens one file; nil with the reason among the search's attempts.
@@ -230,15 +245,8 @@ func (f *finder) usable(s *Search, h unsafe.Pointer) bool {
 
 // probe is a function that every library of a role has: the first of the list.
 func (f *finder) probe(role Role) string {
-	for _, row := range f.v.libraries {
-		if row.role != role {
-			continue
-		}
-		for i := range C.zb_symbol_count() {
-			if sym := C.zb_symbol_at(i); sym.library[f.v.column] == row.kind {
-				return C.GoString(sym.name[f.v.column])
-			}
-		}
+	for _, sym := range f.v.symbols(role) {
+		return C.GoString(sym.name[f.v.column])
 	}
 	return ""
 }
@@ -248,11 +256,7 @@ func (f *finder) take(row libraryRow, s *Search, h unsafe.Pointer, path string) 
 	s.Attempts = append(s.Attempts, Attempt{Path: path})
 	s.Path = path
 	f.handles[row.kind] = h
-	for i := range C.zb_symbol_count() {
-		sym := C.zb_symbol_at(i)
-		if sym.library[f.v.column] != row.kind {
-			continue
-		}
+	for i, sym := range f.v.symbols(row.role) {
 		name := sym.name[f.v.column]
 		var whole [4096]C.char
 		if C.zb_offers(h, i, f.v.column) == 0 {
@@ -280,4 +284,44 @@ func loadedLibraries(prefix string) []string {
 		}
 	}
 	return out
+}
+
+// companions are libraries that another one opens by bare name at run time. The loader
+// does not search the folder of the opening library, so they are not found in a folder
+// that is not on its path. nvrtc opens its builtins this way.
+var companions = map[string]string{"libnvrtc.so": "libnvrtc-builtins.so.*"}
+
+// openCompanions opens the companions in the folder of a library; afterwards the loader
+// finds them by name. If one cannot be opened, the library reports it later.
+func (f *finder) openCompanions(s *Search) {
+	pattern, known := companions[s.Library]
+	if !known {
+		return
+	}
+	files, _ := filepath.Glob(filepath.Join(filepath.Dir(s.Path), pattern)) // the pattern is one
+	for _, file := range files {
+		if f.fatal(file) != "" {
+			continue
+		}
+		name := C.CString(file)
+		var why [256]C.char
+		if h := C.zb_open(name, 0, &why[0], C.size_t(len(why))); h != nil {
+			f.opened = append(f.opened, h)
+		}
+		C.free(unsafe.Pointer(name))
+	}
+}
+
+// Product is the software that contains a backend's libraries, for a remedy; empty for
+// the loopback.
+func Product(backend string) string { return vendors[backend].product }
+
+// Listed is the number of functions of the symbol list that a backend's library
+// of this role should have.
+func Listed(backend string, role Role) int {
+	n := 0
+	for range vendors[backend].symbols(role) {
+		n++
+	}
+	return n
 }

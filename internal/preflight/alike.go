@@ -68,9 +68,10 @@ func (w *world) peers() []verdict {
 	driven := map[string][]string{}
 	drivers := map[[2]string]int{}
 	for _, p := range w.all {
-		driven[p.Host] = append(driven[p.Host], p.Facts.GPUs...)
 		for _, gpu := range p.Facts.GPUs {
-			drivers[[2]string{p.Host, gpu}]++
+			if drivers[[2]string{p.Host, gpu}]++; drivers[[2]string{p.Host, gpu}] == 1 {
+				driven[p.Host] = append(driven[p.Host], gpu)
+			}
 		}
 	}
 	return w.each(func(p *Process) verdict {
@@ -83,12 +84,7 @@ func (w *world) peers() []verdict {
 		if len(visible) == 0 || len(driven[p.Host]) == 0 {
 			return notChecked("the process did not list the GPUs that it sees")
 		}
-		var missing []string
-		for _, gpu := range driven[p.Host] {
-			if !slices.Contains(visible, gpu) && !slices.Contains(missing, gpu) {
-				missing = append(missing, gpu)
-			}
-		}
+		missing := slices.DeleteFunc(slices.Clone(driven[p.Host]), func(gpu string) bool { return slices.Contains(visible, gpu) })
 		if len(missing) == 0 {
 			return ok("all visible")
 		}

@@ -65,11 +65,10 @@ func ordered(all []Interface, family string) []string {
 
 // holding is the interface with an address, empty if there is none.
 func holding(all []Interface, addr netip.Addr) string {
+	wanted := addr.Unmap().WithZone("")
 	for _, i := range all {
-		for _, a := range i.Addrs {
-			if addr.IsValid() && a.WithZone("") == addr.Unmap().WithZone("") {
-				return i.Name
-			}
+		if addr.IsValid() && slices.ContainsFunc(i.Addrs, func(a netip.Addr) bool { return a.WithZone("") == wanted }) {
+			return i.Name
 		}
 	}
 	return ""

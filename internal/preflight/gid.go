@@ -1,7 +1,9 @@
 package preflight
 
 import (
+	"fmt"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -45,16 +47,9 @@ func gidRuleOf(getenv func(string) string, version string) gidRule {
 
 // before compares the first two numbers of a version.
 func before(version string, than [2]int) bool {
-	parts := strings.SplitN(version, ".", 3)
-	if len(parts) < 2 {
-		return false
-	}
-	major, err := strconv.Atoi(parts[0])
-	minor, err2 := strconv.Atoi(parts[1])
-	if err != nil || err2 != nil {
-		return false
-	}
-	return major < than[0] || major == than[0] && minor < than[1]
+	var have [2]int
+	_, err := fmt.Sscanf(version, "%d.%d", &have[0], &have[1])
+	return err == nil && slices.Compare(have[:], than[:]) < 0
 }
 
 // choose is the index that RCCL takes of a table of a RoCE port. It begins with entry 0 and

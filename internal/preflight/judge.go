@@ -52,8 +52,8 @@ type world struct {
 	on    map[string][]int
 	hosts []string
 	ranks int
-	// several tells that ranks of other hosts take part, alone that they are supposed: a host
-	// without a network of its own is none of a cluster.
+	// several tells that ranks of other hosts take part. alone tells that this is only supposed,
+	// because one host is judged by itself; it may have no network of a cluster.
 	several, alone bool
 }
 
@@ -84,19 +84,13 @@ func (w *world) each(judge func(p *Process) verdict) []verdict {
 // frequent; empty values do not count.
 func (w *world) usual(value func(p *Process) string) string {
 	count := map[string]int{}
-	var order []string
 	for i := range w.all {
-		v := value(&w.all[i])
-		if v == "" {
-			continue
-		}
-		if count[v]++; count[v] == 1 {
-			order = append(order, v)
-		}
+		count[value(&w.all[i])]++
 	}
 	most := ""
-	for _, v := range order {
-		if count[v] > count[most] {
+	count[most] = 0
+	for i := range w.all {
+		if v := value(&w.all[i]); count[v] > count[most] {
 			most = v
 		}
 	}
@@ -151,10 +145,10 @@ func (w *world) row(c check, verdicts []verdict) record.Preflight {
 	}
 	slices.SortStableFunc(order, func(a, b verdict) int { return severity(b.state) - severity(a.state) })
 	row := record.Preflight{Name: c.name, State: record.CheckNotChecked}
+	if len(order) > 0 {
+		row.State = order[0].state
+	}
 	for i, v := range order {
-		if i == 0 {
-			row.State = v.state
-		}
 		if i == maxFindings {
 			row.Findings = append(row.Findings, w.rest(order[i:], members))
 			break
@@ -188,10 +182,8 @@ func (w *world) place(members []int) record.PreflightFound {
 	for _, i := range members {
 		p := w.all[i]
 		ranks.add(p.FirstRank, p.FirstRank+p.Ranks-1)
-		if n := len(f.Hosts); n > 0 && f.Hosts[n-1] == p.Host { // as it is of a node's ranks
-			continue
-		}
-		if !slices.Contains(f.Hosts, p.Host) {
+		n := len(f.Hosts) // a node's ranks follow one another
+		if n == 0 || f.Hosts[n-1] != p.Host && !slices.Contains(f.Hosts, p.Host) {
 			f.Hosts = append(f.Hosts, p.Host)
 		}
 	}

@@ -1,7 +1,7 @@
 package preflight
 
 import (
-	"strconv"
+	"fmt"
 	"strings"
 )
 
@@ -39,26 +39,14 @@ func parseNames(text string, most int) names {
 		}
 		n := namedPort{name: name, port: -1}
 		if has {
-			n.port = leadingNumber(port)
+			n.port = 0
+			_, _ = fmt.Sscanf(port, "%d", &n.port) // as C's atoi: 0 if it begins with no number
 		}
 		if len(l.list) < most {
 			l.list = append(l.list, n)
 		}
 	}
 	return l
-}
-
-// leadingNumber is what C's atoi makes of a text: 0 if it begins with no number.
-func leadingNumber(text string) int {
-	end := 0
-	for end < len(text) && text[end] >= '0' && text[end] <= '9' {
-		end++
-	}
-	n, err := strconv.Atoi(text[:end])
-	if err != nil {
-		return 0
-	}
-	return n
 }
 
 // match tells whether the list chooses a name. port is -1 for what has no ports. An empty

@@ -43,7 +43,7 @@ func orNone(list []string) string {
 	return strings.Join(list, ", ")
 }
 
-// orName is an interface for a command line, whole ("="), or a stand-in for it.
+// orName is the value of NCCL_SOCKET_IFNAME for exactly this interface, or words for an unknown one.
 func orName(name string) string {
 	if name == "" {
 		return "the interface that reaches the other hosts"
@@ -88,9 +88,8 @@ func (r RDMA) inactive() string {
 	return strings.Join(all, ", ")
 }
 
-// nicsOf judges a host. usual is what most hosts have; alike tells that the same ports are down
-// on most of them, as those of NICs that are not meant for RCCL are where NCCL_IB_HCA names
-// none.
+// nicsOf judges a host. usual is what most hosts have. alike tells that the same ports are down on
+// most hosts: without NCCL_IB_HCA these are NICs that are not meant for RCCL.
 func (w *world) nicsOf(p *Process, usual string, alike bool) verdict {
 	r := p.Facts.RDMA
 	unused := alike && !w.alone && (r.HCA == "" || r.HCA[0] == '^')
@@ -150,11 +149,7 @@ func (w *world) gids(p *Process) verdict {
 	case worst.next == "":
 		return worst
 	}
-	names := strings.Join(first(worstNames, shownHosts), ", ")
-	if n := len(worstNames) - shownHosts; n > 0 {
-		names += fmt.Sprintf(" and %d more", n)
-	}
-	worst.found += " on " + names
+	worst.found += " on " + firstOf(worstNames, shownHosts)
 	return worst
 }
 

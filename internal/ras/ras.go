@@ -42,7 +42,7 @@ const (
 	tries    = 8
 )
 
-// errSilent is of a connection without a greeting.
+// errSilent is the error of a connection without a greeting.
 var errSilent = errors.New("no greeting")
 
 // most bounds an answer in bytes: 1,024 ranks take about 0.6 MB as JSON.
@@ -155,7 +155,7 @@ func say(c net.Conn, in *bufio.Reader, text, expect string) error {
 	return nil
 }
 
-// errNoAnswer is of text that is neither form of an answer.
+// errNoAnswer is the error of a text that is neither form of an answer.
 var errNoAnswer = errors.New("not an answer of RAS")
 
 // Parse reads an answer in either form. Source is left empty.

@@ -189,7 +189,8 @@ func (a *answers) answer(roll int, one presence) {
 	a.answered(one.Process)
 }
 
-// Stood is plan.Standing.
+// Stood says which processes stood still while the last order was executed, and for how long at most; empty if none
+// did. It implements plan.Standing.
 func (a *answers) Stood() string {
 	a.mu.Lock()
 	defer a.mu.Unlock()

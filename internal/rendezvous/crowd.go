@@ -1,57 +1,57 @@
 package rendezvous
 
 import (
-	"container/list"
 	"io"
 	"sync"
 )
 
-// crowd is the connections that have proved nothing yet. There is room for a number of them:
-// the oldest leaves for a new one. So those that stay silent use up neither this process's
-// files nor the places of those that have the token, which take milliseconds to prove it.
+// crowd holds the connections that have proved nothing yet, at most room of them: the oldest is
+// closed when one more comes. So silent connections use up neither this process's files nor the
+// places of processes that have the token, which prove it within milliseconds.
 type crowd struct {
 	room int
 
-	mu    sync.Mutex
-	order list.List // of io.Closer, the oldest first
-	at    map[io.Closer]*list.Element
+	mu           sync.Mutex
+	in           map[int]io.Closer // by number, in the order of their arrival
+	oldest, next int               // no number below oldest is in; next is the next one's
 }
 
-// enter takes a connection in, and has the oldest leave if there is no room.
-func (c *crowd) enter(one io.Closer) {
+// enter takes a connection in and returns its number. The oldest leaves if there is no room.
+func (c *crowd) enter(one io.Closer) (number int) {
 	c.mu.Lock()
-	if c.at == nil {
-		c.at = map[io.Closer]*list.Element{}
+	if c.in == nil {
+		c.in = map[int]io.Closer{}
 	}
-	c.at[one] = c.order.PushBack(one)
-	full := c.order.Len() > c.room
+	number = c.next
+	c.next++
+	c.in[number] = one
+	full := len(c.in) > c.room
 	c.mu.Unlock()
 	if full {
 		c.drop()
 	}
+	return number
 }
 
 // drop closes the oldest connection, if there is one.
 func (c *crowd) drop() {
 	c.mu.Lock()
-	first := c.order.Front()
-	if first != nil {
-		delete(c.at, c.order.Remove(first).(io.Closer)) //nolint:forcetypeassert // enter alone adds
+	for c.oldest < c.next && c.in[c.oldest] == nil {
+		c.oldest++
 	}
+	first := c.in[c.oldest]
+	delete(c.in, c.oldest)
 	c.mu.Unlock()
 	if first != nil {
-		_ = first.Value.(io.Closer).Close() //nolint:forcetypeassert // enter alone adds
+		_ = first.Close()
 	}
 }
 
 // leave lets a connection go; false if it had to leave for another one.
-func (c *crowd) leave(one io.Closer) bool {
+func (c *crowd) leave(number int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	e, in := c.at[one]
-	if in {
-		c.order.Remove(e)
-		delete(c.at, one)
-	}
+	_, in := c.in[number]
+	delete(c.in, number)
 	return in
 }

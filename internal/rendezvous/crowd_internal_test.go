@@ -8,7 +8,7 @@ import (
 )
 
 // closing counts how often it is closed.
-type closing struct{ closed int }
+type closing struct{ closed, number int }
 
 func (c *closing) Close() error {
 	c.closed++
@@ -26,8 +26,8 @@ func TestCrowd(t *testing.T) {
 			case 0: // one has proved itself
 				if len(in) > 0 {
 					i := rapid.IntRange(0, len(in)-1).Draw(t, "which")
-					require.True(t, c.leave(in[i]))
-					require.False(t, c.leave(in[i]))
+					require.True(t, c.leave(in[i].number))
+					require.False(t, c.leave(in[i].number))
 					require.Zero(t, in[i].closed)
 					in = append(in[:i], in[i+1:]...)
 				}
@@ -38,20 +38,19 @@ func TestCrowd(t *testing.T) {
 				}
 			default:
 				one := &closing{}
-				c.enter(one)
+				one.number = c.enter(one)
 				if in = append(in, one); len(in) > c.room {
 					in, out = in[1:], append(out, in[0])
 				}
 			}
-			require.Equal(t, len(in), c.order.Len())
-			require.Len(t, c.at, len(in))
+			require.Len(t, c.in, len(in))
 			for _, one := range in {
 				require.Zero(t, one.closed)
 			}
 		}
 		for _, one := range out {
 			require.Equal(t, 1, one.closed)
-			require.False(t, c.leave(one))
+			require.False(t, c.leave(one.number))
 		}
 	})
 }

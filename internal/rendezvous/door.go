@@ -58,21 +58,21 @@ func (d *door) admitAll() {
 			case <-time.NewTimer(acceptAgain).C:
 			}
 		default:
-			d.unproven.enter(c)
-			go d.admit(c)
+			go d.admit(c, d.unproven.enter(c))
 		}
 	}
 }
 
-// errCrowded is that a connection had to leave for a newer one.
+// errCrowded is the error of a connection that had to leave for a newer one.
 var errCrowded = errors.New("too many connections that had proved nothing: this one was the oldest")
 
-func (d *door) admit(raw net.Conn) {
+// admit accepts or refuses a connection of the unproven, by its number among them.
+func (d *door) admit(raw net.Conn, number int) {
 	ctx, stop := context.WithTimeout(context.Background(), d.patience)
 	defer stop()
 	w := &witness{Conn: raw, door: d, asked: true} // a failed handshake is counted here
 	c, err := d.handshake(ctx, w)
-	if !d.unproven.leave(raw) {
+	if !d.unproven.leave(number) {
 		err = errCrowded
 	}
 	if err != nil {

@@ -1,9 +1,18 @@
 package rendezvous
 
 import (
+	"crypto/rand"
 	"crypto/tls"
 	"net"
+
+	"zbench/internal/launch"
 )
+
+// NewToken makes a token of 256 random bits.
+func NewToken() Token {
+	text, _ := launch.NewToken(rand.Reader) // it never fails
+	return Token{text}
+}
 
 // ClientConfig is that of a process that holds the token.
 func ClientConfig(t Token) *tls.Config {

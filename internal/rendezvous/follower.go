@@ -73,7 +73,7 @@ func (f *Follower) connect(ctx context.Context, secure func() (*tls.Config, erro
 	if err != nil {
 		return err
 	}
-	f.link = newLink(conn, conn, o.Heartbeat)
+	f.link = &link{Conn: conn, in: conn, within: o.Heartbeat}
 	f.in = bufio.NewReader(f.link)
 	context.AfterFunc(f.request, func() { _ = f.link.Close() }) // a reader tells of its end
 	if err = f.post("/hello", registration{Protocol: Protocol, Session: f.session, Hello: o.Self}, nil, http.StatusOK); err != nil {

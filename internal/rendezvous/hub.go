@@ -43,7 +43,7 @@ type member struct {
 	attached bool
 	kept     context.Context // ends when the hub drops it
 	quit     context.CancelFunc
-	onTime   func() // to be called when it attaches or leaves
+	onTime   func() // stops the timer of a member that does not attach
 }
 
 // maxQueued is the most lines that wait for one process: an order, a cancellation, the
@@ -147,7 +147,7 @@ func (h *hub) reply(process int, text []byte) {
 	}
 }
 
-// cut drops all members: their connections are HTTP's no more.
+// cut drops all members. Closing the HTTP server does not: it has handed their connections over.
 func (h *hub) cut() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -275,16 +275,8 @@ func (h *hub) read(m *member, l *link) string {
 	return "its connection failed: " + err.Error()
 }
 
-// after calls do when the time has passed, unless the returned function was called.
+// after calls do when the time has passed, unless cancel was called.
 func after(wait time.Duration, do func()) (cancel func()) {
-	timer, cancelled := time.NewTimer(wait), make(chan struct{})
-	go func() {
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-			do()
-		case <-cancelled:
-		}
-	}()
-	return sync.OnceFunc(func() { close(cancelled) })
+	timer := time.AfterFunc(wait, do) //nolint:forbidigo // it reads no clock
+	return func() { timer.Stop() }
 }

@@ -18,7 +18,7 @@ import (
 )
 
 // Join registers this process with the leader and waits until the run starts. It tries
-// again, at growing intervals, until Options.Register has passed. Its error is *Refused
+// again, at growing intervals, until Member.Register has passed. Its error is *Refused
 // if the leader does not accept this process. The end of ctx ends Join, but not the
 // Follower.
 func Join(ctx context.Context, o Member) (*Follower, error) {
@@ -65,8 +65,8 @@ func Join(ctx context.Context, o Member) (*Follower, error) {
 	}
 }
 
-// The least and the greatest time between two attempts to join. An attempt at this node's
-// first process costs no other host anything; many processes may wait for that one in turn.
+// The least and the greatest time between two attempts to join. Processes try more often to
+// reach their node's first process: that loads no other host.
 const (
 	minBackOff   = 50 * time.Millisecond
 	maxBackOff   = 2 * time.Second

@@ -90,7 +90,7 @@ func Serve(ctx context.Context, o Member) (*Leader, error) {
 	return l, nil
 }
 
-// Address is where the leader listens: Options.Address with the port that was chosen if
+// Address is where the leader listens: Member.Address with the port that was chosen if
 // that was 0.
 func (l *Leader) Address() string { return l.address }
 

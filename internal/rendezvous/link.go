@@ -25,8 +25,8 @@ type link struct {
 	silent  atomic.Bool // it was closed because nothing arrived
 }
 
-// Ticks of a link in a heartbeat: an end sends at every second one, and gives the other end
-// up after missedTicks without a byte, which is 5/6 of a heartbeat to a whole one.
+// ticks is the number of a link's ticks in a heartbeat. An end sends at every second tick. It gives
+// the other end up after missedTicks without a byte: between 5/6 of a heartbeat and a whole one.
 const (
 	ticks       = 6
 	missedTicks = ticks - 1
@@ -36,10 +36,6 @@ const (
 const farewell = "{}"
 
 var errFarewell = errors.New("it leaves")
-
-func newLink(c net.Conn, in io.Reader, within time.Duration) *link {
-	return &link{Conn: c, in: in, within: within}
-}
 
 func (l *link) Read(p []byte) (int, error) {
 	n, err := l.in.Read(p)
@@ -97,7 +93,7 @@ func takeOver(w http.ResponseWriter, within time.Duration) (*link, error) {
 		return nil, err
 	}
 	early, _ := buffers.Peek(buffers.Reader.Buffered()) // no more than there is
-	l := newLink(conn, conn, within)
+	l := &link{Conn: conn, in: conn, within: within}
 	if len(early) > 0 {
 		l.in = io.MultiReader(bytes.NewReader(early), conn)
 	}

@@ -8,7 +8,7 @@
 // Token, from which the keys of both ends are derived; a certificate's dates and names
 // are ignored.
 //
-// On a node, local process 0 can gather the others (Options.Relay): the leader then has
+// On a node, local process 0 can gather the others (Member.Relay): the leader then has
 // one connection and one message per order for each node. Between processes of one user
 // the node's Unix socket carries no TLS; the token is proved there as well.
 //

@@ -39,7 +39,7 @@ type Hello struct {
 	// for.
 	Build   string `json:"build"`
 	Backend string `json:"backend"`
-	// Libraries are versions by name. Options.Equal lists those that must be equal.
+	// Libraries are versions by name. Member.Equal lists those that must be equal.
 	Libraries map[string]string `json:"libraries,omitempty"`
 	// Facts are for the caller: any JSON.
 	Facts json.RawMessage `json:"facts,omitempty"`

@@ -8,7 +8,7 @@ import (
 
 // Times of giving up.
 const (
-	// defaultGrace is Options.Grace.
+	// defaultGrace is Member.Grace.
 	defaultGrace = 10 * time.Second
 	// abandonTime is how long an order that was given up may take to return: launches are
 	// cancelled at once, a call that hangs in a library never returns.

@@ -38,14 +38,14 @@ func sameUser(c net.Conn) bool {
 	return err == nil && failed == nil && int(peer.Uid) == syscall.Geteuid()
 }
 
-// greeting begins a proof, hail the greeting of every zbench that proves.
+// greeting begins a proof. hail begins the greeting of every version of zbench that has proofs.
 const hail = "zbench proof"
 
 var greeting = fmt.Sprintf("%s %3d\n", hail, Protocol)
 
 var errGreeting = errors.New("the client is not a process of this zbench")
 
-// errVersion is that the other end is another zbench: it cannot prove itself to this one.
+// errVersion is the error of a client of another version of zbench: it cannot prove that it has the token.
 var errVersion = errors.New("the client is another version of zbench: run the same one in all processes")
 
 // greeted judges the first bytes of a client. Versions without proofs within a node begin with TLS.

@@ -49,7 +49,7 @@ func (p *pulse) beat() {
 
 // standstill is the last one: its length, 0 for none, and how long ago it ended.
 func (p *pulse) standstill() (length, ago time.Duration) {
-	p.beat() // it may be in it, but for this call
+	p.beat() // a standstill may have ended just now
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.stood, p.now().Sub(p.ended)

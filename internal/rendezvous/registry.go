@@ -33,40 +33,26 @@ func newRegistry(o Member) *registry {
 	return r
 }
 
-// checks refuse a process. Each row is given the new process and the leader.
-var checks = []struct {
-	reason Reason
-	differ func(o Member, h, leader *Hello) string
-}{
-	{OtherWorld, func(_ Member, h, leader *Hello) string {
-		if h.Processes == leader.Processes {
-			return ""
-		}
-		return fmt.Sprintf("its launcher counts %d processes, the leader's %d: start all processes by one launcher", h.Processes, leader.Processes)
-	}},
-	{OtherWorld, func(_ Member, h, leader *Hello) string {
-		if 0 < h.Process && h.Process < leader.Processes {
-			return ""
-		}
-		return fmt.Sprintf("processes beside the leader have the numbers 1 to %d, not %d", leader.Processes-1, h.Process)
-	}},
-	{OtherBuild, func(_ Member, h, leader *Hello) string { return differ("zbench", h.Build, leader.Build) }},
-	{OtherBackend, func(_ Member, h, leader *Hello) string { return differ("the backend", h.Backend, leader.Backend) }},
-	{OtherLibrary, func(o Member, h, leader *Hello) string {
-		for _, name := range o.Equal {
-			if text := differ(name, h.Libraries[name], leader.Libraries[name]); text != "" {
-				return text
-			}
-		}
-		return ""
-	}},
-}
-
-func differ(what, its, leaders string) string {
-	if its == leaders {
-		return ""
+// differs says how a process's world, build or libraries differ from the leader's; empty if they do not.
+func (r *registry) differs(h *Hello) (reason Reason, how string) {
+	leader := &r.options.Self
+	switch {
+	case h.Processes != leader.Processes:
+		return OtherWorld, fmt.Sprintf("its launcher counts %d processes, the leader's %d: start all processes by one launcher", h.Processes, leader.Processes)
+	case h.Process <= 0 || h.Process >= leader.Processes:
+		return OtherWorld, fmt.Sprintf("processes beside the leader have the numbers 1 to %d, not %d", leader.Processes-1, h.Process)
 	}
-	return fmt.Sprintf("%s is %q there and %q in the leader: use the same in all processes", what, its, leaders)
+	differ := func(as Reason, what, its, leaders string) {
+		if its != leaders && how == "" {
+			reason, how = as, fmt.Sprintf("%s is %q there and %q in the leader: use the same in all processes", what, its, leaders)
+		}
+	}
+	differ(OtherBuild, "zbench", h.Build, leader.Build)
+	differ(OtherBackend, "the backend", h.Backend, leader.Backend)
+	for _, name := range r.options.Equal {
+		differ(OtherLibrary, name, h.Libraries[name], leader.Libraries[name])
+	}
+	return reason, how
 }
 
 // add takes a process into the world or refuses it. The hub has it before the world can
@@ -108,10 +94,8 @@ func (r *registry) arrive(process int) {
 // check is the reason to refuse a process, nil if none; r.mu is held.
 func (r *registry) check(in *registration) *Refused {
 	where := fmt.Sprintf("process %d on %s", in.Process, in.Host)
-	for _, row := range checks {
-		if text := row.differ(r.options, &in.Hello, &r.options.Self); text != "" {
-			return refuse(row.reason, "%s: %s", where, text)
-		}
+	if reason, how := r.differs(&in.Hello); how != "" {
+		return refuse(reason, "%s: %s", where, how)
 	}
 	old := r.entries[in.Process]
 	switch {

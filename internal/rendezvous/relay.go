@@ -13,7 +13,7 @@ import (
 	"zbench/bench/plan"
 )
 
-// errRelay is that a node's first process cannot gather the others.
+// errRelay is the error of a node's first process that cannot gather the others.
 var errRelay = errors.New("the processes of this node cannot be gathered")
 
 // Reports wait this long for those of the other processes of the node, but for failures,
@@ -37,7 +37,7 @@ type relay struct {
 	waiting map[int]bool // processes that have not reported
 	held    up           // the reports so far
 	bytes   int
-	onTime  func()                  // set while reports wait for others
+	onTime  func()                  // stops the timer that sends held reports; nil without one
 	asked   map[int]chan<- *Refused // registrations without an answer, by their ids
 	ids     int
 }

@@ -26,12 +26,6 @@ const TokenVariable = launch.TokenVariable
 // each end knows the key of the other one. It prints as a placeholder with every verb.
 type Token struct{ text string }
 
-// NewToken makes a token of 256 random bits.
-func NewToken() Token {
-	text, _ := launch.NewToken(rand.Reader) // it never fails
-	return Token{text}
-}
-
 // ParseToken reads the value of TokenVariable. Its errors do not quote the value.
 func ParseToken(text string) (Token, error) {
 	text = strings.TrimSpace(text)
@@ -58,7 +52,7 @@ func (t Token) LocalAddress(node string) string {
 	return "@zbench-" + hex.EncodeToString(name)
 }
 
-// check reports that there is none.
+// check returns an error if there is no token.
 func (t Token) check() error {
 	if t.text == "" {
 		return errors.New("no token was given")
@@ -74,8 +68,8 @@ const (
 	following role = "follower"
 )
 
-// key is of P-256: its tables are in the binary. Every process would compute those of
-// Ed25519 anew, which takes longer than the rest of its registration.
+// key derives the key of an end. The curve is P-256 because its tables are in the binary: every
+// process would compute those of Ed25519 anew, which takes longer than the rest of its registration.
 func (t Token) key(r role) (*ecdsa.PrivateKey, error) {
 	if err := t.check(); err != nil {
 		return nil, err
@@ -102,8 +96,8 @@ func (t Token) certificate(r role) (tls.Certificate, error) {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, err
 }
 
-// application is the protocol over TLS. A client offers its version of the messages, too: so
-// the leader knows another zbench whose keys it does not know.
+// application is the protocol over TLS. A client also offers its version of the messages, so that
+// the leader recognises another version of zbench, whose keys it cannot check.
 const (
 	application = "http/1.1"
 	versions    = "zbench/"
@@ -121,7 +115,7 @@ func offered(protocols []string) string {
 	return ""
 }
 
-// errKey is that the other end has another key.
+// errKey is the error of an end that has another key.
 var errKey = errors.New("the other end holds another key: it was started with another " + TokenVariable)
 
 // config authenticates both ends by the keys that the token gives them.

@@ -5,8 +5,6 @@ import (
 	"reflect"
 
 	"github.com/invopop/jsonschema"
-
-	"zbench/bench/finding"
 )
 
 // rule adds to a type's schema what its fields do not say.
@@ -15,13 +13,6 @@ type rule func(*jsonschema.Schema) error
 // rules are those of types, what JSONSchemaExtend would do. Bounds and patterns of one
 // field stand in its jsonschema tag. The rules of a text are those of all its values.
 type rules map[reflect.Type][]rule
-
-// findingRules are those of types that several packages write.
-var findingRules = rules{
-	reflect.TypeFor[finding.Severity](): {among(finding.Severities())},
-	reflect.TypeFor[finding.Kind]():     {among(finding.Kinds())},
-	reflect.TypeFor[finding.State]():    {among(finding.States())},
-}
 
 // enumeration is the schema of a type that is one of a table's values.
 func enumeration(t reflect.Type) *jsonschema.Schema {

@@ -12,10 +12,7 @@
 // methods where templates are used.
 package schema
 
-import (
-	"maps"
-	"reflect"
-)
+import "reflect"
 
 //go:generate go test zbench/internal/schema -count=1 -run TestSchemasAreCurrent -update
 
@@ -33,27 +30,4 @@ type Document struct {
 	// Journal tells that each object ends in its run and a checksum, Bare that an object of
 	// its own file does not end in one.
 	Journal, Bare bool
-}
-
-// set is what the files of one package are, and the rules of their types.
-type set struct {
-	files []Document
-	rules rules
-}
-
-// sets are all; a new document adds one.
-var sets = []set{
-	recordFiles, adviceFiles, kneesFiles, compareFiles, bisectFiles, gateFiles, nodescreenFiles, doctorFiles, topoFiles, pairwiseFiles, traceFiles,
-}
-
-// Documents are all files that have a schema, and ruled the rules of all types.
-var Documents, ruled = joined()
-
-func joined() (files []Document, all rules) {
-	all = maps.Clone(findingRules)
-	for _, s := range sets {
-		files = append(files, s.files...)
-		maps.Copy(all, s.rules)
-	}
-	return files, all
 }

@@ -90,6 +90,7 @@ func TestSchemasAreClosed(t *testing.T) {
 		"journal:3 Source.environment: any keys",
 		"knees:1 KneeCurve.last_octave_growth: any sign",
 		"results:2 Source.environment: any keys",
+		"trace:1 Document.sent_of_rank: any sign", "trace:1 Overlap.rank: any sign", "trace:1 Seen.rank: any sign",
 	}, slices.Compact(open))
 }
 

@@ -13,30 +13,17 @@ typedef struct zb_call {
 
 static const uint8_t zb_widths[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
 
-static int zb_all_reduce(const zb_call *c) {
-  return c->t->allReduce(c->send, c->recv, c->w->count, c->w->dtype, c->w->op,
-                         c->r->comm, c->r->stream);
-}
-
-static int zb_reduce_scatter(const zb_call *c) {
-  return c->t->reduceScatter(c->send, c->recv, c->w->count, c->w->dtype,
-                             c->w->op, c->r->comm, c->r->stream);
-}
-
-static int zb_all_gather(const zb_call *c) {
-  return c->t->allGather(c->send, c->recv, c->w->count, c->w->dtype, c->r->comm,
-                         c->r->stream);
-}
-
-static int zb_broadcast(const zb_call *c) {
-  return c->t->broadcast(c->send, c->recv, c->w->count, c->w->dtype, c->w->root,
-                         c->r->comm, c->r->stream);
-}
-
-static int zb_reduce(const zb_call *c) {
-  return c->t->reduce(c->send, c->recv, c->w->count, c->w->dtype, c->w->op,
-                      c->w->root, c->r->comm, c->r->stream);
-}
+/* Calls of the library's. */
+#define ZB_ON c->r->comm, c->r->stream
+#define ZB_CALLS(field, ...)                                                   \
+  c->t->field(c->send, c->recv, c->w->count, c->w->dtype, __VA_ARGS__)
+#define ZB_DIRECT(name, ...)                                                   \
+  static int zb_##name(const zb_call *c) { return ZB_CALLS(__VA_ARGS__); }
+ZB_DIRECT(all_reduce, allReduce, c->w->op, ZB_ON)
+ZB_DIRECT(reduce_scatter, reduceScatter, c->w->op, ZB_ON)
+ZB_DIRECT(all_gather, allGather, ZB_ON)
+ZB_DIRECT(broadcast, broadcast, c->w->root, ZB_ON)
+ZB_DIRECT(reduce, reduce, c->w->op, c->w->root, ZB_ON)
 
 static int zb_send(const zb_call *c, int peer, uint64_t block) {
   return c->t->sendTo(c->send + block * c->w->count * c->width, c->w->count,
@@ -48,91 +35,65 @@ static int zb_recv(const zb_call *c, int peer, uint64_t block) {
                         c->w->dtype, peer, c->r->comm, c->r->stream);
 }
 
-/* Around a ring: to the next rank, from the one before. */
-static int zb_send_recv(const zb_call *c) {
-  int n = c->r->nranks, me = c->r->rank, code = c->t->groupStart(), ended;
-  if (code == 0) {
-    code = zb_send(c, (me + 1) % n, 0);
+/* Sends and receives in a group: a message to one rank, block by block to and from all ranks,
+ * a message from one rank. A peer of −1 is none. */
+typedef struct zb_messages {
+  int to, from;
+  int sends, recvs; /* to and from all */
+} zb_messages;
+
+static int zb_exchange_messages(const zb_call *c, zb_messages m) {
+  int code = c->t->groupStart(), ended;
+  if (code == 0 && m.to >= 0) {
+    code = zb_send(c, m.to, 0);
   }
-  if (code == 0) {
-    code = zb_recv(c, (me + n - 1) % n, 0);
+  for (int p = 0; p < c->r->nranks && code == 0; p++) {
+    if (m.sends) {
+      code = zb_send(c, p, (uint64_t)p);
+    }
+    if (m.recvs && code == 0) {
+      code = zb_recv(c, p, (uint64_t)p);
+    }
+  }
+  if (code == 0 && m.from >= 0) {
+    code = zb_recv(c, m.from, 0);
   }
   ended = c->t->groupEnd();
   return code != 0 ? code : ended;
+}
+
+/* Around a ring: to the next rank, from the one before. */
+static int zb_send_recv(const zb_call *c) {
+  int n = c->r->nranks, me = c->r->rank;
+  return zb_exchange_messages(c, (zb_messages){.to = (me + 1) % n, .from = (me + n - 1) % n});
 }
 
 /* To one rank, from one rank, or neither: what a round of pairs or rings is for
  * this rank. */
 static int zb_exchange(const zb_call *c) {
-  int code, ended;
-  if (c->r->to < 0 && c->r->from < 0) {
-    return 0;
-  }
-  code = c->t->groupStart();
-  if (code == 0 && c->r->to >= 0) {
-    code = zb_send(c, c->r->to, 0);
-  }
-  if (code == 0 && c->r->from >= 0) {
-    code = zb_recv(c, c->r->from, 0);
-  }
-  ended = c->t->groupEnd();
-  return code != 0 ? code : ended;
+  return c->r->to < 0 && c->r->from < 0
+             ? 0
+             : zb_exchange_messages(c, (zb_messages){.to = c->r->to, .from = c->r->from});
 }
 
-/* Where the library has no such call: as many sends and receives in a group.
- * sends and recvs tell what this rank does with each peer. */
-static int zb_by_messages(const zb_call *c, int sends, int recvs) {
-  int code = c->t->groupStart(), ended;
-  for (int p = 0; p < c->r->nranks && code == 0; p++) {
-    if (sends == 1) {
-      code = zb_send(c, p, (uint64_t)p);
-    }
-    if (recvs && code == 0) {
-      code = zb_recv(c, p, (uint64_t)p);
-    }
-  }
-  ended = c->t->groupEnd();
-  return code != 0 ? code : ended;
-}
-
+/* Where the library has no call of the following, they are made of messages. */
 static int zb_all_to_all(const zb_call *c) {
-  if (c->t->allToAll != NULL) {
-    return c->t->allToAll(c->send, c->recv, c->w->count, c->w->dtype,
-                          c->r->comm, c->r->stream);
-  }
-  return zb_by_messages(c, 1, 1);
+  return c->t->allToAll != NULL ? ZB_CALLS(allToAll, ZB_ON)
+                                : zb_exchange_messages(c, (zb_messages){-1, -1, 1, 1});
 }
 
 static int zb_gather(const zb_call *c) {
-  int root = c->r->rank == c->w->root, code, ended;
-  if (c->t->gather != NULL) {
-    return c->t->gather(c->send, c->recv, c->w->count, c->w->dtype, c->w->root,
-                        c->r->comm, c->r->stream);
-  }
-  if ((code = c->t->groupStart()) == 0) {
-    code = zb_send(c, c->w->root, 0);
-  }
-  if (code == 0 && root) {
-    code = zb_by_messages(c, 0, 1);
-  }
-  ended = c->t->groupEnd();
-  return code != 0 ? code : ended;
+  int root = c->w->root;
+  return c->t->gather != NULL
+             ? ZB_CALLS(gather, root, ZB_ON)
+             : zb_exchange_messages(c, (zb_messages){root, -1, 0, c->r->rank == root});
 }
 
 static int zb_scatter(const zb_call *c) {
-  int root = c->r->rank == c->w->root, code, ended;
-  if (c->t->scatter != NULL) {
-    return c->t->scatter(c->send, c->recv, c->w->count, c->w->dtype, c->w->root,
-                         c->r->comm, c->r->stream);
-  }
-  if ((code = c->t->groupStart()) == 0 && root) {
-    code = zb_by_messages(c, 1, 0);
-  }
-  if (code == 0) {
-    code = zb_recv(c, c->w->root, 0);
-  }
-  ended = c->t->groupEnd();
-  return code != 0 ? code : ended;
+  int root = c->w->root;
+  return c->t->scatter != NULL
+             ? ZB_CALLS(scatter, root, ZB_ON)
+             : zb_exchange_messages(c, (zb_messages){-1, root, c->r->rank == root, 0});
 }
 
 typedef struct zb_launched {

@@ -99,32 +99,32 @@ static int zbn_copy_async(void *to, const void *from, size_t bytes, int kind,
 /* What is noted. Depth is that outside of the call: a group start is noted
  * before it counts, an end after. */
 
-static int zbn_n_start(void) {
+static int zbn_noted_groupStart(void) {
   zbn_note((zbn_call){.name = "group start"});
   zbn_depth++;
   return 0;
 }
-static int zbn_n_end(void) {
+static int zbn_noted_groupEnd(void) {
   zbn_depth--;
   return zbn_note((zbn_call){.name = "group end"});
 }
-static int zbn_n_barrier(const int32_t *device, size_t stride, int n) {
+static int zbn_noted_hostBarrier(const int32_t *device, size_t stride, int n) {
   (void)device;
   (void)stride;
   (void)n;
   zbn_note((zbn_call){.name = "barrier"});
   return 1;
 }
-static void zbn_n_move(int on) {
+static void zbn_noted_moveData(int on) {
   zbn_note((zbn_call){.name = "move data", .count = on});
 }
 /* A clock that advances by a microsecond whenever it is read. */
-static int64_t zbn_n_now(void) {
+static int64_t zbn_noted_nowNs(void) {
   zbn_time += 1000;
   zbn_note((zbn_call){.name = "now", .count = zbn_time});
   return zbn_time;
 }
-static int zbn_n_query(void *stream) {
+static int zbn_noted_streamQuery(void *stream) {
   zbn_note((zbn_call){.name = "query", .stream = stream});
   if (zbn_polls == 0 || (zbn_stalled != NULL && zbn_stalled != stream)) {
     return 0;
@@ -132,28 +132,28 @@ static int zbn_n_query(void *stream) {
   zbn_polls--;
   return ZB_ERR_NOT_READY;
 }
-static int zbn_n_copy(void *to, const void *from, size_t bytes, int kind,
+static int zbn_noted_copyAsync(void *to, const void *from, size_t bytes, int kind,
                       void *stream) {
   zbn_note((zbn_call){.name = "copy", .stream = stream});
   return zbn_copy(to, from, bytes, kind);
 }
-static int zbn_n_record(void *event, void *stream) {
+static int zbn_noted_eventRecord(void *event, void *stream) {
   return zbn_note(
       (zbn_call){.name = "record", .handle = event, .stream = stream});
 }
 /* Milliseconds that tell the two events by their places: 1000·start + stop. */
-static int zbn_n_elapsed(float *ms, void *start, void *stop) {
+static int zbn_noted_eventElapsed(float *ms, void *start, void *stop) {
   *ms = (float)(1000 * ((char *)start - zbn_handles) +
                 ((char *)stop - zbn_handles));
   return 0;
 }
-static int zbn_n_event(void *event) {
+static int zbn_noted_eventQuery(void *event) {
   return zbn_note((zbn_call){.name = "event query", .handle = event});
 }
-static int zbn_n_last_error(void) {
+static int zbn_noted_lastError(void) {
   return zbn_note((zbn_call){.name = "last error"});
 }
-static int zbn_n_kernel(void *function, unsigned gx, unsigned gy, unsigned gz,
+static int zbn_noted_launchKernel(void *function, unsigned gx, unsigned gy, unsigned gz,
                         unsigned bx, unsigned by, unsigned bz, unsigned shared,
                         void *stream, void **params, void **extra) {
   (void)gx, (void)gy, (void)gz, (void)bx, (void)by, (void)bz, (void)shared;
@@ -161,60 +161,60 @@ static int zbn_n_kernel(void *function, unsigned gx, unsigned gy, unsigned gz,
   return zbn_note(
       (zbn_call){.name = "kernel", .handle = function, .stream = stream});
 }
-static int zbn_n_begin_capture(void *stream, int mode) {
+static int zbn_noted_streamBeginCapture(void *stream, int mode) {
   return zbn_note((zbn_call){
       .name = "begin capture", .stream = stream, .count = mode});
 }
-static int zbn_n_end_capture(void *stream, void **graph) {
+static int zbn_noted_streamEndCapture(void *stream, void **graph) {
   zbn_new(graph);
   return zbn_note((zbn_call){
       .name = "end capture", .stream = stream, .handle = *graph});
 }
-static int zbn_n_instantiate(void **exec, void *graph,
+static int zbn_noted_graphInstantiate(void **exec, void *graph,
                              unsigned long long flags) {
   (void)flags;
   *exec = (char *)graph + 1;
   return zbn_note((zbn_call){.name = "instantiate", .handle = graph});
 }
-static int zbn_n_graph(void *exec, void *stream) {
+static int zbn_noted_graphLaunch(void *exec, void *stream) {
   return zbn_note(
       (zbn_call){.name = "graph", .handle = exec, .stream = stream});
 }
-static int zbn_n_drop_exec(void *exec) {
+static int zbn_noted_graphExecDestroy(void *exec) {
   return zbn_note((zbn_call){.name = "drop exec", .handle = exec});
 }
-static int zbn_n_drop_graph(void *graph) {
+static int zbn_noted_graphDestroy(void *graph) {
   return zbn_note((zbn_call){.name = "drop graph", .handle = graph});
 }
 #define ZBN_CALL(called, ...)                                                  \
   zbn_note((zbn_call){.name = called, .count = (int64_t)count,                 \
                       .dtype = dtype, .handle = comm, .stream = stream,        \
                       __VA_ARGS__})
-static int zbn_n_all_reduce(const void *send, void *recv, size_t count,
+static int zbn_noted_allReduce(const void *send, void *recv, size_t count,
                             int dtype, int op, void *comm, void *stream) {
   return ZBN_CALL("all_reduce", .send = send, .recv = recv, .op = op);
 }
-static int zbn_n_reduce_scatter(const void *send, void *recv, size_t count,
+static int zbn_noted_reduceScatter(const void *send, void *recv, size_t count,
                                 int dtype, int op, void *comm, void *stream) {
   return ZBN_CALL("reduce_scatter", .send = send, .recv = recv, .op = op);
 }
-static int zbn_n_all_gather(const void *send, void *recv, size_t count,
+static int zbn_noted_allGather(const void *send, void *recv, size_t count,
                             int dtype, void *comm, void *stream) {
   return ZBN_CALL("all_gather", .send = send, .recv = recv);
 }
-static int zbn_n_broadcast(const void *send, void *recv, size_t count,
+static int zbn_noted_broadcast(const void *send, void *recv, size_t count,
                            int dtype, int root, void *comm, void *stream) {
   return ZBN_CALL("broadcast", .send = send, .recv = recv, .peer = root);
 }
-static int zbn_n_reduce(const void *send, void *recv, size_t count, int dtype,
+static int zbn_noted_reduce(const void *send, void *recv, size_t count, int dtype,
                         int op, int root, void *comm, void *stream) {
   return ZBN_CALL("reduce", .send = send, .recv = recv, .op = op, .peer = root);
 }
-static int zbn_n_send(const void *send, size_t count, int dtype, int peer,
+static int zbn_noted_sendTo(const void *send, size_t count, int dtype, int peer,
                       void *comm, void *stream) {
   return ZBN_CALL("send", .send = send, .peer = peer);
 }
-static int zbn_n_recv(void *recv, size_t count, int dtype, int peer, void *comm,
+static int zbn_noted_recvFrom(void *recv, size_t count, int dtype, int peer, void *comm,
                       void *stream) {
   return ZBN_CALL("recv", .recv = recv, .peer = peer);
 }
@@ -241,6 +241,15 @@ static void zbn_fill_common(zb_table *t) {
   t->allReduce = zbn_all_reduce;
 }
 
+/* The functions of the table that are noted. */
+#define ZBN_NOTED(row)                                                         \
+  row(groupStart) row(groupEnd) row(hostBarrier) row(moveData) row(nowNs)      \
+  row(streamQuery) row(copyAsync) row(eventRecord) row(eventElapsed)           \
+  row(eventQuery) row(lastError) row(launchKernel) row(streamBeginCapture)     \
+  row(streamEndCapture) row(graphInstantiate) row(graphLaunch)                 \
+  row(graphExecDestroy) row(graphDestroy) row(allReduce) row(reduceScatter)    \
+  row(allGather) row(broadcast) row(reduce) row(sendTo) row(recvFrom)
+
 void zbn_fill(zb_table *t, int note) {
   zbn_made = zbn_given = zbn_device = zbn_depth = 0;
   zbn_time = zbn_polls = 0;
@@ -248,29 +257,7 @@ void zbn_fill(zb_table *t, int note) {
   if (!note) {
     return;
   }
-  t->groupStart = zbn_n_start;
-  t->groupEnd = zbn_n_end;
-  t->hostBarrier = zbn_n_barrier;
-  t->moveData = zbn_n_move;
-  t->nowNs = zbn_n_now;
-  t->streamQuery = zbn_n_query;
-  t->copyAsync = zbn_n_copy;
-  t->eventRecord = zbn_n_record;
-  t->eventElapsed = zbn_n_elapsed;
-  t->eventQuery = zbn_n_event;
-  t->lastError = zbn_n_last_error;
-  t->launchKernel = zbn_n_kernel;
-  t->streamBeginCapture = zbn_n_begin_capture;
-  t->streamEndCapture = zbn_n_end_capture;
-  t->graphInstantiate = zbn_n_instantiate;
-  t->graphLaunch = zbn_n_graph;
-  t->graphExecDestroy = zbn_n_drop_exec;
-  t->graphDestroy = zbn_n_drop_graph;
-  t->allReduce = zbn_n_all_reduce;
-  t->reduceScatter = zbn_n_reduce_scatter;
-  t->allGather = zbn_n_all_gather;
-  t->broadcast = zbn_n_broadcast;
-  t->reduce = zbn_n_reduce;
-  t->sendTo = zbn_n_send;
-  t->recvFrom = zbn_n_recv;
+#define ZBN_SET(field) t->field = zbn_noted_##field;
+  ZBN_NOTED(ZBN_SET)
+#undef ZBN_SET
 }

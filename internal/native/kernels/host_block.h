@@ -151,7 +151,7 @@ static void zbk_exchange(zbk_block *b, unsigned from, unsigned to) {
   }
 }
 
-/* Decides who continues after all that could have run. Returns 0 when all are
+/* Decides which threads continue after all that could have run. Returns 0 when all are
  * done or something is wrong. */
 static bool zbk_decide(zbk_block *b) {
   bool shuffled = false;

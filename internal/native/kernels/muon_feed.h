@@ -166,7 +166,7 @@ template <int TILE> struct zb_feed {
     fetch(b, 0, next_b);
   }
 
-  /* One barrier is enough: who is behind it has read the slot that the stage
+  /* One barrier is enough: a thread behind it has read the slot that the stage
    * after this one goes to. */
   ZB_METHOD void advance(zb_u32 j) {
     put(a, j, next_a, slot(j));

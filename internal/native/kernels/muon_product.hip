@@ -9,7 +9,7 @@
  * A block is four waves of zb_mma::WAVE in a square, its tile 128 or 64. */
 
 /* The dies that the device's blocks are dealt to in turn, each with a cache of its
- * own. Who compiles knows the device. */
+ * own. The caller that compiles knows the device. */
 #ifndef ZB_DIES
 #define ZB_DIES 1
 #endif

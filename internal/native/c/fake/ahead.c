@@ -1,8 +1,8 @@
 /* Rounds that end without each rank's process. Where a rank's stream goes from one
  * round of a communicator straight to the next, with events between them at most,
- * nothing that its process does decides when it comes there. So whoever ends the
- * first round brings such ranks to the next, and ends it too: a burst of many
- * launches takes one wait of each process, not one for each launch. The process
+ * nothing that its process does decides when it comes there. So the process
+ * that ends the first round brings such ranks to the next, and ends it too: a burst of
+ * many launches takes one wait of each process, not one for each launch. Each process
  * computes the same times when it looks. */
 #include "comm.h"
 
@@ -104,8 +104,8 @@ zbl_bell *zbl_bell_of(const zbl_stream *s) {
   return further ? NULL : bell;
 }
 
-/* Whether some stream of the process but this one goes on only if the process works it off
- * when others have decided something, and no host waits for it: who does works it off. */
+/* Whether some other stream of the process goes on only if the process works it off when
+ * others have decided something. A stream that a host waits for is worked off by that host. */
 int zbl_unattended(const zbl_stream *but) {
   for (const zbl_stream *s = zbl_streams; s != NULL; s = s->all) {
     if (s != but && s->hosts == 0 && s->head != NULL && zbl_bell_of(s) == NULL) {

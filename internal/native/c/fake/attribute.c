@@ -72,12 +72,8 @@ static int zbl_deviceAttribute(int *value, int attribute, int device) {
       ZB_ATTRIBUTES(ZBL_ROW)
 #undef ZBL_ROW
   };
-  if (value == NULL) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
-  if (device < 0 || device >= zbl.count) {
-    return zbl_said(ZB_ERR_DEVICE);
-  }
+  ZBL_REFUSE(value == NULL, ZB_ERR_VALUE);
+  ZBL_REFUSE(device < 0 || device >= zbl.count, ZB_ERR_DEVICE);
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     if (rows[i].number[ZBL_VENDOR] == attribute) {
       *value = zbl_attribute(rows[i].field);
@@ -90,24 +86,16 @@ static int zbl_deviceAttribute(int *value, int attribute, int device) {
 }
 
 static int zbl_deviceName(char *name, int len, int device) {
-  if (device < 0 || device >= zbl.count) {
-    return zbl_said(ZB_ERR_DEVICE);
-  }
-  if (name == NULL || len < 1) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
+  ZBL_REFUSE(device < 0 || device >= zbl.count, ZB_ERR_DEVICE);
+  ZBL_REFUSE(name == NULL || len < 1, ZB_ERR_VALUE);
   snprintf(name, (size_t)len, "%s", zbl.gpu);
   return ZB_OK;
 }
 
 /* Addresses in the order of the devices; real ones need not be. */
 static int zbl_devicePCI(char *address, int len, int device) {
-  if (device < 0 || device >= zbl.count) {
-    return zbl_said(ZB_ERR_DEVICE);
-  }
-  if (address == NULL || len < 13) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
+  ZBL_REFUSE(device < 0 || device >= zbl.count, ZB_ERR_DEVICE);
+  ZBL_REFUSE(address == NULL || len < 13, ZB_ERR_VALUE);
   device += zbl.first;
   snprintf(address, (size_t)len, "%04x:%02x:00.0",
            (unsigned)(device >> 8) & 0xffffu, (unsigned)device & 0xffu);
@@ -115,18 +103,14 @@ static int zbl_devicePCI(char *address, int len, int device) {
 }
 
 static int zbl_driverGetVersion(int *version) {
-  if (version == NULL) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
+  ZBL_REFUSE(version == NULL, ZB_ERR_VALUE);
   *version = zbl_api_version;
   return ZB_OK;
 }
 
 /* Any block may have all the shared memory there is; asking for more fails. */
 static int zbl_functionAttribute(void *function, int attribute, int value) {
-  if (function == NULL) {
-    return zbl_said(ZB_ERR_HANDLE);
-  }
+  ZBL_REFUSE(function == NULL, ZB_ERR_HANDLE);
   return zbl_said(attribute == ZB_FUNCTION_MAX_SHARED && value >= 0 &&
                           value <= zbl_attribute("maxSharedPerBlock")
                       ? ZB_OK

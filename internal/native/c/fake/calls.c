@@ -44,19 +44,13 @@ static const char zbl_invalid[] = "invalid %s %lld";
 /* Refuses a call with an argument that no call has. */
 static inline int zbl_check_arguments(const zbl_caller *a, const zbl_call *call, int peer) {
   int n = a->comm->clique->nranks, dtype = call->dtype;
-  if (dtype < 0 || dtype >= ZBL_DTYPES ||
-      (ZBL_VENDOR == ZB_CUDA && zbl_shapes[call->collective].reduces && dtype >= ZBL_FIRST_FP8)) {
-    return zbl_refuse_call(a, ZB_COLL_ARGUMENT, zbl_invalid, "datatype", (long long)dtype);
-  }
-  if (call->count > (1ull << 44)) {
-    return zbl_refuse_call(a, ZB_COLL_ARGUMENT, "invalid count %" PRIu64, call->count);
-  }
-  if (call->root < 0 || call->root >= n) {
-    return zbl_refuse_call(a, ZB_COLL_ARGUMENT, zbl_invalid, "root", (long long)call->root);
-  }
-  if (peer >= n) {
-    return zbl_refuse_call(a, ZB_COLL_ARGUMENT, zbl_invalid, "peer", (long long)peer);
-  }
+  ZBL_REFUSE_CALL(dtype < 0 || dtype >= ZBL_DTYPES || (ZBL_VENDOR == ZB_CUDA && zbl_shapes[call->collective].reduces && dtype >= ZBL_FIRST_FP8),
+                  a, ZB_COLL_ARGUMENT, zbl_invalid, "datatype", (long long)dtype);
+  ZBL_REFUSE_CALL(call->count > (1ull << 44),
+                  a, ZB_COLL_ARGUMENT, "invalid count %" PRIu64, call->count);
+  ZBL_REFUSE_CALL(call->root < 0 || call->root >= n,
+                  a, ZB_COLL_ARGUMENT, zbl_invalid, "root", (long long)call->root);
+  ZBL_REFUSE_CALL(peer >= n, a, ZB_COLL_ARGUMENT, zbl_invalid, "peer", (long long)peer);
   return 0;
 }
 
@@ -89,9 +83,8 @@ static inline int zbl_check_buffers(const zbl_caller *a, const zbl_queued *q,
   if ((shape->root_only != ZBL_RECEIVES || root) && !zbl_reached(q, q->recv, got)) {
     return zbl_refuse_buffer(a, "recvbuff", q->recv, got);
   }
-  if ((shape->root_only == ZBL_NEITHER || root) && !zbl_overlap_ok(q, sent, got, share)) {
-    return zbl_refuse_call(a, ZB_COLL_ARGUMENT, "sendbuff and recvbuff overlap");
-  }
+  ZBL_REFUSE_CALL((shape->root_only == ZBL_NEITHER || root) && !zbl_overlap_ok(q, sent, got, share),
+                  a, ZB_COLL_ARGUMENT, "sendbuff and recvbuff overlap");
   return 0;
 }
 
@@ -104,23 +97,16 @@ static inline int zbl_not_ready(zbl_comm *c) {
 /* Refuses a call whose communicator or stream is not fit for it. */
 static inline int zbl_check_comm(const zbl_caller *a, zbl_comm *c, const zbl_stream *s,
                                  int collective) {
-  if (zbl_not_ready(c)) {
-    return zbl_refuse_call(a, ZB_COLL_ARGUMENT, "%s", zbl_unready);
-  }
-  if (s->device != c->device) {
-    return zbl_refuse_call(a, ZB_COLL_USAGE, "stream is of GPU %d, and the rank of GPU %d",
-                           s->device - zbl.first, c->device - zbl.first);
-  }
-  if (c->finalized) {
-    return zbl_refuse_call(a, ZB_COLL_USAGE, "the communicator is finalized");
-  }
-  if (zbl_curve_of(c->clique, collective) == NULL) {
-    return zbl_refuse_call(a, ZB_COLL_USAGE, "the communicator is not complete, or the machine "
-                                             "file has no curve of its ranks");
-  }
-  if (__atomic_load_n(&c->clique->destroyed, __ATOMIC_RELAXED) != 0) {
-    return zbl_refuse_call(a, ZB_COLL_USAGE, "a rank has left the communicator");
-  }
+  ZBL_REFUSE_CALL(zbl_not_ready(c), a, ZB_COLL_ARGUMENT, "%s", zbl_unready);
+  ZBL_REFUSE_CALL(s->device != c->device,
+                  a, ZB_COLL_USAGE, "stream is of GPU %d, and the rank of GPU %d",
+                  s->device - zbl.first, c->device - zbl.first);
+  ZBL_REFUSE_CALL(c->finalized, a, ZB_COLL_USAGE, "the communicator is finalized");
+  ZBL_REFUSE_CALL(zbl_curve_of(c->clique, collective) == NULL,
+                  a, ZB_COLL_USAGE, "the communicator is not complete, or the machine "
+                  "file has no curve of its ranks");
+  ZBL_REFUSE_CALL(__atomic_load_n(&c->clique->destroyed, __ATOMIC_RELAXED) != 0,
+                  a, ZB_COLL_USAGE, "a rank has left the communicator");
   return 0;
 }
 
@@ -136,18 +122,14 @@ static int zbl_collective_call(const void *send, void *recv, int collective,
   zbl_call call = {collective, dtype, op, root, count};
   zbl_queued *q = zbl_next_queued();
   int code;
-  if (q == NULL) {
-    return zbl_refuse_call(&asked, ZB_COLL_UNHANDLED, "out of memory");
-  }
-  if (s == NULL) {
-    return zbl_refuse_call(&asked, ZB_COLL_ARGUMENT, "%s", c == NULL ? zbl_no_comm : zbl_no_stream);
-  }
+  ZBL_REFUSE_CALL(q == NULL, &asked, ZB_COLL_UNHANDLED, "out of memory");
+  ZBL_REFUSE_CALL(s == NULL,
+                  &asked, ZB_COLL_ARGUMENT, "%s", c == NULL ? zbl_no_comm : zbl_no_stream);
   if ((code = zbl_check_arguments(&asked, &call, -1)) != 0) {
     return code;
   }
-  if (!zbl_operator_ok(c, op, dtype, &call.op, &q->scalar)) {
-    return zbl_refuse_call(&asked, ZB_COLL_ARGUMENT, zbl_invalid, "op", (long long)op);
-  }
+  ZBL_REFUSE_CALL(!zbl_operator_ok(c, op, dtype, &call.op, &q->scalar),
+                  &asked, ZB_COLL_ARGUMENT, zbl_invalid, "op", (long long)op);
   if (count == 0) { /* dropped (ROCm/rccl, src/enqueue.cc, taskAppend) */
     zbl_host_calls();
     return 0;
@@ -176,12 +158,9 @@ static int zbl_p2p_call(const char *send, char *recv, int sends, size_t count,
   const zbl_call call = {ZBL_SEND_RECV, dtype, 0, 0, count};
   zbl_queued *q;
   int code;
-  if (s == NULL) {
-    return zbl_refuse_call(&asked, ZB_COLL_ARGUMENT, "%s", c == NULL ? zbl_no_comm : zbl_no_stream);
-  }
-  if (peer < 0) {
-    return zbl_refuse_call(&asked, ZB_COLL_ARGUMENT, zbl_invalid, "peer", (long long)peer);
-  }
+  ZBL_REFUSE_CALL(s == NULL,
+                  &asked, ZB_COLL_ARGUMENT, "%s", c == NULL ? zbl_no_comm : zbl_no_stream);
+  ZBL_REFUSE_CALL(peer < 0, &asked, ZB_COLL_ARGUMENT, zbl_invalid, "peer", (long long)peer);
   if ((code = zbl_check_arguments(&asked, &call, peer)) != 0) {
     return code;
   }
@@ -193,9 +172,7 @@ static int zbl_p2p_call(const char *send, char *recv, int sends, size_t count,
                              count * zbl_widths[dtype]);
   }
   q = zbl_next_queued();
-  if (q == NULL) {
-    return zbl_refuse_call(&asked, ZB_COLL_UNHANDLED, "out of memory");
-  }
+  ZBL_REFUSE_CALL(q == NULL, &asked, ZB_COLL_UNHANDLED, "out of memory");
   *q = (zbl_queued){c, s, call, send, recv, peer, sends, 0};
   return zbl_enqueue(q);
 }

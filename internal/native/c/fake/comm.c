@@ -116,30 +116,22 @@ int zbl_join_rank(void **comm, int nranks, zb_unique_id id, int rank, int blocki
   zbl_comm *c;
   zbl_stalled(ZBL_STALL_INIT, zbl_current_device());
   ZBL_ENTER;
-  if (comm == NULL || rank < 0 || rank >= nranks) {
-    return zbl_refuse_call(&asked, ZB_COLL_ARGUMENT, "rank %d of %d, or nowhere to put the communicator",
-                           rank, nranks);
-  }
-  if (nranks > 1 && zbl_group_depth() == 0 && !zbl.several && blocking) {
-    return zbl_failing(ZB_COLL_USAGE, "ncclCommInitRank: one thread drives all ranks, outside of a group");
-  }
+  ZBL_REFUSE_CALL(comm == NULL || rank < 0 || rank >= nranks,
+                  &asked, ZB_COLL_ARGUMENT, "rank %d of %d, or nowhere to put the communicator",
+                  rank, nranks);
+  ZBL_FAIL(nranks > 1 && zbl_group_depth() == 0 && !zbl.several && blocking,
+           ZB_COLL_USAGE, "ncclCommInitRank: one thread drives all ranks, outside of a group");
   q = zbl_clique_for(&id, nranks);
-  if (q == NULL) {
-    return zbl_refuse_call(&asked, ZB_COLL_ARGUMENT,
-                           "rank %d of %d: the id is none, is used up or has another number of ranks",
-                           rank, nranks);
-  }
-  if (zbl_group_mixes(!blocking)) {
-    return zbl_refuse_call(&asked, ZB_COLL_ARGUMENT, "%s", zbl_mixed);
-  }
-  if (zbl_joined(q, rank, zbl_current_device(), virtual_id)) {
-    return zbl_refuse_call(&asked, ZB_COLL_USAGE, "rank %d of %d: the rank has joined, or its GPU %d has",
-                           rank, nranks, zbl_current_device() - zbl.first);
-  }
+  ZBL_REFUSE_CALL(q == NULL,
+                  &asked, ZB_COLL_ARGUMENT,
+                  "rank %d of %d: the id is none, is used up or has another number of ranks",
+                  rank, nranks);
+  ZBL_REFUSE_CALL(zbl_group_mixes(!blocking), &asked, ZB_COLL_ARGUMENT, "%s", zbl_mixed);
+  ZBL_REFUSE_CALL(zbl_joined(q, rank, zbl_current_device(), virtual_id),
+                  &asked, ZB_COLL_USAGE, "rank %d of %d: the rank has joined, or its GPU %d has",
+                  rank, nranks, zbl_current_device() - zbl.first);
   c = zbl_new_comm();
-  if (c == NULL) {
-    return zbl_refuse_call(&asked, ZB_COLL_UNHANDLED, "out of memory");
-  }
+  ZBL_REFUSE_CALL(c == NULL, &asked, ZB_COLL_UNHANDLED, "out of memory");
   c->nonblocking = !blocking;
   zbl_enter_clique(c, q, rank, virtual_id);
   *comm = c;
@@ -163,8 +155,8 @@ uint64_t zbl_comm_launch(zbl_comm *c, int message) {
   return c->launch++;
 }
 
-/* The number that the last launch draws by. It is the same whoever asks first: a
- * message's has the sender's rank in it, as if all ranks had called in turn. */
+/* The number that the last launch draws its noise by. It does not depend on which rank comes
+ * first: a message's has the sender's rank in it, as if all ranks had called in turn. */
 zbl_turn zbl_round_number(const zbl_comm *c) {
   uint64_t ranks = (uint64_t)c->clique->nranks;
   return (zbl_turn){c->lane->case_key,
@@ -236,7 +228,7 @@ static int zbl_commAbort(void *comm) {
   return 0;
 }
 
-/* Wakes who waits for anything at all: something happened that no round tells. */
+/* Wakes every waiting thread: something happened that no round tells. */
 void zbl_alarm(void) {
   zbl_progress();
   zbl_ring(&zbl.hub->met);

@@ -45,11 +45,11 @@ typedef struct zbl_round {
   double bytes, start, end; /* start: when the last that has come did */
   int posted, ready;
   int mismatch, ran; /* ran: to the end; a mismatch never does */
-  int holders, linked; /* who points here; in the clique's list */
+  int holders, linked; /* how many point here; in the clique's list */
   int moves;           /* data */
   zbl_ref input;  /* the send buffers by rank, where other processes read them */
   zbl_ref result; /* a zbl_shared */
-  int places; /* one a rank, or none: only data and who drives all ranks need them */
+  int places; /* one a rank, or none: only data and a process that drives all ranks need them */
   zbl_place place[]; /* then a zbl_ahead a rank, where others drive the world too */
 } zbl_round;
 
@@ -146,6 +146,21 @@ typedef struct zbl_caller {
 
 int zbl_refuse_call(const zbl_caller *a, int code, const char *why, ...)
     __attribute__((format(printf, 3, 4), cold));
+
+/* Leave the function with an error of the collectives library's. */
+#define ZBL_FAIL(when, ...)                                                    \
+  do {                                                                         \
+    if (when) {                                                                \
+      return zbl_failing(__VA_ARGS__);                                         \
+    }                                                                          \
+  } while (0)
+#define ZBL_REFUSE_CALL(when, ...)                                             \
+  do {                                                                         \
+    if (when) {                                                                \
+      return zbl_refuse_call(__VA_ARGS__);                                     \
+    }                                                                          \
+  } while (0)
+
 
 /* derive.c */
 void zbl_find_curves(zbl_clique *q);

@@ -9,8 +9,8 @@
 /* The current device is per thread, as HIP has it, and so is the last error. */
 static _Thread_local int zbl_device_now, zbl_error_last;
 
-/* What a runtime call returns, kept for whoever asks next: success erases nothing,
- * and work that is not done yet is no error (ROCm/rocm-systems, hip_internal.hpp,
+/* Returns the result of a runtime call and keeps an error as the thread's last one. Success
+ * erases nothing, and work that is not done yet is no error (ROCm/rocm-systems, hip_internal.hpp,
  * HIP_UPDATE_ERROR_STATE). */
 int zbl_said(int code) {
   if (code != ZB_OK && zbl.count <= 0) { /* there is no world: the machine file was not read */
@@ -34,28 +34,20 @@ int zbl_current_device(void) {
 }
 
 static int zbl_getDeviceCount(int *count) {
-  if (count == NULL) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
+  ZBL_REFUSE(count == NULL, ZB_ERR_VALUE);
   *count = zbl.count;
-  if (zbl.count <= 0) {
-    return zbl_said(ZB_ERR_NO_DEVICE);
-  }
+  ZBL_REFUSE(zbl.count <= 0, ZB_ERR_NO_DEVICE);
   return ZB_OK;
 }
 
 static int zbl_runtimeGetVersion(int *version) {
-  if (version == NULL) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
+  ZBL_REFUSE(version == NULL, ZB_ERR_VALUE);
   *version = zbl_api_version;
   return ZB_OK;
 }
 
 static int zbl_setDevice(int device) {
-  if (device < 0 || device >= zbl.count) {
-    return zbl_said(ZB_ERR_DEVICE);
-  }
+  ZBL_REFUSE(device < 0 || device >= zbl.count, ZB_ERR_DEVICE);
   zbl_device_now = device;
   return ZB_OK;
 }
@@ -67,12 +59,8 @@ int zbl_allocate(void **ptr, size_t bytes, int kind) {
 
 int zbl_allocate_on(void **ptr, size_t bytes, int kind, int device) {
   *ptr = NULL;
-  if (zbl.count <= 0) {
-    return zbl_said(ZB_ERR_NO_DEVICE);
-  }
-  if (zbl_refused_in_capture()) {
-    return zbl_said(ZB_ERR_CAPTURE);
-  }
+  ZBL_REFUSE(zbl.count <= 0, ZB_ERR_NO_DEVICE);
+  ZBL_REFUSE(zbl_refused_in_capture(), ZB_ERR_CAPTURE);
   return zbl_said(bytes > 0 ? zbl_map_block(ptr, bytes, kind, device) : ZB_OK);
 }
 
@@ -123,26 +111,20 @@ int zbl_map_block(void **ptr, size_t bytes, int kind, int device) {
 static int zbl_mallocDevice(void **ptr, size_t bytes) {
   zbl_stalled(ZBL_STALL_RUNTIME, zbl_current_device());
   ZBL_ENTER;
-  if (ptr == NULL) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
+  ZBL_REFUSE(ptr == NULL, ZB_ERR_VALUE);
   return zbl_allocate(ptr, bytes, ZBL_OF_DEVICE);
 }
 
 static int zbl_freeDevice(void *ptr) {
   zbl_block *block;
   ZBL_ENTER;
-  if (zbl_refused_in_capture()) {
-    return zbl_said(ZB_ERR_CAPTURE);
-  }
+  ZBL_REFUSE(zbl_refused_in_capture(), ZB_ERR_CAPTURE);
   if (ptr == NULL) {
     return ZB_OK;
   }
   block = zbl_block_of(ptr);
-  if (block == NULL || block->base != (char *)ptr || block->kind == ZBL_REGISTERED ||
-      block->opened) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
+  ZBL_REFUSE(block == NULL || block->base != (char *)ptr || block->kind == ZBL_REGISTERED ||
+             block->opened, ZB_ERR_VALUE);
   if (zbl.waits) { /* ROCm/clr, hipamd/src/hip_memory.cpp, ihipFree */
     zbl_wait_for_device(block->device);
     block = zbl_block_of(ptr);
@@ -154,9 +136,7 @@ static int zbl_freeDevice(void *ptr) {
 }
 
 static int zbl_memGetInfo(size_t *free_bytes, size_t *total) {
-  if (zbl.count <= 0) {
-    return zbl_said(ZB_ERR_NO_DEVICE);
-  }
+  ZBL_REFUSE(zbl.count <= 0, ZB_ERR_NO_DEVICE);
   zbl_stalled(ZBL_STALL_RUNTIME, zbl_current_device());
   ZBL_ENTER;
   if (total != NULL) { /* either may be left out (ROCm/clr, hip_memory.cpp, hipMemGetInfo) */

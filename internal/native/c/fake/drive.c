@@ -1,6 +1,6 @@
-/* A thread that works off the process's streams when others decide something:
- * GPUs go on while their host waits for something else, at a barrier of MPI's for
- * one. Only a process that shares a world with others needs it. */
+/* A thread that works off the process's streams when other processes decide something:
+ * GPUs go on while their host waits for something else, such as a barrier of MPI. Only a
+ * process that shares a world with others needs it. */
 #include "comm.h"
 
 #include <signal.h>

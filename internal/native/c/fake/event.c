@@ -8,13 +8,9 @@ zbl_event *zbl_event_of(void *handle) { return zbl_behind(handle, ZBL_EVENT); }
 static int zbl_eventCreate(void **event) {
   ZBL_ENTER;
   zbl_event *e;
-  if (event == NULL) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
+  ZBL_REFUSE(event == NULL, ZB_ERR_VALUE);
   e = zbl.count > 0 ? zbl_new_handle(sizeof *e) : NULL;
-  if (e == NULL) {
-    return zbl_said(ZB_ERR_MEMORY);
-  }
+  ZBL_REFUSE(e == NULL, ZB_ERR_MEMORY);
   e->magic = ZBL_EVENT;
   e->device = zbl_current_device();
   *event = e;
@@ -100,17 +96,13 @@ static int zbl_eventRecord(void *event, void *stream) {
   ZBL_ENTER_SEVERAL;
   zbl_event *e = zbl_event_of(event);
   zbl_stream *s = zbl_stream_of(stream);
-  if (e == NULL || s == NULL) {
-    return zbl_said(e == NULL ? ZB_ERR_HANDLE : ZBL_ERR_STREAM);
-  }
+  ZBL_REFUSE(e == NULL || s == NULL, e == NULL ? ZB_ERR_HANDLE : ZBL_ERR_STREAM);
   e->on = s;
   e->captured = zbl_capture_of(s);
   if (s->capture != NULL) {
     return ZB_OK;
   }
-  if (e->device != s->device) {
-    return zbl_said(ZB_ERR_HANDLE);
-  }
+  ZBL_REFUSE(e->device != s->device, ZB_ERR_HANDLE);
   e->recorded = 0;
   e->pending++;
   e->made++;
@@ -140,13 +132,9 @@ static void zbl_event_proves(const zbl_event *e) {
 static int zbl_eventQuery(void *event) {
   ZBL_ENTER;
   zbl_event *e = zbl_event_of(event);
-  if (e == NULL) {
-    return zbl_said(ZB_ERR_HANDLE);
-  }
+  ZBL_REFUSE(e == NULL, ZB_ERR_HANDLE);
   zbl_look_at(e);
-  if (!zbl_host_finds(e->pending > 0, e->at)) {
-    return zbl_said(ZB_ERR_NOT_READY);
-  }
+  ZBL_REFUSE(!zbl_host_finds(e->pending > 0, e->at), ZB_ERR_NOT_READY);
   zbl_event_proves(e);
   return ZB_OK;
 }
@@ -155,20 +143,12 @@ static int zbl_eventQuery(void *event) {
 static int zbl_eventElapsed(float *ms, void *start, void *stop) {
   ZBL_ENTER_SEVERAL;
   zbl_event *a = zbl_event_of(start), *b = zbl_event_of(stop);
-  if (ms == NULL) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
-  if (a == NULL || b == NULL || a->device != b->device) {
-    return zbl_said(ZB_ERR_HANDLE);
-  }
+  ZBL_REFUSE(ms == NULL, ZB_ERR_VALUE);
+  ZBL_REFUSE(a == NULL || b == NULL || a->device != b->device, ZB_ERR_HANDLE);
   zbl_look_at(a);
   zbl_look_at(b);
-  if (a->pending > 0 || b->pending > 0) {
-    return zbl_said(ZB_ERR_NOT_READY);
-  }
-  if (!a->recorded || !b->recorded || a->untimed || b->untimed) {
-    return zbl_said(ZB_ERR_HANDLE);
-  }
+  ZBL_REFUSE(a->pending > 0 || b->pending > 0, ZB_ERR_NOT_READY);
+  ZBL_REFUSE(!a->recorded || !b->recorded || a->untimed || b->untimed, ZB_ERR_HANDLE);
   *ms = (float)((b->at - a->at) * 1e3);
   return ZB_OK;
 }

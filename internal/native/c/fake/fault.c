@@ -1,9 +1,9 @@
 /* Faults: what the machine file says is wrong, and how it becomes a time, a
  * hang or wrong data. What looks for faults sees only those.
  *
- * Slow links, rails, nodes and leaves are not here: whoever wrote the machine
- * file has put them into the constants of the groups they touch, and way.c has
- * them for messages between two devices. */
+ * Slow links, rails, nodes and leaves are not here: the machine file has them in the
+ * constants of the groups that they touch, and way.c has them for messages between
+ * two devices. */
 #include "world.h"
 
 #include <stdio.h>

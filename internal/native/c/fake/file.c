@@ -1,7 +1,7 @@
 /* The file where processes meet: it is made and cleared here, and its name removed.
- * Who uses it has a lock on one of its bytes (lost.c), and who makes, joins or removes it
- * one on the whole (flock). The kernel lets go of both when a process ends, however it
- * ends, and shows them to the processes of every PID namespace. */
+ * A process that uses it has a lock on one of its bytes (lost.c). One that makes, joins or
+ * removes it has a lock on the whole (flock). The kernel releases both when the process ends,
+ * however it ends, and shows them to the processes of every PID namespace. */
 #include "world.h"
 
 #include <errno.h>
@@ -27,8 +27,8 @@ static int zbl_is_own_file(const struct stat *st) {
 }
 
 /* Opens the file where processes meet. A file that no process has open belongs to a
- * world that has ended, and is cleared. It is locked when this returns. Who can guess the
- * path may have put a link or a file there. */
+ * world that has ended, and is cleared. It is locked when this returns. Another user
+ * who guesses the path may have put a link or a file there. */
 const char *zbl_open_file(const char *path, int exists) {
   struct stat st;
   zbl.shared_fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | (exists ? 0 : O_CREAT), 0600);

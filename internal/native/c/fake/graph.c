@@ -38,6 +38,28 @@ typedef struct zbl_graph {
 
 static uint64_t zbl_capture_ids;
 
+/* How many captures the thread has open that are not relaxed, whose address tells
+ * threads apart, and how often it did then what it must not. */
+static _Thread_local int zbl_captures, zbl_capture_mode;
+static _Thread_local unsigned zbl_spoiled;
+
+/* Whether the thread must not do now what could wait for a capture: to allocate,
+ * to free, to copy. The attempt spoils every capture it has open. */
+int zbl_refused_in_capture(void) {
+  int refused = zbl_captures > 0 && zbl_capture_mode != ZB_CAPTURE_RELAXED;
+  zbl_spoiled += (unsigned)refused;
+  return refused;
+}
+
+/* Whether its captures bind the thread. */
+int zbl_exchange_mode(int mode) {
+  int before = zbl_capture_mode;
+  zbl_capture_mode = mode;
+  return before;
+}
+
+void zbl_capture_reset(void) { zbl_captures = zbl_capture_mode = 0; }
+
 /* Whether the stream captures: then it can be neither asked nor destroyed, and
  * the attempt spoils the capture. */
 int zbl_refused_by_capture(zbl_stream *s) {
@@ -155,15 +177,12 @@ static int zbl_end_forks(const zbl_graph *g) {
 static int zbl_streamBeginCapture(void *stream, int mode) {
   ZBL_ENTER;
   zbl_stream *s = zbl_stream_of(stream);
-  if (s == NULL || mode < ZB_CAPTURE_GLOBAL || mode > ZB_CAPTURE_RELAXED) {
-    return zbl_said(s == NULL ? ZBL_ERR_STREAM : ZB_ERR_VALUE);
-  }
+  ZBL_REFUSE(s == NULL || mode < ZB_CAPTURE_GLOBAL || mode > ZB_CAPTURE_RELAXED,
+             s == NULL ? ZBL_ERR_STREAM : ZB_ERR_VALUE);
   if (stream == NULL) {
     return zbl_said(ZB_ERR_CAPTURE); /* the null stream has no capture */
   }
-  if (s->capture != NULL) {
-    return zbl_said(ZB_ERR_STATE);
-  }
+  ZBL_REFUSE(s->capture != NULL, ZB_ERR_STATE);
   s->capture = zbl_new_graph(s->device, NULL);
   s->capture->mode = mode;
   s->capture->id = ++zbl_capture_ids;
@@ -179,19 +198,11 @@ static int zbl_streamEndCapture(void *stream, void **graph) {
   zbl_stream *s = zbl_stream_of(stream);
   zbl_graph *g;
   int back;
-  if (graph == NULL) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
+  ZBL_REFUSE(graph == NULL, ZB_ERR_VALUE);
   *graph = NULL;
-  if (s == NULL || (g = s->capture) == NULL) {
-    return zbl_said(s == NULL ? ZBL_ERR_STREAM : ZB_ERR_STATE);
-  }
-  if (s != g->origin) {
-    return zbl_said(ZB_ERR_CAPTURE_UNMATCHED);
-  }
-  if (g->mode != ZB_CAPTURE_RELAXED && g->thread != &zbl_captures) {
-    return zbl_said(ZB_ERR_CAPTURE_THREAD);
-  }
+  ZBL_REFUSE(s == NULL || (g = s->capture) == NULL, s == NULL ? ZBL_ERR_STREAM : ZB_ERR_STATE);
+  ZBL_REFUSE(s != g->origin, ZB_ERR_CAPTURE_UNMATCHED);
+  ZBL_REFUSE(g->mode != ZB_CAPTURE_RELAXED && g->thread != &zbl_captures, ZB_ERR_CAPTURE_THREAD);
   zbl_captures -= g->mode != ZB_CAPTURE_RELAXED;
   back = zbl_end_forks(g);
   if (g->invalid ||
@@ -212,13 +223,9 @@ static int zbl_graphInstantiate(void **exec, void *graph,
                                 unsigned long long flags) {
   ZBL_ENTER;
   zbl_graph *g = zbl_behind(graph, ZBL_GRAPH), *e;
-  if (exec == NULL) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
+  ZBL_REFUSE(exec == NULL, ZB_ERR_VALUE);
   *exec = NULL;
-  if (g == NULL || (flags != 0 && flags != 1 && flags != 8)) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
+  ZBL_REFUSE(g == NULL || (flags != 0 && flags != 1 && flags != 8), ZB_ERR_VALUE);
   e = zbl_new_graph(g->device, g->nodes);
   e->magic = ZBL_EXEC;
   *exec = e;
@@ -242,12 +249,8 @@ static int zbl_graphLaunch(void *exec, void *stream) {
   ZBL_ENTER;
   zbl_graph *e = zbl_behind(exec, ZBL_EXEC);
   zbl_stream *s = zbl_stream_of(stream);
-  if (e == NULL) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
-  if (s == NULL || s->device != e->device) {
-    return zbl_said(s == NULL ? ZBL_ERR_STREAM : ZB_ERR_HANDLE);
-  }
+  ZBL_REFUSE(e == NULL, ZB_ERR_VALUE);
+  ZBL_REFUSE(s == NULL || s->device != e->device, s == NULL ? ZBL_ERR_STREAM : ZB_ERR_HANDLE);
   if (s->capture != NULL) {
     return zbl_said(ZB_ERR_NOT_SUPPORTED); /* the real one makes a child of it */
   }
@@ -256,9 +259,7 @@ static int zbl_graphLaunch(void *exec, void *stream) {
   for (size_t at = 0; at < e->nodes->bytes;) {
     zbl_node *n = (zbl_node *)(void *)(e->nodes->at + at);
     at += sizeof *n + n->bytes;
-    if ((n->put != NULL ? n->put(n->what, s) : zbl_replay_calls(n, s)) != 0) {
-      return zbl_said(ZB_ERR_VALUE);
-    }
+    ZBL_REFUSE((n->put != NULL ? n->put(n->what, s) : zbl_replay_calls(n, s)) != 0, ZB_ERR_VALUE);
   }
   zbl_host_posts(s->lane, s->lane->h); /* of a graph without nodes, too */
   return ZB_OK;
@@ -267,9 +268,7 @@ static int zbl_graphLaunch(void *exec, void *stream) {
 static int zbl_destroy_graph(void *handle, uint32_t magic) {
   ZBL_ENTER;
   zbl_graph *g = zbl_behind(handle, magic);
-  if (g == NULL) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
+  ZBL_REFUSE(g == NULL, ZB_ERR_VALUE);
   zbl_free_graph(g);
   return ZB_OK;
 }

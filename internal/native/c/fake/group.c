@@ -54,8 +54,8 @@ static int zbl_leave_joined(void) {
   return ZBL_IN_PROGRESS;
 }
 
-/* Waits for the peers of what this group has joined. Who drives the world alone
- * would wait for ever: ranks that did not join here can join nowhere else. */
+/* Waits for the peers of what this group has joined. A process that drives the world alone
+ * does not wait: ranks that did not join here can join nowhere else. */
 static int zbl_wait_joined(void) {
   int result = 0;
   if (zbl_joining != NULL && zbl_waits_not(zbl_joining)) {
@@ -164,10 +164,8 @@ int zbl_enqueue(const zbl_queued *q) {
 /* Whether a communicator went while the group was open: then nothing is launched. */
 static int zbl_check_queue(void) {
   for (size_t i = 0; i < zbl_queue_len; i++) {
-    if (zbl_comm_of(zbl_queue[i].comm) == NULL) {
-      return zbl_failing(ZB_COLL_ARGUMENT,
-                         "ncclGroupEnd: a communicator was destroyed within the group");
-    }
+    ZBL_FAIL(zbl_comm_of(zbl_queue[i].comm) == NULL,
+             ZB_COLL_ARGUMENT, "ncclGroupEnd: a communicator was destroyed within the group");
   }
   return 0;
 }

@@ -65,10 +65,10 @@ static long zbl_futex(const zbl_bell *bell, int op, uint32_t value,
 /* The bell that has woken the calling thread. */
 static _Thread_local const zbl_bell *zbl_woken_by;
 
-/* Who was woken wakes the next sleeper once it has had the lock. Were all woken at once,
- * they would wait for the lock, and take the CPU from who has it: a sixth of the CPU time
- * with a thousand processes on two CPUs. Where one is killed before that, those behind it
- * sleep until their time is over. */
+/* A thread that was woken wakes the next sleeper once it has had the lock. If all were woken
+ * at once, they would wait for the lock and take the CPU from its holder: a sixth of the CPU
+ * time with a thousand processes on two CPUs. If a woken thread is killed before it wakes the
+ * next one, the others sleep until their time is over. */
 static void zbl_wake_next(void) {
   const zbl_bell *bell = zbl_woken_by;
   zbl_woken_by = NULL;
@@ -120,7 +120,7 @@ void zbl_act(void) {
   __atomic_store_n(&zbl.hub->activity, zbl.hub->activity + 1, __ATOMIC_RELAXED);
 }
 
-/* Wakes who sleeps on a bell, when the lock is let go: they need it. */
+/* Wakes the sleepers on a bell when the lock is released, which they need. */
 void zbl_ring(zbl_bell *bell) {
   if (bell->waiting == 0) {
     return;
@@ -138,7 +138,7 @@ void zbl_ring(zbl_bell *bell) {
   }
 }
 
-/* Notes that something is decided, for those who wait for whatever it is. */
+/* Notes that something is decided, and wakes those that wait for anything. */
 void zbl_progress(void) {
   zbl_act();
   zbl_ring(&zbl.hub->any);

@@ -1,6 +1,5 @@
-/* What all who drive a world share, threads and processes alike: one arena that
- * is addressed by offsets, for it lies elsewhere in each process. See hub.c,
- * heap.c and join.c. */
+/* What the threads and processes that drive a world share: one arena that is addressed
+ * by offsets, for it lies elsewhere in each process. See hub.c and heap.c. */
 #ifndef ZBL_HUB_H
 #define ZBL_HUB_H
 

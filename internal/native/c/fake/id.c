@@ -21,17 +21,14 @@ static int zbl_getUniqueId(zb_unique_id *id) {
   if (id == NULL) {
     return ZB_COLL_ARGUMENT;
   }
-  if (zbl.count <= 0) {
-    return zbl_failing(ZB_COLL_UNHANDLED, "there is no device");
-  }
+  ZBL_FAIL(zbl.count <= 0, ZB_COLL_UNHANDLED, "there is no device");
   memset(id, 0, sizeof *id);
   if (address == NULL) {
     snprintf(id->internal, sizeof id->internal, "zbl %llu", (unsigned long long)++zbl.hub->ids);
     return 0;
   }
-  if (!zbl_address_ok(address)) {
-    return zbl_failing(ZB_COLL_ARGUMENT, "NCCL_COMM_ID is not HOST:PORT or [IPv6]:PORT");
-  }
+  ZBL_FAIL(!zbl_address_ok(address),
+           ZB_COLL_ARGUMENT, "NCCL_COMM_ID is not HOST:PORT or [IPv6]:PORT");
   snprintf(id->internal, sizeof id->internal, "zbl @%s", address);
   return 0;
 }
@@ -85,7 +82,7 @@ zbl_clique *zbl_clique_for(const zb_unique_id *id, int nranks) {
   if (strncmp(id->internal, "zbl ", 4) != 0) {
     return NULL;
   }
-  zbl_retire_comms(); /* whoever comes first: a process that never does has its own */
+  zbl_retire_comms(); /* the first caller does so; a process that never calls keeps its own */
   for (q = zbl_at(zbl.hub->cliques); q != NULL; q = zbl_at(q->next)) {
     if (zbl_is_of(q, id)) {
       return q->nranks == nranks && q->inited < nranks ? q : NULL;

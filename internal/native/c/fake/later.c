@@ -1,4 +1,4 @@
-/* Inits, splits and the end of communicators that do not block: who calls goes on, and
+/* Inits, splits and the end of communicators that do not block: the caller goes on, and
  * ncclCommGetAsyncError tells ncclInProgress until it is done. Within a group nothing of it
  * has begun before the group's end (ROCm/rccl at rocm-6.2.2, src/group.cc,
  * ncclGroupEndInternal). */
@@ -44,8 +44,8 @@ void zbl_advance_joins(void) {
 
 int zbl_has_joins(void) { return zbl_under_way != NULL; }
 
-/* The join goes on by itself: the thread that drives the process's streams ends it, or
- * whoever asks. */
+/* The join goes on by itself: the thread that drives the process's streams ends it, or a
+ * call that asks for its state. */
 void zbl_join_later(zbl_comm *c) {
   c->joined = zbl_under_way;
   zbl_under_way = c;

@@ -57,19 +57,13 @@ static int zbl_moduleLoad(void **module, const void *image) {
   void *own = NULL;
   int code = ZB_OK;
   ZBL_ENTER;
-  if (module == NULL || image == NULL) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
+  ZBL_REFUSE(module == NULL || image == NULL, ZB_ERR_VALUE);
   if (strcmp(image, "zbench loopback kernels") != 0) {
     code = zbl_own_codes != NULL ? zbl_own_codes->load(&own, image) : ZB_ERR_VALUE;
   }
-  if (code != ZB_OK) {
-    return zbl_said(code);
-  }
+  ZBL_REFUSE(code != ZB_OK, code);
   m = zbl_new_handle(sizeof *m);
-  if (m == NULL) {
-    return zbl_said(ZB_ERR_MEMORY);
-  }
+  ZBL_REFUSE(m == NULL, ZB_ERR_MEMORY);
   *m = (zbl_module){.magic = ZBL_MODULE, .own = own};
   *module = m;
   return ZB_OK;
@@ -78,9 +72,7 @@ static int zbl_moduleLoad(void **module, const void *image) {
 static int zbl_moduleUnload(void *module) {
   ZBL_ENTER;
   zbl_module *m = zbl_behind(module, ZBL_MODULE);
-  if (m == NULL) {
-    return zbl_said(module == NULL ? ZB_ERR_HANDLE : ZBL_ERR_MODULE);
-  }
+  ZBL_REFUSE(m == NULL, module == NULL ? ZB_ERR_HANDLE : ZBL_ERR_MODULE);
   while (m->functions != NULL) {
     zbl_function *f = m->functions;
     m->functions = f->next;
@@ -111,20 +103,14 @@ static int zbl_moduleFunction(void **function, void *module, const char *name) {
   const zbl_kernel *k = NULL;
   void *own = NULL;
   zbl_module *m = zbl_behind(module, ZBL_MODULE);
-  if (function == NULL || name == NULL || name[0] == 0) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
-  if (m == NULL) {
-    return zbl_said(module == NULL ? ZB_ERR_HANDLE : ZBL_ERR_MODULE);
-  }
+  ZBL_REFUSE(function == NULL || name == NULL || name[0] == 0, ZB_ERR_VALUE);
+  ZBL_REFUSE(m == NULL, module == NULL ? ZB_ERR_HANDLE : ZBL_ERR_MODULE);
   if (m->own != NULL) {
     own = zbl_own_codes->find(m->own, name);
   } else {
     k = zbl_kernel_find(name);
   }
-  if (k == NULL && own == NULL) {
-    return zbl_said(ZB_ERR_NOT_FOUND);
-  }
+  ZBL_REFUSE(k == NULL && own == NULL, ZB_ERR_NOT_FOUND);
   *function = zbl_function_for(m, k, own);
   return *function != NULL ? ZB_OK : zbl_said(ZB_ERR_MEMORY);
 }
@@ -252,9 +238,7 @@ static int zbl_launchKernel(void *function, unsigned gx, unsigned gy,
   const zbk_launch how = {{gx, gy, gz}, {bx, by, bz}, shared};
   zbl_stream *s = zbl_stream_of(stream);
   zbl_launched l = {.kernel = k, .how = how};
-  if (s == NULL) {
-    return zbl_said(ZBL_ERR_LAUNCHED_ON);
-  }
+  ZBL_REFUSE(s == NULL, ZBL_ERR_LAUNCHED_ON);
   if (f == NULL) { /* ROCm/clr, hipamd/src/hip_module.cpp, ihipModuleLaunchKernel */
     return zbl_said(ZB_ERR_HANDLE);
   }
@@ -264,9 +248,7 @@ static int zbl_launchKernel(void *function, unsigned gx, unsigned gy,
                         ? zbl_own_codes->launch(f->own, &how, params, extra, s)
                         : ZB_ERR_VALUE);
   }
-  if (extra != NULL || !zbl_launchable(k, &how)) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
+  ZBL_REFUSE(extra != NULL || !zbl_launchable(k, &how), ZB_ERR_VALUE);
   for (int i = 0; i < k->nparams; i++) {
     memcpy(&l.values[i], params[i], k->size[i]);
   }

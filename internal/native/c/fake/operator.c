@@ -45,9 +45,7 @@ int zbl_opCreate(int *op, void *scalar, int dtype, int residence, void *comm) {
     return zbl_failing(ZB_COLL_ARGUMENT, "ncclRedOpCreatePreMulSum: invalid argument");
   }
   o = calloc(1, sizeof *o);
-  if (o == NULL) {
-    return zbl_failing(ZB_COLL_UNHANDLED, "out of memory");
-  }
+  ZBL_FAIL(o == NULL, ZB_COLL_UNHANDLED, "out of memory");
   *o = (zbl_operator){.number = zbl_new_number(), .dtype = dtype, .next = c->operators};
   if (residence == ZBL_SCALAR_DEVICE) {
     o->device = scalar;
@@ -64,9 +62,8 @@ int zbl_opDestroy(int op, void *comm) {
   zbl_operator **at, *o;
   ZBL_ENTER;
   at = c != NULL ? zbl_find_operator(c, op) : NULL;
-  if (at == NULL || *at == NULL) {
-    return zbl_failing(ZB_COLL_ARGUMENT, "ncclRedOpDestroy: unknown reduction operator");
-  }
+  ZBL_FAIL(at == NULL || *at == NULL,
+           ZB_COLL_ARGUMENT, "ncclRedOpDestroy: unknown reduction operator");
   o = *at;
   *at = o->next;
   free(o);

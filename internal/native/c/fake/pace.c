@@ -154,8 +154,8 @@ static void zbl_pace_seen(double at) {
   zbl_own.joined = 0;
 }
 
-/* Waits for that time, without the lock. Threads that have a CPU each keep theirs: who gives
- * one away to another program gets it back milliseconds later. */
+/* Waits for that time, without the lock. Threads that have a CPU each keep it: a CPU that is
+ * given away to another program comes back milliseconds later. */
 static void zbl_pace_waits(double due) {
   int hosts = __atomic_load_n(&zbl.hub->hosts, __ATOMIC_RELAXED);
   int shares = hosts > zbl_pace_cpus();

@@ -94,9 +94,7 @@ int zbl_split_rank(zbl_comm *c, int color, int key, int nonblocking, void **out)
     return 0;
   }
   child = zbl_new_comm();
-  if (child == NULL) {
-    return zbl_failing(ZB_COLL_UNHANDLED, "out of memory");
-  }
+  ZBL_FAIL(child == NULL, ZB_COLL_UNHANDLED, "out of memory");
   child->device = c->device;
   child->lane = c->lane;
   child->rank = c->rank;

@@ -227,13 +227,9 @@ static void zbl_free_stream(zbl_stream *s) {
 static int zbl_streamCreate(void **stream, unsigned flags) {
   ZBL_ENTER;
   zbl_stream *s;
-  if (stream == NULL || flags > ZB_STREAM_NON_BLOCKING) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
+  ZBL_REFUSE(stream == NULL || flags > ZB_STREAM_NON_BLOCKING, ZB_ERR_VALUE);
   s = zbl_new_stream(zbl_current_device(), flags != ZB_STREAM_NON_BLOCKING);
-  if (s == NULL) {
-    return zbl_said(ZB_ERR_MEMORY);
-  }
+  ZBL_REFUSE(s == NULL, ZB_ERR_MEMORY);
   *stream = s;
   return ZB_OK;
 }
@@ -246,12 +242,8 @@ static int zbl_streamDestroy(void *stream) {
   if (stream == NULL) {
     return ZB_OK;
   }
-  if (s == NULL) {
-    return zbl_said(ZBL_ERR_STREAM);
-  }
-  if (zbl_refused_by_capture(s)) {
-    return zbl_said(ZB_ERR_CAPTURE);
-  }
+  ZBL_REFUSE(s == NULL, ZBL_ERR_STREAM);
+  ZBL_REFUSE(zbl_refused_by_capture(s), ZB_ERR_CAPTURE);
   zbl_free_stream(s);
   zbl_settle(); /* those that waited for it go on */
   return ZB_OK;

@@ -1,5 +1,5 @@
 /* What the host learns of a stream: whether it is done, and how long it waits for
- * those who drive the rest of the world. */
+ * the processes that drive the rest of the world. */
 #include "stream.h"
 
 /* How far one poll of work that can never finish moves the host clock: a
@@ -93,8 +93,8 @@ int zbl_decided(zbl_stream *s) {
   return 0;
 }
 
-/* Waits until the stream is done, as long as that takes. Who drives the world alone
- * would wait for ever where it can never be: then it returns 0. */
+/* Waits until the stream is done, as long as that takes. Returns 0 if the stream can never be
+ * done: a process that drives the world alone would wait for ever. */
 int zbl_wait_for(zbl_stream *s) {
   if (s == NULL) {
     return 0;
@@ -132,14 +132,8 @@ int zbl_wait_for_device(int device) {
 static int zbl_streamQuery(void *stream) {
   ZBL_ENTER;
   zbl_stream *s = zbl_stream_of(stream);
-  if (s == NULL) {
-    return zbl_said(ZBL_ERR_STREAM);
-  }
-  if (zbl_refused_by_capture(s)) {
-    return zbl_said(ZB_ERR_CAPTURE);
-  }
-  if (s->error != 0) {
-    return zbl_said(s->error);
-  }
+  ZBL_REFUSE(s == NULL, ZBL_ERR_STREAM);
+  ZBL_REFUSE(zbl_refused_by_capture(s), ZB_ERR_CAPTURE);
+  ZBL_REFUSE(s->error != 0, s->error);
   return zbl_decided(s) ? ZB_OK : ZB_ERR_NOT_READY;
 }

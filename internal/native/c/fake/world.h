@@ -128,7 +128,7 @@ typedef struct zbl_world {
   int first, count; /* the devices that it sees */
   zbl_bell *rung[ZBL_RUNG]; /* to be woken when the lock is let go */
   int rung_count;
-  int wakes; /* who sleeps on it that is woken at once: one for each CPU of the host */
+  int wakes; /* how many sleepers are woken at once: one for each CPU of the host */
   void *kept; /* a free block of the arena that has its pages; see heap.c */
   int driving, stop; /* the thread that drives the streams; see drive.c */
   zbl_bell nudge;    /* what it sleeps on while it has nothing to do */
@@ -277,6 +277,14 @@ int zbl_allocate(void **ptr, size_t bytes, int kind);
 int zbl_allocate_on(void **ptr, size_t bytes, int kind, int device);
 int zbl_map_block(void **ptr, size_t bytes, int kind, int device);
 int zbl_said(int code);
+
+/* Leaves the function with an error of the runtime's. */
+#define ZBL_REFUSE(when, code)                                                 \
+  do {                                                                         \
+    if (when) {                                                                \
+      return zbl_said(code);                                                   \
+    }                                                                          \
+  } while (0)
 void zbl_empty_devices(void);
 void zbl_free_devices(void);
 

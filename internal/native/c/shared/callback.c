@@ -142,12 +142,8 @@ static int zbl_launchHost(void *stream, zbs_function *function, void *data) {
   zbl_stream *s;
   ZBL_ENTER;
   s = zbl_stream_of(stream);
-  if (stream == NULL && zbl_refused_in_capture()) {
-    return zbl_said(ZB_ERR_CAPTURE);
-  }
-  if (s == NULL || function == NULL) {
-    return zbl_said(s == NULL ? ZBL_ERR_STREAM : ZB_ERR_VALUE);
-  }
+  ZBL_REFUSE(stream == NULL && zbl_refused_in_capture(), ZB_ERR_CAPTURE);
+  ZBL_REFUSE(s == NULL || function == NULL, s == NULL ? ZBL_ERR_STREAM : ZB_ERR_VALUE);
   return zbl_said(zbl_do(s, zbl_call_put, &what, sizeof what));
 }
 
@@ -158,12 +154,8 @@ static int zbl_addCallback(void *stream, zbs_callback *callback, void *data, uns
   zbl_stream *s;
   ZBL_ENTER;
   s = zbl_stream_of(stream);
-  if (callback == NULL || flags != 0) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
-  if (s == NULL) {
-    return zbl_said(ZBL_ERR_STREAM);
-  }
+  ZBL_REFUSE(callback == NULL || flags != 0, ZB_ERR_VALUE);
+  ZBL_REFUSE(s == NULL, ZBL_ERR_STREAM);
   zbl_host_enters(s->lane);
   s->lane->h += zbl.launch;
   return zbl_said(zbl_call_put(&what, s));

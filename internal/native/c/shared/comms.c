@@ -56,9 +56,7 @@ static int zbl_commInitConfig(void **comm, int nranks, zb_unique_id id, int rank
                               void *config) {
   const zbl_config *c = config;
   static const zbl_caller asked = {"commInitRankConfig", NULL};
-  if (!zbl_config_ok(c)) {
-    return zbl_refuse_call(&asked, ZB_COLL_ARGUMENT, "%s", zbl_bad_config);
-  }
+  ZBL_REFUSE_CALL(!zbl_config_ok(c), &asked, ZB_COLL_ARGUMENT, "%s", zbl_bad_config);
   return zbl_join_rank(comm, nranks, id, rank,
                        zbl_waits_for(c, 1), ZBL_NO_VIRTUAL);
 }
@@ -81,12 +79,8 @@ static int zbl_commSplit(void *comm, int color, int key, void **out, void *confi
                            : color < -1   ? "color is below NCCL_SPLIT_NOCOLOR"
                                           : zbl_bad_config);
   }
-  if (zbl_not_ready(c)) {
-    return zbl_refuse_call(&asked, ZB_COLL_ARGUMENT, "%s", zbl_unready);
-  }
-  if (zbl_group_mixes(c->nonblocking)) {
-    return zbl_refuse_call(&asked, ZB_COLL_ARGUMENT, "%s", zbl_mixed);
-  }
+  ZBL_REFUSE_CALL(zbl_not_ready(c), &asked, ZB_COLL_ARGUMENT, "%s", zbl_unready);
+  ZBL_REFUSE_CALL(zbl_group_mixes(c->nonblocking), &asked, ZB_COLL_ARGUMENT, "%s", zbl_mixed);
   return zbl_split_rank(c, color, key, zbl_waits_for(config, !c->nonblocking) ? 0 : 1, out);
 }
 
@@ -110,15 +104,11 @@ static int zbl_check_devices(int n, const int *devices) {
 static int zbl_commInitAll(void **comms, int n, const int *devices) {
   zb_unique_id id;
   int before = zbl_device_now, code = 0, ended;
-  if (comms == NULL || n < 0) {
-    return zbl_failing(ZB_COLL_ARGUMENT, "ncclCommInitAll: invalid argument");
-  }
+  ZBL_FAIL(comms == NULL || n < 0, ZB_COLL_ARGUMENT, "ncclCommInitAll: invalid argument");
   code = devices != NULL ? zbl_check_devices(n, devices)
          : n > zbl.count ? ZB_COLL_UNHANDLED
                          : 0;
-  if (code != 0) {
-    return zbl_failing(code, "ncclCommInitAll: no such device, or one twice");
-  }
+  ZBL_FAIL(code != 0, code, "ncclCommInitAll: no such device, or one twice");
   zbl_getUniqueId(&id);
   zbl_groupStart();
   for (int i = 0; i < n && code == 0; i++) {
@@ -138,9 +128,8 @@ static int zbl_commFinalize(void *comm) {
   if (comm == NULL) { /* nothing to do (ROCm/rccl, src/init.cc, ncclCommFinalize_impl) */
     return 0;
   }
-  if (c == NULL || c->finalized || zbl_not_ready(c)) {
-    return zbl_failing(ZB_COLL_ARGUMENT, "ncclCommFinalize: no communicator, or one twice");
-  }
+  ZBL_FAIL(c == NULL || c->finalized || zbl_not_ready(c),
+           ZB_COLL_ARGUMENT, "ncclCommFinalize: no communicator, or one twice");
   c->finalized = 1;
   if (c->nonblocking) {
     return zbl_progress_of(c);
@@ -153,9 +142,8 @@ static int zbl_commFinalize(void *comm) {
 static int zbl_ask(void *comm, int *out, int (*what)(const zbl_comm *)) {
   zbl_comm *c = zbl_comm_of(comm);
   ZBL_ENTER;
-  if (c == NULL || out == NULL || zbl_not_ready(c)) {
-    return zbl_failing(ZB_COLL_ARGUMENT, "no communicator, or nowhere to put the answer");
-  }
+  ZBL_FAIL(c == NULL || out == NULL || zbl_not_ready(c), ZB_COLL_ARGUMENT,
+           "no communicator, or nowhere to put the answer");
   *out = what(c);
   zbl_host_calls();
   return 0;
@@ -192,13 +180,10 @@ static int zbl_commRegister(void *comm, void *p, size_t bytes, void **handle) {
   zbl_comm *c = zbl_comm_of(comm);
   zbl_registration *r;
   ZBL_ENTER;
-  if (c == NULL || handle == NULL || !zbl_valid_range(p, bytes)) {
-    return zbl_failing(ZB_COLL_ARGUMENT, "ncclCommRegister: invalid argument");
-  }
+  ZBL_FAIL(c == NULL || handle == NULL || !zbl_valid_range(p, bytes),
+           ZB_COLL_ARGUMENT, "ncclCommRegister: invalid argument");
   r = malloc(sizeof *r);
-  if (r == NULL) {
-    return zbl_failing(ZB_COLL_UNHANDLED, "out of memory");
-  }
+  ZBL_FAIL(r == NULL, ZB_COLL_UNHANDLED, "out of memory");
   *r = (zbl_registration){ZBL_REGISTRATION, c};
   *handle = r;
   return 0;
@@ -207,12 +192,9 @@ static int zbl_commRegister(void *comm, void *p, size_t bytes, void **handle) {
 /* ROCm/rccl, src/register.cc, ncclCommDeregister_impl. */
 static int zbl_commDeregister(void *comm, void *handle) {
   zbl_registration *r = handle;
-  if (zbl_comm_of(comm) == NULL) {
-    return zbl_failing(ZB_COLL_ARGUMENT, "ncclCommDeregister: no communicator");
-  }
-  if (r == NULL || r->magic != ZBL_REGISTRATION || r->comm != comm) {
-    return zbl_failing(ZB_COLL_USAGE, "ncclCommDeregister: no such registration");
-  }
+  ZBL_FAIL(zbl_comm_of(comm) == NULL, ZB_COLL_ARGUMENT, "ncclCommDeregister: no communicator");
+  ZBL_FAIL(r == NULL || r->magic != ZBL_REGISTRATION || r->comm != comm,
+           ZB_COLL_USAGE, "ncclCommDeregister: no such registration");
   r->magic = 0;
   free(r);
   return 0;

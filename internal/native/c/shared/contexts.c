@@ -33,9 +33,7 @@ static void zbl_push_context(int device) {
  * leaves the current device as it is. */
 static int zbl_contextCreate(void **context, unsigned flags, int device) {
   ZBL_ENTER;
-  if (context == NULL || !zbl_known_device(device)) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
+  ZBL_REFUSE(context == NULL || !zbl_known_device(device), ZB_ERR_VALUE);
   *context = &zbl_context_of[device];
   zbl.devices[zbl.first + device].flags = flags;
   zbl_push_context(device);
@@ -44,9 +42,7 @@ static int zbl_contextCreate(void **context, unsigned flags, int device) {
 
 static int zbl_contextDestroy(void *context) {
   int device = zbl_device_of_context(context);
-  if (device < 0) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
+  ZBL_REFUSE(device < 0, ZB_ERR_VALUE);
   if (zbl_contexts.n > 0 && zbl_contexts.device[zbl_contexts.n - 1] == device) {
     zbl_contexts.n--;
   }
@@ -55,9 +51,7 @@ static int zbl_contextDestroy(void *context) {
 
 static int zbl_contextSet(void *context) {
   int device = zbl_device_of_context(context);
-  if (context != NULL && device < 0) {
-    return zbl_said(ZBL_ERR_CONTEXT);
-  }
+  ZBL_REFUSE(context != NULL && device < 0, ZBL_ERR_CONTEXT);
   zbl_contexts.n -= zbl_contexts.n > 0;
   if (context != NULL) {
     zbl_push_context(device);
@@ -67,27 +61,21 @@ static int zbl_contextSet(void *context) {
 
 static int zbl_contextGet(void **context) {
   int device = 0, code = zbl_getDevice(&device);
-  if (context == NULL) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
+  ZBL_REFUSE(context == NULL, ZB_ERR_VALUE);
   *context = &zbl_context_of[device];
   return code;
 }
 
 static int zbl_contextPush(void *context) {
   int device = zbl_device_of_context(context);
-  if (device < 0) {
-    return zbl_said(ZBL_ERR_CONTEXT);
-  }
+  ZBL_REFUSE(device < 0, ZBL_ERR_CONTEXT);
   zbl_push_context(device);
   return zbl_setDevice(device);
 }
 
 /* The current device stays what it is. */
 static int zbl_contextPop(void **context) {
-  if (zbl_contexts.n == 0) {
-    return zbl_said(ZBL_ERR_CONTEXT);
-  }
+  ZBL_REFUSE(zbl_contexts.n == 0, ZBL_ERR_CONTEXT);
   zbl_contexts.n--;
   if (context != NULL) {
     *context = &zbl_context_of[zbl_contexts.device[zbl_contexts.n]];
@@ -101,9 +89,8 @@ static int zbl_contextDevice(int *device) { return zbl_getDevice(device); }
 static int zbl_contextSynchronize(void) { return zbl_said(ZB_ERR_NOT_SUPPORTED); }
 
 static int zbl_primaryRetain(void **context, int device) {
-  if (!zbl_known_device(device) || context == NULL) {
-    return zbl_said(zbl_known_device(device) ? ZB_ERR_VALUE : ZB_ERR_DEVICE);
-  }
+  ZBL_REFUSE(!zbl_known_device(device) || context == NULL,
+             zbl_known_device(device) ? ZB_ERR_VALUE : ZB_ERR_DEVICE);
   *context = &zbl_context_of[device];
   return ZB_OK;
 }
@@ -128,9 +115,7 @@ static int zbl_primaryFlags(int device, unsigned flags) {
  * GetActiveStatus). */
 static int zbl_primaryState(int device, unsigned *flags, int *active) {
   ZBL_ENTER;
-  if (!zbl_known_device(device)) {
-    return zbl_said(ZB_ERR_DEVICE);
-  }
+  ZBL_REFUSE(!zbl_known_device(device), ZB_ERR_DEVICE);
   if (flags != NULL) {
     *flags = 0;
   }

@@ -10,20 +10,15 @@ static int zbl_init(unsigned flags) {
 }
 
 static int zbl_getDevice(int *device) {
-  if (device == NULL) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
-  if (zbl.count <= 0) {
-    return zbl_said(ZB_ERR_NO_DEVICE);
-  }
+  ZBL_REFUSE(device == NULL, ZB_ERR_VALUE);
+  ZBL_REFUSE(zbl.count <= 0, ZB_ERR_NO_DEVICE);
   *device = zbl_current_device() - zbl.first;
   return ZB_OK;
 }
 
 static int zbl_deviceGet(int *device, int ordinal) {
-  if (device == NULL || ordinal < 0 || ordinal >= zbl.count) {
-    return zbl_said(device == NULL ? ZB_ERR_VALUE : ZB_ERR_DEVICE);
-  }
+  ZBL_REFUSE(device == NULL || ordinal < 0 || ordinal >= zbl.count,
+             device == NULL ? ZB_ERR_VALUE : ZB_ERR_DEVICE);
   *device = ordinal;
   return ZB_OK;
 }
@@ -35,12 +30,8 @@ enum { ZBL_ERR_PEER_ENABLED = 704, ZBL_ERR_PEER_NOT_ENABLED = 705 };
 /* Every device reaches every other of the process, none itself (ROCm/clr,
  * hipamd/src/hip_peer.cpp, canAccessPeer). */
 static int zbl_canAccessPeer(int *can, int device, int peer) {
-  if (can == NULL) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
-  if (device < 0 || device >= zbl.count || peer < 0 || peer >= zbl.count) {
-    return zbl_said(ZB_ERR_DEVICE);
-  }
+  ZBL_REFUSE(can == NULL, ZB_ERR_VALUE);
+  ZBL_REFUSE(device < 0 || device >= zbl.count || peer < 0 || peer >= zbl.count, ZB_ERR_DEVICE);
   *can = device != peer;
   return ZB_OK;
 }
@@ -80,14 +71,10 @@ static int zbl_disablePeerAccess(int peer) {
 static int zbl_deviceByPCI(int *device, const char *address) {
   unsigned domain, bus, slot;
   int number;
-  if (device == NULL || address == NULL ||
-      sscanf(address, "%x:%x:%x", &domain, &bus, &slot) != 3) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
+  ZBL_REFUSE(device == NULL || address == NULL ||
+             sscanf(address, "%x:%x:%x", &domain, &bus, &slot) != 3, ZB_ERR_VALUE);
   number = (int)(domain << 8 | bus) - zbl.first; /* see zbl_devicePCI */
-  if (number < 0 || number >= zbl.count) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
+  ZBL_REFUSE(number < 0 || number >= zbl.count, ZB_ERR_VALUE);
   *device = number;
   return ZB_OK;
 }

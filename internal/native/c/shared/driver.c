@@ -3,29 +3,17 @@
 #include "../fake/stream.h"
 #include "more.h"
 
-static int zbl_copyToDevice(void *to, void *from, size_t bytes) {
-  return zbl_copy(to, from, bytes, ZB_TO_DEVICE);
-}
-
-static int zbl_copyToHost(void *to, void *from, size_t bytes) {
-  return zbl_copy(to, from, bytes, ZB_TO_HOST);
-}
-
-static int zbl_copyOnDevice(void *to, void *from, size_t bytes) {
-  return zbl_copy(to, from, bytes, ZB_DEVICE_TO_DEVICE);
-}
-
-static int zbl_copyToDeviceAsync(void *to, void *from, size_t bytes, void *stream) {
-  return zbl_copyAsync(to, from, bytes, ZB_TO_DEVICE, stream);
-}
-
-static int zbl_copyToHostAsync(void *to, void *from, size_t bytes, void *stream) {
-  return zbl_copyAsync(to, from, bytes, ZB_TO_HOST, stream);
-}
-
-static int zbl_copyOnDeviceAsync(void *to, void *from, size_t bytes, void *stream) {
-  return zbl_copyAsync(to, from, bytes, ZB_DEVICE_TO_DEVICE, stream);
-}
+#define ZBL_COPY(direction, kind)                                              \
+  static int zbl_copy##direction(void *to, void *from, size_t bytes) {         \
+    return zbl_copy(to, from, bytes, kind);                                    \
+  }                                                                            \
+  static int zbl_copy##direction##Async(void *to, void *from, size_t bytes, void *stream) { \
+    return zbl_copyAsync(to, from, bytes, kind, stream);                       \
+  }
+ZBL_COPY(ToDevice, ZB_TO_DEVICE)
+ZBL_COPY(ToHost, ZB_TO_HOST)
+ZBL_COPY(OnDevice, ZB_DEVICE_TO_DEVICE)
+#undef ZBL_COPY
 
 /* In the stream's order, and waited for (ROCm/clr, hipamd/src/hip_memory.cpp,
  * hipMemcpyWithStream). */
@@ -33,9 +21,7 @@ static int zbl_copyWithStream(void *to, const void *from, size_t bytes, int kind
                               void *stream) {
   int code;
   ZBL_ENTER;
-  if (zbl_refused_in_capture()) {
-    return zbl_said(ZB_ERR_CAPTURE);
-  }
+  ZBL_REFUSE(zbl_refused_in_capture(), ZB_ERR_CAPTURE);
   code = zbl_copyAsync(to, from, bytes, kind, stream);
   return code != ZB_OK || zbl_wait_for(zbl_stream_of(stream)) ? code : zbl_said(ZB_ERR_NOT_READY);
 }
@@ -45,13 +31,9 @@ static int zbl_copyWithStream(void *to, const void *from, size_t bytes, int kind
 static int zbl_addressRange(void **base, size_t *bytes, void *p) {
   const zbl_block *b;
   ZBL_ENTER;
-  if (base == NULL || bytes == NULL) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
+  ZBL_REFUSE(base == NULL || bytes == NULL, ZB_ERR_VALUE);
   b = zbl_block_of(p);
-  if (b == NULL) {
-    return zbl_said(ZB_ERR_NOT_FOUND);
-  }
+  ZBL_REFUSE(b == NULL, ZB_ERR_NOT_FOUND);
   *base = b->base;
   *bytes = b->bytes;
   return ZB_OK;
@@ -59,18 +41,14 @@ static int zbl_addressRange(void **base, size_t *bytes, void *p) {
 
 static int zbl_deviceMemory(size_t *bytes, int device) {
   int known = device >= 0 && device < zbl.count;
-  if (!known || bytes == NULL) {
-    return zbl_said(known ? ZB_ERR_VALUE : ZB_ERR_DEVICE);
-  }
+  ZBL_REFUSE(!known || bytes == NULL, known ? ZB_ERR_VALUE : ZB_ERR_DEVICE);
   *bytes = zbl.hbm_bytes;
   return ZB_OK;
 }
 
 static int zbl_deviceCapability(int *major, int *minor, int device) {
   int known = device >= 0 && device < zbl.count;
-  if (!known || major == NULL || minor == NULL) {
-    return zbl_said(known ? ZB_ERR_VALUE : ZB_ERR_DEVICE);
-  }
+  ZBL_REFUSE(!known || major == NULL || minor == NULL, known ? ZB_ERR_VALUE : ZB_ERR_DEVICE);
   *major = zbl_attribute("capabilityMajor");
   *minor = zbl_attribute("capabilityMinor");
   return ZB_OK;

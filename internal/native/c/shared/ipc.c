@@ -22,13 +22,9 @@ static int zbl_ipcGet(void *handle, void *p) {
   zbl_block *b;
   ZBL_ENTER;
   b = zbl_block_of(p);
-  if (handle == NULL || b == NULL || b->kind != ZBL_OF_DEVICE || b->opened) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
+  ZBL_REFUSE(handle == NULL || b == NULL || b->kind != ZBL_OF_DEVICE || b->opened, ZB_ERR_VALUE);
   h.at = zbl_export(b);
-  if (h.at == 0) {
-    return zbl_said(ZB_ERR_MEMORY);
-  }
+  ZBL_REFUSE(h.at == 0, ZB_ERR_MEMORY);
   h.bytes = b->bytes;
   h.offset = (uint64_t)((char *)p - b->base);
   memset(handle, 0, sizeof(zbs_ipc));
@@ -55,16 +51,10 @@ static int zbl_ipcOpen(void **p, zbs_ipc handle, unsigned flags) {
   zbl_block *b;
   ZBL_ENTER;
   memcpy(&h, &handle, sizeof h);
-  if (p == NULL || flags > ZBL_LAZY || h.bytes == 0) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
-  if (h.owner == getpid()) {
-    return zbl_said(ZBL_ERR_CONTEXT);
-  }
+  ZBL_REFUSE(p == NULL || flags > ZBL_LAZY || h.bytes == 0, ZB_ERR_VALUE);
+  ZBL_REFUSE(h.owner == getpid(), ZBL_ERR_CONTEXT);
   e = zbl.count > 0 ? zbl_exported_of(h.at) : NULL;
-  if (e == NULL || e->bytes != h.bytes || h.offset >= h.bytes) {
-    return zbl_said(ZBL_ERR_POINTER);
-  }
+  ZBL_REFUSE(e == NULL || e->bytes != h.bytes || h.offset >= h.bytes, ZBL_ERR_POINTER);
   b = zbl_opened(h.at);
   if (b != NULL) {
     b->opens++;
@@ -81,9 +71,7 @@ static int zbl_ipcClose(void *p) {
   zbl_block *b;
   ZBL_ENTER;
   b = zbl_block_of(p);
-  if (b == NULL || !b->opened) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
+  ZBL_REFUSE(b == NULL || !b->opened, ZB_ERR_VALUE);
   zbl_wait_for_device(b->device);
   b = zbl_block_of(p);
   if (b != NULL && b->opened && --b->opens == 0) {

@@ -148,15 +148,9 @@ static int zbl_launchFunction(const void *function, zbs_dim3 grid, zbs_dim3 bloc
   zbl_stream *s;
   ZBL_ENTER;
   s = zbl.count > 0 ? zbl_stream_of(stream) : NULL;
-  if (s == NULL) {
-    return zbl_said(ZBL_ERR_LAUNCHED_ON);
-  }
-  if (r == NULL) {
-    return zbl_said(ZBL_ERR_FUNCTION);
-  }
-  if (shared > ZBK_MOST_SHARED || !zbl_launchable(&limits, &asked)) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
+  ZBL_REFUSE(s == NULL, ZBL_ERR_LAUNCHED_ON);
+  ZBL_REFUSE(r == NULL, ZBL_ERR_FUNCTION);
+  ZBL_REFUSE(shared > ZBK_MOST_SHARED || !zbl_launchable(&limits, &asked), ZB_ERR_VALUE);
   return zbl_said(r->known ? zbl_launch_version(r, &how, params, s) : zbl_no_version(s));
 }
 

@@ -12,18 +12,10 @@ static int zbl_range_known(const void *p, size_t bytes) {
 /* The order is HIP's (ROCm/clr, hipamd/src/hip_hmm.cpp, hipMemPrefetchAsync). */
 static int zbl_prefetch(const void *p, size_t bytes, int device, void *stream) {
   ZBL_ENTER;
-  if (p == NULL || bytes == 0) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
-  if (zbl_stream_of(stream) == NULL) {
-    return zbl_said(ZBL_ERR_STREAM);
-  }
-  if (!zbl_range_known(p, bytes)) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
-  if (device != ZBL_HOST_DEVICE && !zbl_known_device(device)) {
-    return zbl_said(ZB_ERR_DEVICE);
-  }
+  ZBL_REFUSE(p == NULL || bytes == 0, ZB_ERR_VALUE);
+  ZBL_REFUSE(zbl_stream_of(stream) == NULL, ZBL_ERR_STREAM);
+  ZBL_REFUSE(!zbl_range_known(p, bytes), ZB_ERR_VALUE);
+  ZBL_REFUSE(device != ZBL_HOST_DEVICE && !zbl_known_device(device), ZB_ERR_DEVICE);
   return ZB_OK;
 }
 
@@ -33,21 +25,15 @@ static int zbl_advise(const void *p, size_t bytes, int advice, int device) {
   enum { ZBL_READ_MOSTLY = 1, ZBL_NOT_READ_MOSTLY = 2 };
   int of_all = advice == ZBL_READ_MOSTLY || advice == ZBL_NOT_READ_MOSTLY;
   ZBL_ENTER;
-  if (!of_all && device != ZBL_HOST_DEVICE && !zbl_known_device(device)) {
-    return zbl_said(ZB_ERR_DEVICE);
-  }
-  if (p == NULL || bytes == 0 || !zbl_range_known(p, bytes)) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
+  ZBL_REFUSE(!of_all && device != ZBL_HOST_DEVICE && !zbl_known_device(device), ZB_ERR_DEVICE);
+  ZBL_REFUSE(p == NULL || bytes == 0 || !zbl_range_known(p, bytes), ZB_ERR_VALUE);
   return ZB_OK;
 }
 
 /* The first of those that fit best (ROCm/clr, hipamd/src/hip_device_runtime.cpp,
  * ihipChooseDevice): they are all alike. */
 static int zbl_chooseDevice(int *device, const void *properties) {
-  if (device == NULL || properties == NULL) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
+  ZBL_REFUSE(device == NULL || properties == NULL, ZB_ERR_VALUE);
   *device = 0;
   return zbl_said(zbl.count > 0 ? ZB_OK : ZB_ERR_NO_DEVICE);
 }

@@ -8,13 +8,11 @@
 
 static int zbl_allocate_as(void **p, size_t bytes, int kind) {
   ZBL_ENTER;
-  if (p == NULL) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
+  ZBL_REFUSE(p == NULL, ZB_ERR_VALUE);
   return zbl.count > 0 ? zbl_allocate(p, bytes, kind) : zbl_said(ZB_ERR_NO_DEVICE);
 }
 
-/* HIP keeps the flags for who asks (ROCm/clr, hipamd/src/hip_memory.cpp, hipHostMalloc). */
+/* HIP keeps the flags for later queries (ROCm/clr, hipamd/src/hip_memory.cpp, hipHostMalloc). */
 static int zbl_allocate_flagged(void **p, size_t bytes, int kind, unsigned flags) {
   int code;
   ZBL_ENTER;
@@ -29,9 +27,7 @@ static int zbl_allocate_flagged(void **p, size_t bytes, int kind, unsigned flags
  * (ROCm/clr, hipamd/src/hip_memory.cpp, hipExtMallocWithFlags). */
 static int zbl_extMalloc(void **p, size_t bytes, unsigned flags) {
   enum { ZBL_SIGNAL = 2, ZBL_LAST_FLAG = 4 }; /* hipMallocSignalMemory, hipDeviceMallocContiguous */
-  if (flags > ZBL_LAST_FLAG || (flags == ZBL_SIGNAL && bytes != 8)) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
+  ZBL_REFUSE(flags > ZBL_LAST_FLAG || (flags == ZBL_SIGNAL && bytes != 8), ZB_ERR_VALUE);
   return zbl_allocate_as(p, bytes, ZBL_OF_DEVICE);
 }
 
@@ -52,9 +48,7 @@ static int zbl_mallocHost(void **p, size_t bytes) {
  * hipamd/src/hip_memory.cpp, ihipHostMalloc). */
 static int zbl_hostMalloc(void **p, size_t bytes, unsigned flags) {
   const unsigned coherent = 0x40000000, not_coherent = 0x80000000;
-  if ((flags & coherent) != 0 && (flags & not_coherent) != 0) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
+  ZBL_REFUSE((flags & coherent) != 0 && (flags & not_coherent) != 0, ZB_ERR_VALUE);
   return zbl_allocate_flagged(p, bytes, ZBL_OF_HOST, flags);
 }
 
@@ -81,16 +75,10 @@ static int zbl_hostRegister(void *p, size_t bytes, unsigned flags) {
   enum { ZBL_REGISTER_FLAGS = 15 };
   zbl_block *b;
   ZBL_ENTER;
-  if (p == NULL || bytes == 0 || flags > ZBL_REGISTER_FLAGS) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
-  if (zbl_block_of(p) != NULL) {
-    return zbl_said(ZBL_ERR_REGISTERED);
-  }
+  ZBL_REFUSE(p == NULL || bytes == 0 || flags > ZBL_REGISTER_FLAGS, ZB_ERR_VALUE);
+  ZBL_REFUSE(zbl_block_of(p) != NULL, ZBL_ERR_REGISTERED);
   b = calloc(1, sizeof *b);
-  if (b == NULL) {
-    return zbl_said(ZB_ERR_MEMORY);
-  }
+  ZBL_REFUSE(b == NULL, ZB_ERR_MEMORY);
   *b = (zbl_block){.base = p, .bytes = bytes, .kind = ZBL_REGISTERED,
                    .device = zbl_current_device(), .flags = flags};
   if (!zbl_note_block(b)) {
@@ -103,13 +91,10 @@ static int zbl_hostRegister(void *p, size_t bytes, unsigned flags) {
 static int zbl_hostUnregister(void *p) {
   zbl_block *b;
   ZBL_ENTER;
-  if (p == NULL) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
+  ZBL_REFUSE(p == NULL, ZB_ERR_VALUE);
   b = zbl_block_of(p);
-  if (b == NULL || b->base != (char *)p || b->kind != ZBL_REGISTERED) {
-    return zbl_said(ZBL_ERR_NOT_REGISTERED);
-  }
+  ZBL_REFUSE(b == NULL || b->base != (char *)p || b->kind != ZBL_REGISTERED,
+             ZBL_ERR_NOT_REGISTERED);
   zbl_forget_block(b);
   return ZB_OK;
 }
@@ -120,9 +105,7 @@ static int zbl_hostPointer(void **device, void *host, unsigned flags) {
   const zbl_block *b;
   ZBL_ENTER;
   b = zbl_block_of(host);
-  if (device == NULL || flags != 0 || b == NULL) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
+  ZBL_REFUSE(device == NULL || flags != 0 || b == NULL, ZB_ERR_VALUE);
   *device = host;
   return ZB_OK;
 }

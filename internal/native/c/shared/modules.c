@@ -127,13 +127,9 @@ static int zbl_moduleLoadFile(void **module, const char *path) {
   char *image;
   long bytes;
   int code = ZB_ERR_VALUE;
-  if (module == NULL || path == NULL) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
+  ZBL_REFUSE(module == NULL || path == NULL, ZB_ERR_VALUE);
   f = fopen(path, "rb");
-  if (f == NULL) {
-    return zbl_said(ZBL_ERR_NO_FILE);
-  }
+  ZBL_REFUSE(f == NULL, ZBL_ERR_NO_FILE);
   fseek(f, 0, SEEK_END);
   bytes = ftell(f);
   rewind(f);
@@ -165,29 +161,20 @@ static int zbl_moduleGlobal(void **p, size_t *bytes, void *module, const char *n
   void *at;
   int code;
   ZBL_ENTER;
-  if ((p == NULL && bytes == NULL) || name == NULL || name[0] == 0) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
+  ZBL_REFUSE((p == NULL && bytes == NULL) || name == NULL || name[0] == 0, ZB_ERR_VALUE);
   m = zbl_behind(module, ZBL_MODULE);
-  if (module == NULL) {
-    return zbl_said(ZB_ERR_HANDLE);
-  }
-  if (m == NULL || (what.owner = m->own) == NULL) {
-    return zbl_said(ZB_ERR_NOT_FOUND);
-  }
+  ZBL_REFUSE(module == NULL, ZB_ERR_HANDLE);
+  ZBL_REFUSE(m == NULL || (what.owner = m->own) == NULL, ZB_ERR_NOT_FOUND);
   code = zbl_find_variable(&what, &at, &all);
   if (code == ZBL_ERR_SYMBOL) {
-    if (!zbl_find_in(((zbl_own_module *)m->own)->object, name, "", &found)) {
-      return zbl_said(ZB_ERR_NOT_FOUND);
-    }
+    ZBL_REFUSE(!zbl_find_in(((zbl_own_module *)m->own)->object, name, "", &found),
+               ZB_ERR_NOT_FOUND);
     pthread_mutex_lock(&zbl_program_kernels.lock);
     zbl_add_variable(&(zbl_variable){.owner = m->own, .holds = found}, name);
     pthread_mutex_unlock(&zbl_program_kernels.lock);
     code = zbl_find_variable(&what, &at, &all);
   }
-  if (code != ZB_OK) {
-    return zbl_said(code);
-  }
+  ZBL_REFUSE(code != ZB_OK, code);
   if (p != NULL) {
     *p = at;
   }

@@ -20,16 +20,10 @@ static int zbl_blocks_at_once(int threads, size_t shared) {
 
 static int zbl_occupancyWith(int *blocks, const void *function, int threads, size_t shared,
                              unsigned flags) {
-  if (blocks == NULL || flags > 1) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
-  if (zbl_registered_of(function) == NULL) {
-    return zbl_said(ZBL_ERR_FUNCTION);
-  }
+  ZBL_REFUSE(blocks == NULL || flags > 1, ZB_ERR_VALUE);
+  ZBL_REFUSE(zbl_registered_of(function) == NULL, ZBL_ERR_FUNCTION);
   *blocks = 0;
-  if (threads <= 0) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
+  ZBL_REFUSE(threads <= 0, ZB_ERR_VALUE);
   if (threads <= zbl_attribute("maxThreadsPerBlock")) {
     *blocks = zbl_blocks_at_once(threads, shared);
   }
@@ -44,12 +38,8 @@ static int zbl_occupancy(int *blocks, const void *function, int threads, size_t 
  * blocks do (ROCm/clr, hipamd/src/hip_platform.cpp, hipOccupancyMaxPotentialBlockSize). */
 static int zbl_blockSize(int *grid, int *block, const void *function, size_t shared, int most) {
   int threads = zbl_attribute("maxThreadsPerBlock");
-  if (grid == NULL || block == NULL) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
-  if (zbl_registered_of(function) == NULL) {
-    return zbl_said(ZBL_ERR_FUNCTION);
-  }
+  ZBL_REFUSE(grid == NULL || block == NULL, ZB_ERR_VALUE);
+  ZBL_REFUSE(zbl_registered_of(function) == NULL, ZBL_ERR_FUNCTION);
   if (most > 0 && most < threads) {
     threads = (most + ZBL_WAVE - 1) / ZBL_WAVE * ZBL_WAVE;
   }
@@ -69,12 +59,8 @@ typedef struct zbl_function_facts {
 /* ROCm/clr, hipamd/src/hip_platform.cpp, getStatFuncAttr, and hip_global.cpp, which has the
  * version of PTX. */
 static int zbl_functionFacts(void *facts, const void *function) {
-  if (facts == NULL) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
-  if (zbl_registered_of(function) == NULL) {
-    return zbl_said(ZBL_ERR_FUNCTION);
-  }
+  ZBL_REFUSE(facts == NULL, ZB_ERR_VALUE);
+  ZBL_REFUSE(zbl_registered_of(function) == NULL, ZBL_ERR_FUNCTION);
   *(zbl_function_facts *)facts =
       (zbl_function_facts){.most_shared = zbl_attribute("maxSharedPerBlock"),
                            .most_threads = zbl_attribute("maxThreadsPerBlock"), .ptx = 30};
@@ -102,10 +88,8 @@ static int zbl_launchTimed(const void *function, zbs_dim3 grid, zbs_dim3 block, 
   int code;
   ZBL_ENTER;
   (void)flags;
-  if (zbl_stream_of(stream) == NULL || (start != NULL && zbl_event_of(start) == NULL) ||
-      (stop != NULL && zbl_event_of(stop) == NULL)) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
+  ZBL_REFUSE(zbl_stream_of(stream) == NULL || (start != NULL && zbl_event_of(start) == NULL) ||
+             (stop != NULL && zbl_event_of(stop) == NULL), ZB_ERR_VALUE);
   code = start != NULL ? zbl_eventRecord(start, stream) : ZB_OK;
   if (code == ZB_OK) {
     code = zbl_launchFunction(function, grid, block, params, shared, stream);

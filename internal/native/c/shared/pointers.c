@@ -17,9 +17,7 @@ static int zbl_pointerAttributes(void *attributes, const void *p) {
   zbl_pointer_attributes *a = attributes;
   const zbl_block *b;
   ZBL_ENTER;
-  if (a == NULL || p == NULL) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
+  ZBL_REFUSE(a == NULL || p == NULL, ZB_ERR_VALUE);
   *a = (zbl_pointer_attributes){.device = -2};
   b = zbl_block_of(p);
   if (b != NULL) {
@@ -129,9 +127,7 @@ static int zbl_pointerAttribute(void *data, int attribute, void *p) {
  * hipamd/src/hip_memory.cpp, hipDrvPointerGetAttributes). */
 static int zbl_pointerFacts(unsigned n, int *attributes, void **data, void *p) {
   ZBL_ENTER;
-  if (n == 0 || attributes == NULL || data == NULL || p == NULL) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
+  ZBL_REFUSE(n == 0 || attributes == NULL || data == NULL || p == NULL, ZB_ERR_VALUE);
   for (unsigned i = 0; i < n; i++) {
     zbl_pointer_fact(data[i], attributes[i], p);
   }
@@ -144,9 +140,8 @@ static int zbl_hostFlags(unsigned *flags, void *p) {
   const zbl_block *b;
   ZBL_ENTER;
   b = zbl_block_of(p);
-  if (flags == NULL || b == NULL || b->kind == ZBL_OF_DEVICE || b->kind == ZBL_REGISTERED) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
+  ZBL_REFUSE(flags == NULL || b == NULL || b->kind == ZBL_OF_DEVICE || b->kind == ZBL_REGISTERED,
+             ZB_ERR_VALUE);
   *flags = b->flags;
   return ZB_OK;
 }
@@ -156,9 +151,7 @@ static int zbl_pointerBytes(void *p, size_t *bytes) {
   const zbl_block *b;
   ZBL_ENTER;
   b = zbl_block_of(p);
-  if (bytes == NULL || b == NULL) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
+  ZBL_REFUSE(bytes == NULL || b == NULL, ZB_ERR_VALUE);
   *bytes = b->bytes;
   return ZB_OK;
 }

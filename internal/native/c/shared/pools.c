@@ -104,9 +104,8 @@ static void zbl_take_from(zbl_mem_pool *p) {
 
 static int zbl_firstPool(void **pool, int device) {
   ZBL_ENTER;
-  if (pool == NULL || !zbl_known_device(device)) {
-    return zbl_said(pool == NULL ? ZB_ERR_VALUE : ZB_ERR_DEVICE);
-  }
+  ZBL_REFUSE(pool == NULL || !zbl_known_device(device),
+             pool == NULL ? ZB_ERR_VALUE : ZB_ERR_DEVICE);
   *pool = zbl_first_pool(device);
   return ZB_OK;
 }
@@ -116,21 +115,15 @@ static int zbl_setPool(int device, void *pool) {
   zbl_mem_pool *p;
   ZBL_ENTER;
   p = zbl_pool_of(pool);
-  if (p == NULL || !zbl_known_device(device)) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
-  if (p->device != device) {
-    return zbl_said(ZB_ERR_DEVICE);
-  }
+  ZBL_REFUSE(p == NULL || !zbl_known_device(device), ZB_ERR_VALUE);
+  ZBL_REFUSE(p->device != device, ZB_ERR_DEVICE);
   zbl_take_from(p);
   return ZB_OK;
 }
 
 static int zbl_getPool(void **pool, int device) {
   ZBL_ENTER;
-  if (pool == NULL || !zbl_known_device(device)) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
+  ZBL_REFUSE(pool == NULL || !zbl_known_device(device), ZB_ERR_VALUE);
   *pool = zbl_current_pool(device);
   return ZB_OK;
 }
@@ -138,10 +131,9 @@ static int zbl_getPool(void **pool, int device) {
 static int zbl_createPool(void **pool, const void *props) {
   const zbl_pool_props *want = props;
   ZBL_ENTER;
-  if (pool == NULL || want == NULL || want->allocation != ZBL_PINNED ||
-      want->location.type != ZBL_ON_DEVICE || !zbl_known_device(want->location.id)) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
+  ZBL_REFUSE(pool == NULL || want == NULL || want->allocation != ZBL_PINNED ||
+             want->location.type != ZBL_ON_DEVICE || !zbl_known_device(want->location.id),
+             ZB_ERR_VALUE);
   *pool = zbl_new_pool(want->location.id, 0);
   return ZB_OK;
 }
@@ -150,9 +142,7 @@ static int zbl_destroyPool(void *pool) {
   zbl_mem_pool *p;
   ZBL_ENTER;
   p = zbl_pool_of(pool);
-  if (p == NULL || p->first) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
+  ZBL_REFUSE(p == NULL || p->first, ZB_ERR_VALUE);
   if (p->current) {
     zbl_take_from(zbl_first_pool(p->device));
   }
@@ -172,9 +162,7 @@ static int zbl_setPoolFact(void *pool, int about, void *value) {
   zbl_mem_pool *p;
   ZBL_ENTER;
   p = zbl_pool_of(pool);
-  if (p == NULL || value == NULL) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
+  ZBL_REFUSE(p == NULL || value == NULL, ZB_ERR_VALUE);
   if (about >= ZBL_POOL_EVENTS && about < ZBL_POOL_THRESHOLD) {
     p->reuse[about] = *(int32_t *)value;
     return ZB_OK;
@@ -183,9 +171,8 @@ static int zbl_setPoolFact(void *pool, int about, void *value) {
     p->threshold = *(uint64_t *)value;
     return ZB_OK;
   }
-  if ((about != ZBL_POOL_RESERVED_HIGH && about != ZBL_POOL_USED_HIGH) || *(uint64_t *)value != 0) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
+  ZBL_REFUSE((about != ZBL_POOL_RESERVED_HIGH && about != ZBL_POOL_USED_HIGH) || *(uint64_t *)value != 0,
+             ZB_ERR_VALUE);
   if (about == ZBL_POOL_USED_HIGH) {
     p->usage.high = 0;
   } else {
@@ -198,9 +185,8 @@ static int zbl_getPoolFact(void *pool, int about, void *value) {
   zbl_mem_pool *p;
   ZBL_ENTER;
   p = zbl_pool_of(pool);
-  if (p == NULL || value == NULL || about < ZBL_POOL_EVENTS || about >= ZBL_POOL_FACTS) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
+  ZBL_REFUSE(p == NULL || value == NULL || about < ZBL_POOL_EVENTS || about >= ZBL_POOL_FACTS,
+             ZB_ERR_VALUE);
   if (about < ZBL_POOL_THRESHOLD) {
     *(int32_t *)value = p->reuse[about];
     return ZB_OK;
@@ -217,22 +203,12 @@ static int zbl_setPoolAccess(void *pool, const void *list, size_t count) {
   zbl_mem_pool *p;
   ZBL_ENTER;
   p = zbl_pool_of(pool);
-  if (p == NULL || a == NULL) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
-  if (count > (size_t)zbl.count) {
-    return zbl_said(ZB_ERR_DEVICE);
-  }
+  ZBL_REFUSE(p == NULL || a == NULL, ZB_ERR_VALUE);
+  ZBL_REFUSE(count > (size_t)zbl.count, ZB_ERR_DEVICE);
   for (size_t i = 0; i < count; i++) {
-    if (a[i].location.type != ZBL_ON_DEVICE) {
-      return zbl_said(ZB_ERR_VALUE);
-    }
-    if (!zbl_known_device(a[i].location.id) || a[i].flags == 0) {
-      return zbl_said(ZB_ERR_DEVICE);
-    }
-    if (a[i].flags < 0 || a[i].flags > ZBL_READ_WRITE) {
-      return zbl_said(ZB_ERR_VALUE);
-    }
+    ZBL_REFUSE(a[i].location.type != ZBL_ON_DEVICE, ZB_ERR_VALUE);
+    ZBL_REFUSE(!zbl_known_device(a[i].location.id) || a[i].flags == 0, ZB_ERR_DEVICE);
+    ZBL_REFUSE(a[i].flags < 0 || a[i].flags > ZBL_READ_WRITE, ZB_ERR_VALUE);
     if (a[i].location.id != p->device) {
       p->access[a[i].location.id] = (uint8_t)a[i].flags;
     }
@@ -245,10 +221,8 @@ static int zbl_getPoolAccess(int *access, void *pool, void *location) {
   const zbl_mem_pool *p;
   ZBL_ENTER;
   p = zbl_pool_of(pool);
-  if (p == NULL || at == NULL || access == NULL || at->type != ZBL_ON_DEVICE ||
-      !zbl_known_device(at->id)) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
+  ZBL_REFUSE(p == NULL || at == NULL || access == NULL || at->type != ZBL_ON_DEVICE ||
+             !zbl_known_device(at->id), ZB_ERR_VALUE);
   *access = p->access[at->id];
   return ZB_OK;
 }
@@ -266,9 +240,7 @@ static int zbl_mallocFrom(void **p, size_t bytes, void *pool, void *stream) {
   zbl_mem_pool *from;
   ZBL_ENTER;
   from = zbl_pool_of(pool);
-  if (p == NULL || from == NULL) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
+  ZBL_REFUSE(p == NULL || from == NULL, ZB_ERR_VALUE);
   return zbl_stream_of(stream) == NULL ? zbl_said(ZB_ERR_HANDLE) : zbl_allocate_of(p, bytes, from);
 }
 
@@ -277,9 +249,7 @@ static int zbl_mallocAsync(void **p, size_t bytes, void *stream) {
   const zbl_stream *s;
   ZBL_ENTER;
   s = zbl_stream_of(stream);
-  if (p == NULL || s == NULL) {
-    return zbl_said(p == NULL ? ZB_ERR_VALUE : ZB_ERR_HANDLE);
-  }
+  ZBL_REFUSE(p == NULL || s == NULL, p == NULL ? ZB_ERR_VALUE : ZB_ERR_HANDLE);
   return zbl_allocate_of(p, bytes, zbl_current_pool(s->device - zbl.first));
 }
 
@@ -288,11 +258,7 @@ static int zbl_freeAsync(void *p, void *stream) {
   zbl_stream *s;
   ZBL_ENTER;
   s = zbl_stream_of(stream);
-  if (p == NULL) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
-  if (s == NULL) {
-    return zbl_said(ZB_ERR_HANDLE);
-  }
+  ZBL_REFUSE(p == NULL, ZB_ERR_VALUE);
+  ZBL_REFUSE(s == NULL, ZB_ERR_HANDLE);
   return zbl_wait_for(s) ? zbl_freeDevice(p) : zbl_said(ZB_ERR_NOT_READY);
 }

@@ -11,12 +11,9 @@ static int zbl_known_device(int device) { return device >= 0 && device < zbl.cou
 /* All devices of a process reach each other by one link, as those of a node do (ROCm/clr,
  * hipamd/src/hip_peer.cpp, hipExtGetLinkTypeAndHopCount and findLinkInfo). */
 static int zbl_linkType(int device, int peer, uint32_t *type, uint32_t *hops) {
-  if (type == NULL || hops == NULL || device == peer || device < 0 || peer < 0) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
-  if (device >= zbl.count || peer >= zbl.count) {
-    return zbl_said(ZB_ERR_DEVICE);
-  }
+  ZBL_REFUSE(type == NULL || hops == NULL || device == peer || device < 0 || peer < 0,
+             ZB_ERR_VALUE);
+  ZBL_REFUSE(device >= zbl.count || peer >= zbl.count, ZB_ERR_DEVICE);
   *type = ZBL_XGMI;
   *hops = 1;
   return ZB_OK;
@@ -26,15 +23,9 @@ static int zbl_linkType(int device, int peer, uint32_t *type, uint32_t *hops) {
  * hipamd/src/hip_peer.cpp, hipDeviceGetP2PAttribute: the rank is the link's type). */
 static int zbl_peerAttribute(int *value, int link, int device, int peer) {
   static const int values[] = {ZBL_XGMI, 1, 1, 1};
-  if (value == NULL) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
-  if (device == peer || !zbl_known_device(device) || !zbl_known_device(peer)) {
-    return zbl_said(ZB_ERR_DEVICE);
-  }
-  if (link < 0 || link > 3) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
+  ZBL_REFUSE(value == NULL, ZB_ERR_VALUE);
+  ZBL_REFUSE(device == peer || !zbl_known_device(device) || !zbl_known_device(peer), ZB_ERR_DEVICE);
+  ZBL_REFUSE(link < 0 || link > 3, ZB_ERR_VALUE);
   *value = values[link];
   return ZB_OK;
 }
@@ -52,18 +43,11 @@ static const size_t zbl_most_stack = (128 << 10) - 16;
  * rocclr/device/device.cpp, UpdateStackSize and UpdateInitialHeapSize. */
 static int zbl_setLimit(int limit, size_t value) {
   ZBL_ENTER;
-  if (limit < 0 || limit >= ZBL_LIMITS) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
-  if (limit != ZBL_LIMIT_STACK && limit != ZBL_LIMIT_HEAP) {
-    return zbl_said(ZBL_ERR_LIMIT);
-  }
-  if (zbl.count <= 0) {
-    return zbl_said(ZB_ERR_NO_DEVICE);
-  }
-  if (limit == ZBL_LIMIT_STACK ? value > zbl_most_stack : value >= zbl.hbm_bytes) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
+  ZBL_REFUSE(limit < 0 || limit >= ZBL_LIMITS, ZB_ERR_VALUE);
+  ZBL_REFUSE(limit != ZBL_LIMIT_STACK && limit != ZBL_LIMIT_HEAP, ZBL_ERR_LIMIT);
+  ZBL_REFUSE(zbl.count <= 0, ZB_ERR_NO_DEVICE);
+  ZBL_REFUSE(limit == ZBL_LIMIT_STACK ? value > zbl_most_stack : value >= zbl.hbm_bytes,
+             ZB_ERR_VALUE);
   if (limit == ZBL_LIMIT_STACK) {
     zbl.devices[zbl_current_device()].stack = value + 1;
   }
@@ -75,15 +59,9 @@ static int zbl_setLimit(int limit, size_t value) {
 static int zbl_getLimit(size_t *value, int limit) {
   size_t stack;
   ZBL_ENTER;
-  if (value == NULL || limit < 0 || limit >= ZBL_LIMITS) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
-  if (limit != ZBL_LIMIT_STACK && limit != ZBL_LIMIT_HEAP) {
-    return zbl_said(ZBL_ERR_LIMIT);
-  }
-  if (zbl.count <= 0) {
-    return zbl_said(ZB_ERR_NO_DEVICE);
-  }
+  ZBL_REFUSE(value == NULL || limit < 0 || limit >= ZBL_LIMITS, ZB_ERR_VALUE);
+  ZBL_REFUSE(limit != ZBL_LIMIT_STACK && limit != ZBL_LIMIT_HEAP, ZBL_ERR_LIMIT);
+  ZBL_REFUSE(zbl.count <= 0, ZB_ERR_NO_DEVICE);
   stack = zbl.devices[zbl_current_device()].stack;
   *value = limit == ZBL_LIMIT_HEAP ? zbl.hbm_bytes : stack > 0 ? stack - 1 : ZBL_FIRST_STACK;
   return ZB_OK;
@@ -95,21 +73,15 @@ static int zbl_setDeviceFlags(unsigned flags) {
   const unsigned ways = 7, known = 0x1f;
   unsigned way = flags & ways;
   ZBL_ENTER;
-  if (zbl.count <= 0) {
-    return zbl_said(ZB_ERR_NO_DEVICE);
-  }
-  if ((flags & ~known) != 0 || (way & (way - 1)) != 0) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
+  ZBL_REFUSE(zbl.count <= 0, ZB_ERR_NO_DEVICE);
+  ZBL_REFUSE((flags & ~known) != 0 || (way & (way - 1)) != 0, ZB_ERR_VALUE);
   zbl.devices[zbl_current_device()].flags = way;
   return ZB_OK;
 }
 
 static int zbl_deviceFlags(unsigned *flags) {
   ZBL_ENTER;
-  if (flags == NULL || zbl.count <= 0) {
-    return zbl_said(flags == NULL ? ZB_ERR_VALUE : ZB_ERR_NO_DEVICE);
-  }
+  ZBL_REFUSE(flags == NULL || zbl.count <= 0, flags == NULL ? ZB_ERR_VALUE : ZB_ERR_NO_DEVICE);
   *flags = zbl.devices[zbl_current_device()].flags;
   return ZB_OK;
 }
@@ -117,9 +89,8 @@ static int zbl_deviceFlags(unsigned *flags) {
 /* What hipDeviceProp_t's newer form has, too (properties.c). */
 static int zbl_deviceUUID(void *uuid, int device) {
   char name[17];
-  if (!zbl_known_device(device) || uuid == NULL) {
-    return zbl_said(zbl_known_device(device) ? ZB_ERR_VALUE : ZB_ERR_DEVICE);
-  }
+  ZBL_REFUSE(!zbl_known_device(device) || uuid == NULL,
+             zbl_known_device(device) ? ZB_ERR_VALUE : ZB_ERR_DEVICE);
   snprintf(name, sizeof name, "zbench%09d", device + zbl.first);
   memcpy(uuid, name, 16);
   return ZB_OK;
@@ -131,9 +102,7 @@ static int zbl_streamDevice(void *stream, int *device) {
   const zbl_stream *s;
   ZBL_ENTER;
   s = zbl_stream_of(stream);
-  if (device == NULL || s == NULL) {
-    return zbl_said(device == NULL ? ZB_ERR_VALUE : ZBL_ERR_STREAM);
-  }
+  ZBL_REFUSE(device == NULL || s == NULL, device == NULL ? ZB_ERR_VALUE : ZBL_ERR_STREAM);
   *device = s->device - zbl.first;
   return ZB_OK;
 }

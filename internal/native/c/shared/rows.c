@@ -39,9 +39,7 @@ static int zbl_copyRowsAsync(void *to, size_t toPitch, const void *from, size_t 
 static int zbl_mallocRows(void **p, size_t *pitch, size_t bytes, size_t rows) {
   size_t apart, all;
   ZBL_ENTER;
-  if (p == NULL || pitch == NULL || bytes > SIZE_MAX - ZBL_PITCH_ALIGN) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
+  ZBL_REFUSE(p == NULL || pitch == NULL || bytes > SIZE_MAX - ZBL_PITCH_ALIGN, ZB_ERR_VALUE);
   apart = (bytes + ZBL_PITCH_ALIGN - 1) / ZBL_PITCH_ALIGN * ZBL_PITCH_ALIGN;
   if (bytes > 0 && rows > 0) {
     *pitch = apart;

@@ -26,63 +26,46 @@ static int zbl_symbol_way(int kind, int other) {
                                                                            : ZB_ERR_DIRECTION;
 }
 
-/* Either direction, waited for or not. */
+/* Either direction. later tells that the copy is the stream's, else it is waited for. */
 typedef struct zbl_symbol_copy {
   const void *symbol;
   size_t bytes, offset;
   int kind, writes; /* to the symbol */
+  int later;
+  void *stream;
 } zbl_symbol_copy;
 
-static int zbl_symbol_copying(const zbl_symbol_copy *how, const void *other, zbl_copying *c) {
+static int zbl_copy_symbol(const zbl_symbol_copy *how, const void *other) {
+  zbl_copying c = {.bytes = how->bytes, .rows = 1};
   char *part;
   int code = zbl_symbol_way(how->kind, how->writes ? ZB_TO_DEVICE : ZB_TO_HOST);
+  ZBL_ENTER;
   if (code == ZB_OK) {
     code = zbl_symbol_part(how->symbol, how->bytes, how->offset, &part);
   }
-  if (code == ZB_OK) {
-    *c = (zbl_copying){.to = how->writes ? part : (char *)(uintptr_t)other,
-                       .from = how->writes ? other : part, .bytes = how->bytes, .rows = 1};
-  }
-  return code;
+  ZBL_REFUSE(code != ZB_OK, code);
+  c.to = how->writes ? part : (char *)(uintptr_t)other;
+  c.from = how->writes ? other : part;
+  return zbl_said(how->later ? zbl_copy_later(&c, how->kind, how->stream) : zbl_copy_now(&c, how->kind));
 }
 
 static int zbl_toSymbol(const void *symbol, const void *from, size_t bytes, size_t offset,
                         int kind) {
-  const zbl_symbol_copy how = {symbol, bytes, offset, kind, 1};
-  zbl_copying c;
-  int code;
-  ZBL_ENTER;
-  code = zbl_symbol_copying(&how, from, &c);
-  return zbl_said(code != ZB_OK ? code : zbl_copy_now(&c, kind));
+  return zbl_copy_symbol(&(zbl_symbol_copy){symbol, bytes, offset, kind, 1, 0, NULL}, from);
 }
 
 static int zbl_toSymbolAsync(const void *symbol, const void *from, size_t bytes, size_t offset,
                              int kind, void *stream) {
-  const zbl_symbol_copy how = {symbol, bytes, offset, kind, 1};
-  zbl_copying c;
-  int code;
-  ZBL_ENTER;
-  code = zbl_symbol_copying(&how, from, &c);
-  return zbl_said(code != ZB_OK ? code : zbl_copy_later(&c, kind, stream));
+  return zbl_copy_symbol(&(zbl_symbol_copy){symbol, bytes, offset, kind, 1, 1, stream}, from);
 }
 
 static int zbl_fromSymbol(void *to, const void *symbol, size_t bytes, size_t offset, int kind) {
-  const zbl_symbol_copy how = {symbol, bytes, offset, kind, 0};
-  zbl_copying c;
-  int code;
-  ZBL_ENTER;
-  code = zbl_symbol_copying(&how, to, &c);
-  return zbl_said(code != ZB_OK ? code : zbl_copy_now(&c, kind));
+  return zbl_copy_symbol(&(zbl_symbol_copy){symbol, bytes, offset, kind, 0, 0, NULL}, to);
 }
 
 static int zbl_fromSymbolAsync(void *to, const void *symbol, size_t bytes, size_t offset,
                                int kind, void *stream) {
-  const zbl_symbol_copy how = {symbol, bytes, offset, kind, 0};
-  zbl_copying c;
-  int code;
-  ZBL_ENTER;
-  code = zbl_symbol_copying(&how, to, &c);
-  return zbl_said(code != ZB_OK ? code : zbl_copy_later(&c, kind, stream));
+  return zbl_copy_symbol(&(zbl_symbol_copy){symbol, bytes, offset, kind, 0, 1, stream}, to);
 }
 
 /* ROCm/clr, hipamd/src/hip_platform.cpp, hipGetSymbolAddress and hipGetSymbolSize. */
@@ -90,9 +73,7 @@ static int zbl_symbolAddress(void **p, const void *symbol) {
   char *at;
   int code;
   ZBL_ENTER;
-  if (p == NULL) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
+  ZBL_REFUSE(p == NULL, ZB_ERR_VALUE);
   code = zbl_symbol_part(symbol, 0, 0, &at);
   if (code == ZB_OK) {
     *p = at;
@@ -104,8 +85,6 @@ static int zbl_symbolSize(size_t *bytes, const void *symbol) {
   const zbl_wanted what = {.host = symbol, .device = zbl_current_device()};
   void *at;
   ZBL_ENTER;
-  if (bytes == NULL) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
+  ZBL_REFUSE(bytes == NULL, ZB_ERR_VALUE);
   return zbl_said(zbl_find_variable(&what, &at, bytes));
 }

@@ -27,9 +27,7 @@ static int zbl_streamGetPriority(void *stream, int *priority) {
   const zbl_stream *s;
   ZBL_ENTER;
   s = zbl_stream_of(stream);
-  if (s == NULL || priority == NULL) {
-    return zbl_said(s == NULL ? ZBL_ERR_STREAM : ZB_ERR_VALUE);
-  }
+  ZBL_REFUSE(s == NULL || priority == NULL, s == NULL ? ZBL_ERR_STREAM : ZB_ERR_VALUE);
   *priority = s->priority;
   return ZB_OK;
 }
@@ -58,12 +56,8 @@ static int zbl_streamGetFlags(void *stream, unsigned *flags) {
   zbl_stream *s;
   ZBL_ENTER;
   s = zbl_stream_of(stream);
-  if (stream == NULL && ZBL_VENDOR == ZB_ROCM) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
-  if (s == NULL || flags == NULL) {
-    return zbl_said(s == NULL ? ZBL_ERR_STREAM : ZB_ERR_VALUE);
-  }
+  ZBL_REFUSE(stream == NULL && ZBL_VENDOR == ZB_ROCM, ZB_ERR_VALUE);
+  ZBL_REFUSE(s == NULL || flags == NULL, s == NULL ? ZBL_ERR_STREAM : ZB_ERR_VALUE);
   *flags = s->blocking ? 0 : ZB_STREAM_NON_BLOCKING;
   return ZB_OK;
 }
@@ -73,9 +67,7 @@ static int zbl_streamIsCapturing(void *stream, int *status) {
   zbl_stream *s;
   ZBL_ENTER;
   s = zbl_stream_of(stream);
-  if (s == NULL || status == NULL) {
-    return zbl_said(s == NULL ? ZBL_ERR_STREAM : ZB_ERR_VALUE);
-  }
+  ZBL_REFUSE(s == NULL || status == NULL, s == NULL ? ZBL_ERR_STREAM : ZB_ERR_VALUE);
   *status = zbl_capture_of(s) != 0;
   return ZB_OK;
 }
@@ -84,13 +76,9 @@ static int zbl_streamIsCapturing(void *stream, int *status) {
 static int zbl_captureInfo(void *stream, int *status, unsigned long long *id) {
   zbl_stream *s;
   ZBL_ENTER;
-  if (status == NULL) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
+  ZBL_REFUSE(status == NULL, ZB_ERR_VALUE);
   s = zbl_stream_of(stream);
-  if (s == NULL) {
-    return zbl_said(ZBL_ERR_STREAM);
-  }
+  ZBL_REFUSE(s == NULL, ZBL_ERR_STREAM);
   *status = zbl_capture_of(s) != 0;
   if (*status && id != NULL) {
     *id = zbl_capture_of(s);
@@ -101,9 +89,7 @@ static int zbl_captureInfo(void *stream, int *status, unsigned long long *id) {
 /* A thread whose mode is relaxed may do what captures forbid (ROCm/clr,
  * hipamd/src/hip_graph.cpp, hipThreadExchangeStreamCaptureMode). */
 static int zbl_captureMode(int *mode) {
-  if (mode == NULL || *mode < ZB_CAPTURE_GLOBAL || *mode > ZB_CAPTURE_RELAXED) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
+  ZBL_REFUSE(mode == NULL || *mode < ZB_CAPTURE_GLOBAL || *mode > ZB_CAPTURE_RELAXED, ZB_ERR_VALUE);
   *mode = zbl_exchange_mode(*mode);
   return ZB_OK;
 }
@@ -112,15 +98,9 @@ static int zbl_streamSynchronize(void *stream) {
   zbl_stream *s;
   ZBL_ENTER;
   s = zbl_stream_of(stream);
-  if (s == NULL) {
-    return zbl_said(ZBL_ERR_STREAM);
-  }
-  if (zbl_refused_by_capture(s)) {
-    return zbl_said(ZB_ERR_CAPTURE);
-  }
-  if (s->error == 0 && !zbl_wait_for(s) && s->error == 0) {
-    return zbl_said(ZB_ERR_NOT_READY);
-  }
+  ZBL_REFUSE(s == NULL, ZBL_ERR_STREAM);
+  ZBL_REFUSE(zbl_refused_by_capture(s), ZB_ERR_CAPTURE);
+  ZBL_REFUSE(s->error == 0 && !zbl_wait_for(s) && s->error == 0, ZB_ERR_NOT_READY);
   return zbl_said(s->error);
 }
 
@@ -128,9 +108,7 @@ static int zbl_streamSynchronize(void *stream) {
  * hipamd/src/hip_device_runtime.cpp, hipDeviceSynchronize). */
 static int zbl_deviceSynchronize(void) {
   ZBL_ENTER;
-  if (zbl_refused_in_capture()) {
-    return zbl_said(ZB_ERR_CAPTURE);
-  }
+  ZBL_REFUSE(zbl_refused_in_capture(), ZB_ERR_CAPTURE);
   return zbl_said(zbl.count > 0 ? zbl_wait_for_device(zbl_current_device()) : ZB_ERR_NO_DEVICE);
 }
 
@@ -138,9 +116,7 @@ static int zbl_deviceSynchronize(void) {
 static int zbl_deviceReset(void) {
   int device;
   ZBL_ENTER;
-  if (zbl.count <= 0) {
-    return zbl_said(ZB_ERR_NO_DEVICE);
-  }
+  ZBL_REFUSE(zbl.count <= 0, ZB_ERR_NO_DEVICE);
   device = zbl_current_device();
   while (zbl.devices[device].blocks != NULL) {
     zbl_forget_block(zbl.devices[device].blocks);
@@ -195,12 +171,8 @@ static int zbl_eventSynchronize(void *event) {
   zbl_event *e;
   ZBL_ENTER;
   e = zbl_event_of(event);
-  if (e == NULL) {
-    return zbl_said(ZB_ERR_HANDLE);
-  }
-  if (zbl_capture_open(e)) {
-    return zbl_said(ZB_ERR_CAPTURE);
-  }
+  ZBL_REFUSE(e == NULL, ZB_ERR_HANDLE);
+  ZBL_REFUSE(zbl_capture_open(e), ZB_ERR_CAPTURE);
   for (uint64_t made = e->made; e->done < made;) {
     zbl_stream *s = e->on;
     zbl_look(s);
@@ -253,23 +225,16 @@ static int zbl_streamWaitEvent(void *stream, void *event, unsigned flags) {
   ZBL_ENTER;
   e = zbl_event_of(event);
   s = zbl_stream_of(stream);
-  if (e == NULL || s == NULL) {
-    return zbl_said(ZB_ERR_HANDLE);
-  }
-  if (e->captured != 0) {
-    return zbl_said(stream == NULL ? ZB_ERR_HANDLE
+  ZBL_REFUSE(e == NULL || s == NULL, ZB_ERR_HANDLE);
+  ZBL_REFUSE(e->captured != 0,
+             stream == NULL ? ZB_ERR_HANDLE
                                    : zbl_join_capture(s, e->captured, e->on));
-  }
-  if (flags != 0) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
+  ZBL_REFUSE(flags != 0, ZB_ERR_VALUE);
   if (s->capture != NULL) { /* what the graph's launch will find done */
     return ZB_OK;
   }
   w = malloc(sizeof *w);
-  if (w == NULL) {
-    return zbl_said(ZB_ERR_MEMORY);
-  }
+  ZBL_REFUSE(w == NULL, ZB_ERR_MEMORY);
   *w = (zbl_waiting){e, e->made};
   e->waiting++;
   zbl_push(s, zbl_new_op(s, &zbl_waits, w, s->lane->h));

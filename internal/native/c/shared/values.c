@@ -120,29 +120,21 @@ static int zbl_value_put(void *stream, const zbl_kind *kind, const zbl_value *v)
   return zbl_put_copied(s, kind, v, sizeof *v);
 }
 
-static int zbl_waitValue32(void *stream, void *p, uint32_t value, unsigned flags, uint32_t mask) {
-  const zbl_value v = {p, value, mask, 4, flags <= ZBL_WAIT_NOR ? (int)flags : -1};
-  ZBL_ENTER;
-  return zbl_said(zbl_value_put(stream, &zbl_value_waits, &v));
-}
-
-static int zbl_waitValue64(void *stream, void *p, uint64_t value, unsigned flags, uint64_t mask) {
-  const zbl_value v = {p, value, mask, 8, flags <= ZBL_WAIT_NOR ? (int)flags : -1};
-  ZBL_ENTER;
-  return zbl_said(zbl_value_put(stream, &zbl_value_waits, &v));
-}
-
 /* HIP has no use for the flags of a write. */
-static int zbl_writeValue32(void *stream, void *p, uint32_t value, unsigned flags) {
-  const zbl_value v = {p, value, 0, 4, 0};
-  ZBL_ENTER;
-  (void)flags;
-  return zbl_said(zbl_value_put(stream, &zbl_value_writes, &v));
-}
-
-static int zbl_writeValue64(void *stream, void *p, uint64_t value, unsigned flags) {
-  const zbl_value v = {p, value, 0, 8, 0};
-  ZBL_ENTER;
-  (void)flags;
-  return zbl_said(zbl_value_put(stream, &zbl_value_writes, &v));
-}
+#define ZBL_VALUE(bits)                                                        \
+  static int zbl_waitValue##bits(void *stream, void *p, uint##bits##_t value,  \
+                                 unsigned flags, uint##bits##_t mask) {        \
+    const zbl_value v = {p, value, mask, bits / 8, flags <= ZBL_WAIT_NOR ? (int)flags : -1}; \
+    ZBL_ENTER;                                                                 \
+    return zbl_said(zbl_value_put(stream, &zbl_value_waits, &v));              \
+  }                                                                            \
+  static int zbl_writeValue##bits(void *stream, void *p, uint##bits##_t value, \
+                                  unsigned flags) {                            \
+    const zbl_value v = {p, value, 0, bits / 8, 0};                            \
+    ZBL_ENTER;                                                                 \
+    (void)flags;                                                               \
+    return zbl_said(zbl_value_put(stream, &zbl_value_writes, &v));             \
+  }
+ZBL_VALUE(32)
+ZBL_VALUE(64)
+#undef ZBL_VALUE

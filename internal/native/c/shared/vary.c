@@ -17,15 +17,11 @@ static int zbl_allToAllv(const void *send, const size_t *sends, const size_t *se
   const zbl_comm *c = zbl_comm_of(comm);
   const zbl_caller asked = {"allToAllv", c};
   int code = 0, ended;
-  if (c == NULL) {
-    return zbl_refuse_call(&asked, ZB_COLL_ARGUMENT, "%s", zbl_no_comm);
-  }
-  if (sends == NULL || recvs == NULL || sendAt == NULL || recvAt == NULL) {
-    return zbl_refuse_call(&asked, ZB_COLL_ARGUMENT, "a list of counts or displacements is NULL");
-  }
-  if (dtype < 0 || dtype >= ZBL_DTYPES) {
-    return zbl_refuse_call(&asked, ZB_COLL_ARGUMENT, zbl_invalid, "datatype", (long long)dtype);
-  }
+  ZBL_REFUSE_CALL(c == NULL, &asked, ZB_COLL_ARGUMENT, "%s", zbl_no_comm);
+  ZBL_REFUSE_CALL(sends == NULL || recvs == NULL || sendAt == NULL || recvAt == NULL,
+                  &asked, ZB_COLL_ARGUMENT, "a list of counts or displacements is NULL");
+  ZBL_REFUSE_CALL(dtype < 0 || dtype >= ZBL_DTYPES,
+                  &asked, ZB_COLL_ARGUMENT, zbl_invalid, "datatype", (long long)dtype);
   zbl_groupStart();
   for (int i = 0; i < c->clique->nranks && code == 0; i++) {
     if (sends[i] > 0) {
@@ -55,12 +51,9 @@ static const unsigned zbl_simulated_magic = 0x74685283;
 static int zbl_groupSimulateEnd(void *info) {
   zbl_simulated *out = info;
   double longest = 0;
-  if (zbl_depth == 0) {
-    return zbl_failing(ZB_COLL_USAGE, "ncclGroupSimulateEnd: no group is open");
-  }
-  if (out != NULL && out->magic != zbl_simulated_magic) {
-    return zbl_failing(ZB_COLL_ARGUMENT, "ncclSimInfo_t is not of its initializer");
-  }
+  ZBL_FAIL(zbl_depth == 0, ZB_COLL_USAGE, "ncclGroupSimulateEnd: no group is open");
+  ZBL_FAIL(out != NULL && out->magic != zbl_simulated_magic,
+           ZB_COLL_ARGUMENT, "ncclSimInfo_t is not of its initializer");
   if (zbl_depth > 1) {
     zbl_depth--;
     return 0;

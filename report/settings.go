@@ -2,6 +2,8 @@ package report
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 
 	"zbench/bench/document"
@@ -42,7 +44,7 @@ func bandLabel(s scene, c document.Chart, f format) layer {
 }
 
 // markLayer draws a line through a setting that has a name, its point and its
-// name; each name has a row of its own beneath the top, so that unit.None overlap.
+// name; each name has a row of its own beneath the top, so that none overlap.
 func markLayer(s scene, c document.Chart, i int, f format) layer {
 	l := layer{series: i}
 	pt := c.Series[i].Points[0]
@@ -57,47 +59,6 @@ func markLayer(s scene, c document.Chart, i int, f format) layer {
 	}
 	l.texts = append(l.texts, text)
 	return l
-}
-
-// countAxis spans numbers of elements, with as many ticks at round numbers as have room
-// for their names.
-func countAxis(lo, hi int64, share func(label string) float64) axis {
-	a := sizeAxis(lo, hi, func(string) float64 { return 0 })
-	a.title = "bucket size in elements, log scale"
-	for _, mantissas := range [][]int64{{1, 2, 3, 4, 6, 8}, {1, 2, 5}, {1, 3}, {1}} {
-		a.ticks = countTicks(a, mantissas)
-		if spaced(a, share) {
-			return a
-		}
-	}
-	for i := range a.ticks {
-		if i%2 == 1 {
-			a.ticks[i].label = ""
-		}
-	}
-	return a
-}
-
-func countTicks(a axis, mantissas []int64) []tick {
-	var out []tick
-	for power := int64(1); power <= 1e15; power *= 10 {
-		for _, m := range mantissas {
-			if v := float64(m * power); a.norm(v) >= 0 && a.norm(v) <= 1 {
-				out = append(out, tick{v, countLabel(m * power)})
-			}
-		}
-	}
-	return out
-}
-
-// countLabel is a round number without decimals: 5 M.
-func countLabel(n int64) string {
-	for _, u := range []scaleStep{{1e12, " T"}, {1e9, " G"}, {1e6, " M"}, {1e3, " k"}} {
-		if float64(n) >= u.size {
-			return unit.Shortest(float64(n)/u.size) + u.name
-		}
-	}
-	return unit.Shortest(float64(n))
 }
 
 // describeSetting says in words what the chart of settings shows.
@@ -120,4 +81,67 @@ func describeSetting(c document.Chart) string {
 		said = append(said, c.Mark+".")
 	}
 	return strings.Join(said, " ")
+}
+
+// settingSpan is what the x axis of a chart of settings shows: the part of the curve that the axis of costs
+// holds, every setting with a name, and the model's range.
+func settingSpan(c document.Chart) (lo, hi int64) {
+	shown := document.Chart{Series: slices.Clone(c.Series)}
+	shown.Series[0].Points = below(c.Series[0].Points, document.CostTop(c))
+	lo, hi = document.SizeRange(shown)
+	if c.Range != nil {
+		lo, hi = min(lo, c.Range.Lo), max(hi, c.Range.Hi)
+	}
+	return lo, hi
+}
+
+// below cuts a curve where it leaves the axis at the top. What enters the plot again
+// begins there: the x axis is logarithmic, and so is the interpolation.
+func below(points []document.Point, top float64) []document.Point {
+	first := slices.IndexFunc(points, func(p document.Point) bool { return p.Value <= top })
+	if first < 0 {
+		return nil
+	}
+	last := len(points) - 1
+	for points[last].Value > top {
+		last--
+	}
+	out := slices.Clone(points[first : last+1])
+	for i := range out {
+		out[i].Value = min(out[i].Value, top)
+	}
+	if first > 0 {
+		out = slices.Insert(out, 0, crossing(points[first], points[first-1], top))
+	}
+	if last < len(points)-1 {
+		out = append(out, crossing(points[last], points[last+1], top))
+	}
+	return out
+}
+
+// crossing is where the line from a point within to one above reaches the top.
+func crossing(within, above document.Point, top float64) document.Point {
+	part := (top - within.Value) / (above.Value - within.Value)
+	lo, hi := math.Log(float64(within.Bytes)), math.Log(float64(above.Bytes))
+	return document.Point{Bytes: int64(math.Round(math.Exp(lo + part*(hi-lo)))), Value: top, Extrapolated: above.Extrapolated}
+}
+
+// settingRangeLayers draw the range as a line with its two ends and its name, beneath
+// the rows of the settings' names.
+func settingRangeLayers(s scene, c document.Chart, f format) []layer {
+	if c.Range == nil {
+		return nil
+	}
+	p := s.plot
+	y := p.top + f.font*(1.3*float64(len(c.Series))+1.2)
+	left := min(max(p.left, s.at(float64(c.Range.Lo), 1).x), p.right)
+	right := max(min(p.right, s.at(float64(c.Range.Hi), 1).x), left)
+	l := layer{series: -1, part: partBand, lines: []stroke{{role: "text", points: []vec{{left, y}, {right, y}}, width: 1.6}}}
+	for _, x := range []float64{left, right} {
+		l.lines = append(l.lines, stroke{role: "text", points: []vec{{x, y - f.font*0.4}, {x, y + f.font*0.4}}, width: 1.6})
+	}
+	half := textWidth(c.Range.Label, f.font, false) / 2
+	name := label{role: "text", text: c.Range.Label, size: f.font, anchor: middle, halo: true}
+	name.at = vec{min(max((left+right)/2, p.left+half), p.right-half), y + f.font*1.4}
+	return []layer{l, {series: -1, part: partLabel, texts: []label{name}}}
 }

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -52,31 +51,34 @@ func WriteText(w io.Writer, d *document.Document, s Screen) error {
 
 // textParts are the findings, the sections and the next commands as lines.
 func textParts(d *document.Document, s Screen) ([]string, error) {
-	var parts []string
-	add := func(fill func(*textWriter) error) error {
-		t := &textWriter{screen: s}
-		err := fill(t)
-		if t.b.Len() > 0 {
-			parts = append(parts, t.b.String())
-		}
-		return err
-	}
 	on := document.Terminal
 	if s.Verbose {
 		on = document.Verbose
 	}
-	fills := []func(*textWriter) error{func(t *textWriter) error { return t.findings(d) }}
-	for _, one := range d.For(on).Sections {
-		fills = append(fills, func(t *textWriter) error { return t.section(&one) })
-	}
+	first, last := &textWriter{screen: s}, &textWriter{screen: s}
 	if d.Beneath { // and the next commands follow from the last finding
-		fills = append(fills[1:], func(t *textWriter) error { return errors.Join(t.findings(d), t.next(d)) })
+		last.findings(d)
 	} else {
-		fills = append(fills, func(t *textWriter) error { return t.next(d) })
+		first.findings(d)
 	}
-	for _, fill := range fills {
-		if err := add(fill); err != nil {
+	all := []*textWriter{first}
+	for _, one := range d.For(on).Sections {
+		t := &textWriter{screen: s}
+		if title := one.Heading(); title != "" {
+			t.fold(bold, title, "", "  ")
+		}
+		if err := t.blocks(one.Blocks); err != nil {
 			return nil, err
+		}
+		all = append(all, t)
+	}
+	for _, c := range d.Next {
+		last.command(c)
+	}
+	var parts []string
+	for _, t := range append(all, last) {
+		if t.b.Len() > 0 {
+			parts = append(parts, t.b.String())
 		}
 	}
 	return parts, nil
@@ -109,7 +111,7 @@ func (t *textWriter) hang(style, prefix, text string) {
 }
 
 // findings are the title, unless the sections have one, and the statements, each with what to do next.
-func (t *textWriter) findings(d *document.Document) error {
+func (t *textWriter) findings(d *document.Document) {
 	if !d.Beneath && d.Title != "" {
 		t.fold(bold, d.Title, "", "  ")
 	}
@@ -127,22 +129,6 @@ func (t *textWriter) findings(d *document.Document) error {
 	if more > 0 {
 		t.line("", fmt.Sprintf("%d more, listed below.", more))
 	}
-	return nil
-}
-
-// next are the commands to run next.
-func (t *textWriter) next(d *document.Document) error {
-	for _, c := range d.Next {
-		t.command(c)
-	}
-	return nil
-}
-
-func (t *textWriter) section(s *document.Section) error {
-	if title := s.Heading(); title != "" {
-		t.fold(bold, title, "", "  ")
-	}
-	return t.blocks(s.Blocks)
 }
 
 func (t *textWriter) blocks(all []document.Block) error {
@@ -245,33 +231,26 @@ func (t *textWriter) items(all document.Items) {
 		if t.screen.Colour && severityColours[x.Severity] != "" {
 			sign = severityColours[x.Severity] + sign + uncolor
 		}
-		first := "  " + sign + " " + name
-		for _, line := range t.wrap(text, len(indent)) {
-			t.line("", strings.TrimRight(first+line, " "))
-			first = indent
-		}
+		t.wrap("  "+sign+" "+name, indent, text)
 		for _, more := range x.More {
-			t.under(indent, more)
+			t.wrap(indent, indent, more)
 		}
 		if x.Hint != "" {
-			t.under(indent+"→ ", x.Hint)
+			t.wrap(indent+"→ ", indent+"  ", x.Hint)
 		}
 	}
 }
 
-// under adds a text beneath an item.
-func (t *textWriter) under(first, text string) {
-	for _, line := range t.wrap(text, utf8.RuneCountInString(first)) {
-		t.line("", first+line)
-		first = strings.Repeat(" ", utf8.RuneCountInString(first))
-	}
-}
-
-// wrap folds a text behind an indent; one of several lines, as a compiler's log, keeps its own.
-func (t *textWriter) wrap(text string, indent int) []string {
+// wrap adds a text behind first, its other lines behind rest. One of several lines, as a compiler's log, keeps its own.
+func (t *textWriter) wrap(first, rest, text string) {
 	const least = 20
-	if text = plain.Text(text); strings.Contains(text, "\n") {
-		return strings.Split(text, "\n")
+	text = plain.Text(text)
+	lines := strings.Split(text, "\n")
+	if len(lines) == 1 {
+		lines = plain.Fold(text, max(t.screen.Width-len(rest), least), "", "")
 	}
-	return plain.Fold(text, max(t.screen.Width-indent, least), "", "")
+	for _, line := range lines {
+		t.line("", strings.TrimRight(first+line, " "))
+		first = rest
+	}
 }

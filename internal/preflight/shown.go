@@ -3,6 +3,7 @@ package preflight
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"zbench/bench/document"
@@ -74,11 +75,16 @@ func (r Report) Refused() error {
 	if len(failed) == 0 {
 		return nil
 	}
-	text := strings.Join(first(failed, maxHint), ", ")
-	if n := len(failed) - maxHint; n > 0 {
+	return exit.With(exit.Run, errors.New("preflight failed: "+firstOf(failed, maxHint)), "mend what the table above marks as ERROR; nothing was measured")
+}
+
+// firstOf joins the first texts of a list and counts the others.
+func firstOf(all []string, most int) string {
+	text := strings.Join(first(all, most), ", ")
+	if n := len(all) - most; n > 0 {
 		text += fmt.Sprintf(" and %d more", n)
 	}
-	return exit.With(exit.Run, errors.New("preflight failed: "+text), "mend what the table above marks as ERROR; nothing was measured")
+	return text
 }
 
 // Shown is the report for its readers: one line if nothing is wrong, else the checks that failed. With
@@ -122,4 +128,71 @@ func (r Report) items(c record.Preflight, all bool) document.Items {
 		out[len(out)-1].More = []string{"why: " + why}
 	}
 	return out
+}
+
+// spans are ascending ranges of ranks, both ends included.
+type spans [][2]int
+
+// add appends a range, and joins it to the last one if it follows.
+func (s *spans) add(first, last int) {
+	if n := len(*s); n > 0 && (*s)[n-1][1]+1 == first {
+		(*s)[n-1][1] = last
+		return
+	}
+	*s = append(*s, [2]int{first, last})
+}
+
+// String is the ranges as in "8-15,24".
+func (s spans) String() string {
+	var parts []string
+	for _, r := range s {
+		if r[0] == r[1] {
+			parts = append(parts, strconv.Itoa(r[0]))
+		} else {
+			parts = append(parts, fmt.Sprintf("%d-%d", r[0], r[1]))
+		}
+	}
+	return strings.Join(parts, ",")
+}
+
+// shownHosts are named; more are counted. shownRanks is the longest list of ranks that is
+// shown.
+const (
+	shownHosts = 3
+	shownRanks = 24
+)
+
+// Where names the ranks and hosts of a finding for people: "ranks 8-15 on node-b". It is
+// empty where the finding is of all ranks of several hosts.
+func (r Report) Where(f record.PreflightFound) string {
+	n := 0
+	for part := range strings.SplitSeq(f.Ranks, ",") {
+		a, b, both := strings.Cut(part, "-")
+		if !both {
+			b = a
+		}
+		first, err := strconv.Atoi(a)
+		last, err2 := strconv.Atoi(b)
+		if err != nil || err2 != nil {
+			return ""
+		}
+		n += last - first + 1
+	}
+	if n == r.Ranks {
+		return ""
+	}
+	ranks := "ranks " + f.Ranks
+	switch {
+	case n == 1:
+		ranks = "rank " + f.Ranks
+	case len(f.Ranks) > shownRanks:
+		ranks = plain.Count(n, "rank")
+	}
+	switch {
+	case r.Hosts == 1 || len(f.Hosts) == 0:
+		return ranks
+	case len(f.Hosts) > shownHosts:
+		return fmt.Sprintf("%s on %d hosts (%s, …)", ranks, len(f.Hosts), strings.Join(f.Hosts[:shownHosts], ", "))
+	}
+	return ranks + " on " + strings.Join(f.Hosts, ", ")
 }

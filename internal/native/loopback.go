@@ -1,0 +1,106 @@
+package native
+
+/*
+#include <stdlib.h>
+#include <unistd.h>
+#include "c/fake/pool.h"
+#include "c/fake/world.h"
+#include "c/shim.h"
+*/
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"unsafe"
+)
+
+// ErrMachine is wrapped if the loopback refuses its machine file.
+var ErrMachine = errors.New("loopback")
+
+// Share is one driver's part of a loopback world that several drivers share, in this
+// process or in others. Every communicator then waits for ranks of other drivers.
+type Share struct {
+	// File is where processes meet: each opens the same path, and the first one creates
+	// it. Remove it when the run has ended. If empty, only drivers of this process share
+	// the world.
+	File string
+	// Exists tells that another driver has made the file. It is an error if it has gone.
+	Exists bool
+	// First is the number in the world of the first device that this process sees, and
+	// Count is how many it sees; 0 for all.
+	First, Count int
+}
+
+// openLoopback opens the world of the machine file. Only one can be open at a time; with
+// a share, any number of drivers can open the same one.
+func (p *Provider) openLoopback(machine []byte, share *Share) error {
+	text := C.CString(string(machine))
+	defer C.free(unsafe.Pointer(text))
+	var how C.zbl_share
+	if share == nil {
+		C.zb_keep_memory()
+	} else {
+		how.several, how.first, how.count = 1, C.int(share.First), C.int(share.Count)
+		if share.File != "" {
+			C.zb_one_heap() // there may be a thousand such processes on this host
+			how.path = C.CString(share.File)
+			defer C.free(unsafe.Pointer(how.path))
+		}
+		if share.Exists {
+			how.exists = 1
+		}
+	}
+	var why [256]C.char
+	if C.zbl_join_world(text, &how, &why[0], C.size_t(len(why))) == 0 {
+		return fmt.Errorf("%w: %s", ErrMachine, C.GoString(&why[0]))
+	}
+	C.zbl_fill(p.table)
+	p.Simulated, p.builtin, p.column = true, true, C.ZB_ROCM
+	p.Libraries = []Library{
+		{Name: "loopback runtime", Version: p.versionOf(RoleRuntime)},
+		{Name: "loopback collectives", Version: p.versionOf(RoleCollectives)},
+	}
+	return nil
+}
+
+// RemoveLeft removes a file where processes of a loopback met, if none of them still has
+// it open: they were killed. It leaves alone what another user owns, what is no such file,
+// and links. It tells whether it has removed the file.
+func RemoveLeft(file string) bool {
+	path := C.CString(file)
+	defer C.free(unsafe.Pointer(path))
+	return C.zbl_remove_left(path) != 0
+}
+
+// RemoveName removes the name of the file that this process has open as Share.File; not
+// that of another file that has it by now. Processes that have opened it still meet there.
+func RemoveName(file string) {
+	path := C.CString(file)
+	defer C.free(unsafe.Pointer(path))
+	C.zbl_remove_name(path)
+}
+
+// HostInfo describes the host whose memory the loopback uses.
+type HostInfo struct {
+	// CPUs are those this process may use.
+	CPUs int
+	// Memory is in bytes.
+	Memory int64
+}
+
+// Host queries the operating system.
+func Host() HostInfo {
+	page := int64(C.sysconf(C._SC_PAGESIZE))
+	return HostInfo{
+		CPUs:   int(C.zbl_cpus()),
+		Memory: page * int64(C.sysconf(C._SC_PHYS_PAGES)),
+	}
+}
+
+// Model is the loopback's own closed form, in seconds for a size in bytes, for
+// the test that holds it equal to bench/fabric's.
+func Model(b, a, r, floor, k, bytes float64) float64 {
+	c := C.zbl_curve{b: C.double(b), a: C.double(a), r: C.double(r), floor: C.double(floor), k: C.double(k)}
+	return float64(C.zbl_model(&c, C.double(bytes)))
+}
