@@ -15,7 +15,7 @@ import (
 func (c *Document) Shown() *document.Document {
 	d := &document.Document{
 		Command: "compare", Value: c, CSV: c.CSV, Checks: c.checks(), Strict: c.strict,
-		Title: "Comparison of " + c.Benchmark, Lead: unit.Count(int64(len(c.Base)), "run") + " of BASE, " + unit.Count(int64(len(c.New)), "run") + " of NEW",
+		Title: "Comparison of " + c.Benchmark, Lead: unit.Count(len(c.Base), "run") + " of BASE, " + unit.Count(len(c.New), "run") + " of NEW",
 		Findings: c.Findings(), Chips: []document.Fact{{Term: "Verdict", Text: c.Word()}},
 		Words: map[string]string{CodeCommon: "SLOWER", CodeShape: "SLOWER", CodeLargest: "SLOWER", CodeBroken: "BROKEN"},
 		Foot:  "Sizes are IEC, 1 KiB = 1,024 B; rates are decimal, 1 GB/s = 1e9 B/s. Times are geometric means of run medians.",
@@ -102,7 +102,7 @@ func pairBlocks(c *Document, groups []Curve) []document.Block {
 		}
 	}
 	if len(more) > 0 {
-		out = append(out, document.Details{Summary: "The same of " + unit.Count(int64(len(more)), "other curve"), Blocks: more})
+		out = append(out, document.Details{Summary: "The same of " + unit.Count(len(more), "other curve"), Blocks: more})
 	}
 	return out
 }
@@ -126,7 +126,7 @@ func runTable(c *Document) table.Table {
 		runs []Member
 	}{{"BASE", c.Base}, {"NEW", c.New}} {
 		for _, r := range side.runs {
-			t.Add(side.name, r.Name, unit.Comma(int64(r.Cases)), unit.Comma(int64(r.Without)))
+			t.Add(side.name, r.Name, unit.Comma(r.Cases), unit.Comma(r.Without))
 		}
 	}
 	return t

@@ -36,16 +36,16 @@ func Traits(r *record.Result) []string {
 	if r.InPlace {
 		place = "in place"
 	}
-	ranks, nodes := unit.Count(int64(r.Ranks), "rank"), unit.Count(int64(r.Nodes), "node")
+	ranks, nodes := unit.Count(r.Ranks, "rank"), unit.Count(r.Nodes, "node")
 	if r.Groups > 1 {
 		if r.Stride > 0 {
 			ranks += fmt.Sprintf(" %d apart", r.Stride)
 		}
-		ranks, nodes = fmt.Sprintf("%d groups of %s at once", r.Groups, ranks), unit.Count(int64(r.Nodes), "node")+" each"
+		ranks, nodes = fmt.Sprintf("%d groups of %s at once", r.Groups, ranks), unit.Count(r.Nodes, "node")+" each"
 	}
 	return []string{
 		r.Dtype, r.Op, place, ranks, nodes,
-		unit.Count(int64(r.GPUsPerProcess), "GPU") + " per process", r.Setup,
+		unit.Count(r.GPUsPerProcess, "GPU") + " per process", r.Setup,
 	}
 }
 
@@ -183,7 +183,7 @@ func Ranges(cases []*record.Result) []string {
 			part += " to " + unit.Bytes(hi)
 		}
 		if n := len(c.Rows); n > 1 {
-			part += " (" + unit.Count(int64(n), "case") + ")"
+			part += " (" + unit.Count(n, "case") + ")"
 		}
 		parts = append(parts, part)
 	}
@@ -194,8 +194,8 @@ func Ranges(cases []*record.Result) []string {
 // where curves differ in it.
 func (c Curve) Label() string {
 	r := c.Rows[0]
-	if r.Ranks <= 0 || strings.Contains(c.Name, unit.Count(int64(r.Ranks), "rank")) {
+	if r.Ranks <= 0 || strings.Contains(c.Name, unit.Count(r.Ranks, "rank")) {
 		return c.Name
 	}
-	return c.Name + ", " + unit.Count(int64(r.Ranks), "rank")
+	return c.Name + ", " + unit.Count(r.Ranks, "rank")
 }

@@ -165,7 +165,7 @@ func (p Point) Text(q Quantity) string {
 		s += ", in a burst " + q.Format(p.Burst)
 	}
 	if q == Spread {
-		s = "median " + s + ", min " + q.Format(p.Min) + ", max " + q.Format(p.Max) + ", n " + unit.Comma(int64(p.N))
+		s = "median " + s + ", min " + q.Format(p.Min) + ", max " + q.Format(p.Max) + ", n " + unit.Comma(p.N)
 	}
 	return s
 }
@@ -186,19 +186,14 @@ func (q Quantity) Drawable(v float64) bool {
 func Letter(i int) string {
 	s := string(rune('A' + i%26))
 	if i >= 26 {
-		s += unit.Comma(int64(i / 26))
+		s += unit.Comma(i / 26)
 	}
 	return s
 }
 
 // Empty is true when there is nothing to draw.
 func (c Chart) Empty() bool {
-	for _, s := range c.Series {
-		if len(s.Points) > 0 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(c.Series, func(s Series) bool { return len(s.Points) > 0 })
 }
 
 // SeriesPerChart is how many curves one chart has at most: with more of them each
@@ -220,7 +215,7 @@ func Split(c Chart, names []string) []Chart {
 			at = len(out)
 			index[names[i]] = at
 			one := c
-			one.ID, one.Title, one.Series, one.Short = c.ID+"-"+Slug(names[i]), names[i]+": "+lowered(c.Title), nil, true
+			one.ID, one.Title, one.Series, one.Short = c.ID+"-"+Slug(names[i]), names[i]+": "+plain.Lower(c.Title), nil, true
 			out = append(out, one)
 		}
 		// The title names the collective already.
@@ -229,9 +224,6 @@ func Split(c Chart, names []string) []Chart {
 	}
 	return out
 }
-
-// lowered begins a title with a small letter, to stand behind another word.
-func lowered(title string) string { return strings.ToLower(title[:1]) + title[1:] }
 
 // KneeShare is the share of the plateau whose size is marked in a chart.
 const KneeShare = 0.9

@@ -278,21 +278,16 @@ type Span struct {
 // Said is a text without styles.
 func Said(text string) Text { return Text{{Text: text}} }
 
-// items are texts without styles.
-func items(texts []string) []Text {
-	out := make([]Text, len(texts))
-	for i, text := range texts {
-		out[i] = Said(text)
-	}
-	return out
-}
-
 // Listed is a list of texts, nothing where there are none.
 func Listed(role string, texts []string) []Block {
 	if len(texts) == 0 {
 		return nil
 	}
-	return []Block{List{role, items(texts)}}
+	list := List{Role: role}
+	for _, text := range texts {
+		list.Items = append(list.Items, Said(text))
+	}
+	return []Block{list}
 }
 
 // Apart shows the rows that stand out and folds the others, which are of the same kind, behind a summary.

@@ -25,26 +25,12 @@ const (
 
 // OfNodes returns the state in those words.
 func (s State) OfNodes() State {
-	switch s {
-	case Pass:
-		return Healthy
-	case Fail:
-		return Faulty
-	default:
-		return s
-	}
+	return cmp.Or(map[State]State{Pass: Healthy, Fail: Faulty}[s], s)
 }
 
 // General returns pass for healthy and fail for faulty.
 func (s State) General() State {
-	switch s {
-	case Healthy:
-		return Pass
-	case Faulty:
-		return Fail
-	default:
-		return s
-	}
+	return cmp.Or(map[State]State{Healthy: Pass, Faulty: Fail}[s], s)
 }
 
 // StatesOfNodes returns all states in those words.

@@ -183,11 +183,11 @@ func (l LateUnit) whole() bool { return l.Ranks > 1 }
 func (l LateUnit) Name() string {
 	switch {
 	case l.whole() && l.Host != "":
-		return "All " + unit.Count(int64(l.Ranks), "GPU") + " of " + l.Host
+		return "All " + unit.Count(l.Ranks, "GPU") + " of " + l.Host
 	case l.whole():
-		return fmt.Sprintf("All %s of node %d", unit.Count(int64(l.Ranks), "GPU"), l.Node)
+		return fmt.Sprintf("All %s of node %d", unit.Count(l.Ranks, "GPU"), l.Node)
 	}
-	s := fmt.Sprintf("Rank %s", unit.Comma(int64(l.Rank)))
+	s := fmt.Sprintf("Rank %s", unit.Comma(l.Rank))
 	switch {
 	case l.Host != "":
 		s += fmt.Sprintf(" (%s, GPU %d)", l.Host, l.GPU)

@@ -95,12 +95,12 @@ func (s splitOf) unstable(results []*record.Result) []Instability {
 
 // Text names the group and the cases in a sentence.
 func (i Instability) Text() string {
-	who := fmt.Sprintf("all %s", unit.Count(int64(i.Ranks), "rank"))
+	who := fmt.Sprintf("all %s", unit.Count(i.Ranks, "rank"))
 	if i.Groups > 1 {
 		who = "the group of " + record.GroupText(i.FirstRank, i.Ranks, i.Stride)
 	}
 	return fmt.Sprintf("%s: %s of %s took %g times the median or more, in %d of %s (%s for one)", who,
-		unit.Percent(float64(i.Slow)/float64(i.Launches)), unit.Count(int64(i.Launches), "launch"), record.SlowTimes, i.Cases, unit.Count(int64(i.Looked), "case"), i.Example)
+		unit.Percent(float64(i.Slow)/float64(i.Launches)), unit.Count(i.Launches, "launch"), record.SlowTimes, i.Cases, unit.Count(i.Looked, "case"), i.Example)
 }
 
 // UnstableRemedy is what to do about a group that is slow now and then.

@@ -33,7 +33,7 @@ func (j judged) hangs() finding.List {
 			without++
 		}
 	}
-	lost := fmt.Sprintf("%s of %s lost", unit.Comma(int64(without)), unit.Count(int64(len(j.Results)), "case"))
+	lost := fmt.Sprintf("%s of %s lost", unit.Comma(without), unit.Count(len(j.Results), "case"))
 	for i := range j.Results {
 		r := &j.Results[i]
 		if r.Status != record.Failed {
@@ -119,7 +119,7 @@ func (j judged) wrongData() finding.List {
 	if first == nil {
 		return nil
 	}
-	text := fmt.Sprintf("Wrong data in %d of %s", len(wrong), unit.Count(int64(len(wrong)+verified), "verified case"))
+	text := fmt.Sprintf("Wrong data in %d of %s", len(wrong), unit.Count(len(wrong)+verified, "verified case"))
 	if worst > 0 {
 		text += fmt.Sprintf(", up to %s of the elements (%s, %s wrong)", unit.Part(worst), most.Collective, unit.Comma(*most.Verified.Wrong))
 	}
@@ -225,7 +225,7 @@ func (j judged) interrupted() finding.List {
 	}
 	return finding.List{{
 		Code: CodeInterrupted, Severity: severity, Share: float64(count) / float64(len(j.Results)),
-		Text: fmt.Sprintf("Interrupted: %s%s of %s finished, %s more have 1 of %d passes.", why, unit.Comma(int64(ok)), unit.Count(int64(len(j.Results)), "case"), unit.Comma(int64(partly)), record.Passes),
+		Text: fmt.Sprintf("Interrupted: %s%s of %s finished, %s more have 1 of %d passes.", why, unit.Comma(ok), unit.Count(len(j.Results), "case"), unit.Comma(partly), record.Passes),
 		Hint: hint + "Go on with `zbench collectives --resume DIR`.",
 	}}
 }

@@ -302,7 +302,7 @@ func (j judged) noisy() finding.List {
 	}
 	return finding.List{{
 		Code: CodeNoisy, Severity: finding.Warning, Share: float64(noisy) / float64(timed),
-		Text: fmt.Sprintf("Noisy: in %d of %s bursts differ by more than 5 %%.", noisy, unit.Count(int64(timed), "case")),
+		Text: fmt.Sprintf("Noisy: in %d of %s bursts differ by more than 5 %%.", noisy, unit.Count(timed, "case")),
 		Hint: "Look for other jobs on these nodes; raise -n or --max-time.",
 	}}
 }

@@ -188,7 +188,7 @@ func title(rec *record.Record) string {
 	}
 	t := plain.And(names)
 	if n := rec.World.Ranks; n > 0 {
-		t += " on " + unit.Count(int64(n), "rank")
+		t += " on " + unit.Count(n, "rank")
 	}
 	return t
 }
@@ -198,7 +198,7 @@ func worldText(w record.World) string {
 	var parts []string
 	add := func(n int, word, tail string) {
 		if n > 0 {
-			parts = append(parts, unit.Count(int64(n), word)+tail)
+			parts = append(parts, unit.Count(n, word)+tail)
 		}
 	}
 	add(w.Ranks, "rank", "")

@@ -51,7 +51,7 @@ func stuckTable(e *record.Evidence) table.Table {
 		t.Columns = append(t.Columns, table.Column{Name: "asynchronous error", Wrap: table.Sentences})
 	}
 	for _, g := range e.Ranks {
-		cells := []string{g.State.Text(), record.RankList(g.Ranks), unit.Comma(int64(g.Count)), unit.Comma(int64(g.Enqueued)), counted(g.Started), counted(g.Ended)}
+		cells := []string{g.State.Text(), record.RankList(g.Ranks), unit.Comma(g.Count), unit.Comma(g.Enqueued), counted(g.Started), counted(g.Ended)}
 		if async {
 			cells = append(cells, cmp.Or(g.Error, "none"))
 		}
@@ -64,5 +64,5 @@ func counted(n *int) string {
 	if n == nil {
 		return unit.None
 	}
-	return unit.Comma(int64(*n))
+	return unit.Comma(*n)
 }

@@ -18,7 +18,7 @@ func banners(rec *record.Record) []document.Banner {
 	if rec.Simulated {
 		text := "A model decided these times, not hardware."
 		if n := countExtrapolated(rec); n > 0 {
-			text += " " + unit.Comma(int64(n)) + " of " + unit.Count(int64(count(rec, record.OK)), "result") +
+			text += " " + unit.Comma(n) + " of " + unit.Count(count(rec, record.OK), "result") +
 				" are extrapolated: " + unmeasured + "; the set-up lists them."
 		}
 		out = append(out, document.Banner{Kind: "simulated", Label: "SIMULATED", Text: text})
@@ -35,15 +35,15 @@ func banners(rec *record.Record) []document.Banner {
 		}
 	}
 	if n := count(rec, record.Interrupted); n > 0 {
-		out = append(out, document.Banner{Kind: "interrupted", Label: "INTERRUPTED", Text: "The sweep did not finish: " + unit.Count(int64(n), "case") + " did not run."})
+		out = append(out, document.Banner{Kind: "interrupted", Label: "INTERRUPTED", Text: "The sweep did not finish: " + unit.Count(n, "case") + " did not run."})
 	}
 	if n := count(rec, record.WrongData); n > 0 {
 		out = append(out, document.Banner{Kind: "wrong", Label: "WRONG DATA", Text: wrongText(rec, n)})
 	}
 	if n := count(rec, record.Failed); n > 0 {
-		text := unit.Count(int64(n), "case") + " failed; see the cases without a result."
+		text := unit.Count(n, "case") + " failed; see the cases without a result."
 		if n := countWarned(rec, record.OnePass); n > 0 {
-			text += " " + unit.Comma(int64(n)) + " of " + unit.Count(int64(count(rec, record.OK)), "result") + " have" + onePass + "."
+			text += " " + unit.Comma(n) + " of " + unit.Count(count(rec, record.OK), "result") + " have" + onePass + "."
 		}
 		out = append(out, document.Banner{Kind: "wrong", Label: "FAILED", Text: text})
 	}
@@ -75,7 +75,7 @@ func countWarned(rec *record.Record, code string) int {
 
 // wrongText says how many cases gave wrong data and where the first one did.
 func wrongText(rec *record.Record, n int) string {
-	text := unit.Count(int64(n), "case") + " gave wrong data, kept out of charts and figures"
+	text := unit.Count(n, "case") + " gave wrong data, kept out of charts and figures"
 	for i := range rec.Results {
 		if r := &rec.Results[i]; r.Status == record.WrongData {
 			return text + ". The first, " + caseName(r) + ": " + reasonOf(r) + "."
@@ -178,7 +178,7 @@ func importBlocks(rec *record.Record) []document.Block {
 		if tool := strings.TrimSpace(im.Tool + " " + im.Version); tool != "" {
 			f = append(f, document.Fact{Term: "Written by", Text: tool})
 		}
-		taken := unit.Comma(int64(im.Rows)) + " rows of " + unit.Comma(int64(im.Lines)) + " lines"
+		taken := unit.Comma(im.Rows) + " rows of " + unit.Comma(im.Lines) + " lines"
 		if im.Truncated {
 			taken += "; the file is truncated"
 		}
@@ -198,13 +198,13 @@ func importBlocks(rec *record.Record) []document.Block {
 }
 
 func skipText(s record.Skip) string {
-	text := unit.Comma(int64(s.Count)) + " × " + s.Reason
+	text := unit.Comma(s.Count) + " × " + s.Reason
 	if len(s.Lines) == 0 {
 		return text
 	}
 	numbers := make([]string, len(s.Lines))
 	for i, n := range s.Lines {
-		numbers[i] = unit.Comma(int64(n))
+		numbers[i] = unit.Comma(n)
 	}
 	return text + " (line " + strings.Join(numbers, ", ") + ")"
 }

@@ -31,9 +31,9 @@ func figures(rec *record.Record, curves []curve.Curve) document.Cards {
 			}
 		}
 		card.Figures = append([]document.CardFigure{best}, latency...)
-		card.Foot = unit.Count(int64(ended), "case") + " ok"
+		card.Foot = unit.Count(ended, "case") + " ok"
 		if rest := len(c.Rows) - ended; rest > 0 {
-			card.Foot += ", " + unit.Comma(int64(rest)) + " not"
+			card.Foot += ", " + unit.Comma(rest) + " not"
 		}
 		if len(c.Also) > 0 && c.Apart >= 0 {
 			card.Foot += " · in place within " + unit.Percent(c.Apart)

@@ -18,11 +18,11 @@ func lateBlocks(rec *record.Record) []document.Block {
 	for _, l := range worlds {
 		if len(worlds) > 1 {
 			out = append(out, document.Heading{Text: document.Said(strings.Join([]string{
-				unit.Count(int64(l.World.Ranks), "rank"), unit.Count(int64(l.World.Nodes), "node"),
-				unit.Count(int64(l.World.GPUsPerProcess), "GPU") + " per process",
+				unit.Count(l.World.Ranks, "rank"), unit.Count(l.World.Nodes, "node"),
+				unit.Count(l.World.GPUsPerProcess, "GPU") + " per process",
 			}, " · "))})
 		}
-		looked := fmt.Sprintf("%s of %s", unit.Count(int64(l.Launches), "launch"), unit.Count(int64(l.Results), "result"))
+		looked := fmt.Sprintf("%s of %s", unit.Count(l.Launches, "launch"), unit.Count(l.Results, "result"))
 		if len(l.Late)+len(l.Candidates) == 0 {
 			out = append(out, document.Paragraph{Text: document.Said(l.NoneText(looked))})
 			continue

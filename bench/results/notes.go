@@ -78,7 +78,7 @@ func rangeNote(c document.Chart, rec *record.Record) string {
 	}
 	text := "Shaded: between the slow and the fast end of the model"
 	if rec.Fabric != nil && rec.Fabric.Bracket != nil {
-		text += fmt.Sprintf(", whose latency (R) at %s is not measured and bracketed %.0f ×", unit.Count(int64(rec.World.Nodes), "node"), rec.Fabric.Bracket.Factor)
+		text += fmt.Sprintf(", whose latency (R) at %s is not measured and bracketed %.0f ×", unit.Count(rec.World.Nodes, "node"), rec.Fabric.Bracket.Factor)
 	}
 	return text + "."
 }

@@ -89,7 +89,7 @@ func timeCells(t curve.Timing) []string {
 	if !t.Known {
 		return []string{unit.None, unit.None, unit.None}
 	}
-	interval, n := unit.None, unit.Comma(int64(t.Sum.N))
+	interval, n := unit.None, unit.Comma(t.Sum.N)
 	if t.Bounded {
 		interval = "[" + brief(t.Lo/micro) + ", " + brief(t.Hi/micro) + "]"
 	}
@@ -121,7 +121,7 @@ func verifiedText(v record.Verified) string {
 		text = "wrong"
 	}
 	if text != "no" && v.Launches > 0 {
-		text += " (" + unit.Comma(int64(v.Launches)) + ")"
+		text += " (" + unit.Comma(v.Launches) + ")"
 	}
 	return text
 }

@@ -217,7 +217,7 @@ func ended(c curve.Curve, r *record.Result) string {
 
 // shortTraits are traits in as few letters as a heading has room for.
 func shortTraits(r *record.Result) []string {
-	place, ranks, nodes := "out", unit.Count(int64(r.Ranks), "rank"), unit.Count(int64(r.Nodes), "node")
+	place, ranks, nodes := "out", unit.Count(r.Ranks, "rank"), unit.Count(r.Nodes, "node")
 	if r.InPlace {
 		place = "in"
 	}
@@ -252,7 +252,7 @@ func summaryTitle(rec *record.Record) string {
 	w := rec.World
 	world := worldText(w)
 	if w.Ranks > 0 && w.Nodes > 0 && w.GPUsPerNode > 0 {
-		world = fmt.Sprintf("%s: %s × %s", unit.Count(int64(w.Ranks), "rank"), unit.Count(int64(w.Nodes), "node"), strings.TrimSpace(fmt.Sprintf("%d %s", w.GPUsPerNode, cmp.Or(w.GPU, "GPUs"))))
+		world = fmt.Sprintf("%s: %s × %s", unit.Count(w.Ranks, "rank"), unit.Count(w.Nodes, "node"), strings.TrimSpace(fmt.Sprintf("%d %s", w.GPUsPerNode, cmp.Or(w.GPU, "GPUs"))))
 		if w.GPUsPerProcess > 1 {
 			world += fmt.Sprintf(", %d a process", w.GPUsPerProcess)
 		}

@@ -44,9 +44,9 @@ func legend(curves []curve.Curve) []string {
 	for _, c := range curves {
 		r := c.Rows[0]
 		if r.Groups > 1 {
-			text := fmt.Sprintf("g%d: %s groups of %s at once", r.Ranks, unit.Comma(int64(r.Groups)), unit.Count(int64(r.Ranks), "neighbouring rank"))
+			text := fmt.Sprintf("g%d: %s groups of %s at once", r.Ranks, unit.Comma(r.Groups), unit.Count(r.Ranks, "neighbouring rank"))
 			if r.Stride > 0 {
-				text = fmt.Sprintf("s%d: %s groups of %s, %d apart, at once", r.Stride, unit.Comma(int64(r.Groups)), unit.Count(int64(r.Ranks), "rank"), r.Stride)
+				text = fmt.Sprintf("s%d: %s groups of %s, %d apart, at once", r.Stride, unit.Comma(r.Groups), unit.Count(r.Ranks, "rank"), r.Stride)
 			}
 			out.add(text)
 		}
@@ -70,7 +70,7 @@ func skippedText(rec *record.Record) string {
 	if len(skipped) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("Skipped %s: %s.", unit.Count(int64(len(skipped)), "case"), unit.FirstFew(why.order, 3))
+	return fmt.Sprintf("Skipped %s: %s.", unit.Count(len(skipped), "case"), unit.FirstFew(why.order, 3))
 }
 
 // skipReasons are what reasons begin with, and how a summary says it.

@@ -107,10 +107,10 @@ func footer(rec *record.Record, c columns, notes, common []string) []string {
 		out = append(out, "All results: "+strings.Join(common, ", ")+".")
 	}
 	if n := countWarned(rec, record.OnePass); n > 0 {
-		out = append(out, record.OnePass+": "+unit.Count(int64(n), "result")+" of"+onePass+".")
+		out = append(out, record.OnePass+": "+unit.Count(n, "result")+" of"+onePass+".")
 	}
 	for _, k := range unverified(rec).order {
-		out = append(out, "N/A: not verified: "+k.text()+" ("+unit.Count(int64(k.count), "case")+").")
+		out = append(out, "N/A: not verified: "+k.text()+" ("+unit.Count(k.count, "case")+").")
 	}
 	for _, l := range judge.Late(rec) {
 		for _, text := range l.Texts() {

@@ -3,7 +3,10 @@
 // report writes the same table as HTML. A benchmark builds its table once.
 package table
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // Terminal is the width in characters that text for a terminal keeps to.
 const Terminal = 120
@@ -112,12 +115,7 @@ func (t Table) rows() [][]string {
 }
 
 // long is a column's name where no heading stands over it.
-func (c Column) long() string {
-	if c.Long != "" {
-		return c.Long
-	}
-	return c.Name
-}
+func (c Column) long() string { return cmp.Or(c.Long, c.Name) }
 
 // Numbers is a table of columns of numbers.
 func Numbers(names ...string) Table {
