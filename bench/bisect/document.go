@@ -1,14 +1,13 @@
 package bisect
 
 import (
-	"fmt"
 	"io"
-	"math"
 
 	"zbench/bench/compare"
 	"zbench/bench/finding"
 	"zbench/bench/gate"
 	"zbench/bench/jsonfile"
+	"zbench/bench/unit"
 )
 
 // Schema names the version of the format of bisect.json, Rules that of the rules that make its
@@ -207,7 +206,7 @@ func measured(o *Outcome, c Case, variants []Variant, working []int) Measured {
 
 // known is nil for what is not a number.
 func known(x float64) *float64 {
-	if math.IsNaN(x) || math.IsInf(x, 0) {
+	if !unit.Finite(x) {
 		return nil
 	}
 	return &x
@@ -249,6 +248,3 @@ func (d *Document) WriteJSON(w io.Writer) error {
 	c.Variants, c.Cases, c.Drift = jsonfile.Filled(d.Variants), jsonfile.Filled(d.Cases), jsonfile.Filled(d.Drift)
 	return jsonfile.Write(w, "bisection", c)
 }
-
-// percent prints a ratio: 2 %, 0.45 %.
-func percent(x float64) string { return fmt.Sprintf("%.3g %%", 100*x) }

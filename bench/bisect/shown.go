@@ -68,10 +68,7 @@ func variantBlocks(b *Document, first string) []document.Block {
 			charts = append(charts, document.Plot{Chart: c})
 		}
 	}
-	if len(charts) < 2 {
-		return charts
-	}
-	return []document.Block{charts[0], document.Details{Summary: "The same of " + unit.Count(len(charts)-1, "other curve"), Blocks: charts[1:]}}
+	return document.FirstOpen(charts)
 }
 
 // groupsInOrder are the groups of cases that have a size.

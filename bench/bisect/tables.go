@@ -4,13 +4,11 @@ import (
 	"fmt"
 	"strconv"
 
+	"zbench/bench/compare"
 	"zbench/bench/plain"
 	"zbench/bench/table"
 	"zbench/bench/unit"
 )
-
-// none stands for a value that there is not.
-const none = "–"
 
 // VariantTable is a row for each variant.
 func (d *Document) VariantTable() table.Table {
@@ -59,34 +57,34 @@ func (d *Document) CaseTable(short bool) table.Table {
 	switch {
 	case first == "":
 	case d.Ordered:
-		t.Notes = append(t.Notes, fmt.Sprintf("Changes are against %s, without drift; a change above 0 is slower. At most %s chance of any wrong slowdown; a case that is not named is slow with at most %s probability, where slow and healthy were equally likely before the search.", first, percent(d.Alpha), percent(d.Miss)))
+		t.Notes = append(t.Notes, fmt.Sprintf("Changes are against %s, without drift; a change above 0 is slower. At most %s chance of any wrong slowdown; a case that is not named is slow with at most %s probability, where slow and healthy were equally likely before the search.", first, compare.Percent(d.Alpha), compare.Percent(d.Miss)))
 	default:
-		t.Notes = append(t.Notes, fmt.Sprintf("Ranks, and times against %s, without drift. Variants share a rank where none of them is faster by %s or more, as far as the times tell; at most %s chance of any wrong difference.", first, percent(d.MinEffect), percent(d.Alpha)))
+		t.Notes = append(t.Notes, fmt.Sprintf("Ranks, and times against %s, without drift. Variants share a rank where unit.None of them is faster by %s or more, as far as the times tell; at most %s chance of any wrong difference.", first, compare.Percent(d.MinEffect), compare.Percent(d.Alpha)))
 	}
 	return t
 }
 
 // orderCells are a case of ordered variants.
 func (d *Document) orderCells(c *Measured) []string {
-	out := []string{none, none, none, none, ""}
+	out := []string{unit.None, unit.None, unit.None, unit.None, ""}
 	if c.First != "" {
 		out[0] = c.First
 	}
 	if c.Change != nil {
-		out[1] = signed(*c.Change)
+		out[1] = unit.Change(*c.Change)
 	}
 	_, last := d.Ends()
 	children := 0
 	for _, r := range c.Variants {
 		children += r.Children
 		if at := c.First; r.Lo != nil && (r.Name == at || at == "" && r.Name == last) {
-			out[2] = signed(*r.Lo) + " to " + signed(*r.Hi)
+			out[2] = unit.Change(*r.Lo) + " to " + unit.Change(*r.Hi)
 		}
 	}
 	if c.Probability != nil {
 		out[3] = ">99.9 %"
 		if *c.Probability < 0.999 {
-			out[3] = percent(*c.Probability)
+			out[3] = compare.Percent(*c.Probability)
 		}
 	}
 	out[4] = strconv.Itoa(children)
@@ -97,11 +95,11 @@ func (d *Document) orderCells(c *Measured) []string {
 func (d *Document) rankCells(c *Measured) []string {
 	var out []string
 	for _, r := range c.Variants {
-		cell := none
+		cell := unit.None
 		if r.Rank > 0 {
 			cell = strconv.Itoa(r.Rank)
 			if r.Change != nil {
-				cell += " (" + signed(*r.Change) + ")"
+				cell += " (" + unit.Change(*r.Change) + ")"
 			}
 		}
 		out = append(out, cell)

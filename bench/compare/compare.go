@@ -78,18 +78,18 @@ func Compare(base, fresh []Run, o Criteria) (*Document, error) {
 			family, places = append(family, j.observed), append(places, i)
 		}
 	}
-	out := judge(family, len(base), len(fresh), o)
-	tests := 0
-	for _, t := range out.cases {
+	tests, shift := judge(family, len(base), len(fresh), o)
+	count := 0
+	for _, t := range tests {
 		if t != nil {
-			tests++
+			count++
 		}
 	}
 	for i, c := range family {
-		d.Cases[places[i]].judge(c, out.cases[i], o, tests)
+		d.Cases[places[i]].judge(c, tests[i], o, count)
 	}
-	if out.common != nil {
-		d.Common = commonOf(out.common, o)
+	if shift != nil {
+		d.Common = &Common{Change: math.Expm1(shift.difference), Test: *testOf(shift), Verdict: shift.verdict(o)}
 	}
 	d.Overall = overall(family, len(base), len(fresh), o)
 	d.conclude()
@@ -184,11 +184,6 @@ func rank(c *observed) *float64 {
 		return nil
 	}
 	return &p
-}
-
-// commonOf is the test of the common shift with its verdict.
-func commonOf(t *tested, o Criteria) *Common {
-	return &Common{Change: math.Expm1(t.difference), Test: *testOf(t), Verdict: t.verdict(o)}
 }
 
 // conclude counts the verdicts and settles that of the whole: the worst that any case or

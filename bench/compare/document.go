@@ -8,6 +8,7 @@ import (
 	"zbench/bench/finding"
 	"zbench/bench/gate"
 	"zbench/bench/jsonfile"
+	"zbench/bench/stat"
 )
 
 // Schema names the version of the format of compare.json, Rules that of the rules that make its
@@ -196,7 +197,7 @@ func (v *Values) set(logs []float64, factor float64) {
 	if len(logs) == 0 {
 		return
 	}
-	v.Seconds = new(math.Exp(mean(logs)))
+	v.Seconds = new(math.Exp(stat.Mean(logs)))
 	if factor > 0 {
 		v.Rate = new(factor / *v.Seconds)
 	}

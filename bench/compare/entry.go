@@ -20,9 +20,11 @@ type entry struct {
 	rec    *record.Record
 	result *record.Result
 	row    *record.Kernel
-	kernel *stat.Summary
-	status record.Status
-	reason string
+	// burst and isolated are the times of a result, kernel those of a row; nil for none.
+	burst, isolated *record.Timing
+	kernel          *stat.Summary
+	status          record.Status
+	reason          string
 }
 
 // Timings are the kinds of time, the preferred first. Two kinds are never compared.
@@ -42,10 +44,10 @@ type timing struct {
 
 // timings are the kinds of time of a case.
 var timings = []timing{
-	{"burst", func(e *entry) *stat.Summary { return part(e.burst(), false) }},
-	{"burst_slowest", func(e *entry) *stat.Summary { return part(e.burst(), true) }},
-	{"isolated", func(e *entry) *stat.Summary { return part(e.isolated(), true) }},
-	{"isolated_mean", func(e *entry) *stat.Summary { return part(e.isolated(), false) }},
+	{"burst", func(e *entry) *stat.Summary { return part(e.burst, false) }},
+	{"burst_slowest", func(e *entry) *stat.Summary { return part(e.burst, true) }},
+	{"isolated", func(e *entry) *stat.Summary { return part(e.isolated, true) }},
+	{"isolated_mean", func(e *entry) *stat.Summary { return part(e.isolated, false) }},
 	{"kernel", func(e *entry) *stat.Summary { return e.kernel }},
 }
 
@@ -58,20 +60,6 @@ func part(t *record.Timing, slowest bool) *stat.Summary {
 		return t.MaxOfRanks
 	}
 	return t.MeanOfRanks
-}
-
-func (e *entry) burst() *record.Timing {
-	if e.result == nil {
-		return nil
-	}
-	return e.result.Burst
-}
-
-func (e *entry) isolated() *record.Timing {
-	if e.result == nil {
-		return nil
-	}
-	return e.result.Isolated
 }
 
 // timed tells whether the case has a time of any kind.
@@ -99,7 +87,7 @@ func entries(rec *record.Record) []*entry {
 	var out []*entry
 	for i := range rec.Results {
 		r := &rec.Results[i]
-		out = append(out, &entry{key: r.Key, pool: r.Collective, bytes: max(r.Bytes, r.BytesRequested), result: r, status: r.Status, reason: r.Reason})
+		out = append(out, &entry{key: r.Key, pool: r.Collective, bytes: max(r.Bytes, r.BytesRequested), result: r, burst: r.Burst, isolated: r.Isolated, status: r.Status, reason: r.Reason})
 	}
 	for i := range rec.Kernels {
 		k := &rec.Kernels[i]
@@ -111,6 +99,9 @@ func entries(rec *record.Record) []*entry {
 	}
 	return out
 }
+
+// ended says how the case ended, and why.
+func (e *entry) ended() string { return e.status.Text() + ": " + plain.Text(e.reason) }
 
 // group names the case without its size.
 func (e *entry) group() string {
@@ -200,7 +191,7 @@ func Readings(rec *record.Record, timing string) []Reading {
 	for _, e := range entries(rec) {
 		r := Reading{Key: e.key, Group: e.group(), Bytes: e.bytes, Why: "it has no " + timing + " time"}
 		if e.status != record.OK {
-			r.Why = strings.ReplaceAll(string(e.status), "_", " ") + ": " + plain.Text(e.reason)
+			r.Why = e.ended()
 		}
 		for _, kind := range timings {
 			if s := kind.of(e); kind.name == timing && s != nil && e.status == record.OK {

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"zbench/bench/plain"
 	"zbench/bench/record"
 	"zbench/bench/stat"
 )
@@ -100,11 +99,11 @@ func trouble(side []*entry) (why string, bad bool) {
 		switch {
 		case e == nil:
 		case e.status == record.Failed || e.status == record.WrongData:
-			return strings.ReplaceAll(string(e.status), "_", " ") + ": " + plain.Text(e.reason), true
+			return e.ended(), true
 		case e.status == record.OK:
 			usable = true
 		case why == "":
-			why = strings.ReplaceAll(string(e.status), "_", " ") + ": " + plain.Text(e.reason)
+			why = e.ended()
 		}
 	}
 	if usable {
@@ -135,7 +134,7 @@ func values(side []*entry, of func(*entry) *stat.Summary) []value {
 		if s.Lo != nil && s.Hi != nil && *s.Hi > *s.Lo {
 			v.within = square((*s.Hi - *s.Lo) / 2 / 1.96 / s.Median)
 		}
-		if t := e.burst(); t != nil && t.Rounding != nil && of(e) == t.MeanOfRanks {
+		if t := e.burst; t != nil && t.Rounding != nil && of(e) == t.MeanOfRanks {
 			v.rounding = square((t.Rounding.Hi-t.Rounding.Lo)/s.Median) / 12
 		}
 		out = append(out, v)

@@ -2,25 +2,12 @@ package compare
 
 import "math"
 
-// judged is what the tests of a family came to: of each case, and of the shift common
-// to all, which is nil where too few cases have every run.
-type judged struct {
-	cases  []*tested
-	common *tested
-}
-
-// judge tests every case and the common shift. A case that cannot be tested has nil:
-// its sides have too few runs, and the variation between runs is not given.
-func judge(cases []*observed, base, fresh int, o Criteria) judged {
-	out := judged{cases: make([]*tested, len(cases))}
-	groups := pools(cases)
-	strength := prior(groups)
-	pooled := map[*observed]*pool{}
-	for _, p := range groups {
-		for _, c := range p.cases {
-			pooled[c] = p
-		}
-	}
+// judge tests every case, and the shift common to all. A case's test is nil where its sides have too
+// few runs and the variation between runs is not given, the common one where too few cases have every
+// run.
+func judge(cases []*observed, base, fresh int, o Criteria) (tests []*tested, shift *tested) {
+	strength := prior(pools(cases))
+	tests = make([]*tested, len(cases))
 	var family []*tested
 	for i, c := range cases {
 		var n noise
@@ -28,25 +15,25 @@ func judge(cases []*observed, base, fresh int, o Criteria) judged {
 		case o.BetweenRunCV > 0:
 			n = noise{o.BetweenRunCV*o.BetweenRunCV + c.within, math.Inf(1)}
 		case c.enough():
-			n = pooled[c].of(c, strength)
+			n = c.pooled.of(c, strength)
 		default:
 			continue
 		}
 		t := test(c, n)
-		out.cases[i], family = &t, append(family, &t)
+		tests[i], family = &t, append(family, &t)
 	}
 	weights := make([]float64, len(family))
 	for i := range weights {
 		weights[i] = 1 / float64(len(family))
 	}
-	if out.common = common(cases, base, fresh, o); out.common != nil {
+	if shift = common(cases, base, fresh, o); shift != nil {
 		for i := range weights {
 			weights[i] *= 1 - commonWeight
 		}
-		family, weights = append(family, out.common), append(weights, commonWeight)
+		family, weights = append(family, shift), append(weights, commonWeight)
 	}
 	holm(family, weights)
-	return out
+	return tests, shift
 }
 
 // common tests the shift that all cases share.

@@ -36,7 +36,7 @@ func pools(cases []*observed) []*pool {
 			index[c.pool] = p
 			out = append(out, p)
 		}
-		p.cases = append(p.cases, c)
+		p.cases, c.pooled = append(p.cases, c), p
 	}
 	for _, p := range out {
 		p.estimate()
@@ -144,7 +144,7 @@ func prior(all []*pool) float64 {
 		if len(logs) < 2 {
 			continue
 		}
-		m := mean(logs)
+		m := stat.Mean(logs)
 		for _, v := range logs {
 			sum += (v - m) * (v - m)
 		}
@@ -193,18 +193,6 @@ func inverseTrigamma(y float64) float64 {
 		}
 	}
 	return math.Exp(lo)
-}
-
-// mean is the arithmetic mean; 0 of nothing.
-func mean(v []float64) float64 {
-	if len(v) == 0 {
-		return 0
-	}
-	sum := 0.0
-	for _, x := range v {
-		sum += x - v[0]
-	}
-	return v[0] + sum/float64(len(v))
 }
 
 // median is the R-7 median.

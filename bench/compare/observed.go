@@ -3,12 +3,16 @@ package compare
 import (
 	"math"
 	"slices"
+
+	"zbench/bench/stat"
 )
 
 // observed is one case in all runs that have it.
 type observed struct {
-	// pool names the cases that share a between-run variance.
-	pool string
+	// pool names the cases that share a between-run variance, which is that of pooled; nil where
+	// the case has one run a side.
+	pool   string
+	pooled *pool
 	// base and new are log seconds, the logarithms of the run medians.
 	base, new []float64
 	// rounding is the variance that the printed digits of an imported log leave, per run.
@@ -18,7 +22,7 @@ type observed struct {
 }
 
 // difference is the log ratio of NEW over BASE.
-func (c *observed) difference() float64 { return mean(c.new) - mean(c.base) }
+func (c *observed) difference() float64 { return stat.Mean(c.new) - stat.Mean(c.base) }
 
 // df is the degrees of freedom of the case's own variance.
 func (c *observed) df() int { return max(0, len(c.base)-1) + max(0, len(c.new)-1) }
@@ -27,7 +31,7 @@ func (c *observed) df() int { return max(0, len(c.base)-1) + max(0, len(c.new)-1
 func (c *observed) residuals() []float64 {
 	out := make([]float64, 0, len(c.base)+len(c.new))
 	for _, side := range [][]float64{c.base, c.new} {
-		m := mean(side)
+		m := stat.Mean(side)
 		for _, v := range side {
 			out = append(out, v-m)
 		}
@@ -63,7 +67,7 @@ func shift(whole []*observed, base, fresh int, middle func([]float64) float64) *
 	at := func(side func(*observed) []float64, run int) float64 {
 		values := make([]float64, len(whole))
 		for i, c := range whole {
-			values[i] = side(c)[run] - (mean(c.base)+mean(c.new))/2
+			values[i] = side(c)[run] - (stat.Mean(c.base)+stat.Mean(c.new))/2
 		}
 		return middle(values)
 	}

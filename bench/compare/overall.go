@@ -7,6 +7,7 @@ import (
 
 	"zbench/bench/finding"
 	"zbench/bench/plain"
+	"zbench/bench/stat"
 )
 
 // Overall is how long NEW takes against BASE over all cases that every run has.
@@ -28,7 +29,7 @@ func overall(cases []*observed, base, fresh int, o Criteria) *Overall {
 	if len(whole) == 0 {
 		return nil
 	}
-	c := shift(whole, base, fresh, mean)
+	c := shift(whole, base, fresh, stat.Mean)
 	out := &Overall{Cases: len(whole), Change: math.Expm1(c.difference())}
 	if t := ofRuns(c, o); t != nil {
 		out.Lo, out.Hi = new(math.Expm1(t.lo)), new(math.Expm1(t.hi))

@@ -202,7 +202,7 @@ func (d *Document) magnitude() string {
 	if of == nil {
 		return ""
 	}
-	return unit.Bytes(of.Bytes) + " " + signed(*of.Change)
+	return unit.Bytes(of.Bytes) + " " + unit.Change(*of.Change)
 }
 
 // shapeLine says how the change of the curve that changed most goes with size, and where
@@ -214,7 +214,7 @@ func (d *Document) shapeLine() (finding.Finding, bool) {
 	}
 	first, last := s.cases[0], s.cases[len(s.cases)-1]
 	of := func(c *Case) string {
-		return fmt.Sprintf("%s %s (%s to %s)", unit.Bytes(c.Bytes), signed(*c.Change), unit.Seconds(*c.Base.Seconds), unit.Seconds(*c.New.Seconds))
+		return fmt.Sprintf("%s %s (%s to %s)", unit.Bytes(c.Bytes), unit.Change(*c.Change), unit.Seconds(*c.Base.Seconds), unit.Seconds(*c.New.Seconds))
 	}
 	line := finding.Finding{Code: CodeShape, Text: fmt.Sprintf("%s: %s, %s: %s.", s.Group, of(first), of(last), s.words())}
 	if a, b := average(s.cases); a > 0 {

@@ -3,6 +3,7 @@ package compare
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"zbench/bench/document"
@@ -72,7 +73,7 @@ func changeChart(c *Document, groups []Curve) document.Chart {
 
 // pairBlocks are the curves of both sides, a chart for each group. The first is open.
 func pairBlocks(c *Document, groups []Curve) []document.Block {
-	var out, more []document.Block
+	var out []document.Block
 	for i, g := range groups {
 		chart := document.Chart{
 			ID: fmt.Sprintf("curves-%d-%s", i+1, document.Slug(g.Group)), Title: g.Group, Mark: document.MarkOf(c.Simulated), Quantity: document.Time,
@@ -95,26 +96,14 @@ func pairBlocks(c *Document, groups []Curve) []document.Block {
 				}
 			}
 		}
-		if i == 0 {
-			out = append(out, document.Plot{Chart: chart})
-		} else {
-			more = append(more, document.Plot{Chart: chart})
-		}
+		out = append(out, document.Plot{Chart: chart})
 	}
-	if len(more) > 0 {
-		out = append(out, document.Details{Summary: "The same of " + unit.Count(len(more), "other curve"), Blocks: more})
-	}
-	return out
+	return document.FirstOpen(out)
 }
 
 // ratesKnown tells whether every case of a group has a bandwidth on both sides.
 func ratesKnown(g Curve) bool {
-	for _, one := range g.Cases {
-		if one.Base.Rate == nil || one.New.Rate == nil {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(g.Cases, func(c *Case) bool { return c.Base.Rate == nil || c.New.Rate == nil })
 }
 
 // runTable lists the runs of both sides.

@@ -247,6 +247,14 @@ func Plots(all []Chart) []Block {
 	return out
 }
 
+// FirstOpen are charts of curves of which the first is open; the others unfold.
+func FirstOpen(charts []Block) []Block {
+	if len(charts) < 2 {
+		return charts
+	}
+	return []Block{charts[0], Details{"The same of " + unit.Count(len(charts)-1, "other curve"), charts[1:]}}
+}
+
 // Clip shortens intervals to three times the largest change, or 6 %, so that the changes
 // can be told apart. What a point says keeps its whole interval.
 func (c *Chart) Clip() {

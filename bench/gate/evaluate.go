@@ -124,7 +124,7 @@ func (t *Threshold) about(r *row) bool {
 // values are the figures of a case that the threshold needs; lacks says why there are none.
 func (t *Threshold) values(r *row) (out []float64, lacks string) {
 	if r.status != record.OK {
-		return nil, fmt.Sprintf("%s is %s: %s", r.label, strings.ReplaceAll(string(r.status), "_", " "), plain.Text(r.reason))
+		return nil, fmt.Sprintf("%s is %s: %s", r.label, r.status.Text(), plain.Text(r.reason))
 	}
 	for _, c := range t.need {
 		v, has := c.metric(r)

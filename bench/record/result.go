@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"zbench/bench/stat"
 )
@@ -19,6 +20,9 @@ const (
 	Interrupted Status = "interrupted"
 	WrongData   Status = "wrong_data"
 )
+
+// Text is the status in words.
+func (s Status) Text() string { return strings.ReplaceAll(string(s), "_", " ") }
 
 // Result is one case: a collective at one size, with its timings.
 type Result struct {
