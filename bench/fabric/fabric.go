@@ -12,9 +12,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
-	"path"
-	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -131,23 +128,13 @@ type Roof struct {
 
 // Names lists the built-in fabrics, the default first.
 func Names() []string {
-	files, err := fs.Glob(data, "data/*.yaml")
-	if err != nil {
-		return nil // the pattern is a constant
-	}
-	names := make([]string, 0, len(files))
+	files, _ := data.ReadDir("data") // embedded, and sorted
+	names := []string{Default}
 	for _, f := range files {
-		names = append(names, strings.TrimSuffix(path.Base(f), ".yaml"))
-	}
-	slices.SortStableFunc(names, func(a, b string) int {
-		switch {
-		case a == Default:
-			return -1
-		case b == Default:
-			return 1
+		if name := strings.TrimSuffix(f.Name(), ".yaml"); name != Default {
+			names = append(names, name)
 		}
-		return strings.Compare(a, b)
-	})
+	}
 	return names
 }
 
