@@ -105,8 +105,7 @@ func likely(count, n, k, of int) float64 {
 	if tail := stat.BinomialTail(count, n, q); k == 1 && tail > 0 { // tighter, and 0 far out
 		least = math.Log(tail)
 	}
-	choose := func(x int) float64 { v, _ := math.Lgamma(float64(x) + 1); return v }
-	return choose(of) - choose(k) - choose(of-k) + least
+	return stat.LogChoose(of, k) + least
 }
 
 // lateParts are what came last more often than chance explains, and the candidates, which

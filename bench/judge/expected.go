@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -135,7 +136,7 @@ func wholes(rec *record.Record) (names []string, rows map[string][]*record.Resul
 		rows[r.Collective] = append(rows[r.Collective], r)
 	}
 	for _, list := range rows {
-		slices.SortStableFunc(list, func(a, b *record.Result) int { return int(min(1, max(-1, a.Bytes-b.Bytes))) })
+		slices.SortStableFunc(list, func(a, b *record.Result) int { return cmp.Compare(a.Bytes, b.Bytes) })
 	}
 	return names, rows
 }

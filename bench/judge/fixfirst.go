@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"slices"
 
 	"zbench/bench/finding"
@@ -67,7 +68,7 @@ func (j judged) slowCost() (most float64) {
 func (j judged) lateCost() (most float64) {
 	names, rows := wholes(j.Record)
 	for _, name := range names {
-		large := slices.MaxFunc(rows[name], func(a, b *record.Result) int { return int(min(1, max(-1, a.Bytes-b.Bytes))) })
+		large := slices.MaxFunc(rows[name], func(a, b *record.Result) int { return cmp.Compare(a.Bytes, b.Bytes) })
 		if t := large.Isolated; waitsForAll(name) && len(lateCounts(large)) > 0 {
 			most = max(most, t.Spread.Median/t.MaxOfRanks.Median)
 		}

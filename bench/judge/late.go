@@ -113,7 +113,7 @@ func lateness(w World, results []*record.Result, where record.World) Lateness {
 	for _, r := range results {
 		spread := r.Isolated.Spread.Median
 		share := spread / r.Isolated.MaxOfRanks.Median
-		if share >= lateShare && slices.ContainsFunc(r.Warnings, func(w record.Warning) bool { return w.Code == warnSkew }) {
+		if share >= lateShare && r.Warned(warnSkew) {
 			l.Skew = max(l.Skew, share)
 		}
 		launches := 0

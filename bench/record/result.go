@@ -334,6 +334,11 @@ func (r *Result) Seconds() (float64, bool) {
 	return r.Burst.MeanOfRanks.Median, true
 }
 
+// Warned reports whether the result has a warning of a code.
+func (r *Result) Warned(code string) bool {
+	return slices.ContainsFunc(r.Warnings, func(w Warning) bool { return w.Code == code })
+}
+
 // SetHeadline fills AlgBW and BusBW from the burst time and the collective's
 // bus factor. It leaves them null where there is no positive time.
 func (r *Result) SetHeadline(busFactor float64) {
