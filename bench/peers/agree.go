@@ -2,6 +2,7 @@ package peers
 
 import (
 	"math"
+	"slices"
 	"strconv"
 )
 
@@ -49,17 +50,12 @@ func (l *layout) refutes(c cells) bool {
 	if err != nil {
 		return false
 	}
-	for _, u := range l.units() {
-		bad := false
-		for _, cell := range c.sides[:c.n] {
+	return !slices.ContainsFunc(l.units(), func(unit float64) bool {
+		return !slices.ContainsFunc(c.sides[:c.n], func(cell cellSide) bool {
 			s := cell.side()
-			bad = bad || s.check(bytes, u, 1) == contradicts
-		}
-		if !bad {
-			return false
-		}
-	}
-	return true
+			return s.check(bytes, unit, 1) == contradicts
+		})
+	})
 }
 
 // units lists the time units that the table may have.
@@ -87,16 +83,11 @@ func (t *test) verdict(r *row, unit, scale float64) verdict {
 
 // tally counts the rows in which size/time confirms and contradicts algbw.
 func (t *test) tally(unit, scale float64) (good, bad int) {
+	var rows [contradicts + 1]int
 	for r := range t.rows.all() {
-		switch t.verdict(r, unit, scale) {
-		case agrees:
-			good++
-		case contradicts:
-			bad++
-		case unsure:
-		}
+		rows[t.verdict(r, unit, scale)]++
 	}
-	return good, bad
+	return rows[agrees], rows[contradicts]
 }
 
 // precise is the relative rounding of a printed time at which it is taken as it

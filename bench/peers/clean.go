@@ -39,13 +39,6 @@ func shown(raw string) string {
 	return expandTabs(t)
 }
 
-// clean removes what terminals and launchers add to a line.
-func clean(raw string) line {
-	l := line{text: shown(raw)}
-	l.strip()
-	return l
-}
-
 // strip removes the prefixes of launchers.
 func (l *line) strip() {
 	t := l.text

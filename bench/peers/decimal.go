@@ -31,35 +31,20 @@ func parseDecimal(s string) (decimal, bool) {
 	if !isDecimal(s) {
 		return 0, false
 	}
-	mantissa, exp, hasExp := cutExponent(s)
-	m, digits, power := uint64(0), 0, 0
-	for i, fraction := 0, false; i < len(mantissa); i++ {
-		c := mantissa[i]
-		if c == '.' {
-			fraction = true
-			continue
-		}
-		if m > 0 || c != '0' {
-			digits++
-		}
-		if digits > maxDigits {
+	mantissa, power := s, 0
+	if at := strings.IndexAny(s, "eE"); at >= 0 {
+		e, err := strconv.Atoi(s[at+1:])
+		if err != nil || abs(e) > maxPower {
 			return 0, false
 		}
-		m = m*10 + uint64(c-'0')
-		if fraction {
-			power--
-		}
+		mantissa, power = s[:at], e
 	}
-	if hasExp {
-		e, err := strconv.Atoi(exp)
-		if err != nil || e > maxPower || e < -maxPower {
-			return 0, false
-		}
-		power += e
-	}
-	if power > maxPower || power < -maxPower {
+	whole, fraction, _ := strings.Cut(mantissa, ".")
+	digits := strings.TrimLeft(whole+fraction, "0")
+	if power -= len(fraction); len(digits) > maxDigits || abs(power) > maxPower {
 		return 0, false
 	}
+	m, _ := strconv.ParseUint(digits, 10, 64) // 0 of no digits
 	return present | decimal(power+maxPower)<<mantissaBits | decimal(m), true
 }
 
@@ -90,15 +75,6 @@ func run(s string, from int) int {
 		from++
 	}
 	return from
-}
-
-func cutExponent(s string) (mantissa, exp string, found bool) {
-	for i := range len(s) {
-		if s[i] == 'e' || s[i] == 'E' {
-			return s[:i], s[i+1:], true
-		}
-	}
-	return s, "", false
 }
 
 // parts returns the mantissa and the power of ten.
@@ -146,9 +122,7 @@ func (d decimal) String() string {
 		return text
 	}
 	if power < 0 && power >= -6 {
-		for len(text) <= -power {
-			text = "0" + text
-		}
+		text = strings.Repeat("0", max(0, 1-power-len(text))) + text
 		return text[:len(text)+power] + "." + text[len(text)+power:]
 	}
 	return strconv.FormatFloat(d.value(), 'e', len(text)-1, 64)

@@ -1,6 +1,7 @@
 package peers
 
 import (
+	"slices"
 	"strconv"
 
 	"zbench/bench/collective"
@@ -165,12 +166,10 @@ func (t *test) refuse(why func(*row) string) {
 
 // believable reports whether the times of a row are ones a collective can take.
 func (r *row) believable(unit float64) bool {
-	for _, s := range r.sides[:r.n] {
-		if t := scaled(s.time, unit); t > maxSeconds || t < minSeconds {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(r.sides[:r.n], func(s side) bool {
+		t := scaled(s.time, unit)
+		return t > maxSeconds || t < minSeconds
+	})
 }
 
 // findUnit finds the unit that the rows confirm, where no line prints it.
