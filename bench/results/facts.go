@@ -17,7 +17,7 @@ func banners(rec *record.Record) []document.Banner {
 	out := edited(rec)
 	if rec.Simulated {
 		text := "A model decided these times, not hardware."
-		if n := countExtrapolated(rec); n > 0 {
+		if n := countOf(rec, func(r *record.Result) bool { return r.Extrapolated && r.Status == record.OK }); n > 0 {
 			text += " " + unit.Comma(n) + " of " + unit.Count(count(rec, record.OK), "result") +
 				" are extrapolated: " + unmeasured + "; the set-up lists them."
 		}
@@ -42,7 +42,7 @@ func banners(rec *record.Record) []document.Banner {
 	}
 	if n := count(rec, record.Failed); n > 0 {
 		text := unit.Count(n, "case") + " failed; see the cases without a result."
-		if n := countWarned(rec, record.OnePass); n > 0 {
+		if n := countOf(rec, halved); n > 0 {
 			text += " " + unit.Comma(n) + " of " + unit.Count(count(rec, record.OK), "result") + " have" + onePass + "."
 		}
 		out = append(out, document.Banner{Kind: "wrong", Label: "FAILED", Text: text})
@@ -62,16 +62,8 @@ func edited(rec *record.Record) []document.Banner {
 // onePass says of results that they lack their second pass.
 const onePass = " one pass of two, in which a drift would not show"
 
-// countWarned counts the results that carry a warning of the code.
-func countWarned(rec *record.Record, code string) int {
-	n := 0
-	for i := range rec.Results {
-		if slices.ContainsFunc(rec.Results[i].Warnings, func(w record.Warning) bool { return w.Code == code }) {
-			n++
-		}
-	}
-	return n
-}
+// halved are the results that lack their second pass.
+func halved(r *record.Result) bool { return r.Warned(record.OnePass) }
 
 // wrongText says how many cases gave wrong data and where the first one did.
 func wrongText(rec *record.Record, n int) string {
@@ -93,10 +85,14 @@ func caseName(r *record.Result) string {
 	return name + ", " + unit.Bytes(curve.Size(r))
 }
 
+// count is the number of cases that ended so.
 func count(rec *record.Record, s record.Status) int {
-	n := 0
+	return countOf(rec, func(r *record.Result) bool { return r.Status == s })
+}
+
+func countOf(rec *record.Record, is func(*record.Result) bool) (n int) {
 	for i := range rec.Results {
-		if rec.Results[i].Status == s {
+		if is(&rec.Results[i]) {
 			n++
 		}
 	}
@@ -106,17 +102,6 @@ func count(rec *record.Record, s record.Status) int {
 // unmeasured is what extrapolated means. Which parts they are, the fabric says: a
 // number of nodes, of GPUs on a node, a collective.
 const unmeasured = "parts of their model have no measurements"
-
-// countExtrapolated counts the shown results whose model has parts without measurements.
-func countExtrapolated(rec *record.Record) int {
-	n := 0
-	for i := range rec.Results {
-		if r := &rec.Results[i]; r.Extrapolated && r.Status == record.OK {
-			n++
-		}
-	}
-	return n
-}
 
 // facts describes the set-up; what is not known is left out.
 func facts(rec *record.Record) []document.Fact {
@@ -135,7 +120,11 @@ func facts(rec *record.Record) []document.Fact {
 		}
 		add("Fabric", name)
 	}
-	add("Source", strings.Join(nonEmpty(rec.Source.Kind, rec.Source.Backend, clockText(rec.Source.Clock)), ", "))
+	clock := rec.Source.Clock
+	if clock != "" {
+		clock += " clock"
+	}
+	add("Source", strings.Join(nonEmpty(rec.Source.Kind, rec.Source.Backend, clock), ", "))
 	var libs []string
 	for _, l := range rec.Source.Libraries {
 		text := strings.TrimSpace(l.Name + " " + l.Version)
@@ -153,21 +142,8 @@ func facts(rec *record.Record) []document.Fact {
 	return out
 }
 
-func clockText(clock string) string {
-	if clock == "" {
-		return ""
-	}
-	return clock + " clock"
-}
-
 func nonEmpty(words ...string) []string {
-	var out []string
-	for _, w := range words {
-		if w != "" {
-			out = append(out, w)
-		}
-	}
-	return out
+	return slices.DeleteFunc(words, func(w string) bool { return w == "" })
 }
 
 // importBlocks describe the files of an import and what was not taken.

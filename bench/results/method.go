@@ -131,12 +131,9 @@ func verifiedMethod(rec *record.Record) string {
 	if rec.Source.Kind == record.Imported {
 		text = "“yes” means that the log reports no wrong element. "
 	}
-	checked := 0
-	for i := range rec.Results {
-		if v := rec.Results[i].Verified; v.State == record.VerifiedOK || v.State == record.VerifiedWrong {
-			checked++
-		}
-	}
+	checked := countOf(rec, func(r *record.Result) bool {
+		return r.Verified.State == record.VerifiedOK || r.Verified.State == record.VerifiedWrong
+	})
 	text += fmt.Sprintf("%s of %s checked", unit.Comma(checked), unit.Count(len(rec.Results), "case"))
 	for i, k := range unverified(rec).order {
 		text += []string{"; not checked: ", "; "}[min(i, 1)] + k.text() + " (" + unit.Count(k.count, "case") + ")"

@@ -1,6 +1,7 @@
 package results
 
 import (
+	"cmp"
 	"math"
 	"strings"
 
@@ -100,12 +101,7 @@ func timeCells(t curve.Timing) []string {
 }
 
 func hasIsolated(rec *record.Record) bool {
-	for i := range rec.Results {
-		if curve.IsolatedOf(&rec.Results[i]).Known {
-			return true
-		}
-	}
-	return false
+	return countOf(rec, func(r *record.Result) bool { return curve.IsolatedOf(r).Known }) > 0
 }
 
 // verifiedText says whether the data were checked, and in brackets by how many
@@ -167,9 +163,4 @@ func otherBlocks(rec *record.Record) []document.Block {
 	return []document.Block{document.Sheet{Label: "Cases without a result", Table: t}}
 }
 
-func statusText(s record.Status) string {
-	if s == "" {
-		return "unknown"
-	}
-	return strings.ReplaceAll(string(s), "_", " ")
-}
+func statusText(s record.Status) string { return cmp.Or(s.Text(), "unknown") }
