@@ -69,24 +69,16 @@ func Compare(base, fresh []Run, o Criteria) (*Document, error) {
 	if o.BetweenRunCV > 0 {
 		d.BetweenRunCV = &o.BetweenRunCV
 	}
-	joined := join(old, now, o)
+	d.Cases = join(old, now, o)
 	var family []*observed
-	var places []int
-	for i, j := range joined {
-		d.Cases = append(d.Cases, j.Case)
-		if j.observed != nil {
-			family, places = append(family, j.observed), append(places, i)
+	for i := range d.Cases {
+		if c := d.Cases[i].observed; c != nil {
+			family = append(family, c)
 		}
 	}
 	tests, shift := judge(family, len(base), len(fresh), o)
-	count := 0
-	for _, t := range tests {
-		if t != nil {
-			count++
-		}
-	}
-	for i, c := range family {
-		d.Cases[places[i]].judge(c, tests[i], o, count)
+	for i := range d.Cases {
+		d.Cases[i].judge(o, tests)
 	}
 	if shift != nil {
 		d.Common = &Common{Change: math.Expm1(shift.difference), Test: *testOf(shift), Verdict: shift.verdict(o)}
@@ -119,12 +111,17 @@ func curvesAlone(base, fresh []Run, o Criteria, why error) *Document {
 	return d
 }
 
-// judge fills a case's verdict from its test; t is nil where there are too few runs.
-func (c *Case) judge(of *observed, t *tested, o Criteria, tests int) {
+// judge fills a case's verdict from its test, which is one of so many.
+func (c *Case) judge(o Criteria, tests int) {
+	of := c.observed
+	if of == nil {
+		return
+	}
 	c.Base.set(of.base, c.factor)
 	c.New.set(of.new, c.factor)
 	d := of.difference()
 	c.Change = new(math.Expm1(d))
+	t := of.test
 	if t == nil {
 		c.Verdict, c.NeedsRuns = Unclear, MinRuns
 		c.Reason = tooFew(len(of.base), len(of.new))

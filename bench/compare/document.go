@@ -176,8 +176,10 @@ type Case struct {
 	// absent for others.
 	NeedsRuns int `json:"needs_runs,omitempty" jsonschema:"minimum=1"`
 
-	// factor times the bytes is the bandwidth's numerator; 0 has no bandwidth.
+	// factor over seconds is the bandwidth; 0 where there is none.
 	factor float64
+	// observed has the times of all runs; nil where the case cannot be compared.
+	observed *observed
 }
 
 // Values are one side of a case.

@@ -2,14 +2,13 @@ package compare
 
 import "math"
 
-// judge tests every case, and the shift common to all. A case's test is nil where its sides have too
-// few runs and the variation between runs is not given, the common one where too few cases have every
-// run.
-func judge(cases []*observed, base, fresh int, o Criteria) (tests []*tested, shift *tested) {
+// judge tests every case, and the shift common to all. A case has no test where its sides have too few
+// runs and the variation between runs is not given; tests counts those that have one. The shift is nil
+// where too few cases have every run.
+func judge(cases []*observed, base, fresh int, o Criteria) (tests int, shift *tested) {
 	strength := prior(pools(cases))
-	tests = make([]*tested, len(cases))
 	var family []*tested
-	for i, c := range cases {
+	for _, c := range cases {
 		var n noise
 		switch {
 		case o.BetweenRunCV > 0:
@@ -20,8 +19,9 @@ func judge(cases []*observed, base, fresh int, o Criteria) (tests []*tested, shi
 			continue
 		}
 		t := test(c, n)
-		tests[i], family = &t, append(family, &t)
+		c.test, family = &t, append(family, &t)
 	}
+	tests = len(family)
 	weights := make([]float64, len(family))
 	for i := range weights {
 		weights[i] = 1 / float64(len(family))

@@ -13,6 +13,8 @@ type observed struct {
 	// the case has one run a side.
 	pool   string
 	pooled *pool
+	// test is nil where the case was not tested.
+	test *tested
 	// base and new are log seconds, the logarithms of the run medians.
 	base, new []float64
 	// rounding is the variance that the printed digits of an imported log leave, per run.
