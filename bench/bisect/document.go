@@ -17,6 +17,21 @@ const (
 	Rules  = 1
 )
 
+// The verdicts of a case or of a whole search. Slower: there is a first slow variant. Ranked: variants
+// without an order differ. Unclear: the readings do not decide. NotChecked: there are none.
+const (
+	Slower     = compare.Slower
+	Ranked     = compare.Verdict("ranked")
+	Same       = compare.Same
+	Unclear    = compare.Unclear
+	NotChecked = compare.NotChecked
+)
+
+// Verdicts lists them all.
+func Verdicts() []compare.Verdict {
+	return []compare.Verdict{Slower, Ranked, Same, Unclear, NotChecked}
+}
+
 // Document is a search, as bisect.json has it.
 type Document struct {
 	// Version of the format.
@@ -137,9 +152,9 @@ type Reading struct {
 	Rank int `json:"rank,omitempty" jsonschema:"minimum=1"`
 }
 
-// Document puts a search into words and figures. The variants come with their names and
-// settings, the cases as they were given to New. The caller fills in what it alone knows:
-// Simulated, Timing, GPUs, Seconds, Children, Complete.
+// Document is the result of a search. Variants have their names and settings; cases are as many as New
+// was given. The caller fills in what the search does not know: Simulated, Timing, GPUs, Seconds,
+// Children, Complete.
 func (s *Search) Document(variants []Variant, cases []Case) *Document {
 	d := &Document{
 		Schema: Schema, Ordered: !s.Unordered, Alpha: s.Alpha, Miss: s.Miss, MinEffect: s.MinEffect, Seed: s.Seed, Rounds: s.rounds,
@@ -183,7 +198,7 @@ func (s *Search) named(first int, variants []Variant, outcomes []Outcome) *Named
 	return n
 }
 
-// measured is a case with its outcome.
+// measured is the entry of a case.
 func measured(o *Outcome, c Case, variants []Variant, working []int) Measured {
 	m := Measured{Key: c.Key, Group: c.Group, Bytes: c.Bytes, Verdict: o.Verdict}
 	for v, e := range o.Effects {
@@ -212,7 +227,7 @@ func known(x float64) *float64 {
 	return &x
 }
 
-// conclude is the verdict of the whole.
+// conclude sets the verdict of the whole search.
 func (d *Document) conclude() {
 	seen := d.counts()
 	switch {

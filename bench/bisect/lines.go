@@ -63,7 +63,7 @@ func (d *Document) unclear() string {
 	return fmt.Sprintf("UNCLEAR: %d of %s are not decided after %s.", d.counts()[Unclear], plain.Count(len(d.Cases), "case"), plain.Count(d.Rounds, "round"))
 }
 
-// ranked names the variants that are first most often.
+// ranked names the variants that are fastest in most cases.
 func (d *Document) ranked() string {
 	best := d.fastest()
 	most := 0
@@ -117,7 +117,8 @@ func (d *Document) Findings() finding.List {
 	return append(out, d.Gated.Findings()...)
 }
 
-// slowdowns are the largest slowdown of each variant that is the first slow one of a case.
+// slowdowns has a finding for each variant that is the first slow one of a case, with the largest
+// slowdown.
 func (d *Document) slowdowns() finding.List {
 	var out finding.List
 	for _, v := range d.Variants {
@@ -157,7 +158,8 @@ func (d *Document) Gate(f *compare.FailOn) *gate.Report {
 	return gate.NewReport(d.Simulated, "", []gate.Check{f.Check("every case is decided", "no variant may be", broken, cases)})
 }
 
-// judged is the case by a condition. A case without a change has not failed and counts as unchanged.
+// judged judges the case by a condition. A case without a known change never fails and counts as
+// unchanged.
 func (c *Measured) judged(f *compare.FailOn) compare.Judged {
 	if c.Change == nil {
 		return compare.Judged{State: f.State(c.Verdict, math.Inf(-1), false), Text: c.text()}

@@ -82,7 +82,7 @@ func groupsInOrder(b *Document) []string {
 	return out
 }
 
-// changesOf is the curve of a variant in a group.
+// changesOf is the curve of a variant's changes in a group.
 func changesOf(b *Document, group string, variant int) document.Series {
 	s := document.Series{Name: b.Variants[variant].Name}
 	for i := range b.Cases {

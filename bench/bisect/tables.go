@@ -64,7 +64,7 @@ func (d *Document) CaseTable(short bool) table.Table {
 	return t
 }
 
-// orderCells are a case of ordered variants.
+// orderCells are the cells of a case of ordered variants.
 func (d *Document) orderCells(c *Measured) []string {
 	out := []string{unit.None, unit.None, unit.None, unit.None, ""}
 	if c.First != "" {
@@ -91,7 +91,7 @@ func (d *Document) orderCells(c *Measured) []string {
 	return out
 }
 
-// rankCells are a case of variants without an order.
+// rankCells are the cells of a case of variants without an order: a rank and a change each.
 func (d *Document) rankCells(c *Measured) []string {
 	var out []string
 	for _, r := range c.Variants {
@@ -105,4 +105,24 @@ func (d *Document) rankCells(c *Measured) []string {
 		out = append(out, cell)
 	}
 	return out
+}
+
+// CSV has a row for each variant of each case, in base units.
+func (d *Document) CSV() (header []string, rows [][]string) {
+	header = []string{"key", "group", "bytes", "verdict", "first", "probability", "variant", "children", "seconds", "change", "change_lo", "change_hi", "rank", "left_out", "simulated"}
+	for i := range d.Cases {
+		c := &d.Cases[i]
+		for v, r := range c.Variants {
+			rank := ""
+			if r.Rank > 0 {
+				rank = strconv.Itoa(r.Rank)
+			}
+			rows = append(rows, []string{
+				c.Key, c.Group, strconv.FormatInt(c.Bytes, 10), string(c.Verdict), c.First, table.Number(c.Probability),
+				r.Name, strconv.Itoa(r.Children), table.Number(r.Seconds), table.Number(r.Change), table.Number(r.Lo), table.Number(r.Hi), rank,
+				strconv.FormatBool(d.Variants[v].LeftOut), strconv.FormatBool(d.Simulated),
+			})
+		}
+	}
+	return header, rows
 }

@@ -12,11 +12,11 @@ import (
 	"zbench/bench/unit"
 )
 
-// entry is one case of one run: its times by kind, and how it ended.
+// entry is one case of one run.
 type entry struct {
 	key, pool string
 	bytes     int64
-	// result or row is the case in the record.
+	// The case in the record is result or row; the other is nil. rec is the record of row.
 	rec    *record.Record
 	result *record.Result
 	row    *record.Kernel
@@ -51,7 +51,7 @@ var timings = []timing{
 	{"kernel", func(e *entry) *stat.Summary { return e.kernel }},
 }
 
-// part is the mean of ranks or the slowest rank of one way of timing.
+// part is the mean over ranks or the slowest rank of a timing.
 func part(t *record.Timing, slowest bool) *stat.Summary {
 	switch {
 	case t == nil:
@@ -123,7 +123,7 @@ func (e *entry) factor() float64 {
 	return float64(e.result.Bytes) * c.BusFactor(e.result.Ranks)
 }
 
-// groupOf is all that tells a collective's case from others but its size.
+// groupOf names a collective's case by all that tells it from others, except its size.
 func groupOf(r *record.Result) string {
 	words := []string{plain.Text(r.Collective), r.Dtype}
 	if r.Op != "" {
@@ -155,7 +155,7 @@ func groupOf(r *record.Result) string {
 	return text
 }
 
-// kernelGroup names a kernel's row.
+// kernelGroup names a kernel's row without its size in bytes.
 func kernelGroup(rec *record.Record, k *record.Kernel) string {
 	words := []string{k.Kernel}
 	for _, w := range []string{k.Dtype, k.Role, k.Shape.Name} {

@@ -56,14 +56,14 @@ func (c *observed) enough() bool { return len(c.base) >= MinRuns && len(c.new) >
 // spread is the variance of the difference, per variance of one run.
 func (c *observed) spread() float64 { return 1/float64(len(c.base)) + 1/float64(len(c.new)) }
 
-// everywhere are the cases with every run.
+// everywhere are the cases that have a time of every run.
 func everywhere(cases []*observed, base, fresh int) []*observed {
 	return slices.DeleteFunc(slices.Clone(cases), func(c *observed) bool { return len(c.base) != base || len(c.new) != fresh })
 }
 
-// shift is what the cases of each run, which have every run, have in common: the middle over cases of
-// the distance to the case's middle of both sides. With the median a few cases that changed a lot do
-// not move it.
+// shift is what the cases of each run have in common: the middle, over the cases, of how far the run is
+// from the middle of both sides of the case. With the median as the middle, a few cases that changed a
+// lot do not move it. The cases must have a time of every run.
 func shift(whole []*observed, base, fresh int, middle func([]float64) float64) *observed {
 	out := &observed{}
 	at := func(side func(*observed) []float64, run int) float64 {
@@ -82,7 +82,7 @@ func shift(whole []*observed, base, fresh int, middle func([]float64) float64) *
 	return out
 }
 
-// log is the logarithm of a positive finite number of seconds.
+// logOf is the logarithm of seconds; false unless they are positive and finite.
 func logOf(seconds float64) (float64, bool) {
 	if !(seconds > 0) || math.IsInf(seconds, 1) {
 		return 0, false

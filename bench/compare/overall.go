@@ -68,7 +68,8 @@ func (d *Document) overallLine() finding.Finding {
 	return finding.Finding{Code: CodeOverall, Text: text + "."}
 }
 
-// ratioText prints a ratio with half its interval, in as many digits as that has; without one where lo and hi are not finite and apart.
+// ratioText prints a ratio and half its interval, with the digits that the interval supports. Without a
+// finite interval it prints the ratio alone.
 func ratioText(ratio, lo, hi float64) string {
 	half := (hi - lo) / 2
 	if !(half > 0) || math.IsInf(half, 1) {
@@ -79,7 +80,7 @@ func ratioText(ratio, lo, hi float64) string {
 	return fmt.Sprintf("%.*f ± %.*f", digits, ratio, digits, half)
 }
 
-// called is the name of a side's only run, or of the folder of its runs, else the other name.
+// called is the name of a side's only run, or of the folder that all its runs are in, else other.
 func called(runs []Member, other string) string {
 	if len(runs) == 1 {
 		return runs[0].Name

@@ -31,7 +31,7 @@ const (
 	level = 0.95
 )
 
-// tested is the outcome of one test of a difference of zero.
+// tested is the outcome of one test that there is no difference.
 type tested struct {
 	difference, lo, hi float64
 	noise              noise
