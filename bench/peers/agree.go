@@ -6,11 +6,11 @@ import (
 	"strconv"
 )
 
-// verdict is what size/time says of a printed algbw.
+// verdict is whether size/time agrees with a printed algbw.
 type verdict int
 
 const (
-	// unsure: they agree, but so few digits are printed that others would too.
+	// unsure: they agree, but with so few printed digits wrong columns might agree too.
 	unsure verdict = iota
 	agrees
 	contradicts
@@ -23,8 +23,8 @@ const decisivePrecision = 0.05
 // of the printed digits.
 const slack = 0.01
 
-// check compares size/time with the printed algbw, times being in units of unit
-// seconds and algbw being scale times size/time.
+// check compares size/time with the printed algbw. A printed time is in units of unit seconds, and algbw
+// is scale times size/time.
 func (s *side) check(bytes int64, unit, scale float64) verdict {
 	if s.time&s.alg&present == 0 || s.time.value() == 0 {
 		return unsure
@@ -90,8 +90,8 @@ func (t *test) tally(unit, scale float64) (good, bad int) {
 	return rows[agrees], rows[contradicts]
 }
 
-// precise is the relative rounding of a printed time at which it is taken as it
-// is printed, whatever the other columns say.
+// precise is the relative rounding up to which a printed time is taken as it is printed, whatever the
+// other columns say.
 const precise = 1e-3
 
 // rounding is what the printed digits leave open: the seconds of a launch lie

@@ -20,15 +20,14 @@ type builder struct {
 	setups  setups
 	rows    int
 	skips   skips
-	// seen has the cases that are measured, in whatever setup.
+	// seen has the cases that have a result, in whatever setup.
 	seen map[caseKey]bool
 	// separate is the number of rows refused because another world measured
 	// the same case.
 	separate int
 }
 
-// curveKey is what the keys of results have in common that differ in size,
-// placement and setup.
+// curveKey identifies the results that differ in size, placement and setup alone.
 type curveKey struct {
 	collective, dtype, op string
 	ranks, perProc        int
@@ -47,7 +46,7 @@ type resultKey struct {
 	setup *setup
 }
 
-// slot is the number of a case, and whether it is in place.
+// slot is a case of a table by its number in the log, and its placement.
 type slot struct {
 	of      int32
 	inPlace bool
@@ -138,7 +137,8 @@ func (b *builder) addTest(s *scan, set *setting) error {
 	return nil
 }
 
-// passes parts a table's rows so that none holds a case twice.
+// passes divides a table's rows into tables that each have a case once, unless the table marks its
+// cycles.
 func (set *setting) passes() []*setting {
 	t := set.test
 	if t.rows.n == 0 {
@@ -179,7 +179,7 @@ func (b *builder) addRows(s *scan, set *setting, failed int64) error {
 	t := set.test
 	set.setup = b.setupOf(set)
 	b.refuseClashes(set)
-	// at has where the samples of a case of this test go.
+	// at has the result of each case of this test.
 	at := map[slot]*building{}
 	for r := range t.rows.all() {
 		for i := range r.sides[:r.n] {
@@ -226,8 +226,8 @@ func (b *builder) result(s *scan, set *setting, c caseKey, printed printedCase) 
 	return into
 }
 
-// refuseClashes leaves out the rows of programs that wrote at once whose case is
-// measured already: nothing tells whose they are.
+// refuseClashes leaves out rows of programs that wrote at once if their case has a result already:
+// nothing tells whose rows they are.
 func (b *builder) refuseClashes(set *setting) {
 	t := set.test
 	if !t.mixed() {
@@ -258,7 +258,7 @@ func (set *setting) caseOf(r *row, inPlace bool) caseKey {
 	return caseKey{curveKey{set.Name, dtype(of.dtype), op, set.ranks, set.perProc}, of.bytes, inPlace}
 }
 
-// dtype is a row's element type under zbench's name where it has one.
+// dtype is zbench's name of an element type, or the printed name if zbench does not know it.
 func dtype(name string) string {
 	if d, err := collective.DtypeByName(name); err == nil {
 		return d.Name
@@ -266,7 +266,7 @@ func dtype(name string) string {
 	return name
 }
 
-// building is a result while rows are added to it.
+// building is a result to which rows are added.
 type building struct {
 	res *record.Result
 	// owner is the setting of its first row. Those of later rows have the same setup.
@@ -299,7 +299,7 @@ func (b *builder) finish(s *scan) {
 	}
 }
 
-// time makes the timing of a result's samples. The scratch serves all results.
+// time makes the timing of a result's samples. scratch is reused for all results.
 func (into *building) time(scratch *[]float64) {
 	set, res := into.owner, into.res
 	list := func(of func(*side) float64) []float64 {
@@ -318,7 +318,7 @@ func (into *building) time(scratch *[]float64) {
 	res.Burst = &record.Timing{
 		Iterations:  set.test.header.iters,
 		MeanOfRanks: stat.Summarize(list(func(s *side) float64 { return digits(s).at })),
-		// The median is monotone: those of the ends bound that of the times.
+		// The medians of the ends bound the median of the times.
 		Rounding: &record.Interval{
 			Lo: median(func(s *side) float64 { return digits(s).lo }),
 			Hi: median(func(s *side) float64 { return digits(s).hi }),
@@ -364,7 +364,7 @@ func (n notes) warnings() []record.Warning {
 	return out
 }
 
-// countWarning says what is doubtful about one printed time.
+// countWarning notes what is doubtful about one printed time.
 func (into *building) countWarning(set *setting, r *row, s *side) {
 	bytes := into.res.Bytes
 	at := s.rounding(bytes, set.unit, set.scale)
@@ -390,8 +390,8 @@ func (into *building) countWarning(set *setting, r *row, s *side) {
 	}
 }
 
-// repeatedTable says that a table's rows were taken for repeats of another's, or
-// of its own without the log saying so.
+// repeatedTable warns that a table's rows were taken for repeats of an earlier table's, or of its own
+// rows, although the log does not say so.
 func (s *scan) repeatedTable(set, earlier *setting) {
 	if earlier.test == set.test || set.repeatSaid {
 		return
@@ -406,7 +406,7 @@ func (s *scan) repeatedTable(set, earlier *setting) {
 		"two tables hold the same cases of %s on the same devices with the same settings, and times within 30 %%: they are taken for repeats", set.Name)
 }
 
-// whole reports whether every row was taken, but for those of size 0.
+// whole reports whether all rows were taken, except those of size 0.
 func (t *test) whole() bool {
 	return len(t.skips) == 0 || len(t.skips) == 1 && t.skips[0].Reason == sizeZero
 }

@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// decimal is a printed unsigned number in eight bytes, digits times a power of
-// ten, so that a million rows fit into memory. It keeps how many digits were
-// printed: 21.30 is not 21.3. Zero is no number.
+// decimal is a printed unsigned number in eight bytes: digits times a power of ten. It keeps how many
+// digits were printed: 21.30 is not 21.3. The zero value is no number.
 type decimal uint64
 
 const (
@@ -82,8 +81,8 @@ func (d decimal) parts() (mantissa uint64, power int) {
 	return uint64(d) & (1<<mantissaBits - 1), int(d>>mantissaBits&0x7ff) - maxPower
 }
 
-// shifted is the number times 10^by, rounded once: 34.73 µs is the float64 that
-// 3.473e-05 denotes, which 34.73*1e-6 is not.
+// shifted is the number times 10^by, rounded once: 34.73 shifted by -6 is 3.473e-05, which 34.73*1e-6 is
+// not.
 func (d decimal) shifted(by int) float64 {
 	m, power := d.parts()
 	power += by

@@ -21,7 +21,7 @@ type bounds struct {
 	lines int
 }
 
-// whole is more than the NCCL_DEBUG=INFO of all ranks of a large cluster.
+// whole is more than all ranks of a large cluster write with NCCL_DEBUG=INFO.
 var whole = bounds{bytes: 512 << 20, lines: 1 << 23}
 
 // line is one cleaned line.
@@ -43,7 +43,7 @@ type line struct {
 type summary struct {
 	sha256 string
 	lines  int
-	// head is the beginning, by which other formats are told.
+	// head is the beginning of the input, for otherFormat.
 	head []byte
 }
 

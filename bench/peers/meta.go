@@ -11,7 +11,7 @@ import (
 	"zbench/bench/record"
 )
 
-// facts is what a log says beside its tables.
+// facts is what a log says outside of its tables.
 type facts struct {
 	tool, version string
 	libraries     []record.Library
@@ -21,7 +21,7 @@ type facts struct {
 	more map[string]int
 }
 
-// linePattern is a text and what its line means.
+// linePattern is a text that a line contains, and the warning about the line.
 type linePattern struct{ has, code, hint string }
 
 // fatal reports whether the program that printed the line gave up.
@@ -33,7 +33,7 @@ func (t linePattern) fatal() bool {
 	return false
 }
 
-// blocking is the code of a program that waits after each step.
+// blocking is the code of the line that a program prints if it waits after each step.
 const blocking = "blocking"
 
 // linePatterns are the lines that qualify the numbers of a log. The first that a

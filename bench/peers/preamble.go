@@ -38,8 +38,8 @@ var (
 	averageRE  = pattern.New(`Avg bus bandwidth *: *(\S+)`)
 )
 
-// find is FindStringSubmatch for a line that has the word: most lines are rows,
-// and an expression takes longer than a word to look for.
+// find is FindStringSubmatch for a line that contains the word. Most lines are rows, and a word is found
+// faster than an expression.
 func find(re *pattern.Pattern, text, word string) []string {
 	if !strings.Contains(text, word) {
 		return nil

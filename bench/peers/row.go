@@ -2,7 +2,7 @@ package peers
 
 import "slices"
 
-// cells is a row of a table under the names of its columns, as printed.
+// cells is a row as printed, by the names of its columns.
 type cells struct {
 	size, count, dtype, op, root string
 	sides                        [2]cellSide
@@ -15,7 +15,7 @@ type cellSide struct {
 	time, alg, bus, wrong string
 }
 
-// side is the numbers of the cells, as far as they are numbers.
+// side parses the cells; what is no number stays zero.
 func (c cellSide) side() side {
 	var s side
 	s.time, _ = parseDecimal(c.time)
@@ -50,7 +50,7 @@ func (k kind) fits(s string) bool {
 	return true
 }
 
-// way is one choice of columns that a row can leave blank.
+// way is one choice of the columns that a row leaves blank.
 type way struct {
 	// blank has the bit of every column that is left out.
 	blank uint64
@@ -87,8 +87,8 @@ func (l *layout) setWays() {
 	}
 }
 
-// candidate is one way to put a row's words under the column names; off is how
-// far the words stand from the names, in characters.
+// candidate is one assignment of a row's words to the columns. off is the sum of the distances between
+// words and names, in characters.
 type candidate struct {
 	cells cells
 	off   int

@@ -52,10 +52,10 @@ type test struct {
 	// log is common to this and the other tests, open the row that is not complete yet.
 	log  *common
 	open *fragment
-	// claim is what the rows of a CSV say of their world.
+	// claim is the world that the rows of a CSV name.
 	claim claim
-	// adopts is true where the rows are of the stream adopted: either the header has
-	// no launcher's label and the rows have one, or the other way round.
+	// adopts is true if the rows are of another stream, adopted: either the header has no launcher's label
+	// and the rows have one, or the reverse.
 	adopts  bool
 	adopted string
 	// under is the section of the log in which the table stands.
@@ -139,9 +139,9 @@ func (s *scan) next(stream string) *test {
 	return t
 }
 
-// follow begins a test that a repeated header announces. Before the last test's
-// footer it is the same program's, or one that writes at the same time, or the
-// next one's whose footer is missing: the devices are taken over, the name is not.
+// follow begins a test at a repeated header. Without a footer before it, the header is of the same
+// program, of one that writes at the same time, or of the next one: the test takes over the devices, but
+// not the name.
 func (s *scan) follow(t *test) *test {
 	n := s.next(t.stream)
 	n.before = nil
@@ -187,8 +187,7 @@ func (s *scan) line(l line) error {
 	return nil
 }
 
-// adopt gives a row to the last header that has none, where only one of the two has
-// a launcher's label.
+// adopt gives a row to the last header without rows, if only one of the two has a launcher's label.
 func (s *scan) adopt(l *line) {
 	t := s.last
 	if t == nil || t.stream == l.stream || t.phase != table || t.stream != "" && l.stream != "" || !plainRow(l.text) {
@@ -205,7 +204,7 @@ func (s *scan) adopt(l *line) {
 	}
 }
 
-// inTable takes a line below a header. NCCL_DEBUG writes into rows.
+// inTable takes a line below a header. Output of NCCL_DEBUG may stand within rows.
 func (s *scan) inTable(t *test, l line) {
 	if plainRow(l.text) && s.row(t, l) {
 		return
@@ -338,10 +337,9 @@ func (s *scan) begin(t *test, h *layout) {
 	}
 }
 
-// plainRow reports whether a line is a row for certain, as almost all lines of a
-// table: it begins with a number, ends with one or with N/A, and has none of the
-// signs and capital letters without which no other line of the tool's, nor any
-// library's, can do.
+// plainRow reports whether a line is certainly a row, as almost all lines of a table: it begins with a
+// number, ends with one or with N/A, and has no colon, number sign or other capital letter, of which all
+// other lines of the tools and libraries have one.
 func plainRow(text string) bool {
 	text = strings.TrimLeft(text, " ")
 	if text == "" || !isDigit(text[0]) {
@@ -383,8 +381,7 @@ func (s *scan) row(t *test, l line) bool {
 	return true
 }
 
-// table finds the table that a row is of. It begins one where the row tells its
-// columns itself.
+// table finds the table of a row. It begins one if the row has no header and tells its columns itself.
 func (s *scan) table(t *test, toks []token, l line) (*test, bool) {
 	if t.phase == footer && containsRow(toks, 0) {
 		// The table has ended: this row is of one that lost its header.
@@ -411,7 +408,7 @@ func (s *scan) table(t *test, toks []token, l line) (*test, bool) {
 	return t, true
 }
 
-// take adds a row to the running table, or counts it under the reason.
+// take adds a row to the table; with a reason it counts the row as skipped.
 func (t *test) take(r row, reason string, l line) {
 	switch {
 	case l.cut:

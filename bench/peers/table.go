@@ -111,13 +111,12 @@ func (s *side) problem(wrong string) string {
 // bytes is the size of a row.
 func (t *test) bytes(r *row) int64 { return t.log.list[r.of].bytes }
 
-// timeUnit is what a table's rows say together.
+// timeUnit is the unit of a table's times, and the scale of its algbw.
 type timeUnit struct {
 	unit float64
 	// unitFrom says how the unit is known: printed, rows, or assumed.
 	unitFrom string
-	// scale is algbw over size/time: 1, or the bus factor in logs before
-	// June 2020, which put it into algbw.
+	// scale is algbw over size/time: 1, or the bus factor in logs before June 2020.
 	scale float64
 }
 
