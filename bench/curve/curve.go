@@ -23,9 +23,8 @@ type Curve struct {
 	Name       string
 	Collective string
 	Rows       []*record.Result
-	// Also are the in-place results this curve stands for too, where they are
-	// not drawn; Apart is how far they are from it at most, as a share, and below 0 where
-	// none has a time.
+	// Also are in-place results that are not drawn because they nearly coincide with the curve. Apart is
+	// their largest distance from it, as a share, and below 0 if none has a time.
 	Also  []*record.Result
 	Apart float64
 }

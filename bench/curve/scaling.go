@@ -19,7 +19,7 @@ const absurd = 1e18
 // fallen off.
 const FallShare = 0.9
 
-// span of a scaling: how far the second message size is below the largest.
+// scaleStepDown is how many times smaller than the largest message size the second one is.
 const scaleStepDown = 64
 
 // Family is how the ranks of a communicator were chosen.

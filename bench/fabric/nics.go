@@ -6,8 +6,8 @@ import (
 	"zbench/bench/record"
 )
 
-// carriers is the number of the NIC that each rank sends through between nodes; −1 where
-// none works. nil is a machine without a NIC for each GPU.
+// carriers are the numbers of the NICs that the ranks send through between nodes; −1 if none works. It is
+// nil for a machine without a NIC for each GPU.
 func (d damage) carriers(m *Machine, nics int) []int {
 	if m.Nodes < 2 || nics < m.GPUsPerNode {
 		return nil
@@ -33,7 +33,7 @@ func (d damage) dead(node int) map[int]bool {
 	return out
 }
 
-// own is the number of the NIC that a GPU uses where it works.
+// own is the number of the NIC that a GPU uses if it works.
 func (d damage) own(node, gpu int) int {
 	if other, hit := d.crossed[[2]int{node, gpu}]; hit {
 		return other
@@ -41,7 +41,7 @@ func (d damage) own(node, gpu int) int {
 	return gpu
 }
 
-// Counters are what the simulated NICs count: bytes alone.
+// Counters are the counters of the simulated NICs: bytes.
 type Counters struct {
 	m              *Machine
 	sent, received []uint64 // by node and NIC, as ranks are numbered
@@ -55,7 +55,7 @@ func (m *Machine) Counters() *Counters {
 	return &Counters{m, make([]uint64, m.Size()), make([]uint64, m.Size())}
 }
 
-// Move counts a message between two ranks, whose bytes take NICs between nodes alone.
+// Move counts a message between two ranks. Within a node it takes no NIC.
 func (c *Counters) Move(from, to int, bytes uint64) {
 	per := c.m.GPUsPerNode
 	if from/per == to/per {

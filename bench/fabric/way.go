@@ -6,14 +6,14 @@ import (
 	"strconv"
 )
 
-// Ways are what a message between two GPUs takes: over an xGMI link within a node, over
-// their rails between nodes. The loopback computes the bottleneck of each message.
+// Ways are the costs of a message between two GPUs: over an xGMI link within a node, over rails between
+// nodes. The loopback computes the bottleneck of each message.
 type Ways struct {
 	// Link and Rail are the constants of one message without faults; Rail is nil on a
 	// fabric without NICs.
 	Link Curve
 	Rail *Curve
-	// lines are the shares that faults leave, as the machine file has them.
+	// lines are the lines of the machine file with the shares that faults leave.
 	lines []string
 }
 

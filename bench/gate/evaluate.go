@@ -22,7 +22,7 @@ func Evaluate(rec *record.Record, list []*Threshold) []Check {
 	return out
 }
 
-// rowsOf are the record's cases. A case is called by its curve, whose name has what tells it from the others.
+// rowsOf are the record's cases. A case is labelled with the name of its curve, which tells it from others.
 func rowsOf(rec *record.Record) []*row {
 	var out []*row
 	curves := map[*record.Result]string{}

@@ -20,8 +20,7 @@ type expected struct {
 	machines  map[int]*fabric.Machine // by nodes; nil where the fabric has no such world
 }
 
-// expect prepares the expectations of a record. There are none where its fabric is
-// not known.
+// expect prepares the expectations of a record; they are empty if its fabric is not known.
 func expect(rec *record.Record) expected {
 	e := expected{fabric: fabricOf(rec), simulated: rec.Simulated, machines: map[int]*fabric.Machine{}}
 	if e.fabric == nil {
@@ -44,8 +43,8 @@ func expect(rec *record.Record) expected {
 	return e
 }
 
-// fabricOf is the fabric that a record names, or the first whose GPU it has on one
-// node: between nodes it depends on NICs that a record does not tell.
+// fabricOf is the fabric that a record names, else the first with its GPU if it ran on one node: between
+// nodes a fabric depends on NICs, which a record does not tell.
 func fabricOf(rec *record.Record) *fabric.Fabric {
 	names := fabric.Names()
 	if rec.Fabric != nil {
@@ -60,8 +59,8 @@ func fabricOf(rec *record.Record) *fabric.Fabric {
 	return nil
 }
 
-// seconds is what a case takes, and whether that is known. Where hardware was timed
-// only a published table is an expectation.
+// seconds is the expected time of a case; false if there is none. For measured times only a published
+// table is an expectation.
 func (e expected) seconds(r *record.Result) (float64, bool) {
 	m := e.machines[r.Nodes]
 	if m == nil || r.Groups > 1 || r.Ranks != m.Size() || r.Bytes <= 0 {
@@ -74,7 +73,7 @@ func (e expected) seconds(r *record.Result) (float64, bool) {
 	return t, t > 0
 }
 
-// name says whose expectation it is.
+// name is the source of the expectation in words.
 func (e expected) name() string {
 	if e.simulated {
 		return "the fabric's model"
@@ -82,7 +81,7 @@ func (e expected) name() string {
 	return "the published table of " + e.fabric.GPU
 }
 
-// as says with what a bandwidth agrees.
+// as is that source as an adjective.
 func (e expected) as() string {
 	if e.simulated {
 		return "modelled"
@@ -90,9 +89,9 @@ func (e expected) as() string {
 	return "published"
 }
 
-// took is a case's time without waiting for late ranks and without the launches
-// that are slow now and then: the burst does not have the one, the median of
-// launches alone not the other.
+// took is the shorter of a case's two times, with the lower end of its interval, in seconds. The burst
+// does not include waiting for late ranks, the median of isolated launches no launches that are slow now
+// and then.
 func took(r *record.Result) (median, lo float64, ok bool) {
 	best := curve.BurstOf(r)
 	if alone := curve.IsolatedOf(r); alone.Known && (!best.Known || alone.Median < best.Median) {

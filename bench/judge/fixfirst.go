@@ -8,8 +8,8 @@ import (
 	"zbench/bench/record"
 )
 
-// voidShare is the share of bandwidth or of time from which on a fault voids a bucket size:
-// mending it then gains more than the size usually does, and moves the best size.
+// voidShare is the share of bandwidth or time from which on a fault voids a bucket size: repairing it
+// gains more than the size usually does, and moves the best size.
 const voidShare = 0.10
 
 // FixFirst is the finding that comes before any bucket size: data that are wrong, launches

@@ -23,7 +23,7 @@ type Instability struct {
 	// FirstRank is the communicator's first rank; it has Ranks, Stride apart (0 for
 	// neighbours), and Groups such run at once.
 	FirstRank, Ranks, Stride, Groups int
-	// Slow of Launches were slow, in Cases of Looked cases.
+	// Slow of Launches launches were slow, in Cases of Looked cases.
 	Slow, Launches, Cases, Looked int
 	// Example is a case in which they were.
 	Example string

@@ -72,8 +72,8 @@ func (a Axes) splits() []Split {
 	return all
 }
 
-// of is the size of the split's communicators, the number of nodes that each spans, and
-// the number that run at once.
+// of is the size of a split's communicators, the number of nodes that each spans, and how many of them
+// run at once.
 func (a Axes) of(s Split) (ranks, nodes, parallel int) {
 	w := a.World
 	switch {

@@ -145,8 +145,8 @@ func (e *Evidence) SetRanksFrom(first int, ranks []RankProgress) {
 	e.suspect()
 }
 
-// place orders ranks by what accuses them most: an error that their communicators report
-// is less than a failure and more than a missing launch.
+// place orders ranks by how much accuses them: an error that their communicators report is less than a
+// failure and more than a missing launch.
 func place(state RankState, err string) int {
 	at, failed := slices.Index(rankStates, state), slices.Index(rankStates, RankFailed)
 	if at > failed && state != Unreached && err != "" {
@@ -155,8 +155,8 @@ func place(state RankState, err string) int {
 	return 2 * at
 }
 
-// state is how far a rank got: with marks at launch stuck of so many, counted
-// from 0.
+// state is how far a rank got. With marks, stuck is the first launch that not every rank has ended,
+// counted from 0.
 func (r RankProgress) state(marked bool, stuck, launches int) RankState {
 	switch {
 	case r.Lost:
@@ -175,8 +175,7 @@ func (r RankProgress) state(marked bool, stuck, launches int) RankState {
 	return NotFinished
 }
 
-// stuck is the first launch that not every rank has ended, counted from 0, and
-// whether there are marks.
+// stuck is the first launch that not every rank has ended, counted from 0; false without marks.
 func (e *Evidence) stuck() (launch int, ok bool) {
 	launch = e.Iterations
 	for _, r := range e.Ranks {
@@ -187,9 +186,8 @@ func (e *Evidence) stuck() (launch int, ok bool) {
 	return launch, ok
 }
 
-// Progress is the progress of each of count ranks from the first on: the input of
-// SetRanksFrom as far as the evidence keeps it. Invalid, missing or other ranks' evidence
-// is an error.
+// Progress is the progress of each of count ranks from first on, as SetRanksFrom takes it. It fails if the
+// evidence is nil, invalid or of other ranks.
 func (e *Evidence) Progress(first, count int) ([]RankProgress, error) {
 	if e == nil {
 		return nil, errors.New("no evidence")
@@ -228,7 +226,7 @@ func (r *RankEvidence) progress() RankProgress {
 	return p
 }
 
-// check refuses evidence that cannot be of ranks of this many.
+// check refuses values that no evidence has.
 func (e *Evidence) check() error {
 	if e == nil {
 		return nil
@@ -282,18 +280,18 @@ func (r RankEvidence) check(iterations int) error {
 	return nil
 }
 
-// reports tells a rank whose communicator has an asynchronous error of its own.
+// reports is true for ranks whose communicator has an asynchronous error of its own.
 func (r *RankEvidence) reports() bool { return r.Error != "" && r.progress().known() }
 
-// having is the sign of a state.
+// having tests for a state.
 func having(state RankState) func(RankEvidence) bool {
 	return func(r RankEvidence) bool { return r.State == state }
 }
 
-// suspect fills Suspects and Certain. A sign accuses its ranks if others wait for them:
-// where most ranks have it, they may be the ones that wait. Lost ranks are certain, however
-// many, and ranks that do not open: no rank waits for another there. An asynchronous error is a sign where some ranks report one and others do not: a
-// communicator reports what its own process has met.
+// suspect fills Suspects and Certain. The strongest sign accuses the ranks that have it. If more than half
+// have it, they may be the ones that wait, so that it is not certain; except for lost ranks, and for
+// ranks that do not open, where no rank waits for another. An asynchronous error is a sign if some ranks
+// report one and others do not: a communicator reports what its own process met.
 func (e *Evidence) suspect() {
 	all, _ := e.count()
 	ranksOf := func(has func(RankEvidence) bool) (set string, n int) {
@@ -324,7 +322,7 @@ func (e *Evidence) suspect() {
 	e.Suspects, e.Certain = set, false
 }
 
-// someReport is the sign of an asynchronous error, which no rank has where all report one.
+// someReport tests for an asynchronous error; it is false for all ranks if all report one.
 func (e *Evidence) someReport() func(RankEvidence) bool {
 	all := !slices.ContainsFunc(e.Ranks, func(r RankEvidence) bool { return !r.reports() })
 	return func(r RankEvidence) bool { return !all && r.reports() }
@@ -339,7 +337,7 @@ func (e *Evidence) Reported() string {
 	return e.suspects()
 }
 
-// suspects names the suspects, nothing where there are none.
+// suspects names the suspects; empty if there are none.
 func (e *Evidence) suspects() string {
 	list, err := spans(e.Suspects)
 	if err != nil {
@@ -368,7 +366,7 @@ func (e *Evidence) culprit() string {
 // Text is the state in words.
 func (s RankState) Text() string { return strings.ReplaceAll(string(s), "_", " ") }
 
-// Where is the launch, and of what, that did not end.
+// Where is the launch that did not end, and of which phase, in words.
 func (e *Evidence) Where() string {
 	launch, ok := e.stuck()
 	switch what := phases[e.During]; {
@@ -396,8 +394,7 @@ func (e *Evidence) count() (all, missing int) {
 	return all, missing
 }
 
-// Verdict states which ranks are missing, that none is, or that this is unknown, and
-// what to check.
+// Verdict says what the others wait for, what to check, and who the culprit is or may be.
 func (e *Evidence) Verdict() string { return e.explanation() + e.culprit() }
 
 func (e *Evidence) explanation() string {

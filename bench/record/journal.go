@@ -156,11 +156,11 @@ func checkPlanned(cases []Result, kernels []Kernel) error {
 	return nil
 }
 
-// planned is a case with its finished passes.
+// planned is a planned case with its passes so far.
 type planned struct {
 	Result
-	// kernel is true if it is one of the record's kernels, of which only the key and
-	// the status stand in Result; untimed, that kernels are checked alone.
+	// kernel is true for a row of kernels, of which Result has the key and the status alone. untimed is
+	// true if kernels are checked and not timed.
 	kernel, untimed bool
 	parts           []Part
 }

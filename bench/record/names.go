@@ -8,8 +8,7 @@ import (
 	"zbench/bench/plain"
 )
 
-// CheckNames refuses a record that has a text of any length where a name must be. The error says
-// where.
+// CheckNames refuses a record with a name that is too long. The error says where.
 func (rec *Record) CheckNames() error {
 	err := cmp.Or(
 		plain.Name("tool.name", rec.Tool.Name), plain.Name("tool.version", rec.Tool.Version), plain.Name("world.gpu", rec.World.GPU),

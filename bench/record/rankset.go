@@ -28,7 +28,7 @@ func ranges(ascending []int) string {
 // span is a range of numbers, both ends included.
 type span struct{ first, last int }
 
-// spans reads what ranges writes, and nothing else.
+// spans reads what ranges writes; other texts are errors.
 func spans(text string) ([]span, error) {
 	var list []span
 	for part := range strings.SplitSeq(text, ",") {

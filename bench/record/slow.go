@@ -114,13 +114,13 @@ func CountSlow(seconds []float64) int {
 	return n
 }
 
-// slowCounts gathers them over the passes, by group.
+// slowCounts adds up the slow launches of all passes by group.
 type slowCounts struct {
 	launches int
 	counts   []int
 }
 
-// add takes a pass. That of one communicator has its launches themselves.
+// add adds a pass. Of a single communicator it counts the launches themselves.
 func (c *slowCounts) add(b *IsolatedSamples) {
 	slow := b.Slow
 	if len(b.Groups) == 0 {
@@ -135,7 +135,7 @@ func (c *slowCounts) add(b *IsolatedSamples) {
 	}
 }
 
-// of is the result's, nil where no launch was slow.
+// of is the count for a result, nil if no launch was slow.
 func (c *slowCounts) of(ranks, stride int) *SlowLaunches {
 	out := &SlowLaunches{Launches: c.launches}
 	for g, n := range c.counts {
