@@ -85,8 +85,7 @@ func members(runs []Run) []member {
 // entries are the cases of a record.
 func entries(rec *record.Record) []*entry {
 	var out []*entry
-	for i := range rec.Results {
-		r := &rec.Results[i]
+	for r := range rec.Each() {
 		out = append(out, &entry{key: r.Key, pool: r.Collective, bytes: max(r.Bytes, r.BytesRequested), result: r, burst: r.Burst, isolated: r.Isolated, status: r.Status, reason: r.Reason})
 	}
 	for i := range rec.Kernels {

@@ -31,8 +31,7 @@ func rowsOf(rec *record.Record) []*row {
 			curves[r] = c.Name
 		}
 	}
-	for i := range rec.Results {
-		r := &rec.Results[i]
+	for r := range rec.Each() {
 		out = append(out, &row{
 			name: r.Collective, result: r, status: r.Status, reason: r.Reason, requested: r.BytesRequested, bytes: r.Bytes,
 			label: plain.Text(curves[r]) + ", " + unit.Bytes(max(r.Bytes, r.BytesRequested)),

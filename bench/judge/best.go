@@ -14,8 +14,7 @@ import (
 // noFault says what was looked for and not found.
 func (j judged) noFault() finding.List {
 	ok, checked, compared, partly := 0, 0, 0, 0
-	for i := range j.Results {
-		r := &j.Results[i]
+	for r := range j.Each() {
 		if r.Status != record.OK {
 			if r.Status == record.Interrupted && r.Burst != nil {
 				partly++

@@ -28,14 +28,13 @@ const (
 func (j judged) hangs() finding.List {
 	var out finding.List
 	without := 0
-	for i := range j.Results {
-		if r := &j.Results[i]; r.Status == record.Failed || strings.HasPrefix(r.Reason, NotRun) {
+	for r := range j.Each() {
+		if r.Status == record.Failed || strings.HasPrefix(r.Reason, NotRun) {
 			without++
 		}
 	}
 	lost := fmt.Sprintf("%s of %s lost", unit.Comma(without), unit.Count(len(j.Results), "case"))
-	for i := range j.Results {
-		r := &j.Results[i]
+	for r := range j.Each() {
 		if r.Status != record.Failed {
 			continue
 		}
@@ -103,8 +102,7 @@ func (j judged) wrongData() finding.List {
 	var wrong []*record.Result
 	verified, worst := 0, 0.0
 	var first, most *record.Result
-	for i := range j.Results {
-		r := &j.Results[i]
+	for r := range j.Each() {
 		switch {
 		case r.Status == record.WrongData || r.Verified.State == record.VerifiedWrong:
 			wrong = append(wrong, r)
@@ -203,8 +201,7 @@ func (j judged) place(rank int, r *record.Result) string {
 func (j judged) interrupted() finding.List {
 	count, ok, partly := 0, 0, 0
 	why, hint, severity := "", "", finding.Warning
-	for i := range j.Results {
-		r := &j.Results[i]
+	for r := range j.Each() {
 		switch r.Status {
 		case record.Interrupted:
 			count++

@@ -28,12 +28,12 @@ func expect(rec *record.Record) expected {
 	}
 	healthy := *e.fabric
 	healthy.Faults = nil
-	for i := range rec.Results {
-		n := rec.Results[i].Nodes
+	for r := range rec.Each() {
+		n := r.Nodes
 		if _, known := e.machines[n]; known {
 			continue
 		}
-		w := spec.World{Nodes: n, GPUsPerNode: rec.World.GPUsPerNode, GPUsPerProcess: max(rec.Results[i].GPUsPerProcess, 1)}
+		w := spec.World{Nodes: n, GPUsPerNode: rec.World.GPUsPerNode, GPUsPerProcess: max(r.GPUsPerProcess, 1)}
 		m, err := healthy.Resolve(w, fabric.Conditions{})
 		if err != nil {
 			m = nil
@@ -120,8 +120,7 @@ func (e expected) excess(r *record.Result) (times, lo float64, ok bool) {
 // such.
 func wholes(rec *record.Record) (names []string, rows map[string][]*record.Result) {
 	rows = map[string][]*record.Result{}
-	for i := range rec.Results {
-		r := &rec.Results[i]
+	for r := range rec.Each() {
 		if r.Status != record.OK || r.Groups > 1 {
 			continue
 		}

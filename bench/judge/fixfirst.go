@@ -49,8 +49,7 @@ func (j judged) voids(l finding.Finding) bool {
 // late rank makes its group slow in small ones alone.
 func (j judged) slowCost() (most float64) {
 	largest := map[splitOf]*record.Result{}
-	for i := range j.Results {
-		r := &j.Results[i]
+	for r := range j.Each() {
 		if s := (splitOf{ranks: r.Ranks, stride: r.Stride, groups: r.Groups}); r.SlowestGroup != nil && r.Status == record.OK && (largest[s] == nil || r.Bytes > largest[s].Bytes) {
 			largest[s] = r
 		}

@@ -57,8 +57,7 @@ type LateUnit struct {
 func Late(rec *record.Record) []Lateness {
 	var order []World
 	pooled := map[World][]*record.Result{}
-	for i := range rec.Results {
-		r := &rec.Results[i]
+	for r := range rec.Each() {
 		if r.Status != record.OK || r.Ranks < 2 || r.Groups > 1 || len(lateCounts(r)) == 0 || !waitsForAll(r.Collective) {
 			continue
 		}

@@ -52,8 +52,8 @@ const (
 // SettingsOf derives settings from a record; nil if it has no time of an operation of all ranks.
 func SettingsOf(rec *record.Record) *LongRun {
 	s := &LongRun{Simulated: rec.Simulated}
-	for i := range rec.Results {
-		s.take(&rec.Results[i], rec.World.Ranks)
+	for r := range rec.Each() {
+		s.take(r, rec.World.Ranks)
 	}
 	if s.Tail <= 0 {
 		return nil

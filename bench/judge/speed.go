@@ -73,8 +73,7 @@ func (j judged) late() finding.List {
 func (j judged) slowGroups() finding.List {
 	var order []splitOf
 	worst := map[splitOf]*record.Result{}
-	for i := range j.Results {
-		r := &j.Results[i]
+	for r := range j.Each() {
 		g := r.SlowestGroup
 		if !slowest(r) {
 			continue
@@ -218,8 +217,7 @@ func (j judged) unstable() finding.List {
 // median launch alone, over the cases of a group: what slow launches cost.
 func (j judged) burstExcess(u Instability) float64 {
 	var all []weighted
-	for i := range j.Results {
-		r := &j.Results[i]
+	for r := range j.Each() {
 		burst, alone := curve.BurstOf(r), curve.IsolatedOf(r)
 		if r.Status != record.OK || r.Ranks != u.Ranks || r.Stride != u.Stride || max(r.Groups, 1) != u.Groups || !burst.Known || !alone.Known {
 			continue
@@ -268,8 +266,7 @@ func (j judged) dips() finding.List {
 // noisy says that most cases vary, where no flaky link explains it.
 func (j judged) noisy() finding.List {
 	noisy, timed := 0, 0
-	for i := range j.Results {
-		r := &j.Results[i]
+	for r := range j.Each() {
 		if r.Status != record.OK || r.Burst == nil {
 			continue
 		}

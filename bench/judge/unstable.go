@@ -37,8 +37,7 @@ type splitOf struct{ ranks, stride, groups, nodes, perProcess int }
 func Unstable(rec *record.Record) []Instability {
 	var order []splitOf
 	pooled := map[splitOf][]*record.Result{}
-	for i := range rec.Results {
-		r := &rec.Results[i]
+	for r := range rec.Each() {
 		if r.Status != record.OK || r.Isolated == nil || r.Isolated.MaxOfRanks == nil {
 			continue
 		}

@@ -66,8 +66,8 @@ func (k *Kernel) checkNames() error {
 // Collectives lists the collectives of the results in order of first appearance, as people read them.
 func (rec *Record) Collectives() []string {
 	var names []string
-	for i := range rec.Results {
-		if n := plain.OrUnnamed(rec.Results[i].Collective); !slices.Contains(names, n) {
+	for r := range rec.Each() {
+		if n := plain.OrUnnamed(r.Collective); !slices.Contains(names, n) {
 			names = append(names, n)
 		}
 	}

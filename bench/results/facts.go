@@ -68,8 +68,8 @@ func halved(r *record.Result) bool { return r.Warned(record.OnePass) }
 // wrongText says how many cases gave wrong data and where the first one did.
 func wrongText(rec *record.Record, n int) string {
 	text := unit.Count(n, "case") + " gave wrong data, kept out of charts and figures"
-	for i := range rec.Results {
-		if r := &rec.Results[i]; r.Status == record.WrongData {
+	for r := range rec.Each() {
+		if r.Status == record.WrongData {
 			return text + ". The first, " + caseName(r) + ": " + reasonOf(r) + "."
 		}
 	}
@@ -91,8 +91,8 @@ func count(rec *record.Record, s record.Status) int {
 }
 
 func countOf(rec *record.Record, is func(*record.Result) bool) (n int) {
-	for i := range rec.Results {
-		if is(&rec.Results[i]) {
+	for r := range rec.Each() {
+		if is(r) {
 			n++
 		}
 	}

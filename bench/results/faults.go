@@ -63,8 +63,7 @@ func whatToDo(remedy string) document.Paragraph {
 // stuckBlocks show how far every rank got in each case with evidence.
 func stuckBlocks(rec *record.Record) []document.Block {
 	var out []document.Block
-	for i := range rec.Results {
-		r := &rec.Results[i]
+	for r := range rec.Each() {
 		if r.Evidence == nil {
 			continue
 		}
@@ -118,8 +117,8 @@ func counted(n *int) string {
 // nicBlocks are what the NICs counted over all cases.
 func nicBlocks(rec *record.Record) []document.Block {
 	var all [][]record.NICCounters
-	for i := range rec.Results {
-		all = append(all, rec.Results[i].NICs)
+	for r := range rec.Each() {
+		all = append(all, r.NICs)
 	}
 	nics := record.AddNICs(all...)
 	if len(nics) == 0 {

@@ -144,8 +144,7 @@ func otherBlocks(rec *record.Record) []document.Block {
 	t := table.Table{Columns: []table.Column{
 		{Name: "collective"}, {Name: "size", Right: true}, {Name: "status"}, {Name: "reason", Wrap: table.Sentences}, {Name: "time, µs", Right: true},
 	}}
-	for i := range rec.Results {
-		r := &rec.Results[i]
+	for r := range rec.Each() {
 		if r.Status == record.OK {
 			continue
 		}

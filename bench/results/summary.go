@@ -271,9 +271,9 @@ func summaryTitle(rec *record.Record) string {
 // dtypeAndOp are the element type and the operator, where all results have the same.
 func dtypeAndOp(rec *record.Record) []string {
 	var types, ops tally
-	for i := range rec.Results {
-		types.add(rec.Results[i].Dtype)
-		if op := rec.Results[i].Op; op != "" {
+	for r := range rec.Each() {
+		types.add(r.Dtype)
+		if op := r.Op; op != "" {
 			ops.add(op)
 		}
 	}
@@ -337,8 +337,8 @@ func legend(curves []curve.Curve) []string {
 func skippedText(rec *record.Record) string {
 	var skipped []*record.Result
 	var why tally
-	for i := range rec.Results {
-		if r := &rec.Results[i]; r.Status == record.Skipped {
+	for r := range rec.Each() {
+		if r.Status == record.Skipped {
 			skipped = append(skipped, r)
 			why.add(skipReason(r.Reason))
 		}

@@ -288,8 +288,8 @@ func footer(rec *record.Record, c columns, notes, common []string) []string {
 // unverified gathers why results were not verified.
 func unverified(rec *record.Record) *messageGroups {
 	var why messageGroups
-	for i := range rec.Results {
-		if r := &rec.Results[i]; r.Status == record.OK && r.Verified.State != record.VerifiedOK && r.Verified.State != record.VerifiedWrong && r.Verified.Reason != "" {
+	for r := range rec.Each() {
+		if r.Status == record.OK && r.Verified.State != record.VerifiedOK && r.Verified.State != record.VerifiedWrong && r.Verified.Reason != "" {
 			why.add(r.Verified.Reason)
 		}
 	}

@@ -38,9 +38,9 @@ func warningGroups(rec *record.Record) []*warningGroup {
 	for _, w := range rec.Warnings {
 		add(w, nil)
 	}
-	for i := range rec.Results {
-		for _, w := range rec.Results[i].Warnings {
-			add(w, &rec.Results[i])
+	for r := range rec.Each() {
+		for _, w := range r.Warnings {
+			add(w, r)
 		}
 	}
 	return slices.DeleteFunc(order, func(g *warningGroup) bool { return g.byChance(rec) })
