@@ -230,17 +230,11 @@ func known(x float64) *float64 {
 // conclude sets the verdict of the whole search.
 func (d *Document) conclude() {
 	seen := d.counts()
-	switch {
-	case seen[Slower] > 0:
-		d.Verdict = Slower
-	case seen[Unclear] > 0:
-		d.Verdict = Unclear
-	case seen[Ranked] > 0:
-		d.Verdict = Ranked
-	case seen[Same] > 0:
-		d.Verdict = Same
-	default:
-		d.Verdict = NotChecked
+	d.Verdict = NotChecked
+	for _, v := range []compare.Verdict{Same, Ranked, Unclear, Slower} {
+		if seen[v] > 0 {
+			d.Verdict = v
+		}
 	}
 }
 

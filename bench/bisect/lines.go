@@ -66,10 +66,7 @@ func (d *Document) unclear() string {
 // ranked names the variants that are fastest in most cases.
 func (d *Document) ranked() string {
 	best := d.fastest()
-	most := 0
-	for _, n := range best {
-		most = max(most, n)
-	}
+	most := slices.Max(best)
 	var names []string
 	for i, n := range best {
 		if n == most && !d.Variants[i].LeftOut {

@@ -1,7 +1,6 @@
 package bisect
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
@@ -155,7 +154,7 @@ func (s *Search) rank(working []int, out []Outcome) {
 func First(outcomes []Outcome) int {
 	first := -1
 	for _, o := range outcomes {
-		if o.Verdict == Slower && (first < 0 || cmp.Less(o.First, first)) {
+		if o.Verdict == Slower && (first < 0 || o.First < first) {
 			first = o.First
 		}
 	}

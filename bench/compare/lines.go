@@ -175,28 +175,13 @@ func (v Verdict) Word() string {
 
 // Severity is how much a verdict matters.
 func (v Verdict) Severity() finding.Severity {
-	switch v {
-	case Slower:
-		return finding.Fault
-	case Same:
-		return finding.OK
-	case Unclear, NotChecked:
-		return finding.Warning
-	case Faster:
-	}
-	return finding.Note
+	severities := map[Verdict]finding.Severity{Slower: finding.Fault, Same: finding.OK, Unclear: finding.Warning, NotChecked: finding.Warning}
+	return severities[v] // of others Note
 }
 
 // State is the verdict as that of a check.
 func (v Verdict) State() finding.State {
-	switch v {
-	case Slower:
-		return finding.Fail
-	case Unclear, NotChecked:
-		return finding.State(v)
-	case Same, Faster:
-	}
-	return finding.Pass
+	return cmp.Or(map[Verdict]finding.State{Slower: finding.Fail, Unclear: finding.Unclear, NotChecked: finding.NotChecked}[v], finding.Pass)
 }
 
 // subject is the case as what a finding is about.

@@ -50,12 +50,11 @@ func (s State) Marked() string {
 
 // Severity returns how much a state matters: what is unclear or not checked limits the rest.
 func (s State) Severity() Severity {
-	switch s {
-	case Pass, Healthy:
+	switch s.General() {
+	case Pass:
 		return OK
-	case Fail, Faulty:
+	case Fail:
 		return Fault
-	case Unclear, NotChecked:
 	}
 	return Warning
 }

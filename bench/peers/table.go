@@ -48,13 +48,7 @@ func containsRow(toks []token, from int) bool {
 		if _, err := collective.DtypeByName(toks[i+2].s); err != nil {
 			continue
 		}
-		values := 0
-		for _, t := range toks[i+3:] {
-			if numeric(t.s) {
-				values++
-			}
-		}
-		if values >= 3 {
+		if len(slices.DeleteFunc(slices.Clone(toks[i+3:]), func(t token) bool { return !numeric(t.s) })) >= 3 {
 			return true
 		}
 	}
