@@ -190,18 +190,18 @@ func inWorld(v faultValues, w spec.World) error {
 // node and gpu name.
 func line(words string, keys ...string) planting {
 	return func(v faultValues, m *Machine, _ *damage) error {
-		text := words
+		text := []any{words}
 		for _, key := range keys {
 			switch key {
 			case "rank":
-				text += fmt.Sprintf(" %d", v.rank(m))
+				text = append(text, v.rank(m))
 			case "launch", "index":
-				text += fmt.Sprintf(" %d", int(v[key]))
+				text = append(text, int(v[key]))
 			default:
-				text += fmt.Sprintf(" %g", v[key])
+				text = append(text, v[key])
 			}
 		}
-		m.Faults = append(m.Faults, text)
+		m.Faults = append(m.Faults, strings.TrimSuffix(fmt.Sprintln(text...), "\n"))
 		return nil
 	}
 }

@@ -50,13 +50,7 @@ func (s State) Marked() string {
 
 // Severity returns how much a state matters: what is unclear or not checked limits the rest.
 func (s State) Severity() Severity {
-	switch s.General() {
-	case Pass:
-		return OK
-	case Fail:
-		return Fault
-	}
-	return Warning
+	return cmp.Or(map[State]Severity{Pass: OK, Fail: Fault}[s.General()], Warning)
 }
 
 // Check is one thing that was checked.
