@@ -82,7 +82,8 @@ type Document struct {
 	// failOn and strict are what Gate was given.
 	failOn *FailOn
 	strict bool
-	// names are those of the sides in charts; overlaid are the curves of both where no case is compared.
+	// names are the names of the sides in charts. overlaid are the curves of both sides if no case is
+	// compared.
 	names    [2]string
 	overlaid []document.Chart
 }

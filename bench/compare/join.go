@@ -99,7 +99,7 @@ func trouble(side []*entry) (why string, bad bool) {
 // value is a run's log median of a case, with the variances that observed has the means of.
 type value struct{ log, rounding, within float64 }
 
-// values are those of a side, of the runs that have them.
+// values are the values of a side's runs; runs without one are left out.
 func values(side []*entry, of func(*entry) *stat.Summary) []value {
 	var out []value
 	for _, e := range side {

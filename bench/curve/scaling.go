@@ -155,8 +155,8 @@ func (s Scaling) Best(size int64) float64 {
 	return most
 }
 
-// Fall compares the largest world with the best one at a size: kept is the share that
-// is left.
+// Fall compares the largest world with the best one at a size. kept is the share of the bus bandwidth that
+// is left; falls is true if it is below FallShare, and text says so.
 func (s Scaling) Fall(size int64) (text string, kept float64, falls bool) {
 	last, best := s.Worlds[len(s.Worlds)-1], s.Worlds[0]
 	for _, w := range s.Worlds {

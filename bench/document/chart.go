@@ -228,8 +228,8 @@ func Split(c Chart, names []string) []Chart {
 // KneeShare is the share of the plateau whose size is marked in a chart.
 const KneeShare = 0.9
 
-// Plots are charts as blocks. Of those that are alike but for their collective the
-// first is open.
+// Plots are charts as blocks. Of charts that differ in the collective alone the first is open, and the
+// others unfold.
 func Plots(all []Chart) []Block {
 	var out, more []Block
 	var titles []string
@@ -275,9 +275,9 @@ func (c *Chart) Clip() {
 	}
 }
 
-// What the axis of a setting's cost shows at least, and how much more than the
-// dearest setting with a name. Settings that cost several times as much as the best
-// are of no interest, and on a linear axis they would flatten all others.
+// The axis of a setting's cost shows at least leastCost, and costRoom times the cost of the dearest setting
+// with a name. Settings that cost several times as much as the best are cut off: they would flatten all
+// others.
 const (
 	leastCost = 0.05
 	costRoom  = 1.3

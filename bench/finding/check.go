@@ -8,8 +8,8 @@ import (
 // State is what a check comes to.
 type State string
 
-// The states. Unclear is a fault that is somewhere among candidates; NotChecked is that there
-// was nothing to judge. Neither has passed.
+// The states. Unclear: there is a fault somewhere among candidates. NotChecked: there was nothing to judge.
+// Neither has passed.
 const (
 	Pass       State = "pass"
 	Fail       State = "fail"

@@ -24,7 +24,7 @@ import (
 // Schema names the version of the format of gates.json.
 const Schema = "zbench.gates/1"
 
-// States are those that a threshold can come to: there are no candidates of one.
+// States are the states that a threshold can have.
 func States() []finding.State {
 	return []finding.State{finding.Pass, finding.Fail, finding.NotChecked}
 }

@@ -74,7 +74,7 @@ func mustRead(text []byte) file {
 	return f
 }
 
-// Profiles are all of them.
+// Profiles are all acceptance profiles.
 func Profiles() []Profile { return slices.Clone(table().Profiles) }
 
 // Eras are the changes of algorithm that are known.
@@ -182,7 +182,7 @@ func older(a, b string) bool {
 // leading finds the numbers with which a version begins.
 var leading = pattern.New(`^\d+(\.\d+)*`)
 
-// numbers are those with which a version begins, without zeros at the end: 2.28.0-rc is 2, 28.
+// numbers are the numbers at the beginning of a version, without zeros at the end: 2.28.0-rc is 2, 28.
 func numbers(version string) []int {
 	var out []int
 	for part := range strings.SplitSeq(leading.FindString(version), ".") {

@@ -37,9 +37,8 @@ var readers = sync.Pool{New: func() any {
 	return r
 }}
 
-// One reads exactly one value, as Strict does, with the errors of encoding/json. Each of a
-// thousand processes on a host reads hundreds of messages: with a buffer for each they
-// would be most of its garbage.
+// One is Strict with the errors of encoding/json. It reuses buffers: each of a thousand processes on a host
+// reads hundreds of messages.
 func One(text []byte, into any) error {
 	r, ok := readers.Get().(*reader)
 	if !ok {

@@ -113,7 +113,7 @@ func IssuesOf(f IssueFacts) []KnownIssue {
 	return out
 }
 
-// IssueFactsOf are those of a record: it has the version of RCCL, and none of ROCm.
+// IssueFactsOf are the facts of a record, which has no version of ROCm.
 func IssueFactsOf(rec *record.Record) IssueFacts {
 	f := IssueFacts{Nodes: rec.World.Nodes, GPUs: rec.World.GPUsPerNode, Env: func(name string) string { return rec.Source.Environment[name] }}
 	for _, l := range rec.Source.Libraries {

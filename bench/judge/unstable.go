@@ -9,9 +9,8 @@ import (
 	"zbench/bench/unit"
 )
 
-// A group is unstable when more of its launches are slow than UsualSlow explains
-// by chance, and UnstableShare of them at least: below that it is what a quiet
-// machine does now and then.
+// A group is unstable if more of its launches are slow than chance explains at a rate of UsualSlow, and at
+// least UnstableShare of them: quiet machines have fewer now and then.
 const (
 	UsualSlow     = 0.01
 	UnstableShare = 0.04

@@ -88,7 +88,7 @@ func rowsOf[Row any](rec *Record, columns []column[Row], rows []Row) (header []s
 	return header, lines
 }
 
-// of makes a cell of a part of a timing; it is empty where there is none of either.
+// of makes a cell of a part of a timing; empty if a result lacks the timing or the part.
 func of[Part any](timing func(*Result) *Timing, part func(*Timing) *Part, cell func(*Part) string) func(*Record, *Result) string {
 	return func(_ *Record, r *Result) string {
 		if t := timing(r); t != nil && part(t) != nil {

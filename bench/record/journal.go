@@ -463,8 +463,8 @@ func (b *IsolatedSamples) check(ranks int) error {
 	return seconds(b.Max, b.Spread, b.Groups, []float64{b.EventFloor})
 }
 
-// Beyond these there are no measurements, and sums and quotients of them need not
-// be finite: counts, and seconds that are not 0.
+// Bounds of counts and of seconds that are not 0. No measurement is beyond them, and sums and quotients of
+// values within them are finite.
 const (
 	maxCount   = 1 << 30
 	minSeconds = 1e-18

@@ -50,7 +50,7 @@ func within(list string, i int, err error) error {
 	return fmt.Errorf("%s[%d]: %w", list, i, err)
 }
 
-// checkNames is that of a result.
+// checkNames is CheckNames for a result.
 func (r *Result) checkNames() error {
 	return cmp.Or(
 		plain.Name("key", r.Key), plain.Name("collective", r.Collective), plain.Name("dtype", r.Dtype), plain.Name("op", r.Op),
@@ -58,7 +58,7 @@ func (r *Result) checkNames() error {
 	)
 }
 
-// checkNames is that of a row of a kernel.
+// checkNames is CheckNames for a row of a kernel.
 func (k *Kernel) checkNames() error {
 	return cmp.Or(plain.Name("key", k.Key), plain.Name("kernel", k.Kernel), plain.Name("library", k.Library), plain.Name("shape.name", k.Shape.Name))
 }

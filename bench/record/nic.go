@@ -38,7 +38,7 @@ func (c *NICCounters) values() []**uint64 {
 	return []**uint64{&c.Sent, &c.Received, &c.Retransmits, &c.CNPs, &c.Pauses, &c.LinkDowns}
 }
 
-// with is the counters, each with another's; null where one of them is null or of does not tell.
+// with combines each counter with another's. It is null if either is null or of returns false.
 func (c NICCounters) with(other NICCounters, of func(own, other uint64) (uint64, bool)) NICCounters {
 	for k, to := range c.values() {
 		own, more := *to, *other.values()[k]

@@ -113,7 +113,7 @@ func faultsInto(d *document.Document, rec *record.Record) {
 // fewResults is how many rows of results a page shows without being asked.
 const fewResults = 12
 
-// glance sums every curve up, where there are not more than a reader takes in.
+// glance sums up every curve, unless there are too many to take in.
 func glance(d *document.Document, rec *record.Record, drawn []curve.Curve) {
 	if cards := figures(rec, drawn); len(cards) > 0 && len(cards) <= document.SeriesPerChart {
 		d.Add("figures", "At a glance", cards)
@@ -140,8 +140,7 @@ func timesInto(d *document.Document, rec *record.Record, drawn []curve.Curve, no
 	}
 }
 
-// kneesInto says from which size on messages are efficient. Beside a recommendation that
-// is background.
+// kneesInto says from which size on messages are efficient; folded if there is a recommendation.
 func kneesInto(d *document.Document, x Extras) {
 	if x.Advice != nil {
 		d.Fold("bucket", "Message sizes near the plateau", kneeBlocks(x.Knees, true)...)

@@ -55,7 +55,7 @@ func unstableBlocks(rec *record.Record) []document.Block {
 	return out
 }
 
-// whatToDo is a remedy.
+// whatToDo is a remedy as a paragraph.
 func whatToDo(remedy string) document.Paragraph {
 	return document.Paragraph{Text: document.Text{{Style: "hint", Text: "What to do:"}, {Text: " " + remedy}}}
 }

@@ -51,7 +51,7 @@ func figures(rec *record.Record, curves []curve.Curve) document.Cards {
 	return out
 }
 
-// latencyOf are the times of a size, where there are any.
+// latencyOf are the times of a result as figures of a card; nil without times.
 func latencyOf(r *record.Result) []document.CardFigure {
 	burst, alone := curve.BurstOf(r), curve.IsolatedOf(r)
 	if !burst.Known && !alone.Known {
@@ -96,7 +96,7 @@ func averages(rec *record.Record) []document.Fact {
 	return []document.Fact{{Term: "Average busbw", Text: strings.Join(each, ", ") + " (mean over sizes and placements, as rccl-tests prints it)"}}
 }
 
-// averageBlocks is the line as text.
+// averageBlocks is that line as a paragraph.
 func averageBlocks(rec *record.Record) []document.Block {
 	var out []document.Block
 	for _, f := range averages(rec) {

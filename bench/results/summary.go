@@ -87,7 +87,7 @@ func Summary(rec *record.Record, width int) []table.Table {
 	return tables
 }
 
-// units are those of the figures that tables show.
+// units are the units of the rates in the tables.
 func units(tables []table.Table) string {
 	rates := "busbw"
 	for _, t := range tables {
@@ -184,7 +184,7 @@ func summaryTable(curves []curve.Curve, show []figure) table.Table {
 // collective in its own way.
 func asked(r *record.Result) int64 { return cmp.Or(r.BytesRequested, r.Bytes) }
 
-// cells are a result's figures, or how it ended where it has none.
+// cells are a result's figures, or how it ended if it failed or has wrong data.
 func cells(c curve.Curve, r *record.Result, show []figure) []string {
 	out := make([]string, len(show))
 	for i, f := range show {
@@ -199,8 +199,8 @@ func cells(c curve.Curve, r *record.Result, show []figure) []string {
 	return out
 }
 
-// ended says how a case ended that has no figures, or whose twin in place has wrong
-// data or failed.
+// ended is how a case ended that failed or has wrong data; also if only the one in place did, which is not
+// shown. It is empty otherwise.
 func ended(c curve.Curve, r *record.Result) string {
 	if r == nil {
 		return ""

@@ -13,7 +13,7 @@ import (
 	"zbench/bench/unit"
 )
 
-// columns says which figures a half of a row has.
+// columns says which figures a row has: both placements side by side, and times of launches alone.
 type columns struct{ both, alone bool }
 
 // figures are the columns of one half before the number of wrong elements. Where two halves must fit,
@@ -109,7 +109,7 @@ func Results(rec *record.Record) table.Table {
 	return t
 }
 
-// columns are those of the figures: of both halves where there are two.
+// columns are the columns before the notes: of both halves if there are two.
 func (c columns) columns() []table.Column {
 	out := []table.Column{{Name: "size", Right: true}, {Name: "count", Right: true}}
 	figures := append(c.figures(), figure{name: "wrong"})
@@ -212,12 +212,12 @@ func tableNotes(r *record.Result, c columns) []string {
 	return append(notes, rowNotes(r)...)
 }
 
-// without leaves out what is said elsewhere for all.
+// without leaves out the common notes.
 func (n *noter) without(notes []string) []string {
 	return slices.DeleteFunc(notes, func(w string) bool { return slices.Contains(n.common, w) })
 }
 
-// commonNotes are those that every result has: they are said once.
+// commonNotes are the notes that every result has. They are said once, not in each row.
 func commonNotes(curves []curve.Curve, c columns) []string {
 	var all tally
 	results := 0

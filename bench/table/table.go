@@ -73,7 +73,7 @@ func (t Table) Filled() bool {
 	return slices.ContainsFunc(t.Groups, func(g Group) bool { return len(g.Rows) > 0 })
 }
 
-// Add appends a row to the last group, and makes that where there is none.
+// Add appends a row to the last group. It makes a group if there is none.
 func (t *Table) Add(cells ...string) {
 	if len(t.Groups) == 0 {
 		t.Groups = append(t.Groups, Group{})
@@ -82,8 +82,7 @@ func (t *Table) Add(cells ...string) {
 	last.Rows = append(last.Rows, Row{Cells: cells})
 }
 
-// AddTo appends a row to the group of this name, which is a new one unless the last has
-// it.
+// AddTo appends a row to the last group if that has this name, else to a new one.
 func (t *Table) AddTo(group string, cells ...string) {
 	if n := len(t.Groups); n == 0 || t.Groups[n-1].Cells[0] != group {
 		t.Groups = append(t.Groups, Group{Cells: []string{group}})
