@@ -94,11 +94,8 @@ func Name(curves []Curve, i int) string {
 	mine := Traits(curves[i].Rows[0])
 	parts := []string{plain.OrUnnamed(curves[i].Collective)}
 	for t, word := range mine {
-		for _, other := range curves {
-			if other.Collective == curves[i].Collective && Traits(other.Rows[0])[t] != word && word != "" {
-				parts = append(parts, word)
-				break
-			}
+		if word != "" && slices.ContainsFunc(curves, func(c Curve) bool { return c.Collective == curves[i].Collective && Traits(c.Rows[0])[t] != word }) {
+			parts = append(parts, word)
 		}
 	}
 	return strings.Join(parts, " ")

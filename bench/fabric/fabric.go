@@ -12,6 +12,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -220,10 +221,8 @@ func within(v, most float64) bool { return v >= 0 && v <= most }
 
 // model returns the constants for n nodes, nil when there are none.
 func (f *Fabric) model(n int) *Model {
-	for i := range f.Models {
-		if f.Models[i].Nodes.holds(n) {
-			return &f.Models[i]
-		}
+	if i := slices.IndexFunc(f.Models, func(m Model) bool { return m.Nodes.holds(n) }); i >= 0 {
+		return &f.Models[i]
 	}
 	return nil
 }

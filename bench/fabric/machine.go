@@ -20,12 +20,8 @@ type Curve struct {
 
 // valid tells whether every constant is finite and of the right sign.
 func (c Curve) valid() bool {
-	for _, v := range []float64{c.B, c.A, c.R, c.Floor, c.K} {
-		if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
-			return false
-		}
-	}
-	return c.B > 0 && c.Floor > 0
+	wrong := func(v float64) bool { return !within(v, math.MaxFloat64) }
+	return !slices.ContainsFunc([]float64{c.B, c.A, c.R, c.Floor, c.K}, wrong) && c.B > 0 && c.Floor > 0
 }
 
 // Time is the closed form, in seconds, for a total size in bytes. The loopback

@@ -3,6 +3,7 @@ package gate
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"zbench/bench/curve"
@@ -109,15 +110,7 @@ func (t *Threshold) figures(worst []actual, cases int) string {
 
 // about tells whether the threshold is about the case.
 func (t *Threshold) about(r *row) bool {
-	if t.name != "" && r.name != t.name {
-		return false
-	}
-	for _, c := range t.where {
-		if !c.matches(r) {
-			return false
-		}
-	}
-	return true
+	return (t.name == "" || r.name == t.name) && !slices.ContainsFunc(t.where, func(c condition) bool { return !c.matches(r) })
 }
 
 // values are the figures of a case that the threshold needs; lacks says why there are none.
@@ -138,11 +131,9 @@ func (t *Threshold) values(r *row) (out []float64, lacks string) {
 // kinds names what the record has, for one that looks for something else.
 func kinds(rows []*row) string {
 	var names []string
-	seen := map[string]bool{}
 	for _, r := range rows {
-		if !seen[r.name] {
-			seen[r.name] = true
-			names = append(names, plain.Text(r.name))
+		if name := plain.Text(r.name); !slices.Contains(names, name) {
+			names = append(names, name)
 		}
 	}
 	if len(names) == 0 {

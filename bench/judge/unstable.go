@@ -2,6 +2,7 @@ package judge
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"zbench/bench/record"
@@ -57,7 +58,6 @@ func Unstable(rec *record.Record) []Instability {
 func (s splitOf) unstable(results []*record.Result) []Instability {
 	launches := 0
 	found := map[int]*Instability{}
-	var first []int
 	for _, r := range results {
 		launches += r.Isolated.MaxOfRanks.N
 		if r.SlowLaunches == nil {
@@ -71,16 +71,14 @@ func (s splitOf) unstable(results []*record.Result) []Instability {
 			if one == nil {
 				one = &Instability{FirstRank: g.FirstRank, Ranks: s.ranks, Stride: s.stride, Groups: s.groups, Looked: len(results)}
 				found[g.FirstRank] = one
-				first = append(first, g.FirstRank)
 			}
 			one.Slow += g.Count
 			one.Cases++
 			one.Example = r.Collective + " " + unit.Bytes(r.Bytes)
 		}
 	}
-	slices.Sort(first)
 	var out []Instability
-	for _, rank := range first {
+	for _, rank := range slices.Sorted(maps.Keys(found)) {
 		one := found[rank]
 		one.Launches = launches
 		share := float64(one.Slow) / float64(launches)

@@ -1,6 +1,9 @@
 package peers
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // cells is a row as printed, by the names of its columns.
 type cells struct {
@@ -258,10 +261,8 @@ func glue(s string) int {
 	if at == 0 || len(s)-at < 3 || s[at] < 'A' || s[at] > 'Z' {
 		return 0
 	}
-	for _, c := range []byte(s[at:]) {
-		if !isLetter(c) && c != '_' {
-			return 0
-		}
+	if strings.ContainsFunc(s[at:], func(r rune) bool { return r > 'z' || !isLetter(byte(r)) && r != '_' }) {
+		return 0
 	}
 	return at
 }

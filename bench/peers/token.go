@@ -63,17 +63,10 @@ func digits(s string) bool { return s != "" && run(s, 0) == len(s) }
 
 // isWord recognises the name of an element type, an operator or an algorithm.
 func isWord(s string) bool {
-	if s == "" || !isLetter(s[0]) {
-		return false
+	foreign := func(r rune) bool {
+		return r > 'z' || !isDigit(byte(r)) && !isLetter(byte(r)) && !strings.ContainsRune("_/+-", r)
 	}
-	for i := range len(s) {
-		switch c := s[i]; {
-		case isDigit(c), isLetter(c), c == '_', c == '/', c == '+', c == '-':
-		default:
-			return false
-		}
-	}
-	return true
+	return s != "" && isLetter(s[0]) && !strings.ContainsFunc(s, foreign)
 }
 
 // isRoot recognises a rank, or -1 for none.
