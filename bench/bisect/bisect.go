@@ -17,12 +17,14 @@
 package bisect
 
 import (
+	"context"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
 )
 
-// Case is something whose time is measured.
+// Case is what a child measures the time of.
 type Case struct {
 	// Key of the case in a record; Group is all of it but the size.
 	Key, Group string
@@ -59,13 +61,13 @@ func Defaults() Criteria {
 	return Criteria{Alpha: 0.01, Miss: 0.05, MinEffect: 0.02, MaxRounds: 60, Seed: 1}
 }
 
-// firstReadings is how many readings of the first and of the last variant each case has
-// before anything is decided; of a ranking, how many each variant has.
+// firstReadings is how many readings a case has of the first and of the last variant before anything
+// is decided about it; in a ranking, of every variant.
 const firstReadings = 2
 
-// Round is what to measure next.
+// Round is what to measure next: variants and cases by number.
 type Round struct {
-	// Variants in the order in which they run, a child each; Cases that each measures.
+	// Variants run in this order, a child each. Each child measures all Cases.
 	Variants, Cases []int
 }
 
@@ -74,11 +76,11 @@ type Trial struct {
 	// Round of the child, from 0.
 	Round   int
 	Variant int
-	// Asked are the cases that it was to measure.
+	// Asked are the cases that the child was asked to measure.
 	Asked []int
 	// Seconds of each case of the search; 0 for a case that was not measured.
 	Seconds []float64
-	// Cost is what the child took, its start included; 0 is not known.
+	// Cost is what the child took with its start, in the unit of Criteria.Each; 0 is not known.
 	Cost float64
 }
 
@@ -88,10 +90,9 @@ type Search struct {
 	variants, cases int
 	trials          []Trial
 	rounds          int
-	// out are the variants that are left out, gone the cases that a child could not
-	// measure.
+	// out is true for a variant that is left out, gone for a case that a child could not measure.
 	out, gone []bool
-	// plan are the hypotheses for so many variants.
+	// plan caches the hypotheses by number of variants.
 	plan map[int][]hypothesis
 }
 
@@ -100,7 +101,7 @@ func New(variants, cases int, o Criteria) *Search {
 	return &Search{Criteria: o, variants: variants, cases: cases, out: make([]bool, variants), gone: make([]bool, cases), plan: map[int][]hypothesis{}}
 }
 
-// Add takes a child's times. A case that it was to measure and did not is not asked for
+// Add takes a child's times. A case that the child was asked for and has no time of is not asked for
 // again.
 func (s *Search) Add(t Trial) {
 	s.trials = append(s.trials, t)
@@ -113,34 +114,35 @@ func (s *Search) Add(t Trial) {
 
 func usable(seconds float64) bool { return seconds > 0 && !math.IsInf(seconds, 1) }
 
-// LeaveOut takes a variant out of the search: it cannot be measured.
+// LeaveOut takes out of the search a variant that cannot be measured.
 func (s *Search) LeaveOut(variant int) { s.out[variant] = true }
 
 // EndRound counts a round.
 func (s *Search) EndRound() { s.rounds++ }
 
 // working are the variants that can be measured, in order.
-func (s *Search) working() []int { return where(s.out) }
+func (s *Search) working() []int { return indicesOfFalse(s.out) }
 
 // present are the cases that can be measured.
-func (s *Search) present() []int { return where(s.gone) }
+func (s *Search) present() []int { return indicesOfFalse(s.gone) }
 
-// where are the places of false.
-func where(not []bool) []int {
+// indicesOfFalse lists where a list is false.
+func indicesOfFalse(list []bool) []int {
 	var out []int
-	for i, n := range not {
-		if !n {
+	for i, is := range list {
+		if !is {
 			out = append(out, i)
 		}
 	}
 	return out
 }
 
-// readings are those of each case by working variants, which are numbered anew.
-func (s *Search) readings(working []int) [][]reading {
+// readings returns, by case, the readings of some variants. A reading's variant is its index in
+// variants, not its number in the search.
+func (s *Search) readings(variants []int) [][]reading {
 	out := make([][]reading, s.cases)
 	for at, t := range s.trials {
-		v := slices.Index(working, t.Variant)
+		v := slices.Index(variants, t.Variant)
 		if v < 0 {
 			continue
 		}
@@ -184,7 +186,7 @@ func (s *Search) next(working []int) Round {
 	return s.nextOfOrder(working)
 }
 
-// fresh are the cases that lack the first readings of these variants.
+// fresh are the cases that lack first readings of one of these variants.
 func (s *Search) fresh(variants []int) []int {
 	var out []int
 	readings := s.readings(variants)
@@ -200,9 +202,8 @@ func (s *Search) fresh(variants []int) []int {
 	return out
 }
 
-// costs are those of a start and of a case: as they were given, or estimated by least
-// squares from children that measured different numbers of cases. Before there are any, the
-// start is taken for half of a child.
+// costs are the cost of a start and of a case: as given, or by least squares from the children. Until
+// children have measured different numbers of cases, a start counts as half of a child.
 func (s *Search) costs() (start, each float64) {
 	if s.Start > 0 || s.Each > 0 {
 		return s.Start, s.Each
@@ -227,10 +228,50 @@ func (s *Search) costs() (start, each float64) {
 // Working is the number of variants that can be measured.
 func (s *Search) Working() int { return len(s.working()) }
 
-// Exhausted tells whether the rounds are used up with something undecided.
+// Exhausted reports whether the rounds are used up and a case is undecided.
 func (s *Search) Exhausted() bool {
 	if s.rounds < s.MaxRounds || s.Working() < 2 {
 		return false
 	}
 	return len(s.next(s.working()).Cases) > 0
+}
+
+// BrokenError is why a variant cannot be measured: it is left out, and the search goes on.
+type BrokenError struct {
+	// Reason in a sentence without a full stop; Evidence are the last lines that the child
+	// printed.
+	Reason   string
+	Evidence []string
+}
+
+func (e *BrokenError) Error() string { return e.Reason }
+
+// Measure runs one child: it starts the variant and measures the cases once. Round counts
+// from 0. A [BrokenError] leaves the variant out; any other error ends the search.
+type Measure func(ctx context.Context, round, variant int, cases []int) (Trial, error)
+
+// Run searches until everything is decided or the rounds are used up. The end of ctx, or an
+// error of measure, ends the search after the child that runs; what was measured is in s.
+func Run(ctx context.Context, s *Search, measure Measure) error {
+	for {
+		round, ok := s.Next()
+		if !ok {
+			return nil
+		}
+		for _, v := range round.Variants {
+			if err := ctx.Err(); err != nil {
+				return context.Cause(ctx)
+			}
+			t, err := measure(ctx, s.rounds, v, round.Cases)
+			if broken := (*BrokenError)(nil); errors.As(err, &broken) {
+				s.LeaveOut(v)
+				continue
+			} else if err != nil {
+				return err
+			}
+			t.Round, t.Variant, t.Asked = s.rounds, v, round.Cases
+			s.Add(t)
+		}
+		s.EndRound()
+	}
 }

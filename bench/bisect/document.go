@@ -1,14 +1,13 @@
 package bisect
 
 import (
-	"fmt"
 	"io"
-	"math"
 
 	"zbench/bench/compare"
 	"zbench/bench/finding"
 	"zbench/bench/gate"
 	"zbench/bench/jsonfile"
+	"zbench/bench/unit"
 )
 
 // Schema names the version of the format of bisect.json, Rules that of the rules that make its
@@ -17,6 +16,21 @@ const (
 	Schema = "zbench.bisect/1"
 	Rules  = 1
 )
+
+// The verdicts of a case or of a whole search. Slower: there is a first slow variant. Ranked: variants
+// without an order differ. Unclear: the readings do not decide. NotChecked: there are none.
+const (
+	Slower     = compare.Slower
+	Ranked     = compare.Verdict("ranked")
+	Same       = compare.Same
+	Unclear    = compare.Unclear
+	NotChecked = compare.NotChecked
+)
+
+// Verdicts lists them all.
+func Verdicts() []compare.Verdict {
+	return []compare.Verdict{Slower, Ranked, Same, Unclear, NotChecked}
+}
 
 // Document is a search, as bisect.json has it.
 type Document struct {
@@ -138,9 +152,9 @@ type Reading struct {
 	Rank int `json:"rank,omitempty" jsonschema:"minimum=1"`
 }
 
-// Document puts a search into words and figures. The variants come with their names and
-// settings, the cases as they were given to New. The caller fills in what it alone knows:
-// Simulated, Timing, GPUs, Seconds, Children, Complete.
+// Document is the result of a search. Variants have their names and settings; cases are as many as New
+// was given. The caller fills in what the search does not know: Simulated, Timing, GPUs, Seconds,
+// Children, Complete.
 func (s *Search) Document(variants []Variant, cases []Case) *Document {
 	d := &Document{
 		Schema: Schema, Ordered: !s.Unordered, Alpha: s.Alpha, Miss: s.Miss, MinEffect: s.MinEffect, Seed: s.Seed, Rounds: s.rounds,
@@ -184,7 +198,7 @@ func (s *Search) named(first int, variants []Variant, outcomes []Outcome) *Named
 	return n
 }
 
-// measured is a case with its outcome.
+// measured is the entry of a case.
 func measured(o *Outcome, c Case, variants []Variant, working []int) Measured {
 	m := Measured{Key: c.Key, Group: c.Group, Bytes: c.Bytes, Verdict: o.Verdict}
 	for v, e := range o.Effects {
@@ -207,26 +221,20 @@ func measured(o *Outcome, c Case, variants []Variant, working []int) Measured {
 
 // known is nil for what is not a number.
 func known(x float64) *float64 {
-	if math.IsNaN(x) || math.IsInf(x, 0) {
+	if !unit.Finite(x) {
 		return nil
 	}
 	return &x
 }
 
-// conclude is the verdict of the whole.
+// conclude sets the verdict of the whole search.
 func (d *Document) conclude() {
 	seen := d.counts()
-	switch {
-	case seen[Slower] > 0:
-		d.Verdict = Slower
-	case seen[Unclear] > 0:
-		d.Verdict = Unclear
-	case seen[Ranked] > 0:
-		d.Verdict = Ranked
-	case seen[Same] > 0:
-		d.Verdict = Same
-	default:
-		d.Verdict = NotChecked
+	d.Verdict = NotChecked
+	for _, v := range []compare.Verdict{Same, Ranked, Unclear, Slower} {
+		if seen[v] > 0 {
+			d.Verdict = v
+		}
 	}
 }
 
@@ -249,6 +257,3 @@ func (d *Document) WriteJSON(w io.Writer) error {
 	c.Variants, c.Cases, c.Drift = jsonfile.Filled(d.Variants), jsonfile.Filled(d.Cases), jsonfile.Filled(d.Drift)
 	return jsonfile.Write(w, "bisection", c)
 }
-
-// percent prints a ratio: 2 %, 0.45 %.
-func percent(x float64) string { return fmt.Sprintf("%.3g %%", 100*x) }

@@ -15,13 +15,13 @@ type Level struct {
 	Change *float64 `json:"change"`
 }
 
-// sweeps is how often cases and children are fitted by turns. Each turn leaves a part of
-// the error that children share cases by; they share most.
+// sweeps is how often cases and children are fitted by turns. Children share most cases, so the error
+// falls quickly.
 const sweeps = 200
 
-// levels are those of the children in the order in which they ran: a reading is the case's
-// own time, the variant's effect in it, and the child's level. The effects are those of the
-// model with drift; cases and levels are fitted by least squares, by turns.
+// levels are the levels of the children in the order in which they ran. The logarithm of a reading is
+// the sum of the case's time, the variant's effect on the case, and the child's level. The effects are
+// those of the model with drift; cases and levels are fitted by least squares, by turns.
 func (s *Search) levels(variants []Variant) []Level {
 	rest, counts := s.withoutEffects(), make([]int, len(s.trials))
 	level := make([]float64, len(s.trials))
@@ -50,8 +50,8 @@ func (s *Search) levels(variants []Variant) []Level {
 	return out
 }
 
-// withoutEffects are the readings of each case less their variants' effects. A case with one
-// reading tells nothing.
+// withoutEffects are the readings by case, less the effects of their variants. Cases with one reading
+// are left out.
 func (s *Search) withoutEffects() [][]reading {
 	working := s.working()
 	if len(working) < 2 {
@@ -76,7 +76,7 @@ func (s *Search) withoutEffects() [][]reading {
 	return out
 }
 
-// centre makes levels of sums: their mean over the children is 0.
+// centre sets the levels to the means of the sums, less the mean over all children.
 func centre(level, sums []float64, counts []int) {
 	mean, n := 0.0, 0
 	for at := range level {

@@ -4,26 +4,27 @@ import "math"
 
 // hypothesis is a way in which the variants may differ in one case.
 type hypothesis struct {
-	// first is the first slow variant; from second on, if that is not 0, the slowdown is
-	// another one. spans are the ranges in which the two slowdowns are.
+	// first is the first slow variant. From second on the slowdown is another one; 0 is no second.
+	// spans are the ranges of the two slowdowns.
 	first, second int
 	spans         [2]span
-	// logPrior is the logarithm of the weight among those in which some variant is slow.
+	// logPrior is the logarithm of the hypothesis's weight. The weights sum to 1.
 	logPrior float64
 }
 
-// The ranges of slowdowns: about the smallest that counts, then each about this many times
-// the one before, with half its weight. Within a range each slowdown is as likely.
+// The ranges of slowdowns. The first is about the smallest slowdown that counts; each further one is
+// about growth times the one before and has half its weight. Within a range all slowdowns are equally
+// likely.
 const (
 	slowdowns  = 9
 	growth     = 1.5
-	coarse     = 5   // of two slowdowns
-	coarseStep = 2.2 // times the one before
-	twice      = 0.1 // weight of a second change behind the first
+	coarse     = 5   // ranges where there are two slowdowns,
+	coarseStep = 2.2 // and their growth
+	twice      = 0.1 // weight of all hypotheses with two slowdowns
 )
 
-// ranges are of slowdowns from least on, as logarithms, with weights that sum to 1. They
-// leave no gap.
+// ranges are count adjoining ranges of slowdowns from least on, as logarithms, with weights that sum to
+// 1.
 func ranges(least float64, count int, factor float64) (spans []span, weights []float64) {
 	sum, weight := 0.0, 1.0
 	for i := range count {
@@ -56,7 +57,7 @@ func ordered(variants int, least float64) []hypothesis {
 	return append(out, doubles(variants, least)...)
 }
 
-// doubles are those with two changes.
+// doubles are the hypotheses of ordered variants with two slowdowns.
 func doubles(variants int, least float64) []hypothesis {
 	var out []hypothesis
 	spans, weights := ranges(least, coarse, coarseStep)
@@ -81,7 +82,7 @@ func doubles(variants int, least float64) []hypothesis {
 	return out
 }
 
-// either are the hypotheses of two variants of which the second may be slower or faster.
+// either are the hypotheses of two variants: the second is slower, or it is faster.
 func either(least float64) []hypothesis {
 	var out []hypothesis
 	spans, weights := ranges(least, slowdowns, growth)
@@ -97,13 +98,13 @@ type belief struct {
 	// evidence is the logarithm of how much likelier the readings are if some variant is
 	// slow than if none is.
 	evidence float64
-	// from[k] is the probability that variant k is the first slow one, if any is.
+	// from[k] is the probability that variant k is the first slow one, given that one is slow.
 	from []float64
-	// slowdown is its mean over the hypotheses, by their probability.
+	// slowdown is the mean slowdown over the hypotheses, weighted by their probability.
 	slowdown float64
 }
 
-// weigh compares the hypotheses with none by the readings of a case.
+// weigh compares the hypotheses with the one that no variant is slow, by the readings of a case.
 func (n noise) weigh(of *normal, hypotheses []hypothesis) belief {
 	variants := len(of.by)
 	b := belief{from: make([]float64, variants)}

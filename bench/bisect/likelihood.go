@@ -2,8 +2,8 @@ package bisect
 
 import "math"
 
-// segments are the normal equations of a hypothesis: of the level of the variants from first
-// on, and of that from second on, if there is one.
+// segments are the normal equations of a hypothesis. Their unknowns are the level of the variants from
+// first to second, and the level from second on, if there is a second.
 type segments struct {
 	squares    float64
 	by         [2]float64
@@ -12,7 +12,7 @@ type segments struct {
 	considered int
 }
 
-// of reduces the equations to a hypothesis. The normal equations must be gathered.
+// of reduces the normal equations of a case to those of a hypothesis. They must be gathered.
 func (h *hypothesis) of(n *normal) segments {
 	f, s := h.first, h.second
 	if s == 0 {
@@ -25,8 +25,8 @@ func (h *hypothesis) of(n *normal) segments {
 	}
 }
 
-// best is the level of a segment that leaves least, whatever its bounds, with the other
-// one's as it is.
+// best is the level of a segment with the least residual, given the level of the other segment. It may
+// lie outside of the span.
 func (s *segments) best(i int, levels [2]float64) float64 {
 	return (s.by[i] - s.both*levels[1-i]) / s.own[i]
 }
@@ -37,8 +37,8 @@ func (s *segments) residual(l [2]float64) float64 {
 	return max(out, 0)
 }
 
-// nearest are the levels within a hypothesis's spans that leave least. A segment without
-// readings has the middle of its span.
+// nearest are the levels within a hypothesis's spans with the least residual. A segment without readings
+// has the middle of its span.
 func (s *segments) nearest(h *hypothesis) [2]float64 {
 	l := [2]float64{h.spans[0].middle(), h.spans[1].middle()}
 	for range 4 { // by turns: what is left of the error is small beside a span
@@ -54,8 +54,8 @@ func (s *segments) nearest(h *hypothesis) [2]float64 {
 // negligible is the x'x of a segment below which it has no readings but for rounding.
 const negligible = 1e-12
 
-// likelihood is that of a case with unknown variance: it is integrated over, with a prior
-// that is worth what the other cases tell of it. power is of the sum of squares.
+// likelihood is the likelihood of a case's readings. Their variance is unknown and integrated over; its
+// prior comes from the other cases. power is the exponent of the sum of squares.
 type likelihood struct{ prior, power float64 }
 
 func (n noise) likelihood(of *normal, own fit) likelihood {
@@ -64,8 +64,7 @@ func (n noise) likelihood(of *normal, own fit) likelihood {
 	return likelihood{prior: df * max(others, leastSpread*leastSpread), power: df + float64(of.n-1)}
 }
 
-// log is the logarithm of the likelihood of what leaves a sum of squares, up to a constant
-// of the case.
+// log is the logarithm of the likelihood of a fit with this residual, up to a constant of the case.
 func (l likelihood) log(residual float64) float64 { return -l.power / 2 * math.Log(l.prior+residual) }
 
 // mean is the logarithm of the mean likelihood over a hypothesis's spans, and the level

@@ -1,7 +1,6 @@
 package bisect
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -41,10 +40,10 @@ func (d *Document) slower() string {
 
 func (d *Document) same() string {
 	if !d.Ordered {
-		return fmt.Sprintf("SAME: no two variants differ by %s or more in any of %s.", percent(d.MinEffect), plain.Count(len(d.Cases), "case"))
+		return fmt.Sprintf("SAME: no two variants differ by %s or more in any of %s.", compare.Percent(d.MinEffect), plain.Count(len(d.Cases), "case"))
 	}
 	first, last := d.Ends()
-	return fmt.Sprintf("NO SLOW VARIANT: %s is not slower than %s by %s or more in any of %s.", last, first, percent(d.MinEffect), plain.Count(len(d.Cases), "case"))
+	return fmt.Sprintf("NO SLOW VARIANT: %s is not slower than %s by %s or more in any of %s.", last, first, compare.Percent(d.MinEffect), plain.Count(len(d.Cases), "case"))
 }
 
 // Ends are the first and the last variant that work.
@@ -64,13 +63,10 @@ func (d *Document) unclear() string {
 	return fmt.Sprintf("UNCLEAR: %d of %s are not decided after %s.", d.counts()[Unclear], plain.Count(len(d.Cases), "case"), plain.Count(d.Rounds, "round"))
 }
 
-// ranked names the variants that are first most often.
+// ranked names the variants that are fastest in most cases.
 func (d *Document) ranked() string {
 	best := d.fastest()
-	most := 0
-	for _, n := range best {
-		most = max(most, n)
-	}
+	most := slices.Max(best)
 	var names []string
 	for i, n := range best {
 		if n == most && !d.Variants[i].LeftOut {
@@ -118,7 +114,8 @@ func (d *Document) Findings() finding.List {
 	return append(out, d.Gated.Findings()...)
 }
 
-// slowdowns are the largest slowdown of each variant that is the first slow one of a case.
+// slowdowns has a finding for each variant that is the first slow one of a case, with the largest
+// slowdown.
 func (d *Document) slowdowns() finding.List {
 	var out finding.List
 	for _, v := range d.Variants {
@@ -135,7 +132,7 @@ func (d *Document) slowdowns() finding.List {
 			}
 		}
 		if largest != nil {
-			out = append(out, finding.Finding{Code: CodeSlow, Text: fmt.Sprintf("%s from %s on; the largest slowdown: %s, %s: %s.", plain.Count(n, "slow case"), v.Name, largest.Group, unit.Bytes(largest.Bytes), signed(*largest.Change)), Severity: finding.Fault})
+			out = append(out, finding.Finding{Code: CodeSlow, Text: fmt.Sprintf("%s from %s on; the largest slowdown: %s, %s: %s.", plain.Count(n, "slow case"), v.Name, largest.Group, unit.Bytes(largest.Bytes), unit.Change(*largest.Change)), Severity: finding.Fault})
 		}
 	}
 	if d.First != nil && len(d.First.Between) > 0 {
@@ -144,70 +141,27 @@ func (d *Document) slowdowns() finding.List {
 	return out
 }
 
-// signed prints a relative change: +3.1 %, −0.2 %.
-func signed(x float64) string {
-	digits := 1
-	if math.Abs(x) >= 0.1 {
-		digits = 0
-	}
-	return strings.Replace(fmt.Sprintf("%+.*f %%", digits, 100*x), "-", "−", 1)
-}
-
 // Gate judges the search by a condition: that no variant is slower than those before it and
 // none failed. Without a condition it tells only what was decided.
 func (d *Document) Gate(f *compare.FailOn) *gate.Report {
-	name, must := "every case is decided", ""
-	if f != nil {
-		name, must = f.Text, "no variant may be "+f.Words()+"; "
+	broken := ""
+	if i := slices.IndexFunc(d.Variants, func(v Variant) bool { return v.LeftOut }); i >= 0 {
+		broken = d.Variants[i].Name + " could not be measured: " + d.Variants[i].Reason
 	}
-	var seen [3][]*Measured
-	states := gate.States()
+	cases := make([]compare.Judged, len(d.Cases))
 	for i := range d.Cases {
-		at := slices.Index(states, d.state(&d.Cases[i], f))
-		seen[at] = append(seen[at], &d.Cases[i])
+		cases[i] = d.Cases[i].judged(f)
 	}
-	passed, failed, unchecked := seen[0], seen[1], seen[2]
-	check := gate.Check{Check: finding.Check{Name: name, State: finding.NotChecked}, Cases: len(passed) + len(failed)}
-	reason, all := "there is no case to compare", plain.Count(len(d.Cases), "case")
-	broken := slices.IndexFunc(d.Variants, func(v Variant) bool { return v.LeftOut })
-	switch {
-	case len(failed) > 0:
-		check.State, reason = finding.Fail, fmt.Sprintf("missed by %d of %s, the worst %s", len(failed), all, worst(failed).text())
-	case broken >= 0:
-		reason = fmt.Sprintf("%s could not be measured: %s", d.Variants[broken].Name, d.Variants[broken].Reason)
-		if f != nil {
-			check.State = finding.Fail
-		}
-	case len(unchecked) > 0:
-		reason = fmt.Sprintf("%d of %s not checked, the first %s", len(unchecked), all, unchecked[0].text())
-	case len(passed) > 0:
-		check.State, reason = finding.Pass, fmt.Sprintf("the worst of %s is %s", all, worst(passed).text())
-	}
-	check.Reason = must + reason
-	return gate.NewReport(d.Simulated, "", []gate.Check{check})
+	return gate.NewReport(d.Simulated, "", []gate.Check{f.Check("every case is decided", "no variant may be", broken, cases)})
 }
 
-// worst is the case that slowed most; one without a change counts as unchanged.
-func worst(cases []*Measured) *Measured {
-	return slices.MaxFunc(cases, func(a, b *Measured) int { return cmp.Compare(a.change(), b.change()) })
-}
-
-func (c *Measured) change() float64 {
+// judged judges the case by a condition. A case without a known change never fails and counts as
+// unchanged.
+func (c *Measured) judged(f *compare.FailOn) compare.Judged {
 	if c.Change == nil {
-		return 0
+		return compare.Judged{State: f.State(c.Verdict, math.Inf(-1), false), Text: c.text()}
 	}
-	return *c.Change
-}
-
-// state is what a condition makes of a case.
-func (d *Document) state(c *Measured, f *compare.FailOn) finding.State {
-	switch {
-	case f != nil && c.Verdict == Slower && c.Change != nil && *c.Change >= f.Least:
-		return finding.Fail
-	case c.Verdict == Unclear || c.Verdict == NotChecked:
-		return finding.NotChecked
-	}
-	return finding.Pass
+	return compare.Judged{State: f.State(c.Verdict, *c.Change, false), Change: *c.Change, Text: c.text()}
 }
 
 // text is a case in a sentence.
@@ -217,7 +171,7 @@ func (c *Measured) text() string {
 		out += " from " + c.First + " on"
 	}
 	if c.Change != nil {
-		out += ", " + signed(*c.Change)
+		out += ", " + unit.Change(*c.Change)
 	}
 	return out
 }
@@ -236,7 +190,8 @@ func (d *Document) checks() []document.Check {
 	var out []document.Check
 	for i := range d.Cases {
 		c := &d.Cases[i]
-		out = append(out, document.Check{Class: c.Group, Check: finding.Check{Name: c.Key, State: d.state(c, d.failOn), Reason: c.text()}})
+		j := c.judged(d.failOn)
+		out = append(out, document.Check{Class: c.Group, Check: finding.Check{Name: c.Key, State: j.State, Reason: j.Text}})
 	}
 	for _, v := range d.Variants {
 		one := finding.Check{Name: v.Name, State: finding.Pass, Reason: "measured"}

@@ -5,8 +5,7 @@ import (
 	"slices"
 )
 
-// reading is one value of a case: the logarithm of a time, by which variant, as which
-// child of the search.
+// reading is one time of a case, as a logarithm: of which variant, and at which child of the search.
 type reading struct {
 	variant, at int
 	log         float64
@@ -19,19 +18,19 @@ type normal struct {
 	squares float64
 	by      []float64
 	cross   [][]float64
-	// behind and both are sums of them: see gather.
+	// behind and both are sums of by and cross; gather fills them.
 	behind []float64
 	both   [][]float64
-	// n is the number of readings, logDet half the logarithm of the determinant of their
-	// covariance, over the noise's.
+	// n is the number of readings. logDet is half the logarithm of the determinant of their covariance,
+	// in units of the noise's variance.
 	n      int
 	logDet float64
-	// end is the filter behind the last reading.
+	// end is the filter's state after the last reading.
 	end filter
 }
 
-// filter is what is known of the level: its estimate, how much of each variant's effect is
-// in it, and its variance over the noise's.
+// filter is the state of the Kalman filter that follows the level: the estimate, how much of each
+// variant's effect is in it, and its variance in units of the noise's.
 type filter struct {
 	level  float64
 	marks  []float64
@@ -61,7 +60,7 @@ func (f *filter) next(r reading, row []float64) (y, logDet float64) {
 	return y, math.Log(total) / 2
 }
 
-// ahead are the rows that readings of these variants would add, the next ones in time.
+// ahead are the rows that the next readings would add if they were of these variants.
 func (n *normal) ahead(at int, variants ...int) [][]float64 {
 	f := n.end
 	f.marks = slices.Clone(f.marks)
@@ -166,8 +165,7 @@ func (n *normal) solve() fit {
 	return f
 }
 
-// between reduces the fit to two variants: how much slower b is than a, whatever the others
-// are. It is the normal equations of that one difference; nil if one has no readings.
+// between are the normal equations of the difference between two variants; nil if one has no readings.
 func (f *fit) between(a, b int) *normal {
 	difference := f.effects[b] - f.effects[a]
 	variance := f.covariance[a][a] + f.covariance[b][b] - 2*f.covariance[a][b]
@@ -182,8 +180,8 @@ func (f *fit) between(a, b int) *normal {
 	}
 }
 
-// invert inverts the variants' part of cross, which is positive definite, by Gauss and
-// Jordan; half the logarithm of its determinant is added to logDet.
+// invert inverts the part of cross that is of these variants, which is positive definite, by Gauss and
+// Jordan. It adds half the logarithm of the determinant to logDet.
 func (n *normal) invert(of []int, logDet *float64) [][]float64 {
 	k := len(of)
 	a := make([][]float64, k)
@@ -215,7 +213,7 @@ func (n *normal) invert(of []int, logDet *float64) [][]float64 {
 	return out
 }
 
-// noise is what is known of the variance of one reading.
+// noise is the variance of one reading, as pooled over the cases.
 type noise struct {
 	// wander is the variance of a step of the drift over that of a reading.
 	wander float64
@@ -239,8 +237,8 @@ const (
 	borrowed = 12
 )
 
-// estimate pools the noise over cases, with the drift that makes the readings likeliest
-// (restricted maximum likelihood). It returns the cases' normal equations, too.
+// estimate pools the noise over cases, with the drift that makes the readings likeliest (restricted
+// maximum likelihood). It also returns the normal equations of each case.
 func estimate(cases [][]reading, variants int) (noise, []*normal) {
 	var best noise
 	var normals []*normal

@@ -6,16 +6,16 @@ import (
 	"slices"
 )
 
-// judged is what is known of a case of ordered variants.
+// judged is what is known of a case of ordered variants. Variants are numbered among those that work.
 type judged struct {
 	belief
-	// first is the first slow variant by the readings, among those that work.
+	// first is the most likely first slow variant.
 	first int
-	// slow tells that some variant is slow, same that none is, located that first is known.
+	// slow: some variant is slow; same: none is; located: first is known.
 	slow, same, located bool
-	// unseen are first and the variant before it, as far as they have no reading. Until they
-	// have, first is not known: the slowdowns that are tried are far apart beside the noise of
-	// a quiet machine, and a hypothesis about what was not measured may fit best.
+	// unseen are first and the variant before it, if they have no reading; then first is not known. On
+	// a quiet machine the slowdowns that are tried are far apart in units of the noise, and a
+	// hypothesis about a variant that was not measured may fit best.
 	unseen []int
 }
 
@@ -52,9 +52,8 @@ func (s *Search) judge(working []int) (noise, []*normal, []judged) {
 	return n, normals, out
 }
 
-// rule takes cases for the same, the least suspicious first, as long as the probability
-// that one of them is slow stays small. Before, a slow case was as likely as none, and each
-// case as likely as the others.
+// rule marks cases as same, the least suspicious first, as long as the probability that one of them is
+// slow stays below Miss. The prior: a slow case is as likely as none, and may be any case.
 func (s *Search) rule(cases []judged) {
 	var order []int
 	for i := range cases {
@@ -77,14 +76,12 @@ func (s *Search) hypotheses(variants int) []hypothesis {
 	return s.plan[variants]
 }
 
-// share is the least of what the best pair of variants would tell of a case that a pair must
-// tell of it to be worth the time of measuring the case. Between 0.3 and 0.8 it changes the
-// cost of a search by some per cent only.
+// share: a pair of variants measures a case if its gain for the case is at least this part of the
+// highest gain of any pair. Between 0.3 and 0.8 it changes the cost of a search by some per cent only.
 const share = 0.5
 
-// nextOfOrder is the pair of variants, and the cases, that tell most for their cost. What a
-// pair tells of a case counts in parts of what the best pair would: every undecided case has
-// to be decided in the end.
+// nextOfOrder is the pair of variants, and the cases, with the highest gain for their cost. A gain
+// counts as a part of the best pair's for the case: every undecided case has to be decided in the end.
 func (s *Search) nextOfOrder(working []int) Round {
 	n, normals, cases := s.judge(working)
 	var open []int
@@ -133,16 +130,16 @@ func pairsOf(n int) [][2]int {
 	return out
 }
 
-// lacks tells whether first would be known but for readings that the pair does not give.
+// lacks: lacking is true if first is likely enough but has unseen neighbours, given if the pair would
+// give their readings.
 func (j *judged) lacks(alpha float64, pair []int) (lacking, given bool) {
 	lacking = j.slow && len(j.unseen) > 0 && j.from[j.first] >= 1-alpha
 	return lacking, !slices.ContainsFunc(j.unseen, func(v int) bool { return !slices.Contains(pair, v) })
 }
 
-// gain is how much a pair of readings tells of a case: the probability that two
-// hypotheses drawn by their weight differ, less what would remain confused. Of normal
-// readings whose expectations are d standard deviations apart, exp(−d²/8) remains
-// (Bhattacharyya's coefficient).
+// gain is how much a pair of readings tells of a case: the probability that two hypotheses, drawn by
+// their weight, differ and are told apart. Normal readings whose expectations are d standard deviations
+// apart are confused with the probability exp(−d²/8) (Bhattacharyya's coefficient).
 func (s *Search) gain(of *judged, at *normal, variance float64, pair [2]int) float64 {
 	if lacking, given := of.lacks(s.Alpha, pair[:]); lacking && given {
 		return 1

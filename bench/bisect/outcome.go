@@ -1,7 +1,6 @@
 package bisect
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
@@ -26,18 +25,18 @@ type Effect struct {
 // Outcome is what a case came to.
 type Outcome struct {
 	Verdict compare.Verdict
-	// First is the first slow variant where the verdict is Slower, else −1. Probability is
-	// that it is this one, or that no variant is slow where the verdict is Same or Unclear.
+	// First is the first slow variant if the verdict is Slower, else −1. Probability is that of First,
+	// or that no variant is slow if the verdict is Same or Unclear.
 	First       int
 	Probability float64
-	// Evidence is the logarithm of how much likelier the times are with a slow variant than
-	// without, Likeliest the likeliest first slow one.
+	// Evidence is the logarithm of how much likelier the times are with a slow variant than without.
+	// Likeliest is the likeliest first slow variant, −1 if none was weighed.
 	Evidence  float64
 	Likeliest int
 	Effects   []Effect
 }
 
-// Outcomes are those of all cases, whenever they are asked for.
+// Outcomes are the outcomes of all cases by what was measured so far.
 func (s *Search) Outcomes() []Outcome {
 	working := s.working()
 	out := make([]Outcome, s.cases)
@@ -62,7 +61,7 @@ func (s *Search) Outcomes() []Outcome {
 	return out
 }
 
-// effect is what was measured of a variant.
+// effect has the number and the median of a variant's times; the rest is NaN.
 func (s *Search) effect(variant, c int) Effect {
 	e := Effect{Seconds: math.NaN(), Change: math.NaN(), Lo: math.NaN(), Hi: math.NaN()}
 	var times []float64
@@ -155,7 +154,7 @@ func (s *Search) rank(working []int, out []Outcome) {
 func First(outcomes []Outcome) int {
 	first := -1
 	for _, o := range outcomes {
-		if o.Verdict == Slower && (first < 0 || cmp.Less(o.First, first)) {
+		if o.Verdict == Slower && (first < 0 || o.First < first) {
 			first = o.First
 		}
 	}

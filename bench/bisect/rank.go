@@ -5,14 +5,15 @@ import "math"
 // pairing is what is known of two variants in a case.
 type pairing struct {
 	belief
-	// a and b number working variants; difference is the logarithm of b's time over a's.
+	// a and b are numbers among the variants that work. difference is the logarithm of b's time over
+	// a's.
 	a, b       int
 	difference float64
-	// differ tells that they do, same that they do not.
+	// differ: they do; same: they do not; neither: that is not decided.
 	differ, same bool
 }
 
-// pair weighs each two variants in each case. The level of error is shared by all of them.
+// pair weighs each pair of variants in each case. Alpha is divided among all of them.
 func (s *Search) pair(working []int) [][]pairing {
 	n, normals := estimate(s.readings(working), len(working))
 	hypotheses := either(s.MinEffect)
@@ -36,7 +37,7 @@ func (s *Search) pair(working []int) [][]pairing {
 	return out
 }
 
-// nextOfPairs is the variants and cases that are not ranked.
+// nextOfPairs are the variants and cases with an undecided pair.
 func (s *Search) nextOfPairs(working []int) Round {
 	var r Round
 	wanted := make([]bool, len(working))

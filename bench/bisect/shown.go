@@ -17,10 +17,10 @@ func (b *Document) Shown() *document.Document {
 	first, _ := b.Ends()
 	d := &document.Document{
 		Command: "bisect", Value: b, CSV: b.CSV, Checks: b.checks(), Strict: b.strict,
-		Title: "Bisection of " + unit.Count(int64(len(b.Variants)), "variant"),
+		Title: "Bisection of " + unit.Count(len(b.Variants), "variant"),
 		Lead: strings.Join([]string{
-			unit.Count(int64(len(b.Cases)), "case"), unit.Count(int64(b.Children), "child run") + " in " + unit.Count(int64(b.Rounds), "round"),
-			unit.Count(int64(b.GPUs), "GPU"), b.Timing + " times",
+			unit.Count(len(b.Cases), "case"), unit.Count(b.Children, "child run") + " in " + unit.Count(b.Rounds, "round"),
+			unit.Count(b.GPUs, "GPU"), b.Timing + " times",
 		}, " · "),
 		Findings: b.Findings(), Words: map[string]string{CodeSlow: "SLOWER", CodeBetween: "SLOWER"}, Chips: []document.Fact{{Term: "Verdict", Text: b.Verdict.Word()}},
 		Foot: "Sizes are IEC, 1 KiB = 1,024 B. A change is the time over that of " + first + ", less 1, with drift taken out.",
@@ -68,10 +68,7 @@ func variantBlocks(b *Document, first string) []document.Block {
 			charts = append(charts, document.Plot{Chart: c})
 		}
 	}
-	if len(charts) < 2 {
-		return charts
-	}
-	return []document.Block{charts[0], document.Details{Summary: "The same of " + unit.Count(int64(len(charts)-1), "other curve"), Blocks: charts[1:]}}
+	return document.FirstOpen(charts)
 }
 
 // groupsInOrder are the groups of cases that have a size.
@@ -85,7 +82,7 @@ func groupsInOrder(b *Document) []string {
 	return out
 }
 
-// changesOf is the curve of a variant in a group.
+// changesOf is the curve of a variant's changes in a group.
 func changesOf(b *Document, group string, variant int) document.Series {
 	s := document.Series{Name: b.Variants[variant].Name}
 	for i := range b.Cases {
@@ -116,7 +113,7 @@ func driftChart(b *Document) document.Chart {
 		}
 		c.Series[0].Points = append(c.Series[0].Points, document.Point{
 			Bytes: int64(i + 1), Value: *l.Change,
-			Words: fmt.Sprintf("%s, %s in round %d, %s", document.Level.Format(*l.Change), l.Variant, l.Round+1, unit.Count(int64(l.Cases), "case")),
+			Words: fmt.Sprintf("%s, %s in round %d, %s", document.Level.Format(*l.Change), l.Variant, l.Round+1, unit.Count(l.Cases, "case")),
 		})
 	}
 	return c

@@ -4,13 +4,11 @@ import (
 	"fmt"
 	"strconv"
 
+	"zbench/bench/compare"
 	"zbench/bench/plain"
 	"zbench/bench/table"
 	"zbench/bench/unit"
 )
-
-// none stands for a value that there is not.
-const none = "–"
 
 // VariantTable is a row for each variant.
 func (d *Document) VariantTable() table.Table {
@@ -59,52 +57,72 @@ func (d *Document) CaseTable(short bool) table.Table {
 	switch {
 	case first == "":
 	case d.Ordered:
-		t.Notes = append(t.Notes, fmt.Sprintf("Changes are against %s, without drift; a change above 0 is slower. At most %s chance of any wrong slowdown; a case that is not named is slow with at most %s probability, where slow and healthy were equally likely before the search.", first, percent(d.Alpha), percent(d.Miss)))
+		t.Notes = append(t.Notes, fmt.Sprintf("Changes are against %s, without drift; a change above 0 is slower. At most %s chance of any wrong slowdown; a case that is not named is slow with at most %s probability, where slow and healthy were equally likely before the search.", first, compare.Percent(d.Alpha), compare.Percent(d.Miss)))
 	default:
-		t.Notes = append(t.Notes, fmt.Sprintf("Ranks, and times against %s, without drift. Variants share a rank where none of them is faster by %s or more, as far as the times tell; at most %s chance of any wrong difference.", first, percent(d.MinEffect), percent(d.Alpha)))
+		t.Notes = append(t.Notes, fmt.Sprintf("Ranks, and times against %s, without drift. Variants share a rank where unit.None of them is faster by %s or more, as far as the times tell; at most %s chance of any wrong difference.", first, compare.Percent(d.MinEffect), compare.Percent(d.Alpha)))
 	}
 	return t
 }
 
-// orderCells are a case of ordered variants.
+// orderCells are the cells of a case of ordered variants.
 func (d *Document) orderCells(c *Measured) []string {
-	out := []string{none, none, none, none, ""}
+	out := []string{unit.None, unit.None, unit.None, unit.None, ""}
 	if c.First != "" {
 		out[0] = c.First
 	}
 	if c.Change != nil {
-		out[1] = signed(*c.Change)
+		out[1] = unit.Change(*c.Change)
 	}
 	_, last := d.Ends()
 	children := 0
 	for _, r := range c.Variants {
 		children += r.Children
 		if at := c.First; r.Lo != nil && (r.Name == at || at == "" && r.Name == last) {
-			out[2] = signed(*r.Lo) + " to " + signed(*r.Hi)
+			out[2] = unit.Change(*r.Lo) + " to " + unit.Change(*r.Hi)
 		}
 	}
 	if c.Probability != nil {
 		out[3] = ">99.9 %"
 		if *c.Probability < 0.999 {
-			out[3] = percent(*c.Probability)
+			out[3] = compare.Percent(*c.Probability)
 		}
 	}
 	out[4] = strconv.Itoa(children)
 	return out
 }
 
-// rankCells are a case of variants without an order.
+// rankCells are the cells of a case of variants without an order: a rank and a change each.
 func (d *Document) rankCells(c *Measured) []string {
 	var out []string
 	for _, r := range c.Variants {
-		cell := none
+		cell := unit.None
 		if r.Rank > 0 {
 			cell = strconv.Itoa(r.Rank)
 			if r.Change != nil {
-				cell += " (" + signed(*r.Change) + ")"
+				cell += " (" + unit.Change(*r.Change) + ")"
 			}
 		}
 		out = append(out, cell)
 	}
 	return out
+}
+
+// CSV has a row for each variant of each case, in base units.
+func (d *Document) CSV() (header []string, rows [][]string) {
+	header = []string{"key", "group", "bytes", "verdict", "first", "probability", "variant", "children", "seconds", "change", "change_lo", "change_hi", "rank", "left_out", "simulated"}
+	for i := range d.Cases {
+		c := &d.Cases[i]
+		for v, r := range c.Variants {
+			rank := ""
+			if r.Rank > 0 {
+				rank = strconv.Itoa(r.Rank)
+			}
+			rows = append(rows, []string{
+				c.Key, c.Group, strconv.FormatInt(c.Bytes, 10), string(c.Verdict), c.First, table.Number(c.Probability),
+				r.Name, strconv.Itoa(r.Children), table.Number(r.Seconds), table.Number(r.Change), table.Number(r.Lo), table.Number(r.Hi), rank,
+				strconv.FormatBool(d.Variants[v].LeftOut), strconv.FormatBool(d.Simulated),
+			})
+		}
+	}
+	return header, rows
 }

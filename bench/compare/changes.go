@@ -19,8 +19,8 @@ const (
 	hostsFact  = "hosts"
 )
 
-// facts are what a reader of a difference must know of a run, in the order in which
-// they are listed. A fact that a record lacks is empty.
+// facts are the properties of a run that may explain a difference, in the order in which they are
+// listed. A property that a record lacks is empty.
 var facts = []struct {
 	what string
 	of   func(*record.Record) string
@@ -49,7 +49,7 @@ var facts = []struct {
 	}},
 }
 
-// number prints a count; zero is not known.
+// number prints a count; 0, which is not known, is empty.
 func number(n int) string {
 	if n == 0 {
 		return ""
@@ -84,7 +84,7 @@ func launchesOf(r *record.Record) string {
 	return strings.Join(seen, " ")
 }
 
-// editedNotes name the runs whose records are not what zbench wrote.
+// editedNotes name the runs whose records were edited.
 func editedNotes(base, fresh []Run) []string {
 	var out []string
 	for _, r := range slices.Concat(base, fresh) {
@@ -154,8 +154,8 @@ func variables(r *record.Record) map[string]string {
 	return out
 }
 
-// changes lists what differs between the sides or within one: libraries and
-// environment, the devices and nodes, then the settings.
+// changes lists what differs between the sides or within one: facts, libraries, environment variables,
+// settings.
 func changes(base, fresh []Run) []Change {
 	var out []Change
 	for _, f := range facts {
@@ -188,7 +188,7 @@ func appendChange(out []Change, what string, base, fresh []Run, of func(*record.
 	return append(out, Change{What: what, Base: a, New: b, Within: within})
 }
 
-// distinct are the values of a side, in order of first appearance.
+// distinct are the different values of a side, in order of first appearance.
 func distinct(runs []Run, of func(*record.Record) string) []string {
 	var out []string
 	for _, r := range runs {

@@ -69,27 +69,19 @@ func Compare(base, fresh []Run, o Criteria) (*Document, error) {
 	if o.BetweenRunCV > 0 {
 		d.BetweenRunCV = &o.BetweenRunCV
 	}
-	joined := join(old, now, o)
+	d.Cases = join(old, now, o)
 	var family []*observed
-	var places []int
-	for i, j := range joined {
-		d.Cases = append(d.Cases, j.Case)
-		if j.observed != nil {
-			family, places = append(family, j.observed), append(places, i)
+	for i := range d.Cases {
+		if c := d.Cases[i].observed; c != nil {
+			family = append(family, c)
 		}
 	}
-	out := judge(family, len(base), len(fresh), o)
-	tests := 0
-	for _, t := range out.cases {
-		if t != nil {
-			tests++
-		}
+	tests, shift := judge(family, len(base), len(fresh), o)
+	for i := range d.Cases {
+		d.Cases[i].judge(o, tests)
 	}
-	for i, c := range family {
-		d.Cases[places[i]].judge(c, out.cases[i], o, tests)
-	}
-	if out.common != nil {
-		d.Common = commonOf(out.common, o)
+	if shift != nil {
+		d.Common = &Common{Change: math.Expm1(shift.difference), Test: *testOf(shift), Verdict: shift.verdict(o)}
 	}
 	d.Overall = overall(family, len(base), len(fresh), o)
 	d.conclude()
@@ -119,12 +111,17 @@ func curvesAlone(base, fresh []Run, o Criteria, why error) *Document {
 	return d
 }
 
-// judge fills a case's verdict from its test; t is nil where there are too few runs.
-func (c *Case) judge(of *observed, t *tested, o Criteria, tests int) {
+// judge fills a case's verdict from its test, which is one of so many.
+func (c *Case) judge(o Criteria, tests int) {
+	of := c.observed
+	if of == nil {
+		return
+	}
 	c.Base.set(of.base, c.factor)
 	c.New.set(of.new, c.factor)
 	d := of.difference()
 	c.Change = new(math.Expm1(d))
+	t := of.test
 	if t == nil {
 		c.Verdict, c.NeedsRuns = Unclear, MinRuns
 		c.Reason = tooFew(len(of.base), len(of.new))
@@ -184,11 +181,6 @@ func rank(c *observed) *float64 {
 		return nil
 	}
 	return &p
-}
-
-// commonOf is the test of the common shift with its verdict.
-func commonOf(t *tested, o Criteria) *Common {
-	return &Common{Change: math.Expm1(t.difference), Test: *testOf(t), Verdict: t.verdict(o)}
 }
 
 // conclude counts the verdicts and settles that of the whole: the worst that any case or

@@ -8,6 +8,7 @@ import (
 	"zbench/bench/finding"
 	"zbench/bench/gate"
 	"zbench/bench/jsonfile"
+	"zbench/bench/stat"
 )
 
 // Schema names the version of the format of compare.json, Rules that of the rules that make its
@@ -81,7 +82,8 @@ type Document struct {
 	// failOn and strict are what Gate was given.
 	failOn *FailOn
 	strict bool
-	// names are those of the sides in charts; overlaid are the curves of both where no case is compared.
+	// names are the names of the sides in charts. overlaid are the curves of both sides if no case is
+	// compared.
 	names    [2]string
 	overlaid []document.Chart
 }
@@ -175,8 +177,10 @@ type Case struct {
 	// absent for others.
 	NeedsRuns int `json:"needs_runs,omitempty" jsonschema:"minimum=1"`
 
-	// factor times the bytes is the bandwidth's numerator; 0 has no bandwidth.
+	// factor over seconds is the bandwidth; 0 where there is none.
 	factor float64
+	// observed has the times of all runs; nil where the case cannot be compared.
+	observed *observed
 }
 
 // Values are one side of a case.
@@ -196,7 +200,7 @@ func (v *Values) set(logs []float64, factor float64) {
 	if len(logs) == 0 {
 		return
 	}
-	v.Seconds = new(math.Exp(mean(logs)))
+	v.Seconds = new(math.Exp(stat.Mean(logs)))
 	if factor > 0 {
 		v.Rate = new(factor / *v.Seconds)
 	}

@@ -12,17 +12,19 @@ import (
 	"zbench/bench/unit"
 )
 
-// entry is one case of one run: its times by kind, and how it ended.
+// entry is one case of one run.
 type entry struct {
 	key, pool string
 	bytes     int64
-	// result or row is the case in the record.
+	// The case in the record is result or row; the other is nil. rec is the record of row.
 	rec    *record.Record
 	result *record.Result
 	row    *record.Kernel
-	kernel *stat.Summary
-	status record.Status
-	reason string
+	// burst and isolated are the times of a result, kernel those of a row; nil for none.
+	burst, isolated *record.Timing
+	kernel          *stat.Summary
+	status          record.Status
+	reason          string
 }
 
 // Timings are the kinds of time, the preferred first. Two kinds are never compared.
@@ -42,14 +44,14 @@ type timing struct {
 
 // timings are the kinds of time of a case.
 var timings = []timing{
-	{"burst", func(e *entry) *stat.Summary { return part(e.burst(), false) }},
-	{"burst_slowest", func(e *entry) *stat.Summary { return part(e.burst(), true) }},
-	{"isolated", func(e *entry) *stat.Summary { return part(e.isolated(), true) }},
-	{"isolated_mean", func(e *entry) *stat.Summary { return part(e.isolated(), false) }},
+	{"burst", func(e *entry) *stat.Summary { return part(e.burst, false) }},
+	{"burst_slowest", func(e *entry) *stat.Summary { return part(e.burst, true) }},
+	{"isolated", func(e *entry) *stat.Summary { return part(e.isolated, true) }},
+	{"isolated_mean", func(e *entry) *stat.Summary { return part(e.isolated, false) }},
 	{"kernel", func(e *entry) *stat.Summary { return e.kernel }},
 }
 
-// part is the mean of ranks or the slowest rank of one way of timing.
+// part is the mean over ranks or the slowest rank of a timing.
 func part(t *record.Timing, slowest bool) *stat.Summary {
 	switch {
 	case t == nil:
@@ -58,20 +60,6 @@ func part(t *record.Timing, slowest bool) *stat.Summary {
 		return t.MaxOfRanks
 	}
 	return t.MeanOfRanks
-}
-
-func (e *entry) burst() *record.Timing {
-	if e.result == nil {
-		return nil
-	}
-	return e.result.Burst
-}
-
-func (e *entry) isolated() *record.Timing {
-	if e.result == nil {
-		return nil
-	}
-	return e.result.Isolated
 }
 
 // timed tells whether the case has a time of any kind.
@@ -97,9 +85,8 @@ func members(runs []Run) []member {
 // entries are the cases of a record.
 func entries(rec *record.Record) []*entry {
 	var out []*entry
-	for i := range rec.Results {
-		r := &rec.Results[i]
-		out = append(out, &entry{key: r.Key, pool: r.Collective, bytes: max(r.Bytes, r.BytesRequested), result: r, status: r.Status, reason: r.Reason})
+	for r := range rec.Each() {
+		out = append(out, &entry{key: r.Key, pool: r.Collective, bytes: max(r.Bytes, r.BytesRequested), result: r, burst: r.Burst, isolated: r.Isolated, status: r.Status, reason: r.Reason})
 	}
 	for i := range rec.Kernels {
 		k := &rec.Kernels[i]
@@ -111,6 +98,9 @@ func entries(rec *record.Record) []*entry {
 	}
 	return out
 }
+
+// ended says how the case ended, and why.
+func (e *entry) ended() string { return e.status.Text() + ": " + plain.Text(e.reason) }
 
 // group names the case without its size.
 func (e *entry) group() string {
@@ -132,7 +122,7 @@ func (e *entry) factor() float64 {
 	return float64(e.result.Bytes) * c.BusFactor(e.result.Ranks)
 }
 
-// groupOf is all that tells a collective's case from others but its size.
+// groupOf names a collective's case by all that tells it from others, except its size.
 func groupOf(r *record.Result) string {
 	words := []string{plain.Text(r.Collective), r.Dtype}
 	if r.Op != "" {
@@ -164,7 +154,7 @@ func groupOf(r *record.Result) string {
 	return text
 }
 
-// kernelGroup names a kernel's row.
+// kernelGroup names a kernel's row without its size in bytes.
 func kernelGroup(rec *record.Record, k *record.Kernel) string {
 	words := []string{k.Kernel}
 	for _, w := range []string{k.Dtype, k.Role, k.Shape.Name} {
@@ -200,7 +190,7 @@ func Readings(rec *record.Record, timing string) []Reading {
 	for _, e := range entries(rec) {
 		r := Reading{Key: e.key, Group: e.group(), Bytes: e.bytes, Why: "it has no " + timing + " time"}
 		if e.status != record.OK {
-			r.Why = strings.ReplaceAll(string(e.status), "_", " ") + ": " + plain.Text(e.reason)
+			r.Why = e.ended()
 		}
 		for _, kind := range timings {
 			if s := kind.of(e); kind.name == timing && s != nil && e.status == record.OK {

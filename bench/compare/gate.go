@@ -46,12 +46,12 @@ func (f *FailOn) Words() string {
 	if f.Least == 0 {
 		return string(Slower)
 	}
-	return fmt.Sprintf("%s by %s or more", Slower, percent(f.Least))
+	return fmt.Sprintf("%s by %s or more", Slower, Percent(f.Least))
 }
 
-// state is what the condition makes of a verdict with a change. A nil condition fails
+// State is what the condition makes of a verdict with a relative change. A nil condition fails
 // nothing.
-func (f *FailOn) state(v Verdict, change float64, broken bool) finding.State {
+func (f *FailOn) State(v Verdict, change float64, broken bool) finding.State {
 	switch {
 	case f != nil && (broken || v == Slower && change >= f.Least):
 		return finding.Fail
@@ -61,7 +61,44 @@ func (f *FailOn) state(v Verdict, change float64, broken bool) finding.State {
 	return finding.Pass
 }
 
-func (f *FailOn) of(c *Case) finding.State { return f.state(c.Verdict, c.change(), c.Broken) }
+func (f *FailOn) of(c *Case) finding.State { return f.State(c.Verdict, c.change(), c.Broken) }
+
+// Judged is a case by a condition: its relative change, and the case in a sentence.
+type Judged struct {
+	State  finding.State
+	Change float64
+	Text   string
+}
+
+// Check is the condition for all cases. name and must say what is required without and with a
+// condition: "every case is decided", "no variant may be". broken is why something could not be
+// measured, which fails a condition; empty if all was.
+func (f *FailOn) Check(name, must, broken string, cases []Judged) gate.Check {
+	check := gate.Check{Check: finding.Check{Name: name, State: finding.NotChecked, Reason: "there is no case to compare"}}
+	by := map[finding.State][]Judged{}
+	for _, c := range cases {
+		by[c.State] = append(by[c.State], c)
+	}
+	passed, failed, unchecked := by[finding.Pass], by[finding.Fail], by[finding.NotChecked]
+	check.Cases = len(passed) + len(failed)
+	worst := func(of []Judged) string {
+		return slices.MaxFunc(of, func(a, b Judged) int { return cmp.Compare(a.Change, b.Change) }).Text
+	}
+	switch all := plain.Count(len(cases), "case"); {
+	case len(failed) > 0:
+		check.State, check.Reason = finding.Fail, fmt.Sprintf("missed by %d of %s, the worst %s", len(failed), all, worst(failed))
+	case broken != "":
+		check.State, check.Reason = f.State(NotChecked, 0, true), broken
+	case len(unchecked) > 0:
+		check.Reason = fmt.Sprintf("%d of %s not checked, the first %s", len(unchecked), all, unchecked[0].Text)
+	case len(passed) > 0:
+		check.State, check.Reason = finding.Pass, fmt.Sprintf("the worst of %s is %s", all, worst(passed))
+	}
+	if f != nil {
+		check.Name, check.Reason = f.Text, must+" "+f.Words()+"; "+check.Reason
+	}
+	return check
+}
 
 // Require judges the comparison by a condition; nil is none. strict counts what was not checked as
 // failed.
@@ -76,34 +113,15 @@ func (d *Document) Require(f *FailOn, strict bool) {
 // that all cases together are not slower. Without a condition it tells only what was
 // checked.
 func (d *Document) Gate(f *FailOn) *gate.Report {
-	name, must := "every case has a verdict", ""
-	if f != nil {
-		name, must = f.Text, "no case may be "+f.Words()+"; "
-	}
-	var seen [3][]*Case
-	states := gate.States()
+	cases := make([]Judged, len(d.Cases))
 	for i := range d.Cases {
-		at := slices.Index(states, f.of(&d.Cases[i]))
-		seen[at] = append(seen[at], &d.Cases[i])
+		c := &d.Cases[i]
+		cases[i] = Judged{f.of(c), c.change(), c.text()}
 	}
-	passed, failed, unchecked := seen[0], seen[1], seen[2]
-	check := gate.Check{Check: finding.Check{Name: name, State: finding.NotChecked}, Cases: len(passed) + len(failed)}
-	reason := "there is no case to compare"
-	switch {
-	case len(failed) > 0:
-		check.State = finding.Fail
-		reason = fmt.Sprintf("missed by %d of %s, the worst %s", len(failed), plain.Count(len(d.Cases), "case"), worst(failed).text())
-	case len(unchecked) > 0:
-		reason = fmt.Sprintf("%d of %s not checked, the first %s", len(unchecked), plain.Count(len(d.Cases), "case"), unchecked[0].text())
-	case len(passed) > 0:
-		check.State = finding.Pass
-		reason = fmt.Sprintf("the worst of %s is %s", plain.Count(len(passed), "case"), worst(passed).text())
-	}
-	check.Reason = must + reason
-	checks := []gate.Check{check}
+	checks := []gate.Check{f.Check("every case has a verdict", "no case may be", "", cases)}
 	if f != nil && d.Common != nil {
-		c := gate.Check{Check: finding.Check{Name: f.Text + " for all cases together", State: f.state(d.Common.Verdict, d.Common.Change, false)}, Cases: len(d.Cases)}
-		c.Reason = fmt.Sprintf("the median over the cases changed by %s (%s to %s)", signed(d.Common.Change), signed(d.Common.Test.Lo), signed(d.Common.Test.Hi))
+		c := gate.Check{Check: finding.Check{Name: f.Text + " for all cases together", State: f.State(d.Common.Verdict, d.Common.Change, false)}, Cases: len(d.Cases)}
+		c.Reason = fmt.Sprintf("the median over the cases changed by %s (%s to %s)", unit.Change(d.Common.Change), unit.Change(d.Common.Test.Lo), unit.Change(d.Common.Test.Hi))
 		if c.State == finding.NotChecked { // the cases have their own verdicts
 			c.State = finding.Pass
 			c.Reason += ", not beyond chance"
@@ -113,12 +131,7 @@ func (d *Document) Gate(f *FailOn) *gate.Report {
 	return gate.NewReport(d.Simulated, "", checks)
 }
 
-// worst is a case that broke, else the one that slowed most.
-func worst(cases []*Case) *Case {
-	return slices.MaxFunc(cases, func(a, b *Case) int { return cmp.Compare(a.change(), b.change()) })
-}
-
-// change is that of the time, 0 where it is not known. No change is worse than a case that broke.
+// change is the relative change of the time: 0 where it is not known, infinite for a case that broke.
 func (c *Case) change() float64 {
 	switch {
 	case c.Broken:
@@ -141,11 +154,11 @@ func (d *Document) checks() []document.Check {
 		add(c.Group, c.Key, d.failOn.of(c), c.text())
 	}
 	if c := d.Common; c != nil {
-		state := d.failOn.state(c.Verdict, c.Change, false)
+		state := d.failOn.State(c.Verdict, c.Change, false)
 		if state == finding.NotChecked {
 			state = finding.Pass
 		}
-		add(together, "shift common to all cases", state, fmt.Sprintf("%s: %s", c.Verdict.Word(), signed(c.Change)))
+		add(together, "shift common to all cases", state, fmt.Sprintf("%s: %s", c.Verdict.Word(), unit.Change(c.Change)))
 	}
 	if len(out) == 0 {
 		add(together, "cases to compare", finding.NotChecked, "there is no case to compare")
@@ -157,7 +170,7 @@ func (d *Document) checks() []document.Check {
 func (c *Case) text() string {
 	out := fmt.Sprintf("%s, %s: %s", c.Group, unit.Bytes(c.Bytes), c.Verdict.Word())
 	if c.Change != nil {
-		out += fmt.Sprintf(", %s, from %s to %s", signed(*c.Change), c.Base.text(), c.New.text())
+		out += fmt.Sprintf(", %s, from %s to %s", unit.Change(*c.Change), c.Base.text(), c.New.text())
 	}
 	if c.Reason != "" {
 		out += " (" + c.Reason + ")"

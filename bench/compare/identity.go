@@ -8,10 +8,10 @@ import (
 	"zbench/bench/record"
 )
 
-// timed names a time of a run.
+// timed identifies a time of a run: its case and kind.
 type timed struct{ key, kind string }
 
-// times are all of a run, to the last bit.
+// times are the bits of the median and the mean of all times of a run.
 func (m *member) times() map[timed][2]uint64 {
 	out := map[timed][2]uint64{}
 	for _, e := range m.entries {
@@ -61,8 +61,8 @@ func repeated(base, fresh []member) error {
 // coarse.
 const surely = 8
 
-// equalTimes is the number of times that both have, each value counted once; 0 if any
-// differs. A part of a run, as an interruption leaves it, is equal in what it has.
+// equalTimes is the number of different values among the times that both have; 0 if any time differs.
+// An interrupted run is compared in the times that it has.
 func equalTimes(a, b map[timed][2]uint64) int {
 	different := map[[2]uint64]bool{}
 	for key, x := range a {

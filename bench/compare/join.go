@@ -6,19 +6,12 @@ import (
 	"slices"
 	"strings"
 
-	"zbench/bench/plain"
 	"zbench/bench/record"
 	"zbench/bench/stat"
 )
 
-// joined is a case of both sides; observed is nil where it cannot be compared.
-type joined struct {
-	Case
-	observed *observed
-}
-
 // join matches the cases of all runs by key, in BASE's order, then what only NEW has.
-func join(base, fresh []member, o Criteria) []joined {
+func join(base, fresh []member, o Criteria) []Case {
 	var order []string
 	cases := map[string]*[2][]*entry{}
 	for s, runs := range [][]member{base, fresh} {
@@ -36,34 +29,29 @@ func join(base, fresh []member, o Criteria) []joined {
 			}
 		}
 	}
-	out := make([]joined, 0, len(order))
+	out := make([]Case, 0, len(order))
 	for _, key := range order {
 		out = append(out, pair(cases[key], o))
 	}
 	first := map[string]int{} // a log has the rows of two placements in turns
-	for i, j := range slices.Backward(out) {
-		first[j.Group] = i
+	for i, c := range slices.Backward(out) {
+		first[c.Group] = i
 	}
-	slices.SortStableFunc(out, func(a, b joined) int {
+	slices.SortStableFunc(out, func(a, b Case) int {
 		return cmp.Or(cmp.Compare(first[a.Group], first[b.Group]), cmp.Compare(a.Bytes, b.Bytes))
 	})
 	return out
 }
 
 // pair makes a case of its entries in both sides.
-func pair(sides *[2][]*entry, o Criteria) joined {
-	j := joined{}
-	for _, e := range slices.Concat(sides[0], sides[1]) {
-		if e != nil {
-			j.Case = Case{Key: e.key, Group: e.group(), Bytes: e.bytes, Verdict: NotChecked, factor: e.factor()}
-			j.observed = &observed{pool: e.pool}
-			break
-		}
-	}
+func pair(sides *[2][]*entry, o Criteria) Case {
+	all := slices.Concat(sides[0], sides[1])
+	e := all[slices.IndexFunc(all, func(e *entry) bool { return e != nil })]
+	c := Case{Key: e.key, Group: e.group(), Bytes: e.bytes, Verdict: NotChecked, factor: e.factor()}
 	for s, name := range []string{"BASE", "NEW"} {
-		if why, bad := trouble(sides[s]); why != "" && j.Reason == "" {
-			j.Reason = why + " in " + name
-			j.Broken = bad && s == 1
+		if why, bad := trouble(sides[s]); why != "" && c.Reason == "" {
+			c.Reason = why + " in " + name
+			c.Broken = bad && s == 1
 		}
 	}
 	for _, kind := range timings {
@@ -71,52 +59,47 @@ func pair(sides *[2][]*entry, o Criteria) joined {
 			continue
 		}
 		base, fresh := values(sides[0], kind.of), values(sides[1], kind.of)
-		if len(base) > 0 && len(fresh) > 0 && !j.Broken {
-			j.Timing, j.Reason = kind.name, ""
-			j.observed.fill(base, fresh)
-			return j
+		if len(base) > 0 && len(fresh) > 0 && !c.Broken {
+			c.Timing, c.Reason = kind.name, ""
+			c.observed = observe(e.pool, base, fresh)
+			return c
 		}
 	}
-	j.observed = nil
-	if j.Reason == "" {
-		j.Reason = unmatched(sides, o)
+	if c.Reason == "" {
+		c.Reason = unmatched(sides, o)
 	}
-	return j
-}
-
-// present tells whether any run of a side has the case.
-func present(side []*entry) bool {
-	return slices.ContainsFunc(side, func(e *entry) bool { return e != nil })
+	return c
 }
 
 // trouble is why a side has no value of a case, or why its value is not to be trusted:
 // then bad is true. A side with a time in some runs and no failure has no trouble.
 func trouble(side []*entry) (why string, bad bool) {
-	if !present(side) {
-		return "missing", false
-	}
-	usable := false
+	usable, present := false, false
 	for _, e := range side {
+		present = present || e != nil
 		switch {
 		case e == nil:
 		case e.status == record.Failed || e.status == record.WrongData:
-			return strings.ReplaceAll(string(e.status), "_", " ") + ": " + plain.Text(e.reason), true
+			return e.ended(), true
 		case e.status == record.OK:
 			usable = true
 		case why == "":
-			why = strings.ReplaceAll(string(e.status), "_", " ") + ": " + plain.Text(e.reason)
+			why = e.ended()
 		}
 	}
-	if usable {
+	switch {
+	case usable:
 		return "", false
+	case !present:
+		return "missing", false
 	}
 	return why, false
 }
 
-// value is a run's log median of a case.
+// value is a run's log median of a case, with the variances that observed has the means of.
 type value struct{ log, rounding, within float64 }
 
-// values are those of a side, of the runs that have them.
+// values are the values of a side's runs; runs without one are left out.
 func values(side []*entry, of func(*entry) *stat.Summary) []value {
 	var out []value
 	for _, e := range side {
@@ -135,7 +118,7 @@ func values(side []*entry, of func(*entry) *stat.Summary) []value {
 		if s.Lo != nil && s.Hi != nil && *s.Hi > *s.Lo {
 			v.within = square((*s.Hi - *s.Lo) / 2 / 1.96 / s.Median)
 		}
-		if t := e.burst(); t != nil && t.Rounding != nil && of(e) == t.MeanOfRanks {
+		if t := e.burst; t != nil && t.Rounding != nil && of(e) == t.MeanOfRanks {
 			v.rounding = square((t.Rounding.Hi-t.Rounding.Lo)/s.Median) / 12
 		}
 		out = append(out, v)
@@ -145,9 +128,9 @@ func values(side []*entry, of func(*entry) *stat.Summary) []value {
 
 func square(x float64) float64 { return x * x }
 
-// fill takes the values of both sides.
-func (c *observed) fill(base, fresh []value) {
-	n := float64(len(base) + len(fresh))
+// observe gathers the values of a case of both sides.
+func observe(pool string, base, fresh []value) *observed {
+	c, n := &observed{pool: pool}, float64(len(base)+len(fresh))
 	for _, v := range slices.Concat(base, fresh) {
 		c.rounding += v.rounding / n
 		c.within += v.within / n
@@ -158,6 +141,7 @@ func (c *observed) fill(base, fresh []value) {
 	for _, v := range fresh {
 		c.new = append(c.new, v.log)
 	}
+	return c
 }
 
 // unmatched says which kinds of time each side has.

@@ -1,52 +1,46 @@
 package compare
 
-import "math"
+import (
+	"cmp"
+	"math"
+	"slices"
 
-// judged is what the tests of a family came to: of each case, and of the shift common
-// to all, which is nil where too few cases have every run.
-type judged struct {
-	cases  []*tested
-	common *tested
-}
+	"gonum.org/v1/gonum/mathext"
+	"gonum.org/v1/gonum/stat/distuv"
+)
 
-// judge tests every case and the common shift. A case that cannot be tested has nil:
-// its sides have too few runs, and the variation between runs is not given.
-func judge(cases []*observed, base, fresh int, o Criteria) judged {
-	out := judged{cases: make([]*tested, len(cases))}
-	groups := pools(cases)
-	strength := prior(groups)
-	pooled := map[*observed]*pool{}
-	for _, p := range groups {
-		for _, c := range p.cases {
-			pooled[c] = p
-		}
-	}
+// judge tests every case, and the shift common to all. A case has no test where its sides have too few
+// runs and the variation between runs is not given; tests counts those that have one. The shift is nil
+// where too few cases have every run.
+func judge(cases []*observed, base, fresh int, o Criteria) (tests int, shift *tested) {
+	strength := prior(pools(cases))
 	var family []*tested
-	for i, c := range cases {
+	for _, c := range cases {
 		var n noise
 		switch {
 		case o.BetweenRunCV > 0:
 			n = noise{o.BetweenRunCV*o.BetweenRunCV + c.within, math.Inf(1)}
 		case c.enough():
-			n = pooled[c].of(c, strength)
+			n = c.pooled.of(c, strength)
 		default:
 			continue
 		}
 		t := test(c, n)
-		out.cases[i], family = &t, append(family, &t)
+		c.test, family = &t, append(family, &t)
 	}
+	tests = len(family)
 	weights := make([]float64, len(family))
 	for i := range weights {
 		weights[i] = 1 / float64(len(family))
 	}
-	if out.common = common(cases, base, fresh, o); out.common != nil {
+	if shift = common(cases, base, fresh, o); shift != nil {
 		for i := range weights {
 			weights[i] *= 1 - commonWeight
 		}
-		family, weights = append(family, out.common), append(weights, commonWeight)
+		family, weights = append(family, shift), append(weights, commonWeight)
 	}
 	holm(family, weights)
-	return out
+	return tests, shift
 }
 
 // common tests the shift that all cases share.
@@ -69,4 +63,88 @@ func ofRuns(c *observed, o Criteria) *tested {
 	}
 	t := test(c, n)
 	return &t
+}
+
+// The limits of a comparison.
+const (
+	// MinRuns is the number of runs a side below which nothing is concluded, unless the
+	// variation between runs is given.
+	MinRuns = 3
+	// HostRuns is the number of runs a side that is asked for where hosts differ. Runs that
+	// have two modes, each half of the time, all have one on BASE and the other on NEW in 2 of
+	// 2^(2n) comparisons: 3 % with 3 runs a side, 0.2 % with 5.
+	HostRuns = 5
+	// RankRuns is the number of runs a side from which a rank test stands beside.
+	RankRuns = 10
+	// minCommon is the number of cases from which a shift common to all is tested.
+	minCommon = 4
+	// commonWeight is the share of α that the test for a common shift has; the cases have
+	// the rest, in equal parts. A common shift has the variance of whole runs and few
+	// degrees of freedom: an equal part of α over a hundred cases would find a shift of
+	// 3 % in 6 runs a side that vary by 1 % one time in three.
+	commonWeight = 0.25
+	// level is that of the intervals.
+	level = 0.95
+)
+
+// tested is the outcome of one test that there is no difference.
+type tested struct {
+	difference, lo, hi float64
+	noise              noise
+	// p is two-sided, adjusted is p by Holm over the family.
+	p, adjusted float64
+}
+
+// test compares the sides of a case by its noise.
+func test(c *observed, n noise) tested {
+	t := tested{difference: c.difference(), noise: n}
+	se := math.Sqrt(max(n.variance, c.rounding) * c.spread())
+	t.p = twoSided(t.difference, se, n.df)
+	half := quantile((1+level)/2, n.df) * se
+	t.lo, t.hi = t.difference-half, t.difference+half
+	return t
+}
+
+// twoSided is the probability of a difference at least as large by chance.
+func twoSided(difference, se, df float64) float64 {
+	switch {
+	case difference == 0:
+		return 1
+	case se == 0:
+		return 0
+	}
+	t := difference / se
+	if math.IsInf(df, 1) {
+		return math.Erfc(math.Abs(t) / math.Sqrt2)
+	}
+	// The regularised incomplete beta function keeps its digits in the tail, where 1 less
+	// a distribution function loses them.
+	return mathext.RegIncBeta(df/2, 0.5, df/(df+t*t))
+}
+
+// quantile is that of Student's t, or of the normal distribution.
+func quantile(p, df float64) float64 {
+	if math.IsInf(df, 1) {
+		return distuv.UnitNormal.Quantile(p)
+	}
+	return distuv.StudentsT{Sigma: 1, Nu: df}.Quantile(p)
+}
+
+// holm adjusts the p-values by Holm's step-down procedure with weights (Holm 1979, §4),
+// which need not sum to 1: a test is rejected at α if its adjusted p is at most α.
+func holm(tests []*tested, weights []float64) {
+	order := make([]int, len(tests))
+	left := 0.0
+	for i, w := range weights {
+		order[i], left = i, left+w
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Compare(tests[a].p/weights[a], tests[b].p/weights[b])
+	})
+	highest := 0.0
+	for _, i := range order {
+		highest = max(highest, min(1, tests[i].p/weights[i]*left))
+		tests[i].adjusted = highest
+		left = max(0, left-weights[i])
+	}
 }

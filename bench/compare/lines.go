@@ -39,7 +39,7 @@ func (d *Document) Headline() string {
 	count(n.Broken, "broken")
 	count(n.Slower, "slower")
 	count(n.Faster, "faster")
-	count(n.Same, "the same within "+percent(d.MinEffect))
+	count(n.Same, "the same within "+Percent(d.MinEffect))
 	count(n.Unclear, "unclear")
 	count(n.NotChecked-n.Broken, "not checked")
 	text := fmt.Sprintf("%s: of %s", d.Word(), plain.Count(all, "case"))
@@ -78,7 +78,7 @@ func (d *Document) Findings() finding.List {
 	if c := d.Common; c != nil && (c.Verdict == Slower || c.Verdict == Faster) {
 		line := finding.Finding{
 			Code: CodeCommon, Severity: c.Verdict.Severity(),
-			Text: fmt.Sprintf("The median case is %s by %s (%s to %s).", c.Verdict, percent(math.Abs(c.Change)), signed(c.Test.Lo), signed(c.Test.Hi)),
+			Text: fmt.Sprintf("The median case is %s by %s (%s to %s).", c.Verdict, Percent(math.Abs(c.Change)), unit.Change(c.Test.Lo), unit.Change(c.Test.Hi)),
 		}
 		if !shaped {
 			line.Hint = "a shift of all cases points to clocks, placement or the host rather than to one of them"
@@ -93,7 +93,7 @@ func (d *Document) Findings() finding.List {
 		name    string
 	}{{Slower, "slowdown"}, {Faster, "speed-up"}} {
 		if c := d.extreme(x.verdict); c != nil {
-			out = append(out, finding.Finding{Code: CodeLargest, Subject: c.subject(), Severity: x.verdict.Severity(), Text: fmt.Sprintf("Largest %s: %s, %s: %s, from %s to %s.", x.name, c.Group, unit.Bytes(c.Bytes), signed(*c.Change), unit.Seconds(*c.Base.Seconds), unit.Seconds(*c.New.Seconds))})
+			out = append(out, finding.Finding{Code: CodeLargest, Subject: c.subject(), Severity: x.verdict.Severity(), Text: fmt.Sprintf("Largest %s: %s, %s: %s, from %s to %s.", x.name, c.Group, unit.Bytes(c.Bytes), unit.Change(*c.Change), unit.Seconds(*c.Base.Seconds), unit.Seconds(*c.New.Seconds))})
 		}
 	}
 	if d.Counts.Broken > 0 {
@@ -162,20 +162,8 @@ func (d *Document) extreme(v Verdict) *Case {
 	return out
 }
 
-// percent prints a ratio: 2 %, 0.45 %.
-func percent(x float64) string { return fmt.Sprintf("%.3g %%", 100*x) }
-
-// signed prints a relative change: +3.1 %, −0.2 %.
-func signed(x float64) string {
-	if math.IsInf(x, 0) || math.IsNaN(x) {
-		return "?"
-	}
-	digits := 1
-	if math.Abs(x) >= 0.1 {
-		digits = 0
-	}
-	return strings.Replace(fmt.Sprintf("%+.*f %%", digits, 100*x), "-", "−", 1)
-}
+// Percent prints a ratio: 2 %, 0.45 %.
+func Percent(x float64) string { return fmt.Sprintf("%.3g %%", 100*x) }
 
 // Word is the verdict as people read it.
 func (v Verdict) Word() string {
@@ -187,28 +175,13 @@ func (v Verdict) Word() string {
 
 // Severity is how much a verdict matters.
 func (v Verdict) Severity() finding.Severity {
-	switch v {
-	case Slower:
-		return finding.Fault
-	case Same:
-		return finding.OK
-	case Unclear, NotChecked:
-		return finding.Warning
-	case Faster:
-	}
-	return finding.Note
+	severities := map[Verdict]finding.Severity{Slower: finding.Fault, Same: finding.OK, Unclear: finding.Warning, NotChecked: finding.Warning}
+	return severities[v] // of others Note
 }
 
 // State is the verdict as that of a check.
 func (v Verdict) State() finding.State {
-	switch v {
-	case Slower:
-		return finding.Fail
-	case Unclear, NotChecked:
-		return finding.State(v)
-	case Same, Faster:
-	}
-	return finding.Pass
+	return cmp.Or(map[Verdict]finding.State{Slower: finding.Fail, Unclear: finding.Unclear, NotChecked: finding.NotChecked}[v], finding.Pass)
 }
 
 // subject is the case as what a finding is about.

@@ -7,9 +7,9 @@ import (
 	"zbench/bench/stat"
 )
 
-// noise is what is known of the variance of one run's log median of a case.
+// noise is the variance of one run's log median of a case.
 type noise struct {
-	// variance is of one run, df its degrees of freedom; infinite where it was given.
+	// df are the degrees of freedom of the variance; infinite if it was given.
 	variance, df float64
 }
 
@@ -22,7 +22,7 @@ type pool struct {
 	variance, df float64
 }
 
-// pools groups the cases that have residuals, in order of first appearance.
+// pools groups the cases with residuals by collective, in order of first appearance.
 func pools(cases []*observed) []*pool {
 	var out []*pool
 	index := map[string]*pool{}
@@ -36,7 +36,7 @@ func pools(cases []*observed) []*pool {
 			index[c.pool] = p
 			out = append(out, p)
 		}
-		p.cases = append(p.cases, c)
+		p.cases, c.pooled = append(p.cases, c), p
 	}
 	for _, p := range out {
 		p.estimate()
@@ -121,10 +121,9 @@ const (
 	unequalZ        = 1.645
 )
 
-// prior is the number of degrees of freedom that the pool's variance is worth beside a
-// case's own; infinite where the cases of a pool are as noisy as each other, as far as
-// one can tell. It is Smyth's (2004): the logarithms of the variances of ν degrees of
-// freedom vary by trigamma(ν/2) by chance; what they vary by beyond that is
+// prior is the weight of the pool's variance beside a case's own, in degrees of freedom; infinite if the
+// cases of a pool do not differ in noise beyond chance. It is Smyth's (2004): by chance the logarithms of
+// variances with ν degrees of freedom have the variance trigamma(ν/2); what they have beyond that is
 // trigamma(prior/2).
 func prior(all []*pool) float64 {
 	nu := 0
@@ -144,7 +143,7 @@ func prior(all []*pool) float64 {
 		if len(logs) < 2 {
 			continue
 		}
-		m := mean(logs)
+		m := stat.Mean(logs)
 		for _, v := range logs {
 			sum += (v - m) * (v - m)
 		}
@@ -161,8 +160,8 @@ func prior(all []*pool) float64 {
 	return 2 * inverseTrigamma(excess)
 }
 
-// of is a case's noise: the pool's variance, moderated by the case's own where the
-// cases differ in noise (Smyth 2004).
+// of is the noise of a case: the pool's variance, or a mean of that and the case's own if cases differ in
+// noise (Smyth 2004).
 func (p *pool) of(c *observed, prior float64) noise {
 	if math.IsInf(prior, 1) {
 		return noise{p.variance, p.df}
@@ -193,18 +192,6 @@ func inverseTrigamma(y float64) float64 {
 		}
 	}
 	return math.Exp(lo)
-}
-
-// mean is the arithmetic mean; 0 of nothing.
-func mean(v []float64) float64 {
-	if len(v) == 0 {
-		return 0
-	}
-	sum := 0.0
-	for _, x := range v {
-		sum += x - v[0]
-	}
-	return v[0] + sum/float64(len(v))
 }
 
 // median is the R-7 median.

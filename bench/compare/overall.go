@@ -7,6 +7,7 @@ import (
 
 	"zbench/bench/finding"
 	"zbench/bench/plain"
+	"zbench/bench/stat"
 )
 
 // Overall is how long NEW takes against BASE over all cases that every run has.
@@ -28,7 +29,7 @@ func overall(cases []*observed, base, fresh int, o Criteria) *Overall {
 	if len(whole) == 0 {
 		return nil
 	}
-	c := shift(whole, base, fresh, mean)
+	c := shift(whole, base, fresh, stat.Mean)
 	out := &Overall{Cases: len(whole), Change: math.Expm1(c.difference())}
 	if t := ofRuns(c, o); t != nil {
 		out.Lo, out.Hi = new(math.Expm1(t.lo)), new(math.Expm1(t.hi))
@@ -67,7 +68,8 @@ func (d *Document) overallLine() finding.Finding {
 	return finding.Finding{Code: CodeOverall, Text: text + "."}
 }
 
-// ratioText prints a ratio with half its interval, in as many digits as that has; without one where lo and hi are not finite and apart.
+// ratioText prints a ratio and half its interval, with the digits that the interval supports. Without a
+// finite interval it prints the ratio alone.
 func ratioText(ratio, lo, hi float64) string {
 	half := (hi - lo) / 2
 	if !(half > 0) || math.IsInf(half, 1) {
@@ -78,7 +80,7 @@ func ratioText(ratio, lo, hi float64) string {
 	return fmt.Sprintf("%.*f ± %.*f", digits, ratio, digits, half)
 }
 
-// called is the name of a side's only run, or of the folder of its runs, else the other name.
+// called is the name of a side's only run, or of the folder that all its runs are in, else other.
 func called(runs []Member, other string) string {
 	if len(runs) == 1 {
 		return runs[0].Name

@@ -20,8 +20,7 @@ func refusef(hint, format string, args ...any) error {
 	return &RefusedError{fmt.Sprintf(format, args...), hint}
 }
 
-// property is what all runs of both sides must have in common. of is empty where a run
-// does not tell.
+// property is one that all runs of both sides must have in common. of is empty if a run does not tell.
 type property struct {
 	what, hint string
 	of         func(*record.Record) string

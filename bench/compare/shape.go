@@ -54,13 +54,13 @@ func ShapeKinds() []ShapeKind {
 const (
 	// leastSizes is the number of sizes from which a curve has a shape.
 	leastSizes = 4
-	// ends is the range of sizes at either end of a curve that its shape is told from.
+	// ends is the ratio of the largest to the smallest size of an end of a curve.
 	ends = 4
-	// flat is the most power of size with which times at the small end grow if they are a
-	// launch's, steep the least at the large end if they are the bytes'.
+	// Times grow with a power of the size. At the small end, where they are those of a launch, it is at
+	// most flat; at the large end, where they are those of the bytes, at least steep.
 	flat, steep = 0.3, 0.5
-	// moved is the least change of an end of a curve that was not tested, and more than
-	// it are the changes of the two ends if one is so many times the other on a log scale.
+	// moved is the least change that counts for an end of a curve that was not tested. The changes of
+	// both ends differ if one is more times the other on a log scale.
 	moved, more = 0.05, 1.5
 )
 
@@ -106,7 +106,7 @@ func shapes(cases []Case, o Criteria, tested bool) (out []Shape) {
 	return out
 }
 
-// tell fills in the kind from the two ends of the curve.
+// tell fills in the changes of the two ends and the kind.
 func (s *Shape) tell(least float64) {
 	slices.SortStableFunc(s.cases, func(a, b *Case) int { return cmp.Compare(a.Bytes, b.Bytes) })
 	first, last := s.cases[0], s.cases[len(s.cases)-1]
@@ -131,8 +131,8 @@ func (s *Shape) tell(least float64) {
 	}
 }
 
-// slopes are the powers of size with which the times of the sides grow from one case to
-// another, the smaller and the larger: 0 for a launch's, 1 for the bytes'.
+// slopes are the powers of the size with which the times of both sides grow between two cases, the
+// smaller first: 0 where a launch decides the time, 1 where the bytes do.
 func slopes(a, b *Case) (lowest, most float64) {
 	by := math.Log(float64(b.Bytes) / float64(a.Bytes))
 	base, fresh := math.Log(*b.Base.Seconds / *a.Base.Seconds)/by, math.Log(*b.New.Seconds / *a.New.Seconds)/by
@@ -202,7 +202,7 @@ func (d *Document) magnitude() string {
 	if of == nil {
 		return ""
 	}
-	return unit.Bytes(of.Bytes) + " " + signed(*of.Change)
+	return unit.Bytes(of.Bytes) + " " + unit.Change(*of.Change)
 }
 
 // shapeLine says how the change of the curve that changed most goes with size, and where
@@ -214,7 +214,7 @@ func (d *Document) shapeLine() (finding.Finding, bool) {
 	}
 	first, last := s.cases[0], s.cases[len(s.cases)-1]
 	of := func(c *Case) string {
-		return fmt.Sprintf("%s %s (%s to %s)", unit.Bytes(c.Bytes), signed(*c.Change), unit.Seconds(*c.Base.Seconds), unit.Seconds(*c.New.Seconds))
+		return fmt.Sprintf("%s %s (%s to %s)", unit.Bytes(c.Bytes), unit.Change(*c.Change), unit.Seconds(*c.Base.Seconds), unit.Seconds(*c.New.Seconds))
 	}
 	line := finding.Finding{Code: CodeShape, Text: fmt.Sprintf("%s: %s, %s: %s.", s.Group, of(first), of(last), s.words())}
 	if a, b := average(s.cases); a > 0 {

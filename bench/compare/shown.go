@@ -3,6 +3,7 @@ package compare
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"zbench/bench/document"
@@ -15,7 +16,7 @@ import (
 func (c *Document) Shown() *document.Document {
 	d := &document.Document{
 		Command: "compare", Value: c, CSV: c.CSV, Checks: c.checks(), Strict: c.strict,
-		Title: "Comparison of " + c.Benchmark, Lead: unit.Count(int64(len(c.Base)), "run") + " of BASE, " + unit.Count(int64(len(c.New)), "run") + " of NEW",
+		Title: "Comparison of " + c.Benchmark, Lead: unit.Count(len(c.Base), "run") + " of BASE, " + unit.Count(len(c.New), "run") + " of NEW",
 		Findings: c.Findings(), Chips: []document.Fact{{Term: "Verdict", Text: c.Word()}},
 		Words: map[string]string{CodeCommon: "SLOWER", CodeShape: "SLOWER", CodeLargest: "SLOWER", CodeBroken: "BROKEN"},
 		Foot:  "Sizes are IEC, 1 KiB = 1,024 B; rates are decimal, 1 GB/s = 1e9 B/s. Times are geometric means of run medians.",
@@ -72,7 +73,7 @@ func changeChart(c *Document, groups []Curve) document.Chart {
 
 // pairBlocks are the curves of both sides, a chart for each group. The first is open.
 func pairBlocks(c *Document, groups []Curve) []document.Block {
-	var out, more []document.Block
+	var out []document.Block
 	for i, g := range groups {
 		chart := document.Chart{
 			ID: fmt.Sprintf("curves-%d-%s", i+1, document.Slug(g.Group)), Title: g.Group, Mark: document.MarkOf(c.Simulated), Quantity: document.Time,
@@ -95,26 +96,14 @@ func pairBlocks(c *Document, groups []Curve) []document.Block {
 				}
 			}
 		}
-		if i == 0 {
-			out = append(out, document.Plot{Chart: chart})
-		} else {
-			more = append(more, document.Plot{Chart: chart})
-		}
+		out = append(out, document.Plot{Chart: chart})
 	}
-	if len(more) > 0 {
-		out = append(out, document.Details{Summary: "The same of " + unit.Count(int64(len(more)), "other curve"), Blocks: more})
-	}
-	return out
+	return document.FirstOpen(out)
 }
 
 // ratesKnown tells whether every case of a group has a bandwidth on both sides.
 func ratesKnown(g Curve) bool {
-	for _, one := range g.Cases {
-		if one.Base.Rate == nil || one.New.Rate == nil {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(g.Cases, func(c *Case) bool { return c.Base.Rate == nil || c.New.Rate == nil })
 }
 
 // runTable lists the runs of both sides.
@@ -126,7 +115,7 @@ func runTable(c *Document) table.Table {
 		runs []Member
 	}{{"BASE", c.Base}, {"NEW", c.New}} {
 		for _, r := range side.runs {
-			t.Add(side.name, r.Name, unit.Comma(int64(r.Cases)), unit.Comma(int64(r.Without)))
+			t.Add(side.name, r.Name, unit.Comma(r.Cases), unit.Comma(r.Without))
 		}
 	}
 	return t

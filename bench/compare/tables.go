@@ -10,9 +10,6 @@ import (
 	"zbench/bench/unit"
 )
 
-// none stands for a value that there is not.
-const none = "–"
-
 // ChangeTable is what else differs between the sides; nil where nothing does.
 func (d *Document) ChangeTable() *table.Table {
 	if len(d.Changes) == 0 {
@@ -54,7 +51,7 @@ func (d *Document) CaseTable(short bool) table.Table {
 		}
 		cells := c.cells()
 		if ranked {
-			p := none
+			p := unit.None
 			if c.RankP != nil {
 				p = probability(*c.RankP)
 			}
@@ -68,7 +65,7 @@ func (d *Document) CaseTable(short bool) table.Table {
 	if left > 0 {
 		t.Notes = append(t.Notes, plain.Count(left, "case")+" the same: --verbose lists all.")
 	}
-	t.Notes = append(t.Notes, fmt.Sprintf("Times are geometric means of run medians; a change above 0 is slower. Verdicts: at most %s chance of any false one if the runs of both sides are exchangeable, without modes of whole runs; at least %s.", percent(d.Alpha), percent(d.MinEffect)))
+	t.Notes = append(t.Notes, fmt.Sprintf("Times are geometric means of run medians; a change above 0 is slower. Verdicts: at most %s chance of any false one if the runs of both sides are exchangeable, without modes of whole runs; at least %s.", Percent(d.Alpha), Percent(d.MinEffect)))
 	if ranked {
 		t.Notes = append(t.Notes, "The rank test is advisory: it is not adjusted for the number of cases.")
 	}
@@ -102,12 +99,12 @@ func (d *Document) caseColumns() (t table.Table, ranked, noted bool) {
 
 // cells are a case's row.
 func (c *Case) cells() []string {
-	out := []string{unit.Bytes(c.Bytes), fmt.Sprintf("%d:%d", c.Base.Runs, c.New.Runs), c.Base.text(), c.New.text(), none, none, none, c.Verdict.Word()}
+	out := []string{unit.Bytes(c.Bytes), fmt.Sprintf("%d:%d", c.Base.Runs, c.New.Runs), c.Base.text(), c.New.text(), unit.None, unit.None, unit.None, c.Verdict.Word()}
 	if c.Change != nil {
-		out[4] = signed(*c.Change)
+		out[4] = unit.Change(*c.Change)
 	}
 	if c.Test != nil {
-		out[5] = signed(c.Test.Lo) + " to " + signed(c.Test.Hi)
+		out[5] = unit.Change(c.Test.Lo) + " to " + unit.Change(c.Test.Hi)
 		out[6] = probability(c.Test.AdjustedP)
 	}
 	return out
@@ -133,7 +130,7 @@ func probability(p float64) string {
 
 func (v Values) text() string {
 	if v.Seconds == nil {
-		return none
+		return unit.None
 	}
 	return unit.Seconds(*v.Seconds)
 }

@@ -23,9 +23,8 @@ type Curve struct {
 	Name       string
 	Collective string
 	Rows       []*record.Result
-	// Also are the in-place results this curve stands for too, where they are
-	// not drawn; Apart is how far they are from it at most, as a share, and below 0 where
-	// none has a time.
+	// Also are in-place results that are not drawn because they nearly coincide with the curve. Apart is
+	// their largest distance from it, as a share, and below 0 if none has a time.
 	Also  []*record.Result
 	Apart float64
 }
@@ -36,16 +35,16 @@ func Traits(r *record.Result) []string {
 	if r.InPlace {
 		place = "in place"
 	}
-	ranks, nodes := unit.Count(int64(r.Ranks), "rank"), unit.Count(int64(r.Nodes), "node")
+	ranks, nodes := unit.Count(r.Ranks, "rank"), unit.Count(r.Nodes, "node")
 	if r.Groups > 1 {
 		if r.Stride > 0 {
 			ranks += fmt.Sprintf(" %d apart", r.Stride)
 		}
-		ranks, nodes = fmt.Sprintf("%d groups of %s at once", r.Groups, ranks), unit.Count(int64(r.Nodes), "node")+" each"
+		ranks, nodes = fmt.Sprintf("%d groups of %s at once", r.Groups, ranks), unit.Count(r.Nodes, "node")+" each"
 	}
 	return []string{
 		r.Dtype, r.Op, place, ranks, nodes,
-		unit.Count(int64(r.GPUsPerProcess), "GPU") + " per process", r.Setup,
+		unit.Count(r.GPUsPerProcess, "GPU") + " per process", r.Setup,
 	}
 }
 
@@ -95,11 +94,8 @@ func Name(curves []Curve, i int) string {
 	mine := Traits(curves[i].Rows[0])
 	parts := []string{plain.OrUnnamed(curves[i].Collective)}
 	for t, word := range mine {
-		for _, other := range curves {
-			if other.Collective == curves[i].Collective && Traits(other.Rows[0])[t] != word && word != "" {
-				parts = append(parts, word)
-				break
-			}
+		if word != "" && slices.ContainsFunc(curves, func(c Curve) bool { return c.Collective == curves[i].Collective && Traits(c.Rows[0])[t] != word }) {
+			parts = append(parts, word)
 		}
 	}
 	return strings.Join(parts, " ")
@@ -183,7 +179,7 @@ func Ranges(cases []*record.Result) []string {
 			part += " to " + unit.Bytes(hi)
 		}
 		if n := len(c.Rows); n > 1 {
-			part += " (" + unit.Count(int64(n), "case") + ")"
+			part += " (" + unit.Count(n, "case") + ")"
 		}
 		parts = append(parts, part)
 	}
@@ -194,8 +190,8 @@ func Ranges(cases []*record.Result) []string {
 // where curves differ in it.
 func (c Curve) Label() string {
 	r := c.Rows[0]
-	if r.Ranks <= 0 || strings.Contains(c.Name, unit.Count(int64(r.Ranks), "rank")) {
+	if r.Ranks <= 0 || strings.Contains(c.Name, unit.Count(r.Ranks, "rank")) {
 		return c.Name
 	}
-	return c.Name + ", " + unit.Count(int64(r.Ranks), "rank")
+	return c.Name + ", " + unit.Count(r.Ranks, "rank")
 }

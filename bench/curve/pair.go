@@ -13,7 +13,7 @@ import (
 // still need no curve of their own.
 const NearlySame = 0.05
 
-// placeTrait is where traits has the placement.
+// placeTrait is the index of the placement in Traits.
 const placeTrait = 2
 
 // Pair is the results of one collective in both placements. One of them may
@@ -54,9 +54,9 @@ func (p Pair) Either() Curve {
 	return p.Place
 }
 
-// apart is how far the results in place are from those out of place, at most, as a share, and
-// whether all of them have one to compare with. Of an interrupted run those of one pass count, as
-// tables show them. It is below 0 where none has a time.
+// apart is the largest distance of the results in place from those out of place, as a share, below 0 if
+// none has a time; all is false if one has nothing to compare with. Results of one pass of an interrupted
+// run count, as in tables.
 func (p Pair) apart() (most float64, all bool) {
 	shown := func(r *record.Result) bool {
 		return r.Status == record.OK || r.Status == record.Interrupted && r.Burst != nil

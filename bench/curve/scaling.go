@@ -19,7 +19,7 @@ const absurd = 1e18
 // fallen off.
 const FallShare = 0.9
 
-// span of a scaling: how far the second message size is below the largest.
+// scaleStepDown is how many times smaller than the largest message size the second one is.
 const scaleStepDown = 64
 
 // Family is how the ranks of a communicator were chosen.
@@ -53,7 +53,7 @@ type World struct {
 
 // Text names the world: 1,024 ranks on 128 nodes.
 func (w World) Text() string {
-	ranks := unit.Count(int64(w.Ranks), "rank")
+	ranks := unit.Count(w.Ranks, "rank")
 	if w.Stride > 0 {
 		ranks += fmt.Sprintf(", %d apart", w.Stride)
 	}
@@ -61,7 +61,7 @@ func (w World) Text() string {
 		return fmt.Sprintf("%d × %s", w.Groups, ranks)
 	}
 	if w.Nodes > 0 {
-		ranks += " on " + unit.Count(int64(w.Nodes), "node")
+		ranks += " on " + unit.Count(w.Nodes, "node")
 	}
 	return ranks
 }
@@ -155,8 +155,8 @@ func (s Scaling) Best(size int64) float64 {
 	return most
 }
 
-// Fall compares the largest world with the best one at a size: kept is the share that
-// is left.
+// Fall compares the largest world with the best one at a size. kept is the share of the bus bandwidth that
+// is left; falls is true if it is below FallShare, and text says so.
 func (s Scaling) Fall(size int64) (text string, kept float64, falls bool) {
 	last, best := s.Worlds[len(s.Worlds)-1], s.Worlds[0]
 	for _, w := range s.Worlds {
@@ -168,8 +168,8 @@ func (s Scaling) Fall(size int64) (text string, kept float64, falls bool) {
 	if now >= FallShare || best.Ranks >= last.Ranks {
 		return "", now, false
 	}
-	return fmt.Sprintf("%s reaches %s on %s, %s of the %s on %s", s.Name, unit.Rate(*last.BySize[size].BusBW), unit.Count(int64(last.Ranks), "rank"),
-		unit.Percent(now), unit.Rate(*best.BySize[size].BusBW), unit.Count(int64(best.Ranks), "rank")), now, true
+	return fmt.Sprintf("%s reaches %s on %s, %s of the %s on %s", s.Name, unit.Rate(*last.BySize[size].BusBW), unit.Count(last.Ranks, "rank"),
+		unit.Percent(now), unit.Rate(*best.BySize[size].BusBW), unit.Count(best.Ranks, "rank")), now, true
 }
 
 // Share is part of whole, 0 where there is no whole.

@@ -165,7 +165,7 @@ func (p Point) Text(q Quantity) string {
 		s += ", in a burst " + q.Format(p.Burst)
 	}
 	if q == Spread {
-		s = "median " + s + ", min " + q.Format(p.Min) + ", max " + q.Format(p.Max) + ", n " + unit.Comma(int64(p.N))
+		s = "median " + s + ", min " + q.Format(p.Min) + ", max " + q.Format(p.Max) + ", n " + unit.Comma(p.N)
 	}
 	return s
 }
@@ -186,19 +186,14 @@ func (q Quantity) Drawable(v float64) bool {
 func Letter(i int) string {
 	s := string(rune('A' + i%26))
 	if i >= 26 {
-		s += unit.Comma(int64(i / 26))
+		s += unit.Comma(i / 26)
 	}
 	return s
 }
 
 // Empty is true when there is nothing to draw.
 func (c Chart) Empty() bool {
-	for _, s := range c.Series {
-		if len(s.Points) > 0 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(c.Series, func(s Series) bool { return len(s.Points) > 0 })
 }
 
 // SeriesPerChart is how many curves one chart has at most: with more of them each
@@ -220,7 +215,7 @@ func Split(c Chart, names []string) []Chart {
 			at = len(out)
 			index[names[i]] = at
 			one := c
-			one.ID, one.Title, one.Series, one.Short = c.ID+"-"+Slug(names[i]), names[i]+": "+lowered(c.Title), nil, true
+			one.ID, one.Title, one.Series, one.Short = c.ID+"-"+Slug(names[i]), names[i]+": "+plain.Lower(c.Title), nil, true
 			out = append(out, one)
 		}
 		// The title names the collective already.
@@ -230,14 +225,11 @@ func Split(c Chart, names []string) []Chart {
 	return out
 }
 
-// lowered begins a title with a small letter, to stand behind another word.
-func lowered(title string) string { return strings.ToLower(title[:1]) + title[1:] }
-
 // KneeShare is the share of the plateau whose size is marked in a chart.
 const KneeShare = 0.9
 
-// Plots are charts as blocks. Of those that are alike but for their collective the
-// first is open.
+// Plots are charts as blocks. Of charts that differ in the collective alone the first is open, and the
+// others unfold.
 func Plots(all []Chart) []Block {
 	var out, more []Block
 	var titles []string
@@ -253,6 +245,14 @@ func Plots(all []Chart) []Block {
 		out = append(out, Details{"The same of " + plain.And(slices.Compact(titles)), more})
 	}
 	return out
+}
+
+// FirstOpen are charts of curves of which the first is open; the others unfold.
+func FirstOpen(charts []Block) []Block {
+	if len(charts) < 2 {
+		return charts
+	}
+	return []Block{charts[0], Details{"The same of " + unit.Count(len(charts)-1, "other curve"), charts[1:]}}
 }
 
 // Clip shortens intervals to three times the largest change, or 6 %, so that the changes
@@ -275,9 +275,9 @@ func (c *Chart) Clip() {
 	}
 }
 
-// What the axis of a setting's cost shows at least, and how much more than the
-// dearest setting with a name. Settings that cost several times as much as the best
-// are of no interest, and on a linear axis they would flatten all others.
+// The axis of a setting's cost shows at least leastCost, and costRoom times the cost of the dearest setting
+// with a name. Settings that cost several times as much as the best are cut off: they would flatten all
+// others.
 const (
 	leastCost = 0.05
 	costRoom  = 1.3

@@ -23,24 +23,24 @@ type Document struct {
 	// Findings are what it comes to, in the order of reading. Chips are the answer in a few words each.
 	Findings finding.List
 	Chips    []Fact
-	// Most is how many findings a person is shown at once, where the sections have all of them; 0 is
-	// all.
+	// Most is how many findings are shown above the sections, if the sections have all of them; 0 is no
+	// limit.
 	Most int
-	// Words are what faults are called by their code where they are something else, such as SLOWER.
+	// Words replace the word FAULT of a finding, by its code: SLOWER.
 	Words map[string]string
-	// Beneath puts the findings beneath the sections on a terminal, for tables that are read first.
+	// Beneath puts the findings beneath the sections on a terminal.
 	Beneath bool
 	// Banners are what must be known before any number is read.
 	Banners  []Banner
 	Sections []Section
 	// Next are the commands to run next.
 	Next []Command
-	// Value is what the JSON is of; nil has none.
+	// Value writes the JSON; nil is a document without JSON.
 	Value interface{ WriteJSON(io.Writer) error }
-	// CSV are a header and rows in base units; nil takes the findings.
+	// CSV returns a header and rows in base units; nil makes rows of the findings.
 	CSV func() (header []string, rows [][]string)
-	// Checks are what a test server gets, a case each; none takes the findings. Strict counts what was
-	// not checked as failed.
+	// Checks are the test cases of JUnit; without any they are made of the findings. Strict counts what
+	// was not checked as failed.
 	Checks []Check
 	Strict bool
 }
@@ -52,7 +52,7 @@ func (d *Document) Simulate() {
 	d.Foot += " SIMULATED: a model decided these times, not hardware."
 }
 
-// MarkOf is what must travel with a picture.
+// MarkOf is the mark that a picture must have: SIMULATED, or nothing.
 func MarkOf(simulated bool) string {
 	if simulated {
 		return "SIMULATED"
@@ -70,11 +70,11 @@ type Check struct {
 	finding.Check
 }
 
-// Place is who is shown a section; places are added.
+// Place is where a section is shown. Places are combined with |.
 type Place int
 
-// The places. Terminal is one that keeps to a screen, Verbose one that was asked for everything; Beside
-// is standard error where standard output is for a program.
+// The places. Terminal is a terminal without --verbose, Verbose one with it. Beside is standard error while
+// standard output is for a program.
 const (
 	Page Place = 1 << iota
 	Terminal
@@ -87,8 +87,8 @@ const (
 	Brief = Terminal | Verbose | Markdown
 )
 
-// Section is blocks under a title. Name is unique in the document; ID, where a
-// link leads to the section, stands for it.
+// Section is blocks under a title. Name is unique in the document. ID is the target of links; empty is
+// Name.
 type Section struct {
 	Name, ID, Title string
 	Blocks          []Block
@@ -204,7 +204,7 @@ type (
 	Code struct{ Label, Language, Text string }
 	// Command is a command line, quoted for a shell. For says what it does.
 	Command struct{ For, Line string }
-	// Items are things that were looked at, a line or more each.
+	// Items are things that were looked at, each with one or more lines.
 	Items []Item
 	// Sheet is a table with its notes. Label names it for those who do not see it;
 	// Role is empty, results, which takes the whole width, or settings.
@@ -278,21 +278,16 @@ type Span struct {
 // Said is a text without styles.
 func Said(text string) Text { return Text{{Text: text}} }
 
-// items are texts without styles.
-func items(texts []string) []Text {
-	out := make([]Text, len(texts))
-	for i, text := range texts {
-		out[i] = Said(text)
-	}
-	return out
-}
-
-// Listed is a list of texts, nothing where there are none.
+// Listed is a list of texts; no block without texts.
 func Listed(role string, texts []string) []Block {
 	if len(texts) == 0 {
 		return nil
 	}
-	return []Block{List{role, items(texts)}}
+	list := List{Role: role}
+	for _, text := range texts {
+		list.Items = append(list.Items, Said(text))
+	}
+	return []Block{list}
 }
 
 // Apart shows the rows that stand out and folds the others, which are of the same kind, behind a summary.

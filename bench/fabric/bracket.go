@@ -10,8 +10,7 @@ import (
 	"zbench/bench/spec"
 )
 
-// Bracket is between which ends the constants of a model lie that were never
-// measured.
+// Bracket is the two ends between which constants of a model lie that were never measured.
 type Bracket struct {
 	Fastest End `yaml:"fastest"`
 	Slowest End `yaml:"slowest"`
@@ -54,7 +53,7 @@ func (f *Falling) share(collective string, n float64) float64 {
 	return max(leastShare, 1-f.PerDoubling*math.Log2(n/f.FromNodes))
 }
 
-// at changes the constants of a collective to those of the end.
+// at replaces the constants of a collective by those of the end.
 func (e End) at(c collective.Collective, w spec.World, curve Curve) Curve {
 	curve.R = e.R
 	if e.RingStep > 0 {

@@ -12,8 +12,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
-	"path"
 	"slices"
 	"strings"
 
@@ -131,23 +129,13 @@ type Roof struct {
 
 // Names lists the built-in fabrics, the default first.
 func Names() []string {
-	files, err := fs.Glob(data, "data/*.yaml")
-	if err != nil {
-		return nil // the pattern is a constant
-	}
-	names := make([]string, 0, len(files))
+	files, _ := data.ReadDir("data") // embedded, and sorted
+	names := []string{Default}
 	for _, f := range files {
-		names = append(names, strings.TrimSuffix(path.Base(f), ".yaml"))
-	}
-	slices.SortStableFunc(names, func(a, b string) int {
-		switch {
-		case a == Default:
-			return -1
-		case b == Default:
-			return 1
+		if name := strings.TrimSuffix(f.Name(), ".yaml"); name != Default {
+			names = append(names, name)
 		}
-		return strings.Compare(a, b)
-	})
+	}
 	return names
 }
 
@@ -233,10 +221,8 @@ func within(v, most float64) bool { return v >= 0 && v <= most }
 
 // model returns the constants for n nodes, nil when there are none.
 func (f *Fabric) model(n int) *Model {
-	for i := range f.Models {
-		if f.Models[i].Nodes.holds(n) {
-			return &f.Models[i]
-		}
+	if i := slices.IndexFunc(f.Models, func(m Model) bool { return m.Nodes.holds(n) }); i >= 0 {
+		return &f.Models[i]
 	}
 	return nil
 }

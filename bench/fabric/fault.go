@@ -13,17 +13,31 @@ import (
 
 // Fault is one row of the table of faults that can be planted.
 type Fault struct {
-	// Name begins its text form, Form is an example of the whole.
+	// Name begins its text form. Form is an example of that, with all keys.
 	Name, Form string
 	// Does says what is wrong, in one line.
 	Does string
-	keys []string
+	// plant puts it into the machine, or into the damage to bandwidths.
+	plant planting
+	// place is what it breaks: no two faults may break the same.
+	place func(v faultValues) string
 	// more are keys that may be left out, all together.
 	more []string
-	// plant puts it into the machine, or into the damage to bandwidths.
-	plant func(v faultValues, m *Machine, d *damage) error
-	// place is what it breaks: no two faults break the same.
-	place func(v faultValues) string
+}
+
+// planting puts a fault with the values of its keys into a machine.
+type planting func(v faultValues, m *Machine, d *damage) error
+
+// keys are those that must be given.
+func (f *Fault) keys() []string {
+	var out []string
+	_, rest, _ := strings.Cut(f.Form, ":")
+	for part := range strings.SplitSeq(rest, ",") {
+		if key, _, _ := strings.Cut(part, "="); !slices.Contains(f.more, key) {
+			out = append(out, key)
+		}
+	}
+	return out
 }
 
 // faultValues are the numbers of a fault by key: seconds, bytes, counts, shares.
@@ -48,86 +62,29 @@ type linkDamage struct {
 }
 
 var faults = []Fault{
-	{
-		"late_gpu", "late_gpu:node=3,gpu=5,seconds=2e-5", "a GPU reaches every collective late",
-		[]string{"node", "gpu", "seconds"},
-		nil,
-		func(v faultValues, m *Machine, _ *damage) error {
-			return m.fault("late %d %g", v.rank(m), v["seconds"])
-		},
-		at("late GPU %g of node %g", "gpu", "node"),
-	},
-	{"late_node", "late_node:node=3,seconds=2e-5", "all GPUs of a node are late", []string{"node", "seconds"}, nil, plantLateNode, at("late node %g", "node")},
-	{"slow_link", "slow_link:node=3,a=1,b=2,left=0.5", "the xGMI link between two GPUs has that share of its bandwidth left", []string{"node", "a", "b", "left"}, nil, plantSlowLink, linkPlace},
-	{"slow_rail", "slow_rail:node=3,rail=2,left=0.5", "a node's NIC has that share of its bandwidth left", []string{"node", "rail", "left"}, nil, plantRail, railPlace},
-	{"dead_rail", "dead_rail:node=3,rail=2", "a node's NIC is down; its traffic takes the others", []string{"node", "rail"}, nil, plantRail, railPlace},
-	{"crossed_rails", "crossed_rails:node=3,a=1,b=2", "two GPUs of a node send through each other's NIC: counters of NICs show it, times do not", []string{"node", "a", "b"}, nil, plantCrossed, crossedPlace},
-	{"slow_gpu", "slow_gpu:node=3,gpu=5,left=0.5", "all xGMI links of a GPU and its NIC have that share of their bandwidth left", []string{"node", "gpu", "left"}, nil, plantSlowGPU, at("slow GPU %g of node %g", "gpu", "node")},
-	{"slow_node", "slow_node:node=3,left=0.5", "all xGMI links and NICs of a node have that share of their bandwidth left", []string{"node", "left"}, nil, plantSlowNode, at("slow node %g", "node")},
-	{
-		Name: "slow_leaf", Form: "slow_leaf:rail=2,leaf=1,nodes=2,left=0.5", Does: "a rail's leaf switch is slow for the nodes behind it, so many of them; without leaf and nodes for every node",
-		keys: []string{"rail", "left"}, more: []string{"leaf", "nodes"}, plant: plantLeaf, place: leafPlace,
-	},
-	{
-		"slow_hbm", "slow_hbm:node=3,gpu=5,left=0.85", "a GPU's memory has that share of its bandwidth left",
-		[]string{"node", "gpu", "left"},
-		nil,
-		func(v faultValues, m *Machine, _ *damage) error {
-			return m.fault("hbm %d %g", v.rank(m), v["left"])
-		},
-		at("the memory of GPU %g of node %g", "gpu", "node"),
-	},
-	{
-		"flaky_link", "flaky_link:node=3,part=0.1,times=4", "that part of the launches that touch the node takes so many times as long",
-		[]string{"node", "part", "times"},
-		nil,
-		func(v faultValues, m *Machine, _ *damage) error {
-			return m.fault("flaky %d %d %g %g", int(v["node"])*m.GPUsPerNode, m.GPUsPerNode, v["part"], v["times"])
-		},
-		at("a flaky link"),
-	},
-	{
-		"dip", "dip:from=1e6,to=4e6,times=2", "sizes in that range, in bytes, take so many times as long",
-		[]string{"from", "to", "times"},
-		nil,
-		func(v faultValues, m *Machine, _ *damage) error {
-			return m.fault("dip %g %g %g", v["from"], v["to"], v["times"])
-		},
-		at("a dip"),
-	},
-	{
-		"noise", "noise:sigma=0.05", "launches vary by that standard deviation, relative",
-		[]string{"sigma"},
-		nil,
-		func(v faultValues, m *Machine, _ *damage) error { m.Host.Noise = v["sigma"]; return nil },
-		at("noise"),
-	},
-	{
-		"hang", "hang:node=3,gpu=5,bytes=1e6,launch=7", "a GPU never enters that launch of a case of at least so many bytes",
-		[]string{"node", "gpu", "bytes", "launch"},
-		nil,
-		func(v faultValues, m *Machine, _ *damage) error {
-			return m.fault("hang %d %g %d", v.rank(m), v["bytes"], int(v["launch"]))
-		},
-		at("a hang"),
-	},
-	{
-		"async_error", "async_error:node=3,gpu=5,bytes=1e6,launch=7", "the library reports an asynchronous error there",
-		[]string{"node", "gpu", "bytes", "launch"},
-		nil,
-		func(v faultValues, m *Machine, _ *damage) error {
-			return m.fault("async %d %g %d", v.rank(m), v["bytes"], int(v["launch"]))
-		},
-		at("an asynchronous error"),
-	},
-	{"stuck_gpu", "stuck_gpu:node=3,gpu=5", "a GPU's runtime stops answering before its rank joins", []string{"node", "gpu"}, nil, plantStall("runtime"), at("a call that stalls")},
-	{"stuck_init", "stuck_init:node=3,gpu=5", "a GPU's rank never joins a communicator: the call does not return", []string{"node", "gpu"}, nil, plantStall("init"), at("a call that stalls")},
-	{"stuck_abort", "stuck_abort:node=3,gpu=5", "the abort of a GPU's communicator does not return", []string{"node", "gpu"}, nil, plantStall("abort"), at("a call that stalls")},
-	{"missing_rank", "missing_rank:node=3,gpu=5", "a GPU's contribution is not in the result", []string{"node", "gpu"}, nil, plantData("missing"), at("wrong data")},
-	{"doubled_rank", "doubled_rank:node=3,gpu=5", "a GPU's contribution is in the result twice", []string{"node", "gpu"}, nil, plantData("doubled"), at("wrong data")},
-	{"swapped_blocks", "swapped_blocks:node=3,gpu=5", "two halves of a GPU's result change places", []string{"node", "gpu"}, nil, plantData("swapped"), at("wrong data")},
-	{"stale_buffer", "stale_buffer:node=3,gpu=5", "a GPU's receive buffer is not written", []string{"node", "gpu"}, nil, plantData("stale"), at("wrong data")},
-	{"corrupt", "corrupt:node=3,gpu=5,index=1000", "one element of a GPU's result has a bit flipped", []string{"node", "gpu", "index"}, nil, plantData("corrupt"), at("wrong data")},
+	{"late_gpu", "late_gpu:node=3,gpu=5,seconds=2e-5", "a GPU reaches every collective late", line("late", "rank", "seconds"), at("late GPU %g of node %g", "gpu", "node"), nil},
+	{"late_node", "late_node:node=3,seconds=2e-5", "all GPUs of a node are late", plantLateNode, at("late node %g", "node"), nil},
+	{"slow_link", "slow_link:node=3,a=1,b=2,left=0.5", "the xGMI link between two GPUs has that share of its bandwidth left", plantSlowLink, linkPlace, nil},
+	{"slow_rail", "slow_rail:node=3,rail=2,left=0.5", "a node's NIC has that share of its bandwidth left", plantRail, railPlace, nil},
+	{"dead_rail", "dead_rail:node=3,rail=2", "a node's NIC is down; its traffic takes the others", plantRail, railPlace, nil},
+	{"crossed_rails", "crossed_rails:node=3,a=1,b=2", "two GPUs of a node send through each other's NIC: counters of NICs show it, times do not", plantCrossed, crossedPlace, nil},
+	{"slow_gpu", "slow_gpu:node=3,gpu=5,left=0.5", "all xGMI links of a GPU and its NIC have that share of their bandwidth left", plantSlowGPU, at("slow GPU %g of node %g", "gpu", "node"), nil},
+	{"slow_node", "slow_node:node=3,left=0.5", "all xGMI links and NICs of a node have that share of their bandwidth left", plantSlowNode, at("slow node %g", "node"), nil},
+	{"slow_leaf", "slow_leaf:rail=2,leaf=1,nodes=2,left=0.5", "a rail's leaf switch is slow for the nodes behind it, so many of them; without leaf and nodes for every node", plantLeaf, leafPlace, []string{"leaf", "nodes"}},
+	{"slow_hbm", "slow_hbm:node=3,gpu=5,left=0.85", "a GPU's memory has that share of its bandwidth left", line("hbm", "rank", "left"), at("the memory of GPU %g of node %g", "gpu", "node"), nil},
+	{"flaky_link", "flaky_link:node=3,part=0.1,times=4", "that part of the launches that touch the node takes so many times as long", plantFlaky, at("a flaky link"), nil},
+	{"dip", "dip:from=1e6,to=4e6,times=2", "sizes in that range, in bytes, take so many times as long", line("dip", "from", "to", "times"), at("a dip"), nil},
+	{"noise", "noise:sigma=0.05", "launches vary by that standard deviation, relative", plantNoise, at("noise"), nil},
+	{"hang", "hang:node=3,gpu=5,bytes=1e6,launch=7", "a GPU never enters that launch of a case of at least so many bytes", line("hang", "rank", "bytes", "launch"), at("a hang"), nil},
+	{"async_error", "async_error:node=3,gpu=5,bytes=1e6,launch=7", "the library reports an asynchronous error there", line("async", "rank", "bytes", "launch"), at("an asynchronous error"), nil},
+	{"stuck_gpu", "stuck_gpu:node=3,gpu=5", "a GPU's runtime stops answering before its rank joins", line("stall runtime", "rank"), at("a call that stalls"), nil},
+	{"stuck_init", "stuck_init:node=3,gpu=5", "a GPU's rank never joins a communicator: the call does not return", line("stall init", "rank"), at("a call that stalls"), nil},
+	{"stuck_abort", "stuck_abort:node=3,gpu=5", "the abort of a GPU's communicator does not return", line("stall abort", "rank"), at("a call that stalls"), nil},
+	{"missing_rank", "missing_rank:node=3,gpu=5", "a GPU's contribution is not in the result", line("data missing", "rank", "index"), at("wrong data"), nil},
+	{"doubled_rank", "doubled_rank:node=3,gpu=5", "a GPU's contribution is in the result twice", line("data doubled", "rank", "index"), at("wrong data"), nil},
+	{"swapped_blocks", "swapped_blocks:node=3,gpu=5", "two halves of a GPU's result change places", line("data swapped", "rank", "index"), at("wrong data"), nil},
+	{"stale_buffer", "stale_buffer:node=3,gpu=5", "a GPU's receive buffer is not written", line("data stale", "rank", "index"), at("wrong data"), nil},
+	{"corrupt", "corrupt:node=3,gpu=5,index=1000", "one element of a GPU's result has a bit flipped", line("data corrupt", "rank", "index"), at("wrong data"), nil},
 }
 
 // Faults returns the table, in listing order. The slice is the caller's.
@@ -159,14 +116,19 @@ func plant(text string, m *Machine, d *damage) error {
 		return unknown
 	}
 	f := faults[i]
-	v, err := readValues(rest, f.keys, f.more)
+	v, err := readValues(rest, f.keys(), f.more)
 	if err == nil {
 		err = inWorld(v, m.World)
 	}
 	if err == nil {
-		if clash := d.clash(text, f.place(v)); clash != nil {
-			return fmt.Errorf("fault %q: %w", text, clash)
+		place := f.place(v)
+		if other, taken := d.taken[place]; taken {
+			return fmt.Errorf("fault %q: %s is planted already, by %q: leave one of the two out", text, place, other)
 		}
+		if d.taken == nil {
+			d.taken = map[string]string{}
+		}
+		d.taken[place] = text
 	}
 	if err == nil {
 		err = f.plant(v, m, d)
@@ -224,17 +186,40 @@ func inWorld(v faultValues, w spec.World) error {
 	return nil
 }
 
-func (m *Machine) fault(format string, args ...any) error {
-	m.Faults = append(m.Faults, fmt.Sprintf(format, args...))
-	return nil
+// line plants a line of the machine file: its words, then the values of keys; rank is the one that
+// node and gpu name.
+func line(words string, keys ...string) planting {
+	return func(v faultValues, m *Machine, _ *damage) error {
+		text := []any{words}
+		for _, key := range keys {
+			switch key {
+			case "rank":
+				text = append(text, v.rank(m))
+			case "launch", "index":
+				text = append(text, int(v[key]))
+			default:
+				text = append(text, v[key])
+			}
+		}
+		m.Faults = append(m.Faults, strings.TrimSuffix(fmt.Sprintln(text...), "\n"))
+		return nil
+	}
 }
 
 func plantLateNode(v faultValues, m *Machine, _ *damage) error {
 	for gpu := range m.GPUsPerNode {
-		if err := m.fault("late %d %g", int(v["node"])*m.GPUsPerNode+gpu, v["seconds"]); err != nil {
-			return err
-		}
+		m.Faults = append(m.Faults, fmt.Sprintf("late %d %g", int(v["node"])*m.GPUsPerNode+gpu, v["seconds"]))
 	}
+	return nil
+}
+
+func plantFlaky(v faultValues, m *Machine, _ *damage) error {
+	m.Faults = append(m.Faults, fmt.Sprintf("flaky %d %d %g %g", int(v["node"])*m.GPUsPerNode, m.GPUsPerNode, v["part"], v["times"]))
+	return nil
+}
+
+func plantNoise(v faultValues, m *Machine, _ *damage) error {
+	m.Host.Noise = v["sigma"]
 	return nil
 }
 
@@ -252,14 +237,120 @@ func plantRail(v faultValues, _ *Machine, d *damage) error {
 	return nil
 }
 
-func plantStall(call string) func(faultValues, *Machine, *damage) error {
-	return func(v faultValues, m *Machine, _ *damage) error {
-		return m.fault("stall %s %d", call, v.rank(m))
+// plantSlowGPU slows all links of a GPU and its rail.
+func plantSlowGPU(v faultValues, m *Machine, d *damage) error {
+	first := int(v["node"]) * m.GPUsPerNode
+	for other := range m.GPUsPerNode {
+		if other != int(v["gpu"]) {
+			d.links = append(d.links, linkDamage{first + int(v["gpu"]), first + other, v["left"]})
+		}
+	}
+	d.slow(int(v["node"]), int(v["gpu"]), v["left"])
+	return nil
+}
+
+// plantSlowNode slows all links and rails of a node.
+func plantSlowNode(v faultValues, m *Machine, d *damage) error {
+	node := int(v["node"])
+	first := node * m.GPUsPerNode
+	for a := range m.GPUsPerNode {
+		for b := range a {
+			d.links = append(d.links, linkDamage{first + b, first + a, v["left"]})
+		}
+		d.slow(node, a, v["left"])
+	}
+	return nil
+}
+
+// slow keeps the least share that is left of a rail.
+func (d *damage) slow(node, rail int, left float64) {
+	if d.rails == nil {
+		d.rails = map[[2]int]float64{}
+	}
+	at := [2]int{node, rail}
+	before, hit := d.rails[at]
+	if !hit {
+		before = 1
+	}
+	d.rails[at] = min(before, left)
+}
+
+// plantCrossed lets two GPUs of a node send through each other's NIC.
+func plantCrossed(v faultValues, m *Machine, d *damage) error {
+	node, a, b := int(v["node"]), int(v["a"]), int(v["b"])
+	if a == b {
+		return fmt.Errorf("a and b are two GPUs")
+	}
+	if m.Nodes < 2 {
+		return fmt.Errorf("rails are used between nodes: the world has one")
+	}
+	for _, gpu := range []int{a, b} {
+		if _, hit := d.crossed[[2]int{node, gpu}]; hit {
+			return fmt.Errorf("GPU %d of node %d is crossed already", gpu, node)
+		}
+	}
+	if d.crossed == nil {
+		d.crossed = map[[2]int]int{}
+	}
+	maps.Copy(d.crossed, map[[2]int]int{{node, a}: b, {node, b}: a})
+	return nil
+}
+
+// crossedPlace is the same in either order.
+func crossedPlace(v faultValues) string {
+	return fmt.Sprintf("the crossed rails of GPUs %g and %g of node %g", min(v["a"], v["b"]), max(v["a"], v["b"]), v["node"])
+}
+
+// leafNodes are the nodes behind a leaf, from and to: all of the world without a number.
+func leafNodes(v faultValues, nodes int) (from, to int) {
+	each, given := v["nodes"]
+	if !given {
+		return 0, nodes
+	}
+	from = int(v["leaf"]) * int(each)
+	return from, min(from+int(each), nodes)
+}
+
+func plantLeaf(v faultValues, m *Machine, d *damage) error {
+	if each, given := v["nodes"]; given {
+		if each < 1 || each > float64(m.Nodes) || each != float64(int(each)) {
+			return fmt.Errorf("nodes is 1 to %d", m.Nodes)
+		}
+		if last := (m.Nodes - 1) / int(each); v["leaf"] > float64(last) || v["leaf"] != float64(int(v["leaf"])) {
+			return fmt.Errorf("leaf is 0 to %d", last)
+		}
+	}
+	from, to := leafNodes(v, m.Nodes)
+	for node := from; node < to; node++ {
+		d.slow(node, int(v["rail"]), v["left"])
+	}
+	return nil
+}
+
+// leafPlace is a leaf switch of a rail, or all of them.
+func leafPlace(v faultValues) string {
+	if each, given := v["nodes"]; given {
+		return fmt.Sprintf("leaf switch %g of rail %g with %g nodes each", v["leaf"], v["rail"], each)
+	}
+	return fmt.Sprintf("the leaf switch of rail %g", v["rail"])
+}
+
+// at is what a fault breaks, by the values of keys. Of two faults in one place the loopback would take
+// the last and the record name both; a fault that names no place is one of its kind for the machine.
+// A late GPU and its late node are two places: the times add up.
+func at(format string, keys ...string) func(faultValues) string {
+	return func(v faultValues) string {
+		values := make([]any, len(keys))
+		for i, key := range keys {
+			values[i] = v[key]
+		}
+		return fmt.Sprintf(format, values...)
 	}
 }
 
-func plantData(kind string) func(faultValues, *Machine, *damage) error {
-	return func(v faultValues, m *Machine, _ *damage) error {
-		return m.fault("data %s %d %d", kind, v.rank(m), int(v["index"]))
-	}
+var railPlace = at("rail %g of node %g", "rail", "node")
+
+// linkPlace is the same from either end.
+func linkPlace(v faultValues) string {
+	return fmt.Sprintf("the link of GPUs %g and %g of node %g", min(v["a"], v["b"]), max(v["a"], v["b"]), v["node"])
 }

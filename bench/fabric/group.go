@@ -2,7 +2,6 @@ package fabric
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 
 	"zbench/bench/spec"
@@ -46,27 +45,21 @@ func (g Group) world(w spec.World) spec.World {
 
 // groups lists every communicator that the options ask for, the whole first.
 func groups(w spec.World, o Conditions) ([]Group, error) {
+	if err := w.CheckSplits(o.Groups, o.Strides, o.Scales); err != nil {
+		return nil, err
+	}
 	all := []Group{{Ranks: w.Size()}}
 	for _, g := range o.Groups {
-		if g < 2 || w.GPUsPerNode%g != 0 {
-			return nil, fmt.Errorf("groups of %d: a group has 2 ranks or more and divides the %d GPUs of a node", g, w.GPUsPerNode)
-		}
 		for first := 0; first < w.Size(); first += g {
 			all = append(all, Group{First: first, Ranks: g})
 		}
 	}
 	for _, s := range o.Strides {
-		if s < 2 || s >= w.Size() || !w.Divides(s) {
-			return nil, fmt.Errorf("stride %d: it must divide the %d ranks into groups of two or more, be 2 at least, and divide the %d GPUs of a node or be a multiple of them", s, w.Size(), w.GPUsPerNode)
-		}
 		for first := range s {
 			all = append(all, Group{First: first, Ranks: w.Size() / s, Stride: s})
 		}
 	}
 	for _, n := range o.Scales {
-		if n < 1 || n > w.Nodes {
-			return nil, fmt.Errorf("scale %d: there are 1 to %d nodes", n, w.Nodes)
-		}
 		all = append(all, Group{Ranks: n * w.GPUsPerNode})
 	}
 	return all, nil

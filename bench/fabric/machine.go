@@ -5,10 +5,10 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"zbench/bench/collective"
+	"zbench/bench/record"
 	"zbench/bench/spec"
 )
 
@@ -20,12 +20,8 @@ type Curve struct {
 
 // valid tells whether every constant is finite and of the right sign.
 func (c Curve) valid() bool {
-	for _, v := range []float64{c.B, c.A, c.R, c.Floor, c.K} {
-		if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
-			return false
-		}
-	}
-	return c.B > 0 && c.Floor > 0
+	wrong := func(v float64) bool { return !within(v, math.MaxFloat64) }
+	return !slices.ContainsFunc([]float64{c.B, c.A, c.R, c.Floor, c.K}, wrong) && c.B > 0 && c.Floor > 0
 }
 
 // Time is the closed form, in seconds, for a total size in bytes. The loopback
@@ -238,8 +234,7 @@ func (m *Machine) Text() []byte {
 	put := func(key string, values ...float64) {
 		b.WriteString(key)
 		for _, v := range values {
-			b.WriteByte(' ')
-			b.WriteString(strconv.FormatFloat(v, 'g', -1, 64))
+			b.WriteString(" " + shortest(v))
 		}
 		b.WriteByte('\n')
 	}
@@ -297,4 +292,39 @@ func (m *Machine) Launch(g Group, collective string, bytes int64) float64 {
 
 func (m *Machine) launch(c Curve, bytes int64) float64 {
 	return max(c.Time(float64(bytes)), float64(m.GPUsPerProcess)*m.Host.Launch)
+}
+
+// Describe is the part of the fabric that a record carries.
+func (f *Fabric) Describe(m *Machine) *record.Fabric {
+	out := &record.Fabric{Name: f.Name, Title: f.Title, Sources: f.Sources, Roofs: []record.Roof{}, Extrapolated: []string{}, Bracket: f.describeEnds(m)}
+	for _, r := range f.Roofs {
+		if !r.Nodes.holds(m.Nodes) || (r.GPUs != 0 && r.GPUs != m.GPUsPerNode) {
+			continue
+		}
+		if bw := f.roof(r, m.GPUsPerNode); bw > 0 {
+			out.Roofs = append(out.Roofs, record.Roof{Label: r.Label, BusBW: bw, Source: r.Source})
+		}
+	}
+	groups := slices.SortedFunc(maps.Keys(m.Extrapolated), Group.compare)
+	slices.Reverse(groups) // the whole world's first
+	for _, g := range groups {
+		for _, name := range collective.Names() {
+			for _, doubt := range m.Extrapolated[g][name] {
+				if !slices.Contains(out.Extrapolated, doubt) {
+					out.Extrapolated = append(out.Extrapolated, doubt)
+				}
+			}
+		}
+	}
+	return out
+}
+
+func (f *Fabric) roof(r Roof, gpus int) float64 {
+	switch r.Per {
+	case "links_raw":
+		return float64(gpus-1) * f.Node.LinkRaw
+	case "rails":
+		return float64(min(gpus, f.Node.NICs)) * f.Node.NICLineRate
+	}
+	return r.BusBW
 }

@@ -2,26 +2,19 @@ package fabric
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 
 	"zbench/bench/record"
 )
 
-// carriers is the number of the NIC that each rank sends through between nodes; −1 where
-// none works. nil is a machine without a NIC for each GPU.
+// carriers are the numbers of the NICs that the ranks send through between nodes; −1 if none works. It is
+// nil for a machine without a NIC for each GPU.
 func (d damage) carriers(m *Machine, nics int) []int {
 	if m.Nodes < 2 || nics < m.GPUsPerNode {
 		return nil
 	}
 	out := make([]int, 0, m.Size())
 	for node := range m.Nodes {
-		dead := map[int]bool{}
-		for rail := range m.GPUsPerNode {
-			if share, hit := d.rails[[2]int{node, rail}]; hit && share == 0 {
-				dead[rail] = true
-			}
-		}
+		dead := d.dead(node)
 		for gpu := range m.GPUsPerNode {
 			out = append(out, substitute(m.GPUsPerNode, d.own(node, gpu), dead))
 		}
@@ -29,7 +22,18 @@ func (d damage) carriers(m *Machine, nics int) []int {
 	return out
 }
 
-// own is the number of the NIC that a GPU uses where it works.
+// dead are the rails of a node whose NIC is down.
+func (d damage) dead(node int) map[int]bool {
+	out := map[int]bool{}
+	for at, share := range d.rails {
+		if at[0] == node && share == 0 {
+			out[at[1]] = true
+		}
+	}
+	return out
+}
+
+// own is the number of the NIC that a GPU uses if it works.
 func (d damage) own(node, gpu int) int {
 	if other, hit := d.crossed[[2]int{node, gpu}]; hit {
 		return other
@@ -37,7 +41,7 @@ func (d damage) own(node, gpu int) int {
 	return gpu
 }
 
-// Counters are what the simulated NICs count: bytes alone.
+// Counters are the counters of the simulated NICs: bytes.
 type Counters struct {
 	m              *Machine
 	sent, received []uint64 // by node and NIC, as ranks are numbered
@@ -51,7 +55,7 @@ func (m *Machine) Counters() *Counters {
 	return &Counters{m, make([]uint64, m.Size()), make([]uint64, m.Size())}
 }
 
-// Move counts a message between two ranks, whose bytes take NICs between nodes alone.
+// Move counts a message between two ranks. Within a node it takes no NIC.
 func (c *Counters) Move(from, to int, bytes uint64) {
 	per := c.m.GPUsPerNode
 	if from/per == to/per {
@@ -75,32 +79,4 @@ func (c *Counters) Read(nodes []string) []record.NICCounters {
 		out = append(out, record.NICCounters{Node: nodes[i/c.m.GPUsPerNode], NIC: fmt.Sprint("nic", nic), GPU: nic, Sent: &sent, Received: &received})
 	}
 	return out
-}
-
-// plantCrossed lets two GPUs of a node send through each other's NIC.
-func plantCrossed(v faultValues, m *Machine, d *damage) error {
-	node, a, b := int(v["node"]), int(v["a"]), int(v["b"])
-	if a == b {
-		return fmt.Errorf("a and b are two GPUs")
-	}
-	if m.Nodes < 2 {
-		return fmt.Errorf("rails are used between nodes: the world has one")
-	}
-	for _, gpu := range []int{a, b} {
-		if _, hit := d.crossed[[2]int{node, gpu}]; hit {
-			return fmt.Errorf("GPU %d of node %d is crossed already", gpu, node)
-		}
-	}
-	if d.crossed == nil {
-		d.crossed = map[[2]int]int{}
-	}
-	maps.Copy(d.crossed, map[[2]int]int{{node, a}: b, {node, b}: a})
-	return nil
-}
-
-// crossedPlace is the same in either order.
-func crossedPlace(v faultValues) string {
-	gpus := []float64{v["a"], v["b"]}
-	slices.Sort(gpus)
-	return fmt.Sprintf("the crossed rails of GPUs %g and %g of node %g", gpus[0], gpus[1], v["node"])
 }

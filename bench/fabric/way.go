@@ -6,14 +6,14 @@ import (
 	"strconv"
 )
 
-// Ways are what a message between two GPUs takes: over an xGMI link within a node, over
-// their rails between nodes. The loopback computes the bottleneck of each message.
+// Ways are the costs of a message between two GPUs: over an xGMI link within a node, over rails between
+// nodes. The loopback computes the bottleneck of each message.
 type Ways struct {
 	// Link and Rail are the constants of one message without faults; Rail is nil on a
 	// fabric without NICs.
 	Link Curve
 	Rail *Curve
-	// lines are the shares that faults leave, as the machine file has them.
+	// lines are the lines of the machine file with the shares that faults leave.
 	lines []string
 }
 
@@ -41,15 +41,12 @@ func (f *Fabric) ways(m *Machine, d damage) *Ways {
 func (d damage) railLines(m *Machine) []string {
 	var lines []string
 	for node := range m.Nodes {
-		dead := map[int]bool{}
+		dead := d.dead(node)
 		for rail := range m.GPUsPerNode {
-			if share, hit := d.rails[[2]int{node, rail}]; hit && share == 0 {
-				dead[rail] = true
+			own, left := d.own(node, rail), 1.0
+			if share := d.rails[[2]int{node, own}]; share > 0 { // what is dead has a substitute
+				left = share
 			}
-		}
-		for rail := range m.GPUsPerNode {
-			own := d.own(node, rail)
-			left := d.railLeft(node, own)
 			if len(dead) > 0 {
 				left = min(left, max(shareOfSubstitute(m.GPUsPerNode, own, dead), leastLeft))
 			}
@@ -78,14 +75,6 @@ func (d damage) linkLines() []string {
 	return lines
 }
 
-// railLeft is what slow NICs and leaves leave of a rail; a dead NIC is not counted.
-func (d damage) railLeft(node, rail int) float64 {
-	if share, hit := d.rails[[2]int{node, rail}]; hit && share > 0 {
-		return share
-	}
-	return 1
-}
-
 // text are the lines of the machine file.
 func (w *Ways) text(gpus int) []string {
 	line := func(name string, c Curve) string {
@@ -99,41 +88,3 @@ func (w *Ways) text(gpus int) []string {
 }
 
 func shortest(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
-
-// plantSlowGPU slows all links of a GPU and its rail.
-func plantSlowGPU(v faultValues, m *Machine, d *damage) error {
-	first := int(v["node"]) * m.GPUsPerNode
-	for other := range m.GPUsPerNode {
-		if other != int(v["gpu"]) {
-			d.links = append(d.links, linkDamage{first + int(v["gpu"]), first + other, v["left"]})
-		}
-	}
-	d.slow(int(v["node"]), int(v["gpu"]), v["left"])
-	return nil
-}
-
-// plantSlowNode slows all links and rails of a node.
-func plantSlowNode(v faultValues, m *Machine, d *damage) error {
-	node := int(v["node"])
-	first := node * m.GPUsPerNode
-	for a := range m.GPUsPerNode {
-		for b := range a {
-			d.links = append(d.links, linkDamage{first + b, first + a, v["left"]})
-		}
-		d.slow(node, a, v["left"])
-	}
-	return nil
-}
-
-// slow keeps the least share that is left of a rail.
-func (d *damage) slow(node, rail int, left float64) {
-	if d.rails == nil {
-		d.rails = map[[2]int]float64{}
-	}
-	at := [2]int{node, rail}
-	before, hit := d.rails[at]
-	if !hit {
-		before = 1
-	}
-	d.rails[at] = min(before, left)
-}

@@ -8,8 +8,8 @@ import (
 // State is what a check comes to.
 type State string
 
-// The states. Unclear is a fault that is somewhere among candidates; NotChecked is that there
-// was nothing to judge. Neither has passed.
+// The states. Unclear: there is a fault somewhere among candidates. NotChecked: there was nothing to judge.
+// Neither has passed.
 const (
 	Pass       State = "pass"
 	Fail       State = "fail"
@@ -25,26 +25,12 @@ const (
 
 // OfNodes returns the state in those words.
 func (s State) OfNodes() State {
-	switch s {
-	case Pass:
-		return Healthy
-	case Fail:
-		return Faulty
-	default:
-		return s
-	}
+	return cmp.Or(map[State]State{Pass: Healthy, Fail: Faulty}[s], s)
 }
 
 // General returns pass for healthy and fail for faulty.
 func (s State) General() State {
-	switch s {
-	case Healthy:
-		return Pass
-	case Faulty:
-		return Fail
-	default:
-		return s
-	}
+	return cmp.Or(map[State]State{Healthy: Pass, Faulty: Fail}[s], s)
 }
 
 // StatesOfNodes returns all states in those words.
@@ -64,14 +50,7 @@ func (s State) Marked() string {
 
 // Severity returns how much a state matters: what is unclear or not checked limits the rest.
 func (s State) Severity() Severity {
-	switch s {
-	case Pass, Healthy:
-		return OK
-	case Fail, Faulty:
-		return Fault
-	case Unclear, NotChecked:
-	}
-	return Warning
+	return cmp.Or(map[State]Severity{Pass: OK, Fail: Fault}[s.General()], Warning)
 }
 
 // Check is one thing that was checked.

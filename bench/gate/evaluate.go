@@ -3,6 +3,7 @@ package gate
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"zbench/bench/curve"
@@ -22,7 +23,7 @@ func Evaluate(rec *record.Record, list []*Threshold) []Check {
 	return out
 }
 
-// rowsOf are the record's cases. A case is called by its curve, whose name has what tells it from the others.
+// rowsOf are the record's cases. A case is labelled with the name of its curve, which tells it from others.
 func rowsOf(rec *record.Record) []*row {
 	var out []*row
 	curves := map[*record.Result]string{}
@@ -31,8 +32,7 @@ func rowsOf(rec *record.Record) []*row {
 			curves[r] = c.Name
 		}
 	}
-	for i := range rec.Results {
-		r := &rec.Results[i]
+	for r := range rec.Each() {
 		out = append(out, &row{
 			name: r.Collective, result: r, status: r.Status, reason: r.Reason, requested: r.BytesRequested, bytes: r.Bytes,
 			label: plain.Text(curves[r]) + ", " + unit.Bytes(max(r.Bytes, r.BytesRequested)),
@@ -110,21 +110,13 @@ func (t *Threshold) figures(worst []actual, cases int) string {
 
 // about tells whether the threshold is about the case.
 func (t *Threshold) about(r *row) bool {
-	if t.name != "" && r.name != t.name {
-		return false
-	}
-	for _, c := range t.where {
-		if !c.matches(r) {
-			return false
-		}
-	}
-	return true
+	return (t.name == "" || r.name == t.name) && !slices.ContainsFunc(t.where, func(c condition) bool { return !c.matches(r) })
 }
 
 // values are the figures of a case that the threshold needs; lacks says why there are none.
 func (t *Threshold) values(r *row) (out []float64, lacks string) {
 	if r.status != record.OK {
-		return nil, fmt.Sprintf("%s is %s: %s", r.label, strings.ReplaceAll(string(r.status), "_", " "), plain.Text(r.reason))
+		return nil, fmt.Sprintf("%s is %s: %s", r.label, r.status.Text(), plain.Text(r.reason))
 	}
 	for _, c := range t.need {
 		v, has := c.metric(r)
@@ -139,11 +131,9 @@ func (t *Threshold) values(r *row) (out []float64, lacks string) {
 // kinds names what the record has, for one that looks for something else.
 func kinds(rows []*row) string {
 	var names []string
-	seen := map[string]bool{}
 	for _, r := range rows {
-		if !seen[r.name] {
-			seen[r.name] = true
-			names = append(names, plain.Text(r.name))
+		if name := plain.Text(r.name); !slices.Contains(names, name) {
+			names = append(names, name)
 		}
 	}
 	if len(names) == 0 {

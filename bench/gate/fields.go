@@ -28,11 +28,10 @@ type field struct {
 	show   func(float64) string
 }
 
-// whole prints nothing special: it is for selecting fields.
+// whole is a whole number of a case as the values of a field.
 func whole(n int) []float64 { return []float64{float64(n)} }
 
-// fields is the table of them. A collective's field is empty for a kernel, and the
-// reverse.
+// fields are all fields. A field of collectives is empty for a kernel, and the reverse.
 var fields = []field{
 	{name: "bytes", parse: size, values: func(r *row) []float64 { return []float64{float64(r.bytes), float64(r.requested)} }},
 	{name: "ranks", parse: count, values: func(r *row) []float64 { return onResult(r, func(x *record.Result) []float64 { return whole(x.Ranks) }) }},

@@ -14,6 +14,7 @@ import (
 	"io"
 	"slices"
 
+	"zbench/bench/document"
 	"zbench/bench/exit"
 	"zbench/bench/finding"
 	"zbench/bench/jsonfile"
@@ -23,7 +24,7 @@ import (
 // Schema names the version of the format of gates.json.
 const Schema = "zbench.gates/1"
 
-// States are those that a threshold can come to: there are no candidates of one.
+// States are the states that a threshold can have.
 func States() []finding.State {
 	return []finding.State{finding.Pass, finding.Fail, finding.NotChecked}
 }
@@ -117,4 +118,19 @@ func (r *Report) WriteJSON(w io.Writer) error {
 	c := *r
 	c.Checks = jsonfile.Filled(r.Checks)
 	return jsonfile.Write(w, "gates", c)
+}
+
+// AddTo adds the outcome to what a document comes to. strict counts what was not checked as failed. A
+// nil report adds nothing.
+func (r *Report) AddTo(d *document.Document, strict bool) {
+	if r == nil {
+		return
+	}
+	d.Findings = append(d.Findings, r.Findings()...)
+	for _, c := range r.Checks {
+		c.Reason = c.why()
+		d.Checks = append(d.Checks, document.Check{Class: "zbench.threshold", Check: c.Check})
+	}
+	d.Strict = strict
+	d.Chips = append(d.Chips, document.Fact{Term: "Thresholds", Text: r.State.Marked()})
 }

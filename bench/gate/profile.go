@@ -12,6 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"zbench/bench/finding"
+	"zbench/bench/pattern"
 	"zbench/bench/plain"
 	"zbench/bench/record"
 	"zbench/bench/spell"
@@ -73,7 +74,7 @@ func mustRead(text []byte) file {
 	return f
 }
 
-// Profiles are all of them.
+// Profiles are all acceptance profiles.
 func Profiles() []Profile { return slices.Clone(table().Profiles) }
 
 // Eras are the changes of algorithm that are known.
@@ -175,39 +176,21 @@ func (e *Era) Crosses(a, b string) bool { return older(a, e.From) != older(b, e.
 
 // older compares versions by their leading numbers: 2.9 is older than 2.28.3.
 func older(a, b string) bool {
-	x, y := numbers(a), numbers(b)
-	for i := range max(len(x), len(y)) {
-		var p, q int
-		if i < len(x) {
-			p = x[i]
-		}
-		if i < len(y) {
-			q = y[i]
-		}
-		if p != q {
-			return p < q
-		}
-	}
-	return false
+	return slices.Compare(numbers(a), numbers(b)) < 0
 }
 
-// numbers are those of a version up to the first part that begins with none.
+// leading finds the numbers with which a version begins.
+var leading = pattern.New(`^\d+(\.\d+)*`)
+
+// numbers are the numbers at the beginning of a version, without zeros at the end: 2.28.0-rc is 2, 28.
 func numbers(version string) []int {
 	var out []int
-	for part := range strings.SplitSeq(version, ".") {
-		end := strings.IndexFunc(part, func(r rune) bool { return r < '0' || r > '9' })
-		whole := end < 0
-		if whole {
-			end = len(part)
-		}
-		n, err := strconv.Atoi(part[:end])
-		if err != nil {
-			break
-		}
+	for part := range strings.SplitSeq(leading.FindString(version), ".") {
+		n, _ := strconv.Atoi(part)
 		out = append(out, n)
-		if !whole {
-			break
-		}
+	}
+	for len(out) > 0 && out[len(out)-1] == 0 {
+		out = out[:len(out)-1]
 	}
 	return out
 }

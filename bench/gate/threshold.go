@@ -38,8 +38,7 @@ const Grammar = "NAME [FIELD>=VALUE…] METRIC>=VALUE"
 // signs are the comparisons, longest first.
 var signs = []string{">=", "<=", "!=", ">", "<", "="}
 
-// Parse reads a threshold. names are those of the kernels that it may name beside the
-// collectives. An error says what is wrong and what is valid.
+// Parse reads a threshold. names are the kernels that it may name besides collectives. An error says what is wrong and what is valid.
 func Parse(text string, names ...string) (*Threshold, error) {
 	words := strings.Fields(text)
 	if len(words) == 0 {

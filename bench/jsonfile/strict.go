@@ -2,6 +2,7 @@ package jsonfile
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -36,9 +37,8 @@ var readers = sync.Pool{New: func() any {
 	return r
 }}
 
-// One reads exactly one value, as Strict does, with the errors of encoding/json. Each of a
-// thousand processes on a host reads hundreds of messages: with a buffer for each they
-// would be most of its garbage.
+// One is Strict with the errors of encoding/json. It reuses buffers: each of a thousand processes on a host
+// reads hundreds of messages.
 func One(text []byte, into any) error {
 	r, ok := readers.Get().(*reader)
 	if !ok {
@@ -85,20 +85,11 @@ func Explain(err error) error {
 
 // found is what encoding/json calls a value.
 func found(value string) string {
-	number, isNumber := strings.CutPrefix(value, "number ")
-	switch {
-	case isNumber:
+	if number, is := strings.CutPrefix(value, "number "); is {
 		return number
-	case value == "string":
-		return "text"
-	case value == "array":
-		return "a list"
-	case value == "object":
-		return "an object"
-	case value == "bool":
-		return "true or false"
 	}
-	return "a " + value
+	words := map[string]string{"string": "text", "array": "a list", "object": "an object", "bool": "true or false"}
+	return cmp.Or(words[value], "a "+value)
 }
 
 // wanted is a type of Go in words of JSON.
@@ -106,19 +97,11 @@ func wanted(t reflect.Type) string {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	switch {
-	case t.Kind() == reflect.String:
-		return "text"
-	case t.Kind() == reflect.Bool:
-		return "true or false"
-	case t.Kind() == reflect.Slice, t.Kind() == reflect.Array:
-		return "a list"
-	case t.Kind() == reflect.Struct, t.Kind() == reflect.Map:
-		return "an object"
-	case t.Kind() == reflect.Float64, t.Kind() == reflect.Float32:
-		return "a number"
-	case t.Kind() >= reflect.Uint && t.Kind() <= reflect.Uintptr:
+	if t.Kind() >= reflect.Uint && t.Kind() <= reflect.Uintptr {
 		return "a whole number from 0"
 	}
-	return "a whole number"
+	return cmp.Or(map[reflect.Kind]string{
+		reflect.String: "text", reflect.Bool: "true or false", reflect.Slice: "a list", reflect.Array: "a list",
+		reflect.Struct: "an object", reflect.Map: "an object", reflect.Float64: "a number", reflect.Float32: "a number",
+	}[t.Kind()], "a whole number")
 }

@@ -12,10 +12,9 @@ import (
 // chance, after the correction for looking at every rank.
 const beyond = 1e-6
 
-// beyondChance reports whether one of so many parts came last more often in n
-// launches than chance explains, were all parts equally likely to. Looking at
-// every part makes a rare count of some part likely, so the probability is
-// multiplied by their number (Bonferroni).
+// beyondChance reports whether a part came last in count of n launches more often than chance explains if
+// all parts are equally likely to. The probability is multiplied by the number of parts, because all of
+// them are looked at (Bonferroni).
 func beyondChance(count, n, parts int) bool {
 	if parts < 2 {
 		return false // alone, a part is last every time
@@ -23,7 +22,7 @@ func beyondChance(count, n, parts int) bool {
 	return stat.BinomialTail(count, n, 1/float64(parts))*float64(parts) < beyond
 }
 
-// correlatedChance is the probability below which the number of correlated cases is no chance.
+// correlatedChance is the probability below which a number of correlated cases is not put down to chance.
 const correlatedChance = 0.05
 
 // CorrelatedByChance reports whether no more of the timed cases are called correlated than
@@ -35,7 +34,7 @@ func CorrelatedByChance(cases, timed int) bool {
 // parts are equal parts of a world, ranks or nodes, each as its ranks.
 type parts [][]int
 
-// lastOf is how often a rank of a part came last.
+// lastOf is how often any rank of a part came last.
 func lastOf(part, counts []int) (n int) {
 	for _, rank := range part {
 		n += counts[rank]
@@ -43,9 +42,9 @@ func lastOf(part, counts []int) (n int) {
 	return n
 }
 
-// often are the parts that came last more often than chance explains, each beside those
-// that did not, so that late parts that share the launches do not hide each other; and
-// those of which only all together did.
+// often returns the parts that came last more often than chance explains (each), and a set of parts of
+// which this is true only together. A part is compared with those that did not come last too often, so
+// that several late parts do not hide each other.
 func (p parts) often(counts []int) (each, together parts) {
 	for {
 		set, without := p.unlikely(counts)
@@ -70,9 +69,9 @@ func (p parts) without(these parts) parts {
 	})
 }
 
-// unlikely is the set of parts that by chance is the least likely to come last as often
-// as it did, and the launches of the others; nil where chance explains all. Its probability
-// has Chernoff's bound and is multiplied by the number of sets of that size.
+// unlikely is the set of parts that is least likely to come last as often as it did by chance, and in how
+// many launches the others came last; nil if chance explains all. The probability is Chernoff's bound,
+// times the number of sets of that size.
 func (p parts) unlikely(counts []int) (set parts, without int) {
 	sorted := slices.Clone(p)
 	slices.SortStableFunc(sorted, func(a, b []int) int { return cmp.Compare(lastOf(b, counts), lastOf(a, counts)) })
@@ -105,14 +104,12 @@ func likely(count, n, k, of int) float64 {
 	if tail := stat.BinomialTail(count, n, q); k == 1 && tail > 0 { // tighter, and 0 far out
 		least = math.Log(tail)
 	}
-	choose := func(x int) float64 { v, _ := math.Lgamma(float64(x) + 1); return v }
-	return choose(of) - choose(k) - choose(of-k) + least
+	return stat.LogChoose(of, k) + least
 }
 
-// lateParts are what came last more often than chance explains, and the candidates, which
-// did so only together. A node of which every rank takes part in it is one part; a rank
-// that comes last in nearly all launches of its node is another. per is the number of
-// ranks of a node, 0 where that is not known.
+// lateParts returns the ranks and nodes that came last more often than chance explains, and the candidates,
+// of which this is true only together. A node is late as a whole if it is late without its latest ranks
+// too. per is the number of ranks of a node, 0 if it is not known.
 func lateParts(counts []int, per int) (late, candidates parts) {
 	ranks := make([]int, len(counts))
 	for i := range ranks {
@@ -133,8 +130,8 @@ func lateParts(counts []int, per int) (late, candidates parts) {
 	return late, candidates
 }
 
-// inNode is what is late in a late node: some of its ranks, or all of it, where without
-// them it would be late as well.
+// inNode returns what is late in a late node: some of its ranks, or the whole node if it is late without
+// them too.
 func inNode(node, counts []int) parts {
 	each, together := singles(node).often(counts)
 	some := slices.Concat(each, together)
@@ -155,14 +152,13 @@ func inNode(node, counts []int) parts {
 
 func singles(ranks []int) parts { return slices.Collect(slices.Chunk(ranks, 1)) }
 
-// weighted is a value that stands for so many equal ones.
+// weighted is a value that counts weight times.
 type weighted struct {
 	value  float64
 	weight int
 }
 
-// weightedMedian is the value that half of the weight does not exceed, 0 where
-// there is none.
+// weightedMedian is the least value that at least half of the weight does not exceed; 0 of nothing.
 func weightedMedian(of []weighted) float64 {
 	sorted := slices.SortedFunc(slices.Values(of), func(a, b weighted) int { return cmp.Compare(a.value, b.value) })
 	total := 0

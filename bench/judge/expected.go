@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -19,8 +20,7 @@ type expected struct {
 	machines  map[int]*fabric.Machine // by nodes; nil where the fabric has no such world
 }
 
-// expect prepares the expectations of a record. There are none where its fabric is
-// not known.
+// expect prepares the expectations of a record; they are empty if its fabric is not known.
 func expect(rec *record.Record) expected {
 	e := expected{fabric: fabricOf(rec), simulated: rec.Simulated, machines: map[int]*fabric.Machine{}}
 	if e.fabric == nil {
@@ -28,12 +28,12 @@ func expect(rec *record.Record) expected {
 	}
 	healthy := *e.fabric
 	healthy.Faults = nil
-	for i := range rec.Results {
-		n := rec.Results[i].Nodes
+	for r := range rec.Each() {
+		n := r.Nodes
 		if _, known := e.machines[n]; known {
 			continue
 		}
-		w := spec.World{Nodes: n, GPUsPerNode: rec.World.GPUsPerNode, GPUsPerProcess: max(rec.Results[i].GPUsPerProcess, 1)}
+		w := spec.World{Nodes: n, GPUsPerNode: rec.World.GPUsPerNode, GPUsPerProcess: max(r.GPUsPerProcess, 1)}
 		m, err := healthy.Resolve(w, fabric.Conditions{})
 		if err != nil {
 			m = nil
@@ -43,8 +43,8 @@ func expect(rec *record.Record) expected {
 	return e
 }
 
-// fabricOf is the fabric that a record names, or the first whose GPU it has on one
-// node: between nodes it depends on NICs that a record does not tell.
+// fabricOf is the fabric that a record names, else the first with its GPU if it ran on one node: between
+// nodes a fabric depends on NICs, which a record does not tell.
 func fabricOf(rec *record.Record) *fabric.Fabric {
 	names := fabric.Names()
 	if rec.Fabric != nil {
@@ -59,8 +59,8 @@ func fabricOf(rec *record.Record) *fabric.Fabric {
 	return nil
 }
 
-// seconds is what a case takes, and whether that is known. Where hardware was timed
-// only a published table is an expectation.
+// seconds is the expected time of a case; false if there is none. For measured times only a published
+// table is an expectation.
 func (e expected) seconds(r *record.Result) (float64, bool) {
 	m := e.machines[r.Nodes]
 	if m == nil || r.Groups > 1 || r.Ranks != m.Size() || r.Bytes <= 0 {
@@ -73,7 +73,7 @@ func (e expected) seconds(r *record.Result) (float64, bool) {
 	return t, t > 0
 }
 
-// name says whose expectation it is.
+// name is the source of the expectation in words.
 func (e expected) name() string {
 	if e.simulated {
 		return "the fabric's model"
@@ -81,7 +81,7 @@ func (e expected) name() string {
 	return "the published table of " + e.fabric.GPU
 }
 
-// as says with what a bandwidth agrees.
+// as is that source as an adjective.
 func (e expected) as() string {
 	if e.simulated {
 		return "modelled"
@@ -89,9 +89,9 @@ func (e expected) as() string {
 	return "published"
 }
 
-// took is a case's time without waiting for late ranks and without the launches
-// that are slow now and then: the burst does not have the one, the median of
-// launches alone not the other.
+// took is the shorter of a case's two times, with the lower end of its interval, in seconds. The burst
+// does not include waiting for late ranks, the median of isolated launches no launches that are slow now
+// and then.
 func took(r *record.Result) (median, lo float64, ok bool) {
 	best := curve.BurstOf(r)
 	if alone := curve.IsolatedOf(r); alone.Known && (!best.Known || alone.Median < best.Median) {
@@ -120,8 +120,7 @@ func (e expected) excess(r *record.Result) (times, lo float64, ok bool) {
 // such.
 func wholes(rec *record.Record) (names []string, rows map[string][]*record.Result) {
 	rows = map[string][]*record.Result{}
-	for i := range rec.Results {
-		r := &rec.Results[i]
+	for r := range rec.Each() {
 		if r.Status != record.OK || r.Groups > 1 {
 			continue
 		}
@@ -135,7 +134,7 @@ func wholes(rec *record.Record) (names []string, rows map[string][]*record.Resul
 		rows[r.Collective] = append(rows[r.Collective], r)
 	}
 	for _, list := range rows {
-		slices.SortStableFunc(list, func(a, b *record.Result) int { return int(min(1, max(-1, a.Bytes-b.Bytes))) })
+		slices.SortStableFunc(list, func(a, b *record.Result) int { return cmp.Compare(a.Bytes, b.Bytes) })
 	}
 	return names, rows
 }

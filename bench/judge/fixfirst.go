@@ -1,14 +1,15 @@
 package judge
 
 import (
+	"cmp"
 	"slices"
 
 	"zbench/bench/finding"
 	"zbench/bench/record"
 )
 
-// voidShare is the share of bandwidth or of time from which on a fault voids a bucket size:
-// mending it then gains more than the size usually does, and moves the best size.
+// voidShare is the share of bandwidth or time from which on a fault voids a bucket size: repairing it
+// gains more than the size usually does, and moves the best size.
 const voidShare = 0.10
 
 // FixFirst is the finding that comes before any bucket size: data that are wrong, launches
@@ -50,8 +51,7 @@ func (j judged) voids(l finding.Finding) bool {
 // late rank makes its group slow in small ones alone.
 func (j judged) slowCost() (most float64) {
 	largest := map[splitOf]*record.Result{}
-	for i := range j.Results {
-		r := &j.Results[i]
+	for r := range j.Each() {
 		if s := (splitOf{ranks: r.Ranks, stride: r.Stride, groups: r.Groups}); r.SlowestGroup != nil && r.Status == record.OK && (largest[s] == nil || r.Bytes > largest[s].Bytes) {
 			largest[s] = r
 		}
@@ -69,7 +69,7 @@ func (j judged) slowCost() (most float64) {
 func (j judged) lateCost() (most float64) {
 	names, rows := wholes(j.Record)
 	for _, name := range names {
-		large := slices.MaxFunc(rows[name], func(a, b *record.Result) int { return int(min(1, max(-1, a.Bytes-b.Bytes))) })
+		large := slices.MaxFunc(rows[name], func(a, b *record.Result) int { return cmp.Compare(a.Bytes, b.Bytes) })
 		if t := large.Isolated; waitsForAll(name) && len(lateCounts(large)) > 0 {
 			most = max(most, t.Spread.Median/t.MaxOfRanks.Median)
 		}

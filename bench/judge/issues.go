@@ -1,5 +1,3 @@
-// Versions and settings that are known to hang or to be slow. Each row has its source.
-
 package judge
 
 import (
@@ -11,7 +9,7 @@ import (
 	"zbench/bench/record"
 )
 
-// Facts are what known issues depend on. What is empty or 0 is unknown, and no issue is
+// IssueFacts are what known issues depend on. What is empty or 0 is not known, and no issue is
 // reported because of it.
 type IssueFacts struct {
 	// ROCm and RCCL are versions, as 7.1.1 and 2.27.7.
@@ -24,7 +22,7 @@ type IssueFacts struct {
 	Nodes, GPUs int
 }
 
-// Issue is a known issue that applies.
+// KnownIssue is a version or a setting that is known to hang or to be slow.
 type KnownIssue struct {
 	// ID is stable across versions.
 	ID string
@@ -40,6 +38,7 @@ type row struct {
 	applies func(f IssueFacts) bool
 }
 
+// known are all issues, each with its source.
 var known = []row{
 	{
 		KnownIssue{"rocm_7_1_1_scatter", "RCCL of ROCm 7.1.1 with Pollara NICs", "scatter, all_to_all and all_to_allv are slow", "update to ROCm 7.2.0 or newer", "ROCm issue 5717"},
@@ -94,7 +93,7 @@ var known = []row{
 	},
 }
 
-// Known are the IDs of the table, in its order.
+// KnownIssues are the IDs of all, in the order of the table.
 func KnownIssues() []string {
 	var ids []string
 	for _, r := range known {
@@ -103,7 +102,7 @@ func KnownIssues() []string {
 	return ids
 }
 
-// Issues are the known issues that apply, in the order of the table.
+// IssuesOf are the known issues that apply, in the order of the table.
 func IssuesOf(f IssueFacts) []KnownIssue {
 	var out []KnownIssue
 	for _, r := range known {
@@ -114,7 +113,7 @@ func IssuesOf(f IssueFacts) []KnownIssue {
 	return out
 }
 
-// FactsOf are those of a record. It has no version of ROCm, but RCCL's.
+// IssueFactsOf are the facts of a record, which has no version of ROCm.
 func IssueFactsOf(rec *record.Record) IssueFacts {
 	f := IssueFacts{Nodes: rec.World.Nodes, GPUs: rec.World.GPUsPerNode, Env: func(name string) string { return rec.Source.Environment[name] }}
 	for _, l := range rec.Source.Libraries {

@@ -57,8 +57,7 @@ type LateUnit struct {
 func Late(rec *record.Record) []Lateness {
 	var order []World
 	pooled := map[World][]*record.Result{}
-	for i := range rec.Results {
-		r := &rec.Results[i]
+	for r := range rec.Each() {
 		if r.Status != record.OK || r.Ranks < 2 || r.Groups > 1 || len(lateCounts(r)) == 0 || !waitsForAll(r.Collective) {
 			continue
 		}
@@ -113,7 +112,7 @@ func lateness(w World, results []*record.Result, where record.World) Lateness {
 	for _, r := range results {
 		spread := r.Isolated.Spread.Median
 		share := spread / r.Isolated.MaxOfRanks.Median
-		if share >= lateShare && slices.ContainsFunc(r.Warnings, func(w record.Warning) bool { return w.Code == warnSkew }) {
+		if share >= lateShare && r.Warned(warnSkew) {
 			l.Skew = max(l.Skew, share)
 		}
 		launches := 0
@@ -183,11 +182,11 @@ func (l LateUnit) whole() bool { return l.Ranks > 1 }
 func (l LateUnit) Name() string {
 	switch {
 	case l.whole() && l.Host != "":
-		return "All " + unit.Count(int64(l.Ranks), "GPU") + " of " + l.Host
+		return "All " + unit.Count(l.Ranks, "GPU") + " of " + l.Host
 	case l.whole():
-		return fmt.Sprintf("All %s of node %d", unit.Count(int64(l.Ranks), "GPU"), l.Node)
+		return fmt.Sprintf("All %s of node %d", unit.Count(l.Ranks, "GPU"), l.Node)
 	}
-	s := fmt.Sprintf("Rank %s", unit.Comma(int64(l.Rank)))
+	s := fmt.Sprintf("Rank %s", unit.Comma(l.Rank))
 	switch {
 	case l.Host != "":
 		s += fmt.Sprintf(" (%s, GPU %d)", l.Host, l.GPU)

@@ -10,14 +10,15 @@ import (
 	"zbench/bench/unit"
 )
 
-// Setting is a setting of a training run, with its formula.
+// LongRunSetting is a setting of a training run, with its formula.
 type LongRunSetting struct {
 	Name, Value string
 	// Why is the formula with its numbers, Source where the setting is described.
 	Why, Source string
 }
 
-// Settings follow from the slowest measured operation of all ranks.
+// LongRun is settings for a long training run. They follow from the slowest measured operation of all
+// ranks.
 type LongRun struct {
 	// Tail is the slowest operation in seconds: its 99th percentile, or its largest value
 	// where fewer than 100 samples were taken.
@@ -48,11 +49,11 @@ const (
 	ackUnit, ackSlack, ackRetries = 4.096e-6, 4, 7
 )
 
-// Of derives settings from a record; nil if it has no time of an operation of all ranks.
+// SettingsOf derives settings from a record; nil if it has no time of an operation of all ranks.
 func SettingsOf(rec *record.Record) *LongRun {
 	s := &LongRun{Simulated: rec.Simulated}
-	for i := range rec.Results {
-		s.take(&rec.Results[i], rec.World.Ranks)
+	for r := range rec.Each() {
+		s.take(r, rec.World.Ranks)
 	}
 	if s.Tail <= 0 {
 		return nil

@@ -2,6 +2,7 @@ package judge
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"zbench/bench/record"
@@ -9,9 +10,8 @@ import (
 	"zbench/bench/unit"
 )
 
-// A group is unstable when more of its launches are slow than UsualSlow explains
-// by chance, and UnstableShare of them at least: below that it is what a quiet
-// machine does now and then.
+// A group is unstable if more of its launches are slow than chance explains at a rate of UsualSlow, and at
+// least UnstableShare of them: quiet machines have fewer now and then.
 const (
 	UsualSlow     = 0.01
 	UnstableShare = 0.04
@@ -23,7 +23,7 @@ type Instability struct {
 	// FirstRank is the communicator's first rank; it has Ranks, Stride apart (0 for
 	// neighbours), and Groups such run at once.
 	FirstRank, Ranks, Stride, Groups int
-	// Slow of Launches were slow, in Cases of Looked cases.
+	// Slow of Launches launches were slow, in Cases of Looked cases.
 	Slow, Launches, Cases, Looked int
 	// Example is a case in which they were.
 	Example string
@@ -37,8 +37,7 @@ type splitOf struct{ ranks, stride, groups, nodes, perProcess int }
 func Unstable(rec *record.Record) []Instability {
 	var order []splitOf
 	pooled := map[splitOf][]*record.Result{}
-	for i := range rec.Results {
-		r := &rec.Results[i]
+	for r := range rec.Each() {
 		if r.Status != record.OK || r.Isolated == nil || r.Isolated.MaxOfRanks == nil {
 			continue
 		}
@@ -59,7 +58,6 @@ func Unstable(rec *record.Record) []Instability {
 func (s splitOf) unstable(results []*record.Result) []Instability {
 	launches := 0
 	found := map[int]*Instability{}
-	var first []int
 	for _, r := range results {
 		launches += r.Isolated.MaxOfRanks.N
 		if r.SlowLaunches == nil {
@@ -73,16 +71,14 @@ func (s splitOf) unstable(results []*record.Result) []Instability {
 			if one == nil {
 				one = &Instability{FirstRank: g.FirstRank, Ranks: s.ranks, Stride: s.stride, Groups: s.groups, Looked: len(results)}
 				found[g.FirstRank] = one
-				first = append(first, g.FirstRank)
 			}
 			one.Slow += g.Count
 			one.Cases++
 			one.Example = r.Collective + " " + unit.Bytes(r.Bytes)
 		}
 	}
-	slices.Sort(first)
 	var out []Instability
-	for _, rank := range first {
+	for _, rank := range slices.Sorted(maps.Keys(found)) {
 		one := found[rank]
 		one.Launches = launches
 		share := float64(one.Slow) / float64(launches)
@@ -95,12 +91,12 @@ func (s splitOf) unstable(results []*record.Result) []Instability {
 
 // Text names the group and the cases in a sentence.
 func (i Instability) Text() string {
-	who := fmt.Sprintf("all %s", unit.Count(int64(i.Ranks), "rank"))
+	who := fmt.Sprintf("all %s", unit.Count(i.Ranks, "rank"))
 	if i.Groups > 1 {
 		who = "the group of " + record.GroupText(i.FirstRank, i.Ranks, i.Stride)
 	}
 	return fmt.Sprintf("%s: %s of %s took %g times the median or more, in %d of %s (%s for one)", who,
-		unit.Percent(float64(i.Slow)/float64(i.Launches)), unit.Count(int64(i.Launches), "launch"), record.SlowTimes, i.Cases, unit.Count(int64(i.Looked), "case"), i.Example)
+		unit.Percent(float64(i.Slow)/float64(i.Launches)), unit.Count(i.Launches, "launch"), record.SlowTimes, i.Cases, unit.Count(i.Looked, "case"), i.Example)
 }
 
 // UnstableRemedy is what to do about a group that is slow now and then.

@@ -2,14 +2,15 @@ package peers
 
 import (
 	"math"
+	"slices"
 	"strconv"
 )
 
-// verdict is what size/time says of a printed algbw.
+// verdict is whether size/time agrees with a printed algbw.
 type verdict int
 
 const (
-	// unsure: they agree, but so few digits are printed that others would too.
+	// unsure: they agree, but with so few printed digits wrong columns might agree too.
 	unsure verdict = iota
 	agrees
 	contradicts
@@ -22,8 +23,8 @@ const decisivePrecision = 0.05
 // of the printed digits.
 const slack = 0.01
 
-// check compares size/time with the printed algbw, times being in units of unit
-// seconds and algbw being scale times size/time.
+// check compares size/time with the printed algbw. A printed time is in units of unit seconds, and algbw
+// is scale times size/time.
 func (s *side) check(bytes int64, unit, scale float64) verdict {
 	if s.time&s.alg&present == 0 || s.time.value() == 0 {
 		return unsure
@@ -49,17 +50,12 @@ func (l *layout) refutes(c cells) bool {
 	if err != nil {
 		return false
 	}
-	for _, u := range l.units() {
-		bad := false
-		for _, cell := range c.sides[:c.n] {
+	return !slices.ContainsFunc(l.units(), func(unit float64) bool {
+		return !slices.ContainsFunc(c.sides[:c.n], func(cell cellSide) bool {
 			s := cell.side()
-			bad = bad || s.check(bytes, u, 1) == contradicts
-		}
-		if !bad {
-			return false
-		}
-	}
-	return true
+			return s.check(bytes, unit, 1) == contradicts
+		})
+	})
 }
 
 // units lists the time units that the table may have.
@@ -87,20 +83,15 @@ func (t *test) verdict(r *row, unit, scale float64) verdict {
 
 // tally counts the rows in which size/time confirms and contradicts algbw.
 func (t *test) tally(unit, scale float64) (good, bad int) {
+	var rows [contradicts + 1]int
 	for r := range t.rows.all() {
-		switch t.verdict(r, unit, scale) {
-		case agrees:
-			good++
-		case contradicts:
-			bad++
-		case unsure:
-		}
+		rows[t.verdict(r, unit, scale)]++
 	}
-	return good, bad
+	return rows[agrees], rows[contradicts]
 }
 
-// precise is the relative rounding of a printed time at which it is taken as it
-// is printed, whatever the other columns say.
+// precise is the relative rounding up to which a printed time is taken as it is printed, whatever the
+// other columns say.
 const precise = 1e-3
 
 // rounding is what the printed digits leave open: the seconds of a launch lie

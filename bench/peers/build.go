@@ -4,9 +4,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 
 	"zbench/bench/collective"
 	"zbench/bench/record"
+	"zbench/bench/stat"
 )
 
 // builder collects rows into results.
@@ -17,15 +20,14 @@ type builder struct {
 	setups  setups
 	rows    int
 	skips   skips
-	// seen has the cases that are measured, in whatever setup.
+	// seen has the cases that have a result, in whatever setup.
 	seen map[caseKey]bool
 	// separate is the number of rows refused because another world measured
 	// the same case.
 	separate int
 }
 
-// curveKey is what the keys of results have in common that differ in size,
-// placement and setup.
+// curveKey identifies the results that differ in size, placement and setup alone.
 type curveKey struct {
 	collective, dtype, op string
 	ranks, perProc        int
@@ -44,7 +46,7 @@ type resultKey struct {
 	setup *setup
 }
 
-// slot is the number of a case, and whether it is in place.
+// slot is a case of a table by its number in the log, and its placement.
 type slot struct {
 	of      int32
 	inPlace bool
@@ -86,7 +88,9 @@ func (s *scan) build(o Hints) (*record.Record, error) {
 		}
 		b.skips.merge(t.skips...)
 	}
-	s.noteWarnings()
+	for _, w := range s.notes.warnings() {
+		s.warn(w.Code, w.Hint, "%s", w.Message)
+	}
 	s.emptySections()
 	if len(tables) == 0 {
 		return nil, s.noTable()
@@ -133,7 +137,8 @@ func (b *builder) addTest(s *scan, set *setting) error {
 	return nil
 }
 
-// passes parts a table's rows so that none holds a case twice.
+// passes divides a table's rows into tables that each have a case once, unless the table marks its
+// cycles.
 func (set *setting) passes() []*setting {
 	t := set.test
 	if t.rows.n == 0 {
@@ -174,7 +179,7 @@ func (b *builder) addRows(s *scan, set *setting, failed int64) error {
 	t := set.test
 	set.setup = b.setupOf(set)
 	b.refuseClashes(set)
-	// at has where the samples of a case of this test go.
+	// at has the result of each case of this test.
 	at := map[slot]*building{}
 	for r := range t.rows.all() {
 		for i := range r.sides[:r.n] {
@@ -221,8 +226,8 @@ func (b *builder) result(s *scan, set *setting, c caseKey, printed printedCase) 
 	return into
 }
 
-// refuseClashes leaves out the rows of programs that wrote at once whose case is
-// measured already: nothing tells whose they are.
+// refuseClashes leaves out rows of programs that wrote at once if their case has a result already:
+// nothing tells whose rows they are.
 func (b *builder) refuseClashes(set *setting) {
 	t := set.test
 	if !t.mixed() {
@@ -253,10 +258,177 @@ func (set *setting) caseOf(r *row, inPlace bool) caseKey {
 	return caseKey{curveKey{set.Name, dtype(of.dtype), op, set.ranks, set.perProc}, of.bytes, inPlace}
 }
 
-// dtype is a row's element type under zbench's name where it has one.
+// dtype is zbench's name of an element type, or the printed name if zbench does not know it.
 func dtype(name string) string {
 	if d, err := collective.DtypeByName(name); err == nil {
 		return d.Name
 	}
 	return name
+}
+
+// building is a result to which rows are added.
+type building struct {
+	res *record.Result
+	// owner is the setting of its first row. Those of later rows have the same setup.
+	owner   *setting
+	samples []*side
+	// doubts are about the printed times.
+	doubts notes
+}
+
+// curve is the curve that the result is a point of.
+func (into *building) curve() curveKey {
+	r := into.res
+	return curveKey{r.Collective, r.Dtype, r.Op, r.Ranks, r.GPUsPerProcess}
+}
+
+// finish summarises the samples and names the setups where there are several.
+func (b *builder) finish(s *scan) {
+	b.setups.name()
+	b.setupWarning(s)
+	var scratch []float64
+	for _, into := range b.results {
+		if label := b.setups.labels[into.curve()][into.owner.setup]; label != "" {
+			into.res.Setup = label
+			into.res.Key += "/" + slug(label)
+		}
+		into.time(&scratch)
+		into.res.Warnings = into.doubts.warnings()
+		b.rec.Results = append(b.rec.Results, *into.res)
+		into.samples = nil
+	}
+}
+
+// time makes the timing of a result's samples. scratch is reused for all results.
+func (into *building) time(scratch *[]float64) {
+	set, res := into.owner, into.res
+	list := func(of func(*side) float64) []float64 {
+		*scratch = (*scratch)[:0]
+		for _, s := range into.samples {
+			*scratch = append(*scratch, of(s))
+		}
+		return *scratch
+	}
+	median := func(of func(*side) float64) float64 {
+		values := list(of)
+		slices.Sort(values)
+		return stat.QuantileSorted(values, 0.5)
+	}
+	digits := func(s *side) rounding { return s.rounding(res.Bytes, set.unit, set.scale) }
+	res.Burst = &record.Timing{
+		Iterations:  set.test.header.iters,
+		MeanOfRanks: stat.Summarize(list(func(s *side) float64 { return digits(s).at })),
+		// The medians of the ends bound the median of the times.
+		Rounding: &record.Interval{
+			Lo: median(func(s *side) float64 { return digits(s).lo }),
+			Hi: median(func(s *side) float64 { return digits(s).hi }),
+		},
+	}
+	if set.factor {
+		res.SetHeadline(set.BusFactor(set.ranks))
+		return
+	}
+	res.SetHeadline(0)
+	printed := median(func(s *side) float64 { return scaled(s.bus, 1e9) })
+	res.BusBW = &printed
+}
+
+// notes are warnings about lines, one for each code: that of the first such line.
+type notes []note
+
+type note struct {
+	record.Warning
+	count int
+}
+
+// note counts a line. message makes the warning's text of the first.
+func (n *notes) note(code, hint string, message func() string) {
+	for i := range *n {
+		if (*n)[i].Code == code {
+			(*n)[i].count++
+			return
+		}
+	}
+	*n = append(*n, note{record.Warning{Code: code, Message: message(), Hint: hint}, 1})
+}
+
+// warnings are the notes with the number of further lines.
+func (n notes) warnings() []record.Warning {
+	out := []record.Warning{}
+	for _, d := range n {
+		if d.count > 1 {
+			d.Message += fmt.Sprintf(" (and %d more such lines)", d.count-1)
+		}
+		out = append(out, d.Warning)
+	}
+	return out
+}
+
+// countWarning notes what is doubtful about one printed time.
+func (into *building) countWarning(set *setting, r *row, s *side) {
+	bytes := into.res.Bytes
+	at := s.rounding(bytes, set.unit, set.scale)
+	if at.fromAlg {
+		into.doubts.note("time_from_algbw", "what the printed digits leave open is in burst.rounding", func() string {
+			return fmt.Sprintf("line %d: the log prints the time as %s, so the time is size over algbw (%s GB/s), which has more digits", r.line, s.time, s.alg)
+		})
+	}
+	if (at.hi-at.lo)/2 > decisivePrecision*at.at {
+		into.doubts.note("coarse_time", "too few digits to compare; leave this size out", func() string {
+			return fmt.Sprintf("line %d: the log prints the time as %s", r.line, s.time)
+		})
+	}
+	switch f, ratio := set.BusFactor(max(set.ranks, 1)), s.ratio(bytes, set.unit); {
+	case !set.factor:
+		into.doubts.note("printed_busbw", "pass --ranks so that it can be computed from the time", func() string {
+			return fmt.Sprintf("line %d: busbw is the printed %s GB/s", r.line, s.bus)
+		})
+	case f*(1+slack) < ratio.lo || f*(1-slack) > ratio.hi:
+		into.doubts.note("busbw_mismatch", "busbw here is computed from the time; check the line", func() string {
+			return fmt.Sprintf("line %d: the log prints busbw %s GB/s, which its time does not give", r.line, s.bus)
+		})
+	}
+}
+
+// repeatedTable warns that a table's rows were taken for repeats of an earlier table's, or of its own
+// rows, although the log does not say so.
+func (s *scan) repeatedTable(set, earlier *setting) {
+	if earlier.test == set.test || set.repeatSaid {
+		return
+	}
+	set.repeatSaid = true
+	if set.whole != nil && set.whole == earlier.whole {
+		s.warn("repeated_rows", "if several processes wrote at once (tests built without MPI), import the output of one",
+			"a table of %s holds cases more than once and marks no cycles: they are taken for repeats", set.Name)
+		return
+	}
+	s.warn("repeated_table", "if something that the log does not say was changed between them (the environment), import them separately",
+		"two tables hold the same cases of %s on the same devices with the same settings, and times within 30 %%: they are taken for repeats", set.Name)
+}
+
+// whole reports whether all rows were taken, except those of size 0.
+func (t *test) whole() bool {
+	return len(t.skips) == 0 || len(t.skips) == 1 && t.skips[0].Reason == sizeZero
+}
+
+// checkAverage compares the log's average busbw with that of the rows: a
+// difference means that rows were lost or misread.
+func (s *scan) checkAverage(t *test) {
+	if t.average == nil || t.mixed() || t.continues || t.rows.n == 0 {
+		return
+	}
+	sum, n := 0.0, 0
+	for _, v := range t.emptyBus {
+		sum, n = sum+v.value(), n+1
+	}
+	for r := range t.rows.all() {
+		for _, s := range r.sides[:r.n] {
+			sum, n = sum+s.bus.value(), n+1
+		}
+	}
+	// Each printed busbw is rounded to 0.01 GB/s.
+	average := t.average.value()
+	if mean := sum / float64(n); math.Abs(mean-average) > max(slack*average, 0.006) {
+		s.warn("average_mismatch", "rows were lost or misread: compare the record with the log", "the log's average bus bandwidth is %g GB/s, that of the rows read is %.4g GB/s", average, mean)
+	}
 }

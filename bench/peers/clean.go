@@ -25,7 +25,7 @@ var (
 	}
 )
 
-// shown is what a terminal would show of a line.
+// shown is a line as a terminal shows it.
 func shown(raw string) string {
 	t := strings.TrimPrefix(raw, "\ufeff")
 	t = strings.TrimRight(t, "\r")
@@ -37,13 +37,6 @@ func shown(raw string) string {
 		t = strings.ReplaceAll(ansi.ReplaceAllString(t, ""), "\x00", "")
 	}
 	return expandTabs(t)
-}
-
-// clean removes what terminals and launchers add to a line.
-func clean(raw string) line {
-	l := line{text: shown(raw)}
-	l.strip()
-	return l
 }
 
 // strip removes the prefixes of launchers.
@@ -73,8 +66,8 @@ func (l *line) strip() {
 	l.text = t
 }
 
-// plain reports whether a line has no prefix for certain, as almost all lines:
-// it begins with a sign, or with spaces and a number that no colon follows.
+// plain reports whether a line certainly has no prefix, as almost all lines: it begins with a number
+// sign, or with spaces and a number that a space follows.
 func plain(t string) bool {
 	if t == "" || t[0] == '#' {
 		return true
@@ -86,9 +79,9 @@ func plain(t string) bool {
 	return strings.TrimLeft(rest, "0123456789") != "" && strings.TrimLeft(rest, "0123456789")[0] == ' '
 }
 
-// withoutRank removes the label "[0] " of mpiexec -prepend-rank from within a
-// line, too: it stands in front of every part that was written at once, right
-// behind the one before. NCCL_DEBUG's number of a device has a space before it.
+// withoutRank removes the label "[0] " of mpiexec -prepend-rank from within a line, where it stands in
+// front of every part that was written at once, directly behind the part before. A label with a space
+// before it stays: it is the number of a device in NCCL_DEBUG's output.
 func withoutRank(t, label string) string {
 	if len(label) < 4 || label[len(label)-1] != ' ' || !digits(label[1:len(label)-2]) {
 		return t

@@ -19,7 +19,7 @@ const (
 	kCycle
 )
 
-// csvNames are the names of those columns, as names is of the others.
+// csvNames maps the names of those columns to their kinds, as names does for the others.
 var csvNames = map[string]kind{
 	"collective": kCollective, "operation": kCollective,
 	"ranks": kRanks, "nranks": kRanks, "gpus": kRanks, "ngpus": kRanks, "gpusperrank": kPerRank,
@@ -27,15 +27,14 @@ var csvNames = map[string]kind{
 	"datatype": kType, "dtype": kType, "n": kOther,
 }
 
-// csvTable is a table whose cells stand between commas: nccl-tests' columns as
-// scripts rewrite them, or what rccl-tests writes with -Z csv, a row for each
-// placement.
+// csvTable is a table in CSV: nccl-tests' columns as scripts rewrite them, or the output of rccl-tests
+// -Z csv, which has a row for each placement.
 type csvTable struct {
 	layout
 	// place is the column that tells in place (1) from out of place, -1 for none.
 	place int
-	// spare is the column before which rccl-tests writes a value that its header
-	// does not name, -1 for none.
+	// spare is the column before which rccl-tests writes a value without a name in its header, -1 for
+	// none.
 	spare int
 	// cycles is true where a column numbers the repeats.
 	cycles bool
@@ -49,8 +48,8 @@ var (
 	csvName = pattern.New(`^[\w#µ()/ .%-]{0,40}$`)
 )
 
-// csvColumn reads a column's name: what it holds, of which side (-1 where the name
-// does not say), in which unit of time (0).
+// csvColumn reads a column's name: its kind, its side (-1 if the name has none), its unit of time (0 if
+// the name has none).
 func csvColumn(name string) (k kind, side int, unit float64) {
 	side = -1
 	rest, place := []string{}, false
@@ -83,7 +82,7 @@ func csvColumn(name string) (k kind, side int, unit float64) {
 	return names[word], side, 0
 }
 
-// parseCSV recognises the line of column names of a CSV, nil if it is none.
+// parseCSV reads the line of column names of a CSV; nil if the line is none.
 func parseCSV(text string) *csvTable {
 	lower := strings.ToLower(text)
 	if !strings.Contains(lower, "busbw") || !strings.Contains(lower, "algbw") || strings.Count(text, ",") < 3 {
@@ -142,8 +141,7 @@ func (t *csvTable) setSides(seen map[column]int) bool {
 	return t.sides > 0 && seen[column{kind: kTime, side: 2}] == 0
 }
 
-// fields are the values between commas, without their quotes, and without what a
-// launcher puts before the line.
+// fields are the values between commas, without quotes and without a launcher's prefix.
 func fields(text string) []string {
 	out := strings.Split(text, ",")
 	if words := strings.Fields(out[0]); len(words) > 0 {
@@ -203,7 +201,7 @@ func (s *scan) csvLine(l line) bool {
 	return true
 }
 
-// csvRow is a row and what it says of its world.
+// csvRow is a row with the collective and the world that it names.
 type csvRow struct {
 	cells
 	collective   string
@@ -250,7 +248,7 @@ func (t *csvTable) read(values []string) (r csvRow, reason string) {
 	return r, ""
 }
 
-// claim is a number of ranks and nodes that something beside a device list says.
+// claim is a number of ranks and nodes from a source other than the device list.
 type claim struct {
 	ranks, nodes int
 	from         string
@@ -260,7 +258,7 @@ type claim struct {
 // -N: job-n-00256-N-0064.csv.
 var fileWorldRE = pattern.New(`(?:^|[^0-9])(\d{1,7})-N-(\d{1,6})(?:[^0-9]|$)`)
 
-// fileWorld is what a file's name says of its world.
+// fileWorld is the world that a file's name has; zero if it has none.
 func fileWorld(file string) claim {
 	m := fileWorldRE.FindStringSubmatch(file)
 	if m == nil {
@@ -271,7 +269,7 @@ func fileWorld(file string) claim {
 	return claim{ranks, nodes, "the file's name (" + m[1] + "-N-" + m[2] + ": ranks, nodes)"}
 }
 
-// csvTest is the test of a row: that of its collective and world.
+// csvTest is the test of a row's collective and world; it begins one if there is none yet.
 func (s *scan) csvTest(c *csvTable, r csvRow) *test {
 	key := fmt.Sprintf("%q %d %d", r.collective, r.ranks, r.nodes)
 	if t := c.tests[key]; t != nil {

@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// decimal is a printed unsigned number in eight bytes, digits times a power of
-// ten, so that a million rows fit into memory. It keeps how many digits were
-// printed: 21.30 is not 21.3. Zero is no number.
+// decimal is a printed unsigned number in eight bytes: digits times a power of ten. It keeps how many
+// digits were printed: 21.30 is not 21.3. The zero value is no number.
 type decimal uint64
 
 const (
@@ -31,35 +30,20 @@ func parseDecimal(s string) (decimal, bool) {
 	if !isDecimal(s) {
 		return 0, false
 	}
-	mantissa, exp, hasExp := cutExponent(s)
-	m, digits, power := uint64(0), 0, 0
-	for i, fraction := 0, false; i < len(mantissa); i++ {
-		c := mantissa[i]
-		if c == '.' {
-			fraction = true
-			continue
-		}
-		if m > 0 || c != '0' {
-			digits++
-		}
-		if digits > maxDigits {
+	mantissa, power := s, 0
+	if at := strings.IndexAny(s, "eE"); at >= 0 {
+		e, err := strconv.Atoi(s[at+1:])
+		if err != nil || abs(e) > maxPower {
 			return 0, false
 		}
-		m = m*10 + uint64(c-'0')
-		if fraction {
-			power--
-		}
+		mantissa, power = s[:at], e
 	}
-	if hasExp {
-		e, err := strconv.Atoi(exp)
-		if err != nil || e > maxPower || e < -maxPower {
-			return 0, false
-		}
-		power += e
-	}
-	if power > maxPower || power < -maxPower {
+	whole, fraction, _ := strings.Cut(mantissa, ".")
+	digits := strings.TrimLeft(whole+fraction, "0")
+	if power -= len(fraction); len(digits) > maxDigits || abs(power) > maxPower {
 		return 0, false
 	}
+	m, _ := strconv.ParseUint(digits, 10, 64) // 0 of no digits
 	return present | decimal(power+maxPower)<<mantissaBits | decimal(m), true
 }
 
@@ -92,22 +76,13 @@ func run(s string, from int) int {
 	return from
 }
 
-func cutExponent(s string) (mantissa, exp string, found bool) {
-	for i := range len(s) {
-		if s[i] == 'e' || s[i] == 'E' {
-			return s[:i], s[i+1:], true
-		}
-	}
-	return s, "", false
-}
-
 // parts returns the mantissa and the power of ten.
 func (d decimal) parts() (mantissa uint64, power int) {
 	return uint64(d) & (1<<mantissaBits - 1), int(d>>mantissaBits&0x7ff) - maxPower
 }
 
-// shifted is the number times 10^by, rounded once: 34.73 µs is the float64 that
-// 3.473e-05 denotes, which 34.73*1e-6 is not.
+// shifted is the number times 10^by, rounded once: 34.73 shifted by -6 is 3.473e-05, which 34.73*1e-6 is
+// not.
 func (d decimal) shifted(by int) float64 {
 	m, power := d.parts()
 	power += by
@@ -146,9 +121,7 @@ func (d decimal) String() string {
 		return text
 	}
 	if power < 0 && power >= -6 {
-		for len(text) <= -power {
-			text = "0" + text
-		}
+		text = strings.Repeat("0", max(0, 1-power-len(text))) + text
 		return text[:len(text)+power] + "." + text[len(text)+power:]
 	}
 	return strconv.FormatFloat(d.value(), 'e', len(text)-1, 64)

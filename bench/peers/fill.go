@@ -59,11 +59,7 @@ const rebuildHint = "if this was meant to be one run, rebuild the tests with MPI
 // separateWarning says so where a log holds several worlds that measured the
 // same cases.
 func (s *scan) separateWarning(b *builder, tables []*test) {
-	mixed := false
-	for _, t := range tables {
-		mixed = mixed || t.mixed()
-	}
-	if !mixed && b.separate == 0 {
+	if b.separate == 0 && !slices.ContainsFunc(tables, (*test).mixed) {
 		return
 	}
 	s.warn("separate_worlds", rebuildHint,

@@ -68,3 +68,10 @@ func skipBrief(rec *record.Record) []string {
 	}
 	return out
 }
+
+// clean is a line without what terminals and launchers add.
+func clean(raw string) line {
+	l := line{text: shown(raw)}
+	l.strip()
+	return l
+}

@@ -7,20 +7,19 @@ import (
 )
 
 const (
-	// debugInTable and textInTable say why a row was not taken that other output
-	// had cut.
+	// The reasons why a row is not taken that other output cut.
 	debugInTable = "NCCL_DEBUG output is mixed into the table: write it elsewhere with NCCL_DEBUG_FILE"
 	textInTable  = "other output is mixed into the row: write each process's output to a file of its own (mpirun --output-filename, srun --output with %t)"
 )
 
-// common is what the tests of a log have in common.
+// common is shared by all tests of a log.
 type common struct {
 	caseTable
-	// debug is true once a line of NCCL_DEBUG stood below a table's header.
+	// debug is true once a line of NCCL_DEBUG was found below a table's header.
 	debug bool
 }
 
-// mixture is why a row was not taken that other output had cut.
+// mixture is the reason why a row is not taken that other output cut.
 func (s *common) mixture() string {
 	if s.debug {
 		return debugInTable
@@ -32,13 +31,13 @@ func (s *common) mixture() string {
 type fragment struct {
 	line int
 	text string
-	// reason is why it is no row as it stands.
+	// reason is why it is no row without its rest.
 	reason string
-	// cut is true where other output stood behind it in its line.
+	// cut is true if other output followed it in its line.
 	cut bool
-	// between is true where NCCL_DEBUG's lines came since, apart where other text did.
+	// between is true if lines of NCCL_DEBUG came since, apart if other text did.
 	between, apart bool
-	// half is the row as it stands if it has a first side.
+	// half is the row without its second side, if it has the first.
 	half row
 }
 
@@ -65,10 +64,9 @@ func debugAt(text string) int {
 	return -1
 }
 
-// cutDebug parts a line at the NCCL_DEBUG message that was written behind an
-// unfinished row. The message begins with the name of a host that the device
-// list has: a name that begins with a digit cannot be told from the row
-// otherwise. known is false where there is such a message and no such name.
+// cutDebug divides a line where a message of NCCL_DEBUG was written behind an unfinished row. The message
+// begins with the name of a host in the device list; without the list, a name that begins with a digit
+// could not be told from the row. known is false if there is a message without such a name.
 func (t *test) cutDebug(text string) (own, message string, known bool) {
 	at := debugAt(text)
 	if at < 0 {
@@ -118,7 +116,7 @@ func valuesOnly(toks []token) bool {
 	return values > 0
 }
 
-// piece takes a row, or what other output has left of one.
+// piece takes a row or a part of one.
 func (t *test) piece(toks []token, l line) {
 	if t.open != nil && !headLike(toks) {
 		t.extend(toks, l)
@@ -149,7 +147,7 @@ func (t *test) piece(toks []token, l line) {
 	t.take(row{}, reason, l)
 }
 
-// extend puts the rest of a row behind its beginning, where it can be that.
+// extend appends the rest of a row to its beginning, if it can be the rest.
 func (t *test) extend(toks []token, l line) {
 	f := t.open
 	whole := f.text == "" || f.text[len(f.text)-1] == ' ' || strings.HasPrefix(l.text, " ")
@@ -186,10 +184,9 @@ func (t *test) extend(toks []token, l line) {
 	t.take(r, reason, l)
 }
 
-// proven reports whether a row that was put together is one: both groups of
-// values are there, stand under their names, and size/time gives algbw. Where
-// the printed digits are too few to tell, nothing but NCCL_DEBUG's lines may have
-// come between the pieces.
+// proven reports whether a row that was put together is one: it has both groups of values under their
+// names, and size/time gives algbw. If too few digits are printed to tell, the pieces must be adjacent:
+// nothing but lines of NCCL_DEBUG came between them.
 func (t *test) proven(r *row, c candidate, adjacent bool) bool {
 	if t.layout.inferred || int(r.n) != t.layout.sides || c.off > len(t.layout.cols) {
 		return false
@@ -207,8 +204,7 @@ func (t *test) proven(r *row, c candidate, adjacent bool) bool {
 	return best == unsure && adjacent
 }
 
-// giveUp takes the beginning of a row whose rest did not come: as a row of one
-// side, or it is counted.
+// giveUp takes the beginning of a row whose rest did not come: as a row of one side, or as a skipped one.
 func (t *test) giveUp() {
 	f := t.open
 	if f == nil {
@@ -221,8 +217,8 @@ func (t *test) giveUp() {
 	t.take(f.half, f.reason, line{no: f.line})
 }
 
-// settleHalves leaves out rows of one side from a table that has others of two:
-// they were cut. Where no row has more, the program printed one placement.
+// settleHalves leaves out rows of one side from a table that has rows of two: they were cut. all is true
+// if no row has two: the program printed one placement.
 func (t *test) settleHalves() (all bool) {
 	half := 0
 	for r := range t.rows.all() {

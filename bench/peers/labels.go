@@ -16,8 +16,8 @@ var labelRE = pattern.New(`(?:[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4}
 // maxOpen bounds the text of lines that have not ended, in bytes.
 const maxOpen = 8 << 20
 
-// labelled puts the lines together that labels cut in pieces: a piece is
-// finished by the next of its process.
+// labelled puts lines together that a launcher's labels cut in pieces. The next piece of the same process
+// continues a piece.
 type labelled struct {
 	emit func(line) error
 	open map[string]*line
@@ -75,7 +75,7 @@ func (d *labelled) piece(process string, l line, last bool) error {
 	return nil
 }
 
-// with puts the next piece behind a line.
+// with appends the next piece to a line.
 func (l *line) with(next line) line {
 	next.no = l.no
 	next.split = l.split || next.split || !strings.HasSuffix(l.text, " ") && !strings.HasPrefix(next.text, " ") && l.text != "" && next.text != ""
@@ -84,13 +84,12 @@ func (l *line) with(next line) line {
 	return next
 }
 
-// begins reports whether a text is the beginning of a line of the tool's, not
-// the rest of one.
+// begins reports whether a text begins a line of the tool's and is not the rest of one.
 func begins(text string) bool {
 	return strings.HasPrefix(strings.TrimLeft(text, " "), "#") || headLike(tokenize(text))
 }
 
-// end gives what no later piece finished.
+// end emits the pieces that no later piece finished.
 func (d *labelled) end() error {
 	rest := make([]line, 0, len(d.open))
 	for _, l := range d.open {

@@ -8,22 +8,20 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 )
 
-// Bounds on an input that may have no end: a pipe, a device.
-const (
-	// maxLine is the longest line read, in bytes. NCCL_DEBUG topology dumps reach
-	// tens of kilobytes.
-	maxLine = 1 << 20
-)
+// maxLine is the longest line that is read, in bytes, its end included. NCCL_DEBUG topology dumps reach
+// tens of kilobytes.
+const maxLine = 1 << 20
 
-// bounds are how much of an input is read.
+// bounds are how much is read of an input, which may have no end: a pipe, a device.
 type bounds struct {
 	bytes int64
 	lines int
 }
 
-// whole is more than the NCCL_DEBUG=INFO of all ranks of a large cluster.
+// whole is more than all ranks of a large cluster write with NCCL_DEBUG=INFO.
 var whole = bounds{bytes: 512 << 20, lines: 1 << 23}
 
 // line is one cleaned line.
@@ -45,47 +43,39 @@ type line struct {
 type summary struct {
 	sha256 string
 	lines  int
-	// head is the beginning, by which other formats are told.
+	// head is the beginning of the input, for otherFormat.
 	head []byte
 }
 
 // eachLine hands every cleaned line to f and stops at f's first error.
 func (b bounds) eachLine(r io.Reader, f func(line) error) (summary, error) {
-	br := bufio.NewReaderSize(&bounded{from: r, most: b.bytes}, 64<<10)
-	// Peek's error is met again by the scanner below.
-	head, _ := br.Peek(4096)
+	br := bufio.NewReaderSize(&bounded{from: r, most: b.bytes}, maxLine)
+	head, _ := br.Peek(4096) // an error comes again below
 	if err := checkEncoding(head); err != nil {
 		return summary{}, err
 	}
-	sum := summary{head: bytes.Clone(head)}
-	hash, tail := sha256.New(), &lastByte{}
-	sc := bufio.NewScanner(io.TeeReader(br, io.MultiWriter(hash, tail)))
-	sc.Buffer(make([]byte, 0, 64<<10), maxLine)
+	sum, hash := summary{head: bytes.Clone(head)}, sha256.New()
 	pieces := labelled{emit: f}
-	previous := ""
-	for sc.Scan() {
+	for {
+		raw, err := br.ReadSlice('\n')
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			return summary{}, fmt.Errorf("%w: line %d is longer than %d bytes; if this is a log, remove the line and import again", ErrTooLarge, sum.lines+1, maxLine)
+		case err != nil && !errors.Is(err, io.EOF):
+			return summary{}, fmt.Errorf("reading line %d: %w", sum.lines+1, err)
+		case len(raw) == 0:
+			sum.sha256 = hex.EncodeToString(hash.Sum(nil))
+			return sum, pieces.end()
+		}
+		hash.Write(raw)
 		if sum.lines++; sum.lines > b.lines {
 			return summary{}, fmt.Errorf("%w: more than %d lines; pass the tables alone, without NCCL_DEBUG's lines", ErrTooLarge, b.lines)
 		}
-		if sum.lines > 1 {
-			if err := pieces.line(sum.lines-1, previous, false); err != nil {
-				return summary{}, err
-			}
-		}
-		previous = sc.Text()
-	}
-	if err := sc.Err(); errors.Is(err, bufio.ErrTooLong) {
-		return summary{}, fmt.Errorf("%w: line %d is longer than %d bytes; if this is a log, remove the line and import again", ErrTooLarge, sum.lines+1, maxLine)
-	} else if err != nil {
-		return summary{}, fmt.Errorf("reading line %d: %w", sum.lines+1, err)
-	}
-	if sum.lines > 0 {
-		if err := pieces.line(sum.lines, previous, tail.b != '\n'); err != nil {
+		text, ended := strings.CutSuffix(string(raw), "\n")
+		if err := pieces.line(sum.lines, text, !ended); err != nil {
 			return summary{}, err
 		}
 	}
-	sum.sha256 = hex.EncodeToString(hash.Sum(nil))
-	return sum, pieces.end()
 }
 
 // bounded is a reader that fails after so many bytes.
@@ -95,19 +85,9 @@ type bounded struct {
 }
 
 func (b *bounded) Read(p []byte) (int, error) {
-	n, err := b.from.Read(p)
+	n, err := b.from.Read(p[:min(len(p), 64<<10)]) // the caller may stop after few lines
 	if b.n += int64(n); b.n > b.most {
 		return 0, fmt.Errorf("%w: more than %d bytes; pass the tables alone, without NCCL_DEBUG's lines", ErrTooLarge, b.most)
 	}
 	return n, err //nolint:wrapcheck // a reader hands on its source's error, io.EOF above all
-}
-
-// lastByte remembers the last byte written to it.
-type lastByte struct{ b byte }
-
-func (l *lastByte) Write(p []byte) (int, error) {
-	if len(p) > 0 {
-		l.b = p[len(p)-1]
-	}
-	return len(p), nil
 }

@@ -11,23 +11,17 @@ import (
 	"zbench/bench/record"
 )
 
-// facts is what a log says beside its tables.
+// facts is what a log says outside of its tables.
 type facts struct {
 	tool, version string
 	libraries     []record.Library
-	notes         []note
+	notes         notes
 	warnings      []record.Warning
 	// more counts the warnings that were not kept, by code.
 	more map[string]int
 }
 
-// note is a kind of line worth a warning; repeats of it are counted.
-type note struct {
-	code, text, hint string
-	line, count      int
-}
-
-// linePattern is a text and what its line means.
+// linePattern is a text that a line contains, and the warning about the line.
 type linePattern struct{ has, code, hint string }
 
 // fatal reports whether the program that printed the line gave up.
@@ -39,7 +33,7 @@ func (t linePattern) fatal() bool {
 	return false
 }
 
-// blocking is the code of a program that waits after each step.
+// blocking is the code of the line that a program prints if it waits after each step.
 const blocking = "blocking"
 
 // linePatterns are the lines that qualify the numbers of a log. The first that a
@@ -71,7 +65,7 @@ const maxNote = 200
 func (s *scan) note(l line) bool {
 	for _, t := range linePatterns {
 		if strings.Contains(l.text, t.has) {
-			s.addNote(t.code, strings.TrimSpace(l.text), t.hint, l.no)
+			s.notes.note(t.code, t.hint, func() string { return fmt.Sprintf("line %d: %s", l.no, quoted(strings.TrimSpace(l.text))) })
 			if old := s.cur[l.stream]; old != nil {
 				old.failed = old.failed || t.fatal()
 				if t.code == blocking {
@@ -84,18 +78,13 @@ func (s *scan) note(l line) bool {
 	return false
 }
 
-func (f *facts) addNote(code, text, hint string, line int) {
-	for i := range f.notes {
-		if f.notes[i].code == code {
-			f.notes[i].count++
-			return
-		}
-	}
+// quoted is a line as a warning repeats it, without names of users and not too long.
+func quoted(text string) string {
 	text = redact(text) // first: a name that is cut short is still a name
 	if len(text) > maxNote {
 		text = strings.ToValidUTF8(text[:maxNote], "") + "…"
 	}
-	f.notes = append(f.notes, note{code, text, hint, line, 1})
+	return text
 }
 
 // maxWarnings is the number of warnings of one code that are kept; the rest is
@@ -134,17 +123,6 @@ func (f *facts) warn(code, hint, format string, args ...any) {
 	}
 	f.more[code]++
 	f.warnings[last].Message = fmt.Sprintf("%d more like the one before", f.more[code]+1)
-}
-
-// noteWarnings turns the notes into warnings.
-func (f *facts) noteWarnings() {
-	for _, n := range f.notes {
-		more := ""
-		if n.count > 1 {
-			more = fmt.Sprintf(" (and %d more such lines)", n.count-1)
-		}
-		f.warn(n.code, n.hint, "line %d: %s%s", n.line, n.text, more)
-	}
 }
 
 func (f *facts) addLibrary(name, version string) {
@@ -193,3 +171,11 @@ func (s *scan) commandLine(l line) {
 func program(name string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(name, "_mpi"), "_perf")
 }
+
+// homeRE finds a home folder, with the mount it may lie on, and the user's name:
+// /home/NAME, /mnt/nfs/home/NAME, /Users/NAME.
+var homeRE = pattern.New(`(?:/[\w.+-]+)*/(?:home|homes|users|Users)/[^/\s:,;"')\]]+`)
+
+// redact takes the names of users out of paths: a record reaches more people than
+// the log that it was read from.
+func redact(text string) string { return homeRE.ReplaceAllString(text, "~") }

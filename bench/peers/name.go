@@ -7,7 +7,7 @@ import (
 	"zbench/bench/collective"
 )
 
-// named is a collective and who named it.
+// named is a collective with the source of its name.
 type named struct {
 	collective.Collective
 	// from is log, option, file or numbers.
@@ -27,23 +27,22 @@ func (u unsupported) Unwrap() []error {
 	return []error{ErrCollective, unknown}
 }
 
-// sources say who named a collective.
+// sources are the sources of a name in words.
 var sources = map[string]string{"option": "--collective option", "file": "file name", "numbers": "numbers"}
 
-// evidence is what a table's rows tell of the collective, whatever it is called.
+// evidence is what a table's rows tell about the collective, whatever its name.
 type evidence struct {
-	// ops and none tell that rows print an operator, and that rows print none;
-	// neither where the table does not say.
+	// ops is true if rows have an operator, none if rows have none; both are false if the table does
+	// not tell.
 	ops, none bool
-	// roots and noRoot tell that rows print a rank as the root, and that rows
-	// print -1 or nothing.
+	// roots is true if rows have a rank as the root, noRoot if rows have -1 or nothing.
 	roots, noRoot bool
 	// op is an operator as printed, root a root.
 	op, root string
 	// rootColumn is true where the table has a column of roots.
 	rootColumn bool
-	// share is size over count and element: the number of ranks among which the
-	// collective divides its size, else 1; 0 where the rows do not tell.
+	// share is size/(count × element size): the number of ranks for a collective that divides its size
+	// among them, else 1; 0 if the rows do not tell.
 	share int64
 	// checked tells whether data were checked out of place, and in place.
 	checked [2]bool
@@ -90,7 +89,7 @@ func (t *test) evidence(ratio interval, ranks int) evidence {
 	return e
 }
 
-// share is size over count and element, 0 where that is no whole number.
+// share is size/(count × element size), 0 if that is not a whole number.
 func (p printedCase) share() int64 {
 	d, err := collective.DtypeByName(p.dtype)
 	if err != nil || p.elements <= 0 || p.bytes%p.elements != 0 || p.bytes/p.elements%int64(d.Size) != 0 {
@@ -155,8 +154,8 @@ func (e evidence) candidates() []collective.Collective {
 	return fits
 }
 
-// findName finds the collective of a test: as the log, the option or the file's
-// name calls it, unless the rows veto that, else as the rows tell.
+// findName finds the collective of a test: by the log, the option or the file's name, unless the rows
+// contradict it, else by the rows.
 func (s *scan) findName(t *test, o Hints, e evidence) (named, error) {
 	fits, line := e.candidates(), t.rows.firstLine()
 	not := ""
@@ -185,9 +184,8 @@ func (s *scan) findName(t *test, o Hints, e evidence) (named, error) {
 	return s.inferName(e, fits, not, line)
 }
 
-// inferName takes the one collective that the rows can be of. Where that is one
-// whose rows look like those of a collective that zbench does not know, nothing
-// is inferred.
+// inferName takes the only collective that the rows can be of. It infers none that is never in place:
+// rows of collectives that zbench does not know look the same.
 func (s *scan) inferName(e evidence, fits []collective.Collective, not string, line int) (named, error) {
 	if e.ratio.empty() {
 		return named{}, errDisagree(line)

@@ -1,14 +1,12 @@
 // Package peers reads the output of rccl-tests and nccl-tests, text or CSV, into
 // zbench's record.
 //
-// The steps are the files: lines.go and clean.go make clean lines, labels.go
-// puts those together that a launcher cut, scan.go sorts them into tests
-// (preamble.go, meta.go, world.go, section.go and header.go know what a line can
-// be), row.go turns a table row into cells, join.go puts rows together that
-// NCCL_DEBUG cut, csv.go reads what stands between commas, table.go and agree.go
-// decide which rows can be believed, name.go finds the collective, infer.go the
-// number of ranks, setup.go tells repeats from other runs, build.go makes the
-// record.
+// The steps are the files: lines.go and clean.go make clean lines; labels.go puts lines together that
+// a launcher cut. scan.go sorts the lines into tests; preamble.go, meta.go, world.go, section.go and
+// header.go know what a line can be. row.go turns a table row into cells; join.go puts rows together
+// that NCCL_DEBUG cut; csv.go reads CSV. table.go and agree.go decide which rows can be believed.
+// name.go finds the collective, infer.go the number of ranks. setup.go tells repeats from other runs.
+// build.go makes the record.
 //
 // A row is taken only when the header, the number of cells, the type of each
 // cell and size/time against the printed algbw all agree. What is not taken is
@@ -16,6 +14,7 @@
 package peers
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -70,7 +69,7 @@ func Parse(r io.Reader, o Hints) (*record.Record, error) {
 	s.stop = o.Stop
 	sum, err := whole.eachLine(r, s.line)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", label(o), err)
+		return nil, fmt.Errorf("%s: %w", cmp.Or(o.File, "log"), err)
 	}
 	rec, err := s.build(o)
 	if errors.Is(err, ErrNoTable) {
@@ -82,18 +81,11 @@ func Parse(r io.Reader, o Hints) (*record.Record, error) {
 		err = rec.CheckNames()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", label(o), err)
+		return nil, fmt.Errorf("%s: %w", cmp.Or(o.File, "log"), err)
 	}
 	imp := &rec.Source.Imports[0]
 	imp.File, imp.SHA256, imp.Lines = o.File, sum.sha256, sum.lines
 	return rec, nil
-}
-
-func label(o Hints) string {
-	if o.File == "" {
-		return "log"
-	}
-	return o.File
 }
 
 // noTable explains an input in which no table was found.

@@ -38,8 +38,8 @@ var (
 	averageRE  = pattern.New(`Avg bus bandwidth *: *(\S+)`)
 )
 
-// find is FindStringSubmatch for a line that has the word: most lines are rows,
-// and an expression takes longer than a word to look for.
+// find is FindStringSubmatch for a line that contains the word. Most lines are rows, and a word is found
+// faster than an expression.
 func find(re *pattern.Pattern, text, word string) []string {
 	if !strings.Contains(text, word) {
 		return nil
@@ -88,19 +88,15 @@ func (s *scan) preamble(t *test, l line) bool {
 // parseParameters reads the line that begins # nThread.
 func parseParameters(m []string, text string) header {
 	h := header{known: true}
-	h.threads, _ = strconv.Atoi(m[1])
-	h.gpus, _ = strconv.Atoi(m[2])
-	if m := itersRE.FindStringSubmatch(text); m != nil {
-		h.warmup, _ = strconv.Atoi(m[1])
-		h.iters, _ = strconv.Atoi(m[2])
-		h.agg, _ = strconv.Atoi(m[3])
+	numbers := func(m []string, into ...*int) {
+		for i, to := range into[:min(len(into), max(0, len(m)-1))] {
+			*to, _ = strconv.Atoi(m[i+1])
+		}
 	}
-	if m := graphRE.FindStringSubmatch(text); m != nil {
-		h.graph, _ = strconv.Atoi(m[1])
-	}
-	if m := unalignRE.FindStringSubmatch(text); m != nil {
-		h.unalign, _ = strconv.Atoi(m[1])
-	}
+	numbers(m, &h.threads, &h.gpus)
+	numbers(itersRE.FindStringSubmatch(text), &h.warmup, &h.iters, &h.agg)
+	numbers(graphRE.FindStringSubmatch(text), &h.graph)
+	numbers(unalignRE.FindStringSubmatch(text), &h.unalign)
 	return h
 }
 

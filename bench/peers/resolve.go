@@ -21,10 +21,10 @@ type setting struct {
 	factor bool
 	world  record.World
 	setup  *setup
-	// said is what the log says of the setup, without the line, saidKey its sum.
+	// said is what the log says of the setup, saidKey a checksum of it.
 	said    setup
 	saidKey [sha256.Size]byte
-	// whole is the setting of the table of which this is a pass, nil for a whole one.
+	// whole is the setting of the table that this is a pass of; nil for a whole table.
 	whole *setting
 	// repeatSaid is true once the warning was given.
 	repeatSaid bool
@@ -194,12 +194,11 @@ func (t *test) skipRows(reason string) {
 	t.refuse(func(*row) string { return reason })
 }
 
-// bareWorlds says why rows without column names are not taken that disagree.
+// bareWorlds is why rows without column names are not taken if they disagree.
 const bareWorlds = "there is no line of column names, and the rows are of several worlds: their busbw over size/time is not that of one number of ranks; import each run on its own, with its header"
 
-// odd says why a row is not taken whose busbw is of another number of ranks than
-// the rest of the table: where nothing tells the columns, or where other output
-// had cut the row.
+// odd is why a row is not taken that was put together, or that has no column names, if its busbw is of
+// another number of ranks than the rest of the table's; empty for another row.
 func (t *test) odd(r *row, unit float64, ratio interval) string {
 	if ratio.empty() || !r.joined && !t.layout.inferred {
 		return ""

@@ -1,6 +1,11 @@
 package peers
 
-// cells is a row of a table under the names of its columns, as printed.
+import (
+	"slices"
+	"strings"
+)
+
+// cells is a row as printed, by the names of its columns.
 type cells struct {
 	size, count, dtype, op, root string
 	sides                        [2]cellSide
@@ -13,7 +18,7 @@ type cellSide struct {
 	time, alg, bus, wrong string
 }
 
-// side is the numbers of the cells, as far as they are numbers.
+// side parses the cells; what is no number stays zero.
 func (c cellSide) side() side {
 	var s side
 	s.time, _ = parseDecimal(c.time)
@@ -48,7 +53,7 @@ func (k kind) fits(s string) bool {
 	return true
 }
 
-// way is one choice of columns that a row can leave blank.
+// way is one choice of the columns that a row leaves blank.
 type way struct {
 	// blank has the bit of every column that is left out.
 	blank uint64
@@ -85,8 +90,8 @@ func (l *layout) setWays() {
 	}
 }
 
-// candidate is one way to put a row's words under the column names; off is how
-// far the words stand from the names, in characters.
+// candidate is one assignment of a row's words to the columns. off is the sum of the distances between
+// words and names, in characters.
 type candidate struct {
 	cells cells
 	off   int
@@ -106,12 +111,7 @@ func (l *layout) read(toks []token) (c candidate, reason string) {
 		return candidate{}, misfit
 	}
 	if len(found) > 1 {
-		var agree []candidate
-		for _, c := range found {
-			if !l.refutes(c.cells) {
-				agree = append(agree, c)
-			}
-		}
+		agree := slices.DeleteFunc(slices.Clone(found), func(c candidate) bool { return l.refutes(c.cells) })
 		if len(agree) > 0 {
 			found = agree
 		}
@@ -142,21 +142,16 @@ const (
 func (l *layout) candidates(toks []token) []candidate {
 	found := make([]candidate, 0, 1)
 	for _, w := range l.ways {
-		if w.need > len(toks) || !knownTail(toks[w.need:]) {
+		if w.need > len(toks) || len(dropTail(toks[w.need:])) > 0 {
 			continue
 		}
 		c, ok := l.match(toks, w)
 		if !ok {
 			continue
 		}
-		known := false
-		for i, f := range found {
-			if f.cells == c.cells {
-				known = true
-				found[i].off = min(f.off, c.off)
-			}
-		}
-		if !known {
+		if i := slices.IndexFunc(found, func(f candidate) bool { return f.cells == c.cells }); i >= 0 {
+			found[i].off = min(found[i].off, c.off)
+		} else {
 			found = append(found, c)
 		}
 	}
@@ -185,15 +180,14 @@ func (l *layout) match(toks []token, w way) (candidate, bool) {
 			c.cells.sides[c.cells.n].inPlace = l.inPlace[col.side]
 			c.cells.n++
 		}
-		c.cells.set(col.kind, t.s)
+		c.cells.setSide(col.kind, t.s, max(c.cells.n-1, 0))
 	}
 	return c, c.cells.n > 0
 }
 
 func abs(x int) int { return max(x, -x) }
 
-func (c *cells) set(k kind, s string) { c.setSide(k, s, max(c.n-1, 0)) }
-
+// setSide fills the cell of a column; side counts for values alone.
 func (c *cells) setSide(k kind, s string, side int) {
 	sd := &c.sides[side]
 	switch k {
@@ -219,11 +213,8 @@ func (c *cells) setSide(k kind, s string, side int) {
 	}
 }
 
-// knownTail reports whether words after the last named column are ones that a
-// version appends without a name: a timestamp, or algorithm, protocol and
-// number of channels.
-func knownTail(toks []token) bool { return len(dropTail(toks)) == 0 }
-
+// dropTail leaves out the words at the end that a version appends without a column name: a timestamp,
+// or algorithm, protocol and number of channels.
 func dropTail(toks []token) []token {
 	for len(toks) > 0 {
 		n := len(toks)
@@ -263,20 +254,15 @@ func splitGlued(toks []token) []token {
 // glue is where a number or N/A ends and a capitalised word of at least three
 // letters begins; 0 where s is not made of the two.
 func glue(s string) int {
-	at := 0
-	for at < len(s) && isDigit(s[at]) {
-		at++
-	}
+	at := run(s, 0)
 	if len(s) >= 3 && s[:3] == "N/A" {
 		at = 3
 	}
 	if at == 0 || len(s)-at < 3 || s[at] < 'A' || s[at] > 'Z' {
 		return 0
 	}
-	for _, c := range []byte(s[at:]) {
-		if !isLetter(c) && c != '_' {
-			return 0
-		}
+	if strings.ContainsFunc(s[at:], func(r rune) bool { return r > 'z' || !isLetter(byte(r)) && r != '_' }) {
+		return 0
 	}
 	return at
 }

@@ -71,7 +71,7 @@ type side struct{ time, alg, bus, wrong decimal }
 // by copying needs twice its memory.
 const blockRows = 1024
 
-// rowList is a list of rows in order.
+// rowList is a list of rows in order. All blocks but the last are full.
 type rowList struct {
 	blocks [][]row
 	n      int
@@ -106,23 +106,17 @@ func (l *rowList) all() iter.Seq[*row] {
 // firstLine is the line of the first row.
 func (l *rowList) firstLine() int { return int(l.blocks[0][0].line) }
 
-// keep removes the rows for which ok is false. Pointers to rows become stale.
+// keep removes the rows for which ok is false, in place: pointers to rows become stale.
 func (l *rowList) keep(ok func(*row) bool) {
-	kept := rowList{}
-	for bi, b := range l.blocks {
-		kept.blocks = append(kept.blocks, b[:0])
-		for i := range b {
-			if ok(&b[i]) {
-				kept.blocks[bi] = append(kept.blocks[bi], b[i])
-				kept.n++
-			}
+	n := 0
+	for r := range l.all() {
+		if ok(r) {
+			l.blocks[n/blockRows][n%blockRows] = *r
+			n++
 		}
 	}
-	l.n = kept.n
-	l.blocks = l.blocks[:0]
-	for _, b := range kept.blocks {
-		if len(b) > 0 {
-			l.blocks = append(l.blocks, b)
-		}
+	l.n, l.blocks = n, l.blocks[:(n+blockRows-1)/blockRows]
+	if last := len(l.blocks) - 1; last >= 0 {
+		l.blocks[last] = l.blocks[last][:n-last*blockRows]
 	}
 }

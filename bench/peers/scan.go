@@ -52,10 +52,10 @@ type test struct {
 	// log is common to this and the other tests, open the row that is not complete yet.
 	log  *common
 	open *fragment
-	// claim is what the rows of a CSV say of their world.
+	// claim is the world that the rows of a CSV name.
 	claim claim
-	// adopts is true where the rows are of the stream adopted: either the header has
-	// no launcher's label and the rows have one, or the other way round.
+	// adopts is true if the rows are of another stream, adopted: either the header has no launcher's label
+	// and the rows have one, or the reverse.
 	adopts  bool
 	adopted string
 	// under is the section of the log in which the table stands.
@@ -139,9 +139,9 @@ func (s *scan) next(stream string) *test {
 	return t
 }
 
-// follow begins a test that a repeated header announces. Before the last test's
-// footer it is the same program's, or one that writes at the same time, or the
-// next one's whose footer is missing: the devices are taken over, the name is not.
+// follow begins a test at a repeated header. Without a footer before it, the header is of the same
+// program, of one that writes at the same time, or of the next one: the test takes over the devices, but
+// not the name.
 func (s *scan) follow(t *test) *test {
 	n := s.next(t.stream)
 	n.before = nil
@@ -187,8 +187,7 @@ func (s *scan) line(l line) error {
 	return nil
 }
 
-// adopt gives a row to the last header that has none, where only one of the two has
-// a launcher's label.
+// adopt gives a row to the last header without rows, if only one of the two has a launcher's label.
 func (s *scan) adopt(l *line) {
 	t := s.last
 	if t == nil || t.stream == l.stream || t.phase != table || t.stream != "" && l.stream != "" || !plainRow(l.text) {
@@ -205,7 +204,7 @@ func (s *scan) adopt(l *line) {
 	}
 }
 
-// inTable takes a line below a header. NCCL_DEBUG writes into rows.
+// inTable takes a line below a header. Output of NCCL_DEBUG may stand within rows.
 func (s *scan) inTable(t *test, l line) {
 	if plainRow(l.text) && s.row(t, l) {
 		return
@@ -335,5 +334,96 @@ func (s *scan) begin(t *test, h *layout) {
 			t.name = s.pending.name
 		}
 		s.used[t.stream] = s.pending.seq
+	}
+}
+
+// plainRow reports whether a line is certainly a row, as almost all lines of a table: it begins with a
+// number, ends with one or with N/A, and has no colon, number sign or other capital letter, of which all
+// other lines of the tools and libraries have one.
+func plainRow(text string) bool {
+	text = strings.TrimLeft(text, " ")
+	if text == "" || !isDigit(text[0]) {
+		return false
+	}
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c == ':' || c == '#':
+			return false
+		case c >= 'A' && c <= 'Z' && (i+2 >= len(text) || text[i:i+3] != "N/A") && (i < 2 || text[i-2:i+1] != "N/A"):
+			return false
+		}
+	}
+	last := text[len(text)-1]
+	return isDigit(last) || last == 'A'
+}
+
+// row takes a table row, or counts why it is not taken.
+func (s *scan) row(t *test, l line) bool {
+	// Some versions and people comment rows out; the digits after # stay rows.
+	if strings.HasPrefix(strings.TrimLeft(l.text, " "), "#") {
+		l.text = strings.Replace(l.text, "#", " ", 1)
+	}
+	if t.layout != nil && t.layout.prefix != "" {
+		// The rows may have the header's prefix; its place stays blank.
+		if rest, ok := strings.CutPrefix(strings.TrimLeft(l.text, " "), t.layout.prefix+" "); ok {
+			l.text = strings.Repeat(" ", len(l.text)-len(rest)) + rest
+		}
+	}
+	toks := tokenizeInto(s.toks, l.text)
+	s.toks = toks
+	t, ok := s.table(t, toks, l)
+	// A lone number is what is left of a row only where the size would stand.
+	if !ok || t.phase == footer || len(toks) == 1 && !l.cut && abs(toks[0].end-t.layout.cols[0].end) > 2 || !rowLike(toks) {
+		return false
+	}
+	s.rows++
+	t.piece(toks, l)
+	return true
+}
+
+// table finds the table of a row. It begins one if the row has no header and tells its columns itself.
+func (s *scan) table(t *test, toks []token, l line) (*test, bool) {
+	if t.phase == footer && containsRow(toks, 0) {
+		// The table has ended: this row is of one that lost its header.
+		ended := t
+		t = s.next(t.stream)
+		t.after = ended
+	}
+	if t.layout == nil && t.before != nil && containsRow(toks, 0) {
+		// The test before has not ended after all: two programs write at once.
+		t.launches, t.before.launches = 2, 2
+		t = t.before
+	}
+	if t.layout != nil {
+		return t, true
+	}
+	h := inferLayout(splitGlued(toks))
+	if h == nil {
+		if containsRow(toks, 0) {
+			t.skips.add("there is no line of column names, and the row is of no known layout", l.no)
+		}
+		return t, false
+	}
+	s.begin(t, h)
+	return t, true
+}
+
+// take adds a row to the table; with a reason it counts the row as skipped.
+func (t *test) take(r row, reason string, l line) {
+	switch {
+	case l.cut:
+		reason = "last line of a file that ends without a line end: it may be cut (if it is whole, add a line end)"
+	case reason == "" && t.layout.cpuTime:
+		reason = "the table gives the CPU's launch time (-C 1), not the collective's"
+	}
+	if reason == "" {
+		t.rows.add(r)
+		return
+	}
+	t.skips.add(reason, l.no)
+	for _, s := range r.sides[:r.n] {
+		if reason == sizeZero && s.bus&present != 0 {
+			t.emptyBus = append(t.emptyBus, s.bus)
+		}
 	}
 }

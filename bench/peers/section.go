@@ -8,7 +8,7 @@ import (
 	"zbench/bench/unit"
 )
 
-// section is what a script prints before a run to say how it is made:
+// section is a line of settings that a script prints before a run:
 // "### ALGO=Ring size=1G", "== NCCL_PROTO=LL128 ==", "NCCL_ALGO=Tree".
 type section struct {
 	line  int
@@ -28,8 +28,8 @@ var pairRE = pattern.New(`^[A-Za-z_][\w.-]{0,63}=[!-~]{0,64}$`)
 // sectionRE is a line between signs, two of a kind or one number sign, or without.
 var sectionRE = pattern.New(`^ *(?:(#+|={2,}|-{2,}|\*{2,}) *)?(?:(?:export|env) )?(.*?)(?: *(?:#+|={2,}|-{2,}|\*{2,}))? *:? *$`)
 
-// parseSection reads the settings of a line that has nothing else; heading is true
-// for a line of another text between signs, which ends a section.
+// parseSection reads a line of nothing but settings. heading is true for another text between signs,
+// which ends a section.
 func parseSection(text string) (pairs []string, marked, heading bool) {
 	m := sectionRE.FindStringSubmatch(text)
 	marked = len(m[1]) > 1

@@ -10,9 +10,8 @@ import (
 	"strings"
 )
 
-// setup is one run: everything that the log says of how tables were measured, on
-// which devices, with which settings. Tables of one setup are parts of a run or
-// its repeats; those of another are other results.
+// setup is one run: all that the log says of its devices and settings. Tables of one setup are parts of a
+// run or repeats of it; tables of different setups are different results.
 type setup struct {
 	// list tells device lists apart; devices is the list in short.
 	list    [sha256.Size]byte
@@ -27,10 +26,10 @@ type setup struct {
 
 // setups are the setups of a log.
 type setups struct {
-	// alike has the setups of which the log says the same, in order.
+	// alike has the setups with equal descriptions, in order.
 	alike map[[sha256.Size]byte][]*setup
-	// curves has the setups that measured each curve, in order, and labels their
-	// labels where they are several.
+	// curves has the setups that measured each curve, in order; labels has their labels where there are
+	// several.
 	curves map[curveKey][]*setup
 	labels map[curveKey]map[*setup]string
 }
@@ -79,17 +78,16 @@ func (b *builder) setupOf(set *setting) *setup {
 	return &out
 }
 
-// otherRun is the ratio of two times from which on they are not repeats of each
-// other, and mostCases the share of a table's cases that may differ so, as small
-// sizes do now and then.
+// Two times are not repeats if their ratio is above otherRun. In a repeated table mostCases of the cases
+// may differ by more, as small sizes do now and then.
 const (
 	otherRun  = 1.3
 	mostCases = 0.1
 )
 
-// belongs reports whether a table can be a part or a repeat of a setup: it
-// measured other cases, or the same devices took about the same times. Without a
-// list of devices nothing says that a case measured twice is the same.
+// belongs reports whether a table can be a part or a repeat of a setup: it measured other cases, or took
+// about the same times on the same devices. Without a list of devices a case that was measured twice is
+// no repeat.
 func (b *builder) belongs(set *setting, to *setup) bool {
 	t := set.test
 	common, apart := 0, 0
@@ -127,7 +125,7 @@ func (s *setups) use(c curveKey, by *setup) {
 	s.curves[c] = append(known, by)
 }
 
-// phrases says how the program ran.
+// phrases are how the program ran, a phrase each.
 func (set *setting) phrases() []string {
 	h, t := set.test.header, set.test
 	said := []string{"settings not in the log"}
@@ -225,8 +223,7 @@ func (s *setups) name() {
 	}
 }
 
-// label says in what a setup differs from the others of its curve; empty where the
-// log does not say.
+// label is how a setup differs from the others of its curve; empty if the log does not tell.
 func (s *setup) label(devices bool, differs func(string) bool) string {
 	var parts []string
 	switch {

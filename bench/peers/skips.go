@@ -21,22 +21,17 @@ func (s *skips) add(reason string, lines ...int) {
 // merge adds groups of skipped rows to the groups of the same reasons.
 func (s *skips) merge(groups ...record.Skip) {
 	for _, k := range groups {
-		s.mergeOne(k)
-	}
-}
-
-func (s *skips) mergeOne(k record.Skip) {
-	for i := range *s {
-		if g := &(*s)[i]; g.Reason == k.Reason {
-			g.Count += k.Count
-			g.Lines = append(g.Lines, k.Lines...)
-			slices.Sort(g.Lines)
-			g.Lines = g.Lines[:min(len(g.Lines), maxSkipLines)]
-			return
+		i := slices.IndexFunc(*s, func(g record.Skip) bool { return g.Reason == k.Reason })
+		if i < 0 {
+			i = len(*s)
+			*s = append(*s, record.Skip{Reason: k.Reason})
 		}
+		g := &(*s)[i]
+		g.Count += k.Count
+		g.Lines = append(g.Lines, k.Lines...)
+		slices.Sort(g.Lines)
+		g.Lines = g.Lines[:min(len(g.Lines), maxSkipLines)]
 	}
-	k.Lines = slices.Clone(k.Lines[:min(len(k.Lines), maxSkipLines)])
-	*s = append(*s, k)
 }
 
 func (s skips) count() int {

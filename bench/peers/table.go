@@ -1,6 +1,7 @@
 package peers
 
 import (
+	"slices"
 	"strconv"
 
 	"zbench/bench/collective"
@@ -47,13 +48,7 @@ func containsRow(toks []token, from int) bool {
 		if _, err := collective.DtypeByName(toks[i+2].s); err != nil {
 			continue
 		}
-		values := 0
-		for _, t := range toks[i+3:] {
-			if numeric(t.s) {
-				values++
-			}
-		}
-		if values >= 3 {
+		if len(slices.DeleteFunc(slices.Clone(toks[i+3:]), func(t token) bool { return !numeric(t.s) })) >= 3 {
 			return true
 		}
 	}
@@ -110,13 +105,12 @@ func (s *side) problem(wrong string) string {
 // bytes is the size of a row.
 func (t *test) bytes(r *row) int64 { return t.log.list[r.of].bytes }
 
-// timeUnit is what a table's rows say together.
+// timeUnit is the unit of a table's times, and the scale of its algbw.
 type timeUnit struct {
 	unit float64
 	// unitFrom says how the unit is known: printed, rows, or assumed.
 	unitFrom string
-	// scale is algbw over size/time: 1, or the bus factor in logs before
-	// June 2020, which put it into algbw.
+	// scale is algbw over size/time: 1, or the bus factor in logs before June 2020.
 	scale float64
 }
 
@@ -165,12 +159,10 @@ func (t *test) refuse(why func(*row) string) {
 
 // believable reports whether the times of a row are ones a collective can take.
 func (r *row) believable(unit float64) bool {
-	for _, s := range r.sides[:r.n] {
-		if t := scaled(s.time, unit); t > maxSeconds || t < minSeconds {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(r.sides[:r.n], func(s side) bool {
+		t := scaled(s.time, unit)
+		return t > maxSeconds || t < minSeconds
+	})
 }
 
 // findUnit finds the unit that the rows confirm, where no line prints it.

@@ -1,6 +1,10 @@
 package peers
 
-import "zbench/bench/pattern"
+import (
+	"strings"
+
+	"zbench/bench/pattern"
+)
 
 // token is a word of a line and the column after its last character.
 type token struct {
@@ -8,7 +12,11 @@ type token struct {
 	end int
 }
 
-var stampRE = pattern.New(`^\d{4}-\d\d-\d\d[-T_ ]\d\d[-:]\d\d[-:]\d\d`)
+var (
+	stampRE = pattern.New(`^\d{4}-\d\d-\d\d[-T_ ]\d\d[-:]\d\d[-:]\d\d`)
+	dateRE  = pattern.New(`^\d{4}-\d\d-\d\d$`)
+	clockRE = pattern.New(`^\d\d:\d\d:\d\d(\.\d+)?$`)
+)
 
 // tokenize splits at spaces. A date and the time of day after it are one token,
 // because the timestamp column has one name for the two.
@@ -37,30 +45,11 @@ func tokenizeInto(toks []token, text string) []token {
 	return toks
 }
 
-// like reports whether s has the shape: 0 stands for a digit.
-func like(s, shape string) bool {
-	if len(s) != len(shape) {
-		return false
-	}
-	for i := range len(s) {
-		if isDigit(s[i]) != (shape[i] == '0') || !isDigit(s[i]) && s[i] != shape[i] {
-			return false
-		}
-	}
-	return true
-}
+func isDate(s string) bool { return dateRE.MatchString(s) }
 
-func isDate(s string) bool { return like(s, "0000-00-00") }
-
-// isClock recognises a time of day, with or without a fraction of a second.
-func isClock(s string) bool {
-	const clock = "00:00:00"
-	if len(s) < len(clock) || !like(s[:len(clock)], clock) {
-		return false
-	}
-	rest := s[len(clock):]
-	return rest == "" || rest[0] == '.' && digits(rest[1:])
-}
+// isClock recognises a time of day, with or without a fraction of a second. Most words have no colon
+// there, and an expression takes longer to look.
+func isClock(s string) bool { return len(s) > 2 && s[2] == ':' && clockRE.MatchString(s) }
 
 // isStamp recognises what begins with a date and a time of day.
 func isStamp(s string) bool { return len(s) >= len("0000-00-00 00:00:00") && stampRE.MatchString(s) }
@@ -70,45 +59,25 @@ func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 func isLetter(c byte) bool { return c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' }
 
 // digits reports whether s is a non-empty run of decimal digits.
-func digits(s string) bool {
-	for i := range len(s) {
-		if !isDigit(s[i]) {
-			return false
-		}
-	}
-	return s != ""
-}
+func digits(s string) bool { return s != "" && run(s, 0) == len(s) }
 
 // isWord recognises the name of an element type, an operator or an algorithm.
 func isWord(s string) bool {
-	if s == "" || !isLetter(s[0]) {
-		return false
+	foreign := func(r rune) bool {
+		return r > 'z' || !isDigit(byte(r)) && !isLetter(byte(r)) && !strings.ContainsRune("_/+-", r)
 	}
-	for i := range len(s) {
-		switch c := s[i]; {
-		case isDigit(c), isLetter(c), c == '_', c == '/', c == '+', c == '-':
-		default:
-			return false
-		}
-	}
-	return true
+	return s != "" && isLetter(s[0]) && !strings.ContainsFunc(s, foreign)
 }
 
 // isRoot recognises a rank, or -1 for none.
 func isRoot(s string) bool {
-	if s != "" && s[0] == '-' {
-		s = s[1:]
-	}
-	return digits(s)
+	return digits(strings.TrimPrefix(s, "-"))
 }
 
 // numeric reports whether a cell of measured values may read so: a decimal, or
 // what printf makes of a value that is none.
 func numeric(s string) bool {
-	if s != "" && s[0] == '-' {
-		s = s[1:]
-	}
-	switch s {
+	switch s = strings.TrimPrefix(s, "-"); s {
 	case "inf", "nan", "INF", "NAN", "Inf", "NaN":
 		return true
 	}

@@ -7,8 +7,8 @@ import (
 	"zbench/bench/record"
 )
 
-// verify notes what a row says about the data of a result. Of repeats the worst
-// is kept; first is true for the first of them.
+// verify sets what a row says about the data of a result. Of repeats the worst counts; first is true for
+// the first.
 func verify(res *record.Result, t *test, wrong decimal, first bool) {
 	if !first && res.Verified.State == record.VerifiedOK && wrong&present != 0 && !t.isWrong(wrong) {
 		return // one more that is all right

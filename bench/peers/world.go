@@ -24,7 +24,7 @@ type device struct {
 	ordinal, bus string
 }
 
-// location is where the device is, as far as the list tells.
+// location identifies the device itself, as far as the list tells.
 func (d device) location() string { return d.host + " " + d.ordinal + " " + d.bus }
 
 func (d device) process() string { return d.host + " " + d.pid }
@@ -65,7 +65,7 @@ func (w *world) add(d device) bool {
 	return true
 }
 
-// shape is what a device list tells.
+// shape is the summary of a device list.
 type shape struct {
 	record.World
 	// comm is the number of ranks in one communicator: all of them unless

@@ -13,17 +13,18 @@ import (
 // a line has a line of its own and is not broken. Spaces between two words of a line
 // are kept, those at its ends are not. There is always one line, for an empty text
 // too. A newline is no space: make one line of the text first, as with OneSpace.
-// What stands between backticks is one word, to be copied from one line, and so are a
-// number and the sign after it.
+// A text between backticks is one word, so that it can be copied from one line; so are a number and
+// its unit.
 func Fold(text string, width int, first, rest string) []string {
-	lines := fold(kept.ReplaceAllStringFunc(text, func(s string) string { return strings.ReplaceAll(s, " ", held) }), width, first, rest)
+	text = kept.ReplaceAllStringFunc(text, func(s string) string { return strings.ReplaceAll(s, " ", held) })
+	lines := fold(text, width, first, rest)
 	for i, l := range lines {
 		lines[i] = strings.ReplaceAll(l, held, " ")
 	}
 	return lines
 }
 
-// kept are texts without a place to break, held is a space in them.
+// kept finds texts that must not be broken. held stands for their spaces while the text is folded.
 var kept = pattern.New("`[^`]*`|[0-9] (?:[%×]|[GTM]B/s|[KMGT]iB|[µmn]s)")
 
 const held = "\u00a0"

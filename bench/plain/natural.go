@@ -27,7 +27,7 @@ func Natural(a, b string) int {
 
 func digit(c byte) bool { return c >= '0' && c <= '9' }
 
-// chunk cuts the digits, or what are none, from the front.
+// chunk cuts the first run of digits, or of other characters, from a text.
 func chunk(s string) (front, rest string) {
 	i := 1
 	for i < len(s) && digit(s[i]) == digit(s[0]) {

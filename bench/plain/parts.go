@@ -8,8 +8,8 @@ type Part struct {
 	Text string
 }
 
-// Parts divides a sentence at the backticks around its commands. Of a text that has others, as a
-// stranger's may, all is words.
+// Parts divides a sentence at the backticks around its commands. A text with other backticks, as one
+// from elsewhere may have, is all words.
 func Parts(text string) []Part {
 	texts := strings.Split(text, "`")
 	words := len(texts)%2 == 0

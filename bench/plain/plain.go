@@ -34,8 +34,8 @@ func Text(s string) string {
 	return b.String()
 }
 
-// acts tells what a terminal may interpret. RuneError stands for a broken byte, and is
-// looked at again where it is found.
+// acts reports whether a terminal may interpret a character instead of showing it. It is true for
+// RuneError, which may be a broken byte.
 func acts(r rune) bool {
 	switch r {
 	case '\n', '\t':

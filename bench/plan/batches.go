@@ -7,8 +7,7 @@ import (
 	"zbench/bench/stat"
 )
 
-// Batches are the first batches of both timings of a pass. With several processes they take
-// one order together.
+// Batches are batches of both timings of a pass. Several processes run them with one order.
 type Batches struct {
 	// Bursts are nil for none.
 	Bursts *Bursts
@@ -19,17 +18,17 @@ type Batches struct {
 // both reports whether there are batches of both timings.
 func (b Batches) both() bool { return b.Bursts != nil && b.Isolated > 0 }
 
-// Timed are the results of Batches.
+// Timed is the result of Batches.
 type Timed struct {
 	// Bursts are seconds per launch, by burst × rank.
 	Bursts []float64
 	// Isolated are seconds, by launch × rank.
 	Isolated []float64
-	// Held is Driver.Held of the isolated launches.
+	// Held is what Driver.Held reports of the isolated launches.
 	Held bool
 }
 
-// Batching is a Driver that runs several batches in one call. There are bursts among them.
+// Batching is a Driver that runs bursts and isolated launches in one call.
 type Batching interface {
 	Batches(context.Context, Batches) (Timed, error)
 }
@@ -68,7 +67,7 @@ func (b Batches) launches() int {
 	return n
 }
 
-// split gives each batch its times of all ranks.
+// split divides the seconds of all ranks between the two timings.
 func (b Batches) split(seconds []float64, ranks int, held bool) Timed {
 	if b.Bursts == nil {
 		return Timed{Isolated: seconds, Held: held}
@@ -77,8 +76,8 @@ func (b Batches) split(seconds []float64, ranks int, held bool) Timed {
 	return Timed{Bursts: seconds[:at:at], Isolated: seconds[at:], Held: held && b.Isolated > 0}
 }
 
-// firstOf are the first batches of a case whose launches take some seconds each, within a
-// factor. A timing is left out whose first batch depends on where in that range they are.
+// firstOf are the first batches of a case. launch is the expected time of a launch, in seconds, within a
+// factor. A timing is left out if the size of its first batch depends on where in that range the time is.
 func firstOf(c Case, o Effort, launch, within float64) (b Batches) {
 	bursts := burstOf(c, o)
 	if n := firstCount(PerPass(o.Burst), launch*float64(bursts.Launches()), within); n > 0 {
@@ -88,8 +87,8 @@ func firstOf(c Case, o Effort, launch, within float64) (b Batches) {
 	return b
 }
 
-// firstCount is the size of a timing's first batch of samples that are expected to take so
-// many seconds, 0 if it depends on where within the factor they are.
+// firstCount is the size of a timing's first batch; 0 if it depends on where within the factor of the
+// expected seconds the time of a sample is.
 func firstCount(rule stat.Rule, expected, within float64) int {
 	rule.Expected = expected * within
 	slow := rule.Decide(nil, 0)
@@ -100,7 +99,7 @@ func firstCount(rule stat.Rule, expected, within float64) int {
 	return slow.Next
 }
 
-// timed reports the batches of an order, after what is reported already.
+// timed appends the times of an order's batches to the report.
 func (w *worker) timed(o Order, got Timed, r *Report) {
 	r.Seconds = slices.Concat(r.Seconds, got.Bursts, got.Isolated)
 	if o.Isolated > 0 {
@@ -108,7 +107,7 @@ func (w *worker) timed(o Order, got Timed, r *Report) {
 	}
 }
 
-// holding reports whether isolated launches were held, and the next hold.
+// holding adds to the report whether isolated launches were held, and the next hold.
 func (w *worker) holding(held bool, r *Report) {
 	r.StartedEarly = !held
 	if h, holds := w.p.(Holder); holds {
@@ -137,4 +136,73 @@ func (g *Group) holds(o Order, reports []Report) {
 		g.hold = max(g.hold, r.Hold)
 	}
 	g.held = !slices.ContainsFunc(reports, func(r Report) bool { return r.StartedEarly })
+}
+
+// Holder is a Driver that holds streams back while the host enqueues isolated launches. The hold depends
+// on the host's clock. All processes use the longest one: figures must not depend on how ranks are
+// divided among processes.
+type Holder interface {
+	// NextHold is the hold that the driver would use next, in seconds per launch.
+	NextHold() float64
+	// SetHold replaces it.
+	SetHold(seconds float64)
+}
+
+// NextHold is the longest of all processes.
+func (g *Group) NextHold() float64 { return g.hold }
+
+// SetHold sets it in all processes, with the next order.
+func (g *Group) SetHold(seconds float64) { g.hold = seconds }
+
+// Preparation is what a pass of a case begins with.
+type Preparation struct {
+	Case Case
+	Pass int
+	// Warmup is the number of warm-up launches, 0 for none. Verify asks for the first
+	// verification launch, if the case can be verified.
+	Warmup int
+	Verify bool
+	// First are the first batches of the pass whose size does not depend on the warm-up.
+	First Batches
+}
+
+// Prepared is the result of a Preparation.
+type Prepared struct {
+	// Seconds are those of the warm-up per launch, by rank; nil without warm-up.
+	Seconds []float64
+	// Unverifiable is the reason why the case was not verified, empty if it was or if
+	// no verification was asked for.
+	Unverifiable string
+	Verified     Verification
+	First        Timed
+}
+
+// Preparer is a Driver that does a whole Preparation in one call.
+type Preparer interface {
+	Prepare(context.Context, Preparation) (Prepared, error)
+}
+
+// Prepare begins a pass of a case on a driver.
+func Prepare(ctx context.Context, d Driver, p Preparation) (out Prepared, err error) {
+	if whole, ok := d.(Preparer); ok {
+		return whole.Prepare(ctx, p)
+	}
+	if err = d.Begin(p.Case, p.Pass); err != nil {
+		return out, err
+	}
+	if p.Warmup > 0 {
+		if out.Seconds, err = d.WarmUp(ctx, p.Warmup); err != nil {
+			return out, err
+		}
+		out.Seconds = slices.Clone(out.Seconds)
+	}
+	if p.Verify {
+		if out.Unverifiable = d.Unverifiable(p.Case); out.Unverifiable == "" {
+			out.Verified, err = d.Verify(ctx, p.Case, 0)
+		}
+	}
+	if err == nil {
+		out.First, err = runBatches(ctx, d, p.First)
+	}
+	return out, err
 }

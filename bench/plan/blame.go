@@ -44,7 +44,7 @@ func (e *GroupError) Lost() bool {
 	return slices.ContainsFunc(e.Failures, func(f ProcessFailure) bool { return f.Kind == FailedLost || f.Kind == FailedUnreached })
 }
 
-// StoodStill reports whether nothing but deadlines passed, while a process stood still.
+// StoodStill reports whether a process stood still and every failure is a passed deadline.
 func (e *GroupError) StoodStill() bool { return e.stood != "" && e.Timeout() }
 
 // maxNamed is the most different failures that an error quotes.
@@ -173,8 +173,8 @@ func (g *Group) join(o Order, failures []ProcessFailure) *record.Evidence {
 		if _, err := e.Progress(g.activeOf(f.FirstRank, f.Ranks)); err != nil {
 			continue
 		}
-		// The driver knows the launches. The first process's evidence decides, of those in
-		// the earliest phase: the others wait for them.
+		// The driver knows the launches. Processes in the earliest phase keep the others waiting: the
+		// evidence of the first of them decides.
 		if !known || phase(e.During) <= phase(all.During) {
 			all.During, all.Iterations, known = e.During, e.Iterations, true
 		}
@@ -194,13 +194,13 @@ func (g *Group) join(o Order, failures []ProcessFailure) *record.Evidence {
 	return all
 }
 
-// phases are the parts of an order in which ranks wait for each other, in their order.
+// phases are the phases in which ranks wait for each other, in the order of time.
 var phases = []string{record.DuringOpen, record.DuringInit, record.DuringWarmUp, record.DuringVerification, record.DuringBurst, record.DuringIsolated}
 
 func phase(during string) int { return slices.Index(phases, during) }
 
-// addShare adds how far the ranks of one process got in the batch. A deadline of its
-// own becomes that of all.
+// addShare is how far the ranks of one process got in the batch. The longest deadline becomes that of
+// all.
 func addShare(all *record.Evidence, f Failure, first, count int) []record.RankProgress {
 	n := all.Iterations
 	var one record.RankProgress

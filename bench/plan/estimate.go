@@ -32,8 +32,8 @@ type Estimate struct {
 	Passes int
 	// Launches is per rank; Seconds is the total.
 	Launches, Seconds Span
-	// Unknown counts the cases with an unknown launch time. For them Seconds.High is
-	// the time limit, which slow launches exceed.
+	// Unknown counts the cases with an unknown launch time. Seconds.High has the time limit for them,
+	// which slow launches exceed.
 	Unknown int
 	// Slow is the launch time in a burst, in seconds, above which those cases exceed
 	// the time limit, because a timing needs a few bursts; 0 if there is no limit.
@@ -189,4 +189,40 @@ func duration(s float64) string {
 		return unit.Digits(s/60) + " min"
 	}
 	return unit.Seconds(s)
+}
+
+// expected is the expected time of a launch before a pass, in seconds, and the factor within which it
+// is; zero if nothing is known.
+type expected struct{ launch, within float64 }
+
+// knownWithin is the factor within which a launch takes as long as in the pass before.
+const knownWithin = 2
+
+// expected is the time of a launch in an earlier pass, else an estimate from the nearest size of the same
+// curve: a larger launch takes no less time, and at most more in proportion to its size.
+func (t *Taken) expected(cases []Case, c Case) expected {
+	if launch := measured(t.Parts[c.Key]); launch > 0 {
+		return expected{launch, knownWithin}
+	}
+	var near expected
+	for _, other := range cases {
+		if !c.along(other) {
+			continue
+		}
+		root := math.Sqrt(float64(c.Requested) / float64(other.Requested))
+		within := knownWithin * max(root, 1/root)
+		if near.launch > 0 && near.within <= within {
+			continue
+		}
+		if launch := measured(t.Parts[other.Key]); launch > 0 {
+			near = expected{launch * root, within}
+		}
+	}
+	return near
+}
+
+// along reports whether another case is of the same curve, in place or not.
+func (c Case) along(other Case) bool {
+	return c.Collective.Name == other.Collective.Name && c.Split == other.Split && c.Graph == other.Graph &&
+		c.Dtype.Name == other.Dtype.Name && c.Op == other.Op && min(c.Requested, other.Requested) > 0
 }

@@ -24,7 +24,7 @@ type Exchange struct {
 	Launches int `json:"launches"`
 }
 
-// Peers are those of a rank.
+// Peers are the peers of a rank, −1 for none.
 func (e Exchange) Peers(rank int) (to, from int) {
 	if to = e.To[rank]; e.From == nil {
 		return to, to

@@ -154,7 +154,7 @@ func follow(ctx context.Context, w worker, leader Leader) error {
 	}
 }
 
-// worker executes orders on one process's ranks, including the leader's.
+// worker executes orders on the ranks of one process, the leader's too.
 type worker struct {
 	p Process
 	c Case
@@ -201,7 +201,7 @@ func (w *worker) execute(o Order) Report {
 	}
 }
 
-// hanging is the report of a process that a call does not return to.
+// hanging is the report of a process in which a call does not return.
 func hanging() Report {
 	return failed(Failure{Kind: FailedHanging, Message: "a call of a library does not return"})
 }

@@ -33,7 +33,7 @@ type Log struct {
 	Append func(record.Part) error
 }
 
-// Taken is what there is of a sweep: the passes of each row in their order.
+// Taken is the passes of a sweep so far, by row and in their order.
 type Taken struct {
 	Parts map[string][]record.Part
 	// Failed is the key of the row whose pass failed, empty while none has.
@@ -52,11 +52,10 @@ func NewTaken(parts []record.Part) *Taken {
 	return t
 }
 
-// Run takes what is missing of the jobs in two passes, up and then down, hands
-// each part to log (nil keeps none), and calls done with a job's index when its last pass is over. After a
-// failed pass the device or the communicator can no longer be trusted, so nothing
-// more is run; neither is it once a process is lost, ctx is cancelled or log fails. A pass that was
-// cut short is not kept: it is taken whole later.
+// Run runs the missing passes of the jobs: all jobs upwards, then downwards. It hands each part to log
+// (nil keeps none) and calls done with a job's index after its last pass. It stops running passes after a
+// failed one, because the device or the communicator can no longer be trusted, after the loss of a
+// process, at the end of ctx, and after an error of log. A pass that was cut short is not kept.
 func (t *Taken) Run(ctx context.Context, jobs []Job, log func(record.Part) error, done func(job int)) error {
 	order := make([]int, len(jobs))
 	for i := range order {
@@ -77,7 +76,7 @@ func (t *Taken) Run(ctx context.Context, jobs []Job, log func(record.Part) error
 	return err
 }
 
-// lacks tells whether the pass is still to be taken for any row of the job.
+// lacks reports whether a row of the job lacks the pass.
 func (t *Taken) lacks(j Job, pass int) bool {
 	return !j.Skipped && slices.ContainsFunc(j.Keys, func(key string) bool { return t.open(key, pass) })
 }
@@ -116,10 +115,9 @@ func (t *Taken) step(ctx context.Context, j Job, pass int, log func(record.Part)
 	return nil
 }
 
-// Sample is the loop of every timing: until the rule stops it, take is asked for so
-// many more samples, appends them to the series, and returns the seconds of measured
-// time that they took. The rule alone decides, from the series and the time; why is
-// its reason. An error of take ends the timing.
+// Sample is the loop of every timing. take appends n more samples to the series and returns the measured
+// time that they took, in seconds. The rule decides from both when to stop; why is its reason. An error
+// of take ends the timing.
 func Sample(rule stat.Rule, series *[]float64, take func(n int) (spent float64, err error)) (why string, err error) {
 	spent := 0.0
 	for {

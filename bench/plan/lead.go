@@ -36,8 +36,8 @@ type Group struct {
 	countless, counting bool
 	// counted are the counters as of the last order; nil if it did not ask for them.
 	counted []record.NICCounters
-	// hold is what the next isolated launches are held back for, in seconds per launch;
-	// 0 leaves it to the processes.
+	// hold is how long the next isolated launches are held back, in seconds per launch; 0 leaves it to
+	// the processes.
 	hold float64
 }
 
@@ -63,12 +63,12 @@ func Lead(ctx context.Context, own Process, others Followers, world []Member) (*
 	return g, ctx
 }
 
-// share is the first rank of a member and the number of its active ranks.
+// share is the first rank of a member, and how many of its ranks are active.
 func (g *Group) share(member int) (first, active int) {
 	return g.activeOf(g.first[member], g.world[member].Ranks)
 }
 
-// activeOf counts the active ones of some consecutive ranks.
+// activeOf is the first of some consecutive ranks, and how many of them are active.
 func (g *Group) activeOf(first, ranks int) (start, active int) {
 	return first, max(0, min(ranks, g.active-first))
 }
@@ -120,7 +120,7 @@ func (g *Group) doEach(o Order, each []Order) ([]Report, error) {
 	return reports, err
 }
 
-// asked is a process that was asked to stop: the end of the sweep is a cancellation then.
+// asked is the cause of a cancellation: a process received a signal to stop.
 type asked string
 
 func (a asked) Error() string { return string(a) + " was asked to stop" }
@@ -277,5 +277,46 @@ func (g *Group) rows(o Order, reports []Report, rows int) ([]float64, error) {
 	return all, nil
 }
 
-// EventFloor is this process's.
+// EventFloor is that of this process.
 func (g *Group) EventFloor() float64 { return g.own.p.EventFloor() }
+
+// Counting is a Driver that reads counters of the NICs, on the nodes that have any.
+type Counting interface {
+	// Counters are the present values on all nodes; empty if no counter is read. What cannot be read is
+	// left out: that is no reason to end a sweep.
+	Counters() []record.NICCounters
+}
+
+// countersOf are the counters of a driver that reads some.
+func countersOf(d Driver) []record.NICCounters {
+	if c, can := d.(Counting); can {
+		return c.Counters()
+	}
+	return nil
+}
+
+// Counters are the counters of all processes. If no process has any, none is asked again. Else they come
+// with the reports on every batch of isolated launches, which ends a pass; they are asked for only if an
+// order without them was sent since.
+func (g *Group) Counters() []record.NICCounters {
+	if g.countless || g.counted != nil {
+		return g.counted
+	}
+	reports, err := g.do(Order{Do: DoCounters})
+	if err != nil {
+		return nil
+	}
+	all := nicsOf(reports)
+	g.countless, g.counting, g.counted = len(all) == 0, len(all) > 0, all
+	return all
+}
+
+// nicsOf are the counters in the reports. A process that failed reports those at its failure: bytes per
+// rail are evidence of a hang.
+func nicsOf(reports []Report) []record.NICCounters {
+	var all []record.NICCounters
+	for _, r := range reports {
+		all = append(all, r.NICs...)
+	}
+	return all
+}

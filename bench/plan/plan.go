@@ -122,7 +122,7 @@ func (a Axes) Validate() error {
 			return fmt.Errorf("%s cannot reduce %s; choose another dtype, or a collective that does not reduce", c.Name, a.Dtypes[0].Name)
 		}
 	}
-	return a.validateSplits()
+	return a.World.CheckSplits(a.Groups, a.Strides, a.Scales)
 }
 
 // Cases lists the sweep: the whole world first, then groups, strides and scales. Within

@@ -205,10 +205,10 @@ func TestStrides(t *testing.T) {
 	require.Equal(t, []int{32, 4, 16, 4, 2}, ranks)
 	require.Equal(t, []int{4, 1, 4, 4, 2}, nodes)
 	require.Equal(t, 19, plan.Split{Stride: 16}.Rank(3, 1, 2))
-	for stride, says := range map[int]string{1: "2 or more", 32: "of two or more", 3: "divides the ranks", -8: "2 or more"} {
+	for stride, says := range map[int]string{1: "be 2 at least", 32: "of two or more", 3: "must divide the 32 ranks", -8: "be 2 at least"} {
 		a.Strides = []int{stride}
 		require.ErrorContains(t, a.Validate(), says)
 	}
 	a.World.GPUsPerNode, a.World.Nodes, a.Groups, a.Strides = 6, 6, nil, []int{4}
-	require.ErrorContains(t, a.Validate(), "divides the GPUs of a node (6) or is a multiple")
+	require.ErrorContains(t, a.Validate(), "divide the 6 GPUs of a node or be a multiple")
 }

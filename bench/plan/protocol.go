@@ -86,8 +86,8 @@ func (r reportFields) check() error {
 	return nil
 }
 
-// decode reads a message of this protocol. It is read once: the leader reads thousands
-// a second. Why it is refused is looked for afterwards.
+// decode reads a message of this protocol. The leader reads thousands a second: why a message is refused
+// is found out after the attempt.
 func decode(what string, text []byte, into versioned) error {
 	err := jsonfile.One(text, into)
 	if err == nil && into.protocol() == Protocol {
@@ -105,7 +105,7 @@ func decode(what string, text []byte, into versioned) error {
 	return fmt.Errorf("%s that this zbench does not know: %w; %s", what, err, sameBuild)
 }
 
-// batches are those of an order that has some beside its own launches.
+// batches are the bursts and isolated launches of an order.
 func (o Order) batches() Batches { return Batches{o.Bursts, o.Isolated} }
 
 // lacks reports whether an order has no argument that it needs.

@@ -87,7 +87,7 @@ type Failure struct {
 	Evidence *record.Evidence `json:"evidence,omitempty"`
 }
 
-// Own reports whether the process failed of itself: it did not wait for another one.
+// Own reports whether the failure is the process's own: it did not wait for another process.
 func (f *Failure) Own() bool {
 	return f != nil && slices.Contains([]FailureKind{FailedHanging, FailedCall, FailedOrder}, f.Kind)
 }

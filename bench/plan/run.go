@@ -124,10 +124,9 @@ func Run(ctx context.Context, cases []Case, d Driver, o Effort, done func(record
 	return results
 }
 
-// Resume runs what the log does not have of the cases (Taken.Run), and reports each
-// result when its last pass is done; it returns them all in the order of the cases,
-// also with an error of the log. A case that the failure of another kept from its
-// end is skipped and says so; with one pass it is the result of that.
+// Resume runs the passes that the log lacks (Taken.Run) and calls done with each result after its last
+// pass. It returns all results in the order of the cases, with an error of the log too. If the failure
+// of another case kept a case from its end, it is skipped, or has the result of its only pass.
 func Resume(ctx context.Context, cases []Case, d Driver, o Effort, kept Log, done func(record.Result)) ([]record.Result, error) {
 	jobs, before := make([]Job, len(cases)), make([]bool, len(cases))
 	results := make([]record.Result, len(cases))
@@ -148,8 +147,8 @@ func Resume(ctx context.Context, cases []Case, d Driver, o Effort, kept Log, don
 	return results, err
 }
 
-// take takes one pass's samples of a case; whole is false when it was cut short. known is
-// what is known of its launches before.
+// take measures one pass of a case; whole is false if it was cut short. known is the expected time of a
+// launch.
 func take(ctx context.Context, c Case, d Driver, o Effort, pass int, known expected) (part record.Part, whole bool) {
 	t := &passRun{c: c, late: map[int]int{}, everyRank: o.EveryRank, part: record.Part{Key: c.Key, Pass: pass, Status: record.OK}}
 	before := countersOf(d)
@@ -172,7 +171,7 @@ func take(ctx context.Context, c Case, d Driver, o Effort, pass int, known expec
 	return t.part, err == nil || ctx.Err() == nil && !errors.Is(err, context.Canceled)
 }
 
-// result is a case's result as far as the sweep went.
+// result is the result of a case from the passes so far.
 func (t *Taken) result(c Case) record.Result {
 	if t.Failed != "" {
 		return record.CutShort(c.Planned(), t.Parts[c.Key], t.Failed)

@@ -105,7 +105,7 @@ func (t *passRun) prepare(ctx context.Context, d Driver, o Effort, pass int, kno
 	return err
 }
 
-// takes keeps the times of first batches until the timings ask for them.
+// takes checks the times of first batches and keeps them until the timings ask for them.
 func (t *passRun) takes(b Batches, got Timed) (err error) {
 	if b.Bursts != nil {
 		_, err = t.whole(b.Bursts.Count)(got.Bursts, nil)
@@ -117,8 +117,8 @@ func (t *passRun) takes(b Batches, got Timed) (err error) {
 	return err
 }
 
-// begin runs the first batches of both timings together, where they did not come with the
-// warm-up. Its launches have shown how long they take.
+// begin runs the first batches of both timings together, if they were not run with the warm-up. The
+// warm-up has shown how long a launch takes.
 func (t *passRun) begin(ctx context.Context, d Driver, o Effort) error {
 	b := firstOf(t.c, o, t.launch, 1)
 	if t.first.Bursts != nil || t.first.Isolated != nil || !b.both() {
@@ -197,9 +197,8 @@ const mostDiscarded = 1000
 // errDiscarded ends a timing in which nearly all launches took no time.
 var errDiscarded = errors.New(stat.StopDiscarded)
 
-// isolated takes launches alone until the rule says that there are enough. The time of a
-// launch in the warm-up bounds the first batch, as that of bursts: an unknown time makes
-// a second batch, with an order of its own, of nearly every timing.
+// isolated runs isolated launches until the rule stops. The time of a launch in the warm-up sizes the
+// first batch: without it nearly every timing would need a second batch, with an order of its own.
 func (t *passRun) isolated(ctx context.Context, d Driver, rule stat.Rule) (err error) {
 	b := &record.IsolatedSamples{Max: []float64{}, Spread: []float64{}, EventFloor: d.EventFloor()}
 	t.part.Isolated = b
@@ -238,7 +237,7 @@ func (t *passRun) isolated(ctx context.Context, d Driver, rule stat.Rule) (err e
 	return err
 }
 
-// gather sums up what the launches alone say of ranks and groups.
+// gather adds what the isolated launches say about ranks and groups.
 func (t *passRun) gather(b *record.IsolatedSamples) {
 	for _, rank := range slices.Sorted(maps.Keys(t.late)) {
 		b.Late = append(b.Late, record.LateCount{Rank: rank, Count: t.late[rank]})
@@ -255,10 +254,10 @@ func (t *passRun) gather(b *record.IsolatedSamples) {
 	}
 }
 
-// keep adds one isolated launch: its value is that of the slowest rank. A launch with
-// an interval that is not positive is discarded and counted. Ranks that share the shortest
-// interval, as with a coarse clock, are counted by turns: counting the first of them would
-// name the low ranks, and counting none would hide a node that is late as a whole.
+// keep adds one isolated launch and returns the time of its slowest rank. A launch with an interval that is
+// not positive is discarded and counted. If ranks share the shortest interval, as with a coarse clock,
+// another of them is counted each time: always counting the first would blame the low ranks, and
+// counting none would hide a node that is late as a whole.
 func (t *passRun) keep(b *record.IsolatedSamples, ranks []float64) float64 {
 	if t.everyRank {
 		for _, s := range ranks {
@@ -286,8 +285,7 @@ func (t *passRun) keep(b *record.IsolatedSamples, ranks []float64) float64 {
 	return longest
 }
 
-// byTurns is one of the ranks that have this interval, where they are several another each
-// time.
+// byTurns is a rank with this interval; if there are several, another one at each call.
 func (t *passRun) byTurns(ranks []float64, interval float64) int {
 	having := 0
 	for _, s := range ranks {

@@ -1,9 +1,6 @@
 package plan
 
-import (
-	"fmt"
-	"slices"
-)
+import "slices"
 
 // Split divides the world's ranks into communicators. The zero Split is one communicator
 // of all ranks. Ranks are numbered node-major.
@@ -27,30 +24,6 @@ func (s Split) Rank(group, i, size int) int {
 	return group*size + i
 }
 
-// validateSplits reports a split that does not divide the world.
-func (a Axes) validateSplits() error {
-	size, perNode := a.World.Size(), a.World.PerNode()
-	for _, g := range a.Groups {
-		if g < 2 || perNode%g != 0 {
-			return fmt.Errorf("--groups is %d; a group has 2 ranks or more and divides the GPUs of a node (%d)", g, perNode)
-		}
-	}
-	for _, s := range a.Strides {
-		switch {
-		case s < 2 || s >= size || size%s != 0:
-			return fmt.Errorf("--strides is %d; a stride is 2 or more and divides the ranks (%d) into groups of two or more", s, size)
-		case perNode%s != 0 && s%perNode != 0:
-			return fmt.Errorf("--strides is %d; a stride divides the GPUs of a node (%d) or is a multiple of them", s, perNode)
-		}
-	}
-	for _, n := range a.Scales {
-		if n < 1 || n > a.World.Nodes {
-			return fmt.Errorf("--scale is %d; it must be 1 to %d nodes", n, a.World.Nodes)
-		}
-	}
-	return nil
-}
-
 // splits lists the whole world, then the requested splits, each once: the journal
 // refuses two cases with the same key. A split equal to the whole world is omitted.
 func (a Axes) splits() []Split {
@@ -72,8 +45,8 @@ func (a Axes) splits() []Split {
 	return all
 }
 
-// of is the size of the split's communicators, the number of nodes that each spans, and
-// the number that run at once.
+// of is the size of a split's communicators, the number of nodes that each spans, and how many of them
+// run at once.
 func (a Axes) of(s Split) (ranks, nodes, parallel int) {
 	w := a.World
 	switch {

@@ -37,8 +37,8 @@ func (t *Times) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Joined are reports of one or several processes that say nothing but times, in one: the
-// times of one process after those of the other, equally many of each.
+// Joined is several reports of nothing but times in one: the times of one process after those of the
+// other, equally many of each.
 type Joined struct {
 	Seconds Times `json:"seconds,omitempty"`
 	// Hold is the longest, which is all that the leader needs of holds; StartedEarly is
@@ -47,19 +47,19 @@ type Joined struct {
 	StartedEarly bool    `json:"started_early,omitempty"`
 }
 
-// Joined is a report as one of others, if it says nothing but times.
+// Joined is the report as a Joined of one process; false if it says more than times.
 func (r Report) Joined() (Joined, bool) {
 	j := Joined{Seconds: r.Seconds, Hold: r.Hold, StartedEarly: r.StartedEarly}
 	return j, r.Failure == nil && !r.Stop && r.Budget == Room{} && r.IDs == nil && r.Facts == nil && r.NICs == nil &&
 		r.Unverifiable == "" && r.Verified == Verification{}
 }
 
-// With joins the reports of more processes.
+// With appends the reports of more processes.
 func (j Joined) With(more Joined) Joined {
 	return Joined{slices.Concat(j.Seconds, more.Seconds), max(j.Hold, more.Hold), j.StartedEarly || more.StartedEarly}
 }
 
-// Split takes the reports of n processes apart. Each has the longest hold.
+// Split divides it into the reports of n processes. Each has the longest hold.
 func (j Joined) Split(n int) ([]Report, error) {
 	if n < 1 || len(j.Seconds)%n != 0 || j.Hold < 0 {
 		return nil, fmt.Errorf("a report of %d processes with %d times and a hold of %g s", n, len(j.Seconds), j.Hold)

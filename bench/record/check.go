@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -59,12 +60,7 @@ func (r *Result) check() error {
 	if r.Ranks < 0 || r.Nodes < 0 || r.GPUsPerProcess < 0 || r.Stride < 0 {
 		return fmt.Errorf("a negative world: %d ranks, %d nodes, %d GPUs per process, stride %d", r.Ranks, r.Nodes, r.GPUsPerProcess, r.Stride)
 	}
-	for name, bw := range map[string]*float64{"algbw": r.AlgBW, "busbw": r.BusBW} {
-		if bw != nil && *bw < 0 {
-			return fmt.Errorf("%s is negative: %g", name, *bw)
-		}
-	}
-	if err := errors.Join(r.Evidence.check(), r.Verified.check(r.Status)); err != nil {
+	if err := cmp.Or(checkRates(r.AlgBW, r.BusBW), errors.Join(r.Evidence.check(), r.Verified.check(r.Status))); err != nil {
 		return err
 	}
 	if err := r.Burst.check(); err != nil {
@@ -97,14 +93,21 @@ func (v *Verified) check(beside Status) error {
 	return nil
 }
 
+func checkRates(alg, bus *float64) error {
+	for name, bw := range map[string]*float64{"algbw": alg, "busbw": bus} {
+		if bw != nil && *bw < 0 {
+			return fmt.Errorf("%s is negative: %g", name, *bw)
+		}
+	}
+	return nil
+}
+
 func (t *Timing) check() error {
 	if t == nil {
 		return nil
 	}
-	for name, bw := range map[string]*float64{"algbw": t.AlgBW, "busbw": t.BusBW} {
-		if bw != nil && *bw < 0 {
-			return fmt.Errorf("%s is negative: %g", name, *bw)
-		}
+	if err := checkRates(t.AlgBW, t.BusBW); err != nil {
+		return err
 	}
 	if i := t.Rounding; i != nil && (i.Lo < 0 || i.Hi < i.Lo) {
 		return fmt.Errorf("rounding must be an interval, not %g to %g", i.Lo, i.Hi)

@@ -34,7 +34,7 @@ var columns = []column[Result]{
 	{"reason", func(_ *Record, r *Result) string { return r.Reason }},
 	{"simulated", func(rec *Record, _ *Result) string { return strconv.FormatBool(rec.Simulated) }},
 	{"extrapolated", func(_ *Record, r *Result) string { return strconv.FormatBool(r.Extrapolated) }},
-	{"iterations", func(_ *Record, r *Result) string { return iterations(r.Burst) }},
+	{"iterations", of(burst, func(t *Timing) *int { return &t.Iterations }, func(n *int) string { return strconv.Itoa(*n) })},
 	{"samples", mean(func(s *stat.Summary) string { return strconv.Itoa(s.N) })},
 	{"time_s", mean(func(s *stat.Summary) string { return table.Number(&s.Median) })},
 	{"time_lo_s", mean(func(s *stat.Summary) string { return table.Number(s.Lo) })},
@@ -45,8 +45,8 @@ var columns = []column[Result]{
 	{"time_p95_s", mean(func(s *stat.Summary) string { return table.Number(s.P95) })},
 	{"time_p99_s", mean(func(s *stat.Summary) string { return table.Number(s.P99) })},
 	{"time_cv", mean(func(s *stat.Summary) string { return table.Number(s.CV) })},
-	{"slowest_rank_time_s", func(_ *Record, r *Result) string { return slowest(r.Burst) }},
-	{"isolated_slowest_rank_time_s", func(_ *Record, r *Result) string { return slowest(r.Isolated) }},
+	{"slowest_rank_time_s", of(burst, slowest, func(s *stat.Summary) string { return table.Number(&s.Median) })},
+	{"isolated_slowest_rank_time_s", isolated(func(s *stat.Summary) string { return table.Number(&s.Median) })},
 	{"algbw_Bps", func(_ *Record, r *Result) string { return table.Number(r.AlgBW) }},
 	{"busbw_Bps", func(_ *Record, r *Result) string { return table.Number(r.BusBW) }},
 	{"headline", func(_ *Record, r *Result) string { return r.Headline }},
@@ -58,17 +58,12 @@ var columns = []column[Result]{
 	{"isolated_time_lo_s", isolated(func(s *stat.Summary) string { return table.Number(s.Lo) })},
 	{"isolated_time_hi_s", isolated(func(s *stat.Summary) string { return table.Number(s.Hi) })},
 	{"isolated_time_p95_s", isolated(func(s *stat.Summary) string { return table.Number(s.P95) })},
-	{"isolated_spread_s", func(_ *Record, r *Result) string {
-		if r.Isolated == nil || r.Isolated.Spread == nil {
-			return ""
-		}
-		return table.Number(&r.Isolated.Spread.Median)
-	}},
+	{"isolated_spread_s", of(alone, spread, func(s *stat.Summary) string { return table.Number(&s.Median) })},
 	{"groups", func(_ *Record, r *Result) string { return strconv.Itoa(r.Groups) }},
 	{"stride", func(_ *Record, r *Result) string { return strconv.Itoa(r.Stride) }},
 	{"setup", func(_ *Record, r *Result) string { return r.Setup }},
-	{"time_rounding_lo_s", rounding(func(i *Interval) float64 { return i.Lo })},
-	{"time_rounding_hi_s", rounding(func(i *Interval) float64 { return i.Hi })},
+	{"time_rounding_lo_s", of(burst, rounding, func(i *Interval) string { return table.Number(&i.Lo) })},
+	{"time_rounding_hi_s", of(burst, rounding, func(i *Interval) string { return table.Number(&i.Hi) })},
 }
 
 // CSV is a header and one row per result or kernel. Rows depend on the record alone: numbers have the
@@ -93,51 +88,32 @@ func rowsOf[Row any](rec *Record, columns []column[Row], rows []Row) (header []s
 	return header, lines
 }
 
-// mean makes a cell of the burst's mean over ranks, empty if there is none.
+// of makes a cell of a part of a timing; empty if a result lacks the timing or the part.
+func of[Part any](timing func(*Result) *Timing, part func(*Timing) *Part, cell func(*Part) string) func(*Record, *Result) string {
+	return func(_ *Record, r *Result) string {
+		if t := timing(r); t != nil && part(t) != nil {
+			return cell(part(t))
+		}
+		return ""
+	}
+}
+
+func burst(r *Result) *Timing { return r.Burst }
+func alone(r *Result) *Timing { return r.Isolated }
+
+func meanOfRanks(t *Timing) *stat.Summary { return t.MeanOfRanks }
+func slowest(t *Timing) *stat.Summary     { return t.MaxOfRanks }
+func spread(t *Timing) *stat.Summary      { return t.Spread }
+func rounding(t *Timing) *Interval        { return t.Rounding }
+
+// mean makes a cell of the burst's mean over ranks.
 func mean(cell func(*stat.Summary) string) func(*Record, *Result) string {
-	return func(_ *Record, r *Result) string {
-		if r.Burst == nil || r.Burst.MeanOfRanks == nil {
-			return ""
-		}
-		return cell(r.Burst.MeanOfRanks)
-	}
+	return of(burst, meanOfRanks, cell)
 }
 
-// isolated makes a cell of the isolated time of the slowest rank, empty where there
-// is none.
+// isolated makes a cell of the isolated time of the slowest rank.
 func isolated(cell func(*stat.Summary) string) func(*Record, *Result) string {
-	return func(_ *Record, r *Result) string {
-		if r.Isolated == nil || r.Isolated.MaxOfRanks == nil {
-			return ""
-		}
-		return cell(r.Isolated.MaxOfRanks)
-	}
-}
-
-// rounding makes a cell of the burst's rounding interval, empty where there is
-// none.
-func rounding(end func(*Interval) float64) func(*Record, *Result) string {
-	return func(_ *Record, r *Result) string {
-		if r.Burst == nil || r.Burst.Rounding == nil {
-			return ""
-		}
-		v := end(r.Burst.Rounding)
-		return table.Number(&v)
-	}
-}
-
-func slowest(t *Timing) string {
-	if t == nil || t.MaxOfRanks == nil {
-		return ""
-	}
-	return table.Number(&t.MaxOfRanks.Median)
-}
-
-func iterations(t *Timing) string {
-	if t == nil {
-		return ""
-	}
-	return strconv.Itoa(t.Iterations)
+	return of(alone, slowest, cell)
 }
 
 func wrong(v Verified) string {

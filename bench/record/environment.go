@@ -7,9 +7,8 @@ import (
 	"zbench/bench/pattern"
 )
 
-// libraryVariables are those that the libraries below zbench read: RCCL and NCCL, the
-// runtimes of AMD and NVIDIA, and the network beneath. secret are names that may hold
-// what must not be kept.
+// libraryVariables are the variables that the libraries below zbench read: RCCL and NCCL, the runtimes of
+// AMD and NVIDIA, the network. Variables with secret names are not kept.
 var (
 	libraryVariables = pattern.New(`^(NCCL|RCCL|HSA|HIP|ROCR|AMD|GPU|CUDA|UCX|FI|IONIC|ANP)_[A-Z0-9_]+$`)
 	secret           = pattern.New(`TOKEN|SECRET|PASS|CREDENTIAL|_KEY`)

@@ -145,8 +145,8 @@ func (e *Evidence) SetRanksFrom(first int, ranks []RankProgress) {
 	e.suspect()
 }
 
-// place orders ranks by what accuses them most: an error that their communicators report
-// is less than a failure and more than a missing launch.
+// place orders ranks by how much accuses them: an error that their communicators report is less than a
+// failure and more than a missing launch.
 func place(state RankState, err string) int {
 	at, failed := slices.Index(rankStates, state), slices.Index(rankStates, RankFailed)
 	if at > failed && state != Unreached && err != "" {
@@ -155,8 +155,8 @@ func place(state RankState, err string) int {
 	return 2 * at
 }
 
-// state is how far a rank got: with marks at launch stuck of so many, counted
-// from 0.
+// state is how far a rank got. With marks, stuck is the first launch that not every rank has ended,
+// counted from 0.
 func (r RankProgress) state(marked bool, stuck, launches int) RankState {
 	switch {
 	case r.Lost:
@@ -175,8 +175,7 @@ func (r RankProgress) state(marked bool, stuck, launches int) RankState {
 	return NotFinished
 }
 
-// stuck is the first launch that not every rank has ended, counted from 0, and
-// whether there are marks.
+// stuck is the first launch that not every rank has ended, counted from 0; false without marks.
 func (e *Evidence) stuck() (launch int, ok bool) {
 	launch = e.Iterations
 	for _, r := range e.Ranks {
@@ -187,9 +186,8 @@ func (e *Evidence) stuck() (launch int, ok bool) {
 	return launch, ok
 }
 
-// Progress is the progress of each of count ranks from the first on: the input of
-// SetRanksFrom as far as the evidence keeps it. Invalid, missing or other ranks' evidence
-// is an error.
+// Progress is the progress of each of count ranks from first on, as SetRanksFrom takes it. It fails if the
+// evidence is nil, invalid or of other ranks.
 func (e *Evidence) Progress(first, count int) ([]RankProgress, error) {
 	if e == nil {
 		return nil, errors.New("no evidence")
@@ -226,4 +224,216 @@ func (r *RankEvidence) progress() RankProgress {
 		p.Started, p.Ended = *r.Started, *r.Ended
 	}
 	return p
+}
+
+// check refuses values that no evidence has.
+func (e *Evidence) check() error {
+	if e == nil {
+		return nil
+	}
+	if phases[e.During] == "" || e.Iterations < 0 || e.Iterations > maxCount || len(e.Ranks) == 0 {
+		return fmt.Errorf("evidence during %q, %d launches, %d groups of ranks", e.During, e.Iterations, len(e.Ranks))
+	}
+	if d := e.Deadline; d != nil && !(*d >= 0 && *d <= maxSeconds) {
+		return fmt.Errorf("evidence: a deadline of %g s", *d)
+	}
+	if err := e.Witness.check(); err != nil {
+		return fmt.Errorf("evidence: %w", err)
+	}
+	var all []span
+	for _, r := range e.Ranks {
+		if err := r.check(e.Iterations); err != nil {
+			return fmt.Errorf("evidence: %w", err)
+		}
+		list, _ := spans(r.Ranks) // checked
+		all = append(all, list...)
+	}
+	slices.SortFunc(all, func(a, b span) int { return a.first - b.first })
+	for i := 1; i < len(all); i++ {
+		if all[i].first <= all[i-1].last {
+			return fmt.Errorf("evidence: rank %d is listed twice", all[i].first)
+		}
+	}
+	return nil
+}
+
+func (r RankEvidence) check(iterations int) error {
+	list, err := spans(r.Ranks)
+	if err != nil {
+		return err
+	}
+	count := 0
+	for _, s := range list {
+		count += s.last - s.first + 1
+	}
+	switch {
+	case !slices.Contains(rankStates, r.State):
+		return fmt.Errorf("state %q: valid are %q", r.State, rankStates)
+	case count != r.Count:
+		return fmt.Errorf("ranks %s: count is %d, not %d", r.Ranks, count, r.Count)
+	}
+	for _, n := range []*int{&r.Enqueued, r.Started, r.Ended} {
+		if n != nil && (*n < 0 || *n > iterations) {
+			return fmt.Errorf("ranks %s: %d of %d launches", r.Ranks, *n, iterations)
+		}
+	}
+	return nil
+}
+
+// reports is true for ranks whose communicator has an asynchronous error of its own.
+func (r *RankEvidence) reports() bool { return r.Error != "" && r.progress().known() }
+
+// having tests for a state.
+func having(state RankState) func(RankEvidence) bool {
+	return func(r RankEvidence) bool { return r.State == state }
+}
+
+// suspect fills Suspects and Certain. The strongest sign accuses the ranks that have it. If more than half
+// have it, they may be the ones that wait, so that it is not certain; except for lost ranks, and for
+// ranks that do not open, where no rank waits for another. An asynchronous error is a sign if some ranks
+// report one and others do not: a communicator reports what its own process met.
+func (e *Evidence) suspect() {
+	all, _ := e.count()
+	ranksOf := func(has func(RankEvidence) bool) (set string, n int) {
+		var ranks []int
+		for _, r := range e.Ranks {
+			if !has(r) {
+				continue
+			}
+			list, _ := spans(r.Ranks) // SetRanksFrom has made them
+			for _, s := range list {
+				for rank := s.first; rank <= s.last; rank++ {
+					ranks = append(ranks, rank)
+				}
+			}
+		}
+		slices.Sort(ranks)
+		return ranges(ranks), len(ranks)
+	}
+	lost := having(LostContact)
+	for _, sign := range []func(RankEvidence) bool{lost, having(RankFailed), e.someReport(), having(NotEnqueued), having(NotStarted)} {
+		if set, n := ranksOf(sign); n > 0 {
+			_, gone := ranksOf(lost)
+			e.Suspects, e.Certain = set, gone > 0 || e.During == DuringOpen || 2*n <= all
+			return
+		}
+	}
+	set, _ := ranksOf(func(r RankEvidence) bool { return r.State != RankFinished && r.State != Unreached })
+	e.Suspects, e.Certain = set, false
+}
+
+// someReport tests for an asynchronous error; it is false for all ranks if all report one.
+func (e *Evidence) someReport() func(RankEvidence) bool {
+	all := !slices.ContainsFunc(e.Ranks, func(r RankEvidence) bool { return !r.reports() })
+	return func(r RankEvidence) bool { return !all && r.reports() }
+}
+
+// Reported names the ranks that alone report an asynchronous error; empty if none or all
+// do, or if another sign is stronger.
+func (e *Evidence) Reported() string {
+	if !e.Certain || e.Ranks[0].State == LostContact || e.Ranks[0].State == RankFailed || !slices.ContainsFunc(e.Ranks, e.someReport()) {
+		return ""
+	}
+	return e.suspects()
+}
+
+// suspects names the suspects; empty if there are none.
+func (e *Evidence) suspects() string {
+	list, err := spans(e.Suspects)
+	if err != nil {
+		return ""
+	}
+	all, _ := e.count()
+	n := 0
+	for _, s := range list {
+		n += s.last - s.first + 1
+	}
+	return RankText(e.Suspects, n, all)
+}
+
+// culprit names the suspects, or says that they are candidates.
+func (e *Evidence) culprit() string {
+	switch text := e.suspects(); {
+	case text == "":
+		return ""
+	case e.Certain:
+		return "; culprit: " + text
+	default:
+		return "; cannot tell which rank is the culprit, candidates: " + text
+	}
+}
+
+// Text is the state in words.
+func (s RankState) Text() string { return strings.ReplaceAll(string(s), "_", " ") }
+
+// Where is the launch that did not end, and of which phase, in words.
+func (e *Evidence) Where() string {
+	launch, ok := e.stuck()
+	switch what := phases[e.During]; {
+	case e.During == DuringOpen || e.During == DuringInit:
+		return "in " + what
+	case !ok:
+		return fmt.Sprintf("in %s of %d launches", what, e.Iterations)
+	case launch >= e.Iterations:
+		return fmt.Sprintf("after the %d launches of %s", e.Iterations, what)
+	default:
+		return fmt.Sprintf("in launch %d of %d of %s", launch+1, e.Iterations, what)
+	}
+}
+
+// count returns the number of ranks, and how many of them are missing.
+func (e *Evidence) count() (all, missing int) {
+	for _, r := range e.Ranks {
+		all += r.Count
+		switch r.State {
+		case LostContact, RankFailed, NotEnqueued, NotStarted, Unreached:
+			missing += r.Count
+		case NotFinished, RankFinished:
+		}
+	}
+	return all, missing
+}
+
+// Verdict says what the others wait for, what to check, and who the culprit is or may be.
+func (e *Evidence) Verdict() string { return e.explanation() + e.culprit() }
+
+func (e *Evidence) explanation() string {
+	_, missing := e.count()
+	_, marked := e.stuck()
+	failed := slices.ContainsFunc(e.Ranks, func(r RankEvidence) bool { return r.State == LostContact || r.State == RankFailed })
+	notStarted := !slices.ContainsFunc(e.Ranks, func(r RankEvidence) bool { return r.State != NotStarted })
+	switch {
+	case (e.During == DuringOpen || e.During == DuringInit) && e.Certain:
+		return "the others wait for the ranks named here: check their GPUs (dmesg, rocm-smi or nvidia-smi), processes and hosts"
+	case e.During == DuringOpen || e.During == DuringInit:
+		return "all ranks are in the same call, which does not tell who has not joined: check whether every process can reach the others (NCCL_SOCKET_IFNAME, firewalls); with NCCL_DEBUG=INFO the rank that prints no Init START is the stuck one"
+	case failed:
+		return "the other ranks wait for those that failed or are lost: check their processes, GPUs and hosts"
+	case e.Reported() != "":
+		return "only the ranks named here report an asynchronous error, the others wait for them: check their GPUs, NICs and cables, then the peers that they are connected to"
+	case notStarted:
+		return "no rank has started it, so no rank is named: check what precedes it, such as connecting, and whether every process can reach the others"
+	case missing > 0:
+		return "the other ranks wait for those that have not started: check their GPUs, processes and hosts"
+	case marked:
+		return "all ranks have started, none is missing: check the links and rails between them"
+	}
+	return fmt.Sprintf("it is unknown which ranks have started: a timed burst has no marks; its warm-up has (-w, up to %d)", MaxMarks)
+}
+
+// MaxMarks is the largest number of launches in a batch that carry marks.
+const MaxMarks = 64
+
+// Text is the evidence as a sentence: the launch, the state of each rank, the verdict.
+func (e *Evidence) Text() string {
+	all, _ := e.count()
+	var parts []string
+	for _, r := range e.Ranks {
+		part := RankText(r.Ranks, r.Count, all) + " " + r.State.Text()
+		if r.Error != "" {
+			part += " (" + r.Error + ")"
+		}
+		parts = append(parts, part)
+	}
+	return e.Where() + ": " + strings.Join(append(parts, e.Verdict()), "; ")
 }

@@ -57,8 +57,8 @@ func normal(rec Record) Record {
 		rec.Judgement = &finding.Judgement{Rules: j.Rules, State: j.State, Findings: jsonfile.Filled(j.Findings)}
 	}
 	rec.Results = jsonfile.Filled(slices.Clone(rec.Results))
-	for i := range rec.Results {
-		rec.Results[i].Warnings = jsonfile.Filled(rec.Results[i].Warnings)
+	for r := range rec.Each() {
+		r.Warnings = jsonfile.Filled(r.Warnings)
 	}
 	rec.Kernels = slices.Clone(rec.Kernels)
 	for i := range rec.Kernels {

@@ -1,12 +1,14 @@
 package record
 
 import (
+	"bytes"
 	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 
+	"zbench/bench/collective"
 	"zbench/bench/jsonfile"
 )
 
@@ -154,11 +156,11 @@ func checkPlanned(cases []Result, kernels []Kernel) error {
 	return nil
 }
 
-// planned is a case with its finished passes.
+// planned is a planned case with its passes so far.
 type planned struct {
 	Result
-	// kernel is true if it is one of the record's kernels, of which only the key and
-	// the status stand in Result; untimed, that kernels are checked alone.
+	// kernel is true for a row of kernels, of which Result has the key and the status alone. untimed is
+	// true if kernels are checked and not timed.
 	kernel, untimed bool
 	parts           []Part
 }
@@ -228,4 +230,255 @@ func (j *Journal) FinishedParts() []Part {
 		}
 	}
 	return list
+}
+
+// Reasons for cases that were added to a sweep.
+const (
+	// Extension: the answer needs sizes beyond the largest.
+	Extension = "extension"
+	// AnswerSizes: the real sizes of the messages around the answer.
+	AnswerSizes = "answer_sizes"
+	// Tuned: the configurations of kernels that were the fastest of their tuning.
+	Tuned = "tuned"
+)
+
+// Reasons lists them.
+func Reasons() []string { return []string{Extension, AnswerSizes, Tuned} }
+
+// AddedRound holds cases that were added to a sweep for the bucket size, or to a run of
+// kernels, after the planned ones had finished: a line of the journal between the parts.
+type AddedRound struct {
+	// Reason is extension for sizes beyond the largest, answer_sizes for the real sizes of
+	// the messages around the answer, tuned for the fastest configurations of a tuning.
+	Reason string `json:"reason"`
+	// Cases are planned like those of the header: skipped or interrupted.
+	Cases []Result `json:"cases"`
+	// Kernels are planned rows of kernels; absent for collectives.
+	Kernels []Kernel `json:"kernels,omitempty"`
+	// After is the number of parts that came before.
+	After int `json:"-"`
+}
+
+// Added is a round as the record lists it.
+type Added struct {
+	// Reason is extension for sizes beyond the largest, answer_sizes for the real sizes of
+	// the messages around the answer, tuned for the fastest configurations of a tuning.
+	Reason string `json:"reason"`
+	// Keys of the results that were added.
+	Keys []string `json:"keys"`
+}
+
+// Line is the cases as a line of the run's journal.
+func (f AddedRound) Line(run string) ([]byte, error) {
+	all := normal(Record{Results: f.Cases, Kernels: f.Kernels})
+	f.Cases, f.Kernels = all.Results, all.Kernels
+	return journalLine(run, f)
+}
+
+// Planned are all cases: the header's, then those that were added.
+func (j *Journal) Planned() []Result {
+	all := slices.Clone(j.Header.Record.Results)
+	for _, f := range j.Rounds {
+		all = append(all, f.Cases...)
+	}
+	return all
+}
+
+// PlannedKernels are all rows of kernels: the header's, then those that were added.
+func (j *Journal) PlannedKernels() []Kernel {
+	all := slices.Clone(j.Header.Record.Kernels)
+	for _, f := range j.Rounds {
+		all = append(all, f.Kernels...)
+	}
+	return all
+}
+
+// Text is the journal as on disk.
+func (j *Journal) Text() ([]byte, error) {
+	text, err := j.Header.Line()
+	run, rounds := j.Header.Record.Run, j.Rounds
+	for i := 0; i <= len(j.Parts) && err == nil; i++ {
+		for ; err == nil && len(rounds) > 0 && rounds[0].After == i; rounds = rounds[1:] {
+			text, err = joined(text, run, rounds[0])
+		}
+		if i < len(j.Parts) && err == nil {
+			text, err = joined(text, run, j.Parts[i])
+		}
+	}
+	return text, err
+}
+
+func joined(text []byte, run string, line JournalLine) ([]byte, error) {
+	more, err := line.Line(run)
+	return append(text, more...), err
+}
+
+// added lists the rounds for the record.
+func (j *Journal) added() []Added {
+	var all []Added
+	for _, f := range j.Rounds {
+		a := Added{Reason: f.Reason, Keys: []string{}}
+		for _, r := range f.Cases {
+			a.Keys = append(a.Keys, r.Key)
+		}
+		for _, k := range f.Kernels {
+			a.Keys = append(a.Keys, k.Key)
+		}
+		all = append(all, a)
+	}
+	return all
+}
+
+// addLine reads a line behind the header: a part of a case, or cases.
+func (j *Journal) addLine(line []byte, cases map[string]*planned) error {
+	if !bytes.HasPrefix(line, []byte(`{"reason"`)) { // as Line writes it; parts are long
+		var p Part
+		err := jsonfile.DecodeLine(line, j.Header.Record.Run, &p)
+		if err == nil {
+			err = p.check(cases)
+		}
+		if err == nil {
+			cases[p.Key].parts = append(cases[p.Key].parts, p)
+			j.Parts = append(j.Parts, p)
+		}
+		return err
+	}
+	var f AddedRound
+	if err := jsonfile.DecodeLine(line, j.Header.Record.Run, &f); err != nil {
+		return err
+	}
+	if why := Reasons(); !slices.Contains(why, f.Reason) {
+		return fmt.Errorf("a round was added for %q: valid are %q", f.Reason, why)
+	}
+	if len(f.Cases)+len(f.Kernels) == 0 {
+		return errors.New("a round without cases")
+	}
+	all, kernels := j.Planned(), j.PlannedKernels()
+	f.After = len(j.Parts)
+	j.Rounds = append(j.Rounds, f)
+	rec := j.Header.Record
+	rec.Results, rec.Kernels = slices.Concat(all, f.Cases), slices.Concat(kernels, f.Kernels)
+	if err := checkPlanned(rec.Results, rec.Kernels); err != nil {
+		return err
+	}
+	if err := rec.check(); err != nil {
+		return err
+	}
+	for _, r := range f.Cases {
+		cases[r.Key] = &planned{Result: r}
+	}
+	for _, k := range f.Kernels {
+		cases[k.Key] = j.plannedKernel(k)
+	}
+	return nil
+}
+
+// check refuses a part that does not fit the planned cases.
+func (p *Part) check(cases map[string]*planned) error {
+	c := cases[p.Key]
+	switch {
+	case c == nil:
+		return fmt.Errorf("the case %q is not planned", p.Key)
+	case !slices.Contains([]Status{OK, Failed, WrongData}, p.Status):
+		return fmt.Errorf("%s: a pass with status %q", p.Key, p.Status)
+	case Finished(c.Status, c.parts):
+		return fmt.Errorf("%s: a pass after the case was finished", p.Key)
+	case p.Pass != len(c.parts):
+		return fmt.Errorf("%s: pass %d instead of pass %d", p.Key, p.Pass, len(c.parts))
+	case !c.kernel && p.Kernel != nil:
+		return fmt.Errorf("%s: pass %d: samples of a kernel", p.Key, p.Pass)
+	case !c.kernel && p.Status == OK && (p.Burst == nil || p.Isolated == nil || len(p.Burst.Mean) == 0):
+		return fmt.Errorf("%s: pass %d is ok but has no samples", p.Key, p.Pass)
+	case p.Verified != nil && !slices.Contains([]string{VerifiedOK, VerifiedWrong, NotVerified}, p.Verified.State):
+		return fmt.Errorf("%s: pass %d: verified as %q", p.Key, p.Pass, p.Verified.State)
+	case p.Status == WrongData && !p.Verified.wrong():
+		return fmt.Errorf("%s: pass %d: the status is %q, but no element is wrong", p.Key, p.Pass, p.Status)
+	case p.Evidence != nil && p.Status != Failed:
+		return fmt.Errorf("%s: pass %d ended as %q with evidence of a hang", p.Key, p.Pass, p.Status)
+	case p.Status != OK && p.Reason == "":
+		return fmt.Errorf("%s: pass %d ended as %q without a reason", p.Key, p.Pass, p.Status)
+	}
+	if c.kernel {
+		if err := p.checkKernel(c); err != nil {
+			return fmt.Errorf("%s: pass %d: %w", p.Key, p.Pass, err)
+		}
+		return nil
+	}
+	if _, err := collective.ByName(c.Collective); err != nil {
+		return err
+	}
+	if err := errors.Join(p.Verified.check(p.Status), p.Burst.check(), p.Isolated.check(c.Ranks), p.Evidence.check()); err != nil {
+		return fmt.Errorf("%s: pass %d: %w", p.Key, p.Pass, err)
+	}
+	return nil
+}
+
+// wrong reports whether elements are wrong, or a check has found more than its bar.
+func (v *Verified) wrong() bool {
+	return v != nil && (v.Wrong != nil && *v.Wrong > 0 || slices.ContainsFunc(v.Checks, func(c Check) bool { return !c.OK() }))
+}
+
+func (b *BurstSamples) check() error {
+	switch {
+	case b == nil:
+		return nil
+	case len(b.Mean) != len(b.Max):
+		return fmt.Errorf("%d bursts by their mean, %d by their slowest rank", len(b.Mean), len(b.Max))
+	case b.Iterations < 1:
+		return fmt.Errorf("bursts of %d launches", b.Iterations)
+	}
+	return seconds(b.Mean, b.Max)
+}
+
+func (b *IsolatedSamples) check(ranks int) error {
+	switch {
+	case b == nil:
+		return nil
+	case len(b.Max) != len(b.Spread):
+		return fmt.Errorf("%d isolated launches with %d spreads", len(b.Max), len(b.Spread))
+	case b.Discarded < 0 || b.Discarded > maxCount:
+		return fmt.Errorf("%d launches discarded", b.Discarded)
+	case b.Repeated < 0 || b.Repeated > maxCount:
+		return fmt.Errorf("%d batches repeated", b.Repeated)
+	case b.StartedEarly < 0 || b.StartedEarly > len(b.Max)+b.Discarded:
+		return fmt.Errorf("%d launches started early, of %d", b.StartedEarly, len(b.Max)+b.Discarded)
+	case ranks < 1 || ranks > maxCount || len(b.Ranks)%(4*ranks) != 0:
+		return fmt.Errorf("%d bytes are not a whole number of intervals of %d ranks", len(b.Ranks), ranks)
+	}
+	left := len(b.Max)
+	for _, l := range b.Late {
+		left -= l.Count
+		if l.Rank < 0 || l.Rank >= ranks || l.Count < 1 || left < 0 {
+			return fmt.Errorf("rank %d of %d late %d times", l.Rank, ranks, l.Count)
+		}
+	}
+	if len(b.Slow) > 0 && len(b.Slow) != len(b.Groups) {
+		return fmt.Errorf("slow launches of %d groups, and times of %d", len(b.Slow), len(b.Groups))
+	}
+	for _, n := range b.Slow {
+		if n < 0 || n > len(b.Max) {
+			return fmt.Errorf("%d of %d launches slow", n, len(b.Max))
+		}
+	}
+	return seconds(b.Max, b.Spread, b.Groups, []float64{b.EventFloor})
+}
+
+// Bounds of counts and of seconds that are not 0. No measurement is beyond them, and sums and quotients of
+// values within them are finite.
+const (
+	maxCount   = 1 << 30
+	minSeconds = 1e-18
+	maxSeconds = 1e9
+)
+
+// seconds refuses a value that is not a duration.
+func seconds(series ...[]float64) error {
+	for _, list := range series {
+		for i, s := range list {
+			if s != 0 && s < minSeconds || s > maxSeconds {
+				return fmt.Errorf("sample %d is %g s", i, s)
+			}
+		}
+	}
+	return nil
 }

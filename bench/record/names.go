@@ -8,8 +8,7 @@ import (
 	"zbench/bench/plain"
 )
 
-// CheckNames refuses a record that has a text of any length where a name must be. The error says
-// where.
+// CheckNames refuses a record with a name that is too long. The error says where.
 func (rec *Record) CheckNames() error {
 	err := cmp.Or(
 		plain.Name("tool.name", rec.Tool.Name), plain.Name("tool.version", rec.Tool.Version), plain.Name("world.gpu", rec.World.GPU),
@@ -51,7 +50,7 @@ func within(list string, i int, err error) error {
 	return fmt.Errorf("%s[%d]: %w", list, i, err)
 }
 
-// checkNames is that of a result.
+// checkNames is CheckNames for a result.
 func (r *Result) checkNames() error {
 	return cmp.Or(
 		plain.Name("key", r.Key), plain.Name("collective", r.Collective), plain.Name("dtype", r.Dtype), plain.Name("op", r.Op),
@@ -59,7 +58,7 @@ func (r *Result) checkNames() error {
 	)
 }
 
-// checkNames is that of a row of a kernel.
+// checkNames is CheckNames for a row of a kernel.
 func (k *Kernel) checkNames() error {
 	return cmp.Or(plain.Name("key", k.Key), plain.Name("kernel", k.Kernel), plain.Name("library", k.Library), plain.Name("shape.name", k.Shape.Name))
 }
@@ -67,8 +66,8 @@ func (k *Kernel) checkNames() error {
 // Collectives lists the collectives of the results in order of first appearance, as people read them.
 func (rec *Record) Collectives() []string {
 	var names []string
-	for i := range rec.Results {
-		if n := plain.OrUnnamed(rec.Results[i].Collective); !slices.Contains(names, n) {
+	for r := range rec.Each() {
+		if n := plain.OrUnnamed(r.Collective); !slices.Contains(names, n) {
 			names = append(names, n)
 		}
 	}

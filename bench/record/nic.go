@@ -38,6 +38,20 @@ func (c *NICCounters) values() []**uint64 {
 	return []**uint64{&c.Sent, &c.Received, &c.Retransmits, &c.CNPs, &c.Pauses, &c.LinkDowns}
 }
 
+// with combines each counter with another's. It is null if either is null or of returns false.
+func (c NICCounters) with(other NICCounters, of func(own, other uint64) (uint64, bool)) NICCounters {
+	for k, to := range c.values() {
+		own, more := *to, *other.values()[k]
+		if *to = nil; own == nil || more == nil {
+			continue
+		}
+		if v, ok := of(*own, *more); ok {
+			*to = &v
+		}
+	}
+	return c
+}
+
 func (c NICCounters) same(o NICCounters) bool { return c.Node == o.Node && c.NIC == o.NIC }
 
 // RoseNICs is by how much counters rose from one reading to another, NIC by NIC; those that
@@ -49,20 +63,9 @@ func RoseNICs(before, after []NICCounters) []NICCounters {
 		if i >= len(before) || !a.same(before[i]) {
 			i = slices.IndexFunc(before, a.same)
 		}
-		if i < 0 {
-			continue
+		if i >= 0 {
+			out = append(out, a.with(before[i], func(now, was uint64) (uint64, bool) { return now - was, now >= was }))
 		}
-		rise := a
-		for k, to := range rise.values() {
-			was := *before[i].values()[k]
-			if *to == nil || was == nil || **to < *was {
-				*to = nil
-				continue
-			}
-			d := **to - *was
-			*to = &d
-		}
-		out = append(out, rise)
 	}
 	return out
 }
@@ -78,17 +81,7 @@ func AddNICs(all ...[]NICCounters) []NICCounters {
 				out = append(out, c)
 				continue
 			}
-			sum := out[i]
-			for k, to := range sum.values() {
-				add := *c.values()[k]
-				if *to == nil || add == nil {
-					*to = nil
-					continue
-				}
-				d := **to + *add
-				*to = &d
-			}
-			out[i] = sum
+			out[i] = out[i].with(c, func(a, b uint64) (uint64, bool) { return a + b, true })
 		}
 	}
 	return out

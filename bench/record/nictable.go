@@ -17,7 +17,7 @@ const mostNICs = 64
 // nicsAlike is how far from the median a NIC's bytes may be without standing out, as a share.
 const nicsAlike = 0.05
 
-// What the second table of NICTables has, and what the figures of both are.
+// NICsAlike is the title of NICTables' second table, NICNote the note for both.
 const (
 	NICsAlike = "NICs within 5 % of the median, without retransmits and link-downs"
 	NICNote   = "By how much each counter rose while the cases ran. All traffic of the node counts, that of other jobs too. – is a counter that the driver does not have."

@@ -195,14 +195,14 @@ func (r *Result) headline() {
 	}
 }
 
-// samples are the samples of a case's parts.
+// samples are the samples of all parts of a case.
 type samples struct {
 	// means and maxes are of bursts, isolatedSeries and spread of isolated launches.
 	means, maxes, isolatedSeries, spread series
 	iterations, discarded                int
 	startedEarly                         int
 	late                                 map[int]int
-	groups                               [][]float64 // by pass: each group's median
+	groups                               [][]float64 // each group's median, by pass
 	slow                                 slowCounts
 	floor                                *float64
 }

@@ -2,7 +2,6 @@ package record
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -29,7 +28,7 @@ func ranges(ascending []int) string {
 // span is a range of numbers, both ends included.
 type span struct{ first, last int }
 
-// spans reads what ranges writes, and nothing else.
+// spans reads what ranges writes; other texts are errors.
 func spans(text string) ([]span, error) {
 	var list []span
 	for part := range strings.SplitSeq(text, ",") {
@@ -95,58 +94,4 @@ func setText(one, many, set string, count, of int) string {
 		return one + " " + words[0]
 	}
 	return many + " " + strings.Join(words, ", ")
-}
-
-// check refuses evidence that cannot be of ranks of this many.
-func (e *Evidence) check() error {
-	if e == nil {
-		return nil
-	}
-	if phases[e.During] == "" || e.Iterations < 0 || e.Iterations > maxCount || len(e.Ranks) == 0 {
-		return fmt.Errorf("evidence during %q, %d launches, %d groups of ranks", e.During, e.Iterations, len(e.Ranks))
-	}
-	if d := e.Deadline; d != nil && !(*d >= 0 && *d <= maxSeconds) {
-		return fmt.Errorf("evidence: a deadline of %g s", *d)
-	}
-	if err := e.Witness.check(); err != nil {
-		return fmt.Errorf("evidence: %w", err)
-	}
-	var all []span
-	for _, r := range e.Ranks {
-		if err := r.check(e.Iterations); err != nil {
-			return fmt.Errorf("evidence: %w", err)
-		}
-		list, _ := spans(r.Ranks) // checked
-		all = append(all, list...)
-	}
-	slices.SortFunc(all, func(a, b span) int { return a.first - b.first })
-	for i := 1; i < len(all); i++ {
-		if all[i].first <= all[i-1].last {
-			return fmt.Errorf("evidence: rank %d is listed twice", all[i].first)
-		}
-	}
-	return nil
-}
-
-func (r RankEvidence) check(iterations int) error {
-	list, err := spans(r.Ranks)
-	if err != nil {
-		return err
-	}
-	count := 0
-	for _, s := range list {
-		count += s.last - s.first + 1
-	}
-	switch {
-	case !slices.Contains(rankStates, r.State):
-		return fmt.Errorf("state %q: valid are %q", r.State, rankStates)
-	case count != r.Count:
-		return fmt.Errorf("ranks %s: count is %d, not %d", r.Ranks, count, r.Count)
-	}
-	for _, n := range []*int{&r.Enqueued, r.Started, r.Ended} {
-		if n != nil && (*n < 0 || *n > iterations) {
-			return fmt.Errorf("ranks %s: %d of %d launches", r.Ranks, *n, iterations)
-		}
-	}
-	return nil
 }

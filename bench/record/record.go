@@ -8,6 +8,7 @@
 package record
 
 import (
+	"iter"
 	"time"
 
 	"zbench/bench/finding"
@@ -59,6 +60,17 @@ type Record struct {
 	// Judgement is what the record comes to; absent in records of earlier versions and where no
 	// run has ended.
 	Judgement *finding.Judgement `json:"judgement,omitempty"`
+}
+
+// Each yields the results in their order.
+func (rec *Record) Each() iter.Seq[*Result] {
+	return func(yield func(*Result) bool) {
+		for i := range rec.Results {
+			if !yield(&rec.Results[i]) {
+				return
+			}
+		}
+	}
 }
 
 // Tool identifies the program that wrote the record.

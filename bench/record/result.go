@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"zbench/bench/stat"
 )
@@ -19,6 +20,9 @@ const (
 	Interrupted Status = "interrupted"
 	WrongData   Status = "wrong_data"
 )
+
+// Text is the status in words.
+func (s Status) Text() string { return strings.ReplaceAll(string(s), "_", " ") }
 
 // Result is one case: a collective at one size, with its timings.
 type Result struct {
@@ -328,6 +332,11 @@ func (r *Result) Seconds() (float64, bool) {
 		return 0, false
 	}
 	return r.Burst.MeanOfRanks.Median, true
+}
+
+// Warned reports whether the result has a warning of a code.
+func (r *Result) Warned(code string) bool {
+	return slices.ContainsFunc(r.Warnings, func(w Warning) bool { return w.Code == code })
 }
 
 // SetHeadline fills AlgBW and BusBW from the burst time and the collective's

@@ -60,7 +60,7 @@ func (s *samples) warnings(r *Result) []Warning {
 	return out
 }
 
-// driftWarning is that of two passes that differ by so much of the first.
+// driftWarning is the warning that two passes differ by this share of the first.
 func driftWarning(share float64) Warning {
 	return Warning{Code: "drift", Message: fmt.Sprintf("the two passes differ by %.1f %%", 100*share), Hint: "run again on a warm machine, and check for other jobs"}
 }

@@ -1,3 +1,6 @@
+// Package results makes documents of records: Collectives of a sweep or an import, Memory of hbm and
+// norms, Muon. Summary, Results, MemoryResults and MuonResults are their tables for text. What is
+// wrong with a record is package judge's.
 package results
 
 import (
@@ -110,7 +113,7 @@ func faultsInto(d *document.Document, rec *record.Record) {
 // fewResults is how many rows of results a page shows without being asked.
 const fewResults = 12
 
-// glance sums every curve up, where there are not more than a reader takes in.
+// glance sums up every curve, unless there are too many to take in.
 func glance(d *document.Document, rec *record.Record, drawn []curve.Curve) {
 	if cards := figures(rec, drawn); len(cards) > 0 && len(cards) <= document.SeriesPerChart {
 		d.Add("figures", "At a glance", cards)
@@ -137,8 +140,7 @@ func timesInto(d *document.Document, rec *record.Record, drawn []curve.Curve, no
 	}
 }
 
-// kneesInto says from which size on messages are efficient. Beside a recommendation that
-// is background.
+// kneesInto says from which size on messages are efficient; folded if there is a recommendation.
 func kneesInto(d *document.Document, x Extras) {
 	if x.Advice != nil {
 		d.Fold("bucket", "Message sizes near the plateau", kneeBlocks(x.Knees, true)...)
@@ -188,7 +190,7 @@ func title(rec *record.Record) string {
 	}
 	t := plain.And(names)
 	if n := rec.World.Ranks; n > 0 {
-		t += " on " + unit.Count(int64(n), "rank")
+		t += " on " + unit.Count(n, "rank")
 	}
 	return t
 }
@@ -198,7 +200,7 @@ func worldText(w record.World) string {
 	var parts []string
 	add := func(n int, word, tail string) {
 		if n > 0 {
-			parts = append(parts, unit.Count(int64(n), word)+tail)
+			parts = append(parts, unit.Count(n, word)+tail)
 		}
 	}
 	add(w.Ranks, "rank", "")

@@ -17,8 +17,8 @@ func banners(rec *record.Record) []document.Banner {
 	out := edited(rec)
 	if rec.Simulated {
 		text := "A model decided these times, not hardware."
-		if n := countExtrapolated(rec); n > 0 {
-			text += " " + unit.Comma(int64(n)) + " of " + unit.Count(int64(count(rec, record.OK)), "result") +
+		if n := countOf(rec, func(r *record.Result) bool { return r.Extrapolated && r.Status == record.OK }); n > 0 {
+			text += " " + unit.Comma(n) + " of " + unit.Count(count(rec, record.OK), "result") +
 				" are extrapolated: " + unmeasured + "; the set-up lists them."
 		}
 		out = append(out, document.Banner{Kind: "simulated", Label: "SIMULATED", Text: text})
@@ -35,15 +35,15 @@ func banners(rec *record.Record) []document.Banner {
 		}
 	}
 	if n := count(rec, record.Interrupted); n > 0 {
-		out = append(out, document.Banner{Kind: "interrupted", Label: "INTERRUPTED", Text: "The sweep did not finish: " + unit.Count(int64(n), "case") + " did not run."})
+		out = append(out, document.Banner{Kind: "interrupted", Label: "INTERRUPTED", Text: "The sweep did not finish: " + unit.Count(n, "case") + " did not run."})
 	}
 	if n := count(rec, record.WrongData); n > 0 {
 		out = append(out, document.Banner{Kind: "wrong", Label: "WRONG DATA", Text: wrongText(rec, n)})
 	}
 	if n := count(rec, record.Failed); n > 0 {
-		text := unit.Count(int64(n), "case") + " failed; see the cases without a result."
-		if n := countWarned(rec, record.OnePass); n > 0 {
-			text += " " + unit.Comma(int64(n)) + " of " + unit.Count(int64(count(rec, record.OK)), "result") + " have" + onePass + "."
+		text := unit.Count(n, "case") + " failed; see the cases without a result."
+		if n := countOf(rec, halved); n > 0 {
+			text += " " + unit.Comma(n) + " of " + unit.Count(count(rec, record.OK), "result") + " have" + onePass + "."
 		}
 		out = append(out, document.Banner{Kind: "wrong", Label: "FAILED", Text: text})
 	}
@@ -62,22 +62,14 @@ func edited(rec *record.Record) []document.Banner {
 // onePass says of results that they lack their second pass.
 const onePass = " one pass of two, in which a drift would not show"
 
-// countWarned counts the results that carry a warning of the code.
-func countWarned(rec *record.Record, code string) int {
-	n := 0
-	for i := range rec.Results {
-		if slices.ContainsFunc(rec.Results[i].Warnings, func(w record.Warning) bool { return w.Code == code }) {
-			n++
-		}
-	}
-	return n
-}
+// halved are the results that lack their second pass.
+func halved(r *record.Result) bool { return r.Warned(record.OnePass) }
 
 // wrongText says how many cases gave wrong data and where the first one did.
 func wrongText(rec *record.Record, n int) string {
-	text := unit.Count(int64(n), "case") + " gave wrong data, kept out of charts and figures"
-	for i := range rec.Results {
-		if r := &rec.Results[i]; r.Status == record.WrongData {
+	text := unit.Count(n, "case") + " gave wrong data, kept out of charts and figures"
+	for r := range rec.Each() {
+		if r.Status == record.WrongData {
 			return text + ". The first, " + caseName(r) + ": " + reasonOf(r) + "."
 		}
 	}
@@ -93,10 +85,14 @@ func caseName(r *record.Result) string {
 	return name + ", " + unit.Bytes(curve.Size(r))
 }
 
+// count is the number of cases that ended so.
 func count(rec *record.Record, s record.Status) int {
-	n := 0
-	for i := range rec.Results {
-		if rec.Results[i].Status == s {
+	return countOf(rec, func(r *record.Result) bool { return r.Status == s })
+}
+
+func countOf(rec *record.Record, is func(*record.Result) bool) (n int) {
+	for r := range rec.Each() {
+		if is(r) {
 			n++
 		}
 	}
@@ -106,17 +102,6 @@ func count(rec *record.Record, s record.Status) int {
 // unmeasured is what extrapolated means. Which parts they are, the fabric says: a
 // number of nodes, of GPUs on a node, a collective.
 const unmeasured = "parts of their model have no measurements"
-
-// countExtrapolated counts the shown results whose model has parts without measurements.
-func countExtrapolated(rec *record.Record) int {
-	n := 0
-	for i := range rec.Results {
-		if r := &rec.Results[i]; r.Extrapolated && r.Status == record.OK {
-			n++
-		}
-	}
-	return n
-}
 
 // facts describes the set-up; what is not known is left out.
 func facts(rec *record.Record) []document.Fact {
@@ -135,7 +120,11 @@ func facts(rec *record.Record) []document.Fact {
 		}
 		add("Fabric", name)
 	}
-	add("Source", strings.Join(nonEmpty(rec.Source.Kind, rec.Source.Backend, clockText(rec.Source.Clock)), ", "))
+	clock := rec.Source.Clock
+	if clock != "" {
+		clock += " clock"
+	}
+	add("Source", strings.Join(nonEmpty(rec.Source.Kind, rec.Source.Backend, clock), ", "))
 	var libs []string
 	for _, l := range rec.Source.Libraries {
 		text := strings.TrimSpace(l.Name + " " + l.Version)
@@ -153,21 +142,8 @@ func facts(rec *record.Record) []document.Fact {
 	return out
 }
 
-func clockText(clock string) string {
-	if clock == "" {
-		return ""
-	}
-	return clock + " clock"
-}
-
 func nonEmpty(words ...string) []string {
-	var out []string
-	for _, w := range words {
-		if w != "" {
-			out = append(out, w)
-		}
-	}
-	return out
+	return slices.DeleteFunc(words, func(w string) bool { return w == "" })
 }
 
 // importBlocks describe the files of an import and what was not taken.
@@ -178,7 +154,7 @@ func importBlocks(rec *record.Record) []document.Block {
 		if tool := strings.TrimSpace(im.Tool + " " + im.Version); tool != "" {
 			f = append(f, document.Fact{Term: "Written by", Text: tool})
 		}
-		taken := unit.Comma(int64(im.Rows)) + " rows of " + unit.Comma(int64(im.Lines)) + " lines"
+		taken := unit.Comma(im.Rows) + " rows of " + unit.Comma(im.Lines) + " lines"
 		if im.Truncated {
 			taken += "; the file is truncated"
 		}
@@ -198,13 +174,13 @@ func importBlocks(rec *record.Record) []document.Block {
 }
 
 func skipText(s record.Skip) string {
-	text := unit.Comma(int64(s.Count)) + " × " + s.Reason
+	text := unit.Comma(s.Count) + " × " + s.Reason
 	if len(s.Lines) == 0 {
 		return text
 	}
 	numbers := make([]string, len(s.Lines))
 	for i, n := range s.Lines {
-		numbers[i] = unit.Comma(int64(n))
+		numbers[i] = unit.Comma(n)
 	}
 	return text + " (line " + strings.Join(numbers, ", ") + ")"
 }

@@ -1,6 +1,8 @@
 package results
 
 import (
+	"strings"
+
 	"zbench/bench/curve"
 	"zbench/bench/document"
 	"zbench/bench/record"
@@ -31,9 +33,9 @@ func figures(rec *record.Record, curves []curve.Curve) document.Cards {
 			}
 		}
 		card.Figures = append([]document.CardFigure{best}, latency...)
-		card.Foot = unit.Count(int64(ended), "case") + " ok"
+		card.Foot = unit.Count(ended, "case") + " ok"
 		if rest := len(c.Rows) - ended; rest > 0 {
-			card.Foot += ", " + unit.Comma(int64(rest)) + " not"
+			card.Foot += ", " + unit.Comma(rest) + " not"
 		}
 		if len(c.Also) > 0 && c.Apart >= 0 {
 			card.Foot += " · in place within " + unit.Percent(c.Apart)
@@ -49,7 +51,7 @@ func figures(rec *record.Record, curves []curve.Curve) document.Cards {
 	return out
 }
 
-// latencyOf are the times of a size, where there are any.
+// latencyOf are the times of a result as figures of a card; nil without times.
 func latencyOf(r *record.Result) []document.CardFigure {
 	burst, alone := curve.BurstOf(r), curve.IsolatedOf(r)
 	if !burst.Known && !alone.Known {
@@ -61,6 +63,44 @@ func latencyOf(r *record.Result) []document.CardFigure {
 	}
 	if alone.Known {
 		out = append(out, document.CardFigure{Term: unit.Bytes(r.Bytes) + " alone", Figure: unit.Seconds(alone.Median)})
+	}
+	return out
+}
+
+// averages has the line with which rccl-tests ends a table, for each collective: the arithmetic mean of
+// the busbw over all rows of the whole world. It depends on the sizes that were asked for, so it
+// judges nothing. There is none of a collective that was interrupted, or that has no busbw above 0,
+// as with one rank.
+func averages(rec *record.Record) []document.Fact {
+	var each []string
+	for _, name := range rec.Collectives() {
+		sum, n, world, whole := 0.0, 0, 0, true
+		for r := range rec.Each() {
+			bw, known := curve.BusBW(r)
+			whole = whole && (r.Collective != name || r.Status != record.Interrupted)
+			if r.Collective != name || r.Status != record.OK || r.Groups > 1 || r.Ranks < world || !known {
+				continue
+			}
+			if r.Ranks > world { // what came before is of a part of the world
+				sum, n, world = 0, 0, r.Ranks
+			}
+			sum, n = sum+bw, n+1
+		}
+		if whole && sum > 0 {
+			each = append(each, name+" "+unit.Rate(sum/float64(n)))
+		}
+	}
+	if len(each) == 0 {
+		return nil
+	}
+	return []document.Fact{{Term: "Average busbw", Text: strings.Join(each, ", ") + " (mean over sizes and placements, as rccl-tests prints it)"}}
+}
+
+// averageBlocks is that line as a paragraph.
+func averageBlocks(rec *record.Record) []document.Block {
+	var out []document.Block
+	for _, f := range averages(rec) {
+		out = append(out, document.Paragraph{Text: document.Said(f.Term + ": " + f.Text + ".")})
 	}
 	return out
 }

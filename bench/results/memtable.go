@@ -60,7 +60,7 @@ func ratioText(v *float64) string {
 func configText(c record.LaunchConfig) string {
 	var parts []string
 	if c.CPUs > 0 {
-		parts = append(parts, unit.Count(int64(c.CPUs), "CPU"))
+		parts = append(parts, unit.Count(c.CPUs, "CPU"))
 	}
 	if c.Block > 0 {
 		parts = append(parts, fmt.Sprintf("block %d", c.Block))
@@ -172,7 +172,7 @@ func memoryFooter(rec *record.Record) []string {
 			if d.Cache > 0 {
 				cache = ", last level of cache " + unit.Bytes(d.Cache)
 			}
-			lines = append(lines, fmt.Sprintf("HOST MEMORY, not a GPU's: %s of %s%s; its peak %s.", unit.Count(int64(d.Units), "CPU"), d.Name, cache, peak))
+			lines = append(lines, fmt.Sprintf("HOST MEMORY, not a GPU's: %s of %s%s; its peak %s.", unit.Count(d.Units, "CPU"), d.Name, cache, peak))
 		case d.Kind == record.Checked:
 			once = append(once, "Results checked, not timed: the loopback runs the kernels thread by thread, so their times are not shown.")
 		case d.Kind == record.OnLoopback:

@@ -25,10 +25,10 @@ type messageGroup struct {
 	count   int
 }
 
-// add files a message and returns what it is one of.
+// add adds a message to the group of its kind, and returns the group.
 func (a *messageGroups) add(message string) *messageGroup { return a.addAs("", message) }
 
-// addAs does, keeping apart what belongs to different topics.
+// addAs is add; messages of different topics are in different groups.
 func (a *messageGroups) addAs(topic, message string) *messageGroup {
 	figures := figureIn.FindAllString(message, -1)
 	between := figureIn.Split(message, -1)

@@ -87,8 +87,8 @@ func timeMethod(rec *record.Record) string {
 func sweepText(rec *record.Record) string {
 	s := rec.Spec.Sweep
 	parts := []string{
-		unit.Count(int64(s.Iterations), "launch") + " per burst",
-		unit.Count(int64(s.Warmup), "warm-up launch"),
+		unit.Count(s.Iterations, "launch") + " per burst",
+		unit.Count(s.Warmup, "warm-up launch"),
 		fmt.Sprintf("each timing until its median is known to %g %% or for %s", 100*s.Precision, unit.Seconds(s.MaxTime)),
 		s.Cache + " cache",
 		fmt.Sprintf("size factor %d", s.Factor),
@@ -131,15 +131,12 @@ func verifiedMethod(rec *record.Record) string {
 	if rec.Source.Kind == record.Imported {
 		text = "“yes” means that the log reports no wrong element. "
 	}
-	checked := 0
-	for i := range rec.Results {
-		if v := rec.Results[i].Verified; v.State == record.VerifiedOK || v.State == record.VerifiedWrong {
-			checked++
-		}
-	}
-	text += fmt.Sprintf("%s of %s checked", unit.Comma(int64(checked)), unit.Count(int64(len(rec.Results)), "case"))
+	checked := countOf(rec, func(r *record.Result) bool {
+		return r.Verified.State == record.VerifiedOK || r.Verified.State == record.VerifiedWrong
+	})
+	text += fmt.Sprintf("%s of %s checked", unit.Comma(checked), unit.Count(len(rec.Results), "case"))
 	for i, k := range unverified(rec).order {
-		text += []string{"; not checked: ", "; "}[min(i, 1)] + k.text() + " (" + unit.Count(int64(k.count), "case") + ")"
+		text += []string{"; not checked: ", "; "}[min(i, 1)] + k.text() + " (" + unit.Count(k.count, "case") + ")"
 	}
 	return text + "."
 }

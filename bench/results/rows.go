@@ -1,6 +1,7 @@
 package results
 
 import (
+	"cmp"
 	"math"
 	"strings"
 
@@ -89,7 +90,7 @@ func timeCells(t curve.Timing) []string {
 	if !t.Known {
 		return []string{unit.None, unit.None, unit.None}
 	}
-	interval, n := unit.None, unit.Comma(int64(t.Sum.N))
+	interval, n := unit.None, unit.Comma(t.Sum.N)
 	if t.Bounded {
 		interval = "[" + brief(t.Lo/micro) + ", " + brief(t.Hi/micro) + "]"
 	}
@@ -100,12 +101,7 @@ func timeCells(t curve.Timing) []string {
 }
 
 func hasIsolated(rec *record.Record) bool {
-	for i := range rec.Results {
-		if curve.IsolatedOf(&rec.Results[i]).Known {
-			return true
-		}
-	}
-	return false
+	return countOf(rec, func(r *record.Result) bool { return curve.IsolatedOf(r).Known }) > 0
 }
 
 // verifiedText says whether the data were checked, and in brackets by how many
@@ -121,7 +117,7 @@ func verifiedText(v record.Verified) string {
 		text = "wrong"
 	}
 	if text != "no" && v.Launches > 0 {
-		text += " (" + unit.Comma(int64(v.Launches)) + ")"
+		text += " (" + unit.Comma(v.Launches) + ")"
 	}
 	return text
 }
@@ -148,8 +144,7 @@ func otherBlocks(rec *record.Record) []document.Block {
 	t := table.Table{Columns: []table.Column{
 		{Name: "collective"}, {Name: "size", Right: true}, {Name: "status"}, {Name: "reason", Wrap: table.Sentences}, {Name: "time, µs", Right: true},
 	}}
-	for i := range rec.Results {
-		r := &rec.Results[i]
+	for r := range rec.Each() {
 		if r.Status == record.OK {
 			continue
 		}
@@ -167,9 +162,4 @@ func otherBlocks(rec *record.Record) []document.Block {
 	return []document.Block{document.Sheet{Label: "Cases without a result", Table: t}}
 }
 
-func statusText(s record.Status) string {
-	if s == "" {
-		return "unknown"
-	}
-	return strings.ReplaceAll(string(s), "_", " ")
-}
+func statusText(s record.Status) string { return cmp.Or(s.Text(), "unknown") }

@@ -8,6 +8,7 @@ import (
 
 	"zbench/bench/curve"
 	"zbench/bench/document"
+	"zbench/bench/plain"
 	"zbench/bench/record"
 	"zbench/bench/table"
 	"zbench/bench/unit"
@@ -31,7 +32,7 @@ func scalingBlocks(rec *record.Record, drawn []curve.Curve) []document.Block {
 			continue
 		}
 		s := document.Sheet{Label: "Scaling efficiency, " + string(f), Table: t}
-		s.Caption = sentenceCase(string(f)) + ": bus bandwidth, and its share of the best in the same column"
+		s.Caption = plain.Capital(string(f)) + ": bus bandwidth, and its share of the best in the same column"
 		if rec.Simulated {
 			s.Caption = "SIMULATED. " + s.Caption
 		}
@@ -39,9 +40,6 @@ func scalingBlocks(rec *record.Record, drawn []curve.Curve) []document.Block {
 	}
 	return out
 }
-
-// sentenceCase begins a phrase with a capital letter.
-func sentenceCase(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
 // fallLines name what falls off with scale, one line for each family and message size.
 func fallLines(all []curve.Scaling) []string {
@@ -67,7 +65,7 @@ func fallLines(all []curve.Scaling) []string {
 		for _, size := range order {
 			line := fmt.Sprintf("At %s busbw falls off with the number of ranks: %s.", unit.Bytes(size), strings.Join(fallen[size], "; "))
 			if f != curve.OneWorld {
-				line = sentenceCase(string(f)) + ": " + line
+				line = plain.Capital(string(f)) + ": " + line
 			}
 			out = append(out, line)
 		}

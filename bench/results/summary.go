@@ -8,19 +8,30 @@ import (
 	"strings"
 
 	"zbench/bench/curve"
+	"zbench/bench/judge"
 	"zbench/bench/plain"
 	"zbench/bench/record"
 	"zbench/bench/table"
 	"zbench/bench/unit"
 )
 
-// figure is a column of a summary, of one curve.
+// figure is a column of a table: its name, and its value in a result, if it has one.
 type figure struct {
 	name string
 	of   func(*record.Result) (float64, bool)
 }
 
-// Figures of a summary, in the units of the tables.
+// text is the figure of a result, a dash where it has none.
+func (f figure) text(r *record.Result) string {
+	if r != nil {
+		if v, ok := f.of(r); ok {
+			return brief(v)
+		}
+	}
+	return unit.None
+}
+
+// The figures in the units of the tables.
 var (
 	figureBusBW = figure{"busbw", func(r *record.Result) (float64, bool) { bw, ok := curve.BusBW(r); return bw / giga, ok }}
 	figureTime  = figure{"time µs", func(r *record.Result) (float64, bool) { t := curve.BurstOf(r); return t.Median / micro, t.Known }}
@@ -43,7 +54,7 @@ var (
 	}}
 )
 
-// details are what a summary shows of each curve.Curve, the least first: as much as fits.
+// details are what a summary shows of each curve, the least first: as much as fits.
 var details = [][]figure{
 	{figureBusBW},
 	{figureTime, figureBusBW},
@@ -76,7 +87,7 @@ func Summary(rec *record.Record, width int) []table.Table {
 	return tables
 }
 
-// units are those of the figures that tables show.
+// units are the units of the rates in the tables.
 func units(tables []table.Table) string {
 	rates := "busbw"
 	for _, t := range tables {
@@ -173,16 +184,13 @@ func summaryTable(curves []curve.Curve, show []figure) table.Table {
 // collective in its own way.
 func asked(r *record.Result) int64 { return cmp.Or(r.BytesRequested, r.Bytes) }
 
-// cells are a result's figures, or how it ended where it has none.
+// cells are a result's figures, or how it ended if it failed or has wrong data.
 func cells(c curve.Curve, r *record.Result, show []figure) []string {
 	out := make([]string, len(show))
 	for i, f := range show {
 		out[i] = unit.None
-		if r == nil {
-			continue
-		}
-		if v, ok := f.of(r); ok && (r.Status == record.OK || r.Status == record.Interrupted) {
-			out[i] = brief(v)
+		if r != nil && (r.Status == record.OK || r.Status == record.Interrupted) {
+			out[i] = f.text(r)
 		}
 	}
 	if how := ended(c, r); how != "" {
@@ -191,8 +199,8 @@ func cells(c curve.Curve, r *record.Result, show []figure) []string {
 	return out
 }
 
-// ended says how a case ended that has no figures, or whose twin in place has wrong
-// data or failed.
+// ended is how a case ended that failed or has wrong data; also if only the one in place did, which is not
+// shown. It is empty otherwise.
 func ended(c curve.Curve, r *record.Result) string {
 	if r == nil {
 		return ""
@@ -217,7 +225,7 @@ func ended(c curve.Curve, r *record.Result) string {
 
 // shortTraits are traits in as few letters as a heading has room for.
 func shortTraits(r *record.Result) []string {
-	place, ranks, nodes := "out", unit.Count(int64(r.Ranks), "rank"), unit.Count(int64(r.Nodes), "node")
+	place, ranks, nodes := "out", unit.Count(r.Ranks, "rank"), unit.Count(r.Nodes, "node")
 	if r.InPlace {
 		place = "in"
 	}
@@ -252,7 +260,7 @@ func summaryTitle(rec *record.Record) string {
 	w := rec.World
 	world := worldText(w)
 	if w.Ranks > 0 && w.Nodes > 0 && w.GPUsPerNode > 0 {
-		world = fmt.Sprintf("%s: %s × %s", unit.Count(int64(w.Ranks), "rank"), unit.Count(int64(w.Nodes), "node"), strings.TrimSpace(fmt.Sprintf("%d %s", w.GPUsPerNode, cmp.Or(w.GPU, "GPUs"))))
+		world = fmt.Sprintf("%s: %s × %s", unit.Count(w.Ranks, "rank"), unit.Count(w.Nodes, "node"), strings.TrimSpace(fmt.Sprintf("%d %s", w.GPUsPerNode, cmp.Or(w.GPU, "GPUs"))))
 		if w.GPUsPerProcess > 1 {
 			world += fmt.Sprintf(", %d a process", w.GPUsPerProcess)
 		}
@@ -263,9 +271,9 @@ func summaryTitle(rec *record.Record) string {
 // dtypeAndOp are the element type and the operator, where all results have the same.
 func dtypeAndOp(rec *record.Record) []string {
 	var types, ops tally
-	for i := range rec.Results {
-		types.add(rec.Results[i].Dtype)
-		if op := rec.Results[i].Op; op != "" {
+	for r := range rec.Each() {
+		types.add(r.Dtype)
+		if op := r.Op; op != "" {
 			ops.add(op)
 		}
 	}
@@ -276,4 +284,101 @@ func dtypeAndOp(rec *record.Record) []string {
 		}
 	}
 	return out
+}
+
+// summaryNotes are what stands beneath a summary: what was skipped and left out in
+// one line, what the headings stand for, and the warnings by cause.
+func summaryNotes(rec *record.Record) []string {
+	curves, _ := curve.Drawn(curve.Of(rec))
+	var out []string
+	if first := strings.Join(nonEmpty(skippedText(rec), placeText(curves)), " "); first != "" {
+		out = append(out, first)
+	}
+	return nonEmpty(append(append(out, legend(curves)...), warningText(rec))...)
+}
+
+// placeText says that in-place results are left out, and how far they are from what
+// is shown.
+func placeText(curves []curve.Curve) string {
+	apart, left, kept := 0.0, false, false
+	for _, c := range curves {
+		left, kept = left || len(c.Also) > 0 && c.Apart >= 0, kept || c.Rows[0].InPlace
+		apart = max(apart, c.Apart)
+	}
+	switch {
+	case left && kept:
+		return "In place is shown where it differs by more than " + unit.Part(curve.NearlySame) + "."
+	case left:
+		return "In place differs by at most " + unit.Part(apart) + "."
+	}
+	return ""
+}
+
+// legend says what the short names of groups stand for.
+func legend(curves []curve.Curve) []string {
+	var out tally
+	for _, c := range curves {
+		r := c.Rows[0]
+		if r.Groups > 1 {
+			text := fmt.Sprintf("g%d: %s groups of %s at once", r.Ranks, unit.Comma(r.Groups), unit.Count(r.Ranks, "neighbouring rank"))
+			if r.Stride > 0 {
+				text = fmt.Sprintf("s%d: %s groups of %s, %d apart, at once", r.Stride, unit.Comma(r.Groups), unit.Count(r.Ranks, "rank"), r.Stride)
+			}
+			out.add(text)
+		}
+	}
+	if len(out.order) == 0 {
+		return nil
+	}
+	return []string{strings.Join(out.order, "; ") + "."}
+}
+
+// skippedText gathers the cases that were not run, in one line.
+func skippedText(rec *record.Record) string {
+	var skipped []*record.Result
+	var why tally
+	for r := range rec.Each() {
+		if r.Status == record.Skipped {
+			skipped = append(skipped, r)
+			why.add(skipReason(r.Reason))
+		}
+	}
+	if len(skipped) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("Skipped %s: %s.", unit.Count(len(skipped), "case"), unit.FirstFew(why.order, 3))
+}
+
+// skipReasons are what reasons begin with, and how a summary says it.
+var skipReasons = []struct{ begins, text string }{
+	{judge.NotRun, "a case failed before them"},
+	{"rounds to 0", "less than 16 bytes a rank"},
+	{"memory: ", "more than the memory holds"},
+}
+
+// skipReason is a reason in a few words, without the case that it is of.
+func skipReason(reason string) string {
+	for _, r := range skipReasons {
+		if strings.HasPrefix(reason, r.begins) {
+			return r.text
+		}
+	}
+	head, _, _ := strings.Cut(reason, " (")
+	return head
+}
+
+// warningText gathers the warnings by cause, each with the cases it qualifies.
+func warningText(rec *record.Record) string {
+	var parts []string
+	for _, g := range warningGroups(rec) {
+		part := g.kind.text()
+		if len(g.cases) > 0 {
+			part += " (" + unit.FirstFew(curve.Ranges(g.cases), fewRanges) + ")"
+		}
+		parts = append(parts, g.code+": "+part)
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "Warnings: " + strings.Join(parts, "; ") + "."
 }

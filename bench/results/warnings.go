@@ -38,9 +38,9 @@ func warningGroups(rec *record.Record) []*warningGroup {
 	for _, w := range rec.Warnings {
 		add(w, nil)
 	}
-	for i := range rec.Results {
-		for _, w := range rec.Results[i].Warnings {
-			add(w, &rec.Results[i])
+	for r := range rec.Each() {
+		for _, w := range r.Warnings {
+			add(w, r)
 		}
 	}
 	return slices.DeleteFunc(order, func(g *warningGroup) bool { return g.byChance(rec) })
@@ -52,12 +52,7 @@ func (g *warningGroup) byChance(rec *record.Record) bool {
 	if g.code != judge.WarnCorrelated {
 		return false
 	}
-	timed := 0
-	for i := range rec.Results {
-		if rec.Results[i].Isolated != nil || rec.Results[i].Burst != nil {
-			timed++
-		}
-	}
+	timed := countOf(rec, func(r *record.Result) bool { return r.Isolated != nil || r.Burst != nil })
 	return judge.CorrelatedByChance(len(g.cases), timed)
 }
 
@@ -73,7 +68,7 @@ func warningBlocks(rec *record.Record) []document.Block {
 		if g.hint != "" {
 			line = append(line, document.Span{Style: "hint", Text: "What to do:", Break: true}, document.Span{Text: " " + g.hint})
 		}
-		if text := caseRanges(g.cases); text != "" {
+		if text := unit.FirstFew(curve.Ranges(g.cases), curve.ManyRanges); text != "" {
 			line = append(line, document.Span{Style: "small", Text: text, Break: true})
 		}
 		lines.Items = append(lines.Items, line)
@@ -83,8 +78,3 @@ func warningBlocks(rec *record.Record) []document.Block {
 
 // fewRanges is how many ranges of cases a short text lists.
 const fewRanges = 3
-
-// caseRanges lists cases by collective, each with the sizes they span.
-func caseRanges(cases []*record.Result) string {
-	return unit.FirstFew(curve.Ranges(cases), curve.ManyRanges)
-}

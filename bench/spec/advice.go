@@ -1,7 +1,10 @@
 package spec
 
 import (
+	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"zbench/bench/trainer"
 )
@@ -162,4 +165,41 @@ func yes(on bool) string {
 		return "true"
 	}
 	return ""
+}
+
+// Check refuses contradictory or incomplete flags. Messages name the flags.
+func (a *Advice) Check() error {
+	has := map[string]bool{
+		"params": a.Model != nil, "preset": a.Preset != "", "total-params": a.Total > 0, "layers": a.Layers > 0, "largest-param": a.Largest > 0,
+		"backward-ms": a.Backward > 0, "forward-ms": a.Forward > 0, "step-ms": a.Step > 0,
+		"tokens-per-microbatch": a.Tokens > 0, "tflops": a.Flops > 0, "recompute": a.Recompute, "config": a.Config != nil,
+	}
+	given := func(flags ...string) []string {
+		return slices.DeleteFunc(flags, func(name string) bool { return !has[name] })
+	}
+	models, times := given("params", "preset", "total-params"), given("backward-ms", "step-ms", "tokens-per-microbatch")
+	switch line := a.Line(); {
+	case len(models) > 1:
+		return fmt.Errorf("--%s: give only one model", strings.Join(models, " and --"))
+	case len(times) > 1:
+		return fmt.Errorf("--%s: give only one time of a microbatch", strings.Join(times, " and --"))
+	case len(line) > 0 && !a.Complete():
+		return fmt.Errorf("%s is for the bucket size: add --framework or --config", line[0])
+	}
+	for _, n := range []struct {
+		flag  string
+		oneOf []string
+	}{
+		{"layers", []string{"total-params"}},
+		{"largest-param", []string{"total-params"}},
+		{"forward-ms", []string{"backward-ms"}},
+		{"tokens-per-microbatch", []string{"tflops"}},
+		{"tflops", []string{"tokens-per-microbatch", "config"}},
+		{"recompute", []string{"tokens-per-microbatch", "tflops"}},
+	} {
+		if has[n.flag] && !slices.ContainsFunc(n.oneOf, func(name string) bool { return has[name] }) {
+			return fmt.Errorf("--%s needs --%s", n.flag, strings.Join(n.oneOf, " or --"))
+		}
+	}
+	return nil
 }

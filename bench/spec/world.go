@@ -1,5 +1,7 @@
 package spec
 
+import "fmt"
+
 // World is the number of ranks and their placement. Flags, fabrics, cases, drivers and
 // records all use this type.
 type World struct {
@@ -24,6 +26,27 @@ func (w World) Size() int { return w.GPUs() * w.Share() }
 
 // PerNode is the number of ranks on each node.
 func (w World) PerNode() int { return w.GPUsPerNode * w.Share() }
+
+// CheckSplits refuses sizes of groups, strides and numbers of nodes of which the world has no such
+// communicators.
+func (w World) CheckSplits(groups, strides, scales []int) error {
+	for _, g := range groups {
+		if g < 2 || w.PerNode()%g != 0 {
+			return fmt.Errorf("groups of %d: a group has 2 ranks or more and divides the %d GPUs of a node", g, w.PerNode())
+		}
+	}
+	for _, s := range strides {
+		if s < 2 || s >= w.Size() || !w.Divides(s) {
+			return fmt.Errorf("stride %d: it must divide the %d ranks into groups of two or more, be 2 at least, and divide the %d GPUs of a node or be a multiple of them", s, w.Size(), w.PerNode())
+		}
+	}
+	for _, n := range scales {
+		if n < 1 || n > w.Nodes {
+			return fmt.Errorf("scale %d: there are 1 to %d nodes", n, w.Nodes)
+		}
+	}
+	return nil
+}
 
 // Divides reports whether every stride-th rank makes equal groups: as many ranks on each
 // of their nodes.

@@ -87,9 +87,9 @@ const (
 	leastPrefix = 3
 )
 
-// Near are the names that may have been meant: those with the fewest edits between
-// their keys and the given one's, if these are few for the length, and those that
-// begin with what is given. There are at most three; more would be a guess.
+// Near are the names that may have been meant: those with the fewest edits from the given one, if few for
+// its length, and those that begin with it. If there are more than three, it is a guess and none is
+// returned.
 func Near(given string, names []string) []string {
 	key := Key(given)
 	found := nearest(key, names)

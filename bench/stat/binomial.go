@@ -14,7 +14,7 @@ func BinomialTail(k, n int, p float64) float64 {
 	case p <= 0:
 		return 0
 	}
-	term := math.Exp(logChoose(n, k) + float64(k)*math.Log(p) + float64(n-k)*math.Log1p(-p))
+	term := math.Exp(LogChoose(n, k) + float64(k)*math.Log(p) + float64(n-k)*math.Log1p(-p))
 	sum := 0.0
 	for i := k; i <= n && term > 0; i++ {
 		sum += term
@@ -26,8 +26,8 @@ func BinomialTail(k, n int, p float64) float64 {
 	return min(sum, 1)
 }
 
-// logChoose is the logarithm of the number of ways to choose k of n.
-func logChoose(n, k int) float64 {
+// LogChoose is the logarithm of the number of ways to choose k of n.
+func LogChoose(n, k int) float64 {
 	of := func(v int) float64 { l, _ := math.Lgamma(float64(v) + 1); return l }
 	return of(n) - of(k) - of(n-k)
 }

@@ -13,11 +13,6 @@ func MedianInterval(sample []float64, nEff float64) (lo, hi float64, ok bool) {
 	return medianIntervalOf(sorted, nEff)
 }
 
-// medianInterval is that of a sorted sample of independent values.
-func medianInterval(s []float64) (lo, hi float64, ok bool) {
-	return medianIntervalOf(s, float64(len(s)))
-}
-
 // medianIntervalOf returns a symmetric pair of order statistics. The number of
 // samples below the median has mean n/2 and, when they are correlated, a
 // variance n/n_eff times the binomial n/4; in units of n it is distributed like

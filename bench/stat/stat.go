@@ -55,7 +55,7 @@ func Summarize(series []float64) *Summary {
 	}
 	s, ranks := arrange(series)
 	n, nEff := len(s), effectiveN(ranks)
-	sum := Summary{N: n, Median: quantileSorted(s, 0.5), Min: s[0], Max: s[n-1], Mean: mean(s)}
+	sum := Summary{N: n, Median: QuantileSorted(s, 0.5), Min: s[0], Max: s[n-1], Mean: Mean(s)}
 	if n >= MinInterval {
 		sum.NEff = &nEff
 	}
@@ -63,11 +63,11 @@ func Summarize(series []float64) *Summary {
 		sum.Lo, sum.Hi = &lo, &hi
 	}
 	if n >= MinP95 {
-		q := quantileSorted(s, 0.95)
+		q := QuantileSorted(s, 0.95)
 		sum.P95 = &q
 	}
 	if n >= MinP99 {
-		q := quantileSorted(s, 0.99)
+		q := QuantileSorted(s, 0.99)
 		sum.P99 = &q
 	}
 	if n >= 2 && sum.Mean > 0 {
@@ -83,13 +83,11 @@ func Summarize(series []float64) *Summary {
 func Quantile(sample []float64, p float64) float64 {
 	s := slices.Clone(sample)
 	slices.Sort(s)
-	return quantileSorted(s, p)
+	return QuantileSorted(s, p)
 }
 
-// QuantileSorted is Quantile of a sample that is ascending already.
-func QuantileSorted(sorted []float64, p float64) float64 { return quantileSorted(sorted, p) }
-
-func quantileSorted(s []float64, p float64) float64 {
+// QuantileSorted is Quantile of an ascending sample.
+func QuantileSorted(s []float64, p float64) float64 {
 	if len(s) == 0 || !(0 <= p && p <= 1) { // the negation catches a NaN, too
 		return math.NaN()
 	}
@@ -101,9 +99,12 @@ func quantileSorted(s []float64, p float64) float64 {
 	return s[i] + (h-float64(i))*(s[i+1]-s[i])
 }
 
-// mean sums the distances to the first value, so that the mean of equal values
-// is that value to the last bit, and their variation 0.
-func mean(s []float64) float64 {
+// Mean is the arithmetic mean, 0 of nothing. It sums the distances to the first value, so that the
+// mean of equal values is that value to the last bit, and their variation 0.
+func Mean(s []float64) float64 {
+	if len(s) == 0 {
+		return 0
+	}
 	t := 0.0
 	for _, v := range s {
 		t += v - s[0]

@@ -190,3 +190,8 @@ func TestSummaryProperties(t *testing.T) {
 		}
 	}
 }
+
+// medianInterval is the interval of a sorted sample of independent values.
+func medianInterval(s []float64) (lo, hi float64, ok bool) {
+	return medianIntervalOf(s, float64(len(s)))
+}

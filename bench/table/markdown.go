@@ -72,7 +72,7 @@ func (t Table) markdown() ([]string, error) {
 	return out, nil
 }
 
-// values are the group's, with a sign for each that it has not.
+// values are the group's cells; a dash stands for an empty one.
 func (g Group) values() []string {
 	out := slices.Clone(g.Cells)
 	for i := range out {
@@ -83,7 +83,7 @@ func (g Group) values() []string {
 	return out
 }
 
-// cell is a text that stays in its cell; its lines stay lines.
+// cell makes a text safe for a cell; its lines stay lines.
 func cell(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {

@@ -3,7 +3,10 @@
 // report writes the same table as HTML. A benchmark builds its table once.
 package table
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // Terminal is the width in characters that text for a terminal keeps to.
 const Terminal = 120
@@ -70,7 +73,7 @@ func (t Table) Filled() bool {
 	return slices.ContainsFunc(t.Groups, func(g Group) bool { return len(g.Rows) > 0 })
 }
 
-// Add appends a row to the last group, and makes that where there is none.
+// Add appends a row to the last group. It makes a group if there is none.
 func (t *Table) Add(cells ...string) {
 	if len(t.Groups) == 0 {
 		t.Groups = append(t.Groups, Group{})
@@ -79,8 +82,7 @@ func (t *Table) Add(cells ...string) {
 	last.Rows = append(last.Rows, Row{Cells: cells})
 }
 
-// AddTo appends a row to the group of this name, which is a new one unless the last has
-// it.
+// AddTo appends a row to the last group if that has this name, else to a new one.
 func (t *Table) AddTo(group string, cells ...string) {
 	if n := len(t.Groups); n == 0 || t.Groups[n-1].Cells[0] != group {
 		t.Groups = append(t.Groups, Group{Cells: []string{group}})
@@ -112,12 +114,7 @@ func (t Table) rows() [][]string {
 }
 
 // long is a column's name where no heading stands over it.
-func (c Column) long() string {
-	if c.Long != "" {
-		return c.Long
-	}
-	return c.Name
-}
+func (c Column) long() string { return cmp.Or(c.Long, c.Name) }
 
 // Numbers is a table of columns of numbers.
 func Numbers(names ...string) Table {

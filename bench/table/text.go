@@ -73,7 +73,7 @@ func (t Table) grouped(lines []string, width int) []string {
 	for _, g := range t.Groups {
 		words := append(slices.Clone(g.Cells), g.Note)
 		words = slices.DeleteFunc(words, func(s string) bool { return s == "" })
-		above := []string{lines[1], " " + clip(plain.Line(strings.Join(words, "  ")), width-2)}
+		above := []string{lines[1], " " + plain.Clip(plain.Line(strings.Join(words, "  ")), width-2)}
 		if at == header {
 			above = above[1:]
 		}
@@ -181,15 +181,6 @@ func render(columns []Column, names []string, rows [][]string, r tw.Renderer) ([
 // folded breaks a title or a note into lines; those after the first stand in.
 func folded(s string, width int) []string {
 	return plain.Fold(plain.OneSpace(plain.Line(s)), width, "", "    ")
-}
-
-// clip shortens s to n characters, with a sign that it did.
-func clip(s string, n int) string {
-	r := []rune(s)
-	if len(r) <= n {
-		return s
-	}
-	return string(r[:max(n-1, 0)]) + "…"
 }
 
 // Forget frees the memory that widths of texts are kept in, 0.7 MB from the start of the

@@ -3,7 +3,6 @@ package unit
 import (
 	"errors"
 	"fmt"
-	"math/big"
 	"strings"
 )
 
@@ -22,23 +21,17 @@ func ParseCount(s string) (int64, error) {
 	text := strings.ToLower(strings.ReplaceAll(strings.TrimSpace(s), "_", ""))
 	digits := strings.TrimRight(text, "kmgbt")
 	mult, known := counts[text[len(digits):]]
-	value := new(big.Rat)
-	if known && 0 < len(digits) && len(digits) <= maxDigits && plainNumber(digits) {
-		_, known = value.SetString(digits)
-	} else {
-		known = false
+	if !known || !plainNumber(digits) {
+		digits = ""
 	}
-	if !known {
+	n, flaw := times(digits, mult)
+	switch flaw {
+	case "":
+		return n, nil
+	case notANumber:
 		return 0, fmt.Errorf("%w: %q (write 760M, 8.03B or 40000000)", ErrCount, s)
 	}
-	value.Mul(value, new(big.Rat).SetInt64(mult))
-	switch {
-	case value.Cmp(new(big.Rat).SetInt64(maxBytes)) > 0:
-		return 0, fmt.Errorf("%w: %q is too large", ErrCount, s)
-	case !value.IsInt():
-		return 0, fmt.Errorf("%w: %q is not whole", ErrCount, s)
-	}
-	return value.Num().Int64(), nil
+	return 0, fmt.Errorf("%w: %q is %s", ErrCount, s, flaw)
 }
 
 // plainNumber rejects fractions such as 1/3 and exponents too large to evaluate.

@@ -12,9 +12,12 @@ import (
 // None stands where there is no figure.
 const None = "–"
 
+// whole is what counts are stored in.
+type whole interface{ int | int64 }
+
 // Comma prints a whole number with thousands separators.
-func Comma(n int64) string {
-	s := strconv.FormatInt(n, 10)
+func Comma[N whole](n N) string {
+	s := strconv.FormatInt(int64(n), 10)
 	if digits, negative := strings.CutPrefix(s, "-"); negative {
 		return "-" + Separate(digits)
 	}
@@ -34,7 +37,7 @@ func Separate(digits string) string {
 }
 
 // Count is a number of things, with thousands separators: "1 node", "1,024 ranks".
-func Count(n int64, word string) string {
+func Count[N whole](n N, word string) string {
 	if n == 1 {
 		return "1 " + word
 	}
@@ -49,7 +52,7 @@ func Percent(f float64) string {
 	return Shortest(math.Round(f*1000)/10) + " %"
 }
 
-// SmallPercent does not let what is something look like nothing.
+// SmallPercent is Percent; a share above 0 that would print as 0 is "<0.1 %".
 func SmallPercent(f float64) string {
 	if f > 0 && f < 0.0005 {
 		return "<0.1 %"
@@ -63,11 +66,8 @@ func Finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 // Shortest prints v without trailing zeros or exponent, thousands separated.
 func Shortest(v float64) string {
 	s := strconv.FormatFloat(math.Round(v*1e9)/1e9, 'f', -1, 64)
-	whole, frac, dotted := strings.Cut(s, ".")
-	if dotted {
-		return Separate(whole) + "." + frac
-	}
-	return Separate(whole)
+	integer, _, _ := strings.Cut(s, ".")
+	return Separate(integer) + s[len(integer):]
 }
 
 // FirstFew lists at most n of the words and says how many more there are.
@@ -75,32 +75,36 @@ func FirstFew(words []string, n int) string {
 	if len(words) <= n {
 		return strings.Join(words, ", ")
 	}
-	return strings.Join(words[:n], ", ") + " and " + Comma(int64(len(words)-n)) + " more"
+	return strings.Join(words[:n], ", ") + " and " + Comma(len(words)-n) + " more"
 }
 
 // Share prints a ratio as per cent: 0.4 %, 80 %.
 func Share(r float64) string {
 	p := 100 * r
-	if math.Abs(p) < 9.95 {
-		p = math.Round(10*p) / 10
-		if p == math.Trunc(p) {
-			return fmt.Sprintf("%.0f %%", p)
-		}
-		return fmt.Sprintf("%.1f %%", p)
+	if tenths := math.Round(10*p) / 10; math.Abs(p) < 9.95 && tenths != math.Trunc(tenths) {
+		return fmt.Sprintf("%.1f %%", tenths)
 	}
 	return fmt.Sprintf("%.0f %%", p)
 }
 
-// Part prints a share with no more digits than it deserves, and lets nothing that is
-// something look like nothing: <0.1 %, 9.5 %, 42 %.
+// Part is Share, with SmallPercent's "<0.1 %": <0.1 %, 9.5 %, 42 %.
 func Part(f float64) string {
-	if !Finite(f) {
-		return None
-	}
-	if f > 0 && f < 0.0005 {
-		return "<0.1 %"
+	if !Finite(f) || f > 0 && f < 0.0005 {
+		return SmallPercent(f)
 	}
 	return Share(f)
+}
+
+// Change prints a relative change: +3.1 %, −0.2 %, +12 %; a question mark where it is not finite.
+func Change(x float64) string {
+	if !Finite(x) {
+		return "?"
+	}
+	digits := 1
+	if math.Abs(x) >= 0.1 {
+		digits = 0
+	}
+	return strings.Replace(fmt.Sprintf("%+.*f %%", digits, 100*x), "-", "−", 1)
 }
 
 // Flops prints floating-point operations per second.

@@ -54,21 +54,43 @@ func ParseBytes(s string) (int64, error) {
 		end = len(text)
 	}
 	mult, known := multiples[strings.ToLower(strings.TrimSpace(text[end:]))]
-	value := new(big.Rat)
-	if known && 0 < end && end <= maxDigits {
-		_, known = value.SetString(text[:end])
-	}
-	if !known || end == 0 || end > maxDigits {
+	n, flaw := times(text[:end], mult)
+	switch {
+	case !known || flaw == notANumber:
 		return 0, fmt.Errorf("%w: %q (write 8, 1K, 512MiB, 8G or 10MB)", ErrSize, s)
+	case flaw == notWhole:
+		return 0, fmt.Errorf("%w: %q is not a whole number of bytes", ErrSize, s)
+	case flaw != "":
+		return 0, fmt.Errorf("%w: %q is %s", ErrSize, s, flaw)
 	}
-	value.Mul(value, new(big.Rat).SetInt64(mult))
+	return n, nil
+}
+
+// What times finds wrong with a number.
+const (
+	notANumber = "not a number"
+	tooLarge   = "too large"
+	notWhole   = "not whole"
+)
+
+// times multiplies a decimal number exactly; flaw is empty where the product is whole and at most
+// maxBytes.
+func times(digits string, by int64) (product int64, flaw string) {
+	value := new(big.Rat)
+	if digits == "" || len(digits) > maxDigits {
+		return 0, notANumber
+	}
+	if _, ok := value.SetString(digits); !ok {
+		return 0, notANumber
+	}
+	value.Mul(value, new(big.Rat).SetInt64(by))
 	switch {
 	case value.Cmp(new(big.Rat).SetInt64(maxBytes)) > 0:
-		return 0, fmt.Errorf("%w: %q is too large", ErrSize, s)
+		return 0, tooLarge
 	case !value.IsInt():
-		return 0, fmt.Errorf("%w: %q is not a whole number of bytes", ErrSize, s)
+		return 0, notWhole
 	}
-	return value.Num().Int64(), nil
+	return value.Num().Int64(), ""
 }
 
 // scale is one step of a ladder of units.
@@ -123,7 +145,7 @@ func Number(n float64) string {
 }
 
 func scaled(ladder []scale, v float64) string {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
+	if !Finite(v) {
 		return "—"
 	}
 	s := pick(ladder, v)

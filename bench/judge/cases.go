@@ -28,14 +28,13 @@ const (
 func (j judged) hangs() finding.List {
 	var out finding.List
 	without := 0
-	for i := range j.Results {
-		if r := &j.Results[i]; r.Status == record.Failed || strings.HasPrefix(r.Reason, NotRun) {
+	for r := range j.Each() {
+		if r.Status == record.Failed || strings.HasPrefix(r.Reason, NotRun) {
 			without++
 		}
 	}
-	lost := fmt.Sprintf("%s of %s lost", unit.Comma(int64(without)), unit.Count(int64(len(j.Results)), "case"))
-	for i := range j.Results {
-		r := &j.Results[i]
+	lost := fmt.Sprintf("%s of %s lost", unit.Comma(without), unit.Count(len(j.Results), "case"))
+	for r := range j.Each() {
 		if r.Status != record.Failed {
 			continue
 		}
@@ -103,8 +102,7 @@ func (j judged) wrongData() finding.List {
 	var wrong []*record.Result
 	verified, worst := 0, 0.0
 	var first, most *record.Result
-	for i := range j.Results {
-		r := &j.Results[i]
+	for r := range j.Each() {
 		switch {
 		case r.Status == record.WrongData || r.Verified.State == record.VerifiedWrong:
 			wrong = append(wrong, r)
@@ -119,7 +117,7 @@ func (j judged) wrongData() finding.List {
 	if first == nil {
 		return nil
 	}
-	text := fmt.Sprintf("Wrong data in %d of %s", len(wrong), unit.Count(int64(len(wrong)+verified), "verified case"))
+	text := fmt.Sprintf("Wrong data in %d of %s", len(wrong), unit.Count(len(wrong)+verified, "verified case"))
 	if worst > 0 {
 		text += fmt.Sprintf(", up to %s of the elements (%s, %s wrong)", unit.Part(worst), most.Collective, unit.Comma(*most.Verified.Wrong))
 	}
@@ -203,8 +201,7 @@ func (j judged) place(rank int, r *record.Result) string {
 func (j judged) interrupted() finding.List {
 	count, ok, partly := 0, 0, 0
 	why, hint, severity := "", "", finding.Warning
-	for i := range j.Results {
-		r := &j.Results[i]
+	for r := range j.Each() {
 		switch r.Status {
 		case record.Interrupted:
 			count++
@@ -225,7 +222,7 @@ func (j judged) interrupted() finding.List {
 	}
 	return finding.List{{
 		Code: CodeInterrupted, Severity: severity, Share: float64(count) / float64(len(j.Results)),
-		Text: fmt.Sprintf("Interrupted: %s%s of %s finished, %s more have 1 of %d passes.", why, unit.Comma(int64(ok)), unit.Count(int64(len(j.Results)), "case"), unit.Comma(int64(partly)), record.Passes),
+		Text: fmt.Sprintf("Interrupted: %s%s of %s finished, %s more have 1 of %d passes.", why, unit.Comma(ok), unit.Count(len(j.Results), "case"), unit.Comma(partly), record.Passes),
 		Hint: hint + "Go on with `zbench collectives --resume DIR`.",
 	}}
 }

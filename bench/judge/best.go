@@ -14,8 +14,7 @@ import (
 // noFault says what was looked for and not found.
 func (j judged) noFault() finding.List {
 	ok, checked, compared, partly := 0, 0, 0, 0
-	for i := range j.Results {
-		r := &j.Results[i]
+	for r := range j.Each() {
 		if r.Status != record.OK {
 			if r.Status == record.Interrupted && r.Burst != nil {
 				partly++
@@ -33,11 +32,11 @@ func (j judged) noFault() finding.List {
 	if ok == 0 {
 		return noneEnded(partly)
 	}
-	cases := unit.Count(int64(ok), "case")
+	cases := unit.Count(ok, "case")
 	if j.Simulated {
-		cases = unit.Count(int64(ok), "simulated case")
+		cases = unit.Count(ok, "simulated case")
 	}
-	text := fmt.Sprintf("No fault in %s: %s verified", cases, unit.Comma(int64(checked)))
+	text := fmt.Sprintf("No fault in %s: %s verified", cases, unit.Comma(checked))
 	text += j.notLate()
 	switch {
 	case compared > 0 && j.Simulated:
@@ -52,7 +51,7 @@ func (j judged) noFault() finding.List {
 func noneEnded(partly int) finding.List {
 	text := "Nothing was measured: no case ended ok."
 	if partly > 0 {
-		text = fmt.Sprintf("No case ended ok: the figures of %s are of a part of the run, and not judged.", unit.Count(int64(partly), "case"))
+		text = fmt.Sprintf("No case ended ok: the figures of %s are of a part of the run, and not judged.", unit.Count(partly, "case"))
 	}
 	return finding.List{{Code: CodeFailed, Severity: finding.Warning, Text: text}}
 }

@@ -36,36 +36,33 @@ const mostLate = 3
 func (j judged) late() finding.List {
 	var out finding.List
 	for _, l := range Late(j.Record) {
+		if len(l.Late)+len(l.Candidates) == 0 {
+			continue
+		}
 		line := finding.Finding{Code: CodeLate, Severity: finding.Fault, Hint: plain.Sentence(strings.TrimSuffix(l.Remedy(), "."))}
 		for _, u := range slices.Concat(l.Late, l.Candidates) {
 			line.Share = max(line.Share, u.WaitShare)
 		}
-		if len(l.Late) > 0 {
+		var texts, names []string
+		if share := 0.0; len(l.Late) > 0 {
 			line.Subject = l.Late[0].subject()
-		} else {
-			for _, u := range l.Candidates {
-				line.Candidates = append(line.Candidates, *u.subject())
-			}
-		}
-		switch {
-		case len(l.Late) > 0:
-			share := 0.0
-			var names []string
 			for _, u := range l.Late {
 				share += u.Share
 				names = append(names, plain.Lower(u.Name()))
 			}
-			line.Text = fmt.Sprintf("Late: %s. In %s of the launches %s came last; the others wait %s, up to %s of the time of a launch.",
+			texts = append(texts, fmt.Sprintf("Late: %s. In %s of the launches %s came last; the others wait %s, up to %s of the time of a launch.",
 				unit.FirstFew(names, mostLate), unit.Part(min(share, 1)), map[bool]string{true: "it", false: "one of them"}[len(names) == 1 && !l.Late[0].whole()],
-				unit.Seconds(l.Late[0].Wait), unit.Part(line.Share))
-			if len(l.Candidates) > 0 {
-				line.Text += " " + l.unclear()
-			}
-		case len(l.Candidates) > 0:
-			line.Text = l.unclear()
-		default:
-			continue
+				unit.Seconds(l.Late[0].Wait), unit.Part(line.Share)))
 		}
+		if len(l.Candidates) > 0 {
+			texts = append(texts, l.unclear())
+		}
+		for _, u := range l.Candidates {
+			if len(l.Late) == 0 {
+				line.Candidates = append(line.Candidates, *u.subject())
+			}
+		}
+		line.Text = strings.Join(texts, " ")
 		out = append(out, line)
 	}
 	return out
@@ -76,8 +73,7 @@ func (j judged) late() finding.List {
 func (j judged) slowGroups() finding.List {
 	var order []splitOf
 	worst := map[splitOf]*record.Result{}
-	for i := range j.Results {
-		r := &j.Results[i]
+	for r := range j.Each() {
 		g := r.SlowestGroup
 		if !slowest(r) {
 			continue
@@ -100,17 +96,18 @@ func (j judged) slowGroups() finding.List {
 // slowest reports whether one of a case's groups is slow beyond chance.
 func slowest(r *record.Result) bool {
 	g := r.SlowestGroup
-	return r.Status == record.OK && g != nil && len(g.Slow) > 0 && g.Typical > 0 &&
-		slices.ContainsFunc(r.Warnings, func(w record.Warning) bool { return w.Code == warnSlowGroup })
+	return r.Status == record.OK && g != nil && len(g.Slow) > 0 && g.Typical > 0 && r.Warned(warnSlowGroup)
 }
 
 func (j judged) slowGroup(r *record.Result) finding.Finding {
 	g := r.SlowestGroup
 	var names []string
 	for _, first := range g.Slow {
-		names = append(names, j.groupName(r, first))
+		name, _ := j.group(r, first)
+		names = append(names, name)
 	}
-	l := finding.Finding{Code: CodeSlowGroup, Subject: j.groupSubject(r, g.Slow[0]), Severity: finding.Fault, Share: 1 - g.Typical/g.Median}
+	_, subject := j.group(r, g.Slow[0])
+	l := finding.Finding{Code: CodeSlowGroup, Subject: subject, Severity: finding.Fault, Share: 1 - g.Typical/g.Median}
 	l.Text = fmt.Sprintf("Slow: %s. %s at %s takes up to %s longer there than in the typical group: %s of its bandwidth lost.",
 		unit.FirstFew(names, mostLate), r.Collective, unit.Bytes(r.Bytes), unit.Part(g.Median/g.Typical-1), unit.Part(l.Share))
 	for _, w := range r.Warnings {
@@ -121,33 +118,22 @@ func (j judged) slowGroup(r *record.Result) finding.Finding {
 	return l
 }
 
-// groupName is a group by what it shares: a node, or the rail of a GPU's number.
-func (j judged) groupName(r *record.Result, first int) string {
-	per := j.World.PerNode()
-	switch {
-	case per > 0 && r.Stride == per:
-		return fmt.Sprintf("rail %d (GPU %d of every node)", first, first)
-	case per > 0 && r.Stride == 0 && r.Ranks == per:
-		return fmt.Sprintf("node %d", first/per)
-	}
-	return record.GroupText(first, r.Ranks, r.Stride)
-}
-
-// groupSubject is a group as what a finding is about; nil where it is neither a node nor a rail.
-func (j judged) groupSubject(r *record.Result, first int) *finding.Subject {
-	s := &finding.Subject{Name: j.groupName(r, first)}
+// group names a group by what it shares, a node or the rail of a GPU's number, else by its ranks. As
+// the subject of a finding it is nil where it is neither.
+func (j judged) group(r *record.Result, first int) (name string, subject *finding.Subject) {
 	switch per := j.World.PerNode(); {
 	case per > 0 && r.Stride == per:
-		s.Kind = finding.Rail
+		name = fmt.Sprintf("rail %d (GPU %d of every node)", first, first)
+		return name, &finding.Subject{Kind: finding.Rail, Name: name}
 	case per > 0 && r.Stride == 0 && r.Ranks == per:
-		s.Kind = finding.Node
-		if node := first / per; node < len(j.World.Hosts) {
-			s.Nodes = []string{j.World.Hosts[node]}
+		node := first / per
+		subject = &finding.Subject{Kind: finding.Node, Name: fmt.Sprintf("node %d", node)}
+		if node < len(j.World.Hosts) {
+			subject.Nodes = []string{j.World.Hosts[node]}
 		}
-	default:
-		return nil
+		return subject.Name, subject
 	}
-	return s
+	return record.GroupText(first, r.Ranks, r.Stride), nil
 }
 
 // lostBusBW compares the largest size of every collective with what it should take.
@@ -181,18 +167,13 @@ func (j judged) lostBusBW() finding.List {
 	return finding.List{l}
 }
 
-// tolerance is how much bandwidth may be lost without a line.
-func (j judged) tolerance() float64 {
-	if j.want.simulated {
-		return lostSimulated
-	}
-	return lostMeasured
-}
-
 // lostBy is the share of bandwidth that the largest size lost, where it is worth a
 // line.
 func (j judged) lostBy(rows []*record.Result) (r *record.Result, share float64, ok bool) {
-	limit := j.tolerance()
+	limit := lostMeasured
+	if j.want.simulated {
+		limit = lostSimulated
+	}
 	for i := range slices.Backward(rows) {
 		times, lo, known := j.want.excess(rows[i])
 		if !known {
@@ -222,8 +203,7 @@ func (j judged) unstable() finding.List {
 	var out finding.List
 	for _, u := range Unstable(j.Record) {
 		l := finding.Finding{Code: CodeUnstable, Severity: finding.Fault, Hint: plain.Sentence(UnstableRemedy), Share: j.burstExcess(u)}
-		text := u.Text()
-		l.Text = "Flaky: " + text
+		l.Text = "Flaky: " + u.Text()
 		if l.Share > 0 {
 			l.Text += fmt.Sprintf("; bursts lose %s of their time to it", unit.Part(l.Share))
 		}
@@ -237,8 +217,7 @@ func (j judged) unstable() finding.List {
 // median launch alone, over the cases of a group: what slow launches cost.
 func (j judged) burstExcess(u Instability) float64 {
 	var all []weighted
-	for i := range j.Results {
-		r := &j.Results[i]
+	for r := range j.Each() {
 		burst, alone := curve.BurstOf(r), curve.IsolatedOf(r)
 		if r.Status != record.OK || r.Ranks != u.Ranks || r.Stride != u.Stride || max(r.Groups, 1) != u.Groups || !burst.Known || !alone.Known {
 			continue
@@ -287,13 +266,12 @@ func (j judged) dips() finding.List {
 // noisy says that most cases vary, where no flaky link explains it.
 func (j judged) noisy() finding.List {
 	noisy, timed := 0, 0
-	for i := range j.Results {
-		r := &j.Results[i]
+	for r := range j.Each() {
 		if r.Status != record.OK || r.Burst == nil {
 			continue
 		}
 		timed++
-		if slices.ContainsFunc(r.Warnings, func(w record.Warning) bool { return w.Code == warnNoisy }) {
+		if r.Warned(warnNoisy) {
 			noisy++
 		}
 	}
@@ -302,7 +280,7 @@ func (j judged) noisy() finding.List {
 	}
 	return finding.List{{
 		Code: CodeNoisy, Severity: finding.Warning, Share: float64(noisy) / float64(timed),
-		Text: fmt.Sprintf("Noisy: in %d of %s bursts differ by more than 5 %%.", noisy, unit.Count(int64(timed), "case")),
+		Text: fmt.Sprintf("Noisy: in %d of %s bursts differ by more than 5 %%.", noisy, unit.Count(timed, "case")),
 		Hint: "Look for other jobs on these nodes; raise -n or --max-time.",
 	}}
 }

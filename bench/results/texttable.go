@@ -1,0 +1,297 @@
+package results
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"zbench/bench/curve"
+	"zbench/bench/judge"
+	"zbench/bench/plain"
+	"zbench/bench/record"
+	"zbench/bench/table"
+	"zbench/bench/unit"
+)
+
+// columns says which figures a row has: both placements side by side, and times of launches alone.
+type columns struct{ both, alone bool }
+
+// figures are the columns of one half before the number of wrong elements. Where two halves must fit,
+// what the page and the files have too is left out: ± and, beside the time alone, algbw.
+func (c columns) figures() []figure {
+	out := []figure{figureTime}
+	if !c.both {
+		out = append(out, figureError)
+	}
+	if c.alone {
+		out = append(out, figureAlone)
+	}
+	if !c.both || !c.alone {
+		out = append(out, figureAlgBW)
+	}
+	return append(out, figureBusBW)
+}
+
+// half prints a result, or dashes if there is none.
+func (c columns) half(r *record.Result) []string {
+	var out []string
+	for _, f := range c.figures() {
+		out = append(out, f.text(r))
+	}
+	return append(out, wrongCell(r))
+}
+
+// wrongCell counts wrong elements; N/A, as in rccl-tests, is not verified.
+func wrongCell(r *record.Result) string {
+	switch {
+	case r == nil:
+	case r.Verified.Wrong != nil:
+		return unit.Comma(*r.Verified.Wrong)
+	case r.Status == record.OK && r.Verified.State != record.VerifiedOK:
+		return "N/A"
+	}
+	return unit.None
+}
+
+// brief prints v in few characters, as rccl-tests does: the larger the figure,
+// the fewer decimals.
+func brief(v float64) string {
+	switch a := math.Abs(v); {
+	case !unit.Finite(v) || a < 1e4:
+		return fixed(v)
+	case a < 1e5:
+		s := fixed(math.Round(v*10) / 10)
+		return s[:len(s)-1]
+	}
+	whole, _, _ := strings.Cut(fixed(math.Round(v)), ".")
+	return whole
+}
+
+// Results is a table of every case, grouped by collective, with the units beneath:
+// a row per size with the result out of place and the one in place side by side, as
+// rccl-tests does, where the record has both. Cases that did not end ok are rows
+// too, with the reason beneath.
+func Results(rec *record.Record) table.Table {
+	if rec == nil {
+		rec = &record.Record{}
+	}
+	curves := curve.Of(rec)
+	all := curve.Pairs(curves)
+	var c columns
+	var placed, out bool
+	for _, p := range all {
+		placed, out = placed || len(p.Place.Rows) > 0, out || len(p.Out.Rows) > 0
+	}
+	c.both, c.alone = placed && out, hasIsolated(rec)
+	t := table.Table{Title: tableTitle(rec), Rule: true, By: []string{"collective", "type", "op"}, Columns: c.columns()}
+	for i, p := range all {
+		g := groupOf(all, i)
+		for _, pair := range p.Lines() {
+			g.Rows = append(g.Rows, table.Row{Cells: c.row(pair)})
+		}
+		t.Groups = append(t.Groups, g)
+	}
+	n := noter{columns: c, common: commonNotes(curves, c)}
+	n.width = max(12, table.Terminal-1-t.Width(len(t.Columns)))
+	t.Columns = append(t.Columns, table.Column{Name: "notes"})
+	global := n.common
+	for i, p := range all {
+		n.common = global
+		own := n.without(commonNotes([]curve.Curve{p.Out, p.Place}, c))
+		n.common = slices.Concat(global, own)
+		t.Groups[i].Note = strings.Join(own, ", ")
+		for k, pair := range p.Lines() {
+			row := &t.Groups[i].Rows[k]
+			row.Cells = append(row.Cells, n.cell(pair))
+		}
+	}
+	t.Notes = footer(rec, c, n.beneath.lines(), global)
+	return t
+}
+
+// columns are the columns before the notes: of both halves if there are two.
+func (c columns) columns() []table.Column {
+	out := []table.Column{{Name: "size", Right: true}, {Name: "count", Right: true}}
+	figures := append(c.figures(), figure{name: "wrong"})
+	for _, f := range figures {
+		out = append(out, table.Column{Name: f.name, Right: true})
+	}
+	if !c.both {
+		return out
+	}
+	for i, f := range figures {
+		out[2+i].Over = "out of place"
+		out = append(out, table.Column{Name: f.name, Right: true, Over: "in place", Long: "in-place " + f.name})
+	}
+	return out
+}
+
+// groupOf names a pair's rows; the traits in which collectives of one name differ
+// are part of its name.
+func groupOf(all []curve.Pair, i int) table.Group {
+	either := make([]curve.Curve, len(all))
+	for j, p := range all {
+		either[j] = p.Either()
+	}
+	r := either[i].Rows[0]
+	words := strings.Fields(curve.Name(either, i))
+	name := strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == r.Dtype || w == r.Op }), " ")
+	return table.Group{Cells: []string{name, r.Dtype, r.Op}}
+}
+
+// row prints one size.
+func (c columns) row(pair [2]*record.Result) []string {
+	r := pair[0]
+	if r == nil {
+		r = pair[1]
+	}
+	cells := []string{unit.Bytes(curve.Size(r)), unit.Comma(r.Count)}
+	if c.both {
+		return append(append(cells, c.half(pair[0])...), c.half(pair[1])...)
+	}
+	return append(cells, c.half(r)...)
+}
+
+// noter fills the notes column of the text table.
+type noter struct {
+	common  []string
+	columns columns
+	width   int
+	beneath footnotes
+}
+
+// cell is what a line's notes column says: keywords, each marked where it
+// holds for one of the two results alone, or a number where they are too long.
+func (n *noter) cell(pair [2]*record.Result) string {
+	first, second := n.words(pair[0]), n.words(pair[1])
+	words := first
+	if pair[0] == nil {
+		words = second
+	}
+	if pair[0] != nil && pair[1] != nil {
+		words = nil
+		for _, w := range first {
+			if !slices.Contains(second, w) {
+				w += " (out)"
+			}
+			words = append(words, w)
+		}
+		for _, w := range second {
+			if !slices.Contains(first, w) {
+				words = append(words, w+" (in)")
+			}
+		}
+	}
+	text := plain.Line(strings.Join(words, ", "))
+	if len([]rune(text)) > n.width {
+		return n.beneath.ref(text)
+	}
+	return text
+}
+
+// words are a result's keywords. A case that did not end ok says its status,
+// and why beneath.
+func (n *noter) words(r *record.Result) []string {
+	if r == nil {
+		return nil
+	}
+	notes := n.without(tableNotes(r, n.columns))
+	if r.Status == record.OK {
+		return notes
+	}
+	why := strings.Join(append([]string{reasonOf(r)}, notes...), "; ")
+	return []string{plain.Clip(statusText(r.Status), 12) + " " + n.beneath.ref(why)}
+}
+
+// tableNotes are a row's keywords: those of the page and what has no column here.
+func tableNotes(r *record.Result, c columns) []string {
+	var notes []string
+	if r.InPlace && !c.both {
+		notes = append(notes, "in place")
+	}
+	return append(notes, rowNotes(r)...)
+}
+
+// without leaves out the common notes.
+func (n *noter) without(notes []string) []string {
+	return slices.DeleteFunc(notes, func(w string) bool { return slices.Contains(n.common, w) })
+}
+
+// commonNotes are the notes that every result has. They are said once, not in each row.
+func commonNotes(curves []curve.Curve, c columns) []string {
+	var all tally
+	results := 0
+	for _, of := range curves {
+		for _, r := range of.Rows {
+			if r.Status != record.OK {
+				continue
+			}
+			results++
+			for _, n := range tableNotes(r, c) {
+				all.add(n)
+			}
+		}
+	}
+	return slices.DeleteFunc(all.order, func(n string) bool { return all.count[n] < results })
+}
+
+// tableTitle says on what it ran and whether a model decided it.
+func tableTitle(rec *record.Record) string {
+	return plain.Line(strings.Join(nonEmpty(record.Mark(rec), worldText(rec.World)), " · "))
+}
+
+// footer is what stands beneath the table: what the notes stand for, what was
+// not verified, who is late, the units, and where the figures come from.
+func footer(rec *record.Record, c columns, notes, common []string) []string {
+	out := notes
+	if len(common) > 0 {
+		out = append(out, "All results: "+strings.Join(common, ", ")+".")
+	}
+	if n := countOf(rec, halved); n > 0 {
+		out = append(out, record.OnePass+": "+unit.Count(n, "result")+" of"+onePass+".")
+	}
+	for _, k := range unverified(rec).order {
+		out = append(out, "N/A: not verified: "+k.text()+" ("+unit.Count(k.count, "case")+").")
+	}
+	for _, l := range judge.Late(rec) {
+		for _, text := range l.Texts() {
+			out = append(out, "Late: "+text)
+		}
+	}
+	for _, line := range unstableLines(rec) {
+		out = append(out, "Unstable: "+line)
+	}
+	units := "time: median per launch in a burst, as rccl-tests"
+	if !c.both {
+		units += "; ±: half its 95 % interval"
+	}
+	if c.alone {
+		units += "; alone: one launch by itself, slowest rank"
+	}
+	rates := "algbw and busbw"
+	if c.both && c.alone {
+		rates = "busbw"
+	}
+	out = append(out, units+"; "+rates+" in GB/s = 1e9 B/s, of the burst; sizes IEC.")
+	if f := record.FaultsOf(rec); len(f) > 0 {
+		out = append(out, "Faults planted: "+strings.Join(f, "; ")+".")
+	}
+	if m := record.Mark(rec); m != "" {
+		out = append(out, m+".")
+	}
+	for i := range out {
+		out[i] = plain.Line(out[i])
+	}
+	return out
+}
+
+// unverified gathers why results were not verified.
+func unverified(rec *record.Record) *messageGroups {
+	var why messageGroups
+	for r := range rec.Each() {
+		if r.Status == record.OK && r.Verified.State != record.VerifiedOK && r.Verified.State != record.VerifiedWrong && r.Verified.Reason != "" {
+			why.add(r.Verified.Reason)
+		}
+	}
+	return &why
+}
