@@ -18,7 +18,7 @@ import (
 // published is the record of a published table of size and microseconds.
 func published(t *testing.T, name string) *record.Record {
 	t.Helper()
-	text, err := os.ReadFile("../bucket/testdata/" + name + ".csv")
+	text, err := os.ReadFile("../recommend/testdata/" + name + ".csv")
 	require.NoError(t, err)
 	rec := &record.Record{Schema: record.Schema, Source: record.Source{Kind: record.Imported}}
 	rec.World.Ranks = 16

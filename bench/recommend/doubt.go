@@ -7,7 +7,8 @@ import (
 	"zbench/bench/unit"
 )
 
-// mostly is the share of the messages' time from which on it decides a setting's cost.
+// mostly is the share from which on something decides: of the messages' time, or of a difference in
+// cost.
 const mostly = 0.5
 
 // doubt marks the settings for which no percentage of a step can be given, in all places

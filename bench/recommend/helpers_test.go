@@ -93,10 +93,22 @@ func only(t testing.TB, rec *record.Record) Curve {
 // publishedRecord reads a published table of size and microseconds.
 func publishedRecord(t testing.TB, name string, ranks int) *record.Record {
 	t.Helper()
-	f, err := os.Open("../bucket/testdata/" + name + ".csv")
+	rec := &record.Record{Schema: record.Schema, Source: record.Source{Kind: record.Imported}}
+	rec.Results = publishedRows(t, name, func(size int64, seconds float64) record.Result {
+		return record.Result{
+			Key: strconv.FormatInt(size, 10), Collective: "all_reduce", Dtype: "float", Op: "sum", Bytes: size, Ranks: ranks, Nodes: ranks / 8, GPUsPerProcess: 1, Groups: 1,
+			Status: record.OK, Burst: &record.Timing{MeanOfRanks: stat.Summarize([]float64{seconds})},
+		}
+	})
+	return rec
+}
+
+// publishedRows makes a result of each row of a published table.
+func publishedRows(t testing.TB, name string, result func(size int64, seconds float64) record.Result) (all []record.Result) {
+	t.Helper()
+	f, err := os.Open("testdata/" + name + ".csv")
 	require.NoError(t, err)
 	defer func() { require.NoError(t, f.Close()) }()
-	rec := &record.Record{Schema: record.Schema, Source: record.Source{Kind: record.Imported}}
 	for lines := bufio.NewScanner(f); lines.Scan(); {
 		size, us, _ := strings.Cut(lines.Text(), ",")
 		bytes, err := strconv.ParseInt(size, 10, 64)
@@ -105,12 +117,9 @@ func publishedRecord(t testing.TB, name string, ranks int) *record.Record {
 		}
 		micros, err := strconv.ParseFloat(us, 64)
 		require.NoError(t, err, lines.Text())
-		rec.Results = append(rec.Results, record.Result{
-			Key: size, Collective: "all_reduce", Dtype: "float", Op: "sum", Bytes: bytes, Ranks: ranks, Nodes: ranks / 8, GPUsPerProcess: 1, Groups: 1,
-			Status: record.OK, Burst: &record.Timing{MeanOfRanks: stat.Summarize([]float64{micros * 1e-6})},
-		})
+		all = append(all, result(bytes, micros*1e-6))
 	}
-	return rec
+	return all
 }
 
 // ddp is Llama-3-8B on DDP.

@@ -1,10 +1,6 @@
 package recommend
 
 import (
-	"bufio"
-	"os"
-	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -15,7 +11,7 @@ import (
 	"zbench/bench/unit"
 )
 
-// world is where a test's curve was taken.
+// kneeWorld is where a test's curve was taken.
 type kneeWorld struct {
 	collective   string
 	ranks, nodes int
@@ -23,7 +19,7 @@ type kneeWorld struct {
 
 var kneeNode = kneeWorld{"all_reduce", 8, 1}
 
-// sweep builds a record with one result per size; seconds gives its time.
+// kneeSweep builds a record with one result per size; seconds gives its time.
 func kneeSweep(t testing.TB, w kneeWorld, sizes []int64, seconds func(s float64) float64) *record.Record {
 	t.Helper()
 	rec := &record.Record{Schema: record.Schema}
@@ -51,40 +47,19 @@ func result(t testing.TB, w kneeWorld, size int64, seconds float64) record.Resul
 	return r
 }
 
-// doubling is the sizes from..to, each twice the one before.
-func kneeSizes(from, to int64) []int64 {
-	var sizes []int64
-	for s := from; s <= to; s *= 2 {
-		sizes = append(sizes, s)
-	}
-	return sizes
-}
+// kneeWide is the default sweep.
+func kneeWide() []int64 { return doubling(unit.KiB, 8*unit.GiB) }
 
-// wide is the default sweep.
-func kneeWide() []int64 { return kneeSizes(unit.KiB, 8*unit.GiB) }
-
-// published reads one of the published curves in testdata.
+// publishedFile reads one of the published curves in testdata.
 func publishedFile(t testing.TB, name string, w kneeWorld) *record.Record {
 	t.Helper()
-	f, err := os.Open("testdata/" + name + ".csv")
-	require.NoError(t, err)
-	defer func() { require.NoError(t, f.Close()) }()
 	rec := &record.Record{Schema: record.Schema}
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		size, us, _ := strings.Cut(lines.Text(), ",")
-		bytes, err := strconv.ParseInt(size, 10, 64)
-		if err != nil {
-			continue // comment or header
-		}
-		micros, err := strconv.ParseFloat(us, 64)
-		require.NoError(t, err, lines.Text())
-		rec.Results = append(rec.Results, result(t, w, bytes, micros*1e-6))
-	}
+	rec.Results = publishedRows(t, name, func(size int64, seconds float64) record.Result { return result(t, w, size, seconds) })
 	require.GreaterOrEqual(t, len(rec.Results), 20)
 	return rec
 }
 
-// only returns the single curve of an answer, which must have three points.
+// onlyKnees returns the single curve of an answer, which must have three points.
 func onlyKnees(t testing.TB, a Knees) KneeCurve {
 	t.Helper()
 	require.Len(t, a.Curves, 1)
@@ -101,18 +76,3 @@ func sizes(c KneeCurve) []int64 {
 	return s
 }
 
-func kneeCodes(a Knees) []string {
-	var c []string
-	for _, w := range a.Warnings {
-		c = append(c, w.Code)
-	}
-	return c
-}
-
-// within requires |got/want − 1| ≤ tolerance.
-func kneeWithin(t testing.TB, want, got, tolerance float64, what string) {
-	t.Helper()
-	require.LessOrEqual(t, abs(got/want-1), tolerance, "%s: want %g, got %g", what, want, got)
-}
-
-func abs(x float64) float64 { return max(x, -x) }

@@ -71,7 +71,7 @@ func (c *Curve) Resampler() *Resampler {
 func (p *Point) drawer() (d drawer, from string) {
 	d = drawer{seconds: p.Seconds}
 	switch {
-	case len(p.Samples) >= MinSamples:
+	case len(p.Samples) >= minSamples:
 		d.sorted = slices.Sorted(slices.Values(p.Samples))
 		d.nEff = float64(len(p.Samples))
 		if s := stat.Summarize(p.Samples); s.NEff != nil {
@@ -93,10 +93,7 @@ func (d drawer) shown() float64 {
 	if d.sorted == nil {
 		return d.sigma
 	}
-	at := func(z float64) float64 {
-		return stat.QuantileSorted(d.sorted, min(1, max(0, 0.5+z/(2*math.Sqrt(d.nEff)))))
-	}
-	return math.Log(at(1)/at(-1)) / 2
+	return math.Log(d.draw(1)/d.draw(-1)) / 2
 }
 
 // weaken keeps the weakest of the points' sources.

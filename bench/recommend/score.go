@@ -21,7 +21,6 @@ type scores struct {
 	exposed [][3]float64
 	score   []float64
 	worst   []float64
-	nominal []float64
 	least   float64
 	// leastSteps[i] is the best step of scenario i.
 	leastSteps []float64
@@ -49,8 +48,8 @@ func (e *engine) score(models []*CostModel, all []*candidate) scores {
 // regrets turns steps into scores. Candidates over the memory budget are excluded.
 func (s *scores) regrets(all []*candidate) {
 	n := len(all)
-	s.score, s.worst, s.nominal = make([]float64, n), make([]float64, n), make([]float64, n)
-	for i, steps := range s.steps {
+	s.score, s.worst = make([]float64, n), make([]float64, n)
+	for _, steps := range s.steps {
 		best := math.Inf(1)
 		for j, t := range steps {
 			if !all[j].OverBudget {
@@ -62,9 +61,6 @@ func (s *scores) regrets(all []*candidate) {
 			r := t/best - 1
 			s.score[j] += r / float64(len(s.steps))
 			s.worst[j] = max(s.worst[j], r)
-			if i == 0 {
-				s.nominal[j] = r
-			}
 		}
 	}
 	s.least = math.Inf(1)

@@ -1,7 +1,6 @@
 package recommend
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
@@ -12,7 +11,7 @@ import (
 func (e *engine) fillTable(a *Answer, s scores, least int) {
 	for j, c := range e.candidates {
 		e.describe(c, s.exposed[j], s.steps[0][j])
-		c.Nominal, c.Score, c.Worst = s.nominal[j], s.score[j], s.worst[j]
+		c.Nominal, c.Score, c.Worst = s.steps[0][j]/s.leastSteps[0]-1, s.score[j], s.worst[j]
 		a.Table = append(a.Table, c.Candidate)
 	}
 	l := e.candidates[least].Candidate
@@ -107,7 +106,7 @@ func (e *engine) used(best int) []Used {
 		u := Used{
 			Collective: c.Collective, Ranks: c.Ranks, Groups: c.Groups, Stride: c.Stride, Dtype: c.Dtype, InPlace: c.InPlace, Timing: c.Timing, Sizes: len(c.Points),
 			MinBytes: first.Bytes, MaxBytes: last.Bytes, Simulated: c.Simulated, RescaledFrom: e.from[i],
-			Refine: e.refineSizes(i, best), Holes: holes(c),
+			Refine: e.refineSizes(i, best), Holes: holesOf(c.samples()),
 		}
 		u.Alpha, u.Bandwidth = c.Fit()
 		if want := e.wantMax(i, best); want > last.Bytes {
@@ -118,23 +117,17 @@ func (e *engine) used(best int) []Used {
 	return all
 }
 
-func holes(c Curve) []Hole {
-	sizes, seconds := make([]int64, len(c.Points)), make([]float64, len(c.Points))
-	for i, p := range c.Points {
-		sizes[i], seconds[i] = p.Bytes, p.Seconds
-	}
-	return Holes(sizes, seconds)
-}
-
-// messagesOf visits the sizes of a candidate's messages on one curve.
-func (e *engine) messagesOf(i, candidate int, visit func(bytes int64)) {
+// messagesOf are the sizes of a candidate's messages on one curve.
+func (e *engine) messagesOf(i, candidate int) []int64 {
+	var all []int64
 	for _, p := range e.candidates[candidate].passes {
 		for j, bytes := range p.bytes {
 			if int(p.model[j]) == i {
-				visit(bytes)
+				all = append(all, bytes)
 			}
 		}
 	}
+	return all
 }
 
 // around are the settings near the answer whose messages are measured, as multiples of
@@ -147,10 +140,8 @@ var around = []float64{0.5, math.Sqrt2 / 2, 1, math.Sqrt2, 2}
 func (e *engine) refineSizes(i, best int) []int64 {
 	sizes := []int64{}
 	for _, x := range around {
-		want := int64(x * float64(e.candidates[best].Elements))
-		near, _ := slices.BinarySearchFunc(e.candidates, want, func(c *candidate, s int64) int { return cmp.Compare(c.Elements, s) })
-		var all []int64
-		e.messagesOf(i, min(near, len(e.candidates)-1), func(bytes int64) { all = append(all, bytes) })
+		near, _ := e.find(int64(x * float64(e.candidates[best].Elements)))
+		all := e.messagesOf(i, min(near, len(e.candidates)-1))
 		if slices.Sort(all); len(all) > 0 {
 			sizes = append(sizes, all[len(all)/2])
 			if x == 1 {
@@ -165,25 +156,9 @@ func (e *engine) refineSizes(i, best int) []int64 {
 // wantMax is the largest size that a curve needs: the answer's largest message, or that
 // of one bucket while the bandwidth still grows.
 func (e *engine) wantMax(i, best int) int64 {
-	largest := int64(0)
-	see := func(bytes int64) { largest = max(largest, bytes) }
-	e.messagesOf(i, best, see)
-	if !saturated(e.curves[i]) {
-		e.messagesOf(i, len(e.candidates)-1, see)
+	all := append(e.messagesOf(i, best), 0)
+	if growth := lastOctave(e.curves[i].samples()); growth == nil || *growth > maxOctaveGrowth {
+		all = append(all, e.messagesOf(i, len(e.candidates)-1)...)
 	}
-	return largest
-}
-
-// maxGrowth is the growth of the bandwidth over the last octave up to which a
-// curve counts as saturated.
-const maxGrowth = 0.05
-
-// saturated reports whether the bandwidth grows by at most maxGrowth over the last octave.
-func saturated(c Curve) bool {
-	last := c.Points[len(c.Points)-1]
-	half := last.Bytes / 2
-	if half < c.Points[0].Bytes {
-		return false
-	}
-	return 2*c.Model().Seconds(half)/last.Seconds-1 <= maxGrowth
+	return slices.Max(all)
 }

@@ -5,7 +5,54 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"zbench/bench/record"
+	"zbench/bench/unit"
 )
+
+// Bounds on what a curve is drawn through.
+const (
+	// maxCV is the coefficient of variation beyond which a median says nothing.
+	maxCV = 0.5
+	// minSamples is the number of samples below which a point's spread is unknown.
+	minSamples = 5
+	// outlier is the factor over or under what its neighbours lead to expect beyond
+	// which a point of unknown spread is an accident, not a property of the library:
+	// sizes that are reproducibly slow are up to 3.5 times so (2 ms and 7 ms for
+	// sizes of 6.29 MB, NVIDIA/nccl#413).
+	outlier = 4.0
+)
+
+// drop leaves out points that would mislead, lists them in Dropped, and warns about the rest.
+func (c *Curve) drop() {
+	c.Points = slices.DeleteFunc(c.Points, func(p Point) bool {
+		noisy := p.CV != nil && *p.CV > maxCV && p.N >= minSamples
+		if noisy {
+			c.Dropped = append(c.Dropped, Drop{p.Bytes, fmt.Sprintf("its samples vary by %.0f %%", 100**p.CV)})
+		}
+		return noisy
+	})
+	c.dropOutliers()
+	few := 0
+	for _, p := range c.Points {
+		if p.N < minSamples {
+			few++
+		}
+	}
+	if len(c.Dropped) > 0 {
+		d := c.Dropped[0]
+		c.warn("dropped", fmt.Sprintf("%d of %d sizes left out, the first at %s: %s",
+			len(c.Dropped), len(c.Dropped)+len(c.Points), unit.Bytes(d.Bytes), d.Reason), "repeat the sweep at these sizes")
+	}
+	if few > 0 {
+		c.warn("few_samples", fmt.Sprintf("%d of %d sizes have fewer than %d samples: their spread is not known", few, len(c.Points), minSamples),
+			"sweep with zbench, or raise --max-time")
+	}
+}
+
+func (c *Curve) warn(code, message, hint string) {
+	c.Warnings = append(c.Warnings, record.Warning{Code: code, Message: message, Hint: hint})
+}
 
 // dropOutliers leaves out points of unknown spread that cannot be right, one at a
 // time. A wrong point makes its neighbours look wrong too: the one that goes is
@@ -52,7 +99,7 @@ func remainingError(points []Point, without int) float64 {
 // offBy is the time of a point of unknown spread over what its neighbours lead to
 // expect; 1 where it lies within that, or its spread is known.
 func offBy(points []Point, i int) float64 {
-	if points[i].N >= MinSamples || len(points) < 3 {
+	if points[i].N >= minSamples || len(points) < 3 {
 		return 1
 	}
 	lo, hi := expected(points, i)

@@ -3,32 +3,35 @@ package recommend
 import (
 	"cmp"
 	"slices"
+	"strings"
 
+	"zbench/bench/plain"
 	"zbench/bench/trainer"
 )
 
-// engine is a question, prepared for many simulations.
+// engine is a question about one run, prepared so that many settings can be simulated.
 type engine struct {
 	q Question
 	t trainer.Trainer
 	// run is the one that settings are tried for: the advised one, or the user's.
 	run trainer.Run
-	// needs are the calls that occur, curves and models the cost of each.
+	// needs are the different calls of a step, by collective and ranks. curves and models are the cost of
+	// each, and from is the number of ranks that its curve was rescaled from, or 0.
 	needs     []need
 	curves    []Curve
-	from      []int // ranks a curve was rescaled from, or 0
+	from      []int
 	models    []*CostModel
-	lacks     []need // calls whose cost is left out
+	lacks     []need // calls at the end of a step that have no curve: their cost is left out
 	scenarios []Scenario
-	backward  float64
-	forward   float64
-	known     bool // that computation times were given
-	// done are the shares of computation behind at each boundary.
-	doneBackward, doneForward []float64
-	// coarse tries the grid alone.
+	// backward and forward are the computation of a microbatch in seconds; known is true if the user gave
+	// them.
+	backward, forward float64
+	known             bool
+	// coarse leaves the sums of tensors out of the settings that are tried.
 	coarse     bool
 	plans      *Plans
-	planner    *trainer.Planner
+	// candidates are the settings that are tried, ascending, one for each way to cut buckets. asIs is what
+	// the user runs today, nil if one of them is.
 	candidates []*candidate
 	asIs       *candidate
 	// judged are settings that were compared with the candidates.
@@ -36,7 +39,8 @@ type engine struct {
 	// asMeasured are the settings within PlateauWidth before curves are resampled.
 	asMeasured []Range
 	// dips are the points of each curve that doubtDips took for dips of one run.
-	dips    [][]int
+	dips [][]int
+	// The rest is scratch space.
 	space   Space
 	times   []Times
 	timing  []timing
@@ -54,7 +58,7 @@ type candidate struct {
 	passes [3]pass
 	// each is true for a pass in which every microbatch communicates.
 	each [3]bool
-	// kept is true for the user's setting, or for the default if there is none.
+	// kept is true for what the user has set, or for the default if nothing is set.
 	kept bool
 }
 
@@ -81,19 +85,19 @@ func newEngine(q Question, t trainer.Trainer, run trainer.Run) (*engine, *Refusa
 		plans = &Plans{}
 	}
 	plans.turnTo(t, q.Params)
-	e := &engine{q: q, t: t, run: run, plans: plans, planner: plans.planner, doneBackward: plans.doneBackward, doneForward: plans.doneForward}
+	e := &engine{q: q, t: t, run: run, plans: plans}
 	return e, e.prepare()
 }
 
-// asked is the engine of a question about the same tensors; coarse is enough to
-// compare one question with another.
+// asked is the engine of another question about the same tensors. A coarse one is enough to compare
+// questions.
 func (e *engine) asked(q Question, run trainer.Run, coarse bool) (*engine, *Refusal) {
-	other := &engine{q: q, t: e.t, run: run, coarse: coarse, plans: e.plans, planner: e.planner, doneBackward: e.doneBackward, doneForward: e.doneForward}
+	other := &engine{q: q, t: e.t, run: run, coarse: coarse, plans: e.plans}
 	return other, other.prepare()
 }
 
-// timed is the engine with other times of computation, or another number of
-// microbatches: neither changes a plan.
+// timed is the engine of a question that differs in the times of computation or the number of
+// microbatches alone: the plans stay.
 func (e *engine) timed(q Question) *engine {
 	other := *e
 	other.q, other.run.Accum = q, q.Run.Accum
@@ -104,22 +108,34 @@ func (e *engine) timed(q Question) *engine {
 // findCurves finds a curve for every call. A call at the end of a step, which no setting
 // changes, can lack its curve.
 func (e *engine) findCurves() *Refusal {
-	plan := e.planner.Plan(0, e.run)
+	plan := e.plans.planner.Plan(0, e.run)
 	for i, messages := range [][]trainer.Message{plan.Backward, plan.Forward, plan.After} {
 		for _, m := range messages {
 			n := need{m.Collective, m.Ranks}
 			if slices.Contains(e.needs, n) || slices.Contains(e.lacks, n) {
 				continue
 			}
-			c, from, refusal := pick(n, e.q, e.t.InPlace, e.dtype(n))
+			c, from, refusal := e.pick(n)
 			switch {
 			case refusal != nil && i == after:
 				e.lacks = append(e.lacks, n)
 			case refusal != nil && refusal.Code == fewSizes:
-				refusal.Hint = e.q.Again.Wider(e.short(plan))
+				refusal.Hint = e.q.Again.Wider(e.named(plan, func(n need) bool {
+					_, _, refusal := e.pick(n)
+					return refusal != nil && refusal.Code == fewSizes
+				}))
+				return refusal
+			case refusal != nil && refusal.Code == missingCurve:
+				refusal.Missing = e.named(plan, func(other need) bool {
+					return other.ranks == n.ranks && !slices.ContainsFunc(e.q.Curves, func(c Curve) bool { return c.Collective == other.collective })
+				})
+				if names := refusal.Missing; len(names) > 1 {
+					refusal.Message = strings.Replace(refusal.Message, n.collective, plain.And(names), 1)
+					refusal.Hint = e.q.Again.Sweep(names)
+				}
 				return refusal
 			case refusal != nil:
-				return allMissing(n, refusal, e.without(plan), e.q.Again)
+				return refusal
 			default:
 				e.needs = append(e.needs, n)
 				e.curves = append(e.curves, c)
@@ -131,33 +147,15 @@ func (e *engine) findCurves() *Refusal {
 	return nil
 }
 
-// overlapped are the collectives of groups of ranks that the passes call, each once.
-func overlapped(plan trainer.Plan) []need {
-	var all []need
-	for _, m := range slices.Concat(plan.Backward, plan.Forward) {
-		if n := (need{m.Collective, m.Ranks}); !slices.Contains(all, n) {
-			all = append(all, n)
-		}
-	}
-	return all
-}
-
-// short are the collectives of the passes whose curves have too few sizes.
-func (e *engine) short(plan trainer.Plan) []string {
+// named are the collectives of the calls of both passes that a condition holds for, each once.
+func (e *engine) named(plan trainer.Plan, holds func(n need) bool) []string {
 	var names []string
-	for _, n := range overlapped(plan) {
-		if _, _, refusal := pick(n, e.q, e.t.InPlace, e.dtype(n)); refusal != nil && refusal.Code == fewSizes && !slices.Contains(names, n.collective) {
+	for _, m := range slices.Concat(plan.Backward, plan.Forward) {
+		if n := (need{m.Collective, m.Ranks}); !slices.Contains(names, n.collective) && holds(n) {
 			names = append(names, n.collective)
 		}
 	}
 	return names
-}
-
-// without are the calls of the passes for which there is no curve of the collective.
-func (e *engine) without(plan trainer.Plan) []need {
-	return slices.DeleteFunc(overlapped(plan), func(n need) bool {
-		return slices.ContainsFunc(e.q.Curves, func(c Curve) bool { return c.Collective == n.collective })
-	})
 }
 
 // dtype is the element type in which a call moves data.
@@ -168,28 +166,29 @@ func (e *engine) dtype(n need) string {
 	return e.run.GradDtype
 }
 
-// plan makes a candidate of a setting.
+// plan makes the candidate of a setting; a setting of 0 is the trainer's behaviour if nothing is set.
 func (e *engine) plan(setting int64, run trainer.Run) *candidate {
-	plan := e.planner.Plan(setting, run)
+	plan := e.plans.planner.Plan(setting, run)
 	c := &candidate{Candidate: Candidate{Elements: setting}, setting: setting, run: run, cut: plan.Buckets, each: [3]bool{backward: plan.EachBackward, forward: plan.EachForward}}
 	if setting == 0 {
 		c.Elements = e.t.Default(e.q.Params, run)
 	}
-	c.passes[backward] = e.pass(plan.Backward, e.doneBackward, Backward)
-	c.passes[forward] = e.pass(plan.Forward, e.doneForward, Forward)
-	c.passes[after] = e.pass(plan.After, e.doneForward, Forward)
+	c.passes[backward] = e.pass(plan.Backward, e.plans.doneBackward, Backward)
+	c.passes[forward] = e.pass(plan.Forward, e.plans.doneForward, Forward)
+	c.passes[after] = e.pass(plan.After, e.plans.doneForward, Forward)
 	c.describe(e, plan)
 	return c
 }
 
-// buckets are a candidate's, planned again if they were not kept.
+// buckets plans a candidate again where its buckets were let go.
 func (e *engine) buckets(c *candidate) []trainer.Bucket {
 	if c.cut == nil {
-		c.cut = e.planner.Plan(c.setting, c.run).Buckets
+		c.cut = e.plans.planner.Plan(c.setting, c.run).Buckets
 	}
 	return c.cut
 }
 
+// pass finds the cost model of each message, less those without a curve.
 func (e *engine) pass(messages []trainer.Message, done []float64, d Direction) pass {
 	if len(e.lacks) > 0 {
 		messages = slices.DeleteFunc(slices.Clone(messages), func(m trainer.Message) bool {
@@ -250,10 +249,15 @@ func (c *candidate) price(models []*CostModel) {
 	}
 }
 
-// add plans a setting unless its buckets are those of the one before, and
-// returns its index.
+// find is the index of the first candidate of at least so many elements, and whether it has exactly
+// as many.
+func (e *engine) find(elements int64) (int, bool) {
+	return slices.BinarySearchFunc(e.candidates, elements, func(c *candidate, n int64) int { return cmp.Compare(c.Elements, n) })
+}
+
+// add plans a setting and returns its index, or that of a neighbour with the same buckets.
 func (e *engine) add(setting int64) int {
-	i, found := slices.BinarySearchFunc(e.candidates, setting, func(c *candidate, s int64) int { return cmp.Compare(c.Elements, s) })
+	i, found := e.find(setting)
 	if found {
 		return i
 	}
@@ -276,7 +280,7 @@ type timing struct {
 	exposed [3]float64
 }
 
-// timings are the candidate's in all scenarios; they are valid until the next call.
+// timings are those of a priced candidate in all scenarios, valid until the next call.
 func (e *engine) timings(c *candidate) []timing {
 	m := float64(e.run.Microbatches())
 	e.timing = slices.Grow(e.timing[:0], len(e.scenarios))[:len(e.scenarios)]
