@@ -28,8 +28,8 @@ type engine struct {
 	backward, forward float64
 	known             bool
 	// coarse leaves the sums of tensors out of the settings that are tried.
-	coarse     bool
-	plans      *Plans
+	coarse bool
+	plans  *Plans
 	// candidates are the settings that are tried, ascending, one for each way to cut buckets. asIs is what
 	// the user runs today, nil if one of them is.
 	candidates []*candidate

@@ -41,9 +41,6 @@ type Place struct {
 	zone   int8
 }
 
-// Outside tells that the size was not covered by the sweep.
-func (p Place) Outside() bool { return p.zone != within }
-
 // Beyond tells that the size is larger than the largest of the sweep.
 func (p Place) Beyond() bool { return p.zone == above }
 

@@ -431,16 +431,6 @@ func (a Knees) WriteJSON(w io.Writer) error {
 	return jsonfile.WriteBare(w, "bucket", a)
 }
 
-// HasPoints tells whether any curve gave sizes.
-func (a Knees) HasPoints() bool {
-	for i := range a.Curves {
-		if len(a.Curves[i].Points) > 0 {
-			return true
-		}
-	}
-	return false
-}
-
 // Sentence is the answer in one line: the first curve that has points, and
 // what a bucket size still takes.
 func (a Knees) Sentence() string {

@@ -75,4 +75,3 @@ func sizes(c KneeCurve) []int64 {
 	}
 	return s
 }
-

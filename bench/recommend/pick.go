@@ -59,13 +59,6 @@ func (e *engine) pick(n need) (c Curve, from int, refusal *Refusal) {
 	return best, 0, nil
 }
 
-func differ(same bool) int {
-	if same {
-		return 0
-	}
-	return 1
-}
-
 // unlike is the distance between a curve's communicators and the trainer's: one
 // communicator of all data-parallel ranks, or groups of neighbours or of strided ranks
 // that run at once.

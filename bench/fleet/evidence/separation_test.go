@@ -17,7 +17,7 @@ func reached(t *testing.T, root string, seen map[string]bool) map[string]bool {
 		return seen
 	}
 	seen[root] = true
-	files, err := filepath.Glob(filepath.Join("..", "..", strings.TrimPrefix(root, "zbench/"), "*.go"))
+	files, err := filepath.Glob(filepath.Join("..", "..", "..", strings.TrimPrefix(root, "zbench/"), "*.go"))
 	require.NoError(t, err)
 	require.NotEmpty(t, files, root)
 	for _, name := range files {

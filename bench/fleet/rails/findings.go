@@ -1,7 +1,6 @@
 package rails
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -9,7 +8,6 @@ import (
 
 	"zbench/bench/finding"
 	"zbench/bench/plain"
-	"zbench/bench/table"
 )
 
 // Codes of the findings of slow components, beside those that every detector has.
@@ -82,53 +80,4 @@ func list(names []string) string {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	return text
-}
-
-// Table is the worst-first list.
-func (d *Document) Table() table.Table {
-	last := []string{"SLOW", "OF PAIRS"}
-	if d.Kind == OfTimes {
-		last = []string{"LAST", "OF"}
-	}
-	t := table.Of([]string{"COMPONENT", "LOST", last[0], last[1]})
-	for i := 1; i < 4; i++ {
-		t.Columns[i].Right = true
-	}
-	worst := d.Worst()
-	for _, r := range worst {
-		t.Add(plain.Line(r.Name), Percent(r.Lost), fmt.Sprint(r.Slow), fmt.Sprint(r.All))
-	}
-	if rest := len(d.Ranking) - len(worst); rest > 0 {
-		t.Notes = append(t.Notes, fmt.Sprintf("%d more, with less lost, are in rails.json.", rest))
-	}
-	return t
-}
-
-// mostShown is the number of pairs in the table of a heat map.
-const mostShown = 200
-
-// Table is the slowest cells of the map.
-func (h Heat) Table() table.Table {
-	t := table.Of([]string{"row", "column", "lost"})
-	t.Columns[2].Right = true
-	type cell struct {
-		from, to int
-		lost     float64
-	}
-	var all []cell
-	for i, row := range h.Lost {
-		for k, lost := range row {
-			if !math.IsNaN(lost) {
-				all = append(all, cell{i, k, lost})
-			}
-		}
-	}
-	slices.SortStableFunc(all, func(a, b cell) int { return cmp.Compare(b.lost, a.lost) })
-	for _, c := range all[:min(len(all), mostShown)] {
-		t.Add(plain.Line(h.Rows[c.from]), plain.Line(h.Columns[c.to]), Percent(c.lost))
-	}
-	if more := len(all) - mostShown; more > 0 {
-		t.Notes = append(t.Notes, fmt.Sprintf("%d more have lost less.", more))
-	}
-	return t
 }

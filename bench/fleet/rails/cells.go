@@ -1,6 +1,3 @@
-// This file reads bandwidths of pairs that others measured, as CSV or from logs of
-// rccl-tests. docs/METHOD.md has the forms.
-
 package rails
 
 import (
@@ -14,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"zbench/bench/pattern"
 	"zbench/bench/plain"
 )
 
@@ -76,6 +74,7 @@ func lines(r io.Reader) ([]line, error) {
 	return out, nil
 }
 
+// separatorOf is the separator of a table, by its first line; empty for spaces.
 func separatorOf(text string) string {
 	for _, s := range []string{"\t", ";", ","} {
 		if strings.Contains(text, s) {
@@ -157,41 +156,29 @@ func short(text string) string {
 	return text
 }
 
-// builder collects ends and values.
-type builder struct {
-	Matrix
-	at    map[string]int
-	nodes map[string]int
-	// oneNode takes names for GPUs of one node.
-	oneNode bool
-	// gaps and zeros count missing values, and those that are 0.
-	gaps, zeros int
-	// unread are the columns that were not read.
-	unread []string
+// units are spellings of rates, the longer ones first.
+var units = []struct {
+	spelled *pattern.Pattern
+	bytes   float64
+}{
+	{pattern.New(`(?i)gib/?s`), 1 << 30},
+	{pattern.New(`(?i)mib/?s`), 1 << 20},
+	{pattern.New(`(?i)gbit|gbps|\bGb/s`), 1e9 / 8},
+	{pattern.New(`GB(/|_per_|p)?[sS]|gb/s|gb_s`), 1e9},
+	{pattern.New(`(?i)mbit|\bmbps`), 1e6 / 8},
+	{pattern.New(`MB(/|_per_|p)?[sS]|mb/s|mb_s`), 1e6},
 }
 
-func newBuilder() *builder { return &builder{at: map[string]int{}, nodes: map[string]int{}} }
-
-// end is the number of an end.
-func (b *builder) end(name string) (int, error) {
-	if i, known := b.at[name]; known {
-		return i, nil
+// unitOf is the unit that a header names, in bytes per second; GB/s if it names none.
+func unitOf(cells []string) (scale float64, named bool) {
+	for _, c := range cells {
+		for _, u := range units {
+			if u.spelled.MatchString(strings.TrimSpace(c)) && (u.bytes != 1e9/8 || !strings.Contains(c, "GB")) {
+				return u.bytes, true
+			}
+		}
 	}
-	if err := nameError(name); err != nil {
-		return 0, err
-	}
-	if len(b.Names) >= mostEnds {
-		return 0, fmt.Errorf("there are more than %d names", mostEnds)
-	}
-	node, gpu := place(name, b.oneNode)
-	if _, known := b.nodes[node]; !known {
-		b.nodes[node] = len(b.Nodes)
-		b.Nodes = append(b.Nodes, node)
-	}
-	b.at[name] = len(b.Names)
-	b.Names = append(b.Names, name)
-	b.At = append(b.At, Place{Node: b.nodes[node], GPU: gpu})
-	return b.at[name], nil
+	return 1e9, false
 }
 
 // nameError refuses what is no name.
@@ -203,73 +190,4 @@ func nameError(name string) error {
 		return fmt.Errorf("a name has %d characters, at most %d: %s", len(name), mostName, plain.Line(short(name)))
 	}
 	return nil
-}
-
-// place reads the name of an end: NODE, or NODE:GPU, NODE/GPU or NODE:gpu3; gpu3 alone, and
-// a number where the ends are known to be GPUs, is a GPU of the only node. A node has the
-// GPU −1.
-func place(name string, oneNode bool) (node string, gpu int) {
-	node, after, cut := cutLast(name)
-	if !cut {
-		node, after = "", name
-	}
-	digits, prefixed := strings.CutPrefix(strings.ToLower(after), "gpu")
-	n, err := strconv.ParseUint(digits, 10, 16)
-	if err != nil || !cut && !prefixed && !oneNode {
-		return name, -1
-	}
-	return node, int(n)
-}
-
-func cutLast(name string) (before, after string, ok bool) {
-	i := strings.LastIndexAny(name, ":/")
-	if i < 1 {
-		return name, "", false
-	}
-	return name[:i], name[i+1:], true
-}
-
-// add takes a value in bytes per second. A pair of an end with itself is left out.
-func (b *builder) add(from, to string, cell string, scale float64) error {
-	v, gap, err := value(cell, scale)
-	switch {
-	case err != nil:
-		return err
-	case v < 0:
-		return fmt.Errorf("a bandwidth is at least 0, not %s", short(cell))
-	}
-	i, err := b.end(from)
-	if err != nil {
-		return err
-	}
-	k, err := b.end(to)
-	switch {
-	case err != nil:
-		return err
-	case i == k:
-	case gap:
-		b.gaps++
-	case v == 0:
-		b.zeros++
-	case math.IsInf(v, 0):
-		return fmt.Errorf("%s is too large", short(cell))
-	default:
-		b.Values = append(b.Values, Value{From: i, To: k, Rate: v})
-	}
-	return nil
-}
-
-// notes say what was left out.
-func (b *builder) notes() []string {
-	var out []string
-	if len(b.unread) > 0 {
-		out = append(out, "columns that were not read: "+strings.Join(b.unread[:min(len(b.unread), 8)], ", "))
-	}
-	if b.gaps > 0 {
-		out = append(out, plain.Count(b.gaps, "pair")+" without a value")
-	}
-	if b.zeros > 0 {
-		out = append(out, plain.Count(b.zeros, "value")+" of 0: taken for a test that failed, and left out")
-	}
-	return out
 }

@@ -3,12 +3,15 @@ package rails
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
 	"zbench/bench/document"
 	"zbench/bench/finding"
+	"zbench/bench/plain"
 	"zbench/bench/record"
+	"zbench/bench/table"
 	"zbench/bench/unit"
 )
 
@@ -87,7 +90,7 @@ func heatBlocks(h Heat) []document.Block {
 	}, document.Paragraph{Role: "small", Text: document.Said(fmt.Sprintf("The height of a mark is the loss; the limit is %s. Empty is without a value.", Percent(h.Limit)))}}
 }
 
-// railsSurvey are the facts of a measurement; unit.None for data from elsewhere.
+// railsSurvey are the facts of a measurement; none for data from elsewhere.
 func railsSurvey(s *Survey) []document.Block {
 	if s == nil {
 		return nil
@@ -129,4 +132,57 @@ func railsNodes(d *Document) []document.Block {
 		{"unclear.txt: candidates of what could not be decided", d.Unclear},
 		{"pass.txt: nodes that are not slow", d.Pass},
 	})
+}
+
+// Table is the worst-first list.
+func (d *Document) Table() table.Table {
+	last := []string{"SLOW", "OF PAIRS"}
+	if d.Kind == OfTimes {
+		last = []string{"LAST", "OF"}
+	}
+	t := table.Of([]string{"COMPONENT", "LOST", last[0], last[1]})
+	for i := 1; i < 4; i++ {
+		t.Columns[i].Right = true
+	}
+	most := 0 // those that count, ten at least
+	for most < len(d.Ranking) && d.Ranking[most].Lost > cmp.Or(d.Limit, 0.05)/2 {
+		most++
+	}
+	worst := d.Ranking[:min(len(d.Ranking), max(most, 10))]
+	for _, r := range worst {
+		t.Add(plain.Line(r.Name), Percent(r.Lost), fmt.Sprint(r.Slow), fmt.Sprint(r.All))
+	}
+	if rest := len(d.Ranking) - len(worst); rest > 0 {
+		t.Notes = append(t.Notes, fmt.Sprintf("%d more, with less lost, are in rails.json.", rest))
+	}
+	return t
+}
+
+// mostShown is the number of pairs in the table of a heat map.
+const mostShown = 200
+
+// Table is the slowest cells of the map.
+func (h Heat) Table() table.Table {
+	t := table.Of([]string{"row", "column", "lost"})
+	t.Columns[2].Right = true
+	type cell struct {
+		from, to int
+		lost     float64
+	}
+	var all []cell
+	for i, row := range h.Lost {
+		for k, lost := range row {
+			if !math.IsNaN(lost) {
+				all = append(all, cell{i, k, lost})
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b cell) int { return cmp.Compare(b.lost, a.lost) })
+	for _, c := range all[:min(len(all), mostShown)] {
+		t.Add(plain.Line(h.Rows[c.from]), plain.Line(h.Columns[c.to]), Percent(c.lost))
+	}
+	if more := len(all) - mostShown; more > 0 {
+		t.Notes = append(t.Notes, fmt.Sprintf("%d more have lost less.", more))
+	}
+	return t
 }
