@@ -116,16 +116,12 @@ func (c Config) collective(ctx context.Context, gpus int) (rate *nodescreen.Rate
 		if r.Status != record.OK {
 			return nil, fmt.Errorf("%s: %s", r.Status, r.Reason)
 		}
-		rate = &nodescreen.Rate{Rate: r.BusBW, Samples: samplesOf(r)}
+		rate = &nodescreen.Rate{Rate: r.BusBW}
+		if r.Isolated != nil && r.Isolated.MaxOfRanks != nil {
+			rate.Samples = r.Isolated.MaxOfRanks.N
+		}
 	}
 	return rate, ctx.Err()
-}
-
-func samplesOf(r record.Result) int {
-	if r.Isolated != nil && r.Isolated.MaxOfRanks != nil {
-		return r.Isolated.MaxOfRanks.N
-	}
-	return 0
 }
 
 // caseOf is the one case: all_reduce of floats, out of place.

@@ -38,7 +38,7 @@ func (d *Document) Shown(version string) *document.Document {
 		out.Add("findings", "Findings and next steps", document.Sheet{Table: d.Table(), Label: "findings"}).Show(on)
 	}
 	if len(d.References) > 0 {
-		out.Add("references", "What measurements were compared with", document.Sheet{Table: d.Compared()}).Show(document.Brief)
+		out.Add("references", "What measurements were compared with", document.Sheet{Table: compared(d.References)}).Show(document.Brief)
 	}
 	var unchecked []string
 	for _, u := range d.Unchecked {
@@ -125,8 +125,7 @@ func screenDots(nodes []*Node, d *Document) []document.Block {
 				dots.Values = append(dots.Values, dotValues(d, nodes, k)...)
 			}
 		}
-		compared := comparedTable(limits)
-		dots.Table = &compared
+		dots.Table = &document.Sheet{Table: compared(limits), Label: "medians and limits"}
 		out = append(out, dots)
 	}
 	return out
@@ -162,12 +161,6 @@ func dotValues(d *Document, nodes []*Node, k Kind) []document.DotValue {
 		})})
 	}
 	return out
-}
-
-// comparedTable is what the values were compared with.
-func comparedTable(all []Reference) document.Sheet {
-	t := (&Document{References: all}).Compared()
-	return document.Sheet{Table: t, Label: "medians and limits"}
 }
 
 // screenNodes are the lists for the next job.

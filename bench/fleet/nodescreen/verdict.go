@@ -7,6 +7,7 @@ import (
 	"zbench/bench/fleet/rails"
 	"zbench/bench/plain"
 	"zbench/bench/table"
+	"zbench/bench/unit"
 )
 
 // Verdict is the result in one sentence, with what was not checked.
@@ -24,9 +25,9 @@ func (d *Document) result() string {
 		if len(d.Fail) == 0 {
 			return fmt.Sprintf("FAULT: nodes are missing; %s reported, %d without a finding", of, len(d.Pass))
 		}
-		return fmt.Sprintf("FAULT: %s to leave out; %s reported, %d without a finding", counted(len(d.Fail), "node"), of, len(d.Pass))
+		return fmt.Sprintf("FAULT: %s to leave out; %s reported, %d without a finding", plain.Count(len(d.Fail), "node"), of, len(d.Pass))
 	case finding.Unclear:
-		return fmt.Sprintf("UNCLEAR: %s differ and no majority decides; %s reported", counted(len(d.Unclear), "node"), of)
+		return fmt.Sprintf("UNCLEAR: %s differ and no majority decides; %s reported", plain.Count(len(d.Unclear), "node"), of)
 	default:
 		return fmt.Sprintf("OK: no node fails or lies apart; %s reported", of)
 	}
@@ -46,14 +47,14 @@ func (d *Document) Table() table.Table {
 	return t
 }
 
-// Compared is the references as a table: what measurements were compared with.
-func (d *Document) Compared() table.Table {
+// compared are references as a table: what measurements were compared with.
+func compared(all []Reference) table.Table {
 	t := table.Of([]string{"COMPARED", "VALUES", "MEDIAN", "SPREAD", "NAMED FROM"})
 	for i := 1; i < 5; i++ {
 		t.Columns[i].Right = true
 	}
-	for _, r := range d.References {
-		t.Add(plain.Line(r.What), fmt.Sprint(r.Count), gigabytes(r.Median), rails.Percent(r.Spread), "−"+rails.Percent(r.Limit))
+	for _, r := range all {
+		t.Add(plain.Line(r.What), fmt.Sprint(r.Count), unit.Rate(r.Median), rails.Percent(r.Spread), "−"+rails.Percent(r.Limit))
 	}
 	return t
 }

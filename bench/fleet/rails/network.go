@@ -95,11 +95,7 @@ func (n *network) leaves() (found []Slow, owed []float64) {
 func (n *network) groups(rail int) map[int][]int {
 	out := map[int][]int{}
 	for node := range n.Nodes {
-		leaf := -1
-		if rail < len(n.Leaves) && node < len(n.Leaves[rail]) {
-			leaf = n.Leaves[rail][node]
-		}
-		out[leaf] = append(out[leaf], node)
+		out[n.Leaf(rail, node)] = append(out[n.Leaf(rail, node)], node)
 	}
 	return out
 }

@@ -37,6 +37,14 @@ type Fleet struct {
 	Leaves [][]int
 }
 
+// Leaf is the leaf switch of a node's rail, −1 where it is not known.
+func (f Fleet) Leaf(rail, node int) int {
+	if rail < len(f.Leaves) && node < len(f.Leaves[rail]) {
+		return f.Leaves[rail][node]
+	}
+	return -1
+}
+
 // Kind is what a round times.
 type Kind int
 
