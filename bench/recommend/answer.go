@@ -146,6 +146,15 @@ type Candidate struct {
 	Unfounded string `json:"unfounded,omitempty"`
 }
 
+// Now is what the answer is compared with: the current setting, or the default; nil where neither was
+// tried.
+func (a *Answer) Now() *Candidate {
+	if a.Current != nil {
+		return a.Current
+	}
+	return a.Default
+}
+
 // exposed is the time that communication adds to a step, in seconds.
 func (c *Candidate) exposed() float64 { return c.ExposedBackward + c.ExposedForward + c.After }
 

@@ -95,11 +95,7 @@ func (e *engine) doubtDips(all []*candidate, best int) {
 // capUnfounded limits the confidence where a dip of one run decides: about the answer, or
 // about what it is compared with.
 func (e *engine) capUnfounded(a *Answer, limit limiter) {
-	now := a.Default
-	if a.Current != nil {
-		now = a.Current
-	}
-	if a.Best.Unfounded != OneDip && (now == nil || now.Unfounded != OneDip) {
+	if now := a.Now(); a.Best.Unfounded != OneDip && (now == nil || now.Unfounded != OneDip) {
 		return
 	}
 	for i, dips := range e.dips {

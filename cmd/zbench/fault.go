@@ -7,12 +7,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"zbench/bench/advice"
 	"zbench/bench/judge"
 	"zbench/bench/plain"
 	"zbench/bench/recommend"
 	"zbench/bench/record"
 	"zbench/bench/spec"
+	"zbench/bench/unit"
 )
 
 // faultOf is what must be mended before a bucket size is chosen from a record; nil is
@@ -30,7 +30,7 @@ func faultOf(rec *record.Record) *recommend.Fault {
 		f.Remedy, f.Command = "name the component that is slow now and then, mend it, and sweep again", railsLine(rec, "--rounds", "20")
 	}
 	if l.Code == judge.CodeLostBusBW {
-		f.Text = "Up to " + advice.Share(l.Share) + " of the bus bandwidth is lost"
+		f.Text = "Up to " + unit.Share(l.Share) + " of the bus bandwidth is lost"
 	}
 	return f
 }

@@ -159,7 +159,7 @@ func (n *Node) NICTable() table.Table {
 		if c.RatedBy == RatedByChip {
 			rate, rated = "≤ "+rate, true
 		}
-		leaf := cmp.Or(strings.TrimSpace(c.Leaf + " " + c.LeafPort), none)
+		leaf := cmp.Or(strings.TrimSpace(c.Leaf+" "+c.LeafPort), none)
 		t.Add(c.Name, cmp.Or(c.PCI, none), driver, cmp.Or(c.Interface, none), cmp.Or(c.State, none), Gigabits(c.Negotiated), rate, numeral(c.MTU), cmp.Or(c.Firmware, none), numeral(c.LinkDowns), leaf, n.found(c.Name))
 	}
 	if rated {

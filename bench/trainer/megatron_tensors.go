@@ -96,8 +96,7 @@ func fuse(params []Param, members []int, name string, f family) Param {
 			whole.Shape = nil
 		}
 		if whole.Work != nil && p.Work != nil {
-			work := *whole.Work + *p.Work
-			whole.Work = &work
+			whole.Work = new(*whole.Work + *p.Work)
 		}
 	}
 	return whole

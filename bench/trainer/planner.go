@@ -3,7 +3,6 @@ package trainer
 import (
 	"cmp"
 	"slices"
-	"sort"
 )
 
 // prepared is the common part of the plans of all settings. It is computed once for a
@@ -99,78 +98,4 @@ func prepare(params []Param, run Run) *prepared {
 		}
 	}
 	return in
-}
-
-// newPacking sums the tensors up, as they are and aligned.
-func newPacking(params []Param, order []int) packing {
-	p := packing{params: params, order: order, alone: slices.IndexFunc(order, func(i int) bool { return params[i].Alone }), sum: make([]int64, len(order)+1), aligned: make([]int64, len(order)+1), scratch: new([]Bucket)}
-	for k, i := range order {
-		p.largest = max(p.largest, params[i].Elements)
-		p.sum[k+1] = p.sum[k] + params[i].Elements
-		p.aligned[k+1] = p.aligned[k] + roundUp(params[i].Elements, megatronAlign)
-	}
-	return p
-}
-
-// atLeast closes a bucket as soon as it holds limit elements, so that the last
-// tensor overshoots. The first bucket has a limit of its own. A limit of 0 never
-// closes. A bucket's end is a multiple of what starts are aligned to, so that sums
-// of aligned tensors say where one closes.
-func (p packing) atLeast(first, limit int64) []Bucket {
-	all := *p.scratch
-	starts := p.sum
-	if p.align > 1 {
-		starts = p.aligned
-	}
-	for from := 0; from < len(p.order); first = limit {
-		last := len(p.order) - 1
-		held := func(k int) int64 { return starts[k] - starts[from] + p.sum[k+1] - p.sum[k] }
-		if first > 0 {
-			last = min(last, from+nearest(last+1-from, func(k int) bool { return held(from+k) >= first }))
-		}
-		if p.align > 1 && p.alone >= from && p.alone <= last {
-			last = max(from, p.alone-1)
-		}
-		b := Bucket{
-			Elements: roundUp(held(last), p.divisor), Params: last + 1 - from, First: p.order[last], Last: p.order[from],
-			Expert: p.params[p.order[from]].Expert,
-		}
-		b.Padding = b.Elements - (p.sum[last+1] - p.sum[from])
-		all = append(all, b)
-		from = last + 1
-	}
-	return p.kept(all)
-}
-
-// kept is what was appended to the scratch space, in no more memory than it takes.
-func (p packing) kept(all []Bucket) []Bucket {
-	*p.scratch = all[:0]
-	return slices.Clone(all)
-}
-
-// nearest is sort.Search for answers that are usually near 0.
-func nearest(n int, is func(k int) bool) int {
-	lo, step := 0, 1
-	for lo+step < n && !is(lo+step-1) {
-		lo, step = lo+step, 2*step
-	}
-	return lo + sort.Search(min(step, n-lo), func(k int) bool { return is(lo + k) })
-}
-
-// atMostBySums is atMost for an order with all tensors.
-func (p packing) atMostBySums(limit int64) []Bucket {
-	all := *p.scratch
-	for from := 0; from < len(p.order); {
-		n := nearest(len(p.order)-from, func(k int) bool { return p.sum[from+k+1]-p.sum[from] > limit })
-		if p.most > 0 {
-			n = min(n, p.most)
-		}
-		last := from + max(1, n) - 1
-		all = append(all, Bucket{
-			Elements: p.sum[last+1] - p.sum[from], Params: last + 1 - from, First: p.order[last], Last: p.order[from],
-			Expert: p.params[p.order[last]].Expert,
-		})
-		from = last + 1
-	}
-	return p.kept(all)
 }

@@ -89,8 +89,7 @@ func (c *Config) layerWise(primus bool) {
 	pinned := primus && optimizer == distMuon
 	switch {
 	case optimizer == distMuon || sharded:
-		one := 1
-		c.Zero, c.LayerWise, c.LegacyLayout = &one, true, c.legacyLayout || pinned
+		c.Zero, c.LayerWise, c.LegacyLayout = new(1), true, c.legacyLayout || pinned
 	default:
 		c.Notes = append(c.Notes, optimizer+" without use_distributed_optimizer: every rank steps every matrix, gradients are reduced by all_reduce, and buckets end as with Adam")
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"zbench/bench/document"
@@ -19,11 +20,7 @@ import (
 func (d *Document) Facts() (facts document.Facts) {
 	a := &d.Answer
 	r := a.Run
-	title := a.Trainer
-	if t, err := trainer.ByName(title); err == nil {
-		title = t.Title
-	}
-	facts.Add("Trainer", fmt.Sprintf("%s, %s; gradients %s, parameters %s, ZeRO stage %d", title, plain.Count(r.DP, "data-parallel rank"), r.GradDtype, r.ParamDtype, r.Zero))
+	facts.Add("Trainer", fmt.Sprintf("%s, %s; gradients %s, parameters %s, ZeRO stage %d", d.trainer(), plain.Count(r.DP, "data-parallel rank"), r.GradDtype, r.ParamDtype, r.Zero))
 	if r.EP > 1 || r.Instances > 1 || r.Accum > 1 {
 		facts.Add("Groups", fmt.Sprintf("expert parallel %d, optimizer instances %d, microbatches a step %d", max(1, r.EP), max(1, r.Instances), r.Microbatches()))
 	}
@@ -59,9 +56,17 @@ func (d *Document) Facts() (facts document.Facts) {
 	facts = append(facts, d.memory()...)
 	facts = append(facts, d.setNow()...)
 	if a.Verdict == recommend.Recommended && d.compares() {
-		facts.Add(WithinTitle(), d.stretches(a.Within)+": a step at most "+Share(recommend.PlateauWidth)+" longer than with the best size, as measured and on average")
+		facts.Add(WithinTitle(), d.stretches(a.Within)+": a step at most "+unit.Share(recommend.PlateauWidth)+" longer than with the best size, as measured and on average")
 	}
 	return facts
+}
+
+// trainer is the name of the training framework for people.
+func (d *Document) trainer() string {
+	if t, err := trainer.ByName(d.Answer.Trainer); err == nil {
+		return t.Title
+	}
+	return d.Answer.Trainer
 }
 
 // memory is what the setting takes beside the trainer's own, where a person should know.
@@ -134,7 +139,7 @@ func (d *Document) Reasons() []Reasoning {
 	for _, h := range a.WouldHelp {
 		text := h.Message
 		if h.Gain != nil && h.Step != nil {
-			text += fmt.Sprintf(": %s less time for each token (a step of %s)", Share(*h.Gain), unit.Seconds(*h.Step))
+			text += fmt.Sprintf(": %s less time for each token (a step of %s)", unit.Share(*h.Gain), unit.Seconds(*h.Step))
 		}
 		help = append(help, text)
 	}
@@ -144,7 +149,11 @@ func (d *Document) Reasons() []Reasoning {
 	}
 	if b := a.Bootstrap; b != nil {
 		confidence = append(confidence, fmt.Sprintf("of %d resampled curves (%s) 95 %% ask for %s to %s, %s lie in the plateau; exposed %s to %s",
-			b.Replicates, b.From, d.Amount(b.Lo), d.Amount(b.Hi), Share(b.InPlateau), unit.Seconds(b.ExposedLo), unit.Seconds(b.ExposedHi)))
+			b.Replicates, b.From, d.Amount(b.Lo), d.Amount(b.Hi), unit.Share(b.InPlateau), unit.Seconds(b.ExposedLo), unit.Seconds(b.ExposedHi)))
+	}
+	warnings := []string{}
+	for _, w := range a.Warnings {
+		warnings = append(warnings, w.Message+": "+w.Hint)
 	}
 	all := []Reasoning{
 		{"What each change gains", d.gains()},
@@ -153,19 +162,9 @@ func (d *Document) Reasons() []Reasoning {
 		{"What limits the step", limits},
 		{"What would help more than the bucket", help},
 		{"Confidence: " + a.Confidence.Level, confidence},
+		{"Doubts about the curves", warnings},
 	}
-	warnings := []string{}
-	for _, w := range a.Warnings {
-		warnings = append(warnings, w.Message+": "+w.Hint)
-	}
-	all = append(all, Reasoning{"Doubts about the curves", warnings})
-	kept := all[:0]
-	for _, r := range all {
-		if len(r.Lines) > 0 && r.Lines[0] != "" {
-			kept = append(kept, r)
-		}
-	}
-	return kept
+	return slices.DeleteFunc(all, func(r Reasoning) bool { return len(r.Lines) == 0 || r.Lines[0] == "" })
 }
 
 // gains says what separates the user's settings from the answer, one by one.
@@ -175,10 +174,10 @@ func (d *Document) gains() []string {
 		return nil
 	}
 	for i, c := range d.Answer.Changes {
-		text := fmt.Sprintf("%s: %s less of a step, which then takes %s", c.Name, Share(max(0, c.Gain)), unit.Seconds(c.Step))
+		text := fmt.Sprintf("%s: %s less of a step, which then takes %s", c.Name, unit.Share(max(0, c.Gain)), unit.Seconds(c.Step))
 		if i == 0 {
 			text = fmt.Sprintf("the bucket size alone, %s, with your flags: %s less of a step, which then takes %s",
-				d.named(c.Elements), Share(max(0, c.Gain)), unit.Seconds(c.Step))
+				d.named(c.Elements), unit.Share(max(0, c.Gain)), unit.Seconds(c.Step))
 		}
 		lines = append(lines, text)
 	}

@@ -43,9 +43,9 @@ func inOrder[T any](all []T, compare func(a, b T) int) {
 // computation waits for it.
 func reductions(buckets []Bucket, name string, run Run) []Message {
 	all := make([]Message, 0, len(buckets))
-	wide := run.grad()
+	wide := run.GradBytes()
 	for _, b := range buckets {
-		if n := run.ranks(b.Expert); n > 1 {
+		if n := run.Ranks(b.Expert); n > 1 {
 			all = append(all, Message{Collective: name, Bytes: b.Elements * wide, Ranks: n, Launch: b.First, Wait: Never})
 		}
 	}
@@ -60,7 +60,7 @@ func chain(buckets []Bucket, run Run) []Message {
 	wide := run.param()
 	for kind := range 4 {
 		expert, whole := kind&1 > 0, kind&2 > 0
-		at, ranks := 0, run.ranks(expert)/run.instances()
+		at, ranks := 0, run.Ranks(expert)/run.instances()
 		for _, b := range slices.Backward(buckets) {
 			if b.Expert != expert || b.Whole != whole || ranks < 2 {
 				continue
