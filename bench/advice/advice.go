@@ -1,7 +1,7 @@
 // Package advice is a recommendation as a person gets it: the answer with the
 // model it is for, one sentence to act on, the table, the reasons, and the lines
 // for the trainer's configuration. [Recommend] asks bench/recommend and makes the
-// [Document]; WriteText, WriteMarkdown and WriteJSON show it.
+// [Document]; [Blocks] and WriteJSON show it.
 package advice
 
 import (

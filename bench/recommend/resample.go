@@ -36,12 +36,13 @@ type Resampler struct {
 // drawer draws one point's median.
 type drawer struct {
 	seconds float64
-	// sorted samples, and how many independent ones they are worth.
+	// sorted are the samples, nEff is how many independent ones they are worth.
 	sorted []float64
 	nEff   float64
 	// sigma is the standard deviation of the logarithm of the median.
 	sigma float64
-	// more is that of the point's own error, as far as the samples do not show it.
+	// more is the part of the point's scatter that its own samples do not show, as a standard deviation of
+	// the logarithm.
 	more float64
 }
 

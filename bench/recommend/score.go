@@ -15,8 +15,9 @@ const (
 
 // scores are the results of simulating all candidates in all scenarios.
 type scores struct {
-	// steps[i][j] is the step of candidate j in scenario i; exposed[j] is the exposed
-	// communication in the nominal scenario.
+	// steps[i][j] is the step of candidate j in scenario i; exposed[j] is the communication that is not
+	// hidden, by pass, in the nominal scenario. score and worst are the mean and the largest regret of each
+	// candidate, and least is the lowest score within the memory budget.
 	steps   [][]float64
 	exposed [][3]float64
 	score   []float64

@@ -4,12 +4,11 @@ import (
 	"slices"
 )
 
-// unit is the tensors from lo up to hi, which are sharded together.
+// blockUnit is the tensors from lo up to hi, which are sharded together.
 type blockUnit struct {
 	lo, hi int
-	// held are the elements of the dense tensors and of the experts, reduced those of them
-	// that are trained, both padded, and padding is that of reduced. params is how many
-	// tensors there are.
+	// held are the padded elements of the dense tensors and of the experts, reduced those that are
+	// trained, and padding is how many of reduced are padding. params is the number of tensors.
 	held, reduced, padding [2]int64
 	params                 int
 	// block is that of the first tensor.

@@ -279,7 +279,7 @@ const (
 
 // zeroLists is what DeepSpeed's plans of all settings share.
 type zeroLists struct {
-	// orders are cut apart, each in the order in which gradients are taken.
+	// orders are the lists that are cut into buckets separately, each in the order in which gradients come.
 	orders []packing
 	flat   []place
 }
@@ -354,7 +354,7 @@ func places(params []Param, run Run) []place {
 	return all
 }
 
-// filled are the tensors that are collected together, in the order of the reductions.
+// filled are the tensors of each bucket, in the order in which buckets are reduced.
 func (z *zeroLists) filled(setting int64) [][]int {
 	var all [][]int
 	for _, p := range z.orders {
@@ -367,7 +367,7 @@ func (z *zeroLists) filled(setting int64) [][]int {
 	return all
 }
 
-// calls splits what is collected into what one call reduces.
+// calls splits the tensors of a bucket into the parts that one call each reduces.
 func (in *prepared) calls(tensors []int, setting int64, run Run) []Bucket {
 	switch first := in.params[tensors[0]]; {
 	case run.Zero < 3 && run.OwnerReduce:

@@ -45,7 +45,7 @@ type piece struct {
 	elements int64
 	shaped   bool // the shape is known
 	cost     float64
-	// class numbers the costs, the highest first.
+	// class is the place of the cost among the different costs, the highest first.
 	class int
 }
 

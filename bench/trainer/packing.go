@@ -10,15 +10,15 @@ type packing struct {
 	params []Param
 	// order is the indexes of the tensors in the order they are added.
 	order []int
-	// sum and aligned are the elements before each of the order, the latter with
-	// each tensor rounded up to what Megatron aligns starts to.
+	// sum[k] is the number of elements before tensor k of the order; aligned[k] is the same with each
+	// tensor rounded up to the alignment of Megatron's starts.
 	sum, aligned []int64
-	// alone is the place in the order of a tensor that shares no aligned bucket; -1 is none.
+	// alone is the index in order of the tensor that has an aligned bucket to itself; -1 is none.
 	alone int
 	// largest is that of a tensor.
 	largest int64
-	// align is what a tensor's start is rounded up to, and divisor a bucket's end;
-	// 0 is 1. Both count elements from the start of the buffer.
+	// A tensor's start is rounded up to a multiple of align, a bucket's end to one of divisor, counted in
+	// elements from the start of the buffer; 0 is 1.
 	align, divisor int64
 	// scratch is space for buckets of an unknown number.
 	scratch *[]Bucket

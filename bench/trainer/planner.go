@@ -11,10 +11,11 @@ type prepared struct {
 	params []Param
 	// kinds are the dense tensors and those of experts, in the order of backward.
 	kinds [2]packing
-	// matrices and rest are the same of what the layer-wise rule, or 8-bit storage, divides.
+	// matrices and rest divide kinds where matrices have buffers of their own: by the layer-wise rule, and
+	// for storage in 8 bits.
 	matrices, rest [2]packing
 	pieces         [2][]piece
-	// ahead is kinds in the order of forward, where a trainer cuts so.
+	// ahead is kinds in the order of forward, for a trainer that cuts buckets in that order.
 	ahead  [2]packing
 	packed [2][]packed
 	floor  *LayerWiseFloor
@@ -35,7 +36,7 @@ type prepared struct {
 type Planner struct {
 	t      Trainer
 	params []Param
-	// made is by the run, without what has no part in where buckets end.
+	// made has what was prepared for each run; fields that do not move a bucket's end are left out of the key.
 	made map[Run]*prepared
 }
 

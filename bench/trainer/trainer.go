@@ -1,7 +1,7 @@
 // Package trainer is the table of training frameworks and of models: how each framework cuts the gradients into
-// buckets, which collectives it calls, and when. [Trainer.Plan] returns this. A trainer is one file, which registers a [Trainer]:
-// its rule, how its settings are written and read, and which calls it makes. The
-// files named spell*.go are what all of them share.
+// buckets, which collectives it calls, and when. [Trainer.Plan] returns this. Each trainer registers a [Trainer]:
+// its rule, how its settings are written and read, and which calls it makes. All of them share packing.go (cutting
+// buckets), messages.go (calls), snippets.go (writing settings), and settings.go and config.go (reading them).
 //
 // A setting is in elements everywhere in this package, whatever unit the
 // trainer's own knob has.

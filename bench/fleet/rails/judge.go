@@ -59,10 +59,10 @@ type judgement struct {
 	Data
 	net   *network
 	links *xgmi
-	// owed is what a NIC owes to its leaf.
+	// owed is the loss of each NIC that its leaf switch explains, 0 where the leaf is not slow.
 	owed []float64
-	// nodes have slow samples, which the timings have no more; next is how probable those are
-	// of the next node.
+	// nodes are those with slow samples beyond chance, which are left out of Timings. next is the probability
+	// that the slow samples of the next such node are chance.
 	nodes []unsteady
 	next  float64
 	// marked are the marks of each kind, once they are needed.
@@ -79,8 +79,8 @@ func newJudgement(d Data) *judgement {
 // suspicion is what a plan measures again.
 type suspicion struct {
 	nodes []int
-	// links are pairs of GPUs, of whatever node; all of them are where several links of a
-	// GPU, or rounds and no link, are suspect.
+	// links are the pairs of GPUs whose link is suspect on some node. allLinks is true where single links are
+	// not enough: where several links of a GPU are suspect, or rounds are and no link is.
 	links        [][2]int
 	allLinks     bool
 	rings        bool

@@ -55,7 +55,7 @@ func (n *network) losses() [][]float64 {
 }
 
 // leaves finds leaf switches: groups of nodes of one rail of which most are slow.
-// It returns the loss that each NIC owes to its leaf.
+// It also returns the loss of each NIC that its leaf explains.
 func (n *network) leaves() (found []Slow, owed []float64) {
 	owed = make([]float64, n.Nodes*n.GPUs)
 	for rail := range n.GPUs {
@@ -100,7 +100,7 @@ func (n *network) groups(rail int) map[int][]int {
 	return out
 }
 
-// slowRails are the rails of a node that are slow beyond what they owe to a leaf.
+// slowRails are the rails of a node that are slower than their leaf explains.
 func (n *network) slowRails(node int, owed []float64) (rails []int, measured int) {
 	for rail := range n.GPUs {
 		at := n.at(Place{node, rail})

@@ -217,8 +217,8 @@ func (b *builder) long(all []line) error {
 
 // heading is what the names of columns say.
 type heading struct {
-	// at are the columns of both ends and of the value, of so many; without a header there are
-	// no columns.
+	// at are the columns of both ends and of the value. columns is the number of all columns, 0 without a
+	// header.
 	at      [3]int
 	columns int
 	scale   float64
