@@ -1,7 +1,7 @@
 // Package advice is a recommendation as a person gets it: the answer with the
 // model it is for, one sentence to act on, the table, the reasons, and the lines
 // for the trainer's configuration. [Recommend] asks bench/recommend and makes the
-// [Document]; WriteText, WriteMarkdown and WriteJSON show it.
+// [Document]; [Blocks] and WriteJSON show it.
 package advice
 
 import (
@@ -166,7 +166,10 @@ func Recommend(in Input) (*Document, error) {
 	}
 	d.CurveSHA256 = hash(curves, d.Answer.Curves)
 	if d.Answer.Verdict == recommend.Recommended {
-		d.Snippets = d.snippets(t, q.Params, in)
+		d.Snippets = t.Snippets(trainer.Spelling{
+			Setting: d.Answer.Elements, Params: q.Params, Run: d.Answer.Advised, Curve: d.CurveSHA256[:16], Simulated: d.Answer.Simulated,
+			Config: in.Config, File: in.ConfigFile, FrontEnd: in.Framework,
+		})
 	}
 	d.Sentence = d.sentence()
 	return d, nil
@@ -201,14 +204,6 @@ func (d *Document) configure(q *recommend.Question, in Input) {
 	d.Config.Notes = append(d.Config.Notes, in.Config.Doubts(q.Params)...)
 }
 
-// snippets writes the setting.
-func (d *Document) snippets(t trainer.Trainer, params []trainer.Param, in Input) []trainer.Snippet {
-	return t.Snippets(trainer.Spelling{
-		Setting: d.Answer.Elements, Params: params, Run: d.Answer.Advised, Curve: d.CurveSHA256[:16], Simulated: d.Answer.Simulated,
-		Config: in.Config, File: in.ConfigFile, FrontEnd: in.Framework,
-	})
-}
-
 // Of reports whether the recommendation is of these records' curves.
 func (d *Document) Of(sources []recommend.Source) bool {
 	curves, err := recommend.Curves(sources)
@@ -237,10 +232,7 @@ func hash(curves []recommend.Curve, used []recommend.Used) string {
 	sum := sha256.New()
 	for _, u := range used {
 		for _, c := range curves {
-			ranks := u.Ranks
-			if u.RescaledFrom > 0 {
-				ranks = u.RescaledFrom
-			}
+			ranks := cmp.Or(u.RescaledFrom, u.Ranks)
 			if c.Collective != u.Collective || c.Ranks != ranks || c.InPlace != u.InPlace || c.Dtype != u.Dtype || c.Timing != u.Timing || len(c.Points) != u.Sizes {
 				continue
 			}

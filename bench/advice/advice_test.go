@@ -15,6 +15,7 @@ import (
 	"zbench/bench/record"
 	"zbench/bench/stat"
 	"zbench/bench/trainer"
+	"zbench/bench/unit"
 	"zbench/report"
 	"zbench/test/golden"
 	"zbench/test/schematest"
@@ -233,7 +234,7 @@ func FuzzRead(f *testing.F) {
 
 func TestShare(t *testing.T) {
 	for r, want := range map[float64]string{0: "0 %", 0.004: "0.4 %", 0.8: "80 %", 0.01: "1 %", 0.0995: "10 %", 1.47: "147 %"} {
-		require.Equal(t, want, advice.Share(r))
+		require.Equal(t, want, unit.Share(r))
 	}
 }
 

@@ -84,11 +84,17 @@ func (q *Question) end(sources []recommend.Source, seconds func(*record.Bracket)
 		return nil, err
 	}
 	e.Elements = d.Answer.Least.Elements
-	if x := d.Answer.Default; x != nil && d.unfounded() == "" {
-		costs := d.Answer.Cost(x)
-		e.DefaultCost = &costs
-	}
+	e.DefaultCost = d.defaultCost()
 	return e, nil
+}
+
+// defaultCost is what the trainer's default costs, as a share of a step; nil where it was not tried, or
+// no percentage can be given.
+func (d *Document) defaultCost() *float64 {
+	if d.Answer.Default == nil || d.unfounded() != "" {
+		return nil
+	}
+	return new(d.Answer.Cost(d.Answer.Default))
 }
 
 // Range says between which settings the bracket moves the answer, 500 M to 2.7 G, with the

@@ -12,6 +12,7 @@ import (
 	"zbench/bench/advice"
 	"zbench/bench/recommend"
 	"zbench/bench/trainer"
+	"zbench/bench/unit"
 )
 
 var (
@@ -39,7 +40,7 @@ func oneNumber(t require.TestingT, d *advice.Document) {
 	costs := map[string][]string{} // of the table's rows, by setting as it is printed
 	for _, c := range append(slices.Clone(a.Table), deref(a.Default, a.Current)...) {
 		setting := d.Amount(c.Elements)
-		costs[setting] = append(costs[setting], advice.Share(a.Cost(&c)))
+		costs[setting] = append(costs[setting], unit.Share(a.Cost(&c)))
 	}
 	said := map[string]string{}
 	say := func(setting, share string) {
@@ -91,6 +92,6 @@ func TestAssumedAnswerIsOneNumber(t *testing.T) {
 		digits := strings.TrimRight(strconv.FormatInt(d.Answer.Elements, 10), "0")
 		require.LessOrEqual(t, len(digits), 3, "%d", d.Answer.Elements)
 		share := d.Answer.Cost(d.Answer.Default)
-		require.Contains(t, d.Sentence, advice.Share(share)+" longer with the default, "+d.Amount(d.Answer.Default.Elements))
+		require.Contains(t, d.Sentence, unit.Share(share)+" longer with the default, "+d.Amount(d.Answer.Default.Elements))
 	}
 }

@@ -1,6 +1,8 @@
 package advice
 
 import (
+	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -121,18 +123,8 @@ func (d *Document) Rows(wanted int) []Row {
 			rows = append(rows, d.row(*x))
 		}
 	}
-	slices.SortStableFunc(rows, func(x, y Row) int { return compare(x.Elements, y.Elements) })
+	slices.SortStableFunc(rows, func(x, y Row) int { return cmp.Compare(x.Elements, y.Elements) })
 	return rows
-}
-
-func compare(a, b int64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // nearest is the index of the candidate nearest on a logarithmic scale.
@@ -172,12 +164,11 @@ func (d *Document) lacking() string {
 // marks are the words beside a setting.
 func (d *Document) marks(setting int64) string {
 	a, marks := &d.Answer, ""
-	this := "use this"
-	if a.Keep {
-		this = "keep this"
-	}
-	if setting == a.Elements {
-		marks = this
+	switch {
+	case setting == a.Elements && a.Keep:
+		marks = "keep this"
+	case setting == a.Elements:
+		marks = "use this"
 	}
 	for _, r := range a.Within {
 		if len(a.Within) > fewRanges && r != *a.Plateau || !d.compares() {
@@ -210,4 +201,34 @@ func joined(a, b string) string {
 		return b
 	}
 	return a + ", " + b
+}
+
+// Note explains the columns of the table.
+func (d *Document) Note(rows []Row) string {
+	within := unit.Share(recommend.PlateauWidth)
+	note := "step: as measured, with the computation as given. longer: than with the best size, as measured or on average over " +
+		d.averaged() + ", whichever is more."
+	if d.compares() {
+		note += " Within " + within + ": at most " + within + " longer."
+	}
+	if slices.ContainsFunc(rows, func(r Row) bool { return r.Extrapolated }) {
+		note += " *: beyond the sizes that were swept."
+	}
+	if slices.ContainsFunc(rows, func(r Row) bool { return r.Unfounded != "" }) {
+		note += " " + unknown + ": not known, as most of the messages are beyond the sweep, or one run's slow times at one or two sizes decide."
+	}
+	return note
+}
+
+// averaged says over what means are taken.
+func (d *Document) averaged() string {
+	var network, compute []float64
+	for _, s := range d.Answer.Scenarios {
+		network, compute = append(network, s.Network), append(compute, s.Compute)
+	}
+	if len(network) == 0 {
+		return "slower networks and other computation times"
+	}
+	return fmt.Sprintf("%d cases (messages 1 to %g times as slow, computation %g to %g times as long)",
+		len(network), slices.Max(network), slices.Min(compute), slices.Max(compute))
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"zbench/bench/plain"
 	"zbench/bench/recommend"
 	"zbench/bench/trainer"
 	"zbench/bench/unit"
@@ -131,7 +132,7 @@ func over(gain float64) float64 { return gain / (1 - gain) }
 func gained(all []recommend.Change, makes string) string {
 	var texts []string
 	for _, c := range all {
-		texts = append(texts, c.Name+makes+Share(max(0, c.Gain))+" shorter")
+		texts = append(texts, c.Name+makes+unit.Share(max(0, c.Gain))+" shorter")
 	}
 	return strings.Join(texts, ", and ")
 }
@@ -141,12 +142,12 @@ func gained(all []recommend.Change, makes string) string {
 func (d *Document) use() string {
 	a := &d.Answer
 	s := d.set() + d.also()
-	now, named := a.Default, "the default, "
-	if a.Current != nil {
-		now, named = a.Current, "your "
-	}
+	now, named := a.Now(), "the default, "
 	if now == nil {
 		return s + "."
+	}
+	if a.Current != nil {
+		named = "your "
 	}
 	named += d.Amount(now.Elements)
 	x := a.Default
@@ -159,11 +160,11 @@ func (d *Document) use() string {
 			named += ","
 		}
 		return fmt.Sprintf("%s. With your flags alone a training step is %s longer with %s than with the best size for them; %s.",
-			s, Share(over(a.Changes[0].Gain)), named, gained(a.Changes[1:], " makes it "))
+			s, unit.Share(over(a.Changes[0].Gain)), named, gained(a.Changes[1:], " makes it "))
 	}
 	s += ". " + d.costs(named, now)
 	if a.Current != nil && x != nil && !standard && !x.OverBudget && x.Unfounded == "" {
-		s += fmt.Sprintf(" With the default, %s, it is %s longer.", d.Amount(x.Elements), Share(a.Cost(x)))
+		s += fmt.Sprintf(" With the default, %s, it is %s longer.", d.Amount(x.Elements), unit.Share(a.Cost(x)))
 	}
 	return s
 }
@@ -181,7 +182,7 @@ func (d *Document) named(setting int64) string {
 
 // AtMost prints a bound as per cent, rounded up and never 0: 0.4 %.
 func AtMost(r float64) string {
-	return Share(max(1, math.Ceil(1000*r-1e-9)) / 1000)
+	return unit.Share(max(1, math.Ceil(1000*r-1e-9)) / 1000)
 }
 
 // mark starts a sentence that no measurement stands behind.
@@ -207,7 +208,7 @@ func (d *Document) spelled() string {
 const fewRanges = 3
 
 // WithinTitle heads the list of all settings that are nearly as good.
-func WithinTitle() string { return "Within " + Share(recommend.PlateauWidth) }
+func WithinTitle() string { return "Within " + unit.Share(recommend.PlateauWidth) }
 
 // AsGood says what is as good within a per cent: all of it where that is few ranges,
 // else the one around the answer, and how many there are besides. It is empty where the
@@ -217,7 +218,7 @@ func (d *Document) AsGood() string {
 		return ""
 	}
 	all := d.Answer.Within
-	as := "As good within " + Share(recommend.PlateauWidth) + ": "
+	as := "As good within " + unit.Share(recommend.PlateauWidth) + ": "
 	switch n := len(all); {
 	case n == 1 && all[0].OpenLo && all[0].OpenHi:
 		return as + "any size."
@@ -277,12 +278,12 @@ func (d *Document) costs(named string, c *recommend.Candidate) string {
 		}
 		return capital(named) + " takes " + unit.Bytes(c.Memory) + " of buffers, more than the budget."
 	}
-	longer := Share(cost) + " longer"
+	longer := unit.Share(cost) + " longer"
 	switch {
 	case cost > recommend.PlateauWidth && more < same:
 		longer = "as long on the curve as measured, and " + longer + onAverage + ","
 	case cost > recommend.PlateauWidth && more < recommend.PlateauWidth:
-		longer = Share(more) + " longer on the curve as measured, and " + longer + onAverage + ","
+		longer = unit.Share(more) + " longer on the curve as measured, and " + longer + onAverage + ","
 	}
 	return "A training step is " + longer + " with " + named + "."
 }
@@ -293,8 +294,67 @@ func capital(s string) string {
 	if strings.ContainsAny(first, "_-") {
 		return s
 	}
-	return strings.ToUpper(s[:min(1, len(s))]) + s[min(1, len(s)):]
+	return plain.Capital(s)
 }
 
-// Share prints a ratio as per cent: 0.4 %, 80 %.
-func Share(r float64) string { return unit.Share(r) }
+// unfounded says why the advice cannot tell how much longer a step is with another
+// setting; empty where it can.
+func (d *Document) unfounded() string {
+	a := &d.Answer
+	for _, c := range []*recommend.Candidate{a.Best, a.Now()} {
+		switch {
+		case c == nil:
+		case c.Unfounded == recommend.BeyondSweep:
+			return "most of the time goes to messages larger than the largest size swept, " + d.swept()
+		case c.Unfounded == recommend.OneDip:
+			return "slow times at one or two sizes of a single run decide it"
+		}
+	}
+	return ""
+}
+
+// compares reports whether other settings can be compared with the answer.
+func (d *Document) compares() bool {
+	return d.Answer.Best == nil || d.Answer.Best.Unfounded == ""
+}
+
+// swept is the largest size of the shortest sweep behind the answer.
+func (d *Document) swept() string {
+	least := d.Answer.Curves[0].MaxBytes
+	for _, u := range d.Answer.Curves {
+		least = min(least, u.MaxBytes)
+	}
+	return unit.Bytes(least)
+}
+
+// withoutShares is the advice where no percentage can be given, and why not.
+func (d *Document) withoutShares(why string) string {
+	a := &d.Answer
+	if a.Keep {
+		return d.kept() + d.also() + ". How much longer a training step is than with the best size is not known: " + why + "."
+	}
+	named := "the default"
+	if a.Current != nil {
+		named = "your " + d.Amount(a.Current.Elements)
+	}
+	return d.set() + d.also() + ". How much longer a training step is with " + named + " is not known: " + why + "."
+}
+
+// resampled is what the setting costs at most by 95 % of the resampled curves.
+func (d *Document) resampled() float64 {
+	if b := d.Answer.Bootstrap; b != nil {
+		return b.CostHi
+	}
+	return 0
+}
+
+// Over prints what a setting costs as a share of a step, or a mark where that is not known.
+func Over(c *recommend.Candidate, r float64) string {
+	if c.Unfounded != "" {
+		return unknown
+	}
+	return "+" + unit.Share(max(0, r))
+}
+
+// unknown stands where no percentage can be given.
+const unknown = "?"

@@ -8,6 +8,7 @@
 package collective
 
 import (
+	"slices"
 	"strings"
 
 	"zbench/bench/spell"
@@ -157,7 +158,7 @@ var table = []Collective{
 func Default() []string { return []string{"all_reduce", "reduce_scatter", "all_gather"} }
 
 // All returns the table, in listing order. The slice is the caller's.
-func All() []Collective { return append([]Collective(nil), table...) }
+func All() []Collective { return slices.Clone(table) }
 
 // Names returns the names in listing order.
 func Names() []string {

@@ -53,10 +53,10 @@ var ops = []Op{
 }
 
 // Dtypes returns the table of element types. The slice is the caller's.
-func Dtypes() []Dtype { return append([]Dtype(nil), dtypes...) }
+func Dtypes() []Dtype { return slices.Clone(dtypes) }
 
 // Ops returns the table of operators. The slice is the caller's.
-func Ops() []Op { return append([]Op(nil), ops...) }
+func Ops() []Op { return slices.Clone(ops) }
 
 // DtypeByName finds an element type; the error is a
 // [spell.Unknown].

@@ -54,14 +54,21 @@ type source struct {
 //go:embed devices.yaml
 var text []byte
 
-var table = sync.OnceValue(func() []Device { return mustRead(text) })
+var table = sync.OnceValue(func() []Device { return must(read(text)) })
 
-func mustRead(data []byte) []Device {
-	list, err := read(data)
+// must is a table that was embedded, which a test reads, too.
+func must[T any](list []T, err error) []T {
 	if err != nil {
-		panic("device: " + err.Error()) // a test reads the table
+		panic("device: " + err.Error())
 	}
 	return list
+}
+
+// decode reads YAML without fields that are not known.
+func decode(text []byte, into any) error {
+	d := yaml.NewDecoder(bytes.NewReader(text))
+	d.KnownFields(true)
+	return d.Decode(into)
 }
 
 // figures are an entry's numbers by name.
@@ -125,9 +132,7 @@ func read(data []byte) ([]Device, error) {
 		Sources map[string]source `yaml:"sources"`
 		Devices []Device          `yaml:"devices"`
 	}
-	d := yaml.NewDecoder(bytes.NewReader(data))
-	d.KnownFields(true)
-	if err := d.Decode(&file); err != nil {
+	if err := decode(data, &file); err != nil {
 		return nil, err
 	}
 	for i := range file.Devices {

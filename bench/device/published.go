@@ -1,12 +1,9 @@
 package device
 
 import (
-	"bytes"
 	_ "embed"
 	"fmt"
 	"sync"
-
-	"go.yaml.in/yaml/v3"
 )
 
 // Published is a figure that another source reports for a kind of device.
@@ -24,21 +21,11 @@ type Published struct {
 var publishedText []byte
 
 // published is the data file, read when it is first asked for.
-var published = sync.OnceValue(func() []Published { return mustReadPublished(publishedText) })
-
-func mustReadPublished(text []byte) []Published {
-	list, err := readPublished(text)
-	if err != nil {
-		panic("memory: " + err.Error()) // a test reads the file
-	}
-	return list
-}
+var published = sync.OnceValue(func() []Published { return must(readPublished(publishedText)) })
 
 func readPublished(text []byte) ([]Published, error) {
 	var list []Published
-	d := yaml.NewDecoder(bytes.NewReader(text))
-	d.KnownFields(true)
-	if err := d.Decode(&list); err != nil {
+	if err := decode(text, &list); err != nil {
 		return nil, err
 	}
 	for _, p := range list {

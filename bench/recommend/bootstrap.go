@@ -55,7 +55,8 @@ func (e *engine) bootstrap(a *Answer, s scores, least, best int) *Bootstrap {
 	return b
 }
 
-// resamplers are those of the curves; nil if the spread of one is unknown.
+// resamplers are one for each curve, nil if the spread of any is unknown. It notes in b what is
+// resampled.
 func (e *engine) resamplers(b *Bootstrap) []*Resampler {
 	var draws []*Resampler
 	for i := range e.curves {
@@ -83,7 +84,7 @@ type drawn struct {
 	costs [][]float64
 }
 
-// place is where a candidate is among those that were priced, or the next one is.
+// place is the index in d.in of a candidate, or of the next one that was priced.
 func (d *drawn) place(candidate int) int {
 	k, _ := slices.BinarySearch(d.in, candidate)
 	return min(k, len(d.in)-1)
@@ -91,7 +92,7 @@ func (d *drawn) place(candidate int) int {
 
 // narrow takes settings out of Within until all that are left are within PlateauWidth by
 // the believed share of the resampled curves together, the least certain first. It returns
-// by which share the answer is; if that is too small, nothing is taken out.
+// the share by which the answer itself is; if that is too small, nothing is taken out.
 func (e *engine) narrow(a *Answer, s scores, best int, d *drawn) float64 {
 	all := float64(len(d.costs))
 	wrong := map[int][]int{best: e.wrong(a, s, best, d)}
@@ -145,14 +146,13 @@ const (
 // contenders are the candidates that a resampled curve could choose or compare with. If
 // there are too many, they are thinned evenly; those to compare with are kept.
 func (e *engine) contenders(s scores, keep ...int) []int {
-	scenarios := make([]int, len(s.steps))
-	for i := range scenarios {
-		scenarios[i] = i
-	}
 	var in []int
 	for j, c := range e.candidates {
-		near := func(i int) bool { return s.steps[i][j] <= s.leastSteps[i]*(1+contending) }
-		if slices.Contains(keep, j) || !c.OverBudget && slices.ContainsFunc(scenarios, near) {
+		near := slices.Contains(keep, j)
+		for i, steps := range s.steps {
+			near = near || !c.OverBudget && steps[j] <= s.leastSteps[i]*(1+contending)
+		}
+		if near {
 			in = append(in, j)
 		}
 	}

@@ -1,6 +1,8 @@
 package recommend
 
-import "slices"
+import (
+	"slices"
+)
 
 // costOf is the cost of a setting relative to that of least mean regret: the larger of
 // its step as measured and its mean over the scenarios.

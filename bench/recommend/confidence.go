@@ -96,7 +96,7 @@ func (e *engine) capCurve(i, best int, limit limiter) {
 			continue
 		}
 		near++
-		few = few || p.N < MinSamples
+		few = few || p.N < minSamples
 		if p.Disagree > apart.Disagree {
 			apart = p
 		}
@@ -105,7 +105,7 @@ func (e *engine) capCurve(i, best int, limit limiter) {
 		}
 	}
 	limit(near < nearSizes, "few_sizes", Low, "%s: only %d sizes within a factor of ten of the messages", name, near)
-	limit(few, "few_samples", Medium, "%s: sizes around the answer have fewer than %d samples", name, MinSamples)
+	limit(few, "few_samples", Medium, "%s: sizes around the answer have fewer than %d samples", name, minSamples)
 	limit(cv > noisyCV, "noisy", Low, "%s: samples around the answer vary by %s", name, percent(cv))
 	limit(cv > quietCV && cv <= noisyCV, "noisy", Medium, "%s: samples around the answer vary by %s", name, percent(cv))
 	limit(c.Runs < 2, "one_run", Medium, "%s: measured in one run; a second one would show whether it repeats", name)
@@ -151,21 +151,22 @@ func (e *engine) capDip(i, best int, limit limiter) {
 // coverage is the part of the answer's time on a curve above the swept sizes, the whole
 // time, and the sizes that make up most of it.
 func (e *engine) coverage(i, best int) (above, all float64, sizes []int64) {
-	e.messagesOf(i, best, func(bytes int64) {
+	messages := e.messagesOf(i, best)
+	for _, bytes := range messages {
 		place := e.models[i].Place(bytes)
 		t := e.models[i].At(place)
 		all += t
 		if place.Beyond() {
 			above += t
 		}
-	})
-	e.messagesOf(i, best, func(bytes int64) {
+	}
+	for _, bytes := range messages {
 		if e.models[i].Seconds(bytes) > negligible*all {
 			sizes = append(sizes, bytes)
 		}
-	})
+	}
 	if len(sizes) == 0 {
-		e.messagesOf(i, best, func(bytes int64) { sizes = append(sizes, bytes) })
+		sizes = messages
 	}
 	return above, math.Max(all, math.SmallestNonzeroFloat64), sizes
 }

@@ -14,13 +14,12 @@ const leastSlope = 0.3
 // tailPoints is how many of the last points the tail's slope is the median of.
 const tailPoints = 4
 
-// Model is the time of a message of any size, through given points.
+// CostModel is the time of a message of any size, by interpolation between points.
 type CostModel struct {
 	size, logSize []float64
 	logTime       []float64
 	least         float64
-	// slope is the tail's seconds per byte beyond the point from, the last one of an
-	// ordinary model.
+	// Beyond the last point, time grows from that of the point from by slope, in seconds per byte.
 	slope float64
 	from  int
 }
@@ -42,13 +41,10 @@ type Place struct {
 	zone   int8
 }
 
-// Outside tells that the size was not covered by the sweep.
-func (p Place) Outside() bool { return p.zone != within }
-
 // Beyond tells that the size is larger than the largest of the sweep.
 func (p Place) Beyond() bool { return p.zone == above }
 
-// NewModel goes through the points, which are ascending in size and positive.
+// NewCostModel goes through the points, which are ascending in size and positive.
 func NewCostModel(sizes []int64, seconds []float64) *CostModel {
 	m := &CostModel{logTime: make([]float64, len(sizes))}
 	for _, s := range sizes {
@@ -78,7 +74,7 @@ func (m *CostModel) set(seconds []float64) {
 	m.tail(len(seconds) - 1)
 }
 
-// tail continues beyond the last point from one of them on.
+// tail sets the point from which larger messages are extrapolated, and the slope there.
 func (m *CostModel) tail(from int) {
 	seconds := func(i int) float64 { return math.Exp(m.logTime[i]) }
 	m.from, m.slope = from, seconds(from)/m.size[from]

@@ -7,7 +7,8 @@ import (
 	"zbench/bench/unit"
 )
 
-// mostly is the share of the messages' time from which on it decides a setting's cost.
+// mostly is the share from which on something decides: of the messages' time, or of a difference in
+// cost.
 const mostly = 0.5
 
 // doubt marks the settings for which no percentage of a step can be given, in all places
@@ -94,11 +95,7 @@ func (e *engine) doubtDips(all []*candidate, best int) {
 // capUnfounded limits the confidence where a dip of one run decides: about the answer, or
 // about what it is compared with.
 func (e *engine) capUnfounded(a *Answer, limit limiter) {
-	now := a.Default
-	if a.Current != nil {
-		now = a.Current
-	}
-	if a.Best.Unfounded != OneDip && (now == nil || now.Unfounded != OneDip) {
+	if now := a.Now(); a.Best.Unfounded != OneDip && (now == nil || now.Unfounded != OneDip) {
 		return
 	}
 	for i, dips := range e.dips {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/record"
 	"zbench/bench/trainer"
 	"zbench/bench/unit"
 )
@@ -112,14 +113,14 @@ func TestTruncatedSweepIsSaid(t *testing.T) {
 	require.Equal(t, Low, a.Confidence.Level)
 	require.Equal(t, Low, reasons(a)["extrapolated"])
 	require.Positive(t, a.Curves[0].WantMaxBytes)
-	require.Contains(t, codes(a), "sweep_too_short")
+	require.Contains(t, codes(a.Warnings), "sweep_too_short")
 	// The tail of such a curve is affine, so the answer is as good.
 	require.InDelta(t, full.Best.Step, a.Best.Step, 1e-3*full.Best.Step)
 }
 
-func codes(a Answer) []string {
+func codes(all []record.Warning) []string {
 	var c []string
-	for _, w := range a.Warnings {
+	for _, w := range all {
 		c = append(c, w.Code)
 	}
 	return c
@@ -167,7 +168,7 @@ func TestMemoryBudget(t *testing.T) {
 		found = found || l.Code == "memory"
 	}
 	require.True(t, found, "%+v", a.Limits)
-	require.Contains(t, codes(a), "left_out", "the gather at the end has no curve")
+	require.Contains(t, codes(a.Warnings), "left_out", "the gather at the end has no curve")
 }
 
 // FSDP2 is answered in blocks, in memory that grows with them.

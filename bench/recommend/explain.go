@@ -26,7 +26,7 @@ func (e *engine) explain(a *Answer, best int) {
 			a.Limits = append(a.Limits, Limit{code, fmt.Sprintf(format, args...), seconds})
 		}
 	}
-	exposed := c.ExposedBackward + c.ExposedForward + c.After
+	exposed := c.exposed()
 	total, ideal := 0.0, 0.0
 	e.reductions(c, func(i int, bytes int64, t float64) {
 		total += t
@@ -60,7 +60,7 @@ func (e *engine) explain(a *Answer, best int) {
 			"hidden", "communication hides behind computation: " + percent(exposed/c.Step) + " of a step is exposed", exposed,
 		})
 	}
-	a.WhyNotSmaller, a.WhyNotLarger = e.whyNotSmaller(a, best), e.whyNotLarger(a, best)
+	a.WhyNotSmaller, a.WhyNotLarger = e.whyNot(a, best, -1), e.whyNot(a, best, 1)
 }
 
 // fastest is the least time per byte of a curve, in seconds.
@@ -129,45 +129,29 @@ func (e *engine) beyond(a *Answer, best, step int) int {
 	return at
 }
 
-func (e *engine) whyNotSmaller(a *Answer, best int) string {
-	at := e.beyond(a, best, -1)
+// whyNot says what the settings to one side of the answer would cost: the smaller ones for a step of
+// −1, the larger ones for 1.
+func (e *engine) whyNot(a *Answer, best, step int) string {
+	at := e.beyond(a, best, step)
 	if at < 0 {
-		return noReason(a.Best, "smaller")
+		side := map[int]string{-1: "smaller", 1: "larger"}[step]
+		if a.Best.Unfounded != "" {
+			return unfounded("any " + side + " setting")
+		}
+		return fmt.Sprintf("no reason: every %s setting is within %s of the best", side, percent(PlateauWidth))
 	}
 	x, b := a.Table[at], a.Best
-	if x.OverBudget {
+	switch {
+	case x.OverBudget:
 		return fmt.Sprintf("%s takes %s of buffers, more than the budget", e.amount(x.Elements), unit.Bytes(x.Memory))
-	}
-	if x.Unfounded != "" || b.Unfounded != "" {
+	case x.Unfounded != "" || b.Unfounded != "":
 		return unfounded(e.amount(x.Elements))
 	}
-	return fmt.Sprintf("with %s a step takes %s more: %s instead of %d, at a bus bandwidth of %s instead of %s",
-		e.amount(x.Elements), percent(a.Cost(&x)), calls(x.Buckets), b.Buckets, unit.Rate(x.BusBW), unit.Rate(b.BusBW))
-}
-
-func (e *engine) whyNotLarger(a *Answer, best int) string {
-	at := e.beyond(a, best, 1)
-	if at < 0 {
-		return noReason(a.Best, "larger")
+	why := fmt.Sprintf("in %s of up to %s, %s instead of %s is exposed", calls(x.Buckets), unit.Bytes(x.LargestBytes), unit.Seconds(x.exposed()), unit.Seconds(b.exposed()))
+	if step < 0 {
+		why = fmt.Sprintf("%s instead of %d, at a bus bandwidth of %s instead of %s", calls(x.Buckets), b.Buckets, unit.Rate(x.BusBW), unit.Rate(b.BusBW))
 	}
-	x, b := a.Table[at], a.Best
-	if x.OverBudget {
-		return fmt.Sprintf("%s takes %s of buffers, more than the budget", e.amount(x.Elements), unit.Bytes(x.Memory))
-	}
-	if x.Unfounded != "" || b.Unfounded != "" {
-		return unfounded(e.amount(x.Elements))
-	}
-	return fmt.Sprintf("with %s a step takes %s more: in %s of up to %s, %s instead of %s is exposed",
-		e.amount(x.Elements), percent(a.Cost(&x)), calls(x.Buckets), unit.Bytes(x.LargestBytes),
-		unit.Seconds(x.ExposedBackward+x.ExposedForward+x.After), unit.Seconds(b.ExposedBackward+b.ExposedForward+b.After))
-}
-
-// noReason says that all settings to one side are as good, where they can be compared.
-func noReason(best *Candidate, side string) string {
-	if best.Unfounded != "" {
-		return unfounded("any " + side + " setting")
-	}
-	return fmt.Sprintf("no reason: every %s setting is within %s of the best", side, percent(PlateauWidth))
+	return fmt.Sprintf("with %s a step takes %s more: %s", e.amount(x.Elements), percent(a.Cost(&x)), why)
 }
 
 // unfounded says that a setting cannot be compared.

@@ -3,9 +3,7 @@ package recommend
 import (
 	"fmt"
 	"math"
-	"strings"
 
-	"zbench/bench/record"
 	"zbench/bench/unit"
 )
 
@@ -43,18 +41,8 @@ const (
 	minHoleBytes = 64 * float64(unit.KiB)
 )
 
-// Holes finds the holes of a curve that is ascending in size, in bytes and
-// seconds.
-func Holes(sizes []int64, seconds []float64) []Hole {
-	curve := make([]kneeSample, len(sizes))
-	for i, s := range sizes {
-		curve[i] = kneeSample{s: float64(s), t: seconds[i], b: float64(s) / seconds[i]}
-	}
-	return holesOf(curve)
-}
-
-// holes finds both kinds and returns them by kind, then by size.
-func holesOf(curve []kneeSample) []Hole {
+// holesOf finds both kinds of holes of a curve that is ascending in size, and returns them by kind, then by size.
+func holesOf(curve []sample) []Hole {
 	drop, saving := make([]float64, len(curve)), make([]float64, len(curve))
 	best := 0.0
 	for i, x := range curve {
@@ -70,7 +58,7 @@ func holesOf(curve []kneeSample) []Hole {
 }
 
 // stretches joins neighbouring sizes whose loss exceeds the bound.
-func stretches(kind string, curve []kneeSample, loss []float64, bound float64) []Hole {
+func stretches(kind string, curve []sample, loss []float64, bound float64) []Hole {
 	found := []Hole{}
 	open := false
 	for i, x := range curve {
@@ -97,68 +85,4 @@ func (h Hole) String() string {
 		return fmt.Sprintf("at %s a larger message takes up to %.0f %% less time", sizes, 100*h.Loss)
 	}
 	return fmt.Sprintf("at %s the bus bandwidth is up to %.0f %% below that of a smaller message", sizes, 100*h.Loss)
-}
-
-// warnings are the warnings about a curve that has points.
-func (c *KneeCurve) warnings(curve []kneeSample) []record.Warning {
-	var w []record.Warning
-	if !c.Saturated {
-		w = append(w, c.unsaturated(curve[len(curve)-1].s))
-	}
-	if len(c.Holes) > 0 {
-		text := make([]string, len(c.Holes))
-		for i, h := range c.Holes {
-			text[i] = h.String()
-		}
-		w = append(w, record.Warning{
-			Code: "hole", Message: c.label() + ": " + strings.Join(text, "; "),
-			Hint: "keep buckets out of these sizes, or ask the library's tuner for another algorithm there",
-		})
-	}
-	for _, p := range c.Points {
-		if p.UpToBytes != nil {
-			w = append(w, record.Warning{
-				Code: "falls_behind_plateau",
-				Message: fmt.Sprintf("%s: beyond %s the bus bandwidth falls below %.0f %% of the plateau at %s",
-					c.label(), unit.Bytes(*p.UpToBytes), 100*p.Fraction, unit.Bytes(c.PlateauBytes)),
-				Hint: "the sizes hold between the two only; repeat the sweep to see whether the plateau is an outlier",
-			})
-			break
-		}
-	}
-	return append(w, c.knees()...)
-}
-
-// knees are the warnings about single points.
-func (c *KneeCurve) knees() []record.Warning {
-	var w []record.Warning
-	for _, p := range c.Points {
-		switch {
-		case p.AtSmallestSize:
-			w = append(w, record.Warning{
-				Code: "knee_below_sweep",
-				Message: fmt.Sprintf("%s: %s, the smallest size swept, already reaches %.0f %% of the plateau",
-					c.label(), unit.Bytes(p.Bytes), 100*p.Fraction),
-				Hint: "lower -b to see where the curve starts",
-			})
-		case p.FirstBytes < p.Bytes:
-			w = append(w, record.Warning{
-				Code: "crosses_again",
-				Message: fmt.Sprintf("%s: %.0f %% of the plateau is first reached at %s, but lost again below %s",
-					c.label(), 100*p.Fraction, unit.Bytes(p.FirstBytes), unit.Bytes(p.Bytes)),
-				Hint: "the larger size is the safe one: real buckets overshoot the size that is asked for",
-			})
-		}
-	}
-	return w
-}
-
-// unsaturated is for curves of two decades, which have a last octave.
-func (c *KneeCurve) unsaturated(largest float64) record.Warning {
-	return record.Warning{
-		Code: "not_saturated",
-		Message: fmt.Sprintf("%s: the bus bandwidth still grows by %.0f %% over the last octave, so the plateau and every size read from it may be too small",
-			c.label(), 100**c.LastOctaveGrowth),
-		Hint: fmt.Sprintf("raise -e above %s, as far as memory allows", unit.Bytes(int64(largest))),
-	}
 }

@@ -6,31 +6,32 @@ package recommend
 
 import (
 	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"math"
 	"slices"
+	"strings"
 
 	"zbench/bench/collective"
 	"zbench/bench/jsonfile"
 	"zbench/bench/record"
+	"zbench/bench/stat"
+	"zbench/bench/trainer"
+	"zbench/bench/unit"
 )
 
-// Schema names the version of knees.json.
+// KneesSchema names the version of knees.json.
 const KneesSchema = "zbench.knees/1"
 
-// Limits below and beyond which the answer changes its wording.
-const (
-	// MinSizes and MinDecades are what a curve must span before a knee is read
-	// from it: with less, the plateau is a guess.
-	kneeMinSizes   = 5
-	kneeMinDecades = 2.0
-	// MaxOctaveGrowth is the growth over the last octave up to which a curve
-	// counts as saturated.
-	MaxOctaveGrowth = 0.05
-)
+// maxOctaveGrowth is the growth of the bandwidth over the last octave up to which a curve
+// counts as saturated.
+const maxOctaveGrowth = 0.05
 
-// Fractions are the shares of the plateau that are answered, ascending.
+// fractions are the shares of the plateau that are answered, ascending.
 var fractions = []float64{0.5, 0.8, 0.9}
 
-// Answer is what one record says about message sizes. All values are in base
+// Knees is what one record says about message sizes. All values are in base
 // units: bytes, bytes per second.
 type Knees struct {
 	// Version of the format.
@@ -45,7 +46,7 @@ type Knees struct {
 	Warnings []record.Warning `json:"warnings"`
 }
 
-// Curve is one collective over message sizes, everything else being equal.
+// KneeCurve is one collective over message sizes, everything else being equal.
 type KneeCurve struct {
 	// Collective is the name of the collective.
 	Collective string `json:"collective"`
@@ -97,7 +98,7 @@ type KneeCurve struct {
 	Holes []Hole `json:"holes"`
 }
 
-// Point is one share of the plateau and the sizes that reach it.
+// KneePoint is one share of the plateau and the sizes that reach it.
 type KneePoint struct {
 	// Fraction is the share of the plateau, a ratio.
 	Fraction float64 `json:"fraction"`
@@ -129,7 +130,7 @@ type Need struct {
 	How string `json:"how"`
 }
 
-// Knees reads the sizes at 50, 80 and 90 % of the plateau from every curve of
+// KneesOf reads the sizes at 50, 80 and 90 % of the plateau from every curve of
 // the record. The order of the record's results does not matter.
 //
 // Between two neighbouring sizes the time is taken as a power law, log T
@@ -143,8 +144,12 @@ func KneesOf(rec *record.Record) Knees {
 		Schema: KneesSchema, Simulated: rec.Simulated,
 		Curves: []KneeCurve{}, Needs: kneeNeeds(rec), Warnings: jsonfile.Filled(rec.Edits()),
 	}
-	for _, g := range kneeGroups(rec.Results) {
-		c, warnings := g.curve()
+	results := map[key][]record.Result{}
+	for _, r := range rec.Results {
+		results[keyOf(&r)] = append(results[keyOf(&r)], r)
+	}
+	for _, key := range slices.SortedFunc(maps.Keys(results), key.compareKnees) {
+		c, warnings := key.knees(results[key])
 		a.Curves = append(a.Curves, c)
 		a.Warnings = append(a.Warnings, warnings...)
 	}
@@ -166,53 +171,13 @@ func (a *Knees) FixFirst(fault, remedy string) {
 	a.Needs = []Need{{"fix the fault first. " + fault, remedy}}
 }
 
-// group is the results that differ in size alone.
-type kneeGroup struct {
-	key     kneeKey
-	results []record.Result
-}
-
-type kneeKey struct {
-	collective, dtype, op string
-	ranks, nodes, local   int
-	groups, stride        int
-	inPlace               bool
-	setup                 string
-}
-
-func kneeKeyOf(r *record.Result) kneeKey {
-	return kneeKey{r.Collective, r.Dtype, r.Op, r.Ranks, r.Nodes, r.GPUsPerProcess, r.Groups, r.Stride, r.InPlace, r.Setup}
-}
-
-// groups splits the results into curves: in the order of the table of
-// collectives, then by the rest of the key.
-func kneeGroups(results []record.Result) []kneeGroup {
-	byKey := map[kneeKey][]record.Result{}
-	for i := range results {
-		k := kneeKeyOf(&results[i])
-		byKey[k] = append(byKey[k], results[i])
-	}
-	all := make([]kneeGroup, 0, len(byKey))
-	for k, rs := range byKey {
-		all = append(all, kneeGroup{k, rs})
-	}
-	slices.SortFunc(all, func(a, b kneeGroup) int { return a.key.compare(b.key) })
-	return all
-}
-
-func (k kneeKey) compare(o kneeKey) int {
+// compareKnees orders the curves of a record: by the table of collectives, the whole world before
+// its parts.
+func (k key) compareKnees(o key) int {
 	return cmp.Or(
-		cmp.Compare(listed(k.collective), listed(o.collective)),
-		cmp.Compare(k.collective, o.collective),
-		cmp.Compare(k.dtype, o.dtype),
-		cmp.Compare(k.op, o.op),
-		cmp.Compare(o.ranks, k.ranks), // the whole world before its parts
-		cmp.Compare(k.nodes, o.nodes),
-		cmp.Compare(k.local, o.local),
-		cmp.Compare(k.groups, o.groups),
-		cmp.Compare(k.stride, o.stride),
-		cmp.Compare(rank(k.inPlace), rank(o.inPlace)),
-		cmp.Compare(k.setup, o.setup),
+		cmp.Compare(listed(k.collective), listed(o.collective)), cmp.Compare(k.collective, o.collective), cmp.Compare(k.dtype, o.dtype),
+		cmp.Compare(k.op, o.op), cmp.Compare(o.ranks, k.ranks), cmp.Compare(k.nodes, o.nodes), cmp.Compare(k.local, o.local),
+		cmp.Compare(k.groups, o.groups), cmp.Compare(k.stride, o.stride), cmp.Compare(asInt(k.inPlace), asInt(o.inPlace)), cmp.Compare(k.setup, o.setup),
 	)
 }
 
@@ -225,18 +190,343 @@ func listed(name string) int {
 	return len(names)
 }
 
-// buffers says whether the collective ran in place.
-func buffers(inPlace bool) string {
-	if inPlace {
-		return "in place"
+// sample is a curve at one size: s bytes, b their bandwidth in bytes per second, t their time in
+// seconds. Of a curve of bus bandwidths t is off by the factor between the two bandwidths.
+type sample struct{ s, b, t float64 }
+
+// knees describes the curve of the results and reads its points.
+func (k key) knees(results []record.Result) (KneeCurve, []record.Warning) {
+	c := KneeCurve{
+		Collective: k.collective, Dtype: k.dtype, Op: k.op, Ranks: k.ranks, Nodes: k.nodes,
+		GPUsPerProcess: k.local, Groups: k.groups, Stride: k.stride, InPlace: k.inPlace, Setup: k.setup, Points: []KneePoint{}, Holes: []Hole{},
 	}
-	return "out of place"
+	var warnings []record.Warning
+	used, lost := c.usable(results)
+	if lost > 0 {
+		warnings = append(warnings, record.Warning{
+			Code:    "results_left_out",
+			Message: fmt.Sprintf("%s: %d results failed, were interrupted or had wrong data and are left out", c.label(), lost),
+			Hint:    "each result has its reason; repeat the sweep before you use a size near them",
+		})
+	}
+	curve := merge(used)
+	c.Sizes = len(curve)
+	if c.Reason == "" {
+		c.Reason = kneeRefusal(k.ranks, curve)
+	}
+	if len(curve) == 0 {
+		return c, warnings
+	}
+	peak := plateauOf(curve)
+	c.PlateauBusBW, c.PlateauBytes = curve[peak].b, int64(curve[peak].s)
+	c.LastOctaveGrowth = lastOctave(curve)
+	c.Saturated = c.LastOctaveGrowth != nil && *c.LastOctaveGrowth <= maxOctaveGrowth
+	c.Holes = holesOf(curve)
+	if c.Reason != "" {
+		return c, warnings
+	}
+	for _, f := range fractions {
+		c.Points = append(c.Points, c.point(curve, peak, f))
+	}
+	return c, append(warnings, c.warnings(curve)...)
 }
 
-// rank orders out of place before in place.
-func rank(inPlace bool) int {
-	if inPlace {
-		return 1
+// usable returns the results a curve can be drawn through and the number of
+// those that went wrong, and fills what c says about all of them.
+func (c *KneeCurve) usable(results []record.Result) (used []record.Result, lost int) {
+	for _, r := range results {
+		switch r.Status {
+		case record.OK:
+		case record.Skipped:
+			c.NotOK++
+			continue
+		default:
+			c.NotOK++
+			lost++
+			continue
+		}
+		if r.BusBW == nil || *r.BusBW <= 0 || math.IsInf(*r.BusBW, 0) || math.IsNaN(*r.BusBW) || r.Bytes <= 0 {
+			continue
+		}
+		if c.Timing != "" && r.Headline != c.Timing {
+			c.Reason = "two kinds of timing are mixed in one curve, which cannot be compared: give one record for each"
+		}
+		c.Timing = max(c.Timing, r.Headline) // max, so that the order of results does not show
+		c.Extrapolated = c.Extrapolated || r.Extrapolated
+		used = append(used, r)
 	}
-	return 0
+	return used, lost
+}
+
+// merge sorts by size. Results of the same size, as from repeated logs, become
+// one sample by their median.
+func merge(results []record.Result) []sample {
+	bySize := map[int64][]float64{}
+	for i := range results {
+		bySize[results[i].Bytes] = append(bySize[results[i].Bytes], *results[i].BusBW)
+	}
+	curve := make([]sample, 0, len(bySize))
+	for size, b := range bySize {
+		s, m := float64(size), stat.Quantile(b, 0.5)
+		curve = append(curve, sample{s: s, b: m, t: s / m})
+	}
+	slices.SortFunc(curve, func(x, y sample) int { return cmp.Compare(x.s, y.s) })
+	return curve
+}
+
+// kneeRefusal says why no point is read from the curve; empty if points are.
+func kneeRefusal(ranks int, curve []sample) string {
+	switch {
+	case ranks == 1:
+		return "no communication: one rank has nothing to exchange"
+	case len(curve) == 0:
+		return "no result ended ok with a bus bandwidth"
+	}
+	least, most := int64(curve[0].s), int64(curve[len(curve)-1].s)
+	if Enough(len(curve), least, most) {
+		return ""
+	}
+	return fmt.Sprintf("too few sizes: %d over %.1f decades, and a knee takes %d over %g (sweep wider, for example -b 1K -e 8G -f 2)",
+		len(curve), decades(least, most), minSizes, minDecades)
+}
+
+// plateauOf is the index of the largest bus bandwidth, the first of equals.
+func plateauOf(curve []sample) int {
+	best := 0
+	for i := range curve {
+		if curve[i].b > curve[best].b {
+			best = i
+		}
+	}
+	return best
+}
+
+// lastOctave is the growth of the bandwidth from half the largest size to
+// the largest, as a ratio less one; nil where the curve is shorter than that.
+func lastOctave(curve []sample) *float64 {
+	last := curve[len(curve)-1]
+	half := last.s / 2
+	for i := len(curve) - 1; i > 0; i-- {
+		if curve[i-1].s <= half {
+			return new(last.b/busBWAt(curve[i-1], curve[i], half) - 1)
+		}
+	}
+	return nil
+}
+
+// busBWAt interpolates the bus bandwidth at s bytes. With T = T₀·(S/S₀)^p the bus
+// bandwidth k·S/T is a power law too, of exponent 1 − p.
+func busBWAt(x, y sample, s float64) float64 {
+	return x.b * math.Pow(s/x.s, slope(x, y))
+}
+
+// slope is the exponent of the bus bandwidth between two samples.
+func slope(x, y sample) float64 { return math.Log(y.b/x.b) / math.Log(y.s/x.s) }
+
+// crossing solves for the size between x and y at which the bus bandwidth is b.
+// The bounds keep the rounding of the logarithms from leaving a swept size.
+func crossing(x, y sample, b float64) float64 {
+	s := x.s * math.Exp(math.Log(b/x.b)/slope(x, y))
+	return min(max(s, x.s), y.s)
+}
+
+// point reads the sizes around the plateau that reach the fraction f of it.
+func (c *KneeCurve) point(curve []sample, peak int, f float64) KneePoint {
+	target := f * curve[peak].b
+	p := KneePoint{Fraction: f, BusBW: target}
+	first := slices.IndexFunc(curve, func(x sample) bool { return x.b >= target })
+	from, last := peak, peak
+	for from > 0 && curve[from-1].b >= target {
+		from--
+	}
+	for last < len(curve)-1 && curve[last+1].b >= target {
+		last++
+	}
+	p.Bytes, p.FirstBytes = rise(curve, from, target), rise(curve, first, target)
+	if from == 0 {
+		p.AtSmallestSize, p.BusBW = true, curve[0].b
+	}
+	if last < len(curve)-1 {
+		p.UpToBytes = new(int64(crossing(curve[last], curve[last+1], target)))
+	}
+	if d, err := collective.DtypeByName(c.Dtype); err == nil {
+		p.Elements = p.Bytes / int64(d.Size)
+	}
+	if c.Ranks > 0 {
+		p.PerRankBytes = p.Bytes / int64(c.Ranks)
+	}
+	return p
+}
+
+// rise is the size at which the curve comes up to the target on its way to
+// sample i, rounded up to a whole byte.
+func rise(curve []sample, i int, target float64) int64 {
+	if i == 0 {
+		return int64(curve[0].s)
+	}
+	return int64(math.Ceil(crossing(curve[i-1], curve[i], target)))
+}
+
+// world says how many ranks the curve is of, and how many such groups ran at once.
+func (c *KneeCurve) world() string {
+	switch {
+	case c.Stride > 0:
+		return fmt.Sprintf("%d groups of %d ranks, %d apart", c.Groups, c.Ranks, c.Stride)
+	case c.Groups > 1:
+		return fmt.Sprintf("%d groups of %d ranks", c.Groups, c.Ranks)
+	}
+	return fmt.Sprintf("%d ranks", c.Ranks)
+}
+
+// label names the curve in a message.
+func (c *KneeCurve) label() string {
+	op := c.Op
+	if op != "" {
+		op = " " + op
+	}
+	label := fmt.Sprintf("%s %s%s, %s, %s", c.Collective, c.Dtype, op, c.world(), placed(c.InPlace))
+	if c.Setup != "" {
+		label += ", " + c.Setup
+	}
+	return label
+}
+
+// kneeNeeds lists what a bucket size takes beside the curves.
+func kneeNeeds(rec *record.Record) []Need {
+	list := []Need{
+		{
+			"the model: parameter tensors in forward order, or their total number and the largest",
+			"--params FILE (name,elements a line), --preset NAME, or --total-params N --largest-param P",
+		},
+		{
+			"the backward time of one microbatch without communication: it decides how much can be hidden",
+			"--backward-ms MS, measured with one data-parallel rank, --step-ms MS, or --tokens-per-microbatch T --tflops F",
+		},
+		{
+			"the trainer and its gradient dtype: bucket rules and units differ (elements, bytes, MiB)",
+			"--framework " + strings.Join(trainer.Names(), "|") + ", --grad-dtype float|bfloat16",
+		},
+	}
+	missing := slices.DeleteFunc(trainer.Collectives(), func(name string) bool {
+		return slices.ContainsFunc(rec.Results, func(r record.Result) bool { return r.Collective == name && r.Status == record.OK })
+	})
+	if len(missing) > 0 {
+		list = append(list, Need{
+			"curves of " + strings.Join(missing, ", ") + ": a sharded optimizer uses reduce_scatter and all_gather, the others all_reduce",
+			"measure them on the same ranks, and give that record or log too",
+		})
+	}
+	return list
+}
+
+// simulatedMark starts whatever is shown of a simulated record.
+const simulatedMark = "SIMULATED"
+
+// extrapolatedMark marks curves whose model has parts without measurements.
+const extrapolatedMark = "extrapolated"
+
+// WriteJSON writes the answer as knees.json holds it: indented, with a
+// newline at its end, the same bytes for the same record.
+func (a Knees) WriteJSON(w io.Writer) error {
+	return jsonfile.WriteBare(w, "bucket", a)
+}
+
+// Sentence is the answer in one line: the first curve that has points, and
+// what a bucket size still takes.
+func (a Knees) Sentence() string {
+	const rest = "A bucket size still takes the model and its backward time."
+	for i := range a.Curves {
+		c := &a.Curves[i]
+		if len(c.Points) == 0 {
+			continue
+		}
+		sizes := make([]string, len(c.Points))
+		for j, p := range c.Points {
+			sizes[j] = fmt.Sprintf("%.0f %% from %s", 100*p.Fraction, unit.Bytes(p.Bytes))
+		}
+		return fmt.Sprintf("%s%s on %d ranks reaches %s of its %s plateau. %s",
+			a.mark(c.Extrapolated), c.Collective, c.Ranks, strings.Join(sizes, ", "), unit.Rate(c.PlateauBusBW), rest)
+	}
+	why := "the record holds no results"
+	if len(a.Curves) > 0 {
+		why = a.Curves[0].label() + ": " + a.Curves[0].Reason
+	}
+	return fmt.Sprintf("%sno message sizes to advise (%s).", a.mark(false), why)
+}
+
+// mark is what a line about the answer starts with.
+func (a Knees) mark(extrapolated bool) string {
+	switch {
+	case a.Simulated && extrapolated:
+		return simulatedMark + ", " + extrapolatedMark + ": "
+	case a.Simulated:
+		return simulatedMark + ": "
+	case extrapolated:
+		return extrapolatedMark + ": "
+	}
+	return ""
+}
+
+// warnings are the warnings about a curve that has points.
+func (c *KneeCurve) warnings(curve []sample) []record.Warning {
+	var w []record.Warning
+	if !c.Saturated {
+		w = append(w, c.unsaturated(curve[len(curve)-1].s))
+	}
+	if len(c.Holes) > 0 {
+		text := make([]string, len(c.Holes))
+		for i, h := range c.Holes {
+			text[i] = h.String()
+		}
+		w = append(w, record.Warning{
+			Code: "hole", Message: c.label() + ": " + strings.Join(text, "; "),
+			Hint: "keep buckets out of these sizes, or ask the library's tuner for another algorithm there",
+		})
+	}
+	for _, p := range c.Points {
+		if p.UpToBytes != nil {
+			w = append(w, record.Warning{
+				Code: "falls_behind_plateau",
+				Message: fmt.Sprintf("%s: beyond %s the bus bandwidth falls below %.0f %% of the plateau at %s",
+					c.label(), unit.Bytes(*p.UpToBytes), 100*p.Fraction, unit.Bytes(c.PlateauBytes)),
+				Hint: "the sizes hold between the two only; repeat the sweep to see whether the plateau is an outlier",
+			})
+			break
+		}
+	}
+	return append(w, c.kneeWarnings()...)
+}
+
+// kneeWarnings are the warnings about single points.
+func (c *KneeCurve) kneeWarnings() []record.Warning {
+	var w []record.Warning
+	for _, p := range c.Points {
+		switch {
+		case p.AtSmallestSize:
+			w = append(w, record.Warning{
+				Code: "knee_below_sweep",
+				Message: fmt.Sprintf("%s: %s, the smallest size swept, already reaches %.0f %% of the plateau",
+					c.label(), unit.Bytes(p.Bytes), 100*p.Fraction),
+				Hint: "lower -b to see where the curve starts",
+			})
+		case p.FirstBytes < p.Bytes:
+			w = append(w, record.Warning{
+				Code: "crosses_again",
+				Message: fmt.Sprintf("%s: %.0f %% of the plateau is first reached at %s, but lost again below %s",
+					c.label(), 100*p.Fraction, unit.Bytes(p.FirstBytes), unit.Bytes(p.Bytes)),
+				Hint: "the larger size is the safe one: real buckets overshoot the size that is asked for",
+			})
+		}
+	}
+	return w
+}
+
+// unsaturated is for curves of two decades, which have a last octave.
+func (c *KneeCurve) unsaturated(largest float64) record.Warning {
+	return record.Warning{
+		Code: "not_saturated",
+		Message: fmt.Sprintf("%s: the bus bandwidth still grows by %.0f %% over the last octave, so the plateau and every size read from it may be too small",
+			c.label(), 100**c.LastOctaveGrowth),
+		Hint: fmt.Sprintf("raise -e above %s, as far as memory allows", unit.Bytes(int64(largest))),
+	}
 }

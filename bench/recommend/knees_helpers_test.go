@@ -12,7 +12,7 @@ import (
 	"zbench/test/recordtest"
 )
 
-// world is where a test's curve was taken.
+// kneeWorld is where a test's curve was taken.
 type kneeWorld struct {
 	collective   string
 	ranks, nodes int
@@ -20,7 +20,7 @@ type kneeWorld struct {
 
 var kneeNode = kneeWorld{"all_reduce", 8, 1}
 
-// sweep builds a record with one result per size; seconds gives its time.
+// kneeSweep builds a record with one result per size; seconds gives its time.
 func kneeSweep(t testing.TB, w kneeWorld, sizes []int64, seconds func(s float64) float64) *record.Record {
 	t.Helper()
 	rec := &record.Record{Schema: record.Schema}
@@ -61,7 +61,7 @@ func publishedFile(t testing.TB, name string, w kneeWorld) *record.Record {
 	return rec
 }
 
-// only returns the single curve of an answer, which must have three points.
+// onlyKnees returns the single curve of an answer, which must have three points.
 func onlyKnees(t testing.TB, a Knees) KneeCurve {
 	t.Helper()
 	require.Len(t, a.Curves, 1)
@@ -77,19 +77,3 @@ func sizes(c KneeCurve) []int64 {
 	}
 	return s
 }
-
-func kneeCodes(a Knees) []string {
-	var c []string
-	for _, w := range a.Warnings {
-		c = append(c, w.Code)
-	}
-	return c
-}
-
-// within requires |got/want − 1| ≤ tolerance.
-func kneeWithin(t testing.TB, want, got, tolerance float64, what string) {
-	t.Helper()
-	require.LessOrEqual(t, abs(got/want-1), tolerance, "%s: want %g, got %g", what, want, got)
-}
-
-func abs(x float64) float64 { return max(x, -x) }

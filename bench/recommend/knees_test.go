@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/record"
+	"zbench/bench/stat"
 	"zbench/bench/unit"
 )
 
@@ -25,7 +26,7 @@ func TestAlphaBetaHasAClosedForm(t *testing.T) {
 	limit := 2 * 7.0 / 8 * b
 	for _, p := range c.Points {
 		f := p.Fraction * c.PlateauBusBW / limit
-		kneeWithin(t, alpha*b*f/(1-f), float64(p.Bytes), 1e-3, "knee")
+		require.InEpsilon(t, alpha*b*f/(1-f), float64(p.Bytes), 1e-3, "knee")
 		require.False(t, p.AtSmallestSize)
 		require.Nil(t, p.UpToBytes)
 		require.Equal(t, p.Bytes, p.FirstBytes)
@@ -45,10 +46,10 @@ func TestPowerLawIsExact(t *testing.T) {
 	for _, x := range c.Points {
 		exact := float64(1<<25) * math.Pow(x.Fraction, 1/(1-p))
 		require.InDelta(t, exact, float64(x.Bytes), 1.01, "fraction %g", x.Fraction)
-		kneeWithin(t, x.Fraction*c.PlateauBusBW, x.BusBW, 1e-12, "busbw")
+		require.InEpsilon(t, x.Fraction*c.PlateauBusBW, x.BusBW, 1e-12, "busbw")
 	}
 	require.False(t, c.Saturated)
-	kneeWithin(t, math.Pow(2, 1-p)-1, *c.LastOctaveGrowth, 1e-9, "growth")
+	require.InEpsilon(t, math.Pow(2, 1-p)-1, *c.LastOctaveGrowth, 1e-9, "growth")
 }
 
 // A size of the sweep that has exactly the share is the answer itself.
@@ -69,8 +70,8 @@ func TestSweptSizeIsHitExactly(t *testing.T) {
 func TestCrossingStaysBetweenItsNeighbours(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 2000 {
-		x := kneeSample{s: float64(rng.Int64N(1<<40) + 1), b: rng.Float64()*1e11 + 1}
-		y := kneeSample{s: x.s * (1 + rng.Float64()*7), b: x.b * (1 + rng.Float64()*7)}
+		x := sample{s: float64(rng.Int64N(1<<40) + 1), b: rng.Float64()*1e11 + 1}
+		y := sample{s: x.s * (1 + rng.Float64()*7), b: x.b * (1 + rng.Float64()*7)}
 		require.InEpsilon(t, y.s, crossing(x, y, y.b), 1e-12)
 		require.LessOrEqual(t, crossing(x, y, y.b), y.s)
 		require.GreaterOrEqual(t, crossing(x, y, x.b), x.s)
@@ -96,7 +97,7 @@ func TestPublishedCurves(t *testing.T) {
 			c := onlyKnees(t, KneesOf(publishedFile(t, x.name, x.w)))
 			for i, p := range c.Points {
 				got := float64(p.Bytes) / float64(unit.MiB)
-				kneeWithin(t, x.mib[i], got, 0.033, "MiB")
+				require.InEpsilon(t, x.mib[i], got, 0.033, "MiB")
 				require.LessOrEqual(t, got, x.mib[i]*1.001)
 			}
 			require.True(t, c.Saturated)
@@ -118,10 +119,10 @@ func TestPublishedHoleIsReported(t *testing.T) {
 	h := a.Curves[0].Holes[0]
 	require.Equal(t, TimeFalls, h.Kind)
 	require.Equal(t, []int64{unit.MiB, unit.MiB}, []int64{h.FromBytes, h.ToBytes})
-	kneeWithin(t, 1-318.6/414.8, h.Loss, 1e-9, "loss")
-	require.Contains(t, kneeCodes(a), "hole")
+	require.InEpsilon(t, 1-318.6/414.8, h.Loss, 1e-9, "loss")
+	require.Contains(t, codes(a.Warnings), "hole")
 	for _, name := range []string{"allreduce_mi300x_1node_8gpu_rocmblog", "allreduce_mi300x_1node_8gpu_aac8"} {
-		require.NotContains(t, kneeCodes(KneesOf(publishedFile(t, name, kneeNode))), "hole", name)
+		require.NotContains(t, codes(KneesOf(publishedFile(t, name, kneeNode)).Warnings), "hole", name)
 	}
 }
 
@@ -194,4 +195,23 @@ func TestEveryAxisSeparatesCurves(t *testing.T) {
 		}
 		require.Len(t, KneesOf(rec).Curves, i+2)
 	}
+}
+
+// Results of other devices are another curve, and the table says which.
+func TestSetupsAreKneesOfTheirOwn(t *testing.T) {
+	rec := &record.Record{}
+	for k := 10; k < 30; k++ {
+		for setup, slow := range map[string]float64{"node-a:0 node-b:0": 1, "node-c:0 node-d:0": 20} {
+			size := int64(1) << k
+			r := record.Result{Collective: "all_reduce", Dtype: "float", Op: "sum", Ranks: 2, Nodes: 2, GPUsPerProcess: 1, Groups: 1, Bytes: size, Setup: setup, Status: record.OK}
+			r.Burst = &record.Timing{MeanOfRanks: stat.Summarize([]float64{slow * (1e-5 + float64(size)/1e11)})}
+			r.SetHeadline(1)
+			rec.Results = append(rec.Results, r)
+		}
+	}
+	a := KneesOf(rec)
+	require.Len(t, a.Curves, 2)
+	require.Equal(t, "node-a:0 node-b:0", a.Curves[0].Setup)
+	require.InEpsilon(t, 20, a.Curves[0].PlateauBusBW/a.Curves[1].PlateauBusBW, 1e-9)
+	require.Equal(t, "node-c:0 node-d:0", a.Curves[1].Setup)
 }

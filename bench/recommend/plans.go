@@ -28,7 +28,7 @@ type tried struct {
 	asIs       *candidate
 }
 
-// basis is what a question's candidates depend on, of what can be compared by ==.
+// basis is the part of what a question's candidates depend on that == compares.
 type basis struct {
 	advised, own       trainer.Run
 	current, memBudget int64
@@ -47,46 +47,27 @@ func (p *Plans) turnTo(t trainer.Trainer, params []trainer.Param) {
 	}
 }
 
-// basis is that of the engine's question.
-func (e *engine) basis() basis {
-	return basis{e.run, e.q.Run, e.q.Current, e.q.MemBudget, e.coarse}
-}
-
-// of finds the candidates of an engine whose curves are known; nil if they are not kept.
-func (p *Plans) of(e *engine) *tried {
-	i := slices.IndexFunc(p.kept, func(x tried) bool {
-		return x.basis == e.basis() && slices.Equal(x.needs, e.needs) &&
-			slices.EqualFunc(x.models, e.models, (*CostModel).SameSizes)
-	})
-	if i < 0 {
-		return nil
-	}
-	return &p.kept[i]
-}
-
-// keep keeps the candidates that the engine has made.
-func (p *Plans) keep(e *engine) *tried {
-	p.kept = append(p.kept, tried{e.basis(), e.needs, e.models, e.candidates, e.asIs})
-	return &p.kept[len(p.kept)-1]
-}
-
 // prepare finds the curves and the candidates.
 func (e *engine) prepare() *Refusal {
 	if refusal := e.findCurves(); refusal != nil {
 		return refusal
 	}
 	e.setTimes()
-	x := e.plans.of(e)
-	if x == nil {
+	depends := basis{e.run, e.q.Run, e.q.Current, e.q.MemBudget, e.coarse}
+	i := slices.IndexFunc(e.plans.kept, func(x tried) bool {
+		return x.basis == depends && slices.Equal(x.needs, e.needs) && slices.EqualFunc(x.models, e.models, (*CostModel).SameSizes)
+	})
+	if i < 0 {
 		e.try()
-		x = e.plans.keep(e)
+		i = len(e.plans.kept)
+		e.plans.kept = append(e.plans.kept, tried{depends, e.needs, e.models, e.candidates, e.asIs})
 	}
-	e.candidates, e.asIs = x.copies()
+	e.candidates, e.asIs = e.plans.kept[i].copies()
 	return nil
 }
 
-// try plans the candidates. What they need while they are compared with each other is let
-// go, and so is the space for their costs, which each copy has.
+// try plans the candidates. It drops their buckets, which only add compares, and the space for costs,
+// which each copy has of its own.
 func (e *engine) try() {
 	kept, asIs := e.keep()
 	e.candidates, e.asIs = []*candidate{kept}, asIs
@@ -101,7 +82,7 @@ func (e *engine) try() {
 	}
 }
 
-// copies are the candidates for one question: each can be priced and described apart.
+// copies are candidates of one question's own, to be priced and described.
 func (x *tried) copies() (all []*candidate, asIs *candidate) {
 	n := 0
 	for _, c := range x.candidates {

@@ -60,7 +60,7 @@ func TestWhat25MiBCosts(t *testing.T) {
 	require.InDelta(t, 0.67, a.Current.Step/a.Best.Step-1, 0.02, "over the best")
 	require.InDelta(t, 800, float64(a.Elements>>19), 300, "MiB")
 	require.Equal(t, Medium, a.Confidence.Level)
-	require.Contains(t, codes(a), "hole", "1 MiB takes longer than 2")
+	require.Contains(t, codes(a.Warnings), "hole", "1 MiB takes longer than 2")
 	require.Nil(t, a.Bootstrap)
 
 	q.Backward, q.Forward = 628e-3, 314e-3
@@ -77,7 +77,7 @@ func TestOutliersAndDuplicates(t *testing.T) {
 		rec := recordtest.Published(t, roce, 16)
 		rec.Results[i].Burst.MeanOfRanks.Median *= 100
 		a := ask(t, ddp(only(t, rec)))
-		require.Contains(t, codes(a), "dropped")
+		require.Contains(t, codes(a.Warnings), "dropped")
 		q := ddp(published(t, roce, 16))
 		q.Current = a.Elements
 		require.Less(t, ask(t, q).Current.Nominal, 0.05, "%d bytes", rec.Results[i].Bytes)

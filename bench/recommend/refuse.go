@@ -3,17 +3,16 @@ package recommend
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"zbench/bench/trainer"
 	"zbench/bench/unit"
 )
 
-// The least span of a curve that is used for an answer.
+// The least span of a curve that is used for an answer, or read for a knee.
 const (
-	MinSizes   = 5
-	MinDecades = 2.0
+	minSizes   = 5
+	minDecades = 2.0
 )
 
 // refuse is a refusal: its code, what is missing or wrong, and how to give it.
@@ -60,21 +59,6 @@ func incomplete(q Question, t trainer.Trainer) *Refusal {
 	return nil
 }
 
-// need is one collective of one group of ranks that the plan calls.
-type need struct {
-	collective string
-	ranks      int
-}
-
-func (n need) String() string { return fmt.Sprintf("%s of %d ranks", n.collective, n.ranks) }
-
-// neighbours reports whether the group is one of Megatron's optimizer instances, which
-// are consecutive ranks (Megatron-Core, parallel_state.py, initialize_model_parallel;
-// read 2026-11-21). Reductions over instances, and those of experts, use strided ranks.
-func (n need) neighbours(r trainer.Run) bool {
-	return r.Instances > 1 && r.EP < 2 && r.Apart(false) == 1 && n.collective != "all_reduce"
-}
-
 // missing is the refusal because of a missing curve; it lists the available ones.
 func missing(n need, q Question) *Refusal {
 	var others, ranks []string
@@ -116,32 +100,12 @@ func missing(n need, q Question) *Refusal {
 // missingCurve is the code of a refusal for want of a collective.
 const missingCurve = "missing_curve"
 
-// allMissing is a refusal for want of a collective that names every other one that
-// is missing for the same ranks.
-func allMissing(first need, refusal *Refusal, more []need, again Again) *Refusal {
-	names := []string{first.collective}
-	for _, n := range more {
-		if n.ranks == first.ranks && !slices.Contains(names, n.collective) {
-			names = append(names, n.collective)
-		}
-	}
-	if refusal.Code != missingCurve {
-		return refusal
-	}
-	out := *refusal
-	if out.Missing = names; len(names) > 1 {
-		out.Message = strings.Replace(out.Message, first.collective, strings.Join(names, " and "), 1)
-		out.Hint = again.Sweep(names)
-	}
-	return &out
-}
-
 // fewSizes is the code of a refusal because a curve has too few sizes.
 const fewSizes = "few_sizes"
 
 // Enough reports whether so many sizes, from the least to the most bytes, are enough for an answer.
 func Enough(sizes int, least, most int64) bool {
-	return sizes >= MinSizes && decades(least, most) >= MinDecades
+	return sizes >= minSizes && decades(least, most) >= minDecades
 }
 
 func decades(least, most int64) float64 { return math.Log10(float64(most) / float64(least)) }
@@ -155,7 +119,7 @@ func tooFew(c Curve) *Refusal {
 	}
 	return refuse(
 		fewSizes,
-		fmt.Sprintf("the curve of %s has %d sizes over %.1f decades; an answer needs %d sizes over %g decades", c.Collective, n, decades(least, most), MinSizes, MinDecades),
+		fmt.Sprintf("the curve of %s has %d sizes over %.1f decades; an answer needs %d sizes over %g decades", c.Collective, n, decades(least, most), minSizes, minDecades),
 		"", // findCurves knows the other calls
 	)
 }

@@ -36,12 +36,13 @@ type Resampler struct {
 // drawer draws one point's median.
 type drawer struct {
 	seconds float64
-	// sorted samples, and how many independent ones they are worth.
+	// sorted are the samples, nEff is how many independent ones they are worth.
 	sorted []float64
 	nEff   float64
 	// sigma is the standard deviation of the logarithm of the median.
 	sigma float64
-	// more is that of the point's own error, as far as the samples do not show it.
+	// more is the part of the point's scatter that its own samples do not show, as a standard deviation of
+	// the logarithm.
 	more float64
 }
 
@@ -71,7 +72,7 @@ func (c *Curve) Resampler() *Resampler {
 func (p *Point) drawer() (d drawer, from string) {
 	d = drawer{seconds: p.Seconds}
 	switch {
-	case len(p.Samples) >= MinSamples:
+	case len(p.Samples) >= minSamples:
 		d.sorted = slices.Sorted(slices.Values(p.Samples))
 		d.nEff = float64(len(p.Samples))
 		if s := stat.Summarize(p.Samples); s.NEff != nil {
@@ -93,10 +94,7 @@ func (d drawer) shown() float64 {
 	if d.sorted == nil {
 		return d.sigma
 	}
-	at := func(z float64) float64 {
-		return stat.QuantileSorted(d.sorted, min(1, max(0, 0.5+z/(2*math.Sqrt(d.nEff)))))
-	}
-	return math.Log(at(1)/at(-1)) / 2
+	return math.Log(d.draw(1)/d.draw(-1)) / 2
 }
 
 // weaken keeps the weakest of the points' sources.

@@ -1,7 +1,6 @@
 package recommend
 
 import (
-	"cmp"
 	"math"
 	"slices"
 )
@@ -26,14 +25,16 @@ func (e *engine) round(s *scores, best int) int {
 			}
 			if e.equal(*s, best, setting) {
 				e.place(setting, best)
-				return e.find(s, setting)
+				*s = e.score(e.models, e.candidates)
+				at, _ := e.find(setting)
+				return at
 			}
 		}
 	}
 	return best
 }
 
-// rounder lists the roundings, the coarsest first: two and three digits, then millions,
+// rounder lists the units to round to, the coarsest first: two and three digits, then millions,
 // as multiples of the knob's step.
 func rounder(setting, step int64) []int64 {
 	digits := math.Floor(math.Log10(float64(setting) / float64(step)))
@@ -77,14 +78,7 @@ func (e *engine) place(setting int64, best int) {
 	if slices.Equal(c.cut, e.buckets(e.candidates[best])) {
 		e.candidates = slices.Delete(e.candidates, best, best+1)
 	}
-	i, found := slices.BinarySearchFunc(e.candidates, setting, func(c *candidate, s int64) int { return cmp.Compare(c.Elements, s) })
-	if !found {
+	if i, found := e.find(setting); !found {
 		e.candidates = slices.Insert(e.candidates, i, c)
 	}
-}
-
-// find scores all candidates again and returns the candidate of the setting.
-func (e *engine) find(s *scores, setting int64) int {
-	*s = e.score(e.models, e.candidates)
-	return slices.IndexFunc(e.candidates, func(c *candidate) bool { return c.Elements == setting })
 }

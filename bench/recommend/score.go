@@ -15,13 +15,13 @@ const (
 
 // scores are the results of simulating all candidates in all scenarios.
 type scores struct {
-	// steps[i][j] is the step of candidate j in scenario i; exposed[j] is the exposed
-	// communication in the nominal scenario.
+	// steps[i][j] is the step of candidate j in scenario i; exposed[j] is the communication that is not
+	// hidden, by pass, in the nominal scenario. score and worst are the mean and the largest regret of each
+	// candidate, and least is the lowest score within the memory budget.
 	steps   [][]float64
 	exposed [][3]float64
 	score   []float64
 	worst   []float64
-	nominal []float64
 	least   float64
 	// leastSteps[i] is the best step of scenario i.
 	leastSteps []float64
@@ -49,8 +49,8 @@ func (e *engine) score(models []*CostModel, all []*candidate) scores {
 // regrets turns steps into scores. Candidates over the memory budget are excluded.
 func (s *scores) regrets(all []*candidate) {
 	n := len(all)
-	s.score, s.worst, s.nominal = make([]float64, n), make([]float64, n), make([]float64, n)
-	for i, steps := range s.steps {
+	s.score, s.worst = make([]float64, n), make([]float64, n)
+	for _, steps := range s.steps {
 		best := math.Inf(1)
 		for j, t := range steps {
 			if !all[j].OverBudget {
@@ -62,9 +62,6 @@ func (s *scores) regrets(all []*candidate) {
 			r := t/best - 1
 			s.score[j] += r / float64(len(s.steps))
 			s.worst[j] = max(s.worst[j], r)
-			if i == 0 {
-				s.nominal[j] = r
-			}
 		}
 	}
 	s.least = math.Inf(1)

@@ -1,13 +1,14 @@
 package trainer
 
-import "slices"
+import (
+	"slices"
+)
 
-// unit is the tensors from lo up to hi, which are sharded together.
+// blockUnit is the tensors from lo up to hi, which are sharded together.
 type blockUnit struct {
 	lo, hi int
-	// held are the elements of the dense tensors and of the experts, reduced those of them
-	// that are trained, both padded, and padding is that of reduced. params is how many
-	// tensors there are.
+	// held are the padded elements of the dense tensors and of the experts, reduced those that are
+	// trained, and padding is how many of reduced are padding. params is the number of tensors.
 	held, reduced, padding [2]int64
 	params                 int
 	// block is that of the first tensor.
@@ -36,11 +37,7 @@ func blockSize(params []Param) int64 {
 	return all[len(all)/2]
 }
 
-// BlocksPerUnit is the number of blocks a setting means, at least 1.
-func BlocksPerUnit(params []Param, setting int64) int64 {
-	return blocksPerUnit(blockSize(params), setting)
-}
-
+// blocksPerUnit is the number of blocks a setting means, at least 1.
 func blocksPerUnit(size, setting int64) int64 {
 	if size == 0 {
 		return 1
@@ -140,7 +137,7 @@ func (u *blockUnit) join(r blockUnit, sign int64) {
 
 func (u *blockUnit) add(p Param, run Run) {
 	kind := kindOf(p.Expert)
-	n := paddedRows(p, int64(run.ranks(p.Expert)))
+	n := paddedRows(p, int64(run.Ranks(p.Expert)))
 	u.held[kind] += n
 	if p.Elements > 0 {
 		u.reduced[kind] += n
@@ -167,7 +164,7 @@ func paddedRows(p Param, ranks int64) int64 {
 func calls(all []Message, name string, elements [2]int64, width int64, launch, wait int, run Run) []Message {
 	first := len(all)
 	for kind, n := range elements {
-		ranks := run.ranks(kind == 1)
+		ranks := run.Ranks(kind == 1)
 		if n > 0 && ranks > 1 {
 			all = append(all, Message{Collective: name, Bytes: n * width, Ranks: ranks, Launch: launch, Wait: wait})
 		}

@@ -24,7 +24,7 @@ type Compute struct {
 // Known reports whether there is a backward time.
 func (c Compute) Known() bool { return c.Backward > 0 }
 
-// Timed takes measured times of a microbatch, in seconds. A forward of 0 becomes
+// ComputeTimed takes measured times of a microbatch, in seconds. A forward of 0 becomes
 // half the backward.
 func ComputeTimed(backward, forward float64) (Compute, error) {
 	if !positive(backward) || forward != 0 && !positive(forward) {
@@ -37,7 +37,7 @@ func ComputeTimed(backward, forward float64) (Compute, error) {
 	return c, nil
 }
 
-// Step splits the measured time of a microbatch's forward and backward pass
+// ComputeOfStep splits the measured time of a microbatch's forward and backward pass
 // without communication: two thirds are the backward's, which has two matrix
 // products for each of the forward's.
 func ComputeOfStep(step float64) (Compute, error) {

@@ -30,12 +30,12 @@ func init() {
 	register(Trainer{
 		listed: 2, Name: Unsharded, Title: "PyTorch DDP", Aliases: []string{"pytorch", "torch", "pytorch-ddp", "torch-ddp"},
 		Knob: "bucket_cap_mb", Unit: MiB, GradDtype: "bfloat16", Stages: []int{0}, InPlace: true, Collectives: []string{allReduce},
-		Default: func(_ []Param, r Run) int64 { return ddpDefault / r.grad() },
+		Default: func(_ []Param, r Run) int64 { return ddpDefault / r.GradBytes() },
 		Granule: func(setting int64, r Run) int64 {
-			if setting*r.grad() < ddpWhole {
-				return (1 << 17) / r.grad()
+			if setting*r.GradBytes() < ddpWhole {
+				return (1 << 17) / r.GradBytes()
 			}
-			return (1 << 20) / r.grad()
+			return (1 << 20) / r.GradBytes()
 		},
 		plan:  ddpPlan,
 		forms: ddpForms, frontEnds: ddpFrontEnds,
@@ -58,7 +58,7 @@ func init() {
 func ddpPlan(in *prepared, setting int64, run Run) Plan {
 	first := setting
 	if setting == 0 {
-		first, setting = ddpFirst/run.grad(), ddpDefault/run.grad()
+		first, setting = ddpFirst/run.GradBytes(), ddpDefault/run.GradBytes()
 	}
 	kinds := in.kinds
 	if run.FindUnused {
@@ -83,18 +83,16 @@ func ddpPlan(in *prepared, setting int64, run Run) Plan {
 
 // ddpConclusions are what is not set: Hugging Face's Trainer looks for unused parameters
 // unless it recomputes activations (transformers at 000945a9, src/transformers/trainer.py).
-func ddpConclusions(c *Config, _ []pair) {
+func ddpConclusions(c *Config, _ []Setting) {
 	_, hugging := c.said["ddp_bucket_cap_mb"]
 	if hugging && c.FindUnused == nil {
-		unused := !c.on("gradient_checkpointing")
-		c.FindUnused = &unused
-		if unused {
+		c.FindUnused = new(!c.on("gradient_checkpointing"))
+		if *c.FindUnused {
 			c.Notes = append(c.Notes, "it does not set ddp_find_unused_parameters: Hugging Face's Trainer then looks for unused ones, and buckets are cut in the order of forward")
 		}
 	}
 	if c.on("static_graph") {
-		never := false
-		c.FindUnused = &never
+		c.FindUnused = new(false)
 	}
 }
 
@@ -149,7 +147,7 @@ func unused(s Spelling, before, behind string) string {
 
 // accelerateTrap is about values that equal the default.
 func accelerateTrap(s Spelling) string {
-	if s.Setting*s.Run.grad() != ddpDefault {
+	if s.Setting*s.Run.GradBytes() != ddpDefault {
 		return ""
 	}
 	return "# Accelerate drops values that equal the default: this 25 never reaches DDP, whose first bucket stays 1 MiB; write 25.000001\n"
@@ -158,7 +156,7 @@ func accelerateTrap(s Spelling) string {
 // mebi writes a setting in MiB of gradients, exactly: without decimals where it
 // is whole.
 func mebi(s Spelling) string {
-	return decimal(s.Setting*s.Run.grad(), 20)
+	return decimal(s.Setting*s.Run.GradBytes(), 20)
 }
 
 // decimal writes n/2^shift in full.

@@ -30,7 +30,7 @@ func init() {
 		Memory: func(_ Plan, setting int64, r Run) int64 {
 			switch {
 			case r.Zero == 3:
-				return setting * r.grad()
+				return setting * r.GradBytes()
 			case r.NoOverlap:
 				return setting * r.param()
 			}
@@ -89,8 +89,8 @@ func deepSpeedReductions(in *prepared, setting int64, run Run) Plan {
 		}
 		for _, call := range in.calls(tensors, setting, run) {
 			plan.Buckets = append(plan.Buckets, call)
-			if n := run.ranks(call.Expert); n > 1 {
-				plan.Backward = append(plan.Backward, Message{Collective: name, Bytes: call.Elements * run.grad(), Ranks: n, Launch: launch(j), Wait: wait})
+			if n := run.Ranks(call.Expert); n > 1 {
+				plan.Backward = append(plan.Backward, Message{Collective: name, Bytes: call.Elements * run.GradBytes(), Ranks: n, Launch: launch(j), Wait: wait})
 			}
 		}
 	}
@@ -101,7 +101,7 @@ func deepSpeedReductions(in *prepared, setting int64, run Run) Plan {
 // does not change, before each pass's computation.
 func deepSpeedGathers(plan *Plan, in *prepared, run Run) {
 	plan.EachForward = true
-	units := both(in.kinds, func(p packing, _ bool) []Bucket { return p.atMost(deepSpeedPrefetch, false) })
+	units := both(in.kinds, func(p packing, _ bool) []Bucket { return p.atMost(deepSpeedPrefetch) })
 	plan.Forward = chain(units, run)
 	plan.Backward = append(backwardChain(units, run), plan.Backward...)
 	slices.SortStableFunc(plan.Backward, func(a, b Message) int { return cmp.Compare(b.Launch, a.Launch) })
@@ -114,7 +114,7 @@ func backwardChain(units []Bucket, run Run) []Message {
 	for _, expert := range []bool{false, true} {
 		at := -1
 		for _, u := range units {
-			if n := run.ranks(expert); u.Expert == expert && n > 1 {
+			if n := run.Ranks(expert); u.Expert == expert && n > 1 {
 				at = max(at, u.Last+1)
 				all = append(all, Message{Collective: allGather, Bytes: u.Elements * run.param(), Ranks: n, Launch: at, Wait: u.Last + 1})
 				at = u.Last + 1
@@ -134,17 +134,13 @@ func elements(params []Param) int64 {
 
 var deepSpeedForms = []form{
 	{"DeepSpeed JSON", "json", func(s Spelling) string {
+		zero, other := deepSpeedArguments(s)
 		return "# do not let Accelerate or Hugging Face set \"auto\": that is the square of the hidden size\n" +
 			"# compare the loss after changing the size: it has affected convergence (deepspeedai/DeepSpeed#6351)\n" +
-			freshDeepSpeed(s) + gatherTrap(s) +
+			s.fresh(append(zero, other...), bare) + gatherTrap(s) +
 			deepSpeedJSON(s) +
 			"# check with: \"wall_clock_breakdown\": true, \"comms_logger\": {\"enabled\": true} print the calls and their sizes\n"
 	}},
-}
-
-func freshDeepSpeed(s Spelling) string {
-	zero, other := deepSpeedArguments(s)
-	return s.fresh(append(zero, other...), bare)
 }
 
 // deepSpeedJSON is the settings as DeepSpeed's file has them.
@@ -226,7 +222,7 @@ func hiddenSize(params []Param) int64 {
 }
 
 // deepSpeedConclusions fills in what the file leaves to its defaults.
-func deepSpeedConclusions(c *Config, _ []pair) {
+func deepSpeedConclusions(c *Config, _ []Setting) {
 	// Accelerate, and Hugging Face with it, squares the model's hidden size
 	// (huggingface/accelerate at 16cb6eb8, src/accelerate/accelerator.py, _prepare_deepspeed).
 	if c.auto = strings.EqualFold(c.said["reduce_bucket_size"], "auto"); c.auto {
@@ -271,4 +267,186 @@ func deepSpeedPaths(c *Config) {
 		note(off(key) && (early || key == "reduce_scatter"), key+" is off: DeepSpeed then reduces each bucket by one all_reduce; the answer is for its default, on")
 	}
 	note(early && c.on("round_robin_gradients"), "with round_robin_gradients a tensor above the size is cut elsewhere: the answer is for the order of the list")
+}
+
+// DeepSpeed's calls, read at edaa7221: runtime/zero/stage_1_and_2.py and stage3.py,
+// runtime/engine.py allreduce_gradients, moe/utils.py.
+const (
+	deepSpeedAlign   = 2           // nccl_start_alignment_factor: elements of a partition
+	deepSpeedExperts = 178_956_971 // max_group_size: elements of a group of experts' parameters
+	deepSpeedAhead   = 3           // max_param_reduce_events and the call itself
+)
+
+// zeroLists is what DeepSpeed's plans of all settings share.
+type zeroLists struct {
+	// orders are the lists that are cut into buckets separately, each in the order in which gradients come.
+	orders []packing
+	flat   []place
+}
+
+// place is where a tensor lies in its flat group of parameters, and how many elements of
+// the group each rank owns.
+type place struct{ at, share int64 }
+
+// ofZero makes the lists once.
+func (in *prepared) ofZero(run Run) *zeroLists {
+	if in.zero != nil {
+		return in.zero
+	}
+	in.zero = &zeroLists{orders: []packing{in.reverse}}
+	switch {
+	case run.Zero == 3:
+		in.zero.orders = spans(in.reverse)
+		return in.zero
+	case run.afterBackward(): // the loop of reduce_gradients: the dense group first, each forward
+		order := append(indexes(in.params, false, false), indexes(in.params, true, false)...)
+		in.zero.orders = []packing{newPacking(in.params, order)}
+	}
+	in.zero.flat = places(in.params, run)
+	return in.zero
+}
+
+// afterBackward tells that DeepSpeed reduces nothing before the end of backward: stage 1
+// does so without overlap.
+func (r Run) afterBackward() bool { return r.Zero == 1 && r.NoOverlap }
+
+// spans are the parts of an order that the same ranks reduce: stage 3 mixes no ranks.
+func spans(p packing) []packing {
+	var all []packing
+	for from, k := 0, 1; k <= len(p.order); k++ {
+		if k == len(p.order) || p.params[p.order[k]].Expert != p.params[p.order[from]].Expert {
+			part := p
+			part.order, part.sum = p.order[from:k], p.sum[from:k+1]
+			all = append(all, part)
+			from = k
+		}
+	}
+	return all
+}
+
+// places lays tensors out as the optimizer's flat groups: the dense ones, and experts in
+// groups of a bounded size.
+func places(params []Param, run Run) []place {
+	all := make([]place, len(params))
+	var groups [2][]int
+	var held [2]int64
+	lay := func(kind int) {
+		ranks, at := int64(run.Ranks(kind == 1)), int64(0)
+		share := roundUp(held[kind], deepSpeedAlign*ranks) / ranks
+		for _, i := range groups[kind] {
+			all[i] = place{at, share}
+			at += params[i].Elements
+		}
+		groups[kind], held[kind] = nil, 0
+	}
+	for i, p := range params {
+		kind := 0
+		if p.Expert {
+			kind = 1
+			if held[kind]+p.Elements > deepSpeedExperts {
+				lay(kind)
+			}
+		}
+		groups[kind], held[kind] = append(groups[kind], i), held[kind]+p.Elements
+	}
+	lay(0)
+	lay(1)
+	return all
+}
+
+// filled are the tensors of each bucket, in the order in which buckets are reduced.
+func (z *zeroLists) filled(setting int64) [][]int {
+	var all [][]int
+	for _, p := range z.orders {
+		from := 0
+		for _, b := range p.atMost(setting) {
+			all = append(all, p.order[from:from+b.Params])
+			from += b.Params
+		}
+	}
+	return all
+}
+
+// calls splits the tensors of a bucket into the parts that one call each reduces.
+func (in *prepared) calls(tensors []int, setting int64, run Run) []Bucket {
+	switch first := in.params[tensors[0]]; {
+	case run.Zero < 3 && run.OwnerReduce:
+		return in.toOwners(tensors)
+	case run.Zero < 3 && first.Elements > setting:
+		return in.slices(tensors[0], setting)
+	default:
+		all := []Bucket{in.ofRanks(tensors, first.Expert, run), in.ofRanks(tensors, !first.Expert, run)}
+		return slices.DeleteFunc(all, func(b Bucket) bool { return b.Params == 0 })
+	}
+}
+
+// ofRanks is the tensors of a bucket that the same ranks reduce. Stage 3 pads each to
+// equal parts (reduce_scatter_coalesced).
+func (in *prepared) ofRanks(tensors []int, expert bool, run Run) Bucket {
+	b := Bucket{Expert: expert}
+	for _, i := range tensors {
+		p := in.params[i]
+		if p.Expert != expert {
+			continue
+		}
+		if b.Params == 0 {
+			b.First, b.Last = i, i
+		}
+		b.First, b.Last = min(b.First, i), max(b.Last, i)
+		b.Params++
+		b.Elements += p.Elements
+		if run.Zero == 3 {
+			more := roundUp(p.Elements, int64(run.Ranks(expert))) - p.Elements
+			b.Elements += more
+			b.Padding += more
+		}
+	}
+	return b
+}
+
+// slices is a tensor above the size, which goes in slices that end where a rank's part
+// does; a call takes as many as bring it over the size.
+func (in *prepared) slices(i int, setting int64) []Bucket {
+	var all []Bucket
+	flat, p := in.zero.flat[i], in.params[i]
+	from, end := flat.at, flat.at+p.Elements
+	for at := from; at < end; {
+		if at = min(end, (at/flat.share+1)*flat.share); at-from > setting || at == end {
+			all = append(all, Bucket{Elements: at - from, First: i, Last: i, Expert: p.Expert})
+			from = at
+		}
+	}
+	all[0].Params = 1
+	return all
+}
+
+// toOwners is one call for each rank that owns a part of the bucket.
+func (in *prepared) toOwners(tensors []int) []Bucket {
+	type owner struct {
+		expert bool
+		rank   int64
+	}
+	var all []Bucket
+	at := map[owner]int{}
+	for _, i := range tensors {
+		p, flat := in.params[i], in.zero.flat[i]
+		for from, end := flat.at, flat.at+p.Elements; from < end; {
+			to := min(end, (from/flat.share+1)*flat.share)
+			who := owner{p.Expert, from / flat.share}
+			k, has := at[who]
+			if !has {
+				k = len(all)
+				at[who] = k
+				all = append(all, Bucket{First: i, Last: i, Expert: p.Expert})
+			}
+			b := &all[k]
+			b.First, b.Last = min(b.First, i), max(b.Last, i)
+			b.Elements += to - from
+			if from == flat.at {
+				b.Params++
+			}
+			from = to
+		}
+	}
+	return all
 }

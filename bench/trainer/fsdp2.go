@@ -45,7 +45,7 @@ func init() {
 			}
 			return []string{"it shards the embedding apart from the output layer that shares its weight: PyTorch 2.13 and later refuse that, older ones train two weights; it is computed as one unit, as the printed lines make it"}
 		},
-		conclude: func(c *Config, _ []pair) {
+		conclude: func(c *Config, _ []Setting) {
 			orElse(&c.RootUnit, !c.on("unit_before_blocks") && !c.on("unit_after_blocks"))
 		},
 	})
@@ -91,7 +91,7 @@ func fsdp2Plan(in *prepared, setting int64, run Run) Plan {
 			plan.Backward = gather(plan.Backward, all[j-1], u.hi, all[j-1].hi)
 		}
 		n := len(plan.Backward)
-		plan.Backward = calls(plan.Backward, reduceScatter, u.reduced, run.grad(), u.lo, Never, run)
+		plan.Backward = calls(plan.Backward, reduceScatter, u.reduced, run.GradBytes(), u.lo, Never, run)
 		if len(plan.Backward) == n {
 			continue
 		}
@@ -116,9 +116,9 @@ func fsdp2Plan(in *prepared, setting int64, run Run) Plan {
 // trainer's own.
 func fsdp2Memory(p Plan, _ int64, r Run) int64 {
 	if r.KeepParams {
-		return largest(p) * max(2*r.param(), r.param()+r.grad())
+		return largest(p) * max(2*r.param(), r.param()+r.GradBytes())
 	}
-	return largest(p) * (3*r.param() + r.grad())
+	return largest(p) * (3*r.param() + r.GradBytes())
 }
 
 // oneOutside tells that all tensors outside of the blocks are one unit: the run says so, or
@@ -147,7 +147,7 @@ func fsdp2Text(s Spelling) string {
 	before, blocks, after := modules(s.Params)
 	one := oneOutside(s.Params, s.Run)
 	var b strings.Builder
-	fmt.Fprintf(&b, "BLOCKS_PER_UNIT = %d\nKEEP_PARAMS = %s\n", BlocksPerUnit(s.Params, s.Setting), python(s.Run.KeepParams))
+	fmt.Fprintf(&b, "BLOCKS_PER_UNIT = %d\nKEEP_PARAMS = %s\n", blocksPerUnit(blockSize(s.Params), s.Setting), python(s.Run.KeepParams))
 	ends := func(name string, modules []string, keep string) (assigned, call string) {
 		if len(modules) == 0 || one {
 			return "", ""

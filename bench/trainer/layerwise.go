@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 )
 
 // Megatron-Core's layer-wise optimizer, which --use-distributed-optimizer means
@@ -30,7 +31,7 @@ func wholeBuckets(in *prepared, setting int64, run Run) []Bucket {
 		return newWholePacking(in, run, expert).buckets(setting, &in.packed[kindOf(expert)])
 	})
 	rest := both(in.rest, func(p packing, expert bool) []Bucket {
-		p.align, p.divisor = megatronAlign, Divisor(run.ranks(expert), run.PadBuckets)
+		p.align, p.divisor = megatronAlign, Divisor(run.Ranks(expert), run.PadBuckets)
 		return p.atLeast(setting, setting)
 	})
 	all := slices.Concat(matrices, rest)
@@ -44,7 +45,7 @@ type piece struct {
 	elements int64
 	shaped   bool // the shape is known
 	cost     float64
-	// class numbers the costs, the highest first.
+	// class is the place of the cost among the different costs, the highest first.
 	class int
 }
 
@@ -111,7 +112,7 @@ type wholePacking struct {
 }
 
 func newWholePacking(in *prepared, run Run, expert bool) *wholePacking {
-	w := packingOf(in.pieces[kindOf(expert)], run.ranks(expert), run.PadBuckets)
+	w := packingOf(in.pieces[kindOf(expert)], run.Ranks(expert), run.PadBuckets)
 	w.expert = expert
 	return w
 }
@@ -119,7 +120,7 @@ func newWholePacking(in *prepared, run Run, expert bool) *wholePacking {
 // packingOf packs pieces for a group of ranks.
 func packingOf(all []piece, ranks int, pad bool) *wholePacking {
 	dp := int64(ranks)
-	return &wholePacking{all: all, dp: dp, divisor: lcm(megatronAlign, Divisor(ranks, pad)/dp), filled: newHeap(ranks)}
+	return &wholePacking{all: all, dp: dp, divisor: lcm(megatronAlign, Divisor(ranks, pad)/dp), filled: &leastHeap{filled: make([]int64, ranks)}}
 }
 
 // kindOf indexes what is kept apart for dense tensors and for experts.
@@ -217,4 +218,154 @@ func (w *wholePacking) bucket(chunk []piece) Bucket {
 	b.Elements = w.dp * roundUp(share, w.divisor)
 	b.Padding = b.Elements - used
 	return b
+}
+
+// excluded are parts of names of matrices that Muon leaves to another optimizer:
+// the embedding and the output layer (is_embedding_or_output_parameter in
+// Megatron-Core's language_module.py) and Mamba's input projection (use_muon in
+// ssm/mamba_mixer.py), in the spellings of Hugging Face, Megatron and torchtitan.
+// A position table is stepped like any other matrix.
+var excluded = []string{
+	"embed_tokens.", "wte.", "word_embeddings.", "tok_embeddings.", "embedding.",
+	"lm_head.", "output_layer.", "embed_out.", "mixer.in_proj.",
+}
+
+// vectors are parts of names of tensors that are no matrices, for lists without
+// shapes.
+var vectors = []string{"norm", "bias", "ln_1", "ln_2", "ln_f", "scale", "conv", "a_log", "dt_", "temp"}
+
+// Matrix reports whether Muon steps the tensor: it has two dimensions and is not the
+// embedding or the output layer. Without a shape its name decides.
+// Read in NVIDIA/Megatron-LM at d98e8a64, megatron/core/optimizer/
+// layer_wise_optimizer.py, is_managed_by_layer_wise_optimizer.
+func Matrix(p Param) bool {
+	name := strings.ToLower(p.Name) + "."
+	if p.Elements == 0 || contains(name, excluded) || name == "output." || name == "output.weight." {
+		return false
+	}
+	if p.Shape != nil {
+		return len(p.Shape) == 2
+	}
+	return !contains(name, vectors)
+}
+
+func contains(name string, parts []string) bool {
+	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(name, part) })
+}
+
+// stepCost is the relative cost of Newton–Schulz for a matrix: the long side times the
+// square of the short one. An unknown shape counts as a square.
+func stepCost(p Param) float64 {
+	if len(p.Shape) != 2 {
+		return math.Pow(float64(p.Elements), 1.5)
+	}
+	short, long := min(p.Shape[0], p.Shape[1]), max(p.Shape[0], p.Shape[1])
+	return float64(long) * float64(short) * float64(short)
+}
+
+// shares are the ranks' shares of a bucket, in a tree over the ranks. Each node has the
+// least work and the least fill of its subtree, so that a search visits few ranks.
+type shares struct {
+	ranks, leaves int
+	work          []float64
+	filled        []int64
+}
+
+func newShares(ranks int) *shares {
+	s := &shares{ranks: ranks, leaves: 1}
+	for s.leaves < ranks {
+		s.leaves *= 2
+	}
+	s.work, s.filled = make([]float64, 2*s.leaves), make([]int64, 2*s.leaves)
+	for i := ranks; i < s.leaves; i++ {
+		s.work[s.leaves+i] = math.Inf(1)
+	}
+	for i := s.leaves - 1; i > 0; i-- {
+		s.work[i] = min(s.work[2*i], s.work[2*i+1])
+	}
+	s.empty()
+	return s
+}
+
+// empty starts a new bucket: it resets the fill and keeps the work.
+func (s *shares) empty() {
+	clear(s.filled)
+	for i := s.ranks; i < s.leaves; i++ {
+		s.filled[s.leaves+i] = math.MaxInt64
+	}
+	for i := s.leaves - 1; i > 0; i-- {
+		s.filled[i] = min(s.filled[2*i], s.filled[2*i+1])
+	}
+}
+
+// find is the rank with the least work of those with room, otherwise the emptiest; the
+// first of equals.
+func (s *shares) find(fits func(filled int64) bool) int {
+	best, least := -1, math.Inf(1)
+	var visit func(node int)
+	visit = func(node int) {
+		switch {
+		case s.work[node] >= least || s.filled[node] == math.MaxInt64 || !fits(s.filled[node]):
+		case node >= s.leaves:
+			best, least = node-s.leaves, s.work[node]
+		default:
+			visit(2 * node)
+			visit(2*node + 1)
+		}
+	}
+	visit(1)
+	if best >= 0 {
+		return best
+	}
+	node := 1
+	for node < s.leaves {
+		node *= 2
+		if s.filled[node+1] < s.filled[node] {
+			node++
+		}
+	}
+	return node - s.leaves
+}
+
+// put adds a piece to a share and returns how far it is filled.
+func (s *shares) put(rank int, x piece) int64 {
+	at := s.leaves + rank
+	s.filled[at] = roundUp(s.filled[at], megatronAlign) + x.elements
+	s.work[at] += x.cost
+	for i := at / 2; i > 0; i /= 2 {
+		s.work[i] = min(s.work[2*i], s.work[2*i+1])
+		s.filled[i] = min(s.filled[2*i], s.filled[2*i+1])
+	}
+	return s.filled[at]
+}
+
+// leastHeap holds how far the shares of an open bucket are filled, the emptiest
+// first.
+type leastHeap struct {
+	filled []int64
+	most   int64
+}
+
+func (h *leastHeap) least() int64 { return h.filled[0] }
+
+// add replaces the emptiest share's, and moves it down to its place.
+func (h *leastHeap) add(filled int64) {
+	h.most = max(h.most, filled)
+	at := 0
+	for {
+		child := 2*at + 1
+		if child+1 < len(h.filled) && h.filled[child+1] < h.filled[child] {
+			child++
+		}
+		if child >= len(h.filled) || h.filled[child] >= filled {
+			break
+		}
+		h.filled[at], at = h.filled[child], child
+	}
+	h.filled[at] = filled
+}
+
+func (h *leastHeap) reset() {
+	clear(h.filled)
+	h.most = 0
 }

@@ -10,10 +10,10 @@ import (
 var MadeUp = Trainer{
 	listed: 99, Name: "madeup", Title: "Made-Up", Aliases: []string{"mu"},
 	Knob: "fuse_mib", Unit: MiB, GradDtype: "bfloat16", Stages: []int{0}, InPlace: true, Collectives: []string{allReduce},
-	Default: func(_ []Param, r Run) int64 { return (64 << 20) / r.grad() },
-	Granule: func(_ int64, r Run) int64 { return (1 << 20) / r.grad() },
+	Default: func(_ []Param, r Run) int64 { return (64 << 20) / r.GradBytes() },
+	Granule: func(_ int64, r Run) int64 { return (1 << 20) / r.GradBytes() },
 	plan: func(in *prepared, setting int64, run Run) Plan {
-		plan := Plan{Buckets: in.reverse.atMost(max(setting, 1), false)}
+		plan := Plan{Buckets: in.reverse.atMost(max(setting, 1))}
 		plan.Backward = reductions(plan.Buckets, allReduce, run)
 		if run.NoOverlap {
 			for i := range plan.Backward {
@@ -26,7 +26,7 @@ var MadeUp = Trainer{
 	switches: []runSwitch{overlapSwitch("fuse_overlap")},
 	forms: []form{{"Made-Up YAML", "yaml", func(s Spelling) string {
 		all := arguments{}
-		mib := s.Setting * s.Run.grad() >> 20
+		mib := s.Setting * s.Run.GradBytes() >> 20
 		all.add(true, "fuse_mib", fmt.Sprint(mib), func(c *Config) bool { return is(c.Bytes, mib<<20) })
 		all.add(!s.Run.NoOverlap, "fuse_overlap", "true", func(c *Config) bool { return isTrue(c.Overlap) })
 		text := s.fresh(all, bare)
@@ -41,7 +41,7 @@ var MadeUp = Trainer{
 		{"fuse_overlap", flag(func(c *Config) **bool { return &c.Overlap })},
 		{"fuse_quietly", nil},
 	},
-	conclude: func(c *Config, _ []pair) {
+	conclude: func(c *Config, _ []Setting) {
 		orElse(&c.Overlap, false)
 		if c.on("fuse_quietly") {
 			c.Notes = append(c.Notes, "quietly")

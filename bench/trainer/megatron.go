@@ -1,6 +1,11 @@
 package trainer
 
-import "slices"
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
 
 // Megatron-Core's rules, read at d98e8a64:
 // megatron/core/optimizer/param_layout.py (starts at 64 elements, ends at
@@ -60,9 +65,9 @@ func megatronMemory(p Plan, _ int64, r Run) int64 {
 		n += b.Padding
 	}
 	if r.Zero == 0 {
-		return n * r.grad()
+		return n * r.GradBytes()
 	}
-	return n * (r.grad() + r.param())
+	return n * (r.GradBytes() + r.param())
 }
 
 func megatronDefault(_ []Param, run Run) int64 {
@@ -95,7 +100,7 @@ func megatronPlan(in *prepared, setting int64, run Run) Plan {
 	default:
 		plan.Buckets = both(in.kinds, func(p packing, expert bool) []Bucket {
 			if run.Zero == 1 && !run.LayerWise {
-				p.align, p.divisor = megatronAlign, Divisor(run.ranks(expert)/run.instances(), run.PadBuckets)
+				p.align, p.divisor = megatronAlign, Divisor(run.Ranks(expert)/run.instances(), run.PadBuckets)
 			}
 			return p.atLeast(setting, setting)
 		})
@@ -152,4 +157,255 @@ func acrossInstances(buckets []Bucket, run Run) []Message {
 		all = append(all, shard)
 	}
 	return all
+}
+
+// megatronKeys are Megatron's arguments. Primus has them as they are, in YAML;
+// Bridge has those of the bucket under ddp.
+var megatronKeys = []key{
+	{"ddp_bucket_size", into(func(c *Config) **int64 { return &c.Elements }, 1)},
+	{"ddp.bucket_size", into(func(c *Config) **int64 { return &c.Elements }, 1)},
+	{"ddp_num_buckets", into(func(c *Config) **int64 { return &c.Buckets }, 1)},
+	{"ddp.num_buckets", into(func(c *Config) **int64 { return &c.Buckets }, 1)},
+	{"overlap_grad_reduce", flag(func(c *Config) **bool { return &c.Overlap })},
+	{"ddp.overlap_grad_reduce", flag(func(c *Config) **bool { return &c.Overlap })},
+	{"overlap_param_gather", flag(func(c *Config) **bool { return &c.GatherOverlap })},
+	{"ddp.overlap_param_gather", flag(func(c *Config) **bool { return &c.GatherOverlap })},
+	{"ddp_pad_buckets_for_high_nccl_busbw", flag(func(c *Config) **bool { return &c.Pad })},
+	{"ddp.pad_buckets_for_high_nccl_busbw", flag(func(c *Config) **bool { return &c.Pad })},
+	{"use_distributed_optimizer", distributed},
+	{"ddp.use_distributed_optimizer", distributed},
+	{"num_distributed_optimizer_instances", small(func(c *Config) **int { return &c.Instances })},
+	{"expert_model_parallel_size", small(func(c *Config) **int { return &c.EP })},
+	{"pipeline_model_parallel_size", small(func(c *Config) **int { return &c.PP })},
+	{"bf16", isOn(func(c *Config) *bool { return &c.bf16 })},
+	{"fp16", isOn(func(c *Config) *bool { return &c.fp16 })},
+	{"mixed_precision", func(c *Config, value string) error { // Bridge's
+		c.fp16 = strings.HasPrefix(value, "fp16")
+		c.bf16 = strings.HasPrefix(value, "bf16")
+		return nil
+	}},
+	{bridgeReduce, nil},
+	{"ddp.num_distributed_optimizer_instances", small(func(c *Config) **int { return &c.Instances })},
+	{"model.expert_model_parallel_size", small(func(c *Config) **int { return &c.EP })},
+	{"grad_reduce_in_bf16", isOn(func(c *Config) *bool { return &c.bf16Reduce })},
+	{"accumulate_allreduce_grads_in_fp32", isOn(func(c *Config) *bool { return &c.fp32Reduce })},
+	{"fp8_param_gather", isOn(func(c *Config) *bool { return &c.FP8Gather })},
+	{"ddp.fp8_param_gather", isOn(func(c *Config) *bool { return &c.FP8Gather })},
+	{"ddp_reduce_scatter_with_fp32_accumulation", isOn(func(c *Config) *bool { return &c.FP32Accumulation })},
+	{"ddp.reduce_scatter_with_fp32_accumulation", isOn(func(c *Config) *bool { return &c.FP32Accumulation })},
+	{"use_megatron_fsdp", otherBuckets},
+	{"use_custom_fsdp", otherBuckets},
+	{"use_torch_fsdp2", otherBuckets},
+	{"tensor_model_parallel_size", small(func(c *Config) **int { return &c.TP })},
+	{"model.tensor_model_parallel_size", small(func(c *Config) **int { return &c.TP })},
+	{"expert_tensor_parallel_size", small(func(c *Config) **int { return &c.ETP })},
+	{"model.expert_tensor_parallel_size", small(func(c *Config) **int { return &c.ETP })},
+	{"model.pipeline_model_parallel_size", small(func(c *Config) **int { return &c.PP })},
+	{"make_vocab_size_divisible_by", into(func(c *Config) **int64 { return &c.VocabMultiple }, 1)},
+	{"model.make_vocab_size_divisible_by", into(func(c *Config) **int64 { return &c.VocabMultiple }, 1)},
+	{"model.should_pad_vocab", nil},
+	{"micro_batch_size", plainForm(func(c *Config) *int64 { return &c.micro })},
+	{"seq_length", plainForm(func(c *Config) *int64 { return &c.seq })},
+	{"context_parallel_size", small(func(c *Config) **int { return &c.CP })},
+	{"model.context_parallel_size", small(func(c *Config) **int { return &c.CP })},
+	{"recompute_granularity", func(c *Config, value string) error {
+		c.Recompute = new(strings.EqualFold(value, "full"))
+		return nil
+	}},
+}
+
+// distributed is Megatron's distributed optimizer: stage 1.
+func distributed(c *Config, value string) error {
+	c.Zero = new(1)
+	if strings.EqualFold(value, "false") {
+		*c.Zero = 0
+	}
+	return nil
+}
+
+// otherBuckets is a switch for a way to shard that ddp_bucket_size does not cut.
+func otherBuckets(c *Config, value string) error {
+	if on := false; isOn(func(*Config) *bool { return &on })(c, value) == nil && on {
+		c.Notes = append(c.Notes, "it shards with FSDP, whose buckets ddp_bucket_size does not cut: the answer is for Megatron's own data parallelism")
+	}
+	return nil
+}
+
+// primus tells that a file is a training configuration of Primus: those extend
+// primus/configs/modules/megatron/pre_trainer.yaml, which has bf16 and
+// use_distributed_optimizer on (read at 44a21d15, 2026-11-21).
+func primus(p Setting) bool { return p.Key == "config" && path.Base(p.Value) == "pre_trainer.yaml" }
+
+func primusDefaults(c *Config, found []Setting) {
+	if slices.ContainsFunc(found, primus) {
+		orElse(&c.Zero, 1)
+		c.bf16 = true
+	}
+}
+
+// bridgeReduce is Bridge's key of the element type in which gradients are reduced.
+const bridgeReduce = "ddp.grad_reduce_in_fp32"
+
+// megatronConclusions fills in what the arguments leave to their defaults.
+func megatronConclusions(c *Config, found []Setting) {
+	bridgeConclusions(c, found)
+	orElse(&c.Overlap, false)
+	orElse(&c.GatherOverlap, false)
+	if *c.GatherOverlap {
+		orElse(&c.Zero, 1) // Megatron refuses it without the distributed optimizer
+	}
+	orElse(&c.Zero, 0)
+	if value := c.said[bridgeReduce]; !isUnset(value) {
+		reduce := c.on(bridgeReduce)
+		c.bf16, c.fp32Reduce, c.bf16Reduce = !c.fp16, reduce, !reduce // its recipes train in bfloat16
+	}
+	switch {
+	case c.fp16 && c.fp32Reduce:
+		c.ParamDtype, c.GradDtype = "half", "float"
+	case c.fp16:
+		c.ParamDtype, c.GradDtype = "half", "half"
+	case c.bf16 && c.bf16Reduce:
+		c.ParamDtype, c.GradDtype = "bfloat16", "bfloat16"
+	case c.bf16: // it accumulates and reduces in fp32 by default
+		c.ParamDtype, c.GradDtype = "bfloat16", "float"
+	}
+	if c.PP != nil && *c.PP > 1 {
+		c.Notes = append(c.Notes, "with pipeline stages the bucket size counts on the first stage alone: the list of parameters must be that stage's")
+	}
+	if c.micro > 0 && c.seq > 0 {
+		n := c.micro * c.seq
+		if c.CP != nil {
+			n /= int64(max(1, *c.CP))
+		}
+		c.TokensPerMicrobatch = &n
+	}
+	c.layerWise(slices.ContainsFunc(found, primus))
+}
+
+// padNote states the cost of Megatron's flag for round counts, if it is small.
+func padNote(s Spelling) string {
+	const little = 0.01
+	cost := float64(Divisor(s.Run.DP, true)) / float64(max(1, s.Setting))
+	if s.Run.Zero != 1 || s.Run.PadBuckets || cost > little {
+		return ""
+	}
+	return fmt.Sprintf("# ddp_pad_buckets_for_high_nccl_busbw would add at most %.2g %% to a bucket and keeps counts divisible by 65536\n", 100*cost)
+}
+
+const megatronReadBack = "# check with: grep -E 'Number of buckets for gradient|Params for bucket' in rank 0's log\n"
+
+var megatronForms = []form{
+	{"Megatron-LM arguments", "sh", func(s Spelling) string {
+		all := megatronArguments(s, megatronNumbers)
+		var b strings.Builder
+		b.WriteString(s.fresh(all, dashed) + padNote(s) + s.countTrap(dashed("ddp_num_buckets")) + "BUCKET_ARGS=(\n")
+		for _, a := range all {
+			b.WriteString("    " + strings.TrimSuffix(dashed(a.key)+" "+a.value, " true") + "\n")
+		}
+		return b.String() + ")\n" + megatronReadBack
+	}},
+	{"Primus YAML", "yaml", func(s Spelling) string {
+		all := megatronArguments(s, megatronNumbers)
+		var b strings.Builder
+		b.WriteString(s.fresh(all, bare) + padNote(s) + s.countTrap("ddp_num_buckets") + "modules:\n  pre_trainer:\n    overrides:\n")
+		for _, a := range all {
+			if a.key == legacyKey {
+				b.WriteString("      " + legacyNote)
+				continue
+			}
+			fmt.Fprintf(&b, "      %s\n", inYAML(a))
+		}
+		return b.String() + megatronReadBack
+	}},
+	{"Megatron-Bridge overrides", "sh", bridgeOverrides},
+}
+
+// megatronArguments are all settings that the buckets and their times depend on and
+// that are not Megatron's defaults. numbers is the table of the element types: Bridge
+// has its own.
+func megatronArguments(s Spelling, numbers map[[2]string][][2]string) arguments {
+	r := s.Run
+	var all arguments
+	sharded := r.Zero == 1
+	all.add(!r.NoOverlap, "overlap_grad_reduce", "true", func(c *Config) bool { return isTrue(c.Overlap) })
+	layerWise, optimizer := sharded && r.LayerWise, s.optimizer()
+	all.add(layerWise, "optimizer", optimizer, func(c *Config) bool { return c.LayerWise })
+	all.add(layerWise && r.LegacyLayout, legacyKey, "true", func(c *Config) bool { return c.LegacyLayout })
+	all.add(sharded && (!layerWise || optimizer != distMuon), "use_distributed_optimizer", "true", func(c *Config) bool { return is(c.Zero, 1) })
+	all.add(sharded && !r.NoOverlap && !r.NoGatherOverlap, "overlap_param_gather", "true", func(c *Config) bool { return isTrue(c.GatherOverlap) })
+	all.add(r.PadBuckets, "ddp_pad_buckets_for_high_nccl_busbw", "true", func(c *Config) bool { return isTrue(c.Pad) })
+	all.add(sharded && r.FP8Gather, "fp8_param_gather", "true", func(c *Config) bool { return c.FP8Gather })
+	all.add(sharded && r.FP32Accumulation, "ddp_reduce_scatter_with_fp32_accumulation", "true", func(c *Config) bool { return c.FP32Accumulation })
+	all.add(r.Instances > 1, "num_distributed_optimizer_instances", fmt.Sprint(r.Instances), func(c *Config) bool { return is(c.Instances, r.Instances) })
+	all.add(r.EP > 1, "expert_model_parallel_size", fmt.Sprint(r.EP), func(c *Config) bool { return is(c.EP, r.EP) })
+	for _, n := range numbers[[2]string{r.ParamDtype, r.GradDtype}] {
+		all.add(true, n[0], n[1], r.dtypes)
+	}
+	all.add(true, "ddp_bucket_size", fmt.Sprint(s.Setting), func(c *Config) bool { return is(c.Elements, s.Setting) })
+	return all
+}
+
+// megatronNumbers are the arguments by the element types of gathered parameters and
+// of reduced gradients. bfloat16 with float is what --bf16 alone gives, and needs none.
+var megatronNumbers = map[[2]string][][2]string{
+	{"bfloat16", "bfloat16"}: {{"bf16", "true"}, {"grad_reduce_in_bf16", "true"}},
+	{"half", "half"}:         {{"fp16", "true"}},
+	{"half", "float"}:        {{"fp16", "true"}, {"accumulate_allreduce_grads_in_fp32", "true"}},
+}
+
+// bridgeNumbers are those of Megatron-Bridge, whose recipes train in bfloat16.
+var bridgeNumbers = map[[2]string][][2]string{
+	{"bfloat16", "bfloat16"}: {{"grad_reduce_in_fp32", "false"}},
+	{"half", "half"}:         {{"mixed_precision", "fp16_mixed"}, {"grad_reduce_in_fp32", "false"}},
+	{"half", "float"}:        {{"mixed_precision", "fp16_mixed"}, {"grad_reduce_in_fp32", "true"}},
+}
+
+// countTrap is about a number of buckets in the user's file.
+func (s Spelling) countTrap(key string) string {
+	if s.Config == nil || s.Config.Buckets == nil {
+		return ""
+	}
+	return "# remove " + key + ": Megatron refuses it beside a bucket size\n"
+}
+
+// Megatron's parameters in 8 bits (--fp8-param-gather), read in NVIDIA/Megatron-LM at
+// d98e8a64: megatron/core/distributed/param_and_grad_buffer.py. group_params_for_buffers
+// gives them a buffer of their own; partition_buckets joins all buckets of the other
+// tensors with the last of theirs, so that these are reduced and gathered in one call.
+
+// unquantized are parts of names of a block's matrices that stay as they are: routers.
+var unquantized = []string{"router", "mlp.gate."}
+
+// quantized reports whether a matrix is stored in 8 bits: those of the blocks are.
+func quantized(p Param) bool {
+	return p.Block > 0 && !contains(strings.ToLower(p.Name)+".", unquantized)
+}
+
+// quantizedBuckets cuts both kinds of tensors apart, and joins the rest with the last
+// bucket of the quantized ones.
+func quantizedBuckets(in *prepared, setting int64, run Run) []Bucket {
+	var all [2][]Bucket
+	for kind := range all {
+		cut := func(p packing) []Bucket {
+			p.align, p.divisor = megatronAlign, Divisor(run.Ranks(kind == 1)/run.instances(), run.PadBuckets)
+			return p.atLeast(setting, setting)
+		}
+		some, rest := cut(in.matrices[kind]), cut(in.rest[kind])
+		for i := range some {
+			some[i].Quantized = some[i].Elements
+		}
+		if len(some) == 0 || run.FP32Accumulation { // which takes one bucket a call
+			all[kind] = append(some, rest...)
+			continue
+		}
+		last := &some[len(some)-1]
+		for _, b := range rest {
+			last.Elements += b.Elements
+			last.Padding += b.Padding
+			last.Params += b.Params
+			last.First, last.Last = min(last.First, b.First), max(last.Last, b.Last)
+		}
+		all[kind] = some
+	}
+	return both(in.kinds, func(_ packing, expert bool) []Bucket { return all[kindOf(expert)] })
 }

@@ -28,16 +28,15 @@ var bridgeKeys = []key{
 }
 
 // bridgeConclusions is what comm_overlap's setup makes of the settings.
-func bridgeConclusions(c *Config, found []pair) {
-	isBridge := func(p pair) bool {
-		part, _, nested := strings.Cut(p.key, ".")
+func bridgeConclusions(c *Config, found []Setting) {
+	isBridge := func(p Setting) bool {
+		part, _, nested := strings.Cut(p.Key, ".")
 		return nested && (part == "model" || slices.Contains(bridgeParts, part+"."))
 	}
 	if slices.ContainsFunc(found, isBridge) && !c.on("model.should_pad_vocab") {
-		one := int64(1)
-		c.VocabMultiple = &one
+		c.VocabMultiple = new(int64(1))
 	}
-	has := func(p pair) bool { return strings.HasPrefix(p.key, commOverlap) }
+	has := func(p Setting) bool { return strings.HasPrefix(p.Key, commOverlap) }
 	if !slices.ContainsFunc(found, has) {
 		if _, set := c.said["ddp.bucket_size"]; set {
 			c.Notes = append(c.Notes, "if the recipe has comm_overlap, its setup replaces ddp.bucket_size by comm_overlap.bucket_size, or by 134217728, and turns both overlaps on")
@@ -49,8 +48,7 @@ func bridgeConclusions(c *Config, found []pair) {
 		return
 	}
 	if c.bridge == nil {
-		size := int64(bridgeDefault)
-		c.bridge = &size
+		c.bridge = new(int64(bridgeDefault))
 		c.Notes = append(c.Notes, "comm_overlap sets a bucket size of 134217728 where it names none")
 	}
 	c.Elements, c.Buckets = c.bridge, nil
@@ -59,8 +57,7 @@ func bridgeConclusions(c *Config, found []pair) {
 		to  **bool
 	}{{"overlap_grad_reduce", &c.Overlap}, {"overlap_param_gather", &c.GatherOverlap}} {
 		value, said := c.said[commOverlap+x.key]
-		on := !said || isUnset(value) || c.on(commOverlap+x.key)
-		*x.to = &on
+		*x.to = new(!said || isUnset(value) || c.on(commOverlap+x.key))
 	}
 }
 

@@ -52,7 +52,7 @@ type Model struct {
 	Notes []string `json:"notes,omitempty"`
 }
 
-// Check refuses a list that [Read] does not make: too long, or with sizes that are
+// Check refuses a list that [ReadModel] does not make: too long, or with sizes that are
 // no counts.
 func (m *Model) Check() error {
 	if len(m.Params) > MaxParams {
@@ -75,30 +75,18 @@ func (m *Model) Check() error {
 }
 
 // Total is the number of elements of all tensors.
-func (m *Model) Total() int64 {
-	var n int64
-	for _, p := range m.Params {
-		n += p.Elements
-	}
-	return n
-}
+func (m *Model) Total() int64 { return elements(m.Params) }
 
 // ExpertTotal is the number of elements of routed experts.
 func (m *Model) ExpertTotal() int64 {
-	var n int64
-	for _, p := range m.Params {
-		if p.Expert {
-			n += p.Elements
-		}
-	}
-	return n
+	return ofExperts(m.Params, func(p Param) int64 { return p.Elements })
 }
 
-// heldByExperts is the same of their parameters, trained or not.
-func (m *Model) heldByExperts() (n int64) {
-	for _, p := range m.Params {
+// ofExperts sums a number of each of the routed experts' tensors up.
+func ofExperts(params []Param, of func(Param) int64) (n int64) {
+	for _, p := range params {
 		if p.Expert {
-			n += p.Held()
+			n += of(p)
 		}
 	}
 	return n
@@ -153,7 +141,7 @@ func (m *Model) noteFrozen() {
 // ones, shared by all experts alike.
 func (m *Model) SetActive(active int64) {
 	m.ActiveParams = active
-	all, dense := m.heldByExperts(), 0.0
+	all, dense := ofExperts(m.Params, Param.Held), 0.0
 	if all == 0 {
 		return
 	}
@@ -165,8 +153,7 @@ func (m *Model) SetActive(active int64) {
 	share := min(max((float64(active)-dense)/float64(all), 0), 1)
 	for i := range m.Params {
 		if p := &m.Params[i]; p.Expert && p.Work == nil {
-			work := share * float64(p.Held())
-			p.Work = &work
+			p.Work = new(share * float64(p.Held()))
 		}
 	}
 }
@@ -283,7 +270,7 @@ func short(name string) string {
 	return strconv.Quote(name)
 }
 
-// product is the number of elements of a shape; a scalar has one. It is 0 where
+// dims is the number of elements of a shape; a scalar has one. It is 0 where
 // a side is not positive and MaxElements+1 where the product is beyond.
 func dims(shape []int64) int64 {
 	n := int64(1)

@@ -118,8 +118,7 @@ type builder struct {
 func (b *builder) add(name string, sides ...int64) {
 	p := named(name, dims(sides), sides)
 	if p.Expert {
-		work := float64(p.Elements) * float64(b.chosen) / float64(b.experts)
-		p.Work = &work
+		p.Work = new(float64(p.Elements) * float64(b.chosen) / float64(b.experts))
 	}
 	b.params = append(b.params, p)
 }
@@ -152,8 +151,7 @@ func (b *builder) ends(block func(at string, i int)) {
 	}
 	// The shared table's gradient is complete with the embedding's, but the
 	// output layer's product comes here.
-	work := float64(b.vocab * b.hidden)
-	b.params = append(b.params, Param{Name: "lm_head (shares the embedding)", Work: &work})
+	b.params = append(b.params, Param{Name: "lm_head (shares the embedding)", Work: new(float64(b.vocab * b.hidden))})
 }
 
 // llama is a dense transformer with grouped queries.

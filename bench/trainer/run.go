@@ -23,8 +23,8 @@ func (t Trainer) Check(r Run) error {
 		return fmt.Errorf("%d data-parallel ranks do not divide into %d expert-parallel groups%s", r.DP, r.EP, r.apartWords())
 	case r.instances() > 1 && r.DP%r.instances() != 0:
 		return fmt.Errorf("%d data-parallel ranks do not divide into %d optimizer instances", r.DP, r.Instances)
-	case r.instances() > 1 && r.ranks(true)%r.instances() != 0:
-		return fmt.Errorf("the %d ranks that hold the same experts do not divide into %d optimizer instances", r.ranks(true), r.Instances)
+	case r.instances() > 1 && r.Ranks(true)%r.instances() != 0:
+		return fmt.Errorf("the %d ranks that hold the same experts do not divide into %d optimizer instances", r.Ranks(true), r.Instances)
 	case r.LayerWise && !t.LayerWise:
 		return fmt.Errorf("%s is not simulated with a layer-wise optimizer: Megatron alone is", t.Title)
 	case r.LayerWise && r.instances() > 1:
@@ -39,8 +39,10 @@ func (t Trainer) Check(r Run) error {
 	return nil
 }
 
-// grad and param are the widths of an element on the wire, in bytes.
-func (r Run) grad() int64  { return width(r.GradDtype) }
+// GradBytes is the width of a gradient's element on the wire.
+func (r Run) GradBytes() int64 { return width(r.GradDtype) }
+
+// param is that of a gathered parameter's.
 func (r Run) param() int64 { return width(r.ParamDtype) }
 
 // width is the width of a dtype that Check has validated.
@@ -52,19 +54,14 @@ func width(dtype string) int64 {
 	return int64(d.Size)
 }
 
-// GradBytes is the width of a gradient's element on the wire.
-func (r Run) GradBytes() int64 { return r.grad() }
-
 // Microbatches is Accum, and at least 1.
 func (r Run) Microbatches() int { return max(1, r.Accum) }
 
 func (r Run) instances() int { return max(1, r.Instances) }
 
-// Ranks is the number of ranks that reduce a gradient together, an expert's or another.
-func (r Run) Ranks(expert bool) int { return r.ranks(expert) }
-
-// ranks is the group that reduces a gradient, over all instances.
-func (r Run) ranks(expert bool) int {
+// Ranks is the number of ranks that reduce a gradient together, an expert's or another's, over all
+// instances.
+func (r Run) Ranks(expert bool) int {
 	if expert {
 		return max(1, r.DP*r.tp()/r.expertRanks())
 	}

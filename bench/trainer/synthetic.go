@@ -4,7 +4,7 @@ import (
 	"fmt"
 )
 
-// Shares of a block's parameters in its tensors, as in a dense transformer with
+// tensorShares are the parts that the tensors have in a block's parameters, as in a dense transformer with
 // grouped queries and a gated feed-forward part (those of Llama 3 8B).
 var tensorShares = []struct {
 	name  string
@@ -16,7 +16,7 @@ var tensorShares = []struct {
 	{"mlp.down", 0.269},
 }
 
-// Synthetic makes a list up from a total: an embedding and an output layer of
+// SyntheticModel makes a list up from a total: an embedding and an output layer of
 // largest elements each, and between them so many equal blocks. With largest 0
 // there is no embedding and the blocks share everything; with layers 0 there are
 // 32. It fails where the parts do not fit into the total.

@@ -32,7 +32,7 @@ func init() {
 			return int64(r.DP)
 		},
 		// A combined call has a buffer of its own.
-		Memory:   func(p Plan, _ int64, r Run) int64 { return largest(p) * r.grad() },
+		Memory:   func(p Plan, _ int64, r Run) int64 { return largest(p) * r.GradBytes() },
 		MemoryIs: "the buffer of the largest combined call",
 		switches: []runSwitch{{
 			"--" + xlaFlagName(allGather),
@@ -67,9 +67,9 @@ func xlaUnset(run Run) Run {
 func xlaSize(c *Config, run Run) (int64, bool) {
 	switch {
 	case c.ShareBytes != nil && (c.Bytes == nil || run.Zero > 0):
-		return *c.ShareBytes * int64(run.DP) / run.grad(), true
+		return *c.ShareBytes * int64(run.DP) / run.GradBytes(), true
 	case c.Bytes != nil && run.Zero == 0:
-		return *c.Bytes / run.grad(), true
+		return *c.Bytes / run.GradBytes(), true
 	}
 	return 0, false
 }
@@ -77,9 +77,9 @@ func xlaSize(c *Config, run Run) (int64, bool) {
 // xlaThreshold is the default, bytes of output, in elements.
 func xlaThreshold(_ []Param, run Run) int64 {
 	if run.Zero == 0 {
-		return xlaDefault / run.grad()
+		return xlaDefault / run.GradBytes()
 	}
-	return xlaDefault * int64(run.DP) / run.grad()
+	return xlaDefault * int64(run.DP) / run.GradBytes()
 }
 
 func xlaPlan(in *prepared, setting int64, run Run) Plan {
@@ -94,7 +94,7 @@ func xlaPlan(in *prepared, setting int64, run Run) Plan {
 	combined := func(most int64) []Bucket {
 		return both(in.kinds, func(p packing, _ bool) []Bucket {
 			p.most = xlaMost
-			return p.atMost(most, true)
+			return p.atMostAround(most)
 		})
 	}
 	plan := Plan{Buckets: combined(setting)}
@@ -127,11 +127,11 @@ func xlaArguments(s Spelling) arguments {
 	all.add(true, xlaScheduler, "true", func(c *Config) bool { return c.on(xlaScheduler) })
 	r := s.Run
 	if r.Zero == 0 {
-		bytes := s.Setting * r.grad()
+		bytes := s.Setting * r.GradBytes()
 		all.add(true, xlaFlagName(allReduce), fmt.Sprint(bytes), func(c *Config) bool { return is(c.Bytes, bytes) })
 		return all
 	}
-	share, gathered := roundUp(s.Setting*r.grad(), int64(r.DP))/int64(r.DP), s.Setting*r.param()
+	share, gathered := roundUp(s.Setting*r.GradBytes(), int64(r.DP))/int64(r.DP), s.Setting*r.param()
 	if r.GatherBytes > 0 {
 		gathered = r.GatherBytes
 	}
@@ -142,7 +142,7 @@ func xlaArguments(s Spelling) arguments {
 
 // xlaConclusions fills in the defaults of flags that are not set. A file with thresholds
 // of reduce_scatter or all_gather but none of all_reduce means sharding.
-func xlaConclusions(c *Config, _ []pair) {
+func xlaConclusions(c *Config, _ []Setting) {
 	if !c.on(xlaScheduler) {
 		c.Notes = append(c.Notes, "it does not switch "+xlaScheduler+" on: your setting is computed as if it did, and without it less overlaps")
 	}

@@ -7,12 +7,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"zbench/bench/advice"
 	"zbench/bench/judge"
 	"zbench/bench/plain"
 	"zbench/bench/recommend"
 	"zbench/bench/record"
 	"zbench/bench/spec"
+	"zbench/bench/unit"
 )
 
 // faultOf is what must be mended before a bucket size is chosen from a record; nil is
@@ -33,7 +33,7 @@ func faultOf(rec *record.Record) *recommend.Fault {
 		f.Text, f.Remedy, f.Command = strings.TrimPrefix(f.Text, "STALL: "), "repeat these sizes", judge.RepeatLine(rec, rec.Stalls()[0])
 	}
 	if l.Code == judge.CodeLostBusBW {
-		f.Text = "Up to " + advice.Share(l.Share) + " of the bus bandwidth is lost"
+		f.Text = "Up to " + unit.Share(l.Share) + " of the bus bandwidth is lost"
 	}
 	return f
 }

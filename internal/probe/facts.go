@@ -9,8 +9,11 @@ import (
 	"zbench/internal/topo"
 )
 
-// own are facts of a node that other rules of the screen compare in their own way.
-var own = []string{"GPUs", "NICs"}
+// Other rules of the screen judge these facts and findings of a node against the other nodes.
+var (
+	own      = []string{"GPUs", "NICs"}
+	compared = []string{"port_down", "nic_rates_differ"}
+)
 
 // Facts reads what a tree tells of the node: NICs, GPUs of the kernel's topology, versions,
 // and what is wrong with them.
@@ -20,8 +23,7 @@ func Facts(fsys fs.FS, n *nodescreen.Node, environ []string) error {
 		return err
 	}
 	if slices.Contains(t.Sources, "kfd") {
-		packages := len(t.GPUs)
-		n.Packages = &packages
+		n.Packages = new(len(t.GPUs))
 		n.Facts = append(n.Facts, nodescreen.Fact{Name: "GPU partitions", Value: partitions(t)})
 	}
 	for _, c := range t.NICs {
@@ -35,16 +37,11 @@ func Facts(fsys fs.FS, n *nodescreen.Node, environ []string) error {
 		}
 	}
 	for _, f := range t.Findings {
-		if f.Mark == topo.Bad && !compared(f.Code) {
+		if f.Mark == topo.Bad && !slices.Contains(compared, f.Code) {
 			n.Faults = append(n.Faults, nodescreen.Fault{Code: f.Code, Subject: f.Subject, Message: f.Message, Next: f.Hint})
 		}
 	}
 	return nil
-}
-
-// compared tells that a rule of the screen judges the same against other nodes.
-func compared(code string) bool {
-	return code == "port_down" || code == "nic_rates_differ"
 }
 
 // partitions are the modes of the GPUs, each once.

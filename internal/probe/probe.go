@@ -116,16 +116,12 @@ func (c Config) collective(ctx context.Context, gpus int) (rate *nodescreen.Rate
 		if r.Status != record.OK {
 			return nil, fmt.Errorf("%s: %s", r.Status, r.Reason)
 		}
-		rate = &nodescreen.Rate{Rate: r.BusBW, Samples: samplesOf(r)}
+		rate = &nodescreen.Rate{Rate: r.BusBW}
+		if r.Isolated != nil && r.Isolated.MaxOfRanks != nil {
+			rate.Samples = r.Isolated.MaxOfRanks.N
+		}
 	}
 	return rate, ctx.Err()
-}
-
-func samplesOf(r record.Result) int {
-	if r.Isolated != nil && r.Isolated.MaxOfRanks != nil {
-		return r.Isolated.MaxOfRanks.N
-	}
-	return 0
 }
 
 // caseOf is the one case: all_reduce of floats, out of place.
@@ -190,4 +186,20 @@ func (c Config) memory(ctx context.Context, devices []int) (rates []nodescreen.R
 		rates = append(rates, nodescreen.Rate{Rate: &rate, Samples: len(p.Kernel.Seconds)})
 	}
 	return rates, ctx.Err()
+}
+
+// Measure fills in what can be measured in this process: GPUs, libraries, memory and the
+// collective over all GPUs. The error is of a provider that cannot be opened; what fails
+// later stands in the node.
+func Measure(ctx context.Context, c Config, n *nodescreen.Node) error {
+	gpus, facts, err := Devices(c.Native)
+	if err != nil {
+		return err
+	}
+	n.Facts = append(n.Facts, facts...)
+	n.GPUs = Memory(ctx, c, gpus)
+	if len(gpus) > 1 {
+		n.Collective = Collective(ctx, c, len(gpus), "")
+	}
+	return ctx.Err()
 }

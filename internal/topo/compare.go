@@ -50,11 +50,10 @@ func (n *Node) onCard(pci string) (*GPU, bool) {
 
 // matchGPUs are the GPUs of both views, and those that RCCL alone has.
 func (n *Node) matchGPUs() (both, lost []string) {
-	denied := n.kfd != nil && len(n.kfd.denied) > 0
 	for _, x := range n.xml.gpus {
 		g, ok := n.onCard(x.pci)
 		switch {
-		case !ok && !denied: // else outside the cgroup
+		case !ok && !n.kfd.hides():
 			lost = append(lost, x.pci)
 		case ok && !slices.Contains(both, g.PCI):
 			both = append(both, g.PCI)

@@ -17,7 +17,7 @@ type Counting struct {
 	nics []countedNIC
 }
 
-// countedNIC is an RDMA device with its folders.
+// countedNIC is an RDMA device with the folders that have its counters.
 type countedNIC struct {
 	name    string
 	gpu     int
@@ -64,9 +64,9 @@ type meaning struct {
 	names []string
 }
 
-// What drivers count, by their names; a star is any number. Of several that a driver has, a
-// scale of bytes takes the first, events are added up. InfiniBand's port_*_data counts words
-// of four bytes.
+// meanings are what drivers count, by the names of their counters, in which a star is any digit. scale is
+// the number of bytes that a counter of traffic counts in, of which the first that a driver has is taken;
+// it is 0 for events, which are added up. InfiniBand's port_*_data counts words of four bytes.
 var meanings = []meaning{
 	{func(c *record.NICCounters) **uint64 { return &c.Sent }, 1, []string{"tx_rdma_ucast_bytes", "tx_roce_only_bytes", "tx_bytes"}},
 	{func(c *record.NICCounters) **uint64 { return &c.Sent }, 4, []string{"port_xmit_data"}},

@@ -1,6 +1,7 @@
 package topo
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"zbench/bench/document"
 	"zbench/bench/finding"
 	"zbench/bench/jsonfile"
+	"zbench/bench/pattern"
 	"zbench/bench/plain"
 	"zbench/bench/table"
 )
@@ -64,9 +66,7 @@ type DriftValue struct {
 }
 
 // ownValue are properties that belong to a node and may differ.
-func ownValue(name string) bool {
-	return name == "env SLURM_TOPOLOGY_ADDR" || strings.HasSuffix(name, "_VISIBLE_DEVICES")
-}
+var ownValue = pattern.New(`^env SLURM_TOPOLOGY_ADDR$|_VISIBLE_DEVICES$`)
 
 // missing stands for a property that a node does not have.
 const missing = "(none)"
@@ -92,7 +92,7 @@ func Compare(nodes []*Node) (*Drift, error) {
 	}
 	d := &Drift{Nodes: len(nodes)}
 	for _, name := range sortedKeys(values) {
-		if row, differs := driftRow(name, hosts, values[name]); differs && !ownValue(name) {
+		if row, differs := driftRow(name, hosts, values[name]); differs && !ownValue.MatchString(name) {
 			d.Rows = append(d.Rows, row)
 		}
 	}
@@ -102,8 +102,9 @@ func Compare(nodes []*Node) (*Drift, error) {
 
 // facts are the stack, and what follows from the topology.
 func (n *Node) facts() []Fact {
-	var rails []string
+	var addresses, rails []string
 	for _, g := range n.GPUs {
+		addresses = append(addresses, g.PCI)
 		path := "none"
 		if g.Rail != nil {
 			path = g.Rail.Path
@@ -114,7 +115,7 @@ func (n *Node) facts() []Fact {
 	}
 	all := slices.Clone(n.Stack)
 	for _, f := range []Fact{
-		{"GPU addresses", strings.Join(n.addresses(), " ")},
+		{"GPU addresses", strings.Join(addresses, " ")},
 		{"rails share", strings.Join(rails, ", ")},
 		{"xGMI links", plain.Count(len(n.Links), "link")},
 		{"MTU", counted(n.physical(), func(c NIC) string { return numeral(c.MTU) })},
@@ -123,14 +124,6 @@ func (n *Node) facts() []Fact {
 		if f.Value != "" {
 			all = append(all, f)
 		}
-	}
-	return all
-}
-
-func (n *Node) addresses() []string {
-	var all []string
-	for _, g := range n.GPUs {
-		all = append(all, g.PCI)
 	}
 	return all
 }
@@ -146,12 +139,7 @@ func (c NIC) roceIndices() string {
 }
 
 func driftRow(name string, hosts []string, of map[string]string) (row DriftRow, differs bool) {
-	value := func(host string) string {
-		if v, ok := of[host]; ok && v != "" {
-			return v
-		}
-		return missing
-	}
+	value := func(host string) string { return cmp.Or(of[host], missing) }
 	usual, odd, split := outliers(hosts, value)
 	row = DriftRow{Name: name, Usual: usual}
 	if split != nil {
@@ -236,29 +224,19 @@ func (d *Drift) Verdict() string {
 	return nodes + ": " + strings.Join(parts, "; ")
 }
 
+// mostWide is the number of characters of a value in the table.
+const mostWide = 40
+
 // Table has a row for each value that differs from the majority's.
 func (d *Drift) Table() table.Table {
 	t := table.Of([]string{"setting", "majority", "other", "nodes"})
 	t.Rule = true
 	for _, r := range d.Rows {
 		for _, o := range r.Others {
-			usual := r.Usual
-			if usual == "" {
-				usual = "no majority"
-			}
-			t.Add(r.Name, cut(usual), cut(o.Value), nodeList(o.Nodes))
+			t.Add(r.Name, plain.Clip(cmp.Or(r.Usual, "no majority"), mostWide), plain.Clip(o.Value, mostWide), nodeList(o.Nodes))
 		}
 	}
 	return t
-}
-
-// cut shortens a value to what a column has room for.
-func cut(s string) string {
-	const most = 40
-	if r := []rune(s); len(r) > most {
-		return string(r[:most-1]) + "…"
-	}
-	return s
 }
 
 // nodeList names nodes, the first few of many.

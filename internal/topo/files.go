@@ -86,8 +86,7 @@ func whole(fsys fs.FS, name string) *int {
 	if !ok || v > 1<<30 {
 		return nil
 	}
-	n := int(v)
-	return &n
+	return new(int(v))
 }
 
 // list names a folder's entries; none if it cannot be read.
@@ -119,7 +118,7 @@ const maxWrapped = 3
 // else in it.
 func unwrapped(fsys fs.FS) fs.FS {
 	inner := fsys
-	for range maxWrapped {
+	for range maxWrapped + 1 {
 		if slices.ContainsFunc(beginnings, func(name string) bool { return exists(inner, name) }) {
 			return inner
 		}
@@ -132,9 +131,6 @@ func unwrapped(fsys fs.FS) fs.FS {
 			return fsys
 		}
 		inner = next
-	}
-	if slices.ContainsFunc(beginnings, func(name string) bool { return exists(inner, name) }) {
-		return inner
 	}
 	return fsys
 }

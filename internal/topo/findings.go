@@ -1,12 +1,12 @@
 package topo
 
 import (
-	"fmt"
 	"io"
 	"strings"
 
 	"zbench/bench/finding"
 	"zbench/bench/jsonfile"
+	"zbench/bench/unit"
 )
 
 // mostAlike is the number of components that a line for people names beside the first.
@@ -29,11 +29,7 @@ func (n *Node) Grouped() finding.List {
 		out = append(out, finding.Finding{Code: f.Code, Severity: f.Mark.severity(), Subject: n.subject(f.Subject), Text: f.Message, Hint: f.Hint})
 	}
 	for i, names := range others {
-		more := ""
-		if len(names) > mostAlike {
-			more = fmt.Sprintf(" and %d more", len(names)-mostAlike)
-		}
-		out[i].Text += "; likewise " + strings.Join(names[:min(len(names), mostAlike)], ", ") + more
+		out[i].Text += "; likewise " + unit.FirstFew(names, mostAlike)
 	}
 	return out
 }

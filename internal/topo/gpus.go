@@ -1,6 +1,7 @@
 package topo
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"path"
@@ -179,8 +180,7 @@ func (t *kfdTree) packageLinks(gpus []GPU) []Link {
 				links = append(links, Link{A: a, B: b, Weight: int(l.weight & 0xffff)})
 			}
 			if l.bandwidth > 0 && l.bandwidth < 1<<40 {
-				rate := float64(l.bandwidth) * 1e6 // KFD counts MB/s
-				links[i].Bandwidth = &rate
+				links[i].Bandwidth = new(float64(l.bandwidth) * 1e6) // KFD counts MB/s
 			}
 		}
 	}
@@ -189,8 +189,5 @@ func (t *kfdTree) packageLinks(gpus []GPU) []Link {
 }
 
 func compareLinks(a, b Link) int {
-	if c := compareAddresses(a.A, b.A); c != 0 {
-		return c
-	}
-	return compareAddresses(a.B, b.B)
+	return cmp.Or(compareAddresses(a.A, b.A), compareAddresses(a.B, b.B))
 }

@@ -1,6 +1,7 @@
 package topo
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -101,40 +102,27 @@ func (n *Node) kfdTrouble() {
 // kfdDenied is GPUs outside the device cgroup: KFD lists them and answers EPERM. They are
 // not missing.
 func (n *Node) kfdDenied() {
-	if n.kfd == nil || len(n.kfd.denied) == 0 {
+	if !n.kfd.hides() {
 		return
 	}
-	n.find(Note, "outside_cgroup", "node", fmt.Sprintf("%s outside this process's device cgroup (KFD node %s): present, and not readable from here", plain.Count(len(n.kfd.denied), "GPU partition")+" "+isAre(len(n.kfd.denied)), numbered(n.kfd.denied)), "")
-	n.unchecked("GPUs outside the cgroup", "KFD answers EPERM for node "+numbered(n.kfd.denied), "run `zbench topo` with all GPUs of the node (Slurm: --gpus-per-node=8; container: all of /dev/dri)")
-}
-
-func isAre(n int) string {
-	if n == 1 {
-		return "is"
+	verb := " are"
+	if len(n.kfd.denied) == 1 {
+		verb = " is"
 	}
-	return "are"
+	n.find(Note, "outside_cgroup", "node", fmt.Sprintf("%s outside this process's device cgroup (KFD node %s): present, and not readable from here", plain.Count(len(n.kfd.denied), "GPU partition")+verb, numbered(n.kfd.denied)), "")
+	n.unchecked("GPUs outside the cgroup", "KFD answers EPERM for node "+numbered(n.kfd.denied), "run `zbench topo` with all GPUs of the node (Slurm: --gpus-per-node=8; container: all of /dev/dri)")
 }
 
 // slotsWithoutKFD is GPUs on the bus that cannot compute.
 func (n *Node) slotsWithoutKFD() {
-	if n.kfd == nil {
+	if n.kfd == nil || n.kfd.hides() { // the hidden ones are they, as far as can be told
 		return
 	}
-	var lost []pciDevice
 	for _, d := range n.slots {
-		if n.gpu(d.address.String()) == nil {
-			lost = append(lost, d)
+		if n.gpu(d.address.String()) != nil {
+			continue
 		}
-	}
-	if len(n.kfd.denied) > 0 { // these are they, as far as can be told
-		return
-	}
-	for _, d := range lost {
-		driver := d.driver
-		if driver == "" {
-			driver = "no driver"
-		}
-		n.find(Bad, "gpu_missing", d.address.String(), fmt.Sprintf("GPU %s is on the PCI bus (%s) and missing in KFD", d.address, driver), "look at dmesg for amdgpu "+d.address.String()+"; the GPU may have failed to initialise, or another driver holds it")
+		n.find(Bad, "gpu_missing", d.address.String(), fmt.Sprintf("GPU %s is on the PCI bus (%s) and missing in KFD", d.address, cmp.Or(d.driver, "no driver")), "look at dmesg for amdgpu "+d.address.String()+"; the GPU may have failed to initialise, or another driver holds it")
 	}
 }
 
@@ -175,10 +163,9 @@ func (n *Node) hives() {
 			members[g.Hive] = append(members[g.Hive], g.PCI)
 		}
 	}
-	denied := n.kfd != nil && len(n.kfd.denied) > 0
 	for _, hive := range sortedKeys(members) {
 		gpus := members[hive]
-		if !denied && len(gpus) > 1 && !slices.Contains([]int{2, 4, 8, 16}, len(gpus)) {
+		if !n.kfd.hides() && len(gpus) > 1 && !slices.Contains([]int{2, 4, 8, 16}, len(gpus)) {
 			n.find(Bad, "hive_incomplete", "hive "+hive, fmt.Sprintf("the xGMI hive %s has %d GPUs; boards have 2, 4, 8 or 16", hive, len(gpus)), "a GPU of the board is missing: compare with lspci -d 1002: and look at dmesg")
 		}
 		n.pairs(gpus)
@@ -203,4 +190,36 @@ func (n *Node) pairs(gpus []string) {
 	for _, pair := range without[:min(len(without), 8)] {
 		n.find(Bad, "xgmi_link_missing", pair, fmt.Sprintf("GPUs %s of one hive have no xGMI link", pair), "traffic between the two takes PCIe: look at dmesg for xgmi, and reset the node")
 	}
+}
+
+// outliers holds values against each other. usual is the value of more than half of those
+// that have one, odd are the others. Without such a majority nothing is odd, and split
+// are the values: what is right cannot be told.
+func outliers[T any](all []T, value func(T) string) (usual string, odd []T, split []string) {
+	counts, with := map[string]int{}, 0
+	for _, one := range all {
+		if v := value(one); v != "" {
+			counts[v]++
+			with++
+		}
+	}
+	for v, n := range counts {
+		if n*2 > with {
+			usual = v
+		}
+		split = append(split, v)
+	}
+	slices.Sort(split)
+	if usual == "" {
+		if len(split) < 2 {
+			split = nil
+		}
+		return "", nil, split
+	}
+	for _, one := range all {
+		if v := value(one); v != "" && v != usual {
+			odd = append(odd, one)
+		}
+	}
+	return usual, odd, nil
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"zbench/bench/plain"
 	"zbench/bench/unit"
 )
 
@@ -135,12 +136,14 @@ func (n *Node) railNUMA(g GPU) {
 
 // railOrder is a note where numbering GPUs and NICs by index would cross the rails.
 func (n *Node) railOrder() {
+	names := namesOf(n.NICs, func(NIC) bool { return true })
+	slices.SortFunc(names, plain.Natural) // as a script that pairs by index would
 	last := -1
 	for _, g := range n.GPUs {
 		if g.Rail == nil || len(g.Rail.NICs) > 1 {
 			return
 		}
-		i := n.nicIndex(g.Rail.NICs[0])
+		i := slices.Index(names, g.Rail.NICs[0])
 		if i < last {
 			n.find(Note, "rail_order", "node", "the NICs in the order of their names are not in the order of the GPUs' PCI addresses: pairing them by index would cross the rails", "")
 			return

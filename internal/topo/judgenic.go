@@ -3,6 +3,7 @@ package topo
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"zbench/bench/plain"
@@ -78,7 +79,7 @@ var sameness = []struct {
 	hint       string
 }{
 	{"nic_rates_differ", "port rate", Bad, rateOf, "check cable, transceiver and the switch's port speed"},
-	{"mtus_differ", "MTU", Bad, func(c NIC) string { return known(c.MTU, fmt.Sprint(deref(c.MTU))) }, "set the same MTU on all rails"},
+	{"mtus_differ", "MTU", Bad, func(c NIC) string { return spelled(c.MTU, strconv.Itoa) }, "set the same MTU on all rails"},
 	{"firmware_differs", "firmware", Doubt, func(c NIC) string { return c.Firmware }, "update the cards to one version"},
 }
 
@@ -87,22 +88,15 @@ func rateOf(c NIC) string {
 	if c.down() {
 		return ""
 	}
-	return known(c.Negotiated, Gigabits(c.Negotiated))
+	return spelled(c.Negotiated, gigabits)
 }
 
-// known is a text where there is a value.
-func known[T any](v *T, s string) string {
+// spelled is a value as text; empty where it is not known.
+func spelled[T any](v *T, text func(T) string) string {
 	if v == nil {
 		return ""
 	}
-	return s
-}
-
-func deref(v *int) int {
-	if v == nil {
-		return 0
-	}
-	return *v
+	return text(*v)
 }
 
 // alike holds the rails of each driver against each other.

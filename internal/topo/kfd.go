@@ -103,6 +103,9 @@ func (t *kfdTree) add(fsys fs.FS, folder string, id int) {
 	t.nodes = append(t.nodes, n)
 }
 
+// hides tells that there are GPUs outside the cgroup of this process.
+func (t *kfdTree) hides() bool { return t != nil && len(t.denied) > 0 }
+
 // gpus are the nodes of GPUs.
 func (t *kfdTree) gpus() []kfdNode {
 	if t == nil {

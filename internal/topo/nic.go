@@ -154,7 +154,7 @@ func (c *NIC) fromDevice(fsys fs.FS, tree *pciTree, folder string) {
 	if ok {
 		c.PCI = address.String()
 	}
-	vendor, number := hexadecimal(fsys, device, "vendor"), hexadecimal(fsys, device, "device")
+	vendor, number := hexadecimal(text(fsys, path.Join(device, "vendor"))), hexadecimal(text(fsys, path.Join(device, "device")))
 	c.Driver, c.NUMA, c.Virtual = about["DRIVER"], whole(fsys, path.Join(device, "numa_node")), exists(fsys, path.Join(device, "physfn"))
 	if d := tree.find(address); ok && d != nil {
 		device, vendor, number = d.folder, d.vendor, d.device
@@ -179,8 +179,7 @@ func (c *NIC) setChip(vendor, number uint64) {
 		}
 		c.Product = known.name
 		if known.fastest > 0 {
-			rate := known.fastest / 8
-			c.Rated, c.RatedBy = &rate, RatedByChip
+			c.Rated, c.RatedBy = new(known.fastest/8), RatedByChip
 		}
 	}
 }
@@ -197,8 +196,7 @@ func (c *NIC) fromInterface(fsys fs.FS) {
 	}
 	c.mac = text(fsys, path.Join(folder, "address"))
 	if speed, ok := number(fsys, path.Join(folder, "speed")); ok && c.Negotiated == nil && speed > 0 && speed < 1<<24 {
-		rate := float64(speed) * 1e6 / 8
-		c.Negotiated = &rate
+		c.Negotiated = new(float64(speed) * 1e6 / 8)
 	}
 	if downs, ok := number(fsys, path.Join(folder, "carrier_down_count")); ok && (c.LinkDowns == nil || downs > *c.LinkDowns) {
 		c.LinkDowns = &downs
@@ -244,10 +242,15 @@ func portRate(s string) *float64 {
 	if err != nil || v <= 0 || v > 1e6 || !strings.HasPrefix(rest, "Gb/sec") {
 		return nil
 	}
-	v *= 1e9 / 8
-	return &v
+	return new(v * (1e9 / 8))
 }
 
-func sortNICs(nics []NIC) {
-	slices.SortStableFunc(nics, func(a, b NIC) int { return cmp.Or(compareAddresses(a.PCI, b.PCI), cmp.Compare(a.Name, b.Name)) })
+// nic finds a NIC by its name.
+func (n *Node) nic(name string) *NIC {
+	for i := range n.NICs {
+		if n.NICs[i].Name == name {
+			return &n.NICs[i]
+		}
+	}
+	return nil
 }

@@ -110,7 +110,7 @@ func (c *nicCard) port(mtu, state, speed, downs string) {
 	if state != "" {
 		c.state = shortened(state)
 	}
-	if rate := gigabits(speed); rate != nil {
+	if rate := speedOf(speed); rate != nil {
 		c.negotiated = rate
 	}
 	if v, err := strconv.ParseUint(downs, 10, 64); err == nil {
@@ -124,7 +124,7 @@ var productRate = pattern.New(`\b\d+x(\d+)G\b`)
 // ratedOf is the rate of a port in a product's name, nil if it names none.
 func ratedOf(product string) *float64 {
 	if m := productRate.FindStringSubmatch(product); m != nil {
-		return gigabits(m[1] + "G")
+		return speedOf(m[1] + "G")
 	}
 	return nil
 }
@@ -132,7 +132,8 @@ func ratedOf(product string) *float64 {
 // speedText is a port's rate: 100G.
 var speedText = pattern.New(`^(\d{1,5})G$`)
 
-func gigabits(s string) *float64 {
+// speedOf is a port's rate in bytes per second, nil if the text is none.
+func speedOf(s string) *float64 {
 	m := speedText.FindStringSubmatch(s)
 	if m == nil {
 		return nil
@@ -141,8 +142,7 @@ func gigabits(s string) *float64 {
 	if err != nil || v <= 0 {
 		return nil
 	}
-	v *= 1e9 / 8
-	return &v
+	return new(v * (1e9 / 8))
 }
 
 // addOutputs completes the NICs with what commands printed. Without sysfs the NICs are

@@ -126,16 +126,18 @@ func (t *pciTree) follow(fsys fs.FS) {
 }
 
 func (t *pciTree) add(fsys fs.FS, address Address, folder string, chain []string) {
+	number := func(name string) uint64 { return hexadecimal(text(fsys, path.Join(folder, name))) }
 	d := pciDevice{address: address, folder: folder, chain: chain}
-	d.class, d.vendor, d.device = hexadecimal(fsys, folder, "class"), hexadecimal(fsys, folder, "vendor"), hexadecimal(fsys, folder, "device")
+	d.class, d.vendor, d.device = number("class"), number("vendor"), number("device")
 	d.driver = uevent(fsys, path.Join(folder, "uevent"))["DRIVER"]
 	d.numa = whole(fsys, path.Join(folder, "numa_node")) // -1: the firmware does not tell
 	d.virtual = exists(fsys, path.Join(folder, "physfn"))
 	t.devices = append(t.devices, d)
 }
 
-func hexadecimal(fsys fs.FS, folder, name string) uint64 {
-	v, err := strconv.ParseUint(strings.TrimPrefix(text(fsys, path.Join(folder, name)), "0x"), 16, 32)
+// hexadecimal is a number as sysfs and RCCL write it, 0x1002; 0 for another text.
+func hexadecimal(text string) uint64 {
+	v, err := strconv.ParseUint(strings.TrimPrefix(text, "0x"), 16, 32)
 	if err != nil {
 		return 0
 	}
@@ -211,6 +213,5 @@ func transfers(s string) *float64 {
 	if err != nil || v <= 0 || v > 1e6 || !strings.HasPrefix(rest, "GT/s") {
 		return nil
 	}
-	v *= 1e9
-	return &v
+	return new(v * 1e9)
 }

@@ -52,7 +52,7 @@ func stackOf(fsys fs.FS, n *Node, environ []string) []Fact {
 		return strings.TrimSpace(g.Name + " " + strings.Join([]string{g.Compute, g.Memory}, " "))
 	}))
 	add("NICs", counted(n.physical(), func(c NIC) string {
-		return strings.TrimSpace(c.Driver + " " + known(c.Negotiated, Gigabits(c.Negotiated)))
+		return strings.TrimSpace(c.Driver + " " + spelled(c.Negotiated, gigabits))
 	}))
 	add("NIC firmware", counted(n.physical(), func(c NIC) string { return c.Firmware }))
 	for _, v := range slices.Sorted(slices.Values(environ)) {

@@ -226,7 +226,7 @@ func Read(fsys fs.FS, in Inputs) (*Node, error) {
 		return nil, err
 	}
 	n.addOutputs(in.Outputs)
-	sortNICs(n.NICs)
+	slices.SortStableFunc(n.NICs, func(a, b NIC) int { return cmp.Or(compareAddresses(a.PCI, b.PCI), cmp.Compare(a.Name, b.Name)) })
 	n.setRails()
 	n.Stack = stackOf(fsys, n, in.Environ)
 	n.judge()

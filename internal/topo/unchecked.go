@@ -26,14 +26,17 @@ func (n *Node) notChecked() {
 	if len(n.NICs) == 0 {
 		n.unchecked("NICs", "there is no RDMA device in /sys/class/infiniband", "rdma link; load the driver (Pollara: ionic_rdma); or --outputs with nicctl and rdma output")
 	}
-	n.railsUnchecked()
+	if names := namesOf(n.NICs, func(c NIC) bool { return c.PCI == "" }); len(names) > 0 {
+		n.unchecked("the PCI address of "+strings.Join(names, ", "), "no source names it", "read /sys/class/infiniband/NAME/device/uevent")
+	}
 	if len(n.Links) > 0 && !slices.ContainsFunc(n.Links, func(l Link) bool { return l.Bandwidth != nil }) {
 		n.unchecked("the speed of xGMI links", "KFD states bandwidth 0 between packages", "`zbench collectives --groups 2` measures GPUs in pairs")
 	}
-	if names := n.stateless(); len(names) > 0 {
+	// RCCL's XML has no state of a port.
+	if names := namesOf(n.NICs, func(c NIC) bool { return c.State == "" && !n.OnlyXML() }); len(names) > 0 {
 		n.unchecked("the port state of "+strings.Join(names, ", "), "no source gives it", "rdma link > DIR/rdma_link.txt, then `zbench topo --outputs DIR`")
 	}
-	if names := n.unrated(); len(names) > 0 {
+	if names := namesOf(n.physical(), func(c NIC) bool { return c.Rated == nil }); len(names) > 0 {
 		n.unchecked("the rated speed of "+strings.Join(names, ", "), "sysfs has the negotiated speed alone", "nicctl show card -j > DIR/card.json (may need root), then `zbench topo --outputs DIR`; other vendors: ethtool INTERFACE")
 	}
 	if len(n.NICs) > 0 && !slices.ContainsFunc(n.NICs, func(c NIC) bool { return c.Leaf != "" }) {
@@ -48,34 +51,11 @@ func (n *Node) notChecked() {
 	n.countersUnchecked()
 }
 
-// railsUnchecked is NICs without a place on the bus.
-func (n *Node) railsUnchecked() {
-	var lost []string
-	for _, c := range n.NICs {
-		if c.PCI == "" {
-			lost = append(lost, c.Name)
-		}
-	}
-	if len(lost) > 0 {
-		n.unchecked("the PCI address of "+strings.Join(lost, ", "), "no source names it", "read /sys/class/infiniband/NAME/device/uevent")
-	}
-}
-
-// stateless are NICs whose port state is not known; RCCL's XML has none.
-func (n *Node) stateless() []string {
+// namesOf are the NICs that a condition holds for.
+func namesOf(nics []NIC, is func(NIC) bool) []string {
 	var names []string
-	for _, c := range n.NICs {
-		if c.State == "" && !n.OnlyXML() {
-			names = append(names, c.Name)
-		}
-	}
-	return names
-}
-
-func (n *Node) unrated() []string {
-	var names []string
-	for _, c := range n.physical() {
-		if c.Rated == nil {
+	for _, c := range nics {
+		if is(c) {
 			names = append(names, c.Name)
 		}
 	}

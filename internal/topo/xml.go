@@ -132,7 +132,7 @@ func (r *xmlReader) pci(e xml.StartElement) error {
 	}
 	// Switches show several bridges at one address: each element is one of its own.
 	r.chain = append(r.chain, fmt.Sprintf("%s#%d", address, r.elements))
-	d := pciDevice{address: address, chain: slices.Clone(r.chain), numa: r.numa, class: hexAttribute(e, "class"), vendor: hexAttribute(e, "vendor"), device: hexAttribute(e, "device")}
+	d := pciDevice{address: address, chain: slices.Clone(r.chain), numa: r.numa, class: hexadecimal(attribute(e, "class")), vendor: hexadecimal(attribute(e, "vendor")), device: hexadecimal(attribute(e, "device"))}
 	p := &PCIe{Speed: transfers(attribute(e, "link_speed"))}
 	if w, err := strconv.Atoi(attribute(e, "link_width")); err == nil && w > 0 && w <= 32 {
 		p.Width = &w
@@ -144,14 +144,6 @@ func (r *xmlReader) pci(e xml.StartElement) error {
 	}
 	t.devices = append(t.devices, d)
 	return nil
-}
-
-func hexAttribute(e xml.StartElement, name string) uint64 {
-	v, err := strconv.ParseUint(strings.TrimPrefix(attribute(e, name), "0x"), 16, 32)
-	if err != nil {
-		return 0
-	}
-	return v
 }
 
 func (r *xmlReader) gpu(e xml.StartElement) {
@@ -188,8 +180,7 @@ func hasLink(links []Link, a, b string) bool {
 func (r *xmlReader) net(e xml.StartElement) {
 	c := rcclNIC{name: attribute(e, "name")}
 	if speed, err := strconv.ParseFloat(attribute(e, "speed"), 64); err == nil && speed > 0 && speed < 1e9 {
-		rate := speed * 1e6 / 8 // Mb/s
-		c.speed = &rate
+		c.speed = new(speed * 1e6 / 8) // Mb/s
 	}
 	if n := len(r.devices); n > 0 {
 		c.pci, c.numa, c.pcie = r.devices[n-1].address.String(), r.devices[n-1].numa, r.pcies[n-1]
@@ -199,11 +190,6 @@ func (r *xmlReader) net(e xml.StartElement) {
 
 // OnlyXML reports that the node is what RCCL saw, because the tree has no GPU.
 func (n *Node) OnlyXML() bool { return n.onlyXML }
-
-// hasAny tells whether one of RCCL's GPUs is one of the tree.
-func (n *Node) hasAny(gpus []rcclGPU) bool {
-	return slices.ContainsFunc(gpus, func(g rcclGPU) bool { return n.gpu(g.pci) != nil })
-}
 
 // addXML reads RCCL's view. Where the tree has no GPU, the XML is of another node: then
 // the node is what RCCL saw, and nothing of the tree.
@@ -216,14 +202,13 @@ func (n *Node) addXML(text []byte) error {
 		return err
 	}
 	n.xml = view
-	if n.kfd != nil && len(n.GPUs)+len(n.kfd.denied) > 0 || len(n.slots) > 0 || n.hasAny(view.gpus) {
+	if n.kfd != nil && len(n.GPUs) > 0 || n.kfd.hides() || len(n.slots) > 0 || slices.ContainsFunc(view.gpus, func(g rcclGPU) bool { return n.gpu(g.pci) != nil }) {
 		n.source(ByXML)
 		return nil
 	}
 	n.onlyXML, n.pci, n.kfd, n.GPUs, n.NICs, n.Sources = true, nil, nil, nil, nil, []string{ByXML}
 	for _, g := range view.gpus {
-		name := product(g.device)
-		n.GPUs = append(n.GPUs, GPU{PCI: g.pci, Name: name, Arch: g.arch, NUMA: g.numa, PCIe: g.pcie})
+		n.GPUs = append(n.GPUs, GPU{PCI: g.pci, Name: product(g.device), Arch: g.arch, NUMA: g.numa, PCIe: g.pcie})
 	}
 	slices.SortStableFunc(n.GPUs, func(a, b GPU) int { return compareAddresses(a.PCI, b.PCI) })
 	n.Links = slices.Clone(view.links)

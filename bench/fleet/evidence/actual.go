@@ -2,6 +2,7 @@ package evidence
 
 import (
 	"fmt"
+	"maps"
 
 	"zbench/bench/fleet/rails"
 )
@@ -34,11 +35,9 @@ func (in Input) commonlyCrossed() map[int][]rails.Actual {
 			crossed[a.GPU] = append(crossed[a.GPU], a)
 		}
 	}
-	for gpu, of := range crossed {
-		if in.Fleet.Nodes < leastNodes || float64(len(of)) <= mostNodes*float64(in.Fleet.Nodes) {
-			delete(crossed, gpu)
-		}
-	}
+	maps.DeleteFunc(crossed, func(_ int, of []rails.Actual) bool {
+		return in.Fleet.Nodes < leastNodes || float64(len(of)) <= mostNodes*float64(in.Fleet.Nodes)
+	})
 	return crossed
 }
 

@@ -114,19 +114,13 @@ func (in Input) leaves(repeats map[int][]rails.Place) []Claim {
 	for _, rail := range slices.Sorted(maps.Keys(repeats)) {
 		total := map[int]int{} // by leaf; −1 is all of the rail
 		hit := map[int]int{}
-		leafOf := func(node int) int {
-			if rail < len(in.Fleet.Leaves) && node < len(in.Fleet.Leaves[rail]) {
-				return in.Fleet.Leaves[rail][node]
-			}
-			return -1
-		}
 		for p := range in.NICs {
 			if p.GPU == rail {
-				total[leafOf(p.Node)]++
+				total[in.Fleet.Leaf(rail, p.Node)]++
 			}
 		}
 		for _, p := range repeats[rail] {
-			hit[leafOf(p.Node)]++
+			hit[in.Fleet.Leaf(rail, p.Node)]++
 		}
 		for _, leaf := range slices.Sorted(maps.Keys(hit)) {
 			if n := hit[leaf]; n >= leastNICs && float64(n) >= mostOfRail*float64(total[leaf]) && len(repeats) < in.Fleet.GPUs {

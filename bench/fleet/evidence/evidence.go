@@ -100,7 +100,7 @@ type hypothesis struct {
 
 // Join draws the conclusions, the best supported first.
 func Join(in Input) []Conclusion {
-	all := in.hypotheses()
+	all := slices.DeleteFunc(in.weighed(), func(h hypothesis) bool { return h.score <= 0 })
 	var out []Conclusion
 	var scores []int
 	for len(all) > 0 {
@@ -123,11 +123,6 @@ func Join(in Input) []Conclusion {
 		out, scores = slices.Insert(out, at, c), slices.Insert(scores, at, cluster[0].score)
 	}
 	return out
-}
-
-// hypotheses are the components that something speaks for, more than against them.
-func (in Input) hypotheses() []hypothesis {
-	return slices.DeleteFunc(in.weighed(), func(h hypothesis) bool { return h.score <= 0 })
 }
 
 // weighed are all components of which a source says something.
@@ -203,11 +198,7 @@ func (in Input) covers(whole, part rails.Component) bool {
 	case rails.GPU:
 		return part.Node == whole.Node && (part.Part == rails.Rail && part.A == whole.A || part.Part == rails.Link && (part.A == whole.A || part.B == whole.A))
 	case rails.Leaf:
-		if part.Part != rails.Rail || part.A != whole.A {
-			return false
-		}
-		known := whole.A < len(in.Fleet.Leaves) && part.Node < len(in.Fleet.Leaves[whole.A])
-		return whole.B < 0 || known && in.Fleet.Leaves[whole.A][part.Node] == whole.B
+		return part.Part == rails.Rail && part.A == whole.A && (whole.B < 0 || in.Fleet.Leaf(whole.A, part.Node) == whole.B)
 	default:
 		return false
 	}

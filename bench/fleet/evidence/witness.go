@@ -147,10 +147,7 @@ func NodeOf(names []string, host string) int {
 	if i := slices.Index(names, host); i >= 0 {
 		return i
 	}
-	short := func(name string) string { name, _, _ = strings.Cut(name, "."); return name }
-	return slices.IndexFunc(names, func(name string) bool {
-		return host != "" && short(name) == short(host) && (!strings.Contains(name, ".") || !strings.Contains(host, "."))
-	})
+	return slices.IndexFunc(names, func(name string) bool { return host != "" && nodescreen.SameHost(name, host) })
 }
 
 // Services is an answer of RCCL's RAS service to a world of so many ranks, GPUs on a node.

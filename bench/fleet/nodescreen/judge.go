@@ -3,10 +3,11 @@ package nodescreen
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
-	"zbench/bench/unit"
+	"zbench/bench/plain"
 )
 
 // Fleet is what is judged.
@@ -71,15 +72,15 @@ func Judge(f Fleet) *Document {
 func (f Fleet) missing() []string {
 	var out []string
 	for _, host := range f.Hosts {
-		if !slices.ContainsFunc(f.Nodes, func(n *Node) bool { return sameHost(n.Host, host) }) {
+		if !slices.ContainsFunc(f.Nodes, func(n *Node) bool { return SameHost(n.Host, host) }) {
 			out = append(out, host)
 		}
 	}
 	return out
 }
 
-// sameHost takes a name with and without its domain for the same host.
-func sameHost(a, b string) bool {
+// SameHost takes a name with and without its domain for the same host.
+func SameHost(a, b string) bool {
 	short := func(s string) string { s, _, _ = strings.Cut(s, "."); return s }
 	return a == b || (!strings.Contains(a, ".") || !strings.Contains(b, ".")) && short(a) == short(b)
 }
@@ -109,11 +110,11 @@ func gpus(f Fleet, d *Document) []Deviation {
 		have := len(n.GPUs)
 		switch {
 		case most && have < usual:
-			out = append(out, Deviation{Host: n.Host, Subject: "node", Message: fmt.Sprintf("it has %s; most nodes have %d", counted(have, "GPU"), usual), Next: next})
+			out = append(out, Deviation{Host: n.Host, Subject: "node", Message: fmt.Sprintf("it has %s; most nodes have %d", plain.Count(have, "GPU"), usual), Next: next})
 		case n.Packages != nil && have < *n.Packages:
 			out = append(out, Deviation{
 				Host: n.Host, Subject: "node", Next: "is a variable such as HIP_VISIBLE_DEVICES set there?",
-				Message: fmt.Sprintf("the runtime shows %s, the kernel %d", counted(have, "GPU"), *n.Packages),
+				Message: fmt.Sprintf("the runtime shows %s, the kernel %d", plain.Count(have, "GPU"), *n.Packages),
 			})
 		}
 	}
@@ -169,8 +170,12 @@ func shown(value string) string { return cmp.Or(value, "unknown") }
 func ownChecks(f Fleet, d *Document) []Deviation {
 	count := map[string]int{}
 	for _, n := range f.Nodes {
-		for code := range n.codes() {
-			count[code]++
+		seen := map[string]bool{}
+		for _, x := range n.Faults {
+			if !seen[x.Code] {
+				seen[x.Code] = true
+				count[x.Code]++
+			}
 		}
 	}
 	common := map[string]bool{}
@@ -184,16 +189,8 @@ func ownChecks(f Fleet, d *Document) []Deviation {
 			out = append(out, Deviation{Host: n.Host, Subject: x.Subject, Message: x.Message, Next: x.Next})
 		}
 	}
-	for _, code := range slices.Sorted(keys(common)) {
+	for _, code := range slices.Sorted(maps.Keys(common)) {
 		d.Unchecked = append(d.Unchecked, fmt.Sprintf("%s: found on %d of %d nodes, so no node is left out for it", code, count[code], len(f.Nodes)))
-	}
-	return out
-}
-
-func (n *Node) codes() map[string]bool {
-	out := map[string]bool{}
-	for _, x := range n.Faults {
-		out[x.Code] = true
 	}
 	return out
 }
@@ -224,13 +221,3 @@ func gpuName(g GPU) string {
 	}
 	return fmt.Sprintf("GPU %d (%s)", g.Index, g.PCI)
 }
-
-func counted(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return fmt.Sprintf("%d %s", n, what)
-}
-
-// gigabytes is a rate as the field writes it.
-func gigabytes(rate float64) string { return unit.Rate(rate) }

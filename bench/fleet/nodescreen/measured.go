@@ -2,13 +2,13 @@ package nodescreen
 
 import (
 	"fmt"
-	"iter"
 	"maps"
 	"math"
 	"slices"
 
 	"zbench/bench/fleet/rails"
 	"zbench/bench/stat"
+	"zbench/bench/unit"
 )
 
 // Limits of the comparison of measurements. A value is named if it has lost at least
@@ -70,7 +70,7 @@ func outliers(d *Document, k Kind) []Deviation {
 		if lost := 1 - v.Rate/median; lost >= limit {
 			out = append(out, Deviation{
 				Host: v.Host, Subject: v.Subject, Lost: lost, Next: k.next,
-				Message: fmt.Sprintf("%s: %s, %s below the median of %s", what, gigabytes(v.Rate), rails.Percent(lost), gigabytes(median)),
+				Message: fmt.Sprintf("%s: %s, %s below the median of %s", what, unit.Rate(v.Rate), rails.Percent(lost), unit.Rate(median)),
 			})
 		}
 	}
@@ -136,16 +136,14 @@ func slow(rule string) func(f Fleet, d *Document) []Deviation {
 	}
 }
 
-// majority is the value of more than half of the nodes.
-func majority[T comparable](nodes []*Node, of func(*Node) T) (usual T, found bool) {
+// majority is the value of more than half, zero if there is none.
+func majority[E any, T comparable](all []E, of func(E) T) (usual T, found bool) {
 	count := map[T]int{}
-	for _, n := range nodes {
-		v := of(n)
-		if count[v]++; 2*count[v] > len(nodes) {
+	for _, one := range all {
+		v := of(one)
+		if count[v]++; 2*count[v] > len(all) {
 			usual, found = v, true
 		}
 	}
 	return usual, found
 }
-
-func keys(m map[string]bool) iter.Seq[string] { return maps.Keys(m) }

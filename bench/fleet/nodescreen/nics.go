@@ -3,6 +3,8 @@ package nodescreen
 import (
 	"fmt"
 	"slices"
+
+	"zbench/bench/plain"
 )
 
 const active = "ACTIVE"
@@ -15,7 +17,7 @@ func nicCount(f Fleet, _ *Document) []Deviation {
 		if have := len(n.NICs); most && have < usual {
 			out = append(out, Deviation{
 				Host: n.Host, Subject: "node", Next: "lspci, dmesg; has a card left the bus?",
-				Message: fmt.Sprintf("it has %s; most nodes have %d", counted(have, "NIC"), usual),
+				Message: fmt.Sprintf("it has %s; most nodes have %d", plain.Count(have, "NIC"), usual),
 			})
 		}
 	}
@@ -65,6 +67,7 @@ func elsewhere(nodes []*Node, name string) bool {
 	return all == 1 || 2*up >= all
 }
 
+// activePorts is the number of ports that are active.
 func (n *Node) activePorts() int {
 	count := 0
 	for _, c := range n.NICs {
@@ -75,68 +78,38 @@ func (n *Node) activePorts() int {
 	return count
 }
 
-// nicRate finds active ports that are slower than most, of the NIC of that name on all
-// nodes and of the other NICs of the node, and than the card is sold for, unless most
-// ports are so.
+// running are the NICs with an active port of a known rate.
+func (n *Node) running() []NIC {
+	return slices.DeleteFunc(slices.Clone(n.NICs), func(c NIC) bool { return c.State != active || c.Negotiated == nil })
+}
+
+// nicRate finds active ports that are slower than most: than those of the NIC of that name on
+// three nodes or more, else than those of the node.
 func nicRate(f Fleet, _ *Document) []Deviation {
-	byName := map[string][]float64{}
+	rate := func(c NIC) float64 { return *c.Negotiated }
+	byName := map[string][]NIC{}
 	for _, n := range f.Nodes {
-		for _, c := range n.NICs {
-			if c.State == active && c.Negotiated != nil {
-				byName[c.Name] = append(byName[c.Name], *c.Negotiated)
-			}
+		for _, c := range n.running() {
+			byName[c.Name] = append(byName[c.Name], c)
 		}
 	}
 	var out []Deviation
 	for _, n := range f.Nodes {
-		own := n.usualRate()
-		for _, c := range n.NICs {
-			if c.State != active || c.Negotiated == nil {
-				continue
+		ports := n.running()
+		for _, c := range ports {
+			others := ports
+			if same := byName[c.Name]; len(same) >= 3 {
+				others = same
 			}
-			usual := own
-			if len(byName[c.Name]) >= 3 {
-				usual = mode(byName[c.Name])
-			}
-			if *c.Negotiated < usual {
+			if usual, _ := majority(others, rate); rate(c) < usual {
 				out = append(out, Deviation{
-					Host: n.Host, Subject: c.Name, Lost: 1 - *c.Negotiated/usual, Next: "check cable, transceiver and the switch's port speed",
-					Message: fmt.Sprintf("the port runs at %s; usual is %s", gigabits(*c.Negotiated), gigabits(usual)),
+					Host: n.Host, Subject: c.Name, Lost: 1 - rate(c)/usual, Next: "check cable, transceiver and the switch's port speed",
+					Message: fmt.Sprintf("the port runs at %s; usual is %s", gigabits(rate(c)), gigabits(usual)),
 				})
 			}
 		}
 	}
 	return out
-}
-
-// usualRate is the rate of most active ports of the node; 0 without a majority.
-func (n *Node) usualRate() float64 {
-	var rates []float64
-	for _, c := range n.NICs {
-		if c.State == active && c.Negotiated != nil {
-			rates = append(rates, *c.Negotiated)
-		}
-	}
-	return mode(rates)
-}
-
-// mode is the value of more than half; 0 if there is none.
-func mode(values []float64) float64 {
-	values = slices.Sorted(slices.Values(values))
-	if len(values) == 0 {
-		return 0
-	}
-	middle := values[len(values)/2]
-	count := 0
-	for _, v := range values {
-		if v == middle {
-			count++
-		}
-	}
-	if 2*count <= len(values) {
-		return 0
-	}
-	return middle
 }
 
 // gigabits is a port's rate as vendors write it.

@@ -47,18 +47,15 @@ func nicsThat(is func(c NIC) (counts, known bool)) func(n *Node) (int, int) {
 	return func(n *Node) (all, have int) {
 		for _, c := range n.NICs {
 			counts, known := is(c)
-			all += number(counts)
-			have += number(counts && known)
+			if counts {
+				all++
+			}
+			if counts && known {
+				have++
+			}
 		}
 		return all, have
 	}
-}
-
-func number(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // unchecked says what no finding can be of: what the reports lack, what nodes have not done,
@@ -84,7 +81,7 @@ func (d *Document) unchecked(nodes []*Node) {
 		}
 	}
 	for _, note := range notes {
-		d.Unchecked = append(d.Unchecked, fmt.Sprintf("%s (%s)", note, counted(count[note], "node")))
+		d.Unchecked = append(d.Unchecked, fmt.Sprintf("%s (%s)", note, plain.Count(count[note], "node")))
 	}
 	if len(nodes) == 1 {
 		d.Unchecked = append(d.Unchecked, "differences between nodes: one node reported")

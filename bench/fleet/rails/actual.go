@@ -2,9 +2,16 @@ package rails
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
+
+	"zbench/bench/jsonfile"
+	"zbench/bench/plain"
+	"zbench/bench/plan"
+	"zbench/bench/record"
+	"zbench/bench/table"
 )
 
 // Use is how the NICs that carried a GPU's bytes compare with those that PCI parents expect.
@@ -138,4 +145,145 @@ func (a Actual) Says() string {
 	default:
 		return a.Why
 	}
+}
+
+// ActualRail is which NICs carried a GPU's bytes off its node.
+type ActualRail struct {
+	// Node is the name of the node.
+	Node string `json:"node"`
+	// GPU is the number of the GPU on its node.
+	GPU int `json:"gpu"`
+	// Use is as_expected, crossed (another NIC than expected), shared (the expected one and
+	// others) or not_checked.
+	Use Use `json:"use"`
+	// Expected are the NICs nearest to the GPU by PCI parents; none where that is not known.
+	Expected []string `json:"expected"`
+	// Actual are the NICs that carried at least a tenth of the bytes, those with most first.
+	Actual []string `json:"actual"`
+	// Why is the reason why a GPU was not checked; empty otherwise.
+	Why string `json:"why"`
+}
+
+// SetActual adds what was concluded about the NICs of each GPU.
+func (s *Survey) SetActual(all []Actual) {
+	for _, a := range all {
+		s.ActualRails = append(s.ActualRails, ActualRail{s.Nodes[a.Node], a.GPU, a.Use, jsonfile.Filled(a.Expected), jsonfile.Filled(a.NICs), a.Why})
+	}
+}
+
+// actual notes how many GPUs use the NIC that is expected, and which could not be checked.
+func (d *Document) actual(s *Survey) {
+	if len(s.ActualRails) == 0 {
+		return
+	}
+	count, why := map[Use]int{}, map[string][]string{}
+	var reasons []string
+	for _, a := range s.ActualRails {
+		count[a.Use]++
+		switch a.Use {
+		case UseUnknown:
+			if why[a.Why] == nil {
+				reasons = append(reasons, a.Why)
+			}
+			why[a.Why] = append(why[a.Why], a.name())
+		case SharedUse:
+			d.Notes = append(d.Notes, fmt.Sprintf("%s sent through NICs %s; the expected NIC by PCI parents is %s", a.name(), joined(a.Actual, ", "), joined(a.Expected, " or ")))
+		default:
+		}
+	}
+	d.Notes = append(d.Notes, fmt.Sprintf("actual rails, by the NICs' byte counters: %d of %d GPUs sent through the NIC that PCI parents expect, %d through another one", count[AsExpected], len(s.ActualRails), count[Crossed]))
+	for _, reason := range reasons {
+		d.Unchecked = append(d.Unchecked, fmt.Sprintf("the rail that a GPU really uses (%s): %s", list(why[reason]), reason))
+	}
+}
+
+// joined are names as plain text, with a separator between them.
+func joined(names []string, separator string) string {
+	out := make([]string, 0, len(names))
+	for _, n := range names {
+		out = append(out, plain.Line(n))
+	}
+	return strings.Join(out, separator)
+}
+
+func (a ActualRail) name() string { return fmt.Sprintf("GPU %d of %s", a.GPU, a.Node) }
+
+// mostUses is the number of GPUs in a table of actual rails.
+const mostUses = 64
+
+// ActualTables are the GPUs with their NICs: those that use another NIC than expected or were not checked, and
+// those that use the expected one.
+func (s *Survey) ActualTables() (others, expected table.Table) {
+	order := []Use{Crossed, SharedUse, UseUnknown}
+	var apart, alike []ActualRail
+	for _, a := range s.ActualRails {
+		if slices.Contains(order, a.Use) {
+			apart = append(apart, a)
+		} else {
+			alike = append(alike, a)
+		}
+	}
+	slices.SortStableFunc(apart, func(a, b ActualRail) int {
+		return cmp.Compare(slices.Index(order, a.Use), slices.Index(order, b.Use))
+	})
+	return actualTable(apart), actualTable(alike)
+}
+
+func actualTable(all []ActualRail) table.Table {
+	t := table.Of([]string{"node", "GPU", "expected NIC", "actual NIC", "use"})
+	t.Columns[1].Right = true
+	for _, a := range all[:min(len(all), mostUses)] {
+		use := map[Use]string{Crossed: "crossed", SharedUse: "shared with others", AsExpected: "as expected"}[a.Use]
+		if a.Use == UseUnknown {
+			use = "NOT CHECKED: " + a.Why
+		}
+		t.Add(plain.Line(a.Node), fmt.Sprint(a.GPU), cmp.Or(joined(a.Expected, " or "), "–"), cmp.Or(joined(a.Actual, ", "), "–"), use)
+	}
+	if more := len(all) - mostUses; more > 0 {
+		t.Notes = append(t.Notes, fmt.Sprintf("%d more are in rails.json.", more))
+	}
+	return t
+}
+
+// Ring is what the NICs counted while a ring ran through one GPU of every node.
+type Ring struct {
+	GPU int
+	// Bytes is what each of these GPUs sent.
+	Bytes int64
+	NICs  []record.NICCounters
+}
+
+// countedLaunches of a ring are counted, after leadLaunches of it that are not: a NIC's driver may give
+// counters that are a few milliseconds old, and these must not hold bytes of another GPU's ring.
+const (
+	leadLaunches    = 1
+	countedLaunches = 2
+)
+
+// CountRings runs one ring after the other, each through one GPU of every node and nothing
+// else, and reads the NICs' counters around it. round is the number of rounds before. At an
+// error the rings before it are returned.
+func (s Measurement) CountRings(ctx context.Context, d Exchanger, round int, read func() []record.NICCounters) ([]Ring, error) {
+	var out []Ring
+	for gpu := range s.Fleet.GPUs {
+		r := Round{Kind: Rings, Pairs: []Pair{{A: Place{GPU: gpu}}}}
+		e := plan.Exchange{Case: s.Case, Round: round + gpu, Launches: leadLaunches}
+		e.To, e.From = s.peers(r)
+		if s.Watch != nil {
+			s.Watch(e.Round+1, r)
+		}
+		failed := func(err error) error {
+			return fmt.Errorf("round %d (the ring of GPU %d of every node): %w", e.Round+1, gpu, err)
+		}
+		if _, err := d.Exchange(ctx, e); err != nil {
+			return out, failed(err)
+		}
+		before := read()
+		e.Launches = countedLaunches
+		if _, err := d.Exchange(ctx, e); err != nil {
+			return out, failed(err)
+		}
+		out = append(out, Ring{gpu, countedLaunches * s.Case.Layout.Bytes, record.RoseNICs(before, read())})
+	}
+	return out, nil
 }

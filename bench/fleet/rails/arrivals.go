@@ -32,8 +32,8 @@ type Arrival struct {
 	// Last of Calls times it arrived last. Collectives at which several arrived last do not
 	// count.
 	Last, Calls int
-	// chance is how often it would be last if every rank were so equally often, late are its
-	// shares by which it is late where it is last.
+	// chance is how often it would arrive last if all ranks did equally often. late is by how much it was
+	// late, as a share of the collective's time, at each collective at which it arrived last.
 	chance float64
 	late   []float64
 }

@@ -1,7 +1,6 @@
 package rails
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -72,7 +71,7 @@ type Document struct {
 	Pairs [][]float64 `json:"-"`
 }
 
-// Slow is a slow component.
+// NamedSlow is a slow component by its name.
 type NamedSlow struct {
 	// Name for people.
 	Name string `json:"name"`
@@ -95,7 +94,7 @@ type NamedSlow struct {
 	Reasons []string `json:"reasons"`
 }
 
-// Question is what the data cannot decide.
+// NamedQuestion is what the data cannot decide.
 type NamedQuestion struct {
 	// What was seen.
 	What string `json:"what"`
@@ -107,7 +106,7 @@ type NamedQuestion struct {
 	Next string `json:"next"`
 }
 
-// Ranked is a component with its loss.
+// NamedRank is a component with its loss.
 type NamedRank struct {
 	// Name for people.
 	Name string `json:"name"`
@@ -251,15 +250,6 @@ func Percent(share float64) string {
 		return "–"
 	}
 	return fmt.Sprintf("%.0f %%", 100*share)
-}
-
-// Worst are the first of the ranking: those that count, ten at least.
-func (d *Document) Worst() []NamedRank {
-	n := 0
-	for n < len(d.Ranking) && d.Ranking[n].Lost > cmp.Or(d.Limit, 0.05)/2 {
-		n++
-	}
-	return d.Ranking[:min(len(d.Ranking), max(n, 10))]
 }
 
 // literal are the names that srun reads as they are: it expands [0-7] and host*4, ends a name at

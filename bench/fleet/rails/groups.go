@@ -24,9 +24,10 @@ const (
 	mostLimit = 0.4
 )
 
-// twoGroups splits values so that least of their variance is within the groups. ok tells that
-// the groups differ clearly: by more than least, and apart deviations. se is the deviation that
-// values have at least. slow are the indices of the larger values.
+// twoGroups splits values in two so that the variance within the groups is as small as it can be. slow
+// are the indices of the larger values, gap is the difference of the groups' means. ok tells that the
+// groups differ clearly: by more than least, and by more than apart deviations of the values, which are
+// taken to be se at least.
 func twoGroups(values []float64, se, least float64) (slow []int, gap float64, ok bool) {
 	n := len(values)
 	if n < 2 {
@@ -53,8 +54,9 @@ func twoGroups(values []float64, se, least float64) (slow []int, gap float64, ok
 	return order[cut:], gap, gap > least && gap > apart*deviation && small >= leastGroup*float64(n)
 }
 
-// level is the median, or that of the faster of two groups with a quarter of the values at
-// least: half of a node's links are a slow GPU's where there are four. se is the error of each.
+// level is the median, or where the values fall into two groups, that of the faster group if it has
+// at least a quarter of them: a slow GPU of four has half of the node's links. se is the error of each
+// value.
 func level(values []float64, se float64) float64 {
 	if slow, _, ok := twoGroups(values, se, leastLoss); ok && 4*len(slow) <= 3*len(values) {
 		values = slices.Clone(values)
@@ -114,7 +116,13 @@ func (j *judgement) groupsOfNodes(v *Verdict) {
 	if !ok {
 		return
 	}
-	j.links.reference = fastMean(levels, slow)
+	sum := 0.0
+	for i, level := range levels {
+		if !slices.Contains(slow, i) {
+			sum += level
+		}
+	}
+	j.links.reference = sum / float64(len(levels)-len(slow)) // the mean of the faster group
 	others := "the other"
 	if n := len(nodes) - len(slow); n > 1 {
 		others += fmt.Sprintf(" %d", n)
@@ -129,19 +137,8 @@ func (j *judgement) groupsOfNodes(v *Verdict) {
 			q.Candidates = append(q.Candidates, Component{Part: Link, Node: nodes[i], B: 1})
 		}
 	}
-	sortComponents(q.Candidates)
+	slices.SortFunc(q.Candidates, Component.compare)
 	v.Questions = append(v.Questions, q)
-}
-
-// fastMean is the mean of the values that are not slow.
-func fastMean(values []float64, slow []int) float64 {
-	sum := 0.0
-	for i, v := range values {
-		if !slices.Contains(slow, i) {
-			sum += v
-		}
-	}
-	return sum / float64(len(values)-len(slow))
 }
 
 // groupLimit is the loss of all links of a node, as a logarithm, that is named or asked about
@@ -175,9 +172,9 @@ func (x *xgmi) levelError() float64 {
 func (j *judgement) groupsOfMeetings(v *Verdict) {
 	levels := map[[2]int][]float64{}
 	for _, t := range j.net.kindTimes.of {
-		a, b := min(t.Pair.A.Node, t.Pair.B.Node), max(t.Pair.A.Node, t.Pair.B.Node)
-		if !named(v, Component{Part: Node, Node: a}) && !named(v, Component{Part: Node, Node: b}) {
-			levels[[2]int{a, b}] = append(levels[[2]int{a, b}], t.y+t.typical)
+		met := unordered(t.Pair.A.Node, t.Pair.B.Node)
+		if !named(v, Component{Part: Node, Node: met[0]}) && !named(v, Component{Part: Node, Node: met[1]}) {
+			levels[met] = append(levels[met], t.y+t.typical)
 		}
 	}
 	if !j.net.known || len(levels) < 3 {
@@ -244,14 +241,8 @@ func (j *judgement) groupsOfNICs(v *Verdict) {
 	for _, i := range slow {
 		q.Candidates = append(q.Candidates, Component{Part: Rail, Node: places[i].Node, A: places[i].GPU})
 	}
-	sortComponents(q.Candidates)
+	slices.SortFunc(q.Candidates, Component.compare)
 	v.Questions = append(v.Questions, q)
-}
-
-func sortComponents(of []Component) {
-	slices.SortFunc(of, func(a, b Component) int {
-		return slices.Compare([]int{a.Node, a.A, a.B}, []int{b.Node, b.A, b.B})
-	})
 }
 
 // named tells whether a finding is of a component, asked whether it is a candidate.

@@ -29,8 +29,8 @@ type mark struct {
 	full bool    // all samples are slow
 }
 
-// marks are the transfers of a kind with slow samples, and the share of all samples
-// that are.
+// marks are the transfers of a kind that have slow samples, and the share of slow samples among all of
+// that kind.
 func (j *judgement) marks(kind Kind) ([]mark, float64) {
 	if _, done := j.marked[kind]; !done {
 		if j.marked == nil {
@@ -77,7 +77,7 @@ func (j *judgement) mark(kind Kind) (out marked) {
 	return out
 }
 
-// residues are samples over what is expected of them: some thousands, spread evenly.
+// residues are samples less what is expected of them, of some thousand transfers spread evenly.
 func residues(of []timed, expected []float64) []float64 {
 	var out []float64
 	every := 1 + len(of)/2000
@@ -137,18 +137,17 @@ func (j *judgement) recurrent(v *Verdict) {
 				break
 			}
 			v.Findings = append(v.Findings, f)
-			marks = slices.DeleteFunc(marks, func(m mark) bool {
-				return m.touches(f.Component, m.Pair.A) || m.touches(f.Component, m.Pair.B)
-			})
+			marks = slices.DeleteFunc(marks, func(m mark) bool { return m.of(f.Component) })
 		}
 	}
 	j.lone(v, slices.DeleteFunc(marks, func(m mark) bool { return !m.full }))
 }
 
-// touches tells whether a place belongs to a node or is a rail's.
-func (mark) touches(c Component, p Place) bool {
-	return p.Node == c.Node && (c.Part == Node || p.GPU == c.A)
-}
+// has tells whether a place is on the node, or at the NIC, that the component is.
+func (c Component) has(p Place) bool { return p.Node == c.Node && (c.Part == Node || p.GPU == c.A) }
+
+// of tells whether one end of the transfer is at a node or NIC.
+func (m mark) of(c Component) bool { return c.has(m.Pair.A) || c.has(m.Pair.B) }
 
 // recurs is the node or NIC that is slow in more rounds than chance explains, the least
 // probable first.
@@ -159,13 +158,8 @@ func (j *judgement) recurs(marks []mark, floor float64) (best Slow, ok bool) {
 		if len(rounds) < 2 || len(partners) < 2 {
 			continue
 		}
-		own := 0
-		for _, m := range marks {
-			if m.touches(c, m.Pair.A) || m.touches(c, m.Pair.B) {
-				own++
-			}
-		}
-		q := max(floor, float64(len(marks)-own)/float64(len(j.net.kindTimes.of)))
+		others := len(slices.DeleteFunc(slices.Clone(marks), func(m mark) bool { return m.of(c) }))
+		q := max(floor, float64(others)/float64(len(j.net.kindTimes.of)))
 		of := j.net.rounds
 		if p := stat.BinomialTail(len(rounds), of, min(q, 1)) * float64(len(j.net.ends.of)); p < lowest {
 			lowest, ok = p, true
@@ -194,9 +188,7 @@ func (j *judgement) repeated(marks []mark) []Component {
 			out = append(out, c)
 		}
 	}
-	slices.SortFunc(out, func(a, b Component) int {
-		return cmp.Or(cmp.Compare(a.Part, b.Part), cmp.Compare(a.Node, b.Node), cmp.Compare(a.A, b.A))
-	})
+	slices.SortFunc(out, func(a, b Component) int { return cmp.Or(cmp.Compare(a.Part, b.Part), a.compare(b)) })
 	return out
 }
 
@@ -206,7 +198,7 @@ func (j *judgement) hits(c Component, marks []mark) (rounds, partners map[int]bo
 	rounds, partners = map[int]bool{}, map[int]bool{}
 	inRound := map[int]int{}
 	for _, m := range marks {
-		if m.touches(c, m.Pair.A) || m.touches(c, m.Pair.B) {
+		if m.of(c) {
 			inRound[m.Round]++
 		}
 	}
@@ -215,13 +207,12 @@ func (j *judgement) hits(c Component, marks []mark) (rounds, partners map[int]bo
 		need = most * float64(j.Fleet.GPUs)
 	}
 	for _, m := range marks {
-		a, b := m.touches(c, m.Pair.A), m.touches(c, m.Pair.B)
-		if !a && !b || float64(inRound[m.Round]) < need {
+		if !m.of(c) || float64(inRound[m.Round]) < need {
 			continue
 		}
 		rounds[m.Round] = true
 		losses = append(losses, m.loss)
-		if a {
+		if c.has(m.Pair.A) {
 			partners[m.Pair.B.Node] = true
 		} else {
 			partners[m.Pair.A.Node] = true
@@ -275,9 +266,7 @@ func (j *judgement) slowPasses(v *Verdict) {
 		v.Unchecked = append(v.Unchecked, fmt.Sprintf("links that come and go: %d links were slow in a pass, all over the fleet; rarer ones are not found", len(by)))
 		return
 	}
-	for _, c := range slices.SortedFunc(maps.Keys(by), func(a, b Component) int {
-		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.A, b.A), cmp.Compare(a.B, b.B))
-	}) {
+	for _, c := range slices.SortedFunc(maps.Keys(by), Component.compare) {
 		_, all := j.links.passes(c.Node, j.links.link(c.A, c.B))
 		var losses []float64
 		for _, m := range by[c] {

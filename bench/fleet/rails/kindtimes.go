@@ -4,10 +4,10 @@ import (
 	"math"
 )
 
-// timed is one timing as logarithms over its round's typical time.
+// timed is one timing in logarithms, less that of its round's typical time.
 type timed struct {
 	Timing
-	// y is the median of the samples, each the samples; typical is what was taken out of them.
+	// y is the median of the samples, each the samples; typical is the logarithm that was subtracted.
 	y       float64
 	each    []float64
 	typical float64

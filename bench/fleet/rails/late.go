@@ -3,6 +3,7 @@ package rails
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // late finds the nodes that enter transfers later than their partners: these measure more
@@ -22,7 +23,8 @@ func (j *judgement) late(v *Verdict) {
 		y := t.Waited / typical
 		ahead[t.Pair.B.Node] = append(ahead[t.Pair.B.Node], y)
 		ahead[t.Pair.A.Node] = append(ahead[t.Pair.A.Node], -y)
-		meetings[[2]int{t.Pair.A.Node, t.Pair.B.Node}] = append(meetings[[2]int{t.Pair.A.Node, t.Pair.B.Node}], y)
+		met := [2]int{t.Pair.A.Node, t.Pair.B.Node}
+		meetings[met] = append(meetings[met], y)
 	}
 	for _, of := range meetings {
 		middle := median(of)
@@ -38,12 +40,8 @@ func (j *judgement) late(v *Verdict) {
 		}
 		c := Component{Part: Node, Node: node}
 		reason := fmt.Sprintf("its partners wait %s longer than it does: it enters transfers late, or sends slowly", micros(waited*typical))
-		if named(v, c) {
-			for i := range v.Findings {
-				if v.Findings[i].Component == c {
-					v.Findings[i].Reasons = append(v.Findings[i].Reasons, reason)
-				}
-			}
+		if i := slices.IndexFunc(v.Findings, func(f Slow) bool { return f.Component == c }); i >= 0 {
+			v.Findings[i].Reasons = append(v.Findings[i].Reasons, reason)
 			continue
 		}
 		slow := 0

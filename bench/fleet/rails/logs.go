@@ -42,20 +42,18 @@ func FromLogs(logs []Log) (m *Matrix, notes []string, err error) {
 	}
 	b.oneNode = !slices.ContainsFunc(paired, func(i int) bool { return !digits(pairs[i][0]) || !digits(pairs[i][1]) })
 	for _, i := range paired {
-		rate := rateOf(logs[i].Record, collective, bytes)
+		rate := ratesOf(logs[i].Record)[point{collective, bytes}]
 		if rate <= 0 {
 			notes = append(notes, fmt.Sprintf("%s: no %s of %d bytes", plain.Line(logs[i].File), collective, bytes))
 			continue
 		}
-		from, err := b.end(pairs[i][0])
-		if err != nil {
-			return nil, notes, fmt.Errorf("%w: %s: %w", ErrFormat, plain.Line(logs[i].File), err)
+		var ends [2]int
+		for k, name := range pairs[i] {
+			if ends[k], err = b.end(name); err != nil {
+				return nil, notes, fmt.Errorf("%w: %s: %w", ErrFormat, plain.Line(logs[i].File), err)
+			}
 		}
-		to, err := b.end(pairs[i][1])
-		if err != nil {
-			return nil, notes, fmt.Errorf("%w: %s: %w", ErrFormat, plain.Line(logs[i].File), err)
-		}
-		b.Values = append(b.Values, Value{From: from, To: to, Rate: rate})
+		b.Values = append(b.Values, Value{ends[0], ends[1], rate})
 	}
 	notes = append(notes, fmt.Sprintf("compared: bus bandwidth of %s at %d bytes", collective, bytes))
 	return &b.Matrix, notes, nil
@@ -130,6 +128,7 @@ func common(logs []Log, of []int) (collective string, bytes int64) {
 	return collective, bytes
 }
 
+// point is one size of a collective.
 type point struct {
 	collective string
 	bytes      int64
@@ -155,8 +154,4 @@ func ratesOf(rec *record.Record) map[point]float64 {
 		}
 	}
 	return out
-}
-
-func rateOf(rec *record.Record, collective string, bytes int64) float64 {
-	return ratesOf(rec)[point{collective, bytes}]
 }

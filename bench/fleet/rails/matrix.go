@@ -3,6 +3,7 @@ package rails
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 )
@@ -52,7 +53,7 @@ func JudgeMatrix(m *Matrix) *Verdict {
 		return v
 	}
 	v.Reference = "the matrix's median"
-	v.NetworkLimit = share(j.limit() + surely*j.est.sigma)
+	v.NetworkLimit = share(j.est.limit() + surely*j.est.sigma)
 	v.Ranking = j.ranking()
 	if !j.between(v) {
 		j.ends(v)
@@ -64,8 +65,9 @@ func JudgeMatrix(m *Matrix) *Verdict {
 	return v
 }
 
-// matrixed is a matrix with what its values say of its ends. With both directions of
-// most pairs, sending and receiving are ends of their own: n to send, n to receive.
+// matrixed is a matrix with what its values say of its ends. Where most pairs have both directions
+// (directed), each end counts as two: place i of the estimates is end i as a sender, place n + i the same
+// end as a receiver.
 type matrixed struct {
 	*Matrix
 	directed bool
@@ -90,8 +92,6 @@ func newMatrixed(m *Matrix) *matrixed {
 	j.est = solve(n, j.edges)
 	return j
 }
-
-func (j *matrixed) limit() float64 { return j.est.limit() }
 
 // within tells a pair within a node from one between nodes.
 func (m *Matrix) within(v Value) bool {
@@ -265,4 +265,263 @@ func (j *matrixed) hidden(v *Verdict) {
 	if len(q.Candidates) > 0 {
 		v.Questions = append(v.Questions, q)
 	}
+}
+
+// lone is a pair that is slower than its ends explain.
+type lone struct {
+	Component
+	loss float64
+	// slow of its values are slow.
+	slow, values int
+	ends         [2]int
+}
+
+// pairs names pairs that are slow though both ends are not.
+func (j *matrixed) pairs(v *Verdict) {
+	all := j.lone()
+	switch {
+	case len(all) > fewRounds && len(j.Values) >= manyValues && float64(len(all)) <= lonePart*float64(len(j.Values)):
+		v.Unchecked = append(v.Unchecked, fmt.Sprintf("single pairs: %d of %d values are slow by themselves; measure these pairs again", len(all), len(j.Values)))
+		return
+	case len(all) > fewRounds:
+		v.Questions = append(v.Questions, j.manyPairs(all))
+		return
+	}
+	for _, p := range all {
+		f := Slow{Component: p.Component, Lost: share(p.loss), SlowRounds: p.slow, Rounds: p.values, Confidence: 0.6 + 0.1*float64(min(p.slow, 3)-1)}
+		f.Reasons = []string{fmt.Sprintf("slow in %d of %d values; neither end is slow in its other pairs", p.slow, p.values)}
+		if p.values == 1 {
+			f.Reasons = append(f.Reasons, "one value: measure the pair again")
+		}
+		v.Findings = append(v.Findings, f)
+	}
+}
+
+// manyPairs is the question about more pairs than chance makes slow by themselves. Ends that
+// several of them share are candidates, too.
+func (j *matrixed) manyPairs(all []lone) Question {
+	q := Question{Next: "measure these pairs again"}
+	shared := map[Component]int{}
+	for _, p := range all {
+		for _, end := range p.ends {
+			shared[j.component(end)]++
+		}
+		q.Lost = max(q.Lost, share(p.loss))
+	}
+	for c, n := range shared {
+		if n > 1 {
+			q.Candidates = append(q.Candidates, c)
+		}
+	}
+	slices.SortFunc(q.Candidates, func(a, b Component) int { return cmp.Or(cmp.Compare(shared[b], shared[a]), a.compare(b)) })
+	q.What = fmt.Sprintf("%d pairs are slow beyond what their ends lose in other pairs; they share no end", len(all))
+	if n := len(q.Candidates); n > 0 {
+		q.What = fmt.Sprintf("%d pairs are slow beyond what their ends lose in other pairs; %d ends are in several of them, one in %d", len(all), n, shared[q.Candidates[0]])
+	}
+	for _, p := range all {
+		q.Candidates = append(q.Candidates, p.Component)
+	}
+	return q
+}
+
+// beyond is what each pair has lost beyond its ends, and the loss from which a pair is slow by
+// itself.
+func (j *matrixed) beyond() (residues []float64, limit float64) {
+	for _, e := range j.edges {
+		residues = append(residues, e.y-max(j.est.of[e.a].loss, j.est.of[e.b].loss))
+	}
+	return residues, max(pairLoss, pairSigmas*deviation(residues))
+}
+
+// lone are the pairs that are slow by themselves, the worst first.
+func (j *matrixed) lone() []lone {
+	residues, limit := j.beyond()
+	middle := median(residues)
+	var out []lone
+	for i, v := range j.Values {
+		// An end that shares a slow pair with its only partner takes its loss over.
+		// The pair of two slow ends may be slower than either.
+		if residues[i]-middle <= limit || j.est.slow(j.edges[i].a) && j.est.slow(j.edges[i].b) {
+			continue
+		}
+		c := j.pair(v)
+		if k := slices.IndexFunc(out, func(l lone) bool { return l.Component == c }); k >= 0 {
+			out[k].slow, out[k].loss = out[k].slow+1, max(out[k].loss, residues[i])
+			continue
+		}
+		out = append(out, lone{c, residues[i], 1, 0, [2]int{v.From, v.To}})
+	}
+	for _, v := range j.Values {
+		if k := slices.IndexFunc(out, func(l lone) bool { return l.Component == j.pair(v) }); k >= 0 {
+			out[k].values++
+		}
+	}
+	slices.SortStableFunc(out, func(a, b lone) int { return cmp.Compare(b.loss, a.loss) })
+	return out
+}
+
+// pair is two ends as a component: a link within a node, a path between nodes. Peer is
+// the other end's node, A and B are the GPUs.
+func (m *Matrix) pair(v Value) Component {
+	a, b := m.At[min(v.From, v.To)], m.At[max(v.From, v.To)]
+	if m.within(v) {
+		return Component{Part: Link, Node: a.Node, A: min(a.GPU, b.GPU), B: max(a.GPU, b.GPU)}
+	}
+	return Component{Part: Path, Node: a.Node, Peer: b.Node, A: max(a.GPU, 0), B: max(b.GPU, 0)}
+}
+
+// mode is the pairs of a kind whose values fall into two groups.
+type mode struct {
+	// fast and slow are the values of both groups.
+	fast, slow []int
+	gap        float64
+}
+
+// mostPair is by how much more the limit of a single pair may be than that of an end, which has
+// many pairs: values that scatter by 13 % are noise still.
+const mostPair = 0.4
+
+// modes finds the kinds of pairs, within and between nodes, whose values fall into two groups;
+// explained ones are left out.
+func (j *matrixed) modes(explained func(value int) bool) []mode {
+	var out []mode
+	for _, within := range []bool{false, true} {
+		var of []int
+		var ys []float64
+		for i, v := range j.Values {
+			if j.within(v) == within && !explained(i) {
+				of, ys = append(of, i), append(ys, j.edges[i].y)
+			}
+		}
+		slow, gap, ok := twoGroups(ys, 0, leastLoss)
+		if least := max(2, len(ys)/10); !ok || len(ys) < minReference || len(slow) < least || len(ys)-len(slow) < least {
+			continue // single values are pairs of their own
+		}
+		m := mode{gap: gap}
+		high := make([]bool, len(ys))
+		for _, i := range slow {
+			high[i] = true
+		}
+		for i, value := range of {
+			if high[i] {
+				m.slow = append(m.slow, value)
+			} else {
+				m.fast = append(m.fast, value)
+			}
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+// says states both groups by their median rates.
+func (j *matrixed) says(m mode) string {
+	rate := func(of []int) float64 {
+		var rates []float64
+		for _, i := range of {
+			rates = append(rates, j.Values[i].Rate/1e9)
+		}
+		return median(rates)
+	}
+	return fmt.Sprintf("two groups of values: %d about %.3g GB/s and %d about %.3g GB/s", len(m.fast), rate(m.fast), len(m.slow), rate(m.slow))
+}
+
+// sets are the ends that fast pairs of a mode join: the number of each end's set, and how many
+// ends each set has.
+func (j *matrixed) sets(m mode) (of, size []int) {
+	of, size = make([]int, len(j.Names)), make([]int, len(j.Names))
+	for end := range of {
+		of[end] = end
+	}
+	find := func(end int) int {
+		for of[end] != end {
+			of[end] = of[of[end]]
+			end = of[end]
+		}
+		return end
+	}
+	for _, i := range m.fast {
+		of[find(j.Values[i].From)] = find(j.Values[i].To)
+	}
+	for end := range of {
+		of[end] = find(end)
+		size[of[end]]++
+	}
+	return of, size
+}
+
+// between asks about sets of ends whose pairs are fast within and slow between them: no end is
+// slow then, but what joins the sets. It tells whether it has asked.
+func (j *matrixed) between(v *Verdict) bool {
+	for _, m := range j.modes(func(int) bool { return false }) {
+		of, size := j.sets(m)
+		across := 0
+		for _, i := range m.slow {
+			a, b := of[j.Values[i].From], of[j.Values[i].To]
+			if a != b && size[a] > 1 && size[b] > 1 {
+				across++
+			}
+		}
+		if float64(across) < most*float64(len(m.slow)) {
+			continue
+		}
+		several := 0
+		for _, n := range size {
+			if n > 1 {
+				several++
+			}
+		}
+		v.Questions = append(v.Questions, Question{
+			What: fmt.Sprintf("%s; the fast ones join the ends to %d sets, the slow ones are between the sets", j.says(m), several),
+			Lost: share(m.gap), All: true, Candidates: j.endsOf(m.slow), Next: "look at what joins the sets: spine switches, a partition, a setting that differs",
+		})
+		return true
+	}
+	return false
+}
+
+// groups asks about values in two groups that no end and no pair explains.
+func (j *matrixed) groups(v *Verdict) {
+	explained := func(i int) bool {
+		value := j.Values[i]
+		return slices.ContainsFunc(v.Findings, func(f Slow) bool {
+			c := f.Component
+			return c == j.pair(value) || c == j.component(value.From) || c == j.component(value.To) ||
+				c.Part == Node && (c.Node == j.At[value.From].Node || c.Node == j.At[value.To].Node)
+		})
+	}
+	for _, m := range j.modes(explained) {
+		v.Questions = append(v.Questions, Question{
+			What: j.says(m) + "; no end explains them", Lost: share(m.gap), All: true, Candidates: j.endsOf(m.slow),
+			Next: "compare the settings of both groups; measure the pairs again",
+		})
+	}
+	_, pair := j.beyond()
+	if limit := max(j.est.limit(), pair-mostPair); limit > mostLimit && !v.doubted() {
+		q := Question{What: fmt.Sprintf("the values differ so much that only an end's loss of %.0f %% and a pair's of %.0f %% would be named", 100*share(j.est.limit()), 100*share(pair)), All: true, Next: "measure the pairs again on idle nodes"}
+		for _, part := range []Part{Node, GPU} {
+			q.Candidates = append(q.Candidates, worst(v.Ranking, part)...)
+		}
+		v.Questions = append(v.Questions, q)
+	}
+}
+
+// endsOf are the ends of values as components, those in most of them first.
+func (j *matrixed) endsOf(values []int) []Component {
+	count := map[int]int{}
+	for _, i := range values {
+		count[j.Values[i].From]++
+		count[j.Values[i].To]++
+	}
+	order := slices.Sorted(maps.Keys(count))
+	slices.SortStableFunc(order, func(a, b int) int { return count[b] - count[a] })
+	var out []Component
+	seen := map[Component]bool{}
+	for _, end := range order {
+		if c := j.component(end); !seen[c] {
+			seen[c] = true
+			out = append(out, c)
+		}
+	}
+	return out
 }

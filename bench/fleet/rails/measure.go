@@ -22,14 +22,14 @@ const (
 	warmup = 2
 )
 
-// Driver runs exchanges and tells whether the last one began together.
+// Exchanger runs exchanges and tells whether the last one began together.
 type Exchanger interface {
 	plan.Exchanger
 	// Held reports whether the host had enqueued all launches before the first ran.
 	Held() bool
 }
 
-// Survey is what is measured.
+// Measurement is what to measure, and how.
 type Measurement struct {
 	Fleet Fleet
 	Plan  Bounds
@@ -40,7 +40,7 @@ type Measurement struct {
 	Watch func(done int, r Round)
 }
 
-// Result is what was measured, in part if an error came with it.
+// Rounds are what was measured, in part if an error came with it.
 type Rounds struct {
 	Timings []Timing
 	// Rounds is the number of rounds, Network that of rounds between nodes, rings included.
@@ -104,7 +104,7 @@ func (s Measurement) Run(ctx context.Context, d Exchanger) (Rounds, error) {
 	}
 }
 
-// Name is what a kind of round times.
+// KindName says what a kind of round times.
 func KindName(k Kind) string {
 	switch k {
 	case XGMI:

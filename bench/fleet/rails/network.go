@@ -55,7 +55,7 @@ func (n *network) losses() [][]float64 {
 }
 
 // leaves finds leaf switches: groups of nodes of one rail of which most are slow.
-// It returns the loss that each NIC owes to its leaf.
+// It also returns the loss of each NIC that its leaf explains.
 func (n *network) leaves() (found []Slow, owed []float64) {
 	owed = make([]float64, n.Nodes*n.GPUs)
 	for rail := range n.GPUs {
@@ -95,16 +95,12 @@ func (n *network) leaves() (found []Slow, owed []float64) {
 func (n *network) groups(rail int) map[int][]int {
 	out := map[int][]int{}
 	for node := range n.Nodes {
-		leaf := -1
-		if rail < len(n.Leaves) && node < len(n.Leaves[rail]) {
-			leaf = n.Leaves[rail][node]
-		}
-		out[leaf] = append(out[leaf], node)
+		out[n.Leaf(rail, node)] = append(out[n.Leaf(rail, node)], node)
 	}
 	return out
 }
 
-// slowRails are the rails of a node that are slow beyond what they owe to a leaf.
+// slowRails are the rails of a node that are slower than their leaf explains.
 func (n *network) slowRails(node int, owed []float64) (rails []int, measured int) {
 	for rail := range n.GPUs {
 		at := n.at(Place{node, rail})

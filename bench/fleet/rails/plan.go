@@ -19,7 +19,7 @@ type Bounds struct {
 }
 
 const (
-	// mostRounds is the default of Options.Most.
+	// mostRounds is the default of Bounds.Most.
 	mostRounds = 20
 	// confirming is the number of rounds between nodes that decide about suspects, in
 	// batches of batch: before each the suspects are looked up.
@@ -42,10 +42,10 @@ type Plan struct {
 	order []int
 	// queue is the rounds that are decided.
 	queue []Round
-	// network counts the rounds between nodes, rings among them; passes those over xGMI.
-	network, rings int
-	passes         int
-	met            map[[2]int]bool
+	// network counts the rounds between nodes, of which rings are rings; passes counts those over xGMI.
+	network, rings, passes int
+	// met are the pairs of nodes that have been timed.
+	met map[[2]int]bool
 }
 
 // NewPlan begins a plan for a fleet.
@@ -67,12 +67,12 @@ func NewPlan(f Fleet, o Bounds) *Plan {
 		if f.Nodes > 2 {
 			rounds = max(rounds, min(3, o.Most-1))
 		}
-		rounds = max(rounds, min(f.enough(f.Nodes/2*f.GPUs, f.Nodes*(f.Nodes-1)/2*f.GPUs, minReference), o.Most-1))
+		rounds = max(rounds, min(enough(f.Nodes/2*f.GPUs, f.Nodes*(f.Nodes-1)/2*f.GPUs, minReference), o.Most-1))
 		for i := range rounds {
 			p.meet(p.circle(i))
 		}
 	}
-	for links := f.Nodes * f.links(); p.passes < min(f.enough(links, links, fewLinks), confirmPasses); {
+	for links := f.Nodes * f.links(); p.passes < min(enough(links, links, fewLinks), confirmPasses); {
 		p.xgmi(nil)
 	}
 	return p
@@ -80,7 +80,7 @@ func NewPlan(f Fleet, o Bounds) *Plan {
 
 // enough is the number of rounds of so many transfers that make a number of them, if there are
 // enough different ones to compare.
-func (Fleet) enough(transfers, different, all int) int {
+func enough(transfers, different, all int) int {
 	if different < 3 || transfers == 0 { // two alone are no reference however often they are timed
 		return 0
 	}
@@ -115,14 +115,14 @@ func (p *Plan) confirm(seen []Timing) {
 	for s.rings && p.rings < confirmRings && p.network < p.o.Most {
 		p.ring()
 	}
-	enough := p.o.Least
+	rounds := p.o.Least
 	switch {
 	case s.intermittent:
-		enough = p.o.Most
+		rounds = p.o.Most
 	case len(s.nodes) > 0:
-		enough = max(enough, bits.Len(uint(p.fleet.Nodes-1))+1+confirming)
+		rounds = max(rounds, bits.Len(uint(p.fleet.Nodes-1))+1+confirming)
 	}
-	for i := 0; i < batch && p.fleet.Nodes > 1 && p.network < min(enough, p.o.Most); i++ {
+	for i := 0; i < batch && p.fleet.Nodes > 1 && p.network < min(rounds, p.o.Most); i++ {
 		p.meet(p.match(s.nodes))
 	}
 }
@@ -132,7 +132,7 @@ func (p *Plan) confirm(seen []Timing) {
 func (p *Plan) xgmi(only [][2]int) {
 	p.passes++
 	for i := range p.fleet.GPUs + p.fleet.GPUs%2 - 1 {
-		wanted := func(x [2]int) bool { return slices.Contains(only, [2]int{min(x[0], x[1]), max(x[0], x[1])}) }
+		wanted := func(x [2]int) bool { return slices.Contains(only, unordered(x[0], x[1])) }
 		if only != nil && !slices.ContainsFunc(circle(p.fleet.GPUs, i), wanted) {
 			continue
 		}
@@ -161,7 +161,7 @@ func (p *Plan) ring() {
 func (p *Plan) meet(nodes [][2]int) {
 	r := Round{Kind: Network}
 	for _, x := range nodes {
-		p.met[[2]int{min(x[0], x[1]), max(x[0], x[1])}] = true
+		p.met[unordered(x[0], x[1])] = true
 		for rail := range p.fleet.GPUs {
 			r.Pairs = append(r.Pairs, Pair{Place{x[0], rail}, Place{x[1], rail}})
 		}
@@ -221,7 +221,7 @@ func (p *Plan) match(suspect []int) [][2]int {
 		// From the end: there are those that are not suspect.
 		best := len(free) - 1
 		for k, b := range slices.Backward(free) {
-			if !p.met[[2]int{min(a, b), max(a, b)}] && (!doubted[a] || !doubted[b]) {
+			if !p.met[unordered(a, b)] && (!doubted[a] || !doubted[b]) {
 				best = k
 				break
 			}
@@ -231,6 +231,9 @@ func (p *Plan) match(suspect []int) [][2]int {
 	}
 	return out
 }
+
+// unordered is a pair in the order of its numbers.
+func unordered(a, b int) [2]int { return [2]int{min(a, b), max(a, b)} }
 
 // less orders false before true.
 func less(a, b bool) int {

@@ -3,7 +3,7 @@
 //
 // A Plan says which pairs are timed in which round: all pairs of GPUs in every node,
 // a ring per rail, then about log₂N rounds of disjoint pairs of nodes on every rail,
-// and rounds that confirm suspects. Judge takes the times and gives a Verdict. Matrix
+// and rounds that confirm suspects. Judge takes the times and gives a Verdict. JudgeMatrix
 // does the same for bandwidths of pairs from elsewhere, Arrivals for the times of a
 // running job's collectives.
 //
@@ -12,8 +12,8 @@
 // itself; one fast transfer clears both ends. All comparisons are with the median of
 // the round, which removes what a round has in common.
 //
-// The package sees times; bench/fleet/evidence joins counters and other sources. It knows nothing of the
-// simulator that its experiments use (docs/EXPERIMENTS.md).
+// The package judges times alone; bench/fleet/evidence joins counters and other sources. It knows nothing of
+// the simulator that its experiments use (docs/EXPERIMENTS.md).
 package rails
 
 import (
@@ -35,6 +35,14 @@ type Fleet struct {
 	// −1 where it is not known. Nil: no switch is known, and only a rail as a whole is
 	// compared.
 	Leaves [][]int
+}
+
+// Leaf is the leaf switch of a node's rail, −1 where it is not known.
+func (f Fleet) Leaf(rail, node int) int {
+	if rail < len(f.Leaves) && node < len(f.Leaves[rail]) {
+		return f.Leaves[rail][node]
+	}
+	return -1
 }
 
 // Kind is what a round times.

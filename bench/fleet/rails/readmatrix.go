@@ -3,6 +3,7 @@ package rails
 import (
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,7 +26,8 @@ func ReadMatrix(r io.Reader) (m *Matrix, notes []string, err error) {
 	if bare {
 		all = numberedSquare(all)
 	}
-	if columns := squareOf(all); columns != nil {
+	columns := squareOf(all)
+	if columns != nil {
 		err = b.square(all, columns)
 	} else {
 		err = b.long(all)
@@ -36,7 +38,7 @@ func ReadMatrix(r io.Reader) (m *Matrix, notes []string, err error) {
 	if len(b.Values) == 0 {
 		return nil, nil, fmt.Errorf("%w: no pair has a value", ErrFormat)
 	}
-	notes = append(b.notes(), unread(all, squareOf(all))...)
+	notes = append(b.notes(), unread(all, columns)...)
 	if bare {
 		notes = append(notes, "the square has no names: its rows and columns are counted from 0")
 	}
@@ -70,8 +72,7 @@ func unnamed(all []line) bool {
 
 // numberedSquare adds the names that a square lacks.
 func numberedSquare(all []line) []line {
-	head := line{all[0].number, []string{""}}
-	out := []line{head}
+	out := []line{{all[0].number, []string{""}}}
 	for i, l := range all {
 		name := strconv.Itoa(i)
 		out[0].cells = append(out[0].cells, name)
@@ -87,10 +88,7 @@ func squareOf(all []line) map[string]int {
 	if len(all) < 3 || len(head) < 3 {
 		return nil
 	}
-	shift := 0 // the header of a square may lack its first cell
-	if len(all[1].cells) == len(head)+1 {
-		shift = 1
-	}
+	shift := shiftOf(all)
 	out := map[string]int{}
 	for _, row := range all[1:] {
 		name := row.cells[0]
@@ -98,7 +96,7 @@ func squareOf(all []line) map[string]int {
 			if i+shift == 0 {
 				continue
 			}
-			if own := strings.TrimLeft(strings.TrimPrefix(strings.ToLower(column), strings.ToLower(name)), " "); own == "" && name != "" || namedWarning(column, name) {
+			if own := strings.TrimLeft(strings.TrimPrefix(strings.ToLower(column), strings.ToLower(name)), " "); own == "" && name != "" || sameNumber(column, name) {
 				out[name] = i + shift
 				break
 			}
@@ -112,9 +110,17 @@ func squareOf(all []line) map[string]int {
 
 var word = pattern.New(`^(?i:dst|to|gpu|dev|device|node|rank)[ _-]?`)
 
-// named tells whether a column is that of a row, but for a word before the number.
-func namedWarning(column, row string) bool {
+// sameNumber tells whether a column is that of a row but for a word before the number.
+func sameNumber(column, row string) bool {
 	return word.MatchString(column) && word.ReplaceAllString(column, "") == word.ReplaceAllString(row, "")
+}
+
+// shiftOf is 1 where the header of a square lacks its first cell.
+func shiftOf(all []line) int {
+	if len(all[1].cells) == len(all[0].cells)+1 {
+		return 1
+	}
+	return 0
 }
 
 // square reads a square.
@@ -158,10 +164,7 @@ func unread(all []line, columns map[string]int) []string {
 	if columns == nil {
 		return nil
 	}
-	shift := 0
-	if len(all[1].cells) == len(all[0].cells)+1 {
-		shift = 1
-	}
+	shift := shiftOf(all)
 	used := map[int]bool{0: true}
 	for _, i := range columns {
 		used[i] = true
@@ -214,8 +217,8 @@ func (b *builder) long(all []line) error {
 
 // heading is what the names of columns say.
 type heading struct {
-	// at are the columns of both ends and of the value, of so many; without a header there are
-	// no columns.
+	// at are the columns of both ends and of the value. columns is the number of all columns, 0 without a
+	// header.
 	at      [3]int
 	columns int
 	scale   float64
@@ -236,7 +239,8 @@ func titled(cells []string) bool {
 	if slices.ContainsFunc(cells, isRate) {
 		return true
 	}
-	return slices.IndexFunc(cells[:3], func(c string) bool { _, gap, err := number(c); return err == nil && !gap }) < 0 && cells[2] != "" && !isGap(cells[2])
+	_, empty, _ := number(cells[2])
+	return !empty && !slices.ContainsFunc(cells[:3], func(c string) bool { _, gap, err := number(c); return err == nil && !gap })
 }
 
 // wanted are the columns that a table of pairs needs.
@@ -250,8 +254,7 @@ func header(cells []string) (heading, error) {
 	var ends []int
 	rate := slices.IndexFunc(cells, isRate)
 	for i, c := range cells {
-		known := isEnd(c)
-		if i != rate && (known || len(cells) == 3 && !elsewise.MatchString(c)) {
+		if i != rate && (isEnd(c) || len(cells) == 3 && !elsewise.MatchString(c)) {
 			ends = append(ends, i)
 		}
 	}
@@ -314,29 +317,109 @@ func isRate(cell string) bool {
 	return unit || strings.Contains(c, "bw") || strings.Contains(c, "bandwidth") || strings.Contains(c, "rate") || strings.Contains(c, "throughput")
 }
 
-func isGap(cell string) bool { _, gap, _ := number(cell); return gap }
-
-// units are spellings of rates, the longer ones first.
-var units = []struct {
-	spelled *pattern.Pattern
-	bytes   float64
-}{
-	{pattern.New(`(?i)gib/?s`), 1 << 30},
-	{pattern.New(`(?i)mib/?s`), 1 << 20},
-	{pattern.New(`(?i)gbit|gbps|\bGb/s`), 1e9 / 8},
-	{pattern.New(`GB(/|_per_|p)?[sS]|gb/s|gb_s`), 1e9},
-	{pattern.New(`(?i)mbit|\bmbps`), 1e6 / 8},
-	{pattern.New(`MB(/|_per_|p)?[sS]|mb/s|mb_s`), 1e6},
+// builder collects ends and values.
+type builder struct {
+	Matrix
+	at    map[string]int
+	nodes map[string]int
+	// oneNode takes names for GPUs of one node.
+	oneNode bool
+	// gaps and zeros count missing values, and those that are 0.
+	gaps, zeros int
+	// unread are the columns that were not read.
+	unread []string
 }
 
-// unitOf is the unit that a header names, in bytes per second; GB/s if it names none.
-func unitOf(cells []string) (scale float64, named bool) {
-	for _, c := range cells {
-		for _, u := range units {
-			if u.spelled.MatchString(strings.TrimSpace(c)) && (u.bytes != 1e9/8 || !strings.Contains(c, "GB")) {
-				return u.bytes, true
-			}
-		}
+func newBuilder() *builder { return &builder{at: map[string]int{}, nodes: map[string]int{}} }
+
+// end is the number of an end.
+func (b *builder) end(name string) (int, error) {
+	if i, known := b.at[name]; known {
+		return i, nil
 	}
-	return 1e9, false
+	if err := nameError(name); err != nil {
+		return 0, err
+	}
+	if len(b.Names) >= mostEnds {
+		return 0, fmt.Errorf("there are more than %d names", mostEnds)
+	}
+	node, gpu := place(name, b.oneNode)
+	if _, known := b.nodes[node]; !known {
+		b.nodes[node] = len(b.Nodes)
+		b.Nodes = append(b.Nodes, node)
+	}
+	b.at[name] = len(b.Names)
+	b.Names = append(b.Names, name)
+	b.At = append(b.At, Place{Node: b.nodes[node], GPU: gpu})
+	return b.at[name], nil
+}
+
+// place reads the name of an end: NODE, or NODE:GPU, NODE/GPU or NODE:gpu3; gpu3 alone, and
+// a number where the ends are known to be GPUs, is a GPU of the only node. A node has the
+// GPU −1.
+func place(name string, oneNode bool) (node string, gpu int) {
+	node, after, cut := cutLast(name)
+	if !cut {
+		node, after = "", name
+	}
+	digits, prefixed := strings.CutPrefix(strings.ToLower(after), "gpu")
+	n, err := strconv.ParseUint(digits, 10, 16)
+	if err != nil || !cut && !prefixed && !oneNode {
+		return name, -1
+	}
+	return node, int(n)
+}
+
+// cutLast cuts a name at its last colon or slash.
+func cutLast(name string) (before, after string, ok bool) {
+	i := strings.LastIndexAny(name, ":/")
+	if i < 1 {
+		return name, "", false
+	}
+	return name[:i], name[i+1:], true
+}
+
+// add takes a value in bytes per second. A pair of an end with itself is left out.
+func (b *builder) add(from, to string, cell string, scale float64) error {
+	v, gap, err := value(cell, scale)
+	switch {
+	case err != nil:
+		return err
+	case v < 0:
+		return fmt.Errorf("a bandwidth is at least 0, not %s", short(cell))
+	}
+	i, err := b.end(from)
+	if err != nil {
+		return err
+	}
+	k, err := b.end(to)
+	switch {
+	case err != nil:
+		return err
+	case i == k:
+	case gap:
+		b.gaps++
+	case v == 0:
+		b.zeros++
+	case math.IsInf(v, 0):
+		return fmt.Errorf("%s is too large", short(cell))
+	default:
+		b.Values = append(b.Values, Value{From: i, To: k, Rate: v})
+	}
+	return nil
+}
+
+// notes say what was left out.
+func (b *builder) notes() []string {
+	var out []string
+	if len(b.unread) > 0 {
+		out = append(out, "columns that were not read: "+strings.Join(b.unread[:min(len(b.unread), 8)], ", "))
+	}
+	if b.gaps > 0 {
+		out = append(out, plain.Count(b.gaps, "pair")+" without a value")
+	}
+	if b.zeros > 0 {
+		out = append(out, plain.Count(b.zeros, "value")+" of 0: taken for a test that failed, and left out")
+	}
+	return out
 }

@@ -11,7 +11,6 @@ import (
 	"zbench/bench/finding"
 	"zbench/bench/plain"
 	"zbench/bench/record"
-	"zbench/bench/stat"
 	"zbench/bench/table"
 	"zbench/bench/unit"
 )
@@ -95,18 +94,14 @@ func pairRates(s *Survey, timings []Timing) [][]float64 {
 	}
 	for _, t := range timings {
 		if timed := t.Timed(); t.Kind == XGMI && len(timed) > 0 {
-			a, b, rate := t.Pair.A.GPU, t.Pair.B.GPU, float64(s.Bytes)/stat.Quantile(timed, 0.5)
+			a, b, rate := t.Pair.A.GPU, t.Pair.B.GPU, float64(s.Bytes)/median(timed)
 			all[a][b], all[b][a] = append(all[a][b], rate), append(all[b][a], rate)
 		}
 	}
 	out := make([][]float64, s.GPUs)
 	for a, row := range all {
 		for _, rates := range row {
-			rate := math.NaN()
-			if len(rates) > 0 {
-				rate = stat.Quantile(rates, 0.5)
-			}
-			out[a] = append(out[a], rate)
+			out[a] = append(out[a], median(rates))
 		}
 	}
 	return out
@@ -143,10 +138,11 @@ func (d *Document) PairTable() table.Table {
 }
 
 func (d *Document) pairTitle() string {
+	title := "GPU to GPU within a node, GB/s each way"
 	if n := len(d.Survey.Nodes); n > 1 {
-		return fmt.Sprintf("GPU to GPU within a node, GB/s each way, median of %d nodes", n)
+		title += fmt.Sprintf(", median of %d nodes", n)
 	}
-	return "GPU to GPU within a node, GB/s each way"
+	return title
 }
 
 // numbered are the names of leaf switches by rail, in the order of their first nodes.
@@ -176,38 +172,42 @@ func (s *Survey) NumberedLeaves() [][]int {
 	return out
 }
 
-// typical is the median time of a kind of rounds; nil for none.
-func typical(timings []Timing, kind Kind) *float64 {
+// timedOf are the samples of a kind of rounds.
+func timedOf(timings []Timing, kind Kind) []float64 {
 	var all []float64
 	for _, t := range timings {
 		if t.Kind == kind {
 			all = append(all, t.Timed()...)
 		}
 	}
-	if len(all) == 0 {
-		return nil
+	return all
+}
+
+// typical is the median time of a kind of rounds; nil for none.
+func typical(timings []Timing, kind Kind) *float64 {
+	if all := timedOf(timings, kind); len(all) > 0 {
+		return new(median(all))
 	}
-	m := stat.Quantile(all, 0.5)
-	return &m
+	return nil
 }
 
 // heats are the maps of rails and of links; nodes are columns, for there are many.
 func (d *Document) heats(s *Survey, v *Verdict) {
-	if s.NetworkSeconds != nil {
-		h := Heat{ID: "rails", Title: "Rail (row) by node (column), share of the median's bandwidth lost", Columns: s.Nodes, Lost: transposed(v.NICs), Limit: limitOf(v.NetworkLimit)}
-		for rail := range s.GPUs {
-			h.Rows = append(h.Rows, strconv.Itoa(rail))
+	add := func(id, what string, rows []string, lost [][]float64, limit float64) {
+		d.Heats = append(d.Heats, Heat{id, what + " (row) by node (column), share of the median's bandwidth lost", rows, s.Nodes, transposed(lost), max(limit, 0.05)})
+	}
+	var rails, links []string
+	for a := range s.GPUs {
+		rails = append(rails, strconv.Itoa(a))
+		for b := a + 1; b < s.GPUs; b++ {
+			links = append(links, fmt.Sprintf("%d–%d", a, b))
 		}
-		d.Heats = append(d.Heats, h)
+	}
+	if s.NetworkSeconds != nil {
+		add("rails", "Rail", rails, v.NICs, v.NetworkLimit)
 	}
 	if s.XGMISeconds != nil {
-		h := Heat{ID: "links", Title: "xGMI link (row) by node (column), share of the median's bandwidth lost", Columns: s.Nodes, Lost: transposed(v.Links), Limit: limitOf(v.LinkLimit)}
-		for a := range s.GPUs {
-			for b := a + 1; b < s.GPUs; b++ {
-				h.Rows = append(h.Rows, fmt.Sprintf("%d–%d", a, b))
-			}
-		}
-		d.Heats = append(d.Heats, h)
+		add("links", "xGMI link", links, v.Links, v.LinkLimit)
 	}
 }
 
@@ -224,8 +224,6 @@ func transposed(of [][]float64) [][]float64 {
 	return out
 }
 
-func limitOf(limit float64) float64 { return max(limit, 0.05) }
-
 // WriteRounds writes the times as CSV: a line for each pair of each round. Of a ring the
 // second end is empty, and the first its rail.
 func WriteRounds(w io.Writer, s *Survey, timings []Timing) error {
@@ -238,13 +236,13 @@ func WriteRounds(w io.Writer, s *Survey, timings []Timing) error {
 		} else {
 			line = append(line, s.Nodes[t.Pair.A.Node], strconv.Itoa(t.Pair.A.GPU), s.Nodes[t.Pair.B.Node], strconv.Itoa(t.Pair.B.GPU))
 		}
-		median, rate := "", ""
+		seconds, rate := "", ""
 		timed := t.Timed()
 		if len(timed) > 0 {
-			m := stat.Quantile(timed, 0.5)
-			median, rate = strconv.FormatFloat(m, 'g', 9, 64), strconv.FormatFloat(float64(s.Bytes)/m, 'g', 6, 64)
+			m := median(timed)
+			seconds, rate = strconv.FormatFloat(m, 'g', 9, 64), strconv.FormatFloat(float64(s.Bytes)/m, 'g', 6, 64)
 		}
-		lines = append(lines, append(line, median, rate, strconv.Itoa(len(timed))))
+		lines = append(lines, append(line, seconds, rate, strconv.Itoa(len(timed))))
 	}
 	return table.CSV(w, header, lines)
 }

@@ -29,7 +29,7 @@ type unsteady struct {
 	p float64
 }
 
-// samples are those of the transfers of a kind.
+// samples are the transfers of a kind with those of their samples that are slow.
 type samples struct {
 	of []Timing
 	// at are their places among all timings.

@@ -27,46 +27,51 @@ func Parts() []Part { return []Part{Link, GPU, Rail, Node, Leaf, Path, Rank} }
 
 // Component is one thing that can be slow. Fields that its kind does not have are 0.
 type Component struct {
-	Part Part `json:"part"`
+	Part Part
 	// Node is the node of a link, GPU, rail, node or path; Peer the other node of a path.
-	Node int `json:"node"`
-	Peer int `json:"peer"`
+	Node int
+	Peer int
 	// A is the GPU, the rail, or a link's first GPU; B a link's second, or a leaf's number,
 	// −1 where it is all of a rail.
-	A int `json:"a"`
-	B int `json:"b"`
+	A int
+	B int
+}
+
+// compare orders components by where they are, whatever their kind.
+func (c Component) compare(o Component) int {
+	return cmp.Or(cmp.Compare(c.Node, o.Node), cmp.Compare(c.A, o.A), cmp.Compare(c.B, o.B))
 }
 
 // Slow is a slow component.
 type Slow struct {
-	Component Component `json:"component"`
+	Component Component
 	// Lost is the share of its bandwidth that is lost, 0 to 1; of an intermittent fault
 	// while it lasts.
-	Lost float64 `json:"lost"`
+	Lost float64
 	// Intermittent faults hold in SlowRounds of Rounds.
-	Intermittent bool `json:"intermittent"`
-	SlowRounds   int  `json:"slow_rounds"`
-	Rounds       int  `json:"rounds"`
+	Intermittent bool
+	SlowRounds   int
+	Rounds       int
 	// Confidence is an estimate of the probability that this component and not its
 	// partners is slow, from the number of transfers that agree: 0 to 1.
-	Confidence float64 `json:"confidence"`
+	Confidence float64
 	// Reasons are sentences for people.
-	Reasons []string `json:"reasons"`
+	Reasons []string
 	// Nodes are the nodes of a leaf.
-	Nodes []int `json:"nodes,omitempty"`
+	Nodes []int
 }
 
 // Question is what the data cannot decide.
 type Question struct {
 	// What was seen, and the components that explain it.
-	What       string      `json:"what"`
-	Candidates []Component `json:"candidates"`
+	What       string
+	Candidates []Component
 	// Lost is the share of bandwidth that is lost, 0 to 1.
-	Lost float64 `json:"lost"`
+	Lost float64
 	// Next says what would decide it.
-	Next string `json:"next"`
+	Next string
 	// All is true where the reference is in doubt: no node is known to be well.
-	All bool `json:"-"`
+	All bool
 	// ring is true of a rail that is slow in its ring alone.
 	ring bool
 }
@@ -76,27 +81,27 @@ func Levels() []string { return []string{"high", "medium", "low"} }
 
 // Verdict is the answer for a fleet.
 type Verdict struct {
-	State finding.State `json:"state"`
+	State finding.State
 	// Findings are named components, the worst first. Questions are what could not be
 	// decided.
-	Findings  []Slow     `json:"findings"`
-	Questions []Question `json:"questions"`
+	Findings  []Slow
+	Questions []Question
 	// Unchecked says what was not judged, and why.
-	Unchecked []string `json:"unchecked"`
+	Unchecked []string
 	// Cleared are components that stood out and are not named.
-	Cleared []Cleared `json:"-"`
+	Cleared []Cleared
 	// Reference says what was compared with.
-	Reference string `json:"reference"`
+	Reference string
 	// Limit is the least share of bandwidth whose loss is named, 0 to 1, of NICs and of
 	// links; 0 where they are not judged.
-	NetworkLimit float64 `json:"network_limit"`
-	LinkLimit    float64 `json:"link_limit"`
+	NetworkLimit float64
+	LinkLimit    float64
 	// Ranking is every NIC and link, or end, or rank with its loss, the worst first.
-	Ranking []Ranked `json:"-"`
+	Ranking []Ranked
 	// NICs is the share lost of each node's rails, Links that of each node's pairs of
 	// GPUs, in the order (0,1), (0,2), …; NaN where it is unknown.
-	NICs  [][]float64 `json:"-"`
-	Links [][]float64 `json:"-"`
+	NICs  [][]float64
+	Links [][]float64
 }
 
 // Cleared is a component that the times suspected, and why it is not named.

@@ -11,8 +11,8 @@ import (
 type xgmi struct {
 	Fleet
 	kindTimes
-	// raw is the median of each link's rounds, all the same without what its place and its
-	// node have in common with others; NaN where it was not timed.
+	// raw is the median of each link's rounds, all that median less what links at the same place of the
+	// board, and links of the same node, have in common; NaN where the link was not timed.
 	raw, all [][]float64
 	// each are the values of each link's rounds.
 	each [][]float64
@@ -61,7 +61,7 @@ func newXGMI(f Fleet, timings []Timing) *xgmi {
 	return x
 }
 
-// takeOut takes what a place on the board and a node have in common out of the links.
+// takeOut subtracts from the links what the same place of the board, and the same node, have in common.
 func (x *xgmi) takeOut() {
 	if x.Nodes >= manyNodes {
 		for link := range x.links() {

@@ -1,0 +1,173 @@
+package nodescreen
+
+import (
+	"fmt"
+	"slices"
+
+	"zbench/bench/document"
+	"zbench/bench/finding"
+	"zbench/bench/fleet/rails"
+	"zbench/bench/plain"
+	"zbench/bench/unit"
+)
+
+// mostFailed is how many findings stand in the verdict; the tables have all.
+const mostFailed = 7
+
+// Shown is the judgement for its readers. version is zbench's.
+func (d *Document) Shown(version string) *document.Document {
+	nodes := slices.SortedFunc(slices.Values(d.nodes), func(a, b *Node) int { return plain.Natural(a.Host, b.Host) })
+	out := &document.Document{
+		Command: "screen", Value: d,
+		Title: "Screen of " + unit.Count(int64(max(d.Nodes, d.Expected)), "node"), Lead: "Each node was checked alone, then the nodes were compared.",
+		Findings: d.verdict(), Most: mostFailed, Chips: d.chips(),
+		Foot: "A share is of the median of all nodes. 1 GB/s = 1e9 B/s. Port rates are decimal: 400G = 50 GB/s. Written by zbench " + version + ".",
+	}
+	if d.Simulated {
+		out.Simulate()
+	}
+	if ranked := rankedBlocks(d.standings()); len(ranked) > 0 {
+		out.Results("Nodes, worst first", ranked...)
+	}
+	out.Add("measured", "Compared with the fleet", screenDots(nodes, d)...)
+	if len(d.Findings) > 0 {
+		on := document.Page | document.Verbose | document.Markdown
+		if len(out.Findings) > out.Most { // a terminal has not seen all of them
+			on = document.Everywhere
+		}
+		out.Add("findings", "Findings and next steps", document.Sheet{Table: d.Table(), Label: "findings"}).Show(on)
+	}
+	if len(d.References) > 0 {
+		out.Add("references", "What measurements were compared with", document.Sheet{Table: compared(d.References)}).Show(document.Brief)
+	}
+	var unchecked []string
+	for _, u := range d.Unchecked {
+		unchecked = append(unchecked, plain.Line(u))
+	}
+	out.Add("unchecked", "NOT CHECKED", document.Listed("warnings", unchecked)...).Show(document.Everywhere)
+	out.Add("next", "Nodes for the next job", screenNodes(d)...)
+	out.Fold("notes", "Notes", document.Listed("small", []string{
+		fmt.Sprintf("A value lies apart if it is at least %s and at least 5 robust standard deviations below the median. Fewer than 4 values are not compared.", rails.Percent(Effect)),
+		"What most nodes have in common fails no node.",
+	})...)
+	return out
+}
+
+func (d *Document) chips() []document.Fact {
+	reported := fmt.Sprint(d.Nodes)
+	if d.Expected > d.Nodes {
+		reported += fmt.Sprintf(" of %d", d.Expected)
+	}
+	return []document.Fact{
+		{Term: "Nodes that reported", Text: reported}, {Term: "Leave out", Text: fmt.Sprint(len(d.Fail))}, {Term: "Unclear", Text: fmt.Sprint(len(d.Unclear))}, {Term: "Without a finding", Text: fmt.Sprint(len(d.Pass))},
+	}
+}
+
+// rankedBlocks are the nodes with a finding, then folded those without.
+func rankedBlocks(standings []Standing) []document.Block {
+	passed := slices.IndexFunc(standings, func(s Standing) bool { return s.Result == Passed })
+	if passed < 0 {
+		passed = len(standings)
+	}
+	var out []document.Block
+	if passed > 0 {
+		out = append(out, document.Sheet{Table: Ranked(standings[:passed]), Label: "nodes with a finding, the worst first", Role: document.ResultsID})
+	}
+	if rest := standings[passed:]; len(rest) > 0 {
+		list := document.Sheet{Table: Ranked(rest), Label: "nodes without a finding, the slowest first"}
+		out = append(out, document.Details{Summary: unit.Count(int64(len(rest)), "node") + " without a finding, the slowest first", Blocks: []document.Block{list}})
+	}
+	return out
+}
+
+// verdict is the result, then what is wrong, the worst nodes first.
+func (d *Document) verdict() finding.List {
+	all := finding.List{{Code: "verdict", Severity: d.State.Severity(), Text: d.Heading()}}
+	for _, f := range d.Findings {
+		if f.Host == "" { // nodes that did not report and whose names are unknown
+			all = append(all, f.Finding())
+		}
+	}
+	for _, s := range d.standings() {
+		for _, f := range s.Findings {
+			all = append(all, f.Finding())
+		}
+	}
+	return all
+}
+
+// standings are the nodes that were judged, worst first.
+func (d *Document) standings() []Standing { return Standings(d.nodes, d) }
+
+// screenDots is a picture for each rule that compares rates.
+func screenDots(nodes []*Node, d *Document) []document.Block {
+	kinds := Kinds(nodes)
+	var names []string
+	for _, n := range nodes {
+		names = append(names, plain.Line(n.Host))
+	}
+	var out []document.Block
+	for _, rule := range []struct{ name, id, title, one string }{
+		{"memory", "memory", "Bandwidth of every GPU's memory", "a GPU"},
+		{"collective", "collective", "Collective over the GPUs of each node", "a node"},
+		{"nic_collective", "nic", "Collective over each NIC alone", "a NIC"},
+	} {
+		limits := d.Limits(kinds, rule.name)
+		if len(limits) == 0 {
+			continue
+		}
+		dots := document.Dots{ID: "dots-" + rule.id, Title: rule.title + ", share of the median", Nodes: names, One: rule.one, Limits: leastAndMost(limits)}
+		if d.Simulated {
+			dots.Mark = "SIMULATED"
+		}
+		for _, k := range kinds {
+			if k.Rule == rule.name {
+				dots.Values = append(dots.Values, dotValues(d, nodes, k)...)
+			}
+		}
+		dots.Table = &document.Sheet{Table: compared(limits), Label: "medians and limits"}
+		out = append(out, dots)
+	}
+	return out
+}
+
+// leastAndMost are the limits to draw: two only where they can be told apart.
+func leastAndMost(all []Reference) []float64 {
+	least, most := all[0].Limit, all[0].Limit
+	for _, r := range all {
+		least, most = min(least, r.Limit), max(most, r.Limit)
+	}
+	if most-least < 0.02 {
+		return []float64{least}
+	}
+	return []float64{least, most}
+}
+
+// dotValues are the values of a kind that was compared.
+func dotValues(d *Document, nodes []*Node, k Kind) []document.DotValue {
+	limits := d.Limits([]Kind{k}, k.Rule)
+	if len(limits) == 0 {
+		return nil
+	}
+	var out []document.DotValue
+	for _, v := range k.Values {
+		at := slices.IndexFunc(nodes, func(n *Node) bool { return n.Host == v.Host })
+		tip := v.Host
+		if v.Subject != "node" {
+			tip += ", " + v.Subject
+		}
+		out = append(out, document.DotValue{Node: at, Share: v.Rate / limits[0].Median, Tip: plain.Line(tip) + ": " + unit.Rate(v.Rate), Named: slices.ContainsFunc(d.Findings, func(f Deviation) bool {
+			return f.Rule == k.Rule && f.Host == v.Host && f.Subject == v.Subject
+		})})
+	}
+	return out
+}
+
+// screenNodes are the lists for the next job.
+func screenNodes(d *Document) []document.Block {
+	return rails.NodeLists([]rails.NodeList{
+		{Text: "fail.txt: nodes to leave out, for srun --exclude=./fail.txt and --exclude-bad", Names: d.Fail},
+		{Text: "unclear.txt: nodes that differ without a majority", Names: d.Unclear},
+		{Text: "pass.txt: nodes without a finding", Names: d.Pass},
+	})
+}

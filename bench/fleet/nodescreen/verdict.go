@@ -1,0 +1,68 @@
+package nodescreen
+
+import (
+	"fmt"
+
+	"zbench/bench/finding"
+	"zbench/bench/fleet/rails"
+	"zbench/bench/plain"
+	"zbench/bench/table"
+	"zbench/bench/unit"
+)
+
+// Verdict is the result in one sentence, with what was not checked.
+func (d *Document) Verdict() string { return d.result() + d.notChecked() }
+
+func (d *Document) result() string {
+	of := fmt.Sprint(d.Nodes)
+	if d.Expected > d.Nodes {
+		of = fmt.Sprintf("%d of %d", d.Nodes, d.Expected)
+	}
+	switch d.State {
+	case finding.NotChecked:
+		return "NOT CHECKED: no node reported"
+	case finding.Faulty:
+		if len(d.Fail) == 0 {
+			return fmt.Sprintf("FAULT: nodes are missing; %s reported, %d without a finding", of, len(d.Pass))
+		}
+		return fmt.Sprintf("FAULT: %s to leave out; %s reported, %d without a finding", plain.Count(len(d.Fail), "node"), of, len(d.Pass))
+	case finding.Unclear:
+		return fmt.Sprintf("UNCLEAR: %s differ and no majority decides; %s reported", plain.Count(len(d.Unclear), "node"), of)
+	default:
+		return fmt.Sprintf("OK: no node fails or lies apart; %s reported", of)
+	}
+}
+
+// Table has a row for each finding.
+func (d *Document) Table() table.Table {
+	t := table.Of([]string{"NODE", "PART", "FOUND", "NEXT"})
+	t.Columns[2].Wrap, t.Columns[3].Wrap = table.Sentences, table.Sentences
+	for _, f := range d.Findings {
+		text := f.Message
+		if f.Unclear {
+			text = "unclear: " + text
+		}
+		t.Add(plain.Line(f.Host), plain.Line(f.Subject), plain.Line(text), f.Next)
+	}
+	return t
+}
+
+// compared are references as a table: what measurements were compared with.
+func compared(all []Reference) table.Table {
+	t := table.Of([]string{"COMPARED", "VALUES", "MEDIAN", "SPREAD", "NAMED FROM"})
+	for i := 1; i < 5; i++ {
+		t.Columns[i].Right = true
+	}
+	for _, r := range all {
+		t.Add(plain.Line(r.What), fmt.Sprint(r.Count), unit.Rate(r.Median), rails.Percent(r.Spread), "−"+rails.Percent(r.Limit))
+	}
+	return t
+}
+
+// Heading is the verdict, labelled where it is of simulated nodes.
+func (d *Document) Heading() string {
+	if d.Simulated {
+		return d.result() + " (SIMULATED)" + d.notChecked()
+	}
+	return d.Verdict()
+}

@@ -1,0 +1,83 @@
+package rails
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"zbench/bench/finding"
+	"zbench/bench/plain"
+)
+
+// Codes of the findings of slow components, beside those that every detector has.
+const (
+	CodeSlow    = "slow"
+	CodeHealthy = "healthy"
+)
+
+// Verdict is the answer as findings, in the order of reading.
+func (d *Document) Verdict() finding.List {
+	var out finding.List
+	for _, f := range d.Findings {
+		kind, lost := "", "has lost "+Percent(f.Lost)+" of its bandwidth"
+		switch {
+		case d.Kind == OfTimes:
+			lost = "lets the others wait for " + Percent(f.Lost) + " of a collective's time"
+		case f.Intermittent:
+			kind = "intermittent: "
+		case f.Lost == 0:
+			lost = "has a fault, without a loss of bandwidth"
+		}
+		out = append(out, finding.Finding{
+			Code: CodeSlow, Severity: finding.Fault, Share: f.Lost, Subject: &finding.Subject{Kind: finding.Kind(f.Part), Name: f.Name, Nodes: f.Nodes},
+			Text: fmt.Sprintf("%s%s %s (confidence %s): %s", kind, plain.Line(f.Name), lost, f.Level, strings.Join(f.Reasons, "; ")), Evidence: f.Reasons,
+		})
+	}
+	for _, q := range d.Questions {
+		lost := ""
+		if q.Lost > 0 && !strings.Contains(q.What, Percent(q.Lost)) { // it may say so itself
+			lost = ", " + Percent(q.Lost) + " lost"
+		}
+		text := q.What + lost
+		if len(q.Candidates) > 0 {
+			text += "; candidates: " + list(q.Candidates)
+		}
+		one := finding.Finding{Code: finding.CodeUnclear, Severity: finding.Warning, Share: q.Lost, Text: text, Hint: q.Next}
+		for _, name := range q.Candidates {
+			one.Candidates = append(one.Candidates, finding.Subject{Name: name})
+		}
+		out = append(out, one)
+	}
+	for _, u := range d.Unchecked {
+		out = append(out, finding.Finding{Code: finding.CodeNotChecked, Severity: finding.Warning, Text: u})
+	}
+	if d.State == finding.Healthy {
+		text := "no component is slow, compared with " + d.Reference
+		if d.Limit > 0 {
+			text += "; a loss of " + Percent(math.Ceil(100*d.Limit)/100) + " would be named"
+		}
+		if d.Kind == OfTimes {
+			text = "no rank arrives last beyond chance"
+		}
+		out = slices.Insert(out, 0, finding.Finding{Code: CodeHealthy, Severity: finding.OK, Text: text})
+	}
+	if d.Survey != nil && d.Survey.Simulated {
+		out = append(out, d.Survey.simulated())
+	}
+	return out
+}
+
+// list joins names; of many it says how many more.
+func list(names []string) string {
+	const most = 8
+	shown := make([]string, 0, most)
+	for _, n := range names[:min(len(names), most)] {
+		shown = append(shown, plain.Line(n))
+	}
+	text := strings.Join(shown, ", ")
+	if more := len(names) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}

@@ -1,0 +1,195 @@
+// A pass of a training step: computation goes through the parameters, messages are launched
+// on the way, and one network carries them one after the other. [NewPass] fixes the order of
+// events once; [Pass.End] runs them for any times.
+
+package recommend
+
+import (
+	"cmp"
+	"slices"
+
+	"zbench/bench/trainer"
+)
+
+// Direction of a pass over the boundaries between parameters.
+type Direction bool
+
+// Forward passes boundary 0 first, Backward last.
+const (
+	Forward  Direction = false
+	Backward Direction = true
+)
+
+// Pass is the events of one pass in their order. done is that of [NewPass].
+type Pass struct {
+	events   []event
+	messages int
+	done     []float64
+}
+
+// event is a launch or a wait of a message at a boundary. The index of a message
+// that is waited for is complemented: a question holds millions of events.
+type event struct {
+	boundary, message int32
+}
+
+func (e event) wait() bool { return e.message < 0 }
+
+func (e event) index() int32 {
+	if e.wait() {
+		return ^e.message
+	}
+	return e.message
+}
+
+// NewPass puts the launches and waits of messages in order. done[p] is the share of
+// the pass's computation that is behind at boundary p. At the same boundary the
+// events of an earlier message come first, its launch before its wait: who waits
+// for one message and then launches the next waits first.
+func NewPass(messages []trainer.Message, done []float64, d Direction) Pass {
+	n := len(messages)
+	for _, m := range messages {
+		if m.Wait != trainer.Never {
+			n++
+		}
+	}
+	all := make([]event, 0, n)
+	for i, m := range messages {
+		all = append(all, event{int32(m.Launch), int32(i)})
+		if m.Wait != trainer.Never {
+			all = append(all, event{int32(m.Wait), ^int32(i)})
+		}
+	}
+	order := func(a, b event) int {
+		x, y := a, b
+		if d == Backward {
+			x, y = b, a
+		}
+		return cmp.Or(cmp.Compare(x.boundary, y.boundary), cmp.Compare(a.index(), b.index()))
+	}
+	if !slices.IsSortedFunc(all, order) { // most trainers' calls come in their order
+		slices.SortStableFunc(all, order)
+	}
+	return Pass{events: all, messages: len(messages), done: done}
+}
+
+// Shares is the done of [NewPass]: how much of the computation lies behind at each
+// boundary. Work of 0 everywhere counts as spread evenly.
+func Shares(work []float64, d Direction) []float64 {
+	total := 0.0
+	for _, w := range work {
+		total += w
+	}
+	weight := func(i int) float64 {
+		if total == 0 {
+			return 1 / float64(len(work))
+		}
+		return work[i] / total
+	}
+	done := make([]float64, len(work)+1)
+	if d == Forward {
+		for i := range work {
+			done[i+1] = done[i] + weight(i)
+		}
+		return done
+	}
+	for i := len(work) - 1; i >= 0; i-- {
+		done[i] = done[i+1] + weight(i)
+	}
+	return done
+}
+
+// End is when computation and network are both through, in seconds from the
+// start of the pass: compute is its computation, cost the time of each message
+// alone, which slow multiplies. [Pass.Ends] is for many runs.
+func (p Pass) End(compute float64, cost []float64, slow float64) float64 {
+	through := make([]float64, p.messages)
+	clock, network, done := 0.0, 0.0, 0.0
+	for _, e := range p.events {
+		behind := p.done[e.boundary]
+		clock += compute * (behind - done)
+		done = behind
+		if e.wait() {
+			clock = max(clock, through[e.index()])
+			continue
+		}
+		network = max(clock, network) + slow*cost[e.message]
+		through[e.message] = network
+	}
+	return max(clock+compute*(1-done), network)
+}
+
+// Times are what a pass takes in one scenario.
+type Times struct {
+	// Compute is the computation of the pass, in seconds.
+	Compute float64
+	// Slow multiplies the time of each message.
+	Slow float64
+}
+
+// lanes is how many scenarios are simulated at once. In one of them each event waits for the one
+// before; the others keep the processor busy meanwhile.
+const lanes = 4
+
+// Space is the scratch space of Ends.
+type Space struct {
+	through [][lanes]float64
+	ends    []float64
+}
+
+// Ends is [Pass.End] for several scenarios at once, to the last bit. The result belongs to the
+// space until its next use.
+func (p Pass) Ends(all []Times, cost []float64, space *Space) []float64 {
+	if cap(space.through) < p.messages {
+		space.through = make([][lanes]float64, p.messages)
+	}
+	space.ends = space.ends[:0]
+	for first := 0; first < len(all); first += lanes {
+		n := min(lanes, len(all)-first)
+		var some [lanes]Times
+		copy(some[:], all[first:first+n])
+		ends := p.some(some, cost, space.through[:p.messages])
+		space.ends = append(space.ends, ends[:n]...)
+	}
+	return space.ends
+}
+
+// some is written out for four lanes, since the compiler keeps no array in registers.
+func (p Pass) some(of [lanes]Times, cost []float64, through [][lanes]float64) [lanes]float64 {
+	compute0, compute1, compute2, compute3 := of[0].Compute, of[1].Compute, of[2].Compute, of[3].Compute
+	var clock0, clock1, clock2, clock3, network0, network1, network2, network3, done float64
+	for _, e := range p.events {
+		behind := p.done[e.boundary]
+		step := behind - done
+		done = behind
+		clock0 += compute0 * step
+		clock1 += compute1 * step
+		clock2 += compute2 * step
+		clock3 += compute3 * step
+		if e.wait() {
+			t := &through[e.index()]
+			clock0, clock1 = later(clock0, t[0]), later(clock1, t[1])
+			clock2, clock3 = later(clock2, t[2]), later(clock3, t[3])
+			continue
+		}
+		c := cost[e.message]
+		network0 = later(clock0, network0) + of[0].Slow*c
+		network1 = later(clock1, network1) + of[1].Slow*c
+		network2 = later(clock2, network2) + of[2].Slow*c
+		network3 = later(clock3, network3) + of[3].Slow*c
+		through[e.message] = [lanes]float64{network0, network1, network2, network3}
+	}
+	rest := 1 - done
+	return [lanes]float64{
+		later(clock0+compute0*rest, network0), later(clock1+compute1*rest, network1),
+		later(clock2+compute2*rest, network2), later(clock3+compute3*rest, network3),
+	}
+}
+
+// later is max of two times, of which none is negative or not a number.
+func later(a, b float64) float64 {
+	if a > b {
+		return a
+	}
+	return b
+}

@@ -1,0 +1,332 @@
+package trainer
+
+import (
+	"cmp"
+	"fmt"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+
+	"zbench/bench/collective"
+)
+
+// Config is the content of a trainer's own settings. A nil field is not set there.
+type Config struct {
+	// Trainer is the name of the one they are for.
+	Trainer string
+	// At most one of these is the bucket size: in elements, in bytes of gradients,
+	// in bytes of a rank's share, as a number of buckets, or in blocks.
+	Elements, Bytes, ShareBytes, Buckets, Blocks *int64
+	// GatherBytes is XLA's threshold of all_gather, in bytes.
+	GatherBytes *int64
+	// What else the buckets depend on.
+	Zero, Accum, Instances, EP, PP *int
+	TP, CP, ETP                    *int
+	// VocabMultiple is that of Trainer.
+	VocabMultiple                          *int64
+	Overlap, GatherOverlap, Pad, Recompute *bool
+	// KeepParams is FSDP2's reshard_after_forward=False, RootUnit that it has one
+	// unit for all that is outside of the blocks.
+	KeepParams, RootUnit *bool
+	// FindUnused is that of Run.
+	FindUnused *bool
+	// LayerWise and LegacyLayout are those of Run.
+	LayerWise, LegacyLayout bool
+	// FP8Gather and FP32Accumulation are those of Run.
+	FP8Gather, FP32Accumulation bool
+	// OwnerReduce is that of Run.
+	OwnerReduce           bool
+	GradDtype, ParamDtype string
+	// TokensPerMicrobatch is sequences times their length, where both are set.
+	TokensPerMicrobatch *int64
+	// Notes are sentences about what was found.
+	Notes []string
+
+	// said is the values of the keys that were found, the last of each: what no field
+	// stands for.
+	said map[string]string
+
+	// refused is why no bucket size has an effect with these settings.
+	refused error
+	// auto is DeepSpeed's bucket size by the model's hidden size.
+	auto bool
+	// bridge is comm_overlap.bucket_size of Megatron-Bridge.
+	bridge *int64
+
+	micro, seq                         int64
+	bf16, fp16, bf16Reduce, fp32Reduce bool
+	legacyLayout                       bool
+}
+
+// key is one setting of a file: its name and its effect; nil if only its presence counts.
+type key struct {
+	name string
+	set  func(c *Config, value string) error
+}
+
+// on reports whether a key is set and not false.
+func (c *Config) on(name string) bool {
+	value, said := c.said[name]
+	on, err := strconv.ParseBool(strings.ToLower(value))
+	return said && !isUnset(value) && (on || err != nil)
+}
+
+// ReadSettings converts settings to a trainer's configuration. want is the trainer's
+// name; if empty, the settings determine it.
+func ReadSettings(found []Setting, want string) (*Config, error) {
+	c := &Config{Trainer: want, said: map[string]string{}}
+	if c.Trainer == "" {
+		if c.Trainer = ownerOf(found); c.Trainer == "" {
+			return nil, fmt.Errorf("%w in it: neither %s", ErrConfig, strings.Join(signs(), ", nor "))
+		}
+	}
+	t, err := ByName(c.Trainer)
+	if err != nil {
+		return nil, err
+	}
+	c.Trainer = t.Name
+	if t.begin != nil {
+		t.begin(c, found)
+	}
+	known, err := c.read(t.keys, found)
+	if err != nil {
+		return nil, err
+	}
+	if !known {
+		return nil, fmt.Errorf("%w of %s in it", ErrConfig, c.Trainer)
+	}
+	given := slices.DeleteFunc(slices.Clone(found), func(p Setting) bool { return isUnset(p.Value) })
+	if _, err := c.read(t.beside, given); err != nil {
+		return nil, err
+	}
+	if t.conclude != nil {
+		t.conclude(c, found)
+	}
+	if c.refused != nil {
+		return nil, fmt.Errorf("%w on which a bucket size has an effect: %w", ErrConfig, c.refused)
+	}
+	return c, nil
+}
+
+// read applies the keys and reports whether there was any.
+func (c *Config) read(keys []key, found []Setting) (known bool, err error) {
+	for _, p := range found {
+		for _, k := range keys {
+			if k.name != p.Key {
+				continue
+			}
+			known = true
+			if p.Unset != "" {
+				c.Notes = append(c.Notes, fmt.Sprintf("%s is %s there, which the file does not set: it counts as not given", k.name, p.Unset))
+			}
+			value := strings.TrimSpace(p.Value)
+			c.said[k.name] = value
+			if k.set == nil {
+				continue
+			}
+			if err := k.set(c, value); err != nil {
+				return known, fmt.Errorf("%w: %s: %w", ErrConfig, k.name, err)
+			}
+		}
+	}
+	return known, nil
+}
+
+// signs identify the kind of a file.
+func signs() (all []string) {
+	for _, t := range table {
+		for _, r := range t.reads {
+			if r.sign != "" {
+				all = append(all, r.sign)
+			}
+		}
+	}
+	return all
+}
+
+// ownerOf is the trainer with the most settings in the file, the first of equals.
+func ownerOf(found []Setting) string {
+	best, most := "", 0
+	for _, t := range table {
+		n := 0
+		for _, p := range found {
+			if slices.ContainsFunc(t.keys, func(k key) bool { return k.name == p.Key }) {
+				n++
+			}
+		}
+		if n > most {
+			best, most = t.Name, n
+		}
+	}
+	return best
+}
+
+func orElse[T any](to **T, value T) {
+	if *to == nil {
+		*to = &value
+	}
+}
+
+// Setting is the bucket size in elements, and whether there is one.
+func (c *Config) Setting(params []Param, run Run) (int64, bool) {
+	if t, err := ByName(c.Trainer); err == nil && t.size != nil {
+		return t.size(c, run)
+	}
+	switch {
+	case c.Elements != nil:
+		return *c.Elements, true
+	case c.Bytes != nil:
+		return roundUp(*c.Bytes, run.GradBytes()) / run.GradBytes(), true
+	case c.Buckets != nil:
+		return max(1, elements(params) / *c.Buckets), true
+	case c.Blocks != nil:
+		return *c.Blocks * max(1, blockSize(params)), true
+	case c.auto:
+		h := hiddenSize(params)
+		return h * h, h > 0
+	}
+	return 0, false
+}
+
+// Doubts are sentences about the file for a model of these tensors.
+func (c *Config) Doubts(params []Param) []string {
+	if t, err := ByName(c.Trainer); err == nil && t.doubts != nil {
+		return t.doubts(c, params)
+	}
+	return nil
+}
+
+// Apply sets the file's values in the run.
+func (c *Config) Apply(run *Run) {
+	for _, x := range []struct{ to, from *int }{
+		{&run.Zero, c.Zero}, {&run.Accum, c.Accum}, {&run.Instances, c.Instances}, {&run.EP, c.EP}, {&run.TP, c.TP}, {&run.ETP, c.ETP},
+	} {
+		set(x.to, x.from)
+	}
+	for _, x := range []struct{ to, from *bool }{{&run.PadBuckets, c.Pad}, {&run.KeepParams, c.KeepParams}, {&run.FindUnused, c.FindUnused}, {&run.RootUnit, c.RootUnit}} {
+		set(x.to, x.from)
+	}
+	set(&run.GatherBytes, c.GatherBytes)
+	run.NoOverlap = c.Overlap != nil && !*c.Overlap || c.Overlap == nil && run.NoOverlap
+	run.NoGatherOverlap = c.GatherOverlap != nil && !*c.GatherOverlap || c.GatherOverlap == nil && run.NoGatherOverlap
+	run.LayerWise, run.LegacyLayout, run.FP8Gather = c.LayerWise, c.LegacyLayout, c.FP8Gather
+	run.FP32Accumulation, run.OwnerReduce = c.FP32Accumulation, c.OwnerReduce
+	run.GradDtype, run.ParamDtype = cmp.Or(c.GradDtype, run.GradDtype), cmp.Or(c.ParamDtype, run.ParamDtype)
+}
+
+// set sets what the file has.
+func set[T any](to, from *T) {
+	if from != nil {
+		*to = *from
+	}
+}
+
+// setter reads a value into a field, unless the value stands for the default.
+func setter[T any](field func(c *Config) *T, read func(value string) (T, error)) func(*Config, string) error {
+	return func(c *Config, value string) error {
+		if isUnset(value) {
+			return nil
+		}
+		v, err := read(value)
+		if err == nil {
+			*field(c) = v
+		}
+		return err
+	}
+}
+
+// plainForm sets a field that holds a whole number.
+func plainForm(field func(c *Config) *int64) func(*Config, string) error { return setter(field, whole) }
+
+// into sets a field that holds a size, which the value counts in so many bytes.
+func into(field func(c *Config) **int64, scale int64) func(*Config, string) error {
+	return setter(field, func(value string) (*int64, error) {
+		n, err := scaled(value, scale)
+		return &n, err
+	})
+}
+
+// small sets a field that holds a number of ranks or the like.
+func small(field func(c *Config) **int) func(*Config, string) error {
+	return setter(field, func(value string) (*int, error) {
+		n, err := strconv.Atoi(value)
+		if err != nil || n < 0 || n > 1<<20 {
+			return nil, fmt.Errorf("%q is not a number", value)
+		}
+		return &n, nil
+	})
+}
+
+// flag sets a field that holds a switch.
+func flag(field func(c *Config) **bool) func(*Config, string) error {
+	return setter(field, func(value string) (*bool, error) {
+		on, err := strconv.ParseBool(strings.ToLower(value))
+		return new(on || err != nil), nil // an error is --flag followed by something else
+	})
+}
+
+// dtype sets a field that holds an element type's name.
+func dtype(field func(c *Config) *string) func(*Config, string) error {
+	return setter(field, func(value string) (string, error) {
+		d, err := collective.DtypeByName(value)
+		return d.Name, err
+	})
+}
+
+// isOn sets a switch that is on unless it is false or not set.
+func isOn(field func(c *Config) *bool) func(*Config, string) error {
+	return func(c *Config, value string) error {
+		*field(c) = !strings.EqualFold(value, "false") && !isUnset(value)
+		return nil
+	}
+}
+
+// whole reads a positive whole number as configurations write it: 40000000,
+// 40_000_000, 5e8, 128*1024*1024.
+func whole(value string) (int64, error) {
+	product := new(big.Rat).SetInt64(1)
+	for part := range strings.SplitSeq(strings.ReplaceAll(value, "_", ""), "*") {
+		part = strings.TrimSpace(part)
+		f, ok := new(big.Rat), len(part) > 0 && len(part) <= 24 && strings.Trim(part, "0123456789.eE+") == ""
+		if _, exponent, has := strings.Cut(strings.ToLower(part), "e"); has && len(exponent) > 3 {
+			ok = false
+		}
+		if ok {
+			_, ok = f.SetString(part)
+		}
+		if !ok {
+			return 0, fmt.Errorf("%q is not a number", value)
+		}
+		product.Mul(product, f)
+	}
+	if !product.IsInt() || product.Sign() <= 0 || !product.Num().IsInt64() || product.Num().Int64() > 1<<53 {
+		return 0, fmt.Errorf("%q is not a positive whole number", value)
+	}
+	return product.Num().Int64(), nil
+}
+
+// scaled reads a number that may have decimals where it counts scale bytes.
+func scaled(value string, scale int64) (int64, error) {
+	if scale == 1 {
+		return whole(value)
+	}
+	r, ok := new(big.Rat), len(value) > 0 && len(value) <= 64 && strings.Trim(value, "0123456789.") == ""
+	if ok {
+		_, ok = r.SetString(value)
+	}
+	if !ok {
+		return 0, fmt.Errorf("%q is not a number", value)
+	}
+	r.Mul(r, new(big.Rat).SetInt64(scale))
+	n := new(big.Int).Quo(r.Num(), r.Denom()) // DDP cuts to whole bytes
+	if n.Sign() <= 0 || !n.IsInt64() || n.Int64() > 1<<53 {
+		return 0, fmt.Errorf("%q is not a positive size", value)
+	}
+	return n.Int64(), nil
+}
+
+// isUnset reports whether a value is one of the spellings of "the default".
+func isUnset(value string) bool {
+	return slices.Contains([]string{"", "null", "none", "auto", "~"}, strings.ToLower(value))
+}

@@ -1,0 +1,194 @@
+package trainer
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"zbench/bench/spell"
+)
+
+// layerWiseOptimizers are those that Megatron's distributed optimizer serves layer by
+// layer: the choices of --optimizer but adam and sgd (NVIDIA/Megatron-LM at d98e8a64,
+// megatron/training/arguments.py; since 0044db1f).
+var layerWiseOptimizers = []string{"muon", distMuon, "adaptive_muon", "lion", "soap"}
+
+// plainOptimizers are the others.
+var plainOptimizers = []string{"adam", "sgd"}
+
+// OptimizerName is Megatron's name of an optimizer in any spelling; the error is a
+// [spell.Unknown].
+func OptimizerName(name string) (string, error) {
+	names := slices.Concat(plainOptimizers, layerWiseOptimizers)
+	if own, known := spell.Match(names, name); known {
+		return own, nil
+	}
+	return "", &spell.Unknown{Kind: "Megatron optimizer", Given: name, Valid: names}
+}
+
+// LayerWiseOptimizer tells whether Megatron's distributed optimizer keeps the
+// matrices of an optimizer whole. An unknown name is an error that lists the valid.
+func LayerWiseOptimizer(name string) (bool, error) {
+	own, err := OptimizerName(name)
+	return slices.Contains(layerWiseOptimizers, own), err
+}
+
+// optimizerKeys are settings that count only together with Megatron's own keys: other
+// tools have an optimizer, too.
+var optimizerKeys = []key{
+	{name: "config"}, // Primus names its own in it
+	{"optimizer", setOptimizer},
+	{"optimizer.optimizer", setOptimizer},
+	{legacyKey, isOn(func(c *Config) *bool { return &c.legacyLayout })},
+	{"use_layer_wise_param_layout", func(c *Config, value string) error {
+		c.legacyLayout = strings.EqualFold(value, "false")
+		return nil
+	}},
+	{"overlap_param_gather_with_optimizer_step", noBuckets},
+	{"optimizer.overlap_param_gather_with_optimizer_step", noBuckets},
+	{"comm_overlap.overlap_param_gather_with_optimizer_step", noBuckets},
+	{"num_layers_per_virtual_pipeline_stage", interleaved},
+	{"num_virtual_stages_per_pipeline_rank", interleaved},
+	{"virtual_pipeline_model_parallel_size", interleaved},
+}
+
+// noBuckets refuses the switch with which Megatron cuts no buckets
+// (megatron/training/training.py: per_chunk_bucket_sizes are None then).
+func noBuckets(c *Config, value string) error {
+	on := false
+	if err := isOn(func(*Config) *bool { return &on })(c, value); err != nil || !on {
+		return err
+	}
+	return fmt.Errorf("it turns bucketing off, so that no bucket size has an effect: take it out to set one")
+}
+
+// interleaved notes the effect of the bucket size with several chunks per stage: only the
+// first is cut (same place).
+func interleaved(c *Config, value string) error {
+	if n, err := whole(value); err == nil && n > 0 {
+		c.Notes = append(c.Notes, "with interleaved stages the bucket size counts on the first chunk of the first stage alone: the list of parameters must be that chunk's")
+	}
+	return nil
+}
+
+// setOptimizer keeps the optimizer under one key.
+func setOptimizer(c *Config, value string) error {
+	c.said["optimizer"] = strings.ToLower(value)
+	return nil
+}
+
+// layerWise concludes what the optimizer means for the buffers. In a Primus file
+// dist_muon is that of the Megatron-LM it pins (AMD-AGI/Primus at fd1eeabb:
+// d3528a21), which reduces by all_reduce.
+func (c *Config) layerWise(primus bool) {
+	optimizer := c.said["optimizer"]
+	if !slices.Contains(layerWiseOptimizers, optimizer) {
+		return
+	}
+	sharded := c.Zero != nil && *c.Zero == 1
+	pinned := primus && optimizer == distMuon
+	switch {
+	case optimizer == distMuon || sharded:
+		c.Zero, c.LayerWise, c.LegacyLayout = new(1), true, c.legacyLayout || pinned
+	default:
+		c.Notes = append(c.Notes, optimizer+" without use_distributed_optimizer: every rank steps every matrix, gradients are reduced by all_reduce, and buckets end as with Adam")
+	}
+	switch {
+	case pinned:
+		c.Notes = append(c.Notes, "dist_muon is read as in the Megatron-LM that Primus pins (d3528a21): all_reduce in buckets of the size that is set; since 0044db1f (May 2026) it means the layer-wise buffers of optimizer: muon")
+	case primus && c.LayerWise:
+		c.Notes = append(c.Notes, "the Megatron-LM that Primus pins (d3528a21) refuses optimizer: "+optimizer+" with use_distributed_optimizer: the answer is for one since 0044db1f (May 2026)")
+	}
+}
+
+// legacyKey is Megatron's argument against the layer-wise layout, distMuon the name
+// of an optimizer that is sharded without another.
+const (
+	legacyKey = "no_use_layer_wise_param_layout"
+	distMuon  = "dist_muon"
+)
+
+// optimizer is the name that a snippet writes: the user's, or Muon.
+func (s Spelling) optimizer() string {
+	if s.Config != nil && s.Config.LayerWise {
+		return s.Config.said["optimizer"]
+	}
+	return "muon"
+}
+
+// inYAML is a setting as Primus has it, which names what an argument turns off.
+func inYAML(a argument) string {
+	if a.key == legacyKey {
+		return "use_layer_wise_param_layout: false"
+	}
+	return a.key + ": " + a.value
+}
+
+// LayerWiseFloor describes the buffer of matrices that most gradients are in: the
+// ranks that share it, its largest matrix and the least number of elements at which
+// one of its buckets closes, and from how many ranks on it is a single bucket
+// whatever is set; 0 where it is not up to mostRanks.
+type LayerWiseFloor struct {
+	Ranks, OneFrom        int
+	Total, Largest, Least int64
+	Expert                bool
+	// Guessed tells that shapes are not known, and names decided what a matrix is.
+	Guessed bool
+}
+
+// mostRanks is the most ranks that the search for OneFrom tries.
+const mostRanks = 1 << 16
+
+// LayerWise describes the layer-wise buffers of a run; false where it has none.
+func (p *Planner) LayerWise(run Run) (LayerWiseFloor, bool) {
+	if !run.LayerWise || run.LegacyLayout || run.Zero != 1 {
+		return LayerWiseFloor{}, false
+	}
+	in := p.prepared(run)
+	if in.floor == nil {
+		in.floor = in.layerWiseFloor(run)
+	}
+	return *in.floor, in.floor.Total > 0
+}
+
+func (in *prepared) layerWiseFloor(run Run) *LayerWiseFloor {
+	best := &LayerWiseFloor{}
+	var most *wholePacking
+	for _, expert := range []bool{false, true} {
+		w := newWholePacking(in, run, expert)
+		f := LayerWiseFloor{Ranks: int(w.dp), Expert: expert}
+		for _, x := range w.all {
+			f.Total += x.elements
+			f.Largest = max(f.Largest, x.elements)
+			f.Guessed = f.Guessed || !x.shaped
+		}
+		if f.Total > best.Total {
+			*best, most = f, w
+		}
+	}
+	if most == nil {
+		return best
+	}
+	best.Least = int64(floorShare * float64(int64(best.Ranks)*best.Largest))
+	best.OneFrom = most.oneFrom(run.PadBuckets)
+	return best
+}
+
+// oneFrom is the number of ranks from which the smallest setting leaves one bucket.
+func (w *wholePacking) oneFrom(pad bool) int {
+	one := func(dp int) bool {
+		return packingOf(w.all, dp, pad).end(0, 1, &chunking{}) == len(w.all)
+	}
+	if !one(mostRanks) {
+		return 0
+	}
+	lo, hi := 0, mostRanks // not one, one
+	for hi-lo > 1 {
+		if mid := (lo + hi) / 2; one(mid) {
+			hi = mid
+		} else {
+			lo = mid
+		}
+	}
+	return hi
+}

@@ -1,0 +1,164 @@
+package trainer
+
+import (
+	"slices"
+	"sort"
+)
+
+// packing is a rule that cuts a sequence of tensors into buckets.
+type packing struct {
+	params []Param
+	// order is the indexes of the tensors in the order they are added.
+	order []int
+	// sum[k] is the number of elements before tensor k of the order; aligned[k] is the same with each
+	// tensor rounded up to the alignment of Megatron's starts.
+	sum, aligned []int64
+	// alone is the index in order of the tensor that has an aligned bucket to itself; -1 is none.
+	alone int
+	// largest is that of a tensor.
+	largest int64
+	// A tensor's start is rounded up to a multiple of align, a bucket's end to one of divisor, counted in
+	// elements from the start of the buffer; 0 is 1.
+	align, divisor int64
+	// scratch is space for buckets of an unknown number.
+	scratch *[]Bucket
+	// most bounds the tensors of a bucket; 0 does not.
+	most int
+}
+
+// atMostAround closes a bucket before a tensor would exceed the limit, or once it holds as many
+// tensors as it may. A tensor above the limit is a bucket by itself, around which the one before it
+// stays open.
+func (p packing) atMostAround(limit int64) []Bucket {
+	if limit >= p.largest {
+		return p.atMost(limit)
+	}
+	all := *p.scratch
+	var b Bucket
+	for _, i := range p.order {
+		switch e := p.params[i]; {
+		case e.Elements > limit:
+			all = append(all, Bucket{Elements: e.Elements, Params: 1, First: i, Last: i, Expert: e.Expert})
+			continue
+		case b.Params > 0 && (b.Elements+e.Elements > limit || b.Params == p.most):
+			all = append(all, b)
+			fallthrough
+		case b.Params == 0:
+			b = Bucket{First: i, Last: i, Expert: e.Expert}
+		}
+		b.First, b.Last = min(b.First, i), max(b.Last, i)
+		b.Params++
+		b.Elements += p.params[i].Elements
+	}
+	if b.Params > 0 {
+		all = append(all, b)
+	}
+	return p.kept(all)
+}
+
+// indexes returns the tensors that have gradients, of one group of ranks.
+func indexes(params []Param, expert, reverse bool) []int {
+	var order []int
+	for i := range params {
+		at := i
+		if reverse {
+			at = len(params) - 1 - i
+		}
+		if params[at].Expert == expert && params[at].Elements > 0 {
+			order = append(order, at)
+		}
+	}
+	return order
+}
+
+// roundUp is the least multiple of step that is at least n; a step below 2 is 1.
+func roundUp(n, step int64) int64 {
+	if step < 2 {
+		return n
+	}
+	return (n + step - 1) / step * step
+}
+
+// lcm is the least common multiple.
+func lcm(a, b int64) int64 {
+	x, y := a, b
+	for y != 0 {
+		x, y = y, x%y
+	}
+	return a / x * b
+}
+
+// newPacking sums the tensors up, as they are and aligned.
+func newPacking(params []Param, order []int) packing {
+	p := packing{params: params, order: order, alone: slices.IndexFunc(order, func(i int) bool { return params[i].Alone }), sum: make([]int64, len(order)+1), aligned: make([]int64, len(order)+1), scratch: new([]Bucket)}
+	for k, i := range order {
+		p.largest = max(p.largest, params[i].Elements)
+		p.sum[k+1] = p.sum[k] + params[i].Elements
+		p.aligned[k+1] = p.aligned[k] + roundUp(params[i].Elements, megatronAlign)
+	}
+	return p
+}
+
+// atLeast closes a bucket as soon as it holds limit elements, so that the last
+// tensor overshoots. The first bucket has a limit of its own. A limit of 0 never
+// closes. A bucket's end is a multiple of what starts are aligned to, so that sums
+// of aligned tensors say where one closes.
+func (p packing) atLeast(first, limit int64) []Bucket {
+	all := *p.scratch
+	starts := p.sum
+	if p.align > 1 {
+		starts = p.aligned
+	}
+	for from := 0; from < len(p.order); first = limit {
+		last := len(p.order) - 1
+		held := func(k int) int64 { return starts[k] - starts[from] + p.sum[k+1] - p.sum[k] }
+		if first > 0 {
+			last = min(last, from+nearest(last+1-from, func(k int) bool { return held(from+k) >= first }))
+		}
+		if p.align > 1 && p.alone >= from && p.alone <= last {
+			last = max(from, p.alone-1)
+		}
+		b := Bucket{
+			Elements: roundUp(held(last), p.divisor), Params: last + 1 - from, First: p.order[last], Last: p.order[from],
+			Expert: p.params[p.order[from]].Expert,
+		}
+		b.Padding = b.Elements - (p.sum[last+1] - p.sum[from])
+		all = append(all, b)
+		from = last + 1
+	}
+	return p.kept(all)
+}
+
+// kept is what was appended to the scratch space, in no more memory than it takes.
+func (p packing) kept(all []Bucket) []Bucket {
+	*p.scratch = all[:0]
+	return slices.Clone(all)
+}
+
+// nearest is sort.Search for answers that are usually near 0.
+func nearest(n int, is func(k int) bool) int {
+	lo, step := 0, 1
+	for lo+step < n && !is(lo+step-1) {
+		lo, step = lo+step, 2*step
+	}
+	return lo + sort.Search(min(step, n-lo), func(k int) bool { return is(lo + k) })
+}
+
+// atMost closes a bucket before a tensor would exceed the limit, or once it holds as many tensors as it
+// may. A tensor above the limit is a bucket by itself.
+func (p packing) atMost(limit int64) []Bucket {
+	all := *p.scratch
+	for from := 0; from < len(p.order); {
+		n := nearest(len(p.order)-from, func(k int) bool { return p.sum[from+k+1]-p.sum[from] > limit })
+		if p.most > 0 {
+			n = min(n, p.most)
+		}
+		last := from + max(1, n) - 1
+		all = append(all, Bucket{
+			Elements: p.sum[last+1] - p.sum[from], Params: last + 1 - from, First: p.order[last], Last: p.order[from],
+			Expert: p.params[p.order[last]].Expert,
+		})
+		from = last + 1
+	}
+	return p.kept(all)
+}

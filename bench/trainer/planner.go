@@ -1,0 +1,102 @@
+package trainer
+
+import (
+	"cmp"
+	"slices"
+)
+
+// prepared is the common part of the plans of all settings. It is computed once for a
+// list of tensors and a run, so that the cost of a plan is that of its buckets.
+type prepared struct {
+	params []Param
+	// kinds are the dense tensors and those of experts, in the order of backward.
+	kinds [2]packing
+	// matrices and rest divide kinds where matrices have buffers of their own: by the layer-wise rule, and
+	// for storage in 8 bits.
+	matrices, rest [2]packing
+	pieces         [2][]piece
+	// ahead is kinds in the order of forward, for a trainer that cuts buckets in that order.
+	ahead  [2]packing
+	packed [2][]packed
+	floor  *LayerWiseFloor
+	// reverse is all tensors that have elements, the last first, and experts the
+	// elements of experts before each tensor of the list.
+	reverse packing
+	experts []int64
+	// zero is DeepSpeed's own lists, where they were asked for.
+	zero *zeroLists
+	// block is the elements of a transformer block, and blocks the tensors by block:
+	// for a trainer that is set in blocks.
+	block  int64
+	blocks blockRuns
+}
+
+// Planner makes the plans of many settings of the same tensors. It is not safe for
+// concurrent use.
+type Planner struct {
+	t      Trainer
+	params []Param
+	// made has what was prepared for each run; fields that do not move a bucket's end are left out of the key.
+	made map[Run]*prepared
+}
+
+// Planner makes plans of these tensors, which are in forward order.
+func (t Trainer) Planner(params []Param) *Planner {
+	return &Planner{t: t, params: params, made: map[Run]*prepared{}}
+}
+
+// Plan is [Trainer.Plan].
+func (p *Planner) Plan(setting int64, run Run) Plan { return p.t.plan(p.prepared(run), setting, run) }
+
+func (p *Planner) prepared(run Run) *prepared {
+	cut := run
+	cut.GradDtype, cut.ParamDtype, cut.Accum = "", "", 0
+	in := p.made[cut]
+	if in == nil {
+		in = prepare(grouped(p.params, run), run)
+		if p.t.Unit == Blocks {
+			in.block, in.blocks = blockSize(p.params), newBlockRuns(in.params, run)
+		}
+		p.made[cut] = in
+	}
+	return in
+}
+
+func prepare(params []Param, run Run) *prepared {
+	in := &prepared{params: params, experts: make([]int64, len(params)+1)}
+	var order []int
+	for kind := range in.kinds {
+		in.kinds[kind] = newPacking(params, indexes(params, kind == 1, true))
+		order = append(order, in.kinds[kind].order...)
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(b, a) })
+	in.reverse = newPacking(params, order)
+	for i, p := range params {
+		in.experts[i+1] = in.experts[i]
+		if p.Expert {
+			in.experts[i+1] += p.Elements
+		}
+	}
+	if run.FindUnused {
+		for kind := range in.ahead {
+			in.ahead[kind] = newPacking(params, indexes(params, kind == 1, false))
+		}
+	}
+	if !run.LayerWise && !run.FP8Gather {
+		return in
+	}
+	matrix := make([]bool, len(params))
+	for i, p := range params {
+		matrix[i] = Matrix(p) && (run.LayerWise || quantized(p))
+	}
+	for kind, all := range in.kinds {
+		some := func(matrices bool) packing {
+			return newPacking(params, slices.DeleteFunc(slices.Clone(all.order), func(i int) bool { return matrix[i] != matrices }))
+		}
+		in.matrices[kind], in.rest[kind] = some(true), some(false)
+		if run.LayerWise {
+			in.pieces[kind] = in.matrices[kind].pieces()
+		}
+	}
+	return in
+}

@@ -1,0 +1,249 @@
+package topo
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"zbench/bench/document"
+	"zbench/bench/finding"
+	"zbench/bench/judge"
+	"zbench/bench/table"
+	"zbench/bench/unit"
+)
+
+// Shown is the node for its readers.
+func (n *Node) Shown() *document.Document {
+	d := &document.Document{
+		Command: "topo", Value: n, Title: "Topology of " + n.Host, Lead: n.Verdict, Findings: n.shown(), Chips: n.chips(),
+		Foot: "Port rates are decimal, 400G = 50 GB/s. zbench topo reads; it measures nothing. Written by zbench " + n.Tool + ".",
+	}
+	if picture := n.picture(); len(picture.Columns) > 0 {
+		d.Add("picture", "How the node is wired", picture)
+	}
+	for i, t := range n.Tables() {
+		title := t.Title
+		t.Title = ""
+		d.Add(fmt.Sprintf("table-%d", i), title, document.Sheet{Table: t, Label: title}).Show(document.Everywhere)
+	}
+	var items document.Items
+	for _, u := range n.NotChecked {
+		items = append(items, document.Item{Severity: finding.Warning, Name: u.What, Text: u.Why, Hint: u.Next})
+	}
+	if len(items) > 0 {
+		d.Add("unchecked", "NOT CHECKED", items).Show(document.Everywhere)
+	}
+	var facts document.Facts
+	for _, f := range n.Stack {
+		facts.Add(f.Name, f.Value)
+	}
+	if len(facts) > 0 {
+		d.Fold("stack", "Software", facts)
+	}
+	return d
+}
+
+// shown is what was found, or that nothing is wrong.
+func (n *Node) shown() finding.List {
+	all := n.Grouped()
+	switch {
+	case n.Empty():
+		all = append(all, finding.Finding{Code: finding.CodeNotChecked, Text: n.Verdict, Severity: finding.Warning})
+	case all.Worst() < finding.Warning:
+		all = append(all, finding.Finding{Code: judge.CodeNoFault, Text: n.Verdict, Severity: finding.OK})
+	}
+	return all
+}
+
+func (n *Node) chips() []document.Fact {
+	return []document.Fact{{Term: "GPUs", Text: fmt.Sprint(len(n.GPUs))}, {Term: "NICs", Text: fmt.Sprint(len(n.NICs))}, {Term: "Not checked", Text: fmt.Sprint(len(n.NotChecked))}}
+}
+
+// portNote is a port's rate, of the rated one if that is known, and its state.
+func portNote(c NIC) string {
+	var words []string
+	if c.Negotiated != nil && c.State != "DOWN" {
+		words = append(words, Gigabits(c.Negotiated))
+		if c.Rated != nil {
+			words = append(words, "of", Gigabits(c.Rated))
+		}
+	}
+	return strings.Join(append(words, c.State), " ")
+}
+
+// picture is NUMA nodes, GPUs, NICs and leaves in columns. Lines are PCI's closeness,
+// and the cables.
+func (n *Node) picture() document.Diagram {
+	d := document.Diagram{ID: "topo", Title: "GPUs, rails and switches of " + n.Host}
+	var numa, gpus, nics, leaves document.DiagramColumn
+	numa.Name, gpus.Name, nics.Name, leaves.Name = "NUMA node", "GPU", "NIC", "leaf switch"
+	put := func(c *document.DiagramColumn, b document.DiagramBox) {
+		if !slices.ContainsFunc(c.Boxes, func(o document.DiagramBox) bool { return o.Name == b.Name }) {
+			c.Boxes = append(c.Boxes, b)
+		}
+	}
+	join := func(a, b string, s finding.Severity) {
+		d.Lines = append(d.Lines, document.DiagramLine{From: a, To: b, Severity: s})
+	}
+	for _, g := range n.GPUs {
+		put(&gpus, document.DiagramBox{Name: g.PCI, Note: g.Name + " " + g.Compute, Severity: n.Worst(g.PCI)})
+		if g.NUMA != nil {
+			name := fmt.Sprintf("NUMA %d", *g.NUMA)
+			put(&numa, document.DiagramBox{Name: name})
+			join(name, g.PCI, finding.Note)
+		}
+		if g.Rail != nil {
+			for _, nic := range g.Rail.NICs {
+				join(g.PCI, nic, max(n.Worst(nic), n.Worst(g.PCI)))
+			}
+		}
+	}
+	for _, c := range n.NICs {
+		put(&nics, document.DiagramBox{Name: c.Name, Note: portNote(c), Severity: n.Worst(c.Name)})
+		if c.Leaf != "" {
+			put(&leaves, document.DiagramBox{Name: c.Leaf, Note: c.LeafPort})
+			join(c.Name, c.Leaf, finding.Note)
+		}
+	}
+	for _, c := range []document.DiagramColumn{numa, gpus, nics, leaves} {
+		if len(c.Boxes) > 0 {
+			d.Columns = append(d.Columns, c)
+		}
+	}
+	return d
+}
+
+// none is a cell without a value.
+const none = "–"
+
+// numeral is a number as a cell.
+func numeral[T any](v *T) string {
+	return cmp.Or(spelled(v, func(v T) string { return fmt.Sprint(v) }), none)
+}
+
+// GPUTable has a row for each GPU, with its rail NIC.
+func (n *Node) GPUTable() table.Table {
+	t := table.Of([]string{"GPU", "product", "NUMA", "partitions", "rail NIC", "shares", "rate", "rated", "port", "found"})
+	t.Title, t.Rule = "GPUs and their rails", true
+	for _, g := range n.GPUs {
+		partitions := strings.TrimSpace(fmt.Sprintf("%d %s", g.Partitions, strings.TrimSpace(g.Compute+" "+g.Memory)))
+		if g.Partitions == 0 {
+			partitions = none
+		}
+		rate, rated, state, shared := none, none, none, none
+		subjects := []string{g.PCI}
+		if g.Rail != nil {
+			shared = fmt.Sprintf("%s, %d hops", strings.ReplaceAll(g.Rail.Path, "_", " "), g.Rail.Hops)
+			if c := n.nic(g.Rail.NICs[0]); c != nil && len(g.Rail.NICs) == 1 {
+				rate, rated, state = Gigabits(c.Negotiated), Gigabits(c.Rated), cmp.Or(c.State, none)
+				subjects = append(subjects, c.Name)
+			}
+		}
+		t.Add(g.PCI, g.Name, numeral(g.NUMA), partitions, cmp.Or(g.Rail.String(), none), shared, rate, rated, state, n.found(subjects...))
+	}
+	return t
+}
+
+// NICTable has a row for each NIC.
+func (n *Node) NICTable() table.Table {
+	t := table.Of([]string{"NIC", "PCI", "driver", "interface", "port", "rate", "rated", "MTU", "firmware", "link downs", "leaf", "found"})
+	t.Title, t.Rule = "RDMA NICs", true
+	rated := false
+	for _, c := range n.NICs {
+		driver := cmp.Or(c.Driver, none)
+		if c.Virtual {
+			driver += " (VF)"
+		}
+		rate := Gigabits(c.Rated)
+		if c.RatedBy == RatedByChip {
+			rate, rated = "≤ "+rate, true
+		}
+		leaf := cmp.Or(strings.TrimSpace(c.Leaf+" "+c.LeafPort), none)
+		t.Add(c.Name, cmp.Or(c.PCI, none), driver, cmp.Or(c.Interface, none), cmp.Or(c.State, none), Gigabits(c.Negotiated), rate, numeral(c.MTU), cmp.Or(c.Firmware, none), numeral(c.LinkDowns), leaf, n.found(c.Name))
+	}
+	if rated {
+		t.Notes = append(t.Notes, "≤: the rate of the chip's fastest card; this card may be sold for less")
+	}
+	return t
+}
+
+// LinkTable is the xGMI links as a matrix.
+func (n *Node) LinkTable() table.Table {
+	names := []string{"xGMI"}
+	for _, g := range n.GPUs {
+		names = append(names, short(g.PCI))
+	}
+	t := table.Of(names)
+	t.Title, t.Rule = "xGMI links between GPUs", true
+	for _, a := range n.GPUs {
+		cells := []string{a.PCI}
+		for _, b := range n.GPUs {
+			cells = append(cells, n.linkCell(a.PCI, b.PCI))
+		}
+		t.Add(cells...)
+	}
+	if slices.ContainsFunc(n.Links, func(l Link) bool { return l.Bandwidth == nil }) {
+		t.Notes = append(t.Notes, "yes: linked, and the source states no speed")
+	}
+	return t
+}
+
+func (n *Node) linkCell(a, b string) string {
+	if a == b {
+		return ""
+	}
+	for _, l := range n.Links {
+		if l.A == a && l.B == b || l.A == b && l.B == a {
+			if l.Bandwidth != nil {
+				return unit.Rate(*l.Bandwidth)
+			}
+			return "yes"
+		}
+	}
+	return "no"
+}
+
+// short is bus and device of an address, with a domain that is not 0.
+func short(pci string) string {
+	s, _, _ := strings.Cut(strings.TrimPrefix(pci, "0000:"), ".")
+	return strings.TrimSuffix(s, ":00")
+}
+
+// found is the worst finding of components as a word.
+func (n *Node) found(subjects ...string) string {
+	worst := finding.Note
+	for _, subject := range subjects {
+		worst = max(worst, n.Worst(subject))
+	}
+	return map[finding.Severity]string{finding.Fault: "FAULT", finding.Warning: "doubt", finding.Note: none}[worst]
+}
+
+// between stands between the two ends of a link.
+const between = " – "
+
+// Worst is the highest severity of the findings of a component.
+func (n *Node) Worst(subject string) finding.Severity {
+	worst := finding.Note
+	for _, f := range n.Findings {
+		if slices.Contains(strings.Split(f.Subject, between), subject) {
+			worst = max(worst, f.Mark.severity())
+		}
+	}
+	return worst
+}
+
+// Tables are those with rows.
+func (n *Node) Tables() []table.Table {
+	var all []table.Table
+	if len(n.GPUs) > 0 {
+		all = append(all, n.GPUTable())
+	}
+	if len(n.NICs) > 0 {
+		all = append(all, n.NICTable())
+	}
+	if len(n.Links) > 0 {
+		all = append(all, n.LinkTable())
+	}
+	return all
+}
