@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,6 +16,7 @@ import (
 	"zbench/bench/record"
 	"zbench/bench/results"
 	"zbench/bench/spec"
+	"zbench/hbm"
 	"zbench/internal/native"
 )
 
@@ -33,17 +33,10 @@ type kernelOptions struct {
 	resume, file string
 }
 
-// kernelBench is what one command of kernels has of its own.
+// kernelBench is a family with the flags of its command.
 type kernelBench struct {
-	name  string // of the benchmark
+	hbm.Family
 	flags []specFlag
-	// check refuses a request that names what the benchmark does not have.
-	check func(benchmark string, k *spec.Kernels) error
-	// fill completes a request that leaves out what the benchmark needs, and says what it takes; nil
-	// completes none.
-	fill func(k *spec.Kernels) (note string)
-	// open opens the devices and plans the rows.
-	open func(context.Context, State, *kernelOptions) (*engine.Kernels, error)
 }
 
 // flagsHelp says where the flags of a benchmark are described.
@@ -51,10 +44,17 @@ func flagsHelp(benchmark string) string {
 	return "`zbench " + engine.Command(benchmark) + " " + allFlags + "` lists the flags"
 }
 
+// command is the command of the benchmark.
+func (b kernelBench) command(s State) *cobra.Command {
+	cmd := &cobra.Command{Use: b.Name, Short: b.Short, Long: b.Long, Example: b.Example, Args: noArgs}
+	b.add(cmd, s)
+	return cmd
+}
+
 // add puts the flags on a command, and makes it run the benchmark.
 func (b kernelBench) add(cmd *cobra.Command, s State) {
 	var o kernelOptions
-	o.want = spec.Spec{Schema: spec.Schema, Benchmark: b.name, Kernels: &spec.Kernels{}}
+	o.want = spec.Spec{Schema: spec.Schema, Benchmark: b.Name, Kernels: &spec.Kernels{}}
 	addFlags(cmd, &o.want, b.flags)
 	addLibraryFlags(cmd, &o.libraries)
 	f := cmd.Flags()
@@ -71,7 +71,7 @@ func (b kernelBench) add(cmd *cobra.Command, s State) {
 // run measures into a new folder, or resumes the run of an existing one.
 func (b kernelBench) run(cmd *cobra.Command, s State, o kernelOptions) (err error) {
 	started := s.Now()
-	if err := checkFormat(o.format, flagsHelp(b.name)); err != nil {
+	if err := checkFormat(o.format, flagsHelp(b.Name)); err != nil {
 		return err
 	}
 	if err := o.gates.read(); err != nil {
@@ -99,7 +99,7 @@ func (b kernelBench) run(cmd *cobra.Command, s State, o kernelOptions) (err erro
 		return err
 	}
 	if dir == nil {
-		if dir, err = engine.NewFolder(e.Host, o.out, b.name, o.force); err != nil {
+		if dir, err = engine.NewFolder(e.Host, o.out, b.Name, o.force); err != nil {
 			return err
 		}
 		defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
@@ -119,15 +119,15 @@ func (b kernelBench) begin(cmd *cobra.Command, s State, o *kernelOptions) error 
 		if err != nil {
 			return err
 		}
-		if want.Kernels == nil || want.Benchmark != b.name {
+		if want.Kernels == nil || want.Benchmark != b.Name {
 			return usagef("zbench "+engine.Command(want.Benchmark)+" --spec runs it", "%s asks for %s", o.file, want.Benchmark)
 		}
 		if o.want, err = given(cmd, want); err != nil {
 			return err
 		}
 	}
-	if b.fill != nil && o.file == "" {
-		s.note(o.quiet, "%s", b.fill(o.want.Kernels))
+	if b.Fill != nil && o.file == "" {
+		s.note(o.quiet, "%s", b.Fill(o.want.Kernels))
 	}
 	if err := b.checked(&o.want, o.file); err != nil {
 		return err
@@ -142,20 +142,20 @@ func (b kernelBench) checked(want *spec.Spec, file string) error {
 	if err := engine.CheckKernels(want); err != nil {
 		return err
 	}
-	err := b.check(b.name, want.Kernels)
+	err := b.Check(want.Kernels)
 	switch {
 	case err == nil:
 		return nil
 	case file != "":
 		err = fmt.Errorf("%s: %w", file, err)
 	}
-	return usage(err, flagsHelp(b.name))
+	return usage(err, flagsHelp(b.Name))
 }
 
 // resumed reads the run that o.resume holds and takes its request over. What was
 // given anew and differs is an error that names it.
 func (b kernelBench) resumed(cmd *cobra.Command, s State, o *kernelOptions) (*engine.Folder, *record.Journal, error) {
-	dir, old, err := resumedFolder(s, o.resume, b.name, o.quiet)
+	dir, old, err := resumedFolder(s, o.resume, b.Name, o.quiet)
 	if err != nil {
 		return dir, nil, err
 	}
@@ -173,9 +173,31 @@ func (b kernelBench) engine(s State, o *kernelOptions) (*engine.KernelEngine, er
 	when, err := created(s)
 	return &engine.KernelEngine{
 		Host: s.host(o.quiet), Tool: tool(), Created: when,
-		Open:  func(ctx context.Context, _ spec.Spec) (*engine.Kernels, error) { return b.open(ctx, s, o) },
+		Open:  func(ctx context.Context, _ spec.Spec) (*engine.Kernels, error) { return b.opened(ctx, s, o) },
 		Watch: func(total, done int) engine.KernelWatcher { return newProgress(s, total, done, o.quiet, true) },
 	}, err
+}
+
+// opened is the open devices with the planned rows.
+func (b kernelBench) opened(ctx context.Context, s State, o *kernelOptions) (*engine.Kernels, error) {
+	to := hbm.Opening{
+		Spec: &o.want, Native: native.Choice{Backend: o.want.Backend, Getenv: s.Getenv}, Host: hostFacts(s), Rule: engine.KernelRule(o.want.Kernels),
+		Say: func(text string) { s.note(o.quiet, "%s\n", text) }, Help: flagsHelp(b.Name),
+	}
+	cache, err := o.libraries.fill(ctx, s, &to.Native)
+	if err != nil {
+		return nil, err
+	}
+	p, err := b.Open(to)
+	if o.want.Backend != "loopback" {
+		o.libraries.report(s, cache)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &engine.Kernels{
+		Driver: p.Driver, Spec: o.want, Facts: o.facts(s, p.Driver.Devices(), p.Driver.Libraries()), Vendor: p.Vendor, Rows: p.Rows, Jobs: p.Jobs, More: p.More,
+	}, nil
 }
 
 // finish renders the record of a run, prints it and returns its verdict.
@@ -225,8 +247,8 @@ func given(cmd *cobra.Command, file *spec.Spec) (spec.Spec, error) {
 
 // flagsOf are the flags of a benchmark's request.
 func flagsOf(benchmark string) []specFlag {
-	if i := slices.IndexFunc(kernelBenches, func(b kernelBench) bool { return b.name == benchmark }); i >= 0 {
-		return kernelBenches[i].flags
+	if b := benchOf(benchmark); b != nil {
+		return b.flags
 	}
 	return specFlags
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"zbench/bench/collective"
+	"zbench/bench/kernel"
 	"zbench/bench/spell"
 )
 
@@ -99,7 +100,7 @@ func newHelp(root *cobra.Command) *cobra.Command {
 // collectiveNames are the arguments that name collectives, one each or separated by
 // commas.
 func collectiveNames(args []string) []string {
-	names := split(args)
+	names := kernel.Split(args)
 	for i, name := range names {
 		if c, err := collective.ByName(name); err == nil {
 			names[i] = c.Name // an unknown one is refused when the sweep is prepared
