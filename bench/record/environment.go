@@ -4,6 +4,7 @@ import (
 	"path"
 	"strings"
 
+	"zbench/bench/backend"
 	"zbench/bench/pattern"
 )
 
@@ -11,7 +12,7 @@ import (
 // runtimes of AMD and NVIDIA, and the network beneath. secret are names that may hold
 // what must not be kept.
 var (
-	libraryVariables = pattern.New(`^(NCCL|RCCL|HSA|HIP|ROCR|AMD|GPU|CUDA|UCX|FI|IONIC|ANP)_[A-Z0-9_]+$`)
+	libraryVariables = pattern.New(`^(NCCL|` + backend.Text("|", func(v backend.Vendor) string { return strings.Join(v.Prefixes, "|") }) + `|UCX|FI|IONIC|ANP)_[A-Z0-9_]+$`)
 	secret           = pattern.New(`TOKEN|SECRET|PASS|CREDENTIAL|_KEY`)
 )
 

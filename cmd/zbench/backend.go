@@ -5,16 +5,21 @@ import (
 	"fmt"
 	"slices"
 
+	"zbench/bench/backend"
 	"zbench/bench/exit"
 	"zbench/bench/spell"
 	"zbench/internal/launch"
 	"zbench/internal/native"
 )
 
-// gpuNodes maps the device nodes of GPUs to backends.
-var gpuNodes = []struct{ path, backend string }{
-	{"/dev/kfd", "rocm"},
-	{"/dev/nvidia0", "cuda"},
+// noNodes names the device nodes of GPUs, of which there is none.
+func noNodes() string {
+	return "(" + backend.Text(", ", func(v backend.Vendor) string { return "no " + v.Node }) + ")"
+}
+
+// backendNames lists the vendors' backends.
+func backendNames(by string) string {
+	return backend.Text(by, func(v backend.Vendor) string { return v.Backend })
 }
 
 func unknownBackend(name string) error {
@@ -31,9 +36,9 @@ func chooseBackend(s State, asked string) (string, error) {
 		}
 		return asked, nil
 	}
-	for _, n := range gpuNodes {
-		if _, err := s.FS.Stat(n.path); err == nil {
-			return n.backend, nil
+	for _, v := range backend.Vendors() {
+		if _, err := s.FS.Stat(v.Node); err == nil {
+			return v.Backend, nil
 		}
 	}
 	role, err := launch.Detect(s.Getenv)
@@ -41,7 +46,7 @@ func chooseBackend(s State, asked string) (string, error) {
 		err = errors.New(role.Text())
 	}
 	if err != nil {
-		return "", exit.With(exit.Unavailable, fmt.Errorf("%w; this machine has no GPU (no /dev/kfd, no /dev/nvidia0), and under a launcher nothing is simulated unasked", err),
+		return "", exit.With(exit.Unavailable, fmt.Errorf("%w; this machine has no GPU %s, and under a launcher nothing is simulated unasked", err, noNodes()),
 			"run it on the GPU nodes, or simulate with --backend loopback")
 	}
 	return "loopback", nil

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"zbench/bench/backend"
 	"zbench/bench/exit"
 	"zbench/internal/codeobject"
 	"zbench/internal/doctor"
@@ -15,18 +16,15 @@ import (
 
 // runCompile builds every kernel for the asked architectures, without a GPU.
 func runCompile(ctx context.Context, s State, o doctorOptions, report doctor.Report) error {
-	backend := o.backend
-	if backend == "auto" {
-		backend = "rocm"
-		if strings.HasPrefix(o.archs[0], "sm_") {
-			backend = "cuda"
-		}
+	of := o.backend
+	if of == "auto" {
+		of = vendorOf(o.archs[0])
 	}
-	if backend == "loopback" {
-		return usagef("the loopback's kernels are in the binary", "--compile needs --backend rocm or cuda")
+	if of == "loopback" {
+		return usagef("the loopback's kernels are in the binary", "--compile needs --backend %s", backendNames(" or "))
 	}
-	b := doctor.Backend{Name: backend, Install: native.Product(backend)}
-	options, err := o.options(ctx, s, backend)
+	b := doctor.Backend{Name: of, Install: native.Product(of)}
+	options, err := o.options(ctx, s, of)
 	if err != nil {
 		return err
 	}
@@ -37,7 +35,7 @@ func runCompile(ctx context.Context, s State, o doctorOptions, report doctor.Rep
 		return errors.Join(o.show(s, &report), quietError{exit.Unavailable})
 	}
 	defer c.Close()
-	b.Libraries = libraryFacts(backend, []native.Search{*c.Search})
+	b.Libraries = libraryFacts(of, []native.Search{*c.Search})
 	report.Usable = true
 	for _, arch := range o.archs {
 		compiled := compileKernels(c, arch)
@@ -56,6 +54,18 @@ func runCompile(ctx context.Context, s State, o doctorOptions, report doctor.Rep
 		return quietError{exit.Run}
 	}
 	return nil
+}
+
+// vendorOf is the backend of an architecture by its first letters, else the first one.
+func vendorOf(arch string) string {
+	for _, v := range backend.Vendors() {
+		for prefix := range v.Waves {
+			if strings.HasPrefix(arch, prefix) {
+				return v.Backend
+			}
+		}
+	}
+	return backend.Like("").Backend
 }
 
 // compileKernels builds each file of the kernel table and looks for its kernels

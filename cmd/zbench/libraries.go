@@ -103,9 +103,9 @@ func (o libraryOptions) choose(s State, asked string) (string, error) {
 		if o.named[row.Flag] == "" || backend != "loopback" && (row.Backend == "" || row.Backend == backend) {
 			continue
 		}
-		why, own := "--backend "+backend+" does not use it", cmp.Or(row.Backend, "rocm or cuda")
+		why, own := "--backend "+backend+" does not use it", cmp.Or(row.Backend, backendNames(" or "))
 		if asked == "auto" && backend == "loopback" {
-			why = "this machine has no GPU (no /dev/kfd, no /dev/nvidia0), so --backend auto uses the built-in loopback"
+			why = "this machine has no GPU " + noNodes() + ", so --backend auto uses the built-in loopback"
 		}
 		fmt.Fprintf(s.Stderr, "zbench: --%s %s is ignored: %s\n  → --backend %s opens the library; otherwise remove the flag\n", row.Flag, o.named[row.Flag], why, own)
 	}

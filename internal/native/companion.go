@@ -11,16 +11,12 @@ import (
 	"unsafe"
 )
 
-// companions are libraries that another one opens by bare name at run time. The loader
+// openCompanions opens the libraries that another one opens by bare name at run time. The loader
 // does not search the folder of the opening library, so they are not found in a folder
-// that is not on its path. nvrtc opens its builtins this way.
-var companions = map[string]string{"libnvrtc.so": "libnvrtc-builtins.so.*"}
-
-// openCompanions opens the companions in the folder of a library; afterwards the loader
-// finds them by name. If one cannot be opened, the library reports it later.
-func (f *finder) openCompanions(s *Search) {
-	pattern, known := companions[s.Library]
-	if !known {
+// that is not on its path; afterwards the loader finds them by name. nvrtc opens its builtins this
+// way. If one cannot be opened, the library reports it later.
+func (f *finder) openCompanions(s *Search, pattern string) {
+	if pattern == "" {
 		return
 	}
 	files, _ := filepath.Glob(filepath.Join(filepath.Dir(s.Path), pattern)) // the pattern is one

@@ -57,7 +57,7 @@ func (p *Provider) Compiles() error {
 	if err == nil {
 		return nil
 	}
-	what, remedy := err.Error(), "install "+p.vendor().product
+	what, remedy := err.Error(), "install "+p.vendor().Product
 	if i := slices.IndexFunc(p.searches, func(s *Search) bool { return s.Role == RoleCompiler }); i >= 0 {
 		s := p.searches[i]
 		what, remedy = what+": tried "+s.tried(), remedy+", or name the file with --"+s.Flag

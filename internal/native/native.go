@@ -29,6 +29,7 @@ import (
 	"time"
 	"unsafe"
 
+	"zbench/bench/backend"
 	"zbench/bench/exit"
 )
 
@@ -37,7 +38,7 @@ import (
 var ErrUnavailable = exit.ErrUnavailable
 
 // Backends lists the providers in the order of the listings.
-func Backends() []string { return []string{"loopback", "rocm", "cuda"} }
+func Backends() []string { return backend.Names() }
 
 // Choice selects the provider to open.
 type Choice struct {
@@ -91,11 +92,12 @@ type Provider struct {
 	Simulated bool
 	Libraries []Library
 
-	table   *C.zb_table
-	column  C.int
-	builtin bool
-	used    bool
-	handles []unsafe.Pointer
+	table *C.zb_table
+	// vendorRow is that of the libraries; the loopback has the names of the first.
+	vendorRow backend.Vendor
+	builtin   bool
+	used      bool
+	handles   []unsafe.Pointer
 	// devices are those that streams were created on.
 	devices  []C.int32_t
 	searches []*Search
@@ -133,12 +135,7 @@ func newTable() *C.zb_table {
 
 // vendor is the row of the provider's libraries; the built-in loopback's compiler has
 // ROCm's interface.
-func (p *Provider) vendor() vendor {
-	if v, ok := vendors[p.Backend]; ok {
-		return v
-	}
-	return vendors["rocm"]
-}
+func (p *Provider) vendor() backend.Vendor { return backend.Like(p.Backend) }
 
 // Share is one driver's part of a loopback world that several drivers share, in this
 // process or in others. Every communicator then waits for ranks of other drivers.
@@ -178,7 +175,7 @@ func (p *Provider) openLoopback(machine []byte, share *Share) error {
 		return fmt.Errorf("%w: %s", ErrMachine, C.GoString(&why[0]))
 	}
 	C.zbl_fill(p.table)
-	p.Simulated, p.builtin, p.column = true, true, C.ZB_ROCM
+	p.Simulated, p.builtin, p.vendorRow = true, true, p.vendor()
 	p.Libraries = []Library{
 		{Name: "loopback runtime", Version: p.versionOf(RoleRuntime)},
 		{Name: "loopback collectives", Version: p.versionOf(RoleCollectives)},
@@ -240,9 +237,9 @@ func (p *Provider) CanCapture() error {
 
 // nameOf is the name of a symbol of the list in the provider's library.
 func (p *Provider) nameOf(symbol string) string {
-	v, ok := vendors[p.Backend]
+	v, ok := backend.Of(p.Backend)
 	if i := slices.Index(Symbols(), symbol); ok && i >= 0 {
-		return C.GoString(C.zb_symbol_at(C.int(i)).name[v.column])
+		return C.GoString(C.zb_symbol_at(C.int(i)).name[v.Column])
 	}
 	return symbol
 }

@@ -5,19 +5,23 @@ package native
 */
 import "C"
 
+import "zbench/bench/backend"
+
 // Product is the software that contains a backend's libraries, for a remedy; empty for
 // the loopback.
-func Product(backend string) string { return vendors[backend].product }
+func Product(of string) string {
+	v, _ := backend.Of(of)
+	return v.Product
+}
 
 // Listed is the number of functions of the symbol list that a backend's library
 // of this role should have.
-func Listed(backend string, role Role) int {
+func Listed(of string, role Role) int {
+	v, known := backend.Of(of)
 	n := 0
-	for _, row := range vendors[backend].libraries {
-		for i := range C.zb_symbol_count() {
-			if row.role == role && C.zb_symbol_at(i).library[vendors[backend].column] == row.kind {
-				n++
-			}
+	for i := range C.zb_symbol_count() {
+		if known && C.zb_symbol_at(i).library[v.Column] == kinds[role] {
+			n++
 		}
 	}
 	return n

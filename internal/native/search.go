@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 	"unsafe"
+
+	"zbench/bench/backend"
 )
 
 // Attempt is one file that was tried, with the result.
@@ -87,7 +89,7 @@ func (s *Search) tried() string {
 // finder searches for the libraries of one vendor. End it when done.
 type finder struct {
 	o       Choice
-	v       vendor
+	v       backend.Vendor
 	handles map[C.int]unsafe.Pointer
 	opened  []unsafe.Pointer
 	found   []*Search
@@ -118,10 +120,10 @@ func (f *finder) waited() {
 }
 
 // find looks for one library and opens it.
-func (f *finder) find(row libraryRow) {
+func (f *finder) find(row backend.Library) {
 	s := &Search{
-		Role: row.role, Library: row.names[len(row.names)-1], Flag: row.flag,
-		Required: row.lost == "" || f.o.Needs != nil, Lost: row.lost,
+		Role: row.Role, Library: row.Name(), Flag: row.Flag,
+		Required: row.Lost == "" || f.o.Needs != nil, Lost: row.Lost,
 	}
 	f.found = append(f.found, s)
 	candidates, loaded := f.candidates(row, s)
@@ -141,11 +143,11 @@ func (f *finder) find(row libraryRow) {
 			return
 		}
 	}
-	s.Remedy = row.remedy(s)
+	s.Remedy = remedy(row, s)
 }
 
 // remedy is the next step for a library that was not loaded; empty for the general one.
-func (row libraryRow) remedy(s *Search) string {
+func remedy(row backend.Library, s *Search) string {
 	for _, a := range s.Attempts {
 		if a.Fatal {
 			return "replace the file or name another with --" + s.Flag + "; LD_DEBUG=libs shows what it loads"
@@ -154,8 +156,8 @@ func (row libraryRow) remedy(s *Search) string {
 			return "it was built for a newer system than this: take the build for this one, run in the container it is from, or name another file with --" + s.Flag
 		}
 	}
-	if row.product != "" {
-		return "install " + row.product + ", or name the file with --" + s.Flag
+	if row.Product != "" {
+		return "install " + row.Product + ", or name the file with --" + s.Flag
 	}
 	return ""
 }
@@ -230,13 +232,13 @@ func (f *finder) usable(s *Search, h unsafe.Pointer) bool {
 
 // probe is a function that every library of a role has: the first of the list.
 func (f *finder) probe(role Role) string {
-	for _, row := range f.v.libraries {
-		if row.role != role {
+	for _, row := range f.v.Libraries {
+		if row.Role != role {
 			continue
 		}
 		for i := range C.zb_symbol_count() {
-			if sym := C.zb_symbol_at(i); sym.library[f.v.column] == row.kind {
-				return C.GoString(sym.name[f.v.column])
+			if sym := C.zb_symbol_at(i); sym.library[f.v.Column] == kinds[row.Role] {
+				return C.GoString(sym.name[f.v.Column])
 			}
 		}
 	}
@@ -244,18 +246,18 @@ func (f *finder) probe(role Role) string {
 }
 
 // take records the opened library: its real path and the symbols that it lacks.
-func (f *finder) take(row libraryRow, s *Search, h unsafe.Pointer, path string) {
+func (f *finder) take(row backend.Library, s *Search, h unsafe.Pointer, path string) {
 	s.Attempts = append(s.Attempts, Attempt{Path: path})
 	s.Path = path
-	f.handles[row.kind] = h
+	f.handles[kinds[row.Role]] = h
 	for i := range C.zb_symbol_count() {
 		sym := C.zb_symbol_at(i)
-		if sym.library[f.v.column] != row.kind {
+		if sym.library[f.v.Column] != kinds[row.Role] {
 			continue
 		}
-		name := sym.name[f.v.column]
+		name := sym.name[f.v.Column]
 		var whole [4096]C.char
-		if C.zb_offers(h, i, f.v.column) == 0 {
+		if C.zb_offers(h, i, C.int(f.v.Column)) == 0 {
 			s.Missing = append(s.Missing, MissingSymbol{
 				Field: C.GoString(sym.field), Name: C.GoString(name),
 				Required: sym.lost == nil, Lost: C.GoString(sym.lost),
@@ -264,7 +266,7 @@ func (f *finder) take(row libraryRow, s *Search, h unsafe.Pointer, path string) 
 			s.Path = C.GoString(&whole[0])
 		}
 	}
-	f.openCompanions(s)
+	f.openCompanions(s, row.Companions)
 }
 
 // loadedLibraries lists the real paths of the process's libraries whose file names have
