@@ -62,13 +62,21 @@ func (b bounds) eachLine(r io.Reader, f func(line) error) (summary, error) {
 	sc := bufio.NewScanner(io.TeeReader(br, io.MultiWriter(hash, tail)))
 	sc.Buffer(make([]byte, 0, 64<<10), maxLine)
 	pieces := labelled{emit: f}
-	previous := ""
+	rewritten, previous := rewriterOf(head), ""
+	give := func(no int, raw string, last, cut bool) error {
+		for _, text := range rewritten(raw, last) {
+			if err := pieces.line(no, text, cut); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	for sc.Scan() {
 		if sum.lines++; sum.lines > b.lines {
 			return summary{}, fmt.Errorf("%w: more than %d lines; pass the tables alone, without NCCL_DEBUG's lines", ErrTooLarge, b.lines)
 		}
 		if sum.lines > 1 {
-			if err := pieces.line(sum.lines-1, previous, false); err != nil {
+			if err := give(sum.lines-1, previous, false, false); err != nil {
 				return summary{}, err
 			}
 		}
@@ -80,7 +88,7 @@ func (b bounds) eachLine(r io.Reader, f func(line) error) (summary, error) {
 		return summary{}, fmt.Errorf("reading line %d: %w", sum.lines+1, err)
 	}
 	if sum.lines > 0 {
-		if err := pieces.line(sum.lines, previous, tail.b != '\n'); err != nil {
+		if err := give(sum.lines, previous, true, tail.b != '\n'); err != nil {
 			return summary{}, err
 		}
 	}

@@ -1,7 +1,7 @@
 // Package peers reads the output of rccl-tests and nccl-tests, text or CSV, into
 // zbench's record.
 //
-// The steps are the files: lines.go and clean.go make clean lines, labels.go
+// The steps are the files: form.go rewrites other forms of log, lines.go and clean.go make clean lines, labels.go
 // puts those together that a launcher cut, scan.go sorts them into tests
 // (preamble.go, meta.go, world.go, section.go and header.go know what a line can
 // be), row.go turns a table row into cells, join.go puts rows together that
