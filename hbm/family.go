@@ -5,9 +5,9 @@ import (
 	"errors"
 	"slices"
 
+	"zbench/bench/engine"
 	"zbench/bench/exit"
 	"zbench/bench/kernel"
-	"zbench/bench/plan"
 	"zbench/bench/record"
 	"zbench/bench/spec"
 	"zbench/bench/stat"
@@ -21,8 +21,9 @@ type Family struct {
 	// Fill completes a request that leaves out what the benchmark needs, and says what it takes; nil
 	// completes none.
 	Fill func(*spec.Kernels) (note string)
-	// Open opens the devices and plans the rows. It fills in what the request leaves open.
-	Open func(Opening) (*Planning, error)
+	// Open opens the devices and plans the rows. It fills in what the request leaves open, and leaves
+	// Spec and the kernel driver out.
+	Open func(Opening) (*engine.Kernels, error)
 }
 
 // Opening is what a family opens for.
@@ -40,23 +41,6 @@ type Opening struct {
 	Help string
 }
 
-// Planning is what a request measures: open devices, rows of the record, and the jobs that measure them.
-type Planning struct {
-	Driver interface {
-		// Cancel makes what runs return soon; it may be called from elsewhere.
-		Cancel()
-		Close() error
-		Devices() []record.Device
-		Libraries() []native.Library
-	}
-	Rows []record.Kernel
-	Jobs []plan.Job
-	// More are rows that follow from what was measured; nil where none do.
-	More func(*record.Record) ([]record.Kernel, []plan.Job)
-	// Vendor is Source.Vendor.
-	Vendor string
-}
-
 var families []Family
 
 // Register adds a family. Its result serves a declaration in the family's own file.
@@ -70,13 +54,13 @@ func Register(f Family) Family {
 func Families() []Family { return slices.Clone(families) }
 
 // The streams are hbm.
-var _ = Register(Family{Family: streamFamily, Open: func(o Opening) (*Planning, error) {
-	return o.open(nil, "choose a smaller --size", func(d *Driver) (*Planning, error) { return d.planStreams(o.Spec.Kernels, o.Rule) })
+var _ = Register(Family{Family: streamFamily, Open: func(o Opening) (*engine.Kernels, error) {
+	return o.open(nil, "choose a smaller --size", func(d *Driver) (*engine.Kernels, error) { return d.planStreams(o.Spec.Kernels, o.Rule) })
 }})
 
 // open opens the devices with the sources of a fused kernel, then the loopback checks results alone;
 // without, for streams, it is the host on the wall clock. smaller is the hint where memory is short.
-func (o Opening) open(files []string, smaller string, plan func(*Driver) (*Planning, error)) (*Planning, error) {
+func (o Opening) open(files []string, smaller string, plan func(*Driver) (*engine.Kernels, error)) (*engine.Kernels, error) {
 	loopback, faults, k := o.Native.Backend == "loopback", o.Spec.Faults, o.Spec.Kernels
 	switch {
 	case len(faults) > 0 && !loopback:
@@ -105,6 +89,15 @@ func (o Opening) open(files []string, smaller string, plan func(*Driver) (*Plann
 	if err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
-	p.Driver = d
+	p.Driver, p.Facts = d, FactsOf(d.Devices(), d.Libraries())
 	return p, nil
+}
+
+// FactsOf are the devices and libraries of a driver.
+func FactsOf(devices []record.Device, libraries []native.Library) engine.Facts {
+	f := engine.Facts{Devices: devices}
+	for _, l := range libraries {
+		f.Libraries = append(f.Libraries, record.Library{Name: l.Name, Version: l.Version, Path: l.Path})
+	}
+	return f
 }

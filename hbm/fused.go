@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"zbench/bench/engine"
 	"zbench/bench/kernel"
 	"zbench/bench/record"
 	"zbench/bench/spec"
@@ -37,7 +38,7 @@ type FusedCase interface {
 }
 
 // register adds a fused kernel to the families.
-func (f Fused) register() Family {
+func (f Fused) register() Family { //nolint:unparam // a variable takes it
 	most := []string{"rows", "hidden", "dtype", "device", "max-time", "out", "format"}
 	own := f.own
 	own.Name, own.Order, own.Short, own.MaxTime, own.Most, own.MostSearched = f.Name, f.order, f.Short, "1", most, most
@@ -52,8 +53,8 @@ kernels thread by thread, so choose small shapes.`
 		dtypeSetting(f.TypeNames()[:1], f.TypeNames(), f.TypeByName),
 	}
 	own.Check = f.check
-	return Register(Family{Family: kernel.Register(own), Open: func(o Opening) (*Planning, error) {
-		return o.open(f.Files, "choose fewer --rows or a smaller --hidden", func(d *Driver) (*Planning, error) { return d.planFused(f, o.Spec.Kernels, o.Rule) })
+	return Register(Family{Family: kernel.Register(own), Open: func(o Opening) (*engine.Kernels, error) {
+		return o.open(f.Files, "choose fewer --rows or a smaller --hidden", func(d *Driver) (*engine.Kernels, error) { return d.planFused(f, o.Spec.Kernels, o.Rule) })
 	}})
 }
 
@@ -96,21 +97,21 @@ func (f Fused) TypeByName(name string) (Type, bool) {
 }
 
 // planFused plans all shapes in all roles.
-func (d *Driver) planFused(f Fused, k *spec.Kernels, rule stat.Rule) (*Planning, error) {
+func (d *Driver) planFused(f Fused, k *spec.Kernels, rule stat.Rule) (*engine.Kernels, error) {
 	if k.Rows == 0 {
 		k.Rows = 8
 		if d.Devices()[0].Kind == record.GPU {
 			k.Rows = 32768
 		}
 	}
-	p, most := &Planning{}, int64(0)
+	p, most := &engine.Kernels{}, int64(0)
 	for _, dtype := range k.Dtypes {
 		t, _ := f.TypeByName(dtype)
 		for _, h := range k.Hidden {
 			for _, role := range []string{record.Fused, record.Unfused, record.Copy} {
 				c := f.At(t, int64(k.Rows), int64(h), role)
 				most = max(most, c.Bytes())
-				p.add(d, c, rule)
+				d.add(p, c, rule)
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"zbench/bench/engine"
 	"zbench/bench/kernel"
 	"zbench/bench/spec"
 	"zbench/bench/spell"
@@ -111,6 +112,6 @@ func known[T interface{ String() string }](names []string, kind string, valid []
 	return nil
 }
 
-func (p *Planning) add(d *Driver, c kernelCase, rule stat.Rule) {
+func (d *Driver) add(p *engine.Kernels, c kernelCase, rule stat.Rule) {
 	p.Rows, p.Jobs = append(p.Rows, d.Planned(c)...), append(p.Jobs, d.Job(c, rule))
 }

@@ -112,7 +112,7 @@ type Stream struct {
 
 var vendors []Vendor
 
-func register(v Vendor) Vendor {
+func register(v Vendor) Vendor { //nolint:unparam // a variable takes it
 	v.Root.Backend = v.Backend
 	for i := range v.Libraries {
 		v.Libraries[i].Backend = v.Backend

@@ -13,7 +13,7 @@ import (
 // jsonLines is a form of log with an object on each line.
 func jsonLines() func(raw string, last bool) []string {
 	out := []string{"collective,nodes,ranks,size,time(us),algbw(GB/s),busbw(GB/s)"}
-	return func(raw string, last bool) []string {
+	return func(raw string, _ bool) []string {
 		var row struct {
 			Op           string
 			Ranks, Bytes int

@@ -23,7 +23,7 @@ func runCompile(ctx context.Context, s State, o doctorOptions, report doctor.Rep
 	if of == "loopback" {
 		return usagef("the loopback's kernels are in the binary", "--compile needs --backend %s", backendNames(" or "))
 	}
-	b := doctor.Backend{Name: of, Install: native.Product(of)}
+	b := doctor.Backend{Name: of, Install: backend.Like(of).Product}
 	options, err := o.options(ctx, s, of)
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"path"
 
+	"zbench/bench/backend"
 	"zbench/bench/fabric"
 	"zbench/bench/spec"
 	"zbench/internal/doctor"
@@ -13,7 +14,8 @@ import (
 
 // backendFacts opens a provider, asks it, and closes it again.
 func backendFacts(o native.Choice) doctor.Backend {
-	b := doctor.Backend{Name: o.Backend, Install: native.Product(o.Backend)}
+	row, _ := backend.Of(o.Backend) // the loopback has none
+	b := doctor.Backend{Name: o.Backend, Install: row.Product}
 	if o.Backend == "loopback" {
 		machine, err := loopbackMachine()
 		if err != nil {

@@ -195,9 +195,8 @@ func (b kernelBench) opened(ctx context.Context, s State, o *kernelOptions) (*en
 	if err != nil {
 		return nil, err
 	}
-	return &engine.Kernels{
-		Driver: p.Driver, Spec: o.want, Facts: o.facts(s, p.Driver.Devices(), p.Driver.Libraries()), Vendor: p.Vendor, Rows: p.Rows, Jobs: p.Jobs, More: p.More,
-	}, nil
+	p.Spec, p.Facts.KernelDriver = o.want, driverVersion(s, o.want.Backend)
+	return p, nil
 }
 
 // finish renders the record of a run, prints it and returns its verdict.
@@ -222,15 +221,6 @@ func shownKernels(rec *record.Record, gates *gate.Report, strict bool) *document
 	d := results.Kernels(rec, reproduce(rec))
 	gates.AddTo(d, strict)
 	return d
-}
-
-// facts are what the record says of the libraries and devices.
-func (o *kernelOptions) facts(s State, devices []record.Device, libraries []native.Library) engine.Facts {
-	f := engine.Facts{Devices: devices, KernelDriver: driverVersion(s, o.want.Backend)}
-	for _, l := range libraries {
-		f.Libraries = append(f.Libraries, record.Library{Name: l.Name, Version: l.Version, Path: l.Path})
-	}
-	return f
 }
 
 // given is a request with the flags of the command line over it.

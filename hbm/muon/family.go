@@ -3,6 +3,7 @@ package muon
 import (
 	"errors"
 
+	"zbench/bench/engine"
 	"zbench/bench/exit"
 	method "zbench/bench/muon"
 	"zbench/bench/spec"
@@ -24,7 +25,7 @@ var _ = hbm.Register(hbm.Family{
 
 // begin opens the device and plans the shapes. What would be emulated for minutes
 // is refused: by the device, as the loopback may have a vendor's name.
-func begin(o hbm.Opening) (*hbm.Planning, error) {
+func begin(o hbm.Opening) (*engine.Kernels, error) {
 	k := o.Spec.Kernels
 	shapes, few, err := method.Shapes(k)
 	if err != nil {
@@ -45,7 +46,7 @@ func begin(o hbm.Opening) (*hbm.Planning, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &hbm.Planning{Driver: d, Vendor: d.VendorText()}
+	out := &engine.Kernels{Driver: d, Facts: hbm.FactsOf(d.Devices(), d.Libraries()), Vendor: d.VendorText()}
 	if d.Emulated() {
 		err = CheckTime(shapes, c, k.Reduce)
 	}

@@ -186,6 +186,7 @@ func (p *Provider) versionOf(role Role) string {
 		if C.zb_rtc_version(p.table, &v, &minor) == 0 {
 			return fmt.Sprintf("%d.%d", v, minor)
 		}
+	default: // the products have none
 	}
 	return ""
 }

@@ -7,13 +7,6 @@ import "C"
 
 import "zbench/bench/backend"
 
-// Product is the software that contains a backend's libraries, for a remedy; empty for
-// the loopback.
-func Product(of string) string {
-	v, _ := backend.Of(of)
-	return v.Product
-}
-
 // Listed is the number of functions of the symbol list that a backend's library
 // of this role should have.
 func Listed(of string, role Role) int {
