@@ -10,7 +10,7 @@ import (
 )
 
 // Gradients are added to those that a trainer keeps in float32.
-var _ = register(Family{
+var _ = Fused{
 	Name: "accumulate", order: 3, Files: []string{"accumulate.hip", stepsFile}, Types: normTypes,
 	Short: "Gradient accumulation in float32 fused, against separate kernels",
 	Long: `Adds gradients of a narrow type to float32 gradients, as a trainer does after
@@ -23,7 +23,7 @@ many bytes, both from the same run. The minimum memory traffic is rows · hidden
 · (size + 8) bytes. The sum is written to another buffer than its input, so each
 repeated launch has the same input.`,
 	At: func(t Type, rows, hidden int64, role string) FusedCase { return accumulateCase{t, rows, hidden, role} },
-})
+}.register()
 
 // accumulateCase is the accumulation of a matrix of gradients.
 type accumulateCase struct {

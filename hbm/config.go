@@ -1,6 +1,7 @@
 package hbm
 
 import (
+	"zbench/bench/backend"
 	"zbench/bench/record"
 	"zbench/internal/native"
 )
@@ -23,21 +24,15 @@ const residentThreads = 2048
 // vector is the bytes that a thread loads at once.
 const vector = 16
 
-// references are the launches of BabelStream's models, which the reference
-// configuration compares with; theirs load 8 bytes at once, these 16. HIP's
-// (src/hip/HIPStream.cpp) has a thread for each element. CUDA's (src/cuda, since the
-// rewrite of 2024-05-27 that v6.0-rc has) gives a thread four, each a grid apart.
-var references = map[string]record.LaunchConfig{
-	"rocm": {Block: 1024, Loads: 1, Grid: Exact},
-	"cuda": {Block: 256, Loads: 1, Grid: Strided},
-}
-
-// referenceConfig is that of the backend's vendor, HIP's for the loopback.
-func referenceConfig(backend string) record.LaunchConfig {
-	if c, ok := references[backend]; ok {
-		return c
+// referenceConfig is the launch of BabelStream's model for the backend's vendor, which the reference
+// configuration compares with; theirs load 8 bytes at once, these 16.
+func referenceConfig(of string) record.LaunchConfig {
+	s := backend.Like(of).Stream
+	c := record.LaunchConfig{Block: s.Block, Loads: 1, Grid: Exact}
+	if s.Strided {
+		c.Grid = Strided
 	}
-	return references["rocm"]
+	return c
 }
 
 // presetConfig is what runs where nothing was tuned.

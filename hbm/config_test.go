@@ -34,7 +34,7 @@ func TestReferenceIsBabelStreams(t *testing.T) {
 
 // A strided grid reaches every tile, whatever is left over.
 func TestStridedGridsReachAll(t *testing.T) {
-	c := references["cuda"]
+	c := referenceConfig("cuda")
 	for _, n := range []int64{1, 511, 512, 513, 4 * 512, 4*512 + 1, 9*512 + 7} {
 		l := launchOf(c, types[1], n, 304)
 		seen := make([]int, l.tiles)

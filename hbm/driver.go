@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"zbench/bench/backend"
 	"zbench/bench/device"
 	"zbench/bench/record"
 	"zbench/internal/native"
@@ -148,7 +149,7 @@ func (d *Driver) openUnit(u *unit, index int) (err error) {
 	if err != nil {
 		return err
 	}
-	u.wave, u.few = int64(about.Wave), d.p.Backend == "cuda"
+	u.wave, u.few = int64(about.Wave), backend.Like(d.p.Backend).FewThreads
 	if u.stream, err = d.p.NewStream(index); err != nil {
 		return err
 	}

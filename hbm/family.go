@@ -2,69 +2,102 @@ package hbm
 
 import (
 	"cmp"
+	"errors"
 	"slices"
-	"strings"
+
+	"zbench/bench/engine"
+	"zbench/bench/exit"
+	"zbench/bench/kernel"
+	"zbench/bench/record"
+	"zbench/bench/spec"
+	"zbench/bench/stat"
+	"zbench/internal/native"
 )
 
-// Family is a fused kernel with what it is compared with: a command of "zbench
-// kernels". Each is a file of its own, which registers it; nothing else needs to know.
+// Family is a benchmark of kernels with what runs it. Each registers itself in a file of its own, or in
+// a package that cmd/zbench imports.
 type Family struct {
-	// Name is the command's, Short and Long are its help.
-	Name, Short, Long string
-	// order is its place in the listings.
-	order int
-	// Files are the sources of its kernels, and of what makes its inputs.
-	Files []string
-	// Types are its element types, the default first.
-	Types []Type
-	// At is the case of a shape in a role: record.Fused, Unfused or Copy.
-	At func(t Type, rows, hidden int64, role string) FusedCase
+	kernel.Family
+	// Fill completes a request that leaves out what the benchmark needs, and says what it takes; nil
+	// completes none.
+	Fill func(*spec.Kernels) (note string)
+	// Open opens the devices and plans the rows. It fills in what the request leaves open, and leaves
+	// Spec and the kernel driver out.
+	Open func(Opening) (*engine.Kernels, error)
 }
 
-// FusedCase is a fused kernel of one shape, or what it is compared with.
-type FusedCase interface {
-	kernelCase
-	// Bytes is the memory it needs.
-	Bytes() int64
+// Opening is what a family opens for.
+type Opening struct {
+	Spec *spec.Spec
+	// Native says which libraries, but for the loopback's machine.
+	Native native.Choice
+	// Host is the memory of the loopback's wall clock.
+	Host HostFacts
+	// Rule ends a timing.
+	Rule stat.Rule
+	// Say receives what is being done, a line each.
+	Say func(string)
+	// Help is the hint of an error in the request.
+	Help string
 }
 
 var families []Family
 
-// register adds a family. Its result serves a declaration in the family's own file.
-func register(f Family) bool { //nolint:unparam // a variable takes it
+// Register adds a family. Its result serves a declaration in the family's own file.
+func Register(f Family) Family {
 	families = append(families, f)
-	slices.SortFunc(families, func(a, b Family) int { return cmp.Compare(a.order, b.order) })
-	return true
+	slices.SortFunc(families, func(a, b Family) int { return cmp.Compare(a.Order, b.Order) })
+	return f
 }
 
-// Families lists the fused kernels.
+// Families lists the benchmarks of kernels; the first is hbm.
 func Families() []Family { return slices.Clone(families) }
 
-// FamilyByName finds one.
-func FamilyByName(name string) (Family, bool) {
-	i := slices.IndexFunc(families, func(f Family) bool { return f.Name == name })
-	if i < 0 {
-		return Family{}, false
+// The streams are hbm.
+var _ = Register(Family{Family: streamFamily, Open: func(o Opening) (*engine.Kernels, error) {
+	return o.open(nil, "choose a smaller --size", func(d *Driver) (*engine.Kernels, error) { return d.planStreams(o.Spec.Kernels, o.Rule) })
+}})
+
+// open opens the devices with the sources of a fused kernel, then the loopback checks results alone;
+// without, for streams, it is the host on the wall clock. smaller is the hint where memory is short.
+func (o Opening) open(files []string, smaller string, plan func(*Driver) (*engine.Kernels, error)) (*engine.Kernels, error) {
+	loopback, faults, k := o.Native.Backend == "loopback", o.Spec.Faults, o.Spec.Kernels
+	switch {
+	case len(faults) > 0 && !loopback:
+		return nil, exit.Usagef("give --backend loopback", "--fault needs the loopback: it plants a simulated fault")
+	case len(faults) > 1:
+		return nil, exit.Usagef("give one", "--fault is given %d times; only one is possible", len(faults))
+	case loopback:
+		o.Native.Machine = HostMachine(len(files) == 0, faults, o.Host)
 	}
-	return families[i], true
+	d, err := Open(Config{
+		Native: o.Native, Seed: o.Spec.Seed, Warm: DefaultWarm, Peak: k.Peak,
+		Devices: []int{k.Device}, All: k.AllGPUs, Host: loopback && len(files) == 0, Files: files, HostFacts: o.Host,
+	})
+	switch {
+	case errors.Is(err, ErrDevice):
+		return nil, exit.UsageError(err, o.Help)
+	case errors.Is(err, native.ErrMachine) && len(faults) > 0:
+		return nil, exit.UsageError(err, `give --fault "store 0 BYTE"`)
+	case err != nil:
+		return nil, err
+	}
+	p, err := plan(d)
+	if errors.Is(err, ErrRequest) {
+		err = exit.UsageError(err, smaller)
+	}
+	if err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	p.Driver, p.Facts = d, FactsOf(d.Devices(), d.Libraries())
+	return p, nil
 }
 
-// TypeNames lists the names of its element types.
-func (f Family) TypeNames() []string {
-	var names []string
-	for _, t := range f.Types {
-		names = append(names, t.Name)
+// FactsOf are the devices and libraries of a driver.
+func FactsOf(devices []record.Device, libraries []native.Library) engine.Facts {
+	f := engine.Facts{Devices: devices}
+	for _, l := range libraries {
+		f.Libraries = append(f.Libraries, record.Library{Name: l.Name, Version: l.Version, Path: l.Path})
 	}
-	return names
-}
-
-// TypeByName finds one of its element types, also by the names of kernels.
-func (f Family) TypeByName(name string) (Type, bool) {
-	name = strings.ToLower(name)
-	for _, t := range f.Types {
-		if name == t.Name || name == t.short || name == "half" && t.short == "f16" {
-			return t, true
-		}
-	}
-	return Type{}, false
+	return f
 }

@@ -19,12 +19,12 @@ var norms = []Norm{{"rmsnorm", "rms", false}, {"layernorm", "layer", true}}
 
 // Norms are two families of one kernel's shape.
 var (
-	_ = register(norms[0].family(1))
-	_ = register(norms[1].family(2))
+	_ = norms[0].family(1).register()
+	_ = norms[1].family(2).register()
 )
 
-func (n Norm) family(order int) Family {
-	return Family{
+func (n Norm) family(order int) Fused {
+	return Fused{
 		Name: n.Name, order: order, Files: []string{"norm.hip", stepsFile}, Types: normTypes,
 		Short: "Residual addition and " + n.Name + " fused, against separate kernels",
 		Long: `Adds x and its residual, normalises the rows of the sum and applies the weights

@@ -4,10 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
-	"zbench/bench/plan"
-	"zbench/bench/record"
+	"zbench/bench/engine"
+	"zbench/bench/kernel"
 	"zbench/bench/spec"
 	"zbench/bench/spell"
 	"zbench/bench/stat"
@@ -27,31 +28,57 @@ var DataKinds = []string{"random", "zeros"}
 // ErrRequest is wrapped by errors of requests that the device has no memory for.
 var ErrRequest = errors.New("too large for the device")
 
-// Check refuses a request of the streams or of a family that names what they do not have.
-// Names get zbench's spelling.
-func Check(benchmark string, k *spec.Kernels) error {
-	if benchmark == spec.HBM {
-		return checkStreams(k)
-	}
-	f, ok := FamilyByName(benchmark)
-	if !ok {
-		return &spell.Unknown{Kind: "benchmark", Given: benchmark, Valid: append([]string{spec.HBM}, familyNames()...)}
-	}
-	if err := known(k.Dtypes, "dtype", f.TypeNames(), func(n string) (string, bool) { t, ok := f.TypeByName(n); return t.Name, ok }); err != nil {
-		return err
-	}
-	if len(k.Hidden) == 0 {
-		return errors.New("hidden is empty: give at least one number of elements of a row")
-	}
-	for _, h := range k.Hidden {
-		if h < 1 || h > MaxHidden {
-			return fmt.Errorf("hidden has %d: a row has 1 to %d elements", h, MaxHidden)
+// streamFamily is hbm's row in the table of families.
+var streamFamily = kernel.Register(kernel.Family{
+	Name: spec.HBM, MaxTime: "1",
+	Short: "Memory bandwidth of a GPU; without one, of this host's memory",
+	Long: `Measures ` + strings.Join(StreamNames(), ", ") + ` over arrays that no cache
+holds, each in a fixed configuration that compares with BabelStream and in
+zbench's own, checks every element on the device, and leaves one folder:
+results.json, results.csv, report.html, journal.jsonl and run.json. Each case
+has two passes, each written to disk at once: --resume DIR continues an
+interrupted run.
+
+Bandwidths count every array of a kernel once, as STREAM does. Without a GPU
+the host's memory is measured, on all CPUs and the wall clock: a real figure,
+labelled host memory.`,
+	Example: `  zbench hbm
+  zbench hbm --kernels copy,triad --dtype float64 --size 1G
+  zbench hbm --sweep --tune --all-gpus`,
+	Most:         []string{"kernels", "size", "dtype", "device", "all-gpus", "sweep", "tune", "out", "format"},
+	MostSearched: []string{"resume", "kernels", "dtype", "device", "max-time", "out", "format"},
+	Settings:     streamSettings, Check: checkStreams,
+})
+
+var streamSettings = []kernel.Setting{
+	kernel.One("size", "bytes", "", "size of one array (default four times the last level of cache, on a GPU at least 1 GiB)", func(k *spec.Kernels, v string) (err error) {
+		if k.Size, err = units.ParseBytes(v); err == nil && k.Size < MinArray {
+			err = fmt.Errorf("--size is %s: an array has at least %d B", v, MinArray)
 		}
-	}
-	if k.Rows > MaxRows {
-		return fmt.Errorf("rows is %d: a matrix has 1 to %d rows", k.Rows, MaxRows)
-	}
-	return nil
+		return err
+	}, func(k *spec.Kernels) string {
+		if k.Size == 0 {
+			return ""
+		}
+		return strconv.FormatInt(k.Size, 10)
+	}),
+	kernel.Switch("sweep", "also run every size from 256 KiB up: shows the levels of cache, and marks launch-bound sizes", func(k *spec.Kernels) *bool { return &k.Sweep }),
+	kernel.Switch("tune", "try up to 16 configurations of each kernel and measure the best", func(k *spec.Kernels) *bool { return &k.Tune }),
+	kernel.Names("kernels", "", "streams to run: "+strings.Join(StreamNames(), ", ")+" (default all)", func(k *spec.Kernels) *[]string { return &k.Streams }, func(name string) (string, error) {
+		st, ok := StreamByName(name)
+		if !ok {
+			return "", &spell.Unknown{Kind: "kernel", Given: name, Valid: StreamNames()}
+		}
+		return st.Name, nil
+	}),
+	dtypeSetting(TypeNames(), TypeNames(), TypeByName),
+	kernel.One("data", "name", DataKinds[0], "data in the arrays: "+strings.Join(DataKinds, ", ")+"; zeros let some GPUs clock higher", func(k *spec.Kernels, v string) error {
+		if !slices.Contains(DataKinds, v) {
+			return &spell.Unknown{Kind: "--data", Given: v, Valid: DataKinds}
+		}
+		k.Data = v
+		return nil
+	}, func(k *spec.Kernels) string { return k.Data }),
 }
 
 func checkStreams(k *spec.Kernels) error {
@@ -61,17 +88,17 @@ func checkStreams(k *spec.Kernels) error {
 	case k.Size != 0 && k.Size < MinArray:
 		return fmt.Errorf("size is %d: an array has at least %d B", k.Size, MinArray)
 	}
-	if err := known(k.Dtypes, "dtype", TypeNames(), func(n string) (string, bool) { t, ok := TypeByName(n); return t.Name, ok }); err != nil {
+	if err := known(k.Dtypes, "dtype", TypeNames(), TypeByName); err != nil {
 		return err
 	}
 	if len(k.Streams) == 0 {
 		return nil // all
 	}
-	return known(k.Streams, "stream", StreamNames(), func(n string) (string, bool) { s, ok := StreamByName(n); return s.Name, ok })
+	return known(k.Streams, "stream", StreamNames(), StreamByName)
 }
 
 // known brings names to their own spelling; there must be one at least.
-func known(names []string, kind string, valid []string, byName func(string) (string, bool)) error {
+func known[T interface{ String() string }](names []string, kind string, valid []string, byName func(string) (T, bool)) error {
 	if len(names) == 0 {
 		return fmt.Errorf("%ss is empty: valid are %s", kind, strings.Join(valid, ", "))
 	}
@@ -80,65 +107,11 @@ func known(names []string, kind string, valid []string, byName func(string) (str
 		if !ok {
 			return &spell.Unknown{Kind: kind, Given: given, Valid: valid}
 		}
-		names[i] = own
+		names[i] = own.String()
 	}
 	return nil
 }
 
-func familyNames() []string {
-	var names []string
-	for _, f := range families {
-		names = append(names, f.Name)
-	}
-	return names
-}
-
-// Planning is what a request measures: rows of the record, and the jobs that measure them.
-type Planning struct {
-	Rows []record.Kernel
-	Jobs []plan.Job
-	// More are rows that follow from what was measured; nil where none do.
-	More func(*record.Record) ([]record.Kernel, []plan.Job)
-}
-
-func (p *Planning) add(d *Driver, c kernelCase, rule stat.Rule) {
+func (d *Driver) add(p *engine.Kernels, c kernelCase, rule stat.Rule) {
 	p.Rows, p.Jobs = append(p.Rows, d.Planned(c)...), append(p.Jobs, d.Job(c, rule))
-}
-
-// Plan plans a checked request on the open devices and reserves their memory. It fills in
-// what the request leaves open: the streams, the size of arrays, the rows of a matrix.
-func (d *Driver) Plan(benchmark string, k *spec.Kernels, rule stat.Rule) (*Planning, error) {
-	if f, fused := FamilyByName(benchmark); fused {
-		return d.planFused(f, k, rule)
-	}
-	return d.planStreams(k, rule)
-}
-
-// planFused plans all shapes in all roles.
-func (d *Driver) planFused(f Family, k *spec.Kernels, rule stat.Rule) (*Planning, error) {
-	if k.Rows == 0 {
-		k.Rows = 8
-		if d.Devices()[0].Kind == record.GPU {
-			k.Rows = 32768
-		}
-	}
-	p, most := &Planning{}, int64(0)
-	for _, dtype := range k.Dtypes {
-		t, _ := f.TypeByName(dtype)
-		for _, h := range k.Hidden {
-			for _, role := range []string{record.Fused, record.Unfused, record.Copy} {
-				c := f.At(t, int64(k.Rows), int64(h), role)
-				most = max(most, c.Bytes())
-				p.add(d, c, rule)
-			}
-		}
-	}
-	free, err := d.Free()
-	switch {
-	case err != nil:
-		return nil, err
-	case most > free-free/10:
-		return nil, fmt.Errorf("%w: %d rows need %s, and the device has %s free", ErrRequest, k.Rows, units.Bytes(most), units.Bytes(free))
-	}
-	return p, d.AllocateBytes(most)
 }

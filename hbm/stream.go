@@ -22,6 +22,9 @@ type Stream struct {
 	op int
 }
 
+// String is the name.
+func (s Stream) String() string { return s.Name }
+
 // Arrays is the number of arrays that count.
 func (s Stream) Arrays() int64 { return int64(s.Reads + s.Writes) }
 
@@ -78,6 +81,9 @@ type Type struct {
 	short string // in the kernels' names
 	code  int    // ncclDataType_t, for printing
 }
+
+// String is zbench's name.
+func (t Type) String() string { return t.Name }
 
 var types = []Type{{"float32", 4, "f32", 7}, {"float64", 8, "f64", 8}}
 

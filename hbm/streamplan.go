@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"zbench/bench/engine"
 	"zbench/bench/plan"
 	"zbench/bench/record"
 	"zbench/bench/spec"
@@ -41,11 +42,11 @@ func streamsOf(k *spec.Kernels) streamPlan {
 }
 
 // planStreams plans each stream in all roles.
-func (d *Driver) planStreams(k *spec.Kernels, rule stat.Rule) (*Planning, error) {
+func (d *Driver) planStreams(k *spec.Kernels, rule stat.Rule) (*engine.Kernels, error) {
 	if len(k.Streams) == 0 {
 		k.Streams = StreamNames()
 	}
-	p, out := streamsOf(k), &Planning{}
+	p, out := streamsOf(k), &engine.Kernels{}
 	if err := p.fit(d); err != nil {
 		return nil, err
 	}
@@ -54,16 +55,16 @@ func (d *Driver) planStreams(k *spec.Kernels, rule stat.Rule) (*Planning, error)
 	short.MaxTime, short.MinSamples = min(short.MaxTime, 0.1), 6
 	for _, c := range p.cases(k, d) {
 		if c.Role == record.Tune {
-			out.add(d, c, short)
+			d.add(out, c, short)
 		} else {
-			out.add(d, c, rule)
+			d.add(out, c, rule)
 		}
 	}
 	if k.Tune {
 		out.More = func(rec *record.Record) ([]record.Kernel, []plan.Job) {
-			var more Planning
+			var more engine.Kernels
 			for _, c := range p.best(d, rec) {
-				more.add(d, c, rule)
+				d.add(&more, c, rule)
 			}
 			return more.Rows, more.Jobs
 		}

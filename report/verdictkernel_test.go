@@ -8,6 +8,7 @@ import (
 
 	"zbench/bench/finding"
 	"zbench/bench/judge"
+	"zbench/bench/muon"
 	"zbench/bench/record"
 	"zbench/bench/results"
 	"zbench/bench/spec"
@@ -174,7 +175,7 @@ func TestVerdictOfMuon(t *testing.T) {
 	rec.Kernels[1].Metrics.ToVendor = new(0.92)
 	rec.SequenceSeconds = new(0.0123)
 	v := judge.Record(rec)
-	require.Equal(t, []string{judge.CodeNoFault, judge.CodeProduct, judge.CodeProduct, judge.CodeConfidence}, kindsOf(v))
+	require.Equal(t, []string{judge.CodeNoFault, muon.CodeProduct, muon.CodeProduct, judge.CodeConfidence}, kindsOf(v))
 	require.Contains(t, v[1].Text, "12.3 ms per optimiser step")
 	require.Equal(t, "Best product X·Xᵀ of 9x4 at 610 TFLOP/s (effective); 1.5 × as fast as without symmetry; 0.92 × as fast as the vendor's.", v[2].Text)
 	page := muonPage(t, rec)
@@ -187,6 +188,6 @@ func TestVerdictOfMuon(t *testing.T) {
 	wrong := muonOf(muonRow(8, "8x4", 0.04))
 	require.Equal(t, judge.CodeWrongData, judge.Record(wrong)[0].Code, "a check found more than its bar")
 	require.Contains(t, judge.Record(wrong)[0].Hint, "the deviation is one of arithmetic")
-	require.Empty(t, judge.Record(wrong).Only(judge.CodeProduct), "what is wrong has no speed")
+	require.Empty(t, judge.Record(wrong).Only(muon.CodeProduct), "what is wrong has no speed")
 	require.Equal(t, spec.Muon, wrong.Benchmark())
 }

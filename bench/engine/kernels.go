@@ -9,6 +9,7 @@ import (
 
 	"zbench/bench/exit"
 	"zbench/bench/folder"
+	"zbench/bench/kernel"
 	"zbench/bench/plain"
 	"zbench/bench/plan"
 	"zbench/bench/record"
@@ -228,8 +229,9 @@ func CheckKernels(want *spec.Spec) error {
 		return exit.Usagef("give the published peak, for example 5300", "--peak is %g: the memory's peak in GB/s must be a number from 0 to %g", k.Peak/giga, MaxPeak/giga)
 	case k.AllGPUs && k.Device != 0:
 		return exit.Usagef(help, "give either --device or --all-gpus")
-	case want.Benchmark == spec.Muon && (k.Preset == "") == (len(k.Shapes) == 0):
-		return exit.Usagef(help, "give either --preset or --shape")
+	}
+	if lacks := kernel.Of(want.Benchmark).Lacks; lacks != nil && lacks(k) != "" {
+		return exit.Usagef(help, "%s", lacks(k))
 	}
 	return nil
 }

@@ -2,15 +2,13 @@ package judge
 
 import (
 	"zbench/bench/record"
-	"zbench/bench/spec"
 	"zbench/bench/unit"
 )
 
 // Summary is a record of hbm or of kernels in a few words.
 type Summary struct {
-	// Product is the best product of Muon, Memory the row of the highest bandwidth of the memory;
-	// nil where there is none.
-	Product, Memory *record.Kernel
+	// Memory is the row of the highest bandwidth of the memory; nil where there is none.
+	Memory *record.Kernel
 	// Data is what the checks of the results came to.
 	Data string
 	// Level is how far the times can be believed: high, medium or low; empty without times.
@@ -23,9 +21,7 @@ type Summary struct {
 func Summarise(rec *record.Record) Summary {
 	j := judgedKernels{rec}
 	s := Summary{Data: j.dataWord(), Level: j.level()}
-	if rec.Benchmark() == spec.Muon {
-		s.Product = j.bestProduct()
-	} else if best, ofMemory := j.bestKernel(); ofMemory {
+	if best, ofMemory := j.bestKernel(); ofMemory {
 		s.Memory = best
 	}
 	for _, f := range j.label() {

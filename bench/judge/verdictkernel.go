@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"zbench/bench/finding"
+	"zbench/bench/kernel"
 	"zbench/bench/plain"
 	"zbench/bench/record"
-	"zbench/bench/spec"
 	"zbench/bench/unit"
 )
 
@@ -17,7 +17,6 @@ const (
 	CodeSlowDevice = "slow_device"
 	CodeBandwidth  = "bandwidth"
 	CodeFused      = "fused"
-	CodeProduct    = "product"
 	CodeNotTimed   = "not_timed"
 	CodeHostMemory = "host_memory"
 )
@@ -39,11 +38,11 @@ func kernels(rec *record.Record) finding.List {
 	if len(v.Faults()) == 0 {
 		v = append(v, j.noFault()...)
 	}
-	figures := judgedKernels.bandwidth
-	if rec.Benchmark() == spec.Muon {
-		figures = judgedKernels.products
+	if figures := kernel.Of(rec.Benchmark()).Figures; figures != nil {
+		v = append(v, figures(rec)...)
+	} else {
+		v = append(v, j.bandwidth()...)
 	}
-	v = append(v, figures(j)...)
 	v = append(v, j.fused()...)
 	v = append(v, j.confidence()...)
 	v = append(v, j.label()...)
@@ -89,12 +88,11 @@ func (j judgedKernels) failed() finding.List {
 	}}
 }
 
-// wrongData are the rows that left wrong elements, and the checks of Muon that found
-// more error than their bar.
+// wrongData are the rows that left wrong elements, or more error than a check's bar.
 func (j judgedKernels) wrongData() finding.List {
 	n, first := 0, (*record.Kernel)(nil)
 	for i := range j.Kernels {
-		if k := &j.Kernels[i]; leftWrong(k) {
+		if k := &j.Kernels[i]; k.LeftWrong() {
 			if n++; first == nil {
 				first = k
 			}
@@ -108,11 +106,6 @@ func (j judgedKernels) wrongData() finding.List {
 		text += ": " + plain.Line(first.Reason)
 	}
 	return finding.List{{Code: CodeWrongData, Severity: finding.Fault, Share: j.share(n), Text: plain.Sentence(text), Hint: plain.Sentence(first.Verified.Hint())}}
-}
-
-// leftWrong tells that a row left wrong elements, or more error than a check's bar.
-func leftWrong(k *record.Kernel) bool {
-	return k.Status == record.WrongData || k.Verified.State == record.VerifiedWrong || slices.ContainsFunc(k.Verified.Checks, func(c record.Check) bool { return !c.OK() })
 }
 
 func (j judgedKernels) interrupted() finding.List {

@@ -4,11 +4,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"zbench/bench/finding"
-	"zbench/bench/muon"
-	"zbench/bench/plain"
+	"zbench/bench/kernel"
 	"zbench/bench/record"
 	"zbench/bench/spec"
 	"zbench/bench/unit"
@@ -27,7 +25,7 @@ func (j judgedKernels) bestKernel() (best *record.Kernel, ofMemory bool) {
 		case record.SizeSweep, record.Tune, record.Unfused, record.Copy:
 			continue
 		}
-		if k.Status != record.OK || leftWrong(k) || k.Metrics.Rate == nil || k.LaunchBound() {
+		if k.Status != record.OK || k.LeftWrong() || k.Metrics.Rate == nil || k.LaunchBound() {
 			continue
 		}
 		memory := !k.CacheResident
@@ -120,110 +118,32 @@ func (j judgedKernels) slowDevice() finding.List {
 
 // fused is what fusing gains over the same work kernel by kernel.
 func (j judgedKernels) fused() finding.List {
-	gain, copied := extent{}, extent{}
+	gain, copied := kernel.Extent{}, kernel.Extent{}
 	var worst *record.Kernel
 	for i := range j.Kernels {
 		k := &j.Kernels[i]
-		if k.Status != record.OK || leftWrong(k) || k.Metrics.ToUnfused == nil {
+		if k.Status != record.OK || k.LeftWrong() || k.Metrics.ToUnfused == nil {
 			continue
 		}
-		if gain.n == 0 || *k.Metrics.ToUnfused < gain.lo {
+		if gain.N == 0 || *k.Metrics.ToUnfused < gain.Lo {
 			worst = k
 		}
-		gain.add(*k.Metrics.ToUnfused)
+		gain.Add(*k.Metrics.ToUnfused)
 		if k.Metrics.OfCopy != nil {
-			copied.add(*k.Metrics.OfCopy)
+			copied.Add(*k.Metrics.OfCopy)
 		}
 	}
 	if worst == nil {
 		return nil
 	}
-	l := finding.Finding{Code: CodeFused, Text: fmt.Sprintf("Fused: %s as fast as kernel by kernel", gain.text(func(v float64) string { return fmt.Sprintf("%.2g ×", v) }))}
-	if copied.n > 0 {
-		l.Text += ", " + copied.text(unit.Part) + " of a copy's rate"
+	l := finding.Finding{Code: CodeFused, Text: fmt.Sprintf("Fused: %s as fast as kernel by kernel", gain.Text(func(v float64) string { return fmt.Sprintf("%.2g ×", v) }))}
+	if copied.N > 0 {
+		l.Text += ", " + copied.Text(unit.Part) + " of a copy's rate"
 	}
 	l.Text += "."
-	if gain.lo < 1 {
+	if gain.Lo < 1 {
 		l.Severity = finding.Warning
 		l.Text += " Slower at " + j.name(worst) + "."
 	}
 	return finding.List{l}
-}
-
-// products is what a Muon step takes and how its products compare.
-func (j judgedKernels) products() finding.List {
-	best, vendor, full, iteration := j.bestProduct(), extent{}, extent{}, extent{}
-	for i := range j.Kernels {
-		k := &j.Kernels[i]
-		if k.Status != record.OK || leftWrong(k) {
-			continue
-		}
-		switch {
-		case k.Metrics.ToVendor == nil:
-		case k.Role == record.Sequence:
-			iteration.add(*k.Metrics.ToVendor)
-		default:
-			vendor.add(*k.Metrics.ToVendor)
-		}
-		if k.Metrics.ToFull != nil {
-			full.add(*k.Metrics.ToFull)
-		}
-	}
-	times := func(v float64) string { return fmt.Sprintf("%.2g ×", v) }
-	var out finding.List
-	if s := j.SequenceSeconds; s != nil {
-		text := "Newton–Schulz of all matrices on one such GPU: " + unit.Seconds(*s) + " per optimiser step"
-		if iteration.n > 0 {
-			text += ", " + iteration.text(times) + " as fast as by the vendor's products"
-		}
-		out = append(out, finding.Finding{Code: CodeProduct, Text: text + "."})
-	}
-	var parts []string
-	if best != nil {
-		parts = append(parts, fmt.Sprintf("best product %s of %s at %s (effective)", plain.Line(muon.What(best)), plain.Line(muon.ShapeOf(best).Title()), unit.Flops(*best.Metrics.Effective)))
-	}
-	if full.n > 0 {
-		parts = append(parts, full.text(times)+" as fast as without symmetry")
-	}
-	if vendor.n > 0 {
-		parts = append(parts, vendor.text(times)+" as fast as the vendor's")
-	}
-	if len(parts) > 0 {
-		out = append(out, finding.Finding{Code: CodeProduct, Text: plain.Capital(strings.Join(parts, "; ")) + "."})
-	}
-	return out
-}
-
-// bestProduct is our own product of the highest effective rate; nil without a time.
-func (j judgedKernels) bestProduct() *record.Kernel {
-	var best *record.Kernel
-	for i := range j.Kernels {
-		k := &j.Kernels[i]
-		if k.Status == record.OK && !leftWrong(k) && k.Metrics.Effective != nil && k.Role == record.Own && (best == nil || *k.Metrics.Effective > *best.Metrics.Effective) {
-			best = k
-		}
-	}
-	return best
-}
-
-// extent is from the least to the greatest of some values.
-type extent struct {
-	n      int
-	lo, hi float64
-}
-
-func (s *extent) add(v float64) {
-	if s.n == 0 {
-		s.lo, s.hi = v, v
-	}
-	s.n++
-	s.lo, s.hi = min(s.lo, v), max(s.hi, v)
-}
-
-// text prints both ends, or one where they look the same.
-func (s extent) text(show func(float64) string) string {
-	if show(s.lo) == show(s.hi) {
-		return show(s.lo)
-	}
-	return show(s.lo) + " to " + show(s.hi)
 }

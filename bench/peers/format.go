@@ -28,7 +28,7 @@ func otherFormat(head []byte) error {
 	text := bytes.TrimSpace(bytes.TrimPrefix(head, []byte("\ufeff")))
 	switch {
 	case jsonStart.Match(text):
-		return fmt.Errorf("%w: this is JSON, whose import is not supported yet; use the text output of the same run", ErrFormat)
+		return fmt.Errorf("%w: this is JSON, and neither that of nccl-tests (-J) nor that of rccl-tests (-Z json); use the text output of the same run", ErrFormat)
 	case isCSV(text):
 		return fmt.Errorf("%w: this CSV lacks columns: a row is read by its size, time, algbw and busbw, which check each other; use the text output of the same run", ErrFormat)
 	}

@@ -7,11 +7,14 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"strconv"
 	"strings"
 )
 
 // The JSON of nccl-tests (versions 1 to 4, and rccl-tests' of version 1) and that of rccl-tests' -Z
 // say what their text and CSV say. They are written in that form, so that one reader checks all.
+
+var _ = register(form{is: isJSON, whole: textOfJSON})
 
 // isJSON reports whether an input is one of them, by its first bytes.
 func isJSON(head []byte) bool {
@@ -194,11 +197,18 @@ func preambleOf(fields map[string]json.RawMessage, out *bytes.Buffer) {
 	for _, v := range c.Devices {
 		fmt.Fprintf(out, "#  Rank %2d Group %2d Pid %6d on %10s device %2d [%s] %s\n", v.Rank, v.Group, v.Pid, plainLine(v.Host), v.Device, plainLine(v.Hex), plainLine(v.Info))
 	}
-	out.WriteString(`#
-#                                                              out-of-place                       in-place
-#       size         count      type   redop    root     time   algbw   busbw  #wrong     time   algbw   busbw  #wrong
-#        (B)    (elements)                               (us)  (GB/s)  (GB/s)             (us)  (GB/s)  (GB/s)
-`)
+}
+
+// ncclHeader are the names of the columns, of the placements that the first row has.
+func ncclHeader(both bool) string {
+	names := func(columns string) string {
+		if both {
+			return columns + columns
+		}
+		return columns
+	}
+	return "#\n#                                                              out-of-place" + map[bool]string{true: "                       in-place"}[both] +
+		"\n#       size         count      type   redop    root" + names("     time   algbw   busbw #wrong") + "\n#        (B)    (elements)                          " + names("     (us)  (GB/s)  (GB/s)       ") + "\n"
 }
 
 // plainLine keeps a name of a file from making lines of its own.
@@ -215,7 +225,7 @@ type ncclSide struct {
 
 func (s *ncclSide) text() string {
 	if s == nil {
-		return " N/A N/A N/A N/A"
+		return ""
 	}
 	var b strings.Builder
 	for _, raw := range []json.RawMessage{firstOf(s.Time, s.CPUTime), s.Alg, s.Bus, s.Wrong} {
@@ -224,10 +234,16 @@ func (s *ncclSide) text() string {
 		case "", "null", "nan":
 			v = "N/A"
 		}
+		if f, err := strconv.ParseFloat(v, 64); err == nil && len(v) > longNumber {
+			v = strconv.FormatFloat(f, 'g', 9, 64)
+		}
 		b.WriteString(" " + strings.TrimSuffix(v, ".0"))
 	}
 	return b.String()
 }
+
+// longNumber is more digits than any of these tools writes; a table has fewer.
+const longNumber = 15
 
 func firstOf(list ...json.RawMessage) json.RawMessage {
 	for _, raw := range list {
@@ -244,7 +260,7 @@ func ncclRows(d *json.Decoder, out *bytes.Buffer) error {
 	if start, err := d.Token(); err != nil || start != json.Delim('[') {
 		return fmt.Errorf("%w: its results are no list", ErrFormat)
 	}
-	for d.More() {
+	for first := true; d.More(); first = false {
 		var r struct {
 			Size  json.Number `json:"size"`
 			Count json.Number `json:"count"`
@@ -256,6 +272,9 @@ func ncclRows(d *json.Decoder, out *bytes.Buffer) error {
 		}
 		if err := d.Decode(&r); err != nil {
 			return cutJSON(err)
+		}
+		if first {
+			out.WriteString(ncclHeader(r.In != nil))
 		}
 		fmt.Fprintf(out, "%s %s %s %s %s%s%s\n", r.Size, r.Count, plainLine(r.Type), plainLine(r.Op), plainLine(fmt.Sprint(r.Root)), r.Out.text(), r.In.text())
 	}

@@ -1,7 +1,7 @@
 // Package peers reads the output of rccl-tests and nccl-tests, text or CSV, into
 // zbench's record.
 //
-// The steps are the files: lines.go and clean.go make clean lines; labels.go puts lines together that
+// The steps are the files: form.go rewrites other forms of log; lines.go and clean.go make clean lines; labels.go puts lines together that
 // a launcher cut. scan.go sorts the lines into tests; preamble.go, meta.go, world.go, section.go and
 // header.go know what a line can be. row.go turns a table row into cells; join.go puts rows together
 // that NCCL_DEBUG cut; csv.go reads CSV. table.go and agree.go decide which rows can be believed.
@@ -82,6 +82,9 @@ func Parse(r io.Reader, o Hints) (*record.Record, error) {
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", cmp.Or(o.File, "log"), err)
+	}
+	if sum.cut != nil {
+		rec.Warnings = append(rec.Warnings, record.Warning{Code: "json_cut", Message: sum.cut.Error() + "; the rows before that are taken", Hint: "give the whole file"})
 	}
 	imp := &rec.Source.Imports[0]
 	imp.File, imp.SHA256, imp.Lines = o.File, sum.sha256, sum.lines

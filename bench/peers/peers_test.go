@@ -33,7 +33,7 @@ func TestRefusals(t *testing.T) {
 		{"prose", "Dear all,\n8 GPUs were fine.\n", Hints{}, ErrNoTable, "looked in 2 lines"},
 		{"launcher only", "srun: job 12 queued\n./all_reduce_perf: Test timeout (60s)\n", Hints{}, ErrNoTable, "the log says: line 2"},
 		{"json object", " {\n\"version\": 3}", Hints{}, ErrFormat, "JSON"},
-		{"json list", "[\n{\"numCycle\":0}]", Hints{}, ErrFormat, "JSON"},
+		{"json list", "[\n{\"numCycle\":0}]", Hints{}, ErrNoRows, "do not fit the column names"},
 		{"csv whose numbers contradict each other", "numCycle,name,size,type,time,algBw,busBw\n0,AllReduce,8,float,1,1,1\n", Hints{}, ErrNoRows, "size/time contradicts algbw"},
 		{"csv without times", "collective,nodes,ranks,size_bytes,busbw_gbs\nall_reduce,1,8,4096,0.32\n", Hints{}, ErrFormat, "this CSV lacks columns"},
 		{"gzip", "\x1f\x8b\x08", Hints{}, ErrFormat, "gunzip"},

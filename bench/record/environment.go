@@ -4,13 +4,14 @@ import (
 	"path"
 	"strings"
 
+	"zbench/bench/backend"
 	"zbench/bench/pattern"
 )
 
 // libraryVariables are the variables that the libraries below zbench read: RCCL and NCCL, the runtimes of
 // AMD and NVIDIA, the network. Variables with secret names are not kept.
 var (
-	libraryVariables = pattern.New(`^(NCCL|RCCL|HSA|HIP|ROCR|AMD|GPU|CUDA|UCX|FI|IONIC|ANP)_[A-Z0-9_]+$`)
+	libraryVariables = pattern.New(`^(NCCL|` + backend.Text("|", func(v backend.Vendor) string { return strings.Join(v.Prefixes, "|") }) + `|UCX|FI|IONIC|ANP)_[A-Z0-9_]+$`)
 	secret           = pattern.New(`TOKEN|SECRET|PASS|CREDENTIAL|_KEY`)
 )
 

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"zbench/bench/backend"
 )
 
 // Evidence is the progress of every rank when a case did not end, as far as the libraries
@@ -404,7 +406,7 @@ func (e *Evidence) explanation() string {
 	notStarted := !slices.ContainsFunc(e.Ranks, func(r RankEvidence) bool { return r.State != NotStarted })
 	switch {
 	case (e.During == DuringOpen || e.During == DuringInit) && e.Certain:
-		return "the others wait for the ranks named here: check their GPUs (dmesg, rocm-smi or nvidia-smi), processes and hosts"
+		return "the others wait for the ranks named here: check their GPUs (dmesg, " + backend.Tools() + "), processes and hosts"
 	case e.During == DuringOpen || e.During == DuringInit:
 		return "all ranks are in the same call, which does not tell who has not joined: check whether every process can reach the others (NCCL_SOCKET_IFNAME, firewalls); with NCCL_DEBUG=INFO the rank that prints no Init START is the stuck one"
 	case failed:

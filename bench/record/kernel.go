@@ -50,7 +50,7 @@ func Roles() []string {
 }
 
 // Kernel is one kernel, or a sequence of kernels, at one shape on one device: a
-// row of hbm, of a fused kernel, or of Muon.
+// row of hbm or of a family of kernels.
 type Kernel struct {
 	// Key identifies the row within the record and across records: the case and the
 	// device.
@@ -223,4 +223,9 @@ func (s Shape) Text() string {
 func (k *Kernel) LaunchBound() bool {
 	t := k.Timing
 	return t != nil && t.Launch != nil && t.Seconds != nil && t.Seconds.Median < 2**t.Launch
+}
+
+// LeftWrong is true if the row left wrong elements, or more error than a check's bar.
+func (k *Kernel) LeftWrong() bool {
+	return k.Status == WrongData || k.Verified.State == VerifiedWrong || slices.ContainsFunc(k.Verified.Checks, func(c Check) bool { return !c.OK() })
 }

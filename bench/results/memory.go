@@ -9,30 +9,30 @@ import (
 	"zbench/bench/device"
 	"zbench/bench/document"
 	"zbench/bench/judge"
+	"zbench/bench/kernel"
 	"zbench/bench/record"
-	"zbench/bench/spec"
 	"zbench/bench/unit"
 )
 
 // Kernels is the document of a record of hbm or of kernels. command reproduces it; empty leaves that
 // out.
 func Kernels(rec *record.Record, command string) *document.Document {
+	family := kernel.Of(rec.Benchmark())
 	d := &document.Document{
-		Command: rec.Benchmark(), Value: rec, CSV: rec.CSV, Beneath: true,
-		Simulated: rec.OnLoopback(), Findings: judge.Of(rec), Chips: kernelChips(rec),
+		Command: rec.Benchmark(), Value: rec, CSV: rec.CSV, Beneath: true, Banners: edited(rec),
+		Simulated: rec.OnLoopback(), Findings: judge.Of(rec), Chips: kernelChips(rec, family),
 	}
-	if rec.Benchmark() == spec.Muon {
-		muonInto(d, rec)
-	} else {
-		memoryInto(d, rec)
+	if family.Show == nil {
+		family.Show = memoryInto
 	}
+	family.Show(d, rec)
 	d.Reproduce(command)
 	return d
 }
 
 // memoryInto shows one device's memory: streams or a norm.
 func memoryInto(d *document.Document, rec *record.Record) {
-	d.Title, d.Banners, d.Foot = memoryTitle(rec), memoryBanners(rec), "Sizes are IEC, 1 KiB = 1,024 B; rates are decimal, 1 GB/s = 1e9 B/s."
+	d.Title, d.Banners, d.Foot = memoryTitle(rec), append(d.Banners, memoryBanners(rec)...), "Sizes are IEC, 1 KiB = 1,024 B; rates are decimal, 1 GB/s = 1e9 B/s."
 	published := judge.Published(rec)
 	ratios := ratioCharts(rec)
 	d.Add("ratios", "Fused against kernel by kernel", barBlocks(ratios, "Bars are the time kernel by kernel over the fused time; the line is 1, no gain. Beside each: the fused kernel's rate as part of a copy's on the same device in the same run, and what the check against a float64 reference found. The results below have every figure.")...)
@@ -87,7 +87,7 @@ func publishedList(published []device.Published) document.Block {
 
 // memoryBanners are what must be known before any number is read.
 func memoryBanners(rec *record.Record) []document.Banner {
-	out := edited(rec)
+	var out []document.Banner
 	simulated := 0
 	for i, d := range rec.World.Devices {
 		switch d.Kind {

@@ -7,6 +7,7 @@ import (
 	"zbench/bench/document"
 	"zbench/bench/finding"
 	"zbench/bench/judge"
+	"zbench/bench/kernel"
 	"zbench/bench/record"
 	"zbench/bench/unit"
 )
@@ -20,12 +21,12 @@ func Verdict(rec *record.Record, d *advice.Document) finding.List {
 
 // kernelChips are the best figure, whether the data are right, and how far to trust
 // the times.
-func kernelChips(rec *record.Record) []document.Fact {
+func kernelChips(rec *record.Record, family kernel.Family) []document.Fact {
 	s := judge.Summarise(rec)
 	var out []document.Fact
 	switch {
-	case s.Product != nil:
-		out = append(out, document.Fact{Term: "Best product", Text: unit.Flops(*s.Product.Metrics.Effective)})
+	case family.Best != nil:
+		out = family.Best(rec)
 	case s.Memory != nil:
 		out = append(out, document.Fact{Term: "Best", Text: unit.Rate(*s.Memory.Metrics.Rate)})
 		if of := s.Memory.Metrics.OfPeak; of != nil {

@@ -28,7 +28,7 @@ const Collectives = "collectives"
 type Spec struct {
 	// Version of the format.
 	Schema string `json:"schema"`
-	// What runs: collectives, hbm, rmsnorm, layernorm or muon.
+	// What runs: collectives, hbm, or a kernel by the name of its command.
 	Benchmark string `json:"benchmark"`
 	// Provider: loopback, rocm or cuda.
 	Backend string `json:"backend"`

@@ -369,13 +369,13 @@ const kernelTiming = "kernel"
 func addBisectKernels(to *cobra.Command, s State) {
 	for _, b := range kernelBenches {
 		o := &bisectOptions{Criteria: bisect.Defaults(), timing: kernelTiming}
-		o.sweep.want = spec.Spec{Schema: spec.Schema, Benchmark: b.name, Kernels: &spec.Kernels{}}
+		o.sweep.want = spec.Spec{Schema: spec.Schema, Benchmark: b.Name, Kernels: &spec.Kernels{}}
 		cmd := &cobra.Command{
-			Use:   b.name + " --variant NAME=SETTINGS --variant NAME=SETTINGS… [flags]",
-			Short: "The same for zbench " + spec.Command(b.name),
-			Long: "Every child is a zbench " + spec.Command(b.name) + " of its own; its flags say what\n" +
+			Use:   b.Name + " --variant NAME=SETTINGS --variant NAME=SETTINGS… [flags]",
+			Short: "The same for zbench " + spec.Command(b.Name),
+			Long: "Every child is a zbench " + spec.Command(b.Name) + " of its own; its flags say what\n" +
 				"it measures. The first child only finds out the rows. zbench bisect --help\nexplains variants and rounds.",
-			Example: "  zbench bisect " + b.name + " --variant 6.4='--rocm-path /opt/rocm-6.4' --variant 7.0='--rocm-path /opt/rocm-7.0'",
+			Example: "  zbench bisect " + b.Name + " --variant 6.4='--rocm-path /opt/rocm-6.4' --variant 7.0='--rocm-path /opt/rocm-7.0'",
 			Args:    noArgs,
 			RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), s, cmd) },
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"zbench/bench/backend"
 	"zbench/bench/exit"
 	"zbench/bench/plan"
 )
@@ -60,7 +61,7 @@ const guardMargin = plan.ByItselfTime + 2*time.Second
 // has no limit.
 func guarded[T any](ctx context.Context, limit float64, stages int, what string, call func() (T, error)) (T, error) {
 	late := exit.With(exit.Run, fmt.Errorf("%s: not finished at the deadline of %g s", what, limit),
-		"look for hanging GPUs and drivers on that host (dmesg, rocm-smi or nvidia-smi); --init-timeout gives more time")
+		"look for hanging GPUs and drivers on that host (dmesg, "+backend.Tools()+"); --init-timeout gives more time")
 	return within(ctx, duration(limit*float64(stages))+guardMargin, late, call)
 }
 

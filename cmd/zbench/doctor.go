@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"zbench/bench/backend"
 	"zbench/bench/exit"
 	"zbench/bench/fabric"
 	"zbench/bench/spec"
@@ -118,18 +119,15 @@ func (o doctorOptions) options(ctx context.Context, s State, backend string) (na
 
 // runCompile builds every kernel for the asked architectures, without a GPU.
 func runCompile(ctx context.Context, s State, o doctorOptions, report doctor.Report) error {
-	backend := o.backend
-	if backend == "auto" {
-		backend = "rocm"
-		if strings.HasPrefix(o.archs[0], "sm_") {
-			backend = "cuda"
-		}
+	of := o.backend
+	if of == "auto" {
+		of = vendorOf(o.archs[0])
 	}
-	if backend == "loopback" {
-		return usagef("the loopback's kernels are in the binary", "--compile needs --backend rocm or cuda")
+	if of == "loopback" {
+		return usagef("the loopback's kernels are in the binary", "--compile needs --backend %s", backendNames(" or "))
 	}
-	b := doctor.Backend{Name: backend, Install: native.Product(backend)}
-	options, err := o.options(ctx, s, backend)
+	b := doctor.Backend{Name: of, Install: backend.Like(of).Product}
+	options, err := o.options(ctx, s, of)
 	if err != nil {
 		return err
 	}
@@ -140,7 +138,7 @@ func runCompile(ctx context.Context, s State, o doctorOptions, report doctor.Rep
 		return o.show(s, &report, exit.Unavailable)
 	}
 	defer c.Close()
-	b.Libraries = libraryFacts(backend, []native.Search{*c.Search})
+	b.Libraries = libraryFacts(of, []native.Search{*c.Search})
 	report.Usable = true
 	for _, arch := range o.archs {
 		compiled := compileKernels(c, arch)
@@ -153,6 +151,18 @@ func runCompile(ctx context.Context, s State, o doctorOptions, report doctor.Rep
 	}
 	report.Backends = []doctor.Backend{b}
 	return o.show(s, &report, exit.Run)
+}
+
+// vendorOf is the backend of an architecture by its first letters, else the first one.
+func vendorOf(arch string) string {
+	for _, v := range backend.Vendors() {
+		for prefix := range v.Waves {
+			if strings.HasPrefix(arch, prefix) {
+				return v.Backend
+			}
+		}
+	}
+	return backend.Like("").Backend
 }
 
 // compileKernels builds each file of the kernel table and looks for its kernels
@@ -212,7 +222,8 @@ func compileFile(c *native.Compiler, arch, file string, names []string) (int, er
 
 // backendFacts opens a provider, asks it, and closes it again.
 func backendFacts(o native.Choice) doctor.Backend {
-	b := doctor.Backend{Name: o.Backend, Install: native.Product(o.Backend)}
+	row, _ := backend.Of(o.Backend) // the loopback has none
+	b := doctor.Backend{Name: o.Backend, Install: row.Product}
 	if o.Backend == "loopback" {
 		machine, err := loopbackMachine()
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"zbench/bench/backend"
 	"zbench/bench/device"
 	"zbench/bench/engine"
 	"zbench/bench/fleet/rails"
@@ -205,24 +206,18 @@ func lastLevelCache(devices []native.DeviceInfo) int64 {
 	return most
 }
 
-// driverFiles hold the version of the GPUs' kernel driver.
-var driverFiles = []struct{ backend, name, path string }{
-	{"rocm", "amdgpu", "/sys/module/amdgpu/version"},
-	{"cuda", "nvidia", "/sys/module/nvidia/version"},
-}
-
 // driverVersion is the kernel driver with its version, empty if unknown: the driver of
 // the kernel tree has no version of its own.
-func driverVersion(s State, backend string) string {
-	for _, f := range driverFiles {
-		if f.backend != backend {
-			continue
-		}
-		if text, err := s.FS.ReadFile(f.path); err == nil {
-			return f.name + " " + strings.TrimSpace(string(text))
-		}
+func driverVersion(s State, of string) string {
+	v, known := backend.Of(of)
+	if !known {
+		return ""
 	}
-	return ""
+	text, err := s.FS.ReadFile(v.DriverFile)
+	if err != nil {
+		return ""
+	}
+	return v.DriverName + " " + strings.TrimSpace(string(text))
 }
 
 func addCountersFlag(f *pflag.FlagSet, to *string) {

@@ -85,9 +85,9 @@ func (o *collectivesOptions) dryPrepare(s State, l launching, resumed bool) (*en
 	want := l.want
 	elsewhere := l.method == launch.Slurm || l.method == launch.MPI
 	if backend, err := chooseBackend(s, want.Backend); elsewhere && want.Backend == "auto" && (err != nil || backend == "loopback") {
-		want.Backend = "rocm"
+		want.Backend = vendorOf("")
 		u, err := engine.PrepareLaunch(want)
-		return u, "chosen on the nodes (--backend auto); the estimate is for rocm", err
+		return u, "chosen on the nodes (--backend auto); the estimate is for " + want.Backend, err
 	}
 	backend, err := o.libraries.choose(s, want.Backend)
 	if err != nil {

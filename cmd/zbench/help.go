@@ -12,7 +12,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"zbench/bench/collective"
+	"zbench/bench/kernel"
 	"zbench/bench/plain"
+	"zbench/bench/spec"
 	"zbench/bench/spell"
 )
 
@@ -24,7 +26,7 @@ type flagGroup struct {
 
 // flagGroups is the order of --help. Every flag of every command is in one of
 // them.
-var flagGroups = []flagGroup{
+var flagGroups = withSettings([]flagGroup{
 	{"Sizes and data (bytes; K, M, G are binary)", []string{
 		"minbytes", "maxbytes", "stepfactor", "stepbytes", "sizes", "size", "sweep", "shape", "reduce", "rows", "hidden",
 		"datatype", "dtype", "op", "place", "kernels", "coefficients", "data", "fixed-sizes", "compile",
@@ -47,34 +49,40 @@ var flagGroups = []flagGroup{
 	{"Comparison and thresholds", []string{"variant", "vary", "unordered", "threshold", "accept", "fail-on", "require-checked", "min-effect", "miss", "between-run-cv", "names", "timing", "max-rounds", "child-timeout"}},
 	{"Output", []string{"env", "out", "force", "resume", "spec", "format", "verbose", "progress", "quiet", "help", "version"}},
 	{librariesTitle, append([]string{"backend", "libraries"}, libraryFlags()...)},
+})
+
+// withSettings adds the settings of families of kernels that no group has to the first one.
+func withSettings(groups []flagGroup) []flagGroup {
+	for _, b := range kernelBenches {
+		for _, s := range b.Settings {
+			if !slices.ContainsFunc(groups, func(g flagGroup) bool { return slices.Contains(g.flags, s.Name) }) {
+				groups[0].flags = append(groups[0].flags, s.Name)
+			}
+		}
+	}
+	return groups
 }
 
 // mostUsed names the flags that --help shows of a command, ten at most. Of a command without a row
 // it shows all but those of libraries.
-var mostUsed = map[string][]string{
+var mostUsed = withFamilies(map[string][]string{
 	"zbench collectives": {"nodes", "ngpus", "minbytes", "maxbytes", "datatype", "framework", "preset", "out", "format", "resume"},
 	"zbench rails":       {"nodes", "ngpus", "size", "rounds", "matrix", "logs", "times", "profile", "out", "format"},
 	"zbench recommend":   {"framework", "preset", "params", "config", "backward-ms", "tokens-per-microbatch", "tflops", "dp", "out", "format"},
-	"zbench hbm":         {"kernels", "size", "dtype", "device", "all-gpus", "sweep", "tune", "out", "format"},
-	"zbench kernels muon": {
-		"preset", "shape", "coefficients", "reduce", "device", "max-time", "out", "format",
-	},
-	"zbench bisect":             {"variant", "vary", "unordered", "nodes", "ngpus", "minbytes", "maxbytes", "out", "format", "resume"},
-	"zbench bisect hbm":         append([]string{"variant", "vary", "unordered", "resume", "kernels"}, fusedMost[2:]...),
-	"zbench bisect muon":        append([]string{"variant", "vary", "unordered", "resume", "preset", "shape"}, fusedMost[3:]...),
-	"zbench bisect rmsnorm":     append([]string{"variant", "vary", "unordered"}, fusedMost...),
-	"zbench bisect layernorm":   append([]string{"variant", "vary", "unordered"}, fusedMost...),
-	"zbench bisect accumulate":  append([]string{"variant", "vary", "unordered"}, fusedMost...),
-	"zbench kernels rmsnorm":    fusedMost,
-	"zbench kernels layernorm":  fusedMost,
-	"zbench kernels accumulate": fusedMost,
-	"zbench screen":             {"nodes", "launch", "hostfile", "judge", "hbm-seconds", "deadline", "dry-run", "backend", "out", "format"},
-	"zbench loopback":           {"nodes", "gpus-per-node", "ngpus", "fabric", "fault", "seed", "clock", "no-data", "env", "quiet"},
-	"zbench doctor":             {"backend", "compile", "format"},
-}
+	"zbench bisect":      {"variant", "vary", "unordered", "nodes", "ngpus", "minbytes", "maxbytes", "out", "format", "resume"},
+	"zbench screen":      {"nodes", "launch", "hostfile", "judge", "hbm-seconds", "deadline", "dry-run", "backend", "out", "format"},
+	"zbench loopback":    {"nodes", "gpus-per-node", "ngpus", "fabric", "fault", "seed", "clock", "no-data", "env", "quiet"},
+	"zbench doctor":      {"backend", "compile", "format"},
+})
 
-// fusedMost are those of a fused kernel over the rows of a matrix.
-var fusedMost = []string{"rows", "hidden", "dtype", "device", "max-time", "out", "format"}
+// withFamilies adds the commands of each family of kernels.
+func withFamilies(most map[string][]string) map[string][]string {
+	for _, b := range kernelBenches {
+		most["zbench "+spec.Command(b.Name)] = b.Most
+		most["zbench bisect "+b.Name] = append([]string{"variant", "vary", "unordered"}, b.MostSearched...)
+	}
+	return most
+}
 
 // allFlags is --help with every flag. It is no flag of a command: before any is parsed it becomes
 // --help, which holds whatever else is missing or wrong.
@@ -302,7 +310,7 @@ func newHelp(root *cobra.Command) *cobra.Command {
 // collectiveNames are the arguments that name collectives, one each or separated by
 // commas.
 func collectiveNames(args []string) []string {
-	names := split(args)
+	names := kernel.Split(args)
 	for i, name := range names {
 		if c, err := collective.ByName(name); err == nil {
 			names[i] = c.Name // an unknown one is refused when the sweep is prepared

@@ -4,39 +4,38 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 
 	"zbench/bench/engine"
-	"zbench/bench/record"
 	"zbench/bench/spec"
+	"zbench/hbm"
 	"zbench/internal/native"
 )
 
 // kernelOptions are the options of hbm and of kernels: those of any run.
 type kernelOptions = runOptions
 
-// kernelBench is what one command of kernels has of its own.
+// kernelBench is a family with the flags of its command.
 type kernelBench struct {
-	name  string // of the benchmark
+	hbm.Family
 	flags []specFlag
-	// check refuses a request that names what the benchmark does not have.
-	check func(benchmark string, k *spec.Kernels) error
-	// fill completes a request that leaves out what the benchmark needs, and says what it takes; nil
-	// completes none.
-	fill func(k *spec.Kernels) (note string)
-	// open opens the devices and plans the rows.
-	open func(context.Context, State, *kernelOptions) (*engine.Kernels, error)
 }
 
 // flagsHelp says where the flags of a benchmark are described.
 func flagsHelp(benchmark string) string { return listedBy(spec.Command(benchmark)) }
 
+// command is the command of the benchmark.
+func (b kernelBench) command(s State) *cobra.Command {
+	cmd := &cobra.Command{Use: b.Name, Short: b.Short, Long: b.Long, Example: b.Example, Args: noArgs}
+	b.add(cmd, s)
+	return cmd
+}
+
 // add puts the flags on a command, and makes it run the benchmark.
 func (b kernelBench) add(cmd *cobra.Command, s State) {
 	var o kernelOptions
-	o.want = spec.Spec{Schema: spec.Schema, Benchmark: b.name, Kernels: &spec.Kernels{}}
+	o.want = spec.Spec{Schema: spec.Schema, Benchmark: b.Name, Kernels: &spec.Kernels{}}
 	addFlags(cmd, &o.want, b.flags)
 	addRunFlags(cmd, &o)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return b.run(cmd, s, &o) }
@@ -44,7 +43,7 @@ func (b kernelBench) add(cmd *cobra.Command, s State) {
 
 // run measures into a new folder, or resumes the run of an existing one.
 func (b kernelBench) run(cmd *cobra.Command, s State, o *kernelOptions) error {
-	if err := cmp.Or(checkFormat(o.format, flagsHelp(b.name)), o.gates.read()); err != nil {
+	if err := cmp.Or(checkFormat(o.format, flagsHelp(b.Name)), o.gates.read()); err != nil {
 		return err
 	}
 	if err := o.ask(s, cmd); err != nil {
@@ -54,7 +53,7 @@ func (b kernelBench) run(cmd *cobra.Command, s State, o *kernelOptions) error {
 	if err != nil {
 		return err
 	}
-	e.OpenKernels = func(ctx context.Context, _ *engine.Setup) (*engine.Kernels, error) { return b.open(ctx, s, o) }
+	e.OpenKernels = func(ctx context.Context, _ *engine.Setup) (*engine.Kernels, error) { return b.opened(ctx, s, o) }
 	e.Watch = func(total, done int) engine.Watcher { return newProgress(s, total, done, o.quiet, true) }
 	if cmd.Flags().Changed("resume") {
 		return o.measure(cmd.Context(), s, e, func(kept spec.Spec) (spec.Spec, error) {
@@ -62,8 +61,8 @@ func (b kernelBench) run(cmd *cobra.Command, s State, o *kernelOptions) error {
 			return want, cmp.Or(err, clashes(o.resume, list))
 		})
 	}
-	if b.fill != nil && o.file == "" {
-		s.note(o.quiet, "%s", b.fill(o.want.Kernels))
+	if b.Fill != nil && o.file == "" {
+		s.note(o.quiet, "%s", b.Fill(o.want.Kernels))
 	}
 	if err := b.checked(&o.want, o.file); err != nil {
 		return err
@@ -76,29 +75,41 @@ func (b kernelBench) checked(want *spec.Spec, file string) error {
 	if err := engine.CheckKernels(want); err != nil {
 		return err
 	}
-	err := b.check(b.name, want.Kernels)
+	err := b.Check(want.Kernels)
 	switch {
 	case err == nil:
 		return nil
 	case file != "":
 		err = fmt.Errorf("%s: %w", file, err)
 	}
-	return usage(err, flagsHelp(b.name))
+	return usage(err, flagsHelp(b.Name))
 }
 
-// facts are what the record says of the libraries and devices.
-func (o *kernelOptions) facts(s State, devices []record.Device, libraries []native.Library) engine.Facts {
-	f := engine.Facts{Devices: devices, KernelDriver: driverVersion(s, o.want.Backend)}
-	for _, l := range libraries {
-		f.Libraries = append(f.Libraries, record.Library{Name: l.Name, Version: l.Version, Path: l.Path})
+// opened is the open devices with the planned rows.
+func (b kernelBench) opened(ctx context.Context, s State, o *kernelOptions) (*engine.Kernels, error) {
+	to := hbm.Opening{
+		Spec: &o.want, Native: native.Choice{Backend: o.want.Backend, Getenv: s.Getenv}, Host: hostFacts(s), Rule: engine.KernelRule(o.want.Kernels),
+		Say: func(text string) { s.note(o.quiet, "%s\n", text) }, Help: flagsHelp(b.Name),
 	}
-	return f
+	cache, err := o.libraries.fill(ctx, s, &to.Native)
+	if err != nil {
+		return nil, err
+	}
+	p, err := b.Open(to)
+	if o.want.Backend != "loopback" {
+		o.libraries.report(s, cache)
+	}
+	if err != nil {
+		return nil, err
+	}
+	p.Spec, p.Facts.KernelDriver = o.want, driverVersion(s, o.want.Backend)
+	return p, nil
 }
 
 // flagsOf are the flags of a benchmark's request.
 func flagsOf(benchmark string) []specFlag {
-	if i := slices.IndexFunc(kernelBenches, func(b kernelBench) bool { return b.name == benchmark }); i >= 0 {
-		return kernelBenches[i].flags
+	if b := benchOf(benchmark); b != nil {
+		return b.flags
 	}
 	return specFlags
 }

@@ -9,26 +9,24 @@ import (
 	"zbench/bench/spec"
 	"zbench/bench/spell"
 	"zbench/hbm"
-	"zbench/hbm/muon"
+	_ "zbench/hbm/muon" // a family in a package of its own
 )
 
 // kernelBenches are hbm and the kernels: the rows of "zbench kernels" but for the
 // first.
-var kernelBenches = slices.Concat(
-	[]kernelBench{{name: spec.HBM, flags: hbmFlags, check: hbm.Check, open: openMemory}}, fusedBenches(), []kernelBench{{name: spec.Muon, flags: muonFlags, check: muon.Check, fill: smallMuon, open: openMuon}},
-)
+var kernelBenches = benches()
 
-func fusedBenches() []kernelBench {
+func benches() []kernelBench {
 	var all []kernelBench
 	for _, f := range hbm.Families() {
-		all = append(all, kernelBench{name: f.Name, flags: fusedFlags(f), check: hbm.Check, open: openMemory})
+		all = append(all, kernelBench{Family: f, flags: familyFlags(f.Family)})
 	}
 	return all
 }
 
 // benchOf is hbm or a kernel by name; nil for collectives.
 func benchOf(name string) *kernelBench {
-	if i := slices.IndexFunc(kernelBenches, func(b kernelBench) bool { return b.name == name }); i >= 0 {
+	if i := slices.IndexFunc(kernelBenches, func(b kernelBench) bool { return b.Name == name }); i >= 0 {
 		return &kernelBenches[i]
 	}
 	return nil
@@ -38,10 +36,12 @@ func benchOf(name string) *kernelBench {
 func kernelNames() []string {
 	var names []string
 	for _, b := range kernelBenches[1:] {
-		names = append(names, b.name)
+		names = append(names, b.Name)
 	}
 	return names
 }
+
+func newHBM(s State) *cobra.Command { return benchOf(spec.HBM).command(s) }
 
 func newKernels(s State) *cobra.Command {
 	cmd := &cobra.Command{
@@ -57,26 +57,7 @@ func newKernels(s State) *cobra.Command {
 		Args: cobra.ArbitraryArgs,
 	}
 	for _, b := range kernelBenches[1:] {
-		one := kernelTexts(b.name)
-		one.Use, one.Args = b.name, noArgs
-		b.add(one, s)
-		cmd.AddCommand(one)
+		cmd.AddCommand(b.command(s))
 	}
 	return cmd
-}
-
-// kernelTexts is a kernel's command with what its help says.
-func kernelTexts(name string) *cobra.Command {
-	if name == spec.Muon {
-		return muonTexts()
-	}
-	f, _ := hbm.FamilyByName(name)
-	return &cobra.Command{
-		Short: f.Short,
-		Long: f.Long + `
-
-Without a GPU results are checked and nothing is timed: the loopback runs
-kernels thread by thread, so choose small shapes.`,
-		Example: "  zbench kernels " + name + "\n  zbench kernels " + name + " --rows 16384 --hidden 4096,8192 --dtype bfloat16",
-	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"zbench/bench/backend"
 	"zbench/bench/exit"
 	"zbench/bench/spell"
 	"zbench/internal/launch"
@@ -107,9 +108,9 @@ func (o libraryOptions) choose(s State, asked string) (string, error) {
 		if o.named[row.Flag] == "" || backend != "loopback" && (row.Backend == "" || row.Backend == backend) {
 			continue
 		}
-		why, own := "--backend "+backend+" does not use it", cmp.Or(row.Backend, "rocm or cuda")
+		why, own := "--backend "+backend+" does not use it", cmp.Or(row.Backend, backendNames(" or "))
 		if asked == "auto" && backend == "loopback" {
-			why = "this machine has no GPU (no /dev/kfd, no /dev/nvidia0), so --backend auto uses the built-in loopback"
+			why = "this machine has no GPU " + noNodes() + ", so --backend auto uses the built-in loopback"
 		}
 		fmt.Fprintf(s.Stderr, "zbench: --%s %s is ignored: %s\n  → --backend %s opens the library; otherwise remove the flag\n", row.Flag, o.named[row.Flag], why, own)
 	}
@@ -234,10 +235,14 @@ func expand(files FS, pattern string) ([]string, error) {
 	return found, nil
 }
 
-// gpuNodes maps the device nodes of GPUs to backends.
-var gpuNodes = []struct{ path, backend string }{
-	{"/dev/kfd", "rocm"},
-	{"/dev/nvidia0", "cuda"},
+// noNodes names the device nodes of GPUs, of which there is none.
+func noNodes() string {
+	return "(" + backend.Text(", ", func(v backend.Vendor) string { return "no " + v.Node }) + ")"
+}
+
+// backendNames lists the vendors' backends.
+func backendNames(by string) string {
+	return backend.Text(by, func(v backend.Vendor) string { return v.Backend })
 }
 
 func unknownBackend(name string) error {
@@ -254,9 +259,9 @@ func chooseBackend(s State, asked string) (string, error) {
 		}
 		return asked, nil
 	}
-	for _, n := range gpuNodes {
-		if _, err := s.FS.Stat(n.path); err == nil {
-			return n.backend, nil
+	for _, v := range backend.Vendors() {
+		if _, err := s.FS.Stat(v.Node); err == nil {
+			return v.Backend, nil
 		}
 	}
 	role, err := launch.Detect(s.Getenv)
@@ -264,7 +269,7 @@ func chooseBackend(s State, asked string) (string, error) {
 		err = errors.New(role.Text())
 	}
 	if err != nil {
-		return "", exit.With(exit.Unavailable, fmt.Errorf("%w; this machine has no GPU (no /dev/kfd, no /dev/nvidia0), and under a launcher nothing is simulated unasked", err),
+		return "", exit.With(exit.Unavailable, fmt.Errorf("%w; this machine has no GPU %s, and under a launcher nothing is simulated unasked", err, noNodes()),
 			"run it on the GPU nodes, or simulate with --backend loopback")
 	}
 	return "loopback", nil

@@ -81,7 +81,7 @@ func addNodeScreenFlags(cmd *cobra.Command, o *nodeScreenOptions) {
 	addLibraryFlags(cmd, &o.libraries)
 	f := cmd.Flags()
 	addLaunchFlags(f, &o.launch)
-	f.StringVar(&o.backend, "backend", "auto", "libraries to measure with: auto, rocm, cuda, loopback")
+	f.StringVar(&o.backend, "backend", "auto", "libraries to measure with: auto, "+backendNames(", ")+", loopback")
 	f.IntVar(&o.nodes, "nodes", 1, "number of nodes (default those of the launcher)")
 	f.StringVar(&o.fabric, "fabric", fabric.Default, "hardware that the loopback simulates")
 	f.StringArrayVar(&o.faults, "fault", nil, "fault of a simulated node (zbench list faults)")

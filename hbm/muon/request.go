@@ -6,33 +6,7 @@ import (
 
 	"zbench/bench/exit"
 	method "zbench/bench/muon"
-	"zbench/bench/spec"
 )
-
-// Check refuses a request that names no shapes or coefficients of Muon.
-func Check(_ string, k *spec.Kernels) error {
-	if _, _, err := Shapes(k); err != nil {
-		return err
-	}
-	_, err := method.ByName(k.Coefficients)
-	return err
-}
-
-// Shapes are the shapes of a request; few is true if their batches are a model's.
-func Shapes(k *spec.Kernels) (shapes []method.Shape, few bool, err error) {
-	if k.Preset != "" {
-		p, err := method.PresetByName(k.Preset)
-		return p.Shapes, true, err
-	}
-	for _, text := range k.Shapes {
-		s, err := method.ParseShape(text)
-		if err != nil {
-			return nil, false, err
-		}
-		shapes = append(shapes, s)
-	}
-	return shapes, false, nil
-}
 
 // emulatedRate is about what one core does of the emulated products, and
 // referenceRate of float64 ones, in operations per second.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"zbench/bench/plain"
+	"zbench/bench/backend"
 )
 
 // Start is a world of processes to be started.
@@ -173,7 +174,7 @@ func (l *Line) contain(s Start, given func(option string) bool) {
 // on its own alone.
 var (
 	prefixes = []string{"NCCL_", "RCCL_", "HSA_", "ZBENCH_"}
-	names    = []string{"LD_LIBRARY_PATH", "NO_COLOR", "ROCM_PATH", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"}
+	names    = append(backend.Hiding(), "LD_LIBRARY_PATH", "NO_COLOR", "ROCM_PATH")
 )
 
 // passed are the names of the variables that are passed on, the token's among them.

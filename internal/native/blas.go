@@ -15,17 +15,9 @@ import (
 	"path/filepath"
 	"strings"
 	"unsafe"
-)
 
-// blasLibraries are the vendors' libraries of matrix products. They are optional, for
-// comparison.
-var blasLibraries = map[string]struct {
-	vendor C.int
-	row    libraryRow
-}{
-	"rocm": {C.ZB_ROCM, libraryRow{role: "matrix product", names: []string{"librocblas.so.5", "librocblas.so.4", "librocblas.so.3", "librocblas.so"}}},
-	"cuda": {C.ZB_CUDA, libraryRow{role: "matrix product", names: []string{"libcublas.so.13", "libcublas.so.12", "libcublas.so.11", "libcublas.so"}}},
-}
+	"zbench/bench/backend"
+)
 
 // BLAS is the vendor's library of matrix products on one stream. Close it when
 // done.
@@ -34,28 +26,26 @@ type BLAS struct {
 	Library Library
 	p       *Provider
 	c       *C.zb_blas
-	opened  unsafe.Pointer
+	// faster is the variable of Setting.
+	faster string
+	opened unsafe.Pointer
 }
-
-// preferHipBLASLt is rocBLAS's switch to the products of hipBLASLt where that has one.
-// They are AMD's fastest on Instinct GPUs; for others rocBLAS decides itself. The
-// comparison must be with the vendor's best.
-const preferHipBLASLt = "ROCBLAS_USE_HIPBLASLT"
 
 // Setting is the environment setting that selects the library's fastest product, as
-// "NAME=value"; empty if there is none.
+// "NAME=value"; empty if there is none. On Instinct GPUs the products of hipBLASLt are AMD's
+// fastest; for others rocBLAS decides itself. The comparison must be with the vendor's best.
 func (b *BLAS) Setting() string {
-	if b.c.vendor != C.ZB_ROCM {
+	if b.faster == "" {
 		return ""
 	}
-	name := C.CString(preferHipBLASLt)
+	name := C.CString(b.faster)
 	defer C.free(unsafe.Pointer(name))
-	return preferHipBLASLt + "=" + C.GoString(C.getenv(name))
+	return b.faster + "=" + C.GoString(C.getenv(name))
 }
 
-// prefer sets the switch in this process, unless the user has set it.
-func prefer() {
-	name, on := C.CString(preferHipBLASLt), C.CString("1")
+// prefer switches a variable on in this process, unless the user has set it.
+func prefer(variable string) {
+	name, on := C.CString(variable), C.CString("1")
 	defer C.free(unsafe.Pointer(name))
 	defer C.free(unsafe.Pointer(on))
 	C.setenv(name, on, 0)
@@ -65,22 +55,23 @@ func prefer() {
 // prepares it. Call it before any use of a device. The error of a missing library wraps
 // ErrUnavailable and lists what was searched.
 func (p *Provider) FindBLAS(o Choice) (*BLAS, error) {
-	lib, known := blasLibraries[o.Backend]
-	if !known {
+	v, known := backend.Of(o.Backend)
+	lib := v.BLAS
+	if !known || len(lib.Names) == 0 {
 		return nil, fmt.Errorf("%w: the %s backend has no library of matrix products", ErrUnavailable, o.Backend)
 	}
 	f, err := newFinder(o)
 	if err != nil {
 		return nil, err
 	}
-	if lib.vendor == C.ZB_ROCM {
-		prefer()
+	if v.Faster != "" {
+		prefer(v.Faster)
 	}
 	defer f.end()
-	search := &Search{Role: lib.row.role, Library: lib.row.names[len(lib.row.names)-1]}
-	for _, path := range f.inFolders(lib.row, lib.row.names) {
+	search := &Search{Role: lib.Role, Library: lib.Name()}
+	for _, path := range f.inFolders(lib, lib.Names) {
 		if h := f.try(search, path, false); h != nil {
-			return p.newBLAS(f, lib.vendor, h, path)
+			return p.newBLAS(f, h, path)
 		}
 	}
 	if err := o.given(); err != nil {
@@ -89,13 +80,13 @@ func (p *Provider) FindBLAS(o Choice) (*BLAS, error) {
 	return nil, fmt.Errorf("%w: library not found: %s: tried %s", ErrUnavailable, search.Library, search.tried())
 }
 
-func (p *Provider) newBLAS(f *finder, vendor C.int, library unsafe.Pointer, path string) (*BLAS, error) {
+func (p *Provider) newBLAS(f *finder, library unsafe.Pointer, path string) (*BLAS, error) {
 	b := &BLAS{
-		Library: Library{Name: filepath.Base(path), Path: path}, p: p, opened: library,
+		Library: Library{Name: filepath.Base(path), Path: path}, p: p, opened: library, faster: f.v.Faster,
 		c: (*C.zb_blas)(C.calloc(1, C.size_t(unsafe.Sizeof(C.zb_blas{})))),
 	}
 	var lacks *C.char
-	if C.zb_blas_fill(b.c, vendor, library, &lacks) == 0 {
+	if C.zb_blas_fill(b.c, C.int(f.v.Column), library, &lacks) == 0 {
 		b.Close()
 		return nil, fmt.Errorf("%w: %s lacks %s", ErrUnavailable, path, C.GoString(lacks))
 	}

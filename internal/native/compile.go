@@ -17,6 +17,8 @@ import (
 	"slices"
 	"strings"
 	"unsafe"
+
+	"zbench/bench/backend"
 )
 
 // CompileRequest is what to compile.
@@ -59,7 +61,7 @@ func (e *CompileError) Error() string {
 // Compiler is a vendor's run-time compiler.
 type Compiler struct {
 	table   *C.zb_table
-	vendor  vendor
+	vendor  backend.Vendor
 	version string
 	cache   CodeCache
 	tasks   compilations
@@ -76,8 +78,8 @@ func OpenCompiler(o Choice) (*Compiler, error) {
 		return nil, err
 	}
 	defer f.end()
-	for _, row := range f.v.libraries {
-		if row.role == RoleCompiler {
+	for _, row := range f.v.Libraries {
+		if row.Role == RoleCompiler {
 			f.find(row)
 		}
 	}
@@ -92,7 +94,7 @@ func OpenCompiler(o Choice) (*Compiler, error) {
 	s.Version = c.version
 	if err := c.usable(); err != nil {
 		p.Close()
-		return nil, &UnavailableError{o.Backend, err.Error() + ": tried " + s.tried(), cmp.Or(s.Remedy, "install "+f.v.product+", or name the file with --"+s.Flag), p.Searches()}
+		return nil, &UnavailableError{o.Backend, err.Error() + ": tried " + s.tried(), cmp.Or(s.Remedy, "install "+f.v.Product+", or name the file with --"+s.Flag), p.Searches()}
 	}
 	return c, nil
 }
@@ -114,28 +116,22 @@ var compilerFields = []string{"rtcCreate", "rtcCompile", "rtcLogSize", "rtcLog",
 func (c *Compiler) usable() error {
 	for i, name := range Symbols() {
 		if slices.Contains(compilerFields, name) && C.zb_has(c.table, C.int(i)) == 0 {
-			return fmt.Errorf("no run-time compiler (no %s)", C.GoString(C.zb_symbol_at(C.int(i)).name[c.vendor.column]))
+			return fmt.Errorf("no run-time compiler (no %s)", C.GoString(C.zb_symbol_at(C.int(i)).name[c.vendor.Column]))
 		}
 	}
 	return nil
 }
 
-// waves is the number of threads in a wave, by the architecture's first letters.
-var waves = map[string]int{"gfx9": 64, "gfx1": 32, "sm_": 32}
-
 // options are the compiler's options: the language, the architecture and the defines.
 func (c *Compiler) options(r CompileRequest) []string {
-	list := []string{"-std=c++17"}
-	if c.vendor.column == C.ZB_ROCM {
-		list = append(list, "-O3") // nvrtc optimises by default and has no such option
-	}
+	list := append([]string{"-std=c++17"}, c.vendor.Options...)
 	if r.Arch != "" {
-		list = append(list, c.vendor.archOption+r.Arch)
+		list = append(list, c.vendor.ArchOption+r.Arch)
 	}
 	wave := r.Wave
-	for _, prefix := range slices.Sorted(maps.Keys(waves)) {
+	for _, prefix := range slices.Sorted(maps.Keys(c.vendor.Waves)) {
 		if wave == 0 && strings.HasPrefix(r.Arch, prefix) {
-			wave = waves[prefix]
+			wave = c.vendor.Waves[prefix]
 		}
 	}
 	if wave != 0 {
@@ -178,7 +174,7 @@ func (c *Compiler) compileText(r order, source string) ([]byte, error) {
 	options := c.options(r.CompileRequest)
 	key := ""
 	if c.cache != nil {
-		key = cacheKey(source, c.vendor.product, c.version, r.identity, options)
+		key = cacheKey(source, c.vendor.Product, c.version, r.identity, options)
 	}
 	c.tasks.count(key, c.cache != nil)
 	if c.cache != nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/backend"
 	"zbench/bench/fabric"
 	"zbench/bench/spec"
 )
@@ -74,7 +75,7 @@ func TestCompileOnce(t *testing.T) {
 		func(_ *Compiler, r *CompileRequest) { r.Defines = []string{"A"} },
 		func(_ *Compiler, r *CompileRequest) { r.Wave = 32 },
 		func(c *Compiler, _ *CompileRequest) { c.version += "1" },
-		func(c *Compiler, r *CompileRequest) { c.vendor, r.Arch = vendors["cuda"], "sm_90" },
+		func(c *Compiler, r *CompileRequest) { c.vendor, r.Arch = backend.Like("cuda"), "sm_90" },
 	} {
 		compile(change)
 		compile(change)
@@ -83,11 +84,11 @@ func TestCompileOnce(t *testing.T) {
 }
 
 func TestOptionsByVendor(t *testing.T) {
-	c := &Compiler{vendor: vendors["rocm"]}
+	c := &Compiler{vendor: backend.Like("rocm")}
 	require.Equal(t, []string{"-std=c++17", "-O3", "--offload-arch=gfx942", "-DZB_WAVE=64", "-DNT=1"},
 		c.options(CompileRequest{Arch: "gfx942", Defines: []string{"NT=1"}}))
 	require.Equal(t, []string{"-std=c++17", "-O3", "-DZB_WAVE=32"}, c.options(CompileRequest{Wave: 32}), "the device's own kind")
-	c.vendor = vendors["cuda"]
+	c.vendor = backend.Like("cuda")
 	require.Equal(t, []string{"-std=c++17", "-arch=sm_90", "-DZB_WAVE=32"}, c.options(CompileRequest{Arch: "sm_90"}))
 }
 

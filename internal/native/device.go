@@ -55,14 +55,14 @@ func (p *Provider) Device(device int) (DeviceInfo, error) {
 	}
 	if d.Wave == 0 {
 		var v C.int
-		code := C.zb_attribute_of(p.table, &v, C.zb_attribute_at(0).number[p.column], C.int(device))
+		code := C.zb_attribute_of(p.table, &v, C.zb_attribute_at(0).number[p.vendorRow.Column], C.int(device))
 		return d, p.runtime("attributes", device, code)
 	}
 	d.Shared, d.SharedMax, d.L2 = int64(shared), int64(max(shared, sharedMax)), int64(l2)
 	d.Clock, d.MemoryClock = float64(kHz)*1e3, float64(memoryKHz)*1e3
 	_, d.Memory, _ = p.Memory(device) // zero if unknown, as with the others
-	if p.column == C.ZB_CUDA {
-		d.Arch = fmt.Sprintf("sm_%d%d", d.CapabilityMajor, d.CapabilityMinor)
+	if form := p.vendorRow.Capability; form != "" {
+		d.Arch = fmt.Sprintf(form, d.CapabilityMajor, d.CapabilityMinor)
 	}
 	return d, nil
 }
@@ -71,11 +71,11 @@ func (p *Provider) Device(device int) (DeviceInfo, error) {
 func (p *Provider) attribute(field string, device int) int {
 	for i := range C.zb_attribute_count() {
 		a := C.zb_attribute_at(i)
-		if C.GoString(a.field) != field || a.number[p.column] == 0 {
+		if C.GoString(a.field) != field || a.number[p.vendorRow.Column] == 0 {
 			continue
 		}
 		var v C.int
-		if C.zb_attribute_of(p.table, &v, a.number[p.column], C.int(device)) == 0 {
+		if C.zb_attribute_of(p.table, &v, a.number[p.vendorRow.Column], C.int(device)) == 0 {
 			return int(v)
 		}
 	}

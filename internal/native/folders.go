@@ -1,34 +1,30 @@
 package native
 
-/*
-#include "c/abi.h"
-*/
-import "C"
-
 import (
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"zbench/bench/backend"
 	"zbench/bench/pattern"
 )
 
 // candidates lists the files to try. loaded is true if another library has loaded this
 // one already.
-func (f *finder) candidates(row libraryRow, s *Search) (paths []string, loaded bool) {
-	if file, by := f.o.setting(row.flag); file != "" {
+func (f *finder) candidates(row backend.Library, s *Search) (paths []string, loaded bool) {
+	if file, by := f.o.setting(row.Flag); file != "" {
 		s.By = by
 		return []string{file}, false
 	}
-	if have := loadedLibraries(s.Library); len(have) > 0 && row.kind == C.ZB_RUNTIME {
+	if have := loadedLibraries(s.Library); len(have) > 0 && row.Role == RoleRuntime {
 		return have, true
 	}
-	names := row.names
-	if row.role == RoleCompiler {
+	names := row.Names
+	if row.Role == RoleCompiler {
 		names = f.likeRuntime(names)
 	}
 	paths = f.inFolders(row, names)
-	if row.role == RoleCompiler && f.v.column == C.ZB_ROCM {
+	if row.Role == RoleCompiler && f.v.CompilerInRuntime {
 		paths = append(paths, f.runtimeCandidates()...)
 	}
 	return paths, false
@@ -39,19 +35,19 @@ func (f *finder) runtimeCandidates() []string {
 	if path := f.path(RoleRuntime); path != "" {
 		return []string{path}
 	}
-	for _, row := range f.v.libraries {
-		if row.role == RoleRuntime {
-			if file, _ := f.o.setting(row.flag); file != "" {
+	for _, row := range f.v.Libraries {
+		if row.Role == RoleRuntime {
+			if file, _ := f.o.setting(row.Flag); file != "" {
 				return []string{file}
 			}
-			return f.inFolders(row, row.names)
+			return f.inFolders(row, row.Names)
 		}
 	}
 	return nil
 }
 
 // inFolders are the names in each of the folders to search.
-func (f *finder) inFolders(row libraryRow, names []string) (paths []string) {
+func (f *finder) inFolders(row backend.Library, names []string) (paths []string) {
 	for _, folder := range f.folders(row) {
 		for _, name := range names {
 			paths = append(paths, filepath.Join(folder, name))
@@ -63,16 +59,16 @@ func (f *finder) inFolders(row libraryRow, names []string) (paths []string) {
 // folders returns the folders to search, in order; the empty one means the loader's own
 // path. The folder of the runtime is the first for a compiler. Python's packages come
 // last.
-func (f *finder) folders(row libraryRow) []string {
+func (f *finder) folders(row backend.Library) []string {
 	var out []string
 	list, _ := f.o.setting(SettingFolders)
 	out = append(out, filepath.SplitList(list)...)
-	if root, _ := f.o.setting(f.v.root); root != "" {
-		for _, sub := range f.v.sub {
+	if root, _ := f.o.setting(f.v.Root.Flag); root != "" {
+		for _, sub := range f.v.Sub {
 			out = append(out, filepath.Join(root, sub))
 		}
 	}
-	if path := f.path(RoleRuntime); path != "" && row.role == RoleCompiler {
+	if path := f.path(RoleRuntime); path != "" && row.Role == RoleCompiler {
 		out = append(out, filepath.Dir(path))
 	}
 	if f.o.Getenv != nil {
@@ -80,7 +76,7 @@ func (f *finder) folders(row libraryRow) []string {
 		out = append(out, filepath.SplitList(f.o.Getenv("LD_LIBRARY_PATH"))...)
 	}
 	out = slices.DeleteFunc(out, func(s string) bool { return s == "" })
-	out = append(append(out, ""), f.v.fixed...)
+	out = append(append(out, ""), f.v.Fixed...)
 	// Last, so that a system installation has precedence.
 	return append(append(out, f.besideNamed()...), f.packages()...)
 }
@@ -89,8 +85,8 @@ func (f *finder) folders(row libraryRow) []string {
 // is usually in one folder.
 func (f *finder) besideNamed() []string {
 	var out []string
-	for _, row := range f.v.libraries {
-		if file, _ := f.o.setting(row.flag); strings.Contains(file, "/") {
+	for _, row := range f.v.Libraries {
+		if file, _ := f.o.setting(row.Flag); strings.Contains(file, "/") {
 			out = append(out, filepath.Dir(file))
 		}
 	}

@@ -12,7 +12,7 @@ import "C"
 import (
 	"embed"
 	"fmt"
-	"maps"
+	"io/fs"
 	"math"
 	"runtime"
 	"slices"
@@ -51,18 +51,17 @@ const (
 // wrong.
 const MaxVerifiedRanks = 8192
 
-// kernelParts lists the files of each source, in order: none includes another.
-var kernelParts = map[string][]string{
-	"verify.hip":       {"prelude.h", "mix.h", "verify_rule.h", "verify_value.h", "verify.hip"},
-	"delay.hip":        {"prelude.h", "delay.hip"},
-	"stream.hip":       {"prelude.h", "vector.h", "reduce.h", "walk.h", "stream_list.h", "stream.hip"},
-	"data.hip":         {"prelude.h", "mix.h", "vector.h", "reduce.h", "walk.h", "value.h", "data.hip"},
-	"norm.hip":         {"prelude.h", "reduce.h", "number.h", "norm_list.h", "norm_held.h", "norm.hip"},
-	"norm_steps.hip":   {"prelude.h", "mix.h", "value.h", "reduce.h", "number.h", "norm_list.h", "norm_steps.hip"},
-	"accumulate.hip":   {"prelude.h", "number.h", "accumulate.hip"},
-	"muon_step.hip":    {"prelude.h", "number.h", "quad.h", "muon_mma.h", "muon_out.h", "muon_tensors.h", "muon_step.hip"},
-	"muon_mirror.hip":  {"prelude.h", "number.h", "quad.h", "muon_mma.h", "muon_out.h", "muon_place.h", "muon_mirror.hip"},
-	"muon_product.hip": {"prelude.h", "number.h", "quad.h", "muon_mma.h", "muon_feed.h", "muon_out.h", "muon_place.h", "muon_product.hip"},
+// kernelParts lists the files of a source, in order. Its first line names those before it: no file
+// includes another.
+func kernelParts(file string) ([]string, error) {
+	text, err := kernelFiles.ReadFile("kernels/" + file)
+	if err != nil || !strings.HasSuffix(file, ".hip") {
+		valid, _ := fs.Glob(kernelFiles, "kernels/*.hip") // the pattern is one
+		return nil, fmt.Errorf("native: no kernel source %q: valid are %s", file, strings.ReplaceAll(strings.Join(valid, ", "), "kernels/", ""))
+	}
+	first, _, _ := strings.Cut(string(text), "\n")
+	words := strings.Fields(first)
+	return append(slices.DeleteFunc(words, func(w string) bool { return !strings.HasSuffix(w, ".h") }), file), nil
 }
 
 // Kernels lists the kernels in the order of the table.
@@ -99,9 +98,9 @@ func KernelFile(file string) (string, error) {
 	if text, ok := kernelTexts.Load(file); ok {
 		return text.(string), nil
 	}
-	parts, ok := kernelParts[file]
-	if !ok {
-		return "", fmt.Errorf("native: no kernel source %q: valid are %s", file, strings.Join(slices.Sorted(maps.Keys(kernelParts)), ", "))
+	parts, err := kernelParts(file)
+	if err != nil {
+		return "", err
 	}
 	var text strings.Builder
 	for _, part := range parts {

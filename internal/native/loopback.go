@@ -56,7 +56,7 @@ func (p *Provider) openLoopback(machine []byte, share *Share) error {
 		return fmt.Errorf("%w: %s", ErrMachine, C.GoString(&why[0]))
 	}
 	C.zbl_fill(p.table)
-	p.Simulated, p.builtin, p.column = true, true, C.ZB_ROCM
+	p.Simulated, p.builtin, p.vendorRow = true, true, p.vendor()
 	p.Libraries = []Library{
 		{Name: "loopback runtime", Version: p.versionOf(RoleRuntime)},
 		{Name: "loopback collectives", Version: p.versionOf(RoleCollectives)},

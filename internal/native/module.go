@@ -57,7 +57,7 @@ func (p *Provider) Compiles() error {
 	if err == nil {
 		return nil
 	}
-	what, remedy := err.Error(), "install "+p.vendor().product
+	what, remedy := err.Error(), "install "+p.vendor().Product
 	if s := p.search(RoleCompiler); s.Flag != "" {
 		what, remedy = what+": tried "+s.tried(), remedy+", or name the file with --"+s.Flag
 	}

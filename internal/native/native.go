@@ -28,6 +28,7 @@ import (
 	"time"
 	"unsafe"
 
+	"zbench/bench/backend"
 	"zbench/bench/exit"
 )
 
@@ -36,7 +37,7 @@ import (
 var ErrUnavailable = exit.ErrUnavailable
 
 // Backends lists the providers in the order of the listings.
-func Backends() []string { return []string{"loopback", "rocm", "cuda"} }
+func Backends() []string { return backend.Names() }
 
 // Choice selects the provider to open.
 type Choice struct {
@@ -90,11 +91,12 @@ type Provider struct {
 	Simulated bool
 	Libraries []Library
 
-	table   *C.zb_table
-	column  C.int
-	builtin bool
-	used    bool
-	handles []unsafe.Pointer
+	table *C.zb_table
+	// vendorRow is that of the libraries; the loopback has the names of the first.
+	vendorRow backend.Vendor
+	builtin   bool
+	used      bool
+	handles   []unsafe.Pointer
 	// devices are those that streams were created on.
 	devices  []C.int32_t
 	searches []*Search
@@ -129,12 +131,7 @@ func newTable() *C.zb_table {
 
 // vendor is the row of the provider's libraries; the built-in loopback's compiler has
 // ROCm's interface.
-func (p *Provider) vendor() vendor {
-	if v, ok := vendors[p.Backend]; ok {
-		return v
-	}
-	return vendors["rocm"]
-}
+func (p *Provider) vendor() backend.Vendor { return backend.Like(p.Backend) }
 
 // Close frees what the provider holds. It may be called twice.
 func (p *Provider) Close() {
@@ -186,9 +183,9 @@ func (p *Provider) CanCapture() error {
 
 // nameOf is the name of a symbol of the list in the provider's library.
 func (p *Provider) nameOf(symbol string) string {
-	v, ok := vendors[p.Backend]
+	v, ok := backend.Of(p.Backend)
 	if i := slices.Index(Symbols(), symbol); ok && i >= 0 {
-		return C.GoString(C.zb_symbol_at(C.int(i)).name[v.column])
+		return C.GoString(C.zb_symbol_at(C.int(i)).name[v.Column])
 	}
 	return symbol
 }

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"unsafe"
+
+	"zbench/bench/backend"
 )
 
 // UnavailableError is a provider that is not available on this machine. It wraps
@@ -32,7 +34,7 @@ func (e *UnavailableError) Error() string {
 func (e *UnavailableError) Unwrap() error { return ErrUnavailable }
 
 func newFinder(o Choice) (*finder, error) {
-	v, known := vendors[o.Backend]
+	v, known := backend.Of(o.Backend)
 	if !known {
 		return nil, fmt.Errorf("unknown backend %q: valid are %s", o.Backend, strings.Join(Backends(), ", "))
 	}
@@ -75,16 +77,16 @@ func (p *Provider) openVendor(o Choice) error {
 
 // order is the table's order without the libraries that are not needed; a named runtime
 // comes first.
-func (f *finder) order() []libraryRow {
-	rows := slices.DeleteFunc(slices.Clone(f.v.libraries), func(row libraryRow) bool {
-		return f.o.Needs != nil && !slices.Contains(f.o.Needs, row.role)
+func (f *finder) order() []backend.Library {
+	rows := slices.DeleteFunc(slices.Clone(f.v.Libraries), func(row backend.Library) bool {
+		return f.o.Needs != nil && !slices.Contains(f.o.Needs, row.Role)
 	})
-	slices.SortStableFunc(rows, func(a, b libraryRow) int { return f.before(a) - f.before(b) })
+	slices.SortStableFunc(rows, func(a, b backend.Library) int { return f.before(a) - f.before(b) })
 	return rows
 }
 
-func (f *finder) before(row libraryRow) int {
-	if file, _ := f.o.setting(row.flag); file != "" && row.role == RoleRuntime {
+func (f *finder) before(row backend.Library) int {
+	if file, _ := f.o.setting(row.Flag); file != "" && row.Role == RoleRuntime {
 		return -1
 	}
 	return 0
@@ -92,12 +94,12 @@ func (f *finder) before(row libraryRow) int {
 
 // take passes the opened libraries to the provider.
 func (p *Provider) take(f *finder) {
-	p.column, p.handles = f.v.column, f.opened
+	p.vendorRow, p.handles = f.v, f.opened
 	p.searches = append(p.searches, f.found...)
 	for kind, h := range f.handles {
-		C.zb_fill(p.table, f.v.column, kind, h)
+		C.zb_fill(p.table, C.int(f.v.Column), kind, h)
 	}
-	C.zb_fill(p.table, f.v.column, C.ZB_LOOPBACK, f.handles[C.ZB_RUNTIME])
+	C.zb_fill(p.table, C.int(f.v.Column), C.ZB_LOOPBACK, f.handles[C.ZB_RUNTIME])
 	// Only the loopback's own libraries have a clock: their times are a model's. They
 	// move data unless this is switched off.
 	p.Simulated = p.table.nowNs != nil
@@ -130,16 +132,16 @@ func (f *finder) complete() error {
 		if s.By != "" {
 			return fail(cmp.Or(s.Remedy, "name a library that can be loaded with --"+s.Flag), "no %s library: %s gives %s", s.Role, s.By, s.tried())
 		}
-		return fail(cmp.Or(s.Remedy, fmt.Sprintf("install %s, name its folder with --%s or the file with --%s", f.v.product, f.v.root, s.Flag)),
+		return fail(cmp.Or(s.Remedy, fmt.Sprintf("install %s, name its folder with --%s or the file with --%s", f.v.Product, f.v.Root.Flag, s.Flag)),
 			"no %s library %s: tried %s", s.Role, s.Library, s.tried())
 	}
 	for _, s := range f.found {
 		if name := s.lacks(); name != "" {
-			return fail(fmt.Sprintf("use a newer %s, or name another file with --%s", f.v.product, s.Flag), "%s lacks %s", s.Path, name)
+			return fail(fmt.Sprintf("use a newer %s, or name another file with --%s", f.v.Product, s.Flag), "%s lacks %s", s.Path, name)
 		}
 	}
 	if name, have := f.twice(); name != "" {
-		return fail(fmt.Sprintf("name one installation with --%s, or the libraries' files so that all belong to one", f.v.root),
+		return fail(fmt.Sprintf("name one installation with --%s, or the libraries' files so that all belong to one", f.v.Root.Flag),
 			"this process has %d of %s: %s; work given to one is unknown to the others", len(have), name, strings.Join(have, " and "))
 	}
 	return nil
@@ -148,9 +150,9 @@ func (f *finder) complete() error {
 // twice is a library that the process has loaded several times although it must have
 // only one, with the paths; empty if there is none.
 func (f *finder) twice() (name string, have []string) {
-	for _, row := range f.v.libraries {
-		name := row.names[len(row.names)-1]
-		if have := loadedLibraries(name); row.alone && len(have) > 1 {
+	for _, row := range f.v.Libraries {
+		name := row.Name()
+		if have := loadedLibraries(name); row.Alone && len(have) > 1 {
 			return name, have
 		}
 	}
@@ -163,7 +165,7 @@ func (p *Provider) versionOf(role Role) string {
 	switch role {
 	case RoleRuntime:
 		if C.zb_runtime_version(p.table, &v) == 0 {
-			return runtimeVersion(p.column, int(v))
+			return p.vendorRow.Version(int(v))
 		}
 	case RoleCollectives:
 		if C.zb_coll_version(p.table, &v) == 0 {
@@ -171,21 +173,13 @@ func (p *Provider) versionOf(role Role) string {
 		}
 	case RoleDriver:
 		if C.zb_driver_version(p.table, &v) == 0 {
-			return runtimeVersion(p.column, int(v))
+			return p.vendorRow.Version(int(v))
 		}
 	case RoleCompiler:
 		if C.zb_rtc_version(p.table, &v, &minor) == 0 {
 			return fmt.Sprintf("%d.%d", v, minor)
 		}
+	default: // the products have none
 	}
 	return ""
-}
-
-// runtimeVersion spells HIP's version, major·10⁷ + minor·10⁵ + patch, or CUDA's,
-// major·1000 + minor·10.
-func runtimeVersion(column C.int, v int) string {
-	if column == C.ZB_CUDA {
-		return fmt.Sprintf("%d.%d", v/1000, v%1000/10)
-	}
-	return fmt.Sprintf("%d.%d.%d", v/10_000_000, v%10_000_000/100_000, v%100_000)
 }

@@ -5,15 +5,6 @@ import (
 	"strings"
 )
 
-// packageFolders are the folders of a vendor's libraries in Python's packages, below
-// site-packages. CUDA 13's packages share a folder, those of CUDA 12 and 11 have one
-// each. ROCm's own packages (rocm-sdk-core, rocm-sdk-libraries-…) exist from ROCm 7 on;
-// before that PyTorch's package contains ROCm's libraries.
-var packageFolders = map[string][]string{
-	"cuda": {"nvidia/nccl/lib", "nvidia/cu[0-9]*/lib", "nvidia/cuda_runtime/lib", "nvidia/cuda_nvrtc/lib", "nvidia/cublas/lib"},
-	"rocm": {"_rocm_sdk_core/lib", "_rocm_sdk_libraries*/lib", "torch/lib"},
-}
-
 // sitePatterns are the folders of packages below a Python's prefix: the usual one, that
 // of Red Hat's 64-bit systems, and those of Debian for apt and pip.
 var sitePatterns = []string{
@@ -33,7 +24,7 @@ func (f *finder) packages() []string {
 	var out []string
 	seen := map[string]bool{}
 	for _, site := range f.sites() {
-		for _, sub := range packageFolders[f.o.Backend] {
+		for _, sub := range f.v.Packages {
 			found, _ := filepath.Glob(filepath.Join(literal(site), sub)) // the pattern is one
 			for _, folder := range found {
 				if whole, err := filepath.EvalSymlinks(folder); err == nil && !seen[whole] {

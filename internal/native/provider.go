@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"slices"
 	"unsafe"
+
+	"zbench/bench/backend"
 )
 
 // CallError is a failed call into a library.
@@ -85,7 +87,7 @@ func (p *Provider) driverFault(code C.int) error {
 		return p.unavailable(what, "install a newer kernel driver, or name an older runtime with --"+runtime.Flag)
 	}
 	return p.unavailable("no usable device: "+err.Error(),
-		"see that the GPU's kernel driver is loaded and fits the libraries (dmesg, rocm-smi or nvidia-smi; with NVSwitch nvidia-fabricmanager has to run)")
+		"see that the GPU's kernel driver is loaded and fits the libraries (dmesg, "+backend.Tools()+"; with NVSwitch nvidia-fabricmanager has to run)")
 }
 
 func (p *Provider) unavailable(what, remedy string) error {

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"time"
 	"unsafe"
+
+	"zbench/bench/backend"
 )
 
 // Attempt is one file that was tried, with the result.
@@ -88,7 +90,7 @@ func (s *Search) tried() string {
 // finder searches for the libraries of one vendor. End it when done.
 type finder struct {
 	o       Choice
-	v       vendor
+	v       backend.Vendor
 	handles map[C.int]unsafe.Pointer
 	opened  []unsafe.Pointer
 	found   []*Search
@@ -119,10 +121,10 @@ func (f *finder) waited() {
 }
 
 // find looks for one library and opens it.
-func (f *finder) find(row libraryRow) {
+func (f *finder) find(row backend.Library) {
 	s := &Search{
-		Role: row.role, Library: row.names[len(row.names)-1], Flag: row.flag,
-		Required: row.lost == "" || f.o.Needs != nil, Lost: row.lost,
+		Role: row.Role, Library: row.Name(), Flag: row.Flag,
+		Required: row.Lost == "" || f.o.Needs != nil, Lost: row.Lost,
 	}
 	f.found = append(f.found, s)
 	candidates, loaded := f.candidates(row, s)
@@ -142,11 +144,11 @@ func (f *finder) find(row libraryRow) {
 			return
 		}
 	}
-	s.Remedy = row.remedy(s)
+	s.Remedy = remedy(row, s)
 }
 
 // remedy is the next step for a library that was not loaded; empty for the general one.
-func (row libraryRow) remedy(s *Search) string {
+func remedy(row backend.Library, s *Search) string {
 	for _, a := range s.Attempts {
 		if a.Fatal {
 			return "replace the file or name another with --" + s.Flag + "; LD_DEBUG=libs shows what it loads"
@@ -155,8 +157,8 @@ func (row libraryRow) remedy(s *Search) string {
 			return "it was built for a newer system than this: take the build for this one, run in the container it is from, or name another file with --" + s.Flag
 		}
 	}
-	if row.product != "" {
-		return "install " + row.product + ", or name the file with --" + s.Flag
+	if row.Product != "" {
+		return "install " + row.Product + ", or name the file with --" + s.Flag
 	}
 	return ""
 }
@@ -171,14 +173,13 @@ func searchFor(all []*Search, role Role) *Search {
 	return &Search{Role: role}
 }
 
-// symbols are the rows of the symbol list that a library of this role should have, by their numbers in the list.
-func (v vendor) symbols(role Role) iter.Seq2[C.int, *C.zb_symbol] {
+// symbolsOf are the rows of the symbol list that a vendor's library of this role should have, by their
+// numbers in the list.
+func symbolsOf(v backend.Vendor, role Role) iter.Seq2[C.int, *C.zb_symbol] {
 	return func(yield func(C.int, *C.zb_symbol) bool) {
-		for _, row := range v.libraries {
-			for i := range C.zb_symbol_count() {
-				if s := C.zb_symbol_at(i); row.role == role && s.library[v.column] == row.kind && !yield(i, s) {
-					return
-				}
+		for i := range C.zb_symbol_count() {
+			if s := C.zb_symbol_at(i); s.library[v.Column] == kinds[role] && !yield(i, s) {
+				return
 			}
 		}
 	}
@@ -245,21 +246,21 @@ func (f *finder) usable(s *Search, h unsafe.Pointer) bool {
 
 // probe is a function that every library of a role has: the first of the list.
 func (f *finder) probe(role Role) string {
-	for _, sym := range f.v.symbols(role) {
-		return C.GoString(sym.name[f.v.column])
+	for _, sym := range symbolsOf(f.v, role) {
+		return C.GoString(sym.name[f.v.Column])
 	}
 	return ""
 }
 
 // take records the opened library: its real path and the symbols that it lacks.
-func (f *finder) take(row libraryRow, s *Search, h unsafe.Pointer, path string) {
+func (f *finder) take(row backend.Library, s *Search, h unsafe.Pointer, path string) {
 	s.Attempts = append(s.Attempts, Attempt{Path: path})
 	s.Path = path
-	f.handles[row.kind] = h
-	for i, sym := range f.v.symbols(row.role) {
-		name := sym.name[f.v.column]
+	f.handles[kinds[row.Role]] = h
+	for i, sym := range symbolsOf(f.v, row.Role) {
+		name := sym.name[f.v.Column]
 		var whole [4096]C.char
-		if C.zb_offers(h, i, f.v.column) == 0 {
+		if C.zb_offers(h, i, C.int(f.v.Column)) == 0 {
 			s.Missing = append(s.Missing, MissingSymbol{
 				Field: C.GoString(sym.field), Name: C.GoString(name),
 				Required: sym.lost == nil, Lost: C.GoString(sym.lost),
@@ -268,7 +269,7 @@ func (f *finder) take(row libraryRow, s *Search, h unsafe.Pointer, path string) 
 			s.Path = C.GoString(&whole[0])
 		}
 	}
-	f.openCompanions(s)
+	f.openCompanions(s, row.Companions)
 }
 
 // loadedLibraries lists the real paths of the process's libraries whose file names have
@@ -286,16 +287,12 @@ func loadedLibraries(prefix string) []string {
 	return out
 }
 
-// companions are libraries that another one opens by bare name at run time. The loader
+// openCompanions opens the libraries that another one opens by bare name at run time. The loader
 // does not search the folder of the opening library, so they are not found in a folder
-// that is not on its path. nvrtc opens its builtins this way.
-var companions = map[string]string{"libnvrtc.so": "libnvrtc-builtins.so.*"}
-
-// openCompanions opens the companions in the folder of a library; afterwards the loader
-// finds them by name. If one cannot be opened, the library reports it later.
-func (f *finder) openCompanions(s *Search) {
-	pattern, known := companions[s.Library]
-	if !known {
+// that is not on its path; afterwards the loader finds them by name. nvrtc opens its builtins this
+// way. If one cannot be opened, the library reports it later.
+func (f *finder) openCompanions(s *Search, pattern string) {
+	if pattern == "" {
 		return
 	}
 	files, _ := filepath.Glob(filepath.Join(filepath.Dir(s.Path), pattern)) // the pattern is one
@@ -312,16 +309,16 @@ func (f *finder) openCompanions(s *Search) {
 	}
 }
 
-// Product is the software that contains a backend's libraries, for a remedy; empty for
-// the loopback.
-func Product(backend string) string { return vendors[backend].product }
-
 // Listed is the number of functions of the symbol list that a backend's library
 // of this role should have.
-func Listed(backend string, role Role) int {
+func Listed(of string, role Role) int {
+	v, known := backend.Of(of)
 	n := 0
-	for range vendors[backend].symbols(role) {
+	for range symbolsOf(v, role) {
 		n++
+	}
+	if !known {
+		return 0
 	}
 	return n
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"zbench/bench/backend"
 	"zbench/internal/linux"
 )
 
@@ -153,7 +154,7 @@ func partitions(t linux.Tree) string {
 
 // hidingVariables hide GPUs from a process (HIP's and ROCr's documents, "GPU isolation
 // techniques"; CUDA's).
-var hidingVariables = []string{"ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"}
+var hidingVariables = append(backend.Hiding(), "GPU_DEVICE_ORDINAL")
 
 func (h Host) hiding() []string {
 	var all []string

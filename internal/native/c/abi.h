@@ -24,7 +24,6 @@ enum {
   ZB_LOOPBACK = 5,
   ZB_LIBRARIES = 6
 };
-enum { ZB_ROCM = 0, ZB_CUDA = 1 };
 enum { /* hipError_t and cudaError_t */
   ZB_OK = 0,
   ZB_ERR_VALUE = 1,

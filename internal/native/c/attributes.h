@@ -19,10 +19,13 @@
   ATTR(warpSize, 87, 10)                                                       \
   ATTR(dieCount, 10018, 0)
 
+/* The columns of all lists, which bench/backend has too. */
+enum { ZB_ROCM = 0, ZB_CUDA = 1, ZB_VENDORS = 2 };
+
 /* One row of the attributes as data: a name and its number by vendor. */
 typedef struct zb_attribute {
   const char *field;
-  int number[2]; /* by ZB_ROCM, ZB_CUDA */
+  int number[ZB_VENDORS]; /* by ZB_ROCM, ZB_CUDA */
 } zb_attribute;
 
 #endif

@@ -7,7 +7,7 @@
 /* Where each function goes and what a vendor calls it, NULL where it has none. */
 static const struct {
   size_t offset;
-  const char *name[2]; /* by ZB_ROCM, ZB_CUDA */
+  const char *name[ZB_VENDORS]; /* by ZB_ROCM, ZB_CUDA */
 } zb_blas_rows[] = {
 #define ZB_BLAS_BOTH(field, args, rocm, cuda)                                  \
   {offsetof(zb_blas, field), {#rocm, #cuda}},

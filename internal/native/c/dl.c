@@ -21,8 +21,8 @@ static const zb_symbol zb_symbol_list[] = {
 /* Another name of the row that has this place in the table. */
 static const struct {
   size_t offset;
-  int library[2];
-  const char *name[2];
+  int library[ZB_VENDORS];
+  const char *name[ZB_VENDORS];
 } zb_other_names[] = {
 #define ZB_ROW(field, rlib, rname, clib, cname)                                \
   {offsetof(zb_table, field), {rlib, clib}, {rname, cname}},

@@ -9,8 +9,8 @@ typedef struct zb_symbol {
   const char *field;
   size_t offset;
   const char *lost; /* without it; NULL: it is required */
-  int library[2]; /* by ZB_ROCM, ZB_CUDA */
-  const char *name[2];
+  int library[ZB_VENDORS]; /* by ZB_ROCM, ZB_CUDA */
+  const char *name[ZB_VENDORS];
 } zb_symbol;
 
 int zb_symbol_count(void);

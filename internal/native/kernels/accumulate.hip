@@ -1,3 +1,4 @@
+/* after: prelude.h number.h */
 /* sum = main + gradient, as a trainer adds the gradients of each microbatch to
  * those it keeps in float32: fused, and kernel by kernel by way of a gradient in
  * float32. The sum goes to a matrix of its own, so that a launch that is repeated

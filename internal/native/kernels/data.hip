@@ -1,3 +1,4 @@
+/* after: prelude.h mix.h vector.h reduce.h walk.h value.h */
 /* The data of the streams, and whether what a stream left is right. */
 
 template <typename T>

@@ -1,3 +1,4 @@
+/* after: prelude.h */
 /* Holds a stream back so that the host can run ahead of it. Launch one thread.
  * On the host it does nothing: the loopback adds the time to its own clock. */
 ZB_KERNEL(zb_delay)(zb_u64 ns) {

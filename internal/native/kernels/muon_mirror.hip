@@ -1,3 +1,4 @@
+/* after: prelude.h number.h quad.h muon_mma.h muon_out.h muon_place.h */
 /* The other half of a symmetric product of which another library has made the tiles of
  * 64 on and below the diagonal:
  *

@@ -1,3 +1,4 @@
+/* after: prelude.h number.h quad.h muon_mma.h muon_feed.h muon_out.h muon_place.h */
 /* The products of Newton–Schulz: C = alpha·A·Bᵀ + beta·S, see muon_out.h.
  *
  *   zb_triangle_*   A = B or both symmetric and equal, S symmetric: C is

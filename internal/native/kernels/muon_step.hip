@@ -1,3 +1,4 @@
+/* after: prelude.h number.h quad.h muon_mma.h muon_out.h muon_tensors.h */
 /* What a Muon step does beside the products, for all tensors in one launch
  * each (KellerJordan/Muon, muon.py):
  *

@@ -1,3 +1,4 @@
+/* after: prelude.h reduce.h number.h norm_list.h norm_held.h */
 /* Residual addition, RMSNorm or LayerNorm, weight and bias in one pass:
  *
  *   r = round(x + residual)       written back, and what all that follows sees

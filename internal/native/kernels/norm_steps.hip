@@ -1,3 +1,4 @@
+/* after: prelude.h mix.h value.h reduce.h number.h norm_list.h */
 /* The same as norm.hip kernel by kernel, as a framework without fusion does it:
  * addition, statistics, normalisation, affine. Each rounds what it writes. */
 

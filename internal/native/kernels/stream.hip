@@ -1,3 +1,4 @@
+/* after: prelude.h vector.h reduce.h walk.h stream_list.h */
 /* Streams through memory, zb_copy_f64_4_1 for one: the operation, the type, how
  * many vectors a thread loads before it stores any, and whether non-temporally.
  *

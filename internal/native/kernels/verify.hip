@@ -1,3 +1,4 @@
+/* after: prelude.h mix.h verify_rule.h verify_value.h */
 /* Fills buffers with what verify_rule.h says, and checks what came of it.
  *
  * A launch may have any grid and block; 256 threads a block are good. Blocks

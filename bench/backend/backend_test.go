@@ -1,0 +1,76 @@
+package backend
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Rows are whole, and no flag, variable or node is two vendors'.
+func TestRowsAreWhole(t *testing.T) {
+	seen := map[string]string{}
+	once := func(of string, words ...string) {
+		for _, w := range words {
+			require.NotEmpty(t, w, of)
+			require.Empty(t, seen[w], "%s is of %s and of %s", w, seen[w], of)
+			seen[w] = of
+		}
+	}
+	for _, v := range Vendors() {
+		once(v.Backend, v.Backend, v.Root.Flag, v.Node, v.DriverName, v.DriverFile, v.Tool, v.ArchOption, v.Product)
+		once(v.Backend, v.Root.Variables...)
+		once(v.Backend, v.Hiding...)
+		once(v.Backend, v.Prefixes...)
+		roles := map[Role]bool{}
+		for _, l := range v.Libraries {
+			once(v.Backend, l.Flag)
+			once(v.Backend, l.Names...)
+			once(v.Backend, l.Variables...)
+			require.Equal(t, v.Backend, l.Backend)
+			require.False(t, roles[l.Role], l.Role)
+			roles[l.Role] = true
+		}
+		for _, role := range []Role{Collectives, Runtime, Compiler} {
+			require.True(t, roles[role], "%s has no %s", v.Backend, role)
+		}
+		require.NotEmpty(t, v.Waves)
+		require.Positive(t, v.Stream.Block)
+		require.NotEmpty(t, v.Version(60000000))
+	}
+	require.Equal(t, []string{Loopback, "rocm", "cuda"}, Names())
+	require.Equal(t, "rocm", Like(Loopback).Backend, "the loopback has HIP's names")
+	require.Len(t, Settings(), 9)
+}
+
+// What differs between vendors is in their rows: other Go names none to act differently.
+func TestNoOtherFileNamesABackend(t *testing.T) {
+	named := regexp.MustCompile(`"(rocm|cuda)"|C\.ZB_(ROCM|CUDA)\b`)
+	allowed := map[string]bool{
+		"bench/backend/rocm.go": true, "bench/backend/cuda.go": true,
+		"bench/experiments/flips.go":  true, // a record of a GPU that it makes up
+		"cmd/zbench/loopbackfiles.go": true, // the loopback has HIP's names alone
+		"internal/native/recorded.go": true, // the rows of the loopback, in any column
+	}
+	read := 0
+	require.NoError(t, filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+		rel := filepath.ToSlash(strings.TrimPrefix(path, "../../"))
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (rel == "test" || d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".git")):
+			return fs.SkipDir
+		case d.IsDir() || filepath.Ext(rel) != ".go" || strings.HasSuffix(rel, "_test.go") || allowed[rel]:
+			return nil
+		}
+		read++
+		text, err := os.ReadFile(path)
+		require.False(t, named.Match(text), rel)
+		return err
+	}))
+	require.Greater(t, read, 200)
+}

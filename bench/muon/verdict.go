@@ -1,0 +1,80 @@
+package muon
+
+import (
+	"fmt"
+	"strings"
+
+	"zbench/bench/document"
+	"zbench/bench/finding"
+	"zbench/bench/kernel"
+	"zbench/bench/plain"
+	"zbench/bench/record"
+	"zbench/bench/unit"
+)
+
+// CodeProduct is the code of what is found of products.
+const CodeProduct = "product"
+
+// best is the best product in a few words.
+func best(rec *record.Record) []document.Fact {
+	if k := bestProduct(rec); k != nil {
+		return []document.Fact{{Term: "Best product", Text: unit.Flops(*k.Metrics.Effective)}}
+	}
+	return nil
+}
+
+// products is what a step takes and how its products compare.
+func products(rec *record.Record) finding.List {
+	best, vendor, full, iteration := bestProduct(rec), kernel.Extent{}, kernel.Extent{}, kernel.Extent{}
+	for i := range rec.Kernels {
+		k := &rec.Kernels[i]
+		if k.Status != record.OK || k.LeftWrong() {
+			continue
+		}
+		switch {
+		case k.Metrics.ToVendor == nil:
+		case k.Role == record.Sequence:
+			iteration.Add(*k.Metrics.ToVendor)
+		default:
+			vendor.Add(*k.Metrics.ToVendor)
+		}
+		if k.Metrics.ToFull != nil {
+			full.Add(*k.Metrics.ToFull)
+		}
+	}
+	faster := func(v float64) string { return fmt.Sprintf("%.2g ×", v) }
+	var out finding.List
+	if s := rec.SequenceSeconds; s != nil {
+		text := "Newton–Schulz of all matrices on one such GPU: " + unit.Seconds(*s) + " per optimiser step"
+		if iteration.N > 0 {
+			text += ", " + iteration.Text(faster) + " as fast as by the vendor's products"
+		}
+		out = append(out, finding.Finding{Code: CodeProduct, Text: text + "."})
+	}
+	var parts []string
+	if best != nil {
+		parts = append(parts, fmt.Sprintf("best product %s of %s at %s (effective)", plain.Line(What(best)), plain.Line(ShapeOf(best).Title()), unit.Flops(*best.Metrics.Effective)))
+	}
+	if full.N > 0 {
+		parts = append(parts, full.Text(faster)+" as fast as without symmetry")
+	}
+	if vendor.N > 0 {
+		parts = append(parts, vendor.Text(faster)+" as fast as the vendor's")
+	}
+	if len(parts) > 0 {
+		out = append(out, finding.Finding{Code: CodeProduct, Text: plain.Capital(strings.Join(parts, "; ")) + "."})
+	}
+	return out
+}
+
+// bestProduct is our own product of the highest effective rate; nil without a time.
+func bestProduct(rec *record.Record) *record.Kernel {
+	var best *record.Kernel
+	for i := range rec.Kernels {
+		k := &rec.Kernels[i]
+		if k.Status == record.OK && !k.LeftWrong() && k.Metrics.Effective != nil && k.Role == record.Own && (best == nil || *k.Metrics.Effective > *best.Metrics.Effective) {
+			best = k
+		}
+	}
+	return best
+}

@@ -1,0 +1,137 @@
+package hbm
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"zbench/bench/engine"
+	"zbench/bench/kernel"
+	"zbench/bench/record"
+	"zbench/bench/spec"
+	"zbench/bench/spell"
+	"zbench/bench/stat"
+	units "zbench/bench/unit"
+)
+
+// Fused is a fused kernel over the rows of a matrix, with what it is compared with.
+type Fused struct {
+	// Name is the command's, Short and Long are its help.
+	Name, Short, Long string
+	// order is its place in the listings.
+	order int
+	// Files are the sources of its kernels, and of what makes its inputs.
+	Files []string
+	// Types are its element types, the default first.
+	Types []Type
+	// At is the case of a shape in a role: record.Fused, Unfused or Copy.
+	At func(t Type, rows, hidden int64, role string) FusedCase
+	// own is what its record is shown as if not as bandwidths.
+	own kernel.Family
+}
+
+// FusedCase is a fused kernel of one shape, or what it is compared with.
+type FusedCase interface {
+	kernelCase
+	// Bytes is the memory it needs.
+	Bytes() int64
+}
+
+// register adds a fused kernel to the families.
+func (f Fused) register() Family { //nolint:unparam // a variable takes it
+	most := []string{"rows", "hidden", "dtype", "device", "max-time", "out", "format"}
+	own := f.own
+	own.Name, own.Order, own.Short, own.MaxTime, own.Most, own.MostSearched = f.Name, f.order, f.Short, "1", most, most
+	own.Long = f.Long + `
+
+Without a GPU results are checked and nothing is timed: the loopback runs
+kernels thread by thread, so choose small shapes.`
+	own.Example = "  zbench kernels " + f.Name + "\n  zbench kernels " + f.Name + " --rows 16384 --hidden 4096,8192 --dtype bfloat16"
+	own.Settings = []kernel.Setting{
+		kernel.Number("rows", "rows, as tokens (default 32,768 on a GPU, 8 without)", MaxRows, "a matrix has 1 to %d rows", false, func(k *spec.Kernels) *int { return &k.Rows }),
+		kernel.Numbers("hidden", "1024,4096,8192,16384", "elements of a row, 1 to 65,536", MaxHidden, "a row has 1 to %d elements", func(k *spec.Kernels) *[]int { return &k.Hidden }),
+		dtypeSetting(f.TypeNames()[:1], f.TypeNames(), f.TypeByName),
+	}
+	own.Check = f.check
+	return Register(Family{Family: kernel.Register(own), Open: func(o Opening) (*engine.Kernels, error) {
+		return o.open(f.Files, "choose fewer --rows or a smaller --hidden", func(d *Driver) (*engine.Kernels, error) { return d.planFused(f, o.Spec.Kernels, o.Rule) })
+	}})
+}
+
+func (f Fused) check(k *spec.Kernels) error {
+	if err := known(k.Dtypes, "dtype", f.TypeNames(), f.TypeByName); err != nil {
+		return err
+	}
+	if len(k.Hidden) == 0 {
+		return errors.New("hidden is empty: give at least one number of elements of a row")
+	}
+	for _, h := range k.Hidden {
+		if h < 1 || h > MaxHidden {
+			return fmt.Errorf("hidden has %d: a row has 1 to %d elements", h, MaxHidden)
+		}
+	}
+	if k.Rows > MaxRows {
+		return fmt.Errorf("rows is %d: a matrix has 1 to %d rows", k.Rows, MaxRows)
+	}
+	return nil
+}
+
+// TypeNames lists the names of its element types.
+func (f Fused) TypeNames() []string {
+	var names []string
+	for _, t := range f.Types {
+		names = append(names, t.Name)
+	}
+	return names
+}
+
+// TypeByName finds one of its element types, also by the names of kernels.
+func (f Fused) TypeByName(name string) (Type, bool) {
+	name = strings.ToLower(name)
+	for _, t := range f.Types {
+		if name == t.Name || name == t.short || name == "half" && t.short == "f16" {
+			return t, true
+		}
+	}
+	return Type{}, false
+}
+
+// planFused plans all shapes in all roles.
+func (d *Driver) planFused(f Fused, k *spec.Kernels, rule stat.Rule) (*engine.Kernels, error) {
+	if k.Rows == 0 {
+		k.Rows = 8
+		if d.Devices()[0].Kind == record.GPU {
+			k.Rows = 32768
+		}
+	}
+	p, most := &engine.Kernels{}, int64(0)
+	for _, dtype := range k.Dtypes {
+		t, _ := f.TypeByName(dtype)
+		for _, h := range k.Hidden {
+			for _, role := range []string{record.Fused, record.Unfused, record.Copy} {
+				c := f.At(t, int64(k.Rows), int64(h), role)
+				most = max(most, c.Bytes())
+				d.add(p, c, rule)
+			}
+		}
+	}
+	free, err := d.Free()
+	switch {
+	case err != nil:
+		return nil, err
+	case most > free-free/10:
+		return nil, fmt.Errorf("%w: %d rows need %s, and the device has %s free", ErrRequest, k.Rows, units.Bytes(most), units.Bytes(free))
+	}
+	return p, d.AllocateBytes(most)
+}
+
+// dtypeSetting is --dtype with the usual and the valid types.
+func dtypeSetting(usual, valid []string, byName func(string) (Type, bool)) kernel.Setting {
+	return kernel.Names("dtype", strings.Join(usual, ","), "element types: "+strings.Join(valid, ", "), func(k *spec.Kernels) *[]string { return &k.Dtypes }, func(name string) (string, error) {
+		t, ok := byName(name)
+		if !ok {
+			return "", &spell.Unknown{Kind: "--dtype", Given: name, Valid: valid}
+		}
+		return t.Name, nil
+	})
+}
