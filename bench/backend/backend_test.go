@@ -52,8 +52,7 @@ func TestNoOtherFileNamesABackend(t *testing.T) {
 	named := regexp.MustCompile(`"(rocm|cuda)"|C\.ZB_(ROCM|CUDA)\b`)
 	allowed := map[string]bool{
 		"bench/backend/rocm.go": true, "bench/backend/cuda.go": true,
-		"bench/experiments/flips.go":  true, // a record of a GPU that it makes up
-		"cmd/zbench/loopbackfiles.go": true, // the loopback has HIP's names alone
+		"cmd/zbench/loopback.go":      true, // the loopback has HIP's names alone
 		"internal/native/recorded.go": true, // the rows of the loopback, in any column
 	}
 	read := 0

@@ -132,12 +132,12 @@ func readVarint(r *bufio.Reader) (uint64, error) {
 
 // chakraFields are what is read of a node.
 type chakraFields struct {
-	name            string
-	kind            uint64
-	start, duration uint64
-	kindOf, size    int64
-	group           string
-	host            bool
+	name         string
+	kind         uint64
+	duration     uint64
+	kindOf, size int64
+	group        string
+	host         bool
 }
 
 // fields visits the fields of a message; false if it is none.
@@ -177,13 +177,11 @@ func fields(message []byte, visit func(field protowire.Number, n uint64, text []
 func chakraNode(message []byte, t *trace.Trace, rank *trace.Rank) bool {
 	n := chakraFields{kindOf: trace.Unknown, size: trace.Unknown}
 	whole := fields(message, func(field protowire.Number, v uint64, text []byte) {
-		switch field {
+		switch int(field) {
 		case 2:
 			n.name = string(text)
 		case 3:
 			n.kind = v
-		case 6:
-			n.start = v
 		case 7:
 			n.duration = v
 		case 10:

@@ -100,53 +100,32 @@ func (l *collLog) line(line []byte, file string) (calls int) {
 func process(pid, comm []byte) string { return string(pid) + ":" + string(comm) }
 
 func (l *collLog) call(m [][]byte, file string) bool {
-	number := func(i, base int) (int64, bool) {
+	number := func(i, base int) int64 {
 		n, err := strconv.ParseInt(string(m[i]), base, 64)
-		return n, err == nil
+		if err != nil {
+			return trace.Unknown
+		}
+		return n
 	}
-	seq, ok1 := number(5, 16)
-	count, ok2 := number(6, 10)
-	kind, ok3 := number(7, 10)
-	op, ok4 := number(8, 10)
-	size, ok5 := number(11, 10)
-	if !ok1 || !ok2 || !ok3 || !ok4 || !ok5 || size < 1 || size > maxRanks {
+	size := number(11, 10)
+	c := trace.Call{Sequence: number(5, 16), In: number(6, 10), Dtype: trace.TypeNumbered(int(number(7, 10))), Op: trace.OpNumbered(int(number(8, 10))), Stream: string(m[12])}
+	if c.Sequence < 0 || c.In < 0 || size < 1 || size > maxRanks {
 		return false
 	}
-	rank := trace.Unknown
-	if n, ok := number(13, 10); ok && n < size {
-		rank = int(n)
-	} else if n, ok := l.named[process(m[2], m[10])]; ok {
-		rank = n
+	c.Out = c.In
+	c.Collective, c.Known = trace.Named(string(m[4]))
+	counted := c
+	if k, err := collective.ByName(c.Collective); err == nil {
+		if !k.Reduces {
+			c.Op = ""
+		}
+		if k.SendShare || k.RecvShare || k.Shares { // the count is that of a rank's part
+			counted.Collective, counted.In, counted.Out = "", c.In*size, c.In*size
+		}
 	}
-	key := process(m[2], m[10])
-	if rank >= 0 {
-		l.process[key] = rank
-	} else if n, ok := l.process[key]; ok { // a cut line of a rank that others name
-		rank = n
-	}
-	if rank >= 0 {
-		key = strconv.Itoa(rank)
-	}
-	r := l.of[key]
-	if r == nil {
-		r = &trace.Rank{Rank: rank, Host: string(m[1]), File: file}
-		l.of[key] = r
-	}
-	name, known := trace.Named(string(m[4]))
-	c := trace.Call{
-		Collective: name, Known: known, Dtype: trace.TypeNumbered(int(kind)), In: count, Out: count, Sequence: seq, Stream: string(m[12]),
-	}
-	if k, err := collective.ByName(name); err == nil && k.Reduces {
-		c.Op = trace.OpNumbered(int(op))
-	}
-	// The count is that of the call: a rank's part where a buffer holds one.
-	if k, err := collective.ByName(name); err == nil && (k.SendShare || k.RecvShare || k.Shares) {
-		whole := trace.Call{Collective: "all_reduce", Dtype: c.Dtype, In: count * size, Out: count * size}
-		whole.Size(int(size))
-		c.Bytes = whole.Bytes
-	} else {
-		c.Size(int(size))
-	}
+	counted.Size(int(size))
+	c.Bytes = counted.Bytes
+	r, key := l.rank(m, number(13, 10), size, file)
 	comms := l.order[key]
 	i := slices.Index(comms, string(m[10]))
 	if i < 0 {
@@ -157,6 +136,29 @@ func (l *collLog) call(m [][]byte, file string) bool {
 	l.t.World = max(l.t.World, int(size))
 	r.Calls = append(r.Calls, c)
 	return true
+}
+
+// rank is the rank of a line: it tells itself, or a line of the same process does.
+func (l *collLog) rank(m [][]byte, told, size int64, file string) (r *trace.Rank, key string) {
+	key = process(m[2], m[10])
+	rank := trace.Unknown
+	if told >= 0 && told < size {
+		rank = int(told)
+		l.process[key] = rank
+	} else if n, ok := l.named[key]; ok {
+		rank = n
+		l.process[key] = rank
+	} else if n, ok := l.process[key]; ok { // a cut line of a rank that others name
+		rank = n
+	}
+	if rank >= 0 {
+		key = strconv.Itoa(rank)
+	}
+	if r = l.of[key]; r == nil {
+		r = &trace.Rank{Rank: rank, Host: string(m[1]), File: file}
+		l.of[key] = r
+	}
+	return r, key
 }
 
 // finish says what of each rank is there.

@@ -159,26 +159,10 @@ func (e *et) call(n *etNode) bool {
 		return true
 	}
 	kind, known := trace.Named(name)
-	c := trace.Call{Collective: limited(kind), Known: known, Sequence: trace.Unknown}
-	if seq, ok := integer(values[at-3]); ok {
-		c.Sequence = seq
-	} else {
-		var pair []json.RawMessage
-		if json.Unmarshal(values[at-3], &pair) == nil && len(pair) > 0 {
-			if seq, ok := integer(pair[0]); ok {
-				c.Sequence = seq
-			}
-		}
-	}
-	c.In = trace.Unknown
-	for _, v := range values[:at-3] {
-		c.In = max(c.In, 0) + elements(v, 0)
-	}
+	c := trace.Call{Collective: limited(kind), Known: known}
+	c.Sequence = request(values[at-3])
 	outputs, _ := n.values(n.Outputs)
-	c.Out = trace.Unknown
-	for _, v := range outputs {
-		c.Out = max(c.Out, 0) + elements(v, 0)
-	}
+	c.In, c.Out = allElements(values[:at-3]), allElements(outputs)
 	if m := tensorType.FindStringSubmatch(types); m != nil {
 		c.Dtype = trace.TypeOf(m[1])
 	}
@@ -242,6 +226,29 @@ func (e *et) group(values []json.RawMessage, at int, attrs map[string]json.RawMe
 	}
 	g.Name, g.Description = limited(g.Name), limited(g.Description)
 	return e.t.Find(g)
+}
+
+// request is the number of a request, which may be a pair with whether it is between two ranks.
+func request(raw json.RawMessage) int64 {
+	if n, ok := integer(raw); ok {
+		return n
+	}
+	var pair []json.RawMessage
+	if json.Unmarshal(raw, &pair) == nil && len(pair) > 0 {
+		if n, ok := integer(pair[0]); ok {
+			return n
+		}
+	}
+	return trace.Unknown
+}
+
+// allElements are the elements of all tensors of a node's inputs or outputs; Unknown of none.
+func allElements(values []json.RawMessage) int64 {
+	n := int64(trace.Unknown)
+	for _, v := range values {
+		n = max(n, 0) + elements(v, 0)
+	}
+	return n
 }
 
 // elements are the elements of a tensor, or of all tensors of a list.

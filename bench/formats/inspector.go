@@ -50,62 +50,79 @@ type inspectorLine struct {
 	} `json:"summary"`
 }
 
+// inspected is what a file has come to so far.
+type inspected struct {
+	t     *trace.Trace
+	ranks map[int]*trace.Rank
+	last  map[[2]int]int64 // the number of the last call, by rank and group
+	// damaged lines are no records, lost calls are missing between others, fast ones have no time.
+	damaged, fast, calls int
+	lost                 int64
+}
+
 func readInspector(in *Input, t *trace.Trace) error {
-	ranks := map[int]*trace.Rank{}
-	last := map[[2]int]int64{} // by rank and group
-	damaged, lost, fast, calls := 0, int64(0), 0, 0
+	all := &inspected{t: t, ranks: map[int]*trace.Rank{}, last: map[[2]int]int64{}}
 	r := bufio.NewReaderSize(in, 1<<20)
 	for {
 		line, err := r.ReadSlice('\n')
-		var l inspectorLine
-		switch {
-		case len(line) < 3:
-		case json.Unmarshal(line, &l) != nil || l.Coll == nil && l.P2P == nil && l.Summary == nil:
-			damaged++
-		case l.Summary != nil:
-			if n := l.Summary.Dropped.whole() + l.Summary.Leaked.whole(); n > 0 {
-				t.Note("the profiler dropped or lost %d collectives, by its own summary", n)
-			}
-		default:
-			rank, ok := l.rank(t, ranks, in.Name)
-			if !ok {
-				damaged++
-				break
-			}
-			c := l.call(t)
-			if c.Took == 0 {
-				fast++
-			}
-			key := [2]int{rank.Rank, c.Group}
-			if before, seen := last[key]; seen && c.Sequence > before+1 {
-				lost += c.Sequence - before - 1
-			}
-			last[key] = c.Sequence
-			rank.Calls = append(rank.Calls, c)
-			if calls++; calls > maxCalls {
-				return fmt.Errorf("%w: over %d calls", ErrDamaged, maxCalls)
-			}
+		if len(line) > 2 {
+			all.line(line, in.Name)
 		}
 		for errors.Is(err, bufio.ErrBufferFull) {
 			_, err = r.ReadSlice('\n')
 		}
-		if errors.Is(err, io.EOF) {
-			break
+		switch {
+		case all.calls > maxCalls:
+			return fmt.Errorf("%w: over %d calls", ErrDamaged, maxCalls)
+		case errors.Is(err, io.EOF):
+			all.finish()
+			return nil
+		case err != nil:
+			return err //nolint:wrapcheck // the reader's own
 		}
-		if err != nil {
-			return err
+	}
+}
+
+func (all *inspected) line(text []byte, file string) {
+	var l inspectorLine
+	if json.Unmarshal(text, &l) != nil || l.Coll == nil && l.P2P == nil && l.Summary == nil {
+		all.damaged++
+		return
+	}
+	if s := l.Summary; s != nil {
+		if n := max(s.Dropped.whole(), 0) + max(s.Leaked.whole(), 0); n > 0 {
+			all.t.Note("the profiler dropped or lost %d collectives, by its own summary", n)
 		}
+		return
 	}
-	if damaged > 0 {
-		t.Note("%d lines are no records", damaged)
+	rank, ok := l.rank(all.t, all.ranks, file)
+	if !ok {
+		all.damaged++
+		return
 	}
-	if lost > 0 {
-		t.Note("the sequence numbers have gaps: %d calls are not in the file (the profiler's ring holds 1,024, and it leaves small messages out)", lost)
+	c := l.call(all.t)
+	if c.Took == 0 {
+		all.fast++
 	}
-	if fast > 0 {
-		t.Note("%d calls have no time: the profiler counts whole microseconds", fast)
+	key := [2]int{rank.Rank, c.Group}
+	if before, seen := all.last[key]; seen && c.Sequence > before+1 {
+		all.lost += c.Sequence - before - 1
 	}
-	return nil
+	all.last[key] = c.Sequence
+	rank.Calls = append(rank.Calls, c)
+	all.calls++
+}
+
+func (all *inspected) finish() {
+	if all.damaged > 0 {
+		all.t.Note("%d lines are no records", all.damaged)
+	}
+	if all.lost > 0 {
+		all.t.Note("the sequence numbers have gaps: %d calls are not in the file (the profiler's ring holds 1,024, and it leaves small messages out)", all.lost)
+	}
+	if all.fast > 0 {
+		all.t.Note("%d calls have no time: the profiler counts whole microseconds", all.fast)
+	}
 }
 
 func (l *inspectorLine) rank(t *trace.Trace, ranks map[int]*trace.Rank, file string) (*trace.Rank, bool) {

@@ -63,8 +63,7 @@ func readKineto(in *Input, t *trace.Trace) error {
 	}
 	s := newStream(in)
 	err := s.object(func(key string) error {
-		switch {
-		case key == "traceEvents" && s.next() == '[':
+		if key == "traceEvents" && s.next() == '[' {
 			return s.array(k.event)
 		}
 		raw, err := s.value()

@@ -19,8 +19,8 @@ import (
 	"zbench/bench/trace"
 )
 
-// real opens a file of another tool; the test is skipped where they are not beside the checkout.
-func real(t *testing.T, name string) *trace.Trace {
+// published opens a file of another tool; the test is skipped where they are not beside the checkout.
+func published(t *testing.T, name string) *trace.Trace {
 	t.Helper()
 	f, err := os.Open(filepath.Join("../../../shared", name))
 	if errors.Is(err, os.ErrNotExist) {
@@ -70,7 +70,7 @@ func TestRealKineto(t *testing.T) {
 		"mi250_minitoy":                {1, 0, 0, 0, 2},
 		"v100_2020_nccl_kernels":       {1, 2, 2020, 0, 5},
 	} {
-		got := real(t, "traces/kineto/"+name+".json.gz")
+		got := published(t, "traces/kineto/"+name+".json.gz")
 		require.Len(t, got.Ranks, want.ranks, name)
 		r := got.Ranks[0]
 		require.Equal(t, []int{want.world, want.calls, want.unnamed, want.steps, 0}, []int{got.World, len(r.Calls), r.Unnamed, len(r.Steps), r.Damaged}, name)
@@ -94,14 +94,14 @@ func TestRealKineto(t *testing.T) {
 		slices.Sort(found)
 		require.Equal(t, elements, found, name)
 	}
-	got := real(t, "traces/kineto/h800_ep64_train.json.gz")
+	got := published(t, "traces/kineto/h800_ep64_train.json.gz")
 	require.Equal(t, "DeepEP", got.Foreign[0].Library)
 	d := trace.Answer(got, nil)
 	require.Contains(t, d.Findings[0].Text, "No collective of NCCL or RCCL here; DeepEP's kernels communicate")
 }
 
 func TestRealBucketsOfMI300X(t *testing.T) {
-	got := real(t, "traces/kineto/mi300x_8gpu_ddp_resnet_rank0.json.gz")
+	got := published(t, "traces/kineto/mi300x_8gpu_ddp_resnet_rank0.json.gz")
 	d := trace.Answer(got, func(string, int) (float64, string) { return 448e9, "the links' peak" })
 	require.Len(t, d.Buckets, 1)
 	require.Equal(t, []int64{2873320 * 2, 8816192 * 2}, d.Buckets[0].Bytes)
@@ -119,7 +119,7 @@ func TestRealBucketsOfMI300X(t *testing.T) {
 }
 
 func TestRealExecutionTraces(t *testing.T) {
-	got := real(t, "traces/et/resnet50_ddp_2gpu_et_1.1.0.json.gz")
+	got := published(t, "traces/et/resnet50_ddp_2gpu_et_1.1.0.json.gz")
 	d := trace.Answer(got, nil)
 	require.Equal(t, []int64{8196000, 31502336, 26255360, 26550272, 9724160}, d.Buckets[0].Bytes)
 	require.GreaterOrEqual(t, *d.Buckets[0].Most, int64(25<<20))
@@ -129,12 +129,12 @@ func TestRealExecutionTraces(t *testing.T) {
 	require.Equal(t, 3, d.Steps)
 
 	for name, want := range map[string]int{"resnet50_ddp_2gpu_et_1.1.0": 21, "resnet50_1gpu_et_1.0.3": 21} {
-		got := real(t, "traces/et/"+name+".json.gz")
+		got := published(t, "traces/et/"+name+".json.gz")
 		require.Len(t, got.Ranks[0].Calls, want)
 		require.Equal(t, tensorsOf(t, whole(t, "traces/et/"+name+".json.gz")), elementsOf(got.Ranks[0]), name)
 	}
 
-	got = real(t, "traces/et/dlrm_8rank_et.tar.gz")
+	got = published(t, "traces/et/dlrm_8rank_et.tar.gz")
 	require.Len(t, got.Ranks, 8)
 	require.False(t, got.Timed())
 	require.Equal(t, 8, got.Groups[0].Size)
@@ -155,7 +155,7 @@ func TestRealExecutionTraces(t *testing.T) {
 		require.Equal(t, tensorsOf(t, text), elementsOf(got.Ranks[i]), h.Name)
 		require.Equal(t, []int64{6144, 24, 384, 3392}, sizes(got.Ranks[i], "all_to_all")[:4])
 	}
-	got = real(t, "traces/et/chakra_1.0.2.tgz")
+	got = published(t, "traces/et/chakra_1.0.2.tgz")
 	require.Len(t, got.Ranks[0].Calls, 10)
 }
 
@@ -202,7 +202,7 @@ func tensorsOf(t *testing.T, text []byte) (list []int64) {
 }
 
 func TestRealChakra(t *testing.T) {
-	got := real(t, "traces/et/chakra_feeder_trace.tar.gz")
+	got := published(t, "traces/et/chakra_feeder_trace.tar.gz")
 	var bytes []int64
 	for _, c := range got.Ranks[0].Calls {
 		bytes = append(bytes, c.Bytes)
@@ -210,19 +210,19 @@ func TestRealChakra(t *testing.T) {
 	// The same job as resnet50_1gpu: one step.
 	require.Equal(t, []int64{212480, 424, 8196000, 31502336, 26255360, 26550272, 9724160}, bytes)
 	for i := range 2 {
-		got = real(t, "traces/et/astra_reduce_scatter_8npus."+strconv.Itoa(i)+".et")
+		got = published(t, "traces/et/astra_reduce_scatter_8npus."+strconv.Itoa(i)+".et")
 		require.Equal(t, i, got.Ranks[0].Rank)
 		require.Equal(t, "reduce_scatter", got.Ranks[0].Calls[0].Collective)
 		require.Equal(t, int64(1<<20), got.Ranks[0].Calls[0].Bytes)
 	}
-	got = real(t, "traces/et/chakra_json_trace.tar.gz")
+	got = published(t, "traces/et/chakra_json_trace.tar.gz")
 	require.Len(t, got.Ranks[0].Calls, 7)
 	require.Equal(t, int64(trace.Unknown), got.Ranks[0].Calls[0].Bytes, "the JSON has no sizes")
 }
 
 // One node's log of 2 × 8 ranks, damaged.
 func TestRealCollLog(t *testing.T) {
-	got := real(t, "traces/coll/mi355x_2n16g_rccl2.26.6_nccl_debug.log.gz")
+	got := published(t, "traces/coll/mi355x_2n16g_rccl2.26.6_nccl_debug.log.gz")
 	of := map[int]*trace.Rank{}
 	for _, r := range got.Ranks {
 		of[r.Rank] = r
@@ -251,10 +251,10 @@ func TestRealCollLog(t *testing.T) {
 
 // The fixtures' bandwidths are wrong by 38 times; none is read.
 func TestRealInspector(t *testing.T) {
-	got := real(t, "traces/inspector/cvs_inspector_v4_sample.jsonl")
+	got := published(t, "traces/inspector/cvs_inspector_v4_sample.jsonl")
 	require.Equal(t, 6, got.Calls())
 	require.Equal(t, int64(4194304), got.Ranks[0].Calls[1].Bytes, "8 ranks of 524,288 B")
-	got = real(t, "traces/inspector/cvs_inspector_v5_sample.jsonl")
+	got = published(t, "traces/inspector/cvs_inspector_v5_sample.jsonl")
 	require.Equal(t, 4, got.Calls())
 }
 

@@ -90,52 +90,74 @@ func (s *stream) wrong(what string) error {
 // passed over. The text is valid until the next call.
 func (s *stream) value() ([]byte, error) {
 	c := s.next()
-	start, large := s.base+int64(s.at), false
-	text := func() []byte {
-		if large {
-			return nil
-		}
-		return s.buf[start-s.base : s.at]
-	}
-	more := func() bool {
-		if s.base+int64(s.at)-start > maxValue {
-			large, start = true, s.base+int64(s.at)
-		}
-		return s.fill(int(start - s.base))
-	}
+	v := piece{s: s, start: s.base + int64(s.at)}
 	switch c {
 	case 0:
 		return nil, s.wrong("nothing")
 	case '"':
-		if err := s.quoted(&start, more); err != nil {
+		if err := v.quoted(); err != nil {
 			return nil, err
 		}
-		return text(), nil
 	case '{', '[':
-	default: // a number or a word
-		for {
-			if n := bytes.IndexAny(s.buf[s.at:], ",]} \t\r\n"); n >= 0 {
-				s.at += n
-				break
-			}
-			s.at = len(s.buf)
-			if s.base+int64(s.at)-start > maxName || !more() {
-				break
-			}
+		if err := v.nested(); err != nil {
+			return nil, err
 		}
-		if len(text()) == 0 || len(text()) > maxName {
+	default:
+		if v.word(); len(v.text()) == 0 || len(v.text()) > maxName {
 			return nil, s.wrong("no value")
 		}
-		return text(), nil
 	}
+	return v.text(), nil
+}
+
+// piece is a value that is being read: what is kept begins at start, unless it is too large.
+type piece struct {
+	s     *stream
+	start int64
+	large bool
+}
+
+func (v *piece) text() []byte {
+	if v.large {
+		return nil
+	}
+	return v.s.buf[v.start-v.s.base : v.s.at]
+}
+
+// more reads on; false at the end of the file.
+func (v *piece) more() bool {
+	if here := v.s.base + int64(v.s.at); here-v.start > maxValue {
+		v.large, v.start = true, here
+	}
+	return v.s.fill(int(v.start - v.s.base))
+}
+
+// word passes over a number or a word.
+func (v *piece) word() {
+	s := v.s
+	for {
+		if n := bytes.IndexAny(s.buf[s.at:], ",]} \t\r\n"); n >= 0 {
+			s.at += n
+			return
+		}
+		s.at = len(s.buf)
+		if s.base+int64(s.at)-v.start > maxName || !v.more() {
+			return
+		}
+	}
+}
+
+// nested passes over an object or an array.
+func (v *piece) nested() error {
+	s := v.s
 	for depth := 0; ; {
-		if s.at >= len(s.buf) && !more() {
-			return nil, s.wrong("")
+		if s.at >= len(s.buf) && !v.more() {
+			return s.wrong("")
 		}
 		switch s.buf[s.at] {
 		case '"':
-			if err := s.quoted(&start, more); err != nil {
-				return nil, err
+			if err := v.quoted(); err != nil {
+				return err
 			}
 		case '{', '[':
 			depth++
@@ -143,7 +165,7 @@ func (s *stream) value() ([]byte, error) {
 		case '}', ']':
 			s.at++
 			if depth--; depth == 0 {
-				return text(), nil
+				return nil
 			}
 		default:
 			if n := bytes.IndexAny(s.buf[s.at:], `"{}[]`); n >= 0 {
@@ -155,18 +177,19 @@ func (s *stream) value() ([]byte, error) {
 	}
 }
 
-// quoted passes over a string. start is where what is kept begins, more reads on.
-func (s *stream) quoted(start *int64, more func() bool) error {
+// quoted passes over a string.
+func (v *piece) quoted() error {
+	s := v.s
 	for s.at++; ; {
 		if n := bytes.IndexByte(s.buf[s.at:], '"'); n >= 0 {
 			s.at += n + 1
-			if !escaped(s.buf[*start-s.base : s.at-1]) {
+			if !escaped(s.buf[v.start-s.base : s.at-1]) {
 				return nil
 			}
 			continue
 		}
 		s.at = len(s.buf)
-		if !more() {
+		if !v.more() {
 			return s.wrong("")
 		}
 	}

@@ -20,11 +20,8 @@ type form struct {
 
 var forms []form
 
-// register adds a form. Its result serves a declaration in the form's own file.
-func register(f form) bool {
-	forms = append(forms, f)
-	return true
-}
+// register adds a form; the init of the form's own file calls it.
+func register(f form) { forms = append(forms, f) }
 
 // formOf is the form of an input by its beginning; text is the empty one.
 func formOf(head []byte) form {

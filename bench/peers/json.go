@@ -14,7 +14,7 @@ import (
 // The JSON of nccl-tests (versions 1 to 4, and rccl-tests' of version 1) and that of rccl-tests' -Z
 // say what their text and CSV say. They are written in that form, so that one reader checks all.
 
-var _ = register(form{is: isJSON, whole: textOfJSON})
+func init() { register(form{is: isJSON, whole: textOfJSON}) }
 
 // isJSON reports whether an input is one of them, by its first bytes.
 func isJSON(head []byte) bool {

@@ -42,9 +42,10 @@ type key struct {
 	at int64
 }
 
-// waiting splits the kernels of calls that all ranks of a group have; nil where there are none.
-func (t *Trace) waiting() *Waiting {
-	took := map[key]map[int]float64{}
+// took are the seconds of every call by rank, of calls with a time in groups of several ranks; nil
+// where a rank does not tell its number.
+func (t *Trace) took() map[key]map[int]float64 {
+	all := map[key]map[int]float64{}
 	for _, r := range t.Ranks {
 		if r.Rank < 0 {
 			return nil
@@ -64,40 +65,38 @@ func (t *Trace) waiting() *Waiting {
 			if c.Sequence >= 0 {
 				k.at = c.Sequence
 			}
-			if took[k] == nil {
-				took[k] = map[int]float64{}
+			if all[k] == nil {
+				all[k] = map[int]float64{}
 			}
-			took[k][r.Rank] = seconds
+			all[k][r.Rank] = seconds
 		}
 	}
+	return all
+}
+
+// waiting splits the kernels of calls that all ranks of a group have; nil where there are none.
+func (t *Trace) waiting() *Waiting {
 	w := &Waiting{}
 	ranks := map[int]*RankWaiting{}
-	for k, of := range took {
+	for k, of := range t.took() {
 		if len(of) != t.Groups[k.group].Size {
 			continue
 		}
 		w.Calls++
-		transfer := slices.Min(slices.Collect(maps.Values(of)))
-		var last, next float64
-		lastRank := Unknown
-		for _, rank := range slices.Sorted(maps.Keys(of)) {
+		order := slices.SortedFunc(maps.Keys(of), func(a, b int) int { return cmp.Or(cmp.Compare(of[a], of[b]), cmp.Compare(a, b)) })
+		last := order[0]
+		for _, rank := range order {
 			r := ranks[rank]
 			if r == nil {
 				r = &RankWaiting{Rank: rank}
 				ranks[rank] = r
 			}
-			seconds := of[rank]
-			r.Kernel += seconds
-			r.Waited += seconds - transfer
-			r.Transfer += transfer
-			if lastRank < 0 || seconds < last {
-				last, next, lastRank = seconds, last, rank
-			} else if next == 0 || seconds < next {
-				next = seconds
-			}
+			r.Kernel += of[rank]
+			r.Waited += of[rank] - of[last]
+			r.Transfer += of[last]
 		}
-		ranks[lastRank].Last++
-		ranks[lastRank].MadeWait += max(next-last, 0)
+		ranks[last].Last++
+		ranks[last].MadeWait += of[order[1]] - of[last]
 	}
 	if w.Calls == 0 {
 		return nil

@@ -73,7 +73,7 @@ func TestLateRankIsNamed(t *testing.T) {
 
 // Calls that a rank lacks are not compared.
 func TestOnlyWhatAllRanksHaveIsSplit(t *testing.T) {
-	w := world(4, 10, func(r, c int) float64 { return float64(r) * 1e-3 }, 1e-3)
+	w := world(4, 10, func(r, _ int) float64 { return float64(r) * 1e-3 }, 1e-3)
 	w.Ranks[2].Calls = w.Ranks[2].Calls[:7]
 	require.Equal(t, 7, w.waiting().Calls)
 	w.Ranks = w.Ranks[:3]

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"zbench/bench/plain"
 	"zbench/bench/backend"
+	"zbench/bench/plain"
 )
 
 // Start is a world of processes to be started.
