@@ -17,7 +17,7 @@ import (
 // drawn are the functions that the templates of blocks call. What they mark as HTML
 // is the SVG writer's, which escapes every text it is given.
 func drawn() template.FuncMap {
-	return template.FuncMap{"heat": heatOf, "plot": plotOf, "strip": stripOf, "bars": barsOf, "diagram": diagramOf, "dots": dotsOf, "spans": spansOf, "class": classOf, "rate": unit.Rate, "severity": func(s finding.Severity) string { return severityClasses[s] }, "sign": func(s finding.Severity) string { return signs[s] }, "words": words}
+	return template.FuncMap{"heat": heatOf, "plot": plotOf, "strip": stripOf, "bars": barsOf, "diagram": diagramOf, "dots": dotsOf, "time": timeOf, "spans": spansOf, "class": classOf, "rate": unit.Rate, "severity": func(s finding.Severity) string { return severityClasses[s] }, "sign": func(s finding.Severity) string { return signs[s] }, "words": words}
 }
 
 // flags are the options of commands within a text.

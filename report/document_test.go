@@ -41,6 +41,7 @@ func everyBlock() *document.Document {
 		crossedRails(),
 		document.Dots{ID: "dots", Title: "some dots", One: "a GPU", Nodes: []string{"n0"}, Values: []document.DotValue{{Share: 0.5, Named: true, Tip: "n0, GPU 1"}}, Limits: []float64{0.08}},
 		document.HeatMap{ID: "heat", Title: "a heat map", Rows: []string{"n0"}, Columns: []string{"n0", "n1"}, Shares: [][]float64{{math.NaN(), 0.4}}, Limit: 0.05},
+		document.Timeline{ID: "time", Title: "a timeline", Lanes: []document.Lane{{Name: "computing", Spans: []document.LaneSpan{{Start: 0, End: 1e-3, Tip: "a gemm"}}}, {Name: "collectives", Spans: []document.LaneSpan{{Start: 5e-4, End: 2e-3, Kind: 1}}}}, Kinds: []string{"computes", "communicates"}, Seconds: 2e-3},
 		document.Details{Summary: "more", Blocks: []document.Block{document.Paragraph{Role: "", Text: document.Said("folded away")}}})
 	return d
 }
@@ -55,7 +56,7 @@ func TestEveryKindOfBlockIsDrawn(t *testing.T) {
 		`<p class="answer">an answer</p>`, `<h3><a href="#row-1">a link</a></h3>`, `<strong>code:</strong> a line<br/><span class="hint">What to do:</span>`,
 		`<dt>a term</dt><dd>a fact</dd>`, `<h3>to do</h3>`, `<code>zbench list</code>`, `<li><strong>! libfoo:</strong> not found<br/>lost: all<br/><span class="hint">install it</span></li>`, `<dd><b>10 GB/s</b> at 1 MiB</dd>`, `<pre tabindex="0" aria-label="how"><code>zbench</code></pre>`,
 		`<th scope="colgroup" colspan="1">burst</th>`, `<tr id="row-1" class="best">`, `<td class="l wrap">a reason</td>`, `<figure id="x">`, `<figure id="strip">`,
-		"<details><summary>more</summary>\n<p>folded away</p>", "copy: 4 TB/s", "<title>n0, GPU 1</title>", `<li>what it means</li>`,
+		"<details><summary>more</summary>\n<p>folded away</p>", "copy: 4 TB/s", "computing: a gemm, from 0 ns to 1.00 ms.", "<title>n0, GPU 1</title>", `<li>what it means</li>`,
 	} {
 		require.Contains(t, page, want)
 	}

@@ -32,6 +32,8 @@ func laidOut(picture document.Block) (id string, s scene, err error) {
 		return p.ID, layOutDots(p, aloneDots), nil
 	case document.HeatMap:
 		return p.ID, layOutHeat(p, aloneHeat), nil
+	case document.Timeline:
+		return p.ID, layOutTime(p, aloneTime), nil
 	}
 	return "", s, fmt.Errorf("draw a %T: it is no picture", picture)
 }

@@ -101,3 +101,31 @@ type HeatMap struct {
 }
 
 func (HeatMap) block() {}
+
+// Timeline is what ran when, a lane for each thing that runs one after the other.
+type Timeline struct {
+	// ID is unique within the page and a valid file stem.
+	ID, Title string
+	Lanes     []Lane
+	// Kinds are what the spans' kinds mean, in the order of their numbers.
+	Kinds []string
+	// Seconds is the length of the axis, which begins at 0.
+	Seconds float64
+	// Table is what the picture shows, for those who do not see it.
+	Table *Sheet
+}
+
+// Lane is a line of a timeline.
+type Lane struct {
+	Name  string
+	Spans []LaneSpan
+}
+
+// LaneSpan is a stretch of a lane, in seconds. Kind is an index of Timeline.Kinds; Tip says what it is.
+type LaneSpan struct {
+	Start, End float64
+	Kind       int
+	Tip        string
+}
+
+func (Timeline) block() {}

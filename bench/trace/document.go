@@ -59,7 +59,6 @@ type Document struct {
 	Notes []string `json:"notes"`
 	finding.Judgement
 	timeline *Rank
-	groups   []Group
 }
 
 // Seen is a rank of which a file has calls.
@@ -95,7 +94,7 @@ func Answer(t *Trace, peak Peak) *Document {
 	d := &Document{
 		Schema: Schema, Format: t.Format, Files: jsonfile.Filled(t.Files), Device: t.Device, World: t.World,
 		Ranks: []Seen{}, Missing: jsonfile.Filled(t.Missing()), Sent: []Sent{}, Of: Unknown, Buckets: []Buckets{}, Overlap: []Overlap{},
-		Foreign: jsonfile.Filled(t.Foreign), Measure: []Measure{}, Notes: jsonfile.Filled(t.Notes), groups: t.Groups,
+		Foreign: jsonfile.Filled(t.Foreign), Measure: []Measure{}, Notes: jsonfile.Filled(t.Notes),
 	}
 	for _, r := range t.Ranks {
 		d.Ranks = append(d.Ranks, Seen{r.Rank, r.Host, r.File, len(r.Calls), r.Unnamed, r.Damaged})

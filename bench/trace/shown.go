@@ -38,6 +38,16 @@ func (d *Document) Shown(commands ...document.Command) *document.Document {
 	if o := d.overlapTable(); o != nil {
 		out.Add("overlap", "Hidden and exposed", document.Sheet{Table: *o, Label: "Hidden and exposed communication"}).Show(document.Everywhere)
 	}
+	if d.timeline != nil {
+		if t := d.timeline.timelineOf(); len(t.Lanes) > 0 {
+			out.Add("step", "A step", t).Show(document.Page)
+		}
+	}
+	var blocks []document.Block
+	for _, c := range commands {
+		blocks = append(blocks, c)
+	}
+	out.Add("measure", "What to measure", blocks...).Show(document.Page)
 	ranks := table.Numbers("rank", "calls", "kernels without bytes", "damaged")
 	ranks.Columns = append(ranks.Columns, table.Column{Name: "host"}, table.Column{Name: "file"})
 	var rows []table.Row
