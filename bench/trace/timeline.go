@@ -1,7 +1,6 @@
 package trace
 
 import (
-	"fmt"
 	"slices"
 
 	"zbench/bench/document"
@@ -19,7 +18,7 @@ const (
 // neighbours.
 const mostSpans = 400
 
-// timelineOf draws a step of the rank: its collectives by stream, its computation, and where a
+// timelineOf draws the last step of the rank: its collectives by stream, its computation, and where a
 // collective ran beside none. It is empty where the file has no kernels.
 func (r *Rank) timelineOf() (t document.Timeline) {
 	steps, _ := r.steps()
@@ -27,66 +26,64 @@ func (r *Rank) timelineOf() (t document.Timeline) {
 		return t
 	}
 	step := steps[len(steps)-1]
-	var busy []Span
-	streams := map[string]*document.Lane{}
-	var order []string
-	for i := range step {
-		c := &step[i]
-		if c.Kernel == nil {
-			continue
-		}
-		busy = append(busy, *c.Kernel)
-		if streams[c.Stream] == nil {
-			streams[c.Stream] = &document.Lane{Name: "stream " + c.Stream}
-			order = append(order, c.Stream)
-		}
-	}
+	busy := kernelsOf(step)
 	if len(busy) == 0 {
 		return t
 	}
-	busy = Merge(busy)
 	from, to := busy[0].Start, busy[len(busy)-1].End
-	if n := len(steps); n > 1 { // the computation before the first collective is that since the last step's
-		for i := range steps[n-2] {
-			if k := steps[n-2][i].Kernel; k != nil && k.End < from {
-				from = min(from, max(k.End, from-(to-from)))
-			}
+	if n := len(steps); n > 1 { // computation before the first collective is that since the last step's
+		if before := kernelsOf(steps[n-2]); len(before) > 0 && before[len(before)-1].End < from {
+			from = max(before[len(before)-1].End, from-(to-from))
 		}
 	}
+	lane := func(name string, kind int, spans []Span) document.Lane {
+		l := document.Lane{Name: name}
+		for _, s := range coarse(spans, (to-from)/mostSpans) {
+			l.Spans = append(l.Spans, document.LaneSpan{Start: s.Start - from, End: s.End - from, Kind: kind})
+		}
+		return l
+	}
+	t = document.Timeline{
+		ID: "step", Title: "A step of rank " + number(r.Rank), Seconds: to - from, Lanes: lanesOf(step, from),
+		Kinds: []string{"computation", "a collective's kernel, waiting included", "a collective beside no computation"},
+	}
+	if computing := within(r.Computing, from, to); r.Whole && len(computing) > 0 {
+		t.Lanes = append([]document.Lane{lane("computing", computes, computing)}, t.Lanes...)
+		t.Lanes = append(t.Lanes, lane("exposed", exposed, without(busy, r.Computing)))
+	}
+	return t
+}
+
+// kernelsOf are when a step's collectives ran, in order and apart.
+func kernelsOf(step []Call) (spans []Span) {
+	for i := range step {
+		if k := step[i].Kernel; k != nil {
+			spans = append(spans, *k)
+		}
+	}
+	return Merge(spans)
+}
+
+// lanesOf are a step's collectives, a lane for each stream.
+func lanesOf(step []Call, from float64) (lanes []document.Lane) {
 	for i := range step {
 		c := &step[i]
 		if c.Kernel == nil {
 			continue
+		}
+		name := "stream " + c.Stream
+		at := slices.IndexFunc(lanes, func(l document.Lane) bool { return l.Name == name })
+		if at < 0 {
+			at = len(lanes)
+			lanes = append(lanes, document.Lane{Name: name})
 		}
 		tip := c.Collective
 		if c.Bytes >= 0 {
 			tip += " of " + unit.Bytes(c.Bytes)
 		}
-		lane := streams[c.Stream]
-		lane.Spans = append(lane.Spans, document.LaneSpan{Start: c.Kernel.Start - from, End: c.Kernel.End - from, Kind: communicates, Tip: tip})
+		lanes[at].Spans = append(lanes[at].Spans, document.LaneSpan{Start: c.Kernel.Start - from, End: c.Kernel.End - from, Kind: communicates, Tip: tip})
 	}
-	computing := document.Lane{Name: "computing"}
-	for _, s := range coarse(within(r.Computing, from, to), (to-from)/mostSpans) {
-		computing.Spans = append(computing.Spans, document.LaneSpan{Start: s.Start - from, End: s.End - from, Kind: computes})
-	}
-	alone := document.Lane{Name: "exposed"}
-	for _, s := range coarse(without(busy, r.Computing), (to-from)/mostSpans) {
-		alone.Spans = append(alone.Spans, document.LaneSpan{Start: s.Start - from, End: s.End - from, Kind: exposed})
-	}
-	t = document.Timeline{
-		ID: "step", Title: fmt.Sprintf("A step of rank %s", number(r.Rank)), Seconds: to - from,
-		Kinds: []string{"computation", "a collective's kernel, waiting included", "a collective beside no computation"},
-	}
-	if r.Whole && len(computing.Spans) > 0 {
-		t.Lanes = append(t.Lanes, computing)
-	}
-	for _, name := range order {
-		t.Lanes = append(t.Lanes, *streams[name])
-	}
-	if r.Whole && len(computing.Spans) > 0 {
-		t.Lanes = append(t.Lanes, alone)
-	}
-	return t
+	return lanes
 }
 
 // within are the parts of spans between two times.
