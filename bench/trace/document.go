@@ -236,7 +236,7 @@ func (d *Document) times(timed bool) (l finding.List) {
 			l = append(l, finding.Finding{
 				Code: CodeLate, Severity: finding.Warning, Share: share(float64(r.Last), float64(w.Calls)),
 				Subject: &finding.Subject{Kind: finding.Rank, Name: fmt.Sprintf("rank %d", r.Rank)},
-				Text:    fmt.Sprintf("LATE: Rank %d comes last to %d of %d collectives; the next one waits %s for it.", r.Rank, r.Last, w.Calls, unit.Seconds(share(r.MadeWait, float64(r.Last)))),
+				Text:    fmt.Sprintf("LATE: Rank %d comes last to %d of %d collectives; every other rank waits %s for it%s.", r.Rank, r.Last, w.Calls, unit.Seconds(r.MadeWait), d.aStep(r.MadeWait)),
 				Hint:    "look at what that rank does before its collectives: data loading, an uneven batch, a slow GPU (`zbench screen`)",
 			})
 		}
@@ -253,6 +253,14 @@ func (d *Document) times(timed bool) (l finding.List) {
 		l = append(l, finding.Finding{Code: CodeWaiting, Severity: finding.Note, Text: "One rank cannot tell waiting for a peer from transfer: the kernels' times are no bandwidth."})
 	}
 	return l
+}
+
+// aStep is a time in proportion to the steps; empty where there are none.
+func (d *Document) aStep(seconds float64) string {
+	if d.Steps == 0 {
+		return ""
+	}
+	return ", " + unit.Seconds(seconds/float64(d.Steps)) + " a step"
 }
 
 // floorPercent rounds down: a bound must not be rounded up.

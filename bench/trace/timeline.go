@@ -96,15 +96,19 @@ func within(spans []Span, from, to float64) (out []Span) {
 	return out
 }
 
-// without are the parts of spans that no other span covers; both are in order.
+// without are the parts of spans that no other span covers; both are in order and apart.
 func without(spans, others []Span) (out []Span) {
+	first := 0
 	for _, s := range spans {
+		for first < len(others) && others[first].End <= s.Start {
+			first++
+		}
 		at := s.Start
-		for _, o := range within(others, s.Start, s.End) {
-			if o.Start > at {
-				out = append(out, Span{at, o.Start})
+		for i := first; i < len(others) && others[i].Start < s.End; i++ {
+			if others[i].Start > at {
+				out = append(out, Span{at, others[i].Start})
 			}
-			at = max(at, o.End)
+			at = max(at, others[i].End)
 		}
 		if at < s.End {
 			out = append(out, Span{at, s.End})

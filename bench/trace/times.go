@@ -24,15 +24,15 @@ type Waiting struct {
 type RankWaiting struct {
 	// Rank is its number.
 	Rank int `json:"rank"`
-	// Kernel is the time of its kernels, in seconds.
+	// Kernel is the time in which any of its kernels ran, in seconds.
 	Kernel float64 `json:"kernel_seconds"`
-	// Waited is the part in which it waited for a peer, in seconds.
+	// Waited is the part in which it waited for a peer, in seconds; calls that wait at once wait once.
 	Waited float64 `json:"waited_seconds"`
 	// Transfer is the rest, in seconds.
 	Transfer float64 `json:"transfer_seconds"`
 	// Last is the number of calls to which it came last.
 	Last int `json:"last"`
-	// MadeWait is what it made the next rank to arrive wait at those calls, in seconds.
+	// MadeWait is what every other rank waited at those calls at least, in seconds.
 	MadeWait float64 `json:"made_wait_seconds"`
 }
 
@@ -42,10 +42,16 @@ type key struct {
 	at int64
 }
 
-// took are the seconds of every call by rank, of calls with a time in groups of several ranks; nil
+// ran is a call's kernel on a rank: when, where the file tells, and for how long.
+type ran struct {
+	*Span
+	seconds float64
+}
+
+// took are the kernels of every call by rank, of calls with a time in groups of several ranks; nil
 // where a rank does not tell its number.
-func (t *Trace) took() map[key]map[int]float64 {
-	all := map[key]map[int]float64{}
+func (t *Trace) took() map[key]map[int]ran {
+	all := map[key]map[int]ran{}
 	for _, r := range t.Ranks {
 		if r.Rank < 0 {
 			return nil
@@ -55,54 +61,108 @@ func (t *Trace) took() map[key]map[int]float64 {
 			c := &r.Calls[i]
 			k := key{kindOf(c), seen[kindOf(c)]}
 			seen[k.kind]++
-			seconds := c.Took
+			one := ran{c.Kernel, c.Took}
 			if c.Kernel != nil {
-				seconds = c.Kernel.Seconds()
+				one.seconds = c.Kernel.Seconds()
 			}
-			if seconds <= 0 || t.Groups[c.Group].Size < 2 {
+			if one.seconds <= 0 || t.Groups[c.Group].Size < 2 {
 				continue
 			}
 			if c.Sequence >= 0 {
 				k.at = c.Sequence
 			}
 			if all[k] == nil {
-				all[k] = map[int]float64{}
+				all[k] = map[int]ran{}
 			}
-			all[k][r.Rank] = seconds
+			all[k][r.Rank] = one
 		}
 	}
 	return all
 }
 
+// tally is what kernels wait and move. Calls on several streams that wait at once wait once, and
+// a rank whose other stream moves data does not wait.
+type tally struct {
+	waits, moves []Span
+	rest         float64 // of waits without a start
+}
+
+// add splits a kernel, which waits first.
+func (t *tally) add(r ran, waits float64) {
+	if r.Span == nil {
+		t.rest += waits
+		return
+	}
+	t.waits = append(t.waits, Span{r.Start, r.Start + waits})
+	t.moves = append(t.moves, Span{r.Start + waits, r.End})
+}
+
+// waited is the time of waiting, in seconds.
+func (t *tally) waited() float64 {
+	return t.rest + seconds(without(Merge(slices.Clone(t.waits)), Merge(slices.Clone(t.moves))))
+}
+
+func seconds(spans []Span) (sum float64) {
+	for _, s := range spans {
+		sum += s.Seconds()
+	}
+	return sum
+}
+
+// shares is what the matched calls of a rank come to.
+type shares struct {
+	tally
+	kernels float64 // of those without a start
+	last    int
+	// made is what each other rank waited at the calls to which this one came last.
+	made map[int]*tally
+}
+
 // waiting splits the kernels of calls that all ranks of a group have; nil where there are none.
 func (t *Trace) waiting() *Waiting {
 	w := &Waiting{}
-	ranks := map[int]*RankWaiting{}
+	ranks := map[int]*shares{}
 	for k, of := range t.took() {
 		if len(of) != t.Groups[k.group].Size {
 			continue
 		}
 		w.Calls++
-		order := slices.SortedFunc(maps.Keys(of), func(a, b int) int { return cmp.Or(cmp.Compare(of[a], of[b]), cmp.Compare(a, b)) })
-		last := order[0]
+		order := slices.SortedFunc(maps.Keys(of), func(a, b int) int { return cmp.Or(cmp.Compare(of[a].seconds, of[b].seconds), cmp.Compare(a, b)) })
 		for _, rank := range order {
-			r := ranks[rank]
-			if r == nil {
-				r = &RankWaiting{Rank: rank}
-				ranks[rank] = r
+			if ranks[rank] == nil {
+				ranks[rank] = &shares{made: map[int]*tally{}}
 			}
-			r.Kernel += of[rank]
-			r.Waited += of[rank] - of[last]
-			r.Transfer += of[last]
 		}
-		ranks[last].Last++
-		ranks[last].MadeWait += of[order[1]] - of[last]
+		last := ranks[order[0]]
+		last.last++
+		for _, rank := range order {
+			wait := of[rank].seconds - of[order[0]].seconds
+			ranks[rank].add(of[rank], wait)
+			if of[rank].Span == nil {
+				ranks[rank].kernels += of[rank].seconds
+			}
+			if rank == order[0] {
+				continue
+			}
+			if last.made[rank] == nil {
+				last.made[rank] = &tally{}
+			}
+			last.made[rank].add(of[rank], wait)
+		}
 	}
 	if w.Calls == 0 {
 		return nil
 	}
 	for _, rank := range slices.Sorted(maps.Keys(ranks)) {
-		w.Ranks = append(w.Ranks, *ranks[rank])
+		of := ranks[rank]
+		r := RankWaiting{Rank: rank, Kernel: of.kernels + seconds(Merge(slices.Concat(of.waits, of.moves))), Waited: of.waited(), Last: of.last}
+		r.Transfer = max(r.Kernel-r.Waited, 0)
+		for _, other := range slices.Sorted(maps.Keys(of.made)) {
+			if made := of.made[other].waited(); r.MadeWait == 0 || made < r.MadeWait {
+				r.MadeWait = made
+			}
+		}
+		w.Ranks = append(w.Ranks, r)
 	}
 	return w
 }

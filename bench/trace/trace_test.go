@@ -201,3 +201,22 @@ func TestEmptyTraceSaysSo(t *testing.T) {
 	require.Equal(t, CodeNone, d.Findings[0].Code)
 	require.NoError(t, d.WriteJSON(new(bytes.Buffer)))
 }
+
+// Two calls on two streams that wait for the same rank wait once, and a rank that moves data on one
+// stream does not wait on the other.
+func TestCallsThatWaitAtOnceWaitOnce(t *testing.T) {
+	tr := &Trace{World: 2, Groups: []Group{{Name: "0", Size: 2}}}
+	call := func(bytes int64, start, end float64) Call {
+		return Call{Collective: "all_reduce", Bytes: bytes, Sequence: Unknown, Kernel: &Span{start, end}}
+	}
+	tr.Ranks = []*Rank{
+		{Rank: 0, Calls: []Call{call(1, 0, 12), call(2, 1, 15)}},
+		{Rank: 1, Calls: []Call{call(1, 10, 12), call(2, 11, 15)}},
+	}
+	w := tr.waiting()
+	require.Equal(t, 2, w.Calls)
+	require.InDelta(t, 10, w.Ranks[0].Waited, 1e-9, "from 0 to 10, when the first call's data move")
+	require.InDelta(t, 5, w.Ranks[0].Transfer, 1e-9)
+	require.InDelta(t, 10, w.Ranks[1].MadeWait, 1e-9)
+	require.Zero(t, w.Ranks[1].Waited)
+}
