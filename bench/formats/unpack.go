@@ -17,13 +17,9 @@ const maxMembers = 1 << 16
 
 // unpack calls visit with a file's content, decompressed, or with each file of an archive.
 func unpack(name string, r io.Reader, visit func(name string, r io.Reader) error) error {
-	in := bufio.NewReaderSize(r, Head)
-	if head, _ := in.Peek(2); bytes.Equal(head, []byte{0x1f, 0x8b}) {
-		z, err := gzip.NewReader(in)
-		if err != nil {
-			return fmt.Errorf("%s: %w: gzip: %w", name, ErrDamaged, err)
-		}
-		in = bufio.NewReaderSize(z, Head)
+	in, err := Decompressed(bufio.NewReaderSize(r, Head))
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
 	}
 	if head, _ := in.Peek(263); len(head) < 262 || string(head[257:262]) != "ustar" {
 		return visit(name, in)
@@ -48,6 +44,18 @@ func unpack(name string, r io.Reader, visit func(name string, r io.Reader) error
 			return err
 		}
 	}
+}
+
+// Decompressed is an input, decompressed where it is gzip. The error wraps ErrDamaged.
+func Decompressed(in *bufio.Reader) (*bufio.Reader, error) {
+	if head, _ := in.Peek(2); !bytes.Equal(head, []byte{0x1f, 0x8b}) {
+		return in, nil
+	}
+	z, err := gzip.NewReader(in)
+	if err != nil {
+		return nil, fmt.Errorf("%w: gzip: %w", ErrDamaged, err)
+	}
+	return bufio.NewReaderSize(z, Head), nil
 }
 
 // peek returns the first bytes of an input, which stays whole.

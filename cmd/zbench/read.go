@@ -178,8 +178,12 @@ func readLog(s State, path string, text io.Reader, o peers.Hints) (*record.Recor
 	if err := isTrace(path, body); err != nil {
 		return nil, err
 	}
-	o.File, text = filepath.Base(path), body
-	rec, err := peers.Parse(text, o)
+	plainText, err := formats.Decompressed(body)
+	if err != nil {
+		return nil, exit.With(exit.Run, fmt.Errorf("%s: %w", path, err), "give the file as it was written")
+	}
+	o.File = filepath.Base(path)
+	rec, err := peers.Parse(plainText, o)
 	if err != nil {
 		const hint = "`zbench import --help` lists what it reads"
 		if errors.Is(err, peers.ErrCollective) && (o.Collective != "" || o.Ranks > 0) {
