@@ -23,10 +23,11 @@ func newImport(s State) *cobra.Command {
 		Use:   "import LOG…",
 		Short: "Read rccl-tests or nccl-tests output into a record",
 		Long: `Reads the output of rccl-tests and nccl-tests, from a job's log, a CSV or their
-JSON, also gzip, and writes a folder like that of the collectives command. Several logs of one
-cluster make one record. Ambiguous rows are skipped; they are counted and named.
-Tables that differ by more than 30 %, or lack a device list, are runs of their
-own. --collective decides where the rows fit several collectives.`,
+JSON, also gzip, and writes a folder like that of the collectives command.
+Several logs of one cluster make one record. Ambiguous rows are skipped; they
+are counted and named. Tables that differ by more than 30 %, or lack a device
+list, are runs of their own. --collective decides where the rows fit several
+collectives.`,
 		Example: "  zbench import all_reduce.log all_gather.log --out cluster-a",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
