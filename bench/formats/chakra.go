@@ -100,8 +100,8 @@ func readChakra(in *Input, t *trace.Trace) error {
 		if !chakraNode(b.Bytes(), t, rank) {
 			rank.Damaged++
 		}
-		if len(rank.Calls) > maxCalls {
-			return fmt.Errorf("%w: over %d calls", ErrDamaged, maxCalls)
+		if err := bounded(t, len(rank.Calls)); err != nil {
+			return err
 		}
 	}
 	t.Ranks = append(t.Ranks, rank)
@@ -276,10 +276,7 @@ func readChakraJSON(in *Input, t *trace.Trace) error {
 				kind, _ := integer(n.NodeType)
 				f := chakraFields{name: text(n.Name), kind: uint64(max(kind, 0)), kindOf: n.Kind.whole(), size: n.Size.whole(), group: string(n.Group), host: n.Host, duration: uint64(max(n.Runtime.whole(), 0))}
 				f.add(t, rank)
-				if len(rank.Calls) > maxCalls {
-					return fmt.Errorf("%w: over %d calls", ErrDamaged, maxCalls)
-				}
-				return nil
+				return bounded(t, len(rank.Calls))
 			})
 		}
 		raw, err := s.value()

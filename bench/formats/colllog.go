@@ -43,7 +43,7 @@ type collLog struct {
 	of    map[string]*trace.Rank // by process and communicator, or by rank
 	named map[string]int         // rank by process and communicator, from the lines of its making
 	// order numbers the communicators of a process, whose addresses differ from rank to rank.
-	order map[string][]string
+	order map[string]map[string]int
 	// process is the rank of a process and communicator, where a line of a call tells.
 	process map[string]int
 	// broken is the number of lines with a call that cannot be read.
@@ -51,14 +51,15 @@ type collLog struct {
 }
 
 func readCollLog(in *Input, t *trace.Trace) error {
-	l := &collLog{t: t, of: map[string]*trace.Rank{}, named: map[string]int{}, order: map[string][]string{}, process: map[string]int{}}
+	l := &collLog{t: t, of: map[string]*trace.Rank{}, named: map[string]int{}, order: map[string]map[string]int{}, process: map[string]int{}}
 	r := bufio.NewReaderSize(in, maxLine)
 	calls := 0
 	for {
 		line, err := r.ReadSlice('\n')
 		n := l.line(line, in.Name)
-		if calls += n; calls > maxCalls {
-			return fmt.Errorf("%w: over %d calls", ErrDamaged, maxCalls)
+		calls += n
+		if err := bounded(t, calls); err != nil {
+			return err
 		}
 		for errors.Is(err, bufio.ErrBufferFull) { // the rest of a long line
 			_, err = r.ReadSlice('\n')
@@ -127,12 +128,14 @@ func (l *collLog) call(m [][]byte, file string) bool {
 	c.Bytes = counted.Bytes
 	r, key := l.rank(m, number(13, 10), size, file)
 	comms := l.order[key]
-	i := slices.Index(comms, string(m[10]))
-	if i < 0 {
-		i = len(comms)
-		l.order[key] = append(comms, string(m[10]))
+	if comms == nil {
+		comms = map[string]int{}
+		l.order[key] = comms
 	}
-	c.Group = l.t.Find(trace.Group{Name: "#" + strconv.Itoa(i), Size: int(size)})
+	if _, met := comms[string(m[10])]; !met {
+		comms[string(m[10])] = len(comms)
+	}
+	c.Group = l.t.Find(trace.Group{Name: "#" + strconv.Itoa(comms[string(m[10])]), Size: int(size)})
 	l.t.World = max(l.t.World, int(size))
 	r.Calls = append(r.Calls, c)
 	return true
@@ -185,16 +188,8 @@ func (l *collLog) finish() {
 		t.Note("%d calls cannot be read: their lines are cut, or run into another's", l.broken)
 	}
 	for _, r := range t.Ranks {
-		t.Note("rank %s: %s", Rank(r.Rank), state(r, longest))
+		t.Note("rank %s: %s", trace.Number(r.Rank), state(r, longest))
 	}
-}
-
-// Rank is a rank's number for people.
-func Rank(n int) string {
-	if n < 0 {
-		return "?"
-	}
-	return strconv.Itoa(n)
 }
 
 // state says how much of a rank's calls is there: a rank whose numbers begin at 0, have no gap

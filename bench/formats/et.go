@@ -3,7 +3,6 @@ package formats
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,11 +28,11 @@ type et struct {
 	t      *trace.Trace
 	rank   *trace.Rank
 	groups map[string]trace.Group
-	order  []string // groups that have no name, in the order they appear
+	order  map[string]int // groups that have no name, by address, in the order they appear
 }
 
 func readET(in *Input, t *trace.Trace) error {
-	e := &et{t: t, rank: &trace.Rank{Rank: trace.Unknown, File: in.Name}, groups: map[string]trace.Group{}}
+	e := &et{t: t, rank: &trace.Rank{Rank: trace.Unknown, File: in.Name}, groups: map[string]trace.Group{}, order: map[string]int{}}
 	s := newStream(in)
 	err := s.object(func(key string) error {
 		if key == "nodes" && s.next() == '[' {
@@ -104,10 +103,7 @@ func (e *et) node(raw []byte) error {
 			e.rank.Damaged++
 		}
 	}
-	if len(e.rank.Calls) > maxCalls {
-		return fmt.Errorf("%w: over %d calls", ErrDamaged, maxCalls)
-	}
-	return nil
+	return bounded(e.t, len(e.rank.Calls))
 }
 
 // init keeps the table of groups, which is JSON in a string.
@@ -192,12 +188,10 @@ func (e *et) group(values []json.RawMessage, at int, attrs map[string]json.RawMe
 		}
 	default: // an address, which differs from rank to rank
 		address := string(values[at-2])
-		i := slices.Index(e.order, address)
-		if i < 0 {
-			i = len(e.order)
-			e.order = append(e.order, address)
+		if _, met := e.order[address]; !met {
+			e.order[address] = len(e.order)
 		}
-		g.Name = "#" + strconv.Itoa(i)
+		g.Name = "#" + strconv.Itoa(e.order[address])
 	}
 	size := int64(0)
 	if n := len(values); n > at+3 { // the last value; before 1.0.3 the only one behind the splits

@@ -64,6 +64,23 @@ type Input struct {
 	io.Reader
 }
 
+// Bounds of a file. More calls, or more groups than any job makes, are damage.
+const (
+	maxCalls  = 1 << 20
+	maxGroups = 1 << 14
+)
+
+// bounded is the error of a file with too many calls or groups, of which this many are read so far.
+func bounded(t *trace.Trace, calls int) error {
+	switch {
+	case calls > maxCalls:
+		return fmt.Errorf("%w: over %d calls", ErrDamaged, maxCalls)
+	case len(t.Groups) > maxGroups:
+		return fmt.Errorf("%w: over %d groups", ErrDamaged, maxGroups)
+	}
+	return nil
+}
+
 var all []Format
 
 func register(f Format) {

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 
 	"zbench/bench/collective"
@@ -71,9 +70,10 @@ func readInspector(in *Input, t *trace.Trace) error {
 		for errors.Is(err, bufio.ErrBufferFull) {
 			_, err = r.ReadSlice('\n')
 		}
+		if many := bounded(t, all.calls); many != nil {
+			return many
+		}
 		switch {
-		case all.calls > maxCalls:
-			return fmt.Errorf("%w: over %d calls", ErrDamaged, maxCalls)
 		case errors.Is(err, io.EOF):
 			all.finish()
 			return nil

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -38,9 +37,6 @@ func has(head []byte, words ...string) bool {
 
 // maxSpans is how many kernels' times are kept for what is hidden behind computation.
 const maxSpans = 1 << 21
-
-// maxCalls is the most calls of a file.
-const maxCalls = 1 << 20
 
 type kineto struct {
 	t    *trace.Trace
@@ -125,7 +121,7 @@ func (k *kineto) distributed(raw []byte) {
 }
 
 // maxRanks is beyond any job.
-const maxRanks = 1 << 24
+const maxRanks = 1 << 20
 
 // limited is a name of a file, cut where no real one is so long.
 func limited(name string) string {
@@ -221,10 +217,7 @@ func (k *kineto) event(raw []byte) error {
 	case strings.HasPrefix(string(e.Name), "ProfilerStep#"):
 		k.step(&e)
 	}
-	if len(k.rank.Calls)+len(k.onHost) > maxCalls {
-		return fmt.Errorf("%w: over %d calls", ErrDamaged, maxCalls)
-	}
-	return nil
+	return bounded(k.t, len(k.rank.Calls)+len(k.onHost))
 }
 
 // accumulate is autograd's operator that hands a parameter its gradient.

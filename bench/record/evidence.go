@@ -139,7 +139,7 @@ func (e *Evidence) SetRanksFrom(first int, ranks []RankProgress) {
 	})
 	e.Ranks = make([]RankEvidence, len(order))
 	for i, one := range order {
-		e.Ranks[i] = RankEvidence{State: one.state, Ranks: ranges(members[one]), Count: len(members[one]), Enqueued: one.enqueued, Error: one.err}
+		e.Ranks[i] = RankEvidence{State: one.state, Ranks: RankSet(members[one]), Count: len(members[one]), Enqueued: one.enqueued, Error: one.err}
 		if marked && ranks[members[one][0]-first].known() {
 			e.Ranks[i].Started, e.Ranks[i].Ended = &one.started, &one.ended
 		}
@@ -310,7 +310,7 @@ func (e *Evidence) suspect() {
 			}
 		}
 		slices.Sort(ranks)
-		return ranges(ranks), len(ranks)
+		return RankSet(ranks), len(ranks)
 	}
 	lost := having(LostContact)
 	for _, sign := range []func(RankEvidence) bool{lost, having(RankFailed), e.someReport(), having(NotEnqueued), having(NotStarted)} {

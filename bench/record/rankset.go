@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// ranges writes ascending numbers as ranges: 0-4,6.
-func ranges(ascending []int) string {
+// RankSet writes ascending numbers as a set: 0-4,6.
+func RankSet(ascending []int) string {
 	var b strings.Builder
 	for i := 0; i < len(ascending); i++ {
 		first := ascending[i]
@@ -28,7 +28,7 @@ func ranges(ascending []int) string {
 // span is a range of numbers, both ends included.
 type span struct{ first, last int }
 
-// spans reads what ranges writes; other texts are errors.
+// spans reads what RankSet writes; other texts are errors.
 func spans(text string) ([]span, error) {
 	var list []span
 	for part := range strings.SplitSeq(text, ",") {
@@ -71,7 +71,7 @@ func RankText(set string, count, of int) string { return setText("rank", "ranks"
 
 // ProcessText writes ascending numbers of processes for people, as RankText does.
 func ProcessText(numbers []int, of int) string {
-	return setText("process", "processes", ranges(numbers), len(numbers), of)
+	return setText("process", "processes", RankSet(numbers), len(numbers), of)
 }
 
 func setText(one, many, set string, count, of int) string {

@@ -7,8 +7,10 @@ import (
 	"strings"
 
 	"zbench/bench/collective"
+	"zbench/bench/document"
 	"zbench/bench/finding"
 	"zbench/bench/jsonfile"
+	"zbench/bench/record"
 	"zbench/bench/unit"
 )
 
@@ -58,7 +60,7 @@ type Document struct {
 	// Notes say what of the input is missing, damaged or left out.
 	Notes []string `json:"notes"`
 	finding.Judgement
-	timeline *Rank
+	timeline document.Timeline
 }
 
 // Seen is a rank of which a file has calls.
@@ -96,23 +98,30 @@ func Answer(t *Trace, peak Peak) *Document {
 		Ranks: []Seen{}, Missing: jsonfile.Filled(t.Missing()), Sent: []Sent{}, Of: Unknown, Buckets: []Buckets{}, Overlap: []Overlap{},
 		Foreign: jsonfile.Filled(t.Foreign), Measure: []Measure{}, Notes: jsonfile.Filled(t.Notes),
 	}
+	most := t.reference()
+	var found split // of the rank with the most calls
+	if most != nil {
+		found = most.split()
+	}
 	for _, r := range t.Ranks {
 		d.Ranks = append(d.Ranks, Seen{r.Rank, r.Host, r.File, len(r.Calls), r.Unnamed, r.Damaged})
 		if o := r.overlap(); o != nil {
+			if o.Steps = len(found.steps); r != most {
+				o.Steps = len(r.split().steps)
+			}
 			d.Overlap = append(d.Overlap, *o)
 		}
 	}
-	if r := t.reference(); r != nil && len(r.Calls) > 0 {
+	if r := most; r != nil && len(r.Calls) > 0 {
 		d.Of = r.Rank
-		d.Sent = jsonfile.Filled(t.sent(r))
-		d.Buckets = jsonfile.Filled(t.buckets(r))
-		steps, by := r.steps()
-		d.Steps, d.StepsBy = len(steps), by
+		d.Sent = jsonfile.Filled(t.sent(r, found.steps))
+		d.Buckets = jsonfile.Filled(t.buckets(r, found.steps))
+		d.Steps, d.StepsBy = len(found.steps), found.by
 		d.Measure = jsonfile.Filled(measure(d.Sent, func(name string) bool { _, err := collective.ByName(name); return err == nil }))
 		if d.Waiting = t.waiting(); d.Waiting == nil && peak != nil {
 			d.Alone = t.alone(r, peak)
 		}
-		d.timeline = r
+		d.timeline = r.timelineOf(found.steps)
 	}
 	l := d.findings(t.Timed())
 	d.Judgement = finding.Judgement{Rules: Rules, State: l.State(d.Of != Unknown || len(d.Sent) > 0), Findings: l}
@@ -143,7 +152,7 @@ func (d *Document) findings(timed bool) (l finding.List) {
 	l = append(l, d.times(timed)...)
 	if n := len(d.Missing); n > 0 {
 		l = append(l, finding.Finding{
-			Code: CodeMissing, Severity: finding.Warning, Text: fmt.Sprintf("%d of %d ranks are not in the input: %s.", n, d.World, ranges(d.Missing)),
+			Code: CodeMissing, Severity: finding.Warning, Text: fmt.Sprintf("%d of %d ranks are not in the input: %s.", n, d.World, unit.FirstFew(strings.Split(record.RankList(record.RankSet(d.Missing)), ", "), 8)),
 			Hint: "give the files of all ranks, or their folder: then waiting can be told from transfer",
 		})
 	}
@@ -152,7 +161,7 @@ func (d *Document) findings(timed bool) (l finding.List) {
 			l = append(l, finding.Finding{Code: CodeDamaged, Severity: finding.Warning, Text: fmt.Sprintf("%s of %s cannot be read and are left out.", unit.Count(int64(r.Damaged), "record"), r.File)})
 		}
 		if r.Unnamed > 0 {
-			l = append(l, finding.Finding{Code: CodeDamaged, Severity: finding.Warning, Text: fmt.Sprintf("%s of rank %s do not tell what they send.", unit.Count(int64(r.Unnamed), "collective kernel"), number(r.Rank))})
+			l = append(l, finding.Finding{Code: CodeDamaged, Severity: finding.Warning, Text: fmt.Sprintf("%s of rank %s do not tell what they send.", unit.Count(int64(r.Unnamed), "collective kernel"), Number(r.Rank))})
 		}
 	}
 	for _, n := range d.Notes {
@@ -161,7 +170,8 @@ func (d *Document) findings(timed bool) (l finding.List) {
 	return l
 }
 
-func number(rank int) string {
+// Number is a rank's number for people.
+func Number(rank int) string {
 	if rank < 0 {
 		return "?"
 	}
@@ -182,7 +192,7 @@ func (d *Document) sentence(calls int) string {
 	if d.Steps > 0 {
 		text += fmt.Sprintf(", %s by %s", unit.Count(int64(d.Steps), "step"), d.StepsBy)
 		if known && bytes > 0 {
-			text += fmt.Sprintf("; rank %s takes part in collectives of %s a step", number(d.Of), unit.Bytes(int64(bytes)))
+			text += fmt.Sprintf("; rank %s takes part in collectives of %s a step", Number(d.Of), unit.Bytes(int64(bytes)))
 		}
 	}
 	if !known {
@@ -246,7 +256,7 @@ func (d *Document) times(timed bool) (l finding.List) {
 		l = append(l, finding.Finding{
 			Code: CodeWaiting, Severity: finding.Warning, Share: a.Share,
 			Text: fmt.Sprintf("WAITING: At least %s of rank %s's kernels is not transfer: at %s, %s, their bytes take %s of %s. Waiting for peers is likely; one rank cannot prove it.",
-				floorPercent(a.Share), number(d.Of), a.PeakOf, unit.Rate(a.Peak), unit.Seconds(a.AtPeak), unit.Seconds(a.Kernel)),
+				floorPercent(a.Share), Number(d.Of), a.PeakOf, unit.Rate(a.Peak), unit.Seconds(a.AtPeak), unit.Seconds(a.Kernel)),
 			Hint: "trace all ranks of a node: the one whose kernels are short is the one that the others wait for",
 		})
 	} else {
@@ -266,23 +276,4 @@ func (d *Document) aStep(seconds float64) string {
 // floorPercent rounds down: a bound must not be rounded up.
 func floorPercent(share float64) string {
 	return strconv.FormatFloat(float64(int64(share*1000))/10, 'f', 1, 64) + " %"
-}
-
-// ranges writes ascending numbers, as in 0–3, 7.
-func ranges(list []int) string {
-	var out []string
-	for i := 0; i < len(list); {
-		j := i
-		for j+1 < len(list) && list[j+1] == list[j]+1 {
-			j++
-		}
-		switch j - i {
-		case 0:
-			out = append(out, strconv.Itoa(list[i]))
-		default:
-			out = append(out, fmt.Sprintf("%d–%d", list[i], list[j]))
-		}
-		i = j + 1
-	}
-	return unit.FirstFew(out, 8)
 }

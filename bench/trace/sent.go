@@ -2,6 +2,7 @@ package trace
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 
@@ -27,8 +28,7 @@ type Sent struct {
 }
 
 // sent counts a rank's calls by kind, in the order in which they come first.
-func (t *Trace) sent(r *Rank) []Sent {
-	steps, _ := r.steps()
+func (t *Trace) sent(r *Rank, steps [][]Call) []Sent {
 	at := map[kind]int{}
 	var list []Sent
 	var inSteps []int
@@ -94,14 +94,13 @@ var floats = []string{"float", "half", "bfloat16", "double"}
 
 // buckets finds the reductions of gradients: those of floating-point types of a group, in each
 // step. A group's reductions of less than a thousand elements are metrics.
-func (t *Trace) buckets(r *Rank) []Buckets {
-	steps, _ := r.steps()
+func (t *Trace) buckets(r *Rank, steps [][]Call) []Buckets {
 	type of struct {
 		group             int
 		collective, dtype string
 	}
 	var order []of
-	lists := map[of][][]int64{}
+	met, lists := map[of]bool{}, map[of][][]int64{}
 	for _, step := range steps {
 		one := map[of][]int64{}
 		for i := range step {
@@ -110,8 +109,8 @@ func (t *Trace) buckets(r *Rank) []Buckets {
 			if c.Collective != "all_reduce" && c.Collective != "reduce_scatter" || !slices.Contains(floats, c.Dtype) || c.Bytes < 4096 {
 				continue
 			}
-			if !slices.Contains(order, k) {
-				order = append(order, k)
+			if !met[k] {
+				order, met[k] = append(order, k), true
 			}
 			one[k] = append(one[k], c.Bytes)
 		}
@@ -122,12 +121,7 @@ func (t *Trace) buckets(r *Rank) []Buckets {
 	var out []Buckets
 	for _, k := range order {
 		all := lists[k]
-		best, times := all[0], 0
-		for _, list := range all {
-			if n := count(all, list); n > times {
-				best, times = list, n
-			}
-		}
+		best, times := commonest(all)
 		if times < 2 { // a step that no other repeats is no rule
 			continue
 		}
@@ -187,13 +181,18 @@ func (b *Buckets) fit(all []Gradient, width int64) (n int) {
 	return n
 }
 
-func count(all [][]int64, list []int64) (n int) {
-	for _, other := range all {
-		if slices.Equal(other, list) {
-			n++
+// commonest is the list that is there most often, the first of several, and how often.
+func commonest(all [][]int64) (best []int64, times int) {
+	count := map[string]int{}
+	for _, list := range all {
+		count[fmt.Sprint(list)]++
+	}
+	for _, list := range all {
+		if n := count[fmt.Sprint(list)]; n > times {
+			best, times = list, n
 		}
 	}
-	return n
+	return best, times
 }
 
 // Measure is a sweep of the sizes that a job sends, in a group of so many ranks.
@@ -231,7 +230,7 @@ func measure(sent []Sent, swept func(collective string) bool) []Measure {
 			continue
 		}
 		k := of{s.Ranks, cmp.Or(s.Dtype, "float")}
-		if !slices.Contains(order, k) {
+		if sizes[k] == nil {
 			order = append(order, k)
 		}
 		sizes[k], names[k] = append(sizes[k], *s.Bytes), append(names[k], s.Collective)

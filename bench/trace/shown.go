@@ -38,10 +38,8 @@ func (d *Document) Shown(commands ...document.Command) *document.Document {
 	if o := d.overlapTable(); o != nil {
 		out.Add("overlap", "Hidden and exposed", document.Sheet{Table: *o, Label: "Hidden and exposed communication"}).Show(document.Everywhere)
 	}
-	if d.timeline != nil {
-		if t := d.timeline.timelineOf(); len(t.Lanes) > 0 {
-			out.Add("step", "A step", t).Show(document.Page)
-		}
+	if len(d.timeline.Lanes) > 0 {
+		out.Add("step", "A step", d.timeline).Show(document.Page)
 	}
 	var blocks []document.Block
 	for _, c := range commands {
@@ -52,7 +50,7 @@ func (d *Document) Shown(commands ...document.Command) *document.Document {
 	ranks.Columns = append(ranks.Columns, table.Column{Name: "host"}, table.Column{Name: "file"})
 	var rows []table.Row
 	for _, r := range d.Ranks {
-		rows = append(rows, table.Row{Cells: []string{number(r.Rank), strconv.Itoa(r.Calls), strconv.Itoa(r.Unnamed), strconv.Itoa(r.Damaged), plain.Line(r.Host), plain.Line(r.File)}})
+		rows = append(rows, table.Row{Cells: []string{Number(r.Rank), strconv.Itoa(r.Calls), strconv.Itoa(r.Unnamed), strconv.Itoa(r.Damaged), plain.Line(r.Host), plain.Line(r.File)}})
 	}
 	ranks.Groups = []table.Group{{Rows: rows}}
 	out.Fold("ranks", "Ranks in the input", document.Sheet{Table: ranks, Label: "Ranks"})
@@ -134,7 +132,7 @@ func (d *Document) overlapTable() *table.Table {
 		if o.Steps > 0 {
 			per = unit.Seconds(o.Exposed / float64(o.Steps))
 		}
-		rows = append(rows, table.Row{Cells: []string{number(o.Rank), unit.Seconds(o.Busy), unit.Seconds(o.Hidden), unit.Seconds(o.Exposed), per}})
+		rows = append(rows, table.Row{Cells: []string{Number(o.Rank), unit.Seconds(o.Busy), unit.Seconds(o.Hidden), unit.Seconds(o.Exposed), per}})
 	}
 	t.Notes = append(t.Notes, "Hidden is time in which a kernel that computes ran on the same GPU, by the file's streams.")
 	t.Groups = []table.Group{{Rows: rows}}

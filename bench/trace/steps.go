@@ -15,58 +15,91 @@ type kind struct {
 
 func kindOf(c *Call) kind { return kind{c.Group, c.Collective, c.Dtype, c.Bytes} }
 
-// steps splits a rank's calls into training steps: by the profiler's marks, or by the repetition
-// of the calls. Calls outside of a step are left out. It returns how the steps were found; empty
-// if there are none.
-func (r *Rank) steps() (steps [][]Call, by string) {
-	if len(r.Steps) > 0 {
-		for _, s := range r.Steps {
-			var calls []Call
-			for _, c := range r.Calls {
-				at := cmp.Or(c.Enqueued, c.Kernel)
-				if at != nil && at.Start >= s.Start && at.Start < s.End {
-					calls = append(calls, c)
-				}
-			}
-			if len(calls) > 0 {
-				steps = append(steps, calls)
-			}
-		}
-		return steps, "the profiler's marks"
-	}
-	if p, from := r.period(); p > 0 {
-		for i := from; i+p <= len(r.Calls); i += p {
-			steps = append(steps, r.Calls[i:i+p])
-		}
-		return steps, "repetition"
-	}
-	return nil, ""
+// split is a rank's calls by training step, and how the steps were found: by the profiler's marks or
+// by the repetition of the calls. It is empty if there are none. Calls outside of a step are left out.
+type split struct {
+	steps [][]Call
+	by    string
 }
 
-// maxPeriod bounds the search for a repetition, whose time grows with its square.
+func (r *Rank) split() split {
+	if len(r.Steps) > 0 {
+		return split{r.marked(), "the profiler's marks"}
+	}
+	p, from := r.period()
+	if p == 0 {
+		return split{}
+	}
+	s := split{by: "repetition"}
+	for i := from; i+p <= len(r.Calls); i += p {
+		s.steps = append(s.steps, r.Calls[i:i+p])
+	}
+	return s
+}
+
+// marked are the calls by the mark that was set when they were enqueued; marks are in order.
+func (r *Rank) marked() (steps [][]Call) {
+	by := make([][]Call, len(r.Steps))
+	for _, c := range r.Calls {
+		at := cmp.Or(c.Enqueued, c.Kernel)
+		if at == nil {
+			continue
+		}
+		i, _ := slices.BinarySearchFunc(r.Steps, at.Start, func(s Step, start float64) int {
+			if s.Start <= start {
+				return -1
+			}
+			return 1
+		})
+		if i > 0 && at.Start < r.Steps[i-1].End {
+			by[i-1] = append(by[i-1], c)
+		}
+	}
+	return slices.DeleteFunc(by, func(calls []Call) bool { return len(calls) == 0 })
+}
+
+// maxPeriod is the longest step that is looked for, in calls.
 const maxPeriod = 4096
 
 // period is the number of calls after which a rank's calls repeat, and the first call from which
 // on they do so to the end; 0 if they do not. Calls that are all alike, as a benchmark's, are no
 // steps: a step has two kinds of calls at least, and is there twice.
 func (r *Rank) period() (period, from int) {
-	kinds := make([]kind, len(r.Calls))
+	n := len(r.Calls)
+	back := make([]kind, n) // from the last call to the first
 	for i := range r.Calls {
-		kinds[i] = kindOf(&r.Calls[i])
+		back[n-1-i] = kindOf(&r.Calls[i])
 	}
-	n := len(kinds)
-	for p := 2; p <= min(n/2, maxPeriod); p++ {
-		alike := 0
-		for alike < n-p && kinds[n-1-alike] == kinds[n-1-alike-p] {
-			alike++
-		}
-		start := n - p - alike
-		unit := kinds[n-p:]
-		if alike >= p && 2*start <= n && slices.ContainsFunc(unit, func(k kind) bool { return k != unit[0] }) {
+	same := 0 // how many of the last calls are of one kind
+	for same < n && back[same] == back[0] {
+		same++
+	}
+	alike := prefixes(back)
+	for p := max(2, same+1); p <= min(n/2, maxPeriod); p++ {
+		if start := n - p - alike[p]; alike[p] >= p && 2*start <= n {
 			return p, start
 		}
 	}
 	return 0, 0
+}
+
+// prefixes says of every place of a list how long the list from there on is the list's beginning
+// (the Z-function), in time linear in the list.
+func prefixes[T comparable](list []T) []int {
+	z := make([]int, len(list))
+	left, right := 0, 0
+	for i := 1; i < len(list); i++ {
+		if i < right {
+			z[i] = min(right-i, z[i-left])
+		}
+		for i+z[i] < len(list) && list[z[i]] == list[i+z[i]] {
+			z[i]++
+		}
+		if i+z[i] > right {
+			left, right = i, i+z[i]
+		}
+	}
+	return z
 }
 
 // reference is the rank that has the most calls, the lowest of several.

@@ -20,8 +20,7 @@ const mostSpans = 400
 
 // timelineOf draws the last step of the rank: its collectives by stream, its computation, and where a
 // collective ran beside none. It is empty where the file has no kernels.
-func (r *Rank) timelineOf() (t document.Timeline) {
-	steps, _ := r.steps()
+func (r *Rank) timelineOf(steps [][]Call) (t document.Timeline) {
 	if len(steps) == 0 {
 		return t
 	}
@@ -44,7 +43,7 @@ func (r *Rank) timelineOf() (t document.Timeline) {
 		return l
 	}
 	t = document.Timeline{
-		ID: "step", Title: "A step of rank " + number(r.Rank), Seconds: to - from, Lanes: lanesOf(step, from),
+		ID: "step", Title: "A step of rank " + Number(r.Rank), Seconds: to - from, Lanes: lanesOf(step, from),
 		Kinds: []string{"computation", "a collective's kernel, waiting included", "a collective beside no computation"},
 	}
 	if computing := within(r.Computing, from, to); r.Whole && len(computing) > 0 {

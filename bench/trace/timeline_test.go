@@ -15,7 +15,7 @@ func TestTimelineOfAStep(t *testing.T) {
 		Whole: true, Calls: []Call{call(1, 2), call(11, 13), call(14, 15)}, Steps: []Step{{"1", Span{0, 10}}, {"2", Span{10, 20}}},
 		Computing: []Span{{0, 0.5}, {3, 4}, {9, 12}, {14.25, 14.5}},
 	}
-	l := r.timelineOf()
+	l := r.timelineOf(r.split().steps)
 	require.Equal(t, []string{"computing", "stream 4", "exposed"}, []string{l.Lanes[0].Name, l.Lanes[1].Name, l.Lanes[2].Name})
 	require.Len(t, l.Lanes[1].Spans, 2)
 	sum := 0.0
@@ -29,5 +29,5 @@ func TestTimelineOfAStep(t *testing.T) {
 		sum += s.End - s.Start
 	}
 	require.InDelta(t, 1+0.75, sum, 0.03, "12 to 13, and 14 to 15 less a quarter")
-	require.Empty(t, (&Rank{}).timelineOf().Lanes)
+	require.Empty(t, (&Rank{}).timelineOf(nil).Lanes)
 }

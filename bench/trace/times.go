@@ -198,6 +198,11 @@ type Peak func(device string, ranks int) (busbw float64, of string)
 // alone holds a rank's kernels against the peak of the links; nil where none is known.
 func (t *Trace) alone(r *Rank, peak Peak) *Alone {
 	a := &Alone{}
+	type roof struct {
+		busbw float64
+		of    string
+	}
+	roofs := map[int]roof{} // by the ranks of a group: peak reads descriptions of hardware
 	for i := range r.Calls {
 		c := &r.Calls[i]
 		k, err := collective.ByName(c.Collective)
@@ -205,13 +210,17 @@ func (t *Trace) alone(r *Rank, peak Peak) *Alone {
 		if err != nil || c.Kernel == nil || c.Bytes <= 0 || n < 2 {
 			continue
 		}
-		busbw, of := peak(t.Device, n)
-		if busbw <= 0 {
+		top, known := roofs[n]
+		if !known {
+			top.busbw, top.of = peak(t.Device, n)
+			roofs[n] = top
+		}
+		if top.busbw <= 0 {
 			continue
 		}
 		a.Kernel += c.Kernel.Seconds()
-		a.AtPeak += float64(c.Bytes) * k.BusFactor(n) / busbw
-		a.Peak, a.PeakOf = busbw, of
+		a.AtPeak += float64(c.Bytes) * k.BusFactor(n) / top.busbw
+		a.Peak, a.PeakOf = top.busbw, top.of
 	}
 	if a.Kernel <= 0 || a.AtPeak > a.Kernel {
 		return nil
@@ -260,8 +269,6 @@ func (r *Rank) overlap() *Overlap {
 		}
 	}
 	o.Exposed = max(o.Busy-o.Hidden, 0)
-	steps, _ := r.steps()
-	o.Steps = len(steps)
 	return o
 }
 

@@ -33,6 +33,8 @@ type Trace struct {
 	Notes []string
 	// Device is the GPU's name, if a file tells.
 	Device string
+	// named are the places in Groups by name.
+	named map[string][]int
 }
 
 // Group is a communicator or a process group.
@@ -225,11 +227,16 @@ const maxNotes = 100
 // Find returns the index of a group, which is added if it is new. What is known of it now is
 // kept.
 func (t *Trace) Find(g Group) int {
-	i := slices.IndexFunc(t.Groups, func(x Group) bool { return x.Name == g.Name && x.same(g) })
-	if i < 0 {
+	at := slices.IndexFunc(t.named[g.Name], func(i int) bool { return t.Groups[i].same(g) })
+	if at < 0 {
+		if t.named == nil {
+			t.named = map[string][]int{}
+		}
 		t.Groups = append(t.Groups, g)
+		t.named[g.Name] = append(t.named[g.Name], len(t.Groups)-1)
 		return len(t.Groups) - 1
 	}
+	i := t.named[g.Name][at]
 	x := &t.Groups[i]
 	x.Description, x.Size = cmp.Or(x.Description, g.Description), cmp.Or(x.Size, g.Size)
 	if len(x.Ranks) == 0 {

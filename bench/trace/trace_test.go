@@ -140,7 +140,7 @@ func TestLimitsExplainBuckets(t *testing.T) {
 			}
 		}
 		tr := &Trace{Groups: []Group{{Name: "dp", Size: 8}}, Ranks: []*Rank{r}}
-		all := tr.buckets(r)
+		all := tr.buckets(r, r.split().steps)
 		if len(all) != 1 || !slices.Equal(all[0].Bytes, buckets) || all[0].Steps != 3 {
 			t.Fatalf("%v of %v", all, buckets)
 		}
@@ -153,7 +153,7 @@ func TestLimitsExplainBuckets(t *testing.T) {
 		for i := range r.Gradients {
 			r.Gradients[i].Elements++
 		}
-		if wrong := tr.buckets(r)[0]; wrong.Over != nil {
+		if wrong := tr.buckets(r, r.split().steps)[0]; wrong.Over != nil {
 			t.Fatalf("tensors that do not add up explain buckets")
 		}
 	})
