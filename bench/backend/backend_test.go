@@ -1,14 +1,12 @@
 package backend
 
 import (
-	"io/fs"
-	"os"
-	"path/filepath"
 	"regexp"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"zbench/test/project"
 )
 
 // Rows are whole, and no flag, variable or node is two vendors'.
@@ -55,21 +53,7 @@ func TestNoOtherFileNamesABackend(t *testing.T) {
 		"cmd/zbench/loopback.go":      true, // the loopback has HIP's names alone
 		"internal/native/recorded.go": true, // the rows of the loopback, in any column
 	}
-	read := 0
-	require.NoError(t, filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
-		rel := filepath.ToSlash(strings.TrimPrefix(path, "../../"))
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && (rel == "test" || d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".git")):
-			return fs.SkipDir
-		case d.IsDir() || filepath.Ext(rel) != ".go" || strings.HasSuffix(rel, "_test.go") || allowed[rel]:
-			return nil
-		}
-		read++
-		text, err := os.ReadFile(path)
-		require.False(t, named.Match(text), rel)
-		return err
-	}))
-	require.Greater(t, read, 200)
+	project.Sources(t, []string{".go"}, func(rel string, text []byte) {
+		require.False(t, named.Match(text) && !allowed[rel], rel)
+	})
 }

@@ -2,9 +2,9 @@ package formats
 
 import (
 	"archive/tar"
+	"bufio"
 	"compress/gzip"
 	"encoding/json"
-	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -17,33 +17,31 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/trace"
+	"zbench/test/project"
 )
 
-// published opens a file of another tool; the test is skipped where they are not beside the checkout.
+// published reads a file of another tool; the test is skipped where they are not.
 func published(t *testing.T, name string) *trace.Trace {
 	t.Helper()
-	f, err := os.Open(filepath.Join("../../../shared", name))
-	if errors.Is(err, os.ErrNotExist) {
-		t.Skip("the files of other tools are not here")
-	}
-	require.NoError(t, err)
-	defer func() { _ = f.Close() }()
-	got, err := Read(filepath.Base(name), f)
+	got, err := Read(filepath.Base(name), open(t, name))
 	require.NoError(t, err)
 	return got
+}
+
+// open opens a file of another tool.
+func open(t *testing.T, name string) *os.File {
+	t.Helper()
+	f, err := os.Open(filepath.Join(project.Published(t, filepath.Dir(name)), filepath.Base(name)))
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = f.Close() })
+	return f
 }
 
 // whole is a file's text, decompressed.
 func whole(t *testing.T, name string) []byte {
 	t.Helper()
-	f, err := os.Open(filepath.Join("../../../shared", name))
+	r, err := Decompressed(bufio.NewReader(open(t, name)))
 	require.NoError(t, err)
-	defer func() { _ = f.Close() }()
-	var r io.Reader = f
-	if strings.HasSuffix(name, "gz") {
-		r, err = gzip.NewReader(f)
-		require.NoError(t, err)
-	}
 	text, err := io.ReadAll(r)
 	require.NoError(t, err)
 	return text
@@ -138,7 +136,7 @@ func TestRealExecutionTraces(t *testing.T) {
 	require.Len(t, got.Ranks, 8)
 	require.False(t, got.Timed())
 	require.Equal(t, 8, got.Groups[0].Size)
-	z, err := gzip.NewReader(open(t, "../../../shared/traces/et/dlrm_8rank_et.tar.gz"))
+	z, err := gzip.NewReader(open(t, "traces/et/dlrm_8rank_et.tar.gz"))
 	require.NoError(t, err)
 	members := tar.NewReader(z)
 	for range 9 {
@@ -157,14 +155,6 @@ func TestRealExecutionTraces(t *testing.T) {
 	}
 	got = published(t, "traces/et/chakra_1.0.2.tgz")
 	require.Len(t, got.Ranks[0].Calls, 10)
-}
-
-func open(t *testing.T, name string) *os.File {
-	t.Helper()
-	f, err := os.Open(name)
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = f.Close() })
-	return f
 }
 
 func elementsOf(r *trace.Rank) (list []int64) {
@@ -260,18 +250,13 @@ func TestRealInspector(t *testing.T) {
 
 // Every other file is refused with what it is.
 func TestRealFilesWithoutCalls(t *testing.T) {
-	files, err := filepath.Glob("../../../shared/*/*")
-	require.NoError(t, err)
-	if len(files) == 0 {
-		t.Skip("the files of other tools are not here")
-	}
 	for name, title := range map[string]string{
 		"traces/inspector/rcclras_2.28.9_degraded.json": "RAS", "traces/coll/mi355x_topo.xml": "topology", "traces/coll/mi355x_graph.xml": "rings and trees",
 		"tuner/gfx950_tuned_1to9nodes.conf": "tuner", "tuner/nccl_tuner_example.conf": "tuner", "tuner/mi355x_pollara_allreduce_grid.csv": "tuner", "tuner/nccl_sample_performance_data.csv": "tuner",
 		"scaling/2n_all_reduce__REF_rep1.csv": "CSV", "scaling/alps_gh200_00256-N-0064.csv": "CSV", "scaling/mi355x_pollara_1to3nodes_default.csv": "CSV",
 		"logs/synthetic_rccl-tests_mpi.json": "JSON", "logs/synthetic_nccl-tests-2.19.6_v3.json": "JSON", "traces/coll/mi355x_2n16g_rccl-tests.log": "a log of nccl-tests",
 	} {
-		_, err := Read(name, open(t, filepath.Join("../../../shared", name)))
+		_, err := Read(name, open(t, name))
 		require.ErrorIs(t, err, ErrHolds, name)
 		require.ErrorContains(t, err, title, name)
 	}

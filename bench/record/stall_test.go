@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"encoding/csv"
 	"maps"
 	"math"
@@ -14,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/stat"
+	"zbench/test/project"
 )
 
 // imported is a table of all_reduce with both placements of every size.
@@ -40,7 +42,7 @@ func swept() (sizes []int64) {
 // alps are the published curves of GH200, by file; none where they are not beside the checkout.
 func alps(t *testing.T) map[string]*Record {
 	t.Helper()
-	files, err := filepath.Glob("../../../shared/scaling/alps_*.csv")
+	files, err := filepath.Glob(filepath.Join(cmp.Or(project.Lookup("scaling"), "none"), "alps_*.csv"))
 	require.NoError(t, err)
 	all := map[string]*Record{}
 	for _, file := range files {

@@ -2,8 +2,11 @@
 package project
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 )
 
@@ -38,6 +41,31 @@ func Read(t testing.TB, name string) string {
 		t.Fatal(err)
 	}
 	return string(text)
+}
+
+// Sources calls visit with every source file that a program is made of, of these extensions, by its
+// path from the top: no tests, nor what only they use or read.
+func Sources(t testing.TB, extensions []string, visit func(rel string, text []byte)) {
+	t.Helper()
+	read := 0
+	err := filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
+		rel := filepath.ToSlash(strings.TrimPrefix(path, top+string(filepath.Separator)))
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (rel == "test" || d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".git")):
+			return fs.SkipDir
+		case d.IsDir() || !slices.Contains(extensions, filepath.Ext(rel)) || strings.HasSuffix(rel, "_test.go"):
+			return nil
+		}
+		read++
+		text, err := os.ReadFile(path)
+		visit(rel, text)
+		return err
+	})
+	if err != nil || read <= 200 {
+		t.Fatalf("%d source files read: %v", read, err)
+	}
 }
 
 // Lookup is a folder of what others published: logs, tables, trees of their machines. They are
