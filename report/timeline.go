@@ -32,7 +32,7 @@ func layOutTime(t document.Timeline, f timeForm) scene {
 	}
 	ground := layer{series: -1}
 	if f == aloneTime {
-		ground.texts = append(ground.texts, label{role: "text", text: fitting(t.Title, f.width-2*f.font, f.font*1.4, true), at: vec{f.font, f.font * 2}, size: f.font * 1.4, anchor: start, bold: true})
+		ground.texts = append(ground.texts, titleOf(t.Title, f.font, f.width, f.font))
 	}
 	step := niceStep(t.Seconds / 5)
 	for i := 0.0; step > 0 && i*step <= t.Seconds; i++ {

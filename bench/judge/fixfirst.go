@@ -19,7 +19,7 @@ const voidShare = 0.10
 func FixFirst(rec *record.Record) *finding.Finding {
 	j := judged{rec, expect(rec)}
 	for _, find := range []func(judged) finding.List{
-		judged.hangs, judged.wrongData, judged.late, judged.slowGroups, judged.lostBusBW, judged.unstable, judged.stalls,
+		judged.hangs, judged.wrongData, judged.late, judged.slowGroups, judged.lostBusBW, judged.unstable, judged.bucketStalls,
 	} {
 		for _, l := range find(j) {
 			if l.Severity == finding.Fault && j.voids(l) {
@@ -33,10 +33,8 @@ func FixFirst(rec *record.Record) *finding.Finding {
 // voids reports whether a finding is a fault of the fabric or of its data that costs enough.
 func (j judged) voids(l finding.Finding) bool {
 	switch l.Code {
-	case CodeHang, CodeAsyncError, CodeWrongData:
+	case CodeHang, CodeAsyncError, CodeWrongData, CodeStall:
 		return true
-	case CodeStall:
-		return j.stalled()
 	case CodeLate:
 		return j.lateCost() >= voidShare
 	case CodeSlowGroup:

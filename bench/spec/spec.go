@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"zbench/bench/jsonfile"
@@ -289,4 +290,19 @@ func (s *Sweep) check() error {
 		return fmt.Errorf("more than %d groups, strides and scales", maxSplits)
 	}
 	return nil
+}
+
+// SizesLine is the command that sweeps these sizes, in bytes, with so many ranks on nodes that have
+// equally many; 0 nodes leave the ranks out.
+func SizesLine(collectives []string, sizes []int64, dtype string, nodes, ranks int) string {
+	words := append([]string{"zbench", "collectives"}, collectives...)
+	list := make([]string, len(sizes))
+	for i, n := range sizes {
+		list[i] = strconv.FormatInt(n, 10)
+	}
+	words = append(words, "--sizes", strings.Join(list, ","), "--datatype", dtype)
+	if nodes > 0 {
+		words = append(words, "--nodes", strconv.Itoa(nodes), "--gpus-per-node", strconv.Itoa(ranks/nodes))
+	}
+	return plain.Shell(words...)
 }

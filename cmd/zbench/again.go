@@ -28,9 +28,10 @@ func faultOf(rec *record.Record) *recommend.Fault {
 		f.Remedy, f.Command = "name the slow component, mend it, and sweep again", railsLine(rec)
 	case judge.CodeUnstable:
 		f.Remedy, f.Command = "name the component that is slow now and then, mend it, and sweep again", railsLine(rec, "--rounds", "20")
-	}
-	if l.Code == judge.CodeStall {
-		f.Text, f.Remedy, f.Command = strings.TrimPrefix(f.Text, "STALL: "), "repeat these sizes", judge.RepeatLine(rec, rec.Stalls()[0])
+	case judge.CodeStall:
+		_, f.Text = l.Word()
+		f.Text = strings.TrimSuffix(f.Text, ".")
+		f.Remedy, f.Command, _ = strings.Cut(strings.TrimSuffix(l.Hint, "`"), ": `")
 	}
 	if l.Code == judge.CodeLostBusBW {
 		f.Text = "Up to " + unit.Share(l.Share) + " of the bus bandwidth is lost"

@@ -13,9 +13,6 @@ import (
 	"zbench/internal/native"
 )
 
-// kernelOptions are the options of hbm and of kernels: those of any run.
-type kernelOptions = runOptions
-
 // kernelBench is a family with the flags of its command.
 type kernelBench struct {
 	hbm.Family
@@ -34,7 +31,7 @@ func (b kernelBench) command(s State) *cobra.Command {
 
 // add puts the flags on a command, and makes it run the benchmark.
 func (b kernelBench) add(cmd *cobra.Command, s State) {
-	var o kernelOptions
+	var o runOptions
 	o.want = spec.Spec{Schema: spec.Schema, Benchmark: b.Name, Kernels: &spec.Kernels{}}
 	addFlags(cmd, &o.want, b.flags)
 	addRunFlags(cmd, &o)
@@ -42,7 +39,7 @@ func (b kernelBench) add(cmd *cobra.Command, s State) {
 }
 
 // run measures into a new folder, or resumes the run of an existing one.
-func (b kernelBench) run(cmd *cobra.Command, s State, o *kernelOptions) error {
+func (b kernelBench) run(cmd *cobra.Command, s State, o *runOptions) error {
 	if err := cmp.Or(checkFormat(o.format, flagsHelp(b.Name)), o.gates.read()); err != nil {
 		return err
 	}
@@ -86,7 +83,7 @@ func (b kernelBench) checked(want *spec.Spec, file string) error {
 }
 
 // opened is the open devices with the planned rows.
-func (b kernelBench) opened(ctx context.Context, s State, o *kernelOptions) (*engine.Kernels, error) {
+func (b kernelBench) opened(ctx context.Context, s State, o *runOptions) (*engine.Kernels, error) {
 	to := hbm.Opening{
 		Spec: &o.want, Native: native.Choice{Backend: o.want.Backend, Getenv: s.Getenv}, Host: hostFacts(s), Rule: engine.KernelRule(o.want.Kernels),
 		Say: func(text string) { s.note(o.quiet, "%s\n", text) }, Help: flagsHelp(b.Name),

@@ -7,8 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -19,6 +17,7 @@ import (
 	"zbench/bench/folder"
 	"zbench/bench/formats"
 	"zbench/bench/plain"
+	"zbench/bench/spec"
 	"zbench/bench/trace"
 	"zbench/bench/trainer"
 )
@@ -164,18 +163,13 @@ func peakOf(device string, ranks int) (busbw float64, of string) {
 // measureLines are the sweeps of the sizes that a job sends.
 func measureLines(d *trace.Document) (lines []document.Command) {
 	for _, m := range d.Measure {
-		sizes := make([]string, len(m.Sizes))
-		for i, n := range m.Sizes {
-			sizes[i] = strconv.FormatInt(n, 10)
+		nodes := 1
+		if m.Ranks > 8 && m.Ranks%8 == 0 {
+			nodes = m.Ranks / 8
 		}
-		words := append([]string{"zbench", "collectives"}, m.Collectives...)
-		words = append(words, "--sizes", strings.Join(sizes, ","), "--datatype", m.Dtype)
-		nodes, gpus := 1, m.Ranks
-		if gpus > 8 && gpus%8 == 0 {
-			nodes, gpus = gpus/8, 8
-		}
-		words = append(words, "--nodes", strconv.Itoa(nodes), "--gpus-per-node", strconv.Itoa(gpus))
-		lines = append(lines, document.Command{For: fmt.Sprintf("measure these sizes on %d ranks", m.Ranks), Line: plain.Shell(words...)})
+		lines = append(lines, document.Command{
+			For: fmt.Sprintf("measure these sizes on %d ranks", m.Ranks), Line: spec.SizesLine(m.Collectives, m.Sizes, m.Dtype, nodes, m.Ranks),
+		})
 	}
 	return lines
 }
@@ -184,10 +178,10 @@ func measureLines(d *trace.Document) (lines []document.Command) {
 func isTrace(path string, body *bufio.Reader) error {
 	head, _ := body.Peek(formats.Head)
 	f, ok := formats.Identify(head)
-	if !ok || !slices.Contains([]formats.Holds{formats.Calls, formats.Rules, formats.Topology, formats.Health}, f.Holds) {
+	switch {
+	case !ok || f.Holds == formats.Curve:
 		return nil
-	}
-	if f.Holds != formats.Calls {
+	case f.Holds != formats.Calls:
 		return usagef(f.Use, "%s is %s, which holds no times of collectives", path, f.Title)
 	}
 	return usagef(plain.Typed("zbench", "trace", path)+" says what it sent", "%s is %s: a trace is not a curve, its times include waiting for peers", path, f.Title)
