@@ -81,15 +81,13 @@ func bounded(t *trace.Trace, calls int) error {
 	return nil
 }
 
+// all are the formats, in the order in which they are asked.
 var all []Format
 
 func register(f Format) {
 	all = append(all, f)
 	slices.SortStableFunc(all, func(a, b Format) int { return a.rank - b.rank })
 }
-
-// All are the formats, in the order in which they are asked.
-func All() []Format { return slices.Clone(all) }
 
 // Recognise says what a file is, by its first bytes; false if it is nothing known.
 func Recognise(head []byte) (Format, bool) {
