@@ -1,7 +1,7 @@
 /* A table whose calls are noted by name and passed on to the provider below it: for the
  * test that the driver makes the same calls with and without the rows that only the
- * loopback has. Polls that find work unfinished are not noted: how many there are is
- * chance. */
+ * loopback has. Polls that find work unfinished, and barriers that gave up for a moment, are
+ * not noted: how many there are is chance. */
 #include "recorded.h"
 
 #include "dl.h"
@@ -51,12 +51,23 @@ static int zbr_query(void *stream) {
   return code;
 }
 
+static int zbr_barrier(const int32_t *device, size_t stride, int n) {
+  int all = zbr_below.hostBarrier(device, stride, n);
+  if (all) {
+    zbr_note("hostBarrier");
+  }
+  return all;
+}
+
 int zbr_record(zb_table *t) {
   zbr_below = *t;
 #define ZBR_SET(field, ...) t->field = zbr_below.field != NULL ? zbr_##field : NULL;
   ZB_SYMBOLS(ZBR_SET)
 #undef ZBR_SET
   t->streamQuery = zbr_query;
+  if (t->hostBarrier != NULL) {
+    t->hostBarrier = zbr_barrier;
+  }
   t->commGetAsyncError = zbr_below.commGetAsyncError; /* asked after such a poll alone */
   zbr_forget();
   return 1;
