@@ -14,7 +14,7 @@
 # and an OUT of its own. LIMIT is how many seconds the call may take (500, and 20
 # more to end): what is not reached by then has failed. Prints a table and leaves it,
 # row by row as they come, in $OUT (default gpu-check-DATE) as table.md, with all
-# results but the pictures in results.tar.gz. Exits with 1 when a check failed, 2 when
+# results but the pictures in results.tar.gz, packed anew as each row ends. Exits with 1 when a check failed, 2 when
 # used wrongly, 5 when nothing can run.
 set -uo pipefail
 
@@ -33,7 +33,7 @@ flags=("$@")
 to=${OUT:-gpu-check-$(date +%Y%m%d-%H%M%S)}
 mkdir -p "$to" || exit 2
 out=$(mktemp -d) || exit 2
-trap 'rm -rf "$out"' EXIT
+trap 'rm -rf "$out" "$out.tar.gz"' EXIT
 limit=${LIMIT:-500}
 parts=" ${PARTS:-kernels collectives types processes} "
 for part in $parts; do
@@ -75,8 +75,13 @@ gpus=${GPUS:-$(count_gpus)}
 
 failed=0
 printf '%s\n' "| check | result | seconds | what |" "|---|---|---|---|" >"$to/table.md"
+# pack leaves all results so far: a machine that is taken away keeps what it has returned.
+pack() {
+	tar -czf "$out.tar.gz" -C "$out" --exclude='*.html' --exclude='*.png' --exclude='*.svg' . && mv "$out.tar.gz" "$to/results.tar.gz"
+}
 row() { # NAME RESULT SECONDS WHAT
 	echo "| $1 | $2 | $3 | $4 |" | sed "s|$out/||g" >>"$to/table.md"
+	pack
 	echo "$2: $1 ($4, $3 s)" >&2
 	[ "$2" = failed ] && failed=$((failed + 1))
 	return 0
@@ -266,7 +271,7 @@ heading() {
 heading | cat - "$to/table.md" >"$out/table.md" && mv "$out/table.md" "$to/table.md"
 echo
 cat "$to/table.md"
-tar -czf "$to/results.tar.gz" -C "$out" --exclude='*.html' --exclude='*.png' --exclude='*.svg' . || exit 2
+pack || exit 2
 [ "$failed" -eq 0 ] && exit 0
 [ -z "$ran" ] && [ -n "$nothing" ] && exit 5
 exit 1
