@@ -1,11 +1,16 @@
-// Package scripts holds the script that builds the loopback's shared libraries, for
-// `zbench loopback`, which runs it on a machine without the sources.
+// Package scripts holds what `zbench loopback` needs on a machine without the sources: the script
+// that builds its shared libraries, and the files that stand in for GPUs under PyTorch.
 package scripts
 
-import _ "embed"
+import "embed"
 
 // Loopback is loopback.sh. It expects to lie in a folder beside internal/native, whose
 // files are native.Sources.
 //
 //go:embed loopback.sh
 var Loopback []byte
+
+// Torch has torch/*.py.
+//
+//go:embed torch/*.py
+var Torch embed.FS

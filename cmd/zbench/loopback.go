@@ -44,6 +44,8 @@ type loopbackOptions struct {
 	gpus     int
 	hangRate float64
 	noData   bool
+	// torch is what stands in for GPUs under PyTorch.
+	torch torchOptions
 	// print tells to print the environment, libraries is the folder of built libraries, cache
 	// that of those that are built.
 	print, quiet     bool
@@ -73,10 +75,13 @@ host. A process sees the GPUs of its launcher's node, or with -g its own.
 --clock virtual lets the program's clock show the model's time. It works for
 programs that read the clock through the C library. --clock paced keeps the
 host's clock and ends work when the model says so; it needs --no-data.
+--torch runs a trainer of PyTorch for CPUs (2.6 or later), unchanged, as rank 0;
+the other GPUs of the cluster do what it does. Operators take the time of a GPU:
+at the end stands how long a step took, and how much of that was communication.
 docs/LOOPBACK.md has the details, and what the loopback cannot show.`,
 		Example: `  zbench loopback --no-data -- all_reduce_perf -b 8 -e 1G -f 2 -g 8 -c 0
   zbench loopback --nodes 2 --no-data --fault slow_rail:node=1,rail=2,left=0.5 -- mpirun -np 16 all_reduce_perf -c 0
-  zbench loopback --fault missing_rank:node=0,gpu=5 -- python3 train.py
+  zbench loopback --torch --sizes --nodes 128 --trace t.json -- python3 train.py
   eval "$(zbench loopback --nodes 2 --env)"`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), s, args) },
@@ -89,6 +94,7 @@ docs/LOOPBACK.md has the details, and what the loopback cannot show.`,
 	f.StringVar(&o.clock, "clock", clockVirtual, "clock that the program sees: "+strings.Join(clocks, ", "))
 	f.Float64Var(&o.hangRate, "hang-rate", 1, "how many times as fast as the host's clock the virtual one runs while the program waits for what never ends")
 	f.BoolVar(&o.noData, "no-data", false, "move no data: results are not written")
+	o.torch.addFlags(f)
 	f.BoolVar(&o.print, "env", false, "print the environment as a shell's exports instead of running a program")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "no note on standard error")
 	f.StringVar(&o.libraries, "libraries", "", "folder of built libraries, as make loopback leaves it, instead of building them")
@@ -105,6 +111,12 @@ func (o *loopbackOptions) check(args []string) error {
 		return usagef("add --no-data, or use --clock virtual", "--clock paced needs --no-data: to move data takes longer than the model's time")
 	case !(o.hangRate > 0) || o.hangRate > 1e9:
 		return usagef("give 1 for the host's speed, 100 to reach a time-out sooner", "--hang-rate must be above 0 and at most 1e9, not %g", o.hangRate)
+	case o.torch.on && (o.gpus > 0 || o.clock != clockVirtual):
+		return usagef("leave -g and --clock out", "--torch drives all GPUs of the cluster, on the model's clock")
+	case !o.torch.on && o.torch.given():
+		return usagef("add --torch", "--sizes, --tflops and --trace are of --torch")
+	case !(o.torch.tflops > 0) || o.torch.tflops > 1e6:
+		return usagef("give what a GPU reaches, not its peak", "--tflops must be above 0 and at most 1e6, not %g", o.torch.tflops)
 	case o.gpus < 0:
 		return usagef("leave -g out to show each process the GPUs of its launcher's node", "-g must be 1 or more, not %d", o.gpus)
 	case o.print && len(args) > 0:
@@ -137,6 +149,12 @@ func (o *loopbackOptions) run(ctx context.Context, s State, args []string) error
 	if err != nil {
 		return usage(err, "unset what is left over from another launcher")
 	}
+	if o.torch.on {
+		if role.Size > 1 {
+			return usagef("start it without a launcher: --nodes sets the world", "--torch simulates all ranks in one process; %s started %d", role.By, role.Size)
+		}
+		o.noData, o.gpus, o.clock = true, m.Size(), clockHost
+	}
 	set, err := o.environment(ctx, s, m, role)
 	if err != nil {
 		return err
@@ -145,7 +163,11 @@ func (o *loopbackOptions) run(ctx context.Context, s State, args []string) error
 		return printExports(s, set)
 	}
 	if role.Rank == 0 {
-		s.note(o.quiet, "SIMULATED: %s, --clock %s: the program's figures come from a model\n", o.clusterText(), o.clock)
+		how := "--clock " + o.clock
+		if o.torch.on {
+			how = o.torch.text(m)
+		}
+		s.note(o.quiet, "SIMULATED: %s, %s: the program's figures come from a model\n", o.clusterText(), how)
 	}
 	line := launch.Line{Set: set}
 	if err := s.Become(program, args, line.Environ(s.Environ(), "")); err != nil {
@@ -214,6 +236,10 @@ func (o *loopbackOptions) environment(ctx context.Context, s State, m *fabric.Ma
 	}
 	if o.gpus > 0 {
 		set = append(set, launch.Var{Name: "ZBENCH_LOOPBACK_GPUS", Value: strconv.Itoa(o.gpus)})
+	}
+	if o.torch.on {
+		more, err := o.torch.environment(s, cache, m)
+		return append(set, more...), err
 	}
 	return set, nil
 }
