@@ -11,14 +11,16 @@ Units: seconds, bytes.
 import atexit
 import ctypes
 import json
+import math
 import os
 import statistics
 import sys
+import typing
 
 import torch
 import torch.distributed as dist
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
-from torch.utils._pytree import tree_leaves, tree_map
+from torch.utils._pytree import tree_flatten, tree_leaves, tree_map
 
 # ncclDataType_t and ncclRedOp_t; a type that RCCL lacks is sent as bytes.
 DTYPES = {
@@ -26,6 +28,7 @@ DTYPES = {
     torch.float16: 6, torch.float32: 7, torch.float64: 8, torch.bfloat16: 9,
 }
 OPS = {"SUM": 0, "PRODUCT": 1, "MAX": 2, "MIN": 3, "AVG": 4}
+SMALL = 1 << 16  # bytes of a tensor that a run of sizes computes all the same
 # What is replaced, with what stands in for it; printed by ZBENCH_TORCH_LIST=1.
 REPLACED = {
     "torch.distributed.init_process_group": "backends nccl, gloo, mpi and ucc are the loopback; the other ranks are not waited for",
@@ -273,7 +276,7 @@ def cluster():
 
 def small(t):
     """Whether a run of sizes computes a tensor all the same: indices, shapes, a loss."""
-    return t.numel() * t.element_size() <= 1 << 16
+    return t.numel() * t.element_size() <= SMALL
 
 
 def moves(t):
@@ -443,7 +446,7 @@ class Costs(TorchDispatchMode):
         super().__init__()
         from torch._subclasses.fake_tensor import FakeTensorMode
         from torch.utils.flop_counter import flop_registry
-        self.counts, self.fake = flop_registry, FakeTensorMode(allow_non_fake_inputs=True)
+        self.counts, self.fake, self.known = flop_registry, FakeTensorMode(allow_non_fake_inputs=True), {}
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs, cl = kwargs or {}, cluster()
@@ -471,15 +474,44 @@ class Costs(TorchDispatchMode):
             written = [kwargs[name] if name in kwargs else args[i] for i, name in places]
             n = len(func._schema.returns)
             return None if n == 0 else written[0] if n == 1 else tuple(written[:n])
+        shapes = self.shapes_of(func, args, kwargs)
+        if not given and all(x.element_size * math.prod(x.size) <= SMALL for x in shapes_in(shapes)):
+            return func(*args, **kwargs)
         with _disable_current_modes():
-            with self.fake:
-                shapes = func(*tree_map(self.faked, args), **tree_map(self.faked, kwargs))
-            if not given and all(small(x) for x in tree_leaves(shapes) if isinstance(x, torch.Tensor)):
-                return func(*args, **kwargs)
-            return tree_map(lambda x: torch.empty_strided(x.size(), x.stride(), dtype=x.dtype) if isinstance(x, torch.Tensor) else x, shapes)
+            return tree_map(lambda x: torch.empty_strided(x.size, x.stride, dtype=x.dtype) if isinstance(x, Shape) else x, shapes, is_leaf=lambda x: isinstance(x, Shape))
+
+    def shapes_of(self, func, args, kwargs):
+        """The results of an operator, tensors as shapes. Layers repeat: each is worked out once."""
+        leaves, tree = tree_flatten((args, kwargs))
+        key = (func, str(tree), tuple(shape_of(x) if isinstance(x, torch.Tensor) else (type(x), x) for x in leaves))
+        try:
+            known = self.known.get(key)
+        except TypeError:  # an argument that cannot be a key
+            key, known = None, None
+        if known is None:
+            with _disable_current_modes(), self.fake:
+                known = tree_map(shape_of, func(*tree_map(self.faked, args), **tree_map(self.faked, kwargs)))
+            if key is not None:
+                self.known[key] = known
+        return known
 
     def faked(self, x):
         return self.fake.from_tensor(x) if isinstance(x, torch.Tensor) else x
+
+
+class Shape(typing.NamedTuple):
+    size: tuple
+    stride: tuple
+    dtype: torch.dtype
+    element_size: int
+
+
+def shape_of(x):
+    return Shape(tuple(x.size()), x.stride(), x.dtype, x.element_size()) if isinstance(x, torch.Tensor) else x
+
+
+def shapes_in(shapes):
+    return [x for x in tree_leaves(shapes, is_leaf=lambda x: isinstance(x, Shape)) if isinstance(x, Shape)]
 
 
 # Kineto's names of the collectives, and by what a rank's own part grows in the larger buffer.
