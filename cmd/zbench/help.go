@@ -40,7 +40,7 @@ var flagGroups = withSettings([]flagGroup{
 	}},
 	{"Launch", []string{"launch", "slurm-args", "hostfile", "dry-run", "exclude-bad", "screen-first"}},
 	{"Deadlines", deadlineFlags},
-	{"Simulation", []string{"fabric", "fault", "seed", "trees", "clock", "no-data", "hang-rate"}},
+	{"Simulation", []string{"fabric", "fault", "seed", "trees", "clock", "no-data", "hang-rate", "torch", "trace"}},
 	{"Model and trainer", []string{
 		"framework", "config", "optimizer", "preset", "params", "total-params", "largest-param", "layers", "active-params",
 		"backward-ms", "forward-ms", "step-ms", "tokens-per-microbatch", "tflops", "recompute",
@@ -71,7 +71,7 @@ var mostUsed = withFamilies(map[string][]string{
 	"zbench recommend":   {"framework", "preset", "params", "config", "backward-ms", "tokens-per-microbatch", "tflops", "dp", "out", "format"},
 	"zbench bisect":      {"variant", "vary", "unordered", "nodes", "ngpus", "minbytes", "maxbytes", "out", "format", "resume"},
 	"zbench screen":      {"nodes", "launch", "hostfile", "judge", "hbm-seconds", "deadline", "dry-run", "backend", "out", "format"},
-	"zbench loopback":    {"nodes", "gpus-per-node", "ngpus", "fabric", "fault", "seed", "clock", "no-data", "env", "quiet"},
+	"zbench loopback":    {"nodes", "gpus-per-node", "fabric", "fault", "seed", "clock", "no-data", "torch", "env", "quiet"},
 	"zbench doctor":      {"backend", "compile", "format"},
 })
 

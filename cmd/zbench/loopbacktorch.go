@@ -59,7 +59,9 @@ func (o *torchOptions) environment(s State, cache string, m *fabric.Machine) ([]
 		{Name: "ZBENCH_TORCH_FLOPS", Value: strconv.FormatFloat(o.tflops*1e12, 'g', -1, 64)},
 		{Name: "ZBENCH_TORCH_BANDWIDTH", Value: strconv.FormatFloat(m.HBMRate, 'g', -1, 64)},
 		{Name: "ZBENCH_TORCH_GPU", Value: m.GPU},
-		{Name: "RANK", Value: "0"}, {Name: "LOCAL_RANK", Value: "0"}, {Name: "WORLD_SIZE", Value: ranks},
+		{Name: "RANK", Value: "0"},
+		{Name: "LOCAL_RANK", Value: "0"},
+		{Name: "WORLD_SIZE", Value: ranks},
 	}
 	if o.sizes {
 		set = append(set, launch.Var{Name: "ZBENCH_TORCH_SIZES", Value: "1"})
