@@ -250,7 +250,7 @@ func (o *railsOptions) observe(ctx context.Context, s State, u *engine.Setup, c 
 	if about.Leaves == nil {
 		v.Fleet.Leaves = o.others.applyLeaves(about)
 	}
-	witnesses, err := o.others.at(about.Nodes, about.GPUs)
+	claims, err := o.others.at(about.Nodes, about.GPUs)
 	if err != nil {
 		return nil, rails.Rounds{}, err
 	}
@@ -258,7 +258,7 @@ func (o *railsOptions) observe(ctx context.Context, s State, u *engine.Setup, c 
 		return nil, rails.Rounds{}, err
 	}
 	v.Watch = o.watch(s)
-	in := evidence.Input{Fleet: v.Fleet, Witnesses: witnesses}
+	in := evidence.Input{Fleet: v.Fleet, Others: claims}
 	counted := o.counted(u, d, about.Nodes, facts.Devices)
 	result, unused, failed := counted.rounds(ctx, v, about, &in)
 	o.watch(s)(0, rails.Round{})
@@ -441,37 +441,21 @@ func (c *countedDriver) rounds(ctx context.Context, v rails.Measurement, about *
 		var rings []rails.Ring
 		rings, failed = v.CountRings(ctx, c, result.Rounds, c.read)
 		for _, r := range rings {
-			in.Actual = append(in.Actual, rails.ActualRails(v.Fleet.Nodes, r.GPU, float64(r.Bytes), c.carried(r, v.Fleet))...)
+			about.ActualRails = append(about.ActualRails, rails.ActualRails(c.nodes, r, c.expects(r.GPU, v.Fleet))...)
 		}
-		about.SetActual(in.Actual)
+		in.Actual = about.ActualRails
 	}
 	return result, unused, failed
 }
 
-// carried is what the NICs sent in a ring. Expected is by the PCI address of the rank's GPU:
-// the number of a GPU in the job need not be that on its node.
-func (c *countedDriver) carried(r rails.Ring, f rails.Fleet) []rails.Carried {
-	var out []rails.Carried
-	at := map[string]int{}
-	for i, name := range c.nodes {
-		at[name] = i
+// expects tells the NICs of a node that PCI parents make the rail of a GPU of the job. It goes by the PCI address
+// of the rank's GPU: the number of a GPU in the job need not be that on its node.
+func (c *countedDriver) expects(gpu int, f rails.Fleet) func(node int, n record.NICCounters) bool {
+	return func(node int, n record.NICCounters) bool {
+		if c.numbered || len(c.devices) != f.Nodes*f.GPUs {
+			return c.numbered && n.GPU == gpu
+		}
+		own := c.devices[node*f.GPUs+gpu].PCI
+		return own != "" && slices.ContainsFunc(n.PCI, func(pci string) bool { return strings.EqualFold(pci, own) })
 	}
-	for _, n := range r.NICs {
-		node, known := at[n.Node]
-		if !known {
-			continue
-		}
-		one := rails.Carried{Node: node, NIC: n.NIC}
-		if n.Sent != nil {
-			one.Bytes, one.Counted = *n.Sent, true
-		}
-		switch rank := node*f.GPUs + r.GPU; {
-		case c.numbered:
-			one.Expected = n.GPU == r.GPU
-		case len(c.devices) == f.Nodes*f.GPUs:
-			one.Expected = slices.ContainsFunc(n.PCI, func(pci string) bool { return pci != "" && strings.EqualFold(pci, c.devices[rank].PCI) })
-		}
-		out = append(out, one)
-	}
-	return out
 }
