@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"zbench/bench/record"
-	"zbench/bench/stat"
 )
 
 // join matches the cases of all runs by key, in BASE's order, then what only NEW has.
@@ -47,20 +46,20 @@ func join(base, fresh []member, o Criteria) []Case {
 func pair(sides *[2][]*entry, o Criteria) Case {
 	all := slices.Concat(sides[0], sides[1])
 	e := all[slices.IndexFunc(all, func(e *entry) bool { return e != nil })]
-	c := Case{Key: e.key, Group: e.group(), Bytes: e.bytes, Verdict: NotChecked, factor: e.factor()}
+	c := Case{Key: e.key, Group: e.group, Bytes: e.bytes, Verdict: NotChecked, factor: e.factor}
 	for s, name := range []string{"BASE", "NEW"} {
 		if why, bad := trouble(sides[s]); why != "" && c.Reason == "" {
 			c.Reason = why + " in " + name
 			c.Broken = bad && s == 1
 		}
 	}
-	for _, kind := range timings {
-		if o.Timing != "" && o.Timing != kind.name {
+	for kind, name := range timings {
+		if o.Timing != "" && o.Timing != name {
 			continue
 		}
-		base, fresh := values(sides[0], kind.of), values(sides[1], kind.of)
+		base, fresh := values(sides[0], kind), values(sides[1], kind)
 		if len(base) > 0 && len(fresh) > 0 && !c.Broken {
-			c.Timing, c.Reason = kind.name, ""
+			c.Timing, c.Reason = name, ""
 			c.observed = observe(e.pool, base, fresh)
 			return c
 		}
@@ -100,13 +99,13 @@ func trouble(side []*entry) (why string, bad bool) {
 type value struct{ log, rounding, within float64 }
 
 // values are the values of a side's runs; runs without one are left out.
-func values(side []*entry, of func(*entry) *stat.Summary) []value {
+func values(side []*entry, kind int) []value {
 	var out []value
 	for _, e := range side {
 		if e == nil || e.status != record.OK {
 			continue
 		}
-		s := of(e)
+		s := e.times[kind]
 		if s == nil {
 			continue
 		}
@@ -118,7 +117,7 @@ func values(side []*entry, of func(*entry) *stat.Summary) []value {
 		if s.Lo != nil && s.Hi != nil && *s.Hi > *s.Lo {
 			v.within = square((*s.Hi - *s.Lo) / 2 / 1.96 / s.Median)
 		}
-		if t := e.burst; t != nil && t.Rounding != nil && of(e) == t.MeanOfRanks {
+		if t := e.burst; t != nil && t.Rounding != nil && s == t.MeanOfRanks {
 			v.rounding = square((t.Rounding.Hi-t.Rounding.Lo)/s.Median) / 12
 		}
 		out = append(out, v)
@@ -148,9 +147,9 @@ func observe(pool string, base, fresh []value) *observed {
 func unmatched(sides *[2][]*entry, o Criteria) string {
 	kinds := func(side []*entry) string {
 		var names []string
-		for _, kind := range timings {
-			if len(values(side, kind.of)) > 0 {
-				names = append(names, kind.name)
+		for kind, name := range timings {
+			if len(values(side, kind)) > 0 {
+				names = append(names, name)
 			}
 		}
 		if len(names) == 0 {
