@@ -249,7 +249,7 @@ func (l *Lateness) name() {
 			continue
 		}
 		l.Findings = append(l.Findings, Slow{
-			Component: c, Lost: min(1, a.Waited), Intermittent: 2*a.Last < a.Calls, SlowRounds: a.Last, Rounds: a.Calls,
+			Component: c, Lost: min(1, a.Waited), Intermittent: 2*a.Last < a.Calls,
 			Confidence: sureOf(p), Reasons: []string{says},
 		})
 	}
@@ -283,7 +283,7 @@ func (l *Lateness) node(node int, ranks []Arrival, nodes int) (f Slow, ok bool) 
 		return f, false
 	}
 	return Slow{
-		Component: Component{Part: Node, Node: node}, Lost: min(1, median(waited)), Intermittent: 2*last < calls, SlowRounds: last, Rounds: calls, Confidence: sureOf(p),
+		Component: Component{Part: Node, Node: node}, Lost: min(1, median(waited)), Intermittent: 2*last < calls, Confidence: sureOf(p),
 		Reasons: []string{fmt.Sprintf("one of its %d ranks arrives last at %d of %d collectives (chance: %.0f), up to %s after the median rank", len(ranks), last, calls, chance, micros(slices.Max(when)))},
 	}, true
 }

@@ -51,7 +51,7 @@ func (j *judgement) late(v *Verdict) {
 			}
 		}
 		v.Findings = append(v.Findings, Slow{
-			Component: c, Lost: waited / (1 + waited), SlowRounds: slow, Rounds: len(of), Confidence: confidence(slow, len(of)), Reasons: []string{reason},
+			Component: c, Lost: waited / (1 + waited), Confidence: confidence(slow, len(of)), Reasons: []string{reason},
 		})
 	}
 }

@@ -3,7 +3,6 @@ package rails
 import (
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 )
 
@@ -38,22 +37,6 @@ func (n *network) surely() float64 {
 	return limit
 }
 
-// losses are the shares lost by node and rail.
-func (n *network) losses() [][]float64 {
-	out := make([][]float64, n.Nodes)
-	for node := range out {
-		for rail := range n.GPUs {
-			e := n.ends.of[n.at(Place{node, rail})]
-			v := math.NaN()
-			if e.all > 0 {
-				v = share(e.loss)
-			}
-			out[node] = append(out[node], v)
-		}
-	}
-	return out
-}
-
 // leaves finds leaf switches: groups of nodes of one rail of which most are slow.
 // It also returns the loss of each NIC that its leaf explains.
 func (n *network) leaves() (found []Slow, owed []float64) {
@@ -83,8 +66,8 @@ func (n *network) leaves() (found []Slow, owed []float64) {
 			}
 			found = append(found, Slow{
 				Component: Component{Part: Leaf, A: rail, B: leaf}, Lost: share(loss), Nodes: nodes,
-				Confidence: confidence(slow, len(losses)), SlowRounds: slow, Rounds: len(losses),
-				Reasons: []string{fmt.Sprintf("%d of %d nodes on it are slow on rail %d", slow, len(losses), rail)},
+				Confidence: confidence(slow, len(losses)),
+				Reasons:    []string{fmt.Sprintf("%d of %d nodes on it are slow on rail %d", slow, len(losses), rail)},
 			})
 		}
 	}

@@ -36,7 +36,6 @@ func full() *Document {
 		Findings:  []Slow{{Component: Component{Part: Link, B: 1}, Lost: 0.2, Intermittent: true, Confidence: 0.9, Reasons: []string{"r"}}},
 		Questions: []Question{{What: "w", Lost: 0.1, Next: "n", Candidates: []Component{{Part: Rail}}}},
 		Ranking:   []Ranked{{Component: Component{Part: Rail}, Lost: 0.1, Slow: 1, All: 2}},
-		NICs:      [][]float64{{0, 0}, {0, 0}}, Links: [][]float64{{0}, {0}},
 	}
 	return OfSurvey(s, timings, v)
 }

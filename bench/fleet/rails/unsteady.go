@@ -177,7 +177,7 @@ func (s samples) leaveOut(timings []Timing, node int) (lost []float64) {
 func (j *judgement) unsteady(v *Verdict) {
 	for _, u := range j.nodes {
 		v.Findings = append(v.Findings, Slow{
-			Component: Component{Part: Node, Node: u.node}, Intermittent: true, Lost: u.lost, SlowRounds: u.slow, Rounds: u.all,
+			Component: Component{Part: Node, Node: u.node}, Intermittent: true, Lost: u.lost,
 			Confidence: confidence(u.slow, u.slow), Reasons: []string{fmt.Sprintf("slow samples in %d of its %d transfers, far more than in those of other nodes", u.slow, u.all)},
 		})
 	}

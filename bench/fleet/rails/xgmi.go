@@ -225,20 +225,6 @@ func (x *xgmi) suspects() (pairs [][2]int, all bool) {
 // loss is what a link has lost, with what its node has.
 func (x *xgmi) loss(node, link int) float64 { return x.all[node][link] + x.node[node] - x.reference }
 
-// shares are the shares of bandwidth lost by node and link.
-func (x *xgmi) shares() [][]float64 {
-	out := make([][]float64, x.Nodes)
-	for node := range out {
-		for link, v := range x.all[node] {
-			if !math.IsNaN(v) {
-				v = share(x.loss(node, link))
-			}
-			out[node] = append(out[node], v)
-		}
-	}
-	return out
-}
-
 // reason states what was seen of links.
 func (x *xgmi) reason(node int, links [][2]int) string {
 	var of []float64
