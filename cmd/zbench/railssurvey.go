@@ -157,37 +157,6 @@ func (o *railsOptions) dryRun(s State, l launching) error {
 	return err
 }
 
-// readProfile reads what --profile names; nil without it.
-func (o *railsOptions) readProfile(s State, bytes int64) (*rails.Profile, error) {
-	if o.profile == "" {
-		return nil, nil //nolint:nilnil // no profile is no error
-	}
-	text, err := railsInput(s, "profile", o.profile)
-	if err != nil {
-		return nil, err
-	}
-	p, err := rails.ReadProfile(strings.NewReader(string(text)), bytes)
-	if err != nil {
-		return nil, railsError(o.profile, err)
-	}
-	return p, nil
-}
-
-// readLeaves reads what --leaves names.
-func (o *railsOptions) readLeaves(s State, about *rails.Survey) (names [][]string, numbers [][]int, err error) {
-	if o.leaves == "" {
-		return nil, nil, nil
-	}
-	text, err := railsInput(s, "leaves", o.leaves)
-	if err != nil {
-		return nil, nil, err
-	}
-	if names, numbers, err = rails.ReadLeaves(strings.NewReader(string(text)), about.Nodes, about.GPUs); err != nil {
-		return nil, nil, railsError(o.leaves, err)
-	}
-	return names, numbers, nil
-}
-
 // survey measures the world that this process leads, or holds alone.
 func (o *railsOptions) survey(ctx context.Context, s State) error {
 	started := s.Now()
@@ -238,18 +207,20 @@ func (o *railsOptions) observe(ctx context.Context, s State, u *engine.Setup, c 
 	about := o.about(s, u, facts)
 	v := rails.Measurement{
 		Fleet: rails.Fleet{Nodes: u.Spec.World.Nodes, GPUs: u.Spec.World.GPUsPerNode}, Case: c, Launches: o.launches,
-		Plan: rails.Bounds{Seed: u.Spec.Seed, Least: o.rounds, Most: max(o.rounds, 20), Passes: o.rounds},
+		Plan: rails.Bounds{Seed: u.Spec.Seed, Least: o.rounds, Passes: o.rounds},
 	}
 	data := rails.Data{}
-	if data.Profile, err = o.readProfile(s, u.Spec.Sweep.MinBytes); err != nil {
-		return nil, rails.Rounds{}, err
+	if o.profile != "" {
+		if data.Profile, err = readTable(s, "profile", o.profile, func(r io.Reader) (*rails.Profile, error) { return rails.ReadProfile(r, about.Bytes) }); err != nil {
+			return nil, rails.Rounds{}, err
+		}
 	}
-	if about.Leaves, v.Fleet.Leaves, err = o.readLeaves(s, about); err != nil {
-		return nil, rails.Rounds{}, err
+	if about.Leaves = o.others.leaves(about.Nodes, about.GPUs); o.leaves != "" {
+		if about.Leaves, err = readTable(s, "leaves", o.leaves, func(r io.Reader) ([][]string, error) { return rails.ReadLeaves(r, about.Nodes, about.GPUs) }); err != nil {
+			return nil, rails.Rounds{}, err
+		}
 	}
-	if about.Leaves == nil {
-		v.Fleet.Leaves = o.others.applyLeaves(about)
-	}
+	v.Fleet.Leaves = about.NumberedLeaves()
 	claims, err := o.others.at(about.Nodes, about.GPUs)
 	if err != nil {
 		return nil, rails.Rounds{}, err
@@ -304,7 +275,7 @@ func (o *railsOptions) ready(ctx context.Context, s State, u *engine.Setup, c pl
 func (o *railsOptions) announcement(w spec.World) string {
 	parts := []string{fmt.Sprintf("nodes: %d; GPUs on each: %d; message: %s", w.Nodes, w.GPUsPerNode, unit.Bytes(o.run.want.Sweep.MinBytes))}
 	within, between := 0, 0
-	p := rails.NewPlan(rails.Fleet{Nodes: w.Nodes, GPUs: w.GPUsPerNode}, rails.Bounds{Least: o.rounds, Most: max(o.rounds, 20), Passes: o.rounds})
+	p := rails.NewPlan(rails.Fleet{Nodes: w.Nodes, GPUs: w.GPUsPerNode}, rails.Bounds{Least: o.rounds, Passes: o.rounds})
 	for r, more := p.Next(nil); more; r, more = p.Next(nil) {
 		if r.Kind == rails.XGMI {
 			within++

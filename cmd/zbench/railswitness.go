@@ -265,12 +265,3 @@ func (w *witnesses) settle(v *rails.Verdict, names []string, gpus int) error {
 	}
 	return err
 }
-
-// applyLeaves fills in the leaf switches that no file gave.
-func (w *witnesses) applyLeaves(about *rails.Survey) [][]int {
-	about.Leaves = w.leaves(about.Nodes, about.GPUs)
-	if about.Leaves == nil {
-		return nil
-	}
-	return about.NumberedLeaves()
-}

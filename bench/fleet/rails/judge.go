@@ -153,7 +153,7 @@ func (j *judgement) ofNode(v *Verdict, node int) {
 	var in inNode
 	all := false
 	if j.links.known {
-		in, all = j.links.examine(node, false), j.links.slowNode(node)
+		in, all = j.links.examine(node), j.links.slowNode(node)
 	}
 	switch {
 	case all, measured > 1 && float64(len(rails)) >= most*float64(measured), len(in.gpus) > 2 && float64(len(in.gpus)) >= most*float64(j.Fleet.GPUs):

@@ -147,14 +147,14 @@ type inNode struct {
 
 // examine finds the slow GPUs and links of a node: GPUs first, as one explains all of
 // its links.
-func (x *xgmi) examine(node int, oneLook bool) inNode {
+func (x *xgmi) examine(node int) inNode {
 	out := inNode{gpus: map[int]float64{}}
 	slow := func(a, b int) bool {
 		l := x.link(a, b)
 		if !x.slow(node, l) {
 			return false
 		}
-		if !oneLook && !x.confirmed(node, l) {
+		if !x.confirmed(node, l) {
 			out.unconfirmed = out.unconfirmed || len(x.each[node*x.links()+l]) == 1
 			return false
 		}
