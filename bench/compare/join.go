@@ -57,10 +57,10 @@ func pair(sides *[2][]*entry, o Criteria) Case {
 		if o.Timing != "" && o.Timing != name {
 			continue
 		}
-		base, fresh := values(sides[0], kind), values(sides[1], kind)
-		if len(base) > 0 && len(fresh) > 0 && !c.Broken {
+		both := [2][]value{values(sides[0], kind), values(sides[1], kind)}
+		if len(both[0]) > 0 && len(both[1]) > 0 && !c.Broken {
 			c.Timing, c.Reason = name, ""
-			c.observed = observe(e.pool, base, fresh)
+			c.observed = observe(e.pool, both)
 			return c
 		}
 	}
@@ -128,17 +128,14 @@ func values(side []*entry, kind int) []value {
 func square(x float64) float64 { return x * x }
 
 // observe gathers the values of a case of both sides.
-func observe(pool string, base, fresh []value) *observed {
-	c, n := &observed{pool: pool}, float64(len(base)+len(fresh))
-	for _, v := range slices.Concat(base, fresh) {
-		c.rounding += v.rounding / n
-		c.within += v.within / n
-	}
-	for _, v := range base {
-		c.base = append(c.base, v.log)
-	}
-	for _, v := range fresh {
-		c.new = append(c.new, v.log)
+func observe(pool string, sides [2][]value) *observed {
+	c, n := &observed{pool: pool}, float64(len(sides[0])+len(sides[1]))
+	for s, side := range sides {
+		for _, v := range side {
+			c.rounding += v.rounding / n
+			c.within += v.within / n
+			c.sides[s] = append(c.sides[s], v.log)
+		}
 	}
 	return c
 }

@@ -124,8 +124,3 @@ func side(runs []member) []Member {
 	}
 	return out
 }
-
-// tooFew says how many runs there are and how many a verdict takes.
-func tooFew(base, fresh int) string {
-	return fmt.Sprintf("%d and %d runs of BASE and NEW; a verdict takes %d a side", base, fresh, MinRuns)
-}
