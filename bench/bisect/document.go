@@ -258,9 +258,6 @@ func (d *Document) counts() map[compare.Verdict]int {
 	return seen
 }
 
-// GPUSeconds are what the search cost, in GPU-seconds.
-func (d *Document) GPUSeconds() float64 { return d.Seconds * float64(d.GPUs) }
-
 // WriteJSON writes bisect.json.
 func (d *Document) WriteJSON(w io.Writer) error {
 	c := *d

@@ -25,17 +25,21 @@ const (
 
 // Headline is the answer in one sentence.
 func (d *Document) Headline() string {
-	text := map[compare.Verdict]func() string{
-		Slower: d.slower, Ranked: d.ranked, Same: d.same, Unclear: d.unclear, NotChecked: func() string { return "NOT CHECKED: there is nothing to compare." },
-	}[d.Verdict]()
+	all, text := plain.Count(len(d.Cases), "case"), "NOT CHECKED: there is nothing to compare."
+	switch d.Verdict {
+	case Slower:
+		text = fmt.Sprintf("FIRST SLOW VARIANT: %s. It is slower than %s in %d of %s.", d.First.Variant, d.First.After, d.First.Cases, all)
+	case Ranked:
+		text = d.ranked()
+	case Same:
+		text = d.same()
+	case Unclear:
+		text = fmt.Sprintf("UNCLEAR: %d of %s are not decided after %s.", d.counts()[Unclear], all, plain.Count(d.Rounds, "round"))
+	}
 	if d.Simulated {
 		text = "SIMULATED: " + text
 	}
 	return text
-}
-
-func (d *Document) slower() string {
-	return fmt.Sprintf("FIRST SLOW VARIANT: %s. It is slower than %s in %d of %s.", d.First.Variant, d.First.After, d.First.Cases, plain.Count(len(d.Cases), "case"))
 }
 
 func (d *Document) same() string {
@@ -57,10 +61,6 @@ func (d *Document) Ends() (first, last string) {
 		}
 	}
 	return first, last
-}
-
-func (d *Document) unclear() string {
-	return fmt.Sprintf("UNCLEAR: %d of %s are not decided after %s.", d.counts()[Unclear], plain.Count(len(d.Cases), "case"), plain.Count(d.Rounds, "round"))
 }
 
 // ranked names the variants that are fastest in most cases.

@@ -3,6 +3,7 @@ package compare
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -106,14 +107,10 @@ func values(side []*entry, kind int) []value {
 			continue
 		}
 		s := e.times[kind]
-		if s == nil {
+		if s == nil || !(s.Median > 0) || math.IsInf(s.Median, 1) {
 			continue
 		}
-		log, ok := logOf(s.Median)
-		if !ok {
-			continue
-		}
-		v := value{log: log}
+		v := value{log: math.Log(s.Median)}
 		if s.Lo != nil && s.Hi != nil && *s.Hi > *s.Lo {
 			v.within = square((*s.Hi - *s.Lo) / 2 / 1.96 / s.Median)
 		}

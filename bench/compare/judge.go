@@ -98,7 +98,7 @@ type tested struct {
 // test compares the sides of a case by its noise.
 func test(c *observed, n noise) tested {
 	t := tested{difference: c.difference(), noise: n}
-	se := math.Sqrt(max(n.variance, c.rounding) * c.spread())
+	se := math.Sqrt(max(n.variance, c.rounding) * (1/float64(len(c.sides[0])) + 1/float64(len(c.sides[1]))))
 	t.p = twoSided(t.difference, se, n.df)
 	half := quantile((1+level)/2, n.df) * se
 	t.lo, t.hi = t.difference-half, t.difference+half

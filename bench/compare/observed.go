@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"math"
 	"slices"
 
 	"zbench/bench/stat"
@@ -53,9 +52,6 @@ func (c *observed) squares() float64 {
 // enough tells whether both sides have the runs that a verdict takes.
 func (c *observed) enough() bool { return min(len(c.sides[0]), len(c.sides[1])) >= MinRuns }
 
-// spread is the variance of the difference, per variance of one run.
-func (c *observed) spread() float64 { return 1/float64(len(c.sides[0])) + 1/float64(len(c.sides[1])) }
-
 // everywhere are the cases that have a time of every run.
 func everywhere(cases []*observed, runs [2]int) []*observed {
 	return slices.DeleteFunc(slices.Clone(cases), func(c *observed) bool { return len(c.sides[0]) != runs[0] || len(c.sides[1]) != runs[1] })
@@ -75,12 +71,4 @@ func shift(whole []*observed, middle func([]float64) float64) *observed {
 		}
 	}
 	return out
-}
-
-// logOf is the logarithm of seconds; false unless they are positive and finite.
-func logOf(seconds float64) (float64, bool) {
-	if !(seconds > 0) || math.IsInf(seconds, 1) {
-		return 0, false
-	}
-	return math.Log(seconds), true
 }

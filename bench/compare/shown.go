@@ -79,7 +79,7 @@ func pairBlocks(c *Document, groups []Shape) []document.Block {
 			ID: fmt.Sprintf("curves-%d-%s", i+1, document.Slug(g.Group)), Title: g.Group, Mark: document.MarkOf(c.Simulated), Quantity: document.Time,
 			Series: []document.Series{{Name: cmp.Or(c.names[0], "BASE")}, {Name: cmp.Or(c.names[1], "NEW")}}, Short: true,
 		}
-		if ratesKnown(g) {
+		if !slices.ContainsFunc(g.cases, func(c *Case) bool { return c.Base.Rate == nil || c.New.Rate == nil }) {
 			chart.Quantity = document.BusBW
 			if c.Benchmark != "collectives" {
 				chart.Quantity = document.Rate
@@ -99,11 +99,6 @@ func pairBlocks(c *Document, groups []Shape) []document.Block {
 		out = append(out, document.Plot{Chart: chart})
 	}
 	return document.FirstOpen(out)
-}
-
-// ratesKnown tells whether every case of a group has a bandwidth on both sides.
-func ratesKnown(g Shape) bool {
-	return !slices.ContainsFunc(g.cases, func(c *Case) bool { return c.Base.Rate == nil || c.New.Rate == nil })
 }
 
 // runTable lists the runs of both sides.

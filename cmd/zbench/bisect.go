@@ -141,19 +141,14 @@ func (b *bisecting) verdict(ended error, d *bisect.Document) error {
 	case ended != nil && errors.Is(ended, context.Canceled):
 		return exit.With(exit.Interrupted, fmt.Errorf("interrupted: %w; what was measured is saved", ended), again)
 	case ended != nil:
-		return cmp.Or(hinted(ended), exit.With(exit.Run, ended, again))
+		if e, ok := errors.AsType[*exit.Error](ended); ok {
+			return e
+		}
+		return exit.With(exit.Run, ended, again)
 	case b.search.Working() < 2:
 		return exit.With(exit.Run, errors.New("fewer than two variants could be measured"), "the lines above say why the others were left out")
 	case d.Verdict == bisect.NotChecked:
 		return exit.With(exit.Run, errors.New("no case could be measured with every variant"), "the records of the children have the reasons")
-	}
-	return nil
-}
-
-// hinted is an error that has an exit code already; nil for others.
-func hinted(err error) error {
-	if e, ok := errors.AsType[*exit.Error](err); ok {
-		return e
 	}
 	return nil
 }

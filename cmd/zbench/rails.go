@@ -283,7 +283,10 @@ func (o *railsOptions) ofLogs(s State, dir string) (*rails.Document, error) {
 	}
 	m, more, err := rails.FromLogs(logs)
 	if err != nil {
-		return nil, railsError(dir, errors.Join(append([]error{err}, asErrors(more)...)...))
+		for _, note := range more[:min(len(more), 3)] {
+			err = errors.Join(err, errors.New(note))
+		}
+		return nil, railsError(dir, err)
 	}
 	return o.ofMatrix(rails.OfLogs, filepath.Clean(dir), m, append(more, notes...))
 }
@@ -296,12 +299,4 @@ func railsLog(s State, path string) (*record.Record, error) {
 	}
 	defer func() { _ = in.close() }()
 	return peers.Parse(in.body, peers.Hints{File: filepath.Base(path)})
-}
-
-func asErrors(texts []string) []error {
-	var out []error
-	for _, t := range texts[:min(len(texts), 3)] {
-		out = append(out, errors.New(t))
-	}
-	return out
 }

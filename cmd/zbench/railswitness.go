@@ -31,15 +31,14 @@ func (o *witnessOptions) addFlags(f *pflag.FlagSet) {
 
 // witnesses are the sources beside the times, as far as they are of the nodes of this run.
 type witnesses struct {
-	options *witnessOptions
-	nodes   []*topo.Node
-	screen  *evidence.Screens
-	ras     *evidence.Services
+	nodes  []*topo.Node
+	screen *evidence.Screens
+	ras    *evidence.Services
 }
 
 // readWitnesses reads what the options name, before anything is measured.
 func readWitnesses(s State, o *witnessOptions) (*witnesses, error) {
-	w := &witnesses{options: o}
+	w := &witnesses{}
 	for _, name := range o.topo {
 		more, err := readTopologies(s, name)
 		if err != nil {

@@ -122,7 +122,10 @@ func runNodeScreen(ctx context.Context, s State, o nodeScreenOptions) error {
 	if l.method == launch.Env {
 		return o.asNode(ctx, s, l.role)
 	}
-	return o.begin(ctx, s, l)
+	if o.launch.dry {
+		return o.dryRun(s, l)
+	}
+	return o.screen(ctx, s, l, func(_ *nodescreen.Document, r result) error { return s.deliver(o.output, r) })
 }
 
 // place finds out what this process is. A node has one process, whatever its GPUs.
@@ -147,14 +150,6 @@ func (o *nodeScreenOptions) place(s State) (launching, error) {
 func simulated(backend string, s State) bool {
 	chosen, err := chooseBackend(s, backend)
 	return err == nil && chosen == "loopback"
-}
-
-// begin screens all nodes from this process and compares them.
-func (o *nodeScreenOptions) begin(ctx context.Context, s State, l launching) error {
-	if o.launch.dry {
-		return o.dryRun(s, l)
-	}
-	return o.screen(ctx, s, l, func(_ *nodescreen.Document, r result) error { return s.deliver(o.output, r) })
 }
 
 // screen screens all nodes into a new folder, and lets end deliver the judgement while the folder is

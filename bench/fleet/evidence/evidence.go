@@ -28,9 +28,6 @@ const (
 	RAS      Source = "ras"
 )
 
-// Sources are all of them.
-func Sources() []Source { return []Source{Times, Counters, Topology, Screen, RAS} }
-
 // Weights of claims. Negative ones speak against a component.
 const (
 	// Weak is a component that may explain what was seen.

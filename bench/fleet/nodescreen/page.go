@@ -45,7 +45,11 @@ func (d *Document) Shown(version string) *document.Document {
 		unchecked = append(unchecked, plain.Line(u))
 	}
 	out.Add("unchecked", "NOT CHECKED", document.Listed("warnings", unchecked)...).Show(document.Everywhere)
-	out.Add("next", "Nodes for the next job", screenNodes(d)...)
+	out.Add("next", "Nodes for the next job", rails.NodeLists([]rails.NodeList{
+		{Text: "fail.txt: nodes to leave out, for srun --exclude=./fail.txt and --exclude-bad", Names: d.Fail},
+		{Text: "unclear.txt: nodes that differ without a majority", Names: d.Unclear},
+		{Text: "pass.txt: nodes without a finding", Names: d.Pass},
+	})...)
 	out.Fold("notes", "Notes", document.Listed("small", []string{
 		fmt.Sprintf("A value lies apart if it is at least %s and at least 5 robust standard deviations below the median. Fewer than 4 values are not compared.", rails.Percent(Effect)),
 		"What most nodes have in common fails no node.",
@@ -82,7 +86,11 @@ func rankedBlocks(standings []*Standing) []document.Block {
 
 // verdict is the result, then what is wrong, the worst nodes first.
 func (d *Document) verdict() finding.List {
-	all := finding.List{{Code: "verdict", Severity: d.State.Severity(), Text: d.Heading()}}
+	simulated := ""
+	if d.Simulated {
+		simulated = " (SIMULATED)"
+	}
+	all := finding.List{{Code: "verdict", Severity: d.State.Severity(), Text: d.result() + simulated + d.notChecked()}}
 	for _, f := range d.Findings {
 		if f.Host == "" { // nodes that did not report and whose names are unknown
 			all = append(all, f.Finding())
@@ -150,13 +158,4 @@ func dotValues(d *Document, nodes []*Node, rule string, k kind, median float64) 
 		})})
 	}
 	return out
-}
-
-// screenNodes are the lists for the next job.
-func screenNodes(d *Document) []document.Block {
-	return rails.NodeLists([]rails.NodeList{
-		{Text: "fail.txt: nodes to leave out, for srun --exclude=./fail.txt and --exclude-bad", Names: d.Fail},
-		{Text: "unclear.txt: nodes that differ without a majority", Names: d.Unclear},
-		{Text: "pass.txt: nodes without a finding", Names: d.Pass},
-	})
 }

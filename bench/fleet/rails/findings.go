@@ -62,8 +62,12 @@ func (d *Document) Verdict() finding.List {
 		}
 		out = slices.Insert(out, 0, finding.Finding{Code: CodeHealthy, Severity: finding.OK, Text: text})
 	}
-	if d.Survey != nil && d.Survey.Simulated {
-		out = append(out, d.Survey.simulated())
+	if s := d.Survey; s != nil && s.Simulated {
+		text := "a model of " + plain.Line(s.Fabric) + " decided these times, not hardware"
+		if len(s.Faults) > 0 {
+			text += "; planted: " + plain.Line(strings.Join(s.Faults, ", "))
+		}
+		out = append(out, finding.Finding{Code: finding.CodeSimulated, Severity: finding.Warning, Text: text})
 	}
 	return out
 }

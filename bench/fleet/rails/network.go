@@ -42,7 +42,10 @@ func (n *network) surely() float64 {
 func (n *network) leaves() (found []Slow, owed []float64) {
 	owed = make([]float64, n.Nodes*n.GPUs)
 	for rail := range n.GPUs {
-		groups := n.groups(rail)
+		groups := map[int][]int{} // by leaf; −1 is all of the nodes, where no leaf is known
+		for node := range n.Nodes {
+			groups[n.Leaf(rail, node)] = append(groups[n.Leaf(rail, node)], node)
+		}
 		for _, leaf := range slices.Sorted(maps.Keys(groups)) {
 			nodes := groups[leaf]
 			var losses []float64
@@ -72,15 +75,6 @@ func (n *network) leaves() (found []Slow, owed []float64) {
 		}
 	}
 	return found, owed
-}
-
-// groups are the nodes of a rail by leaf; −1 is all of them, where no leaf is known.
-func (n *network) groups(rail int) map[int][]int {
-	out := map[int][]int{}
-	for node := range n.Nodes {
-		out[n.Leaf(rail, node)] = append(out[n.Leaf(rail, node)], node)
-	}
-	return out
 }
 
 // slowRails are the rails of a node that are slower than their leaf explains.

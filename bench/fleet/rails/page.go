@@ -59,12 +59,20 @@ func (d *Document) Shown(version string) *document.Document {
 		out.Add(h.ID, map[string]string{"map": "Bandwidth lost by pair", "rails": "Bandwidth lost by rail", "links": "Bandwidth lost by xGMI link"}[h.ID], h, document.Paragraph{Role: "small", Text: document.Said(fmt.Sprintf("The height of a mark is the loss; the limit is %s. Empty is without a value.", Percent(h.Limit)))})
 	}
 	if pairs := d.PairTable(); len(pairs.Columns) > 0 {
-		out.Add("pairs", d.pairTitle(), document.Sheet{Table: pairs, Label: "rates between the GPUs of a node"}).Show(document.Everywhere)
+		title := "GPU to GPU within a node, GB/s each way"
+		if n := len(d.Survey.Nodes); n > 1 {
+			title += fmt.Sprintf(", median of %d nodes", n)
+		}
+		out.Add("pairs", title, document.Sheet{Table: pairs, Label: "rates between the GPUs of a node"}).Show(document.Everywhere)
 	}
 	if len(d.Ranking) > 0 {
 		out.Results("Worst first", document.Sheet{Table: d.Table(), Label: "components, the worst first", Role: document.ResultsID}).Show(document.Everywhere)
 	}
-	out.Add("nodes", "Nodes for the next job", railsNodes(d)...)
+	out.Add("nodes", "Nodes for the next job", NodeLists([]NodeList{
+		{"fail.txt: nodes with a finding, for srun --exclude=./fail.txt", d.Fail},
+		{"unclear.txt: candidates of what could not be decided", d.Unclear},
+		{"pass.txt: nodes that are not slow", d.Pass},
+	})...)
 	if d.Survey != nil {
 		if len(d.Survey.ActualRails) > 0 {
 			others, expected := d.Survey.ActualTables()
@@ -145,14 +153,6 @@ func railsLead(d *Document) string {
 	default:
 		return "No slow component."
 	}
-}
-
-func railsNodes(d *Document) []document.Block {
-	return NodeLists([]NodeList{
-		{"fail.txt: nodes with a finding, for srun --exclude=./fail.txt", d.Fail},
-		{"unclear.txt: candidates of what could not be decided", d.Unclear},
-		{"pass.txt: nodes that are not slow", d.Pass},
-	})
 }
 
 // Table is the worst-first list.

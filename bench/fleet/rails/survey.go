@@ -6,10 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
-	"zbench/bench/finding"
-	"zbench/bench/plain"
 	"zbench/bench/record"
 	"zbench/bench/table"
 	"zbench/bench/unit"
@@ -53,15 +50,6 @@ type Survey struct {
 	// ActualRails is which NICs carried the bytes of each GPU while one GPU of every node ran
 	// a ring; absent where no counters were read.
 	ActualRails []ActualRail `json:"actual_rails,omitempty"`
-}
-
-// simulated is the label of what no hardware has shown.
-func (s *Survey) simulated() finding.Finding {
-	text := "a model of " + plain.Line(s.Fabric) + " decided these times, not hardware"
-	if len(s.Faults) > 0 {
-		text += "; planted: " + plain.Line(strings.Join(s.Faults, ", "))
-	}
-	return finding.Finding{Code: finding.CodeSimulated, Severity: finding.Warning, Text: text}
 }
 
 // OfSurvey makes the document of what zbench measured.
@@ -135,14 +123,6 @@ func (d *Document) PairTable() table.Table {
 		t.Add(cells...)
 	}
 	return t
-}
-
-func (d *Document) pairTitle() string {
-	title := "GPU to GPU within a node, GB/s each way"
-	if n := len(d.Survey.Nodes); n > 1 {
-		title += fmt.Sprintf(", median of %d nodes", n)
-	}
-	return title
 }
 
 // numbered are the names of leaf switches by rail, in the order of their first nodes.

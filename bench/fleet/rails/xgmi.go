@@ -65,7 +65,11 @@ func newXGMI(f Fleet, timings []Timing) *xgmi {
 func (x *xgmi) takeOut() {
 	if x.Nodes >= manyNodes {
 		for link := range x.links() {
-			place := median(x.column(link))
+			var column []float64
+			for node := range x.Nodes {
+				column = append(column, x.all[node][link])
+			}
+			place := median(present(column))
 			for node := range x.Nodes {
 				x.all[node][link] -= place
 			}
@@ -86,22 +90,12 @@ func (x *xgmi) takeOut() {
 	x.sigma, x.nodeSigma = deviation(all), deviation(present(x.node))
 }
 
-// column is a link of all nodes.
-func (x *xgmi) column(link int) []float64 {
-	var out []float64
-	for node := range x.Nodes {
-		out = append(out, x.all[node][link])
-	}
-	return present(out)
-}
-
 // present leaves out what is NaN.
 func present(of []float64) []float64 {
 	return slices.DeleteFunc(slices.Clone(of), math.IsNaN)
 }
 
-func (x *xgmi) limit() float64     { return max(leastLoss, sigmas*x.sigma) }
-func (x *xgmi) nodeLimit() float64 { return max(leastLoss, sigmas*x.nodeSigma) }
+func (x *xgmi) limit() float64 { return max(leastLoss, sigmas*x.sigma) }
 
 // slow tells whether a link is slow in all passes together.
 func (x *xgmi) slow(node, link int) bool { return x.all[node][link] > x.limit() }
@@ -131,7 +125,7 @@ func (x *xgmi) confirmed(node, link int) bool {
 
 // slowNode tells whether all of a node's links are slow.
 func (x *xgmi) slowNode(node int) bool {
-	return x.Nodes > 2 && x.links() > 1 && x.node[node] > x.nodeLimit()
+	return x.Nodes > 2 && x.links() > 1 && x.node[node] > max(leastLoss, sigmas*x.nodeSigma)
 }
 
 // inNode is what is slow in a node.
