@@ -65,7 +65,14 @@ func (d *Document) Ends() (first, last string) {
 
 // ranked names the variants that are fastest in most cases.
 func (d *Document) ranked() string {
-	best := d.fastest()
+	best := make([]int, len(d.Variants)) // in how many cases no other is faster
+	for _, c := range d.Cases {
+		for v, r := range c.Variants {
+			if r.Rank == 1 {
+				best[v]++
+			}
+		}
+	}
 	most := slices.Max(best)
 	var names []string
 	for i, n := range best {
@@ -74,19 +81,6 @@ func (d *Document) ranked() string {
 		}
 	}
 	return fmt.Sprintf("FASTEST: %s: no variant is faster in %d of %s.", strings.Join(names, " and "), most, plain.Count(len(d.Cases), "case"))
-}
-
-// fastest counts for each variant the cases in which no other is faster.
-func (d *Document) fastest() []int {
-	out := make([]int, len(d.Variants))
-	for _, c := range d.Cases {
-		for v, r := range c.Variants {
-			if r.Rank == 1 {
-				out[v]++
-			}
-		}
-	}
-	return out
 }
 
 // Findings are the answer in the order of reading, the headline first.

@@ -412,7 +412,7 @@ func (o *bisectOptions) beginKernels(ctx context.Context, s State, cmd *cobra.Co
 // scout starts a child of the first variant that works, with the whole request, and takes
 // the rows from its record. Its times do not count.
 func (o *bisectOptions) scout(ctx context.Context, s State, dir *folder.Folder, h *bisect.Header) error {
-	b := &bisecting{s: s, dir: dir, header: *h, quiet: o.sweep.quiet, timeout: o.childTimeout(), timer: newTimer}
+	b := &bisecting{s: s, dir: dir, header: *h, quiet: o.sweep.quiet, timeout: duration(o.timeout), timer: newTimer}
 	var why error
 	for i, v := range o.variants {
 		s.note(b.quiet, "%s: which rows there are\n", v.Name)

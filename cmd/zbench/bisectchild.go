@@ -313,18 +313,13 @@ func (b *bisecting) next(round int, variant string) (bisect.Entry, bool, error) 
 // start begins or continues a search in a folder.
 func (o *bisectOptions) start(s State, dir *folder.Folder, h bisect.Header, saved []bisect.Entry) (*bisecting, error) {
 	b := &bisecting{
-		s: s, dir: dir, header: h, saved: saved, quiet: o.sweep.quiet, timeout: o.childTimeout(), timer: newTimer,
+		s: s, dir: dir, header: h, saved: saved, quiet: o.sweep.quiet, timeout: duration(o.timeout), timer: newTimer,
 		search: bisect.New(len(h.Variants), len(h.Cases), h.Options), variants: o.variants,
 	}
 	if err := b.openJournal(); err != nil {
 		return nil, errors.Join(err, dir.Close())
 	}
 	return b, nil
-}
-
-// childTimeout is what --child-timeout gives; 0 leaves it to the children's times.
-func (o *bisectOptions) childTimeout() time.Duration {
-	return time.Duration(o.timeout * float64(time.Second))
 }
 
 // openJournal writes the lines that there are and opens the journal for more.

@@ -318,7 +318,7 @@ func (o *nodeScreenOptions) startNodes(ctx context.Context, s State, l launching
 			return err
 		}
 	}
-	limit := time.NewTimer(time.Duration((o.seconds + measurements*o.deadline) * float64(time.Second)))
+	limit := time.NewTimer(duration(o.seconds + measurements*o.deadline))
 	defer limit.Stop()
 	for left := len(lines); left > 0; left-- {
 		select {

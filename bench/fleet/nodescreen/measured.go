@@ -3,7 +3,6 @@ package nodescreen
 import (
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 
 	"zbench/bench/fleet/rails"
@@ -50,10 +49,7 @@ func outliers(d *Document, k kind, next string) []Deviation {
 		rates[i] = v.rate
 	}
 	median := stat.Quantile(rates, 0.5)
-	for i, v := range all {
-		rates[i] = math.Abs(v.rate - median)
-	}
-	spread := 1.4826 * stat.Quantile(rates, 0.5) / median
+	spread := rails.Deviation(rates) / median
 	limit := max(Effect, sigmas*(1+4/float64(len(all)))*spread)
 	d.References = append(d.References, Reference{What: what, Median: median, Spread: spread, Limit: min(limit, 1), Count: len(all)})
 	if limit > most {

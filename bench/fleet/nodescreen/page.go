@@ -1,6 +1,7 @@
 package nodescreen
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -126,22 +127,15 @@ func screenDots(nodes []*Node, d *Document) []document.Block {
 		if len(limits) == 0 {
 			continue
 		}
-		dots.Limits, dots.Table = leastAndMost(limits), &document.Sheet{Table: compared(limits), Label: "medians and limits"}
+		byLimit := func(a, b Reference) int { return cmp.Compare(a.Limit, b.Limit) }
+		dots.Limits = []float64{slices.MinFunc(limits, byLimit).Limit}
+		if most := slices.MaxFunc(limits, byLimit).Limit; most-dots.Limits[0] >= 0.02 { // they can be told apart
+			dots.Limits = append(dots.Limits, most)
+		}
+		dots.Table = &document.Sheet{Table: compared(limits), Label: "medians and limits"}
 		out = append(out, dots)
 	}
 	return out
-}
-
-// leastAndMost are the limits to draw: two only where they can be told apart.
-func leastAndMost(all []Reference) []float64 {
-	least, most := all[0].Limit, all[0].Limit
-	for _, r := range all {
-		least, most = min(least, r.Limit), max(most, r.Limit)
-	}
-	if most-least < 0.02 {
-		return []float64{least}
-	}
-	return []float64{least, most}
 }
 
 // dotValues are the values of a kind that a rule has compared.

@@ -120,7 +120,7 @@ func Arrivals(calls []Call, node map[int]int) *Lateness {
 		l.finish()
 		return l
 	}
-	l.Typical, l.limit = median(typical), max(lateShare, sigmas*deviation(off))
+	l.Typical, l.limit = median(typical), max(lateShare, sigmas*Deviation(off))
 	l.collect(ranks)
 	l.name()
 	l.power(len(ranks))

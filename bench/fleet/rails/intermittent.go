@@ -40,7 +40,7 @@ func (j *judgement) marks(kind Kind) (out []mark, rate float64) {
 	for i, t := range of {
 		expected[i] = j.expected(t)
 	}
-	cut := max(slowSample, 5*deviation(residues(of, expected)))
+	cut := max(slowSample, 5*Deviation(residues(of, expected)))
 	slow, all := 0, 0
 	for i, t := range of {
 		m := mark{timed: t}

@@ -315,7 +315,7 @@ func slowRings(timings []Timing) map[int]float64 {
 	for _, x := range t.of {
 		ys = append(ys, x.y)
 	}
-	limit := max(leastLoss, sigmas*deviation(ys))
+	limit := max(leastLoss, sigmas*Deviation(ys))
 	least := map[int]float64{}
 	for _, x := range t.of {
 		rail := x.Pair.A.GPU

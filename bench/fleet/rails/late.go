@@ -32,7 +32,7 @@ func (j *judgement) late(v *Verdict) {
 			all = append(all, y-middle)
 		}
 	}
-	limit := max(leastLoss, sigmas*deviation(all))
+	limit := max(leastLoss, sigmas*Deviation(all))
 	for node, of := range ahead {
 		waited := median(of)
 		if !(waited > limit) {

@@ -330,7 +330,7 @@ func (j *matrixed) beyond() (residues []float64, limit float64) {
 	for _, e := range j.edges {
 		residues = append(residues, e.y-max(j.est.of[e.a].loss, j.est.of[e.b].loss))
 	}
-	return residues, max(pairLoss, pairSigmas*deviation(residues))
+	return residues, max(pairLoss, pairSigmas*Deviation(residues))
 }
 
 // lone are the pairs that are slow by themselves, the worst first.

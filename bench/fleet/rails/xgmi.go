@@ -87,7 +87,7 @@ func (x *xgmi) takeOut() {
 		all = append(all, present(x.all[node])...)
 		x.node[node] -= middle
 	}
-	x.sigma, x.nodeSigma = deviation(all), deviation(present(x.node))
+	x.sigma, x.nodeSigma = Deviation(all), Deviation(present(x.node))
 }
 
 // present leaves out what is NaN.
