@@ -63,8 +63,10 @@ func Compare(base, fresh []Run, o Criteria) (*Document, error) {
 	if err := repeated(old, now); err != nil {
 		return nil, err
 	}
-	d := begin(base, fresh, o)
-	d.Notes = slices.Concat(editedNotes(base, fresh), eraNotes(base, fresh), severalNotes(base, fresh))
+	d := &Document{
+		Schema: Schema, Simulated: base[0].Record.Simulated, Benchmark: benchmark(base[0].Record),
+		Alpha: o.Alpha, MinEffect: o.MinEffect, Base: side(old), New: side(now), Changes: changes(base, fresh), Notes: slices.Concat(editedNotes(base, fresh), eraNotes(base, fresh), severalNotes(base, fresh)),
+	}
 	if o.BetweenRunCV > 0 {
 		d.BetweenRunCV = &o.BetweenRunCV
 	}
@@ -95,21 +97,15 @@ func Compare(base, fresh []Run, o Criteria) (*Document, error) {
 	return d, nil
 }
 
-// begin is a document without cases.
-func begin(base, fresh []Run, o Criteria) *Document {
-	return &Document{
-		Schema: Schema, Simulated: base[0].Record.Simulated && fresh[0].Record.Simulated, Benchmark: benchmark(base[0].Record), Alpha: o.Alpha, MinEffect: o.MinEffect,
-		Base: side(members(base)), New: side(members(fresh)), Changes: changes(base, fresh),
-	}
-}
-
 // curvesAlone is the document of sides that must not be compared, for why; nil where there is nothing to draw.
 func curvesAlone(base, fresh []Run, o Criteria, why error) *Document {
 	if len(base) == 0 || len(fresh) == 0 {
 		return nil
 	}
-	d := begin(base, fresh, o)
-	d.Notes = []string{why.Error()}
+	d := &Document{
+		Schema: Schema, Simulated: base[0].Record.Simulated && fresh[0].Record.Simulated, Benchmark: benchmark(base[0].Record), Alpha: o.Alpha, MinEffect: o.MinEffect,
+		Base: side(members(base)), New: side(members(fresh)), Changes: changes(base, fresh), Notes: []string{why.Error()},
+	}
 	d.conclude()
 	if d.overlay(base, fresh, o); len(d.overlaid) == 0 {
 		return nil
