@@ -25,7 +25,7 @@ const (
 
 // Headline is the answer in one sentence.
 func (d *Document) Headline() string {
-	all, text := plain.Count(len(d.Cases), "case"), "NOT CHECKED: there is nothing to compare."
+	all, text := plain.Count(len(d.Cases), "case"), ""
 	switch d.Verdict {
 	case Slower:
 		text = fmt.Sprintf("FIRST SLOW VARIANT: %s. It is slower than %s in %d of %s.", d.First.Variant, d.First.After, d.First.Cases, all)
@@ -35,6 +35,8 @@ func (d *Document) Headline() string {
 		text = d.same()
 	case Unclear:
 		text = fmt.Sprintf("UNCLEAR: %d of %s are not decided after %s.", d.counts()[Unclear], all, plain.Count(d.Rounds, "round"))
+	default:
+		text = "NOT CHECKED: there is nothing to compare."
 	}
 	if d.Simulated {
 		text = "SIMULATED: " + text

@@ -35,11 +35,10 @@ func (d *Document) Verdict() finding.List {
 		})
 	}
 	for _, q := range d.Questions {
-		lost := ""
-		if q.Lost > 0 && !strings.Contains(q.What, Percent(q.Lost)) { // it may say so itself
-			lost = ", " + Percent(q.Lost) + " lost"
+		text := q.What
+		if q.Lost > 0 && !strings.Contains(text, Percent(q.Lost)) { // it may say so itself
+			text += ", " + Percent(q.Lost) + " lost"
 		}
-		text := q.What + lost
 		if len(q.Candidates) > 0 {
 			text += "; candidates: " + list(q.Candidates)
 		}
