@@ -19,17 +19,16 @@ func searched(t *testing.T, slow map[int]float64, unordered bool) *bisect.Docume
 	t.Helper()
 	o := bisect.Defaults()
 	o.Unordered = unordered
-	variants := make([]bisect.Variant, 4)
-	for i := range variants {
-		variants[i] = bisect.Variant{Name: fmt.Sprintf("7.%d<b>", i), Settings: "--rccl-lib /opt/" + strings.Repeat("very/long/path/", i) + "librccl.so"}
+	h := bisect.Header{Timing: "burst", GPUs: 8}
+	for i := range 4 {
+		h.Variants = append(h.Variants, bisect.Given{Name: fmt.Sprintf("7.%d<b>", i), Settings: "--rccl-lib /opt/" + strings.Repeat("very/long/path/", i) + "librccl.so"})
 	}
-	var cases []bisect.Case
 	for _, group := range []string{"all_gather float, 8 ranks", "all_reduce float sum, 8 ranks"} {
 		for i := range 5 {
-			cases = append(cases, bisect.Case{Key: fmt.Sprint(group, i), Group: group, Bytes: 1 << (16 + 2*i)})
+			h.Cases = append(h.Cases, bisect.Planned{Key: fmt.Sprint(group, i), Collective: group, Bytes: 1 << (16 + 2*i)})
 		}
 	}
-	s := bisect.New(len(variants), len(cases), o)
+	s := bisect.New(len(h.Variants), len(h.Cases), o)
 	children := 0
 	for {
 		r, more := s.Next()
@@ -37,11 +36,11 @@ func searched(t *testing.T, slow map[int]float64, unordered bool) *bisect.Docume
 			break
 		}
 		for _, v := range r.Variants {
-			trial := bisect.Trial{Round: children / 2, Variant: v, Asked: r.Cases, Seconds: make([]float64, len(cases)), Cost: 1}
+			trial := bisect.Trial{Round: children / 2, Variant: v, Asked: r.Cases, Seconds: make([]float64, len(h.Cases)), Cost: 1}
 			for _, c := range r.Cases {
 				noise := 0.001 * math.Sin(float64(7*children+13*c))
 				trial.Seconds[c] = 1e-3 * (1 + noise) * (1 + 0.005*float64(children))
-				if cases[c].Bytes == 1<<20 {
+				if h.Cases[c].Bytes == 1<<20 {
 					trial.Seconds[c] *= 1 + slow[v]
 				}
 			}
@@ -50,8 +49,8 @@ func searched(t *testing.T, slow map[int]float64, unordered bool) *bisect.Docume
 		}
 		s.EndRound()
 	}
-	d := s.Document(variants, cases)
-	d.Timing, d.GPUs, d.Seconds, d.Children, d.Complete, d.Simulated = "burst", 8, 100, children, true, true
+	d := s.Document(h, nil)
+	d.Seconds, d.Children, d.Complete, d.Simulated = 100, children, true, true
 	return d
 }
 
@@ -95,7 +94,7 @@ func TestBisectionPagesOfOtherSearches(t *testing.T) {
 	for says, b := range map[string]*bisect.Document{
 		"FASTEST</strong>":         searched(t, map[int]float64{1: 0.1}, true),
 		"NO SLOW VARIANT</strong>": searched(t, nil, false),
-		"NOT CHECKED":              bisect.New(2, 1, bisect.Defaults()).Document([]bisect.Variant{{Name: "a"}, {Name: "b"}}, []bisect.Case{{Key: "k", Group: "g", Bytes: 1}}),
+		"NOT CHECKED":              bisect.New(2, 1, bisect.Defaults()).Document(bisect.Header{Variants: []bisect.Given{{Name: "a"}, {Name: "b"}}, Cases: []bisect.Planned{{Key: "k", Collective: "g", Bytes: 1}}}, nil),
 	} {
 		var page bytes.Buffer
 		require.NoError(t, WriteHTML(&page, b.Shown()))

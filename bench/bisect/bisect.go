@@ -18,18 +18,10 @@ package bisect
 
 import (
 	"context"
-	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
 )
-
-// Case is what a child measures the time of.
-type Case struct {
-	// Key of the case in a record; Group is all of it but the size.
-	Key, Group string
-	Bytes      int64
-}
 
 // Criteria set what is looked for, and how sure the answer is.
 type Criteria struct {
@@ -82,6 +74,8 @@ type Trial struct {
 	Seconds []float64
 	// Cost is what the child took with its start, in the unit of Criteria.Each; 0 is not known.
 	Cost float64
+	// Broken is true if the variant cannot be measured: it is left out, and the search goes on.
+	Broken bool
 }
 
 // Search is the state of a search. Make it with [New].
@@ -113,9 +107,6 @@ func (s *Search) Add(t Trial) {
 }
 
 func usable(seconds float64) bool { return seconds > 0 && !math.IsInf(seconds, 1) }
-
-// LeaveOut takes out of the search a variant that cannot be measured.
-func (s *Search) LeaveOut(variant int) { s.out[variant] = true }
 
 // EndRound counts a round.
 func (s *Search) EndRound() { s.rounds++ }
@@ -236,18 +227,8 @@ func (s *Search) Exhausted() bool {
 	return len(s.next(s.working()).Cases) > 0
 }
 
-// BrokenError is why a variant cannot be measured: it is left out, and the search goes on.
-type BrokenError struct {
-	// Reason in a sentence without a full stop; Evidence are the last lines that the child
-	// printed.
-	Reason   string
-	Evidence []string
-}
-
-func (e *BrokenError) Error() string { return e.Reason }
-
 // Measure runs one child: it starts the variant and measures the cases once. Round counts
-// from 0. A [BrokenError] leaves the variant out; any other error ends the search.
+// from 0. An error ends the search.
 type Measure func(ctx context.Context, round, variant int, cases []int) (Trial, error)
 
 // Run searches until everything is decided or the rounds are used up. The end of ctx, or an
@@ -263,11 +244,12 @@ func Run(ctx context.Context, s *Search, measure Measure) error {
 				return context.Cause(ctx)
 			}
 			t, err := measure(ctx, s.rounds, v, round.Cases)
-			if broken := (*BrokenError)(nil); errors.As(err, &broken) {
-				s.LeaveOut(v)
-				continue
-			} else if err != nil {
+			if err != nil {
 				return err
+			}
+			if t.Broken {
+				s.out[v] = true
+				continue
 			}
 			t.Round, t.Variant, t.Asked = s.rounds, v, round.Cases
 			s.Add(t)

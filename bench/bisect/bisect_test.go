@@ -29,7 +29,7 @@ func (p *planted) search(t *testing.T, variants, cases int, o Criteria) *Search 
 	require.NoError(t, Run(t.Context(), s, func(_ context.Context, _, variant int, asked []int) (Trial, error) {
 		p.children = append(p.children, Round{[]int{variant}, asked})
 		if p.broken[variant] {
-			return Trial{}, &BrokenError{Reason: "it crashed"}
+			return Trial{Broken: true}, nil
 		}
 		trial := Trial{Seconds: make([]float64, cases), Cost: 5 + float64(len(asked))}
 		for _, c := range asked {
@@ -125,11 +125,11 @@ func TestLeftOutBeforeTheFirst(t *testing.T) {
 	p := planted{slow: from(4, 7, 1, 0.05), noise: 0.01, seed: 7, broken: map[int]bool{3: true}}
 	s := p.search(t, 8, 4, Defaults())
 	require.True(t, s.out[3], "it was tried")
-	variants := make([]Variant, 8)
-	for i := range variants {
-		variants[i].Name = string(rune('a' + i))
+	h := Header{Variants: make([]Given, 8), Cases: make([]Planned, 4)}
+	for i := range h.Variants {
+		h.Variants[i].Name = string(rune('a' + i))
 	}
-	d := s.Document(variants, make([]Case, 4))
+	d := s.Document(h, nil)
 	require.Equal(t, &Named{Variant: "e", After: "c", Between: []string{"d"}, Cases: 1}, d.First)
 }
 

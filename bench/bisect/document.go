@@ -1,7 +1,10 @@
 package bisect
 
 import (
+	"cmp"
 	"io"
+	"maps"
+	"slices"
 
 	"zbench/bench/compare"
 	"zbench/bench/finding"
@@ -152,29 +155,40 @@ type Reading struct {
 	Rank int `json:"rank,omitempty" jsonschema:"minimum=1"`
 }
 
-// Document is the result of a search. Variants have their names and settings; cases are as many as New
-// was given. The caller fills in what the search does not know: Simulated, Timing, GPUs, Seconds,
-// Children, Complete.
-func (s *Search) Document(variants []Variant, cases []Case) *Document {
+// Document is the result of a search over the variants and cases of a header; entries are what its children came
+// to, in their order. It is complete unless the rounds are used up.
+func (s *Search) Document(h Header, entries []Entry) *Document {
 	d := &Document{
-		Schema: Schema, Ordered: !s.Unordered, Alpha: s.Alpha, Miss: s.Miss, MinEffect: s.MinEffect, Seed: s.Seed, Rounds: s.rounds,
-		Variants: variants,
+		Schema: Schema, Ordered: !s.Unordered, Complete: !s.Exhausted(), Alpha: s.Alpha, Miss: s.Miss, MinEffect: s.MinEffect, Seed: s.Seed,
+		Timing: h.Timing, GPUs: h.GPUs, Rounds: s.rounds, Children: len(h.Scouts) + len(entries),
 	}
-	for i := range variants {
-		variants[i].LeftOut = s.out[i]
-		for _, t := range s.trials {
-			if t.Variant == i {
-				variants[i].Children++
-			}
+	for _, seconds := range h.Scouts {
+		d.Seconds += seconds
+	}
+	for i, v := range h.Variants {
+		d.Variants = append(d.Variants, Variant{Name: v.Name, Settings: v.Settings, LeftOut: s.out[i]})
+	}
+	for _, t := range s.trials {
+		d.Variants[t.Variant].Children++
+	}
+	groups := map[string]string{}
+	for _, e := range entries {
+		d.Seconds, d.Simulated = d.Seconds+e.Seconds, d.Simulated || e.Simulated
+		maps.Copy(groups, e.Groups)
+		if e.Reason != "" {
+			v := &d.Variants[slices.IndexFunc(h.Variants, func(v Given) bool { return v.Name == e.Variant })]
+			v.Reason, v.Evidence = e.Reason, e.Evidence
 		}
 	}
 	outcomes := s.Outcomes()
-	for i, o := range outcomes {
-		d.Cases = append(d.Cases, measured(&o, cases[i], variants, s.working()))
+	for i, c := range h.Cases {
+		m := outcomes[i].measured(d.Variants, s.working())
+		m.Key, m.Group, m.Bytes = c.Key, cmp.Or(groups[c.Key], c.Collective), c.Bytes
+		d.Cases = append(d.Cases, m)
 	}
-	d.Drift = s.levels(variants)
+	d.Drift = s.levels(d.Variants)
 	if first := First(outcomes); first >= 0 {
-		d.First = s.named(first, variants, outcomes)
+		d.First = s.named(first, d.Variants, outcomes)
 	}
 	d.conclude()
 	return d
@@ -198,14 +212,11 @@ func (s *Search) named(first int, variants []Variant, outcomes []Outcome) *Named
 	return n
 }
 
-// measured is the entry of a case.
-func measured(o *Outcome, c Case, variants []Variant, working []int) Measured {
-	m := Measured{Key: c.Key, Group: c.Group, Bytes: c.Bytes, Verdict: o.Verdict}
-	for v, e := range o.Effects {
-		m.Variants = append(m.Variants, Reading{
-			Name: variants[v].Name, Children: e.Readings, Rank: e.Rank,
-			Seconds: known(e.Seconds), Change: known(e.Change), Lo: known(e.Lo), Hi: known(e.Hi),
-		})
+// measured is the entry of a case without its name.
+func (o *Outcome) measured(variants []Variant, working []int) Measured {
+	m := Measured{Verdict: o.Verdict, Variants: o.Effects}
+	for v := range m.Variants {
+		m.Variants[v].Name = variants[v].Name
 	}
 	if o.Likeliest < 0 || len(working) == 0 {
 		return m
@@ -246,9 +257,6 @@ func (d *Document) counts() map[compare.Verdict]int {
 	}
 	return seen
 }
-
-// GPUSeconds are what the search cost, in GPU-seconds.
-func (d *Document) GPUSeconds() float64 { return d.Seconds * float64(d.GPUs) }
 
 // WriteJSON writes bisect.json.
 func (d *Document) WriteJSON(w io.Writer) error {

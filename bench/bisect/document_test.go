@@ -19,18 +19,20 @@ import (
 func documented(t *testing.T, p *planted, variants, cases int, o Criteria) *Document {
 	t.Helper()
 	s := p.search(t, variants, cases, o)
-	names, list := make([]Variant, variants), make([]Case, cases)
-	for i := range names {
-		names[i] = Variant{Name: "build-" + string(rune('a'+i)), Settings: "--rocm-path /opt/" + string(rune('a'+i))}
+	h := Header{Timing: "burst", GPUs: 8}
+	var entries []Entry
+	for i := range variants {
+		name := string(rune('a' + i))
+		h.Variants = append(h.Variants, Given{Name: "build-" + name, Settings: "--rocm-path /opt/" + name})
 		if s.out[i] {
-			names[i].Reason, names[i].Evidence = "its child run failed (exit code 1)", []string{"zbench: it crashed"}
+			entries = append(entries, Entry{Variant: "build-" + name, Reason: "its child run failed (exit code 1)", Evidence: []string{"zbench: it crashed"}})
 		}
 	}
-	for i := range list {
-		list[i] = Case{Key: "all_reduce/" + string(rune('0'+i)), Group: "all_reduce float sum", Bytes: 1 << (20 + i)}
+	for i := range cases {
+		h.Cases = append(h.Cases, Planned{Key: "all_reduce/" + string(rune('0'+i)), Collective: "all_reduce float sum", Bytes: 1 << (20 + i)})
 	}
-	d := s.Document(names, list)
-	d.Timing, d.GPUs, d.Seconds, d.Children, d.Complete = "burst", 8, 100, len(p.children), true
+	d := s.Document(h, entries)
+	d.Seconds, d.Children, d.Complete = 100, len(p.children), true
 	return d
 }
 

@@ -25,17 +25,23 @@ const (
 
 // Headline is the answer in one sentence.
 func (d *Document) Headline() string {
-	text := map[compare.Verdict]func() string{
-		Slower: d.slower, Ranked: d.ranked, Same: d.same, Unclear: d.unclear, NotChecked: func() string { return "NOT CHECKED: there is nothing to compare." },
-	}[d.Verdict]()
+	all, text := plain.Count(len(d.Cases), "case"), ""
+	switch d.Verdict {
+	case Slower:
+		text = fmt.Sprintf("FIRST SLOW VARIANT: %s. It is slower than %s in %d of %s.", d.First.Variant, d.First.After, d.First.Cases, all)
+	case Ranked:
+		text = d.ranked()
+	case Same:
+		text = d.same()
+	case Unclear:
+		text = fmt.Sprintf("UNCLEAR: %d of %s are not decided after %s.", d.counts()[Unclear], all, plain.Count(d.Rounds, "round"))
+	default:
+		text = "NOT CHECKED: there is nothing to compare."
+	}
 	if d.Simulated {
 		text = "SIMULATED: " + text
 	}
 	return text
-}
-
-func (d *Document) slower() string {
-	return fmt.Sprintf("FIRST SLOW VARIANT: %s. It is slower than %s in %d of %s.", d.First.Variant, d.First.After, d.First.Cases, plain.Count(len(d.Cases), "case"))
 }
 
 func (d *Document) same() string {
@@ -59,13 +65,16 @@ func (d *Document) Ends() (first, last string) {
 	return first, last
 }
 
-func (d *Document) unclear() string {
-	return fmt.Sprintf("UNCLEAR: %d of %s are not decided after %s.", d.counts()[Unclear], plain.Count(len(d.Cases), "case"), plain.Count(d.Rounds, "round"))
-}
-
 // ranked names the variants that are fastest in most cases.
 func (d *Document) ranked() string {
-	best := d.fastest()
+	best := make([]int, len(d.Variants)) // in how many cases no other is faster
+	for _, c := range d.Cases {
+		for v, r := range c.Variants {
+			if r.Rank == 1 {
+				best[v]++
+			}
+		}
+	}
 	most := slices.Max(best)
 	var names []string
 	for i, n := range best {
@@ -74,19 +83,6 @@ func (d *Document) ranked() string {
 		}
 	}
 	return fmt.Sprintf("FASTEST: %s: no variant is faster in %d of %s.", strings.Join(names, " and "), most, plain.Count(len(d.Cases), "case"))
-}
-
-// fastest counts for each variant the cases in which no other is faster.
-func (d *Document) fastest() []int {
-	out := make([]int, len(d.Variants))
-	for _, c := range d.Cases {
-		for v, r := range c.Variants {
-			if r.Rank == 1 {
-				out[v]++
-			}
-		}
-	}
-	return out
 }
 
 // Findings are the answer in the order of reading, the headline first.

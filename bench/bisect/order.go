@@ -130,21 +130,15 @@ func pairsOf(n int) [][2]int {
 	return out
 }
 
-// lacks: lacking is true if first is likely enough but has unseen neighbours, given if the pair would
-// give their readings.
-func (j *judged) lacks(alpha float64, pair []int) (lacking, given bool) {
-	lacking = j.slow && len(j.unseen) > 0 && j.from[j.first] >= 1-alpha
-	return lacking, !slices.ContainsFunc(j.unseen, func(v int) bool { return !slices.Contains(pair, v) })
-}
-
 // gain is how much a pair of readings tells of a case: the probability that two hypotheses, drawn by
 // their weight, differ and are told apart. Normal readings whose expectations are d standard deviations
 // apart are confused with the probability exp(−d²/8) (Bhattacharyya's coefficient).
 func (s *Search) gain(of *judged, at *normal, variance float64, pair [2]int) float64 {
-	if lacking, given := of.lacks(s.Alpha, pair[:]); lacking && given {
+	if of.slow && len(of.unseen) > 0 && of.from[of.first] >= 1-s.Alpha { // it is likely enough but for its unseen neighbours
+		if slices.ContainsFunc(of.unseen, func(v int) bool { return !slices.Contains(pair[:], v) }) {
+			return 0
+		}
 		return 1
-	} else if lacking {
-		return 0
 	}
 	rows := at.ahead(len(s.trials), pair[:]...)
 	odds := math.Exp(min(of.evidence, 100)) / float64(s.cases)

@@ -9,19 +9,6 @@ import (
 	"zbench/bench/compare"
 )
 
-// Effect is what is known of a variant in a case.
-type Effect struct {
-	// Readings are the children that measured the case.
-	Readings int
-	// Median of their times, in seconds; Change is the time over that of the first variant
-	// that works, less 1, with drift taken out, Lo to Hi its 95 % interval. They are NaN
-	// where they are not known.
-	Seconds, Change, Lo, Hi float64
-	// Rank is 1 more than the number of variants that are faster; 0 where variants are in
-	// order.
-	Rank int
-}
-
 // Outcome is what a case came to.
 type Outcome struct {
 	Verdict compare.Verdict
@@ -33,7 +20,8 @@ type Outcome struct {
 	// Likeliest is the likeliest first slow variant, −1 if none was weighed.
 	Evidence  float64
 	Likeliest int
-	Effects   []Effect
+	// Effects are the variants of the search, without their names.
+	Effects []Reading
 }
 
 // Outcomes are the outcomes of all cases by what was measured so far.
@@ -41,7 +29,7 @@ func (s *Search) Outcomes() []Outcome {
 	working := s.working()
 	out := make([]Outcome, s.cases)
 	for i := range out {
-		out[i] = Outcome{Verdict: NotChecked, First: -1, Likeliest: -1, Effects: make([]Effect, s.variants)}
+		out[i] = Outcome{Verdict: NotChecked, First: -1, Likeliest: -1, Effects: make([]Reading, s.variants)}
 		for v := range out[i].Effects {
 			out[i].Effects[v] = s.effect(v, i)
 		}
@@ -61,18 +49,17 @@ func (s *Search) Outcomes() []Outcome {
 	return out
 }
 
-// effect has the number and the median of a variant's times; the rest is NaN.
-func (s *Search) effect(variant, c int) Effect {
-	e := Effect{Seconds: math.NaN(), Change: math.NaN(), Lo: math.NaN(), Hi: math.NaN()}
+// effect has the number and the median of a variant's times alone.
+func (s *Search) effect(variant, c int) (e Reading) {
 	var times []float64
 	for _, t := range s.trials {
 		if t.Variant == variant && usable(t.Seconds[c]) {
 			times = append(times, t.Seconds[c])
 		}
 	}
-	if e.Readings = len(times); e.Readings > 0 {
+	if e.Children = len(times); e.Children > 0 {
 		slices.Sort(times)
-		e.Seconds = (times[(len(times)-1)/2] + times[len(times)/2]) / 2
+		e.Seconds = known((times[(len(times)-1)/2] + times[len(times)/2]) / 2)
 	}
 	return e
 }
@@ -91,7 +78,7 @@ func (n noise) measure(o *Outcome, working []int, of *normal) {
 		}
 		wide := half * math.Sqrt(f.covariance[i][i])
 		e := &o.Effects[v]
-		e.Change, e.Lo, e.Hi = math.Expm1(d), math.Expm1(d-wide), math.Expm1(d+wide)
+		e.Change, e.Lo, e.Hi = known(math.Expm1(d)), known(math.Expm1(d-wide)), known(math.Expm1(d+wide))
 	}
 }
 

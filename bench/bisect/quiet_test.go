@@ -32,8 +32,8 @@ func TestQuietMachines(t *testing.T) {
 		require.Equal(t, want, found(s), "seed %d: %d variants, noise %g", seed, variants, noise)
 		for c, o := range s.Outcomes() {
 			if o.Verdict == Slower {
-				require.Positive(t, o.Effects[o.First].Readings, "seed %d, case %d", seed, c)
-				require.Positive(t, o.Effects[o.First-1].Readings, "seed %d, case %d", seed, c)
+				require.Positive(t, o.Effects[o.First].Children, "seed %d, case %d", seed, c)
+				require.Positive(t, o.Effects[o.First-1].Children, "seed %d, case %d", seed, c)
 			}
 		}
 		require.Less(t, len(p.children), 60, "seed %d", seed)

@@ -14,6 +14,7 @@
 package compare
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -71,19 +72,20 @@ func Compare(base, fresh []Run, o Criteria) (*Document, error) {
 	}
 	d.Cases = join(old, now, o)
 	var family []*observed
+	runs := [2]int{len(base), len(fresh)}
 	for i := range d.Cases {
 		if c := d.Cases[i].observed; c != nil {
 			family = append(family, c)
 		}
 	}
-	tests, shift := judge(family, len(base), len(fresh), o)
+	tests, shift := judge(family, runs, o)
 	for i := range d.Cases {
 		d.Cases[i].judge(o, tests)
 	}
 	if shift != nil {
 		d.Common = &Common{Change: math.Expm1(shift.difference), Test: *testOf(shift), Verdict: shift.verdict(o)}
 	}
-	d.Overall = overall(family, len(base), len(fresh), o)
+	d.Overall = overall(family, runs, o)
 	d.conclude()
 	d.names = o.Names
 	if len(family) == 0 {
@@ -117,14 +119,14 @@ func (c *Case) judge(o Criteria, tests int) {
 	if of == nil {
 		return
 	}
-	c.Base.set(of.base, c.factor)
-	c.New.set(of.new, c.factor)
+	c.Base.set(of.sides[0], c.factor)
+	c.New.set(of.sides[1], c.factor)
 	d := of.difference()
 	c.Change = new(math.Expm1(d))
 	t := of.test
 	if t == nil {
 		c.Verdict, c.NeedsRuns = Unclear, MinRuns
-		c.Reason = tooFew(len(of.base), len(of.new))
+		c.Reason = fmt.Sprintf("%d and %d runs of BASE and NEW; a verdict takes %d a side", len(of.sides[0]), len(of.sides[1]), MinRuns)
 		return
 	}
 	c.Test = testOf(t)
@@ -171,12 +173,12 @@ const most = 1e6
 // rank is the p of the Mann–Whitney U test, which assumes no distribution; nil below
 // RankRuns runs a side. It is advisory: over a large family it cannot reach Holm's level.
 func rank(c *observed) *float64 {
-	if min(len(c.base), len(c.new)) < RankRuns {
+	if min(len(c.sides[0]), len(c.sides[1])) < RankRuns {
 		return nil
 	}
 	thresholds := benchmath.DefaultThresholds
 	sample := func(v []float64) *benchmath.Sample { return benchmath.NewSample(slices.Clone(v), &thresholds) }
-	p := benchmath.AssumeNothing.Compare(sample(c.base), sample(c.new)).P
+	p := benchmath.AssumeNothing.Compare(sample(c.sides[0]), sample(c.sides[1])).P
 	if math.IsNaN(p) || p < 0 {
 		return nil
 	}

@@ -15,57 +15,23 @@ import (
 // entry is one case of one run.
 type entry struct {
 	key, pool string
-	bytes     int64
-	// The case in the record is result or row; the other is nil. rec is the record of row.
-	rec    *record.Record
-	result *record.Result
-	row    *record.Kernel
-	// burst and isolated are the times of a result, kernel those of a row; nil for none.
-	burst, isolated *record.Timing
-	kernel          *stat.Summary
-	status          record.Status
-	reason          string
-}
-
-// Timings are the kinds of time, the preferred first. Two kinds are never compared.
-func Timings() []string {
-	out := make([]string, len(timings))
-	for i, t := range timings {
-		out[i] = t.name
-	}
-	return out
-}
-
-// timing is a kind of time.
-type timing struct {
-	name string
-	of   func(*entry) *stat.Summary
+	// group names the case without its size.
+	group string
+	bytes int64
+	// factor over seconds is the case's bandwidth; 0 where there is none.
+	factor float64
+	// times are those of each of timings; nil for none. burst is the timing that the first is of, nil for none.
+	times  [5]*stat.Summary
+	burst  *record.Timing
+	status record.Status
+	reason string
 }
 
 // timings are the kinds of time of a case.
-var timings = []timing{
-	{"burst", func(e *entry) *stat.Summary { return part(e.burst, false) }},
-	{"burst_slowest", func(e *entry) *stat.Summary { return part(e.burst, true) }},
-	{"isolated", func(e *entry) *stat.Summary { return part(e.isolated, true) }},
-	{"isolated_mean", func(e *entry) *stat.Summary { return part(e.isolated, false) }},
-	{"kernel", func(e *entry) *stat.Summary { return e.kernel }},
-}
+var timings = [5]string{"burst", "burst_slowest", "isolated", "isolated_mean", "kernel"}
 
-// part is the mean over ranks or the slowest rank of a timing.
-func part(t *record.Timing, slowest bool) *stat.Summary {
-	switch {
-	case t == nil:
-		return nil
-	case slowest:
-		return t.MaxOfRanks
-	}
-	return t.MeanOfRanks
-}
-
-// timed tells whether the case has a time of any kind.
-func (e *entry) timed() bool {
-	return slices.ContainsFunc(timings, func(t timing) bool { return t.of(e) != nil })
-}
+// Timings are the kinds of time, the preferred first. Two kinds are never compared.
+func Timings() []string { return slices.Clone(timings[:]) }
 
 // member is a run with its cases.
 type member struct {
@@ -86,13 +52,23 @@ func members(runs []Run) []member {
 func entries(rec *record.Record) []*entry {
 	var out []*entry
 	for r := range rec.Each() {
-		out = append(out, &entry{key: r.Key, pool: r.Collective, bytes: max(r.Bytes, r.BytesRequested), result: r, burst: r.Burst, isolated: r.Isolated, status: r.Status, reason: r.Reason})
+		e := &entry{key: r.Key, pool: r.Collective, group: groupOf(r), bytes: max(r.Bytes, r.BytesRequested), burst: r.Burst, status: r.Status, reason: r.Reason}
+		if c, err := collective.ByName(r.Collective); err == nil && r.Ranks > 0 {
+			e.factor = float64(r.Bytes) * c.BusFactor(r.Ranks)
+		}
+		if t := r.Burst; t != nil {
+			e.times[0], e.times[1] = t.MeanOfRanks, t.MaxOfRanks
+		}
+		if t := r.Isolated; t != nil {
+			e.times[2], e.times[3] = t.MaxOfRanks, t.MeanOfRanks
+		}
+		out = append(out, e)
 	}
 	for i := range rec.Kernels {
 		k := &rec.Kernels[i]
-		e := &entry{key: k.Key, pool: rec.Benchmark(), bytes: k.Moved, rec: rec, row: k, status: k.Status, reason: k.Reason}
+		e := &entry{key: k.Key, pool: rec.Benchmark(), group: kernelGroup(rec, k), bytes: k.Moved, factor: float64(k.Moved), status: k.Status, reason: k.Reason}
 		if k.Timing != nil {
-			e.kernel = k.Timing.Seconds
+			e.times[4] = k.Timing.Seconds
 		}
 		out = append(out, e)
 	}
@@ -101,26 +77,6 @@ func entries(rec *record.Record) []*entry {
 
 // ended says how the case ended, and why.
 func (e *entry) ended() string { return e.status.Text() + ": " + plain.Text(e.reason) }
-
-// group names the case without its size.
-func (e *entry) group() string {
-	if e.row != nil {
-		return kernelGroup(e.rec, e.row)
-	}
-	return groupOf(e.result)
-}
-
-// factor over seconds is the case's bandwidth; 0 where there is none.
-func (e *entry) factor() float64 {
-	if e.row != nil {
-		return float64(e.row.Moved)
-	}
-	c, err := collective.ByName(e.result.Collective)
-	if err != nil || e.result.Ranks < 1 {
-		return 0
-	}
-	return float64(e.result.Bytes) * c.BusFactor(e.result.Ranks)
-}
 
 // groupOf names a collective's case by all that tells it from others, except its size.
 func groupOf(r *record.Result) string {
@@ -187,15 +143,16 @@ type Reading struct {
 // Readings are the cases of a record with their medians in a kind of time, one of Timings.
 func Readings(rec *record.Record, timing string) []Reading {
 	var out []Reading
+	kind := slices.Index(timings[:], timing)
 	for _, e := range entries(rec) {
-		r := Reading{Key: e.key, Group: e.group(), Bytes: e.bytes, Why: "it has no " + timing + " time"}
-		if e.status != record.OK {
+		r := Reading{Key: e.key, Group: e.group, Bytes: e.bytes}
+		switch {
+		case e.status != record.OK:
 			r.Why = e.ended()
-		}
-		for _, kind := range timings {
-			if s := kind.of(e); kind.name == timing && s != nil && e.status == record.OK {
-				r.Seconds, r.Why = s.Median, ""
-			}
+		case kind < 0 || e.times[kind] == nil:
+			r.Why = "it has no " + timing + " time"
+		default:
+			r.Seconds = e.times[kind].Median
 		}
 		out = append(out, r)
 	}

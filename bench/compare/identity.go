@@ -9,15 +9,18 @@ import (
 )
 
 // timed identifies a time of a run: its case and kind.
-type timed struct{ key, kind string }
+type timed struct {
+	key  string
+	kind int
+}
 
 // times are the bits of the median and the mean of all times of a run.
 func (m *member) times() map[timed][2]uint64 {
 	out := map[timed][2]uint64{}
 	for _, e := range m.entries {
-		for _, kind := range timings {
-			if s := kind.of(e); s != nil {
-				out[timed{e.key, kind.name}] = [2]uint64{math.Float64bits(s.Median), math.Float64bits(s.Mean)}
+		for kind, s := range e.times {
+			if s != nil {
+				out[timed{e.key, kind}] = [2]uint64{math.Float64bits(s.Median), math.Float64bits(s.Mean)}
 			}
 		}
 	}

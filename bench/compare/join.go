@@ -3,11 +3,11 @@ package compare
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
 	"zbench/bench/record"
-	"zbench/bench/stat"
 )
 
 // join matches the cases of all runs by key, in BASE's order, then what only NEW has.
@@ -47,21 +47,21 @@ func join(base, fresh []member, o Criteria) []Case {
 func pair(sides *[2][]*entry, o Criteria) Case {
 	all := slices.Concat(sides[0], sides[1])
 	e := all[slices.IndexFunc(all, func(e *entry) bool { return e != nil })]
-	c := Case{Key: e.key, Group: e.group(), Bytes: e.bytes, Verdict: NotChecked, factor: e.factor()}
+	c := Case{Key: e.key, Group: e.group, Bytes: e.bytes, Verdict: NotChecked, factor: e.factor}
 	for s, name := range []string{"BASE", "NEW"} {
 		if why, bad := trouble(sides[s]); why != "" && c.Reason == "" {
 			c.Reason = why + " in " + name
 			c.Broken = bad && s == 1
 		}
 	}
-	for _, kind := range timings {
-		if o.Timing != "" && o.Timing != kind.name {
+	for kind, name := range timings {
+		if o.Timing != "" && o.Timing != name {
 			continue
 		}
-		base, fresh := values(sides[0], kind.of), values(sides[1], kind.of)
-		if len(base) > 0 && len(fresh) > 0 && !c.Broken {
-			c.Timing, c.Reason = kind.name, ""
-			c.observed = observe(e.pool, base, fresh)
+		both := [2][]value{values(sides[0], kind), values(sides[1], kind)}
+		if len(both[0]) > 0 && len(both[1]) > 0 && !c.Broken {
+			c.Timing, c.Reason = name, ""
+			c.observed = observe(e.pool, both)
 			return c
 		}
 	}
@@ -100,25 +100,21 @@ func trouble(side []*entry) (why string, bad bool) {
 type value struct{ log, rounding, within float64 }
 
 // values are the values of a side's runs; runs without one are left out.
-func values(side []*entry, of func(*entry) *stat.Summary) []value {
+func values(side []*entry, kind int) []value {
 	var out []value
 	for _, e := range side {
 		if e == nil || e.status != record.OK {
 			continue
 		}
-		s := of(e)
-		if s == nil {
+		s := e.times[kind]
+		if s == nil || !(s.Median > 0) || math.IsInf(s.Median, 1) {
 			continue
 		}
-		log, ok := logOf(s.Median)
-		if !ok {
-			continue
-		}
-		v := value{log: log}
+		v := value{log: math.Log(s.Median)}
 		if s.Lo != nil && s.Hi != nil && *s.Hi > *s.Lo {
 			v.within = square((*s.Hi - *s.Lo) / 2 / 1.96 / s.Median)
 		}
-		if t := e.burst; t != nil && t.Rounding != nil && of(e) == t.MeanOfRanks {
+		if t := e.burst; t != nil && t.Rounding != nil && s == t.MeanOfRanks {
 			v.rounding = square((t.Rounding.Hi-t.Rounding.Lo)/s.Median) / 12
 		}
 		out = append(out, v)
@@ -129,17 +125,14 @@ func values(side []*entry, of func(*entry) *stat.Summary) []value {
 func square(x float64) float64 { return x * x }
 
 // observe gathers the values of a case of both sides.
-func observe(pool string, base, fresh []value) *observed {
-	c, n := &observed{pool: pool}, float64(len(base)+len(fresh))
-	for _, v := range slices.Concat(base, fresh) {
-		c.rounding += v.rounding / n
-		c.within += v.within / n
-	}
-	for _, v := range base {
-		c.base = append(c.base, v.log)
-	}
-	for _, v := range fresh {
-		c.new = append(c.new, v.log)
+func observe(pool string, sides [2][]value) *observed {
+	c, n := &observed{pool: pool}, float64(len(sides[0])+len(sides[1]))
+	for s, side := range sides {
+		for _, v := range side {
+			c.rounding += v.rounding / n
+			c.within += v.within / n
+			c.sides[s] = append(c.sides[s], v.log)
+		}
 	}
 	return c
 }
@@ -148,9 +141,9 @@ func observe(pool string, base, fresh []value) *observed {
 func unmatched(sides *[2][]*entry, o Criteria) string {
 	kinds := func(side []*entry) string {
 		var names []string
-		for _, kind := range timings {
-			if len(values(side, kind.of)) > 0 {
-				names = append(names, kind.name)
+		for kind, name := range timings {
+			if len(values(side, kind)) > 0 {
+				names = append(names, name)
 			}
 		}
 		if len(names) == 0 {

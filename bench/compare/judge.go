@@ -12,7 +12,7 @@ import (
 // judge tests every case, and the shift common to all. A case has no test where its sides have too few
 // runs and the variation between runs is not given; tests counts those that have one. The shift is nil
 // where too few cases have every run.
-func judge(cases []*observed, base, fresh int, o Criteria) (tests int, shift *tested) {
+func judge(cases []*observed, runs [2]int, o Criteria) (tests int, shift *tested) {
 	strength := prior(pools(cases))
 	var family []*tested
 	for _, c := range cases {
@@ -33,7 +33,7 @@ func judge(cases []*observed, base, fresh int, o Criteria) (tests int, shift *te
 	for i := range weights {
 		weights[i] = 1 / float64(len(family))
 	}
-	if shift = common(cases, base, fresh, o); shift != nil {
+	if shift = common(cases, runs, o); shift != nil {
 		for i := range weights {
 			weights[i] *= 1 - commonWeight
 		}
@@ -44,12 +44,12 @@ func judge(cases []*observed, base, fresh int, o Criteria) (tests int, shift *te
 }
 
 // common tests the shift that all cases share.
-func common(cases []*observed, base, fresh int, o Criteria) *tested {
-	whole := everywhere(cases, base, fresh)
+func common(cases []*observed, runs [2]int, o Criteria) *tested {
+	whole := everywhere(cases, runs)
 	if len(whole) < minCommon {
 		return nil
 	}
-	return ofRuns(shift(whole, base, fresh, median), o)
+	return ofRuns(shift(whole, median), o)
 }
 
 // ofRuns tests a shift by the variance of whole runs; nil where there are too few of them.
@@ -98,7 +98,7 @@ type tested struct {
 // test compares the sides of a case by its noise.
 func test(c *observed, n noise) tested {
 	t := tested{difference: c.difference(), noise: n}
-	se := math.Sqrt(max(n.variance, c.rounding) * c.spread())
+	se := math.Sqrt(max(n.variance, c.rounding) * (1/float64(len(c.sides[0])) + 1/float64(len(c.sides[1]))))
 	t.p = twoSided(t.difference, se, n.df)
 	half := quantile((1+level)/2, n.df) * se
 	t.lo, t.hi = t.difference-half, t.difference+half

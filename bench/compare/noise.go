@@ -88,9 +88,9 @@ func (p *pool) independent() float64 {
 func (p *pool) complete() []*observed {
 	most := 0
 	for _, c := range p.cases {
-		most = max(most, len(c.base)+len(c.new))
+		most = max(most, len(c.sides[0])+len(c.sides[1]))
 	}
-	return slices.DeleteFunc(slices.Clone(p.cases), func(c *observed) bool { return len(c.base)+len(c.new) < most })
+	return slices.DeleteFunc(slices.Clone(p.cases), func(c *observed) bool { return len(c.sides[0])+len(c.sides[1]) < most })
 }
 
 // traces are tr(S) and tr(S²) of the covariance of rows. S has the same traces as the

@@ -24,12 +24,12 @@ type Overall struct {
 }
 
 // overall is nil where no case has every run.
-func overall(cases []*observed, base, fresh int, o Criteria) *Overall {
-	whole := everywhere(cases, base, fresh)
+func overall(cases []*observed, runs [2]int, o Criteria) *Overall {
+	whole := everywhere(cases, runs)
 	if len(whole) == 0 {
 		return nil
 	}
-	c := shift(whole, base, fresh, stat.Mean)
+	c := shift(whole, stat.Mean)
 	out := &Overall{Cases: len(whole), Change: math.Expm1(c.difference())}
 	if t := ofRuns(c, o); t != nil {
 		out.Lo, out.Hi = new(math.Expm1(t.lo)), new(math.Expm1(t.hi))

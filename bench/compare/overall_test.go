@@ -27,7 +27,7 @@ func TestOverallRatio(t *testing.T) {
 	require.Greater(t, *d.Overall.Hi, d.Overall.Change)
 	same := compared(t, plantedSide("b", 1, 4, 0.01, nil), plantedSide("n", 101, 4, 0.01, nil))
 	require.Regexp(t, `^NEW took (0\.99|1\.00)\d* ± 0\.0\d+ times as long as BASE \(.*\), no difference beyond the variation between runs\.$`, text(same))
-	require.Nil(t, overall(nil, 1, 1, Defaults()))
+	require.Nil(t, overall(nil, [2]int{1, 1}, Defaults()))
 }
 
 func TestRatiosHaveTheDigitsOfTheirInterval(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"zbench/bench/plain"
 	"zbench/bench/record"
 	"zbench/bench/spec"
+	"zbench/bench/stat"
 )
 
 // RefusedError is why two sides are not compared, and what to do instead.
@@ -114,7 +115,7 @@ func side(runs []member) []Member {
 	for i, r := range runs {
 		out[i].Name = r.Name
 		for _, e := range r.entries {
-			if e.status == record.OK && e.timed() {
+			if e.status == record.OK && e.times != [5]*stat.Summary{} {
 				out[i].Cases++
 			} else {
 				out[i].Without++
@@ -122,9 +123,4 @@ func side(runs []member) []Member {
 		}
 	}
 	return out
-}
-
-// tooFew says how many runs there are and how many a verdict takes.
-func tooFew(base, fresh int) string {
-	return fmt.Sprintf("%d and %d runs of BASE and NEW; a verdict takes %d a side", base, fresh, MinRuns)
 }

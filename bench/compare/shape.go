@@ -64,14 +64,8 @@ const (
 	moved, more = 0.05, 1.5
 )
 
-// Curve is the cases with a time on both sides that differ in size alone.
-type Curve struct {
-	Group string
-	Cases []*Case
-}
-
-// Curves are those of all cases, in their order.
-func Curves(cases []Case) (out []Curve) {
+// curves are the cases with a time on both sides by group, in their order. Their kind is not told.
+func curves(cases []Case) (out []Shape) {
 	index := map[string]int{}
 	for i := range cases {
 		c := &cases[i]
@@ -82,20 +76,16 @@ func Curves(cases []Case) (out []Curve) {
 		if !known {
 			k = len(out)
 			index[c.Group] = k
-			out = append(out, Curve{Group: c.Group})
+			out = append(out, Shape{Group: c.Group})
 		}
-		out[k].Cases = append(out[k].Cases, c)
+		out[k].cases = append(out[k].cases, c)
 	}
 	return out
 }
 
 // shapes are those of all curves with enough sizes.
-func shapes(cases []Case, o Criteria, tested bool) (out []Shape) {
-	for _, c := range Curves(cases) {
-		if len(c.Cases) >= leastSizes {
-			out = append(out, Shape{Group: c.Group, cases: c.Cases})
-		}
-	}
+func shapes(cases []Case, o Criteria, tested bool) []Shape {
+	out := slices.DeleteFunc(curves(cases), func(s Shape) bool { return len(s.cases) < leastSizes })
 	least := moved
 	if tested {
 		least = o.MinEffect

@@ -28,7 +28,7 @@ func (c *Document) Shown() *document.Document {
 	if t := c.ChangeTable(); t != nil {
 		d.Add("differences", "What else differs", document.Sheet{Table: *t, Label: "What else differs between BASE and NEW"}).Show(document.Everywhere)
 	}
-	groups := Curves(c.Cases)
+	groups := curves(c.Cases)
 	if chart := changeChart(c, groups); !chart.Empty() {
 		d.Add("change", "Change by size", document.Plots(document.Split(chart, groupNames(groups)))...)
 	}
@@ -40,7 +40,7 @@ func (c *Document) Shown() *document.Document {
 }
 
 // groupNames are the collectives or kernels, by which charts are split.
-func groupNames(groups []Curve) []string {
+func groupNames(groups []Shape) []string {
 	out := make([]string, len(groups))
 	for i, g := range groups {
 		out[i], _, _ = strings.Cut(g.Group, " ")
@@ -49,14 +49,14 @@ func groupNames(groups []Curve) []string {
 }
 
 // changeChart is the change of the time of each group by size.
-func changeChart(c *Document, groups []Curve) document.Chart {
+func changeChart(c *Document, groups []Shape) document.Chart {
 	chart := document.Chart{
 		ID: "change", Title: "Change of the time, NEW over BASE", Mark: document.MarkOf(c.Simulated), Quantity: document.Change, Axis: "change of the time, NEW over BASE",
 		Notes: []string{"Above 0 NEW takes longer. Bars are the 95 % interval of each case, without adjustment for the number of cases."},
 	}
 	for _, g := range groups {
 		s := document.Series{Name: g.Group}
-		for _, one := range g.Cases {
+		for _, one := range g.cases {
 			p := document.Point{Bytes: one.Bytes, Value: *one.Change}
 			if one.Test != nil {
 				p.Lo, p.Hi, p.Bounded = one.Test.Lo, one.Test.Hi, true
@@ -72,20 +72,20 @@ func changeChart(c *Document, groups []Curve) document.Chart {
 }
 
 // pairBlocks are the curves of both sides, a chart for each group. The first is open.
-func pairBlocks(c *Document, groups []Curve) []document.Block {
+func pairBlocks(c *Document, groups []Shape) []document.Block {
 	var out []document.Block
 	for i, g := range groups {
 		chart := document.Chart{
 			ID: fmt.Sprintf("curves-%d-%s", i+1, document.Slug(g.Group)), Title: g.Group, Mark: document.MarkOf(c.Simulated), Quantity: document.Time,
 			Series: []document.Series{{Name: cmp.Or(c.names[0], "BASE")}, {Name: cmp.Or(c.names[1], "NEW")}}, Short: true,
 		}
-		if ratesKnown(g) {
+		if !slices.ContainsFunc(g.cases, func(c *Case) bool { return c.Base.Rate == nil || c.New.Rate == nil }) {
 			chart.Quantity = document.BusBW
 			if c.Benchmark != "collectives" {
 				chart.Quantity = document.Rate
 			}
 		}
-		for _, one := range g.Cases {
+		for _, one := range g.cases {
 			for k, v := range []Values{one.Base, one.New} {
 				value := *v.Seconds
 				if chart.Quantity != document.Time {
@@ -99,11 +99,6 @@ func pairBlocks(c *Document, groups []Curve) []document.Block {
 		out = append(out, document.Plot{Chart: chart})
 	}
 	return document.FirstOpen(out)
-}
-
-// ratesKnown tells whether every case of a group has a bandwidth on both sides.
-func ratesKnown(g Curve) bool {
-	return !slices.ContainsFunc(g.Cases, func(c *Case) bool { return c.Base.Rate == nil || c.New.Rate == nil })
 }
 
 // runTable lists the runs of both sides.

@@ -47,7 +47,9 @@ func TestTrigamma(t *testing.T) {
 }
 
 // observedOf makes a case of residuals.
-func observedOf(base, fresh []float64) *observed { return &observed{pool: "p", base: base, new: fresh} }
+func observedOf(base, fresh []float64) *observed {
+	return &observed{pool: "p", sides: [2][]float64{base, fresh}}
+}
 
 // The degrees of freedom: cases that move as one have those of one case, cases whose
 // runs are orthogonal have those of all.
@@ -70,12 +72,12 @@ func TestTheShiftIsOfMostCases(t *testing.T) {
 	for i := range 9 {
 		c := observedOf([]float64{1, 1, 1}, []float64{1, 1, 1})
 		if i < 3 {
-			c.new = []float64{3, 3, 3}
+			c.sides[1] = []float64{3, 3, 3}
 		}
 		cases = append(cases, c)
 	}
-	require.InDelta(t, 0, shift(cases, 3, 3, median).difference(), 1e-12)
-	require.Nil(t, common(cases[:3], 3, 3, Defaults()), "too few cases")
+	require.InDelta(t, 0, shift(cases, median).difference(), 1e-12)
+	require.Nil(t, common(cases[:3], [2]int{3, 3}, Defaults()), "too few cases")
 }
 
 // A digit of an imported log is no evidence: times that all print alike have no variance
@@ -125,7 +127,7 @@ func TestPriorIsThatOfTheVariances(t *testing.T) {
 			}
 			c := &observed{}
 			for range 3 {
-				c.base, c.new = append(c.base, scale*rng.NormFloat64()), append(c.new, scale*rng.NormFloat64())
+				c.sides[0], c.sides[1] = append(c.sides[0], scale*rng.NormFloat64()), append(c.sides[1], scale*rng.NormFloat64())
 			}
 			p.cases = append(p.cases, c)
 		}

@@ -32,15 +32,15 @@ func rowsOf(rec *record.Record) []*row {
 			curves[r] = c.Name
 		}
 	}
-	for r := range rec.Each() {
-		out = append(out, &row{
-			name: r.Collective, result: r, status: r.Status, reason: r.Reason, requested: r.BytesRequested, bytes: r.Bytes,
-			label: plain.Text(curves[r]) + ", " + unit.Bytes(max(r.Bytes, r.BytesRequested)),
-		})
+	for x := range rec.Each() {
+		r := resultRow(x)
+		r.label = plain.Text(curves[x]) + ", " + unit.Bytes(max(x.Bytes, x.BytesRequested))
+		out = append(out, r)
 	}
 	for i := range rec.Kernels {
-		k := &rec.Kernels[i]
-		out = append(out, &row{name: k.Kernel, kernel: k, status: k.Status, reason: k.Reason, requested: k.Shape.Array, bytes: k.Moved, label: plain.Text(k.Key)})
+		r := kernelRow(&rec.Kernels[i])
+		r.label = plain.Text(rec.Kernels[i].Key)
+		out = append(out, r)
 	}
 	return out
 }
@@ -119,11 +119,11 @@ func (t *Threshold) values(r *row) (out []float64, lacks string) {
 		return nil, fmt.Sprintf("%s is %s: %s", r.label, r.status.Text(), plain.Text(r.reason))
 	}
 	for _, c := range t.need {
-		v, has := c.metric(r)
-		if !has {
+		v := r.metrics[c.name]
+		if v == nil {
 			return nil, r.label + " has no " + c.name
 		}
-		out = append(out, v)
+		out = append(out, *v)
 	}
 	return out, ""
 }

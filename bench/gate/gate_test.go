@@ -173,7 +173,7 @@ func (e *Era) holds(p *Profile, th *Threshold) bool {
 	for _, gpu := range e.GPUs {
 		on = on || gpu == p.GPU
 	}
-	probe := &row{name: e.Collective, result: &record.Result{Ranks: p.Ranks, Nodes: p.Nodes, Dtype: "float", InPlace: true}, bytes: e.BytesTo, requested: e.BytesTo}
+	probe := resultRow(&record.Result{Collective: e.Collective, Ranks: p.Ranks, Nodes: p.Nodes, Dtype: "float", InPlace: true, Bytes: e.BytesTo, BytesRequested: e.BytesTo})
 	return on && p.Nodes >= e.NodesFrom && (e.NodesTo == 0 || p.Nodes <= e.NodesTo) && th.about(probe)
 }
 

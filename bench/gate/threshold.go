@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -53,7 +54,7 @@ func Parse(text string, names ...string) (*Threshold, error) {
 		if err != nil {
 			return nil, fmt.Errorf("threshold %q: %w", t.Text, err)
 		}
-		if c.metric != nil {
+		if c.show != nil {
 			t.need = append(t.need, c)
 		} else {
 			t.where = append(t.where, c)
@@ -111,7 +112,7 @@ func parseCondition(word string) (condition, error) {
 	}
 	i := slices.IndexFunc(fields, func(f field) bool { return f.name == own })
 	c.field = &fields[i]
-	if c.word != nil {
+	if c.parse == nil {
 		if d, err := collective.DtypeByName(c.text); err == nil && own == "dtype" {
 			c.text = d.Name // fp32 is float
 		}
@@ -130,27 +131,19 @@ func parseCondition(word string) (condition, error) {
 
 // holds compares a number.
 func (c condition) holds(v float64) bool {
-	switch c.sign {
-	case ">=":
-		return v >= c.number
-	case "<=":
-		return v <= c.number
-	case ">":
-		return v > c.number
-	case "<":
-		return v < c.number
-	case "!=":
-		return v != c.number
+	order := cmp.Compare(v, c.number)
+	if c.sign == "!=" {
+		return order != 0
 	}
-	return v == c.number
+	return strings.Contains(c.sign, "<=>"[order+1:order+2])
 }
 
 // worse tells whether a figure is further from the required side than another.
 func (c condition) worse(v, than float64) bool {
-	switch c.sign {
-	case ">=", ">":
+	switch c.sign[0] {
+	case '>':
 		return v < than
-	case "<=", "<":
+	case '<':
 		return v > than
 	}
 	return !c.holds(v) && c.holds(than)
@@ -158,10 +151,10 @@ func (c condition) worse(v, than float64) bool {
 
 // extreme is the word for the worst figure of several cases.
 func (c condition) extreme() string {
-	switch c.sign {
-	case ">=", ">":
+	switch c.sign[0] {
+	case '>':
 		return "lowest "
-	case "<=", "<":
+	case '<':
 		return "highest "
 	}
 	return ""
@@ -169,11 +162,10 @@ func (c condition) extreme() string {
 
 // matches tells whether a case is one that the condition is about.
 func (c condition) matches(r *row) bool {
-	if c.word != nil {
-		return (spell.Key(c.word(r)) == spell.Key(c.text)) == (c.sign == "=")
+	if c.parse == nil {
+		return (spell.Key(r.words[c.name]) == spell.Key(c.text)) == (c.sign == "=")
 	}
-	// The size that was requested and the one that moved are the same case's.
-	values := c.values(r)
+	values := r.numbers[c.name]
 	if c.sign == "!=" {
 		return !slices.Contains(values, c.number)
 	}

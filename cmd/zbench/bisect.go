@@ -35,6 +35,8 @@ type bisectOptions struct {
 	timing, failOn string
 	requireChecked bool
 	timeout        float64
+	// variants are those of given, or of the search that is continued.
+	variants []variant
 }
 
 const bisectHelp = "`zbench bisect --help` shows the usage"
@@ -119,7 +121,8 @@ func (o *bisectOptions) run(ctx context.Context, s State, cmd *cobra.Command) er
 	}
 	defer b.close()
 	ended := bisect.Run(ctx, b.search, b.measure)
-	d := b.document(ended == nil)
+	d := b.search.Document(b.header, b.entries)
+	d.Complete = d.Complete && ended == nil
 	d.Require(failOn, o.requireChecked)
 	to := o.sweep.output
 	to.quiet = false // it is for progress
@@ -138,19 +141,14 @@ func (b *bisecting) verdict(ended error, d *bisect.Document) error {
 	case ended != nil && errors.Is(ended, context.Canceled):
 		return exit.With(exit.Interrupted, fmt.Errorf("interrupted: %w; what was measured is saved", ended), again)
 	case ended != nil:
-		return cmp.Or(hinted(ended), exit.With(exit.Run, ended, again))
+		if e, ok := errors.AsType[*exit.Error](ended); ok {
+			return e
+		}
+		return exit.With(exit.Run, ended, again)
 	case b.search.Working() < 2:
 		return exit.With(exit.Run, errors.New("fewer than two variants could be measured"), "the lines above say why the others were left out")
 	case d.Verdict == bisect.NotChecked:
 		return exit.With(exit.Run, errors.New("no case could be measured with every variant"), "the records of the children have the reasons")
-	}
-	return nil
-}
-
-// hinted is an error that has an exit code already; nil for others.
-func hinted(err error) error {
-	if e, ok := errors.AsType[*exit.Error](err); ok {
-		return e
 	}
 	return nil
 }
@@ -192,7 +190,7 @@ func (o *bisectOptions) check(s State, cmd *cobra.Command) (failOn *compare.Fail
 	if err := sizesAgree(cmd.Flags()); err != nil {
 		return nil, err
 	}
-	_, err = parseVariants(s, o.given, o.sweep.want.Benchmark)
+	o.variants, err = parseVariants(s, o.given, o.sweep.want.Benchmark)
 	return failOn, err
 }
 
@@ -216,16 +214,11 @@ func (o *bisectOptions) begin(ctx context.Context, s State, cmd *cobra.Command) 
 	if err != nil {
 		return nil, err
 	}
-	variants, err := parseVariants(s, o.given, want.Benchmark)
-	if err != nil {
-		return nil, err
-	}
 	want.World = u.Spec.World // the cases are of it
 	h := bisect.Header{
 		Schema: bisect.JournalSchema, Options: o.Criteria, Spec: want, Common: jsonfile.Filled(commonArgs(cmd)), Timing: o.timing,
-		GPUs: u.Spec.World.Size(),
+		GPUs: u.Spec.World.Size(), Variants: o.listed(),
 	}
-	h.Variants = givenOf(variants)
 	for _, c := range u.Cases() {
 		if c.Skip == "" {
 			h.Cases = append(h.Cases, bisect.Planned{Key: c.Key, Collective: c.Collective.Name, Bytes: c.Requested})
@@ -240,9 +233,8 @@ func (o *bisectOptions) begin(ctx context.Context, s State, cmd *cobra.Command) 
 
 // variant is a build or an environment of a search.
 type variant struct {
-	name string
-	// text are its settings as they were given, environ and args what they say.
-	text          string
+	bisect.Given
+	// environ and args are what its settings say.
 	environ, args []string
 }
 
@@ -267,7 +259,7 @@ func parseVariants(s State, given []string, benchmark string) ([]variant, error)
 		switch {
 		case !ok || !variantName.MatchString(name):
 			return nil, usagef(hint, "--variant %q: it must begin with a name of letters, digits, dots, dashes and =", text)
-		case slices.ContainsFunc(out, func(v variant) bool { return v.name == name }):
+		case slices.ContainsFunc(out, func(v variant) bool { return v.Name == name }):
 			return nil, usagef(hint, "two variants have the name %s", name)
 		}
 		v, err := parseVariant(s, name, settings, benchmark)
@@ -308,7 +300,7 @@ func varied(text string) ([]string, error) {
 
 // parseVariant reads the settings of one: variables, then flags.
 func parseVariant(s State, name, settings, benchmark string) (variant, error) {
-	v := variant{name: name, text: strings.TrimSpace(settings)}
+	v := variant{Given: bisect.Given{Name: name, Settings: strings.TrimSpace(settings)}}
 	words := strings.Fields(settings)
 	for len(words) > 0 && !strings.HasPrefix(words[0], "-") {
 		if !variantVariable.MatchString(words[0]) {
@@ -385,11 +377,11 @@ func addBisectKernels(to *cobra.Command, s State) {
 	}
 }
 
-// givenOf are the variants as the journal has them.
-func givenOf(variants []variant) []bisect.Given {
+// listed are the variants as the journal has them.
+func (o *bisectOptions) listed() []bisect.Given {
 	var out []bisect.Given
-	for _, v := range variants {
-		out = append(out, bisect.Given{Name: v.name, Settings: v.text})
+	for _, v := range o.variants {
+		out = append(out, v.Given)
 	}
 	return out
 }
@@ -404,18 +396,14 @@ func (o *bisectOptions) beginKernels(ctx context.Context, s State, cmd *cobra.Co
 	if err := benchOf(want.Benchmark).checked(&want, ""); err != nil {
 		return nil, err
 	}
-	variants, err := parseVariants(s, o.given, want.Benchmark)
-	if err != nil {
-		return nil, err
-	}
 	dir, err := folder.New(s.host(o.sweep.quiet), o.sweep.out, "bisect", o.sweep.force)
 	if err != nil {
 		return nil, err
 	}
 	h := bisect.Header{
-		Schema: bisect.JournalSchema, Options: o.Criteria, Spec: want, Common: jsonfile.Filled(commonArgs(cmd)), Timing: o.timing, Variants: givenOf(variants),
+		Schema: bisect.JournalSchema, Options: o.Criteria, Spec: want, Common: jsonfile.Filled(commonArgs(cmd)), Timing: o.timing, Variants: o.listed(),
 	}
-	if err := o.scout(ctx, s, dir, variants, &h); err != nil {
+	if err := o.scout(ctx, s, dir, &h); err != nil {
 		return nil, errors.Join(err, dir.Close())
 	}
 	return o.start(s, dir, h, nil)
@@ -423,12 +411,12 @@ func (o *bisectOptions) beginKernels(ctx context.Context, s State, cmd *cobra.Co
 
 // scout starts a child of the first variant that works, with the whole request, and takes
 // the rows from its record. Its times do not count.
-func (o *bisectOptions) scout(ctx context.Context, s State, dir *folder.Folder, variants []variant, h *bisect.Header) error {
-	b := &bisecting{s: s, dir: dir, header: *h, quiet: o.sweep.quiet, timeout: o.childTimeout(), timer: newTimer}
+func (o *bisectOptions) scout(ctx context.Context, s State, dir *folder.Folder, h *bisect.Header) error {
+	b := &bisecting{s: s, dir: dir, header: *h, quiet: o.sweep.quiet, timeout: duration(o.timeout), timer: newTimer}
 	var why error
-	for i, v := range variants {
-		s.note(b.quiet, "%s: which rows there are\n", v.name)
-		folder := filepath.Join(dir.Path, "children", fmt.Sprintf("%03d-%s", i+1, v.name))
+	for i, v := range o.variants {
+		s.note(b.quiet, "%s: which rows there are\n", v.Name)
+		folder := filepath.Join(dir.Path, "children", fmt.Sprintf("%03d-%s", i+1, v.Name))
 		seconds := 0.0
 		failed, tail, err := b.start(ctx, v, folder, nil, &seconds)
 		if err != nil {
@@ -436,7 +424,7 @@ func (o *bisectOptions) scout(ctx context.Context, s State, dir *folder.Folder, 
 		}
 		h.Scouts = append(h.Scouts, seconds)
 		if failed != "" {
-			why = errors.Join(why, fmt.Errorf("%s: %s: %q", v.name, failed, tail.lines(evidenceLines)))
+			why = errors.Join(why, fmt.Errorf("%s: %s: %q", v.Name, failed, tail.lines(evidenceLines)))
 			continue
 		}
 		rec, err := readAny(s, folder)
@@ -446,7 +434,7 @@ func (o *bisectOptions) scout(ctx context.Context, s State, dir *folder.Folder, 
 		if err == nil {
 			return nil
 		}
-		why = errors.Join(why, fmt.Errorf("%s: %w", v.name, err))
+		why = errors.Join(why, fmt.Errorf("%s: %w", v.Name, err))
 	}
 	return exit.With(exit.Run, fmt.Errorf("no variant could be measured: %w", why), "zbench "+spec.Command(h.Spec.Benchmark)+" with the settings of one variant shows more")
 }

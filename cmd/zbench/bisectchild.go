@@ -53,11 +53,8 @@ type bisecting struct {
 	// timer fires after a time; tests replace it.
 	timer func(time.Duration) (fires <-chan time.Time, stop func() bool)
 
-	children  int
-	seconds   float64
-	simulated bool
-	groups    map[string]string
-	broken    map[int]*bisect.BrokenError
+	// entries are what the children so far came to.
+	entries []bisect.Entry
 }
 
 func newTimer(d time.Duration) (<-chan time.Time, func() bool) {
@@ -72,7 +69,7 @@ func (b *bisecting) close() {
 
 // measure runs a child, or takes what the journal has of it.
 func (b *bisecting) measure(ctx context.Context, round, number int, cases []int) (bisect.Trial, error) {
-	entry, saved, err := b.next(round, b.variants[number].name)
+	entry, saved, err := b.next(round, b.variants[number].Name)
 	if err != nil {
 		return bisect.Trial{}, err
 	}
@@ -81,7 +78,7 @@ func (b *bisecting) measure(ctx context.Context, round, number int, cases []int)
 		if len(cases) != 1 {
 			s = "s"
 		}
-		b.s.note(b.quiet, "round %d: %s, %d case%s\n", round+1, b.variants[number].name, len(cases), s)
+		b.s.note(b.quiet, "round %d: %s, %d case%s\n", round+1, b.variants[number].Name, len(cases), s)
 		if entry, err = b.child(ctx, round, number, cases); err != nil {
 			return bisect.Trial{}, err
 		}
@@ -89,35 +86,33 @@ func (b *bisecting) measure(ctx context.Context, round, number int, cases []int)
 			return bisect.Trial{}, err
 		}
 	}
-	return b.take(number, entry)
+	return b.take(entry), nil
 }
 
-// take counts an entry, and turns it into a trial.
-func (b *bisecting) take(number int, entry bisect.Entry) (bisect.Trial, error) {
-	b.children++
-	b.seconds += entry.Seconds
+// children is the number of children so far.
+func (b *bisecting) children() int { return len(b.header.Scouts) + len(b.entries) }
+
+// take keeps an entry, and turns it into a trial.
+func (b *bisecting) take(entry bisect.Entry) bisect.Trial {
+	b.entries = append(b.entries, entry)
 	if entry.Reason != "" {
-		broken := &bisect.BrokenError{Reason: entry.Reason, Evidence: entry.Evidence}
-		b.broken[number] = broken
-		b.s.note(b.quiet, "%s is left out: %s\n", b.variants[number].name, entry.Reason)
-		return bisect.Trial{}, broken
+		b.s.note(b.quiet, "%s is left out: %s\n", entry.Variant, entry.Reason)
+		return bisect.Trial{Broken: true}
 	}
 	b.longest = max(b.longest, time.Duration(entry.Seconds*float64(time.Second)))
-	b.simulated = b.simulated || entry.Simulated
-	maps.Copy(b.groups, entry.Groups)
 	t := bisect.Trial{Seconds: make([]float64, len(b.header.Cases)), Cost: entry.Seconds}
 	for i, c := range b.header.Cases {
 		t.Seconds[i] = entry.Times[c.Key]
 	}
-	return t, nil
+	return t
 }
 
 // child starts one, waits for it and reads its record. A failure of the child is an entry
 // with a reason; an error ends the search.
 func (b *bisecting) child(ctx context.Context, round, number int, cases []int) (bisect.Entry, error) {
 	v := b.variants[number]
-	entry := bisect.Entry{Round: round, Variant: v.name}
-	folder := filepath.Join(b.dir.Path, "children", fmt.Sprintf("%03d-%s", b.children+1, v.name))
+	entry := bisect.Entry{Round: round, Variant: v.Name}
+	folder := filepath.Join(b.dir.Path, "children", fmt.Sprintf("%03d-%s", b.children()+1, v.Name))
 	failed, tail, err := b.start(ctx, v, folder, cases, &entry.Seconds)
 	if err != nil {
 		return entry, err
@@ -147,7 +142,7 @@ func (b *bisecting) start(ctx context.Context, v variant, folder string, cases [
 		Control: true, Output: tail, Interrupts: 2, // the second one ends the processes that it has started, too
 	})
 	if err != nil {
-		return "", tail, exit.With(exit.Run, fmt.Errorf("a child of %s cannot be started: %w", v.name, err), "check the limits of processes and of memory")
+		return "", tail, exit.With(exit.Run, fmt.Errorf("a child of %s cannot be started: %w", v.Name, err), "check the limits of processes and of memory")
 	}
 	code, how, err := b.wait(ctx, child)
 	*seconds = b.s.Now().Sub(began).Seconds()
@@ -165,7 +160,7 @@ func (b *bisecting) request(cases []int) (string, error) {
 			want.Kernels.Only = append(want.Kernels.Only, b.header.Cases[i].Key)
 		}
 	}
-	want.Seed += uint64(b.children) //nolint:gosec // a small number
+	want.Seed += uint64(b.children()) //nolint:gosec // a small number
 	text, err := json.MarshalIndent(want, "", "  ")
 	if err != nil {
 		return "", err
@@ -318,29 +313,13 @@ func (b *bisecting) next(round int, variant string) (bisect.Entry, bool, error) 
 // start begins or continues a search in a folder.
 func (o *bisectOptions) start(s State, dir *folder.Folder, h bisect.Header, saved []bisect.Entry) (*bisecting, error) {
 	b := &bisecting{
-		s: s, dir: dir, header: h, saved: saved, quiet: o.sweep.quiet, timeout: o.childTimeout(), timer: newTimer,
-		search: bisect.New(len(h.Variants), len(h.Cases), h.Options), groups: map[string]string{}, broken: map[int]*bisect.BrokenError{},
+		s: s, dir: dir, header: h, saved: saved, quiet: o.sweep.quiet, timeout: duration(o.timeout), timer: newTimer,
+		search: bisect.New(len(h.Variants), len(h.Cases), h.Options), variants: o.variants,
 	}
-	var given []string
-	for _, v := range h.Variants {
-		given = append(given, v.Name+"="+v.Settings)
-	}
-	for _, seconds := range h.Scouts {
-		b.children, b.seconds = b.children+1, b.seconds+seconds
-	}
-	var err error
-	if b.variants, err = parseVariants(s, given, h.Spec.Benchmark); err == nil {
-		err = b.openJournal()
-	}
-	if err != nil {
+	if err := b.openJournal(); err != nil {
 		return nil, errors.Join(err, dir.Close())
 	}
 	return b, nil
-}
-
-// childTimeout is what --child-timeout gives; 0 leaves it to the children's times.
-func (o *bisectOptions) childTimeout() time.Duration {
-	return time.Duration(o.timeout * float64(time.Second))
 }
 
 // openJournal writes the lines that there are and opens the journal for more.
@@ -401,27 +380,12 @@ func (o *bisectOptions) resumed(s State) (*bisecting, error) {
 	if o.MaxRounds != bisect.Defaults().MaxRounds {
 		h.Options.MaxRounds = o.MaxRounds
 	}
+	var given []string
+	for _, v := range h.Variants {
+		given = append(given, v.Name+"="+v.Settings)
+	}
+	if o.variants, err = parseVariants(s, given, h.Spec.Benchmark); err != nil {
+		return nil, errors.Join(err, dir.Close())
+	}
 	return o.start(s, dir, h, saved)
-}
-
-// document describes the search as it stands.
-func (b *bisecting) document(complete bool) *bisect.Document {
-	variants := make([]bisect.Variant, len(b.variants))
-	for i, v := range b.variants {
-		variants[i] = bisect.Variant{Name: v.name, Settings: v.text}
-		if broken := b.broken[i]; broken != nil {
-			variants[i].Reason, variants[i].Evidence = broken.Reason, broken.Evidence
-		}
-	}
-	cases := make([]bisect.Case, len(b.header.Cases))
-	for i, c := range b.header.Cases {
-		cases[i] = bisect.Case{Key: c.Key, Group: b.groups[c.Key], Bytes: c.Bytes}
-		if cases[i].Group == "" {
-			cases[i].Group = c.Collective
-		}
-	}
-	d := b.search.Document(variants, cases)
-	d.Simulated, d.Timing, d.GPUs, d.Seconds, d.Children = b.simulated, b.header.Timing, b.header.GPUs, b.seconds, b.children
-	d.Complete = complete && !b.search.Exhausted()
-	return d
 }

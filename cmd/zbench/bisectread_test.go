@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/bisect"
 	"zbench/bench/spec"
 )
 
@@ -13,8 +14,8 @@ func TestVariants(t *testing.T) {
 	got, err := parseVariants(s, []string{"7.2=A=1 B=x=y --rccl-lib /opt/a.so --fault late:gpu=1,us=5", "base="}, spec.Collectives)
 	require.NoError(t, err)
 	require.Equal(t, variant{
-		name: "7.2", text: "A=1 B=x=y --rccl-lib /opt/a.so --fault late:gpu=1,us=5",
+		Given:   bisect.Given{Name: "7.2", Settings: "A=1 B=x=y --rccl-lib /opt/a.so --fault late:gpu=1,us=5"},
 		environ: []string{"A=1", "B=x=y"}, args: []string{"--rccl-lib", "/opt/a.so", "--fault", "late:gpu=1,us=5"},
 	}, got[0])
-	require.Equal(t, variant{name: "base", args: []string{}}, got[1])
+	require.Equal(t, variant{Given: bisect.Given{Name: "base"}, args: []string{}}, got[1])
 }

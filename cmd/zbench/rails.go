@@ -192,13 +192,9 @@ func readRails(s State, o *railsOptions) (*rails.Document, error) {
 	case o.logs != "":
 		return o.ofLogs(s, o.logs)
 	case o.times != "":
-		text, err := railsInput(s, "times", o.times)
+		t, err := readTable(s, "times", o.times, rails.ReadTimes)
 		if err != nil {
 			return nil, err
-		}
-		t, err := rails.ReadTimes(bytes.NewReader(text))
-		if err != nil {
-			return nil, railsError(o.times, err)
 		}
 		t.Place(o.run.want.World.GPUsPerNode)
 		l := rails.Arrivals(t.Calls, t.Node)
@@ -207,19 +203,39 @@ func readRails(s State, o *railsOptions) (*rails.Document, error) {
 		}
 		return rails.OfLateness(filepath.Base(o.times), t, l), nil
 	}
-	text, err := railsInput(s, "matrix", o.matrix)
+	var notes []string
+	m, err := readTable(s, "matrix", o.matrix, func(r io.Reader) (m *rails.Matrix, err error) {
+		m, notes, err = rails.ReadMatrix(r)
+		return m, err
+	})
 	if err != nil {
 		return nil, err
 	}
-	m, notes, err := rails.ReadMatrix(bytes.NewReader(text))
-	if err != nil {
-		return nil, railsError(o.matrix, err)
+	return o.ofMatrix(rails.OfMatrix, o.matrix, m, notes)
+}
+
+// ofMatrix judges bandwidths of pairs that were read from a path.
+func (o *railsOptions) ofMatrix(kind, path string, m *rails.Matrix, notes []string) (*rails.Document, error) {
+	v, gpus := rails.JudgeMatrix(m), 0 // of a node; 0 where the ends are nodes
+	for _, p := range m.At {
+		gpus = max(gpus, p.GPU+1)
 	}
-	v := rails.JudgeMatrix(m)
-	if err := o.others.settle(v, m.Nodes, o.gpusOf(m)); err != nil {
+	if err := o.others.settle(v, m.Nodes, gpus); err != nil {
 		return nil, err
 	}
-	return rails.OfVerdict(rails.OfMatrix, filepath.Base(o.matrix), m, v, notes), nil
+	return rails.OfVerdict(kind, filepath.Base(path), m, v, notes), nil
+}
+
+// readTable reads a file of those that rails takes.
+func readTable[T any](s State, flag, path string, read func(io.Reader) (T, error)) (out T, err error) {
+	text, err := railsInput(s, flag, path)
+	if err != nil {
+		return out, err
+	}
+	if out, err = read(bytes.NewReader(text)); err != nil {
+		err = railsError(path, err)
+	}
+	return out, err
 }
 
 // railsInput reads a file; a pipe up to a bound.
@@ -267,22 +283,12 @@ func (o *railsOptions) ofLogs(s State, dir string) (*rails.Document, error) {
 	}
 	m, more, err := rails.FromLogs(logs)
 	if err != nil {
-		return nil, railsError(dir, errors.Join(append([]error{err}, asErrors(more)...)...))
+		for _, note := range more[:min(len(more), 3)] {
+			err = errors.Join(err, errors.New(note))
+		}
+		return nil, railsError(dir, err)
 	}
-	v := rails.JudgeMatrix(m)
-	if err := o.others.settle(v, m.Nodes, o.gpusOf(m)); err != nil {
-		return nil, err
-	}
-	return rails.OfVerdict(rails.OfLogs, filepath.Base(filepath.Clean(dir)), m, v, append(more, notes...)), nil
-}
-
-// gpusOf is the number of GPUs of a node of a matrix; 0 where its ends are nodes.
-func (o *railsOptions) gpusOf(m *rails.Matrix) int {
-	most := -1
-	for _, p := range m.At {
-		most = max(most, p.GPU)
-	}
-	return most + 1
+	return o.ofMatrix(rails.OfLogs, filepath.Clean(dir), m, append(more, notes...))
 }
 
 // railsLog reads one log.
@@ -293,12 +299,4 @@ func railsLog(s State, path string) (*record.Record, error) {
 	}
 	defer func() { _ = in.close() }()
 	return peers.Parse(in.body, peers.Hints{File: filepath.Base(path)})
-}
-
-func asErrors(texts []string) []error {
-	var out []error
-	for _, t := range texts[:min(len(texts), 3)] {
-		out = append(out, errors.New(t))
-	}
-	return out
 }

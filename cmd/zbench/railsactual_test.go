@@ -85,21 +85,17 @@ func TestDeadRailIsToldFromItsSubstitute(t *testing.T) {
 // On hardware a GPU's NIC follows from the GPU's PCI address, never from its number in the
 // job: here the job's GPU 0 is the node's GPU 1, and two GPUs share a NIC.
 func TestExpectedRailByPCIAddress(t *testing.T) {
-	sent := uint64(7)
-	nics := []record.NICCounters{
-		{Node: "a", NIC: "x", GPU: 0, PCI: []string{"0000:05:00.0"}, Sent: &sent},
-		{Node: "a", NIC: "y", GPU: 1, PCI: []string{"0000:0A:00.0", "0000:0b:00.0"}},
-		{Node: "elsewhere", NIC: "x", GPU: 0, PCI: []string{"0000:0a:00.0"}, Sent: &sent},
-	}
-	c := &countedDriver{nodes: []string{"a"}, devices: []record.Device{{PCI: "0000:0a:00.0"}, {PCI: "0000:0b:00.0"}}}
+	x := record.NICCounters{NIC: "x", GPU: 0, PCI: []string{"0000:05:00.0", ""}}
+	y := record.NICCounters{NIC: "y", GPU: 1, PCI: []string{"0000:0A:00.0", "0000:0b:00.0"}}
+	c := &countedDriver{devices: []record.Device{{PCI: "0000:0a:00.0"}, {PCI: "0000:0b:00.0"}}}
 	f := rails.Fleet{Nodes: 1, GPUs: 2}
 	for gpu := range 2 {
-		require.Equal(t, []rails.Carried{{NIC: "x", Bytes: 7, Counted: true}, {NIC: "y", Expected: true}}, c.carried(rails.Ring{GPU: gpu, NICs: nics}, f))
+		require.False(t, c.expects(gpu, f)(0, x))
+		require.True(t, c.expects(gpu, f)(0, y))
 	}
 	for _, devices := range [][]record.Device{nil, {{}, {}}} { // addresses that are not known
 		c.devices = devices
-		for _, one := range c.carried(rails.Ring{NICs: nics}, f) {
-			require.False(t, one.Expected)
-		}
+		require.False(t, c.expects(0, f)(0, x))
+		require.False(t, c.expects(0, f)(0, y))
 	}
 }

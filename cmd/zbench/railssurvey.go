@@ -157,37 +157,6 @@ func (o *railsOptions) dryRun(s State, l launching) error {
 	return err
 }
 
-// readProfile reads what --profile names; nil without it.
-func (o *railsOptions) readProfile(s State, bytes int64) (*rails.Profile, error) {
-	if o.profile == "" {
-		return nil, nil //nolint:nilnil // no profile is no error
-	}
-	text, err := railsInput(s, "profile", o.profile)
-	if err != nil {
-		return nil, err
-	}
-	p, err := rails.ReadProfile(strings.NewReader(string(text)), bytes)
-	if err != nil {
-		return nil, railsError(o.profile, err)
-	}
-	return p, nil
-}
-
-// readLeaves reads what --leaves names.
-func (o *railsOptions) readLeaves(s State, about *rails.Survey) (names [][]string, numbers [][]int, err error) {
-	if o.leaves == "" {
-		return nil, nil, nil
-	}
-	text, err := railsInput(s, "leaves", o.leaves)
-	if err != nil {
-		return nil, nil, err
-	}
-	if names, numbers, err = rails.ReadLeaves(strings.NewReader(string(text)), about.Nodes, about.GPUs); err != nil {
-		return nil, nil, railsError(o.leaves, err)
-	}
-	return names, numbers, nil
-}
-
 // survey measures the world that this process leads, or holds alone.
 func (o *railsOptions) survey(ctx context.Context, s State) error {
 	started := s.Now()
@@ -238,19 +207,21 @@ func (o *railsOptions) observe(ctx context.Context, s State, u *engine.Setup, c 
 	about := o.about(s, u, facts)
 	v := rails.Measurement{
 		Fleet: rails.Fleet{Nodes: u.Spec.World.Nodes, GPUs: u.Spec.World.GPUsPerNode}, Case: c, Launches: o.launches,
-		Plan: rails.Bounds{Seed: u.Spec.Seed, Least: o.rounds, Most: max(o.rounds, 20), Passes: o.rounds},
+		Plan: rails.Bounds{Seed: u.Spec.Seed, Least: o.rounds, Passes: o.rounds},
 	}
 	data := rails.Data{}
-	if data.Profile, err = o.readProfile(s, u.Spec.Sweep.MinBytes); err != nil {
-		return nil, rails.Rounds{}, err
+	if o.profile != "" {
+		if data.Profile, err = readTable(s, "profile", o.profile, func(r io.Reader) (*rails.Profile, error) { return rails.ReadProfile(r, about.Bytes) }); err != nil {
+			return nil, rails.Rounds{}, err
+		}
 	}
-	if about.Leaves, v.Fleet.Leaves, err = o.readLeaves(s, about); err != nil {
-		return nil, rails.Rounds{}, err
+	if about.Leaves = o.others.leaves(about.Nodes, about.GPUs); o.leaves != "" {
+		if about.Leaves, err = readTable(s, "leaves", o.leaves, func(r io.Reader) ([][]string, error) { return rails.ReadLeaves(r, about.Nodes, about.GPUs) }); err != nil {
+			return nil, rails.Rounds{}, err
+		}
 	}
-	if about.Leaves == nil {
-		v.Fleet.Leaves = o.others.applyLeaves(about)
-	}
-	witnesses, err := o.others.at(about.Nodes, about.GPUs)
+	v.Fleet.Leaves = about.NumberedLeaves()
+	claims, err := o.others.at(about.Nodes, about.GPUs)
 	if err != nil {
 		return nil, rails.Rounds{}, err
 	}
@@ -258,7 +229,7 @@ func (o *railsOptions) observe(ctx context.Context, s State, u *engine.Setup, c 
 		return nil, rails.Rounds{}, err
 	}
 	v.Watch = o.watch(s)
-	in := evidence.Input{Fleet: v.Fleet, Witnesses: witnesses}
+	in := evidence.Input{Fleet: v.Fleet, Others: claims}
 	counted := o.counted(u, d, about.Nodes, facts.Devices)
 	result, unused, failed := counted.rounds(ctx, v, about, &in)
 	o.watch(s)(0, rails.Round{})
@@ -304,7 +275,7 @@ func (o *railsOptions) ready(ctx context.Context, s State, u *engine.Setup, c pl
 func (o *railsOptions) announcement(w spec.World) string {
 	parts := []string{fmt.Sprintf("nodes: %d; GPUs on each: %d; message: %s", w.Nodes, w.GPUsPerNode, unit.Bytes(o.run.want.Sweep.MinBytes))}
 	within, between := 0, 0
-	p := rails.NewPlan(rails.Fleet{Nodes: w.Nodes, GPUs: w.GPUsPerNode}, rails.Bounds{Least: o.rounds, Most: max(o.rounds, 20), Passes: o.rounds})
+	p := rails.NewPlan(rails.Fleet{Nodes: w.Nodes, GPUs: w.GPUsPerNode}, rails.Bounds{Least: o.rounds, Passes: o.rounds})
 	for r, more := p.Next(nil); more; r, more = p.Next(nil) {
 		if r.Kind == rails.XGMI {
 			within++
@@ -441,37 +412,21 @@ func (c *countedDriver) rounds(ctx context.Context, v rails.Measurement, about *
 		var rings []rails.Ring
 		rings, failed = v.CountRings(ctx, c, result.Rounds, c.read)
 		for _, r := range rings {
-			in.Actual = append(in.Actual, rails.ActualRails(v.Fleet.Nodes, r.GPU, float64(r.Bytes), c.carried(r, v.Fleet))...)
+			about.ActualRails = append(about.ActualRails, rails.ActualRails(c.nodes, r, c.expects(r.GPU, v.Fleet))...)
 		}
-		about.SetActual(in.Actual)
+		in.Actual = about.ActualRails
 	}
 	return result, unused, failed
 }
 
-// carried is what the NICs sent in a ring. Expected is by the PCI address of the rank's GPU:
-// the number of a GPU in the job need not be that on its node.
-func (c *countedDriver) carried(r rails.Ring, f rails.Fleet) []rails.Carried {
-	var out []rails.Carried
-	at := map[string]int{}
-	for i, name := range c.nodes {
-		at[name] = i
+// expects tells the NICs of a node that PCI parents make the rail of a GPU of the job. It goes by the PCI address
+// of the rank's GPU: the number of a GPU in the job need not be that on its node.
+func (c *countedDriver) expects(gpu int, f rails.Fleet) func(node int, n record.NICCounters) bool {
+	return func(node int, n record.NICCounters) bool {
+		if c.numbered || len(c.devices) != f.Nodes*f.GPUs {
+			return c.numbered && n.GPU == gpu
+		}
+		own := c.devices[node*f.GPUs+gpu].PCI
+		return own != "" && slices.ContainsFunc(n.PCI, func(pci string) bool { return strings.EqualFold(pci, own) })
 	}
-	for _, n := range r.NICs {
-		node, known := at[n.Node]
-		if !known {
-			continue
-		}
-		one := rails.Carried{Node: node, NIC: n.NIC}
-		if n.Sent != nil {
-			one.Bytes, one.Counted = *n.Sent, true
-		}
-		switch rank := node*f.GPUs + r.GPU; {
-		case c.numbered:
-			one.Expected = n.GPU == r.GPU
-		case len(c.devices) == f.Nodes*f.GPUs:
-			one.Expected = slices.ContainsFunc(n.PCI, func(pci string) bool { return pci != "" && strings.EqualFold(pci, c.devices[rank].PCI) })
-		}
-		out = append(out, one)
-	}
-	return out
 }

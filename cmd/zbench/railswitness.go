@@ -31,15 +31,14 @@ func (o *witnessOptions) addFlags(f *pflag.FlagSet) {
 
 // witnesses are the sources beside the times, as far as they are of the nodes of this run.
 type witnesses struct {
-	options *witnessOptions
-	nodes   []*topo.Node
-	screen  *evidence.Screens
-	ras     *evidence.Services
+	nodes  []*topo.Node
+	screen *evidence.Screens
+	ras    *evidence.Services
 }
 
 // readWitnesses reads what the options name, before anything is measured.
 func readWitnesses(s State, o *witnessOptions) (*witnesses, error) {
-	w := &witnesses{options: o}
+	w := &witnesses{}
 	for _, name := range o.topo {
 		more, err := readTopologies(s, name)
 		if err != nil {
@@ -121,17 +120,17 @@ func (w *witnesses) readScreen(s State, dir string) error {
 	if err != nil {
 		return err
 	}
-	if len(d.nodes) == 0 {
+	if d.Nodes == 0 {
 		return usagef("give the folder that `zbench screen --out DIR` made", "--screen %s has no file of a node", dir)
 	}
-	w.screen = &evidence.Screens{Document: d.Document, Nodes: d.nodes}
+	w.screen = &evidence.Screens{Document: d}
 	return nil
 }
 
 // at holds the sources against the names of the run's nodes. An error means that a source is
 // of other nodes.
-func (w *witnesses) at(names []string, gpus int) ([]evidence.Witness, error) {
-	var out []evidence.Witness
+func (w *witnesses) at(names []string, gpus int) ([]evidence.Claim, error) {
+	var out []evidence.Claim
 	other := func(flag string) error {
 		return usagef("give the files of this run's nodes; `zbench topo --host NAME` names a node", "--%s has no node of this run, whose nodes are %s", flag, strings.Join(names[:min(len(names), 8)], ", "))
 	}
@@ -146,20 +145,20 @@ func (w *witnesses) at(names []string, gpus int) ([]evidence.Witness, error) {
 		if t.Nodes == 0 {
 			return nil, other("topo")
 		}
-		out = append(out, t)
+		out = append(out, t.Claims()...)
 	}
 	if w.screen != nil {
-		if !slices.ContainsFunc(w.screen.Nodes, func(n *nodescreen.Node) bool { return evidence.NodeOf(names, n.Host) >= 0 }) {
+		if !slices.ContainsFunc(w.screen.Document.Reports, func(n *nodescreen.Node) bool { return evidence.NodeOf(names, n.Host) >= 0 }) {
 			return nil, other("screen")
 		}
 		s := *w.screen
 		s.Names, s.GPUs, s.Rail = names, gpus, func(node int, nic string) int { return w.railOf(names[node], nic) }
-		out = append(out, s)
+		out = append(out, s.Claims()...)
 	}
 	if w.ras != nil && gpus > 0 {
 		s := *w.ras
 		s.GPUs, s.Ranks = gpus, gpus*len(names)
-		out = append(out, s)
+		out = append(out, s.Claims()...)
 	}
 	return out, nil
 }
@@ -256,23 +255,12 @@ func slurmLeaf(n *topo.Node) string {
 
 // settle joins the sources with the verdict on data from elsewhere.
 func (w *witnesses) settle(v *rails.Verdict, names []string, gpus int) error {
-	all, err := w.at(names, gpus)
-	for i := range all {
-		if gpus == 0 {
-			all[i] = evidence.OfNodes{Witness: all[i]}
-		}
+	claims, err := w.at(names, gpus)
+	if gpus == 0 {
+		claims = evidence.OfNodes(claims)
 	}
-	if err == nil && len(all) > 0 {
-		evidence.Settle(evidence.Input{Verdict: v, Witnesses: all})
+	if err == nil && len(claims) > 0 {
+		evidence.Settle(evidence.Input{Verdict: v, Others: claims})
 	}
 	return err
-}
-
-// applyLeaves fills in the leaf switches that no file gave.
-func (w *witnesses) applyLeaves(about *rails.Survey) [][]int {
-	about.Leaves = w.leaves(about.Nodes, about.GPUs)
-	if about.Leaves == nil {
-		return nil
-	}
-	return about.NumberedLeaves()
 }

@@ -62,7 +62,7 @@ The result is report.html, screen.json, and pass.txt and fail.txt, one node a
 line. The exit code is 0 if no node fails, 3 if one does, and 6 if nothing can
 be told.`,
 		Example: `  salloc -N 128 zbench screen --out screened      all nodes of the allocation
-  zbench collectives --exclude-bad screened       the world without them
+  zbench collectives --exclude-bad *nodescreen.Document       the world without them
   srun --exclude=./screened/fail.txt …            any other job without them
   zbench screen --hostfile hosts --out screened   by mpirun
   zbench screen                                   this node
@@ -122,7 +122,10 @@ func runNodeScreen(ctx context.Context, s State, o nodeScreenOptions) error {
 	if l.method == launch.Env {
 		return o.asNode(ctx, s, l.role)
 	}
-	return o.begin(ctx, s, l)
+	if o.launch.dry {
+		return o.dryRun(s, l)
+	}
+	return o.screen(ctx, s, l, func(_ *nodescreen.Document, r result) error { return s.deliver(o.output, r) })
 }
 
 // place finds out what this process is. A node has one process, whatever its GPUs.
@@ -149,23 +152,9 @@ func simulated(backend string, s State) bool {
 	return err == nil && chosen == "loopback"
 }
 
-// screened is the nodes' reports and the judgement on them.
-type screened struct {
-	*nodescreen.Document
-	nodes []*nodescreen.Node
-}
-
-// begin screens all nodes from this process and compares them.
-func (o *nodeScreenOptions) begin(ctx context.Context, s State, l launching) error {
-	if o.launch.dry {
-		return o.dryRun(s, l)
-	}
-	return o.screen(ctx, s, l, func(_ screened, r result) error { return s.deliver(o.output, r) })
-}
-
 // screen screens all nodes into a new folder, and lets end deliver the judgement while the folder is
 // locked.
-func (o *nodeScreenOptions) screen(ctx context.Context, s State, l launching, end func(screened, result) error) error {
+func (o *nodeScreenOptions) screen(ctx context.Context, s State, l launching, end func(*nodescreen.Document, result) error) error {
 	started := s.Now()
 	dir, err := folder.New(s.host(o.quiet), o.out, "screen", o.force)
 	if err != nil {
@@ -210,7 +199,7 @@ func (o *nodeScreenOptions) compare(s State) error {
 }
 
 // judged is a judgement with the lists of nodes.
-func (o *nodeScreenOptions) judged(s State, d screened, started time.Time) result {
+func (o *nodeScreenOptions) judged(s State, d *nodescreen.Document, started time.Time) result {
 	shown := d.Shown(toolVersion())
 	return result{
 		shown: shown, files: whole(shown, nodeLists(d.Pass, d.Fail, d.Unclear)...), started: started, verdict: fleetVerdict(d.State),
@@ -224,11 +213,11 @@ func (o *nodeScreenOptions) judged(s State, d screened, started time.Time) resul
 func nodesFolder(dir string) string { return filepath.Join(dir, "nodes") }
 
 // read reads what the nodes have written, and judges it.
-func (o *nodeScreenOptions) read(s State, dir string, f nodescreen.Fleet) (screened, error) {
+func (o *nodeScreenOptions) read(s State, dir string, f nodescreen.Fleet) (*nodescreen.Document, error) {
 	nodes := nodesFolder(dir)
 	entries, err := s.FS.ReadDir(nodes)
 	if err != nil && o.judge != "" {
-		return screened{}, usagef("give the folder that `zbench screen --out DIR` made", "--judge: %w", err)
+		return nil, usagef("give the folder that `zbench screen --out DIR` made", "--judge: %w", err)
 	}
 	for _, e := range entries {
 		if e.IsDir() || filepath.Ext(e.Name()) != ".json" || s.FS.IsTemporary(e.Name()) {
@@ -236,16 +225,16 @@ func (o *nodeScreenOptions) read(s State, dir string, f nodescreen.Fleet) (scree
 		}
 		text, err := readText(s, "screen", filepath.Join(nodes, e.Name()))
 		if err != nil {
-			return screened{}, err
+			return nil, err
 		}
 		noteEdited(s, filepath.Join(nodes, e.Name()), text)
 		n, err := nodescreen.ReadNode(text)
 		if err != nil {
-			return screened{}, exit.With(exit.Run, fmt.Errorf("%s: %w", filepath.Join(nodes, e.Name()), err), "remove the file, and screen that node again")
+			return nil, exit.With(exit.Run, fmt.Errorf("%s: %w", filepath.Join(nodes, e.Name()), err), "remove the file, and screen that node again")
 		}
 		f.Nodes = append(f.Nodes, n)
 	}
-	return screened{nodescreen.Judge(f), f.Nodes}, nil
+	return nodescreen.Judge(f), nil
 }
 
 // sizeFlag is a size in bytes: 1G, 256M.
@@ -329,7 +318,7 @@ func (o *nodeScreenOptions) startNodes(ctx context.Context, s State, l launching
 			return err
 		}
 	}
-	limit := time.NewTimer(time.Duration((o.seconds + measurements*o.deadline) * float64(time.Second)))
+	limit := time.NewTimer(duration(o.seconds + measurements*o.deadline))
 	defer limit.Stop()
 	for left := len(lines); left > 0; left-- {
 		select {
@@ -371,7 +360,7 @@ func (o *collectivesOptions) screenFirst(ctx context.Context, s State, cmd *cobr
 	if err != nil {
 		return err
 	}
-	return screen.screen(ctx, of, place, func(d screened, r result) error {
+	return screen.screen(ctx, of, place, func(d *nodescreen.Document, r result) error {
 		if err := r.keep(of); err != nil {
 			return err
 		}
@@ -382,9 +371,9 @@ func (o *collectivesOptions) screenFirst(ctx context.Context, s State, cmd *cobr
 }
 
 // rest says which nodes are left for the sweep; an error where none is.
-func (o *collectivesOptions) rest(s State, d screened, page string) error {
+func (o *collectivesOptions) rest(s State, d *nodescreen.Document, page string) error {
 	s.note(o.quiet && d.State == finding.Healthy, "zbench: screen: %s\n", d.Verdict())
-	for _, n := range nodescreen.Standings(d.nodes, d.Document) {
+	for _, n := range d.Standings() {
 		if len(n.Findings) > 0 {
 			s.note(false, "  %s: %s\n", n.Host, n.Findings[0].Reason())
 		}

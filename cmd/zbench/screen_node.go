@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -301,43 +303,74 @@ func (o *nodeScreenOptions) overNICs(ctx context.Context, s State, dir string, n
 	}
 }
 
-// child starts a process for one measurement and reads what it wrote; without a result it
-// says why.
+// child measures one thing of a host in a process of its own and reads what it wrote; without a result it says why.
 func (o *nodeScreenOptions) child(ctx context.Context, s State, dir, host, name string, environ []string) (*nodescreen.Node, string) {
 	file, err := filepath.Abs(filepath.Join(nodesFolder(dir), host+"."+name+".part"))
 	if err != nil {
 		return nil, err.Error()
 	}
 	defer s.FS.Remove(file) //nolint:errcheck // it need not be there
-	command := Command{Argv: append([]string{s.Executable}, s.Args...), Environ: append(append(s.Environ(), environ...), probeVariable+"="+name+"="+file), Control: true}
-	child, err := s.Start(command)
-	if err != nil {
-		return nil, err.Error()
+	why, err := o.probing(ctx, s, name+"="+file, environ, o.seconds+o.deadline, nil)
+	if why != "" {
+		return nil, why
 	}
-	ends := endOf(child)
-	limit := time.NewTimer(time.Duration((o.seconds + o.deadline) * float64(time.Second)))
-	defer limit.Stop()
-	select {
-	case e := <-ends:
-		if e.code != 0 {
-			return nil, fmt.Sprintf("its process ended early (%s)", e.how)
-		}
-	case <-limit.C:
-		child.Kill()
-		return nil, fmt.Sprintf("it has not ended within %g s", o.seconds+o.deadline)
-	case <-ctx.Done():
-		child.Kill()
-		return nil, context.Cause(ctx).Error()
+	var text []byte
+	var n *nodescreen.Node
+	if err == nil {
+		text, err = readText(s, "screen", file)
 	}
-	text, err := readText(s, "screen", file)
-	if err != nil {
-		return nil, err.Error()
+	if err == nil {
+		n, err = nodescreen.ReadNode(text)
 	}
-	n, err := nodescreen.ReadNode(text)
 	if err != nil {
 		return nil, err.Error()
 	}
 	return n, ""
+}
+
+// probing runs this command as a process that measures a job, and kills it when so many seconds are over. heard takes
+// each line that it prints and reports whether the seconds count from now on; nil leaves the lines to the terminal.
+// why is empty if the process ended well.
+func (o *nodeScreenOptions) probing(ctx context.Context, s State, job string, environ []string, seconds float64, heard func(line string) bool) (why string, err error) {
+	lines, over := make(chan string), make(chan struct{})
+	defer close(over)
+	c := Command{Argv: append([]string{s.Executable}, s.Args...), Environ: slices.Concat(s.Environ(), environ, []string{probeVariable + "=" + job}), Control: true}
+	if heard != nil {
+		c.Output = &overheard{to: io.Discard, says: func(line string) {
+			select {
+			case lines <- line:
+			case <-over:
+			}
+		}}
+	}
+	child, err := s.Start(c)
+	if err != nil {
+		return "", err
+	}
+	late := time.NewTimer(duration(seconds))
+	defer late.Stop()
+	ends, last := endOf(child), ""
+	for {
+		select {
+		case line := <-lines:
+			if heard(line) {
+				late.Reset(duration(seconds))
+			} else {
+				last = cmp.Or(line, last)
+			}
+		case e := <-ends:
+			if e.code != 0 {
+				why = strings.TrimSuffix(fmt.Sprintf("its process ended early (%s): %s", e.how, last), ": ")
+			}
+			return why, ctx.Err()
+		case <-late.C:
+			child.Kill()
+			return fmt.Sprintf("it has not ended within %g s", seconds), nil
+		case <-ctx.Done():
+			child.Kill()
+			return "", context.Cause(ctx)
+		}
+	}
 }
 
 // simulation names the measurement of simulated nodes, instead of a file: simulation=FROM-END=DIR.
@@ -356,8 +389,14 @@ func (o *nodeScreenOptions) simulate(ctx context.Context, s State, dir string, f
 		}
 	}
 	for from < end {
-		done, why, err := o.simulateIn(ctx, s, dir, from, end)
-		if from += done; err != nil || from == end {
+		why, err := o.probing(ctx, s, fmt.Sprintf("%s=%d-%d=%s", simulation, from, end, dir), nil, o.deadline, func(line string) bool {
+			measured := strings.HasPrefix(line, measuredWord)
+			if measured {
+				from++
+			}
+			return measured
+		})
+		if err != nil || from == end {
 			return err
 		}
 		n, _, err := o.simulatedNode(s, from)
@@ -371,50 +410,6 @@ func (o *nodeScreenOptions) simulate(ctx context.Context, s State, dir string, f
 		from++
 	}
 	return nil
-}
-
-// simulateIn starts a process for the nodes. It returns how many it has measured, and why not
-// the next one.
-func (o *nodeScreenOptions) simulateIn(ctx context.Context, s State, dir string, from, end int) (done int, why string, err error) {
-	lines, over := make(chan string), make(chan struct{})
-	defer close(over)
-	child, err := s.Start(Command{
-		Argv:    append([]string{s.Executable}, s.Args...),
-		Environ: append(s.Environ(), fmt.Sprintf("%s=%s=%d-%d=%s", probeVariable, simulation, from, end, dir)),
-		Control: true,
-		Output: &overheard{to: io.Discard, says: func(line string) {
-			select {
-			case lines <- line:
-			case <-over:
-			}
-		}},
-	})
-	if err != nil {
-		return 0, "", err
-	}
-	limit := time.Duration(o.deadline * float64(time.Second))
-	late := time.NewTimer(limit)
-	defer late.Stop()
-	ends, last := endOf(child), ""
-	for {
-		select {
-		case line := <-lines:
-			if strings.HasPrefix(line, measuredWord) {
-				done++
-				late.Reset(limit)
-			} else if line != "" {
-				last = line
-			}
-		case e := <-ends:
-			return done, strings.TrimSuffix(fmt.Sprintf("its process ended early (%s): %s", e.how, last), ": "), ctx.Err()
-		case <-late.C:
-			child.Kill()
-			return done, fmt.Sprintf("it has not ended within %g s", o.deadline), nil
-		case <-ctx.Done():
-			child.Kill()
-			return done, "", context.Cause(ctx)
-		}
-	}
 }
 
 // simulating measures the nodes in this process, and says so of each.

@@ -21,21 +21,21 @@ func (in Input) ofActual() []Claim {
 	common := in.commonlyCrossed()
 	for _, a := range in.Actual {
 		if a.Use == rails.Crossed && common[a.GPU] == nil {
-			out = append(out, Claim{Counters, rails.Component{Part: rails.Rail, Node: a.Node, A: a.GPU}, Strong, a.Says()})
+			out = append(out, Claim{Counters, rails.Component{Part: rails.Rail, Node: a.Place.Node, A: a.GPU}, Strong, a.Says()})
 		}
 	}
 	return out
 }
 
 // commonlyCrossed are the crossed rails, by GPU, that most nodes have in common.
-func (in Input) commonlyCrossed() map[int][]rails.Actual {
-	crossed := map[int][]rails.Actual{}
+func (in Input) commonlyCrossed() map[int][]rails.ActualRail {
+	crossed := map[int][]rails.ActualRail{}
 	for _, a := range in.Actual {
 		if a.Use == rails.Crossed {
 			crossed[a.GPU] = append(crossed[a.GPU], a)
 		}
 	}
-	maps.DeleteFunc(crossed, func(_ int, of []rails.Actual) bool {
+	maps.DeleteFunc(crossed, func(_ int, of []rails.ActualRail) bool {
 		return in.Fleet.Nodes < leastNodes || float64(len(of)) <= mostNodes*float64(in.Fleet.Nodes)
 	})
 	return crossed

@@ -10,15 +10,15 @@ import (
 	"zbench/bench/fleet/rails"
 )
 
-func crossedAt(node, gpu int) rails.Actual {
-	return rails.Actual{Place: rails.Place{Node: node, GPU: gpu}, Use: rails.Crossed, Expected: []string{"p"}, NICs: []string{"q"}}
+func crossedAt(node, gpu int) rails.ActualRail {
+	return rails.ActualRail{GPU: gpu, Place: rails.Place{Node: node, GPU: gpu}, Use: rails.Crossed, Expected: []string{"p"}, Actual: []string{"q"}}
 }
 
 // A crossed rail is a finding of its node; one that most nodes have in common is a question
 // about the fleet's settings, and fails no node.
 func TestCrossedRails(t *testing.T) {
 	fleet := rails.Fleet{Nodes: 4, GPUs: 2}
-	settled := func(f rails.Fleet, actual ...rails.Actual) *rails.Verdict {
+	settled := func(f rails.Fleet, actual ...rails.ActualRail) *rails.Verdict {
 		v := &rails.Verdict{Reference: "the fleet's median"}
 		evidence.Settle(evidence.Input{Fleet: f, Verdict: v, Actual: actual})
 		return v

@@ -1,5 +1,5 @@
 // Package evidence joins what independent sources say of a fleet: the times of bench/fleet/rails,
-// the counters of NICs, and any Witness (topology, a node's screen, RCCL's RAS). Join names
+// the counters of NICs, a node's topology and its screen, and RCCL's RAS. Join names
 // one component for each fault, or says that it cannot tell and lists the candidates.
 //
 // Every source makes claims: for or against a component, with a weight. Claims about
@@ -28,9 +28,6 @@ const (
 	RAS      Source = "ras"
 )
 
-// Sources are all of them.
-func Sources() []Source { return []Source{Times, Counters, Topology, Screen, RAS} }
-
 // Weights of claims. Negative ones speak against a component.
 const (
 	// Weak is a component that may explain what was seen.
@@ -51,11 +48,6 @@ type Claim struct {
 	Says string
 }
 
-// Witness is a source of claims.
-type Witness interface {
-	Claims() []Claim
-}
-
 // Input is all that is known. Only Fleet is required.
 type Input struct {
 	Fleet   rails.Fleet
@@ -63,9 +55,9 @@ type Input struct {
 	// NICs is by how much the counters of NICs rose, by the place of their GPU.
 	NICs map[rails.Place]record.NICCounters
 	// Actual is which NICs carried the bytes of each GPU.
-	Actual []rails.Actual
-	// Witnesses are further sources.
-	Witnesses []Witness
+	Actual []rails.ActualRail
+	// Others are the claims of further sources.
+	Others []Claim
 }
 
 // Conclusion is the cause of one fault.
@@ -128,7 +120,7 @@ func Join(in Input) []Conclusion {
 // weighed are all components of which a source says something.
 func (in Input) weighed() []hypothesis {
 	var all []hypothesis
-	for _, c := range in.claims() {
+	for _, c := range slices.Concat(ofTimes(in.Verdict), in.ofCounters(), in.ofActual(), in.Others) {
 		i := slices.IndexFunc(all, func(h hypothesis) bool { return h.Component == c.Component })
 		if i < 0 {
 			i = len(all)
@@ -136,17 +128,6 @@ func (in Input) weighed() []hypothesis {
 		}
 		all[i].score += c.Weight
 		all[i].claims = append(all[i].claims, c)
-	}
-	return all
-}
-
-// claims are those of all sources.
-func (in Input) claims() []Claim {
-	all := slices.Concat(ofTimes(in.Verdict), in.ofCounters(), in.ofActual())
-	for _, w := range in.Witnesses {
-		if w != nil {
-			all = append(all, w.Claims()...)
-		}
 	}
 	return all
 }

@@ -10,11 +10,6 @@ import (
 	"zbench/bench/record"
 )
 
-// says is a witness with fixed claims.
-type says []Claim
-
-func (s says) Claims() []Claim { return s }
-
 var (
 	rail23 = rails.Component{Part: rails.Rail, Node: 2, A: 3}
 	rail22 = rails.Component{Part: rails.Rail, Node: 2, A: 2}
@@ -75,9 +70,9 @@ func TestJoin(t *testing.T) {
 		"even counters decide nothing":  {in: Input{Verdict: asked(rail23, gpu23), NICs: even(nil)}, candidates: [][]rails.Component{{rail23, gpu23}}},
 		"retransmissions decide":        {in: Input{Verdict: asked(rail23, gpu23), NICs: even(at(bad, func(c *record.NICCounters) { c.Retransmits = set(5000) }))}, named: []rails.Component{rail23}},
 		"a lost link decides":           {in: Input{Verdict: asked(gpu23, rail23), NICs: even(at(bad, func(c *record.NICCounters) { c.LinkDowns = set(1) }))}, named: []rails.Component{rail23}},
-		"a clean screen clears the GPU": {in: Input{Verdict: asked(rail23, gpu23), Witnesses: []Witness{says{{Screen, gpu23, -Medium, "its xGMI links are as fast as those of other nodes"}, {Topology, rail23, Weak, "its PCIe link has half of its lanes"}}}}, named: []rails.Component{rail23}},
-		"a failed screen":               {in: Input{Verdict: asked(rail23, node2), Witnesses: []Witness{says{{Screen, node2, Strong, "a collective over its own GPUs is slow"}}, nil}}, named: []rails.Component{node2}},
-		"RAS alone":                     {in: Input{Witnesses: []Witness{says{{RAS, gpu23, Strong, "its rank does not answer"}}}}, named: []rails.Component{gpu23}},
+		"a clean screen clears the GPU": {in: Input{Verdict: asked(rail23, gpu23), Others: []Claim{{Screen, gpu23, -Medium, "its xGMI links are as fast as those of other nodes"}, {Topology, rail23, Weak, "its PCIe link has half of its lanes"}}}, named: []rails.Component{rail23}},
+		"a failed screen":               {in: Input{Verdict: asked(rail23, node2), Others: []Claim{{Screen, node2, Strong, "a collective over its own GPUs is slow"}}}, named: []rails.Component{node2}},
+		"RAS alone":                     {in: Input{Others: []Claim{{RAS, gpu23, Strong, "its rank does not answer"}}}, named: []rails.Component{gpu23}},
 		"sources that contradict":       {in: Input{Verdict: found(0.9, gpu23), NICs: even(at(bad, func(c *record.NICCounters) { c.LinkDowns = set(3) }))}, candidates: [][]rails.Component{{gpu23, rail23}}},
 		"a dead NIC and its substitute": {
 			in: Input{Verdict: found(0.9, rail22, rail23), NICs: even(func(p rails.Place, c *record.NICCounters) {
@@ -107,7 +102,7 @@ func TestJoin(t *testing.T) {
 			named: []rails.Component{node2},
 		},
 		"two faults":                 {in: Input{Verdict: found(0.9, rail23, link)}, named: []rails.Component{rail23, link}},
-		"what is cleared is dropped": {in: Input{Verdict: asked(gpu23), Witnesses: []Witness{says{{Screen, gpu23, -Strong, "fast by itself"}}}}},
+		"what is cleared is dropped": {in: Input{Verdict: asked(gpu23), Others: []Claim{{Screen, gpu23, -Strong, "fast by itself"}}}},
 		"few NICs make no median":    {in: Input{NICs: map[rails.Place]record.NICCounters{bad: {LinkDowns: set(9)}}}},
 	}
 	for name, x := range rows {

@@ -56,7 +56,14 @@ func (s *settling) clear(h hypothesis) {
 			s.questions[i].Candidates = rest
 		}
 	}
-	s.Verdict.Cleared = append(s.Verdict.Cleared, cleared(h)...)
+	if !slices.ContainsFunc(h.claims, func(c Claim) bool { return c.Source == Times }) {
+		return // the times do not suspect it
+	}
+	for _, c := range h.claims {
+		if c.Weight < 0 {
+			s.Verdict.Cleared = append(s.Verdict.Cleared, rails.Cleared{Component: h.Component, Why: string(c.Source) + ": " + c.Says})
+		}
+	}
 }
 
 // ask makes one question of the findings and questions of candidates that the sources do
@@ -117,15 +124,4 @@ func (in Input) timedWell(c Conclusion) bool {
 	return slices.ContainsFunc(in.Verdict.Ranking, func(r rails.Ranked) bool {
 		return r.All > 0 && (r.Component == *c.Named || in.rivals(r.Component, *c.Named))
 	})
-}
-
-// cleared says why a component that the times suspect is not named.
-func cleared(h hypothesis) []rails.Cleared {
-	var out []rails.Cleared
-	for _, c := range h.claims {
-		if c.Weight < 0 && slices.ContainsFunc(h.claims, func(c Claim) bool { return c.Source == Times }) {
-			out = append(out, rails.Cleared{Component: h.Component, Why: string(c.Source) + ": " + c.Says})
-		}
-	}
-	return out
 }

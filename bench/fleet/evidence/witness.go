@@ -74,7 +74,6 @@ func joined(all []Claim, c Claim) []Claim {
 // Screens are the nodes' screens: each node alone, compared with the others.
 type Screens struct {
 	Document *nodescreen.Document
-	Nodes    []*nodescreen.Node
 	// Names are the names of the fleet's nodes, GPUs the number on each.
 	Names []string
 	GPUs  int
@@ -101,7 +100,7 @@ func (s Screens) Claims() []Claim {
 			out = joined(out, c)
 		}
 	}
-	for _, n := range s.Nodes {
+	for _, n := range s.Document.Reports {
 		node := s.node(n.Host)
 		if node < 0 || n.Collective == nil || n.Collective.Rate == nil || slow[n.Host] {
 			continue
@@ -198,15 +197,11 @@ func (s Services) Claims() []Claim {
 	return out
 }
 
-// OfNodes are the claims of a source for fleets whose nodes were measured as one: what it
-// says of a part is said of the node.
-type OfNodes struct{ Witness }
-
-// Claims are those of parts as claims of their nodes. What speaks against a part says
-// nothing of its node.
-func (o OfNodes) Claims() []Claim {
+// OfNodes are claims for fleets whose nodes were measured as one: what is said of a part is said of the node. What
+// speaks against a part says nothing of its node.
+func OfNodes(claims []Claim) []Claim {
 	var out []Claim
-	for _, c := range o.Witness.Claims() {
+	for _, c := range claims {
 		if c.Weight > 0 && c.Component.Part != rails.Leaf {
 			c.Component = rails.Component{Part: rails.Node, Node: c.Component.Node}
 			out = joined(out, c)

@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -31,19 +32,19 @@ func TestTopologyDecides(t *testing.T) {
 	port := Fact{Component: rail23, Code: "nic_rate", Says: "NIC x runs its port at 100G of 400G", Bad: true}
 	v := fleet4(asked(rail23, gpu23))
 	v.Questions[0].Lost = 0.6
-	Settle(Input{Verdict: v, Witnesses: []Witness{Topologies{Facts: facts(2, port), Nodes: 4}}})
+	Settle(Input{Verdict: v, Others: Topologies{Facts: facts(2, port), Nodes: 4}.Claims()})
 	require.True(t, v.Exactly(rail23), "%+v", v)
 	require.Contains(t, v.Findings[0].Reasons, "topology: NIC x runs its port at 100G of 400G")
 
 	v = fleet4(&rails.Verdict{State: finding.Healthy, Reference: "the fleet's median"})
-	Settle(Input{Verdict: v, Witnesses: []Witness{Topologies{Facts: facts(2, port), Nodes: 4}}})
+	Settle(Input{Verdict: v, Others: Topologies{Facts: facts(2, port), Nodes: 4}.Claims()})
 	require.Equal(t, finding.Unclear, v.State)
 	require.Equal(t, []rails.Component{rail23}, v.Questions[0].Candidates)
 	require.Contains(t, v.Questions[0].What, "NIC x runs its port at 100G of 400G; its times are not slow")
 
 	// Of another component that is no rival: both stand.
 	v = fleet4(found(0.9, link))
-	Settle(Input{Verdict: v, Witnesses: []Witness{Topologies{Facts: facts(2, port), Nodes: 4}}})
+	Settle(Input{Verdict: v, Others: Topologies{Facts: facts(2, port), Nodes: 4}.Claims()})
 	require.Len(t, v.Findings, 1)
 	require.Len(t, v.Questions, 1)
 
@@ -55,19 +56,19 @@ func TestTopologyDecides(t *testing.T) {
 		f.Component.Node = node
 		same[node] = []Fact{f}
 	}
-	Settle(Input{Verdict: v, Witnesses: []Witness{Topologies{Facts: same, Nodes: 4}}})
+	Settle(Input{Verdict: v, Others: Topologies{Facts: same, Nodes: 4}.Claims()})
 	require.Equal(t, finding.Unclear, v.State)
 	require.Len(t, v.Questions, 1)
 
 	// Nodes that were measured as one: the part is a reason for the node.
 	v = found(0.9, node2)
-	Settle(Input{Verdict: v, Witnesses: []Witness{OfNodes{Topologies{Facts: facts(2, port), Nodes: 4}}}})
+	Settle(Input{Verdict: v, Others: OfNodes(Topologies{Facts: facts(2, port), Nodes: 4}.Claims())})
 	require.True(t, v.Exactly(node2), "%+v", v)
 	require.Contains(t, v.Findings[0].Reasons, "topology: NIC x runs its port at 100G of 400G")
 
 	// Doubts alone are nothing, however many.
 	v = fleet4(&rails.Verdict{State: finding.Healthy, Reference: "the fleet's median"})
-	Settle(Input{Verdict: v, Witnesses: []Witness{Topologies{Facts: facts(2, Fact{rail23, "a", "x", false}, Fact{rail23, "b", "y", false}, Fact{rail23, "c", "z", false}), Nodes: 4}}})
+	Settle(Input{Verdict: v, Others: Topologies{Facts: facts(2, Fact{rail23, "a", "x", false}, Fact{rail23, "b", "y", false}, Fact{rail23, "c", "z", false}), Nodes: 4}.Claims()})
 	require.Equal(t, finding.Healthy, v.State)
 }
 
@@ -77,28 +78,28 @@ func TestTheScreenDecides(t *testing.T) {
 	rate := 3e11
 	well := &nodescreen.Node{Host: "c", Collective: &nodescreen.Rate{What: "all_reduce", Rate: &rate}}
 	screen := func(f ...nodescreen.Deviation) Screens {
-		return Screens{Document: &nodescreen.Document{Nodes: 4, Findings: f}, Nodes: []*nodescreen.Node{well}, Names: names4, GPUs: 4}
+		return Screens{Document: &nodescreen.Document{Nodes: 4, Findings: f, Reports: []*nodescreen.Node{well}}, Names: names4, GPUs: 4}
 	}
 	// The links of the GPU are inside the node: with them well it is the rail.
 	v := fleet4(asked(gpu23, rail23))
-	Settle(Input{Verdict: v, Witnesses: []Witness{screen()}})
+	Settle(Input{Verdict: v, Others: screen().Claims()})
 	require.Equal(t, []rails.Component{rail23}, v.Questions[0].Candidates, "%+v", v)
 
 	v = fleet4(asked(rail23, node2))
-	Settle(Input{Verdict: v, Witnesses: []Witness{screen(nodescreen.Deviation{Host: "c", Rule: "collective", Subject: "node", Message: "all_reduce 20 % below"})}})
+	Settle(Input{Verdict: v, Others: screen(nodescreen.Deviation{Host: "c", Rule: "collective", Subject: "node", Message: "all_reduce 20 % below"}).Claims()})
 	require.True(t, v.Exactly(node2), "%+v", v)
 
 	// A slow link makes the node's collective slow: no contradiction, the link stays.
 	inside := rails.Component{Part: rails.Link, Node: 2, A: 0, B: 1}
 	v = fleet4(found(0.9, inside))
-	Settle(Input{Verdict: v, Witnesses: []Witness{screen(nodescreen.Deviation{Host: "c", Rule: "collective", Subject: "node", Message: "all_reduce 20 % below"})}})
+	Settle(Input{Verdict: v, Others: screen(nodescreen.Deviation{Host: "c", Rule: "collective", Subject: "node", Message: "all_reduce 20 % below"}).Claims()})
 	require.True(t, v.Exactly(inside), "%+v %+v", v.Findings, v.Questions)
 
 	// The times are sure of the rail, the screen of the GPU's memory: cannot tell.
 	v = fleet4(found(0.9, rail23))
 	other := screen(nodescreen.Deviation{Host: "c.cluster", Rule: "memory", Subject: "GPU 3 (0000:c9:00.0)", Message: "copy 30 % below"})
-	other.Nodes = nil
-	Settle(Input{Verdict: v, Witnesses: []Witness{other}})
+	other.Document.Reports = nil
+	Settle(Input{Verdict: v, Others: other.Claims()})
 	require.Equal(t, finding.Unclear, v.State, "%+v", v)
 	require.ElementsMatch(t, []rails.Component{rail23, gpu23}, v.Questions[0].Candidates)
 }
@@ -109,7 +110,7 @@ func TestADoubtedReferenceStaysSo(t *testing.T) {
 	v.Questions[0].All = true
 	other := Screens{Document: &nodescreen.Document{Nodes: 4, Findings: []nodescreen.Deviation{{Host: "c", Rule: "memory", Subject: "GPU 3 (x)", Message: "slow"}}}, Names: names4, GPUs: 4}
 	port := Topologies{Facts: facts(2, Fact{Component: rail23, Code: "nic_rate", Says: "slow", Bad: true}), Nodes: 4}
-	Settle(Input{Verdict: v, Witnesses: []Witness{other, port}})
+	Settle(Input{Verdict: v, Others: slices.Concat(other.Claims(), port.Claims())})
 	require.Equal(t, finding.Unclear, v.State, "%+v", v)
 	require.Len(t, v.Questions, 1)
 	require.True(t, v.Questions[0].All)
@@ -125,15 +126,15 @@ func TestRASDecides(t *testing.T) {
 		return w
 	}
 	v := fleet4(asked(rail23, gpu23))
-	Settle(Input{Verdict: v, Witnesses: []Witness{Services{Answer: of(record.RankDead, 11), GPUs: 4, Ranks: 16}}})
+	Settle(Input{Verdict: v, Others: Services{Answer: of(record.RankDead, 11), GPUs: 4, Ranks: 16}.Claims()})
 	require.True(t, v.Exactly(gpu23), "%+v", v)
 	v = &rails.Verdict{State: finding.NotChecked}
-	Settle(Input{Verdict: v, Witnesses: []Witness{Services{Answer: of(record.RankMissing, 8, 9, 10, 11), GPUs: 4, Ranks: 16}}})
+	Settle(Input{Verdict: v, Others: Services{Answer: of(record.RankMissing, 8, 9, 10, 11), GPUs: 4, Ranks: 16}.Claims()})
 	require.True(t, v.Exactly(node2), "%+v", v)
 	// Ranks of another world, or a service that did not answer, say nothing.
 	for _, w := range []*record.Witness{of(record.RankDead, 99), {State: record.WitnessAbsent, Reason: "refused"}, nil} {
 		v = fleet4(&rails.Verdict{State: finding.Healthy, Reference: "x"})
-		Settle(Input{Verdict: v, Witnesses: []Witness{Services{Answer: w, GPUs: 4, Ranks: 16}}})
+		Settle(Input{Verdict: v, Others: Services{Answer: w, GPUs: 4, Ranks: 16}.Claims()})
 		require.Equal(t, finding.Healthy, v.State)
 	}
 }

@@ -41,8 +41,8 @@ type Document struct {
 	// Judgement is what the screen comes to, as findings.
 	Judgement finding.Judgement `json:"judgement"`
 
-	// nodes are those that were judged, by name.
-	nodes []*Node
+	// Reports are those of the nodes that were judged, by name.
+	Reports []*Node `json:"-"`
 }
 
 // Deviation is what is wrong with a node.
@@ -88,7 +88,7 @@ func (d *Document) WriteJSON(w io.Writer) error {
 }
 
 // conclude sorts the nodes and decides the state.
-func (d *Document) conclude(nodes []*Node, missing []string) {
+func (d *Document) conclude(missing []string) {
 	fail, unclear := map[string]bool{}, map[string]bool{}
 	failed := false
 	for _, f := range d.Findings {
@@ -100,7 +100,7 @@ func (d *Document) conclude(nodes []*Node, missing []string) {
 		fail[f.Host] = true
 	}
 	hosts := slices.Clone(missing)
-	for _, n := range nodes {
+	for _, n := range d.Reports {
 		hosts = append(hosts, n.Host)
 	}
 	slices.Sort(hosts)
@@ -115,7 +115,7 @@ func (d *Document) conclude(nodes []*Node, missing []string) {
 		}
 	}
 	d.State = finding.NotChecked
-	if len(nodes) > 0 {
+	if d.Nodes > 0 {
 		d.State = finding.Settle(failed, len(d.Unclear) > 0, true).OfNodes()
 	}
 }

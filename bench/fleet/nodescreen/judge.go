@@ -35,9 +35,9 @@ var rules = []rule{
 	{"nic_rate", nicRate},
 	{"own_check", ownChecks},
 	{"error", failures},
-	{"memory", slow("memory")},
-	{"collective", slow("collective")},
-	{"nic_collective", slow("nic_collective")},
+	{"memory", slow("memory", "`zbench hbm --all-gpus` on the node; compare clocks, power limits and uncorrected errors with another GPU's")},
+	{"collective", slow("collective", "`zbench topo` on the node; `zbench collectives --groups 2` there names the link")},
+	{"nic_collective", slow("nic_collective", "check the cable, PCIe width and the NIC's counters")},
 }
 
 // Rules names the rules, in the order of the table.
@@ -52,7 +52,7 @@ func Rules() []string {
 // Judge compares the nodes of a fleet. Nothing depends on the order of the nodes.
 func Judge(f Fleet) *Document {
 	f.Nodes = slices.SortedFunc(slices.Values(f.Nodes), func(a, b *Node) int { return cmp.Compare(a.Host, b.Host) })
-	d := &Document{Schema: Schema, Nodes: len(f.Nodes), Expected: f.Expected, nodes: f.Nodes}
+	d := &Document{Schema: Schema, Nodes: len(f.Nodes), Expected: f.Expected, Reports: f.Nodes}
 	for _, n := range f.Nodes {
 		d.Simulated = d.Simulated || n.Simulated
 	}
@@ -64,7 +64,7 @@ func Judge(f Fleet) *Document {
 	}
 	slices.SortStableFunc(d.Findings, func(a, b Deviation) int { return cmp.Compare(a.Host, b.Host) })
 	d.unchecked(f.Nodes)
-	d.conclude(f.Nodes, f.missing())
+	d.conclude(f.missing())
 	return d
 }
 
@@ -198,18 +198,11 @@ func ownChecks(f Fleet, d *Document) []Deviation {
 // failures are measurements that failed.
 func failures(f Fleet, _ *Document) []Deviation {
 	var out []Deviation
-	add := func(n *Node, subject string, r *Rate) {
-		if r != nil && r.Error != "" {
-			out = append(out, Deviation{Host: n.Host, Subject: subject, Message: r.What + ": " + r.Error, Next: "start `zbench screen` on this node alone"})
-		}
-	}
 	for _, n := range f.Nodes {
-		add(n, "node", n.Collective)
-		for _, g := range n.GPUs {
-			add(n, gpuName(g), g.Memory)
-		}
-		for _, c := range n.NICs {
-			add(n, c.Name, c.Collective)
+		for _, r := range n.rates() {
+			if r.Error != "" {
+				out = append(out, Deviation{Host: n.Host, Subject: r.subject, Message: r.What + ": " + r.Error, Next: "start `zbench screen` on this node alone"})
+			}
 		}
 	}
 	return out

@@ -137,8 +137,8 @@ func ReadNode(text []byte) (*Node, error) {
 		return nil, fmt.Errorf("host %.40q is not the name of a host", n.Host)
 	}
 	for _, r := range n.rates() {
-		if r.Rate != nil && !(*r.Rate > 0) {
-			return nil, fmt.Errorf("%s: rate %g, expected a positive number", r.What, *r.Rate)
+		if v := r.Rate.Rate; v != nil && !(*v > 0) {
+			return nil, fmt.Errorf("%s: rate %g, expected a positive number", r.What, *v)
 		}
 	}
 	if jsonfile.Edited(text) {
@@ -147,20 +147,26 @@ func ReadNode(text []byte) (*Node, error) {
 	return &n, nil
 }
 
+// measurement is a measurement of a node: the rule that compares it, what it is compared as, and the component.
+type measurement struct {
+	rule, kind, subject string
+	*Rate
+}
+
 // rates are all measurements of the node.
-func (n *Node) rates() []*Rate {
-	all := []*Rate{n.Collective}
+func (n *Node) rates() []measurement {
+	var out []measurement
+	add := func(rule, of, subject string, r *Rate) {
+		if r != nil {
+			out = append(out, measurement{rule, of + r.What, subject, r})
+		}
+	}
+	add("collective", "", "node", n.Collective)
 	for _, g := range n.GPUs {
-		all = append(all, g.Memory)
+		add("memory", "memory of "+g.Name+", ", gpuName(g), g.Memory)
 	}
 	for _, c := range n.NICs {
-		all = append(all, c.Collective)
-	}
-	var out []*Rate
-	for _, r := range all {
-		if r != nil {
-			out = append(out, r)
-		}
+		add("nic_collective", "", c.Name, c.Collective)
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package nodescreen
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -16,7 +17,7 @@ const mostFailed = 7
 
 // Shown is the judgement for its readers. version is zbench's.
 func (d *Document) Shown(version string) *document.Document {
-	nodes := slices.SortedFunc(slices.Values(d.nodes), func(a, b *Node) int { return plain.Natural(a.Host, b.Host) })
+	nodes := slices.SortedFunc(slices.Values(d.Reports), func(a, b *Node) int { return plain.Natural(a.Host, b.Host) })
 	out := &document.Document{
 		Command: "screen", Value: d,
 		Title: "Screen of " + unit.Count(int64(max(d.Nodes, d.Expected)), "node"), Lead: "Each node was checked alone, then the nodes were compared.",
@@ -26,7 +27,7 @@ func (d *Document) Shown(version string) *document.Document {
 	if d.Simulated {
 		out.Simulate()
 	}
-	if ranked := rankedBlocks(d.standings()); len(ranked) > 0 {
+	if ranked := rankedBlocks(d.Standings()); len(ranked) > 0 {
 		out.Results("Nodes, worst first", ranked...)
 	}
 	out.Add("measured", "Compared with the fleet", screenDots(nodes, d)...)
@@ -45,7 +46,11 @@ func (d *Document) Shown(version string) *document.Document {
 		unchecked = append(unchecked, plain.Line(u))
 	}
 	out.Add("unchecked", "NOT CHECKED", document.Listed("warnings", unchecked)...).Show(document.Everywhere)
-	out.Add("next", "Nodes for the next job", screenNodes(d)...)
+	out.Add("next", "Nodes for the next job", rails.NodeLists([]rails.NodeList{
+		{Text: "fail.txt: nodes to leave out, for srun --exclude=./fail.txt and --exclude-bad", Names: d.Fail},
+		{Text: "unclear.txt: nodes that differ without a majority", Names: d.Unclear},
+		{Text: "pass.txt: nodes without a finding", Names: d.Pass},
+	})...)
 	out.Fold("notes", "Notes", document.Listed("small", []string{
 		fmt.Sprintf("A value lies apart if it is at least %s and at least 5 robust standard deviations below the median. Fewer than 4 values are not compared.", rails.Percent(Effect)),
 		"What most nodes have in common fails no node.",
@@ -64,16 +69,16 @@ func (d *Document) chips() []document.Fact {
 }
 
 // rankedBlocks are the nodes with a finding, then folded those without.
-func rankedBlocks(standings []Standing) []document.Block {
-	passed := slices.IndexFunc(standings, func(s Standing) bool { return s.Result == Passed })
-	if passed < 0 {
-		passed = len(standings)
+func rankedBlocks(standings []*Standing) []document.Block {
+	first := slices.IndexFunc(standings, func(s *Standing) bool { return s.Result == passed })
+	if first < 0 {
+		first = len(standings)
 	}
 	var out []document.Block
-	if passed > 0 {
-		out = append(out, document.Sheet{Table: Ranked(standings[:passed]), Label: "nodes with a finding, the worst first", Role: document.ResultsID})
+	if first > 0 {
+		out = append(out, document.Sheet{Table: Ranked(standings[:first]), Label: "nodes with a finding, the worst first", Role: document.ResultsID})
 	}
-	if rest := standings[passed:]; len(rest) > 0 {
+	if rest := standings[first:]; len(rest) > 0 {
 		list := document.Sheet{Table: Ranked(rest), Label: "nodes without a finding, the slowest first"}
 		out = append(out, document.Details{Summary: unit.Count(int64(len(rest)), "node") + " without a finding, the slowest first", Blocks: []document.Block{list}})
 	}
@@ -82,13 +87,17 @@ func rankedBlocks(standings []Standing) []document.Block {
 
 // verdict is the result, then what is wrong, the worst nodes first.
 func (d *Document) verdict() finding.List {
-	all := finding.List{{Code: "verdict", Severity: d.State.Severity(), Text: d.Heading()}}
+	simulated := ""
+	if d.Simulated {
+		simulated = " (SIMULATED)"
+	}
+	all := finding.List{{Code: "verdict", Severity: d.State.Severity(), Text: d.result() + simulated + d.notChecked()}}
 	for _, f := range d.Findings {
 		if f.Host == "" { // nodes that did not report and whose names are unknown
 			all = append(all, f.Finding())
 		}
 	}
-	for _, s := range d.standings() {
+	for _, s := range d.Standings() {
 		for _, f := range s.Findings {
 			all = append(all, f.Finding())
 		}
@@ -96,12 +105,8 @@ func (d *Document) verdict() finding.List {
 	return all
 }
 
-// standings are the nodes that were judged, worst first.
-func (d *Document) standings() []Standing { return Standings(d.nodes, d) }
-
 // screenDots is a picture for each rule that compares rates.
 func screenDots(nodes []*Node, d *Document) []document.Block {
-	kinds := Kinds(nodes)
 	var names []string
 	for _, n := range nodes {
 		names = append(names, plain.Line(n.Host))
@@ -112,18 +117,20 @@ func screenDots(nodes []*Node, d *Document) []document.Block {
 		{"collective", "collective", "Collective over the GPUs of each node", "a node"},
 		{"nic_collective", "nic", "Collective over each NIC alone", "a NIC"},
 	} {
-		limits := d.Limits(kinds, rule.name)
+		dots := document.Dots{ID: "dots-" + rule.id, Title: rule.title + ", share of the median", Nodes: names, One: rule.one, Mark: document.MarkOf(d.Simulated)}
+		var limits []Reference
+		for _, k := range kinds(nodes, rule.name) {
+			if r := d.reference(k.what); r.Median > 0 {
+				limits, dots.Values = append(limits, r), append(dots.Values, dotValues(d, nodes, rule.name, k, r.Median)...)
+			}
+		}
 		if len(limits) == 0 {
 			continue
 		}
-		dots := document.Dots{ID: "dots-" + rule.id, Title: rule.title + ", share of the median", Nodes: names, One: rule.one, Limits: leastAndMost(limits)}
-		if d.Simulated {
-			dots.Mark = "SIMULATED"
-		}
-		for _, k := range kinds {
-			if k.Rule == rule.name {
-				dots.Values = append(dots.Values, dotValues(d, nodes, k)...)
-			}
+		byLimit := func(a, b Reference) int { return cmp.Compare(a.Limit, b.Limit) }
+		dots.Limits = []float64{slices.MinFunc(limits, byLimit).Limit}
+		if most := slices.MaxFunc(limits, byLimit).Limit; most-dots.Limits[0] >= 0.02 { // they can be told apart
+			dots.Limits = append(dots.Limits, most)
 		}
 		dots.Table = &document.Sheet{Table: compared(limits), Label: "medians and limits"}
 		out = append(out, dots)
@@ -131,43 +138,18 @@ func screenDots(nodes []*Node, d *Document) []document.Block {
 	return out
 }
 
-// leastAndMost are the limits to draw: two only where they can be told apart.
-func leastAndMost(all []Reference) []float64 {
-	least, most := all[0].Limit, all[0].Limit
-	for _, r := range all {
-		least, most = min(least, r.Limit), max(most, r.Limit)
-	}
-	if most-least < 0.02 {
-		return []float64{least}
-	}
-	return []float64{least, most}
-}
-
-// dotValues are the values of a kind that was compared.
-func dotValues(d *Document, nodes []*Node, k Kind) []document.DotValue {
-	limits := d.Limits([]Kind{k}, k.Rule)
-	if len(limits) == 0 {
-		return nil
-	}
+// dotValues are the values of a kind that a rule has compared.
+func dotValues(d *Document, nodes []*Node, rule string, k kind, median float64) []document.DotValue {
 	var out []document.DotValue
-	for _, v := range k.Values {
-		at := slices.IndexFunc(nodes, func(n *Node) bool { return n.Host == v.Host })
-		tip := v.Host
-		if v.Subject != "node" {
-			tip += ", " + v.Subject
+	for _, v := range k.values {
+		at := slices.IndexFunc(nodes, func(n *Node) bool { return n.Host == v.host })
+		tip := v.host
+		if v.subject != "node" {
+			tip += ", " + v.subject
 		}
-		out = append(out, document.DotValue{Node: at, Share: v.Rate / limits[0].Median, Tip: plain.Line(tip) + ": " + unit.Rate(v.Rate), Named: slices.ContainsFunc(d.Findings, func(f Deviation) bool {
-			return f.Rule == k.Rule && f.Host == v.Host && f.Subject == v.Subject
+		out = append(out, document.DotValue{Node: at, Share: v.rate / median, Tip: plain.Line(tip) + ": " + unit.Rate(v.rate), Named: slices.ContainsFunc(d.Findings, func(f Deviation) bool {
+			return f.Rule == rule && f.Host == v.host && f.Subject == v.subject
 		})})
 	}
 	return out
-}
-
-// screenNodes are the lists for the next job.
-func screenNodes(d *Document) []document.Block {
-	return rails.NodeLists([]rails.NodeList{
-		{Text: "fail.txt: nodes to leave out, for srun --exclude=./fail.txt and --exclude-bad", Names: d.Fail},
-		{Text: "unclear.txt: nodes that differ without a majority", Names: d.Unclear},
-		{Text: "pass.txt: nodes without a finding", Names: d.Pass},
-	})
 }

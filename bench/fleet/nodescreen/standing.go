@@ -12,12 +12,10 @@ import (
 	"zbench/bench/table"
 )
 
-// Results of a node.
-const (
-	Failed    = "fail"
-	Undecided = "unclear"
-	Passed    = "pass"
-)
+// passed is the result of a node without a finding; results are all, the worst first.
+const passed = "pass"
+
+var results = []string{"fail", "unclear", passed}
 
 // Standing is a node with what the screen found of it.
 type Standing struct {
@@ -33,23 +31,27 @@ type Standing struct {
 	Findings []Deviation
 }
 
-// Standings are the nodes of a judged fleet, worst first: those that fail, by the order of the
+// Standings are the nodes that were judged, worst first: those that fail, by the order of the
 // rules, then those that are unclear, then by the largest share lost.
-func Standings(nodes []*Node, d *Document) []Standing {
+func (d *Document) Standings() []*Standing {
 	at := map[string]*Standing{}
 	var out []*Standing
-	for _, of := range []struct {
-		result string
-		hosts  []string
-	}{{Failed, d.Fail}, {Undecided, d.Unclear}, {Passed, d.Pass}} {
-		for _, host := range of.hosts {
-			at[host] = &Standing{Host: host, Result: of.result, Lost: map[string]float64{}}
+	for i, hosts := range [][]string{d.Fail, d.Unclear, d.Pass} {
+		for _, host := range hosts {
+			at[host] = &Standing{Host: host, Result: results[i], Lost: map[string]float64{}}
 			out = append(out, at[host])
 		}
 	}
-	for _, n := range nodes {
-		if s := at[n.Host]; s != nil {
-			s.Node = n
+	for _, n := range d.Reports {
+		s := at[n.Host]
+		s.Node = n
+		for _, r := range n.rates() {
+			if median := d.reference(r.kind).Median; r.Rate.Rate != nil && median > 0 {
+				lost := 1 - *r.Rate.Rate/median
+				if have, ok := s.Lost[r.rule]; !ok || lost > have {
+					s.Lost[r.rule] = lost
+				}
+			}
 		}
 	}
 	for _, f := range d.Findings {
@@ -57,28 +59,13 @@ func Standings(nodes []*Node, d *Document) []Standing {
 			s.Findings = append(s.Findings, f)
 		}
 	}
-	for _, k := range Kinds(nodes) {
-		median := d.reference(k.What).Median
-		for _, v := range k.Values {
-			if s := at[v.Host]; s != nil && median > 0 {
-				lost := 1 - v.Rate/median
-				if have, ok := s.Lost[k.Rule]; !ok || lost > have {
-					s.Lost[k.Rule] = lost
-				}
-			}
-		}
-	}
 	slices.SortStableFunc(out, func(a, b *Standing) int {
 		return cmp.Or(cmp.Compare(a.class(), b.class()), cmp.Compare(a.gravity(), b.gravity()), cmp.Compare(b.lost(), a.lost()), plain.Natural(a.Host, b.Host))
 	})
-	list := make([]Standing, len(out))
-	for i, s := range out {
-		list[i] = *s
-	}
-	return list
+	return out
 }
 
-func (s *Standing) class() int { return slices.Index([]string{Failed, Undecided, Passed}, s.Result) }
+func (s *Standing) class() int { return slices.Index(results, s.Result) }
 
 // gravity is the place of the first rule that the node breaks.
 func (s *Standing) gravity() int {
@@ -107,21 +94,10 @@ func (d *Document) reference(what string) Reference {
 	return Reference{}
 }
 
-// Limits are the references of the kinds of one rule.
-func (d *Document) Limits(kinds []Kind, rule string) []Reference {
-	var out []Reference
-	for _, k := range kinds {
-		if r := d.reference(k.What); k.Rule == rule && r.Median > 0 {
-			out = append(out, r)
-		}
-	}
-	return out
-}
-
 // Ranked has a row for each node, with its reasons if any of them has one.
-func Ranked(all []Standing) table.Table {
+func Ranked(all []*Standing) table.Table {
 	t := table.Of([]string{"NODE"})
-	reasons := slices.ContainsFunc(all, func(s Standing) bool { return len(s.Findings) > 0 })
+	reasons := slices.ContainsFunc(all, func(s *Standing) bool { return len(s.Findings) > 0 })
 	if reasons {
 		t.Columns = append(t.Columns, table.Column{Name: "RESULT"}, table.Column{Name: "REASONS", Wrap: table.Sentences})
 	}

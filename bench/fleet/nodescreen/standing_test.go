@@ -22,7 +22,7 @@ func TestNodesAreRankedWorstFirst(t *testing.T) {
 	*all[1].Collective.Rate = 254e9 // 6 % lost: not named
 	f := nodescreen.Fleet{Nodes: all, Expected: 9, Hosts: []string{"n000", "n001", "n002", "n003", "n004", "n005", "n006", "n007", "n008"}}
 	d := nodescreen.Judge(f)
-	ranked := nodescreen.Standings(all, d)
+	ranked := d.Standings()
 	var hosts []string
 	for _, s := range ranked {
 		hosts = append(hosts, s.Host+" "+s.Result)

@@ -11,50 +11,31 @@ import (
 // area is what a screen looks at, and how many of its things the nodes' reports have.
 type area struct {
 	name, things string
-	// of counts a node's things, and those of them that its report tells of.
-	of func(n *Node) (all, known int)
+	// of adds a node's things: whether one counts, and whether its report tells of it.
+	of func(n *Node, add func(counts, known bool))
 }
 
 // areas are those that a report may lack without a finding.
 var areas = []area{
-	{"NICs", "nodes", func(n *Node) (int, int) { return 1, min(len(n.NICs), 1) }},
+	{"NICs", "nodes", func(n *Node, add func(counts, known bool)) { add(true, len(n.NICs) > 0) }},
 	{"states of NIC ports", "NICs", nicsThat(func(c NIC) (bool, bool) { return true, c.State != "" })},
 	{"speeds of NIC ports", "active NICs", nicsThat(func(c NIC) (bool, bool) { return c.State == active, c.Negotiated != nil })},
 	{"collectives over single NICs", "active NICs", nicsThat(func(c NIC) (bool, bool) { return c.State == active, c.Collective != nil })},
-	{"versions", "nodes", func(n *Node) (int, int) { return 1, min(len(n.Facts), 1) }},
-	{"memory of GPUs", "GPUs", func(n *Node) (all, known int) {
+	{"versions", "nodes", func(n *Node, add func(counts, known bool)) { add(true, len(n.Facts) > 0) }},
+	{"memory of GPUs", "GPUs", func(n *Node, add func(counts, known bool)) {
 		for _, g := range n.GPUs {
-			all++
-			if g.Memory != nil {
-				known++
-			}
+			add(true, g.Memory != nil)
 		}
-		return all, known
 	}},
-	{"collective over the GPUs of a node", "nodes", func(n *Node) (all, known int) {
-		if len(n.GPUs) > 1 {
-			all = 1
-		}
-		if n.Collective != nil {
-			known = all
-		}
-		return all, known
-	}},
+	{"collective over the GPUs of a node", "nodes", func(n *Node, add func(counts, known bool)) { add(len(n.GPUs) > 1, n.Collective != nil) }},
 }
 
-// nicsThat counts a node's NICs that count, and those that are known.
-func nicsThat(is func(c NIC) (counts, known bool)) func(n *Node) (int, int) {
-	return func(n *Node) (all, have int) {
+// nicsThat adds a node's NICs.
+func nicsThat(is func(c NIC) (counts, known bool)) func(n *Node, add func(counts, known bool)) {
+	return func(n *Node, add func(counts, known bool)) {
 		for _, c := range n.NICs {
-			counts, known := is(c)
-			if counts {
-				all++
-			}
-			if counts && known {
-				have++
-			}
+			add(is(c))
 		}
-		return all, have
 	}
 }
 
@@ -62,13 +43,19 @@ func nicsThat(is func(c NIC) (counts, known bool)) func(n *Node) (int, int) {
 // and the comparison where there is nothing to compare with.
 func (d *Document) unchecked(nodes []*Node) {
 	for _, a := range areas {
-		all, known := 0, 0
+		all, missing := 0, 0
 		for _, n := range nodes {
-			x, have := a.of(n)
-			all, known = all+x, known+have
+			a.of(n, func(counts, known bool) {
+				if counts {
+					all++
+				}
+				if counts && !known {
+					missing++
+				}
+			})
 		}
-		if known < all {
-			d.Unchecked = append(d.Unchecked, fmt.Sprintf("%s: missing for %d of %d %s", a.name, all-known, all, a.things))
+		if missing > 0 {
+			d.Unchecked = append(d.Unchecked, fmt.Sprintf("%s: missing for %d of %d %s", a.name, missing, all, a.things))
 		}
 	}
 	count := map[string]int{}

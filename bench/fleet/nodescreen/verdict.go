@@ -58,11 +58,3 @@ func compared(all []Reference) table.Table {
 	}
 	return t
 }
-
-// Heading is the verdict, labelled where it is of simulated nodes.
-func (d *Document) Heading() string {
-	if d.Simulated {
-		return d.result() + " (SIMULATED)" + d.notChecked()
-	}
-	return d.Verdict()
-}

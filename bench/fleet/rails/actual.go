@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"zbench/bench/jsonfile"
 	"zbench/bench/plain"
 	"zbench/bench/plan"
 	"zbench/bench/record"
@@ -25,32 +24,31 @@ const (
 	Crossed Use = "crossed"
 	// SharedUse is most bytes through an expected NIC, and some through others.
 	SharedUse Use = "shared"
-	// UseUnknown is a GPU whose NIC is not known: Actual.Why says why.
+	// UseUnknown is a GPU whose NIC is not known: Why says why.
 	UseUnknown Use = "not_checked"
 )
 
 // Uses are all of them.
 func Uses() []Use { return []Use{AsExpected, Crossed, SharedUse, UseUnknown} }
 
-// Carried is what a NIC of a node sent while a ring ran through one GPU of every node.
-type Carried struct {
-	Node int
-	NIC  string
-	// Bytes that were sent; Counted is false where the NIC has no such counter.
-	Bytes   uint64
-	Counted bool
-	// Expected is true of a NIC that PCI parents make the rail of the ring's GPU on this node.
-	Expected bool
-}
+// ActualRail is which NICs carried a GPU's bytes off its node.
+type ActualRail struct {
+	// Node is the name of the node.
+	Node string `json:"node"`
+	// GPU is the number of the GPU on its node.
+	GPU int `json:"gpu"`
+	// Use is as_expected, crossed (another NIC than expected), shared (the expected one and
+	// others) or not_checked.
+	Use Use `json:"use"`
+	// Expected are the NICs nearest to the GPU by PCI parents; none where that is not known.
+	Expected []string `json:"expected"`
+	// Actual are the NICs that carried at least a tenth of the bytes, those with most first.
+	Actual []string `json:"actual"`
+	// Why is the reason why a GPU was not checked; empty otherwise.
+	Why string `json:"why"`
 
-// Actual is the NICs through which the bytes of a GPU left its node.
-type Actual struct {
-	Place
-	Use Use
-	// Expected are the NICs by PCI parents, NICs those that carried the bytes, most first.
-	Expected, NICs []string
-	// Why is the reason of a use that is not known.
-	Why string
+	// Place is the GPU by the number of its node.
+	Place Place `json:"-"`
 }
 
 // Limits of the conclusion, as shares of the bytes that a rank of the ring sent. Headers add
@@ -67,45 +65,41 @@ const (
 	leastPart = 0.1
 )
 
-// ActualRails concludes which NICs carried the bytes of one GPU of every node, by what the
-// NICs counted while a ring ran through these GPUs and each sent so many bytes.
-func ActualRails(nodes, gpu int, bytes float64, carried []Carried) []Actual {
-	out := make([]Actual, 0, nodes)
-	for node := range nodes {
-		var here []Carried
-		for _, c := range carried {
-			if c.Node == node {
-				here = append(here, c)
-			}
-		}
-		a := actualRail(bytes, here)
-		a.Place = Place{node, gpu}
-		out = append(out, a)
+// ActualRails concludes which NICs carried the bytes of one GPU of every node, by what the NICs counted while
+// the ring ran. expected reports whether PCI parents make a NIC of a node the rail of the ring's GPU.
+func ActualRails(nodes []string, r Ring, expected func(node int, n record.NICCounters) bool) []ActualRail {
+	out := make([]ActualRail, len(nodes))
+	for node, name := range nodes {
+		here := slices.DeleteFunc(slices.Clone(r.NICs), func(n record.NICCounters) bool { return n.Node != name })
+		out[node] = actualRail(float64(r.Bytes), here, func(n record.NICCounters) bool { return expected(node, n) })
+		out[node].Node, out[node].GPU, out[node].Place = name, r.GPU, Place{node, r.GPU}
 	}
 	return out
 }
 
 // actualRail is the conclusion for one node.
-func actualRail(bytes float64, nics []Carried) Actual {
-	slices.SortStableFunc(nics, func(a, b Carried) int { return cmp.Compare(b.Bytes, a.Bytes) })
-	a := Actual{Use: UseUnknown}
+func actualRail(bytes float64, nics []record.NICCounters, near func(record.NICCounters) bool) ActualRail {
+	sent := func(n record.NICCounters) float64 { return float64(*cmp.Or(n.Sent, new(uint64))) }
+	slices.SortStableFunc(nics, func(a, b record.NICCounters) int { return cmp.Compare(sent(b), sent(a)) })
+	a := ActualRail{Use: UseUnknown, Expected: []string{}, Actual: []string{}}
 	all, expected, counted, unread := 0.0, 0.0, false, false
-	for _, c := range nics {
-		if c.Expected {
-			a.Expected = append(a.Expected, c.NIC)
+	for _, n := range nics {
+		is := near(n)
+		if is {
+			a.Expected = append(a.Expected, n.NIC)
 		}
-		if !c.Counted {
-			unread = unread || c.Expected
+		if n.Sent == nil {
+			unread = unread || is
 			continue
 		}
 		counted = true
-		all += float64(c.Bytes)
-		if float64(c.Bytes) < leastPart*bytes {
+		all += sent(n)
+		if sent(n) < leastPart*bytes {
 			continue
 		}
-		a.NICs = append(a.NICs, c.NIC)
-		if c.Expected {
-			expected += float64(c.Bytes)
+		a.Actual = append(a.Actual, n.NIC)
+		if is {
+			expected += sent(n)
 		}
 	}
 	slices.Sort(a.Expected)
@@ -133,8 +127,8 @@ func actualRail(bytes float64, nics []Carried) Actual {
 }
 
 // Says is the conclusion in a sentence.
-func (a Actual) Says() string {
-	by, expected := strings.Join(a.NICs, ", "), strings.Join(a.Expected, " or ")
+func (a ActualRail) Says() string {
+	by, expected := strings.Join(a.Actual, ", "), strings.Join(a.Expected, " or ")
 	switch a.Use {
 	case Crossed:
 		return fmt.Sprintf("crossed rail: GPU %d sent through NIC %s; the expected NIC by PCI parents is %s", a.GPU, by, expected)
@@ -144,30 +138,6 @@ func (a Actual) Says() string {
 		return fmt.Sprintf("GPU %d sent through NIC %s, the expected one by PCI parents", a.GPU, by)
 	default:
 		return a.Why
-	}
-}
-
-// ActualRail is which NICs carried a GPU's bytes off its node.
-type ActualRail struct {
-	// Node is the name of the node.
-	Node string `json:"node"`
-	// GPU is the number of the GPU on its node.
-	GPU int `json:"gpu"`
-	// Use is as_expected, crossed (another NIC than expected), shared (the expected one and
-	// others) or not_checked.
-	Use Use `json:"use"`
-	// Expected are the NICs nearest to the GPU by PCI parents; none where that is not known.
-	Expected []string `json:"expected"`
-	// Actual are the NICs that carried at least a tenth of the bytes, those with most first.
-	Actual []string `json:"actual"`
-	// Why is the reason why a GPU was not checked; empty otherwise.
-	Why string `json:"why"`
-}
-
-// SetActual adds what was concluded about the NICs of each GPU.
-func (s *Survey) SetActual(all []Actual) {
-	for _, a := range all {
-		s.ActualRails = append(s.ActualRails, ActualRail{s.Nodes[a.Node], a.GPU, a.Use, jsonfile.Filled(a.Expected), jsonfile.Filled(a.NICs), a.Why})
 	}
 }
 
@@ -214,19 +184,11 @@ const mostUses = 64
 // ActualTables are the GPUs with their NICs: those that use another NIC than expected or were not checked, and
 // those that use the expected one.
 func (s *Survey) ActualTables() (others, expected table.Table) {
-	order := []Use{Crossed, SharedUse, UseUnknown}
-	var apart, alike []ActualRail
-	for _, a := range s.ActualRails {
-		if slices.Contains(order, a.Use) {
-			apart = append(apart, a)
-		} else {
-			alike = append(alike, a)
-		}
-	}
-	slices.SortStableFunc(apart, func(a, b ActualRail) int {
-		return cmp.Compare(slices.Index(order, a.Use), slices.Index(order, b.Use))
-	})
-	return actualTable(apart), actualTable(alike)
+	order := []Use{Crossed, SharedUse, UseUnknown, AsExpected}
+	all := slices.Clone(s.ActualRails)
+	slices.SortStableFunc(all, func(a, b ActualRail) int { return cmp.Compare(slices.Index(order, a.Use), slices.Index(order, b.Use)) })
+	n := len(slices.DeleteFunc(slices.Clone(all), func(a ActualRail) bool { return a.Use == AsExpected }))
+	return actualTable(all[:n]), actualTable(all[n:])
 }
 
 func actualTable(all []ActualRail) table.Table {

@@ -23,9 +23,9 @@ type Call struct {
 type Arrival struct {
 	// Rank with the index of its node, −1 where that is unknown.
 	Rank, Node int
-	// Late is the median time in seconds by which it arrives after the median rank, When
-	// the same over the collectives at which it arrived last.
-	Late, When float64
+	// When is the median time in seconds by which it arrives after the median rank, over the
+	// collectives at which it arrived last.
+	When float64
 	// Waited is the median share of the collective's time for which the median rank waits,
 	// over the collectives at which it arrived last.
 	Waited float64
@@ -33,9 +33,12 @@ type Arrival struct {
 	// count.
 	Last, Calls int
 	// chance is how often it would arrive last if all ranks did equally often. late is by how much it was
-	// late, as a share of the collective's time, at each collective at which it arrived last.
-	chance float64
-	late   []float64
+	// late, as a share of the collective's time, at each collective at which it arrived last; when is that in
+	// seconds.
+	chance     float64
+	late, when []float64
+	// met is true of a rank with a collective that was compared.
+	met bool
 }
 
 // Lateness is the answer for a running job. Its findings' components are ranks (Part
@@ -84,10 +87,12 @@ func Arrivals(calls []Call, node map[int]int) *Lateness {
 	ranks := map[int]*Arrival{}
 	for _, c := range calls {
 		if ranks[c.Rank] == nil {
-			ranks[c.Rank] = &Arrival{Rank: c.Rank, Node: nodeOf(node, c.Rank)}
+			ranks[c.Rank] = &Arrival{Rank: c.Rank, Node: -1}
+			if n, known := node[c.Rank]; known {
+				ranks[c.Rank].Node = n
+			}
 		}
 	}
-	late, when := map[int][]float64{}, map[int][]float64{}
 	var typical, off []float64
 	for _, one := range match(calls) {
 		if len(one) < 2 || 2*len(one) < len(ranks) {
@@ -96,7 +101,7 @@ func Arrivals(calls []Call, node map[int]int) *Lateness {
 		middle, last, alone := lastOf(one)
 		typical = append(typical, middle)
 		for _, c := range one {
-			late[c.Rank] = append(late[c.Rank], middle-c.Duration)
+			ranks[c.Rank].met = true
 			off = append(off, (middle-c.Duration)/max(middle, math.SmallestNonzeroFloat64))
 			if alone {
 				ranks[c.Rank].Calls++
@@ -105,7 +110,7 @@ func Arrivals(calls []Call, node map[int]int) *Lateness {
 		}
 		if a := ranks[last.Rank]; alone {
 			a.Last++
-			when[a.Rank] = append(when[a.Rank], middle-last.Duration)
+			a.when = append(a.when, middle-last.Duration)
 			a.late = append(a.late, (middle-last.Duration)/max(middle, math.SmallestNonzeroFloat64))
 		}
 	}
@@ -115,8 +120,8 @@ func Arrivals(calls []Call, node map[int]int) *Lateness {
 		l.finish()
 		return l
 	}
-	l.Typical, l.limit = median(typical), max(lateShare, sigmas*deviation(off))
-	l.collect(ranks, late, when)
+	l.Typical, l.limit = median(typical), max(lateShare, sigmas*Deviation(off))
+	l.collect(ranks)
 	l.name()
 	l.power(len(ranks))
 	for _, a := range l.Arrivals {
@@ -147,12 +152,11 @@ func lastOf(one []Call) (middle float64, last Call, alone bool) {
 }
 
 // collect fills in what the ranks' collectives say of them, the latest rank first.
-func (l *Lateness) collect(ranks map[int]*Arrival, late, when map[int][]float64) {
+func (l *Lateness) collect(ranks map[int]*Arrival) {
 	for _, r := range slices.Sorted(maps.Keys(ranks)) {
-		if a := ranks[r]; len(late[r]) > 0 {
-			a.Late = median(late[r])
+		if a := ranks[r]; a.met {
 			if a.Last > 0 {
-				a.When, a.Waited = median(when[r]), median(a.late)
+				a.When, a.Waited = median(a.when), median(a.late)
 			}
 			l.Arrivals = append(l.Arrivals, *a)
 		}
@@ -160,13 +164,6 @@ func (l *Lateness) collect(ranks map[int]*Arrival, late, when map[int][]float64)
 	slices.SortStableFunc(l.Arrivals, func(a, b Arrival) int {
 		return cmp.Or(cmp.Compare(b.cost(), a.cost()), cmp.Compare(b.Last, a.Last))
 	})
-}
-
-func nodeOf(node map[int]int, rank int) int {
-	if n, known := node[rank]; known {
-		return n
-	}
-	return -1
 }
 
 // match groups the calls of all ranks that are one collective.
@@ -249,7 +246,7 @@ func (l *Lateness) name() {
 			continue
 		}
 		l.Findings = append(l.Findings, Slow{
-			Component: c, Lost: min(1, a.Waited), Intermittent: 2*a.Last < a.Calls, SlowRounds: a.Last, Rounds: a.Calls,
+			Component: c, Lost: min(1, a.Waited), Intermittent: 2*a.Last < a.Calls,
 			Confidence: sureOf(p), Reasons: []string{says},
 		})
 	}
@@ -283,7 +280,7 @@ func (l *Lateness) node(node int, ranks []Arrival, nodes int) (f Slow, ok bool) 
 		return f, false
 	}
 	return Slow{
-		Component: Component{Part: Node, Node: node}, Lost: min(1, median(waited)), Intermittent: 2*last < calls, SlowRounds: last, Rounds: calls, Confidence: sureOf(p),
+		Component: Component{Part: Node, Node: node}, Lost: min(1, median(waited)), Intermittent: 2*last < calls, Confidence: sureOf(p),
 		Reasons: []string{fmt.Sprintf("one of its %d ranks arrives last at %d of %d collectives (chance: %.0f), up to %s after the median rank", len(ranks), last, calls, chance, micros(slices.Max(when)))},
 	}, true
 }

@@ -1,6 +1,7 @@
 package rails
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -39,7 +40,8 @@ func TestWhoIsLastIsFoundInEveryDraw(t *testing.T) {
 	for seed := range uint64(20) {
 		v := Arrivals(job(seed, 8, 488, 0.028), nil)
 		require.True(t, v.Exactly(Component{Part: Rank, Node: -1, A: 4}), "seed %d: %+v", seed, v.Findings)
-		require.InDelta(t, 253, v.Findings[0].SlowRounds, 45)
+		require.InDelta(t, 253, v.Arrivals[0].Last, 45)
+		require.Contains(t, v.Findings[0].Reasons[0], fmt.Sprintf("arrives last at %d of ", v.Arrivals[0].Last))
 		require.NotZero(t, v.Findings[0].Lost)
 	}
 }

@@ -61,7 +61,7 @@ func TestNamesThatAreTooLongAreRefused(t *testing.T) {
 		_, err := ReadTimes(strings.NewReader(text))
 		require.ErrorContains(t, err, want)
 	}
-	_, _, err = ReadLeaves(strings.NewReader("a,0,"+long+"\n"), []string{"a"}, 1)
+	_, err = ReadLeaves(strings.NewReader("a,0,"+long+"\n"), []string{"a"}, 1)
 	require.ErrorContains(t, err, want)
 	_, err = ReadProfile(strings.NewReader("network,45 GB/s,"+long+"\n"), 8)
 	require.ErrorContains(t, err, "the source has 20000 characters")

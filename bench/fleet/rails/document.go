@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"zbench/bench/document"
 	"zbench/bench/finding"
 	"zbench/bench/jsonfile"
 	"zbench/bench/pattern"
@@ -63,7 +64,7 @@ type Document struct {
 	// Unclear are the nodes that are candidates of questions.
 	Unclear []string `json:"unclear"`
 	// Heats are the maps of shares lost; none where there are no pairs.
-	Heats []Heat `json:"-"`
+	Heats []document.HeatMap `json:"-"`
 	// Judgement is what the measurement comes to, as findings.
 	Judgement finding.Judgement `json:"judgement"`
 	// Pairs are the rates between the GPUs of a node, each way, in bytes per second; none of data from
@@ -121,17 +122,6 @@ type NamedRank struct {
 	All int `json:"all"`
 }
 
-// Heat is a table of shares lost, 0 to 1; NaN is unknown.
-type Heat struct {
-	// ID is unique in the document, and a file's stem. Title says what the map shows.
-	ID, Title string
-	// Rows and Columns are the names of both sides.
-	Rows, Columns []string
-	Lost          [][]float64
-	// Limit is the share from which something is named.
-	Limit float64
-}
-
 // names spell components.
 type names struct {
 	ends  Ends
@@ -142,9 +132,9 @@ type names struct {
 
 // OfVerdict makes the document of a matrix.
 func OfVerdict(kind, file string, m *Matrix, v *Verdict, notes []string) *Document {
-	d := documentOf(kind, file, v, names{ends: m.Ends}, notes)
+	d := documentOf(kind, file, v, names{ends: m.Ends, hosts: m.Nodes}, notes)
 	d.Limit = v.NetworkLimit
-	d.Heats = []Heat{{"map", "Row to column, share of the median's bandwidth lost", m.Names, m.Names, m.Losses(), max(v.NetworkLimit, 0.05)}}
+	d.heat("map", "Row to column, share of the median's bandwidth lost", m.Names, m.Names, m.Losses(), v.NetworkLimit)
 	d.sort(m.Nodes, v)
 	return d
 }

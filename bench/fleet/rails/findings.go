@@ -35,11 +35,10 @@ func (d *Document) Verdict() finding.List {
 		})
 	}
 	for _, q := range d.Questions {
-		lost := ""
-		if q.Lost > 0 && !strings.Contains(q.What, Percent(q.Lost)) { // it may say so itself
-			lost = ", " + Percent(q.Lost) + " lost"
+		text := q.What
+		if q.Lost > 0 && !strings.Contains(text, Percent(q.Lost)) { // it may say so itself
+			text += ", " + Percent(q.Lost) + " lost"
 		}
-		text := q.What + lost
 		if len(q.Candidates) > 0 {
 			text += "; candidates: " + list(q.Candidates)
 		}
@@ -62,8 +61,12 @@ func (d *Document) Verdict() finding.List {
 		}
 		out = slices.Insert(out, 0, finding.Finding{Code: CodeHealthy, Severity: finding.OK, Text: text})
 	}
-	if d.Survey != nil && d.Survey.Simulated {
-		out = append(out, d.Survey.simulated())
+	if s := d.Survey; s != nil && s.Simulated {
+		text := "a model of " + plain.Line(s.Fabric) + " decided these times, not hardware"
+		if len(s.Faults) > 0 {
+			text += "; planted: " + plain.Line(strings.Join(s.Faults, ", "))
+		}
+		out = append(out, finding.Finding{Code: finding.CodeSimulated, Severity: finding.Warning, Text: text})
 	}
 	return out
 }

@@ -164,7 +164,7 @@ func (x *xgmi) levelError() float64 {
 			off = append(off, y-x.raw[cell][0])
 		}
 	}
-	return 1.25 * deviation(off) / math.Sqrt(float64(passes))
+	return 1.25 * Deviation(off) / math.Sqrt(float64(passes))
 }
 
 // groupsOfMeetings compares what pairs of nodes take, on all rails together. A round has too

@@ -62,12 +62,11 @@ func rateOfCell(cell string) (float64, error) {
 
 // ReadLeaves reads the leaf switches: a line for each cable: node, rail, name of the
 // switch. Nodes that the run does not have are left out. names are the switches of each
-// rail and node, "" where one is not known; numbers count them from 0 on each rail, −1
-// where one is not known.
-func ReadLeaves(r io.Reader, nodes []string, gpus int) (names [][]string, numbers [][]int, err error) {
+// rail and node, "" where one is not known.
+func ReadLeaves(r io.Reader, nodes []string, gpus int) (names [][]string, err error) {
 	all, err := lines(r)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	for range gpus {
 		names = append(names, make([]string, len(nodes)))
@@ -75,30 +74,30 @@ func ReadLeaves(r io.Reader, nodes []string, gpus int) (names [][]string, number
 	known := 0
 	for i, l := range all {
 		if len(l.cells) != 3 || l.cells[2] == "" {
-			return nil, nil, fmt.Errorf("%w: line %d: a line is node, rail, leaf switch", ErrFormat, l.number)
+			return nil, fmt.Errorf("%w: line %d: a line is node, rail, leaf switch", ErrFormat, l.number)
 		}
 		if err := nameError(l.cells[2]); err != nil {
-			return nil, nil, fmt.Errorf("%w: line %d: %w", ErrFormat, l.number, err)
+			return nil, fmt.Errorf("%w: line %d: %w", ErrFormat, l.number, err)
 		}
 		rail, err := strconv.Atoi(l.cells[1])
 		switch {
 		case err != nil && i == 0:
 			continue // a header
 		case err != nil || rail < 0 || rail >= gpus:
-			return nil, nil, fmt.Errorf("%w: line %d: rail %q is not one of 0 to %d", ErrFormat, l.number, plain.Line(short(l.cells[1])), gpus-1)
+			return nil, fmt.Errorf("%w: line %d: rail %q is not one of 0 to %d", ErrFormat, l.number, plain.Line(short(l.cells[1])), gpus-1)
 		}
 		node := slices.Index(nodes, l.cells[0])
 		if node < 0 {
 			continue
 		}
 		if before := names[rail][node]; before != "" && before != l.cells[2] {
-			return nil, nil, fmt.Errorf("%w: line %d: rail %d of node %s is on %s, and on %s before", ErrFormat, l.number, rail, plain.Line(short(l.cells[0])), plain.Line(short(l.cells[2])), plain.Line(short(before)))
+			return nil, fmt.Errorf("%w: line %d: rail %d of node %s is on %s, and on %s before", ErrFormat, l.number, rail, plain.Line(short(l.cells[0])), plain.Line(short(l.cells[2])), plain.Line(short(before)))
 		}
 		known++
 		names[rail][node] = l.cells[2]
 	}
 	if known == 0 {
-		return nil, nil, fmt.Errorf("%w: no line is of a node of this run; these are %s", ErrFormat, list(nodes))
+		return nil, fmt.Errorf("%w: no line is of a node of this run; these are %s", ErrFormat, list(nodes))
 	}
-	return names, (&Survey{Leaves: names}).NumberedLeaves(), nil
+	return names, nil
 }

@@ -31,23 +31,7 @@ type mark struct {
 
 // marks are the transfers of a kind that have slow samples, and the share of slow samples among all of
 // that kind.
-func (j *judgement) marks(kind Kind) ([]mark, float64) {
-	if _, done := j.marked[kind]; !done {
-		if j.marked == nil {
-			j.marked = map[Kind]marked{}
-		}
-		j.marked[kind] = j.mark(kind)
-	}
-	return slices.Clone(j.marked[kind].of), j.marked[kind].rate
-}
-
-// marked are the marks of a kind with the share of slow samples.
-type marked struct {
-	of   []mark
-	rate float64
-}
-
-func (j *judgement) mark(kind Kind) (out marked) {
+func (j *judgement) marks(kind Kind) (out []mark, rate float64) {
 	of := j.net.kindTimes.of
 	if kind == XGMI {
 		of = j.links.of
@@ -56,7 +40,7 @@ func (j *judgement) mark(kind Kind) (out marked) {
 	for i, t := range of {
 		expected[i] = j.expected(t)
 	}
-	cut := max(slowSample, 5*deviation(residues(of, expected)))
+	cut := max(slowSample, 5*Deviation(residues(of, expected)))
 	slow, all := 0, 0
 	for i, t := range of {
 		m := mark{timed: t}
@@ -70,11 +54,10 @@ func (j *judgement) mark(kind Kind) (out marked) {
 		slow, all = slow+m.slow, all+len(t.each)
 		m.full = len(t.each) >= minSamples && m.slow >= len(t.each)-len(t.each)/10
 		if m.slow > 0 {
-			out.of = append(out.of, m)
+			out = append(out, m)
 		}
 	}
-	out.rate = float64(slow) / float64(max(all, 1))
-	return out
+	return out, float64(slow) / float64(max(all, 1))
 }
 
 // residues are samples less what is expected of them, of some thousand transfers spread evenly.
@@ -164,7 +147,7 @@ func (j *judgement) recurs(marks []mark, floor float64) (best Slow, ok bool) {
 		if p := stat.BinomialTail(len(rounds), of, min(q, 1)) * float64(len(j.net.ends.of)); p < lowest {
 			lowest, ok = p, true
 			best = Slow{
-				Component: c, Intermittent: true, SlowRounds: len(rounds), Rounds: of, Lost: share(median(losses)),
+				Component: c, Intermittent: true, Lost: share(median(losses)),
 				Confidence: confidence(len(partners), len(partners)),
 				Reasons:    []string{fmt.Sprintf("slow in %d of %d rounds, with %d different partners", len(rounds), of, len(partners))},
 			}
@@ -278,7 +261,7 @@ func (j *judgement) slowPasses(v *Verdict) {
 			continue
 		}
 		v.Findings = append(v.Findings, Slow{
-			Component: c, Intermittent: true, Lost: share(median(losses)), SlowRounds: len(losses), Rounds: all,
+			Component: c, Intermittent: true, Lost: share(median(losses)),
 			Confidence: confidence(len(losses), len(losses)), Reasons: []string{what},
 		})
 	}

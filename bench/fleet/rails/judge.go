@@ -25,8 +25,7 @@ func Judge(d Data) *Verdict {
 	j.groups(v)
 	j.intermittent(v)
 	j.profile(v)
-	v.NICs, v.Links = j.net.losses(), j.links.shares() // once the groups' reference is known
-	v.Ranking = j.ranking()
+	v.Ranking = j.ranking() // once the groups' reference is known
 	v.finish()
 	return v
 }
@@ -65,8 +64,6 @@ type judgement struct {
 	// that the slow samples of the next such node are chance.
 	nodes []unsteady
 	next  float64
-	// marked are the marks of each kind, once they are needed.
-	marked map[Kind]marked
 }
 
 func newJudgement(d Data) *judgement {
@@ -156,7 +153,7 @@ func (j *judgement) ofNode(v *Verdict, node int) {
 	var in inNode
 	all := false
 	if j.links.known {
-		in, all = j.links.examine(node, false), j.links.slowNode(node)
+		in, all = j.links.examine(node), j.links.slowNode(node)
 	}
 	switch {
 	case all, measured > 1 && float64(len(rails)) >= most*float64(measured), len(in.gpus) > 2 && float64(len(in.gpus)) >= most*float64(j.Fleet.GPUs):
@@ -186,7 +183,6 @@ func (j *judgement) node(node int, rails []int, measured int, links bool) Slow {
 	if len(rails) > 0 {
 		agree, of := j.net.partners(node, rails)
 		f.Lost, f.Confidence = share(j.net.loss(node, rails)), confidence(agree, of)
-		f.SlowRounds, f.Rounds = agree, of
 		f.Reasons = append(f.Reasons, fmt.Sprintf("%d of its %d rails are slow, in %d of %d transfers whose other node is not slow", len(rails), measured, agree, of))
 	}
 	if links {
@@ -210,7 +206,7 @@ func (j *judgement) gpus(v *Verdict, node int, in inNode, rails []int) []int {
 			}
 		}
 		f := Slow{
-			Component: Component{Part: GPU, Node: node, A: gpu}, Lost: share(loss), SlowRounds: len(links), Rounds: j.Fleet.GPUs - 1,
+			Component: Component{Part: GPU, Node: node, A: gpu}, Lost: share(loss),
 			Confidence: confidence(len(links), j.Fleet.GPUs-1), Reasons: []string{j.links.reason(node, links)},
 		}
 		if i := slices.Index(rails, gpu); i >= 0 {
@@ -237,7 +233,7 @@ func (j *judgement) rail(v *Verdict, node, rail int) {
 		})
 		return
 	}
-	f := Slow{Component: named, Lost: lost, Confidence: confidence(agree, of), SlowRounds: agree, Rounds: of, Reasons: []string{reason}}
+	f := Slow{Component: named, Lost: lost, Confidence: confidence(agree, of), Reasons: []string{reason}}
 	if j.links.known {
 		f.Reasons = append(f.Reasons, "the GPU's xGMI links are not slow")
 	}
@@ -266,8 +262,8 @@ func (j *judgement) slowLinks(v *Verdict, node int, in inNode) {
 		agree, all := j.links.passes(node, at)
 		v.Findings = append(v.Findings, Slow{
 			Component: Component{Part: Link, Node: node, A: l[0], B: l[1]}, Lost: share(j.links.all[node][at]),
-			Confidence: confidence(agree+j.Fleet.GPUs-2, all+j.Fleet.GPUs-2), SlowRounds: agree, Rounds: all,
-			Reasons: []string{fmt.Sprintf("slow in %d of %d passes; other links of its GPUs are not", agree, all)},
+			Confidence: confidence(agree+j.Fleet.GPUs-2, all+j.Fleet.GPUs-2),
+			Reasons:    []string{fmt.Sprintf("slow in %d of %d passes; other links of its GPUs are not", agree, all)},
 		})
 	}
 }
@@ -319,7 +315,7 @@ func slowRings(timings []Timing) map[int]float64 {
 	for _, x := range t.of {
 		ys = append(ys, x.y)
 	}
-	limit := max(leastLoss, sigmas*deviation(ys))
+	limit := max(leastLoss, sigmas*Deviation(ys))
 	least := map[int]float64{}
 	for _, x := range t.of {
 		rail := x.Pair.A.GPU

@@ -76,7 +76,7 @@ func errorOf(of []timed) float64 {
 	var all []float64
 	for i := 0; i < len(of); i += 1 + len(of)/2000 {
 		if n := len(of[i].each); n > 1 {
-			all = append(all, 1.25*deviation(of[i].each)/math.Sqrt(float64(n)))
+			all = append(all, 1.25*Deviation(of[i].each)/math.Sqrt(float64(n)))
 		}
 	}
 	if len(all) == 0 {

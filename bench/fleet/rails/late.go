@@ -32,7 +32,7 @@ func (j *judgement) late(v *Verdict) {
 			all = append(all, y-middle)
 		}
 	}
-	limit := max(leastLoss, sigmas*deviation(all))
+	limit := max(leastLoss, sigmas*Deviation(all))
 	for node, of := range ahead {
 		waited := median(of)
 		if !(waited > limit) {
@@ -51,7 +51,7 @@ func (j *judgement) late(v *Verdict) {
 			}
 		}
 		v.Findings = append(v.Findings, Slow{
-			Component: c, Lost: waited / (1 + waited), SlowRounds: slow, Rounds: len(of), Confidence: confidence(slow, len(of)), Reasons: []string{reason},
+			Component: c, Lost: waited / (1 + waited), Confidence: confidence(slow, len(of)), Reasons: []string{reason},
 		})
 	}
 }

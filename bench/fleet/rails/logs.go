@@ -30,7 +30,9 @@ func FromLogs(logs []Log) (m *Matrix, notes []string, err error) {
 	var paired []int
 	for i, l := range logs {
 		var ok bool
-		if pairs[i], ok = pairOf(l); !ok {
+		if h := l.Record.World.Hosts; len(h) == 2 && h[0] != h[1] {
+			pairs[i] = [2]string{h[0], h[1]}
+		} else if pairs[i], ok = pairOfName(l.File); !ok {
 			notes = append(notes, fmt.Sprintf("%s: neither its list of devices nor its name has a pair; name it NODE__NODE.log", plain.Line(l.File)))
 			continue
 		}
@@ -57,14 +59,6 @@ func FromLogs(logs []Log) (m *Matrix, notes []string, err error) {
 	}
 	notes = append(notes, fmt.Sprintf("compared: bus bandwidth of %s at %d bytes", collective, bytes))
 	return &b.Matrix, notes, nil
-}
-
-// pairOf is the pair of a log.
-func pairOf(l Log) ([2]string, bool) {
-	if h := l.Record.World.Hosts; len(h) == 2 && h[0] != h[1] {
-		return [2]string{h[0], h[1]}, true
-	}
-	return pairOfName(l.File)
 }
 
 // endings are what a log's name may end in.

@@ -149,20 +149,20 @@ func (j *matrixed) ends(v *Verdict) {
 		for i, at := range j.sides(end) {
 			if e := j.est.of[at]; j.est.sure(at) {
 				f.Lost = max(f.Lost, share(e.loss))
-				f.SlowRounds, f.Rounds = f.SlowRounds+e.agree, f.Rounds+e.clear
+				f.agree, f.clear = f.agree+e.agree, f.clear+e.clear
 				slow = append(slow, []string{"sending", "receiving"}[i])
 			}
 		}
 		if len(slow) == 0 {
 			continue
 		}
-		f.Confidence = confidence(f.SlowRounds, f.Rounds)
-		reason := fmt.Sprintf("slow in %d of %d pairs whose other end is not slow", f.SlowRounds, f.Rounds)
+		f.Confidence = confidence(f.agree, f.clear)
+		reason := fmt.Sprintf("slow in %d of %d pairs whose other end is not slow", f.agree, f.clear)
 		if j.directed && len(slow) == 1 {
 			reason += ", only " + slow[0]
 		}
 		f.Reasons = []string{reason}
-		if float64(f.SlowRounds) < most*float64(f.Rounds) { // a fast pair clears both ends
+		if float64(f.agree) < most*float64(f.clear) { // a fast pair clears both ends
 			partly.What, partly.Lost = reason, max(partly.Lost, f.Lost)
 			partly.Candidates = append(partly.Candidates, f.Component)
 			continue
@@ -245,8 +245,8 @@ func (j *matrixed) merged(found []Slow) []Slow {
 			continue
 		}
 		out[i].Lost = max(out[i].Lost, f.Lost)
-		out[i].SlowRounds, out[i].Rounds = out[i].SlowRounds+f.SlowRounds, out[i].Rounds+f.Rounds
-		out[i].Confidence = confidence(out[i].SlowRounds, out[i].Rounds)
+		out[i].agree, out[i].clear = out[i].agree+f.agree, out[i].clear+f.clear
+		out[i].Confidence = confidence(out[i].agree, out[i].clear)
 	}
 	return out
 }
@@ -288,7 +288,7 @@ func (j *matrixed) pairs(v *Verdict) {
 		return
 	}
 	for _, p := range all {
-		f := Slow{Component: p.Component, Lost: share(p.loss), SlowRounds: p.slow, Rounds: p.values, Confidence: 0.6 + 0.1*float64(min(p.slow, 3)-1)}
+		f := Slow{Component: p.Component, Lost: share(p.loss), Confidence: 0.6 + 0.1*float64(min(p.slow, 3)-1)}
 		f.Reasons = []string{fmt.Sprintf("slow in %d of %d values; neither end is slow in its other pairs", p.slow, p.values)}
 		if p.values == 1 {
 			f.Reasons = append(f.Reasons, "one value: measure the pair again")
@@ -330,7 +330,7 @@ func (j *matrixed) beyond() (residues []float64, limit float64) {
 	for _, e := range j.edges {
 		residues = append(residues, e.y-max(j.est.of[e.a].loss, j.est.of[e.b].loss))
 	}
-	return residues, max(pairLoss, pairSigmas*deviation(residues))
+	return residues, max(pairLoss, pairSigmas*Deviation(residues))
 }
 
 // lone are the pairs that are slow by themselves, the worst first.

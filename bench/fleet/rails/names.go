@@ -50,7 +50,7 @@ func (n names) nodes(f Slow) []string {
 	}
 	out := []string{}
 	for _, i := range of {
-		if i >= 0 && i < max(len(n.ends.Nodes), len(n.hosts)) {
+		if i >= 0 && i < len(n.hosts) {
 			out = append(out, n.node(i))
 		}
 	}
@@ -67,10 +67,7 @@ func (n names) called(i int) string {
 }
 
 func (n names) node(i int) string {
-	switch {
-	case i >= 0 && i < len(n.ends.Nodes):
-		return n.ends.Nodes[i]
-	case i >= 0 && i < len(n.hosts):
+	if i >= 0 && i < len(n.hosts) {
 		return n.hosts[i]
 	}
 	return fmt.Sprint(i)

@@ -3,7 +3,6 @@ package rails
 import (
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 )
 
@@ -38,28 +37,15 @@ func (n *network) surely() float64 {
 	return limit
 }
 
-// losses are the shares lost by node and rail.
-func (n *network) losses() [][]float64 {
-	out := make([][]float64, n.Nodes)
-	for node := range out {
-		for rail := range n.GPUs {
-			e := n.ends.of[n.at(Place{node, rail})]
-			v := math.NaN()
-			if e.all > 0 {
-				v = share(e.loss)
-			}
-			out[node] = append(out[node], v)
-		}
-	}
-	return out
-}
-
 // leaves finds leaf switches: groups of nodes of one rail of which most are slow.
 // It also returns the loss of each NIC that its leaf explains.
 func (n *network) leaves() (found []Slow, owed []float64) {
 	owed = make([]float64, n.Nodes*n.GPUs)
 	for rail := range n.GPUs {
-		groups := n.groups(rail)
+		groups := map[int][]int{} // by leaf; −1 is all of the nodes, where no leaf is known
+		for node := range n.Nodes {
+			groups[n.Leaf(rail, node)] = append(groups[n.Leaf(rail, node)], node)
+		}
 		for _, leaf := range slices.Sorted(maps.Keys(groups)) {
 			nodes := groups[leaf]
 			var losses []float64
@@ -83,21 +69,12 @@ func (n *network) leaves() (found []Slow, owed []float64) {
 			}
 			found = append(found, Slow{
 				Component: Component{Part: Leaf, A: rail, B: leaf}, Lost: share(loss), Nodes: nodes,
-				Confidence: confidence(slow, len(losses)), SlowRounds: slow, Rounds: len(losses),
-				Reasons: []string{fmt.Sprintf("%d of %d nodes on it are slow on rail %d", slow, len(losses), rail)},
+				Confidence: confidence(slow, len(losses)),
+				Reasons:    []string{fmt.Sprintf("%d of %d nodes on it are slow on rail %d", slow, len(losses), rail)},
 			})
 		}
 	}
 	return found, owed
-}
-
-// groups are the nodes of a rail by leaf; −1 is all of them, where no leaf is known.
-func (n *network) groups(rail int) map[int][]int {
-	out := map[int][]int{}
-	for node := range n.Nodes {
-		out[n.Leaf(rail, node)] = append(out[n.Leaf(rail, node)], node)
-	}
-	return out
 }
 
 // slowRails are the rails of a node that are slower than their leaf explains.

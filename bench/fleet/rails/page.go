@@ -56,17 +56,23 @@ func (d *Document) Shown(version string) *document.Document {
 		}
 	}
 	for _, h := range d.Heats {
-		if len(h.Columns) <= mostHeat {
-			out.Add(h.ID, map[string]string{"map": "Bandwidth lost by pair", "rails": "Bandwidth lost by rail", "links": "Bandwidth lost by xGMI link"}[h.ID], heatBlocks(h)...)
-		}
+		out.Add(h.ID, map[string]string{"map": "Bandwidth lost by pair", "rails": "Bandwidth lost by rail", "links": "Bandwidth lost by xGMI link"}[h.ID], h, document.Paragraph{Role: "small", Text: document.Said(fmt.Sprintf("The height of a mark is the loss; the limit is %s. Empty is without a value.", Percent(h.Limit)))})
 	}
 	if pairs := d.PairTable(); len(pairs.Columns) > 0 {
-		out.Add("pairs", d.pairTitle(), document.Sheet{Table: pairs, Label: "rates between the GPUs of a node"}).Show(document.Everywhere)
+		title := "GPU to GPU within a node, GB/s each way"
+		if n := len(d.Survey.Nodes); n > 1 {
+			title += fmt.Sprintf(", median of %d nodes", n)
+		}
+		out.Add("pairs", title, document.Sheet{Table: pairs, Label: "rates between the GPUs of a node"}).Show(document.Everywhere)
 	}
 	if len(d.Ranking) > 0 {
 		out.Results("Worst first", document.Sheet{Table: d.Table(), Label: "components, the worst first", Role: document.ResultsID}).Show(document.Everywhere)
 	}
-	out.Add("nodes", "Nodes for the next job", railsNodes(d)...)
+	out.Add("nodes", "Nodes for the next job", NodeLists([]NodeList{
+		{"fail.txt: nodes with a finding, for srun --exclude=./fail.txt", d.Fail},
+		{"unclear.txt: candidates of what could not be decided", d.Unclear},
+		{"pass.txt: nodes that are not slow", d.Pass},
+	})...)
 	if d.Survey != nil {
 		if len(d.Survey.ActualRails) > 0 {
 			others, expected := d.Survey.ActualTables()
@@ -83,11 +89,34 @@ func (d *Document) Shown(version string) *document.Document {
 	return out
 }
 
-func heatBlocks(h Heat) []document.Block {
-	return []document.Block{document.HeatMap{
-		ID: h.ID, Title: h.Title, Rows: h.Rows, Columns: h.Columns, Shares: h.Lost, Limit: h.Limit,
-		Table: &document.Sheet{Table: h.Table(), Label: "the slowest"},
-	}, document.Paragraph{Role: "small", Text: document.Said(fmt.Sprintf("The height of a mark is the loss; the limit is %s. Empty is without a value.", Percent(h.Limit)))}}
+// heat adds a map of shares lost, NaN where one is not known, unless it has too many columns. limit is the share
+// from which something is named.
+func (d *Document) heat(id, title string, rows, columns []string, lost [][]float64, limit float64) {
+	if len(columns) > mostHeat {
+		return
+	}
+	t := table.Of([]string{"row", "column", "lost"})
+	t.Columns[2].Right = true
+	type cell struct {
+		from, to int
+		lost     float64
+	}
+	var all []cell
+	for i, row := range lost {
+		for k, lost := range row {
+			if !math.IsNaN(lost) {
+				all = append(all, cell{i, k, lost})
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b cell) int { return cmp.Compare(b.lost, a.lost) })
+	for _, c := range all[:min(len(all), mostShown)] {
+		t.Add(plain.Line(rows[c.from]), plain.Line(columns[c.to]), Percent(c.lost))
+	}
+	if more := len(all) - mostShown; more > 0 {
+		t.Notes = append(t.Notes, fmt.Sprintf("%d more have lost less.", more))
+	}
+	d.Heats = append(d.Heats, document.HeatMap{ID: id, Title: title, Rows: rows, Columns: columns, Shares: lost, Limit: max(limit, 0.05), Table: &document.Sheet{Table: t, Label: "the slowest"}})
 }
 
 // railsSurvey are the facts of a measurement; none for data from elsewhere.
@@ -126,14 +155,6 @@ func railsLead(d *Document) string {
 	}
 }
 
-func railsNodes(d *Document) []document.Block {
-	return NodeLists([]NodeList{
-		{"fail.txt: nodes with a finding, for srun --exclude=./fail.txt", d.Fail},
-		{"unclear.txt: candidates of what could not be decided", d.Unclear},
-		{"pass.txt: nodes that are not slow", d.Pass},
-	})
-}
-
 // Table is the worst-first list.
 func (d *Document) Table() table.Table {
 	last := []string{"SLOW", "OF PAIRS"}
@@ -160,29 +181,3 @@ func (d *Document) Table() table.Table {
 
 // mostShown is the number of pairs in the table of a heat map.
 const mostShown = 200
-
-// Table is the slowest cells of the map.
-func (h Heat) Table() table.Table {
-	t := table.Of([]string{"row", "column", "lost"})
-	t.Columns[2].Right = true
-	type cell struct {
-		from, to int
-		lost     float64
-	}
-	var all []cell
-	for i, row := range h.Lost {
-		for k, lost := range row {
-			if !math.IsNaN(lost) {
-				all = append(all, cell{i, k, lost})
-			}
-		}
-	}
-	slices.SortStableFunc(all, func(a, b cell) int { return cmp.Compare(b.lost, a.lost) })
-	for _, c := range all[:min(len(all), mostShown)] {
-		t.Add(plain.Line(h.Rows[c.from]), plain.Line(h.Columns[c.to]), Percent(c.lost))
-	}
-	if more := len(all) - mostShown; more > 0 {
-		t.Notes = append(t.Notes, fmt.Sprintf("%d more have lost less.", more))
-	}
-	return t
-}

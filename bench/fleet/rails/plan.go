@@ -8,10 +8,10 @@ import (
 
 // Bounds of a plan.
 type Bounds struct {
-	// Least and Most bound the rounds between nodes, rings included. With 0 rounds at
-	// least, the plan ends after log₂N rounds if nothing is suspect. More rounds find
-	// faults that come and go. Most is 20 if 0.
-	Least, Most int
+	// Least rounds are between nodes, rings included, and at most as many or mostRounds. With
+	// 0 rounds at least, the plan ends after log₂N rounds if nothing is suspect. More rounds
+	// find faults that come and go.
+	Least int
 	// Passes is the least number of passes over the links of every node; 1 if 0.
 	Passes int
 	// Seed decides who meets whom.
@@ -19,7 +19,7 @@ type Bounds struct {
 }
 
 const (
-	// mostRounds is the default of Bounds.Most.
+	// mostRounds bounds the rounds between nodes unless Bounds.Least is larger.
 	mostRounds = 20
 	// confirming is the number of rounds between nodes that decide about suspects, in
 	// batches of batch: before each the suspects are looked up.
@@ -37,7 +37,9 @@ const (
 // Plan decides what is timed next. It is used by one caller at a time.
 type Plan struct {
 	fleet Fleet
-	o     Bounds
+	least int
+	// most bounds the rounds between nodes.
+	most  int
 	rng   *rand.Rand
 	order []int
 	// queue is the rounds that are decided.
@@ -50,24 +52,20 @@ type Plan struct {
 
 // NewPlan begins a plan for a fleet.
 func NewPlan(f Fleet, o Bounds) *Plan {
-	if o.Most == 0 {
-		o.Most = mostRounds
-	}
-	o.Passes = max(o.Passes, 1)
-	p := &Plan{fleet: f, o: o, rng: rand.New(rand.NewPCG(o.Seed, 0x7a11)), met: map[[2]int]bool{}}
+	p := &Plan{fleet: f, least: o.Least, most: max(o.Least, mostRounds), rng: rand.New(rand.NewPCG(o.Seed, 0x7a11)), met: map[[2]int]bool{}}
 	p.order = p.rng.Perm(f.Nodes)
 	if f.GPUs > 1 {
-		for range o.Passes {
+		for range max(o.Passes, 1) {
 			p.xgmi(nil)
 		}
 	}
 	if f.Nodes > 1 {
 		p.ring()
-		rounds := min(bits.Len(uint(f.Nodes-1)), o.Most-1)
+		rounds := min(bits.Len(uint(f.Nodes-1)), p.most-1)
 		if f.Nodes > 2 {
-			rounds = max(rounds, min(3, o.Most-1))
+			rounds = max(rounds, min(3, p.most-1))
 		}
-		rounds = max(rounds, min(enough(f.Nodes/2*f.GPUs, f.Nodes*(f.Nodes-1)/2*f.GPUs, minReference), o.Most-1))
+		rounds = max(rounds, min(enough(f.Nodes/2*f.GPUs, f.Nodes*(f.Nodes-1)/2*f.GPUs, minReference), p.most-1))
 		for i := range rounds {
 			p.meet(p.circle(i))
 		}
@@ -112,17 +110,17 @@ func (p *Plan) confirm(seen []Timing) {
 	for (s.allLinks || len(s.links) > 0) && p.passes < confirmPasses {
 		p.xgmi(s.links)
 	}
-	for s.rings && p.rings < confirmRings && p.network < p.o.Most {
+	for s.rings && p.rings < confirmRings && p.network < p.most {
 		p.ring()
 	}
-	rounds := p.o.Least
+	rounds := p.least
 	switch {
 	case s.intermittent:
-		rounds = p.o.Most
+		rounds = p.most
 	case len(s.nodes) > 0:
 		rounds = max(rounds, bits.Len(uint(p.fleet.Nodes-1))+1+confirming)
 	}
-	for i := 0; i < batch && p.fleet.Nodes > 1 && p.network < min(rounds, p.o.Most); i++ {
+	for i := 0; i < batch && p.fleet.Nodes > 1 && p.network < min(rounds, p.most); i++ {
 		p.meet(p.match(s.nodes))
 	}
 }

@@ -358,9 +358,10 @@ func (b *builder) end(name string) (int, error) {
 // a number where the ends are known to be GPUs, is a GPU of the only node. A node has the
 // GPU −1.
 func place(name string, oneNode bool) (node string, gpu int) {
-	node, after, cut := cutLast(name)
-	if !cut {
-		node, after = "", name
+	after, i := name, strings.LastIndexAny(name, ":/")
+	cut := i > 0
+	if cut {
+		node, after = name[:i], name[i+1:]
 	}
 	digits, prefixed := strings.CutPrefix(strings.ToLower(after), "gpu")
 	n, err := strconv.ParseUint(digits, 10, 16)
@@ -368,15 +369,6 @@ func place(name string, oneNode bool) (node string, gpu int) {
 		return name, -1
 	}
 	return node, int(n)
-}
-
-// cutLast cuts a name at its last colon or slash.
-func cutLast(name string) (before, after string, ok bool) {
-	i := strings.LastIndexAny(name, ":/")
-	if i < 1 {
-		return name, "", false
-	}
-	return name[:i], name[i+1:], true
 }
 
 // add takes a value in bytes per second. A pair of an end with itself is left out.

@@ -22,11 +22,11 @@ func full() *Document {
 		Leaves: [][]string{{"x", ""}, {"y", "y"}}, Bytes: 1 << 20, Launches: 5, Rounds: 4, NetworkRounds: 3,
 		Counters: []record.NICCounters{{Node: "a", NIC: "ionic_0", GPU: -1, Sent: &n, Received: &n, Retransmits: &n, CNPs: &n, Pauses: &n, LinkDowns: &n, PCI: []string{"0000:05:00.0"}}},
 	}
-	s.SetActual([]Actual{
-		{Use: Crossed, Expected: []string{"x"}, NICs: []string{"y"}},
-		{Place: Place{Node: 1}, Use: SharedUse, Expected: []string{"x"}, NICs: []string{"x", "y"}},
-		{Place: Place{Node: 1, GPU: 1}, Use: UseUnknown, Why: "no NIC was read"},
-	})
+	s.ActualRails = []ActualRail{
+		{Node: "a", Use: Crossed, Expected: []string{"x"}, Actual: []string{"y"}},
+		{Node: "b", Use: SharedUse, Expected: []string{"x"}, Actual: []string{"x", "y"}},
+		{Node: "b", GPU: 1, Use: UseUnknown, Expected: []string{}, Actual: []string{}, Why: "no NIC was read"},
+	}
 	timings := []Timing{
 		{Kind: Network, Pair: Pair{A: Place{}, B: Place{Node: 1}}, Seconds: []float64{1e-3}},
 		{Kind: XGMI, Pair: Pair{A: Place{}, B: Place{GPU: 1}}, Seconds: []float64{1e-3}},
@@ -36,7 +36,6 @@ func full() *Document {
 		Findings:  []Slow{{Component: Component{Part: Link, B: 1}, Lost: 0.2, Intermittent: true, Confidence: 0.9, Reasons: []string{"r"}}},
 		Questions: []Question{{What: "w", Lost: 0.1, Next: "n", Candidates: []Component{{Part: Rail}}}},
 		Ranking:   []Ranked{{Component: Component{Part: Rail}, Lost: 0.1, Slow: 1, All: 2}},
-		NICs:      [][]float64{{0, 0}, {0, 0}}, Links: [][]float64{{0}, {0}},
 	}
 	return OfSurvey(s, timings, v)
 }

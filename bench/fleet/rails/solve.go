@@ -114,7 +114,7 @@ func (e *ends) centre() {
 	for i := range e.of {
 		e.of[i].loss -= middle
 	}
-	e.sigma = deviation(losses)
+	e.sigma = Deviation(losses)
 }
 
 func other(e edge, i int) int {
@@ -141,9 +141,9 @@ func median(of []float64) float64 {
 	return stat.Quantile(of, 0.5)
 }
 
-// deviation is the standard deviation of a normal with the sample's median absolute
+// Deviation is the standard deviation of a normal with the sample's median absolute
 // deviation.
-func deviation(of []float64) float64 {
+func Deviation(of []float64) float64 {
 	middle := median(of)
 	off := make([]float64, len(of))
 	for i, v := range of {

@@ -6,10 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
-	"zbench/bench/finding"
-	"zbench/bench/plain"
 	"zbench/bench/record"
 	"zbench/bench/table"
 	"zbench/bench/unit"
@@ -53,15 +50,6 @@ type Survey struct {
 	// ActualRails is which NICs carried the bytes of each GPU while one GPU of every node ran
 	// a ring; absent where no counters were read.
 	ActualRails []ActualRail `json:"actual_rails,omitempty"`
-}
-
-// simulated is the label of what no hardware has shown.
-func (s *Survey) simulated() finding.Finding {
-	text := "a model of " + plain.Line(s.Fabric) + " decided these times, not hardware"
-	if len(s.Faults) > 0 {
-		text += "; planted: " + plain.Line(strings.Join(s.Faults, ", "))
-	}
-	return finding.Finding{Code: finding.CodeSimulated, Severity: finding.Warning, Text: text}
 }
 
 // OfSurvey makes the document of what zbench measured.
@@ -137,14 +125,6 @@ func (d *Document) PairTable() table.Table {
 	return t
 }
 
-func (d *Document) pairTitle() string {
-	title := "GPU to GPU within a node, GB/s each way"
-	if n := len(d.Survey.Nodes); n > 1 {
-		title += fmt.Sprintf(", median of %d nodes", n)
-	}
-	return title
-}
-
 // numbered are the names of leaf switches by rail, in the order of their first nodes.
 func (s *Survey) numbered() [][]string {
 	out := make([][]string, len(s.Leaves))
@@ -193,35 +173,30 @@ func typical(timings []Timing, kind Kind) *float64 {
 
 // heats are the maps of rails and of links; nodes are columns, for there are many.
 func (d *Document) heats(s *Survey, v *Verdict) {
-	add := func(id, what string, rows []string, lost [][]float64, limit float64) {
-		d.Heats = append(d.Heats, Heat{id, what + " (row) by node (column), share of the median's bandwidth lost", rows, s.Nodes, transposed(lost), max(limit, 0.05)})
-	}
 	var rails, links []string
+	lost := map[Part][][]float64{}
+	unknown := slices.Repeat([]float64{math.NaN()}, len(s.Nodes))
 	for a := range s.GPUs {
-		rails = append(rails, strconv.Itoa(a))
+		rails, lost[Rail] = append(rails, strconv.Itoa(a)), append(lost[Rail], slices.Clone(unknown))
 		for b := a + 1; b < s.GPUs; b++ {
-			links = append(links, fmt.Sprintf("%d–%d", a, b))
+			links, lost[Link] = append(links, fmt.Sprintf("%d–%d", a, b)), append(lost[Link], slices.Clone(unknown))
 		}
 	}
+	f := Fleet{GPUs: s.GPUs}
+	for _, r := range v.Ranking {
+		row := r.Component.A
+		if r.Component.Part == Link {
+			row = f.link(r.Component.A, r.Component.B)
+		}
+		lost[r.Component.Part][row][r.Component.Node] = r.Lost
+	}
+	const what = " (row) by node (column), share of the median's bandwidth lost"
 	if s.NetworkSeconds != nil {
-		add("rails", "Rail", rails, v.NICs, v.NetworkLimit)
+		d.heat("rails", "Rail"+what, rails, s.Nodes, lost[Rail], v.NetworkLimit)
 	}
 	if s.XGMISeconds != nil {
-		add("links", "xGMI link", links, v.Links, v.LinkLimit)
+		d.heat("links", "xGMI link"+what, links, s.Nodes, lost[Link], v.LinkLimit)
 	}
-}
-
-func transposed(of [][]float64) [][]float64 {
-	if len(of) == 0 {
-		return nil
-	}
-	out := make([][]float64, len(of[0]))
-	for i := range out {
-		for _, row := range of {
-			out[i] = append(out[i], row[i])
-		}
-	}
-	return out
 }
 
 // WriteRounds writes the times as CSV: a line for each pair of each round. Of a ring the

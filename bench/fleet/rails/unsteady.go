@@ -95,8 +95,6 @@ func samplesOf(timings []Timing, kind Kind, nodes int) samples {
 	return s
 }
 
-func (t Timing) touches(node int) bool { return t.Pair.A.Node == node || t.Pair.B.Node == node }
-
 // worst is the node whose transfers have slow samples at the least probable rate, compared
 // with the transfers of all others.
 func (s samples) worst(nodes int) unsteady {
@@ -158,7 +156,7 @@ func steady(d Data) (found []unsteady, rest []Timing, next float64) {
 // leaveOut takes the slow samples of a node out of the timings, and returns what they lost.
 func (s samples) leaveOut(timings []Timing, node int) (lost []float64) {
 	for k, t := range s.of {
-		if !s.any[k] || !t.touches(node) {
+		if !s.any[k] || t.Pair.A.Node != node && t.Pair.B.Node != node {
 			continue
 		}
 		seconds := slices.Clone(t.Seconds)
@@ -177,7 +175,7 @@ func (s samples) leaveOut(timings []Timing, node int) (lost []float64) {
 func (j *judgement) unsteady(v *Verdict) {
 	for _, u := range j.nodes {
 		v.Findings = append(v.Findings, Slow{
-			Component: Component{Part: Node, Node: u.node}, Intermittent: true, Lost: u.lost, SlowRounds: u.slow, Rounds: u.all,
+			Component: Component{Part: Node, Node: u.node}, Intermittent: true, Lost: u.lost,
 			Confidence: confidence(u.slow, u.slow), Reasons: []string{fmt.Sprintf("slow samples in %d of its %d transfers, far more than in those of other nodes", u.slow, u.all)},
 		})
 	}

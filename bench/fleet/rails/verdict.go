@@ -48,10 +48,8 @@ type Slow struct {
 	// Lost is the share of its bandwidth that is lost, 0 to 1; of an intermittent fault
 	// while it lasts.
 	Lost float64
-	// Intermittent faults hold in SlowRounds of Rounds.
+	// Intermittent is true of a fault that comes and goes.
 	Intermittent bool
-	SlowRounds   int
-	Rounds       int
 	// Confidence is an estimate of the probability that this component and not its
 	// partners is slow, from the number of transfers that agree: 0 to 1.
 	Confidence float64
@@ -59,6 +57,8 @@ type Slow struct {
 	Reasons []string
 	// Nodes are the nodes of a leaf.
 	Nodes []int
+	// agree of clear pairs of a matrix's end, those whose other end is not slow, are slow.
+	agree, clear int
 }
 
 // Question is what the data cannot decide.
@@ -98,10 +98,6 @@ type Verdict struct {
 	LinkLimit    float64
 	// Ranking is every NIC and link, or end, or rank with its loss, the worst first.
 	Ranking []Ranked
-	// NICs is the share lost of each node's rails, Links that of each node's pairs of
-	// GPUs, in the order (0,1), (0,2), …; NaN where it is unknown.
-	NICs  [][]float64
-	Links [][]float64
 }
 
 // Cleared is a component that the times suspected, and why it is not named.

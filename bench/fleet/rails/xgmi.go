@@ -65,7 +65,11 @@ func newXGMI(f Fleet, timings []Timing) *xgmi {
 func (x *xgmi) takeOut() {
 	if x.Nodes >= manyNodes {
 		for link := range x.links() {
-			place := median(x.column(link))
+			var column []float64
+			for node := range x.Nodes {
+				column = append(column, x.all[node][link])
+			}
+			place := median(present(column))
 			for node := range x.Nodes {
 				x.all[node][link] -= place
 			}
@@ -83,16 +87,7 @@ func (x *xgmi) takeOut() {
 		all = append(all, present(x.all[node])...)
 		x.node[node] -= middle
 	}
-	x.sigma, x.nodeSigma = deviation(all), deviation(present(x.node))
-}
-
-// column is a link of all nodes.
-func (x *xgmi) column(link int) []float64 {
-	var out []float64
-	for node := range x.Nodes {
-		out = append(out, x.all[node][link])
-	}
-	return present(out)
+	x.sigma, x.nodeSigma = Deviation(all), Deviation(present(x.node))
 }
 
 // present leaves out what is NaN.
@@ -100,8 +95,7 @@ func present(of []float64) []float64 {
 	return slices.DeleteFunc(slices.Clone(of), math.IsNaN)
 }
 
-func (x *xgmi) limit() float64     { return max(leastLoss, sigmas*x.sigma) }
-func (x *xgmi) nodeLimit() float64 { return max(leastLoss, sigmas*x.nodeSigma) }
+func (x *xgmi) limit() float64 { return max(leastLoss, sigmas*x.sigma) }
 
 // slow tells whether a link is slow in all passes together.
 func (x *xgmi) slow(node, link int) bool { return x.all[node][link] > x.limit() }
@@ -131,7 +125,7 @@ func (x *xgmi) confirmed(node, link int) bool {
 
 // slowNode tells whether all of a node's links are slow.
 func (x *xgmi) slowNode(node int) bool {
-	return x.Nodes > 2 && x.links() > 1 && x.node[node] > x.nodeLimit()
+	return x.Nodes > 2 && x.links() > 1 && x.node[node] > max(leastLoss, sigmas*x.nodeSigma)
 }
 
 // inNode is what is slow in a node.
@@ -147,14 +141,14 @@ type inNode struct {
 
 // examine finds the slow GPUs and links of a node: GPUs first, as one explains all of
 // its links.
-func (x *xgmi) examine(node int, oneLook bool) inNode {
+func (x *xgmi) examine(node int) inNode {
 	out := inNode{gpus: map[int]float64{}}
 	slow := func(a, b int) bool {
 		l := x.link(a, b)
 		if !x.slow(node, l) {
 			return false
 		}
-		if !oneLook && !x.confirmed(node, l) {
+		if !x.confirmed(node, l) {
 			out.unconfirmed = out.unconfirmed || len(x.each[node*x.links()+l]) == 1
 			return false
 		}
@@ -224,20 +218,6 @@ func (x *xgmi) suspects() (pairs [][2]int, all bool) {
 
 // loss is what a link has lost, with what its node has.
 func (x *xgmi) loss(node, link int) float64 { return x.all[node][link] + x.node[node] - x.reference }
-
-// shares are the shares of bandwidth lost by node and link.
-func (x *xgmi) shares() [][]float64 {
-	out := make([][]float64, x.Nodes)
-	for node := range out {
-		for link, v := range x.all[node] {
-			if !math.IsNaN(v) {
-				v = share(x.loss(node, link))
-			}
-			out[node] = append(out[node], v)
-		}
-	}
-	return out
-}
 
 // reason states what was seen of links.
 func (x *xgmi) reason(node int, links [][2]int) string {
