@@ -260,7 +260,7 @@ func (l *Leader) admit(stream int, one registrationOf) {
 	in, no := readRegistration(one.Registration)
 	if no == nil {
 		in.Via = &stream
-		no = l.registry.add(in, l.hub)
+		_, no = l.registry.add(in, l.hub)
 	}
 	if no != nil {
 		no.From = fmt.Sprintf("process %d, which gathers its node", stream)

@@ -58,7 +58,7 @@ func Serve(ctx context.Context, o Member) (*Leader, error) {
 	l.prepare(o.Self.Processes, o.Now)
 	l.hub = &hub{heard: l.heard, arrived: l.registry.arrive, left: l.leave, heartbeat: o.Heartbeat, limit: maxUp}
 	var err error
-	l.server, err = newServer(o, l.hub, &l.refused, func(_ context.Context, in registration) *Refused {
+	l.server, err = newServer(o, l.hub, &l.refused, func(_ context.Context, in registration) (*member, *Refused) {
 		return l.registry.add(in, l.hub)
 	})
 	if err != nil {

@@ -58,16 +58,17 @@ func newRelay(f *Follower) (*relay, error) {
 }
 
 // register asks the leader to accept a process.
-func (r *relay) register(ctx context.Context, in registration) *Refused {
+func (r *relay) register(ctx context.Context, in registration) (*member, *Refused) {
 	// It is added first: the leader can start the run before its answer is here.
-	if !r.hub.add(in.Process, in.Session) {
-		return refuse(Duplicate, "process %d is connected already: two processes have the same number", in.Process)
+	m := r.hub.add(in.Process, in.Session)
+	if m == nil {
+		return nil, refuse(Duplicate, "process %d is connected already: two processes have the same number", in.Process)
 	}
 	no := r.ask(ctx, in)
 	if no != nil {
 		r.hub.forget(in.Process)
 	}
-	return no
+	return m, no
 }
 
 // ask passes a registration on to the leader and waits for the answer.
