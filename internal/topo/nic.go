@@ -137,7 +137,7 @@ func readNIC(fsys fs.FS, tree *pciTree, folder, name string) NIC {
 	for _, g := range c.GIDs {
 		c.Interface = cmp.Or(c.Interface, g.Interface)
 	}
-	c.Counters, c.Counted, c.LinkDowns = portCounters(fsys, folder, port)
+	c.portCounters(fsys, folder, port)
 	c.fromDevice(fsys, tree, folder)
 	c.fromInterface(fsys)
 	return c
