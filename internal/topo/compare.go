@@ -110,12 +110,11 @@ func (n *Node) compareNICs() {
 		return
 	}
 	for _, x := range n.xml.nics {
-		i := slices.IndexFunc(n.NICs, func(c NIC) bool { return c.Name == x.Name })
-		if i < 0 {
+		c := n.nic(x.Name)
+		if c == nil {
 			n.find(Bad, "xml_nic_missing", x.Name, fmt.Sprintf("NIC %s is in RCCL's XML and missing in sysfs", x.Name), "the driver has lost it, or renamed it: rdma link")
 			continue
 		}
-		c := n.NICs[i]
 		if x.PCI != "" && c.PCI != "" && compareAddresses(x.PCI, c.PCI) != 0 {
 			n.find(Bad, "xml_nic_moved", c.Name, fmt.Sprintf("NIC %s is at %s in sysfs and at %s in RCCL's XML", c.Name, c.PCI, x.PCI), "names were given anew since the XML was written: take it again before anything is tuned by it")
 		}

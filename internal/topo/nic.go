@@ -247,10 +247,5 @@ func portRate(s string) *float64 {
 
 // nic finds a NIC by its name.
 func (n *Node) nic(name string) *NIC {
-	for i := range n.NICs {
-		if n.NICs[i].Name == name {
-			return &n.NICs[i]
-		}
-	}
-	return nil
+	return find(n.NICs, func(c NIC) bool { return c.Name == name })
 }

@@ -164,8 +164,11 @@ func (r *xmlReader) link(target, a string) {
 	}
 }
 
-func hasLink(links []Link, a, b string) bool {
-	return slices.ContainsFunc(links, func(l Link) bool { return l.A == a && l.B == b || l.A == b && l.B == a })
+func hasLink(links []Link, a, b string) bool { return linkOf(links, a, b) != nil }
+
+// linkOf is the link of two packages in either order, nil if there is none.
+func linkOf(links []Link, a, b string) *Link {
+	return find(links, func(l Link) bool { return l.A == a && l.B == b || l.A == b && l.B == a })
 }
 
 func (r *xmlReader) net(e xml.StartElement, in place) {
