@@ -167,9 +167,7 @@ func (h *hub) end(text []byte) {
 	h.mu.Lock()
 	h.ending = true
 	h.mu.Unlock()
-	if text != nil {
-		h.broadcast(text)
-	}
+	h.broadcast(text)
 }
 
 // drained waits until no member is connected, or for the time to pass.

@@ -231,6 +231,13 @@ func (d *down) own(process int) json.RawMessage {
 	return d.Order
 }
 
+// line is the message as one line of JSON. It has nothing but texts, whole numbers and JSON: it can
+// be written.
+func (d down) line() []byte {
+	text, _ := line(d)
+	return text
+}
+
 // line is a message as one line of JSON.
 func line(message any) ([]byte, error) {
 	text, err := json.Marshal(message)

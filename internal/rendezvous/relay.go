@@ -133,9 +133,7 @@ func (r *relay) pass(message down, order plan.Order, text []byte) {
 	case message.Each != nil:
 		r.begin(message.Number)
 		for _, one := range message.Each {
-			if text, err := line(down{Number: message.Number, Order: one.Order}); err == nil {
-				r.hub.send(one.Process, text)
-			}
+			r.hub.send(one.Process, down{Number: message.Number, Order: one.Order}.line())
 		}
 	default:
 		r.hub.broadcast(text)
@@ -256,9 +254,7 @@ func (r *relay) arrived(process int) {
 // lost passes on that the leader is gone: the other processes of the node have no
 // connection to it that would tell.
 func (r *relay) lost(err error) {
-	if text, failed := line(down{End: err.Error()}); failed == nil {
-		r.hub.end(text)
-	}
+	r.hub.end(down{End: err.Error()}.line())
 }
 
 // left tells the leader of a process that is gone.
