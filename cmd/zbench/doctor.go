@@ -15,6 +15,7 @@ import (
 	"zbench/bench/spec"
 	"zbench/internal/codeobject"
 	"zbench/internal/doctor"
+	"zbench/internal/linux"
 	"zbench/internal/native"
 )
 
@@ -329,5 +330,5 @@ func deviceFacts(p *native.Provider, i int) doctor.Device {
 
 // machineOf is the State's machine as doctor sees it.
 func machineOf(s State) doctor.Machine {
-	return doctor.Machine{FS: treeFS{s.FS, "/"}, Access: s.FS.Access, Temp: s.Getenv("TMPDIR"), Host: preflightHost(s)}
+	return doctor.Machine{Tree: linux.Tree{FS: treeFS{s.FS, "/"}}, Access: s.FS.Access, Temp: s.Getenv("TMPDIR"), Host: preflightHost(s)}
 }

@@ -11,22 +11,22 @@ import (
 // amdDevices reads the GPUs from the kernel, so that they are seen without HIP.
 func (m Machine) amdDevices() []Item {
 	var found []Item
-	if version := m.read("sys/module/amdgpu/version"); version != "" {
+	if version := m.Read("sys/module/amdgpu/version"); version != "" {
 		found = append(found, Item{Mark: Fact, Name: "driver amdgpu", Value: version})
-	} else if m.exists("sys/module/amdgpu") {
+	} else if m.Exists("sys/module/amdgpu") {
 		found = append(found, Item{Mark: Fact, Name: "driver amdgpu", Value: "the kernel's own"})
 	}
-	for _, node := range m.names("sys/class/kfd/kfd/topology/nodes", "*") {
-		gpu, ok := linux.ParseKFD(m.read(path.Join(node, "properties")))
+	for _, node := range m.Names("sys/class/kfd/kfd/topology/nodes", "*") {
+		gpu, ok := linux.ParseKFD(m.Read(path.Join(node, "properties")))
 		if !ok {
 			continue // a CPU
 		}
 		var memory int64
-		for _, bank := range m.names(path.Join(node, "mem_banks"), "*") {
-			memory += int64(linux.KFDProperties(m.read(path.Join(bank, "properties")))["size_in_bytes"])
+		for _, bank := range m.Names(path.Join(node, "mem_banks"), "*") {
+			memory += int64(linux.KFDProperties(m.Read(path.Join(bank, "properties")))["size_in_bytes"])
 		}
 		value := gpu.Arch + " at " + gpu.PCI
-		if name := m.read(path.Join(node, "name")); name != "" {
+		if name := m.Read(path.Join(node, "name")); name != "" {
 			value = name + " " + value
 		}
 		if memory > 0 {
@@ -40,7 +40,7 @@ func (m Machine) amdDevices() []Item {
 // nvidiaDevices reads what NVIDIA's driver tells.
 func (m Machine) nvidiaDevices() []Item {
 	var found []Item
-	first, _, _ := strings.Cut(m.read("proc/driver/nvidia/version"), "\n")
+	first, _, _ := strings.Cut(m.Read("proc/driver/nvidia/version"), "\n")
 	_, version, _ := strings.Cut(first, "Module")
 	for field := range strings.FieldsSeq(version) { // "for x86_64" stands before it where the module is open
 		if field[0] >= '0' && field[0] <= '9' {
@@ -48,9 +48,9 @@ func (m Machine) nvidiaDevices() []Item {
 			break
 		}
 	}
-	for _, gpu := range m.names("proc/driver/nvidia/gpus", "*") {
+	for _, gpu := range m.Names("proc/driver/nvidia/gpus", "*") {
 		model := path.Base(gpu)
-		for line := range strings.Lines(m.read(path.Join(gpu, "information"))) {
+		for line := range strings.Lines(m.Read(path.Join(gpu, "information"))) {
 			if name, ok := strings.CutPrefix(line, "Model:"); ok {
 				model = strings.TrimSpace(name) + " at " + path.Base(gpu)
 			}

@@ -5,7 +5,7 @@ import "zbench/bench/judge"
 // known are issues of versions and settings that others have published.
 func (m Machine) known() []Item {
 	f := judge.IssueFacts{
-		ROCm: m.read("opt/rocm/.info/version"), Env: m.Host.Getenv, Pollara: m.exists("sys/module/ionic"), GPUs: m.GPUs,
+		ROCm: m.Read("opt/rocm/.info/version"), Env: m.Host.Getenv, Pollara: m.Exists("sys/module/ionic"), GPUs: m.GPUs,
 	}
 	var all []Item
 	for _, x := range judge.IssuesOf(f) {

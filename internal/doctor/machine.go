@@ -3,7 +3,6 @@ package doctor
 import (
 	"cmp"
 	"fmt"
-	"io/fs"
 	"path"
 	"strings"
 
@@ -13,8 +12,8 @@ import (
 
 // Machine is what doctor sees of a system.
 type Machine struct {
-	// FS is the root of the file system; names have no leading slash.
-	FS fs.FS
+	// Tree is the root of the file system.
+	linux.Tree
 	// Access tells whether this process may read and write a file, by its
 	// absolute name; nil stands for yes.
 	Access func(name string) error
@@ -41,22 +40,14 @@ func (m Machine) Items() []Item {
 	return all
 }
 
-func (m Machine) read(name string) string { return linux.Tree{FS: m.FS}.Read(name) }
-
-func (m Machine) exists(name string) bool { return linux.Tree{FS: m.FS}.Exists(name) }
-
-func (m Machine) names(folder, pattern string) []string {
-	return linux.Tree{FS: m.FS}.Names(folder, pattern)
-}
-
 func (m Machine) system() []Item {
 	var parts []string
-	for line := range strings.Lines(m.read("etc/os-release")) {
+	for line := range strings.Lines(m.Read("etc/os-release")) {
 		if value, found := strings.CutPrefix(strings.TrimSpace(line), "PRETTY_NAME="); found && strings.Trim(value, `"`) != "" {
 			parts = []string{strings.Trim(value, `"`)}
 		}
 	}
-	if release := m.read("proc/sys/kernel/osrelease"); release != "" {
+	if release := m.Read("proc/sys/kernel/osrelease"); release != "" {
 		parts = append(parts, "Linux "+release)
 	}
 	if len(parts) == 0 {
@@ -69,7 +60,7 @@ func (m Machine) system() []Item {
 // pass-through does not.
 func (m Machine) iommu() []Item {
 	good := func(value string) []Item { return []Item{{Mark: Good, Name: "IOMMU", Value: value}} }
-	for word := range strings.FieldsSeq(m.read("proc/cmdline")) {
+	for word := range strings.FieldsSeq(m.Read("proc/cmdline")) {
 		switch word {
 		case "iommu=pt", "iommu.passthrough=1":
 			return good("pass-through (" + word + ")")
@@ -77,7 +68,7 @@ func (m Machine) iommu() []Item {
 			return good("off (" + word + ")")
 		}
 	}
-	if len(m.names("sys/class/iommu", "*")) == 0 {
+	if len(m.Names("sys/class/iommu", "*")) == 0 {
 		return good("none in use")
 	}
 	return []Item{{
@@ -92,7 +83,7 @@ func (m Machine) temporary() []Item {
 	name := cmp.Or(m.Temp, "/tmp")
 	f := Item{Mark: Good, Name: "temporary files", Value: name}
 	switch {
-	case !m.exists(strings.Trim(path.Clean(name), "/")):
+	case !m.Exists(strings.Trim(path.Clean(name), "/")):
 		f.Value += " is not there"
 	case m.Access != nil && m.Access(name) != nil:
 		f.Value += " cannot be written"
@@ -105,7 +96,7 @@ func (m Machine) temporary() []Item {
 
 // governor looks at the CPU governor: with most of them cores sleep deeply between launches.
 func (m Machine) governor() []Item {
-	value := m.read("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+	value := m.Read("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 	switch value {
 	case "":
 		return nil
@@ -120,7 +111,7 @@ func (m Machine) governor() []Item {
 
 // hugePages looks at transparent huge pages, which make pinning host memory and copies from it faster.
 func (m Machine) hugePages() []Item {
-	text := m.read("sys/kernel/mm/transparent_hugepage/enabled")
+	text := m.Read("sys/kernel/mm/transparent_hugepage/enabled")
 	_, rest, found := strings.Cut(text, "[")
 	value, _, _ := strings.Cut(rest, "]")
 	if !found {

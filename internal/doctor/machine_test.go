@@ -62,7 +62,7 @@ func machine(files map[string]string, denied ...string) Machine {
 		}
 		return preflight.Space{Size: 64 << 20, Free: 64 << 20}, nil
 	}
-	return Machine{FS: tree(files), Host: preflight.Host{Space: space}, Access: func(name string) error {
+	return Machine{Tree: linux.Tree{FS: tree(files)}, Host: preflight.Host{Space: space}, Access: func(name string) error {
 		if slices.Contains(denied, name) {
 			return fs.ErrPermission
 		}

@@ -15,9 +15,9 @@ import (
 
 // amdNodes are what HIP opens: the compute device and a render node a GPU.
 func (m Machine) amdNodes() []Item {
-	if !m.exists("dev/kfd") {
+	if !m.Exists("dev/kfd") {
 		f := Item{Mark: Fact, Name: "/dev/kfd", Value: "missing: no AMD GPU, or amdgpu is not loaded"}
-		if version := m.read("sys/module/amdgpu/version"); version != "" || m.exists("sys/module/amdgpu") {
+		if version := m.Read("sys/module/amdgpu/version"); version != "" || m.Exists("sys/module/amdgpu") {
 			f.Mark, f.Lost = Bad, "backend rocm"
 			f.Value = "missing, although the amdgpu driver is loaded"
 			f.Remedy = "in a container pass --device /dev/kfd --device /dev/dri"
@@ -25,7 +25,7 @@ func (m Machine) amdNodes() []Item {
 		return []Item{f}
 	}
 	found := []Item{m.node("dev/kfd", "backend rocm")}
-	renders := m.names("dev/dri", "renderD*")
+	renders := m.Names("dev/dri", "renderD*")
 	if len(renders) == 0 {
 		return append(found, Item{
 			Mark: Bad, Name: "/dev/dri/renderD*", Value: "not there", Lost: "backend rocm",
@@ -36,11 +36,11 @@ func (m Machine) amdNodes() []Item {
 }
 
 func (m Machine) nvidiaNodes() []Item {
-	nodes := m.names("dev", "nvidia[0-9]*")
-	if len(nodes) == 0 && !m.exists("dev/nvidiactl") {
+	nodes := m.Names("dev", "nvidia[0-9]*")
+	if len(nodes) == 0 && !m.Exists("dev/nvidiactl") {
 		return []Item{{Mark: Fact, Name: "/dev/nvidia*", Value: "not there: no NVIDIA GPU, or its driver is not loaded"}}
 	}
-	if len(nodes) == 0 && m.read("proc/driver/nvidia/version") == "" {
+	if len(nodes) == 0 && m.Read("proc/driver/nvidia/version") == "" {
 		// CUDA's library makes this node itself where root asks it for devices.
 		return []Item{{Mark: Fact, Name: "/dev/nvidiactl", Value: "there, but no NVIDIA driver is loaded"}}
 	}
@@ -96,12 +96,12 @@ func (m Machine) node(file, lost string) Item {
 // groups names this process's groups, by number where /etc/group has no name.
 func (m Machine) groups() []string {
 	byNumber := map[string]string{}
-	for line := range strings.Lines(m.read("etc/group")) {
+	for line := range strings.Lines(m.Read("etc/group")) {
 		if parts := strings.Split(strings.TrimSpace(line), ":"); len(parts) >= 3 {
 			byNumber[parts[2]] = parts[0]
 		}
 	}
-	status := m.read("proc/self/status")
+	status := m.Read("proc/self/status")
 	own := strings.Fields(linux.StatusField(status, "Gid"))
 	var names []string
 	for _, number := range append(own[:min(1, len(own))], strings.Fields(linux.StatusField(status, "Groups"))...) {

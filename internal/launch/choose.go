@@ -1,7 +1,6 @@
 package launch
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -43,9 +42,6 @@ type Asked struct {
 	Nodes int
 }
 
-// ErrNotHere is wrapped by the errors of a method that cannot be used here.
-var ErrNotHere = errors.New("cannot be used here")
-
 // Choose is the method for a process of that role: Inproc, Env, or the one by which it
 // starts processes. detected is Detect's error, which matters unless the user wants this
 // process alone.
@@ -69,11 +65,11 @@ func Choose(role Role, detected error, a Asked) (Method, error) {
 		}
 		return Inproc, nil
 	case a.Method == Env:
-		return "", fmt.Errorf("--launch env %w: %s", ErrNotHere, role.Text())
+		return "", fmt.Errorf("--launch env cannot be used here: %s", role.Text())
 	case role.Several():
-		return "", fmt.Errorf("--launch %s %w: %s; each of these processes would start a world of its own", a.Method, ErrNotHere, role.Text())
+		return "", fmt.Errorf("--launch %s cannot be used here: %s; each of these processes would start a world of its own", a.Method, role.Text())
 	case a.Method == Slurm && role.Start != Slurm && !a.Dry:
-		return "", fmt.Errorf("--launch slurm %w: there is no Slurm allocation (SLURM_JOB_ID is not set). To get one: %s", ErrNotHere, salloc(a.Nodes))
+		return "", fmt.Errorf("--launch slurm cannot be used here: there is no Slurm allocation (SLURM_JOB_ID is not set). To get one: %s", salloc(a.Nodes))
 	}
 	return a.Method, nil
 }

@@ -54,25 +54,20 @@ type srunOption struct {
 	guessed bool
 }
 
-// findOption finds an option by its long name or its letter.
-func findOption(name string) (long string, how takes, ok bool) {
+// findOption finds an option of srun that a condition holds for.
+func findOption(is func(letter, long string) bool) (long string, how takes, ok bool) {
 	for how, list := range srunOptions {
 		for word := range strings.FieldsSeq(list) {
-			letter, long := split(word)
-			if name == long || name == letter {
+			letter, long, short := strings.Cut(word, ":")
+			if !short {
+				letter, long = "", word
+			}
+			if is(letter, long) {
 				return long, how, true
 			}
 		}
 	}
 	return "", nothing, false
-}
-
-// split is a word of srunOptions: the letter, or nothing, and the long name.
-func split(word string) (letter, long string) {
-	if letter, long, both := strings.Cut(word, ":"); both {
-		return letter, long
-	}
-	return "", word
 }
 
 // readSlurmArgs reads options as srun does: it stops at the first word that is neither an
@@ -97,8 +92,7 @@ func readSlurmArgs(args []string) ([]srunOption, error) {
 func readLong(args []string) (one []srunOption, rest []string, err error) {
 	word, rest := args[0], args[1:]
 	name, given, has := strings.Cut(strings.TrimPrefix(word, "--"), "=")
-	long, how, known := findOption(name)
-	known = known && len(name) > 1
+	long, how, known := findOption(func(_, long string) bool { return long == name })
 	o := srunOption{name: name, given: "--" + name, value: given}
 	switch {
 	case name == "":
@@ -128,7 +122,7 @@ func readShort(args []string) (all []srunOption, rest []string, err error) {
 		return nil, nil, fmt.Errorf("%q is no option of srun: srun would run it in place of zbench", word)
 	}
 	for i := 1; i < len(word); i++ {
-		long, how, known := findOption(word[i : i+1])
+		long, how, known := findOption(func(letter, _ string) bool { return letter == word[i:i+1] })
 		o := srunOption{name: long, given: "-" + word[i:i+1]}
 		switch {
 		case !known:
@@ -155,14 +149,8 @@ func needsValue(option string) error {
 
 // abbreviates is an option that begins with the name, and for which srun would take it.
 func abbreviates(name string) string {
-	for _, list := range srunOptions {
-		for word := range strings.FieldsSeq(list) {
-			if _, long := split(word); strings.HasPrefix(long, name) {
-				return long
-			}
-		}
-	}
-	return ""
+	long, _, _ := findOption(func(_, long string) bool { return strings.HasPrefix(long, name) })
+	return long
 }
 
 // checkSlurmArgs refuses words that srun would not read as options, options that make

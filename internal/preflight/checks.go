@@ -73,15 +73,6 @@ var checks = []check{
 	},
 }
 
-// Names are those of the checks, in the order of the table.
-func Names() []string {
-	var all []string
-	for _, c := range checks {
-		all = append(all, c.name)
-	}
-	return all
-}
-
 // perProcess is a check that judges each process by itself.
 func perProcess(judge func(w *world, p *Process) verdict) func(*world) []verdict {
 	return func(w *world) []verdict {

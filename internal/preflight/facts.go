@@ -12,6 +12,7 @@ package preflight
 import (
 	"slices"
 
+	"zbench/bench/plain"
 	"zbench/internal/linux"
 )
 
@@ -162,13 +163,7 @@ func (f *Facts) bounded() {
 func first[T any](list []T, n int) []T { return list[:min(n, len(list))] }
 
 // cut shortens a text to maxText characters, with a sign that it did.
-func cut(text string) string {
-	r := []rune(text)
-	if len(r) <= maxText {
-		return text
-	}
-	return string(r[:maxText-1]) + "…"
-}
+func cut(text string) string { return plain.Clip(text, maxText) }
 
 // cutList drops a list of CPUs that is too long: a part of it would be wrong.
 func cutList(list string) string {

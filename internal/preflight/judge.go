@@ -178,15 +178,17 @@ func (w *world) rest(order []verdict, members map[verdict][]int) record.Prefligh
 // place names the ranks and hosts of processes, by their number in all.
 func (w *world) place(members []int) record.PreflightFound {
 	var f record.PreflightFound
-	var ranks spans
+	var ranks []int
 	for _, i := range members {
 		p := w.all[i]
-		ranks.add(p.FirstRank, p.FirstRank+p.Ranks-1)
+		for n := range p.Ranks {
+			ranks = append(ranks, p.FirstRank+n)
+		}
 		n := len(f.Hosts) // a node's ranks follow one another
 		if n == 0 || f.Hosts[n-1] != p.Host && !slices.Contains(f.Hosts, p.Host) {
 			f.Hosts = append(f.Hosts, p.Host)
 		}
 	}
-	f.Ranks = ranks.String()
+	f.Ranks = record.RankSet(ranks)
 	return f
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"zbench/bench/plain"
+	"zbench/bench/unit"
 )
 
 // bootstrapInterface compares what RCCL takes with the interface that has reached the
@@ -149,7 +150,7 @@ func (w *world) gids(p *Process) verdict {
 	case worst.next == "":
 		return worst
 	}
-	worst.found += " on " + firstOf(worstNames, shownHosts)
+	worst.found += " on " + unit.FirstFew(worstNames, shownHosts)
 	return worst
 }
 

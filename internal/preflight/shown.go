@@ -11,6 +11,7 @@ import (
 	"zbench/bench/finding"
 	"zbench/bench/plain"
 	"zbench/bench/record"
+	"zbench/bench/unit"
 )
 
 // stateWords begin what a check found, where that is not well.
@@ -75,16 +76,7 @@ func (r Report) Refused() error {
 	if len(failed) == 0 {
 		return nil
 	}
-	return exit.With(exit.Run, errors.New("preflight failed: "+firstOf(failed, maxHint)), "mend what the table above marks as ERROR; nothing was measured")
-}
-
-// firstOf joins the first texts of a list and counts the others.
-func firstOf(all []string, most int) string {
-	text := strings.Join(first(all, most), ", ")
-	if n := len(all) - most; n > 0 {
-		text += fmt.Sprintf(" and %d more", n)
-	}
-	return text
+	return exit.With(exit.Run, errors.New("preflight failed: "+unit.FirstFew(failed, maxHint)), "mend what the table above marks as ERROR; nothing was measured")
 }
 
 // Shown is the report for its readers: one line if nothing is wrong, else the checks that failed. With
@@ -128,31 +120,6 @@ func (r Report) items(c record.Preflight, all bool) document.Items {
 		out[len(out)-1].More = []string{"why: " + why}
 	}
 	return out
-}
-
-// spans are ascending ranges of ranks, both ends included.
-type spans [][2]int
-
-// add appends a range, and joins it to the last one if it follows.
-func (s *spans) add(first, last int) {
-	if n := len(*s); n > 0 && (*s)[n-1][1]+1 == first {
-		(*s)[n-1][1] = last
-		return
-	}
-	*s = append(*s, [2]int{first, last})
-}
-
-// String is the ranges as in "8-15,24".
-func (s spans) String() string {
-	var parts []string
-	for _, r := range s {
-		if r[0] == r[1] {
-			parts = append(parts, strconv.Itoa(r[0]))
-		} else {
-			parts = append(parts, fmt.Sprintf("%d-%d", r[0], r[1]))
-		}
-	}
-	return strings.Join(parts, ",")
 }
 
 // shownHosts are named; more are counted. shownRanks is the longest list of ranks that is

@@ -260,22 +260,18 @@ func (l *Leader) admit(stream int, one registrationOf) {
 	in, no := readRegistration(one.Registration)
 	if no == nil {
 		in.Via = &stream
-		no = l.registry.add(in, l.hub)
+		_, no = l.registry.add(in, l.hub)
 	}
 	if no != nil {
 		no.From = fmt.Sprintf("process %d, which gathers its node", stream)
 		l.refused.add(no)
 	}
-	if text, err := line(down{Answers: []answerTo{{one.ID, no}}}); err == nil {
-		l.hub.reply(stream, text)
-	}
+	l.hub.reply(stream, down{Answers: []answerTo{{one.ID, no}}}.line())
 }
 
 // misread counts a message that cannot be read and ends the wait for its sender.
 func (l *Leader) misread(process int, reason Reason, err error) {
-	no := refuse(reason, "process %d: %v", process, err)
-	no.Process = process
-	l.refused.add(no)
+	l.refuse(process, reason, "process %d: %v", process, err)
 	l.unreadable(process, err)
 	l.fail(l.options.Grace)
 }
@@ -286,10 +282,15 @@ func (l *Leader) expects(stream, process int) bool {
 	if l.registry.reaches(stream, process) {
 		return true
 	}
-	no := refuse(NotExpected, "process %d sent a message of process %d", stream, process)
-	no.Process = stream
-	l.refused.add(no)
+	l.refuse(stream, NotExpected, "process %d sent a message of process %d", stream, process)
 	return false
+}
+
+// refuse counts a message of a process as refused.
+func (l *Leader) refuse(process int, reason Reason, format string, args ...any) {
+	no := refuse(reason, format, args...)
+	no.Process = process
+	l.refused.add(no)
 }
 
 func (l *Leader) take(stream, number int, in reportOf) {
@@ -325,9 +326,7 @@ func (l *Leader) store(process, number int, r plan.Report) {
 		l.fail(l.options.Grace)
 	}
 	if !l.accept(process, number, r) {
-		no := refuse(NotExpected, "process %d reports on order %d a second time, or too late", process, number)
-		no.Process = process
-		l.refused.add(no)
+		l.refuse(process, NotExpected, "process %d reports on order %d a second time, or too late", process, number)
 	}
 }
 

@@ -1,14 +1,16 @@
 package rendezvous
 
 import (
+	"bufio"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"strings"
-	"sync"
 	"time"
 
 	"zbench/bench/plain"
@@ -22,38 +24,23 @@ var minUnproven = 512 // a variable for tests: theirs may not have as many files
 // descriptors, say.
 const acceptAgain = 20 * time.Millisecond
 
-// door is a listener whose connections have proved that they hold the token. HTTP sees
-// no byte of any other connection.
+// door lets the connections of a listener in that prove that they hold the token, and register.
 type door struct {
-	net.Listener
-	token    Token
-	secure   func() (*tls.Config, error)
-	refused  *refusals
-	patience time.Duration // of a handshake
-
+	*server
+	listener net.Listener
 	unproven crowd
-	proven   chan net.Conn
-	closed   chan struct{}
-	once     sync.Once
-}
-
-// open begins to let connections in. room is how many may be in their handshake.
-func (d *door) open(room int) *door {
-	d.unproven.room, d.proven, d.closed = room, make(chan net.Conn), make(chan struct{})
-	go d.admitAll()
-	return d
 }
 
 func (d *door) admitAll() {
 	for {
-		c, err := d.Listener.Accept()
+		c, err := d.listener.Accept()
 		switch {
 		case errors.Is(err, net.ErrClosed):
 			return
 		case err != nil:
 			d.unproven.drop() // its file is for the next one
 			select {
-			case <-d.closed:
+			case <-d.open.Done():
 				return
 			case <-time.NewTimer(acceptAgain).C:
 			}
@@ -66,34 +53,74 @@ func (d *door) admitAll() {
 // errCrowded is the error of a connection that had to leave for a newer one.
 var errCrowded = errors.New("too many connections that had proved nothing: this one was the oldest")
 
-// admit accepts or refuses a connection of the unproven, by its number among them.
+// admit accepts or refuses a connection of the unproven, by its number among them, and serves it.
 func (d *door) admit(raw net.Conn, number int) {
-	ctx, stop := context.WithTimeout(context.Background(), d.patience)
+	stop := context.AfterFunc(d.open, func() { _ = raw.Close() })
 	defer stop()
-	w := &witness{Conn: raw, door: d, asked: true} // a failed handshake is counted here
-	c, err := d.handshake(ctx, w)
+	c, err := d.handshake(raw)
 	if !d.unproven.leave(number) {
 		err = errCrowded
 	}
 	if err != nil {
 		_ = raw.Close()
-		d.count(raw, handshakeReason(err), err.Error())
+		d.count(raw, refuse(handshakeReason(err), "%v", err))
 		return
 	}
-	w.mu.Lock()
-	w.asked = false
-	w.mu.Unlock()
-	select {
-	case d.proven <- c:
-	case <-d.closed:
-		_ = c.Close()
+	l := &link{Conn: c, within: d.hub.heartbeat}
+	defer func() { _ = l.Close() }() // the other end may have closed it
+	in, lines, no := d.receive(l)
+	var m *member
+	if no == nil {
+		m, no = d.register(d.open, in)
+	}
+	if no != nil {
+		d.count(raw, no)
+	}
+	answer, _ := line(answerTo{Refused: no}) // text can be written
+	_, err = l.Write(answer)
+	stop()
+	switch {
+	case no != nil:
+	case err != nil:
+		d.hub.drop(m, "its connection failed: "+err.Error())
+	default:
+		d.hub.serve(m, l, lines)
 	}
 }
 
+// receive reads a registration within its limits of size and time, and returns the reader of what
+// follows.
+func (d *door) receive(l *link) (registration, *bufio.Scanner, *Refused) {
+	ctx, stop := context.WithTimeout(d.open, d.patience)
+	defer stop()
+	late, _ := ctx.Deadline() // there is one
+	_ = l.SetReadDeadline(late)
+	first := &io.LimitedReader{R: l, N: maxHello + 1}
+	lines := newLines(first, d.hub.limit)
+	whole, err := lines.Scan(), lines.Err()
+	var waited net.Error
+	switch {
+	case whole:
+		_ = l.SetReadDeadline(time.Time{})
+		first.N = math.MaxInt64
+		in, no := readRegistration(lines.Bytes())
+		return in, lines, no
+	case first.N <= 0:
+		return registration{}, nil, refuse(TooLarge, "the registration has more than %d bytes", maxHello)
+	case errors.As(err, &waited) && waited.Timeout():
+		return registration{}, nil, refuse(TooSlow, "the registration did not arrive whole within %s", d.patience)
+	case first.N == maxHello+1:
+		return registration{}, nil, refuse(Malformed, "the connection ended without a request")
+	}
+	return registration{}, nil, refuse(TooSlow, "the registration ended early: %v", cmp.Or(err, io.ErrUnexpectedEOF))
+}
+
 // handshake has the client prove that it holds the token.
-func (d *door) handshake(ctx context.Context, w *witness) (net.Conn, error) {
-	if sameUser(w.Conn) {
-		return w, d.token.prove(ctx, w, leading)
+func (d *door) handshake(raw net.Conn) (net.Conn, error) {
+	ctx, stop := context.WithTimeout(d.open, d.patience)
+	defer stop()
+	if sameUser(raw) {
+		return raw, d.token.prove(ctx, raw, leading)
 	}
 	config, err := d.secure()
 	if err != nil {
@@ -105,45 +132,29 @@ func (d *door) handshake(ctx context.Context, w *witness) (net.Conn, error) {
 		its = offered(hello.SupportedProtos)
 		return nil, nil
 	}
-	c := tls.Server(w, config)
+	c := tls.Server(raw, config)
 	err = c.HandshakeContext(ctx)
 	if err != nil && its != "" && its != version {
 		err = fmt.Errorf("%w (%q there, %q in the leader): %w", errVersion, plain.Line(its), version, err)
 	}
 	if err == nil && c.ConnectionState().NegotiatedProtocol != application {
-		err = errNotHTTP // crypto/tls lets clients pass that offer nothing
+		err = errNotOffered // crypto/tls lets clients pass that offer nothing
 	}
 	return c, err
 }
 
-var errNotHTTP = errors.New("the client does not offer " + application)
+var errNotOffered = errors.New("the client does not offer " + application)
 
 // count counts a connection that was refused, unless this end closed it.
-func (d *door) count(c net.Conn, reason Reason, text string) {
-	select {
-	case <-d.closed:
-	default:
-		from := c.RemoteAddr().String()
-		if from == "" || from == "@" {
-			from = "a process of this node" // most ends of Unix sockets have no name
-		}
-		d.refused.add(&Refused{Reason: reason, Text: plain.Line(text), Process: -1, From: from})
+func (d *door) count(c net.Conn, no *Refused) {
+	if d.open.Err() != nil {
+		return
 	}
-}
-
-// Accept waits for the next connection that has proved itself.
-func (d *door) Accept() (net.Conn, error) {
-	select {
-	case c := <-d.proven:
-		return c, nil
-	case <-d.closed:
-		return nil, net.ErrClosed
+	no.From = c.RemoteAddr().String()
+	if no.From == "" || no.From == "@" {
+		no.From = "a process of this node" // most ends of Unix sockets have no name
 	}
-}
-
-func (d *door) Close() error {
-	d.once.Do(func() { close(d.closed) })
-	return d.Listener.Close()
+	d.refused.add(no)
 }
 
 func handshakeReason(err error) Reason {
@@ -169,32 +180,4 @@ func handshakeReason(err error) Reason {
 		return WrongToken
 	}
 	return BadHandshake
-}
-
-// witness counts a connection that closes without a request.
-type witness struct {
-	net.Conn
-	door *door
-
-	mu     sync.Mutex
-	asked  bool // a request of it is, or was, handled
-	closed bool // Close was called
-}
-
-// ask says that a request is handled.
-func (w *witness) ask() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.asked = true
-}
-
-// Close counts a connection that ends without a request.
-func (w *witness) Close() error {
-	w.mu.Lock()
-	if !w.asked && !w.closed {
-		w.door.count(w.Conn, Malformed, "the connection ended without a request")
-	}
-	w.closed = true
-	w.mu.Unlock()
-	return w.Conn.Close()
 }

@@ -8,9 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -22,7 +20,7 @@ type Follower struct {
 	options Member
 	session string
 	link    *link // nil until it is connected
-	in      *bufio.Reader
+	lines   *bufio.Scanner
 	relay   *relay // nil unless this process gathers those of its node
 	pulse   *pulse
 
@@ -73,14 +71,10 @@ func (f *Follower) connect(ctx context.Context, secure func() (*tls.Config, erro
 	if err != nil {
 		return err
 	}
-	f.link = &link{Conn: conn, in: conn, within: o.Heartbeat}
-	f.in = bufio.NewReader(f.link)
+	f.link = &link{Conn: conn, within: o.Heartbeat}
+	f.lines = newLines(f.link, maxDown)
 	context.AfterFunc(f.request, func() { _ = f.link.Close() }) // a reader tells of its end
-	if err = f.post("/hello", registration{Protocol: Protocol, Session: f.session, Hello: o.Self}, nil, http.StatusOK); err != nil {
-		return err
-	}
-	change := http.Header{"Connection": {"Upgrade"}, "Upgrade": {upgrade}}
-	if err = f.post("/run/"+strconv.Itoa(o.Self.Process)+"/"+f.session, nil, change, http.StatusSwitchingProtocols); err != nil {
+	if err = f.register(); err != nil {
 		return err
 	}
 	if o.Relay != "" && o.Self.LocalProcess == 0 {
@@ -116,7 +110,7 @@ func (f *Follower) abandon() {
 
 // read takes the leader's lines until there are no more.
 func (f *Follower) read() {
-	err := readLines(f.in, maxDown, f.take)
+	err := readLines(f.lines, f.take)
 	_ = f.link.Close() // the leader sees that nothing is read
 	switch {
 	case f.link.silent.Load():

@@ -9,7 +9,6 @@ import (
 	"io"
 	"maps"
 	"net"
-	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -68,18 +67,21 @@ func (e enemy) handshake(c *tls.Config, then string) {
 	}
 }
 
-// post sends a request as a process with the token; it must be refused.
-func (e enemy) post(path string, body io.Reader) {
-	c := &http.Transport{TLSClientConfig: rendezvous.ClientConfig(e.token)}
-	defer c.CloseIdleConnections()
-	r, err := http.NewRequestWithContext(e.t.Context(), http.MethodPost, "https://"+e.address+path, body)
-	require.NoError(e.t, err)
-	answer, err := c.RoundTrip(r)
-	if err != nil {
-		return // the leader closed it
+// post sends a text as a process with the token; it must be refused.
+func (e enemy) post(text io.Reader) {
+	c := tls.Client(e.dial(), rendezvous.ClientConfig(e.token))
+	defer func() { _ = c.Close() }()
+	require.NoError(e.t, c.Handshake())
+	refusedAfter(e.t, c, text)
+}
+
+// refusedAfter sends a text with the token and reads the refusal, if the leader does not close before.
+func refusedAfter(t *testing.T, c net.Conn, text io.Reader) {
+	if _, err := io.Copy(c, text); err != nil {
+		return
 	}
-	defer func() { _ = answer.Body.Close() }()
-	require.GreaterOrEqual(e.t, answer.StatusCode, 400, path)
+	answer, _ := io.ReadAll(c)
+	require.Regexp(t, `^({"refused":{"reason":"[a-z ]+","text":".+"}}\n)?$`, string(answer))
 }
 
 // hello registers as process 3, changed.
@@ -92,7 +94,7 @@ func (e enemy) hello(change func(m map[string]any)) {
 	change(m)
 	text, err = json.Marshal(m)
 	require.NoError(e.t, err)
-	e.post("/hello", bytes.NewReader(text))
+	e.post(bytes.NewReader(append(text, '\n')))
 }
 
 // set changes one field.
@@ -129,16 +131,21 @@ var attacks = []struct {
 	}},
 	{"another zbench, with other keys", rendezvous.OtherProtocol, func(e enemy) {
 		c := rendezvous.ClientConfig(rendezvous.NewToken())
-		c.NextProtos = []string{"http/1.1", "zbench/2"}
+		c.NextProtos = []string{"zbench", "zbench/2"}
+		e.handshake(c, "")
+	}},
+	{"an older zbench, over HTTP", rendezvous.OtherProtocol, func(e enemy) {
+		c := rendezvous.ClientConfig(e.token)
+		c.NextProtos = []string{"http/1.1", "zbench/5"}
 		e.handshake(c, "")
 	}},
 	{"another zbench that trusts anyone", rendezvous.OtherProtocol, func(e enemy) {
 		c := rendezvous.ClientConfig(rendezvous.NewToken())
-		c.VerifyConnection, c.NextProtos = nil, []string{fmt.Sprint("zbench/", rendezvous.Protocol+1), "http/1.1"}
+		c.VerifyConnection, c.NextProtos = nil, []string{fmt.Sprint("zbench/", rendezvous.Protocol+1), "zbench"}
 		e.handshake(c, "")
 	}},
 	{"no certificate", rendezvous.WrongToken, func(e enemy) {
-		e.handshake(&tls.Config{InsecureSkipVerify: true, NextProtos: []string{"http/1.1"}}, "")
+		e.handshake(&tls.Config{InsecureSkipVerify: true, NextProtos: []string{"zbench"}}, "")
 	}},
 	{"HTTP/2", rendezvous.BadHandshake, func(e enemy) {
 		c := rendezvous.ClientConfig(e.token)
@@ -153,18 +160,23 @@ var attacks = []struct {
 	{"noise with the token", rendezvous.Malformed, func(e enemy) {
 		e.handshake(rendezvous.ClientConfig(e.token), strings.Repeat("noise\r\n", 100))
 	}},
-	{"another path", rendezvous.UnknownPath, func(e enemy) { e.post("/admin", nil) }},
-	{"oversized", rendezvous.TooLarge, func(e enemy) { e.post("/hello", strings.NewReader(strings.Repeat(" ", 1<<20))) }},
+	{"HTTP with the token", rendezvous.Malformed, func(e enemy) { e.post(strings.NewReader("POST /hello HTTP/1.1\r\nHost: x\r\n\r\n")) }},
+	{"no request", rendezvous.Malformed, func(e enemy) {
+		c := tls.Client(e.dial(), rendezvous.ClientConfig(e.token))
+		_ = c.Handshake()
+		_ = c.Close()
+	}},
+	{"oversized", rendezvous.TooLarge, func(e enemy) { e.post(strings.NewReader(strings.Repeat(" ", 1<<20))) }},
 	{"slow body", rendezvous.TooSlow, func(e enemy) {
 		in, out := io.Pipe()
-		e.slow.Go(func() { e.post("/hello", in) })
+		e.slow.Go(func() { e.post(in) })
 		_, _ = io.WriteString(out, "{")
 		e.slow.Go(func() {
 			<-e.over
 			_ = out.CloseWithError(errors.New("gives up"))
 		})
 	}},
-	{"not JSON", rendezvous.Malformed, func(e enemy) { e.post("/hello", strings.NewReader("hello")) }},
+	{"not JSON", rendezvous.Malformed, func(e enemy) { e.post(strings.NewReader("hello\n")) }},
 	{"unknown field", rendezvous.Malformed, func(e enemy) { e.hello(set("admin", true)) }},
 	{"endless name", rendezvous.Malformed, func(e enemy) { e.hello(set("host", strings.Repeat("x", 1000))) }},
 	{"an unknown number", rendezvous.Malformed, func(e enemy) { e.hello(set("ranks", 1<<20)) }},
@@ -180,8 +192,9 @@ var attacks = []struct {
 	}},
 	{"other backend", rendezvous.OtherBackend, func(e enemy) { e.hello(set("backend", "rocm")) }},
 	{"other RCCL", rendezvous.OtherLibrary, func(e enemy) { e.hello(set("libraries", map[string]string{"librccl": "2.18.3"})) }},
-	{"another's stream", rendezvous.Duplicate, func(e enemy) { e.post("/run/3/enemy", nil) }},
-	{"no process", rendezvous.Malformed, func(e enemy) { e.post("/run/x/enemy", nil) }},
+	{"another's place", rendezvous.Duplicate, func(e enemy) { e.hello(set("session", "enemy")) }},
+	{"no session", rendezvous.Malformed, func(e enemy) { e.hello(set("session", "")) }},
+	{"no process", rendezvous.Malformed, func(e enemy) { e.hello(set("process", "x")) }},
 	{"behind another", rendezvous.Malformed, func(e enemy) { e.hello(set("via", 2)) }},
 }
 

@@ -6,15 +6,12 @@ import (
 	"errors"
 	"io"
 	"maps"
-	"net/http"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 )
 
-// hub is the processes that are connected to this one. Each has one request that lasts
-// as long as the run: its body carries lines to the leader, its answer lines from it.
+// hub is the processes that are connected to this one, each by a link that lasts as long as the run.
 type hub struct {
 	// heard is called with each line of a process, by one goroutine of the process. The
 	// error is that of a line that cannot be read.
@@ -23,7 +20,7 @@ type hub struct {
 	arrived func(process int)
 	// left is called once when a process that was not told to leave is gone.
 	left func(process int, why string)
-	// heartbeat is the longest time from a hello to its stream.
+	// heartbeat is the longest silence of a link.
 	heartbeat time.Duration
 	// limit is the length of a line in bytes.
 	limit int
@@ -37,33 +34,27 @@ type hub struct {
 
 // member is one process of a hub.
 type member struct {
-	process  int
-	session  string
-	lines    chan []byte // to be written
-	attached bool
-	kept     context.Context // ends when the hub drops it
-	quit     context.CancelFunc
-	onTime   func() // stops the timer of a member that does not attach
+	process int
+	session string
+	lines   chan []byte     // to be written
+	kept    context.Context // ends when the hub drops it
+	quit    context.CancelFunc
 }
 
 // maxQueued is the most lines that wait for one process: an order, a cancellation, the
 // end, and as many again.
 const maxQueued = 8
 
-// add takes a process that has registered. It replaces the same process, which
-// registers again after a cut; false if it is of another session or too late.
-func (h *hub) add(process int, session string) bool {
+// add takes a process that registers. It replaces the same process, which registers again after a
+// cut; nil if it is of another session or too late.
+func (h *hub) add(process int, session string) *member {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	old := h.members[process]
-	switch {
-	case old != nil && old.session != session:
-		return false
-	case old != nil && !old.attached:
-		return true // the answer to its registration was lost
-	case h.started:
-		return false
-	case old != nil:
+	if h.started || h.ending || old != nil && old.session != session {
+		return nil
+	}
+	if old != nil {
 		h.remove(old)
 	}
 	if h.members == nil {
@@ -71,9 +62,9 @@ func (h *hub) add(process int, session string) bool {
 	}
 	m := &member{process: process, session: session, lines: make(chan []byte, maxQueued)}
 	m.kept, m.quit = context.WithCancel(context.Background())
-	m.onTime = after(h.heartbeat, func() { h.drop(m, "it registered, but did not connect for orders") })
+	h.streams.Add(1)
 	h.members[process] = m
-	return true
+	return m
 }
 
 // remove forgets a member; h.mu is held.
@@ -82,8 +73,8 @@ func (h *hub) remove(m *member) bool {
 		return false
 	}
 	delete(h.members, m.process)
-	m.onTime()
 	m.quit()
+	h.streams.Done()
 	return true
 }
 
@@ -147,7 +138,7 @@ func (h *hub) reply(process int, text []byte) {
 	}
 }
 
-// cut drops all members. Closing the HTTP server does not: it has handed their connections over.
+// cut drops all members.
 func (h *hub) cut() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -176,9 +167,7 @@ func (h *hub) end(text []byte) {
 	h.mu.Lock()
 	h.ending = true
 	h.mu.Unlock()
-	if text != nil {
-		h.broadcast(text)
-	}
+	h.broadcast(text)
 }
 
 // drained waits until no member is connected, or for the time to pass.
@@ -193,48 +182,13 @@ func (h *hub) drained(most time.Duration) {
 	}
 }
 
-// attach connects a request to the member that it is of.
-func (h *hub) attach(r *http.Request) (*member, *Refused) {
-	process, err := strconv.Atoi(r.PathValue("process"))
-	if err != nil {
-		return nil, refuse(Malformed, "%q is not the number of a process", r.PathValue("process"))
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	m := h.members[process]
-	switch {
-	case h.ending:
-		return nil, refuse(NotExpected, "the run has ended")
-	case m == nil:
-		return nil, refuse(NotRegistered, "process %d is not registered", process)
-	case m.session != r.PathValue("session") || m.attached:
-		return nil, refuse(Duplicate, "process %d is connected already: two processes have the same number", process)
-	}
-	m.attached = true
-	m.onTime()
-	h.streams.Add(1)
-	return m, nil
-}
-
-// serve is the handler of a member's request. It returns when either end is gone.
-func (h *hub) serve(w http.ResponseWriter, r *http.Request, refused *refusals) {
-	m, no := h.attach(r)
-	if no != nil {
-		refused.answer(w, r.RemoteAddr, no)
-		return
-	}
-	defer h.streams.Done()
+// serve carries the lines of a member. It returns when either end is gone.
+func (h *hub) serve(m *member, l *link, lines *bufio.Scanner) {
 	h.arrived(m.process)
-	l, err := takeOver(w, h.heartbeat)
-	if err != nil {
-		h.drop(m, "its connection failed: "+err.Error())
-		return
-	}
-	defer func() { _ = l.Close() }() // the other end may have closed it
 	context.AfterFunc(m.kept, func() { _ = l.Close() })
 	go l.keep(m.kept)
 	ended := make(chan string, 1)
-	go func() { ended <- h.read(m, l) }()
+	go func() { ended <- h.read(m, l, lines) }()
 	for {
 		select {
 		case text := <-m.lines:
@@ -253,8 +207,8 @@ func (h *hub) serve(w http.ResponseWriter, r *http.Request, refused *refusals) {
 }
 
 // read passes the lines of a member on and returns why there are no more.
-func (h *hub) read(m *member, l *link) string {
-	err := readLines(l, h.limit, func(text []byte) error {
+func (h *hub) read(m *member, l *link, lines *bufio.Scanner) string {
+	err := readLines(lines, func(text []byte) error {
 		if string(text) == farewell {
 			return errFarewell
 		}

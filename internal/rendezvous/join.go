@@ -1,20 +1,19 @@
 package rendezvous
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"math"
 	"net"
-	"net/http"
 	"sync"
 	"time"
+
+	"zbench/bench/jsonfile"
 )
 
 // Join registers this process with the leader and waits until the run starts. It tries
@@ -131,38 +130,24 @@ func (o Member) open(ctx context.Context, secure func() (*tls.Config, error)) (n
 	return c, err
 }
 
-// post sends a request to the gate, body as JSON unless it is nil. want is the status of
-// an answer that accepts it; the error of a refusal is *Refused.
-func (f *Follower) post(path string, body any, header http.Header, want int) error {
-	var text []byte
-	var err error
-	if body != nil {
-		text, err = json.Marshal(body)
+// register registers this process with the gate; the error of a refusal is *Refused.
+func (f *Follower) register() error {
+	text, err := line(registration{Protocol: Protocol, Session: f.session, Hello: f.options.Self})
+	if err == nil {
+		_, err = f.link.Write(text)
 	}
 	if err != nil {
 		return err
 	}
-	request, err := http.NewRequestWithContext(f.request, http.MethodPost, "http://zbench"+path, bytes.NewReader(text))
-	if err != nil {
-		return err
+	if !f.lines.Scan() {
+		return cmp.Or(f.lines.Err(), io.ErrUnexpectedEOF)
 	}
-	maps.Copy(request.Header, header)
-	if err = request.Write(f.link); err != nil {
-		return err
+	var answer answerTo
+	if err = jsonfile.One(f.lines.Bytes(), &answer); err != nil {
+		return fmt.Errorf("the answer to the registration cannot be read: %w", err)
 	}
-	answer, err := http.ReadResponse(f.in, request)
-	if err != nil {
-		return err
+	if no := answer.Refused; no != nil {
+		return refuse(no.Reason, "%s", no.Text) // made safe to print
 	}
-	defer func() { _ = answer.Body.Close() }() // what counts has been read
-	if answer.StatusCode == want {
-		return nil
-	}
-	text, err = io.ReadAll(io.LimitReader(answer.Body, maxHello))
-	no := refuse("", "")
-	if err = errors.Join(err, json.Unmarshal(text, no)); err != nil || no.Reason == "" {
-		return fmt.Errorf("status %q: another program answers there", answer.Status)
-	}
-	no.Text = refuse("", "%s", no.Text).Text // made safe to print
-	return no
+	return nil
 }

@@ -18,7 +18,7 @@ import (
 func gathered(t *testing.T, reports []plan.Report) up {
 	t.Helper()
 	in, out := net.Pipe()
-	f := &Follower{options: Member{Self: Hello{Process: 8}}, link: &link{Conn: out, in: out, within: time.Hour}}
+	f := &Follower{options: Member{Self: Hello{Process: 8}}, link: &link{Conn: out, within: time.Hour}}
 	r := &relay{follower: f, number: 3, waiting: map[int]bool{}, held: up{Number: 3}}
 	for i := range reports {
 		r.waiting[8+i] = true
@@ -78,7 +78,7 @@ func TestFailuresDoNotWaitForTheNode(t *testing.T) {
 	for wait, report := range map[time.Duration]plan.Report{0: failed, gatherTime: {Seconds: []float64{1}}} {
 		synctest.Test(t, func(t *testing.T) {
 			in, out := net.Pipe()
-			r := &relay{follower: &Follower{link: &link{Conn: out, in: out, within: time.Hour}}, number: 3, waiting: map[int]bool{8: true, 9: true}, held: up{Number: 3}}
+			r := &relay{follower: &Follower{link: &link{Conn: out, within: time.Hour}}, number: 3, waiting: map[int]bool{8: true, 9: true}, held: up{Number: 3}}
 			message, err := (&Follower{options: Member{Self: Hello{Process: 9}}}).message(3, report)
 			require.NoError(t, err)
 			begin := time.Now()

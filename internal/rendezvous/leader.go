@@ -58,7 +58,7 @@ func Serve(ctx context.Context, o Member) (*Leader, error) {
 	l.prepare(o.Self.Processes, o.Now)
 	l.hub = &hub{heard: l.heard, arrived: l.registry.arrive, left: l.leave, heartbeat: o.Heartbeat, limit: maxUp}
 	var err error
-	l.server, err = newServer(o, l.hub, &l.refused, func(_ context.Context, in registration) *Refused {
+	l.server, err = newServer(o, l.hub, &l.refused, func(_ context.Context, in registration) (*member, *Refused) {
 		return l.registry.add(in, l.hub)
 	})
 	if err != nil {
@@ -151,14 +151,10 @@ func (l *Leader) Start(welcome any) error {
 	if err != nil {
 		return err
 	}
-	text, err = line(down{Start: text})
-	if err != nil {
-		return err
-	}
 	if !l.registry.start() {
 		return ErrMissing
 	}
-	l.hub.start(text)
+	l.hub.start(down{Start: text}.line())
 	return nil
 }
 
@@ -194,9 +190,7 @@ func (l *Leader) Send(o plan.Order) {
 	text, err := json.Marshal(o)
 	number := l.answers.begin()
 	l.patience.begin(seconds(o.Limit))
-	if err == nil {
-		text, err = line(down{Number: number, Order: text})
-	}
+	text = down{Number: number, Order: text}.line()
 	switch {
 	case err != nil:
 		l.failAll(plan.Unreadable(fmt.Errorf("the order cannot be sent: %w", err)))
@@ -225,14 +219,7 @@ func (l *Leader) SendEach(orders []plan.Order) {
 	}
 	l.patience.begin(seconds(limit))
 	for at, each := range streams {
-		text, err := line(down{Number: number, Each: each})
-		if err != nil {
-			for _, one := range each {
-				l.unreadable(one.Process, fmt.Errorf("the order cannot be sent: %w", err))
-			}
-			continue
-		}
-		l.hub.send(at, text)
+		l.hub.send(at, down{Number: number, Each: each}.line())
 	}
 }
 
@@ -268,11 +255,7 @@ func (l *Leader) callRoll() {
 	roll, present := l.call()
 	stood, ago := l.pulse.standstill()
 	l.answer(roll, presence{0, stood.Seconds(), ago.Seconds()})
-	text, err := line(down{Roll: roll})
-	if err != nil {
-		return
-	}
-	l.hub.broadcast(text)
+	l.hub.broadcast(down{Roll: roll}.line())
 	late := time.NewTimer(limit)
 	defer late.Stop()
 	select {
@@ -296,20 +279,14 @@ func seconds(s float64) time.Duration {
 // Cancel tells all processes to give up what they execute: their Context ends with the
 // reason.
 func (l *Leader) Cancel(reason string) {
-	if text, err := line(down{Cancel: reason}); err == nil {
-		l.hub.broadcast(text)
-	}
+	l.hub.broadcast(down{Cancel: reason}.line())
 }
 
 // Close ends the run: processes that have not been sent the order to end leave with the
 // reason, which must not be empty. It waits a heartbeat at most for all to disconnect.
 func (l *Leader) Close(reason string) {
 	l.close.Do(func() {
-		text, err := line(down{End: cmp.Or(reason, "no reason given")})
-		if err != nil {
-			text = nil
-		}
-		l.hub.end(text)
+		l.hub.end(down{End: cmp.Or(reason, "no reason given")}.line())
 		l.hub.drained(l.options.Heartbeat)
 		l.server.close()
 		l.still()

@@ -2,22 +2,19 @@ package rendezvous
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"io"
 	"net"
-	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
 )
 
-// link is a connection that carries lines in both directions once HTTP has handed it over.
+// link is a connection that carries lines in both directions once a process has registered.
 // Each end sends an empty line now and then: a link on which nothing arrives is closed.
 type link struct {
 	net.Conn
-	in     io.Reader
 	within time.Duration // the heartbeat
 
 	writing sync.Mutex
@@ -38,7 +35,7 @@ const farewell = "{}"
 var errFarewell = errors.New("it leaves")
 
 func (l *link) Read(p []byte) (int, error) {
-	n, err := l.in.Read(p)
+	n, err := l.Conn.Read(p)
 	if n > 0 {
 		l.heard.Store(true)
 	}
@@ -83,29 +80,16 @@ func (l *link) beat() {
 	}
 }
 
-// upgrade is the protocol that both ends change to after the request for a stream.
-const upgrade = "zbench"
-
-// takeOver takes a request's connection from HTTP.
-func takeOver(w http.ResponseWriter, within time.Duration) (*link, error) {
-	conn, buffers, err := http.NewResponseController(w).Hijack()
-	if err != nil {
-		return nil, err
-	}
-	early, _ := buffers.Peek(buffers.Reader.Buffered()) // no more than there is
-	l := &link{Conn: conn, in: conn, within: within}
-	if len(early) > 0 {
-		l.in = io.MultiReader(bytes.NewReader(early), conn)
-	}
-	_, err = io.WriteString(l, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: "+upgrade+"\r\n\r\n")
-	return l, err
-}
-
-// readLines calls do with each line of at most limit bytes, until do fails.
-func readLines(from io.Reader, limit int, do func([]byte) error) error {
+// newLines reads lines of at most limit bytes.
+func newLines(from io.Reader, limit int) *bufio.Scanner {
 	lines := bufio.NewScanner(from)
 	lines.Buffer(nil, limit)
 	lines.Split(func(data []byte, _ bool) (int, []byte, error) { return bufio.ScanLines(data, false) }) // no part of a line
+	return lines
+}
+
+// readLines calls do with each line, until do fails.
+func readLines(lines *bufio.Scanner, do func([]byte) error) error {
 	for lines.Scan() {
 		if len(lines.Bytes()) == 0 {
 			continue

@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"maps"
 	"net"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -51,18 +49,11 @@ func (e neighbour) proven() net.Conn {
 	return c
 }
 
-// post sends a request with the token; it must be refused.
-func (e neighbour) post(path, body string) {
-	c := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return e.proven(), nil }}
-	defer c.CloseIdleConnections()
-	r, err := http.NewRequestWithContext(e.t.Context(), http.MethodPost, "http://x"+path, strings.NewReader(body))
-	require.NoError(e.t, err)
-	answer, err := c.RoundTrip(r)
-	if err != nil {
-		return // it was closed
-	}
-	defer func() { _ = answer.Body.Close() }()
-	require.GreaterOrEqual(e.t, answer.StatusCode, 400, path)
+// post sends a text with the token; it must be refused.
+func (e neighbour) post(text string) {
+	c := e.proven()
+	defer func() { _ = c.Close() }()
+	refusedAfter(e.t, c, strings.NewReader(text))
 }
 
 // hello registers as another process, changed.
@@ -74,31 +65,30 @@ func (e neighbour) hello(key string, value any) {
 	m["protocol"], m["session"], m[key] = rendezvous.Protocol, "enemy", value
 	text, err = json.Marshal(m)
 	require.NoError(e.t, err)
-	e.post("/hello", string(text))
+	e.post(string(text) + "\n")
 }
 
 var localAttacks = map[string]struct {
 	reason rendezvous.Reason
 	attack func(e neighbour)
 }{
-	"plain HTTP":       {rendezvous.BadHandshake, func(e neighbour) { e.write("POST /hello HTTP/1.1\r\nHost: x\r\n\r\n") }},
-	"TLS":              {rendezvous.OtherProtocol, func(e neighbour) { e.write("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + strings.Repeat("x", 64)) }},
-	"silence":          {rendezvous.ClosedEarly, func(e neighbour) { _ = e.dial().Close() }},
-	"a proof's begin":  {rendezvous.ClosedEarly, func(e neighbour) { e.write(rendezvous.Greeting() + "and no number") }},
-	"a proof's noise":  {rendezvous.WrongToken, func(e neighbour) { e.write(rendezvous.Greeting() + strings.Repeat("x", 64)) }},
-	"an older proof":   {rendezvous.OtherProtocol, func(e neighbour) { e.write("zbench proof\n" + strings.Repeat("x", 64)) }},
-	"an echo":          {rendezvous.WrongToken, func(e neighbour) { e.echo() }},
-	"wrong token":      {rendezvous.WrongToken, func(e neighbour) { e.wrong() }},
-	"with the token":   {rendezvous.Malformed, func(e neighbour) { e.noise() }},
-	"no request":       {rendezvous.Malformed, func(e neighbour) { _ = e.proven().Close() }},
-	"another path":     {rendezvous.UnknownPath, func(e neighbour) { e.post("/admin", "") }},
-	"oversized":        {rendezvous.TooLarge, func(e neighbour) { e.post("/hello", strings.Repeat(" ", 1<<20)) }},
-	"not JSON":         {rendezvous.Malformed, func(e neighbour) { e.post("/hello", "hello") }},
-	"unknown field":    {rendezvous.Malformed, func(e neighbour) { e.hello("via", 4) }},
-	"other protocol":   {rendezvous.OtherProtocol, func(e neighbour) { e.hello("protocol", 99) }},
-	"duplicate":        {rendezvous.Duplicate, func(e neighbour) { e.hello("pid", 1) }},
-	"another's stream": {rendezvous.Duplicate, func(e neighbour) { e.post(fmt.Sprintf("/run/%d/enemy", e.other), "") }},
-	"no process":       {rendezvous.Malformed, func(e neighbour) { e.post("/run/x/enemy", "") }},
+	"plain HTTP":      {rendezvous.BadHandshake, func(e neighbour) { e.write("POST /hello HTTP/1.1\r\nHost: x\r\n\r\n") }},
+	"TLS":             {rendezvous.OtherProtocol, func(e neighbour) { e.write("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + strings.Repeat("x", 64)) }},
+	"silence":         {rendezvous.ClosedEarly, func(e neighbour) { _ = e.dial().Close() }},
+	"a proof's begin": {rendezvous.ClosedEarly, func(e neighbour) { e.write(rendezvous.Greeting() + "and no number") }},
+	"a proof's noise": {rendezvous.WrongToken, func(e neighbour) { e.write(rendezvous.Greeting() + strings.Repeat("x", 64)) }},
+	"an older proof":  {rendezvous.OtherProtocol, func(e neighbour) { e.write("zbench proof\n" + strings.Repeat("x", 64)) }},
+	"an echo":         {rendezvous.WrongToken, func(e neighbour) { e.echo() }},
+	"wrong token":     {rendezvous.WrongToken, func(e neighbour) { e.wrong() }},
+	"with the token":  {rendezvous.Malformed, func(e neighbour) { e.noise() }},
+	"no request":      {rendezvous.Malformed, func(e neighbour) { _ = e.proven().Close() }},
+	"oversized":       {rendezvous.TooLarge, func(e neighbour) { e.post(strings.Repeat(" ", 1<<20)) }},
+	"not JSON":        {rendezvous.Malformed, func(e neighbour) { e.post("hello\n") }},
+	"unknown field":   {rendezvous.Malformed, func(e neighbour) { e.hello("via", 4) }},
+	"other protocol":  {rendezvous.OtherProtocol, func(e neighbour) { e.hello("protocol", 99) }},
+	"duplicate":       {rendezvous.Duplicate, func(e neighbour) { e.hello("pid", 1) }},
+	"no session":      {rendezvous.Malformed, func(e neighbour) { e.hello("session", "") }},
+	"no process":      {rendezvous.Malformed, func(e neighbour) { e.hello("process", "x") }},
 }
 
 // wrong is a process of this user with another token: it does not trust the socket either.
@@ -123,7 +113,7 @@ func (e neighbour) echo() {
 	_ = c.Close()
 }
 
-// noise has the token, and sends no HTTP.
+// noise has the token, and sends no registration.
 func (e neighbour) noise() {
 	c := e.proven()
 	_, _ = io.WriteString(c, strings.Repeat("noise\r\n", 100))

@@ -1,5 +1,5 @@
 // Package rendezvous registers and controls the processes of a run. One of them, the
-// leader, serves HTTP over TLS; the others register, receive orders and report. It
+// leader, listens over TLS; the others register, receive orders and report. It
 // implements plan.Followers for the leader and plan.Leader for the others; it knows no
 // sweep.
 //
@@ -15,9 +15,9 @@
 // Either end detects the loss of the other one by the end of the connection or by
 // missed heartbeats, also while an order is executed.
 //
-// HTTP/1.1 hands each connection over to lines of JSON. The streams and flow control of
-// HTTP/2, with TLS within a node, took a third of the leader's CPU time. gRPC has HTTP/2
-// below and would carry the same JSON.
+// A connection carries lines of JSON: a registration, its answer, then messages. The streams
+// and flow control of HTTP/2, with TLS within a node, took a third of the leader's CPU time.
+// gRPC has HTTP/2 below and would carry the same JSON.
 package rendezvous
 
 import (

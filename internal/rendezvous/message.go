@@ -11,7 +11,7 @@ import (
 
 // Protocol is the version of the messages. It changes whenever a process of an older
 // zbench could misread one.
-const Protocol = 5
+const Protocol = 6
 
 // Limits of a registration, in bytes.
 const (
@@ -108,8 +108,9 @@ type registrationOf struct {
 	Registration json.RawMessage `json:"registration"`
 }
 
+// answerTo answers a registration. The ID is that of one that was passed on.
 type answerTo struct {
-	ID int `json:"id"`
+	ID int `json:"id,omitempty"`
 	// Refused is why the process is refused; nil if it is accepted.
 	Refused *Refused `json:"refused,omitempty"`
 }
@@ -228,6 +229,13 @@ func (d *down) own(process int) json.RawMessage {
 		}
 	}
 	return d.Order
+}
+
+// line is the message as one line of JSON. It has nothing but texts, whole numbers and JSON: it can
+// be written.
+func (d down) line() []byte {
+	text, _ := line(d)
+	return text
 }
 
 // line is a message as one line of JSON.

@@ -2,10 +2,8 @@ package rendezvous
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -25,7 +23,6 @@ const (
 	WrongKey      Reason = "the client expects another key"
 	BadHandshake  Reason = "failed handshake"
 	TooMany       Reason = "too many connections"
-	UnknownPath   Reason = "unknown request"
 	TooSlow       Reason = "request not finished in time"
 	TooLarge      Reason = "message too large"
 	Malformed     Reason = "malformed message"
@@ -39,12 +36,6 @@ const (
 	NotRegistered Reason = "not registered"
 	NotExpected   Reason = "unexpected message"
 )
-
-// statuses are the HTTP statuses of refused requests; others are 409.
-var statuses = map[Reason]int{
-	UnknownPath: http.StatusNotFound, TooLarge: http.StatusRequestEntityTooLarge, TooSlow: http.StatusRequestTimeout,
-	Malformed: http.StatusBadRequest, OtherProtocol: http.StatusBadRequest,
-}
 
 // Refused is one refusal.
 type Refused struct {
@@ -113,17 +104,4 @@ func RefusalText(counts map[Reason]int, last []Refused) string {
 		text += fmt.Sprintf("; the last came from %s", plain.Line(last[n-1].From))
 	}
 	return text
-}
-
-// answer refuses a request and counts it.
-func (r *refusals) answer(w http.ResponseWriter, from string, one *Refused) {
-	one.From = from
-	r.add(one)
-	status, ok := statuses[one.Reason]
-	if !ok {
-		status = http.StatusConflict
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(one) // the other end may be gone
 }

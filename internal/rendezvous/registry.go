@@ -57,11 +57,13 @@ func (r *registry) differs(h *Hello) (reason Reason, how string) {
 
 // add takes a process into the world or refuses it. The hub has it before the world can
 // be complete: the start goes to all members.
-func (r *registry) add(in registration, h *hub) *Refused {
+func (r *registry) add(in registration, h *hub) (m *member, no *Refused) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	no := r.check(&in)
-	if no == nil && in.Via == nil && !h.add(in.Process, in.Session) {
+	if no = r.check(&in); no == nil && in.Via == nil {
+		m = h.add(in.Process, in.Session)
+	}
+	if no == nil && in.Via == nil && m == nil {
 		no = refuse(Duplicate, "process %d on %s is connected already", in.Process, in.Host)
 	}
 	if no != nil {
@@ -69,7 +71,7 @@ func (r *registry) add(in registration, h *hub) *Refused {
 		if 0 < in.Process && in.Process < r.options.Self.Processes && !r.connected[in.Process] {
 			r.refused[in.Process] = no
 		}
-		return no
+		return nil, no
 	}
 	r.entries[in.Process] = &in
 	delete(r.refused, in.Process)
@@ -77,7 +79,7 @@ func (r *registry) add(in registration, h *hub) *Refused {
 		delete(r.connected, in.Process) // until it connects anew
 		r.settle()
 	}
-	return nil
+	return m, nil
 }
 
 // arrive is called when a process that has registered receives orders.

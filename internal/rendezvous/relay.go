@@ -58,16 +58,17 @@ func newRelay(f *Follower) (*relay, error) {
 }
 
 // register asks the leader to accept a process.
-func (r *relay) register(ctx context.Context, in registration) *Refused {
+func (r *relay) register(ctx context.Context, in registration) (*member, *Refused) {
 	// It is added first: the leader can start the run before its answer is here.
-	if !r.hub.add(in.Process, in.Session) {
-		return refuse(Duplicate, "process %d is connected already: two processes have the same number", in.Process)
+	m := r.hub.add(in.Process, in.Session)
+	if m == nil {
+		return nil, refuse(Duplicate, "process %d is connected already: two processes have the same number", in.Process)
 	}
 	no := r.ask(ctx, in)
 	if no != nil {
 		r.hub.forget(in.Process)
 	}
-	return no
+	return m, no
 }
 
 // ask passes a registration on to the leader and waits for the answer.
@@ -132,9 +133,7 @@ func (r *relay) pass(message down, order plan.Order, text []byte) {
 	case message.Each != nil:
 		r.begin(message.Number)
 		for _, one := range message.Each {
-			if text, err := line(down{Number: message.Number, Order: one.Order}); err == nil {
-				r.hub.send(one.Process, text)
-			}
+			r.hub.send(one.Process, down{Number: message.Number, Order: one.Order}.line())
 		}
 	default:
 		r.hub.broadcast(text)
@@ -255,9 +254,7 @@ func (r *relay) arrived(process int) {
 // lost passes on that the leader is gone: the other processes of the node have no
 // connection to it that would tell.
 func (r *relay) lost(err error) {
-	if text, failed := line(down{End: err.Error()}); failed == nil {
-		r.hub.end(text)
-	}
+	r.hub.end(down{End: err.Error()}.line())
 }
 
 // left tells the leader of a process that is gone.

@@ -2,10 +2,10 @@ package rendezvous_test
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
-	"net/http"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -29,19 +29,17 @@ func TestSlowConnectionsEnd(t *testing.T) {
 		}
 		_, err = dial().Write([]byte("\x16\x03"))
 		require.NoError(t, err)
-		in, out := io.Pipe()
-		c := &http.Transport{TLSClientConfig: rendezvous.ClientConfig(o.Token)}
-		c.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) { return o.Dial(ctx, "tcp", o.Address) }
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://x/hello", in)
-		require.NoError(t, err)
-		answer, err := c.RoundTrip(r)
-		require.NoError(t, err)
-		require.Equal(t, http.StatusRequestTimeout, answer.StatusCode)
-		require.NoError(t, errors.Join(answer.Body.Close(), out.Close()))
-		c.CloseIdleConnections()
+		for _, begin := range []string{"", "{"} {
+			c := tls.Client(dial(), rendezvous.ClientConfig(o.Token))
+			_, err = io.WriteString(c, begin)
+			require.NoError(t, errors.Join(err, c.Handshake()))
+			answer, err := io.ReadAll(c)
+			require.NoError(t, err)
+			require.Contains(t, string(answer), `{"refused":{"reason":"request not finished in time","text":"the registration did not arrive whole within 10s"}}`)
+		}
 		time.Sleep(11 * time.Second)
 		counts, _ := l.Refusals()
-		require.Equal(t, map[rendezvous.Reason]int{rendezvous.NoHandshake: 1, rendezvous.TooSlow: 1}, counts)
+		require.Equal(t, map[rendezvous.Reason]int{rendezvous.NoHandshake: 1, rendezvous.TooSlow: 2}, counts)
 		l.Close("the test is over")
 	})
 }

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -32,24 +31,17 @@ func register(t *testing.T, o rendezvous.Member) raw {
 	near, err := o.Dial(t.Context(), "tcp", o.Address)
 	require.NoError(t, err)
 	c := tls.Client(near, rendezvous.ClientConfig(o.Token))
-	in := bufio.NewReader(c)
-	post := func(path, change, body string, want int) {
-		_, err := fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: x\r\n%sContent-Length: %d\r\n\r\n%s", path, change, len(body), body)
-		require.NoError(t, err)
-		answer, err := http.ReadResponse(in, nil)
-		require.NoError(t, err)
-		require.Equal(t, want, answer.StatusCode)
-		require.NoError(t, answer.Body.Close())
-	}
 	text, err := json.Marshal(o.Self)
 	require.NoError(t, err)
-	post("/hello", "", fmt.Sprintf(`{"protocol":%d,"session":"raw",%s`, rendezvous.Protocol, text[1:]), http.StatusOK)
-	post("/run/1/raw", "Connection: Upgrade\r\nUpgrade: zbench\r\n", "", http.StatusSwitchingProtocols)
-	return raw{t, bufio.NewScanner(in), c, func() {
+	_, err = fmt.Fprintf(c, "{\"protocol\":%d,\"session\":\"raw\",%s\n", rendezvous.Protocol, text[1:])
+	require.NoError(t, err)
+	r := raw{t, bufio.NewScanner(c), c, func() {
 		_, _ = io.WriteString(c, "{}\n")
-		_, _ = io.Copy(io.Discard, in)
+		_, _ = io.Copy(io.Discard, c)
 		_ = c.Close()
 	}}
+	require.Equal(t, "{}", r.next())
+	return r
 }
 
 func (r raw) next() string {

@@ -99,7 +99,7 @@ func (t Token) certificate(r role) (tls.Certificate, error) {
 // application is the protocol over TLS. A client also offers its version of the messages, so that
 // the leader recognises another version of zbench, whose keys it cannot check.
 const (
-	application = "http/1.1"
+	application = "zbench"
 	versions    = "zbench/"
 )
 

@@ -51,16 +51,16 @@ func (n *Node) onCard(pci string) (*GPU, bool) {
 // matchGPUs are the GPUs of both views, and those that RCCL alone has.
 func (n *Node) matchGPUs() (both, lost []string) {
 	for _, x := range n.xml.gpus {
-		g, ok := n.onCard(x.pci)
+		g, ok := n.onCard(x.PCI)
 		switch {
 		case !ok && !n.kfd.hides():
-			lost = append(lost, x.pci)
+			lost = append(lost, x.PCI)
 		case ok && !slices.Contains(both, g.PCI):
 			both = append(both, g.PCI)
-			if x.numa != nil && g.NUMA != nil && *x.numa != *g.NUMA {
-				n.find(Bad, "xml_numa", g.PCI, fmt.Sprintf("GPU %s is on NUMA node %d in sysfs and on %d in RCCL's XML", g.PCI, *g.NUMA, *x.numa), "the XML may be of another boot: take it again")
+			if x.NUMA != nil && g.NUMA != nil && *x.NUMA != *g.NUMA {
+				n.find(Bad, "xml_numa", g.PCI, fmt.Sprintf("GPU %s is on NUMA node %d in sysfs and on %d in RCCL's XML", g.PCI, *g.NUMA, *x.NUMA), "the XML may be of another boot: take it again")
 			}
-			n.comparePCIe("GPU "+g.PCI, g.PCI, g.PCIe, x.pcie)
+			n.comparePCIe("GPU "+g.PCI, g.PCI, g.PCIe, x.PCIe)
 		}
 	}
 	return both, lost
@@ -110,26 +110,25 @@ func (n *Node) compareNICs() {
 		return
 	}
 	for _, x := range n.xml.nics {
-		i := slices.IndexFunc(n.NICs, func(c NIC) bool { return c.Name == x.name })
-		if i < 0 {
-			n.find(Bad, "xml_nic_missing", x.name, fmt.Sprintf("NIC %s is in RCCL's XML and missing in sysfs", x.name), "the driver has lost it, or renamed it: rdma link")
+		c := n.nic(x.Name)
+		if c == nil {
+			n.find(Bad, "xml_nic_missing", x.Name, fmt.Sprintf("NIC %s is in RCCL's XML and missing in sysfs", x.Name), "the driver has lost it, or renamed it: rdma link")
 			continue
 		}
-		c := n.NICs[i]
-		if x.pci != "" && c.PCI != "" && compareAddresses(x.pci, c.PCI) != 0 {
-			n.find(Bad, "xml_nic_moved", c.Name, fmt.Sprintf("NIC %s is at %s in sysfs and at %s in RCCL's XML", c.Name, c.PCI, x.pci), "names were given anew since the XML was written: take it again before anything is tuned by it")
+		if x.PCI != "" && c.PCI != "" && compareAddresses(x.PCI, c.PCI) != 0 {
+			n.find(Bad, "xml_nic_moved", c.Name, fmt.Sprintf("NIC %s is at %s in sysfs and at %s in RCCL's XML", c.Name, c.PCI, x.PCI), "names were given anew since the XML was written: take it again before anything is tuned by it")
 		}
-		if x.speed != nil && c.Negotiated != nil && *x.speed != *c.Negotiated {
-			n.find(Bad, "xml_nic_rate", c.Name, fmt.Sprintf("the port of NIC %s runs at %s in sysfs and at %s in RCCL's XML", c.Name, Gigabits(c.Negotiated), Gigabits(x.speed)), "check cable and switch port; RCCL reads the rate at its start")
+		if x.Negotiated != nil && c.Negotiated != nil && *x.Negotiated != *c.Negotiated {
+			n.find(Bad, "xml_nic_rate", c.Name, fmt.Sprintf("the port of NIC %s runs at %s in sysfs and at %s in RCCL's XML", c.Name, Gigabits(c.Negotiated), Gigabits(x.Negotiated)), "check cable and switch port; RCCL reads the rate at its start")
 		}
-		n.comparePCIe("NIC "+c.Name, c.Name, c.PCIe, x.pcie)
+		n.comparePCIe("NIC "+c.Name, c.Name, c.PCIe, x.PCIe)
 	}
 	var unused []string
 	for _, g := range n.GPUs {
 		if g.Rail == nil || len(g.Rail.NICs) != 1 {
 			continue
 		}
-		if name := g.Rail.NICs[0]; !slices.ContainsFunc(n.xml.nics, func(x rcclNIC) bool { return x.name == name }) && !slices.Contains(unused, name) {
+		if name := g.Rail.NICs[0]; !slices.ContainsFunc(n.xml.nics, func(x NIC) bool { return x.Name == name }) && !slices.Contains(unused, name) {
 			unused = append(unused, name)
 		}
 	}
@@ -142,9 +141,9 @@ func (n *Node) compareNICs() {
 func (n *Node) compareRails() {
 	var nics []candidate
 	for _, x := range n.xml.nics {
-		if a, ok := ParseAddress(x.pci); ok {
+		if a, ok := ParseAddress(x.PCI); ok {
 			if d := n.xml.tree.find(a); d != nil {
-				nics = append(nics, candidate{x.name, d})
+				nics = append(nics, candidate{x.Name, d})
 			}
 		}
 	}
@@ -152,11 +151,11 @@ func (n *Node) compareRails() {
 		return
 	}
 	for _, x := range n.xml.gpus {
-		g, ok := n.onCard(x.pci)
+		g, ok := n.onCard(x.PCI)
 		if !ok || g.Rail == nil {
 			continue
 		}
-		if r := railOf(n.xml.tree, x.pci, nics); r.contradicts(g.Rail) {
+		if r := railOf(n.xml.tree, x.PCI, nics); r.contradicts(g.Rail) {
 			n.find(Bad, "xml_rail", g.PCI, fmt.Sprintf("the rail of GPU %s is %s by PCI in sysfs and %s in RCCL's XML: crossed rails", g.PCI, g.Rail, r), "NICs or names have changed since the XML was written, or a topology file is forced (NCCL_TOPO_FILE): take it again")
 		}
 	}

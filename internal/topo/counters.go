@@ -66,30 +66,41 @@ var congestion = []string{
 // linkDowned is how often a port lost its link, as counters/ spells it.
 const linkDowned = "link_downed"
 
-// portCounters reads an RDMA port's counters, of the port and of the device.
-func portCounters(fsys fs.FS, device, port string) (kept []Counter, count int, downs *uint64) {
-	for _, folder := range []string{path.Join(port, "counters"), path.Join(port, "hw_counters"), path.Join(device, "hw_counters")} {
+// portCounters reads the counters of an RDMA port and of its device.
+func (c *NIC) portCounters(fsys fs.FS, device, port string) {
+	for _, folder := range counterFolders(device, port) {
 		for _, name := range list(fsys, folder) {
 			v, ok := number(fsys, path.Join(folder, name))
 			switch {
 			case !ok:
 			case name == linkDowned:
-				downs = &v
+				c.LinkDowns = &v
 			default:
-				keepPort(name, v, &kept, &count)
+				c.count(name, v)
 			}
 		}
 	}
-	return kept, count, downs
 }
 
-// keepPort keeps a counter of a port that is in one of the tables.
-func keepPort(name string, v uint64, kept *[]Counter, count *int) {
+// counterFolders are where sysfs has the counters of an RDMA device and its port.
+func counterFolders(device, port string) []string {
+	return []string{path.Join(port, "counters"), path.Join(port, "hw_counters"), path.Join(device, "hw_counters")}
+}
+
+// keep keeps a counter as text; others than whole numbers are none.
+func (c *NIC) keep(name, value string) {
+	if v, err := strconv.ParseUint(value, 10, 64); err == nil {
+		c.count(name, v)
+	}
+}
+
+// count keeps a counter of a port that is in one of the tables.
+func (c *NIC) count(name string, v uint64) {
 	if !slices.Contains(portErrors, name) && !slices.Contains(congestion, name) {
 		return
 	}
-	*count++
-	if v > 0 && !slices.ContainsFunc(*kept, func(c Counter) bool { return c.Name == name }) {
-		*kept = append(*kept, Counter{name, v})
+	c.Counted++
+	if v > 0 && !slices.ContainsFunc(c.Counters, func(o Counter) bool { return o.Name == name }) {
+		c.Counters = append(c.Counters, Counter{name, v})
 	}
 }

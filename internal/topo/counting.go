@@ -39,7 +39,7 @@ func NewCounting(fsys fs.FS, node string) *Counting {
 	for _, nic := range n.NICs {
 		folder := path.Join(root, nic.Name)
 		port := path.Join(folder, "ports", "1")
-		one := countedNIC{name: nic.Name, gpu: -1, folders: []string{path.Join(port, "counters"), path.Join(port, "hw_counters"), path.Join(folder, "hw_counters")}}
+		one := countedNIC{name: nic.Name, gpu: -1, folders: counterFolders(folder, port)}
 		if net != "" && nic.Interface != "" && !strings.ContainsAny(nic.Interface, "/…") {
 			one.folders = append(one.folders, path.Join(net, nic.Interface))
 		}

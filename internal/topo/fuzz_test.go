@@ -36,6 +36,7 @@ func FuzzXML(f *testing.F) {
 	f.Add([]byte(`<system><cpu numaid="-1"><gpu/><pci busid="0:0.0"><gpu><xgmi target="0:0.0"/></gpu><nic><net speed="NaN"/></nic></pci></cpu></system>`))
 	f.Add([]byte(`<system><pci busid="ffffffff:ff:1f.7"></pci></pci></cpu></system>`))
 	f.Add([]byte(`<net speed="-1"/>`))
+	f.Add([]byte(`<system><pci busid="0:0.0"><pci busid="1:0.0"><cpu/></pci></pci></system>`))
 	small := fstest.MapFS{}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		for _, tree := range []fstest.MapFS{small, fewer.MapFS} {

@@ -11,11 +11,8 @@ import (
 	"zbench/internal/linux"
 )
 
-// Types of KFD's io_links: HSA_IOLINKTYPE of the kernel's kfd_topology.h.
-const (
-	linkPCIe = 2
-	linkXGMI = 11
-)
+// linkXGMI is a type of KFD's io_links: HSA_IOLINKTYPE of the kernel's kfd_topology.h.
+const linkXGMI = 11
 
 // kfdTree is /sys/class/kfd/kfd/topology.
 type kfdTree struct {

@@ -137,7 +137,7 @@ func readNIC(fsys fs.FS, tree *pciTree, folder, name string) NIC {
 	for _, g := range c.GIDs {
 		c.Interface = cmp.Or(c.Interface, g.Interface)
 	}
-	c.Counters, c.Counted, c.LinkDowns = portCounters(fsys, folder, port)
+	c.portCounters(fsys, folder, port)
 	c.fromDevice(fsys, tree, folder)
 	c.fromInterface(fsys)
 	return c
@@ -247,10 +247,5 @@ func portRate(s string) *float64 {
 
 // nic finds a NIC by its name.
 func (n *Node) nic(name string) *NIC {
-	for i := range n.NICs {
-		if n.NICs[i].Name == name {
-			return &n.NICs[i]
-		}
-	}
-	return nil
+	return find(n.NICs, func(c NIC) bool { return c.Name == name })
 }

@@ -12,17 +12,12 @@ import (
 // nicCard is a card, as nicctl prints it. nicctl is of AMD's Pollara cards alone, whose
 // driver is ionic.
 type nicCard struct {
-	product, firmware, state string
-	address                  Address
-	placed                   bool
-	rated, negotiated        *float64
-	mtu                      *int
-	downs                    *uint64
+	NIC
+	address Address
+	placed  bool
 	// lifs are the interfaces of the card by name, with the payload of an RDMA packet in
 	// bytes.
-	lifs     map[string]int
-	counters []Counter
-	count    int
+	lifs map[string]int
 }
 
 // nicctlNIC is an element of the array "nic" of all nicctl show … -j. Numbers are texts.
@@ -72,11 +67,11 @@ func (t *toolFacts) nicctl(o Output) bool {
 
 func (c *nicCard) add(n nicctlNIC) {
 	if n.Product != "" {
-		c.product = shortened(n.Product)
-		c.rated = ratedOf(n.Product)
+		c.Product = shortened(n.Product)
+		c.Rated = ratedOf(n.Product)
 	}
 	if n.Firmware != "" {
-		c.firmware = shortened(n.Firmware)
+		c.Firmware = shortened(n.Firmware)
 	}
 	if address, ok := ParseAddress(n.Ethernet); ok {
 		c.address, c.placed = address, true
@@ -85,9 +80,7 @@ func (c *nicCard) add(n nicctlNIC) {
 		c.port(p.Spec.MTU, p.Status.State, p.Status.Speed, p.Status.Downs)
 		for _, key := range sortedKeys(p.Statistics) {
 			if value, ok := p.Statistics[key].(string); ok {
-				if v, err := strconv.ParseUint(value, 10, 64); err == nil {
-					keepPort(key, v, &c.counters, &c.count)
-				}
+				c.keep(key, value)
 			}
 		}
 	}
@@ -105,16 +98,16 @@ func (c *nicCard) add(n nicctlNIC) {
 
 func (c *nicCard) port(mtu, state, speed, downs string) {
 	if v, err := strconv.Atoi(mtu); err == nil && v > 0 && v < 1<<20 {
-		c.mtu = &v
+		c.MTU = &v
 	}
 	if state != "" {
-		c.state = shortened(state)
+		c.State = shortened(state)
 	}
 	if rate := speedOf(speed); rate != nil {
-		c.negotiated = rate
+		c.Negotiated = rate
 	}
 	if v, err := strconv.ParseUint(downs, 10, 64); err == nil {
-		c.downs = &v
+		c.LinkDowns = &v
 	}
 }
 
@@ -168,7 +161,7 @@ func (n *Node) addOutputs(all []Output) {
 func (t *toolFacts) nics() []NIC {
 	var nics []NIC
 	for _, name := range sortedKeys(t.rdma) {
-		c := NIC{Name: name, Interface: t.rdma[name].iface}
+		c := NIC{Name: name, Interface: t.rdma[name].Interface}
 		if address, ok := t.slots[name]; ok {
 			c.PCI = address.String()
 		} else if card := t.cardOf(&c); card != nil && card.placed {

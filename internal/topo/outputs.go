@@ -74,27 +74,12 @@ func OutputsOf(fsys fs.FS) ([]Output, error) {
 // toolFacts is what outputs of commands say.
 type toolFacts struct {
 	cards  map[string]*nicCard
-	rdma   map[string]*rdmaFact
-	ifaces map[string]*ifaceFact
+	rdma   map[string]*NIC // by RDMA device
+	ifaces map[string]*NIC // by network interface
 	slots  map[string]Address
 	leaves map[string]leaf
 	// unread are outputs that are not known, with their first words.
 	unread []string
-}
-
-// rdmaFact is an RDMA device, as rdma prints it.
-type rdmaFact struct {
-	iface, state string
-	counters     []Counter
-	count        int
-}
-
-// ifaceFact is a network interface, as ip and ethtool print it.
-type ifaceFact struct {
-	mac      string
-	mtu      *int
-	counters []Counter
-	count    int
 }
 
 // leaf is the switch's end of a cable.
@@ -120,7 +105,7 @@ var outputKinds = []outputKind{
 
 // readOutputs reads what it knows; kinds are the names of what was met.
 func readOutputs(all []Output) (t *toolFacts, kinds []string) {
-	t = &toolFacts{cards: map[string]*nicCard{}, rdma: map[string]*rdmaFact{}, ifaces: map[string]*ifaceFact{}, slots: map[string]Address{}, leaves: map[string]leaf{}}
+	t = &toolFacts{cards: map[string]*nicCard{}, rdma: map[string]*NIC{}, ifaces: map[string]*NIC{}, slots: map[string]Address{}, leaves: map[string]leaf{}}
 	for _, o := range all {
 		known := slices.ContainsFunc(outputKinds, func(k outputKind) bool {
 			if len(o.Text) > maxOutput || !k.read(t, o) {
@@ -156,16 +141,14 @@ func (t *toolFacts) rdmaJSON(o Output) bool {
 		met = true
 		f := entry(t.rdma, shortened(name))
 		if iface, ok := row["netdev"].(string); ok {
-			f.iface = shortened(iface)
+			f.Interface = shortened(iface)
 		}
 		if state, ok := row["state"].(string); ok {
-			f.state = shortened(state)
+			f.State = shortened(state)
 		}
 		for _, key := range sortedKeys(row) {
 			if number, ok := row[key].(json.Number); ok {
-				if v, err := strconv.ParseUint(number.String(), 10, 64); err == nil {
-					keepPort(key, v, &f.counters, &f.count)
-				}
+				f.keep(key, number.String())
 			}
 		}
 	}
@@ -191,7 +174,7 @@ func (t *toolFacts) rdmaLink(o Output) bool {
 	found := rdmaLine.FindAllSubmatch(o.Text, maxEntries)
 	for _, m := range found {
 		f := entry(t.rdma, shortened(string(m[1])))
-		f.state, f.iface = shortened(string(m[2])), shortened(string(m[3]))
+		f.State, f.Interface = shortened(string(m[2])), shortened(string(m[3]))
 	}
 	return len(found) > 0
 }
@@ -209,10 +192,8 @@ func (t *toolFacts) ethtool(o Output) bool {
 	}
 	f := entry(t.ifaces, shortened(words[len(words)-1]))
 	for line := range strings.Lines(string(rest)) {
-		name, value, ok := strings.Cut(strings.TrimSpace(line), ":")
-		if v, err := strconv.ParseUint(strings.TrimSpace(value), 10, 64); ok && err == nil {
-			keepPort(name, v, &f.counters, &f.count)
-		}
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		f.keep(name, strings.TrimSpace(value))
 	}
 	return true
 }
@@ -224,12 +205,12 @@ var (
 )
 
 func (t *toolFacts) ipLink(o Output) bool {
-	var f *ifaceFact
+	var f *NIC
 	for line := range strings.Lines(string(o.Text)) {
 		if m := ipLine.FindStringSubmatch(line); m != nil {
 			f = entry(t.ifaces, shortened(m[1]))
 			if mtu, err := strconv.Atoi(m[2]); err == nil && mtu < 1<<20 {
-				f.mtu = &mtu
+				f.MTU = &mtu
 			}
 		} else if m := etherLine.FindStringSubmatch(line); m != nil && f != nil && f.mac == "" {
 			f.mac = m[1]
@@ -258,15 +239,15 @@ func (t *toolFacts) slot(o Output) bool {
 // complete adds to a NIC what outputs of commands say of it.
 func (t *toolFacts) complete(n *Node, c *NIC) {
 	if r := t.rdma[c.Name]; r != nil {
-		c.Interface, c.State = cmp.Or(c.Interface, r.iface), cmp.Or(c.State, r.state)
-		c.merge(r.counters, r.count)
+		c.Interface, c.State = cmp.Or(c.Interface, r.Interface), cmp.Or(c.State, r.State)
+		c.merge(r)
 	}
 	if i := t.ifaces[c.Interface]; i != nil {
-		if c.MTU != nil && i.mtu != nil && *c.MTU != *i.mtu {
-			n.differ(c.Name, "mtu", fmt.Sprint(*c.MTU), fmt.Sprint(*i.mtu))
+		if c.MTU != nil && i.MTU != nil && *c.MTU != *i.MTU {
+			n.differ(c.Name, "mtu", fmt.Sprint(*c.MTU), fmt.Sprint(*i.MTU))
 		}
-		c.MTU, c.mac = cmp.Or(c.MTU, i.mtu), cmp.Or(c.mac, i.mac)
-		c.merge(i.counters, i.count)
+		c.MTU, c.mac = cmp.Or(c.MTU, i.MTU), cmp.Or(c.mac, i.mac)
+		c.merge(i)
 	}
 	if card := t.cardOf(c); card != nil {
 		card.complete(n, c)
@@ -278,19 +259,19 @@ func (t *toolFacts) complete(n *Node, c *NIC) {
 
 func (card *nicCard) complete(n *Node, c *NIC) {
 	c.Driver = cmp.Or(c.Driver, "ionic")
-	c.Product, c.Firmware = cmp.Or(card.product, c.Product), cmp.Or(c.Firmware, card.firmware)
-	if card.rated != nil {
-		c.Rated, c.RatedBy = card.rated, RatedByProduct
+	c.Product, c.Firmware = cmp.Or(card.Product, c.Product), cmp.Or(c.Firmware, card.Firmware)
+	if card.Rated != nil {
+		c.Rated, c.RatedBy = card.Rated, RatedByProduct
 	}
-	if c.Negotiated != nil && card.negotiated != nil && *c.Negotiated != *card.negotiated {
-		n.differ(c.Name, "rate", Gigabits(c.Negotiated), Gigabits(card.negotiated))
+	if c.Negotiated != nil && card.Negotiated != nil && *c.Negotiated != *card.Negotiated {
+		n.differ(c.Name, "rate", Gigabits(c.Negotiated), Gigabits(card.Negotiated))
 	}
-	c.Negotiated, c.MTU = cmp.Or(c.Negotiated, card.negotiated), cmp.Or(c.MTU, card.mtu)
-	if c.State == "" && card.state != "" {
-		c.State = cmp.Or(map[string]string{"UP": "ACTIVE"}[card.state], card.state)
+	c.Negotiated, c.MTU = cmp.Or(c.Negotiated, card.Negotiated), cmp.Or(c.MTU, card.MTU)
+	if c.State == "" && card.State != "" {
+		c.State = cmp.Or(map[string]string{"UP": "ACTIVE"}[card.State], card.State)
 	}
-	if card.downs != nil && (c.LinkDowns == nil || *card.downs > *c.LinkDowns) {
-		c.LinkDowns = card.downs
+	if card.LinkDowns != nil && (c.LinkDowns == nil || *card.LinkDowns > *c.LinkDowns) {
+		c.LinkDowns = card.LinkDowns
 	}
 	if mtu, ok := card.lifs[c.Interface]; ok {
 		c.RDMAMTU = &mtu
@@ -298,16 +279,16 @@ func (card *nicCard) complete(n *Node, c *NIC) {
 	if a, ok := ParseAddress(c.PCI); ok && card.placed && a != card.address {
 		c.Virtual = true
 	}
-	c.merge(card.counters, card.count)
+	c.merge(&card.NIC)
 }
 
 // merge adds counters that no other source had.
-func (c *NIC) merge(all []Counter, count int) {
-	for _, one := range all {
-		had := 0
-		keepPort(one.Name, one.Value, &c.Counters, &had)
+func (c *NIC) merge(o *NIC) {
+	counted := c.Counted + o.Counted
+	for _, one := range o.Counters {
+		c.count(one.Name, one.Value)
 	}
-	c.Counted += count
+	c.Counted = counted
 }
 
 // differ notes that the kernel and a command contradict each other.

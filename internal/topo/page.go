@@ -190,18 +190,14 @@ func (n *Node) LinkTable() table.Table {
 }
 
 func (n *Node) linkCell(a, b string) string {
-	if a == b {
+	l := linkOf(n.Links, a, b)
+	switch {
+	case a == b:
 		return ""
+	case l == nil:
+		return "no"
 	}
-	for _, l := range n.Links {
-		if l.A == a && l.B == b || l.A == b && l.B == a {
-			if l.Bandwidth != nil {
-				return unit.Rate(*l.Bandwidth)
-			}
-			return "yes"
-		}
-	}
-	return "no"
+	return cmp.Or(spelled(l.Bandwidth, unit.Rate), "yes")
 }
 
 // short is bus and device of an address, with a domain that is not 0.

@@ -159,15 +159,10 @@ func (t *pciTree) find(a Address) *pciDevice {
 const (
 	PathSwitch     = "switch"
 	PathHostBridge = "host_bridge"
-	PathNUMA       = "numa"
-	PathSystem     = "system"
 )
 
-// paths are in the order of closeness.
-var paths = []string{PathSwitch, PathHostBridge, PathNUMA, PathSystem}
-
-// distance is what two devices share and how many PCI links are between them. Below a
-// host bridge they share a switch if a bridge is above both.
+// distance is what two devices share, empty for none, and how many PCI links are between them.
+// Below a host bridge they share a switch if a bridge is above both.
 func distance(a, b *pciDevice) (shared string, hops int) {
 	common := 0
 	for common < min(len(a.chain), len(b.chain)) && a.chain[common] == b.chain[common] {
@@ -179,10 +174,8 @@ func distance(a, b *pciDevice) (shared string, hops int) {
 		return PathSwitch, hops
 	case common == 1:
 		return PathHostBridge, hops
-	case a.numa != nil && b.numa != nil && *a.numa == *b.numa:
-		return PathNUMA, hops
 	}
-	return PathSystem, hops
+	return "", hops
 }
 
 // readPCIe reads a device's connection to the host, nil if sysfs does not tell.

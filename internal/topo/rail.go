@@ -63,7 +63,7 @@ func railOf(tree *pciTree, gpu string, nics []candidate) *Rail {
 	var best *Rail
 	for _, c := range nics {
 		shared, hops := distance(d, c.device)
-		if shared != PathSwitch && shared != PathHostBridge {
+		if shared == "" {
 			continue
 		}
 		r := Rail{NICs: []string{c.name}, Path: shared, Hops: hops, By: tree.by}
@@ -79,8 +79,10 @@ func railOf(tree *pciTree, gpu string, nics []candidate) *Rail {
 
 // closer compares two ways from one GPU.
 func closer(a, b Rail) bool {
-	x, y := slices.Index(paths, a.Path), slices.Index(paths, b.Path)
-	return x < y || x == y && a.Hops < b.Hops
+	if a.Path != b.Path {
+		return a.Path == PathSwitch
+	}
+	return a.Hops < b.Hops
 }
 
 // String names the NICs of a rail.

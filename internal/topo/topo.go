@@ -258,10 +258,13 @@ func (n *Node) unchecked(what, why, next string) {
 
 // gpu finds a GPU by its address.
 func (n *Node) gpu(pci string) *GPU {
-	for i := range n.GPUs {
-		if n.GPUs[i].PCI == pci {
-			return &n.GPUs[i]
-		}
+	return find(n.GPUs, func(g GPU) bool { return g.PCI == pci })
+}
+
+// find is the first of a list that a condition holds for, nil if there is none.
+func find[T any](all []T, is func(T) bool) *T {
+	if i := slices.IndexFunc(all, is); i >= 0 {
+		return &all[i]
 	}
 	return nil
 }

@@ -20,24 +20,9 @@ const (
 // rcclNode is RCCL's view of a node: the devices that the job used.
 type rcclNode struct {
 	tree  *pciTree
-	gpus  []rcclGPU
-	nics  []rcclNIC
+	gpus  []GPU
+	nics  []NIC
 	links []Link
-}
-
-type rcclGPU struct {
-	pci, arch string
-	device    uint64
-	numa      *int
-	pcie      *PCIe
-}
-
-type rcclNIC struct {
-	name, pci string
-	// speed is in bytes per second, nil if the file has none.
-	speed *float64
-	numa  *int
-	pcie  *PCIe
 }
 
 // readXML reads what RCCL writes to NCCL_TOPO_DUMP_FILE: <system>, <cpu>, nested <pci>,
@@ -46,24 +31,9 @@ func readXML(text []byte) (*rcclNode, error) {
 	if len(text) > maxXML {
 		return nil, fmt.Errorf("%d bytes are more than any topology file of RCCL has", len(text))
 	}
-	r := &xmlReader{node: &rcclNode{tree: &pciTree{index: map[Address]int{}, by: ByXML}}}
-	d := xml.NewDecoder(bytes.NewReader(text))
-	for {
-		token, err := d.Token()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, fmt.Errorf("the XML is damaged: %w", err)
-		}
-		switch e := token.(type) {
-		case xml.StartElement:
-			if err := r.begin(e); err != nil {
-				return nil, err
-			}
-		case xml.EndElement:
-			r.end(e.Name.Local)
-		}
+	r := &xmlReader{Decoder: xml.NewDecoder(bytes.NewReader(text)), node: &rcclNode{tree: &pciTree{index: map[Address]int{}, by: ByXML}}}
+	if err := r.children(place{}); err != nil {
+		return nil, err
 	}
 	if !r.system {
 		return nil, errors.New("there is no <system> element: RCCL writes such a file where NCCL_TOPO_DUMP_FILE names one")
@@ -72,17 +42,29 @@ func readXML(text []byte) (*rcclNode, error) {
 	return r.node, nil
 }
 
-// xmlReader is where the reader stands.
+// xmlReader is what was read so far.
 type xmlReader struct {
-	node     *rcclNode
-	system   bool
-	elements int
-	cpus     int
-	chain    []string
-	numa     *int
-	// devices are the PCI elements around, the innermost last.
-	devices []pciDevice
-	pcies   []*PCIe
+	*xml.Decoder
+	node           *rcclNode
+	system         bool
+	elements, cpus int
+}
+
+// place is where an element stands: the bridges above it, the NUMA node, and the innermost PCI
+// element, nil outside one.
+type place struct {
+	chain  []string
+	numa   *int
+	device *pciDevice
+	pcie   *PCIe
+}
+
+// pci is the address of the innermost PCI element.
+func (p place) pci() string {
+	if p.device == nil {
+		return ""
+	}
+	return p.device.address.String()
 }
 
 func attribute(e xml.StartElement, name string) string {
@@ -94,77 +76,86 @@ func attribute(e xml.StartElement, name string) string {
 	return ""
 }
 
-func (r *xmlReader) begin(e xml.StartElement) error {
-	if r.elements++; r.elements > maxElements || len(r.devices) > maxDepth {
+// children reads the elements within one, to its end or that of the file.
+func (r *xmlReader) children(in place) error {
+	for {
+		token, err := r.Token()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("the XML is damaged: %w", err)
+		}
+		switch e := token.(type) {
+		case xml.StartElement:
+			if err := r.element(e, in); err != nil {
+				return err
+			}
+		case xml.EndElement:
+			return nil
+		}
+	}
+}
+
+func (r *xmlReader) element(e xml.StartElement, in place) error {
+	if r.elements++; r.elements > maxElements || len(in.chain) > maxDepth+1 {
 		return errors.New("the XML has more elements than any node")
 	}
 	switch e.Name.Local {
 	case "system":
 		r.system = true
 	case "cpu":
-		r.chain, r.numa = []string{fmt.Sprintf("cpu%d", r.cpus)}, nil
+		in = place{chain: []string{fmt.Sprintf("cpu%d", r.cpus)}}
 		r.cpus++
 		if n, err := strconv.Atoi(attribute(e, "numaid")); err == nil && n >= 0 {
-			r.numa = &n
+			in.numa = &n
 		}
 	case "pci":
-		return r.pci(e)
+		address, ok := ParseAddress(attribute(e, "busid"))
+		if !ok {
+			return fmt.Errorf("<pci busid=%q> is no PCI address", attribute(e, "busid"))
+		}
+		in = r.pci(e, address, in)
 	case "gpu":
-		r.gpu(e)
+		if in.device != nil {
+			arch, _, _ := strings.Cut(attribute(e, "gcn"), ":") // gfx942:sramecc+:xnack-, or 908
+			if arch != "" {
+				arch = "gfx" + strings.TrimPrefix(arch, "gfx")
+			}
+			r.node.gpus = append(r.node.gpus, GPU{PCI: in.pci(), Name: product(in.device.device), Arch: arch, NUMA: in.numa, PCIe: in.pcie})
+		}
 	case "xgmi":
-		r.link(e)
+		r.link(attribute(e, "target"), in.pci())
 	case "net":
-		r.net(e)
+		r.net(e, in)
 	}
-	return nil
+	return r.children(in)
 }
 
-func (r *xmlReader) end(name string) {
-	if n := len(r.devices); name == "pci" && n > 0 {
-		r.devices, r.pcies, r.chain = r.devices[:n-1], r.pcies[:n-1], r.chain[:len(r.chain)-1]
-	}
-}
-
-func (r *xmlReader) pci(e xml.StartElement) error {
-	address, ok := ParseAddress(attribute(e, "busid"))
-	if !ok {
-		return fmt.Errorf("<pci busid=%q> is no PCI address", attribute(e, "busid"))
-	}
+// pci adds a device; what is below it stands in the place that it returns.
+func (r *xmlReader) pci(e xml.StartElement, address Address, in place) place {
 	// Switches show several bridges at one address: each element is one of its own.
-	r.chain = append(r.chain, fmt.Sprintf("%s#%d", address, r.elements))
-	d := pciDevice{address: address, chain: slices.Clone(r.chain), numa: r.numa, class: hexadecimal(attribute(e, "class")), vendor: hexadecimal(attribute(e, "vendor")), device: hexadecimal(attribute(e, "device"))}
+	chain := append(slices.Clone(in.chain), fmt.Sprintf("%s#%d", address, r.elements))
+	d := pciDevice{address: address, chain: chain, numa: in.numa, class: hexadecimal(attribute(e, "class")), vendor: hexadecimal(attribute(e, "vendor")), device: hexadecimal(attribute(e, "device"))}
 	p := &PCIe{Speed: transfers(attribute(e, "link_speed"))}
 	if w, err := strconv.Atoi(attribute(e, "link_width")); err == nil && w > 0 && w <= 32 {
 		p.Width = &w
 	}
-	r.devices, r.pcies = append(r.devices, d), append(r.pcies, p)
 	t := r.node.tree
 	if i, met := t.index[address]; !met || t.devices[i].bridge() {
 		t.index[address] = len(t.devices)
 	}
 	t.devices = append(t.devices, d)
-	return nil
-}
-
-func (r *xmlReader) gpu(e xml.StartElement) {
-	if n := len(r.devices); n > 0 {
-		d := r.devices[n-1]
-		arch, _, _ := strings.Cut(attribute(e, "gcn"), ":") // gfx942:sramecc+:xnack-, or 908
-		if arch != "" {
-			arch = "gfx" + strings.TrimPrefix(arch, "gfx")
-		}
-		r.node.gpus = append(r.node.gpus, rcclGPU{d.address.String(), arch, d.device, d.numa, r.pcies[n-1]})
-	}
+	return place{chain, in.numa, &d, p}
 }
 
 // link adds an xGMI connection, each pair once.
-func (r *xmlReader) link(e xml.StartElement) {
-	to, ok := ParseAddress(attribute(e, "target"))
-	n := len(r.devices)
-	if !ok || n == 0 {
+func (r *xmlReader) link(target, a string) {
+	to, ok := ParseAddress(target)
+	if !ok || a == "" {
 		return
 	}
-	a, b := r.devices[n-1].address.String(), to.String()
+	b := to.String()
 	if compareAddresses(a, b) > 0 {
 		a, b = b, a
 	}
@@ -173,17 +164,21 @@ func (r *xmlReader) link(e xml.StartElement) {
 	}
 }
 
-func hasLink(links []Link, a, b string) bool {
-	return slices.ContainsFunc(links, func(l Link) bool { return l.A == a && l.B == b || l.A == b && l.B == a })
+func hasLink(links []Link, a, b string) bool { return linkOf(links, a, b) != nil }
+
+// linkOf is the link of two packages in either order, nil if there is none.
+func linkOf(links []Link, a, b string) *Link {
+	return find(links, func(l Link) bool { return l.A == a && l.B == b || l.A == b && l.B == a })
 }
 
-func (r *xmlReader) net(e xml.StartElement) {
-	c := rcclNIC{name: attribute(e, "name")}
+func (r *xmlReader) net(e xml.StartElement, in place) {
+	c := NIC{Name: attribute(e, "name"), PCI: in.pci(), PCIe: in.pcie}
 	if speed, err := strconv.ParseFloat(attribute(e, "speed"), 64); err == nil && speed > 0 && speed < 1e9 {
-		c.speed = new(speed * 1e6 / 8) // Mb/s
+		c.Negotiated = new(speed * 1e6 / 8) // Mb/s
 	}
-	if n := len(r.devices); n > 0 {
-		c.pci, c.numa, c.pcie = r.devices[n-1].address.String(), r.devices[n-1].numa, r.pcies[n-1]
+	if in.device != nil {
+		c.NUMA = in.numa
+		c.setChip(in.device.vendor, in.device.device)
 	}
 	r.node.nics = append(r.node.nics, c)
 }
@@ -202,24 +197,12 @@ func (n *Node) addXML(text []byte) error {
 		return err
 	}
 	n.xml = view
-	if n.kfd != nil && len(n.GPUs) > 0 || n.kfd.hides() || len(n.slots) > 0 || slices.ContainsFunc(view.gpus, func(g rcclGPU) bool { return n.gpu(g.pci) != nil }) {
+	if n.kfd != nil && len(n.GPUs) > 0 || n.kfd.hides() || len(n.slots) > 0 || slices.ContainsFunc(view.gpus, func(g GPU) bool { return n.gpu(g.PCI) != nil }) {
 		n.source(ByXML)
 		return nil
 	}
-	n.onlyXML, n.pci, n.kfd, n.GPUs, n.NICs, n.Sources = true, nil, nil, nil, nil, []string{ByXML}
-	for _, g := range view.gpus {
-		n.GPUs = append(n.GPUs, GPU{PCI: g.pci, Name: product(g.device), Arch: g.arch, NUMA: g.numa, PCIe: g.pcie})
-	}
+	n.onlyXML, n.pci, n.kfd, n.GPUs, n.NICs, n.Sources = true, nil, nil, slices.Clone(view.gpus), slices.Clone(view.nics), []string{ByXML}
 	slices.SortStableFunc(n.GPUs, func(a, b GPU) int { return compareAddresses(a.PCI, b.PCI) })
 	n.Links = slices.Clone(view.links)
-	for _, c := range view.nics {
-		nic := NIC{Name: c.name, PCI: c.pci, Negotiated: c.speed, NUMA: c.numa, PCIe: c.pcie}
-		if a, ok := ParseAddress(c.pci); ok {
-			if d := view.tree.find(a); d != nil {
-				nic.setChip(d.vendor, d.device)
-			}
-		}
-		n.NICs = append(n.NICs, nic)
-	}
 	return nil
 }
