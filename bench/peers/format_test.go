@@ -21,21 +21,6 @@ func TestTextAboveTheTable(t *testing.T) {
 	}
 }
 
-// Without a table, other formats are named, and text is none of them.
-func TestWithoutATable(t *testing.T) {
-	for text, is := range map[string]error{
-		`{"version": 3}`: ErrFormat, "[\n{\"numCycle\":0}]": ErrNoRows, "{}": ErrFormat, "\ufeff [ {}, {} ]": ErrFormat,
-		"numCycle,name,size,type,time,algBw,busBw\n0,AllReduce,8,float,1,1,1\n":   ErrNoRows,
-		"collective,nodes,ranks,size_bytes,busbw_gbs\nall_reduce,1,8,4096,0.32\n": ErrFormat,
-		`"Size", "Time", "BusBW"` + "\n":                                          ErrFormat,
-		"[](){#ref}":                                                              ErrNoTable, `["hosta", "hostb"]`: ErrNoTable, "[]": ErrNoTable,
-		"We varied the size, took the time, and were glad of the busbw.": ErrNoTable,
-	} {
-		_, err := Parse(strings.NewReader(text), Hints{})
-		require.ErrorIs(t, err, is, text)
-	}
-}
-
 // Rows of several worlds one after the other, without headers: the reason is that,
 // and what is of the first world stays.
 func TestBareRowsOfSeveralWorlds(t *testing.T) {

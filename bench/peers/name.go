@@ -2,6 +2,7 @@ package peers
 
 import (
 	"fmt"
+	"path"
 	"strings"
 
 	"zbench/bench/collective"
@@ -160,7 +161,7 @@ func (s *scan) findName(t *test, o Hints, e evidence) (named, error) {
 	fits, line := e.candidates(), t.rows.firstLine()
 	not := ""
 	for _, n := range []named{{from: "log"}, {from: "option"}, {from: "file"}} {
-		name := map[string]string{"log": t.name, "option": o.Collective, "file": fileCollective(o.File)}[n.from]
+		name := map[string]string{"log": t.name, "option": o.Collective, "file": fileCollective(path.Base(o.File))}[n.from]
 		if name == "" {
 			continue
 		}

@@ -72,19 +72,11 @@ func Parse(r io.Reader, o Hints) (*record.Record, error) {
 		return nil, fmt.Errorf("%s: %w", cmp.Or(o.File, "log"), err)
 	}
 	rec, err := s.build(o)
-	if errors.Is(err, ErrNoTable) {
-		if other := otherFormat(sum.head); other != nil {
-			err = other
-		}
-	}
 	if err == nil {
 		err = rec.CheckNames()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", cmp.Or(o.File, "log"), err)
-	}
-	if sum.cut != nil {
-		rec.Warnings = append(rec.Warnings, record.Warning{Code: "json_cut", Message: sum.cut.Error() + "; the rows before that are taken", Hint: "give the whole file"})
 	}
 	imp := &rec.Source.Imports[0]
 	imp.File, imp.SHA256, imp.Lines = o.File, sum.sha256, sum.lines

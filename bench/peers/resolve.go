@@ -3,6 +3,7 @@ package peers
 import (
 	"crypto/sha256"
 	"fmt"
+	"path"
 	"slices"
 
 	"zbench/bench/collective"
@@ -73,7 +74,7 @@ func (s *scan) resolve(t *test, o Hints) (*setting, error) {
 		return out, nil
 	}
 	t.refuse(func(r *row) string { return t.odd(r, out.unit, ratio) })
-	out.fromClaims(s, t.claim, fileWorld(o.File), ratio)
+	out.fromClaims(s, t.claim, fileWorld(path.Base(o.File)), ratio)
 	if err := out.fitRanks(s, sh, name.from, seen); err != nil {
 		return out, err
 	}
