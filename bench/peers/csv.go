@@ -213,7 +213,7 @@ func (s *scan) csvLine(l line) bool {
 	into := s.csvTest(t, r)
 	out := row{}
 	if reason == "" {
-		out, reason = into.row(&r.cells, l.no)
+		out, reason = r.row(l.no)
 	}
 	// A last line without a line end may be cut, but for one that ends as all do.
 	last := values[len(values)-1]
@@ -297,7 +297,7 @@ func (s *scan) csvTest(c *csvTable, r csvRow) *test {
 		return t
 	}
 	t := &test{
-		log: s.log, phase: table, layout: &c.layout, name: program(r.collective), cycles: c.cycles,
+		phase: table, layout: &c.layout, name: program(r.collective), cycles: c.cycles,
 		claim: claim{r.ranks, r.nodes, "a column"}, under: s.under,
 	}
 	c.tests[key] = t

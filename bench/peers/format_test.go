@@ -1,7 +1,6 @@
 package peers
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -19,25 +18,4 @@ func TestTextAboveTheTable(t *testing.T) {
 			require.Len(t, rec.Results, 10, "%s above %s", above, file)
 		}
 	}
-}
-
-// Rows of several worlds one after the other, without headers: the reason is that,
-// and what is of the first world stays.
-func TestBareRowsOfSeveralWorlds(t *testing.T) {
-	rows := func(file string) string {
-		log := text(t, file)
-		return log[strings.Index(log, "        1024"):strings.Index(log, "# Out of")]
-	}
-	first := ""
-	for l := range strings.Lines(rows("srun_label.log")) {
-		if !strings.Contains(l, "NCCL") {
-			first += strings.TrimPrefix(l, " 0: ")
-		}
-	}
-	// A bus factor of 1.875 and one of 0.9375: all_reduce and reduce_scatter.
-	log := first + rows("nccl219.log")
-	rec := parseText(t, log, Hints{File: "all_reduce.log"})
-	require.Len(t, rec.Results, 10)
-	require.Contains(t, rec.Source.Imports[0].Skipped[0].Reason, "of several worlds")
-	require.Contains(t, rec.Source.Imports[0].Skipped[0].Reason, "with its header")
 }

@@ -31,11 +31,8 @@ type line struct {
 	// stream is the launcher's label ("1,0", "3"), by which interleaved
 	// processes can be told apart; empty without one.
 	stream string
-	// cut is true for a last line without a line end.
-	cut bool
-	// rejoined is true for a line that the launcher's labels had cut in pieces,
-	// broken for a piece of one, split where a cut was within a word.
-	rejoined, broken, split bool
+	// cut is true for a last line without a line end, broken for one in which several processes wrote.
+	cut, broken bool
 }
 
 // summary describes the bytes that were read.
@@ -48,7 +45,6 @@ type summary struct {
 func (b bounds) eachLine(r io.Reader, f func(line) error) (summary, error) {
 	over := fmt.Errorf("%w: more than %d bytes; pass the tables alone, without NCCL_DEBUG's lines", ErrTooLarge, b.bytes)
 	br, sum, hash := bufio.NewReaderSize(Bounded(r, b.bytes, over), maxLine), summary{}, sha256.New()
-	pieces := labelled{emit: f}
 	for {
 		raw, err := br.ReadSlice('\n')
 		switch {
@@ -58,14 +54,16 @@ func (b bounds) eachLine(r io.Reader, f func(line) error) (summary, error) {
 			return summary{}, fmt.Errorf("reading line %d: %w", sum.lines+1, err)
 		case len(raw) == 0:
 			sum.sha256 = hex.EncodeToString(hash.Sum(nil))
-			return sum, pieces.end()
+			return sum, nil
 		}
 		hash.Write(raw)
 		if sum.lines++; sum.lines > b.lines {
 			return summary{}, fmt.Errorf("%w: more than %d lines; pass the tables alone, without NCCL_DEBUG's lines", ErrTooLarge, b.lines)
 		}
 		text, ended := strings.CutSuffix(string(raw), "\n")
-		if err := pieces.line(sum.lines, text, !ended); err != nil {
+		l := line{no: sum.lines, text: shown(text), cut: !ended}
+		l.strip()
+		if err := f(l); err != nil {
 			return summary{}, err
 		}
 	}

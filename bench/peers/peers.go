@@ -52,9 +52,6 @@ type Hints struct {
 	File string
 	// Nodes and Ranks serve where the log does not list its devices; 0 is unknown.
 	Nodes, Ranks int
-	// Stop is asked every few thousand lines; its error ends the reading and is
-	// returned. Nil never ends it.
-	Stop func() error
 }
 
 // Parse reads one log. The record has its Schema, Source, World, Results (times
@@ -66,7 +63,6 @@ type Hints struct {
 // returns the reader's own error.
 func Parse(r io.Reader, o Hints) (*record.Record, error) {
 	s := newScan()
-	s.stop = o.Stop
 	sum, err := whole.eachLine(r, s.line)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", cmp.Or(o.File, "log"), err)
@@ -96,10 +92,12 @@ func (s *scan) noTable() error {
 		}
 		hint = "the log says: " + strings.Join(said, "; ")
 	}
+	var all skips
 	for _, t := range s.tests {
-		if len(t.skips) > 0 {
-			hint = t.skips.text() + "; " + hint
-		}
+		all.merge(t.skips...)
+	}
+	if len(all) > 0 {
+		hint = all.text() + "; " + hint
 	}
 	return fmt.Errorf("%w: looked in %d lines for column names (size, time, algbw, busbw) or for bare rows of such a table; %s",
 		ErrNoTable, s.seen, hint)
