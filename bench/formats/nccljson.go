@@ -161,7 +161,7 @@ func (s *ncclSide) text() string {
 		if f, err := strconv.ParseFloat(v, 64); err == nil && len(v) > longNumber {
 			v = strconv.FormatFloat(f, 'g', 9, 64)
 		}
-		b.WriteString(" " + strings.TrimSuffix(v, ".0"))
+		fmt.Fprintf(&b, " %20s", strings.TrimSuffix(v, ".0"))
 	}
 	return b.String()
 }
@@ -200,7 +200,7 @@ func ncclRows(d *json.Decoder, out *bytes.Buffer) error {
 		if first {
 			out.WriteString(ncclHeader(r.In != nil))
 		}
-		fmt.Fprintf(out, "%s %s %s %s %s%s%s\n", r.Size, r.Count, plainLine(r.Type), plainLine(r.Op), plainLine(fmt.Sprint(r.Root)), r.Out.text(), r.In.text())
+		fmt.Fprintf(out, "%20s %20s %20s %20s %20s%s%s\n", r.Size, r.Count, plainLine(r.Type), plainLine(r.Op), plainLine(fmt.Sprint(r.Root)), r.Out.text(), r.In.text())
 	}
 	if _, err := d.Token(); err != nil {
 		return cutJSON(err)

@@ -91,8 +91,8 @@ func (l *layout) setWays() {
 
 // read puts the words of a row under the column names. It tries every way that leaves out columns that
 // may be blank, keeps those in which each word suits its column, and lets the character positions decide
-// among them. The reason is empty on success; a row without the second side is read, with [halfRow].
-func (l *layout) read(toks []token) (best cells, reason string) {
+// among them. off is the sum of the distances between words and names, in characters. The reason is empty on success; a row without the second side is read, with [halfRow].
+func (l *layout) read(toks []token) (best cells, off int, reason string) {
 	toks = splitGlued(toks)
 	found, least, tie, drop := 0, 0, false, -1
 	for _, w := range l.ways {
@@ -116,13 +116,13 @@ func (l *layout) read(toks []token) (best cells, reason string) {
 	}
 	switch {
 	case found == 0:
-		return cells{}, misfit
+		return cells{}, 0, misfit
 	case tie || found > 1 && least > 2*len(l.cols):
-		return cells{}, "it is not clear which columns are blank"
+		return cells{}, 0, "it is not clear which columns are blank"
 	case drop == 1:
-		return best, halfRow
+		return best, least, halfRow
 	}
-	return best, ""
+	return best, least, ""
 }
 
 // match reads the row with the columns of a way empty. off is the sum of the distances between words and

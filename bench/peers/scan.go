@@ -280,11 +280,11 @@ func (s *scan) row(t *test, l line) bool {
 		return false
 	}
 	s.rows++
-	c, reason := t.layout.read(s.toks)
+	c, off, reason := t.layout.read(s.toks)
 	var r row
 	if half := reason == halfRow; reason == "" || half {
 		r, reason = c.row(l.no)
-		r.half = half
+		r.half, r.off = half, off
 	}
 	if l.broken || reason == misfit && strings.Contains(l.text, " NCCL ") {
 		reason = mixedOutput

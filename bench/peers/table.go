@@ -71,6 +71,8 @@ type row struct {
 	inPlace [2]bool
 	// half is true where it ends before its second side.
 	half bool
+	// off is how far its words stand from the columns' names, in characters.
+	off int
 }
 
 // side is what a row says of one of out-of-place and in-place.
@@ -151,6 +153,7 @@ func (t *test) findTimeUnit(ranks int) timeUnit {
 		}
 	}
 	out.assumed = out.assumed && good == 0
+	off, aligned := t.alignment()
 	t.refuse(func(r *row) string {
 		switch {
 		case t.layout.inferred && (good == 0 || bad > 0):
@@ -159,6 +162,8 @@ func (t *test) findTimeUnit(ranks int) timeUnit {
 			return "size/time contradicts algbw in most rows, so the columns cannot be trusted"
 		case t.verdict(r, out.unit, out.scale) == contradicts:
 			return "size/time contradicts algbw"
+		case aligned && r.off != off && t.verdict(r, out.unit, out.scale) == unsure:
+			return "the cells do not stand where those of the other rows do, and too few digits are printed to confirm them"
 		case !r.believable(out.unit):
 			return "the time is longer than a day or shorter than a nanosecond"
 		}
@@ -176,6 +181,17 @@ func (t *test) refuse(why func(*row) string) {
 		}
 		return reason != ""
 	})
+}
+
+// alignment is how far the words of most rows stand from the columns' names; false if most differ.
+func (t *test) alignment() (off int, aligned bool) {
+	rows := map[int]int{}
+	for _, r := range t.rows {
+		if rows[r.off]++; 2*rows[r.off] > len(t.rows) {
+			return r.off, true
+		}
+	}
+	return 0, false
 }
 
 // refuseCounts leaves out rows whose count is not what their size has in most rows.
