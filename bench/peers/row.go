@@ -2,6 +2,8 @@ package peers
 
 import (
 	"strings"
+
+	"zbench/bench/collective"
 )
 
 // cells is a row as printed, by the names of its columns.
@@ -35,7 +37,8 @@ func (k kind) fits(s string) bool {
 	case kType:
 		return isWord(s)
 	case kRedop:
-		return isWord(s) && !numeric(s)
+		_, err := collective.OpByName(s)
+		return err == nil || reduction(s) == "" || s == "mulsum" // which nccl-tests has besides
 	case kRoot:
 		return isRoot(s)
 	case kTime, kAlg, kBus:

@@ -204,8 +204,8 @@ func (t *test) refuseCounts() {
 	t.refuse(func(r *row) string {
 		share := r.share()
 		for other, n := range rows {
-			if share < 0 || n > most && share != other {
-				return "the count is not that of the size"
+			if share < 0 || share == 0 && other > 0 || n > most && share != other {
+				return "the count is not that of the size and the type"
 			}
 		}
 		return ""
