@@ -124,6 +124,10 @@ func TestLabelsWithinLines(t *testing.T) {
 				continue
 			}
 			cut[strings.Fields(l)[0]] = true
+			if r.IntN(2) == 0 {
+				others += label + l[:head] + "[1,5]<stdout>:" + l[head:] + "\n" // the values of another process
+				continue
+			}
 			others += label + l[:head] + "[1,5]<stdout>:" + message(r, "host-0") + "\n" + label + l[head:] + "\n"
 		}
 		require.Equal(t, want, timesOf(parseText(t, own, Hints{})), "table %d:\n%s", i, own)
