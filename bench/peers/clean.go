@@ -51,12 +51,12 @@ func (l *line) unlabel() {
 	}
 	whole, of := "", func(m []int) string { return l.text[m[2]:m[1]] }
 	for i, m := range at[1:] {
-		l.broken = l.broken || of(m) != of(at[0])
+		if of(m) != of(at[0]) {
+			return
+		}
 		whole += l.text[at[i][1]:m[0]]
 	}
-	if !l.broken {
-		l.text = l.text[:at[0][1]] + whole + l.text[at[len(at)-1][1]:]
-	}
+	l.text = l.text[:at[0][1]] + whole + l.text[at[len(at)-1][1]:]
 }
 
 // strip removes the prefixes of launchers.

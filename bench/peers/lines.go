@@ -31,8 +31,8 @@ type line struct {
 	// stream is the launcher's label ("1,0", "3"), by which interleaved
 	// processes can be told apart; empty without one.
 	stream string
-	// cut is true for a last line without a line end, broken for one in which several processes wrote.
-	cut, broken bool
+	// cut is true for a last line without a line end.
+	cut bool
 }
 
 // summary describes the bytes that were read.

@@ -286,7 +286,7 @@ func (s *scan) row(t *test, l line) bool {
 		r, reason = c.row(l.no)
 		r.half, r.off = half, off
 	}
-	if l.broken || reason == misfit && strings.Contains(l.text, " NCCL ") {
+	if reason == misfit && (strings.Contains(l.text, " NCCL ") || labelRE.MatchString(l.text)) {
 		reason = mixedOutput
 	}
 	t.take(r, reason, l)
