@@ -9,6 +9,8 @@ import (
 	"io"
 	"slices"
 
+	"zbench/bench/peers"
+	"zbench/bench/record"
 	"zbench/bench/trace"
 )
 
@@ -34,12 +36,14 @@ type Format struct {
 	// Name is short; Title is what people call it.
 	Name, Title string
 	Holds       Holds
-	// Use is the command that reads it, for formats that package trace does not hold.
+	// Use says which command reads it, for formats without calls.
 	Use string
 	// recognise tells by the first bytes, at most Head of them, decompressed.
 	recognise func(head []byte) bool
 	// read reads calls; nil for what holds none.
 	read func(in *Input, t *trace.Trace) error
+	// curve reads times of collectives by size; nil for what holds none.
+	curve func(in *Input, o peers.Hints) (*record.Record, error)
 	// rank orders the questions: a format with a looser look is asked later.
 	rank int
 }
@@ -68,6 +72,8 @@ type Input struct {
 const (
 	maxCalls  = 1 << 20
 	maxGroups = 1 << 14
+	// maxTraces is more than the traces of any job have, in bytes when decompressed.
+	maxTraces = 1 << 44
 )
 
 // bounded is the error of a file with too many calls or groups, of which this many are read so far.
@@ -104,7 +110,7 @@ func Recognise(head []byte) (Format, bool) {
 // error wraps ErrUnknown, ErrHolds or ErrDamaged, or is the reader's own.
 func Read(name string, r io.Reader) (*trace.Trace, error) {
 	t := &trace.Trace{}
-	err := unpack(name, r, func(name string, r io.Reader) error {
+	err := unpack(name, r, maxTraces, func(name string, r io.Reader) error {
 		one, err := readOne(name, r)
 		if err != nil {
 			return err

@@ -18,12 +18,12 @@ func TestDecompressed(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, z.Close())
 	for _, text := range []string{"# nThread 1", b.String()} {
-		r, err := Decompressed(bufio.NewReader(strings.NewReader(text)))
+		r, err := decompressed(bufio.NewReader(strings.NewReader(text)))
 		require.NoError(t, err)
 		got, err := io.ReadAll(r)
 		require.NoError(t, err)
 		require.Equal(t, "# nThread 1", string(got))
 	}
-	_, err = Decompressed(bufio.NewReader(strings.NewReader("\x1f\x8bx")))
+	_, err = decompressed(bufio.NewReader(strings.NewReader("\x1f\x8bx")))
 	require.ErrorIs(t, err, ErrDamaged)
 }

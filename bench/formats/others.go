@@ -3,24 +3,6 @@ package formats
 // Formats without calls are named, so that a user is told which command reads them.
 func init() {
 	register(Format{
-		Name: "nccl-tests-json", Title: "the JSON of nccl-tests or rccl-tests", Holds: Curve, rank: 35, Use: "`zbench import` reads it",
-		recognise: func(head []byte) bool {
-			return (begins(head, '{') || begins(head, '[')) && has(head, `"collective_name"`, `"out_of_place"`, `"numCycle"`, `"rankspernode"`, `"nccl_tests_version"`)
-		},
-	})
-	register(Format{
-		Name: "tests-csv", Title: "a table of nccl-tests or rccl-tests as CSV", Holds: Curve, rank: 50, Use: "`zbench import` reads it",
-		recognise: func(head []byte) bool {
-			return has(head, "size,count,type,redop", "numCycle,collective,ranks", "collective,nodes,ranks,size_bytes,busbw")
-		},
-	})
-	register(Format{
-		Name: "tests-log", Title: "a log of nccl-tests or rccl-tests", Holds: Curve, rank: 55, Use: "`zbench import` reads it",
-		recognise: func(head []byte) bool {
-			return has(head, "# Using devices", "#       size", "nccl-tests version", "rccl-tests: Version", "algbw   busbw")
-		},
-	})
-	register(Format{
 		Name: "tuner-csv", Title: "rules or measurements of a library's tuner", Holds: Rules, rank: 45, Use: "no command reads rules of a tuner",
 		recognise: func(head []byte) bool {
 			return has(head, "collective_type,min_bytes", "colltype,minbytes", "collective,size_bytes,algorithm,protocol", "size_bytes,algo,proto")

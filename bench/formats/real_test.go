@@ -40,7 +40,7 @@ func open(t *testing.T, name string) *os.File {
 // whole is a file's text, decompressed.
 func whole(t *testing.T, name string) []byte {
 	t.Helper()
-	r, err := Decompressed(bufio.NewReader(open(t, name)))
+	r, err := decompressed(bufio.NewReader(open(t, name)))
 	require.NoError(t, err)
 	text, err := io.ReadAll(r)
 	require.NoError(t, err)

@@ -189,11 +189,6 @@ func TestArchivesAreFoldersOfRanks(t *testing.T) {
 	got := read(t, "job.tar.gz", b.String())
 	require.Len(t, got.Ranks, 2)
 	require.Len(t, got.Groups, 1, "both ranks call in one group")
-	f, ok := Identify(b.Bytes()[:100])
-	require.False(t, ok, f.Name)
-	f, ok = Identify(b.Bytes())
-	require.True(t, ok)
-	require.Equal(t, "kineto", f.Name)
 }
 
 func TestWhatHoldsNoCallsIsNamed(t *testing.T) {

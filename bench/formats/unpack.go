@@ -10,14 +10,17 @@ import (
 	"io"
 	"path"
 	"strings"
+
+	"zbench/bench/peers"
 )
 
 // maxMembers is the most files of an archive: a job has at most a file a rank.
 const maxMembers = 1 << 16
 
-// unpack calls visit with a file's content, decompressed, or with each file of an archive.
-func unpack(name string, r io.Reader, visit func(name string, r io.Reader) error) error {
-	in, err := Decompressed(bufio.NewReaderSize(r, Head))
+// unpack calls visit with a file's content, decompressed, or with each file of an archive of at most
+// that many bytes, with the archive's name in front of its own.
+func unpack(name string, r io.Reader, most int64, visit func(name string, r io.Reader) error) error {
+	in, err := decompressed(bufio.NewReaderSize(r, Head))
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
@@ -25,7 +28,8 @@ func unpack(name string, r io.Reader, visit func(name string, r io.Reader) error
 		return visit(name, in)
 	}
 	files := 0
-	for archive := tar.NewReader(in); ; {
+	over := fmt.Errorf("%w: the archive has over %d bytes", ErrDamaged, most)
+	for archive := tar.NewReader(peers.Bounded(in, most, over)); ; {
 		h, err := archive.Next()
 		switch {
 		case errors.Is(err, io.EOF) && files == 0:
@@ -40,14 +44,18 @@ func unpack(name string, r io.Reader, visit func(name string, r io.Reader) error
 		if files++; files > maxMembers {
 			return fmt.Errorf("%s: %w: over %d files", name, ErrDamaged, maxMembers)
 		}
-		if err := visit(name+"/"+path.Base(h.Name), archive); err != nil {
+		one, err := decompressed(bufio.NewReaderSize(archive, Head))
+		if err == nil {
+			err = visit(name+path.Clean("/"+h.Name), one)
+		}
+		if err != nil {
 			return err
 		}
 	}
 }
 
-// Decompressed is an input, decompressed where it is gzip. The error wraps ErrDamaged.
-func Decompressed(in *bufio.Reader) (*bufio.Reader, error) {
+// decompressed is an input, decompressed where it is gzip. The error wraps ErrDamaged.
+func decompressed(in *bufio.Reader) (*bufio.Reader, error) {
 	if head, _ := in.Peek(2); !bytes.Equal(head, []byte{0x1f, 0x8b}) {
 		return in, nil
 	}
@@ -66,17 +74,4 @@ func peek(name string, r io.Reader) (*Input, []byte, error) {
 		return nil, nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return &Input{name, in}, head, nil
-}
-
-// Identify says what a file is by its first bytes, as they are on disk; false if it is nothing
-// known. Of an archive it looks at the first file.
-func Identify(head []byte) (f Format, ok bool) {
-	in := bufio.NewReaderSize(bytes.NewReader(head), Head)
-	found := errors.New("found")
-	_ = unpack("", in, func(_ string, r io.Reader) error { // the end of the first bytes is no error
-		text, _ := io.ReadAll(io.LimitReader(r, Head))
-		f, ok = Recognise(text)
-		return found
-	})
-	return f, ok
 }

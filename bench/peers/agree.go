@@ -2,8 +2,6 @@ package peers
 
 import (
 	"math"
-	"slices"
-	"strconv"
 )
 
 // verdict is whether size/time agrees with a printed algbw.
@@ -43,34 +41,11 @@ func (s *side) check(bytes int64, unit, scale float64) verdict {
 	return unsure
 }
 
-// refutes reports whether size/time contradicts algbw in every time unit that
-// the table may have.
-func (l *layout) refutes(c cells) bool {
-	bytes, err := strconv.ParseInt(c.size, 10, 64)
-	if err != nil {
-		return false
-	}
-	return !slices.ContainsFunc(l.units(), func(unit float64) bool {
-		return !slices.ContainsFunc(c.sides[:c.n], func(cell cellSide) bool {
-			s := cell.side()
-			return s.check(bytes, unit, 1) == contradicts
-		})
-	})
-}
-
-// units lists the time units that the table may have.
-func (l *layout) units() []float64 {
-	if l.unit != 0 {
-		return []float64{l.unit}
-	}
-	return []float64{1e-6, 1e-3, 1}
-}
-
 // verdict is contradicts where any side does, else agrees where every side does.
 func (t *test) verdict(r *row, unit, scale float64) verdict {
 	out := agrees
 	for i := range r.sides[:r.n] {
-		switch r.sides[i].check(t.bytes(r), unit, scale) {
+		switch r.sides[i].check(r.bytes, unit, scale) {
 		case contradicts:
 			return contradicts
 		case unsure:
@@ -84,7 +59,7 @@ func (t *test) verdict(r *row, unit, scale float64) verdict {
 // tally counts the rows in which size/time confirms and contradicts algbw.
 func (t *test) tally(unit, scale float64) (good, bad int) {
 	var rows [contradicts + 1]int
-	for r := range t.rows.all() {
+	for _, r := range t.rows {
 		rows[t.verdict(r, unit, scale)]++
 	}
 	return rows[agrees], rows[contradicts]

@@ -12,6 +12,9 @@ import (
 	"zbench/bench/stat"
 )
 
+// maxResults is the number of cases in all runs and places.
+const maxResults = 1 << 18
+
 // builder collects rows into results.
 type builder struct {
 	rec     *record.Record
@@ -20,11 +23,6 @@ type builder struct {
 	setups  setups
 	rows    int
 	skips   skips
-	// seen has the cases that have a result, in whatever setup.
-	seen map[caseKey]bool
-	// separate is the number of rows refused because another world measured
-	// the same case.
-	separate int
 }
 
 // curveKey identifies the results that differ in size, placement and setup alone.
@@ -48,7 +46,7 @@ type resultKey struct {
 
 // slot is a case of a table by its number in the log, and its placement.
 type slot struct {
-	of      int32
+	of      printedCase
 	inPlace bool
 }
 
@@ -59,17 +57,19 @@ func (s *scan) build(o Hints) (*record.Record, error) {
 			return nil, unsupported{o.Collective}
 		}
 	}
-	b := &builder{rec: &record.Record{Schema: record.Schema}, index: map[resultKey]*building{}, seen: map[caseKey]bool{}, setups: newSetups()}
+	b := &builder{rec: &record.Record{Schema: record.Schema}, index: map[resultKey]*building{}, setups: newSetups()}
 	var tables []*test
 	var used []*setting
 	var unnamed error
 	for _, t := range s.tests {
-		t.giveUp()
 		if t.layout == nil {
 			b.skips.merge(t.skips...)
 			continue
 		}
 		tables = append(tables, t)
+		if t.mixed() {
+			t.skipRows("several programs wrote into this table at once: " + rebuildHint)
+		}
 		set, err := s.resolve(t, o)
 		switch {
 		case err != nil:
@@ -82,7 +82,7 @@ func (s *scan) build(o Hints) (*record.Record, error) {
 		if err := b.addTest(s, set); err != nil {
 			return nil, err
 		}
-		if t.rows.n > 0 {
+		if len(t.rows) > 0 {
 			used = append(used, set)
 			s.tableWarnings(set)
 		}
@@ -95,7 +95,6 @@ func (s *scan) build(o Hints) (*record.Record, error) {
 	if len(tables) == 0 {
 		return nil, s.noTable()
 	}
-	s.separateWarning(b, tables)
 	if len(b.results) == 0 {
 		return nil, s.noRows(b, unnamed)
 	}
@@ -141,33 +140,34 @@ func (b *builder) addTest(s *scan, set *setting) error {
 // cycles.
 func (set *setting) passes() []*setting {
 	t := set.test
-	if t.rows.n == 0 {
+	if len(t.rows) == 0 {
 		return nil
 	}
 	times, most := map[slot]int{}, 0
 	var pass []int
-	for r := range t.rows.all() {
+	for _, r := range t.rows {
 		n := 0
 		for i := range r.sides[:r.n] {
-			n = max(n, times[slot{r.of, r.inPlace[i]}])
+			n = max(n, times[slot{r.printedCase, r.inPlace[i]}])
 		}
 		for i := range r.sides[:r.n] {
-			times[slot{r.of, r.inPlace[i]}] = n + 1
+			times[slot{r.printedCase, r.inPlace[i]}] = n + 1
 		}
 		pass, most = append(pass, n), max(most, n)
 	}
-	if t.cycles || most == 0 || t.mixed() {
+	if t.cycles || most == 0 {
 		return []*setting{set}
 	}
 	parts, row := make([]*setting, most+1), 0
 	for i := range parts {
 		part, rows := *set, *t
-		rows.rows = rowList{}
+		rows.rows = nil
 		part.test, part.whole = &rows, set
 		parts[i] = &part
 	}
-	for r := range t.rows.all() {
-		parts[pass[row]].test.rows.add(*r)
+	for _, r := range t.rows {
+		into := parts[pass[row]].test
+		into.rows = append(into.rows, r)
 		row++
 	}
 	return parts
@@ -178,15 +178,14 @@ func (set *setting) passes() []*setting {
 func (b *builder) addRows(s *scan, set *setting, failed int64) error {
 	t := set.test
 	set.setup = b.setupOf(set)
-	b.refuseClashes(set)
 	// at has the result of each case of this test.
 	at := map[slot]*building{}
-	for r := range t.rows.all() {
+	for _, r := range t.rows {
 		for i := range r.sides[:r.n] {
-			where := slot{r.of, r.inPlace[i]}
+			where := slot{r.printedCase, r.inPlace[i]}
 			into, again := at[where]
 			if !again {
-				into = b.result(s, set, set.caseOf(r, r.inPlace[i]), t.log.list[r.of])
+				into = b.result(s, set, set.caseOf(r, r.inPlace[i]), r.elements)
 				at[where] = into
 			}
 			verify(into.res, t, r.sides[i].wrong, len(into.samples) == 0)
@@ -201,13 +200,13 @@ func (b *builder) addRows(s *scan, set *setting, failed int64) error {
 		}
 	}
 	if len(b.results) > maxResults {
-		return fmt.Errorf("%w: more than %d results at line %d; split the file", ErrTooLarge, maxResults, t.rows.firstLine())
+		return fmt.Errorf("%w: more than %d results at line %d; split the file", ErrTooLarge, maxResults, t.rows[0].line)
 	}
 	return nil
 }
 
 // result finds the result of a case in a setup, or begins it.
-func (b *builder) result(s *scan, set *setting, c caseKey, printed printedCase) *building {
+func (b *builder) result(s *scan, set *setting, c caseKey, elements int64) *building {
 	key := resultKey{c, set.setup}
 	if into := b.index[key]; into != nil {
 		s.repeatedTable(set, into.owner)
@@ -216,46 +215,23 @@ func (b *builder) result(s *scan, set *setting, c caseKey, printed printedCase) 
 	into := &building{owner: set, res: &record.Result{
 		Key:        record.Key(c.collective, c.dtype, c.op, c.bytes, c.ranks, c.perProc, c.inPlace),
 		Collective: c.collective, Dtype: c.dtype, Op: c.op,
-		BytesRequested: c.bytes, Bytes: c.bytes, Count: printed.elements,
+		BytesRequested: c.bytes, Bytes: c.bytes, Count: elements,
 		Ranks: c.ranks, Nodes: set.nodes, GPUsPerProcess: c.perProc, Groups: 1,
 		InPlace: c.inPlace, Status: record.OK, Warnings: []record.Warning{},
 	}}
-	b.index[key], b.seen[c] = into, true
+	b.index[key] = into
 	b.results = append(b.results, into)
 	b.setups.use(c.curveKey, set.setup)
 	return into
 }
 
-// refuseClashes leaves out rows of programs that wrote at once if their case has a result already:
-// nothing tells whose rows they are.
-func (b *builder) refuseClashes(set *setting) {
-	t := set.test
-	if !t.mixed() {
-		return
-	}
-	here := map[caseKey]bool{}
-	t.refuse(func(r *row) string {
-		for i := range r.sides[:r.n] {
-			if c := set.caseOf(r, r.inPlace[i]); b.seen[c] || here[c] {
-				b.separate++
-				return "another process or set of hosts in this log measured the same case, and the two are not repeats"
-			}
-		}
-		for i := range r.sides[:r.n] {
-			here[set.caseOf(r, r.inPlace[i])] = true
-		}
-		return ""
-	})
-}
-
 // caseOf is the case of a row's side.
 func (set *setting) caseOf(r *row, inPlace bool) caseKey {
-	of := set.test.log.list[r.of]
 	op := ""
 	if set.Reduces {
-		op = reduction(of.op)
+		op = reduction(r.op)
 	}
-	return caseKey{curveKey{set.Name, dtype(of.dtype), op, set.ranks, set.perProc}, of.bytes, inPlace}
+	return caseKey{curveKey{set.Name, dtype(r.dtype), op, set.ranks, set.perProc}, r.bytes, inPlace}
 }
 
 // dtype is zbench's name of an element type, or the printed name if zbench does not know it.
@@ -414,14 +390,14 @@ func (t *test) whole() bool {
 // checkAverage compares the log's average busbw with that of the rows: a
 // difference means that rows were lost or misread.
 func (s *scan) checkAverage(t *test) {
-	if t.average == nil || t.mixed() || t.continues || t.rows.n == 0 {
+	if t.average == nil || t.continues || len(t.rows) == 0 {
 		return
 	}
 	sum, n := 0.0, 0
 	for _, v := range t.emptyBus {
 		sum, n = sum+v.value(), n+1
 	}
-	for r := range t.rows.all() {
+	for _, r := range t.rows {
 		for _, s := range r.sides[:r.n] {
 			sum, n = sum+s.bus.value(), n+1
 		}

@@ -39,8 +39,31 @@ func shown(raw string) string {
 	return expandTabs(t)
 }
 
+// labelRE is the label that mpirun --tag-output, with --timestamp-output before it, puts in front of
+// whatever a process writes at once: a line, or a part of one.
+var labelRE = pattern.New(`(?:[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4})?\[(?:[^\[\]@\s]*@)?(\d+,\d+)\]<std(?:out|err|diag)>:?`)
+
+// unlabel removes labels from within a line, if they are of the process whose label stands before it.
+func (l *line) unlabel() {
+	at := labelRE.FindAllStringSubmatchIndex(l.text, -1)
+	if len(at) < 2 || at[0][0] != 0 {
+		return
+	}
+	whole, of := "", func(m []int) string { return l.text[m[2]:m[1]] }
+	for i, m := range at[1:] {
+		if of(m) != of(at[0]) {
+			return
+		}
+		whole += l.text[at[i][1]:m[0]]
+	}
+	l.text = l.text[:at[0][1]] + whole + l.text[at[len(at)-1][1]:]
+}
+
 // strip removes the prefixes of launchers.
 func (l *line) strip() {
+	if strings.Contains(l.text, "]<std") {
+		l.unlabel()
+	}
 	t := l.text
 	for range 3 {
 		if plain(t) {

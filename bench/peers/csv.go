@@ -82,6 +82,27 @@ func csvColumn(name string) (k kind, side int, unit float64) {
 	return names[word], side, 0
 }
 
+// IsCSV reports whether the first line of a text, but for comments, is names between commas, two or
+// more of a size, a time and bandwidths among them.
+func IsCSV(text []byte) bool {
+	for line := range strings.Lines(strings.TrimLeft(string(text), "\ufeff \t\r\n")) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		names := 0
+		for _, name := range fields(line) {
+			if !csvName.MatchString(name) {
+				return false
+			}
+			if k, _, _ := csvColumn(name); k == kSize || k == kTime || k == kAlg || k == kBus {
+				names++
+			}
+		}
+		return names > 1 && strings.Count(line, ",") > 1
+	}
+	return false
+}
+
 // parseCSV reads the line of column names of a CSV; nil if the line is none.
 func parseCSV(text string) *csvTable {
 	lower := strings.ToLower(text)
@@ -192,7 +213,7 @@ func (s *scan) csvLine(l line) bool {
 	into := s.csvTest(t, r)
 	out := row{}
 	if reason == "" {
-		out, reason = into.row(&r.cells, l.no)
+		out, reason = r.row(l.no)
 	}
 	// A last line without a line end may be cut, but for one that ends as all do.
 	last := values[len(values)-1]
@@ -276,7 +297,7 @@ func (s *scan) csvTest(c *csvTable, r csvRow) *test {
 		return t
 	}
 	t := &test{
-		log: s.log, phase: table, layout: &c.layout, name: program(r.collective), cycles: c.cycles,
+		phase: table, layout: &c.layout, name: program(r.collective), cycles: c.cycles,
 		claim: claim{r.ranks, r.nodes, "a column"}, under: s.under,
 	}
 	c.tests[key] = t

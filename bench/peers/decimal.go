@@ -47,25 +47,14 @@ func parseDecimal(s string) (decimal, bool) {
 	return present | decimal(power+maxPower)<<mantissaBits | decimal(m), true
 }
 
-// isDecimal reports whether s is digits, perhaps a point and digits, perhaps an
-// exponent.
+// isDecimal reports whether s is digits, perhaps a point and digits, perhaps an exponent.
 func isDecimal(s string) bool {
-	i := run(s, 0)
-	ok := i > 0
-	if ok && i < len(s) && s[i] == '.' {
-		from := i + 1
-		i = run(s, from)
-		ok = i > from
+	mantissa, exponent := s, "0"
+	if at := strings.IndexAny(s, "eE"); at >= 0 {
+		mantissa, exponent = s[:at], strings.TrimLeft(s[at+1:min(at+2, len(s))], "+-")+s[min(at+2, len(s)):]
 	}
-	if ok && i < len(s) && (s[i] == 'e' || s[i] == 'E') {
-		from := i + 1
-		if from < len(s) && (s[from] == '+' || s[from] == '-') {
-			from++
-		}
-		i = run(s, from)
-		ok = i > from
-	}
-	return ok && i == len(s)
+	whole, fraction, point := strings.Cut(mantissa, ".")
+	return digits(whole) && digits(exponent) && (!point || digits(fraction))
 }
 
 // run is where the digits end that begin at the given byte.
@@ -86,14 +75,6 @@ func (d decimal) parts() (mantissa uint64, power int) {
 func (d decimal) shifted(by int) float64 {
 	m, power := d.parts()
 	power += by
-	// Both operands are exact up to 10^22, so one operation rounds once.
-	const exact = 22
-	switch {
-	case power >= 0 && power <= exact:
-		return float64(m) * math.Pow10(power)
-	case power < 0 && power >= -exact:
-		return float64(m) / math.Pow10(-power)
-	}
 	// The text is a decimal within range, so there is no error.
 	v, _ := strconv.ParseFloat(strconv.FormatUint(m, 10)+"e"+strconv.Itoa(power), 64)
 	return v

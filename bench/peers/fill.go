@@ -13,18 +13,15 @@ var rankStat = pattern.New(`(?:^|\s)(?:-a\s*|--average[ =])([023])(?:\s|$)`)
 
 // tableWarnings says what is unusual about how a table was made or read.
 func (s *scan) tableWarnings(set *setting) {
-	t, line := set.test, set.test.rows.firstLine()
+	t, line := set.test, set.test.rows[0].line
 	if t.layout.inferred {
-		s.warn("columns_inferred", "pass the log with its line of column names", "no line of column names precedes the table at line %d: its columns are those that size/time confirms", line)
+		s.warn("columns_inferred", "pass the log with its line of column names", "no line of column names precedes the table at line %d: its columns are today's, which size/time confirms", line)
 	}
 	if t.layout.noPlace {
 		s.warn("place_assumed", "pass the log with the line above its column names", "the table at line %d does not say whether it is out of place or in place: taken for out of place", line)
 	}
-	switch {
-	case set.unitFrom == "assumed":
-		s.warn("unit_assumed", "pass the log with the line of units", "no line gives the time unit of the table at line %d and no row decides it: taken for %s", line, unitName(set.unit))
-	case set.unitFrom == "rows" && set.unit != 1e-6:
-		s.warn("unit_inferred", "pass the log with the line of units", "no line gives the time unit of the table at line %d: size/time makes it %s", line, unitName(set.unit))
+	if set.assumed {
+		s.warn("unit_assumed", "pass the log with the line of units", "no line gives the time unit of the table at line %d and no row decides it: taken for us", line)
 	}
 	if set.scale != 1 {
 		s.warn("old_algbw", "algbw here is size/time, as it is printed today", "the table at line %d prints busbw as algbw, as nccl-tests did before June 2020", line)
@@ -44,27 +41,8 @@ func (s *scan) tableWarnings(set *setting) {
 	}
 }
 
-func unitName(u float64) string {
-	for name, v := range timeUnits {
-		if v == u && name != "us" {
-			return name
-		}
-	}
-	return "s"
-}
-
 // rebuildHint says what to do where processes did not find each other.
 const rebuildHint = "if this was meant to be one run, rebuild the tests with MPI=1 and launch them with that MPI (srun needs --mpi=pmix); if the runs are separate, import their logs one by one"
-
-// separateWarning says so where a log holds several worlds that measured the
-// same cases.
-func (s *scan) separateWarning(b *builder, tables []*test) {
-	if b.separate == 0 && !slices.ContainsFunc(tables, (*test).mixed) {
-		return
-	}
-	s.warn("separate_worlds", rebuildHint,
-		"the log holds separate worlds, each with its own rank 0, that measured the same cases: only the first reading of each case was kept, nothing was merged")
-}
 
 // fill sets everything of the record but its results and counts.
 func (s *scan) fill(rec *record.Record, tables []*test, used []*setting) {

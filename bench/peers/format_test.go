@@ -1,7 +1,6 @@
 package peers
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -19,40 +18,4 @@ func TestTextAboveTheTable(t *testing.T) {
 			require.Len(t, rec.Results, 10, "%s above %s", above, file)
 		}
 	}
-}
-
-// Without a table, other formats are named, and text is none of them.
-func TestWithoutATable(t *testing.T) {
-	for text, is := range map[string]error{
-		`{"version": 3}`: ErrFormat, "[\n{\"numCycle\":0}]": ErrNoRows, "{}": ErrFormat, "\ufeff [ {}, {} ]": ErrFormat,
-		"numCycle,name,size,type,time,algBw,busBw\n0,AllReduce,8,float,1,1,1\n":   ErrNoRows,
-		"collective,nodes,ranks,size_bytes,busbw_gbs\nall_reduce,1,8,4096,0.32\n": ErrFormat,
-		`"Size", "Time", "BusBW"` + "\n":                                          ErrFormat,
-		"[](){#ref}":                                                              ErrNoTable, `["hosta", "hostb"]`: ErrNoTable, "[]": ErrNoTable,
-		"We varied the size, took the time, and were glad of the busbw.": ErrNoTable,
-	} {
-		_, err := Parse(strings.NewReader(text), Hints{})
-		require.ErrorIs(t, err, is, text)
-	}
-}
-
-// Rows of several worlds one after the other, without headers: the reason is that,
-// and what is of the first world stays.
-func TestBareRowsOfSeveralWorlds(t *testing.T) {
-	rows := func(file string) string {
-		log := text(t, file)
-		return log[strings.Index(log, "        1024"):strings.Index(log, "# Out of")]
-	}
-	first := ""
-	for l := range strings.Lines(rows("srun_label.log")) {
-		if !strings.Contains(l, "NCCL") {
-			first += strings.TrimPrefix(l, " 0: ")
-		}
-	}
-	// A bus factor of 1.875 and one of 0.9375: all_reduce and reduce_scatter.
-	log := first + rows("nccl219.log")
-	rec := parseText(t, log, Hints{File: "all_reduce.log"})
-	require.Len(t, rec.Results, 10)
-	require.Contains(t, rec.Source.Imports[0].Skipped[0].Reason, "of several worlds")
-	require.Contains(t, rec.Source.Imports[0].Skipped[0].Reason, "with its header")
 }

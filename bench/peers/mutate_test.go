@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -272,6 +273,63 @@ func TestChangedLogs(t *testing.T) {
 		}
 	}
 	require.Greater(t, kept, changed*6/10, "of %d changed logs", changed)
+}
+
+// lose takes characters of a row away, or the rest of it with the line end.
+func lose(r *rand.Rand, row string) string {
+	at := r.IntN(len(row))
+	switch r.IntN(3) {
+	case 0:
+		return row[:at] + row[min(at+1+r.IntN(3), len(row)):]
+	case 1:
+		return row[:at] // the next line follows
+	}
+	return row[:at] + "\n"
+}
+
+// A row that lost characters is read as it was printed or left out, in real logs and in own ones, however few
+// digits its bandwidths have: every time, size and count that is read is one of the whole log's.
+func TestLostCharactersInRealLogs(t *testing.T) {
+	r := rand.New(rand.NewPCG(38, 1))
+	row := regexp.MustCompile(`^ *\d+ +\d+ +[a-z]+`)
+	logs := changeable(t)
+	read, lost := 0, 0
+	for _, file := range slices.Sorted(maps.Keys(logs)) {
+		log := logs[file]
+		base, err := Parse(strings.NewReader(log), Hints{File: file})
+		if err != nil || !standard(base, log) {
+			continue
+		}
+		for range 60 {
+			text := ""
+			for l := range strings.Lines(log) {
+				if row.MatchString(l) && r.IntN(6) == 0 {
+					l = lose(r, strings.TrimSuffix(l, "\n")) + "\n"[:r.IntN(2)]
+				}
+				text += l
+			}
+			rec, err := Parse(strings.NewReader(text), Hints{File: file})
+			if err != nil {
+				continue
+			}
+			for _, k := range rec.Source.Imports[0].Skipped {
+				lost += k.Count
+			}
+			for _, got := range rec.Results {
+				read++
+				require.Equal(t, 1, got.Burst.MeanOfRanks.N)
+				require.True(t, slices.ContainsFunc(base.Results, func(want record.Result) bool {
+					// The slack on algbw is 1 %, so a lost last decimal may pass.
+					near := math.Abs(got.Burst.MeanOfRanks.Median/want.Burst.MeanOfRanks.Median-1) < 0.011
+					want.Status, want.Reason = got.Status, got.Reason // a row may run into the footer
+					want.Burst, want.AlgBW, want.BusBW, want.Warnings, want.Verified, want.Key, want.Setup = got.Burst, got.AlgBW, got.BusBW, got.Warnings, got.Verified, got.Key, got.Setup
+					return near && reflect.DeepEqual(want, got)
+				}), "%s: %s with %g s is no row of\n%s", file, got.Key, got.Burst.MeanOfRanks.Median, text)
+			}
+		}
+	}
+	require.Greater(t, read, 5000)
+	require.Greater(t, lost, 2000)
 }
 
 // standard reports whether a log is one that the plain reader can read, too: every

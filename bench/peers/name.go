@@ -2,6 +2,7 @@ package peers
 
 import (
 	"fmt"
+	"path"
 	"strings"
 
 	"zbench/bench/collective"
@@ -28,7 +29,7 @@ func (u unsupported) Unwrap() []error {
 }
 
 // sources are the sources of a name in words.
-var sources = map[string]string{"option": "--collective option", "file": "file name", "numbers": "numbers"}
+var sources = map[string]string{"log": "log", "option": "--collective option", "file": "file name", "numbers": "numbers"}
 
 // evidence is what a table's rows tell about the collective, whatever its name.
 type evidence struct {
@@ -59,21 +60,20 @@ func (t *test) evidence(ratio interval, ranks int) evidence {
 	// The first versions left out the columns that a collective does not need.
 	full := l.has(kCount) && l.has(kType)
 	e := evidence{rootColumn: l.has(kRoot), ratio: ratio, ranks: ranks, share: -1}
-	for r := range t.rows.all() {
-		of := t.log.list[r.of]
-		switch op := reduction(of.op); {
+	for _, r := range t.rows {
+		switch op := reduction(r.op); {
 		case op != "":
 			e.ops, e.op = true, op
 		case full || l.has(kRedop):
 			e.none = true
 		}
 		switch {
-		case digits(of.root):
-			e.roots, e.root = true, of.root
+		case digits(r.root):
+			e.roots, e.root = true, r.root
 		case full || l.has(kRoot):
 			e.noRoot = true
 		}
-		if share := of.share(); e.share < 0 {
+		if share := r.share(); e.share < 0 {
 			e.share = share
 		} else if e.share != share {
 			e.share = 0
@@ -89,11 +89,14 @@ func (t *test) evidence(ratio interval, ranks int) evidence {
 	return e
 }
 
-// share is size/(count × element size), 0 if that is not a whole number.
+// share is size/(count × element size): 0 if it is not known, -1 if it is no whole number.
 func (p printedCase) share() int64 {
 	d, err := collective.DtypeByName(p.dtype)
-	if err != nil || p.elements <= 0 || p.bytes%p.elements != 0 || p.bytes/p.elements%int64(d.Size) != 0 {
+	switch {
+	case err != nil || p.elements <= 0:
 		return 0
+	case p.bytes%p.elements != 0 || p.bytes/p.elements%int64(d.Size) != 0:
+		return -1
 	}
 	return p.bytes / p.elements / int64(d.Size)
 }
@@ -157,10 +160,10 @@ func (e evidence) candidates() []collective.Collective {
 // findName finds the collective of a test: by the log, the option or the file's name, unless the rows
 // contradict it, else by the rows.
 func (s *scan) findName(t *test, o Hints, e evidence) (named, error) {
-	fits, line := e.candidates(), t.rows.firstLine()
+	fits, line := e.candidates(), t.rows[0].line
 	not := ""
 	for _, n := range []named{{from: "log"}, {from: "option"}, {from: "file"}} {
-		name := map[string]string{"log": t.name, "option": o.Collective, "file": fileCollective(o.File)}[n.from]
+		name := map[string]string{"log": t.name, "option": o.Collective, "file": fileCollective(path.Base(o.File))}[n.from]
 		if name == "" {
 			continue
 		}

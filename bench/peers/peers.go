@@ -1,16 +1,14 @@
 // Package peers reads the output of rccl-tests and nccl-tests, text or CSV, into
 // zbench's record.
 //
-// The steps are the files: form.go rewrites other forms of log; lines.go and clean.go make clean lines; labels.go puts lines together that
-// a launcher cut. scan.go sorts the lines into tests; preamble.go, meta.go, world.go, section.go and
-// header.go know what a line can be. row.go turns a table row into cells; join.go puts rows together
-// that NCCL_DEBUG cut; csv.go reads CSV. table.go and agree.go decide which rows can be believed.
-// name.go finds the collective, infer.go the number of ranks. setup.go tells repeats from other runs.
-// build.go makes the record.
+// The steps are the files: lines.go and clean.go make clean lines. scan.go sorts them into tests; preamble.go, meta.go, world.go,
+// section.go and header.go know what a line can be. row.go puts the words of a row under the column names; csv.go reads CSV.
+// table.go and agree.go decide which rows can be believed. name.go finds the collective, infer.go the number of ranks. setup.go
+// tells repeats from other runs. build.go makes the record.
 //
-// A row is taken only when the header, the number of cells, the type of each
-// cell and size/time against the printed algbw all agree. What is not taken is
-// counted by reason, with line numbers. Memory is bounded whatever the input.
+// A row is read if it follows its header, and the number of its cells, the type of each cell, its count and
+// size/time against the printed algbw agree. Any other row is named, with its line and the reason, and left
+// out: none is put together from pieces. Memory is bounded whatever the input.
 package peers
 
 import (
@@ -26,8 +24,7 @@ import (
 var (
 	// ErrNoTable is wrapped where the text holds no rccl-tests or nccl-tests table.
 	ErrNoTable = errors.New("no rccl-tests or nccl-tests table")
-	// ErrFormat is wrapped where the input is not their output as text or CSV: JSON,
-	// a CSV without the columns, a compressed file, UTF-16.
+	// ErrFormat is wrapped by package formats where the input is their output in a form that cannot be read.
 	ErrFormat = errors.New("not the text or CSV output of rccl-tests or nccl-tests")
 	// ErrNoRows is wrapped where there is a table but no row could be taken.
 	ErrNoRows = errors.New("no row could be taken")
@@ -52,9 +49,6 @@ type Hints struct {
 	File string
 	// Nodes and Ranks serve where the log does not list its devices; 0 is unknown.
 	Nodes, Ranks int
-	// Stop is asked every few thousand lines; its error ends the reading and is
-	// returned. Nil never ends it.
-	Stop func() error
 }
 
 // Parse reads one log. The record has its Schema, Source, World, Results (times
@@ -66,25 +60,16 @@ type Hints struct {
 // returns the reader's own error.
 func Parse(r io.Reader, o Hints) (*record.Record, error) {
 	s := newScan()
-	s.stop = o.Stop
 	sum, err := whole.eachLine(r, s.line)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", cmp.Or(o.File, "log"), err)
 	}
 	rec, err := s.build(o)
-	if errors.Is(err, ErrNoTable) {
-		if other := otherFormat(sum.head); other != nil {
-			err = other
-		}
-	}
 	if err == nil {
 		err = rec.CheckNames()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", cmp.Or(o.File, "log"), err)
-	}
-	if sum.cut != nil {
-		rec.Warnings = append(rec.Warnings, record.Warning{Code: "json_cut", Message: sum.cut.Error() + "; the rows before that are taken", Hint: "give the whole file"})
 	}
 	imp := &rec.Source.Imports[0]
 	imp.File, imp.SHA256, imp.Lines = o.File, sum.sha256, sum.lines
@@ -104,10 +89,12 @@ func (s *scan) noTable() error {
 		}
 		hint = "the log says: " + strings.Join(said, "; ")
 	}
+	var all skips
 	for _, t := range s.tests {
-		if len(t.skips) > 0 {
-			hint = t.skips.text() + "; " + hint
-		}
+		all.merge(t.skips...)
+	}
+	if len(all) > 0 {
+		hint = all.text() + "; " + hint
 	}
 	return fmt.Errorf("%w: looked in %d lines for column names (size, time, algbw, busbw) or for bare rows of such a table; %s",
 		ErrNoTable, s.seen, hint)

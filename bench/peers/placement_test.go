@@ -76,6 +76,9 @@ func TestPrefixBeforeAHeader(t *testing.T) {
 	rows := rowsOf("all_reduce", 8, 1, largeSizes...)
 	for _, prefix := range prefixes {
 		for _, with := range []string{"^#.*busbw", "^#", ""} {
+			if with != "" && clean(prefix+"# x").stream != "" {
+				continue // a launcher puts its label before all lines of a process
+			}
 			if with == "" && strings.ContainsAny(prefix, ",$>") && prefix != "[1,0]<stdout>:" && prefix != "> " {
 				continue
 			}
@@ -87,11 +90,7 @@ func TestPrefixBeforeAHeader(t *testing.T) {
 			require.NotContains(t, codes(rec), "columns_inferred", "%q before %q", prefix, with)
 		}
 	}
-	// Labels before the rows alone, of one process; a second process's rows are not the header's.
-	log := bothPlaces + eachLine(rows, "", before(" 3: "))
-	require.Len(t, parseText(t, log, Hints{File: "all_reduce.log"}).Results, 2*len(largeSizes))
-	two := bothPlaces + eachLine(rows, "", before(" 3: ")) + eachLine(rowsOf("all_reduce", 8, 3, largeSizes...), "", before(" 4: "))
-	for _, r := range parseText(t, two, Hints{File: "all_reduce.log"}).Results {
-		require.Equal(t, 1, r.Burst.MeanOfRanks.N)
-	}
+	// Rows with a launcher's label are not those of a header without.
+	rec, err := Parse(strings.NewReader(bothPlaces+eachLine(rowsOf("all_reduce", 8, 1, 8, 16), "", before(" 3: "))), Hints{File: "all_reduce.log"})
+	require.ErrorIs(t, err, ErrNoRows, rec)
 }

@@ -132,6 +132,9 @@ func decodeVersion(code string) string {
 // other text may stand in front of it.
 func (s *scan) end(t *test, l line) bool {
 	commented := strings.HasPrefix(strings.TrimSpace(l.text), "#")
+	if t.layout == nil && t.before != nil && t.launches > 1 {
+		t = t.before
+	}
 	if t.layout == nil && s.last != nil && s.last.stream != t.stream {
 		t = s.last // a footer without its launcher's label
 	}
@@ -174,14 +177,8 @@ func (t *test) failedChecks(n int64) {
 
 // endTable notes the footer's average, which ends the table.
 func (t *test) endTable(average string, l line) {
-	t.giveUp()
 	t.phase = footer
 	t.footers++
-	if t.after != nil && t.after.layout != nil && !t.after.layout.inferred {
-		// These rows had a footer of their own and no header, the rows before had
-		// one: their programs wrote at the same time.
-		t.launches, t.after.launches = 2, 2
-	}
 	// A number that the end of the file cut is not the average.
 	if n, ok := parseDecimal(average); ok && !l.cut && t.average == nil && n.value() < maxGBs {
 		t.average = &n

@@ -1,9 +1,6 @@
 package peers
 
 import (
-	"crypto/sha256"
-	"fmt"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -136,23 +133,4 @@ func TestPublishedLibraries(t *testing.T) {
 	require.True(t, rec.Created.IsZero())
 	require.Equal(t, 20, rec.Results[0].Burst.Iterations)
 	require.Nil(t, rec.Results[0].Burst.MaxOfRanks)
-}
-
-// The JSON of both tools: all rows, and of nccl-tests' the world.
-func TestPublishedJSONIsRead(t *testing.T) {
-	for f, hosts := range map[string][]string{"synthetic_nccl-tests-2.19.6_v3.json": {"nodeA", "nodeB"}, "synthetic_rccl-tests_mpi.json": nil} {
-		h, err := os.Open(filepath.Join(project.Published(t, "logs"), f))
-		require.NoError(t, err)
-		rec, err := Parse(h, Hints{File: f})
-		require.NoError(t, h.Close())
-		require.NoError(t, err)
-		require.Len(t, rec.Results, 28, f)
-		require.Equal(t, hosts, rec.World.Hosts, f)
-		require.Equal(t, 16, rec.Results[0].Ranks, f)
-		require.Equal(t, "all_reduce", rec.Results[0].Collective, f)
-		require.Empty(t, rec.Source.Imports[0].Skipped, f)
-		text, err := os.ReadFile(filepath.Join(project.Published(t, "logs"), f))
-		require.NoError(t, err)
-		require.Equal(t, fmt.Sprintf("%x", sha256.Sum256(text)), rec.Source.Imports[0].SHA256, f)
-	}
 }

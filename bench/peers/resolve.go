@@ -3,6 +3,7 @@ package peers
 import (
 	"crypto/sha256"
 	"fmt"
+	"path"
 	"slices"
 
 	"zbench/bench/collective"
@@ -40,20 +41,20 @@ func (s *scan) resolve(t *test, o Hints) (*setting, error) {
 	out.ranks, out.nodes, out.world = sh.comm, sh.commNodes, sh.World
 	out.fromOptions(s, o)
 	if t.settleHalves() {
-		s.warn("one_placement", "check the rows' places in the log", "the header of the table at line %d has two placements, its rows one: they are taken for %s", t.rows.firstLine(),
+		s.warn("one_placement", "check the rows' places in the log", "the header of the table at line %d has two placements, its rows one: they are taken for %s", t.rows[0].line,
 			map[bool]string{false: "out of place", true: "in place"}[t.layout.inPlace[0]])
 	}
+	t.refuseCounts()
 	out.timeUnit = t.findTimeUnit(out.ranks)
-	if t.rows.n == 0 {
+	if len(t.rows) == 0 {
 		return out, nil
 	}
 	ratio := t.ratio(out.unit)
-	if t.layout.inferred && !slices.ContainsFunc(collective.All(), func(c collective.Collective) bool { return fitsSome(c, ratio) || ratio.empty() }) {
-		// size/time cannot tell time and algbw apart: their product is the size.
-		t.skipRows("there is no line of column names, and busbw does not confirm the columns: it is that of no collective on any number of ranks")
+	seen := t.evidence(ratio, out.ranks)
+	if t.layout.inferred && slices.ContainsFunc(t.rows, func(r *row) bool { return !r.within(ratio, out.unit) }) {
+		t.skipRows("there is no line of column names, and the rows are of several worlds: their busbw over size/time is not that of one number of ranks; import each run on its own, with its header")
 		return out, nil
 	}
-	seen := t.evidence(ratio, out.ranks)
 	name, err := s.findName(t, o, seen)
 	if err != nil {
 		return out, err
@@ -64,17 +65,12 @@ func (s *scan) resolve(t *test, o Hints) (*setting, error) {
 		}
 	}
 	out.Collective = name.Collective
-	switch {
-	case out.scale != 1 && !out.SendShare && !out.RecvShare:
+	if out.scale != 1 && !out.SendShare && !out.RecvShare {
 		t.skipRows("algbw is not size/time")
 		return out, nil
-	case t.layout.inferred && ratio.empty():
-		t.skipRows(bareWorlds)
-		return out, nil
 	}
-	t.refuse(func(r *row) string { return t.odd(r, out.unit, ratio) })
-	out.fromClaims(s, t.claim, fileWorld(o.File), ratio)
-	if err := out.fitRanks(s, sh, name.from, seen); err != nil {
+	out.fromClaims(s, t.claim, fileWorld(path.Base(o.File)), ratio)
+	if err := out.fitRanks(s, name.from, seen); err != nil {
 		return out, err
 	}
 	out.finishWorld(s, sh)
@@ -105,7 +101,7 @@ func (out *setting) fromClaims(s *scan, fromRows, fromFile claim, ratio interval
 		}
 		if !ratio.has(out.BusFactor(c.ranks)) {
 			s.warn("ranks_contradicted", "pass --ranks and --nodes", "%s has %d ranks, but busbw over size/time of the table at line %d is not that of %s on as many: they are not used",
-				c.from, c.ranks, out.test.rows.firstLine(), out.Name)
+				c.from, c.ranks, out.test.rows[0].line, out.Name)
 			continue
 		}
 		if out.ranks == 0 && c == fromFile {
@@ -120,7 +116,7 @@ func (out *setting) fromClaims(s *scan, fromRows, fromFile claim, ratio interval
 
 // fitRanks checks the number of ranks against busbw over size/time, or finds it
 // there if the log lacks it.
-func (out *setting) fitRanks(s *scan, sh shape, from string, seen evidence) error {
+func (out *setting) fitRanks(s *scan, from string, seen evidence) error {
 	ratio := seen.ratio
 	if out.ranks > 0 && ratio.has(out.BusFactor(out.ranks)) {
 		out.factor = true
@@ -130,30 +126,18 @@ func (out *setting) fitRanks(s *scan, sh shape, from string, seen evidence) erro
 	if share := int(seen.share); n == 0 && share > 1 && divides(out.Collective) && ratio.has(out.BusFactor(share)) {
 		n = share
 	}
-	line := out.test.rows.firstLine()
+	line := out.test.rows[0].line
 	switch {
-	case ratio.empty() && from != "log":
-		return errDisagree(line)
 	case ratio.empty():
-		s.warn("busbw_contradicts", "import each run on its own; busbw is the printed one", "the rows of the table at line %d have different rank counts: no single rank count explains their busbw", line)
-		return nil
-	case out.ranks == 0 && n > 0:
-		s.warn("ranks_from_ratio", "pass --ranks and --nodes to be sure", "the log lists no devices; busbw over size/time of the table at line %d is that of %d ranks", line, n)
-	case out.ranks == 0:
+		return errDisagree(line)
+	case out.ranks > 0:
+		return fmt.Errorf("busbw over size/time of the table at line %d is not that of %s (from the %s) on %d ranks%s; check the list of devices, or pass --collective and --ranks as they were",
+			line, out.Name, sources[from], out.ranks, butOf(seen.candidates()))
+	case n == 0:
 		s.warn("ranks_unknown", "pass --ranks and --nodes", "the log lists no devices and its numbers fit several worlds: busbw is the printed one, to its printed digits")
 		return nil
-	case sh.comm == 0:
-		return fmt.Errorf("busbw over size/time of the table at line %d is not that of %s on the given %d ranks; leave --ranks out, or correct it", line, out.Name, out.ranks)
-	case n > sh.comm && sh.groups == 1 && len(seen.candidates()) == 0:
-		s.warn("device_list_incomplete", "pass the whole log", "the log lists %d ranks, but busbw over size/time of the table at line %d is that of %d: the device list is taken for incomplete", sh.comm, line, n)
-		out.nodes, out.world = 0, record.World{GPU: sh.GPU}
-	case from == "log":
-		s.warn("busbw_contradicts", "check the device list and the program's version; busbw is the printed one", "busbw over size/time of the table at line %d is not that of %s on %d ranks", line, out.Name, out.ranks)
-		return nil
-	default:
-		return fmt.Errorf("busbw over size/time of the table at line %d is not that of %s (from the %s) on %d ranks%s; pass --collective and --ranks as they were",
-			line, out.Name, sources[from], out.ranks, butOf(seen.candidates()))
 	}
+	s.warn("ranks_from_ratio", "pass --ranks and --nodes to be sure", "the log lists no devices; busbw over size/time of the table at line %d is that of %d ranks", line, n)
 	out.ranks, out.factor = n, true
 	return nil
 }
@@ -192,26 +176,4 @@ func (out *setting) finishWorld(s *scan, sh shape) {
 // skipRows gives up all rows of a test for one reason.
 func (t *test) skipRows(reason string) {
 	t.refuse(func(*row) string { return reason })
-}
-
-// bareWorlds is why rows without column names are not taken if they disagree.
-const bareWorlds = "there is no line of column names, and the rows are of several worlds: their busbw over size/time is not that of one number of ranks; import each run on its own, with its header"
-
-// odd is why a row is not taken that was put together, or that has no column names, if its busbw is of
-// another number of ranks than the rest of the table's; empty for another row.
-func (t *test) odd(r *row, unit float64, ratio interval) string {
-	if ratio.empty() || !r.joined && !t.layout.inferred {
-		return ""
-	}
-	for i := range r.sides[:r.n] {
-		is := r.sides[i].ratio(t.bytes(r), unit)
-		switch {
-		case is.hi >= ratio.lo && is.lo <= ratio.hi:
-		case r.joined:
-			return t.log.mixture()
-		default:
-			return bareWorlds
-		}
-	}
-	return ""
 }

@@ -1,8 +1,9 @@
 package peers
 
 import (
-	"slices"
 	"strings"
+
+	"zbench/bench/collective"
 )
 
 // cells is a row as printed, by the names of its columns.
@@ -36,7 +37,8 @@ func (k kind) fits(s string) bool {
 	case kType:
 		return isWord(s)
 	case kRedop:
-		return isWord(s) && !numeric(s)
+		_, err := collective.OpByName(s)
+		return err == nil || reduction(s) == "" || s == "mulsum" // which nccl-tests has besides
 	case kRoot:
 		return isRoot(s)
 	case kTime, kAlg, kBus:
@@ -90,99 +92,67 @@ func (l *layout) setWays() {
 	}
 }
 
-// candidate is one assignment of a row's words to the columns. off is the sum of the distances between
-// words and names, in characters.
-type candidate struct {
-	cells cells
-	off   int
-	// drop is the side that is left out, -1 for none.
-	drop int
-}
-
-// read puts the words of a row under the column names. It tries every way that
-// leaves out columns that may be blank, keeps those in which each word suits
-// its column and size/time does not contradict algbw, and lets the character
-// positions decide among the rest. The reason is empty on success; a row without
-// the second side is read, with [halfRow].
-func (l *layout) read(toks []token) (c candidate, reason string) {
+// read puts the words of a row under the column names. It tries every way that leaves out columns that
+// may be blank, keeps those in which each word suits its column, and lets the character positions decide
+// among them. off is the sum of the distances between words and names, in characters. The reason is empty on success; a row without the second side is read, with [halfRow].
+func (l *layout) read(toks []token) (best cells, off int, reason string) {
 	toks = splitGlued(toks)
-	found := l.candidates(toks)
-	if len(found) == 0 {
-		return candidate{}, misfit
-	}
-	if len(found) > 1 {
-		agree := slices.DeleteFunc(slices.Clone(found), func(c candidate) bool { return l.refutes(c.cells) })
-		if len(agree) > 0 {
-			found = agree
-		}
-	}
-	best, tie := found[0], false
-	for _, c := range found[1:] {
-		if c.off < best.off {
-			best, tie = c, false
-		} else if c.off == best.off {
-			tie = true
-		}
-	}
-	switch {
-	case tie || len(found) > 1 && best.off > 2*len(l.cols):
-		return candidate{}, "it is not clear which columns are blank"
-	case best.drop == 1:
-		return best, halfRow
-	}
-	return best, ""
-}
-
-const (
-	misfit  = "the cells do not fit the column names"
-	halfRow = "the row ends before its second group of values"
-)
-
-// candidates lists the distinct readings of a row.
-func (l *layout) candidates(toks []token) []candidate {
-	found := make([]candidate, 0, 1)
+	found, least, tie, drop := 0, 0, false, -1
 	for _, w := range l.ways {
 		if w.need > len(toks) || len(dropTail(toks[w.need:])) > 0 {
 			continue
 		}
-		c, ok := l.match(toks, w)
-		if !ok {
+		c, off, ok := l.match(toks, w)
+		switch {
+		case !ok:
 			continue
+		case found > 0 && c == best:
+			least = min(least, off)
+			continue
+		case found == 0 || off < least:
+			tie = false
+			best, least, drop = c, off, w.drop
+		case off == least:
+			tie = true
 		}
-		if i := slices.IndexFunc(found, func(f candidate) bool { return f.cells == c.cells }); i >= 0 {
-			found[i].off = min(found[i].off, c.off)
-		} else {
-			found = append(found, c)
-		}
+		found++
 	}
-	return found
+	switch {
+	case found == 0:
+		return cells{}, 0, misfit
+	case tie || found > 1 && least > 2*len(l.cols):
+		return cells{}, 0, "it is not clear which columns are blank"
+	case drop == 1:
+		return best, least, halfRow
+	}
+	return best, least, ""
 }
 
-// match reads the row with the columns of a way empty.
-func (l *layout) match(toks []token, w way) (candidate, bool) {
-	c := candidate{drop: w.drop}
-	at, shift, cur := 0, 0, -2
+// match reads the row with the columns of a way empty. off is the sum of the distances between words and
+// names, in characters.
+func (l *layout) match(toks []token, w way) (c cells, off int, ok bool) {
+	shift, cur := toks[0].end, -2
 	for i, col := range l.cols {
 		if w.blank>>i&1 == 1 {
 			continue
 		}
-		t := toks[at]
+		t := toks[0]
 		if !col.kind.fits(t.s) {
-			return c, false
+			return c, 0, false
 		}
-		if at == 0 {
-			shift = t.end - col.end
+		if cur == -2 {
+			shift, cur = t.end-col.end, -1
 		}
-		c.off += abs(t.end - col.end - shift)
-		at++
+		off += abs(t.end - col.end - shift)
+		toks = toks[1:]
 		if col.kind == kTime && col.side != cur {
 			cur = col.side
-			c.cells.sides[c.cells.n].inPlace = l.inPlace[col.side]
-			c.cells.n++
+			c.sides[c.n].inPlace = l.inPlace[col.side]
+			c.n++
 		}
-		c.cells.setSide(col.kind, t.s, max(c.cells.n-1, 0))
+		c.setSide(col.kind, t.s, max(c.n-1, 0))
 	}
-	return c, c.cells.n > 0
+	return c, off, c.n > 0
 }
 
 func abs(x int) int { return max(x, -x) }

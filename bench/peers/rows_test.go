@@ -68,10 +68,9 @@ func TestTwoPreamblesBeforeTwoTables(t *testing.T) {
 	two := strings.Split(strings.ReplaceAll(strings.Join(one, "\n"), "dgx", "igx"), "\n")
 	log := strings.Join(one[:12], "\n") + "\n" + strings.Join(two[:12], "\n") + "\n"
 	log += strings.Join(one[12:16], "\n") + "\n" + strings.Join(one[16:21], "\n") + "\n" + strings.Join(two[16:21], "\n") + "\n"
-	rec := parseText(t, log, Hints{})
-	require.Contains(t, codes(rec), "separate_worlds")
-	require.Equal(t, 1, rec.Results[0].Burst.MeanOfRanks.N)
-	require.Equal(t, 5, rec.Source.Imports[0].Skipped[0].Count)
+	_, err := Parse(strings.NewReader(log), Hints{})
+	require.ErrorIs(t, err, ErrNoRows)
+	require.ErrorContains(t, err, "10 rows skipped (from line 29): several programs wrote into this table at once")
 }
 
 // A log cut inside a table and the next run after it are two tests, not two

@@ -8,9 +8,7 @@ import (
 // Bounds on what an input can make the importer keep.
 const (
 	maxTests = 1 << 14
-	// maxWorlds is the number of device lists kept of one test; two are already
-	// too many for its rows to be told apart.
-	maxWorlds = 64
+	maxRows  = 1 << 20
 )
 
 // phase is how far a test's output has come.
@@ -38,8 +36,6 @@ type test struct {
 	// before is the test that this one interrupted inside its table, nil where
 	// that had ended.
 	before *test
-	// after is the test after whose footer this one's rows began without a header.
-	after *test
 	// cycles is true once a line marked repeats of the table.
 	cycles bool
 	// failed is true once a line said that the program gave up.
@@ -47,21 +43,12 @@ type test struct {
 	worlds []*world
 	banner string
 	layout *layout
-	rows   rowList
+	rows   []*row
 	skips  skips
-	// log is common to this and the other tests, open the row that is not complete yet.
-	log  *common
-	open *fragment
 	// claim is the world that the rows of a CSV name.
 	claim claim
-	// adopts is true if the rows are of another stream, adopted: either the header has no launcher's label
-	// and the rows have one, or the reverse.
-	adopts  bool
-	adopted string
 	// under is the section of the log in which the table stands.
 	under *section
-	// hosts are the names in the device list.
-	hosts map[string]bool
 	// emptyBus are the busbw of rows of size 0, which the average includes.
 	emptyBus []decimal
 	average  *decimal
@@ -88,7 +75,6 @@ type scan struct {
 	facts
 	seen int
 	rows int
-	log  *common
 	// sections are the lines that name settings, under is the one that holds.
 	sections []*section
 	under    *section
@@ -97,7 +83,6 @@ type scan struct {
 	// last is the test whose table came last, in whatever stream.
 	last *test
 	toks []token
-	stop func() error
 }
 
 type command struct {
@@ -106,8 +91,7 @@ type command struct {
 }
 
 func newScan() *scan {
-	log := &common{caseTable: caseTable{index: map[printedCase]int32{}}}
-	return &scan{cur: map[string]*test{}, used: map[string]int{}, log: log}
+	return &scan{cur: map[string]*test{}, used: map[string]int{}}
 }
 
 // at returns the running test of a stream.
@@ -120,12 +104,8 @@ func (s *scan) at(stream string) *test {
 
 // next begins a test.
 func (s *scan) next(stream string) *test {
-	t := &test{stream: stream, log: s.log}
-	old := s.cur[stream]
-	if old != nil {
-		old.giveUp()
-	}
-	switch {
+	t := &test{stream: stream}
+	switch old := s.cur[stream]; {
 	case old == nil || old.failed || old.phase == footer:
 	case old.phase == table:
 		t.before = old
@@ -153,99 +133,29 @@ func (s *scan) follow(t *test) *test {
 	return n
 }
 
-// stopEvery is the number of lines after which the caller may end the reading.
-const stopEvery = 1 << 12
-
-// line takes one line. It fails only where the input is beyond its bounds, or
-// where the caller ends it.
+// line takes one line. It fails only where the input is beyond its bounds.
 func (s *scan) line(l line) error {
 	s.seen++
-	if err := s.log.full(s.rows, l.no); err != nil {
-		return err
-	}
-	if len(s.tests) > maxTests {
+	switch {
+	case s.rows > maxRows:
+		return fmt.Errorf("%w: more than %d rows at line %d; split the file", ErrTooLarge, maxRows, l.no)
+	case len(s.tests) > maxTests:
 		return fmt.Errorf("%w: more than %d tests at line %d; split the file", ErrTooLarge, maxTests, l.no)
 	}
-	if s.stop != nil && s.seen%stopEvery == 0 {
-		if err := s.stop(); err != nil {
-			return err
-		}
-	}
-	if strings.TrimSpace(l.text) == "" {
+	if strings.TrimSpace(l.text) == "" || s.csvLine(l) {
 		return nil
-	}
-	if s.csvLine(l) {
-		return nil
-	}
-	s.adopt(&l)
-	t := s.cur[l.stream]
-	if t == nil || t.phase != table {
-		s.sort(l)
-		return nil
-	}
-	s.inTable(t, l)
-	return nil
-}
-
-// adopt gives a row to the last header without rows, if only one of the two has a launcher's label.
-func (s *scan) adopt(l *line) {
-	t := s.last
-	if t == nil || t.stream == l.stream || t.phase != table || t.stream != "" && l.stream != "" || !plainRow(l.text) {
-		return
-	}
-	if own := s.cur[l.stream]; own != nil && (own.layout != nil || len(own.worlds) > 0) {
-		return
-	}
-	if !t.adopts && t.rows.n == 0 && t.open == nil && t.skips.count() == 0 {
-		t.adopts, t.adopted = true, l.stream
-	}
-	if t.adopts && t.adopted == l.stream {
-		l.stream = t.stream
-	}
-}
-
-// inTable takes a line below a header. Output of NCCL_DEBUG may stand within rows.
-func (s *scan) inTable(t *test, l line) {
-	if plainRow(l.text) && s.row(t, l) {
-		return
-	}
-	open := t.open
-	before := fragment{}
-	if open != nil {
-		before = *open
-	}
-	own, message, known := t.cutDebug(l.text)
-	debug := message != "" || !known || debugAt(l.text) >= 0
-	s.log.debug = s.log.debug || debug
-	if message != "" && own != "" && strings.TrimSpace(own) != "" && rowStart(own) {
-		s.sort(line{no: l.no, text: message, stream: l.stream})
-		l.text, l.broken = own, true
-	}
-	s.sort(l)
-	if open != nil && open == t.open && *open == before {
-		open.between, open.apart = open.between || debug, open.apart || !debug
-	}
-}
-
-// rowStart reports whether a text begins with a number, as rows and what is left
-// of them do.
-func rowStart(text string) bool {
-	text = strings.TrimLeft(text, " ")
-	return text != "" && (isDigit(text[0]) || text[0] == '-')
-}
-
-// sort gives a line to the first that knows it.
-func (s *scan) sort(l line) {
-	if s.note(l) {
-		return
 	}
 	t := s.at(l.stream)
+	// Most lines are rows, which begin with a digit as no other line of the tools does.
+	if first := strings.TrimLeft(l.text, " ")[0]; t.phase == table && isDigit(first) && s.row(t, l) || s.note(l) {
+		return nil
+	}
 	switch {
-	case s.preamble(t, l), s.device(t, l), s.end(t, l), s.head(t, l), s.sectionLine(t, l):
-	case s.row(t, l):
+	case s.preamble(t, l), s.device(t, l), s.end(t, l), s.head(t, l), s.sectionLine(t, l), s.row(t, l):
 	default:
 		s.commandLine(l)
 	}
+	return nil
 }
 
 // device takes a line of a device list.
@@ -270,18 +180,11 @@ func (s *scan) device(t *test, l line) bool {
 	return found
 }
 
-// place puts a device into the list of its process, else into the last list
-// that lacks its rank, else into a new one.
+// place puts a device into the last list, or into a new one if that has its rank. Two are already too
+// many for the rows to be told apart.
 func (t *test) place(d device) {
-	for _, w := range t.worlds {
-		if w.procs[d.process()] && w.add(d) {
-			return
-		}
-	}
-	if n := len(t.worlds); n > 0 && t.worlds[n-1].add(d) {
-		return
-	}
-	if len(t.worlds) == maxWorlds {
+	switch n := len(t.worlds); {
+	case n > 0 && t.worlds[n-1].add(d) || n > 1:
 		return
 	}
 	w := newWorld()
@@ -292,7 +195,7 @@ func (t *test) place(d device) {
 // head takes the lines above a table: the banner, the names, the units.
 func (s *scan) head(t *test, l line) bool {
 	if unit, ok := parseUnits(l.text); ok && !strings.Contains(l.text, "busbw") {
-		if t.layout != nil && t.rows.n == 0 && unit != 0 {
+		if t.layout != nil && len(t.rows) == 0 && unit != 0 {
 			t.layout.unit = unit
 		}
 		return true
@@ -305,7 +208,7 @@ func (s *scan) head(t *test, l line) bool {
 		}
 		return false
 	}
-	if t.phase >= table && (t.rows.n > 0 || t.open != nil || t.skips.count() > 0 || t.phase == footer) {
+	if t.phase >= table && (len(t.rows) > 0 || t.skips.count() > 0 || t.phase == footer) {
 		banner := t.banner
 		t = s.follow(t)
 		h = parseHeader(l.text, banner)
@@ -322,12 +225,6 @@ func (s *scan) begin(t *test, h *layout) {
 		s.under.tables = true
 	}
 	s.last = t
-	t.hosts = map[string]bool{}
-	for _, w := range t.worlds {
-		for _, d := range w.devices {
-			t.hosts[d.host] = d.host != ""
-		}
-	}
 	if t.command == "" && s.pending.seq > s.used[t.stream] {
 		t.command = s.pending.text
 		if t.name == "" {
@@ -337,27 +234,16 @@ func (s *scan) begin(t *test, h *layout) {
 	}
 }
 
-// plainRow reports whether a line is certainly a row, as almost all lines of a table: it begins with a
-// number, ends with one or with N/A, and has no colon, number sign or other capital letter, of which all
-// other lines of the tools and libraries have one.
-func plainRow(text string) bool {
-	text = strings.TrimLeft(text, " ")
-	if text == "" || !isDigit(text[0]) {
-		return false
-	}
-	for i := range len(text) {
-		switch c := text[i]; {
-		case c == ':' || c == '#':
-			return false
-		case c >= 'A' && c <= 'Z' && (i+2 >= len(text) || text[i:i+3] != "N/A") && (i < 2 || text[i-2:i+1] != "N/A"):
-			return false
-		}
-	}
-	last := text[len(text)-1]
-	return isDigit(last) || last == 'A'
-}
+// Why a row is left out.
+const (
+	misfit      = "the cells do not fit the column names"
+	halfRow     = "the row ends before its second group of values"
+	noHeader    = "no line of column names precedes the row"
+	mixedOutput = "other output is mixed into the row: write NCCL_DEBUG's elsewhere (NCCL_DEBUG_FILE), and each process's to a file of its own (mpirun --output-filename, srun --output with %t)"
+	cutLine     = "last line of a file that ends without a line end: it may be cut (if it is whole, add a line end)"
+)
 
-// row takes a table row, or counts why it is not taken.
+// row takes a table row, or counts why it is left out.
 func (s *scan) row(t *test, l line) bool {
 	// Some versions and people comment rows out; the digits after # stay rows.
 	if strings.HasPrefix(strings.TrimLeft(l.text, " "), "#") {
@@ -369,55 +255,54 @@ func (s *scan) row(t *test, l line) bool {
 			l.text = strings.Repeat(" ", len(l.text)-len(rest)) + rest
 		}
 	}
-	toks := tokenizeInto(s.toks, l.text)
-	s.toks = toks
-	t, ok := s.table(t, toks, l)
+	s.toks = tokenizeInto(s.toks, l.text)
+	if t.layout == nil && t.before != nil && containsRow(s.toks, 0) {
+		// The test before has not ended after all: two programs write at once.
+		t.launches, t.before.launches = 2, 2
+	}
+	if ended := t.phase == footer && t.layout != nil && t.layout.inferred; ended || t.layout == nil && t.launches < 2 {
+		if h := headless(s.toks); h != nil {
+			if ended {
+				t = s.next(t.stream)
+			}
+			s.begin(t, h)
+		}
+	}
+	if t.layout == nil || t.phase == footer {
+		if containsRow(s.toks, 0) {
+			t.skips.add(noHeader, l.no)
+			return true
+		}
+		return false
+	}
 	// A lone number is what is left of a row only where the size would stand.
-	if !ok || t.phase == footer || len(toks) == 1 && !l.cut && abs(toks[0].end-t.layout.cols[0].end) > 2 || !rowLike(toks) {
+	if len(s.toks) == 1 && !l.cut && abs(s.toks[0].end-t.layout.cols[0].end) > 2 || !rowLike(s.toks) {
 		return false
 	}
 	s.rows++
-	t.piece(toks, l)
+	c, off, reason := t.layout.read(s.toks)
+	var r row
+	if half := reason == halfRow; reason == "" || half {
+		r, reason = c.row(l.no)
+		r.half, r.off = half, off
+	}
+	if reason == misfit && (strings.Contains(l.text, " NCCL ") || labelRE.MatchString(l.text)) {
+		reason = mixedOutput
+	}
+	t.take(r, reason, l)
 	return true
 }
 
-// table finds the table of a row. It begins one if the row has no header and tells its columns itself.
-func (s *scan) table(t *test, toks []token, l line) (*test, bool) {
-	if t.phase == footer && containsRow(toks, 0) {
-		// The table has ended: this row is of one that lost its header.
-		ended := t
-		t = s.next(t.stream)
-		t.after = ended
-	}
-	if t.layout == nil && t.before != nil && containsRow(toks, 0) {
-		// The test before has not ended after all: two programs write at once.
-		t.launches, t.before.launches = 2, 2
-		t = t.before
-	}
-	if t.layout != nil {
-		return t, true
-	}
-	h := inferLayout(splitGlued(toks))
-	if h == nil {
-		if containsRow(toks, 0) {
-			t.skips.add("there is no line of column names, and the row is of no known layout", l.no)
-		}
-		return t, false
-	}
-	s.begin(t, h)
-	return t, true
-}
-
-// take adds a row to the table; with a reason it counts the row as skipped.
+// take adds a row to the table; with a reason it counts the row as left out.
 func (t *test) take(r row, reason string, l line) {
 	switch {
 	case l.cut:
-		reason = "last line of a file that ends without a line end: it may be cut (if it is whole, add a line end)"
+		reason = cutLine
 	case reason == "" && t.layout.cpuTime:
 		reason = "the table gives the CPU's launch time (-C 1), not the collective's"
 	}
 	if reason == "" {
-		t.rows.add(r)
+		t.rows = append(t.rows, &r)
 		return
 	}
 	t.skips.add(reason, l.no)

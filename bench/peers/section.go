@@ -54,7 +54,7 @@ func (s *scan) sectionLine(t *test, l line) bool {
 	case heading:
 		s.under = nil
 		return false
-	case pairs == nil || t.phase == table && !marked || t.open != nil:
+	case pairs == nil || t.phase == table && !marked:
 		return false
 	case !marked && s.under != nil && s.under.marked && !s.under.tables:
 		return true // what a script prints of its environment
@@ -86,8 +86,8 @@ func (t *test) settings() []string {
 		return nil
 	}
 	sizes := map[int64]bool{}
-	for r := range t.rows.all() {
-		sizes[t.bytes(r)] = true
+	for _, r := range t.rows {
+		sizes[r.bytes] = true
 	}
 	return slices.DeleteFunc(slices.Clone(t.under.pairs), func(pair string) bool {
 		_, value, _ := strings.Cut(pair, "=")
@@ -100,7 +100,7 @@ func (t *test) settings() []string {
 func (s *scan) emptySections() {
 	rows := map[*section]bool{}
 	for _, t := range s.tests {
-		if t.under != nil && t.rows.n+t.skips.count() > 0 {
+		if t.under != nil && len(t.rows)+t.skips.count() > 0 {
 			rows[t.under] = true
 		}
 	}

@@ -58,7 +58,7 @@ func (b *builder) setupOf(set *setting) *setup {
 	t := set.test
 	known := b.setups.alike[set.saidKey]
 	from := max(0, len(known)-maxAlike)
-	alone := t.mixed() || set.ranks == 1
+	alone := set.ranks == 1
 	switch {
 	case alone:
 		from = len(known)
@@ -71,7 +71,7 @@ func (b *builder) setupOf(set *setting) *setup {
 		}
 	}
 	out := set.said
-	out.line = t.rows.firstLine()
+	out.line = t.rows[0].line
 	if !alone {
 		b.setups.alike[set.saidKey] = append(known, &out)
 	}
@@ -92,7 +92,7 @@ func (b *builder) belongs(set *setting, to *setup) bool {
 	t := set.test
 	common, apart := 0, 0
 	best := [2]float64{math.Inf(1), math.Inf(1)} // seconds per byte
-	for r := range t.rows.all() {
+	for _, r := range t.rows {
 		for i := range r.sides[:r.n] {
 			into := b.index[resultKey{set.caseOf(r, r.inPlace[i]), to}]
 			if into == nil {
@@ -106,7 +106,7 @@ func (b *builder) belongs(set *setting, to *setup) bool {
 			if differ(here, there) {
 				apart++
 			}
-			bytes := float64(t.bytes(r))
+			bytes := float64(r.bytes)
 			best = [2]float64{min(best[0], here/bytes), min(best[1], there/bytes)}
 		}
 	}

@@ -3,6 +3,7 @@ package peers
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"zbench/bench/collective"
 )
@@ -55,8 +56,30 @@ func containsRow(toks []token, from int) bool {
 	return false
 }
 
-// row makes numbers of a row's cells, or says why that cannot be done.
-func (t *test) row(c *cells, line int) (r row, reason string) {
+// printedCase is what a row says beside its values.
+type printedCase struct {
+	bytes, elements int64
+	dtype, op, root string
+}
+
+// row is a row of a table.
+type row struct {
+	printedCase
+	line    int
+	n       int // sides present
+	sides   [2]side
+	inPlace [2]bool
+	// half is true where it ends before its second side.
+	half bool
+	// off is how far its words stand from the columns' names, in characters.
+	off int
+}
+
+// side is what a row says of one of out-of-place and in-place.
+type side struct{ time, alg, bus, wrong decimal }
+
+// row makes numbers of the cells, or says why that cannot be done.
+func (c *cells) row(line int) (r row, reason string) {
 	bytes, err := strconv.ParseInt(c.size, 10, 64)
 	if err != nil || bytes > 1<<60 {
 		return r, "the size is too large to be one"
@@ -67,7 +90,7 @@ func (t *test) row(c *cells, line int) (r row, reason string) {
 			return r, "the count is too large to be one"
 		}
 	}
-	r.line, r.n = int32(line), uint8(c.n) //nolint:gosec // a log has fewer than 2^31 lines, a row two sides
+	r.line, r.n = line, c.n
 	for i, cell := range c.sides[:c.n] {
 		r.sides[i], r.inPlace[i] = cell.side(), cell.inPlace
 	}
@@ -79,7 +102,8 @@ func (t *test) row(c *cells, line int) (r row, reason string) {
 			return r, reason
 		}
 	}
-	r.of = t.log.number(printedCase{bytes, elements, c.dtype, c.op, c.root})
+	// A part of a line would keep the whole line in memory.
+	r.printedCase = printedCase{bytes, elements, strings.Clone(c.dtype), strings.Clone(c.op), strings.Clone(c.root)}
 	return r, ""
 }
 
@@ -102,14 +126,11 @@ func (s *side) problem(wrong string) string {
 	return ""
 }
 
-// bytes is the size of a row.
-func (t *test) bytes(r *row) int64 { return t.log.list[r.of].bytes }
-
 // timeUnit is the unit of a table's times, and the scale of its algbw.
 type timeUnit struct {
 	unit float64
-	// unitFrom says how the unit is known: printed, rows, or assumed.
-	unitFrom string
+	// assumed is true where neither a line nor a row says the unit.
+	assumed bool
 	// scale is algbw over size/time: 1, or the bus factor in logs before June 2020.
 	scale float64
 }
@@ -117,9 +138,12 @@ type timeUnit struct {
 // findTimeUnit finds the time unit of a table and moves the rows that contradict it,
 // or that nothing confirms, to the skips.
 func (t *test) findTimeUnit(ranks int) timeUnit {
-	out := timeUnit{unit: t.layout.unit, unitFrom: "printed", scale: 1}
+	out := timeUnit{unit: t.layout.unit, scale: 1}
 	if out.unit == 0 {
-		out.unit, out.unitFrom = t.findUnit()
+		out.unit, out.assumed = 1e-6, !t.layout.millis
+	}
+	if t.layout.millis {
+		out.unit = 1e-3
 	}
 	good, bad := t.tally(out.unit, 1)
 	if bad > 0 {
@@ -128,6 +152,8 @@ func (t *test) findTimeUnit(ranks int) timeUnit {
 			good, bad = t.tally(out.unit, scale)
 		}
 	}
+	out.assumed = out.assumed && good == 0
+	off, aligned := t.alignment()
 	t.refuse(func(r *row) string {
 		switch {
 		case t.layout.inferred && (good == 0 || bad > 0):
@@ -136,10 +162,10 @@ func (t *test) findTimeUnit(ranks int) timeUnit {
 			return "size/time contradicts algbw in most rows, so the columns cannot be trusted"
 		case t.verdict(r, out.unit, out.scale) == contradicts:
 			return "size/time contradicts algbw"
+		case aligned && r.off != off && t.verdict(r, out.unit, out.scale) == unsure:
+			return "the cells do not stand where those of the other rows do, and too few digits are printed to confirm them"
 		case !r.believable(out.unit):
 			return "the time is longer than a day or shorter than a nanosecond"
-		case r.joined && t.mixed():
-			return t.log.mixture()
 		}
 		return ""
 	})
@@ -148,12 +174,41 @@ func (t *test) findTimeUnit(ranks int) timeUnit {
 
 // refuse moves the rows for which why gives a reason to the skips.
 func (t *test) refuse(why func(*row) string) {
-	t.rows.keep(func(r *row) bool {
+	t.rows = slices.DeleteFunc(t.rows, func(r *row) bool {
 		reason := why(r)
 		if reason != "" {
-			t.skips.add(reason, int(r.line))
+			t.skips.add(reason, r.line)
 		}
-		return reason == ""
+		return reason != ""
+	})
+}
+
+// alignment is how far the words of most rows stand from the columns' names; false if most differ.
+func (t *test) alignment() (off int, aligned bool) {
+	rows := map[int]int{}
+	for _, r := range t.rows {
+		if rows[r.off]++; 2*rows[r.off] > len(t.rows) {
+			return r.off, true
+		}
+	}
+	return 0, false
+}
+
+// refuseCounts leaves out rows whose count is not what their size has in most rows.
+func (t *test) refuseCounts() {
+	rows := map[int64]int{}
+	for _, r := range t.rows {
+		rows[r.share()]++
+	}
+	most := len(t.rows) / 2
+	t.refuse(func(r *row) string {
+		share := r.share()
+		for other, n := range rows {
+			if share < 0 || share == 0 && other > 0 || n > most && share != other {
+				return "the count is not that of the size and the type"
+			}
+		}
+		return ""
 	})
 }
 
@@ -165,23 +220,6 @@ func (r *row) believable(unit float64) bool {
 	})
 }
 
-// findUnit finds the unit that the rows confirm, where no line prints it.
-func (t *test) findUnit() (unit float64, from string) {
-	best := 0
-	for _, u := range t.layout.units() {
-		if good, bad := t.tally(u, 1); bad == 0 && good > best {
-			unit, best = u, good
-		}
-	}
-	switch {
-	case best > 0:
-		return unit, "rows"
-	case t.layout.millis:
-		return 1e-3, "assumed"
-	}
-	return 1e-6, "assumed"
-}
-
 // oldScale recognises all-gather and reduce-scatter tables printed before June
 // 2020, whose algbw was the busbw: size/time times (n−1)/n.
 func (t *test) oldScale(unit float64, ranks int) (float64, bool) {
@@ -189,7 +227,7 @@ func (t *test) oldScale(unit float64, ranks int) (float64, bool) {
 		return 0, false
 	}
 	scale := float64(ranks-1) / float64(ranks)
-	for r := range t.rows.all() {
+	for _, r := range t.rows {
 		for _, s := range r.sides[:r.n] {
 			if s.alg != s.bus {
 				return 0, false
@@ -198,4 +236,17 @@ func (t *test) oldScale(unit float64, ranks int) (float64, bool) {
 	}
 	good, bad := t.tally(unit, scale)
 	return scale, good > 0 && bad == 0
+}
+
+// settleHalves leaves out rows of one side from a table that has rows of two: they were cut. all is true
+// if no row has two: the program printed one placement.
+func (t *test) settleHalves() (all bool) {
+	all = len(t.rows) > 0 && !slices.ContainsFunc(t.rows, func(r *row) bool { return !r.half })
+	t.refuse(func(r *row) string {
+		if r.half && !all {
+			return halfRow
+		}
+		return ""
+	})
+	return all
 }

@@ -39,7 +39,7 @@ func (t *test) unattributed() int64 {
 		return 0
 	}
 	told := int64(0)
-	for r := range t.rows.all() {
+	for _, r := range t.rows {
 		for _, s := range r.sides[:r.n] {
 			if t.isWrong(s.wrong) {
 				told++

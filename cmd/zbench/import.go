@@ -23,8 +23,9 @@ func newImport(s State) *cobra.Command {
 		Use:   "import LOG…",
 		Short: "Read rccl-tests or nccl-tests output into a record",
 		Long: `Reads the output of rccl-tests and nccl-tests, from a job's log, a CSV or their
-JSON, also gzip, and writes a folder like that of the collectives command.
-Several logs of one cluster make one record. Ambiguous rows are skipped; they
+JSON, also gzip and tar.gz, and writes a folder like that of the collectives
+command. A file is recognised by its content. Several logs of one cluster make
+one record. Ambiguous rows are skipped; they
 are counted and named. Tables that differ by more than 30 %, or lack a device
 list, are runs of their own. --collective decides where the rows fit several
 collectives.`,
@@ -65,34 +66,35 @@ collectives.`,
 func runImport(s State, logs []string, o peers.Hints, to output) error {
 	started := s.Now()
 	var recs []*record.Record
+	var left []string
 	for _, path := range logs {
-		rec, err := importLog(s, path, o)
+		some, out, err := importLogs(s, path, o)
 		if err != nil {
 			return err
 		}
-		recs = append(recs, rec)
+		recs, left = append(recs, some...), append(left, out...)
 	}
-	rec, err := peers.Merge(recs...)
+	rec, err := mergeLogs(recs, left)
 	if err != nil {
-		return usage(err, "import them one by one")
+		return err
 	}
 	return keepImport(s, rec, started, to)
 }
 
-// importLog reads one log, as it comes: it may be a pipe.
-func importLog(s State, path string, o peers.Hints) (*record.Record, error) {
+// importLogs reads one log, or those of an archive, as it comes: it may be a pipe.
+func importLogs(s State, path string, o peers.Hints) (recs []*record.Record, left []string, err error) {
 	in, err := openInput(s, path)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer func() { _ = in.close() }()
 	if err := otherFile(path, in.head); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if isRecord(in.head) {
-		return nil, usagef(plain.Typed("zbench", "report", path)+" draws it", "%s is a zbench record already", path)
+		return nil, nil, usagef(plain.Typed("zbench", "report", path)+" draws it", "%s is a zbench record already", path)
 	}
-	return readLog(s, path, in.body, o)
+	return readLogs(s, path, in.body, o)
 }
 
 // keepImport leaves the folder, prints the record and says what was skipped.

@@ -16,7 +16,6 @@ import (
 	"zbench/bench/finding"
 	"zbench/bench/fleet/rails"
 	"zbench/bench/folder"
-	"zbench/bench/peers"
 	"zbench/bench/record"
 )
 
@@ -298,5 +297,5 @@ func railsLog(s State, path string) (*record.Record, error) {
 		return nil, err
 	}
 	defer func() { _ = in.close() }()
-	return peers.Parse(in.body, peers.Hints{File: filepath.Base(path)})
+	return readLog(s, in.file, in.body)
 }

@@ -171,28 +171,68 @@ func isJournal(file string, text []byte) bool {
 	return filepath.Base(file) == engine.JournalFile || bytes.HasPrefix(text, []byte(`{"schema":"zbench.journal/`))
 }
 
-// readLog reads a log into a record. A log that cannot be read is an error of the
-// run; one that contradicts what was given with it is wrong usage.
-func readLog(s State, path string, text io.Reader, o peers.Hints) (*record.Record, error) {
-	body := bufio.NewReaderSize(text, formats.Head)
-	if err := isTrace(path, body); err != nil {
-		return nil, err
-	}
-	plainText, err := formats.Decompressed(body)
+// readLogs reads a log into a record, or the logs of an archive into a record each; left says which
+// files of an archive are none. A log that cannot be read is an error of the run; one that contradicts
+// what was given with it is wrong usage.
+func readLogs(s State, path string, text io.Reader, o peers.Hints) (recs []*record.Record, left []string, err error) {
+	recs, left, err = formats.Curves(filepath.Base(path), text, o)
 	if err != nil {
-		return nil, exit.With(exit.Run, fmt.Errorf("%s: %w", path, err), "give the file as it was written")
+		return nil, nil, logError(path, err, o)
 	}
-	o.File = filepath.Base(path)
-	rec, err := peers.Parse(plainText, o)
-	if err != nil {
-		const hint = "`zbench import --help` lists what it reads"
-		if errors.Is(err, peers.ErrCollective) && (o.Collective != "" || o.Ranks > 0) {
-			return nil, usage(err, hint)
+	for _, rec := range recs {
+		rec.Tool = tool()
+		if rec.Created, err = created(s); err != nil {
+			return nil, nil, err
 		}
-		return nil, exit.With(exit.Run, err, hint)
 	}
-	rec.Tool = tool()
-	rec.Created, err = created(s)
+	return recs, left, nil
+}
+
+func logError(path string, err error, o peers.Hints) error {
+	const hint = "`zbench import --help` lists what it reads"
+	other, known := errors.AsType[formats.NotCurveError](err)
+	if known && other.File == filepath.Base(path) {
+		other.File = path
+		err = other
+	}
+	switch {
+	case errors.Is(err, formats.ErrDamaged):
+		return exit.With(exit.Run, err, "give the file as it was written")
+	case known && other.Holds == formats.Calls:
+		return usage(err, plain.Typed("zbench", "trace", path)+" says what it sent")
+	case known:
+		return usage(err, other.Use)
+	case errors.Is(err, peers.ErrCollective) && (o.Collective != "" || o.Ranks > 0):
+		return usage(err, hint)
+	}
+	return exit.With(exit.Run, err, hint)
+}
+
+// mergeLogs makes one record of those of several logs, and names what is left out.
+func mergeLogs(recs []*record.Record, left []string) (*record.Record, error) {
+	rec, err := peers.Merge(recs...)
+	if err != nil {
+		return nil, usage(err, "import them one by one")
+	}
+	for _, why := range left {
+		rec.Warnings = append(rec.Warnings, record.Warning{Code: "left_out", Message: why, Hint: "nothing, if it is no log of a benchmark"})
+	}
+	return rec, nil
+}
+
+// readLog reads the logs of a file into one record.
+func readLog(s State, path string, text io.Reader) (*record.Record, error) {
+	recs, left, err := readLogs(s, path, text, peers.Hints{})
+	switch {
+	case err != nil:
+		return nil, err
+	case len(recs) == 1 && left == nil:
+		return recs[0], nil
+	}
+	rec, err := mergeLogs(recs, left)
+	if err == nil {
+		rec.Tool, rec.Created = recs[0].Tool, recs[0].Created
+	}
 	return rec, err
 }
 
@@ -224,7 +264,7 @@ func readAny(s State, path string) (*record.Record, error) {
 	}
 	journal := isJournal(in.file, in.head)
 	if !journal && !isRecord(in.head) {
-		return readLog(s, in.file, in.body, peers.Hints{})
+		return readLog(s, in.file, in.body)
 	}
 	text, err := in.all(s)
 	if err != nil {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -172,17 +171,4 @@ func measureLines(d *trace.Document) (lines []document.Command) {
 		})
 	}
 	return lines
-}
-
-// isTrace is the error for a file of calls where a curve is wanted; nil for any other file.
-func isTrace(path string, body *bufio.Reader) error {
-	head, _ := body.Peek(formats.Head)
-	f, ok := formats.Identify(head)
-	switch {
-	case !ok || f.Holds == formats.Curve:
-		return nil
-	case f.Holds != formats.Calls:
-		return usagef(f.Use, "%s is %s, which holds no times of collectives", path, f.Title)
-	}
-	return usagef(plain.Typed("zbench", "trace", path)+" says what it sent", "%s is %s: a trace is not a curve, its times include waiting for peers", path, f.Title)
 }

@@ -1,4 +1,4 @@
-package peers
+package formats
 
 import (
 	"encoding/json"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/peers"
 	"zbench/bench/record"
 	"zbench/test/project"
 )
@@ -87,8 +88,9 @@ func asRCCLCSV(rec *record.Record) string {
 
 // The JSON and the CSV of a run have the rows of its text.
 func TestAllFormsOfARunHaveEqualRows(t *testing.T) {
-	for _, log := range []string{project.Read(t, "testdata/all_reduce.log"), text(t, "nccl219.log")} {
-		sameRows(t, parseText(t, log, Hints{}))
+	for _, file := range []string{"testdata/all_reduce.log", "testdata/logs/nccl219.log"} {
+		log := project.Read(t, file)
+		sameRows(t, curveOf(t, "a.log", log))
 	}
 }
 
@@ -101,8 +103,7 @@ func sameRows(t *testing.T, want *record.Record) {
 		forms[fmt.Sprint("nccl v", version)] = asNCCL(t, version, want)
 	}
 	for name, form := range forms {
-		got, err := Parse(strings.NewReader(form), Hints{})
-		require.NoError(t, err, name)
+		got := curveOf(t, "f", form)
 		require.Len(t, got.Results, len(want.Results), name)
 		for i := range want.Results {
 			a, b := &want.Results[i], &got.Results[i]
@@ -113,8 +114,17 @@ func sameRows(t *testing.T, want *record.Record) {
 	}
 	// A file that breaks off keeps its rows, and says so.
 	whole := asRCCL(want, false)
-	cut, err := Parse(strings.NewReader(whole[:len(whole)*2/3]), Hints{})
-	require.NoError(t, err)
+	cut := curveOf(t, "f", whole[:len(whole)*2/3])
 	require.Greater(t, len(cut.Results), len(want.Results)/2)
 	require.Equal(t, "json_cut", cut.Warnings[len(cut.Warnings)-1].Code)
+}
+
+// curveOf is the record of a file with one table.
+func curveOf(t *testing.T, name, text string) *record.Record {
+	t.Helper()
+	recs, left, err := Curves(name, strings.NewReader(text), peers.Hints{})
+	require.NoError(t, err, name)
+	require.Empty(t, left)
+	require.Len(t, recs, 1)
+	return recs[0]
 }

@@ -1,156 +1,80 @@
-package peers
+package formats
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"path"
 	"strconv"
 	"strings"
+
+	"zbench/bench/peers"
 )
 
-// The JSON of nccl-tests (versions 1 to 4, and rccl-tests' of version 1) and that of rccl-tests' -Z
-// say what their text and CSV say. They are written in that form, so that one reader checks all.
+// The JSON of nccl-tests, versions 1 to 4, which rccl-tests prints too, says what their text says. It is
+// written in that form, so that one reader checks all.
 
-func init() { register(form{is: isJSON, whole: textOfJSON}) }
-
-// isJSON reports whether an input is one of them, by its first bytes.
-func isJSON(head []byte) bool {
-	head = bytes.TrimSpace(bytes.TrimPrefix(head, []byte("\ufeff")))
-	if len(head) == 0 || head[0] != '{' && head[0] != '[' {
-		return false
-	}
-	for _, word := range []string{`"numCycle"`, `"nccl_version"`, `"rccl_version"`, `"start_time"`} {
-		if bytes.Contains(head, []byte(word)) {
-			return true
-		}
-	}
-	return false
+func init() {
+	register(Format{
+		Name: "nccl-tests-json", Title: "the JSON of nccl-tests or rccl-tests", Holds: Curve, rank: 35, Use: useImport,
+		recognise: func(head []byte) bool {
+			return begins(head, '{') && has(head, `"nccl_version"`, `"rccl_version"`, `"start_time"`, `"out_of_place"`) && !has(head, `"communicators"`)
+		},
+		curve: rewritten(textOfNCCL),
+	})
 }
 
-// textOfJSON writes the JSON as the text or the CSV of the same run. What was read before a damage
-// is kept: the error tells where the text ends.
-func textOfJSON(r io.Reader) ([]byte, error) {
+// textOfNCCL writes the JSON as the text of the same run. What was read before a damage is kept: the
+// error tells where the text ends.
+func textOfNCCL(r io.Reader) ([]byte, error) {
 	var out bytes.Buffer
-	d := json.NewDecoder(r)
-	d.UseNumber()
-	first, err := d.Token()
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
+	d := decoder(r)
+	if start, err := d.Token(); err != nil || start != json.Delim('{') {
+		return nil, fmt.Errorf("%w: it is no object", peers.ErrFormat)
 	}
-	var rows rcclRows
-	switch first {
-	case json.Delim('['):
-		err = rows.list(d, &out)
-	case json.Delim('{'):
-		err = object(d, &out, &rows)
-	}
-	return out.Bytes(), err
-}
-
-// rcclRows are the rows of rccl-tests' -Z json: a list, or in 2024 an object a line.
-type rcclRows struct{ any bool }
-
-const rcclHeader = "numCycle,collective,ranks,rankspernode,gpusperrank,size,type,redop,inplace,time,algbw,busbw,#wrong\n"
-
-type rcclRow struct {
-	Cycle   json.RawMessage `json:"numCycle"`
-	Name    string          `json:"name"`
-	Nodes   json.RawMessage `json:"nodes"`
-	Ranks   json.RawMessage `json:"ranks"`
-	PerNode json.RawMessage `json:"ranksPerNode"`
-	GPUs    json.RawMessage `json:"gpusPerRank"`
-	Alone   json.RawMessage `json:"gpus"`
-	Size    json.RawMessage `json:"size"`
-	Type    string          `json:"type"`
-	Op      string          `json:"redop"`
-	InPlace json.RawMessage `json:"inPlace"`
-	Time    json.RawMessage `json:"time"`
-	Alg     json.RawMessage `json:"algBw"`
-	Bus     json.RawMessage `json:"busBw"`
-	Wrong   json.RawMessage `json:"wrong"`
-	Wrong24 json.RawMessage `json:"#wrong"`
-}
-
-func (rows *rcclRows) list(d *json.Decoder, out *bytes.Buffer) error {
-	for d.More() {
-		var r rcclRow
-		if err := d.Decode(&r); err != nil {
-			return cutJSON(err)
-		}
-		rows.add(&r, out)
-	}
-	return nil
-}
-
-// add writes a row as rccl-tests' CSV does, 14 values beneath 13 names.
-func (rows *rcclRows) add(r *rcclRow, out *bytes.Buffer) {
-	if !rows.any {
-		out.WriteString(rcclHeader)
-		rows.any = true
-	}
-	value := func(raw json.RawMessage, none string) string {
-		if s := strings.Trim(string(raw), `"`); s != "" && s != "null" {
-			return s
-		}
-		return none
-	}
-	ranks := value(r.Ranks, value(r.Alone, "0"))
-	fmt.Fprintf(out, "%s,%q,%s,%s,%s,%s,%s,%q,%q,%s,%s,%s,%s,%q\n", value(r.Cycle, "0"), r.Name, value(r.Nodes, "1"), ranks, value(r.PerNode, ranks), value(r.GPUs, "1"),
-		value(r.Size, "0"), r.Type, r.Op, value(r.InPlace, "0"), value(r.Time, "N/A"), value(r.Alg, "N/A"), value(r.Bus, "N/A"), value(r.Wrong, value(r.Wrong24, "N/A")))
-}
-
-// object reads an object: nccl-tests' whole file, or the first row of rccl-tests' rows without a
-// list. The decoder is behind its brace.
-func object(d *json.Decoder, out *bytes.Buffer, rows *rcclRows) error {
 	fields := map[string]json.RawMessage{}
 	for d.More() {
 		key, err := d.Token()
 		if err != nil {
-			return cutJSON(err)
+			return out.Bytes(), cutJSON(err)
 		}
 		if key == "results" {
-			preambleOf(fields, out)
-			if err := ncclRows(d, out); err != nil {
-				return err
+			preambleOf(fields, &out)
+			if err := ncclRows(d, &out); err != nil {
+				return out.Bytes(), err
 			}
 			continue
 		}
 		var value json.RawMessage
 		if err := d.Decode(&value); err != nil {
-			return cutJSON(err)
+			return out.Bytes(), cutJSON(err)
 		}
 		if name, ok := key.(string); ok && name != "env" { // the environment has secrets
 			fields[name] = value
 		}
 	}
 	if _, err := d.Token(); err != nil {
-		return cutJSON(err)
+		return out.Bytes(), cutJSON(err)
 	}
-	if fields["numCycle"] != nil {
-		for {
-			var r rcclRow
-			text, err := json.Marshal(fields)
-			if err != nil || json.Unmarshal(text, &r) != nil {
-				return fmt.Errorf("%w: a row is no row of rccl-tests", ErrFormat)
-			}
-			rows.add(&r, out)
-			clear(fields)
-			if err := d.Decode(&fields); errors.Is(err, io.EOF) {
-				return nil
-			} else if err != nil {
-				return cutJSON(err)
-			}
-		}
+	footerOf(fields, &out)
+	return out.Bytes(), nil
+}
+
+// decoder decodes JSON and keeps numbers as they are written. A byte order mark is left out.
+func decoder(r io.Reader) *json.Decoder {
+	in := bufio.NewReader(r)
+	if mark, _ := in.Peek(3); string(mark) == "\ufeff" {
+		_, _ = in.Discard(3)
 	}
-	footerOf(fields, out)
-	return nil
+	d := json.NewDecoder(in)
+	d.UseNumber()
+	return d
 }
 
 func cutJSON(err error) error {
-	return fmt.Errorf("%w: the JSON ends or breaks: %w", ErrFormat, err)
+	return fmt.Errorf("%w: the JSON ends or breaks: %w", peers.ErrFormat, err)
 }
 
 // preambleOf writes what nccl-tests prints before its table.
@@ -237,7 +161,7 @@ func (s *ncclSide) text() string {
 		if f, err := strconv.ParseFloat(v, 64); err == nil && len(v) > longNumber {
 			v = strconv.FormatFloat(f, 'g', 9, 64)
 		}
-		b.WriteString(" " + strings.TrimSuffix(v, ".0"))
+		fmt.Fprintf(&b, " %20s", strings.TrimSuffix(v, ".0"))
 	}
 	return b.String()
 }
@@ -258,7 +182,7 @@ func firstOf(list ...json.RawMessage) json.RawMessage {
 // read: its means are the times that its text has.
 func ncclRows(d *json.Decoder, out *bytes.Buffer) error {
 	if start, err := d.Token(); err != nil || start != json.Delim('[') {
-		return fmt.Errorf("%w: its results are no list", ErrFormat)
+		return fmt.Errorf("%w: its results are no list", peers.ErrFormat)
 	}
 	for first := true; d.More(); first = false {
 		var r struct {
@@ -276,7 +200,7 @@ func ncclRows(d *json.Decoder, out *bytes.Buffer) error {
 		if first {
 			out.WriteString(ncclHeader(r.In != nil))
 		}
-		fmt.Fprintf(out, "%s %s %s %s %s%s%s\n", r.Size, r.Count, plainLine(r.Type), plainLine(r.Op), plainLine(fmt.Sprint(r.Root)), r.Out.text(), r.In.text())
+		fmt.Fprintf(out, "%20s %20s %20s %20s %20s%s%s\n", r.Size, r.Count, plainLine(r.Type), plainLine(r.Op), plainLine(fmt.Sprint(r.Root)), r.Out.text(), r.In.text())
 	}
 	if _, err := d.Token(); err != nil {
 		return cutJSON(err)
