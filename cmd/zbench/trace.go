@@ -20,10 +20,12 @@ import (
 	"zbench/bench/spec"
 	"zbench/bench/trace"
 	"zbench/bench/trainer"
+	"zbench/bench/unit"
 )
 
 func newTrace(s State) *cobra.Command {
 	var o output
+	var chakra bool
 	cmd := &cobra.Command{
 		Use:   "trace FILE…",
 		Short: "Say what a job sent and what it waited for, from its trace or log",
@@ -45,16 +47,20 @@ The exit code is 0, and 6 where no file has a collective.`,
 			}
 			return nil
 		},
-		RunE: func(_ *cobra.Command, args []string) error { return runTrace(s, args, o) },
+		RunE: func(_ *cobra.Command, args []string) error { return runTrace(s, args, o, chakra) },
 	}
 	f := cmd.Flags()
 	o.addFlags(f, "folder to create for trace.json, report.html, requests of sweeps for --spec, and the gradients' params.csv")
+	addChakra(f, &chakra, "the calls of each rank, and the computation between them,")
 	o.addForce(f)
 	return cmd
 }
 
-func runTrace(s State, args []string, o output) error {
+func runTrace(s State, args []string, o output, chakra bool) error {
 	if err := checkFormat(o.format, listedBy("trace")); err != nil {
+		return err
+	}
+	if err := checkChakra(chakra, o); err != nil {
 		return err
 	}
 	o.quiet = true
@@ -75,6 +81,9 @@ func runTrace(s State, args []string, o output) error {
 	r.files = whole(r.shown, specs...)
 	if params != "" {
 		r.files = append(r.files, artifact{paramsFile, func(w io.Writer) error { _, err := io.WriteString(w, params); return err }}) //nolint:wrapcheck // the folder names the file
+	}
+	if chakra {
+		r.files = append(r.files, chakraFiles(s, t)...)
 	}
 	if t.Calls() == 0 {
 		r.verdict = quietError{exit.Want}
@@ -106,6 +115,7 @@ func readTraces(s State, paths []string) (*trace.Trace, error) {
 			return nil, folder.Unreadable(s.FS, path, err, "give a folder with a file a rank")
 		}
 		none := true
+		var others []string
 		for _, e := range entries {
 			if !e.Type().IsRegular() {
 				continue
@@ -115,10 +125,13 @@ func readTraces(s State, paths []string) (*trace.Trace, error) {
 			case err == nil:
 				none = false
 			case errors.Is(err, formats.ErrUnknown) || errors.Is(err, formats.ErrHolds):
-				t.Note("%s is left out: it holds no calls", plain.Line(e.Name()))
+				others = append(others, plain.Line(e.Name()))
 			default:
 				return nil, err
 			}
+		}
+		if len(others) > 0 {
+			t.Note("%s without calls left out: %s", unit.Count(int64(len(others)), "file"), unit.FirstFew(others, 4))
 		}
 		if none {
 			return nil, usagef("`zbench trace --help` lists what it reads", "%s has no file with calls", path)

@@ -121,8 +121,10 @@ func TestDDPOnTheLoopbackIsGloo(t *testing.T) {
 		for r := range real {
 			go func() {
 				defer func() { done <- r }()
-				words := []string{chroot(t), "env", "BACKEND=gloo", "USE_LIBUV=0", "GLOO_SOCKET_IFNAME=lo", "MASTER_ADDR=127.0.0.1", "MASTER_PORT=29641", "VIEW=" + view,
-					fmt.Sprintf("RANK=%d", r), "WORLD_SIZE=4", "python3", "-W", "ignore", "-", "ddp", "2", "256", "1", "4", "2"}
+				words := []string{
+					chroot(t), "env", "BACKEND=gloo", "USE_LIBUV=0", "GLOO_SOCKET_IFNAME=lo", "MASTER_ADDR=127.0.0.1", "MASTER_PORT=29641", "VIEW=" + view,
+					fmt.Sprintf("RANK=%d", r), "WORLD_SIZE=4", "python3", "-W", "ignore", "-", "ddp", "2", "256", "1", "4", "2",
+				}
 				real[r] = stepped{}.of(t, "", "", words)
 			}()
 		}
