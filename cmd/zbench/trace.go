@@ -15,6 +15,7 @@ import (
 	"zbench/bench/fabric"
 	"zbench/bench/folder"
 	"zbench/bench/formats"
+	"zbench/bench/jsonfile"
 	"zbench/bench/plain"
 	"zbench/bench/spec"
 	"zbench/bench/trace"
@@ -49,7 +50,7 @@ The exit code is 0, and 6 where no file has a collective.`,
 		RunE: func(_ *cobra.Command, args []string) error { return runTrace(s, args, o, chakra) },
 	}
 	f := cmd.Flags()
-	o.addFlags(f, "folder to create for trace.json, report.html and the gradients' params.csv")
+	o.addFlags(f, "folder to create for trace.json, report.html, requests of sweeps for --spec, and the gradients' params.csv")
 	addChakra(f, &chakra, "the calls of each rank, and the computation between them,")
 	o.addForce(f)
 	return cmd
@@ -69,7 +70,7 @@ func runTrace(s State, args []string, o output, chakra bool) error {
 		return err
 	}
 	d := trace.Answer(t, peakOf)
-	next := measureLines(d)
+	next, specs := toMeasure(d, o.out)
 	params := d.Params()
 	if params != "" && o.out != "" {
 		next = append(next, document.Command{
@@ -77,7 +78,7 @@ func runTrace(s State, args []string, o output, chakra bool) error {
 		})
 	}
 	r.shown = d.Shown(next...)
-	r.files = whole(r.shown)
+	r.files = whole(r.shown, specs...)
 	if params != "" {
 		r.files = append(r.files, artifact{paramsFile, func(w io.Writer) error { _, err := io.WriteString(w, params); return err }}) //nolint:wrapcheck // the folder names the file
 	}
@@ -172,16 +173,25 @@ func peakOf(device string, ranks int) (busbw float64, of string) {
 	return 0, ""
 }
 
-// measureLines are the sweeps of the sizes that a job sends.
-func measureLines(d *trace.Document) (lines []document.Command) {
+// toMeasure are the sweeps of the sizes that a job sends: as commands, and as files of --spec where
+// there is a folder for them.
+func toMeasure(d *trace.Document, out string) (lines []document.Command, specs []artifact) {
 	for _, m := range d.Measure {
 		nodes := 1
 		if m.Ranks > 8 && m.Ranks%8 == 0 {
 			nodes = m.Ranks / 8
 		}
-		lines = append(lines, document.Command{
-			For: fmt.Sprintf("measure these sizes on %d ranks", m.Ranks), Line: spec.SizesLine(m.Collectives, m.Sizes, m.Dtype, nodes, m.Ranks),
-		})
+		line := spec.SizesLine(m.Collectives, m.Sizes, m.Dtype, nodes, m.Ranks)
+		if out != "" {
+			var want spec.Spec
+			addSpecFlags(&cobra.Command{}, &want) // the defaults of zbench collectives
+			want.Sweep.Collectives, want.Sweep.Sizes, want.Sweep.Dtype = m.Collectives, m.Sizes, m.Dtype
+			want.World.Nodes, want.World.GPUsPerNode = nodes, m.Ranks/nodes
+			name := fmt.Sprintf("measure-%d-%s.json", m.Ranks, m.Dtype)
+			specs = append(specs, artifact{name, func(w io.Writer) error { return jsonfile.WriteBare(w, name, want) }})
+			line = plain.Shell("zbench", "collectives", "--spec", filepath.Join(out, name))
+		}
+		lines = append(lines, document.Command{For: fmt.Sprintf("measure these sizes on %d ranks", m.Ranks), Line: line})
 	}
-	return lines
+	return lines, specs
 }
