@@ -1,6 +1,8 @@
 package recommend
 
 import (
+	"slices"
+
 	"zbench/bench/trace"
 	"zbench/bench/trainer"
 )
@@ -54,7 +56,7 @@ func (s *step) pass(messages []trainer.Message, done []float64, d Direction, sec
 			Group: s.group(m.Ranks), Collective: m.Collective, Known: true, Dtype: dtypeOf(run, m.Collective), Bytes: m.Bytes, In: trace.Unknown, Out: trace.Unknown,
 			Sequence: trace.Unknown, Async: true,
 		}
-		after := append(s.waits[:len(s.waits):len(s.waits)], s.last, s.network)
+		after := slices.Concat(s.waits, []int{s.last, s.network})
 		s.network = s.add(trace.Node{Call: &c, After: after})
 		at[e.message] = s.network
 	}

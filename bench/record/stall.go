@@ -75,13 +75,9 @@ func stalls(rows []row) (all []Stall) {
 			}
 		}
 	}
-	in := make([]bool, len(rows))
-	for i := range rows {
-		in[i] = over[i] >= erraticFactor
-	}
 	var runs [][2]int
 	for from := 0; from < len(rows); from++ {
-		if !in[from] {
+		if over[from] < erraticFactor {
 			continue
 		}
 		to := from

@@ -162,7 +162,7 @@ func TestMeasuredRowsAreNoTable(t *testing.T) {
 
 // A stall beside sizes that are slow every time ends where these begin.
 func TestStallDoesNotTakeInWhatIsSlowEveryTime(t *testing.T) {
-	all := imported(swept(), func(s int64, in bool) float64 {
+	all := imported(swept(), func(s int64, _ bool) float64 {
 		seconds := 20e-6 + float64(s)/100e9
 		switch {
 		case s == 1<<10 || s == 2<<10:

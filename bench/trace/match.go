@@ -12,8 +12,8 @@ import (
 )
 
 // Matched is how the calls of a group's ranks compare: each rank of a group must call the same, in the
-// same order. Groups whose ranks are not certain are not compared; nor are sends and receives, and the
-// sizes of an all_to_all, which may differ.
+// same order. Groups whose ranks are not certain are not compared; nor are sends and receives, and sizes
+// that may differ.
 type Matched struct {
 	// Ranks is the number of ranks that are compared.
 	Ranks int `json:"ranks"`
@@ -92,7 +92,7 @@ func (t *Trace) certain(group int) bool {
 // called is what must be alike: all of a call but what the file does not tell.
 func called(c *Call) string {
 	text := c.Collective
-	if c.Bytes >= 0 && c.Collective != "all_to_all" {
+	if c.Bytes >= 0 && !unequal[c.Collective] {
 		text += " of " + unit.Comma(c.Bytes) + " B"
 	}
 	if c.Dtype != "" {

@@ -3,6 +3,7 @@ package trace
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -87,7 +88,7 @@ func TestOnlyCertainGroupsAreMatched(t *testing.T) {
 	tr.Ranks[7].Calls[1].Bytes += 4
 	require.Nil(t, tr.matched())
 	all := tr.Ranks
-	tr.Ranks = append(all[:2:2], all[6:]...) // two of each
+	tr.Ranks = slices.Concat(all[:2], all[6:]) // two of each
 	require.Nil(t, tr.matched())
 	tr.Ranks = all
 	tr.Groups[0] = Group{Name: "pp", Size: 8}

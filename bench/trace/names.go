@@ -17,6 +17,9 @@ var others = map[string]string{
 	"send": "send_recv", "recv": "send_recv", "isend": "send_recv", "irecv": "send_recv",
 }
 
+// unequal are the collectives whose ranks may send different sizes.
+var unequal = map[string]bool{"all_to_all": true}
+
 // waits are names of records that are no collective.
 var waits = map[string]bool{"wait": true, "init": true, "barrierwait": true, "": true}
 

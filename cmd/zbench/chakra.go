@@ -13,7 +13,7 @@ import (
 
 // addChakra adds --chakra of a command that writes such traces.
 func addChakra(f *pflag.FlagSet, to *bool, what string) {
-	f.BoolVar(to, "chakra", false, "also write "+what+" as Chakra execution traces, chakra.N.et for rank N, into the folder of --out")
+	f.BoolVar(to, "chakra", false, "also write "+what+" as Chakra execution traces (chakra.N.et is rank N)")
 }
 
 // checkChakra refuses --chakra without a folder.

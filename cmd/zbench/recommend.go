@@ -103,17 +103,23 @@ func runRecommend(s State, args []string, o *adviceFlagSet, to output, chakra bo
 		}
 		defer r.dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
 		if chakra && d.Answered() {
-			for rank := range d.Answer.Advised.DP {
-				t, nodes := q.Step(d, rank)
-				if nodes == nil {
-					s.note(false, "No Chakra traces: give the time of a microbatch (--backward-ms, --step-ms)\n")
-					break
-				}
-				r.files = append(r.files, chakraFile(s, rank, t, nodes))
-			}
+			r.files = append(r.files, advisedSteps(s, q, d)...)
 		}
 	}
 	return s.deliver(to, r)
+}
+
+// advisedSteps are the Chakra traces of a step with the answer's setting, a rank each.
+func advisedSteps(s State, q *advice.Question, d *advice.Document) (files []artifact) {
+	for rank := range d.Answer.Advised.DP {
+		t, nodes := q.Step(d, rank)
+		if nodes == nil {
+			s.note(false, "No Chakra traces: give the time of a microbatch (--backward-ms, --step-ms)\n")
+			return nil
+		}
+		files = append(files, chakraFile(s, rank, t, nodes))
+	}
+	return files
 }
 
 // advisedFolder is a new folder with the record, and the files that the recommendation and its page

@@ -213,7 +213,7 @@ func (r StallRow) Failures(small bool) (out []string) {
 		{"false alarms", r.Alarms, Bar{Rate: 0.01, AtMost: true}},
 		{"refused or within 1 %", r.Refused + r.Within, Bar{Rate: 0.95}},
 	} {
-		if !b.Holds(b.count, r.Seeds) && !(small && b.Plausible(b.count, r.Seeds)) {
+		if !b.Holds(b.count, r.Seeds) && (!small || !b.Plausible(b.count, r.Seeds)) {
 			out = append(out, fmt.Sprintf("%s: %s %d of %d, bar %s", r.Curves, b.what, b.count, r.Seeds, b.Bar))
 		}
 	}
