@@ -64,7 +64,7 @@ test: ## Run the tests; offline once the modules are there
 # Each step is a target of its own. After what fails soonest come the long ones, so
 # that none is left alone at the end.
 CHECKS := check-format check-vet check-c check-pure check-long check-toolchain check-race check-lint check-fuzz check-memory
-SYSTEM_STEPS := system-test-cluster system-test-browser system-test-rocm system-test-cuda system-test-headers
+SYSTEM_STEPS := system-test-cluster system-test-browser system-test-rocm system-test-cuda system-test-trainers system-test-headers
 
 .PHONY: check
 check: ## Run everything that can be checked without a browser
@@ -183,14 +183,14 @@ FETCH = fetch() { "$$@" || { [ -z "$${CI:-}" ] && echo "SKIPPED: $$* failed" >&2
 
 .PHONY: system-test-headers
 system-test-headers: ## The symbol list against the real headers of HIP, RCCL, rocBLAS, CUDA, NCCL and cuBLAS
-	@$(FETCH); rocm=$$(fetch scripts/rocm-chroot.sh trixie); cuda11=$$(fetch scripts/cuda.sh bookworm); cuda12=$$(fetch scripts/cuda.sh trixie); \
+	@$(FETCH); rocm=$$(fetch scripts/chroot.sh trixie); cuda11=$$(fetch scripts/cuda.sh bookworm); cuda12=$$(fetch scripts/cuda.sh trixie); \
 	ZBENCH_ROCM_INCLUDE=$${rocm:+$$rocm/usr/include} \
 	ZBENCH_CUDA11_INCLUDE=$${cuda11:+$$cuda11/usr/include} ZBENCH_CUDA12_INCLUDE=$${cuda12:+$$cuda12/usr/include} \
 		ZBENCH_SYSTEM_TEST=$${CI:-} $(GO) test -count=1 -timeout 30m -run Headers ./internal/native
 
 .PHONY: system-test-rocm
 system-test-rocm: build ## zbench on the real librccl and HIP; every kernel through hiprtc 5.7 and 6
-	@$(FETCH); trixie=$$(fetch scripts/rocm-chroot.sh trixie); sid=$$(fetch scripts/rocm-chroot.sh sid); \
+	@$(FETCH); trixie=$$(fetch scripts/chroot.sh trixie); sid=$$(fetch scripts/chroot.sh sid); \
 	ZBENCH=$(CURDIR)/bin/zbench ZBENCH_TRIXIE=$$trixie ZBENCH_SID=$$sid ZBENCH_PLACES=ZBENCH_TRIXIE,ZBENCH_SID \
 		$(GO) test -count=1 -timeout 30m ./test/libraries
 
@@ -199,6 +199,11 @@ system-test-cuda: build ## zbench on the real libnccl, CUDA runtime and driver l
 	@$(FETCH); cuda11=$$(fetch scripts/cuda.sh bookworm); cuda12=$$(fetch scripts/cuda.sh trixie); \
 	ZBENCH=$(CURDIR)/bin/zbench ZBENCH_CUDA11=$$cuda11 ZBENCH_CUDA12=$$cuda12 ZBENCH_PLACES=ZBENCH_CUDA11,ZBENCH_CUDA12 \
 		$(GO) test -count=1 -timeout 30m ./test/libraries
+
+.PHONY: system-test-trainers
+system-test-trainers: build ## Real PyTorch on the loopback, and on gloo beside it
+	@$(FETCH); torch=$$(fetch scripts/chroot.sh torch); \
+	ZBENCH=$(CURDIR)/bin/zbench ZBENCH_TORCH=$$torch $(GO) test -count=1 -timeout 30m ./test/trainers
 
 .PHONY: system-test-cluster
 system-test-cluster: build ## zbench under the real Slurm (8 nodes) and Open MPI, and in network namespaces

@@ -9,9 +9,11 @@ import (
 	"io"
 	"math"
 	"strconv"
+	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"zbench/bench/collective"
 	"zbench/bench/pattern"
 	"zbench/bench/trace"
 )
@@ -30,11 +32,13 @@ func init() {
 	})
 }
 
-// Types of Chakra's nodes that communicate, and its collectives by number.
+// Types of Chakra's nodes, and its collectives by number.
 const (
-	chakraSend = 5
-	chakraRecv = 6
-	chakraColl = 7
+	chakraMetadata = 1
+	chakraComp     = 4
+	chakraSend     = 5
+	chakraRecv     = 6
+	chakraColl     = 7
 )
 
 var chakraCollectives = []string{"all_reduce", "reduce", "all_gather", "gather", "scatter", "broadcast", "all_to_all", "reduce_scatter", "reduce_scatter", "barrier"}
@@ -75,6 +79,7 @@ func chakraRank(name string) int {
 
 func readChakra(in *Input, t *trace.Trace) error {
 	rank := &trace.Rank{Rank: chakraRank(in.Name), File: in.Name}
+	groups := groupTable{}
 	r := bufio.NewReaderSize(in, Head)
 	var message []byte
 	for i := 0; ; i++ {
@@ -97,14 +102,14 @@ func readChakra(in *Input, t *trace.Trace) error {
 		if i == 0 { // the metadata of the file
 			continue
 		}
-		if !chakraNode(b.Bytes(), t, rank) {
+		if !chakraNode(b.Bytes(), t, rank, groups) {
 			rank.Damaged++
 		}
 		if err := bounded(t, len(rank.Calls)); err != nil {
 			return err
 		}
 	}
-	t.Ranks = append(t.Ranks, rank)
+	groups.settle(t, rank)
 	return nil
 }
 
@@ -136,8 +141,9 @@ type chakraFields struct {
 	kind         uint64
 	duration     uint64
 	kindOf, size int64
-	group        string
+	group, dtype string
 	host         bool
+	inputs       string // of metadata
 }
 
 // fields visits the fields of a message; false if it is none.
@@ -174,7 +180,7 @@ func fields(message []byte, visit func(field protowire.Number, n uint64, text []
 	return true
 }
 
-func chakraNode(message []byte, t *trace.Trace, rank *trace.Rank) bool {
+func chakraNode(message []byte, t *trace.Trace, rank *trace.Rank, groups groupTable) bool {
 	n := chakraFields{kindOf: trace.Unknown, size: trace.Unknown}
 	whole := fields(message, func(field protowire.Number, v uint64, text []byte) {
 		switch int(field) {
@@ -184,10 +190,19 @@ func chakraNode(message []byte, t *trace.Trace, rank *trace.Rank) bool {
 			n.kind = v
 		case 7:
 			n.duration = v
+		case 8:
+			fields(text, func(field protowire.Number, _ uint64, values []byte) {
+				if field == 1 {
+					n.inputs = string(values)
+				}
+			})
 		case 10:
 			n.attribute(text)
 		}
 	})
+	if whole && n.kind == chakraMetadata && strings.Contains(n.name, "process_group:init") && len(n.inputs) > 4 {
+		groups.add(t, []byte(n.inputs[2:len(n.inputs)-2])) // a list of one text, as Python prints it
+	}
 	if whole {
 		n.add(t, rank)
 	}
@@ -213,9 +228,13 @@ func (n *chakraFields) attribute(message []byte) {
 	case "comm_type":
 		n.kindOf = int64(min(number, math.MaxInt32))
 	case "comm_size":
-		n.size = int64(min(number, 1<<60))
+		if n.size = trace.Unknown; number <= trace.MaxBytes { // one that is negative is larger
+			n.size = int64(number)
+		}
 	case "pg_name":
 		n.group = string(value)
+	case "dtype":
+		n.dtype = trace.TypeOf(string(value))
 	case "is_cpu_op":
 		n.host = number != 0
 	}
@@ -241,15 +260,15 @@ func (n *chakraFields) add(t *trace.Trace, rank *trace.Rank) {
 		return
 	}
 	c := trace.Call{
-		Collective: name, Known: known, In: trace.Unknown, Out: trace.Unknown, Bytes: n.size, Sequence: trace.Unknown,
+		Collective: name, Known: known, Dtype: n.dtype, In: trace.Unknown, Out: trace.Unknown, Bytes: n.size, Sequence: trace.Unknown,
 		Took: float64(min(n.duration, 1<<53)) / 1e6,
 	}
-	if n.size < 0 {
-		c.Bytes = trace.Unknown
+	if k, err := collective.ByName(name); err == nil && k.SendShare { // the size is that of what a rank sends
+		c.Bytes, c.Part = trace.Unknown, max(n.size, 0)
 	}
 	group := limited(n.group)
 	if group == "" {
-		group = "?"
+		group = trace.Unnamed
 	}
 	c.Group = t.Find(trace.Group{Name: group})
 	rank.Calls = append(rank.Calls, c)
@@ -257,6 +276,7 @@ func (n *chakraFields) add(t *trace.Trace, rank *trace.Rank) {
 
 func readChakraJSON(in *Input, t *trace.Trace) error {
 	rank := &trace.Rank{Rank: chakraRank(in.Name), File: in.Name}
+	groups := groupTable{}
 	s := newStream(in)
 	err := s.object(func(key string) error {
 		if key == "workload_graph" && s.next() == '[' {
@@ -288,6 +308,6 @@ func readChakraJSON(in *Input, t *trace.Trace) error {
 	if err != nil {
 		return err
 	}
-	t.Ranks = append(t.Ranks, rank)
+	groups.settle(t, rank)
 	return nil
 }

@@ -31,27 +31,40 @@ func init() {
 // collLine is a call: NCCL's form, with RCCL's acc (from 2.26 on), task and globalrank.
 // It begins behind the host, the process and the device.
 var (
-	collLine = pattern.New(`([A-Za-z][A-Za-z0-9.-]*):(\d+):\d+ \[(\d+)\] NCCL INFO (\w+): opCount ([0-9a-f]+) sendbuff \S+ recvbuff \S+(?: acc \S+)? count (\d+) datatype (\d+) op (\d+) root (-?\d+) comm (0x[0-9a-f]+) \[nranks=(\d+)\] stream (0x[0-9a-f]+|\(nil\))(?: task \d+ globalrank (\d+))?`)
-	collInit = pattern.New(`([A-Za-z][A-Za-z0-9.-]*):(\d+):\d+ \[\d+\] NCCL INFO [A-Za-z ]*comm (0x[0-9a-f]+) rank (\d+) nranks (\d+)`)
+	collLine = pattern.New(`([A-Za-z0-9_.-]+):(\d+):\d+ \[(\d+)\] NCCL INFO (\w+): opCount ([0-9a-f]+) sendbuff \S+ recvbuff \S+(?: acc \S+)? count (\d+) datatype (\d+) op (\d+) root (-?\d+) comm (0x[0-9a-f]+) \[nranks=(\d+)\] stream (0x[0-9a-f]+|\(nil\))(?: task \d+ globalrank (\d+))?`)
+	collInit = pattern.New(`([A-Za-z0-9_.-]+):(\d+):\d+ \[(\d+)\] NCCL INFO [A-Za-z ]*comm 0x[0-9a-f]+ rank (\d+) n[rR]anks (\d+)`)
 )
 
 // maxLine is the longest line that is looked at.
 const maxLine = 64 << 10
 
 type collLog struct {
-	t     *trace.Trace
-	of    map[string]*trace.Rank // by process and communicator, or by rank
-	named map[string]int         // rank by process and communicator, from the lines of its making
-	// order numbers the communicators of a process, whose addresses differ from rank to rank.
-	order map[string]map[string]int
-	// process is the rank of a process and communicator, where a line of a call tells.
-	process map[string]int
+	t *trace.Trace
+	// all are the processes' devices, each of which is a rank, in the order they appear; of are they by
+	// process and device.
+	all []*collRank
+	of  map[string][]*collRank
 	// broken is the number of lines with a call that cannot be read.
 	broken int
 }
 
+// collRank is a rank of the job: a device of a process. Its number is that in its largest communicator.
+type collRank struct {
+	trace.Rank
+	size int64
+	// comms number its communicators, whose addresses differ from rank to rank.
+	comms map[string]int
+}
+
+// number takes a rank's number in a communicator of so many ranks.
+func (r *collRank) number(rank, size int64) {
+	if rank >= 0 && rank < size && size <= maxRanks && size > r.size {
+		r.Rank.Rank, r.size = int(rank), size
+	}
+}
+
 func readCollLog(in *Input, t *trace.Trace) error {
-	l := &collLog{t: t, of: map[string]*trace.Rank{}, named: map[string]int{}, order: map[string]map[string]int{}, process: map[string]int{}}
+	l := &collLog{t: t, of: map[string][]*collRank{}}
 	r := bufio.NewReaderSize(in, maxLine)
 	calls := 0
 	for {
@@ -76,11 +89,9 @@ func readCollLog(in *Input, t *trace.Trace) error {
 }
 
 func (l *collLog) line(line []byte, file string) (calls int) {
-	if bytes.Contains(line, []byte(" nranks ")) {
+	if has(line, " nranks ", " nRanks ") {
 		if m := collInit.FindSubmatch(line); m != nil {
-			if n, err := strconv.Atoi(string(m[4])); err == nil {
-				l.named[process(m[2], m[3])] = n
-			}
+			l.rank(m, file).number(parsed(m[4], 10), parsed(m[5], 10))
 		}
 	}
 	if !bytes.Contains(line, []byte("opCount")) {
@@ -96,18 +107,17 @@ func (l *collLog) line(line []byte, file string) (calls int) {
 	return len(found)
 }
 
-// process tells the ranks of a node apart by their process and communicator. Their host's name
-// may have another line's letters in front.
-func process(pid, comm []byte) string { return string(pid) + ":" + string(comm) }
+// parsed is a number of a line; Unknown if it is none.
+func parsed(text []byte, base int) int64 {
+	n, err := strconv.ParseInt(string(text), base, 64)
+	if err != nil {
+		return trace.Unknown
+	}
+	return n
+}
 
 func (l *collLog) call(m [][]byte, file string) bool {
-	number := func(i, base int) int64 {
-		n, err := strconv.ParseInt(string(m[i]), base, 64)
-		if err != nil {
-			return trace.Unknown
-		}
-		return n
-	}
+	number := func(i, base int) int64 { return parsed(m[i], base) }
 	size := number(11, 10)
 	c := trace.Call{Sequence: number(5, 16), In: number(6, 10), Dtype: trace.TypeNumbered(int(number(7, 10))), Op: trace.OpNumbered(int(number(8, 10))), Stream: string(m[12])}
 	if c.Sequence < 0 || c.In < 0 || size < 1 || size > maxRanks {
@@ -126,57 +136,43 @@ func (l *collLog) call(m [][]byte, file string) bool {
 	}
 	counted.Size(int(size))
 	c.Bytes = counted.Bytes
-	r, key := l.rank(m, number(13, 10), size, file)
-	comms := l.order[key]
-	if comms == nil {
-		comms = map[string]int{}
-		l.order[key] = comms
+	r := l.rank(m, file)
+	r.number(number(13, 10), size)
+	if _, met := r.comms[string(m[10])]; !met {
+		r.comms[string(m[10])] = len(r.comms)
 	}
-	if _, met := comms[string(m[10])]; !met {
-		comms[string(m[10])] = len(comms)
-	}
-	c.Group = l.t.Find(trace.Group{Name: "#" + strconv.Itoa(comms[string(m[10])]), Size: int(size)})
+	c.Group = l.t.Find(trace.Group{Name: "#" + strconv.Itoa(r.comms[string(m[10])]), Size: int(size)})
 	l.t.World = max(l.t.World, int(size))
 	r.Calls = append(r.Calls, c)
 	return true
 }
 
-// rank is the rank of a line: it tells itself, or a line of the same process does.
-func (l *collLog) rank(m [][]byte, told, size int64, file string) (r *trace.Rank, key string) {
-	key = process(m[2], m[10])
-	rank := trace.Unknown
-	if told >= 0 && told < size {
-		rank = int(told)
-		l.process[key] = rank
-	} else if n, ok := l.named[key]; ok {
-		rank = n
-		l.process[key] = rank
-	} else if n, ok := l.process[key]; ok { // a cut line of a rank that others name
-		rank = n
+// rank is the rank of a line. Its host's name may have another line's letters in front.
+func (l *collLog) rank(m [][]byte, file string) *collRank {
+	host, key := limited(string(m[1])), string(m[2])+":"+string(m[3])
+	for _, r := range l.of[key] {
+		if strings.HasSuffix(host, r.Host) {
+			return r
+		}
+		if strings.HasSuffix(r.Host, host) {
+			r.Host = host
+			return r
+		}
 	}
-	if rank >= 0 {
-		key = strconv.Itoa(rank)
-	}
-	if r = l.of[key]; r == nil {
-		r = &trace.Rank{Rank: rank, Host: string(m[1]), File: file}
-		l.of[key] = r
-	}
-	return r, key
+	r := &collRank{Rank: trace.Rank{Rank: trace.Unknown, Host: host, File: file}, comms: map[string]int{}}
+	l.of[key], l.all = append(l.of[key], r), append(l.all, r)
+	return r
 }
 
 // finish says what of each rank is there.
 func (l *collLog) finish() {
 	t := l.t
-	for key, rank := range l.process { // calls before the first line that names their rank
-		early, r := l.of[key], l.of[strconv.Itoa(rank)]
-		if early != nil && r != nil {
-			r.Calls = append(early.Calls, r.Calls...)
-			delete(l.of, key)
-		}
-	}
 	longest := map[int]int64{}
-	for _, r := range l.of {
-		t.Ranks = append(t.Ranks, r)
+	for _, r := range l.all {
+		if len(r.Calls) == 0 {
+			continue
+		}
+		t.Ranks = append(t.Ranks, &r.Rank)
 		for i := range r.Calls {
 			longest[r.Calls[i].Group] = max(longest[r.Calls[i].Group], r.Calls[i].Sequence)
 		}

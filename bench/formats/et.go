@@ -27,12 +27,13 @@ func init() {
 type et struct {
 	t      *trace.Trace
 	rank   *trace.Rank
-	groups map[string]trace.Group
+	groups groupTable
+	within within
 	order  map[string]int // groups that have no name, by address, in the order they appear
 }
 
 func readET(in *Input, t *trace.Trace) error {
-	e := &et{t: t, rank: &trace.Rank{Rank: trace.Unknown, File: in.Name}, groups: map[string]trace.Group{}, order: map[string]int{}}
+	e := &et{t: t, rank: &trace.Rank{Rank: trace.Unknown, File: in.Name}, groups: groupTable{}, within: within{rank: trace.Unknown}, order: map[string]int{}}
 	s := newStream(in)
 	err := s.object(func(key string) error {
 		if key == "nodes" && s.next() == '[' {
@@ -44,7 +45,8 @@ func readET(in *Input, t *trace.Trace) error {
 	if err != nil {
 		return err
 	}
-	t.Ranks = append(t.Ranks, e.rank)
+	e.rank.Rank = e.within.rank
+	e.groups.settle(t, e.rank)
 	return nil
 }
 
@@ -110,23 +112,7 @@ func (e *et) node(raw []byte) error {
 func (e *et) init(n *etNode) {
 	values, _ := n.values(n.Inputs)
 	for _, v := range values {
-		var text string
-		var list []struct {
-			Name  word  `json:"pg_name"`
-			Desc  word  `json:"pg_desc"`
-			Size  int   `json:"group_size"`
-			Ranks []int `json:"ranks"`
-		}
-		if json.Unmarshal(v, &text) != nil || json.Unmarshal([]byte(text), &list) != nil {
-			continue
-		}
-		for _, g := range list {
-			if g.Size < 0 || g.Size > maxRanks {
-				continue
-			}
-			e.groups[string(g.Name)] = trace.Group{Name: limited(string(g.Name)), Description: limited(string(g.Desc)), Size: g.Size, Ranks: g.Ranks}
-			e.t.World = max(e.t.World, g.Size)
-		}
+		e.groups.add(e.t, []byte(text(v)))
 	}
 }
 
@@ -146,10 +132,6 @@ func (e *et) call(n *etNode) bool {
 	attrs := map[string]json.RawMessage{}
 	for _, a := range n.Attrs {
 		attrs[a.Name] = a.Value
-	}
-	rank, ok := integer(values[at-1])
-	if ok && rank >= 0 && rank < maxRanks && e.rank.Rank < 0 {
-		e.rank.Rank = int(rank)
 	}
 	if !trace.IsCall(name) {
 		return true
@@ -171,6 +153,9 @@ func (e *et) call(n *etNode) bool {
 		}
 	}
 	c.Group = e.group(values, at, attrs)
+	if rank, ok := integer(values[at-1]); ok {
+		e.within.number(rank, e.t.Groups[c.Group])
+	}
 	c.Size(e.t.Groups[c.Group].Size)
 	e.rank.Calls = append(e.rank.Calls, c)
 	return true

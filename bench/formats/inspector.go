@@ -20,17 +20,22 @@ func init() {
 	})
 }
 
+type inspectorHeader struct {
+	ID    word   `json:"id"`
+	Name  word   `json:"comm_name"`
+	Rank  number `json:"rank"`
+	Ranks number `json:"n_ranks"`
+}
+
+type inspectorMeta struct {
+	Host word `json:"hostname"`
+	PID  word `json:"pid"`
+}
+
 type inspectorLine struct {
-	Header struct {
-		ID    word   `json:"id"`
-		Name  word   `json:"comm_name"`
-		Rank  number `json:"rank"`
-		Ranks number `json:"n_ranks"`
-	} `json:"header"`
-	Metadata struct {
-		Host word `json:"hostname"`
-	} `json:"metadata"`
-	Coll *struct {
+	Header   *inspectorHeader `json:"header"`
+	Metadata *inspectorMeta   `json:"metadata"`
+	Coll     *struct {
 		Name     word   `json:"coll"`
 		Sequence number `json:"coll_sn"`
 		Bytes    number `json:"coll_msg_size_bytes"`
@@ -52,15 +57,33 @@ type inspectorLine struct {
 // inspected is what a file has come to so far.
 type inspected struct {
 	t     *trace.Trace
-	ranks map[int]*trace.Rank
-	last  map[[2]int]int64 // the number of the last call, by rank and group
+	ranks []*inspectedRank
+	of    map[inspectorMeta][]*inspectedRank // by process
+	last  map[inspectedCalls]int64           // the number of the last call
+	// header and metadata are the last, for lines that have none.
+	header   inspectorHeader
+	metadata inspectorMeta
 	// damaged lines are no records, lost calls are missing between others, fast ones have no time.
 	damaged, fast, calls int
 	lost                 int64
 }
 
+type inspectedCalls struct {
+	rank  *inspectedRank
+	group int
+	p2p   bool
+}
+
+// inspectedRank is a rank of the job. Its number is that in its largest communicator; comms has those in
+// all of them.
+type inspectedRank struct {
+	trace.Rank
+	size  int64
+	comms map[word]int64
+}
+
 func readInspector(in *Input, t *trace.Trace) error {
-	all := &inspected{t: t, ranks: map[int]*trace.Rank{}, last: map[[2]int]int64{}}
+	all := &inspected{t: t, of: map[inspectorMeta][]*inspectedRank{}, last: map[inspectedCalls]int64{}}
 	r := bufio.NewReaderSize(in, 1<<20)
 	for {
 		line, err := r.ReadSlice('\n')
@@ -85,9 +108,21 @@ func readInspector(in *Input, t *trace.Trace) error {
 
 func (all *inspected) line(text []byte, file string) {
 	var l inspectorLine
-	if json.Unmarshal(text, &l) != nil || l.Coll == nil && l.P2P == nil && l.Summary == nil {
+	if json.Unmarshal(text, &l) != nil {
 		all.damaged++
 		return
+	}
+	if l.Header != nil {
+		all.header = *l.Header
+	}
+	if l.Metadata != nil {
+		all.metadata = *l.Metadata
+	}
+	if l.Coll == nil && l.P2P == nil && l.Summary == nil {
+		if l.Header == nil && l.Metadata == nil {
+			all.damaged++
+		}
+		return // a marker, or a record of another kind
 	}
 	if s := l.Summary; s != nil {
 		if n := max(s.Dropped.whole(), 0) + max(s.Leaked.whole(), 0); n > 0 {
@@ -95,16 +130,16 @@ func (all *inspected) line(text []byte, file string) {
 		}
 		return
 	}
-	rank, ok := l.rank(all.t, all.ranks, file)
-	if !ok {
+	rank := all.rank(file)
+	if rank == nil {
 		all.damaged++
 		return
 	}
-	c := l.call(all.t)
+	c := l.call(all.t, &all.header)
 	if c.Took == 0 {
 		all.fast++
 	}
-	key := [2]int{rank.Rank, c.Group}
+	key := inspectedCalls{rank, c.Group, l.P2P != nil}
 	if before, seen := all.last[key]; seen && c.Sequence > before+1 {
 		all.lost += c.Sequence - before - 1
 	}
@@ -114,6 +149,9 @@ func (all *inspected) line(text []byte, file string) {
 }
 
 func (all *inspected) finish() {
+	for _, r := range all.ranks {
+		all.t.Ranks = append(all.t.Ranks, &r.Rank)
+	}
 	if all.damaged > 0 {
 		all.t.Note("%d lines are no records", all.damaged)
 	}
@@ -125,27 +163,42 @@ func (all *inspected) finish() {
 	}
 }
 
-func (l *inspectorLine) rank(t *trace.Trace, ranks map[int]*trace.Rank, file string) (*trace.Rank, bool) {
-	n := l.Header.Rank.whole()
-	if n < 0 || n >= maxRanks {
-		return nil, false
+// rank is the rank of the header's process that has the header's number in its communicator. A process
+// may drive several ranks.
+func (all *inspected) rank(file string) *inspectedRank {
+	h, m := &all.header, all.metadata
+	n, size := h.Rank.whole(), h.Ranks.whole()
+	if n < 0 || n >= maxRanks || size > maxRanks {
+		return nil
 	}
-	r := ranks[int(n)]
-	if r == nil {
-		r = &trace.Rank{Rank: int(n), Host: limited(string(l.Metadata.Host)), File: file}
-		ranks[int(n)] = r
-		t.Ranks = append(t.Ranks, r)
+	var found *inspectedRank
+	for _, r := range all.of[m] {
+		number, met := r.comms[h.ID]
+		if met && number == n {
+			return r
+		}
+		if !met && found == nil && (r.Rank.Rank == int(n) || m.PID != "" && len(all.of[m]) == 1) {
+			found = r
+		}
 	}
-	return r, true
+	if found == nil {
+		found = &inspectedRank{Rank: trace.Rank{Host: limited(string(m.Host)), File: file}, size: trace.Unknown, comms: map[word]int64{}}
+		all.ranks, all.of[m] = append(all.ranks, found), append(all.of[m], found)
+	}
+	if size > found.size {
+		found.Rank.Rank, found.size = int(n), size
+	}
+	found.comms[h.ID] = n
+	return found
 }
 
-func (l *inspectorLine) call(t *trace.Trace) trace.Call {
-	ranks := l.Header.Ranks.whole()
+func (l *inspectorLine) call(t *trace.Trace, h *inspectorHeader) trace.Call {
+	ranks := h.Ranks.whole()
 	if ranks < 0 || ranks > maxRanks {
 		ranks = 0
 	}
 	t.World = max(t.World, int(ranks))
-	c := trace.Call{In: trace.Unknown, Out: trace.Unknown, Group: t.Find(trace.Group{Name: limited(string(l.Header.ID)), Description: limited(string(l.Header.Name)), Size: int(ranks)})}
+	c := trace.Call{In: trace.Unknown, Out: trace.Unknown, Group: t.Find(trace.Group{Name: limited(string(h.ID)), Description: limited(string(h.Name)), Size: int(ranks)})}
 	var micros number
 	if l.Coll != nil {
 		name, known := trace.Named(string(l.Coll.Name))

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"zbench/bench/plain"
 	"zbench/bench/trace"
 )
 
@@ -44,18 +45,19 @@ type kineto struct {
 	// byID are the calls by the identifier that ties a kernel to its call of the host.
 	byID map[int64]int
 	// groups are those of the file's table, by name.
-	groups map[string]trace.Group
+	groups groupTable
 	// origin is the first event's time in microseconds, so that seconds keep their digits.
 	origin  float64
 	started bool
 	marked  []trace.Step // the device's marks, used where the host has none
 	onHost  []trace.Call // gloo's, whose group stands behind them
+	within  within
 }
 
 func readKineto(in *Input, t *trace.Trace) error {
 	k := &kineto{
 		t: t, rank: &trace.Rank{Rank: trace.Unknown, File: in.Name, Whole: true},
-		byID: map[int64]int{}, groups: map[string]trace.Group{},
+		byID: map[int64]int{}, groups: groupTable{}, within: within{rank: trace.Unknown},
 	}
 	s := newStream(in)
 	err := s.object(func(key string) error {
@@ -86,49 +88,32 @@ func readKineto(in *Input, t *trace.Trace) error {
 
 func (k *kineto) distributed(raw []byte) {
 	var d struct {
-		Rank   *int            `json:"rank"`
-		World  int             `json:"world_size"`
+		Rank   number          `json:"rank"`
+		World  number          `json:"world_size"`
 		Groups json.RawMessage `json:"pg_config"`
 	}
 	if json.Unmarshal(raw, &d) != nil {
 		return
 	}
-	if d.Rank != nil && *d.Rank >= 0 && *d.Rank < maxRanks {
-		k.rank.Rank = *d.Rank
+	if n := d.Rank.whole(); n < maxRanks {
+		k.rank.Rank = int(n)
 	}
-	if d.World > 0 && d.World <= maxRanks {
-		k.t.World = d.World
+	if n := d.World.whole(); n > 0 && n <= maxRanks {
+		k.t.World = int(n)
 	}
-	type group struct {
-		Name  string `json:"pg_name"`
-		Desc  string `json:"pg_desc"`
-		Size  int    `json:"pg_size"`
-		Ranks []int  `json:"ranks"`
-	}
-	var list []group
-	if json.Unmarshal(d.Groups, &list) != nil {
-		var byName map[string]group
-		if json.Unmarshal(d.Groups, &byName) == nil {
-			for name, g := range byName {
-				g.Name = cmp.Or(g.Name, name)
-				list = append(list, g)
-			}
-		}
-	}
-	for _, g := range list {
-		k.groups[g.Name] = trace.Group{Name: limited(g.Name), Description: limited(g.Desc), Size: cmp.Or(g.Size, len(g.Ranks)), Ranks: g.Ranks}
-	}
+	k.groups.add(k.t, d.Groups)
 }
 
 // maxRanks is beyond any job.
 const maxRanks = 1 << 20
 
-// limited is a name of a file, cut where no real one is so long.
+// limited is a name of a file on one line, cut where no real one is so long.
 func limited(name string) string {
-	if len(name) > 200 {
-		return strings.ToValidUTF8(name[:200], "") + "…"
+	const most = 200
+	if len(name) > most {
+		name = strings.ToValidUTF8(name[:most], "") + "…"
 	}
-	return strings.ToValidUTF8(name, "�")
+	return plain.Line(strings.ToValidUTF8(name, "�"))
 }
 
 // number is a JSON number, or one in a string.
@@ -309,9 +294,7 @@ func (k *kineto) called(e *kinetoEvent) {
 	c := &k.rank.Calls[i]
 	c.Sequence = e.Args.Sequence.whole()
 	c.Async = e.Args.Async == "true"
-	if r := e.Args.Rank.whole(); r >= 0 && r < maxRanks && k.rank.Rank < 0 {
-		k.rank.Rank = int(r)
-	}
+	k.within.number(e.Args.Rank.whole(), k.t.Groups[c.Group])
 }
 
 // kernel is what ran on the device: a collective's kernel belongs to its call of the host.
@@ -334,7 +317,7 @@ func (k *kineto) kernel(e *kinetoEvent) {
 		if name != "" {
 			k.rank.Calls = append(k.rank.Calls, trace.Call{
 				Group: k.group(e), Collective: name, Known: true, In: trace.Unknown, Out: trace.Unknown, Bytes: trace.Unknown,
-				Sequence: trace.Unknown, Stream: string(e.Args.Stream), Kernel: span,
+				Sequence: trace.Unknown, Stream: limited(string(e.Args.Stream)), Kernel: span,
 			})
 			return
 		}
@@ -378,24 +361,27 @@ func (k *kineto) group(e *kinetoEvent) int {
 	if n := e.Args.GroupSize.whole(); n > 0 && n <= maxRanks {
 		g.Size = int(n)
 	}
+	if g.Size == 0 {
+		g.Size = len(g.Ranks)
+	}
 	if len(g.Ranks) != g.Size {
 		g.Ranks = nil // the profiler shortens long lists
 	}
-	if known, ok := k.groups[string(e.Args.Group)]; ok && g.Ranks == nil {
+	if known, ok := k.groups[g.Name]; ok && g.Ranks == nil {
 		g.Ranks = known.Ranks
 		g.Size = cmp.Or(g.Size, known.Size)
 	}
 	if g.Name == "" {
-		g.Name = "?"
+		g.Name = trace.Unnamed
 		g.Size = cmp.Or(g.Size, k.t.World)
 	}
 	return k.t.Find(g)
 }
 
-// listed reads a list such as "[0, 1, 2]"; nil where it is none.
+// listed reads a list of ranks such as "[0, 1, 2]"; nil where it is none.
 func listed(text string) []int {
 	var list []int
-	if json.Unmarshal([]byte(text), &list) != nil {
+	if json.Unmarshal([]byte(text), &list) != nil || slices.ContainsFunc(list, func(r int) bool { return r < 0 || r >= maxRanks }) {
 		return nil
 	}
 	return list
@@ -414,6 +400,9 @@ func (k *kineto) compute(s trace.Span) {
 
 func (k *kineto) finish() {
 	r := k.rank
+	if r.Rank < 0 {
+		r.Rank = k.within.rank
+	}
 	r.Computing = trace.Merge(r.Computing)
 	for _, c := range k.onHost {
 		g := trace.Group{Name: "0", Size: k.t.World}
@@ -430,10 +419,40 @@ func (k *kineto) finish() {
 	slices.SortStableFunc(r.Steps, func(a, b trace.Step) int { return cmp.Compare(a.Start, b.Start) })
 	slices.SortStableFunc(r.Gradients, func(a, b trace.Gradient) int { return cmp.Compare(a.At.Begin(), b.At.Begin()) })
 	slices.SortStableFunc(r.Calls, func(a, b trace.Call) int { return cmp.Compare(begin(a), begin(b)) })
+	r.Calls = paired(r.Calls)
 	for i := range k.t.Foreign {
 		k.t.Note("no collective of a library in %d kernels of %s: they do not tell what they send", k.t.Foreign[i].Kernels, k.t.Foreign[i].Library)
 	}
-	k.t.Ranks = append(k.t.Ranks, r)
+	k.groups.settle(k.t, r)
+}
+
+// paired joins the calls of the host that have no kernel with the kernels that have no call, where an
+// identifier did not tie them: of one kind, in their order, a kernel behind its call. Calls are in order.
+func paired(calls []trace.Call) []trace.Call {
+	waiting := map[trace.Call][]int{}
+	joined := make([]bool, len(calls))
+	for i := range calls {
+		c := &calls[i]
+		if c.In < 0 || (c.Enqueued == nil) == (c.Kernel == nil) {
+			continue
+		}
+		kind := trace.Call{Group: c.Group, Collective: c.Collective, Dtype: c.Dtype, In: c.In, Out: c.Out}
+		if c.Enqueued != nil {
+			waiting[kind] = append(waiting[kind], i)
+			continue
+		}
+		if list := waiting[kind]; len(list) > 0 {
+			calls[list[0]].Kernel, calls[list[0]].Stream = c.Kernel, c.Stream
+			waiting[kind], joined[i] = list[1:], true
+		}
+	}
+	kept := calls[:0]
+	for i := range calls {
+		if !joined[i] {
+			kept = append(kept, calls[i])
+		}
+	}
+	return kept
 }
 
 // begin is when a call begins, for its order; a file without times keeps its own.

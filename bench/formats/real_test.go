@@ -153,6 +153,12 @@ func TestRealExecutionTraces(t *testing.T) {
 		require.Equal(t, tensorsOf(t, text), elementsOf(got.Ranks[i]), h.Name)
 		require.Equal(t, []int64{6144, 24, 384, 3392}, sizes(got.Ranks[i], "all_to_all")[:4])
 	}
+	d = trace.Answer(got, nil)
+	require.Equal(t, &trace.Matched{Ranks: 8, Calls: 8, Alike: 8, OnAll: 8, Differ: []trace.Difference{}}, d.Matched)
+	require.Contains(t, d.Findings[1].Text, "Calls matched over 8 ranks: all 8 that two ranks have are alike; 8 are on all")
+	require.Contains(t, d.Findings[2].Text, "No times here")
+	got.Ranks[5].Calls[3].Collective = "all_reduce"
+	require.Contains(t, trace.Answer(got, nil).Findings[1].Text, "rank 5 calls all_reduce of 13,568 B, int32, rank 0–4, 6–7 all_to_all, int32")
 	got = published(t, "traces/et/chakra_1.0.2.tgz")
 	require.Len(t, got.Ranks[0].Calls, 10)
 }

@@ -45,7 +45,7 @@ func TestKinetoTiesKernelsToCalls(t *testing.T) {
 		`{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#3", "ts": 0, "dur": 200}`,
 	))
 	require.Equal(t, 2, got.World)
-	require.Equal(t, []trace.Group{{Name: "7", Size: 2, Ranks: []int{0, 1}}}, got.Groups, "the file shortens the list, its table has it")
+	require.Equal(t, []trace.Group{{Name: "7", Description: "dp", Size: 2, Ranks: []int{0, 1}}}, got.Groups, "the file shortens the list, its table has it")
 	require.Equal(t, []trace.Foreign{{Library: "DeepEP", Kernels: 1, Seconds: 2e-6}}, roundForeign(got.Foreign))
 	r := got.Ranks[0]
 	require.Equal(t, 1, r.Rank)
@@ -126,7 +126,8 @@ func TestChakra(t *testing.T) {
 	require.Equal(t, 1, r.Unnamed, "RCCL's generic kernel does not tell its collective")
 	require.Len(t, r.Calls, 2)
 	require.Equal(t, "all_gather", r.Calls[0].Collective)
-	require.Equal(t, int64(1<<20), r.Calls[0].Bytes)
+	require.Equal(t, int64(trace.Unknown), r.Calls[0].Bytes, "the file tells no ranks")
+	require.Equal(t, int64(1<<20), r.Calls[0].Part)
 	require.Equal(t, 30e-6, r.Calls[0].Took)
 	require.Equal(t, "dp", got.Groups[r.Calls[0].Group].Name)
 	require.Equal(t, "send_recv", r.Calls[1].Collective)

@@ -183,8 +183,8 @@ func (s *scan) device(t *test, l line) bool {
 // place puts a device into the last list, or into a new one if that has its rank. Two are already too
 // many for the rows to be told apart.
 func (t *test) place(d device) {
-	switch n := len(t.worlds); {
-	case n > 0 && t.worlds[n-1].add(d) || n > 1:
+	n := len(t.worlds)
+	if n > 0 && t.worlds[n-1].add(d) || n > 1 {
 		return
 	}
 	w := newWorld()

@@ -159,11 +159,13 @@ func (e *engine) named(plan trainer.Plan, holds func(n need) bool) []string {
 }
 
 // dtype is the element type in which a call moves data.
-func (e *engine) dtype(n need) string {
-	if n.collective == "all_gather" {
-		return e.run.ParamDtype
+func (e *engine) dtype(n need) string { return dtypeOf(e.run, n.collective) }
+
+func dtypeOf(run trainer.Run, collective string) string {
+	if collective == "all_gather" {
+		return run.ParamDtype
 	}
-	return e.run.GradDtype
+	return run.GradDtype
 }
 
 // plan makes the candidate of a setting; a setting of 0 is the trainer's behaviour if nothing is set.

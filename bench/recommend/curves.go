@@ -200,8 +200,14 @@ func Curves(sources []Source) ([]Curve, error) {
 		if slices.ContainsFunc(sources[:i], func(o Source) bool { return reflect.DeepEqual(o.Record.Results, s.Record.Results) }) {
 			continue // the same measurements a second time are no repeat of them
 		}
-		for _, r := range s.Record.Results {
-			if r.Status != record.OK {
+		stalled := map[*record.Result]bool{} // rows that are no part of a curve
+		for _, stall := range s.Record.Stalls() {
+			for _, r := range stall.Rows {
+				stalled[r] = true
+			}
+		}
+		for j, r := range s.Record.Results {
+			if r.Status != record.OK || stalled[&s.Record.Results[j]] {
 				continue
 			}
 			if err := totalSize(r); err != nil {

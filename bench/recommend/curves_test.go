@@ -217,3 +217,21 @@ func TestSetupsAreCurvesOfTheirOwn(t *testing.T) {
 	require.Equal(t, "b", curves[1].Setup)
 	require.Equal(t, 2.0, curves[1].Points[0].Seconds)
 }
+
+// Rows of an imported table in which the job stood still are no points of its curve.
+func TestStalledRowsAreNoPoints(t *testing.T) {
+	rec := sweep("all_reduce", doubling(1<<10, 1<<20), steadySamples(1))
+	for i := range rec.Results {
+		r := &rec.Results[i]
+		seconds := r.Isolated.MaxOfRanks.Median
+		if r.Bytes == 8<<10 || r.Bytes == 16<<10 {
+			seconds *= 50
+		}
+		r.Isolated, r.Burst = nil, &record.Timing{Iterations: 20, MeanOfRanks: stat.Summarize([]float64{seconds})}
+		r.Headline = "burst.mean_of_ranks"
+	}
+	for _, p := range onlyCurve(t, Source{Record: rec}).Points {
+		require.Less(t, p.Seconds, 100e-6)
+		require.NotContains(t, []int64{8 << 10, 16 << 10}, p.Bytes)
+	}
+}

@@ -75,13 +75,9 @@ func stalls(rows []row) (all []Stall) {
 			}
 		}
 	}
-	in := make([]bool, len(rows))
-	for i := range rows {
-		in[i] = over[i] >= erraticFactor
-	}
 	var runs [][2]int
 	for from := 0; from < len(rows); from++ {
-		if !in[from] {
+		if over[from] < erraticFactor {
 			continue
 		}
 		to := from
@@ -94,22 +90,26 @@ func stalls(rows []row) (all []Stall) {
 		runs = append(runs, [2]int{from, to})
 		from = to
 	}
+	slow := func(run [2]int) bool {
+		of := rows[run[0]:run[1]]
+		return len(of) >= stallRows && (slices.Max(over[run[0]:run[1]]) >= stallFactor || isErratic(of))
+	}
 	for i := 0; i < len(runs); i++ {
 		run := runs[i]
 		for j := len(runs) - 1; j > i; j-- {
-			if oneStall(rows, run, runs[j]) {
+			if slow(runs[j]) && oneStall(rows, run, runs[j]) {
 				run[1], i = runs[j][1], j
 				break
 			}
 		}
-		of := rows[run[0]:run[1]]
+		if !slow(run) {
+			continue
+		}
 		s := Stall{Factor: slices.Max(over[run[0]:run[1]])}
-		for _, x := range of {
+		for _, x := range rows[run[0]:run[1]] {
 			s.Rows = append(s.Rows, x.Result)
 		}
-		if len(of) >= stallRows && (s.Factor >= stallFactor || isErratic(of)) {
-			all = append(all, s)
-		}
+		all = append(all, s)
 	}
 	return all
 }

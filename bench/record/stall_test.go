@@ -159,3 +159,21 @@ func TestMeasuredRowsAreNoTable(t *testing.T) {
 	}
 	require.Empty(t, rec.Stalls())
 }
+
+// A stall beside sizes that are slow every time ends where these begin.
+func TestStallDoesNotTakeInWhatIsSlowEveryTime(t *testing.T) {
+	all := imported(swept(), func(s int64, _ bool) float64 {
+		seconds := 20e-6 + float64(s)/100e9
+		switch {
+		case s == 1<<10 || s == 2<<10:
+			return seconds * 100
+		case s > 2<<10 && s < 256<<10: // so that the rows between lie high
+			return seconds * 1.8
+		case s >= 256<<10 && s <= 1<<20:
+			return seconds * 6
+		}
+		return seconds
+	}).Stalls()
+	require.Len(t, all, 1)
+	require.Equal(t, int64(2<<10), all[0].Rows[len(all[0].Rows)-1].Bytes)
+}

@@ -46,6 +46,8 @@ type Document struct {
 	StepsBy string `json:"steps_by"`
 	// Buckets are the gradient buckets of a step.
 	Buckets []Buckets `json:"buckets"`
+	// Matched compares the calls of the ranks; null where there is nothing to compare.
+	Matched *Matched `json:"matched"`
 	// Waiting splits the kernels of ranks that are all there; null where they are not.
 	Waiting *Waiting `json:"waiting"`
 	// Alone holds one rank's kernels against the peak of the links; null where that is not known,
@@ -89,14 +91,21 @@ const (
 	CodeMissing = "missing_ranks"
 	CodeDamaged = "damaged"
 	CodeNoTimes = "no_times"
+	// Whether the ranks call the same.
+	CodeMatched  = "matched"
+	CodeMismatch = "mismatch"
 )
 
 // Answer says what a trace tells. Peak is the links' of a device.
 func Answer(t *Trace, peak Peak) *Document {
+	t.Settle()
 	d := &Document{
 		Schema: Schema, Format: t.Format, Files: jsonfile.Filled(t.Files), Device: t.Device, World: t.World,
 		Ranks: []Seen{}, Missing: jsonfile.Filled(t.Missing()), Sent: []Sent{}, Of: Unknown, Buckets: []Buckets{}, Overlap: []Overlap{},
-		Foreign: jsonfile.Filled(t.Foreign), Measure: []Measure{}, Notes: jsonfile.Filled(t.Notes),
+		Foreign: jsonfile.Filled(t.Foreign), Matched: t.matched(), Measure: []Measure{}, Notes: jsonfile.Filled(t.Notes),
+	}
+	if n, bytes := t.parts(); n > 0 {
+		d.Notes = append(d.Notes, fmt.Sprintf("%s of %s a rank: the size is that times the ranks of the group, which the file does not tell", unit.Count(n, "call"), bytes))
 	}
 	most := t.reference()
 	var found split // of the rank with the most calls
@@ -128,6 +137,22 @@ func Answer(t *Trace, peak Peak) *Document {
 	return d
 }
 
+// parts counts the calls of which only a rank's part is known, and says of which size.
+func (t *Trace) parts() (n int64, bytes string) {
+	least, most := int64(MaxBytes), int64(0)
+	for _, r := range t.Ranks {
+		for i := range r.Calls {
+			if p := r.Calls[i].Part; p > 0 {
+				n, least, most = n+1, min(least, p), max(most, p)
+			}
+		}
+	}
+	if least == most {
+		return n, unit.Bytes(most)
+	}
+	return n, unit.Bytes(least) + " to " + unit.Bytes(most)
+}
+
 // WriteJSON writes the document.
 func (d *Document) WriteJSON(w io.Writer) error { return jsonfile.Write(w, "trace.json", d) }
 
@@ -149,6 +174,7 @@ func (d *Document) findings(timed bool) (l finding.List) {
 	for _, b := range d.Buckets {
 		l = append(l, finding.Finding{Code: CodeBuckets, Severity: finding.Note, Text: b.sentence()})
 	}
+	l = append(l, d.Matched.findings()...)
 	l = append(l, d.times(timed)...)
 	if n := len(d.Missing); n > 0 {
 		l = append(l, finding.Finding{

@@ -13,9 +13,12 @@ var others = map[string]string{
 	"allgathercoalesced": "all_gather", "allgatherintotensorout": "all_gather", "allgatherv": "all_gather",
 	"reducescatterbase": "reduce_scatter", "reducescattertensor": "reduce_scatter", "reducescattertensorcoalesced": "reduce_scatter",
 	"reducescatterblock": "reduce_scatter", "reducescatterv": "reduce_scatter",
-	"allreducecoalesced": "all_reduce", "alltoallv": "all_to_all", "alltoallbase": "all_to_all", "alltoallsingle": "all_to_all",
+	"allreducecoalesced": "all_reduce", "allreducesparse": "all_reduce", "broadcastoop": "broadcast", "reduceoop": "reduce", "alltoallv": "all_to_all", "alltoallbase": "all_to_all", "alltoallsingle": "all_to_all",
 	"send": "send_recv", "recv": "send_recv", "isend": "send_recv", "irecv": "send_recv",
 }
+
+// unequal are the collectives whose ranks may send different sizes.
+var unequal = map[string]bool{"all_to_all": true}
 
 // waits are names of records that are no collective.
 var waits = map[string]bool{"wait": true, "init": true, "barrierwait": true, "": true}
@@ -40,7 +43,7 @@ func Named(name string) (string, bool) {
 }
 
 func plainName(name string) string {
-	name = strings.TrimPrefix(strings.TrimPrefix(strings.ToLower(name), "c10d::"), "nccl:")
+	name = strings.ToLower(name[strings.LastIndexByte(name, ':')+1:]) // behind c10d:: or a backend
 	return strings.Map(func(r rune) rune {
 		if r == '_' || r == '-' || r == ' ' {
 			return -1
@@ -129,7 +132,8 @@ var kernels = []struct{ word, name string }{
 // OfKernel tells whether a kernel is NCCL's or RCCL's, and which collective its name tells;
 // empty for RCCL's generic kernels.
 func OfKernel(kernel string) (name string, is bool) {
-	if !strings.HasPrefix(kernel, "nccl") && !strings.HasPrefix(kernel, "rccl") && !strings.HasPrefix(kernel, "void nccl") {
+	kernel = strings.TrimPrefix(kernel, "void ")
+	if !strings.HasPrefix(kernel, "nccl") && !strings.HasPrefix(kernel, "rccl") && !strings.HasPrefix(kernel, "mscclKernel") {
 		return "", false
 	}
 	for _, k := range kernels {

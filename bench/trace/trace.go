@@ -123,6 +123,9 @@ type Call struct {
 	// Bytes is the size as rccl-tests counts it: the larger of the send and receive buffer of a
 	// rank that has all of it. Unknown where the file does not tell.
 	Bytes int64
+	// Part is what a rank sends, in bytes, where Bytes is that times the ranks of a group that the
+	// file does not tell; else 0.
+	Part int64
 	// Sequence numbers the calls of a group alike on all ranks; Unknown where the file does not.
 	Sequence int64
 	// Stream is where it ran; empty is unknown.
@@ -161,6 +164,37 @@ func (c *Call) Size(ranks int) {
 		c.Bytes = n * int64(d.Size)
 	}
 }
+
+// Settle gives groups of unknown size that of the job, where the files are those of ranks 0 to the last
+// and tell nothing else, and their calls the bytes that follow.
+func (t *Trace) Settle() {
+	numbered := len(t.Ranks) > 1 && t.World == 0
+	for i, r := range t.Ranks {
+		numbered = numbered && r.Rank == i
+	}
+	if numbered {
+		t.World = len(t.Ranks)
+	}
+	for i := range t.Groups {
+		if g := &t.Groups[i]; numbered && g.Size == 0 && g.Name == Unnamed {
+			g.Size = t.World
+		}
+	}
+	for _, r := range t.Ranks {
+		for i := range r.Calls {
+			c := &r.Calls[i]
+			if n := t.Groups[c.Group].Size; c.Part > 0 && n > 0 && c.Part <= MaxBytes/int64(n) {
+				c.Bytes, c.Part = c.Part*int64(n), 0
+			}
+		}
+	}
+}
+
+// Unnamed is the group of calls of which the file does not tell one.
+const Unnamed = "?"
+
+// MaxBytes is far beyond any buffer; more is damage.
+const MaxBytes = 1 << 60
 
 // maxElements is far beyond any buffer; more is damage.
 const maxElements = 1 << 50

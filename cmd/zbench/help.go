@@ -47,7 +47,7 @@ var flagGroups = withSettings([]flagGroup{
 		"dp", "ep", "pp", "tp", "cp", "instances", "accum", "zero", "grad-dtype", "param-dtype", "mem-budget", "observed", "allow-rescale",
 	}},
 	{"Comparison and thresholds", []string{"variant", "vary", "unordered", "threshold", "accept", "fail-on", "require-checked", "min-effect", "miss", "between-run-cv", "names", "timing", "max-rounds", "child-timeout"}},
-	{"Output", []string{"env", "out", "force", "resume", "spec", "format", "verbose", "progress", "quiet", "help", "version"}},
+	{"Output", []string{"env", "out", "chakra", "force", "resume", "spec", "format", "verbose", "progress", "quiet", "help", "version"}},
 	{librariesTitle, append([]string{"backend", "libraries"}, libraryFlags()...)},
 })
 

@@ -20,6 +20,7 @@ import (
 func newRecommend(s State) *cobra.Command {
 	var o adviceFlagSet
 	var to output
+	var chakra bool
 	cmd := &cobra.Command{
 		Use:   "recommend RECORD…|LOG…",
 		Short: "The gradient-bucket size for a trainer, from measured curves",
@@ -46,17 +47,21 @@ plateau and what is missing, and exits with 6.`,
 			if err := checkFormat(to.format, listedBy("recommend")); err != nil {
 				return err
 			}
-			return runRecommend(s, args, &o, to)
+			if err := checkChakra(chakra, to); err != nil {
+				return err
+			}
+			return runRecommend(s, args, &o, to, chakra)
 		},
 	}
 	addFlags(cmd, &o, adviceFlags)
 	f := cmd.Flags()
 	to.addFlags(f, "folder to create, with the page, the plot and "+engine.AdviceFile+" (default none)")
+	addChakra(f, &chakra, "a step with the answer's setting")
 	to.addForce(f)
 	return cmd
 }
 
-func runRecommend(s State, args []string, o *adviceFlagSet, to output) error {
+func runRecommend(s State, args []string, o *adviceFlagSet, to output, chakra bool) error {
 	started := s.Now()
 	want, err := o.read(s)
 	if err != nil {
@@ -97,8 +102,24 @@ func runRecommend(s State, args []string, o *adviceFlagSet, to output) error {
 			return err
 		}
 		defer r.dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
+		if chakra && d.Answered() {
+			r.files = append(r.files, advisedSteps(s, q, d)...)
+		}
 	}
 	return s.deliver(to, r)
+}
+
+// advisedSteps are the Chakra traces of a step with the answer's setting, a rank each.
+func advisedSteps(s State, q *advice.Question, d *advice.Document) (files []artifact) {
+	for rank := range d.Answer.Advised.DP {
+		t, nodes := q.Step(d, rank)
+		if nodes == nil {
+			s.note(false, "No Chakra traces: give the time of a microbatch (--backward-ms, --step-ms)\n")
+			return nil
+		}
+		files = append(files, chakraFile(s, rank, t, nodes))
+	}
+	return files
 }
 
 // advisedFolder is a new folder with the record, and the files that the recommendation and its page

@@ -15,14 +15,17 @@ import (
 	"zbench/bench/fabric"
 	"zbench/bench/folder"
 	"zbench/bench/formats"
+	"zbench/bench/jsonfile"
 	"zbench/bench/plain"
 	"zbench/bench/spec"
 	"zbench/bench/trace"
 	"zbench/bench/trainer"
+	"zbench/bench/unit"
 )
 
 func newTrace(s State) *cobra.Command {
 	var o output
+	var chakra bool
 	cmd := &cobra.Command{
 		Use:   "trace FILE…",
 		Short: "Say what a job sent and what it waited for, from its trace or log",
@@ -44,16 +47,20 @@ The exit code is 0, and 6 where no file has a collective.`,
 			}
 			return nil
 		},
-		RunE: func(_ *cobra.Command, args []string) error { return runTrace(s, args, o) },
+		RunE: func(_ *cobra.Command, args []string) error { return runTrace(s, args, o, chakra) },
 	}
 	f := cmd.Flags()
-	o.addFlags(f, "folder to create for trace.json, report.html and the gradients' params.csv")
+	o.addFlags(f, "folder to create for trace.json, report.html, requests of sweeps for --spec, and the gradients' params.csv")
+	addChakra(f, &chakra, "the calls of each rank, and the computation between them,")
 	o.addForce(f)
 	return cmd
 }
 
-func runTrace(s State, args []string, o output) error {
+func runTrace(s State, args []string, o output, chakra bool) error {
 	if err := checkFormat(o.format, listedBy("trace")); err != nil {
+		return err
+	}
+	if err := checkChakra(chakra, o); err != nil {
 		return err
 	}
 	o.quiet = true
@@ -63,7 +70,7 @@ func runTrace(s State, args []string, o output) error {
 		return err
 	}
 	d := trace.Answer(t, peakOf)
-	next := measureLines(d)
+	next, specs := toMeasure(d, o.out)
 	params := d.Params()
 	if params != "" && o.out != "" {
 		next = append(next, document.Command{
@@ -71,9 +78,12 @@ func runTrace(s State, args []string, o output) error {
 		})
 	}
 	r.shown = d.Shown(next...)
-	r.files = whole(r.shown)
+	r.files = whole(r.shown, specs...)
 	if params != "" {
 		r.files = append(r.files, artifact{paramsFile, func(w io.Writer) error { _, err := io.WriteString(w, params); return err }}) //nolint:wrapcheck // the folder names the file
+	}
+	if chakra {
+		r.files = append(r.files, chakraFiles(s, t)...)
 	}
 	if t.Calls() == 0 {
 		r.verdict = quietError{exit.Want}
@@ -105,6 +115,7 @@ func readTraces(s State, paths []string) (*trace.Trace, error) {
 			return nil, folder.Unreadable(s.FS, path, err, "give a folder with a file a rank")
 		}
 		none := true
+		var others []string
 		for _, e := range entries {
 			if !e.Type().IsRegular() {
 				continue
@@ -114,10 +125,13 @@ func readTraces(s State, paths []string) (*trace.Trace, error) {
 			case err == nil:
 				none = false
 			case errors.Is(err, formats.ErrUnknown) || errors.Is(err, formats.ErrHolds):
-				t.Note("%s is left out: it holds no calls", plain.Line(e.Name()))
+				others = append(others, plain.Line(e.Name()))
 			default:
 				return nil, err
 			}
+		}
+		if len(others) > 0 {
+			t.Note("%s without calls left out: %s", unit.Count(int64(len(others)), "file"), unit.FirstFew(others, 4))
 		}
 		if none {
 			return nil, usagef("`zbench trace --help` lists what it reads", "%s has no file with calls", path)
@@ -159,16 +173,25 @@ func peakOf(device string, ranks int) (busbw float64, of string) {
 	return 0, ""
 }
 
-// measureLines are the sweeps of the sizes that a job sends.
-func measureLines(d *trace.Document) (lines []document.Command) {
+// toMeasure are the sweeps of the sizes that a job sends: as commands, and as files of --spec where
+// there is a folder for them.
+func toMeasure(d *trace.Document, out string) (lines []document.Command, specs []artifact) {
 	for _, m := range d.Measure {
 		nodes := 1
 		if m.Ranks > 8 && m.Ranks%8 == 0 {
 			nodes = m.Ranks / 8
 		}
-		lines = append(lines, document.Command{
-			For: fmt.Sprintf("measure these sizes on %d ranks", m.Ranks), Line: spec.SizesLine(m.Collectives, m.Sizes, m.Dtype, nodes, m.Ranks),
-		})
+		line := spec.SizesLine(m.Collectives, m.Sizes, m.Dtype, nodes, m.Ranks)
+		if out != "" {
+			var want spec.Spec
+			addSpecFlags(&cobra.Command{}, &want) // the defaults of zbench collectives
+			want.Sweep.Collectives, want.Sweep.Sizes, want.Sweep.Dtype = m.Collectives, m.Sizes, m.Dtype
+			want.World.Nodes, want.World.GPUsPerNode = nodes, m.Ranks/nodes
+			name := fmt.Sprintf("measure-%d-%s.json", m.Ranks, m.Dtype)
+			specs = append(specs, artifact{name, func(w io.Writer) error { return jsonfile.WriteBare(w, name, want) }})
+			line = plain.Shell("zbench", "collectives", "--spec", filepath.Join(out, name))
+		}
+		lines = append(lines, document.Command{For: fmt.Sprintf("measure these sizes on %d ranks", m.Ranks), Line: line})
 	}
-	return lines
+	return lines, specs
 }

@@ -47,7 +47,7 @@ func TestNegatedRunsHaveTheirTwin(t *testing.T) {
 
 // The documented CI job runs as it stands there, command by command, in the distribution that
 // it names, whose Open MPI is version 5, and in one whose UCX loads ROCm's HSA. Its packages
-// are those that scripts/rocm-chroot.sh has installed. The project's test, which stands in for
+// are those that scripts/chroot.sh has installed. The project's test, which stands in for
 // rccl-tests, too, is testdata/recipe.
 func TestDocumentedJobRuns(t *testing.T) {
 	for _, variable := range []string{"ZBENCH_TRIXIE", "ZBENCH_SID"} {

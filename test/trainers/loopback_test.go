@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -42,7 +43,7 @@ func simulated(t *testing.T, flags, first string, args ...string) (s stepped) {
 	zbench := os.Getenv("ZBENCH")
 	require.NotEmpty(t, zbench, "make system-test-trainers sets it")
 	cache := filepath.Join(root, "var/cache/zbench")
-	at, err := os.MkdirTemp(filepath.Join(root, "tmp"), "torch")
+	at, err := os.MkdirTemp(filepath.Join(root, "tmp"), "torch") //nolint:usetesting // the chroot sees its own /tmp
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(at) })
 	trace := filepath.Join(at, "trace.json")
@@ -58,20 +59,30 @@ func simulated(t *testing.T, flags, first string, args ...string) (s stepped) {
 	return s.of(t, trace, first, append(words, append([]string{"python3", "-W", "ignore", "-"}, args...)...))
 }
 
-func (s stepped) of(t *testing.T, trace, first string, words []string) stepped {
-	t.Helper()
+// trainer is the example in the chroot; words say where and how, first is Python that runs before it.
+func trainer(t *testing.T, first string, words []string) *exec.Cmd {
 	cmd := exec.Command("chroot", words...) //nolint:gosec // the test's own words
 	cmd.Stdin = strings.NewReader(first + "\n" + project.Read(t, "testdata/torch/llama.py"))
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
-	require.NoError(t, cmd.Run(), "%s", out.String())
-	s.out = out.String()
-	if m := regexp.MustCompile(`checksum (\S+)`).FindStringSubmatch(s.out); m != nil {
-		s.checksum = m[1]
+	return cmd
+}
+
+func checksum(out string) string {
+	m := regexp.MustCompile(`checksum (\S+)`).FindStringSubmatch(out)
+	if m == nil {
+		return ""
 	}
-	if trace == "" {
-		return s
-	}
+	return m[1]
+}
+
+func (s stepped) of(t *testing.T, trace, first string, words []string) stepped {
+	t.Helper()
+	cmd := trainer(t, first, words)
+	err := cmd.Run()
+	s.out = fmt.Sprint(cmd.Stdout)
+	require.NoError(t, err, s.out)
+	s.checksum = checksum(s.out)
 	m := summary.FindStringSubmatch(s.out)
 	require.NotNil(t, m, s.out)
 	s.step, _ = strconv.ParseFloat(m[1], 64)
@@ -82,18 +93,19 @@ func (s stepped) of(t *testing.T, trace, first string, words []string) stepped {
 		Events []struct {
 			Name string  `json:"name"`
 			TS   float64 `json:"ts"`
+			Dur  float64 `json:"dur"`
 			Args call    `json:"args"`
 		} `json:"traceEvents"`
 	}
 	require.NoError(t, json.Unmarshal(text, &file))
-	begin := 0.0
+	begin, end := 0.0, 0.0
 	for _, e := range file.Events {
 		if strings.HasPrefix(e.Name, "ProfilerStep#") {
-			begin = e.TS
+			begin, end = e.TS, e.TS+e.Dur
 		}
 	}
 	for _, e := range file.Events {
-		if e.Args.Name != "" && e.TS >= begin {
+		if e.Args.Name != "" && begin <= e.TS && e.TS < end {
 			s.calls = append(s.calls, e.Args)
 		}
 	}
@@ -106,7 +118,7 @@ const quiet = "--nodes 1 --gpus-per-node 4 --fault noise:sigma=0"
 // come to, to the last digit, and sends the buckets that its own reducer logs.
 func TestDDPOnTheLoopbackIsGloo(t *testing.T) {
 	for _, view := range []string{"1", "0"} {
-		s := simulated(t, quiet, "import os; os.environ['VIEW']='"+view+"'", "ddp", "2", "256", "1", "4", "2")
+		s := simulated(t, quiet, "import os; os.environ['VIEW']='"+view+"'", "ddp", "2", "128", "1", "4", "2")
 		buckets := regexp.MustCompile(`buckets ([\d, ]+)`).FindStringSubmatch(s.out)
 		require.NotNil(t, buckets, s.out)
 		var sent []string
@@ -116,21 +128,25 @@ func TestDDPOnTheLoopbackIsGloo(t *testing.T) {
 		}
 		require.Equal(t, strings.Split(buckets[1], ", "), sent, "one float32 message a bucket, in the reducer's order")
 
-		real := make([]stepped, 4)
-		done := make(chan int)
-		for r := range real {
-			go func() {
-				defer func() { done <- r }()
-				words := []string{chroot(t), "env", "BACKEND=gloo", "USE_LIBUV=0", "GLOO_SOCKET_IFNAME=lo", "MASTER_ADDR=127.0.0.1", "MASTER_PORT=29641", "VIEW=" + view,
-					fmt.Sprintf("RANK=%d", r), "WORLD_SIZE=4", "python3", "-W", "ignore", "-", "ddp", "2", "256", "1", "4", "2"}
-				real[r] = stepped{}.of(t, "", "", words)
-			}()
+		free, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // closed at once
+		require.NoError(t, err)
+		_, port, err := net.SplitHostPort(free.Addr().String())
+		require.NoError(t, err)
+		require.NoError(t, free.Close())
+		var gloo []*exec.Cmd
+		for r := range 4 {
+			words := []string{
+				chroot(t), "env", "BACKEND=gloo", "USE_LIBUV=0", "OMP_NUM_THREADS=1", "GLOO_SOCKET_IFNAME=lo", "MASTER_ADDR=127.0.0.1", "MASTER_PORT=" + port, "VIEW=" + view,
+				fmt.Sprintf("RANK=%d", r), "WORLD_SIZE=4", "python3", "-W", "ignore", "-", "ddp", "2", "128", "1", "4", "2",
+			}
+			gloo = append(gloo, trainer(t, "", words))
+			require.NoError(t, gloo[r].Start())
 		}
-		for range real {
-			<-done
+		for _, cmd := range gloo {
+			require.NoError(t, cmd.Wait(), "%s", cmd.Stdout)
 		}
 		require.NotEmpty(t, s.checksum)
-		require.Equal(t, real[0].checksum, s.checksum)
+		require.Equal(t, checksum(fmt.Sprint(gloo[0].Stdout)), s.checksum)
 	}
 }
 
@@ -157,7 +173,7 @@ func TestFSDPOnTheLoopback(t *testing.T) {
 	count := map[string]int{}
 	for _, c := range s.calls {
 		count[c.Name]++
-		require.Equal(t, int64(4), max(c.Elems, c.Out)/min(c.Elems, c.Out))
+		require.Equal(t, int64(4), max(c.Elems, c.Out)/min(c.Elems, c.Out), "%+v", c)
 	}
 	require.Equal(t, map[string]int{"_allgather_base": 1 + 2*3, "_reduce_scatter_base": 1 + 3}, count, "the last block stays gathered: "+s.out)
 }

@@ -1,40 +1,44 @@
 #!/usr/bin/env bash
-# Make a chroot with Debian's ROCm libraries, which run without a GPU:
+# Make a chroot of Debian with what runs without a GPU: ROCm's libraries, or PyTorch.
 #
-#   scripts/rocm-chroot.sh trixie|sid [DIR]     as root; prints the folder
+#   scripts/chroot.sh trixie|sid|torch [DIR]     as root; prints the folder
 #
 #   trixie  HIP 5.7 with hiprtc inside it, and RCCL (NCCL API 2.13.4), with headers;
 #           of rocBLAS 5.5 the headers alone
 #   sid     the newest HIP whose hiprtc is a library of its own (6 or later)
 #
-# Both have a compiler and Open MPI; sid's UCX is built with ROCm.
+#   torch   trixie with PyTorch 2.6 for CPUs, without ROCm
 #
-# DIR is $ZBENCH_CHROOTS/SUITE by default (~/.cache/zbench/chroots). What is
+# The first two have a compiler and Open MPI; sid's UCX is built with ROCm.
+#
+# DIR is $ZBENCH_CHROOTS/NAME by default (~/.cache/zbench/chroots). What is
 # finished is kept and used again; a run that was cut off continues where it was.
 # ZBENCH_MIRROR names another mirror than deb.debian.org.
 set -euo pipefail
 
-suite=${1:-}
-case $suite in
-trixie | sid) ;;
+name=${1:-}
+case $name in
+trixie | sid) suite=$name ;;
+torch) suite=trixie ;;
 *)
-	echo "usage: $0 trixie|sid [DIR]" >&2
+	echo "usage: $0 trixie|sid|torch [DIR]" >&2
 	exit 2
 	;;
 esac
-dir=${2:-${ZBENCH_CHROOTS:-${XDG_CACHE_HOME:-$HOME/.cache}/zbench/chroots}/$suite}
+dir=${2:-${ZBENCH_CHROOTS:-${XDG_CACHE_HOME:-$HOME/.cache}/zbench/chroots}/$name}
 mirror=${ZBENCH_MIRROR:-http://deb.debian.org/debian}
 
 # What is wanted in it, and of what the headers alone: their libraries are large.
 # A change of these lines makes the next run install again.
 headers=
 mpi="build-essential openmpi-bin libopenmpi-dev"
-case $suite in
+case $name in
 trixie)
 	wanted="librccl1 librccl-dev libamdhip64-dev rocm-device-libs-17 $mpi"
 	headers=librocblas-dev
 	;;
 sid) wanted="newest libhiprtc and its libamdhip64, $mpi" ;;
+torch) wanted="python3-torch python3-numpy" ;;
 esac
 done_marker=$dir/.zbench-done
 base_marker=$dir/.zbench-base
@@ -50,7 +54,7 @@ fi
 # In a mount namespace of its own nothing that debootstrap mounts can outlive
 # this script. Where that is not allowed, mounting is not either.
 if [ -z "${ZBENCH_UNSHARED:-}" ] && unshare --mount true 2>/dev/null; then
-	ZBENCH_UNSHARED=1 exec unshare --mount --propagation private "$0" "$suite" "$dir"
+	ZBENCH_UNSHARED=1 exec unshare --mount --propagation private "$0" "$name" "$dir"
 fi
 mkdir -p "$dir"
 exec 9>"$dir.lock"
@@ -76,10 +80,10 @@ inside dpkg --configure -a
 # A mirror may lag behind sid's dates; the signature is checked all the same.
 inside apt-get -o Acquire::Check-Valid-Until=false update
 packages=$wanted
-if [ "$suite" = sid ]; then
+if [ "$name" = sid ]; then
 	so=$(LC_ALL=C chroot "$dir" apt-cache pkgnames libhiprtc | sed -n 's/^libhiprtc\([0-9]\+\)$/\1/p' | sort -n | tail -1)
 	if [ -z "$so" ] || [ "$so" -lt 6 ]; then
-		echo "$0: $suite has no libhiprtc of version 6 or later (newest: ${so:-none})" >&2
+		echo "$0: $name has no libhiprtc of version 6 or later (newest: ${so:-none})" >&2
 		exit 1
 	fi
 	packages="libhiprtc$so libamdhip64-$so $mpi"
@@ -94,5 +98,5 @@ fi
 inside apt-get clean
 rm -rf "$dir.debs"
 echo "$wanted $headers" >"$done_marker"
-echo "$0: $suite ready in $((SECONDS - start)) s, $(du -sxm "$dir" | cut -f1) MiB" >&2
+echo "$0: $name ready in $((SECONDS - start)) s, $(du -sxm "$dir" | cut -f1) MiB" >&2
 echo "$dir"

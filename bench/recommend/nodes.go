@@ -1,0 +1,88 @@
+package recommend
+
+import (
+	"slices"
+
+	"zbench/bench/trace"
+	"zbench/bench/trainer"
+)
+
+// Nodes is a step with the answer's setting, as the simulation has it: computation in pieces, the
+// calls that they launch, and what waits for what. The calls of a pass follow each other, as on one
+// stream. All ranks have the same; at names the group of a call among so many of them. It is nil where
+// the answer has no setting or no times.
+func (a *Answer) Nodes(params []trainer.Param, at func(ranks int) int) []trace.Node {
+	t, err := trainer.ByName(a.Trainer)
+	if err != nil || a.Best == nil || a.Backward == nil || a.Forward == nil {
+		return nil
+	}
+	plan := t.Plan(params, a.Best.Elements, a.Advised)
+	s := step{group: at, last: -1, network: -1}
+	micro := a.Advised.Microbatches()
+	forward, backward := Shares(trainer.Work(params), Forward), Shares(trainer.BackwardWork(params), Backward)
+	for i := range micro {
+		s.pass(plan.Forward, forward, Forward, *a.Forward, a.Advised, plan.EachForward || i == 0)
+		s.pass(plan.Backward, backward, Backward, *a.Backward, a.Advised, plan.EachBackward || i == micro-1)
+	}
+	s.pass(plan.After, forward, Forward, 0, a.Advised, true)
+	return s.nodes
+}
+
+// step is what Nodes makes.
+type step struct {
+	nodes []trace.Node
+	group func(ranks int) int
+	// last is the last computation, network the last call; -1 is none.
+	last, network int
+	waits         []int // what the next computation waits for
+}
+
+// pass adds the nodes of a pass; a microbatch whose passes do not communicate has computation alone.
+func (s *step) pass(messages []trainer.Message, done []float64, d Direction, seconds float64, run trainer.Run, calls bool) {
+	if !calls {
+		messages = nil
+	}
+	at := make([]int, len(messages)) // the messages' nodes
+	behind := 0.0
+	for _, e := range NewPass(messages, done, d).events {
+		s.compute(seconds * (done[e.boundary] - behind))
+		behind = done[e.boundary]
+		if e.wait() {
+			s.waits = append(s.waits, at[e.index()])
+			continue
+		}
+		m := messages[e.message]
+		c := trace.Call{
+			Group: s.group(m.Ranks), Collective: m.Collective, Known: true, Dtype: dtypeOf(run, m.Collective), Bytes: m.Bytes, In: trace.Unknown, Out: trace.Unknown,
+			Sequence: trace.Unknown, Async: true,
+		}
+		after := slices.Concat(s.waits, []int{s.last, s.network})
+		s.network = s.add(trace.Node{Call: &c, After: after})
+		at[e.message] = s.network
+	}
+	s.compute(seconds * (1 - behind))
+	if len(messages) > 0 {
+		s.waits = append(s.waits, s.network) // a pass ends with its calls
+	}
+}
+
+func (s *step) compute(seconds float64) {
+	if seconds <= 0 {
+		return
+	}
+	s.last = s.add(trace.Node{Seconds: seconds, After: append(s.waits, s.last)})
+	s.waits = nil
+}
+
+// add adds a node, behind those that there are.
+func (s *step) add(n trace.Node) int {
+	var after []int
+	for _, i := range n.After {
+		if i >= 0 {
+			after = append(after, i)
+		}
+	}
+	n.After = after
+	s.nodes = append(s.nodes, n)
+	return len(s.nodes) - 1
+}

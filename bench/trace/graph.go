@@ -1,0 +1,104 @@
+package trace
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// Node is a piece of a rank's work: a call, or computation between calls.
+type Node struct {
+	// Call is nil of computation.
+	Call *Call
+	// Start and Seconds are when it began and how long it took; 0 where that is not known.
+	Start, Seconds float64
+	// After are the earlier nodes that must end before it begins.
+	After []int
+}
+
+// Graph is what a rank did, in an order in which every node stands behind those that it waits for. A
+// call waits for the computation before it and for the call before it on its stream. Computation
+// waits for the calls that ended while none ran before it. Without times the calls of a stream
+// follow each other.
+func (r *Rank) Graph() []Node {
+	g := graph{last: -1, before: math.Inf(-1), streams: map[string]int{}, of: map[*Call]int{}}
+	calls := slices.Clone(r.Calls)
+	slices.SortStableFunc(calls, func(a, b Call) int { return cmp.Compare(a.Kernel.Begin(), b.Kernel.Begin()) })
+	for i := range calls {
+		if calls[i].Kernel != nil {
+			g.byEnd = append(g.byEnd, &calls[i])
+		}
+	}
+	slices.SortStableFunc(g.byEnd, func(a, b *Call) int { return cmp.Compare(a.Kernel.End, b.Kernel.End) })
+	for i := range calls {
+		if k := calls[i].Kernel; k != nil {
+			for g.next < len(r.Computing) && max(r.Computing[g.next].Start, g.at) < k.Start {
+				g.compute(r.Computing, k.Start)
+			}
+		}
+		g.call(&calls[i])
+	}
+	for g.next < len(r.Computing) {
+		g.compute(r.Computing, math.Inf(1))
+	}
+	return g.nodes
+}
+
+type graph struct {
+	nodes   []Node
+	streams map[string]int // the last call of each
+	last    int            // the last node of computation, or -1
+	cut     bool           // a call stands behind it
+	before  float64        // when computation last ended
+	next    int            // the stretch of computation to come
+	at      float64        // how far of it is behind
+	byEnd   []*Call        // the calls with times, by when they ended
+	of      map[*Call]int  // their nodes
+	passed  int            // how many of byEnd ended before computation that is behind
+}
+
+// compute adds a stretch of computation up to a time.
+func (g *graph) compute(all []Span, until float64) {
+	s := all[g.next]
+	start := max(s.Start, g.at)
+	end := min(s.End, until)
+	if end == s.End {
+		g.next++
+	}
+	g.at = end
+	var waits []int
+	for ; g.passed < len(g.byEnd) && g.byEnd[g.passed].Kernel.End <= start; g.passed++ {
+		if c := g.byEnd[g.passed]; c.Kernel.End > g.before {
+			waits = append(waits, g.of[c])
+		}
+	}
+	g.before = end
+	if g.last >= 0 && !g.cut && len(waits) == 0 {
+		g.nodes[g.last].Seconds += end - start
+		return
+	}
+	n := Node{Start: start, Seconds: end - start}
+	if g.last >= 0 {
+		n.After = append(n.After, g.last)
+	}
+	n.After = append(n.After, waits...)
+	g.nodes = append(g.nodes, n)
+	g.last, g.cut = len(g.nodes)-1, false
+}
+
+func (g *graph) call(c *Call) {
+	n := Node{Call: c, Seconds: c.Took}
+	if c.Kernel != nil {
+		n.Start, n.Seconds = c.Kernel.Start, c.Kernel.Seconds()
+		g.of[c] = len(g.nodes)
+		g.cut = true
+	}
+	if g.last >= 0 {
+		n.After = append(n.After, g.last)
+	}
+	if before, ok := g.streams[c.Stream]; ok {
+		n.After = append(n.After, before)
+	}
+	g.streams[c.Stream] = len(g.nodes)
+	g.nodes = append(g.nodes, n)
+}

@@ -1,0 +1,219 @@
+package trace
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"zbench/bench/finding"
+	"zbench/bench/record"
+	"zbench/bench/unit"
+)
+
+// Matched is how the calls of a group's ranks compare: each rank of a group must call the same, in the
+// same order. Groups whose ranks are not certain are not compared; nor are sends and receives, and sizes
+// that may differ.
+type Matched struct {
+	// Ranks is the number of ranks that are compared.
+	Ranks int `json:"ranks"`
+	// Calls is the number of calls that are compared, which two ranks have at least.
+	Calls int `json:"calls"`
+	// Alike is the number of those that are alike on all ranks that have them.
+	Alike int `json:"alike"`
+	// OnAll is the number of the alike that all ranks in the input which call in the group have.
+	OnAll int `json:"on_all"`
+	// Differ is the first call of each group that is not alike.
+	Differ []Difference `json:"differ"`
+}
+
+// Difference is a call of a group in which ranks differ.
+type Difference struct {
+	// Group is the group's title.
+	Group string `json:"group"`
+	// Number is the file's number of the call, or its place in the calls of the group, from 1.
+	Number int64 `json:"number"`
+	// Ranks are the ranks that differ from most.
+	Ranks []int `json:"ranks"`
+	// Call is what they call; empty if they call nothing from there on.
+	Call string `json:"call"`
+	// Others are the other ranks.
+	Others []int `json:"others"`
+	// OthersCall is what those call.
+	OthersCall string `json:"others_call"`
+}
+
+// matched compares the calls of the ranks; nil where no two ranks share a group that is certain.
+func (t *Trace) matched() *Matched {
+	ranks := map[int]bool{}
+	for _, r := range t.Ranks {
+		if r.Rank < 0 || ranks[r.Rank] {
+			return nil
+		}
+		ranks[r.Rank] = true
+	}
+	lists := make([]map[int][]*Call, len(t.Groups))
+	for _, r := range t.Ranks {
+		for i := range r.Calls {
+			c := &r.Calls[i]
+			if c.Collective == "send_recv" || !t.certain(c.Group) {
+				continue
+			}
+			if lists[c.Group] == nil {
+				lists[c.Group] = map[int][]*Call{}
+			}
+			lists[c.Group][r.Rank] = append(lists[c.Group][r.Rank], c)
+		}
+	}
+	m := &Matched{Differ: []Difference{}}
+	clear(ranks)
+	for g, of := range lists {
+		if len(of) < 2 {
+			continue
+		}
+		for rank := range of {
+			ranks[rank] = true
+		}
+		m.group(t.Groups[g], of)
+	}
+	if m.Ranks = len(ranks); m.Ranks == 0 {
+		return nil
+	}
+	return m
+}
+
+// certain reports whether a group of one name is one group on all ranks: its ranks are listed, or it is
+// that of all ranks of the job.
+func (t *Trace) certain(group int) bool {
+	g := t.Groups[group]
+	return g.Size > 1 && (len(g.Ranks) == g.Size || g.Size >= t.World && len(t.Ranks) <= g.Size)
+}
+
+// called is what must be alike: all of a call but what the file does not tell.
+func called(c *Call) string {
+	text := c.Collective
+	if c.Bytes >= 0 && !unequal[c.Collective] {
+		text += " of " + unit.Comma(c.Bytes) + " B"
+	}
+	if c.Dtype != "" {
+		text += ", " + c.Dtype
+	}
+	if c.Op != "" {
+		text += ", " + c.Op
+	}
+	return text
+}
+
+func (m *Matched) group(g Group, of map[int][]*Call) {
+	all, numbered := byNumber(of), true
+	if all == nil {
+		all, numbered = byPlace(of), false
+	}
+	last := map[int]int64{} // the last number of each rank
+	for n, calls := range all {
+		for rank := range calls {
+			last[rank] = max(last[rank], n)
+		}
+	}
+	found := false
+	for _, n := range slices.Sorted(maps.Keys(all)) {
+		kinds := map[string][]int{}
+		for _, rank := range slices.Sorted(maps.Keys(of)) {
+			switch c := all[n][rank]; {
+			case c != nil:
+				kinds[called(c)] = append(kinds[called(c)], rank)
+			case n > last[rank] && len(of) == g.Size:
+				kinds[""] = append(kinds[""], rank)
+			}
+		}
+		if len(all[n]) < 2 {
+			continue // nothing to compare
+		}
+		m.Calls++
+		if len(kinds) == 1 {
+			m.Alike++
+			if len(all[n]) == len(of) {
+				m.OnAll++
+			}
+			continue
+		}
+		if found {
+			continue
+		}
+		found = true
+		order := slices.SortedFunc(maps.Keys(kinds), func(a, b string) int {
+			return cmp.Or(-cmp.Compare(len(kinds[a]), len(kinds[b])), cmp.Compare(kinds[a][0], kinds[b][0]))
+		})
+		d := Difference{Group: g.Title(), Number: n, OthersCall: order[0], Others: kinds[order[0]], Call: order[1], Ranks: kinds[order[1]]}
+		if d.OthersCall == "" { // most have ended
+			d.Call, d.Ranks, d.OthersCall, d.Others = d.OthersCall, d.Others, d.Call, d.Ranks
+		}
+		if !numbered {
+			d.Number++
+		}
+		m.Differ = append(m.Differ, d)
+	}
+}
+
+// byNumber are calls by their number and rank; nil where not all have one of their own, or the ranks share
+// none.
+func byNumber(of map[int][]*Call) map[int64]map[int]*Call {
+	all := map[int64]map[int]*Call{}
+	shared := false
+	for rank, calls := range of {
+		for _, c := range calls {
+			if c.Sequence < 0 || all[c.Sequence][rank] != nil {
+				return nil
+			}
+			if all[c.Sequence] == nil {
+				all[c.Sequence] = map[int]*Call{}
+			}
+			all[c.Sequence][rank] = c
+			shared = shared || len(all[c.Sequence]) > 1
+		}
+	}
+	if !shared {
+		return nil
+	}
+	return all
+}
+
+// byPlace are calls by their place in their rank's and by rank.
+func byPlace(of map[int][]*Call) map[int64]map[int]*Call {
+	all := map[int64]map[int]*Call{}
+	for rank, calls := range of {
+		for i, c := range calls {
+			if all[int64(i)] == nil {
+				all[int64(i)] = map[int]*Call{}
+			}
+			all[int64(i)][rank] = c
+		}
+	}
+	return all
+}
+
+// maxDiffer is how many groups with a difference are named.
+const maxDiffer = 4
+
+// findings say whether the ranks agree.
+func (m *Matched) findings() (l finding.List) {
+	if m == nil {
+		return nil
+	}
+	if len(m.Differ) == 0 {
+		return finding.List{{Code: CodeMatched, Severity: finding.Note, Text: fmt.Sprintf("Calls matched over %s: all %s that two ranks have are alike; %s are on all of a group's ranks here.", unit.Count(int64(m.Ranks), "rank"), unit.Comma(int64(m.Alike)), unit.Comma(int64(m.OnAll)))}}
+	}
+	for _, d := range m.Differ[:min(len(m.Differ), maxDiffer)] {
+		names := record.RankList(record.RankSet(d.Ranks))
+		f := finding.Finding{Code: CodeMismatch, Severity: finding.Fault, Subject: &finding.Subject{Kind: finding.Rank, Name: "rank " + names}}
+		f.Text = fmt.Sprintf("MISMATCH: Call %d of %s: rank %s calls %s, rank %s %s. Ranks that call different collectives hang.", d.Number, d.Group, names, d.Call, record.RankList(record.RankSet(d.Others)), d.OthersCall)
+		f.Hint = "look at what these ranks do before that call, and whether all files begin with the same step"
+		if d.Call == "" {
+			f.Severity = finding.Warning
+			f.Text = fmt.Sprintf("MISMATCH: Call %d of %s: rank %s has no call from there on, rank %s %s.", d.Number, d.Group, names, record.RankList(record.RankSet(d.Others)), d.OthersCall)
+			f.Hint = "the rank stopped there, or its file ends early"
+		}
+		l = append(l, f)
+	}
+	return l
+}
