@@ -67,6 +67,8 @@ type Advice struct {
 	MemBudget int64 `json:"mem_budget,omitempty"`
 	// Curves of another number of ranks may be used (--allow-rescale).
 	Rescale bool `json:"allow_rescale,omitempty"`
+	// Steps that were timed with settings (--observed).
+	Observed *Observed `json:"observed,omitempty"`
 }
 
 // Config is a trainer's settings file: its name without folders, and the settings
@@ -141,6 +143,7 @@ func (a *Advice) flags() []written {
 		{"mem-budget", whole(a.MemBudget)},
 		{"config", config},
 		{"allow-rescale", yes(a.Rescale)},
+		{"observed", a.Observed.flag()},
 	}
 }
 

@@ -21,9 +21,9 @@ import (
 // adviceFlagSet holds the flags for a bucket size: its inputs besides the curves.
 type adviceFlagSet struct {
 	want spec.Advice
-	// params and config are files to read.
-	params, config string
-	given          bool
+	// params and config are files to read, observed is one or a list.
+	params, config, observed string
+	given                    bool
 }
 
 // ask is a row of adviceFlags.
@@ -77,6 +77,7 @@ var adviceFlags = []flagRow[adviceFlagSet]{
 	}),
 	ask("mem-budget", "bytes", "memory for the trainer's buffers; K, M, G are binary", func(o *adviceFlagSet, v string) error { return setBytes(&o.want.MemBudget, v) }),
 	ask("config", "file", "the trainer's own settings, to read and check: "+strings.Join(trainer.Reads(), ", "), func(o *adviceFlagSet, v string) error { return setText(&o.config, v) }),
+	ask("observed", "list", "steps that were timed with settings: 25=412ms,100=388ms, a trace in the place of a time, or a CSV of setting and time", func(o *adviceFlagSet, v string) error { return setText(&o.observed, v) }),
 	ask("allow-rescale", "", "use a curve of another number of ranks as if it were a ring; the confidence is then low", func(o *adviceFlagSet, v string) error { return setBool(&o.want.Rescale, v) }),
 }
 
@@ -102,7 +103,44 @@ func (o *adviceFlagSet) read(s State) (*spec.Advice, error) {
 			return nil, err
 		}
 	}
+	if o.observed != "" {
+		if want.Observed, err = readObserved(s, o.observed); err != nil {
+			return nil, err
+		}
+	}
 	return &want, nil
+}
+
+// readObserved reads steps that were timed: a list, whose times can be traces, or a file.
+func readObserved(s State, text string) (*spec.Observed, error) {
+	const hint = "--observed takes SETTING=TIME,…, such as 25=412ms,100=388ms, or a CSV of setting and time"
+	if strings.Contains(text, "=") {
+		o, err := spec.ParseObserved(text, func(path string) (string, []float64, error) {
+			t, err := readTraces(s, []string{path})
+			if err != nil {
+				return "", nil, err
+			}
+			times := t.StepTimes()
+			if len(times) == 0 {
+				return "", nil, usagef("profile with a schedule and prof.step(), or give a time", "%s shows no steps", path)
+			}
+			return base(path), times, nil
+		})
+		if err != nil {
+			return nil, usage(fmt.Errorf("--observed: %w", err), hint)
+		}
+		return o, nil
+	}
+	f, err := s.FS.Open(text)
+	if err != nil {
+		return nil, missingFile(err, text, hint)
+	}
+	defer f.Close() //nolint:errcheck // it was read only
+	o, err := spec.ReadObserved(base(text), f)
+	if err != nil {
+		return nil, usage(err, hint)
+	}
+	return o, nil
 }
 
 // readConfig reads the trainer's own settings.
