@@ -120,7 +120,7 @@ def curve(largest):
     size = 4096
     while size < 2 * largest:
         t, ts = torch.ones(size // 4), []
-        for i in range(2 + max(3, min(20, int(0.5 / (0.003 + size * 1.5 / RATE))))):
+        for i in range(2 + max(5, min(20, int(0.5 / (0.003 + size * 1.5 / RATE))))):
             dist.barrier()
             begin = time.perf_counter()
             dist.all_reduce(t)

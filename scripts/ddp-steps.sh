@@ -75,7 +75,7 @@ run() {
 	for i in "${!cases[@]}"; do
 		cases[i]=$(recommended "${cases[i]}")
 	done
-	ranks steps "${cases[@]}" | awk -v out="$out" '/^== / { file = out "/" $2 ".json"; print file > "/dev/stderr"; next } { print > file }'
+	ranks steps "${cases[@]}" | awk -v out="$out" '/^== / { file = out "/" $2 ".json"; print file > "/dev/stderr"; next } { print > file; fflush(file) }'
 	"$here/links.sh" down
 }
 

@@ -177,7 +177,11 @@ func (q *Question) compute() (trainer.Compute, error) {
 	w := &q.want
 	switch {
 	case w.Backward > 0:
-		return trainer.ComputeTimed(w.Backward, w.Forward)
+		c, err := trainer.ComputeTimed(w.Backward, w.Forward)
+		if m := q.in.Model; m != nil && slices.ContainsFunc(m.Params, func(p trainer.Param) bool { return p.Ready > 0 }) {
+			c.Source += ", each gradient ready as in the trace"
+		}
+		return c, err
 	case w.Step > 0:
 		return trainer.ComputeOfStep(w.Step)
 	case w.Flops == 0:

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"zbench/bench/advice"
 	"zbench/bench/collective"
 	"zbench/bench/exit"
 	"zbench/bench/spec"
@@ -23,6 +24,7 @@ type adviceFlagSet struct {
 	want spec.Advice
 	// params and config are files to read, observed is one or a list.
 	params, config, observed string
+	traces                   []string
 	given                    bool
 }
 
@@ -42,6 +44,10 @@ var adviceFlags = []flagRow[adviceFlagSet]{
 		return err
 	}),
 	ask("params", "file", "one rank's parameter tensors in forward order: CSV or JSON of name and elements or shape, safetensors, or its index", func(o *adviceFlagSet, v string) error { return setText(&o.params, v) }),
+	{name: "trace", unit: "file", meaning: "trace or log of the job, or a folder with a file a rank: tensors, ranks, element type and times of the gradients (several: once each)", set: func(o *adviceFlagSet, files []string) error {
+		o.given, o.traces = true, files
+		return setText(new(string), files[len(files)-1])
+	}},
 	ask("preset", "name", "a published model: "+strings.Join(trainer.PresetNames(), ", "), func(o *adviceFlagSet, v string) (err error) {
 		o.want.Preset, err = trainer.PresetName(v)
 		return err
@@ -108,7 +114,23 @@ func (o *adviceFlagSet) read(s State) (*spec.Advice, error) {
 			return nil, err
 		}
 	}
-	return &want, nil
+	if len(o.traces) > 0 {
+		err = o.readTrace(s, &want)
+	}
+	return &want, err
+}
+
+// readTrace completes a request by the trace of the job.
+func (o *adviceFlagSet) readTrace(s State, want *spec.Advice) error {
+	t, err := readTraces(s, o.traces)
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, path := range o.traces {
+		names = append(names, base(filepath.Clean(path)))
+	}
+	return advice.Traced(want, t, names...)
 }
 
 // readObserved reads steps that were timed: a list, whose times can be traces, or a file.
