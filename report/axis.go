@@ -234,6 +234,8 @@ func placeAxis(c document.Chart, share func(label string) float64) axis {
 	case document.Setting:
 		lo, hi = settingSpan(c)
 		return countAxis(lo, hi, share)
+	case document.Steps:
+		return countAxis(lo, hi, share)
 	case document.Scale:
 		return powerAxis(lo, hi, "ranks of a communicator, log scale", unit.Comma, share)
 	case document.Level:
@@ -255,7 +257,7 @@ func valueAxis(c document.Chart, height, font float64) axis {
 		// It begins beneath the best setting: the name of the band stands there, below the markers.
 		top := document.CostTop(c)
 		return shareAxis(-top*0.1, top, "how much longer a step is", count)
-	case document.Change, document.Level:
+	case document.Change, document.Level, document.Steps:
 		const least = 0.02
 		lo, hi := spanOf(c, -least, least)
 		pad := 0.05 * (hi - lo)

@@ -229,6 +229,7 @@ func describe(c document.Chart) string {
 	what := map[document.Quantity]string{
 		document.BusBW: "Bus bandwidth", document.Time: "Time per launch in a burst", document.Alone: "Time of one launch alone", document.Spread: "Distribution of launches alone",
 		document.Rate: "Bandwidth", document.Scale: "Bus bandwidth", document.Change: "Change of the time", document.Level: "Change of all times",
+		document.Steps: "Change of a step",
 	}[c.Quantity]
 	from, to := c.Quantity.Place(document.Point{Bytes: lo}), c.Quantity.Place(document.Point{Bytes: hi})
 	parts := []string{fmt.Sprintf("%s of %s from %s to %s.", what, unit.Count(int64(len(c.Series)), "curve"), from, to)}

@@ -22,7 +22,7 @@ type Stretch struct{ Lo, Hi int64 }
 
 // signedPercent prints a relative change: +3.2 %, −0.41 %.
 func signedPercent(v float64) string {
-	text := unit.Shortest(math.Round(v*1e4) / 100)
+	text := unit.Shortest(math.Round(v*1e4)/100 + 0) // no negative zero
 	if v > 0 {
 		text = "+" + text
 	}
@@ -52,10 +52,12 @@ const (
 	// Level is the relative change of all times over the order of the measurements, which
 	// Point.Bytes counts from 1.
 	Level
+	// Steps is the relative change of a step over the setting, which Point.Bytes counts in elements.
+	Steps
 )
 
 // IsChange tells relative changes from values.
-func (q Quantity) IsChange() bool { return q == Change || q == Level }
+func (q Quantity) IsChange() bool { return q == Change || q == Level || q == Steps }
 
 // IsRate tells quantities in bytes per second from times.
 func (q Quantity) IsRate() bool { return q == BusBW || q == Rate || q == Scale }
@@ -138,7 +140,7 @@ func (q Quantity) Format(v float64) string {
 // Place prints where a point lies on the x axis.
 func (q Quantity) Place(p Point) string {
 	switch q {
-	case Setting:
+	case Setting, Steps:
 		return unit.Number(float64(p.Bytes)) + " elements"
 	case Scale:
 		return unit.Count(p.Bytes, "rank")
