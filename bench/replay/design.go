@@ -161,12 +161,12 @@ func (d Design) look(o *Outcome, alpha float64) {
 		half := d.half(o.rounds[k], len(o.rounds[k]), alpha)
 		x := Difference{Mean: math.Expm1(mean), Lo: math.Expm1(mean - half), Hi: math.Expm1(mean + half), Verdict: Undecided}
 		switch {
+		case max(-x.Lo, x.Hi) <= d.Margin:
+			x.Verdict = Same
 		case x.Hi < 0:
 			x.Verdict = Faster
 		case x.Lo > 0:
 			x.Verdict = Slower
-		case max(-x.Lo, x.Hi) <= d.Margin:
-			x.Verdict = Same
 		}
 		o.Differences[k] = x
 	}

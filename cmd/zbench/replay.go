@@ -144,7 +144,7 @@ func (o *replayOptions) ask(s State, cmd *cobra.Command, paths []string) (*asked
 	}
 	q, err := advice.Prepare(want)
 	if err == nil && !q.HasModel() {
-		err = exit.With(exit.Want, errors.New("the trainer and the model are missing"), "give --framework, a model and the time of a microbatch, as to zbench recommend")
+		err = exit.With(exit.Want, errors.New("the trainer and the model are missing"), "give --framework, a model and the time of a microbatch, as to `zbench recommend`")
 	}
 	if err != nil {
 		return nil, err
@@ -198,8 +198,9 @@ func (a *asked) place(w spec.World) error {
 			sweep.Collectives = append(sweep.Collectives, u.Collective)
 		}
 	}
-	if n := w.Size(); n != dp && dp > 0 && n%dp == 0 {
-		sweep.Strides = []int{n / dp}
+	apart := max(1, a.advice.Answer.Advised.TP)
+	if n := w.Size(); apart > 1 && n == dp*apart {
+		sweep.Strides = []int{apart}
 	} else if n != dp {
 		return usagef("give the --nodes and --gpus-per-node of the record, and --tp where a copy of the model takes several ranks",
 			"%d ranks reduce a gradient together, and the world has %d", dp, n)
@@ -431,7 +432,7 @@ func (o *replayOptions) finish(s State, started time.Time, doc *replay.Document,
 		r.verdict = exit.With(exit.Interrupted, failed, "what was decided before stands")
 	case failed != nil:
 		r.verdict = exit.With(exit.Run, failed, "fix the cause, and repeat the command")
-	case doc.State() != finding.Healthy:
+	case doc.State() != finding.Pass:
 		r.verdict = quietError{exit.Want}
 	}
 	to := o.run.output
