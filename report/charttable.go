@@ -21,7 +21,7 @@ func tableOfChart(c document.Chart) document.Sheet {
 		s.Table = tableOfDistribution(c)
 		return s
 	}
-	s.Table = table.Numbers(cmp.Or(map[document.Quantity]string{document.Scale: "ranks", document.Level: "order", document.Steps: "elements"}[c.Quantity], "size"))
+	s.Table = table.Numbers(cmp.Or(map[document.Quantity]string{document.Scale: "ranks", document.Level: "order"}[c.Quantity], "size"))
 	cells := map[int64][][]string{} // by size, by series
 	for i, one := range c.Series {
 		s.Columns = append(s.Columns, table.Column{Name: one.Name, Right: true})

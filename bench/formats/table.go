@@ -10,7 +10,8 @@ import (
 // The tables of rccl-tests and nccl-tests, as text and as CSV.
 func init() {
 	register(Format{
-		Name: "tests-csv", Title: "a table of nccl-tests or rccl-tests as CSV", Holds: Curve, rank: 50, Use: useImport,
+		Name: "tests-csv", Title: "a CSV of collectives by size", Holds: Curve, rank: 50,
+		Use: "`zbench import` reads it where its rows have size, time, algbw and busbw",
 		recognise: peers.IsCSV, curve: asText,
 	})
 	register(Format{

@@ -230,17 +230,21 @@ func (d *Document) Shown() *document.Document {
 	return out
 }
 
-// chart has the measured and the predicted step by setting, each over that of the first.
+// chart has the measured and the predicted step by setting.
 func (d *Document) chart() document.Chart {
 	c := document.Chart{
-		ID: "steps", Title: "Step by bucket size, over that of the " + d.Settings[0].Name, Mark: document.MarkOf(d.Simulated), Quantity: document.Steps, Axis: "how much longer a step is",
-		Notes: []string{"Below 0 a step is shorter. Bars are the intervals of the measurement."},
+		ID: "steps", Title: "Step time by bucket size, predicted and measured", Mark: document.MarkOf(d.Simulated), Quantity: document.StepTime,
+		Notes: []string{"Bars are the 95 % intervals of the measured medians."},
 	}
 	measured, predicted := document.Series{Name: "measured"}, document.Series{Name: "predicted"}
 	for _, s := range d.Settings[:len(d.Settings)-1] {
-		predicted.Points = append(predicted.Points, document.Point{Bytes: s.Elements, Value: s.Predicted/d.Settings[0].Predicted - 1})
-		if x := s.Difference; x != nil {
-			measured.Points = append(measured.Points, document.Point{Bytes: s.Elements, Value: x.Mean, Lo: x.Lo, Hi: x.Hi, Bounded: true})
+		predicted.Points = append(predicted.Points, document.Point{Bytes: s.Elements, Value: s.Predicted})
+		if m := s.Steps; m != nil {
+			p := document.Point{Bytes: s.Elements, Value: m.Median, N: m.N}
+			if m.Lo != nil {
+				p.Lo, p.Hi, p.Bounded = *m.Lo, *m.Hi, true
+			}
+			measured.Points = append(measured.Points, p)
 		}
 	}
 	c.Series = []document.Series{sorted(measured), sorted(predicted)}
@@ -260,7 +264,7 @@ func (d *Document) table() table.Table {
 			}
 		}
 		if x := s.Difference; x != nil {
-			format := document.Steps.Format
+			format := document.Change.Format
 			cells[7], cells[8], cells[9], cells[10] = format(x.Mean), format(x.Lo), format(x.Hi), string(x.Verdict)
 		}
 		t.Add(cells...)
