@@ -236,7 +236,7 @@ func (d *Document) chart() document.Chart {
 		ID: "steps", Title: "Step time by bucket size, predicted and measured", Mark: document.MarkOf(d.Simulated), Quantity: document.StepTime,
 		Notes: []string{"Bars are the 95 % intervals of the measured medians."},
 	}
-	measured, predicted := document.Series{Name: "measured"}, document.Series{Name: "predicted"}
+	measured, predicted := document.Series{Name: "measured", Loose: true}, document.Series{Name: "predicted"}
 	for _, s := range d.Settings[:len(d.Settings)-1] {
 		predicted.Points = append(predicted.Points, document.Point{Bytes: s.Elements, Value: s.Predicted})
 		if m := s.Steps; m != nil {

@@ -144,7 +144,7 @@ func (o *replayOptions) ask(s State, cmd *cobra.Command, paths []string) (*asked
 	}
 	q, err := advice.Prepare(want)
 	if err == nil && !q.HasModel() {
-		err = exit.With(exit.Want, errors.New("the trainer and the model are missing"), "give --framework, a model and the time of a microbatch, as to `zbench recommend`")
+		err = exit.With(exit.Want, errors.New("the trainer and the model are missing"), "give --framework, a model (--preset, --params, --total-params) and the time of a microbatch (--step-ms)")
 	}
 	if err != nil {
 		return nil, err
