@@ -1,11 +1,15 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/pflag"
@@ -22,6 +26,9 @@ type torchOptions struct {
 	// tflops is what a GPU reaches in products of matrices, in 1e12 operations per second.
 	tflops float64
 	trace  string
+	// real lists the ranks that are processes of their own; whatIf what is changed in further runs.
+	real   string
+	whatIf []string
 }
 
 // reachedTFLOPs is bf16 on an MI300X: AMD's own figure of the maximum that a product of matrices
@@ -33,10 +40,15 @@ func (o *torchOptions) addFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.sizes, "sizes", false, "with --torch: leave out what tensors over 64 KiB hold, for models that do not fit this host")
 	f.Float64Var(&o.tflops, "tflops", reachedTFLOPs, "with --torch: 1e12 floating-point operations per second of a GPU")
 	f.StringVar(&o.trace, "trace", "", "with --torch: file for the trace of rank 0, which zbench trace reads")
+	f.StringVar(&o.real, "real", "0", "with --torch: ranks that are processes; each stands for those up to the next (one for each role)")
+	f.StringArrayVar(&o.whatIf, "what-if", nil, "with --torch: run again with one thing changed, such as 'no skew', 'rail 3 healthy', 'bucket 200M', or all (repeatable)")
 }
 
 // given tells whether any option needs --torch.
-func (o *torchOptions) given() bool { return o.sizes || o.trace != "" || o.tflops != reachedTFLOPs }
+func (o *torchOptions) given() bool { return o.sizes || o.trace != "" || o.tflops != reachedTFLOPs || o.real != "0" || len(o.whatIf) > 0 }
+
+// several tells whether zbench starts processes, in place of becoming the program.
+func (o *torchOptions) several() bool { return o.real != "0" || len(o.whatIf) > 0 }
 
 func (o *torchOptions) text(m *fabric.Machine) string {
 	return fmt.Sprintf("computation at %g TFLOP/s and %s", o.tflops, unit.Rate(m.HBMRate))
@@ -59,9 +71,11 @@ func (o *torchOptions) environment(s State, cache string, m *fabric.Machine) ([]
 		{Name: "ZBENCH_TORCH_FLOPS", Value: strconv.FormatFloat(o.tflops*1e12, 'g', -1, 64)},
 		{Name: "ZBENCH_TORCH_BANDWIDTH", Value: strconv.FormatFloat(m.HBMRate, 'g', -1, 64)},
 		{Name: "ZBENCH_TORCH_GPU", Value: m.GPU},
+		{Name: "ZBENCH_TORCH_REAL", Value: o.real},
 		{Name: "RANK", Value: "0"},
 		{Name: "LOCAL_RANK", Value: "0"},
 		{Name: "WORLD_SIZE", Value: ranks},
+		{Name: "LOCAL_WORLD_SIZE", Value: strconv.Itoa(m.GPUsPerNode)},
 	}
 	if o.sizes {
 		set = append(set, launch.Var{Name: "ZBENCH_TORCH_SIZES", Value: "1"})
@@ -74,6 +88,63 @@ func (o *torchOptions) environment(s State, cache string, m *fabric.Machine) ([]
 		set = append(set, launch.Var{Name: "ZBENCH_TORCH_TRACE", Value: file})
 	}
 	return set, nil
+}
+
+// run runs the trainer with its real ranks, and again with each of the changes.
+func (o *loopbackOptions) runTrainers(ctx context.Context, s State, program string, args []string, m *fabric.Machine) error {
+	real, err := realRanks(o.torch.real, m.Size())
+	if err != nil {
+		return err
+	}
+	changes, err := changesOf(o.torch.whatIf, o.want.Faults)
+	if err != nil {
+		return err
+	}
+	start := func(m *fabric.Machine, bucket int64) (*trainers, error) {
+		set, err := o.environment(ctx, s, m, launch.Role{})
+		if err != nil {
+			return nil, err
+		}
+		at := slices.IndexFunc(set, func(v launch.Var) bool { return v.Name == "ZBENCH_LOOPBACK_SHARED" })
+		t := &trainers{program: program, args: args, real: real, ranks: m.Size(), onNode: m.GPUsPerNode, arena: set[at].Value}
+		t.set = append(set, launch.Var{Name: "ZBENCH_TORCH_RESULT", Value: t.arena + ".result"})
+		if bucket > 0 {
+			t.set = append(t.set, launch.Var{Name: "ZBENCH_TORCH_BUCKET", Value: strconv.FormatInt(bucket, 10)})
+		}
+		return t, nil
+	}
+	first, err := start(m, 0)
+	if err != nil {
+		return err
+	}
+	base, err := first.run(ctx, s, o.torch.whatIf != nil)
+	if err != nil || len(changes) == 0 {
+		return err
+	}
+	o.torch.trace = ""
+	var runs []torchSummary
+	for _, c := range changes {
+		changed := *o
+		changed.want.Faults = c.faults
+		m, err := changed.machine()
+		if err != nil {
+			return err
+		}
+		again, err := start(m, c.bucket)
+		if err != nil {
+			return err
+		}
+		var out bytes.Buffer // shown where the run fails
+		again.output = &out
+		sum, err := again.run(ctx, s, true)
+		if err != nil {
+			_, _ = io.Copy(s.Stderr, &out)
+			return err
+		}
+		runs = append(runs, sum)
+	}
+	why(s, base, changes, runs)
+	return nil
 }
 
 // keepPython writes the files that Python reads, in a folder named by their content.
