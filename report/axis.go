@@ -161,6 +161,21 @@ func rateAxis(what string, highest float64, count int) axis {
 	return a
 }
 
+// timeSteps are the units of an axis of times.
+var timeSteps = []scaleStep{{1, "s"}, {1e-3, "ms"}, {1e-6, "µs"}}
+
+// stepAxis is linear and begins beneath the least value: steps differ by less than they take.
+func stepAxis(lo, hi float64, count int) axis {
+	s := scaleOf(hi, timeSteps)
+	pad := max(0.08*(hi-lo), 0.01*hi)
+	a := axis{lo: max(0, lo-pad), hi: hi + pad, title: "time of a training step, " + s.name}
+	step := niceStep((a.hi - a.lo) / s.size / float64(count))
+	for i := math.Ceil(a.lo / s.size / step); i*step*s.size <= a.hi; i++ {
+		a.ticks = append(a.ticks, tick{i * step * s.size, unit.Shortest(math.Round(i*step*1e6) / 1e6)})
+	}
+	return a
+}
+
 // niceStep rounds up to 1, 2, 2.5 or 5 times a power of ten.
 func niceStep(raw float64) float64 {
 	p := math.Pow(10, math.Floor(math.Log10(raw)))
@@ -234,6 +249,8 @@ func placeAxis(c document.Chart, share func(label string) float64) axis {
 	case document.Setting:
 		lo, hi = settingSpan(c)
 		return countAxis(lo, hi, share)
+	case document.StepTime:
+		return countAxis(lo, hi, share)
 	case document.Scale:
 		return powerAxis(lo, hi, "ranks of a communicator, log scale", unit.Comma, share)
 	case document.Level:
@@ -263,6 +280,9 @@ func valueAxis(c document.Chart, height, font float64) axis {
 	default:
 	}
 	lo, hi := spanOf(c, math.Inf(1), 0)
+	if c.Quantity == document.StepTime {
+		return stepAxis(lo, hi, count)
+	}
 	if !c.Quantity.IsRate() {
 		if hi <= 0 {
 			lo, hi = 1e-6, 1e-3
@@ -283,6 +303,9 @@ func spanOf(c document.Chart, lo, hi float64) (float64, float64) {
 	for _, s := range c.Series {
 		for _, p := range s.Points {
 			lo, hi = min(lo, p.Value), max(hi, p.Value, p.Fast)
+			if p.Bracketed() && c.Quantity == document.StepTime {
+				lo = min(lo, p.Slow)
+			}
 			if p.Bounded {
 				lo, hi = min(lo, p.Lo), max(hi, p.Hi)
 			}

@@ -210,7 +210,7 @@ func curveLayer(s scene, c document.Chart, i int, f format) layer {
 		})
 	}
 	for _, whole := range []stroke{line, burst} {
-		if len(whole.points) > 1 {
+		if len(whole.points) > 1 && !c.Series[i].Loose {
 			l.lines = append([]stroke{whole}, l.lines...)
 		}
 	}
@@ -228,7 +228,7 @@ func describe(c document.Chart) string {
 	lo, hi := document.SizeRange(c)
 	what := map[document.Quantity]string{
 		document.BusBW: "Bus bandwidth", document.Time: "Time per launch in a burst", document.Alone: "Time of one launch alone", document.Spread: "Distribution of launches alone",
-		document.Rate: "Bandwidth", document.Scale: "Bus bandwidth", document.Change: "Change of the time", document.Level: "Change of all times",
+		document.Rate: "Bandwidth", document.Scale: "Bus bandwidth", document.Change: "Change of the time", document.Level: "Change of all times", document.StepTime: "Time of a training step",
 	}[c.Quantity]
 	from, to := c.Quantity.Place(document.Point{Bytes: lo}), c.Quantity.Place(document.Point{Bytes: hi})
 	parts := []string{fmt.Sprintf("%s of %s from %s to %s.", what, unit.Count(int64(len(c.Series)), "curve"), from, to)}

@@ -74,6 +74,8 @@ func dataOf(c document.Chart) plotData {
 		d.Y.Scale, d.Y.Unit, d.Y.Plus = 0.01, " %", "+"
 	case c.Quantity == document.Setting:
 		d.Y.Scale, d.Y.Unit, d.Y.Plus, d.Y.Zero = 0.01, " %", "+", true
+	case c.Quantity == document.StepTime:
+		d.Y.Scale = scaleOf(y.hi, timeSteps).size
 	default:
 		d.Y.Scale, d.Y.Zero = scaleOf(y.hi, rateSteps).size, true
 	}

@@ -55,7 +55,7 @@ func rangeLabel(s scene, c document.Chart, f format) []label {
 			if !p.Bracketed() || p.Fast-p.Slow < most/4 {
 				continue
 			}
-			for _, l := range besideRange(s, p, f) {
+			for _, l := range besideRange(s, c.Quantity.RangeName(), p, f) {
 				cost, free := 2*hides(l.bounds(), s, -1), l.bounds().inside(s.plot)
 				if shaded(s, l.bounds()) {
 					cost++
@@ -96,9 +96,9 @@ func (f fill) holds(p vec) bool {
 }
 
 // besideRange are the places of a label of a point's range.
-func besideRange(s scene, p document.Point, f format) []label {
+func besideRange(s scene, name string, p document.Point, f format) []label {
 	fast, slow := s.at(float64(p.Bytes), p.Fast), s.at(float64(p.Bytes), p.Slow)
-	l := label{role: "muted", text: document.RangeName, size: f.font, anchor: end, halo: true, at: vec{fast.x - f.font, fast.y}}
+	l := label{role: "muted", text: name, size: f.font, anchor: end, halo: true, at: vec{fast.x - f.font, fast.y}}
 	beneath := l
 	beneath.at = vec{slow.x, slow.y + f.font*1.6}
 	return []label{l, beneath}

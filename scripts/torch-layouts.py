@@ -138,7 +138,9 @@ def ddp(case):
         group.calls.clear()
         MAIN.at = 0
         run(wrapped).backward()
-    return dict(calls=group.calls)
+    logged = wrapped._get_ddp_logging_data()
+    sizes = logged.get("rebuilt_bucket_sizes") or logged["bucket_sizes"]
+    return dict(calls=group.calls, logged=[int(s) for s in sizes.split(",")])
 
 
 # FSDP2

@@ -14,6 +14,7 @@ import (
 
 	"zbench/bench/finding"
 	"zbench/bench/recommend"
+	"zbench/bench/spec"
 	"zbench/bench/trainer"
 )
 
@@ -51,6 +52,8 @@ type Input struct {
 	Seed      uint64
 	// CommandLine is the flags of this request.
 	CommandLine []string
+	// Observed are steps that were timed with settings; nil is none.
+	Observed *spec.Observed
 	// Plans are kept for the next recommendation for the same model; nil keeps none.
 	Plans *recommend.Plans
 }
@@ -158,10 +161,16 @@ func Recommend(in Input) (*Document, error) {
 		}
 	}
 	d.configure(&q, in)
+	if q.Observed, err = observations(t, in, q.Params); err != nil {
+		return nil, err
+	}
 	if d.Answer, err = recommend.Ask(q); err != nil {
 		return nil, err
 	}
-	if in.Compute.Known() {
+	switch f := d.Answer.Observed; {
+	case f != nil && f.Fits:
+		d.Compute = "inferred from the observed steps"
+	case in.Compute.Known():
 		d.Compute = in.Compute.Source
 	}
 	d.CurveSHA256 = hash(curves, d.Answer.Curves)

@@ -42,6 +42,13 @@ func whole(t *testing.T) *advice.Document {
 	used.Stride, used.RescaledFrom, used.WantMaxBytes = 8, 16, 1<<30
 	used.Alpha = -1e-6
 	used.Holes, used.Refine = append(used.Holes, recommend.Hole{Kind: recommend.TimeFalls}), append(used.Refine, 1)
+	e := recommend.Estimate{Value: 1, Lo: 0.5, Hi: 2, Inferred: true}
+	a.Observed = &recommend.Fit{
+		Fits: true, Chance: 0.5, Compute: e, Contention: e, Network: e, Rest: e, Before: &recommend.Range{}, After: &recommend.Range{},
+		Settings: []recommend.Observed{{Elements: 1, Unset: true, Buckets: 1, Steps: 6, Median: 1, Lo: new(0.5), Hi: new(2.0), Predicted: new(1.0), Fitted: 1}},
+		Curve:    []recommend.Predicted{{Elements: 1, Step: 1, Lo: 0.5, Hi: 2}}, Why: []recommend.Cause{{Code: "c", Message: "m"}},
+	}
+	a.Scenarios[0].Contention, a.Scenarios[0].Rest = 0.1, 0.1
 	run := trainer.Run{
 		DP: 1, EP: 2, TP: 2, ETP: 2, FP8Gather: true, FP32Accumulation: true, GradDtype: "float", ParamDtype: "float", Zero: 1, Accum: 2, NoOverlap: true, NoGatherOverlap: true, PadBuckets: true,
 		Instances: 2, LayerWise: true, LegacyLayout: true, GatherBytes: 1, KeepParams: true, RootUnit: true, OwnerReduce: true, FindUnused: true,
@@ -88,6 +95,8 @@ func TestSchemaRefuses(t *testing.T) {
 		"/answer/confidence/level":           `"total"`,
 		"/answer/confidence/reasons/0/level": `"total"`,
 		"/answer/messages/0/pass":            `"sideways"`,
+		"/answer/observed/chance":            `1.5`,
+		"/answer/observed/settings/0/steps":  `0`,
 		"/answer/messages/0/collective":      `"all_reduce_perf"`,
 		"/answer/curves/0/collective":        `"all_reduce_perf"`,
 		"/answer/curves/0/holes/0/kind":      `"black"`,

@@ -49,6 +49,12 @@ func (d *Document) findings(rec *record.Record) finding.List {
 		if a.Refusal != nil {
 			l.Hint = plain.Sentence(a.Refusal.Do())
 		}
+		if f := a.Observed; f != nil {
+			l.Code = judge.CodeObserved
+			for _, c := range f.Why {
+				l.Evidence = append(l.Evidence, plain.Sentence(c.Message))
+			}
+		}
 		return append(finding.List{l}, judge.Simulated(rec)...)
 	}
 	set := finding.Finding{Code: judge.CodeAdvice, Text: "Bucket size: " + d.Advice()}
@@ -64,6 +70,9 @@ func (d *Document) findings(rec *record.Record) finding.List {
 	}
 	if as := d.AsGood(); as != "" {
 		out = append(out, finding.Finding{Code: judge.CodeAsGood, Text: as})
+	}
+	if text := d.observed(); text != "" {
+		out = append(out, finding.Finding{Code: judge.CodeObserved, Text: text})
 	}
 	return append(out, confidenceLine(rec, d))
 }

@@ -51,7 +51,7 @@ func (p *player) steps(setting int64) []float64 {
 			for i, m := range messages {
 				costs[i] = p.price(m.Bytes)
 			}
-			return recommend.NewPass(messages, recommend.Shares(p.work, d), d).End(compute*x.Compute, costs, x.Network)
+			return recommend.NewPass(messages, recommend.Shares(p.work, d), d).End(recommend.Times{Compute: compute * x.Compute, Slow: x.Network}, costs)
 		}
 		all = append(all, end(plan.Backward, recommend.Backward, p.backward)+end(plan.Forward, recommend.Forward, p.backward/2))
 	}

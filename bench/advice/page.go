@@ -33,6 +33,7 @@ func Blocks(d *Document, folder string) []document.Block {
 	case a.Refusal != nil:
 		reasons = []Reasoning{{Title: "What to do", Lines: []string{a.Refusal.Do()}}}
 	}
+	out = append(out, d.observedBlocks()...)
 	if r := a.Refusal; r != nil && r.Command != "" {
 		out = append(out, document.Command{For: "It looks for the fault", Line: r.Command})
 	}

@@ -39,7 +39,7 @@ func Prepare(want *spec.Advice) (*Question, error) {
 		return nil, nil
 	}
 	q := &Question{want: *want, in: Input{
-		Framework: want.Framework, MemBudget: want.MemBudget, Rescale: want.Rescale, Bootstrap: resamples, Seed: 1, CommandLine: want.Line(),
+		Framework: want.Framework, MemBudget: want.MemBudget, Rescale: want.Rescale, Bootstrap: resamples, Seed: 1, CommandLine: want.Line(), Observed: want.Observed,
 	}}
 	if err := q.configure(); err != nil {
 		return nil, err
@@ -59,6 +59,11 @@ func Prepare(want *spec.Advice) (*Question, error) {
 	}
 	if q.in.Compute, err = q.compute(); err != nil {
 		return nil, exit.UsageError(err, adviceHelp)
+	}
+	if m := q.in.Model; m != nil {
+		if _, err := observations(t, q.in, trainer.WithBlocks(m.Params)); err != nil {
+			return nil, exit.UsageError(err, "--observed takes settings as "+cmp.Or(t.Flag, t.Knob)+" does, or default")
+		}
 	}
 	return q, q.check(t)
 }
@@ -172,7 +177,11 @@ func (q *Question) compute() (trainer.Compute, error) {
 	w := &q.want
 	switch {
 	case w.Backward > 0:
-		return trainer.ComputeTimed(w.Backward, w.Forward)
+		c, err := trainer.ComputeTimed(w.Backward, w.Forward)
+		if m := q.in.Model; m != nil && slices.ContainsFunc(m.Params, func(p trainer.Param) bool { return p.Ready > 0 }) {
+			c.Source += ", each gradient ready as in the trace"
+		}
+		return c, err
 	case w.Step > 0:
 		return trainer.ComputeOfStep(w.Step)
 	case w.Flops == 0:

@@ -222,6 +222,9 @@ func (d *Document) Note(rows []Row) string {
 
 // averaged says over what means are taken.
 func (d *Document) averaged() string {
+	if d.Answer.Observed != nil {
+		return unit.Count(int64(len(d.Answer.Scenarios)), "case") + " that the observed steps allow"
+	}
 	var network, compute []float64
 	for _, s := range d.Answer.Scenarios {
 		network, compute = append(network, s.Network), append(compute, s.Compute)

@@ -30,6 +30,7 @@ type torchCase struct {
 	StaticGraph   bool     `json:"static_graph"`
 	Cap           *float64 // MiB
 	Calls         [][2]int64
+	Logged        []int64 // the buckets in the reducer's logging data, in bytes
 	Model         string
 	DP, Blocks    int
 	Keep, Root    bool
@@ -112,6 +113,13 @@ func TestDDPsOwnCalls(t *testing.T) {
 			calls = append(calls, [2]int64{m.Bytes, calls[len(calls)-1][1]})
 		}
 		require.Equal(t, c.Calls, calls, "%+v", c)
+		var buckets []int64
+		for _, b := range p.Buckets {
+			buckets = append(buckets, b.Elements*run.GradBytes())
+		}
+		if !c.StaticGraph { // its logging data stay those of the first step, which has one bucket
+			require.Equal(t, c.Logged, buckets, "%+v", c)
+		}
 	}
 }
 

@@ -52,6 +52,8 @@ const (
 	// Level is the relative change of all times over the order of the measurements, which
 	// Point.Bytes counts from 1.
 	Level
+	// StepTime is the time of a training step over the bucket size, where Point.Bytes counts elements.
+	StepTime
 )
 
 // IsChange tells relative changes from values.
@@ -91,6 +93,8 @@ type Chart struct {
 type Series struct {
 	Name   string
 	Points []Point
+	// Loose points are not joined by a line.
+	Loose bool
 	// Knee is from where on the curve stays at kneeShare of its plateau, between two
 	// points as a rule; nil is not known.
 	Knee *Point
@@ -138,7 +142,7 @@ func (q Quantity) Format(v float64) string {
 // Place prints where a point lies on the x axis.
 func (q Quantity) Place(p Point) string {
 	switch q {
-	case Setting:
+	case Setting, StepTime:
 		return unit.Number(float64(p.Bytes)) + " elements"
 	case Scale:
 		return unit.Count(p.Bytes, "rank")
@@ -159,7 +163,7 @@ func (p Point) Text(q Quantity) string {
 		s += " [" + q.Format(p.Lo) + ", " + q.Format(p.Hi) + "]"
 	}
 	if p.Bracketed() {
-		s += ", " + RangeName + " " + q.Format(p.Slow) + " to " + q.Format(p.Fast)
+		s += ", " + q.RangeName() + " " + q.Format(p.Slow) + " to " + q.Format(p.Fast)
 	}
 	if p.Burst > 0 {
 		s += ", in a burst " + q.Format(p.Burst)
@@ -330,6 +334,14 @@ func SizeRange(c Chart) (lo, hi int64) {
 
 // RangeName is what the stretch between both ends of a model is called in a chart.
 const RangeName = "model's range"
+
+// RangeName is what the area about a curve is called.
+func (q Quantity) RangeName() string {
+	if q == StepTime {
+		return "95 % of steps"
+	}
+	return RangeName
+}
 
 // Bracketed tells whether the model gives the point two ends.
 func (p Point) Bracketed() bool { return p.Fast > p.Slow }

@@ -23,7 +23,9 @@ const (
 func newEvents(size int64) io.Reader {
 	host := `{"ph": "X", "cat": "python_function", "name": "torch/nn/modules/module.py(1740): _call_impl", "pid": 542, "tid": 542, "ts": 3743411231987.544, "dur": 51.73, "args": {"Python id": 77, "Python parent id": 76, "Ev Idx": 265, "Input Dims": [[[2873320]], [], [], [64, 3, 7, 7]]}},` + "\n"
 	kernel := `{"ph": "X", "cat": "kernel", "name": "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>>", "pid": 2, "tid": 0, "ts": 3743411225136.592, "dur": 8.5, "args": {"device": 2, "stream": 0, "correlation": 4079, "grid": [56, 1, 1]}},` + "\n"
-	u := strings.Repeat(strings.Repeat(host, 12)+kernel, 40)
+	launch := `{"ph": "X", "cat": "cuda_runtime", "name": "hipLaunchKernel", "pid": 542, "tid": 639, "ts": 3743411225100.1, "dur": 3.5, "args": {"External id": 275, "cid": 134, "correlation": 4079, "grid": [56, 1, 1]}},` + "\n"
+	node := `{"ph": "X", "cat": "cpu_op", "name": "autograd::engine::evaluate_function: AddBackward0", "pid": 542, "tid": 639, "ts": 3743411225090.1, "dur": 9.5, "args": {"External id": 1025, "Sequence number": 1199, "Fwd thread id": 1, "Ev Idx": 0}},` + "\n"
+	u := strings.Repeat(strings.Repeat(host, 12)+node+launch+kernel, 40)
 	return io.MultiReader(strings.NewReader(eventsBegin), &events{left: size, unit: u}, strings.NewReader(eventsEnd))
 }
 

@@ -52,12 +52,13 @@ type kineto struct {
 	marked  []trace.Step // the device's marks, used where the host has none
 	onHost  []trace.Call // gloo's, whose group stands behind them
 	within  within
+	ready   readiness
 }
 
 func readKineto(in *Input, t *trace.Trace) error {
 	k := &kineto{
 		t: t, rank: &trace.Rank{Rank: trace.Unknown, File: in.Name, Whole: true},
-		byID: map[int64]int{}, groups: groupTable{}, within: within{rank: trace.Unknown},
+		byID: map[int64]int{}, groups: groupTable{}, within: within{rank: trace.Unknown}, ready: readiness{threads: map[string]int32{}},
 	}
 	s := newStream(in)
 	err := s.object(func(key string) error {
@@ -167,6 +168,7 @@ type kinetoEvent struct {
 		Sequence    number `json:"Seq"`
 		Async       word   `json:"Is asynchronized op"`
 		External    number `json:"External id"`
+		Correlation number `json:"correlation"`
 		Stream      word   `json:"stream"`
 		// Dims and Types are of autograd's accumulated gradients.
 		Dims  json.RawMessage `json:"Input Dims"`
@@ -175,11 +177,17 @@ type kinetoEvent struct {
 }
 
 // Marks of events that are read; the others are passed over without being decoded.
-var marks = [][]byte{[]byte(`ernel"`), []byte(`record_param_comms`), []byte(`ProfilerStep#`), []byte(`"torch::autograd::AccumulateGrad"`), []byte(`"gloo:`)}
+var marks = [][]byte{[]byte(`ernel"`), []byte(`record_param_comms`), []byte(`ProfilerStep#`), []byte(`"torch::autograd::AccumulateGrad"`), []byte(`"gloo:`), []byte(evaluate), []byte("Launch")}
+
+// frames are the category of Python's frames.
+var frames = []byte(`"python_function"`)
 
 func (k *kineto) event(raw []byte) error {
 	if raw == nil {
 		k.rank.Damaged++
+		return nil
+	}
+	if bytes.Contains(raw[:min(len(raw), 64)], frames) { // most events, which are quickly passed over
 		return nil
 	}
 	if !slices.ContainsFunc(marks, func(m []byte) bool { return bytes.Contains(raw, m) }) {
@@ -201,16 +209,24 @@ func (k *kineto) event(raw []byte) error {
 		k.gloo(&e)
 	case strings.HasPrefix(string(e.Name), "ProfilerStep#"):
 		k.step(&e)
+	case strings.HasPrefix(string(e.Name), evaluate):
+		k.node(&e)
+	case e.launches():
+		k.launch(&e)
 	}
 	return bounded(k.t, len(k.rank.Calls)+len(k.onHost))
 }
 
-// accumulate is autograd's operator that hands a parameter its gradient.
-const accumulate = "torch::autograd::AccumulateGrad"
+// accumulate is autograd's operator that hands a parameter its gradient, evaluate what autograd's nodes
+// begin with.
+const (
+	accumulate = "torch::autograd::AccumulateGrad"
+	evaluate   = "autograd::engine::evaluate_function"
+)
 
 func (k *kineto) gradient(e *kinetoEvent) {
-	if n, dtype := e.tensors(); dtype != "" && len(k.rank.Gradients) <= maxCalls {
-		k.rank.Gradients = append(k.rank.Gradients, trace.Gradient{Elements: n, Dtype: dtype, At: k.span(e)})
+	if n, dtype := e.tensors(); dtype != "" && len(k.ready.gradients) <= maxCalls {
+		k.ready.gradients = append(k.ready.gradients, threaded{trace.Gradient{Elements: n, Dtype: dtype, At: k.span(e)}, k.ready.thread(e)})
 	}
 }
 
@@ -310,6 +326,7 @@ func (k *kineto) kernel(e *kinetoEvent) {
 			k.t.AddForeign(f)
 		} else if span != nil {
 			k.compute(*span)
+			keep(&k.ready, &k.ready.ran, kernelRun{e.Args.Correlation.whole(), *span})
 		}
 		return
 	}
@@ -413,11 +430,17 @@ func (k *kineto) finish() {
 		c.Size(g.Size)
 		r.Calls = append(r.Calls, c)
 	}
+	inOrder := func(a, b trace.Step) int { return cmp.Compare(a.Start, b.Start) }
+	slices.SortStableFunc(r.Steps, inOrder)
+	slices.SortStableFunc(k.marked, inOrder)
+	slices.SortStableFunc(k.ready.gradients, func(a, b threaded) int { return cmp.Compare(a.At.Begin(), b.At.Begin()) })
+	k.ready.settle(r.Steps, len(k.ready.ran) > 0)
+	for _, g := range k.ready.gradients {
+		r.Gradients = append(r.Gradients, g.Gradient)
+	}
 	if len(r.Steps) == 0 {
 		r.Steps = k.marked
 	}
-	slices.SortStableFunc(r.Steps, func(a, b trace.Step) int { return cmp.Compare(a.Start, b.Start) })
-	slices.SortStableFunc(r.Gradients, func(a, b trace.Gradient) int { return cmp.Compare(a.At.Begin(), b.At.Begin()) })
 	slices.SortStableFunc(r.Calls, func(a, b trace.Call) int { return cmp.Compare(begin(a), begin(b)) })
 	r.Calls = paired(r.Calls)
 	for i := range k.t.Foreign {

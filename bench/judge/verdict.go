@@ -32,6 +32,7 @@ const (
 	CodeAssumed     = "assumed"
 	CodeAdvice      = "advice"
 	CodeAsGood      = "as_good"
+	CodeObserved    = "observed"
 	CodeConfidence  = "confidence"
 )
 

@@ -78,6 +78,8 @@ type Answer struct {
 	Changes []Change `json:"changes"`
 	// Table is every setting that was tried, ascending, one for each bucketing.
 	Table []Candidate `json:"table"`
+	// Observed is the model held against steps that were timed; absent where none were given.
+	Observed *Fit `json:"observed,omitempty"`
 	// Scenarios are what the regret was averaged over.
 	Scenarios []Scenario `json:"scenarios"`
 	// Messages are the real sizes of the answer's calls, by collective.

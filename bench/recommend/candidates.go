@@ -286,11 +286,13 @@ type timing struct {
 func (e *engine) timings(c *candidate) []timing {
 	m := float64(e.run.Microbatches())
 	e.timing = slices.Grow(e.timing[:0], len(e.scenarios))[:len(e.scenarios)]
-	clear(e.timing)
+	for k, s := range e.scenarios {
+		e.timing[k] = timing{step: s.Rest}
+	}
 	for i, compute := range [...]float64{backward: e.backward, forward: e.forward, after: 0} {
 		e.times = e.times[:0]
 		for _, s := range e.scenarios {
-			e.times = append(e.times, Times{Compute: compute * s.Compute, Slow: s.Network})
+			e.times = append(e.times, Times{Compute: compute * s.Compute, Slow: s.Network, Contention: s.Contention})
 		}
 		often := 1.0
 		if c.each[i] {

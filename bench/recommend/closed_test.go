@@ -46,7 +46,7 @@ func TestClosedFormOnAlphaBeta(t *testing.T) {
 			cost[j], work[j] = alpha+g/float64(k)/b, 1
 		}
 		pass := NewPass(messages, Shares(work, Backward), Backward)
-		require.InEpsilon(t, end(k), pass.End(compute, cost, 1), 1e-12)
+		require.InEpsilon(t, end(k), pass.End(Times{Compute: compute, Slow: 1}, cost), 1e-12)
 	}
 	require.Less(t, worst, 1e-9)
 	require.Greater(t, tried, draws/2)

@@ -146,7 +146,7 @@ func TestAnswerAgainstEveryBucketing(t *testing.T) {
 		seconds := bent(math.Exp(rng.Float64()*5)*2e-5, math.Exp(rng.Float64()*2)*5e10, math.Exp(rng.Float64()*5)*1e6)
 		c := map[string]*CostModel{}
 		q := Question{
-			Params: params, Scenarios: []Scenario{{1, 1}}, Backward: math.Exp(rng.Float64()*4) * 1e-3,
+			Params: params, Scenarios: []Scenario{{Network: 1, Compute: 1}}, Backward: math.Exp(rng.Float64()*4) * 1e-3,
 			Run: trainer.Run{DP: ranks, GradDtype: "float", ParamDtype: "bfloat16"},
 		}
 		q.Forward = q.Backward / 2
@@ -214,7 +214,7 @@ func TestAnswerAgainstEveryBucketingOfManyTensors(t *testing.T) {
 	m := c.Model()
 	price := func(elements float64) float64 { return m.Seconds(int64(elements * 4)) }
 	a := ask(t, Question{
-		Curves: []Curve{c}, Trainer: "megatron", Params: params, Backward: compute, Forward: compute / 2, Scenarios: []Scenario{{1, 1}},
+		Curves: []Curve{c}, Trainer: "megatron", Params: params, Backward: compute, Forward: compute / 2, Scenarios: []Scenario{{Network: 1, Compute: 1}},
 		Run: trainer.Run{DP: 64, GradDtype: "float", ParamDtype: "bfloat16"},
 	})
 	best := math.Inf(1)

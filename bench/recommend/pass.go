@@ -100,23 +100,22 @@ func Shares(work []float64, d Direction) []float64 {
 }
 
 // End is when computation and network are both through, in seconds from the
-// start of the pass: compute is its computation, cost the time of each message
-// alone, which slow multiplies. [Pass.Ends] is for many runs.
-func (p Pass) End(compute float64, cost []float64, slow float64) float64 {
+// start of the pass. cost is the time of each message alone. [Pass.Ends] is for many runs.
+func (p Pass) End(t Times, cost []float64) float64 {
 	through := make([]float64, p.messages)
 	clock, network, done := 0.0, 0.0, 0.0
 	for _, e := range p.events {
 		behind := p.done[e.boundary]
-		clock += compute * (behind - done)
+		clock = t.computed(clock, network, t.Compute*(behind-done))
 		done = behind
 		if e.wait() {
 			clock = max(clock, through[e.index()])
 			continue
 		}
-		network = max(clock, network) + slow*cost[e.message]
+		network = max(clock, network) + t.Slow*cost[e.message]
 		through[e.message] = network
 	}
-	return max(clock+compute*(1-done), network)
+	return max(t.computed(clock, network, t.Compute*(1-done)), network)
 }
 
 // Times are what a pass takes in one scenario.
@@ -125,6 +124,21 @@ type Times struct {
 	Compute float64
 	// Slow multiplies the time of each message.
 	Slow float64
+	// Contention is how much longer computation takes while a message is on the network, as a share.
+	Contention float64
+}
+
+// computed is when so many seconds of computation that start at clock are done. The network is
+// busy until network.
+func (t Times) computed(clock, network, work float64) float64 {
+	if t.Contention == 0 || network <= clock {
+		return clock + work
+	}
+	slowed := work * (1 + t.Contention)
+	if clock+slowed <= network {
+		return clock + slowed
+	}
+	return network + work - (network-clock)/(1+t.Contention)
 }
 
 // lanes is how many scenarios are simulated at once. In one of them each event waits for the one
@@ -144,6 +158,12 @@ func (p Pass) Ends(all []Times, cost []float64, space *Space) []float64 {
 		space.through = make([][lanes]float64, p.messages)
 	}
 	space.ends = space.ends[:0]
+	if slices.ContainsFunc(all, func(t Times) bool { return t.Contention != 0 }) {
+		for _, t := range all {
+			space.ends = append(space.ends, p.End(t, cost))
+		}
+		return space.ends
+	}
 	for first := 0; first < len(all); first += lanes {
 		n := min(lanes, len(all)-first)
 		var some [lanes]Times

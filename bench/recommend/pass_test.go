@@ -11,7 +11,7 @@ import (
 
 func end(t *testing.T, messages []trainer.Message, work []float64, d Direction, compute float64, cost ...float64) float64 {
 	t.Helper()
-	return NewPass(messages, Shares(work, d), d).End(compute, cost, 1)
+	return NewPass(messages, Shares(work, d), d).End(Times{Compute: compute, Slow: 1}, cost)
 }
 
 var four = []float64{1, 1, 1, 1}
@@ -83,7 +83,7 @@ func TestSlowAndScratch(t *testing.T) {
 			}
 		}
 		p := NewPass(messages, Shares(work, Backward), Backward)
-		require.InEpsilon(t, p.End(2, dear, 1), p.Ends([]Times{{2, 1.5}}, cost, &space)[0], 1e-12)
+		require.InEpsilon(t, p.End(Times{Compute: 2, Slow: 1}, dear), p.Ends([]Times{{Compute: 2, Slow: 1.5}}, cost, &space)[0], 1e-12)
 	}
 }
 
@@ -114,7 +114,7 @@ func TestEndsAreThoseOfEachWay(t *testing.T) {
 		got := p.Ends(all, cost, &space)
 		require.Len(t, got, len(all))
 		for i, x := range all {
-			require.Equal(t, p.End(x.Compute, cost, x.Slow), got[i])
+			require.Equal(t, p.End(x, cost), got[i])
 		}
 	}
 }

@@ -123,7 +123,7 @@ func TestSlowerMessagesNeverHelp(t *testing.T) {
 				for i := range times {
 					times[i] = rng.Float64() * 0.02
 				}
-				before := pass.End(0.1, times, 1)
+				before := pass.End(Times{Compute: 0.1, Slow: 1}, times)
 				require.GreaterOrEqual(t, before, 0.1*(1-1e-12), "no shorter than computation")
 				total := 0.0
 				for _, x := range times {
@@ -133,7 +133,7 @@ func TestSlowerMessagesNeverHelp(t *testing.T) {
 				if len(times) > 0 {
 					times[rng.IntN(len(times))] += 0.01
 				}
-				now := pass.End(0.1, times, 1)
+				now := pass.End(Times{Compute: 0.1, Slow: 1}, times)
 				require.GreaterOrEqual(t, now, before-1e-12)
 			}
 		}

@@ -42,6 +42,8 @@ type Question struct {
 	Seed      uint64
 	// Scenarios are those to average over; the default grid if empty.
 	Scenarios []Scenario
+	// Observed are steps that were timed with settings, in the user's own run.
+	Observed []Observation
 	// Fault is why no setting may be chosen from the curves; nil is nothing.
 	Fault *Fault
 	// Again is how more curves are measured.
@@ -57,6 +59,11 @@ type Scenario struct {
 	Network float64 `json:"network"`
 	// Compute is how many times as long computation takes.
 	Compute float64 `json:"compute"`
+	// Contention is how much longer computation takes while a message is on the network, as a
+	// share; absent is 0.
+	Contention float64 `json:"contention,omitempty"`
+	// Rest is the time of a step outside of both passes, in seconds; absent is 0.
+	Rest float64 `json:"rest,omitempty"`
 }
 
 // Ask answers the question. Equal questions have equal answers, to the last bit. An
@@ -96,6 +103,11 @@ func Ask(q Question) (Answer, error) {
 	if refusal != nil {
 		a.Refusal = refusal
 		return a, nil
+	}
+	if len(q.Observed) > 0 {
+		if e, a.Refusal = e.observe(&a); a.Refusal != nil {
+			return a, nil
+		}
 	}
 	e.answer(&a)
 	return a, nil

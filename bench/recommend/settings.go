@@ -33,7 +33,7 @@ func Grid(loaded, estimated bool) []Scenario {
 	var all []Scenario
 	for _, n := range networks {
 		for _, c := range computes {
-			all = append(all, Scenario{n, c})
+			all = append(all, Scenario{Network: n, Compute: c})
 		}
 	}
 	return all
@@ -66,7 +66,7 @@ func (e *engine) setTimes() {
 			continue
 		}
 		for _, r := range unknownRatios {
-			e.scenarios = append(e.scenarios, Scenario{s.Network, r})
+			e.scenarios = append(e.scenarios, Scenario{Network: s.Network, Compute: r})
 		}
 	}
 }

@@ -19,7 +19,10 @@ type Advice struct {
 	Preset string `json:"preset,omitempty"`
 	// Number of parameters, if there is no list.
 	Total int64 `json:"total_params,omitempty"`
-	// Parameter tensors of a file, as it was read (--params).
+	// Files of the trace that the model, the ranks, the element type and the times are from
+	// (--trace), without folders.
+	Trace []string `json:"trace,omitempty"`
+	// Parameter tensors of a file, as it was read (--params), or of the trace.
 	Model *trainer.Model `json:"model,omitempty"`
 	// Transformer blocks, with total_params.
 	Layers int `json:"layers,omitempty"`
@@ -67,6 +70,8 @@ type Advice struct {
 	MemBudget int64 `json:"mem_budget,omitempty"`
 	// Curves of another number of ranks may be used (--allow-rescale).
 	Rescale bool `json:"allow_rescale,omitempty"`
+	// Steps that were timed with settings (--observed).
+	Observed *Observed `json:"observed,omitempty"`
 }
 
 // Config is a trainer's settings file: its name without folders, and the settings
@@ -104,7 +109,7 @@ type written struct{ name, value string }
 
 func (a *Advice) flags() []written {
 	file, config, zero := "", "", ""
-	if a.Model != nil {
+	if a.Model != nil && !slices.Contains(a.Trace, a.Model.Name) {
 		file = a.Model.Name
 	}
 	if a.Config != nil {
@@ -113,7 +118,11 @@ func (a *Advice) flags() []written {
 	if a.Zero != nil {
 		zero = strconv.Itoa(*a.Zero)
 	}
-	return []written{
+	var traces []written
+	for _, name := range a.Trace {
+		traces = append(traces, written{"trace", name})
+	}
+	return append(traces, []written{
 		{"framework", a.Framework},
 		{"params", file},
 		{"preset", a.Preset},
@@ -141,7 +150,8 @@ func (a *Advice) flags() []written {
 		{"mem-budget", whole(a.MemBudget)},
 		{"config", config},
 		{"allow-rescale", yes(a.Rescale)},
-	}
+		{"observed", a.Observed.flag()},
+	}...)
 }
 
 func whole[T int | int64](n T) string {

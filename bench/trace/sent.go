@@ -87,6 +87,7 @@ type Buckets struct {
 	// Tensors are the elements of the gradients in the buckets, in their order; empty where the
 	// file does not tell them, or where they do not add up to the buckets.
 	Tensors []int64 `json:"tensors"`
+	ranks   int     // of the group; 0 is unknown
 }
 
 // floats are the types of gradients.
@@ -125,7 +126,7 @@ func (t *Trace) buckets(r *Rank, steps [][]Call) []Buckets {
 		if times < 2 { // a step that no other repeats is no rule
 			continue
 		}
-		b := Buckets{Group: t.Groups[k.group].Title(), Collective: k.collective, Dtype: k.dtype, Bytes: best, Steps: times, Of: len(all)}
+		b := Buckets{Group: t.Groups[k.group].Title(), ranks: t.Groups[k.group].Size, Collective: k.collective, Dtype: k.dtype, Bytes: best, Steps: times, Of: len(all)}
 		if n := len(best); n > 1 {
 			b.FirstMost = &best[0]
 			if n > 2 {

@@ -58,6 +58,42 @@ func (r *Rank) marked() (steps [][]Call) {
 	return slices.DeleteFunc(by, func(calls []Call) bool { return len(calls) == 0 })
 }
 
+// StepTimes are how long the training steps took, in seconds: as the profiler marked them, else from the
+// first call of one to that of the next. Of ranks with as many steps the slowest counts in each. They are empty
+// if no rank shows steps.
+func (t *Trace) StepTimes() []float64 {
+	var slowest []float64
+	for _, r := range t.Ranks {
+		times := r.stepTimes()
+		if len(times) > len(slowest) {
+			slowest = times
+		} else if len(times) == len(slowest) {
+			for i, took := range times {
+				slowest[i] = max(slowest[i], took)
+			}
+		}
+	}
+	return slowest
+}
+
+func (r *Rank) stepTimes() (times []float64) {
+	for _, s := range r.Steps {
+		times = append(times, s.Seconds())
+	}
+	if len(times) > 0 {
+		return times
+	}
+	var last *Span
+	for _, calls := range r.split().steps {
+		at := cmp.Or(calls[0].Enqueued, calls[0].Kernel)
+		if at != nil && last != nil {
+			times = append(times, at.Start-last.Start)
+		}
+		last = at
+	}
+	return times
+}
+
 // maxPeriod is the longest step that is looked for, in calls.
 const maxPeriod = 4096
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
 
@@ -55,4 +56,23 @@ func BenchmarkSteps(b *testing.B) {
 		alike.split()
 		marked.split()
 	}
+}
+
+// Steps are timed by the profiler's marks, or from one repetition to the next; the slowest rank counts.
+func TestStepsAreTimed(t *testing.T) {
+	marked := &Trace{Ranks: []*Rank{
+		{Steps: []Step{{"1", Span{0, 2}}, {"2", Span{2, 5}}}},
+		{Steps: []Step{{"1", Span{0, 2.5}}, {"2", Span{2.5, 5}}}},
+		{},
+	}}
+	require.Equal(t, []float64{2.5, 3}, marked.StepTimes())
+	r := &Rank{}
+	for i := range 4 {
+		for k, bytes := range []int64{1 << 20, 1 << 10} {
+			at := float64(i*i + k)
+			r.Calls = append(r.Calls, Call{Collective: "all_reduce", Bytes: bytes, Enqueued: &Span{at, at}})
+		}
+	}
+	require.Equal(t, []float64{1, 3, 5}, (&Trace{Ranks: []*Rank{r}}).StepTimes())
+	require.Empty(t, (&Trace{}).StepTimes())
 }

@@ -101,6 +101,9 @@ type Gradient struct {
 	Dtype string
 	// At is when, on the host's clock; nil where the file has no times.
 	At *Span
+	// Made is from when the backward pass went on behind the gradient before it, or began, until the
+	// gradient was ready, on the device's clock where it computes; nil where the file does not tell.
+	Made *Span
 }
 
 // Step is a training step as the profiler marked it.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"zbench/bench/collective"
+	"zbench/bench/unit"
 )
 
 // Config is the content of a trainer's own settings. A nil field is not set there.
@@ -187,6 +188,30 @@ func (c *Config) Setting(params []Param, run Run) (int64, bool) {
 		return h * h, h > 0
 	}
 	return 0, false
+}
+
+// Spelled is a setting as the trainer's users write it, in elements: 25 of DDP is 25 MiB of
+// gradients. It is 0 of "default", which leaves the trainer at what it does if nothing is set.
+func (t Trainer) Spelled(text string, params []Param, run Run) (int64, error) {
+	if text == "default" {
+		return 0, nil
+	}
+	if isUnset(text) {
+		return 0, fmt.Errorf("setting %q: write default for a trainer that is left as it is", text)
+	}
+	if n, err := unit.ParseCount(text); err == nil && t.Unit == Elements {
+		text = strconv.FormatInt(n, 10)
+	}
+	for _, k := range t.keys {
+		c, err := ReadSettings([]Setting{{Key: k.name, Value: text}}, t.Name)
+		if err != nil {
+			return 0, fmt.Errorf("setting %q: %w", text, err)
+		}
+		if n, set := c.Setting(params, run); set && n > 0 {
+			return n, nil
+		}
+	}
+	return 0, fmt.Errorf("setting %q: %s sets no such %s", text, t.Title, t.Knob)
 }
 
 // Doubts are sentences about the file for a model of these tensors.

@@ -27,6 +27,8 @@ const (
 	// MaxElements is the largest number of elements of all tensors together: a
 	// count up to it is exact in a float64 too.
 	MaxElements = 1 << 53
+	// maxReady is longer than any backward pass, in seconds.
+	maxReady = 3600
 )
 
 // ErrParams is wrapped by every error about a parameter list.
@@ -52,6 +54,16 @@ type Model struct {
 	Notes []string `json:"notes,omitempty"`
 }
 
+// ModelOf is the model of these tensors, which are in forward order; source says where they are from.
+func ModelOf(name, source string, params []Param) (*Model, error) {
+	m := &Model{Name: name, Source: source, Params: params, Listed: true}
+	if err := m.Check(); err != nil {
+		return nil, err
+	}
+	m.ActiveParams = m.work()
+	return m, nil
+}
+
 // Check refuses a list that [ReadModel] does not make: too long, or with sizes that are
 // no counts.
 func (m *Model) Check() error {
@@ -65,6 +77,9 @@ func (m *Model) Check() error {
 		}
 		if p.Work != nil && !(*p.Work >= 0 && *p.Work <= MaxElements) {
 			return fmt.Errorf("%w: %q computes with %g elements", ErrParams, p.Name, *p.Work)
+		}
+		if !(p.Ready >= 0 && p.Ready <= maxReady) {
+			return fmt.Errorf("%w: the gradient of %q is ready after %g s", ErrParams, p.Name, p.Ready)
 		}
 		all += p.Held()
 	}
@@ -104,7 +119,7 @@ func (m *Model) work() int64 {
 // Spared is the share of a backward's products that frozen tensors spare.
 func (m *Model) Spared() float64 {
 	all, left := 0.0, 0.0
-	trained := BackwardWork(m.Params)
+	trained := backwardWork(m.Params)
 	for i, w := range Work(m.Params) {
 		all += w
 		left += trained[i]

@@ -63,7 +63,7 @@ func TestAtLeastIsTheRuleTensorByTensor(t *testing.T) {
 func TestEqualTensorsAreEqualInEveryField(t *testing.T) {
 	work := func(w float64) *float64 { return &w }
 	made := func() Param {
-		return Param{Name: "a", Elements: 8, Frozen: 8, Shape: []int64{2, 4}, Expert: true, Alone: true, Block: 1, Work: work(8)}
+		return Param{Name: "a", Elements: 8, Frozen: 8, Shape: []int64{2, 4}, Expert: true, Alone: true, Block: 1, Work: work(8), Ready: 1}
 	}
 	require.True(t, made().Equal(made()))
 	for i := range reflect.TypeFor[Param]().NumField() {

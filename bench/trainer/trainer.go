@@ -120,6 +120,9 @@ type Param struct {
 	// stands for computation without a gradient of its own: the output layer that
 	// shares the embedding's table.
 	Work *float64 `json:"work,omitempty"`
+	// Ready is when its gradient is ready, in seconds from the beginning of a backward pass without
+	// communication; absent where it was not measured.
+	Ready float64 `json:"ready_seconds,omitempty"`
 }
 
 // Held is the number of elements of the parameter, trained or not.
@@ -128,7 +131,7 @@ func (p Param) Held() int64 { return p.Elements + p.Frozen }
 // Equal reports whether two tensors are the same in all that is known of them.
 func (p Param) Equal(other Param) bool {
 	return p.Name == other.Name && p.Elements == other.Elements && p.Frozen == other.Frozen && slices.Equal(p.Shape, other.Shape) && p.Expert == other.Expert && p.Alone == other.Alone &&
-		p.Block == other.Block && (p.Work == other.Work || p.Work != nil && other.Work != nil && *p.Work == *other.Work)
+		p.Block == other.Block && p.Ready == other.Ready && (p.Work == other.Work || p.Work != nil && other.Work != nil && *p.Work == *other.Work)
 }
 
 // Run is how the model is trained, as far as gradients are concerned.

@@ -1,6 +1,7 @@
 package trainer
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -29,9 +30,26 @@ func Work(params []Param) []float64 {
 	return work
 }
 
-// BackwardWork is Work of the backward pass: it ends at the first tensor that is trained,
-// and of a frozen one it computes one product of two.
+// BackwardWork is each tensor's share of the computation of a backward pass: the time between the
+// gradients, where it was measured of every one, otherwise that of [Work].
 func BackwardWork(params []Param) []float64 {
+	work := make([]float64, len(params))
+	before := 0.0
+	for i, p := range slices.Backward(params) {
+		switch {
+		case p.Elements == 0:
+		case p.Ready == 0:
+			return backwardWork(params)
+		case p.Ready > before:
+			work[i], before = p.Ready-before, p.Ready
+		}
+	}
+	return work
+}
+
+// backwardWork is Work of the backward pass: it ends at the first tensor that is trained,
+// and of a frozen one it computes one product of two.
+func backwardWork(params []Param) []float64 {
 	work := Work(params)
 	trained := false
 	for i, p := range params {

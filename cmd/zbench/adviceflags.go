@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"zbench/bench/advice"
 	"zbench/bench/collective"
 	"zbench/bench/exit"
 	"zbench/bench/spec"
@@ -21,9 +22,10 @@ import (
 // adviceFlagSet holds the flags for a bucket size: its inputs besides the curves.
 type adviceFlagSet struct {
 	want spec.Advice
-	// params and config are files to read.
-	params, config string
-	given          bool
+	// params and config are files to read, observed is one or a list.
+	params, config, observed string
+	traces                   []string
+	given                    bool
 }
 
 // ask is a row of adviceFlags.
@@ -42,6 +44,10 @@ var adviceFlags = []flagRow[adviceFlagSet]{
 		return err
 	}),
 	ask("params", "file", "one rank's parameter tensors in forward order: CSV or JSON of name and elements or shape, safetensors, or its index", func(o *adviceFlagSet, v string) error { return setText(&o.params, v) }),
+	{name: "trace", unit: "file", meaning: "trace or log of the job, or a folder with a file a rank: tensors, ranks, element type and times of the gradients (several: once each)", set: func(o *adviceFlagSet, files []string) error {
+		o.given, o.traces = true, files
+		return setText(new(string), files[len(files)-1])
+	}},
 	ask("preset", "name", "a published model: "+strings.Join(trainer.PresetNames(), ", "), func(o *adviceFlagSet, v string) (err error) {
 		o.want.Preset, err = trainer.PresetName(v)
 		return err
@@ -77,6 +83,7 @@ var adviceFlags = []flagRow[adviceFlagSet]{
 	}),
 	ask("mem-budget", "bytes", "memory for the trainer's buffers; K, M, G are binary", func(o *adviceFlagSet, v string) error { return setBytes(&o.want.MemBudget, v) }),
 	ask("config", "file", "the trainer's own settings, to read and check: "+strings.Join(trainer.Reads(), ", "), func(o *adviceFlagSet, v string) error { return setText(&o.config, v) }),
+	ask("observed", "list", "steps that were timed with settings: 25=412ms,100=388ms, a trace in the place of a time, or a CSV of setting and time", func(o *adviceFlagSet, v string) error { return setText(&o.observed, v) }),
 	ask("allow-rescale", "", "use a curve of another number of ranks as if it were a ring; the confidence is then low", func(o *adviceFlagSet, v string) error { return setBool(&o.want.Rescale, v) }),
 }
 
@@ -102,7 +109,60 @@ func (o *adviceFlagSet) read(s State) (*spec.Advice, error) {
 			return nil, err
 		}
 	}
-	return &want, nil
+	if o.observed != "" {
+		if want.Observed, err = readObserved(s, o.observed); err != nil {
+			return nil, err
+		}
+	}
+	if len(o.traces) > 0 {
+		err = o.readTrace(s, &want)
+	}
+	return &want, err
+}
+
+// readTrace completes a request by the trace of the job.
+func (o *adviceFlagSet) readTrace(s State, want *spec.Advice) error {
+	t, err := readTraces(s, o.traces)
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, path := range o.traces {
+		names = append(names, base(filepath.Clean(path)))
+	}
+	return advice.Traced(want, t, names...)
+}
+
+// readObserved reads steps that were timed: a list, whose times can be traces, or a file.
+func readObserved(s State, text string) (*spec.Observed, error) {
+	const hint = "--observed takes SETTING=TIME,…, such as 25=412ms,100=388ms, or a CSV of setting and time"
+	if strings.Contains(text, "=") {
+		o, err := spec.ParseObserved(text, func(path string) (string, []float64, error) {
+			t, err := readTraces(s, []string{path})
+			if err != nil {
+				return "", nil, err
+			}
+			times := t.StepTimes()
+			if len(times) == 0 {
+				return "", nil, usagef("profile with a schedule and prof.step(), or give a time", "%s shows no steps", path)
+			}
+			return base(path), times, nil
+		})
+		if err != nil {
+			return nil, usage(fmt.Errorf("--observed: %w", err), hint)
+		}
+		return o, nil
+	}
+	f, err := s.FS.Open(text)
+	if err != nil {
+		return nil, missingFile(err, text, hint)
+	}
+	defer f.Close() //nolint:errcheck // it was read only
+	o, err := spec.ReadObserved(base(text), f)
+	if err != nil {
+		return nil, usage(err, hint)
+	}
+	return o, nil
 }
 
 // readConfig reads the trainer's own settings.

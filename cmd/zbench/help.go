@@ -40,11 +40,11 @@ var flagGroups = withSettings([]flagGroup{
 	}},
 	{"Launch", []string{"launch", "slurm-args", "hostfile", "dry-run", "exclude-bad", "screen-first"}},
 	{"Deadlines", deadlineFlags},
-	{"Simulation", []string{"fabric", "fault", "seed", "trees", "clock", "no-data", "hang-rate", "torch", "trace", "real", "what-if"}},
+	{"Simulation", []string{"fabric", "fault", "seed", "trees", "clock", "no-data", "hang-rate", "torch", "real", "what-if"}},
 	{"Model and trainer", []string{
-		"framework", "config", "optimizer", "preset", "params", "total-params", "largest-param", "layers", "active-params",
+		"framework", "config", "optimizer", "preset", "params", "trace", "total-params", "largest-param", "layers", "active-params",
 		"backward-ms", "forward-ms", "step-ms", "tokens-per-microbatch", "tflops", "recompute",
-		"dp", "ep", "pp", "tp", "cp", "instances", "accum", "zero", "grad-dtype", "param-dtype", "mem-budget", "allow-rescale",
+		"dp", "ep", "pp", "tp", "cp", "instances", "accum", "zero", "grad-dtype", "param-dtype", "mem-budget", "observed", "allow-rescale",
 	}},
 	{"Comparison and thresholds", []string{"variant", "vary", "unordered", "threshold", "accept", "fail-on", "require-checked", "min-effect", "miss", "between-run-cv", "names", "timing", "max-rounds", "child-timeout"}},
 	{"Output", []string{"env", "out", "chakra", "force", "resume", "spec", "format", "verbose", "progress", "quiet", "help", "version"}},
@@ -68,10 +68,10 @@ func withSettings(groups []flagGroup) []flagGroup {
 var mostUsed = withFamilies(map[string][]string{
 	"zbench collectives": {"nodes", "ngpus", "minbytes", "maxbytes", "datatype", "framework", "preset", "out", "format", "resume"},
 	"zbench rails":       {"nodes", "ngpus", "size", "rounds", "matrix", "logs", "times", "profile", "out", "format"},
-	"zbench recommend":   {"framework", "preset", "params", "config", "backward-ms", "tokens-per-microbatch", "tflops", "dp", "out", "format"},
+	"zbench recommend":   {"framework", "preset", "params", "trace", "config", "backward-ms", "tokens-per-microbatch", "tflops", "out", "format"},
 	"zbench bisect":      {"variant", "vary", "unordered", "nodes", "ngpus", "minbytes", "maxbytes", "out", "format", "resume"},
 	"zbench screen":      {"nodes", "launch", "hostfile", "judge", "hbm-seconds", "deadline", "dry-run", "backend", "out", "format"},
-	"zbench loopback":    {"nodes", "gpus-per-node", "fabric", "fault", "seed", "clock", "no-data", "torch", "env", "quiet"},
+	"zbench loopback":    {"nodes", "gpus-per-node", "fabric", "fault", "seed", "clock", "no-data", "torch", "trace", "env"},
 	"zbench doctor":      {"backend", "compile", "format"},
 })
 

@@ -72,10 +72,12 @@ func runTrace(s State, args []string, o output, chakra bool) error {
 	d := trace.Answer(t, peakOf)
 	next, specs := toMeasure(d, o.out)
 	params := d.Params()
-	if params != "" && o.out != "" {
-		next = append(next, document.Command{
-			For: "then the bucket size for this model", Line: plain.Shell("zbench", "recommend", "DIR", "--framework", trainer.Unsharded, "--params", filepath.Join(o.out, paramsFile), "--backward-ms", "MS"),
-		})
+	if params != "" {
+		words := []string{"zbench", "recommend", "DIR", "--framework", trainer.Unsharded}
+		for _, path := range args {
+			words = append(words, "--trace", path)
+		}
+		next = append(next, document.Command{For: "then the bucket size for this model", Line: plain.Shell(words...)})
 	}
 	r.shown = d.Shown(next...)
 	r.files = whole(r.shown, specs...)

@@ -96,7 +96,7 @@ func (t *truth) step(p trainer.Plan) float64 {
 		if i == 0 {
 			done, d = t.doneBackward, recommend.Backward
 		}
-		end := recommend.NewPass(messages, done, d).End(compute, cost, t.slow)
+		end := recommend.NewPass(messages, done, d).End(recommend.Times{Compute: compute, Slow: t.slow}, cost)
 		total += end
 	}
 	return total

@@ -1,0 +1,151 @@
+package formats
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"zbench/bench/trace"
+)
+
+// readiness finds when a gradient was ready. Autograd's thread runs ahead of the device: the device
+// has a gradient when the kernels have ended that the thread had launched until it handed it over.
+type readiness struct {
+	// threads are numbers for the names of threads.
+	threads map[string]int32
+	// nodes are when the host evaluated autograd's nodes, launched when it launched a kernel.
+	nodes, launched []moment
+	// ran are the kernels that compute, by the identifier of their launch.
+	ran       []kernelRun
+	gradients []threaded
+	// many is true where not all are kept.
+	many bool
+}
+
+// moment is a time of the host, in seconds.
+type moment struct {
+	at     float64
+	id     int64
+	thread int32
+}
+
+type kernelRun struct {
+	id int64
+	trace.Span
+}
+
+type threaded struct {
+	trace.Gradient
+	thread int32
+}
+
+// thread is the number of a thread.
+func (r *readiness) thread(e *kinetoEvent) int32 {
+	name := limited(string(e.TID))
+	n, ok := r.threads[name]
+	if r.many = r.many || len(r.threads) > maxGroups; !ok && !r.many {
+		n = int32(len(r.threads))
+		r.threads[name] = n
+	}
+	return n
+}
+
+// keep appends to a list as long as it is not too long.
+func keep[T any](r *readiness, list *[]T, one T) {
+	if len(*list) >= maxSpans/2 {
+		r.many = true
+		return
+	}
+	*list = append(*list, one)
+}
+
+func (k *kineto) node(e *kinetoEvent) {
+	if s := k.span(e); s != nil {
+		keep(&k.ready, &k.ready.nodes, moment{at: s.Start, thread: k.ready.thread(e)})
+	}
+}
+
+func (k *kineto) launch(e *kinetoEvent) {
+	if s, id := k.span(e), e.Args.Correlation.whole(); s != nil && id >= 0 {
+		keep(&k.ready, &k.ready.launched, moment{at: s.Start, id: id, thread: k.ready.thread(e)})
+	}
+}
+
+// worker is a thread that had gradients.
+type worker struct {
+	nodes   []float64
+	starts  []float64    // when the host launched runs
+	runs    []trace.Span // the end is the latest until then
+	settled float64      // when the host had its last gradient
+}
+
+// workers are the threads that had gradients, by number.
+func (r *readiness) workers() map[int32]*worker {
+	byTime := func(a, b moment) int { return cmp.Compare(a.at, b.at) }
+	slices.SortFunc(r.nodes, byTime)
+	slices.SortFunc(r.launched, byTime)
+	slices.SortFunc(r.ran, func(a, b kernelRun) int { return cmp.Compare(a.id, b.id) })
+	all := map[int32]*worker{}
+	for _, g := range r.gradients {
+		all[g.thread] = &worker{settled: math.Inf(-1)}
+	}
+	for _, n := range r.nodes {
+		if w := all[n.thread]; w != nil {
+			w.nodes = append(w.nodes, n.at)
+		}
+	}
+	for _, l := range r.launched {
+		i, ok := slices.BinarySearchFunc(r.ran, l.id, func(k kernelRun, id int64) int { return cmp.Compare(k.id, id) })
+		w := all[l.thread]
+		if !ok || w == nil {
+			continue
+		}
+		run := r.ran[i].Span
+		if n := len(w.runs); n > 0 {
+			run.End = max(run.End, w.runs[n-1].End)
+		}
+		w.starts, w.runs = append(w.starts, l.at), append(w.runs, run)
+	}
+	return all
+}
+
+// settle sets when gradients, which are in order, were made. Steps are the host's marks; device is true
+// where the file has kernels, so that the host's times say nothing.
+func (r *readiness) settle(steps []trace.Step, device bool) {
+	workers := r.workers()
+	for i := range r.gradients {
+		g := &r.gradients[i]
+		if g.At == nil || r.many {
+			continue
+		}
+		w := workers[g.thread]
+		from := w.settled
+		w.settled = g.At.End
+		if j, _ := slices.BinarySearchFunc(steps, g.At.Start, func(s trace.Step, at float64) int { return cmp.Compare(s.Start, at) }); j > 0 {
+			from = max(from, steps[j-1].Start)
+		}
+		first, _ := slices.BinarySearch(w.nodes, from)
+		if first == len(w.nodes) || w.nodes[first] > g.At.Start {
+			continue
+		}
+		if !device {
+			g.Made = &trace.Span{Start: w.nodes[first], End: g.At.End}
+			continue
+		}
+		begin, _ := slices.BinarySearch(w.starts, w.nodes[first])
+		end, _ := slices.BinarySearch(w.starts, g.At.End)
+		if end == 0 {
+			continue
+		}
+		g.Made = &trace.Span{Start: w.runs[end-1].End, End: w.runs[end-1].End} // where no kernel came since
+		if begin < end {
+			g.Made.Start = min(g.Made.Start, w.runs[begin].Start)
+		}
+	}
+}
+
+// launches reports whether an event is the launch of a kernel, or of a graph of them.
+func (e *kinetoEvent) launches() bool {
+	return e.Args.Correlation.ok && strings.Contains(string(e.Name), "Launch")
+}

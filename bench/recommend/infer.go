@@ -1,0 +1,320 @@
+package recommend
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"zbench/bench/stat"
+	"zbench/bench/unit"
+)
+
+// The quantities of a job that its curves do not show.
+const (
+	ofCompute = iota
+	ofContention
+	ofNetwork
+	ofRest
+	ofBucket
+	unknowns
+)
+
+// guess is a value of each, in units of how far it may be from what is assumed.
+type guess [unknowns]float64
+
+// belief is what is assumed of one quantity without observed steps: one unit of a guess, and
+// between which values it lies. One that is free has no likely value.
+type belief struct {
+	scale, lo, hi float64
+	free          bool
+}
+
+type beliefs [unknowns]belief
+
+// job is a guess in the quantities' own units.
+type job struct {
+	compute, contention, network, rest, bucket float64
+}
+
+// Units of the beliefs. Computation is as far off as in the scenarios of [Grid]; messages take
+// as much longer.
+const (
+	measuredCompute, estimatedCompute = 0.2, 0.4
+	contentionUnit                    = 0.2
+	networkUnit, fasterUnit           = 0.35, 0.05
+	restUnit                          = 0.1
+	// farthest is how many units a quantity may be from what is assumed.
+	farthest = 3
+)
+
+// unknownCompute is the logarithm of the most that computation of unknown time differs from the
+// gradients' on the network.
+var unknownCompute = math.Log(32)
+
+// ordinary are the beliefs about a job that the model fits.
+func ordinary(e *engine) beliefs {
+	b := beliefs{
+		ofCompute:    {scale: measuredCompute, lo: -farthest, hi: farthest},
+		ofContention: {scale: contentionUnit, hi: farthest},
+		ofNetwork:    {scale: networkUnit, lo: -farthest, hi: farthest},
+		ofRest:       {scale: restUnit, hi: farthest},
+	}
+	switch {
+	case !e.known:
+		b[ofCompute] = belief{scale: unknownCompute, lo: -1, hi: 1, free: true}
+	case e.q.ComputeGuessed:
+		b[ofCompute].scale = estimatedCompute
+	}
+	if e.q.Loaded {
+		b[ofNetwork].scale = fasterUnit
+	}
+	return b
+}
+
+// other is a job that the model does not fit.
+type other struct {
+	code    string
+	beliefs beliefs
+	message func(j job) string
+}
+
+// others are the kinds of such jobs that would be recognised, each with one quantity that an ordinary one lacks.
+func others(e *engine) []other {
+	serial, slow, each := ordinary(e), ordinary(e), ordinary(e)
+	serial[ofContention] = belief{scale: 1e9, lo: 1, hi: 1, free: true}
+	slow[ofNetwork] = belief{scale: 2, lo: 0, hi: farthest, free: true}
+	each[ofBucket] = belief{scale: e.wire(), hi: 1, free: true}
+	return []other{
+		{"no_overlap", serial, func(job) string {
+			return "computation waits for every message: overlap is off, or something waits for the communication stream"
+		}},
+		{"slow_network", slow, func(j job) string {
+			return fmt.Sprintf("messages take %.2g times as long as in the sweep: another job is on the network, or the sweep was of other ranks or settings", j.network)
+		}},
+		{"per_bucket", each, func(j job) string {
+			return fmt.Sprintf("every bucket takes %s more than its message: copies, hooks or launches on the host, which a sweep does not have", unit.Seconds(j.bucket))
+		}},
+	}
+}
+
+// explained is the fit of an engine's observed steps.
+type explained struct {
+	e       *engine
+	beliefs beliefs
+	seen    []seen
+	// best is the guess of the best fit, far its distance.
+	best guess
+	far  float64
+	// draws are points by their probability.
+	draws []guess
+}
+
+// meaning is a guess in base units.
+func (z guess) meaning(x *explained) job {
+	at := func(i int) float64 { return z[i] * x.beliefs[i].scale }
+	j := job{compute: math.Exp(at(ofCompute)), contention: at(ofContention), network: 1 + at(ofNetwork), bucket: at(ofBucket)}
+	if z[ofNetwork] < 0 {
+		j.network = 1 + z[ofNetwork]*fasterUnit
+	}
+	j.rest = at(ofRest) * j.compute * float64(x.e.run.Microbatches()) * (x.e.backward + x.e.forward)
+	return j
+}
+
+// step is the step of a priced candidate in a job, in seconds.
+func (x *explained) step(c *candidate, j job) float64 {
+	m := float64(x.e.run.Microbatches())
+	total := j.rest
+	for i, compute := range [...]float64{backward: x.e.backward, forward: x.e.forward, after: 0} {
+		p, often := &c.passes[i], 1.0
+		if c.each[i] {
+			often = m
+		}
+		cost := p.cost
+		if j.bucket > 0 {
+			cost = slices.Clone(cost)
+			for k := range cost {
+				cost[k] += j.bucket / j.network
+			}
+		}
+		compute *= j.compute
+		end := p.End(Times{Compute: compute, Slow: j.network, Contention: j.contention}, cost)
+		total += (m-often)*compute + often*end
+	}
+	return total
+}
+
+// distance is how far a guess is from the steps and from what is assumed, as a sum of squares.
+func (x *explained) distance(z guess) float64 {
+	j, sum := z.meaning(x), 0.0
+	for _, s := range x.seen {
+		d := (math.Log(x.step(s.candidate, j)) - s.log) / s.sigma
+		sum += d * d
+	}
+	for i, b := range x.beliefs {
+		if !b.free {
+			sum += z[i] * z[i]
+		}
+	}
+	return sum
+}
+
+// inside moves a guess into its bounds.
+func (x *explained) inside(z guess) guess {
+	for i, b := range x.beliefs {
+		z[i] = min(b.hi, max(b.lo, z[i]))
+	}
+	return z
+}
+
+const (
+	// starts are the points from which the best one is searched, tried the ones that they are chosen from.
+	starts, scattered = 4, 200
+	// leastStep is the step at which the search ends.
+	leastStep = 1e-3
+)
+
+// search finds the best guess: from what is assumed and from the best of random points, one
+// quantity at a time in ever smaller steps.
+func (x *explained) search() {
+	rng := rand.New(rand.NewPCG(x.e.q.Seed, 1))
+	from := []guess{x.inside(guess{})}
+	for range scattered {
+		var z guess
+		for i, b := range x.beliefs {
+			z[i] = b.lo + rng.Float64()*(b.hi-b.lo)
+		}
+		from = append(from, z)
+	}
+	slices.SortStableFunc(from[1:], func(a, b guess) int { return cmp.Compare(x.distance(a), x.distance(b)) })
+	x.far = math.Inf(1)
+	for _, z := range from[:starts] {
+		if z, far := x.descend(z); far < x.far {
+			x.best, x.far = z, far
+		}
+	}
+}
+
+func (x *explained) descend(z guess) (guess, float64) {
+	far := x.distance(z)
+	for step := 0.5; step > leastStep; {
+		moved := false
+		for i := range z {
+			for _, d := range []float64{step, -step} {
+				to := z
+				to[i] += d
+				to = x.inside(to)
+				if f := x.distance(to); to != z && f < far {
+					z, far, moved = to, f, true
+				}
+			}
+		}
+		if !moved {
+			step /= 2
+		}
+	}
+	return z, far
+}
+
+const (
+	// walk is the number of steps of the random walk, and every so manieth guess is kept.
+	walk, kept = 6000, 24
+	// scenariosKept is how many of them the answer is averaged over, beside the best.
+	scenariosKept = 11
+)
+
+// sample draws points by their probability: a random walk (Metropolis) in steps of all sizes.
+func (x *explained) sample() {
+	rng := rand.New(rand.NewPCG(x.e.q.Seed, 2))
+	z, far := x.best, x.far
+	for n := range walk {
+		to, scale := z, math.Pow(10, -2*rng.Float64())
+		for i, b := range x.beliefs {
+			if rng.IntN(2) == 0 {
+				to[i] += scale * rng.NormFloat64() * min(1, b.hi-b.lo)
+			}
+		}
+		if to == x.inside(to) {
+			if f := x.distance(to); rng.Float64() < math.Exp((far-f)/2) {
+				z, far = to, f
+			}
+		}
+		if n%kept == kept-1 {
+			x.draws = append(x.draws, z)
+		}
+	}
+}
+
+// scenarios are those that the steps allow, of computation as in the best fit: the best first, then
+// draws.
+func (x *explained) scenarios() []Scenario {
+	best := x.best.meaning(x)
+	of := func(z guess) Scenario {
+		j := z.meaning(x)
+		return Scenario{Network: j.network, Compute: j.compute / best.compute, Contention: j.contention, Rest: j.rest}
+	}
+	all := []Scenario{of(x.best)}
+	for i := range scenariosKept {
+		all = append(all, of(x.draws[(2*i+1)*len(x.draws)/(2*scenariosKept)]))
+	}
+	return all
+}
+
+// fill describes the fit.
+func (x *explained) fill(f *Fit) {
+	j := x.best.meaning(x)
+	for i := range f.Settings {
+		o, c := &f.Settings[i], x.seen[i].candidate
+		o.Fitted = x.step(c, j)
+		if x.e.known {
+			before := x.step(c, job{compute: 1, network: 1})
+			o.Predicted = &before
+		}
+	}
+	slices.SortStableFunc(f.Settings, func(a, b Observed) int { return cmp.Compare(a.Elements, b.Elements) })
+	f.Compute = x.estimate(ofCompute, func(j job) float64 { return j.compute })
+	f.Contention = x.estimate(ofContention, func(j job) float64 { return j.contention })
+	f.Network = x.estimate(ofNetwork, func(j job) float64 { return j.network })
+	f.Rest = x.estimate(ofRest, func(j job) float64 { return j.rest })
+}
+
+// halved is the share of a belief's width below which a quantity is inferred.
+const halved = 0.5
+
+// estimate is what the draws say of a quantity. Beside computation one is inferred only from several settings.
+func (x *explained) estimate(i int, of func(j job) float64) Estimate {
+	var values, units []float64
+	for _, z := range x.draws {
+		values, units = append(values, of(z.meaning(x))), append(units, z[i])
+	}
+	slices.Sort(values)
+	width := stat.Quantile(units, 0.975) - stat.Quantile(units, 0.025)
+	b, before := x.beliefs[i], width95
+	switch {
+	case b.free:
+		before = b.hi - b.lo
+	case b.lo == 0:
+		before = width95 / 2
+	}
+	best := of(x.best.meaning(x))
+	return Estimate{
+		Value: best, Lo: min(best, stat.QuantileSorted(values, 0.025)), Hi: max(best, stat.QuantileSorted(values, 0.975)),
+		Inferred: width < halved*before && (i == ofCompute || len(x.seen) > 1),
+	}
+}
+
+// predicted is the step with a setting, and the interval of its measured medians.
+func (x *explained) predicted(c *candidate) Predicted {
+	c.price(x.e.models)
+	var steps []float64
+	for _, z := range x.draws {
+		steps = append(steps, x.step(c, z.meaning(x)))
+	}
+	slices.Sort(steps)
+	step := x.step(c, x.best.meaning(x))
+	wide := func(q float64) float64 {
+		return math.Hypot(math.Log(stat.QuantileSorted(steps, q)/step), modelError*width95/2)
+	}
+	return Predicted{Elements: c.Elements, Step: step, Lo: step * math.Exp(-wide(0.025)), Hi: step * math.Exp(wide(0.975))}
+}

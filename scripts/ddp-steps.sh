@@ -1,0 +1,103 @@
+#!/usr/bin/env bash
+# Times real training steps: PyTorch's DistributedDataParallel on this machine, with links of a known rate.
+#
+#   scripts/ddp-steps.sh run DIR RANKS MBIT THREADS CASE…   writes DIR/NAME.json for each case
+#   scripts/ddp-steps.sh full DIR                           the configurations of docs/BUCKET.md: 70 minutes
+#
+# Every rank is a process on a host of scripts/links.sh. THREADS are gloo's: each carries a message
+# at a time. First all_reduce is timed by size; with ZBENCH, a binary, `zbench recommend` is then
+# asked for bucket_cap_mb, and its answer is one of the settings. A CASE is one word of shell: a name and
+# what differs from
+#
+#   model=even scale=1 backward=1 caps=0.25,0.5,1,2,4,8 view=1 accumulate=1 unused=0
+#
+# model is even, llama, gpt (tied), resnet or swapped; scale multiplies its tensors; backward is the
+# seconds of the backward pass, which sleeps; view is gradient_as_bucket_view; unused is
+# find_unused_parameters. REPS (5) is the steps of each of a setting's two blocks; two before them
+# are left out.
+#
+# It needs root and what links.sh needs, and PyTorch from 2.6 on: python3-torch of Debian trixie on this
+# machine, or in the chroot ZBENCH_TORCH (scripts/chroot.sh torch). It exits with 3 where
+# links cannot be made.
+set -euo pipefail
+
+here=$(cd "$(dirname "$0")" && pwd)
+export LINKS=${LINKS:-zbd}
+work=$(mktemp -d)
+trap '"$here/links.sh" down; rm -rf "$work"' EXIT
+
+# python ARGUMENT… runs one process, with the words of prefix before it.
+prefix=()
+python() {
+	local root=()
+	[ -z "${ZBENCH_TORCH:-}" ] || root=(chroot "$ZBENCH_TORCH")
+	"${prefix[@]}" "${root[@]}" env USE_LIBUV=0 MASTER_ADDR=10.77.0.1 MASTER_PORT=29511 GLOO_SOCKET_IFNAME=eth0 OMP_NUM_THREADS=1 UCX_LOG_LEVEL=fatal \
+		CURVE="${curve:-}" MACHINE="${MACHINE:-$(nproc) cores}" python3 -W ignore - "$@" < "$here/ddp-steps.py" 2>> "$work/errors"
+}
+
+# ranks MODE CASE… runs all ranks; the output is that of the first.
+ranks() {
+	local pids=()
+	for ((i = ranks - 1; i >= 0; i--)); do
+		prefix=("$here/links.sh" on $i)
+		python $i "$ranks" "$link" "$@" &
+		pids+=($!)
+	done
+	for pid in "${pids[@]}"; do
+		wait "$pid" || { tail -n 20 "$work/errors" >&2; exit 1; }
+	done
+}
+
+# recommended CASE is the words of the case with zbench's answer, if it has one.
+recommended() {
+	local words=$* cap=
+	if [ -n "${ZBENCH:-}" ]; then
+		python 0 "$ranks" "$link" log "$words" > "$work/curve.log"
+		python 0 "$ranks" "$link" params "$words" > "$work/params.json"
+		cap=$("$ZBENCH" recommend "$work/curve.log" --framework ddp --dp "$ranks" --params "$work/params.json" --forward-ms 1 \
+			--backward-ms "$(grep -o 'backward=[0-9.]*' <<< "$words backward=1" | awk -F= 'NR == 1 { print $2 * 1000 }')" |
+			sed -n 's/.*bucket_cap_mb=\([0-9.]*[0-9]\).*/\1/p' | head -n 1)
+	fi
+	echo "$words${cap:+ recommended=$cap}"
+}
+
+# run DIR RANKS MBIT THREADS CASE…
+run() {
+	local out=$1 cases=()
+	ranks=$2 link=$(($3 * 125000)) threads=$4
+	shift 4
+	mkdir -p "$out"
+	"$here/links.sh" up "$ranks" "$((link / 125000))"
+	for words in "$@"; do
+		cases+=("$words threads=$threads reps=${REPS:-5}")
+	done
+	curve=$(ranks curve "${cases[@]}")
+	for i in "${!cases[@]}"; do
+		cases[i]=$(recommended "${cases[i]}")
+	done
+	ranks steps "${cases[@]}" | awk -v out="$out" '/^== / { file = out "/" $2 ".json"; print file > "/dev/stderr"; next } { print > file; fflush(file) }'
+	"$here/links.sh" down
+}
+
+# At each rate the gradients' time on the wire is about that of backward.
+full() {
+	run "$1" 4 400 2 \
+		"even model=even backward=1.5" "llama model=llama backward=1" "gpt model=gpt backward=1" "resnet model=resnet backward=1"
+	run "$1" 4 400 1 "even-one-thread model=even backward=1.5" "llama-one-thread model=llama backward=1"
+	run "$1" 4 200 2 \
+		"even-200 scale=0.4 caps=$low" "llama-200 model=llama scale=0.5 caps=$low" "even-copied scale=0.4 caps=$low view=0" \
+		"even-accumulated scale=0.4 backward=0.5 accumulate=3 caps=$low" "even-unused scale=0.4 caps=$low unused=1" \
+		"even-swapped model=swapped scale=0.4 caps=$low" "even-exposed scale=0.4 backward=0.05 caps=$low"
+	run "$1" 4 100 2 "gpt-100 model=gpt scale=0.25 caps=$low" "resnet-100 model=resnet scale=0.25 caps=$low"
+	run "$1" 2 100 2 "even-2 scale=0.25 caps=$low" "llama-2 model=llama scale=0.25 caps=$low" "gpt-2-copied model=gpt scale=0.25 caps=$low view=0"
+	run "$1" 2 400 1 "resnet-2 model=resnet" "even-2-accumulated accumulate=2 backward=0.8"
+	run "$1" 8 200 2 "even-8 scale=0.3 caps=$low" "llama-8 model=llama scale=0.4 caps=$low" "resnet-8 model=resnet scale=0.5 caps=$low"
+	run "$1" 8 100 1 "gpt-8 model=gpt scale=0.25 caps=$low"
+}
+low=0.125,0.25,0.5,1,2,4
+
+case ${1:-} in
+run) run "${@:2}" ;;
+full) full "$2" ;;
+*) sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2 && exit 2 ;;
+esac

@@ -1,0 +1,249 @@
+package trainers
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/bench/recommend"
+	"zbench/bench/record"
+	"zbench/bench/stat"
+	rules "zbench/bench/trainer"
+	"zbench/test/project"
+)
+
+// recording is what scripts/ddp-steps.sh measured of one configuration. Times are in seconds,
+// settings in MiB, nil for the default.
+type recording struct {
+	name              string
+	Machine, Torch    string
+	Ranks             int
+	Link              float64 // bytes a second
+	Threads           int     // of gloo's
+	Accumulate        int
+	View              bool
+	FindUnused        bool `json:"find_unused"`
+	Model             string
+	Forward, Backward float64 // of a microbatch alone
+	// Tensors are as the model registers them, Order is their places in forward.
+	Tensors []struct {
+		Name     string
+		Elements int64
+		Seconds  float64
+	}
+	Order []int
+	Curve []struct {
+		Bytes   int64
+		Seconds []float64
+	}
+	Steps []struct {
+		Cap *float64
+		// Seconds are those of two blocks of steps.
+		Seconds [2][]float64
+		// Buckets are what the reducer logged, in bytes.
+		Buckets []int64
+	}
+}
+
+// cell is a setting of a recording: the median step, and how much it differs between blocks of the same setting, as
+// a share.
+type cell struct {
+	cap                    *float64
+	real, floor, predicted float64
+	buckets                []int64
+}
+
+// undecided is the floor above which a cell says nothing about a prediction.
+const undecided = 0.02
+
+func (c cell) decided() bool  { return c.floor <= undecided }
+func (c cell) error() float64 { return c.predicted/c.real - 1 }
+
+func readRecording(t testing.TB, file string) recording {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	r := recording{name: strings.TrimSuffix(filepath.Base(file), ".json")}
+	require.NoError(t, json.Unmarshal(text, &r))
+	return r
+}
+
+// params are the tensors in the order of forward.
+func (r recording) params() []rules.Param {
+	var all []rules.Param
+	for place := range r.Tensors {
+		x := r.Tensors[slices.Index(r.Order, place)]
+		all = append(all, rules.Param{Name: x.Name, Elements: x.Elements, Work: &x.Seconds})
+	}
+	return all
+}
+
+func (r recording) run() rules.Run {
+	return rules.Run{DP: r.Ranks, GradDtype: "float", ParamDtype: "float", Accum: r.Accumulate, FindUnused: r.FindUnused}
+}
+
+// question is what a user asks who has measured the curve, and a microbatch without communication.
+func (r recording) question(t testing.TB) recommend.Question {
+	t.Helper()
+	rec := &record.Record{Schema: record.Schema, Source: record.Source{Kind: record.Measured}}
+	for _, p := range r.Curve {
+		rec.Results = append(rec.Results, record.Result{
+			Key: record.Key("all_reduce", "float", "sum", p.Bytes, r.Ranks, 1, true), Collective: "all_reduce", Dtype: "float", Op: "sum", InPlace: true,
+			Bytes: p.Bytes, BytesRequested: p.Bytes, Ranks: r.Ranks, Nodes: r.Ranks, GPUsPerProcess: 1, Groups: 1, Status: record.OK,
+			Isolated: &record.Timing{Iterations: 1, MaxOfRanks: stat.Summarize(p.Seconds)},
+		})
+	}
+	curves, err := recommend.Curves([]recommend.Source{{Record: rec}})
+	require.NoError(t, err)
+	return recommend.Question{Curves: curves, Trainer: "ddp", Params: r.params(), Run: r.run(), Forward: r.Forward, Backward: r.Backward}
+}
+
+// elements of a setting in MiB of float32.
+func elements(mib float64) int64 { return int64(mib * (1 << 18)) }
+
+// cells are the settings, ascending, the default last, with zbench's prediction of each.
+func (r recording) cells(t testing.TB) (all []cell, answer recommend.Answer) {
+	t.Helper()
+	q := r.question(t)
+	answer, err := recommend.Ask(q)
+	require.NoError(t, err)
+	require.Equal(t, recommend.Recommended, answer.Verdict, "%+v", answer.Refusal)
+	var defaults []float64
+	for _, s := range r.Steps {
+		c := cell{cap: s.Cap, buckets: s.Buckets, real: stat.Quantile(slices.Concat(s.Seconds[0], s.Seconds[1]), 0.5)}
+		c.floor = difference(stat.Quantile(s.Seconds[0], 0.5), stat.Quantile(s.Seconds[1], 0.5))
+		if s.Cap == nil {
+			defaults = append(defaults, c.real)
+			c.predicted = answer.Default.Step
+		} else {
+			q.Current = elements(*s.Cap)
+			a, err := recommend.Ask(q)
+			require.NoError(t, err)
+			c.predicted = a.Current.Step
+		}
+		all = append(all, c)
+	}
+	require.Len(t, defaults, 2, "the default is measured as two settings")
+	for i := range all {
+		all[i].floor = max(all[i].floor, difference(defaults[0], defaults[1]))
+	}
+	return slices.Clip(all[1:]), answer
+}
+
+func difference(a, b float64) float64 { return max(a, b)/min(a, b) - 1 }
+
+func (c cell) String() string {
+	name := "default"
+	if c.cap != nil {
+		name = fmt.Sprintf("%g", *c.cap)
+	}
+	mark := ""
+	if !c.decided() {
+		mark = " undecided"
+	}
+	return fmt.Sprintf("%s: %.3f s, predicted %.3f (%+.1f %%, floor %.1f %%)%s", name, c.real, c.predicted, 100*c.error(), 100*c.floor, mark)
+}
+
+// regret is how much longer the real step is with the answer than with the best setting that was
+// measured. A setting that was not is taken for the worse of its neighbours.
+func regret(t testing.TB, r recording, cells []cell, a recommend.Answer) (share float64, measured bool) {
+	t.Helper()
+	best := slices.MinFunc(cells, func(a, b cell) int { return cmp.Compare(a.real, b.real) })
+	ddp, err := rules.ByName("ddp")
+	require.NoError(t, err)
+	want := sizes(ddp.Plan(r.params(), a.Elements, r.run()))
+	if a.Keep {
+		return cells[len(cells)-1].real/best.real - 1, true
+	}
+	worst := 0.0
+	for i, c := range cells {
+		if slices.Equal(c.buckets, want) {
+			return c.real/best.real - 1, true
+		}
+		if c.cap == nil {
+			continue
+		}
+		if next := i + 1; elements(*c.cap) <= a.Elements && (cells[next].cap == nil || elements(*cells[next].cap) > a.Elements) {
+			worst = max(c.real, cells[next].real)
+		}
+	}
+	return max(worst, cells[0].real)/best.real - 1, false
+}
+
+func sizes(p rules.Plan) []int64 {
+	var all []int64
+	for _, b := range p.Buckets {
+		all = append(all, 4*b.Elements)
+	}
+	return all
+}
+
+func recordings(t testing.TB) []recording {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(project.File(t, "testdata/ddp"), "*.json"))
+	if dir := os.Getenv("ZBENCH_STEPS"); dir != "" {
+		files, err = filepath.Glob(filepath.Join(dir, "*.json"))
+	}
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	var all []recording
+	for _, f := range files {
+		all = append(all, readRecording(t, f))
+	}
+	return all
+}
+
+// The reducer's own logging data has the buckets of the plan, in its order.
+func TestRealBuckets(t *testing.T) {
+	for _, r := range recordings(t) {
+		structure(t, r)
+	}
+}
+
+func structure(t *testing.T, r recording) {
+	t.Helper()
+	ddp, err := rules.ByName("ddp")
+	require.NoError(t, err)
+	for _, s := range r.Steps {
+		setting := int64(0)
+		if s.Cap != nil {
+			setting = elements(*s.Cap)
+		}
+		require.Equal(t, s.Buckets, sizes(ddp.Plan(r.params(), setting, r.run())), "%s, %v", r.name, s.Cap)
+	}
+}
+
+// The predicted step is that of real training: within 3 % in nine of ten settings, within 8 % in all.
+// The answer costs little over the best setting that was measured.
+func TestRealSteps(t *testing.T) {
+	var errors, regrets []float64
+	cells := 0
+	for _, r := range recordings(t) {
+		all, a := r.cells(t)
+		for _, c := range all {
+			cells++
+			if c.decided() {
+				errors = append(errors, max(c.error(), -c.error()))
+			}
+		}
+		cost, measured := regret(t, r, all, a)
+		regrets = append(regrets, cost)
+		t.Logf("%s: answer %.3f MiB (measured %t), regret %.1f %%", r.name, float64(a.Elements)/(1<<18), measured, 100*cost)
+		for _, c := range all {
+			t.Log("  ", c)
+		}
+	}
+	t.Logf("%d of %d cells decided; error %.1f %% at 90 %%, %.1f %% at most; regret %.1f %% median, %.1f %% at most", len(errors), cells,
+		100*stat.Quantile(errors, 0.9), 100*slices.Max(errors), 100*stat.Quantile(regrets, 0.5), 100*slices.Max(regrets))
+	require.LessOrEqual(t, stat.Quantile(errors, 0.9), 0.03)
+	require.LessOrEqual(t, slices.Max(errors), 0.08)
+	require.LessOrEqual(t, stat.Quantile(regrets, 0.5), 0.01)
+	require.LessOrEqual(t, slices.Max(regrets), 0.03)
+}
