@@ -45,7 +45,9 @@ func (o *torchOptions) addFlags(f *pflag.FlagSet) {
 }
 
 // given tells whether any option needs --torch.
-func (o *torchOptions) given() bool { return o.sizes || o.trace != "" || o.tflops != reachedTFLOPs || o.real != "0" || len(o.whatIf) > 0 }
+func (o *torchOptions) given() bool {
+	return o.sizes || o.trace != "" || o.tflops != reachedTFLOPs || o.real != "0" || len(o.whatIf) > 0
+}
 
 // several tells whether zbench starts processes, in place of becoming the program.
 func (o *torchOptions) several() bool { return o.real != "0" || len(o.whatIf) > 0 }

@@ -140,4 +140,3 @@ func readSummary(s State, file string) (sum torchSummary, err error) {
 	}
 	return sum, err
 }
-
