@@ -221,7 +221,7 @@ func TestFaultsSlowTheStep(t *testing.T) {
 func TestRealRanksEqualSimulatedOnes(t *testing.T) {
 	args := []string{"ddp", "2", "128", "1", "4", "1"}
 	one := simulated(t, "--nodes 2 --gpus-per-node 4", "", args...)
-	for _, real := range []string{"0,4", "0,1,2,3,4,5,6,7"} {
+	for _, real := range []string{"0,4", "0,2,4,6"} {
 		several := simulated(t, "--nodes 2 --gpus-per-node 4 --real "+real, "", args...)
 		require.Equal(t, one.step, several.step)
 		require.Equal(t, one.exposed, several.exposed)
