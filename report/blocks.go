@@ -72,7 +72,7 @@ func plotOf(p document.Plot) plot {
 	for _, e := range legendOf(p.Chart) {
 		var samples []layer
 		for _, i := range e.series {
-			samples = append(samples, swatch(i, hollow(p.Series[i]), vec{1, 7}, 34, 4))
+			samples = append(samples, swatch(i, p.Series[i], vec{1, 7}, 34, 4))
 		}
 		one := keyOf(e.name, 36, samples...)
 		one.Series = strings.Trim(fmt.Sprint(e.series), "[]")

@@ -54,19 +54,19 @@ func keys(c document.Chart, f format, head layer) []layer {
 	for k, n := range head.texts[len(head.texts)-len(entries):] {
 		at := vec{n.at.x - f.font*3, n.at.y - f.font*0.35}
 		for _, i := range entries[k].series {
-			out = append(out, swatch(i, hollow(c.Series[i]), at, f.font*2.4, f.font*0.28))
+			out = append(out, swatch(i, c.Series[i], at, f.font*2.4, f.font*0.28))
 		}
 	}
 	return out
 }
 
 // swatch is a short piece of a series' line with its marker.
-func swatch(i int, open bool, at vec, length, radius float64) layer {
-	return layer{
-		series: i,
-		lines:  []stroke{{role: seriesRole(i), points: []vec{at, {at.x + length, at.y}}, width: 1.8, dash: dashOf(i)}},
-		dots:   []dot{{at: vec{at.x + length/2, at.y}, radius: radius, hollow: open}},
+func swatch(i int, s document.Series, at vec, length, radius float64) layer {
+	l := layer{series: i, dots: []dot{{at: vec{at.x + length/2, at.y}, radius: radius, hollow: hollow(s)}}}
+	if !s.Loose {
+		l.lines = []stroke{{role: seriesRole(i), points: []vec{at, {at.x + length, at.y}}, width: 1.8, dash: dashOf(i)}}
 	}
+	return l
 }
 
 // hollow is true for a series with nothing but extrapolated points.

@@ -54,7 +54,7 @@ recommended() {
 	if [ -n "${ZBENCH:-}" ]; then
 		python 0 "$ranks" "$link" log "$words" > "$work/curve.log"
 		python 0 "$ranks" "$link" params "$words" > "$work/params.json"
-		cap=$("$ZBENCH" recommend "$work/curve.log" --framework ddp --dp "$ranks" --params "$work/params.json" --forward-ms 1 \
+		cap=$("$ZBENCH" recommend "$work/curve.log" --framework ddp --dp "$ranks" --grad-dtype float --params "$work/params.json" --forward-ms 1 \
 			--backward-ms "$(grep -o 'backward=[0-9.]*' <<< "$words backward=1" | awk -F= 'NR == 1 { print $2 * 1000 }')" |
 			sed -n 's/.*bucket_cap_mb=\([0-9.]*[0-9]\).*/\1/p' | head -n 1)
 	fi

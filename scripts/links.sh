@@ -13,7 +13,7 @@ name=${LINKS:-zbl}
 
 # refuse takes away what was made.
 refuse() {
-	down
+	down || true
 	echo "links.sh: no links of a known rate here: $*" >&2
 	exit 3
 }

@@ -145,7 +145,7 @@ func (d *Document) settingOf(o *recommend.Observed) string {
 }
 
 // signed is a relative difference: +3.2 %.
-func signed(v float64) string { return document.Change.Format(v) }
+func signed(v float64) string { return strings.Replace(fmt.Sprintf("%+.1f %%", 100*v), "-", "−", 1) }
 
 // observedChart draws the steps by setting: predicted as a line with a band, measured as points with intervals.
 func observedChart(d *Document, f *recommend.Fit) document.Chart {

@@ -182,6 +182,9 @@ func adviceSubtitle(d *Document) string {
 	if d.Model != nil {
 		s += " · " + d.Model.Name
 	}
+	if a.Verdict != recommend.Recommended {
+		return s
+	}
 	return s + " · confidence " + a.Confidence.Level
 }
 

@@ -1,11 +1,14 @@
 package recommend
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
 
 	"zbench/bench/stat"
+	"zbench/bench/trainer"
 	"zbench/bench/unit"
 )
 
@@ -127,6 +130,46 @@ type seen struct {
 	log, sigma float64
 }
 
+// Explain holds the model against the observed steps of a question, without an answer. An error is a question that has
+// none.
+func Explain(q Question) (*Fit, error) {
+	t, err := trainer.ByName(q.Trainer)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // as of Ask
+	}
+	e := &engine{q: q, t: t, run: q.Run, coarse: true, plans: &Plans{}}
+	e.plans.turnTo(t, q.Params)
+	if refusal := e.prepare(); refusal != nil {
+		return nil, errors.New(refusal.Message)
+	}
+	f, _ := e.fit()
+	return f, nil
+}
+
+// fit fits the model to the observed steps of the engine's run.
+func (e *engine) fit() (*Fit, *explained) {
+	f := &Fit{Curve: []Predicted{}, Why: []Cause{}}
+	x := e.explained(f, ordinary(e))
+	x.sample()
+	f.Chance = exceeds(x.far, len(x.seen))
+	grown := e.grows()
+	f.Fits = f.Chance >= leastChance && !grown
+	x.fill(f)
+	for _, c := range e.candidates {
+		f.Curve = append(f.Curve, x.predicted(c))
+	}
+	for _, s := range x.seen {
+		f.Curve = append(f.Curve, x.predicted(s.candidate))
+	}
+	order := func(a, b Predicted) int { return cmp.Compare(a.Elements, b.Elements) }
+	slices.SortStableFunc(f.Curve, order)
+	f.Curve = slices.CompactFunc(f.Curve, func(a, b Predicted) bool { return order(a, b) == 0 })
+	if !f.Fits {
+		f.Why = e.why(grown)
+	}
+	return f, x
+}
+
 // observe fits the model to the observed steps. It returns the engine for the answer: that of
 // the computation and the scenarios which the steps allow.
 func (e *engine) observe(a *Answer) (*engine, *Refusal) {
@@ -134,24 +177,13 @@ func (e *engine) observe(a *Answer) (*engine, *Refusal) {
 	if refusal != nil {
 		return nil, refusal
 	}
-	f := &Fit{Why: []Cause{}}
-	a.Observed = f
-	x := own.explained(f, ordinary(own))
-	x.sample()
-	f.Chance = exceeds(x.far, len(x.seen))
-	grown := e.grows()
-	f.Fits = f.Chance >= leastChance && !grown
-	x.fill(f)
-	for _, c := range own.candidates {
-		f.Curve = append(f.Curve, x.predicted(c))
-	}
-	if !f.Fits {
-		f.Why = own.why(grown)
+	f, x := own.fit()
+	if a.Observed = f; !f.Fits {
 		return nil, e.unfit(f)
 	}
 	q := e.q
-	t := x.best.meaning(x)
-	q.Backward, q.Forward, q.ComputeGuessed = own.backward*t.compute, own.forward*t.compute, false
+	j := x.best.meaning(x)
+	q.Backward, q.Forward, q.ComputeGuessed = own.backward*j.compute, own.forward*j.compute, false
 	q.Scenarios = x.scenarios()
 	other, refusal := e.asked(q, e.run, false)
 	if refusal == nil {
@@ -248,21 +280,13 @@ func (e *engine) why(grown bool) []Cause {
 // unfit is the refusal of a job that the model does not fit: by how much it misses which
 // setting, and the best of those that were observed.
 func (e *engine) unfit(f *Fit) *Refusal {
-	worst := slices.MaxFunc(f.Settings, func(a, b Observed) int { return compareAbs(math.Log1p(a.Off()), math.Log1p(b.Off())) })
-	fastest := slices.MinFunc(f.Settings, func(a, b Observed) int { return compareAbs(a.Median, b.Median) })
+	worst := slices.MaxFunc(f.Settings, func(a, b Observed) int {
+		return cmp.Compare(math.Abs(math.Log1p(a.Off())), math.Abs(math.Log1p(b.Off())))
+	})
+	fastest := slices.MinFunc(f.Settings, func(a, b Observed) int { return cmp.Compare(a.Median, b.Median) })
 	return refuse(unfit, fmt.Sprintf("the model does not fit this job: with %s a step takes %s, and the best fit says %s (%s off)",
 		e.amount(worst.Elements), unit.Seconds(worst.Median), unit.Seconds(worst.Fitted), percent(math.Abs(worst.Off()))),
 		fmt.Sprintf("keep the fastest observed setting, %s, until that is found: %s", e.amount(fastest.Elements), f.Why[0].Message))
-}
-
-func compareAbs(a, b float64) int {
-	switch a, b = math.Abs(a), math.Abs(b); {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // exceeds is how often the sum of squares of n standard normal variables is at least x.

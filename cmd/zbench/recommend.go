@@ -89,7 +89,7 @@ func runRecommend(s State, args []string, o *adviceFlagSet, to output, chakra bo
 		return err
 	}
 	var answers []*recommend.Knees
-	if r := d.Answer.Refusal; r != nil {
+	if r := d.Answer.Refusal; r != nil && d.Answer.Observed == nil {
 		for _, rec := range recs {
 			k := kneesOf(rec)
 			k.Needs = []recommend.Need{{What: r.Message, How: r.Hint}}

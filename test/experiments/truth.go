@@ -3,6 +3,7 @@ package experiments
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"zbench/bench/recommend"
 	"zbench/bench/trainer"
@@ -38,8 +39,11 @@ type truth struct {
 	slow, backward, forward   float64
 	doneBackward, doneForward []float64
 	uneven                    float64
-	seed                      uint64
-	known                     map[messageKind]float64
+	// contention is how much longer computation takes while a message is on the network, each how much longer every
+	// message takes, in seconds.
+	contention, each float64
+	seed             uint64
+	known            map[messageKind]float64
 }
 
 type messageKind struct {
@@ -90,14 +94,23 @@ func (t *truth) step(p trainer.Plan) float64 {
 	for i, messages := range [][]trainer.Message{p.Backward, p.Forward, p.After} {
 		cost := make([]float64, len(messages))
 		for j, m := range messages {
-			cost[j] = t.seconds(m)
+			cost[j] = t.seconds(m) + t.each/t.slow
 		}
 		done, compute, d := t.doneForward, []float64{t.backward, t.forward, 0}[i], recommend.Forward
 		if i == 0 {
 			done, d = t.doneBackward, recommend.Backward
 		}
-		end := recommend.NewPass(messages, done, d).End(recommend.Times{Compute: compute, Slow: t.slow}, cost)
+		end := recommend.NewPass(messages, done, d).End(recommend.Times{Compute: compute, Slow: t.slow, Contention: t.contention}, cost)
 		total += end
+	}
+	return total
+}
+
+// serial is the length of a step with a plan whose messages computation waits for, in seconds.
+func (t *truth) serial(p trainer.Plan) float64 {
+	total := t.backward + t.forward
+	for _, m := range slices.Concat(p.Backward, p.Forward, p.After) {
+		total += t.slow * t.seconds(m)
 	}
 	return total
 }

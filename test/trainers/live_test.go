@@ -36,3 +36,16 @@ func TestLiveSteps(t *testing.T) {
 	}
 	require.Positive(t, decided)
 }
+
+// Where namespaces are not allowed the script says why, and with a code of its own.
+func TestLinksAreRefused(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "ip"), []byte("#!/bin/sh\necho Operation not permitted >&2\nexit 1\n"), 0o755)) //nolint:gosec // a program
+	cmd := exec.Command(project.File(t, "scripts/ddp-steps.sh"), "run", dir, "2", "100", "2", "small")
+	cmd.Env = append(os.Environ(), "LINKS=zbq", "PATH="+dir+":"+os.Getenv("PATH"))
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	require.ErrorAs(t, err, &exit)
+	require.Equal(t, 3, exit.ExitCode())
+	require.Regexp(t, `^links.sh: no links of a known rate here: (run as root|tc is missing|a bridge cannot be made: Operation not permitted)`, string(out))
+}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -139,16 +140,19 @@ func (r recording) cells(t testing.TB) (all []cell, answer recommend.Answer) {
 
 func difference(a, b float64) float64 { return max(a, b)/min(a, b) - 1 }
 
-func (c cell) String() string {
-	name := "default"
-	if c.cap != nil {
-		name = fmt.Sprintf("%g", *c.cap)
+func (c cell) name() string {
+	if c.cap == nil {
+		return "default"
 	}
+	return fmt.Sprintf("%g", *c.cap)
+}
+
+func (c cell) String() string {
 	mark := ""
 	if !c.decided() {
 		mark = " undecided"
 	}
-	return fmt.Sprintf("%s: %.3f s, predicted %.3f (%+.1f %%, floor %.1f %%)%s", name, c.real, c.predicted, 100*c.error(), 100*c.floor, mark)
+	return fmt.Sprintf("%s: %.3f s, predicted %.3f (%+.1f %%, floor %.1f %%)%s", c.name(), c.real, c.predicted, 100*c.error(), 100*c.floor, mark)
 }
 
 // regret is how much longer the real step is with the answer than with the best setting that was
@@ -220,30 +224,129 @@ func structure(t *testing.T, r recording) {
 	}
 }
 
+// judged is a recording beside what zbench says of it.
+type judged struct {
+	recording
+	cells    []cell
+	answer   recommend.Answer
+	regret   float64
+	measured bool // the answer is one of the settings
+}
+
+func judgedRecordings(t testing.TB) (all []judged) {
+	t.Helper()
+	for _, r := range recordings(t) {
+		j := judged{recording: r}
+		j.cells, j.answer = r.cells(t)
+		j.regret, j.measured = regret(t, r, j.cells, j.answer)
+		all = append(all, j)
+	}
+	return all
+}
+
+// errors are the sizes of the errors of the cells that are decided.
+func (j judged) errors() (all []float64) {
+	for _, c := range j.cells {
+		if c.decided() {
+			all = append(all, math.Abs(c.error()))
+		}
+	}
+	return all
+}
+
 // The predicted step is that of real training: within 3 % in nine of ten settings, within 8 % in all.
 // The answer costs little over the best setting that was measured.
 func TestRealSteps(t *testing.T) {
 	var errors, regrets []float64
-	cells := 0
-	for _, r := range recordings(t) {
-		all, a := r.cells(t)
-		for _, c := range all {
-			cells++
-			if c.decided() {
-				errors = append(errors, max(c.error(), -c.error()))
-			}
-		}
-		cost, measured := regret(t, r, all, a)
-		regrets = append(regrets, cost)
-		t.Logf("%s: answer %.3f MiB (measured %t), regret %.1f %%", r.name, float64(a.Elements)/(1<<18), measured, 100*cost)
-		for _, c := range all {
+	cells, within := 0, 0
+	for _, j := range judgedRecordings(t) {
+		cells += len(j.cells)
+		regrets = append(regrets, j.regret)
+		t.Logf("%s: answer %.3f MiB (measured %t), regret %.1f %%", j.name, mebi(j.answer.Elements), j.measured, 100*j.regret)
+		for _, c := range j.cells {
 			t.Log("  ", c)
 		}
+		errors = append(errors, j.errors()...)
 	}
-	t.Logf("%d of %d cells decided; error %.1f %% at 90 %%, %.1f %% at most; regret %.1f %% median, %.1f %% at most", len(errors), cells,
-		100*stat.Quantile(errors, 0.9), 100*slices.Max(errors), 100*stat.Quantile(regrets, 0.5), 100*slices.Max(regrets))
-	require.LessOrEqual(t, stat.Quantile(errors, 0.9), 0.03)
+	for _, e := range errors {
+		if e <= 0.03 {
+			within++
+		}
+	}
+	summary := fmt.Sprintf("%d configurations, %d settings, of which %d are undecided: %.0f %% of the others are within 3 %%, and all within %.1f %%. The answer's real regret is %.1f %% at the median and %.1f %% at most.",
+		len(regrets), cells, cells-len(errors), 100*float64(within)/float64(len(errors)), 100*slices.Max(errors), 100*stat.Quantile(regrets, 0.5), 100*slices.Max(regrets))
+	t.Log(summary)
+	require.GreaterOrEqual(t, float64(within), 0.9*float64(len(errors)))
 	require.LessOrEqual(t, slices.Max(errors), 0.08)
 	require.LessOrEqual(t, stat.Quantile(regrets, 0.5), 0.01)
 	require.LessOrEqual(t, slices.Max(regrets), 0.03)
+	documented(t, summary)
+}
+
+func mebi(elements int64) float64 { return float64(elements) / (1 << 18) }
+
+// documented fails where docs/BUCKET.md lacks the lines: it then has to be edited.
+func documented(t *testing.T, lines string) {
+	t.Helper()
+	if os.Getenv("ZBENCH_STEPS") != "" {
+		t.Logf("\n%s", lines)
+		return
+	}
+	words := func(s string) string { return strings.Join(strings.Fields(s), " ") }
+	require.Contains(t, words(project.Read(t, "docs/BUCKET.md")), words(lines), "docs/BUCKET.md has not:\n%s", lines)
+}
+
+// docs/BUCKET.md has the figures.
+func TestRealStepsAreDocumented(t *testing.T) {
+	all := "| configuration | ranks | Mbit/s | backward, s | undecided | largest error, % | answer, MiB | regret, % | default costs, % | predicted, % |\n|---|---|---|---|---|---|---|---|---|---|\n"
+	for _, j := range judgedRecordings(t) {
+		if j.name == "even" {
+			documented(t, bySetting(j.cells))
+		}
+		if r := j.recording; !slices.IsSorted(r.Order) {
+			r.Order = slices.Sorted(slices.Values(r.Order))
+			registered := judged{}
+			registered.cells, _ = r.cells(t)
+			documented(t, fmt.Sprintf("in the order of registration its largest error is %.1f %%, in that of forward %.1f %%", 100*slices.Max(registered.errors()), 100*slices.Max(j.errors())))
+		}
+		best, least := math.Inf(1), math.Inf(1)
+		for _, c := range j.cells {
+			best, least = min(best, c.real), min(least, c.predicted)
+		}
+		last := j.cells[len(j.cells)-1]
+		all += fmt.Sprintf("| %s | %d | %.0f | %.2f | %d of %d | %.1f | %g | %.1f | %.0f | %.0f |\n", j.title(), j.Ranks, j.Link*8/1e6, j.Backward,
+			len(j.cells)-len(j.errors()), len(j.cells), 100*slices.Max(append(j.errors(), 0)), mebi(j.answer.Elements), 100*j.regret, 100*(last.real/best-1), 100*(last.predicted/least-1))
+	}
+	documented(t, all)
+}
+
+// bySetting is a table of the settings of one recording.
+func bySetting(cells []cell) string {
+	lines := [4]string{"| bucket_cap_mb |", "|---|", "| real step, s |", "| predicted, s |"}
+	for _, c := range cells {
+		lines[0] += " " + c.name() + " |"
+		lines[1] += "---|"
+		lines[2] += fmt.Sprintf(" %.3f |", c.real)
+		lines[3] += fmt.Sprintf(" %.3f |", c.predicted)
+	}
+	return strings.Join(lines[:], "\n") + "\n"
+}
+
+// title is the model and what is not as usual.
+func (r recording) title() string {
+	title := r.Model
+	for _, x := range []struct {
+		when bool
+		what string
+	}{
+		{r.Threads == 1, "one thread"},
+		{!r.View, "gradients copied"},
+		{r.Accumulate > 1, fmt.Sprintf("%d microbatches", r.Accumulate)},
+		{r.FindUnused, "unused parameters looked for"},
+	} {
+		if x.when {
+			title += ", " + x.what
+		}
+	}
+	return title
 }
