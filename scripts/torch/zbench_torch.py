@@ -286,6 +286,7 @@ class Cluster:
         self.place = self.real.index(self.rank)
         self.devices = Devices((self.real + [self.ranks])[self.place + 1] - self.rank)
         self.written, self.spans, self.steps, self.inside, self.all, self.failed, self.bucket = {}, [], [], False, [], False, 0
+        self.traced, self.gradients, self.backward = "ZBENCH_TORCH_TRACE" in get, [], None
         # What real ranks meet by, and the file in which each says what it does.
         self.meeting, self.store, self.exchanges, self.timeout = get["ZBENCH_LOOPBACK_SHARED"], dist.HashStore(), {}, TIMEOUT
         if len(self.real) > 1:
@@ -295,6 +296,12 @@ class Cluster:
     def begin(self):
         self.current = self.default = Stream()
         self.steps.append(self.devices.mark(self.default.row[0]))
+
+    def handed(self, parameter):
+        """A parameter has its gradient: the trace has that of DistributedDataParallel."""
+        self.default.flush()
+        self.gradients.append((self.backward, tuple(parameter.shape), parameter.dtype, self.devices.mark(self.default.row[0])))
+        self.backward = None
 
     def owner(self, rank):
         """The place of the real rank that a rank equals."""
@@ -741,15 +748,19 @@ def finish():
     for mark in cl.steps[1:]:
         at.append(at[-1] + d.between(last, mark))
         last = mark
+
+    def when(mark):
+        # From the last step before: a float of milliseconds has seven digits.
+        k = max((i for i, m in enumerate(cl.steps) if d.between(m, mark) >= 0), default=0)
+        return at[k] + d.between(cl.steps[k], mark)
+
     spans = []
     for name, begin, end, what in cl.spans:
-        # From the last mark before: a float of milliseconds has seven digits.
-        k = max((i for i, m in enumerate(cl.steps) if d.between(m, begin) >= 0), default=0)
-        start = at[k] + d.between(cl.steps[k], begin)
+        start = when(begin)
         spans.append((name, start, start + d.between(begin, end), what))
     path = os.environ.get("ZBENCH_TORCH_TRACE")
     if path:
-        write_trace(path if cl.rank == 0 else "{0}.rank{2}{1}".format(*os.path.splitext(path), cl.rank), cl, at, spans)
+        write_trace(path if cl.rank == 0 else "{0}.rank{2}{1}".format(*os.path.splitext(path), cl.rank), cl, at, spans, [(begin and when(begin), shape, dtype, when(end)) for begin, shape, dtype, end in cl.gradients])
     if cl.rank == 0:
         sums = summed_up(cl, at, spans)
         print(summary(cl, sums), file=sys.stderr)
@@ -783,8 +794,13 @@ def summary(cl, sums):
             f"exposed {sums['exposed'] * 1e3:.2f} ms ({sums['exposed'] / sums['step']:.1%}); {sums['collectives']} collectives a step, a rank's part up to {sums['largest'] / 2**20:.1f} MiB")
 
 
-def write_trace(path, cl, at, spans):
-    """The first rank's timeline, in the form of PyTorch's profiler."""
+# PyTorch's names of types in a trace.
+NAMES = {torch.bfloat16: "BFloat16", torch.float16: "Half", torch.float32: "Float", torch.float64: "Double", torch.int64: "Long", torch.int32: "Int", torch.int8: "Char", torch.uint8: "Byte"}
+
+
+def write_trace(path, cl, at, spans, gradients):
+    """A rank's timeline, in the form of PyTorch's profiler. The host keeps up with the device: a
+    kernel is launched when it begins, and autograd hands a parameter its gradient once it is there."""
     events = [{"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{i}", "pid": 0, "tid": 0, "ts": b * 1e6, "dur": (e - b) * 1e6} for i, (b, e) in enumerate(zip(at, at[1:]))]
     for i, (name, b, e, what) in enumerate(spans):
         event = {"ph": "X", "cat": "kernel", "name": "computation", "pid": 0, "tid": name, "ts": b * 1e6, "dur": (e - b) * 1e6, "args": {"device": 0, "stream": name, "correlation": i + 1}}
@@ -793,9 +809,18 @@ def write_trace(path, cl, at, spans):
             kind, grows_in, grows_out = KINETO[name]
             event.update(name="ncclDevKernel_Generic_1(ncclDevKernelArgsStorage<4096ul>)", tid=group.family.stream.number)
             event["args"].update({"stream": group.family.stream.number, "Collective name": kind, "In msg nelems": n * (group.n if grows_in else 1), "Out msg nelems": n * (group.n if grows_out else 1),
-                                  "dtype": str(dtype).removeprefix("torch.").replace("bfloat16", "BFloat16").replace("float32", "Float").replace("float64", "Double").replace("float16", "Half").replace("int64", "Long").replace("int32", "Int").replace("uint8", "Byte").replace("int8", "Char"),
+                                  "dtype": NAMES.get(dtype, str(dtype)),
                                   "Group size": group.n, "Process Group Name": group.title, "Process Group Description": "default_pg" if group.n == cl.ranks else "undefined", "Process Group Ranks": str(group.ranks)})
+        else:
+            events.append({"ph": "X", "cat": "cuda_runtime", "name": "hipLaunchKernel", "pid": 1, "tid": "autograd", "ts": b * 1e6, "dur": 0, "args": {"correlation": i + 1}})
         events.append(event)
+    made = 0.0
+    for begin, shape, dtype, end in gradients:
+        made = made if begin is None else begin
+        events.append({"ph": "X", "cat": "cpu_op", "name": "autograd::engine::evaluate_function", "pid": 1, "tid": "autograd", "ts": made * 1e6, "dur": (end - made) * 1e6})
+        events.append({"ph": "X", "cat": "cpu_op", "name": "torch::autograd::AccumulateGrad", "pid": 1, "tid": "autograd", "ts": end * 1e6, "dur": 0,
+                       "args": {"Input Dims": [list(shape)], "Input type": ["c10::" + NAMES[dtype] if dtype in (torch.bfloat16, torch.float16) else NAMES.get(dtype, str(dtype)).lower()]}})
+        made = end
     with open(path, "w") as f:
         json.dump({"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "SIMULATED " + os.environ.get("ZBENCH_TORCH_GPU", "")}],
                    "distributedInfo": {"backend": "nccl", "rank": cl.rank, "world_size": cl.ranks}, "traceEvents": sorted(events, key=lambda e: e["ts"])}, f)
@@ -839,8 +864,20 @@ def install():
             kwargs["bucket_cap_mb"] = int(other) / 2**20
         made_of(self, *args, **kwargs)
         cluster().bucket = self.bucket_bytes_cap
+        for p in self.module.parameters() if cluster().traced else ():
+            if p.requires_grad:
+                p.register_post_accumulate_grad_hook(lambda p: cluster().handed(p))
 
     DistributedDataParallel.__init__ = init
+    differentiate = torch.autograd.backward
+
+    def backward(*args, **kwargs):
+        if cluster().traced:
+            cluster().default.flush()
+            cluster().backward = cluster().devices.mark(cluster().default.row[0])
+        return differentiate(*args, **kwargs)
+
+    torch.autograd.backward = backward
     torch.cpu.Stream, torch.cpu.Event, torch.cpu.stream = Stream, Event, Within
     torch.cpu.current_stream = lambda device=None: cluster().current
     torch.cpu.synchronize = lambda device=None: cluster().current.synchronize()

@@ -25,7 +25,8 @@ type stepped struct {
 	step     float64 // milliseconds
 	exposed  float64
 	checksum string
-	calls    []call // of the last step, from the trace
+	trace    []byte
+	calls    []call // of its last step
 }
 
 type call struct {
@@ -109,7 +110,8 @@ func (s *stepped) read(t *testing.T, trace string) {
 	require.NotNil(t, m, s.out)
 	s.step, _ = strconv.ParseFloat(m[1], 64)
 	s.exposed, _ = strconv.ParseFloat(m[2], 64)
-	text, err := os.ReadFile(trace)
+	var err error
+	s.trace, err = os.ReadFile(trace)
 	require.NoError(t, err)
 	var file struct {
 		Events []struct {
@@ -119,7 +121,7 @@ func (s *stepped) read(t *testing.T, trace string) {
 			Args call    `json:"args"`
 		} `json:"traceEvents"`
 	}
-	require.NoError(t, json.Unmarshal(text, &file))
+	require.NoError(t, json.Unmarshal(s.trace, &file))
 	begin, end := 0.0, 0.0
 	for _, e := range file.Events {
 		if strings.HasPrefix(e.Name, "ProfilerStep#") {
@@ -282,4 +284,51 @@ func TestWhatIfNamesTheCause(t *testing.T) {
 	rail := "slow_rail:node=1,rail=2,left=0.3"
 	require.Contains(t, run("--what-if all --fault late_node:node=0,seconds=2e-6 --fault "+rail), "The largest cause: with 'no "+rail+"'")
 	require.Contains(t, run("--what-if all"), "None of these makes the step 2 % shorter.")
+}
+
+// The step that recommend predicts from a trace of the loopback and a sweep of the same fabric is that
+// of the loopback, at every bucket size: PyTorch decides what is sent and when, on one side.
+func TestRecommendPredictsTheSimulatedStep(t *testing.T) {
+	zbench, dir := os.Getenv("ZBENCH"), t.TempDir()
+	world := "--nodes 2 --sizes --fault noise:sigma=0"
+	first := simulated(t, world, "", "ddp", "8", "2048", "25", "4")
+	require.NoError(t, os.WriteFile(dir+"/trace.json", first.trace, 0o600))
+	sweep := exec.Command(zbench, strings.Fields("collectives all_reduce --backend loopback -q -d float -b 64K -e 2G --nodes 2 --fault noise:sigma=0 --out "+dir+"/sweep")...) //nolint:gosec // the built binary
+	text, err := sweep.CombinedOutput()
+	require.NoError(t, err, "%s", text)
+	text, err = exec.Command(zbench, strings.Fields("recommend "+dir+"/sweep --framework ddp --format json --trace "+dir+"/trace.json")...).Output() //nolint:gosec // the built binary
+	require.NoError(t, err)
+	var doc struct {
+		Answer struct {
+			Table []struct {
+				Elements int64   `json:"elements"`
+				Exposed  float64 `json:"exposed_backward"`
+			} `json:"table"`
+		} `json:"answer"`
+	}
+	require.NoError(t, json.Unmarshal(text, &doc))
+	exposed := map[int64]float64{}
+	for _, row := range doc.Answer.Table {
+		exposed[row.Elements] = 1e3 * row.Exposed
+	}
+	for _, mib := range []int64{25, 100, 400} {
+		s := first
+		if mib != 25 {
+			s = simulated(t, world, "", "ddp", "8", "2048", strconv.FormatInt(mib, 10), "4")
+		}
+		predicted, ok := nearest(exposed, mib<<20/4)
+		require.True(t, ok)
+		require.InDelta(t, s.exposed, predicted, 0.02*s.step, "%d MiB", mib)
+	}
+}
+
+// nearest is the value of the largest key that is at most n: buckets change at keys only.
+func nearest(all map[int64]float64, n int64) (value float64, ok bool) {
+	best := int64(-1)
+	for key, v := range all {
+		if key <= n && key > best {
+			best, value, ok = key, v, true
+		}
+	}
+	return value, ok
 }
