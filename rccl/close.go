@@ -62,6 +62,7 @@ func (d *Driver) close() error {
 	if d.broken { // first: kernels that hang end with it, and what follows waits for them
 		errs = append(errs, d.abort())
 	}
+	errs = append(errs, d.unstage())
 	if d.batch != nil {
 		d.batch.Close()
 		d.batch = nil

@@ -85,6 +85,9 @@ func (d *Driver) Join(ctx context.Context, c plan.Comms, ids []plan.CommID) erro
 	defer d.enter()()
 	again := d.batch != nil
 	if again {
+		if err := d.unstage(); err != nil {
+			return err
+		}
 		d.batch.Close()
 		d.batch = nil
 	}

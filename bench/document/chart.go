@@ -22,7 +22,7 @@ type Stretch struct{ Lo, Hi int64 }
 
 // signedPercent prints a relative change: +3.2 %, −0.41 %.
 func signedPercent(v float64) string {
-	text := unit.Shortest(math.Round(v*1e4) / 100)
+	text := unit.Shortest(math.Round(v*1e4)/100 + 0) // no negative zero
 	if v > 0 {
 		text = "+" + text
 	}

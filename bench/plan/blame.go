@@ -152,11 +152,13 @@ func (o Order) batch() (during string, launches int, ok bool) {
 		return record.DuringIsolated, o.Count, true
 	case DoExchange:
 		return record.DuringIsolated, o.Exchange.Launches, true
+	case DoPlay:
+		return record.DuringBurst, o.Count, true
 	case DoOpen:
 		return record.DuringOpen, 1, false
 	case DoJoin:
 		return record.DuringInit, 1, false
-	case DoBudget, DoIDs, DoAllocate, DoCounters, DoEnd:
+	case DoBudget, DoIDs, DoAllocate, DoStage, DoCounters, DoEnd:
 	}
 	return "", 0, false
 }

@@ -47,6 +47,8 @@ const (
 	DoBurst    Do = "burst"
 	DoIsolated Do = "isolated"
 	DoExchange Do = "exchange"
+	DoStage    Do = "stage"
+	DoPlay     Do = "play"
 	DoCounters Do = "counters"
 	DoEnd      Do = "end"
 )
@@ -67,7 +69,7 @@ type Order struct {
 	Case   *Case `json:"case,omitempty"`
 	Pass   int   `json:"pass,omitempty"`
 	Verify bool  `json:"verify,omitempty"`
-	// Count is the number of warm-up or isolated launches, or the index of the
+	// Count is the number of warm-up or isolated launches or of steps, or the index of the
 	// verification launch.
 	Count int `json:"count,omitempty"`
 	// Hold is what isolated launches are held back for, in seconds per launch; 0 leaves
@@ -79,6 +81,9 @@ type Order struct {
 	Isolated int     `json:"isolated,omitempty"`
 	// Exchange is the round of messages to run.
 	Exchange *Exchange `json:"exchange,omitempty"`
+	// Setting is that of the Step to keep, or of those to take.
+	Setting int   `json:"setting,omitempty"`
+	Step    *Step `json:"step,omitempty"`
 	// Counters asks for the counters of the NICs after the launches of the order.
 	Counters bool `json:"counters,omitempty"`
 }
@@ -258,6 +263,8 @@ func (w *worker) carryOut(o Order, r *Report) (err error) {
 		err = w.isolated(o, r)
 	case DoExchange:
 		err = w.exchange(*o.Exchange, r)
+	case DoStage, DoPlay:
+		err = w.play(o, r)
 	case DoCounters:
 		r.NICs = countersOf(w.p)
 	default:

@@ -10,7 +10,7 @@ import (
 
 // Protocol is the version of the messages between processes. It changes whenever a
 // process of an older zbench could misread an Order or a Report.
-const Protocol = 8
+const Protocol = 9
 
 // The fields of the messages, without the protocol number.
 type (
@@ -121,7 +121,9 @@ func (o Order) lacks() bool {
 		return o.Bursts == nil
 	case DoExchange:
 		return o.Exchange == nil
-	case DoOpen, DoBudget, DoVerify, DoWarmUp, DoIsolated, DoCounters, DoEnd:
+	case DoStage:
+		return o.Step == nil
+	case DoOpen, DoBudget, DoVerify, DoWarmUp, DoIsolated, DoPlay, DoCounters, DoEnd:
 	}
 	return false
 }

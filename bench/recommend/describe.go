@@ -1,10 +1,12 @@
 package recommend
 
 import (
+	"errors"
 	"math"
 	"slices"
 
 	"zbench/bench/collective"
+	"zbench/bench/trainer"
 )
 
 // fillTable describes every candidate and those that the answer is compared with.
@@ -40,6 +42,31 @@ func (e *engine) judge(s scores, c *candidate) *Candidate {
 		c.Worst = max(c.Worst, r)
 	}
 	return &c.Candidate
+}
+
+// Try is what settings do in the question's run by its curves, in the nominal scenario. They are rounded to what
+// can be set; 0 is what the trainer does where nothing is set.
+func Try(q Question, settings ...int64) ([]Candidate, error) {
+	t, err := trainer.ByName(q.Trainer)
+	if err != nil {
+		return nil, err
+	}
+	e, refusal := newEngine(q, t, q.Run)
+	if refusal != nil {
+		return nil, errors.New(refusal.Message)
+	}
+	all := make([]Candidate, len(settings))
+	for i, s := range settings {
+		if s > 0 {
+			s = e.snap(s)
+		}
+		c := e.plan(s, q.Run)
+		c.price(e.models)
+		now := e.timings(c)[0]
+		e.describe(c, now.exposed, now.step)
+		all[i] = c.Candidate
+	}
+	return all, nil
 }
 
 // describe fills the nominal times of a priced candidate.

@@ -12,11 +12,19 @@ import (
 // stream. All ranks have the same; at names the group of a call among so many of them. It is nil where
 // the answer has no setting or no times.
 func (a *Answer) Nodes(params []trainer.Param, at func(ranks int) int) []trace.Node {
-	t, err := trainer.ByName(a.Trainer)
-	if err != nil || a.Best == nil || a.Backward == nil || a.Forward == nil {
+	if a.Best == nil {
 		return nil
 	}
-	plan := t.Plan(params, a.Best.Elements, a.Advised)
+	return a.NodesOf(params, a.Best.Elements, at)
+}
+
+// NodesOf is Nodes with any setting, in the answer's run; 0 is what the trainer does where nothing is set.
+func (a *Answer) NodesOf(params []trainer.Param, setting int64, at func(ranks int) int) []trace.Node {
+	t, err := trainer.ByName(a.Trainer)
+	if err != nil || a.Backward == nil || a.Forward == nil {
+		return nil
+	}
+	plan := t.Plan(params, setting, a.Advised)
 	s := step{group: at, last: -1, network: -1}
 	micro := a.Advised.Microbatches()
 	forward, backward := Shares(trainer.Work(params), Forward), Shares(trainer.BackwardWork(params), Backward)

@@ -27,6 +27,9 @@ const (
 	roundBlocks = 2
 )
 
+// DefaultBlock is the number of timed steps in a block: the median of seven is not moved by two that are slow.
+const DefaultBlock = 7
+
 // Design is how settings are compared.
 type Design struct {
 	// Settings is how many there are, from 2 on. The first is what the others are compared with.
@@ -45,8 +48,9 @@ type Taker func(setting, steps int) ([]float64, error)
 
 // Announced is what is said before the steps that decide are taken.
 type Announced struct {
-	// Taken are the steps up to here, Total those at the end; all settings, untimed ones included.
+	// Taken are the steps up to here, of all settings, untimed ones included.
 	Taken int `json:"taken"`
+	// Total are those at the end.
 	Total int `json:"total"`
 	// Precision is the half width that the widest interval is expected to have, as a share of a step.
 	Precision float64 `json:"precision"`
@@ -54,12 +58,13 @@ type Announced struct {
 
 // Difference is a setting against the first.
 type Difference struct {
-	// Step over the first setting's step, less one: the mean over rounds, and the ends of its interval.
-	// All intervals of an outcome hold at once with a probability of 1 − Level.
+	// Mean over rounds of a step over the first setting's step, less one.
 	Mean float64 `json:"mean"`
-	Lo   float64 `json:"lo"`
-	Hi   float64 `json:"hi"`
-	// Verdict is "faster", "slower", "same" (no difference above the margin) or "undecided".
+	// Lower end of its interval. All intervals hold at once with a probability of 1 − level.
+	Lo float64 `json:"lo"`
+	// Upper end of its interval.
+	Hi float64 `json:"hi"`
+	// Verdict is faster, slower, same (no difference above the margin) or undecided.
 	Verdict Verdict `json:"verdict"`
 }
 
@@ -74,13 +79,16 @@ const (
 	Undecided Verdict = "undecided"
 )
 
+// Verdicts lists them all.
+func Verdicts() []Verdict { return []Verdict{Faster, Slower, Same, Undecided} }
+
 // Outcome is what the steps of a design come to.
 type Outcome struct {
 	// Steps are the seconds of every timed step by setting, in the order of time.
 	Steps [][]float64
 	// Differences are by setting; that of the first is zero.
 	Differences []Difference
-	// Announced is what was announced after the first rounds; nil where they decided.
+	// Announced is what was announced after the first rounds; nil where no more were taken.
 	Announced *Announced
 	// Taken is the number of steps of all settings together, untimed ones included.
 	Taken int
@@ -109,6 +117,9 @@ func (d Design) Run(take Taker, announce func(Announced)) (*Outcome, error) {
 		return o, nil
 	}
 	total, precision := d.needed(o)
+	if total == len(o.rounds[0]) { // the bound allows no more
+		return o, nil
+	}
 	o.Announced = &Announced{o.Taken, total * d.RoundSteps(), precision}
 	announce(*o.Announced)
 	if err := d.rounds(o, total, take); err != nil {
@@ -150,12 +161,12 @@ func (d Design) look(o *Outcome, alpha float64) {
 		half := d.half(o.rounds[k], len(o.rounds[k]), alpha)
 		x := Difference{Mean: math.Expm1(mean), Lo: math.Expm1(mean - half), Hi: math.Expm1(mean + half), Verdict: Undecided}
 		switch {
+		case max(-x.Lo, x.Hi) <= d.Margin:
+			x.Verdict = Same
 		case x.Hi < 0:
 			x.Verdict = Faster
 		case x.Lo > 0:
 			x.Verdict = Slower
-		case max(-x.Lo, x.Hi) <= d.Margin:
-			x.Verdict = Same
 		}
 		o.Differences[k] = x
 	}

@@ -11,6 +11,7 @@ import (
 	"zbench/bench/fleet/nodescreen"
 	"zbench/bench/fleet/rails"
 	"zbench/bench/record"
+	"zbench/bench/replay"
 	"zbench/bench/trace"
 	"zbench/internal/doctor"
 	"zbench/internal/topo"
@@ -37,6 +38,7 @@ var commands = []command{
 	{"report", interrupted(newReport), []string{record.Schema}},
 	{"compare", interrupted(newCompare), []string{compare.Schema}},
 	{"recommend", interrupted(newRecommend), []string{advice.Schema}},
+	{"replay", newReplay, []string{replay.Schema}},
 	{"doctor", interrupted(newDoctor), []string{doctor.Schema}},
 	{"topo", interrupted(newTopo), []string{topo.Schema, topo.DriftSchema}},
 	{"loopback", interrupted(newLoopback), nil},

@@ -60,6 +60,8 @@ func TestFormsShowTheSameFindings(t *testing.T) {
 	}
 	matrix := filepath.Join(dir, "pairs.csv")
 	require.NoError(t, os.WriteFile(matrix, []byte("a,b,46\na,c,46\na,d,20\nb,c,46\nb,d,20\nc,d,20\n"), 0o600))
+	wide := filepath.Join(dir, "wide")
+	require.Zero(t, first(printed(t, "collectives", "all_reduce", "--nodes", "2", "-b", "64K", "-e", "8G", "-f", "8", "-n", "5", "--out", wide, "-q")))
 	for i, x := range []struct {
 		line string
 		// file has the JSON of the document beside its page; empty is no folder.
@@ -76,6 +78,7 @@ func TestFormsShowTheSameFindings(t *testing.T) {
 		{"topo --root " + dir, ""},
 		{"doctor --backend rocm", ""},
 		{"recommend " + swept + " --framework ddp --preset llama3-8b --backward-ms 80", "recommend.json"},
+		{"replay " + wide + " --framework ddp --preset llama3-8b --backward-ms 80 -q", "replay.json"},
 	} {
 		args := strings.Fields(x.line)
 		for i, a := range args {

@@ -106,8 +106,8 @@ func tryPrinted(ts *testscript.TestScript, code string, args []string) {
 		}
 		err := ts.Exec("sh", "-c", "cd "+dir+" && FIXTURES="+printedFixtures+" && "+typed)
 		answers := []string{"3", "4", "5"}
-		if strings.HasPrefix(line, "zbench rails ") {
-			answers = append(answers, "6") // of two nodes it names candidates
+		if strings.HasPrefix(line, "zbench rails ") || strings.HasPrefix(line, "zbench replay ") {
+			answers = append(answers, "6") // of two nodes it names candidates; steps may be too few
 		}
 		if err != nil && !slices.Contains(answers, exitOf(err)) {
 			ts.Fatalf("%s\nprinted the command\n%s\nwhich ends with exit code %s:\n%s", strings.Join(args, " "), line, exitOf(err), ts.ReadFile("stderr"))
@@ -143,10 +143,10 @@ func makePrintedFixtures(t *testing.T) {
 
 // Commands in sentences stand between backticks: what does not is neither found here nor set as code.
 func TestCommandsInSentencesAreQuoted(t *testing.T) {
-	bare := regexp.MustCompile("(?:^|[^`\\w(/-])zbench (?:collectives|hbm|kernels|import|report|compare|bisect|recommend|rails|loopback|doctor|screen|topo|list|version)\\b")
+	bare := regexp.MustCompile("(?:^|[^`\\w(/-])zbench (?:collectives|hbm|kernels|import|report|compare|bisect|recommend|replay|rails|loopback|doctor|screen|topo|list|version)\\b")
 	// Names of commands as the subject of a sentence, and those in help, which is a page of commands.
 	subject := regexp.MustCompile(`zbench \w+ (?:opens|reads|needs|on the folder)`)
-	help := []string{"Use", "Short", "Long", "Example", "railsLong"}
+	help := []string{"Use", "Short", "Long", "Example", "railsLong", "replayLong"}
 	for _, dir := range []string{"../../bench", "../../internal", "../../report", "."} {
 		require.NoError(t, filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
 			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.Contains(path, "internal/schema/") || path == "help.go" {

@@ -86,6 +86,10 @@ func TestWrittenFilesFitTheirSchemas(t *testing.T) {
 				out, _, _ := onHost(t, hosts[0], 0, exit.OK, "compare "+before+" "+folder+" --format json")
 				fits("compare", out)
 			}
+			if before == "" {
+				out, _, _ := onHost(t, hosts[0], 0, exit.OK, "replay "+folder+" --framework ddp --preset llama3-8b --step-ms 300 -q --format json")
+				fits("replay", out)
+			}
 			before = folder
 		}
 	}

@@ -183,21 +183,28 @@ func (b *Batch) Cancel() {
 // SetWork sets what the next runs launch and the deadline of each, in seconds of the
 // provider's clock. Buffers rotate from slot 0 on.
 func (b *Batch) SetWork(w Work, deadline float64) error {
+	work, err := workOf(w)
+	if err != nil {
+		return err
+	}
+	b.c.work, b.c.slot, b.c.deadline_s = work, 0, C.double(deadline)
+	return nil
+}
+
+func workOf(w Work) (C.zb_work, error) {
 	index, ok := collectiveIndex(w.Collective)
 	dtype, okType := dtypeCodes[w.Dtype]
 	op, okOp := opCodes[w.Op]
 	switch {
 	case !ok || !okType || !okOp:
-		return fmt.Errorf("native: no call for %s of %s with %q", w.Collective, w.Dtype, w.Op)
+		return C.zb_work{}, fmt.Errorf("native: no call for %s of %s with %q", w.Collective, w.Dtype, w.Op)
 	case w.Count < 1 || w.Slots < 1:
-		return fmt.Errorf("native: count %d and slots %d must be at least 1", w.Count, w.Slots)
+		return C.zb_work{}, fmt.Errorf("native: count %d and slots %d must be at least 1", w.Count, w.Slots)
 	}
-	b.c.work = C.zb_work{
+	return C.zb_work{
 		collective: index, dtype: dtype, op: op, root: C.int32_t(w.Root), count: C.uint64_t(w.Count),
 		send_stride: C.uint64_t(w.SendStride), recv_stride: C.uint64_t(w.RecvStride), slots: C.uint64_t(w.Slots),
-	}
-	b.c.slot, b.c.deadline_s = 0, C.double(deadline)
-	return nil
+	}, nil
 }
 
 // SetDeadline sets the deadline of the next run alone, in seconds of the provider's clock.

@@ -10,6 +10,7 @@
 #include "c/launch.c"
 #include "c/loop.c"
 #include "c/noop.c"
+#include "c/play.c"
 #include "c/progress.c"
 #include "c/recorded.c"
 #include "c/timer.c"

@@ -15,6 +15,7 @@ import (
 	"zbench/bench/gate"
 	"zbench/bench/recommend"
 	"zbench/bench/record"
+	"zbench/bench/replay"
 	"zbench/bench/spec"
 	"zbench/bench/stat"
 	"zbench/bench/trace"
@@ -50,6 +51,10 @@ var Documents = []Document{
 	{
 		File: "bench/recommend/schema/knees-v1.json", ID: "urn:zbench:knees:1", Title: "zbench knees, knees.json",
 		Types: []reflect.Type{reflect.TypeFor[recommend.Knees]()}, Bare: true,
+	},
+	{
+		File: "bench/replay/schema/v1.json", ID: "urn:zbench:replay:1", Title: "zbench replay, replay.json",
+		Types: []reflect.Type{reflect.TypeFor[replay.Document]()},
 	},
 	{
 		File: "bench/compare/schema/v1.json", ID: "urn:zbench:compare:1", Title: "zbench comparison, compare.json",
@@ -167,6 +172,9 @@ var ruled = rules{
 	reflect.TypeFor[recommend.Knees]():     {version(recommend.KneesSchema)},
 	reflect.TypeFor[recommend.KneeCurve](): {values("collective", collective.Names()...), signed("last_octave_growth")},
 	reflect.TypeFor[recommend.Hole]():      {values("kind", recommend.TimeFalls, recommend.BusBWDrops)},
+
+	reflect.TypeFor[replay.Document]():   {version(replay.Schema)},
+	reflect.TypeFor[replay.Difference](): {signed("mean", "lo", "hi"), values("verdict", replay.Verdicts()...)},
 
 	reflect.TypeFor[compare.Document](): {version(compare.Schema)},
 	reflect.TypeFor[compare.Shape]():    {values("kind", compare.ShapeKinds()...), signed("small", "small_seconds", "large")},

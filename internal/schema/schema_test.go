@@ -89,6 +89,9 @@ func TestSchemasAreClosed(t *testing.T) {
 		"compare:1 Test.lo: any sign",
 		"journal:3 Source.environment: any keys",
 		"knees:1 KneeCurve.last_octave_growth: any sign",
+		"replay:1 Difference.hi: any sign",
+		"replay:1 Difference.lo: any sign",
+		"replay:1 Difference.mean: any sign",
 		"results:2 Source.environment: any keys",
 		"trace:1 Document.sent_of_rank: any sign", "trace:1 Overlap.rank: any sign", "trace:1 Seen.rank: any sign",
 	}, slices.Compact(open))

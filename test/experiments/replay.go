@@ -35,7 +35,7 @@ const (
 	// replayMost is the bound on steps elsewhere: none.
 	replayMost = 1_000_000
 	// replayBlock is the default number of timed steps in a block.
-	replayBlock = 7
+	replayBlock = replay.DefaultBlock
 )
 
 var (
@@ -84,7 +84,7 @@ func (r *ReplayRow) add(seed int) {
 	if r.short() {
 		design.MaxSteps = replayWithin
 	}
-	announced := design.FirstSteps()
+	announced := design.FirstSteps() // no more, if no more is announced
 	o, err := design.Run(func(setting, steps int) ([]float64, error) {
 		series, _ := source.take(nil, 0, steps)
 		for i := range series {

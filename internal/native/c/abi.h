@@ -104,6 +104,9 @@ typedef struct zb_unique_id { /* ncclUniqueId, passed by value */
       ZB_RT("hipStreamDestroy"), ZB_RT("cudaStreamDestroy"))                   \
   SYM(streamQuery, ZB_REQUIRED, int, (void *stream), ZB_RT("hipStreamQuery"),  \
       ZB_RT("cudaStreamQuery"))                                                \
+  SYM(streamWaitEvent, ZB_OPTIONAL("zbench replay"), int,                      \
+      (void *stream, void *event, unsigned flags), ZB_RT("hipStreamWaitEvent"), \
+      ZB_RT("cudaStreamWaitEvent"))                                            \
   SYM(streamBeginCapture, ZB_OPTIONAL(ZB_GRAPHS_LOST), int,                    \
       (void *stream, int mode), ZB_RT("hipStreamBeginCapture"),                \
       ZB_RT("cudaStreamBeginCapture"))                                         \

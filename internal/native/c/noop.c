@@ -141,6 +141,10 @@ static int zbn_noted_eventRecord(void *event, void *stream) {
   return zbn_note(
       (zbn_call){.name = "record", .handle = event, .stream = stream});
 }
+static int zbn_noted_streamWaitEvent(void *stream, void *event, unsigned flags) {
+  (void)flags;
+  return zbn_note((zbn_call){.name = "wait", .handle = event, .stream = stream});
+}
 /* Milliseconds that tell the two events by their places: 1000·start + stop. */
 static int zbn_noted_eventElapsed(float *ms, void *start, void *stop) {
   *ms = (float)(1000 * ((char *)start - zbn_handles) +
@@ -245,6 +249,7 @@ static void zbn_fill_common(zb_table *t) {
 #define ZBN_NOTED(row)                                                         \
   row(groupStart) row(groupEnd) row(hostBarrier) row(moveData) row(nowNs)      \
   row(streamQuery) row(copyAsync) row(eventRecord) row(eventElapsed)           \
+  row(streamWaitEvent)                                                         \
   row(eventQuery) row(lastError) row(launchKernel) row(streamBeginCapture)     \
   row(streamEndCapture) row(graphInstantiate) row(graphLaunch)                 \
   row(graphExecDestroy) row(graphDestroy) row(allReduce) row(reduceScatter)    \

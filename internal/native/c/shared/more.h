@@ -57,7 +57,6 @@ typedef struct zbs_ipc {
           "hipExtStreamCreateWithCUMask")                                      \
   ZBS_BOTH(SYM, priorityRange, int, (int *least, int *greatest), "DeviceGetStreamPriorityRange") \
   ZBS_BOTH(SYM, streamSynchronize, int, (void *stream), "StreamSynchronize")   \
-  ZBS_BOTH(SYM, streamWaitEvent, int, (void *stream, void *event, unsigned flags), "StreamWaitEvent") \
   ZBS_BOTH(SYM, streamIsCapturing, int, (void *stream, int *status), "StreamIsCapturing") \
   ZBS_BOTH(SYM, streamGetFlags, int, (void *stream, unsigned *flags), "StreamGetFlags") \
   ZBS_BOTH(SYM, eventCreateFlags, int, (void **event, unsigned flags), "EventCreateWithFlags") \

@@ -190,57 +190,6 @@ static int zbl_eventSynchronize(void *event) {
   return ZB_OK;
 }
 
-/* A stream waits for a record of an event. */
-typedef struct zbl_waiting {
-  zbl_event *event;
-  uint64_t record;
-} zbl_waiting;
-
-static int zbl_wait_done(zbl_op *op, zbl_stream *s) {
-  const zbl_waiting *w = op->data;
-  if (w->event->done < w->record) {
-    return 0;
-  }
-  zbl_event_proves(w->event);
-  s->s = zbl_later(zbl_arrival(op, s), w->event->at);
-  return 1;
-}
-
-static void zbl_wait_release(zbl_op *op) {
-  zbl_waiting *w = op->data;
-  w->event->waiting--;
-  zbl_event_drop(w->event);
-  free(w);
-}
-
-static const zbl_kind zbl_waits = {.run = zbl_wait_done, .done = zbl_wait_done,
-                                   .release = zbl_wait_release};
-
-/* An event that was never recorded is waited for by none. Within a capture it makes the
- * stream take part (ROCm/clr, hipamd/src/hip_stream.cpp, hipStreamWaitEvent_common). */
-static int zbl_streamWaitEvent(void *stream, void *event, unsigned flags) {
-  zbl_event *e;
-  zbl_stream *s;
-  zbl_waiting *w;
-  ZBL_ENTER;
-  e = zbl_event_of(event);
-  s = zbl_stream_of(stream);
-  ZBL_REFUSE(e == NULL || s == NULL, ZB_ERR_HANDLE);
-  ZBL_REFUSE(e->captured != 0,
-             stream == NULL ? ZB_ERR_HANDLE
-                                   : zbl_join_capture(s, e->captured, e->on));
-  ZBL_REFUSE(flags != 0, ZB_ERR_VALUE);
-  if (s->capture != NULL) { /* what the graph's launch will find done */
-    return ZB_OK;
-  }
-  w = malloc(sizeof *w);
-  ZBL_REFUSE(w == NULL, ZB_ERR_MEMORY);
-  *w = (zbl_waiting){e, e->made};
-  e->waiting++;
-  zbl_push(s, zbl_new_op(s, &zbl_waits, w, s->lane->h));
-  return ZB_OK;
-}
-
 /* The form before flags; the log is for what instantiating found wrong, which is
  * nothing. */
 static int zbl_graphInstantiateLog(void **exec, void *graph, void **node, char *log,

@@ -1,0 +1,106 @@
+package plan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"zbench/bench/stat"
+)
+
+// Step is a step of a trainer, the same on every rank: operations in the order of computation, and the
+// messages that they launch, each a case of Cases on the same communicators.
+type Step struct {
+	Ops   []StepOp `json:"ops"`
+	Sends []int    `json:"sends,omitempty"`
+	Cases []Case   `json:"cases,omitempty"`
+}
+
+// StepOp is computation for so many seconds, or what is done with a message, by its number in Sends.
+type StepOp struct {
+	Do      StepDo  `json:"do"`
+	Seconds float64 `json:"seconds,omitempty"`
+	Message int     `json:"message,omitempty"`
+}
+
+// StepDo is what an operation of a step does.
+type StepDo string
+
+// The operations: computation; a message that is launched when computation has come here; computation that
+// waits for a message's end.
+const (
+	StepCompute StepDo = "compute"
+	StepLaunch  StepDo = "launch"
+	StepWait    StepDo = "wait"
+)
+
+// MaxSteps is the most steps of one Play.
+const MaxSteps = MaxBatch - 1
+
+// Check reports a step that no driver could take.
+func (s *Step) Check(ranks int) error {
+	for _, c := range s.Cases {
+		if c.Skip != "" {
+			return fmt.Errorf("a message of the step cannot be sent: %s", c.Skip)
+		}
+		if c.Comms() != s.Cases[0].Comms() || c.Comms().Active() != ranks {
+			return errors.New("the messages of a step must be on the same communicators, of all ranks")
+		}
+	}
+	for i, o := range s.Ops {
+		if o.Seconds < 0 || o.Do != StepCompute && (o.Message < 0 || o.Message >= len(s.Sends) || s.Sends[o.Message] < 0 || s.Sends[o.Message] >= len(s.Cases)) {
+			return fmt.Errorf("operation %d of the step, %+v, is none", i, o)
+		}
+	}
+	return nil
+}
+
+// Player is a Process that takes steps.
+type Player interface {
+	// Stage keeps the step of a setting, by its number, for Play. The ranks must have joined the
+	// communicators of its messages and allocated their buffers.
+	Stage(ctx context.Context, setting int, s *Step) error
+	// Play takes steps of a setting back to back, at most MaxSteps, and returns their seconds by step × rank.
+	Play(ctx context.Context, setting, steps int) ([]float64, error)
+}
+
+var errNoPlay = errors.New("this driver takes no steps")
+
+// Stage keeps the step in all processes.
+func (g *Group) Stage(ctx context.Context, setting int, s *Step) error {
+	if len(s.Cases) > 0 {
+		if err := g.joined(ctx, s.Cases[0].Comms()); err != nil {
+			return err
+		}
+	}
+	_, err := g.do(Order{Do: DoStage, Setting: setting, Step: s})
+	return err
+}
+
+// Play takes steps in all processes.
+func (g *Group) Play(_ context.Context, setting, steps int) ([]float64, error) {
+	return g.timed(Order{Do: DoPlay, Setting: setting, Count: steps}, steps)
+}
+
+func (w *worker) play(o Order, r *Report) (err error) {
+	p, can := w.p.(Player)
+	switch {
+	case !can:
+		err = errNoPlay
+	case o.Do == DoStage:
+		err = p.Stage(w.whole(), o.Setting, o.Step)
+	default:
+		r.Seconds, err = p.Play(w.whole(), o.Setting, o.Count)
+	}
+	return err
+}
+
+// SlowestOf is the seconds of the slowest rank in each of some steps, of seconds by step × rank.
+func SlowestOf(seconds []float64, steps int) []float64 {
+	slowest := make([]float64, steps)
+	ranks := len(seconds) / steps
+	for i := range slowest {
+		slowest[i] = stat.Quantile(seconds[i*ranks:(i+1)*ranks], 1)
+	}
+	return slowest
+}

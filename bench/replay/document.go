@@ -1,0 +1,294 @@
+package replay
+
+import (
+	"cmp"
+	_ "embed"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"zbench/bench/document"
+	"zbench/bench/finding"
+	"zbench/bench/jsonfile"
+	"zbench/bench/stat"
+	"zbench/bench/table"
+	"zbench/bench/unit"
+)
+
+// Schema names the version of the format of replay.json, Rules that of the rules that make its findings.
+const (
+	Schema = "zbench.replay/1"
+	Rules  = 1
+)
+
+// SchemaJSON is the JSON Schema (draft 2020-12) of what WriteJSON writes.
+//
+//go:embed schema/v1.json
+var SchemaJSON []byte
+
+// Document is what timed steps with several settings come to.
+type Document struct {
+	// Version of the format.
+	Schema string `json:"schema"`
+	// Simulated is true when a model, not hardware, decided the times.
+	Simulated bool `json:"simulated"`
+	// Backend that took the steps.
+	Backend string `json:"backend"`
+	// Faults that were planted into the simulation; absent where none were.
+	Faults []string `json:"faults,omitempty"`
+	// Trainer whose steps they are.
+	Trainer string `json:"trainer"`
+	// Knob is the name of its setting.
+	Knob string `json:"knob"`
+	// Model is the name of the model; empty if it has none.
+	Model string `json:"model"`
+	// Ranks of the world.
+	Ranks int `json:"ranks" jsonschema:"minimum=1"`
+	// Margin is the difference that matters, as a share of a step.
+	Margin float64 `json:"margin" jsonschema:"exclusiveMinimum=0"`
+	// Level is the probability of at least one false verdict, at most.
+	Level float64 `json:"level"`
+	// Block is how many steps are timed before it is another setting's turn.
+	Block int `json:"block" jsonschema:"minimum=1"`
+	// Announced is what was said before the steps that decide; null where no more than the first rounds were taken.
+	Announced *Announced `json:"announced"`
+	// Taken is the number of steps of all settings together, untimed ones included.
+	Taken int `json:"taken"`
+	// Compute is a step without messages, in seconds; null where it was not timed.
+	Compute *float64 `json:"compute"`
+	// Ended is why the steps ended early; absent where they did not.
+	Ended string `json:"ended,omitempty"`
+	// Settings in the order in which they take turns; the first is what the others are compared with, and the last
+	// is the first again.
+	Settings []Setting `json:"settings"`
+	// Judgement is what it comes to, as findings.
+	Judgement finding.Judgement `json:"judgement"`
+}
+
+// Setting is one setting with its steps.
+type Setting struct {
+	// Name of the setting: default, current, answer, half, double; empty for one that was asked for.
+	Name string `json:"name"`
+	// Amount is the setting as its trainer counts it.
+	Amount string `json:"amount"`
+	// Elements is the setting, in elements.
+	Elements int64 `json:"elements"`
+	// Messages of a step.
+	Messages int `json:"messages"`
+	// Predicted is the step by the curves, in seconds. No verdict depends on it.
+	Predicted float64 `json:"predicted"`
+	// Steps are the timed steps, of the slowest rank; null where none was taken.
+	Steps *stat.Summary `json:"steps"`
+	// Difference from the first setting; null where too few steps were taken.
+	Difference *Difference `json:"difference"`
+}
+
+// named is the setting in a sentence.
+func (s *Setting) named() string {
+	switch s.Name {
+	case "":
+		return s.Amount
+	case "answer":
+		return "the answer, " + s.Amount + ","
+	}
+	return "the " + s.Name + ", " + s.Amount + ","
+}
+
+// Fill takes the outcome over into the settings, which are in its order.
+func (d *Document) Fill(o *Outcome) {
+	d.Taken, d.Announced = o.Taken, o.Announced
+	for i := range d.Settings {
+		d.Settings[i].Steps = stat.Summarize(o.Steps[i])
+		if o.Differences != nil {
+			d.Settings[i].Difference = &o.Differences[i]
+		}
+	}
+}
+
+// Codes of the findings.
+const (
+	CodeDifference = "difference"
+	CodeSame       = "same"
+	CodeUnsteady   = "unsteady"
+	CodeOff        = "prediction_off"
+	CodeEnded      = "ended"
+)
+
+// offBy is the difference between prediction and measurement from which it is said.
+const offBy = 0.03
+
+// Findings are one for each setting, and what limits them.
+func (d *Document) Findings() finding.List {
+	var list finding.List
+	if d.Ended != "" {
+		list = append(list, finding.Finding{Code: CodeEnded, Severity: finding.Warning, Text: "The steps ended early: " + d.Ended + "."})
+	}
+	last := len(d.Settings) - 1
+	if x := d.Settings[last].Difference; x != nil && (x.Verdict == Faster || x.Verdict == Slower) {
+		list = append(list, finding.Finding{
+			Code: CodeUnsteady, Severity: finding.Warning, Text: fmt.Sprintf("The machine changes between blocks: %s is %s than itself. No difference of this size means anything.", d.Settings[0].named(), percent(x)),
+			Hint: "find out what else runs, and repeat",
+		})
+	}
+	for i := 1; i <= last; i++ {
+		if x := d.Settings[i].Difference; i < last || x != nil && x.Verdict == Undecided {
+			list = append(list, d.finding(&d.Settings[i]))
+		}
+	}
+	if s := d.off(); s != nil {
+		list = append(list, finding.Finding{
+			Code: CodeOff, Severity: finding.Warning, Text: fmt.Sprintf("The curves predict other steps than those taken: with %s %s, and a step takes %s.", s.Amount, unit.Seconds(s.Predicted), unit.Seconds(s.Steps.Median)),
+			Hint: "something has changed since the sweep, or steps need what it does not have: sweep again, and look for a slow component",
+		})
+	}
+	return list
+}
+
+// off is the setting whose prediction is the furthest off; nil if none is by more than offBy.
+func (d *Document) off() (worst *Setting) {
+	most := offBy
+	for i := range d.Settings {
+		if s := &d.Settings[i]; s.Steps != nil {
+			if by := math.Abs(s.Steps.Median/s.Predicted - 1); by > most {
+				worst, most = s, by
+			}
+		}
+	}
+	return worst
+}
+
+// finding is the verdict on a setting in words.
+func (d *Document) finding(s *Setting) finding.Finding {
+	first := &d.Settings[0]
+	switch x := s.Difference; {
+	case x == nil:
+		return finding.Finding{Code: finding.CodeNotChecked, Severity: finding.Warning, Text: fmt.Sprintf("Too few steps with %s were taken.", s.Amount)}
+	case x.Verdict == Same:
+		return finding.Finding{Code: CodeSame, Severity: finding.OK, Text: fmt.Sprintf("Between %s and %s there is no difference above %s.", s.Amount, first.Amount, unit.Percent(d.Margin))}
+	case x.Verdict == Undecided:
+		return finding.Finding{
+			Code: finding.CodeUnclear, Severity: finding.Warning,
+			Text: fmt.Sprintf("Undecided after %s: a step with %s takes %s to %s of one with the %s, %s.", unit.Count(d.Taken, "step"), strings.TrimSpace(s.Name+" "+s.Amount), share(1+x.Lo), share(1+x.Hi), first.Name, first.Amount),
+			Hint: "raise --max-steps, or --margin if less precision is enough",
+		}
+	default:
+		return finding.Finding{Code: CodeDifference, Severity: finding.Note, Text: fmt.Sprintf("%s is %s than the %s, %s.", s.Amount, percent(x), first.Name, first.Amount)}
+	}
+}
+
+func share(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) }
+
+// percent is a difference with half the width of its interval: 1.8 ± 0.3 % faster.
+func percent(x *Difference) string {
+	half := 50 * (x.Hi - x.Lo)
+	digits := min(max(0, -int(math.Floor(math.Log10(half)))), 2)
+	return fmt.Sprintf("%.*f ± %.*f %% %s", digits, 100*math.Abs(x.Mean), digits, half, x.Verdict)
+}
+
+// State is what the findings come to: unclear where a setting is.
+func (d *Document) State() finding.State {
+	if d.Ended != "" {
+		return finding.Unclear
+	}
+	for _, s := range d.Settings[1:] {
+		if s.Difference == nil || s.Difference.Verdict == Undecided {
+			return finding.Unclear
+		}
+	}
+	if x := d.Settings[len(d.Settings)-1].Difference; x.Verdict != Same {
+		return finding.Unclear
+	}
+	return finding.Pass
+}
+
+// WriteJSON writes replay.json.
+func (d *Document) WriteJSON(w io.Writer) error {
+	c := *d
+	c.Judgement = finding.Judgement{Rules: Rules, State: d.State(), Findings: d.Findings()}
+	return jsonfile.Write(w, "replay", c)
+}
+
+// Shown is the document for its readers.
+func (d *Document) Shown() *document.Document {
+	lead := d.Trainer + " · " + unit.Count(d.Ranks, "rank")
+	if d.Model != "" {
+		lead += " · " + d.Model
+	}
+	out := &document.Document{
+		Command: "replay", Value: d, CSV: d.csv, Title: "Steps by bucket size", Lead: lead, Findings: d.Findings(),
+		Foot: fmt.Sprintf("Times are those of the slowest rank. Intervals hold all at once with a probability of %s.", unit.Percent(1-d.Level)),
+	}
+	if d.Simulated {
+		out.Simulate()
+	}
+	if c := d.chart(); !c.Empty() {
+		out.Add("steps", "Predicted and measured", document.Plot{Chart: c})
+	}
+	out.Results("Settings", document.Sheet{Table: d.table(), Label: "Settings", Role: document.ResultsID}).Show(document.Everywhere)
+	return out
+}
+
+// chart has the measured and the predicted step by setting.
+func (d *Document) chart() document.Chart {
+	c := document.Chart{
+		ID: "steps", Title: "Step time by bucket size, predicted and measured", Mark: document.MarkOf(d.Simulated), Quantity: document.StepTime,
+		Notes: []string{"Bars are the 95 % intervals of the measured medians."},
+	}
+	measured, predicted := document.Series{Name: "measured", Loose: true}, document.Series{Name: "predicted"}
+	for _, s := range d.Settings[:len(d.Settings)-1] {
+		predicted.Points = append(predicted.Points, document.Point{Bytes: s.Elements, Value: s.Predicted})
+		if m := s.Steps; m != nil {
+			p := document.Point{Bytes: s.Elements, Value: m.Median, N: m.N}
+			if m.Lo != nil {
+				p.Lo, p.Hi, p.Bounded = *m.Lo, *m.Hi, true
+			}
+			measured.Points = append(measured.Points, p)
+		}
+	}
+	c.Series = []document.Series{sorted(measured), sorted(predicted)}
+	return c
+}
+
+// table has a row for each setting.
+func (d *Document) table() table.Table {
+	t := table.Numbers("bucket", "messages", "steps", "step", "predicted", "exposed", "difference", "from", "to")
+	t.Columns = append(append([]table.Column{{Name: "setting"}}, t.Columns...), table.Column{Name: "verdict"})
+	for _, s := range d.Settings {
+		cells := []string{s.Name, s.Amount, unit.Comma(s.Messages), "–", "–", unit.Seconds(s.Predicted), "–", "–", "–", "–", "–"}
+		if s.Steps != nil {
+			cells[3], cells[4] = unit.Comma(s.Steps.N), unit.Seconds(s.Steps.Median)
+			if d.Compute != nil {
+				cells[6] = unit.Seconds(max(0, s.Steps.Median-*d.Compute))
+			}
+		}
+		if x := s.Difference; x != nil {
+			format := document.Change.Format
+			cells[7], cells[8], cells[9], cells[10] = format(x.Mean), format(x.Lo), format(x.Hi), string(x.Verdict)
+		}
+		t.Add(cells...)
+	}
+	return t
+}
+
+func (d *Document) csv() (header []string, rows [][]string) {
+	header = []string{"setting", "elements", "messages", "steps", "step_seconds", "predicted_seconds", "difference", "lo", "hi", "verdict"}
+	for _, s := range d.Settings {
+		row := []string{s.Name, fmt.Sprint(s.Elements), fmt.Sprint(s.Messages), "", "", fmt.Sprint(s.Predicted), "", "", "", ""}
+		if s.Steps != nil {
+			row[3], row[4] = fmt.Sprint(s.Steps.N), fmt.Sprint(s.Steps.Median)
+		}
+		if x := s.Difference; x != nil {
+			row[6], row[7], row[8], row[9] = fmt.Sprint(x.Mean), fmt.Sprint(x.Lo), fmt.Sprint(x.Hi), string(x.Verdict)
+		}
+		rows = append(rows, row)
+	}
+	return header, rows
+}
+
+// sorted puts a curve's points in the order of their settings.
+func sorted(s document.Series) document.Series {
+	slices.SortFunc(s.Points, func(a, b document.Point) int { return cmp.Compare(a.Bytes, b.Bytes) })
+	return s
+}

@@ -1,0 +1,449 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"zbench/bench/advice"
+	"zbench/bench/engine"
+	"zbench/bench/exit"
+	"zbench/bench/finding"
+	"zbench/bench/folder"
+	"zbench/bench/plan"
+	"zbench/bench/recommend"
+	"zbench/bench/replay"
+	"zbench/bench/spec"
+	"zbench/bench/stat"
+	"zbench/bench/trainer"
+	"zbench/bench/unit"
+	"zbench/internal/launch"
+)
+
+// replayOptions are the options of replay.
+type replayOptions struct {
+	// run is how the processes start and what world they are of; advice is the question.
+	run    collectivesOptions
+	advice adviceFlagSet
+	// settings are those to compare, in elements; empty for the answer and its neighbours.
+	settings []string
+	// margin is in per cent.
+	margin          float64
+	block, maxSteps int
+}
+
+var replayHelp = listedBy("replay")
+
+const replayLong = `Takes steps of the trainer with several bucket sizes and says which is faster:
+the default (or what --config sets), the answer of zbench recommend, half and
+twice of it, and the default again, in turn and in reverse. The curves of RECORD
+and the flags of the trainer are those of recommend.
+
+A step is computation on one stream of each GPU and the trainer's messages on
+another. A message is launched when computation has come to its last gradient;
+computation waits where the trainer's does. Computation is a kernel of one
+thread that spins for the time of the microbatch: it takes no memory bandwidth,
+and nothing that messages slow down. So what is measured is the messages, their
+order, and what of them is not hidden. No figure of the prediction enters a
+verdict; it stands beside the measurement.
+
+After ten rounds the number of steps is announced at which a difference of half
+of --margin can be told. With all settings together at most 2 % of the runs have
+a verdict that is false. The exit code is 0 if each setting is decided, else 6.`
+
+func newReplay(s State) *cobra.Command {
+	var o replayOptions
+	cmd := &cobra.Command{
+		Use:   "replay RECORD…",
+		Short: "Bucket sizes compared by timed steps of the trainer",
+		Long:  replayLong,
+		Example: `  zbench replay DIR --framework ddp --preset llama3-8b --step-ms 900
+  zbench replay DIR --config train.sh --preset zaya1-base --step-ms 900 --out replay
+  zbench replay DIR --framework megatron --preset llama3-8b --step-ms 900 --settings 300M,900M`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("`zbench replay DIR --framework ddp --preset llama3-8b --step-ms 900`", "replay needs the record of a sweep")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return o.run.start(cmd.Context(), s, func(ctx context.Context) error { return o.replay(ctx, s, cmd, args) })
+		},
+	}
+	addReplayFlags(cmd, &o)
+	return cmd
+}
+
+// replayFlags are the flags of a sweep that replay has, too.
+var replayFlags = []string{"ngpus", "nodes", "gpus-per-node", "fabric", "backend", "seed", "fault"}
+
+func addReplayFlags(cmd *cobra.Command, o *replayOptions) {
+	o.run.command = "replay"
+	addSpecFlags(&cobra.Command{}, &o.run.want) // the defaults of what has no flag here
+	addFlags(cmd, &o.advice, adviceFlags)
+	var rows []specFlag
+	for _, row := range specFlags {
+		if slices.Contains(replayFlags, row.name) {
+			rows = append(rows, row)
+		}
+	}
+	addFlags(cmd, &o.run.want, rows)
+	addLibraryFlags(cmd, &o.run.libraries)
+	f := cmd.Flags()
+	addLaunchFlags(f, &o.run.launch)
+	addDeadlineFlags(f, &o.run.deadlines)
+	f.StringSliceVar(&o.settings, "settings", nil, "settings to compare in place of the answer and its neighbours, in elements; k, M, G are decimal")
+	f.Float64Var(&o.margin, "margin", 0.5, "difference that matters, in per cent of a step")
+	f.IntVar(&o.block, "block", replay.DefaultBlock, "timed steps of a setting before it is the next one's turn")
+	f.IntVar(&o.maxSteps, "max-steps", 20000, "most steps of all settings together")
+	o.run.addFlags(f, "folder to create for replay.json, report.html and the chart (default none)")
+	o.run.addForce(f)
+	o.run.addQuiet(f)
+	o.run.addVerbose(f, "print every check before the run")
+	o.run.counters = "off"
+}
+
+// check refuses what cannot be run before anything is read.
+func (o *replayOptions) check() error {
+	switch {
+	case !(o.margin >= 0.01 && o.margin <= 50):
+		return usagef(replayHelp, "--margin is 0.01 to 50 per cent, not %g", o.margin)
+	case o.block < 1 || o.block >= plan.MaxSteps:
+		return usagef(replayHelp, "--block is 1 to %d, not %d", plan.MaxSteps-1, o.block)
+	case o.maxSteps < 1 || o.maxSteps > 1e9:
+		return usagef(replayHelp, "--max-steps is 1 to 1000000000, not %d", o.maxSteps)
+	case len(o.settings) > 5:
+		return usagef(replayHelp, "--settings has %d settings; at most 5 beside the default are compared", len(o.settings))
+	}
+	if err := checkFormat(o.run.format, replayHelp); err != nil {
+		return err
+	}
+	return o.run.deadlines.check()
+}
+
+// asked is the question with its answer, the settings that take turns, and the request of the world that the
+// curves are of.
+type asked struct {
+	advice *advice.Document
+	turns  []advice.Turn
+	want   spec.Spec
+	axes   plan.Axes
+}
+
+// ask reads the records and answers the question: which settings take turns.
+func (o *replayOptions) ask(s State, cmd *cobra.Command, paths []string) (*asked, error) {
+	want, err := o.advice.read(s)
+	if err != nil {
+		return nil, err
+	}
+	q, err := advice.Prepare(want)
+	if err == nil && !q.HasModel() {
+		err = exit.With(exit.Want, errors.New("the trainer and the model are missing"), "give --framework, a model (--preset, --params, --total-params) and the time of a microbatch (--step-ms)")
+	}
+	if err != nil {
+		return nil, err
+	}
+	a := &asked{want: o.run.want.Clone()}
+	var sources []recommend.Source
+	for i, path := range paths {
+		one, err := readSource(s, path)
+		if err != nil {
+			return nil, err
+		}
+		one.Name = path
+		sources = append(sources, one)
+		if of := one.Record.Spec; i == 0 && of != nil && of.Sweep != nil {
+			if a.want, err = given(cmd, of); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if a.advice, err = q.AskBriefly(sources); err == nil {
+		err = a.advice.Refused()
+	}
+	if err == nil && !a.advice.Answered() {
+		err = exit.With(exit.Want, errors.New("one rank reduces nothing: no bucket size matters"), "give the record of several ranks")
+	}
+	if err != nil {
+		return nil, err
+	}
+	var elements []int64
+	for _, text := range o.settings {
+		var n int64
+		if err := setCount(&n, text); err != nil {
+			return nil, usagef(replayHelp, "--settings: %w", err)
+		}
+		elements = append(elements, n)
+	}
+	a.turns, err = q.Turns(a.advice, sources, elements)
+	a.want.Advice = nil
+	return a, err
+}
+
+// place makes the request of the world the launch's, with the communicators of the data-parallel ranks.
+func (a *asked) place(w spec.World) error {
+	a.want.World = w
+	dp := a.advice.Answer.Advised.DP
+	sweep := *a.want.Sweep
+	sweep.Collectives, sweep.Sizes, sweep.Groups, sweep.Scales, sweep.Strides = nil, nil, nil, nil, nil
+	sweep.MinBytes, sweep.MaxBytes, sweep.Factor, sweep.StepBytes, sweep.GraphLaunches = 1<<20, 1<<20, 2, 0, 0
+	for _, u := range a.advice.Answer.Curves {
+		if !slices.Contains(sweep.Collectives, u.Collective) {
+			sweep.Collectives = append(sweep.Collectives, u.Collective)
+		}
+	}
+	apart := max(1, a.advice.Answer.Advised.TP)
+	if n := w.Size(); apart > 1 && n == dp*apart {
+		sweep.Strides = []int{apart}
+	} else if n != dp {
+		return usagef("give the --nodes and --gpus-per-node of the record, and --tp where a copy of the model takes several ranks",
+			"%d ranks reduce a gradient together, and the world has %d", dp, n)
+	}
+	a.want.Sweep, a.axes = &sweep, plan.Axes{World: w, Strides: sweep.Strides}
+	return nil
+}
+
+// replay takes the steps, or starts the processes that do.
+func (o *replayOptions) replay(ctx context.Context, s State, cmd *cobra.Command, paths []string) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	a, err := o.ask(s, cmd, paths)
+	if err != nil {
+		return err
+	}
+	l, err := o.run.launch.place(s, a.want, true)
+	if err == nil {
+		err = l.realNodes(s, true)
+	}
+	if err != nil {
+		return err
+	}
+	o.run.want = a.want
+	switch {
+	case o.run.launch.dry && l.method == launch.Env && l.role.Rank > 0:
+		return nil // rank 0 prints it
+	case o.run.launch.dry:
+		return o.dryRun(s, l, a)
+	case l.starts():
+		l.note(s, o.run.quiet)
+		return o.run.startWorld(ctx, s, l, false)
+	}
+	return o.measure(ctx, s, a, l.want.World)
+}
+
+// dryRun prints what would start.
+func (o *replayOptions) dryRun(s State, l launching, a *asked) error {
+	u, backend, err := o.run.dryPrepare(s, l, false)
+	if err != nil {
+		return err
+	}
+	out, row := newDryRun()
+	if err := o.run.dryLaunch(s, l, u.Spec, row); err != nil {
+		return err
+	}
+	row("Backend", "%s", backend)
+	row("Steps", "%s", o.announcement(a))
+	_, err = io.WriteString(s.Stdout, out.String())
+	return err
+}
+
+// design is how the settings are compared.
+func (o *replayOptions) design(a *asked) replay.Design {
+	return replay.Design{Settings: len(a.turns), Block: o.block, Margin: o.margin / 100, MaxSteps: o.maxSteps}
+}
+
+// announcement says what is about to be taken.
+func (o *replayOptions) announcement(a *asked) string {
+	var names []string
+	for _, t := range a.turns {
+		names = append(names, strings.TrimSpace(t.Name+" "+a.advice.Amount(t.Candidate.Elements)))
+	}
+	return fmt.Sprintf("%s in turn: %s; %s, then as many as it takes to tell %g %%",
+		unit.Count(len(names), "setting"), strings.Join(names, ", "), unit.Count(o.design(a).FirstSteps(), "step"), o.margin)
+}
+
+// measure takes the steps in the world that this process leads, or holds alone.
+func (o *replayOptions) measure(ctx context.Context, s State, a *asked, w spec.World) (err error) {
+	started := s.Now()
+	a.want.World = w
+	if a.want.Backend, err = o.run.libraries.choose(s, a.want.Backend); err != nil {
+		return err
+	}
+	e, err := o.run.engine(s)
+	if err != nil {
+		return err
+	}
+	u, err := e.Prepare(a.want)
+	if err != nil {
+		return err
+	}
+	if err := a.place(u.Spec.World); err != nil {
+		return err
+	}
+	if u, err = e.Prepare(a.want); err != nil { // with the communicators
+		return err
+	}
+	steps, cases, err := a.steps()
+	if err != nil {
+		return err
+	}
+	d, err := e.Open(ctx, u)
+	if err != nil {
+		return err
+	}
+	doc, err := o.observe(ctx, s, u, d, a, steps, cases)
+	if closing := d.Close(); err == nil {
+		err = closing
+	}
+	if doc == nil {
+		return err
+	}
+	return o.finish(s, started, doc, err)
+}
+
+// steps are those of the turns, and the cases of all their messages. The last turn is the first again.
+func (a *asked) steps() (steps []*plan.Step, cases []plan.Case, err error) {
+	inPlace := map[string]bool{}
+	for _, u := range a.advice.Answer.Curves {
+		inPlace[u.Collective] = u.InPlace
+	}
+	find := replay.Finder(a.axes, inPlace)
+	for _, t := range a.turns {
+		one, err := replay.Schedule(t.Nodes, find)
+		if err != nil {
+			return nil, nil, exit.With(exit.Run, err, "give other --settings")
+		}
+		steps, cases = append(steps, one), append(cases, one.Cases...)
+	}
+	return steps, cases, nil
+}
+
+// observe takes the steps on an open driver. Without a document nothing was measured; with one, an error is
+// what ended it early.
+func (o *replayOptions) observe(ctx context.Context, s State, u *engine.Setup, d engine.Ranks, a *asked, steps []*plan.Step, cases []plan.Case) (*replay.Document, error) {
+	facts, err := d.Facts()
+	if err != nil {
+		return nil, err
+	}
+	player, can := d.(plan.Player)
+	if !can {
+		return nil, errors.New("this driver takes no steps")
+	}
+	room, err := d.Budget()
+	if err != nil {
+		return nil, err
+	}
+	if plan.Fit(cases, room); slices.ContainsFunc(cases, func(c plan.Case) bool { return c.Skip != "" }) {
+		at := slices.IndexFunc(cases, func(c plan.Case) bool { return c.Skip != "" })
+		return nil, exit.With(exit.Run, errors.New(cases[at].Skip), "give smaller --settings")
+	}
+	if err := o.run.check(s, u, d, cases, 0); err != nil {
+		return nil, err
+	}
+	s.note(o.run.quiet, "%s\n", o.announcement(a))
+	if err := d.Allocate(ctx, room.For(cases)); err != nil {
+		return nil, err
+	}
+	doc := o.document(u, facts, a, steps)
+	if err := stage(ctx, player, steps, doc); err != nil {
+		return nil, err
+	}
+	design := o.design(a)
+	out, err := design.Run(func(setting, n int) ([]float64, error) {
+		seconds, err := player.Play(ctx, setting, n)
+		if err != nil {
+			return nil, err
+		}
+		return plan.SlowestOf(seconds, n), nil
+	}, func(next replay.Announced) {
+		took := time.Duration(float64(next.Total-next.Taken) * stat.Mean(a.predicted()) * float64(time.Second)).Round(time.Second)
+		s.note(o.run.quiet, "%s more, about %s: they tell differences to ± %.2g %%\n", unit.Count(next.Total-next.Taken, "step"), took, 100*next.Precision)
+	})
+	if err != nil {
+		doc.Ended = err.Error()
+	}
+	doc.Fill(out)
+	return doc, err
+}
+
+// predicted are the steps of the turns by the curves, in seconds.
+func (a *asked) predicted() (all []float64) {
+	for _, t := range a.turns {
+		all = append(all, t.Candidate.Step)
+	}
+	return all
+}
+
+// aloneSteps is how many steps of computation alone are timed.
+const aloneSteps = 8
+
+// stage stages every step and takes two of each, which connect the ranks and load what is loaded once, and times
+// computation alone.
+func stage(ctx context.Context, p plan.Player, steps []*plan.Step, doc *replay.Document) error {
+	for i, one := range append(slices.Clone(steps), replay.Alone(steps[0])) {
+		if err := p.Stage(ctx, i, one); err != nil {
+			return err
+		}
+		if _, err := p.Play(ctx, i, 2); err != nil {
+			return err
+		}
+	}
+	seconds, err := p.Play(ctx, len(steps), aloneSteps)
+	if err == nil {
+		alone := stat.Quantile(plan.SlowestOf(seconds, aloneSteps), 0.5)
+		doc.Compute = &alone
+	}
+	return err
+}
+
+// document is what is known before the first step.
+func (o *replayOptions) document(u *engine.Setup, facts engine.Facts, a *asked, steps []*plan.Step) *replay.Document {
+	d := &replay.Document{
+		Schema: replay.Schema, Simulated: facts.Simulated, Backend: u.Spec.Backend, Faults: u.Spec.Faults, Trainer: a.advice.Answer.Trainer, Knob: a.advice.Answer.Knob,
+		Ranks: u.Spec.World.Size(), Margin: o.margin / 100, Level: replay.Level, Block: o.block,
+	}
+	if t, err := trainer.ByName(d.Trainer); err == nil {
+		d.Trainer = t.Title
+	}
+	if m := a.advice.Model; m != nil {
+		d.Model = m.Name
+	}
+	for i, t := range a.turns {
+		d.Settings = append(d.Settings, replay.Setting{
+			Name: t.Name, Amount: a.advice.Amount(t.Candidate.Elements), Elements: t.Candidate.Elements, Messages: len(steps[i].Sends), Predicted: t.Candidate.Step,
+		})
+	}
+	return d
+}
+
+// finish delivers the document. failed is what ended the steps early.
+func (o *replayOptions) finish(s State, started time.Time, doc *replay.Document, failed error) error {
+	shown := doc.Shown()
+	r := result{shown: shown, started: started, checks: o.run.checks, control: o.run.world.control()}
+	switch {
+	case errors.Is(failed, context.Canceled):
+		r.verdict = exit.With(exit.Interrupted, failed, "what was decided before stands")
+	case failed != nil:
+		r.verdict = exit.With(exit.Run, failed, "fix the cause, and repeat the command")
+	case doc.State() != finding.Pass:
+		r.verdict = quietError{exit.Want}
+	}
+	to := o.run.output
+	to.verbose = false // it is for the checks before a run
+	if to.out != "" {
+		dir, err := folder.New(s.host(false), to.out, "replay", to.force)
+		if err != nil {
+			return err
+		}
+		defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
+		r.dir, r.files = dir, whole(shown)
+	}
+	return s.deliver(to, r)
+}

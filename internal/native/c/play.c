@@ -1,0 +1,143 @@
+/* Steps of a trainer: computation on one stream of each rank, messages on another. A
+ * message is launched when computation has come to its place, and computation waits
+ * where the trainer's does; events between the two streams see to both, and the host
+ * runs ahead. */
+#include "play.h"
+
+static int zb_play_failed(zb_batch *b, int code, int rank, const char *call) {
+  return code == 0 ? 0 : zb_fail(b, ZB_BATCH_RUNTIME, code, rank, call);
+}
+
+/* Marks the end of a step on each rank's computation; mark 0 is the beginning. */
+static int zb_play_mark(zb_batch *b, const zb_play *p, int32_t mark) {
+  const zb_table *t = b->table;
+  for (int i = 0; i < b->nlocal; i++) {
+    int code = t->setDevice(b->ranks[i].device);
+    if (code == 0) {
+      code = t->eventRecord(b->ranks[i].start[mark], p->compute[i]);
+    }
+    if (zb_play_failed(b, code, i, "mark a step")) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
+/* One stream of each rank goes on when an event of its other one has happened. */
+static int zb_play_behind(zb_batch *b, int i, void *event, void *from, void *to) {
+  const zb_table *t = b->table;
+  int code = t->setDevice(b->ranks[i].device);
+  if (code == 0 && from != NULL) {
+    code = t->eventRecord(event, from);
+  }
+  if (code == 0 && to != NULL) {
+    code = t->streamWaitEvent(to, event, 0);
+  }
+  return zb_play_failed(b, code, i, "order two streams");
+}
+
+static int zb_play_spin(zb_batch *b, const zb_play *p, uint64_t ns) {
+  const zb_table *t = b->table;
+  void *params[] = {&ns};
+  for (int i = 0; i < b->nlocal; i++) {
+    int code = t->setDevice(b->ranks[i].device);
+    if (code == 0) {
+      code = t->launchKernel(b->ranks[i].kernels->delay, 1, 1, 1, 1, 1, 1, 0, p->compute[i],
+                             params, NULL);
+    }
+    if (zb_play_failed(b, code, i, "launch computation")) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
+/* The message begins on its stream when computation has come here. */
+static int zb_play_launch(zb_batch *b, const zb_play *p, int32_t k) {
+  const zb_play_message *m = &p->message[k];
+  size_t first = (size_t)k * (size_t)b->nlocal;
+  for (int i = 0; i < b->nlocal; i++) {
+    zb_rank *r = &b->ranks[i];
+    r->send = p->base[i] + m->send + (uint64_t)r->rank * m->send_share;
+    r->recv = p->base[i] + m->recv + (uint64_t)r->rank * m->recv_share;
+    if (zb_play_behind(b, i, p->ready[first + (size_t)i], p->compute[i], r->stream)) {
+      return 1;
+    }
+  }
+  if (zb_launch_all(b, &m->work, 0)) {
+    return 1;
+  }
+  for (int i = 0; i < b->nlocal; i++) {
+    void *done = p->done[first + (size_t)i];
+    if (done != NULL && zb_play_behind(b, i, done, b->ranks[i].stream, NULL)) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
+static int zb_play_wait(zb_batch *b, const zb_play *p, int32_t k) {
+  for (int i = 0; i < b->nlocal; i++) {
+    if (zb_play_behind(b, i, p->done[(size_t)k * (size_t)b->nlocal + (size_t)i], NULL, p->compute[i])) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
+static int zb_play_step(zb_batch *b, const zb_play *p) {
+  for (int32_t k = 0; k < p->nops; k++) {
+    const zb_play_op *o = &p->op[k];
+    if (zb_cancelled(b)) {
+      return zb_fail(b, ZB_BATCH_CANCELLED, 0, 0, "launch");
+    }
+    if (o->kind == ZB_PLAY_SPIN     ? zb_play_spin(b, p, o->ns)
+        : o->kind == ZB_PLAY_LAUNCH ? zb_play_launch(b, p, o->message)
+                                    : zb_play_wait(b, p, o->message)) {
+      return 1;
+    }
+  }
+  b->launched++;
+  return 0;
+}
+
+/* The time from mark to mark, [step × nlocal + rank]. */
+static int zb_play_read(zb_batch *b, int32_t steps, double *seconds) {
+  const zb_table *t = b->table;
+  for (int32_t k = 0; k < steps; k++) {
+    for (int i = 0; i < b->nlocal; i++) {
+      const zb_rank *r = &b->ranks[i];
+      float ms = 0;
+      int code = t->setDevice(r->device);
+      if (code == 0) {
+        code = t->eventElapsed(&ms, r->start[k], r->start[k + 1]);
+      }
+      if (zb_play_failed(b, code, i, "a step's time")) {
+        return 1;
+      }
+      seconds[(size_t)k * (size_t)b->nlocal + (size_t)i] = (double)ms * 1e-3;
+    }
+  }
+  return 0;
+}
+
+/* So many steps back to back, and each one's seconds on each rank. At the end the messages'
+ * stream waits for computation, so that who waits for the one has waited for both. */
+void zb_play_steps(zb_batch *b, const zb_play *p, int32_t steps, double *seconds) {
+  if (zb_begin(b) || zb_play_mark(b, p, 0)) {
+    return;
+  }
+  for (int32_t k = 0; k < steps; k++) {
+    if (zb_play_step(b, p) || zb_play_mark(b, p, k + 1)) {
+      return;
+    }
+  }
+  for (int i = 0; i < b->nlocal; i++) {
+    if (zb_play_behind(b, i, b->ranks[i].start[steps], NULL, b->ranks[i].stream)) {
+      return;
+    }
+  }
+  if (!zb_wait(b)) {
+    zb_play_read(b, steps, seconds);
+  }
+}

@@ -1,0 +1,38 @@
+/* The steps of a trainer; see play.c. */
+#ifndef ZB_PLAY_H
+#define ZB_PLAY_H
+
+#include "loop.h"
+
+/* What an operation of a step does on each rank. */
+enum {
+  ZB_PLAY_SPIN = 0,   /* computation for so many nanoseconds */
+  ZB_PLAY_LAUNCH = 1, /* the message is sent when computation has come here */
+  ZB_PLAY_WAIT = 2    /* computation waits for the message's end */
+};
+
+typedef struct zb_play_op {
+  int32_t kind, message;
+  uint64_t ns;
+} zb_play_op;
+
+/* A collective call, and where its buffers are: bytes from the rank's base, and the bytes
+ * that each rank's number adds, where in place a share is a part of the whole. */
+typedef struct zb_play_message {
+  zb_work work;
+  uint64_t send, recv, send_share, recv_share;
+} zb_play_message;
+
+/* A step: operations in the order of computation. All arrays are in C memory. */
+typedef struct zb_play {
+  int32_t nops, nmessages;
+  zb_play_op *op;
+  zb_play_message *message;
+  void **compute; /* each local rank's stream of computation; the batch's are for messages */
+  char **base;    /* each local rank's buffers */
+  void **ready, **done; /* events, [message × nlocal + rank]; no done: nothing waits for it */
+} zb_play;
+
+void zb_play_steps(zb_batch *b, const zb_play *p, int32_t steps, double *seconds);
+
+#endif

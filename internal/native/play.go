@@ -1,0 +1,154 @@
+package native
+
+/*
+#include <stdlib.h>
+#include "c/play.h"
+#include "c/shim.h"
+*/
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"unsafe"
+)
+
+// MaxSteps is the most steps of one [Play.Run].
+const MaxSteps = MaxIsolated - 1
+
+// The kinds of operations of a step.
+const (
+	// PlaySpin is computation, which takes time and nothing else: one thread of the GPU spins.
+	PlaySpin = C.ZB_PLAY_SPIN
+	// PlayLaunch sends a message when computation has come here.
+	PlayLaunch = C.ZB_PLAY_LAUNCH
+	// PlayWait lets computation wait for a message's end.
+	PlayWait = C.ZB_PLAY_WAIT
+)
+
+// PlayOp is an operation of a step: seconds of computation, or a message by its number.
+type PlayOp struct {
+	Kind    int
+	Message int
+	Seconds float64
+}
+
+// PlayMessage is a collective call. Send and Recv are where its buffers are, in bytes from a rank's base;
+// each rank's number adds its share.
+type PlayMessage struct {
+	Work                             Work
+	Send, Recv, SendShare, RecvShare int64
+}
+
+// Play is a step on the ranks of a batch. Its arrays are C memory.
+type Play struct {
+	b *Batch
+	c *C.zb_play
+}
+
+// CanPlay is nil if the provider has what steps need; UseFunctions must have set a delay kernel.
+func (p *Provider) CanPlay() error {
+	if name := "streamWaitEvent"; !p.Has(name) {
+		return fmt.Errorf("%s backend: %w: the runtime library has no %s, which steps need", p.Backend, ErrUnavailable, p.nameOf(name))
+	}
+	return nil
+}
+
+// NewPlay makes a step of operations in the order of computation. compute are the streams of computation of
+// the batch's ranks, base where their buffers are. Close it before the batch.
+func (b *Batch) NewPlay(compute []Stream, base []Address, ops []PlayOp, messages []PlayMessage) (*Play, error) {
+	for i := range b.ranks() {
+		if k := b.ranks()[i].kernels; k == nil || k.delay == nil {
+			return nil, errors.New("native: computation needs the delay kernel, which this device has not")
+		}
+	}
+	n, m := C.size_t(b.n), C.size_t(len(messages))
+	c := (*C.zb_play)(C.calloc(1, C.size_t(unsafe.Sizeof(C.zb_play{}))))
+	c.nops, c.nmessages = C.int32_t(len(ops)), C.int32_t(len(messages))
+	c.op = (*C.zb_play_op)(C.calloc(C.size_t(len(ops)), C.size_t(unsafe.Sizeof(C.zb_play_op{}))))
+	c.message = (*C.zb_play_message)(C.calloc(m, C.size_t(unsafe.Sizeof(C.zb_play_message{}))))
+	pointers := func(count C.size_t) *unsafe.Pointer {
+		return (*unsafe.Pointer)(C.calloc(count, C.size_t(unsafe.Sizeof(uintptr(0)))))
+	}
+	c.compute, c.base, c.ready, c.done = pointers(n), (**C.char)(unsafe.Pointer(pointers(n))), pointers(n*m), pointers(n*m)
+	p := &Play{b, c}
+	for i := range b.n {
+		unsafe.Slice(c.compute, b.n)[i], unsafe.Slice(c.base, b.n)[i] = compute[i].ptr, base[i].ptr()
+	}
+	err := p.fill(ops, messages)
+	if err != nil {
+		p.Close()
+		return nil, err
+	}
+	return p, nil
+}
+
+// fill copies the operations and makes the events that they need.
+func (p *Play) fill(ops []PlayOp, messages []PlayMessage) error {
+	list := unsafe.Slice(p.c.op, len(ops))
+	for i, o := range ops {
+		if o.Kind != PlaySpin && (o.Message < 0 || o.Message >= len(messages)) {
+			return fmt.Errorf("native: operation %d of a step is of message %d of %d", i, o.Message, len(messages))
+		}
+		list[i] = C.zb_play_op{kind: C.int32_t(o.Kind), message: C.int32_t(o.Message), ns: C.uint64_t(o.Seconds*1e9 + 0.5)}
+	}
+	for i, m := range messages {
+		w, err := workOf(m.Work)
+		if err != nil {
+			return err
+		}
+		unsafe.Slice(p.c.message, len(messages))[i] = C.zb_play_message{
+			work: w, send: C.uint64_t(m.Send), recv: C.uint64_t(m.Recv), send_share: C.uint64_t(m.SendShare), recv_share: C.uint64_t(m.RecvShare),
+		}
+		waited := slices.ContainsFunc(ops, func(o PlayOp) bool { return o.Kind == PlayWait && o.Message == i })
+		for rank := range p.b.n {
+			at := i*p.b.n + rank
+			if err := p.event(p.c.ready, at, rank); err != nil {
+				return err
+			}
+			if waited {
+				if err := p.event(p.c.done, at, rank); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (p *Play) event(list *unsafe.Pointer, at, rank int) error {
+	device := p.b.ranks()[rank].device
+	code := C.zb_event_create(p.b.p.table, C.int(device), &unsafe.Slice(list, at+1)[at])
+	return p.b.p.runtime("create event", int(device), code)
+}
+
+// Run takes steps back to back, at most MaxSteps, and returns their seconds by step × local rank. The
+// batch's deadline is that of all of them.
+func (p *Play) Run(steps int) ([]float64, error) {
+	if steps < 1 || steps > MaxSteps {
+		return nil, fmt.Errorf("native: %d steps: 1 to %d are allowed", steps, MaxSteps)
+	}
+	seconds := p.b.seconds(steps)
+	C.zb_play_steps(p.b.c, p.c, C.int32_t(steps), (*C.double)(unsafe.SliceData(seconds)))
+	return seconds, p.b.outcome()
+}
+
+// Close frees the step's arrays and events.
+func (p *Play) Close() {
+	n := int(p.c.nmessages) * p.b.n
+	for i := range n {
+		for _, list := range []*unsafe.Pointer{p.c.ready, p.c.done} {
+			if e := unsafe.Slice(list, n)[i]; e != nil {
+				C.zb_event_destroy(p.b.p.table, C.int(p.b.ranks()[i%p.b.n].device), e)
+			}
+		}
+	}
+	for _, ptr := range []unsafe.Pointer{
+		unsafe.Pointer(p.c.op), unsafe.Pointer(p.c.message), unsafe.Pointer(p.c.compute), unsafe.Pointer(p.c.base),
+		unsafe.Pointer(p.c.ready), unsafe.Pointer(p.c.done), unsafe.Pointer(p.c),
+	} {
+		C.free(ptr)
+	}
+	p.c = nil
+}

@@ -1,0 +1,91 @@
+package native_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/internal/native"
+)
+
+// played is a step of two messages, of which computation waits for the first, on a rig with streams of
+// computation.
+func played(t *testing.T, r *rig) (*native.Play, []native.Stream) {
+	t.Helper()
+	var compute []native.Stream
+	var base []native.Address
+	for _, rank := range r.ranks {
+		s, err := r.p.NewStream(rank.Device)
+		require.NoError(t, err)
+		compute, base = append(compute, s), append(base, rank.Send)
+	}
+	work := simple("all_gather")
+	p, err := r.b.NewPlay(compute, base, []native.PlayOp{
+		{Kind: native.PlaySpin, Seconds: 1e-3},
+		{Kind: native.PlayLaunch},
+		{Kind: native.PlaySpin, Seconds: 2e-3},
+		{Kind: native.PlayLaunch, Message: 1},
+		{Kind: native.PlayWait},
+		{Kind: native.PlaySpin, Seconds: 3e-3},
+	}, []native.PlayMessage{{Work: work, Send: 512, Recv: 1024, SendShare: 28}, {Work: simple("all_reduce"), Send: 4096, Recv: 4096}})
+	require.NoError(t, err)
+	t.Cleanup(p.Close)
+	return p, compute
+}
+
+// A message stands behind computation's event on its own stream, and computation behind the message's where it
+// waits; nothing waits on the host until all steps are enqueued.
+func TestStepCallsInOrder(t *testing.T) {
+	const n, steps = 3, 2
+	r := newRig(t, n, true)
+	p, compute := played(t, r)
+	r.p.TakeCalls()
+	seconds, err := p.Run(steps)
+	require.NoError(t, err)
+	require.Len(t, seconds, n*steps)
+	calls := r.p.TakeCalls()
+	r.checkDevices(t, calls)
+	require.Equal(t, 0, index(calls, "barrier"))
+	require.Less(t, last(calls, "wait"), index(calls, "query"), "no wait inside")
+	for i, rank := range r.ranks {
+		mine := r.of(calls, i)
+		var computing []native.RecordedCall
+		for _, c := range calls {
+			if c.Stream == compute[i].Pointer() {
+				require.Equal(t, rank.Device, c.Device)
+				computing = append(computing, c)
+			}
+		}
+		require.Equal(t, "record", computing[0].Name, "the beginning")
+		for k := range steps {
+			c := computing[1+7*k : 8+7*k]
+			require.Equal(t, []string{"kernel", "record", "kernel", "record", "wait", "kernel", "record"}, names(c))
+			require.Equal(t, fmt.Sprint("delay ", i), r.kernels[c[0].Handle])
+			m := mine[5*k : 5+5*k]
+			require.Equal(t, []string{"wait", "all_gather", "record", "wait", "all_reduce"}, names(m), "nothing waits for the second")
+			require.Equal(t, c[1].Handle, m[0].Handle, "the first message is behind the first computation")
+			require.Equal(t, c[3].Handle, m[3].Handle)
+			require.NotEqual(t, m[0].Handle, m[3].Handle)
+			require.Equal(t, m[2].Handle, c[4].Handle, "computation waits for the first message")
+			base := uintptr(rank.Send.Pointer())
+			require.Equal(t, []uintptr{512 + 28*uintptr(i), 1024}, []uintptr{uintptr(m[1].Send) - base, uintptr(m[1].Recv) - base})
+			require.Equal(t, uintptr(4096), uintptr(m[4].Send)-base, "the rank's share is of the first alone")
+		}
+		require.Equal(t, []string{"wait", "query"}, names(mine[5*steps:])[:2], "who waits for the messages' stream has waited for both")
+	}
+}
+
+func TestStepsThatCannotBeTaken(t *testing.T) {
+	r := newRig(t, 1, true)
+	p, compute := played(t, r)
+	_, err := p.Run(native.MaxSteps + 1)
+	require.ErrorContains(t, err, "1 to 63")
+	_, err = p.Run(0)
+	require.Error(t, err)
+	_, err = r.b.NewPlay(compute, []native.Address{r.ranks[0].Send}, []native.PlayOp{{Kind: native.PlayLaunch, Message: 1}}, nil)
+	require.ErrorContains(t, err, "message 1 of 0")
+	r.b.Cancel()
+	_, err = p.Run(1)
+	require.ErrorIs(t, err, native.ErrCancelled)
+}

@@ -1,0 +1,125 @@
+package rccl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"zbench/bench/collective"
+	"zbench/bench/plan"
+	"zbench/bench/record"
+	"zbench/internal/native"
+)
+
+var kinds = map[plan.StepDo]int{plan.StepCompute: native.PlaySpin, plan.StepLaunch: native.PlayLaunch, plan.StepWait: native.PlayWait}
+
+// Stage keeps the step of a setting. Computation gets a stream of its own on each rank, the messages have the
+// rank's.
+func (d *Driver) Stage(ctx context.Context, setting int, s *plan.Step) error {
+	defer d.enter()()
+	if err := s.Check(d.cfg.World); err != nil {
+		return err
+	}
+	if len(s.Cases) > 0 && s.Cases[0].Comms() != d.comms {
+		if !d.alone() {
+			return errors.New("the ranks have not joined the communicators of the step")
+		}
+		if err := d.joinAlone(ctx, s.Cases[0].Comms()); err != nil {
+			return err
+		}
+	}
+	b, can := d.batch.(*native.Batch)
+	if !can {
+		return errors.New("this batch takes no steps")
+	}
+	if err := d.provider.CanPlay(); err != nil {
+		return err
+	}
+	if d.noKernels != nil {
+		return fmt.Errorf("a step's computation is a kernel, and there are none: %w", d.noKernels)
+	}
+	for i := len(d.compute); i < len(d.ranks); i++ {
+		stream, err := d.provider.NewStream(d.ranks[i].rank.Device)
+		if err != nil {
+			return err
+		}
+		d.compute = append(d.compute, stream)
+	}
+	ops := make([]native.PlayOp, len(s.Ops))
+	for i, o := range s.Ops {
+		ops[i] = native.PlayOp{Kind: kinds[o.Do], Message: o.Message, Seconds: o.Seconds}
+	}
+	base := make([]native.Address, d.local)
+	for i := range base {
+		base[i] = d.ranks[i].at(0)
+	}
+	p, err := b.NewPlay(d.compute[:d.local], base, ops, d.messages(s))
+	if err != nil {
+		return err
+	}
+	if d.plays == nil {
+		d.plays = map[int]*native.Play{}
+	}
+	if before := d.plays[setting]; before != nil {
+		before.Close()
+	}
+	d.plays[setting], d.perLaunch = p, -1
+	return nil
+}
+
+// messages are those of a step, one behind the other in the arena and again from its beginning where it ends:
+// buckets lie side by side, and no launch finds its data in the cache.
+func (d *Driver) messages(s *plan.Step) []native.PlayMessage {
+	var all []native.PlayMessage
+	next := int64(plan.ArenaHead)
+	for _, k := range s.Sends {
+		c := s.Cases[k]
+		need := c.Places(0)
+		if next+need.Arena-plan.ArenaHead > d.arena {
+			next = plan.ArenaHead
+		}
+		m := native.PlayMessage{
+			Work: native.Work{Collective: c.Collective.Name, Dtype: c.Dtype.Name, Op: c.Op, Count: c.Layout.Count, Slots: 1},
+			Send: next + need.Send - plan.ArenaHead, Recv: next + need.Recv - plan.ArenaHead,
+		}
+		if share := c.Layout.Count * int64(c.Dtype.Size); c.InPlace && c.Collective.InPlace == collective.SendInRecv {
+			m.SendShare = share
+		} else if c.InPlace && c.Collective.InPlace == collective.RecvInSend {
+			m.RecvShare = share
+		}
+		all = append(all, m)
+		next += need.Arena - plan.ArenaHead
+	}
+	return all
+}
+
+// Play takes steps of a setting back to back and returns the seconds by step × rank.
+func (d *Driver) Play(ctx context.Context, setting, steps int) ([]float64, error) {
+	if d.local == 0 {
+		return nil, nil
+	}
+	defer d.enter()()
+	p := d.plays[setting]
+	if p == nil {
+		return nil, errors.New("the step of this setting was not staged")
+	}
+	defer context.AfterFunc(ctx, d.batch.Cancel)()
+	d.batch.SetDeadline(d.deadline(steps))
+	seconds, err := p.Run(steps)
+	d.took(seconds, err)
+	return seconds, d.ended(ctx, record.DuringBurst, err)
+}
+
+// unstage frees the steps and the streams of computation.
+func (d *Driver) unstage() error {
+	for _, p := range d.plays {
+		p.Close()
+	}
+	d.plays = nil
+	var errs []error
+	for _, s := range d.compute {
+		errs = append(errs, d.provider.FreeStream(s))
+	}
+	d.compute = nil
+	return errors.Join(errs...)
+}

@@ -1,0 +1,113 @@
+package rccl_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/bench/fabric"
+	"zbench/bench/plan"
+	"zbench/bench/recommend"
+	"zbench/bench/replay"
+	"zbench/bench/spec"
+	"zbench/bench/trace"
+	"zbench/bench/trainer"
+	"zbench/rccl"
+)
+
+// question is the recommender's, with the machine's own model at the very sizes of a trainer's messages.
+func question(t *testing.T, m *fabric.Machine, name string, run trainer.Run, params []trainer.Param, settings []int64) recommend.Question {
+	t.Helper()
+	tr, err := trainer.ByName(name)
+	require.NoError(t, err)
+	q := recommend.Question{Trainer: name, Run: run, Params: params, Backward: 0.08, Forward: 0.04}
+	sizes := map[string][]int64{}
+	for _, s := range settings {
+		p := tr.Plan(params, s, run)
+		for _, x := range slices.Concat(p.Backward, p.Forward, p.After) {
+			sizes[x.Collective] = append(sizes[x.Collective], x.Bytes)
+		}
+	}
+	for name, all := range sizes {
+		for s := int64(4); s <= 16<<30; s *= 2 {
+			all = append(all, s)
+		}
+		slices.Sort(all)
+		c := recommend.Curve{Collective: name, Dtype: "float", Ranks: run.DP, Groups: 1, Nodes: 2, Simulated: true, Runs: 1}
+		for _, s := range slices.Compact(all) {
+			c.Points = append(c.Points, recommend.Point{Bytes: s, Seconds: m.Curves[m.Whole()][name].Time(float64(s)), N: 100})
+		}
+		q.Curves = append(q.Curves, c)
+	}
+	return q
+}
+
+// staged stages a step and returns its seconds, of the slowest rank in the middle of a few.
+func staged(t *testing.T, d *rccl.Driver, setting int, s *plan.Step) float64 {
+	t.Helper()
+	require.NoError(t, d.Stage(t.Context(), setting, s))
+	seconds, err := d.Play(t.Context(), setting, 4)
+	require.NoError(t, err)
+	return plan.SlowestOf(seconds, 4)[2]
+}
+
+// What communication adds to a step on the loopback is what the simulation says, to 1 %: the two share no
+// code but the trainer's plan.
+func TestStepsAreTheSimulation(t *testing.T) {
+	w := spec.World{Nodes: 2, GPUsPerNode: 8, GPUsPerProcess: 1}
+	llama, err := trainer.Preset("llama3-8b")
+	require.NoError(t, err)
+	settings := []int64{0, 8 << 20, 100e6, 700e6, 20e9}
+	for _, x := range []struct {
+		name string
+		run  trainer.Run
+	}{
+		{"ddp", trainer.Run{}},
+		{"ddp", trainer.Run{Accum: 3}},
+		{"megatron", trainer.Run{Zero: 1}},
+		{"megatron", trainer.Run{Zero: 1, Accum: 2, NoGatherOverlap: true}},
+		{"deepspeed", trainer.Run{Zero: 1, NoOverlap: true}},
+		{"deepspeed", trainer.Run{Zero: 2, Accum: 2}},
+		{"deepspeed", trainer.Run{Zero: 3}},
+		{"fsdp2", trainer.Run{Zero: 3, Accum: 2}},
+		{"xla", trainer.Run{Zero: 1}},
+	} {
+		x.run.DP, x.run.GradDtype, x.run.ParamDtype = w.Size(), "float", "bfloat16"
+		t.Run(fmt.Sprintf("%s-%d-%d-%t", x.name, x.run.Zero, x.run.Accum, x.run.NoOverlap), func(t *testing.T) {
+			d, m := open(t, w, fabric.Conditions{}, quiet)
+			params := trainer.WithBlocks(llama.Params)
+			q := question(t, m, x.name, x.run, params, settings)
+			all, err := recommend.Try(q, settings...)
+			require.NoError(t, err)
+			a := recommend.Answer{Trainer: x.name, Advised: x.run, Backward: &q.Backward, Forward: &q.Forward}
+			find := replay.Finder(plan.Axes{World: w}, nil)
+			var steps []*plan.Step
+			var cases []plan.Case
+			for i, c := range all {
+				setting := settings[i]
+				if setting > 0 {
+					setting = c.Elements
+				}
+				s, err := replay.Schedule(a.NodesOf(params, setting, func(int) int { return 0 }), find)
+				require.NoError(t, err)
+				steps, cases = append(steps, s), append(cases, s.Cases...)
+			}
+			allocate(t, d, cases)
+			for i, s := range steps {
+				alone := staged(t, d, len(steps), replay.Alone(s))
+				require.InEpsilon(t, q.Backward+q.Forward, alone/float64(x.run.Microbatches()), 1e-5)
+				predicted := all[i].Step - alone
+				require.InDelta(t, predicted, staged(t, d, i, s)-alone, 0.01*predicted+1e-6, "%d: %+v", settings[i], all[i])
+			}
+		})
+	}
+}
+
+// A call of find is of the trace's, and what cannot be sent is refused.
+func TestAStepThatCannotBeSent(t *testing.T) {
+	find := replay.Finder(plan.Axes{World: spec.World{Nodes: 1, GPUsPerNode: 8, GPUsPerProcess: 1}}, nil)
+	_, err := find(&trace.Call{Collective: "reduce_scatter", Dtype: "float", Bytes: 8})
+	require.ErrorContains(t, err, "reduce_scatter of 8 bytes")
+}
