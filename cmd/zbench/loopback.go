@@ -162,7 +162,7 @@ func (o *loopbackOptions) run(ctx context.Context, s State, args []string) error
 	}
 	if o.torch.several() && !o.print {
 		s.note(o.quiet, "SIMULATED: %s, %s: the program's figures come from a model\n", o.clusterText(), o.torch.text(m))
-		return o.runTrainers(ctx, s, program, args[1:], m)
+		return o.runTrainers(ctx, s, program, args[1:])
 	}
 	set, err := o.environment(ctx, s, m, role)
 	if err != nil {
@@ -211,6 +211,9 @@ func (o *loopbackOptions) machine() (*fabric.Machine, error) {
 	return m, nil
 }
 
+// arenaVariable has the file where the processes of a program meet.
+const arenaVariable = "ZBENCH_LOOPBACK_SHARED"
+
 // environment is what the program's processes get: libraries, machine file and where they
 // meet.
 func (o *loopbackOptions) environment(ctx context.Context, s State, m *fabric.Machine, role launch.Role) ([]launch.Var, error) {
@@ -232,7 +235,7 @@ func (o *loopbackOptions) environment(ctx context.Context, s State, m *fabric.Ma
 	}
 	set := []launch.Var{
 		{Name: "ZBENCH_LOOPBACK", Value: machine},
-		{Name: "ZBENCH_LOOPBACK_SHARED", Value: arena},
+		{Name: arenaVariable, Value: arena},
 		{Name: "ZBENCH_LOOPBACK_CLOCK", Value: o.clock},
 		{Name: "LD_LIBRARY_PATH", Value: before(libraries, s.Getenv("LD_LIBRARY_PATH"))},
 	}

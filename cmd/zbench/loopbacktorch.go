@@ -92,53 +92,21 @@ func (o *torchOptions) environment(s State, cache string, m *fabric.Machine) ([]
 	return set, nil
 }
 
-// run runs the trainer with its real ranks, and again with each of the changes.
-func (o *loopbackOptions) runTrainers(ctx context.Context, s State, program string, args []string, m *fabric.Machine) error {
-	real, err := realRanks(o.torch.real, m.Size())
-	if err != nil {
-		return err
-	}
+// runTrainers runs the trainer with its real ranks, and again with each of the changes.
+func (o *loopbackOptions) runTrainers(ctx context.Context, s State, program string, args []string) error {
 	changes, err := changesOf(o.torch.whatIf, o.want.Faults)
 	if err != nil {
 		return err
 	}
-	start := func(m *fabric.Machine, bucket int64) (*trainers, error) {
-		set, err := o.environment(ctx, s, m, launch.Role{})
-		if err != nil {
-			return nil, err
-		}
-		at := slices.IndexFunc(set, func(v launch.Var) bool { return v.Name == "ZBENCH_LOOPBACK_SHARED" })
-		t := &trainers{program: program, args: args, real: real, ranks: m.Size(), onNode: m.GPUsPerNode, arena: set[at].Value}
-		t.set = append(set, launch.Var{Name: "ZBENCH_TORCH_RESULT", Value: t.arena + ".result"})
-		if bucket > 0 {
-			t.set = append(t.set, launch.Var{Name: "ZBENCH_TORCH_BUCKET", Value: strconv.FormatInt(bucket, 10)})
-		}
-		return t, nil
-	}
-	first, err := start(m, 0)
-	if err != nil {
-		return err
-	}
-	base, err := first.run(ctx, s, o.torch.whatIf != nil)
+	base, err := o.runTrainer(ctx, s, trainers{program: program, args: args, summed: len(changes) > 0}, change{faults: o.want.Faults})
 	if err != nil || len(changes) == 0 {
 		return err
 	}
 	o.torch.trace = ""
 	var runs []torchSummary
 	for _, c := range changes {
-		changed := *o
-		changed.want.Faults = c.faults
-		m, err := changed.machine()
-		if err != nil {
-			return err
-		}
-		again, err := start(m, c.bucket)
-		if err != nil {
-			return err
-		}
 		var out bytes.Buffer // shown where the run fails
-		again.output = &out
-		sum, err := again.run(ctx, s, true)
+		sum, err := o.runTrainer(ctx, s, trainers{program: program, args: args, summed: true, output: &out}, c)
 		if err != nil {
 			_, _ = io.Copy(s.Stderr, &out)
 			return err
@@ -147,6 +115,29 @@ func (o *loopbackOptions) runTrainers(ctx context.Context, s State, program stri
 	}
 	why(s, base, changes, runs)
 	return nil
+}
+
+// runTrainer completes a run of the trainer by its cluster, and runs it.
+func (o *loopbackOptions) runTrainer(ctx context.Context, s State, t trainers, c change) (sum torchSummary, err error) {
+	with := *o
+	with.want.Faults = c.faults
+	m, err := with.machine()
+	if err != nil {
+		return sum, err
+	}
+	if t.real, err = realRanks(o.torch.real, m.Size()); err != nil {
+		return sum, err
+	}
+	if t.set, err = with.environment(ctx, s, m, launch.Role{}); err != nil {
+		return sum, err
+	}
+	t.ranks, t.onNode = m.Size(), m.GPUsPerNode
+	t.arena = t.set[slices.IndexFunc(t.set, func(v launch.Var) bool { return v.Name == arenaVariable })].Value
+	t.set = append(t.set, launch.Var{Name: "ZBENCH_TORCH_RESULT", Value: t.arena + ".result"})
+	if c.bucket > 0 {
+		t.set = append(t.set, launch.Var{Name: "ZBENCH_TORCH_BUCKET", Value: strconv.FormatInt(c.bucket, 10)})
+	}
+	return t.run(ctx, s)
 }
 
 // keepPython writes the files that Python reads, in a folder named by their content.

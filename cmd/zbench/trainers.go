@@ -28,6 +28,8 @@ type trainers struct {
 	ranks, onNode int
 	// arena is the file where the processes meet. Files beside it are removed at the end.
 	arena string
+	// summed tells to read what a step came to.
+	summed bool
 	// output takes what the program prints; nil is this process's own streams.
 	output io.Writer
 }
@@ -55,9 +57,8 @@ func (t *trainers) environment(s State, i int) []string {
 	return line.Environ(s.Environ(), "")
 }
 
-// run runs the processes to their end, and reads what a step came to if that is asked for. When one
-// fails, the others are stopped.
-func (t *trainers) run(ctx context.Context, s State, summary bool) (sum torchSummary, err error) {
+// run runs the processes to their end. When one fails, the others are stopped.
+func (t *trainers) run(ctx context.Context, s State) (sum torchSummary, err error) {
 	defer func() {
 		for _, file := range t.left() {
 			_ = s.FS.Remove(file) // those that were made
@@ -85,18 +86,23 @@ func (t *trainers) run(ctx context.Context, s State, summary bool) (sum torchSum
 			ends <- ending{child: i, code: code, how: how}
 		}()
 	}
-	for range all {
-		e := <-ends
-		if e.code == 0 || failed != nil {
-			continue
+	var late <-chan time.Time
+	for left := len(all); left > 0; {
+		select {
+		case e := <-ends:
+			left--
+			if e.code != 0 && failed == nil {
+				failed = exit.With(exit.Run, fmt.Errorf("rank %d ended with %s", t.real[e.child], e.how), "its own message is above; the other ranks were stopped")
+				late = time.NewTimer(trainersGrace).C
+			}
+		case <-late:
+			kill()
 		}
-		failed = exit.With(exit.Run, fmt.Errorf("rank %d ended with %s", t.real[e.child], e.how), "its own message is above; the other ranks were stopped")
-		time.AfterFunc(trainersGrace, kill)
 	}
 	switch {
 	case ctx.Err() != nil:
 		return sum, ctx.Err()
-	case failed != nil || !summary:
+	case failed != nil || !t.summed:
 		return sum, failed
 	}
 	sum, err = readSummary(s, t.arena+".result")
@@ -116,13 +122,13 @@ func (t *trainers) left() []string {
 }
 
 // realRanks reads a list of ranks, upwards from 0.
-func realRanks(list string, ranks int) (real []int, err error) {
-	for text := range strings.SplitSeq(list, ",") {
+func realRanks(given string, ranks int) (list []int, err error) {
+	for text := range strings.SplitSeq(given, ",") {
 		r, err := strconv.Atoi(strings.TrimSpace(text))
-		if err != nil || r < 0 || r >= ranks || len(real) > 0 && r <= real[len(real)-1] || len(real) == 0 && r != 0 {
-			return nil, usagef("give ranks upwards from 0, such as --real 0,8", "--real %s: %q is not a rank of %d behind the one before", list, text, ranks)
+		if err != nil || r < 0 || r >= ranks || len(list) > 0 && r <= list[len(list)-1] || len(list) == 0 && r != 0 {
+			return nil, usagef("give ranks upwards from 0, such as --real 0,8", "--real %s: %q is not a rank of %d behind the one before", given, text, ranks)
 		}
-		real = append(real, r)
+		list = append(list, r)
 	}
-	return real, nil
+	return list, nil
 }

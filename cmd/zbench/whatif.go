@@ -69,7 +69,7 @@ func changeOf(text string, faults []string) (change, error) {
 		return c, usagef("'no skew', 'no noise', 'no faults', 'no FAULT', 'rail 3 healthy', 'node 5 healthy', 'bucket 200M' and 'all' are understood", "--what-if '"+text+"': "+format, args...)
 	}
 	words := strings.Fields(text)
-	gone := func(string) bool { return false }
+	var gone func(fault string) bool
 	switch {
 	case len(words) == 2 && words[0] == "bucket":
 		n, err := unit.ParseBytes(words[1])

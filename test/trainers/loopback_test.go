@@ -243,9 +243,9 @@ func TestSchedulesOfSeveralGroups(t *testing.T) {
 	sum := regexp.MustCompile(`rank 0: (\S+)`)
 	pipeline := in.zbench(quiet+" --real 0,2", "schedules.py", "pipeline")
 	require.NoError(t, pipeline.Run(), "%s", pipeline.Stdout)
-	real := sum.FindStringSubmatch(onGloo(t, 4, "X=", "schedules.py", "pipeline"))
-	require.NotNil(t, real)
-	require.Contains(t, fmt.Sprint(pipeline.Stdout), real[0]+"\n")
+	gloo := sum.FindStringSubmatch(onGloo(t, 4, "X=", "schedules.py", "pipeline"))
+	require.NotNil(t, gloo)
+	require.Contains(t, fmt.Sprint(pipeline.Stdout), gloo[0]+"\n")
 
 	alone := in.zbench(quiet, "schedules.py", "pipeline")
 	require.Error(t, alone.Run())
