@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"zbench/bench/exit"
+	"zbench/bench/plain"
 	"zbench/bench/recommend"
 	"zbench/bench/spec"
 	"zbench/bench/trainer"
@@ -152,6 +153,13 @@ func (q *Question) model(t trainer.Trainer) (m *trainer.Model, err error) {
 // setRun joins the trainer's defaults, its settings file and the request.
 func (q *Question) setRun(t trainer.Trainer) (err error) {
 	r := trainer.Run{GradDtype: t.GradDtype, ParamDtype: "bfloat16", Zero: t.Stages[0]}
+	if m := q.in.Model; m != nil && t.GradDtype == r.ParamDtype { // a trainer whose gradients have the parameters' type
+		if len(m.Dtypes) == 1 {
+			r.GradDtype = m.Dtypes[0]
+		} else if len(m.Dtypes) > 1 {
+			m.Notes = append(m.Notes, "the tensors are "+plain.And(m.Dtypes)+": gradients of different types have buckets of their own, which is not simulated")
+		}
+	}
 	if q.in.Config != nil {
 		q.in.Config.Apply(&r)
 	}

@@ -125,6 +125,20 @@ func TestTraceAsksForWhatItLacks(t *testing.T) {
 	require.Contains(t, want.Model.Notes[0], "buckets stand for them")
 }
 
+// A list with the types of its tensors decides that of the gradients of a trainer that keeps them.
+func TestTypesOfTheTensors(t *testing.T) {
+	ask := func(framework, given string, types ...string) *Question {
+		q, err := Prepare(&spec.Advice{Framework: framework, GradDtype: given, DP: 4, Model: &trainer.Model{Name: "a", Dtypes: types, Params: []trainer.Param{{Name: "a", Elements: 5}}}})
+		require.NoError(t, err)
+		return q
+	}
+	require.Equal(t, "bfloat16", ask("ddp", "").in.Run.GradDtype)
+	require.Equal(t, "float", ask("ddp", "", "float").in.Run.GradDtype)
+	require.Equal(t, "half", ask("ddp", "half", "float").in.Run.GradDtype)
+	require.Equal(t, "float", ask("megatron", "", "bfloat16").in.Run.GradDtype, "Megatron accumulates in float32")
+	require.Contains(t, ask("ddp", "", "float", "bfloat16").in.Model.Notes[0], "buckets of their own")
+}
+
 // A bucket leaves when its last gradient is ready: one that comes late is exposed.
 func TestReadyTimesMoveTheAnswer(t *testing.T) {
 	even := []trainer.Param{{Name: "a", Elements: 100, Ready: 2}, {Name: "b", Elements: 100, Ready: 1}}

@@ -10,7 +10,7 @@ import (
 const (
 	// gridStep is the ratio of neighbouring settings of the grid, leastSetting its first.
 	gridStep     = 1.189207115002721 // 2^(1/4)
-	leastSetting = 64 << 10
+	leastSetting = 32 << 10
 	// perRank is the smallest share of a rank in a bucket, in elements.
 	perRank = 128
 )

@@ -50,6 +50,9 @@ type Model struct {
 	// known. It is the sum of the tensors' work (trainer.Work), so that the time
 	// of a pass and its shares per tensor come from the same numbers.
 	ActiveParams int64 `json:"active_params"`
+	// Dtypes are the element types of the tensors that are trained, rccl-tests' names; absent where
+	// the list does not tell.
+	Dtypes []string `json:"dtypes,omitempty"`
 	// Notes are doubts about the list, a sentence each.
 	Notes []string `json:"notes,omitempty"`
 }

@@ -15,9 +15,19 @@ import (
 	"strconv"
 	"strings"
 
+	"zbench/bench/collective"
 	"zbench/bench/pattern"
 	"zbench/bench/plain"
 )
+
+// Hook is five lines of Python that print a model's parameters on one rank, as ReadModel reads them. An
+// expert's gradients are not reduced over all ranks: Megatron and DeepSpeed mark its tensors.
+const Hook = `print("name,shape,dtype,requires_grad,expert")
+for n, p in model.named_parameters():
+    shape = "x".join(map(str, p.shape)) or 1
+    expert = not getattr(p, "allreduce", True)
+    print(n, shape, p.dtype, p.requires_grad, expert, sep=",")
+`
 
 // maxText bounds a list in text, maxHeader the header of a safetensors file (the
 // format's own bound).
@@ -29,13 +39,14 @@ const (
 // Open opens a file that lies beside the one that is read.
 type Open func(name string) (io.ReadCloser, error)
 
-// ReadModel reads a parameter list: CSV, JSON, a safetensors file, or a safetensors
-// index, whose shards are opened beside it; of those only the headers are read.
+// ReadModel reads a parameter list: CSV, JSON, a safetensors file, a safetensors
+// index, whose shards are opened beside it (of those only the headers are read), or a log
+// of Megatron with its buckets.
 // Name is the file's, for messages. Every error of a list in text names the line.
 //
 // CSV has a tensor a line, name and number of elements or shape (4096x1024), in
 // forward order, and True or False behind them where it tells whether it is trained; a
-// header may name the columns name, elements (or numel), shape, expert, requires_grad.
+// header may name the columns name, elements (or numel), shape, expert, requires_grad, dtype.
 // Lines that begin with # are comments. JSON is a list of objects with name and elements,
 // numel or shape, or an object of names.
 func ReadModel(name string, r io.Reader, open Open) (*Model, error) {
@@ -74,8 +85,10 @@ func (m *Model) text(name string, r io.Reader, open Open) error {
 	switch trimmed := bytes.TrimSpace(text); {
 	case len(trimmed) == 0:
 		return fmt.Errorf("%w: %s is empty", ErrParams, name)
+	case isBucketLog(trimmed):
+		return m.bucketLog(name, text)
 	case trimmed[0] != '{' && trimmed[0] != '[':
-		m.Params, err = fromCSV(name, text)
+		m.Params, err = m.fromCSV(name, text)
 	case isIndex(trimmed):
 		return m.index(name, trimmed, open)
 	default:
@@ -108,13 +121,13 @@ func header(r io.Reader, size int64) ([]byte, error) {
 }
 
 // columns says where a CSV row has what; -1 is nowhere.
-type columns struct{ name, elements, shape, expert, trained int }
+type columns struct{ name, elements, shape, expert, trained, dtype int }
 
 // fromCSV reads name,elements or name,shape rows.
-func fromCSV(file string, text []byte) ([]Param, error) {
+func (m *Model) fromCSV(file string, text []byte) ([]Param, error) {
 	r := csv.NewReader(bytes.NewReader(text))
 	r.Comment, r.FieldsPerRecord, r.TrimLeadingSpace, r.ReuseRecord = '#', -1, true, true
-	at := columns{name: 0, elements: 1, shape: 1, expert: -1, trained: 2}
+	at := columns{name: 0, elements: 1, shape: 1, expert: -1, trained: 2, dtype: -1}
 	var l list
 	for first := true; ; first = false {
 		row, err := r.Read()
@@ -137,6 +150,9 @@ func fromCSV(file string, text []byte) ([]Param, error) {
 			}
 		}
 		p, err := at.param(where, row)
+		if err == nil && p.Elements > 0 && at.dtype >= 0 && at.dtype < len(row) {
+			err = m.typed(where, row[at.dtype])
+		}
 		if err == nil {
 			err = l.add(where, p)
 		}
@@ -146,12 +162,24 @@ func fromCSV(file string, text []byte) ([]Param, error) {
 	}
 }
 
+// typed notes the element type of a trained tensor, as PyTorch writes it.
+func (m *Model) typed(where, text string) error {
+	d, err := collective.DtypeByName(strings.TrimPrefix(strings.TrimSpace(text), "torch."))
+	if err != nil {
+		return fmt.Errorf("%w: %s: %w", ErrParams, where, err)
+	}
+	if !slices.Contains(m.Dtypes, d.Name) {
+		m.Dtypes = append(m.Dtypes, d.Name)
+	}
+	return nil
+}
+
 // headings reads the first row as names of columns, where it is that.
 func headings(where string, row []string) (at columns, is bool, err error) {
 	find := func(names ...string) int {
 		return slices.IndexFunc(row, func(s string) bool { return slices.Contains(names, strings.ToLower(strings.TrimSpace(s))) })
 	}
-	at = columns{find("name", "parameter", "tensor"), find("elements", "numel", "params", "count"), find("shape", "size"), find("expert", "is_expert"), find("requires_grad", "trainable")}
+	at = columns{find("name", "parameter", "tensor"), find("elements", "numel", "params", "count"), find("shape", "size"), find("expert", "is_expert"), find("requires_grad", "trainable"), find("dtype")}
 	switch {
 	case at.name < 0:
 		return at, false, nil

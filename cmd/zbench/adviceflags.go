@@ -43,7 +43,7 @@ var adviceFlags = []flagRow[adviceFlagSet]{
 		o.want.Framework = t.Alias(v) // it chooses the snippet that comes first
 		return err
 	}),
-	ask("params", "file", "one rank's parameter tensors in forward order: CSV or JSON of name and elements or shape, safetensors, or its index", func(o *adviceFlagSet, v string) error { return setText(&o.params, v) }),
+	ask("params", "file", "one rank's parameter tensors in forward order: CSV or JSON of name and elements or shape, safetensors, its index, or Megatron's log with \"Params for bucket\"", func(o *adviceFlagSet, v string) error { return setText(&o.params, v) }),
 	{name: "trace", unit: "file", meaning: "trace or log of the job, or a folder with a file a rank: tensors, ranks, element type and times of the gradients (several: once each)", set: func(o *adviceFlagSet, files []string) error {
 		o.given, o.traces = true, files
 		return setText(new(string), files[len(files)-1])
@@ -181,7 +181,7 @@ func readConfig(s State, path string) (*spec.Config, error) {
 func readParams(s State, path string) (*trainer.Model, error) {
 	f, err := s.FS.Open(path)
 	if err != nil {
-		return nil, missingFile(err, path, "give a CSV, a JSON or a safetensors file")
+		return nil, missingFile(err, path, "give a CSV, a JSON, a safetensors file or Megatron's log")
 	}
 	defer f.Close() //nolint:errcheck // it was read only
 	m, err := trainer.ReadModel(base(path), f, func(name string) (io.ReadCloser, error) {

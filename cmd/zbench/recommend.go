@@ -14,6 +14,7 @@ import (
 	"zbench/bench/recommend"
 	"zbench/bench/record"
 	"zbench/bench/results"
+	"zbench/bench/trainer"
 	"zbench/report"
 )
 
@@ -33,7 +34,12 @@ It takes the trainer (--framework), the model (--params, --preset or
 --total-params) and the time of a microbatch (--backward-ms, --step-ms, or
 --tokens-per-microbatch with --tflops). Without a time it averages over a
 plausible range; without a model it prints the sizes at 50, 80 and 90 % of each
-plateau and what is missing, and exits with 6.`,
+plateau and what is missing, and exits with 6.
+
+--params reads what this prints on one rank of the training script, or the log
+in which Megatron prints its buckets. --trace takes all of it from a trace.
+
+    ` + strings.ReplaceAll(strings.TrimSpace(trainer.Hook), "\n", "\n    "),
 		Example: `  zbench recommend DIR --framework megatron --preset llama3-8b --step-ms 900
   zbench recommend all_reduce.log --framework ddp --params params.csv --backward-ms 80
   zbench recommend DIR --config train.sh --preset zaya1-base`,
