@@ -105,6 +105,44 @@ func TestStepsAreTheSimulation(t *testing.T) {
 	}
 }
 
+// The setting that the simulation finds best is the best of timed steps, too, to 0.2 %.
+func TestTheBestSettingIsBestWhenTimed(t *testing.T) {
+	w := spec.World{Nodes: 2, GPUsPerNode: 8, GPUsPerProcess: 1}
+	llama, err := trainer.Preset("llama3-8b")
+	require.NoError(t, err)
+	params := trainer.WithBlocks(llama.Params)
+	for _, name := range []string{"ddp", "megatron"} {
+		t.Run(name, func(t *testing.T) {
+			run := trainer.Run{DP: w.Size(), GradDtype: "float", ParamDtype: "bfloat16"}
+			d, m := open(t, w, fabric.Conditions{}, quiet)
+			settings := []int64{0}
+			for s := int64(4e6); s < 10e9; s = s * 3 / 2 {
+				settings = append(settings, s)
+			}
+			q := question(t, m, name, run, params, settings)
+			q.Scenarios = []recommend.Scenario{{Network: 1, Compute: 1}}
+			a, err := recommend.Ask(q)
+			require.NoError(t, err)
+			find := replay.Finder(plan.Axes{World: w}, nil)
+			settings = append(settings, a.Least.Elements)
+			var steps []*plan.Step
+			var cases []plan.Case
+			for _, setting := range settings {
+				s, err := replay.Schedule(a.NodesOf(params, setting, func(int) int { return 0 }), find)
+				require.NoError(t, err)
+				steps, cases = append(steps, s), append(cases, s.Cases...)
+			}
+			allocate(t, d, cases)
+			var timed []float64
+			for i, s := range steps {
+				timed = append(timed, staged(t, d, i, s))
+			}
+			require.LessOrEqual(t, timed[len(timed)-1]/slices.Min(timed), 1.002, "%s: %v of %v", name, timed, settings)
+			require.Greater(t, slices.Max(timed)/slices.Min(timed), 1.1, "settings matter")
+		})
+	}
+}
+
 // A call of find is of the trace's, and what cannot be sent is refused.
 func TestAStepThatCannotBeSent(t *testing.T) {
 	find := replay.Finder(plan.Axes{World: spec.World{Nodes: 1, GPUsPerNode: 8, GPUsPerProcess: 1}}, nil)

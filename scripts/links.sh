@@ -57,5 +57,5 @@ case ${1:-} in
 up) [ $# = 3 ] && up "$2" "$3" ;;
 on) ip netns exec "$name$2" "${@:3}" ;;
 down) down ;;
-*) sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2 && exit 2 ;;
+*) sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" >&2 && exit 2 ;;
 esac

@@ -65,6 +65,14 @@ type Document struct {
 	Settings []Setting `json:"settings"`
 	// Judgement is what it comes to, as findings.
 	Judgement finding.Judgement `json:"judgement"`
+
+	// predicted are the steps by the curves with all settings, for the chart.
+	predicted []document.Point
+}
+
+// Predict adds the step by the curves with a setting, in elements, to the line of the chart. Settings ascend.
+func (d *Document) Predict(elements int64, step float64) {
+	d.predicted = append(d.predicted, document.Point{Bytes: elements, Value: step})
 }
 
 // Setting is one setting with its steps.
@@ -236,9 +244,11 @@ func (d *Document) chart() document.Chart {
 		ID: "steps", Title: "Step time by bucket size, predicted and measured", Mark: document.MarkOf(d.Simulated), Quantity: document.StepTime,
 		Notes: []string{"Bars are the 95 % intervals of the measured medians."},
 	}
+	settings := d.Settings[:len(d.Settings)-1]
+	least, most := settings[0].Elements, settings[0].Elements
 	measured, predicted := document.Series{Name: "measured", Loose: true}, document.Series{Name: "predicted"}
-	for _, s := range d.Settings[:len(d.Settings)-1] {
-		predicted.Points = append(predicted.Points, document.Point{Bytes: s.Elements, Value: s.Predicted})
+	for _, s := range settings {
+		least, most = min(least, s.Elements), max(most, s.Elements)
 		if m := s.Steps; m != nil {
 			p := document.Point{Bytes: s.Elements, Value: m.Median, N: m.N}
 			if m.Lo != nil {
@@ -247,7 +257,13 @@ func (d *Document) chart() document.Chart {
 			measured.Points = append(measured.Points, p)
 		}
 	}
-	c.Series = []document.Series{sorted(measured), sorted(predicted)}
+	for _, p := range d.predicted {
+		if least/2 <= p.Bytes && p.Bytes <= 2*most {
+			predicted.Points = append(predicted.Points, p)
+		}
+	}
+	slices.SortFunc(measured.Points, func(a, b document.Point) int { return cmp.Compare(a.Bytes, b.Bytes) })
+	c.Series = []document.Series{predicted, measured}
 	return c
 }
 
@@ -285,10 +301,4 @@ func (d *Document) csv() (header []string, rows [][]string) {
 		rows = append(rows, row)
 	}
 	return header, rows
-}
-
-// sorted puts a curve's points in the order of their settings.
-func sorted(s document.Series) document.Series {
-	slices.SortFunc(s.Points, func(a, b document.Point) int { return cmp.Compare(a.Bytes, b.Bytes) })
-	return s
 }

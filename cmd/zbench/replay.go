@@ -415,6 +415,9 @@ func (o *replayOptions) document(u *engine.Setup, facts engine.Facts, a *asked, 
 	if m := a.advice.Model; m != nil {
 		d.Model = m.Name
 	}
+	for _, c := range a.advice.Answer.Table {
+		d.Predict(c.Elements, c.Step)
+	}
 	for i, t := range a.turns {
 		d.Settings = append(d.Settings, replay.Setting{
 			Name: t.Name, Amount: a.advice.Amount(t.Candidate.Elements), Elements: t.Candidate.Elements, Messages: len(steps[i].Sends), Predicted: t.Candidate.Step,

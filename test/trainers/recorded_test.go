@@ -293,7 +293,9 @@ func documented(t *testing.T, lines string) {
 		return
 	}
 	words := func(s string) string { return strings.Join(strings.Fields(s), " ") }
-	require.True(t, strings.Contains(words(project.Read(t, "docs/BUCKET.md")), words(lines)), "docs/BUCKET.md has not:\n%s", lines)
+	if !strings.Contains(words(project.Read(t, "docs/BUCKET.md")), words(lines)) { // the document is too long to print
+		t.Errorf("docs/BUCKET.md has not:\n%s", lines)
+	}
 }
 
 // docs/BUCKET.md has the figures.
