@@ -121,6 +121,9 @@ func traced(want *spec.Advice, j *trace.Job, file string) error {
 	for _, g := range j.Others {
 		m.Notes = append(m.Notes, "the gradients that "+g+" reduces are left out: they are others than those of "+j.Group)
 	}
+	if err := m.Check(); err != nil {
+		return exit.UsageError(err, "the trace's times are damaged: leave --trace out")
+	}
 	return nil
 }
 

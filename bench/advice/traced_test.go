@@ -118,6 +118,10 @@ func TestTraceAsksForWhatItLacks(t *testing.T) {
 	want := &spec.Advice{DP: 4}
 	require.NoError(t, Traced(want, tr, "rank0.json"))
 	require.Contains(t, want.Model.Notes[0], "--backward-ms")
+	for i := range tr.Ranks[0].Gradients {
+		tr.Ranks[0].Gradients[i].Made = &trace.Span{Start: 1, End: 1e9}
+	}
+	require.ErrorContains(t, Traced(&spec.Advice{DP: 4}, tr, "rank0.json"), "is ready after 9.99999999e+08 s")
 	tr.Ranks[0].Gradients = nil
 	want = &spec.Advice{DP: 4, Backward: 1}
 	require.NoError(t, Traced(want, tr, "rank0.json"))

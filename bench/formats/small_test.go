@@ -222,6 +222,7 @@ func TestDamage(t *testing.T) {
 
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(kinetoOf(0, 2, fmt.Sprintf(callOf, 10.0, 1, "allreduce", 10, 10, 1), fmt.Sprintf(kernelOf, 30.0, 9.0, 1, "allreduce", 10, 10))))
+	f.Add([]byte(kinetoOf(0, 2, append(backwardAt(100, 0, true), fmt.Sprintf(callOf, 151.0, 1, "allreduce", 50100, 50100, 1), fmt.Sprintf(callOf, 160.0, 2, "broadcast", 8, 8, 1))...)))
 	f.Add([]byte(`{"schema": "1.1.0", "pid": 1, "nodes": [{"name": "record_param_comms", "inputs": {"values": [[[1, 2, 0, 5, 4, "cuda:0"]], 1, ["0", "x"], 0, "allreduce", [], [], 0, 1, 2], "types": ["Tensor(float)"]}, "outputs": {"values": []}}]}`))
 	f.Add(chakraText())
 	f.Add([]byte(`{"workload_graph": [{"Name": "ncclKernel_AllReduce", "NodeType": 7, "comm_size": 8}]}`))
@@ -245,5 +246,9 @@ func FuzzRead(f *testing.F) {
 		d := trace.Answer(got, func(string, int) (float64, string) { return 1e9, "x" })
 		require.NoError(t, d.WriteJSON(new(bytes.Buffer)))
 		d.Shown()
+		if j := got.Job(); j != nil {
+			require.True(t, j.Ready == nil || len(j.Ready) == len(j.Elements))
+			require.NotContains(t, j.Ready, 0.0)
+		}
 	})
 }

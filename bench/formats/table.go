@@ -11,7 +11,7 @@ import (
 func init() {
 	register(Format{
 		Name: "tests-csv", Title: "a CSV of collectives by size", Holds: Curve, rank: 50,
-		Use: "`zbench import` reads it where its rows have size, time, algbw and busbw",
+		Use:       "`zbench import` reads it where its rows have size, time, algbw and busbw",
 		recognise: peers.IsCSV, curve: asText,
 	})
 	register(Format{

@@ -78,6 +78,9 @@ host's clock and ends work when the model says so; it needs --no-data.
 --torch runs a trainer of PyTorch for CPUs (2.6 or later), unchanged, as rank 0;
 the other GPUs of the cluster do what it does. Operators take the time of a GPU:
 at the end stands how long a step took, and how much of that was communication.
+--real 0,8 makes rank 8 a process, too, where ranks differ: one for each role.
+--what-if runs it again with a fault, the noise or a bucket size changed, and
+says what made the step long.
 docs/LOOPBACK.md has the details, and what the loopback cannot show.`,
 		Example: `  zbench loopback --no-data -- all_reduce_perf -b 8 -e 1G -f 2 -g 8 -c 0
   zbench loopback --nodes 2 --no-data --fault slow_rail:node=1,rail=2,left=0.5 -- mpirun -np 16 all_reduce_perf -c 0
@@ -114,7 +117,9 @@ func (o *loopbackOptions) check(args []string) error {
 	case o.torch.on && (o.gpus > 0 || o.clock != clockVirtual):
 		return usagef("leave -g and --clock out", "--torch drives all GPUs of the cluster, on the model's clock")
 	case !o.torch.on && o.torch.given():
-		return usagef("add --torch", "--sizes, --tflops and --trace are of --torch")
+		return usagef("add --torch", "--sizes, --tflops, --trace, --real and --what-if are of --torch")
+	case o.print && o.torch.several():
+		return usagef("leave --env out: zbench starts the processes", "--real and --what-if run several processes, and --env prints the environment of one")
 	case !(o.torch.tflops > 0) || o.torch.tflops > 1e6:
 		return usagef("give what a GPU reaches, not its peak", "--tflops must be above 0 and at most 1e6, not %g", o.torch.tflops)
 	case o.gpus < 0:
@@ -154,6 +159,10 @@ func (o *loopbackOptions) run(ctx context.Context, s State, args []string) error
 			return usagef("start it without a launcher: --nodes sets the world", "--torch simulates all ranks in one process; %s started %d", role.By, role.Size)
 		}
 		o.noData, o.gpus, o.clock = true, m.Size(), clockHost
+	}
+	if o.torch.several() && !o.print {
+		s.note(o.quiet, "SIMULATED: %s, %s: the program's figures come from a model\n", o.clusterText(), o.torch.text(m))
+		return o.runTrainers(ctx, s, program, args[1:])
 	}
 	set, err := o.environment(ctx, s, m, role)
 	if err != nil {
@@ -202,6 +211,9 @@ func (o *loopbackOptions) machine() (*fabric.Machine, error) {
 	return m, nil
 }
 
+// arenaVariable has the file where the processes of a program meet.
+const arenaVariable = "ZBENCH_LOOPBACK_SHARED"
+
 // environment is what the program's processes get: libraries, machine file and where they
 // meet.
 func (o *loopbackOptions) environment(ctx context.Context, s State, m *fabric.Machine, role launch.Role) ([]launch.Var, error) {
@@ -223,7 +235,7 @@ func (o *loopbackOptions) environment(ctx context.Context, s State, m *fabric.Ma
 	}
 	set := []launch.Var{
 		{Name: "ZBENCH_LOOPBACK", Value: machine},
-		{Name: "ZBENCH_LOOPBACK_SHARED", Value: arena},
+		{Name: arenaVariable, Value: arena},
 		{Name: "ZBENCH_LOOPBACK_CLOCK", Value: o.clock},
 		{Name: "LD_LIBRARY_PATH", Value: before(libraries, s.Getenv("LD_LIBRARY_PATH"))},
 	}

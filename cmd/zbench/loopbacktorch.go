@@ -1,11 +1,15 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/pflag"
@@ -22,6 +26,9 @@ type torchOptions struct {
 	// tflops is what a GPU reaches in products of matrices, in 1e12 operations per second.
 	tflops float64
 	trace  string
+	// real lists the ranks that are processes of their own; whatIf what is changed in further runs.
+	real   string
+	whatIf []string
 }
 
 // reachedTFLOPs is bf16 on an MI300X: AMD's own figure of the maximum that a product of matrices
@@ -33,10 +40,17 @@ func (o *torchOptions) addFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.sizes, "sizes", false, "with --torch: leave out what tensors over 64 KiB hold, for models that do not fit this host")
 	f.Float64Var(&o.tflops, "tflops", reachedTFLOPs, "with --torch: 1e12 floating-point operations per second of a GPU")
 	f.StringVar(&o.trace, "trace", "", "with --torch: file for the trace of rank 0, which zbench trace reads")
+	f.StringVar(&o.real, "real", "0", "with --torch: ranks that are processes; each stands for those up to the next (one for each role)")
+	f.StringArrayVar(&o.whatIf, "what-if", nil, "with --torch: run again with one thing changed, such as 'no skew', 'rail 3 healthy', 'bucket 200M', or all (repeatable)")
 }
 
 // given tells whether any option needs --torch.
-func (o *torchOptions) given() bool { return o.sizes || o.trace != "" || o.tflops != reachedTFLOPs }
+func (o *torchOptions) given() bool {
+	return o.sizes || o.trace != "" || o.tflops != reachedTFLOPs || o.real != "0" || len(o.whatIf) > 0
+}
+
+// several tells whether zbench starts processes, in place of becoming the program.
+func (o *torchOptions) several() bool { return o.real != "0" || len(o.whatIf) > 0 }
 
 func (o *torchOptions) text(m *fabric.Machine) string {
 	return fmt.Sprintf("computation at %g TFLOP/s and %s", o.tflops, unit.Rate(m.HBMRate))
@@ -59,9 +73,11 @@ func (o *torchOptions) environment(s State, cache string, m *fabric.Machine) ([]
 		{Name: "ZBENCH_TORCH_FLOPS", Value: strconv.FormatFloat(o.tflops*1e12, 'g', -1, 64)},
 		{Name: "ZBENCH_TORCH_BANDWIDTH", Value: strconv.FormatFloat(m.HBMRate, 'g', -1, 64)},
 		{Name: "ZBENCH_TORCH_GPU", Value: m.GPU},
+		{Name: "ZBENCH_TORCH_REAL", Value: o.real},
 		{Name: "RANK", Value: "0"},
 		{Name: "LOCAL_RANK", Value: "0"},
 		{Name: "WORLD_SIZE", Value: ranks},
+		{Name: "LOCAL_WORLD_SIZE", Value: strconv.Itoa(m.GPUsPerNode)},
 	}
 	if o.sizes {
 		set = append(set, launch.Var{Name: "ZBENCH_TORCH_SIZES", Value: "1"})
@@ -74,6 +90,54 @@ func (o *torchOptions) environment(s State, cache string, m *fabric.Machine) ([]
 		set = append(set, launch.Var{Name: "ZBENCH_TORCH_TRACE", Value: file})
 	}
 	return set, nil
+}
+
+// runTrainers runs the trainer with its real ranks, and again with each of the changes.
+func (o *loopbackOptions) runTrainers(ctx context.Context, s State, program string, args []string) error {
+	changes, err := changesOf(o.torch.whatIf, o.want.Faults)
+	if err != nil {
+		return err
+	}
+	base, err := o.runTrainer(ctx, s, trainers{program: program, args: args, summed: len(changes) > 0}, change{faults: o.want.Faults})
+	if err != nil || len(changes) == 0 {
+		return err
+	}
+	o.torch.trace = ""
+	var runs []torchSummary
+	for _, c := range changes {
+		var out bytes.Buffer // shown where the run fails
+		sum, err := o.runTrainer(ctx, s, trainers{program: program, args: args, summed: true, output: &out}, c)
+		if err != nil {
+			_, _ = io.Copy(s.Stderr, &out)
+			return err
+		}
+		runs = append(runs, sum)
+	}
+	why(s, base, changes, runs)
+	return nil
+}
+
+// runTrainer completes a run of the trainer by its cluster, and runs it.
+func (o *loopbackOptions) runTrainer(ctx context.Context, s State, t trainers, c change) (sum torchSummary, err error) {
+	with := *o
+	with.want.Faults = c.faults
+	m, err := with.machine()
+	if err != nil {
+		return sum, err
+	}
+	if t.real, err = realRanks(o.torch.real, m.Size()); err != nil {
+		return sum, err
+	}
+	if t.set, err = with.environment(ctx, s, m, launch.Role{}); err != nil {
+		return sum, err
+	}
+	t.ranks, t.onNode = m.Size(), m.GPUsPerNode
+	t.arena = t.set[slices.IndexFunc(t.set, func(v launch.Var) bool { return v.Name == arenaVariable })].Value
+	t.set = append(t.set, launch.Var{Name: "ZBENCH_TORCH_RESULT", Value: t.arena + ".result"})
+	if c.bucket > 0 {
+		t.set = append(t.set, launch.Var{Name: "ZBENCH_TORCH_BUCKET", Value: strconv.FormatInt(c.bucket, 10)})
+	}
+	return t.run(ctx, s)
 }
 
 // keepPython writes the files that Python reads, in a folder named by their content.

@@ -1,20 +1,27 @@
 """torch.distributed on zbench's loopback: collectives take the time of a simulated cluster.
 
 `zbench loopback --torch` puts the folder of this file on PYTHONPATH, and sitecustomize beside it
-calls install() once a program has imported torch. The process is rank 0. The other ranks are its
-equals: they make the same calls when it does, each on its own GPU of the loopback, with the host
-costs, noise and faults of the machine file. What operators take is added to the GPUs' streams;
-collectives run on streams of their own. No time is the host's: a slower host changes none.
+calls install() once a program has imported torch. Of all ranks some are real: each is a process of
+the trainer, rank 0 at least. The ranks behind it, up to the next real one, are its equals: they make
+the same calls when it does, each on its own GPU of the loopback, with the host costs, noise and
+faults of the machine file; of groups, they use those that were made beside its own. What operators
+take is added to the GPUs' streams; collectives run on streams of their own. No time is the host's: a
+slower host changes none. Data go between real ranks by gloo, which takes no time here.
 
 Units: seconds, bytes.
 """
 import atexit
+import bisect
+import collections
 import ctypes
+import datetime
+import hashlib
 import json
 import math
 import os
 import statistics
 import sys
+import threading
 import typing
 
 import torch
@@ -28,12 +35,14 @@ DTYPES = {
     torch.float16: 6, torch.float32: 7, torch.float64: 8, torch.bfloat16: 9,
 }
 OPS = {"SUM": 0, "PRODUCT": 1, "MAX": 2, "MIN": 3, "AVG": 4}
+TIMEOUT = datetime.timedelta(minutes=10)  # torch's own of the backend nccl
 SMALL = 1 << 16  # bytes of a tensor that a run of sizes computes all the same
 # What is replaced, with what stands in for it; printed by ZBENCH_TORCH_LIST=1.
 REPLACED = {
     "torch.distributed.init_process_group": "backends nccl, gloo, mpi and ucc are the loopback; the other ranks are not waited for",
     "torch.cpu.Stream, Event, stream, current_stream": "streams of the loopback's GPUs",
     "torch.optim.Optimizer.step": "ends a step of the summary and of the trace",
+    "DistributedDataParallel.__init__": "bucket_cap_mb is that of zbench loopback --what-if 'bucket SIZE'",
 }
 
 
@@ -42,7 +51,8 @@ class Refused(RuntimeError):
 
 
 class Devices:
-    """The loopback's GPUs, one a rank. A list that has an entry a rank is called a row here."""
+    """The loopback's GPUs, one for each rank of this process: itself and its equals. A list that has
+    an entry for each is called a row here."""
 
     def __init__(self, count):
         self.hip, self.ccl = ctypes.CDLL("libamdhip64.so.6"), ctypes.CDLL("librccl.so.1")
@@ -116,14 +126,38 @@ class Devices:
         self.ran("hipEventElapsedTime", ctypes.byref(ms), one, other)
         return ms.value * 1e-3
 
+    def joined(self, groups, first):
+        """A row of communicators: each rank's of the one of groups (id, ranks) that has it. first is
+        this process's first rank. Other processes join theirs meanwhile."""
+        class Id(ctypes.Structure):
+            _fields_ = [("internal", ctypes.c_char * 128)]
+
+        self.ccl.ncclCommInitRank.argtypes = [ctypes.c_void_p, ctypes.c_int, Id, ctypes.c_int]
+        row = [None] * self.count
+        self.said("ncclGroupStart")
+        for unique, ranks in groups:
+            for i, rank in enumerate(ranks):
+                d = rank - first
+                if 0 <= d < self.count:
+                    row[d] = ctypes.c_void_p()
+                    self.hip.hipSetDevice(d)
+                    self.said("ncclCommInitRank", ctypes.byref(row[d]), len(ranks), Id.from_buffer_copy(unique), i)
+        self.said("ncclGroupEnd")
+        return row
+
+    def unique(self):
+        text = (ctypes.c_char * 128)()
+        self.said("ncclGetUniqueId", ctypes.byref(text))
+        return bytes(text)
+
 
 class Stream:
     """A stream of every rank, in the place of torch.cpu.Stream. pending has computation that is
     not launched yet, in seconds."""
 
     def __init__(self, device=None, priority=0, **_):
-        self.row, self.pending, self.number = cluster().devices.made("hipStreamCreateWithFlags", 1), 0.0, cluster().streams
-        cluster().streams += 1
+        self.row, self.pending, self.number = cluster().devices.made("hipStreamCreateWithFlags", 1), 0.0, len(cluster().all)
+        cluster().all.append(self)
 
     def flush(self):
         ns = int(self.pending * 1e9)
@@ -152,8 +186,13 @@ class Stream:
     def synchronize(self):
         """The hosts of all ranks wait."""
         self.flush()
+        cl = cluster()
+        late = threading.Timer(cl.timeout.total_seconds(), cl.give_up)
+        late.daemon = True
+        late.start()
         for s in self.row:
-            cluster().devices.hip.hipStreamSynchronize(s)
+            cl.devices.hip.hipStreamSynchronize(s)
+        late.cancel()
 
     def query(self):
         return True
@@ -243,13 +282,57 @@ class Cluster:
         get = os.environ
         self.ranks, self.sizes = int(get["ZBENCH_TORCH_RANKS"]), get.get("ZBENCH_TORCH_SIZES") == "1"
         self.flops, self.bandwidth = float(get["ZBENCH_TORCH_FLOPS"]), float(get["ZBENCH_TORCH_BANDWIDTH"])
-        self.devices = Devices(self.ranks)
-        self.written, self.spans, self.steps, self.inside, self.streams = {}, [], [], False, 0
+        self.rank, self.real = int(get["RANK"]), [int(r) for r in get.get("ZBENCH_TORCH_REAL", "0").split(",")]
+        self.place = self.real.index(self.rank)
+        self.devices = Devices((self.real + [self.ranks])[self.place + 1] - self.rank)
+        self.written, self.spans, self.steps, self.inside, self.all, self.failed, self.bucket = {}, [], [], False, [], False, 0
+        self.traced, self.gradients, self.backward = "ZBENCH_TORCH_TRACE" in get, [], None
+        # What real ranks meet by, and the file in which each says what it does.
+        self.meeting, self.store, self.exchanges, self.timeout = get["ZBENCH_LOOPBACK_SHARED"], dist.HashStore(), {}, TIMEOUT
+        if len(self.real) > 1:
+            self.store = dist.FileStore(self.meeting + ".store", len(self.real))
+        self.doing = [open(f"{self.meeting}.rank{r}", "a+b") for r in self.real] if len(self.real) > 1 else []
 
     def begin(self):
         self.current = self.default = Stream()
-        self.messages = Stream()
         self.steps.append(self.devices.mark(self.default.row[0]))
+
+    def handed(self, parameter):
+        """A parameter has its gradient: the trace has that of DistributedDataParallel."""
+        self.default.flush()
+        self.gradients.append((self.backward, tuple(parameter.shape), parameter.dtype, self.devices.mark(self.default.row[0])))
+        self.backward = None
+
+    def owner(self, rank):
+        """The place of the real rank that a rank equals."""
+        return bisect.bisect(self.real, rank) - 1
+
+    def says(self, text):
+        """Leaves for the other real ranks what this one does."""
+        if self.doing:
+            self.doing[self.place].truncate(0)
+            self.doing[self.place].write(text.encode())
+            self.doing[self.place].flush()
+
+    def others(self):
+        """What the other real ranks said last."""
+        for i, f in enumerate(self.doing):
+            if i != self.place:
+                f.seek(0)
+                yield f"rank {self.real[i]}: {f.read().decode() or 'no call yet'}"
+
+    def give_up(self):
+        """Ends a process that waits for a collective for longer than the timeout of its groups."""
+        last = next((f"{name} of {what[1]:,} {str(what[2]).removeprefix('torch.')} in group {what[0].title}" for name, _, _, what in reversed(self.spans) if what), "no collective")
+        print(f"zbench loopback: rank {self.rank} waited {self.timeout} for what never ends; its last call: {last}. " + "; ".join(self.others()), file=sys.stderr, flush=True)
+        os._exit(1)
+
+    def exchange(self, owners):
+        """What moves data among real ranks, by their places."""
+        if owners not in self.exchanges:
+            name = "exchange " + ",".join(map(str, owners))
+            self.exchanges[owners] = dist.ProcessGroupGloo(dist.PrefixStore(name, self.store), owners.index(self.place), len(owners), self.timeout)
+        return self.exchanges[owners]
 
     def touch(self, tensors):
         """An operation reads or writes tensors: its stream waits for the collectives that write them."""
@@ -283,28 +366,82 @@ def moves(t):
     return small(t) or not cluster().sizes
 
 
+class Family:
+    """Groups that were made one after the other, of equal size, each rank in one at most: the groups
+    of one dimension of a mesh. When a rank calls on its group, its equals call on theirs. One
+    communicator a rank, and a stream."""
+
+    def __init__(self, number, groups):
+        cl, d = cluster(), cluster().devices
+        self.stream, named = Stream(), []
+        for ranks in groups:
+            owners = {cl.owner(r) for r in ranks}
+            if cl.place not in owners:
+                continue
+            key = f"id {number} {ranks[0]}"
+            if len(owners) == 1:
+                unique = d.unique()
+            elif cl.place == cl.owner(ranks[0]):
+                unique = d.unique()
+                cl.store.set(key, unique.hex())
+            else:
+                cl.store.set_timeout(cl.timeout)
+                unique = bytes.fromhex(cl.store.get(key).decode())
+            named.append((unique, ranks))
+        self.comms = d.joined(named, cl.rank)
+
+
+class Families:
+    """The groups of a program in the order in which every rank makes them."""
+
+    def __init__(self):
+        self.made = []  # (ranks, Group or None)
+
+    def add(self, ranks, group):
+        """A family that has all ranks is joined at once: then each process joins it at the same place
+        of its program."""
+        self.made.append((ranks, group))
+        own = self.around(len(self.made) - 1)
+        if sum(len(self.made[i][0]) for i in own) == cluster().ranks:
+            self.join(own)
+
+    def around(self, at):
+        """The places of the groups that are of one family with one of them."""
+        ranks = set(self.made[at][0])
+        own, size = [at], len(ranks)
+        for places in (range(at - 1, -1, -1), range(at + 1, len(self.made))):
+            for i in places:
+                other = self.made[i][0]
+                if len(other) != size or ranks & set(other):
+                    break
+                ranks |= set(other)
+                own.append(i)
+        return sorted(own)
+
+    def join(self, own):
+        family = Family(own[0], [self.made[i][0] for i in own])
+        for i in own:
+            if self.made[i][1] is not None:
+                self.made[i][1].family = family
+
+    def of(self, group):
+        """A group's family, which may not have all ranks: the others do not call then."""
+        if group.family is None:
+            self.join(self.around(next(i for i, (_, g) in enumerate(self.made) if g is group)))
+        return group.family
+
+
+families = Families()
+
+
 class Group(dist.ProcessGroup):
-    """A process group on a communicator of the loopback. Equal ranks: a sum is n times what one
-    has, a gather n copies of it."""
+    """A process group on communicators of the loopback. The data of a rank are those of the real one
+    that it equals."""
 
-    def __init__(self, rank, size):
-        super().__init__(rank, size)
-        self.own, self.n = rank, size
-        if size not in (1, cluster().ranks):
-            raise Refused(f"a group of {size} of {cluster().ranks} ranks: only groups of all ranks, or of one, are simulated")
-        d, unique = cluster().devices, (ctypes.c_char * 128)()
-
-        class Id(ctypes.Structure):
-            _fields_ = [("internal", ctypes.c_char * 128)]
-
-        d.said("ncclGetUniqueId", ctypes.byref(unique))
-        d.ccl.ncclCommInitRank.argtypes = [ctypes.c_void_p, ctypes.c_int, Id, ctypes.c_int]
-        self.comms = [ctypes.c_void_p() for _ in range(size)]
-        d.said("ncclGroupStart")
-        for i, c in enumerate(self.comms):
-            d.hip.hipSetDevice(i)
-            d.said("ncclCommInitRank", ctypes.byref(c), size, Id.from_buffer_copy(unique), i)
-        d.said("ncclGroupEnd")
+    def __init__(self, rank, ranks, name):
+        super().__init__(rank, len(ranks))
+        self.own, self.n, self.ranks, self.title, self.family, self.calls = rank, len(ranks), ranks, name, None, 0
+        self.owners = collections.Counter(cluster().owner(r) for r in ranks)
 
     def getBackendName(self):
         return "zbench"
@@ -317,79 +454,131 @@ class Group(dist.ProcessGroup):
         return dist.distributed_c10d._world.pg_names[self]
 
     def run(self, name, part, tensors, writes, op=None, root=None, outputs=None):
-        """A collective of all ranks. part is one rank's tensor by which the call counts."""
-        cl, d = cluster(), cluster().devices
+        """A call of all ranks. part is one rank's tensor by which the call counts; root is also the
+        peer of a send or receive, in the group."""
+        cl, d, family = cluster(), cluster().devices, families.of(self)
         count, kind = part.numel(), DTYPES.get(part.dtype)
         size = count * part.element_size()
         if kind is None:
             count, kind = size, DTYPES[torch.uint8]
+        if op is not None and op not in OPS:
+            raise Refused(f"{name} with {op}: RCCL has no such reduction")
         cl.touch([*tensors, *writes])
-        cl.messages.wait_stream(cl.current)
+        family.stream.wait_stream(cl.current)
         room = d.buffers_of(max(1, size * (self.n if name in ("AllGather", "ReduceScatter", "AllToAll") else 1)))
         tail = [x for x in (OPS[op] if op else None, root) if x is not None]
-        call, count, begin = getattr(d.ccl, "nccl" + name), ctypes.c_size_t(count), d.mark(cl.messages.row[0])
+        call, count, begin = getattr(d.ccl, "nccl" + name), ctypes.c_size_t(count), d.mark(family.stream.row[0])
         d.said("ncclGroupStart")
-        for c, s, b in zip(self.comms, cl.messages.row, room):
-            if call(b, *([] if name == "Bcast" else [b]), count, kind, *tail, c, s) != 0:
+        for c, s, b in zip(family.comms, family.stream.row, room):
+            if c is not None and call(b, *([] if name in ("Bcast", "Send", "Recv") else [b]), count, kind, *tail, c, s) != 0:
                 break
         d.said("ncclGroupEnd")
-        cl.spans.append((name, begin, d.mark(cl.messages.row[0]), (self, part.numel(), part.dtype)))
-        done = Done(d.record(cl.messages.row), list(writes) if outputs is None else outputs)
+        cl.spans.append((name, begin, d.mark(family.stream.row[0]), (self, part.numel(), part.dtype)))
+        done = Done(d.record(family.stream.row), list(writes) if outputs is None else outputs)
         for t in writes:
             cl.written[t.untyped_storage()._cdata] = done
         return done
 
-    def summed(self, t, op):
-        if moves(t) and op == "SUM":
-            t.mul_(self.n)
-        elif moves(t) and op == "PRODUCT":
-            t.pow_(self.n)
+    def agree(self, what, sent):
+        """The real ranks of the group make the same call, or all are told of it. Returns what each
+        sent, by its place: of tensors that a run of sizes leaves out, this rank's."""
+        cl = cluster()
+        self.calls += 1
+        owners = tuple(sorted(self.owners))
+        if len(owners) == 1:
+            return {owners[0]: sent}
+        text = f"call {self.calls} of group {self.title}: {what}" + ("" if sent is None else f" of {sent.numel():,} {str(sent.dtype).removeprefix('torch.')}")
+        cl.says(text)
+        sign = torch.tensor([int.from_bytes(hashlib.sha256(text.encode()).digest()[:7], "big")])
+        signs = [torch.empty_like(sign) for _ in owners]
+        try:
+            cl.exchange(owners).allgather([signs], [sign]).wait()
+        except RuntimeError as e:
+            raise Refused(f"rank {cl.rank} waits in {text}, which not all ranks make. " + "; ".join(cl.others())) from e
+        if any(not torch.equal(sign, s) for s in signs):
+            raise Refused(f"ranks make different calls. rank {cl.rank}: {text}; " + "; ".join(cl.others()))
+        if sent is None or not moves(sent):
+            return {o: sent for o in owners}
+        parts = [torch.empty_like(sent, memory_format=torch.contiguous_format) for _ in owners]
+        cl.exchange(owners).allgather([parts], [sent.contiguous()]).wait()
+        return dict(zip(owners, parts))
+
+    def summed(self, sent, op):
+        """The reduction over the ranks of the group of what each sent."""
+        if op == "PREMUL_SUM":
+            raise Refused("PREMUL_SUM: Python does not tell its factor; reduce with SUM and multiply, or run with --sizes")
+        parts = [(x, self.owners[o]) for o, x in sent.items()]
+        if op in ("MAX", "MIN"):
+            return (torch.amax if op == "MAX" else torch.amin)(torch.stack([x for x, _ in parts]), 0)
+        if op == "PRODUCT":
+            return math.prod(x.pow(n) for x, n in parts)
+        total = sum((x * n for x, n in parts[1:]), parts[0][0] * parts[0][1])
+        return total if op == "SUM" else total / self.n
+
+    def reduced(self, t, op, what):
+        sent = self.agree(what + " " + op, t)
+        if moves(t):
+            t.copy_(self.summed(sent, op))
+
+    def of_each(self, sent):
+        """What each rank of the group sent, in the group's order."""
+        return [sent[cluster().owner(r)] for r in self.ranks]
 
     def allreduce(self, tensors, opts=None):
         op = named(opts.reduceOp if opts is not None else dist.ReduceOp.SUM)
         for t in tensors:
-            self.quietly(lambda: self.summed(t, op))
-            done = self.run("AllReduce", t, [], [t], op=op, outputs=tensors)
+            self.quietly(lambda: self.reduced(t, op, "all_reduce"))
+            done = self.run("AllReduce", t, [], [t], op=counted(op), outputs=tensors)
         return done
 
     allreduce_coalesced = allreduce
 
     def broadcast(self, tensors, opts=None):
+        root = opts.rootRank if opts is not None else 0
         for t in tensors:
-            done = self.run("Bcast", t, [], [t], root=opts.rootRank if opts is not None else 0, outputs=tensors)
+            self.quietly(lambda: copied(t, self.of_each(self.agree(f"broadcast of rank {root}", t))[root]))
+            done = self.run("Bcast", t, [], [t], root=root, outputs=tensors)
         return done
 
     def reduce(self, tensors, opts):
         op = named(opts.reduceOp)
+
+        def reduced(t):
+            sent = self.agree(f"reduce {op} to rank {opts.rootRank}", t)
+            if moves(t) and opts.rootRank == self.own:
+                t.copy_(self.summed(sent, op))
+
         for t in tensors:
-            self.quietly(lambda: opts.rootRank == self.own and self.summed(t, op))
-            done = self.run("Reduce", t, [], [t], op=op, root=opts.rootRank, outputs=tensors)
+            self.quietly(lambda: reduced(t))
+            done = self.run("Reduce", t, [], [t], op=counted(op), root=opts.rootRank, outputs=tensors)
         return done
 
     def allgather(self, outputs, inputs, opts=None):
         for outs, t in zip(outputs, inputs):
-            self.quietly(lambda: [copied(o, t) for o in outs])
+            self.quietly(lambda: [copied(o, x) for o, x in zip(outs, self.of_each(self.agree("all_gather", t)))])
             done = self.run("AllGather", t, [t], outs, outputs=outputs)
         return done
 
     def _allgather_base(self, output, t, opts=None):
-        self.quietly(lambda: copied(output.view(self.n, -1), t.reshape(1, -1)))
+        self.quietly(lambda: [copied(o, x.reshape(-1)) for o, x in zip(output.view(self.n, -1), self.of_each(self.agree("all_gather", t)))])
         return self.run("AllGather", t, [t], [output])
 
     def allgather_into_tensor_coalesced(self, outputs, inputs, opts=None):
         return [self._allgather_base(o, t) for o, t in zip(outputs, inputs)][-1]
 
     def reduce_scatter(self, outputs, inputs, opts):
-        op = named(opts.reduceOp)
-        for o, parts in zip(outputs, inputs):
-            self.quietly(lambda: (copied(o, parts[self.own]), self.summed(o, op)))
-            done = self.run("ReduceScatter", o, parts, [o], op=op, outputs=outputs)
-        return done
+        return [self._reduce_scatter_base(o, torch.stack(parts), opts) for o, parts in zip(outputs, inputs)][-1]
 
     def _reduce_scatter_base(self, output, t, opts):
         op = named(opts.reduceOp)
-        self.quietly(lambda: (copied(output.view(-1), t.view(self.n, -1)[self.own]), self.summed(output, op)))
-        return self.run("ReduceScatter", output, [t], [output], op=op)
+
+        def reduced():
+            sent = self.agree("reduce_scatter " + op, t)
+            if moves(t):
+                output.view(-1).copy_(self.summed(sent, op).view(self.n, -1)[self.own])
+
+        self.quietly(reduced)
+        return self.run("ReduceScatter", output, [t], [output], op=counted(op))
 
     def reduce_scatter_tensor_coalesced(self, outputs, inputs, opts):
         return [self._reduce_scatter_base(o, t, opts) for o, t in zip(outputs, inputs)][-1]
@@ -398,11 +587,42 @@ class Group(dist.ProcessGroup):
         if len(set(out_splits or ())) > 1 or len(set(in_splits or ())) > 1:
             raise Refused("all_to_all of unequal parts: equal ranks would receive what they did not send")
         part = t.view(self.n, -1)[self.own]
-        self.quietly(lambda: copied(output.view(self.n, -1), part))
+        self.quietly(lambda: [copied(o, x.view(self.n, -1)[self.own]) for o, x in zip(output.view(self.n, -1), self.of_each(self.agree("all_to_all", t)))])
         return self.run("AllToAll", part, [t], [output])
 
     def barrier(self, opts=None):
+        self.quietly(lambda: self.agree("barrier", None))
         return self.run("AllReduce", torch.ones(1, dtype=torch.int32), [], [], op="SUM")
+
+    def peer(self, what, rank):
+        """The exchange with a real rank, and its place there."""
+        cl = cluster()
+        owner = cl.owner(self.ranks[rank])
+        if owner == cl.place:
+            raise Refused(f"{what} rank {self.ranks[rank]}, which equals rank {cl.rank} and so makes the same call: name a rank of each role in --real")
+        owners = tuple(sorted(self.owners))
+        return cl.exchange(owners), owners.index(owner)
+
+    def send(self, tensors, rank, tag=0):
+        for t in tensors:
+            exchange, place = self.peer("send to", rank)
+            cluster().says(f"send of group {self.title} to rank {self.ranks[rank]}")
+            self.sent = getattr(self, "sent", [])[-64:] + [exchange.send([t.contiguous() if moves(t) else torch.empty(1)], place, tag)]
+            done = self.run("Send", t, [t], [], root=rank, outputs=tensors)
+        return done
+
+    def recv(self, tensors, rank, tag=0):
+        for t in tensors:
+            exchange, place = self.peer("receive of", rank)
+            cluster().says(f"receive of group {self.title} of rank {self.ranks[rank]}")
+            into = torch.empty_like(t, memory_format=torch.contiguous_format) if moves(t) else torch.empty(1)
+            try:
+                exchange.recv([into], place, tag).wait()
+            except RuntimeError as e:
+                raise Refused(f"rank {cluster().rank} waits for what rank {self.ranks[rank]} does not send. " + "; ".join(cluster().others())) from e
+            self.quietly(lambda: moves(t) and t.copy_(into))
+            done = self.run("Recv", t, [], [t], root=rank, outputs=tensors)
+        return done
 
     def quietly(self, do):
         """Does what moves the data: the collective's time has it, not the computation's."""
@@ -412,20 +632,19 @@ class Group(dist.ProcessGroup):
         finally:
             cluster().inside = False
 
-    def __getattr__(self, name):
-        if name in ("send", "recv", "recv_anysource", "alltoall", "gather", "scatter"):
-            raise Refused(f"{name}: the ranks are each other's equals, and this call makes them differ")
-        raise AttributeError(name)
-
     def _refuse(self, *args, **kwargs):
-        raise Refused("sends, receives, gathers and scatters make ranks differ; here they are each other's equals")
+        raise Refused("gathers, scatters, all_to_all of lists and receives of any rank are not simulated")
 
-    send = recv = recv_anysource = alltoall = gather = scatter = _refuse
+    recv_anysource = alltoall = gather = scatter = _refuse
 
 
 def named(op):
-    name = str(getattr(op, "op", op)).rsplit(".", 1)[-1]
-    return "SUM" if name.startswith("PREMUL") else name
+    return str(getattr(op, "op", op)).rsplit(".", 1)[-1]
+
+
+def counted(op):
+    """The reduction by whose name RCCL is called: a factor before it changes no time."""
+    return "SUM" if op == "PREMUL_SUM" else op
 
 
 def copied(to, what):
@@ -515,66 +734,96 @@ def shapes_in(shapes):
 
 
 # Kineto's names of the collectives, and by what a rank's own part grows in the larger buffer.
-KINETO = {"AllReduce": ("allreduce", False, False), "Bcast": ("broadcast", False, False), "Reduce": ("reduce", False, False), "AllGather": ("_allgather_base", False, True), "ReduceScatter": ("_reduce_scatter_base", True, False), "AllToAll": ("all_to_all", True, True)}
+KINETO = {"AllReduce": ("allreduce", False, False), "Bcast": ("broadcast", False, False), "Reduce": ("reduce", False, False), "AllGather": ("_allgather_base", False, True), "ReduceScatter": ("_reduce_scatter_base", True, False), "AllToAll": ("all_to_all", True, True), "Send": ("send", False, False), "Recv": ("recv", False, False)}
 
 
 def finish():
     """Prints what a step came to, and writes the trace."""
-    if _cluster is None:
-        return
+    if _cluster is None or _cluster.failed:
+        return  # what others wait for may never come
     cl, d = _cluster, _cluster.devices
-    for stream in (cl.default, cl.messages):
+    for stream in cl.all:
         stream.synchronize()
     at, last = [0.0], cl.steps[0]
     for mark in cl.steps[1:]:
         at.append(at[-1] + d.between(last, mark))
         last = mark
+
+    def when(mark):
+        # From the last step before: a float of milliseconds has seven digits.
+        k = max((i for i, m in enumerate(cl.steps) if d.between(m, mark) >= 0), default=0)
+        return at[k] + d.between(cl.steps[k], mark)
+
     spans = []
     for name, begin, end, what in cl.spans:
-        # From the last mark before: a float of milliseconds has seven digits.
-        k = max((i for i, m in enumerate(cl.steps) if d.between(m, begin) >= 0), default=0)
-        start = at[k] + d.between(cl.steps[k], begin)
+        start = when(begin)
         spans.append((name, start, start + d.between(begin, end), what))
     path = os.environ.get("ZBENCH_TORCH_TRACE")
     if path:
-        write_trace(path, cl, at, spans)
-    print(summary(cl, at, spans), file=sys.stderr)
+        write_trace(path if cl.rank == 0 else "{0}.rank{2}{1}".format(*os.path.splitext(path), cl.rank), cl, at, spans, [(begin and when(begin), shape, dtype, when(end)) for begin, shape, dtype, end in cl.gradients])
+    if cl.rank == 0:
+        sums = summed_up(cl, at, spans)
+        print(summary(cl, sums), file=sys.stderr)
+        if "ZBENCH_TORCH_RESULT" in os.environ:
+            with open(os.environ["ZBENCH_TORCH_RESULT"], "w") as f:
+                json.dump(sums, f)
 
 
-def summary(cl, at, spans):
-    """One line. The first step of DistributedDataParallel is one bucket and the second moves its
-    indices: both are left out where there are more."""
+def summed_up(cl, at, spans):
+    """What a step came to, in seconds and bytes. The first step of DistributedDataParallel is one
+    bucket and the second moves its indices: both are left out where there are more."""
     steps = list(zip(at, at[1:]))
     kept = steps[2:] or steps[-1:]
     if not kept:
-        return f"SIMULATED on {cl.ranks} ranks: no optimizer made a step, so there is none to time"
+        return {"steps": []}
     took, computed, calls = [], [], []
     for begin, end in kept:
         inside = [s for s in spans if begin <= s[1] < end]
         took.append(end - begin)
         computed.append(sum(e - b for name, b, e, what in inside if what is None))
-        calls.append([what[1] * torch.empty(0, dtype=what[2]).element_size() for name, b, e, what in inside if what is not None])
-    step, busy, sent = statistics.median(took), statistics.median(computed), calls[-1]
-    return (f"SIMULATED on {cl.ranks} ranks: {step * 1e3:.2f} ms a step (median of {len(kept)}), computation {busy * 1e3:.2f} ms, "
-            f"exposed {(step - busy) * 1e3:.2f} ms ({(step - busy) / step:.1%}); {len(sent)} collectives a step, a rank's part up to {max(sent, default=0) / 2**20:.1f} MiB")
+        calls.append([what[1] * what[2].itemsize for name, b, e, what in inside if what is not None])
+    step, busy = statistics.median(took), statistics.median(computed)
+    return {"step": step, "computation": busy, "exposed": step - busy, "steps": took, "collectives": len(calls[-1]), "largest": max(calls[-1], default=0), "bucket": cl.bucket}
 
 
-def write_trace(path, cl, at, spans):
-    """The first rank's timeline, in the form of PyTorch's profiler."""
+def summary(cl, sums):
+    """One line."""
+    if not sums["steps"]:
+        return f"SIMULATED on {cl.ranks} ranks: no optimizer made a step, so there is none to time"
+    return (f"SIMULATED on {cl.ranks} ranks: {sums['step'] * 1e3:.2f} ms a step (median of {len(sums['steps'])}), computation {sums['computation'] * 1e3:.2f} ms, "
+            f"exposed {sums['exposed'] * 1e3:.2f} ms ({sums['exposed'] / sums['step']:.1%}); {sums['collectives']} collectives a step, a rank's part up to {sums['largest'] / 2**20:.1f} MiB")
+
+
+# PyTorch's names of types in a trace.
+NAMES = {torch.bfloat16: "BFloat16", torch.float16: "Half", torch.float32: "Float", torch.float64: "Double", torch.int64: "Long", torch.int32: "Int", torch.int8: "Char", torch.uint8: "Byte"}
+
+
+def write_trace(path, cl, at, spans, gradients):
+    """A rank's timeline, in the form of PyTorch's profiler. The host keeps up with the device: a
+    kernel is launched when it begins, and autograd hands a parameter its gradient once it is there."""
     events = [{"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{i}", "pid": 0, "tid": 0, "ts": b * 1e6, "dur": (e - b) * 1e6} for i, (b, e) in enumerate(zip(at, at[1:]))]
     for i, (name, b, e, what) in enumerate(spans):
         event = {"ph": "X", "cat": "kernel", "name": "computation", "pid": 0, "tid": name, "ts": b * 1e6, "dur": (e - b) * 1e6, "args": {"device": 0, "stream": name, "correlation": i + 1}}
         if what is not None:
             group, n, dtype = what
             kind, grows_in, grows_out = KINETO[name]
-            event.update(name="ncclDevKernel_Generic_1(ncclDevKernelArgsStorage<4096ul>)", tid=cl.messages.number)
-            event["args"].update({"stream": cl.messages.number, "Collective name": kind, "In msg nelems": n * (group.n if grows_in else 1), "Out msg nelems": n * (group.n if grows_out else 1),
-                                  "dtype": str(dtype).removeprefix("torch.").replace("bfloat16", "BFloat16").replace("float32", "Float").replace("float64", "Double").replace("float16", "Half").replace("int64", "Long").replace("int32", "Int").replace("uint8", "Byte").replace("int8", "Char"),
-                                  "Group size": group.n, "Process Group Name": "0", "Process Group Description": "default_pg", "Process Group Ranks": str(list(range(group.n)))})
+            event.update(name="ncclDevKernel_Generic_1(ncclDevKernelArgsStorage<4096ul>)", tid=group.family.stream.number)
+            event["args"].update({"stream": group.family.stream.number, "Collective name": kind, "In msg nelems": n * (group.n if grows_in else 1), "Out msg nelems": n * (group.n if grows_out else 1),
+                                  "dtype": NAMES.get(dtype, str(dtype)),
+                                  "Group size": group.n, "Process Group Name": group.title, "Process Group Description": "default_pg" if group.n == cl.ranks else "undefined", "Process Group Ranks": str(group.ranks)})
+        else:
+            events.append({"ph": "X", "cat": "cuda_runtime", "name": "hipLaunchKernel", "pid": 1, "tid": "autograd", "ts": b * 1e6, "dur": 0, "args": {"correlation": i + 1}})
         events.append(event)
+    made = 0.0
+    for begin, shape, dtype, end in gradients:
+        made = made if begin is None else begin
+        events.append({"ph": "X", "cat": "cpu_op", "name": "autograd::engine::evaluate_function", "pid": 1, "tid": "autograd", "ts": made * 1e6, "dur": (end - made) * 1e6})
+        events.append({"ph": "X", "cat": "cpu_op", "name": "torch::autograd::AccumulateGrad", "pid": 1, "tid": "autograd", "ts": end * 1e6, "dur": 0,
+                       "args": {"Input Dims": [list(shape)], "Input type": ["c10::" + NAMES[dtype] if dtype in (torch.bfloat16, torch.float16) else NAMES.get(dtype, str(dtype)).lower()]}})
+        made = end
     with open(path, "w") as f:
         json.dump({"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "SIMULATED " + os.environ.get("ZBENCH_TORCH_GPU", "")}],
-                   "distributedInfo": {"backend": "nccl", "rank": 0, "world_size": cl.ranks}, "traceEvents": sorted(events, key=lambda e: e["ts"])}, f)
+                   "distributedInfo": {"backend": "nccl", "rank": cl.rank, "world_size": cl.ranks}, "traceEvents": sorted(events, key=lambda e: e["ts"])}, f)
 
 
 def install():
@@ -582,21 +831,65 @@ def install():
     if os.environ.get("ZBENCH_TORCH_LIST") == "1":
         for what, by in REPLACED.items():
             print(f"zbench loopback: {what}: {by}", file=sys.stderr)
-    dist.Backend.register_backend("zbench", lambda store, rank, size, timeout: Group(rank, size), devices=["cpu"])
-    begin = dist.init_process_group
+    made = []
+
+    def make(options, _):
+        made.append(Group(options.group_rank, list(options.global_ranks_in_group) or list(range(options.group_size)), options.group_id))
+        return made[-1]
+
+    dist.Backend.register_backend("zbench", make, extended_api=True, devices=["cpu"])
+    begin, group_of = dist.init_process_group, dist.distributed_c10d._new_group_with_tag
 
     def init_process_group(backend=None, init_method=None, timeout=None, world_size=-1, rank=-1, store=None, group_name="", pg_options=None, device_id=None):
-        ranks = cluster().ranks
-        if world_size not in (-1, ranks) or rank not in (-1, 0):
-            raise Refused(f"init_process_group asks for rank {rank} of {world_size}; this process is rank 0 of {ranks}: --nodes and --gpus-per-node set the world")
-        begin("zbench", world_size=ranks, rank=0, store=dist.HashStore(), **({} if timeout is None else {"timeout": timeout}))
+        cl = cluster()
+        if world_size not in (-1, cl.ranks) or rank not in (-1, cl.rank):
+            raise Refused(f"init_process_group asks for rank {rank} of {world_size}; this process is rank {cl.rank} of {cl.ranks}: --nodes and --gpus-per-node set the world")
+        cl.timeout = timeout or TIMEOUT
+        begin("zbench", world_size=cl.ranks, rank=cl.rank, store=dist.HashStore(), timeout=cl.timeout)
+        families.add(list(range(cl.ranks)), made[-1])
+
+    def new_group(ranks=None, timeout=None, backend=None, backend_options=None, *args, **kwargs):
+        known = len(made)
+        out = group_of(ranks, timeout, None, None, *args, **kwargs)
+        families.add(sorted(ranks) if ranks is not None else list(range(cluster().ranks)), made[-1] if len(made) > known else None)
+        return out
 
     dist.init_process_group = dist.distributed_c10d.init_process_group = init_process_group
+    dist.distributed_c10d._new_group_with_tag = new_group
+    from torch.nn.parallel import DistributedDataParallel
+    made_of, other = DistributedDataParallel.__init__, os.environ.get("ZBENCH_TORCH_BUCKET")
+
+    def init(self, *args, **kwargs):
+        if other is not None:
+            kwargs["bucket_cap_mb"] = int(other) / 2**20
+        made_of(self, *args, **kwargs)
+        cluster().bucket = self.bucket_bytes_cap
+        for p in self.module.parameters() if cluster().traced else ():
+            if p.requires_grad:
+                p.register_post_accumulate_grad_hook(lambda p: cluster().handed(p))
+
+    DistributedDataParallel.__init__ = init
+    differentiate = torch.autograd.backward
+
+    def backward(*args, **kwargs):
+        if cluster().traced:
+            cluster().default.flush()
+            cluster().backward = cluster().devices.mark(cluster().default.row[0])
+        return differentiate(*args, **kwargs)
+
+    torch.autograd.backward = backward
     torch.cpu.Stream, torch.cpu.Event, torch.cpu.stream = Stream, Event, Within
     torch.cpu.current_stream = lambda device=None: cluster().current
     torch.cpu.synchronize = lambda device=None: cluster().current.synchronize()
     from torch.optim.optimizer import register_optimizer_step_post_hook
     register_optimizer_step_post_hook(lambda *_: cluster().step())
+    shown = sys.excepthook
+
+    def excepthook(*error):
+        cluster().failed = True
+        shown(*error)
+
+    sys.excepthook = excepthook
     cluster()
     Costs().__enter__()
     atexit.register(finish)

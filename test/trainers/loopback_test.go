@@ -25,7 +25,8 @@ type stepped struct {
 	step     float64 // milliseconds
 	exposed  float64
 	checksum string
-	calls    []call // of the last step, from the trace
+	trace    []byte
+	calls    []call // of its last step
 }
 
 type call struct {
@@ -36,36 +37,62 @@ type call struct {
 
 var summary = regexp.MustCompile(`SIMULATED on \d+ ranks: ([\d.]+) ms a step \(median of \d+\), computation [\d.]+ ms, exposed (-?[\d.]+) ms`)
 
-// simulated runs the example under zbench loopback --torch in the chroot. first is Python that runs before it.
-func simulated(t *testing.T, flags, first string, args ...string) (s stepped) {
+// inside is a folder of the chroot with zbench and the examples, behind what is to run before them.
+type inside struct{ root, at, libraries string }
+
+func enter(t *testing.T, first string) inside {
 	t.Helper()
-	root := chroot(t)
-	zbench := os.Getenv("ZBENCH")
+	root, zbench := chroot(t), os.Getenv("ZBENCH")
 	require.NotEmpty(t, zbench, "make system-test-trainers sets it")
-	cache := filepath.Join(root, "var/cache/zbench")
 	at, err := os.MkdirTemp(filepath.Join(root, "tmp"), "torch") //nolint:usetesting // the chroot sees its own /tmp
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(at) })
-	trace := filepath.Join(at, "trace.json")
-	env, err := exec.Command(zbench, append(strings.Fields("loopback --torch --env --cache-dir "+cache+" --trace "+trace), strings.Fields(flags)...)...).Output() //nolint:gosec // the built binary
+	// The chroot has no compiler: the libraries are built here.
+	env, err := exec.Command(zbench, "loopback", "--env", "--cache-dir", filepath.Join(root, "var/cache/zbench")).Output() //nolint:gosec // the built binary
 	require.NoError(t, err)
-	words := []string{root, "env", "ZBENCH_LOOPBACK_SHARED=/tmp/" + filepath.Base(at) + "/world"}
-	for line := range strings.Lines(string(env)) {
-		name, value, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "export "), "=")
-		if name != "ZBENCH_LOOPBACK_SHARED" {
-			words = append(words, name+"="+strings.ReplaceAll(strings.Trim(value, "'"), root+"/", "/"))
-		}
+	libraries := regexp.MustCompile(`LD_LIBRARY_PATH='([^':]+)`).FindSubmatch(env)
+	require.NotNil(t, libraries)
+	binary, err := os.ReadFile(zbench)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(at, "zbench"), binary, 0o755)) //nolint:gosec // it is to be run
+	for _, name := range []string{"llama.py", "schedules.py"} {
+		require.NoError(t, os.WriteFile(filepath.Join(at, name), []byte(first+"\n"+project.Read(t, "testdata/torch/"+name)), 0o644)) //nolint:gosec // Python reads it
 	}
-	return s.of(t, trace, first, append(words, append([]string{"python3", "-W", "ignore", "-"}, args...)...))
+	return inside{root, "/tmp/" + filepath.Base(at), strings.TrimPrefix(string(libraries[1]), root)}
 }
 
-// trainer is the example in the chroot; words say where and how, first is Python that runs before it.
-func trainer(t *testing.T, first string, words []string) *exec.Cmd {
-	cmd := exec.Command("chroot", words...) //nolint:gosec // the test's own words
-	cmd.Stdin = strings.NewReader(first + "\n" + project.Read(t, "testdata/torch/llama.py"))
+// python is one of the examples as one process; set are variables.
+func (in inside) python(set []string, args ...string) *exec.Cmd {
+	words := slices.Concat([]string{in.root, "env", "OMP_NUM_THREADS=1", "GLOO_SOCKET_IFNAME=lo"}, set, []string{"python3", "-W", "ignore", in.at + "/" + args[0]}, args[1:])
+	return buffered(exec.Command("chroot", words...)) //nolint:gosec // the test's own words
+}
+
+// zbench is one of the examples on the loopback.
+func (in inside) zbench(flags string, args ...string) *exec.Cmd {
+	words := slices.Concat(
+		[]string{in.root, "env", "OMP_NUM_THREADS=1", "GLOO_SOCKET_IFNAME=lo", in.at + "/zbench", "loopback", "--torch", "--cache-dir", in.at + "/cache", "--libraries", in.libraries},
+		strings.Fields(flags), []string{"--", "python3", "-W", "ignore", in.at + "/" + args[0]}, args[1:],
+	)
+	return buffered(exec.Command("chroot", words...)) //nolint:gosec // the test's own words
+}
+
+func buffered(cmd *exec.Cmd) *exec.Cmd {
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	return cmd
+}
+
+// simulated runs a trainer of a Llama on the loopback. first is Python that runs before it.
+func simulated(t *testing.T, flags, first string, args ...string) (s stepped) {
+	t.Helper()
+	in := enter(t, first)
+	cmd := in.zbench(flags+" --trace "+in.at+"/trace.json", append([]string{"llama.py"}, args...)...)
+	err := cmd.Run()
+	s.out = fmt.Sprint(cmd.Stdout)
+	require.NoError(t, err, s.out)
+	s.checksum = checksum(s.out)
+	s.read(t, filepath.Join(in.root, in.at, "trace.json"))
+	return s
 }
 
 func checksum(out string) string {
@@ -76,18 +103,15 @@ func checksum(out string) string {
 	return m[1]
 }
 
-func (s stepped) of(t *testing.T, trace, first string, words []string) stepped {
+// read reads the line at the end, and the calls of the last step.
+func (s *stepped) read(t *testing.T, trace string) {
 	t.Helper()
-	cmd := trainer(t, first, words)
-	err := cmd.Run()
-	s.out = fmt.Sprint(cmd.Stdout)
-	require.NoError(t, err, s.out)
-	s.checksum = checksum(s.out)
 	m := summary.FindStringSubmatch(s.out)
 	require.NotNil(t, m, s.out)
 	s.step, _ = strconv.ParseFloat(m[1], 64)
 	s.exposed, _ = strconv.ParseFloat(m[2], 64)
-	text, err := os.ReadFile(trace)
+	var err error
+	s.trace, err = os.ReadFile(trace)
 	require.NoError(t, err)
 	var file struct {
 		Events []struct {
@@ -97,7 +121,7 @@ func (s stepped) of(t *testing.T, trace, first string, words []string) stepped {
 			Args call    `json:"args"`
 		} `json:"traceEvents"`
 	}
-	require.NoError(t, json.Unmarshal(text, &file))
+	require.NoError(t, json.Unmarshal(s.trace, &file))
 	begin, end := 0.0, 0.0
 	for _, e := range file.Events {
 		if strings.HasPrefix(e.Name, "ProfilerStep#") {
@@ -109,7 +133,6 @@ func (s stepped) of(t *testing.T, trace, first string, words []string) stepped {
 			s.calls = append(s.calls, e.Args)
 		}
 	}
-	return s
 }
 
 const quiet = "--nodes 1 --gpus-per-node 4 --fault noise:sigma=0"
@@ -128,26 +151,33 @@ func TestDDPOnTheLoopbackIsGloo(t *testing.T) {
 		}
 		require.Equal(t, strings.Split(buckets[1], ", "), sent, "one float32 message a bucket, in the reducer's order")
 
-		free, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // closed at once
-		require.NoError(t, err)
-		_, port, err := net.SplitHostPort(free.Addr().String())
-		require.NoError(t, err)
-		require.NoError(t, free.Close())
-		var gloo []*exec.Cmd
-		for r := range 4 {
-			words := []string{
-				chroot(t), "env", "BACKEND=gloo", "USE_LIBUV=0", "OMP_NUM_THREADS=1", "GLOO_SOCKET_IFNAME=lo", "MASTER_ADDR=127.0.0.1", "MASTER_PORT=" + port, "VIEW=" + view,
-				fmt.Sprintf("RANK=%d", r), "WORLD_SIZE=4", "python3", "-W", "ignore", "-", "ddp", "2", "128", "1", "4", "2",
-			}
-			gloo = append(gloo, trainer(t, "", words))
-			require.NoError(t, gloo[r].Start())
-		}
-		for _, cmd := range gloo {
-			require.NoError(t, cmd.Wait(), "%s", cmd.Stdout)
-		}
 		require.NotEmpty(t, s.checksum)
-		require.Equal(t, checksum(fmt.Sprint(gloo[0].Stdout)), s.checksum)
+		require.Equal(t, checksum(onGloo(t, 4, "VIEW="+view, "llama.py", "ddp", "2", "128", "1", "4", "2")), s.checksum)
 	}
+}
+
+// onGloo runs an example as so many real processes, and returns what rank 0 prints.
+func onGloo(t *testing.T, ranks int, variable string, args ...string) string {
+	t.Helper()
+	in := enter(t, "")
+	free, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // closed at once
+	require.NoError(t, err)
+	_, port, err := net.SplitHostPort(free.Addr().String())
+	require.NoError(t, err)
+	require.NoError(t, free.Close())
+	var all []*exec.Cmd
+	for r := range ranks {
+		set := []string{
+			"BACKEND=gloo", "USE_LIBUV=0", "MASTER_ADDR=127.0.0.1", "MASTER_PORT=" + port, variable,
+			fmt.Sprintf("RANK=%d", r), fmt.Sprintf("WORLD_SIZE=%d", ranks),
+		}
+		all = append(all, in.python(set, args...))
+		require.NoError(t, all[r].Start())
+	}
+	for _, cmd := range all {
+		require.NoError(t, cmd.Wait(), "%s", cmd.Stdout)
+	}
+	return fmt.Sprint(all[0].Stdout)
 }
 
 // No time is the host's: a trainer that sleeps between its operators takes the same virtual time.
@@ -186,4 +216,119 @@ func TestFaultsSlowTheStep(t *testing.T) {
 	rail := simulated(t, world+" --fault slow_rail:node=1,rail=2,left=0.25", "", args...)
 	require.Greater(t, rail.exposed, 1.5*healthy.exposed)
 	require.True(t, slices.Equal(healthy.calls, rail.calls))
+}
+
+// Ranks that are processes of their own send the same, take the same time and end with the same
+// parameters as ranks that one process stands for; also with noise.
+func TestRealRanksEqualSimulatedOnes(t *testing.T) {
+	args := []string{"ddp", "2", "128", "1", "4", "1"}
+	one := simulated(t, "--nodes 2 --gpus-per-node 4", "", args...)
+	for _, real := range []string{"0,4", "0,2,4,6"} {
+		several := simulated(t, "--nodes 2 --gpus-per-node 4 --real "+real, "", args...)
+		require.Equal(t, one.step, several.step)
+		require.Equal(t, one.exposed, several.exposed)
+		require.Equal(t, one.calls, several.calls)
+		require.Equal(t, one.checksum, several.checksum)
+	}
+}
+
+// Groups of a mesh, and a pipeline whose halves make different calls: the data are those of gloo.
+func TestSchedulesOfSeveralGroups(t *testing.T) {
+	in := enter(t, "")
+	mesh := in.zbench(quiet+" --real 0,2", "schedules.py", "mesh")
+	require.NoError(t, mesh.Run(), "%s", mesh.Stdout)
+	require.Contains(t, fmt.Sprint(mesh.Stdout), "rank 0: 56 272 56 216\n")
+	require.Contains(t, fmt.Sprint(mesh.Stdout), "rank 2: 216 272 56 216\n")
+
+	sum := regexp.MustCompile(`rank 0: (\S+)`)
+	pipeline := in.zbench(quiet+" --real 0,2", "schedules.py", "pipeline")
+	require.NoError(t, pipeline.Run(), "%s", pipeline.Stdout)
+	gloo := sum.FindStringSubmatch(onGloo(t, 4, "X=", "schedules.py", "pipeline"))
+	require.NotNil(t, gloo)
+	require.Contains(t, fmt.Sprint(pipeline.Stdout), gloo[0]+"\n")
+
+	alone := in.zbench(quiet, "schedules.py", "pipeline")
+	require.Error(t, alone.Run())
+	require.Contains(t, fmt.Sprint(alone.Stdout), "name a rank of each role in --real")
+}
+
+// A rank that leaves out a call, makes two in another order or fails ends the run with an error that
+// says so, and nothing is left.
+func TestBrokenSchedulesAreNamed(t *testing.T) {
+	in := enter(t, "import os; os.environ['SECONDS_TO_WAIT'] = '20'")
+	for what, says := range map[string][]string{
+		"absent": {"ranks make different calls", "call 2 of group 0: all_reduce SUM of 1,000 float32", "call 2 of group 0: all_reduce SUM of 2,000 float32"},
+		"order":  {"ranks make different calls", "call 2 of group 0: all_reduce SUM of 1,000 float32", "call 2 of group 0: all_reduce SUM of 2,000 float32"},
+		"raises": {"a node was lost", "not all ranks make", "zbench: rank 2 ended with exit status 1"},
+	} {
+		cmd := in.zbench(quiet+" --real 0,2", "schedules.py", what)
+		require.Error(t, cmd.Run())
+		require.Equal(t, 1, cmd.ProcessState.ExitCode())
+		for _, s := range says {
+			require.Contains(t, fmt.Sprint(cmd.Stdout), s, what)
+		}
+	}
+	left, err := filepath.Glob(filepath.Join(in.root, in.at, "zbench-*"))
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
+// --what-if names the planted fault, and nothing where none was planted.
+func TestWhatIfNamesTheCause(t *testing.T) {
+	in := enter(t, "")
+	run := func(flags string) string {
+		cmd := in.zbench("--nodes 2 --gpus-per-node 4 --sizes "+flags, "llama.py", "ddp", "4", "1024", "400", "5")
+		require.NoError(t, cmd.Run(), "%s", cmd.Stdout)
+		return fmt.Sprint(cmd.Stdout)
+	}
+	rail := "slow_rail:node=1,rail=2,left=0.3"
+	require.Contains(t, run("--what-if all --fault late_node:node=0,seconds=2e-6 --fault "+rail), "The largest cause: with 'no "+rail+"'")
+	require.Contains(t, run("--what-if all"), "None of these makes the step 2 % shorter.")
+}
+
+// The step that recommend predicts from a trace of the loopback and a sweep of the same fabric is that
+// of the loopback, at every bucket size: PyTorch decides what is sent and when, on one side.
+func TestRecommendPredictsTheSimulatedStep(t *testing.T) {
+	zbench, dir := os.Getenv("ZBENCH"), t.TempDir()
+	world := "--nodes 2 --sizes --fault noise:sigma=0"
+	first := simulated(t, world, "", "ddp", "8", "2048", "25", "4")
+	require.NoError(t, os.WriteFile(dir+"/trace.json", first.trace, 0o600))
+	sweep := exec.Command(zbench, strings.Fields("collectives all_reduce --backend loopback -q -d float -b 64K -e 2G --nodes 2 --fault noise:sigma=0 --out "+dir+"/sweep")...) //nolint:gosec // the built binary
+	text, err := sweep.CombinedOutput()
+	require.NoError(t, err, "%s", text)
+	text, err = exec.Command(zbench, strings.Fields("recommend "+dir+"/sweep --framework ddp --format json --trace "+dir+"/trace.json")...).Output() //nolint:gosec // the built binary
+	require.NoError(t, err)
+	var doc struct {
+		Answer struct {
+			Table []struct {
+				Elements int64   `json:"elements"`
+				Exposed  float64 `json:"exposed_backward"`
+			} `json:"table"`
+		} `json:"answer"`
+	}
+	require.NoError(t, json.Unmarshal(text, &doc))
+	exposed := map[int64]float64{}
+	for _, row := range doc.Answer.Table {
+		exposed[row.Elements] = 1e3 * row.Exposed
+	}
+	for _, mib := range []int64{25, 100, 400} {
+		s := first
+		if mib != 25 {
+			s = simulated(t, world, "", "ddp", "8", "2048", strconv.FormatInt(mib, 10), "4")
+		}
+		predicted, ok := nearest(exposed, mib<<20/4)
+		require.True(t, ok)
+		require.InDelta(t, s.exposed, predicted, 0.02*s.step, "%d MiB", mib)
+	}
+}
+
+// nearest is the value of the largest key that is at most n: buckets change at keys only.
+func nearest(all map[int64]float64, n int64) (value float64, ok bool) {
+	best := int64(-1)
+	for key, v := range all {
+		if key <= n && key > best {
+			best, value, ok = key, v, true
+		}
+	}
+	return value, ok
 }

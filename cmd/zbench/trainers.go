@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"zbench/bench/exit"
+	"zbench/internal/launch"
+)
+
+// trainersGrace is how long the other real ranks have, after one has failed, to say what they waited
+// for.
+const trainersGrace = 5 * time.Second
+
+// trainers is a run of a trainer: a process for each real rank.
+type trainers struct {
+	program string
+	args    []string
+	// set are the variables of all processes, real the ranks of each.
+	set  []launch.Var
+	real []int
+	// ranks is the size of the simulated world, onNode how many of it a node has.
+	ranks, onNode int
+	// arena is the file where the processes meet. Files beside it are removed at the end.
+	arena string
+	// summed tells to read what a step came to.
+	summed bool
+	// output takes what the program prints; nil is this process's own streams.
+	output io.Writer
+}
+
+// environment are the variables of the process of a real rank: it drives the GPUs of those ranks that
+// are its equals.
+func (t *trainers) environment(s State, i int) []string {
+	next := t.ranks
+	if i+1 < len(t.real) {
+		next = t.real[i+1]
+	}
+	set := slices.Clone(t.set)
+	for _, v := range []struct {
+		name  string
+		value int
+	}{
+		{"RANK", t.real[i]},
+		{"LOCAL_RANK", t.real[i] % t.onNode},
+		{"ZBENCH_LOOPBACK_FIRST", t.real[i]},
+		{"ZBENCH_LOOPBACK_COUNT", next - t.real[i]},
+	} {
+		set = append(set, launch.Var{Name: v.name, Value: strconv.Itoa(v.value)})
+	}
+	line := launch.Line{Set: set}
+	return line.Environ(s.Environ(), "")
+}
+
+// run runs the processes to their end. When one fails, the others are stopped.
+func (t *trainers) run(ctx context.Context, s State) (sum torchSummary, err error) {
+	defer func() {
+		for _, file := range t.left() {
+			_ = s.FS.Remove(file) // those that were made
+		}
+	}()
+	ends := make(chan ending, len(t.real))
+	all := make([]Child, 0, len(t.real))
+	kill := func() {
+		for _, c := range all {
+			c.Kill()
+		}
+	}
+	defer context.AfterFunc(ctx, kill)()
+	var failed error
+	for i := range t.real {
+		child, err := s.Start(Command{Argv: append([]string{t.program}, t.args...), Environ: t.environment(s, i), Output: t.output})
+		if err != nil {
+			failed = exit.With(exit.Run, fmt.Errorf("%s cannot be started: %w", t.program, err), "check that it is a program for this machine")
+			kill()
+			break
+		}
+		all = append(all, child)
+		go func() {
+			code, how := child.Wait()
+			ends <- ending{child: i, code: code, how: how}
+		}()
+	}
+	var late <-chan time.Time
+	for left := len(all); left > 0; {
+		select {
+		case e := <-ends:
+			left--
+			if e.code != 0 && failed == nil {
+				failed = exit.With(exit.Run, fmt.Errorf("rank %d ended with %s", t.real[e.child], e.how), "its own message is above; the other ranks were stopped")
+				late = time.NewTimer(trainersGrace).C
+			}
+		case <-late:
+			kill()
+		}
+	}
+	switch {
+	case ctx.Err() != nil:
+		return sum, ctx.Err()
+	case failed != nil || !t.summed:
+		return sum, failed
+	}
+	sum, err = readSummary(s, t.arena+".result")
+	if err != nil {
+		return sum, exit.With(exit.Run, fmt.Errorf("the program left no time of a step: %w", err), "--what-if needs a trainer whose optimizer makes steps")
+	}
+	return sum, nil
+}
+
+// left are the files by which the processes meet.
+func (t *trainers) left() []string {
+	files := []string{t.arena + ".store", t.arena + ".result", t.arena}
+	for _, r := range t.real {
+		files = append(files, fmt.Sprintf("%s.rank%d", t.arena, r))
+	}
+	return files
+}
+
+// realRanks reads a list of ranks, upwards from 0.
+func realRanks(given string, ranks int) (list []int, err error) {
+	for text := range strings.SplitSeq(given, ",") {
+		r, err := strconv.Atoi(strings.TrimSpace(text))
+		if err != nil || r < 0 || r >= ranks || len(list) > 0 && r <= list[len(list)-1] || len(list) == 0 && r != 0 {
+			return nil, usagef("give ranks upwards from 0, such as --real 0,8", "--real %s: %q is not a rank of %d behind the one before", given, text, ranks)
+		}
+		list = append(list, r)
+	}
+	return list, nil
+}

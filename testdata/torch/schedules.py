@@ -1,0 +1,79 @@
+"""Schedules of communication beyond one group, and broken ones: nothing here knows of zbench.
+
+    schedules.py mesh|pipeline|absent|order|raises
+
+mesh: sums over the rows and columns of a mesh of two by the rest. pipeline: the first half of the
+ranks sends activations to the second, which sends gradients back; each half averages its gradients.
+absent, order, raises: the second half leaves out a call, makes two in another order, or fails.
+"""
+import datetime
+import os
+import sys
+
+import torch
+import torch.distributed as dist
+
+dist.init_process_group(os.environ.get("BACKEND", "nccl"), timeout=datetime.timedelta(seconds=float(os.environ.get("SECONDS_TO_WAIT", "60"))))
+rank, ranks = dist.get_rank(), dist.get_world_size()
+half, what = ranks // 2, sys.argv[1]
+second = rank >= half
+weight = torch.nn.Parameter(torch.full((64, 64), 0.01 * (1 + second)))
+optimizer = torch.optim.SGD([weight], lr=0.1)
+
+
+def mesh():
+    from torch.distributed.device_mesh import init_device_mesh
+
+    both = init_device_mesh("cpu", (2, half), mesh_dim_names=("outer", "inner"))
+    x = torch.arange(8.0) + (10 * second)
+    dist.all_reduce(x, group=both.get_group("inner"))
+    y = x.clone()
+    dist.all_reduce(y, group=both.get_group("outer"))
+    parts = torch.empty(2, 8)
+    dist.all_gather_into_tensor(parts, x, group=both.get_group("outer"))
+    weight.grad = torch.zeros_like(weight)
+    optimizer.step()
+    return [x.sum(), y.sum(), parts[0].sum(), parts[1].sum()]
+
+
+def pipeline():
+    own = [dist.new_group(list(range(begin, begin + half))) for begin in (0, half)][second]
+    pairs = [dist.new_group([r, r + half]) for r in range(half)][rank % half]
+    for _ in range(3):
+        x = torch.ones(32, 64)
+        if second:
+            dist.recv(x, src=rank - half, group=pairs)
+            x.requires_grad_()
+        y = x @ weight
+        if not second:
+            dist.send(y.detach(), dst=rank + half, group=pairs)
+            grad = torch.empty_like(y)
+            dist.recv(grad, src=rank + half, group=pairs)
+            y.backward(grad)
+        else:
+            y.sum().backward()
+            dist.send(x.grad, dst=rank - half, group=pairs)
+        dist.all_reduce(weight.grad, group=own)
+        weight.grad /= half
+        optimizer.step()
+        optimizer.zero_grad()
+    return [weight.double().sum()]
+
+
+def broken():
+    a, b = torch.ones(1000), torch.ones(2000)
+    dist.all_reduce(a)
+    if what == "raises" and second:
+        raise RuntimeError("a node was lost")
+    if what == "order" and second:
+        a, b = b, a
+    if what != "absent" or not second:
+        dist.all_reduce(a)
+    dist.all_reduce(b)
+    return [a.sum(), b.sum()]
+
+
+out = {"mesh": mesh, "pipeline": pipeline}.get(what, broken)()
+if rank in (0, half):
+    sys.stdout.write(f"rank {rank}: " + " ".join(f"{float(x):.9g}" for x in out) + "\n")
+dist.destroy_process_group()
