@@ -201,7 +201,8 @@ system-test-cuda: build ## zbench on the real libnccl, CUDA runtime and driver l
 		$(GO) test -count=1 -timeout 30m ./test/libraries
 
 .PHONY: system-test-trainers
-system-test-trainers: build ## Real PyTorch on the loopback, and on gloo beside it
+system-test-trainers: build ## Real PyTorch on the loopback, and on gloo beside it over links of a known rate
+	@command -v tc >/dev/null || scripts/install.sh iproute2
 	@$(FETCH); torch=$$(fetch scripts/chroot.sh torch); \
 	ZBENCH=$(CURDIR)/bin/zbench ZBENCH_TORCH=$$torch $(GO) test -count=1 -timeout 30m ./test/trainers
 
