@@ -142,7 +142,11 @@ func (d *Document) Findings() finding.List {
 	}
 	for i := 1; i <= last; i++ {
 		if x := d.Settings[i].Difference; i < last || x != nil && x.Verdict == Undecided {
-			list = append(list, d.finding(&d.Settings[i]))
+			f := d.finding(&d.Settings[i])
+			if d.Simulated { // the sentence is pasted without the page around it
+				f.Text = "SIMULATED: " + f.Text
+			}
+			list = append(list, f)
 		}
 	}
 	if s := d.off(); s != nil {

@@ -2,8 +2,10 @@ package trainers
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"os/exec"
@@ -312,23 +314,13 @@ func TestRecommendPredictsTheSimulatedStep(t *testing.T) {
 		exposed[row.Elements] = 1e3 * row.Exposed
 	}
 	for _, mib := range []int64{25, 100, 400} {
-		s := first
-		if mib != 25 {
-			s = simulated(t, world, "", "ddp", "8", "2048", strconv.FormatInt(mib, 10), "4")
-		}
-		predicted, ok := nearest(exposed, mib<<20/4)
-		require.True(t, ok)
-		require.InDelta(t, s.exposed, predicted, 0.02*s.step, "%d MiB", mib)
+		elements := nearest(exposed, mib<<20/4)
+		s := simulated(t, world, "", "ddp", "8", "2048", strconv.FormatFloat(float64(4*elements)/(1<<20), 'f', 6, 64), "4")
+		require.InDelta(t, s.exposed, exposed[elements], 0.02*s.step, "%d MiB", mib)
 	}
 }
 
-// nearest is the value of the largest key that is at most n: buckets change at keys only.
-func nearest(all map[int64]float64, n int64) (value float64, ok bool) {
-	best := int64(-1)
-	for key, v := range all {
-		if key <= n && key > best {
-			best, value, ok = key, v, true
-		}
-	}
-	return value, ok
+// nearest is the key that is nearest to n.
+func nearest(all map[int64]float64, n int64) int64 {
+	return slices.MinFunc(slices.Collect(maps.Keys(all)), func(a, b int64) int { return cmp.Compare(max(a-n, n-a), max(b-n, n-b)) })
 }

@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from torch import nn
 
 trainer = sys.argv[1]
-layers, hidden, bucket, steps, microbatches = (int(a) for a in (sys.argv[2:] + ["32", "4096", "25", "4", "1"][len(sys.argv) - 2:]))
+layers, hidden, bucket, steps, microbatches = (float(a) if "." in a else int(a) for a in (sys.argv[2:] + ["32", "4096", "25", "4", "1"][len(sys.argv) - 2:]))
 heads = hidden // 128
 kv, ffn, vocab, tokens = max(1, heads // 4), hidden * 7 // 2, 32 * hidden, min(hidden, 4096)
 
