@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var full = flag.Bool("full", false, "200 planted causes, as docs/EXPERIMENTS.md has them, in place of 12")
+var full = flag.Bool("full", false, "200 planted causes, as docs/EXPERIMENTS.md has them, in place of 6")
 
 // cause is what makes the steps of a trainer long, and what --what-if must name.
 type cause struct {
@@ -50,7 +50,7 @@ func planted(i int) cause {
 // --what-if names the planted cause among decoys, and none where none was planted. One run of a
 // trainer is four seconds of a core: the full experiment takes an hour.
 func TestCauses(t *testing.T) {
-	n := 12
+	n := 6
 	if *full {
 		n = 200
 	}
