@@ -239,8 +239,8 @@ class Within:
 
 class Done(dist._Work):
     """A collective that was launched. Its data are there; its end is an event, for which a stream
-    waits once: at wait(), or where an operation first touches what the collective writes, since
-    the reducer of DistributedDataParallel waits for futures that Python never sees."""
+    waits once: at wait(), at the end of a backward pass of DistributedDataParallel, or where an
+    operation first touches what the collective writes."""
 
     def __init__(self, events, outputs):
         super().__init__()
@@ -875,7 +875,10 @@ def install():
         if cluster().traced:
             cluster().default.flush()
             cluster().backward = cluster().devices.mark(cluster().default.row[0])
-        return differentiate(*args, **kwargs)
+        differentiate(*args, **kwargs)
+        # The reducer ends a backward pass by waiting for its futures, which Python never sees.
+        for done in list(cluster().written.values()) if cluster().bucket else ():
+            done.settle()
 
     torch.autograd.backward = backward
     torch.cpu.Stream, torch.cpu.Event, torch.cpu.stream = Stream, Event, Within
