@@ -29,7 +29,7 @@ type torchSummary struct {
 
 // matters is by how much of the step a change must shorten it to be called its cause: less lies
 // within what another seed of the noise does.
-const matters = 0.02
+const matters = 0.03
 
 // allChanges takes away each fault alone, and the noise, and gives larger buckets.
 const allChanges = "all"

@@ -76,4 +76,5 @@ def broken():
 out = {"mesh": mesh, "pipeline": pipeline}.get(what, broken)()
 if rank in (0, half):
     sys.stdout.write(f"rank {rank}: " + " ".join(f"{float(x):.9g}" for x in out) + "\n")
+dist.barrier()
 dist.destroy_process_group()
