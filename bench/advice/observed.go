@@ -1,7 +1,6 @@
 package advice
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -70,26 +69,22 @@ func (d *Document) inferred() []string {
 	share := unit.Percent
 	var all, open []string
 	for _, x := range []struct {
-		what, behind string
-		of           recommend.Estimate
-		print        func(float64) string
+		name, what, behind string
+		of                 recommend.Estimate
+		print              func(float64) string
 	}{
-		{"computation takes", " times as long as " + d.computeGiven(), f.Compute, times},
-		{"messages take", " times as long as in the sweep", f.Network, times},
-		{"messages slow computation down by", "", f.Contention, share},
-		{"outside of both passes a step takes", "", f.Rest, unit.Seconds},
+		{"computation", "computation takes", " times as long as " + d.computeGiven(), f.Compute, times},
+		{"messages", "messages take", " times as long as in the sweep", f.Network, times},
+		{"contention", "messages slow computation down by", "", f.Contention, share},
+		{"the rest of a step", "outside of both passes a step takes", "", f.Rest, unit.Seconds},
 	} {
 		if !x.of.Inferred {
-			open = append(open, x.what)
+			open = append(open, x.name)
 			continue
 		}
 		all = append(all, fmt.Sprintf("%s %s%s (%s to %s)", x.what, x.print(x.of.Value), x.behind, x.print(x.of.Lo), x.print(x.of.Hi)))
 	}
 	if len(open) > 0 {
-		names := map[string]string{"computation takes": "computation", "messages take": "messages", "messages slow computation down by": "contention"}
-		for i, o := range open {
-			open[i] = cmp.Or(names[o], "the rest of a step")
-		}
 		all = append(all, "these settings tell nothing of "+plain.And(open))
 	}
 	return all
@@ -149,19 +144,14 @@ func signed(v float64) string { return strings.Replace(fmt.Sprintf("%+.1f %%", 1
 
 // observedChart draws the steps by setting: predicted as a line with a band, measured as points with intervals.
 func observedChart(d *Document, f *recommend.Fit) document.Chart {
-	c := document.Chart{
-		ID: "steps", Title: "Step time by bucket size, predicted and measured", Subtitle: adviceSubtitle(d), Quantity: document.StepTime,
-		Series: []document.Series{{Name: "predicted, best fit"}, {Name: "measured", Loose: true}},
-		Notes: []string{
-			"Points are the medians of measured steps with their 95 % intervals; those of fewer than six steps have none.",
-			"The line is the best fit; of measured steps 95 % should lie in the shaded area.",
-		},
+	c := document.StepChart("predicted, best fit", d.Answer.Simulated)
+	c.Subtitle = adviceSubtitle(d)
+	c.Notes = []string{
+		"Points are the medians of measured steps with their 95 % intervals; those of fewer than six steps have none.",
+		"The line is the best fit; of measured steps 95 % should lie in the shaded area.",
 	}
 	if !f.Fits {
 		c.Notes = append(c.Notes, "The model does not fit this job.")
-	}
-	if d.Answer.Simulated {
-		c.Mark = "SIMULATED"
 	}
 	lo, hi := f.Settings[0].Elements, f.Settings[len(f.Settings)-1].Elements
 	for _, p := range f.Curve {
@@ -170,10 +160,7 @@ func observedChart(d *Document, f *recommend.Fit) document.Chart {
 		}
 	}
 	for _, o := range f.Settings {
-		p := document.Point{Bytes: o.Elements, Value: o.Median, N: o.Steps}
-		if o.Lo != nil && o.Hi != nil {
-			p.Lo, p.Hi, p.Bounded = *o.Lo, *o.Hi, true
-		}
+		p := document.MeasuredStep(o.Elements, o.Median, o.Lo, o.Hi, o.Steps)
 		p.Words = d.settingOf(&o) + ": " + p.Text(document.StepTime) + " measured, " + unit.Seconds(o.Fitted) + " by the best fit"
 		c.Series[1].Points = append(c.Series[1].Points, p)
 	}

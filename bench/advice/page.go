@@ -127,11 +127,8 @@ func Chips(d *Document) []document.Fact {
 func adviceChart(d *Document) document.Chart {
 	a := &d.Answer
 	c := document.Chart{
-		ID: "bucket", Title: "Step time over the best, by bucket size", Subtitle: adviceSubtitle(d), Quantity: document.Setting,
+		ID: "bucket", Title: "Step time over the best, by bucket size", Subtitle: adviceSubtitle(d), Quantity: document.Setting, Mark: document.MarkOf(a.Simulated),
 		Series: []document.Series{{Name: "step time"}},
-	}
-	if a.Simulated {
-		c.Mark = "SIMULATED"
 	}
 	for _, x := range a.Table {
 		if x.Elements < d.Floor() {

@@ -332,6 +332,25 @@ func SizeRange(c Chart) (lo, hi int64) {
 	return lo, hi
 }
 
+// StepChart is the chart of training steps by setting: the line of the prediction, by this name, and the
+// measured points, which are empty yet.
+func StepChart(predicted string, simulated bool) Chart {
+	return Chart{
+		ID: "steps", Title: "Step time by bucket size, predicted and measured", Mark: MarkOf(simulated), Quantity: StepTime,
+		Series: []Series{{Name: predicted}, {Name: "measured", Loose: true}},
+	}
+}
+
+// MeasuredStep is a median step of n with a setting, in seconds and elements, with the interval of the median, if
+// it has one.
+func MeasuredStep(elements int64, median float64, lo, hi *float64, n int) Point {
+	p := Point{Bytes: elements, Value: median, N: n}
+	if lo != nil && hi != nil {
+		p.Lo, p.Hi, p.Bounded = *lo, *hi, true
+	}
+	return p
+}
+
 // RangeName is what the stretch between both ends of a model is called in a chart.
 const RangeName = "model's range"
 

@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/stat/distuv"
+
 	"zbench/bench/stat"
 	"zbench/bench/trainer"
 	"zbench/bench/unit"
@@ -290,16 +292,4 @@ func (e *engine) unfit(f *Fit) *Refusal {
 }
 
 // exceeds is how often the sum of squares of n standard normal variables is at least x.
-func exceeds(x float64, n int) float64 {
-	half := x / 2
-	term, sum, first := math.Exp(-half), 0.0, 0.0
-	if n%2 == 1 {
-		sum, first = math.Erfc(math.Sqrt(half)), 0.5
-		term *= math.Sqrt(half) / math.Gamma(1.5)
-	}
-	for k := first; k < float64(n)/2; k++ {
-		sum += term
-		term *= half / (k + 1)
-	}
-	return min(1, sum)
-}
+func exceeds(x float64, n int) float64 { return distuv.ChiSquared{K: float64(n)}.Survival(x) }

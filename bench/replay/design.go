@@ -176,11 +176,7 @@ func (d Design) look(o *Outcome, alpha float64) {
 // as these do. Rounds count as independent. What is slower than a round is in both of its halves and cancels; for
 // an autoregression of any speed the differences of neighbouring rounds correlate by 0.04 at most.
 func (d Design) half(rounds []float64, n int, alpha float64) float64 {
-	mean, squares := stat.Mean(rounds), 0.0
-	for _, v := range rounds {
-		squares += (v - mean) * (v - mean)
-	}
-	spread := math.Sqrt(squares / float64(len(rounds)-1))
+	spread := math.Sqrt(stat.Variance(rounds, stat.Mean(rounds)))
 	p := 1 - alpha/float64(d.Settings-1)/2
 	return distuv.StudentsT{Sigma: 1, Nu: float64(n - 1)}.Quantile(p) * spread / math.Sqrt(float64(n))
 }

@@ -244,21 +244,15 @@ func (d *Document) Shown() *document.Document {
 
 // chart has the measured and the predicted step by setting.
 func (d *Document) chart() document.Chart {
-	c := document.Chart{
-		ID: "steps", Title: "Step time by bucket size, predicted and measured", Mark: document.MarkOf(d.Simulated), Quantity: document.StepTime,
-		Notes: []string{"Bars are the 95 % intervals of the measured medians."},
-	}
+	c := document.StepChart("predicted", d.Simulated)
+	c.Notes = []string{"Bars are the 95 % intervals of the measured medians."}
+	predicted, measured := &c.Series[0], &c.Series[1]
 	settings := d.Settings[:len(d.Settings)-1]
 	least, most := settings[0].Elements, settings[0].Elements
-	measured, predicted := document.Series{Name: "measured", Loose: true}, document.Series{Name: "predicted"}
 	for _, s := range settings {
 		least, most = min(least, s.Elements), max(most, s.Elements)
 		if m := s.Steps; m != nil {
-			p := document.Point{Bytes: s.Elements, Value: m.Median, N: m.N}
-			if m.Lo != nil {
-				p.Lo, p.Hi, p.Bounded = *m.Lo, *m.Hi, true
-			}
-			measured.Points = append(measured.Points, p)
+			measured.Points = append(measured.Points, document.MeasuredStep(s.Elements, m.Median, m.Lo, m.Hi, m.N))
 		}
 	}
 	for _, p := range d.predicted {
@@ -267,7 +261,6 @@ func (d *Document) chart() document.Chart {
 		}
 	}
 	slices.SortFunc(measured.Points, func(a, b document.Point) int { return cmp.Compare(a.Bytes, b.Bytes) })
-	c.Series = []document.Series{predicted, measured}
 	return c
 }
 

@@ -37,27 +37,28 @@ const longest = 1e5
 // mostObserved bounds the settings and the steps.
 const mostObserved = 1 << 16
 
-// add adds a step to the setting's others.
-func (o *Observed) add(setting string, seconds ...float64) error {
+// add adds steps to the setting's others, and returns the setting.
+func (o *Observed) add(setting string, seconds ...float64) (*ObservedSetting, error) {
 	setting = strings.TrimSpace(setting)
 	switch {
 	case setting == "":
-		return errors.New("a step lacks its setting")
+		return nil, errors.New("a step lacks its setting")
 	case len(seconds) == 0:
-		return fmt.Errorf("setting %s has no step", setting)
+		return nil, fmt.Errorf("setting %s has no step", setting)
 	case slices.ContainsFunc(seconds, func(t float64) bool { return !(t > 0 && t <= longest) }):
-		return fmt.Errorf("setting %s has a step that is not above 0 and at most %g s", setting, longest)
+		return nil, fmt.Errorf("setting %s has a step that is not above 0 and at most %g s", setting, longest)
 	}
 	i := slices.IndexFunc(o.Settings, func(s ObservedSetting) bool { return s.Setting == setting })
 	if i < 0 {
 		i = len(o.Settings)
 		o.Settings = append(o.Settings, ObservedSetting{Setting: setting})
 	}
-	o.Settings[i].Seconds = append(o.Settings[i].Seconds, seconds...)
-	if len(o.Settings) > mostObserved || len(o.Settings[i].Seconds) > mostObserved {
-		return fmt.Errorf("more than %d steps", mostObserved)
+	at := &o.Settings[i]
+	at.Seconds = append(at.Seconds, seconds...)
+	if len(o.Settings) > mostObserved || len(at.Seconds) > mostObserved {
+		return nil, fmt.Errorf("more than %d steps", mostObserved)
 	}
-	return nil
+	return at, nil
 }
 
 // ParseObserved reads a list: 25=412ms,100=388ms. trace returns the steps of a file that
@@ -79,10 +80,11 @@ func ParseObserved(text string, trace func(path string) (name string, seconds []
 				return nil, err
 			}
 		}
-		if err := o.add(setting, seconds...); err != nil {
+		at, err := o.add(setting, seconds...)
+		if err != nil {
 			return nil, err
 		}
-		o.Settings[slices.IndexFunc(o.Settings, func(s ObservedSetting) bool { return s.Setting == strings.TrimSpace(setting) })].File = name
+		at.File = name
 	}
 	return o, nil
 }
@@ -121,7 +123,7 @@ func ReadObserved(name string, r io.Reader) (*Observed, error) {
 				return nil, fmt.Errorf("%s:%d: %w, or name the unit in the header: setting,step_ms", name, line, err)
 			}
 		}
-		if err := o.add(setting, t); err != nil {
+		if _, err := o.add(setting, t); err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", name, line, err)
 		}
 	}

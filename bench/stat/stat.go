@@ -71,7 +71,7 @@ func Summarize(series []float64) *Summary {
 		sum.P99 = &q
 	}
 	if n >= 2 && sum.Mean > 0 {
-		cv := math.Sqrt(variance(s, sum.Mean)) / sum.Mean
+		cv := math.Sqrt(Variance(s, sum.Mean)) / sum.Mean
 		sum.CV = &cv
 	}
 	return &sum
@@ -112,7 +112,8 @@ func Mean(s []float64) float64 {
 	return s[0] + t/float64(len(s))
 }
 
-func variance(s []float64, m float64) float64 {
+// Variance is that of the values about m, their mean, with n − 1 degrees of freedom.
+func Variance(s []float64, m float64) float64 {
 	t := 0.0
 	for _, v := range s {
 		t += (v - m) * (v - m)

@@ -88,7 +88,7 @@ func railsLine(rec *record.Record, more ...string) string {
 		}
 		return plain.Shell(append(line, more...)...)
 	}
-	flags := flagsGiven(rec, func(f specFlag) bool { return slices.Contains(surveyFlags, f.name) })
+	flags := flagsGiven(rec, func(f specFlag) bool { return slices.Contains(worldFlags, f.name) })
 	line = append(line, slices.Concat(flags...)...)
 	return plain.Shell(append(line, more...)...)
 }

@@ -102,6 +102,18 @@ func (o *collectivesOptions) dryPrepare(s State, l launching, resumed bool) (*en
 	return u, backend, err
 }
 
+// dryMeasurement prints how the processes of a measurement start, and what it is about to do.
+func (o *collectivesOptions) dryMeasurement(s State, l launching, want spec.Spec, backend, name, what string) error {
+	out, row := newDryRun()
+	if err := o.dryLaunch(s, l, want, row); err != nil {
+		return err
+	}
+	row("Backend", "%s", backend)
+	row(name, "%s", what)
+	_, err := io.WriteString(s.Stdout, out.String())
+	return err
+}
+
 // dryLaunch prints how the processes start.
 func (o *collectivesOptions) dryLaunch(s State, l launching, want spec.Spec, row func(name, format string, args ...any)) error {
 	switch l.method {

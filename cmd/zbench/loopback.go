@@ -90,7 +90,7 @@ docs/LOOPBACK.md has the details, and what the loopback cannot show.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), s, args) },
 	}
 	o.want = spec.Spec{Schema: spec.Schema, Benchmark: spec.Collectives, Sweep: &spec.Sweep{}}
-	addFlags(cmd, &o.want, slices.DeleteFunc(slices.Clone(specFlags), func(f specFlag) bool { return !slices.Contains(loopbackWorld, f.name) }))
+	addFlags(cmd, &o.want, specRows(loopbackWorld))
 	f := cmd.Flags()
 	f.SetInterspersed(false) // the program's flags are its own
 	f.IntVarP(&o.gpus, "ngpus", "g", 0, "GPUs that each process sees (default all of its launcher's node)")

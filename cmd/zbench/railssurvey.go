@@ -24,40 +24,24 @@ import (
 	"zbench/internal/launch"
 )
 
-// surveyFlags are the flags of a sweep that a survey has, too.
-var surveyFlags = []string{"ngpus", "nodes", "gpus-per-node", "fabric", "backend", "seed", "fault"}
-
 // messageFlag is the size of a message.
 var messageFlag = bytesFlag("", "size", "64M", "bytes of a message in each direction", func(s *spec.Spec) *int64 { return &s.Sweep.MinBytes })
 
 // addMeasureFlags adds the flags of what zbench measures itself.
 func addMeasureFlags(cmd *cobra.Command, o *railsOptions) {
-	o.run.command = "rails"
-	addSpecFlags(&cobra.Command{}, &o.run.want) // the defaults of what has no flag here
-	rows := []specFlag{messageFlag}
-	for _, row := range specFlags {
-		if slices.Contains(surveyFlags, row.name) {
-			rows = append(rows, row)
-		}
-	}
-	addFlags(cmd, &o.run.want, rows)
-	addLibraryFlags(cmd, &o.run.libraries)
+	o.run.addWorldFlags(cmd, "rails", messageFlag)
 	f := cmd.Flags()
-	addLaunchFlags(f, &o.run.launch)
-	addDeadlineFlags(f, &o.run.deadlines)
 	addCountersFlag(f, &o.run.counters)
 	f.IntVar(&o.launches, "launches", rails.DefaultLaunches, "timed launches of each round; faults that come and go need at least 4")
 	f.IntVar(&o.rounds, "rounds", 0, "least number of rounds between nodes, and of passes over the links of a node: 20 finds faults that come and go")
 	f.StringVar(&o.profile, "profile", "", "CSV of what good hardware gives: network or xgmi, rate, source")
 	f.StringVar(&o.leaves, "leaves", "", "CSV of leaf switches: node, rail, switch")
-	o.run.addQuiet(f)
-	o.run.addVerbose(f, "print every check before the run")
 }
 
 // measuring are the flags of a measurement that were given.
 func measuring(cmd *cobra.Command) []string {
 	var given []string
-	names := slices.Concat(surveyFlags, launchFlags, deadlineFlags, []string{"size", "launches", "rounds", "profile", "leaves"})
+	names := slices.Concat(worldFlags, launchFlags, deadlineFlags, []string{"size", "launches", "rounds", "profile", "leaves"})
 	for _, name := range names {
 		if cmd.Flags().Changed(name) {
 			given = append(given, name)
@@ -147,14 +131,7 @@ func (o *railsOptions) dryRun(s State, l launching) error {
 	if _, err := rails.CaseOf(u.Spec.World, u.Spec.Sweep.MinBytes); err != nil {
 		return usage(err, railsHelp)
 	}
-	out, row := newDryRun()
-	if err := o.run.dryLaunch(s, l, u.Spec, row); err != nil {
-		return err
-	}
-	row("Backend", "%s", backend)
-	row("Survey", "%s", o.announcement(u.Spec.World))
-	_, err = io.WriteString(s.Stdout, out.String())
-	return err
+	return o.run.dryMeasurement(s, l, u.Spec, backend, "Survey", o.announcement(u.Spec.World))
 }
 
 // survey measures the world that this process leads, or holds alone.

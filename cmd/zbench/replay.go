@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -80,32 +79,16 @@ func newReplay(s State) *cobra.Command {
 	return cmd
 }
 
-// replayFlags are the flags of a sweep that replay has, too.
-var replayFlags = []string{"ngpus", "nodes", "gpus-per-node", "fabric", "backend", "seed", "fault"}
-
 func addReplayFlags(cmd *cobra.Command, o *replayOptions) {
-	o.run.command = "replay"
-	addSpecFlags(&cobra.Command{}, &o.run.want) // the defaults of what has no flag here
 	addFlags(cmd, &o.advice, adviceFlags)
-	var rows []specFlag
-	for _, row := range specFlags {
-		if slices.Contains(replayFlags, row.name) {
-			rows = append(rows, row)
-		}
-	}
-	addFlags(cmd, &o.run.want, rows)
-	addLibraryFlags(cmd, &o.run.libraries)
+	o.run.addWorldFlags(cmd, "replay")
 	f := cmd.Flags()
-	addLaunchFlags(f, &o.run.launch)
-	addDeadlineFlags(f, &o.run.deadlines)
 	f.StringSliceVar(&o.settings, "settings", nil, "settings to compare in place of the answer and its neighbours, in elements; k, M, G are decimal")
 	f.Float64Var(&o.margin, "margin", 0.5, "difference that matters, in per cent of a step")
 	f.IntVar(&o.block, "block", replay.DefaultBlock, "timed steps of a setting before it is the next one's turn")
 	f.IntVar(&o.maxSteps, "max-steps", 20000, "most steps of all settings together")
 	o.run.addFlags(f, "folder to create for replay.json, report.html and the chart (default none)")
 	o.run.addForce(f)
-	o.run.addQuiet(f)
-	o.run.addVerbose(f, "print every check before the run")
 	o.run.counters = "off"
 }
 
@@ -244,14 +227,7 @@ func (o *replayOptions) dryRun(s State, l launching, a *asked) error {
 	if err != nil {
 		return err
 	}
-	out, row := newDryRun()
-	if err := o.run.dryLaunch(s, l, u.Spec, row); err != nil {
-		return err
-	}
-	row("Backend", "%s", backend)
-	row("Steps", "%s", o.announcement(a))
-	_, err = io.WriteString(s.Stdout, out.String())
-	return err
+	return o.run.dryMeasurement(s, l, u.Spec, backend, "Steps", o.announcement(a))
 }
 
 // design is how the settings are compared.
@@ -340,8 +316,8 @@ func (o *replayOptions) observe(ctx context.Context, s State, u *engine.Setup, d
 	if err != nil {
 		return nil, err
 	}
-	if plan.Fit(cases, room); slices.ContainsFunc(cases, func(c plan.Case) bool { return c.Skip != "" }) {
-		at := slices.IndexFunc(cases, func(c plan.Case) bool { return c.Skip != "" })
+	plan.Fit(cases, room)
+	if at := slices.IndexFunc(cases, func(c plan.Case) bool { return c.Skip != "" }); at >= 0 {
 		return nil, exit.With(exit.Run, errors.New(cases[at].Skip), "give smaller --settings")
 	}
 	if err := o.run.check(s, u, d, cases, 0); err != nil {

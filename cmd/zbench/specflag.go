@@ -225,6 +225,27 @@ func (v *flagValue[T]) Set(text string) error {
 // otherNames are spellings that are taken too; --cudagraph is nccl-tests'.
 var otherNames = map[string]string{"warmup-iters": "warmup_iters", "cudagraph": "hipgraph"}
 
+// specRows are the rows of specFlags with these names.
+func specRows(names []string) []specFlag {
+	return slices.DeleteFunc(slices.Clone(specFlags), func(f specFlag) bool { return !slices.Contains(names, f.name) })
+}
+
+// worldFlags are the flags of a sweep that other measurements of a world have, too.
+var worldFlags = []string{"ngpus", "nodes", "gpus-per-node", "fabric", "backend", "seed", "fault"}
+
+// addWorldFlags adds the flags of a command that measures a world as a sweep does: which world, by which
+// libraries, started how, with which deadlines. rows are its own beside them.
+func (o *collectivesOptions) addWorldFlags(cmd *cobra.Command, command string, rows ...specFlag) {
+	o.command = command
+	addSpecFlags(&cobra.Command{}, &o.want) // the defaults of what has no flag here
+	addFlags(cmd, &o.want, append(rows, specRows(worldFlags)...))
+	addLibraryFlags(cmd, &o.libraries)
+	addLaunchFlags(cmd.Flags(), &o.launch)
+	addDeadlineFlags(cmd.Flags(), &o.deadlines)
+	o.addQuiet(cmd.Flags())
+	o.addVerbose(cmd.Flags(), "print every check before the run")
+}
+
 // addSpecFlags puts the table on a command and the defaults into the request.
 func addSpecFlags(cmd *cobra.Command, to *spec.Spec) {
 	*to = spec.Spec{Schema: spec.Schema, Benchmark: spec.Collectives, Sweep: &spec.Sweep{}}

@@ -64,39 +64,26 @@ func (t *trainers) run(ctx context.Context, s State) (sum torchSummary, err erro
 			_ = s.FS.Remove(file) // those that were made
 		}
 	}()
-	ends := make(chan ending, len(t.real))
-	all := make([]Child, 0, len(t.real))
-	kill := func() {
-		for _, c := range all {
-			c.Kill()
-		}
-	}
-	defer context.AfterFunc(ctx, kill)()
+	f := &children{s: s, ends: make(chan ending, len(t.real))}
 	var failed error
 	for i := range t.real {
-		child, err := s.Start(Command{Argv: append([]string{t.program}, t.args...), Environ: t.environment(s, i), Output: t.output})
-		if err != nil {
-			failed = exit.With(exit.Run, fmt.Errorf("%s cannot be started: %w", t.program, err), "check that it is a program for this machine")
-			kill()
+		if err := f.add(Command{Argv: append([]string{t.program}, t.args...), Environ: t.environment(s, i), Output: t.output}); err != nil {
+			failed = exit.With(exit.Run, err, "check that it is a program for this machine")
 			break
 		}
-		all = append(all, child)
-		go func() {
-			code, how := child.Wait()
-			ends <- ending{child: i, code: code, how: how}
-		}()
 	}
+	defer context.AfterFunc(ctx, f.kill)()
 	var late <-chan time.Time
-	for left := len(all); left > 0; {
+	for left := len(f.all); left > 0; {
 		select {
-		case e := <-ends:
+		case e := <-f.ends:
 			left--
 			if e.code != 0 && failed == nil {
 				failed = exit.With(exit.Run, fmt.Errorf("rank %d ended with %s", t.real[e.child], e.how), "its own message is above; the other ranks were stopped")
 				late = time.NewTimer(trainersGrace).C
 			}
 		case <-late:
-			kill()
+			f.kill()
 		}
 	}
 	switch {

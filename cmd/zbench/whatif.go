@@ -18,13 +18,9 @@ type change struct {
 	bucket int64
 }
 
-// torchSummary is what a trainer's run came to, as it leaves it: seconds and bytes.
+// torchSummary is what a trainer's run leaves of what it came to: the median step, in seconds.
 type torchSummary struct {
-	Step    float64   `json:"step"`
-	Exposed float64   `json:"exposed"`
-	Steps   []float64 `json:"steps"`
-	// Bucket is the limit of DistributedDataParallel's buckets; 0 where the program uses none.
-	Bucket int64 `json:"bucket"`
+	Step float64 `json:"step"`
 }
 
 // matters is by how much of the step a change must shorten it to be called its cause: less lies
