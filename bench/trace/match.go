@@ -89,16 +89,28 @@ func (t *Trace) certain(group int) bool {
 	return g.Size > 1 && (len(g.Ranks) == g.Size || g.Size >= t.World && len(t.Ranks) <= g.Size)
 }
 
-// called is what must be alike: all of a call but what the file does not tell.
-func called(c *Call) string {
+// told is what the files tell of all calls of a number beside the collective: what they do not tell of one rank,
+// such as the size of a call in which a profile ends, is no difference.
+type told struct{ bytes, dtype, op bool }
+
+func toldOf(calls map[int]*Call) told {
+	t := told{true, true, true}
+	for _, c := range calls {
+		t.bytes, t.dtype, t.op = t.bytes && c.Bytes >= 0, t.dtype && c.Dtype != "", t.op && c.Op != ""
+	}
+	return t
+}
+
+// called is what must be alike.
+func (t told) called(c *Call) string {
 	text := c.Collective
-	if c.Bytes >= 0 && !unequal[c.Collective] {
+	if t.bytes && !unequal[c.Collective] {
 		text += " of " + unit.Comma(c.Bytes) + " B"
 	}
-	if c.Dtype != "" {
+	if t.dtype {
 		text += ", " + c.Dtype
 	}
-	if c.Op != "" {
+	if t.op {
 		text += ", " + c.Op
 	}
 	return text
@@ -117,11 +129,11 @@ func (m *Matched) group(g Group, of map[int][]*Call) {
 	}
 	found := false
 	for _, n := range slices.Sorted(maps.Keys(all)) {
-		kinds := map[string][]int{}
+		kinds, tell := map[string][]int{}, toldOf(all[n])
 		for _, rank := range slices.Sorted(maps.Keys(of)) {
 			switch c := all[n][rank]; {
 			case c != nil:
-				kinds[called(c)] = append(kinds[called(c)], rank)
+				kinds[tell.called(c)] = append(kinds[tell.called(c)], rank)
 			case n > last[rank] && len(of) == g.Size:
 				kinds[""] = append(kinds[""], rank)
 			}

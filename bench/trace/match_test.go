@@ -65,8 +65,8 @@ func TestMismatchIsNamed(t *testing.T) {
 		if numbered && at == 0 && ranks == 3 { // one against one
 			continue
 		}
-		require.Equal(t, []any{number, []int{rank}, called(c), called(&was)}, []any{d.Number, d.Ranks, d.Call, d.OthersCall})
-		require.Contains(t, fmt.Sprint(m.findings()), fmt.Sprintf("MISMATCH: Call %d of group dp, %d ranks: rank %d calls %s, rank", number, ranks, rank, called(c)))
+		require.Equal(t, []any{number, []int{rank}, told{bytes: true, dtype: true}.called(c), told{bytes: true, dtype: true}.called(&was)}, []any{d.Number, d.Ranks, d.Call, d.OthersCall})
+		require.Contains(t, fmt.Sprint(m.findings()), fmt.Sprintf("MISMATCH: Call %d of group dp, %d ranks: rank %d calls %s, rank", number, ranks, rank, told{bytes: true, dtype: true}.called(c)))
 	}
 }
 
@@ -100,4 +100,15 @@ func TestOnlyCertainGroupsAreMatched(t *testing.T) {
 	require.Empty(t, tr.matched().Differ, "so do the sizes of an all_to_all")
 	tr.Ranks[1].Rank = 0
 	require.Nil(t, tr.matched(), "a rank that is there twice")
+}
+
+// What a file does not tell of one rank's call is no difference: a profile may end within it.
+func TestWhatIsNotToldIsNoDifference(t *testing.T) {
+	tr := alike(rand.New(rand.NewPCG(1, 2)), 4, 6, true)
+	last := &tr.Ranks[3].Calls[len(tr.Ranks[3].Calls)-1]
+	bytes := last.Bytes
+	last.Bytes, last.Dtype, last.Op = Unknown, "", ""
+	require.Empty(t, tr.matched().Differ)
+	last.Bytes = bytes + 4
+	require.NotEmpty(t, tr.matched().Differ, "what is told still counts")
 }
