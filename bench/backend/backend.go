@@ -102,6 +102,8 @@ type Vendor struct {
 	// Torch is what PyTorch calls for a product. TransposedFP8: LT takes fp8 as TN alone.
 	Torch         Torch
 	TransposedFP8 bool
+	// FNUZ is the capability of the GPUs whose fp8 has the FNUZ form; zero for none.
+	FNUZ [2]int
 
 	// Stream is how BabelStream's model for the vendor launches.
 	Stream Stream

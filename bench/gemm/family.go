@@ -30,9 +30,6 @@ func Dtypes() []string { return []string{BF16, FP16, F32, FP8} }
 // dtypeNames are other names of the types.
 var dtypeNames = map[string]string{"bf16": BF16, "fp16": FP16, "half": FP16, "f32": F32, "fp32": F32, "float": F32, "fp8": FP8}
 
-// FNUZ tells that an architecture has the FNUZ form of fp8, and not that of the Open Compute Project.
-func FNUZ(arch string) bool { return strings.HasPrefix(arch, "gfx94") }
-
 // Elements is the size of an element of A and B, and of C, in bytes.
 func Elements(dtype string) (in, out int64) {
 	switch dtype {
@@ -57,12 +54,12 @@ const (
 var Family = kernel.Register(kernel.Family{
 	Name: spec.Gemm, Order: 5, OneDevice: true, Faults: true, MaxTime: "0.3",
 	Short: "Matrix products of a model by the vendor's library, and sizes that run well",
-	Long: `Times the matrix products of a model's layers (forward, dgrad, wgrad; experts and
-router included) or given ones by hipBLASLt or cuBLASLt: each choice of the
+	Long: `Times the matrix products of a model's layers (forward, dgrad, wgrad, with
+experts and router) or given ones by hipBLASLt or cuBLASLt: each choice of the
 library's heuristics, what PyTorch would call, and the plain product of rocBLAS
 or cuBLAS. Each product is checked against float64. Beside the TFLOP/s stand the
-tiles over the compute units, what is lost to both, and rows a power of two
-apart. --around hidden compares hidden sizes near by, --peak measures the
+tiles over the compute units, the share that is lost to both, and rows a power of
+two apart. --around hidden compares hidden sizes near by; --peak measures the
 reachable rate on all GPUs at once.
 
 Without a GPU a stand-in on the loopback's virtual clock takes the library's

@@ -101,8 +101,14 @@ func rate(k *record.Kernel) float64 {
 	return *k.Metrics.Effective
 }
 
-// reachable is what a kind of GPU reaches in a type by others' measurements; false where none is known.
-func (p *product) reachable() (device.Reach, bool) { return device.ReachOf(p.device.Name, p.dtype) }
+// reachable is what a kind of GPU reaches in a type by others' measurements; false where none is known, and
+// on the loopback, whose rates are nobody's.
+func (p *product) reachable() (device.Reach, bool) {
+	if p.device.Kind != record.GPU {
+		return device.Reach{}, false
+	}
+	return device.ReachOf(p.device.Name, p.dtype)
+}
 
 // show fills a document with the products.
 func show(d *document.Document, rec *record.Record) {
@@ -133,7 +139,7 @@ func results(rec *record.Record, all []*product) table.Table {
 	if rec.Simulated {
 		t.Title += ", SIMULATED"
 	}
-	for _, p := range all {
+	for _, p := range asked(rec, all) {
 		s := p.shape
 		f := Best(s, p.device.Units)
 		in, out := Elements(p.dtype)
@@ -153,6 +159,20 @@ func results(rec *record.Record, all []*product) table.Table {
 	}
 	t.Notes = notes(rec)
 	return t
+}
+
+// asked are the products but for those of hidden sizes near by, which the CSV has.
+func asked(rec *record.Record, all []*product) []*product {
+	if !rec.OfKernels() || rec.Spec.Kernels.Around == 0 {
+		return all
+	}
+	models, err := Models(rec.Spec.Kernels)
+	if err != nil {
+		return all
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(p *product) bool {
+		return !slices.ContainsFunc(models[0].Shapes, func(s Shape) bool { return s.Pass == p.shape.Pass && s.String() == p.shape.String() })
+	})
 }
 
 func notes(rec *record.Record) []string {
@@ -224,12 +244,13 @@ func figures(rec *record.Record) finding.List {
 	}
 	text := fmt.Sprintf("Best product: %s %s at %s", p.dtype, p.shape.Size(), unit.Flops(rate(p.best)))
 	if r, ok := p.reachable(); ok {
-		text += fmt.Sprintf(", %s of the %s that others reached (%s)", unit.Percent(rate(p.best)/r.Rate), unit.Flops(r.Rate), r.Source)
+		text += fmt.Sprintf(", %s of the %s that others reached (%s)", unit.Percent(rate(p.best)/r.Rate), unit.Flops(r.Rate), plain.Line(r.Source))
 	}
 	say(CodeRate, text+".")
 	worst, n := p, 0
 	var flagged []string
-	for _, o := range all {
+	wanted := asked(rec, all)
+	for _, o := range wanted {
 		if o.gap() >= noticed {
 			n++
 			if o.gap() > worst.gap() {
@@ -243,10 +264,10 @@ func figures(rec *record.Record) finding.List {
 	}
 	if n > 0 {
 		say(CodeGap, fmt.Sprintf("The heuristics' first choice is at least 2 %% slower than the best of those timed in %d of %d products; at the most %s (%s %s, choice %d).",
-			n, len(all), unit.Percent(worst.gap()), worst.dtype, worst.shape.String(), worst.best.Config.Choice))
+			n, len(wanted), unit.Percent(worst.gap()), worst.dtype, worst.shape.String(), worst.best.Config.Choice))
 	}
 	if len(flagged) > 0 {
-		say(CodeStrides, fmt.Sprintf("Rows a power of two of bytes apart in %d of %d products, %s the first: pad the leading dimension or choose another size.", len(flagged), len(all), flagged[0]))
+		say(CodeStrides, fmt.Sprintf("Rows a power of two of bytes apart in %d of %d products, %s the first: pad the leading dimension or choose another size.", len(flagged), len(wanted), flagged[0]))
 	}
 	for _, line := range gpus(rec, all) {
 		say(CodeGPUs, line)

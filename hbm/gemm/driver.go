@@ -54,9 +54,10 @@ type gpu struct {
 
 // Driver is open devices. It is not safe for concurrent use but for Cancel.
 type Driver struct {
-	p     *native.Provider
-	cfg   Config
-	arch  string
+	p   *native.Provider
+	cfg Config
+	// fnuz is the form of fp8 that the GPU has.
+	fnuz  bool
 	units []*gpu
 	timer *native.Timer
 	// noBLAS is the reason why there is no plain product.
@@ -137,7 +138,7 @@ func (d *Driver) openUnit(u *gpu, index int) error {
 	if err != nil {
 		return err
 	}
-	d.arch = about.Arch
+	d.fnuz = d.vendor().FNUZ == [2]int{about.CapabilityMajor, about.CapabilityMinor}
 	_, total, err := d.p.Memory(index)
 	if err != nil {
 		return err

@@ -34,7 +34,7 @@ func (d *Driver) kindOf(dtype string) kind {
 	case method.F32:
 		return of(matrix.F32, matrix.F32, native.F32, native.F32)
 	case method.FP8:
-		if method.FNUZ(d.arch) || d.p.Simulated && d.vendor().Torch.LT { // the loopback is a gfx942
+		if d.fnuz {
 			return of(matrix.FP8FNUZ, matrix.BF16, native.FP8FNUZ, native.BF16)
 		}
 		return of(matrix.FP8, matrix.BF16, native.FP8, native.BF16)
