@@ -42,8 +42,10 @@ func Elements(dtype string) (in, out int64) {
 }
 
 const (
-	// DefaultTokens are those of a microbatch, DefaultAround the neighbours on each side.
-	DefaultTokens, DefaultAround = 16384, 4
+	// DefaultTokens are those of a microbatch.
+	DefaultTokens = 16384
+	// DefaultAround is the neighbours of a hidden size on each side.
+	DefaultAround = 4
 	// MostChoices of the heuristics are timed.
 	MostChoices = 8
 	maxTokens   = 1 << 22
