@@ -12,7 +12,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
+	"zbench/bench/pattern"
 	"zbench/bench/spell"
 )
 
@@ -123,6 +125,17 @@ type Param struct {
 	// Ready is when its gradient is ready, in seconds from the beginning of a backward pass without
 	// communication; absent where it was not measured.
 	Ready float64 `json:"ready_seconds,omitempty"`
+}
+
+// numberedBlock and numberedExpert are the parts of a tensor's name that number them.
+var (
+	numberedBlock  = pattern.New(`^(?:model\.)?layers\.\d+\.`)
+	numberedExpert = pattern.New(`(?:experts\.)?(?:local_experts|experts)\.\d+\.`)
+)
+
+// Role is the name that the weight has in every block and expert: "self_attn.q_proj".
+func (p Param) Role() string {
+	return numberedExpert.ReplaceAllString(numberedBlock.ReplaceAllString(strings.TrimSuffix(p.Name, ".weight"), ""), "experts.")
 }
 
 // Held is the number of elements of the parameter, trained or not.
