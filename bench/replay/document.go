@@ -60,6 +60,8 @@ type Document struct {
 	Compute *float64 `json:"compute"`
 	// Own is a step of the job as its trace has it, replayed before all others; absent where there is no trace.
 	Own *Own `json:"own,omitempty"`
+	// Messages are the messages' own times in the first step that was taken; null where none were.
+	Messages *Messages `json:"messages"`
 	// Ended is why the steps ended early; absent where they did not.
 	Ended string `json:"ended,omitempty"`
 	// Settings in the order in which they take turns; the first is what the others are compared with, and the last
@@ -138,6 +140,11 @@ func (d *Document) Findings() finding.List {
 	}
 	if d.Own != nil {
 		list = append(list, d.simulated(d.Own.finding()))
+	}
+	if d.Messages != nil {
+		for _, f := range d.Messages.findings() {
+			list = append(list, d.simulated(f))
+		}
 	}
 	last := len(d.Settings) - 1
 	if last < 0 {

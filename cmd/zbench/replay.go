@@ -457,7 +457,20 @@ func prepare(ctx context.Context, player plan.Player, a *asked, steps []*plan.St
 		return err
 	}
 	doc.Compute = &alone
+	if err := messages(ctx, player, len(steps), steps[0], doc); err != nil {
+		return err
+	}
+	doc.Messages.Amount = doc.Settings[0].Amount
 	return nil
+}
+
+// messages times the messages of the step of setting 0, beside computation and, as another setting, without.
+func messages(ctx context.Context, p plan.Player, bare int, step *plan.Step, doc *replay.Document) error {
+	err := stage(ctx, p, bare, replay.Bare(step))
+	if err == nil {
+		doc.Messages, err = replay.TakeMessages(ctx, p, 0, bare, len(step.Sends))
+	}
+	return err
 }
 
 // predicted are the steps of the turns by the curves, in seconds.
@@ -519,7 +532,7 @@ func (o *replayOptions) takeOwn(ctx context.Context, p plan.Player, step *plan.S
 		all = append(all, seconds[1:]...)
 	}
 	doc.Own.Steps = stat.Summarize(all)
-	return nil
+	return messages(ctx, p, 1, step, doc)
 }
 
 // document is what is known before the first step.
