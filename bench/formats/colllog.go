@@ -41,9 +41,10 @@ const maxLine = 64 << 10
 type collLog struct {
 	t *trace.Trace
 	// all are the processes' devices, each of which is a rank, in the order they appear; of are they by
-	// process and device.
+	// process and device, met by those and the host as lines have it.
 	all []*collRank
 	of  map[string][]*collRank
+	met map[string]*collRank
 	// broken is the number of lines with a call that cannot be read.
 	broken int
 }
@@ -64,7 +65,7 @@ func (r *collRank) number(rank, size int64) {
 }
 
 func readCollLog(in *Input, t *trace.Trace) error {
-	l := &collLog{t: t, of: map[string][]*collRank{}}
+	l := &collLog{t: t, of: map[string][]*collRank{}, met: map[string]*collRank{}}
 	r := bufio.NewReaderSize(in, maxLine)
 	calls := 0
 	for {
@@ -73,6 +74,9 @@ func readCollLog(in *Input, t *trace.Trace) error {
 		calls += n
 		if err := bounded(t, calls); err != nil {
 			return err
+		}
+		if len(l.all) > maxGroups {
+			return fmt.Errorf("%w: over %d ranks in one file", ErrDamaged, maxGroups)
 		}
 		for errors.Is(err, bufio.ErrBufferFull) { // the rest of a long line
 			_, err = r.ReadSlice('\n')
@@ -150,17 +154,21 @@ func (l *collLog) call(m [][]byte, file string) bool {
 // rank is the rank of a line. Its host's name may have another line's letters in front.
 func (l *collLog) rank(m [][]byte, file string) *collRank {
 	host, key := limited(string(m[1])), string(m[2])+":"+string(m[3])
+	whole := host + ":" + key
+	if r := l.met[whole]; r != nil {
+		return r
+	}
 	for _, r := range l.of[key] {
-		if strings.HasSuffix(host, r.Host) {
-			return r
-		}
-		if strings.HasSuffix(r.Host, host) {
-			r.Host = host
+		if strings.HasSuffix(host, r.Host) || strings.HasSuffix(r.Host, host) {
+			if len(host) < len(r.Host) {
+				r.Host = host
+			}
+			l.met[whole] = r
 			return r
 		}
 	}
 	r := &collRank{Rank: trace.Rank{Rank: trace.Unknown, Host: host, File: file}, comms: map[string]int{}}
-	l.of[key], l.all = append(l.of[key], r), append(l.all, r)
+	l.of[key], l.all, l.met[whole] = append(l.of[key], r), append(l.all, r), r
 	return r
 }
 

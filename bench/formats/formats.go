@@ -106,6 +106,18 @@ func Recognise(head []byte) (Format, bool) {
 	return Format{}, false
 }
 
+// HasCalls tells whether a file, which may be compressed, or the first of an archive is one with the calls of a job.
+func HasCalls(name string, r io.Reader) (calls bool) {
+	_ = unpack(name, r, maxTraces, func(name string, r io.Reader) error {
+		if _, head, err := peek(name, r); err == nil {
+			f, _ := Recognise(head)
+			calls = f.Holds == Calls
+		}
+		return io.EOF // one is enough
+	})
+	return calls
+}
+
 // Read reads the calls of a file, which may be compressed or an archive with a file a rank. An
 // error wraps ErrUnknown, ErrHolds or ErrDamaged, or is the reader's own.
 func Read(name string, r io.Reader) (*trace.Trace, error) {

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"zbench/bench/pattern"
 	"zbench/bench/trainer"
 )
 
@@ -43,12 +42,6 @@ func PresetByName(name string) (Preset, error) {
 	return Preset{name, m.Name, m.Source, shapes(m.Params)}, nil
 }
 
-// block and expert are the parts of a tensor's name that number them.
-var (
-	block  = pattern.New(`^(?:model\.)?layers\.\d+\.`)
-	expert = pattern.New(`(?:experts\.)?(?:local_experts|experts)\.\d+\.`)
-)
-
 // shapes groups a model's matrices by their sides and by the part of the block
 // they are in.
 func shapes(params []trainer.Param) []Shape {
@@ -62,7 +55,7 @@ func shapes(params []trainer.Param) []Shape {
 		if !trainer.Matrix(p) {
 			continue
 		}
-		role := expert.ReplaceAllString(block.ReplaceAllString(strings.TrimSuffix(p.Name, ".weight"), ""), "experts.")
+		role := p.Role()
 		part, name := "", role
 		if i := strings.LastIndex(role, "."); i >= 0 {
 			part, name = role[:i+1], role[i+1:]

@@ -58,6 +58,8 @@ type Document struct {
 	Taken int `json:"taken"`
 	// Compute is a step without messages, in seconds; null where it was not timed.
 	Compute *float64 `json:"compute"`
+	// Own is a step of the job as its trace has it, replayed before all others; absent where there is no trace.
+	Own *Own `json:"own,omitempty"`
 	// Ended is why the steps ended early; absent where they did not.
 	Ended string `json:"ended,omitempty"`
 	// Settings in the order in which they take turns; the first is what the others are compared with, and the last
@@ -106,7 +108,7 @@ func (s *Setting) named() string {
 
 // Fill takes the outcome over into the settings, which are in its order.
 func (d *Document) Fill(o *Outcome) {
-	d.Taken, d.Announced = o.Taken, o.Announced
+	d.Taken, d.Announced = d.Taken+o.Taken, o.Announced
 	for i := range d.Settings {
 		d.Settings[i].Steps = stat.Summarize(o.Steps[i])
 		if o.Differences != nil {
@@ -117,6 +119,7 @@ func (d *Document) Fill(o *Outcome) {
 
 // Codes of the findings.
 const (
+	CodeOwn        = "own_step"
 	CodeDifference = "difference"
 	CodeSame       = "same"
 	CodeUnsteady   = "unsteady"
@@ -133,7 +136,13 @@ func (d *Document) Findings() finding.List {
 	if d.Ended != "" {
 		list = append(list, finding.Finding{Code: CodeEnded, Severity: finding.Warning, Text: "The steps ended early: " + d.Ended + "."})
 	}
+	if d.Own != nil {
+		list = append(list, d.simulated(d.Own.finding()))
+	}
 	last := len(d.Settings) - 1
+	if last < 0 {
+		return list
+	}
 	if x := d.Settings[last].Difference; x != nil && (x.Verdict == Faster || x.Verdict == Slower) {
 		list = append(list, finding.Finding{
 			Code: CodeUnsteady, Severity: finding.Warning, Text: fmt.Sprintf("The machine changes between blocks: %s is %s than itself. No difference of this size means anything.", d.Settings[0].named(), percent(x)),
@@ -142,11 +151,7 @@ func (d *Document) Findings() finding.List {
 	}
 	for i := 1; i <= last; i++ {
 		if x := d.Settings[i].Difference; i < last || x != nil && x.Verdict == Undecided {
-			f := d.finding(&d.Settings[i])
-			if d.Simulated { // the sentence is pasted without the page around it
-				f.Text = "SIMULATED: " + f.Text
-			}
-			list = append(list, f)
+			list = append(list, d.simulated(d.finding(&d.Settings[i])))
 		}
 	}
 	if s := d.off(); s != nil {
@@ -156,6 +161,14 @@ func (d *Document) Findings() finding.List {
 		})
 	}
 	return list
+}
+
+// simulated says of a finding that it is of a model: the sentence is pasted without the page around it.
+func (d *Document) simulated(f finding.Finding) finding.Finding {
+	if d.Simulated {
+		f.Text = "SIMULATED: " + f.Text
+	}
+	return f
 }
 
 // off is the setting whose prediction is the furthest off; nil if none is by more than offBy.
@@ -201,8 +214,11 @@ func percent(x *Difference) string {
 
 // State is what the findings come to: unclear where a setting is.
 func (d *Document) State() finding.State {
-	if d.Ended != "" {
+	if d.Ended != "" || d.Own != nil && !d.Own.Fits() {
 		return finding.Unclear
+	}
+	if len(d.Settings) == 0 {
+		return finding.Pass
 	}
 	for _, s := range d.Settings[1:] {
 		if s.Difference == nil || s.Difference.Verdict == Undecided {
@@ -224,13 +240,21 @@ func (d *Document) WriteJSON(w io.Writer) error {
 
 // Shown is the document for its readers.
 func (d *Document) Shown() *document.Document {
-	lead := d.Trainer + " · " + unit.Count(d.Ranks, "rank")
+	lead := unit.Count(d.Ranks, "rank")
+	if d.Trainer != "" {
+		lead = d.Trainer + " · " + lead
+	}
 	if d.Model != "" {
 		lead += " · " + d.Model
 	}
 	out := &document.Document{
 		Command: "replay", Value: d, CSV: d.csv, Title: "Steps by bucket size", Lead: lead, Findings: d.Findings(),
-		Foot: fmt.Sprintf("Times are those of the slowest rank. Intervals hold all at once with a probability of %s.", unit.Percent(1-d.Level)),
+		Foot: "Times are those of the slowest rank.",
+	}
+	if len(d.Settings) == 0 {
+		out.Title = "The trace's own step"
+	} else {
+		out.Foot += fmt.Sprintf(" Intervals hold all at once with a probability of %s.", unit.Percent(1-d.Level))
 	}
 	if d.Simulated {
 		out.Simulate()
@@ -247,6 +271,9 @@ func (d *Document) chart() document.Chart {
 	c := document.StepChart("predicted", d.Simulated)
 	c.Notes = []string{"Bars are the 95 % intervals of the measured medians."}
 	predicted, measured := &c.Series[0], &c.Series[1]
+	if len(d.Settings) == 0 {
+		return c
+	}
 	settings := d.Settings[:len(d.Settings)-1]
 	least, most := settings[0].Elements, settings[0].Elements
 	for _, s := range settings {
@@ -268,6 +295,13 @@ func (d *Document) chart() document.Chart {
 func (d *Document) table() table.Table {
 	t := table.Numbers("bucket", "messages", "steps", "step", "predicted", "exposed", "difference", "from", "to")
 	t.Columns = append(append([]table.Column{{Name: "setting"}}, t.Columns...), table.Column{Name: "verdict"})
+	if o := d.Own; o != nil {
+		cells := []string{"the trace's own", "–", unit.Comma(o.Messages), "–", "–", "–", "–", "–", "–", "–", "–"}
+		if o.Steps != nil {
+			cells[3], cells[4], cells[6] = unit.Comma(o.Steps.N), unit.Seconds(o.Steps.Median), unit.Seconds(max(0, o.Steps.Median-o.Compute))
+		}
+		t.Add(cells...)
+	}
 	for _, s := range d.Settings {
 		cells := []string{s.Name, s.Amount, unit.Comma(s.Messages), "–", "–", unit.Seconds(s.Predicted), "–", "–", "–", "–", "–"}
 		if s.Steps != nil {

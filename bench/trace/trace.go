@@ -8,6 +8,7 @@ package trace
 
 import (
 	"cmp"
+	"encoding/binary"
 	"fmt"
 	"slices"
 
@@ -33,8 +34,9 @@ type Trace struct {
 	Notes []string
 	// Device is the GPU's name, if a file tells.
 	Device string
-	// named are the places in Groups by name.
+	// named are the places in Groups by name, found those of what Find was asked before.
 	named map[string][]int
+	found map[asked]int
 }
 
 // Group is a communicator or a process group.
@@ -261,19 +263,36 @@ func (t *Trace) Note(format string, args ...any) {
 
 const maxNotes = 100
 
+// asked is a question to Find. Its answer stays: a group only ever becomes more particular.
+type asked struct {
+	name, description string
+	size              int
+	ranks             string
+}
+
 // Find returns the index of a group, which is added if it is new. What is known of it now is
 // kept.
 func (t *Trace) Find(g Group) int {
+	ranks := make([]byte, 0, 128)
+	for _, r := range g.Ranks {
+		ranks = binary.AppendVarint(ranks, int64(r))
+	}
+	q := asked{g.Name, g.Description, g.Size, string(ranks)}
+	if i, ok := t.found[q]; ok {
+		return i
+	}
+	if t.found == nil {
+		t.named, t.found = map[string][]int{}, map[asked]int{}
+	}
 	at := slices.IndexFunc(t.named[g.Name], func(i int) bool { return t.Groups[i].same(g) })
 	if at < 0 {
-		if t.named == nil {
-			t.named = map[string][]int{}
-		}
 		t.Groups = append(t.Groups, g)
 		t.named[g.Name] = append(t.named[g.Name], len(t.Groups)-1)
+		t.found[q] = len(t.Groups) - 1
 		return len(t.Groups) - 1
 	}
 	i := t.named[g.Name][at]
+	t.found[q] = i
 	x := &t.Groups[i]
 	x.Description, x.Size = cmp.Or(x.Description, g.Description), cmp.Or(x.Size, g.Size)
 	if len(x.Ranks) == 0 {

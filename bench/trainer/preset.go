@@ -96,12 +96,18 @@ func presetOf(name string) (preset, error) {
 }
 
 // Preset makes the parameter list of a published model.
-func Preset(name string) (*Model, error) {
+func Preset(name string) (*Model, error) { return PresetAt(name, 0) }
+
+// PresetAt makes it with another hidden size, all other sizes kept; 0 is the published one.
+func PresetAt(name string, hidden int64) (*Model, error) {
 	p, err := presetOf(name)
 	if err != nil {
 		return nil, err
 	}
 	b := &builder{shape: p.shape}
+	if hidden > 0 {
+		b.hidden = hidden
+	}
 	p.build(b)
 	m := &Model{Name: p.title, Source: p.source, Params: b.params, Listed: true}
 	m.ActiveParams = m.work()

@@ -12,7 +12,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
+	"zbench/bench/pattern"
 	"zbench/bench/spell"
 )
 
@@ -125,6 +127,17 @@ type Param struct {
 	Ready float64 `json:"ready_seconds,omitempty"`
 }
 
+// numberedBlock and numberedExpert are the parts of a tensor's name that number them.
+var (
+	numberedBlock  = pattern.New(`^(?:model\.)?layers\.\d+\.`)
+	numberedExpert = pattern.New(`(?:experts\.)?(?:local_experts|experts)\.\d+\.`)
+)
+
+// Role is the name that the weight has in every block and expert: "self_attn.q_proj".
+func (p Param) Role() string {
+	return numberedExpert.ReplaceAllString(numberedBlock.ReplaceAllString(strings.TrimSuffix(p.Name, ".weight"), ""), "experts.")
+}
+
 // Held is the number of elements of the parameter, trained or not.
 func (p Param) Held() int64 { return p.Elements + p.Frozen }
 
@@ -188,6 +201,9 @@ type Run struct {
 	// FindUnused is DDP's find_unused_parameters without a static graph: buckets are cut in
 	// the order of forward, and every step tells which parameters were used.
 	FindUnused bool `json:"find_unused,omitempty"`
+	// Caps are those of DDP's first buckets, in bytes with spaces between them, where bucket_cap_mb_list
+	// gives each its own; the setting is the cap of those behind them.
+	Caps string `json:"caps,omitempty"`
 	// RootUnit is true where with FSDP2 the tensors outside of all blocks are one unit,
 	// that of fully_shard(model), instead of one before the blocks and one after.
 	RootUnit bool `json:"root_unit,omitempty"`

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -15,11 +18,13 @@ import (
 	"zbench/bench/exit"
 	"zbench/bench/finding"
 	"zbench/bench/folder"
+	"zbench/bench/formats"
 	"zbench/bench/plan"
 	"zbench/bench/recommend"
 	"zbench/bench/replay"
 	"zbench/bench/spec"
 	"zbench/bench/stat"
+	"zbench/bench/trace"
 	"zbench/bench/trainer"
 	"zbench/bench/unit"
 	"zbench/internal/launch"
@@ -44,6 +49,11 @@ the default (or what --config sets), the answer of zbench recommend, half and
 twice of it, and the default again, in turn and in reverse. The curves of RECORD
 and the flags of the trainer are those of recommend.
 
+A step of TRACE, a profile of a job, is taken first, as the job took it. If it
+is more than 1 % longer or shorter than in the job, the replay is not of that
+job: no other setting is tried, and the exit code is 6. A trace without RECORD
+and --framework is replayed alone.
+
 A step is computation on one stream of each GPU and the trainer's messages on
 another. A message is launched when computation has come to its last gradient;
 computation waits where the trainer's does. Computation is a kernel of one
@@ -59,15 +69,17 @@ a verdict that is false. The exit code is 0 if each setting is decided, else 6.`
 func newReplay(s State) *cobra.Command {
 	var o replayOptions
 	cmd := &cobra.Command{
-		Use:   "replay RECORD…",
+		Use:   "replay RECORD… [TRACE…]",
 		Short: "Bucket sizes compared by timed steps of the trainer",
 		Long:  replayLong,
 		Example: `  zbench replay DIR --framework ddp --preset llama3-8b --step-ms 900
+  zbench replay rank0.pt.trace.json.gz --nodes 2
+  zbench replay DIR rank0.pt.trace.json.gz --framework ddp
   zbench replay DIR --config train.sh --preset zaya1-base --step-ms 900 --out replay
   zbench replay DIR --framework megatron --preset llama3-8b --step-ms 900 --settings 300M,900M`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usagef("`zbench replay DIR --framework ddp --preset llama3-8b --step-ms 900`", "replay needs the record of a sweep")
+				return usagef("`zbench replay DIR --framework ddp --preset llama3-8b --step-ms 900`", "replay needs the record of a sweep, or a trace")
 			}
 			return nil
 		},
@@ -111,39 +123,90 @@ func (o *replayOptions) check() error {
 }
 
 // asked is the question with its answer, the settings that take turns, and the request of the world that the
-// curves are of.
+// curves are of; and the trace's own step. Either may be nil.
 type asked struct {
 	advice *advice.Document
 	turns  []advice.Turn
+	own    *trace.Own
+	file   string // the trace's
 	want   spec.Spec
 	axes   plan.Axes
 }
 
-// ask reads the records and answers the question: which settings take turns.
+// isTrace tells whether a file, or one of a folder that is not a record's, has the calls of a job.
+func isTrace(s State, path string) bool {
+	if info, err := s.FS.Stat(path); err == nil && info.IsDir() {
+		entries, err := s.FS.ReadDir(path)
+		return err == nil && !slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+			return e.Name() == engine.ResultsFile || e.Name() == engine.JournalFile
+		}) && slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+			return e.Type().IsRegular() && isTrace(s, filepath.Join(path, e.Name()))
+		})
+	}
+	file, err := s.FS.Open(path)
+	if err != nil {
+		return false
+	}
+	defer file.Close() //nolint:errcheck // it was read only
+	return formats.HasCalls(base(path), file)
+}
+
+// ask reads the traces and the records, and answers the question: which settings take turns.
 func (o *replayOptions) ask(s State, cmd *cobra.Command, paths []string) (*asked, error) {
-	want, err := o.advice.read(s)
+	a := &asked{want: o.run.want.Clone()}
+	var records []string
+	for _, path := range paths {
+		if isTrace(s, path) {
+			o.advice.traces = append(o.advice.traces, path)
+		} else {
+			records = append(records, path)
+		}
+	}
+	if len(o.advice.traces) == 0 {
+		return a, o.compare(s, cmd, a, records)
+	}
+	t, err := readTraces(s, o.advice.traces)
 	if err != nil {
 		return nil, err
+	}
+	a.file = base(filepath.Clean(o.advice.traces[0]))
+	if a.own, err = t.Own(); err != nil {
+		return nil, exit.With(exit.Want, fmt.Errorf("%s cannot be replayed: %w", a.file, err), "profile three steps of the job with ProfilerActivity.CUDA")
+	}
+	switch {
+	case len(records) > 0:
+		o.advice.given = true
+		err = o.compare(s, cmd, a, records)
+	case o.advice.given:
+		err = exit.With(exit.Want, errors.New("the record of a sweep is missing: the answer is by its curves"), "give it, or leave the flags of the trainer out: the trace alone is replayed then")
+	}
+	return a, err
+}
+
+// compare answers the question by the curves of records: which settings take turns.
+func (o *replayOptions) compare(s State, cmd *cobra.Command, a *asked, records []string) error {
+	want, err := o.advice.read(s)
+	if err != nil {
+		return err
 	}
 	q, err := advice.Prepare(want)
 	if err == nil && !q.HasModel() {
 		err = exit.With(exit.Want, errors.New("the trainer and the model are missing"), "give --framework, a model (--preset, --params, --total-params) and the time of a microbatch (--step-ms)")
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
-	a := &asked{want: o.run.want.Clone()}
 	var sources []recommend.Source
-	for i, path := range paths {
+	for i, path := range records {
 		one, err := readSource(s, path)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		one.Name = path
 		sources = append(sources, one)
 		if of := one.Record.Spec; i == 0 && of != nil && of.Sweep != nil {
 			if a.want, err = given(cmd, of); err != nil {
-				return nil, err
+				return err
 			}
 		}
 	}
@@ -154,39 +217,52 @@ func (o *replayOptions) ask(s State, cmd *cobra.Command, paths []string) (*asked
 		err = exit.With(exit.Want, errors.New("one rank reduces nothing: no bucket size matters"), "give the record of several ranks")
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
 	var elements []int64
 	for _, text := range o.settings {
 		var n int64
 		if err := setCount(&n, text); err != nil {
-			return nil, usagef(replayHelp, "--settings: %w", err)
+			return usagef(replayHelp, "--settings: %w", err)
 		}
 		elements = append(elements, n)
 	}
 	a.turns, err = q.Turns(a.advice, sources, elements)
-	a.want.Advice = nil
-	return a, err
+	return err
+}
+
+// calls are the collectives of all steps, the ranks that make them together, and how far apart those lie.
+func (a *asked) calls(world int) (collectives []string, ranks, apart int) {
+	if a.advice != nil {
+		for _, u := range a.advice.Answer.Curves {
+			collectives = append(collectives, u.Collective)
+		}
+		ranks, apart = a.advice.Answer.Advised.DP, a.advice.Answer.Advised.TP
+	}
+	if a.own != nil {
+		for _, n := range a.own.Nodes {
+			if n.Call != nil {
+				collectives = append(collectives, n.Call.Collective)
+			}
+		}
+		ranks, apart = cmp.Or(ranks, a.own.Ranks, world), cmp.Or(apart, a.own.Apart)
+	}
+	slices.Sort(collectives)
+	return slices.Compact(collectives), ranks, max(1, apart)
 }
 
 // place makes the request of the world the launch's, with the communicators of the data-parallel ranks.
 func (a *asked) place(w spec.World) error {
 	a.want.World = w
-	dp := a.advice.Answer.Advised.DP
+	collectives, ranks, apart := a.calls(w.Size())
 	sweep := *a.want.Sweep
-	sweep.Collectives, sweep.Sizes, sweep.Groups, sweep.Scales, sweep.Strides = nil, nil, nil, nil, nil
+	sweep.Collectives, sweep.Sizes, sweep.Groups, sweep.Scales, sweep.Strides = collectives, nil, nil, nil, nil
 	sweep.MinBytes, sweep.MaxBytes, sweep.Factor, sweep.StepBytes, sweep.GraphLaunches = 1<<20, 1<<20, 2, 0, 0
-	for _, u := range a.advice.Answer.Curves {
-		if !slices.Contains(sweep.Collectives, u.Collective) {
-			sweep.Collectives = append(sweep.Collectives, u.Collective)
-		}
-	}
-	apart := max(1, a.advice.Answer.Advised.TP)
-	if n := w.Size(); apart > 1 && n == dp*apart {
+	if n := w.Size(); apart > 1 && n == ranks*apart {
 		sweep.Strides = []int{apart}
-	} else if n != dp {
-		return usagef("give the --nodes and --gpus-per-node of the record, and --tp where a copy of the model takes several ranks",
-			"%d ranks reduce a gradient together, and the world has %d", dp, n)
+	} else if n != ranks {
+		return usagef("give the --nodes and --gpus-per-node of the record or the trace, and --tp where a copy of the model takes several ranks",
+			"%d ranks reduce a gradient together, and the world has %d", ranks, n)
 	}
 	a.want.Sweep, a.axes = &sweep, plan.Axes{World: w, Strides: sweep.Strides}
 	return nil
@@ -201,6 +277,7 @@ func (o *replayOptions) replay(ctx context.Context, s State, cmd *cobra.Command,
 	if err != nil {
 		return err
 	}
+	a.want.Advice = nil
 	l, err := o.run.launch.place(s, a.want, true)
 	if err == nil {
 		err = l.realNodes(s, true)
@@ -237,12 +314,18 @@ func (o *replayOptions) design(a *asked) replay.Design {
 
 // announcement says what is about to be taken.
 func (o *replayOptions) announcement(a *asked) string {
-	var names []string
+	var parts, names []string
+	if a.own != nil {
+		parts = append(parts, fmt.Sprintf("the step of %s, %s", a.file, unit.Count(replay.OwnBlocks*(o.block+1), "step")))
+	}
 	for _, t := range a.turns {
 		names = append(names, strings.TrimSpace(t.Name+" "+a.advice.Amount(t.Candidate.Elements)))
 	}
-	return fmt.Sprintf("%s in turn: %s; %s, then as many as it takes to tell %g %%",
-		unit.Count(len(names), "setting"), strings.Join(names, ", "), unit.Count(o.design(a).FirstSteps(), "step"), o.margin)
+	if len(names) > 0 {
+		parts = append(parts, fmt.Sprintf("%s in turn: %s; %s, then as many as it takes to tell %g %%",
+			unit.Count(len(names), "setting"), strings.Join(names, ", "), unit.Count(o.design(a).FirstSteps(), "step"), o.margin))
+	}
+	return strings.Join(parts, "; then ")
 }
 
 // measure takes the steps in the world that this process leads, or holds alone.
@@ -284,15 +367,25 @@ func (o *replayOptions) measure(ctx context.Context, s State, a *asked, w spec.W
 	return o.finish(s, started, doc, err)
 }
 
-// steps are those of the turns, and the cases of all their messages. The last turn is the first again.
+// steps are those of the turns, of which the last is the first again, then that of the trace, and the cases of all
+// their messages.
 func (a *asked) steps() (steps []*plan.Step, cases []plan.Case, err error) {
 	inPlace := map[string]bool{}
-	for _, u := range a.advice.Answer.Curves {
-		inPlace[u.Collective] = u.InPlace
+	var all [][]trace.Node
+	for _, t := range a.turns {
+		all = append(all, t.Nodes)
+	}
+	if a.advice != nil {
+		for _, u := range a.advice.Answer.Curves {
+			inPlace[u.Collective] = u.InPlace
+		}
+	}
+	if a.own != nil {
+		all = append(all, a.own.Nodes)
 	}
 	find := replay.Finder(a.axes, inPlace)
-	for _, t := range a.turns {
-		one, err := replay.Schedule(t.Nodes, find)
+	for _, nodes := range all {
+		one, err := replay.Schedule(nodes, find)
 		if err != nil {
 			return nil, nil, exit.With(exit.Run, err, "give other --settings")
 		}
@@ -327,18 +420,18 @@ func (o *replayOptions) observe(ctx context.Context, s State, u *engine.Setup, d
 	if err := d.Allocate(ctx, room.For(cases)); err != nil {
 		return nil, err
 	}
-	doc := o.document(u, facts, a, steps)
-	if err := stage(ctx, player, steps, doc); err != nil {
+	doc := o.document(u, facts, a)
+	if a.own != nil {
+		err := o.takeOwn(ctx, player, steps[len(a.turns)], doc)
+		if err != nil || len(a.turns) == 0 || !doc.Own.Fits() {
+			return doc, err
+		}
+	}
+	if err := prepare(ctx, player, a, steps, doc); err != nil {
 		return nil, err
 	}
 	design := o.design(a)
-	out, err := design.Run(func(setting, n int) ([]float64, error) {
-		seconds, err := player.Play(ctx, setting, n)
-		if err != nil {
-			return nil, err
-		}
-		return plan.SlowestOf(seconds, n), nil
-	}, func(next replay.Announced) {
+	out, err := design.Run(func(setting, n int) ([]float64, error) { return taken(ctx, player, setting, n) }, func(next replay.Announced) {
 		took := time.Duration(float64(next.Total-next.Taken) * stat.Mean(a.predicted()) * float64(time.Second)).Round(time.Second)
 		s.note(o.run.quiet, "%s more, about %s: they tell differences to ± %.2g %%\n", unit.Count(next.Total-next.Taken, "step"), took, 100*next.Precision)
 	})
@@ -347,6 +440,24 @@ func (o *replayOptions) observe(ctx context.Context, s State, u *engine.Setup, d
 	}
 	doc.Fill(out)
 	return doc, err
+}
+
+// prepare stages the settings, and times computation alone.
+func prepare(ctx context.Context, player plan.Player, a *asked, steps []*plan.Step, doc *replay.Document) error {
+	for i, t := range a.turns {
+		doc.Settings = append(doc.Settings, replay.Setting{
+			Name: t.Name, Amount: a.advice.Amount(t.Candidate.Elements), Elements: t.Candidate.Elements, Messages: len(steps[i].Sends), Predicted: t.Candidate.Step,
+		})
+		if err := stage(ctx, player, i, steps[i]); err != nil {
+			return err
+		}
+	}
+	alone, err := alone(ctx, player, len(steps), steps[0])
+	if err != nil {
+		return err
+	}
+	doc.Compute = &alone
+	return nil
 }
 
 // predicted are the steps of the turns by the curves, in seconds.
@@ -360,31 +471,70 @@ func (a *asked) predicted() (all []float64) {
 // aloneSteps is how many steps of computation alone are timed.
 const aloneSteps = 8
 
-// stage stages every step and takes two of each, which connect the ranks and load what is loaded once, and times
-// computation alone.
-func stage(ctx context.Context, p plan.Player, steps []*plan.Step, doc *replay.Document) error {
-	for i, one := range append(slices.Clone(steps), replay.Alone(steps[0])) {
-		if err := p.Stage(ctx, i, one); err != nil {
-			return err
-		}
-		if _, err := p.Play(ctx, i, 2); err != nil {
-			return err
-		}
-	}
-	seconds, err := p.Play(ctx, len(steps), aloneSteps)
+// stage stages a step and takes two, which connect the ranks and load what is loaded once.
+func stage(ctx context.Context, p plan.Player, setting int, step *plan.Step) error {
+	err := p.Stage(ctx, setting, step)
 	if err == nil {
-		alone := stat.Quantile(plan.SlowestOf(seconds, aloneSteps), 0.5)
-		doc.Compute = &alone
+		_, err = p.Play(ctx, setting, 2)
 	}
 	return err
 }
 
-// document is what is known before the first step.
-func (o *replayOptions) document(u *engine.Setup, facts engine.Facts, a *asked, steps []*plan.Step) *replay.Document {
-	d := &replay.Document{
-		Schema: replay.Schema, Simulated: facts.Simulated, Backend: u.Spec.Backend, Faults: u.Spec.Faults, Trainer: a.advice.Answer.Trainer, Knob: a.advice.Answer.Knob,
-		Ranks: u.Spec.World.Size(), Margin: o.margin / 100, Level: replay.Level, Block: o.block,
+// alone times the computation of a step by itself.
+func alone(ctx context.Context, p plan.Player, setting int, step *plan.Step) (float64, error) {
+	if err := stage(ctx, p, setting, replay.Alone(step)); err != nil {
+		return 0, err
 	}
+	seconds, err := taken(ctx, p, setting, aloneSteps)
+	if err != nil {
+		return 0, err
+	}
+	return stat.Quantile(seconds, 0.5), nil
+}
+
+// taken are the seconds of steps of the slowest rank.
+func taken(ctx context.Context, p plan.Player, setting, steps int) ([]float64, error) {
+	seconds, err := p.Play(ctx, setting, steps)
+	if err != nil {
+		return nil, err
+	}
+	return plan.SlowestOf(seconds, steps), nil
+}
+
+// takeOwn takes the trace's own step; the first of a block is not timed.
+func (o *replayOptions) takeOwn(ctx context.Context, p plan.Player, step *plan.Step, doc *replay.Document) (err error) {
+	if doc.Own.Compute, err = alone(ctx, p, 0, step); err != nil {
+		return err
+	}
+	if err = stage(ctx, p, 0, step); err != nil {
+		return err
+	}
+	var all []float64
+	for range replay.OwnBlocks {
+		seconds, err := taken(ctx, p, 0, o.block+1)
+		if err != nil {
+			return err
+		}
+		doc.Taken += o.block + 1
+		all = append(all, seconds[1:]...)
+	}
+	doc.Own.Steps = stat.Summarize(all)
+	return nil
+}
+
+// document is what is known before the first step.
+func (o *replayOptions) document(u *engine.Setup, facts engine.Facts, a *asked) *replay.Document {
+	d := &replay.Document{
+		Schema: replay.Schema, Simulated: facts.Simulated, Backend: u.Spec.Backend, Faults: u.Spec.Faults,
+		Ranks: u.Spec.World.Size(), Margin: o.margin / 100, Level: replay.Level, Block: o.block, Settings: []replay.Setting{},
+	}
+	if a.own != nil {
+		d.Own = replay.OwnOf(a.file, a.own)
+	}
+	if a.advice == nil {
+		return d
+	}
+	d.Trainer, d.Knob = a.advice.Answer.Trainer, a.advice.Answer.Knob
 	if t, err := trainer.ByName(d.Trainer); err == nil {
 		d.Trainer = t.Title
 	}
@@ -393,11 +543,6 @@ func (o *replayOptions) document(u *engine.Setup, facts engine.Facts, a *asked, 
 	}
 	for _, c := range a.advice.Answer.Table {
 		d.Predict(c.Elements, c.Step)
-	}
-	for i, t := range a.turns {
-		d.Settings = append(d.Settings, replay.Setting{
-			Name: t.Name, Amount: a.advice.Amount(t.Candidate.Elements), Elements: t.Candidate.Elements, Messages: len(steps[i].Sends), Predicted: t.Candidate.Step,
-		})
 	}
 	return d
 }

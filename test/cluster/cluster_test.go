@@ -27,6 +27,12 @@ func built(t *testing.T) string {
 	return zbench
 }
 
+// ownSession is an mpirun whose session folder is its own. Open MPI 4.1 fails where two on
+// one host make the folder that they would share.
+func ownSession(mpirun string) string {
+	return "bash -c 'OMPI_MCA_orte_tmpdir_base=$(mktemp -d) exec " + mpirun + "'"
+}
+
 // result is how a command ended.
 type result struct {
 	code        int

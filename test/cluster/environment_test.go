@@ -65,7 +65,7 @@ var recorded = []recording{
 	{"mpirun-in-batch-pernode", "mpirun --npernode 2 in a batch script of 2 nodes, rank 2", tasks, mpi + "--npernode 2 record", "OMPI_COMM_WORLD_RANK=2"},
 	{
 		"mpirun-in-each-task", "mpirun -np 2 in each of 2 tasks: two worlds, rank 0 of the second", plain,
-		"srun -n 2 " + mpi + "--mca plm ^slurm --mca ras ^slurm -np 2 record", "SLURM_PROCID=1 OMPI_COMM_WORLD_RANK=0",
+		"srun -n 2 " + ownSession(mpi+"--mca plm ^slurm --mca ras ^slurm -np 2 record"), "SLURM_PROCID=1 OMPI_COMM_WORLD_RANK=0",
 	},
 	{"mpirun-in-srun", "mpirun -np 2 in a step of one task, rank 1", "--nodes=1 --exclusive", "srun -n 1 " + mpi + "--mca plm ^slurm --mca ras ^slurm -np 2 record", "OMPI_COMM_WORLD_RANK=1"},
 }
@@ -108,7 +108,7 @@ func (r recording) run(t *testing.T) []string {
 	dir := t.TempDir()
 	script := filepath.Join(dir, "record")
 	require.NoError(t, os.WriteFile(script, []byte("#!/bin/bash\n/usr/bin/env >"+dir+"/env.$$.new && mv "+dir+"/env.$$.new $(mktemp "+dir+"/env.XXXXXX)\n"), 0o700)) //nolint:gosec // it is to be run
-	text := "export PATH=" + dir + ":$PATH RECORD=" + script + "\n" + r.script
+	text := "export TMPDIR=" + dir + " PATH=" + dir + ":$PATH RECORD=" + script + "\n" + r.script
 	allIdle(t) // or the launcher takes other nodes than in the recording
 	end := result{}
 	if r.options != "" {

@@ -113,7 +113,7 @@ func TestSweepsAreTheSameInSeveralProcesses(t *testing.T) {
 func TestTwoWorldsAreRefused(t *testing.T) {
 	zbench := built(t)
 	for name, starting := range map[string]string{
-		"mpirun in each task":   rootMPI + "--mca plm ^slurm --mca ras ^slurm -np 2 $SWEEP",
+		"mpirun in each task":   ownSession(rootMPI + "--mca plm ^slurm --mca ras ^slurm -np 2 $SWEEP"),
 		"torchrun in each task": "env RANK=0 LOCAL_RANK=0 WORLD_SIZE=4 LOCAL_WORLD_SIZE=4 GROUP_RANK=0 GROUP_WORLD_SIZE=1 MASTER_ADDR=localhost MASTER_PORT=1 $SWEEP",
 	} {
 		t.Run(name, func(t *testing.T) {

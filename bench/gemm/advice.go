@@ -1,0 +1,128 @@
+package gemm
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"zbench/bench/plain"
+)
+
+// Point is what a model's products take at a hidden size.
+type Point struct {
+	Hidden int64
+	// Flop are the operations of a microbatch. Seconds is what they take; where nothing was timed it is
+	// in the time of an operation of all units, so that Rate is the share of their rate.
+	Flop, Seconds float64
+}
+
+// Rate is the operations in a second, or the share of the units' rate.
+func (p Point) Rate() float64 { return p.Flop / p.Seconds }
+
+// Step is the distance between hidden sizes that are compared.
+const Step = 64
+
+// Hiddens are the size with up to k neighbours at a distance of Step on each side, in their order.
+func Hiddens(hidden int64, k int) []int64 {
+	var all []int64
+	for i := -int64(k); i <= int64(k); i++ {
+		if h := hidden + i*Step; h > 0 {
+			all = append(all, h)
+		}
+	}
+	return all
+}
+
+// Around counts a preset at its hidden size and at those near by, on so many units.
+func Around(preset string, tokens int64, k, units int) (hidden int64, points []Point, err error) {
+	m, err := Of(preset, tokens, 0)
+	if err != nil {
+		return 0, nil, err
+	}
+	for _, h := range Hiddens(m.Hidden, k) {
+		near, err := Of(preset, tokens, h)
+		if err != nil {
+			return 0, nil, err
+		}
+		points = append(points, Counted(near, units))
+	}
+	return m.Hidden, points, nil
+}
+
+// Counted is a model by its tiles alone.
+func Counted(m Model, units int) Point {
+	p := Point{Hidden: m.Hidden}
+	for _, s := range m.Shapes {
+		flop := s.Flop() * float64(s.Count)
+		p.Flop += flop
+		p.Seconds += flop / (1 - Best(s, units).Lost)
+	}
+	return p
+}
+
+// worthwhile is the gain in the rate from which a larger hidden size is named.
+const worthwhile = 0.03
+
+// Better is the next larger hidden size whose rate is at least 3 % above that of the given one, with the
+// gain as a share; false if there is none.
+func Better(points []Point, hidden int64) (p Point, gain float64, ok bool) {
+	at, known := find(points, hidden)
+	if !known {
+		return p, 0, false
+	}
+	for _, o := range sorted(points) {
+		if gain := o.Rate()/at.Rate() - 1; o.Hidden > hidden && gain >= worthwhile {
+			return o, gain, true
+		}
+	}
+	return p, 0, false
+}
+
+// Cheaper are the hidden sizes that make more operations than the given one and take no longer.
+func Cheaper(points []Point, hidden int64) []Point {
+	at, known := find(points, hidden)
+	var all []Point
+	for _, o := range sorted(points) {
+		if known && o.Flop > at.Flop && o.Seconds <= at.Seconds {
+			all = append(all, o)
+		}
+	}
+	return all
+}
+
+// Advise says in three sentences where a hidden size stands among its neighbours. rate spells a rate.
+func Advise(points []Point, hidden int64, rate func(float64) string) []string {
+	at, known := find(points, hidden)
+	if !known || len(points) < 2 {
+		return nil
+	}
+	best := slices.MaxFunc(points, func(a, b Point) int {
+		return cmp.Or(cmp.Compare(a.Rate(), b.Rate()), cmp.Compare(b.Hidden, a.Hidden))
+	})
+	lines := []string{fmt.Sprintf("Hidden size %d runs at %s; the best of %d near by is %d at %s.", hidden, rate(at.Rate()), len(points), best.Hidden, rate(best.Rate()))}
+	next := fmt.Sprintf("No hidden size up to %d has at least 3 %% more TFLOP/s.", sorted(points)[len(points)-1].Hidden)
+	if p, gain, ok := Better(points, hidden); ok {
+		next = fmt.Sprintf("The next hidden size with at least 3 %% more TFLOP/s is %d: %+.1f %%.", p.Hidden, 100*gain)
+	}
+	cheaper := "No larger hidden size near by takes as little time."
+	if all := Cheaper(points, hidden); len(all) > 0 {
+		var names []string
+		for _, p := range all {
+			names = append(names, fmt.Sprint(p.Hidden))
+		}
+		cheaper = "Larger and no slower: " + plain.And(names) + "."
+	}
+	return append(lines, next, cheaper)
+}
+
+func find(points []Point, hidden int64) (Point, bool) {
+	i := slices.IndexFunc(points, func(p Point) bool { return p.Hidden == hidden })
+	if i < 0 {
+		return Point{}, false
+	}
+	return points[i], true
+}
+
+func sorted(points []Point) []Point {
+	return slices.SortedFunc(slices.Values(points), func(a, b Point) int { return cmp.Compare(a.Hidden, b.Hidden) })
+}

@@ -1,0 +1,67 @@
+package gemm
+
+import (
+	"fmt"
+	"math/bits"
+)
+
+// Tile is the part of C that a block of threads makes, in rows and columns.
+type Tile struct{ M, N int64 }
+
+func (t Tile) String() string { return fmt.Sprintf("%dx%d", t.M, t.N) }
+
+// Tiles are those with which kernels come near the rate of the matrix units, the largest first. What is
+// smaller loads its operands too often for that.
+func Tiles() []Tile { return []Tile{{256, 256}, {256, 128}, {128, 256}, {128, 128}} }
+
+// Filling is how the tiles of a product fill the compute units, one tile a unit at a time. Kernels that
+// divide the depth as well lose less.
+type Filling struct {
+	Tile Tile
+	// Tiles of all of a batch, and Waves of at most as many tiles as there are units.
+	Tiles, Waves int64
+	// Edge is the share of the tiles' area beyond the edges of C, Idle the share of the units' time
+	// without a tile, Lost what both cost together: shares from 0 to 1.
+	Edge, Idle, Lost float64
+}
+
+// Fill counts the tiles of a shape on so many units.
+func Fill(s Shape, t Tile, units int) Filling {
+	rows, cols, u := ceil(s.M, t.M), ceil(s.N, t.N), int64(max(1, units))
+	f := Filling{Tile: t, Tiles: rows * cols * s.Batch}
+	f.Waves = ceil(f.Tiles, u)
+	f.Edge = 1 - float64(s.M)*float64(s.N)/(float64(rows*t.M)*float64(cols*t.N))
+	f.Idle = 1 - float64(f.Tiles)/float64(f.Waves*u)
+	f.Lost = 1 - (1-f.Edge)*(1-f.Idle)
+	return f
+}
+
+// Best is the filling of the tile that loses least, of equals the larger tile's.
+func Best(s Shape, units int) Filling {
+	var best Filling
+	for i, t := range Tiles() {
+		if f := Fill(s, t, units); i == 0 || f.Lost < best.Lost {
+			best = f
+		}
+	}
+	return best
+}
+
+func ceil(a, b int64) int64 { return (a + b - 1) / b }
+
+// leastStride is the row length in bytes from which a power of two is told: rows that far apart begin in
+// the same channel and bank.
+const leastStride = 4096
+
+// Strides names the matrices of A, B and C whose rows are a power of two of bytes apart, 4 KiB or more,
+// at so many bytes an element of A and B, and of C.
+func (s Shape) Strides(in, out int64) string {
+	a, b, c := s.Sides()
+	var flagged []byte
+	for i, bytes := range []int64{a[1] * in, b[1] * in, c[1] * out} {
+		if bytes >= leastStride && bits.OnesCount64(uint64(bytes)) == 1 {
+			flagged = append(flagged, "ABC"[i])
+		}
+	}
+	return string(flagged)
+}

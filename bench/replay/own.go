@@ -1,0 +1,71 @@
+package replay
+
+import (
+	"fmt"
+	"math"
+
+	"zbench/bench/finding"
+	"zbench/bench/stat"
+	"zbench/bench/trace"
+	"zbench/bench/unit"
+)
+
+// ownWithin is up to how much of the trace's step the replayed one may differ: the replay of a step that is further
+// off is not of this job, and what it says of other settings is worth nothing.
+const ownWithin = 0.01
+
+// OwnBlocks is how many blocks are taken of the trace's own step.
+const OwnBlocks = firstRounds
+
+// Own is a step of a job as its trace has it, and the same step taken again.
+type Own struct {
+	// File is the trace's name.
+	File string `json:"file"`
+	// Rank whose step it is; -1 where the file does not tell.
+	Rank int `json:"rank"`
+	// Of is the number of steps in the trace; the one of middle length is replayed.
+	Of int `json:"of"`
+	// Traced is what the step took in the job, in seconds.
+	Traced float64 `json:"traced"`
+	// TracedCompute is the part of it in which no message was waited for, in seconds.
+	TracedCompute float64 `json:"traced_compute"`
+	// Messages of the step.
+	Messages int `json:"messages"`
+	// Steps are the replayed ones, of the slowest rank; null where none was taken.
+	Steps *stat.Summary `json:"steps"`
+	// Compute is a replayed step without messages, in seconds.
+	Compute float64 `json:"compute"`
+}
+
+// OwnOf is the trace's own step before it is taken.
+func OwnOf(file string, t *trace.Own) *Own {
+	o := &Own{File: file, Rank: t.Rank, Of: t.Steps, Traced: t.Seconds, TracedCompute: t.Computing}
+	for _, n := range t.Nodes {
+		if n.Call != nil {
+			o.Messages++
+		}
+	}
+	return o
+}
+
+// Fits tells that the replayed step is the job's.
+func (o *Own) Fits() bool { return o.Steps != nil && math.Abs(o.off()) <= ownWithin }
+
+// off is by how much the replayed step differs, as a share of the trace's.
+func (o *Own) off() float64 { return o.Steps.Median/o.Traced - 1 }
+
+// finding is how the two compare.
+func (o *Own) finding() finding.Finding {
+	if o.Steps == nil {
+		return finding.Finding{Code: finding.CodeNotChecked, Severity: finding.Warning, Text: fmt.Sprintf("The step of %s was not taken.", o.File)}
+	}
+	text := fmt.Sprintf("%s has a step of %s, of which %s wait for messages. Replayed it takes %s, of which %s wait",
+		o.File, unit.Seconds(o.Traced), unit.Seconds(o.Traced-o.TracedCompute), unit.Seconds(o.Steps.Median), unit.Seconds(max(0, o.Steps.Median-o.Compute)))
+	if o.Fits() {
+		return finding.Finding{Code: CodeOwn, Severity: finding.OK, Text: text + fmt.Sprintf(": within %s.", unit.Percent(ownWithin))}
+	}
+	return finding.Finding{
+		Code: CodeOwn, Severity: finding.Warning, Text: text + fmt.Sprintf(": %+.1f %%. This replay is not of that job: it says nothing about other settings.", 100*o.off()),
+		Hint: "replay on the ranks that the trace is of; where it waits for late ranks or the host, no replay of its messages is as long",
+	}
+}

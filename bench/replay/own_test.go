@@ -1,0 +1,33 @@
+package replay
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/bench/finding"
+	"zbench/bench/stat"
+	"zbench/bench/trace"
+)
+
+// A step that is off by more than 1 % stands alone: the document says so, and that nothing else counts.
+func TestTheTracesOwnStepIsHeldAgainstTheTrace(t *testing.T) {
+	own := OwnOf("rank0.json", &trace.Own{Rank: 3, Steps: 5, Seconds: 0.1, Computing: 0.09, Nodes: []trace.Node{{Seconds: 0.09}, {Call: &trace.Call{}}}})
+	require.Equal(t, 1, own.Messages)
+	d := &Document{Ranks: 8, Own: own, Settings: []Setting{}}
+	require.Equal(t, finding.Unclear, d.State(), "not taken")
+	for seconds, state := range map[float64]finding.State{0.0985: finding.Unclear, 0.0995: finding.Pass, 0.1005: finding.Pass, 0.102: finding.Unclear} {
+		own.Steps, own.Compute = stat.Summarize([]float64{seconds, seconds, seconds}), 0.09
+		require.Equal(t, state, d.State(), "%g", seconds)
+		list := d.Findings()
+		require.Len(t, list, 1)
+		require.Contains(t, list[0].Text, "a step of 100 ms, of which 10.0 ms wait")
+		if state == finding.Unclear {
+			require.Contains(t, list[0].Text, "says nothing about other settings")
+		}
+		var out bytes.Buffer
+		require.NoError(t, d.WriteJSON(&out))
+		require.Equal(t, "The trace's own step", d.Shown().Title)
+	}
+}

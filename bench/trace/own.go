@@ -1,0 +1,121 @@
+package trace
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Own is a step of a job as its trace has it, on the device's clock of one rank: from the first call of a step to
+// that of the next.
+type Own struct {
+	// Rank whose step it is; Unknown where the file does not tell.
+	Rank int
+	// Seconds are what the step took, the middle one of Steps.
+	Seconds float64
+	// Computing is the part in which the rank waited for no call, in seconds.
+	Computing float64
+	Steps     int
+	// Nodes are the step's calls and its computation, which has what the device idles without waiting for a call.
+	Nodes []Node
+	// Ranks of the calls' group, Apart how far apart they lie; 0 is unknown.
+	Ranks, Apart int
+}
+
+// Own is the middle step of the rank with the most calls. The error says what the trace lacks.
+func (t *Trace) Own() (*Own, error) {
+	r := t.reference()
+	if r == nil {
+		return nil, errors.New("it has no calls")
+	}
+	if !r.Whole || len(r.Computing) == 0 {
+		return nil, errors.New("it does not have the times of the kernels that compute")
+	}
+	own, err := t.middle(r, r.split().steps)
+	if err != nil {
+		return nil, err
+	}
+	own.Rank = r.Rank
+	return own, nil
+}
+
+// middle is the step of middle length.
+func (t *Trace) middle(r *Rank, steps [][]Call) (*Own, error) {
+	if len(steps) < 2 {
+		return nil, errors.New("it does not have two steps, from one of which to the next a step lasts")
+	}
+	var begins []float64
+	for _, calls := range steps {
+		begin := -1.0
+		for _, c := range calls {
+			if c.Kernel == nil {
+				return nil, fmt.Errorf("it has no time of the kernel of a call, %s of %d bytes", c.Collective, c.Bytes)
+			}
+			if begin < 0 || c.Kernel.Start < begin {
+				begin = c.Kernel.Start
+			}
+		}
+		begins = append(begins, begin)
+	}
+	order := make([]int, len(steps)-1)
+	for i := range order {
+		order[i] = i
+	}
+	took := func(i int) float64 { return begins[i+1] - begins[i] }
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(took(a), took(b)) })
+	i := order[(len(order)-1)/2]
+	own := &Own{Seconds: took(i), Steps: len(order)}
+	calls := slices.Clone(steps[i])
+	for k := range calls {
+		c := &calls[k]
+		c.Stream = "" // a communicator's calls follow each other, whatever their streams
+		g := t.Groups[c.Group]
+		if own.Ranks != 0 && g.Size != own.Ranks {
+			return nil, fmt.Errorf("its calls are in groups of %d and of %d ranks: a step is replayed where all are on one communicator of each rank", own.Ranks, g.Size)
+		}
+		if !c.Known || c.Bytes <= 0 || c.Dtype == "" {
+			return nil, fmt.Errorf("it has a call that cannot be made again, %s", toldOf(map[int]*Call{0: c}).called(c))
+		}
+		own.Ranks, own.Apart = g.Size, g.apart()
+	}
+	working := Rank{Calls: calls, Computing: working(r.Computing, calls, begins[i], begins[i+1])}
+	own.Computing, own.Nodes = seconds(working.Computing), working.Graph()
+	return own, nil
+}
+
+// working are the stretches between two times in which a rank waited for no call: it computed, or nothing ran and
+// no call ended after that.
+func working(computing []Span, calls []Call, from, to float64) (out []Span) {
+	at := from
+	for _, s := range append(within(computing, from, to), Span{to, to}) {
+		idle := at
+		for i := range calls {
+			if end := calls[i].Kernel.End; end > at && end <= s.Start {
+				idle = max(idle, end)
+			}
+		}
+		for _, part := range []Span{{idle, s.Start}, s} {
+			if part.End > part.Start {
+				out = append(out, part)
+			}
+		}
+		at = max(at, s.End)
+	}
+	return out
+}
+
+// apart is by how much the numbers of the group's ranks differ from one to the next; 0 where that is unknown or
+// differs.
+func (g Group) apart() int {
+	if len(g.Ranks) < 2 {
+		return 0
+	}
+	by := g.Ranks[1] - g.Ranks[0]
+	for i := range g.Ranks[1:] {
+		if g.Ranks[i+1]-g.Ranks[i] != by {
+			return 0
+		}
+	}
+	return by
+}
