@@ -83,7 +83,7 @@ func (c accumulateCase) row(u *unit) record.Kernel {
 	case record.Copy:
 		k.Moved, k.Counting, k.Config = 2*c.copied(), "copy: as many bytes as the least, half read and half written", presetConfig()
 	}
-	k.CacheResident = u.info.Cache > 0 && k.WorkingSet < 4*u.info.Cache
+	k.CacheResident = CacheResident(u.info, k.WorkingSet)
 	return k
 }
 

@@ -57,7 +57,7 @@ func (c Case) row(u *unit) record.Kernel {
 	set := c.elements() * c.Type.Bytes * c.Stream.Arrays()
 	k := record.Kernel{
 		Kernel: c.Stream.Name, Dtype: c.Type.Name, Role: c.Role, Config: c.Config, Shape: record.Shape{Array: c.Array},
-		Moved: set, Counting: Counting, WorkingSet: set, CacheResident: u.info.Cache > 0 && c.Array < 4*u.info.Cache,
+		Moved: set, Counting: Counting, WorkingSet: set, CacheResident: CacheResident(u.info, c.Array),
 	}
 	k.Config.Blocks = int64(launchOf(c.Config, c.Type, c.elements(), u.info.Units).Grid[0])
 	if u.info.Kind == record.HostMemory {

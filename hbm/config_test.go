@@ -59,3 +59,20 @@ func TestStridedGridsReachAll(t *testing.T) {
 		require.Positive(t, k.Verified.Elements)
 	}
 }
+
+// Arrays follow from the last level of cache, whatever the device is called.
+func TestDefaultSize(t *testing.T) {
+	const off = 768 << 10
+	for _, d := range []struct {
+		kind        string
+		cache, want int64
+	}{
+		{record.GPU, 256 << 20, 4<<30 + off},
+		{record.GPU, 50 << 20, 1<<30 + off},
+		{record.GPU, 0, 1<<30 + off},
+		{record.HostMemory, 256 << 20, 1<<30 + off},
+		{record.OnLoopback, 0, 64<<20 + off},
+	} {
+		require.Equal(t, d.want, defaultSize(record.Device{Kind: d.kind, Cache: d.cache}), "%v", d)
+	}
+}

@@ -170,51 +170,63 @@ func (d *Driver) openUnit(u *unit, index int) (err error) {
 func (d *Driver) describe(index int) (record.Device, error) {
 	if d.cfg.Host {
 		h := d.cfg.HostFacts
-		out := record.Device{Index: index, Name: h.Name, Kind: record.HostMemory, Units: h.CPUs, Bytes: h.Memory, Cache: h.Cache, PeakBandwidth: d.peak(0)}
+		out := record.Device{Index: index, Name: h.Name, Kind: record.HostMemory, Units: h.CPUs, Bytes: h.Memory, Cache: h.Cache, PeakBandwidth: d.peak()}
 		if out.PeakBandwidth != nil {
 			out.PeakSource = givenPeak
 		}
 		return out, nil
 	}
-	info, err := d.p.Device(index)
+	kind := record.OnLoopback
+	if len(d.cfg.Files) > 0 {
+		kind = record.Checked
+	}
+	out, err := Describe(d.p, index, kind)
+	if d.cfg.Peak > 0 && out.Kind == record.GPU {
+		out.PeakBandwidth, out.PeakSource = d.peak(), givenPeak
+	}
+	return out, err
+}
+
+// Describe says what a device of a provider is, with what is published of it. simulated is
+// the kind of one on the loopback, which nothing is published of.
+func Describe(p *native.Provider, index int, simulated string) (record.Device, error) {
+	info, err := p.Device(index)
 	if err != nil {
 		return record.Device{}, err
 	}
-	_, total, err := d.p.Memory(index)
+	_, total, err := p.Memory(index)
 	if err != nil {
 		return record.Device{}, err
 	}
 	out := record.Device{Index: index, Name: info.Name, Kind: record.GPU, Units: info.Units, Bytes: total, Cache: info.L2}
-	if d.p.Simulated {
-		out.Kind = record.OnLoopback
-		if len(d.cfg.Files) > 0 {
-			out.Kind = record.Checked
-		}
+	if p.Simulated {
+		out.Kind = simulated
 		return out, nil
 	}
 	known, ok := device.Lookup(info.Name)
 	if !ok {
 		known = device.ByAttributes(device.Attributes{Name: info.Name, Arch: info.Arch, Units: info.Units, MemoryClock: info.MemoryClock, BusWidth: info.BusWidth, L2: info.L2, Shared: info.Shared})
 	}
-	out.Cache, out.PeakBandwidth, out.PeakSource = known.Cache, d.peak(known.Bandwidth), known.Source+", "+known.Date
-	if d.cfg.Peak > 0 {
-		out.PeakSource = givenPeak
+	out.Cache, out.PeakSource = known.Cache, known.Source+", "+known.Date
+	if known.Bandwidth > 0 {
+		out.PeakBandwidth = &known.Bandwidth
 	}
 	return out, nil
 }
 
+// CacheResident tells whether a working set of so many bytes is below four times the
+// device's last level of cache.
+func CacheResident(d record.Device, set int64) bool { return d.Cache > 0 && set < 4*d.Cache }
+
 // givenPeak is the source of a peak that the table did not have to say.
 const givenPeak = "given with --peak"
 
-// peak is the given one, else the table's, null where there is neither.
-func (d *Driver) peak(table float64) *float64 {
-	if d.cfg.Peak > 0 {
-		table = d.cfg.Peak
-	}
-	if table <= 0 {
+// peak is the given one, null where there is none.
+func (d *Driver) peak() *float64 {
+	if d.cfg.Peak <= 0 {
 		return nil
 	}
-	return &table
+	return &d.cfg.Peak
 }
 
 // Devices describes what was opened.

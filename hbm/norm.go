@@ -198,7 +198,7 @@ func (c NormCase) row(u *unit) record.Kernel {
 	case record.Copy:
 		k.Config = presetConfig()
 	}
-	k.CacheResident = u.info.Cache > 0 && k.WorkingSet < 4*u.info.Cache
+	k.CacheResident = CacheResident(u.info, k.WorkingSet)
 	return k
 }
 

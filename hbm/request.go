@@ -51,7 +51,7 @@ labelled host memory.`,
 })
 
 var streamSettings = []kernel.Setting{
-	kernel.One("size", "bytes", "", "size of one array (default four times the last level of cache, on a GPU at least 1 GiB)", func(k *spec.Kernels, v string) (err error) {
+	kernel.One("size", "bytes", "", "size of one array (default 4 times the last level of cache; on a GPU 16 times, at least 1 GiB)", func(k *spec.Kernels, v string) (err error) {
 		if k.Size, err = units.ParseBytes(v); err == nil && k.Size < MinArray {
 			err = fmt.Errorf("--size is %s: an array has at least %d B", v, MinArray)
 		}

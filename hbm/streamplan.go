@@ -82,18 +82,24 @@ func (p *streamPlan) fit(d *Driver) error {
 	dev := d.Devices()[0]
 	most := (free - free/10) / 3
 	if p.size == 0 {
-		// off a power of two, which some memories like less than others
-		p.size = 4*max(dev.Cache, 16<<20) + 768<<10
-		if dev.Kind == record.GPU {
-			p.size = max(p.size, 1<<30+768<<10)
-		}
-		p.size = min(p.size, most)
+		p.size = min(defaultSize(dev), most)
 	}
 	if p.size > most {
 		return fmt.Errorf("%w: size %s: three arrays need %s, and device %d (%s) has %s free",
 			ErrRequest, units.Bytes(p.size), units.Bytes(3*p.size), dev.Index, dev.Name, units.Bytes(free))
 	}
 	return nil
+}
+
+// defaultSize is of an array that no cache holds. Behind a memory-side cache, which keeps
+// what a pass leaves whoever reads it next, four times its size still hits: a GPU's arrays are
+// 16 times the last level. It is off a power of two, which some memories like less than others.
+func defaultSize(dev record.Device) int64 {
+	size := 4 * max(dev.Cache, 16<<20)
+	if dev.Kind == record.GPU {
+		size = max(4*size, 1<<30)
+	}
+	return size + 768<<10
 }
 
 // cases lists what is known beforehand: each kernel in two configurations, then

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # Make a chroot of Debian with what runs without a GPU: ROCm's libraries, or PyTorch.
 #
-#   scripts/chroot.sh trixie|sid|torch [DIR]     as root; prints the folder
+#   scripts/chroot.sh trixie|sid|torch|torch-sid [DIR]     as root; prints the folder
 #
 #   trixie  HIP 5.7 with hiprtc inside it, and RCCL (NCCL API 2.13.4), with headers;
 #           of rocBLAS 5.5 the headers alone
 #   sid     the newest HIP whose hiprtc is a library of its own (6 or later)
 #
-#   torch   trixie with PyTorch 2.6 for CPUs, without ROCm
+#   torch      trixie with PyTorch 2.6 for CPUs, without ROCm
+#   torch-sid  sid with its newer one
 #
 # The first two have a compiler and Open MPI; sid's UCX is built with ROCm.
 #
@@ -20,8 +21,9 @@ name=${1:-}
 case $name in
 trixie | sid) suite=$name ;;
 torch) suite=trixie ;;
+torch-sid) suite=sid ;;
 *)
-	echo "usage: $0 trixie|sid|torch [DIR]" >&2
+	echo "usage: $0 trixie|sid|torch|torch-sid [DIR]" >&2
 	exit 2
 	;;
 esac
@@ -38,7 +40,7 @@ trixie)
 	headers=librocblas-dev
 	;;
 sid) wanted="newest libhiprtc and its libamdhip64, $mpi" ;;
-torch) wanted="python3-torch python3-numpy" ;;
+torch*) wanted="python3-torch python3-numpy" ;;
 esac
 done_marker=$dir/.zbench-done
 base_marker=$dir/.zbench-base

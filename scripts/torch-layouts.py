@@ -4,16 +4,16 @@
     debootstrap trixie CHROOT && chroot CHROOT apt-get install -y python3-torch   # as root, once
     chroot CHROOT python3 -W ignore - <scripts/torch-layouts.py >bench/advice/testdata/torch-layouts.json
 
-Any PyTorch from 2.6 on does; it needs no GPU and no network. DDP runs as it is, with a
+Any PyTorch from 2.6 on does; it needs no GPU and no network. Words behind the dash choose parts: "ddp_lists",
+caps by bucket, takes 2.14 and is in torch-lists.json. DDP runs as it is, with a
 process group that writes down what the reducer calls. FSDP2 runs with fake tensors and
 streams that know what they wait for: torch.cpu has none. A tensor is
 [block, frozen, sides…] in the order of forward.
 """
-import contextlib, hashlib, json, os, random
+import contextlib, hashlib, json, os, random, sys
 
 os.environ.update(USE_LIBUV="0", MASTER_ADDR="127.0.0.1", MASTER_PORT="29512")
-import torch, torch.distributed as dist
-from itertools import groupby
+import itertools, torch, torch.distributed as dist
 from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.testing._internal.distributed.fake_pg import FakeStore
@@ -70,7 +70,7 @@ class Model(nn.Module):
         super().__init__()
         self.before, self.layers, self.after, inside = nn.ModuleList(), nn.ModuleList(), nn.ModuleList(), False
         at = 0
-        for block, run in groupby(tensors, lambda t: t[0]):
+        for block, run in itertools.groupby(tensors, lambda t: t[0]):
             leaves = []
             for _, frozen, *sides in run:
                 leaves.append(Tensor(at, sides, frozen))
@@ -133,7 +133,8 @@ def ddp(case):
     model = Model(case["tensors"], case["tied"]).to(getattr(torch, case["dtype"]))
     group = Written()
     flags = dict(find_unused_parameters=case["find_unused"], static_graph=case["static_graph"])
-    wrapped = nn.parallel.DistributedDataParallel(model, bucket_cap_mb=case["cap"], process_group=group, **flags)
+    flags.update(bucket_cap_mb_list=case["caps"]) if "caps" in case else flags.update(bucket_cap_mb=case["cap"])
+    wrapped = nn.parallel.DistributedDataParallel(model, process_group=group, **flags)
     for _ in range(3):  # the first step has one bucket, after it they are cut anew
         group.calls.clear()
         MAIN.at = 0
@@ -283,6 +284,12 @@ def ddp_cases(rng):
             yield dict(case, tensors=listed)
 
 
+def ddp_lists(rng):
+    for case in itertools.islice(ddp_cases(rng), 60):
+        case.pop("cap")
+        yield dict(case, caps=[round(10 ** rng.uniform(-5, -2), 6) for _ in range(rng.randint(1, 4))])
+
+
 def fsdp2_cases(rng):
     for _ in range(140):
         listed, tied = tensors(rng, rng.choice(["", "", "lora", "some"]))
@@ -311,11 +318,13 @@ def models():
 
 def main():
     shim()
-    out = dict(
-        ddp=[dict(c, **ddp(c)) for c in ddp_cases(random.Random(1))],
-        fsdp2=[dict(c, **fsdp2(c)) for c in fsdp2_cases(random.Random(2))],
-        models=[dict(c, **{k: digest(v) for k, v in r.items()}) for c, r in models()],
+    parts = dict(
+        ddp=lambda: [dict(c, **ddp(c)) for c in ddp_cases(random.Random(1))],
+        ddp_lists=lambda: [dict(c, **ddp(c)) for c in ddp_lists(random.Random(3))],
+        fsdp2=lambda: [dict(c, **fsdp2(c)) for c in fsdp2_cases(random.Random(2))],
+        models=lambda: [dict(c, **{k: digest(v) for k, v in r.items()}) for c, r in models()],
     )
+    out = {k: parts[k]() for k in sys.argv[1:] or ["ddp", "fsdp2", "models"]}
     lines = lambda cases: "[\n" + ",\n".join(json.dumps(c, separators=(",", ":")) for c in cases) + "\n]"
     source = f"PyTorch {torch.__version__}, run by scripts/torch-layouts.py"
     print("{" + f'"source":{json.dumps(source)}' + "".join(f',"{k}":{lines(v)}' for k, v in out.items()) + "}")

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -17,8 +18,12 @@ import (
 	"zbench/bench/trainer"
 )
 
-//go:embed testdata/torch-layouts.json
-var torchLayouts []byte
+var (
+	//go:embed testdata/torch-layouts.json
+	torchLayouts []byte
+	//go:embed testdata/torch-lists.json
+	torchLists []byte
+)
 
 // torchCase is what PyTorch's own DDP or FSDP2 called.
 type torchCase struct {
@@ -26,9 +31,10 @@ type torchCase struct {
 	Tensors       [][]int64
 	Tied          bool
 	Dtype         string
-	FindUnused    bool     `json:"find_unused"`
-	StaticGraph   bool     `json:"static_graph"`
-	Cap           *float64 // MiB
+	FindUnused    bool      `json:"find_unused"`
+	StaticGraph   bool      `json:"static_graph"`
+	Cap           *float64  // MiB
+	Caps          []float64 // MiB, of a bucket each
 	Calls         [][2]int64
 	Logged        []int64 // the buckets in the reducer's logging data, in bytes
 	Model         string
@@ -74,10 +80,10 @@ func (c torchCase) params(t *testing.T) []trainer.Param {
 }
 
 // cases are those of one trainer.
-func torchCases[T any](t *testing.T, of string) []T {
+func torchCases[T any](t *testing.T, text []byte, of string) []T {
 	t.Helper()
 	var file map[string]json.RawMessage
-	require.NoError(t, json.Unmarshal(torchLayouts, &file))
+	require.NoError(t, json.Unmarshal(text, &file))
 	var all []T
 	require.NoError(t, json.Unmarshal(file[of], &all))
 	require.NotEmpty(t, all)
@@ -85,17 +91,21 @@ func torchCases[T any](t *testing.T, of string) []T {
 }
 
 // PyTorch's own DDP, run by scripts/torch-layouts.py, makes the same calls at the same
-// places: with its default and other caps, with and without find_unused_parameters and a
+// places: with its default, other caps and a cap for each bucket, with and without find_unused_parameters and a
 // static graph, with frozen and tied parameters.
 func TestDDPsOwnCalls(t *testing.T) {
-	all := torchCases[torchCase](t, "ddp")
+	all, lists := torchCases[torchCase](t, torchLayouts, "ddp"), torchCases[torchCase](t, torchLists, "ddp_lists")
 	require.GreaterOrEqual(t, len(all), 100)
+	require.GreaterOrEqual(t, len(lists), 50)
 	ddp, err := trainer.ByName("ddp")
 	require.NoError(t, err)
-	for _, c := range all {
+	for _, c := range slices.Concat(all, lists) {
 		text := fmt.Sprintf("find_unused_parameters=%t static_graph=%t\n", c.FindUnused, c.StaticGraph)
 		if c.Cap != nil {
 			text += fmt.Sprintf("bucket_cap_mb=%.9f\n", *c.Cap)
+		}
+		if c.Caps != nil {
+			text += "bucket_cap_mb_list=" + strings.ReplaceAll(fmt.Sprintf("%.9f\n", c.Caps), " ", ", ")
 		}
 		config, err := trainer.ReadConfig(text, "")
 		require.NoError(t, err)
@@ -144,7 +154,7 @@ func TestFSDP2sOwnCalls(t *testing.T) {
 		Forward, Backward json.RawMessage
 	}
 	for _, of := range []string{"fsdp2", "models"} {
-		all := torchCases[fsdp2Case](t, of)
+		all := torchCases[fsdp2Case](t, torchLayouts, of)
 		require.True(t, of == "models" || len(all) >= 100)
 		x, err := trainer.ByName("fsdp2")
 		require.NoError(t, err)

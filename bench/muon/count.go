@@ -119,13 +119,26 @@ func VendorTraffic(s Shape) float64 {
 	return 2 * ((m*n + m*m/2) + m*m + (m*m + m*m/2) + 2*m*m + (m*m + 2*m*n))
 }
 
-// StepTraffic is the least bytes of what a step does beside the products, for
-// one matrix, with gradients of so many bytes an element: the pass before reads
-// gradient and momentum and writes momentum and bf16; the scaling reads and
-// writes that twice over; the update reads weight and bf16 and writes weight.
-func StepTraffic(s Shape, gradientBytes int) (prepare, orient, apply float64) {
-	elements := float64(s.Rows) * float64(s.Cols)
-	return elements * float64(gradientBytes+4+4+2), elements * (2 + 2 + 2), elements * (4 + 2 + 4)
+// Traffic is the bytes of a pass over one matrix: moved at the least, and touched.
+type Traffic struct{ Moved, Touched float64 }
+
+// StepTraffic is what a step does beside the products, for one matrix, with gradients
+// of so many bytes an element: the pass before reads gradient and momentum and writes
+// momentum and bf16; the scaling reads and writes that twice over; the update reads
+// weight and bf16 and writes weight.
+func StepTraffic(s Shape, gradientBytes int) (prepare, orient, apply Traffic) {
+	elements, g := float64(s.Rows)*float64(s.Cols), float64(gradientBytes)
+	return Traffic{elements * (g + 4 + 4 + 2), elements * (g + 4 + 2)}, Traffic{elements * (2 + 2 + 2), elements * (2 + 2)}, Traffic{elements * (4 + 2 + 4), elements * (4 + 2)}
+}
+
+// IterationSet is the bytes that Newton–Schulz touches of one matrix: the input and two that
+// take turns, A and B; with transposes those of all three.
+func IterationSet(s Shape, transposes bool) float64 {
+	m, n, matrices := float64(s.Short()), float64(s.Long()), 3.0
+	if transposes {
+		matrices = 6
+	}
+	return 2 * (matrices*m*n + 2*m*m)
 }
 
 // Tile picks a product's tile: the large one, which does more with what it

@@ -32,6 +32,8 @@ type Config struct {
 	KeepParams, RootUnit *bool
 	// FindUnused is that of Run.
 	FindUnused *bool
+	// Caps are those of Run.
+	Caps string
 	// LayerWise and LegacyLayout are those of Run.
 	LayerWise, LegacyLayout bool
 	// FP8Gather and FP32Accumulation are those of Run.
@@ -236,7 +238,7 @@ func (c *Config) Apply(run *Run) {
 	run.NoOverlap = c.Overlap != nil && !*c.Overlap || c.Overlap == nil && run.NoOverlap
 	run.NoGatherOverlap = c.GatherOverlap != nil && !*c.GatherOverlap || c.GatherOverlap == nil && run.NoGatherOverlap
 	run.LayerWise, run.LegacyLayout, run.FP8Gather = c.LayerWise, c.LegacyLayout, c.FP8Gather
-	run.FP32Accumulation, run.OwnerReduce = c.FP32Accumulation, c.OwnerReduce
+	run.FP32Accumulation, run.OwnerReduce, run.Caps = c.FP32Accumulation, c.OwnerReduce, c.Caps
 	run.GradDtype, run.ParamDtype = cmp.Or(c.GradDtype, run.GradDtype), cmp.Or(c.ParamDtype, run.ParamDtype)
 }
 

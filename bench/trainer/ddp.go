@@ -3,6 +3,7 @@ package trainer
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -13,7 +14,8 @@ import (
 // follow the order in which gradients become ready. With find_unused_parameters, unless
 // the graph is static, they stay as they were cut: in the order of forward, reduced from
 // the last on; a call after them says which parameters were used, an int32 each
-// (Reducer::all_reduce_local_used_map).
+// (Reducer::all_reduce_local_used_map). From 2.14 on bucket_cap_mb_list has a cap for each
+// bucket, the last one for all behind it too.
 const (
 	ddpFirst   = 1 << 20
 	ddpDefault = 25 << 20
@@ -41,6 +43,7 @@ func init() {
 		forms: ddpForms, frontEnds: ddpFrontEnds,
 		keys: []key{
 			{"bucket_cap_mb", into(func(c *Config) **int64 { return &c.Bytes }, 1<<20)},
+			{"bucket_cap_mb_list", capList},
 			{"ddp_bucket_cap_mb", into(func(c *Config) **int64 { return &c.Bytes }, 1<<20)},
 			{"find_unused_parameters", flag(func(c *Config) **bool { return &c.FindUnused })},
 			{"ddp_find_unused_parameters", flag(func(c *Config) **bool { return &c.FindUnused })},
@@ -56,16 +59,20 @@ func init() {
 }
 
 func ddpPlan(in *prepared, setting int64, run Run) Plan {
-	first := setting
-	if setting == 0 {
-		first, setting = ddpFirst/run.GradBytes(), ddpDefault/run.GradBytes()
+	limits := []int64{ddpFirst / run.GradBytes(), ddpDefault / run.GradBytes()}
+	if setting != 0 {
+		limits = nil
+		for _, bytes := range firstCaps(run) {
+			limits = append(limits, roundUp(bytes, run.GradBytes())/run.GradBytes())
+		}
+		limits = append(limits, setting)
 	}
 	kinds := in.kinds
 	if run.FindUnused {
 		kinds = in.ahead
 	}
 	plan := Plan{Buckets: both(kinds, func(p packing, _ bool) []Bucket {
-		buckets := p.atLeast(first, setting)
+		buckets := p.atLeast(limits...)
 		if run.FindUnused {
 			for i, b := range buckets {
 				buckets[i].First, buckets[i].Last = b.Last, b.First
@@ -117,7 +124,7 @@ var ddpForms = []form{
 	{"PyTorch DDP", "python", func(s Spelling) string {
 		return "# bucket_cap_mb counts MiB (2^20 bytes) of gradients, and a bucket is closed once it reaches it\n" +
 			"model = torch.nn.parallel.DistributedDataParallel(\n" +
-			"    model,\n    bucket_cap_mb=" + mebi(s) + ",\n    gradient_as_bucket_view=True,\n" + unused(s, "    ", ",\n") + ")\n" + ddpReadBack(s)
+			"    model,\n    " + caps(s) + ",\n    gradient_as_bucket_view=True,\n" + unused(s, "    ", ",\n") + ")\n" + ddpReadBack(s)
 	}},
 	{"Accelerate", "python", func(s Spelling) string {
 		return accelerateTrap(s) +
@@ -133,7 +140,7 @@ var ddpForms = []form{
 			", ddp_find_unused_parameters=" + python(s.Run.FindUnused) + ")\n" + ddpReadBack(s)
 	}},
 	{"Lightning", "python", func(s Spelling) string {
-		return "strategy = lightning.pytorch.strategies.DDPStrategy(bucket_cap_mb=" + mebi(s) + ", gradient_as_bucket_view=True" + unused(s, ", ", "") + ")\n" + ddpReadBack(s)
+		return "strategy = lightning.pytorch.strategies.DDPStrategy(" + caps(s) + ", gradient_as_bucket_view=True" + unused(s, ", ", "") + ")\n" + ddpReadBack(s)
 	}},
 }
 
@@ -151,6 +158,45 @@ func accelerateTrap(s Spelling) string {
 		return ""
 	}
 	return "# Accelerate drops values that equal the default: this 25 never reaches DDP, whose first bucket stays 1 MiB; write 25.000001\n"
+}
+
+// capList reads caps in MiB, with colons between them: the last is the bucket size, those before it are those of the first buckets.
+func capList(c *Config, value string) error {
+	if isUnset(value) {
+		return nil
+	}
+	var all []int64
+	for text := range strings.SplitSeq(value, ":") {
+		n, err := scaled(text, 1<<20)
+		if err != nil {
+			return err
+		}
+		all = append(all, n)
+	}
+	last := len(all) - 1
+	c.Caps, c.Bytes = strings.Trim(fmt.Sprint(all[:last]), "[]"), &all[last]
+	return nil
+}
+
+// firstCaps are the caps of the first buckets, in bytes.
+func firstCaps(run Run) (all []int64) {
+	for text := range strings.FieldsSeq(run.Caps) {
+		n, _ := strconv.ParseInt(text, 10, 64) // capList wrote it
+		all = append(all, n)
+	}
+	return all
+}
+
+// caps are the arguments that set the buckets' sizes.
+func caps(s Spelling) string {
+	if len(s.Run.Caps) == 0 {
+		return "bucket_cap_mb=" + mebi(s)
+	}
+	var list []string
+	for _, c := range firstCaps(s.Run) {
+		list = append(list, decimal(c, 20))
+	}
+	return "bucket_cap_mb_list=[" + strings.Join(append(list, mebi(s)), ", ") + "]"
 }
 
 // mebi writes a setting in MiB of gradients, exactly: without decimals where it

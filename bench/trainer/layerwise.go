@@ -32,7 +32,7 @@ func wholeBuckets(in *prepared, setting int64, run Run) []Bucket {
 	})
 	rest := both(in.rest, func(p packing, expert bool) []Bucket {
 		p.align, p.divisor = megatronAlign, Divisor(run.Ranks(expert), run.PadBuckets)
-		return p.atLeast(setting, setting)
+		return p.atLeast(setting)
 	})
 	all := slices.Concat(matrices, rest)
 	inOrder(all, func(a, b Bucket) int { return cmp.Compare(b.First, a.First) })

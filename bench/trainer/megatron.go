@@ -102,7 +102,7 @@ func megatronPlan(in *prepared, setting int64, run Run) Plan {
 			if run.Zero == 1 && !run.LayerWise {
 				p.align, p.divisor = megatronAlign, Divisor(run.Ranks(expert)/run.instances(), run.PadBuckets)
 			}
-			return p.atLeast(setting, setting)
+			return p.atLeast(setting)
 		})
 	}
 	switch {
@@ -388,7 +388,7 @@ func quantizedBuckets(in *prepared, setting int64, run Run) []Bucket {
 	for kind := range all {
 		cut := func(p packing) []Bucket {
 			p.align, p.divisor = megatronAlign, Divisor(run.Ranks(kind == 1)/run.instances(), run.PadBuckets)
-			return p.atLeast(setting, setting)
+			return p.atLeast(setting)
 		}
 		some, rest := cut(in.matrices[kind]), cut(in.rest[kind])
 		for i := range some {

@@ -100,20 +100,20 @@ func newPacking(params []Param, order []int) packing {
 }
 
 // atLeast closes a bucket as soon as it holds limit elements, so that the last
-// tensor overshoots. The first bucket has a limit of its own. A limit of 0 never
-// closes. A bucket's end is a multiple of what starts are aligned to, so that sums
+// tensor overshoots. Each bucket has the next limit, those behind them the last. A limit
+// of 0 never closes. A bucket's end is a multiple of what starts are aligned to, so that sums
 // of aligned tensors say where one closes.
-func (p packing) atLeast(first, limit int64) []Bucket {
+func (p packing) atLeast(limits ...int64) []Bucket {
 	all := *p.scratch
 	starts := p.sum
 	if p.align > 1 {
 		starts = p.aligned
 	}
-	for from := 0; from < len(p.order); first = limit {
-		last := len(p.order) - 1
+	for from := 0; from < len(p.order); limits = limits[min(1, len(limits)-1):] {
+		last, limit := len(p.order)-1, limits[0]
 		held := func(k int) int64 { return starts[k] - starts[from] + p.sum[k+1] - p.sum[k] }
-		if first > 0 {
-			last = min(last, from+nearest(last+1-from, func(k int) bool { return held(from+k) >= first }))
+		if limit > 0 {
+			last = min(last, from+nearest(last+1-from, func(k int) bool { return held(from+k) >= limit }))
 		}
 		if p.align > 1 && p.alone >= from && p.alone <= last {
 			last = max(from, p.alone-1)

@@ -9,7 +9,7 @@ import (
 )
 
 // oneByOne is the rule tensor by tensor: what atLeast finds by sums.
-func oneByOne(p packing, first, limit int64) []Bucket {
+func oneByOne(p packing, limits []int64) []Bucket {
 	var all []Bucket
 	b, start, end, used := Bucket{}, int64(0), int64(0), int64(0)
 	done := func() {
@@ -29,9 +29,8 @@ func oneByOne(p packing, first, limit int64) []Bucket {
 		b.Expert = e.Expert
 		end = roundUp(end, p.align) + e.Elements
 		used += e.Elements
-		if first > 0 && end-start >= first {
+		if limit := limits[min(len(all), len(limits)-1)]; limit > 0 && end-start >= limit {
 			done()
-			first = limit
 		}
 	}
 	if b.Params > 0 {
@@ -46,15 +45,15 @@ func TestAtLeastIsTheRuleTensorByTensor(t *testing.T) {
 		for i := range params {
 			params[i] = Param{Elements: rapid.SampledFrom([]int64{1, 63, 64, 65, 500, 4096, 10007}).Draw(t, "elements"), Expert: rapid.Bool().Draw(t, "expert")}
 		}
-		first, limit := rapid.Int64Range(0, 30_000).Draw(t, "first"), rapid.Int64Range(0, 30_000).Draw(t, "limit")
+		limits := rapid.SliceOfN(rapid.Int64Range(0, 30_000), 1, 4).Draw(t, "limits")
 		dp := rapid.IntRange(1, 2000).Draw(t, "dp")
 		for _, p := range prepare(params, Run{DP: dp}).kinds {
 			if len(p.order) == 0 {
 				continue
 			}
-			require.Equal(t, oneByOne(p, first, limit), p.atLeast(first, limit))
+			require.Equal(t, oneByOne(p, limits), p.atLeast(limits...))
 			p.align, p.divisor = megatronAlign, Divisor(dp, false)
-			require.Equal(t, oneByOne(p, first, limit), p.atLeast(first, limit))
+			require.Equal(t, oneByOne(p, limits), p.atLeast(limits...))
 		}
 	})
 }

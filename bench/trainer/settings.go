@@ -118,6 +118,12 @@ func leaves(n *yaml.Node, key string, depth int, out *[]Setting) {
 			}
 			leaves(n.Content[i+1], name, depth+1, out)
 		}
+	case n.Kind == yaml.SequenceNode && key != "":
+		var list []string
+		for _, one := range n.Content {
+			list = append(list, one.Value)
+		}
+		*out = append(*out, Setting{Key: normal(key), Value: strings.Join(list, ":")})
 	case n.Kind == yaml.ScalarNode && n.Tag != "!!null" && key != "":
 		*out = append(*out, variablePair(normal(key), n.Value, shell{}))
 	}
@@ -140,6 +146,8 @@ var (
 	variable = pattern.New(`\$\{([A-Za-z_]\w*)(?:(?::-|-|:)([^}]*))?\}|\$([A-Za-z_]\w*)`)
 	// literal is shell arithmetic that only multiplies numbers.
 	literal = pattern.New(`\$\(\(([\d\s*]+)\)\)`)
+	// numbers is a list of numbers, which becomes one word with colons.
+	numbers = pattern.New(`=[\[(][\d.,\s]+[\])]`)
 )
 
 // maxValue bounds the value of a shell variable: variables that hold each other
@@ -180,6 +188,9 @@ func fromWords(text string) []Setting {
 	text = literal.ReplaceAllString(text, "$1")
 	text = product.ReplaceAllString(strings.ReplaceAll(text, "\\\n", " "), "$1*$2")
 	text = strings.NewReplacer(" = ", "=", "= ", "=").Replace(text)
+	text = numbers.ReplaceAllStringFunc(text, func(list string) string {
+		return "=" + strings.Join(strings.FieldsFunc(list, func(r rune) bool { return strings.ContainsRune("=[](), \t\n", r) }), ":")
+	})
 	sh := shell{}
 	var out []Setting
 	words := split(text)

@@ -126,6 +126,9 @@ func TestReadConfig(t *testing.T) {
 		"commented":   {"// no\n", "", 0, 0},
 		"accelerate":  {"DistributedDataParallelKwargs(bucket_cap_mb=100)", "ddp", 100 << 18, 0},
 		"hugging":     {"ddp_bucket_cap_mb: 100", "ddp", 100 << 18, 0},
+		"list":        {"DistributedDataParallel(model, bucket_cap_mb_list=[1, 4.5, 25])", "ddp", 25 << 18, 0},
+		"list, yaml":  {"parallel:\n  bucket_cap_mb_list: [1, 100]\n", "ddp", 100 << 18, 0},
+		"list of one": {"bucket_cap_mb_list = [100]", "ddp", 100 << 18, 0},
 		"xla":         {`export XLA_FLAGS="--xla_gpu_all_reduce_combine_threshold_bytes=134217728 --x=1"`, "xla", 1 << 25, 0},
 		"primus null": {"ddp_bucket_size: null\noverlap_grad_reduce: false\n", "megatron", 0, 0},
 		"auto":        {`{"zero_optimization": {"stage": 1, "reduce_bucket_size": "auto"}}`, "deepspeed", 0, 1},
@@ -144,6 +147,29 @@ func TestReadConfig(t *testing.T) {
 		require.Equal(t, c.setting != 0, set, name)
 		require.Equal(t, c.setting, setting, name)
 	}
+}
+
+// A cap for each bucket is printed as it was read, with the setting as the last.
+func TestCapsOfBuckets(t *testing.T) {
+	const list = "bucket_cap_mb_list=[1, 4.5, 25]"
+	c, err := trainer.ReadConfig("DistributedDataParallel(model, "+list+", gradient_as_bucket_view=True)", "")
+	require.NoError(t, err)
+	run := trainer.Run{DP: 64, GradDtype: "float", ParamDtype: "float"}
+	c.Apply(&run)
+	params := blocksOf(4)
+	setting, _ := c.Setting(params, run)
+	ddp, err := trainer.ByName(c.Trainer)
+	require.NoError(t, err)
+	require.Contains(t, ddp.Snippets(trainer.Spelling{Setting: setting, Params: params, Run: run})[0].Text, list)
+	sizes := []int64{}
+	for _, b := range ddp.Plan(params, setting, run).Buckets {
+		sizes = append(sizes, b.Elements*4)
+	}
+	require.GreaterOrEqual(t, sizes[0], int64(1<<20))
+	require.GreaterOrEqual(t, sizes[2], int64(25<<20))
+	require.Equal(t, ddp.Plan(params, 0, trainer.Run{DP: 64, GradDtype: "float", ParamDtype: "float"}), ddp.Plan(params, 0, run), "the default has no list")
+	_, err = trainer.ReadConfig("parallel:\n  bucket_cap_mb_list: [1, many]\n", "")
+	require.ErrorContains(t, err, "bucket_cap_mb_list")
 }
 
 // What is not said has the trainer's own meaning.

@@ -201,6 +201,9 @@ type Run struct {
 	// FindUnused is DDP's find_unused_parameters without a static graph: buckets are cut in
 	// the order of forward, and every step tells which parameters were used.
 	FindUnused bool `json:"find_unused,omitempty"`
+	// Caps are those of DDP's first buckets, in bytes with spaces between them, where bucket_cap_mb_list
+	// gives each its own; the setting is the cap of those behind them.
+	Caps string `json:"caps,omitempty"`
 	// RootUnit is true where with FSDP2 the tensors outside of all blocks are one unit,
 	// that of fully_shard(model), instead of one before the blocks and one after.
 	RootUnit bool `json:"root_unit,omitempty"`

@@ -13,6 +13,7 @@ import (
 	"zbench/bench/device"
 	method "zbench/bench/muon"
 	"zbench/bench/record"
+	"zbench/hbm"
 	"zbench/internal/native"
 )
 
@@ -42,6 +43,7 @@ type Driver struct {
 	p       *native.Provider
 	cfg     Config
 	info    native.DeviceInfo
+	about   record.Device
 	wave    int
 	stream  native.Stream
 	timer   *native.Timer
@@ -94,6 +96,9 @@ func (d *Driver) open() error {
 		return fmt.Errorf("%w: device %d of %d", ErrDevice, d.cfg.Device, n)
 	}
 	if d.info, err = d.p.Device(d.cfg.Device); err != nil {
+		return err
+	}
+	if d.about, err = hbm.Describe(d.p, d.cfg.Device, record.Checked); err != nil {
 		return err
 	}
 	d.wave = d.info.Wave
@@ -170,16 +175,7 @@ func (d *Driver) Close() error {
 func (d *Driver) Emulated() bool { return d.p.Simulated && !d.timed }
 
 // Devices describes the one that was opened.
-func (d *Driver) Devices() []record.Device {
-	about := record.Device{Index: d.cfg.Device, Name: d.info.Name, Kind: record.GPU, Units: d.info.Units, Cache: d.info.L2}
-	if _, total, err := d.p.Memory(d.cfg.Device); err == nil {
-		about.Bytes = total
-	}
-	if d.Emulated() {
-		about.Kind = record.Checked
-	}
-	return []record.Device{about}
-}
+func (d *Driver) Devices() []record.Device { return []record.Device{d.about} }
 
 // Libraries are those underneath.
 func (d *Driver) Libraries() []native.Library { return d.p.Libraries }

@@ -23,12 +23,13 @@ type target struct{ of, runs method.Shape }
 
 // entry is one row of a shape. Its figures are of one matrix.
 type entry struct {
-	kernel, role, library      string
-	effective, executed, bytes float64
-	steps                      func(*Work) []native.Step
+	kernel, role, library string
+	// bytes are what a launch moves at the least, set what it touches.
+	effective, executed, bytes, set float64
+	steps                           func(*Work) []native.Step
 	// fresh: it is run on what Before has just made, as its own output would not do
-	// for input.
-	fresh bool
+	// for input. unscaled: in place, so that every round must scale by one.
+	fresh, unscaled bool
 }
 
 // counting is the convention of the bytes of Muon's rows.
@@ -40,12 +41,12 @@ func (d *Driver) entries(s method.Shape) []entry {
 	prepare, orient, apply := method.StepTraffic(s, 4)
 	all := append(
 		d.products(s),
-		entry{kernel: method.Prepare, role: record.Pass, bytes: prepare, fresh: true, steps: func(w *Work) []native.Step { return w.Before()[:2] }},
-		entry{kernel: transpose, role: record.Pass, bytes: orient, fresh: true, steps: func(w *Work) []native.Step { return w.Before()[2:] }},
+		entry{kernel: method.Prepare, role: record.Pass, bytes: prepare.Moved, set: prepare.Touched, fresh: true, steps: func(w *Work) []native.Step { return w.Before()[:2] }},
+		entry{kernel: transpose, role: record.Pass, bytes: orient.Moved, set: orient.Touched, fresh: true, unscaled: true, steps: func(w *Work) []native.Step { return w.Before()[2:] }},
 	)
 	return append(
 		append(all, d.iterations(s)...),
-		entry{kernel: weightUpdate, role: record.Pass, bytes: apply, fresh: true, steps: func(w *Work) []native.Step { return []native.Step{w.After()} }},
+		entry{kernel: weightUpdate, role: record.Pass, bytes: apply.Moved, set: apply.Touched, fresh: true, steps: func(w *Work) []native.Step { return []native.Step{w.After()} }},
 	)
 }
 
@@ -60,7 +61,7 @@ func (d *Driver) products(s method.Shape) []entry {
 	for _, p := range method.Products() {
 		product := func(role string, full bool) entry {
 			return entry{
-				kernel: p.String(), role: role, effective: p.Effective(s), executed: p.Executed(s, p.Tile(s, d.info.Units), full), bytes: p.Traffic(s),
+				kernel: p.String(), role: role, effective: p.Effective(s), executed: p.Executed(s, p.Tile(s, d.info.Units), full), bytes: p.Traffic(s), set: p.Traffic(s),
 				steps: func(w *Work) []native.Step { return w.Product(p, 0, full) },
 			}
 		}
@@ -80,7 +81,7 @@ func (d *Driver) products(s method.Shape) []entry {
 
 // iterations lists Newton–Schulz by our products, and by the vendor's.
 func (d *Driver) iterations(s method.Shape) []entry {
-	own := entry{kernel: method.Iteration, role: record.Sequence, fresh: true, steps: (*Work).Iterate}
+	own := entry{kernel: method.Iteration, role: record.Sequence, fresh: true, set: method.IterationSet(s, true), steps: (*Work).Iterate}
 	steps, panelled := float64(len(d.cfg.Coefficients.Steps)), 0.0
 	for _, p := range method.Products() {
 		own.effective += steps * p.Effective(s)
@@ -93,7 +94,7 @@ func (d *Driver) iterations(s method.Shape) []entry {
 	}
 	v := own
 	v.role, v.library, v.steps = record.Vendor, d.blas.Library.Name, (*Work).VendorIterate
-	v.executed, v.bytes = panelled, steps*method.VendorTraffic(s)
+	v.executed, v.bytes, v.set = panelled, steps*method.VendorTraffic(s), method.IterationSet(s, false)
 	return []entry{own, v}
 }
 
@@ -168,7 +169,8 @@ func (d *Driver) row(t target, e entry) record.Kernel {
 	}
 	batch := float64(measured)
 	k.Moved, k.Effective, k.Executed = int64(e.bytes*batch), e.effective*batch, e.executed*batch
-	k.WorkingSet = k.Moved
+	k.WorkingSet = int64(e.set * batch)
+	k.CacheResident = hbm.CacheResident(d.about, k.WorkingSet)
 	return hbm.PlannedRow(k, fmt.Sprintf("%s/%s/%s", e.role, e.kernel, s.Title()), d.cfg.Device)
 }
 
@@ -202,6 +204,11 @@ func (d *Driver) take(t target, e entry, rule stat.Rule, pass int) ([]record.Par
 	}
 	if err := d.run(ready...); err != nil {
 		return nil, err
+	}
+	if e.unscaled {
+		if err := w.scaleByOne(); err != nil {
+			return nil, err
+		}
 	}
 	if err := d.timer.Load([][]native.Step{e.steps(w)}); err != nil {
 		return nil, err

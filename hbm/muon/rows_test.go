@@ -2,6 +2,7 @@ package muon
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -98,4 +99,52 @@ func TestFewOfAModels(t *testing.T) {
 		require.Equal(t, int64(640), rows[0].Shape.Batch)
 		require.InEpsilon(t, float64(want)*method.Gram.Effective(shape), rows[0].Effective, 1e-12)
 	}
+}
+
+// What is scaled in place is no zeros however often it was timed.
+func TestScalingIsTimedOnWhatItWasGiven(t *testing.T) {
+	d := open(t, "keller-jordan")
+	d.timed = true
+	shape := method.Shape{Rows: 64, Cols: 96, Batch: 2}
+	rows, jobs, err := d.Plan([]method.Shape{shape}, false, stat.Fixed(30))
+	require.NoError(t, err)
+	at := slices.IndexFunc(rows, func(k record.Kernel) bool { return k.Kernel == transpose })
+	parts, whole := jobs[at].Take(context.Background(), 1)
+	require.True(t, whole, "%v", parts)
+	require.GreaterOrEqual(t, len(parts[0].Kernel.Seconds), 12)
+	require.NoError(t, d.run(d.work.Before()[0:1]...)) // a reference: cast before it is scaled
+	for i := range shape.Batch {
+		flipped, err := d.work.read(int64(d.work.list[i].Flipped), shape.Cols, shape.Rows) //nolint:gosec // an offset
+		require.NoError(t, err)
+		require.InDelta(t, 1, flipped.Norm(), 0.01, "matrix %d", i)
+	}
+}
+
+// A working set of less than four times the last level of cache is not the memory's. It is
+// what a row touches, however often.
+func TestCacheResidentRows(t *testing.T) {
+	d := open(t, "keller-jordan")
+	shape := method.Shape{Rows: 64, Cols: 128, Batch: 1}
+	e := 2.0 * 64 * 128 // bytes of a matrix of bf16
+	d.about.Cache = 0
+	for _, k := range rowsOf(t, d, false, shape) {
+		require.False(t, k.CacheResident, "the cache's size is not known")
+		if k.Kernel == method.Iteration {
+			require.InDelta(t, 6*e+2*2*64*64, k.WorkingSet, 0)
+			require.Greater(t, k.Moved, k.WorkingSet)
+		}
+		if k.Kernel == transpose {
+			require.InDelta(t, 2*e, k.WorkingSet, 0)
+		}
+	}
+	d.about.Cache = 2 * int64(e) // four times it is eight matrices
+	resident := map[string]bool{}
+	for _, of := range []method.Shape{shape, {Rows: 64, Cols: 128, Batch: 4}} {
+		for _, entry := range d.entries(of) {
+			k := d.row(target{of, of}, entry)
+			resident[k.Key] = k.CacheResident
+		}
+	}
+	require.True(t, resident["pass/"+transpose+"/64x128@0"], "%v", resident)
+	require.False(t, resident["pass/"+transpose+"/64x128x4@0"])
 }

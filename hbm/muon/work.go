@@ -2,6 +2,7 @@ package muon
 
 import (
 	"fmt"
+	"slices"
 
 	method "zbench/bench/muon"
 	"zbench/internal/native"
@@ -146,6 +147,12 @@ func (w *Work) Before() []native.Step {
 			float32(c.Safety), float32(method.Epsilon), w.at(w.inverse)),
 		w.step("zb_muon_orient", w.tiles, 1, 4*w.d.wave, w.arena, tensors, n, w.at(w.inverse)),
 	}
+}
+
+// scaleByOne makes the scaling leave what it finds, until the norms are made again: scaled
+// in place round by round, the matrices would be zeros after a few.
+func (w *Work) scaleByOne() error {
+	return w.d.p.Write(w.at(w.inverse), encode(slices.Repeat([]float32{1}, len(w.list))))
 }
 
 // After subtracts the update from the weight.

@@ -229,8 +229,8 @@ func normsSkipAbsentVectors(t *testing.T, asm string) {
 		require.Positive(t, few)
 		for _, way := range []string{"block", "large"} {
 			name := "zb_" + of + "_1_" + way
-			// the sums over threads differ as well
-			require.Less(t, float64(short(name)), 1.35*float64(few), "%s: vector instructions of a wave with one vector, of zb_%s_1_wave %d", name, of, few)
+			// the sums over threads differ as well, and what is absent is made zero
+			require.Less(t, float64(short(name)), 1.6*float64(few), "%s: vector instructions of a wave with one vector, of zb_%s_1_wave %d", name, of, few)
 		}
 	}
 }

@@ -123,6 +123,7 @@ func TestToolchainMuonLanes(t *testing.T) {
 	}{
 		{"amd", 64, []string{"-DZB_AMD=1", "-DZB_DIES=8"}},
 		{"amd, six dies", 64, []string{"-DZB_AMD=1", "-DZB_DIES=6"}},
+		{"amd, 32 of the depth at once", 64, []string{"-DZB_AMD=1", "-DZB_MFMA_PARTS=1"}},
 		{"nvidia", 32, []string{"-DZB_NVIDIA=1", "-DZB_WAVE=32"}},
 	} {
 		t.Run(device.name, func(t *testing.T) {

@@ -8,10 +8,10 @@ import "fmt"
 // each case, f16 took four times as many.
 func init() {
 	vector := map[string]int{
-		"rms_bf16_wave": 620, "rms_bf16_block": 980, "rms_bf16_large": 980, "rms_f16_wave": 490, "rms_f16_block": 770, "rms_f16_large": 770,
-		"layer_bf16_wave": 730, "layer_bf16_block": 1150, "layer_bf16_large": 1150, "layer_f16_wave": 600, "layer_f16_block": 930, "layer_f16_large": 930,
+		"rms_bf16_wave": 690, "rms_bf16_block": 1120, "rms_bf16_large": 1120, "rms_f16_wave": 530, "rms_f16_block": 850, "rms_f16_large": 850,
+		"layer_bf16_wave": 830, "layer_bf16_block": 1360, "layer_bf16_large": 1360, "layer_f16_wave": 700, "layer_f16_block": 1140, "layer_f16_large": 1140,
 	}
-	parted := map[string]int{"rms_wave": 8, "rms_block": 16, "rms_large": 16, "layer_wave": 12, "layer_block": 24, "layer_large": 24}
+	parted := map[string]int{"rms_wave": 14, "rms_block": 32, "rms_large": 32, "layer_wave": 22, "layer_block": 46, "layer_large": 46}
 	convert := map[string][]string{"f16": {`v_cvt_f32_f16`, `v_cvt_f16_f32`}, "bf16": nil}
 	for of, want := range convert {
 		for _, kind := range []string{"rms", "layer"} {

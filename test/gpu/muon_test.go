@@ -125,8 +125,8 @@ func TestGPUPrepare(t *testing.T) {
 	})
 	ours := all[ourName]
 	of := shape(t, tensors)
-	bytes, _, _ := muon.StepTraffic(of, 4)
-	bytes *= float64(of.Batch)
+	prepare, _, _ := muon.StepTraffic(of, 4)
+	bytes := prepare.Moved * float64(of.Batch)
 	add(t, ratios(pass+" of 208 tensors", "of our copy's rate", ours, pass+" "+tensors, ofCopy, 0.85, 0).doing(bytes, "B/s"))
 	add(t, against(pass+" of 208 tensors", "torch foreach", ours, all["torch"], pass+" "+tensors, "foreach "+many, 1.5, 0).doing(bytes, "B/s"))
 }

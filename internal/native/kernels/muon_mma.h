@@ -31,22 +31,30 @@ ZB_FN zb_u32 zb_tile_at(zb_u32 row, zb_u32 quad) {
 
 #if defined(ZB_AMD)
 
-typedef short zb_short4 __attribute__((vector_size(8)));
 typedef float zb_float4 __attribute__((vector_size(16)));
 
+/* A lane reads eight neighbours in depth. gfx950's instruction takes them at
+ * once; gfx942's takes four, and which four meet in one does not matter as long
+ * as both operands agree. */
 #ifndef ZB_MFMA
+#if defined(__gfx950__)
+#define ZB_MFMA_PARTS 1
+typedef __bf16 zb_bf16x8 __attribute__((ext_vector_type(8)));
+#define ZB_MFMA(a, b, c)                                                       \
+  __builtin_amdgcn_mfma_f32_16x16x32_bf16((zb_bf16x8)(a), (zb_bf16x8)(b), c, 0, 0, 0)
+#else
+#define ZB_MFMA_PARTS 2
 #define ZB_MFMA(a, b, c)                                                       \
   __builtin_amdgcn_mfma_f32_16x16x16bf16_1k(a, b, c, 0, 0, 0)
 #endif
+#endif
+typedef short zb_mfma_operand __attribute__((vector_size(16 / ZB_MFMA_PARTS)));
 
-/* A lane gives the instruction four neighbours in depth. It reads eight, for
- * two of them: which four of the depth meet in one instruction does not matter
- * as long as both operands agree. B goes first, so that a lane gets neighbours
- * of a row. */
+/* B goes first, so that a lane gets neighbours of a row. */
 struct zb_mma {
-  enum { WAVE = 64, STEPS = 1, PARTS = 2, PACKS = 1, PACK = 4 };
+  enum { WAVE = 64, STEPS = 1, PARTS = ZB_MFMA_PARTS, PACKS = 1, PACK = 4 };
   struct operand {
-    zb_short4 half[2];
+    zb_mfma_operand part[PARTS];
   };
   typedef operand a, b;
   typedef zb_float4 acc;
@@ -62,7 +70,7 @@ struct zb_mma {
   }
   static ZB_METHOD void clear(acc &c) { c = acc{0, 0, 0, 0}; }
   static ZB_METHOD void mma(acc &c, const a &x, const b &y, int part) {
-    c = ZB_MFMA(y.half[part], x.half[part], c);
+    c = ZB_MFMA(y.part[part], x.part[part], c);
   }
   static ZB_METHOD zb_u32 row(zb_u32 lane, int) { return lane % 16; }
   static ZB_METHOD zb_u32 col(zb_u32 lane, int) { return lane / 16 * 4; }

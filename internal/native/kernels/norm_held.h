@@ -8,7 +8,7 @@
  *
  * What is stored might be what is loaded next, so a compiler leaves loads behind
  * the stores before them: zb_in_turn waits for memory once a vector. zb_at_once
- * asks for all of its vectors first. */
+ * asks for all of its vectors first, as GPUs do. */
 enum { ZB_NORM_rms, ZB_NORM_layer };
 enum { ZB_BY_wave, ZB_BY_block, ZB_BY_large };
 
@@ -121,11 +121,21 @@ template <class T> struct alignas(16) zb_pack {
   /* The compiler knows no more what these words are made of, and widens them
    * again instead of keeping the floats. */
   ZB_METHOD void keep() {
-#ifndef ZB_HOST
+#if defined(__AMDGCN__)
+    asm volatile("" : "+v"(w[0]), "+v"(w[1]), "+v"(w[2]), "+v"(w[3]));
+#elif !defined(ZB_HOST)
     asm volatile("" : "+r"(w[0]), "+r"(w[1]), "+r"(w[2]), "+r"(w[3]));
 #endif
   }
 };
+
+/* Whether a wave branches past the work of a vector that none of its lanes has:
+ * AMD's launches have as many threads for a short row as for a long one. */
+#if defined(ZB_AMD)
+enum { ZB_SKIPS = 1 };
+#else
+enum { ZB_SKIPS = 0 };
+#endif
 
 /* Of whole vectors alone. r stays as it was rounded: half the registers. */
 template <class T, int KIND, int BY> struct zb_at_once {
@@ -135,7 +145,7 @@ template <class T, int KIND, int BY> struct zb_at_once {
   enum {
     N = pack::N,
     HELD = (int)shape::MOST / ((int)shape::THREADS * N),
-    AHEAD = HELD > 4 ? 2 : HELD < 4 ? HELD : 4 /* then r alone takes 32 registers */
+    AHEAD = HELD <= 4 || ZB_SKIPS ? HELD : 2 /* then r alone takes 32 registers */
   };
   zb_u64 start;
   zb_u32 lane, hidden;
@@ -162,6 +172,9 @@ template <class T, int KIND, int BY> struct zb_at_once {
       if (k % AHEAD == 0) {
         load(r + k, x + start, k);
         load(b, residual + start, k);
+      }
+      if (ZB_SKIPS && place(k) >= hidden) {
+        continue;
       }
       ZB_UNROLLED
       for (int e = 0; e < N; e++) {
@@ -193,6 +206,9 @@ template <class T, int KIND, int BY> struct zb_at_once {
       ZB_UNROLLED
       for (int k = 0; k < AHEAD; k++) {
         float v[N];
+        if (ZB_SKIPS && place(from + k) >= hidden) {
+          continue;
+        }
         ZB_UNROLLED
         for (int e = 0; e < N; e++) {
           float f = (r[from + k].wide(e) - mean) * scale * w[k].wide(e);
@@ -225,9 +241,11 @@ template <class H> ZB_FN float zb_squares(const H &part, float mean) {
 
 template <class T, int KIND, int WIDE, int BY>
 struct zb_held : zb_in_turn<T, KIND, WIDE, BY> {};
-#if defined(ZB_NVIDIA)
+#if defined(ZB_NVIDIA) || defined(ZB_AMD)
 template <class T, int KIND, int BY>
 struct zb_held<T, KIND, 1, BY> : zb_at_once<T, KIND, BY> {};
+#endif
+#if defined(ZB_NVIDIA)
 /* would spill registers */
 template <>
 struct zb_held<zb_f32, ZB_NORM_layer, 1, ZB_BY_large>

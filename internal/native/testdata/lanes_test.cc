@@ -10,7 +10,8 @@
 /* The matrix instructions of AMD and NVIDIA as their manuals describe them, one
  * lane at a time on the host: what a lane gives and gets, and nothing of how the
  * kernels use them. AMD: "AMD Instinct MI300 Instruction Set Architecture",
- * V_MFMA_F32_16X16X16_BF16, and the Matrix Instruction Calculator. NVIDIA: "PTX
+ * V_MFMA_F32_16X16X16_BF16, that of CDNA4, V_MFMA_F32_16X16X32_BF16
+ * (-DZB_MFMA_PARTS=1), and the Matrix Instruction Calculator. NVIDIA: "PTX
  * ISA", mma.m16n8k16, ldmatrix, cp.async. */
 static unsigned lane_thread(void) {
   return (unsigned)(zbk_here->now - zbk_here->threads);
@@ -39,23 +40,27 @@ static float lane_bf16(unsigned short bits) {
 }
 
 #if defined(ZB_AMD)
-typedef short lane_short4 __attribute__((vector_size(8)));
+#ifndef ZB_MFMA_PARTS
+#define ZB_MFMA_PARTS 2
+#endif
+enum { LANE_DEPTH = 8 / ZB_MFMA_PARTS }; /* that a lane gives */
+typedef short lane_operand __attribute__((vector_size(2 * LANE_DEPTH)));
 typedef float lane_float4 __attribute__((vector_size(16)));
 struct lane_operands {
-  lane_short4 a, b;
+  lane_operand a, b;
 };
 static lane_exchange<lane_operands> lane_mfma_given;
 
-/* D = A·B + C of 16 x 16 x 16. A's row and B's column are lane % 16, their
- * depth 4 (lane / 16) + e; D's column is lane % 16, its row 4 (lane / 16) + e. */
-static lane_float4 lane_mfma(lane_short4 a, lane_short4 b, lane_float4 c) {
+/* D = A·B + C of 16 x 16 x 16, or x 32. A's row and B's column are lane % 16,
+ * their depth 4 (lane / 16) + e, or 8; D's column is lane % 16, its row 4 (lane / 16) + e. */
+static lane_float4 lane_mfma(lane_operand a, lane_operand b, lane_float4 c) {
   const lane_operands *all = lane_mfma_given.all({a, b});
   unsigned lane = lane_number();
   for (unsigned e = 0; e < 4; e++) {
     unsigned row = 4 * (lane / 16) + e, col = lane % 16;
-    for (unsigned k = 0; k < 16; k++) {
-      c[e] += lane_bf16((unsigned short)all[row + 16 * (k / 4)].a[k % 4]) *
-              lane_bf16((unsigned short)all[col + 16 * (k / 4)].b[k % 4]);
+    for (unsigned k = 0; k < 4 * LANE_DEPTH; k++) {
+      c[e] += lane_bf16((unsigned short)all[row + 16 * (k / LANE_DEPTH)].a[k % LANE_DEPTH]) *
+              lane_bf16((unsigned short)all[col + 16 * (k / LANE_DEPTH)].b[k % LANE_DEPTH]);
     }
   }
   return c;
