@@ -205,15 +205,10 @@ func (d *Driver) time(t target, e entry, p places, rule stat.Rule) ([]record.Ker
 // steps are an entry's launches on a device, one for each of the first sets. end frees what they need.
 func (d *Driver) steps(u *gpu, t target, s method.Shape, e entry, p places, sets int) (all []native.Step, end func(), err error) {
 	if e.role == record.Vendor || e.role == record.Torch && !d.vendor().Torch.LT {
-		if err := u.blas.UseWorkspace(native.Buffer{}); e.role == record.Vendor && err != nil {
+		w := u.workspace
+		w.Bytes = e.workspace // of the plain product 0: the library's own
+		if err := u.blas.UseWorkspace(w); err != nil {
 			return nil, nil, err
-		}
-		if e.role == record.Torch {
-			w := u.workspace
-			w.Bytes = e.workspace
-			if err := u.blas.UseWorkspace(w); err != nil {
-				return nil, nil, err
-			}
 		}
 		a, b, c := s.Sides()
 		of := func(operand int, sides [2]int64, set int) native.Matrix {

@@ -26,6 +26,7 @@ type BLAS struct {
 	Library Library
 	p       *Provider
 	c       *C.zb_blas
+	stream  Stream
 	// faster is the variable of Setting.
 	faster string
 	opened unsafe.Pointer
@@ -107,18 +108,20 @@ func (p *Provider) newBLAS(f *finder, library unsafe.Pointer, path string) (*BLA
 
 // Start creates the library's handle for a stream.
 func (b *BLAS) Start(s Stream) error {
+	b.stream = s
 	if code := C.zb_blas_open(b.p.table, b.c, C.int(s.device), s.ptr); code != 0 {
 		return fmt.Errorf("%s: create a handle: code %d", b.Library.Path, int(code))
 	}
 	return nil
 }
 
-// UseWorkspace gives the products of the stream a workspace; ROCm's library has one of its own.
+// UseWorkspace gives the products a workspace, an empty one for the library's own. ROCm's library always has
+// its own.
 func (b *BLAS) UseWorkspace(w Buffer) error {
 	if b.c.cuda_workspace == nil {
 		return nil
 	}
-	if code := C.zb_blas_workspace(b.c, w.ptr, C.size_t(w.Bytes)); code != 0 {
+	if code := C.zb_blas_workspace(b.c, b.stream.ptr, w.ptr, C.size_t(w.Bytes)); code != 0 {
 		return fmt.Errorf("%s: set the workspace: code %d", b.Library.Path, int(code))
 	}
 	return nil

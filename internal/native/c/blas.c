@@ -47,8 +47,11 @@ void zb_blas_end(zb_blas *blas) {
   }
 }
 
-int zb_blas_workspace(zb_blas *blas, void *workspace, size_t bytes) {
-  return blas->cuda_workspace(blas->handle, workspace, bytes);
+/* Setting the stream brings the library's own workspace back (cuBLAS documentation,
+ * cublasSetStream). */
+int zb_blas_workspace(zb_blas *blas, void *stream, void *workspace, size_t bytes) {
+  int code = blas->setStream(blas->handle, stream);
+  return code != 0 || bytes == 0 ? code : blas->cuda_workspace(blas->handle, workspace, bytes);
 }
 
 static int zb_blas_type(int cuda) {

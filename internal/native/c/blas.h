@@ -86,8 +86,8 @@ int zb_blas_fill(zb_blas *blas, int vendor, void *library, const char **lacks);
 int zb_blas_open(const zb_table *t, zb_blas *blas, int device, void *stream);
 void zb_blas_end(zb_blas *blas);
 
-/* Of CUDA's library alone. */
-int zb_blas_workspace(zb_blas *blas, void *workspace, size_t bytes);
+/* Of CUDA's library alone; 0 bytes for its own workspace. */
+int zb_blas_workspace(zb_blas *blas, void *stream, void *workspace, size_t bytes);
 
 /* The vendor's result, 0 for success. */
 int zb_gemm_call(void *gemm);
