@@ -71,9 +71,10 @@ for _ in range(steps):
             F.cross_entropy(model(x).flatten(0, 1), x.flatten()).backward()
     optimizer.step()
     optimizer.zero_grad()
+checksum = float(sum(p.detach().double().abs().sum() for p in (model.module if trainer == "ddp" else model).parameters()))  # of shards all ranks
 if dist.get_rank() == 0:
     if trainer == "ddp":
         assert isinstance(model.reducer, dist.Reducer)
         print("buckets", model._get_ddp_logging_data()["rebuilt_bucket_sizes"])
-    print("checksum %.9g" % sum(p.detach().double().abs().sum() for p in (model.module if trainer == "ddp" else model).parameters()))
+    print("checksum %.9g" % checksum)
 dist.destroy_process_group()
