@@ -592,7 +592,14 @@ class Group(dist.ProcessGroup):
         return done
 
     def alltoall_base(self, output, t, out_splits, in_splits, opts=None):
-        if len(set(out_splits or ())) > 1 or len(set(in_splits or ())) > 1:
+        unequal = len(set(out_splits or ())) > 1 or len(set(in_splits or ())) > 1
+        if len(self.owners) == self.n > 1:  # one rank's parts may be equal where another's are not
+            told = []
+            self.quietly(lambda: told.extend(self.agree("all_to_all", torch.tensor([int(unequal)])).values()))
+            if any(told) and not unequal:
+                unequal, each = True, [t.shape[0] // self.n] * self.n
+                out_splits, in_splits = out_splits or each, in_splits or each
+        if unequal:
             return self.unequal(output, t, list(out_splits), list(in_splits))
         part = t.view(self.n, -1)[self.own]
         self.quietly(lambda: [copied(o, x.view(self.n, -1)[self.own]) for o, x in zip(output.view(self.n, -1), self.of_each(self.agree("all_to_all", t)))])
@@ -604,7 +611,6 @@ class Group(dist.ProcessGroup):
         owners = tuple(sorted(self.owners))
         if len(owners) < self.n:
             raise Refused(f"all_to_all of unequal parts: what ranks that are no process would send may differ. Name all ranks of the group in --real: {','.join(map(str, self.ranks))}")
-        self.quietly(lambda: self.agree("all_to_all of unequal parts", None))
         if moves(t):
             self.quietly(lambda: cl.exchange(owners).alltoall_base(output, t.contiguous(), out_splits, in_splits, dist.AllToAllOptions()).wait())
         row, width = math.prod(t.shape[1:]), t.element_size()

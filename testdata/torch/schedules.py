@@ -70,7 +70,7 @@ def parts():
         dist.all_to_all_single(lists, x)
     else:
         dist.all_to_all(list(lists.split(3)), list(x.split(3)))
-    sizes = [1 + rank + r for r in range(ranks)]
+    sizes = [1 + rank * r for r in range(ranks)]  # rank 0's are equal
     unequal = torch.empty(sum(sizes), 2)
     dist.all_to_all_single(unequal, torch.arange(2.0 * sum(sizes)).view(-1, 2) + 100 * rank, sizes, sizes)
     gathered = [torch.zeros(3) for _ in range(ranks)]

@@ -194,6 +194,11 @@ int zbl_reset(const char *text, char *err, size_t errlen);
 int zbl_join_world(const char *text, const zbl_share *how, char *err, size_t errlen);
 void zbl_shutdown(void);
 void zbl_fill(zb_table *t);
+
+/* lt.c */
+struct zb_lt;
+void zbl_lt_fill(struct zb_lt *lt);
+
 const zbl_curve *zbl_curve_for(int collective, int first, int ranks, int stride);
 zbl_curve zbl_derived(int collective, int first, int ranks, int stride);
 
