@@ -203,7 +203,7 @@ system-test-cuda: build ## zbench on the real libnccl, CUDA runtime and driver l
 .PHONY: system-test-trainers
 system-test-trainers: build ## Real PyTorch on the loopback, and on gloo beside it over links of a known rate
 	@command -v tc >/dev/null || scripts/install.sh iproute2
-	@$(FETCH); torch=$$(fetch scripts/chroot.sh torch); \
+	@$(FETCH); torch=$$(fetch scripts/chroot.sh $(or $(TORCH),torch)); \
 	ZBENCH=$(CURDIR)/bin/zbench ZBENCH_TORCH=$$torch $(GO) test -count=1 -timeout 30m ./test/trainers
 
 .PHONY: system-test-cluster

@@ -95,6 +95,15 @@ func (d *Driver) messages(s *plan.Step) []native.PlayMessage {
 
 // Play takes steps of a setting back to back and returns the seconds by step × rank.
 func (d *Driver) Play(ctx context.Context, setting, steps int) ([]float64, error) {
+	return d.played(ctx, setting, steps, func(p *native.Play) ([]float64, error) { return p.Run(steps) })
+}
+
+// Messages takes two steps of a setting and returns the seconds of messages by message × rank.
+func (d *Driver) Messages(ctx context.Context, setting, first, count int) ([]float64, error) {
+	return d.played(ctx, setting, 2, func(p *native.Play) ([]float64, error) { return p.Messages(first, count) })
+}
+
+func (d *Driver) played(ctx context.Context, setting, steps int, play func(p *native.Play) ([]float64, error)) ([]float64, error) {
 	if d.local == 0 {
 		return nil, nil
 	}
@@ -105,7 +114,7 @@ func (d *Driver) Play(ctx context.Context, setting, steps int) ([]float64, error
 	}
 	defer context.AfterFunc(ctx, d.batch.Cancel)()
 	d.batch.SetDeadline(d.deadline(steps))
-	seconds, err := p.Run(steps)
+	seconds, err := play(p)
 	d.took(seconds, err)
 	return seconds, d.ended(ctx, record.DuringBurst, err)
 }

@@ -143,6 +143,28 @@ func TestTheBestSettingIsBestWhenTimed(t *testing.T) {
 	}
 }
 
+// Each message takes what the machine's model says, behind the others and beside a spin.
+func TestMessagesOwnTimes(t *testing.T) {
+	w := spec.World{Nodes: 2, GPUsPerNode: 4, GPUsPerProcess: 1}
+	d, m := open(t, w, fabric.Conditions{}, quiet)
+	var nodes []trace.Node
+	want := 0.0
+	for i, bytes := range []int64{1 << 20, 1 << 22, 1 << 20} {
+		nodes = append(nodes, trace.Node{Seconds: 5e-3}, trace.Node{Call: &trace.Call{Collective: "all_reduce", Dtype: "float", Bytes: bytes}, After: []int{2 * i}})
+		want += m.Curves[m.Whole()]["all_reduce"].Time(float64(bytes))
+	}
+	s, err := replay.Schedule(nodes, replay.Finder(plan.Axes{World: w}, nil))
+	require.NoError(t, err)
+	allocate(t, d, s.Cases)
+	require.NoError(t, d.Stage(t.Context(), 0, s))
+	require.NoError(t, d.Stage(t.Context(), 1, replay.Bare(s)))
+	got, err := replay.TakeMessages(t.Context(), d, 0, 1, len(s.Sends))
+	require.NoError(t, err)
+	require.InEpsilon(t, want, got.Within, 0.02)
+	require.InDelta(t, 1, got.Factor, 0.01)
+	require.Nil(t, got.Late)
+}
+
 // A call of find is of the trace's, and what cannot be sent is refused.
 func TestAStepThatCannotBeSent(t *testing.T) {
 	find := replay.Finder(plan.Axes{World: spec.World{Nodes: 1, GPUsPerNode: 8, GPUsPerProcess: 1}}, nil)

@@ -20,7 +20,9 @@ refuse() {
 
 down() {
 	for at in /run/netns/"$name"[0-9]*; do
-		[ ! -e "$at" ] || ip netns del "${at##*/}"
+		[ -e "$at" ] || continue
+		ip link del "${at##*/}" 2> /dev/null || true # a namespace takes its devices away some time after it is deleted
+		ip netns del "${at##*/}"
 	done
 	ip link del "$name" 2> /dev/null || true
 }

@@ -64,6 +64,7 @@ mkdir -p "$lib"
 runtime 0 "$lib/libamdhip64.so.6" -Wl,--version-script=c/shared/hip.map
 forward 0 COLLECTIVES "$lib/librccl.so.1" "$lib/libamdhip64.so.6" "${noisy[@]}"
 forward 0 COMPILER "$lib/libhiprtc.so.6" "$lib/libamdhip64.so.6"
+forward 0 HEURISTICS "$lib/libhipblaslt.so.1" "$lib/libamdhip64.so.6"
 "${CC:-cc}" "${cflags[@]}" -shared -Wl,-soname,libzbench-clock.so -o "$lib/libzbench-clock.so" c/shared/clock.c -ldl -Wl,-z,defs
 for name in libamdhip64.so libamdhip64.so.5 libamdhip64.so.7; do ln -sf libamdhip64.so.6 "$lib/$name"; done
 ln -sf librccl.so.1 "$lib/librccl.so"
@@ -79,3 +80,4 @@ runtime 1 "$lib/libcudart.so.12"
 forward 1 COLLECTIVES "$lib/libnccl.so.2" "$lib/libcudart.so.12"
 forward 1 COMPILER "$lib/libnvrtc.so.12" "$lib/libcudart.so.12"
 forward 1 DRIVER "$lib/libcuda.so.1" "$lib/libcudart.so.12"
+forward 1 HEURISTICS "$lib/libcublasLt.so.12" "$lib/libcudart.so.12"

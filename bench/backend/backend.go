@@ -23,6 +23,7 @@ const (
 	Driver      Role = "driver"
 	Compiler    Role = "compiler"
 	Products    Role = "matrix product"
+	Heuristics  Role = "matrix product by heuristics"
 )
 
 // Library is the names and the purpose of a library.
@@ -63,9 +64,10 @@ type Vendor struct {
 	Order   int
 	// Column is that of the list of symbols.
 	Column int
-	// Libraries are in the order of opening; BLAS has the matrix products and is optional.
+	// Libraries are in the order of opening; BLAS has the matrix products, LT those by heuristics. Both
+	// are optional.
 	Libraries []Library
-	BLAS      Library
+	BLAS, LT  Library
 	// Faster is a variable that makes BLAS take its fastest kernels; empty for none.
 	Faster string
 	// Root is the setting that names the installation, Sub its folders of libraries, Fixed the
@@ -97,10 +99,24 @@ type Vendor struct {
 	// Version spells the number of a runtime's or a driver's version.
 	Version func(int) string
 
+	// Torch is what PyTorch calls for a product. TransposedFP8: LT takes fp8 as TN alone.
+	Torch         Torch
+	TransposedFP8 bool
+	// FNUZ is the capability of the GPUs whose fp8 has the FNUZ form; zero for none.
+	FNUZ [2]int
+
 	// Stream is how BabelStream's model for the vendor launches.
 	Stream Stream
 	// FewThreads: a launch may have fewer threads in a block than the kernel was compiled for.
 	FewThreads bool
+}
+
+// Torch is PyTorch's product: LT tells that it takes the first choice of the heuristics, else the plain
+// product; Workspace is in bytes; Source says where it was read.
+type Torch struct {
+	LT        bool
+	Workspace int64
+	Source    string
 }
 
 // Stream is a stream's launch: the threads of a block, and Strided where a thread has four elements,

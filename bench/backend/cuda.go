@@ -20,8 +20,13 @@ var _ = register(Vendor{
 		},
 	},
 	BLAS: Library{Role: Products, Names: []string{"libcublas.so.13", "libcublas.so.12", "libcublas.so.11", "libcublas.so"}},
-	Root: Setting{Flag: "cuda-path", Variables: []string{"CUDA_HOME", "CUDA_PATH"}, Meaning: "folder of the CUDA installation"},
-	Sub:  []string{"lib64", "lib", "targets/x86_64-linux/lib"}, Fixed: []string{"/usr/local/cuda/lib64"},
+	LT:   Library{Role: Heuristics, Names: []string{"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so.11", "libcublasLt.so"}},
+	// 32 MiB since Hopper.
+	Torch: Torch{Workspace: 32 << 20, Source: "aten/src/ATen/cuda/CublasHandlePool.cpp of PyTorch 2.1 to 2.9: 32 MiB on Hopper for cuBLAS"},
+	// cuBLAS documentation, cublasLtMatmul: on Ada and Hopper.
+	TransposedFP8: true,
+	Root:          Setting{Flag: "cuda-path", Variables: []string{"CUDA_HOME", "CUDA_PATH"}, Meaning: "folder of the CUDA installation"},
+	Sub:           []string{"lib64", "lib", "targets/x86_64-linux/lib"}, Fixed: []string{"/usr/local/cuda/lib64"},
 	// CUDA 13's packages share a folder, those of CUDA 12 and 11 have one each.
 	Packages: []string{"nvidia/nccl/lib", "nvidia/cu[0-9]*/lib", "nvidia/cuda_runtime/lib", "nvidia/cuda_nvrtc/lib", "nvidia/cublas/lib"},
 	Product:  "CUDA and NCCL",

@@ -68,6 +68,9 @@ type Machine struct {
 	Seed        uint64
 	// Curves holds each group's constants by collective.
 	Curves map[Group]map[string]Curve
+	// Measured are times that all ranks' collectives take in place of those of Curves, by
+	// collective, upwards in bytes. Only the machine file has them.
+	Measured map[string][]Point
 	// Faults are lines of the machine file.
 	Faults []string
 	// Ways are what messages between two GPUs take; nil where all messages take the time of
@@ -82,6 +85,25 @@ type Machine struct {
 	// Ends are the constants at the ends of the model's bracket, of groups and
 	// collectives that have one. The machine file has none of them.
 	Ends map[Group]map[string]Ends
+}
+
+// Point is a measured time in seconds of a total size in bytes.
+type Point struct {
+	Bytes   int64
+	Seconds float64
+}
+
+// Measure gives a collective of all ranks the times that were measured on a healthy fabric, which healthy
+// is: the machine's own faults make them longer by as much, relatively, as they do the model's.
+func (m *Machine) Measure(collective string, points []Point, healthy *Machine) {
+	if m.Measured == nil {
+		m.Measured = map[string][]Point{}
+	}
+	for _, p := range points {
+		size, g := float64(p.Bytes), m.Whole()
+		p.Seconds *= m.Curves[g][collective].Time(size) / healthy.Curves[g][collective].Time(size)
+		m.Measured[collective] = append(m.Measured[collective], p)
+	}
 }
 
 // Whole is the group of all ranks.
@@ -258,6 +280,11 @@ func (m *Machine) Text() []byte {
 			c := m.Curves[g][name]
 			fmt.Fprintf(&b, "curve %s %d %d %d", name, g.First, g.Ranks, g.stride())
 			put("", c.B, c.A, c.R, c.Floor, c.K)
+			if g == m.Whole() {
+				for _, p := range m.Measured[name] {
+					put("point", float64(p.Bytes), p.Seconds)
+				}
+			}
 			if len(m.Extrapolated[g][name]) > 0 {
 				fmt.Fprintf(&b, "extrapolated %s %d %d %d\n", name, g.First, g.Ranks, g.stride())
 			}

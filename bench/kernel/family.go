@@ -24,6 +24,8 @@ type Family struct {
 	// Settings are its own flags. OneDevice leaves out those of several devices and of their memory.
 	Settings  []Setting
 	OneDevice bool
+	// Faults adds --fault where OneDevice leaves it out.
+	Faults bool
 	// MaxTime is the default of --max-time in seconds.
 	MaxTime string
 	// Most are the flags that --help shows, MostSearched those that --help of bisect shows.

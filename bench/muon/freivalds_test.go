@@ -8,30 +8,32 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
 
+	"zbench/bench/matrix"
 	"zbench/test/longtest"
 )
 
-func randomHalf(rng *rand.Rand, rows, cols int) Half {
+func randomHalf(rng *rand.Rand, rows, cols int) matrix.Half {
 	h := emptyHalf(rows, cols)
 	for i := range rows {
 		for j := range cols {
-			h.set(i, j, ToBF16(float32(rng.NormFloat64()/math.Sqrt(float64(cols)))))
+			set(h, i, j, matrix.ToBF16(float32(rng.NormFloat64()/math.Sqrt(float64(cols)))))
 		}
 	}
 	return h
 }
 
-func emptyHalf(rows, cols int) Half {
+func emptyHalf(rows, cols int) matrix.Half {
 	stride := (cols + 7) / 8 * 8
-	return Half{rows, cols, stride, make([]byte, 2*rows*stride)}
+	return matrix.Half{Rows: rows, Cols: cols, Stride: stride, Raw: make([]byte, 2*rows*stride)}
 }
 
-func (h Half) set(i, j int, bits uint16) {
+func set(h matrix.Half, i, j int, bits uint16) {
 	binary.LittleEndian.PutUint16(h.Raw[2*(i*h.Stride+j):], bits)
 }
 
-func (h Half) copied() Half {
+func copied(h matrix.Half) matrix.Half {
 	h.Raw = append([]byte(nil), h.Raw...)
 	return h
 }
@@ -40,15 +42,15 @@ func (h Half) copied() Half {
 func truncated(v float32) uint16 { return uint16(math.Float32bits(v) >> 16) }
 
 // made is a claim that is true: each sum in float, in the order of the depth, rounded once.
-func made(rng *rand.Rand, rows, cols, depth int, p Product, c [3]float64, round func(float32) uint16) *Claim {
-	one := &Claim{A: randomHalf(rng, rows, depth), Alpha: 1}
+func made(rng *rand.Rand, rows, cols, depth int, p Product, c [3]float64, round func(float32) uint16) *matrix.Claim {
+	one := &matrix.Claim{A: randomHalf(rng, rows, depth), Alpha: 1}
 	one.B = one.A
 	switch p {
 	case Gram:
 	case Square:
 		for i := range rows {
 			for j := range i {
-				one.A.set(j, i, one.A.Bits(i, j))
+				set(one.A, j, i, one.A.Bits(i, j))
 			}
 		}
 		one.S, one.Alpha, one.Beta = &one.A, c[2], c[1]
@@ -62,22 +64,22 @@ func made(rng *rand.Rand, rows, cols, depth int, p Product, c [3]float64, round 
 		for j := range cols {
 			sum := float32(0)
 			for k := range depth {
-				sum += FromBF16(one.A.Bits(i, k)) * FromBF16(one.B.Bits(j, k))
+				sum += matrix.FromBF16(one.A.Bits(i, k)) * matrix.FromBF16(one.B.Bits(j, k))
 			}
 			sum *= float32(one.Alpha)
 			if one.S != nil {
-				sum += float32(one.Beta) * FromBF16(one.S.Bits(i, j))
+				sum += float32(one.Beta) * matrix.FromBF16(one.S.Bits(i, j))
 			}
-			one.C.set(i, j, round(sum))
+			set(one.C, i, j, round(sum))
 		}
 	}
 	return one
 }
 
-func nearest(v float32) uint16 { return ToBF16(v) }
+func nearest(v float32) uint16 { return matrix.ToBF16(v) }
 
 // of makes a claim for a shape as the step's products have it.
-func of(rng *rand.Rand, m, n int, p Product, c [3]float64, round func(float32) uint16) *Claim {
+func of(rng *rand.Rand, m, n int, p Product, c [3]float64, round func(float32) uint16) *matrix.Claim {
 	rows, cols, depth := p.Dims(Shape{Rows: m, Cols: n, Batch: 1})
 	return made(rng, rows, cols, depth, p, c, round)
 }
@@ -98,7 +100,7 @@ func TestLongFreivaldsHasNoFalseAlarm(t *testing.T) {
 
 func noFalseAlarm(t *testing.T, shapes [][2]int, runs int) {
 	rng := rand.New(rand.NewPCG(33, 1))
-	most, checks := Residuals{}, 0
+	most, checks := matrix.Residuals{}, 0
 	for _, set := range Sets() {
 		for _, s := range shapes {
 			for run := range runs {
@@ -126,7 +128,7 @@ func TestFreivaldsFinds(t *testing.T) {
 		for name, spoil := range faults {
 			for range 4 {
 				c := *clean
-				c.C = c.C.copied()
+				c.C = copied(c.C)
 				spoil(rng, &c)
 				found := c.Check(rng)
 				require.False(t, found.OK(), "%s, %s: %+v", p, name, found)
@@ -145,34 +147,34 @@ func TestFreivaldsFinds(t *testing.T) {
 	}
 }
 
-var faults = map[string]func(rng *rand.Rand, c *Claim){
-	"one element, off by the size of its row's": func(rng *rand.Rand, c *Claim) {
+var faults = map[string]func(rng *rand.Rand, c *matrix.Claim){
+	"one element, off by the size of its row's": func(rng *rand.Rand, c *matrix.Claim) {
 		i, j := rng.IntN(c.C.Rows), rng.IntN(c.C.Cols)
 		row := c.C.Row(i, make([]float64, c.C.Cols))
-		c.C.set(i, j, ToBF16(float32(row[j]+math.Sqrt(dot(row, row)/float64(len(row))))))
+		set(c.C, i, j, matrix.ToBF16(float32(row[j]+floats.Norm(row, 2)/math.Sqrt(float64(len(row))))))
 	},
-	"one element, not a number": func(rng *rand.Rand, c *Claim) {
-		c.C.set(rng.IntN(c.C.Rows), rng.IntN(c.C.Cols), 0x7fc0)
+	"one element, not a number": func(rng *rand.Rand, c *matrix.Claim) {
+		set(c.C, rng.IntN(c.C.Rows), rng.IntN(c.C.Cols), 0x7fc0)
 	},
-	"a tile of zeros": func(rng *rand.Rand, c *Claim) {
+	"a tile of zeros": func(rng *rand.Rand, c *matrix.Claim) {
 		i, j := 64*rng.IntN(c.C.Rows/64), 64*rng.IntN(c.C.Cols/64)
-		each(64, func(r, k int) { c.C.set(i+r, j+k, 0) })
+		each(64, func(r, k int) { set(c.C, i+r, j+k, 0) })
 	},
-	"a tile that lacks one stage of its depth": func(rng *rand.Rand, c *Claim) {
+	"a tile that lacks one stage of its depth": func(rng *rand.Rand, c *matrix.Claim) {
 		i, j := 64*rng.IntN(c.C.Rows/64), 64*rng.IntN(c.C.Cols/64)
 		each(64, func(r, k int) {
 			v := c.C.At(i+r, j+k)
 			for d := range Depth {
 				v -= c.Alpha * c.A.At(i+r, d) * c.B.At(j+k, d)
 			}
-			c.C.set(i+r, j+k, nearest(float32(v)))
+			set(c.C, i+r, j+k, nearest(float32(v)))
 		})
 	},
-	"two tiles swapped": func(_ *rand.Rand, c *Claim) {
+	"two tiles swapped": func(_ *rand.Rand, c *matrix.Claim) {
 		each(64, func(r, k int) {
 			x, y := c.C.Bits(r, k), c.C.Bits(64+r, 128+k)
-			c.C.set(r, k, y)
-			c.C.set(64+r, 128+k, x)
+			set(c.C, r, k, y)
+			set(c.C, 64+r, 128+k, x)
 		})
 	},
 }
@@ -190,7 +192,7 @@ func TestFreivaldsFindsOneTileOfMany(t *testing.T) {
 	rng := rand.New(rand.NewPCG(33, 3))
 	c := made(rng, 2048, 2048, 8, Gram, [3]float64{}, nearest)
 	require.True(t, c.Check(rng).OK())
-	each(64, func(r, k int) { c.C.set(640+r, 1024+k, 0) })
+	each(64, func(r, k int) { set(c.C, 640+r, 1024+k, 0) })
 	found := c.Check(rng)
 	require.False(t, found.OK())
 	for _, lines := range [][2][]int{{found.Rows, {640, 703}}, {found.Cols, {1024, 1087}}} {
@@ -210,8 +212,8 @@ func TestAgainst(t *testing.T) {
 		exact := gaussian(rng, s[0], s[1])
 		for i := range s[0] {
 			for j := range s[1] {
-				rounded.set(i, j, nearest(float32(exact.At(i, j))))
-				cut.set(i, j, truncated(float32(exact.At(i, j))))
+				set(rounded, i, j, nearest(float32(exact.At(i, j))))
+				set(cut, i, j, truncated(float32(exact.At(i, j))))
 			}
 		}
 		of := func(i, j int) (float64, float64) { return exact.At(i, j), 0x1p-22 * math.Abs(exact.At(i, j)) }
@@ -221,7 +223,7 @@ func TestAgainst(t *testing.T) {
 			require.Greater(t, w.Worst, 1.5)
 		}
 		require.Zero(t, w.Elements)
-		rounded.set(s[0]-1, 0, 0x7fc0)
+		set(rounded, s[0]-1, 0, 0x7fc0)
 		w = rounded.Against(of)
 		require.True(t, w.Isolated())
 		require.Equal(t, [2]int{s[0] - 1, 0}, [2]int{w.Row, w.Col})

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/mat"
 
+	"zbench/bench/matrix"
 	"zbench/bench/record"
 )
 
@@ -69,7 +70,7 @@ func TestBarIsOfTheInput(t *testing.T) {
 		for _, s := range [][2]int{{192, 96}, {64, 128}, {3, 5}, {5, 3}, {16, 16}, {9, 64}, {1, 65}, {1, 1}} {
 			u := gaussian(rng, s[0], s[1])
 			exact, bar := Expect(u, c, false)
-			found := Compare(NewtonSchulzRounded(u, c, RoundBF16), exact)
+			found := Compare(NewtonSchulzRounded(u, c, matrix.RoundBF16), exact)
 			require.True(t, found.Within(bar), "%s %v: %v of %v", c.Name, s, found, bar)
 			if min(s[0], s[1]) >= 64 {
 				require.InEpsilon(t, bar.Frobenius, 2.5*found.Frobenius, 1e-9)

@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"zbench/bench/matrix"
 	"zbench/bench/record"
 )
 
@@ -91,32 +92,15 @@ func Expect(u mat.Matrix, c Coefficients, folded bool) (exact *mat.Dense, bar re
 		d := Compare(rounded(u, c, round, folded), exact)
 		bar = record.Deviation{Frobenius: max(bar.Frobenius, d.Frobenius), Max: max(bar.Max, d.Max)}
 	}
-	wider(RoundBF16)
+	wider(matrix.RoundBF16)
 	if rows, cols := u.Dims(); min(rows, cols) < few {
 		rng := rand.New(rand.NewPCG(few, draws)) //nolint:gosec // test data
 		for range draws {
-			wider(func(v float64) float64 { return RoundBF16(v * (1 + (rng.Float64()-0.5)*0x1p-9)) })
+			wider(func(v float64) float64 { return matrix.RoundBF16(v * (1 + (rng.Float64()-0.5)*0x1p-9)) })
 		}
 	}
 	return exact, record.Deviation{Frobenius: bars * bar.Frobenius, Max: bars * bar.Max}
 }
-
-// RoundBF16 rounds to bfloat16, to nearest and ties to even.
-func RoundBF16(v float64) float64 {
-	return float64(FromBF16(ToBF16(float32(v))))
-}
-
-// ToBF16 rounds a float to the bits of a bfloat16, to nearest, ties to even.
-func ToBF16(v float32) uint16 {
-	u := math.Float32bits(v)
-	if u&0x7fffffff > 0x7f800000 {
-		return uint16(u>>16) | 0x40
-	}
-	return uint16((u + 0x7fff + u>>16&1) >> 16)
-}
-
-// FromBF16 widens a bfloat16.
-func FromBF16(bits uint16) float32 { return math.Float32frombits(uint32(bits) << 16) }
 
 // Compare holds a result against the reference.
 func Compare(got, want mat.Matrix) record.Deviation {

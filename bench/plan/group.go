@@ -49,6 +49,7 @@ const (
 	DoExchange Do = "exchange"
 	DoStage    Do = "stage"
 	DoPlay     Do = "play"
+	DoMessages Do = "messages"
 	DoCounters Do = "counters"
 	DoEnd      Do = "end"
 )
@@ -69,7 +70,7 @@ type Order struct {
 	Case   *Case `json:"case,omitempty"`
 	Pass   int   `json:"pass,omitempty"`
 	Verify bool  `json:"verify,omitempty"`
-	// Count is the number of warm-up or isolated launches or of steps, or the index of the
+	// Count is the number of warm-up or isolated launches, of steps or of messages, or the index of the
 	// verification launch.
 	Count int `json:"count,omitempty"`
 	// Hold is what isolated launches are held back for, in seconds per launch; 0 leaves
@@ -84,6 +85,8 @@ type Order struct {
 	// Setting is that of the Step to keep, or of those to take.
 	Setting int   `json:"setting,omitempty"`
 	Step    *Step `json:"step,omitempty"`
+	// First is the first message of Count that are timed.
+	First int `json:"first,omitempty"`
 	// Counters asks for the counters of the NICs after the launches of the order.
 	Counters bool `json:"counters,omitempty"`
 }
@@ -263,7 +266,7 @@ func (w *worker) carryOut(o Order, r *Report) (err error) {
 		err = w.isolated(o, r)
 	case DoExchange:
 		err = w.exchange(*o.Exchange, r)
-	case DoStage, DoPlay:
+	case DoStage, DoPlay, DoMessages:
 		err = w.play(o, r)
 	case DoCounters:
 		r.NICs = countersOf(w.p)

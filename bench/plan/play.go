@@ -61,7 +61,13 @@ type Player interface {
 	Stage(ctx context.Context, setting int, s *Step) error
 	// Play takes steps of a setting back to back, at most MaxSteps, and returns their seconds by step × rank.
 	Play(ctx context.Context, setting, steps int) ([]float64, error)
+	// Messages takes two steps of a setting and returns the seconds of count of the second's messages from first on, at
+	// most MaxWatched, by message × rank. A rank's include its waiting for the others.
+	Messages(ctx context.Context, setting, first, count int) ([]float64, error)
 }
+
+// MaxWatched is the most messages of one Messages.
+const MaxWatched = MaxBatch - 3
 
 var errNoPlay = errors.New("this driver takes no steps")
 
@@ -81,6 +87,11 @@ func (g *Group) Play(_ context.Context, setting, steps int) ([]float64, error) {
 	return g.timed(Order{Do: DoPlay, Setting: setting, Count: steps}, steps)
 }
 
+// Messages takes two steps in all processes.
+func (g *Group) Messages(_ context.Context, setting, first, count int) ([]float64, error) {
+	return g.timed(Order{Do: DoMessages, Setting: setting, First: first, Count: count}, count)
+}
+
 func (w *worker) play(o Order, r *Report) (err error) {
 	p, can := w.p.(Player)
 	switch {
@@ -88,6 +99,8 @@ func (w *worker) play(o Order, r *Report) (err error) {
 		err = errNoPlay
 	case o.Do == DoStage:
 		err = p.Stage(w.whole(), o.Setting, o.Step)
+	case o.Do == DoMessages:
+		r.Seconds, err = p.Messages(w.whole(), o.Setting, o.First, o.Count)
 	default:
 		r.Seconds, err = p.Play(w.whole(), o.Setting, o.Count)
 	}

@@ -123,7 +123,7 @@ func (o Order) lacks() bool {
 		return o.Exchange == nil
 	case DoStage:
 		return o.Step == nil
-	case DoOpen, DoBudget, DoVerify, DoWarmUp, DoIsolated, DoPlay, DoCounters, DoEnd:
+	case DoOpen, DoBudget, DoVerify, DoWarmUp, DoIsolated, DoPlay, DoMessages, DoCounters, DoEnd:
 	}
 	return false
 }

@@ -42,11 +42,14 @@ const (
 	// Pass is a pass over memory, Sequence all launches of one step.
 	Pass     = "pass"
 	Sequence = "sequence"
+	// Of a vendor's products by heuristics: one of its choices, and what PyTorch calls.
+	Choice = "choice"
+	Torch  = "pytorch"
 )
 
 // Roles lists them all.
 func Roles() []string {
-	return []string{Reference, Preset, Best, Tune, SizeSweep, Fused, Unfused, Copy, Own, Full, Vendor, Pass, Sequence}
+	return []string{Reference, Preset, Best, Tune, SizeSweep, Fused, Unfused, Copy, Own, Full, Vendor, Pass, Sequence, Choice, Torch}
 }
 
 // Kernel is one kernel, or a sequence of kernels, at one shape on one device: a
@@ -108,6 +111,12 @@ type Shape struct {
 	Rows int64 `json:"rows,omitempty"`
 	// Columns of a matrix.
 	Cols int64 `json:"cols,omitempty"`
+	// Depth of a product: what its sums are of.
+	Depth int64 `json:"depth,omitempty"`
+	// Layout of a product's operands, as BLAS has it by columns: TN, NN or NT.
+	Layout string `json:"layout,omitempty"`
+	// Launches of this shape that a microbatch of the model has.
+	Count int64 `json:"count,omitempty"`
 	// Number of equal matrices.
 	Batch int64 `json:"batch,omitempty"`
 	// Measured is how many of the batch were measured.
@@ -127,6 +136,10 @@ type LaunchConfig struct {
 	Grid string `json:"grid,omitempty"`
 	// Blocks of the grid.
 	Blocks int64 `json:"blocks,omitempty"`
+	// Choice is the place among those of the vendor's heuristics, from 1.
+	Choice int `json:"choice,omitempty"`
+	// Workspace that the vendor's product may use, in bytes.
+	Workspace int64 `json:"workspace,omitempty"`
 	// Threads on the host; absent on a GPU.
 	CPUs int `json:"cpus,omitempty"`
 }
@@ -210,9 +223,12 @@ func (rec *Record) OnLoopback() bool {
 	return slices.ContainsFunc(rec.World.Devices, func(d Device) bool { return d.Kind == OnLoopback })
 }
 
-// Text is the shape in words: rows and columns of a matrix, else the size of an array.
+// Text is the shape in words: rows, columns and depth of a product, rows and columns of a matrix, else the size of an array.
 func (s Shape) Text() string {
-	if s.Rows > 0 {
+	switch {
+	case s.Depth > 0:
+		return fmt.Sprintf("%d × %d × %d %s", s.Rows, s.Cols, s.Depth, s.Layout)
+	case s.Rows > 0:
 		return fmt.Sprintf("%d × %d", s.Rows, s.Cols)
 	}
 	return unit.Bytes(s.Array)

@@ -15,7 +15,7 @@ func (k *Kernel) check() error {
 	switch {
 	case !slices.Contains(statuses, k.Status):
 		return fmt.Errorf("status %q: valid are %q", k.Status, statuses)
-	case k.Moved < 0 || k.WorkingSet < 0 || s.Array < 0 || s.Rows < 0 || s.Cols < 0 || s.Batch < 0 || s.Measured < 0 || k.Verified.Elements < 0:
+	case k.Moved < 0 || k.WorkingSet < 0 || s.Array < 0 || s.Rows < 0 || s.Cols < 0 || s.Batch < 0 || s.Measured < 0 || s.Depth < 0 || s.Count < 0 || k.Config.Choice < 0 || k.Config.Workspace < 0 || k.Verified.Elements < 0:
 		return errors.New("a negative size")
 	case s.Batch > 0 && (s.Rows < 1 || s.Cols < 1) || s.Measured > s.Batch:
 		return fmt.Errorf("invalid batch of matrices: %d of %d, %d x %d", s.Measured, s.Batch, s.Rows, s.Cols)

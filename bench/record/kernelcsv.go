@@ -60,6 +60,11 @@ var kernelColumns = []column[Kernel]{
 	{"key", func(_ *Record, k *Kernel) string { return k.Key }},
 	{"simulated", func(rec *Record, _ *Kernel) string { return strconv.FormatBool(rec.Simulated) }},
 	{"warnings", func(_ *Record, k *Kernel) string { return codes(k.Warnings) }},
+	{"depth", whole(func(k *Kernel) int64 { return k.Shape.Depth })},
+	{"layout", func(_ *Record, k *Kernel) string { return k.Shape.Layout }},
+	{"count", whole(func(k *Kernel) int64 { return k.Shape.Count })},
+	{"choice", func(_ *Record, k *Kernel) string { return strconv.Itoa(k.Config.Choice) }},
+	{"workspace_bytes", whole(func(k *Kernel) int64 { return k.Config.Workspace })},
 }
 
 func whole(of func(*Kernel) int64) func(*Record, *Kernel) string {

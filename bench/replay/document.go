@@ -60,6 +60,10 @@ type Document struct {
 	Compute *float64 `json:"compute"`
 	// Own is a step of the job as its trace has it, replayed before all others; absent where there is no trace.
 	Own *Own `json:"own,omitempty"`
+	// Messages are the messages' own times in the first step that was taken; null where none were.
+	Messages *Messages `json:"messages"`
+	// Slow are the components that make messages slow, where steps were longer than expected and they were looked for.
+	Slow finding.List `json:"slow,omitempty"`
 	// Ended is why the steps ended early; absent where they did not.
 	Ended string `json:"ended,omitempty"`
 	// Settings in the order in which they take turns; the first is what the others are compared with, and the last
@@ -139,6 +143,14 @@ func (d *Document) Findings() finding.List {
 	if d.Own != nil {
 		list = append(list, d.simulated(d.Own.finding()))
 	}
+	for _, f := range d.Slow {
+		list = append(list, d.simulated(f))
+	}
+	if d.Messages != nil {
+		for _, f := range d.Messages.findings() {
+			list = append(list, d.simulated(f))
+		}
+	}
 	last := len(d.Settings) - 1
 	if last < 0 {
 		return list
@@ -169,6 +181,15 @@ func (d *Document) simulated(f finding.Finding) finding.Finding {
 		f.Text = "SIMULATED: " + f.Text
 	}
 	return f
+}
+
+// Slower tells that steps are longer than in the trace, or than the curves predict.
+func (d *Document) Slower() bool {
+	if d.Own != nil && d.Own.Steps != nil && d.Own.off() > ownWithin {
+		return true
+	}
+	s := d.off()
+	return s != nil && s.Steps.Median > s.Predicted
 }
 
 // off is the setting whose prediction is the furthest off; nil if none is by more than offBy.

@@ -10,6 +10,7 @@ import (
 const (
 	HBM  = "hbm"
 	Muon = "muon"
+	Gemm = "gemm"
 )
 
 // Kernels is a run of hbm or of a kernel. What a benchmark does not have is absent.
@@ -41,15 +42,24 @@ type Kernels struct {
 	Rows int `json:"rows,omitempty"`
 	// Hidden lists the elements of a row.
 	Hidden []int `json:"hidden,omitempty"`
-	// Preset is the model whose matrices Muon steps.
+	// Preset is the model whose matrices Muon steps, or whose products are timed.
 	Preset string `json:"preset,omitempty"`
-	// Shapes are the matrices that Muon steps, as MxN or MxNxBATCH.
+	// Shapes are the matrices that Muon steps, as MxN or MxNxBATCH, or products, as
+	// MxNxK or MxNxKxBATCH with the layout behind a slash.
 	Shapes []string `json:"shapes,omitempty"`
 	// Coefficients of Newton–Schulz.
 	Coefficients string `json:"coefficients,omitempty"`
 	// Reduce is the longest side of what is emulated instead of a shape; absent where the
 	// shape itself is.
 	Reduce int `json:"reduce,omitempty"`
+	// Tokens of a microbatch, of a preset's products.
+	Tokens int `json:"tokens,omitempty"`
+	// Neighbours of the hidden size on each side whose products are timed as well.
+	Around int `json:"around,omitempty"`
+	// Choices of the vendor's heuristics that are timed.
+	Choices int `json:"choices,omitempty"`
+	// The reachable rate is measured, on all GPUs at once (--peak of gemm).
+	Reachable bool `json:"reachable,omitempty"`
 	// Only lists the keys of the rows that are measured; absent where all are.
 	Only []string `json:"only,omitempty"`
 }
@@ -69,25 +79,29 @@ func (k *Kernels) foreign(benchmark string) string {
 	if k == nil {
 		return ""
 	}
-	muon, streams := benchmark == Muon, benchmark == HBM
+	muon, gemm, streams := benchmark == Muon, benchmark == Gemm, benchmark == HBM
 	for _, f := range []struct {
 		name       string
 		given, has bool
 	}{
-		{"all_gpus", k.AllGPUs, !muon},
-		{"peak", k.Peak != 0, !muon},
+		{"all_gpus", k.AllGPUs, !muon && !gemm},
+		{"peak", k.Peak != 0, !muon && !gemm},
 		{"size", k.Size != 0, streams},
 		{"sweep", k.Sweep, streams},
 		{"tune", k.Tune, streams},
 		{"streams", len(k.Streams) > 0, streams},
 		{"data", k.Data != "", streams},
 		{"dtypes", len(k.Dtypes) > 0, !muon},
-		{"rows", k.Rows != 0, !muon && !streams},
-		{"hidden", len(k.Hidden) > 0, !muon && !streams},
-		{"preset", k.Preset != "", muon},
-		{"shapes", len(k.Shapes) > 0, muon},
+		{"rows", k.Rows != 0, !muon && !gemm && !streams},
+		{"hidden", len(k.Hidden) > 0, !muon && !gemm && !streams},
+		{"preset", k.Preset != "", muon || gemm},
+		{"shapes", len(k.Shapes) > 0, muon || gemm},
 		{"coefficients", k.Coefficients != "", muon},
 		{"reduce", k.Reduce != 0, muon},
+		{"tokens", k.Tokens != 0, gemm},
+		{"around", k.Around != 0, gemm},
+		{"choices", k.Choices != 0, gemm},
+		{"reachable", k.Reachable, gemm},
 	} {
 		if f.given && !f.has {
 			return f.name
@@ -103,8 +117,8 @@ func (k *Kernels) check() error {
 		}
 	}
 	switch {
-	case k.Device < 0 || k.Size < 0 || k.Rows < 0 || k.Reduce < 0:
-		return fmt.Errorf("device %d, size %d, rows %d, reduce %d", k.Device, k.Size, k.Rows, k.Reduce)
+	case k.Device < 0 || k.Size < 0 || k.Rows < 0 || k.Reduce < 0 || k.Tokens < 0 || k.Around < 0 || k.Choices < 0:
+		return fmt.Errorf("device %d, size %d, rows %d, reduce %d, tokens %d, around %d, choices %d", k.Device, k.Size, k.Rows, k.Reduce, k.Tokens, k.Around, k.Choices)
 	case len(k.Streams)+len(k.Dtypes)+len(k.Hidden)+len(k.Shapes)+len(k.Only) > maxNamed:
 		return fmt.Errorf("more than %d names", maxNamed)
 	}

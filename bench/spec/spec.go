@@ -108,8 +108,8 @@ func Command(benchmark string) string {
 	switch benchmark {
 	case "", Collectives:
 		return Collectives
-	case HBM:
-		return HBM
+	case HBM, Gemm:
+		return benchmark
 	}
 	return "kernels " + benchmark
 }

@@ -29,6 +29,7 @@ type command struct {
 var commands = []command{
 	{"collectives", newCollectives, []string{record.Schema}},
 	{"hbm", newHBM, []string{record.Schema}},
+	{"gemm", newGemm, []string{record.Schema}},
 	{"kernels", newKernels, []string{record.Schema}},
 	{"screen", newNodeScreen, []string{nodescreen.Schema}},
 	{"rails", newRails, []string{rails.Schema}},

@@ -24,7 +24,7 @@ func onHost(t *testing.T, h host, width, code int, line string) (stdout, stderr,
 	args := strings.Fields(line)
 	folder = filepath.Join(t.TempDir(), "out")
 	switch args[0] {
-	case "hbm", "kernels", "collectives", "rails", "screen":
+	case "hbm", "gemm", "kernels", "collectives", "rails", "screen":
 		args = append(args, "--out", folder)
 	}
 	s, _ := testState(t, args...)

@@ -46,7 +46,11 @@ var memoryFlags = []specFlag{
 			return []string{strconv.FormatFloat(s.Kernels.Peak/giga, 'g', -1, 64)}
 		},
 	},
-	named("fault", `plant a fault into the loopback: "store 0 BYTE" flips a bit of that byte of the output after each launch`),
+}
+
+// faultFlag is of families that plant faults.
+func faultFlag() specFlag {
+	return named("fault", `plant a fault into the loopback: "store 0 BYTE" flips a bit of that byte of the output after each launch`)
 }
 
 // familyFlags are those of a family's command.
@@ -61,6 +65,9 @@ func familyFlags(f kernel.Family) []specFlag {
 	}
 	if !f.OneDevice {
 		all = append(all, memoryFlags...)
+	}
+	if !f.OneDevice || f.Faults {
+		all = append(all, faultFlag())
 	}
 	return append(all, timingFlags(f.MaxTime)...)
 }

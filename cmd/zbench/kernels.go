@@ -9,11 +9,11 @@ import (
 	"zbench/bench/spec"
 	"zbench/bench/spell"
 	"zbench/hbm"
-	_ "zbench/hbm/muon" // a family in a package of its own
+	_ "zbench/hbm/gemm" // a family in a package of its own
+	_ "zbench/hbm/muon" // so is this
 )
 
-// kernelBenches are hbm and the kernels: the rows of "zbench kernels" but for the
-// first.
+// kernelBenches are hbm, gemm and the kernels.
 var kernelBenches = benches()
 
 func benches() []kernelBench {
@@ -32,16 +32,23 @@ func benchOf(name string) *kernelBench {
 	return nil
 }
 
+// trainingKernels are the rows of "zbench kernels": those without a command of their own.
+func trainingKernels() []kernelBench {
+	return slices.DeleteFunc(slices.Clone(kernelBenches), func(b kernelBench) bool { return spec.Command(b.Name) == b.Name })
+}
+
 // kernelNames lists the commands of "zbench kernels".
 func kernelNames() []string {
 	var names []string
-	for _, b := range kernelBenches[1:] {
+	for _, b := range trainingKernels() {
 		names = append(names, b.Name)
 	}
 	return names
 }
 
 func newHBM(s State) *cobra.Command { return benchOf(spec.HBM).command(s) }
+
+func newGemm(s State) *cobra.Command { return benchOf(spec.Gemm).command(s) }
 
 func newKernels(s State) *cobra.Command {
 	cmd := &cobra.Command{
@@ -56,7 +63,7 @@ func newKernels(s State) *cobra.Command {
 		},
 		Args: cobra.ArbitraryArgs,
 	}
-	for _, b := range kernelBenches[1:] {
+	for _, b := range trainingKernels() {
 		cmd.AddCommand(b.command(s))
 	}
 	return cmd

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -19,6 +20,8 @@ import (
 	"zbench/bench/exit"
 	"zbench/bench/fabric"
 	"zbench/bench/folder"
+	"zbench/bench/plain"
+	"zbench/bench/recommend"
 	"zbench/bench/spec"
 	"zbench/bench/spell"
 	"zbench/internal/launch"
@@ -44,6 +47,8 @@ type loopbackOptions struct {
 	gpus     int
 	hangRate float64
 	noData   bool
+	// curve is a record or log of measured times that replace the model's.
+	curve string
 	// torch is what stands in for GPUs under PyTorch.
 	torch torchOptions
 	// print tells to print the environment, libraries is the folder of built libraries, cache
@@ -96,6 +101,7 @@ docs/LOOPBACK.md has the details, and what the loopback cannot show.`,
 	f.IntVarP(&o.gpus, "ngpus", "g", 0, "GPUs that each process sees (default all of its launcher's node)")
 	f.StringVar(&o.clock, "clock", clockVirtual, "clock that the program sees: "+strings.Join(clocks, ", "))
 	f.Float64Var(&o.hangRate, "hang-rate", 1, "how many times as fast as the host's clock the virtual one runs while the program waits for what never ends")
+	f.StringVar(&o.curve, "curve", "", "record or log of collectives on as many ranks: their measured times replace the model's")
 	f.BoolVar(&o.noData, "no-data", false, "move no data: results are not written")
 	o.torch.addFlags(f)
 	f.BoolVar(&o.print, "env", false, "print the environment as a shell's exports instead of running a program")
@@ -136,7 +142,7 @@ func (o *loopbackOptions) run(ctx context.Context, s State, args []string) error
 	if err := o.check(args); err != nil {
 		return err
 	}
-	m, err := o.machine()
+	m, err := o.machine(s)
 	if err != nil {
 		return err
 	}
@@ -187,17 +193,40 @@ func (o *loopbackOptions) run(ctx context.Context, s State, args []string) error
 
 func (o *loopbackOptions) clusterText() string {
 	w := o.want.World
-	return fmt.Sprintf("%d GPUs of fabric %s (--nodes %d --gpus-per-node %d)", w.Nodes*w.GPUsPerNode, o.want.Fabric, w.Nodes, w.GPUsPerNode)
+	text := fmt.Sprintf("%d GPUs of fabric %s (--nodes %d --gpus-per-node %d)", w.Nodes*w.GPUsPerNode, o.want.Fabric, w.Nodes, w.GPUsPerNode)
+	if o.curve != "" {
+		text += ", collectives in " + plain.Line(o.curve) + " as measured there"
+	}
+	return text
+}
+
+// hardware is the fabric by its name or its file.
+func (o *loopbackOptions) hardware(s State) (*fabric.Fabric, error) {
+	if !strings.ContainsAny(o.want.Fabric, "./") {
+		f, err := fabric.ByName(o.want.Fabric)
+		if err != nil {
+			return nil, usage(err, "`zbench list fabrics` describes them; a file has a dot or a slash in its name")
+		}
+		return f, nil
+	}
+	text, err := s.FS.ReadFile(o.want.Fabric)
+	if err != nil {
+		return nil, usage(err, "--fabric takes a name of `zbench list fabrics`, or a file of that form")
+	}
+	f, err := fabric.Parse(text)
+	if err != nil {
+		return nil, usage(fmt.Errorf("%s: %w", o.want.Fabric, err), "bench/fabric/data in zbench's sources has examples")
+	}
+	return f, nil
 }
 
 // machine resolves the simulated cluster. Each GPU's host has a clock of its own; a
 // thread that drives several takes its time along.
-func (o *loopbackOptions) machine() (*fabric.Machine, error) {
-	f, err := fabric.ByName(o.want.Fabric)
+func (o *loopbackOptions) machine(s State) (*fabric.Machine, error) {
+	f, err := o.hardware(s)
 	if err != nil {
-		return nil, usage(err, "`zbench list fabrics` describes them")
+		return nil, err
 	}
-	o.want.Fabric = f.Name
 	w := &o.want.World
 	w.GPUsPerProcess = 1
 	w.GPUsPerNode = cmp.Or(w.GPUsPerNode, f.Node.GPUs)
@@ -208,7 +237,45 @@ func (o *loopbackOptions) machine() (*fabric.Machine, error) {
 	if o.gpus > m.Size() {
 		return nil, usagef("give more --nodes, or a smaller -g", "-g %d is more than the %d GPUs of the simulated cluster", o.gpus, m.Size())
 	}
-	return m, nil
+	if o.curve == "" {
+		return m, nil
+	}
+	healthy, err := f.Resolve(*w, fabric.Conditions{})
+	if err != nil {
+		return nil, err
+	}
+	return m, o.measured(s, m, healthy)
+}
+
+// measured gives the machine the times of the file --curve. Of several curves of a collective the one
+// with the most points counts, in place rather than out of place.
+func (o *loopbackOptions) measured(s State, m, healthy *fabric.Machine) error {
+	source, err := readSource(s, o.curve)
+	if err != nil {
+		return err
+	}
+	curves, err := recommend.Curves([]recommend.Source{source})
+	if err != nil {
+		return usage(err, "give a file whose sizes are totals")
+	}
+	best := map[string]recommend.Curve{}
+	for _, c := range curves {
+		b, known := best[c.Collective]
+		if c.Ranks == m.Size() && c.Groups == 1 && (!known || len(c.Points) > len(b.Points) || len(c.Points) == len(b.Points) && c.InPlace) {
+			best[c.Collective] = c
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(best)) {
+		var points []fabric.Point
+		for _, p := range best[name].Points {
+			points = append(points, fabric.Point{Bytes: p.Bytes, Seconds: p.Seconds})
+		}
+		m.Measure(name, points, healthy)
+	}
+	if len(best) == 0 {
+		return usagef("give --nodes and --gpus-per-node of the file's world", "--curve %s has no times of collectives on %d ranks", o.curve, m.Size())
+	}
+	return nil
 }
 
 // arenaVariable has the file where the processes of a program meet.

@@ -121,7 +121,7 @@ func (o *loopbackOptions) runTrainers(ctx context.Context, s State, program stri
 func (o *loopbackOptions) runTrainer(ctx context.Context, s State, t trainers, c change) (sum torchSummary, err error) {
 	with := *o
 	with.want.Faults = c.faults
-	m, err := with.machine()
+	m, err := with.machine(s)
 	if err != nil {
 		return sum, err
 	}

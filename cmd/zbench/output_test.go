@@ -71,6 +71,7 @@ func TestFormsShowTheSameFindings(t *testing.T) {
 		{"hbm --backend loopback --size 64K --max-time 0.001", "results.json"},
 		{"kernels rmsnorm --backend loopback --rows 2 --hidden 64", "results.json"},
 		{"kernels muon --backend loopback --shape 16x8", "results.json"},
+		{"gemm --backend loopback --mnk 300x200x100 --choices 2", "results.json"},
 		{"compare " + swept + " " + again + " --require-checked", "compare.json"},
 		{"rails --matrix " + matrix, "rails.json"},
 		{"rails --nodes 2 --gpus-per-node 2 --fault slow_node:node=0,left=0.5", "rails.json"},
@@ -244,6 +245,7 @@ func TestReportPrintsWhatTheRunPrinted(t *testing.T) {
 		{"collectives", "all_reduce", "-b", "1K", "-e", "4K", "--nodes", "2"},
 		{"collectives", "all_reduce", "-b", "1K", "-e", "4K", "--nodes", "2", "--fault", "late_gpu:node=1,gpu=3,seconds=1e-3"},
 		{"kernels", "muon", "--backend", "loopback", "--shape", "16x8"},
+		{"gemm", "--backend", "loopback", "--mnk", "300x200x100", "--choices", "2"},
 	} {
 		dir := filepath.Join(t.TempDir(), "out")
 		args = append(args, "--out", dir, "--force")

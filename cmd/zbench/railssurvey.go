@@ -90,20 +90,26 @@ func prepareRails(e *engine.Engine, want spec.Spec) (*engine.Setup, plan.Case, e
 	if err != nil {
 		return nil, plan.Case{}, err
 	}
-	if u.Machine != nil {
-		f, err := fabric.ByName(u.Spec.Fabric)
-		if err != nil {
-			return nil, plan.Case{}, err
-		}
-		if u.Machine, err = f.Resolve(u.Spec.World, fabric.Conditions{Seed: u.Spec.Seed, Faults: u.Spec.Faults, Pairs: true}); err != nil {
-			return nil, plan.Case{}, usage(err, railsHelp)
-		}
+	if err := withPairs(u); err != nil {
+		return nil, plan.Case{}, usage(err, railsHelp)
 	}
 	c, err := rails.CaseOf(u.Spec.World, u.Spec.Sweep.MinBytes)
 	if err != nil {
 		err = usage(err, "give --nodes, --gpus-per-node or -g; "+railsHelp)
 	}
 	return u, c, err
+}
+
+// withPairs gives a simulated machine what messages between pairs take.
+func withPairs(u *engine.Setup) error {
+	if u.Machine == nil {
+		return nil
+	}
+	f, err := fabric.ByName(u.Spec.Fabric)
+	if err == nil {
+		u.Machine, err = f.Resolve(u.Spec.World, fabric.Conditions{Seed: u.Spec.Seed, Faults: u.Spec.Faults, Strides: u.Spec.Sweep.Strides, Pairs: true})
+	}
+	return err
 }
 
 // finish writes the folder and prints the verdict. failed is what ended the rounds early.

@@ -17,6 +17,7 @@ import (
 	"zbench/bench/engine"
 	"zbench/bench/exit"
 	"zbench/bench/finding"
+	"zbench/bench/fleet/rails"
 	"zbench/bench/folder"
 	"zbench/bench/formats"
 	"zbench/bench/plan"
@@ -350,14 +351,25 @@ func (o *replayOptions) measure(ctx context.Context, s State, a *asked, w spec.W
 		return err
 	}
 	steps, cases, err := a.steps()
+	if err == nil {
+		err = withPairs(u)
+	}
 	if err != nil {
 		return err
 	}
+	message, err := rails.CaseOf(u.Spec.World, pairBytes)
+	if err != nil {
+		return usage(err, replayHelp)
+	}
+	cases = append(cases, message)
 	d, err := e.Open(ctx, u)
 	if err != nil {
 		return err
 	}
 	doc, err := o.observe(ctx, s, u, d, a, steps, cases)
+	if err == nil && doc.Slower() {
+		err = o.survey(ctx, s, u, d, message, doc)
+	}
 	if closing := d.Close(); err == nil {
 		err = closing
 	}
@@ -365,6 +377,37 @@ func (o *replayOptions) measure(ctx context.Context, s State, a *asked, w spec.W
 		return err
 	}
 	return o.finish(s, started, doc, err)
+}
+
+// pairBytes is the size of a message between two ranks where slow components are looked for.
+const pairBytes = 64 << 20
+
+// survey looks for the component that makes messages slow, by messages between pairs of ranks.
+func (o *replayOptions) survey(ctx context.Context, s State, u *engine.Setup, d engine.Ranks, message plan.Case, doc *replay.Document) error {
+	exchanger, can := d.(rails.Exchanger)
+	if !can {
+		return nil
+	}
+	facts, err := d.Facts()
+	if err != nil {
+		return err
+	}
+	s.note(o.run.quiet, "steps are longer than expected: messages between pairs of ranks show where\n")
+	of := railsOptions{run: o.run, measureOptions: measureOptions{launches: rails.DefaultLaunches}}
+	about := of.about(s, u, facts)
+	about.Bytes = message.Layout.Bytes
+	fleet := rails.Fleet{Nodes: u.Spec.World.Nodes, GPUs: u.Spec.World.GPUsPerNode}
+	got, err := rails.Measurement{Fleet: fleet, Case: message, Launches: of.launches, Plan: rails.Bounds{Seed: u.Spec.Seed}}.Run(ctx, exchanger)
+	if err != nil {
+		return err
+	}
+	verdict := rails.Judge(rails.Data{Fleet: fleet, Timings: got.Timings})
+	for _, f := range rails.OfSurvey(about, got.Timings, verdict).Verdict() {
+		if f.Code == rails.CodeSlow || f.Code == finding.CodeUnclear {
+			doc.Slow = append(doc.Slow, f)
+		}
+	}
+	return nil
 }
 
 // steps are those of the turns, of which the last is the first again, then that of the trace, and the cases of all
@@ -457,7 +500,20 @@ func prepare(ctx context.Context, player plan.Player, a *asked, steps []*plan.St
 		return err
 	}
 	doc.Compute = &alone
+	if err := messages(ctx, player, len(steps), steps[0], doc); err != nil {
+		return err
+	}
+	doc.Messages.Amount = doc.Settings[0].Amount
 	return nil
+}
+
+// messages times the messages of the step of setting 0, beside computation and, as another setting, without.
+func messages(ctx context.Context, p plan.Player, bare int, step *plan.Step, doc *replay.Document) error {
+	err := stage(ctx, p, bare, replay.Bare(step))
+	if err == nil {
+		doc.Messages, err = replay.TakeMessages(ctx, p, 0, bare, len(step.Sends))
+	}
+	return err
 }
 
 // predicted are the steps of the turns by the curves, in seconds.
@@ -519,7 +575,7 @@ func (o *replayOptions) takeOwn(ctx context.Context, p plan.Player, step *plan.S
 		all = append(all, seconds[1:]...)
 	}
 	doc.Own.Steps = stat.Summarize(all)
-	return nil
+	return messages(ctx, p, 1, step, doc)
 }
 
 // document is what is known before the first step.

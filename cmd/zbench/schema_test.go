@@ -61,6 +61,7 @@ func TestWrittenFilesFitTheirSchemas(t *testing.T) {
 		"hbm --backend loopback --size 64K --max-time 0.005 --kernels dot --dtype float32 --tune",
 		"kernels rmsnorm --backend loopback --rows 2 --hidden 64",
 		"kernels muon --backend loopback --shape 20x30",
+		"gemm --backend loopback --mnk 300x200x100,64x64x64/NT --dtype bf16,fp8",
 		"rails --nodes 4 --gpus-per-node 4 -q",
 		"screen --backend loopback --nodes 2 -q",
 	} {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"zbench/bench/matrix"
 	method "zbench/bench/muon"
 	"zbench/bench/record"
 )
@@ -59,7 +60,7 @@ func (w *Work) castAgainst(c *record.Check) error {
 // scaledAgainst scales and transposes what was cast. The norm is held to what a sum in
 // float leaves.
 func (w *Work) scaledAgainst(c *record.Check) error {
-	var casts []method.Half
+	var casts []matrix.Half
 	for _, k := range w.ends() {
 		h, err := w.cast(k)
 		if err != nil {
@@ -106,12 +107,12 @@ func (w *Work) scaledAgainst(c *record.Check) error {
 const normSlack = 3e-5
 
 // cast is where the k-th matrix is cast and scaled.
-func (w *Work) cast(k int) (method.Half, error) {
+func (w *Work) cast(k int) (matrix.Half, error) {
 	return w.read(int64(w.list[k].Cast), w.shape.Rows, w.shape.Cols) //nolint:gosec // an offset
 }
 
 // note takes a matrix's elements into a check.
-func note(c *record.Check, k int, w method.Wrong) {
+func note(c *record.Check, k int, w matrix.Wrong) {
 	c.Worst(record.Deviation{Max: w.Worst})
 	if w.Worst > 1 && c.Pattern == "" {
 		c.Pattern, c.Note = patternOf(w), fmt.Sprintf("matrix %d: %s", k, w.Text())

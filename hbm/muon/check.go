@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"zbench/bench/matrix"
 	method "zbench/bench/muon"
 	"zbench/bench/record"
 	"zbench/internal/native"
@@ -81,8 +82,8 @@ func (w *Work) floatsAt(offset uint64, n int) ([]float32, error) {
 }
 
 // read is a matrix of bf16 on the device.
-func (w *Work) read(offset int64, rows, cols int) (method.Half, error) {
-	h := method.Half{Rows: rows, Cols: cols, Stride: native.MuonPadded(cols), Raw: make([]byte, halves(rows, cols))}
+func (w *Work) read(offset int64, rows, cols int) (matrix.Half, error) {
+	h := matrix.Half{Rows: rows, Cols: cols, Stride: native.MuonPadded(cols), Raw: make([]byte, halves(rows, cols))}
 	return h, w.d.p.Read(w.at(offset), h.Raw)
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/mat"
 
+	"zbench/bench/matrix"
 	method "zbench/bench/muon"
 	"zbench/bench/record"
 	"zbench/internal/native"
@@ -120,7 +121,7 @@ func TestIterateRepeats(t *testing.T) {
 func TestKernelsRoundToNearest(t *testing.T) {
 	d := open(t, "keller-jordan")
 	truncate := func(v float64) float64 {
-		return float64(method.FromBF16(uint16(math.Float32bits(float32(v)) >> 16)))
+		return float64(matrix.FromBF16(uint16(math.Float32bits(float32(v)) >> 16)))
 	}
 	for _, s := range [][2]int{{96, 192}, {150, 60}} {
 		w := work(t, d, s[0], s[1], 1)
@@ -129,7 +130,7 @@ func TestKernelsRoundToNearest(t *testing.T) {
 		got, err := w.Result(0)
 		require.NoError(t, err)
 		u := w.input(0).nesterov(w.shape)
-		near := method.Compare(got, method.NewtonSchulzRounded(u, d.cfg.Coefficients, method.RoundBF16))
+		near := method.Compare(got, method.NewtonSchulzRounded(u, d.cfg.Coefficients, matrix.RoundBF16))
 		far := method.Compare(got, method.NewtonSchulzRounded(u, d.cfg.Coefficients, truncate))
 		t.Logf("%v: rounded %.2g, truncated %.2g", s, near.Frobenius, far.Frobenius)
 		require.Less(t, near.Frobenius, 0.01)

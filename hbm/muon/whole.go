@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"zbench/bench/matrix"
 	method "zbench/bench/muon"
 	"zbench/bench/record"
 	"zbench/internal/native"
@@ -120,7 +121,7 @@ func (w *Work) whole(m maker, p method.Product, step int, rng *rand.Rand) ([]rec
 
 // explain says what is wrong in a product that failed: where, and whether it is again when
 // the product is made again.
-func (w *Work) explain(c *record.Check, m maker, p method.Product, step, k int, claim *method.Claim, found method.Residuals) error {
+func (w *Work) explain(c *record.Check, m maker, p method.Product, step, k int, claim *matrix.Claim, found matrix.Residuals) error {
 	if found.OK() {
 		return nil
 	}
@@ -137,7 +138,7 @@ func (w *Work) explain(c *record.Check, m maker, p method.Product, step, k int, 
 	return err
 }
 
-func patternOf(w method.Wrong) string {
+func patternOf(w matrix.Wrong) string {
 	switch {
 	case w.Isolated():
 		return record.PatternIsolated
@@ -174,8 +175,8 @@ func (w *Work) spoil(p method.Product, step int, vendor bool) error {
 
 // claim is what a product of a step must be for the k-th matrix, and how many of its
 // elements differ from their mirrors', or from those of its transpose.
-func (w *Work) claim(p method.Product, step, k int, vendor bool) (c *method.Claim, differ int, err error) {
-	read := func(array int64, rows, cols int) (h method.Half) {
+func (w *Work) claim(p method.Product, step, k int, vendor bool) (c *matrix.Claim, differ int, err error) {
+	read := func(array int64, rows, cols int) (h matrix.Half) {
 		if err == nil {
 			h, err = w.read(array+int64(k)*halves(rows, cols), rows, cols)
 		}
@@ -185,16 +186,16 @@ func (w *Work) claim(p method.Product, step, k int, vendor bool) (c *method.Clai
 	switch p {
 	case method.Gram:
 		x := read(w.x[from], w.m, w.n)
-		c = &method.Claim{C: read(w.a, w.m, w.m), A: x, B: x, Alpha: 1}
+		c = &matrix.Claim{C: read(w.a, w.m, w.m), A: x, B: x, Alpha: 1}
 	case method.Square:
 		a := read(w.a, w.m, w.m)
-		c = &method.Claim{C: read(w.b, w.m, w.m), A: a, B: a, S: &a, Alpha: factors[2], Beta: factors[1]}
+		c = &matrix.Claim{C: read(w.b, w.m, w.m), A: a, B: a, S: &a, Alpha: factors[2], Beta: factors[1]}
 		if vendor {
 			c.Shift, c.Parted = factors[0], true
 		}
 	default:
 		x := read(w.x[from], w.m, w.n)
-		c = &method.Claim{C: read(w.x[to], w.m, w.n), A: read(w.b, w.m, w.m), Alpha: 1}
+		c = &matrix.Claim{C: read(w.x[to], w.m, w.n), A: read(w.b, w.m, w.m), Alpha: 1}
 		if vendor {
 			c.B = x.Transposed()
 			return c, 0, err

@@ -55,29 +55,37 @@ func prefer(variable string) {
 // prepares it. Call it before any use of a device. The error of a missing library wraps
 // ErrUnavailable and lists what was searched.
 func (p *Provider) FindBLAS(o Choice) (*BLAS, error) {
-	v, known := backend.Of(o.Backend)
-	lib := v.BLAS
-	if !known || len(lib.Names) == 0 {
-		return nil, fmt.Errorf("%w: the %s backend has no library of matrix products", ErrUnavailable, o.Backend)
-	}
-	f, err := newFinder(o)
-	if err != nil {
-		return nil, err
-	}
+	v, _ := backend.Of(o.Backend)
 	if v.Faster != "" {
 		prefer(v.Faster)
 	}
+	f, library, path, err := findProducts(o, v.BLAS)
+	if err != nil {
+		return nil, err
+	}
 	defer f.end()
+	return p.newBLAS(f, library, path)
+}
+
+// findProducts opens the first file of a library of products. End the finder when done.
+func findProducts(o Choice, lib backend.Library) (f *finder, library unsafe.Pointer, path string, err error) {
+	if len(lib.Names) == 0 {
+		return nil, nil, "", fmt.Errorf("%w: the %s backend has no library of matrix products", ErrUnavailable, o.Backend)
+	}
+	if f, err = newFinder(o); err != nil {
+		return nil, nil, "", err
+	}
 	search := &Search{Role: lib.Role, Library: lib.Name()}
 	for _, path := range f.inFolders(lib, lib.Names) {
 		if h := f.try(search, path, false); h != nil {
-			return p.newBLAS(f, h, path)
+			return f, h, path, nil
 		}
 	}
+	f.end()
 	if err := o.given(); err != nil {
-		return nil, err
+		return nil, nil, "", err
 	}
-	return nil, fmt.Errorf("%w: library not found: %s: tried %s", ErrUnavailable, search.Library, search.tried())
+	return nil, nil, "", fmt.Errorf("%w: library not found: %s: tried %s", ErrUnavailable, search.Library, search.tried())
 }
 
 func (p *Provider) newBLAS(f *finder, library unsafe.Pointer, path string) (*BLAS, error) {
@@ -101,6 +109,17 @@ func (p *Provider) newBLAS(f *finder, library unsafe.Pointer, path string) (*BLA
 func (b *BLAS) Start(s Stream) error {
 	if code := C.zb_blas_open(b.p.table, b.c, C.int(s.device), s.ptr); code != 0 {
 		return fmt.Errorf("%s: create a handle: code %d", b.Library.Path, int(code))
+	}
+	return nil
+}
+
+// UseWorkspace gives the products of the stream a workspace; ROCm's library has one of its own.
+func (b *BLAS) UseWorkspace(w Buffer) error {
+	if b.c.cuda_workspace == nil {
+		return nil
+	}
+	if code := C.zb_blas_workspace(b.c, w.ptr, C.size_t(w.Bytes)); code != 0 {
+		return fmt.Errorf("%s: set the workspace: code %d", b.Library.Path, int(code))
 	}
 	return nil
 }
@@ -133,8 +152,10 @@ type Gemm struct {
 	C, A, B        Matrix
 	M, N, K, Batch int
 	Alpha          float32
-	// Plain: B has K rows and N columns, else N rows and K columns.
-	Plain bool
+	// Plain: B has K rows and N columns, else N rows and K columns. TurnA: A has K rows and M columns.
+	Plain, TurnA bool
+	// Type is that of all three; fp8 is none of them.
+	Type Element
 }
 
 // Product is a step of a Timer that runs one vendor's product.
@@ -147,8 +168,9 @@ func (t *Timer) fillGemm(to *C.zb_step, s Step) {
 	g.c, g.a, g.b = s.gemm.C.c(), s.gemm.A.c(), s.gemm.B.c()
 	g.m, g.n, g.k, g.batch = C.int(s.gemm.M), C.int(s.gemm.N), C.int(s.gemm.K), C.int(s.gemm.Batch)
 	g.alpha, g.plain_b = C.float(s.gemm.Alpha), C.int(b2i(s.gemm.Plain))
+	g.turn_a, g._type = C.int(b2i(s.gemm.TurnA)), elementNumbers[s.gemm.Type]
 	to.params = (*unsafe.Pointer)(unsafe.Pointer(g))
-	to.vendor = 1
+	to.vendor = C.zb_vendor_call(C.zb_gemm_call)
 }
 
 func (m Matrix) c() C.zb_matrix {

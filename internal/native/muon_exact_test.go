@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/muon"
+	"zbench/bench/matrix"
 )
 
 // A batch in one launch has the bits that each has alone.
@@ -68,7 +68,7 @@ func TestKernelMuonRounding(t *testing.T) {
 		{math.NaN(), math.NaN()},
 	} {
 		p := product{tile: 64, alpha: 1, a: newHalves(1, 1, 3), b: newHalves(1, 1, 3)}
-		high := muon.RoundBF16(c.sum)
+		high := matrix.RoundBF16(c.sum)
 		if !math.IsInf(c.sum, 0) && !math.IsNaN(c.sum) {
 			high = math.Trunc(c.sum/ulp) * ulp
 		}
@@ -79,13 +79,13 @@ func TestKernelMuonRounding(t *testing.T) {
 		for i := range 8 {
 			p.a.bits[i], p.b.bits[i] = 0, 0
 		}
-		p.a.bits[0], p.a.bits[2] = muon.ToBF16(float32(high)), muon.ToBF16(float32(rest))
-		p.b.bits[0], p.b.bits[2] = muon.ToBF16(1), muon.ToBF16(1)
+		p.a.bits[0], p.a.bits[2] = matrix.ToBF16(float32(high)), matrix.ToBF16(float32(rest))
+		p.b.bits[0], p.b.bits[2] = matrix.ToBF16(1), matrix.ToBF16(1)
 		got, _ := p.launch(t, loops)
 		if math.IsNaN(c.want) {
-			require.True(t, math.IsNaN(float64(muon.FromBF16(got.bits[0]))))
+			require.True(t, math.IsNaN(float64(matrix.FromBF16(got.bits[0]))))
 			continue
 		}
-		require.Equal(t, c.want, float64(muon.FromBF16(got.bits[0])), "%v", c.sum)
+		require.Equal(t, c.want, float64(matrix.FromBF16(got.bits[0])), "%v", c.sum)
 	}
 }

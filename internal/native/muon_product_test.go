@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/mat"
 
-	"zbench/bench/muon"
+	"zbench/bench/matrix"
 )
 
 // halves are matrices of bf16 one behind the other, rows filled up with zeros
@@ -40,7 +40,7 @@ func (h halves) random(rng *rand.Rand) halves {
 	for i := range h.batch * h.rows * padded(h.cols) {
 		h.bits[i] = 0
 		if i%padded(h.cols) < h.cols {
-			h.bits[i] = muon.ToBF16(float32(rng.NormFloat64()))
+			h.bits[i] = matrix.ToBF16(float32(rng.NormFloat64()))
 		}
 	}
 	return h
@@ -53,7 +53,7 @@ func (h halves) dense(b int) *mat.Dense {
 	d := mat.NewDense(h.rows, h.cols, nil)
 	for i := range h.rows {
 		for j := range h.cols {
-			d.Set(i, j, float64(muon.FromBF16(h.bits[h.index(b, i, j)])))
+			d.Set(i, j, float64(matrix.FromBF16(h.bits[h.index(b, i, j)])))
 		}
 	}
 	return d
@@ -254,11 +254,11 @@ func mirrored(c, s halves, beta, shift float32) halves {
 			for j := range i + 1 {
 				bits := c.bits[c.index(b, i, j)]
 				if beta != 0 || shift != 0 {
-					sum := muon.FromBF16(bits) + float32(beta*muon.FromBF16(s.bits[s.index(b, i, j)]))
+					sum := matrix.FromBF16(bits) + float32(beta*matrix.FromBF16(s.bits[s.index(b, i, j)]))
 					if i == j {
 						sum += shift
 					}
-					bits = muon.ToBF16(sum)
+					bits = matrix.ToBF16(sum)
 				}
 				want.bits[c.index(b, i, j)], want.bits[c.index(b, j, i)] = bits, bits
 			}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/muon"
+	"zbench/bench/matrix"
 	"zbench/test/longtest"
 )
 
@@ -70,11 +70,11 @@ func newArena(shapes [][2]int, bf16 bool, rng *rand.Rand) *arena {
 		}
 		if bf16 {
 			for i, p := 0, part[uint16](a, t.Gradient, n); i < n; i++ {
-				p[i] = muon.ToBF16(float32(rng.IntN(2048)-1024) / 256)
+				p[i] = matrix.ToBF16(float32(rng.IntN(2048)-1024) / 256)
 			}
 		}
 		for i, p := 0, part[uint16](a, t.Update, int(t.Rows)*MuonPadded(int(t.Cols))); i < len(p); i++ {
-			p[i] = muon.ToBF16(float32(rng.IntN(2048)-1024) / 256)
+			p[i] = matrix.ToBF16(float32(rng.IntN(2048)-1024) / 256)
 		}
 	}
 	return a
@@ -132,7 +132,7 @@ func (a *arena) want(t testing.TB, nesterov bool, before []byte, inverse []float
 		for i := range rows * cols {
 			var g float32
 			if a.bf16 {
-				g = muon.FromBF16(part[uint16](w, x.Gradient, rows*cols)[i])
+				g = matrix.FromBF16(part[uint16](w, x.Gradient, rows*cols)[i])
 			} else {
 				g = part[float32](w, x.Gradient, rows*cols)[i]
 			}
@@ -141,11 +141,11 @@ func (a *arena) want(t testing.TB, nesterov bool, before []byte, inverse []float
 			if nesterov {
 				u = g + float32(testBeta*float32(momentum[i]-g))
 			}
-			half := muon.FromBF16(muon.ToBF16(u))
+			half := matrix.FromBF16(matrix.ToBF16(u))
 			squares += float64(half) * float64(half)
-			bits := muon.ToBF16(float32(half * inverse[k]))
+			bits := matrix.ToBF16(float32(half * inverse[k]))
 			cast[i/cols*ld+i%cols], flipped[i%cols*flippedLd+i/cols] = bits, bits
-			weight[i] = float32(keep*weight[i]) - float32(by*muon.FromBF16(update[i/cols*ld+i%cols]))
+			weight[i] = float32(keep*weight[i]) - float32(by*matrix.FromBF16(update[i/cols*ld+i%cols]))
 		}
 		require.InEpsilon(t, 1/(float64(testSafety)*math.Sqrt(squares)+float64(testEpsilon)), inverse[k], 1e-5, "norm of %dx%d", rows, cols)
 	}

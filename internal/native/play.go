@@ -134,6 +134,22 @@ func (p *Play) Run(steps int) ([]float64, error) {
 	return seconds, p.b.outcome()
 }
 
+// MaxWatched is the most messages that one [Play.Messages] watches.
+const MaxWatched = MaxIsolated - 3
+
+// Messages takes two steps back to back and returns the seconds of count messages of the second from first on, by
+// message × local rank. They include waiting for other ranks. The batch's deadline is that of both steps.
+func (p *Play) Messages(first, count int) ([]float64, error) {
+	if count < 1 || count > MaxWatched || first < 0 || first+count > int(p.c.nmessages) {
+		return nil, fmt.Errorf("native: messages %d to %d of %d: 1 to %d are watched at once", first, first+count, p.c.nmessages, MaxWatched)
+	}
+	seconds := p.b.seconds(count)
+	p.c.first, p.c.watched = C.int32_t(first), C.int32_t(count)
+	C.zb_play_messages(p.b.c, p.c, (*C.double)(unsafe.SliceData(seconds)))
+	p.c.watched = 0
+	return seconds, p.b.outcome()
+}
+
 // Close frees the step's arrays and events.
 func (p *Play) Close() {
 	n := int(p.c.nmessages) * p.b.n

@@ -89,3 +89,28 @@ func TestStepsThatCannotBeTaken(t *testing.T) {
 	_, err = p.Run(1)
 	require.ErrorIs(t, err, native.ErrCancelled)
 }
+
+// A message that is watched has an event on its own stream before it, behind what it waits for, and one behind it.
+func TestMessagesAreWatched(t *testing.T) {
+	const n = 2
+	r := newRig(t, n, true)
+	p, _ := played(t, r)
+	r.p.TakeCalls()
+	seconds, err := p.Messages(1, 1)
+	require.NoError(t, err)
+	require.Len(t, seconds, n)
+	calls := r.p.TakeCalls()
+	r.checkDevices(t, calls)
+	for i := range n {
+		m := r.of(calls, i)
+		require.Equal(t, []string{"wait", "all_gather", "record", "wait", "record", "all_reduce", "record"}, names(m)[7:14], "the second step")
+		require.NotEqual(t, m[4].Handle, m[6].Handle)
+	}
+	_, err = p.Run(1)
+	require.NoError(t, err)
+	require.NotContains(t, names(r.of(r.p.TakeCalls(), 0))[3:5], "record", "no event more in the steps that are timed")
+	for _, bad := range [][2]int{{0, 0}, {-1, 1}, {1, 2}, {0, native.MaxWatched + 1}} {
+		_, err = p.Messages(bad[0], bad[1])
+		require.ErrorContains(t, err, "are watched at once")
+	}
+}

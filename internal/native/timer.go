@@ -22,6 +22,7 @@ type Step struct {
 	// A vendor's product in place of a kernel; see BLAS.Product.
 	blas *BLAS
 	gemm Gemm
+	lt   *LTLaunch
 }
 
 // Timer runs sequences of kernels on one or more devices at once and times them by
@@ -88,8 +89,12 @@ func (t *Timer) memory(n int, size uintptr) unsafe.Pointer {
 }
 
 func (t *Timer) fill(to *C.zb_step, s Step) error {
-	if s.blas != nil {
+	switch {
+	case s.blas != nil:
 		t.fillGemm(to, s)
+		return nil
+	case s.lt != nil:
+		t.fillLT(to, s.lt)
 		return nil
 	}
 	to.function, to.shared = s.Function.ptr, C.uint(s.Launch.Shared)

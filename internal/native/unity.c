@@ -9,6 +9,7 @@
 #include "c/isolated.c"
 #include "c/launch.c"
 #include "c/loop.c"
+#include "c/lt.c"
 #include "c/noop.c"
 #include "c/play.c"
 #include "c/progress.c"

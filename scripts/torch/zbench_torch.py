@@ -590,6 +590,9 @@ class Group(dist.ProcessGroup):
         self.quietly(lambda: [copied(o, x.view(self.n, -1)[self.own]) for o, x in zip(output.view(self.n, -1), self.of_each(self.agree("all_to_all", t)))])
         return self.run("AllToAll", part, [t], [output])
 
+    # Their names from PyTorch 2.14 on.
+    all_gather_single, reduce_scatter_single, all_to_all_single = _allgather_base, _reduce_scatter_base, alltoall_base
+
     def barrier(self, opts=None):
         self.quietly(lambda: self.agree("barrier", None))
         return self.run("AllReduce", torch.ones(1, dtype=torch.int32), [], [], op="SUM")

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var full = flag.Bool("full", false, "200 planted causes, as docs/EXPERIMENTS.md has them, in place of 6")
+var full = flag.Bool("full", false, "200 planted causes in place of 6, and all recorded steps: as the documents have them")
 
 // cause is what makes the steps of a trainer long, and what --what-if must name.
 type cause struct {

@@ -23,7 +23,7 @@ import (
 // recording is what scripts/ddp-steps.sh measured of one configuration. Times are in seconds,
 // settings in MiB, nil for the default.
 type recording struct {
-	name              string
+	name, file        string
 	Machine, Torch    string
 	Ranks             int
 	Link              float64 // bytes a second
@@ -71,7 +71,7 @@ func readRecording(t testing.TB, file string) recording {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
-	r := recording{name: strings.TrimSuffix(filepath.Base(file), ".json")}
+	r := recording{name: strings.TrimSuffix(filepath.Base(file), ".json"), file: file}
 	require.NoError(t, json.Unmarshal(text, &r))
 	return r
 }

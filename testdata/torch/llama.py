@@ -2,7 +2,7 @@
 
     llama.py ddp|fsdp [LAYERS [HIDDEN [BUCKET_MB [STEPS [MICROBATCHES]]]]]
 
-It prints the buckets that the trainer formed, and a checksum of the parameters.
+It prints the buckets that the trainer formed, and a checksum of rank 0's parameters.
 """
 import contextlib
 import os
@@ -74,6 +74,8 @@ for _ in range(steps):
 if dist.get_rank() == 0:
     if trainer == "ddp":
         assert isinstance(model.reducer, dist.Reducer)
-        print("buckets", model._get_ddp_logging_data()["rebuilt_bucket_sizes"])
-    print("checksum %.9g" % sum(p.detach().double().abs().sum() for p in (model.module if trainer == "ddp" else model).parameters()))
+        logged = model._get_ddp_logging_data()
+        print("buckets", logged.get("rebuilt_bucket_sizes") or logged["bucket_sizes"])
+    mine = (getattr(p, "to_local", lambda p=p: p)() for p in (model.module if trainer == "ddp" else model).parameters())  # a rank's share with fsdp
+    print("checksum %.9g" % sum(p.detach().double().abs().sum() for p in mine))
 dist.destroy_process_group()

@@ -61,6 +61,10 @@ int cublasDestroy_v2(void *h) { return h != &handle; }
 int rocblas_set_stream(void *h, void *s) { return set(h, s); }
 int cublasSetStream_v2(void *h, void *s) { return set(h, s); }
 
+int cublasSetWorkspace_v2(void *h, void *w, size_t bytes) {
+  return h != &handle || (w == NULL) != (bytes == 0);
+}
+
 int cublasGemmStridedBatchedEx(void *h, int ta, int tb, int m, int n, int k,
                                const void *alpha, const void *a, int at,
                                int lda, long long sa, const void *b, int bt,

@@ -47,23 +47,38 @@ void zb_blas_end(zb_blas *blas) {
   }
 }
 
+int zb_blas_workspace(zb_blas *blas, void *workspace, size_t bytes) {
+  return blas->cuda_workspace(blas->handle, workspace, bytes);
+}
+
+static int zb_blas_type(int cuda) {
+  switch (cuda) {
+  case ZB_CUDA_R_32F:
+    return ZB_ROCBLAS_F32;
+  case ZB_CUDA_R_16F:
+    return ZB_ROCBLAS_F16;
+  }
+  return ZB_ROCBLAS_BF16;
+}
+
 /* By columns, which is how both count, Cᵀ = B·Aᵀ: what lies as B by rows is its
  * transpose by columns. */
 int zb_gemm_call(void *gemm) {
   static const float zero = 0;
   const zb_gemm *g = gemm;
   const zb_matrix *a = &g->a, *b = &g->b, *c = &g->c;
+  int type = g->type;
   if (g->blas->vendor == ZB_CUDA) {
     return g->blas->cuda_gemm(
-        g->blas->handle, g->plain_b ? ZB_CUBLAS_N : ZB_CUBLAS_T, ZB_CUBLAS_N, g->n,
-        g->m, g->k, &g->alpha, b->at, ZB_CUDA_R_16BF, b->row, b->each, a->at,
-        ZB_CUDA_R_16BF, a->row, a->each, &zero, c->at, ZB_CUDA_R_16BF, c->row,
-        c->each, g->batch, ZB_CUBLAS_COMPUTE_32F, ZB_CUBLAS_GEMM_DEFAULT);
+        g->blas->handle, g->plain_b ? ZB_CUBLAS_N : ZB_CUBLAS_T,
+        g->turn_a ? ZB_CUBLAS_T : ZB_CUBLAS_N, g->n, g->m, g->k, &g->alpha, b->at, type,
+        b->row, b->each, a->at, type, a->row, a->each, &zero, c->at, type, c->row, c->each,
+        g->batch, ZB_CUBLAS_COMPUTE_32F, ZB_CUBLAS_GEMM_DEFAULT);
   }
+  type = zb_blas_type(type);
   return g->blas->rocm_gemm(
-      g->blas->handle, g->plain_b ? ZB_ROCBLAS_N : ZB_ROCBLAS_T, ZB_ROCBLAS_N, g->n,
-      g->m, g->k, &g->alpha, b->at, ZB_ROCBLAS_BF16, b->row, b->each, a->at,
-      ZB_ROCBLAS_BF16, a->row, a->each, &zero, c->at, ZB_ROCBLAS_BF16, c->row,
-      c->each, c->at, ZB_ROCBLAS_BF16, c->row, c->each, g->batch, ZB_ROCBLAS_F32,
-      ZB_ROCBLAS_STANDARD, 0, 0);
+      g->blas->handle, g->plain_b ? ZB_ROCBLAS_N : ZB_ROCBLAS_T,
+      g->turn_a ? ZB_ROCBLAS_T : ZB_ROCBLAS_N, g->n, g->m, g->k, &g->alpha, b->at, type,
+      b->row, b->each, a->at, type, a->row, a->each, &zero, c->at, type, c->row, c->each,
+      c->at, type, c->row, c->each, g->batch, ZB_ROCBLAS_F32, ZB_ROCBLAS_STANDARD, 0, 0);
 }

@@ -1,5 +1,5 @@
 /* The vendor's matrix product, optional and by a table of its own: rocBLAS or
- * cuBLAS. bf16 in and out, sums in float. */
+ * cuBLAS. One type in and out, sums in float. */
 #ifndef ZB_BLAS_H
 #define ZB_BLAS_H
 
@@ -29,16 +29,21 @@
         long long stride_a, const void *b, int b_type, int ldb,                \
         long long stride_b, const void *beta, void *c, int c_type, int ldc,    \
         long long stride_c, int batch, int sums, int algorithm),               \
-       cublasGemmStridedBatchedEx)
+       cublasGemmStridedBatchedEx)                                             \
+  CUDA(cuda_workspace, (void *handle, void *workspace, size_t bytes),          \
+       cublasSetWorkspace_v2)
 
 enum {
   ZB_ROCBLAS_N = 111,
   ZB_ROCBLAS_T = 112,
+  ZB_ROCBLAS_F16 = 150,
   ZB_ROCBLAS_F32 = 151,
   ZB_ROCBLAS_BF16 = 168,
   ZB_ROCBLAS_STANDARD = 0,
   ZB_CUBLAS_N = 0,
   ZB_CUBLAS_T = 1,
+  ZB_CUDA_R_32F = 0,
+  ZB_CUDA_R_16F = 2,
   ZB_CUDA_R_16BF = 14,
   ZB_CUBLAS_COMPUTE_32F = 68,
   ZB_CUBLAS_GEMM_DEFAULT = -1,
@@ -61,12 +66,15 @@ typedef struct zb_matrix {
   int64_t each;
 } zb_matrix;
 
-/* C = alpha·A·Bᵀ, or alpha·A·B with plain_b: C m x n, A m x k, B n x k or k x n. */
+/* C = alpha·A·Bᵀ, or alpha·A·B with plain_b, or with Aᵀ for A with turn_a: C m x n, A m x k
+ * or k x m, B n x k or k x n. type is of CUDA's numbers. */
 typedef struct zb_gemm {
   const zb_blas *blas;
   zb_matrix c, a, b;
   int m, n, k, batch;
   int plain_b; /* B is k x n */
+  int turn_a;  /* A is k x m */
+  int type;
   float alpha;
 } zb_gemm;
 
@@ -77,6 +85,9 @@ int zb_blas_fill(zb_blas *blas, int vendor, void *library, const char **lacks);
  * table is of the device's provider. */
 int zb_blas_open(const zb_table *t, zb_blas *blas, int device, void *stream);
 void zb_blas_end(zb_blas *blas);
+
+/* Of CUDA's library alone. */
+int zb_blas_workspace(zb_blas *blas, void *workspace, size_t bytes);
 
 /* The vendor's result, 0 for success. */
 int zb_gemm_call(void *gemm);

@@ -52,6 +52,22 @@ static int zb_play_spin(zb_batch *b, const zb_play *p, uint64_t ns) {
   return 0;
 }
 
+/* How many steps are taken for messages' times, which are those of the last: there the hosts are
+ * ahead, and what a launch takes is in no time. */
+enum { ZB_PLAY_WATCHED_STEPS = 2, ZB_PLAY_MARKS = ZB_PLAY_WATCHED_STEPS + 1 };
+
+/* The events of each rank around the message, if it is one of those that are watched. */
+static int zb_play_watch(zb_batch *b, const zb_play *p, int32_t k, int ended) {
+  int32_t at = k - p->first;
+  for (int i = 0; i < b->nlocal && at >= 0 && at < p->watched; i++) {
+    zb_rank *r = &b->ranks[i];
+    if (zb_play_behind(b, i, ended ? r->stop[at] : r->start[ZB_PLAY_MARKS + at], r->stream, NULL)) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
 /* The message begins on its stream when computation has come here. */
 static int zb_play_launch(zb_batch *b, const zb_play *p, int32_t k) {
   const zb_play_message *m = &p->message[k];
@@ -64,7 +80,7 @@ static int zb_play_launch(zb_batch *b, const zb_play *p, int32_t k) {
       return 1;
     }
   }
-  if (zb_launch_all(b, &m->work, 0)) {
+  if (zb_play_watch(b, p, k, 0) || zb_launch_all(b, &m->work, 0) || zb_play_watch(b, p, k, 1)) {
     return 1;
   }
   for (int i = 0; i < b->nlocal; i++) {
@@ -101,43 +117,55 @@ static int zb_play_step(zb_batch *b, const zb_play *p) {
   return 0;
 }
 
-/* The time from mark to mark, [step × nlocal + rank]. */
-static int zb_play_read(zb_batch *b, int32_t steps, double *seconds) {
+/* The time from mark to mark, or of each message that is watched, [number × nlocal + rank]. */
+static void zb_play_read(zb_batch *b, int messages, int32_t count, double *seconds) {
   const zb_table *t = b->table;
-  for (int32_t k = 0; k < steps; k++) {
+  for (int32_t k = 0; k < count; k++) {
     for (int i = 0; i < b->nlocal; i++) {
       const zb_rank *r = &b->ranks[i];
       float ms = 0;
       int code = t->setDevice(r->device);
       if (code == 0) {
-        code = t->eventElapsed(&ms, r->start[k], r->start[k + 1]);
+        code = messages ? t->eventElapsed(&ms, r->start[ZB_PLAY_MARKS + k], r->stop[k])
+                        : t->eventElapsed(&ms, r->start[k], r->start[k + 1]);
       }
       if (zb_play_failed(b, code, i, "a step's time")) {
-        return 1;
+        return;
       }
       seconds[(size_t)k * (size_t)b->nlocal + (size_t)i] = (double)ms * 1e-3;
     }
   }
-  return 0;
 }
 
-/* So many steps back to back, and each one's seconds on each rank. At the end the messages'
- * stream waits for computation, so that who waits for the one has waited for both. */
-void zb_play_steps(zb_batch *b, const zb_play *p, int32_t steps, double *seconds) {
+/* So many steps back to back. At the end the messages' stream waits for computation, so that who
+ * waits for the one has waited for both. */
+static int zb_play_all(zb_batch *b, const zb_play *p, int32_t steps) {
   if (zb_begin(b) || zb_play_mark(b, p, 0)) {
-    return;
+    return 1;
   }
   for (int32_t k = 0; k < steps; k++) {
     if (zb_play_step(b, p) || zb_play_mark(b, p, k + 1)) {
-      return;
+      return 1;
     }
   }
   for (int i = 0; i < b->nlocal; i++) {
     if (zb_play_behind(b, i, b->ranks[i].start[steps], NULL, b->ranks[i].stream)) {
-      return;
+      return 1;
     }
   }
-  if (!zb_wait(b)) {
-    zb_play_read(b, steps, seconds);
+  return zb_wait(b);
+}
+
+/* Each step's seconds on each rank. */
+void zb_play_steps(zb_batch *b, const zb_play *p, int32_t steps, double *seconds) {
+  if (!zb_play_all(b, p, steps)) {
+    zb_play_read(b, 0, steps, seconds);
+  }
+}
+
+/* The seconds on each rank of the messages that are watched, waiting for other ranks included. */
+void zb_play_messages(zb_batch *b, const zb_play *p, double *seconds) {
+  if (!zb_play_all(b, p, ZB_PLAY_WATCHED_STEPS)) {
+    zb_play_read(b, 1, p->watched, seconds);
   }
 }

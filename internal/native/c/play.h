@@ -31,8 +31,10 @@ typedef struct zb_play {
   void **compute; /* each local rank's stream of computation; the batch's are for messages */
   char **base;    /* each local rank's buffers */
   void **ready, **done; /* events, [message × nlocal + rank]; no done: nothing waits for it */
+  int32_t first, watched; /* the messages that events of the ranks are around */
 } zb_play;
 
 void zb_play_steps(zb_batch *b, const zb_play *p, int32_t steps, double *seconds);
+void zb_play_messages(zb_batch *b, const zb_play *p, double *seconds);
 
 #endif

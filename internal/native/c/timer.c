@@ -2,7 +2,6 @@
  * devices at once. In C, so that nothing of Go stands between two launches. */
 #include "timer.h"
 
-#include "blas.h"
 #include "loop.h"
 
 static int zb_timer_fail(zb_timer *t, int outcome, int code, int device,
@@ -43,8 +42,8 @@ static int zb_timer_round(zb_timer *t, zb_track *k) {
   for (int i = 0; i < t->nsteps; i++) {
     const zb_step *s = &k->steps[i];
     int code;
-    if (s->vendor) {
-      if ((code = zb_gemm_call(s->params)) != 0) {
+    if (s->vendor != NULL) {
+      if ((code = s->vendor(s->params)) != 0) {
         return zb_timer_fail(t, ZB_BATCH_VENDOR, code, k->device, "");
       }
       continue;

@@ -4,12 +4,15 @@
 
 #include "abi.h"
 
+/* A launch that is no kernel of ours: zb_gemm_call, zb_lt_call. */
+typedef int (*zb_vendor_call)(void *what);
+
 /* One launch of the sequence that is timed. */
 typedef struct zb_step {
   void *function;
   unsigned grid[3], block[3], shared;
   void **params;
-  int vendor; /* not a kernel: params is a zb_gemm */
+  zb_vendor_call vendor; /* launches params in place of a kernel; NULL for a kernel */
 } zb_step;
 
 /* A device with its own stream, events and sequence. */

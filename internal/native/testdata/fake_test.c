@@ -1141,6 +1141,28 @@ static void derived_curves(void) {
   close_world();
 }
 
+/* Measured points stand for the model: at them, between, below and above. A group that is
+ * derived has none. Points that are out of order, or of no curve, are refused. */
+static void measured_points(void) {
+  static const char *const wrong[] = {"point 1e3 0\n", "point 1e3\n", "point 1e3 1\npoint 1e3 2\n"};
+  const char *curve = "curve broadcast 0 4 1 1e+11 0 0 1e-6 1\n";
+  zbl_curve c;
+  char text[2048], err[256];
+  snprintf(text, sizeof text, "%s%spoint 1e3 1e-3\npoint 4e3 2e-3\npoint 8e3 5e-3\n", machine, curve);
+  CHECK(zbl_reset(text, err, sizeof err));
+  c = *zbl_curve_for(ZBL_BROADCAST, 0, 4, 1);
+  CHECK(zbl_model(&c, 1e3) == 1e-3 && zbl_model(&c, 4e3) == 2e-3 && zbl_model(&c, 8e3) == 5e-3);
+  CHECK(zbl_model(&c, 4) == 1e-3 && fabs(zbl_model(&c, 2e3) - sqrt(2) * 1e-3) < 1e-15);
+  CHECK(fabs(zbl_model(&c, 12e3) - 8e-3) < 1e-15);
+  CHECK(zbl_derived(ZBL_BROADCAST, 2, 2, 1).points == 0);
+  zbl_shutdown();
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    snprintf(text, sizeof text, "%s%s%s", machine, curve, wrong[i]);
+    CHECK(!zbl_reset(text, err, sizeof err) && strstr(err, "not understood: point") != NULL);
+  }
+  CHECK(!zbl_reset("zbench-machine 1\npoint 1 1\n", err, sizeof err));
+}
+
 /* All ranks below n join one more communicator. */
 static void join_first(int n, void **more) {
   zb_unique_id id;
@@ -1179,6 +1201,7 @@ static void allowed(void) {
   memory_goes_with_results();
   copies_in_a_graph();
   derived_curves();
+  measured_points();
   derived_for_other_programs();
 }
 

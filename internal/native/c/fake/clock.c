@@ -11,12 +11,37 @@
  * the caller look at a deadline of its own. */
 enum { ZBL_BARRIER_MS = 500 };
 
-/* The closed form; bench/fabric has the same lines in Go, and a test holds the
+/* Through measured points, as zbench recommend goes: a power law between two, the first
+ * one's time below, the last slope above. */
+static double zbl_measured(const zbl_point *p, int n, double bytes) {
+  int i = 1;
+  if (bytes <= p[0].bytes) {
+    return p[0].seconds;
+  }
+  while (i < n && bytes > p[i].bytes) {
+    i++;
+  }
+  if (i < n) {
+    double w = log(bytes / p[i - 1].bytes) / log(p[i].bytes / p[i - 1].bytes);
+    return bytes == p[i].bytes ? p[i].seconds
+                               : p[i - 1].seconds * pow(p[i].seconds / p[i - 1].seconds, w);
+  }
+  if (n == 1) {
+    return p[0].seconds * bytes / p[0].bytes;
+  }
+  return p[n - 1].seconds + (bytes - p[n - 1].bytes) *
+         fmax(0, (p[n - 1].seconds - p[n - 2].seconds) / (p[n - 1].bytes - p[n - 2].bytes));
+}
+
+/* Measured points, or the closed form; bench/fabric has the same lines in Go, and a test holds the
  * two equal to the last bit, so the order of operations matters. */
 double zbl_model(const zbl_curve *c, double bytes) {
   double x = c->k * bytes / c->b;
   double pipeline = c->a + 2 * sqrt(c->a * x);
   double t;
+  if (c->points > 0) {
+    return zbl_measured(zbl.points + c->point, c->points, bytes);
+  }
   if (c->r < pipeline) {
     pipeline = c->r;
   }

@@ -27,6 +27,7 @@
 #include "lost.c"
 #include "machine.c"
 #include "module.c"
+#include "lt.c" /* after module.c */
 #include "null.c"
 #include "number.c"
 #include "op.c"

@@ -55,6 +55,25 @@ static int zbl_read_curve(const char *values) {
   return c.collective < ZBL_COLLECTIVES && zbl_keep_curve(&c);
 }
 
+/* point BYTES SECONDS: measured, of the last curve. */
+static int zbl_read_point(const char *values) {
+  zbl_point p, *grown;
+  zbl_curve *c = zbl.curve_count > 0 ? &zbl.curves[zbl.curve_count - 1] : NULL;
+  if (c == NULL || sscanf(values, "%lf %lf", &p.bytes, &p.seconds) != 2 ||
+      !(p.bytes > 0) || !(p.seconds > 0) ||
+      (c->points > 0 && !(p.bytes > zbl.points[zbl.point_count - 1].bytes))) {
+    return 0;
+  }
+  grown = realloc(zbl.points, ((size_t)zbl.point_count + 1) * sizeof *grown);
+  if (grown == NULL) {
+    return 0;
+  }
+  zbl.points = grown;
+  c->point = c->points++ > 0 ? c->point : zbl.point_count;
+  zbl.points[zbl.point_count++] = p;
+  return 1;
+}
+
 /* extrapolated NAME FIRST RANKS STRIDE: of a curve that stands before it. */
 static int zbl_read_extrapolated(const char *values) {
   char name[32];
@@ -97,6 +116,9 @@ static int zbl_read_line(char *line) {
   *value++ = '\0';
   if (strcmp(line, "curve") == 0) {
     return zbl_read_curve(value);
+  }
+  if (strcmp(line, "point") == 0) {
+    return zbl_read_point(value);
   }
   if (strcmp(line, "extrapolated") == 0) {
     return zbl_read_extrapolated(value);
@@ -153,6 +175,7 @@ static int zbl_read_line(char *line) {
 static void zbl_free_machine(void) {
   free(zbl.devices);
   free(zbl.curves);
+  free(zbl.points);
   free(zbl.faults.late);
   free(zbl.faults.hbm);
   zbl_free_ways();

@@ -156,17 +156,21 @@ static double zbl_kernel_time(const zbl_launched *l, int device) {
   return zbl_plain_time(device);
 }
 
-/* The planted fault of a memory cell: after each launch a bit of the buffer that
- * the kernel's first argument points to is not what was stored there. Kernels
- * that fill or check are spared: they are the measure. */
-static void zbl_store_fault(const zbl_launched *l, int device) {
-  char *at = (char *)(uintptr_t)l->values[0] + zbl.faults.store.byte;
-  if (zbl.faults.store.on && zbl.faults.store.rank == device &&
-      strcmp(l->kernel->file, "data.hip") != 0 &&
-      strcmp(l->kernel->file, "verify.hip") != 0 &&
-      strstr(l->kernel->name, "_fill") == NULL &&
-      zbl_owner(at) == device) {
+/* The planted fault of a memory cell: a bit of a launch's output is not what was stored
+ * there. */
+static void zbl_flip(char *out, int device) {
+  char *at = out + zbl.faults.store.byte;
+  if (zbl.faults.store.on && zbl.faults.store.rank == device && zbl_owner(at) == device) {
     *at ^= 1;
+  }
+}
+
+/* The output is what the kernel's first argument points to. Kernels that fill or check
+ * are spared: they are the measure. */
+static void zbl_store_fault(const zbl_launched *l, int device) {
+  if (strcmp(l->kernel->file, "data.hip") != 0 && strcmp(l->kernel->file, "verify.hip") != 0 &&
+      strstr(l->kernel->name, "_fill") == NULL) {
+    zbl_flip((char *)(uintptr_t)l->values[0], device);
   }
 }
 

@@ -79,6 +79,7 @@ static double zbl_message_time(const zbl_clique *q, const zbl_transfer *t,
   if (of_all != NULL) {
     zbl_curve all = *of_all;
     all.k = one->k;
+    all.points = 0; /* sizes there are those of a collective */
     took = zbl_later(took, zbl_model(&all, bytes));
   }
   return zbl_noisy(zbl_faulty(one, bytes, took, draws), draws, q->first);

@@ -36,7 +36,13 @@ typedef struct zbl_curve {
   int first, ranks, stride;
   double b, a, r, floor, k;
   int extrapolated; /* parts of it are not measured */
+  int point, points; /* the first of its measured points, and how many; upwards in bytes */
 } zbl_curve;
+
+/* A time that was measured: it stands for the model's. */
+typedef struct zbl_point {
+  double bytes, seconds;
+} zbl_point;
 
 /* Faults: what a machine file can say is wrong. A zero rank count or a negative
  * rank means there is none of that kind. */
@@ -152,6 +158,8 @@ typedef struct zbl_world {
   double launch, exit_jitter, noise, event;
   zbl_curve *curves;
   int curve_count;
+  zbl_point *points;
+  int point_count;
   zbl_faults faults;
   zbl_ways ways;
   zbl_device *devices;
@@ -185,6 +193,11 @@ int zbl_reset(const char *text, char *err, size_t errlen);
 int zbl_join_world(const char *text, const zbl_share *how, char *err, size_t errlen);
 void zbl_shutdown(void);
 void zbl_fill(zb_table *t);
+
+/* lt.c */
+struct zb_lt;
+void zbl_lt_fill(struct zb_lt *lt);
+
 const zbl_curve *zbl_curve_for(int collective, int first, int ranks, int stride);
 zbl_curve zbl_derived(int collective, int first, int ranks, int stride);
 

@@ -44,6 +44,16 @@ ZB_SYMBOLS(ZBS_EACH)
 ZBS_MORE(ZBS_EACH)
 ZB_OTHER_NAMES(ZBS_OTHER)
 
+#if FORWARD_HEURISTICS
+#include "../lt.h"
+#if ZB_NAMES
+#define ZBS_LT(field, args, rocm, cuda) ZBS_FORWARD(lt_##field, #cuda)
+#else
+#define ZBS_LT(field, args, rocm, cuda) ZBS_FORWARD(lt_##field, #rocm)
+#endif
+ZB_LT_SYMBOLS(ZBS_LT)
+#endif
+
 /* A library that prints, as some do, when it is loaded. */
 #ifdef NOISY
 #include <stdio.h>

@@ -26,6 +26,8 @@ template <> constexpr std::string_view zb::called<cublasGemmAlgo_t> = "algorithm
 #define ZB_BLAS_VALUES                                                         \
   ZB_VALUE_IS(ZB_CUBLAS_N, CUBLAS_OP_N)                                        \
   ZB_VALUE_IS(ZB_CUBLAS_T, CUBLAS_OP_T)                                        \
+  ZB_VALUE_IS(ZB_CUDA_R_32F, CUDA_R_32F)                                       \
+  ZB_VALUE_IS(ZB_CUDA_R_16F, CUDA_R_16F)                                       \
   ZB_VALUE_IS(ZB_CUDA_R_16BF, CUDA_R_16BF)                                     \
   ZB_VALUE_IS(ZB_CUBLAS_COMPUTE_32F, CUBLAS_COMPUTE_32F)                       \
   ZB_VALUE_IS(ZB_CUBLAS_GEMM_DEFAULT, CUBLAS_GEMM_DEFAULT)                     \

@@ -15,6 +15,7 @@ template <> constexpr std::string_view zb::called<rocblas_gemm_algo> = "algorith
 #define ZB_BLAS_VALUES                                                         \
   ZB_VALUE_IS(ZB_ROCBLAS_N, rocblas_operation_none)                            \
   ZB_VALUE_IS(ZB_ROCBLAS_T, rocblas_operation_transpose)                       \
+  ZB_VALUE_IS(ZB_ROCBLAS_F16, rocblas_datatype_f16_r)                          \
   ZB_VALUE_IS(ZB_ROCBLAS_F32, rocblas_datatype_f32_r)                          \
   ZB_VALUE_IS(ZB_ROCBLAS_BF16, rocblas_datatype_bf16_r)                        \
   ZB_VALUE_IS(ZB_ROCBLAS_STANDARD, rocblas_gemm_algo_standard)                 \

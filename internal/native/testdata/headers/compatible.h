@@ -91,6 +91,7 @@ template <class Real> constexpr bool named(std::string_view name) {
   }
   return name != "dtype" && name != "op" && name != "kind" && name != "attribute" &&
          name != "algorithm" && name != "sums" &&
+         name.find("_attribute") == name.npos &&
          name.find("_type") == name.npos && name.find("_turn") == name.npos;
 }
 
@@ -134,5 +135,10 @@ struct row<OR (*)(OA...), RR (*)(RA...)> {
                         decltype(&name)>::difference(#args) == zb::agrees,     \
                 #field " is not " #name);
 #define ZB_BLAS_SKIP(field, args, name)
+
+#define ZB_LT_IS(field, args, name)                                            \
+  static_assert(zb::row<decltype(zb_lt::field),                                \
+                        decltype(&name)>::difference(#args) == zb::agrees,     \
+                #field " is not " #name);
 
 #endif

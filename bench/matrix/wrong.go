@@ -1,4 +1,4 @@
-package muon
+package matrix
 
 import (
 	"cmp"
@@ -51,7 +51,7 @@ func (h Half) Against(of func(i, j int) (want, slack float64)) Wrong {
 		for j := range h.Cols {
 			w.hold(i, j, func(i, j int) (float64, float64, float64) {
 				want, slack := of(i, j)
-				return h.At(i, j), want, halfUnit(want) + slack
+				return h.At(i, j), want, h.number().halfUnit(want) + slack
 			})
 		}
 	}
@@ -65,7 +65,7 @@ func (w Wrong) Isolated() bool { return w.Elements > 0 && w.Elements <= 4 && w.L
 // Text says where and what.
 func (w Wrong) Text() string {
 	if w.Elements == 0 {
-		return fmt.Sprintf("each of %d elements made again is near what it must be: rounding is coarser than to the nearest bf16, or one-sided", w.Of)
+		return fmt.Sprintf("each of %d elements made again is near what it must be: rounding is coarser than to the nearest, or one-sided", w.Of)
 	}
 	return fmt.Sprintf("%d of %d elements made again are wrong, in rows %d to %d and columns %d to %d; row %d, column %d is %.4g, must be %.4g",
 		w.Elements, w.Of, w.Rows[0], w.Rows[1], w.Cols[0], w.Cols[1], w.Row, w.Col, w.Got, w.Want)

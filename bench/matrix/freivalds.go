@@ -1,4 +1,4 @@
-package muon
+package matrix
 
 import (
 	"math"
@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// A Claim is that C = Alpha·A·Bᵀ + Beta·S + Shift·I, made in float and rounded to bf16
-// once, to nearest. Check holds the whole of C against it without making the product
+// A Claim is that C = Alpha·A·Bᵀ + Beta·S + Shift·I, made in float and rounded to C's
+// type once, to nearest. Check holds the whole of C against it without making the product
 // again: Freivalds' check (Rusins Freivalds, "Probabilistic machines can use less running
 // time", 1977). For a random v of ±1, C·v is compared with Alpha·A·(Bᵀ·v) + Beta·S·v, and
 // vᵀ·C alike, in float64.
@@ -24,6 +24,8 @@ type Claim struct {
 	Alpha, Beta, Shift float64
 	// Parted: Alpha·A·Bᵀ was rounded to bf16 before the sum.
 	Parted bool
+	// Coarse is what the sum may be off by beyond that of floats, as a share.
+	Coarse float64
 }
 
 const (
@@ -81,6 +83,9 @@ func (r *Residuals) add(lines []line, known []int) []int {
 	r.RMS = math.Max(r.RMS, finite(math.Sqrt(square/(uniform*(1+2*math.Sqrt(x)+2*x)))))
 	return known
 }
+
+// Bar is the most that [Claim.Sample] may find.
+func (c *Claim) Bar() float64 { return c.C.number().half + c.Coarse }
 
 // likely is how many deviations the worst of so many lines stays within.
 func likely(lines int) float64 {
@@ -193,23 +198,15 @@ func (c *Claim) load(i int, row, s []float64) {
 func (c *Claim) rounding(i, j int, got, s, norms float64) float64 {
 	depth := float64(c.A.Cols)
 	sum := math.Abs(got) + math.Abs(c.Beta*s) + 2*math.Abs(c.Alpha)*norms/math.Sqrt(depth)
-	h := halfUnit(got) + (depth/2+16)*0x1p-24*sum
+	h := c.C.number().halfUnit(got) + ((depth/2+16)*0x1p-24+c.Coarse)*sum
 	if c.Parted {
 		part := math.Abs(got - c.Beta*s)
 		if i == j {
 			part = math.Abs(got - c.Beta*s - c.Shift)
 		}
-		h += halfUnit(part + h)
+		h += bf16.halfUnit(part + h)
 	}
 	return h
-}
-
-// halfUnit is half a unit in the last place of bf16. Units may count as flushed to zero
-// below the smallest normal number.
-func halfUnit(v float64) float64 {
-	const smallest = 0x1p-126
-	bits := math.Float64bits(v) &^ (1<<63 | 1<<52 - 1) // the power of two
-	return math.Max(math.Float64frombits(bits)*0x1p-8, smallest)
 }
 
 // signs are n random ±1.

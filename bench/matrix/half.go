@@ -1,29 +1,46 @@
-package muon
+// Package matrix holds matrices of a GPU's element types against float64: whole products by Freivalds'
+// check, elements one by one.
+package matrix
 
 import (
+	"cmp"
 	"encoding/binary"
 	"math"
 
 	"gonum.org/v1/gonum/mat"
 )
 
-// Half is a matrix of bf16 as it lies in memory: by rows, each Stride elements long.
+// Half is a matrix as it lies in memory: by rows, each Stride elements long.
 type Half struct {
 	Rows, Cols, Stride int
 	Raw                []byte
+	// Number is the element type; nil is bf16.
+	Number *Number
 }
 
-// Bits are those of an element.
+func (h Half) number() *Number { return cmp.Or(h.Number, &bf16) }
+
+// Bits are those of an element of bf16.
 func (h Half) Bits(i, j int) uint16 {
 	return binary.LittleEndian.Uint16(h.Raw[2*(i*h.Stride+j):])
 }
 
 // At is an element.
-func (h Half) At(i, j int) float64 { return float64(FromBF16(h.Bits(i, j))) }
+func (h Half) At(i, j int) float64 {
+	n := h.number()
+	return n.get(h.Raw[n.Bytes*(i*h.Stride+j):])
+}
 
 // Row decodes a row into a slice of Cols.
 func (h Half) Row(i int, into []float64) []float64 {
-	raw := h.Raw[2*i*h.Stride:][:2*h.Cols]
+	n := h.number()
+	raw := h.Raw[n.Bytes*i*h.Stride:][:n.Bytes*h.Cols]
+	if n != &bf16 {
+		for j := range into {
+			into[j] = n.get(raw[n.Bytes*j:])
+		}
+		return into
+	}
 	for j := range into {
 		into[j] = float64(FromBF16(uint16(raw[2*j]) | uint16(raw[2*j+1])<<8))
 	}
@@ -69,10 +86,11 @@ func (h Half) NotTransposeOf(of Half) int {
 
 // Transposed is a copy by columns.
 func (h Half) Transposed() Half {
-	t := Half{h.Cols, h.Rows, h.Rows, make([]byte, 2*h.Rows*h.Cols)}
+	size := h.number().Bytes
+	t := Half{h.Cols, h.Rows, h.Rows, make([]byte, size*h.Rows*h.Cols), h.Number}
 	for i := range h.Rows {
 		for j := range h.Cols {
-			binary.LittleEndian.PutUint16(t.Raw[2*(j*t.Stride+i):], h.Bits(i, j))
+			copy(t.Raw[size*(j*t.Stride+i):][:size], h.Raw[size*(i*h.Stride+j):])
 		}
 	}
 	return t

@@ -1,0 +1,48 @@
+package device
+
+import (
+	_ "embed"
+	"fmt"
+	"sync"
+)
+
+// Reach is the rate of matrix products that others measured on a kind of device.
+type Reach struct {
+	// Device is the name in bench/device, Dtype zbench's name of the element type.
+	Device string `yaml:"device"`
+	Dtype  string `yaml:"dtype"`
+	// Rate is in FLOP/s; Clock is the units' under that load in Hz, 0 where it is not told.
+	Rate   float64 `yaml:"rate"`
+	Clock  float64 `yaml:"clock"`
+	Source string  `yaml:"source"`
+	Date   string  `yaml:"date"`
+}
+
+//go:embed data/reachable.yaml
+var reachText []byte
+
+var reaches = sync.OnceValue(func() []Reach { return must(readReaches(reachText)) })
+
+func readReaches(text []byte) ([]Reach, error) {
+	var list []Reach
+	if err := decode(text, &list); err != nil {
+		return nil, err
+	}
+	for _, r := range list {
+		if r.Device == "" || r.Dtype == "" || r.Source == "" || r.Date == "" || !(r.Rate > 1e12 && r.Rate < 1e17) || !(r.Clock >= 0 && r.Clock < 1e10) {
+			return nil, fmt.Errorf("an entry of %q lacks its type, rate, source or date", r.Device)
+		}
+	}
+	return list, nil
+}
+
+// ReachOf is what others reached on the device of a name that its driver gives; false where none is known.
+func ReachOf(name, dtype string) (Reach, bool) {
+	d, known := Lookup(name)
+	for _, r := range reaches() {
+		if known && r.Device == d.Name && r.Dtype == dtype {
+			return r, true
+		}
+	}
+	return Reach{}, false
+}

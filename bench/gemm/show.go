@@ -1,0 +1,376 @@
+package gemm
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"zbench/bench/device"
+	"zbench/bench/document"
+	"zbench/bench/finding"
+	"zbench/bench/plain"
+	"zbench/bench/record"
+	"zbench/bench/table"
+	"zbench/bench/unit"
+)
+
+// Codes of the findings of products.
+const (
+	CodeRate    = "gemm_rate"
+	CodeGap     = "first_choice"
+	CodeStrides = "power_of_two_strides"
+	CodeSizes   = "sizes"
+	CodeGPUs    = "reachable_gpus"
+)
+
+// product is a shape of a type on a device with the rows that made it.
+type product struct {
+	shape  Shape
+	dtype  string
+	device record.Device
+	// first and best are choices of the heuristics, torch what PyTorch calls, plain the plain product; nil
+	// where there is none with a time.
+	first, best, torch, plain *record.Kernel
+	// any is one of the rows.
+	any *record.Kernel
+}
+
+func shapeOf(k *record.Kernel) Shape {
+	s := Shape{Layout: k.Shape.Layout, M: k.Shape.Rows, N: k.Shape.Cols, K: k.Shape.Depth, Batch: max(1, k.Shape.Batch), Count: max(1, k.Shape.Count)}
+	s.Name = k.Shape.Name
+	for _, pass := range []string{Forward, Dgrad, Wgrad} {
+		if rest, ok := strings.CutPrefix(s.Name, pass+" "); ok {
+			s.Pass, s.Name = pass, rest
+		}
+	}
+	return s
+}
+
+// products groups the rows, in the order of the record.
+func products(rec *record.Record) []*product {
+	type key struct {
+		shape  record.Shape
+		dtype  string
+		device int
+	}
+	var all []*product
+	at := map[key]*product{}
+	for i := range rec.Kernels {
+		k := &rec.Kernels[i]
+		id := key{k.Shape, k.Dtype, k.Device}
+		p := at[id]
+		if p == nil {
+			p = &product{shape: shapeOf(k), dtype: k.Dtype, device: rec.DeviceOf(k), any: k}
+			at[id] = p
+			all = append(all, p)
+		}
+		if k.Metrics.Effective == nil || k.LeftWrong() {
+			continue
+		}
+		switch k.Role {
+		case record.Torch:
+			p.torch = k
+		case record.Vendor:
+			p.plain = k
+		default:
+			if k.Config.Choice == 1 {
+				p.first = k
+			}
+			if p.best == nil || *k.Metrics.Effective > *p.best.Metrics.Effective {
+				p.best = k
+			}
+		}
+	}
+	return all
+}
+
+// gap is what the first choice has less than the best, as a share.
+func (p *product) gap() float64 {
+	if p.first == nil || p.best == nil {
+		return 0
+	}
+	return 1 - *p.first.Metrics.Effective / *p.best.Metrics.Effective
+}
+
+// rate is the operations per second of a row, 0 without one.
+func rate(k *record.Kernel) float64 {
+	if k == nil {
+		return 0
+	}
+	return *k.Metrics.Effective
+}
+
+// reachable is what a kind of GPU reaches in a type by others' measurements; false where none is known, and
+// on the loopback, whose rates are nobody's.
+func (p *product) reachable() (device.Reach, bool) {
+	if p.device.Kind != record.GPU {
+		return device.Reach{}, false
+	}
+	return device.ReachOf(p.device.Name, p.dtype)
+}
+
+// show fills a document with the products.
+func show(d *document.Document, rec *record.Record) {
+	name := "an unknown device"
+	if len(rec.World.Devices) > 0 {
+		name = rec.World.Devices[0].Name
+	}
+	d.Title = fmt.Sprintf("Matrix products on %s (%s)", plain.Line(name), rec.Source.Backend)
+	if rec.Simulated {
+		d.Banners = append(d.Banners, document.Banner{Kind: "simulated", Label: "SIMULATED", Text: "A stand-in took the place of the vendor's library: times are its model's, results were checked at reduced sizes."})
+	}
+	d.Foot = "Rates are decimal: 1 TFLOP/s = 1e12 operations per second. Tiles and what is lost are counted for the tile that loses least, without division of the depth."
+	all := products(rec)
+	d.Results("Results", document.Sheet{Table: results(rec, all), Label: "Results", Role: document.ResultsID}).Show(document.Everywhere)
+	aroundInto(d, rec, all)
+	d.Add("libraries", "Libraries", document.Facts{{Term: "vendor's products", Text: plain.Line(rec.Source.Vendor)}})
+}
+
+// results is a row a product.
+func results(rec *record.Record, all []*product) table.Table {
+	columns := []string{"product", "M×N×K", "batch", "layout", "type", "first TFLOP/s", "best TFLOP/s", "gap", "PyTorch TFLOP/s", "plain TFLOP/s", "of reachable", "tile", "tiles / units", "lost", "2ⁿ rows"}
+	several := len(rec.World.Devices) > 1
+	if several {
+		columns = append([]string{"GPU"}, columns...)
+	}
+	t := table.Of(columns)
+	t.Title = "Matrix products"
+	if rec.Simulated {
+		t.Title += ", SIMULATED"
+	}
+	for _, p := range asked(rec, all) {
+		s := p.shape
+		f := Best(s, p.device.Units)
+		in, out := Elements(p.dtype)
+		share := unit.None
+		if r, ok := p.reachable(); ok && p.best != nil {
+			share = unit.Percent(rate(p.best) / r.Rate)
+		}
+		row := []string{
+			plain.Line(cmp.Or(strings.TrimSpace(s.Pass+" "+s.Name), unit.None)), fmt.Sprintf("%d×%d×%d", s.M, s.N, s.K), fmt.Sprint(s.Batch), s.Layout, p.dtype,
+			teraflops(p.first), teraflops(p.best), gapText(p), teraflops(p.torch), teraflops(p.plain), share,
+			f.Tile.String(), fmt.Sprintf("%d / %d", f.Tiles, p.device.Units), unit.Percent(f.Lost), cmp.Or(s.Strides(in, out), unit.None),
+		}
+		if several {
+			row = append([]string{fmt.Sprint(p.device.Index)}, row...)
+		}
+		t.Add(row...)
+	}
+	t.Notes = notes(rec)
+	return t
+}
+
+// asked are the products but for those of hidden sizes near by, which the CSV has.
+func asked(rec *record.Record, all []*product) []*product {
+	if !rec.OfKernels() || rec.Spec.Kernels.Around == 0 {
+		return all
+	}
+	models, err := Models(rec.Spec.Kernels)
+	if err != nil {
+		return all
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(p *product) bool {
+		return !slices.ContainsFunc(models[0].Shapes, func(s Shape) bool { return s.Pass == p.shape.Pass && s.String() == p.shape.String() })
+	})
+}
+
+func notes(rec *record.Record) []string {
+	var lines []string
+	seen := map[string]bool{}
+	add := func(text string) {
+		if !seen[text] {
+			seen[text] = true
+			lines = append(lines, plain.Line(text))
+		}
+	}
+	for i := range rec.Kernels {
+		k := &rec.Kernels[i]
+		if k.Status != record.OK {
+			add(fmt.Sprintf("%s %s: %s: %s", k.Dtype, k.Shape.Text(), k.Status, k.Reason))
+		}
+		for _, w := range k.Warnings {
+			if w.Code == "transposed" {
+				add(fmt.Sprintf("%s %s: %s. %s", k.Dtype, k.Shape.Text(), w.Message, w.Hint))
+			}
+		}
+	}
+	return lines
+}
+
+func teraflops(k *record.Kernel) string {
+	if k == nil {
+		return unit.None
+	}
+	return fmt.Sprintf("%.4g", rate(k)/1e12)
+}
+
+func gapText(p *product) string {
+	if p.first == nil {
+		return unit.None
+	}
+	return unit.Percent(p.gap())
+}
+
+// best is the best product in a few words.
+func best(rec *record.Record) []document.Fact {
+	if p := fastest(products(rec)); p != nil {
+		return []document.Fact{{Term: "Best product", Text: unit.Flops(rate(p.best))}}
+	}
+	return nil
+}
+
+func fastest(all []*product) *product {
+	var best *product
+	for _, p := range all {
+		if p.best != nil && (best == nil || rate(p.best) > rate(best.best)) {
+			best = p
+		}
+	}
+	return best
+}
+
+// noticed is the gap between the first choice and the best from which it is told.
+const noticed = 0.02
+
+// figures are the findings: the best rate, what the first choices lose, strides, and hidden sizes.
+func figures(rec *record.Record) finding.List {
+	all := products(rec)
+	var out finding.List
+	say := func(code, text string) { out = append(out, finding.Finding{Code: code, Text: text}) }
+	p := fastest(all)
+	if p == nil {
+		return nil
+	}
+	text := fmt.Sprintf("Best product: %s %s at %s", p.dtype, p.shape.Size(), unit.Flops(rate(p.best)))
+	if r, ok := p.reachable(); ok {
+		text += fmt.Sprintf(", %s of the %s that others reached (%s)", unit.Percent(rate(p.best)/r.Rate), unit.Flops(r.Rate), plain.Line(r.Source))
+	}
+	say(CodeRate, text+".")
+	worst, n := p, 0
+	var flagged []string
+	wanted := asked(rec, all)
+	for _, o := range wanted {
+		if o.gap() >= noticed {
+			n++
+			if o.gap() > worst.gap() {
+				worst = o
+			}
+		}
+		in, bytes := Elements(o.dtype)
+		if f := o.shape.Strides(in, bytes); f != "" && !slices.Contains(flagged, o.shape.Size()) {
+			flagged = append(flagged, o.shape.Size())
+		}
+	}
+	if n > 0 {
+		say(CodeGap, fmt.Sprintf("The heuristics' first choice is at least 2 %% slower than the best of those timed in %d of %d products; at the most %s (%s %s, choice %d).",
+			n, len(wanted), unit.Percent(worst.gap()), worst.dtype, worst.shape.String(), worst.best.Config.Choice))
+	}
+	if len(flagged) > 0 {
+		say(CodeStrides, fmt.Sprintf("Rows a power of two of bytes apart in %d of %d products, %s the first: pad the leading dimension or choose another size.", len(flagged), len(wanted), flagged[0]))
+	}
+	for _, line := range gpus(rec, all) {
+		say(CodeGPUs, line)
+	}
+	if points, hidden := measured(rec, all); len(points) > 1 {
+		for _, line := range Advise(points, hidden, unit.Flops) {
+			say(CodeSizes, line)
+		}
+	}
+	return out
+}
+
+// gpus names the fastest and the slowest of several devices by the best product of each.
+func gpus(rec *record.Record, all []*product) []string {
+	if len(rec.World.Devices) < 2 {
+		return nil
+	}
+	top := map[int]*product{}
+	for _, p := range all {
+		if o := top[p.device.Index]; p.best != nil && (o == nil || rate(p.best) > rate(o.best)) {
+			top[p.device.Index] = p
+		}
+	}
+	var order []*product
+	for _, p := range top {
+		order = append(order, p)
+	}
+	if len(order) < 2 {
+		return nil
+	}
+	slices.SortFunc(order, func(a, b *product) int {
+		return cmp.Or(cmp.Compare(rate(a.best), rate(b.best)), cmp.Compare(a.device.Index, b.device.Index))
+	})
+	slow, fast := order[0], order[len(order)-1]
+	return []string{fmt.Sprintf("Reachable on %d GPUs at once: slowest GPU %d at %s, fastest GPU %d at %s, %s apart.",
+		len(order), slow.device.Index, unit.Flops(rate(slow.best)), fast.device.Index, unit.Flops(rate(fast.best)), unit.Percent(1-rate(slow.best)/rate(fast.best)))}
+}
+
+// measured is what a microbatch takes at each hidden size of the request, by the first choices: those that a
+// job gets.
+func measured(rec *record.Record, all []*product) (points []Point, hidden int64) {
+	if !rec.OfKernels() || rec.Spec.Kernels.Around == 0 {
+		return nil, 0
+	}
+	models, err := Models(rec.Spec.Kernels)
+	if err != nil {
+		return nil, 0
+	}
+	times := map[string]float64{}
+	dtype := all[0].dtype
+	for _, p := range all {
+		if p.first != nil && p.dtype == dtype && p.device.Index == all[0].device.Index {
+			times[p.shape.Pass+p.shape.String()] = p.first.Timing.Seconds.Median
+		}
+	}
+	for _, m := range models {
+		one := Point{Hidden: m.Hidden}
+		for _, s := range m.Shapes {
+			t, ok := times[s.Pass+s.String()]
+			if !ok {
+				one.Flop = 0
+				break
+			}
+			one.Flop += s.Flop() * float64(s.Count)
+			one.Seconds += t * float64(s.Count)
+		}
+		if one.Flop > 0 {
+			points = append(points, one)
+		}
+	}
+	return sorted(points), models[0].Hidden
+}
+
+// aroundInto adds the hidden sizes as a picture, and a map of what tiles lose over M and N.
+func aroundInto(d *document.Document, rec *record.Record, all []*product) {
+	if len(all) == 0 {
+		return
+	}
+	points, hidden := measured(rec, all)
+	if len(points) < 2 {
+		return
+	}
+	bars := document.Bars{ID: "around", Title: "A microbatch's products over the hidden size"}
+	for _, p := range points {
+		bars.Bars = append(bars.Bars, document.Bar{Label: fmt.Sprint(p.Hidden), Value: unit.Flops(p.Rate()), Length: p.Rate(), Weak: p.Hidden != hidden})
+		bars.Most = max(bars.Most, p.Rate())
+	}
+	d.Add("around", "Hidden sizes near by", bars, document.Sheet{Table: lossMap(points, all[0].device.Units), Label: "What tiles lose", Caption: fmt.Sprintf("Share lost to tiles over %d units, rows M, columns N", all[0].device.Units)})
+}
+
+// lossMap is what is lost over M and N for the hidden sizes, M in steps of the tokens that a tile has.
+func lossMap(points []Point, units int) table.Table {
+	columns := []string{"M \\ N"}
+	for _, p := range points {
+		columns = append(columns, fmt.Sprint(p.Hidden))
+	}
+	t := table.Of(columns)
+	for m := int64(1024); m <= 32768; m *= 2 {
+		row := []string{fmt.Sprint(m)}
+		for _, p := range points {
+			row = append(row, unit.Percent(Best(Shape{M: m, N: p.Hidden, K: 1, Batch: 1}, units).Lost))
+		}
+		t.Add(row...)
+	}
+	return t
+}

@@ -1,0 +1,154 @@
+package matrix
+
+import (
+	"encoding/binary"
+	"math"
+	"sort"
+)
+
+// Number is an element type of matrices.
+type Number struct {
+	// Name is zbench's, Bytes the size of an element.
+	Name  string
+	Bytes int
+	// half is half a unit in the last place of 1, smallest the smallest normal number.
+	half     float64
+	smallest float64
+	get      func([]byte) float64
+	put      func([]byte, float64)
+}
+
+// Names of the types. FP8 is e4m3 of the Open Compute Project, FP8FNUZ the form without infinities,
+// negative zero and with one not-a-number that gfx942 has.
+const (
+	BF16    = "bfloat16"
+	FP16    = "float16"
+	F32     = "float32"
+	FP8     = "float8_e4m3"
+	FP8FNUZ = "float8_e4m3fnuz"
+)
+
+var bf16 = Number{
+	BF16, 2, 0x1p-8, 0x1p-126,
+	func(b []byte) float64 { return float64(FromBF16(binary.LittleEndian.Uint16(b))) },
+	func(b []byte, v float64) { binary.LittleEndian.PutUint16(b, ToBF16(float32(v))) },
+}
+
+var numbers = []*Number{
+	&bf16,
+	small(FP16, 5, 10, 15, 0x1p-14, 2),
+	{
+		F32, 4, 0x1p-24, 0x1p-126,
+		func(b []byte) float64 { return float64(math.Float32frombits(binary.LittleEndian.Uint32(b))) },
+		func(b []byte, v float64) { binary.LittleEndian.PutUint32(b, math.Float32bits(float32(v))) },
+	},
+	small(FP8, 4, 3, 7, 0x1p-6, 1),
+	small(FP8FNUZ, 4, 3, 8, 0x1p-7, 1),
+}
+
+// NumberOf is a type by its name; nil for an unknown one.
+func NumberOf(name string) *Number {
+	for _, n := range numbers {
+		if n.Name == name {
+			return n
+		}
+	}
+	return nil
+}
+
+// Put writes the nearest number at the beginning of a slice, ties to even.
+func (n *Number) Put(to []byte, v float64) { n.put(to, v) }
+
+// Get reads a number.
+func (n *Number) Get(from []byte) float64 { return n.get(from) }
+
+// halfUnit is half a unit in the last place. Units may count as flushed to zero below the smallest normal
+// number.
+func (n *Number) halfUnit(v float64) float64 {
+	bits := math.Float64bits(v) &^ (1<<63 | 1<<52 - 1) // the power of two
+	return math.Max(math.Float64frombits(bits)*n.half, n.smallest)
+}
+
+// small is a type of at most 16 bits, by a table of its positive numbers.
+func small(name string, exponent, digits, bias int, smallest float64, bytes int) *Number {
+	half := 1 << (exponent + digits)
+	table := make([]float64, 0, half)
+	for bits := range half {
+		e, f := bits>>digits, float64(bits&(1<<digits-1))
+		v := math.Ldexp(f, 1-bias-digits)
+		if e > 0 {
+			v = math.Ldexp(1+math.Ldexp(f, -digits), e-bias)
+		}
+		switch {
+		case name == FP16 && e == 1<<exponent-1 && f == 0:
+			v = math.Inf(1)
+		case name == FP16 && e == 1<<exponent-1, name == FP8 && bits == half-1:
+			v = math.NaN()
+		}
+		table = append(table, v)
+	}
+	finite := sort.Search(half, func(i int) bool { return math.IsNaN(table[i]) || math.IsInf(table[i], 0) })
+	load := func(b []byte) int {
+		if bytes == 1 {
+			return int(b[0])
+		}
+		return int(binary.LittleEndian.Uint16(b))
+	}
+	return &Number{
+		name, bytes, math.Ldexp(1, -digits-1), smallest,
+		func(b []byte) float64 {
+			bits := load(b)
+			if name == FP8FNUZ && bits == half {
+				return math.NaN()
+			}
+			v := table[bits&(half-1)]
+			if bits >= half {
+				return -v
+			}
+			return v
+		},
+		func(b []byte, v float64) {
+			bits := nearest(table[:finite], math.Abs(v))
+			if v < 0 && (bits > 0 || name != FP8FNUZ) {
+				bits |= half
+			}
+			b[0] = byte(bits)
+			if bytes == 2 {
+				b[1] = byte(bits >> 8)
+			}
+		},
+	}
+}
+
+// nearest is the index of the number that is nearest, of two the even one; beyond the largest it is that.
+func nearest(table []float64, v float64) int {
+	i := sort.SearchFloat64s(table, v)
+	switch {
+	case i == len(table):
+		return i - 1
+	case i == 0 || table[i] == v:
+		return i
+	}
+	below, above := v-table[i-1], table[i]-v
+	if below < above || below == above && i%2 == 1 {
+		return i - 1
+	}
+	return i
+}
+
+// RoundBF16 rounds to bfloat16, to nearest and ties to even.
+func RoundBF16(v float64) float64 {
+	return float64(FromBF16(ToBF16(float32(v))))
+}
+
+// ToBF16 rounds a float to the bits of a bfloat16, to nearest, ties to even.
+func ToBF16(v float32) uint16 {
+	u := math.Float32bits(v)
+	if u&0x7fffffff > 0x7f800000 {
+		return uint16(u>>16) | 0x40
+	}
+	return uint16((u + 0x7fff + u>>16&1) >> 16)
+}
+
+// FromBF16 widens a bfloat16.
+func FromBF16(bits uint16) float32 { return math.Float32frombits(uint32(bits) << 16) }

@@ -1,0 +1,167 @@
+package replay
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"zbench/bench/finding"
+	"zbench/bench/plan"
+	"zbench/bench/stat"
+	"zbench/bench/unit"
+)
+
+// Messages are what a step's messages take in it, and behind each other after its computation.
+type Messages struct {
+	// Amount is the setting whose messages they are; empty for the trace's own.
+	Amount string `json:"amount"`
+	// Rounds are the steps of each kind, in turn.
+	Rounds int `json:"rounds"`
+	// Alone and Within are the seconds of all messages of a step, each as long as on the rank that came last to it: the
+	// median over rounds, without and with computation.
+	Alone  float64 `json:"alone"`
+	Within float64 `json:"within"`
+	// Factor is the second over the first, by the mean logarithm of rounds; Lo and Hi are the ends of its 95 % interval.
+	// Computation that is one thread takes nothing from messages: what is above 1 are launches that come late.
+	Factor float64 `json:"factor"`
+	Lo     float64 `json:"lo"`
+	Hi     float64 `json:"hi"`
+	// Late is the rank that the others wait for; null where none stands out.
+	Late *Late `json:"late"`
+}
+
+// Late is a rank that comes last to messages more often than chance would have it.
+type Late struct {
+	Rank int `json:"rank"`
+	// Last of Of messages that were waited for had it last.
+	Last int `json:"last"`
+	Of   int `json:"of"`
+	// Wait is what the others wait in a step, in seconds: the median over rounds of the sum.
+	Wait float64 `json:"wait"`
+}
+
+const (
+	messageRounds = 10
+	// waited is the share of a message's time from which on others' waiting counts.
+	waited = 0.01
+	// lateChance is the chance at most at which a rank that is like the others is called late.
+	lateChance = 1e-3
+)
+
+// Bare is the step with all of its computation before its messages: those follow each other, and the host has
+// launched them by then.
+func Bare(s *plan.Step) *plan.Step {
+	out := Alone(s)
+	out.Sends, out.Cases = s.Sends, s.Cases
+	for i := range s.Sends {
+		out.Ops = append(out.Ops, plan.StepOp{Do: plan.StepLaunch, Message: i})
+	}
+	if n := len(s.Sends); n > 0 {
+		out.Ops = append(out.Ops, plan.StepOp{Do: plan.StepWait, Message: n - 1})
+	}
+	return out
+}
+
+// TakeMessages times the messages of a staged step, with computation and, in the bare one, without, in turn.
+func TakeMessages(ctx context.Context, p plan.Player, step, bare, messages int) (*Messages, error) {
+	times := [2][][]float64{}
+	for range messageRounds {
+		for i, setting := range []int{bare, step} {
+			var all []float64
+			for first := 0; first < messages; first += plan.MaxWatched {
+				some, err := p.Messages(ctx, setting, first, min(plan.MaxWatched, messages-first))
+				if err != nil {
+					return nil, err
+				}
+				all = append(all, some...)
+			}
+			times[i] = append(times[i], all)
+		}
+	}
+	return messagesOf(times[0], times[1], messages), nil
+}
+
+// messagesOf compares the times of messages by round and message × rank.
+func messagesOf(alone, within [][]float64, messages int) *Messages {
+	m := &Messages{Rounds: len(alone), Late: lateOf(within, messages)}
+	var without, with, logs []float64
+	for i := range alone {
+		a, w := transfer(alone[i], messages), transfer(within[i], messages)
+		without, with, logs = append(without, a), append(with, w), append(logs, math.Log(w/a))
+	}
+	m.Alone, m.Within = stat.Quantile(without, 0.5), stat.Quantile(with, 0.5)
+	mean := stat.Mean(logs)
+	n := float64(len(logs))
+	half := distuv.StudentsT{Sigma: 1, Nu: n - 1}.Quantile(0.975) * math.Sqrt(stat.Variance(logs, mean)/n)
+	m.Factor, m.Lo, m.Hi = math.Exp(mean), math.Exp(mean-half), math.Exp(mean+half)
+	return m
+}
+
+// transfer is the time of all messages of a step, each that of the rank which came last and waited for none.
+func transfer(seconds []float64, messages int) (sum float64) {
+	ranks := len(seconds) / messages
+	for i := range messages {
+		sum += slices.Min(seconds[i*ranks : (i+1)*ranks])
+	}
+	return sum
+}
+
+// lateOf finds the rank that came last to most of the messages for which others waited.
+func lateOf(rounds [][]float64, messages int) *Late {
+	ranks := len(rounds[0]) / messages
+	last, waits, all := make([]int, ranks), make([][]float64, ranks), 0
+	for _, seconds := range rounds {
+		wait := make([]float64, ranks) // that the others had of each
+		for i := range messages {
+			row := seconds[i*ranks : (i+1)*ranks]
+			shortest := slices.Min(row)
+			if by := stat.Quantile(row, 0.5) - shortest; by > waited*shortest {
+				k := slices.Index(row, shortest)
+				last[k]++
+				wait[k] += by
+				all++
+			}
+		}
+		for k := range waits {
+			waits[k] = append(waits[k], wait[k])
+		}
+	}
+	if ranks < 2 || all == 0 {
+		return nil
+	}
+	k := slices.Index(last, slices.Max(last))
+	if stat.BinomialTail(last[k], all, 1/float64(ranks))*float64(ranks) > lateChance {
+		return nil
+	}
+	return &Late{Rank: k, Last: last[k], Of: all, Wait: stat.Quantile(waits[k], 0.5)}
+}
+
+// Codes of the findings of messages.
+const (
+	CodeLaunches = "late_launches"
+	CodeLate     = "late_rank"
+)
+
+// findings say what messages lose inside of a step, and which rank they wait for.
+func (m *Messages) findings() (list finding.List) {
+	of := cmp.Or(m.Amount, "the trace's buckets")
+	if m.Lo > 1+waited {
+		list = append(list, finding.Finding{
+			Code: CodeLaunches, Severity: finding.Warning,
+			Text: fmt.Sprintf("LAUNCHES: In a step with %s messages take %.2f to %.2f times as long as behind each other, %s for %s, beside computation that takes nothing from them.", of, m.Lo, m.Hi, unit.Seconds(m.Within), unit.Seconds(m.Alone)),
+			Hint: "the host of a rank launches them late: look at what else it does",
+		})
+	}
+	if l := m.Late; l != nil {
+		list = append(list, finding.Finding{
+			Code: CodeLate, Severity: finding.Warning, Subject: &finding.Subject{Kind: finding.Rank, Name: fmt.Sprint("rank ", l.Rank)},
+			Text: fmt.Sprintf("LATE: Rank %d comes last to %d of %d messages that were waited for; the others wait %s a step for it.", l.Rank, l.Last, l.Of, unit.Seconds(l.Wait)),
+			Hint: "look at what else its GPU and host do",
+		})
+	}
+	return list
+}

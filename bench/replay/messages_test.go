@@ -1,0 +1,77 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/bench/plan"
+)
+
+// network is a Player whose messages take a given time, longer with computation, and to which a rank comes late.
+type network struct {
+	ranks         int
+	factor, noise float64
+	late          int // −1: none
+	r             *rand.Rand
+	asked         []int
+}
+
+func (n *network) Stage(context.Context, int, *plan.Step) error { return nil }
+
+func (n *network) Play(context.Context, int, int) ([]float64, error) { return nil, errors.New("no") }
+
+func (n *network) Messages(_ context.Context, setting, first, count int) (all []float64, _ error) {
+	n.asked = append(n.asked, first, count)
+	for range count {
+		took := 1e-3 * (1 + n.noise*n.r.NormFloat64())
+		if setting == 1 {
+			took *= n.factor
+		}
+		for rank := range n.ranks {
+			wait := 1e-7 * n.r.Float64()
+			if n.late >= 0 && rank != n.late {
+				wait += 2e-4
+			}
+			all = append(all, took+wait)
+		}
+	}
+	return all, nil
+}
+
+func TestMessagesTellContentionAndTheLateRank(t *testing.T) {
+	const seeds, messages = 200, 70
+	found := [4]int{}
+	for seed := range seeds {
+		for i, n := range []*network{{factor: 1, late: -1}, {factor: 1.2, late: -1}, {factor: 1, late: 5}, {factor: 1.2, late: 2}} {
+			n.ranks, n.noise, n.r = 8, 0.01, rand.New(rand.NewPCG(uint64(seed), uint64(i)))
+			m, err := TakeMessages(t.Context(), n, 1, 0, messages)
+			require.NoError(t, err)
+			require.Equal(t, []int{0, plan.MaxWatched, plan.MaxWatched, messages - plan.MaxWatched}, n.asked[:4], "no more are watched at once")
+			if m.Lo <= n.factor && n.factor <= m.Hi {
+				found[i]++
+			}
+			list := m.findings()
+			require.Len(t, list, i&1+i>>1, "%d: %+v", i, m)
+			if n.late >= 0 {
+				require.Equal(t, n.late, m.Late.Rank)
+				require.InDelta(t, messages*2e-4, m.Late.Wait, messages*1e-6)
+			} else {
+				require.Nil(t, m.Late)
+			}
+		}
+	}
+	for _, n := range found {
+		require.Greater(t, n, seeds*9/10, "95 % intervals")
+	}
+}
+
+// The bare step has the messages in their order behind all computation, and waits for the last.
+func TestBareStep(t *testing.T) {
+	work := plan.StepOp{Do: plan.StepCompute, Seconds: 1}
+	s := &plan.Step{Sends: []int{0, 0}, Cases: make([]plan.Case, 1), Ops: []plan.StepOp{work, {Do: plan.StepLaunch}, {Do: plan.StepWait}, work, {Do: plan.StepLaunch, Message: 1}}}
+	require.Equal(t, []plan.StepOp{work, work, {Do: plan.StepLaunch}, {Do: plan.StepLaunch, Message: 1}, {Do: plan.StepWait, Message: 1}}, Bare(s).Ops)
+}

@@ -1,0 +1,238 @@
+// Package gemm times a vendor's matrix products on one or more devices: each choice that the library's
+// heuristics offer, what PyTorch would call, and the plain product beside.
+//
+// Open a Driver and Plan the shapes: each choice of a shape is a job of two passes on all devices at once.
+// On the loopback a stand-in takes the place of the library: products of reduced shapes are checked, and
+// times are its model's.
+package gemm
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"zbench/bench/backend"
+	"zbench/bench/device"
+	"zbench/bench/record"
+	"zbench/internal/native"
+)
+
+// Config says what to open.
+type Config struct {
+	Native native.Choice
+	// Device is the index of the GPU; All takes every one.
+	Device int
+	All    bool
+	// Seed is of the data.
+	Seed uint64
+	// Say receives the shape that starts; may be nil.
+	Say func(string)
+}
+
+// Machine is the loopback's machine file: devices on the virtual clock that the stand-in computes on.
+// Faults are lines as hbm has them.
+func Machine(devices int, faults []string) []byte {
+	var b strings.Builder
+	fmt.Fprintf(&b, "zbench-machine 1\nclock virtual\nranks %d\ngpus_per_process %d\nhbm_bytes 17179869184\nnoise 0.004\ngpu simulated MI300X\n", devices, devices)
+	for _, f := range faults {
+		fmt.Fprintf(&b, "fault %s\n", f)
+	}
+	return []byte(b.String())
+}
+
+// gpu is a device with its libraries and memory.
+type gpu struct {
+	info   record.Device
+	stream native.Stream
+	lt     *native.LT
+	blas   *native.BLAS
+	// arena has the operands of the target that runs, workspace what a choice may use.
+	arena, workspace native.Buffer
+	// alone runs the launches that are checked.
+	alone *native.Timer
+}
+
+// Driver is open devices. It is not safe for concurrent use but for Cancel.
+type Driver struct {
+	p   *native.Provider
+	cfg Config
+	// fnuz is the form of fp8 that the GPU has.
+	fnuz  bool
+	units []*gpu
+	timer *native.Timer
+	// noBLAS is the reason why there is no plain product.
+	noBLAS error
+	// batch and warm are the least seconds of a batch, and those of the same work before the first sample.
+	batch, warm float64
+	// at is the target whose operands are on the devices, plans are its.
+	at      target
+	entered bool
+	blocks  map[string][]byte
+}
+
+// ErrDevice is wrapped where a device is asked for that is not there, ErrMemory where a shape needs more
+// memory than it has.
+var (
+	ErrDevice = errors.New("no such device")
+	ErrMemory = errors.New("not enough memory")
+)
+
+const (
+	// workspaceBytes is what choices may use: as much as hipblaslt-bench gives by default.
+	workspaceBytes = 128 << 20
+	// warmSeconds bring a GPU to the clock and temperature that it holds under the load.
+	warmSeconds = 1.0
+	// batchSeconds is the least a batch between two events takes.
+	batchSeconds = 5e-3
+	// deadline is how long a launch that is checked may take, in seconds.
+	deadline = 120.0
+)
+
+// Open opens the provider, the devices and the libraries.
+func Open(cfg Config) (*Driver, error) {
+	cfg.Native.Needs = []native.Role{native.RoleRuntime, native.RoleDriver}
+	p, err := native.Open(cfg.Native)
+	if err != nil {
+		return nil, err
+	}
+	d := &Driver{p: p, cfg: cfg, batch: batchSeconds, warm: warmSeconds, blocks: map[string][]byte{}}
+	if p.Simulated {
+		d.batch, d.warm = 0, 0 // the model's clock has no temperature
+	}
+	if err := d.open(); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	return d, nil
+}
+
+func (d *Driver) open() error {
+	n, err := d.p.Devices()
+	if err != nil {
+		return err
+	}
+	indices := []int{d.cfg.Device}
+	if d.cfg.All {
+		indices = nil
+		for i := range n {
+			indices = append(indices, i)
+		}
+	}
+	var streams []native.Stream
+	for _, index := range indices {
+		if index < 0 || index >= n {
+			return fmt.Errorf("%w: device %d of %d", ErrDevice, index, n)
+		}
+		u := &gpu{}
+		d.units = append(d.units, u)
+		if err := d.openUnit(u, index); err != nil {
+			return err
+		}
+		streams = append(streams, u.stream)
+	}
+	d.timer, err = d.p.NewTimer(streams)
+	return err
+}
+
+func (d *Driver) openUnit(u *gpu, index int) error {
+	about, err := d.p.Device(index)
+	if err != nil {
+		return err
+	}
+	d.fnuz = d.vendor().FNUZ == [2]int{about.CapabilityMajor, about.CapabilityMinor}
+	_, total, err := d.p.Memory(index)
+	if err != nil {
+		return err
+	}
+	u.info = record.Device{Index: index, Name: about.Name, Kind: record.GPU, Units: about.Units, Bytes: total, Cache: about.L2}
+	if d.p.Simulated {
+		u.info.Kind = record.OnLoopback
+	}
+	if known, ok := device.Lookup(about.Name); ok {
+		u.info.Cache = known.Cache
+	}
+	if u.stream, err = d.p.NewStream(index); err != nil {
+		return err
+	}
+	if u.alone, err = d.p.NewTimer([]native.Stream{u.stream}); err != nil {
+		return err
+	}
+	if u.lt, err = d.p.FindLT(d.cfg.Native); err != nil {
+		return err
+	}
+	if err := u.lt.Start(index); err != nil {
+		return err
+	}
+	if u.blas, d.noBLAS = d.p.FindBLAS(d.cfg.Native); d.noBLAS == nil {
+		d.noBLAS = u.blas.Start(u.stream)
+	}
+	u.workspace, err = d.p.Alloc(index, workspaceBytes)
+	return err
+}
+
+// vendor is the row of the backend, or that which the loopback is made after.
+func (d *Driver) vendor() backend.Vendor { return backend.Like(d.p.Backend) }
+
+// Devices describes those that were opened.
+func (d *Driver) Devices() []record.Device {
+	var all []record.Device
+	for _, u := range d.units {
+		all = append(all, u.info)
+	}
+	return all
+}
+
+// Libraries are those underneath.
+func (d *Driver) Libraries() []native.Library { return d.p.Libraries }
+
+// VendorText names the libraries of products.
+func (d *Driver) VendorText() string {
+	lt := d.units[0].lt.Library
+	text := lt.Name
+	if lt.Path != "" {
+		text = lt.Path
+	}
+	if d.noBLAS != nil {
+		return text + "; no plain product: " + d.noBLAS.Error()
+	}
+	text += "; " + d.units[0].blas.Library.Path
+	if setting := d.units[0].blas.Setting(); setting != "" {
+		text += ", " + setting
+	}
+	return text
+}
+
+// Cancel makes what runs return native.ErrCancelled soon.
+func (d *Driver) Cancel() { d.timer.Cancel() }
+
+// Close frees everything. It may be called twice.
+func (d *Driver) Close() error {
+	if d.p == nil {
+		return nil
+	}
+	var all []error
+	if d.timer != nil {
+		d.timer.Close()
+	}
+	for _, u := range d.units {
+		for _, b := range []native.Buffer{u.arena, u.workspace} {
+			if b.Bytes > 0 {
+				all = append(all, d.p.Free(b))
+			}
+		}
+		if u.alone != nil {
+			u.alone.Close()
+		}
+		if u.lt != nil {
+			u.lt.Close()
+		}
+		if u.blas != nil {
+			u.blas.Close()
+		}
+		if u.stream != (native.Stream{}) {
+			all = append(all, d.p.FreeStream(u.stream))
+		}
+	}
+	d.p.Close()
+	d.p = nil
+	return errors.Join(all...)
+}

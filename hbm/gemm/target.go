@@ -1,0 +1,193 @@
+package gemm
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	method "zbench/bench/gemm"
+	"zbench/bench/matrix"
+	"zbench/bench/record"
+	"zbench/bench/unit"
+	"zbench/internal/native"
+)
+
+// target is a shape of a type.
+type target struct {
+	shape method.Shape
+	dtype string
+}
+
+// kind is an element type with what the library makes of it.
+type kind struct {
+	in, out         *matrix.Number
+	element, result native.Element
+}
+
+// kindOf is a type on this GPU: fp8 in the form that it has.
+func (d *Driver) kindOf(dtype string) kind {
+	of := func(in, out string, element, result native.Element) kind {
+		return kind{matrix.NumberOf(in), matrix.NumberOf(out), element, result}
+	}
+	switch dtype {
+	case method.FP16:
+		return of(matrix.FP16, matrix.FP16, native.FP16, native.FP16)
+	case method.F32:
+		return of(matrix.F32, matrix.F32, native.F32, native.F32)
+	case method.FP8:
+		if d.fnuz {
+			return of(matrix.FP8FNUZ, matrix.BF16, native.FP8FNUZ, native.BF16)
+		}
+		return of(matrix.FP8, matrix.BF16, native.FP8, native.BF16)
+	}
+	return of(matrix.BF16, matrix.BF16, native.BF16, native.BF16)
+}
+
+// transposed tells that the library takes the type as TN alone, so that operands are turned in memory first.
+func (d *Driver) transposed(dtype string) bool {
+	return dtype == method.FP8 && d.vendor().TransposedFP8
+}
+
+// runs is the shape as the library gets it.
+func (d *Driver) runs(t target) method.Shape {
+	if d.transposed(t.dtype) {
+		t.shape.Layout = method.TN
+	}
+	return t.shape
+}
+
+// places are where the operands of each set are in the arena, in bytes.
+type places struct {
+	a, b, c [2]int64 // elements, and bytes of one matrix's batch
+	set     int64    // bytes of a set
+	sets    int
+}
+
+func aligned(bytes int64) int64 { return (bytes + 4095) / 4096 * 4096 }
+
+// place lays out enough sets that they take twice the last level of cache, as far as the memory goes.
+func (d *Driver) place(s method.Shape, k kind) (places, error) {
+	var p places
+	a, b, c := s.Sides()
+	for i, sides := range [][2]int64{a, b, c} {
+		size := int64(k.in.Bytes)
+		if i == 2 {
+			size = int64(k.out.Bytes)
+		}
+		of := [2]int64{sides[0] * sides[1] * s.Batch, sides[0] * sides[1] * s.Batch * size}
+		*[]*[2]int64{&p.a, &p.b, &p.c}[i] = of
+		p.set += aligned(of[1]) + 4096 // not a power of two apart
+	}
+	free := int64(1) << 62
+	for _, u := range d.units {
+		f, _, err := d.p.Memory(u.info.Index)
+		if err != nil {
+			return p, err
+		}
+		free = min(free, f+u.arena.Bytes)
+	}
+	if p.set > free*9/10 {
+		return p, fmt.Errorf("%w: it needs %s, and the device has %s free", ErrMemory, unit.Bytes(p.set), unit.Bytes(free))
+	}
+	p.sets = int(min(64, max(2, 2*d.units[0].info.Cache/p.set+1), max(1, free*9/10/p.set)))
+	return p, nil
+}
+
+// enter makes a target's operands the devices'. On the loopback they are those of its reduced shape: timed
+// launches touch no data there.
+func (d *Driver) enter(t target) (places, error) {
+	k := d.kindOf(t.dtype)
+	s := d.checked(t)
+	if !d.p.Simulated {
+		s = d.runs(t)
+	}
+	p, err := d.place(s, k)
+	if err != nil || d.entered && d.at == t {
+		return p, err
+	}
+	d.entered = false
+	for _, u := range d.units {
+		if need := p.set * int64(p.sets); u.arena.Bytes < need {
+			if u.arena.Bytes > 0 {
+				if err := d.p.Free(u.arena); err != nil {
+					return p, err
+				}
+			}
+			u.arena = native.Buffer{}
+			if u.arena, err = d.p.Alloc(u.info.Index, need); err != nil {
+				return p, err
+			}
+		}
+		for set := range p.sets {
+			for operand, bytes := range []int64{p.a[1], p.b[1]} {
+				if err := d.fill(u, p.at(u, set, operand), bytes, k.in, operand); err != nil {
+					return p, err
+				}
+			}
+		}
+	}
+	d.at, d.entered = t, true
+	return p, nil
+}
+
+// at is where an operand of a set begins: A, B, C.
+func (p places) at(u *gpu, set, operand int) native.Address {
+	offset := int64(set) * p.set
+	if operand > 0 {
+		offset += aligned(p.a[1])
+	}
+	if operand > 1 {
+		offset += aligned(p.b[1])
+	}
+	return native.Address{Buffer: u.arena, Offset: offset}
+}
+
+// period is how many normal numbers are drawn of each operand; they repeat from there on. It is prime, so
+// that no two rows of a matrix are the same.
+const period = 1048573
+
+// block is the bytes of a period.
+func (d *Driver) block(n *matrix.Number, operand int) []byte {
+	key := fmt.Sprint(n.Name, operand)
+	if d.blocks[key] == nil {
+		rng := rand.New(rand.NewPCG(d.cfg.Seed, uint64(operand))) //nolint:gosec // test data
+		raw := make([]byte, period*n.Bytes)
+		for i := range period {
+			n.Put(raw[i*n.Bytes:], rng.NormFloat64())
+		}
+		d.blocks[key] = raw
+	}
+	return d.blocks[key]
+}
+
+// fill writes an operand. Zeros would draw less power and time better than training does.
+func (d *Driver) fill(_ *gpu, to native.Address, bytes int64, n *matrix.Number, operand int) error {
+	block := d.block(n, operand)
+	for at := int64(0); at < bytes; at += int64(len(block)) {
+		part := block[:min(int64(len(block)), bytes-at)]
+		if err := d.p.Write(native.Address{Buffer: to.Buffer, Offset: to.Offset + at}, part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// row is what is known of an entry before it has run.
+func (d *Driver) row(t target, e entry, p places) record.Kernel {
+	s := d.runs(t)
+	name := s.Name
+	if s.Pass != "" {
+		name = s.Pass + " " + s.Name
+	}
+	k := record.Kernel{
+		Kernel: method.Kernel, Role: e.role, Library: e.library, Dtype: t.dtype, Counting: "least, each operand read once, the result written once",
+		Shape:  record.Shape{Name: name, Rows: s.M, Cols: s.N, Depth: s.K, Layout: t.shape.Layout, Batch: s.Batch, Measured: s.Batch, Count: s.Count},
+		Config: record.LaunchConfig{Choice: e.choice + 1, Workspace: e.workspace},
+		Moved:  p.a[1] + p.b[1] + p.c[1], Effective: s.Flop(), Executed: s.Flop(),
+	}
+	if e.role == record.Vendor {
+		k.Config.Choice = 0
+	}
+	k.WorkingSet = k.Moved * int64(p.sets)
+	k.CacheResident = k.WorkingSet < 2*d.units[0].info.Cache
+	return k
+}

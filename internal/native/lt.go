@@ -1,0 +1,171 @@
+package native
+
+/*
+#include <stdlib.h>
+#include "c/dl.h"
+#include "c/fake/world.h"
+#include "c/lt.h"
+#include "c/shim.h"
+#include "c/timer.h"
+*/
+import "C"
+
+import (
+	"fmt"
+	"unsafe"
+
+	"zbench/bench/backend"
+)
+
+// Element is the type of a vendor's matrices.
+type Element int
+
+// The types; the zero one is bf16. FP8 is e4m3: gfx942 has the FNUZ form, others that of the Open Compute
+// Project.
+const (
+	BF16 Element = iota
+	FP16
+	F32
+	FP8
+	FP8FNUZ
+)
+
+// elementNumbers are the vendors' for the types, which are the same.
+var elementNumbers = [...]C.int{BF16: C.ZB_LT_BF16, FP16: C.ZB_LT_F16, F32: C.ZB_LT_F32, FP8: C.ZB_LT_E4M3, FP8FNUZ: C.ZB_LT_E4M3_FNUZ}
+
+// LTChoices is the most choices that are asked for.
+const LTChoices = C.ZB_LT_MOST
+
+// LT is the vendor's library of matrix products by heuristics, with a handle for a device. Close it when
+// done.
+type LT struct {
+	// Library is its name and path.
+	Library Library
+	p       *Provider
+	c       *C.zb_lt
+	opened  unsafe.Pointer
+}
+
+// FindLT searches for the vendor's products by heuristics and opens the library; on the loopback it is its
+// own stand-in. Start prepares it. The error of a missing library wraps ErrUnavailable.
+func (p *Provider) FindLT(o Choice) (*LT, error) {
+	l := &LT{p: p, c: (*C.zb_lt)(C.calloc(1, C.size_t(unsafe.Sizeof(C.zb_lt{}))))}
+	if p.builtin {
+		C.zbl_lt_fill(l.c)
+		l.Library = Library{Name: "loopback " + backend.Like(o.Backend).LT.Name()}
+		return l, nil
+	}
+	v, _ := backend.Of(o.Backend)
+	f, library, path, err := findProducts(o, v.LT)
+	if err != nil {
+		l.Close()
+		return nil, err
+	}
+	defer f.end()
+	l.Library, l.opened = Library{Name: v.LT.Name(), Path: path}, library
+	var lacks *C.char
+	if C.zb_lt_fill(l.c, C.int(v.Column), library, &lacks) == 0 {
+		l.Close()
+		return nil, fmt.Errorf("%w: %s lacks %s", ErrUnavailable, path, C.GoString(lacks))
+	}
+	return l, nil
+}
+
+// Start creates the library's handle for a device.
+func (l *LT) Start(device int) error {
+	if code := C.zb_lt_open(l.p.table, l.c, C.int(device)); code != 0 {
+		return fmt.Errorf("%s: create a handle: code %d", l.Library.Name, int(code))
+	}
+	return nil
+}
+
+// Close frees the handle and the library. It may be called twice.
+func (l *LT) Close() {
+	if l.c == nil {
+		return
+	}
+	C.zb_lt_end(l.c)
+	C.free(unsafe.Pointer(l.c))
+	if l.opened != nil {
+		C.zb_close(l.opened)
+	}
+	l.c = nil
+}
+
+// LTShape is a product C = op(A)·op(B) of dense matrices by rows: C has M rows and N columns, the depth is
+// K. TurnA: A has K rows and M columns. TurnB: B has N rows and K columns.
+type LTShape struct {
+	M, N, K, Batch int
+	TurnA, TurnB   bool
+	Type, Out      Element
+	// Workspace is the most that a choice may use, in bytes; Most is how many are asked for.
+	Workspace int64
+	Most      int
+}
+
+// LTPlan is what the heuristics offer for a shape, the first first. Close it when done.
+type LTPlan struct {
+	// Found is the number of choices.
+	Found int
+	// Workspace is the most that one of them uses, in bytes.
+	Workspace int64
+	c         *C.zb_lt_plan
+}
+
+// Plan asks the heuristics. A shape that the library has no kernel for is an ErrVendor.
+func (l *LT) Plan(s LTShape) (*LTPlan, error) {
+	p := &LTPlan{c: (*C.zb_lt_plan)(C.calloc(1, C.size_t(unsafe.Sizeof(C.zb_lt_plan{}))))}
+	p.c.lt = l.c
+	shape := C.zb_lt_shape{
+		m: C.int64_t(s.M), n: C.int64_t(s.N), k: C.int64_t(s.K), batch: C.int(s.Batch),
+		turn_a: C.int(b2i(s.TurnA)), turn_b: C.int(b2i(s.TurnB)), most: C.int(s.Most),
+		workspace: C.uint64_t(s.Workspace),
+	}
+	shape._type, shape.out_type = elementNumbers[s.Type], elementNumbers[s.Out]
+	if code := C.zb_lt_make(p.c, &shape); code != 0 {
+		err := fmt.Errorf("%w: %s: status %d", ErrVendor, C.GoString(p.c.call), int(code))
+		p.Close()
+		return nil, err
+	}
+	p.Found = int(p.c.found)
+	for i := range p.Found {
+		p.Workspace = max(p.Workspace, int64(C.zb_lt_workspace(p.c, C.int(i))))
+	}
+	return p, nil
+}
+
+// Close frees the descriptors. It may be called twice.
+func (p *LTPlan) Close() {
+	if p.c != nil {
+		C.zb_lt_drop(p.c)
+		C.free(unsafe.Pointer(p.c))
+		p.c = nil
+	}
+}
+
+// LTLaunch is one choice of a plan on a stream: C = op(A)·op(B).
+type LTLaunch struct {
+	Plan      *LTPlan
+	Choice    int
+	Stream    Stream
+	C, A, B   Address
+	Workspace Buffer
+}
+
+// Step is a step of a Timer that launches it.
+func (l LTLaunch) Step() Step { return Step{lt: &l} }
+
+// fillLT puts such a launch where a kernel's would be.
+func (t *Timer) fillLT(to *C.zb_step, l *LTLaunch) {
+	c := (*C.zb_lt_launch)(t.memory(1, unsafe.Sizeof(C.zb_lt_launch{})))
+	c.plan, c.choice, c.stream = l.Plan.c, C.int32_t(l.Choice), l.Stream.ptr
+	c.a, c.b, c.c = unsafe.Pointer(l.A.ptr()), unsafe.Pointer(l.B.ptr()), unsafe.Pointer(l.C.ptr())
+	c.workspace, c.workspace_bytes = l.Workspace.ptr, C.uint64_t(l.Workspace.Bytes)
+	to.params = (*unsafe.Pointer)(unsafe.Pointer(c))
+	to.vendor = C.zb_vendor_call(C.zb_lt_call)
+}
+
+// MoveData says whether launches on the loopback move data, which a library always does.
+func (p *Provider) MoveData(on bool) {
+	C.zb_move_data(p.table, C.int(b2i(on)))
+}

@@ -1,0 +1,131 @@
+package trainers
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/bench/stat"
+	"zbench/test/project"
+)
+
+// few are the recordings that the test takes without -full: one of each number of ranks, with copied
+// gradients, several microbatches, unused parameters.
+var few = []string{"even-8", "even-unused", "gpt-2-copied", "even-accumulated"}
+
+// stepsOfASetting are those that recorded.py makes; the last one counts.
+const stepsOfASetting = 4
+
+// The loopback, given the measured curve of all_reduce and the recorded computation, makes the steps that
+// gloo made over real links: what is sent, and when, PyTorch decides on both sides.
+func TestSimulatedStepsAreReal(t *testing.T) {
+	in := enter(t, "")
+	var all, decided, within int
+	largest := 0.0
+	for _, r := range recordings(t) {
+		if !*full && !slices.Contains(few, r.name) {
+			continue
+		}
+		cells, _ := r.cells(t)
+		var errors []float64
+		var beyond []string
+		for i, simulated := range in.simulated(t, r)[1:] {
+			c := cells[i]
+			c.predicted = simulated
+			t.Log(r.name, c)
+			if !c.decided() {
+				continue
+			}
+			errors = append(errors, math.Abs(c.error()))
+			if math.Abs(c.error()) > 0.03 {
+				beyond = append(beyond, fmt.Sprintf("%s: %+.1f", c.name(), 100*c.error()))
+			}
+		}
+		all, decided, within = all+len(cells), decided+len(errors), within+len(errors)-len(beyond)
+		largest = max(largest, slices.Max(append(errors, 0)))
+		// The document has the line of each recording.
+		lineOf(t, fmt.Sprintf("| %s | %d | %.0f | %d of %d | %.1f | %.1f | %s |", r.title(), r.Ranks, r.Link*8/1e6, len(errors), len(cells),
+			100*stat.Quantile(append(errors, 0), 0.5), 100*slices.Max(append(errors, 0)), strings.Join(beyond, ", ")))
+	}
+	summary := fmt.Sprintf("%d of the %d settings are decided: %d are within 3 %%, all within %.1f %%.", decided, all, within, 100*largest)
+	t.Log(summary)
+	if *full {
+		lineOf(t, summary)
+	}
+	require.GreaterOrEqual(t, float64(within), 0.95*float64(decided))
+	require.LessOrEqual(t, largest, 0.08)
+}
+
+// lineOf fails where docs/LOOPBACK.md lacks a line: it then has to be edited.
+func lineOf(t *testing.T, line string) {
+	t.Helper()
+	if os.Getenv("ZBENCH_STEPS") == "" && !strings.Contains(project.Read(t, "docs/LOOPBACK.md"), line) {
+		t.Errorf("docs/LOOPBACK.md has not:\n%s", line)
+	}
+}
+
+// simulated are the steps of a recording's settings on the loopback, in seconds.
+func (in inside) simulated(t *testing.T, r recording) []float64 {
+	t.Helper()
+	write := func(name string, text []byte) {
+		require.NoError(t, os.WriteFile(filepath.Join(in.root, in.at, name), text, 0o644)) //nolint:gosec // Python reads it
+	}
+	text, err := os.ReadFile(r.file)
+	require.NoError(t, err)
+	write("recorded.py", []byte(project.Read(t, "testdata/torch/recorded.py")))
+	write(r.name+".json", text)
+	write(r.name+".log", r.log())
+	cmd := in.zbench(fmt.Sprintf("--sizes --nodes %d --gpus-per-node 1 --fault noise:sigma=0 --tflops 1 --curve %s/%s.log --trace %s/%s.trace", r.Ranks, in.at, r.name, in.at, r.name),
+		"recorded.py", in.at+"/"+r.name+".json")
+	require.NoError(t, cmd.Run(), "%s", cmd.Stdout)
+	for _, s := range r.Steps { // what is compared sent what was recorded
+		sent := strings.Trim(strings.ReplaceAll(fmt.Sprint(s.Buckets), " ", ", "), "[]")
+		require.Contains(t, fmt.Sprint(cmd.Stdout), " "+sent+"\n", r.name)
+	}
+	var trace struct {
+		Events []struct {
+			Name string  `json:"name"`
+			Dur  float64 `json:"dur"`
+		} `json:"traceEvents"`
+	}
+	text, err = os.ReadFile(filepath.Join(in.root, in.at, r.name+".trace"))
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(text, &trace))
+	steps := make([]float64, stepsOfASetting*len(r.Steps))
+	for _, e := range trace.Events {
+		if number, is := strings.CutPrefix(e.Name, "ProfilerStep#"); is {
+			i, err := strconv.Atoi(number)
+			require.NoError(t, err)
+			steps[i] = e.Dur * 1e-6
+		}
+	}
+	var last []float64
+	for i := range r.Steps {
+		last = append(last, steps[stepsOfASetting*(i+1)-1])
+	}
+	return last
+}
+
+// log is the recording's curve as rccl-tests prints one.
+func (r recording) log() []byte {
+	var b strings.Builder
+	for rank := range r.Ranks {
+		fmt.Fprintf(&b, "#  Rank  %d Group  0 Pid   %d on     host%d device  0 [0000:00:00] gloo\n", rank, rank+1, rank)
+	}
+	b.WriteString("# size count type redop root time algbw busbw #wrong time algbw busbw #wrong\n# (B) (elements) (us) (GB/s) (GB/s) (us) (GB/s) (GB/s)\n")
+	for _, p := range r.Curve {
+		median := stat.Quantile(p.Seconds, 0.5)
+		rate := float64(p.Bytes) / median / 1e9
+		side := fmt.Sprintf("%.1f %.4f %.4f 0", 1e6*median, rate, rate*2*float64(r.Ranks-1)/float64(r.Ranks))
+		fmt.Fprintf(&b, "%d %d float sum -1 %s %s\n", p.Bytes, p.Bytes/4, side, side)
+	}
+	return []byte(b.String())
+}
