@@ -5,7 +5,8 @@
 #
 #   trixie  HIP 5.7 with hiprtc inside it, and RCCL (NCCL API 2.13.4), with headers;
 #           of rocBLAS 5.5 the headers alone
-#   sid     the newest HIP whose hiprtc is a library of its own (6 or later)
+#   sid     the newest HIP whose hiprtc is a library of its own (6 or later); of hipBLASLt
+#           the headers alone
 #
 #   torch      trixie with PyTorch 2.6 for CPUs, without ROCm
 #   torch-sid  sid with its newer one
@@ -39,7 +40,10 @@ trixie)
 	wanted="librccl1 librccl-dev libamdhip64-dev rocm-device-libs-17 $mpi"
 	headers=librocblas-dev
 	;;
-sid) wanted="newest libhiprtc and its libamdhip64, $mpi" ;;
+sid)
+	wanted="newest libhiprtc and its libamdhip64, $mpi"
+	headers="libhipblaslt-dev libhipblas-common-dev libamdhip64-dev"
+	;;
 torch*) wanted="python3-torch python3-numpy" ;;
 esac
 done_marker=$dir/.zbench-done
@@ -94,7 +98,7 @@ fi
 inside apt-get install -y --no-install-recommends $packages
 if [ -n "$headers" ]; then
 	# shellcheck disable=SC2016 # expanded inside
-	inside sh -c 'cd /root && rm -f ./*.deb && apt-get -o APT::Sandbox::User=root download "$1" && dpkg -x ./*.deb headers &&
+	inside sh -c 'cd /root && rm -f ./*.deb && apt-get -o APT::Sandbox::User=root download $1 && for deb in ./*.deb; do dpkg -x "$deb" headers; done &&
 		cp -r headers/usr/include/. /usr/include && rm -r headers ./*.deb' - "$headers"
 fi
 inside apt-get clean

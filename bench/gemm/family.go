@@ -55,13 +55,13 @@ const (
 // Family is the products' row in the table of families.
 var Family = kernel.Register(kernel.Family{
 	Name: spec.Gemm, Order: 5, OneDevice: true, Faults: true, MaxTime: "0.3",
-	Short: "Matrix products of a model by the vendor's library, and sizes that run well",
+	Short: "A model's matrix products, and sizes that run well",
 	Long: `Times the matrix products of a model's layers (forward, dgrad, wgrad, with
 experts and router) or given ones by hipBLASLt or cuBLASLt: each choice of the
 library's heuristics, what PyTorch would call, and the plain product of rocBLAS
 or cuBLAS. Each product is checked against float64. Beside the TFLOP/s stand the
-tiles over the compute units, the share that is lost to both, and rows a power of
-two apart. --around hidden compares hidden sizes near by; --peak measures the
+tiles over the compute units, the share that they lose, and rows a power of two
+apart. --around hidden compares hidden sizes near by; --peak measures the
 reachable rate on all GPUs at once.
 
 Without a GPU a stand-in on the loopback's virtual clock takes the library's
@@ -71,7 +71,7 @@ place: its times are simulated, its results are checked at reduced sizes.`,
   zbench gemm --preset zaya1-base --around hidden
   zbench gemm --peak`,
 	Most:         []string{"preset", "tokens", "mnk", "dtype", "around", "peak", "choices", "max-time", "out", "format"},
-	MostSearched: []string{"resume", "preset", "mnk", "dtype", "device", "max-time", "out", "format"},
+	MostSearched: []string{"resume", "preset", "mnk", "dtype", "max-time", "out", "format"},
 	Settings:     settings,
 	Lacks:        lacks,
 	Check: func(k *spec.Kernels) error {

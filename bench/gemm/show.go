@@ -191,7 +191,7 @@ func notes(rec *record.Record) []string {
 		}
 		for _, w := range k.Warnings {
 			if w.Code == "transposed" {
-				add(fmt.Sprintf("%s %s: %s. %s", k.Dtype, k.Shape.Text(), w.Message, w.Hint))
+				add(fmt.Sprintf("%s %s: %s. %s.", k.Dtype, k.Shape.Text(), w.Message, plain.Capital(w.Hint)))
 			}
 		}
 	}

@@ -183,8 +183,11 @@ func (d *Document) simulated(f finding.Finding) finding.Finding {
 	return f
 }
 
-// Slower tells that steps are longer than in the trace, or than the curves predict.
+// Slower tells that steps are longer than in the trace, or than the curves predict, or wait for launches.
 func (d *Document) Slower() bool {
+	if d.Messages != nil && d.Messages.LaunchedLate() {
+		return true
+	}
 	if d.Own != nil && d.Own.Steps != nil && d.Own.off() > ownWithin {
 		return true
 	}

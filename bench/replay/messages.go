@@ -21,27 +21,34 @@ type Messages struct {
 	Amount string `json:"amount"`
 	// Rounds are the steps of each kind, in turn.
 	Rounds int `json:"rounds"`
-	// Alone and Within are the seconds of all messages of a step, each as long as on the rank that came last to it: the
-	// median over rounds, without and with computation.
-	Alone  float64 `json:"alone"`
+	// Alone is the time of all messages of a step without computation, in seconds: each is as long as on the rank that
+	// came last to it. It is the median over rounds.
+	Alone float64 `json:"alone"`
+	// Within is the same with computation.
 	Within float64 `json:"within"`
-	// Factor is the second over the first, by the mean logarithm of rounds; Lo and Hi are the ends of its 95 % interval.
-	// Computation that is one thread takes nothing from messages: what is above 1 are launches that come late.
+	// Factor is the second over the first, by the mean logarithm of rounds. Computation that is one thread takes nothing
+	// from messages: what is above 1 are launches that come late.
 	Factor float64 `json:"factor"`
-	Lo     float64 `json:"lo"`
-	Hi     float64 `json:"hi"`
+	// Lo is the lower end of its 95 % interval.
+	Lo float64 `json:"lo"`
+	// Hi is the upper end.
+	Hi float64 `json:"hi"`
 	// Late is the rank that the others wait for; null where none stands out.
 	Late *Late `json:"late"`
 }
 
 // Late is a rank that comes last to messages more often than chance would have it.
 type Late struct {
+	// Rank is its number.
 	Rank int `json:"rank"`
-	// Last of Of messages that were waited for had it last.
+	// Last is how many messages that were waited for had it last.
 	Last int `json:"last"`
-	Of   int `json:"of"`
-	// Wait is what the others wait in a step, in seconds: the median over rounds of the sum.
+	// Of is how many messages were waited for.
+	Of int `json:"of"`
+	// Wait is what the others wait in a step or at a single launch, in seconds: the median over them.
 	Wait float64 `json:"wait"`
+	// Per is step or launch.
+	Per string `json:"per"`
 }
 
 const (
@@ -110,6 +117,23 @@ func transfer(seconds []float64, messages int) (sum float64) {
 	return sum
 }
 
+// Launched looks for a late rank in the times of single launches, by launch × rank: where launches come late, the
+// messages' own times tell no rank, for the host is late with the event before it too.
+func (m *Messages) Launched(seconds []float64, launches int) {
+	var rounds [][]float64
+	ranks := len(seconds) / launches
+	for i := range launches {
+		rounds = append(rounds, seconds[i*ranks:(i+1)*ranks])
+	}
+	if l := lateOf(rounds, 1); l != nil && m.Late == nil {
+		l.Per = "launch"
+		m.Late = l
+	}
+}
+
+// LaunchedLate tells that messages wait for launches inside of the step.
+func (m *Messages) LaunchedLate() bool { return m.Lo > 1+waited }
+
 // lateOf finds the rank that came last to most of the messages for which others waited.
 func lateOf(rounds [][]float64, messages int) *Late {
 	ranks := len(rounds[0]) / messages
@@ -137,7 +161,7 @@ func lateOf(rounds [][]float64, messages int) *Late {
 	if stat.BinomialTail(last[k], all, 1/float64(ranks))*float64(ranks) > lateChance {
 		return nil
 	}
-	return &Late{Rank: k, Last: last[k], Of: all, Wait: stat.Quantile(waits[k], 0.5)}
+	return &Late{Rank: k, Last: last[k], Of: all, Wait: stat.Quantile(waits[k], 0.5), Per: "step"}
 }
 
 // Codes of the findings of messages.
@@ -149,7 +173,7 @@ const (
 // findings say what messages lose inside of a step, and which rank they wait for.
 func (m *Messages) findings() (list finding.List) {
 	of := cmp.Or(m.Amount, "the trace's buckets")
-	if m.Lo > 1+waited {
+	if m.LaunchedLate() {
 		list = append(list, finding.Finding{
 			Code: CodeLaunches, Severity: finding.Warning,
 			Text: fmt.Sprintf("LAUNCHES: In a step with %s messages take %.2f to %.2f times as long as behind each other, %s for %s, beside computation that takes nothing from them.", of, m.Lo, m.Hi, unit.Seconds(m.Within), unit.Seconds(m.Alone)),
@@ -159,7 +183,7 @@ func (m *Messages) findings() (list finding.List) {
 	if l := m.Late; l != nil {
 		list = append(list, finding.Finding{
 			Code: CodeLate, Severity: finding.Warning, Subject: &finding.Subject{Kind: finding.Rank, Name: fmt.Sprint("rank ", l.Rank)},
-			Text: fmt.Sprintf("LATE: Rank %d comes last to %d of %d messages that were waited for; the others wait %s a step for it.", l.Rank, l.Last, l.Of, unit.Seconds(l.Wait)),
+			Text: fmt.Sprintf("LATE: Rank %d comes last to %d of %d messages that were waited for; the others wait %s a %s for it.", l.Rank, l.Last, l.Of, unit.Seconds(l.Wait), l.Per),
 			Hint: "look at what else its GPU and host do",
 		})
 	}

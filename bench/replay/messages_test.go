@@ -75,3 +75,28 @@ func TestBareStep(t *testing.T) {
 	s := &plan.Step{Sends: []int{0, 0}, Cases: make([]plan.Case, 1), Ops: []plan.StepOp{work, {Do: plan.StepLaunch}, {Do: plan.StepWait}, work, {Do: plan.StepLaunch, Message: 1}}}
 	require.Equal(t, []plan.StepOp{work, work, {Do: plan.StepLaunch}, {Do: plan.StepLaunch, Message: 1}, {Do: plan.StepWait, Message: 1}}, Bare(s).Ops)
 }
+
+// Single launches tell the late rank where messages' own times cannot, and none where all are alike.
+func TestLaunchesTellTheLateRank(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for late := range 5 {
+		var seconds []float64
+		for range 32 {
+			for rank := range 4 {
+				wait := 1e-7 * r.Float64()
+				if rank != late && late < 4 {
+					wait += 5e-5
+				}
+				seconds = append(seconds, 1e-3+wait)
+			}
+		}
+		m := &Messages{Factor: 1, Lo: 1, Hi: 1}
+		m.Launched(seconds, 32)
+		if late == 4 {
+			require.Nil(t, m.Late)
+			continue
+		}
+		require.Equal(t, []int{late, 32, 32}, []int{m.Late.Rank, m.Late.Last, m.Late.Of})
+		require.Contains(t, m.findings()[0].Text, "the others wait 50.0 µs a launch")
+	}
+}

@@ -368,7 +368,7 @@ func (o *replayOptions) measure(ctx context.Context, s State, a *asked, w spec.W
 	}
 	doc, err := o.observe(ctx, s, u, d, a, steps, cases)
 	if err == nil && doc.Slower() {
-		err = o.survey(ctx, s, u, d, message, doc)
+		err = o.survey(ctx, s, u, d, message, cases[0], doc)
 	}
 	if closing := d.Close(); err == nil {
 		err = closing
@@ -382,11 +382,13 @@ func (o *replayOptions) measure(ctx context.Context, s State, a *asked, w spec.W
 // pairBytes is the size of a message between two ranks where slow components are looked for.
 const pairBytes = 64 << 20
 
-// survey looks for the component that makes messages slow, by messages between pairs of ranks.
-func (o *replayOptions) survey(ctx context.Context, s State, u *engine.Setup, d engine.Ranks, message plan.Case, doc *replay.Document) error {
+// survey looks for the rank that is late and, where there is none, for the component that makes messages slow, by
+// messages between pairs of ranks: those of a late rank are long.
+func (o *replayOptions) survey(ctx context.Context, s State, u *engine.Setup, d engine.Ranks, message, first plan.Case, doc *replay.Document) error {
 	exchanger, can := d.(rails.Exchanger)
-	if !can {
-		return nil
+	err := launches(ctx, d, first, doc)
+	if err != nil || !can || doc.Messages != nil && doc.Messages.Late != nil {
+		return err
 	}
 	facts, err := d.Facts()
 	if err != nil {
@@ -408,6 +410,24 @@ func (o *replayOptions) survey(ctx context.Context, s State, u *engine.Setup, d 
 		}
 	}
 	return nil
+}
+
+// lateLaunches is how many single launches show which rank is late.
+const lateLaunches = 32
+
+// launches looks for the late rank by single launches of a step's message, where one communicator has all ranks.
+func launches(ctx context.Context, d plan.Driver, message plan.Case, doc *replay.Document) error {
+	if doc.Messages == nil || message.Comms().Count != 1 {
+		return nil
+	}
+	if _, err := plan.Prepare(ctx, d, plan.Preparation{Case: message, Warmup: 1}); err != nil {
+		return err
+	}
+	seconds, err := d.Isolated(ctx, lateLaunches)
+	if err == nil {
+		doc.Messages.Launched(seconds, lateLaunches)
+	}
+	return err
 }
 
 // steps are those of the turns, of which the last is the first again, then that of the trace, and the cases of all

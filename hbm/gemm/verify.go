@@ -34,6 +34,14 @@ func (d *Driver) checked(t target) method.Shape {
 // verify launches an entry once and holds the first and the last product of the batch against its operands
 // in float64: all by Freivalds' check, some elements one by one.
 func (d *Driver) verify(u *gpu, t target, e entry, p places) (record.Verified, error) {
+	d.p.MoveData(true)
+	defer d.p.MoveData(false)
+	if d.p.Simulated { // what its devices hold is undefined while no launch moves data
+		d.entered = false
+		if _, err := d.enter(t); err != nil {
+			return record.Verified{}, err
+		}
+	}
 	s, k := d.checked(t), d.kindOf(t.dtype)
 	steps, end, err := d.steps(u, t, s, e, p, 1)
 	if err != nil {
@@ -44,8 +52,6 @@ func (d *Driver) verify(u *gpu, t target, e entry, p places) (record.Verified, e
 	if err := d.spoil(c, p.c[1]); err != nil {
 		return record.Verified{}, err
 	}
-	d.p.MoveData(true)
-	defer d.p.MoveData(false)
 	if err := u.alone.Load([][]native.Step{steps}); err != nil {
 		return record.Verified{}, err
 	}

@@ -174,6 +174,7 @@ var ruled = rules{
 	reflect.TypeFor[recommend.Hole]():      {values("kind", recommend.TimeFalls, recommend.BusBWDrops)},
 
 	reflect.TypeFor[replay.Document]():   {version(replay.Schema)},
+	reflect.TypeFor[replay.Own]():        {signed("rank")},
 	reflect.TypeFor[replay.Difference](): {signed("mean", "lo", "hi"), values("verdict", replay.Verdicts()...)},
 
 	reflect.TypeFor[compare.Document](): {version(compare.Schema)},

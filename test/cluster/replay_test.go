@@ -9,7 +9,7 @@ import (
 )
 
 // steps are a sweep of the allocation and steps of a trainer on its ranks.
-const steps = `$ZBENCH_BIN collectives all_reduce --backend loopback --sizes 1M,16M,256M -c 0 --max-time 0.002 -q --out $OUT/sweep $HOW && ` +
+const steps = `$ZBENCH_BIN collectives all_reduce --backend loopback --sizes 1M,4M,16M,64M,256M,1G --place in -c 0 --max-time 0.002 -q --out $OUT/sweep $HOW && ` +
 	`$ZBENCH_BIN replay $OUT/sweep --framework ddp --preset llama3-8b --step-ms 120 --settings 100M --block 1 -q --out $OUT/replay $HOW`
 
 // Every process of the allocation takes the steps, and nothing stays behind.
