@@ -3,6 +3,7 @@ package fabric
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -73,6 +74,7 @@ var faults = []Fault{
 	{"slow_leaf", "slow_leaf:rail=2,leaf=1,nodes=2,left=0.5", "a rail's leaf switch is slow for the nodes behind it, so many of them; without leaf and nodes for every node", plantLeaf, leafPlace, []string{"leaf", "nodes"}},
 	{"slow_hbm", "slow_hbm:node=3,gpu=5,left=0.85", "a GPU's memory has that share of its bandwidth left", line("hbm", "rank", "left"), at("the memory of GPU %g of node %g", "gpu", "node"), nil},
 	{"flaky_link", "flaky_link:node=3,part=0.1,times=4", "that part of the launches that touch the node takes so many times as long", plantFlaky, at("a flaky link"), nil},
+	{"contention", "contention:part=0.3,times=3,launches=8", "other jobs are on the network for that part of the time: so many launches between nodes in a row take so many times as long", plantContention, at("contention"), nil},
 	{"dip", "dip:from=1e6,to=4e6,times=2", "sizes in that range, in bytes, take so many times as long", line("dip", "from", "to", "times"), at("a dip"), nil},
 	{"noise", "noise:sigma=0.05", "launches vary by that standard deviation, relative", plantNoise, at("noise"), nil},
 	{"hang", "hang:node=3,gpu=5,bytes=1e6,launch=7", "a GPU never enters that launch of a case of at least so many bytes", line("hang", "rank", "bytes", "launch"), at("a hang"), nil},
@@ -179,7 +181,7 @@ func inWorld(v faultValues, w spec.World) error {
 		if from, given := v["from"]; given && from > v["to"] {
 			return fmt.Errorf("from is at most to")
 		}
-		if key == "times" && n == 0 || key == "sigma" && n > 0.2 {
+		if key == "times" && n == 0 || key == "launches" && n < 1 || key == "sigma" && n > 0.2 {
 			return fmt.Errorf("%s is out of range", key)
 		}
 	}
@@ -215,6 +217,11 @@ func plantLateNode(v faultValues, m *Machine, _ *damage) error {
 
 func plantFlaky(v faultValues, m *Machine, _ *damage) error {
 	m.Faults = append(m.Faults, fmt.Sprintf("flaky %d %d %g %g", int(v["node"])*m.GPUsPerNode, m.GPUsPerNode, v["part"], v["times"]))
+	return nil
+}
+
+func plantContention(v faultValues, m *Machine, _ *damage) error {
+	m.Faults = append(m.Faults, fmt.Sprintf("contention %d %g %g %g", m.GPUsPerNode, v["part"], v["times"], math.Floor(v["launches"])))
 	return nil
 }
 

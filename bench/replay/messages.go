@@ -21,25 +21,30 @@ type Messages struct {
 	Amount string `json:"amount"`
 	// Rounds are the steps of each kind, in turn.
 	Rounds int `json:"rounds"`
-	// Alone and Within are the seconds of all messages of a step, each as long as on the rank that came last to it: the
-	// median over rounds, without and with computation.
-	Alone  float64 `json:"alone"`
+	// Alone is the time of all messages of a step without computation, in seconds: each is as long as on the rank that
+	// came last to it. It is the median over rounds.
+	Alone float64 `json:"alone"`
+	// Within is the same with computation.
 	Within float64 `json:"within"`
-	// Factor is the second over the first, by the mean logarithm of rounds; Lo and Hi are the ends of its 95 % interval.
-	// Computation that is one thread takes nothing from messages: what is above 1 are launches that come late.
+	// Factor is the second over the first, by the mean logarithm of rounds. Computation that is one thread takes nothing
+	// from messages: what is above 1 are launches that come late.
 	Factor float64 `json:"factor"`
-	Lo     float64 `json:"lo"`
-	Hi     float64 `json:"hi"`
+	// Lo is the lower end of its 95 % interval.
+	Lo float64 `json:"lo"`
+	// Hi is the upper end.
+	Hi float64 `json:"hi"`
 	// Late is the rank that the others wait for; null where none stands out.
 	Late *Late `json:"late"`
 }
 
 // Late is a rank that comes last to messages more often than chance would have it.
 type Late struct {
+	// Rank is its number.
 	Rank int `json:"rank"`
-	// Last of Of messages that were waited for had it last.
+	// Last is how many messages that were waited for had it last.
 	Last int `json:"last"`
-	Of   int `json:"of"`
+	// Of is how many messages were waited for.
+	Of int `json:"of"`
 	// Wait is what the others wait in a step or at a single launch, in seconds: the median over them.
 	Wait float64 `json:"wait"`
 	// Per is step or launch.

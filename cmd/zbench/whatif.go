@@ -18,9 +18,10 @@ type change struct {
 	bucket int64
 }
 
-// torchSummary is what a trainer's run leaves of what it came to: the median step, in seconds.
+// torchSummary is what a trainer's run leaves of what it came to: the mean step, in seconds. The median
+// would not show what slows a step now and then.
 type torchSummary struct {
-	Step float64 `json:"step"`
+	Step float64 `json:"mean"`
 }
 
 // matters is by how much of the step a change must shorten it to be called its cause: less lies
@@ -110,7 +111,7 @@ func quiet(faults []string) []string {
 
 // why writes what each change makes of the step, and which one is the cause that it takes so long.
 func why(s State, base torchSummary, changes []change, runs []torchSummary) {
-	s.note(false, "SIMULATED, with one thing changed (a step takes %s as it is):\n", unit.Seconds(base.Step))
+	s.note(false, "SIMULATED, with one thing changed (a step takes %s on average):\n", unit.Seconds(base.Step))
 	best := -1
 	for i, r := range runs {
 		s.note(false, "  %-40s %10s  %+6.1f %%\n", changes[i].text, unit.Seconds(r.Step), 100*(r.Step/base.Step-1))

@@ -109,6 +109,7 @@ func TestToolchainCompilesForDevices(t *testing.T) {
 					normsAskFirst(t, `global_(l)oad_dwordx4|global_(s)tore_dwordx4|vmcnt(\()`, 64, func(name string) string { return isaBody(string(text), name) })
 				case target == "gfx942" && file == "muon_product.hip":
 					productsWaitBehindTheirWork(t, string(text), names)
+					productsKeepTheMatrixUnitsBusy(t, string(text))
 				case target == "sm_90" && file == "norm.hip":
 					normsAskFirst(t, `(l)d\.global\.v4|(s)t\.global\.v4`, 32, func(name string) string {
 						_, body, _ := strings.Cut(string(text), ".entry "+name+"(")
@@ -120,6 +121,36 @@ func TestToolchainCompilesForDevices(t *testing.T) {
 					require.Equal(t, len(names), strings.Count(string(text), "cvta.to.shared"), "shared addresses made of pointers")
 				}
 			})
+		}
+	}
+}
+
+// gfx950 multiplies by the instruction that takes eight elements of a lane: that of gfx942
+// has half its rate. clang-19 does not know gfx950.
+func TestToolchainGfx950MultipliesAtFullRate(t *testing.T) {
+	Toolchain(t)
+	t.Parallel()
+	clang := ""
+	for _, name := range []string{"clang-20", "clang-21", "clang-22", "clang-23"} {
+		if path, err := exec.LookPath(name); err == nil {
+			clang = path
+		}
+	}
+	if clang == "" {
+		t.Skip("no clang from 20 on is installed; make system-test-rocm compiles the kernels for gfx950 by hiprtc")
+	}
+	source, asm := filepath.Join(t.TempDir(), "k.cc"), filepath.Join(t.TempDir(), "k.s")
+	require.NoError(t, os.WriteFile(source, []byte(deviceShim+KernelSource("zb_product_128")), 0o600))
+	out, err := exec.Command(clang, "-x", "hip", "--offload-arch=gfx950", "-nogpuinc", "-nogpulib", "--cuda-device-only", "-O3", "-std=c++17", "-S", source, "-o", asm).CombinedOutput() //nolint:gosec // a compiler
+	require.NoError(t, err, "%s", out)
+	text, err := os.ReadFile(asm)
+	require.NoError(t, err)
+	for _, name := range []string{"zb_triangle_128", "zb_triangle_64", "zb_product_128", "zb_product_64"} {
+		row := isaRow{want: []string{`v_mfma_f32_16x16x32_bf16`, `ds_read_b128`}, forbid: []string{`v_mfma_f32_16x16x16`, flatAccess, `scratch_`}, maxVGPR: 256, maxLDS: 32 << 10}
+		body := isaBody(string(text), name)
+		require.Empty(t, isaFaults(row, isaMetadata(t, string(text))[name], body), name)
+		if strings.HasSuffix(name, "_128") { // the small tile has two instructions for two writes
+			hiddenAccesses(t, flowOf(t, body), name)
 		}
 	}
 }

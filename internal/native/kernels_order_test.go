@@ -141,18 +141,18 @@ func (f isaFlow) awaited(i int, load, pattern *regexp.Regexp) int {
 	return best
 }
 
-// The next stage is on its way while this one is multiplied: a wave that has
-// asked for it waits for it only behind all matrix instructions of the stage. And
-// S, which only some products have, is asked for as a whole before any of it is
-// waited for.
+// The stage behind the next is on its way for a stage: a wave that has asked for it waits
+// behind half a stage's matrix instructions or more; the loop has two stages.
+// Between two of its LDS accesses a matrix instruction hides them. And S, which only some
+// products have, is asked for as a whole before any of it is waited for.
 func productsWaitBehindTheirWork(t *testing.T, asm string, names []string) {
 	load, mfma := regexp.MustCompile(`^global_load_dwordx4`), regexp.MustCompile(`^v_mfma`)
 	for _, name := range names {
 		f := flowOf(t, isaBody(asm, name))
 		work := f.all(`^v_mfma`)
-		prefetches, share := 2, 2 // of a thread, for tiles of 64
+		prefetches, reads, share := 2, 4, 2 // of a thread, for tiles of 64
 		if strings.HasSuffix(name, "_128") {
-			prefetches, share = 4, 8
+			prefetches, reads, share = 4, 8, 8
 		}
 		var staged, tail []int
 		for _, i := range f.all(load.String()) {
@@ -163,10 +163,11 @@ func productsWaitBehindTheirWork(t *testing.T, asm string, names []string) {
 				staged = append(staged, i)
 			}
 		}
-		require.Len(t, staged, prefetches, "%s: loads of the loop over stages", name)
+		require.Len(t, staged, 2*prefetches, "%s: loads of the loop over stages", name)
 		for _, i := range staged {
-			require.GreaterOrEqual(t, f.awaited(i, load, mfma), len(work), "%s: matrix instructions before the wait for %s", name, f.code[i])
+			require.GreaterOrEqual(t, 4*f.awaited(i, load, mfma), len(work), "%s: matrix instructions before the wait for %s", name, f.code[i])
 		}
+		require.Equal(t, 2*(prefetches+reads), hiddenAccesses(t, f, name), "%s: LDS accesses of the loop", name)
 		require.Len(t, tail, share, "%s: loads behind the loop", name)
 		for k, i := range tail {
 			require.Equal(t, share-1-k, f.awaited(i, load, load), "%s: loads of S before the wait for %s", name, f.code[i])
@@ -179,6 +180,24 @@ func productsWaitBehindTheirWork(t *testing.T, asm string, names []string) {
 		})
 		require.True(t, slices.ContainsFunc(f.all(`^s_endpgm`), func(i int) bool { return past[i] >= 0 }), "%s: S is read whatever beta is", name)
 	}
+}
+
+// hiddenAccesses counts the LDS accesses of the loop over stages, and holds that none follows
+// another without a matrix instruction between them.
+func hiddenAccesses(t *testing.T, f isaFlow, name string) (n int) {
+	work := f.all(`^v_mfma`)
+	last := work[0]
+	for _, i := range f.all(`^(ds_(read|write)_b128|v_mfma)`) {
+		if !f.reaches(work[0], i) || !f.reaches(i, work[0]) {
+			continue
+		}
+		if access := strings.HasPrefix(f.code[i], "ds_"); access {
+			n++
+			require.False(t, strings.HasPrefix(f.code[last], "ds_"), "%s: %s follows %s", name, f.code[i], f.code[last])
+		}
+		last = i
+	}
+	return n
 }
 
 // The same of NVIDIA's: behind the request for a stage come all matrix

@@ -1,6 +1,33 @@
 package native
 
-import "maps"
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/test/issuemodel"
+)
+
+// By the model of a compute unit its matrix units work for 85 % of the time behind a memory of
+// 800 clocks, two blocks on it: in the loop over stages of the large tile.
+func productsKeepTheMatrixUnitsBusy(t *testing.T, asm string) {
+	for _, name := range []string{"zb_triangle_128", "zb_product_128"} {
+		f := flowOf(t, isaBody(asm, name))
+		work := f.all(`^v_mfma`)
+		back := f.all(`^s_cbranch`)
+		back = slices.DeleteFunc(back, func(i int) bool { return i < work[len(work)-1] || f.next[i][0] > work[0] })
+		require.Len(t, back, 1, "%s: branches back over the matrix instructions", name)
+		end := back[0]
+		loop, err := issuemodel.Read(strings.Join(f.code[f.next[end][0]:end+1], "\n"))
+		require.NoError(t, err)
+		busy := loop.Busy(2, 64, 800)
+		require.GreaterOrEqual(t, busy, 0.85, name)
+		t.Logf("%s: matrix units busy %.1f %% at 800 clocks, %.1f %% at 500", name, 100*busy, 100*loop.Busy(2, 64, 500))
+	}
+}
 
 // The products live by their matrix instruction and by accesses of 16 bytes: all
 // that go to memory are of that width, those of the epilogue too. The one behind

@@ -465,12 +465,13 @@ class Group(dist.ProcessGroup):
             raise Refused(f"{name} with {op}: RCCL has no such reduction")
         cl.touch([*tensors, *writes])
         family.stream.wait_stream(cl.current)
-        room = d.buffers_of(max(1, size * (self.n if name in ("AllGather", "ReduceScatter", "AllToAll") else 1)))
+        room = d.buffers_of(max(1, size * (self.n if name in ("AllGather", "ReduceScatter", "AllToAll", "Gather", "Scatter") else 1)))
         tail = [x for x in (OPS[op] if op else None, root) if x is not None]
         call, count, begin = getattr(d.ccl, "nccl" + name), ctypes.c_size_t(count), d.mark(family.stream.row[0])
         d.said("ncclGroupStart")
         for c, s, b in zip(family.comms, family.stream.row, room):
-            if c is not None and call(b, *([] if name in ("Bcast", "Send", "Recv") else [b]), count, kind, *tail, c, s) != 0:
+            own = ctypes.c_void_p(b.value + size * (root or 0) * (name in ("Gather", "Scatter")))  # the root's part is in place
+            if c is not None and call(own if name == "Gather" else b, *([] if name in ("Bcast", "Send", "Recv") else [own if name == "Scatter" else b]), count, kind, *tail, c, s) != 0:
                 break
         d.said("ncclGroupEnd")
         cl.spans.append((name, begin, d.mark(family.stream.row[0]), (self, part.numel(), part.dtype)))
@@ -583,15 +584,69 @@ class Group(dist.ProcessGroup):
     def reduce_scatter_tensor_coalesced(self, outputs, inputs, opts):
         return [self._reduce_scatter_base(o, t, opts) for o, t in zip(outputs, inputs)][-1]
 
+    def alltoall(self, outputs, inputs, opts=None):
+        sent, received = (x[0].new_empty(sum(y.numel() for y in x)) for x in (inputs, outputs))
+        self.quietly(lambda: moves(sent) and torch.cat([x.reshape(-1) for x in inputs], out=sent))
+        done = self.alltoall_base(received, sent, [x.numel() for x in outputs], [x.numel() for x in inputs])
+        self.quietly(lambda: [copied(o, x.view_as(o)) for o, x in zip(outputs, received.split([x.numel() for x in outputs]))])
+        return done
+
     def alltoall_base(self, output, t, out_splits, in_splits, opts=None):
-        if len(set(out_splits or ())) > 1 or len(set(in_splits or ())) > 1:
-            raise Refused("all_to_all of unequal parts: equal ranks would receive what they did not send")
+        unequal = len(set(out_splits or ())) > 1 or len(set(in_splits or ())) > 1
+        if len(self.owners) == self.n > 1:  # one rank's parts may be equal where another's are not
+            told = []
+            self.quietly(lambda: told.extend(self.agree("all_to_all", torch.tensor([int(unequal)])).values()))
+            if any(told) and not unequal:
+                unequal, each = True, [t.shape[0] // self.n] * self.n
+                out_splits, in_splits = out_splits or each, in_splits or each
+        if unequal:
+            return self.unequal(output, t, list(out_splits), list(in_splits))
         part = t.view(self.n, -1)[self.own]
         self.quietly(lambda: [copied(o, x.view(self.n, -1)[self.own]) for o, x in zip(output.view(self.n, -1), self.of_each(self.agree("all_to_all", t)))])
         return self.run("AllToAll", part, [t], [output])
 
-    # Their names from PyTorch 2.14 on.
-    all_gather_single, reduce_scatter_single, all_to_all_single = _allgather_base, _reduce_scatter_base, alltoall_base
+    def unequal(self, output, t, out_splits, in_splits):
+        """An all_to_all whose parts differ: messages of one real rank to each other one."""
+        cl, d = cluster(), cluster().devices
+        owners = tuple(sorted(self.owners))
+        if len(owners) < self.n:
+            raise Refused(f"all_to_all of unequal parts: what ranks that are no process would send may differ. Name all ranks of the group in --real: {','.join(map(str, self.ranks))}")
+        if moves(t):
+            self.quietly(lambda: cl.exchange(owners).alltoall_base(output, t.contiguous(), out_splits, in_splits, dist.AllToAllOptions()).wait())
+        row, width = math.prod(t.shape[1:]), t.element_size()
+        cl.touch([t, output])
+        family = families.of(self)
+        family.stream.wait_stream(cl.current)
+        buffer, begin = d.buffers_of(max(1, output.numel() * width, t.numel() * width))[0], d.mark(family.stream.row[0])
+        d.said("ncclGroupStart")
+        for name, splits in (("ncclSend", in_splits), ("ncclRecv", out_splits)):
+            for peer, n in enumerate(splits):
+                d.said(name, buffer, ctypes.c_size_t(n * row * width), DTYPES[torch.uint8], peer, family.comms[0], family.stream.row[0])
+        d.said("ncclGroupEnd")
+        cl.spans.append(("AllToAllv", begin, d.mark(family.stream.row[0]), (self, t.numel(), t.dtype)))
+        done = Done(d.record(family.stream.row), [output])
+        cl.written[output.untyped_storage()._cdata] = done
+        return done
+
+    def gather(self, outputs, inputs, opts):
+        for i, t in enumerate(inputs):
+            outs = outputs[i] if opts.rootRank == self.own else []
+            self.quietly(lambda: [copied(o, x) for o, x in zip(outs, self.of_each(self.agree(f"gather to rank {opts.rootRank}", t)))])
+            done = self.run("Gather", t, [t], outs, root=opts.rootRank, outputs=outs)
+        return done
+
+    def scatter(self, outputs, inputs, opts):
+        for i, t in enumerate(outputs):
+            parts = t.new_empty(self.n, *t.shape)
+            self.quietly(lambda: opts.rootRank == self.own and moves(parts) and torch.stack(inputs[i], out=parts))
+            self.quietly(lambda: copied(t, self.of_each(self.agree(f"scatter of rank {opts.rootRank}", parts))[opts.rootRank][self.own]))
+            done = self.run("Scatter", t, [], [t], root=opts.rootRank, outputs=outputs)
+        return done
+
+    # PyTorch's names from 2.14 on.
+    all_gather_single, all_gather_single_coalesced = _allgather_base, allgather_into_tensor_coalesced
+    reduce_scatter_single, reduce_scatter_single_coalesced = _reduce_scatter_base, reduce_scatter_tensor_coalesced
+    all_to_all_single = alltoall_base
 
     def barrier(self, opts=None):
         self.quietly(lambda: self.agree("barrier", None))
@@ -636,9 +691,9 @@ class Group(dist.ProcessGroup):
             cluster().inside = False
 
     def _refuse(self, *args, **kwargs):
-        raise Refused("gathers, scatters, all_to_all of lists and receives of any rank are not simulated")
+        raise Refused("receives of any rank are not simulated: which rank's comes first depends on times")
 
-    recv_anysource = alltoall = gather = scatter = _refuse
+    recv_anysource = _refuse
 
 
 def named(op):
@@ -737,7 +792,7 @@ def shapes_in(shapes):
 
 
 # Kineto's names of the collectives, and by what a rank's own part grows in the larger buffer.
-KINETO = {"AllReduce": ("allreduce", False, False), "Bcast": ("broadcast", False, False), "Reduce": ("reduce", False, False), "AllGather": ("_allgather_base", False, True), "ReduceScatter": ("_reduce_scatter_base", True, False), "AllToAll": ("all_to_all", True, True), "Send": ("send", False, False), "Recv": ("recv", False, False)}
+KINETO = {"AllReduce": ("allreduce", False, False), "Bcast": ("broadcast", False, False), "Reduce": ("reduce", False, False), "AllGather": ("_allgather_base", False, True), "ReduceScatter": ("_reduce_scatter_base", True, False), "AllToAll": ("all_to_all", True, True), "AllToAllv": ("all_to_allv", False, False), "Gather": ("gather", False, True), "Scatter": ("scatter", True, False), "Send": ("send", False, False), "Recv": ("recv", False, False)}
 
 
 def finish():
@@ -786,7 +841,7 @@ def summed_up(cl, at, spans):
         computed.append(sum(e - b for name, b, e, what in inside if what is None))
         calls.append([what[1] * what[2].itemsize for name, b, e, what in inside if what is not None])
     step, busy = statistics.median(took), statistics.median(computed)
-    return {"step": step, "computation": busy, "exposed": step - busy, "steps": took, "collectives": len(calls[-1]), "largest": max(calls[-1], default=0), "bucket": cl.bucket}
+    return {"step": step, "mean": statistics.fmean(took), "computation": busy, "exposed": step - busy, "steps": took, "collectives": len(calls[-1]), "largest": max(calls[-1], default=0), "bucket": cl.bucket}
 
 
 def summary(cl, sums):

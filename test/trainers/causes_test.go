@@ -11,13 +11,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var full = flag.Bool("full", false, "200 planted causes in place of 6, and all recorded steps: as the documents have them")
+var full = flag.Bool("full", false, "200 planted causes in place of 7, and all recorded steps: as the documents have them")
 
 // cause is what makes the steps of a trainer long, and what --what-if must name.
 type cause struct {
 	kind, fault, named string
 	bucket             string
 }
+
+// kinds is how many there are, none included.
+const kinds = 7
 
 // decoys are faults that cost next to nothing.
 const decoys = "--fault late_gpu:node=0,gpu=1,seconds=1e-7 --fault slow_link:node=1,a=0,b=1,left=0.97"
@@ -27,7 +30,7 @@ func planted(i int) cause {
 	random := rand.New(rand.NewPCG(40, uint64(i))) //nolint:gosec // a seed of a test
 	node, rail, size := random.IntN(2), random.IntN(4), random.Float64()
 	c := cause{bucket: "400"}
-	switch i % 6 {
+	switch i % kinds {
 	case 0: // a late host matters once a step takes less than its launches: the loopback's hosts run ahead
 		c.kind, c.fault = "late node", fmt.Sprintf("late_node:node=%d,seconds=%.2g", node, 1e-2*(1+size))
 	case 1:
@@ -38,6 +41,8 @@ func planted(i int) cause {
 		c.kind, c.fault = "slow node", fmt.Sprintf("slow_node:node=%d,left=%.2f", node, 0.2+0.4*size)
 	case 4:
 		c.kind, c.named, c.bucket = "small buckets", "bucket ", "1"
+	case 5:
+		c.kind, c.fault = "contention", fmt.Sprintf("contention:part=%.2f,times=%.1f,launches=%d", 0.5+0.4*size, 2+2*random.Float64(), 2+random.IntN(3))
 	default:
 		c.kind = "none"
 	}
@@ -50,7 +55,7 @@ func planted(i int) cause {
 // --what-if names the planted cause among decoys, and none where none was planted. One run of a
 // trainer is four seconds of a core: the full experiment takes an hour.
 func TestCauses(t *testing.T) {
-	n := 6
+	n := kinds
 	if *full {
 		n = 200
 	}
@@ -69,7 +74,7 @@ func TestCauses(t *testing.T) {
 				if c.fault != "" {
 					flags += " --fault " + c.fault
 				}
-				cmd := in.zbench(flags, "llama.py", "ddp", "4", "1024", c.bucket, "5")
+				cmd := in.zbench(flags, "llama.py", "ddp", "4", "1024", c.bucket, "22")
 				require.NoError(t, cmd.Run(), "%s", cmd.Stdout)
 				lines := strings.Split(strings.TrimSpace(fmt.Sprint(cmd.Stdout)), "\n")
 				last := lines[len(lines)-1]

@@ -273,6 +273,20 @@ func TestSchedulesOfSeveralGroups(t *testing.T) {
 	require.Contains(t, fmt.Sprint(alone.Stdout), "name a rank of each role in --real")
 }
 
+// What ranks send to each other in parts is what gloo brings; parts that differ need all ranks to be processes.
+func TestPartsOnTheLoopbackAreGloos(t *testing.T) {
+	in := enter(t, "")
+	cmd := in.zbench(quiet+" --real 0,1,2,3", "schedules.py", "parts")
+	require.NoError(t, cmd.Run(), "%s", cmd.Stdout)
+	gloo := regexp.MustCompile(`rank 0: .*`).FindString(onGloo(t, 4, "X=", "schedules.py", "parts"))
+	require.NotEmpty(t, gloo)
+	require.Contains(t, fmt.Sprint(cmd.Stdout), gloo+"\n")
+
+	alone := in.zbench(quiet+" --real 0,2", "schedules.py", "parts")
+	require.Error(t, alone.Run())
+	require.Contains(t, fmt.Sprint(alone.Stdout), "all_to_all of unequal parts: what ranks that are no process would send may differ. Name all ranks of the group in --real: 0,1,2,3")
+}
+
 // A rank that leaves out a call, makes two in another order or fails ends the run with an error that
 // says so, and nothing is left.
 func TestBrokenSchedulesAreNamed(t *testing.T) {

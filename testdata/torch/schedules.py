@@ -1,9 +1,10 @@
 """Schedules of communication beyond one group, and broken ones: nothing here knows of zbench.
 
-    schedules.py mesh|pipeline|absent|order|raises
+    schedules.py mesh|pipeline|parts|absent|order|raises
 
 mesh: sums over the rows and columns of a mesh of two by the rest. pipeline: the first half of the
 ranks sends activations to the second, which sends gradients back; each half averages its gradients.
+parts: an all_to_all of lists and one of unequal parts, a gather, a scatter.
 absent, order, raises: the second half leaves out a call, makes two in another order, or fails.
 """
 import datetime
@@ -60,6 +61,25 @@ def pipeline():
     return [weight.double().sum()]
 
 
+def parts():
+    def told(x):
+        return (x * torch.arange(1.0, 1 + x.numel())).sum()
+
+    x, lists = torch.arange(3.0 * ranks) + 100 * rank, torch.empty(3 * ranks)
+    if dist.get_backend() == "gloo":  # which has no all_to_all of lists
+        dist.all_to_all_single(lists, x)
+    else:
+        dist.all_to_all(list(lists.split(3)), list(x.split(3)))
+    sizes = [1 + rank * r for r in range(ranks)]  # rank 0's are equal
+    unequal = torch.empty(sum(sizes), 2)
+    dist.all_to_all_single(unequal, torch.arange(2.0 * sum(sizes)).view(-1, 2) + 100 * rank, sizes, sizes)
+    gathered = [torch.zeros(3) for _ in range(ranks)]
+    dist.gather(x[:3].clone(), gathered if rank == half else None, dst=half)
+    part = torch.empty(3)
+    dist.scatter(part, list(x.split(3)) if second and rank == half else None, src=half)
+    return [told(lists), told(unequal.flatten()), told(torch.cat(gathered)), told(part)]
+
+
 def broken():
     a, b = torch.ones(1000), torch.ones(2000)
     dist.all_reduce(a)
@@ -73,7 +93,7 @@ def broken():
     return [a.sum(), b.sum()]
 
 
-out = {"mesh": mesh, "pipeline": pipeline}.get(what, broken)()
+out = {"mesh": mesh, "pipeline": pipeline, "parts": parts}.get(what, broken)()
 if rank in (0, half):
     sys.stdout.write(f"rank {rank}: " + " ".join(f"{float(x):.9g}" for x in out) + "\n")
 dist.barrier()

@@ -5,6 +5,12 @@
  *   advance(j)   ends when all threads may read stage j at slot(j); what is
  *                after the next is on its way then. Stages in order, from 0
  *
+ * On AMD the two halves of advance have the work of the stage before around
+ * them, and begin ends with stage 0 there to be read:
+ *
+ *   turn(j)      writes stage j to slot(j) and asks for the one behind it; all
+ *                have read what was there when they were at the last barrier
+ *
  * Rows and columns that are not there come as zeros. */
 #ifndef ZB_MUON_FEED_H
 #define ZB_MUON_FEED_H
@@ -139,44 +145,63 @@ template <int TILE> struct zb_feed {
 
   /* For what is not there anything that is: put makes it zero. Here a selection
    * would wait for the memory, ahead of the stage that is multiplied meanwhile. */
-  ZB_METHOD void fetch(const zb_rows &from, zb_u32 j, zb_quad *to) const {
+  ZB_METHOD zb_quad fetched(const zb_rows &from, zb_u32 j, int i) const {
+    place p = at(from, j, i);
+    zb_u32 quad = p.row * quads + j * ZB_DEPTH_QUADS + p.k;
+    return *(const zb_quad *)((const zb_u8 *)from.at + (p.there ? 16 * quad : 0));
+  }
+
+  ZB_METHOD void put(const zb_rows &of, zb_u32 j, int i, const zb_quad &from,
+                     zb_quad *to) const {
+    place p = at(of, j, i);
+    zb_quad q;
+    ZB_UNROLLED
+    for (int w = 0; w < 4; w++) {
+      q.w[w] = p.there ? from.w[w] : 0;
+    }
+    to[zb_tile_at(p.row, p.k)] = q;
+  }
+
+  ZB_METHOD void fetch(zb_u32 j) {
     ZB_MMA_UNROLLED
     for (int i = 0; i < SHARE; i++) {
-      place p = at(from, j, i);
-      to[i] = from.at[p.there ? p.row * quads + j * ZB_DEPTH_QUADS + p.k : 0];
+      next_a[i] = fetched(a, j, i);
+      next_b[i] = fetched(b, j, i);
     }
   }
 
-  ZB_METHOD void put(const zb_rows &of, zb_u32 j, const zb_quad *from,
-                     zb_quad *to) const {
-    ZB_MMA_UNROLLED
+#if defined(ZB_AMD)
+  ZB_METHOD void turn(zb_u32 j) {
+    ZB_UNROLLED
     for (int i = 0; i < SHARE; i++) {
-      place p = at(of, j, i);
-      zb_quad q;
-      ZB_UNROLLED
-      for (int w = 0; w < 4; w++) {
-        q.w[w] = p.there ? from[i].w[w] : 0;
-      }
-      to[zb_tile_at(p.row, p.k)] = q;
+      put(a, j, i, next_a[i], slot(j));
+      next_a[i] = fetched(a, j + 1, i);
+      put(b, j, i, next_b[i], slot(j) + OPERAND);
+      next_b[i] = fetched(b, j + 1, i);
     }
   }
 
   ZB_METHOD void begin() {
-    fetch(a, 0, next_a);
-    fetch(b, 0, next_b);
+    fetch(0);
+    turn(0);
+    ZB_BARRIER();
   }
+#else
+  ZB_METHOD void begin() { fetch(0); }
 
   /* One barrier is enough: a thread behind it has read the slot that the stage
    * after this one goes to. */
   ZB_METHOD void advance(zb_u32 j) {
-    put(a, j, next_a, slot(j));
-    put(b, j, next_b, slot(j) + OPERAND);
+    for (int i = 0; i < SHARE; i++) {
+      put(a, j, i, next_a[i], slot(j));
+      put(b, j, i, next_b[i], slot(j) + OPERAND);
+    }
     ZB_BARRIER();
     if (j + 1 < stages) {
-      fetch(a, j + 1, next_a);
-      fetch(b, j + 1, next_b);
+      fetch(j + 1);
     }
   }
+#endif
 #endif
 };
 

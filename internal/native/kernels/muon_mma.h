@@ -50,6 +50,17 @@ typedef __bf16 zb_bf16x8 __attribute__((ext_vector_type(8)));
 #endif
 typedef short zb_mfma_operand __attribute__((vector_size(16 / ZB_MFMA_PARTS)));
 
+/* The order of what a wave issues, kind by kind, of the code up to the next
+ * ZB_IN_ORDER. */
+#if defined(__AMDGCN__)
+enum { ZB_COME_MFMA = 8, ZB_COME_FETCH = 32, ZB_COME_READ = 256, ZB_COME_WRITE = 512 };
+#define ZB_NEXT_COME(kind, n) __builtin_amdgcn_sched_group_barrier(kind, n, 0)
+#define ZB_IN_ORDER() __builtin_amdgcn_sched_barrier(0)
+#else
+#define ZB_NEXT_COME(kind, n)
+#define ZB_IN_ORDER()
+#endif
+
 /* B goes first, so that a lane gets neighbours of a row. */
 struct zb_mma {
   enum { WAVE = 64, STEPS = 1, PARTS = ZB_MFMA_PARTS, PACKS = 1, PACK = 4 };

@@ -52,11 +52,12 @@ template <int WIDTH> struct zb_tile {
     }
   }
 
-  ZB_METHOD void multiply(const operands &by) {
+  /* Rows from to end of the wave's tiles. */
+  ZB_METHOD void multiply(const operands &by, int from = 0, int end = WIDTH) {
     ZB_MMA_UNROLLED
-    for (int part = 0; part < zb_mma::PARTS; part++) {
+    for (int i = from; i < end; i++) {
       ZB_MMA_UNROLLED
-      for (int i = 0; i < WIDTH; i++) {
+      for (int part = 0; part < zb_mma::PARTS; part++) {
         ZB_MMA_UNROLLED
         for (int j = 0; j < WIDTH; j++) {
           zb_mma::mma(c[i][j], by.a[i], by.b[j], part);
@@ -65,12 +66,59 @@ template <int WIDTH> struct zb_tile {
     }
   }
 
+#if defined(ZB_AMD)
+  /* Half of a stage's products while the next stage goes to shared memory and the
+   * one behind it is asked for, the other half while the next one's operands are
+   * read: a wave that multiplies waits for neither. */
+  ZB_METHOD void stage(zb_feed<TILE> &feed, zb_u32 j, const operands &by,
+                       operands &next) {
+    enum {
+      HALF = WIDTH / 2 * WIDTH * zb_mma::PARTS,
+      WRITES = 2 * zb_feed<TILE>::SHARE,
+      READS = 2 * WIDTH,
+      BETWEEN_WRITES = HALF / (WRITES + 1),
+      BETWEEN_READS = HALF / READS
+    };
+    ZB_IN_ORDER();
+    feed.turn(j + 1);
+    multiply(by, 0, WIDTH / 2);
+    ZB_UNROLLED
+    for (int i = 0; i < WRITES; i++) {
+      ZB_NEXT_COME(ZB_COME_MFMA, BETWEEN_WRITES);
+      ZB_NEXT_COME(ZB_COME_WRITE, 1);
+      ZB_NEXT_COME(ZB_COME_FETCH, 1);
+    }
+    ZB_NEXT_COME(ZB_COME_MFMA, HALF - WRITES * BETWEEN_WRITES);
+    ZB_IN_ORDER();
+    ZB_BARRIER();
+    load(next, feed.slot(j + 1), 0);
+    multiply(by, WIDTH / 2, WIDTH);
+    ZB_UNROLLED
+    for (int i = 0; i < READS; i++) {
+      ZB_NEXT_COME(ZB_COME_READ, 1);
+      ZB_NEXT_COME(ZB_COME_MFMA, BETWEEN_READS);
+    }
+    ZB_IN_ORDER();
+  }
+#endif
+
   ZB_METHOD void sum(zb_feed<TILE> &feed) {
     ZB_MMA_UNROLLED
     for (int i = 0; i < WIDTH * WIDTH; i++) {
       zb_mma::clear(c[i / WIDTH][i % WIDTH]);
     }
     feed.begin();
+#if defined(ZB_AMD)
+    /* two stages a round: no operand moves to another register. One that is not
+     * there is zeros */
+    operands x, y;
+    load(x, feed.slot(0), 0);
+    ZB_ROLLED
+    for (zb_u32 j = 0; j < feed.stages; j += 2) {
+      stage(feed, j, x, y);
+      stage(feed, j + 1, y, x);
+    }
+#else
     if constexpr (zb_mma::STEPS == 1) {
       operands x;
       ZB_ROLLED
@@ -93,6 +141,7 @@ template <int WIDTH> struct zb_tile {
         multiply(y);
       }
     }
+#endif
   }
 
   template <bool WITH_S>

@@ -1163,6 +1163,27 @@ static void measured_points(void) {
   CHECK(!zbl_reset("zbench-machine 1\npoint 1 1\n", err, sizeof err));
 }
 
+/* Other jobs lengthen what goes between nodes, so many launches in a row, and nothing within one. */
+static void contention(void) {
+  char text[2048], err[256];
+  int hit = 0;
+  zbl_turn busy = {0};
+  snprintf(text, sizeof text, "%sfault contention 2 0.25 3 8\n", machine);
+  CHECK(zbl_reset(text, err, sizeof err));
+  for (uint64_t i = 0; i < 8000; i++) {
+    const zbl_turn at = {5, i}, first = {5, i - i % 8};
+    CHECK(zbl_contended(0, 1, at) == 1 && zbl_contended(1, 2, at) == zbl_contended(0, 3, first));
+    if (zbl_contended(0, 3, at) == 3) {
+      busy = at;
+      hit++;
+    }
+  }
+  CHECK(hit > 1600 && hit < 2400);
+  CHECK(zbl_took(&(zbl_clique){.first = 0, .last = 3, .nranks = 4, .inited = 4, .curve = {{.ranks = 4, .b = 1, .k = 1, .floor = 1}}},
+                 &(zbl_call){0}, 100, busy) == 300);
+  zbl_shutdown();
+}
+
 /* All ranks below n join one more communicator. */
 static void join_first(int n, void **more) {
   zb_unique_id id;
@@ -1202,6 +1223,7 @@ static void allowed(void) {
   copies_in_a_graph();
   derived_curves();
   measured_points();
+  contention();
   derived_for_other_programs();
 }
 

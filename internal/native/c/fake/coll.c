@@ -25,10 +25,11 @@ double zbl_leaves(const zbl_round *r, int i, int device) {
 }
 
 /* What a call takes from its start to its end. */
-double zbl_took(const zbl_clique *q, const zbl_call *call, double bytes, uint64_t draws) {
+double zbl_took(const zbl_clique *q, const zbl_call *call, double bytes, zbl_turn at) {
+  uint64_t draws = zbl_draws(at);
   const zbl_curve *curve = zbl_curve_of(q, call->collective);
   double took = zbl_faulty(curve, bytes, zbl_model(curve, bytes), draws);
-  return zbl_noisy(took, draws, q->first);
+  return zbl_contended(q->first, q->last, at) * zbl_noisy(took, draws, q->first);
 }
 
 /* What a rank takes from a round that has ended: its result. Returns when it
@@ -70,7 +71,7 @@ void zbl_free_rounds(zbl_clique *q) {
 static void zbl_end_round(zbl_round *r, zbl_clique *q) {
   zbl_round *before = zbl_at(r->before);
   r->draws = zbl_draws(r->at);
-  r->end = r->start + zbl_took(q, &r->call, r->bytes, r->draws);
+  r->end = r->start + zbl_took(q, &r->call, r->bytes, r->at);
   if (r->moves) {
     zbl_move(r);
   }

@@ -209,7 +209,7 @@ static inline int zbl_has_all(const zbl_clique *q) { return q->slot == zbl.slot;
 
 double zbl_total_bytes(const zbl_call *c, int ranks);
 double zbl_leaves(const zbl_round *r, int i, int device);
-double zbl_took(const zbl_clique *q, const zbl_call *call, double bytes, uint64_t draws);
+double zbl_took(const zbl_clique *q, const zbl_call *call, double bytes, zbl_turn at);
 
 /* whole.c */
 size_t zbl_launch_whole(const zbl_queued *calls, size_t n);

@@ -129,6 +129,10 @@ int zbl_read_fault(const char *text) {
              &f->flaky.part, &f->flaky.factor) == 4) {
     return f->flaky.factor > 0;
   }
+  if (sscanf(text, "contention %d %lf %lf %lf", &f->contention.node, &f->contention.part,
+             &f->contention.factor, &f->contention.launches) == 4) {
+    return f->contention.node > 0 && f->contention.factor > 0 && f->contention.launches >= 1;
+  }
   if (sscanf(text, "hang %d %lf %llu", &f->hang.rank, &f->hang.bytes,
              &launch) == 3) {
     f->hang.launch = launch;
@@ -167,6 +171,17 @@ double zbl_faulty(const zbl_curve *c, double bytes, double t, uint64_t draws) {
   int touched =
       f->flaky.ranks > 0 && zbl_touches(c, f->flaky.first, f->flaky.ranks);
   return zbl_worse(touched, bytes, t, draws);
+}
+
+/* By what other jobs lengthen a launch that goes between nodes, of ranks from one to the other: they
+ * stay for so many launches. */
+double zbl_contended(int from, int to, zbl_turn at) {
+  const zbl_faults *f = &zbl.faults;
+  if (f->contention.node == 0 || from / f->contention.node == to / f->contention.node) {
+    return 1;
+  }
+  at.launch /= (uint64_t)f->contention.launches;
+  return zbl_uniform(zbl_draws(at), UINT64_MAX - 4) < f->contention.part ? f->contention.factor : 1;
 }
 
 /* The same of a message between two devices. */

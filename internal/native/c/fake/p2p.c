@@ -91,7 +91,8 @@ static void zbl_transfer_run(zbl_transfer *t) {
   const zbl_clique *q = zbl_at(s->clique);
   double bytes = zbl_later((double)s->out, (double)r->in);
   double end = zbl_later(s->arrival, r->arrival) +
-               zbl_message_time(q, t, bytes, zbl_draws(s->at));
+               zbl_contended(q->member[t->from].device, q->member[t->to].device, s->at) *
+                   zbl_message_time(q, t, bytes, zbl_draws(s->at));
   s->end = zbl_later(s->end, end);
   r->end = zbl_later(r->end, end);
   s->left--;

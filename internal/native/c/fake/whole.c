@@ -56,7 +56,7 @@ size_t zbl_launch_whole(const zbl_queued *calls, size_t n) {
   }
   q->head_seq++;
   r.draws = zbl_draws(r.at);
-  r.end = r.start + zbl_took(q, &r.call, r.bytes, r.draws);
+  r.end = r.start + zbl_took(q, &r.call, r.bytes, r.at);
   for (int i = 0; i < q->nranks; i++) {
     zbl_stream *s = calls[i].stream;
     s->s = zbl_later(s->s, zbl_leaves(&r, i, s->device));

@@ -51,6 +51,7 @@ typedef struct zbl_faults {
   double *hbm;  /* by rank: the share of the memory's rate that is left; or NULL */
   struct { double from, to, factor; } dip;       /* bytes, bytes, × T */
   struct { int first, ranks; double part, factor; } flaky; /* of launches, × T */
+  struct { int node; double part, factor, launches; } contention; /* between nodes of so many ranks */
   struct { int rank; double bytes; uint64_t launch; } hang, async;
   struct { int kind, rank; uint64_t index; } data; /* enum zbl_data_fault */
   struct { int on, rank; uint64_t byte; } store;   /* a bit there flips */
@@ -205,6 +206,7 @@ zbl_curve zbl_derived(int collective, int first, int ranks, int stride);
 void zbl_no_faults(void);
 int zbl_read_fault(const char *text);
 double zbl_faulty(const zbl_curve *c, double bytes, double t, uint64_t draws);
+double zbl_contended(int from, int to, zbl_turn at);
 double zbl_faulty_between(int from, int to, double bytes, double t, uint64_t draws);
 double zbl_late(int rank);
 double zbl_hbm_rate(int rank);
