@@ -237,7 +237,12 @@ const noticed = 0.02
 func figures(rec *record.Record) finding.List {
 	all := products(rec)
 	var out finding.List
-	say := func(code, text string) { out = append(out, finding.Finding{Code: code, Text: text}) }
+	say := func(code, text string) {
+		if rec.Simulated && code != CodeStrides { // the sentence is pasted without the page around it
+			text = "SIMULATED: " + text
+		}
+		out = append(out, finding.Finding{Code: code, Text: text})
+	}
 	p := fastest(all)
 	if p == nil {
 		return nil
