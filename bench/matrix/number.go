@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 	"sort"
+	"sync"
 )
 
 // Number is an element type of matrices.
@@ -34,21 +35,24 @@ var bf16 = Number{
 	func(b []byte, v float64) { binary.LittleEndian.PutUint16(b, ToBF16(float32(v))) },
 }
 
-var numbers = []*Number{
-	&bf16,
-	small(FP16, 5, 10, 15, 0x1p-14, 2),
-	{
-		F32, 4, 0x1p-24, 0x1p-126,
-		func(b []byte) float64 { return float64(math.Float32frombits(binary.LittleEndian.Uint32(b))) },
-		func(b []byte, v float64) { binary.LittleEndian.PutUint32(b, math.Float32bits(float32(v))) },
-	},
-	small(FP8, 4, 3, 7, 0x1p-6, 1),
-	small(FP8FNUZ, 4, 3, 8, 0x1p-7, 1),
-}
+// numbers are the types. Tables of small ones are made where a product is checked, not in every process.
+var numbers = sync.OnceValue(func() []*Number {
+	return []*Number{
+		&bf16,
+		small(FP16, 5, 10, 15, 0x1p-14, 2),
+		{
+			F32, 4, 0x1p-24, 0x1p-126,
+			func(b []byte) float64 { return float64(math.Float32frombits(binary.LittleEndian.Uint32(b))) },
+			func(b []byte, v float64) { binary.LittleEndian.PutUint32(b, math.Float32bits(float32(v))) },
+		},
+		small(FP8, 4, 3, 7, 0x1p-6, 1),
+		small(FP8FNUZ, 4, 3, 8, 0x1p-7, 1),
+	}
+})
 
 // NumberOf is a type by its name; nil for an unknown one.
 func NumberOf(name string) *Number {
-	for _, n := range numbers {
+	for _, n := range numbers() {
 		if n.Name == name {
 			return n
 		}
