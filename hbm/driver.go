@@ -3,7 +3,6 @@ package hbm
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"slices"
 
 	"zbench/bench/backend"
@@ -97,25 +96,16 @@ func Open(cfg Config) (*Driver, error) {
 }
 
 func (d *Driver) open() error {
-	n, err := d.p.Devices()
-	if err != nil {
-		return err
-	}
 	if len(d.cfg.Devices) == 0 {
 		d.cfg.Devices = []int{0}
 	}
-	if d.cfg.All {
-		d.cfg.Devices = nil
-		for i := range n {
-			d.cfg.Devices = append(d.cfg.Devices, i)
-		}
+	var err error
+	if d.cfg.Devices, err = d.p.Choose(d.cfg.All, d.cfg.Devices...); err != nil {
+		return err
 	}
 	var all []native.Stream
 	d.p.Expect(len(d.sources()), d.cfg.Devices)
 	for _, index := range d.cfg.Devices {
-		if index < 0 || index >= n {
-			return fmt.Errorf("%w: device %d of %d", ErrDevice, index, n)
-		}
 		u := &unit{}
 		d.units = append(d.units, u)
 		if err := d.openUnit(u, index); err != nil {
@@ -126,9 +116,6 @@ func (d *Driver) open() error {
 	d.timer, err = d.p.NewTimer(all)
 	return err
 }
-
-// ErrDevice is wrapped where a device is asked for that is not there.
-var ErrDevice = errors.New("no such device")
 
 // sources are the kernel sources of each device.
 func (d *Driver) sources() []string {

@@ -75,7 +75,7 @@ func (o Opening) open(files []string, smaller string, plan func(*Driver) (*engin
 		Devices: []int{k.Device}, All: k.AllGPUs, Host: loopback && len(files) == 0, Files: files, HostFacts: o.Host,
 	})
 	switch {
-	case errors.Is(err, ErrDevice):
+	case errors.Is(err, native.ErrDevice):
 		return nil, exit.UsageError(err, o.Help)
 	case errors.Is(err, native.ErrMachine) && len(faults) > 0:
 		return nil, exit.UsageError(err, `give --fault "store 0 BYTE"`)

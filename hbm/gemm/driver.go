@@ -70,12 +70,8 @@ type Driver struct {
 	blocks  map[string][]byte
 }
 
-// ErrDevice is wrapped where a device is asked for that is not there, ErrMemory where a shape needs more
-// memory than it has.
-var (
-	ErrDevice = errors.New("no such device")
-	ErrMemory = errors.New("not enough memory")
-)
+// ErrMemory is wrapped where a shape needs more memory than a device has.
+var ErrMemory = errors.New("not enough memory")
 
 const (
 	// workspaceBytes is what choices may use: as much as hipblaslt-bench gives by default.
@@ -106,22 +102,12 @@ func Open(cfg Config) (*Driver, error) {
 }
 
 func (d *Driver) open() error {
-	n, err := d.p.Devices()
+	indices, err := d.p.Choose(d.cfg.All, d.cfg.Device)
 	if err != nil {
 		return err
 	}
-	indices := []int{d.cfg.Device}
-	if d.cfg.All {
-		indices = nil
-		for i := range n {
-			indices = append(indices, i)
-		}
-	}
 	var streams []native.Stream
 	for _, index := range indices {
-		if index < 0 || index >= n {
-			return fmt.Errorf("%w: device %d of %d", ErrDevice, index, n)
-		}
 		u := &gpu{}
 		d.units = append(d.units, u)
 		if err := d.openUnit(u, index); err != nil {

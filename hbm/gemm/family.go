@@ -9,6 +9,7 @@ import (
 	"zbench/bench/kernel"
 	"zbench/bench/spec"
 	"zbench/hbm"
+	"zbench/internal/native"
 )
 
 // The products are a family with a driver of its own.
@@ -43,7 +44,7 @@ func begin(o hbm.Opening) (*engine.Kernels, error) {
 		o.Native.Machine = Machine(n, o.Spec.Faults)
 	}
 	d, err := Open(Config{Native: o.Native, Device: k.Device, All: k.Reachable, Seed: o.Spec.Seed, Say: o.Say})
-	if errors.Is(err, ErrDevice) {
+	if errors.Is(err, native.ErrDevice) {
 		err = exit.UsageError(err, o.Help)
 	}
 	if err != nil {

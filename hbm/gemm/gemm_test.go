@@ -132,7 +132,7 @@ func TestApart(t *testing.T) {
 
 func TestRefused(t *testing.T) {
 	_, err := Open(Config{Native: native.Choice{Backend: "loopback", Machine: Machine(1, nil)}, Device: 3})
-	require.ErrorIs(t, err, ErrDevice)
+	require.ErrorIs(t, err, native.ErrDevice)
 	d := open(t, 1)
 	require.True(t, strings.HasPrefix(d.VendorText(), "loopback libhipblaslt.so; no plain product: "), d.VendorText())
 	require.Equal(t, record.OnLoopback, d.Devices()[0].Kind)

@@ -65,12 +65,8 @@ type Driver struct {
 	checks map[target]map[string][]record.Check
 }
 
-// ErrDevice is wrapped where a device is asked for that is not there, ErrMemory
-// where a shape needs more memory than it has.
-var (
-	ErrDevice = errors.New("no such device")
-	ErrMemory = errors.New("not enough memory")
-)
+// ErrMemory is wrapped where a shape needs more memory than a device has.
+var ErrMemory = errors.New("not enough memory")
 
 // Open opens the provider and compiles the kernels for the device.
 func Open(cfg Config) (*Driver, error) {
@@ -88,12 +84,9 @@ func Open(cfg Config) (*Driver, error) {
 }
 
 func (d *Driver) open() error {
-	n, err := d.p.Devices()
+	_, err := d.p.Choose(false, d.cfg.Device)
 	if err != nil {
 		return err
-	}
-	if d.cfg.Device < 0 || d.cfg.Device >= n {
-		return fmt.Errorf("%w: device %d of %d", ErrDevice, d.cfg.Device, n)
 	}
 	if d.info, err = d.p.Device(d.cfg.Device); err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	method "zbench/bench/muon"
 	"zbench/bench/spec"
 	"zbench/hbm"
+	"zbench/internal/native"
 )
 
 // Muon is a family with a driver of its own.
@@ -40,7 +41,7 @@ func begin(o hbm.Opening) (*engine.Kernels, error) {
 	}
 	o.Native.Machine = Machine()
 	d, err := Open(Config{Native: o.Native, Device: k.Device, Coefficients: c, Seed: o.Spec.Seed, Reduce: k.Reduce, Say: o.Say})
-	if errors.Is(err, ErrDevice) {
+	if errors.Is(err, native.ErrDevice) {
 		err = exit.UsageError(err, o.Help)
 	}
 	if err != nil {

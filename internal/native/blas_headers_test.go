@@ -9,63 +9,87 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// blasHeaders are the vendors' headers of the matrix product.
-var blasHeaders = map[string]vendorHeaders{
-	"rocm":    {"ZBENCH_ROCM_INCLUDE", "blas_rocm.h"},   // rocBLAS of ROCm 5.5
-	"cuda_11": {"ZBENCH_CUDA11_INCLUDE", "blas_cuda.h"}, // cuBLAS of CUDA 11.8
-	"cuda_12": {"ZBENCH_CUDA12_INCLUDE", "blas_cuda.h"}, // cuBLAS of CUDA 12.4
+// productBinding is a header of ours for the vendors' matrix products.
+type productBinding struct {
+	// header is its name in c, rows what expands all of it against the vendors' own.
+	header, rows string
+	vendors      map[string]vendorHeaders
+	// wrong are edits that must be found: a pattern and what takes its place.
+	wrong map[string][2]string
 }
 
-// The functions and values of the matrix product are what the vendors' own
-// headers say.
-func TestBLASHeaders(t *testing.T) {
-	for name, at := range blasHeaders {
-		t.Run(name, func(t *testing.T) {
-			out, err := compileBLAS(t, at.open(t), blasText(t))
-			require.NoError(t, err, "%s", out)
-		})
+var productBindings = map[string]productBinding{
+	"products": {
+		header: "blas.h", rows: "ZB_BLAS_SYMBOLS(ZB_BLAS_BOTH, ZB_BLAS_ROCM, ZB_BLAS_CUDA)\nZB_BLAS_VALUES\n",
+		vendors: map[string]vendorHeaders{
+			"rocm":    {"ZBENCH_ROCM_INCLUDE", "blas_rocm.h"},   // rocBLAS of ROCm 5.5
+			"cuda_11": {"ZBENCH_CUDA11_INCLUDE", "blas_cuda.h"}, // cuBLAS of CUDA 11.8
+			"cuda_12": {"ZBENCH_CUDA12_INCLUDE", "blas_cuda.h"}, // cuBLAS of CUDA 12.4
+		},
+		wrong: map[string][2]string{
+			"type and algorithm swapped":      {`int (compute_type|sums), int algorithm`, `int algorithm, int $1`},
+			"a transposition for a type":      {`int a_turn, int b_turn`, `int a_turn, int other_type`},
+			"a narrower stride":               {`(int64_t|long long)( +\\\s+)?\s*stride_b`, `int stride_b`},
+			"the leading dimension forgotten": {`int a_type, int lda`, `int a_type`},
+			"an operand by value":             {`const void \*b,`, `uint64_t b,`},
+			"a stream too few":                {`\(void \*handle, void \*stream\)`, `(void *handle)`},
+			"a wrong transposition":           {`(ZB_\w+_T) = \d+`, `$1 = 7`},
+			"a wrong type":                    {`(ZB_ROCBLAS_BF16|ZB_CUDA_R_16BF) = \d+`, `$1 = 2`},
+			"an unknown function":             {`(ched_ex|chedEx)\)`, `${1}_3)`},
+		},
+	},
+	"by heuristics": {
+		header: "lt.h", rows: "ZB_LT_SYMBOLS(ZB_LT_IS_REAL)\nZB_LT_VALUES\n",
+		vendors: map[string]vendorHeaders{
+			"rocm":    {"ZBENCH_HIPBLASLT_INCLUDE", "lt_rocm.h"}, // hipBLASLt of sid
+			"cuda_11": {"ZBENCH_CUDA11_INCLUDE", "lt_cuda.h"},    // cuBLASLt of CUDA 11.8
+			"cuda_12": {"ZBENCH_CUDA12_INCLUDE", "lt_cuda.h"},    // cuBLASLt of CUDA 12.4
+		},
+		wrong: map[string][2]string{
+			"sums and type swapped":          {`int sums, int scale_type`, `int scale_type, int sums`},
+			"an attribute of another kind":   {`int desc_attribute`, `int layout_attribute`},
+			"a narrower size":                {`uint64_t rows`, `uint32_t rows`},
+			"the preference forgotten":       {`void \*pref, int most`, `int most`},
+			"a layout by value":              {`const void \*b, void \*b_layout`, `const void *b, uint64_t b_layout`},
+			"a wrong transposition":          {`ROW\(T, 112, 1\)`, `ROW(T, 113, 2)`},
+			"an attribute's wrong number":    {`ROW\(DESC_B, 1, 4\)`, `ROW(DESC_B, 2, 5)`},
+			"a result's wrong size":          {`ROW\(CHOICE_BYTES, 56, 96\)`, `ROW(CHOICE_BYTES, 64, 88)`},
+			"a workspace at the wrong place": {`ROW\(CHOICE_WORKSPACE, 24, 64\)`, `ROW(CHOICE_WORKSPACE, 16, 56)`},
+			"a wrong type":                   {`ZB_LT_BF16 = 14`, `ZB_LT_BF16 = 15`},
+			"an unknown function":            {`hipblasLtMatmul, cublasLtMatmul\)`, `hipblasLtMatmul3, cublasLtMatmul3)`},
+		},
+	},
+}
+
+// The functions, values and layouts of matrix products are what the vendors' own headers say, and what
+// is not is found: without that the test could pass whatever our headers say.
+func TestProductHeaders(t *testing.T) {
+	for what, b := range productBindings {
+		text, err := os.ReadFile("c/" + b.header)
+		require.NoError(t, err)
+		for vendor, at := range b.vendors {
+			t.Run(strings.ReplaceAll(what+" "+vendor, " ", "_"), func(t *testing.T) {
+				opened := at.open(t)
+				opened.precompile(t)
+				out, err := b.compile(t, opened, string(text))
+				require.NoError(t, err, "%s", out)
+				for name, edit := range b.wrong {
+					t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
+						out, err := b.compile(t, opened, edited(t, string(text), edit))
+						require.Error(t, err, "%s", out)
+						require.NotContains(t, out, "fatal error")
+						t.Log(firstError(out, err))
+					})
+				}
+			})
+		}
 	}
 }
 
-// Without this the test above could pass whatever blas.h says.
-func TestBLASHeadersFindWrongRows(t *testing.T) {
-	edits := map[string][2]string{
-		"type and algorithm swapped":      {`int (compute_type|sums), int algorithm`, `int algorithm, int $1`},
-		"a transposition for a type":      {`int a_turn, int b_turn`, `int a_turn, int other_type`},
-		"a narrower stride":               {`(int64_t|long long)( +\\\s+)?\s*stride_b`, `int stride_b`},
-		"the leading dimension forgotten": {`int a_type, int lda`, `int a_type`},
-		"an operand by value":             {`const void \*b,`, `uint64_t b,`},
-		"a stream too few":                {`\(void \*handle, void \*stream\)`, `(void *handle)`},
-		"a wrong transposition":           {`(ZB_\w+_T) = \d+`, `$1 = 7`},
-		"a wrong type":                    {`(ZB_ROCBLAS_BF16|ZB_CUDA_R_16BF) = \d+`, `$1 = 2`},
-		"an unknown function":             {`(ched_ex|chedEx)\)`, `${1}_3)`},
-	}
-	for name, at := range blasHeaders {
-		t.Run(name, func(t *testing.T) {
-			opened := at.open(t)
-			opened.precompile(t)
-			for what, edit := range edits {
-				t.Run(strings.ReplaceAll(what, " ", "_"), func(t *testing.T) {
-					out, err := compileBLAS(t, opened, edited(t, blasText(t), edit))
-					require.Error(t, err, "%s", out)
-					require.NotContains(t, out, "fatal error")
-					t.Log(firstError(out, err))
-				})
-			}
-		})
-	}
-}
-
-func blasText(t *testing.T) string {
-	text, err := os.ReadFile("c/blas.h")
-	require.NoError(t, err)
-	return string(text)
-}
-
-// compileBLAS holds a text of blas.h against a vendor's headers.
-func compileBLAS(t *testing.T, headers *openHeaders, blas string) (string, error) {
+// compile holds a text of our header against a vendor's.
+func (b productBinding) compile(t *testing.T, headers *openHeaders, text string) (string, error) {
 	dir := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "blas.h"), []byte(blas), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, b.header), []byte(text), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "abi.h"), []byte(abiText(t)), 0o600))
-	return headers.compile(t, "extern \"C\" {\n#include \"blas.h\"\n}\nZB_BLAS_SYMBOLS(ZB_BLAS_BOTH, ZB_BLAS_ROCM, ZB_BLAS_CUDA)\nZB_BLAS_VALUES\n", "-I", dir)
+	return headers.compile(t, "extern \"C\" {\n#include \""+b.header+"\"\n}\n"+b.rows, "-I", dir)
 }

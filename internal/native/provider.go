@@ -7,6 +7,7 @@ package native
 import "C"
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"unsafe"
@@ -69,6 +70,29 @@ func (p *Provider) Devices() (int, error) {
 	}
 	p.used = true
 	return int(n), nil
+}
+
+// ErrDevice is wrapped where a device is asked for that is not there.
+var ErrDevice = errors.New("no such device")
+
+// Choose returns the devices that are asked for, or all. An error wraps ErrDevice, or is that of Devices.
+func (p *Provider) Choose(all bool, devices ...int) ([]int, error) {
+	n, err := p.Devices()
+	if err != nil {
+		return nil, err
+	}
+	if all {
+		devices = nil
+		for i := range n {
+			devices = append(devices, i)
+		}
+	}
+	for _, i := range devices {
+		if i < 0 || i >= n {
+			return nil, fmt.Errorf("%w: device %d of %d", ErrDevice, i, n)
+		}
+	}
+	return devices, nil
 }
 
 // driverFault is the reason why the runtime cannot count devices. CUDA's runtime reports
