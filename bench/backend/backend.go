@@ -112,11 +112,10 @@ type Vendor struct {
 }
 
 // Torch is PyTorch's product: LT tells that it takes the first choice of the heuristics, else the plain
-// product; Workspace is in bytes; Source says where it was read.
+// product; Workspace is in bytes.
 type Torch struct {
 	LT        bool
 	Workspace int64
-	Source    string
 }
 
 // Stream is a stream's launch: the threads of a block, and Strided where a thread has four elements,

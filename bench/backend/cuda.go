@@ -21,8 +21,9 @@ var _ = register(Vendor{
 	},
 	BLAS: Library{Role: Products, Names: []string{"libcublas.so.13", "libcublas.so.12", "libcublas.so.11", "libcublas.so"}},
 	LT:   Library{Role: Heuristics, Names: []string{"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so.11", "libcublasLt.so"}},
-	// 32 MiB since Hopper.
-	Torch: Torch{Workspace: 32 << 20, Source: "aten/src/ATen/cuda/CublasHandlePool.cpp of PyTorch 2.1 to 2.9: 32 MiB on Hopper for cuBLAS"},
+	// Of cuBLAS on Hopper, parseChosenWorkspaceSize: as other projects that copied it have it; PyTorch's own
+	// file of today was not at hand.
+	Torch: Torch{Workspace: 32 << 20},
 	// cuBLAS documentation, cublasLtMatmul: on Ada and Hopper.
 	TransposedFP8: true,
 	Root:          Setting{Flag: "cuda-path", Variables: []string{"CUDA_HOME", "CUDA_PATH"}, Meaning: "folder of the CUDA installation"},

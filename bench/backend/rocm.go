@@ -18,10 +18,11 @@ var _ = register(Vendor{
 	BLAS:   Library{Role: Products, Names: []string{"librocblas.so.5", "librocblas.so.4", "librocblas.so.3", "librocblas.so"}},
 	LT:     Library{Role: Heuristics, Names: []string{"libhipblaslt.so.1", "libhipblaslt.so.0", "libhipblaslt.so"}},
 	Faster: "ROCBLAS_USE_HIPBLASLT",
-	Torch:  Torch{LT: true, Workspace: 76 << 20, Source: "aten/src/ATen/cuda/CUDABlas.cpp of PyTorch 2.6 to 2.9: 76 MiB for hipBLASLt, which Instinct GPUs prefer"},
-	FNUZ:   [2]int{9, 4}, // gfx942
-	Root:   Setting{Flag: "rocm-path", Variables: []string{"ROCM_PATH", "ROCM_HOME"}, Meaning: "folder of the ROCm installation"},
-	Sub:    []string{"lib", "lib64"}, Fixed: []string{"/opt/rocm/lib"},
+	// aten/src/ATen/cuda/CUDABlas.cpp of PyTorch 2.6 to 2.9: hipBLASLt, which Instinct GPUs prefer.
+	Torch: Torch{LT: true, Workspace: 76 << 20},
+	FNUZ:  [2]int{9, 4}, // gfx942
+	Root:  Setting{Flag: "rocm-path", Variables: []string{"ROCM_PATH", "ROCM_HOME"}, Meaning: "folder of the ROCm installation"},
+	Sub:   []string{"lib", "lib64"}, Fixed: []string{"/opt/rocm/lib"},
 	// ROCm's own packages (rocm-sdk-core, rocm-sdk-libraries-…) exist from ROCm 7 on; before that
 	// PyTorch's package contains ROCm's libraries.
 	Packages: []string{"_rocm_sdk_core/lib", "_rocm_sdk_libraries*/lib", "torch/lib"},

@@ -11,12 +11,11 @@ import (
 // Point is what a model's products take at a hidden size.
 type Point struct {
 	Hidden int64
-	// Flop are the operations of a microbatch. Seconds is what they take; where nothing was timed it is
-	// in the time of an operation of all units, so that Rate is the share of their rate.
+	// Flop are the operations of a microbatch, Seconds what they take.
 	Flop, Seconds float64
 }
 
-// Rate is the operations in a second, or the share of the units' rate.
+// Rate is the operations in a second.
 func (p Point) Rate() float64 { return p.Flop / p.Seconds }
 
 // Step is the distance between hidden sizes that are compared.
@@ -31,33 +30,6 @@ func Hiddens(hidden int64, k int) []int64 {
 		}
 	}
 	return all
-}
-
-// Around counts a preset at its hidden size and at those near by, on so many units.
-func Around(preset string, tokens int64, k, units int) (hidden int64, points []Point, err error) {
-	m, err := Of(preset, tokens, 0)
-	if err != nil {
-		return 0, nil, err
-	}
-	for _, h := range Hiddens(m.Hidden, k) {
-		near, err := Of(preset, tokens, h)
-		if err != nil {
-			return 0, nil, err
-		}
-		points = append(points, Counted(near, units))
-	}
-	return m.Hidden, points, nil
-}
-
-// Counted is a model by its tiles alone.
-func Counted(m Model, units int) Point {
-	p := Point{Hidden: m.Hidden}
-	for _, s := range m.Shapes {
-		flop := s.Flop() * float64(s.Count)
-		p.Flop += flop
-		p.Seconds += flop / (1 - Best(s, units).Lost)
-	}
-	return p
 }
 
 // worthwhile is the gain in the rate from which a larger hidden size is named.

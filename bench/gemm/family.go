@@ -167,7 +167,7 @@ func Request(k *spec.Kernels, units int) ([]Shape, error) {
 	}
 	var all []Shape
 	add := func(s Shape) {
-		if !slices.ContainsFunc(all, func(o Shape) bool { return o.String() == s.String() && o.Pass == s.Pass && o.Name == s.Name }) {
+		if !slices.ContainsFunc(all, func(o Shape) bool { return o.String() == s.String() && o.Pass == s.Pass }) {
 			all = append(all, s)
 		}
 	}
@@ -187,9 +187,7 @@ func Request(k *spec.Kernels, units int) ([]Shape, error) {
 	}
 	for _, m := range models {
 		for _, s := range m.Shapes {
-			if i := slices.IndexFunc(all, func(o Shape) bool { return o.String() == s.String() && o.Pass == s.Pass }); i < 0 {
-				add(s)
-			}
+			add(s)
 		}
 	}
 	return all, nil

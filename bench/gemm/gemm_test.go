@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/spec"
 	"zbench/bench/spell"
 	"zbench/bench/trainer"
 )
@@ -143,6 +144,18 @@ func TestFillingEqualsACount(t *testing.T) {
 	}
 }
 
+// byTiles is a model by its tiles alone. Its seconds are in the time of an operation of all units, so that
+// its rate is the share of theirs.
+func byTiles(m Model, units int) Point {
+	p := Point{Hidden: m.Hidden}
+	for _, s := range m.Shapes {
+		flop := s.Flop() * float64(s.Count)
+		p.Flop += flop
+		p.Seconds += flop / (1 - Best(s, units).Lost)
+	}
+	return p
+}
+
 // 200 sets of shapes: the advice is what a search of all pairs finds.
 func TestAdviceEqualsASearch(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
@@ -154,7 +167,7 @@ func TestAdviceEqualsASearch(t *testing.T) {
 			var p Point
 			for range 1 + rng.IntN(3) {
 				s := Shape{Layout: TN, M: 128 * (1 + rng.Int64N(40)), N: h, K: h, Batch: 1, Count: 1}
-				one := Counted(Model{Hidden: h, Shapes: []Shape{s}}, 304)
+				one := byTiles(Model{Hidden: h, Shapes: []Shape{s}}, 304)
 				_, _, lost := counted(s, Best(s, 304).Tile, 304)
 				require.InEpsilon(t, s.Flop()/(1-lost), one.Seconds, 1e-9)
 				p = Point{h, p.Flop + one.Flop, p.Seconds + one.Seconds}
@@ -203,9 +216,14 @@ func TestAdviceEqualsASearch(t *testing.T) {
 
 // A preset with another hidden size has it in every layer that had the published one.
 func TestAroundAPreset(t *testing.T) {
-	hidden, points, err := Around("zaya1-base", 16384, 4, 304)
+	models, err := Models(&spec.Kernels{Preset: "zaya1-base", Tokens: 16384, Around: 4})
 	require.NoError(t, err)
-	require.Equal(t, int64(2048), hidden)
+	require.Equal(t, int64(2048), models[0].Hidden)
+	var points []Point
+	for _, m := range models {
+		points = append(points, byTiles(m, 304))
+	}
+	points = sorted(points)
 	require.Len(t, points, 9)
 	for i, p := range points {
 		require.Equal(t, int64(2048-4*64+64*i), p.Hidden)
@@ -216,7 +234,7 @@ func TestAroundAPreset(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, slices.ContainsFunc(near.Shapes, func(s Shape) bool { return s.N == 262272 && s.K == 2112 }), "the shared output layer follows")
 	require.Equal(t, []int64{64, 128, 192}, Hiddens(64, 2))
-	_, _, err = Around("gpt", 1, 1, 1)
+	_, err = Models(&spec.Kernels{Preset: "gpt", Tokens: 1, Around: 1})
 	require.Error(t, err)
 }
 

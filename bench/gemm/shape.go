@@ -1,7 +1,7 @@
 // Package gemm sizes matrix products: those of a model's layers, how their tiles fill a GPU's compute
 // units, and which sizes near by do better.
 //
-// Shapes lists a preset's products, Best counts one's tiles, Around and Advise compare hidden sizes.
+// Of lists a preset's products, Best counts one's tiles, Models and Advise compare hidden sizes.
 package gemm
 
 import (

@@ -7,8 +7,6 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/stat/distuv"
-
 	"zbench/bench/finding"
 	"zbench/bench/plan"
 	"zbench/bench/stat"
@@ -102,8 +100,7 @@ func messagesOf(alone, within [][]float64, messages int) *Messages {
 	}
 	m.Alone, m.Within = stat.Quantile(without, 0.5), stat.Quantile(with, 0.5)
 	mean := stat.Mean(logs)
-	n := float64(len(logs))
-	half := distuv.StudentsT{Sigma: 1, Nu: n - 1}.Quantile(0.975) * math.Sqrt(stat.Variance(logs, mean)/n)
+	half := Design{Settings: 2}.half(logs, len(logs), 0.05)
 	m.Factor, m.Lo, m.Hi = math.Exp(mean), math.Exp(mean-half), math.Exp(mean+half)
 	return m
 }

@@ -14,6 +14,7 @@ import (
 	"zbench/bench/backend"
 	"zbench/bench/device"
 	"zbench/bench/record"
+	"zbench/hbm"
 	"zbench/internal/native"
 )
 
@@ -125,16 +126,11 @@ func (d *Driver) openUnit(u *gpu, index int) error {
 		return err
 	}
 	d.fnuz = d.vendor().FNUZ == [2]int{about.CapabilityMajor, about.CapabilityMinor}
-	_, total, err := d.p.Memory(index)
-	if err != nil {
+	if u.info, err = hbm.Describe(d.p, index, record.OnLoopback); err != nil {
 		return err
 	}
-	u.info = record.Device{Index: index, Name: about.Name, Kind: record.GPU, Units: about.Units, Bytes: total, Cache: about.L2}
-	if d.p.Simulated {
-		u.info.Kind = record.OnLoopback
-	}
 	if known, ok := device.Lookup(about.Name); ok {
-		u.info.Cache = known.Cache
+		u.info.Cache = known.Cache // the loopback's too: operands are laid out as on the GPU that it is named after
 	}
 	if u.stream, err = d.p.NewStream(index); err != nil {
 		return err

@@ -119,7 +119,7 @@ func (d *Driver) enter(t target) (places, error) {
 		}
 		for set := range p.sets {
 			for operand, bytes := range []int64{p.a[1], p.b[1]} {
-				if err := d.fill(u, p.at(u, set, operand), bytes, k.in, operand); err != nil {
+				if err := d.fill(p.at(u, set, operand), bytes, d.block(k.in, operand)); err != nil {
 					return p, err
 				}
 			}
@@ -145,7 +145,7 @@ func (p places) at(u *gpu, set, operand int) native.Address {
 // that no two rows of a matrix are the same.
 const period = 1048573
 
-// block is the bytes of a period.
+// block is the bytes of a period. Zeros would draw less power and time better than training does.
 func (d *Driver) block(n *matrix.Number, operand int) []byte {
 	key := fmt.Sprint(n.Name, operand)
 	if d.blocks[key] == nil {
@@ -159,11 +159,10 @@ func (d *Driver) block(n *matrix.Number, operand int) []byte {
 	return d.blocks[key]
 }
 
-// fill writes an operand. Zeros would draw less power and time better than training does.
-func (d *Driver) fill(_ *gpu, to native.Address, bytes int64, n *matrix.Number, operand int) error {
-	block := d.block(n, operand)
-	for at := int64(0); at < bytes; at += int64(len(block)) {
-		part := block[:min(int64(len(block)), bytes-at)]
+// fill writes a block as often as it takes.
+func (d *Driver) fill(to native.Address, size int64, block []byte) error {
+	for at := int64(0); at < size; at += int64(len(block)) {
+		part := block[:min(int64(len(block)), size-at)]
 		if err := d.p.Write(native.Address{Buffer: to.Buffer, Offset: to.Offset + at}, part); err != nil {
 			return err
 		}

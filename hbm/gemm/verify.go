@@ -49,7 +49,7 @@ func (d *Driver) verify(u *gpu, t target, e entry, p places) (record.Verified, e
 	}
 	defer end()
 	c := p.at(u, 0, 2)
-	if err := d.spoil(c, p.c[1]); err != nil {
+	if err := d.fill(c, p.c[1], bytes.Repeat([]byte{0xff}, 1<<20)); err != nil { // no numbers
 		return record.Verified{}, err
 	}
 	if err := u.alone.Load([][]native.Step{steps}); err != nil {
@@ -89,18 +89,6 @@ func hold(v *record.Verified, s method.Shape, c *matrix.Claim, rng *rand.Rand) {
 	}
 	some := record.Check{Shape: s.String(), What: fmt.Sprintf("C, %d elements", elements), Found: record.Deviation{Max: c.Sample(rng, elements)}, Bar: record.Deviation{Max: c.Bar()}}
 	v.Checks = append(v.Checks, all, some)
-}
-
-// spoil fills C with no numbers.
-func (d *Driver) spoil(c native.Address, size int64) error {
-	block := bytes.Repeat([]byte{0xff}, 1<<20)
-	for at := int64(0); at < size; at += int64(len(block)) {
-		part := block[:min(int64(len(block)), size-at)]
-		if err := d.p.Write(native.Address{Buffer: c.Buffer, Offset: c.Offset + at}, part); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // apart is the distance of the lines of a side that are checked.
