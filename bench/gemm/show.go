@@ -356,6 +356,9 @@ func aroundInto(d *document.Document, rec *record.Record, all []*product) {
 		return
 	}
 	bars := document.Bars{ID: "around", Title: "A microbatch's products over the hidden size"}
+	if rec.Simulated { // bars have no mark of their own, and the picture may travel alone
+		bars.Title += ", SIMULATED"
+	}
 	for _, p := range points {
 		bars.Bars = append(bars.Bars, document.Bar{Label: fmt.Sprint(p.Hidden), Value: unit.Flops(p.Rate()), Length: p.Rate(), Weak: p.Hidden != hidden})
 		bars.Most = max(bars.Most, p.Rate())
