@@ -34,8 +34,11 @@ func TestLTProducts(t *testing.T) {
 		workspace, err := p.Alloc(0, 1<<24)
 		require.NoError(t, err)
 		rng := rand.New(rand.NewPCG(1, 2))
-		for e, names := range map[Element][2]string{BF16: {matrix.BF16, matrix.BF16}, FP16: {matrix.FP16, matrix.FP16}, F32: {matrix.F32, matrix.F32}, FP8FNUZ: {matrix.FP8FNUZ, matrix.BF16}} {
-			in, out := matrix.NumberOf(names[0]), matrix.NumberOf(names[1])
+		for _, x := range []struct {
+			e       Element
+			in, out string
+		}{{BF16, matrix.BF16, matrix.BF16}, {FP16, matrix.FP16, matrix.FP16}, {F32, matrix.F32, matrix.F32}, {FP8FNUZ, matrix.FP8FNUZ, matrix.BF16}} {
+			e, in, out := x.e, matrix.NumberOf(x.in), matrix.NumberOf(x.out)
 			for layout := range 4 {
 				m, n, k := 5+rng.IntN(40), 3+rng.IntN(50), 1+rng.IntN(70)
 				shape := LTShape{M: m, N: n, K: k, Batch: 2, TurnA: layout&1 != 0, TurnB: layout&2 != 0, Type: e, Workspace: 1 << 24, Most: LTChoices}
@@ -67,8 +70,10 @@ func TestLTProducts(t *testing.T) {
 							A: a[x].half, B: b[x].half, Alpha: 1,
 						}
 						found := claim.Check(rng)
-						// A bit of the second byte: of the sign's byte but of a float, where it is of the fraction.
-						require.Equal(t, fault == "" || x == 1 || e == F32, found.OK(), "%s of %+v: %+v", names[0], shape, found)
+						if fault != "" && x == 0 && e == F32 {
+							continue // the bit is one of the fraction's: rounding explains it, or does not
+						}
+						require.Equal(t, fault == "" || x == 1, found.OK(), "%s of %+v: %+v", in.Name, shape, found)
 					}
 				}
 				plan.Close()
