@@ -68,7 +68,9 @@ type Deviation struct {
 type Reference struct {
 	// What was measured.
 	What string `json:"what"`
-	// Median of all nodes, in bytes per second.
+	// Rule that compared it.
+	Rule string `json:"rule,omitempty"`
+	// Median of all nodes, in bytes per second, of products in operations per second.
 	Median float64 `json:"median"`
 	// Spread is the robust standard deviation, as a share of the median.
 	Spread float64 `json:"spread"`

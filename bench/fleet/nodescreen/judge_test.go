@@ -32,7 +32,9 @@ func fleet(seed uint64, count int) []*nodescreen.Node {
 			Collective: &nodescreen.Rate{What: "all_reduce 64 MiB, 8 GPUs", Rate: new(270e9 * (1 + 0.02*rng.NormFloat64())), Samples: 20},
 		}
 		for g := range 8 {
-			n.GPUs = append(n.GPUs, nodescreen.GPU{Index: g, Name: "MI300X", Memory: rate(4.1e12 * (1 + 0.02*rng.NormFloat64()))})
+			n.GPUs = append(n.GPUs, nodescreen.GPU{Index: g, Name: "MI300X", Memory: rate(4.1e12 * (1 + 0.02*rng.NormFloat64())), Product: &nodescreen.Rate{
+				What: "bfloat16 4864x4096x8256/TN", Rate: new(650e12 * (1 + 0.02*rng.NormFloat64())), Samples: 20,
+			}})
 			n.NICs = append(n.NICs, nodescreen.NIC{Name: fmt.Sprintf("ionic_%d", g), State: "ACTIVE", Negotiated: new(50e9), Collective: &nodescreen.Rate{
 				What: "all_reduce 16 MiB over one NIC", Rate: new(44e9 * (1 + 0.02*rng.NormFloat64())), Samples: 20,
 			}})
@@ -55,6 +57,7 @@ var bad = []struct {
 	{"another library", "fact", "RCCL", func(n *nodescreen.Node) { n.Facts[0].Value = "2.22.3" }},
 	{"no library", "fact", "RCCL", func(n *nodescreen.Node) { n.Facts = nil }},
 	{"slow memory", "memory", "GPU 5", func(n *nodescreen.Node) { *n.GPUs[5].Memory.Rate *= 0.8 }},
+	{"slow units", "product", "GPU 5", func(n *nodescreen.Node) { *n.GPUs[5].Product.Rate *= 0.85 }},
 	{"a NIC down", "nic_state", "ionic_2", func(n *nodescreen.Node) { n.NICs[2].State = "DOWN"; n.NICs[2].Collective = nil }},
 	{"a slow port", "nic_rate", "ionic_2", func(n *nodescreen.Node) { n.NICs[2].Negotiated = new(12.5e9) }},
 	{"a slow NIC", "nic_collective", "ionic_7", func(n *nodescreen.Node) { *n.NICs[7].Collective.Rate *= 0.7 }},

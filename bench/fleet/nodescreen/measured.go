@@ -23,7 +23,18 @@ const (
 	most = 0.5
 )
 
-// value is a measurement of a component: rate is in bytes per second.
+// productRule compares products: their rates are operations per second, all others bytes per second.
+const productRule = "product"
+
+// rateText is a rate that a rule compares.
+func rateText(rule string, rate float64) string {
+	if rule == productRule {
+		return unit.Flops(rate)
+	}
+	return unit.Rate(rate)
+}
+
+// value is a measurement of a component.
 type value struct {
 	host, subject string
 	rate          float64
@@ -31,8 +42,8 @@ type value struct {
 
 // kind is measurements that are compared with each other: the same work on the same product.
 type kind struct {
-	what   string
-	values []value
+	rule, what string
+	values     []value
 }
 
 // outliers compares values of one kind and names the slow ones. The standard deviation is
@@ -51,7 +62,7 @@ func outliers(d *Document, k kind, next string) []Deviation {
 	median := stat.Quantile(rates, 0.5)
 	spread := rails.Deviation(rates) / median
 	limit := max(Effect, sigmas*(1+4/float64(len(all)))*spread)
-	d.References = append(d.References, Reference{What: what, Median: median, Spread: spread, Limit: min(limit, 1), Count: len(all)})
+	d.References = append(d.References, Reference{What: what, Rule: k.rule, Median: median, Spread: spread, Limit: min(limit, 1), Count: len(all)})
 	if limit > most {
 		d.Unchecked = append(d.Unchecked, fmt.Sprintf("%s: the values vary by %s, so none can be named", what, rails.Percent(spread)))
 		return nil
@@ -61,7 +72,7 @@ func outliers(d *Document, k kind, next string) []Deviation {
 		if lost := 1 - v.rate/median; lost >= limit {
 			out = append(out, Deviation{
 				Host: v.host, Subject: v.subject, Lost: lost, Next: next,
-				Message: fmt.Sprintf("%s: %s, %s below the median of %s", what, unit.Rate(v.rate), rails.Percent(lost), unit.Rate(median)),
+				Message: fmt.Sprintf("%s: %s, %s below the median of %s", what, rateText(k.rule, v.rate), rails.Percent(lost), rateText(k.rule, median)),
 			})
 		}
 	}
@@ -80,7 +91,7 @@ func kinds(nodes []*Node, rule string) []kind {
 	}
 	var out []kind
 	for _, what := range slices.Sorted(maps.Keys(all)) {
-		out = append(out, kind{what, all[what]})
+		out = append(out, kind{rule, what, all[what]})
 	}
 	return out
 }

@@ -7,7 +7,6 @@ import (
 	"zbench/bench/fleet/rails"
 	"zbench/bench/plain"
 	"zbench/bench/table"
-	"zbench/bench/unit"
 )
 
 // Verdict is the result in one sentence, with what was not checked.
@@ -54,7 +53,7 @@ func compared(all []Reference) table.Table {
 		t.Columns[i].Right = true
 	}
 	for _, r := range all {
-		t.Add(plain.Line(r.What), fmt.Sprint(r.Count), unit.Rate(r.Median), rails.Percent(r.Spread), "−"+rails.Percent(r.Limit))
+		t.Add(plain.Line(r.What), fmt.Sprint(r.Count), rateText(r.Rule, r.Median), rails.Percent(r.Spread), "−"+rails.Percent(r.Limit))
 	}
 	return t
 }
