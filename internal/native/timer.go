@@ -31,9 +31,12 @@ type Timer struct {
 	p       *Provider
 	c       *C.zb_timer
 	streams []Stream
-	owned   []unsafe.Pointer // the C memory of the loaded steps
+	loaded  steps
 	closing sync.Mutex
 }
+
+// steps owns the C memory of steps.
+type steps []unsafe.Pointer
 
 // NewTimer creates a timer for streams on different devices.
 func (p *Provider) NewTimer(streams []Stream) (*Timer, error) {
@@ -64,31 +67,40 @@ func (t *Timer) Load(steps [][]Step) error {
 	if len(steps) != len(t.streams) {
 		return fmt.Errorf("native: steps for %d streams of %d", len(steps), len(t.streams))
 	}
-	t.unload()
+	t.loaded.free()
 	t.c.nsteps = C.int32_t(len(steps[0]))
 	for i, sequence := range steps {
 		if len(sequence) != len(steps[0]) {
 			return fmt.Errorf("native: %d steps on one stream and %d on another", len(sequence), len(steps[0]))
 		}
-		list := (*C.zb_step)(t.memory(len(sequence), unsafe.Sizeof(C.zb_step{})))
-		for k, s := range sequence {
-			if err := t.fill(&unsafe.Slice(list, len(sequence))[k], s); err != nil {
-				return err
-			}
+		list, err := t.loaded.list(sequence)
+		if err != nil {
+			return err
 		}
 		t.tracks()[i].steps = list
 	}
 	return nil
 }
 
-// memory is C memory that lives until the next Load.
-func (t *Timer) memory(n int, size uintptr) unsafe.Pointer {
+// memory is C memory that lives until free.
+func (t *steps) memory(n int, size uintptr) unsafe.Pointer {
 	p := C.calloc(C.size_t(max(n, 1)), C.size_t(size))
-	t.owned = append(t.owned, p)
+	*t = append(*t, p)
 	return p
 }
 
-func (t *Timer) fill(to *C.zb_step, s Step) error {
+// list is a sequence in C.
+func (t *steps) list(sequence []Step) (*C.zb_step, error) {
+	list := (*C.zb_step)(t.memory(len(sequence), unsafe.Sizeof(C.zb_step{})))
+	for k, s := range sequence {
+		if err := t.fill(&unsafe.Slice(list, len(sequence))[k], s); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+func (t *steps) fill(to *C.zb_step, s Step) error {
 	switch {
 	case s.blas != nil:
 		t.fillGemm(to, s)
@@ -114,11 +126,11 @@ func (t *Timer) fill(to *C.zb_step, s Step) error {
 	return nil
 }
 
-func (t *Timer) unload() {
-	for _, p := range t.owned {
+func (t *steps) free() {
+	for _, p := range *t {
 		C.free(p)
 	}
-	t.owned = nil
+	*t = nil
 }
 
 // Run launches the loaded sequence rounds times on every stream, waits at most deadline
@@ -161,7 +173,7 @@ func (t *Timer) Close() {
 	if t.c == nil {
 		return
 	}
-	t.unload()
+	t.loaded.free()
 	for i := range t.tracks() {
 		k := &t.tracks()[i]
 		for _, event := range []unsafe.Pointer{k.start, k.stop} {

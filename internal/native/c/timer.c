@@ -33,6 +33,14 @@ static int zb_timer_mark(zb_timer *t, int stops) {
   return 0;
 }
 
+/* The result of a vendor's call or of the runtime's. */
+int zb_step_launch(const zb_table *t, const zb_step *s, void *stream) {
+  return s->vendor != NULL
+             ? s->vendor(s->params)
+             : t->launchKernel(s->function, s->grid[0], s->grid[1], s->grid[2], s->block[0],
+                               s->block[1], s->block[2], s->shared, stream, s->params, NULL);
+}
+
 /* One round on one device. */
 static int zb_timer_round(zb_timer *t, zb_track *k) {
   if (zb_timer_check(t, t->table->setDevice(k->device), k->device,
@@ -40,19 +48,10 @@ static int zb_timer_round(zb_timer *t, zb_track *k) {
     return 1;
   }
   for (int i = 0; i < t->nsteps; i++) {
-    const zb_step *s = &k->steps[i];
-    int code;
-    if (s->vendor != NULL) {
-      if ((code = s->vendor(s->params)) != 0) {
-        return zb_timer_fail(t, ZB_BATCH_VENDOR, code, k->device, "");
-      }
-      continue;
-    }
-    code = t->table->launchKernel(
-        s->function, s->grid[0], s->grid[1], s->grid[2], s->block[0],
-        s->block[1], s->block[2], s->shared, k->stream, s->params, NULL);
-    if (zb_timer_check(t, code, k->device, "launch")) {
-      return 1;
+    int code = zb_step_launch(t->table, &k->steps[i], k->stream);
+    if (code != 0) {
+      return zb_timer_fail(t, k->steps[i].vendor != NULL ? ZB_BATCH_VENDOR : ZB_BATCH_RUNTIME, code,
+                           k->device, "launch");
     }
   }
   return 0;
