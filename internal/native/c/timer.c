@@ -33,6 +33,31 @@ static int zb_timer_mark(zb_timer *t, int stops) {
   return 0;
 }
 
+static int zb_timer_launch(zb_timer *t, zb_track *k, const zb_step *s) {
+  int code;
+  if (s->vendor != NULL) {
+    code = s->vendor(s->params);
+    return code == 0 ? 0 : zb_timer_fail(t, ZB_BATCH_VENDOR, code, k->device, "");
+  }
+  code = t->table->launchKernel(
+      s->function, s->grid[0], s->grid[1], s->grid[2], s->block[0], s->block[1],
+      s->block[2], s->shared, k->stream, s->params, NULL);
+  return zb_timer_check(t, code, k->device, "launch");
+}
+
+/* Counters of the units before the work, or behind it; see kernels/clock.hip. */
+static int zb_timer_stamp(zb_timer *t, int ends) {
+  for (int i = 0; i < t->ntracks; i++) {
+    zb_track *k = &t->tracks[i];
+    if (k->stamps != NULL &&
+        (zb_timer_check(t, t->table->setDevice(k->device), k->device, "set device") ||
+         zb_timer_launch(t, k, &k->stamps[ends]))) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
 /* One round on one device. */
 static int zb_timer_round(zb_timer *t, zb_track *k) {
   if (zb_timer_check(t, t->table->setDevice(k->device), k->device,
@@ -40,18 +65,7 @@ static int zb_timer_round(zb_timer *t, zb_track *k) {
     return 1;
   }
   for (int i = 0; i < t->nsteps; i++) {
-    const zb_step *s = &k->steps[i];
-    int code;
-    if (s->vendor != NULL) {
-      if ((code = s->vendor(s->params)) != 0) {
-        return zb_timer_fail(t, ZB_BATCH_VENDOR, code, k->device, "");
-      }
-      continue;
-    }
-    code = t->table->launchKernel(
-        s->function, s->grid[0], s->grid[1], s->grid[2], s->block[0],
-        s->block[1], s->block[2], s->shared, k->stream, s->params, NULL);
-    if (zb_timer_check(t, code, k->device, "launch")) {
+    if (zb_timer_launch(t, k, &k->steps[i])) {
       return 1;
     }
   }
@@ -96,7 +110,7 @@ void zb_timer_run(zb_timer *t) {
   for (int i = 0; i < t->ntracks; i++) {
     t->tracks[i].done = 0;
   }
-  if (zb_timer_mark(t, 0)) {
+  if (zb_timer_stamp(t, 0) || zb_timer_mark(t, 0)) {
     return;
   }
   for (int round = 0; round < t->rounds; round++) {
@@ -110,7 +124,7 @@ void zb_timer_run(zb_timer *t) {
       }
     }
   }
-  if (zb_timer_mark(t, 1) || zb_timer_wait(t, began)) {
+  if (zb_timer_mark(t, 1) || zb_timer_stamp(t, 1) || zb_timer_wait(t, began)) {
     return;
   }
   for (int i = 0; i < t->ntracks; i++) {
