@@ -88,6 +88,7 @@ func Open(cfg Config) (*Driver, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.MoveData(true) // every launch's result is checked
 	d := &Driver{p: p, cfg: cfg, batch: cmp.Or(cfg.Batch, batchSeconds)}
 	if err := d.open(); err != nil {
 		return nil, errors.Join(err, d.Close())
@@ -293,6 +294,7 @@ func (d *Driver) Close() error {
 			errs = append(errs, d.p.FreeStream(u.stream))
 		}
 	}
+	d.p.MoveData(false)
 	d.p.Close()
 	d.p = nil
 	return errors.Join(errs...)

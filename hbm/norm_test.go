@@ -3,6 +3,7 @@ package hbm
 import (
 	"fmt"
 	"math"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -13,9 +14,14 @@ import (
 
 func openNorms(t testing.TB, faults ...string) *Driver {
 	t.Helper()
+	files, err := filepath.Glob("../internal/native/kernels/*.hip")
+	require.NoError(t, err)
+	for i, f := range files {
+		files[i] = filepath.Base(f)
+	}
 	d, err := Open(Config{
 		Native: native.Choice{Backend: "loopback", Machine: HostMachine(false, faults, testHost), Getenv: func(string) string { return "" }},
-		Seed:   7, Files: []string{"norm.hip", stepsFile, "accumulate.hip"},
+		Seed:   7, Files: files,
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, d.Close()) })

@@ -76,9 +76,11 @@ type Driver struct {
 	work   native.Work
 	hold   float64
 	bursts []float64
-	// compute are the ranks' streams of computation, plays the steps by setting; none before the first.
+	// compute are the ranks' streams of computation, plays the steps by setting, works what computation launches;
+	// none before the first.
 	compute []native.Stream
 	plays   map[int]*native.Play
+	works   map[plan.StepDo]*work
 	// perLaunch is what a launch of the case is expected to take, in seconds, by the ones
 	// before it; negative before the first of a collective on its communicators. kind is
 	// that collective, bytes the size that the expectation is of.

@@ -11,7 +11,10 @@ import (
 	"zbench/internal/native"
 )
 
-var kinds = map[plan.StepDo]int{plan.StepCompute: native.PlaySpin, plan.StepLaunch: native.PlayLaunch, plan.StepWait: native.PlayWait}
+var kinds = map[plan.StepDo]int{
+	plan.StepCompute: native.PlaySpin, plan.StepLaunch: native.PlayLaunch, plan.StepWait: native.PlayWait,
+	plan.StepTriad: native.PlayWork, plan.StepGemm: native.PlayWork,
+}
 
 // Stage keeps the step of a setting. Computation gets a stream of its own on each rank, the messages have the
 // rank's.
@@ -45,15 +48,7 @@ func (d *Driver) Stage(ctx context.Context, setting int, s *plan.Step) error {
 		}
 		d.compute = append(d.compute, stream)
 	}
-	ops := make([]native.PlayOp, len(s.Ops))
-	for i, o := range s.Ops {
-		ops[i] = native.PlayOp{Kind: kinds[o.Do], Message: o.Message, Seconds: o.Seconds}
-	}
-	base := make([]native.Address, d.local)
-	for i := range base {
-		base[i] = d.ranks[i].at(0)
-	}
-	p, err := b.NewPlay(d.compute[:d.local], base, ops, d.messages(s))
+	p, err := d.play(b, s)
 	if err != nil {
 		return err
 	}
@@ -65,6 +60,23 @@ func (d *Driver) Stage(ctx context.Context, setting int, s *plan.Step) error {
 	}
 	d.plays[setting], d.perLaunch = p, -1
 	return nil
+}
+
+// play is a step on a batch.
+func (d *Driver) play(b *native.Batch, s *plan.Step) (*native.Play, error) {
+	ops := make([]native.PlayOp, len(s.Ops))
+	for i, o := range s.Ops {
+		ops[i] = native.PlayOp{Kind: kinds[o.Do], Message: o.Message, Launches: o.Launches, Seconds: o.Seconds}
+	}
+	base := make([]native.Address, d.local)
+	for i := range base {
+		base[i] = d.ranks[i].at(0)
+	}
+	work, err := d.workOf(s)
+	if err != nil {
+		return nil, err
+	}
+	return b.NewPlay(d.compute[:d.local], base, work, ops, d.messages(s))
 }
 
 // messages are those of a step, one behind the other in the arena and again from its beginning where it ends:
@@ -119,13 +131,17 @@ func (d *Driver) played(ctx context.Context, setting, steps int, play func(p *na
 	return seconds, d.ended(ctx, record.DuringBurst, err)
 }
 
-// unstage frees the steps and the streams of computation.
+// unstage frees the steps, their work and the streams of computation.
 func (d *Driver) unstage() error {
 	for _, p := range d.plays {
 		p.Close()
 	}
 	d.plays = nil
 	var errs []error
+	for _, w := range d.works {
+		errs = append(errs, w.free(d.provider))
+	}
+	d.works = nil
 	for _, s := range d.compute {
 		errs = append(errs, d.provider.FreeStream(s))
 	}

@@ -171,3 +171,35 @@ func TestAStepThatCannotBeSent(t *testing.T) {
 	_, err := find(&trace.Call{Collective: "reduce_scatter", Dtype: "float", Bytes: 8})
 	require.ErrorContains(t, err, "reduce_scatter of 8 bytes")
 }
+
+// Kernels that use the GPU take as long as the memory, or the products, allow, and longer while a collective runs
+// beside them if that is planted; a spin does not.
+func TestWorkIsTimedBesideMessages(t *testing.T) {
+	w := spec.World{Nodes: 2, GPUsPerNode: 4, GPUsPerProcess: 1}
+	var nodes []trace.Node
+	for i := range 4 {
+		nodes = append(nodes, trace.Node{Seconds: 5e-3}, trace.Node{Call: &trace.Call{Collective: "all_reduce", Dtype: "float", Bytes: 64 << 20}, After: []int{2 * i}})
+	}
+	nodes = append(nodes, trace.Node{Seconds: 5e-3})
+	s, err := replay.Schedule(nodes, replay.Finder(plan.Axes{World: w}, nil))
+	require.NoError(t, err)
+	for _, do := range []plan.StepDo{plan.StepTriad, plan.StepGemm} {
+		for _, times := range []float64{1, 1.1, 1.5} {
+			t.Run(fmt.Sprint(do, times), func(t *testing.T) {
+				d, m := open(t, w, fabric.Conditions{Faults: []string{fmt.Sprintf("beside:times=%g", times)}}, quiet)
+				allocate(t, d, s.Cases)
+				launch, err := replay.Unit(t.Context(), d, 0, do)
+				require.NoError(t, err)
+				if do == plan.StepTriad {
+					require.InEpsilon(t, 3*float64(256<<20)/m.HBMRate, launch, 1e-3)
+				}
+				took := m.Curves[m.Whole()]["all_reduce"].Time(64 << 20)
+				c, err := replay.TakeContention(t.Context(), d, 0, s, do, launch, &replay.Messages{Within: 4 * took})
+				require.NoError(t, err)
+				require.InDelta(t, 4*took*(1-1/times), c.Seconds, 4*2e-6)
+				require.InEpsilon(t, 4*took, c.Beside, 1e-3)
+				require.Equal(t, times > 1, c.Named(0.005), "%+v", c)
+			})
+		}
+	}
+}

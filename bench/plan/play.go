@@ -15,23 +15,31 @@ type Step struct {
 	Cases []Case   `json:"cases,omitempty"`
 }
 
-// StepOp is computation for so many seconds, or what is done with a message, by its number in Sends.
+// StepOp is computation for so many seconds or of so many launches, or what is done with a message, by its number
+// in Sends.
 type StepOp struct {
-	Do      StepDo  `json:"do"`
-	Seconds float64 `json:"seconds,omitempty"`
-	Message int     `json:"message,omitempty"`
+	Do       StepDo  `json:"do"`
+	Seconds  float64 `json:"seconds,omitempty"`
+	Message  int     `json:"message,omitempty"`
+	Launches int     `json:"launches,omitempty"`
 }
 
 // StepDo is what an operation of a step does.
 type StepDo string
 
-// The operations: computation; a message that is launched when computation has come here; computation that
-// waits for a message's end.
+// The operations: computation that only takes its seconds; a message that is launched when computation has come
+// here; computation that waits for a message's end; computation that goes through memory, and that of matrix
+// products. A launch of these takes some tenths of a millisecond, and a step has one kind of them.
 const (
 	StepCompute StepDo = "compute"
 	StepLaunch  StepDo = "launch"
 	StepWait    StepDo = "wait"
+	StepTriad   StepDo = "triad"
+	StepGemm    StepDo = "gemm"
 )
+
+// Works tells that the operation is computation that uses the GPU.
+func (d StepDo) Works() bool { return d == StepTriad || d == StepGemm }
 
 // MaxSteps is the most steps of one Play.
 const MaxSteps = MaxBatch - 1
@@ -47,7 +55,7 @@ func (s *Step) Check(ranks int) error {
 		}
 	}
 	for i, o := range s.Ops {
-		if o.Seconds < 0 || o.Do != StepCompute && (o.Message < 0 || o.Message >= len(s.Sends) || s.Sends[o.Message] < 0 || s.Sends[o.Message] >= len(s.Cases)) {
+		if o.Seconds < 0 || o.Launches < 0 || o.Do != StepCompute && !o.Do.Works() && (o.Message < 0 || o.Message >= len(s.Sends) || s.Sends[o.Message] < 0 || s.Sends[o.Message] >= len(s.Cases)) {
 			return fmt.Errorf("operation %d of the step, %+v, is none", i, o)
 		}
 	}

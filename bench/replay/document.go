@@ -62,6 +62,8 @@ type Document struct {
 	Own *Own `json:"own,omitempty"`
 	// Messages are the messages' own times in the first step that was taken; null where none were.
 	Messages *Messages `json:"messages"`
+	// Contention is what computation and messages take from each other, where that was asked for; else absent.
+	Contention *Contention `json:"contention,omitempty"`
 	// Slow are the components that make messages slow, where steps were longer than expected and they were looked for.
 	Slow finding.List `json:"slow,omitempty"`
 	// Ended is why the steps ended early; absent where they did not.
@@ -150,6 +152,9 @@ func (d *Document) Findings() finding.List {
 		for _, f := range d.Messages.findings() {
 			list = append(list, d.simulated(f))
 		}
+	}
+	if d.Contention != nil {
+		list = append(list, d.simulated(d.Contention.finding(d.Margin)))
 	}
 	last := len(d.Settings) - 1
 	if last < 0 {
@@ -285,6 +290,9 @@ func (d *Document) Shown() *document.Document {
 	}
 	if c := d.chart(); !c.Empty() {
 		out.Add("steps", "Predicted and measured", document.Plot{Chart: c})
+	}
+	if d.Contention != nil {
+		out.Add("contention", "Contention", document.Sheet{Table: d.Contention.table(), Label: "Computation and messages"}).Show(document.Everywhere)
 	}
 	out.Results("Settings", document.Sheet{Table: d.table(), Label: "Settings", Role: document.ResultsID}).Show(document.Everywhere)
 	return out

@@ -50,7 +50,7 @@ func Schedule(nodes []trace.Node, find func(c *trace.Call) (plan.Case, error)) (
 func Alone(s *plan.Step) *plan.Step {
 	out := &plan.Step{}
 	for _, o := range s.Ops {
-		if o.Do == plan.StepCompute {
+		if o.Do == plan.StepCompute || o.Do.Works() {
 			out.Ops = append(out.Ops, o)
 		}
 	}

@@ -46,7 +46,7 @@ var flagGroups = withSettings([]flagGroup{
 		"backward-ms", "forward-ms", "step-ms", "tokens-per-microbatch", "tflops", "recompute",
 		"dp", "ep", "pp", "tp", "cp", "instances", "accum", "zero", "grad-dtype", "param-dtype", "mem-budget", "observed", "allow-rescale",
 	}},
-	{"Comparison and thresholds", []string{"variant", "vary", "unordered", "threshold", "accept", "fail-on", "require-checked", "min-effect", "miss", "between-run-cv", "names", "timing", "settings", "margin", "block", "max-steps", "max-rounds", "child-timeout"}},
+	{"Comparison and thresholds", []string{"variant", "vary", "unordered", "threshold", "accept", "fail-on", "require-checked", "min-effect", "miss", "between-run-cv", "names", "timing", "settings", "margin", "compute", "block", "max-steps", "max-rounds", "child-timeout"}},
 	{"Output", []string{"env", "out", "chakra", "force", "resume", "spec", "format", "verbose", "progress", "quiet", "help", "version"}},
 	{librariesTitle, append([]string{"backend", "libraries"}, libraryFlags()...)},
 })
@@ -69,7 +69,7 @@ var mostUsed = withFamilies(map[string][]string{
 	"zbench collectives": {"nodes", "ngpus", "minbytes", "maxbytes", "datatype", "framework", "preset", "out", "format", "resume"},
 	"zbench rails":       {"nodes", "ngpus", "size", "rounds", "matrix", "logs", "times", "profile", "out", "format"},
 	"zbench recommend":   {"framework", "preset", "params", "trace", "config", "backward-ms", "tokens-per-microbatch", "tflops", "out", "format"},
-	"zbench replay":      {"framework", "preset", "config", "step-ms", "settings", "margin", "max-steps", "nodes", "out", "format"},
+	"zbench replay":      {"framework", "preset", "config", "step-ms", "settings", "margin", "compute", "nodes", "out", "format"},
 	"zbench bisect":      {"variant", "vary", "unordered", "nodes", "ngpus", "minbytes", "maxbytes", "out", "format", "resume"},
 	"zbench screen":      {"nodes", "launch", "hostfile", "judge", "hbm-seconds", "deadline", "dry-run", "backend", "out", "format"},
 	"zbench loopback":    {"nodes", "gpus-per-node", "fabric", "fault", "seed", "clock", "no-data", "torch", "trace", "env"},

@@ -39,9 +39,14 @@ type replayOptions struct {
 	// settings are those to compare, in elements; empty for the answer and its neighbours.
 	settings []string
 	// margin is in per cent.
-	margin          float64
+	margin float64
+	// compute is what computation does: spin, triad or gemm.
+	compute         string
 	block, maxSteps int
 }
+
+// computeSpin is computation that only takes time.
+const computeSpin = "spin"
 
 var replayHelp = listedBy("replay")
 
@@ -62,6 +67,12 @@ thread that spins for the time of the microbatch: it takes no memory bandwidth,
 and nothing that messages slow down. So what is measured is the messages, their
 order, and what of them is not hidden. No figure of the prediction enters a
 verdict; it stands beside the measurement.
+
+--compute triad (or gemm) measures also what computation that uses the GPU and
+messages take from each other: steps with a kernel that goes through memory (or
+with matrix products) in place of the spin, about as long, and with spins, each
+with messages and without, in turn. What computation loses is
+(triad with - triad alone) - (spin with - spin alone).
 
 After ten rounds the number of steps is announced at which a difference of half
 of --margin can be told. With all settings together at most 2 % of the runs have
@@ -98,6 +109,7 @@ func addReplayFlags(cmd *cobra.Command, o *replayOptions) {
 	f := cmd.Flags()
 	f.StringSliceVar(&o.settings, "settings", nil, "settings to compare in place of the answer and its neighbours, in elements; k, M, G are decimal")
 	f.Float64Var(&o.margin, "margin", 0.5, "difference that matters, in per cent of a step")
+	f.StringVar(&o.compute, "compute", computeSpin, "triad or gemm: measure what computation that goes through memory, or multiplies matrices, and messages take from each other")
 	f.IntVar(&o.block, "block", replay.DefaultBlock, "timed steps of a setting before it is the next one's turn")
 	f.IntVar(&o.maxSteps, "max-steps", 20000, "most steps of all settings together")
 	o.run.addFlags(f, "folder to create for replay.json, report.html and the chart (default none)")
@@ -110,6 +122,8 @@ func (o *replayOptions) check() error {
 	switch {
 	case !(o.margin >= 0.01 && o.margin <= 50):
 		return usagef(replayHelp, "--margin is 0.01 to 50 per cent, not %g", o.margin)
+	case o.compute != computeSpin && !plan.StepDo(o.compute).Works():
+		return usagef(replayHelp, "--compute is spin, triad or gemm, not %q", o.compute)
 	case o.block < 1 || o.block >= plan.MaxSteps:
 		return usagef(replayHelp, "--block is 1 to %d, not %d", plan.MaxSteps-1, o.block)
 	case o.maxSteps < 1 || o.maxSteps > 1e9:
@@ -485,12 +499,12 @@ func (o *replayOptions) observe(ctx context.Context, s State, u *engine.Setup, d
 	}
 	doc := o.document(u, facts, a)
 	if a.own != nil {
-		err := o.takeOwn(ctx, player, steps[len(a.turns)], doc)
+		err := o.takeOwn(ctx, player, len(steps), steps[len(a.turns)], doc)
 		if err != nil || len(a.turns) == 0 || !doc.Own.Fits() {
 			return doc, err
 		}
 	}
-	if err := prepare(ctx, player, a, steps, doc); err != nil {
+	if err := o.prepare(ctx, player, a, steps, doc); err != nil {
 		return nil, err
 	}
 	design := o.design(a)
@@ -506,7 +520,7 @@ func (o *replayOptions) observe(ctx context.Context, s State, u *engine.Setup, d
 }
 
 // prepare stages the settings, and times computation alone.
-func prepare(ctx context.Context, player plan.Player, a *asked, steps []*plan.Step, doc *replay.Document) error {
+func (o *replayOptions) prepare(ctx context.Context, player plan.Player, a *asked, steps []*plan.Step, doc *replay.Document) error {
 	for i, t := range a.turns {
 		doc.Settings = append(doc.Settings, replay.Setting{
 			Name: t.Name, Amount: a.advice.Amount(t.Candidate.Elements), Elements: t.Candidate.Elements, Messages: len(steps[i].Sends), Predicted: t.Candidate.Step,
@@ -520,18 +534,30 @@ func prepare(ctx context.Context, player plan.Player, a *asked, steps []*plan.St
 		return err
 	}
 	doc.Compute = &alone
-	if err := messages(ctx, player, len(steps), steps[0], doc); err != nil {
+	if err := o.messages(ctx, player, len(steps), steps[0], doc); err != nil {
 		return err
 	}
 	doc.Messages.Amount = doc.Settings[0].Amount
+	if doc.Contention != nil {
+		doc.Contention.Amount = doc.Settings[0].Amount
+	}
 	return nil
 }
 
-// messages times the messages of the step of setting 0, beside computation and, as another setting, without.
-func messages(ctx context.Context, p plan.Player, bare int, step *plan.Step, doc *replay.Document) error {
-	err := stage(ctx, p, bare, replay.Bare(step))
+// messages times the messages of the step of setting 0, beside computation and, as a setting from free on, without;
+// and what computation of the kind that was asked for and messages take from each other.
+func (o *replayOptions) messages(ctx context.Context, p plan.Player, free int, step *plan.Step, doc *replay.Document) error {
+	err := stage(ctx, p, free, replay.Bare(step))
 	if err == nil {
-		doc.Messages, err = replay.TakeMessages(ctx, p, 0, bare, len(step.Sends))
+		doc.Messages, err = replay.TakeMessages(ctx, p, 0, free, len(step.Sends))
+	}
+	if err != nil || o.compute == computeSpin {
+		return err
+	}
+	do := plan.StepDo(o.compute)
+	launch, err := replay.Unit(ctx, p, free, do)
+	if err == nil {
+		doc.Contention, err = replay.TakeContention(ctx, p, free, step, do, launch, doc.Messages)
 	}
 	return err
 }
@@ -578,7 +604,7 @@ func taken(ctx context.Context, p plan.Player, setting, steps int) ([]float64, e
 }
 
 // takeOwn takes the trace's own step; the first of a block is not timed.
-func (o *replayOptions) takeOwn(ctx context.Context, p plan.Player, step *plan.Step, doc *replay.Document) (err error) {
+func (o *replayOptions) takeOwn(ctx context.Context, p plan.Player, free int, step *plan.Step, doc *replay.Document) (err error) {
 	if doc.Own.Compute, err = alone(ctx, p, 0, step); err != nil {
 		return err
 	}
@@ -595,7 +621,7 @@ func (o *replayOptions) takeOwn(ctx context.Context, p plan.Player, step *plan.S
 		all = append(all, seconds[1:]...)
 	}
 	doc.Own.Steps = stat.Summarize(all)
-	return messages(ctx, p, 1, step, doc)
+	return o.messages(ctx, p, free, step, doc)
 }
 
 // document is what is known before the first step.

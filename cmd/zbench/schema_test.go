@@ -88,7 +88,7 @@ func TestWrittenFilesFitTheirSchemas(t *testing.T) {
 				fits("compare", out)
 			}
 			if before == "" {
-				out, _, _ := onHost(t, hosts[0], 0, exit.OK, "replay "+folder+" --framework ddp --preset llama3-8b --step-ms 300 -q --format json")
+				out, _, _ := onHost(t, hosts[0], 0, exit.OK, "replay "+folder+" --framework ddp --preset llama3-8b --step-ms 300 --compute triad -q --format json")
 				fits("replay", out)
 			}
 			before = folder

@@ -165,7 +165,7 @@ type Gemm struct {
 func (b *BLAS) Product(g Gemm) Step { return Step{blas: b, gemm: g} }
 
 // fillGemm puts a vendor's product where a kernel's launch would be.
-func (t *Timer) fillGemm(to *C.zb_step, s Step) {
+func (t *steps) fillGemm(to *C.zb_step, s Step) {
 	g := (*C.zb_gemm)(t.memory(1, unsafe.Sizeof(C.zb_gemm{})))
 	g.blas = s.blas.c
 	g.c, g.a, g.b = s.gemm.C.c(), s.gemm.A.c(), s.gemm.B.c()

@@ -84,6 +84,8 @@ func (b *Batch) outcome() error {
 		return e
 	case C.ZB_BATCH_CANCELLED:
 		return hang(ErrCancelled)
+	case C.ZB_BATCH_VENDOR:
+		return fmt.Errorf("%w on device %d: status %d", ErrVendor, device, int(b.c.code))
 	}
 	return nil
 }

@@ -137,7 +137,7 @@ func TestToolchainGfx950MultipliesAtFullRate(t *testing.T) {
 		}
 	}
 	if clang == "" {
-		t.Skip("no clang from 20 on is installed; make system-test-rocm compiles the kernels for gfx950 by hiprtc")
+		t.Skip("no clang from 20 on is installed; make system-test-rocm finds the instruction in what hiprtc makes for gfx950")
 	}
 	source, asm := filepath.Join(t.TempDir(), "k.cc"), filepath.Join(t.TempDir(), "k.s")
 	require.NoError(t, os.WriteFile(source, []byte(deviceShim+KernelSource("zb_product_128")), 0o600))

@@ -156,7 +156,7 @@ type LTLaunch struct {
 func (l LTLaunch) Step() Step { return Step{lt: &l} }
 
 // fillLT puts such a launch where a kernel's would be.
-func (t *Timer) fillLT(to *C.zb_step, l *LTLaunch) {
+func (t *steps) fillLT(to *C.zb_step, l *LTLaunch) {
 	c := (*C.zb_lt_launch)(t.memory(1, unsafe.Sizeof(C.zb_lt_launch{})))
 	c.plan, c.choice, c.stream = l.Plan.c, C.int32_t(l.Choice), l.Stream.ptr
 	c.a, c.b, c.c = unsafe.Pointer(l.A.ptr()), unsafe.Pointer(l.B.ptr()), unsafe.Pointer(l.C.ptr())

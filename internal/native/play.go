@@ -25,13 +25,14 @@ const (
 	PlayLaunch = C.ZB_PLAY_LAUNCH
 	// PlayWait lets computation wait for a message's end.
 	PlayWait = C.ZB_PLAY_WAIT
+	// PlayWork is computation that uses the GPU: so many launches of the work that the step was made with.
+	PlayWork = C.ZB_PLAY_WORK
 )
 
-// PlayOp is an operation of a step: seconds of computation, or a message by its number.
+// PlayOp is an operation of a step: seconds of computation or launches of work, or a message by its number.
 type PlayOp struct {
-	Kind    int
-	Message int
-	Seconds float64
+	Kind, Message, Launches int
+	Seconds                 float64
 }
 
 // PlayMessage is a collective call. Send and Recv are where its buffers are, in bytes from a rank's base;
@@ -43,8 +44,9 @@ type PlayMessage struct {
 
 // Play is a step on the ranks of a batch. Its arrays are C memory.
 type Play struct {
-	b *Batch
-	c *C.zb_play
+	b    *Batch
+	c    *C.zb_play
+	work steps
 }
 
 // CanPlay is nil if the provider has what steps need; UseFunctions must have set a delay kernel.
@@ -56,8 +58,9 @@ func (p *Provider) CanPlay() error {
 }
 
 // NewPlay makes a step of operations in the order of computation. compute are the streams of computation of
-// the batch's ranks, base where their buffers are. Close it before the batch.
-func (b *Batch) NewPlay(compute []Stream, base []Address, ops []PlayOp, messages []PlayMessage) (*Play, error) {
+// the batch's ranks, base where their buffers are, work what each launches as PlayWork; nil for nothing. Close it
+// before the batch.
+func (b *Batch) NewPlay(compute []Stream, base []Address, work []Step, ops []PlayOp, messages []PlayMessage) (*Play, error) {
 	for i := range b.ranks() {
 		if k := b.ranks()[i].kernels; k == nil || k.delay == nil {
 			return nil, errors.New("native: computation needs the delay kernel, which this device has not")
@@ -72,11 +75,14 @@ func (b *Batch) NewPlay(compute []Stream, base []Address, ops []PlayOp, messages
 		return (*unsafe.Pointer)(C.calloc(count, C.size_t(unsafe.Sizeof(uintptr(0)))))
 	}
 	c.compute, c.base, c.ready, c.done = pointers(n), (**C.char)(unsafe.Pointer(pointers(n))), pointers(n*m), pointers(n*m)
-	p := &Play{b, c}
+	p := &Play{b: b, c: c}
 	for i := range b.n {
 		unsafe.Slice(c.compute, b.n)[i], unsafe.Slice(c.base, b.n)[i] = compute[i].ptr, base[i].ptr()
 	}
-	err := p.fill(ops, messages)
+	err := p.fill(ops, messages, len(work) == b.n)
+	if err == nil && len(work) > 0 {
+		c.work, err = p.work.list(work)
+	}
 	if err != nil {
 		p.Close()
 		return nil, err
@@ -85,13 +91,13 @@ func (b *Batch) NewPlay(compute []Stream, base []Address, ops []PlayOp, messages
 }
 
 // fill copies the operations and makes the events that they need.
-func (p *Play) fill(ops []PlayOp, messages []PlayMessage) error {
+func (p *Play) fill(ops []PlayOp, messages []PlayMessage, works bool) error {
 	list := unsafe.Slice(p.c.op, len(ops))
 	for i, o := range ops {
-		if o.Kind != PlaySpin && (o.Message < 0 || o.Message >= len(messages)) {
-			return fmt.Errorf("native: operation %d of a step is of message %d of %d", i, o.Message, len(messages))
+		if (o.Kind == PlayLaunch || o.Kind == PlayWait) && (o.Message < 0 || o.Message >= len(messages)) || o.Kind == PlayWork && !works {
+			return fmt.Errorf("native: operation %d of a step, %+v, of %d messages", i, o, len(messages))
 		}
-		list[i] = C.zb_play_op{kind: C.int32_t(o.Kind), message: C.int32_t(o.Message), ns: C.uint64_t(o.Seconds*1e9 + 0.5)}
+		list[i] = C.zb_play_op{kind: C.int32_t(o.Kind), message: C.int32_t(o.Message), launches: C.int32_t(o.Launches), ns: C.uint64_t(o.Seconds*1e9 + 0.5)}
 	}
 	for i, m := range messages {
 		w, err := workOf(m.Work)
@@ -166,5 +172,6 @@ func (p *Play) Close() {
 	} {
 		C.free(ptr)
 	}
+	p.work.free()
 	p.c = nil
 }

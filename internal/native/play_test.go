@@ -21,7 +21,7 @@ func played(t *testing.T, r *rig) (*native.Play, []native.Stream) {
 		compute, base = append(compute, s), append(base, rank.Send)
 	}
 	work := simple("all_gather")
-	p, err := r.b.NewPlay(compute, base, []native.PlayOp{
+	p, err := r.b.NewPlay(compute, base, nil, []native.PlayOp{
 		{Kind: native.PlaySpin, Seconds: 1e-3},
 		{Kind: native.PlayLaunch},
 		{Kind: native.PlaySpin, Seconds: 2e-3},
@@ -83,8 +83,8 @@ func TestStepsThatCannotBeTaken(t *testing.T) {
 	require.ErrorContains(t, err, "1 to 63")
 	_, err = p.Run(0)
 	require.Error(t, err)
-	_, err = r.b.NewPlay(compute, []native.Address{r.ranks[0].Send}, []native.PlayOp{{Kind: native.PlayLaunch, Message: 1}}, nil)
-	require.ErrorContains(t, err, "message 1 of 0")
+	_, err = r.b.NewPlay(compute, []native.Address{r.ranks[0].Send}, nil, []native.PlayOp{{Kind: native.PlayLaunch, Message: 1}}, nil)
+	require.ErrorContains(t, err, "of 0 messages")
 	r.b.Cancel()
 	_, err = p.Run(1)
 	require.ErrorIs(t, err, native.ErrCancelled)

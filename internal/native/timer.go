@@ -9,7 +9,6 @@ package native
 import "C"
 
 import (
-	"encoding/binary"
 	"fmt"
 	"sync"
 	"unsafe"
@@ -32,10 +31,13 @@ type Timer struct {
 	p       *Provider
 	c       *C.zb_timer
 	streams []Stream
-	owned   []unsafe.Pointer // the C memory of the loaded steps
-	stamps  []stamps         // by stream, where the clock is counted
+	loaded  steps
+	stamps  []stamps // by stream, where the clock is counted
 	closing sync.Mutex
 }
+
+// steps owns the C memory of steps.
+type steps []unsafe.Pointer
 
 // NewTimer creates a timer for streams on different devices.
 func (p *Provider) NewTimer(streams []Stream) (*Timer, error) {
@@ -66,31 +68,40 @@ func (t *Timer) Load(steps [][]Step) error {
 	if len(steps) != len(t.streams) {
 		return fmt.Errorf("native: steps for %d streams of %d", len(steps), len(t.streams))
 	}
-	t.unload()
+	t.loaded.free()
 	t.c.nsteps = C.int32_t(len(steps[0]))
 	for i, sequence := range steps {
 		if len(sequence) != len(steps[0]) {
 			return fmt.Errorf("native: %d steps on one stream and %d on another", len(sequence), len(steps[0]))
 		}
-		list := (*C.zb_step)(t.memory(len(sequence), unsafe.Sizeof(C.zb_step{})))
-		for k, s := range sequence {
-			if err := t.fill(&unsafe.Slice(list, len(sequence))[k], s); err != nil {
-				return err
-			}
+		list, err := t.loaded.list(sequence)
+		if err != nil {
+			return err
 		}
 		t.tracks()[i].steps = list
 	}
 	return nil
 }
 
-// memory is C memory that lives until the next Load.
-func (t *Timer) memory(n int, size uintptr) unsafe.Pointer {
+// memory is C memory that lives until free.
+func (t *steps) memory(n int, size uintptr) unsafe.Pointer {
 	p := C.calloc(C.size_t(max(n, 1)), C.size_t(size))
-	t.owned = append(t.owned, p)
+	*t = append(*t, p)
 	return p
 }
 
-func (t *Timer) fill(to *C.zb_step, s Step) error {
+// list is a sequence in C.
+func (t *steps) list(sequence []Step) (*C.zb_step, error) {
+	list := (*C.zb_step)(t.memory(len(sequence), unsafe.Sizeof(C.zb_step{})))
+	for k, s := range sequence {
+		if err := t.fill(&unsafe.Slice(list, len(sequence))[k], s); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+func (t *steps) fill(to *C.zb_step, s Step) error {
 	switch {
 	case s.blas != nil:
 		t.fillGemm(to, s)
@@ -116,109 +127,11 @@ func (t *Timer) fill(to *C.zb_step, s Step) error {
 	return nil
 }
 
-// stamps count the clock of a device's units: a kernel, its counts and its launches' C memory.
-type stamps struct {
-	module *Module
-	counts Buffer
-	owned  []unsafe.Pointer
-}
-
-const (
-	clockFile = "clock.hip"
-	// clockCounts are the words of zb_clock's counts.
-	clockCounts = 2 + 2*4096
-)
-
-// CountClocks makes each Run count the clock of its devices' units, from before the first
-// event to after the last; see kernels/clock.hip. A provider that cannot compile counts none.
-func (t *Timer) CountClocks() error {
-	if t.p.Compiles() != nil {
-		return nil
-	}
-	for i, s := range t.streams {
-		t.p.Expect(1, []int{s.device})
-		if err := t.countClock(&t.tracks()[i], s.device); err != nil {
-			return err
-		}
-	}
-	return t.ClearClocks()
-}
-
-func (t *Timer) countClock(k *C.zb_track, device int) error {
-	info, err := t.p.Device(device)
-	if err != nil {
-		return err
-	}
-	t.stamps = append(t.stamps, stamps{})
-	own := &t.stamps[len(t.stamps)-1]
-	if own.module, err = t.p.LoadModule(device, clockFile, nil); err != nil {
-		return err
-	}
-	f, err := own.module.Function("zb_clock")
-	if err != nil {
-		return err
-	}
-	if own.counts, err = t.p.Alloc(device, 8*clockCounts); err != nil {
-		return err
-	}
-	loaded := t.owned // these steps outlive the next Load
-	t.owned = nil
-	defer func() { t.owned, own.owned = loaded, t.owned }()
-	list := (*C.zb_step)(t.memory(2, unsafe.Sizeof(C.zb_step{})))
-	for ends := range uint32(2) {
-		l := line(uint32(max(1, info.Units)), 1) //nolint:gosec // units of a device
-		if err := t.fill(&unsafe.Slice(list, 2)[ends], Step{Function: f, Launch: l, Args: []any{own.counts, ends}}); err != nil {
-			return err
-		}
-	}
-	k.stamps = list
-	return nil
-}
-
-// ClearClocks forgets what has been counted.
-func (t *Timer) ClearClocks() error {
-	for _, s := range t.stamps {
-		if err := t.p.Write(Address{Buffer: s.counts}, make([]byte, s.counts.Bytes)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Clocks are the mean clocks of the units during the Runs since ClearClocks, in hertz by
-// stream; 0 where none was counted.
-func (t *Timer) Clocks() ([]float64, error) {
-	out := make([]float64, len(t.streams))
-	for i, s := range t.stamps {
-		var sums [16]byte
-		if err := t.p.Read(Address{Buffer: s.counts}, sums[:]); err != nil {
-			return nil, err
-		}
-		if ns := binary.NativeEndian.Uint64(sums[8:]); ns > 0 {
-			out[i] = float64(binary.NativeEndian.Uint64(sums[:])) / float64(ns) * 1e9
-		}
-	}
-	return out, nil
-}
-
-// closeClocks frees what counts the clocks.
-func (t *Timer) closeClocks() {
-	for _, s := range t.stamps {
-		for _, p := range s.owned {
-			C.free(p)
-		}
-		if s.counts.ptr != nil {
-			_ = t.p.Free(s.counts)
-		}
-		_ = s.module.Close()
-	}
-}
-
-func (t *Timer) unload() {
-	for _, p := range t.owned {
+func (t *steps) free() {
+	for _, p := range *t {
 		C.free(p)
 	}
-	t.owned = nil
+	*t = nil
 }
 
 // Run launches the loaded sequence rounds times on every stream, waits at most deadline
@@ -261,7 +174,7 @@ func (t *Timer) Close() {
 	if t.c == nil {
 		return
 	}
-	t.unload()
+	t.loaded.free()
 	t.closeClocks()
 	for i := range t.tracks() {
 		k := &t.tracks()[i]

@@ -13,6 +13,7 @@ import (
 	"zbench/bench/fleet/nodescreen"
 	"zbench/bench/fleet/rails"
 	"zbench/bench/gate"
+	"zbench/bench/plan"
 	"zbench/bench/recommend"
 	"zbench/bench/record"
 	"zbench/bench/replay"
@@ -175,6 +176,7 @@ var ruled = rules{
 
 	reflect.TypeFor[replay.Document]():   {version(replay.Schema)},
 	reflect.TypeFor[replay.Own]():        {signed("rank")},
+	reflect.TypeFor[replay.Contention](): {signed("seconds", "lo", "hi"), values("compute", plan.StepTriad, plan.StepGemm)},
 	reflect.TypeFor[replay.Difference](): {signed("mean", "lo", "hi"), values("verdict", replay.Verdicts()...)},
 
 	reflect.TypeFor[compare.Document](): {version(compare.Schema)},

@@ -89,6 +89,7 @@ func TestSchemasAreClosed(t *testing.T) {
 		"compare:1 Test.lo: any sign",
 		"journal:3 Source.environment: any keys",
 		"knees:1 KneeCurve.last_octave_growth: any sign",
+		"replay:1 Contention.hi: any sign", "replay:1 Contention.lo: any sign", "replay:1 Contention.seconds: any sign",
 		"replay:1 Difference.hi: any sign",
 		"replay:1 Difference.lo: any sign",
 		"replay:1 Difference.mean: any sign", "replay:1 Own.rank: any sign",

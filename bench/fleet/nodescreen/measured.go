@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"zbench/bench/fleet/rails"
+	"zbench/bench/plain"
 	"zbench/bench/stat"
 	"zbench/bench/unit"
 )
@@ -41,7 +42,7 @@ type kind struct {
 func outliers(d *Document, k kind, next string) []Deviation {
 	what, all := k.what, k.values
 	if len(all) < least {
-		d.Unchecked = append(d.Unchecked, fmt.Sprintf("%s: %d values are too few to compare, %d are needed", what, len(all), least))
+		d.Unchecked = append(d.Unchecked, fmt.Sprintf("%s: %s: too few to compare, %d are needed", what, plain.Count(len(all), "value"), least))
 		return nil
 	}
 	rates := make([]float64, len(all))

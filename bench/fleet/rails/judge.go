@@ -116,6 +116,9 @@ func (j *judgement) references(v *Verdict) {
 	if fleet {
 		v.Reference = "the fleet's median"
 	}
+	if j.Fleet.Nodes == 1 {
+		v.Unchecked = append(v.Unchecked, "NICs, rails and leaf switches: one node sends nothing between nodes; measure two or more")
+	}
 	switch {
 	case j.Profile != nil:
 	case j.Fleet.Nodes == 1:

@@ -52,6 +52,22 @@ static int zb_play_spin(zb_batch *b, const zb_play *p, uint64_t ns) {
   return 0;
 }
 
+/* Launches that use the GPU as a trainer's do, one behind the other. */
+static int zb_play_work(zb_batch *b, const zb_play *p, int32_t launches) {
+  const zb_table *t = b->table;
+  for (int i = 0; i < b->nlocal; i++) {
+    int code = t->setDevice(b->ranks[i].device);
+    for (int32_t k = 0; k < launches && code == 0; k++) {
+      code = zb_step_launch(t, &p->work[i], p->compute[i]);
+    }
+    if (code != 0) {
+      return zb_fail(b, p->work[i].vendor != NULL ? ZB_BATCH_VENDOR : ZB_BATCH_RUNTIME, code, i,
+                     "launch computation");
+    }
+  }
+  return 0;
+}
+
 /* How many steps are taken for messages' times, which are those of the last: there the hosts are
  * ahead, and what a launch takes is in no time. */
 enum { ZB_PLAY_WATCHED_STEPS = 2, ZB_PLAY_MARKS = ZB_PLAY_WATCHED_STEPS + 1 };
@@ -108,6 +124,7 @@ static int zb_play_step(zb_batch *b, const zb_play *p) {
       return zb_fail(b, ZB_BATCH_CANCELLED, 0, 0, "launch");
     }
     if (o->kind == ZB_PLAY_SPIN     ? zb_play_spin(b, p, o->ns)
+        : o->kind == ZB_PLAY_WORK   ? zb_play_work(b, p, o->launches)
         : o->kind == ZB_PLAY_LAUNCH ? zb_play_launch(b, p, o->message)
                                     : zb_play_wait(b, p, o->message)) {
       return 1;

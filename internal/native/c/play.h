@@ -3,16 +3,18 @@
 #define ZB_PLAY_H
 
 #include "loop.h"
+#include "timer.h"
 
 /* What an operation of a step does on each rank. */
 enum {
   ZB_PLAY_SPIN = 0,   /* computation for so many nanoseconds */
   ZB_PLAY_LAUNCH = 1, /* the message is sent when computation has come here */
-  ZB_PLAY_WAIT = 2    /* computation waits for the message's end */
+  ZB_PLAY_WAIT = 2,   /* computation waits for the message's end */
+  ZB_PLAY_WORK = 3    /* computation of so many launches of the step's work */
 };
 
 typedef struct zb_play_op {
-  int32_t kind, message;
+  int32_t kind, message, launches;
   uint64_t ns;
 } zb_play_op;
 
@@ -30,6 +32,7 @@ typedef struct zb_play {
   zb_play_message *message;
   void **compute; /* each local rank's stream of computation; the batch's are for messages */
   char **base;    /* each local rank's buffers */
+  zb_step *work;  /* each local rank's; NULL where no operation is work */
   void **ready, **done; /* events, [message × nlocal + rank]; no done: nothing waits for it */
   int32_t first, watched; /* the messages that events of the ranks are around */
 } zb_play;

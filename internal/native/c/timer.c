@@ -33,16 +33,12 @@ static int zb_timer_mark(zb_timer *t, int stops) {
   return 0;
 }
 
-static int zb_timer_launch(zb_timer *t, zb_track *k, const zb_step *s) {
-  int code;
-  if (s->vendor != NULL) {
-    code = s->vendor(s->params);
-    return code == 0 ? 0 : zb_timer_fail(t, ZB_BATCH_VENDOR, code, k->device, "");
-  }
-  code = t->table->launchKernel(
-      s->function, s->grid[0], s->grid[1], s->grid[2], s->block[0], s->block[1],
-      s->block[2], s->shared, k->stream, s->params, NULL);
-  return zb_timer_check(t, code, k->device, "launch");
+/* The result of a vendor's call or of the runtime's. */
+int zb_step_launch(const zb_table *t, const zb_step *s, void *stream) {
+  return s->vendor != NULL
+             ? s->vendor(s->params)
+             : t->launchKernel(s->function, s->grid[0], s->grid[1], s->grid[2], s->block[0],
+                               s->block[1], s->block[2], s->shared, stream, s->params, NULL);
 }
 
 /* Counters of the units before the work, or behind it; see kernels/clock.hip. */
@@ -51,7 +47,8 @@ static int zb_timer_stamp(zb_timer *t, int ends) {
     zb_track *k = &t->tracks[i];
     if (k->stamps != NULL &&
         (zb_timer_check(t, t->table->setDevice(k->device), k->device, "set device") ||
-         zb_timer_launch(t, k, &k->stamps[ends]))) {
+         zb_timer_check(t, zb_step_launch(t->table, &k->stamps[ends], k->stream), k->device,
+                        "launch"))) {
       return 1;
     }
   }
@@ -65,8 +62,10 @@ static int zb_timer_round(zb_timer *t, zb_track *k) {
     return 1;
   }
   for (int i = 0; i < t->nsteps; i++) {
-    if (zb_timer_launch(t, k, &k->steps[i])) {
-      return 1;
+    int code = zb_step_launch(t->table, &k->steps[i], k->stream);
+    if (code != 0) {
+      return zb_timer_fail(t, k->steps[i].vendor != NULL ? ZB_BATCH_VENDOR : ZB_BATCH_RUNTIME, code,
+                           k->device, "launch");
     }
   }
   return 0;

@@ -36,6 +36,7 @@ typedef struct zb_timer {
   const char *call;
 } zb_timer;
 
+int zb_step_launch(const zb_table *t, const zb_step *s, void *stream);
 void zb_timer_run(zb_timer *t);
 void zb_timer_cancel(zb_timer *t);
 

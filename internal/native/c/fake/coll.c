@@ -184,9 +184,21 @@ static zbl_round *zbl_round_at(const zbl_queued *c) {
   return c->comm->last = zbl_at(*at);
 }
 
+/* Kernels may have waited for the call to leave its stream. */
+static void zbl_leave_device(int device, const zbl_round *r) {
+  if (r->ran) {
+    zbl_busy(device, r->start, r->end);
+  }
+  zbl.devices[device].left++;
+  zbl_rouse();
+}
+
 /* A round is released by the last of its ranks' operations. */
 static void zbl_round_release(zbl_op *op) {
   zbl_round *r = op->data;
+  if (zbl.faults.beside > 0) {
+    zbl_leave_device(op->comm->device, r);
+  }
   if (!r->ran) {
     r->mismatch = 1; /* this rank has left it: the others wait for ever */
   }
@@ -221,6 +233,7 @@ int zbl_post(const zbl_queued *c, double host) {
                     .scalar = c->scalar};
   }
   r->holders++;
+  zbl.devices[c->comm->device].calls++;
   if (++r->posted == q->nranks) { /* all have called: it is not searched for */
     q->head = r->next;
     q->head_seq++;

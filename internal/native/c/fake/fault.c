@@ -137,6 +137,9 @@ int zbl_read_fault(const char *text) {
              &f->contention.factor, &f->contention.launches) == 4) {
     return f->contention.node > 0 && f->contention.factor > 0 && f->contention.launches >= 1;
   }
+  if (sscanf(text, "beside %lf", &f->beside) == 1) {
+    return f->beside >= 1;
+  }
   if (sscanf(text, "hang %d %lf %llu", &f->hang.rank, &f->hang.bytes,
              &launch) == 3) {
     f->hang.launch = launch;
@@ -213,6 +216,28 @@ void zbl_stalled(int call, int rank) {
 /* What the memory of a rank's GPU gives, in bytes per second; 0: not modelled. */
 double zbl_hbm_rate(int rank) {
   return zbl.hbm_rate * (zbl.faults.hbm != NULL ? zbl.faults.hbm[rank] : 1);
+}
+
+/* A collective ran on the device: at once behind the one before, or after a gap. */
+void zbl_busy(int device, double from, double to) {
+  zbl_device *d = &zbl.devices[device];
+  if (from > d->busy.to || from < d->busy.from) { /* before: the clock began anew */
+    d->busy.from = from;
+  }
+  d->busy.to = to;
+}
+
+/* When a kernel ends that would take so long by itself. Collectives that its host has
+ * enqueued before it have ended, and those after it begin behind it. */
+double zbl_beside(int device, double from, double seconds) {
+  const zbl_device *d = &zbl.devices[device];
+  double begin = zbl_later(from, d->busy.from), alone = begin - from;
+  double both = (d->busy.to - begin) / zbl.faults.beside; /* of its own time */
+  if (zbl.faults.beside == 0 || seconds <= alone || both <= 0) {
+    return from + seconds;
+  }
+  return seconds - alone <= both ? begin + (seconds - alone) * zbl.faults.beside
+                                 : d->busy.to + seconds - alone - both;
 }
 
 int zbl_hangs(int rank, double bytes, uint64_t launch) {

@@ -33,6 +33,7 @@ typedef struct zbl_lt_product {
   const char *at_a, *at_b;
   char *at_d;
   int64_t m, n, k;
+  uint64_t behind; /* so many calls of collectives on its device */
   int choice;
 } zbl_lt_product;
 
@@ -320,7 +321,11 @@ static const double zbl_lt_most = 1 << 27;
 
 static int zbl_lt_run(zbl_op *op, zbl_stream *s) {
   const zbl_lt_product *p = op->data;
-  const zbl_turn at = {(uint64_t)s->device, zbl.devices[s->device].streamed++};
+  zbl_turn at = {.key = (uint64_t)s->device};
+  if (zbl_undecided(s->device, p->behind)) {
+    return 0;
+  }
+  at.launch = zbl.devices[s->device].streamed++;
   s->s = zbl_arrival(op, s);
   zbl_reveal(s);
   if (zbl.moves_data > 0 &&
@@ -330,11 +335,11 @@ static int zbl_lt_run(zbl_op *op, zbl_stream *s) {
     }
     zbl_flip(p->at_d, s->device);
   }
-  s->s += zbl_noisy(zbl_lt_seconds(p), zbl_draws(at), 0);
+  s->s = zbl_beside(s->device, s->s, zbl_noisy(zbl_lt_seconds(p), zbl_draws(at), 0));
   return 1;
 }
 
-static const zbl_kind zbl_lt_kind = {.run = zbl_lt_run, .release = zbl_free_copied};
+static const zbl_kind zbl_lt_kind = {.run = zbl_lt_run, .done = zbl_lt_run, .release = zbl_free_copied};
 
 static int zbl_lt_matmul(void *handle, void *desc, const void *alpha, const void *a,
                          void *a_layout, const void *b, void *b_layout, const void *beta,
@@ -352,6 +357,7 @@ static int zbl_lt_matmul(void *handle, void *desc, const void *alpha, const void
   }
   memcpy(&number, choice, sizeof number);
   p.choice = number - 1;
+  p.behind = zbl.devices[s->device].calls;
   if (number < 1 || number > ZB_LT_MOST || *(const float *)alpha != 1 ||
       *(const float *)beta != 0 || c != d || zbl_lt_needs(&p, p.choice) > bytes ||
       (zbl_lt_needs(&p, p.choice) > 0 && workspace == NULL) || zbl_owner(d) != s->device ||

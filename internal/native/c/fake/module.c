@@ -51,6 +51,7 @@ typedef struct zbl_launched {
   zbk_launch how;
   void *params[ZBL_MAX_PARAMS];
   uint64_t values[ZBL_MAX_PARAMS];
+  uint64_t behind; /* so many calls of collectives on its device */
 } zbl_launched;
 
 static int zbl_moduleLoad(void **module, const void *image) {
@@ -187,10 +188,18 @@ static void zbl_count(int device, double seconds) {
             (unsigned long long)((began + seconds) * 1e9));
 }
 
+/* Whether a kernel's data is made: a stream whose time the memory gives need not. */
+static int zbl_kernel_works(const zbl_launched *l) {
+  return zbl.wall || zbl.moves_data > 0 || zbl.hbm_rate == 0 || zbl_streamed_bytes(l) == 0;
+}
+
 /* A kernel sees what ran before it on its stream, results included. A delay
  * takes the time it was asked to, in nanoseconds, and does nothing else. */
 static int zbl_kernel_run(zbl_op *op, zbl_stream *s) {
   zbl_launched *l = op->data;
+  if (zbl_undecided(s->device, l->behind)) {
+    return 0;
+  }
   s->s = zbl_arrival(op, s);
   if (strcmp(l->kernel->name, "zb_delay") == 0) {
     s->s += (double)l->values[0] * 1e-9;
@@ -201,6 +210,10 @@ static int zbl_kernel_run(zbl_op *op, zbl_stream *s) {
     zbl_count(s->device, s->s);
     return zbk_run(l->kernel, &l->how, 0, l->params, zbl.kernel_why, sizeof zbl.kernel_why) == 0;
   }
+  if (!zbl_kernel_works(l)) {
+    s->s = zbl_beside(s->device, s->s, zbl_kernel_time(l, s->device));
+    return 1;
+  }
   if (zbl.wall && l->kernel->part != NULL) {
     zbl_pool_run(l->kernel->part, l->params);
   } else if (zbk_run(l->kernel, &l->how, 1, l->params, zbl.kernel_why,
@@ -209,11 +222,12 @@ static int zbl_kernel_run(zbl_op *op, zbl_stream *s) {
     s->error = ZB_ERR_LAUNCH;
   }
   zbl_store_fault(l, s->device);
-  s->s = zbl.wall ? zbl_wall_now() : s->s + zbl_kernel_time(l, s->device);
+  s->s = zbl.wall ? zbl_wall_now() : zbl_beside(s->device, s->s, zbl_kernel_time(l, s->device));
   return 1;
 }
 
 static const zbl_kind zbl_kernels = {.run = zbl_kernel_run,
+                                     .done = zbl_kernel_run,
                                      .release = zbl_free_copied};
 
 /* Blocks in the second and third dimension: hipModuleLaunchKernel refuses more,
@@ -242,6 +256,7 @@ static int zbl_kernel_put(const void *what, zbl_stream *s) {
     return ZB_ERR_MEMORY;
   }
   memcpy(l, what, sizeof *l);
+  l->behind = zbl.devices[s->device].calls;
   for (int i = 0; i < l->kernel->nparams; i++) {
     l->params[i] = &l->values[i];
   }

@@ -93,6 +93,12 @@ static inline int zbl_idle(const zbl_stream *s) {
          !(s->blocking && zbl.devices[s->device].null != NULL);
 }
 
+/* Whether a collective is under way on the device of those that were called before a kernel: what
+ * the kernel loses to it is not known yet. */
+static inline int zbl_undecided(int device, uint64_t behind) {
+  return zbl.faults.beside > 0 && zbl.devices[device].left < behind;
+}
+
 zbl_stream *zbl_stream_of(void *handle);
 zbl_stream *zbl_stream_on(void *handle, int device);
 zbl_stream *zbl_new_stream(int device, int blocking);

@@ -60,6 +60,7 @@ size_t zbl_launch_whole(const zbl_queued *calls, size_t n) {
   for (int i = 0; i < q->nranks; i++) {
     zbl_stream *s = calls[i].stream;
     s->s = zbl_later(s->s, zbl_leaves(&r, i, s->device));
+    zbl_busy(s->device, r.start, r.end);
   }
   zbl_act();
   return (size_t)q->nranks;

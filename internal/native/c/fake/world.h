@@ -58,6 +58,7 @@ typedef struct zbl_faults {
   struct { int rank; double factor; } kernels; /* × a kernel's virtual time */
   struct { int rank; double hz, after; } clock; /* of the units, so many seconds in */
   struct { int call, rank; } stall; /* enum zbl_stalls: it never returns */
+  double beside; /* × a kernel's time while a collective runs on its device; 0: none */
 } zbl_faults;
 
 /* The calls that a fault can keep from returning. */
@@ -114,6 +115,8 @@ typedef struct zbl_device {
   struct zbl_stream *null; /* its null stream, once it was used */
   int blocking; /* streams that have an order with that, itself included */
   uint64_t streamed; /* kernels that went through its memory */
+  uint64_t calls, left; /* of collectives: enqueued on it, and no longer on its streams */
+  struct { double from, to; } busy; /* while collectives ran without a gap, the last time */
   size_t stack;      /* of a thread, and 1; 0 where the program has not set it */
   unsigned flags;    /* that the program has set */
 } zbl_device;
@@ -211,6 +214,8 @@ double zbl_contended(int from, int to, zbl_turn at);
 double zbl_faulty_between(int from, int to, double bytes, double t, uint64_t draws);
 double zbl_late(int rank);
 double zbl_hbm_rate(int rank);
+void zbl_busy(int device, double from, double to);
+double zbl_beside(int device, double from, double seconds);
 int zbl_hangs(int rank, double bytes, uint64_t launch);
 void zbl_stalled(int call, int rank);
 int zbl_async(int rank, double bytes, uint64_t launch);

@@ -1,0 +1,156 @@
+package rccl
+
+import (
+	"errors"
+	"fmt"
+
+	"zbench/bench/plan"
+	"zbench/internal/native"
+)
+
+// work is what computation launches, by rank, and what it holds.
+type work struct {
+	steps   []native.Step
+	modules []*native.Module
+	buffers []native.Buffer
+	lts     []*native.LT
+	plans   []*native.LTPlan
+}
+
+const (
+	// workTile are the elements of a block's tile of the triad, by its threads and their loads of 16 bytes.
+	workThreads, workLoads = 256, 4
+	workTile               = workThreads * workLoads * 4
+	// leastArray is the least of an array of the triad, in bytes: a launch takes some tenths of a millisecond.
+	leastArray = 256 << 20
+	// workSide is the side of the matrices of a product, in bfloat16.
+	workSide = 4096
+	// workSpace is what a product's choice may use, in bytes.
+	workSpace = 32 << 20
+)
+
+// workOf is the work of a step's computation, made once: nil for a step that has none.
+func (d *Driver) workOf(s *plan.Step) ([]native.Step, error) {
+	for _, o := range s.Ops {
+		if !o.Do.Works() {
+			continue
+		}
+		if d.works[o.Do] == nil {
+			w := &work{}
+			if d.works == nil {
+				d.works = map[plan.StepDo]*work{}
+			}
+			d.works[o.Do] = w
+			for i := range d.local {
+				add := d.addTriad
+				if o.Do == plan.StepGemm {
+					add = d.addGemm
+				}
+				if err := add(w, i); err != nil {
+					return nil, fmt.Errorf("computation of %s: %w", o.Do, err)
+				}
+			}
+		}
+		return d.works[o.Do].steps, nil
+	}
+	return nil, nil
+}
+
+// module loads a source of kernels for a rank.
+func (d *Driver) module(w *work, rank int, file, name string) (native.Function, error) {
+	m, err := d.provider.LoadModule(d.ranks[rank].rank.Device, file, nil)
+	if err != nil {
+		return native.Function{}, err
+	}
+	w.modules = append(w.modules, m)
+	return m.Function(name)
+}
+
+// data is memory of a rank with random bits, which cost what a trainer's do; on the loopback, with none.
+func (d *Driver) data(w *work, rank int, bytes int64) (native.Buffer, error) {
+	b, err := d.provider.Alloc(d.ranks[rank].rank.Device, bytes)
+	if err != nil {
+		return b, err
+	}
+	w.buffers = append(w.buffers, b)
+	if d.provider.Simulated {
+		return b, nil
+	}
+	fill, err := d.module(w, rank, "data.hip", "zb_data_fill_f32")
+	if err != nil {
+		return b, err
+	}
+	return b, d.provider.Launch(d.compute[rank], fill, [3]uint32{2048, 1, 1}, [3]uint32{native.KernelBlock, 1, 1}, 0, b, uint64(bytes/4), int32(0), d.cfg.Seed, int32(0)) //nolint:gosec // not negative
+}
+
+// addTriad goes through three arrays, which no cache holds.
+func (d *Driver) addTriad(w *work, rank int) error {
+	array := max(leastArray, d.cache/(workTile*4)*(workTile*4))
+	n := uint64(array / 4) //nolint:gosec // not negative
+	b, err := d.data(w, rank, 3*array)
+	if err != nil {
+		return err
+	}
+	f, err := d.module(w, rank, "stream.hip", fmt.Sprintf("zb_triad_f32_%d_1", workLoads))
+	if err != nil {
+		return err
+	}
+	at := func(k int64) native.Address { return native.Address{Buffer: b, Offset: k * array} }
+	w.steps = append(w.steps, native.Step{
+		Function: f, Launch: native.Launch{Grid: [3]uint32{uint32(n / workTile), 1, 1}, Block: [3]uint32{workThreads, 1, 1}}, //nolint:gosec // 65,536 by a GiB
+		Args: []any{at(2), at(0), at(1), 0.5, n, n / workTile, uint64(1), at(0)},
+	})
+	return nil
+}
+
+// addGemm is the first choice of the vendor's heuristics for a product of squares.
+func (d *Driver) addGemm(w *work, rank int) error {
+	device := d.ranks[rank].rank.Device
+	lt, err := d.provider.FindLT(d.cfg.Native)
+	if err != nil {
+		return err
+	}
+	w.lts = append(w.lts, lt)
+	if err := lt.Start(device); err != nil {
+		return err
+	}
+	p, err := lt.Plan(native.LTShape{M: workSide, N: workSide, K: workSide, Batch: 1, TurnB: true, Workspace: workSpace, Most: 1})
+	if err != nil {
+		return err
+	}
+	w.plans = append(w.plans, p)
+	if p.Found == 0 {
+		return fmt.Errorf("%s offers none for squares of %d", lt.Library.Name, workSide)
+	}
+	const matrix = 2 * workSide * workSide
+	b, err := d.data(w, rank, 3*matrix)
+	if err != nil {
+		return err
+	}
+	space, err := d.provider.Alloc(device, workSpace)
+	if err != nil {
+		return err
+	}
+	w.buffers = append(w.buffers, space)
+	at := func(k int64) native.Address { return native.Address{Buffer: b, Offset: k * matrix} }
+	w.steps = append(w.steps, native.LTLaunch{Plan: p, Stream: d.compute[rank], C: at(2), A: at(0), B: at(1), Workspace: space}.Step())
+	return nil
+}
+
+// free releases what the work holds; its steps must not be launched any more.
+func (w *work) free(p *native.Provider) error {
+	var errs []error
+	for _, x := range w.plans {
+		x.Close()
+	}
+	for _, x := range w.lts {
+		x.Close()
+	}
+	for _, m := range w.modules {
+		errs = append(errs, m.Close())
+	}
+	for _, b := range w.buffers {
+		errs = append(errs, p.Free(b))
+	}
+	return errors.Join(errs...)
+}
