@@ -33,6 +33,8 @@ type Messages struct {
 	Hi float64 `json:"hi"`
 	// Late is the rank that the others wait for; null where none stands out.
 	Late *Late `json:"late"`
+	// Busy is a network that is slow now and then; null where it is not.
+	Busy *Busy `json:"busy"`
 }
 
 // Late is a rank that comes last to messages more often than chance would have it.
@@ -87,15 +89,21 @@ func TakeMessages(ctx context.Context, p plan.Player, step, bare, messages int) 
 			times[i] = append(times[i], all)
 		}
 	}
-	return messagesOf(times[0], times[1], messages), nil
+	return messagesOf(times, messages), nil
 }
 
-// messagesOf compares the times of messages by round and message × rank.
-func messagesOf(alone, within [][]float64, messages int) *Messages {
-	m := &Messages{Rounds: len(alone), Late: lateOf(within, messages)}
+// messagesOf compares the times of messages without and with computation, by round and message × rank.
+func messagesOf(times [2][][]float64, messages int) *Messages {
+	m := &Messages{Rounds: len(times[0]), Late: lateOf(times[1], messages)}
+	for _, rounds := range times {
+		for i := range rounds {
+			rounds[i] = ownTimes(rounds[i], messages)
+		}
+	}
+	m.Busy = busyOf(times)
 	var without, with, logs []float64
-	for i := range alone {
-		a, w := transfer(alone[i], messages), transfer(within[i], messages)
+	for i, alone := range times[0] {
+		a, w := float64(messages)*stat.Mean(alone), float64(messages)*stat.Mean(times[1][i])
 		without, with, logs = append(without, a), append(with, w), append(logs, math.Log(w/a))
 	}
 	m.Alone, m.Within = stat.Quantile(without, 0.5), stat.Quantile(with, 0.5)
@@ -105,13 +113,13 @@ func messagesOf(alone, within [][]float64, messages int) *Messages {
 	return m
 }
 
-// transfer is the time of all messages of a step, each that of the rank which came last and waited for none.
-func transfer(seconds []float64, messages int) (sum float64) {
+// ownTimes are those of a step's messages, each that of the rank which came last and waited for none.
+func ownTimes(seconds []float64, messages int) (all []float64) {
 	ranks := len(seconds) / messages
 	for i := range messages {
-		sum += slices.Min(seconds[i*ranks : (i+1)*ranks])
+		all = append(all, slices.Min(seconds[i*ranks:(i+1)*ranks]))
 	}
-	return sum
+	return all
 }
 
 // Launched looks for a late rank in the times of single launches, by launch × rank: where launches come late, the
@@ -176,6 +184,9 @@ func (m *Messages) findings() (list finding.List) {
 			Text: fmt.Sprintf("LAUNCHES: In a step with %s messages take %.2f to %.2f times as long as behind each other, %s for %s, beside computation that takes nothing from them.", of, m.Lo, m.Hi, unit.Seconds(m.Within), unit.Seconds(m.Alone)),
 			Hint: "the host of a rank launches them late: look at what else it does",
 		})
+	}
+	if m.Busy != nil {
+		list = append(list, m.Busy.finding(of))
 	}
 	if l := m.Late; l != nil {
 		list = append(list, finding.Finding{

@@ -62,6 +62,7 @@ func TestMessagesTellContentionAndTheLateRank(t *testing.T) {
 			} else {
 				require.Nil(t, m.Late)
 			}
+			require.Nil(t, m.Busy, "%+v", m.Busy)
 		}
 	}
 	for _, n := range found {

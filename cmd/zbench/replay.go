@@ -396,12 +396,12 @@ func (o *replayOptions) measure(ctx context.Context, s State, a *asked, w spec.W
 // pairBytes is the size of a message between two ranks where slow components are looked for.
 const pairBytes = 64 << 20
 
-// survey looks for the rank that is late and, where there is none, for the component that makes messages slow, by
+// survey looks for the rank that is late and, where there is none and the network is not busy, for the component that makes messages slow, by
 // messages between pairs of ranks: those of a late rank are long.
 func (o *replayOptions) survey(ctx context.Context, s State, u *engine.Setup, d engine.Ranks, message, first plan.Case, doc *replay.Document) error {
 	exchanger, can := d.(rails.Exchanger)
 	err := launches(ctx, d, first, doc)
-	if err != nil || !can || doc.Messages != nil && doc.Messages.Late != nil {
+	if err != nil || !can || doc.Messages != nil && (doc.Messages.Late != nil || doc.Messages.Busy != nil) {
 		return err
 	}
 	facts, err := d.Facts()
