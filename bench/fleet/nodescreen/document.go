@@ -78,6 +78,20 @@ type Reference struct {
 	Limit float64 `json:"limit"`
 	// Count is the number of values.
 	Count int `json:"count"`
+	// Slowest is the component with the least rate.
+	Slowest *Extreme `json:"slowest,omitempty"`
+	// Fastest is the component with the highest rate.
+	Fastest *Extreme `json:"fastest,omitempty"`
+}
+
+// Extreme is a component at an end of what was measured.
+type Extreme struct {
+	// Host is the node.
+	Host string `json:"host"`
+	// Subject is the component: a GPU, a NIC, or the node.
+	Subject string `json:"subject"`
+	// Rate in the unit of the median.
+	Rate float64 `json:"rate" jsonschema:"exclusiveMinimum=0"`
 }
 
 // WriteJSON writes the document.

@@ -180,6 +180,7 @@ func TestTextOfAScreen(t *testing.T) {
 	require.Contains(t, text, "FAULT: 1 node to leave out; 8 reported, 7 without a finding (SIMULATED)")
 	require.Contains(t, text, "n003")
 	require.Contains(t, text, "GPU 5")
+	require.Regexp(t, `Slowest by memory of MI300X, copy 1 GiB: GPU 5 of n003 at 3\.\d+ TB/s; fastest: GPU \d of n00\d at 4\.\d+ TB/s\.`, text)
 	require.Contains(t, rendertest.Markdown(t, d.Shown("v1")), "| n003 |")
 }
 
@@ -192,6 +193,7 @@ func TestSchemasRefuse(t *testing.T) {
 	schema := schematest.Read(t, "schema/v1.json")
 	good := schematest.Written(t, d)
 	schematest.Refuses(t, schema, schematest.Changes{Good: good, Bad: map[string]string{
+		"/references/0/slowest/rate": `0`, "/references/0/fastest/rate": `0`,
 		"/schema": `"zbench.screen/0"`, "/sha256": `"none"`, "/state": `"fine"`, "/findings/0/rule": `"luck"`,
 	}})
 

@@ -143,13 +143,13 @@ func screenDots(nodes []*Node, d *Document) []document.Block {
 func dotValues(d *Document, nodes []*Node, k kind, median float64) []document.DotValue {
 	var out []document.DotValue
 	for _, v := range k.values {
-		at := slices.IndexFunc(nodes, func(n *Node) bool { return n.Host == v.host })
-		tip := v.host
-		if v.subject != "node" {
-			tip += ", " + v.subject
+		at := slices.IndexFunc(nodes, func(n *Node) bool { return n.Host == v.Host })
+		tip := v.Host
+		if v.Subject != "node" {
+			tip += ", " + v.Subject
 		}
-		out = append(out, document.DotValue{Node: at, Share: v.rate / median, Tip: plain.Line(tip) + ": " + rateText(k.rule, v.rate), Named: slices.ContainsFunc(d.Findings, func(f Deviation) bool {
-			return f.Rule == k.rule && f.Host == v.host && f.Subject == v.subject
+		out = append(out, document.DotValue{Node: at, Share: v.Rate / median, Tip: plain.Line(tip) + ": " + rateText(k.rule, v.Rate), Named: slices.ContainsFunc(d.Findings, func(f Deviation) bool {
+			return f.Rule == k.rule && f.Host == v.Host && f.Subject == v.Subject
 		})})
 	}
 	return out
