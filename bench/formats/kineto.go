@@ -73,10 +73,7 @@ func readKineto(in *Input, t *trace.Trace) error {
 		case "distributedInfo":
 			k.distributed(raw)
 		case "deviceProperties":
-			var all []struct{ Name string }
-			if json.Unmarshal(raw, &all) == nil && len(all) > 0 {
-				t.Device = limited(all[0].Name)
-			}
+			t.Device = deviceOf(raw)
 		}
 		return nil
 	})
@@ -85,6 +82,15 @@ func readKineto(in *Input, t *trace.Trace) error {
 	}
 	k.finish()
 	return nil
+}
+
+// deviceOf is the name of the first GPU; empty where there is none.
+func deviceOf(raw []byte) string {
+	var all []struct{ Name string }
+	if json.Unmarshal(raw, &all) != nil || len(all) == 0 {
+		return ""
+	}
+	return limited(all[0].Name)
 }
 
 func (k *kineto) distributed(raw []byte) {

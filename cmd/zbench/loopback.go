@@ -123,7 +123,7 @@ func (o *loopbackOptions) check(args []string) error {
 	case o.torch.on && (o.gpus > 0 || o.clock != clockVirtual):
 		return usagef("leave -g and --clock out", "--torch drives all GPUs of the cluster, on the model's clock")
 	case !o.torch.on && o.torch.given():
-		return usagef("add --torch", "--sizes, --tflops, --trace, --real and --what-if are of --torch")
+		return usagef("add --torch", "--sizes, --tflops, --times, --trace, --real and --what-if are of --torch")
 	case o.print && o.torch.several():
 		return usagef("leave --env out: zbench starts the processes", "--real and --what-if run several processes, and --env prints the environment of one")
 	case !(o.torch.tflops > 0) || o.torch.tflops > 1e6:
@@ -143,6 +143,9 @@ func (o *loopbackOptions) run(ctx context.Context, s State, args []string) error
 		return err
 	}
 	m, err := o.machine(s)
+	if err == nil {
+		err = o.torch.readTimes(s)
+	}
 	if err != nil {
 		return err
 	}
@@ -150,11 +153,9 @@ func (o *loopbackOptions) run(ctx context.Context, s State, args []string) error
 		return usagef("supply versions of the program's kernels for the host (ZBENCH_LOOPBACK_KERNELS, docs/LOOPBACK.md), or leave out the fault or the variable",
 			"ZBENCH_LOOPBACK_UNKNOWN_KERNELS=skip leaves out the kernels that would find a fault in the data")
 	}
-	program := ""
-	if !o.print {
-		if program, err = lookPath(s, args[0]); err != nil {
-			return usage(err, "give a program's path, or a name that is in PATH")
-		}
+	program, err := o.found(s, args)
+	if err != nil {
+		return usage(err, "give a program's path, or a name that is in PATH")
 	}
 	role, err := launch.Detect(s.Getenv)
 	if err != nil {
@@ -177,18 +178,24 @@ func (o *loopbackOptions) run(ctx context.Context, s State, args []string) error
 	if o.print {
 		return printExports(s, set)
 	}
-	if role.Rank == 0 {
-		how := "--clock " + o.clock
-		if o.torch.on {
-			how = o.torch.text(m)
-		}
-		s.note(o.quiet, "SIMULATED: %s, %s: the program's figures come from a model\n", o.clusterText(), how)
+	how := "--clock " + o.clock
+	if o.torch.on {
+		how = o.torch.text(m)
 	}
+	s.note(o.quiet || role.Rank > 0, "SIMULATED: %s, %s: the program's figures come from a model\n", o.clusterText(), how)
 	line := launch.Line{Set: set}
 	if err := s.Become(program, args, line.Environ(s.Environ(), "")); err != nil {
 		return exit.With(exit.Run, fmt.Errorf("%s cannot be started: %w", program, err), "check that it is a program for this machine")
 	}
 	return nil
+}
+
+// found is the program's file; empty where the environment is printed.
+func (o *loopbackOptions) found(s State, args []string) (string, error) {
+	if o.print {
+		return "", nil
+	}
+	return lookPath(s, args[0])
 }
 
 func (o *loopbackOptions) clusterText() string {
@@ -292,7 +299,7 @@ func (o *loopbackOptions) environment(ctx context.Context, s State, m *fabric.Ma
 	if err != nil {
 		return nil, err
 	}
-	machine, err := keepMachine(s, cache, m.Text())
+	machine, err := keepFile(s, cache, "machine", m.Text())
 	if err != nil {
 		return nil, err
 	}
@@ -516,11 +523,11 @@ func waitForLock(ctx context.Context, s State, file string) (unlock func() error
 	}
 }
 
-// keepMachine writes a machine file, named by its content: the processes of a program may
-// read it at any time.
-func keepMachine(s State, cache string, text []byte) (string, error) {
+// keepFile writes a file of a kind, named by its content: the processes of a program may read it at any
+// time.
+func keepFile(s State, cache, kind string, text []byte) (string, error) {
 	sum := sha256.Sum256(text)
-	file := filepath.Join(cache, "machine-"+hex.EncodeToString(sum[:8]))
+	file := filepath.Join(cache, kind+"-"+hex.EncodeToString(sum[:8]))
 	if have, err := s.FS.ReadFile(file); err == nil && slices.Equal(have, text) {
 		return file, nil
 	}

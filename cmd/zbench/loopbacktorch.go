@@ -2,12 +2,14 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -15,6 +17,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"zbench/bench/fabric"
+	"zbench/bench/folder"
+	"zbench/bench/formats"
+	"zbench/bench/plain"
 	"zbench/bench/unit"
 	"zbench/internal/launch"
 	"zbench/scripts"
@@ -26,6 +31,9 @@ type torchOptions struct {
 	// tflops is what a GPU reaches in products of matrices, in 1e12 operations per second.
 	tflops float64
 	trace  string
+	// times is a profile whose times operators take, measured what it has.
+	times    string
+	measured *formats.Operators
 	// real lists the ranks that are processes of their own; whatIf what is changed in further runs.
 	real   string
 	whatIf []string
@@ -39,6 +47,7 @@ func (o *torchOptions) addFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.on, "torch", false, "run a trainer of PyTorch for CPUs as rank 0 of all GPUs of the cluster")
 	f.BoolVar(&o.sizes, "sizes", false, "with --torch: leave out what tensors over 64 KiB hold, for models that do not fit this host")
 	f.Float64Var(&o.tflops, "tflops", reachedTFLOPs, "with --torch: 1e12 floating-point operations per second of a GPU")
+	f.StringVar(&o.times, "times", "", "with --torch: profile of PyTorch with shapes whose times operators take, where it has them")
 	f.StringVar(&o.trace, "trace", "", "with --torch: file for the trace of rank 0, which zbench trace reads")
 	f.StringVar(&o.real, "real", "0", "with --torch: ranks that are processes; each stands for those up to the next (one for each role)")
 	f.StringArrayVar(&o.whatIf, "what-if", nil, "with --torch: run again with one thing changed, such as 'no skew', 'rail 3 healthy', 'bucket 200M', or all (repeatable)")
@@ -46,14 +55,47 @@ func (o *torchOptions) addFlags(f *pflag.FlagSet) {
 
 // given tells whether any option needs --torch.
 func (o *torchOptions) given() bool {
-	return o.sizes || o.trace != "" || o.tflops != reachedTFLOPs || o.real != "0" || len(o.whatIf) > 0
+	return o.sizes || o.times != "" || o.trace != "" || o.tflops != reachedTFLOPs || o.real != "0" || len(o.whatIf) > 0
 }
 
 // several tells whether zbench starts processes, in place of becoming the program.
 func (o *torchOptions) several() bool { return o.real != "0" || len(o.whatIf) > 0 }
 
 func (o *torchOptions) text(m *fabric.Machine) string {
-	return fmt.Sprintf("computation at %g TFLOP/s and %s", o.tflops, unit.Rate(m.HBMRate))
+	rates := fmt.Sprintf("computation at %g TFLOP/s and %s", o.tflops, unit.Rate(m.HBMRate))
+	if o.measured == nil {
+		return rates
+	}
+	how := "as the host ran them there"
+	if m := o.measured; m.Computing > 0 {
+		how = fmt.Sprintf("as measured there on %s (%.0f %% of its kernels' time)", cmp.Or(plain.Line(m.Device), "a GPU"), 100*m.Known/m.Computing)
+	}
+	return fmt.Sprintf("operators in %s %s, other %s", plain.Line(o.times), how, rates)
+}
+
+// readTimes reads the profile --times.
+func (o *torchOptions) readTimes(s State) error {
+	if o.times == "" {
+		return nil
+	}
+	file, err := s.FS.Open(o.times)
+	if err != nil {
+		return folder.Unreadable(s.FS, o.times, err, "give a profile of PyTorch")
+	}
+	defer func() { _ = file.Close() }()
+	if o.measured, err = formats.ReadOperators(filepath.Base(o.times), file); err == nil {
+		return nil
+	}
+	return usage(err, "profile some steps of the trainer with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA], record_shapes=True), and give what export_chrome_trace writes")
+}
+
+// timesText is a line for each operator that was measured, with its seconds.
+func (o *torchOptions) timesText() []byte {
+	var b bytes.Buffer
+	for _, key := range slices.Sorted(maps.Keys(o.measured.Seconds)) {
+		_, _ = fmt.Fprintf(&b, "%g %s\n", o.measured.Seconds[key], key)
+	}
+	return b.Bytes()
 }
 
 // environment is what the trainer gets: the files that stand in for GPUs, the rates of one, and
@@ -81,6 +123,13 @@ func (o *torchOptions) environment(s State, cache string, m *fabric.Machine) ([]
 	}
 	if o.sizes {
 		set = append(set, launch.Var{Name: "ZBENCH_TORCH_SIZES", Value: "1"})
+	}
+	if o.measured != nil {
+		file, err := keepFile(s, cache, "times", o.timesText())
+		if err != nil {
+			return nil, err
+		}
+		set = append(set, launch.Var{Name: "ZBENCH_TORCH_TIMES", Value: file})
 	}
 	if o.trace != "" {
 		file, err := filepath.Abs(o.trace)

@@ -287,6 +287,7 @@ class Cluster:
         self.devices = Devices((self.real + [self.ranks])[self.place + 1] - self.rank)
         self.written, self.spans, self.steps, self.inside, self.all, self.failed, self.bucket = {}, [], [], False, [], False, 0
         self.traced, self.gradients, self.backward = "ZBENCH_TORCH_TRACE" in get, [], None
+        self.charged = [{}]  # of each step, calls and seconds of operators
         # What real ranks meet by, and the file in which each says what it does.
         self.meeting, self.store, self.exchanges, self.timeout = get["ZBENCH_LOOPBACK_SHARED"], dist.HashStore(), {}, TIMEOUT
         if len(self.real) > 1:
@@ -341,8 +342,18 @@ class Cluster:
             if done is not None:
                 done.settle()
 
+    def charge(self, name, seconds, profiled):
+        """Computation of an operator; profiled is true where its time is a profile's."""
+        if seconds == 0:
+            return
+        self.current.pending += seconds
+        calls = self.charged[-1].setdefault((name, profiled), [0, 0.0])
+        calls[0] += 1
+        calls[1] += seconds
+
     def step(self, *_):
         self.default.flush()
+        self.charged.append({})
         self.steps.append(self.devices.mark(self.default.row[0]))
 
 
@@ -711,9 +722,43 @@ def copied(to, what):
         to.copy_(what.clone())
 
 
+# A profile's names of element types, as zbench writes them.
+OPERANDS = {torch.bool: "uint8", torch.uint8: "uint8", torch.int8: "int8", torch.int16: "half", torch.int32: "int32", torch.int64: "int64", torch.float16: "half", torch.bfloat16: "bfloat16", torch.float32: "float", torch.float64: "double"}
+# What a CPU runs in the place of a GPU's operator, and how many of the first inputs the two share.
+INSTEAD = {"aten::native_batch_norm": (("aten::miopen_batch_norm", "aten::cudnn_batch_norm"), 3), "aten::native_batch_norm_backward": (("aten::miopen_batch_norm_backward", "aten::cudnn_batch_norm_backward"), 3)}
+for _n, _of in ((3, ""), (4, "_backward")):
+    INSTEAD["aten::_scaled_dot_product_flash_attention_for_cpu" + _of] = tuple(f"aten::_scaled_dot_product_{k}_attention{_of}" for k in ("flash", "efficient", "cudnn")), _n
+
+
+def measured(path):
+    """Seconds of operators by name and inputs."""
+    with open(path) as f:
+        known = {key: float(seconds) for seconds, key in (line.rstrip("\n").split(" ", 1) for line in f)}
+    instead = {gpu: (cpu, n) for cpu, (names, n) in INSTEAD.items() for gpu in names}
+    for key, seconds in list(known.items()):
+        name, *inputs = key.split(" ")
+        if name in instead:
+            cpu, n = instead[name]
+            known.setdefault(" ".join([cpu, *inputs[:n]]), seconds)
+    return known
+
+
+def called(func, args, kwargs):
+    """An operator with its inputs that have dimensions, as zbench writes those of a profile."""
+    words = [func._schema.name]
+    for i, a in enumerate(func._schema.arguments):
+        x = args[i] if i < len(args) else kwargs.get(a.name)
+        if isinstance(x, torch.Tensor):
+            if x.dim():
+                words.append(OPERANDS.get(x.dtype, "?") + str(list(x.shape)).replace(" ", ""))
+        elif isinstance(x, (list, tuple)) and x and str(a.type) == "List[Tensor]":
+            words.append("TensorList" + str([list(t.shape) for t in x]).replace(" ", ""))
+    return words
+
+
 class Costs(TorchDispatchMode):
-    """Adds the time of each operator to the current stream: its floating-point operations over the
-    GPU's rate, or its bytes over the memory's, whichever is longer. In a run of sizes what is
+    """Adds the time of each operator to the current stream: that of a profile, or its floating-point
+    operations over the GPU's rate, or its bytes over the memory's, whichever is longer. In a run of sizes what is
     large is not computed: written arguments stay as they are, other results are memory that nobody
     has touched."""
 
@@ -724,6 +769,7 @@ class Costs(TorchDispatchMode):
         from torch._subclasses.fake_tensor import FakeTensorMode
         from torch.utils.flop_counter import flop_registry
         self.counts, self.fake, self.known = flop_registry, FakeTensorMode(allow_non_fake_inputs=True), {}
+        self.times = measured(os.environ["ZBENCH_TORCH_TIMES"]) if "ZBENCH_TORCH_TIMES" in os.environ else None
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs, cl = kwargs or {}, cluster()
@@ -737,10 +783,18 @@ class Costs(TorchDispatchMode):
         given = [x for x in tree_leaves((args, kwargs)) if isinstance(x, torch.Tensor)]
         cl.touch(given)
         out = self.sized(func, args, kwargs, given) if cl.sizes else func(*args, **kwargs)
+        if self.times is not None:
+            words = called(func, args, kwargs)
+            seconds = self.times.get(" ".join(words))
+            if seconds is None and words[0] in INSTEAD:
+                seconds = self.times.get(" ".join(words[:1 + INSTEAD[words[0]][1]]))
+            if seconds is not None:
+                cl.charge(words[0], seconds, True)
+                return out
         made = [x for x in tree_leaves(out) if isinstance(x, torch.Tensor)]
         count = self.counts.get(func._overloadpacket)
         done = count(*args, **kwargs, out_val=out) if count is not None else 0
-        cl.current.pending += max(sum(x.numel() * x.element_size() for x in given + made) / cl.bandwidth, done / cl.flops)
+        cl.charge(func._schema.name, max(sum(x.numel() * x.element_size() for x in given + made) / cl.bandwidth, done / cl.flops), False)
         return out
 
     def sized(self, func, args, kwargs, given):
@@ -822,16 +876,23 @@ def finish():
     if cl.rank == 0:
         sums = summed_up(cl, at, spans)
         print(summary(cl, sums), file=sys.stderr)
+        if "ZBENCH_TORCH_TIMES" in os.environ and sums["steps"]:
+            print(sources(cl), file=sys.stderr)
         if "ZBENCH_TORCH_RESULT" in os.environ:
             with open(os.environ["ZBENCH_TORCH_RESULT"], "w") as f:
                 json.dump(sums, f)
 
 
+def settled(steps):
+    """The first step of DistributedDataParallel is one bucket and the second moves its indices: both
+    are left out where there are more."""
+    return steps[2:] or steps[-1:]
+
+
 def summed_up(cl, at, spans):
-    """What a step came to, in seconds and bytes. The first step of DistributedDataParallel is one
-    bucket and the second moves its indices: both are left out where there are more."""
+    """What a step came to, in seconds and bytes."""
     steps = list(zip(at, at[1:]))
-    kept = steps[2:] or steps[-1:]
+    kept = settled(steps)
     if not kept:
         return {"steps": []}
     took, computed, calls = [], [], []
@@ -850,6 +911,21 @@ def summary(cl, sums):
         return f"SIMULATED on {cl.ranks} ranks: no optimizer made a step, so there is none to time"
     return (f"SIMULATED on {cl.ranks} ranks: {sums['step'] * 1e3:.2f} ms a step (median of {len(sums['steps'])}), computation {sums['computation'] * 1e3:.2f} ms, "
             f"exposed {sums['exposed'] * 1e3:.2f} ms ({sums['exposed'] / sums['step']:.1%}); {sums['collectives']} collectives a step, a rank's part up to {sums['largest'] / 2**20:.1f} MiB")
+
+
+def sources(cl):
+    """Which computation took the times of the profile, and the most that did not; one line."""
+    steps = settled(cl.charged[:-1])
+    calls, seconds, others = [0, 0], [0.0, 0.0], collections.Counter()
+    for step in steps:
+        for (name, profiled), (n, s) in step.items():
+            calls[profiled] += n
+            seconds[profiled] += s
+            others[name] += 0 if profiled else s
+    total = sum(seconds) or 1.0
+    text = f"Of {sum(calls) // len(steps):,} operators a step {calls[True] // len(steps):,} are in the profile, {seconds[True] / total:.1%} of the computation"
+    left = [f"{name} ({s / total:.1%})" for name, s in others.most_common(3) if s > 0]
+    return text + ("; the largest others: " + ", ".join(left) if left else "")
 
 
 # PyTorch's names of types in a trace.

@@ -15,6 +15,7 @@ void zbl_no_faults(void) {
   zbl.faults.hang.rank = -1;
   zbl.faults.async.rank = -1;
   zbl.faults.kernels.rank = -1;
+  zbl.faults.clock.rank = -1;
 }
 
 /* fault stall CALL RANK */
@@ -108,6 +109,9 @@ int zbl_read_fault(const char *text) {
       2) {
     return f->kernels.rank >= 0 && f->kernels.rank < zbl.ranks &&
            f->kernels.factor > 0;
+  }
+  if (sscanf(text, "clock %d %lf %lf", &f->clock.rank, &f->clock.hz, &f->clock.after) == 3) {
+    return f->clock.rank >= 0 && f->clock.rank < zbl.ranks && f->clock.hz > 0 && f->clock.after >= 0;
   }
   if (strncmp(text, "stall ", 6) == 0) {
     return zbl_read_stall(text + 6);
