@@ -114,8 +114,14 @@ func (d *Driver) open() error {
 		}
 		all = append(all, u.stream)
 	}
-	d.timer, err = d.p.NewTimer(all)
-	return err
+	if d.timer, err = d.p.NewTimer(all); err != nil {
+		return err
+	}
+	switch d.units[0].info.Kind {
+	case record.GPU, record.OnLoopback:
+		return d.timer.CountClocks()
+	}
+	return nil // the host has no such counters, and what is only checked no clock
 }
 
 // sources are the kernel sources of each device.
@@ -186,7 +192,7 @@ func Describe(p *native.Provider, index int, simulated string) (record.Device, e
 	if err != nil {
 		return record.Device{}, err
 	}
-	out := record.Device{Index: index, Name: info.Name, Kind: record.GPU, Units: info.Units, Bytes: total, Cache: info.L2}
+	out := record.Device{Index: index, Name: info.Name, Kind: record.GPU, Units: info.Units, Bytes: total, Cache: info.L2, Clock: info.Clock}
 	if p.Simulated {
 		out.Kind = simulated
 		return out, nil

@@ -22,7 +22,8 @@ const (
 // Time times the sequence that is loaded on the timer's devices: it warms up for warm
 // seconds, finds how many rounds take batch seconds on every device, and takes batches
 // of so many until the rule is content with the mean over devices. It returns the
-// samples by device, in seconds a round.
+// samples by device, in seconds a round, with the clock of the units in that time where
+// the timer counts it.
 func Time(t *native.Timer, rule stat.Rule, batch, warm float64) ([]record.KernelSamples, error) {
 	devices := 0
 	rounds, err := stat.Rounds(batch, warm, func(rounds int) (float64, error) {
@@ -34,6 +35,9 @@ func Time(t *native.Timer, rule stat.Rule, batch, warm float64) ([]record.Kernel
 		return slices.Min(seconds), nil
 	})
 	if err != nil {
+		return nil, err
+	}
+	if err := t.ClearClocks(); err != nil {
 		return nil, err
 	}
 	all := slices.Repeat([]record.KernelSamples{{Launches: rounds}}, devices)
@@ -54,8 +58,15 @@ func Time(t *native.Timer, rule stat.Rule, batch, warm float64) ([]record.Kernel
 		}
 		return spent, nil
 	})
-	for i := range all {
+	if err != nil {
+		return all, err
+	}
+	clocks, err := t.Clocks()
+	for i, c := range clocks {
 		all[i].Stop = why
+		if c > 0 {
+			all[i].Conditions = &record.Conditions{Clock: c}
+		}
 	}
 	return all, err
 }

@@ -36,6 +36,13 @@ func readReaches(text []byte) ([]Reach, error) {
 	return list, nil
 }
 
+// PeakOf is the published dense rate of matrix products in FLOP/s of the device of a name that
+// its driver gives; 0 where none is known.
+func PeakOf(name, dtype string) float64 {
+	d, _ := Lookup(name)
+	return map[string]float64{"bfloat16": d.BF16, "float16": d.FP16}[dtype]
+}
+
 // ReachOf is what others reached on the device of a name that its driver gives; false where none is known.
 func ReachOf(name, dtype string) (Reach, bool) {
 	d, known := Lookup(name)

@@ -129,7 +129,7 @@ func show(d *document.Document, rec *record.Record) {
 
 // results is a row a product.
 func results(rec *record.Record, all []*product) table.Table {
-	columns := []string{"product", "M×N×K", "batch", "layout", "type", "first TFLOP/s", "best TFLOP/s", "gap", "PyTorch TFLOP/s", "plain TFLOP/s", "of reachable", "tile", "tiles / units", "lost", "2ⁿ rows"}
+	columns := []string{"product", "M×N×K", "batch", "layout", "type", "first TFLOP/s", "best TFLOP/s", "gap", "PyTorch TFLOP/s", "plain TFLOP/s", "of reachable", "of peak", "GPU at", "tile", "tiles / units", "lost", "2ⁿ rows"}
 	several := len(rec.World.Devices) > 1
 	if several {
 		columns = append([]string{"GPU"}, columns...)
@@ -143,13 +143,19 @@ func results(rec *record.Record, all []*product) table.Table {
 		s := p.shape
 		f := Best(s, p.device.Units)
 		in, out := Elements(p.dtype)
-		share := unit.None
+		share, ofPeak, at := unit.None, unit.None, ""
 		if r, ok := p.reachable(); ok && p.best != nil {
 			share = unit.Percent(rate(p.best) / r.Rate)
 		}
+		if p.best != nil {
+			at = p.best.Timing.ConditionsText()
+			if peak := device.PeakOf(p.device.Name, p.dtype); peak > 0 && p.device.Kind == record.GPU {
+				ofPeak = unit.Percent(rate(p.best) / peak)
+			}
+		}
 		row := []string{
 			plain.Line(cmp.Or(strings.TrimSpace(s.Pass+" "+s.Name), unit.None)), fmt.Sprintf("%d×%d×%d", s.M, s.N, s.K), fmt.Sprint(s.Batch), s.Layout, p.dtype,
-			teraflops(p.first), teraflops(p.best), gapText(p), teraflops(p.torch), teraflops(p.plain), share,
+			teraflops(p.first), teraflops(p.best), gapText(p), teraflops(p.torch), teraflops(p.plain), share, ofPeak, cmp.Or(at, unit.None),
 			f.Tile.String(), fmt.Sprintf("%d / %d", f.Tiles, p.device.Units), unit.Percent(f.Lost), cmp.Or(s.Strides(in, out), unit.None),
 		}
 		if several {

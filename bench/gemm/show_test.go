@@ -56,7 +56,7 @@ func TestFindings(t *testing.T) {
 	show(d, rec)
 	sheet := d.Sections[0].Blocks[0].(document.Sheet)
 	require.Equal(t, []string{"forward q", "4096×3000×2048", "1", "TN", BF16, "472", "531", "11.1 %", "470", "400", "75 %"}, sheet.Groups[0].Rows[0].Cells[:11])
-	require.Equal(t, "AB", sheet.Groups[0].Rows[0].Cells[14])
+	require.Equal(t, "AB", sheet.Groups[0].Rows[0].Cells[16])
 
 	rec.World.Devices[0].Kind = record.OnLoopback // nobody's rates are held against a GPU's
 	require.NotContains(t, texts(rec)[CodeRate], "reached")

@@ -1,6 +1,7 @@
 package muon
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 
@@ -49,12 +50,12 @@ func results(rec *record.Record) []table.Table {
 
 // figures are the figures of rows, a row a kernel or sequence.
 func figures(of []*record.Kernel) table.Table {
-	t := table.Of([]string{"shape", "batch", "what", "median µs", "[95 %]", "n", "n_eff", "stop", "effective TFLOP/s", "executed TFLOP/s", "HBM GB/s at least", "× own full", "× vendor"})
+	t := table.Of([]string{"shape", "batch", "what", "median µs", "[95 %]", "n", "n_eff", "stop", "effective TFLOP/s", "executed TFLOP/s", "HBM GB/s at least", "× own full", "× vendor", "GPU at"})
 	for _, k := range of {
 		m := k.Metrics
 		row := []string{fmt.Sprintf("%dx%d", k.Shape.Rows, k.Shape.Cols), strconv.FormatInt(k.Shape.Measured, 10), plain.Line(What(k))}
 		t.Add(append(append(row, times(k.Timing)...), figure(m.Effective, 1e-12),
-			figure(m.Executed, 1e-12), figure(m.Rate, 1e-9), figure(m.ToFull, 1), figure(m.ToVendor, 1))...)
+			figure(m.Executed, 1e-12), figure(m.Rate, 1e-9), figure(m.ToFull, 1), figure(m.ToVendor, 1), cmp.Or(k.Timing.ConditionsText(), unit.None))...)
 	}
 	return t
 }

@@ -3,6 +3,7 @@ package record
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"zbench/bench/plain"
 	"zbench/bench/spec"
@@ -156,6 +157,36 @@ type KernelTiming struct {
 	// Seconds of a launch of the same kernel over almost no data, back to back as in a
 	// sample; absent if not measured.
 	Launch *float64 `json:"launch,omitempty" jsonschema:"exclusiveMinimum=0"`
+	// Conditions of the device in each pass, in their order; absent where nothing was read.
+	Conditions []Conditions `json:"conditions,omitempty"`
+}
+
+// Clock is the mean clock of the units over the passes in hertz, and by what share it fell
+// from the first to the last; 0 where it is not known.
+func (t *KernelTiming) Clock() (hz, fell float64) {
+	if t == nil {
+		return 0, 0
+	}
+	var all []float64
+	for _, c := range t.Conditions {
+		if c.Clock > 0 {
+			all = append(all, c.Clock)
+			hz += c.Clock
+		}
+	}
+	if n := len(all); n > 0 {
+		hz, fell = hz/float64(n), max(0, 1-all[n-1]/all[0])
+	}
+	return hz, fell
+}
+
+// ConditionsText is what the device was like, in a few words; empty where nothing was read.
+func (t *KernelTiming) ConditionsText() string {
+	var parts []string
+	if hz, _ := t.Clock(); hz > 0 {
+		parts = append(parts, unit.Hertz(hz))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // Metrics are what follows from a kernel's times; null where there are none.

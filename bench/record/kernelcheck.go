@@ -50,6 +50,11 @@ func (t *KernelTiming) check() error {
 	case t.Launch != nil && !finite(*t.Launch):
 		return fmt.Errorf("a launch of %g s", *t.Launch)
 	}
+	for _, c := range t.Conditions {
+		if err := c.check(); err != nil {
+			return err
+		}
+	}
 	return checkSummary(t.Seconds)
 }
 

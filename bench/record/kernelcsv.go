@@ -65,6 +65,12 @@ var kernelColumns = []column[Kernel]{
 	{"count", whole(func(k *Kernel) int64 { return k.Shape.Count })},
 	{"choice", func(_ *Record, k *Kernel) string { return strconv.Itoa(k.Config.Choice) }},
 	{"workspace_bytes", whole(func(k *Kernel) int64 { return k.Config.Workspace })},
+	{"clock_Hz", timingCell(func(t *KernelTiming) string {
+		if hz, _ := t.Clock(); hz > 0 {
+			return table.Number(&hz)
+		}
+		return ""
+	})},
 }
 
 func whole(of func(*Kernel) int64) func(*Record, *Kernel) string {

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,6 +20,21 @@ type KernelSamples struct {
 	Stop string `json:"stop"`
 	// Seconds of a launch over almost no data; absent if not measured.
 	Launch *float64 `json:"launch,omitempty"`
+	// What the device was like meanwhile; absent where nothing was read.
+	Conditions *Conditions `json:"conditions,omitempty"`
+}
+
+// Conditions are what a device was like during a pass. What was not read is absent.
+type Conditions struct {
+	// Mean clock of the compute units during the batches, counted by themselves, in hertz.
+	Clock float64 `json:"clock,omitempty"`
+}
+
+func (c *Conditions) check() error {
+	if c != nil && !finite(c.Clock) {
+		return fmt.Errorf("a clock of %g Hz", c.Clock)
+	}
+	return nil
 }
 
 func (b *KernelSamples) check() error {
@@ -30,7 +46,7 @@ func (b *KernelSamples) check() error {
 	case b.Launch != nil && !(*b.Launch >= 0 && *b.Launch <= maxSeconds):
 		return fmt.Errorf("a launch of %g s", *b.Launch)
 	}
-	return seconds(b.Seconds)
+	return errors.Join(seconds(b.Seconds), b.Conditions.check())
 }
 
 // KernelKey is the key of a case on a device.
@@ -62,6 +78,9 @@ func AssembleKernel(planned Kernel, parts []Part, peak *float64) Kernel {
 			k.Timing = &KernelTiming{Launches: b.Launches, Launch: b.Launch}
 		}
 		k.Timing.Launches = min(k.Timing.Launches, b.Launches)
+		if b.Conditions != nil {
+			k.Timing.Conditions = append(k.Timing.Conditions, *b.Conditions)
+		}
 		all.add(b.Seconds, b.Stop)
 	}
 	if k.Timing == nil {

@@ -185,6 +185,8 @@ type Device struct {
 	Units int `json:"units,omitempty"`
 	// Bytes is the size of its memory, in bytes.
 	Bytes int64 `json:"bytes"`
+	// Clock is the highest that its driver reports of the units, in hertz; absent where not known.
+	Clock float64 `json:"clock,omitempty"`
 	// Cache is the size of its last level of cache, in bytes; absent where not known.
 	Cache int64 `json:"cache,omitempty"`
 	// Peak bandwidth of its memory in bytes per second; null when not known.

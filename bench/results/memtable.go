@@ -44,6 +44,7 @@ var memoryColumns = []struct {
 		}
 		return ""
 	}},
+	{"GPU at", true, func(_ *record.Record, r *record.Kernel) string { return r.Timing.ConditionsText() }},
 	{"data", true, func(_ *record.Record, r *record.Kernel) string { return dataText(r) }},
 	{"notes", true, noteText},
 }

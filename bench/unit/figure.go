@@ -107,5 +107,8 @@ func Change(x float64) string {
 	return strings.Replace(fmt.Sprintf("%+.*f %%", digits, 100*x), "-", "−", 1)
 }
 
+// Hertz prints a clock.
+func Hertz(v float64) string { return fmt.Sprintf("%.2f GHz", v/1e9) }
+
 // Flops prints floating-point operations per second.
 func Flops(v float64) string { return fmt.Sprintf("%.3g TFLOP/s", v/1e12) }

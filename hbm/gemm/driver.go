@@ -87,7 +87,7 @@ const (
 
 // Open opens the provider, the devices and the libraries.
 func Open(cfg Config) (*Driver, error) {
-	cfg.Native.Needs = []native.Role{native.RoleRuntime, native.RoleDriver}
+	cfg.Native.Needs = native.KernelNeeds // the compiler for the clock alone
 	p, err := native.Open(cfg.Native)
 	if err != nil {
 		return nil, err
@@ -116,8 +116,10 @@ func (d *Driver) open() error {
 		}
 		streams = append(streams, u.stream)
 	}
-	d.timer, err = d.p.NewTimer(streams)
-	return err
+	if d.timer, err = d.p.NewTimer(streams); err != nil {
+		return err
+	}
+	return d.timer.CountClocks()
 }
 
 func (d *Driver) openUnit(u *gpu, index int) error {

@@ -137,3 +137,11 @@ func TestRefused(t *testing.T) {
 	require.True(t, strings.HasPrefix(d.VendorText(), "loopback libhipblaslt.so; no plain product: "), d.VendorText())
 	require.Equal(t, record.OnLoopback, d.Devices()[0].Kind)
 }
+
+// A planted clock is that GPU's alone.
+func TestClockBesideProducts(t *testing.T) {
+	for _, k := range rows(t, open(t, 2, "clock 1 1.2e9 0"), 1, method.Dtypes()[:1], shape(t, "300x200x170")) {
+		hz, _ := k.Timing.Clock()
+		require.InEpsilon(t, []float64{2.1e9, 1.2e9}[k.Device], hz, 1e-3, k.Key)
+	}
+}

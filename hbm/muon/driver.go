@@ -115,7 +115,10 @@ func (d *Driver) open() error {
 			return err
 		}
 	}
-	return nil
+	if d.Emulated() {
+		return nil
+	}
+	return d.timer.CountClocks()
 }
 
 // mirrorFile is of the kernel that only a vendor's products need.

@@ -57,6 +57,11 @@ var isaRows = map[string]isaRow{
 	"zb_accumulate_bf16": {want: []string{
 		`global_load_dwordx4`, `global_store_dwordx4`, `global_load_ushort`,
 	}, forbid: []string{flatAccess, `global_atomic`}, maxVGPR: 64},
+	// both clocks of a unit, whose number is read from its registers
+	"zb_clock": {
+		want: []string{`s_memtime`, `s_memrealtime`, `s_getreg_b32 \S+ hwreg\(HW_REG_HW_ID`, `global_atomic_add_x2`}, maxVGPR: 32,
+		ptx: []string{`%clock64`, `%globaltimer`, `%smid`},
+	},
 	// the constant clock, read in a loop that sleeps: not the shader's clock,
 	// which changes with power
 	"zb_delay": {

@@ -32,6 +32,7 @@ type Timer struct {
 	c       *C.zb_timer
 	streams []Stream
 	loaded  steps
+	stamps  []stamps // by stream, where the clock is counted
 	closing sync.Mutex
 }
 
@@ -174,6 +175,7 @@ func (t *Timer) Close() {
 		return
 	}
 	t.loaded.free()
+	t.closeClocks()
 	for i := range t.tracks() {
 		k := &t.tracks()[i]
 		for _, event := range []unsafe.Pointer{k.start, k.stop} {

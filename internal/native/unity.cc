@@ -55,6 +55,7 @@ namespace zbk_threads {
 #include "kernels/norm.hip"
 #include "kernels/norm_steps.hip"
 #include "kernels/accumulate.hip"
+#include "kernels/clock.hip"
 
 #include "kernels/quad.h"
 #include "kernels/muon_mma.h"

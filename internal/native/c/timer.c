@@ -41,6 +41,20 @@ int zb_step_launch(const zb_table *t, const zb_step *s, void *stream) {
                                s->block[1], s->block[2], s->shared, stream, s->params, NULL);
 }
 
+/* Counters of the units before the work, or behind it; see kernels/clock.hip. */
+static int zb_timer_stamp(zb_timer *t, int ends) {
+  for (int i = 0; i < t->ntracks; i++) {
+    zb_track *k = &t->tracks[i];
+    if (k->stamps != NULL &&
+        (zb_timer_check(t, t->table->setDevice(k->device), k->device, "set device") ||
+         zb_timer_check(t, zb_step_launch(t->table, &k->stamps[ends], k->stream), k->device,
+                        "launch"))) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
 /* One round on one device. */
 static int zb_timer_round(zb_timer *t, zb_track *k) {
   if (zb_timer_check(t, t->table->setDevice(k->device), k->device,
@@ -95,7 +109,7 @@ void zb_timer_run(zb_timer *t) {
   for (int i = 0; i < t->ntracks; i++) {
     t->tracks[i].done = 0;
   }
-  if (zb_timer_mark(t, 0)) {
+  if (zb_timer_stamp(t, 0) || zb_timer_mark(t, 0)) {
     return;
   }
   for (int round = 0; round < t->rounds; round++) {
@@ -109,7 +123,7 @@ void zb_timer_run(zb_timer *t) {
       }
     }
   }
-  if (zb_timer_mark(t, 1) || zb_timer_wait(t, began)) {
+  if (zb_timer_mark(t, 1) || zb_timer_stamp(t, 1) || zb_timer_wait(t, began)) {
     return;
   }
   for (int i = 0; i < t->ntracks; i++) {

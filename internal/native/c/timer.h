@@ -19,7 +19,7 @@ typedef struct zb_step {
 typedef struct zb_track {
   int32_t device, done;
   void *stream, *start, *stop;
-  zb_step *steps;
+  zb_step *steps, *stamps; /* stamps: two of the clock, before start and behind stop; or NULL */
   double seconds; /* from start to stop */
 } zb_track;
 

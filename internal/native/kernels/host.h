@@ -27,6 +27,11 @@ struct zbk_dim3 {
 };
 static thread_local zbk_dim3 threadIdx, blockIdx, blockDim, gridDim;
 
+/* What the counters of a unit show; see clock.hip. */
+static thread_local struct {
+  unsigned long long cycles, ns;
+} zbk_counters;
+
 /* Ranks in several threads may share a result. */
 #define ZB_ATOMIC_ADD(p, v) __atomic_fetch_add(p, v, __ATOMIC_RELAXED)
 #define ZB_ATOMIC_MIN(p, v) zbk_atomic_min(p, v)

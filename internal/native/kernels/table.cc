@@ -104,6 +104,7 @@
 #define ZBK_STEP(t, wide) ZBK_STEPS_BY(ZBK_PLAIN, ZBK_WAITS, t, wide)
 #define ZBK_STEP_ROW(t, wide) ZBK_STEPS_BY(ZBK_PLAIN_ROW, ZBK_WAITS_ROW, t, wide)
 #define ZBK_PLAINS(X)                                                           \
+  X(zb_clock, "clock.hip")                                                     \
   X(zb_step_fill_bf16, "norm_steps.hip")                                       \
   X(zb_step_fill_f16, "norm_steps.hip")                                        \
   X(zb_step_fill_f32, "norm_steps.hip")                                        \
@@ -140,6 +141,10 @@ const zbl_kernel *zbl_kernel_find(const char *name) {
     }
   }
   return nullptr;
+}
+
+void zbk_set_counters(unsigned long long cycles, unsigned long long ns) {
+  zbk_counters = {cycles, ns};
 }
 
 int zbk_run(const zbl_kernel *k, const zbk_launch *l, int folded, void **params,

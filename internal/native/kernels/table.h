@@ -42,6 +42,9 @@ const zbl_kernel *zbl_kernel_at(int i);
 int zbk_run(const zbl_kernel *k, const zbk_launch *l, int folded, void **params,
             char *why, size_t size);
 
+/* What the counters of a unit show to the kernels that this thread runs next. */
+void zbk_set_counters(unsigned long long cycles, unsigned long long ns);
+
 #ifdef __cplusplus
 }
 #endif

@@ -12,3 +12,7 @@ int zbk_run(const zbl_kernel *k, const zbk_launch *l, int folded, void **params,
   (void)k, (void)l, (void)folded, (void)params, (void)why, (void)size;
   return 1;
 }
+
+void zbk_set_counters(unsigned long long cycles, unsigned long long ns) {
+  (void)cycles, (void)ns;
+}

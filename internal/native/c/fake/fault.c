@@ -15,6 +15,7 @@ void zbl_no_faults(void) {
   zbl.faults.hang.rank = -1;
   zbl.faults.async.rank = -1;
   zbl.faults.kernels.rank = -1;
+  zbl.faults.clock.rank = -1;
 }
 
 /* fault stall CALL RANK */
@@ -108,6 +109,9 @@ int zbl_read_fault(const char *text) {
       2) {
     return f->kernels.rank >= 0 && f->kernels.rank < zbl.ranks &&
            f->kernels.factor > 0;
+  }
+  if (sscanf(text, "clock %d %lf %lf", &f->clock.rank, &f->clock.hz, &f->clock.after) == 3) {
+    return f->clock.rank >= 0 && f->clock.rank < zbl.ranks && f->clock.hz > 0 && f->clock.after >= 0;
   }
   if (strncmp(text, "stall ", 6) == 0) {
     return zbl_read_stall(text + 6);
@@ -214,10 +218,12 @@ double zbl_hbm_rate(int rank) {
   return zbl.hbm_rate * (zbl.faults.hbm != NULL ? zbl.faults.hbm[rank] : 1);
 }
 
-/* A collective ran on the device: at once behind the one before, or after a gap. */
+/* A collective ran on the device: behind the one before, but for events between them and
+ * what ranks leave apart by, or after a gap. */
 void zbl_busy(int device, double from, double to) {
+  static const double gap = 1e-5;
   zbl_device *d = &zbl.devices[device];
-  if (from > d->busy.to || from < d->busy.from) { /* before: the clock began anew */
+  if (from > d->busy.to + gap || from < d->busy.from) { /* before: the clock began anew */
     d->busy.from = from;
   }
   d->busy.to = to;

@@ -1,0 +1,98 @@
+package native
+
+/*
+#include "c/timer.h"
+*/
+import "C"
+
+import "encoding/binary"
+
+// stamps count the clock of a device's units: a kernel, its counts, and its two launches.
+type stamps struct {
+	module   *Module
+	counts   Buffer
+	launches steps
+}
+
+const (
+	clockFile = "clock.hip"
+	// clockCounts are the words of zb_clock's counts.
+	clockCounts = 2 + 2*4096
+)
+
+// CountClocks makes each Run count the clock of its devices' units, from before the first
+// event to after the last; see kernels/clock.hip. A provider that cannot compile counts none.
+func (t *Timer) CountClocks() error {
+	if t.p.Compiles() != nil {
+		return nil
+	}
+	for i, s := range t.streams {
+		t.p.Expect(1, []int{s.device})
+		if err := t.countClock(&t.tracks()[i], s.device); err != nil {
+			return err
+		}
+	}
+	return t.ClearClocks()
+}
+
+func (t *Timer) countClock(k *C.zb_track, device int) error {
+	info, err := t.p.Device(device)
+	if err != nil {
+		return err
+	}
+	t.stamps = append(t.stamps, stamps{})
+	own := &t.stamps[len(t.stamps)-1]
+	if own.module, err = t.p.LoadModule(device, clockFile, nil); err != nil {
+		return err
+	}
+	f, err := own.module.Function("zb_clock")
+	if err != nil {
+		return err
+	}
+	if own.counts, err = t.p.Alloc(device, 8*clockCounts); err != nil {
+		return err
+	}
+	var both []Step
+	for ends := range uint32(2) {
+		both = append(both, Step{Function: f, Launch: line(uint32(max(1, info.Units)), 1), Args: []any{own.counts, ends}}) //nolint:gosec // units of a device
+	}
+	k.stamps, err = own.launches.list(both)
+	return err
+}
+
+// ClearClocks forgets what has been counted.
+func (t *Timer) ClearClocks() error {
+	for _, s := range t.stamps {
+		if err := t.p.Write(Address{Buffer: s.counts}, make([]byte, s.counts.Bytes)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Clocks are the mean clocks of the units during the Runs since ClearClocks, in hertz by
+// stream; 0 where none was counted.
+func (t *Timer) Clocks() ([]float64, error) {
+	out := make([]float64, len(t.streams))
+	for i, s := range t.stamps {
+		var sums [16]byte
+		if err := t.p.Read(Address{Buffer: s.counts}, sums[:]); err != nil {
+			return nil, err
+		}
+		if ns := binary.NativeEndian.Uint64(sums[8:]); ns > 0 {
+			out[i] = float64(binary.NativeEndian.Uint64(sums[:])) / float64(ns) * 1e9
+		}
+	}
+	return out, nil
+}
+
+// closeClocks frees what counts the clocks.
+func (t *Timer) closeClocks() {
+	for _, s := range t.stamps {
+		s.launches.free()
+		if s.counts.ptr != nil {
+			_ = t.p.Free(s.counts)
+		}
+		_ = s.module.Close()
+	}
+}
