@@ -273,6 +273,17 @@ func (k *Kernel) LaunchBound() bool {
 	return t != nil && t.Launch != nil && t.Seconds != nil && t.Seconds.Median < 2**t.Launch
 }
 
+// Bound names what the rate is of, where that is not the memory: launch-bound, cache-resident.
+func (k *Kernel) Bound() string {
+	switch {
+	case k.LaunchBound():
+		return "launch-bound"
+	case k.CacheResident:
+		return "cache-resident"
+	}
+	return ""
+}
+
 // LeftWrong is true if the row left wrong elements, or more error than a check's bar.
 func (k *Kernel) LeftWrong() bool {
 	return k.Status == WrongData || k.Verified.State == VerifiedWrong || slices.ContainsFunc(k.Verified.Checks, func(c Check) bool { return !c.OK() })
