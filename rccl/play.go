@@ -110,9 +110,9 @@ func (d *Driver) Play(ctx context.Context, setting, steps int) ([]float64, error
 	return d.played(ctx, setting, steps, func(p *native.Play) ([]float64, error) { return p.Run(steps) })
 }
 
-// Messages takes two steps of a setting and returns the seconds of messages by message × rank.
-func (d *Driver) Messages(ctx context.Context, setting, first, count int) ([]float64, error) {
-	return d.played(ctx, setting, 2, func(p *native.Play) ([]float64, error) { return p.Messages(first, count) })
+// Watch takes two steps of a setting and returns the seconds of messages, or of computation, by operation × rank.
+func (d *Driver) Watch(ctx context.Context, w plan.Watch) ([]float64, error) {
+	return d.played(ctx, w.Setting, 2, func(p *native.Play) ([]float64, error) { return p.Watch(w.Computing, w.First, w.Count) })
 }
 
 func (d *Driver) played(ctx context.Context, setting, steps int, play func(p *native.Play) ([]float64, error)) ([]float64, error) {

@@ -194,10 +194,10 @@ func TestWorkIsTimedBesideMessages(t *testing.T) {
 					require.InEpsilon(t, 3*float64(256<<20)/m.HBMRate, launch, 1e-3)
 				}
 				took := m.Curves[m.Whole()]["all_reduce"].Time(64 << 20)
-				c, err := replay.TakeContention(t.Context(), d, 0, s, do, launch, &replay.Messages{Within: 4 * took})
+				c, err := replay.TakeContention(t.Context(), d, 0, s, do, launch)
 				require.NoError(t, err)
 				require.InDelta(t, 4*took*(1-1/times), c.Seconds, 4*2e-6)
-				require.InEpsilon(t, 4*took, c.Beside, 1e-3)
+				require.InEpsilon(t, 4*took, c.Beside, 2e-3)
 				require.Equal(t, times > 1, c.Named(0.005), "%+v", c)
 			})
 		}

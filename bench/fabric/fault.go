@@ -73,6 +73,7 @@ var faults = []Fault{
 	{"slow_node", "slow_node:node=3,left=0.5", "all xGMI links and NICs of a node have that share of their bandwidth left", plantSlowNode, at("slow node %g", "node"), nil},
 	{"slow_leaf", "slow_leaf:rail=2,leaf=1,nodes=2,left=0.5", "a rail's leaf switch is slow for the nodes behind it, so many of them; without leaf and nodes for every node", plantLeaf, leafPlace, []string{"leaf", "nodes"}},
 	{"slow_hbm", "slow_hbm:node=3,gpu=5,left=0.85", "a GPU's memory has that share of its bandwidth left", line("hbm", "rank", "left"), at("the memory of GPU %g of node %g", "gpu", "node"), nil},
+	{"slow_compute", "slow_compute:node=3,gpu=5,left=0.85", "a GPU's compute units have that share of their rate left: its matrix products take longer", plantCompute, at("slow compute units"), nil},
 	{"flaky_link", "flaky_link:node=3,part=0.1,times=4", "that part of the launches that touch the node takes so many times as long", plantFlaky, at("a flaky link"), nil},
 	{"contention", "contention:part=0.3,times=3,launches=8", "other jobs are on the network for that part of the time: so many launches between nodes in a row take so many times as long", plantContention, at("contention"), nil},
 	{"beside", "beside:times=1.2", "kernels take so many times as long while a collective runs on their GPU, but for those that only wait", line("beside", "times"), at("kernels beside collectives"), nil},
@@ -213,6 +214,11 @@ func plantLateNode(v faultValues, m *Machine, _ *damage) error {
 	for gpu := range m.GPUsPerNode {
 		m.Faults = append(m.Faults, fmt.Sprintf("late %d %g", int(v["node"])*m.GPUsPerNode+gpu, v["seconds"]))
 	}
+	return nil
+}
+
+func plantCompute(v faultValues, m *Machine, _ *damage) error {
+	m.Faults = append(m.Faults, fmt.Sprintf("kernels %d %g", v.rank(m), 1/v["left"]))
 	return nil
 }
 

@@ -62,7 +62,7 @@ library's heuristics, what PyTorch would call, and the plain product of rocBLAS
 or cuBLAS. Each product is checked against float64. Beside the TFLOP/s stand the
 tiles over the compute units, the share that they lose, and rows a power of two
 apart. --around hidden compares hidden sizes near by; --peak measures the
-reachable rate on all GPUs at once.
+reachable rate on all GPUs of a node at once; of all nodes zbench screen does.
 
 Without a GPU a stand-in on the loopback's virtual clock takes the library's
 place: its times are simulated, its results are checked at reduced sizes.`,

@@ -154,7 +154,7 @@ func (o Order) batch() (during string, launches int, ok bool) {
 		return record.DuringIsolated, o.Exchange.Launches, true
 	case DoPlay:
 		return record.DuringBurst, o.Count, true
-	case DoMessages:
+	case DoWatch:
 		return record.DuringBurst, 2, true
 	case DoOpen:
 		return record.DuringOpen, 1, false

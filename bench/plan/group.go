@@ -49,7 +49,7 @@ const (
 	DoExchange Do = "exchange"
 	DoStage    Do = "stage"
 	DoPlay     Do = "play"
-	DoMessages Do = "messages"
+	DoWatch    Do = "watch"
 	DoCounters Do = "counters"
 	DoEnd      Do = "end"
 )
@@ -85,8 +85,8 @@ type Order struct {
 	// Setting is that of the Step to keep, or of those to take.
 	Setting int   `json:"setting,omitempty"`
 	Step    *Step `json:"step,omitempty"`
-	// First is the first message of Count that are timed.
-	First int `json:"first,omitempty"`
+	// Watch is what is timed of the steps.
+	Watch *Watch `json:"watch,omitempty"`
 	// Counters asks for the counters of the NICs after the launches of the order.
 	Counters bool `json:"counters,omitempty"`
 }
@@ -266,7 +266,7 @@ func (w *worker) carryOut(o Order, r *Report) (err error) {
 		err = w.isolated(o, r)
 	case DoExchange:
 		err = w.exchange(*o.Exchange, r)
-	case DoStage, DoPlay, DoMessages:
+	case DoStage, DoPlay, DoWatch:
 		err = w.play(o, r)
 	case DoCounters:
 		r.NICs = countersOf(w.p)

@@ -69,12 +69,21 @@ type Player interface {
 	Stage(ctx context.Context, setting int, s *Step) error
 	// Play takes steps of a setting back to back, at most MaxSteps, and returns their seconds by step × rank.
 	Play(ctx context.Context, setting, steps int) ([]float64, error)
-	// Messages takes two steps of a setting and returns the seconds of count of the second's messages from first on, at
-	// most MaxWatched, by message × rank. A rank's include its waiting for the others.
-	Messages(ctx context.Context, setting, first, count int) ([]float64, error)
+	// Watch takes two steps and returns the seconds of what is watched in the second, by operation × rank. Those of a
+	// rank's message include its waiting for the others.
+	Watch(ctx context.Context, w Watch) ([]float64, error)
 }
 
-// MaxWatched is the most messages of one Messages.
+// Watch is what is timed by itself in a step of a setting: Count messages from the First on, or, if Computing, operations
+// of computation.
+type Watch struct {
+	Setting   int  `json:"setting"`
+	Computing bool `json:"computing,omitempty"`
+	First     int  `json:"first"`
+	Count     int  `json:"count"`
+}
+
+// MaxWatched is the most of one Watch.
 const MaxWatched = MaxBatch - 3
 
 var errNoPlay = errors.New("this driver takes no steps")
@@ -95,9 +104,9 @@ func (g *Group) Play(_ context.Context, setting, steps int) ([]float64, error) {
 	return g.timed(Order{Do: DoPlay, Setting: setting, Count: steps}, steps)
 }
 
-// Messages takes two steps in all processes.
-func (g *Group) Messages(_ context.Context, setting, first, count int) ([]float64, error) {
-	return g.timed(Order{Do: DoMessages, Setting: setting, First: first, Count: count}, count)
+// Watch takes two steps in all processes.
+func (g *Group) Watch(_ context.Context, w Watch) ([]float64, error) {
+	return g.timed(Order{Do: DoWatch, Watch: &w}, w.Count)
 }
 
 func (w *worker) play(o Order, r *Report) (err error) {
@@ -107,8 +116,8 @@ func (w *worker) play(o Order, r *Report) (err error) {
 		err = errNoPlay
 	case o.Do == DoStage:
 		err = p.Stage(w.whole(), o.Setting, o.Step)
-	case o.Do == DoMessages:
-		r.Seconds, err = p.Messages(w.whole(), o.Setting, o.First, o.Count)
+	case o.Do == DoWatch:
+		r.Seconds, err = p.Watch(w.whole(), *o.Watch)
 	default:
 		r.Seconds, err = p.Play(w.whole(), o.Setting, o.Count)
 	}

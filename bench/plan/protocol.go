@@ -123,7 +123,9 @@ func (o Order) lacks() bool {
 		return o.Exchange == nil
 	case DoStage:
 		return o.Step == nil
-	case DoOpen, DoBudget, DoVerify, DoWarmUp, DoIsolated, DoPlay, DoMessages, DoCounters, DoEnd:
+	case DoWatch:
+		return o.Watch == nil
+	case DoOpen, DoBudget, DoVerify, DoWarmUp, DoIsolated, DoPlay, DoCounters, DoEnd:
 	}
 	return false
 }

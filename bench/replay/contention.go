@@ -18,15 +18,16 @@ type Contention struct {
 	Amount string `json:"amount"`
 	// Compute is triad (computation that goes through memory) or gemm (matrix products).
 	Compute plan.StepDo `json:"compute"`
-	// Rounds are the blocks of steps of each kind, in turn.
+	// Rounds are the steps of each kind, in turn.
 	Rounds int `json:"rounds"`
-	// SpinAlone is a step of computation that only takes time, without messages, in seconds: the median over rounds.
+	// SpinAlone is the computation of a step without messages where it only takes time, in seconds: what its operations
+	// take by themselves, the mean over ranks, and the median over rounds.
 	SpinAlone float64 `json:"spin_alone"`
-	// Spin is the same with messages.
+	// Spin is the same in a step with messages.
 	Spin float64 `json:"spin"`
-	// Alone is a step of computation that uses the GPU, about as long, without messages.
+	// Alone is computation that uses the GPU, about as long, without messages.
 	Alone float64 `json:"alone"`
-	// With is the same with messages.
+	// With is the same in a step with messages.
 	With float64 `json:"with"`
 	// Seconds is what computation loses a step: (with - alone) - (spin - spin_alone), the mean over rounds.
 	Seconds float64 `json:"seconds"`
@@ -34,8 +35,8 @@ type Contention struct {
 	Lo float64 `json:"lo"`
 	// Hi is the upper end.
 	Hi float64 `json:"hi"`
-	// Beside is how long messages of a step run beside computation, in seconds: their own times less what a step with a
-	// spin waits for them.
+	// Beside is how long messages of a step run beside this computation, in seconds: their own times less what the
+	// step takes beyond its computation.
 	Beside float64 `json:"beside"`
 	// Messages are the messages' own times beside this computation and without.
 	Messages *Messages `json:"messages"`
@@ -44,25 +45,16 @@ type Contention struct {
 // unitLaunches is how many launches are timed for the seconds of one.
 const unitLaunches = 64
 
-// contentionRounds is how many blocks are taken of each kind of step.
-const contentionRounds = 10
-
 // Unit is the seconds of a launch of computation of a kind, on the slowest rank. It is staged as a setting.
 func Unit(ctx context.Context, p plan.Player, setting int, do plan.StepDo) (float64, error) {
 	if err := p.Stage(ctx, setting, &plan.Step{Ops: []plan.StepOp{{Do: do, Launches: unitLaunches}}}); err != nil {
 		return 0, err
 	}
-	seconds, err := block(ctx, p, setting)
-	return seconds / unitLaunches, err
-}
-
-// block is the median of some steps that are staged, of the slowest rank, but for the first.
-func block(ctx context.Context, p plan.Player, setting int) (float64, error) {
-	seconds, err := p.Play(ctx, setting, DefaultBlock+1)
+	seconds, err := p.Play(ctx, setting, DefaultBlock)
 	if err != nil {
 		return 0, err
 	}
-	return stat.Quantile(plan.SlowestOf(seconds, DefaultBlock+1)[1:], 0.5), nil
+	return stat.Quantile(plan.SlowestOf(seconds, DefaultBlock), 0.5) / unitLaunches, nil
 }
 
 // Working is the step with computation of a kind in place of that which only takes time: whole launches of so many
@@ -82,41 +74,46 @@ func Working(s *plan.Step, do plan.StepDo, unit float64) *plan.Step {
 	return out
 }
 
-// TakeContention times a step of spins with and without messages, and the same with computation of a kind whose
-// launches take so many seconds. m are the messages in the step of spins. Settings from first on are staged.
-func TakeContention(ctx context.Context, p plan.Player, first int, spin *plan.Step, do plan.StepDo, launch float64, m *Messages) (*Contention, error) {
+// TakeContention times the computation of a step of spins with and without messages, and of the same step with
+// computation of a kind whose launches take so many seconds. Settings from first on are staged.
+func TakeContention(ctx context.Context, p plan.Player, first int, spin *plan.Step, do plan.StepDo, launch float64) (*Contention, error) {
 	with := Working(spin, do, launch)
-	kinds := []*plan.Step{Alone(spin), spin, Alone(with), with}
+	kinds := []*plan.Step{Alone(spin), spin, Alone(with), with, Bare(with)}
+	const messages, bare = 3, 4
 	for i, s := range kinds {
 		if err := p.Stage(ctx, first+i, s); err != nil {
 			return nil, err
 		}
 	}
-	times := make([][]float64, len(kinds))
-	for round := range contentionRounds {
-		for i := range kinds {
+	operations := len(kinds[0].Ops)
+	times := make([][]float64, bare)
+	for round := range messageRounds {
+		for i := range times {
 			if round%2 == 1 {
-				i = len(kinds) - 1 - i
+				i = len(times) - 1 - i
 			}
-			seconds, err := block(ctx, p, first+i)
+			seconds, err := watched(ctx, p, plan.Watch{Setting: first + i, Computing: true, Count: operations})
 			if err != nil {
 				return nil, err
 			}
-			times[i] = append(times[i], seconds)
+			times[i] = append(times[i], stat.Mean(seconds)*float64(operations))
 		}
 	}
-	c := contentionOf(times, m.Within)
+	c := contentionOf(times)
 	c.Compute = do
-	bare := first + len(kinds)
-	err := p.Stage(ctx, bare, Bare(with))
-	if err == nil {
-		c.Messages, err = TakeMessages(ctx, p, first+3, bare, len(with.Sends))
+	seconds, err := p.Play(ctx, first+messages, DefaultBlock)
+	if err != nil {
+		return nil, err
+	}
+	waits := stat.Quantile(plan.SlowestOf(seconds, DefaultBlock), 0.5) - c.With // seconds are the next call's, too
+	if c.Messages, err = TakeMessages(ctx, p, first+messages, first+bare, len(with.Sends)); err == nil {
+		c.Beside = max(0, c.Messages.Within-max(0, waits))
 	}
 	return c, err
 }
 
-// contentionOf is by rounds of the four kinds of steps; messages is what all of a step's take.
-func contentionOf(times [][]float64, messages float64) *Contention {
+// contentionOf is by rounds of the four kinds of steps.
+func contentionOf(times [][]float64) *Contention {
 	c := &Contention{Rounds: len(times[0])}
 	var lost []float64
 	for i := range times[0] {
@@ -128,7 +125,6 @@ func contentionOf(times [][]float64, messages float64) *Contention {
 	c.Seconds = stat.Mean(lost)
 	half := Design{Settings: 2}.half(lost, len(lost), Level)
 	c.Lo, c.Hi = c.Seconds-half, c.Seconds+half
-	c.Beside = max(0, messages-max(0, c.Spin-c.SpinAlone))
 	return c
 }
 
@@ -136,24 +132,23 @@ func contentionOf(times [][]float64, messages float64) *Contention {
 const CodeContention = "contention"
 
 // words say what computation does.
-var words = map[plan.StepDo]string{plan.StepTriad: "kernels that go through memory", plan.StepGemm: "matrix products"}
+var words = map[plan.StepDo]string{plan.StepTriad: "kernels through memory", plan.StepGemm: "matrix products"}
 
-// Named tells that computation loses more than a share of a step.
+// Named tells that computation loses more than a share of itself.
 func (c *Contention) Named(margin float64) bool { return c.Lo > margin*c.With }
 
-// finding says what computation and messages lose. Ranks that compute unevenly wait for each other only with
-// messages: up to the margin nothing is named.
+// finding says what computation and messages lose.
 func (c *Contention) finding(margin float64) finding.Finding {
 	f := finding.Finding{Code: CodeContention, Severity: finding.Note}
 	if c.Named(margin) {
-		f.Text = fmt.Sprintf("CONTENTION: Beside messages, %s make a step %s to %s longer than with a spin in their place", words[c.Compute], unit.Seconds(c.Lo), unit.Seconds(c.Hi))
-		if left := c.Beside - c.Seconds; left > 0 {
-			f.Text += fmt.Sprintf(": while a message is on the network, each takes %s longer", unit.Percent(c.Seconds/left))
+		f.Text = fmt.Sprintf("CONTENTION: Messages make the %s of a step %s to %s longer than spins in their place, %s of it", words[c.Compute], unit.Seconds(c.Lo), unit.Seconds(c.Hi), unit.Percent(c.Seconds/c.Alone))
+		if own := c.Beside - c.Seconds; own > 0 {
+			f.Text += fmt.Sprintf("; while a message is on the network, each takes %s longer", unit.Percent(c.Seconds/own))
 		}
 		f.Text += "."
 	} else {
 		f.Severity = finding.OK
-		f.Text = fmt.Sprintf("Beside messages, %s lose at most %s a step, %s.", words[c.Compute], unit.Seconds(max(0, c.Hi)), unit.SmallPercent(max(0, c.Hi)/c.With))
+		f.Text = fmt.Sprintf("To messages the %s of a step lose at most %s, %s.", words[c.Compute], unit.Seconds(max(0, c.Hi)), unit.SmallPercent(max(0, c.Hi)/c.Alone))
 	}
 	f.Text += fmt.Sprintf(" Messages beside them take %.2f to %.2f times as long as without; recommend assumes 1 to 1.6.", c.Messages.Lo, c.Messages.Hi)
 	return f
@@ -161,7 +156,7 @@ func (c *Contention) finding(margin float64) finding.Finding {
 
 // table has a row for each kind of computation.
 func (c *Contention) table() table.Table {
-	t := table.Numbers("alone", "with messages", "more")
+	t := table.Numbers("alone", "beside messages", "more")
 	t.Columns = append([]table.Column{{Name: "computation"}}, t.Columns...)
 	for _, row := range []struct {
 		kind        string

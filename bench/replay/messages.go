@@ -78,18 +78,27 @@ func TakeMessages(ctx context.Context, p plan.Player, step, bare, messages int) 
 	times := [2][][]float64{}
 	for range messageRounds {
 		for i, setting := range []int{bare, step} {
-			var all []float64
-			for first := 0; first < messages; first += plan.MaxWatched {
-				some, err := p.Messages(ctx, setting, first, min(plan.MaxWatched, messages-first))
-				if err != nil {
-					return nil, err
-				}
-				all = append(all, some...)
+			all, err := watched(ctx, p, plan.Watch{Setting: setting, Count: messages})
+			if err != nil {
+				return nil, err
 			}
 			times[i] = append(times[i], all)
 		}
 	}
 	return messagesOf(times, messages), nil
+}
+
+// watched are the times of more than can be watched at once.
+func watched(ctx context.Context, p plan.Player, w plan.Watch) (all []float64, err error) {
+	for end := w.First + w.Count; w.First < end; w.First += w.Count {
+		w.Count = min(plan.MaxWatched, end-w.First)
+		some, err := p.Watch(ctx, w)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+	}
+	return all, nil
 }
 
 // messagesOf compares the times of messages without and with computation, by round and message × rank.

@@ -24,11 +24,11 @@ func (n *network) Stage(context.Context, int, *plan.Step) error { return nil }
 
 func (n *network) Play(context.Context, int, int) ([]float64, error) { return nil, errors.New("no") }
 
-func (n *network) Messages(_ context.Context, setting, first, count int) (all []float64, _ error) {
-	n.asked = append(n.asked, first, count)
-	for range count {
+func (n *network) Watch(_ context.Context, w plan.Watch) (all []float64, _ error) {
+	n.asked = append(n.asked, w.First, w.Count)
+	for range w.Count {
 		took := 1e-3 * (1 + n.noise*n.r.NormFloat64())
-		if setting == 1 {
+		if w.Setting == 1 {
 			took *= n.factor
 		}
 		for rank := range n.ranks {

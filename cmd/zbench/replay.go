@@ -69,9 +69,9 @@ order, and what of them is not hidden. No figure of the prediction enters a
 verdict; it stands beside the measurement.
 
 --compute triad (or gemm) measures also what computation that uses the GPU and
-messages take from each other: steps with a kernel that goes through memory (or
-with matrix products) in place of the spin, about as long, and with spins, each
-with messages and without, in turn. What computation loses is
+messages take from each other: the computation of steps with a kernel that goes
+through memory (or matrix products) in place of the spin, about as long, and
+with spins, each with messages and without, in turn. Computation loses
 (triad with - triad alone) - (spin with - spin alone).
 
 After ten rounds the number of steps is announced at which a difference of half
@@ -557,7 +557,7 @@ func (o *replayOptions) messages(ctx context.Context, p plan.Player, free int, s
 	do := plan.StepDo(o.compute)
 	launch, err := replay.Unit(ctx, p, free, do)
 	if err == nil {
-		doc.Contention, err = replay.TakeContention(ctx, p, free, step, do, launch, doc.Messages)
+		doc.Contention, err = replay.TakeContention(ctx, p, free, step, do, launch)
 	}
 	return err
 }

@@ -42,11 +42,12 @@ func newNodeScreen(s State) *cobra.Command {
 		Use: "screen", Short: "Check each node alone, and name those to leave out", Args: noArgs,
 		Long: `screen checks each node alone, all at the same time, before ranks of different
 nodes meet: GPUs, versions of libraries and drivers, topology and error
-counters, NICs by port state and speed, the bandwidth of every GPU's memory, and
-a collective over the node's own GPUs. On hardware there is also one collective
-for each NIC, which no collective of one node crosses otherwise, with
-NCCL_P2P_DISABLE=1 NCCL_SHM_DISABLE=1 NCCL_IB_HCA==NIC. That step is untried on
-hardware.
+counters, NICs by port state and speed, the bandwidth of every GPU's memory, a
+matrix product of every GPU that fills its compute units (bfloat16, by the
+vendor's library), and a collective over the node's own GPUs. On hardware there
+is also one collective for each NIC, which no collective of one node crosses
+otherwise, with NCCL_P2P_DISABLE=1 NCCL_SHM_DISABLE=1 NCCL_IB_HCA==NIC. That
+step is untried on hardware.
 
 No process waits for another node, so a node that hangs or crashes cannot stop
 the others: each measurement is a process of its own with a deadline.
@@ -55,14 +56,14 @@ In a Slurm allocation, or with --hostfile, one process per node starts, and each
 writes nodes/HOST.json into --out, a folder that all nodes share. Then the nodes
 are compared: a node fails if it has fewer GPUs or NICs than most nodes, other
 versions, a port that is down or slower, an error, wrong data, or a bandwidth
-that lies 8 % and 5 robust standard deviations below the median. What most nodes
-have in common fails no node. --judge compares such files again.
+or rate that lies 8 % and 5 robust standard deviations below the median. What
+most nodes have in common fails no node. --judge compares such files again.
 
 The result is report.html, screen.json, and pass.txt and fail.txt, one node a
 line. The exit code is 0 if no node fails, 3 if one does, and 6 if nothing can
 be told.`,
 		Example: `  salloc -N 128 zbench screen --out screened      all nodes of the allocation
-  zbench collectives --exclude-bad *nodescreen.Document       the world without them
+  zbench collectives --exclude-bad screened    the world without them
   srun --exclude=./screened/fail.txt …            any other job without them
   zbench screen --hostfile hosts --out screened   by mpirun
   zbench screen                                   this node
@@ -88,7 +89,7 @@ func addNodeScreenFlags(cmd *cobra.Command, o *nodeScreenOptions) {
 	f.Uint64Var(&o.seed, "seed", 1, "seed of the simulation")
 	f.StringVar(&o.trees, "trees", "", "folder with a recorded tree of /sys and /proc for each simulated node, named after it")
 	f.StringVar(&o.judge, "judge", "", "compare the files that nodes have written into this folder; measure nothing; --out takes the result")
-	f.Float64Var(&o.seconds, "hbm-seconds", 10, "seconds of copying in every GPU's memory; the loopback takes 20 samples")
+	f.Float64Var(&o.seconds, "hbm-seconds", 10, "seconds of copying in every GPU's memory, and of its products; the loopback takes 20 samples")
 	o.size = 1 << 30
 	f.Var(&o.size, "size", "size of an array in memory, in bytes (default 1G)")
 	f.Float64Var(&o.deadline, "deadline", 120, "seconds that one measurement of a node may take, beside --hbm-seconds; all of a simulated node")
@@ -296,7 +297,7 @@ func (o *nodeScreenOptions) dryRun(s State, l launching) error {
 	return nil
 }
 
-// measurements bounds how many measurements of a node follow each other: memory, a
+// measurements bounds how many measurements of a node follow each other: memory, products, a
 // collective, and one for each NIC.
 const measurements = 12
 

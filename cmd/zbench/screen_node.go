@@ -235,6 +235,10 @@ func (o *nodeScreenOptions) probe(ctx context.Context, s State, job string) erro
 	switch name {
 	case "memory":
 		n.GPUs = probe.Memory(ctx, c, gpus)
+	case "product":
+		if note := probe.Products(ctx, c, gpus); note != "" {
+			n.Notes = append(n.Notes, note)
+		}
 	case "collective":
 		n.Collective = probe.Collective(ctx, c, len(gpus), "")
 	default:
@@ -255,6 +259,14 @@ func (o *nodeScreenOptions) measure(ctx context.Context, s State, dir string, n 
 		n.GPUs, n.Facts = got.GPUs, append(n.Facts, got.Facts...)
 	} else {
 		n.Faults = append(n.Faults, nodescreen.Fault{Code: "no_measurement", Subject: "node", Message: "memory of the GPUs: " + why, Next: "`zbench doctor` on the node"})
+	}
+	if got, why := o.child(ctx, s, dir, n.Host, "product", nil); got == nil {
+		n.Faults = append(n.Faults, nodescreen.Fault{Code: "no_measurement", Subject: "node", Message: "products of the GPUs: " + why, Next: "`zbench doctor` on the node"})
+	} else {
+		n.Notes = append(n.Notes, got.Notes...)
+		for i := range min(len(n.GPUs), len(got.GPUs)) {
+			n.GPUs[i].Product = got.GPUs[i].Product
+		}
 	}
 	if len(n.GPUs) > 1 {
 		n.Collective = o.collectiveOf(ctx, s, dir, n.Host, "collective", nil)
@@ -403,7 +415,7 @@ func (o *nodeScreenOptions) simulate(ctx context.Context, s State, dir string, f
 		if err != nil {
 			return err
 		}
-		n.Faults = append(n.Faults, nodescreen.Fault{Code: "no_measurement", Subject: "node", Message: "memory and collective: " + why, Next: "`zbench doctor` on the node"})
+		n.Faults = append(n.Faults, nodescreen.Fault{Code: "no_measurement", Subject: "node", Message: "memory, products and collective: " + why, Next: "`zbench doctor` on the node"})
 		if err := keepNode(s, dir, n); err != nil {
 			return err
 		}

@@ -177,12 +177,8 @@ func (d *Driver) take(t target, e entry, rule stat.Rule, pass int) ([]record.Par
 // time times an entry: a round is a launch on each set of operands in turn.
 func (d *Driver) time(t target, e entry, p places, rule stat.Rule) ([]record.KernelSamples, error) {
 	steps := make([][]native.Step, len(d.units))
-	sets := p.sets
-	if d.p.Simulated {
-		sets = 1
-	}
 	for i, u := range d.units {
-		one, end, err := d.steps(u, t, d.runs(t), e, p, sets)
+		one, end, err := d.steps(u, t, d.runs(t), e, p, p.sets)
 		if err != nil {
 			return nil, err
 		}
@@ -194,9 +190,9 @@ func (d *Driver) time(t target, e entry, p places, rule stat.Rule) ([]record.Ker
 	}
 	samples, err := hbm.Time(d.timer, rule, d.batch, d.warm, func(i int) record.Conditions { return d.cfg.Sense.Of(d.units[i].info) })
 	for i := range samples {
-		samples[i].Launches *= sets
+		samples[i].Launches *= p.sets
 		for j := range samples[i].Seconds {
-			samples[i].Seconds[j] /= float64(sets)
+			samples[i].Seconds[j] /= float64(p.sets)
 		}
 	}
 	return samples, err

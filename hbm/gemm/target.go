@@ -101,6 +101,9 @@ func (d *Driver) enter(t target) (places, error) {
 		s = d.runs(t)
 	}
 	p, err := d.place(s, k)
+	if d.p.Simulated {
+		p.sets = 1
+	}
 	if err != nil || d.entered && d.at == t {
 		return p, err
 	}

@@ -47,6 +47,8 @@ type Play struct {
 	b    *Batch
 	c    *C.zb_play
 	work steps
+	// computed is the number of operations of computation.
+	computed int
 }
 
 // CanPlay is nil if the provider has what steps need; UseFunctions must have set a delay kernel.
@@ -97,6 +99,9 @@ func (p *Play) fill(ops []PlayOp, messages []PlayMessage, works bool) error {
 		if (o.Kind == PlayLaunch || o.Kind == PlayWait) && (o.Message < 0 || o.Message >= len(messages)) || o.Kind == PlayWork && !works {
 			return fmt.Errorf("native: operation %d of a step, %+v, of %d messages", i, o, len(messages))
 		}
+		if o.Kind == PlaySpin || o.Kind == PlayWork {
+			p.computed++
+		}
 		list[i] = C.zb_play_op{kind: C.int32_t(o.Kind), message: C.int32_t(o.Message), launches: C.int32_t(o.Launches), ns: C.uint64_t(o.Seconds*1e9 + 0.5)}
 	}
 	for i, m := range messages {
@@ -140,18 +145,23 @@ func (p *Play) Run(steps int) ([]float64, error) {
 	return seconds, p.b.outcome()
 }
 
-// MaxWatched is the most messages that one [Play.Messages] watches.
+// MaxWatched is the most messages that one [Play.Watch] watches.
 const MaxWatched = MaxIsolated - 3
 
-// Messages takes two steps back to back and returns the seconds of count messages of the second from first on, by
-// message × local rank. They include waiting for other ranks. The batch's deadline is that of both steps.
-func (p *Play) Messages(first, count int) ([]float64, error) {
-	if count < 1 || count > MaxWatched || first < 0 || first+count > int(p.c.nmessages) {
-		return nil, fmt.Errorf("native: messages %d to %d of %d: 1 to %d are watched at once", first, first+count, p.c.nmessages, MaxWatched)
+// Watch takes two steps back to back and returns the seconds of count messages of the second from first on, or of its
+// operations of computation, by operation × local rank. A message's include waiting for other ranks. The batch's
+// deadline is that of both steps.
+func (p *Play) Watch(computing bool, first, count int) ([]float64, error) {
+	all, what := int(p.c.nmessages), "messages"
+	if computing {
+		all, what = p.computed, "computations"
+	}
+	if count < 1 || count > MaxWatched || first < 0 || first+count > all {
+		return nil, fmt.Errorf("native: %s %d to %d of %d: 1 to %d are watched at once", what, first, first+count, all, MaxWatched)
 	}
 	seconds := p.b.seconds(count)
-	p.c.first, p.c.watched = C.int32_t(first), C.int32_t(count)
-	C.zb_play_messages(p.b.c, p.c, (*C.double)(unsafe.SliceData(seconds)))
+	p.c.computing, p.c.first, p.c.watched = C.int32_t(b2i(computing)), C.int32_t(first), C.int32_t(count)
+	C.zb_play_watched(p.b.c, p.c, (*C.double)(unsafe.SliceData(seconds)))
 	p.c.watched = 0
 	return seconds, p.b.outcome()
 }

@@ -90,13 +90,32 @@ func TestStepsThatCannotBeTaken(t *testing.T) {
 	require.ErrorIs(t, err, native.ErrCancelled)
 }
 
+// Computation that is watched has events on its stream alone.
+func TestComputationIsWatched(t *testing.T) {
+	r := newRig(t, 1, true)
+	p, compute := played(t, r)
+	r.p.TakeCalls()
+	seconds, err := p.Watch(true, 2, 1)
+	require.NoError(t, err)
+	require.Len(t, seconds, 1)
+	var computing []native.RecordedCall
+	for _, c := range r.p.TakeCalls() {
+		if c.Stream == compute[0].Pointer() {
+			computing = append(computing, c)
+		}
+	}
+	require.Equal(t, []string{"kernel", "record", "kernel", "record", "wait", "record", "kernel", "record", "record"}, names(computing)[10:], "the second step")
+	_, err = p.Watch(true, 2, 2)
+	require.ErrorContains(t, err, "computations 2 to 4 of 3")
+}
+
 // A message that is watched has an event on its own stream before it, behind what it waits for, and one behind it.
 func TestMessagesAreWatched(t *testing.T) {
 	const n = 2
 	r := newRig(t, n, true)
 	p, _ := played(t, r)
 	r.p.TakeCalls()
-	seconds, err := p.Messages(1, 1)
+	seconds, err := p.Watch(false, 1, 1)
 	require.NoError(t, err)
 	require.Len(t, seconds, n)
 	calls := r.p.TakeCalls()
@@ -110,7 +129,7 @@ func TestMessagesAreWatched(t *testing.T) {
 	require.NoError(t, err)
 	require.NotContains(t, names(r.of(r.p.TakeCalls(), 0))[3:5], "record", "no event more in the steps that are timed")
 	for _, bad := range [][2]int{{0, 0}, {-1, 1}, {1, 2}, {0, native.MaxWatched + 1}} {
-		_, err = p.Messages(bad[0], bad[1])
+		_, err = p.Watch(false, bad[0], bad[1])
 		require.ErrorContains(t, err, "are watched at once")
 	}
 }

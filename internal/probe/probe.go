@@ -1,5 +1,5 @@
 // Package probe measures one node alone: a collective over its own GPUs, the bandwidth of
-// every GPU's memory, and what its topology and its libraries are. It fills a nodescreen.Node;
+// every GPU's memory, a matrix product of every GPU, and what its topology and its libraries are. It fills a nodescreen.Node;
 // package bench/fleet/nodescreen compares the nodes.
 package probe
 
@@ -41,7 +41,7 @@ func Simulated(m fabric.Machine) Config {
 	return Config{Native: native.Choice{Backend: "loopback", Machine: m.Text()}, Bytes: 1 << 20, Array: 64 << 10, Seed: m.Seed}
 }
 
-// rule is the stopping rule of a measurement.
+// rule is the stopping rule of a measurement in one pass.
 func (c Config) rule() stat.Rule {
 	if c.Seconds <= 0 {
 		return stat.Fixed(Samples)
@@ -133,27 +133,30 @@ func caseOf(w spec.World, bytes int64) ([]plan.Case, error) {
 	return a.Cases(), a.Validate()
 }
 
-// Memory measures the copy bandwidth of every GPU's memory, all GPUs at once, and checks
-// the copies. Where that fails it tries each GPU alone, so that one bad GPU does not hide
-// the others.
+// Memory measures the copy bandwidth of every GPU's memory and checks the copies.
 func Memory(ctx context.Context, c Config, gpus []nodescreen.GPU) []nodescreen.GPU {
 	what := "copy " + unit.Bytes(c.Array)
-	rates, err := c.memory(ctx, nil)
-	for i := range gpus {
-		one := rates
-		if err != nil {
-			var alone error
-			if one, alone = c.memory(ctx, []int{gpus[i].Index}); alone != nil {
-				gpus[i].Memory = failed(what, alone)
-				continue
-			}
-			gpus[i].Memory = &one[0]
-		} else if i < len(one) {
-			gpus[i].Memory = &one[i]
-		}
-		gpus[i].Memory.What = what
-	}
+	each(ctx, gpus, c.memory, func(g *nodescreen.GPU, r *nodescreen.Rate) {
+		r.What, g.Memory = what, r
+	})
 	return gpus
+}
+
+// each measures all GPUs at once. Where that fails it tries each GPU alone, so that one bad GPU does not
+// hide the others.
+func each(ctx context.Context, gpus []nodescreen.GPU, measure func(context.Context, []int) ([]nodescreen.Rate, error), set func(*nodescreen.GPU, *nodescreen.Rate)) {
+	rates, err := measure(ctx, nil)
+	for i := range gpus {
+		one := &nodescreen.Rate{}
+		if err == nil && i < len(rates) {
+			one = &rates[i]
+		} else if alone, why := measure(ctx, []int{gpus[i].Index}); why == nil {
+			one = &alone[0]
+		} else {
+			one.Error = why.Error()
+		}
+		set(&gpus[i], one)
+	}
 }
 
 // memory measures the devices, all with nil, and returns a rate for each.
@@ -174,21 +177,31 @@ func (c Config) memory(ctx context.Context, devices []int) (rates []nodescreen.R
 	defer stop()
 	copying, _ := hbm.StreamByName("copy")
 	float, _ := hbm.TypeByName("float64")
-	rule := c.rule()
-	rule.MinSamples, rule.MaxSamples, rule.MaxTime = 2*rule.MinSamples, 2*rule.MaxSamples, 2*rule.MaxTime // a job's pass takes half
-	job := d.Job(hbm.NewCase(d.Backend(), copying, float, record.Preset, c.Array, false), rule)
+	job := d.Job(hbm.NewCase(d.Backend(), copying, float, record.Preset, c.Array, false), c.halved())
+	return taken(ctx, job, float64(copying.Arrays()*(c.Array/float.Bytes)*float.Bytes))
+}
+
+// halved is the rule of a job of which one pass is taken: that takes half.
+func (c Config) halved() stat.Rule {
+	r := c.rule()
+	r.MinSamples, r.MaxSamples, r.MaxTime = 2*r.MinSamples, 2*r.MaxSamples, 2*r.MaxTime
+	return r
+}
+
+// taken is a pass of a job as rates: what a launch does, in bytes or operations, over the median of the time.
+func taken(ctx context.Context, job plan.Job, does float64) (rates []nodescreen.Rate, err error) {
 	parts, _ := job.Take(ctx, 0)
 	for _, p := range parts {
 		if p.Status != record.OK || p.Kernel == nil {
 			return nil, fmt.Errorf("%s: %s", p.Status, p.Reason)
 		}
-		rate := float64(copying.Arrays()*(c.Array/float.Bytes)*float.Bytes) / stat.Quantile(p.Kernel.Seconds, 0.5)
+		rate := does / stat.Quantile(p.Kernel.Seconds, 0.5)
 		rates = append(rates, nodescreen.Rate{Rate: &rate, Samples: len(p.Kernel.Seconds)})
 	}
 	return rates, ctx.Err()
 }
 
-// Measure fills in what can be measured in this process: GPUs, libraries, memory and the
+// Measure fills in what can be measured in this process: GPUs, libraries, memory, products and the
 // collective over all GPUs. The error is of a provider that cannot be opened; what fails
 // later stands in the node.
 func Measure(ctx context.Context, c Config, n *nodescreen.Node) error {
@@ -198,6 +211,9 @@ func Measure(ctx context.Context, c Config, n *nodescreen.Node) error {
 	}
 	n.Facts = append(n.Facts, facts...)
 	n.GPUs = Memory(ctx, c, gpus)
+	if note := Products(ctx, c, gpus); note != "" {
+		n.Notes = append(n.Notes, note)
+	}
 	if len(gpus) > 1 {
 		n.Collective = Collective(ctx, c, len(gpus), "")
 	}

@@ -56,6 +56,34 @@ func TestMemoryShowsTheSlowGPU(t *testing.T) {
 	}
 }
 
+// The product fills the units and its result is checked; a GPU whose units have lost 15 % shows it.
+func TestProductsShowTheSlowGPU(t *testing.T) {
+	ctx := context.Background()
+	for _, left := range []float64{1, 0.85} {
+		c := node(t, 4, fmt.Sprintf("slow_compute:node=0,gpu=2,left=%g", left))
+		gpus, _, err := probe.Devices(c.Native)
+		require.NoError(t, err)
+		require.Empty(t, probe.Products(ctx, c, gpus))
+		for i, g := range gpus {
+			want := 698e12
+			if i == 2 {
+				want *= left
+			}
+			require.Empty(t, g.Product.Error)
+			require.InEpsilon(t, want, *g.Product.Rate, 0.01, "GPU %d", i)
+			require.Equal(t, probe.Samples, g.Product.Samples)
+			require.Equal(t, "bfloat16 9728x8192x8256/TN", g.Product.What)
+		}
+	}
+	c := node(t, 4)
+	c.Native.Machine = append(c.Native.Machine, "fault store 2 31\n"...)
+	gpus, _, err := probe.Devices(c.Native)
+	require.NoError(t, err)
+	require.Empty(t, probe.Products(ctx, c, gpus))
+	require.Contains(t, gpus[2].Product.Error, "row 0, column 15")
+	require.Empty(t, gpus[1].Product.Error)
+}
+
 // A copy that is wrong on one GPU is that GPU's failure; the others are measured.
 func TestMemoryThatIsWrong(t *testing.T) {
 	c := node(t, 4)

@@ -24,7 +24,9 @@ type host struct {
 	library int
 	// memory is the share of the modelled rate that each GPU's memory gives.
 	memory [gpus]float64
-	tree   fstest.MapFS
+	// slow is a fault of a GPU's units; empty without.
+	slow string
+	tree fstest.MapFS
 }
 
 // spread is how much healthy GPUs differ, and the noise of a launch: relative standard
@@ -65,6 +67,9 @@ var nodeFaults = []nodeFault{
 		delete(h.tree, fmt.Sprintf("sys/class/kfd/kfd/topology/nodes/%d/properties", 2+rng.IntN(gpus)))
 	}},
 	{"HBM −15 % at 2 % noise", func(h *host, rng *rand.Rand) { h.memory[rng.IntN(gpus)] *= 0.85 }},
+	{"compute units −15 % at 2 % noise", func(h *host, rng *rand.Rand) {
+		h.slow = fmt.Sprintf("slow_compute:node=0,gpu=%d,left=0.85", rng.IntN(gpus))
+	}},
 	{"NIC down", func(h *host, rng *rand.Rand) { h.nic(rng.IntN(gpus), "1: DOWN", "400 Gb/sec (4X NDR)") }},
 	{"NIC at 100G", func(h *host, rng *rand.Rand) { h.nic(rng.IntN(gpus), "4: ACTIVE", "100 Gb/sec (4X EDR)") }},
 	{"another library", func(h *host, _ *rand.Rand) { h.library = 22807 }},
@@ -79,6 +84,9 @@ func (h *host) screened(seed uint64) (*nodescreen.Node, error) {
 	faults := []string{fmt.Sprintf("noise:sigma=%g", spread)}
 	for i, left := range h.memory[:h.gpus] {
 		faults = append(faults, fmt.Sprintf("slow_hbm:node=0,gpu=%d,left=%g", i, left))
+	}
+	if h.slow != "" {
+		faults = append(faults, h.slow)
 	}
 	w := spec.World{Nodes: 1, GPUsPerNode: h.gpus, GPUsPerProcess: h.gpus}
 	m, err := f.Resolve(w, fabric.Conditions{Seed: seed, Faults: faults})

@@ -68,7 +68,9 @@ type Deviation struct {
 type Reference struct {
 	// What was measured.
 	What string `json:"what"`
-	// Median of all nodes, in bytes per second.
+	// Rule that compared it.
+	Rule string `json:"rule,omitempty"`
+	// Median of all nodes, in bytes per second, of products in operations per second.
 	Median float64 `json:"median"`
 	// Spread is the robust standard deviation, as a share of the median.
 	Spread float64 `json:"spread"`
@@ -76,6 +78,20 @@ type Reference struct {
 	Limit float64 `json:"limit"`
 	// Count is the number of values.
 	Count int `json:"count"`
+	// Slowest is the component with the least rate.
+	Slowest *Extreme `json:"slowest,omitempty"`
+	// Fastest is the component with the highest rate.
+	Fastest *Extreme `json:"fastest,omitempty"`
+}
+
+// Extreme is a component at an end of what was measured.
+type Extreme struct {
+	// Host is the node.
+	Host string `json:"host"`
+	// Subject is the component: a GPU, a NIC, or the node.
+	Subject string `json:"subject"`
+	// Rate in the unit of the median.
+	Rate float64 `json:"rate" jsonschema:"exclusiveMinimum=0"`
 }
 
 // WriteJSON writes the document.

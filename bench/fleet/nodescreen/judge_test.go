@@ -32,7 +32,9 @@ func fleet(seed uint64, count int) []*nodescreen.Node {
 			Collective: &nodescreen.Rate{What: "all_reduce 64 MiB, 8 GPUs", Rate: new(270e9 * (1 + 0.02*rng.NormFloat64())), Samples: 20},
 		}
 		for g := range 8 {
-			n.GPUs = append(n.GPUs, nodescreen.GPU{Index: g, Name: "MI300X", Memory: rate(4.1e12 * (1 + 0.02*rng.NormFloat64()))})
+			n.GPUs = append(n.GPUs, nodescreen.GPU{Index: g, Name: "MI300X", Memory: rate(4.1e12 * (1 + 0.02*rng.NormFloat64())), Product: &nodescreen.Rate{
+				What: "bfloat16 4864x4096x8256/TN", Rate: new(650e12 * (1 + 0.02*rng.NormFloat64())), Samples: 20,
+			}})
 			n.NICs = append(n.NICs, nodescreen.NIC{Name: fmt.Sprintf("ionic_%d", g), State: "ACTIVE", Negotiated: new(50e9), Collective: &nodescreen.Rate{
 				What: "all_reduce 16 MiB over one NIC", Rate: new(44e9 * (1 + 0.02*rng.NormFloat64())), Samples: 20,
 			}})
@@ -55,6 +57,7 @@ var bad = []struct {
 	{"another library", "fact", "RCCL", func(n *nodescreen.Node) { n.Facts[0].Value = "2.22.3" }},
 	{"no library", "fact", "RCCL", func(n *nodescreen.Node) { n.Facts = nil }},
 	{"slow memory", "memory", "GPU 5", func(n *nodescreen.Node) { *n.GPUs[5].Memory.Rate *= 0.8 }},
+	{"slow units", "product", "GPU 5", func(n *nodescreen.Node) { *n.GPUs[5].Product.Rate *= 0.85 }},
 	{"a NIC down", "nic_state", "ionic_2", func(n *nodescreen.Node) { n.NICs[2].State = "DOWN"; n.NICs[2].Collective = nil }},
 	{"a slow port", "nic_rate", "ionic_2", func(n *nodescreen.Node) { n.NICs[2].Negotiated = new(12.5e9) }},
 	{"a slow NIC", "nic_collective", "ionic_7", func(n *nodescreen.Node) { *n.NICs[7].Collective.Rate *= 0.7 }},
@@ -177,6 +180,7 @@ func TestTextOfAScreen(t *testing.T) {
 	require.Contains(t, text, "FAULT: 1 node to leave out; 8 reported, 7 without a finding (SIMULATED)")
 	require.Contains(t, text, "n003")
 	require.Contains(t, text, "GPU 5")
+	require.Regexp(t, `Slowest by memory of MI300X, copy 1 GiB: GPU 5 of n003 at 3\.\d+ TB/s; fastest: GPU \d of n00\d at 4\.\d+ TB/s\.`, text)
 	require.Contains(t, rendertest.Markdown(t, d.Shown("v1")), "| n003 |")
 }
 
@@ -189,6 +193,7 @@ func TestSchemasRefuse(t *testing.T) {
 	schema := schematest.Read(t, "schema/v1.json")
 	good := schematest.Written(t, d)
 	schematest.Refuses(t, schema, schematest.Changes{Good: good, Bad: map[string]string{
+		"/references/0/slowest/rate": `0`, "/references/0/fastest/rate": `0`,
 		"/schema": `"zbench.screen/0"`, "/sha256": `"none"`, "/state": `"fine"`, "/findings/0/rule": `"luck"`,
 	}})
 

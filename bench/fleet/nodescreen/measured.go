@@ -1,6 +1,7 @@
 package nodescreen
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -24,16 +25,21 @@ const (
 	most = 0.5
 )
 
-// value is a measurement of a component: rate is in bytes per second.
-type value struct {
-	host, subject string
-	rate          float64
+// productRule compares products: their rates are operations per second, all others bytes per second.
+const productRule = "product"
+
+// rateText is a rate that a rule compares.
+func rateText(rule string, rate float64) string {
+	if rule == productRule {
+		return unit.Flops(rate)
+	}
+	return unit.Rate(rate)
 }
 
 // kind is measurements that are compared with each other: the same work on the same product.
 type kind struct {
-	what   string
-	values []value
+	rule, what string
+	values     []Extreme
 }
 
 // outliers compares values of one kind and names the slow ones. The standard deviation is
@@ -47,22 +53,24 @@ func outliers(d *Document, k kind, next string) []Deviation {
 	}
 	rates := make([]float64, len(all))
 	for i, v := range all {
-		rates[i] = v.rate
+		rates[i] = v.Rate
 	}
 	median := stat.Quantile(rates, 0.5)
 	spread := rails.Deviation(rates) / median
 	limit := max(Effect, sigmas*(1+4/float64(len(all)))*spread)
-	d.References = append(d.References, Reference{What: what, Median: median, Spread: spread, Limit: min(limit, 1), Count: len(all)})
+	byRate := func(a, b Extreme) int { return cmp.Compare(a.Rate, b.Rate) }
+	slowest, fastest := slices.MinFunc(all, byRate), slices.MaxFunc(all, byRate)
+	d.References = append(d.References, Reference{What: what, Rule: k.rule, Median: median, Spread: spread, Limit: min(limit, 1), Count: len(all), Slowest: &slowest, Fastest: &fastest})
 	if limit > most {
 		d.Unchecked = append(d.Unchecked, fmt.Sprintf("%s: the values vary by %s, so none can be named", what, rails.Percent(spread)))
 		return nil
 	}
 	var out []Deviation
 	for _, v := range all {
-		if lost := 1 - v.rate/median; lost >= limit {
+		if lost := 1 - v.Rate/median; lost >= limit {
 			out = append(out, Deviation{
-				Host: v.host, Subject: v.subject, Lost: lost, Next: next,
-				Message: fmt.Sprintf("%s: %s, %s below the median of %s", what, unit.Rate(v.rate), rails.Percent(lost), unit.Rate(median)),
+				Host: v.Host, Subject: v.Subject, Lost: lost, Next: next,
+				Message: fmt.Sprintf("%s: %s, %s below the median of %s", what, rateText(k.rule, v.Rate), rails.Percent(lost), rateText(k.rule, median)),
 			})
 		}
 	}
@@ -71,17 +79,17 @@ func outliers(d *Document, k kind, next string) []Deviation {
 
 // kinds are the rates that a rule compares, by what was run, in the order of the nodes.
 func kinds(nodes []*Node, rule string) []kind {
-	all := map[string][]value{}
+	all := map[string][]Extreme{}
 	for _, n := range nodes {
 		for _, r := range n.rates() {
 			if r.rule == rule && r.Rate.Rate != nil {
-				all[r.kind] = append(all[r.kind], value{n.Host, r.subject, *r.Rate.Rate})
+				all[r.kind] = append(all[r.kind], Extreme{n.Host, r.subject, *r.Rate.Rate})
 			}
 		}
 	}
 	var out []kind
 	for _, what := range slices.Sorted(maps.Keys(all)) {
-		out = append(out, kind{what, all[what]})
+		out = append(out, kind{rule, what, all[what]})
 	}
 	return out
 }

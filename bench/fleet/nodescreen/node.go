@@ -59,6 +59,8 @@ type GPU struct {
 	Bytes int64 `json:"bytes"`
 	// Memory is the bandwidth of its memory; null if it was not run.
 	Memory *Rate `json:"memory"`
+	// Product is the rate of a matrix product that fills its compute units; absent if it was not run.
+	Product *Rate `json:"product,omitempty"`
 }
 
 // NIC is an RDMA device with its port.
@@ -99,8 +101,8 @@ type Fault struct {
 type Rate struct {
 	// What was run, with its size, such as "copy 1 GiB".
 	What string `json:"what"`
-	// Rate is the median in bytes per second, for a collective the bus bandwidth; null if
-	// it failed or has none.
+	// Rate is the median in bytes per second, for a collective the bus bandwidth, for a product
+	// operations per second; null if it failed or has none.
 	Rate *float64 `json:"rate" jsonschema:"exclusiveMinimum=0"`
 	// Samples is the number of samples behind the median.
 	Samples int `json:"samples"`
@@ -164,6 +166,7 @@ func (n *Node) rates() []measurement {
 	add("collective", "", "node", n.Collective)
 	for _, g := range n.GPUs {
 		add("memory", "memory of "+g.Name+", ", gpuName(g), g.Memory)
+		add("product", "product of "+g.Name+", ", gpuName(g), g.Product)
 	}
 	for _, c := range n.NICs {
 		add("nic_collective", "", c.Name, c.Collective)

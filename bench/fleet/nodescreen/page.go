@@ -114,6 +114,7 @@ func screenDots(nodes []*Node, d *Document) []document.Block {
 	var out []document.Block
 	for _, rule := range []struct{ name, id, title, one string }{
 		{"memory", "memory", "Bandwidth of every GPU's memory", "a GPU"},
+		{productRule, "product", "Matrix product of every GPU", "a GPU"},
 		{"collective", "collective", "Collective over the GPUs of each node", "a node"},
 		{"nic_collective", "nic", "Collective over each NIC alone", "a NIC"},
 	} {
@@ -121,7 +122,7 @@ func screenDots(nodes []*Node, d *Document) []document.Block {
 		var limits []Reference
 		for _, k := range kinds(nodes, rule.name) {
 			if r := d.reference(k.what); r.Median > 0 {
-				limits, dots.Values = append(limits, r), append(dots.Values, dotValues(d, nodes, rule.name, k, r.Median)...)
+				limits, dots.Values = append(limits, r), append(dots.Values, dotValues(d, nodes, k, r.Median)...)
 			}
 		}
 		if len(limits) == 0 {
@@ -139,16 +140,16 @@ func screenDots(nodes []*Node, d *Document) []document.Block {
 }
 
 // dotValues are the values of a kind that a rule has compared.
-func dotValues(d *Document, nodes []*Node, rule string, k kind, median float64) []document.DotValue {
+func dotValues(d *Document, nodes []*Node, k kind, median float64) []document.DotValue {
 	var out []document.DotValue
 	for _, v := range k.values {
-		at := slices.IndexFunc(nodes, func(n *Node) bool { return n.Host == v.host })
-		tip := v.host
-		if v.subject != "node" {
-			tip += ", " + v.subject
+		at := slices.IndexFunc(nodes, func(n *Node) bool { return n.Host == v.Host })
+		tip := v.Host
+		if v.Subject != "node" {
+			tip += ", " + v.Subject
 		}
-		out = append(out, document.DotValue{Node: at, Share: v.rate / median, Tip: plain.Line(tip) + ": " + unit.Rate(v.rate), Named: slices.ContainsFunc(d.Findings, func(f Deviation) bool {
-			return f.Rule == rule && f.Host == v.host && f.Subject == v.subject
+		out = append(out, document.DotValue{Node: at, Share: v.Rate / median, Tip: plain.Line(tip) + ": " + rateText(k.rule, v.Rate), Named: slices.ContainsFunc(d.Findings, func(f Deviation) bool {
+			return f.Rule == k.rule && f.Host == v.Host && f.Subject == v.Subject
 		})})
 	}
 	return out

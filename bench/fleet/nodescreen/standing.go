@@ -101,7 +101,7 @@ func Ranked(all []*Standing) table.Table {
 	if reasons {
 		t.Columns = append(t.Columns, table.Column{Name: "RESULT"}, table.Column{Name: "REASONS", Wrap: table.Sentences})
 	}
-	for _, name := range []string{"GPUS", "NICS ACTIVE", "MEMORY", "COLLECTIVE", "NIC"} {
+	for _, name := range []string{"GPUS", "NICS ACTIVE", "MEMORY", "PRODUCT", "COLLECTIVE", "NIC"} {
 		t.Columns = append(t.Columns, table.Column{Name: name, Right: true})
 	}
 	for _, s := range all {
@@ -116,9 +116,9 @@ func Ranked(all []*Standing) table.Table {
 		if reasons {
 			cells = append(cells, s.Result, s.reasons())
 		}
-		t.Add(append(cells, gpus, nics, s.against("memory"), s.against("collective"), s.against("nic_collective"))...)
+		t.Add(append(cells, gpus, nics, s.against("memory"), s.against(productRule), s.against("collective"), s.against("nic_collective"))...)
 	}
-	t.Notes = []string{"MEMORY, COLLECTIVE and NIC: the node's slowest measurement against the median of all nodes."}
+	t.Notes = []string{"MEMORY, PRODUCT, COLLECTIVE and NIC: the node's slowest measurement against the median of all nodes."}
 	return t
 }
 

@@ -22,12 +22,18 @@ var areas = []area{
 	{"speeds of NIC ports", "active NICs", nicsThat(func(c NIC) (bool, bool) { return c.State == active, c.Negotiated != nil })},
 	{"collectives over single NICs", "active NICs", nicsThat(func(c NIC) (bool, bool) { return c.State == active, c.Collective != nil })},
 	{"versions", "nodes", func(n *Node, add func(counts, known bool)) { add(true, len(n.Facts) > 0) }},
-	{"memory of GPUs", "GPUs", func(n *Node, add func(counts, known bool)) {
-		for _, g := range n.GPUs {
-			add(true, g.Memory != nil)
-		}
-	}},
+	{"memory of GPUs", "GPUs", gpusThat(func(g GPU) bool { return g.Memory != nil })},
+	{"products of GPUs", "GPUs", gpusThat(func(g GPU) bool { return g.Product != nil })},
 	{"collective over the GPUs of a node", "nodes", func(n *Node, add func(counts, known bool)) { add(len(n.GPUs) > 1, n.Collective != nil) }},
+}
+
+// gpusThat adds a node's GPUs.
+func gpusThat(known func(g GPU) bool) func(n *Node, add func(counts, known bool)) {
+	return func(n *Node, add func(counts, known bool)) {
+		for _, g := range n.GPUs {
+			add(true, known(g))
+		}
+	}
 }
 
 // nicsThat adds a node's NICs.

@@ -7,7 +7,6 @@ import (
 	"zbench/bench/fleet/rails"
 	"zbench/bench/plain"
 	"zbench/bench/table"
-	"zbench/bench/unit"
 )
 
 // Verdict is the result in one sentence, with what was not checked.
@@ -54,7 +53,17 @@ func compared(all []Reference) table.Table {
 		t.Columns[i].Right = true
 	}
 	for _, r := range all {
-		t.Add(plain.Line(r.What), fmt.Sprint(r.Count), unit.Rate(r.Median), rails.Percent(r.Spread), "−"+rails.Percent(r.Limit))
+		t.Add(plain.Line(r.What), fmt.Sprint(r.Count), rateText(r.Rule, r.Median), rails.Percent(r.Spread), "−"+rails.Percent(r.Limit))
+		t.Notes = append(t.Notes, fmt.Sprintf("Slowest by %s: %s; fastest: %s.", plain.Line(r.What), r.Slowest.text(r.Rule), r.Fastest.text(r.Rule)))
 	}
 	return t
+}
+
+// text is a component with its node and its rate.
+func (e *Extreme) text(rule string) string {
+	where := e.Host
+	if e.Subject != "node" {
+		where = e.Subject + " of " + e.Host
+	}
+	return plain.Line(where) + " at " + rateText(rule, e.Rate)
 }

@@ -68,16 +68,17 @@ static int zb_play_work(zb_batch *b, const zb_play *p, int32_t launches) {
   return 0;
 }
 
-/* How many steps are taken for messages' times, which are those of the last: there the hosts are
+/* How many steps are taken for what is watched, the times of which are those of the last: there the hosts are
  * ahead, and what a launch takes is in no time. */
 enum { ZB_PLAY_WATCHED_STEPS = 2, ZB_PLAY_MARKS = ZB_PLAY_WATCHED_STEPS + 1 };
 
-/* The events of each rank around the message, if it is one of those that are watched. */
-static int zb_play_watch(zb_batch *b, const zb_play *p, int32_t k, int ended) {
+/* The events of each rank around a message, or the k-th computation, if it is watched. */
+static int zb_play_watch(zb_batch *b, const zb_play *p, int computing, int32_t k, int ended) {
   int32_t at = k - p->first;
-  for (int i = 0; i < b->nlocal && at >= 0 && at < p->watched; i++) {
+  for (int i = 0; i < b->nlocal && p->computing == computing && at >= 0 && at < p->watched; i++) {
     zb_rank *r = &b->ranks[i];
-    if (zb_play_behind(b, i, ended ? r->stop[at] : r->start[ZB_PLAY_MARKS + at], r->stream, NULL)) {
+    if (zb_play_behind(b, i, ended ? r->stop[at] : r->start[ZB_PLAY_MARKS + at],
+                       computing ? p->compute[i] : r->stream, NULL)) {
       return 1;
     }
   }
@@ -96,7 +97,8 @@ static int zb_play_launch(zb_batch *b, const zb_play *p, int32_t k) {
       return 1;
     }
   }
-  if (zb_play_watch(b, p, k, 0) || zb_launch_all(b, &m->work, 0) || zb_play_watch(b, p, k, 1)) {
+  if (zb_play_watch(b, p, 0, k, 0) || zb_launch_all(b, &m->work, 0) ||
+      zb_play_watch(b, p, 0, k, 1)) {
     return 1;
   }
   for (int i = 0; i < b->nlocal; i++) {
@@ -117,16 +119,22 @@ static int zb_play_wait(zb_batch *b, const zb_play *p, int32_t k) {
   return 0;
 }
 
+static int zb_play_compute(zb_batch *b, const zb_play *p, const zb_play_op *o, int32_t k) {
+  return zb_play_watch(b, p, 1, k, 0) ||
+         (o->kind == ZB_PLAY_SPIN ? zb_play_spin(b, p, o->ns) : zb_play_work(b, p, o->launches)) ||
+         zb_play_watch(b, p, 1, k, 1);
+}
+
 static int zb_play_step(zb_batch *b, const zb_play *p) {
+  int32_t computed = 0;
   for (int32_t k = 0; k < p->nops; k++) {
     const zb_play_op *o = &p->op[k];
     if (zb_cancelled(b)) {
       return zb_fail(b, ZB_BATCH_CANCELLED, 0, 0, "launch");
     }
-    if (o->kind == ZB_PLAY_SPIN     ? zb_play_spin(b, p, o->ns)
-        : o->kind == ZB_PLAY_WORK   ? zb_play_work(b, p, o->launches)
-        : o->kind == ZB_PLAY_LAUNCH ? zb_play_launch(b, p, o->message)
-                                    : zb_play_wait(b, p, o->message)) {
+    if (o->kind == ZB_PLAY_LAUNCH ? zb_play_launch(b, p, o->message)
+        : o->kind == ZB_PLAY_WAIT ? zb_play_wait(b, p, o->message)
+                                  : zb_play_compute(b, p, o, computed++)) {
       return 1;
     }
   }
@@ -134,8 +142,8 @@ static int zb_play_step(zb_batch *b, const zb_play *p) {
   return 0;
 }
 
-/* The time from mark to mark, or of each message that is watched, [number × nlocal + rank]. */
-static void zb_play_read(zb_batch *b, int messages, int32_t count, double *seconds) {
+/* The time from mark to mark, or of what is watched, [number × nlocal + rank]. */
+static void zb_play_read(zb_batch *b, int watched, int32_t count, double *seconds) {
   const zb_table *t = b->table;
   for (int32_t k = 0; k < count; k++) {
     for (int i = 0; i < b->nlocal; i++) {
@@ -143,7 +151,7 @@ static void zb_play_read(zb_batch *b, int messages, int32_t count, double *secon
       float ms = 0;
       int code = t->setDevice(r->device);
       if (code == 0) {
-        code = messages ? t->eventElapsed(&ms, r->start[ZB_PLAY_MARKS + k], r->stop[k])
+        code = watched ? t->eventElapsed(&ms, r->start[ZB_PLAY_MARKS + k], r->stop[k])
                         : t->eventElapsed(&ms, r->start[k], r->start[k + 1]);
       }
       if (zb_play_failed(b, code, i, "a step's time")) {
@@ -180,8 +188,8 @@ void zb_play_steps(zb_batch *b, const zb_play *p, int32_t steps, double *seconds
   }
 }
 
-/* The seconds on each rank of the messages that are watched, waiting for other ranks included. */
-void zb_play_messages(zb_batch *b, const zb_play *p, double *seconds) {
+/* The seconds on each rank of what is watched, a message's waiting for other ranks included. */
+void zb_play_watched(zb_batch *b, const zb_play *p, double *seconds) {
   if (!zb_play_all(b, p, ZB_PLAY_WATCHED_STEPS)) {
     zb_play_read(b, 1, p->watched, seconds);
   }

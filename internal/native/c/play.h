@@ -34,10 +34,11 @@ typedef struct zb_play {
   char **base;    /* each local rank's buffers */
   zb_step *work;  /* each local rank's; NULL where no operation is work */
   void **ready, **done; /* events, [message × nlocal + rank]; no done: nothing waits for it */
-  int32_t first, watched; /* the messages that events of the ranks are around */
+  /* the messages, or the operations of computation, that events of the ranks are around */
+  int32_t computing, first, watched;
 } zb_play;
 
 void zb_play_steps(zb_batch *b, const zb_play *p, int32_t steps, double *seconds);
-void zb_play_messages(zb_batch *b, const zb_play *p, double *seconds);
+void zb_play_watched(zb_batch *b, const zb_play *p, double *seconds);
 
 #endif

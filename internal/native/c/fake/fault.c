@@ -218,10 +218,12 @@ double zbl_hbm_rate(int rank) {
   return zbl.hbm_rate * (zbl.faults.hbm != NULL ? zbl.faults.hbm[rank] : 1);
 }
 
-/* A collective ran on the device: at once behind the one before, or after a gap. */
+/* A collective ran on the device: behind the one before, but for events between them and
+ * what ranks leave apart by, or after a gap. */
 void zbl_busy(int device, double from, double to) {
+  static const double gap = 1e-5;
   zbl_device *d = &zbl.devices[device];
-  if (from > d->busy.to || from < d->busy.from) { /* before: the clock began anew */
+  if (from > d->busy.to + gap || from < d->busy.from) { /* before: the clock began anew */
     d->busy.from = from;
   }
   d->busy.to = to;

@@ -335,7 +335,7 @@ static int zbl_lt_run(zbl_op *op, zbl_stream *s) {
     }
     zbl_flip(p->at_d, s->device);
   }
-  s->s = zbl_beside(s->device, s->s, zbl_noisy(zbl_lt_seconds(p), zbl_draws(at), 0));
+  s->s = zbl_beside(s->device, s->s, zbl_noisy(zbl_lt_seconds(p) * zbl_slowness(s->device), zbl_draws(at), 0));
   return 1;
 }
 

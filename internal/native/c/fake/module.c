@@ -117,12 +117,13 @@ static int zbl_moduleFunction(void **function, void *module, const char *name) {
   return *function != NULL ? ZB_OK : zbl_said(ZB_ERR_MEMORY);
 }
 
-/* What a kernel takes that is no stream through memory. */
-static double zbl_plain_time(int device) {
-  return device == zbl.faults.kernels.rank
-             ? zbl_kernel_seconds * zbl.faults.kernels.factor
-             : zbl_kernel_seconds;
+/* How many times as long a device's units take: 1 without that fault. */
+static double zbl_slowness(int device) {
+  return device == zbl.faults.kernels.rank ? zbl.faults.kernels.factor : 1;
 }
+
+/* What a kernel takes that is no stream through memory. */
+static double zbl_plain_time(int device) { return zbl_kernel_seconds * zbl_slowness(device); }
 
 /* The bytes that a stream moves, STREAM's count: every array once. Its name has
  * the operation and the type, its fifth argument is the number of elements. */

@@ -55,7 +55,7 @@ typedef struct zbl_faults {
   struct { int rank; double bytes; uint64_t launch; } hang, async;
   struct { int kind, rank; uint64_t index; } data; /* enum zbl_data_fault */
   struct { int on, rank; uint64_t byte; } store;   /* a bit there flips */
-  struct { int rank; double factor; } kernels; /* × a kernel's virtual time */
+  struct { int rank; double factor; } kernels; /* × the virtual time of its kernels and products */
   struct { int rank; double hz, after; } clock; /* of the units, so many seconds in */
   struct { int call, rank; } stall; /* enum zbl_stalls: it never returns */
   double beside; /* × a kernel's time while a collective runs on its device; 0: none */

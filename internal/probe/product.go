@@ -1,0 +1,69 @@
+package probe
+
+import (
+	"context"
+	"errors"
+
+	"zbench/bench/fleet/nodescreen"
+	method "zbench/bench/gemm"
+	"zbench/hbm/gemm"
+	"zbench/internal/native"
+)
+
+// Products measures a matrix product that fills the compute units of every GPU and checks the results.
+// Without the vendor's library nothing is measured, and a note says so.
+func Products(ctx context.Context, c Config, gpus []nodescreen.GPU) (note string) {
+	s, err := c.filling(gpus)
+	if errors.Is(err, native.ErrUnavailable) {
+		return "products of GPUs: " + err.Error()
+	}
+	each(ctx, gpus, func(ctx context.Context, devices []int) ([]nodescreen.Rate, error) {
+		if err != nil {
+			return nil, err
+		}
+		return c.product(ctx, s, devices)
+	}, func(g *nodescreen.GPU, r *nodescreen.Rate) {
+		r.What, g.Product = method.BF16+" "+s.String(), r
+	})
+	return ""
+}
+
+// filling is the product that is measured: the longest of those that reach the most.
+func (c Config) filling(gpus []nodescreen.GPU) (s method.Shape, err error) {
+	p, err := native.Open(c.Native)
+	if err != nil || len(gpus) == 0 {
+		return s, err
+	}
+	defer p.Close()
+	info, err := p.Device(gpus[0].Index)
+	if err != nil {
+		return s, err
+	}
+	lt, err := p.FindLT(c.Native)
+	if err != nil {
+		return s, err
+	}
+	lt.Close()
+	all := method.Peaks(info.Units)
+	return all[len(all)-1], nil
+}
+
+// product measures the devices, all with nil, and returns a rate for each, in operations per second.
+func (c Config) product(ctx context.Context, s method.Shape, devices []int) (rates []nodescreen.Rate, err error) {
+	cfg := gemm.Config{Native: c.Native, All: devices == nil, Seed: c.Seed}
+	if devices != nil {
+		cfg.Device = devices[0]
+	}
+	d, err := gemm.Open(cfg)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	stop := context.AfterFunc(ctx, d.Cancel)
+	defer stop()
+	_, jobs, err := d.Plan([]method.Shape{s}, []string{method.BF16}, 1, c.halved())
+	if err != nil {
+		return nil, err
+	}
+	return taken(ctx, jobs[0], s.Flop()) // the heuristics' first choice
+}
