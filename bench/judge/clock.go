@@ -21,65 +21,66 @@ const (
 	expectedClock = 0.9
 )
 
-// clock tells of rows whose compute units ran well below the highest clock that the driver
-// reports, and of those whose clock fell during the run. Of products a low clock is a note
-// where others measured it under such a load.
-func (j judgedKernels) clock() finding.List {
-	var low, fell struct {
-		n     int
-		worst *record.Kernel
-		by    float64
-	}
-	timed, expected := 0, true
+// lowClock tells of rows whose compute units ran well below the highest clock that the driver
+// reports. Of products that is a note where others measured it under such a load.
+func (j judgedKernels) lowClock() finding.List {
+	n, least, expected := 0, 1.0, true
+	worst, timed := (*record.Kernel)(nil), 0
 	for i := range j.Kernels {
 		k := &j.Kernels[i]
-		hz, lost := k.Timing.Clock()
-		if hz == 0 {
-			continue
-		}
-		timed++
-		if highest := j.DeviceOf(k).Clock; highest > 0 && hz < lowClock*highest {
-			if low.n++; low.worst == nil || hz/highest < low.by {
-				low.worst, low.by = k, hz/highest
-			}
-			expected = expected && hz >= expectedClock*j.loadedClock(k)
-		}
-		if lost > fellClock {
-			if fell.n++; lost > fell.by {
-				fell.worst, fell.by = k, lost
-			}
-		}
-	}
-	var out finding.List
-	add := func(k *record.Kernel, text string) {
-		out = append(out, finding.Finding{
-			Code: CodeClock, Severity: finding.Warning, Text: text,
-			Subject: &finding.Subject{Kind: finding.GPU, Name: fmt.Sprintf("GPU %d", k.Device)},
-			Hint:    "Look at power limit, temperature and throttling (" + backend.Tools() + "); compare rates with others' at the same clock.",
-		})
-	}
-	if k := low.worst; k != nil {
 		hz, _ := k.Timing.Clock()
 		highest := j.DeviceOf(k).Clock
-		text := fmt.Sprintf("Clock: in %d of %s the compute units ran below %s of their highest clock, %s. Lowest, %s: %s, %s",
-			low.n, unit.Count(int64(timed), "case"), unit.Part(lowClock), unit.Hertz(highest), j.name(k), unit.Hertz(hz), unit.Part(low.by))
-		if most := k.Timing.Most(); most.Power > 0 && most.PowerLimit > 0 {
-			text += fmt.Sprintf(", at %.0f W of the %.0f W that it may draw", most.Power, most.PowerLimit)
+		if hz > 0 {
+			timed++
 		}
-		if expected {
-			text += "; others measured " + unit.Hertz(j.loadedClock(k)) + " under such products"
+		if hz == 0 || highest == 0 || hz >= lowClock*highest {
+			continue
 		}
-		add(k, text+".")
-		if expected {
-			out[0].Severity, out[0].Hint = finding.Note, ""
+		if n++; hz/highest < least {
+			worst, least = k, hz/highest
+		}
+		expected = expected && hz >= expectedClock*j.loadedClock(k)
+	}
+	if worst == nil {
+		return nil
+	}
+	hz, _ := worst.Timing.Clock()
+	text := fmt.Sprintf("Clock: in %d of %s the compute units ran below %s of their highest clock, %s. Lowest, %s: %s, %s",
+		n, unit.Count(int64(timed), "case"), unit.Part(lowClock), unit.Hertz(j.DeviceOf(worst).Clock), j.name(worst), unit.Hertz(hz), unit.Part(least))
+	if most := worst.Timing.Most(); most.Power > 0 && most.PowerLimit > 0 {
+		text += fmt.Sprintf(", at %.0f W of the %.0f W that it may draw", most.Power, most.PowerLimit)
+	}
+	if expected {
+		return finding.List{{Code: CodeClock, Text: text + "; others measured " + unit.Hertz(j.loadedClock(worst)) + " under such products."}}
+	}
+	return clockFinding(worst, text+".")
+}
+
+// fellClock tells of rows whose clock fell from the first pass to the last.
+func (j judgedKernels) fellClock() finding.List {
+	n, most := 0, fellClock
+	var worst *record.Kernel
+	for i := range j.Kernels {
+		k := &j.Kernels[i]
+		if _, lost := k.Timing.Clock(); lost > fellClock {
+			if n++; lost > most {
+				worst, most = k, lost
+			}
 		}
 	}
-	if k := fell.worst; k != nil {
-		c := k.Timing.Conditions
-		add(k, fmt.Sprintf("Clock: in %d of %s it fell during the run by more than %s. At the most, %s: from %s to %s.",
-			fell.n, unit.Count(int64(timed), "case"), unit.Part(fellClock), j.name(k), unit.Hertz(c[0].Clock), unit.Hertz(c[len(c)-1].Clock)))
+	if worst == nil {
+		return nil
 	}
-	return out
+	c := worst.Timing.Conditions
+	return clockFinding(worst, fmt.Sprintf("Clock: in %s it fell during the run by more than %s. At the most, %s: from %s to %s.",
+		unit.Count(int64(n), "case"), unit.Part(fellClock), j.name(worst), unit.Hertz(c[0].Clock), unit.Hertz(c[len(c)-1].Clock)))
+}
+
+func clockFinding(k *record.Kernel, text string) finding.List {
+	return finding.List{{
+		Code: CodeClock, Severity: finding.Warning, Text: text, Subject: &finding.Subject{Kind: finding.GPU, Name: fmt.Sprintf("GPU %d", k.Device)},
+		Hint: "Look at power limit, temperature and throttling (" + backend.Tools() + "); compare rates with others' at the same clock.",
+	}}
 }
 
 // loadedClock is what others measured under products of the row's type on such a GPU;

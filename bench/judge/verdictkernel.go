@@ -45,7 +45,8 @@ func kernels(rec *record.Record) finding.List {
 		v = append(v, j.bandwidth()...)
 	}
 	v = append(v, j.fused()...)
-	v = append(v, j.clock()...)
+	v = append(v, j.lowClock()...)
+	v = append(v, j.fellClock()...)
 	v = append(v, j.confidence()...)
 	v = append(v, j.label()...)
 	return v
