@@ -36,10 +36,11 @@ const (
 	Fused   = "fused"
 	Unfused = "unfused"
 	Copy    = "copy"
-	// Of products: our own, with every tile of a symmetric one, and the vendor's.
+	// Of products: our own, with every tile of a symmetric one, the vendor's, and a sequence of both.
 	Own    = "own"
 	Full   = "full"
 	Vendor = "vendor"
+	Hybrid = "hybrid"
 	// Pass is a pass over memory, Sequence all launches of one step.
 	Pass     = "pass"
 	Sequence = "sequence"
@@ -50,7 +51,7 @@ const (
 
 // Roles lists them all.
 func Roles() []string {
-	return []string{Reference, Preset, Best, Tune, SizeSweep, Fused, Unfused, Copy, Own, Full, Vendor, Pass, Sequence, Choice, Torch}
+	return []string{Reference, Preset, Best, Tune, SizeSweep, Fused, Unfused, Copy, Own, Full, Vendor, Hybrid, Pass, Sequence, Choice, Torch}
 }
 
 // Kernel is one kernel, or a sequence of kernels, at one shape on one device: a

@@ -165,7 +165,7 @@ func (rec *Record) compare(k *Kernel) {
 		}
 	case Own:
 		m.ToFull, m.ToVendor = times(Full), times(Vendor)
-	case Full, Sequence:
+	case Full, Sequence, Hybrid:
 		m.ToVendor = times(Vendor)
 	}
 }
