@@ -58,7 +58,7 @@ func products(rec *record.Record) finding.List {
 	}
 	var parts []string
 	if best != nil {
-		parts = append(parts, fmt.Sprintf("best product %s of %s at %s (effective)", plain.Line(What(best)), plain.Line(ShapeOf(best).Title()), unit.Flops(*best.Metrics.Effective)))
+		parts = append(parts, fmt.Sprintf("best product %s of %s at %s (effective)", plain.Line(What(best)), plain.Line(ShapeOf(best).Title()), unit.Flops(*best.Metrics.Effective))+kernel.Shares(rec, best))
 	}
 	if full.N > 0 {
 		parts = append(parts, full.Text(faster)+" as fast as without symmetry")

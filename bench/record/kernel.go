@@ -181,11 +181,30 @@ func (t *KernelTiming) Clock() (hz, fell float64) {
 	return hz, fell
 }
 
+// Most are the highest conditions of the passes, each by itself.
+func (t *KernelTiming) Most() (most Conditions) {
+	if t == nil {
+		return most
+	}
+	for _, c := range t.Conditions {
+		most.Clock, most.Power, most.PowerLimit = max(most.Clock, c.Clock), max(most.Power, c.Power), max(most.PowerLimit, c.PowerLimit)
+		most.Temperature, most.MemoryTemperature = max(most.Temperature, c.Temperature), max(most.MemoryTemperature, c.MemoryTemperature)
+	}
+	return most
+}
+
 // ConditionsText is what the device was like, in a few words; empty where nothing was read.
 func (t *KernelTiming) ConditionsText() string {
 	var parts []string
 	if hz, _ := t.Clock(); hz > 0 {
 		parts = append(parts, unit.Hertz(hz))
+	}
+	most := t.Most()
+	if most.Power > 0 {
+		parts = append(parts, fmt.Sprintf("%.0f W", most.Power))
+	}
+	if most.Temperature > 0 {
+		parts = append(parts, fmt.Sprintf("%.0f °C", most.Temperature))
 	}
 	return strings.Join(parts, ", ")
 }
