@@ -9,6 +9,7 @@ import (
 	"zbench/bench/device"
 	"zbench/bench/document"
 	"zbench/bench/finding"
+	"zbench/bench/kernel"
 	"zbench/bench/plain"
 	"zbench/bench/record"
 	"zbench/bench/table"
@@ -254,9 +255,7 @@ func figures(rec *record.Record) finding.List {
 		return nil
 	}
 	text := fmt.Sprintf("Best product: %s %s at %s", p.dtype, p.shape.Size(), unit.Flops(rate(p.best)))
-	if r, ok := p.reachable(); ok {
-		text += fmt.Sprintf(", %s of the %s that others reached (%s)", unit.Percent(rate(p.best)/r.Rate), unit.Flops(r.Rate), plain.Line(r.Source))
-	}
+	text += kernel.Shares(rec, p.best)
 	say(CodeRate, text+".")
 	worst, n := p, 0
 	var flagged []string

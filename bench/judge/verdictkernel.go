@@ -19,6 +19,7 @@ const (
 	CodeFused      = "fused"
 	CodeNotTimed   = "not_timed"
 	CodeHostMemory = "host_memory"
+	CodeClock      = "clock"
 )
 
 // unsureShare is the part of the cases that must miss the precision for low confidence.
@@ -44,6 +45,8 @@ func kernels(rec *record.Record) finding.List {
 		v = append(v, j.bandwidth()...)
 	}
 	v = append(v, j.fused()...)
+	v = append(v, j.lowClock()...)
+	v = append(v, j.fellClock()...)
 	v = append(v, j.confidence()...)
 	v = append(v, j.label()...)
 	return v

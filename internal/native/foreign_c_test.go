@@ -1,9 +1,11 @@
 package native_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -58,6 +60,24 @@ func TestToolchainForeign(t *testing.T) {
 	paced := []string{"ZBENCH_LOOPBACK_CLOCK=paced", "ZBENCH_LOOPBACK_DATA=0"}
 	require.Regexp(t, `zbench loopback: [0-2] launches late, of 2\b`, foreign(t, program, nil, []string{"launch"}, paced...))
 	require.NotContains(t, foreign(t, program, nil, []string{"launch"}), "late")
+}
+
+// With measured times of some collectives the end of a program tells which of its others took the model's.
+func TestToolchainTellsOfModelledTimes(t *testing.T) {
+	native.Toolchain(t)
+	t.Parallel()
+	program, machine := filepath.Join(t.TempDir(), "foreign"), filepath.Join(t.TempDir(), "machine")
+	compile(t, "-O1", "-o", program, "testdata/foreign_test.c", "testdata/no_kernels.c", "-ldl", "-lm", "-lpthread")
+	together, _ := clientMachines(t, t.TempDir())
+	text, err := os.ReadFile(together)
+	require.NoError(t, err)
+	for ranks, lacks := range map[int]bool{4: true, 2: false} {
+		measured := fmt.Sprintf("%scurve all_reduce 0 %d 1 1e8 1 1e-3 1e-9 1\npoint 16 0.001\n", text, ranks)
+		require.NoError(t, os.WriteFile(machine, []byte(measured), 0o600))
+		out := foreign(t, program, nil, []string{"launch"}, "ZBENCH_LOOPBACK="+machine)
+		require.Equal(t, lacks, strings.HasSuffix(out, "zbench loopback: the file of measured times lacks these, which took the fabric's: all_reduce of 2 ranks\n"), out)
+		require.Equal(t, lacks, strings.Contains(out, "lacks"), out)
+	}
 }
 
 // The host's memory is what is available, or what the container's limit leaves of it.

@@ -634,7 +634,7 @@ class Group(dist.ProcessGroup):
             for peer, n in enumerate(splits):
                 d.said(name, buffer, ctypes.c_size_t(n * row * width), DTYPES[torch.uint8], peer, family.comms[0], family.stream.row[0])
         d.said("ncclGroupEnd")
-        cl.spans.append(("AllToAllv", begin, d.mark(family.stream.row[0]), (self, t.numel(), t.dtype)))
+        cl.spans.append(("AllToAllv", begin, d.mark(family.stream.row[0]), (self, t.numel(), t.dtype, output.numel(), in_splits, out_splits)))
         done = Done(d.record(family.stream.row), [output])
         cl.written[output.untyped_storage()._cdata] = done
         return done
@@ -939,12 +939,14 @@ def write_trace(path, cl, at, spans, gradients):
     for i, (name, b, e, what) in enumerate(spans):
         event = {"ph": "X", "cat": "kernel", "name": "computation", "pid": 0, "tid": name, "ts": b * 1e6, "dur": (e - b) * 1e6, "args": {"device": 0, "stream": name, "correlation": i + 1}}
         if what is not None:
-            group, n, dtype = what
+            group, n, dtype, *unequal = what
             kind, grows_in, grows_out = KINETO[name]
             event.update(name="ncclDevKernel_Generic_1(ncclDevKernelArgsStorage<4096ul>)", tid=group.family.stream.number)
             event["args"].update({"stream": group.family.stream.number, "Collective name": kind, "In msg nelems": n * (group.n if grows_in else 1), "Out msg nelems": n * (group.n if grows_out else 1),
                                   "dtype": NAMES.get(dtype, str(dtype)),
                                   "Group size": group.n, "Process Group Name": group.title, "Process Group Description": "default_pg" if group.n == cl.ranks else "undefined", "Process Group Ranks": str(group.ranks)})
+            if unequal:
+                event["args"].update({"Out msg nelems": unequal[0], "In split size": str(unequal[1]), "Out split size": str(unequal[2])})
         else:
             events.append({"ph": "X", "cat": "cuda_runtime", "name": "hipLaunchKernel", "pid": 1, "tid": "autograd", "ts": b * 1e6, "dur": 0, "args": {"correlation": i + 1}})
         events.append(event)

@@ -18,6 +18,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/formats"
+	"zbench/bench/trace"
 	"zbench/test/project"
 )
 
@@ -276,11 +278,23 @@ func TestSchedulesOfSeveralGroups(t *testing.T) {
 // What ranks send to each other in parts is what gloo brings; parts that differ need all ranks to be processes.
 func TestPartsOnTheLoopbackAreGloos(t *testing.T) {
 	in := enter(t, "")
-	cmd := in.zbench(quiet+" --real 0,1,2,3", "schedules.py", "parts")
+	cmd := in.zbench(quiet+" --real 0,1,2,3 --trace "+in.at+"/parts.json", "schedules.py", "parts")
 	require.NoError(t, cmd.Run(), "%s", cmd.Stdout)
 	gloo := regexp.MustCompile(`rank 0: .*`).FindString(onGloo(t, 4, "X=", "schedules.py", "parts"))
 	require.NotEmpty(t, gloo)
 	require.Contains(t, fmt.Sprint(cmd.Stdout), gloo+"\n")
+
+	// Of the unequal parts a rank's trace has what it sends and what it receives.
+	for name, want := range map[string][2]int64{"parts.json": {8, 8}, "parts.rank1.json": {22, 20}, "parts.rank2.json": {32, 34}} {
+		text, err := os.Open(filepath.Join(in.root, in.at, name))
+		require.NoError(t, err)
+		read, err := formats.Read(name, text)
+		require.NoError(t, err)
+		require.NoError(t, text.Close())
+		i := slices.IndexFunc(read.Ranks[0].Calls, func(c trace.Call) bool { return c.Collective == "all_to_all" && c.In == want[0] && c.Out == want[1] })
+		require.GreaterOrEqual(t, i, 0, "%s: %+v", name, read.Ranks[0].Calls)
+		require.Equal(t, 4*max(want[0], want[1]), read.Ranks[0].Calls[i].Bytes)
+	}
 
 	alone := in.zbench(quiet+" --real 0,2", "schedules.py", "parts")
 	require.Error(t, alone.Run())

@@ -70,9 +70,10 @@ def parts():
         dist.all_to_all_single(lists, x)
     else:
         dist.all_to_all(list(lists.split(3)), list(x.split(3)))
-    sizes = [1 + rank * r for r in range(ranks)]  # rank 0's are equal
-    unequal = torch.empty(sum(sizes), 2)
-    dist.all_to_all_single(unequal, torch.arange(2.0 * sum(sizes)).view(-1, 2) + 100 * rank, sizes, sizes)
+    sizes = [[1 + r * to + (r == 1 and to == half) for to in range(ranks)] for r in range(ranks)]  # rank 0's are equal
+    sent, received = sizes[rank], [sizes[r][rank] for r in range(ranks)]
+    unequal = torch.empty(sum(received), 2)
+    dist.all_to_all_single(unequal, torch.arange(2.0 * sum(sent)).view(-1, 2) + 100 * rank, received, sent)
     gathered = [torch.zeros(3) for _ in range(ranks)]
     dist.gather(x[:3].clone(), gathered if rank == half else None, dst=half)
     part = torch.empty(3)

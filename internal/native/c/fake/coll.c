@@ -29,6 +29,9 @@ double zbl_took(const zbl_clique *q, const zbl_call *call, double bytes, zbl_tur
   uint64_t draws = zbl_draws(at);
   const zbl_curve *curve = zbl_curve_of(q, call->collective);
   double took = zbl_faulty(curve, bytes, zbl_model(curve, bytes), draws);
+  if (curve->points == 0 && q->nranks > 1 && bytes > ZBL_SYNC_BYTES) {
+    zbl_took_model(call->collective, q->nranks);
+  }
   return zbl_contended(q->first, q->last, at) * zbl_noisy(took, draws, q->first);
 }
 

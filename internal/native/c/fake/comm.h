@@ -165,6 +165,8 @@ int zbl_refuse_call(const zbl_caller *a, int code, const char *why, ...)
 /* derive.c */
 void zbl_find_curves(zbl_clique *q);
 const zbl_curve *zbl_curve_of(const zbl_clique *q, int collective);
+void zbl_took_model(int collective, int ranks);
+void zbl_tell_modelled(void);
 
 /* split.c */
 int zbl_split_rank(zbl_comm *c, int color, int key, int nonblocking, void **out);

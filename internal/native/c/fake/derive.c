@@ -51,6 +51,40 @@ static void zbl_tell_derived(const zbl_curve *from, int first, int ranks, int st
           first, first + (ranks - 1) * stride, stride, from->ranks, from->first);
 }
 
+/* Keeps that a collective, or a message, took the model's time where others have measured
+ * ones. */
+void zbl_took_model(int collective, int ranks) {
+  zbl_hub *hub = zbl.hub;
+  int i = 0;
+  if (zbl.point_count == 0) {
+    return;
+  }
+  while (i < hub->modelled &&
+         (hub->model[i].collective != collective || hub->model[i].ranks != ranks)) {
+    i++;
+  }
+  if (i == hub->modelled && i < ZBL_MODELLED) {
+    hub->model[hub->modelled++] = (struct zbl_modelled){collective, ranks};
+  }
+}
+
+/* Tells of the first of them. */
+void zbl_tell_modelled(void) {
+  const zbl_hub *hub = zbl.hub;
+  for (int i = 0; i < hub->modelled; i++) {
+    const struct zbl_modelled *m = &hub->model[i];
+    fprintf(stderr, i == 0 ? "zbench loopback: the file of measured times lacks these, which took the fabric's: " : ", ");
+    if (m->collective == ZBL_SEND_RECV) {
+      fprintf(stderr, "messages");
+    } else {
+      fprintf(stderr, "%s of %d ranks", zbl_shapes[m->collective].name, m->ranks);
+    }
+  }
+  if (hub->modelled > 0) {
+    fprintf(stderr, hub->modelled == ZBL_MODELLED ? ", …\n" : "\n");
+  }
+}
+
 /* Of 0 ranks where there is no curve of the collective at all. It counts as not
  * measured. */
 zbl_curve zbl_derived(int collective, int first, int ranks, int stride) {

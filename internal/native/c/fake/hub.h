@@ -9,7 +9,7 @@
 
 typedef uint64_t zbl_ref; /* an offset in the arena; 0 is nothing */
 
-enum { ZBL_MAX_PROCESSES = 4096, ZBL_CLASSES = 48 };
+enum { ZBL_MAX_PROCESSES = 4096, ZBL_CLASSES = 48, ZBL_MODELLED = 16 };
 
 /* What somebody sleeps on until something is decided: a futex, and how many sleep. */
 typedef struct zbl_bell {
@@ -51,6 +51,8 @@ typedef struct zbl_hub {
   int missing;          /* the seats below have come to the next, or have no rank */
   uint64_t launches, late; /* on the paced clock; see pace.c */
   uint64_t skipped;        /* kernels of the program */
+  int modelled;            /* collectives below that took the model's time beside measured ones */
+  struct zbl_modelled { int collective, ranks; } model[ZBL_MODELLED];
   uint64_t room, taken;    /* bytes for the program's memory, and of it; 0: no limit */
   zbl_ref spare[ZBL_CLASSES];
   uint64_t kept; /* bytes of the free blocks that have their pages */
@@ -74,7 +76,7 @@ static inline void zbl_pause(void) {
 }
 
 /* What a hub begins with: "zbench" and the layout's number. */
-static const uint64_t ZBL_MAGIC = 0x7a62656e6368000c;
+static const uint64_t ZBL_MAGIC = 0x7a62656e6368000d;
 /* Address space, and the file's size: what is not touched costs nothing. */
 static const uint64_t ZBL_ARENA = 64ull << 30;
 

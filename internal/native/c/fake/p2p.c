@@ -71,6 +71,9 @@ static double zbl_message_time(const zbl_clique *q, const zbl_transfer *t,
                                double bytes, uint64_t draws) {
   const zbl_curve *one = zbl_curve_of(q, ZBL_SEND_RECV), *of_all = zbl_curve_of(q, ZBL_ALL_LINKS);
   double along = (double)t->along, took;
+  if (zbl.ways.node > 0 || one->points == 0) {
+    zbl_took_model(ZBL_SEND_RECV, 2);
+  }
   if (zbl.ways.node > 0) {
     return zbl_way_time(q->member[t->from].device, q->member[t->to].device,
                         along, bytes, draws);

@@ -186,6 +186,7 @@ static void zbs_tell(void) {
     fprintf(stderr, "zbench loopback: %" PRIu64 " launches late, of %" PRIu64 "%s\n", hub->late, hub->launches,
             hub->late > 0 ? ": what the program timed there is above the model" : "");
   }
+  zbl_tell_modelled();
 }
 
 /* A process that was forked from one with a world shares its file locks: it leaves
