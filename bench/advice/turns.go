@@ -52,7 +52,7 @@ func (q *Question) Turns(d *Document, sources []recommend.Source, elements []int
 }
 
 // Planned are settings that timed steps compare where there are no curves: what is set today, or the trainer's
-// default, elements, and the first again. Without elements they are 4, 16 and 64 times the first. The document has no
+// default, elements, and the first again. Without elements they are a quarter, 4, 16 and 64 times the first. The document has no
 // answer. world is the number of ranks.
 func (q *Question) Planned(world int, elements []int64) (*Document, []Turn, error) {
 	in := q.in
@@ -94,7 +94,7 @@ func (q *Question) Planned(world int, elements []int64) (*Document, []Turn, erro
 func plannedTurns(t trainer.Trainer, a *recommend.Answer, params []trainer.Param, first int64, elements []int64) (turns []Turn, err error) {
 	names, settings := turnsOf(a, elements)
 	if len(elements) == 0 {
-		names, settings = []string{names[0], "", "", ""}, []int64{settings[0], 4 * first, 16 * first, 64 * first}
+		names, settings = []string{names[0], "", "", "", ""}, []int64{settings[0], first / 4, 4 * first, 16 * first, 64 * first}
 	}
 	for i, setting := range settings {
 		if setting > 0 {

@@ -289,9 +289,14 @@ func (d *Document) Shown() *document.Document {
 		out.Simulate()
 	}
 	if c := d.chart(); !c.Empty() {
-		out.Add("steps", "Predicted and measured", document.Plot{Chart: c})
+		title := "Predicted and measured"
+		if len(d.predicted) == 0 {
+			title, c.Title = "Measured", "Step time by bucket size"
+		}
+		out.Add("steps", title, document.Plot{Chart: c})
 	}
 	if d.Contention != nil {
+		out.Foot += " Of computation they are the mean over ranks."
 		out.Add("contention", "Contention", document.Sheet{Table: d.Contention.table(), Label: "Computation and messages"}).Show(document.Everywhere)
 	}
 	out.Results("Settings", document.Sheet{Table: d.table(), Label: "Settings", Role: document.ResultsID}).Show(document.Everywhere)

@@ -54,7 +54,7 @@ const replayLong = `Takes steps of the trainer with several bucket sizes and say
 the default (or what --config sets), the answer of zbench recommend, half and
 twice of it, and the default again, in turn and in reverse. The curves of RECORD
 and the flags of the trainer are those of recommend. Without RECORD there is no
-answer: --settings, or 4, 16 and 64 times the default, are compared.
+answer: --settings, or a quarter to 64 times the default, are compared.
 
 A step of TRACE, a profile of a job, is taken first, as the job took it. If it
 is more than 1 % longer or shorter than in the job, the replay is not of that
