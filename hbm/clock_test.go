@@ -26,6 +26,14 @@ func TestClockBesideStreams(t *testing.T) {
 		require.InEpsilon(t, 2.1e9, d.Devices()[0].Clock, 1e-9)
 		require.NoError(t, d.Close())
 	}
-	k := measured(t, open(t, 1<<20), NewCase("loopback", s, types[0], record.Preset, 1<<20, false), 6)
+	d := open(t, 1<<20)
+	d.cfg.Sense = func(pci string) record.Conditions {
+		return map[string]record.Conditions{"0000:c5:00.0": {Power: 745, PowerLimit: 750, Temperature: 95}}[pci]
+	}
+	k := measured(t, d, NewCase("loopback", s, types[0], record.Preset, 1<<20, false), 6)
 	require.Empty(t, k.Timing.Conditions)
+	d.units[0].info.PCI = "0000:c5:00.0"
+	k = measured(t, d, NewCase("loopback", s, types[0], record.Preset, 1<<20, false), 6)
+	require.Equal(t, record.Conditions{Power: 745, PowerLimit: 750, Temperature: 95}, k.Timing.Most())
+	require.Equal(t, "745 W, 95 °C", k.Timing.ConditionsText())
 }

@@ -34,8 +34,20 @@ type Config struct {
 	// Batch is the least seconds of a batch between two events; 0 is 2 ms. A clock that
 	// is simulated needs none.
 	Batch float64
+	Sense Sense
 	// Peak overrides the table's, in bytes per second; 0 for the table's.
 	Peak float64
+}
+
+// Sense reads power and temperature of the GPU with a PCI address; nil reads none.
+type Sense func(pci string) record.Conditions
+
+// Of reads those of a device. What is no GPU has none, whatever its address.
+func (s Sense) Of(d record.Device) record.Conditions {
+	if s == nil || d.PCI == "" {
+		return record.Conditions{}
+	}
+	return s(d.PCI)
 }
 
 // Sources of the streams, of their data, of the checks and of what fused kernels are
@@ -201,6 +213,7 @@ func Describe(p *native.Provider, index int, simulated string) (record.Device, e
 	if !ok {
 		known = device.ByAttributes(device.Attributes{Name: info.Name, Arch: info.Arch, Units: info.Units, MemoryClock: info.MemoryClock, BusWidth: info.BusWidth, L2: info.L2, Shared: info.Shared})
 	}
+	out.PCI = info.PCI
 	out.Cache, out.PeakSource = known.Cache, known.Source+", "+known.Date
 	if known.Bandwidth > 0 {
 		out.PeakBandwidth = &known.Bandwidth

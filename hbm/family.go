@@ -32,7 +32,8 @@ type Opening struct {
 	// Native says which libraries, but for the loopback's machine.
 	Native native.Choice
 	// Host is the memory of the loopback's wall clock.
-	Host HostFacts
+	Host  HostFacts
+	Sense Sense
 	// Rule ends a timing.
 	Rule stat.Rule
 	// Say receives what is being done, a line each.
@@ -71,7 +72,7 @@ func (o Opening) open(files []string, smaller string, plan func(*Driver) (*engin
 		o.Native.Machine = HostMachine(len(files) == 0, faults, o.Host)
 	}
 	d, err := Open(Config{
-		Native: o.Native, Seed: o.Spec.Seed, Warm: DefaultWarm, Peak: k.Peak,
+		Native: o.Native, Seed: o.Spec.Seed, Warm: DefaultWarm, Sense: o.Sense, Peak: k.Peak,
 		Devices: []int{k.Device}, All: k.AllGPUs, Host: loopback && len(files) == 0, Files: files, HostFacts: o.Host,
 	})
 	switch {

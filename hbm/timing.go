@@ -23,8 +23,9 @@ const (
 // seconds, finds how many rounds take batch seconds on every device, and takes batches
 // of so many until the rule is content with the mean over devices. It returns the
 // samples by device, in seconds a round, with the clock of the units in that time where
-// the timer counts it.
-func Time(t *native.Timer, rule stat.Rule, batch, warm float64) ([]record.KernelSamples, error) {
+// the timer counts it. sense, which may be nil, reads what else a device is like, directly
+// behind the last batch.
+func Time(t *native.Timer, rule stat.Rule, batch, warm float64, sense func(device int) record.Conditions) ([]record.KernelSamples, error) {
 	devices := 0
 	rounds, err := stat.Rounds(batch, warm, func(rounds int) (float64, error) {
 		seconds, err := t.Run(rounds, deadline)
@@ -61,11 +62,17 @@ func Time(t *native.Timer, rule stat.Rule, batch, warm float64) ([]record.Kernel
 	if err != nil {
 		return all, err
 	}
+	conditions := make([]record.Conditions, devices)
+	for i := range devices {
+		if sense != nil {
+			conditions[i] = sense(i)
+		}
+	}
 	clocks, err := t.Clocks()
 	for i, c := range clocks {
-		all[i].Stop = why
-		if c > 0 {
-			all[i].Conditions = &record.Conditions{Clock: c}
+		all[i].Stop, conditions[i].Clock = why, c
+		if conditions[i] != (record.Conditions{}) {
+			all[i].Conditions = &conditions[i]
 		}
 	}
 	return all, err

@@ -177,7 +177,7 @@ func TestVerdictOfMuon(t *testing.T) {
 	v := judge.Record(rec)
 	require.Equal(t, []string{judge.CodeNoFault, muon.CodeProduct, muon.CodeProduct, judge.CodeConfidence}, kindsOf(v))
 	require.Contains(t, v[1].Text, "12.3 ms per optimiser step")
-	require.Equal(t, "Best product X·Xᵀ of 9x4 at 610 TFLOP/s (effective); 1.5 × as fast as without symmetry; 0.92 × as fast as the vendor's.", v[2].Text)
+	require.Equal(t, "Best product X·Xᵀ of 9x4 at 610 TFLOP/s (effective), 46.7 % of the published 1307 TFLOP/s, 86.2 % of the 708 TFLOP/s that others reached (AMD, Measuring Max-Achievable FLOPs, part 2, rocm.blogs.amd.com); 1.5 × as fast as without symmetry; 0.92 × as fast as the vendor's.", v[2].Text)
 	page := muonPage(t, rec)
 	require.Contains(t, page, "<dt>Best product</dt><dd>610 TFLOP/s</dd>")
 	rec.Kernels[0].Role, rec.Kernels[0].Metrics.ToVendor = record.Sequence, new(1.3)
@@ -190,4 +190,34 @@ func TestVerdictOfMuon(t *testing.T) {
 	require.Contains(t, judge.Record(wrong)[0].Hint, "the deviation is one of arithmetic")
 	require.Empty(t, judge.Record(wrong).Only(muon.CodeProduct), "what is wrong has no speed")
 	require.Equal(t, spec.Muon, wrong.Benchmark())
+}
+
+// A clock well below the highest, and one that fell between the passes, are warnings; where others
+// measured it under such products it is a note. A record without clocks says nothing.
+func TestVerdictOfTheClock(t *testing.T) {
+	k := timedResult("copy", "float64", record.Preset, 2<<30, float64(2<<30)/4e12, 1)
+	at := func(clocks ...float64) finding.List {
+		c := k
+		timing := *k.Timing
+		c.Timing = &timing
+		for _, hz := range clocks {
+			timing.Conditions = append(timing.Conditions, record.Conditions{Clock: hz, Power: 745, PowerLimit: 750})
+		}
+		rec := memoryOf("hbm", c)
+		rec.World.Devices[0].Clock = 2.1e9
+		return judge.Record(rec).Only(judge.CodeClock)
+	}
+	require.Empty(t, at())
+	require.Empty(t, at(2.1e9, 2.05e9))
+	slow := only(t, at(1.2e9, 1.2e9), judge.CodeClock)
+	require.Equal(t, finding.Warning, slow.Severity)
+	require.Equal(t, "GPU 0", slow.Subject.Name)
+	require.Contains(t, slow.Text, "in 1 of 1 case the compute units ran below 75 % of their highest clock, 2.10 GHz. Lowest, copy float64 0 B: 1.20 GHz, 57 %, at 745 W of the 750 W that it may draw.")
+	require.Contains(t, only(t, at(2.1e9, 1.9e9), judge.CodeClock).Text, "in 1 case it fell during the run by more than 5 %. At the most, copy float64 0 B: from 2.10 GHz to 1.90 GHz.")
+
+	k.Dtype, k.Metrics.Effective = "bfloat16", new(7e14)
+	loaded := only(t, at(1.2e9), judge.CodeClock)
+	require.Equal(t, finding.Note, loaded.Severity)
+	require.Contains(t, loaded.Text, "1.20 GHz, 57 %, at 745 W of the 750 W that it may draw; others measured 1.21 GHz under such products.")
+	require.Equal(t, finding.Warning, only(t, at(1.0e9), judge.CodeClock).Severity)
 }

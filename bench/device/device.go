@@ -71,6 +71,20 @@ func decode(text []byte, into any) error {
 	return d.Decode(into)
 }
 
+// readList reads a list of what others published.
+func readList[T interface{ check() error }](text []byte) ([]T, error) {
+	var list []T
+	if err := decode(text, &list); err != nil {
+		return nil, err
+	}
+	for _, e := range list {
+		if err := e.check(); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
 // figures are an entry's numbers by name.
 func (d *Device) figures() map[string]float64 {
 	return map[string]float64{

@@ -21,24 +21,18 @@ type Published struct {
 var publishedText []byte
 
 // published is the data file, read when it is first asked for.
-var published = sync.OnceValue(func() []Published { return must(readPublished(publishedText)) })
+var published = sync.OnceValue(func() []Published { return must(readList[Published](publishedText)) })
 
-func readPublished(text []byte) ([]Published, error) {
-	var list []Published
-	if err := decode(text, &list); err != nil {
-		return nil, err
+func (p Published) check() error {
+	if p.Device == "" || p.Tool == "" || p.Source == "" || p.Date == "" || len(p.Rates) == 0 {
+		return fmt.Errorf("an entry of %q lacks its tool, rates, source or date", p.Device)
 	}
-	for _, p := range list {
-		if p.Device == "" || p.Tool == "" || p.Source == "" || p.Date == "" || len(p.Rates) == 0 {
-			return nil, fmt.Errorf("an entry of %q lacks its tool, rates, source or date", p.Device)
-		}
-		for kernel, rate := range p.Rates {
-			if !(rate > 1e9 && rate < 1e14) {
-				return nil, fmt.Errorf("%s %s: %g is no rate in bytes per second", p.Device, kernel, rate)
-			}
+	for kernel, rate := range p.Rates {
+		if !(rate > 1e9 && rate < 1e14) {
+			return fmt.Errorf("%s %s: %g is no rate in bytes per second", p.Device, kernel, rate)
 		}
 	}
-	return list, nil
+	return nil
 }
 
 // PublishedFor lists what is known of a device, by its name in bench/device.

@@ -36,10 +36,10 @@ func TestPublishedFiguresAreWhole(t *testing.T) {
 
 func TestReadPublishedRefuses(t *testing.T) {
 	good := "- {device: d, tool: t, rates: {copy: 4e12}, source: s, date: 2026}\n"
-	_, err := readPublished([]byte(good))
+	_, err := readList[Published]([]byte(good))
 	require.NoError(t, err)
 	for _, change := range [][2]string{{"source: s", "source: ''"}, {"date: 2026", "date: ''"}, {"4e12", "4000"}, {"tool: t", "tol: t"}, {"{copy: 4e12}", "{}"}} {
-		_, err := readPublished([]byte(strings.Replace(good, change[0], change[1], 1)))
+		_, err := readList[Published]([]byte(strings.Replace(good, change[0], change[1], 1)))
 		require.Error(t, err, change[1])
 	}
 }

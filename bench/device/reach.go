@@ -21,19 +21,13 @@ type Reach struct {
 //go:embed data/reachable.yaml
 var reachText []byte
 
-var reaches = sync.OnceValue(func() []Reach { return must(readReaches(reachText)) })
+var reaches = sync.OnceValue(func() []Reach { return must(readList[Reach](reachText)) })
 
-func readReaches(text []byte) ([]Reach, error) {
-	var list []Reach
-	if err := decode(text, &list); err != nil {
-		return nil, err
+func (r Reach) check() error {
+	if r.Device == "" || r.Dtype == "" || r.Source == "" || r.Date == "" || !(r.Rate > 1e12 && r.Rate < 1e17) || !(r.Clock >= 0 && r.Clock < 1e10) {
+		return fmt.Errorf("an entry of %q lacks its type, rate, source or date", r.Device)
 	}
-	for _, r := range list {
-		if r.Device == "" || r.Dtype == "" || r.Source == "" || r.Date == "" || !(r.Rate > 1e12 && r.Rate < 1e17) || !(r.Clock >= 0 && r.Clock < 1e10) {
-			return nil, fmt.Errorf("an entry of %q lacks its type, rate, source or date", r.Device)
-		}
-	}
-	return list, nil
+	return nil
 }
 
 // PeakOf is the published dense rate of matrix products in FLOP/s of the device of a name that

@@ -10,6 +10,7 @@ import (
 	"zbench/bench/record"
 	"zbench/bench/spec"
 	"zbench/bench/stat"
+	"zbench/bench/unit"
 )
 
 // timed is a row of a shape by the n-th choice, at so many operations a second.
@@ -48,15 +49,19 @@ func TestFindings(t *testing.T) {
 	wrong.Status, wrong.Verified.State = record.WrongData, record.VerifiedWrong
 	rec := recordOf(spec.Kernels{}, 1, timed(s, record.Choice, 1, 0, 472e12), timed(s, record.Choice, 2, 0, 531e12), wrong, timed(s, record.Torch, 1, 0, 470e12), timed(s, record.Vendor, 0, 0, 400e12))
 	found := texts(rec)
-	require.Contains(t, found[CodeRate], "4096x3000x2048 at 531 TFLOP/s, 75 % of the 708 TFLOP/s that others reached (AMD, ")
+	require.Contains(t, found[CodeRate], "4096x3000x2048 at 531 TFLOP/s, 40.6 % of the published 1307 TFLOP/s, 75 % of the 708 TFLOP/s that others reached (AMD, ")
 	require.Contains(t, found[CodeGap], "in 1 of 1 products; at the most 11.1 % (bfloat16 4096x3000x2048/TN, choice 2)")
 	require.Contains(t, found[CodeStrides], "1 of 1 products, 4096x3000x2048")
 	require.Empty(t, found[CodeGPUs]+found[CodeSizes])
 	d := &document.Document{}
 	show(d, rec)
 	sheet := d.Sections[0].Blocks[0].(document.Sheet)
-	require.Equal(t, []string{"forward q", "4096×3000×2048", "1", "TN", BF16, "472", "531", "11.1 %", "470", "400", "75 %"}, sheet.Groups[0].Rows[0].Cells[:11])
+	require.Equal(t, []string{"forward q", "4096×3000×2048", "1", "TN", BF16, "472", "531", "11.1 %", "470", "400", "75 %", "40.6 %", unit.None}, sheet.Groups[0].Rows[0].Cells[:13])
 	require.Equal(t, "AB", sheet.Groups[0].Rows[0].Cells[16])
+
+	rec.World.Devices[0].Clock = 2.1e9
+	rec.Kernels[1].Timing.Conditions = []record.Conditions{{Clock: 1.2e9}, {Clock: 1.214e9}}
+	require.Contains(t, texts(rec)[CodeRate], "40.6 % of the published 1307 TFLOP/s (70.7 % of it at 1.21 GHz), 75 %")
 
 	rec.World.Devices[0].Kind = record.OnLoopback // nobody's rates are held against a GPU's
 	require.NotContains(t, texts(rec)[CodeRate], "reached")

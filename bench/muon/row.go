@@ -19,6 +19,8 @@ func What(k *record.Kernel) string {
 		return k.Kernel + EveryTile
 	case record.Vendor:
 		return k.Kernel + ", " + k.Library
+	case record.Hybrid:
+		return k.Kernel + ", own triangles and " + k.Library
 	}
 	return k.Kernel
 }

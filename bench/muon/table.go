@@ -50,12 +50,15 @@ func results(rec *record.Record) []table.Table {
 
 // figures are the figures of rows, a row a kernel or sequence.
 func figures(of []*record.Kernel) table.Table {
-	t := table.Of([]string{"shape", "batch", "what", "median µs", "[95 %]", "n", "n_eff", "stop", "effective TFLOP/s", "executed TFLOP/s", "HBM GB/s at least", "× own full", "× vendor", "GPU at"})
+	t := table.Of([]string{"shape", "batch", "what", "median µs", "[95 %]", "n", "n_eff", "stop", "effective TFLOP/s", "executed TFLOP/s", "HBM GB/s at least", "of peak", "× own full", "× vendor", "GPU at", "notes"})
 	for _, k := range of {
-		m := k.Metrics
+		m, ofPeak := k.Metrics, unit.None
+		if m.OfPeak != nil {
+			ofPeak = unit.Percent(*m.OfPeak)
+		}
 		row := []string{fmt.Sprintf("%dx%d", k.Shape.Rows, k.Shape.Cols), strconv.FormatInt(k.Shape.Measured, 10), plain.Line(What(k))}
 		t.Add(append(append(row, times(k.Timing)...), figure(m.Effective, 1e-12),
-			figure(m.Executed, 1e-12), figure(m.Rate, 1e-9), figure(m.ToFull, 1), figure(m.ToVendor, 1), cmp.Or(k.Timing.ConditionsText(), unit.None))...)
+			figure(m.Executed, 1e-12), figure(m.Rate, 1e-9), ofPeak, figure(m.ToFull, 1), figure(m.ToVendor, 1), cmp.Or(k.Timing.ConditionsText(), unit.None), cmp.Or(k.Bound(), unit.None))...)
 	}
 	return t
 }

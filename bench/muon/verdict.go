@@ -25,7 +25,7 @@ func best(rec *record.Record) []document.Fact {
 
 // products is what a step takes and how its products compare.
 func products(rec *record.Record) finding.List {
-	best, vendor, full, iteration := bestProduct(rec), kernel.Extent{}, kernel.Extent{}, kernel.Extent{}
+	best, vendor, full, iteration, hybrid := bestProduct(rec), kernel.Extent{}, kernel.Extent{}, kernel.Extent{}, kernel.Extent{}
 	for i := range rec.Kernels {
 		k := &rec.Kernels[i]
 		if k.Status != record.OK || k.LeftWrong() {
@@ -35,6 +35,8 @@ func products(rec *record.Record) finding.List {
 		case k.Metrics.ToVendor == nil:
 		case k.Role == record.Sequence:
 			iteration.Add(*k.Metrics.ToVendor)
+		case k.Role == record.Hybrid:
+			hybrid.Add(*k.Metrics.ToVendor)
 		default:
 			vendor.Add(*k.Metrics.ToVendor)
 		}
@@ -49,11 +51,14 @@ func products(rec *record.Record) finding.List {
 		if iteration.N > 0 {
 			text += ", " + iteration.Text(faster) + " as fast as by the vendor's products"
 		}
+		if hybrid.N > 0 {
+			text += "; with our triangles and its B·X " + hybrid.Text(faster)
+		}
 		out = append(out, finding.Finding{Code: CodeProduct, Text: text + "."})
 	}
 	var parts []string
 	if best != nil {
-		parts = append(parts, fmt.Sprintf("best product %s of %s at %s (effective)", plain.Line(What(best)), plain.Line(ShapeOf(best).Title()), unit.Flops(*best.Metrics.Effective)))
+		parts = append(parts, fmt.Sprintf("best product %s of %s at %s (effective)", plain.Line(What(best)), plain.Line(ShapeOf(best).Title()), unit.Flops(*best.Metrics.Effective))+kernel.Shares(rec, best))
 	}
 	if full.N > 0 {
 		parts = append(parts, full.Text(faster)+" as fast as without symmetry")

@@ -36,10 +36,11 @@ const (
 	Fused   = "fused"
 	Unfused = "unfused"
 	Copy    = "copy"
-	// Of products: our own, with every tile of a symmetric one, and the vendor's.
+	// Of products: our own, with every tile of a symmetric one, the vendor's, and a sequence of both.
 	Own    = "own"
 	Full   = "full"
 	Vendor = "vendor"
+	Hybrid = "hybrid"
 	// Pass is a pass over memory, Sequence all launches of one step.
 	Pass     = "pass"
 	Sequence = "sequence"
@@ -50,7 +51,7 @@ const (
 
 // Roles lists them all.
 func Roles() []string {
-	return []string{Reference, Preset, Best, Tune, SizeSweep, Fused, Unfused, Copy, Own, Full, Vendor, Pass, Sequence, Choice, Torch}
+	return []string{Reference, Preset, Best, Tune, SizeSweep, Fused, Unfused, Copy, Own, Full, Vendor, Hybrid, Pass, Sequence, Choice, Torch}
 }
 
 // Kernel is one kernel, or a sequence of kernels, at one shape on one device: a
@@ -180,11 +181,30 @@ func (t *KernelTiming) Clock() (hz, fell float64) {
 	return hz, fell
 }
 
+// Most are the highest conditions of the passes, each by itself.
+func (t *KernelTiming) Most() (most Conditions) {
+	if t == nil {
+		return most
+	}
+	for _, c := range t.Conditions {
+		most.Clock, most.Power, most.PowerLimit = max(most.Clock, c.Clock), max(most.Power, c.Power), max(most.PowerLimit, c.PowerLimit)
+		most.Temperature, most.MemoryTemperature = max(most.Temperature, c.Temperature), max(most.MemoryTemperature, c.MemoryTemperature)
+	}
+	return most
+}
+
 // ConditionsText is what the device was like, in a few words; empty where nothing was read.
 func (t *KernelTiming) ConditionsText() string {
 	var parts []string
 	if hz, _ := t.Clock(); hz > 0 {
 		parts = append(parts, unit.Hertz(hz))
+	}
+	most := t.Most()
+	if most.Power > 0 {
+		parts = append(parts, fmt.Sprintf("%.0f W", most.Power))
+	}
+	if most.Temperature > 0 {
+		parts = append(parts, fmt.Sprintf("%.0f °C", most.Temperature))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -270,6 +290,17 @@ func (s Shape) Text() string {
 func (k *Kernel) LaunchBound() bool {
 	t := k.Timing
 	return t != nil && t.Launch != nil && t.Seconds != nil && t.Seconds.Median < 2**t.Launch
+}
+
+// Bound names what the rate is of, where that is not the memory: launch-bound, cache-resident.
+func (k *Kernel) Bound() string {
+	switch {
+	case k.LaunchBound():
+		return "launch-bound"
+	case k.CacheResident:
+		return "cache-resident"
+	}
+	return ""
 }
 
 // LeftWrong is true if the row left wrong elements, or more error than a check's bar.

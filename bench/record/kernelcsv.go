@@ -65,12 +65,9 @@ var kernelColumns = []column[Kernel]{
 	{"count", whole(func(k *Kernel) int64 { return k.Shape.Count })},
 	{"choice", func(_ *Record, k *Kernel) string { return strconv.Itoa(k.Config.Choice) }},
 	{"workspace_bytes", whole(func(k *Kernel) int64 { return k.Config.Workspace })},
-	{"clock_Hz", timingCell(func(t *KernelTiming) string {
-		if hz, _ := t.Clock(); hz > 0 {
-			return table.Number(&hz)
-		}
-		return ""
-	})},
+	{"clock_Hz", condition(func(t *KernelTiming) float64 { hz, _ := t.Clock(); return hz })},
+	{"power_W", condition(func(t *KernelTiming) float64 { return t.Most().Power })},
+	{"temperature_C", condition(func(t *KernelTiming) float64 { return t.Most().Temperature })},
 }
 
 func whole(of func(*Kernel) int64) func(*Record, *Kernel) string {
@@ -89,6 +86,16 @@ func timingCell(cell func(*KernelTiming) string) func(*Record, *Kernel) string {
 		}
 		return cell(k.Timing)
 	}
+}
+
+// condition makes a cell of what the device was like, empty where that was not read.
+func condition(of func(*KernelTiming) float64) func(*Record, *Kernel) string {
+	return timingCell(func(t *KernelTiming) string {
+		if v := of(t); v > 0 {
+			return table.Number(&v)
+		}
+		return ""
+	})
 }
 
 // times makes a cell of the times, empty where there are none.

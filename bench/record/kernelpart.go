@@ -28,11 +28,24 @@ type KernelSamples struct {
 type Conditions struct {
 	// Mean clock of the compute units during the batches, counted by themselves, in hertz.
 	Clock float64 `json:"clock,omitempty"`
+	// Power that the GPU drew, as its driver averages it, directly behind the last batch, in watts.
+	Power float64 `json:"power,omitempty"`
+	// Highest power that its driver lets it draw, in watts.
+	PowerLimit float64 `json:"power_limit,omitempty"`
+	// Temperature of the hottest sensor of its chips at the same time, in degrees Celsius.
+	Temperature float64 `json:"temperature,omitempty"`
+	// Temperature of its memory at the same time, in degrees Celsius.
+	MemoryTemperature float64 `json:"memory_temperature,omitempty"`
 }
 
 func (c *Conditions) check() error {
-	if c != nil && !finite(c.Clock) {
-		return fmt.Errorf("a clock of %g Hz", c.Clock)
+	if c == nil {
+		return nil
+	}
+	for _, v := range []float64{c.Clock, c.Power, c.PowerLimit, c.Temperature, c.MemoryTemperature} {
+		if !finite(v) {
+			return fmt.Errorf("a clock, power or temperature of %g", v)
+		}
 	}
 	return nil
 }
@@ -152,7 +165,7 @@ func (rec *Record) compare(k *Kernel) {
 		}
 	case Own:
 		m.ToFull, m.ToVendor = times(Full), times(Vendor)
-	case Full, Sequence:
+	case Full, Sequence, Hybrid:
 		m.ToVendor = times(Vendor)
 	}
 }

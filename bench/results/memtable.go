@@ -103,11 +103,8 @@ func noteText(rec *record.Record, r *record.Kernel) string {
 	if r.Status != record.OK {
 		notes = append(notes, string(r.Status))
 	}
-	switch {
-	case r.LaunchBound():
-		notes = append(notes, "launch-bound")
-	case r.CacheResident:
-		notes = append(notes, "cache-resident")
+	if bound := r.Bound(); bound != "" {
+		notes = append(notes, bound)
 	}
 	if r.Timing == nil && r.Status == record.OK {
 		notes = append(notes, "not timed")

@@ -111,4 +111,4 @@ func Change(x float64) string {
 func Hertz(v float64) string { return fmt.Sprintf("%.2f GHz", v/1e9) }
 
 // Flops prints floating-point operations per second.
-func Flops(v float64) string { return fmt.Sprintf("%.3g TFLOP/s", v/1e12) }
+func Flops(v float64) string { return Digits(v/1e12) + " TFLOP/s" }

@@ -10,6 +10,7 @@ import (
 	"zbench/bench/engine"
 	"zbench/bench/spec"
 	"zbench/hbm"
+	"zbench/internal/linux"
 	"zbench/internal/native"
 )
 
@@ -86,7 +87,8 @@ func (b kernelBench) checked(want *spec.Spec, file string) error {
 func (b kernelBench) opened(ctx context.Context, s State, o *runOptions) (*engine.Kernels, error) {
 	to := hbm.Opening{
 		Spec: &o.want, Native: native.Choice{Backend: o.want.Backend, Getenv: s.Getenv}, Host: hostFacts(s), Rule: engine.KernelRule(o.want.Kernels),
-		Say: func(text string) { s.note(o.quiet, "%s\n", text) }, Help: flagsHelp(b.Name),
+		Sense: linux.Tree{FS: treeFS{s.FS, "/"}}.Sense,
+		Say:   func(text string) { s.note(o.quiet, "%s\n", text) }, Help: flagsHelp(b.Name),
 	}
 	cache, err := o.libraries.fill(ctx, s, &to.Native)
 	if err != nil {

@@ -25,7 +25,8 @@ type Config struct {
 	Device int
 	All    bool
 	// Seed is of the data.
-	Seed uint64
+	Seed  uint64
+	Sense hbm.Sense
 	// Say receives the shape that starts; may be nil.
 	Say func(string)
 }

@@ -43,7 +43,7 @@ func begin(o hbm.Opening) (*engine.Kernels, error) {
 		}
 		o.Native.Machine = Machine(n, o.Spec.Faults)
 	}
-	d, err := Open(Config{Native: o.Native, Device: k.Device, All: k.Reachable, Seed: o.Spec.Seed, Say: o.Say})
+	d, err := Open(Config{Native: o.Native, Device: k.Device, All: k.Reachable, Seed: o.Spec.Seed, Sense: o.Sense, Say: o.Say})
 	if errors.Is(err, native.ErrDevice) {
 		err = exit.UsageError(err, o.Help)
 	}

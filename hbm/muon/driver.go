@@ -26,7 +26,8 @@ type Config struct {
 	// of the sides kept; 0 emulates the shape itself.
 	Reduce int
 	// Seed is of the gradients, momenta and weights.
-	Seed uint64
+	Seed  uint64
+	Sense hbm.Sense
 	// Say receives the shape that starts, and its reduced shape; may be nil.
 	Say func(string)
 }

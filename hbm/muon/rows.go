@@ -79,23 +79,27 @@ func (d *Driver) products(s method.Shape) []entry {
 	return all
 }
 
-// iterations lists Newton–Schulz by our products, and by the vendor's.
+// iterations lists Newton–Schulz by our products, by the vendor's, and by our symmetric ones with the
+// vendor's B·X.
 func (d *Driver) iterations(s method.Shape) []entry {
 	own := entry{kernel: method.Iteration, role: record.Sequence, fresh: true, set: method.IterationSet(s, true), steps: (*Work).Iterate}
-	steps, panelled := float64(len(d.cfg.Coefficients.Steps)), 0.0
+	steps, panelled, mixed := float64(len(d.cfg.Coefficients.Steps)), 0.0, 0.0
 	for _, p := range method.Products() {
 		own.effective += steps * p.Effective(s)
 		own.executed += steps * p.Executed(s, p.Tile(s, d.info.Units), false)
 		own.bytes += steps * p.Traffic(s)
 		panelled += steps * p.Panelled(s, method.PanelRows)
+		mixed += steps * p.Executed(s, p.Tile(s, d.info.Units), !p.Symmetric())
 	}
 	if !d.vendors() || s.Short() < vendorSide {
 		return []entry{own}
 	}
 	v := own
-	v.role, v.library, v.steps = record.Vendor, d.blas.Library.Name, (*Work).VendorIterate
+	v.role, v.library, v.steps = record.Vendor, d.blas.Library.Name, func(w *Work) []native.Step { return w.VendorIterate(false) }
 	v.executed, v.bytes, v.set = panelled, steps*method.VendorTraffic(s), method.IterationSet(s, false)
-	return []entry{own, v}
+	h := v
+	h.role, h.executed, h.steps = record.Hybrid, mixed, func(w *Work) []native.Step { return w.VendorIterate(true) }
+	return []entry{own, v, h}
 }
 
 // The passes over memory beside method.Prepare.
@@ -213,7 +217,7 @@ func (d *Driver) take(t target, e entry, rule stat.Rule, pass int) ([]record.Par
 	if err := d.timer.Load([][]native.Step{e.steps(w)}); err != nil {
 		return nil, err
 	}
-	samples, err := hbm.Time(d.timer, rule, d.batch, d.settle)
+	samples, err := hbm.Time(d.timer, rule, d.batch, d.settle, func(int) record.Conditions { return d.cfg.Sense.Of(d.about) })
 	if err != nil {
 		return nil, err
 	}

@@ -76,19 +76,20 @@ func (w *Work) vendorProduct(p method.Product) native.Step {
 // VendorIterate is all of Newton–Schulz by the vendor's products. Those know no
 // symmetry: X·Xᵀ and A² are made in panels of rows as far as the diagonal, and zb_mirror
 // makes the other half. It adds b·A to c·A², and a·I, so that X = (aI + bA + cA²)·X
-// needs no sum. It leaves x alone: a tall matrix is transposed by whoever needs it so.
-func (w *Work) VendorIterate() []native.Step {
+// needs no sum. It leaves x alone: a tall matrix is transposed by whoever needs it so. With
+// hybrid X·Xᵀ and c·A² are our own triangles, which are whole.
+func (w *Work) VendorIterate(hybrid bool) []native.Step {
 	var steps []native.Step
 	for i := range w.d.cfg.Coefficients.Steps {
 		for _, p := range method.Products() {
-			steps = append(steps, w.vendorMake(p, i)...)
+			steps = append(steps, w.vendorMake(p, i, hybrid)...)
 		}
 	}
 	return steps
 }
 
 // vendorMake is one product of a step of VendorIterate.
-func (w *Work) vendorMake(p method.Product, i int) []native.Step {
+func (w *Work) vendorMake(p method.Product, i int, hybrid bool) []native.Step {
 	var steps []native.Step
 	multiply := func(all ...native.Gemm) {
 		for _, g := range all {
@@ -96,20 +97,30 @@ func (w *Work) vendorMake(p method.Product, i int) []native.Step {
 		}
 	}
 	c := w.d.cfg.Coefficients.Steps[i]
+	if hybrid && p.Symmetric() {
+		steps = w.product(p, i, [3]float64{2: c[2]}, false)
+	}
 	for first := 0; first < w.shape.Batch; first += w.d.most {
 		batch := min(w.d.most, w.shape.Batch-first)
 		a, b := w.matrix(w.a, w.m, w.m, first), w.matrix(w.b, w.m, w.m, first)
 		x := w.matrix(w.x[turn(i)], w.m, w.n, first)
-		switch p {
-		case method.Gram:
+		switch {
+		case p == method.Gram && hybrid:
+		case p == method.Gram:
 			multiply(w.panels(a, x, w.n, batch, 1)...)
 			steps = append(steps, w.mirror(a, uint64(0), 0, 0, batch))
-		case method.Square:
-			multiply(w.panels(b, a, w.m, batch, c[2])...)
+		case p == method.Square:
+			if !hybrid {
+				multiply(w.panels(b, a, w.m, batch, c[2])...)
+			}
 			steps = append(steps, w.mirror(b, a.At, c[1], c[0], batch))
 		default:
 			to := w.matrix(w.x[turn(i+1)], w.m, w.n, first)
-			multiply(native.Gemm{C: to, A: b, B: x, M: w.m, N: w.n, K: w.m, Batch: batch, Alpha: 1, Plain: true})
+			n := w.n
+			if hybrid { // our kernels read the zeros behind a row: the product of those makes the next
+				n = x.Row
+			}
+			multiply(native.Gemm{C: to, A: b, B: x, M: w.m, N: n, K: w.m, Batch: batch, Alpha: 1, Plain: true})
 		}
 	}
 	return steps

@@ -65,7 +65,7 @@ func TestVendorProducts(t *testing.T) {
 	}
 }
 
-// Newton–Schulz by a vendor's products is float64's, and ours, and its A and B are
+// Newton–Schulz by a vendor's products, all or B·X alone, is float64's, and ours, and its A and B are
 // symmetric to the last bit: of both orientations, with edges, in panels of one tile, and
 // in launches of two matrices.
 func TestVendorIteration(t *testing.T) {
@@ -78,15 +78,17 @@ func TestVendorIteration(t *testing.T) {
 				w := work(t, d, s.Rows, s.Cols, s.Batch)
 				checks, err := w.Check()
 				passes(t, checks, err)
-				v := work(t, d, s.Rows, s.Cols, s.Batch) // with nothing of ours in it
-				c, err := v.checkVendor()
-				passes(t, []record.Check{c}, err)
-				v.panel = 1
-				products, err := v.VendorProducts()
-				passes(t, products, err)
-				require.Len(t, products, 4, "three products, symmetry")
-				t.Logf("%s: %.2g of %.2g against float64 (ours %.2g of %.2g)", s, c.Found.Frobenius, c.Bar.Frobenius,
-					checks[0].Found.Frobenius, checks[0].Bar.Frobenius)
+				for _, hybrid := range []bool{false, true} {
+					v := work(t, d, s.Rows, s.Cols, s.Batch) // with nothing of ours in it
+					c, err := v.checkVendor(hybrid)
+					passes(t, []record.Check{c}, err)
+					v.panel = 1
+					products, err := v.VendorProducts(hybrid)
+					passes(t, products, err)
+					require.Len(t, products, 4, "three products, symmetry")
+					t.Logf("%s, hybrid %v: %.2g of %.2g against float64 (ours %.2g of %.2g)", s, hybrid, c.Found.Frobenius, c.Bar.Frobenius,
+						checks[0].Found.Frobenius, checks[0].Bar.Frobenius)
+				}
 			}
 		})
 	}
@@ -161,7 +163,7 @@ func TestRows(t *testing.T) {
 			want = []string{
 				"X·Xᵀ", "X·Xᵀ, every tile", "X·Xᵀ, libcublas.so.12", "bA + cA²", "bA + cA², every tile", "bA + cA², libcublas.so.12",
 				"aX + BX", "aX + BX, libcublas.so.12", method.Prepare, "scale, transpose", method.Iteration,
-				method.Iteration + ", libcublas.so.12", "weight update",
+				method.Iteration + ", libcublas.so.12", method.Iteration + ", own triangles and libcublas.so.12", "weight update",
 			}
 		}
 		require.Equal(t, want, names)

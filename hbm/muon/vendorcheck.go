@@ -2,22 +2,31 @@ package muon
 
 import (
 	"errors"
+	"fmt"
 
 	"gonum.org/v1/gonum/mat"
 
 	"zbench/bench/record"
 )
 
+// by says how a vendor's products take part.
+func by(hybrid bool) string {
+	if hybrid {
+		return "by own triangles and the vendor's product"
+	}
+	return "by the vendor's products"
+}
+
 // checkVendor holds Newton–Schulz by the vendor's products against float64, at a shape
 // that float64 can follow and that it is offered for, and each product of it in full size.
-func (d *Driver) checkVendor(t target) ([]record.Check, error) {
+func (d *Driver) checkVendor(t target, hybrid bool) ([]record.Check, error) {
 	s := t.runs.Reduced(checkSide)
 	s.Rows, s.Cols = max(s.Rows, vendorSide), max(s.Cols, vendorSide)
 	small, err := d.NewWork(s)
 	if err != nil {
 		return nil, err
 	}
-	exact, err := small.checkVendor()
+	exact, err := small.checkVendor(hybrid)
 	if err = errors.Join(err, small.Close()); err != nil {
 		return nil, err
 	}
@@ -25,19 +34,19 @@ func (d *Driver) checkVendor(t target) ([]record.Check, error) {
 	if err != nil {
 		return nil, err
 	}
-	products, err := w.VendorProducts()
+	products, err := w.VendorProducts(hybrid)
 	return append([]record.Check{exact}, products...), err
 }
 
 // checkVendor is of the first and the last matrix. The panels are of one tile, so that
 // there are several.
-func (w *Work) checkVendor() (record.Check, error) {
-	c := record.Check{Shape: w.shape.String(), What: checkedVendor}
+func (w *Work) checkVendor(hybrid bool) (record.Check, error) {
+	c := record.Check{Shape: w.shape.String(), What: fmt.Sprintf("update %s against float64", by(hybrid))}
 	w.panel = 1
 	if err := w.Fill(); err != nil {
 		return c, err
 	}
-	if err := w.d.run(append(w.Before(), w.VendorIterate()...)...); err != nil {
+	if err := w.d.run(append(w.Before(), w.VendorIterate(hybrid)...)...); err != nil {
 		return c, err
 	}
 	for _, i := range w.ends() {

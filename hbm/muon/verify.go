@@ -84,7 +84,6 @@ const (
 	checkedWeight    = "weight against float64"
 	checkedSymmetry  = "X·Xᵀ and bA + cA² symmetric to the last bit"
 	checkedTranspose = "aX + BX and its transpose equal to the last bit"
-	checkedVendor    = "update by the vendor's products against float64"
 )
 
 // sampled names a check of random elements, whole one of a whole product in every step.
@@ -126,13 +125,15 @@ func byKernel(checks []record.Check) map[string][]record.Check {
 func (d *Driver) checksOf(t target, e entry) ([]record.Check, error) {
 	checks, err := d.check(t)
 	if err == nil && e.byVendor() {
-		return d.checkVendor(t)
+		return d.checkVendor(t, e.role == record.Hybrid)
 	}
 	return checks[method.What(&record.Kernel{Kernel: e.kernel, Role: e.role})], err
 }
 
-// byVendor tells whether it is Newton–Schulz by the vendor's products.
-func (e entry) byVendor() bool { return e.role == record.Vendor && e.kernel == method.Iteration }
+// byVendor tells whether it is Newton–Schulz with the vendor's products.
+func (e entry) byVendor() bool {
+	return (e.role == record.Vendor || e.role == record.Hybrid) && e.kernel == method.Iteration
+}
 
 // verdict is what a row's checks come to. A vendor's product alone has none.
 func verdict(e entry, checks []record.Check) *record.Verified {

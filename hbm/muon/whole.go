@@ -50,13 +50,13 @@ func (w *Work) EveryTile(elements int) ([]record.Check, error) {
 }
 
 // VendorProducts is Products for a vendor's products.
-func (w *Work) VendorProducts() ([]record.Check, error) {
+func (w *Work) VendorProducts(hybrid bool) ([]record.Check, error) {
 	if err := w.d.run(w.Before()...); err != nil {
 		return nil, err
 	}
 	return w.wholes(maker{
-		launches: w.vendorMake, vendor: true,
-		name: func(p method.Product) string { return p.String() + " by the vendor's products" },
+		launches: func(p method.Product, i int) []native.Step { return w.vendorMake(p, i, hybrid) }, vendor: true,
+		name: func(p method.Product) string { return p.String() + " " + by(hybrid) },
 	}, len(w.d.cfg.Coefficients.Steps), method.Products())
 }
 

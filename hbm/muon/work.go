@@ -163,6 +163,11 @@ func (w *Work) After() native.Step {
 // Product is one product of Newton–Schulz step i; full makes every tile of one
 // that is symmetric. A batch that is larger than a grid takes several launches.
 func (w *Work) Product(p method.Product, i int, full bool) []native.Step {
+	return w.product(p, i, w.d.cfg.Coefficients.Steps[i], full)
+}
+
+// product is Product with factors of its own.
+func (w *Work) product(p method.Product, i int, factors [3]float64, full bool) []native.Step {
 	tile := p.Tile(w.shape, w.d.info.Units)
 	kind := "product"
 	if p.Symmetric() && !full {
@@ -171,7 +176,7 @@ func (w *Work) Product(p method.Product, i int, full bool) []native.Step {
 	m, n, k := p.Dims(w.shape)
 	var steps []native.Step
 	for first := 0; first < w.shape.Batch; first += w.d.most {
-		args := append(w.operands(p, i, first), uint32(m), uint32(n), uint32(k)) //nolint:gosec // sides are at most MaxSide
+		args := append(w.operands(p, i, factors, first), uint32(m), uint32(n), uint32(k)) //nolint:gosec // sides are at most MaxSide
 		steps = append(steps, w.step(fmt.Sprintf("zb_%s_%d", kind, tile), p.Blocks(w.shape, tile, full), min(w.d.most, w.shape.Batch-first), 4*w.d.wave, args...))
 	}
 	return steps
@@ -179,8 +184,7 @@ func (w *Work) Product(p method.Product, i int, full bool) []native.Step {
 
 // operands are a product's arguments but for its sizes, from the first-th matrix
 // on.
-func (w *Work) operands(p method.Product, i, first int) []any {
-	step := w.d.cfg.Coefficients.Steps[i]
+func (w *Work) operands(p method.Product, i int, step [3]float64, first int) []any {
 	from, to := turn(i), turn(i+1)
 	none := uint64(0)
 	of := func(offset int64, rows, cols int) native.Address {

@@ -6,6 +6,8 @@ import (
 	"testing/fstest"
 
 	"github.com/stretchr/testify/require"
+
+	"zbench/bench/record"
 )
 
 func tree(files map[string]string) Tree {
@@ -135,4 +137,22 @@ func FuzzParsers(f *testing.F) {
 		made := tree(map[string]string{"sys/class/kfd/kfd/topology/nodes/1/properties": text})
 		require.LessOrEqual(t, len(made.Packages()), 1)
 	})
+}
+
+// A GPU's hwmon as amdgpu writes it: the average before what is momentary, the hottest sensor,
+// the memory by itself. What is not there, or no number, is zero.
+func TestSense(t *testing.T) {
+	tree := fstest.MapFS{}
+	for name, text := range map[string]string{
+		"power1_average": "745000000", "power1_input": "800000000", "power1_cap": "750000000", "temp1_label": "edge", "temp1_input": "61000",
+		"temp2_label": "junction", "temp2_input": "95000", "temp3_label": "mem", "temp3_input": "88000",
+	} {
+		tree["sys/bus/pci/devices/0000:c5:00.0/hwmon/hwmon7/"+name] = &fstest.MapFile{Data: []byte(text + "\n")}
+	}
+	s := Tree{FS: tree}
+	require.Equal(t, record.Conditions{Power: 745, PowerLimit: 750, Temperature: 95, MemoryTemperature: 88}, s.Sense("0000:C5:00.0"))
+	require.Equal(t, record.Conditions{}, s.Sense("0000:c6:00.0"))
+	delete(tree, "sys/bus/pci/devices/0000:c5:00.0/hwmon/hwmon7/power1_average")
+	tree["sys/bus/pci/devices/0000:c5:00.0/hwmon/hwmon7/temp2_input"] = &fstest.MapFile{Data: []byte("N/A\n")}
+	require.Equal(t, record.Conditions{Power: 800, PowerLimit: 750, Temperature: 61, MemoryTemperature: 88}, s.Sense("0000:c5:00.0"))
 }

@@ -1,0 +1,94 @@
+package judge
+
+import (
+	"fmt"
+	"math"
+
+	"zbench/bench/backend"
+	"zbench/bench/device"
+	"zbench/bench/finding"
+	"zbench/bench/record"
+	"zbench/bench/unit"
+)
+
+const (
+	// lowClock is the part of the highest clock below which a finding names the clock.
+	lowClock = 0.75
+	// fellClock is the part of the clock that is lost from the first pass to the last.
+	fellClock = 0.05
+	// expectedClock is the part of the clock that others measured under such a load from
+	// which a low one is no surprise.
+	expectedClock = 0.9
+)
+
+// lowClock tells of rows whose compute units ran well below the highest clock that the driver
+// reports. Of products that is a note where others measured it under such a load.
+func (j judgedKernels) lowClock() finding.List {
+	n, least, expected := 0, 1.0, true
+	worst, timed := (*record.Kernel)(nil), 0
+	for i := range j.Kernels {
+		k := &j.Kernels[i]
+		hz, _ := k.Timing.Clock()
+		highest := j.DeviceOf(k).Clock
+		if hz > 0 {
+			timed++
+		}
+		if hz == 0 || highest == 0 || hz >= lowClock*highest {
+			continue
+		}
+		if n++; hz/highest < least {
+			worst, least = k, hz/highest
+		}
+		expected = expected && hz >= expectedClock*j.loadedClock(k)
+	}
+	if worst == nil {
+		return nil
+	}
+	hz, _ := worst.Timing.Clock()
+	text := fmt.Sprintf("Clock: in %d of %s the compute units ran below %s of their highest clock, %s. Lowest, %s: %s, %s",
+		n, unit.Count(int64(timed), "case"), unit.Part(lowClock), unit.Hertz(j.DeviceOf(worst).Clock), j.name(worst), unit.Hertz(hz), unit.Part(least))
+	if most := worst.Timing.Most(); most.Power > 0 && most.PowerLimit > 0 {
+		text += fmt.Sprintf(", at %.0f W of the %.0f W that it may draw", most.Power, most.PowerLimit)
+	}
+	if expected {
+		return finding.List{{Code: CodeClock, Text: text + "; others measured " + unit.Hertz(j.loadedClock(worst)) + " under such products."}}
+	}
+	return clockFinding(worst, text+".")
+}
+
+// fellClock tells of rows whose clock fell from the first pass to the last.
+func (j judgedKernels) fellClock() finding.List {
+	n, most := 0, fellClock
+	var worst *record.Kernel
+	for i := range j.Kernels {
+		k := &j.Kernels[i]
+		if _, lost := k.Timing.Clock(); lost > fellClock {
+			if n++; lost > most {
+				worst, most = k, lost
+			}
+		}
+	}
+	if worst == nil {
+		return nil
+	}
+	c := worst.Timing.Conditions
+	return clockFinding(worst, fmt.Sprintf("Clock: in %s it fell during the run by more than %s. At the most, %s: from %s to %s.",
+		unit.Count(int64(n), "case"), unit.Part(fellClock), j.name(worst), unit.Hertz(c[0].Clock), unit.Hertz(c[len(c)-1].Clock)))
+}
+
+func clockFinding(k *record.Kernel, text string) finding.List {
+	return finding.List{{
+		Code: CodeClock, Severity: finding.Warning, Text: text, Subject: &finding.Subject{Kind: finding.GPU, Name: fmt.Sprintf("GPU %d", k.Device)},
+		Hint: "Look at power limit, temperature and throttling (" + backend.Tools() + "); compare rates with others' at the same clock.",
+	}}
+}
+
+// loadedClock is what others measured under products of the row's type on such a GPU;
+// infinite where none is known.
+func (j judgedKernels) loadedClock(k *record.Kernel) float64 {
+	d := j.DeviceOf(k)
+	if r, ok := device.ReachOf(d.Name, k.Dtype); ok && r.Clock > 0 && d.Kind == record.GPU && k.Metrics.Effective != nil {
+		return r.Clock
+	}
+	return math.Inf(1)
+}
