@@ -2,6 +2,7 @@ package rccl_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -202,4 +203,46 @@ func TestWorkIsTimedBesideMessages(t *testing.T) {
 			})
 		}
 	}
+}
+
+// Of 20 seeds with others on the network, and with kernels that lose to collectives, each is named as what it is, and
+// of 20 without none.
+func TestPlantedContentionIsNamed(t *testing.T) {
+	w := spec.World{Nodes: 2, GPUsPerNode: 4, GPUsPerProcess: 1}
+	var nodes []trace.Node
+	for i := range 24 {
+		nodes = append(nodes, trace.Node{Seconds: 1e-3}, trace.Node{Call: &trace.Call{Collective: "all_reduce", Dtype: "float", Bytes: 32 << 20}, After: []int{2 * i}})
+	}
+	s, err := replay.Schedule(nodes, replay.Finder(plan.Axes{World: w}, nil))
+	require.NoError(t, err)
+	do := []plan.StepDo{plan.StepTriad, plan.StepGemm}
+	network, computing := 0, 0
+	for seed := range uint64(20) {
+		random := rand.New(rand.NewPCG(seed, 5)) //nolint:gosec // test data
+		for _, faults := range [][]string{
+			nil,
+			{fmt.Sprintf("contention:part=%g,times=%g,launches=%d", 0.2+0.6*random.Float64(), 1.5+2*random.Float64(), 2+random.IntN(4))},
+			{fmt.Sprintf("beside:times=%g", 1.05+0.3*random.Float64())},
+		} {
+			d, _ := open(t, w, fabric.Conditions{Seed: seed, Faults: faults}, nil)
+			allocate(t, d, s.Cases)
+			launch, err := replay.Unit(t.Context(), d, 0, do[seed%2])
+			require.NoError(t, err)
+			c, err := replay.TakeContention(t.Context(), d, 0, s, do[seed%2], launch)
+			require.NoError(t, err)
+			busy, named := c.Messages.Busy != nil, c.Named(0.005)
+			switch {
+			case faults == nil:
+				require.False(t, busy || named, "seed %d: %+v %+v", seed, c, c.Messages.Busy)
+			case faults[0][0] == 'c':
+				require.False(t, named, "seed %d: %+v", seed, c)
+				network += map[bool]int{true: 1}[busy]
+			default:
+				require.False(t, busy, "seed %d: %+v", seed, c.Messages.Busy)
+				computing += map[bool]int{true: 1}[named]
+			}
+			require.NoError(t, d.Close())
+		}
+	}
+	require.Equal(t, []int{20, 20}, []int{network, computing})
 }

@@ -129,7 +129,7 @@ func heatOf(h document.HeatMap) picture {
 	var keys []key
 	for _, s := range heatSteps {
 		height := s.height * 14
-		keys = append(keys, keyOf(s.says, 28, layer{series: -1, areas: []area{{role: s.role, box: box{1, 7 - height/2, 27, 7 + height/2}}}}))
+		keys = append(keys, keyOf(s.text(h), 28, layer{series: -1, areas: []area{{role: s.role, box: box{1, 7 - height/2, 27, 7 + height/2}}}}))
 	}
 	return pictureOf(h.ID, h.Title, h.Table, joined(bothWidths(h.ID, false, layOutHeat(h, wideHeat), layOutHeat(h, narrowHeat))), keys)
 }

@@ -26,6 +26,14 @@ var heatSteps = []heatStep{
 	{"s4", 0.92, 3, "from 3 times the limit"},
 }
 
+// text is what a height means; in a landscape the limit is no verdict, and its numbers stand here.
+func (s heatStep) text(h document.HeatMap) string {
+	if h.Landscape {
+		return fmt.Sprintf("from %.3g %%", 100*max(0, s.from*h.Limit))
+	}
+	return s.says
+}
+
 // heatStepOf is the height of a share; −1 without a value.
 func heatStepOf(h document.HeatMap, share float64) int {
 	if math.IsNaN(share) {
@@ -68,7 +76,15 @@ func layOutHeat(h document.HeatMap, f heatForm) scene {
 	cell := f.cell(h)
 	s := scene{width: f.width, height: f.head + cell.y*float64(len(h.Rows)) + 6, title: h.Title, desc: describeHeat(h)}
 	if f == aloneHeat {
-		s.layers = append(s.layers, layer{series: -1, texts: []label{titleOf(h.Title, f.font, f.width, f.font)}})
+		texts := []label{titleOf(h.Title, f.font, f.width, f.font)}
+		if h.Landscape { // no key stands beside it
+			var says []string
+			for _, step := range heatSteps {
+				says = append(says, step.text(h))
+			}
+			texts = append(texts, label{role: "muted", text: "Thin to thick: " + strings.Join(says, ", "), at: vec{f.font, 3.4 * f.font}, size: f.font * 0.95, anchor: start})
+		}
+		s.layers = append(s.layers, layer{series: -1, texts: texts})
 	}
 	marks := layer{series: -1}
 	for i, row := range h.Shares {
@@ -92,9 +108,12 @@ func layOutHeat(h document.HeatMap, f heatForm) scene {
 // heatCell is a cell that has lost the limit.
 type heatCell struct{ row, column int }
 
-// faulty are the cells that have lost the limit, the worst first.
+// faulty are the cells that are named: those that have lost the limit, the worst first.
 func faulty(h document.HeatMap) []heatCell {
 	var out []heatCell
+	if h.Landscape {
+		return nil
+	}
 	for i, row := range h.Shares {
 		for k, share := range row {
 			if heatStepOf(h, share) >= 2 {
@@ -189,9 +208,12 @@ func commonPrefix(names []string) string {
 	return prefix
 }
 
-// describeHeat names the worst cells.
+// describeHeat names the worst cells, of a landscape its ends.
 func describeHeat(h document.HeatMap) string {
 	var named []string
+	if all := slices.Concat(h.Shares...); h.Landscape && len(all) > 0 {
+		return fmt.Sprintf("Shares lost from %.0f %% to %.0f %%.", 100*slices.Min(all), 100*slices.Max(all))
+	}
 	for _, c := range faulty(h) {
 		named = append(named, fmt.Sprintf("%s, %s: %.0f %% lost.", h.Rows[c.row], h.Columns[c.column], 100*h.Shares[c.row][c.column]))
 	}

@@ -53,3 +53,31 @@ func TestHeatMapNamesFaultyCells(t *testing.T) {
 	require.Empty(t, commonPrefix([]string{"node1"}))
 	require.Empty(t, commonPrefix([]string{"0–1", "0–2"}[:1]))
 }
+
+// In a landscape every cell may have lost the limit: none is named, rows and as many columns as have room are,
+// and nothing overlaps.
+func TestHeatMapAsALandscape(t *testing.T) {
+	for _, f := range []heatForm{wideHeat, narrowHeat, aloneHeat} {
+		for _, n := range []int{2, 9, 65} {
+			h := document.HeatMap{ID: "tiles", Title: "Share lost", Limit: 0.1, Landscape: true}
+			for k := range n {
+				h.Columns = append(h.Columns, fmt.Sprint(1024+64*k))
+			}
+			for i := range 6 {
+				h.Rows, h.Shares = append(h.Rows, fmt.Sprint(1024<<i)), append(h.Shares, slices.Repeat([]float64{0.4}, n))
+			}
+			s := layOutHeat(h, f)
+			var names []string
+			all := s.labels()
+			for i, l := range all {
+				names = append(names, l.text)
+				require.True(t, l.bounds().inside(box{0, 0, s.width, s.height}), "%d columns: %q sticks out", n, l.text)
+				require.False(t, slices.ContainsFunc(all[i+1:], func(o label) bool { return l.bounds().touches(o.bounds()) }), "%d columns: %q overlaps", n, l.text)
+			}
+			require.NotContains(t, fmt.Sprint(names), "% lost")
+			require.Subset(t, names, h.Rows)
+			require.Contains(t, names, "1024")
+			require.Equal(t, "Shares lost from 40 % to 40 %.", s.desc)
+		}
+	}
+}

@@ -96,6 +96,8 @@ type HeatMap struct {
 	Shares [][]float64
 	// Limit is the share from which a mark is bold.
 	Limit float64
+	// Landscape: many cells lose the limit, and the map is read as a whole. None is named.
+	Landscape bool
 	// Table is what the picture shows, for those who do not see it.
 	Table *Sheet
 }

@@ -368,22 +368,29 @@ func aroundInto(d *document.Document, rec *record.Record, all []*product) {
 		bars.Bars = append(bars.Bars, document.Bar{Label: fmt.Sprint(p.Hidden), Value: unit.Flops(p.Rate()), Length: p.Rate(), Weak: p.Hidden != hidden})
 		bars.Most = max(bars.Most, p.Rate())
 	}
-	d.Add("around", "Hidden sizes near by", bars, document.Sheet{Table: lossMap(points, all[0].device.Units), Label: "What tiles lose", Caption: fmt.Sprintf("Share lost to tiles over %d units, rows M, columns N", all[0].device.Units)})
+	d.Add("around", "Hidden sizes near by", bars, lossMap(points, all[0].device.Units))
 }
 
+// bold is the share lost from which a mark of the map is bold.
+const bold = 0.1
+
 // lossMap is what is lost over M and N for the hidden sizes, M in steps of the tokens that a tile has.
-func lossMap(points []Point, units int) table.Table {
-	columns := []string{"M \\ N"}
+func lossMap(points []Point, units int) document.HeatMap {
+	h := document.HeatMap{ID: "tiles", Title: fmt.Sprintf("Share lost to tiles over %d units, M (row) by N (column)", units), Limit: bold, Landscape: true}
 	for _, p := range points {
-		columns = append(columns, fmt.Sprint(p.Hidden))
+		h.Columns = append(h.Columns, fmt.Sprint(p.Hidden))
 	}
-	t := table.Of(columns)
+	t := table.Of(append([]string{"M \\ N"}, h.Columns...))
 	for m := int64(1024); m <= 32768; m *= 2 {
 		row := []string{fmt.Sprint(m)}
+		var shares []float64
 		for _, p := range points {
-			row = append(row, unit.Percent(Best(Shape{M: m, N: p.Hidden, K: 1, Batch: 1}, units).Lost))
+			lost := Best(Shape{M: m, N: p.Hidden, K: 1, Batch: 1}, units).Lost
+			shares, row = append(shares, lost), append(row, unit.Percent(lost))
 		}
+		h.Rows, h.Shares = append(h.Rows, row[0]), append(h.Shares, shares)
 		t.Add(row...)
 	}
-	return t
+	h.Table = &document.Sheet{Table: t, Label: "What tiles lose"}
+	return h
 }

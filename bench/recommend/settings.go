@@ -102,15 +102,17 @@ func (e *engine) keep() (kept, asIs *candidate) {
 	return kept, asIs
 }
 
-// snap rounds a setting up to a valid value of the knob.
-func (e *engine) snap(setting int64) int64 {
-	few := e.t.Settings(e.q.Params, e.run)
+func (e *engine) snap(setting int64) int64 { return Snap(e.t, e.q.Params, e.run, setting) }
+
+// Snap rounds a setting, in elements, up to a valid value of a trainer's knob.
+func Snap(t trainer.Trainer, params []trainer.Param, run trainer.Run, setting int64) int64 {
+	few := t.Settings(params, run)
 	if i := slices.IndexFunc(few, func(s int64) bool { return s >= setting }); i >= 0 {
 		return few[i]
 	} else if few != nil {
 		return few[len(few)-1]
 	}
-	step := e.t.Step(setting, e.run)
+	step := t.Step(setting, run)
 	return max(step, (setting+step-1)/step*step)
 }
 

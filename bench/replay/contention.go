@@ -108,6 +108,7 @@ func TakeContention(ctx context.Context, p plan.Player, first int, spin *plan.St
 	waits := stat.Quantile(plan.SlowestOf(seconds, DefaultBlock), 0.5) - c.With // seconds are the next call's, too
 	if c.Messages, err = TakeMessages(ctx, p, first+messages, first+bare, len(with.Sends)); err == nil {
 		c.Beside = max(0, c.Messages.Within-max(0, waits))
+		c.Messages.Late = nil // a rank that computes slowly for a step is no late one
 	}
 	return c, err
 }

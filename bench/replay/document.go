@@ -93,8 +93,8 @@ type Setting struct {
 	Elements int64 `json:"elements"`
 	// Messages of a step.
 	Messages int `json:"messages"`
-	// Predicted is the step by the curves, in seconds. No verdict depends on it.
-	Predicted float64 `json:"predicted"`
+	// Predicted is the step by the curves, in seconds; null without curves. No verdict depends on it.
+	Predicted *float64 `json:"predicted"`
 	// Steps are the timed steps, of the slowest rank; null where none was taken.
 	Steps *stat.Summary `json:"steps"`
 	// Difference from the first setting; null where too few steps were taken.
@@ -173,7 +173,7 @@ func (d *Document) Findings() finding.List {
 	}
 	if s := d.off(); s != nil {
 		list = append(list, finding.Finding{
-			Code: CodeOff, Severity: finding.Warning, Text: fmt.Sprintf("The curves predict other steps than those taken: with %s %s, and a step takes %s.", s.Amount, unit.Seconds(s.Predicted), unit.Seconds(s.Steps.Median)),
+			Code: CodeOff, Severity: finding.Warning, Text: fmt.Sprintf("The curves predict other steps than those taken: with %s %s, and a step takes %s.", s.Amount, unit.Seconds(*s.Predicted), unit.Seconds(s.Steps.Median)),
 			Hint: "something has changed since the sweep, or steps need what it does not have: sweep again, and look for a slow component",
 		})
 	}
@@ -197,15 +197,15 @@ func (d *Document) Slower() bool {
 		return true
 	}
 	s := d.off()
-	return s != nil && s.Steps.Median > s.Predicted
+	return s != nil && s.Steps.Median > *s.Predicted
 }
 
 // off is the setting whose prediction is the furthest off; nil if none is by more than offBy.
 func (d *Document) off() (worst *Setting) {
 	most := offBy
 	for i := range d.Settings {
-		if s := &d.Settings[i]; s.Steps != nil {
-			if by := math.Abs(s.Steps.Median/s.Predicted - 1); by > most {
+		if s := &d.Settings[i]; s.Steps != nil && s.Predicted != nil {
+			if by := math.Abs(s.Steps.Median / *s.Predicted - 1); by > most {
 				worst, most = s, by
 			}
 		}
@@ -289,9 +289,14 @@ func (d *Document) Shown() *document.Document {
 		out.Simulate()
 	}
 	if c := d.chart(); !c.Empty() {
-		out.Add("steps", "Predicted and measured", document.Plot{Chart: c})
+		title := "Predicted and measured"
+		if len(d.predicted) == 0 {
+			title, c.Title = "Measured", "Step time by bucket size"
+		}
+		out.Add("steps", title, document.Plot{Chart: c})
 	}
 	if d.Contention != nil {
+		out.Foot += " Of computation they are the mean over ranks."
 		out.Add("contention", "Contention", document.Sheet{Table: d.Contention.table(), Label: "Computation and messages"}).Show(document.Everywhere)
 	}
 	out.Results("Settings", document.Sheet{Table: d.table(), Label: "Settings", Role: document.ResultsID}).Show(document.Everywhere)
@@ -335,7 +340,10 @@ func (d *Document) table() table.Table {
 		t.Add(cells...)
 	}
 	for _, s := range d.Settings {
-		cells := []string{s.Name, s.Amount, unit.Comma(s.Messages), "–", "–", unit.Seconds(s.Predicted), "–", "–", "–", "–", "–"}
+		cells := []string{s.Name, s.Amount, unit.Comma(s.Messages), "–", "–", "–", "–", "–", "–", "–", "–"}
+		if s.Predicted != nil {
+			cells[5] = unit.Seconds(*s.Predicted)
+		}
 		if s.Steps != nil {
 			cells[3], cells[4] = unit.Comma(s.Steps.N), unit.Seconds(s.Steps.Median)
 			if d.Compute != nil {
@@ -354,7 +362,10 @@ func (d *Document) table() table.Table {
 func (d *Document) csv() (header []string, rows [][]string) {
 	header = []string{"setting", "elements", "messages", "steps", "step_seconds", "predicted_seconds", "difference", "lo", "hi", "verdict"}
 	for _, s := range d.Settings {
-		row := []string{s.Name, fmt.Sprint(s.Elements), fmt.Sprint(s.Messages), "", "", fmt.Sprint(s.Predicted), "", "", "", ""}
+		row := []string{s.Name, fmt.Sprint(s.Elements), fmt.Sprint(s.Messages), "", "", "", "", "", "", ""}
+		if s.Predicted != nil {
+			row[5] = fmt.Sprint(*s.Predicted)
+		}
 		if s.Steps != nil {
 			row[3], row[4] = fmt.Sprint(s.Steps.N), fmt.Sprint(s.Steps.Median)
 		}

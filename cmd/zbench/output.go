@@ -115,6 +115,10 @@ func artifacts(d *document.Document, stem string) []artifact {
 			files = append(files, drawn(b.ID, b.Chart)...)
 		case document.Diagram:
 			files = append(files, drawn(b.ID, b)...)
+		case document.HeatMap:
+			if b.Landscape { // counted: others have no mark that they are of a simulation
+				files = append(files, drawn(b.ID, b)...)
+			}
 		}
 	}
 	return files

@@ -53,7 +53,8 @@ var replayHelp = listedBy("replay")
 const replayLong = `Takes steps of the trainer with several bucket sizes and says which is faster:
 the default (or what --config sets), the answer of zbench recommend, half and
 twice of it, and the default again, in turn and in reverse. The curves of RECORD
-and the flags of the trainer are those of recommend.
+and the flags of the trainer are those of recommend. Without RECORD there is no
+answer: --settings, or a quarter to 64 times the default, are compared.
 
 A step of TRACE, a profile of a job, is taken first, as the job took it. If it
 is more than 1 % longer or shorter than in the job, the replay is not of that
@@ -81,17 +82,18 @@ a verdict that is false. The exit code is 0 if each setting is decided, else 6.`
 func newReplay(s State) *cobra.Command {
 	var o replayOptions
 	cmd := &cobra.Command{
-		Use:   "replay RECORD… [TRACE…]",
+		Use:   "replay [RECORD…] [TRACE…]",
 		Short: "Bucket sizes compared by timed steps of the trainer",
 		Long:  replayLong,
 		Example: `  zbench replay DIR --framework ddp --preset llama3-8b --step-ms 900
+  zbench replay --framework ddp --preset llama3-8b --step-ms 900 --nodes 2 --settings 100M,400M
   zbench replay rank0.pt.trace.json.gz --nodes 2
   zbench replay DIR rank0.pt.trace.json.gz --framework ddp
   zbench replay DIR --config train.sh --preset zaya1-base --step-ms 900 --out replay
   zbench replay DIR --framework megatron --preset llama3-8b --step-ms 900 --settings 300M,900M`,
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usagef("`zbench replay DIR --framework ddp --preset llama3-8b --step-ms 900`", "replay needs the record of a sweep, or a trace")
+			if len(args) == 0 && !o.advice.given {
+				return usagef("`zbench replay DIR --framework ddp --preset llama3-8b --step-ms 900`", "replay needs the record of a sweep, a trace, or a trainer with a model")
 			}
 			return nil
 		},
@@ -144,8 +146,11 @@ type asked struct {
 	turns  []advice.Turn
 	own    *trace.Own
 	file   string // the trace's
-	want   spec.Spec
-	axes   plan.Axes
+	// plan is a question without curves, which is answered by no setting, and the settings to compare.
+	plan     *advice.Question
+	elements []int64
+	want     spec.Spec
+	axes     plan.Axes
 }
 
 // isTrace tells whether a file, or one of a folder that is not a record's, has the calls of a job.
@@ -188,17 +193,22 @@ func (o *replayOptions) ask(s State, cmd *cobra.Command, paths []string) (*asked
 	if a.own, err = t.Own(); err != nil {
 		return nil, exit.With(exit.Want, fmt.Errorf("%s cannot be replayed: %w", a.file, err), "profile three steps of the job with ProfilerActivity.CUDA")
 	}
-	switch {
-	case len(records) > 0:
-		o.advice.given = true
+	if o.advice.given = o.advice.given || len(records) > 0; o.advice.given {
 		err = o.compare(s, cmd, a, records)
-	case o.advice.given:
-		err = exit.With(exit.Want, errors.New("the record of a sweep is missing: the answer is by its curves"), "give it, or leave the flags of the trainer out: the trace alone is replayed then")
 	}
 	return a, err
 }
 
-// compare answers the question by the curves of records: which settings take turns.
+// planned makes the settings of a question without curves, for a world.
+func (a *asked) planned(w spec.World) (err error) {
+	if a.plan != nil {
+		a.advice, a.turns, err = a.plan.Planned(w.Size(), a.elements)
+	}
+	return err
+}
+
+// compare answers the question by the curves of records: which settings take turns. Without records that is for
+// planned.
 func (o *replayOptions) compare(s State, cmd *cobra.Command, a *asked, records []string) error {
 	want, err := o.advice.read(s)
 	if err != nil {
@@ -210,6 +220,17 @@ func (o *replayOptions) compare(s State, cmd *cobra.Command, a *asked, records [
 	}
 	if err != nil {
 		return err
+	}
+	for _, text := range o.settings {
+		var n int64
+		if err := setCount(&n, text); err != nil {
+			return usagef(replayHelp, "--settings: %w", err)
+		}
+		a.elements = append(a.elements, n)
+	}
+	if len(records) == 0 {
+		a.plan = q
+		return nil
 	}
 	var sources []recommend.Source
 	for i, path := range records {
@@ -234,15 +255,7 @@ func (o *replayOptions) compare(s State, cmd *cobra.Command, a *asked, records [
 	if err != nil {
 		return err
 	}
-	var elements []int64
-	for _, text := range o.settings {
-		var n int64
-		if err := setCount(&n, text); err != nil {
-			return usagef(replayHelp, "--settings: %w", err)
-		}
-		elements = append(elements, n)
-	}
-	a.turns, err = q.Turns(a.advice, sources, elements)
+	a.turns, err = q.Turns(a.advice, sources, a.elements)
 	return err
 }
 
@@ -316,6 +329,9 @@ func (o *replayOptions) replay(ctx context.Context, s State, cmd *cobra.Command,
 // dryRun prints what would start.
 func (o *replayOptions) dryRun(s State, l launching, a *asked) error {
 	u, backend, err := o.run.dryPrepare(s, l, false)
+	if err == nil {
+		err = a.planned(u.Spec.World)
+	}
 	if err != nil {
 		return err
 	}
@@ -358,7 +374,10 @@ func (o *replayOptions) measure(ctx context.Context, s State, a *asked, w spec.W
 	if err != nil {
 		return err
 	}
-	if err := a.place(u.Spec.World); err != nil {
+	if err = a.planned(u.Spec.World); err == nil {
+		err = a.place(u.Spec.World)
+	}
+	if err != nil {
 		return err
 	}
 	if u, err = e.Prepare(a.want); err != nil { // with the communicators
@@ -508,8 +527,13 @@ func (o *replayOptions) observe(ctx context.Context, s State, u *engine.Setup, d
 		return nil, err
 	}
 	design := o.design(a)
-	out, err := design.Run(func(setting, n int) ([]float64, error) { return taken(ctx, player, setting, n) }, func(next replay.Announced) {
-		took := time.Duration(float64(next.Total-next.Taken) * stat.Mean(a.predicted()) * float64(time.Second)).Round(time.Second)
+	seconds := 0.0 // of the steps so far
+	out, err := design.Run(func(setting, n int) ([]float64, error) {
+		steps, err := taken(ctx, player, setting, n)
+		seconds += stat.Mean(steps) * float64(n)
+		return steps, err
+	}, func(next replay.Announced) {
+		took := time.Duration(float64(next.Total-next.Taken) * seconds / float64(next.Taken) * float64(time.Second)).Round(time.Second)
 		s.note(o.run.quiet, "%s more, about %s: they tell differences to ± %.2g %%\n", unit.Count(next.Total-next.Taken, "step"), took, 100*next.Precision)
 	})
 	if err != nil {
@@ -522,9 +546,11 @@ func (o *replayOptions) observe(ctx context.Context, s State, u *engine.Setup, d
 // prepare stages the settings, and times computation alone.
 func (o *replayOptions) prepare(ctx context.Context, player plan.Player, a *asked, steps []*plan.Step, doc *replay.Document) error {
 	for i, t := range a.turns {
-		doc.Settings = append(doc.Settings, replay.Setting{
-			Name: t.Name, Amount: a.advice.Amount(t.Candidate.Elements), Elements: t.Candidate.Elements, Messages: len(steps[i].Sends), Predicted: t.Candidate.Step,
-		})
+		setting := replay.Setting{Name: t.Name, Amount: a.advice.Amount(t.Candidate.Elements), Elements: t.Candidate.Elements, Messages: len(steps[i].Sends)}
+		if t.Candidate.Step > 0 {
+			setting.Predicted = &t.Candidate.Step
+		}
+		doc.Settings = append(doc.Settings, setting)
 		if err := stage(ctx, player, i, steps[i]); err != nil {
 			return err
 		}
@@ -560,14 +586,6 @@ func (o *replayOptions) messages(ctx context.Context, p plan.Player, free int, s
 		doc.Contention, err = replay.TakeContention(ctx, p, free, step, do, launch)
 	}
 	return err
-}
-
-// predicted are the steps of the turns by the curves, in seconds.
-func (a *asked) predicted() (all []float64) {
-	for _, t := range a.turns {
-		all = append(all, t.Candidate.Step)
-	}
-	return all
 }
 
 // aloneSteps is how many steps of computation alone are timed.
