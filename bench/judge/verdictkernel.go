@@ -46,6 +46,7 @@ func kernels(rec *record.Record) finding.List {
 	}
 	v = append(v, j.fused()...)
 	v = append(v, j.lowClock()...)
+	v = append(v, j.throttled()...)
 	v = append(v, j.fellClock()...)
 	v = append(v, j.confidence()...)
 	v = append(v, j.label()...)
@@ -185,6 +186,9 @@ func (j judgedKernels) confidence() finding.List {
 	}
 	timed, missed, precision := j.timed()
 	l := finding.Finding{Code: CodeConfidence, Text: fmt.Sprintf("Confidence %s: the median of every case is known to %s.", level, unit.Part(precision))}
+	if j.OnLoopback() {
+		l.Text = fmt.Sprintf("Confidence low: the times are simulated. The median of every case is known to %s.", unit.Part(precision))
+	}
 	if missed > 0 {
 		l.Severity = finding.Warning
 		l.Text = fmt.Sprintf("Confidence %s: in %d of %s the median is not known to %s, or the two passes differ.", level, missed, unit.Count(int64(timed), "case"), unit.Part(precision))

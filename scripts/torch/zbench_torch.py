@@ -774,6 +774,8 @@ class Costs(TorchDispatchMode):
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs, cl = kwargs or {}, cluster()
         name = func._schema.name.split("::")[1]
+        if any(t.__name__ == "DTensor" for t in types):
+            return NotImplemented  # what a rank computes are the operators on its shards, which follow
         if cl.inside or func.is_view or name in self.FREE:
             return func(*args, **kwargs)
         if name == "_local_scalar_dense":
@@ -781,6 +783,8 @@ class Costs(TorchDispatchMode):
             cl.current.synchronize()
             return func(*args, **kwargs)
         given = [x for x in tree_leaves((args, kwargs)) if isinstance(x, torch.Tensor)]
+        if any(x.device.type == "meta" for x in given):
+            return func(*args, **kwargs)  # shapes are worked out, nothing is computed
         cl.touch(given)
         out = self.sized(func, args, kwargs, given) if cl.sizes else func(*args, **kwargs)
         if self.times is not None:
