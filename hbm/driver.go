@@ -42,12 +42,16 @@ type Config struct {
 // Sense reads power and temperature of the GPU with a PCI address; nil reads none.
 type Sense func(pci string) record.Conditions
 
-// Of reads those of a device. What is no GPU has none, whatever its address.
-func (s Sense) Of(d record.Device) record.Conditions {
+// Of reads those of a device: of the kernel, else of the vendor's library. What is no GPU has
+// none, whatever its address.
+func (s Sense) Of(p *native.Provider, d record.Device) record.Conditions {
 	if s == nil || d.PCI == "" {
 		return record.Conditions{}
 	}
-	return s(d.PCI)
+	if c := s(d.PCI); c != (record.Conditions{}) {
+		return c
+	}
+	return p.Sense(d.PCI)
 }
 
 // Sources of the streams, of their data, of the checks and of what fused kernels are

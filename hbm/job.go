@@ -125,7 +125,7 @@ func (d *Driver) samples(rule stat.Rule) ([]record.KernelSamples, error) {
 		_, err := d.timer.Run(1, deadline)
 		return nil, err
 	}
-	return Time(d.timer, rule, d.batch, d.cfg.Warm, func(i int) record.Conditions { return d.cfg.Sense.Of(d.units[i].info) })
+	return Time(d.timer, rule, d.batch, d.cfg.Warm, func(i int) record.Conditions { return d.cfg.Sense.Of(d.p, d.units[i].info) })
 }
 
 // launchSeconds is what a launch takes on each device that moves next to nothing,

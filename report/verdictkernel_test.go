@@ -220,4 +220,8 @@ func TestVerdictOfTheClock(t *testing.T) {
 	require.Equal(t, finding.Note, loaded.Severity)
 	require.Contains(t, loaded.Text, "1.20 GHz, 57 %, at 745 W of the 750 W that it may draw; others measured 1.21 GHz under such products.")
 	require.Equal(t, finding.Warning, only(t, at(1.0e9), judge.CodeClock).Severity)
+	k.Timing.Conditions = []record.Conditions{{LimitedBy: record.ByPower}}
+	require.Empty(t, at(2.1e9), "under load as it should be")
+	k.Timing.Conditions[0] = record.Conditions{LimitedBy: "temperature, hardware", Temperature: 96}
+	require.Contains(t, only(t, at(2.1e9), judge.CodeClock).Text, "lowered by its driver in 1 case. First, copy bfloat16 0 B: by temperature, hardware, at 96 °C.")
 }

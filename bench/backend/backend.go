@@ -24,6 +24,7 @@ const (
 	Compiler    Role = "compiler"
 	Products    Role = "matrix product"
 	Heuristics  Role = "matrix product by heuristics"
+	Management  Role = "management"
 )
 
 // Library is the names and the purpose of a library.
@@ -68,6 +69,8 @@ type Vendor struct {
 	// are optional.
 	Libraries []Library
 	BLAS, LT  Library
+	// Sensors is the library of management, for power and temperature; the kernel tells of others.
+	Sensors Library
 	// Faster is a variable that makes BLAS take its fastest kernels; empty for none.
 	Faster string
 	// Root is the setting that names the installation, Sub its folders of libraries, Fixed the

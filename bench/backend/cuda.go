@@ -19,8 +19,9 @@ var _ = register(Vendor{
 			Setting: Setting{Flag: "nvrtc-lib", Variables: []string{"ZBENCH_NVRTC_LIB"}, Meaning: "file of CUDA's run-time compiler"},
 		},
 	},
-	BLAS: Library{Role: Products, Names: []string{"libcublas.so.13", "libcublas.so.12", "libcublas.so.11", "libcublas.so"}},
-	LT:   Library{Role: Heuristics, Names: []string{"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so.11", "libcublasLt.so"}},
+	BLAS:    Library{Role: Products, Names: []string{"libcublas.so.13", "libcublas.so.12", "libcublas.so.11", "libcublas.so"}},
+	LT:      Library{Role: Heuristics, Names: []string{"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so.11", "libcublasLt.so"}},
+	Sensors: Library{Role: Management, Names: []string{"libnvidia-ml.so.1"}},
 	// Of cuBLAS on Hopper, parseChosenWorkspaceSize: as other projects that copied it have it; PyTorch's own
 	// file of today was not at hand.
 	Torch: Torch{Workspace: 32 << 20},

@@ -7,6 +7,7 @@ import (
 	"zbench/bench/backend"
 	"zbench/bench/device"
 	"zbench/bench/finding"
+	"zbench/bench/plain"
 	"zbench/bench/record"
 	"zbench/bench/unit"
 )
@@ -50,10 +51,33 @@ func (j judgedKernels) lowClock() finding.List {
 	if most := worst.Timing.Most(); most.Power > 0 && most.PowerLimit > 0 {
 		text += fmt.Sprintf(", at %.0f W of the %.0f W that it may draw", most.Power, most.PowerLimit)
 	}
+	if by := worst.Timing.Most().LimitedBy; by != "" {
+		text += ", limited by " + plain.Line(by)
+	}
 	if expected {
 		return finding.List{{Code: CodeClock, Text: text + "; others measured " + unit.Hertz(j.loadedClock(worst)) + " under such products."}}
 	}
 	return clockFinding(worst, text+".")
+}
+
+// throttled tells of rows during which a driver lowered the clock because of heat or of the
+// hardware; power alone is what most GPUs are limited by under load.
+func (j judgedKernels) throttled() finding.List {
+	n, first := 0, (*record.Kernel)(nil)
+	for i := range j.Kernels {
+		k := &j.Kernels[i]
+		if by := k.Timing.Most().LimitedBy; by != "" && by != record.ByPower {
+			if n++; first == nil {
+				first = k
+			}
+		}
+	}
+	if first == nil {
+		return nil
+	}
+	most := first.Timing.Most()
+	return clockFinding(first, fmt.Sprintf("Clock: lowered by its driver in %s. First, %s: by %s, at %.0f °C.",
+		unit.Count(int64(n), "case"), j.name(first), plain.Line(most.LimitedBy), most.Temperature))
 }
 
 // fellClock tells of rows whose clock fell from the first pass to the last.

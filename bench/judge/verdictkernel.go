@@ -46,6 +46,7 @@ func kernels(rec *record.Record) finding.List {
 	}
 	v = append(v, j.fused()...)
 	v = append(v, j.lowClock()...)
+	v = append(v, j.throttled()...)
 	v = append(v, j.fellClock()...)
 	v = append(v, j.confidence()...)
 	v = append(v, j.label()...)

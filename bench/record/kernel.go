@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -181,7 +182,7 @@ func (t *KernelTiming) Clock() (hz, fell float64) {
 	return hz, fell
 }
 
-// Most are the highest conditions of the passes, each by itself.
+// Most are the highest conditions of the passes, each by itself, and the first limit.
 func (t *KernelTiming) Most() (most Conditions) {
 	if t == nil {
 		return most
@@ -189,6 +190,7 @@ func (t *KernelTiming) Most() (most Conditions) {
 	for _, c := range t.Conditions {
 		most.Clock, most.Power, most.PowerLimit = max(most.Clock, c.Clock), max(most.Power, c.Power), max(most.PowerLimit, c.PowerLimit)
 		most.Temperature, most.MemoryTemperature = max(most.Temperature, c.Temperature), max(most.MemoryTemperature, c.MemoryTemperature)
+		most.LimitedBy = cmp.Or(most.LimitedBy, c.LimitedBy)
 	}
 	return most
 }

@@ -36,7 +36,16 @@ type Conditions struct {
 	Temperature float64 `json:"temperature,omitempty"`
 	// Temperature of its memory at the same time, in degrees Celsius.
 	MemoryTemperature float64 `json:"memory_temperature,omitempty"`
+	// What lowered its clock at that time, as its driver says it, separated by commas.
+	LimitedBy string `json:"limited_by,omitempty"`
 }
+
+// What lowers a clock.
+const (
+	ByTemperature = "temperature"
+	ByPower       = "power"
+	ByHardware    = "hardware"
+)
 
 func (c *Conditions) check() error {
 	if c == nil {

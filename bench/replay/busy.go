@@ -81,7 +81,7 @@ func (b *Busy) finding(of string) finding.Finding {
 	f := finding.Finding{
 		Code: CodeBusy, Severity: finding.Warning,
 		Text: fmt.Sprintf("NETWORK: Of the messages of a step with %s %d of %d take about %.1f times as long as in other rounds, %s more than all of them would.", of, b.Slow, b.Of, b.Times, unit.Percent(b.Lost)),
-		Hint: "find out what else is on the network, and repeat when it is quiet; a link that fails now and then looks the same: zbench rails",
+		Hint: "find out what else is on the network, and repeat when it is quiet; a link that fails now and then looks the same: `zbench rails` on the nodes names it",
 	}
 	if b.Stretches {
 		f.Text += " They follow each other: something else is on the network for a while, again and again."

@@ -188,7 +188,7 @@ func (d *Driver) time(t target, e entry, p places, rule stat.Rule) ([]record.Ker
 	if err := d.timer.Load(steps); err != nil {
 		return nil, err
 	}
-	samples, err := hbm.Time(d.timer, rule, d.batch, d.warm, func(i int) record.Conditions { return d.cfg.Sense.Of(d.units[i].info) })
+	samples, err := hbm.Time(d.timer, rule, d.batch, d.warm, func(i int) record.Conditions { return d.cfg.Sense.Of(d.p, d.units[i].info) })
 	for i := range samples {
 		samples[i].Launches *= p.sets
 		for j := range samples[i].Seconds {

@@ -217,7 +217,7 @@ func (d *Driver) take(t target, e entry, rule stat.Rule, pass int) ([]record.Par
 	if err := d.timer.Load([][]native.Step{e.steps(w)}); err != nil {
 		return nil, err
 	}
-	samples, err := hbm.Time(d.timer, rule, d.batch, d.settle, func(int) record.Conditions { return d.cfg.Sense.Of(d.about) })
+	samples, err := hbm.Time(d.timer, rule, d.batch, d.settle, func(int) record.Conditions { return d.cfg.Sense.Of(d.p, d.about) })
 	if err != nil {
 		return nil, err
 	}

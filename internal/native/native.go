@@ -14,6 +14,7 @@ package native
 #include <stdlib.h>
 #include "c/abi.h"
 #include "c/dl.h"
+#include "c/sense.h"
 #include "c/loop.h"
 #include "c/fake/world.h"
 #include "c/shim.h"
@@ -101,6 +102,8 @@ type Provider struct {
 	devices  []C.int32_t
 	searches []*Search
 	compiler *Compiler
+	// sensors are the vendor's library of management; nil where there is none.
+	sensors *C.zb_sense
 }
 
 // Open loads a provider. An unknown backend is an error that lists the valid
@@ -148,6 +151,7 @@ func (p *Provider) Close() {
 			C.zb_close(h)
 		}
 	}
+	p.closeSensors()
 	C.free(unsafe.Pointer(p.table))
 	p.table, p.handles = nil, nil
 }

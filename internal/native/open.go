@@ -66,6 +66,9 @@ func (p *Provider) openVendor(o Choice) error {
 	if err := f.complete(); err != nil {
 		return err
 	}
+	if !p.Simulated && slices.Contains(o.Needs, RoleDriver) {
+		p.openSensors(f)
+	}
 	// Runtime first, then collectives: readers of records rely on this order.
 	for _, role := range []Role{RoleRuntime, RoleCollectives, RoleDriver, RoleCompiler} {
 		if s := p.search(role); s.Found() {

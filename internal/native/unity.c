@@ -14,6 +14,7 @@
 #include "c/play.c"
 #include "c/progress.c"
 #include "c/recorded.c"
+#include "c/sense.c"
 #include "c/timer.c"
 #include "c/trial.c"
 #include "c/verify.c"
