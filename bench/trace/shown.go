@@ -23,6 +23,9 @@ func (d *Document) Shown(commands ...document.Command) *document.Document {
 		Next: commands,
 		Foot: "Sizes are rccl-tests': the larger buffer of a rank that has all of it. Kernel times include waiting for peers and are no bandwidth.",
 	}
+	if d.simulated() {
+		out.Simulate()
+	}
 	sent, rest := d.sentTable(maxRows)
 	if rest > 0 {
 		sent.Notes = append(sent.Notes, fmt.Sprintf("%s more are in trace.json and on the page.", unit.Count(int64(rest), "kind")))

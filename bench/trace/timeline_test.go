@@ -1,9 +1,12 @@
 package trace
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"zbench/bench/finding"
 )
 
 // The exposed lane is the collectives less the computation, and nothing lies outside the axis.
@@ -30,4 +33,13 @@ func TestTimelineOfAStep(t *testing.T) {
 	}
 	require.InDelta(t, 1+0.75, sum, 0.03, "12 to 13, and 14 to 15 less a quarter")
 	require.Empty(t, (&Rank{}).timelineOf(nil).Lanes)
+}
+
+// A trace of the loopback says wherever it is shown that a model decided its times.
+func TestTracesOfTheLoopbackSaySimulated(t *testing.T) {
+	for device, want := range map[string]bool{"SIMULATED MI300X": true, "AMD Instinct MI300X": false, "": false} {
+		out := Answer(&Trace{Device: device}, nil).Shown()
+		require.Equal(t, want, out.Simulated, device)
+		require.Equal(t, want, slices.ContainsFunc(out.Findings, func(f finding.Finding) bool { return f.Code == finding.CodeSimulated }), device)
+	}
 }
