@@ -54,6 +54,8 @@ type Input struct {
 	CommandLine []string
 	// Observed are steps that were timed with settings; nil is none.
 	Observed *spec.Observed
+	// Contention is what was measured of it; nil for what is assumed.
+	Contention *spec.Contention
 	// Plans are kept for the next recommendation for the same model; nil keeps none.
 	Plans *recommend.Plans
 }
@@ -159,6 +161,9 @@ func Recommend(in Input) (*Document, error) {
 		if t.Unit == trainer.Blocks {
 			d.BlockElements = t.Default(q.Params, in.Run)
 		}
+	}
+	if c := in.Contention; c != nil {
+		q.Slower, q.Contention = c.Messages, c.Compute
 	}
 	d.configure(&q, in)
 	if q.Observed, err = observations(t, in, q.Params); err != nil {

@@ -40,7 +40,7 @@ func Prepare(want *spec.Advice) (*Question, error) {
 		return nil, nil
 	}
 	q := &Question{want: *want, in: Input{
-		Framework: want.Framework, MemBudget: want.MemBudget, Rescale: want.Rescale, Bootstrap: resamples, Seed: 1, CommandLine: want.Line(), Observed: want.Observed,
+		Framework: want.Framework, MemBudget: want.MemBudget, Rescale: want.Rescale, Bootstrap: resamples, Seed: 1, CommandLine: want.Line(), Observed: want.Observed, Contention: want.Contention,
 	}}
 	if err := q.configure(); err != nil {
 		return nil, err

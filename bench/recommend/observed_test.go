@@ -169,3 +169,15 @@ func TestContentionSlowsComputationBesideMessages(t *testing.T) {
 	times := []Times{{Compute: 10, Slow: 1}, {Compute: 10, Slow: 1, Contention: 0.5}}
 	require.Equal(t, []float64{10, p.End(times[1], []float64{1})}, p.Ends(times, []float64{1}, &space))
 }
+
+// What was measured of contention stands in every scenario, in the place of what is assumed.
+func TestMeasuredContentionIsInEveryScenario(t *testing.T) {
+	for _, estimated := range []bool{false, true} {
+		all := Question{Slower: 1.1, Contention: 0.2}.grid(estimated)
+		require.Len(t, all, 3)
+		for i, s := range Grid(true, estimated) {
+			require.Equal(t, Scenario{Network: 1.1, Compute: s.Compute, Contention: 0.2}, all[i])
+		}
+	}
+	require.Equal(t, Grid(false, false), Question{}.grid(false))
+}

@@ -42,6 +42,9 @@ type Question struct {
 	Seed      uint64
 	// Scenarios are those to average over; the default grid if empty.
 	Scenarios []Scenario
+	// Slower is how many times as long messages take beside computation, where that was measured; else 0. Contention is
+	// then how much longer computation takes while a message is on the network, as a share.
+	Slower, Contention float64
 	// Observed are steps that were timed with settings, in the user's own run.
 	Observed []Observation
 	// Fault is why no setting may be chosen from the curves; nil is nothing.

@@ -39,6 +39,17 @@ func Grid(loaded, estimated bool) []Scenario {
 	return all
 }
 
+// grid is the question's, by what was measured of contention.
+func (q Question) grid(estimated bool) []Scenario {
+	all := Grid(q.Loaded || q.Slower > 0, estimated)
+	for i := range all {
+		if q.Slower > 0 {
+			all[i].Network, all[i].Contention = q.Slower, q.Contention
+		}
+	}
+	return all
+}
+
 // setTimes sets computation and scenarios. The first scenario is the nominal one.
 func (e *engine) setTimes() {
 	q := e.q
@@ -52,7 +63,7 @@ func (e *engine) setTimes() {
 			e.forward = e.backward / 2
 		}
 		if len(e.scenarios) == 0 {
-			e.scenarios = Grid(q.Loaded, q.ComputeGuessed)
+			e.scenarios = q.grid(q.ComputeGuessed)
 		}
 		return
 	}
@@ -61,12 +72,12 @@ func (e *engine) setTimes() {
 	if len(e.scenarios) > 0 {
 		return
 	}
-	for _, s := range Grid(q.Loaded, true) {
+	for _, s := range q.grid(true) {
 		if s.Compute != 1 {
 			continue
 		}
 		for _, r := range unknownRatios {
-			e.scenarios = append(e.scenarios, Scenario{Network: s.Network, Compute: r})
+			e.scenarios = append(e.scenarios, Scenario{Network: s.Network, Compute: r, Contention: s.Contention})
 		}
 	}
 }

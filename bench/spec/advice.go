@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -72,6 +73,35 @@ type Advice struct {
 	Rescale bool `json:"allow_rescale,omitempty"`
 	// Steps that were timed with settings (--observed).
 	Observed *Observed `json:"observed,omitempty"`
+	// What computation and messages take from each other, as it was measured (--contention).
+	Contention *Contention `json:"contention,omitempty"`
+}
+
+// Contention is what computation and messages take from each other.
+type Contention struct {
+	// How much longer computation takes while a message is on the network, as a share.
+	Compute float64 `json:"compute" jsonschema:"maximum=10"`
+	// How many times as long messages take beside computation.
+	Messages float64 `json:"messages" jsonschema:"minimum=0.5,maximum=10"`
+}
+
+// ParseContention reads SHARE,TIMES, such as 0.2,1.05.
+func ParseContention(text string) (*Contention, error) {
+	share, times, _ := strings.Cut(text, ",")
+	compute, err := strconv.ParseFloat(strings.TrimSpace(share), 64)
+	messages, failed := strconv.ParseFloat(strings.TrimSpace(times), 64)
+	if err != nil || failed != nil || !(compute >= 0 && compute <= 10 && messages >= 0.5 && messages <= 10) {
+		return nil, fmt.Errorf("%q is not SHARE,TIMES, such as 0.2,1.05: a share of 0 to 10, and 0.5 to 10 times", text)
+	}
+	return &Contention{Compute: compute, Messages: messages}, nil
+}
+
+// String is as ParseContention reads it; empty for nil.
+func (c *Contention) String() string {
+	if c == nil {
+		return ""
+	}
+	return strconv.FormatFloat(c.Compute, 'g', 3, 64) + "," + strconv.FormatFloat(c.Messages, 'g', 3, 64)
 }
 
 // Config is a trainer's settings file: its name without folders, and the settings
@@ -151,6 +181,7 @@ func (a *Advice) flags() []written {
 		{"config", config},
 		{"allow-rescale", yes(a.Rescale)},
 		{"observed", a.Observed.flag()},
+		{"contention", a.Contention.String()},
 	}...)
 }
 
@@ -193,6 +224,8 @@ func (a *Advice) Check() error {
 		return fmt.Errorf("--%s: give only one model", strings.Join(models, " and --"))
 	case len(times) > 1:
 		return fmt.Errorf("--%s: give only one time of a microbatch", strings.Join(times, " and --"))
+	case a.Contention != nil && a.Observed != nil:
+		return errors.New("--observed infers what --contention gives: leave one out")
 	case len(line) > 0 && !a.Complete():
 		return fmt.Errorf("%s is for the bucket size: add --framework or --config", line[0])
 	}
