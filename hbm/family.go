@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+	"strings"
 
 	"zbench/bench/engine"
 	"zbench/bench/exit"
@@ -68,6 +69,8 @@ func (o Opening) open(files []string, smaller string, plan func(*Driver) (*engin
 		return nil, exit.Usagef("give --backend loopback", "--fault needs the loopback: it plants a simulated fault")
 	case len(faults) > 1:
 		return nil, exit.Usagef("give one", "--fault is given %d times; only one is possible", len(faults))
+	case len(faults) > 0 && strings.HasPrefix(faults[0], "clock "):
+		return nil, exit.Usagef("give it to zbench gemm", "--fault clock: here the loopback has no GPU whose clock is counted")
 	case loopback:
 		o.Native.Machine = HostMachine(len(files) == 0, faults, o.Host)
 	}

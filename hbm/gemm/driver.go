@@ -88,7 +88,8 @@ const (
 
 // Open opens the provider, the devices and the libraries.
 func Open(cfg Config) (*Driver, error) {
-	cfg.Native.Needs = native.KernelNeeds // the compiler for the clock alone
+	cfg.Native.Needs = []native.Role{native.RoleRuntime, native.RoleDriver}
+	cfg.Native.Wants = []native.Role{native.RoleCompiler} // for the clock alone
 	p, err := native.Open(cfg.Native)
 	if err != nil {
 		return nil, err

@@ -58,6 +58,8 @@ type Choice struct {
 	// is searched for. With nil all are searched for, and collectives and runtime are
 	// required.
 	Needs []Role
+	// Wants are the roles of libraries beside Needs that are used where they are found.
+	Wants []Role
 	// Within is the time limit for opening one library; 0 means OpenWithin.
 	Within time.Duration
 	// Context cancels the search for libraries; nil never does.

@@ -82,7 +82,7 @@ func (p *Provider) openVendor(o Choice) error {
 // comes first.
 func (f *finder) order() []backend.Library {
 	rows := slices.DeleteFunc(slices.Clone(f.v.Libraries), func(row backend.Library) bool {
-		return f.o.Needs != nil && !slices.Contains(f.o.Needs, row.Role)
+		return f.o.Needs != nil && !slices.Contains(slices.Concat(f.o.Needs, f.o.Wants), row.Role)
 	})
 	slices.SortStableFunc(rows, func(a, b backend.Library) int { return f.before(a) - f.before(b) })
 	return rows

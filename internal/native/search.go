@@ -124,7 +124,7 @@ func (f *finder) waited() {
 func (f *finder) find(row backend.Library) {
 	s := &Search{
 		Role: row.Role, Library: row.Name(), Flag: row.Flag,
-		Required: row.Lost == "" || f.o.Needs != nil, Lost: row.Lost,
+		Required: row.Lost == "" || f.o.Needs != nil && !slices.Contains(f.o.Wants, row.Role), Lost: row.Lost,
 	}
 	f.found = append(f.found, s)
 	candidates, loaded := f.candidates(row, s)
