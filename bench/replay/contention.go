@@ -134,7 +134,7 @@ func contentionOf(times [][]float64) *Contention {
 const CodeContention = "contention"
 
 // words say what computation does.
-var words = map[plan.StepDo]string{plan.StepTriad: "kernels through memory", plan.StepGemm: "matrix products"}
+var words = map[plan.StepDo]string{plan.StepTriad: "memory-bound kernels", plan.StepGemm: "matrix products"}
 
 // share is how much longer computation takes while a message is on the network.
 func (c *Contention) share() float64 {
@@ -151,14 +151,14 @@ func (c *Contention) Named(margin float64) bool { return c.Lo > margin*c.With }
 func (c *Contention) finding(margin float64) finding.Finding {
 	f := finding.Finding{Code: CodeContention, Severity: finding.Note}
 	if c.Named(margin) {
-		f.Text = fmt.Sprintf("CONTENTION: Messages make the %s of a step %s to %s longer than spins in their place, %s of it", words[c.Compute], unit.Seconds(c.Lo), unit.Seconds(c.Hi), unit.Percent(c.Seconds/c.Alone))
+		f.Text = fmt.Sprintf("CONTENTION: Messages slow a step's %s: together they take %s to %s longer than alone, %s", words[c.Compute], unit.Seconds(c.Lo), unit.Seconds(c.Hi), unit.Percent(c.Seconds/c.Alone))
 		if s := c.share(); s > 0 {
-			f.Text += fmt.Sprintf("; while a message is on the network, each takes %s longer", unit.Percent(s))
+			f.Text += fmt.Sprintf("; one that runs while a message is on the network takes %s longer", unit.Percent(s))
 		}
 		f.Text += "."
 	} else {
 		f.Severity = finding.OK
-		f.Text = fmt.Sprintf("To messages the %s of a step lose at most %s, %s.", words[c.Compute], unit.Seconds(max(0, c.Hi)), unit.SmallPercent(max(0, c.Hi)/c.Alone))
+		f.Text = fmt.Sprintf("Messages slow a step's %s by at most %s, %s.", words[c.Compute], unit.Seconds(max(0, c.Hi)), unit.SmallPercent(max(0, c.Hi)/c.Alone))
 	}
 	f.Text += fmt.Sprintf(" Messages beside them take %.2f to %.2f times as long as without.", c.Messages.Lo, c.Messages.Hi)
 	f.Hint = "recommend assumes 1 to 1.6 times; give it what was measured: --contention " + (&spec.Contention{Compute: c.share(), Messages: c.Messages.Factor}).String()
