@@ -17,16 +17,10 @@ type work struct {
 	plans   []*native.LTPlan
 }
 
+// workTile are the elements of a block's tile of the triad, by its threads and their loads of 16 bytes.
 const (
-	// workTile are the elements of a block's tile of the triad, by its threads and their loads of 16 bytes.
 	workThreads, workLoads = 256, 4
 	workTile               = workThreads * workLoads * 4
-	// leastArray is the least of an array of the triad, in bytes: a launch takes some tenths of a millisecond.
-	leastArray = 256 << 20
-	// workSide is the side of the matrices of a product, in bfloat16.
-	workSide = 4096
-	// workSpace is what a product's choice may use, in bytes.
-	workSpace = 32 << 20
 )
 
 // workOf is the work of a step's computation, made once: nil for a step that has none.
@@ -37,19 +31,19 @@ func (d *Driver) workOf(s *plan.Step) ([]native.Step, error) {
 		}
 		if d.works[o.Do] == nil {
 			w := &work{}
-			if d.works == nil {
-				d.works = map[plan.StepDo]*work{}
-			}
-			d.works[o.Do] = w
 			for i := range d.local {
 				add := d.addTriad
 				if o.Do == plan.StepGemm {
 					add = d.addGemm
 				}
 				if err := add(w, i); err != nil {
-					return nil, fmt.Errorf("computation of %s: %w", o.Do, err)
+					return nil, errors.Join(fmt.Errorf("computation of %s: %w", o.Do, err), w.free(d.provider))
 				}
 			}
+			if d.works == nil {
+				d.works = map[plan.StepDo]*work{}
+			}
+			d.works[o.Do] = w
 		}
 		return d.works[o.Do].steps, nil
 	}
@@ -66,8 +60,9 @@ func (d *Driver) module(w *work, rank int, file, name string) (native.Function, 
 	return m.Function(name)
 }
 
-// data is memory of a rank with random bits, which cost what a trainer's do; on the loopback, with none.
-func (d *Driver) data(w *work, rank int, bytes int64) (native.Buffer, error) {
+// data is memory of a rank with random elements of so many bytes, by a kernel that takes the memory, its elements and
+// what else is given: they cost what a trainer's do. On the loopback they are not filled.
+func (d *Driver) data(w *work, rank int, bytes, element int64, file, kernel string, more ...any) (native.Buffer, error) {
 	b, err := d.provider.Alloc(d.ranks[rank].rank.Device, bytes)
 	if err != nil {
 		return b, err
@@ -76,18 +71,19 @@ func (d *Driver) data(w *work, rank int, bytes int64) (native.Buffer, error) {
 	if d.provider.Simulated {
 		return b, nil
 	}
-	fill, err := d.module(w, rank, "data.hip", "zb_data_fill_f32")
+	fill, err := d.module(w, rank, file, kernel)
 	if err != nil {
 		return b, err
 	}
-	return b, d.provider.Launch(d.compute[rank], fill, [3]uint32{2048, 1, 1}, [3]uint32{native.KernelBlock, 1, 1}, 0, b, uint64(bytes/4), int32(0), d.cfg.Seed, int32(0)) //nolint:gosec // not negative
+	args := append([]any{b, uint64(bytes / element)}, more...) //nolint:gosec // not negative
+	return b, d.provider.Launch(d.compute[rank], fill, [3]uint32{2048, 1, 1}, [3]uint32{native.KernelBlock, 1, 1}, 0, args...)
 }
 
 // addTriad goes through three arrays, which no cache holds.
 func (d *Driver) addTriad(w *work, rank int) error {
-	array := max(leastArray, d.cache/(workTile*4)*(workTile*4))
+	array := plan.StepTriad.Bytes(d.cache) / 3
 	n := uint64(array / 4) //nolint:gosec // not negative
-	b, err := d.data(w, rank, 3*array)
+	b, err := d.data(w, rank, 3*array, 4, "data.hip", "zb_data_fill_f32", int32(0), d.cfg.Seed, int32(0))
 	if err != nil {
 		return err
 	}
@@ -114,20 +110,20 @@ func (d *Driver) addGemm(w *work, rank int) error {
 	if err := lt.Start(device); err != nil {
 		return err
 	}
-	p, err := lt.Plan(native.LTShape{M: workSide, N: workSide, K: workSide, Batch: 1, TurnB: true, Workspace: workSpace, Most: 1})
+	p, err := lt.Plan(native.LTShape{M: plan.GemmSide, N: plan.GemmSide, K: plan.GemmSide, Batch: 1, TurnB: true, Workspace: plan.GemmSpace, Most: 1})
 	if err != nil {
 		return err
 	}
 	w.plans = append(w.plans, p)
 	if p.Found == 0 {
-		return fmt.Errorf("%s offers none for squares of %d", lt.Library.Name, workSide)
+		return fmt.Errorf("%s offers none for squares of %d", lt.Library.Name, plan.GemmSide)
 	}
-	const matrix = 2 * workSide * workSide
-	b, err := d.data(w, rank, 3*matrix)
+	const matrix = 2 * plan.GemmSide * plan.GemmSide
+	b, err := d.data(w, rank, 3*matrix, 2, "norm_steps.hip", "zb_step_fill_bf16", uint32(0), d.cfg.Seed)
 	if err != nil {
 		return err
 	}
-	space, err := d.provider.Alloc(device, workSpace)
+	space, err := d.provider.Alloc(device, plan.GemmSpace)
 	if err != nil {
 		return err
 	}

@@ -41,6 +41,27 @@ const (
 // Works tells that the operation is computation that uses the GPU.
 func (d StepDo) Works() bool { return d == StepTriad || d == StepGemm }
 
+const (
+	// GemmSide is the side of the matrices of a product, in bfloat16.
+	GemmSide = 4096
+	// GemmSpace is what a product's choice may use, in bytes.
+	GemmSpace = 32 << 20
+	// leastTriad is the least of an array of the triad, in bytes: a launch takes some tenths of a millisecond.
+	leastTriad = 256 << 20
+)
+
+// Bytes is the memory that such computation has on a rank beside the arena, with a last-level cache of so many
+// bytes: three arrays, which no cache holds, or three matrices and GemmSpace.
+func (d StepDo) Bytes(cache int64) int64 {
+	if d == StepTriad {
+		return 3 * max(leastTriad, cache/leastTriad*leastTriad)
+	}
+	if d == StepGemm {
+		return 3*2*GemmSide*GemmSide + GemmSpace
+	}
+	return 0
+}
+
 // MaxSteps is the most steps of one Play.
 const MaxSteps = MaxBatch - 1
 

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"zbench/bench/finding"
@@ -24,8 +25,13 @@ type Busy struct {
 }
 
 const (
-	// busyFrom is from how many times the fastest on a message counts as slow: beyond what launches vary by.
+	// busyFrom is from how many times the fastest on a message counts as slow, where times hardly vary.
 	busyFrom = 1.25
+	// busySpread is the same in standard deviations: the least of ten is 1.5 of them below the mean, so that slow is
+	// what is 2.5 above it. By chance that is one time in a hundred, which loses less than busyLost.
+	busySpread = 4
+	// halfWidth is the width that the narrowest half of ten normal values has on average, in standard deviations.
+	halfWidth = 0.7
 	// busyLost is the share of messages' time, and busyLeast the number of messages, that are not an accident.
 	busyLost  = 0.03
 	busyLeast = 3
@@ -39,16 +45,11 @@ func busyOf(kinds [2][][]float64) *Busy {
 	var fast, lost float64
 	pairs, both := 0, 0
 	for _, rounds := range kinds {
-		base := slices.Clone(rounds[0])
-		for _, own := range rounds {
-			for i := range own {
-				base[i] = min(base[i], own[i])
-			}
-		}
+		base, from := slowFrom(rounds)
 		for _, own := range rounds {
 			before := false
 			for i, seconds := range own {
-				slow := seconds > busyFrom*base[i]
+				slow := seconds > from[i]
 				fast += base[i]
 				if slow {
 					times = append(times, seconds/base[i])
@@ -72,6 +73,31 @@ func busyOf(kinds [2][][]float64) *Busy {
 	share := float64(b.Slow) / float64(b.Of)
 	b.Stretches = stat.BinomialTail(both, pairs, share*share) < lateChance
 	return b
+}
+
+// slowFrom is the least time of each message over rounds, and the time from which on it is slow. It varies by the
+// narrowest half of its rounds, which are alike even where most of them are slow, or by what the middle one of all
+// messages varies by: a few rounds may lie close together by chance.
+func slowFrom(rounds [][]float64) (base, from []float64) {
+	var spread []float64
+	half := (len(rounds) + 1) / 2
+	for i := range rounds[0] {
+		var logs []float64
+		for _, own := range rounds {
+			logs = append(logs, math.Log(own[i]))
+		}
+		slices.Sort(logs)
+		width := math.Inf(1)
+		for k := half - 1; k < len(logs); k++ {
+			width = min(width, logs[k]-logs[k-half+1])
+		}
+		base, spread = append(base, math.Exp(logs[0])), append(spread, width/halfWidth)
+	}
+	middle := stat.Quantile(spread, 0.5)
+	for i, b := range base {
+		from = append(from, b*max(busyFrom, math.Exp(busySpread*max(middle, spread[i]))))
+	}
+	return base, from
 }
 
 // CodeBusy is the finding of a network that is slow now and then.

@@ -21,8 +21,8 @@ type Contention struct {
 	Compute plan.StepDo `json:"compute"`
 	// Rounds are the steps of each kind, in turn.
 	Rounds int `json:"rounds"`
-	// SpinAlone is the computation of a step without messages where it only takes time, in seconds: what its operations
-	// take by themselves, the mean over ranks, and the median over rounds.
+	// SpinAlone is the computation of a step of spins without messages, in seconds: the sum of its operations' own
+	// times, the mean over ranks, and the median over rounds.
 	SpinAlone float64 `json:"spin_alone"`
 	// Spin is the same in a step with messages.
 	Spin float64 `json:"spin"`
@@ -106,12 +106,13 @@ func TakeContention(ctx context.Context, p plan.Player, first int, spin *plan.St
 	if err != nil {
 		return nil, err
 	}
-	waits := stat.Quantile(plan.SlowestOf(seconds, DefaultBlock), 0.5) - c.With // seconds are the next call's, too
-	if c.Messages, err = TakeMessages(ctx, p, first+messages, first+bare, len(with.Sends)); err == nil {
-		c.Beside = max(0, c.Messages.Within-max(0, waits))
-		c.Messages.Late = nil // a rank that computes slowly for a step is no late one
+	waits := stat.Quantile(plan.SlowestOf(seconds, DefaultBlock), 0.5) - c.With // before the next call reuses the slice
+	if c.Messages, err = TakeMessages(ctx, p, first+messages, first+bare, len(with.Sends)); err != nil {
+		return nil, err
 	}
-	return c, err
+	c.Beside = max(0, c.Messages.Within-max(0, waits))
+	c.Messages.Late = nil // a rank that computes slowly for a step is no late one
+	return c, nil
 }
 
 // contentionOf is by rounds of the four kinds of steps.

@@ -31,3 +31,16 @@ func TestTheTracesOwnStepIsHeldAgainstTheTrace(t *testing.T) {
 		require.Equal(t, "The trace's own step", d.Shown().Title)
 	}
 }
+
+// Steps that end before a setting's turn leave the trace's own step shown, and no verdict.
+func TestWhatWasTimedBeforeAnErrorIsShown(t *testing.T) {
+	own := OwnOf("rank0.json", &trace.Own{Steps: 5, Seconds: 0.1, Computing: 0.09})
+	own.Steps, own.Compute = stat.Summarize([]float64{0.1, 0.1, 0.1}), 0.09
+	d := &Document{Ranks: 8, Own: own, Ended: "no library of products", Settings: []Setting{{Name: "default", Amount: "25 MiB"}, {Amount: "100 MiB"}, {Name: "default again", Amount: "25 MiB"}}}
+	require.Equal(t, finding.Unclear, d.State())
+	require.Contains(t, d.Findings()[0].Text, "The steps ended early: no library of products")
+	require.Contains(t, d.Findings()[1].Text, "within 1 %")
+	var out bytes.Buffer
+	require.NoError(t, d.WriteJSON(&out))
+	require.Equal(t, "Steps by bucket size", d.Shown().Title)
+}

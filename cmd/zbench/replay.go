@@ -415,12 +415,12 @@ func (o *replayOptions) measure(ctx context.Context, s State, a *asked, w spec.W
 // pairBytes is the size of a message between two ranks where slow components are looked for.
 const pairBytes = 64 << 20
 
-// survey looks for the rank that is late and, where there is none and the network is not busy, for the component that makes messages slow, by
-// messages between pairs of ranks: those of a late rank are long.
+// survey looks for the rank that is late and, where there is none, for the component that makes messages slow, by
+// messages between pairs of ranks: those of a late rank are long. Others on the network lengthen a few launches of any pair.
 func (o *replayOptions) survey(ctx context.Context, s State, u *engine.Setup, d engine.Ranks, message, first plan.Case, doc *replay.Document) error {
 	exchanger, can := d.(rails.Exchanger)
 	err := launches(ctx, d, first, doc)
-	if err != nil || !can || doc.Messages != nil && (doc.Messages.Late != nil || doc.Messages.Busy != nil) {
+	if err != nil || !can || doc.Messages != nil && doc.Messages.Late != nil {
 		return err
 	}
 	facts, err := d.Facts()
@@ -492,7 +492,7 @@ func (a *asked) steps() (steps []*plan.Step, cases []plan.Case, err error) {
 
 // observe takes the steps on an open driver. Without a document nothing was measured; with one, an error is
 // what ended it early.
-func (o *replayOptions) observe(ctx context.Context, s State, u *engine.Setup, d engine.Ranks, a *asked, steps []*plan.Step, cases []plan.Case) (*replay.Document, error) {
+func (o *replayOptions) observe(ctx context.Context, s State, u *engine.Setup, d engine.Ranks, a *asked, steps []*plan.Step, cases []plan.Case) (doc *replay.Document, err error) {
 	facts, err := d.Facts()
 	if err != nil {
 		return nil, err
@@ -501,22 +501,15 @@ func (o *replayOptions) observe(ctx context.Context, s State, u *engine.Setup, d
 	if !can {
 		return nil, errors.New("this driver takes no steps")
 	}
-	room, err := d.Budget()
-	if err != nil {
+	if err := o.ready(ctx, s, u, d, player, a, len(steps), cases); err != nil {
 		return nil, err
 	}
-	plan.Fit(cases, room)
-	if at := slices.IndexFunc(cases, func(c plan.Case) bool { return c.Skip != "" }); at >= 0 {
-		return nil, exit.With(exit.Run, errors.New(cases[at].Skip), "give smaller --settings")
-	}
-	if err := o.run.check(s, u, d, cases, 0); err != nil {
-		return nil, err
-	}
-	s.note(o.run.quiet, "%s\n", o.announcement(a))
-	if err := d.Allocate(ctx, room.For(cases)); err != nil {
-		return nil, err
-	}
-	doc := o.document(u, facts, a)
+	doc = o.document(u, facts, a)
+	defer func() {
+		if err != nil {
+			doc.Ended = err.Error()
+		}
+	}()
 	if a.own != nil {
 		err := o.takeOwn(ctx, player, len(steps), steps[len(a.turns)], doc)
 		if err != nil || len(a.turns) == 0 || !doc.Own.Fits() {
@@ -524,7 +517,7 @@ func (o *replayOptions) observe(ctx context.Context, s State, u *engine.Setup, d
 		}
 	}
 	if err := o.prepare(ctx, player, a, steps, doc); err != nil {
-		return nil, err
+		return doc, err
 	}
 	design := o.design(a)
 	seconds := 0.0 // of the steps so far
@@ -536,11 +529,30 @@ func (o *replayOptions) observe(ctx context.Context, s State, u *engine.Setup, d
 		took := time.Duration(float64(next.Total-next.Taken) * seconds / float64(next.Taken) * float64(time.Second)).Round(time.Second)
 		s.note(o.run.quiet, "%s more, about %s: they tell differences to ± %.2g %%\n", unit.Count(next.Total-next.Taken, "step"), took, 100*next.Precision)
 	})
-	if err != nil {
-		doc.Ended = err.Error()
-	}
 	doc.Fill(out)
 	return doc, err
+}
+
+// ready allocates what the steps need. What computation lacks is missed here, before anything is timed.
+func (o *replayOptions) ready(ctx context.Context, s State, u *engine.Setup, d engine.Ranks, player plan.Player, a *asked, free int, cases []plan.Case) error {
+	room, err := d.Budget()
+	if err != nil {
+		return err
+	}
+	do := plan.StepDo(o.compute)
+	room.Bytes -= do.Bytes(room.Cache)
+	plan.Fit(cases, room)
+	if at := slices.IndexFunc(cases, func(c plan.Case) bool { return c.Skip != "" }); at >= 0 {
+		return exit.With(exit.Run, errors.New(cases[at].Skip), "give smaller --settings")
+	}
+	if err := o.run.check(s, u, d, cases, 0); err != nil {
+		return err
+	}
+	s.note(o.run.quiet, "%s\n", o.announcement(a))
+	if err := d.Allocate(ctx, room.For(cases)); err != nil || !do.Works() {
+		return err
+	}
+	return player.Stage(ctx, free, &plan.Step{Ops: []plan.StepOp{{Do: do, Launches: 1}}})
 }
 
 // prepare stages the settings, and times computation alone.
@@ -551,6 +563,8 @@ func (o *replayOptions) prepare(ctx context.Context, player plan.Player, a *aske
 			setting.Predicted = &t.Candidate.Step
 		}
 		doc.Settings = append(doc.Settings, setting)
+	}
+	for i := range a.turns {
 		if err := stage(ctx, player, i, steps[i]); err != nil {
 			return err
 		}

@@ -76,6 +76,33 @@ func TestStepCallsInOrder(t *testing.T) {
 	}
 }
 
+// Launches go to the ranks in turn: no device waits while another one's queue is filled.
+func TestWorkIsLaunchedInTurn(t *testing.T) {
+	const n, launches = 3, 4
+	r := newRig(t, n, true)
+	_, compute := played(t, r)
+	base, work := make([]native.Address, n), make([]native.Step, n)
+	for i, rank := range r.ranks {
+		base[i] = rank.Send
+		work[i].Launch = native.Launch{Grid: [3]uint32{1, 1, 1}, Block: [3]uint32{1, 1, 1}}
+	}
+	p, err := r.b.NewPlay(compute, base, work, []native.PlayOp{{Kind: native.PlayWork, Launches: launches}}, nil)
+	require.NoError(t, err)
+	t.Cleanup(p.Close)
+	r.p.TakeCalls()
+	_, err = p.Run(1)
+	require.NoError(t, err)
+	calls := r.p.TakeCalls()
+	r.checkDevices(t, calls)
+	var order []int
+	for _, c := range calls {
+		if c.Name == "kernel" {
+			order = append(order, c.Device)
+		}
+	}
+	require.Equal(t, []int{0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2}, order)
+}
+
 func TestStepsThatCannotBeTaken(t *testing.T) {
 	r := newRig(t, 1, true)
 	p, compute := played(t, r)

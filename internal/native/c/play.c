@@ -52,17 +52,20 @@ static int zb_play_spin(zb_batch *b, const zb_play *p, uint64_t ns) {
   return 0;
 }
 
-/* Launches that use the GPU as a trainer's do, one behind the other. */
+/* Launches that use the GPU as a trainer's do, one behind the other. They go to the ranks in turn: a
+ * device's queue that is full blocks the host, and no other may run dry meanwhile. */
 static int zb_play_work(zb_batch *b, const zb_play *p, int32_t launches) {
   const zb_table *t = b->table;
-  for (int i = 0; i < b->nlocal; i++) {
-    int code = t->setDevice(b->ranks[i].device);
-    for (int32_t k = 0; k < launches && code == 0; k++) {
-      code = zb_step_launch(t, &p->work[i], p->compute[i]);
-    }
-    if (code != 0) {
-      return zb_fail(b, p->work[i].vendor != NULL ? ZB_BATCH_VENDOR : ZB_BATCH_RUNTIME, code, i,
-                     "launch computation");
+  for (int32_t k = 0; k < launches; k++) {
+    for (int i = 0; i < b->nlocal; i++) {
+      int code = t->setDevice(b->ranks[i].device);
+      if (code == 0) {
+        code = zb_step_launch(t, &p->work[i], p->compute[i]);
+      }
+      if (code != 0) {
+        return zb_fail(b, p->work[i].vendor != NULL ? ZB_BATCH_VENDOR : ZB_BATCH_RUNTIME, code, i,
+                       "launch computation");
+      }
     }
   }
   return 0;
