@@ -31,6 +31,7 @@ func TestTheJournalsSchema(t *testing.T) {
 				Groups: []int{2}, Strides: []int{2}, Scales: []int{1},
 			},
 			Kernels: &spec.Kernels{Data: "zeros"},
+			Advice:  &spec.Advice{Framework: "ddp"},
 		},
 		Variants: []Given{{Name: "a"}}, Cases: []Planned{{Key: "k", Bytes: 8}}, Scouts: []float64{1},
 	}
@@ -39,6 +40,7 @@ func TestTheJournalsSchema(t *testing.T) {
 		"/variants/0/name": `""`, "/cases/0/key": `""`, "/spec/sweep/cache": `"hot"`, "/spec/sweep/collectives/0": `"ring"`, "/spec/sweep/factor": `0`, "/spec/sweep/step_bytes": `0`,
 		"/spec/sweep/graph_launches": `0`, "/spec/sweep/groups/0": `1`, "/spec/sweep/strides/0": `1`, "/spec/sweep/scales/0": `0`, "/spec/sweep/sizes": `[]`,
 		"/spec/schema": `"zbench.spec/0"`, "/spec/world/ranks_per_gpu": `1`, "/spec/kernels/data": `"ones"`, "/run": `"a5"`, "/crc32c": `"zz"`,
+		"/spec/advice/contention": `{"compute":11,"messages":1} {"compute":0,"messages":0.1} {"compute":0,"messages":11}`,
 	}}, schematest.Changes{Good: journalLine(t, Entry{Variant: "a", Seconds: 1, Times: map[string]float64{"k": 1}}), Bad: map[string]string{
 		"/run": `"a5"`, "/crc32c": `"zz"`, "/seconds": `-1`,
 	}})

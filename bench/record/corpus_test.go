@@ -61,6 +61,7 @@ var badRecord = map[string]string{
 	"/results/0/slow_launches/groups/0/count":           `0`,
 	"/results/2/evidence/suspects":                      `"1-"`,
 	"/spec/sweep/sizes":                                 `[]`,
+	"/spec/advice/contention":                           `{"compute":11,"messages":1} {"compute":0,"messages":0.1} {"compute":0,"messages":11}`,
 	"/results/0/nics/0/gpu":                             `-2`,
 }
 
