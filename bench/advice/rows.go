@@ -233,8 +233,12 @@ func (d *Document) averaged() string {
 		return "slower networks and other computation times"
 	}
 	if first := d.Answer.Scenarios[0]; slices.Max(network) == slices.Min(network) && (first.Network != 1 || first.Contention > 0) {
-		return fmt.Sprintf("%d cases (messages %.3g times as slow, computation beside them %s longer, as measured; computation %g to %g times as long)",
-			len(network), first.Network, unit.Percent(first.Contention), slices.Min(compute), slices.Max(compute))
+		messages := "as fast as measured alone"
+		if first.Network != 1 {
+			messages = fmt.Sprintf("take %.3g times as long", first.Network)
+		}
+		return fmt.Sprintf("%d cases (--contention, as measured: messages %s, computation beside them %s longer; computation %g to %g times as long)",
+			len(network), messages, unit.Percent(first.Contention), slices.Min(compute), slices.Max(compute))
 	}
 	return fmt.Sprintf("%d cases (messages 1 to %g times as slow, computation %g to %g times as long)",
 		len(network), slices.Max(network), slices.Min(compute), slices.Max(compute))

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"zbench/bench/exit"
+	"zbench/bench/finding"
 	"zbench/bench/plain"
 	"zbench/bench/spec"
 	"zbench/bench/trace"
@@ -46,7 +47,11 @@ func Traced(want *spec.Advice, t *trace.Trace, files ...string) error {
 	if backward > 0 {
 		want.Backward = backward
 	}
-	return traced(want, j, files[0])
+	err := traced(want, j, files[0])
+	if err == nil && t.Simulated() {
+		want.Model.Notes = append(want.Model.Notes, "SIMULATED (times of the trace): "+finding.NotHardware)
+	}
+	return err
 }
 
 // contradicts is the error of a request that differs from the trace, with both values.

@@ -57,6 +57,15 @@ func TestTraceCompletesTheQuestion(t *testing.T) {
 	require.Equal(t, want.Model, again.Model)
 }
 
+func TestASimulatedTraceSaysSo(t *testing.T) {
+	for _, device := range []string{"AMD Instinct MI300X", "SIMULATED MI300X"} {
+		want, job := &spec.Advice{Framework: "ddp"}, jobOf()
+		job.Device = device
+		require.NoError(t, Traced(want, job, "rank0.json"))
+		require.Equal(t, job.Simulated(), slices.Contains(want.Model.Notes, "SIMULATED (times of the trace): a model, not hardware, decided these times"))
+	}
+}
+
 // The tensors of --params keep their names, and have the trace's times where they are the trace's.
 func TestTraceOfAListedModel(t *testing.T) {
 	listed := func(elements ...int64) *trainer.Model {

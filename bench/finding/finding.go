@@ -111,6 +111,9 @@ const (
 	CodeSimulated  = "simulated"
 )
 
+// NotHardware says what simulated times are.
+const NotHardware = "a model, not hardware, decided these times"
+
 // Word is what a finding begins with where people read it, and its text without that: the words in
 // capitals with which the text begins, as in "UNCLEAR: rank 3 or 5"; else UNCLEAR, NOT CHECKED or
 // SIMULATED by the code, or FAULT, LIMIT or OK by the severity. Of a note it is empty.

@@ -162,7 +162,9 @@ func (c *Contention) finding(margin float64) finding.Finding {
 		f.Text = fmt.Sprintf("Messages slow a step's %s by at most %s, %s.", words[c.Compute], unit.Seconds(max(0, c.Hi)), unit.SmallPercent(max(0, c.Hi)/c.Alone))
 	}
 	f.Text += fmt.Sprintf(" Messages beside them take %.2f to %.2f times as long as without.", c.Messages.Lo, c.Messages.Hi)
-	f.Hint = "recommend assumes 1 to 1.6 times; give it what was measured: --contention " + (&spec.Contention{Compute: c.share(), Messages: c.Messages.Factor}).String()
+	if measured := (spec.Contention{Compute: c.share(), Messages: c.Messages.Factor}); measured.Possible() {
+		f.Hint = fmt.Sprintf("recommend assumes 1 to 1.6 times; give it what was measured: --contention %.3g,%.3g", measured.Compute, measured.Messages)
+	}
 	return f
 }
 

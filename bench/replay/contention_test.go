@@ -81,6 +81,21 @@ func TestContentionIsWhatLaunchesLose(t *testing.T) {
 	}
 }
 
+// The hint is rounded, and none that recommend would refuse.
+func TestContentionHint(t *testing.T) {
+	for _, x := range []struct {
+		lost, factor float64
+		hint         string
+	}{{0.1, 1.00049, "--contention 0.111,1"}, {0.1, 12, ""}, {0.1, 0.4, ""}, {0.95, 1, ""}} {
+		c := &Contention{Compute: plan.StepTriad, Alone: 10, With: 10 + x.lost, Beside: 1, Seconds: x.lost, Lo: x.lost, Hi: x.lost, Messages: &Messages{Factor: x.factor, Lo: x.factor, Hi: x.factor}}
+		if x.hint == "" {
+			require.Empty(t, c.finding(0.005).Hint)
+		} else {
+			require.Regexp(t, x.hint+"$", c.finding(0.005).Hint)
+		}
+	}
+}
+
 // Launches are whole, and their sum follows the seconds.
 func TestWorkingFollowsTheSeconds(t *testing.T) {
 	s := &plan.Step{Sends: []int{0}, Cases: make([]plan.Case, 1)}

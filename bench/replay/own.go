@@ -31,6 +31,8 @@ type Own struct {
 	TracedCompute float64 `json:"traced_compute"`
 	// Messages of the step.
 	Messages int `json:"messages"`
+	// Simulated is true when a model, not hardware, decided the trace's times; else absent.
+	Simulated bool `json:"simulated,omitempty"`
 	// Steps are the replayed ones, of the slowest rank; null where none was taken.
 	Steps *stat.Summary `json:"steps"`
 	// Compute is a replayed step without messages, in seconds.
@@ -39,7 +41,7 @@ type Own struct {
 
 // OwnOf is the trace's own step before it is taken.
 func OwnOf(file string, t *trace.Own) *Own {
-	o := &Own{File: file, Rank: t.Rank, Of: t.Steps, Traced: t.Seconds, TracedCompute: t.Computing}
+	o := &Own{File: file, Rank: t.Rank, Of: t.Steps, Traced: t.Seconds, TracedCompute: t.Computing, Simulated: t.Simulated}
 	for _, n := range t.Nodes {
 		if n.Call != nil {
 			o.Messages++
@@ -61,6 +63,9 @@ func (o *Own) finding() finding.Finding {
 	}
 	text := fmt.Sprintf("%s has a step of %s, of which %s wait for messages. Replayed it takes %s, of which %s wait",
 		o.File, unit.Seconds(o.Traced), unit.Seconds(o.Traced-o.TracedCompute), unit.Seconds(o.Steps.Median), unit.Seconds(max(0, o.Steps.Median-o.Compute)))
+	if o.Simulated {
+		text = fmt.Sprintf("SIMULATED (times of %s): %s", o.File, finding.NotHardware) + ". " + text
+	}
 	if o.Fits() {
 		return finding.Finding{Code: CodeOwn, Severity: finding.OK, Text: text + fmt.Sprintf(": within %s.", unit.Percent(ownWithin))}
 	}

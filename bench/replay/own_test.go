@@ -2,6 +2,7 @@ package replay
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -29,6 +30,15 @@ func TestTheTracesOwnStepIsHeldAgainstTheTrace(t *testing.T) {
 		var out bytes.Buffer
 		require.NoError(t, d.WriteJSON(&out))
 		require.Equal(t, "The trace's own step", d.Shown().Title)
+	}
+}
+
+// The sentence on a trace of the loopback says so, wherever it is replayed.
+func TestTheStepOfASimulatedTraceSaysSo(t *testing.T) {
+	for _, simulated := range []bool{false, true} {
+		own := OwnOf("rank0.json", &trace.Own{Seconds: 0.1, Simulated: simulated})
+		own.Steps = stat.Summarize([]float64{0.1, 0.1, 0.1})
+		require.Equal(t, simulated, strings.HasPrefix(own.finding().Text, "SIMULATED (times of rank0.json): a model, not hardware, decided these times. rank0.json has a step of"), own.finding().Text)
 	}
 }
 

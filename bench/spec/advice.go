@@ -90,18 +90,24 @@ func ParseContention(text string) (*Contention, error) {
 	share, times, _ := strings.Cut(text, ",")
 	compute, err := strconv.ParseFloat(strings.TrimSpace(share), 64)
 	messages, failed := strconv.ParseFloat(strings.TrimSpace(times), 64)
-	if err != nil || failed != nil || !(compute >= 0 && compute <= 10 && messages >= 0.5 && messages <= 10) {
+	c := &Contention{Compute: compute, Messages: messages}
+	if err != nil || failed != nil || !c.Possible() {
 		return nil, fmt.Errorf("%q is not SHARE,TIMES, such as 0.2,1.05: a share of 0 to 10, and 0.5 to 10 times", text)
 	}
-	return &Contention{Compute: compute, Messages: messages}, nil
+	return c, nil
 }
 
-// String is as ParseContention reads it; empty for nil.
+// Possible tells that both are within what a request may have.
+func (c *Contention) Possible() bool {
+	return c.Compute >= 0 && c.Compute <= 10 && c.Messages >= 0.5 && c.Messages <= 10
+}
+
+// String is as ParseContention reads it, with all digits; empty for nil.
 func (c *Contention) String() string {
 	if c == nil {
 		return ""
 	}
-	return strconv.FormatFloat(c.Compute, 'g', 3, 64) + "," + strconv.FormatFloat(c.Messages, 'g', 3, 64)
+	return strconv.FormatFloat(c.Compute, 'g', -1, 64) + "," + strconv.FormatFloat(c.Messages, 'g', -1, 64)
 }
 
 // Config is a trainer's settings file: its name without folders, and the settings

@@ -63,6 +63,8 @@ type Document struct {
 	Notes []string `json:"notes"`
 	finding.Judgement
 	timeline document.Timeline
+	// simulated is true when a model decided the times.
+	simulated bool
 }
 
 // Seen is a rank of which a file has calls.
@@ -133,15 +135,12 @@ func Answer(t *Trace, peak Peak) *Document {
 		d.timeline = r.timelineOf(found.steps)
 	}
 	l := d.findings(t.Timed())
-	if d.simulated() {
-		l = append(l, finding.Finding{Code: finding.CodeSimulated, Severity: finding.Warning, Text: "a model decided these times, not hardware"})
+	if d.simulated = t.Simulated(); d.simulated {
+		l = append(l, finding.Finding{Code: finding.CodeSimulated, Severity: finding.Warning, Text: finding.NotHardware})
 	}
 	d.Judgement = finding.Judgement{Rules: Rules, State: l.State(d.Of != Unknown || len(d.Sent) > 0), Findings: l}
 	return d
 }
-
-// simulated reports whether zbench loopback --torch wrote the trace, by its name of the GPU.
-func (d *Document) simulated() bool { return strings.HasPrefix(d.Device, "SIMULATED") }
 
 // parts counts the calls of which only a rank's part is known, and says of which size.
 func (t *Trace) parts() (n int64, bytes string) {

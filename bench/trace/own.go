@@ -21,6 +21,8 @@ type Own struct {
 	Nodes []Node
 	// Ranks of the calls' group, Apart how far apart they lie; 0 is unknown.
 	Ranks, Apart int
+	// Simulated is true when a model, not hardware, decided the times.
+	Simulated bool
 }
 
 // Own is the middle step of the rank with the most calls. The error says what the trace lacks.
@@ -36,7 +38,7 @@ func (t *Trace) Own() (*Own, error) {
 	if err != nil {
 		return nil, err
 	}
-	own.Rank = r.Rank
+	own.Rank, own.Simulated = r.Rank, t.Simulated()
 	return own, nil
 }
 

@@ -23,7 +23,7 @@ func (d *Document) Shown(commands ...document.Command) *document.Document {
 		Next: commands,
 		Foot: "Sizes are rccl-tests': the larger buffer of a rank that has all of it. Kernel times include waiting for peers and are no bandwidth.",
 	}
-	if d.simulated() {
+	if d.simulated {
 		out.Simulate()
 	}
 	sent, rest := d.sentTable(maxRows)

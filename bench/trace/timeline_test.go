@@ -38,7 +38,9 @@ func TestTimelineOfAStep(t *testing.T) {
 // A trace of the loopback says wherever it is shown that a model decided its times.
 func TestTracesOfTheLoopbackSaySimulated(t *testing.T) {
 	for device, want := range map[string]bool{"SIMULATED MI300X": true, "AMD Instinct MI300X": false, "": false} {
-		out := Answer(&Trace{Device: device}, nil).Shown()
+		trace := &Trace{Device: device}
+		require.Equal(t, want, trace.Simulated(), device)
+		out := Answer(trace, nil).Shown()
 		require.Equal(t, want, out.Simulated, device)
 		require.Equal(t, want, slices.ContainsFunc(out.Findings, func(f finding.Finding) bool { return f.Code == finding.CodeSimulated }), device)
 	}

@@ -11,6 +11,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"strings"
 
 	"zbench/bench/collective"
 )
@@ -307,6 +308,9 @@ func (g Group) same(other Group) bool {
 	return (g.Size == 0 || other.Size == 0 || g.Size == other.Size) &&
 		(len(g.Ranks) == 0 || len(other.Ranks) == 0 || slices.Equal(g.Ranks, other.Ranks))
 }
+
+// Simulated reports whether zbench loopback --torch wrote the trace, by its name of the GPU: a model decided its times.
+func (t *Trace) Simulated() bool { return strings.HasPrefix(t.Device, "SIMULATED") }
 
 // Add takes over the ranks of another trace of the same job.
 func (t *Trace) Add(other *Trace) {
