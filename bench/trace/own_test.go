@@ -51,9 +51,10 @@ func TestAStepIsReadBack(t *testing.T) {
 		for i := range r.Calls {
 			r.Calls[i].Enqueued = r.Calls[i].Kernel
 		}
-		job := &Trace{Groups: []Group{{Size: 8, Ranks: []int{1, 3, 5, 7, 9, 11, 13, 15}}}, Ranks: []*Rank{r}}
+		job := &Trace{Device: "SIMULATED MI300X", Groups: []Group{{Size: 8, Ranks: []int{1, 3, 5, 7, 9, 11, 13, 15}}}, Ranks: []*Rank{r}}
 		own, err := job.Own()
 		require.NoError(t, err)
+		require.True(t, own.Simulated)
 		require.InDelta(t, period, own.Seconds, 1e-9)
 		require.InDelta(t, period, lengthOf(own.Nodes, func(n Node) float64 { return n.Seconds }), 1e-9)
 		alone := 0.0
