@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+	"strings"
 
 	"zbench/bench/backend"
 	"zbench/bench/device"
@@ -51,7 +52,17 @@ func (s Sense) Of(p *native.Provider, d record.Device) record.Conditions {
 	if c := s(d.PCI); c != (record.Conditions{}) {
 		return c
 	}
-	return p.Sense(d.PCI)
+	watts, limit, celsius, lowered := p.Sense(d.PCI)
+	var by []string
+	for _, x := range []struct {
+		reason native.Lowered
+		name   string
+	}{{native.LoweredByHeat, record.ByTemperature}, {native.LoweredByPower, record.ByPower}, {native.LoweredByHardware, record.ByHardware}} {
+		if lowered&x.reason != 0 {
+			by = append(by, x.name)
+		}
+	}
+	return record.Conditions{Power: watts, PowerLimit: limit, Temperature: celsius, LimitedBy: strings.Join(by, ", ")}
 }
 
 // Sources of the streams, of their data, of the checks and of what fused kernels are

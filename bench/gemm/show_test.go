@@ -21,7 +21,7 @@ func timed(s Shape, role string, choice, device int, rate float64) record.Kernel
 		Shape:   record.Shape{Name: strings.TrimSpace(s.Pass + " " + s.Name), Rows: s.M, Cols: s.N, Depth: s.K, Layout: s.Layout, Batch: s.Batch, Measured: s.Batch, Count: s.Count},
 		Config:  record.LaunchConfig{Choice: choice},
 		Timing:  &record.KernelTiming{Launches: 1, Seconds: &stat.Summary{N: 1, Min: seconds, Median: seconds, Max: seconds}},
-		Metrics: record.Metrics{Effective: &rate},
+		Metrics: record.Metrics{Effective: &rate, Executed: &rate},
 	}
 }
 

@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// lowClock is the part of the highest clock below which a finding names the clock.
-	lowClock = 0.75
-	// fellClock is the part of the clock that is lost from the first pass to the last.
-	fellClock = 0.05
-	// expectedClock is the part of the clock that others measured under such a load from
+	// lowClockPart is the part of the highest clock below which a finding names the clock.
+	lowClockPart = 0.75
+	// fellClockPart is the part of the clock that is lost from the first pass to the last.
+	fellClockPart = 0.05
+	// expectedClockPart is the part of the clock that others measured under such a load from
 	// which a low one is no surprise.
-	expectedClock = 0.9
+	expectedClockPart = 0.9
 )
 
 // lowClock tells of rows whose compute units ran well below the highest clock that the driver
@@ -34,20 +34,20 @@ func (j judgedKernels) lowClock() finding.List {
 		if hz > 0 {
 			timed++
 		}
-		if hz == 0 || highest == 0 || hz >= lowClock*highest {
+		if hz == 0 || highest == 0 || hz >= lowClockPart*highest {
 			continue
 		}
 		if n++; hz/highest < least {
 			worst, least = k, hz/highest
 		}
-		expected = expected && hz >= expectedClock*j.loadedClock(k)
+		expected = expected && hz >= expectedClockPart*j.loadedClock(k)
 	}
 	if worst == nil {
 		return nil
 	}
 	hz, _ := worst.Timing.Clock()
 	text := fmt.Sprintf("Clock: in %d of %s the compute units ran below %s of their highest clock, %s. Lowest, %s: %s, %s",
-		n, unit.Count(int64(timed), "case"), unit.Part(lowClock), unit.Hertz(j.DeviceOf(worst).Clock), j.name(worst), unit.Hertz(hz), unit.Part(least))
+		n, unit.Count(int64(timed), "case"), unit.Part(lowClockPart), unit.Hertz(j.DeviceOf(worst).Clock), j.name(worst), unit.Hertz(hz), unit.Part(least))
 	if most := worst.Timing.Most(); most.Power > 0 && most.PowerLimit > 0 {
 		text += fmt.Sprintf(", at %.0f W of the %.0f W that it may draw", most.Power, most.PowerLimit)
 	}
@@ -82,11 +82,11 @@ func (j judgedKernels) throttled() finding.List {
 
 // fellClock tells of rows whose clock fell from the first pass to the last.
 func (j judgedKernels) fellClock() finding.List {
-	n, most := 0, fellClock
+	n, most := 0, fellClockPart
 	var worst *record.Kernel
 	for i := range j.Kernels {
 		k := &j.Kernels[i]
-		if _, lost := k.Timing.Clock(); lost > fellClock {
+		if _, lost := k.Timing.Clock(); lost > fellClockPart {
 			if n++; lost > most {
 				worst, most = k, lost
 			}
@@ -97,7 +97,7 @@ func (j judgedKernels) fellClock() finding.List {
 	}
 	c := worst.Timing.Conditions
 	return clockFinding(worst, fmt.Sprintf("Clock: in %s it fell during the run by more than %s. At the most, %s: from %s to %s.",
-		unit.Count(int64(n), "case"), unit.Part(fellClock), j.name(worst), unit.Hertz(c[0].Clock), unit.Hertz(c[len(c)-1].Clock)))
+		unit.Count(int64(n), "case"), unit.Part(fellClockPart), j.name(worst), unit.Hertz(c[0].Clock), unit.Hertz(c[len(c)-1].Clock)))
 }
 
 func clockFinding(k *record.Kernel, text string) finding.List {

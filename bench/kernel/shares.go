@@ -2,25 +2,29 @@ package kernel
 
 import (
 	"fmt"
+	"math"
 
 	"zbench/bench/device"
 	"zbench/bench/record"
 	"zbench/bench/unit"
 )
 
-// Shares is in words what part a product's rate is of the published peak, of that peak at the
-// clock that the units had, and of what others reached on such a GPU. It begins with a comma,
-// and is empty on the loopback, whose rates are nobody's.
+// Shares is in words what part of the published peak a product's units do, of that peak at the
+// clock that they had, and of what others reached on such a GPU: by the operations that were
+// executed. It begins with a comma, and is empty on the loopback, whose rates are nobody's.
 func Shares(rec *record.Record, k *record.Kernel) string {
 	d, text := rec.DeviceOf(k), ""
-	if d.Kind != record.GPU || k.Metrics.Effective == nil {
+	if d.Kind != record.GPU || k.Metrics.Executed == nil {
 		return ""
 	}
-	rate := *k.Metrics.Effective
+	rate := *k.Metrics.Executed
 	if peak := device.PeakOf(d.Name, k.Dtype); peak > 0 {
 		text = fmt.Sprintf(", %s of the published %s", unit.Percent(rate/peak), unit.Flops(peak))
-		if hz, _ := k.Timing.Clock(); hz > 0 && d.Clock > 0 {
-			text += fmt.Sprintf(" (%s of it at %s)", unit.Percent(rate/peak*d.Clock/hz), unit.Hertz(hz))
+		if hz, _ := k.Timing.Clock(); hz > 0 && d.Clock > 0 && d.Units > 0 {
+			// A unit's operations a clock are a power of two; the peak may be published for another clock than
+			// the driver's highest (H100: 1.83 GHz of 1.98).
+			each := math.Exp2(math.Round(math.Log2(peak / d.Clock / float64(d.Units))))
+			text += fmt.Sprintf(" (%s of what its units do at %s)", unit.Percent(rate/each/hz/float64(d.Units)), unit.Hertz(hz))
 		}
 	}
 	if r, ok := device.ReachOf(d.Name, k.Dtype); ok {

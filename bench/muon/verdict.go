@@ -58,7 +58,7 @@ func products(rec *record.Record) finding.List {
 	}
 	var parts []string
 	if best != nil {
-		parts = append(parts, fmt.Sprintf("best product %s of %s at %s (effective)", plain.Line(What(best)), plain.Line(ShapeOf(best).Title()), unit.Flops(*best.Metrics.Effective))+kernel.Shares(rec, best))
+		parts = append(parts, fmt.Sprintf("best product %s of %s at %s (effective%s)", plain.Line(What(best)), plain.Line(ShapeOf(best).Title()), unit.Flops(*best.Metrics.Effective), executed(rec, best)))
 	}
 	if full.N > 0 {
 		parts = append(parts, full.Text(faster)+" as fast as without symmetry")
@@ -70,6 +70,14 @@ func products(rec *record.Record) finding.List {
 		out = append(out, finding.Finding{Code: CodeProduct, Text: plain.Capital(strings.Join(parts, "; ")) + "."})
 	}
 	return out
+}
+
+// executed are the operations that the units did, and their shares; empty where those are not known.
+func executed(rec *record.Record, k *record.Kernel) string {
+	if s := kernel.Shares(rec, k); s != "" {
+		return "; executed " + unit.Flops(*k.Metrics.Executed) + s
+	}
+	return ""
 }
 
 // bestProduct is our own product of the highest effective rate; nil without a time.

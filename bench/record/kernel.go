@@ -1,7 +1,6 @@
 package record
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -182,16 +181,22 @@ func (t *KernelTiming) Clock() (hz, fell float64) {
 	return hz, fell
 }
 
-// Most are the highest conditions of the passes, each by itself, and the first limit.
+// Most are the highest conditions of the passes, each by itself, and all that limited the clock.
 func (t *KernelTiming) Most() (most Conditions) {
 	if t == nil {
 		return most
 	}
+	var limits []string
 	for _, c := range t.Conditions {
 		most.Clock, most.Power, most.PowerLimit = max(most.Clock, c.Clock), max(most.Power, c.Power), max(most.PowerLimit, c.PowerLimit)
 		most.Temperature, most.MemoryTemperature = max(most.Temperature, c.Temperature), max(most.MemoryTemperature, c.MemoryTemperature)
-		most.LimitedBy = cmp.Or(most.LimitedBy, c.LimitedBy)
+		for by := range strings.SplitSeq(c.LimitedBy, ", ") {
+			if by != "" && !slices.Contains(limits, by) {
+				limits = append(limits, by)
+			}
+		}
 	}
+	most.LimitedBy = strings.Join(limits, ", ")
 	return most
 }
 

@@ -296,7 +296,7 @@ const megatronReadBack = "# check with: grep -E 'Number of buckets for gradient|
 
 var megatronForms = []form{
 	{"Megatron-LM arguments", "sh", func(s Spelling) string {
-		all := megatronArguments(s, megatronNumbers)
+		all := megatronArguments(s, megatronNumbers())
 		var b strings.Builder
 		b.WriteString(s.fresh(all, dashed) + padNote(s) + s.countTrap(dashed("ddp_num_buckets")) + "BUCKET_ARGS=(\n")
 		for _, a := range all {
@@ -305,7 +305,7 @@ var megatronForms = []form{
 		return b.String() + ")\n" + megatronReadBack
 	}},
 	{"Primus YAML", "yaml", func(s Spelling) string {
-		all := megatronArguments(s, megatronNumbers)
+		all := megatronArguments(s, megatronNumbers())
 		var b strings.Builder
 		b.WriteString(s.fresh(all, bare) + padNote(s) + s.countTrap("ddp_num_buckets") + "modules:\n  pre_trainer:\n    overrides:\n")
 		for _, a := range all {
@@ -347,17 +347,21 @@ func megatronArguments(s Spelling, numbers map[[2]string][][2]string) arguments 
 
 // megatronNumbers are the arguments by the element types of gathered parameters and
 // of reduced gradients. bfloat16 with float is what --bf16 alone gives, and needs none.
-var megatronNumbers = map[[2]string][][2]string{
-	{"bfloat16", "bfloat16"}: {{"bf16", "true"}, {"grad_reduce_in_bf16", "true"}},
-	{"half", "half"}:         {{"fp16", "true"}},
-	{"half", "float"}:        {{"fp16", "true"}, {"accumulate_allreduce_grads_in_fp32", "true"}},
+func megatronNumbers() map[[2]string][][2]string {
+	return map[[2]string][][2]string{
+		{"bfloat16", "bfloat16"}: {{"bf16", "true"}, {"grad_reduce_in_bf16", "true"}},
+		{"half", "half"}:         {{"fp16", "true"}},
+		{"half", "float"}:        {{"fp16", "true"}, {"accumulate_allreduce_grads_in_fp32", "true"}},
+	}
 }
 
 // bridgeNumbers are those of Megatron-Bridge, whose recipes train in bfloat16.
-var bridgeNumbers = map[[2]string][][2]string{
-	{"bfloat16", "bfloat16"}: {{"grad_reduce_in_fp32", "false"}},
-	{"half", "half"}:         {{"mixed_precision", "fp16_mixed"}, {"grad_reduce_in_fp32", "false"}},
-	{"half", "float"}:        {{"mixed_precision", "fp16_mixed"}, {"grad_reduce_in_fp32", "true"}},
+func bridgeNumbers() map[[2]string][][2]string {
+	return map[[2]string][][2]string{
+		{"bfloat16", "bfloat16"}: {{"grad_reduce_in_fp32", "false"}},
+		{"half", "half"}:         {{"mixed_precision", "fp16_mixed"}, {"grad_reduce_in_fp32", "false"}},
+		{"half", "float"}:        {{"mixed_precision", "fp16_mixed"}, {"grad_reduce_in_fp32", "true"}},
+	}
 }
 
 // countTrap is about a number of buckets in the user's file.

@@ -66,7 +66,7 @@ func bridgeConclusions(c *Config, found []Setting) {
 const legacyNote = "# --no-use-layer-wise-param-layout is an argument of Megatron-LM's own\n"
 
 func bridgeOverrides(s Spelling) string {
-	all := megatronArguments(s, bridgeNumbers)
+	all := megatronArguments(s, bridgeNumbers())
 	var b strings.Builder
 	bridged := func(key string) string { return bridged(key, s.Run.Zero == 1) }
 	b.WriteString(s.fresh(all, bridged) + bridgeTrap(s) + s.countTrap("ddp.num_buckets"))
@@ -111,7 +111,7 @@ func bridgeUnset(params []Param, r Run) int64 {
 
 // bridgeTrap is about the second place where Bridge sets a type.
 func bridgeTrap(s Spelling) string {
-	if len(bridgeNumbers[[2]string{s.Run.ParamDtype, s.Run.GradDtype}]) == 0 {
+	if len(bridgeNumbers()[[2]string{s.Run.ParamDtype, s.Run.GradDtype}]) == 0 {
 		return ""
 	}
 	return "# set grad_reduce_in_fp32 in the recipe's mixed_precision, too: that one wins\n"

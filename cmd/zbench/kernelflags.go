@@ -50,7 +50,7 @@ var memoryFlags = []specFlag{
 
 // faultFlag is of families that plant faults.
 func faultFlag() specFlag {
-	return named("fault", `plant a fault into the loopback: "store 0 BYTE" flips a bit of that byte of the output after each launch; of gemm also "clock GPU HERTZ SECONDS", the clock from then on`)
+	return named("fault", `plant a fault into the loopback: "store 0 BYTE" flips a bit of that byte of the output after each launch; gemm takes also "clock GPU HERTZ SECONDS": after so many seconds that GPU's clock is HERTZ`)
 }
 
 // familyFlags are those of a family's command.

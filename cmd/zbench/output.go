@@ -116,7 +116,7 @@ func artifacts(d *document.Document, stem string) []artifact {
 		case document.Diagram:
 			files = append(files, drawn(b.ID, b)...)
 		case document.HeatMap:
-			if b.Landscape { // counted: others have no mark that they are of a simulation
+			if b.Landscape { // its values are computed; other maps do not carry the mark SIMULATED by themselves
 				files = append(files, drawn(b.ID, b)...)
 			}
 		}

@@ -89,7 +89,7 @@ func addNodeScreenFlags(cmd *cobra.Command, o *nodeScreenOptions) {
 	f.Uint64Var(&o.seed, "seed", 1, "seed of the simulation")
 	f.StringVar(&o.trees, "trees", "", "folder with a recorded tree of /sys and /proc for each simulated node, named after it")
 	f.StringVar(&o.judge, "judge", "", "compare the files that nodes have written into this folder; measure nothing; --out takes the result")
-	f.Float64Var(&o.seconds, "hbm-seconds", 10, "seconds of copying in every GPU's memory, and of its products; the loopback takes 20 samples")
+	f.Float64Var(&o.seconds, "hbm-seconds", 10, "seconds of copying in every GPU's memory, of its products and of the collective, each; the loopback takes 20 samples")
 	o.size = 1 << 30
 	f.Var(&o.size, "size", "size of an array in memory, in bytes (default 1G)")
 	f.Float64Var(&o.deadline, "deadline", 120, "seconds that one measurement of a node may take, beside --hbm-seconds; all of a simulated node")
@@ -307,6 +307,9 @@ func (o *nodeScreenOptions) dryRun(s State, l launching) error {
 // collective, and one for each NIC.
 const measurements = 12
 
+// sustained are those of them that may take --hbm-seconds.
+const sustained = 3
+
 // startNodes starts a process on each node and waits until all have ended, at most until
 // the deadline. How they end is not judged: what they have written is.
 func (o *nodeScreenOptions) startNodes(ctx context.Context, s State, l launching, dir string) error {
@@ -325,7 +328,7 @@ func (o *nodeScreenOptions) startNodes(ctx context.Context, s State, l launching
 			return err
 		}
 	}
-	limit := time.NewTimer(duration(o.seconds + measurements*o.deadline))
+	limit := time.NewTimer(duration(sustained*o.seconds + measurements*o.deadline))
 	defer limit.Stop()
 	for left := len(lines); left > 0; left-- {
 		select {

@@ -6,12 +6,7 @@ package native
 */
 import "C"
 
-import (
-	"strings"
-	"unsafe"
-
-	"zbench/bench/record"
-)
+import "unsafe"
 
 // openSensors opens the vendor's library of management, which nothing needs.
 func (p *Provider) openSensors(f *finder) {
@@ -34,25 +29,32 @@ func (p *Provider) closeSensors() {
 	p.sensors = nil
 }
 
-// Sense reads power and temperature of the GPU with a PCI address from the vendor's library of
-// management, and what lowers its clock; everything is zero without one.
-func (p *Provider) Sense(pci string) (c record.Conditions) {
+// Lowered are what lowers a GPU's clock, as its driver says: bits.
+type Lowered uint
+
+// What lowers a clock.
+const (
+	LoweredByHeat Lowered = 1 << iota
+	LoweredByPower
+	LoweredByHardware
+)
+
+// Sense reads power and its limit in watts and temperature in degrees Celsius of the GPU with a PCI
+// address from the vendor's library of management, and what lowers its clock; everything is zero
+// without one.
+func (p *Provider) Sense(pci string) (watts, limit, celsius float64, lowered Lowered) {
 	if p.sensors == nil {
-		return c
+		return 0, 0, 0, 0
 	}
 	text := C.CString(pci)
 	defer C.free(unsafe.Pointer(text))
-	var mw, limit, celsius C.uint
+	var mw, most, degrees C.uint
 	var bits C.ulonglong
-	C.zb_sense_read(p.sensors, text, &mw, &limit, &celsius, &bits)
-	var by []string
-	for _, reason := range []struct {
-		bits C.ulonglong
-		name string
-	}{{C.ZB_SENSE_TEMPERATURE, record.ByTemperature}, {C.ZB_SENSE_POWER, record.ByPower}, {C.ZB_SENSE_HARDWARE, record.ByHardware}} {
-		if bits&reason.bits != 0 {
-			by = append(by, reason.name)
+	C.zb_sense_read(p.sensors, text, &mw, &most, &degrees, &bits)
+	for reason, mask := range map[Lowered]C.ulonglong{LoweredByHeat: C.ZB_SENSE_TEMPERATURE, LoweredByPower: C.ZB_SENSE_POWER, LoweredByHardware: C.ZB_SENSE_HARDWARE} {
+		if bits&mask != 0 {
+			lowered |= reason
 		}
 	}
-	return record.Conditions{Power: float64(mw) * 1e-3, PowerLimit: float64(limit) * 1e-3, Temperature: float64(celsius), LimitedBy: strings.Join(by, ", ")}
+	return float64(mw) * 1e-3, float64(most) * 1e-3, float64(degrees), lowered
 }

@@ -7,13 +7,12 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"zbench/bench/record"
 )
 
 // The library of management is asked by the PCI address: base units come back, and what lowers
-// the clock in words. What it refuses is zero, and so is everything without it.
-func TestSense(t *testing.T) {
+// the clock. What it refuses is zero, and so is everything without it.
+func TestToolchainSense(t *testing.T) {
+	Toolchain(t)
 	dir := t.TempDir()
 	source := filepath.Join(dir, "ml.c")
 	require.NoError(t, os.WriteFile(source, []byte(`#include <string.h>
@@ -30,12 +29,16 @@ int nvmlDeviceGetCurrentClocksThrottleReasons(void *d, unsigned long long *bits)
 	out, err := exec.Command("cc", "-shared", "-fPIC", "-o", filepath.Join(dir, "libnvidia-ml.so.1"), source).CombinedOutput() //nolint:gosec // a test's own arguments
 	require.NoError(t, err, "%s", out)
 	p := &Provider{}
-	require.Equal(t, record.Conditions{}, p.Sense("0000:05:00.0"))
+	sensed := func(pci string) [4]float64 {
+		watts, limit, celsius, lowered := p.Sense(pci)
+		return [4]float64{watts, limit, celsius, float64(lowered)}
+	}
+	require.Zero(t, sensed("0000:05:00.0"))
 	f, err := newFinder(Choice{Backend: "cuda", Named: map[string]string{SettingFolders: dir}})
 	require.NoError(t, err)
 	defer f.end()
 	p.openSensors(f)
-	require.Equal(t, record.Conditions{Power: 698.5, Temperature: 87, LimitedBy: "temperature, power"}, p.Sense("0000:05:00.0"))
-	require.Equal(t, record.Conditions{}, p.Sense("0000:06:00.0"))
+	require.Equal(t, [4]float64{698.5, 0, 87, float64(LoweredByHeat | LoweredByPower)}, sensed("0000:05:00.0"))
+	require.Zero(t, sensed("0000:06:00.0"))
 	p.closeSensors()
 }

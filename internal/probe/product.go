@@ -30,8 +30,11 @@ func Products(ctx context.Context, c Config, gpus []nodescreen.GPU) (note string
 
 // filling is the product that is measured: the longest of those that reach the most.
 func (c Config) filling(gpus []nodescreen.GPU) (s method.Shape, err error) {
+	if len(gpus) == 0 {
+		return s, nil
+	}
 	p, err := native.Open(c.Native)
-	if err != nil || len(gpus) == 0 {
+	if err != nil {
 		return s, err
 	}
 	defer p.Close()

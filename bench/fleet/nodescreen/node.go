@@ -166,7 +166,7 @@ func (n *Node) rates() []measurement {
 	add("collective", "", "node", n.Collective)
 	for _, g := range n.GPUs {
 		add("memory", "memory of "+g.Name+", ", gpuName(g), g.Memory)
-		add("product", "product of "+g.Name+", ", gpuName(g), g.Product)
+		add(productRule, "product of "+g.Name+", ", gpuName(g), g.Product)
 	}
 	for _, c := range n.NICs {
 		add("nic_collective", "", c.Name, c.Collective)

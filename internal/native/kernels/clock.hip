@@ -8,15 +8,22 @@
  *
  * counts has 2 words, then 2 for each number that a unit may have; all zero at first.
  *
- * Assumed: on gfx9 s_memtime counts the units' clock (AMD's ISA guides) and
- * s_memrealtime is constant, 100 MHz; on NVIDIA %clock64 counts the unit's clock and
+ * Assumed: on gfx942 and gfx950 s_memtime counts the units' clock (AMD's ISA guides) and
+ * s_memrealtime is constant, 100 MHz (RCCL's tools take 25 MHz elsewhere: no clock is
+ * counted there); on NVIDIA %clock64 counts the unit's clock and
  * %globaltimer nanoseconds, at times in steps of a microsecond. Both count on in a unit
  * that waits. */
+#if defined(__gfx942__) || defined(__gfx950__)
+#define ZB_COUNTERS
+#endif
+
 ZB_FN zb_u64 zb_cycles(void) {
 #if defined(ZB_HOST)
   return zbk_counters.cycles;
-#elif defined(__AMDGCN__)
+#elif defined(ZB_COUNTERS)
   return __builtin_amdgcn_s_memtime();
+#elif defined(__AMDGCN__)
+  return 0;
 #else
   zb_u64 v;
   asm volatile("mov.u64 %0, %%clock64;" : "=l"(v));
@@ -27,8 +34,10 @@ ZB_FN zb_u64 zb_cycles(void) {
 ZB_FN zb_u64 zb_nanoseconds(void) {
 #if defined(ZB_HOST)
   return zbk_counters.ns;
-#elif defined(__AMDGCN__)
+#elif defined(ZB_COUNTERS)
   return __builtin_amdgcn_s_memrealtime() * 10;
+#elif defined(__AMDGCN__)
+  return 0;
 #else
   zb_u64 v;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(v));
@@ -36,17 +45,16 @@ ZB_FN zb_u64 zb_nanoseconds(void) {
 #endif
 }
 
-/* The number of the unit, below 4,096. HW_ID of gfx9 has it in bits 8 to 15, by engine
- * and array; XCC_ID of gfx94 and gfx95 has the die's in the lowest four. */
+/* The number of the unit, below 4,096. HW_ID has it in bits 8 to 15, by engine and
+ * array; XCC_ID has the die's in the lowest four. */
 ZB_FN zb_u32 zb_unit(void) {
 #if defined(ZB_HOST)
   return blockIdx.x & 4095;
+#elif defined(ZB_COUNTERS)
+  return (zb_u32)__builtin_amdgcn_s_getreg(4 | 8 << 6 | 7 << 11) |
+         (zb_u32)__builtin_amdgcn_s_getreg(20 | 0 << 6 | 3 << 11) << 8;
 #elif defined(__AMDGCN__)
-  zb_u32 unit = __builtin_amdgcn_s_getreg(4 | 8 << 6 | 7 << 11);
-#if defined(__gfx942__) || defined(__gfx950__)
-  unit |= (zb_u32)__builtin_amdgcn_s_getreg(20 | 0 << 6 | 3 << 11) << 8;
-#endif
-  return unit;
+  return 0;
 #else
   zb_u32 v;
   asm volatile("mov.u32 %0, %%smid;" : "=r"(v));
@@ -63,5 +71,6 @@ ZB_KERNEL(zb_clock)(zb_u64 *counts, zb_u32 ends) {
   } else if (start[1] != 0) {
     ZB_ATOMIC_ADD(counts, cycles - start[0]);
     ZB_ATOMIC_ADD(counts + 1, ns - start[1]);
+    start[1] = 0; /* a unit that this launch meets again, or a later one alone, adds nothing */
   }
 }

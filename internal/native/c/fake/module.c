@@ -209,7 +209,11 @@ static int zbl_kernel_run(zbl_op *op, zbl_stream *s) {
   zbl_reveal(s);
   if (strcmp(l->kernel->name, "zb_clock") == 0) { /* and takes no time of the model */
     zbl_count(s->device, s->s);
-    return zbk_run(l->kernel, &l->how, 0, l->params, zbl.kernel_why, sizeof zbl.kernel_why) == 0;
+    if (zbk_run(l->kernel, &l->how, 0, l->params, zbl.kernel_why, sizeof zbl.kernel_why)) {
+      zbl.kernel_failures++;
+      s->error = ZB_ERR_LAUNCH;
+    }
+    return 1;
   }
   if (!zbl_kernel_works(l)) {
     s->s = zbl_beside(s->device, s->s, zbl_kernel_time(l, s->device));
