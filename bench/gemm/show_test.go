@@ -61,7 +61,7 @@ func TestFindings(t *testing.T) {
 
 	rec.World.Devices[0].Clock = 2.1e9
 	rec.Kernels[1].Timing.Conditions = []record.Conditions{{Clock: 1.2e9}, {Clock: 1.214e9}}
-	require.Contains(t, texts(rec)[CodeRate], "40.6 % of the published 1307 TFLOP/s (70.7 % of it at 1.21 GHz), 75 %")
+	require.Contains(t, texts(rec)[CodeRate], "40.6 % of the published 1307 TFLOP/s (70.7 % of what its units do at 1.21 GHz), 75 %")
 
 	rec.World.Devices[0].Kind = record.OnLoopback // nobody's rates are held against a GPU's
 	require.NotContains(t, texts(rec)[CodeRate], "reached")
