@@ -7,7 +7,7 @@
 # CALL is
 #   check    nvidia-smi, doctor, every kernel and collective against its reference, two
 #            processes on one GPU. Wrong data here comes before the other calls.
-#   compute  BabelStream built from $BABELSTREAM_SRC; memory, products, Newton–Schulz
+#   compute  gemm; BabelStream built from $BABELSTREAM_SRC; memory, products, Newton–Schulz
 #   moves    nccl-tests built from $NCCL_TESTS_SRC; norms, momentum, bursts
 #
 # FLAGs go to zbench: --backend, --lib-path DIR, … BIN is the folder of zbench and gpu-compare
@@ -110,6 +110,9 @@ compare() {
 
 failed=0
 nvidia-smi >"$work/results/nvidia-smi.txt" 2>&1 && cp "$work/results/nvidia-smi.txt" "$out"
+# The driver's own clock, beside those that zbench counts.
+nvidia-smi --query-gpu=timestamp,clocks.sm,power.draw,temperature.gpu --format=csv -lms 500 >"$work/results/driver-clock.csv" 2>/dev/null &
+trap 'kill '$!' 2>/dev/null; rm -rf "$work"' EXIT
 case $call in
 check)
 	# Usual sizes and configurations: this call is about results.
@@ -118,6 +121,9 @@ check)
 	tar -czf "$work/packed" -C "$ZBENCH_CACHE_DIR" . && mv "$work/packed" "$out/cache.tar.gz"
 	;;
 compute)
+	# A minute of matrix products, with their clock and what PyTorch's call reaches.
+	timeout 60 "$bin/zbench" gemm "$@" --mnk 4096x4096x4096,8192x8192x8192 --max-time 1 --out "$work/results/gemm" >"$work/results/gemm.txt" 2>&1
+	echo "== gemm: exit code $?, $(left) s are left"
 	babelstream
 	compare memory products newton-schulz
 	;;

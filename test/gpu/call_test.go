@@ -71,7 +71,8 @@ func TestCallsLeaveFewFiles(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(folder, "memory.md"))
 	require.NoError(t, err)
 	require.Regexp(t, `GPUMemory\$ 17\d BabelStream=/.*/cuda-stream`, string(text), "a third of the call's seconds")
-	require.Subset(t, packed(t, filepath.Join(folder, "results.tar.gz")), []string{"results/memory/compare.md", "results/products/compare.md", "results/compute.txt", "results/build-BabelStream.txt"})
+	require.Subset(t, packed(t, filepath.Join(folder, "results.tar.gz")), []string{"results/memory/compare.md", "results/products/compare.md", "results/compute.txt", "results/build-BabelStream.txt", "results/gemm.txt", "results/driver-clock.csv"})
+	require.Contains(t, out, "== gemm: exit code 5")
 
 	code, out = called(t, t.TempDir(), "moves")
 	require.Equal(t, 0, code, out)
