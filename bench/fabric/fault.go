@@ -1,6 +1,7 @@
 package fabric
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -76,7 +77,7 @@ var faults = []Fault{
 	{"slow_compute", "slow_compute:node=3,gpu=5,left=0.85", "a GPU's compute units have that share of their rate left: its matrix products take longer", plantCompute, at("slow compute units"), nil},
 	{"flaky_link", "flaky_link:node=3,part=0.1,times=4", "that part of the launches that touch the node takes so many times as long", plantFlaky, at("a flaky link"), nil},
 	{"contention", "contention:part=0.3,times=3,launches=8", "other jobs are on the network for that part of the time: so many launches between nodes in a row take so many times as long", plantContention, at("contention"), nil},
-	{"beside", "beside:times=1.2", "kernels take so many times as long while a collective runs on their GPU, but for those that only wait", line("beside", "times"), at("kernels beside collectives"), nil},
+	{"beside", "beside:times=1.2", "kernels take so many times as long while a collective runs on their GPU, but for those that only wait", plantBeside, at("kernels beside collectives"), nil},
 	{"dip", "dip:from=1e6,to=4e6,times=2", "sizes in that range, in bytes, take so many times as long", line("dip", "from", "to", "times"), at("a dip"), nil},
 	{"noise", "noise:sigma=0.05", "launches vary by that standard deviation, relative", plantNoise, at("noise"), nil},
 	{"hang", "hang:node=3,gpu=5,bytes=1e6,launch=7", "a GPU never enters that launch of a case of at least so many bytes", line("hang", "rank", "bytes", "launch"), at("a hang"), nil},
@@ -122,7 +123,7 @@ func plant(text string, m *Machine, d *damage) error {
 	f := faults[i]
 	v, err := readValues(rest, f.keys(), f.more)
 	if err == nil {
-		err = inWorld(name, v, m.World)
+		err = inWorld(v, m.World)
 	}
 	if err == nil {
 		place := f.place(v)
@@ -171,7 +172,7 @@ func readValues(text string, keys, more []string) (faultValues, error) {
 const leastLeft = 1e-6
 
 // inWorld checks places and shares.
-func inWorld(name string, v faultValues, w spec.World) error {
+func inWorld(v faultValues, w spec.World) error {
 	limits := map[string]int{"node": w.Nodes, "gpu": w.GPUsPerNode, "a": w.GPUsPerNode, "b": w.GPUsPerNode, "rail": w.GPUsPerNode}
 	for key, n := range v {
 		if limit, place := limits[key]; place && (n != float64(int(n)) || int(n) >= limit) {
@@ -183,7 +184,7 @@ func inWorld(name string, v faultValues, w spec.World) error {
 		if from, given := v["from"]; given && from > v["to"] {
 			return fmt.Errorf("from is at most to")
 		}
-		if key == "times" && (n == 0 || name == "beside" && n < 1) || key == "launches" && n < 1 || key == "sigma" && n > 0.2 {
+		if key == "times" && n == 0 || key == "launches" && n < 1 || key == "sigma" && n > 0.2 {
 			return fmt.Errorf("%s is out of range", key)
 		}
 	}
@@ -220,6 +221,13 @@ func plantLateNode(v faultValues, m *Machine, _ *damage) error {
 func plantCompute(v faultValues, m *Machine, _ *damage) error {
 	m.Faults = append(m.Faults, fmt.Sprintf("kernels %d %g", v.rank(m), 1/v["left"]))
 	return nil
+}
+
+func plantBeside(v faultValues, m *Machine, d *damage) error {
+	if v["times"] < 1 {
+		return errors.New("times is out of range")
+	}
+	return line("beside", "times")(v, m, d)
 }
 
 func plantFlaky(v faultValues, m *Machine, _ *damage) error {

@@ -48,11 +48,12 @@ func (j judgedKernels) lowClock() finding.List {
 	hz, _ := worst.Timing.Clock()
 	text := fmt.Sprintf("Clock: in %d of %s the compute units ran below %s of their highest clock, %s. Lowest, %s: %s, %s",
 		n, unit.Count(int64(timed), "case"), unit.Part(lowClockPart), unit.Hertz(j.DeviceOf(worst).Clock), j.name(worst), unit.Hertz(hz), unit.Part(least))
-	if most := worst.Timing.Most(); most.Power > 0 && most.PowerLimit > 0 {
+	most := worst.Timing.Most()
+	if most.Power > 0 && most.PowerLimit > 0 {
 		text += fmt.Sprintf(", at %.0f W of the %.0f W that it may draw", most.Power, most.PowerLimit)
 	}
-	if by := worst.Timing.Most().LimitedBy; by != "" {
-		text += ", limited by " + plain.Line(by)
+	if most.LimitedBy != "" {
+		text += ", limited by " + plain.Line(most.LimitedBy)
 	}
 	if expected {
 		return finding.List{{Code: CodeClock, Text: text + "; others measured " + unit.Hertz(j.loadedClock(worst)) + " under such products."}}

@@ -161,8 +161,9 @@ func (o *nodeScreenOptions) screen(ctx context.Context, s State, l launching, en
 	if err != nil {
 		return err
 	}
-	defer dir.Close()                                //nolint:errcheck // a lock that stays is taken over by the next run
-	before, _ := s.FS.ReadDir(nodesFolder(dir.Path)) // of --force: no node may be judged by what it wrote then
+	defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
+	// Of --force: no node may be judged by what it wrote before.
+	before, _ := s.FS.ReadDir(nodesFolder(dir.Path))
 	for _, e := range before {
 		if err := s.FS.Remove(filepath.Join(nodesFolder(dir.Path), e.Name())); err != nil {
 			return exit.With(exit.Run, err, "choose another --out")

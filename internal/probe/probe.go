@@ -135,27 +135,24 @@ func caseOf(w spec.World, bytes int64) ([]plan.Case, error) {
 
 // Memory measures the copy bandwidth of every GPU's memory and checks the copies.
 func Memory(ctx context.Context, c Config, gpus []nodescreen.GPU) []nodescreen.GPU {
-	what := "copy " + unit.Bytes(c.Array)
-	each(ctx, gpus, c.memory, func(g *nodescreen.GPU, r *nodescreen.Rate) {
-		r.What, g.Memory = what, r
-	})
+	each(ctx, gpus, "copy "+unit.Bytes(c.Array), c.memory, func(g *nodescreen.GPU) **nodescreen.Rate { return &g.Memory })
 	return gpus
 }
 
 // each measures all GPUs at once. Where that fails it tries each GPU alone, so that one bad GPU does not
 // hide the others.
-func each(ctx context.Context, gpus []nodescreen.GPU, measure func(context.Context, []int) ([]nodescreen.Rate, error), set func(*nodescreen.GPU, *nodescreen.Rate)) {
+func each(ctx context.Context, gpus []nodescreen.GPU, what string, measure func(context.Context, []int) ([]nodescreen.Rate, error), of func(*nodescreen.GPU) **nodescreen.Rate) {
 	rates, err := measure(ctx, nil)
 	for i := range gpus {
-		one := &nodescreen.Rate{}
+		into := of(&gpus[i])
 		if err == nil && i < len(rates) {
-			one = &rates[i]
+			*into = &rates[i]
 		} else if alone, why := measure(ctx, []int{gpus[i].Index}); why == nil {
-			one = &alone[0]
+			*into = &alone[0]
 		} else {
-			one.Error = why.Error()
+			*into = failed(what, why)
 		}
-		set(&gpus[i], one)
+		(*into).What = what
 	}
 }
 

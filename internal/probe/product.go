@@ -17,14 +17,12 @@ func Products(ctx context.Context, c Config, gpus []nodescreen.GPU) (note string
 	if errors.Is(err, native.ErrUnavailable) {
 		return "products of GPUs: " + err.Error()
 	}
-	each(ctx, gpus, func(ctx context.Context, devices []int) ([]nodescreen.Rate, error) {
+	each(ctx, gpus, method.BF16+" "+s.String(), func(ctx context.Context, devices []int) ([]nodescreen.Rate, error) {
 		if err != nil {
 			return nil, err
 		}
 		return c.product(ctx, s, devices)
-	}, func(g *nodescreen.GPU, r *nodescreen.Rate) {
-		r.What, g.Product = method.BF16+" "+s.String(), r
-	})
+	}, func(g *nodescreen.GPU) **nodescreen.Rate { return &g.Product })
 	return ""
 }
 
