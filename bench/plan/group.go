@@ -65,6 +65,8 @@ type Order struct {
 	// Comms are the communicators to make ids for, or to join with IDs.
 	Comms *Comms   `json:"comms,omitempty"`
 	IDs   []CommID `json:"ids,omitempty"`
+	// Beside keeps the current communicators when Comms are joined.
+	Beside bool `json:"beside,omitempty"`
 	// Room is the memory to allocate, with the cache to rotate over.
 	Room *Room `json:"room,omitempty"`
 	// Case and Pass are those to prepare, Job and Pass those to take. Verify asks for a
@@ -250,9 +252,7 @@ func (w *worker) carryOut(o Order, r *Report) (err error) {
 	case DoIDs:
 		r.IDs, err = w.p.IDs(*o.Comms)
 	case DoJoin:
-		if err = w.p.Join(whole, *o.Comms, o.IDs); err == nil {
-			r.Unverifiable = w.p.Unverifiable(Case{}) // the zero case tells of all
-		}
+		err = w.join(o, r)
 	case DoAllocate:
 		err = w.p.Allocate(whole, *o.Room)
 	case DoPrepare:
@@ -282,6 +282,17 @@ func (w *worker) carryOut(o Order, r *Report) (err error) {
 		r.NICs = countersOf(w.p)
 	}
 	r.Seconds = slices.Clone(r.Seconds)
+	return err
+}
+
+func (w *worker) join(o Order, r *Report) error {
+	if o.Beside {
+		return w.play(o, r)
+	}
+	err := w.p.Join(w.whole(), *o.Comms, o.IDs)
+	if err == nil {
+		r.Unverifiable = w.p.Unverifiable(Case{}) // the zero case tells of all
+	}
 	return err
 }
 
