@@ -50,6 +50,7 @@ const (
 	DoStage    Do = "stage"
 	DoPlay     Do = "play"
 	DoWatch    Do = "watch"
+	DoTake     Do = "take"
 	DoCounters Do = "counters"
 	DoEnd      Do = "end"
 )
@@ -68,8 +69,10 @@ type Order struct {
 	Beside bool `json:"beside,omitempty"`
 	// Room is the memory to allocate, with the cache to rotate over.
 	Room *Room `json:"room,omitempty"`
-	// Case and Pass are those to prepare. Verify asks for a verification launch.
+	// Case and Pass are those to prepare, Job and Pass those to take. Verify asks for a
+	// verification launch.
 	Case   *Case `json:"case,omitempty"`
+	Job    int   `json:"job,omitempty"`
 	Pass   int   `json:"pass,omitempty"`
 	Verify bool  `json:"verify,omitempty"`
 	// Count is the number of warm-up or isolated launches, of steps or of messages, or the index of the
@@ -268,6 +271,8 @@ func (w *worker) carryOut(o Order, r *Report) (err error) {
 		err = w.exchange(*o.Exchange, r)
 	case DoStage, DoPlay, DoWatch:
 		err = w.play(o, r)
+	case DoTake:
+		err = w.take(o, r)
 	case DoCounters:
 		r.NICs = countersOf(w.p)
 	default:

@@ -125,7 +125,7 @@ func (o Order) lacks() bool {
 		return o.Step == nil
 	case DoWatch:
 		return o.Watch == nil
-	case DoOpen, DoBudget, DoVerify, DoWarmUp, DoIsolated, DoPlay, DoCounters, DoEnd:
+	case DoOpen, DoBudget, DoVerify, DoWarmUp, DoIsolated, DoPlay, DoTake, DoCounters, DoEnd:
 	}
 	return false
 }

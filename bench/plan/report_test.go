@@ -35,6 +35,9 @@ func drawnReport(t *rapid.T) plan.Report {
 	for i := range rapid.IntRange(0, 3).Draw(t, "ids") {
 		r.IDs = append(r.IDs, plan.CommID{Group: i, ID: rapid.SliceOfN(rapid.Byte(), 128, 128).Draw(t, "id")})
 	}
+	if rapid.Bool().Draw(t, "taken") {
+		r.Parts = []record.Part{{Key: "a@0", Pass: 1, Status: record.OK, Kernel: &record.KernelSamples{Launches: 2, Seconds: []float64{rapid.Float64Range(0, 1).Draw(t, "sample")}}}}
+	}
 	if rapid.Bool().Draw(t, "failed") {
 		f := plan.Failure{
 			Kind:    rapid.SampledFrom([]plan.FailureKind{plan.FailedLost, plan.FailedCall, plan.FailedOrder, plan.FailedAsync, plan.FailedLate}).Draw(t, "kind"),
