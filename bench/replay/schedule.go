@@ -95,7 +95,7 @@ func SplitOf(g trace.Group, w spec.World) (split plan.Split, err error) {
 	}
 	if err != nil {
 		err = exit.With(exit.Want, fmt.Errorf("calls of %d of the %d ranks cannot be made again: %w", g.Size, w.Size(), err),
-			"replayed are calls of all ranks, of neighbours within a node, and of ranks that are the same number apart in all of the world: leave out --instances, --pp or --tp")
+			"replayed are calls of all ranks, of neighbours, and of ranks that are the same number apart in all of the world: leave out --instances, --pp or --tp")
 	}
 	return split, err
 }

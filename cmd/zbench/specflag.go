@@ -400,7 +400,7 @@ var ownFlags = []specFlag{
 		},
 		show: func(s *spec.Spec) []string { return s.Faults },
 	},
-	listFlag("groups", "also run all disjoint groups of this many GPUs of all nodes at once: 2,4,8", func(s *spec.Spec) *[]int { return &s.Sweep.Groups }),
+	listFlag("groups", "also run all disjoint groups of this many neighbouring GPUs at once, of a node or of several: 2,8,16", func(s *spec.Spec) *[]int { return &s.Sweep.Groups }),
 	listFlag("strides", "also run all groups of ranks with these strides at once, as expert or tensor parallelism forms them: 2,8", func(s *spec.Spec) *[]int { return &s.Sweep.Strides }),
 	listFlag("scale", "also run only the first 1, 2, 4 … nodes while the others wait: 1,2,4", func(s *spec.Spec) *[]int { return &s.Sweep.Scales }),
 	boolFlag("keep-samples", fmt.Sprintf("write samples.f32 above %d ranks too", engine.SamplesRanks), func(s *spec.Spec) *bool { return &s.Sweep.KeepSamples }),
