@@ -9,6 +9,7 @@ import (
 	"zbench/bench/finding"
 	"zbench/bench/plain"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/unit"
 )
 
@@ -67,11 +68,7 @@ func Late(rec *record.Record) []Lateness {
 		}
 		pooled[w] = append(pooled[w], r)
 	}
-	out := make([]Lateness, len(order))
-	for i, w := range order {
-		out[i] = lateness(w, pooled[w], rec.World)
-	}
-	return out
+	return slice.Map(order, func(w World) Lateness { return lateness(w, pooled[w], rec.World) })
 }
 
 // waitsForAll reports whether no rank is done before every rank has begun: what

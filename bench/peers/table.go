@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"zbench/bench/collective"
+	"zbench/bench/slice"
 )
 
 const sizeZero = "size 0: the size rounded down to nothing, so nothing was sent"
@@ -27,12 +28,7 @@ func rowLike(toks []token) bool {
 	if isStamp(toks[0].s) {
 		toks = toks[1:]
 	}
-	values := 0
-	for _, t := range toks {
-		if numeric(t.s) || t.s == "N/A" {
-			values++
-		}
-	}
+	values := slice.Count(toks, func(t token) bool { return numeric(t.s) || t.s == "N/A" })
 	if len(toks) > 0 && digits(toks[0].s) {
 		return len(toks) == 1 || values == len(toks) || digits(toks[1].s) || len(toks) >= 6 && 2*values >= len(toks)
 	}

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"zbench/bench/slice"
 )
 
 // Megatron-Core's layer-wise optimizer, which --use-distributed-optimizer means
@@ -61,10 +63,7 @@ func (p packing) pieces() []piece {
 
 // classed numbers the pieces' costs.
 func classed(all []piece) []piece {
-	costs := make([]float64, len(all))
-	for i, x := range all {
-		costs[i] = -x.cost
-	}
+	costs := slice.Map(all, func(x piece) float64 { return -x.cost })
 	slices.Sort(costs)
 	costs = slices.Compact(costs)
 	for i, x := range all {

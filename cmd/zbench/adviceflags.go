@@ -14,6 +14,7 @@ import (
 	"zbench/bench/advice"
 	"zbench/bench/collective"
 	"zbench/bench/exit"
+	"zbench/bench/slice"
 	"zbench/bench/spec"
 	"zbench/bench/trainer"
 	"zbench/bench/unit"
@@ -130,11 +131,7 @@ func (o *adviceFlagSet) readTrace(s State, want *spec.Advice) error {
 	if err != nil {
 		return err
 	}
-	var names []string
-	for _, path := range o.traces {
-		names = append(names, base(filepath.Clean(path)))
-	}
-	return advice.Traced(want, t, names...)
+	return advice.Traced(want, t, slice.Map(o.traces, func(path string) string { return base(filepath.Clean(path)) })...)
 }
 
 // readObserved reads steps that were timed: a list, whose times can be traces, or a file.

@@ -22,6 +22,7 @@ import (
 	"zbench/bench/folder"
 	"zbench/bench/plain"
 	"zbench/bench/recommend"
+	"zbench/bench/slice"
 	"zbench/bench/spec"
 	"zbench/bench/spell"
 	"zbench/internal/launch"
@@ -273,10 +274,7 @@ func (o *loopbackOptions) measured(s State, m, healthy *fabric.Machine) error {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(best)) {
-		var points []fabric.Point
-		for _, p := range best[name].Points {
-			points = append(points, fabric.Point{Bytes: p.Bytes, Seconds: p.Seconds})
-		}
+		points := slice.Map(best[name].Points, func(p recommend.Point) fabric.Point { return fabric.Point{Bytes: p.Bytes, Seconds: p.Seconds} })
 		m.Measure(name, points, healthy)
 	}
 	if len(best) == 0 {

@@ -14,6 +14,7 @@ import (
 	"zbench/bench/collective"
 	"zbench/bench/engine"
 	"zbench/bench/fabric"
+	"zbench/bench/slice"
 	"zbench/bench/spec"
 	"zbench/bench/spell"
 	"zbench/bench/unit"
@@ -165,11 +166,7 @@ func listFlag(name, meaning string, of func(*spec.Spec) *[]int) specFlag {
 			return nil
 		},
 		show: func(s *spec.Spec) []string {
-			var list []string
-			for _, n := range *of(s) {
-				list = append(list, strconv.Itoa(n))
-			}
-			return list
+			return slice.Map(*of(s), strconv.Itoa)
 		},
 	}
 }
@@ -320,11 +317,7 @@ var ownFlags = []specFlag{
 			return nil
 		},
 		show: func(s *spec.Spec) []string {
-			var list []string
-			for _, size := range s.Sweep.Sizes {
-				list = append(list, strconv.FormatInt(size, 10))
-			}
-			return list
+			return slice.Map(s.Sweep.Sizes, func(size int64) string { return strconv.FormatInt(size, 10) })
 		},
 	},
 	floatFlag("precision", "share", "0.01", "precision that ends a timing: half the 95 % interval over the median", func(s *spec.Spec) *float64 { return &s.Sweep.Precision }),

@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 
+	"zbench/bench/slice"
 	"zbench/internal/linux"
 )
 
@@ -74,10 +75,7 @@ func (n *Node) readGPUs(fsys fs.FS) {
 // busGPUs are the GPUs of the PCI bus, for trees without KFD: AMD's, else NVIDIA's, which
 // never have one.
 func (n *Node) busGPUs() []GPU {
-	var out []GPU
-	for _, d := range n.slots {
-		out = append(out, GPU{PCI: d.address.String(), Name: product(d.device)})
-	}
+	out := slice.Map(n.slots, func(d pciDevice) GPU { return GPU{PCI: d.address.String(), Name: product(d.device)} })
 	if n.pci == nil || len(out) > 0 {
 		return out
 	}

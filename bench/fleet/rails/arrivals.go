@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"zbench/bench/slice"
 	"zbench/bench/stat"
 )
 
@@ -142,13 +143,7 @@ func lastOf(one []Call) (middle float64, last Call, alone bool) {
 			last = c
 		}
 	}
-	shortest := 0
-	for _, d := range durations {
-		if d == last.Duration {
-			shortest++
-		}
-	}
-	return median(durations), last, shortest == 1
+	return median(durations), last, slice.Count(durations, func(d float64) bool { return d == last.Duration }) == 1
 }
 
 // collect fills in what the ranks' collectives say of them, the latest rank first.
@@ -301,13 +296,7 @@ func (l *Lateness) oftenFar(a Arrival) bool {
 
 // beyond counts the collectives at which a rank is last, and late by more than a limit.
 func (a Arrival) beyond(limit float64) int {
-	n := 0
-	for _, late := range a.late {
-		if late > limit {
-			n++
-		}
-	}
-	return n
+	return slice.Count(a.late, func(late float64) bool { return late > limit })
 }
 
 func micros(seconds float64) string { return fmt.Sprintf("%.3g µs", seconds*1e6) }
