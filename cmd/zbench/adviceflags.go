@@ -70,7 +70,9 @@ var adviceFlags = []flagRow[adviceFlagSet]{
 	ask("param-dtype", "name", "element type in which parameters are gathered (default bfloat16)", func(o *adviceFlagSet, v string) error { return setDtype(&o.want.ParamDtype, v) }),
 	ask("zero", "stage", "ZeRO stage; Megatron's distributed optimizer is 1 (default the trainer's usual)", func(o *adviceFlagSet, v string) error {
 		o.want.Zero = new(int)
-		return setInt(o.want.Zero, v)
+		n, err := natural(v)
+		*o.want.Zero = n
+		return err
 	}),
 	ask("accum", "microbatches", "microbatches per step", func(o *adviceFlagSet, v string) error { return setWhole(&o.want.Accum, v) }),
 	ask("recompute", "", "backward repeats the whole forward (full recomputation)", func(o *adviceFlagSet, v string) error { return setBool(&o.want.Recompute, v) }),

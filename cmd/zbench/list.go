@@ -48,11 +48,9 @@ var listings = []listing{
 		return rows, nil
 	}},
 	{"dtypes", []string{"NAME", "BYTES", "ALSO", "WHAT IT IS"}, func() ([][]string, error) {
-		var rows [][]string
-		for _, d := range collective.Dtypes() {
-			rows = append(rows, []string{d.Name, fmt.Sprint(d.Size), strings.Join(d.Aliases, ", "), d.Does})
-		}
-		return rows, nil
+		return slice.Map(collective.Dtypes(), func(d collective.Dtype) []string {
+			return []string{d.Name, fmt.Sprint(d.Size), strings.Join(d.Aliases, ", "), d.Does}
+		}), nil
 	}},
 	{"faults", []string{"FORM", "WHAT IS WRONG"}, func() ([][]string, error) {
 		return slice.Map(fabric.Faults(), func(f fabric.Fault) []string { return []string{f.Form, f.Does} }), nil
