@@ -28,7 +28,7 @@ import (
 const (
 	// headBytes are looked at to tell what a file is.
 	headBytes = 200
-	// maxPiped is how much of a record is read from what has no size: a pipe or a
+	// maxPiped is how much of a record is read from a file without a size: a pipe or a
 	// device.
 	maxPiped = 256 << 20
 )

@@ -79,7 +79,7 @@ const (
 // leave a collective together, so the one that arrives last has the shortest duration,
 // whatever the clocks say. node gives a rank's node; nil is unknown.
 //
-// Who arrives last is tested against chance; how much is lost by it is stated apart.
+// Which rank arrives last is tested against chance; how much is lost by it is stated apart.
 //
 // The k-th call of a collective and size is taken for the same one on all ranks, in the
 // order of Start. A collective that less than half of the ranks have is left out.
