@@ -179,5 +179,5 @@ func skipText(s record.Skip) string {
 	if len(s.Lines) == 0 {
 		return text
 	}
-	return text + " (line " + strings.Join(slice.Map(s.Lines, func(n int) string { return unit.Comma(n) }), ", ") + ")"
+	return text + " (line " + strings.Join(slice.Map(s.Lines, unit.Comma), ", ") + ")"
 }

@@ -232,7 +232,7 @@ func (d *Document) sentence(calls int) string {
 
 // sentence says which buckets a trainer formed, and which limits explain them.
 func (b *Buckets) sentence() string {
-	sizes := slice.Map(b.Bytes, func(n int64) string { return unit.Comma(n) })
+	sizes := slice.Map(b.Bytes, unit.Comma)
 	text := fmt.Sprintf("Gradient buckets of a step, %s of %s in %s: %s B, in %d of %s.", b.Collective, b.Dtype, b.Group, unit.FirstFew(sizes, 8), b.Steps, unit.Count(int64(b.Of), "step"))
 	mib := func(n int64) string { return strconv.FormatFloat(float64(n)/float64(unit.MiB), 'f', 2, 64) + " MiB" }
 	switch {
