@@ -84,10 +84,7 @@ func (p *pool) independent() float64 {
 
 // complete are the cases that have a value of every run.
 func (p *pool) complete() []*observed {
-	most := 0
-	for _, c := range p.cases {
-		most = max(most, len(c.sides[0])+len(c.sides[1]))
-	}
+	most := slice.Most(p.cases, func(c *observed) int { return len(c.sides[0]) + len(c.sides[1]) })
 	return slices.DeleteFunc(slices.Clone(p.cases), func(c *observed) bool { return len(c.sides[0])+len(c.sides[1]) < most })
 }
 

@@ -36,11 +36,8 @@ func CorrelatedByChance(cases, timed int) bool {
 type parts [][]int
 
 // lastOf is how often any rank of a part came last.
-func lastOf(part, counts []int) (n int) {
-	for _, rank := range part {
-		n += counts[rank]
-	}
-	return n
+func lastOf(part, counts []int) int {
+	return slice.Sum(part, func(rank int) int { return counts[rank] })
 }
 
 // often returns the parts that came last more often than chance explains (each), and a set of parts of

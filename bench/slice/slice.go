@@ -40,3 +40,12 @@ func Sum[T any, N int | int64 | float64](all []T, of func(T) N) N {
 	}
 	return sum
 }
+
+// Most returns the greatest of what a function gives for the elements, and of 0.
+func Most[T any, N int | int64 | float64](all []T, of func(T) N) N {
+	var most N
+	for _, x := range all {
+		most = max(most, of(x))
+	}
+	return most
+}

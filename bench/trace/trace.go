@@ -231,11 +231,8 @@ func (t *Trace) Timed() bool {
 }
 
 // Calls is the number of calls of all ranks.
-func (t *Trace) Calls() (n int) {
-	for _, r := range t.Ranks {
-		n += len(r.Calls)
-	}
-	return n
+func (t *Trace) Calls() int {
+	return slice.Sum(t.Ranks, func(r *Rank) int { return len(r.Calls) })
 }
 
 // Missing are the ranks of the job of which the trace has nothing; nil where the number of

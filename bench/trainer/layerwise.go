@@ -74,10 +74,7 @@ func classed(all []piece) []piece {
 
 // byWork sorts a chunk by descending work, stable, by counting, into the given space.
 func byWork(chunk, sorted []piece) []piece {
-	classes := 0
-	for _, x := range chunk {
-		classes = max(classes, x.class+1)
-	}
+	classes := slice.Most(chunk, func(x piece) int { return x.class + 1 })
 	if classes > len(chunk) { // almost all shapes differ
 		copy(sorted, chunk)
 		slices.SortStableFunc(sorted, func(a, b piece) int { return cmp.Compare(a.class, b.class) })

@@ -202,10 +202,7 @@ func byChance(last, calls int, chance float64) float64 {
 // power says how often a rank must be last to be named. Where not even always is enough,
 // nothing is known of the ranks.
 func (l *Lateness) power(ranks int) {
-	calls := 0
-	for _, a := range l.Arrivals {
-		calls = max(calls, a.Calls)
-	}
+	calls := slice.Most(l.Arrivals, func(a Arrival) int { return a.Calls })
 	for l.Enough = 1; l.Enough <= calls; l.Enough++ {
 		if byChance(l.Enough, calls, float64(calls)/float64(ranks))*float64(ranks) < lastChance {
 			l.Reference = "chance"
