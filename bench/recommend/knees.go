@@ -145,10 +145,7 @@ func KneesOf(rec *record.Record) Knees {
 		Schema: KneesSchema, Simulated: rec.Simulated,
 		Curves: []KneeCurve{}, Needs: kneeNeeds(rec), Warnings: jsonfile.Filled(rec.Edits()),
 	}
-	results := map[key][]record.Result{}
-	for _, r := range rec.Results {
-		results[keyOf(&r)] = append(results[keyOf(&r)], r)
-	}
+	_, results := slice.Group(rec.Results, func(r record.Result) key { return keyOf(&r) })
 	for _, key := range slices.SortedFunc(maps.Keys(results), key.compareKnees) {
 		c, warnings := key.knees(results[key])
 		a.Curves = append(a.Curves, c)

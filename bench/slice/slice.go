@@ -49,3 +49,16 @@ func Most[T any, N int | int64 | float64](all []T, of func(T) N) N {
 	}
 	return most
 }
+
+// Group returns the elements by a key, and the keys in the order in which they were met.
+func Group[T any, K comparable](all []T, key func(T) K) (keys []K, of map[K][]T) {
+	of = map[K][]T{}
+	for _, x := range all {
+		k := key(x)
+		if of[k] == nil {
+			keys = append(keys, k)
+		}
+		of[k] = append(of[k], x)
+	}
+	return keys, of
+}

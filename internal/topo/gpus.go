@@ -50,15 +50,7 @@ func (n *Node) readGPUs(fsys fs.FS) {
 			}
 		}
 	}
-	groups := map[cardKey][]kfdNode{}
-	var order []cardKey
-	for _, node := range n.kfd.gpus() {
-		key := cardKey{node.props["unique_id"], node.address().Card()}
-		if groups[key] == nil {
-			order = append(order, key)
-		}
-		groups[key] = append(groups[key], node)
-	}
+	order, groups := slice.Group(n.kfd.gpus(), func(node kfdNode) cardKey { return cardKey{node.props["unique_id"], node.address().Card()} })
 	for _, key := range order {
 		n.GPUs = append(n.GPUs, n.packageOf(groups[key]))
 	}

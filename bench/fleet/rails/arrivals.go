@@ -215,10 +215,7 @@ func (l *Lateness) power(ranks int) {
 
 // name makes findings of ranks that arrive last too often, and of nodes whose ranks do.
 func (l *Lateness) name() {
-	nodes := map[int][]Arrival{}
-	for _, a := range l.Arrivals {
-		nodes[a.Node] = append(nodes[a.Node], a)
-	}
+	_, nodes := slice.Group(l.Arrivals, func(a Arrival) int { return a.Node })
 	named := map[int]bool{}
 	for _, node := range slices.Sorted(maps.Keys(nodes)) {
 		if f, ok := l.node(node, nodes[node], len(nodes)); ok {

@@ -205,15 +205,7 @@ func (j *judgement) hits(c Component, marks []mark) (rounds, partners map[int]bo
 // lone asks about slow rounds that no component explains.
 func (j *judgement) lone(v *Verdict, marks []mark) {
 	type meeting struct{ round, a, b int }
-	var order []meeting
-	by := map[meeting][]mark{}
-	for _, m := range marks {
-		at := meeting{m.Round, m.Pair.A.Node, m.Pair.B.Node}
-		if len(by[at]) == 0 {
-			order = append(order, at)
-		}
-		by[at] = append(by[at], m)
-	}
+	order, by := slice.Group(marks, func(m mark) meeting { return meeting{m.Round, m.Pair.A.Node, m.Pair.B.Node} })
 	if len(order) > fewRounds {
 		v.Unchecked = append(v.Unchecked, fmt.Sprintf("faults that come and go: %d transfers of %d were slow for a round, all over the fleet; rarer ones are not found", len(marks), len(j.net.kindTimes.of)))
 		return
