@@ -122,7 +122,7 @@ func kernelGroup(rec *record.Record, k *record.Kernel) string {
 		words = append(words, unit.Bytes(k.Shape.Array))
 	}
 	if len(rec.World.Devices) > 1 {
-		words = append(words, fmt.Sprintf("GPU %d", k.Device))
+		words = append(words, rec.GPU(k))
 	}
 	return strings.Join(words, " ")
 }

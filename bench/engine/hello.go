@@ -36,6 +36,8 @@ type Hello struct {
 	KernelDriver string `json:"kernel_driver,omitempty"`
 	// Memory is the smallest memory of a GPU, in bytes.
 	Memory int64 `json:"memory"`
+	// Rows are the keys of its planned rows of kernels; absent where it runs collectives.
+	Rows []string `json:"rows,omitempty"`
 }
 
 // HelloOf is what the process with these facts tells.

@@ -62,17 +62,20 @@ library's heuristics, what PyTorch would call, and the plain product of rocBLAS
 or cuBLAS. Each product is checked against float64. Beside the TFLOP/s stand the
 tiles over the compute units, the share that they lose, and rows a power of two
 apart. --around hidden compares hidden sizes near by; --peak measures the
-reachable rate on all GPUs of a node at once; of all nodes zbench screen does.
+reachable rate on all GPUs at once, also of several nodes: as zbench collectives
+in an allocation or with --hostfile, with one process on each node.
 
 Without a GPU a stand-in on the loopback's virtual clock takes the library's
 place: its times are simulated, its results are checked at reduced sizes.`,
 	Example: `  zbench gemm --preset zaya1-base --tokens 16384
   zbench gemm --mnk 16384x4096x2048/TN --dtype bf16,fp8
   zbench gemm --preset zaya1-base --around hidden
-  zbench gemm --peak`,
+  zbench gemm --peak
+  salloc -N 128 zbench gemm --peak`,
 	Most:         []string{"preset", "tokens", "mnk", "dtype", "around", "peak", "choices", "max-time", "out", "format"},
 	MostSearched: []string{"resume", "preset", "mnk", "dtype", "max-time", "out", "format"},
 	Settings:     settings,
+	Everywhere:   func(k *spec.Kernels) bool { return k.Reachable },
 	Lacks:        lacks,
 	Check: func(k *spec.Kernels) error {
 		if _, err := Request(k, 304); err != nil {

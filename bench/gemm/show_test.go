@@ -83,6 +83,17 @@ func TestPeakNamesGPUs(t *testing.T) {
 	}
 	require.Contains(t, texts(recordOf(spec.Kernels{Reachable: true}, 8, rows...))[CodeGPUs],
 		"Reachable on 8 GPUs at once: slowest GPU 5 at 650 TFLOP/s, fastest GPU 7 at 708 TFLOP/s, 8.2 % apart.")
+
+	rec := recordOf(spec.Kernels{Reachable: true}, 8, rows...)
+	rec.World.GPUsPerNode, rec.World.Hosts = 4, []string{"gpu-17", "gpu-18"}
+	for i := range rec.World.Devices {
+		rec.World.Devices[i].Host = rec.World.Hosts[i/4]
+	}
+	require.Contains(t, texts(rec)[CodeGPUs], "Reachable on 8 GPUs of 2 nodes at once: slowest GPU 1 of gpu-18 at 650 TFLOP/s, fastest GPU 3 of gpu-18 at 708 TFLOP/s")
+	same := byRate(products(rec)) // a row for each product, not one for each GPU
+	require.Len(t, same, 2)
+	require.Equal(t, "GPU 1 of gpu-18", rec.GPU(same[0][0].any))
+	require.Equal(t, "GPU 3 of gpu-18", rec.GPU(same[0][7].any))
 }
 
 // Every unit makes as many tiles, and nothing lies beyond an edge.

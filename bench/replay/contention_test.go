@@ -13,6 +13,8 @@ import (
 
 // crowded is a Player whose launches take 0.2 ms, and lose a share while messages of 1 ms each run beside them.
 type crowded struct {
+	plan.Player
+
 	lost  float64
 	r     *rand.Rand
 	steps map[int]*plan.Step

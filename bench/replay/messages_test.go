@@ -13,6 +13,8 @@ import (
 
 // network is a Player whose messages take a given time, longer with computation, and to which a rank comes late.
 type network struct {
+	plan.Player
+
 	ranks         int
 	factor, noise float64
 	late          int // −1: none

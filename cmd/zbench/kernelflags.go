@@ -49,7 +49,7 @@ var memoryFlags = []specFlag{
 
 // faultFlag is of families that plant faults.
 func faultFlag() specFlag {
-	return named("fault", `plant a fault into the loopback: "store 0 BYTE" flips a bit of that byte of the output after each launch; gemm takes also "clock GPU HERTZ SECONDS": after so many seconds that GPU's clock is HERTZ`)
+	return named("fault", `plant a fault into the loopback: "store 0 BYTE" flips a bit of that byte of the output after each launch; gemm takes also "clock GPU HERTZ SECONDS": after so many seconds that GPU's clock is HERTZ; --peak also slow_compute:node=0,gpu=5,left=0.85`)
 }
 
 // familyFlags are those of a family's command.
@@ -67,6 +67,9 @@ func familyFlags(f kernel.Family) []specFlag {
 	}
 	if !f.OneDevice || f.Faults {
 		all = append(all, faultFlag())
+	}
+	if f.Everywhere != nil {
+		all = append(all, named("nodes", "number of nodes of --peak (default those of the launcher)"))
 	}
 	return append(all, timingFlags(f.MaxTime)...)
 }

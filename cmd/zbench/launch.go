@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"zbench/bench/engine"
 	"zbench/bench/exit"
 	"zbench/bench/fabric"
 	"zbench/bench/plain"
@@ -190,13 +189,7 @@ func (l *launching) note(s State, quiet bool) {
 
 // place finds out where the sweep runs.
 func (o *collectivesOptions) place(s State, cmd *cobra.Command) (l launching, err error) {
-	f := cmd.Flags()
-	want := o.want
-	if f.Changed("resume") {
-		if j, err := engine.ReadFolder(s.FS, o.resume); err == nil && j.Header.Record.Spec != nil && j.Header.Record.Spec.Sweep != nil {
-			want = *j.Header.Record.Spec // else resuming says what is wrong with the folder
-		}
-	}
+	f, want := cmd.Flags(), o.kept(s)
 	given := f.Changed("nodes") || f.Changed("spec") || f.Changed("resume")
 	l, err = o.launch.place(s, want, given)
 	if err == nil {
