@@ -102,7 +102,7 @@ func withPairs(u *engine.Setup) error {
 	}
 	f, err := fabric.ByName(u.Spec.Fabric)
 	if err == nil {
-		u.Machine, err = f.Resolve(u.Spec.World, fabric.Conditions{Seed: u.Spec.Seed, Faults: u.Spec.Faults, Strides: u.Spec.Sweep.Strides, Pairs: true})
+		u.Machine, err = f.Resolve(u.Spec.World, fabric.Conditions{Seed: u.Spec.Seed, Faults: u.Spec.Faults, Groups: u.Spec.Sweep.Groups, Strides: u.Spec.Sweep.Strides, Pairs: true})
 	}
 	return err
 }
