@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"zbench/bench/record"
+	"zbench/bench/slice"
 )
 
 // HostIDVariable replaces the host's name for RCCL and NCCL, which refuse two ranks on one GPU
@@ -122,9 +123,5 @@ func (h Hello) fits(other Hello) error {
 
 // versions are the libraries with their versions; where they lie may differ.
 func versions(libraries []record.Library) string {
-	var all []string
-	for _, l := range libraries {
-		all = append(all, l.Name+" "+l.Version)
-	}
-	return fmt.Sprint(all)
+	return fmt.Sprint(slice.Map(libraries, func(l record.Library) string { return l.Name + " " + l.Version }))
 }

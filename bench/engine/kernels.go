@@ -13,6 +13,7 @@ import (
 	"zbench/bench/plain"
 	"zbench/bench/plan"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/spec"
 	"zbench/bench/stat"
 )
@@ -151,11 +152,7 @@ func (e *Engine) take(ctx context.Context, jobs []plan.Job, j *Journal) (failed 
 func sameRun(old, now record.Header) error {
 	list := differences(old, now)
 	names := func(h record.Header) string {
-		var list []string
-		for _, d := range h.Record.World.Devices {
-			list = append(list, fmt.Sprintf("%d %s", d.Index, d.Name))
-		}
-		return strings.Join(list, ", ")
+		return strings.Join(slice.Map(h.Record.World.Devices, func(d record.Device) string { return fmt.Sprintf("%d %s", d.Index, d.Name) }), ", ")
 	}
 	for _, x := range [][3]string{
 		{"devices", names(old), names(now)},

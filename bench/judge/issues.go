@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"zbench/bench/record"
+	"zbench/bench/slice"
 )
 
 // IssueFacts are what known issues depend on. What is empty or 0 is not known, and no issue is
@@ -95,11 +96,7 @@ var known = []row{
 
 // KnownIssues are the IDs of all, in the order of the table.
 func KnownIssues() []string {
-	var ids []string
-	for _, r := range known {
-		ids = append(ids, r.ID)
-	}
-	return ids
+	return slice.Map(known, func(r row) string { return r.ID })
 }
 
 // IssuesOf are the known issues that apply, in the order of the table.

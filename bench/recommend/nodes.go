@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"zbench/bench/slice"
 	"zbench/bench/trace"
 	"zbench/bench/trainer"
 )
@@ -97,12 +98,7 @@ func (s *step) compute(seconds float64) {
 
 // add adds a node, behind those that there are.
 func (s *step) add(n trace.Node) int {
-	var after []int
-	for _, i := range n.After {
-		if i >= 0 {
-			after = append(after, i)
-		}
-	}
+	after := slice.Where(n.After, func(i int) bool { return i >= 0 })
 	n.After = after
 	s.nodes = append(s.nodes, n)
 	return len(s.nodes) - 1

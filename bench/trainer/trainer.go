@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"zbench/bench/pattern"
+	"zbench/bench/slice"
 	"zbench/bench/spell"
 )
 
@@ -303,11 +304,7 @@ func Frameworks() []string {
 
 // Names lists the trainers in the order of the table.
 func Names() []string {
-	names := make([]string, len(table))
-	for i, t := range table {
-		names[i] = t.Name
-	}
-	return names
+	return slice.Map(table, func(t Trainer) string { return t.Name })
 }
 
 // Plan cuts the parameters, which are in forward order, into buckets and returns the

@@ -31,8 +31,7 @@ var memoryFlags = []specFlag{
 	{
 		name: "peak", unit: "GB/s", meaning: "the memory's peak, instead of the published one",
 		set: last(func(s *spec.Spec, v string) error {
-			peak := 0.0
-			err := setFloat(&peak, v)
+			peak, err := notNegative(v)
 			if err == nil && peak > engine.MaxPeak/giga {
 				err = fmt.Errorf("--peak is %g: the memory's peak in GB/s must be a number from 0 to %g", peak, engine.MaxPeak/giga)
 			}

@@ -301,6 +301,16 @@ func oneArg(what string) cobra.PositionalArgs {
 	}
 }
 
+// someArgs refuses a command without arguments.
+func someArgs(hint, message string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return usagef(hint, "%s", message)
+		}
+		return nil
+	}
+}
+
 // readSource reads a record or a log with its samples, where a journal lies
 // beside the record and is of the same sweep.
 func readSource(s State, path string) (recommend.Source, error) {
