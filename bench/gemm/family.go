@@ -7,7 +7,9 @@ import (
 	"strconv"
 	"strings"
 
+	"zbench/bench/device"
 	"zbench/bench/kernel"
+	"zbench/bench/record"
 	"zbench/bench/spec"
 	"zbench/bench/spell"
 	"zbench/bench/trainer"
@@ -78,7 +80,7 @@ place: its times are simulated, its results are checked at reduced sizes.`,
 	Everywhere:   func(k *spec.Kernels) bool { return k.Reachable },
 	Lacks:        lacks,
 	Check: func(k *spec.Kernels) error {
-		if _, err := Request(k, 304); err != nil {
+		if _, err := Request(k, record.Device{Units: 304}); err != nil {
 			return err
 		}
 		for _, v := range k.Dtypes {
@@ -163,12 +165,20 @@ var settings = []kernel.Setting{
 	kernel.Number("choices", "how many choices of the heuristics to time (default "+strconv.Itoa(MostChoices)+")", MostChoices, "choices are 1 to %d", true, func(k *spec.Kernels) *int { return &k.Choices }),
 }
 
-// Request is the products that a request asks for, on a GPU of so many units.
-func Request(k *spec.Kernels, units int) ([]Shape, error) {
-	if k.Reachable {
-		return Peaks(units), nil
-	}
+// Request is the products that a request asks for on a GPU.
+func Request(k *spec.Kernels, gpu record.Device) ([]Shape, error) {
 	var all []Shape
+	if k.Reachable {
+		for _, text := range device.PointsOf(gpu.Name) {
+			s, err := ParseShape(text)
+			if err != nil {
+				return nil, err
+			}
+			s.Name = "published"
+			all = append(all, s)
+		}
+		return append(all, Peaks(gpu.Units)...), nil
+	}
 	add := func(s Shape) {
 		if !slices.ContainsFunc(all, func(o Shape) bool { return o.String() == s.String() && o.Pass == s.Pass }) {
 			all = append(all, s)
