@@ -62,12 +62,13 @@ and --framework is replayed alone.
 
 A step is computation on one stream of each GPU and the trainer's messages on
 others, one for each communicator: those of experts (--ep) and of optimizer
-instances (--instances) run beside the rest, as the trainer's do. A message is launched when computation has come to its last gradient;
-computation waits where the trainer's does. Computation is a kernel of one
-thread that spins for the time of the microbatch: it takes no memory bandwidth,
-and nothing that messages slow down. So what is measured is the messages, their
-order, and what of them is not hidden. No figure of the prediction enters a
-verdict; it stands beside the measurement.
+instances (--instances) run beside the rest, as the trainer's do. A message is
+launched when computation has come to its last gradient; computation waits where
+the trainer's does. Computation is a kernel of one thread that spins for the
+time of the microbatch: it takes no memory bandwidth, and nothing that messages
+slow down. So what is measured is the messages, their order, and what of them is
+not hidden. No figure of the prediction enters a verdict; it stands beside the
+measurement.
 
 --compute triad (or gemm) measures also what computation that uses the GPU and
 messages take from each other: the computation of steps with a kernel that goes
