@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"zbench/bench/record"
-	"zbench/bench/slice"
 )
 
 // IssueFacts are what known issues depend on. What is empty or 0 is not known, and no issue is
@@ -92,11 +91,6 @@ var known = []row{
 		KnownIssue{"channels_ignored", "NCCL_MIN_NCHANNELS is set, and fewer than 8 GPUs of a node take part", "RCCL ignores it without a message", "unset it, or use all 8 GPUs", "ROCm/rocm-systems issue 11253"},
 		func(f IssueFacts) bool { return f.number("NCCL_MIN_NCHANNELS") > 0 && f.GPUs > 0 && f.GPUs < 8 },
 	},
-}
-
-// KnownIssues are the IDs of all, in the order of the table.
-func KnownIssues() []string {
-	return slice.Map(known, func(r row) string { return r.ID })
 }
 
 // IssuesOf are the known issues that apply, in the order of the table.

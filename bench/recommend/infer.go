@@ -68,9 +68,6 @@ func ordinary(e *engine) beliefs {
 	case e.q.ComputeGuessed:
 		b[ofCompute].scale = estimatedCompute
 	}
-	if e.q.Loaded {
-		b[ofNetwork].scale = fasterUnit
-	}
 	return b
 }
 

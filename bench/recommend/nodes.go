@@ -65,7 +65,7 @@ func (s *step) pass(messages []trainer.Message, done []float64, d Direction, sec
 		m := messages[e.message]
 		c := trace.Call{
 			Group: s.group(m), Collective: m.Collective, Known: true, Dtype: dtypeOf(run, m.Collective), Bytes: m.Bytes, In: trace.Unknown, Out: trace.Unknown,
-			Sequence: trace.Unknown, Async: true,
+			Sequence: trace.Unknown,
 		}
 		at[e.message] = s.send(&c, m.Stream)
 	}

@@ -137,8 +137,6 @@ type Call struct {
 	Sequence int64
 	// Stream is where it ran; empty is unknown.
 	Stream string
-	// Async is true if the caller did not wait for it at once.
-	Async bool
 	// Enqueued is when the host called it, Kernel when the device ran it, waiting for peers
 	// included. Either is nil where the file has no such time.
 	Enqueued *Span
