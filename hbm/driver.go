@@ -9,6 +9,7 @@ import (
 	"zbench/bench/backend"
 	"zbench/bench/device"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/internal/native"
 )
 
@@ -253,11 +254,7 @@ func (d *Driver) peak() *float64 {
 
 // Devices describes what was opened.
 func (d *Driver) Devices() []record.Device {
-	var out []record.Device
-	for _, u := range d.units {
-		out = append(out, u.info)
-	}
-	return out
+	return slice.Map(d.units, func(u *unit) record.Device { return u.info })
 }
 
 // Backend is the provider's.

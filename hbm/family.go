@@ -41,6 +41,9 @@ type Opening struct {
 	Say func(string)
 	// Help is the hint of an error in the request.
 	Help string
+	// Node is the number of the one node of several that this process drives; −1 where it drives all,
+	// which the loopback alone can.
+	Node int
 }
 
 var families []Family

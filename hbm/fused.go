@@ -8,6 +8,7 @@ import (
 	"zbench/bench/engine"
 	"zbench/bench/kernel"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/spec"
 	"zbench/bench/spell"
 	"zbench/bench/stat"
@@ -78,11 +79,7 @@ func (f Fused) check(k *spec.Kernels) error {
 
 // TypeNames lists the names of its element types.
 func (f Fused) TypeNames() []string {
-	var names []string
-	for _, t := range f.Types {
-		names = append(names, t.Name)
-	}
-	return names
+	return slice.Map(f.Types, func(t Type) string { return t.Name })
 }
 
 // TypeByName finds one of its element types, also by the names of kernels.

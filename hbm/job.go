@@ -7,6 +7,7 @@ import (
 
 	"zbench/bench/plan"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/stat"
 	"zbench/internal/native"
 )
@@ -27,11 +28,7 @@ type kernelCase interface {
 
 // Planned are a case's rows before it has run, one a device.
 func (d *Driver) Planned(c kernelCase) []record.Kernel {
-	var rows []record.Kernel
-	for _, u := range d.units {
-		rows = append(rows, PlannedRow(c.row(u), c.Key(), u.info.Index))
-	}
-	return rows
+	return slice.Map(d.units, func(u *unit) record.Kernel { return PlannedRow(c.row(u), c.Key(), u.info.Index) })
 }
 
 // PlannedRow gives a row the key of its case on a device, and the status of what has
@@ -48,10 +45,7 @@ func PlannedRow(k record.Kernel, of string, device int) record.Kernel {
 // the timed launches left. Kernels that are emulated are launched once, checked and
 // not timed.
 func (d *Driver) Job(c kernelCase, rule stat.Rule) plan.Job {
-	var keys []string
-	for _, k := range d.Planned(c) {
-		keys = append(keys, k.Key)
-	}
+	keys := slice.Map(d.Planned(c), func(k record.Kernel) string { return k.Key })
 	return KernelJob(keys, func(pass int) ([]record.Part, error) { return d.take(c, plan.PerPass(rule), pass) })
 }
 
@@ -154,10 +148,7 @@ func (d *Driver) launchSeconds(of kernelCase) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	seconds := make([]float64, len(samples))
-	for i, b := range samples {
-		seconds[i] = stat.Quantile(b.Seconds, 0.5)
-	}
+	seconds := slice.Map(samples, func(b record.KernelSamples) float64 { return stat.Quantile(b.Seconds, 0.5) })
 	if d.launches == nil {
 		d.launches = map[string][]float64{}
 	}

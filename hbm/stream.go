@@ -9,6 +9,8 @@ package hbm
 import (
 	"slices"
 	"strings"
+
+	"zbench/bench/slice"
 )
 
 // Stream is one way of going through memory.
@@ -54,11 +56,7 @@ func Streams() []Stream { return slices.Clone(streams) }
 
 // StreamNames lists their names.
 func StreamNames() []string {
-	var names []string
-	for _, s := range streams {
-		names = append(names, s.Name)
-	}
-	return names
+	return slice.Map(streams, func(s Stream) string { return s.Name })
 }
 
 // StreamByName finds one; mul is what BabelStream calls scale.

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"zbench/bench/plan"
-	"zbench/internal/native"
 )
 
 // abortTime is how long communicators that failed may take to abort. The guarantee is the
@@ -81,17 +80,7 @@ func (d *Driver) close() error {
 
 // abort gives all communicators up. It is the one call that may be made while another one
 // hangs.
-func (d *Driver) abort() error {
-	var errs []error
-	for i := range d.ranks {
-		r := &d.ranks[i].rank
-		if r.Comm != (native.Comm{}) {
-			errs = append(errs, d.library.AbortComm(r.Comm))
-			r.Comm = native.Comm{}
-		}
-	}
-	return errors.Join(errs...)
-}
+func (d *Driver) abort() error { return d.give(d.library.AbortComm) }
 
 // expect prepares the deadlines of a case: the first operation of a collective on its
 // communicators connects the ranks.

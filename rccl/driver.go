@@ -64,9 +64,9 @@ type Driver struct {
 	devices   []native.DeviceInfo
 	// library joins ranks and launches on them: the provider.
 	library library
-	// comms are the current communicators, local the number of this process's ranks in
-	// them: its first.
-	comms plan.Comms
+	// lanes are the current communicators. A case uses the first; local is the number of this process's ranks in
+	// it: the first of them.
+	lanes []lane
 	local int
 	batch launcher
 	arena int64 // bytes of each rank's
@@ -77,7 +77,8 @@ type Driver struct {
 	hold   float64
 	bursts []float64
 	// compute are the ranks' streams of computation, plays the steps by setting, works what computation launches;
-	// none before the first.
+	// none before the first. staged tells that a step has messages.
+	staged  bool
 	compute []native.Stream
 	plays   map[int]*native.Play
 	works   map[plan.StepDo]*work
@@ -100,6 +101,21 @@ const _ = uint(native.MaxIsolated - plan.MaxBatch)
 type member struct {
 	rank  native.Rank
 	arena native.Buffer
+}
+
+// lane is communicators that ranks are in at once, each with a stream for its messages. ranks are by this process's
+// ranks: those of the first lane are the members', with their buffers.
+type lane struct {
+	comms plan.Comms
+	ranks []*native.Rank
+}
+
+// comms are the communicators of a case.
+func (d *Driver) comms() plan.Comms {
+	if len(d.lanes) == 0 {
+		return plan.Comms{}
+	}
+	return d.lanes[0].comms
 }
 
 // Simulated reports whether a model decides the times.
@@ -142,11 +158,11 @@ func (d *Driver) Libraries() []native.Library { return d.provider.Libraries }
 // so that its noise depends on them alone.
 func (d *Driver) Begin(c plan.Case, pass int) error {
 	defer d.enter()()
-	if comms := c.Comms(); comms != d.comms {
+	if comms := c.Comms(); comms != d.comms() {
 		if !d.alone() {
 			return fmt.Errorf("the ranks have not joined the communicators of %s", c.Key)
 		}
-		if err := d.joinAlone(context.Background(), comms); err != nil {
+		if err := d.joinAlone(context.Background(), comms, d.Join); err != nil {
 			return err
 		}
 	}
@@ -155,7 +171,7 @@ func (d *Driver) Begin(c plan.Case, pass int) error {
 	_, _ = h.Write([]byte(c.Key + "/" + strconv.Itoa(pass))) // a hash never fails
 	d.library.BeginCase(h.Sum64())
 	d.place(c)
-	d.hold = firstHold * float64(min(d.comms.Active(), max(c.GPUsPerProcess, 1)*d.share()))
+	d.hold = firstHold * float64(min(d.comms().Active(), max(c.GPUsPerProcess, 1)*d.share()))
 	return d.batch.SetWork(d.work, d.deadline(1))
 }
 
@@ -251,7 +267,7 @@ func (d *Driver) measureFloor(ctx context.Context) error {
 	}
 	pairs, err := d.batch.EventFloor(native.MaxIsolated)
 	if err != nil {
-		return fmt.Errorf("the first launches on a communicator of %d ranks: %w", d.comms.Ranks, d.ended(ctx, record.DuringIsolated, err))
+		return fmt.Errorf("the first launches on a communicator of %d ranks: %w", d.comms().Ranks, d.ended(ctx, record.DuringIsolated, err))
 	}
 	d.floor = stat.Quantile(pairs, 0.5)
 	return nil

@@ -152,7 +152,7 @@ func TestHangInGroups(t *testing.T) {
 	_ = d.Close()
 }
 
-// Who cannot connect hangs before the first case: the all_reduce that aligns the
+// A rank that cannot connect hangs before the first case: the all_reduce that aligns the
 // ranks is the first launch on their communicator.
 func TestHangBeforeTheFirstCase(t *testing.T) {
 	d, _ := open(t, hungWorld, fabric.Conditions{Faults: []string{"hang:node=1,gpu=1,bytes=0,launch=0"}}, quiet)
@@ -166,7 +166,7 @@ func TestHangBeforeTheFirstCase(t *testing.T) {
 	require.ErrorContains(t, err, "all 8 ranks not started; no rank has started it, so no rank is named")
 }
 
-// Who asks to stop while ranks connect need not wait for the deadline.
+// A caller that stops while ranks connect need not wait for the deadline.
 func TestCancelledWhileConnecting(t *testing.T) {
 	d, _ := open(t, hungWorld, fabric.Conditions{}, quiet)
 	ctx, cancel := context.WithCancelCause(t.Context())

@@ -83,16 +83,21 @@ func codes(r record.Result) []string {
 // Every group's result is verified by itself: its ranks count from 0.
 func TestGroupsAndScalesAreVerified(t *testing.T) {
 	w := spec.World{Nodes: 4, GPUsPerNode: 8, GPUsPerProcess: 1}
-	d, m := open(t, w, fabric.Conditions{Groups: []int{2, 4, 8}, Strides: []int{4, 16}, Scales: []int{1, 2, 4}}, quiet)
+	d, m := open(t, w, fabric.Conditions{Groups: []int{2, 4, 8, 16}, Strides: []int{4, 16}, Scales: []int{1, 2, 4}}, quiet)
 	a := axes(t, w, "all_reduce", "reduce_scatter", "all_to_all", "scatter")
-	a.MinBytes, a.MaxBytes, a.Groups, a.Scales = 1<<16, 1<<16, []int{2, 4, 8}, []int{1, 2, 4}
+	a.MinBytes, a.MaxBytes, a.Groups, a.Scales = 1<<16, 1<<16, []int{2, 4, 8, 16}, []int{1, 2, 4}
 	a.Strides = []int{4, 16}
-	seen := map[fabric.Group]bool{}
+	seen, several := map[fabric.Group]bool{}, 0
 	for _, r := range run(t, d, a.Cases(), few()) {
 		require.Equal(t, record.VerifiedOK, r.Verified.State, "%s: %s", r.Key, r.Verified.Reason)
 		g := fabric.Group{Ranks: r.Ranks, Stride: r.Stride}
 		seen[g] = true
+		if r.Ranks == 16 && r.Groups == 2 {
+			require.Equal(t, 2, r.Nodes, r.Key)
+			several++
+		}
 		require.InEpsilon(t, m.Curves[g][r.Collective].Time(float64(r.Bytes)), r.Isolated.MaxOfRanks.Median, 1e-4, r.Key)
 	}
+	require.Equal(t, 7, several, "groups of two nodes, four collectives, three of them in place too")
 	require.Len(t, seen, 7, "2, 4, 8, 16 and 32 neighbours; a scale of 4 nodes is the whole; 8 and 2 that lie apart")
 }

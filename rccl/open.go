@@ -47,7 +47,7 @@ func (d *Driver) open() error {
 		return err
 	}
 	if d.alone() {
-		if err := d.joinAlone(context.Background(), plan.Comms{Ranks: d.cfg.Ranks, Count: 1}); err != nil {
+		if err := d.joinAlone(context.Background(), plan.Comms{Ranks: d.cfg.Ranks, Count: 1}, d.Join); err != nil {
 			if share := d.share(); share > 1 {
 				return fmt.Errorf("%w: %d ranks on one GPU need NCCL 2.30 or newer, and NCCL_MULTI_RANK_GPU_ENABLE=1 in the environment", err, share)
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"zbench/bench/collective"
 	"zbench/bench/plan"
@@ -13,23 +14,18 @@ import (
 
 var kinds = map[plan.StepDo]int{
 	plan.StepCompute: native.PlaySpin, plan.StepLaunch: native.PlayLaunch, plan.StepWait: native.PlayWait,
-	plan.StepTriad: native.PlayWork, plan.StepGemm: native.PlayWork,
+	plan.StepTriad: native.PlayWork, plan.StepGemm: native.PlayWork, plan.StepFollow: native.PlayFollow,
 }
 
-// Stage keeps the step of a setting. Computation gets a stream of its own on each rank, the messages have the
-// rank's.
+// Stage keeps the step of a setting. Computation gets a stream of its own on each rank, the messages have those of
+// their lanes.
 func (d *Driver) Stage(ctx context.Context, setting int, s *plan.Step) error {
 	defer d.enter()()
 	if err := s.Check(d.cfg.World); err != nil {
 		return err
 	}
-	if len(s.Cases) > 0 && s.Cases[0].Comms() != d.comms {
-		if !d.alone() {
-			return errors.New("the ranks have not joined the communicators of the step")
-		}
-		if err := d.joinAlone(ctx, s.Cases[0].Comms()); err != nil {
-			return err
-		}
+	if err := d.joinStep(ctx, s); err != nil {
+		return err
 	}
 	b, can := d.batch.(*native.Batch)
 	if !can {
@@ -40,6 +36,9 @@ func (d *Driver) Stage(ctx context.Context, setting int, s *plan.Step) error {
 	}
 	if d.noKernels != nil {
 		return fmt.Errorf("a step's computation is a kernel, and there are none: %w", d.noKernels)
+	}
+	for _, l := range d.lanes[b.Lanes():] {
+		b.AddLane(l.ranks)
 	}
 	for i := len(d.compute); i < len(d.ranks); i++ {
 		stream, err := d.provider.NewStream(d.ranks[i].rank.Device)
@@ -58,15 +57,32 @@ func (d *Driver) Stage(ctx context.Context, setting int, s *plan.Step) error {
 	if before := d.plays[setting]; before != nil {
 		before.Close()
 	}
-	d.plays[setting], d.perLaunch = p, -1
+	d.plays[setting], d.perLaunch, d.staged = p, -1, d.staged || len(s.Cases) > 0
 	return nil
+}
+
+// joinStep joins the communicators of a step. A share of the world must have joined them.
+func (d *Driver) joinStep(ctx context.Context, s *plan.Step) error {
+	var current []plan.Comms
+	for _, l := range d.lanes {
+		current = append(current, l.comms)
+	}
+	return s.Join(current, d.staged, func(c plan.Comms, beside bool) error {
+		if !d.alone() {
+			return errors.New("the ranks have not joined the communicators of the step")
+		}
+		if beside {
+			return d.joinAlone(ctx, c, d.JoinBeside)
+		}
+		return d.joinAlone(ctx, c, d.Join)
+	})
 }
 
 // play is a step on a batch.
 func (d *Driver) play(b *native.Batch, s *plan.Step) (*native.Play, error) {
 	ops := make([]native.PlayOp, len(s.Ops))
 	for i, o := range s.Ops {
-		ops[i] = native.PlayOp{Kind: kinds[o.Do], Message: o.Message, Launches: o.Launches, Seconds: o.Seconds}
+		ops[i] = native.PlayOp{Kind: kinds[o.Do], Message: o.Message, By: o.By, Launches: o.Launches, Seconds: o.Seconds}
 	}
 	base := make([]native.Address, d.local)
 	for i := range base {
@@ -91,6 +107,7 @@ func (d *Driver) messages(s *plan.Step) []native.PlayMessage {
 			next = plan.ArenaHead
 		}
 		m := native.PlayMessage{
+			Lane: slices.IndexFunc(d.lanes, func(l lane) bool { return l.comms == c.Comms() }),
 			Work: native.Work{Collective: c.Collective.Name, Dtype: c.Dtype.Name, Op: c.Op, Count: c.Layout.Count, Slots: 1},
 			Send: next + need.Send - plan.ArenaHead, Recv: next + need.Recv - plan.ArenaHead,
 		}
@@ -136,7 +153,7 @@ func (d *Driver) unstage() error {
 	for _, p := range d.plays {
 		p.Close()
 	}
-	d.plays = nil
+	d.plays, d.staged = nil, false
 	var errs []error
 	for _, w := range d.works {
 		errs = append(errs, w.free(d.provider))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -24,26 +25,67 @@ func question(t *testing.T, m *fabric.Machine, name string, run trainer.Run, par
 	tr, err := trainer.ByName(name)
 	require.NoError(t, err)
 	q := recommend.Question{Trainer: name, Run: run, Params: params, Backward: 0.08, Forward: 0.04}
-	sizes := map[string][]int64{}
+	type group struct {
+		collective    string
+		ranks, stride int
+	}
+	sizes := map[group][]int64{}
 	for _, s := range settings {
 		p := tr.Plan(params, s, run)
 		for _, x := range slices.Concat(p.Backward, p.Forward, p.After) {
-			sizes[x.Collective] = append(sizes[x.Collective], x.Bytes)
+			g := groupOf(run, x)
+			of := group{x.Collective, g.Size, g.Apart()}
+			sizes[of] = append(sizes[of], x.Bytes)
 		}
 	}
-	for name, all := range sizes {
+	for of, all := range sizes {
 		for s := int64(4); s <= 16<<30; s *= 2 {
 			all = append(all, s)
 		}
 		slices.Sort(all)
-		c := recommend.Curve{Collective: name, Dtype: "float", Ranks: run.DP, Groups: 1, Nodes: 2, Simulated: true, Runs: 1}
+		c := recommend.Curve{Collective: of.collective, Dtype: "float", Ranks: of.ranks, Groups: run.DP / of.ranks, Nodes: 2, Simulated: true, Runs: 1}
+		if c.Groups > 1 && of.stride > 1 {
+			c.Stride = of.stride
+		}
 		for _, s := range slices.Compact(all) {
-			c.Points = append(c.Points, recommend.Point{Bytes: s, Seconds: m.Curves[m.Whole()][name].Time(float64(s)), N: 100})
+			c.Points = append(c.Points, recommend.Point{Bytes: s, Seconds: m.Curves[fabric.Group{Ranks: c.Ranks, Stride: c.Stride}][c.Collective].Time(float64(s)), N: 100})
 		}
 		q.Curves = append(q.Curves, c)
 	}
 	return q
 }
+
+// groupOf is the group of rank 0 that sends a message: all, an optimizer instance, or ranks that are apart.
+func groupOf(run trainer.Run, m trainer.Message) trace.Group {
+	apart := run.DP / m.Ranks
+	if run.Instances > 1 && m.Collective != "all_reduce" {
+		apart = 1
+	}
+	g := trace.Group{Size: m.Ranks}
+	for i := range m.Ranks {
+		g.Ranks = append(g.Ranks, i*apart)
+	}
+	return g
+}
+
+// stepsOf are the steps with settings, in a world.
+func stepsOf(t *testing.T, a recommend.Answer, params []trainer.Param, w spec.World, settings ...int64) (steps []*plan.Step, cases []plan.Case) {
+	t.Helper()
+	for _, setting := range settings {
+		var groups []trace.Group
+		nodes := a.NodesOf(params, setting, func(m trainer.Message) int {
+			groups = append(groups, groupOf(a.Advised, m))
+			return slices.IndexFunc(groups, func(g trace.Group) bool { return slices.Equal(g.Ranks, groups[len(groups)-1].Ranks) })
+		})
+		s, err := replay.Schedule(nodes, replay.Finder(w, groups, nil))
+		require.NoError(t, err)
+		steps, cases = append(steps, s), append(cases, s.Cases...)
+	}
+	return steps, cases
+}
+
+// wholeWorld is the one group of a trace whose calls are of all ranks.
+func wholeWorld(w spec.World) []trace.Group { return []trace.Group{{Size: w.Size()}} }
 
 // staged stages a step and returns its seconds, of the slowest rank in the middle of a few.
 func staged(t *testing.T, d *rccl.Driver, setting int, s *plan.Step) float64 {
@@ -74,27 +116,22 @@ func TestStepsAreTheSimulation(t *testing.T) {
 		{"deepspeed", trainer.Run{Zero: 3}},
 		{"fsdp2", trainer.Run{Zero: 3, Accum: 2}},
 		{"xla", trainer.Run{Zero: 1}},
+		{"megatron", trainer.Run{Zero: 1, Instances: 2}}, // scattered, then reduced over instances
+		{"megatron", trainer.Run{Zero: 1, Instances: 4, Accum: 2}},
 	} {
 		x.run.DP, x.run.GradDtype, x.run.ParamDtype = w.Size(), "float", "bfloat16"
-		t.Run(fmt.Sprintf("%s-%d-%d-%t", x.name, x.run.Zero, x.run.Accum, x.run.NoOverlap), func(t *testing.T) {
-			d, m := open(t, w, fabric.Conditions{}, quiet)
+		t.Run(fmt.Sprintf("%s-%d-%d-%t-%d", x.name, x.run.Zero, x.run.Accum, x.run.NoOverlap, x.run.Instances), func(t *testing.T) {
+			d, m := open(t, w, fabric.Conditions{Groups: []int{4, 8}, Strides: []int{4, 8}}, quiet)
 			params := trainer.WithBlocks(llama.Params)
 			q := question(t, m, x.name, x.run, params, settings)
 			all, err := recommend.Try(q, settings...)
 			require.NoError(t, err)
 			a := recommend.Answer{Trainer: x.name, Advised: x.run, Backward: &q.Backward, Forward: &q.Forward}
-			find := replay.Finder(plan.Axes{World: w}, nil)
-			var steps []*plan.Step
-			var cases []plan.Case
+			var set []int64
 			for i, c := range all {
-				setting := settings[i]
-				if setting > 0 {
-					setting = c.Elements
-				}
-				s, err := replay.Schedule(a.NodesOf(params, setting, func(int) int { return 0 }), find)
-				require.NoError(t, err)
-				steps, cases = append(steps, s), append(cases, s.Cases...)
+				set = append(set, min(settings[i], 1)*c.Elements) // 0 is none
 			}
+			steps, cases := stepsOf(t, a, params, w, set...)
 			allocate(t, d, cases)
 			for i, s := range steps {
 				alone := staged(t, d, len(steps), replay.Alone(s))
@@ -104,6 +141,56 @@ func TestStepsAreTheSimulation(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Gradients of experts are reduced by other ranks, beside the others. Where no two of them are on the network at once a
+// step is what the simulation says, which sends one after the other; where they are, it is as long as that at most,
+// and as either kind alone at least: the loopback's communicators share no links.
+func TestExpertsStepsBesideTheSimulation(t *testing.T) {
+	w := spec.World{Nodes: 2, GPUsPerNode: 8, GPUsPerProcess: 1}
+	llama, err := trainer.Preset("llama3-8b")
+	require.NoError(t, err)
+	params := trainer.WithBlocks(slices.Clone(llama.Params))
+	for i := range params {
+		params[i].Expert = strings.Contains(params[i].Name, "mlp")
+	}
+	run := trainer.Run{DP: w.Size(), EP: 4, GradDtype: "float", ParamDtype: "bfloat16"}
+	d, m := open(t, w, fabric.Conditions{Strides: []int{4}}, quiet)
+	settings := []int64{4 << 20, 100e6, 20e9}
+	q := question(t, m, "megatron", run, params, settings)
+	beside := 0
+	for _, backward := range []float64{0.08, 4} {
+		q.Backward, q.Forward = backward, 0.04
+		all, err := recommend.Try(q, settings...)
+		require.NoError(t, err)
+		a := recommend.Answer{Trainer: "megatron", Advised: run, Backward: &q.Backward, Forward: &q.Forward}
+		steps, cases := stepsOf(t, a, params, w, settings...)
+		allocate(t, d, cases)
+		for i, s := range steps {
+			alone := staged(t, d, len(steps), replay.Alone(s))
+			predicted, exposed := all[i].Step-alone, staged(t, d, i, s)-alone
+			if backward > 1 && i < 2 {
+				require.InDelta(t, predicted, exposed, 0.01*predicted+1e-6, "%d", settings[i])
+				continue
+			}
+			require.Less(t, exposed, predicted+1e-6, "%d", settings[i])
+			if exposed < 0.9*predicted {
+				beside++
+			}
+			for _, c := range []plan.Comms{s.Comms(0), s.Comms(len(s.Sends) - 1)} {
+				own := staged(t, d, len(steps), onlyOn(s, c)) - alone
+				require.GreaterOrEqual(t, exposed, own-1e-6, "%d, %+v", settings[i], c)
+			}
+		}
+	}
+	require.Greater(t, beside, 1)
+}
+
+// onlyOn is the step with the messages on some communicators alone.
+func onlyOn(s *plan.Step, c plan.Comms) *plan.Step {
+	out := *s
+	out.Ops = slices.DeleteFunc(slices.Clone(s.Ops), func(o plan.StepOp) bool { return o.Do != plan.StepCompute && s.Comms(o.Message) != c })
+	return &out
 }
 
 // The setting that the simulation finds best is the best of timed steps, too, to 0.2 %.
@@ -124,15 +211,8 @@ func TestTheBestSettingIsBestWhenTimed(t *testing.T) {
 			q.Scenarios = []recommend.Scenario{{Network: 1, Compute: 1}}
 			a, err := recommend.Ask(q)
 			require.NoError(t, err)
-			find := replay.Finder(plan.Axes{World: w}, nil)
 			settings = append(settings, a.Least.Elements)
-			var steps []*plan.Step
-			var cases []plan.Case
-			for _, setting := range settings {
-				s, err := replay.Schedule(a.NodesOf(params, setting, func(int) int { return 0 }), find)
-				require.NoError(t, err)
-				steps, cases = append(steps, s), append(cases, s.Cases...)
-			}
+			steps, cases := stepsOf(t, a, params, w, settings...)
 			allocate(t, d, cases)
 			var timed []float64
 			for i, s := range steps {
@@ -154,12 +234,12 @@ func TestMessagesOwnTimes(t *testing.T) {
 		nodes = append(nodes, trace.Node{Seconds: 5e-3}, trace.Node{Call: &trace.Call{Collective: "all_reduce", Dtype: "float", Bytes: bytes}, After: []int{2 * i}})
 		want += m.Curves[m.Whole()]["all_reduce"].Time(float64(bytes))
 	}
-	s, err := replay.Schedule(nodes, replay.Finder(plan.Axes{World: w}, nil))
+	s, err := replay.Schedule(nodes, replay.Finder(w, wholeWorld(w), nil))
 	require.NoError(t, err)
 	allocate(t, d, s.Cases)
 	require.NoError(t, d.Stage(t.Context(), 0, s))
 	require.NoError(t, d.Stage(t.Context(), 1, replay.Bare(s)))
-	got, err := replay.TakeMessages(t.Context(), d, 0, 1, len(s.Sends))
+	got, err := replay.TakeMessages(t.Context(), d, 0, 1, s)
 	require.NoError(t, err)
 	require.InEpsilon(t, want, got.Within, 0.02)
 	require.InDelta(t, 1, got.Factor, 0.01)
@@ -168,7 +248,8 @@ func TestMessagesOwnTimes(t *testing.T) {
 
 // A call of find is of the trace's, and what cannot be sent is refused.
 func TestAStepThatCannotBeSent(t *testing.T) {
-	find := replay.Finder(plan.Axes{World: spec.World{Nodes: 1, GPUsPerNode: 8, GPUsPerProcess: 1}}, nil)
+	w := spec.World{Nodes: 1, GPUsPerNode: 8, GPUsPerProcess: 1}
+	find := replay.Finder(w, wholeWorld(w), nil)
 	_, err := find(&trace.Call{Collective: "reduce_scatter", Dtype: "float", Bytes: 8})
 	require.ErrorContains(t, err, "reduce_scatter of 8 bytes")
 }
@@ -182,7 +263,7 @@ func TestWorkIsTimedBesideMessages(t *testing.T) {
 		nodes = append(nodes, trace.Node{Seconds: 5e-3}, trace.Node{Call: &trace.Call{Collective: "all_reduce", Dtype: "float", Bytes: 64 << 20}, After: []int{2 * i}})
 	}
 	nodes = append(nodes, trace.Node{Seconds: 5e-3})
-	s, err := replay.Schedule(nodes, replay.Finder(plan.Axes{World: w}, nil))
+	s, err := replay.Schedule(nodes, replay.Finder(w, wholeWorld(w), nil))
 	require.NoError(t, err)
 	for _, do := range []plan.StepDo{plan.StepTriad, plan.StepGemm} {
 		for _, times := range []float64{1, 1.1, 1.5} {
@@ -234,7 +315,7 @@ func TestPlantedContentionIsNamed(t *testing.T) {
 	for i := range 24 {
 		nodes = append(nodes, trace.Node{Seconds: 1e-3}, trace.Node{Call: &trace.Call{Collective: "all_reduce", Dtype: "float", Bytes: 32 << 20}, After: []int{2 * i}})
 	}
-	s, err := replay.Schedule(nodes, replay.Finder(plan.Axes{World: w}, nil))
+	s, err := replay.Schedule(nodes, replay.Finder(w, wholeWorld(w), nil))
 	require.NoError(t, err)
 	do := []plan.StepDo{plan.StepTriad, plan.StepGemm}
 	network, computing := 0, 0

@@ -52,11 +52,11 @@ func (p provided) newBatch(ranks int) launcher { return p.NewBatch(ranks) }
 // alone reports whether this process holds all ranks of the world.
 func (d *Driver) alone() bool { return d.cfg.World == d.cfg.Ranks }
 
-// joinAlone joins communicators of this process's ranks alone.
-func (d *Driver) joinAlone(ctx context.Context, c plan.Comms) error {
+// joinAlone joins communicators of this process's ranks alone, by Join or JoinBeside.
+func (d *Driver) joinAlone(ctx context.Context, c plan.Comms, join func(context.Context, plan.Comms, []plan.CommID) error) error {
 	ids, err := d.IDs(c)
 	if err == nil {
-		err = d.Join(ctx, c, ids)
+		err = join(ctx, c, ids)
 	}
 	return err
 }
@@ -78,8 +78,8 @@ func (d *Driver) IDs(c plan.Comms) ([]plan.CommID, error) {
 	return ids, nil
 }
 
-// Join replaces the current communicators by those of c, each with its id. Only one split
-// exists at a time, because each needs memory of its own. The ranks that are in no
+// Join replaces the current communicators by those of c, each with its id. Cases have one split
+// at a time, because each needs memory of its own. The ranks that are in no
 // communicator are not in the batch.
 func (d *Driver) Join(ctx context.Context, c plan.Comms, ids []plan.CommID) error {
 	defer d.enter()()
@@ -91,29 +91,55 @@ func (d *Driver) Join(ctx context.Context, c plan.Comms, ids []plan.CommID) erro
 		d.batch.Close()
 		d.batch = nil
 	}
-	d.comms, d.local, d.perLaunch = plan.Comms{}, 0, -1
+	d.local, d.perLaunch = 0, -1
 	err := d.leave()
 	if err == nil {
-		err = d.joinComms(ctx, c, ids)
+		d.lanes = []lane{{ranks: make([]*native.Rank, len(d.ranks))}}
+		for i := range d.ranks {
+			d.lanes[0].ranks[i] = &d.ranks[i].rank
+		}
+		d.local, err = d.joinComms(ctx, c, ids)
 	}
-	if err != nil {
-		d.broken = true
-		return err
-	}
-	if again {
+	if err == nil && again {
 		err = d.newBatch()
 	}
 	return err
 }
 
-// joinComms joins this process's ranks, communicator by communicator.
-func (d *Driver) joinComms(ctx context.Context, c plan.Comms, ids []plan.CommID) error {
-	local := 0
+// JoinBeside joins further communicators, on which a step sends too.
+func (d *Driver) JoinBeside(ctx context.Context, c plan.Comms, ids []plan.CommID) error {
+	defer d.enter()()
+	l := lane{}
+	for _, m := range d.ranks {
+		stream, err := d.provider.NewStream(m.rank.Device)
+		if err != nil {
+			return errors.Join(err, d.freeStreams(l))
+		}
+		l.ranks = append(l.ranks, &native.Rank{Device: m.rank.Device, Stream: stream})
+	}
+	d.lanes = append(d.lanes, l)
+	_, err := d.joinComms(ctx, c, ids)
+	return err
+}
+
+func (d *Driver) freeStreams(l lane) error {
+	var errs []error
+	for _, r := range l.ranks {
+		errs = append(errs, d.provider.FreeStream(r.Stream))
+	}
+	return errors.Join(errs...)
+}
+
+// joinComms joins this process's ranks, communicator by communicator, as the last lane, and returns how many are
+// in any.
+func (d *Driver) joinComms(ctx context.Context, c plan.Comms, ids []plan.CommID) (local int, err error) {
+	l := &d.lanes[len(d.lanes)-1]
+	defer func() { d.broken = d.broken || err != nil }()
 	for _, h := range c.Held(d.cfg.FirstRank, d.cfg.Ranks) {
 		var id native.UniqueID
 		at := slices.IndexFunc(ids, func(id plan.CommID) bool { return id.Group == h.Group })
 		if at < 0 || copy(id[:], ids[at].ID) != len(id) || len(ids[at].ID) != len(id) {
-			return fmt.Errorf("communicator %d of %d came without an id of %d bytes", h.Group, c.Count, len(id))
+			return 0, fmt.Errorf("communicator %d of %d came without an id of %d bytes", h.Group, c.Count, len(id))
 		}
 		devices := make([]int, len(h.Ranks))
 		for i, rank := range h.Ranks {
@@ -121,26 +147,37 @@ func (d *Driver) joinComms(ctx context.Context, c plan.Comms, ids []plan.CommID)
 		}
 		comms, err := d.initComms(ctx, c, h, id, devices)
 		for i, comm := range comms {
-			r := &d.ranks[h.Ranks[i]-d.cfg.FirstRank].rank
+			r := l.ranks[h.Ranks[i]-d.cfg.FirstRank]
 			r.Comm, r.Number, r.Ranks = comm, h.First+i, c.Ranks
 		}
 		if err != nil {
-			return err
+			return 0, err
 		}
 		local += len(h.Ranks)
 	}
-	d.comms, d.local = c, local
-	return nil
+	l.comms = c
+	return local, nil
 }
 
-// leave destroys the current communicators.
+// leave destroys the current communicators, and the streams of all lanes but the first.
 func (d *Driver) leave() error {
+	errs := []error{d.give(d.library.FreeComm)}
+	for _, l := range d.lanes[min(1, len(d.lanes)):] {
+		errs = append(errs, d.freeStreams(l))
+	}
+	d.lanes = nil
+	return errors.Join(errs...)
+}
+
+// give gives all communicators up.
+func (d *Driver) give(up func(native.Comm) error) error {
 	var errs []error
-	for i := range d.ranks {
-		r := &d.ranks[i].rank
-		if r.Comm != (native.Comm{}) {
-			errs = append(errs, d.library.FreeComm(r.Comm))
-			r.Comm = native.Comm{}
+	for _, l := range d.lanes {
+		for _, r := range l.ranks {
+			if r.Comm != (native.Comm{}) {
+				errs = append(errs, up(r.Comm))
+				r.Comm = native.Comm{}
+			}
 		}
 	}
 	return errors.Join(errs...)

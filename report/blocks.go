@@ -10,6 +10,7 @@ import (
 	"zbench/bench/finding"
 	"zbench/bench/pattern"
 	"zbench/bench/plain"
+	"zbench/bench/slice"
 	"zbench/bench/table"
 	"zbench/bench/unit"
 )
@@ -70,10 +71,7 @@ func plotOf(p document.Plot) plot {
 	}
 	v.Wide, v.Narrow = bothWidths(p.ID, true, s, layOut(p.Chart, narrow()))
 	for _, e := range legendOf(p.Chart) {
-		var samples []layer
-		for _, i := range e.series {
-			samples = append(samples, swatch(i, p.Series[i], vec{1, 7}, 34, 4))
-		}
+		samples := slice.Map(e.series, func(i int) layer { return swatch(i, p.Series[i], vec{1, 7}, 34, 4) })
 		one := keyOf(e.name, 36, samples...)
 		one.Series = strings.Trim(fmt.Sprint(e.series), "[]")
 		v.Keys = append(v.Keys, one)

@@ -6,6 +6,7 @@ import (
 
 	"zbench/bench/document"
 	"zbench/bench/finding"
+	"zbench/bench/slice"
 )
 
 // diagramForm is the geometry of a diagram, in pixels.
@@ -52,11 +53,7 @@ func layOutDiagram(d document.Diagram, f diagramForm) scene {
 
 // describeDiagram is the lines as text, for readers who do not see the picture.
 func describeDiagram(d document.Diagram) string {
-	var said []string
-	for _, l := range d.Lines {
-		said = append(said, l.From+" to "+l.To+".")
-	}
-	return strings.Join(said, " ")
+	return strings.Join(slice.Map(d.Lines, func(l document.DiagramLine) string { return l.From + " to " + l.To + "." }), " ")
 }
 
 // The colours of what is wrong; what is not has those of a panel.

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"zbench/bench/document"
+	"zbench/bench/slice"
 	"zbench/bench/unit"
 )
 
@@ -106,10 +107,7 @@ func (f dotForm) limits(l *layer, p box, limits []float64, y func(float64) float
 // nodes writes as many names as have room.
 func (f dotForm) nodes(l *layer, p box, nodes []string, x func(int) float64) {
 	const widest = 130
-	room := 0.0
-	for _, name := range nodes {
-		room = max(room, min(textWidth(name, f.font, false), widest)+8)
-	}
+	room := slice.Most(nodes, func(name string) float64 { return min(textWidth(name, f.font, false), widest) + 8 })
 	every := max(1, int(math.Ceil(room*float64(len(nodes))/p.width())))
 	for i := 0; i < len(nodes); i += every {
 		half := min(room-8, 2*(x(i)-2), 2*(f.width-x(i)-2))

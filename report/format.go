@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"zbench/bench/document"
+	"zbench/bench/slice"
 )
 
 // Format is a form of a document on standard output. One more is a row.
@@ -26,11 +27,7 @@ var formats = []Format{
 
 // FormatNames are the names of the formats.
 func FormatNames() []string {
-	var names []string
-	for _, f := range formats {
-		names = append(names, f.Name)
-	}
-	return names
+	return slice.Map(formats, func(f Format) string { return f.Name })
 }
 
 // FormatOf is the format of a name; false if there is none.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"zbench/bench/document"
+	"zbench/bench/slice"
 )
 
 // heatStep is one height of marks.
@@ -78,10 +79,7 @@ func layOutHeat(h document.HeatMap, f heatForm) scene {
 	if f == aloneHeat {
 		texts := []label{titleOf(h.Title, f.font, f.width, f.font)}
 		if h.Landscape { // no key stands beside it
-			var says []string
-			for _, step := range heatSteps {
-				says = append(says, step.text(h))
-			}
+			says := slice.Map(heatSteps, func(step heatStep) string { return step.text(h) })
 			texts = append(texts, label{role: "muted", text: "Thin to thick: " + strings.Join(says, ", "), at: vec{f.font, 3.4 * f.font}, size: f.font * 0.95, anchor: start})
 		}
 		s.layers = append(s.layers, layer{series: -1, texts: texts})

@@ -9,6 +9,7 @@ import (
 	"zbench/bench/document"
 	"zbench/bench/finding"
 	"zbench/bench/plain"
+	"zbench/bench/slice"
 )
 
 // The elements of JUnit's XML, as test servers read it (Jenkins' junit-10.xsd).
@@ -58,10 +59,7 @@ func WriteJUnit(w io.Writer, d *document.Document) error {
 	if len(d.Checks) == 0 {
 		suite.addFindings(d)
 	}
-	var lines []string
-	for _, f := range d.Findings {
-		lines = append(lines, plain.Line(strings.TrimSpace(f.Text+" "+f.Hint)))
-	}
+	lines := slice.Map(d.Findings, func(f finding.Finding) string { return plain.Line(strings.TrimSpace(f.Text + " " + f.Hint)) })
 	suite.Output = strings.Join(lines, "\n")
 	all := xmlSuites{Tests: suite.Tests, Failures: suite.Failures, Skipped: suite.Skipped, Suites: []xmlSuite{suite}}
 	var b strings.Builder

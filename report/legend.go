@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"zbench/bench/document"
+	"zbench/bench/slice"
 )
 
 // entry is a line of a legend: a series, or several that are drawn over one another.
@@ -24,10 +25,7 @@ func legendOf(c document.Chart) []entry {
 		if len(one.Points) == 0 {
 			continue
 		}
-		var line []vec
-		for _, p := range one.Points {
-			line = append(line, s.at(float64(p.Bytes), p.Value))
-		}
+		line := slice.Map(one.Points, func(p document.Point) vec { return s.at(float64(p.Bytes), p.Value) })
 		at := slices.IndexFunc(lines, func(o []vec) bool { return c.Quantity != document.Setting && coincide(o, line) })
 		if at < 0 {
 			out, lines = append(out, entry{series: []int{i}}), append(lines, line)
@@ -36,10 +34,7 @@ func legendOf(c document.Chart) []entry {
 		out[at].series = append(out[at].series, i)
 	}
 	for i := range out {
-		var names []string
-		for _, k := range out[i].series {
-			names = append(names, c.Series[k].Name)
-		}
+		names := slice.Map(out[i].series, func(k int) string { return c.Series[k].Name })
 		out[i].name = strings.Join(names, " and ")
 		if len(names) > 1 {
 			out[i].name += ": one line"

@@ -8,6 +8,7 @@ import (
 	"math"
 
 	"zbench/bench/document"
+	"zbench/bench/slice"
 
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/font/liberation"
@@ -105,10 +106,7 @@ func (p pngPainter) outline(points []vec, closed bool) vg.Path {
 }
 
 func (p pngPainter) stroke(s stroke) {
-	dash := make([]vg.Length, len(s.dash))
-	for i, d := range s.dash {
-		dash[i] = vg.Length(d) * pixel
-	}
+	dash := slice.Map(s.dash, func(d float64) vg.Length { return vg.Length(d) * pixel })
 	p.canvas.SetColor(rgb(light(s.role)))
 	p.canvas.SetLineWidth(vg.Length(s.width) * pixel)
 	p.canvas.SetLineDash(dash, 0)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"zbench/bench/document"
+	"zbench/bench/slice"
 )
 
 // WriteSVG writes a picture that stands alone, on light ground.
@@ -134,10 +135,7 @@ func (p *svgPainter) marked(role string, hollow bool) string {
 func (p *svgPainter) stroke(s stroke) {
 	fmt.Fprintf(&p.b, `<path%s d="%s" stroke-width="%s"`, p.stroked(s.role), path(s.points, false), num(s.width))
 	if len(s.dash) > 0 {
-		parts := make([]string, len(s.dash))
-		for i, d := range s.dash {
-			parts[i] = num(d)
-		}
+		parts := slice.Map(s.dash, num)
 		fmt.Fprintf(&p.b, ` stroke-dasharray="%s"`, strings.Join(parts, " "))
 	}
 	p.b.WriteString("/>")
@@ -158,11 +156,7 @@ func (p *svgPainter) dot(d dot, series int) {
 
 // around scales a marker's outline and moves it to its place.
 func around(d dot, outline []vec) []vec {
-	out := make([]vec, len(outline))
-	for i, v := range outline {
-		out[i] = vec{d.at.x + v.x*d.radius, d.at.y + v.y*d.radius}
-	}
-	return out
+	return slice.Map(outline, func(v vec) vec { return vec{d.at.x + v.x*d.radius, d.at.y + v.y*d.radius} })
 }
 
 func (p *svgPainter) text(t label) {

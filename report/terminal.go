@@ -9,6 +9,7 @@ import (
 	"zbench/bench/document"
 	"zbench/bench/finding"
 	"zbench/bench/plain"
+	"zbench/bench/slice"
 	"zbench/bench/table"
 )
 
@@ -183,10 +184,7 @@ func (t *textWriter) block(b document.Block) error {
 }
 
 func (t *textWriter) facts(all document.Facts) {
-	widest := 0
-	for _, f := range all {
-		widest = max(widest, utf8.RuneCountInString(f.Term))
-	}
+	widest := slice.Most(all, func(f document.Fact) int { return utf8.RuneCountInString(f.Term) })
 	for _, f := range all {
 		t.hang("", fmt.Sprintf("%-*s  ", widest, plain.Line(f.Term)), f.Text)
 	}
@@ -212,10 +210,7 @@ const widestName = 26
 
 // items are a sign, a name, and a text that continues under itself, then what is lost and what to do.
 func (t *textWriter) items(all document.Items) {
-	names := 0
-	for _, x := range all {
-		names = max(names, utf8.RuneCountInString(plain.Line(x.Name)))
-	}
+	names := slice.Most(all, func(x document.Item) int { return utf8.RuneCountInString(plain.Line(x.Name)) })
 	indent := "    "
 	if names <= widestName {
 		indent += strings.Repeat(" ", names+2)

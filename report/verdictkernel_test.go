@@ -122,6 +122,21 @@ func TestVerdictNamesTheSlowGPU(t *testing.T) {
 	require.Contains(t, l.Text, "Slow: GPU 2 reaches")
 	require.Empty(t, judge.Record(four(1)).Only(judge.CodeSlowDevice))
 	require.Empty(t, judge.Record(four(0.97)).Only(judge.CodeSlowDevice))
+
+	// Of several nodes the limit is that of a screen, and the name has the node.
+	two := func(slow float64) *record.Record {
+		rec := four(slow)
+		rec.World.GPUsPerNode, rec.World.Hosts = 2, []string{"gpu-17", "gpu-18"}
+		for i := range rec.World.Devices {
+			rec.World.Devices[i].Host = rec.World.Hosts[i/2]
+		}
+		return rec
+	}
+	require.Empty(t, judge.Record(two(0.94)).Only(judge.CodeSlowDevice))
+	require.NotEmpty(t, judge.Record(four(0.94)).Only(judge.CodeSlowDevice))
+	l = judge.Record(two(0.9))[0]
+	require.Equal(t, "GPU 0 of gpu-18", l.Subject.Name)
+	require.Contains(t, l.Text, "Slow: GPU 0 of gpu-18 reaches 3.58 TB/s")
 }
 
 // How far the times can be believed: by the share of medians that miss the precision.

@@ -4,9 +4,9 @@
 #
 #   scripts/cuda.sh bookworm|trixie [DIR]      prints the folder
 #
-#   bookworm  nvrtc and CUDA runtime 11.8; headers of CUDA 11.8 and NCCL 2.22.3
+#   bookworm  nvrtc and CUDA runtime 11.8; headers of CUDA 11.8, NVML and NCCL 2.22.3
 #   trixie    nvrtc and CUDA runtime 12.4, the driver's library, sid's NCCL (2.28 or
-#             later) and the C library that it wants; headers of CUDA 12.4 and this NCCL
+#             later) and the C library that it wants; headers of CUDA 12.4, NVML and this NCCL
 #
 # DIR is $ZBENCH_CHROOTS/cuda-SUITE by default (~/.cache/zbench/chroots). Libraries
 # are in usr/lib/x86_64-linux-gnu, the driver's in nvidia/current there, headers in
@@ -26,6 +26,7 @@ case ${1:-} in
 bookworm)
 	sources="bookworm non-free"
 	wanted="libnvrtc11.2 libnvrtc-builtins11.8 libcudart11.0"
+	headers=libnvidia-ml-dev
 	fronts="
 pool/non-free/n/nvidia-cuda-toolkit/nvidia-cuda-dev_11.8.89~11.8.0-5~deb12u1_amd64.deb 2097152 d183d8bdf04e216c03d69d6e2e102f214ffbe4849bd45aa9fd562f681e9f2cab
 pool/contrib/n/nvidia-nccl/libnccl-dev_2.22.3-1-1_amd64.deb 524288 3273d1f6bcc7fa098af35182e16128f472af66578ee45a8bc030f9e9befc8ade
@@ -35,7 +36,7 @@ trixie)
 	sources="trixie main non-free;sid main contrib"
 	wanted="libnvrtc12/trixie libnvrtc-builtins12.4/trixie libcudart12/trixie libcuda1/trixie
 libcu++-dev/trixie libnccl2/sid libc6/sid libstdc++6/sid libgcc-s1/sid"
-	headers=libnccl-dev/sid
+	headers="libnccl-dev/sid libnvidia-ml-dev/trixie"
 	fronts="
 pool/non-free/n/nvidia-cuda-toolkit/nvidia-cuda-dev_12.4.127~12.4.1-2_amd64.deb 2097152 768e4a7a7ae209fa2fb63556d8f1043ba363a5c076e04e3ec0d3bbc6ec0612fa
 "
@@ -100,7 +101,7 @@ while read -r file bytes sum; do
 	fi
 	only_headers front
 done <<<"$fronts"
-for header in cuda.h cuda_runtime_api.h nvrtc.h nccl.h; do
+for header in cuda.h cuda_runtime_api.h nvrtc.h nccl.h nvml.h; do
 	test -s "$dir/usr/include/$header"
 done
 

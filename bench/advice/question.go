@@ -360,8 +360,11 @@ func usage(err error, hint string) error {
 	return exit.UsageError(err, hint)
 }
 
+// Stages is the number of pipeline stages, each of which has the same number of ranks.
+func (q *Question) Stages() int { return max(1, q.want.PP) }
+
 // replica is the number of ranks that hold a copy of the model together.
-func (q *Question) replica() int { return max(1, q.want.TP) * max(1, q.want.PP) }
+func (q *Question) replica() int { return max(1, q.want.TP) * q.Stages() }
 
 // divide cuts a model to one tensor-parallel rank's.
 func (q *Question) divide(m *trainer.Model, t trainer.Trainer) error {

@@ -4,40 +4,44 @@ import (
 	"slices"
 
 	"zbench/bench/trace"
+	"zbench/bench/trainer"
 )
 
 // Step is a step with the answer's setting as the work of a data-parallel rank, all of which have the
 // same nodes, and the job with the groups of that rank. There are no nodes where the answer has no
 // setting, or computation no times.
 func (q *Question) Step(d *Document, rank int) (*trace.Trace, []trace.Node) {
-	run := d.Answer.Advised
-	t := &trace.Trace{World: run.DP}
-	nodes := d.Answer.Nodes(q.in.Model.Params, func(ranks int) int {
-		at := slices.IndexFunc(t.Groups, func(g trace.Group) bool { return g.Size == ranks })
+	t := &trace.Trace{World: d.Answer.Advised.DP}
+	return t, d.Answer.Nodes(q.in.Model.Params, groupsOf(&t.Groups, d.Answer.Advised, rank))
+}
+
+// groupsOf finds the group of a data-parallel rank that sends a message, among all, to which it adds.
+func groupsOf(all *[]trace.Group, run trainer.Run, rank int) func(m trainer.Message) int {
+	return func(m trainer.Message) int {
+		g := trace.Group{Name: "data parallel", Size: m.Ranks, Ranks: members(run, m, rank)}
+		if m.Ranks < run.DP {
+			g.Name = "part of the data-parallel ranks"
+		}
+		at := slices.IndexFunc(*all, func(x trace.Group) bool { return x.Size == g.Size && slices.Equal(x.Ranks, g.Ranks) })
 		if at >= 0 {
 			return at
 		}
-		g := trace.Group{Name: "data parallel", Size: ranks}
-		if ranks < run.DP {
-			g.Name = "part of the data-parallel ranks"
-			g.Ranks = members(run.DP, ranks, rank, run.Instances > 1 && ranks == run.DP/run.Instances)
-		}
-		t.Groups = append(t.Groups, g)
-		return len(t.Groups) - 1
-	})
-	return t, nodes
+		*all = append(*all, g)
+		return len(*all) - 1
+	}
 }
 
-// members are the ranks of a rank's group, one of several of equal size: neighbours, as those of an
-// optimizer instance of Megatron's are, or the same number of ranks apart, as those that hold an
-// expert are.
-func members(world, size, rank int, neighbours bool) (list []int) {
-	first, stride := rank%(world/size), world/size
-	if neighbours {
-		first, stride = rank/size*size, 1
+// members are the ranks of a rank's group, one of several of equal size, which are the same number of ranks apart:
+// as those that hold an expert, or a share in several optimizer instances of Megatron's. An instance is ranks that
+// follow each other; in it alone all collectives run but the reduction over instances.
+func members(run trainer.Run, m trainer.Message, rank int) (list []int) {
+	block := run.DP
+	if run.Instances > 1 && m.Collective != "all_reduce" && m.Ranks <= run.DP/run.Instances {
+		block /= run.Instances
 	}
-	for i := range size {
-		list = append(list, first+i*stride)
+	stride := block / m.Ranks
+	for i := range m.Ranks {
+		list = append(list, rank/block*block+rank%stride+i*stride)
 	}
 	return list
 }

@@ -3,7 +3,6 @@ package advice
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"reflect"
 	"slices"
 
@@ -13,17 +12,18 @@ import (
 	"zbench/bench/trainer"
 )
 
-// Turn is a setting that timed steps compare: its name, what the curves predict, and a step with it.
+// Turn is a setting that timed steps compare: its name, what the curves predict, and a step with it, the calls of
+// which are of groups of rank 0.
 type Turn struct {
 	Name      string
 	Candidate recommend.Candidate
 	Nodes     []trace.Node
+	Groups    []trace.Group
 }
 
 // Turns are the settings that timed steps compare, in the answer's run: what is set today, or the trainer's
 // default; the answer, half of it and twice of it; and the first again. elements, if there are any, stand in place
-// of the answer and its neighbours. Settings with the same messages count once. Every message is of all
-// data-parallel ranks.
+// of the answer and its neighbours. Settings with the same messages count once.
 func (q *Question) Turns(d *Document, sources []recommend.Source, elements []int64) ([]Turn, error) {
 	a := &d.Answer
 	if a.Backward == nil || a.Forward == nil {
@@ -44,9 +44,7 @@ func (q *Question) Turns(d *Document, sources []recommend.Source, elements []int
 	var turns []Turn
 	for i, c := range all {
 		t := Turn{Name: names[i], Candidate: c}
-		if turns, err = withTurn(a, turns, t, params, settings[i]); err != nil {
-			return nil, err
-		}
+		turns = withTurn(a, turns, t, params, settings[i])
 	}
 	return again(turns)
 }
@@ -101,9 +99,7 @@ func plannedTurns(t trainer.Trainer, a *recommend.Answer, params []trainer.Param
 			setting = recommend.Snap(t, params, a.Advised, setting)
 		}
 		one := Turn{Name: names[i], Candidate: recommend.Candidate{Elements: cmp.Or(setting, first)}}
-		if turns, err = withTurn(a, turns, one, params, setting); err != nil {
-			return nil, err
-		}
+		turns = withTurn(a, turns, one, params, setting)
 		for _, n := range turns[len(turns)-1].Nodes {
 			if c := n.Call; c != nil && !slices.ContainsFunc(a.Curves, func(u recommend.Used) bool { return u.Collective == c.Collective }) {
 				a.Curves = append(a.Curves, recommend.Used{Collective: c.Collective, InPlace: c.Collective == "all_reduce"})
@@ -119,25 +115,20 @@ var (
 )
 
 // withTurn adds a turn with its step, unless one has the same; setting is 0 where nothing is set.
-func withTurn(a *recommend.Answer, turns []Turn, t Turn, params []trainer.Param, setting int64) ([]Turn, error) {
+func withTurn(a *recommend.Answer, turns []Turn, t Turn, params []trainer.Param, setting int64) []Turn {
 	if setting > 0 {
 		setting = t.Candidate.Elements
 	}
-	others := 0
-	t.Nodes = a.NodesOf(params, setting, func(ranks int) int {
-		if ranks != a.Advised.DP {
-			others = ranks
+	t.Nodes = a.NodesOf(params, setting, groupsOf(&t.Groups, a.Advised, 0))
+	for i := range t.Groups { // tensor-parallel ranks are neighbours
+		for k := range t.Groups[i].Ranks {
+			t.Groups[i].Ranks[k] *= max(1, a.Advised.TP)
 		}
-		return 0
-	})
-	if others > 0 {
-		return nil, exit.With(exit.Want, fmt.Errorf("some messages are among %d of the %d data-parallel ranks: steps are timed where all are on one communicator of each rank", others, a.Advised.DP),
-			"leave out --ep and --instances")
 	}
 	if slices.ContainsFunc(turns, func(other Turn) bool { return reflect.DeepEqual(other.Nodes, t.Nodes) }) {
-		return turns, nil
+		return turns
 	}
-	return append(turns, t), nil
+	return append(turns, t)
 }
 
 // again adds the first turn once more.

@@ -8,6 +8,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"zbench/bench/slice"
 )
 
 // Loopback is the simulated backend, which has no row.
@@ -195,11 +197,7 @@ func Tools() string { return Text(" or ", func(v Vendor) string { return v.Tool 
 
 // Text joins one word of each vendor.
 func Text(by string, word func(Vendor) string) string {
-	var words []string
-	for _, v := range vendors {
-		words = append(words, word(v))
-	}
-	return strings.Join(words, by)
+	return strings.Join(slice.Map(vendors, word), by)
 }
 
 const kernelsLost = "kernels: verification, the delay of isolated timing, memory and kernel benchmarks"

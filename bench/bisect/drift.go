@@ -1,6 +1,10 @@
 package bisect
 
-import "math"
+import (
+	"math"
+
+	"zbench/bench/slice"
+)
 
 // Level is how fast the machine was while one child ran, whatever its variant.
 type Level struct {
@@ -29,10 +33,7 @@ func (s *Search) levels(variants []Variant) []Level {
 		sums := make([]float64, len(s.trials))
 		clear(counts)
 		for _, readings := range rest {
-			mean := 0.0
-			for _, r := range readings {
-				mean += (r.log - level[r.at]) / float64(len(readings))
-			}
+			mean := slice.Sum(readings, func(r reading) float64 { return (r.log - level[r.at]) / float64(len(readings)) })
 			for _, r := range readings {
 				sums[r.at] += r.log - mean
 				counts[r.at]++

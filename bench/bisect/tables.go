@@ -59,7 +59,7 @@ func (d *Document) CaseTable(short bool) table.Table {
 	case d.Ordered:
 		t.Notes = append(t.Notes, fmt.Sprintf("Changes are against %s, without drift; a change above 0 is slower. At most %s chance of any wrong slowdown; a case that is not named is slow with at most %s probability, where slow and healthy were equally likely before the search.", first, compare.Percent(d.Alpha), compare.Percent(d.Miss)))
 	default:
-		t.Notes = append(t.Notes, fmt.Sprintf("Ranks, and times against %s, without drift. Variants share a rank where unit.None of them is faster by %s or more, as far as the times tell; at most %s chance of any wrong difference.", first, compare.Percent(d.MinEffect), compare.Percent(d.Alpha)))
+		t.Notes = append(t.Notes, fmt.Sprintf("Ranks, and times against %s, without drift. Variants share a rank where none of them is faster by %s or more, as far as the times tell; at most %s chance of any wrong difference.", first, compare.Percent(d.MinEffect), compare.Percent(d.Alpha)))
 	}
 	return t
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"zbench/bench/slice"
 	"zbench/bench/spell"
 )
 
@@ -162,11 +163,7 @@ func All() []Collective { return slices.Clone(table) }
 
 // Names returns the names in listing order.
 func Names() []string {
-	names := make([]string, len(table))
-	for i, c := range table {
-		names[i] = c.Name
-	}
-	return names
+	return slice.Map(table, func(c Collective) string { return c.Name })
 }
 
 // ByName finds a collective by its name or another tool's spelling of it

@@ -8,6 +8,7 @@ import (
 	"zbench/bench/collective"
 	"zbench/bench/plain"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/stat"
 	"zbench/bench/unit"
 )
@@ -41,11 +42,7 @@ type member struct {
 
 // members reads the cases of runs.
 func members(runs []Run) []member {
-	out := make([]member, len(runs))
-	for i, r := range runs {
-		out[i] = member{r, entries(r.Record)}
-	}
-	return out
+	return slice.Map(runs, func(r Run) member { return member{r, entries(r.Record)} })
 }
 
 // entries are the cases of a record.
@@ -125,7 +122,7 @@ func kernelGroup(rec *record.Record, k *record.Kernel) string {
 		words = append(words, unit.Bytes(k.Shape.Array))
 	}
 	if len(rec.World.Devices) > 1 {
-		words = append(words, fmt.Sprintf("GPU %d", k.Device))
+		words = append(words, rec.GPU(k))
 	}
 	return strings.Join(words, " ")
 }

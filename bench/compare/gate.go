@@ -12,6 +12,7 @@ import (
 	"zbench/bench/finding"
 	"zbench/bench/gate"
 	"zbench/bench/plain"
+	"zbench/bench/slice"
 	"zbench/bench/unit"
 )
 
@@ -75,10 +76,7 @@ type Judged struct {
 // measured, which fails a condition; empty if all was.
 func (f *FailOn) Check(name, must, broken string, cases []Judged) gate.Check {
 	check := gate.Check{Check: finding.Check{Name: name, State: finding.NotChecked, Reason: "there is no case to compare"}}
-	by := map[finding.State][]Judged{}
-	for _, c := range cases {
-		by[c.State] = append(by[c.State], c)
-	}
+	_, by := slice.Group(cases, func(c Judged) finding.State { return c.State })
 	passed, failed, unchecked := by[finding.Pass], by[finding.Fail], by[finding.NotChecked]
 	check.Cases = len(passed) + len(failed)
 	worst := func(of []Judged) string {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"zbench/bench/record"
+	"zbench/bench/slice"
 )
 
 // join matches the cases of all runs by key, in BASE's order, then what only NEW has.
@@ -29,10 +30,7 @@ func join(base, fresh []member, o Criteria) []Case {
 			}
 		}
 	}
-	out := make([]Case, 0, len(order))
-	for _, key := range order {
-		out = append(out, pair(cases[key], o))
-	}
+	out := slice.Map(order, func(key string) Case { return pair(cases[key], o) })
 	first := map[string]int{} // a log has the rows of two placements in turns
 	for i, c := range slices.Backward(out) {
 		first[c.Group] = i

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"zbench/bench/slice"
 	"zbench/bench/stat"
 )
 
@@ -68,10 +69,7 @@ func (p *pool) independent() float64 {
 		return 1 / float64(len(p.cases))
 	}
 	nu := float64(whole[0].df())
-	rows := make([][]float64, len(whole))
-	for i, c := range whole {
-		rows[i] = c.residuals()
-	}
+	rows := slice.Map(whole, (*observed).residuals)
 	trace, squared := traces(rows, nu)
 	if nu < 2 || trace == 0 {
 		return 1 / m
@@ -86,10 +84,7 @@ func (p *pool) independent() float64 {
 
 // complete are the cases that have a value of every run.
 func (p *pool) complete() []*observed {
-	most := 0
-	for _, c := range p.cases {
-		most = max(most, len(c.sides[0])+len(c.sides[1]))
-	}
+	most := slice.Most(p.cases, func(c *observed) int { return len(c.sides[0]) + len(c.sides[1]) })
 	return slices.DeleteFunc(slices.Clone(p.cases), func(c *observed) bool { return len(c.sides[0])+len(c.sides[1]) < most })
 }
 
@@ -99,10 +94,7 @@ func traces(rows [][]float64, nu float64) (trace, squared float64) {
 	n := len(rows[0])
 	for i := range n {
 		for j := range n {
-			dot := 0.0
-			for _, r := range rows {
-				dot += r[i] * r[j]
-			}
+			dot := slice.Sum(rows, func(r []float64) float64 { return r[i] * r[j] })
 			dot /= nu
 			squared += dot * dot
 			if i == j {

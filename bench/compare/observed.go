@@ -3,6 +3,7 @@ package compare
 import (
 	"slices"
 
+	"zbench/bench/slice"
 	"zbench/bench/stat"
 )
 
@@ -42,11 +43,7 @@ func (c *observed) residuals() []float64 {
 
 // squares is the sum of the squared residuals.
 func (c *observed) squares() float64 {
-	sum := 0.0
-	for _, r := range c.residuals() {
-		sum += r * r
-	}
-	return sum
+	return slice.Sum(c.residuals(), func(r float64) float64 { return r * r })
 }
 
 // enough tells whether both sides have the runs that a verdict takes.

@@ -9,6 +9,7 @@ import (
 
 	"zbench/bench/plain"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/unit"
 )
 
@@ -148,11 +149,7 @@ func commonSizes(worlds []World) []int64 {
 
 // Best is the highest bus bandwidth of any world at a size.
 func (s Scaling) Best(size int64) float64 {
-	most := 0.0
-	for _, w := range s.Worlds {
-		most = max(most, *w.BySize[size].BusBW)
-	}
-	return most
+	return slice.Most(s.Worlds, func(w World) float64 { return *w.BySize[size].BusBW })
 }
 
 // Fall compares the largest world with the best one at a size. kept is the share of the bus bandwidth that

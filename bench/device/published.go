@@ -4,6 +4,8 @@ import (
 	_ "embed"
 	"fmt"
 	"sync"
+
+	"zbench/bench/slice"
 )
 
 // Published is a figure that another source reports for a kind of device.
@@ -37,11 +39,5 @@ func (p Published) check() error {
 
 // PublishedFor lists what is known of a device, by its name in bench/device.
 func PublishedFor(device string) []Published {
-	var out []Published
-	for _, p := range published() {
-		if p.Device == device {
-			out = append(out, p)
-		}
-	}
-	return out
+	return slice.Where(published(), func(p Published) bool { return p.Device == device })
 }

@@ -3,6 +3,7 @@ package device
 import (
 	_ "embed"
 	"fmt"
+	"slices"
 	"sync"
 )
 
@@ -12,10 +13,12 @@ type Reach struct {
 	Device string `yaml:"device"`
 	Dtype  string `yaml:"dtype"`
 	// Rate is in FLOP/s; Clock is the units' under that load in Hz, 0 where it is not told.
-	Rate   float64 `yaml:"rate"`
-	Clock  float64 `yaml:"clock"`
-	Source string  `yaml:"source"`
-	Date   string  `yaml:"date"`
+	Rate  float64 `yaml:"rate"`
+	Clock float64 `yaml:"clock"`
+	// Shape is the product that it was measured at, as zbench gemm --mnk takes it; empty where it is not told.
+	Shape  string `yaml:"shape"`
+	Source string `yaml:"source"`
+	Date   string `yaml:"date"`
 }
 
 //go:embed data/reachable.yaml
@@ -35,6 +38,17 @@ func (r Reach) check() error {
 func PeakOf(name, dtype string) float64 {
 	d, _ := Lookup(name)
 	return map[string]float64{"bfloat16": d.BF16, "float16": d.FP16}[dtype]
+}
+
+// PointsOf are the products at which others reached the most on the device of a name that its driver gives.
+func PointsOf(name string) (shapes []string) {
+	d, known := Lookup(name)
+	for _, r := range reaches() {
+		if known && r.Device == d.Name && r.Shape != "" && !slices.Contains(shapes, r.Shape) {
+			shapes = append(shapes, r.Shape)
+		}
+	}
+	return shapes
 }
 
 // ReachOf is what others reached on the device of a name that its driver gives; false where none is known.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"zbench/bench/plain"
+	"zbench/bench/slice"
 	"zbench/bench/unit"
 )
 
@@ -295,11 +296,7 @@ func CostTop(c Chart) float64 {
 			top = max(top, p.Value*costRoom)
 		}
 	}
-	dearest := 0.0
-	for _, p := range c.Series[0].Points {
-		dearest = max(dearest, p.Value)
-	}
-	return max(0.01, min(top, dearest*1.05))
+	return max(0.01, min(top, slice.Most(c.Series[0].Points, func(p Point) float64 { return p.Value })*1.05))
 }
 
 // BeyondAxis is how many medians a launch may take and still be drawn. One

@@ -11,10 +11,10 @@ import (
 	"zbench/bench/advice"
 	"zbench/bench/engine"
 	"zbench/bench/fabric"
-	"zbench/bench/folder/foldertest"
 	"zbench/bench/plan"
 	"zbench/bench/record"
 	"zbench/bench/spec"
+	"zbench/test/foldertest"
 	"zbench/test/longtest"
 )
 

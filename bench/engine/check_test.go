@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/engine"
-	"zbench/bench/folder/foldertest"
 	"zbench/bench/plan"
+	"zbench/test/foldertest"
 )
 
 // A sweep that is refused has launched nothing and leaves no folder; one that is not runs.

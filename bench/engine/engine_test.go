@@ -12,10 +12,10 @@ import (
 	"zbench/bench/engine"
 	"zbench/bench/exit"
 	"zbench/bench/folder"
-	"zbench/bench/folder/foldertest"
 	"zbench/bench/plan"
 	"zbench/bench/record"
 	"zbench/bench/spec"
+	"zbench/test/foldertest"
 )
 
 // whole is the folder of a request that ran to its end.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"zbench/bench/record"
+	"zbench/bench/slice"
 )
 
 // HostIDVariable replaces the host's name for RCCL and NCCL, which refuse two ranks on one GPU
@@ -35,6 +36,8 @@ type Hello struct {
 	KernelDriver string `json:"kernel_driver,omitempty"`
 	// Memory is the smallest memory of a GPU, in bytes.
 	Memory int64 `json:"memory"`
+	// Rows are the keys of its planned rows of kernels; absent where it runs collectives.
+	Rows []string `json:"rows,omitempty"`
 }
 
 // HelloOf is what the process with these facts tells.
@@ -120,9 +123,5 @@ func (h Hello) fits(other Hello) error {
 
 // versions are the libraries with their versions; where they lie may differ.
 func versions(libraries []record.Library) string {
-	var all []string
-	for _, l := range libraries {
-		all = append(all, l.Name+" "+l.Version)
-	}
-	return fmt.Sprint(all)
+	return fmt.Sprint(slice.Map(libraries, func(l record.Library) string { return l.Name + " " + l.Version }))
 }

@@ -13,17 +13,21 @@ import (
 	"zbench/bench/plain"
 	"zbench/bench/plan"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/spec"
 	"zbench/bench/stat"
 )
 
+// Driver is open devices.
+type Driver interface {
+	// Cancel makes what runs return soon; it may be called from elsewhere.
+	Cancel()
+	Close() error
+}
+
 // Kernels are open devices, and what is to be measured on them.
 type Kernels struct {
-	Driver interface {
-		// Cancel makes what runs return soon; it may be called from elsewhere.
-		Cancel()
-		Close() error
-	}
+	Driver Driver
 	// Spec is the request with what follows from the devices.
 	Spec spec.Spec
 	// Facts are those of the devices; Vendor is Source.Vendor.
@@ -41,12 +45,12 @@ func (k *Kernels) Close() error { return k.Driver.Close() }
 
 // record is everything that is known before the first result.
 func (k *Kernels) record(e *Engine) *record.Record {
-	n := len(k.Facts.Devices)
-	k.Spec.World = spec.World{Nodes: 1, GPUsPerNode: n, GPUsPerProcess: n}
+	n, nodes := len(k.Facts.Devices), max(1, len(k.Facts.Hosts))
+	k.Spec.World = spec.World{Nodes: nodes, GPUsPerNode: n / nodes, GPUsPerProcess: n / nodes}
 	rec := &record.Record{
 		Schema: record.Schema, Tool: e.Tool, Created: e.Created, Spec: &k.Spec, Kernels: k.Rows, Warnings: []record.Warning{},
 		Source: record.Source{Kind: record.Measured, Backend: k.Spec.Backend, Clock: "monotonic", Driver: k.Facts.KernelDriver, Libraries: k.Facts.Libraries, Vendor: k.Vendor},
-		World:  record.World{World: k.Spec.World, Ranks: n, GPU: k.Facts.Devices[0].Name, Devices: k.Facts.Devices},
+		World:  record.World{World: k.Spec.World, Ranks: n, GPU: k.Facts.Devices[0].Name, Hosts: k.Facts.Hosts, Devices: k.Facts.Devices},
 	}
 	switch k.Facts.Devices[0].Kind {
 	case record.Checked:
@@ -148,11 +152,7 @@ func (e *Engine) take(ctx context.Context, jobs []plan.Job, j *Journal) (failed 
 func sameRun(old, now record.Header) error {
 	list := differences(old, now)
 	names := func(h record.Header) string {
-		var list []string
-		for _, d := range h.Record.World.Devices {
-			list = append(list, fmt.Sprintf("%d %s", d.Index, d.Name))
-		}
-		return strings.Join(list, ", ")
+		return strings.Join(slice.Map(h.Record.World.Devices, func(d record.Device) string { return fmt.Sprintf("%d %s", d.Index, d.Name) }), ", ")
 	}
 	for _, x := range [][3]string{
 		{"devices", names(old), names(now)},

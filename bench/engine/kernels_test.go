@@ -13,10 +13,10 @@ import (
 	"zbench/bench/engine"
 	"zbench/bench/exit"
 	"zbench/bench/folder"
-	"zbench/bench/folder/foldertest"
 	"zbench/bench/plan"
 	"zbench/bench/record"
 	"zbench/bench/spec"
+	"zbench/test/foldertest"
 )
 
 // device is a GPU whose kernels move 4 TB/s, and a little less that differs from batch

@@ -12,9 +12,9 @@ import (
 
 	"zbench/bench/engine"
 	"zbench/bench/folder"
-	"zbench/bench/folder/foldertest"
 	"zbench/bench/plan"
 	"zbench/bench/spec"
+	"zbench/test/foldertest"
 )
 
 // onGPUs asks for a sweep on real GPUs.

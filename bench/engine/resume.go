@@ -14,6 +14,7 @@ import (
 	"zbench/bench/folder"
 	"zbench/bench/plan"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/spec"
 )
 
@@ -163,11 +164,7 @@ func differences(old, now record.Header) []string {
 }
 
 func libraries(rec record.Record) string {
-	var list []string
-	for _, l := range rec.Source.Libraries {
-		list = append(list, strings.TrimSpace(l.Name+" "+l.Version))
-	}
-	return strings.Join(list, ", ")
+	return strings.Join(slice.Map(rec.Source.Libraries, func(l record.Library) string { return strings.TrimSpace(l.Name + " " + l.Version) }), ", ")
 }
 
 // follow skips the cases that the journal's header skips, even if they would fit now:

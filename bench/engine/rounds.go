@@ -11,6 +11,7 @@ import (
 	"zbench/bench/plan"
 	"zbench/bench/recommend"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 )
 
 const (
@@ -153,13 +154,7 @@ func newRound(why string, after int, cases []plan.Case, d *advice.Document) *rou
 }
 
 func count(j *record.Journal, why string) int {
-	n := 0
-	for _, f := range j.Rounds {
-		if f.Reason == why {
-			n++
-		}
-	}
-	return n
+	return slice.Count(j.Rounds, func(f record.AddedRound) bool { return f.Reason == why })
 }
 
 // largerSizes is the next larger size of a curve that ends too early.

@@ -7,9 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/engine"
-	"zbench/bench/folder/foldertest"
 	"zbench/bench/jsonfile"
 	"zbench/bench/record"
+	"zbench/test/foldertest"
 )
 
 // The record, the journal and the samples of a run have its id, and a run keeps it when it is

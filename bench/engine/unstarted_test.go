@@ -10,9 +10,9 @@ import (
 
 	"zbench/bench/engine"
 	"zbench/bench/exit"
-	"zbench/bench/folder/foldertest"
 	"zbench/bench/plan"
 	"zbench/bench/record"
+	"zbench/test/foldertest"
 )
 
 // stuckStart is a failure before the first launch, with evidence.

@@ -64,7 +64,7 @@ func verdictOfKernels(rec *record.Record, dir string) error {
 	}
 	if i := slices.IndexFunc(rec.Kernels, func(k record.Kernel) bool { return k.Status == record.WrongData }); i >= 0 {
 		k := rec.Kernels[i]
-		return exit.With(exit.WrongData, fmt.Errorf("wrong data: %s on device %d: %s", k.Case(), k.Device, k.Reason), "do not use its figures; "+k.Verified.Hint())
+		return exit.With(exit.WrongData, fmt.Errorf("wrong data: %s on %s: %s", k.Case(), rec.GPU(&k), k.Reason), "do not use its figures; "+k.Verified.Hint())
 	}
 	if err := failed(rec, dir); err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"zbench/bench/slice"
 	"zbench/bench/spec"
 	"zbench/bench/spell"
 )
@@ -362,11 +363,7 @@ func leafPlace(v faultValues) string {
 // A late GPU and its late node are two places: the times add up.
 func at(format string, keys ...string) func(faultValues) string {
 	return func(v faultValues) string {
-		values := make([]any, len(keys))
-		for i, key := range keys {
-			values[i] = v[key]
-		}
-		return fmt.Sprintf(format, values...)
+		return fmt.Sprintf(format, slice.Map(keys, func(key string) any { return v[key] })...)
 	}
 }
 

@@ -43,7 +43,7 @@ func (c Curve) Time(bytes float64) float64 {
 // Conditions are what a machine is resolved with beside its world.
 type Conditions struct {
 	Seed uint64
-	// Groups are the sizes of sub-communicators within a node, Strides how far apart
+	// Groups are the sizes of sub-communicators of neighbours, Strides how far apart
 	// the ranks of others are, Scales numbers of nodes; each gets its constants.
 	Groups, Strides, Scales []int
 	// Faults are planted in addition to the fabric's own, in the form that

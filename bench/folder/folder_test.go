@@ -11,8 +11,8 @@ import (
 
 	"zbench/bench/exit"
 	"zbench/bench/folder"
-	"zbench/bench/folder/foldertest"
 	"zbench/bench/jsonfile"
+	"zbench/test/foldertest"
 )
 
 func host(files folder.FS) folder.Host {

@@ -172,7 +172,6 @@ type kinetoEvent struct {
 		Ranks       word   `json:"Process Group Ranks"`
 		Rank        number `json:"Rank"`
 		Sequence    number `json:"Seq"`
-		Async       word   `json:"Is asynchronized op"`
 		External    number `json:"External id"`
 		Correlation number `json:"correlation"`
 		Stream      word   `json:"stream"`
@@ -315,7 +314,6 @@ func (k *kineto) called(e *kinetoEvent) {
 	}
 	c := &k.rank.Calls[i]
 	c.Sequence = e.Args.Sequence.whole()
-	c.Async = e.Args.Async == "true"
 	k.within.number(e.Args.Rank.whole(), k.t.Groups[c.Group])
 }
 

@@ -57,7 +57,6 @@ func TestKinetoTiesKernelsToCalls(t *testing.T) {
 	require.Equal(t, "reduce_scatter", c.Collective)
 	require.Equal(t, int64(8192), c.Bytes, "all of what a rank reduces")
 	require.Equal(t, int64(11), c.Sequence)
-	require.True(t, c.Async)
 	require.InDelta(t, 100e-6, c.Kernel.Seconds(), 1e-12)
 	require.InDelta(t, 20e-6, c.Kernel.Start-c.Enqueued.Start, 1e-12)
 }

@@ -10,17 +10,14 @@ import (
 	"zbench/bench/finding"
 	"zbench/bench/plain"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/unit"
 )
 
 // Evaluate judges the record by thresholds.
 func Evaluate(rec *record.Record, list []*Threshold) []Check {
 	rows := rowsOf(rec)
-	out := make([]Check, len(list))
-	for i, t := range list {
-		out[i] = t.judge(rows)
-	}
-	return out
+	return slice.Map(list, func(t *Threshold) Check { return t.judge(rows) })
 }
 
 // rowsOf are the record's cases. A case is labelled with the name of its curve, which tells it from others.

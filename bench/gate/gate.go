@@ -19,6 +19,7 @@ import (
 	"zbench/bench/finding"
 	"zbench/bench/jsonfile"
 	"zbench/bench/plain"
+	"zbench/bench/slice"
 )
 
 // Schema names the version of the format of gates.json.
@@ -71,12 +72,7 @@ func (r *Report) Err(requireChecked bool) error {
 	if r == nil || r.State == finding.Pass || r.State == finding.NotChecked && !requireChecked {
 		return nil
 	}
-	var missed []Check
-	for _, c := range r.Checks {
-		if c.State == r.State {
-			missed = append(missed, c)
-		}
-	}
+	missed := slice.Where(r.Checks, func(c Check) bool { return c.State == r.State })
 	what := "missed"
 	hint := "the lines of the verdict that begin with " + finding.Fail.Marked() + " have the figures"
 	if r.State == finding.NotChecked {

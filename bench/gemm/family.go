@@ -7,7 +7,9 @@ import (
 	"strconv"
 	"strings"
 
+	"zbench/bench/device"
 	"zbench/bench/kernel"
+	"zbench/bench/record"
 	"zbench/bench/spec"
 	"zbench/bench/spell"
 	"zbench/bench/trainer"
@@ -62,20 +64,23 @@ library's heuristics, what PyTorch would call, and the plain product of rocBLAS
 or cuBLAS. Each product is checked against float64. Beside the TFLOP/s stand the
 tiles over the compute units, the share that they lose, and rows a power of two
 apart. --around hidden compares hidden sizes near by; --peak measures the
-reachable rate on all GPUs of a node at once; of all nodes zbench screen does.
+reachable rate on all GPUs at once, also of several nodes: as zbench collectives
+in an allocation or with --hostfile, with one process on each node.
 
 Without a GPU a stand-in on the loopback's virtual clock takes the library's
 place: its times are simulated, its results are checked at reduced sizes.`,
 	Example: `  zbench gemm --preset zaya1-base --tokens 16384
   zbench gemm --mnk 16384x4096x2048/TN --dtype bf16,fp8
   zbench gemm --preset zaya1-base --around hidden
-  zbench gemm --peak`,
+  zbench gemm --peak
+  salloc -N 128 zbench gemm --peak`,
 	Most:         []string{"preset", "tokens", "mnk", "dtype", "around", "peak", "choices", "max-time", "out", "format"},
 	MostSearched: []string{"resume", "preset", "mnk", "dtype", "max-time", "out", "format"},
 	Settings:     settings,
+	Everywhere:   func(k *spec.Kernels) bool { return k.Reachable },
 	Lacks:        lacks,
 	Check: func(k *spec.Kernels) error {
-		if _, err := Request(k, 304); err != nil {
+		if _, err := Request(k, record.Device{Units: 304}); err != nil {
 			return err
 		}
 		for _, v := range k.Dtypes {
@@ -160,12 +165,20 @@ var settings = []kernel.Setting{
 	kernel.Number("choices", "how many choices of the heuristics to time (default "+strconv.Itoa(MostChoices)+")", MostChoices, "choices are 1 to %d", true, func(k *spec.Kernels) *int { return &k.Choices }),
 }
 
-// Request is the products that a request asks for, on a GPU of so many units.
-func Request(k *spec.Kernels, units int) ([]Shape, error) {
-	if k.Reachable {
-		return Peaks(units), nil
-	}
+// Request is the products that a request asks for on a GPU.
+func Request(k *spec.Kernels, gpu record.Device) ([]Shape, error) {
 	var all []Shape
+	if k.Reachable {
+		for _, text := range device.PointsOf(gpu.Name) {
+			s, err := ParseShape(text)
+			if err != nil {
+				return nil, err
+			}
+			s.Name = "published"
+			all = append(all, s)
+		}
+		return append(all, Peaks(gpu.Units)...), nil
+	}
 	add := func(s Shape) {
 		if !slices.ContainsFunc(all, func(o Shape) bool { return o.String() == s.String() && o.Pass == s.Pass }) {
 			all = append(all, s)

@@ -130,17 +130,21 @@ func show(d *document.Document, rec *record.Record) {
 
 // results is a row a product.
 func results(rec *record.Record, all []*product) table.Table {
-	columns := []string{"product", "M×N×K", "batch", "layout", "type", "first TFLOP/s", "best TFLOP/s", "gap", "PyTorch TFLOP/s", "plain TFLOP/s", "of reachable", "of peak", "GPU at", "tile", "tiles / units", "lost", "2ⁿ rows"}
 	several := len(rec.World.Devices) > 1
+	columns := []string{"product", "M×N×K", "batch", "layout", "type", "first TFLOP/s", "best TFLOP/s", "gap", "PyTorch TFLOP/s", "plain TFLOP/s", "of reachable", "of peak", "GPU at", "tile", "tiles / units", "lost", "2ⁿ rows"}
 	if several {
-		columns = append([]string{"GPU"}, columns...)
+		columns = append(columns, "slowest GPU", "fastest GPU")
 	}
 	t := table.Of(columns)
 	t.Title = "Matrix products"
+	if several {
+		t.Title += fmt.Sprintf(", the median of %d GPUs", len(rec.World.Devices))
+	}
 	if rec.Simulated {
 		t.Title += ", SIMULATED"
 	}
-	for _, p := range asked(rec, all) {
+	for _, same := range byRate(asked(rec, all)) {
+		p, last := same[len(same)/2], len(same)-1
 		s := p.shape
 		f := Best(s, p.device.Units)
 		in, out := Elements(p.dtype)
@@ -160,12 +164,32 @@ func results(rec *record.Record, all []*product) table.Table {
 			f.Tile.String(), fmt.Sprintf("%d / %d", f.Tiles, p.device.Units), unit.Percent(f.Lost), cmp.Or(s.Strides(in, out), unit.None),
 		}
 		if several {
-			row = append([]string{fmt.Sprint(p.device.Index)}, row...)
+			for _, o := range []*product{same[0], same[last]} {
+				row = append(row, rec.GPU(o.any)+": "+teraflops(o.best))
+			}
 		}
 		t.Add(row...)
 	}
 	t.Notes = notes(rec)
 	return t
+}
+
+// byRate groups the products of one shape and type, the slowest GPU's first.
+func byRate(all []*product) [][]*product {
+	var groups [][]*product
+	at := map[string]int{}
+	for _, p := range all {
+		key := p.any.Case()
+		if _, ok := at[key]; !ok {
+			at[key] = len(groups)
+			groups = append(groups, nil)
+		}
+		groups[at[key]] = append(groups[at[key]], p)
+	}
+	for _, g := range groups {
+		slices.SortStableFunc(g, func(a, b *product) int { return cmp.Compare(rate(a.best), rate(b.best)) })
+	}
+	return groups
 }
 
 // asked are the products but for those of hidden sizes near by, which the CSV has.
@@ -312,8 +336,12 @@ func gpus(rec *record.Record, all []*product) []string {
 		return cmp.Or(cmp.Compare(rate(a.best), rate(b.best)), cmp.Compare(a.device.Index, b.device.Index))
 	})
 	slow, fast := order[0], order[len(order)-1]
-	return []string{fmt.Sprintf("Reachable on %d GPUs at once: slowest GPU %d at %s, fastest GPU %d at %s, %s apart.",
-		len(order), slow.device.Index, unit.Flops(rate(slow.best)), fast.device.Index, unit.Flops(rate(fast.best)), unit.Percent(1-rate(slow.best)/rate(fast.best)))}
+	where := ""
+	if n := len(rec.World.Hosts); n > 1 {
+		where = fmt.Sprintf(" of %d nodes", n)
+	}
+	return []string{fmt.Sprintf("Reachable on %d GPUs%s at once: slowest %s at %s, fastest %s at %s, %s apart.",
+		len(order), where, rec.GPU(slow.any), unit.Flops(rate(slow.best)), rec.GPU(fast.any), unit.Flops(rate(fast.best)), unit.Percent(1-rate(slow.best)/rate(fast.best)))}
 }
 
 // measured is what a microbatch takes at each hidden size of the request, by the first choices: those that a

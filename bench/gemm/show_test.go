@@ -83,6 +83,30 @@ func TestPeakNamesGPUs(t *testing.T) {
 	}
 	require.Contains(t, texts(recordOf(spec.Kernels{Reachable: true}, 8, rows...))[CodeGPUs],
 		"Reachable on 8 GPUs at once: slowest GPU 5 at 650 TFLOP/s, fastest GPU 7 at 708 TFLOP/s, 8.2 % apart.")
+
+	rec := recordOf(spec.Kernels{Reachable: true}, 8, rows...)
+	rec.World.GPUsPerNode, rec.World.Hosts = 4, []string{"gpu-17", "gpu-18"}
+	for i := range rec.World.Devices {
+		rec.World.Devices[i].Host = rec.World.Hosts[i/4]
+	}
+	require.Contains(t, texts(rec)[CodeGPUs], "Reachable on 8 GPUs of 2 nodes at once: slowest GPU 1 of gpu-18 at 650 TFLOP/s, fastest GPU 3 of gpu-18 at 708 TFLOP/s")
+	same := byRate(products(rec)) // a row for each product, not one for each GPU
+	require.Len(t, same, 2)
+	require.Equal(t, "GPU 1 of gpu-18", rec.GPU(same[0][0].any))
+	require.Equal(t, "GPU 3 of gpu-18", rec.GPU(same[0][7].any))
+}
+
+// The products at which a GPU's vendor reached the most come first.
+func TestPeakTakesPublishedPoints(t *testing.T) {
+	all, err := Request(&spec.Kernels{Reachable: true}, record.Device{Name: "AMD Instinct MI300X", Units: 304})
+	require.NoError(t, err)
+	require.Len(t, all, 10)
+	require.Equal(t, "4864x4096x32896/NN", all[0].String())
+	require.Equal(t, "3648x4096x32896/NN", all[1].String())
+	require.Equal(t, "published", all[1].Name)
+	all, err = Request(&spec.Kernels{Reachable: true}, record.Device{Name: "a GPU that nobody knows", Units: 304})
+	require.NoError(t, err)
+	require.Equal(t, Peaks(304), all)
 }
 
 // Every unit makes as many tiles, and nothing lies beyond an edge.
@@ -106,7 +130,7 @@ func TestAroundByTimes(t *testing.T) {
 	models, err := Models(&k)
 	require.NoError(t, err)
 	require.Len(t, models, 3)
-	shapes, err := Request(&k, 304)
+	shapes, err := Request(&k, record.Device{Units: 304})
 	require.NoError(t, err)
 	rates := map[int64]float64{4032: 500e12, 4096: 520e12, 4160: 560e12}
 	var rows []record.Kernel
@@ -145,7 +169,7 @@ func TestRequests(t *testing.T) {
 		require.Contains(t, lacks(&k), text)
 	}
 	require.Empty(t, lacks(&spec.Kernels{Reachable: true}))
-	all, err := Request(&spec.Kernels{Shapes: []string{"1x2x3", "1x2x3/TN", "1x2x3/NN"}}, 304)
+	all, err := Request(&spec.Kernels{Shapes: []string{"1x2x3", "1x2x3/TN", "1x2x3/NN"}}, record.Device{Units: 304})
 	require.NoError(t, err)
 	require.Len(t, all, 2)
 	require.Error(t, Family.Check(&spec.Kernels{Shapes: []string{"1x2"}}))

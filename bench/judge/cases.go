@@ -13,6 +13,7 @@ import (
 	"zbench/bench/pattern"
 	"zbench/bench/plain"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/unit"
 )
 
@@ -75,10 +76,7 @@ func stuck(r *record.Result, where, lost string) (kind, text, hint string) {
 // missing names the ranks that explain most.
 func missing(r *record.Result) string {
 	first := r.Evidence.Ranks[0]
-	all := 0
-	for _, g := range r.Evidence.Ranks {
-		all += g.Count
-	}
+	all := slice.Sum(r.Evidence.Ranks, func(g record.RankEvidence) int { return g.Count })
 	if who := r.Evidence.Reported(); who != "" {
 		return "an asynchronous error on " + who + " alone, the others wait"
 	}

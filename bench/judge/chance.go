@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"zbench/bench/slice"
 	"zbench/bench/stat"
 )
 
@@ -35,11 +36,8 @@ func CorrelatedByChance(cases, timed int) bool {
 type parts [][]int
 
 // lastOf is how often any rank of a part came last.
-func lastOf(part, counts []int) (n int) {
-	for _, rank := range part {
-		n += counts[rank]
-	}
-	return n
+func lastOf(part, counts []int) int {
+	return slice.Sum(part, func(rank int) int { return counts[rank] })
 }
 
 // often returns the parts that came last more often than chance explains (each), and a set of parts of
@@ -75,10 +73,7 @@ func (p parts) without(these parts) parts {
 func (p parts) unlikely(counts []int) (set parts, without int) {
 	sorted := slices.Clone(p)
 	slices.SortStableFunc(sorted, func(a, b []int) int { return cmp.Compare(lastOf(b, counts), lastOf(a, counts)) })
-	n := 0
-	for _, part := range p {
-		n += lastOf(part, counts)
-	}
+	n := slice.Sum(p, func(part []int) int { return lastOf(part, counts) })
 	least, sum := math.Log(beyond), 0
 	for k := 1; k < len(p); k++ {
 		sum += lastOf(sorted[k-1], counts)
@@ -161,10 +156,7 @@ type weighted struct {
 // weightedMedian is the least value that at least half of the weight does not exceed; 0 of nothing.
 func weightedMedian(of []weighted) float64 {
 	sorted := slices.SortedFunc(slices.Values(of), func(a, b weighted) int { return cmp.Compare(a.value, b.value) })
-	total := 0
-	for _, w := range sorted {
-		total += w.weight
-	}
+	total := slice.Sum(sorted, func(w weighted) int { return w.weight })
 	passed := 0
 	for _, w := range sorted {
 		if passed += w.weight; 2*passed >= total {

@@ -58,7 +58,7 @@ func (j judgedKernels) lowClock() finding.List {
 	if expected {
 		return finding.List{{Code: CodeClock, Text: text + "; others measured " + unit.Hertz(j.loadedClock(worst)) + " under such products."}}
 	}
-	return clockFinding(worst, text+".")
+	return j.clockFinding(worst, text+".")
 }
 
 // throttled tells of rows during which a driver lowered the clock because of heat or of the
@@ -77,7 +77,7 @@ func (j judgedKernels) throttled() finding.List {
 		return nil
 	}
 	most := first.Timing.Most()
-	return clockFinding(first, fmt.Sprintf("Clock: lowered by its driver in %s. First, %s: by %s, at %.0f °C.",
+	return j.clockFinding(first, fmt.Sprintf("Clock: lowered by its driver in %s. First, %s: by %s, at %.0f °C.",
 		unit.Count(int64(n), "case"), j.name(first), plain.Line(most.LimitedBy), most.Temperature))
 }
 
@@ -97,13 +97,13 @@ func (j judgedKernels) fellClock() finding.List {
 		return nil
 	}
 	c := worst.Timing.Conditions
-	return clockFinding(worst, fmt.Sprintf("Clock: in %s it fell during the run by more than %s. At the most, %s: from %s to %s.",
+	return j.clockFinding(worst, fmt.Sprintf("Clock: in %s it fell during the run by more than %s. At the most, %s: from %s to %s.",
 		unit.Count(int64(n), "case"), unit.Part(fellClockPart), j.name(worst), unit.Hertz(c[0].Clock), unit.Hertz(c[len(c)-1].Clock)))
 }
 
-func clockFinding(k *record.Kernel, text string) finding.List {
+func (j judgedKernels) clockFinding(k *record.Kernel, text string) finding.List {
 	return finding.List{{
-		Code: CodeClock, Severity: finding.Warning, Text: text, Subject: &finding.Subject{Kind: finding.GPU, Name: fmt.Sprintf("GPU %d", k.Device)},
+		Code: CodeClock, Severity: finding.Warning, Text: text, Subject: &finding.Subject{Kind: finding.GPU, Name: j.GPU(k)},
 		Hint: "Look at power limit, temperature and throttling (" + backend.Tools() + "); compare rates with others' at the same clock.",
 	}}
 }

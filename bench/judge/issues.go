@@ -93,15 +93,6 @@ var known = []row{
 	},
 }
 
-// KnownIssues are the IDs of all, in the order of the table.
-func KnownIssues() []string {
-	var ids []string
-	for _, r := range known {
-		ids = append(ids, r.ID)
-	}
-	return ids
-}
-
 // IssuesOf are the known issues that apply, in the order of the table.
 func IssuesOf(f IssueFacts) []KnownIssue {
 	var out []KnownIssue

@@ -9,6 +9,7 @@ import (
 	"zbench/bench/finding"
 	"zbench/bench/plain"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/unit"
 )
 
@@ -55,23 +56,11 @@ type LateUnit struct {
 // waits for every other are looked at: elsewhere the shortest interval is not
 // the late rank's.
 func Late(rec *record.Record) []Lateness {
-	var order []World
-	pooled := map[World][]*record.Result{}
-	for r := range rec.Each() {
-		if r.Status != record.OK || r.Ranks < 2 || r.Groups > 1 || len(lateCounts(r)) == 0 || !waitsForAll(r.Collective) {
-			continue
-		}
-		w := World{r.Ranks, r.Nodes, r.GPUsPerProcess}
-		if pooled[w] == nil {
-			order = append(order, w)
-		}
-		pooled[w] = append(pooled[w], r)
-	}
-	out := make([]Lateness, len(order))
-	for i, w := range order {
-		out[i] = lateness(w, pooled[w], rec.World)
-	}
-	return out
+	waited := slice.Where(slices.Collect(rec.Each()), func(r *record.Result) bool {
+		return r.Status == record.OK && r.Ranks > 1 && r.Groups < 2 && len(lateCounts(r)) > 0 && waitsForAll(r.Collective)
+	})
+	order, pooled := slice.Group(waited, func(r *record.Result) World { return World{r.Ranks, r.Nodes, r.GPUsPerProcess} })
+	return slice.Map(order, func(w World) Lateness { return lateness(w, pooled[w], rec.World) })
 }
 
 // waitsForAll reports whether no rank is done before every rank has begun: what

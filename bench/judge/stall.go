@@ -6,6 +6,7 @@ import (
 
 	"zbench/bench/finding"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/spec"
 	"zbench/bench/unit"
 )
@@ -45,10 +46,7 @@ func placed(r *record.Result) string {
 
 // repeatLine is the command that measures the sizes of a stall again.
 func repeatLine(rec *record.Record, s record.Stall) string {
-	var sizes []int64
-	for _, r := range s.Rows {
-		sizes = append(sizes, r.Bytes)
-	}
+	sizes := slice.Map(s.Rows, func(r *record.Result) int64 { return r.Bytes })
 	x, nodes := s.Rows[0], max(rec.World.Nodes, 1)
 	if x.Ranks == 0 || x.Ranks%nodes != 0 {
 		nodes = 0

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/stat"
 	"zbench/bench/unit"
 )
@@ -35,18 +36,12 @@ type splitOf struct{ ranks, stride, groups, nodes, perProcess int }
 // Unstable names the communicators that are slow now and then, of all cases of a
 // record together: one case has too few launches to tell.
 func Unstable(rec *record.Record) []Instability {
-	var order []splitOf
-	pooled := map[splitOf][]*record.Result{}
-	for r := range rec.Each() {
-		if r.Status != record.OK || r.Isolated == nil || r.Isolated.MaxOfRanks == nil {
-			continue
-		}
-		s := splitOf{r.Ranks, r.Stride, max(r.Groups, 1), r.Nodes, r.GPUsPerProcess}
-		if pooled[s] == nil {
-			order = append(order, s)
-		}
-		pooled[s] = append(pooled[s], r)
-	}
+	alone := slice.Where(slices.Collect(rec.Each()), func(r *record.Result) bool {
+		return r.Status == record.OK && r.Isolated != nil && r.Isolated.MaxOfRanks != nil
+	})
+	order, pooled := slice.Group(alone, func(r *record.Result) splitOf {
+		return splitOf{r.Ranks, r.Stride, max(r.Groups, 1), r.Nodes, r.GPUsPerProcess}
+	})
 	var out []Instability
 	for _, s := range order {
 		out = append(out, s.unstable(pooled[s])...)

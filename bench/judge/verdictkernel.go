@@ -76,7 +76,7 @@ func (j judgedKernels) share(n int) float64 { return float64(n) / float64(max(1,
 func (j judgedKernels) name(k *record.Kernel) string {
 	name := plain.Line(strings.TrimSpace(k.Kernel + " " + k.Dtype + " " + k.Shape.Text()))
 	if len(j.World.Devices) > 1 {
-		name += fmt.Sprintf(" on GPU %d", k.Device)
+		name += " on " + j.GPU(k)
 	}
 	return name
 }

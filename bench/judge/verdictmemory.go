@@ -2,10 +2,12 @@ package judge
 
 import (
 	"fmt"
-	"math"
 	"slices"
+	"sort"
 
+	"zbench/bench/backend"
 	"zbench/bench/finding"
+	"zbench/bench/fleet/nodescreen"
 	"zbench/bench/kernel"
 	"zbench/bench/record"
 	"zbench/bench/spec"
@@ -88,31 +90,49 @@ func (j judgedKernels) slowDevice() finding.List {
 	if best == nil || best.Case() == "" || len(j.World.Devices) < 2 {
 		return nil
 	}
+	of, text := func(k *record.Kernel) *float64 { return k.Metrics.Rate }, unit.Rate
+	if best.Metrics.Effective != nil { // products, which memory does not bound
+		of, text = func(k *record.Kernel) *float64 { return k.Metrics.Effective }, unit.Flops
+		for i := range j.Kernels {
+			if k := &j.Kernels[i]; k.Status == record.OK && of(k) != nil && *of(k) > *of(best) {
+				best = k
+			}
+		}
+	}
 	var rates []float64
-	slowest, least := 0, math.Inf(1)
+	var slowest *record.Kernel
 	for i := range j.Kernels {
 		k := &j.Kernels[i]
-		if k.Case() != best.Case() || k.Metrics.Rate == nil {
+		if k.Case() != best.Case() || of(k) == nil {
 			continue
 		}
-		rates = append(rates, *k.Metrics.Rate)
-		if *k.Metrics.Rate < least {
-			slowest, least = k.Device, *k.Metrics.Rate
+		rates = append(rates, *of(k))
+		if slowest == nil || *of(k) < *of(slowest) {
+			slowest = k
 		}
 	}
 	slices.Sort(rates)
 	if len(rates) < 2 {
 		return nil
 	}
+	limit := slowDeviceShare
+	if len(j.World.Hosts) > 1 { // of a thousand GPUs some are a little slow: as zbench screen
+		_, _, limit = nodescreen.Limit(rates)
+	}
 	// Of an even number the upper: of two GPUs the slow one is compared with the other.
-	lost := 1 - least/rates[len(rates)/2]
-	if lost < slowDeviceShare {
+	median := rates[len(rates)/2]
+	lost := 1 - rates[0]/median
+	if lost < limit {
 		return nil
 	}
+	more := ""
+	if n := sort.Search(len(rates), func(i int) bool { return 1-rates[i]/median < limit }); n > 1 {
+		more = fmt.Sprintf("; %d of them are at least %s slower", n, unit.Part(limit))
+	}
 	return finding.List{{
-		Code: CodeSlowDevice, Severity: finding.Fault, Share: lost,
-		Text: fmt.Sprintf("Slow: GPU %d reaches %s at %s %s, %s less than the median of the %d GPUs.", slowest, unit.Rate(least), best.Kernel, best.Dtype, unit.Part(lost), len(rates)),
-		Hint: "Look at that GPU's memory clock, temperature and throttling (amd-smi metric), and at other processes on it.",
+		Code: CodeSlowDevice, Severity: finding.Fault, Share: lost, Subject: &finding.Subject{Kind: finding.GPU, Name: j.GPU(slowest)},
+		Text: fmt.Sprintf("Slow: %s reaches %s at %s %s, %s less than the median of the %d GPUs%s.", j.GPU(slowest), text(rates[0]), best.Kernel, best.Dtype, unit.Part(lost), len(rates), more),
+		Hint: "Look at that GPU's clocks, temperature and throttling (" + backend.Tools() + "), and at other processes on it.",
 	}}
 }
 

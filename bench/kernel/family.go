@@ -26,6 +26,9 @@ type Family struct {
 	OneDevice bool
 	// Faults adds --fault where OneDevice leaves it out.
 	Faults bool
+	// Everywhere tells of a request that is of all GPUs of all nodes: --nodes, and what starts a
+	// process on each. Nil of a family that measures one node alone.
+	Everywhere func(*spec.Kernels) bool
 	// MaxTime is the default of --max-time in seconds.
 	MaxTime string
 	// Most are the flags that --help shows, MostSearched those that --help of bisect shows.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"zbench/bench/slice"
 	"zbench/bench/spec"
 )
 
@@ -92,10 +93,7 @@ func list[T comparable](name, unit, fallback, meaning string, of func(*spec.Kern
 			return nil
 		},
 		Show: func(k *spec.Kernels) []string {
-			var texts []string
-			for _, v := range *of(k) {
-				texts = append(texts, text(v))
-			}
+			texts := slice.Map(*of(k), text)
 			if len(texts) == 0 {
 				return nil
 			}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"zbench/bench/kernel"
+	"zbench/bench/slice"
 	"zbench/bench/spec"
 	"zbench/bench/trainer"
 )
@@ -45,10 +46,7 @@ continues an interrupted run.`,
 })
 
 func settings() []kernel.Setting {
-	var names []string
-	for _, c := range sets {
-		names = append(names, c.Name)
-	}
+	names := slice.Map(sets, func(c Coefficients) string { return c.Name })
 	return []kernel.Setting{
 		kernel.One("preset", "name", "", "a model's matrices: "+strings.Join(trainer.PresetNames(), ", "), func(k *spec.Kernels, v string) error {
 			p, err := PresetByName(v)

@@ -17,17 +17,6 @@ type Preset struct {
 	Shapes []Shape
 }
 
-// Presets lists the models.
-func Presets() []Preset {
-	var all []Preset
-	for _, name := range trainer.PresetNames() {
-		if p, err := PresetByName(name); err == nil {
-			all = append(all, p)
-		}
-	}
-	return all
-}
-
 // PresetByName finds a model by its name or an alias; an unknown name is an error
 // that lists the valid.
 func PresetByName(name string) (Preset, error) {
@@ -78,12 +67,3 @@ func shapes(params []trainer.Param) []Shape {
 }
 
 func (s Shape) elements() int64 { return int64(s.Rows) * int64(s.Cols) * int64(s.Batch) }
-
-// Elements is the number of a preset's weights.
-func (p Preset) Elements() int64 {
-	var n int64
-	for _, s := range p.Shapes {
-		n += s.elements()
-	}
-	return n
-}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"zbench/bench/pattern"
+	"zbench/bench/slice"
 )
 
 // Kinds of columns that only CSVs have.
@@ -194,12 +195,7 @@ func (s *scan) csvLine(l line) bool {
 	if t.spare >= 0 && t.cycles && len(values) == len(t.cols)+1 {
 		values = append(values[:t.spare:t.spare], values[t.spare+1:]...)
 	}
-	numbers := 0
-	for _, v := range values {
-		if numeric(v) {
-			numbers++
-		}
-	}
+	numbers := slice.Count(values, numeric)
 	if numbers < 3 {
 		return false // a sentence
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"zbench/bench/record"
+	"zbench/bench/slice"
 )
 
 // Merge puts several imports of one cluster into one record, in the order
@@ -49,11 +50,7 @@ func Merge(recs ...*record.Record) (*record.Record, error) {
 
 // files names the logs of a record.
 func files(r *record.Record) string {
-	names := make([]string, len(r.Source.Imports))
-	for i, imp := range r.Source.Imports {
-		names[i] = imp.File
-	}
-	return strings.Join(names, "+")
+	return strings.Join(slice.Map(r.Source.Imports, func(imp record.Import) string { return imp.File }), "+")
 }
 
 // mergeWorlds takes the largest world and says where the others differ from it.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"zbench/bench/collective"
+	"zbench/bench/slice"
 )
 
 // named is a collective with the source of its name.
@@ -148,13 +149,7 @@ func divides(c collective.Collective) bool { return c.SendShare || c.RecvShare |
 
 // candidates lists the collectives that the rows can be of.
 func (e evidence) candidates() []collective.Collective {
-	var fits []collective.Collective
-	for _, c := range collective.All() {
-		if e.fits(c) {
-			fits = append(fits, c)
-		}
-	}
-	return fits
+	return slice.Where(collective.All(), e.fits)
 }
 
 // findName finds the collective of a test: by the log, the option or the file's name, unless the rows
@@ -237,10 +232,7 @@ func fileCollective(file string) string {
 }
 
 func possibilities(fits []collective.Collective) string {
-	names := make([]string, len(fits))
-	for i, c := range fits {
-		names[i] = c.Name
-	}
+	names := slice.Map(fits, func(c collective.Collective) string { return c.Name })
 	if len(names) == 0 {
 		return "it open"
 	}

@@ -19,6 +19,7 @@ import (
 	"strings"
 
 	"zbench/bench/record"
+	"zbench/bench/slice"
 )
 
 var (
@@ -83,10 +84,7 @@ func (s *scan) noTable() error {
 	}
 	hint := "pass what all_reduce_perf and its like print to stdout, with the line of column names"
 	if len(s.warnings) > 0 {
-		said := make([]string, 0, len(s.warnings))
-		for _, w := range s.warnings {
-			said = append(said, w.Message)
-		}
+		said := slice.Map(s.warnings, func(w record.Warning) string { return w.Message })
 		hint = "the log says: " + strings.Join(said, "; ")
 	}
 	var all skips

@@ -30,7 +30,7 @@ func TestTheTighterOfTimeAndBandwidth(t *testing.T) {
 // printedSide is what a tool prints of a time in seconds, and of its bandwidths.
 func printedSide(seconds float64, bytes int64) side {
 	us, alg := seconds*1e6, float64(bytes)/seconds/1e9
-	return cellSide{time: field(us, 7), alg: field(alg, 6), bus: field(alg, 6)}.side()
+	return cellSide{of: [kWrong + 1]string{kTime: field(us, 7), kAlg: field(alg, 6), kBus: field(alg, 6)}}.side()
 }
 
 // Whatever the time, it lies in the interval that its printed form leaves, which

@@ -8,24 +8,24 @@ import (
 
 // cells is a row as printed, by the names of its columns.
 type cells struct {
-	size, count, dtype, op, root string
-	sides                        [2]cellSide
-	n                            int // sides present
+	of    [kRoot + 1]string // by kind
+	sides [2]cellSide
+	n     int // sides present
 }
 
 // cellSide is what a row says of one of out-of-place and in-place.
 type cellSide struct {
-	inPlace               bool
-	time, alg, bus, wrong string
+	inPlace bool
+	of      [kWrong + 1]string // by kind
 }
 
 // side parses the cells; what is no number stays zero.
 func (c cellSide) side() side {
 	var s side
-	s.time, _ = parseDecimal(c.time)
-	s.alg, _ = parseDecimal(c.alg)
-	s.bus, _ = parseDecimal(c.bus)
-	s.wrong, _ = parseCell(c.wrong)
+	s.time, _ = parseDecimal(c.of[kTime])
+	s.alg, _ = parseDecimal(c.of[kAlg])
+	s.bus, _ = parseDecimal(c.of[kBus])
+	s.wrong, _ = parseCell(c.of[kWrong])
 	return s
 }
 
@@ -159,27 +159,11 @@ func abs(x int) int { return max(x, -x) }
 
 // setSide fills the cell of a column; side counts for values alone.
 func (c *cells) setSide(k kind, s string, side int) {
-	sd := &c.sides[side]
-	switch k {
-	case kSize:
-		c.size = s
-	case kCount:
-		c.count = s
-	case kType:
-		c.dtype = s
-	case kRedop:
-		c.op = s
-	case kRoot:
-		c.root = s
-	case kTime:
-		sd.time = s
-	case kAlg:
-		sd.alg = s
-	case kBus:
-		sd.bus = s
-	case kWrong:
-		sd.wrong = s
-	case kStamp, kOther, kCollective, kPlace, kRanks, kPerRank, kNodes, kPerNode, kCycle: // no cells
+	switch {
+	case k >= kSize && k <= kRoot:
+		c.of[k] = s
+	case k >= kTime && k <= kWrong:
+		c.sides[side].of[k] = s
 	}
 }
 

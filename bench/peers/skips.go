@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"zbench/bench/record"
+	"zbench/bench/slice"
 )
 
 // maxSkipLines is the number of line numbers kept for one reason.
@@ -35,18 +36,13 @@ func (s *skips) merge(groups ...record.Skip) {
 }
 
 func (s skips) count() int {
-	n := 0
-	for _, k := range s {
-		n += k.Count
-	}
-	return n
+	return slice.Sum(s, func(k record.Skip) int { return k.Count })
 }
 
 // text lists the reasons for an error message.
 func (s skips) text() string {
-	parts := make([]string, len(s))
-	for i, k := range s {
-		parts[i] = fmt.Sprintf("%d rows skipped (from line %d): %s", k.Count, k.Lines[0], k.Reason)
-	}
+	parts := slice.Map(s, func(k record.Skip) string {
+		return fmt.Sprintf("%d rows skipped (from line %d): %s", k.Count, k.Lines[0], k.Reason)
+	})
 	return strings.Join(parts, "; ")
 }

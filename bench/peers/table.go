@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"zbench/bench/collective"
+	"zbench/bench/slice"
 )
 
 const sizeZero = "size 0: the size rounded down to nothing, so nothing was sent"
@@ -27,12 +28,7 @@ func rowLike(toks []token) bool {
 	if isStamp(toks[0].s) {
 		toks = toks[1:]
 	}
-	values := 0
-	for _, t := range toks {
-		if numeric(t.s) || t.s == "N/A" {
-			values++
-		}
-	}
+	values := slice.Count(toks, func(t token) bool { return numeric(t.s) || t.s == "N/A" })
 	if len(toks) > 0 && digits(toks[0].s) {
 		return len(toks) == 1 || values == len(toks) || digits(toks[1].s) || len(toks) >= 6 && 2*values >= len(toks)
 	}
@@ -80,13 +76,13 @@ type side struct{ time, alg, bus, wrong decimal }
 
 // row makes numbers of the cells, or says why that cannot be done.
 func (c *cells) row(line int) (r row, reason string) {
-	bytes, err := strconv.ParseInt(c.size, 10, 64)
+	bytes, err := strconv.ParseInt(c.of[kSize], 10, 64)
 	if err != nil || bytes > 1<<60 {
 		return r, "the size is too large to be one"
 	}
 	elements := int64(0)
-	if c.count != "" {
-		if elements, err = strconv.ParseInt(c.count, 10, 64); err != nil {
+	if c.of[kCount] != "" {
+		if elements, err = strconv.ParseInt(c.of[kCount], 10, 64); err != nil {
 			return r, "the count is too large to be one"
 		}
 	}
@@ -98,12 +94,12 @@ func (c *cells) row(line int) (r row, reason string) {
 		return r, sizeZero
 	}
 	for i, cell := range c.sides[:c.n] {
-		if reason := r.sides[i].problem(cell.wrong); reason != "" {
+		if reason := r.sides[i].problem(cell.of[kWrong]); reason != "" {
 			return r, reason
 		}
 	}
 	// A part of a line would keep the whole line in memory.
-	r.printedCase = printedCase{bytes, elements, strings.Clone(c.dtype), strings.Clone(c.op), strings.Clone(c.root)}
+	r.printedCase = printedCase{bytes, elements, strings.Clone(c.of[kType]), strings.Clone(c.of[kRedop]), strings.Clone(c.of[kRoot])}
 	return r, ""
 }
 

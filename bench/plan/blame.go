@@ -160,7 +160,7 @@ func (o Order) batch() (during string, launches int, ok bool) {
 		return record.DuringOpen, 1, false
 	case DoJoin:
 		return record.DuringInit, 1, false
-	case DoBudget, DoIDs, DoAllocate, DoStage, DoCounters, DoEnd:
+	case DoBudget, DoIDs, DoAllocate, DoStage, DoTake, DoCounters, DoEnd:
 	}
 	return "", 0, false
 }

@@ -89,10 +89,22 @@ func (g *Group) IDs(c Comms) ([]CommID, error) {
 
 // Join replaces the communicators in all processes.
 func (g *Group) Join(_ context.Context, c Comms, ids []CommID) error {
-	g.comms, g.active, g.unverifiable = Comms{}, c.Active(), ""
+	g.lanes, g.staged, g.active, g.unverifiable = nil, false, c.Active(), ""
+	return g.sendIDs(Order{Do: DoJoin, Comms: &c, IDs: ids})
+}
+
+// JoinBeside keeps the current communicators.
+func (g *Group) JoinBeside(_ context.Context, c Comms, ids []CommID) error {
+	return g.sendIDs(Order{Do: DoJoin, Comms: &c, IDs: ids, Beside: true})
+}
+
+// sendIDs sends each process the ids that it needs.
+func (g *Group) sendIDs(o Order) error {
+	c, ids := *o.Comms, o.IDs
 	orders := make([]Order, len(g.world))
 	for i, m := range g.world {
-		orders[i] = Order{Do: DoJoin, Comms: &c}
+		orders[i] = o
+		orders[i].IDs = nil
 		for _, h := range c.Held(g.first[i], m.Ranks) {
 			at := slices.IndexFunc(ids, func(id CommID) bool { return id.Group == h.Group })
 			if at < 0 {
@@ -101,11 +113,11 @@ func (g *Group) Join(_ context.Context, c Comms, ids []CommID) error {
 			orders[i].IDs = append(orders[i].IDs, ids[at])
 		}
 	}
-	reports, err := g.doEach(Order{Do: DoJoin, Comms: &c, IDs: ids}, orders)
+	reports, err := g.doEach(o, orders)
 	if err != nil {
 		return err
 	}
-	g.comms = c
+	g.lanes = append(g.lanes, c)
 	for i, r := range reports {
 		if r.Unverifiable != "" && g.unverifiable == "" {
 			g.unverifiable = fmt.Sprintf("process %d: %s", i, r.Unverifiable)
@@ -114,9 +126,9 @@ func (g *Group) Join(_ context.Context, c Comms, ids []CommID) error {
 	return nil
 }
 
-// joined joins the communicators unless they are the current ones.
+// joined joins the communicators of a case unless they are the first of the current ones.
 func (g *Group) joined(ctx context.Context, c Comms) error {
-	if g.comms == c {
+	if len(g.lanes) > 0 && g.lanes[0] == c {
 		return nil
 	}
 	ids, err := g.IDs(c)

@@ -50,6 +50,7 @@ const (
 	DoStage    Do = "stage"
 	DoPlay     Do = "play"
 	DoWatch    Do = "watch"
+	DoTake     Do = "take"
 	DoCounters Do = "counters"
 	DoEnd      Do = "end"
 )
@@ -64,10 +65,14 @@ type Order struct {
 	// Comms are the communicators to make ids for, or to join with IDs.
 	Comms *Comms   `json:"comms,omitempty"`
 	IDs   []CommID `json:"ids,omitempty"`
+	// Beside keeps the current communicators when Comms are joined.
+	Beside bool `json:"beside,omitempty"`
 	// Room is the memory to allocate, with the cache to rotate over.
 	Room *Room `json:"room,omitempty"`
-	// Case and Pass are those to prepare. Verify asks for a verification launch.
+	// Case and Pass are those to prepare, Job and Pass those to take. Verify asks for a
+	// verification launch.
 	Case   *Case `json:"case,omitempty"`
+	Job    int   `json:"job,omitempty"`
 	Pass   int   `json:"pass,omitempty"`
 	Verify bool  `json:"verify,omitempty"`
 	// Count is the number of warm-up or isolated launches, of steps or of messages, or the index of the
@@ -247,9 +252,7 @@ func (w *worker) carryOut(o Order, r *Report) (err error) {
 	case DoIDs:
 		r.IDs, err = w.p.IDs(*o.Comms)
 	case DoJoin:
-		if err = w.p.Join(whole, *o.Comms, o.IDs); err == nil {
-			r.Unverifiable = w.p.Unverifiable(Case{}) // the zero case tells of all
-		}
+		err = w.join(o, r)
 	case DoAllocate:
 		err = w.p.Allocate(whole, *o.Room)
 	case DoPrepare:
@@ -268,6 +271,8 @@ func (w *worker) carryOut(o Order, r *Report) (err error) {
 		err = w.exchange(*o.Exchange, r)
 	case DoStage, DoPlay, DoWatch:
 		err = w.play(o, r)
+	case DoTake:
+		err = w.take(o, r)
 	case DoCounters:
 		r.NICs = countersOf(w.p)
 	default:
@@ -277,6 +282,17 @@ func (w *worker) carryOut(o Order, r *Report) (err error) {
 		r.NICs = countersOf(w.p)
 	}
 	r.Seconds = slices.Clone(r.Seconds)
+	return err
+}
+
+func (w *worker) join(o Order, r *Report) error {
+	if o.Beside {
+		return w.play(o, r)
+	}
+	err := w.p.Join(w.whole(), *o.Comms, o.IDs)
+	if err == nil {
+		r.Unverifiable = w.p.Unverifiable(Case{}) // the zero case tells of all
+	}
 	return err
 }
 

@@ -20,10 +20,11 @@ type Group struct {
 	first []int
 	ctx   context.Context
 	stop  context.CancelCauseFunc
-	// comms are the current communicators; active is the number of ranks that take part
-	// in the current case: the first of the world.
-	comms  Comms
+	// lanes are the current communicators, of which a case uses the first; active is the number of ranks
+	// that take part in the current case: the first of the world. staged tells that a step with messages is kept.
+	lanes  []Comms
 	active int
+	staged bool
 	// unverifiable is why one of the processes cannot verify any case, empty if all can.
 	unverifiable string
 	// held is true if all processes held their streams in the last Isolated.
@@ -156,7 +157,7 @@ func (g *Group) Budget() (Room, error) {
 // Allocate allocates an arena for every rank of all processes. Before the first, the
 // ranks join a communicator of all of them.
 func (g *Group) Allocate(ctx context.Context, need Room) error {
-	if g.comms == (Comms{}) {
+	if len(g.lanes) == 0 {
 		if err := g.joined(ctx, Comms{Ranks: g.first[len(g.world)], Count: 1}); err != nil {
 			return err
 		}

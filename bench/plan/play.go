@@ -8,7 +8,8 @@ import (
 )
 
 // Step is a step of a trainer, the same on every rank: operations in the order of computation, and the
-// messages that they launch, each a case of Cases on the same communicators.
+// messages that they launch, each a case of Cases. Messages on the same communicators follow one another; those on
+// others run beside them.
 type Step struct {
 	Ops   []StepOp `json:"ops"`
 	Sends []int    `json:"sends,omitempty"`
@@ -16,11 +17,12 @@ type Step struct {
 }
 
 // StepOp is computation for so many seconds or of so many launches, or what is done with a message, by its number
-// in Sends.
+// in Sends. By is another message, of StepFollow.
 type StepOp struct {
 	Do       StepDo  `json:"do"`
 	Seconds  float64 `json:"seconds,omitempty"`
 	Message  int     `json:"message,omitempty"`
+	By       int     `json:"by,omitempty"`
 	Launches int     `json:"launches,omitempty"`
 }
 
@@ -28,12 +30,13 @@ type StepOp struct {
 type StepDo string
 
 // The operations: computation that only takes its seconds; a message that is launched when computation has come
-// here; computation that waits for a message's end; computation that goes through memory, and that of matrix
+// here; computation that waits for a message's end; a message to come, By, that waits for another's; computation that goes through memory, and that of matrix
 // products. A launch of these takes some tenths of a millisecond, and a step has one kind of them.
 const (
 	StepCompute StepDo = "compute"
 	StepLaunch  StepDo = "launch"
 	StepWait    StepDo = "wait"
+	StepFollow  StepDo = "follow"
 	StepTriad   StepDo = "triad"
 	StepGemm    StepDo = "gemm"
 )
@@ -71,20 +74,55 @@ func (s *Step) Check(ranks int) error {
 		if c.Skip != "" {
 			return fmt.Errorf("a message of the step cannot be sent: %s", c.Skip)
 		}
-		if c.Comms() != s.Cases[0].Comms() || c.Comms().Active() != ranks {
-			return errors.New("the messages of a step must be on the same communicators, of all ranks")
+		if c.Comms().Active() != ranks {
+			return fmt.Errorf("a message of the step is on communicators of %d ranks: all %d must be in one", c.Comms().Active(), ranks)
 		}
 	}
+	none := func(message int) bool {
+		return message < 0 || message >= len(s.Sends) || s.Sends[message] < 0 || s.Sends[message] >= len(s.Cases)
+	}
 	for i, o := range s.Ops {
-		if o.Seconds < 0 || o.Launches < 0 || o.Do != StepCompute && !o.Do.Works() && (o.Message < 0 || o.Message >= len(s.Sends) || s.Sends[o.Message] < 0 || s.Sends[o.Message] >= len(s.Cases)) {
+		if o.Seconds < 0 || o.Launches < 0 || o.Do != StepCompute && !o.Do.Works() && none(o.Message) || o.Do == StepFollow && none(o.By) {
 			return fmt.Errorf("operation %d of the step, %+v, is none", i, o)
 		}
 	}
 	return nil
 }
 
+// Comms are the communicators of a message.
+func (s *Step) Comms(message int) Comms { return s.Cases[s.Sends[message]].Comms() }
+
+// lanes are the communicators of the step's messages, each once.
+func (s *Step) lanes() (all []Comms) {
+	for _, c := range s.Cases {
+		if !slices.Contains(all, c.Comms()) {
+			all = append(all, c.Comms())
+		}
+	}
+	return all
+}
+
+// Join calls join for the communicators that the step needs and that are not among the current ones: beside those,
+// or in their place where neither this step nor one that is kept needs any of them.
+func (s *Step) Join(current []Comms, kept bool, join func(c Comms, beside bool) error) error {
+	lanes := s.lanes()
+	for _, c := range lanes {
+		if slices.Contains(current, c) {
+			continue
+		}
+		beside := kept || slices.ContainsFunc(lanes, func(l Comms) bool { return slices.Contains(current, l) })
+		if err := join(c, beside); err != nil {
+			return err
+		}
+		current = append(slices.Clone(current), c)
+	}
+	return nil
+}
+
 // Player is a Process that takes steps.
 type Player interface {
+	// JoinBeside is Process.Join that keeps the current communicators.
+	JoinBeside(ctx context.Context, c Comms, ids []CommID) error
 	// Stage keeps the step of a setting, by its number, for Play. The ranks must have joined the
 	// communicators of its messages and allocated their buffers.
 	Stage(ctx context.Context, setting int, s *Step) error
@@ -111,12 +149,20 @@ var errNoPlay = errors.New("this driver takes no steps")
 
 // Stage keeps the step in all processes.
 func (g *Group) Stage(ctx context.Context, setting int, s *Step) error {
-	if len(s.Cases) > 0 {
-		if err := g.joined(ctx, s.Cases[0].Comms()); err != nil {
+	err := s.Join(g.lanes, g.staged, func(c Comms, beside bool) error {
+		ids, err := g.IDs(c)
+		switch {
+		case err != nil:
 			return err
+		case beside:
+			return g.JoinBeside(ctx, c, ids)
 		}
+		return g.Join(ctx, c, ids)
+	})
+	if err == nil {
+		_, err = g.do(Order{Do: DoStage, Setting: setting, Step: s})
 	}
-	_, err := g.do(Order{Do: DoStage, Setting: setting, Step: s})
+	g.staged = g.staged || len(s.Cases) > 0
 	return err
 }
 
@@ -135,6 +181,8 @@ func (w *worker) play(o Order, r *Report) (err error) {
 	switch {
 	case !can:
 		err = errNoPlay
+	case o.Do == DoJoin:
+		err = p.JoinBeside(w.whole(), *o.Comms, o.IDs)
 	case o.Do == DoStage:
 		err = p.Stage(w.whole(), o.Setting, o.Step)
 	case o.Do == DoWatch:

@@ -10,7 +10,7 @@ import (
 
 // Protocol is the version of the messages between processes. It changes whenever a
 // process of an older zbench could misread an Order or a Report.
-const Protocol = 9
+const Protocol = 10
 
 // The fields of the messages, without the protocol number.
 type (
@@ -125,7 +125,7 @@ func (o Order) lacks() bool {
 		return o.Step == nil
 	case DoWatch:
 		return o.Watch == nil
-	case DoOpen, DoBudget, DoVerify, DoWarmUp, DoIsolated, DoPlay, DoCounters, DoEnd:
+	case DoOpen, DoBudget, DoVerify, DoWarmUp, DoIsolated, DoPlay, DoTake, DoCounters, DoEnd:
 	}
 	return false
 }

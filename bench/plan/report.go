@@ -48,8 +48,10 @@ type Report struct {
 	// them.
 	NICs []record.NICCounters `json:"nics,omitempty"`
 	// Unverifiable is why the process cannot verify any case; empty if it can.
-	Unverifiable string       `json:"unverifiable,omitempty"`
-	Verified     Verification `json:"verified,omitzero"`
+	Unverifiable string `json:"unverifiable,omitempty"`
+	// Parts are those of a pass that was taken; none of one that was cut short.
+	Parts    []record.Part `json:"parts,omitempty"`
+	Verified Verification  `json:"verified,omitzero"`
 }
 
 // FailureKind is how a process failed in executing an order.

@@ -5,7 +5,7 @@ import "slices"
 // Split divides the world's ranks into communicators. The zero Split is one communicator
 // of all ranks. Ranks are numbered node-major.
 type Split struct {
-	// Group is the size of the groups of consecutive ranks that run at once, 0 for no
+	// Group is the size of the groups of consecutive ranks that run at once, in a node or of several, 0 for no
 	// groups.
 	Group int
 	// Stride is the distance between consecutive ranks of a group, and so the number
@@ -51,7 +51,7 @@ func (a Axes) of(s Split) (ranks, nodes, parallel int) {
 	w := a.World
 	switch {
 	case s.Group > 0:
-		return s.Group, 1, w.Size() / s.Group
+		return s.Group, max(1, s.Group/w.PerNode()), w.Size() / s.Group
 	case s.Stride > 0:
 		ranks = w.Size() / s.Stride
 		return ranks, min(ranks, w.Nodes), s.Stride

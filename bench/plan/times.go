@@ -50,7 +50,7 @@ type Joined struct {
 // Joined is the report as a Joined of one process; false if it says more than times.
 func (r Report) Joined() (Joined, bool) {
 	j := Joined{Seconds: r.Seconds, Hold: r.Hold, StartedEarly: r.StartedEarly}
-	return j, r.Failure == nil && !r.Stop && r.Budget == Room{} && r.IDs == nil && r.Facts == nil && r.NICs == nil &&
+	return j, r.Failure == nil && !r.Stop && r.Budget == Room{} && r.IDs == nil && r.Facts == nil && r.NICs == nil && r.Parts == nil &&
 		r.Unverifiable == "" && r.Verified == Verification{}
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"zbench/bench/plain"
+	"zbench/bench/slice"
 )
 
 // Again is how what a record is of is measured again.
@@ -19,10 +20,7 @@ type Again struct {
 // those of the record.
 func (a Again) Sweep(collectives []string, flags ...[]string) string {
 	if a.Imported {
-		var programs []string
-		for _, name := range collectives {
-			programs = append(programs, name+"_perf")
-		}
+		programs := slice.Map(collectives, func(name string) string { return name + "_perf" })
 		with := ""
 		if len(flags) > 0 {
 			with = " with " + plain.Shell(slices.Concat(flags...)...)

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"zbench/bench/slice"
 	"zbench/bench/stat"
 )
 
@@ -18,10 +19,7 @@ func (e *engine) bootstrap(a *Answer, s scores, least, best int) *Bootstrap {
 		return nil
 	}
 	d := &drawn{in: e.contenders(s, least, best)}
-	able := make([]*candidate, len(d.in))
-	for k, j := range d.in {
-		able[k] = e.candidates[j]
-	}
+	able := slice.Map(d.in, func(j int) *candidate { return e.candidates[j] })
 	var answers []int64
 	var exposed, costs []float64
 	inside, plateau := 0, e.plateau(s, least)

@@ -10,6 +10,7 @@ import (
 	"zbench/bench/collective"
 	"zbench/bench/plain"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/stat"
 )
 
@@ -128,11 +129,9 @@ func (c *Curve) Model() *CostModel {
 
 // samples are the points with their bandwidth.
 func (c *Curve) samples() []sample {
-	all := make([]sample, len(c.Points))
-	for i, p := range c.Points {
-		all[i] = sample{s: float64(p.Bytes), t: p.Seconds, b: float64(p.Bytes) / p.Seconds}
-	}
-	return all
+	return slice.Map(c.Points, func(p Point) sample {
+		return sample{s: float64(p.Bytes), t: p.Seconds, b: float64(p.Bytes) / p.Seconds}
+	})
 }
 
 // Rescale is what the curve of a ring of n ranks would be: the same share per

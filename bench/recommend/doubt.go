@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"zbench/bench/slice"
 	"zbench/bench/unit"
 )
 
@@ -99,10 +100,7 @@ func (e *engine) capUnfounded(a *Answer, limit limiter) {
 		return
 	}
 	for i, dips := range e.dips {
-		var sizes []string
-		for _, at := range dips {
-			sizes = append(sizes, unit.Bytes(e.curves[i].Points[at].Bytes))
-		}
+		sizes := slice.Map(dips, func(at int) string { return unit.Bytes(e.curves[i].Points[at].Bytes) })
 		limit(len(dips) > 0, "dip", Low, "%s: the answer depends on slow times at %s, which one run shows", e.needs[i], strings.Join(sizes, ", "))
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/unit"
 )
 
@@ -33,12 +34,7 @@ func (c *Curve) drop() {
 		return noisy
 	})
 	c.dropOutliers()
-	few := 0
-	for _, p := range c.Points {
-		if p.N < minSamples {
-			few++
-		}
-	}
+	few := slice.Count(c.Points, func(p Point) bool { return p.N < minSamples })
 	if len(c.Dropped) > 0 {
 		d := c.Dropped[0]
 		c.warn("dropped", fmt.Sprintf("%d of %d sizes left out, the first at %s: %s",
@@ -89,11 +85,7 @@ func outliers(points []Point) []int {
 // remainingError is how far off all points are, beyond what is allowed, without one of them.
 func remainingError(points []Point, without int) float64 {
 	rest := slices.Delete(slices.Clone(points), without, without+1)
-	sum := 0.0
-	for _, i := range outliers(rest) {
-		sum += math.Abs(math.Log(offBy(rest, i)))
-	}
-	return sum
+	return slice.Sum(outliers(rest), func(i int) float64 { return math.Abs(math.Log(offBy(rest, i))) })
 }
 
 // offBy is the time of a point of unknown spread over what its neighbours lead to

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"zbench/bench/slice"
 	"zbench/bench/stat"
 	"zbench/bench/unit"
 )
@@ -66,9 +67,6 @@ func ordinary(e *engine) beliefs {
 		b[ofCompute] = belief{scale: unknownCompute, lo: -1, hi: 1, free: true}
 	case e.q.ComputeGuessed:
 		b[ofCompute].scale = estimatedCompute
-	}
-	if e.q.Loaded {
-		b[ofNetwork].scale = fasterUnit
 	}
 	return b
 }
@@ -307,10 +305,7 @@ func (x *explained) estimate(i int, of func(j job) float64) Estimate {
 // predicted is the step with a setting, and the interval of its measured medians.
 func (x *explained) predicted(c *candidate) Predicted {
 	c.price(x.e.models)
-	var steps []float64
-	for _, z := range x.draws {
-		steps = append(steps, x.step(c, z.meaning(x)))
-	}
+	steps := slice.Map(x.draws, func(z guess) float64 { return x.step(c, z.meaning(x)) })
 	slices.Sort(steps)
 	step := x.step(c, x.best.meaning(x))
 	wide := func(q float64) float64 {

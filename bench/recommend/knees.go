@@ -16,6 +16,7 @@ import (
 	"zbench/bench/collective"
 	"zbench/bench/jsonfile"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/stat"
 	"zbench/bench/trainer"
 	"zbench/bench/unit"
@@ -144,10 +145,7 @@ func KneesOf(rec *record.Record) Knees {
 		Schema: KneesSchema, Simulated: rec.Simulated,
 		Curves: []KneeCurve{}, Needs: kneeNeeds(rec), Warnings: jsonfile.Filled(rec.Edits()),
 	}
-	results := map[key][]record.Result{}
-	for _, r := range rec.Results {
-		results[keyOf(&r)] = append(results[keyOf(&r)], r)
-	}
+	_, results := slice.Group(rec.Results, func(r record.Result) key { return keyOf(&r) })
 	for _, key := range slices.SortedFunc(maps.Keys(results), key.compareKnees) {
 		c, warnings := key.knees(results[key])
 		a.Curves = append(a.Curves, c)
@@ -440,10 +438,7 @@ func (a Knees) Sentence() string {
 		if len(c.Points) == 0 {
 			continue
 		}
-		sizes := make([]string, len(c.Points))
-		for j, p := range c.Points {
-			sizes[j] = fmt.Sprintf("%.0f %% from %s", 100*p.Fraction, unit.Bytes(p.Bytes))
-		}
+		sizes := slice.Map(c.Points, func(p KneePoint) string { return fmt.Sprintf("%.0f %% from %s", 100*p.Fraction, unit.Bytes(p.Bytes)) })
 		return fmt.Sprintf("%s%s on %d ranks reaches %s of its %s plateau. %s",
 			a.mark(c.Extrapolated), c.Collective, c.Ranks, strings.Join(sizes, ", "), unit.Rate(c.PlateauBusBW), rest)
 	}
@@ -474,10 +469,7 @@ func (c *KneeCurve) warnings(curve []sample) []record.Warning {
 		w = append(w, c.unsaturated(curve[len(curve)-1].s))
 	}
 	if len(c.Holes) > 0 {
-		text := make([]string, len(c.Holes))
-		for i, h := range c.Holes {
-			text[i] = h.String()
-		}
+		text := slice.Map(c.Holes, Hole.String)
 		w = append(w, record.Warning{
 			Code: "hole", Message: c.label() + ": " + strings.Join(text, "; "),
 			Hint: "keep buckets out of these sizes, or ask the library's tuner for another algorithm there",

@@ -1,17 +1,19 @@
 package recommend
 
 import (
+	"maps"
 	"slices"
 
+	"zbench/bench/slice"
 	"zbench/bench/trace"
 	"zbench/bench/trainer"
 )
 
-// Nodes is a step with the answer's setting, as the simulation has it: computation in pieces, the
-// calls that they launch, and what waits for what. The calls of a pass follow each other, as on one
-// stream. All ranks have the same; at names the group of a call among so many of them. It is nil where
-// the answer has no setting or no times.
-func (a *Answer) Nodes(params []trainer.Param, at func(ranks int) int) []trace.Node {
+// Nodes is a step with the answer's setting: computation in pieces, the calls that they launch, and what
+// waits for what. The calls of a group follow each other, and those of the trainer's stream; others, which
+// the simulation takes one by one, run beside them. All ranks have the same; at names the group of a call. It is
+// nil where the answer has no setting or no times.
+func (a *Answer) Nodes(params []trainer.Param, at func(m trainer.Message) int) []trace.Node {
 	if a.Best == nil {
 		return nil
 	}
@@ -19,13 +21,13 @@ func (a *Answer) Nodes(params []trainer.Param, at func(ranks int) int) []trace.N
 }
 
 // NodesOf is Nodes with any setting, in the answer's run; 0 is what the trainer does where nothing is set.
-func (a *Answer) NodesOf(params []trainer.Param, setting int64, at func(ranks int) int) []trace.Node {
+func (a *Answer) NodesOf(params []trainer.Param, setting int64, at func(m trainer.Message) int) []trace.Node {
 	t, err := trainer.ByName(a.Trainer)
 	if err != nil || a.Backward == nil || a.Forward == nil {
 		return nil
 	}
 	plan := t.Plan(params, setting, a.Advised)
-	s := step{group: at, last: -1, network: -1}
+	s := step{group: at, last: -1, ofGroup: map[int]int{}, ofStream: map[int]int{}}
 	micro := a.Advised.Microbatches()
 	forward, backward := Shares(trainer.Work(params), Forward), Shares(trainer.BackwardWork(params), Backward)
 	for i := range micro {
@@ -39,10 +41,11 @@ func (a *Answer) NodesOf(params []trainer.Param, setting int64, at func(ranks in
 // step is what Nodes makes.
 type step struct {
 	nodes []trace.Node
-	group func(ranks int) int
-	// last is the last computation, network the last call; -1 is none.
-	last, network int
-	waits         []int // what the next computation waits for
+	group func(m trainer.Message) int
+	last  int // the last computation; -1 is none
+	// the last call of each group and of each stream, counted from 1
+	ofGroup, ofStream map[int]int
+	waits             []int // what the next computation waits for
 }
 
 // pass adds the nodes of a pass; a microbatch whose passes do not communicate has computation alone.
@@ -50,7 +53,7 @@ func (s *step) pass(messages []trainer.Message, done []float64, d Direction, sec
 	if !calls {
 		messages = nil
 	}
-	at := make([]int, len(messages)) // the messages' nodes
+	at, first := make([]int, len(messages)), len(s.nodes) // the messages' nodes, and the first of the pass
 	behind := 0.0
 	for _, e := range NewPass(messages, done, d).events {
 		s.compute(seconds * (done[e.boundary] - behind))
@@ -61,17 +64,28 @@ func (s *step) pass(messages []trainer.Message, done []float64, d Direction, sec
 		}
 		m := messages[e.message]
 		c := trace.Call{
-			Group: s.group(m.Ranks), Collective: m.Collective, Known: true, Dtype: dtypeOf(run, m.Collective), Bytes: m.Bytes, In: trace.Unknown, Out: trace.Unknown,
-			Sequence: trace.Unknown, Async: true,
+			Group: s.group(m), Collective: m.Collective, Known: true, Dtype: dtypeOf(run, m.Collective), Bytes: m.Bytes, In: trace.Unknown, Out: trace.Unknown,
+			Sequence: trace.Unknown,
 		}
-		after := slices.Concat(s.waits, []int{s.last, s.network})
-		s.network = s.add(trace.Node{Call: &c, After: after})
-		at[e.message] = s.network
+		at[e.message] = s.send(&c, m.Stream)
 	}
 	s.compute(seconds * (1 - behind))
-	if len(messages) > 0 {
-		s.waits = append(s.waits, s.network) // a pass ends with its calls
+	for _, k := range slices.Sorted(maps.Values(s.ofGroup)) {
+		if k > first {
+			s.waits = append(s.waits, k-1) // a pass ends with its calls
+		}
 	}
+}
+
+// send adds a call behind the last of its group and that of its stream.
+func (s *step) send(c *trace.Call, stream int) int {
+	after := slices.Concat(s.waits, []int{s.last, s.ofGroup[c.Group] - 1})
+	if k := s.ofStream[stream] - 1; k >= 0 && s.nodes[k].Call.Group != c.Group {
+		after = append(after, k)
+	}
+	i := s.add(trace.Node{Call: c, After: after})
+	s.ofGroup[c.Group], s.ofStream[stream] = i+1, i+1
+	return i
 }
 
 func (s *step) compute(seconds float64) {
@@ -84,12 +98,7 @@ func (s *step) compute(seconds float64) {
 
 // add adds a node, behind those that there are.
 func (s *step) add(n trace.Node) int {
-	var after []int
-	for _, i := range n.After {
-		if i >= 0 {
-			after = append(after, i)
-		}
-	}
+	after := slice.Where(n.After, func(i int) bool { return i >= 0 })
 	n.After = after
 	s.nodes = append(s.nodes, n)
 	return len(s.nodes) - 1

@@ -1,6 +1,7 @@
 package recommend
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -45,7 +46,13 @@ func TestNodesTakeTheStep(t *testing.T) {
 				}
 				asked++
 				var ranks []int
-				nodes := a.Nodes(params, func(n int) int { ranks = append(ranks, n); return len(ranks) - 1 })
+				nodes := a.Nodes(params, func(m trainer.Message) int {
+					at := slices.Index(ranks, m.Ranks)
+					if at < 0 {
+						at, ranks = len(ranks), append(ranks, m.Ranks)
+					}
+					return at
+				})
 				ends := make([]float64, len(nodes))
 				last, computed := 0.0, 0.0
 				for i, n := range nodes {
@@ -68,4 +75,45 @@ func TestNodesTakeTheStep(t *testing.T) {
 	}
 	require.GreaterOrEqual(t, asked, 8)
 	require.Nil(t, (&Answer{}).Nodes(nil, nil))
+}
+
+// Calls of a group follow one another, and so do those of a trainer's stream: reductions of experts run beside the
+// others, while a share of an optimizer instance is reduced over all of them when it has been scattered, and the next
+// bucket after that. A pass ends with the calls of all groups.
+func TestCallsOfGroups(t *testing.T) {
+	params := trainer.WithBlocks(llama())
+	for i := range params {
+		params[i].Expert = i%9 == 7
+	}
+	seconds := 0.1
+	for name, run := range map[string]trainer.Run{
+		"beside":   {DP: 64, EP: 8, GradDtype: "float", ParamDtype: "bfloat16"},
+		"together": {DP: 64, Instances: 8, Zero: 1, GradDtype: "float", ParamDtype: "bfloat16"},
+	} {
+		a := &Answer{Trainer: "megatron", Advised: run, Backward: &seconds, Forward: &seconds}
+		nodes := a.NodesOf(params, 100e6, func(m trainer.Message) int {
+			if m.Ranks == 8 && m.Collective == "all_reduce" {
+				return 1
+			}
+			return 0
+		})
+		last, calls := map[int]int{}, 0
+		for i, n := range nodes {
+			if n.Call == nil {
+				continue
+			}
+			calls++
+			for group, before := range last {
+				follows := group == n.Call.Group || name == "together" && n.Call.Collective != "all_gather"
+				if follows {
+					require.Contains(t, n.After, before, "%s: node %d of group %d", name, i, n.Call.Group)
+				} else {
+					require.NotContains(t, n.After, before, "%s: node %d of group %d", name, i, n.Call.Group)
+				}
+			}
+			last[n.Call.Group] = i
+		}
+		require.Greater(t, calls, 20)
+		require.Len(t, last, 2)
+	}
 }

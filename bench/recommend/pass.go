@@ -44,7 +44,7 @@ func (e event) index() int32 {
 
 // NewPass puts the launches and waits of messages in order. done[p] is the share of
 // the pass's computation that is behind at boundary p. At the same boundary the
-// events of an earlier message come first, its launch before its wait: who waits
+// events of an earlier message come first, its launch before its wait: a trainer that waits
 // for one message and then launches the next waits first.
 func NewPass(messages []trainer.Message, done []float64, d Direction) Pass {
 	n := len(messages)

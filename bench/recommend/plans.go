@@ -3,6 +3,7 @@ package recommend
 import (
 	"slices"
 
+	"zbench/bench/slice"
 	"zbench/bench/trainer"
 )
 
@@ -84,10 +85,7 @@ func (e *engine) try() {
 
 // copies are candidates of one question's own, to be priced and described.
 func (x *tried) copies() (all []*candidate, asIs *candidate) {
-	n := 0
-	for _, c := range x.candidates {
-		n += c.messages()
-	}
+	n := slice.Sum(x.candidates, (*candidate).messages)
 	costs := make([]float64, n)
 	for _, c := range x.candidates {
 		n = c.messages()

@@ -35,8 +35,6 @@ type Question struct {
 	Current int64
 	// Rescale allows curves of another number of ranks.
 	Rescale bool
-	// Loaded is true if the curves were measured while the GPUs computed.
-	Loaded bool
 	// Bootstrap is the number of resampled curves, 0 for none.
 	Bootstrap int
 	Seed      uint64

@@ -76,7 +76,7 @@ func missing(n need, q Question) *Refusal {
 		world := q.Run.DP * q.Run.Apart(false)
 		switch apart := world / n.ranks; {
 		case n.neighbours(q.Run):
-			how = fmt.Sprintf("sweep all %d ranks with --groups %d (or --scale, in nodes, if a node has fewer): an optimizer instance is a group of neighbours", q.Run.DP, n.ranks)
+			how = fmt.Sprintf("sweep all %d ranks with --groups %d: an optimizer instance is a group of neighbours", q.Run.DP, n.ranks)
 		case apart > 1 && n.ranks == q.Run.DP:
 			how = fmt.Sprintf("sweep all %d ranks with --strides %d: tensor-parallel ranks are neighbours, so this is the stride of the data-parallel ones", world, apart)
 		case apart > 1 && q.Run.EP > 1:

@@ -41,7 +41,7 @@ func Grid(loaded, estimated bool) []Scenario {
 
 // grid is the question's, by what was measured of contention.
 func (q Question) grid(estimated bool) []Scenario {
-	all := Grid(q.Loaded || q.Slower > 0, estimated)
+	all := Grid(q.Slower > 0, estimated)
 	for i := range all {
 		if q.Slower > 0 {
 			all[i].Network, all[i].Contention = q.Slower, q.Contention

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"zbench/bench/slice"
 	"zbench/bench/stat"
 	"zbench/bench/table"
 )
@@ -125,9 +126,5 @@ func wrong(v Verified) string {
 
 // codes joins the codes of the warnings; the messages are in the JSON form.
 func codes(ws []Warning) string {
-	list := make([]string, len(ws))
-	for i, w := range ws {
-		list[i] = w.Code
-	}
-	return strings.Join(list, ";")
+	return strings.Join(slice.Map(ws, func(w Warning) string { return w.Code }), ";")
 }

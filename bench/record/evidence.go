@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"zbench/bench/backend"
+	"zbench/bench/slice"
 )
 
 // Evidence is the progress of every rank when a case did not end, as far as the libraries
@@ -264,10 +265,7 @@ func (r RankEvidence) check(iterations int) error {
 	if err != nil {
 		return err
 	}
-	count := 0
-	for _, s := range list {
-		count += s.last - s.first + 1
-	}
+	count := slice.Sum(list, func(s span) int { return s.last - s.first + 1 })
 	switch {
 	case !slices.Contains(rankStates, r.State):
 		return fmt.Errorf("state %q: valid are %q", r.State, rankStates)
@@ -346,11 +344,7 @@ func (e *Evidence) suspects() string {
 		return ""
 	}
 	all, _ := e.count()
-	n := 0
-	for _, s := range list {
-		n += s.last - s.first + 1
-	}
-	return RankText(e.Suspects, n, all)
+	return RankText(e.Suspects, slice.Sum(list, func(s span) int { return s.last - s.first + 1 }), all)
 }
 
 // culprit names the suspects, or says that they are candidates.

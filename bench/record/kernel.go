@@ -254,6 +254,14 @@ func (rec *Record) DeviceOf(k *Kernel) Device {
 	return Device{Index: k.Device}
 }
 
+// GPU names the device of a row, with its node where several were measured.
+func (rec *Record) GPU(k *Kernel) string {
+	if host := rec.DeviceOf(k).Host; host != "" {
+		return fmt.Sprintf("GPU %d of %s", k.Device%max(1, rec.World.GPUsPerNode), plain.Line(host))
+	}
+	return fmt.Sprintf("GPU %d", k.Device)
+}
+
 // Emulated is true if kernels ran thread by thread: their results are checked, and
 // nothing is timed.
 func (rec *Record) Emulated() bool {

@@ -68,6 +68,7 @@ var kernelColumns = []column[Kernel]{
 	{"clock_Hz", condition(func(t *KernelTiming) float64 { hz, _ := t.Clock(); return hz })},
 	{"power_W", condition(func(t *KernelTiming) float64 { return t.Most().Power })},
 	{"temperature_C", condition(func(t *KernelTiming) float64 { return t.Most().Temperature })},
+	{"host", func(rec *Record, k *Kernel) string { return rec.DeviceOf(k).Host }},
 }
 
 func whole(of func(*Kernel) int64) func(*Record, *Kernel) string {

@@ -11,11 +11,11 @@ import (
 const outlierBelow = 0.97
 
 // outliers names the devices that were slower than the others in the same case,
-// where there are three or more.
+// where there are three or more. Products are judged by their operations.
 func (rec *Record) outliers() []Warning {
 	byKey := map[string][]float64{}
 	for _, r := range rec.Kernels {
-		if r.Metrics.Rate != nil {
+		if r.Metrics.Rate != nil && r.Metrics.Effective == nil {
 			byKey[r.Case()] = append(byKey[r.Case()], *r.Metrics.Rate)
 		}
 	}

@@ -173,8 +173,11 @@ type World struct {
 
 // Device is one GPU, from its driver and the table of published peaks.
 type Device struct {
-	// Index of the GPU in the runtime.
+	// Index of the GPU in the runtime; where kernels ran on several nodes, those of the nodes before
+	// count, too.
 	Index int `json:"index"`
+	// Host is the name of its node; absent where kernels ran on one, and of collectives.
+	Host string `json:"host,omitempty"`
 	// Name from the driver.
 	Name string `json:"name"`
 	// PCI address, domain:bus:device.function.

@@ -11,6 +11,7 @@ import (
 	"math"
 
 	"zbench/bench/jsonfile"
+	"zbench/bench/slice"
 )
 
 // SamplesSchema names the version of the format of samples.json, which
@@ -66,10 +67,7 @@ type SampleSeries struct {
 // order of the results and pass by pass, and where they lie to index.
 func WriteSamples(values, index io.Writer, rec *Record, parts []Part) error {
 	x := SamplesIndex{Schema: SamplesSchema, Run: rec.Run, Series: []SampleSeries{}}
-	byKey := map[string][]Part{}
-	for _, p := range parts {
-		byKey[p.Key] = append(byKey[p.Key], p)
-	}
+	_, byKey := slice.Group(parts, func(p Part) string { return p.Key })
 	var all []byte
 	for _, r := range rec.Results {
 		for _, p := range byKey[r.Key] {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"zbench/bench/slice"
 	"zbench/bench/stat"
 )
 
@@ -50,10 +51,7 @@ func (r *Result) slowGroups() (message, hint string) {
 	if len(g.Slow) < 2 {
 		return fmt.Sprintf("the group of %s takes %.0f %% longer than the typical one", r.groupFrom(g.FirstRank), more), hint
 	}
-	var names []string
-	for _, first := range g.Slow[:min(len(g.Slow), maxNamedGroups)] {
-		names = append(names, r.groupFrom(first))
-	}
+	names := slice.Map(g.Slow[:min(len(g.Slow), maxNamedGroups)], r.groupFrom)
 	if rest := len(g.Slow) - len(names); rest > 0 {
 		names = append(names, fmt.Sprintf("%d more", rest))
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"zbench/bench/slice"
 )
 
 // Witness is what a second source reports when a case did not end: the library's own RAS
@@ -115,10 +117,7 @@ func (w *Witness) Text() string {
 		return "no second witness: " + who + ": " + w.Reason
 	case len(w.Ranks) > 0:
 		const most = 4
-		var parts []string
-		for _, r := range w.Ranks[:min(len(w.Ranks), most)] {
-			parts = append(parts, r.text())
-		}
+		parts := slice.Map(w.Ranks[:min(len(w.Ranks), most)], func(r WitnessRank) string { return r.text() })
 		if more := w.More + len(w.Ranks) - len(parts); more > 0 {
 			parts = append(parts, fmt.Sprintf("%d more", more))
 		}

@@ -107,7 +107,7 @@ func TakeContention(ctx context.Context, p plan.Player, first int, spin *plan.St
 		return nil, err
 	}
 	waits := stat.Quantile(plan.SlowestOf(seconds, DefaultBlock), 0.5) - c.With // before the next call reuses the slice
-	if c.Messages, err = TakeMessages(ctx, p, first+messages, first+bare, len(with.Sends)); err != nil {
+	if c.Messages, err = TakeMessages(ctx, p, first+messages, first+bare, with); err != nil {
 		return nil, err
 	}
 	c.Beside = max(0, c.Messages.Within-max(0, waits))
@@ -162,7 +162,7 @@ func (c *Contention) finding(margin float64) finding.Finding {
 		f.Text = fmt.Sprintf("Messages slow a step's %s by at most %s, %s.", words[c.Compute], unit.Seconds(max(0, c.Hi)), unit.SmallPercent(max(0, c.Hi)/c.Alone))
 	}
 	f.Text += fmt.Sprintf(" Messages beside them take %.2f to %.2f times as long as without.", c.Messages.Lo, c.Messages.Hi)
-	if measured := (spec.Contention{Compute: c.share(), Messages: c.Messages.Factor}); measured.Possible() {
+	if measured := (spec.Contention{Compute: c.share(), Messages: c.Messages.Factor}); measured.Possible() && c.Messages.Communicators == 1 {
 		f.Hint = fmt.Sprintf("recommend assumes 1 to 1.6 times; give it what was measured: --contention %.3g,%.3g", measured.Compute, measured.Messages)
 	}
 	return f

@@ -13,6 +13,8 @@ import (
 
 // crowded is a Player whose launches take 0.2 ms, and lose a share while messages of 1 ms each run beside them.
 type crowded struct {
+	plan.Player
+
 	lost  float64
 	r     *rand.Rand
 	steps map[int]*plan.Step
@@ -57,7 +59,7 @@ func (c *crowded) Watch(_ context.Context, w plan.Watch) (all []float64, _ error
 
 // What is planted lies in the interval as often as it says, is named, and nothing is where nothing was planted.
 func TestContentionIsWhatLaunchesLose(t *testing.T) {
-	spin := &plan.Step{Sends: []int{0, 0}, Cases: make([]plan.Case, 1), Ops: []plan.StepOp{
+	spin := &plan.Step{Sends: []int{0, 0}, Cases: []plan.Case{{Ranks: 4}}, Ops: []plan.StepOp{
 		{Do: plan.StepCompute, Seconds: 4.1e-3}, {Do: plan.StepLaunch}, {Do: plan.StepCompute, Seconds: 5.9e-3}, {Do: plan.StepLaunch, Message: 1}, {Do: plan.StepWait, Message: 1},
 	}}
 	const seeds = 200
@@ -86,8 +88,9 @@ func TestContentionHint(t *testing.T) {
 	for _, x := range []struct {
 		lost, factor float64
 		hint         string
-	}{{0.1, 1.00049, "--contention 0.111,1"}, {0.1, 12, ""}, {0.1, 0.4, ""}, {0.95, 1, ""}} {
-		c := &Contention{Compute: plan.StepTriad, Alone: 10, With: 10 + x.lost, Beside: 1, Seconds: x.lost, Lo: x.lost, Hi: x.lost, Messages: &Messages{Factor: x.factor, Lo: x.factor, Hi: x.factor}}
+		lanes        int
+	}{{0.1, 1.00049, "--contention 0.111,1", 1}, {0.1, 12, "", 1}, {0.1, 0.4, "", 1}, {0.95, 1, "", 1}, {0.1, 1, "", 2}} {
+		c := &Contention{Compute: plan.StepTriad, Alone: 10, With: 10 + x.lost, Beside: 1, Seconds: x.lost, Lo: x.lost, Hi: x.lost, Messages: &Messages{Communicators: x.lanes, Factor: x.factor, Lo: x.factor, Hi: x.factor}}
 		if x.hint == "" {
 			require.Empty(t, c.finding(0.005).Hint)
 		} else {

@@ -172,10 +172,14 @@ func (d *Document) Findings() finding.List {
 		}
 	}
 	if s := d.off(); s != nil {
-		list = append(list, finding.Finding{
+		f := finding.Finding{
 			Code: CodeOff, Severity: finding.Warning, Text: fmt.Sprintf("The curves predict other steps than those taken: with %s %s, and a step takes %s.", s.Amount, unit.Seconds(*s.Predicted), unit.Seconds(s.Steps.Median)),
 			Hint: "something has changed since the sweep, or steps need what it does not have: sweep again, and look for a slow component",
-		})
+		}
+		if m := d.Messages; m != nil && m.Communicators > 1 && s.Steps.Median < *s.Predicted {
+			f.Severity, f.Hint = finding.Note, "the prediction sends one message at a time; those of several communicators may run beside one another"
+		}
+		list = append(list, f)
 	}
 	return list
 }

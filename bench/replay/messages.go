@@ -19,19 +19,23 @@ type Messages struct {
 	Amount string `json:"amount"`
 	// Rounds are the steps of each kind, in turn.
 	Rounds int `json:"rounds"`
+	// Communicators is the number of sets of communicators that they are on. Messages of one set follow each other, and run
+	// beside those of others.
+	Communicators int `json:"communicators"`
 	// Alone is the time of all messages of a step without computation, in seconds: each is as long as on the rank that
 	// came last to it. It is the median over rounds.
 	Alone float64 `json:"alone"`
 	// Within is the same with computation.
 	Within float64 `json:"within"`
 	// Factor is the second over the first, by the mean logarithm of rounds. Computation that is one thread takes nothing
-	// from messages: what is above 1 are launches that come late.
+	// from messages: what is above 1 are launches that come late, or messages of other communicators on the same links.
 	Factor float64 `json:"factor"`
 	// Lo is the lower end of its 95 % interval.
 	Lo float64 `json:"lo"`
 	// Hi is the upper end.
 	Hi float64 `json:"hi"`
-	// Late is the rank that the others wait for; null where none stands out.
+	// Late is the rank that the others wait for; null where none stands out. Where messages are on several sets of
+	// communicators, single launches alone tell it.
 	Late *Late `json:"late"`
 	// Busy is a network that is slow now and then; null where it is not.
 	Busy *Busy `json:"busy"`
@@ -43,7 +47,7 @@ type Late struct {
 	Rank int `json:"rank"`
 	// Last is how many messages that were waited for had it last.
 	Last int `json:"last"`
-	// Of is how many messages were waited for.
+	// Of is how many messages of its groups were waited for.
 	Of int `json:"of"`
 	// Wait is what the others wait in a step or at a single launch, in seconds: the median over them.
 	Wait float64 `json:"wait"`
@@ -59,33 +63,37 @@ const (
 	lateChance = 1e-3
 )
 
-// Bare is the step with all of its computation before its messages: those follow each other, and the host has
-// launched them by then.
+// Bare is the step with all of its computation before its messages: those follow each other, on whatever
+// communicators, and the host has launched them by then.
 func Bare(s *plan.Step) *plan.Step {
 	out := Alone(s)
 	out.Sends, out.Cases = s.Sends, s.Cases
 	for i := range s.Sends {
 		out.Ops = append(out.Ops, plan.StepOp{Do: plan.StepLaunch, Message: i})
-	}
-	if n := len(s.Sends); n > 0 {
-		out.Ops = append(out.Ops, plan.StepOp{Do: plan.StepWait, Message: n - 1})
+		if i+1 == len(s.Sends) || s.Comms(i+1) != s.Comms(i) {
+			out.Ops = append(out.Ops, plan.StepOp{Do: plan.StepWait, Message: i})
+		}
 	}
 	return out
 }
 
-// TakeMessages times the messages of a staged step, with computation and, in the bare one, without, in turn.
-func TakeMessages(ctx context.Context, p plan.Player, step, bare, messages int) (*Messages, error) {
+// TakeMessages times the messages of a step that is staged, with computation and, in the bare one, without, in turn.
+func TakeMessages(ctx context.Context, p plan.Player, step, bare int, s *plan.Step) (*Messages, error) {
 	times := [2][][]float64{}
 	for range messageRounds {
 		for i, setting := range []int{bare, step} {
-			all, err := watched(ctx, p, plan.Watch{Setting: setting, Count: messages})
+			all, err := watched(ctx, p, plan.Watch{Setting: setting, Count: len(s.Sends)})
 			if err != nil {
 				return nil, err
 			}
 			times[i] = append(times[i], all)
 		}
 	}
-	return messagesOf(times, messages), nil
+	var comms []plan.Comms
+	for i := range s.Sends {
+		comms = append(comms, s.Comms(i))
+	}
+	return messagesOf(times, comms), nil
 }
 
 // watched are the times of more than can be watched at once.
@@ -102,17 +110,25 @@ func watched(ctx context.Context, p plan.Player, w plan.Watch) (all []float64, e
 }
 
 // messagesOf compares the times of messages without and with computation, by round and message × rank.
-func messagesOf(times [2][][]float64, messages int) *Messages {
-	m := &Messages{Rounds: len(times[0]), Late: lateOf(times[1], messages)}
+func messagesOf(times [2][][]float64, comms []plan.Comms) *Messages {
+	m := &Messages{Rounds: len(times[0]), Communicators: 1}
+	for i, c := range comms {
+		if i > 0 && !slices.Contains(comms[:i], c) {
+			m.Communicators++
+		}
+	}
+	if m.Communicators == 1 { // else a rank comes late to a message behind one of another group, which is slow
+		m.Late = lateOf(times[1], comms)
+	}
 	for _, rounds := range times {
 		for i := range rounds {
-			rounds[i] = ownTimes(rounds[i], messages)
+			rounds[i] = ownTimes(rounds[i], comms)
 		}
 	}
 	m.Busy = busyOf(times)
 	var without, with, logs []float64
 	for i, alone := range times[0] {
-		a, w := float64(messages)*stat.Mean(alone), float64(messages)*stat.Mean(times[1][i])
+		a, w := float64(len(comms))*stat.Mean(alone), float64(len(comms))*stat.Mean(times[1][i])
 		without, with, logs = append(without, a), append(with, w), append(logs, math.Log(w/a))
 	}
 	m.Alone, m.Within = stat.Quantile(without, 0.5), stat.Quantile(with, 0.5)
@@ -122,65 +138,85 @@ func messagesOf(times [2][][]float64, messages int) *Messages {
 	return m
 }
 
-// ownTimes are those of a step's messages, each that of the rank which came last and waited for none.
-func ownTimes(seconds []float64, messages int) (all []float64) {
-	ranks := len(seconds) / messages
-	for i := range messages {
-		all = append(all, slices.Min(seconds[i*ranks:(i+1)*ranks]))
+// ownTimes are those of a step's messages, each that of the rank which came last and waited for none, in the slowest
+// of the groups that send it at once.
+func ownTimes(seconds []float64, comms []plan.Comms) (all []float64) {
+	ranks := len(seconds) / len(comms)
+	for i, c := range comms {
+		slowest := 0.0
+		for _, h := range c.Held(0, ranks) {
+			slowest = max(slowest, slices.Min(of(h, seconds[i*ranks:])))
+		}
+		all = append(all, slowest)
 	}
 	return all
 }
 
+// of are the times of a group's ranks.
+func of(h plan.Held, seconds []float64) (row []float64) {
+	for _, rank := range h.Ranks {
+		row = append(row, seconds[rank])
+	}
+	return row
+}
+
 // Launched looks for a late rank in the times of single launches, by launch × rank: where launches come late, the
 // messages' own times tell no rank, for the host is late with the event before it too.
-func (m *Messages) Launched(seconds []float64, launches int) {
+func (m *Messages) Launched(seconds []float64, launches int, c plan.Comms) {
 	var rounds [][]float64
 	ranks := len(seconds) / launches
 	for i := range launches {
 		rounds = append(rounds, seconds[i*ranks:(i+1)*ranks])
 	}
-	if l := lateOf(rounds, 1); l != nil && m.Late == nil {
+	if l := lateOf(rounds, []plan.Comms{c}); l != nil && m.Late == nil {
 		l.Per = "launch"
 		m.Late = l
 	}
 }
 
-// LaunchedLate tells that messages wait for launches inside of the step.
-func (m *Messages) LaunchedLate() bool { return m.Lo > 1+waited }
+// LaunchedLate tells that messages wait for launches inside of the step. Those of several communicators may wait for
+// each other.
+func (m *Messages) LaunchedLate() bool { return m.Lo > 1+waited && m.Communicators == 1 }
 
-// lateOf finds the rank that came last to most of the messages for which others waited.
-func lateOf(rounds [][]float64, messages int) *Late {
-	ranks := len(rounds[0]) / messages
-	last, waits, all := make([]int, ranks), make([][]float64, ranks), 0
+// lateOf finds the rank that came last to most of the messages for which others of its group waited.
+func lateOf(rounds [][]float64, comms []plan.Comms) *Late {
+	ranks := len(rounds[0]) / len(comms)
+	last, among, waits := make([]int, ranks), make([]int, ranks), make([][]float64, ranks)
+	chance := 0.0 // that one is last by
 	for _, seconds := range rounds {
 		wait := make([]float64, ranks) // that the others had of each
-		for i := range messages {
-			row := seconds[i*ranks : (i+1)*ranks]
-			shortest := slices.Min(row)
-			if by := stat.Quantile(row, 0.5) - shortest; by > waited*shortest {
-				k := slices.Index(row, shortest)
+		for i, c := range comms {
+			for _, h := range c.Held(0, ranks) {
+				row := of(h, seconds[i*ranks:])
+				shortest := slices.Min(row)
+				by := stat.Quantile(row, 0.5) - shortest
+				if by <= waited*shortest {
+					continue
+				}
+				chance = max(chance, 1/float64(len(row)))
+				for _, rank := range h.Ranks {
+					among[rank]++
+				}
+				k := h.Ranks[slices.Index(row, shortest)]
 				last[k]++
 				wait[k] += by
-				all++
 			}
 		}
 		for k := range waits {
 			waits[k] = append(waits[k], wait[k])
 		}
 	}
-	if ranks < 2 || all == 0 {
-		return nil
-	}
 	k := slices.Index(last, slices.Max(last))
-	if stat.BinomialTail(last[k], all, 1/float64(ranks))*float64(ranks) > lateChance {
+	if last[k] == 0 || stat.BinomialTail(last[k], among[k], chance)*float64(ranks) > lateChance {
 		return nil
 	}
-	return &Late{Rank: k, Last: last[k], Of: all, Wait: stat.Quantile(waits[k], 0.5), Per: "step"}
+	return &Late{Rank: k, Last: last[k], Of: among[k], Wait: stat.Quantile(waits[k], 0.5), Per: "step"}
 }
 
 // Codes of the findings of messages.
 const (
 	CodeLaunches = "late_launches"
+	CodeBeside   = "beside"
 	CodeLate     = "late_rank"
 )
 
@@ -192,6 +228,12 @@ func (m *Messages) findings() (list finding.List) {
 			Code: CodeLaunches, Severity: finding.Warning,
 			Text: fmt.Sprintf("LAUNCHES: In a step with %s messages take %.2f to %.2f times as long as behind each other, %s for %s, beside computation that takes nothing from them.", of, m.Lo, m.Hi, unit.Seconds(m.Within), unit.Seconds(m.Alone)),
 			Hint: "the host of a rank launches them late: look at what else it does",
+		})
+	}
+	if m.Communicators > 1 && m.Lo > 1+waited {
+		list = append(list, finding.Finding{
+			Code: CodeBeside, Severity: finding.Note,
+			Text: fmt.Sprintf("In a step with %s messages are on %d sets of communicators, and take %.2f to %.2f times as long beside one another as one by one, %s for %s.", of, m.Communicators, m.Lo, m.Hi, unit.Seconds(m.Within), unit.Seconds(m.Alone)),
 		})
 	}
 	if m.Busy != nil {

@@ -1,29 +1,35 @@
 package replay
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
+	"zbench/bench/exit"
 	"zbench/bench/plan"
+	"zbench/bench/spec"
 	"zbench/bench/trace"
 )
 
 // Schedule is a step as operations for a driver. Computation takes the nodes' seconds, a message is launched when
-// the computation before it is done, and computation waits for the messages that its node waits for. Calls follow
-// each other on their own stream. find returns the case of a call.
+// the computation before it is done, and computation waits for the messages that its node waits for. Calls on the same
+// communicators follow each other. find returns the case of a call.
 func Schedule(nodes []trace.Node, find func(c *trace.Call) (plan.Case, error)) (*plan.Step, error) {
 	s := &plan.Step{}
 	sends := make([]int, len(nodes)) // a call's number among the messages
-	previous := -1                   // the call before
 	waited := map[int]bool{}
 	for i, n := range nodes {
+		var calls []int
 		for _, k := range n.After {
-			if nodes[k].Call != nil && !waited[k] && (n.Call == nil || k != previous) {
-				waited[k] = true
-				s.Ops = append(s.Ops, plan.StepOp{Do: plan.StepWait, Message: sends[k]})
+			if nodes[k].Call != nil && !waited[k] {
+				calls = append(calls, sends[k])
+				waited[k] = n.Call == nil
 			}
 		}
 		if n.Call == nil {
+			for _, k := range calls {
+				s.Ops = append(s.Ops, plan.StepOp{Do: plan.StepWait, Message: k})
+			}
 			s.Ops = append(s.Ops, plan.StepOp{Do: plan.StepCompute, Seconds: n.Seconds})
 			continue
 		}
@@ -36,14 +42,26 @@ func Schedule(nodes []trace.Node, find func(c *trace.Call) (plan.Case, error)) (
 			at = len(s.Cases)
 			s.Cases = append(s.Cases, c)
 		}
-		sends[i], previous = len(s.Sends), i
-		s.Ops = append(s.Ops, plan.StepOp{Do: plan.StepLaunch, Message: len(s.Sends)})
-		s.Sends = append(s.Sends, at)
+		me := len(s.Sends)
+		sends[i], s.Sends = me, append(s.Sends, at)
+		for _, k := range calls {
+			if s.Comms(k) != s.Comms(me) {
+				s.Ops = append(s.Ops, plan.StepOp{Do: plan.StepFollow, Message: k, By: me})
+			}
+		}
+		s.Ops = append(s.Ops, plan.StepOp{Do: plan.StepLaunch, Message: me})
 	}
-	if previous >= 0 { // a step ends with its calls
-		s.Ops = append(s.Ops, plan.StepOp{Do: plan.StepWait, Message: sends[previous]})
+	for i := range s.Sends { // a step ends with its calls
+		if final(s, i) {
+			s.Ops = append(s.Ops, plan.StepOp{Do: plan.StepWait, Message: i})
+		}
 	}
 	return s, nil
+}
+
+// final tells that a message is the last on its communicators.
+func final(s *plan.Step, message int) bool {
+	return !slices.ContainsFunc(s.Sends[message+1:], func(k int) bool { return s.Cases[k].Comms() == s.Comms(message) })
 }
 
 // Alone is the step without its messages: computation by itself.
@@ -57,21 +75,55 @@ func Alone(s *plan.Step) *plan.Step {
 	return out
 }
 
+// SplitOf is the division of a world by which a group is one of the communicators: all ranks, neighbours, or ranks
+// that are the same number apart.
+func SplitOf(g trace.Group, w spec.World) (split plan.Split, err error) {
+	apart := g.Apart()
+	split.Stride = apart
+	switch {
+	case g.Size == w.Size():
+		return plan.Split{}, nil
+	case apart == 0:
+		err = errors.New("the trace does not tell which, or they are not the same number apart")
+	case apart == 1:
+		split = plan.Split{Group: g.Size}
+		err = w.CheckSplits([]int{g.Size}, nil, nil)
+	case apart*g.Size != w.Size():
+		err = fmt.Errorf("they are %d apart in a part of the world", apart)
+	default:
+		err = w.CheckSplits(nil, []int{apart}, nil)
+	}
+	if err != nil {
+		err = exit.With(exit.Want, fmt.Errorf("calls of %d of the %d ranks cannot be made again: %w", g.Size, w.Size(), err),
+			"replayed are calls of all ranks, of neighbours, and of ranks that are the same number apart in all of the world: leave out --instances, --pp or --tp")
+	}
+	return split, err
+}
+
 // Finder makes the cases of a step's calls in a world: each collective in place as it was measured, and on
-// the communicators of the ranks that reduce gradients together, which lie apart where a copy of the model
-// takes several ranks.
-func Finder(a plan.Axes, inPlace map[string]bool) func(c *trace.Call) (plan.Case, error) {
+// the communicators that the call's group, of groups, is one of.
+func Finder(w spec.World, groups []trace.Group, inPlace map[string]bool) func(c *trace.Call) (plan.Case, error) {
 	return func(c *trace.Call) (plan.Case, error) {
-		one, err := plan.Axes{Sizes: []int64{c.Bytes}, MinBytes: c.Bytes, MaxBytes: c.Bytes, Factor: 2, World: a.World, Strides: a.Strides, InPlace: []bool{inPlace[c.Collective]}}.
+		one, err := plan.Axes{Sizes: []int64{c.Bytes}, MinBytes: c.Bytes, MaxBytes: c.Bytes, Factor: 2, World: w, InPlace: []bool{inPlace[c.Collective]}}.
 			Named(c.Dtype, "sum", c.Collective)
 		if err != nil {
 			return plan.Case{}, err
 		}
+		split, err := SplitOf(groups[c.Group], w)
+		if err != nil {
+			return plan.Case{}, err
+		}
+		if split.Group > 0 {
+			one.Groups = []int{split.Group}
+		}
+		if split.Stride > 0 {
+			one.Strides = []int{split.Stride}
+		}
 		cases := one.Cases()
-		// The whole world comes first, then the stride.
+		// The whole world comes first, then the split.
 		last := cases[len(cases)-1]
 		if last.Skip != "" {
-			err = fmt.Errorf("%s of %d bytes: %s", c.Collective, c.Bytes, last.Skip)
+			err = exit.With(exit.Run, fmt.Errorf("%s of %d bytes: %s", c.Collective, c.Bytes, last.Skip), "give other --settings")
 		}
 		return last, err
 	}

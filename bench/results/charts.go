@@ -11,6 +11,7 @@ import (
 	"zbench/bench/plain"
 	"zbench/bench/recommend"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/unit"
 )
 
@@ -71,13 +72,7 @@ func roofsOf(rec *record.Record) []document.Roof {
 
 // usable keeps the roofs that can be drawn.
 func usable(roofs []document.Roof) []document.Roof {
-	var out []document.Roof
-	for _, r := range roofs {
-		if document.BusBW.Drawable(r.Value) && r.Value > 0 {
-			out = append(out, r)
-		}
-	}
-	return out
+	return slice.Where(roofs, func(r document.Roof) bool { return document.BusBW.Drawable(r.Value) && r.Value > 0 })
 }
 
 // charts makes the charts of one quantity: one, or one for each collective. Knees
@@ -112,11 +107,7 @@ func charts(rec *record.Record, drawn []curve.Curve, q document.Quantity, note s
 
 // collectivesOfCurves names the collective of each curve.
 func collectivesOfCurves(curves []curve.Curve) []string {
-	names := make([]string, len(curves))
-	for i, c := range curves {
-		names[i] = plain.OrUnnamed(c.Collective)
-	}
-	return names
+	return slice.Map(curves, func(c curve.Curve) string { return plain.OrUnnamed(c.Collective) })
 }
 
 // kneeOf is where the curve reaches kneeShare of its plateau for good; nil is not known.

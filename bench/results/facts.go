@@ -9,6 +9,7 @@ import (
 	"zbench/bench/document"
 	"zbench/bench/plain"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/unit"
 )
 
@@ -178,9 +179,5 @@ func skipText(s record.Skip) string {
 	if len(s.Lines) == 0 {
 		return text
 	}
-	numbers := make([]string, len(s.Lines))
-	for i, n := range s.Lines {
-		numbers[i] = unit.Comma(n)
-	}
-	return text + " (line " + strings.Join(numbers, ", ") + ")"
+	return text + " (line " + strings.Join(slice.Map(s.Lines, unit.Comma), ", ") + ")"
 }

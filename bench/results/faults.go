@@ -11,6 +11,7 @@ import (
 	"zbench/bench/judge"
 	"zbench/bench/plain"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/table"
 	"zbench/bench/unit"
 )
@@ -39,11 +40,7 @@ func lateBlocks(rec *record.Record) []document.Block {
 
 // unstableLines are the sentences of a record, empty where nothing is unstable.
 func unstableLines(rec *record.Record) []string {
-	var out []string
-	for _, i := range judge.Unstable(rec) {
-		out = append(out, plain.Sentence(i.Text()))
-	}
-	return out
+	return slice.Map(judge.Unstable(rec), func(i judge.Instability) string { return plain.Sentence(i.Text()) })
 }
 
 // unstableBlocks say which groups are slow now and then, and what to do.

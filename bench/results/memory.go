@@ -11,6 +11,7 @@ import (
 	"zbench/bench/judge"
 	"zbench/bench/kernel"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/unit"
 )
 
@@ -50,10 +51,7 @@ func memoryInto(d *document.Document, rec *record.Record) {
 
 // barBlocks are pictures of bars with a note beneath.
 func barBlocks(all []document.Bars, note string) []document.Block {
-	var out []document.Block
-	for _, b := range all {
-		out = append(out, b)
-	}
+	out := slice.Map(all, func(b document.Bars) document.Block { return b })
 	if len(out) > 0 {
 		out = append(out, document.Paragraph{Role: "small", Text: document.Said(note)})
 	}

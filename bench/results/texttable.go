@@ -9,6 +9,7 @@ import (
 	"zbench/bench/judge"
 	"zbench/bench/plain"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/table"
 	"zbench/bench/unit"
 )
@@ -34,11 +35,7 @@ func (c columns) figures() []figure {
 
 // half prints a result, or dashes if there is none.
 func (c columns) half(r *record.Result) []string {
-	var out []string
-	for _, f := range c.figures() {
-		out = append(out, f.text(r))
-	}
-	return append(out, wrongCell(r))
+	return append(slice.Map(c.figures(), func(f figure) string { return f.text(r) }), wrongCell(r))
 }
 
 // wrongCell counts wrong elements; N/A, as in rccl-tests, is not verified.
@@ -129,10 +126,7 @@ func (c columns) columns() []table.Column {
 // groupOf names a pair's rows; the traits in which collectives of one name differ
 // are part of its name.
 func groupOf(all []curve.Pair, i int) table.Group {
-	either := make([]curve.Curve, len(all))
-	for j, p := range all {
-		either[j] = p.Either()
-	}
+	either := slice.Map(all, curve.Pair.Either)
 	r := either[i].Rows[0]
 	words := strings.Fields(curve.Name(either, i))
 	name := strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == r.Dtype || w == r.Op }), " ")

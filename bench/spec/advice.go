@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"zbench/bench/slice"
 	"zbench/bench/trainer"
 )
 
@@ -154,10 +155,7 @@ func (a *Advice) flags() []written {
 	if a.Zero != nil {
 		zero = strconv.Itoa(*a.Zero)
 	}
-	var traces []written
-	for _, name := range a.Trace {
-		traces = append(traces, written{"trace", name})
-	}
+	traces := slice.Map(a.Trace, func(name string) written { return written{"trace", name} })
 	return append(traces, []written{
 		{"framework", a.Framework},
 		{"params", file},

@@ -16,6 +16,7 @@ import (
 
 	"zbench/bench/jsonfile"
 	"zbench/bench/plain"
+	"zbench/bench/slice"
 )
 
 // Schema names the version of the format.
@@ -296,10 +297,7 @@ func (s *Sweep) check() error {
 // equally many; 0 nodes leave the ranks out.
 func SizesLine(collectives []string, sizes []int64, dtype string, nodes, ranks int) string {
 	words := append([]string{"zbench", "collectives"}, collectives...)
-	list := make([]string, len(sizes))
-	for i, n := range sizes {
-		list[i] = strconv.FormatInt(n, 10)
-	}
+	list := slice.Map(sizes, func(n int64) string { return strconv.FormatInt(n, 10) })
 	words = append(words, "--sizes", strings.Join(list, ","), "--datatype", dtype)
 	if nodes > 0 {
 		words = append(words, "--nodes", strconv.Itoa(nodes), "--gpus-per-node", strconv.Itoa(ranks/nodes))

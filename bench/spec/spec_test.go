@@ -100,3 +100,14 @@ func FuzzRead(f *testing.F) {
 		require.Equal(t, string(again), string(twice))
 	})
 }
+
+// Groups divide a node or are whole nodes, so many of which divide the world.
+func TestGroupsOfAWorld(t *testing.T) {
+	w := spec.World{Nodes: 6, GPUsPerNode: 8}
+	for _, g := range []int{2, 4, 8, 16, 24, 48} {
+		require.NoError(t, w.CheckSplits([]int{g}, nil, nil))
+	}
+	for _, g := range []int{-8, 0, 1, 3, 6, 12, 32, 40, 96} {
+		require.ErrorContains(t, w.CheckSplits([]int{g}, nil, nil), "a group has 2 ranks or more, and divides the 8 GPUs of a node or is several nodes that divide the 6", "%d", g)
+	}
+}

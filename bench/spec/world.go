@@ -31,8 +31,8 @@ func (w World) PerNode() int { return w.GPUsPerNode * w.Share() }
 // communicators.
 func (w World) CheckSplits(groups, strides, scales []int) error {
 	for _, g := range groups {
-		if g < 2 || w.PerNode()%g != 0 {
-			return fmt.Errorf("groups of %d: a group has 2 ranks or more and divides the %d GPUs of a node", g, w.PerNode())
+		if per := w.PerNode(); g < 2 || per%g != 0 && (g%per != 0 || w.Size()%g != 0) {
+			return fmt.Errorf("groups of %d: a group has 2 ranks or more, and divides the %d GPUs of a node or is several nodes that divide the %d", g, per, w.Nodes)
 		}
 	}
 	for _, s := range strides {

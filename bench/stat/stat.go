@@ -5,6 +5,8 @@ package stat
 import (
 	"math"
 	"slices"
+
+	"zbench/bench/slice"
 )
 
 // Sample counts below which a figure is not stated.
@@ -105,18 +107,10 @@ func Mean(s []float64) float64 {
 	if len(s) == 0 {
 		return 0
 	}
-	t := 0.0
-	for _, v := range s {
-		t += v - s[0]
-	}
-	return s[0] + t/float64(len(s))
+	return s[0] + slice.Sum(s, func(v float64) float64 { return v - s[0] })/float64(len(s))
 }
 
 // Variance is that of the values about m, their mean, with n − 1 degrees of freedom.
 func Variance(s []float64, m float64) float64 {
-	t := 0.0
-	for _, v := range s {
-		t += (v - m) * (v - m)
-	}
-	return t / float64(len(s)-1)
+	return slice.Sum(s, func(v float64) float64 { return (v - m) * (v - m) }) / float64(len(s)-1)
 }

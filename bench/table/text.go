@@ -14,6 +14,7 @@ import (
 	"github.com/olekukonko/tablewriter/tw"
 
 	"zbench/bench/plain"
+	"zbench/bench/slice"
 )
 
 // gap is the space between two columns.
@@ -122,10 +123,7 @@ func (t Table) Width(columns int) int {
 // drawn lays the cells out without borders. tablewriter sets every cell between two
 // spaces.
 func (t Table) drawn() ([]string, error) {
-	names := make([]string, len(t.Columns))
-	for i, c := range t.Columns {
-		names[i] = c.Name
-	}
+	names := slice.Map(t.Columns, func(c Column) string { return c.Name })
 	beneath := tw.Off
 	if t.Rule {
 		beneath = tw.On
@@ -164,10 +162,7 @@ func render(columns []Column, names []string, rows [][]string, r tw.Renderer) ([
 	table.Header(names)
 	for _, row := range rows {
 		// Append keeps the slice it is given.
-		clean := make([]string, len(row))
-		for i, cell := range row {
-			clean[i] = plain.Line(cell)
-		}
+		clean := slice.Map(row, plain.Line)
 		if err := table.Append(clean); err != nil {
 			return nil, err
 		}

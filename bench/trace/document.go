@@ -11,6 +11,7 @@ import (
 	"zbench/bench/finding"
 	"zbench/bench/jsonfile"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/unit"
 )
 
@@ -163,10 +164,7 @@ func (d *Document) WriteJSON(w io.Writer) error { return jsonfile.Write(w, "trac
 
 // findings are what the trace comes to: what was sent, then who waits, then what is not there.
 func (d *Document) findings(timed bool) (l finding.List) {
-	calls := 0
-	for _, r := range d.Ranks {
-		calls += r.Calls
-	}
+	calls := slice.Sum(d.Ranks, func(r Seen) int { return r.Calls })
 	if calls == 0 {
 		text, hint := "No collective of NCCL or RCCL in "+strings.Join(d.Files, ", ")+".", "trace a step that communicates, on several ranks"
 		for _, f := range d.Foreign {
@@ -234,10 +232,7 @@ func (d *Document) sentence(calls int) string {
 
 // sentence says which buckets a trainer formed, and which limits explain them.
 func (b *Buckets) sentence() string {
-	sizes := make([]string, len(b.Bytes))
-	for i, n := range b.Bytes {
-		sizes[i] = unit.Comma(n)
-	}
+	sizes := slice.Map(b.Bytes, unit.Comma)
 	text := fmt.Sprintf("Gradient buckets of a step, %s of %s in %s: %s B, in %d of %s.", b.Collective, b.Dtype, b.Group, unit.FirstFew(sizes, 8), b.Steps, unit.Count(int64(b.Of), "step"))
 	mib := func(n int64) string { return strconv.FormatFloat(float64(n)/float64(unit.MiB), 'f', 2, 64) + " MiB" }
 	switch {

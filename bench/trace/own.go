@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 )
 
 // Own is a step of a job as its trace has it, on the device's clock of one rank: from the first call of a step to
@@ -19,8 +20,9 @@ type Own struct {
 	Steps     int
 	// Nodes are the step's calls and its computation, which has what the device idles without waiting for a call.
 	Nodes []Node
-	// Ranks of the calls' group, Apart how far apart they lie; 0 is unknown.
-	Ranks, Apart int
+	// Groups are the job's: the calls name theirs by its number. World is the job's number of ranks; 0 is unknown.
+	Groups []Group
+	World  int
 	// Simulated is true when a model, not hardware, decided the times.
 	Simulated bool
 }
@@ -38,7 +40,7 @@ func (t *Trace) Own() (*Own, error) {
 	if err != nil {
 		return nil, err
 	}
-	own.Rank, own.Simulated = r.Rank, t.Simulated()
+	own.Rank, own.Simulated, own.Groups, own.World = r.Rank, t.Simulated(), t.Groups, t.World
 	return own, nil
 }
 
@@ -71,15 +73,10 @@ func (t *Trace) middle(r *Rank, steps [][]Call) (*Own, error) {
 	calls := slices.Clone(steps[i])
 	for k := range calls {
 		c := &calls[k]
-		c.Stream = "" // a communicator's calls follow each other, whatever their streams
-		g := t.Groups[c.Group]
-		if own.Ranks != 0 && g.Size != own.Ranks {
-			return nil, fmt.Errorf("its calls are in groups of %d and of %d ranks: a step is replayed where all are on one communicator of each rank", own.Ranks, g.Size)
-		}
+		c.Stream = strconv.Itoa(c.Group) // a communicator's calls follow each other, whatever their streams
 		if !c.Known || c.Bytes <= 0 || c.Dtype == "" {
 			return nil, fmt.Errorf("it has a call that cannot be made again, %s", toldOf(map[int]*Call{0: c}).called(c))
 		}
-		own.Ranks, own.Apart = g.Size, g.apart()
 	}
 	working := Rank{Calls: calls, Computing: working(r.Computing, calls, begins[i], begins[i+1])}
 	own.Computing, own.Nodes = seconds(working.Computing), working.Graph()
@@ -107,9 +104,9 @@ func working(computing []Span, calls []Call, from, to float64) (out []Span) {
 	return out
 }
 
-// apart is by how much the numbers of the group's ranks differ from one to the next; 0 where that is unknown or
+// Apart is by how much the numbers of the group's ranks differ from one to the next; 0 where that is unknown or
 // differs.
-func (g Group) apart() int {
+func (g Group) Apart() int {
 	if len(g.Ranks) < 2 {
 		return 0
 	}

@@ -64,7 +64,7 @@ func TestAStepIsReadBack(t *testing.T) {
 			}
 		}
 		require.InDelta(t, alone, own.Computing, 1e-9)
-		require.Equal(t, []int{3, 8, 2}, []int{own.Steps, own.Ranks, own.Apart})
+		require.Equal(t, []int{3, 8, 2}, []int{own.Steps, own.Groups[0].Size, own.Groups[0].Apart()})
 	})
 }
 
@@ -85,8 +85,14 @@ func TestTracesThatCannotBeReplayed(t *testing.T) {
 	}
 	_, err := step(nil).Own()
 	require.NoError(t, err)
+	own, err := step(func(c *Call) { c.Group = 1 }).Own()
+	require.NoError(t, err)
+	for _, n := range own.Nodes {
+		for _, k := range n.After {
+			require.True(t, n.Call == nil || own.Nodes[k].Call == nil, "a group's calls do not follow those of another")
+		}
+	}
 	for want, change := range map[string]func(c *Call){
-		"groups of 8 and of 4 ranks":     func(c *Call) { c.Group = 1 },
 		"no time of the kernel":          func(c *Call) { c.Kernel = nil },
 		"cannot be made again, nonsense": func(c *Call) { c.Collective, c.Known = "nonsense", false },
 	} {

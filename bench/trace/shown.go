@@ -9,6 +9,7 @@ import (
 
 	"zbench/bench/document"
 	"zbench/bench/plain"
+	"zbench/bench/slice"
 	"zbench/bench/table"
 	"zbench/bench/unit"
 )
@@ -44,10 +45,7 @@ func (d *Document) Shown(commands ...document.Command) *document.Document {
 	if len(d.timeline.Lanes) > 0 {
 		out.Add("step", "A step", d.timeline).Show(document.Page)
 	}
-	var blocks []document.Block
-	for _, c := range commands {
-		blocks = append(blocks, c)
-	}
+	blocks := slice.Map(commands, func(c document.Command) document.Block { return c })
 	out.Add("measure", "What to measure", blocks...).Show(document.Page)
 	ranks := table.Numbers("rank", "calls", "kernels without bytes", "damaged")
 	ranks.Columns = append(ranks.Columns, table.Column{Name: "host"}, table.Column{Name: "file"})

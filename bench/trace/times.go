@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"zbench/bench/collective"
+	"zbench/bench/slice"
 	"zbench/bench/stat"
 )
 
@@ -102,11 +103,8 @@ func (t *tally) waited() float64 {
 	return t.rest + seconds(without(Merge(slices.Clone(t.waits)), Merge(slices.Clone(t.moves))))
 }
 
-func seconds(spans []Span) (sum float64) {
-	for _, s := range spans {
-		sum += s.Seconds()
-	}
-	return sum
+func seconds(spans []Span) float64 {
+	return slice.Sum(spans, Span.Seconds)
 }
 
 // shares is what the matched calls of a rank come to.

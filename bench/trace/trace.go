@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"zbench/bench/collective"
+	"zbench/bench/slice"
 )
 
 // Unknown is a rank, a sequence number or a count of bytes that the file does not tell.
@@ -136,8 +137,6 @@ type Call struct {
 	Sequence int64
 	// Stream is where it ran; empty is unknown.
 	Stream string
-	// Async is true if the caller did not wait for it at once.
-	Async bool
 	// Enqueued is when the host called it, Kernel when the device ran it, waiting for peers
 	// included. Either is nil where the file has no such time.
 	Enqueued *Span
@@ -230,11 +229,8 @@ func (t *Trace) Timed() bool {
 }
 
 // Calls is the number of calls of all ranks.
-func (t *Trace) Calls() (n int) {
-	for _, r := range t.Ranks {
-		n += len(r.Calls)
-	}
-	return n
+func (t *Trace) Calls() int {
+	return slice.Sum(t.Ranks, func(r *Rank) int { return len(r.Calls) })
 }
 
 // Missing are the ranks of the job of which the trace has nothing; nil where the number of
@@ -317,10 +313,7 @@ func (t *Trace) Add(other *Trace) {
 	t.Format, t.Device = cmp.Or(t.Format, other.Format), cmp.Or(t.Device, other.Device)
 	t.World = max(t.World, other.World)
 	t.Files = append(t.Files, other.Files...)
-	place := make([]int, len(other.Groups))
-	for i, g := range other.Groups {
-		place[i] = t.Find(g)
-	}
+	place := slice.Map(other.Groups, t.Find)
 	for _, r := range other.Ranks {
 		for i := range r.Calls {
 			r.Calls[i].Group = place[r.Calls[i].Group]

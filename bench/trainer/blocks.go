@@ -160,13 +160,16 @@ func paddedRows(p Param, ranks int64) int64 {
 }
 
 // calls appends one call of the dense tensors' elements and one of the experts', the larger
-// first.
+// first. Gathers have a stream, and so have reductions.
 func calls(all []Message, name string, elements [2]int64, width int64, launch, wait int, run Run) []Message {
-	first := len(all)
+	first, stream := len(all), 0
+	if name == reduceScatter {
+		stream = 1
+	}
 	for kind, n := range elements {
 		ranks := run.Ranks(kind == 1)
 		if n > 0 && ranks > 1 {
-			all = append(all, Message{Collective: name, Bytes: n * width, Ranks: ranks, Launch: launch, Wait: wait})
+			all = append(all, Message{Collective: name, Bytes: n * width, Ranks: ranks, Launch: launch, Wait: wait, Stream: stream})
 		}
 	}
 	if mine := all[first:]; len(mine) == 2 && mine[1].Bytes > mine[0].Bytes {

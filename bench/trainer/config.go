@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"zbench/bench/collective"
+	"zbench/bench/slice"
 	"zbench/bench/unit"
 )
 
@@ -152,12 +153,7 @@ func signs() (all []string) {
 func ownerOf(found []Setting) string {
 	best, most := "", 0
 	for _, t := range table {
-		n := 0
-		for _, p := range found {
-			if slices.ContainsFunc(t.keys, func(k key) bool { return k.name == p.Key }) {
-				n++
-			}
-		}
+		n := slice.Count(found, func(p Setting) bool { return slices.ContainsFunc(t.keys, func(k key) bool { return k.name == p.Key }) })
 		if n > most {
 			best, most = t.Name, n
 		}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"zbench/bench/slice"
 )
 
 // PyTorch DDP's rules: torch/csrc/distributed/c10d/reducer.cpp
@@ -192,10 +194,7 @@ func caps(s Spelling) string {
 	if len(s.Run.Caps) == 0 {
 		return "bucket_cap_mb=" + mebi(s)
 	}
-	var list []string
-	for _, c := range firstCaps(s.Run) {
-		list = append(list, decimal(c, 20))
-	}
+	list := slice.Map(firstCaps(s.Run), func(c int64) string { return decimal(c, 20) })
 	return "bucket_cap_mb_list=[" + strings.Join(append(list, mebi(s)), ", ") + "]"
 }
 

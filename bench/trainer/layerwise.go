@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"zbench/bench/slice"
 )
 
 // Megatron-Core's layer-wise optimizer, which --use-distributed-optimizer means
@@ -61,10 +63,7 @@ func (p packing) pieces() []piece {
 
 // classed numbers the pieces' costs.
 func classed(all []piece) []piece {
-	costs := make([]float64, len(all))
-	for i, x := range all {
-		costs[i] = -x.cost
-	}
+	costs := slice.Map(all, func(x piece) float64 { return -x.cost })
 	slices.Sort(costs)
 	costs = slices.Compact(costs)
 	for i, x := range all {
@@ -75,10 +74,7 @@ func classed(all []piece) []piece {
 
 // byWork sorts a chunk by descending work, stable, by counting, into the given space.
 func byWork(chunk, sorted []piece) []piece {
-	classes := 0
-	for _, x := range chunk {
-		classes = max(classes, x.class+1)
-	}
+	classes := slice.Most(chunk, func(x piece) int { return x.class + 1 })
 	if classes > len(chunk) { // almost all shapes differ
 		copy(sorted, chunk)
 		slices.SortStableFunc(sorted, func(a, b piece) int { return cmp.Compare(a.class, b.class) })

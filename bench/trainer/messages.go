@@ -46,7 +46,7 @@ func reductions(buckets []Bucket, name string, run Run) []Message {
 	wide := run.GradBytes()
 	for _, b := range buckets {
 		if n := run.Ranks(b.Expert); n > 1 {
-			all = append(all, Message{Collective: name, Bytes: b.Elements * wide, Ranks: n, Launch: b.First, Wait: Never})
+			all = append(all, Message{Collective: name, Bytes: b.Elements * wide, Ranks: n, Launch: b.First, Wait: Never, Stream: kindOf(b.Expert)})
 		}
 	}
 	return all
@@ -67,7 +67,7 @@ func chain(buckets []Bucket, run Run) []Message {
 			}
 			all = append(all, Message{
 				Collective: allGather, Bytes: (b.Elements-b.Quantized)*wide + b.Quantized, Ranks: ranks,
-				Launch: at, Wait: b.First,
+				Launch: at, Wait: b.First, Stream: kindOf(expert),
 			})
 			if run.NoGatherOverlap {
 				all[len(all)-1].Wait = 0

@@ -3,6 +3,8 @@ package trainer
 import (
 	"cmp"
 	"slices"
+
+	"zbench/bench/slice"
 )
 
 // prepared is the common part of the plans of all settings. It is computed once for a
@@ -85,10 +87,7 @@ func prepare(params []Param, run Run) *prepared {
 	if !run.LayerWise && !run.FP8Gather {
 		return in
 	}
-	matrix := make([]bool, len(params))
-	for i, p := range params {
-		matrix[i] = Matrix(p) && (run.LayerWise || quantized(p))
-	}
+	matrix := slice.Map(params, func(p Param) bool { return Matrix(p) && (run.LayerWise || quantized(p)) })
 	for kind, all := range in.kinds {
 		some := func(matrices bool) packing {
 			return newPacking(params, slices.DeleteFunc(slices.Clone(all.order), func(i int) bool { return matrix[i] != matrices }))

@@ -3,6 +3,7 @@ package trainer
 import (
 	"fmt"
 
+	"zbench/bench/slice"
 	"zbench/bench/spell"
 )
 
@@ -70,11 +71,7 @@ var presets = []preset{
 
 // PresetNames lists the presets.
 func PresetNames() []string {
-	names := make([]string, len(presets))
-	for i, p := range presets {
-		names[i] = p.name
-	}
-	return names
+	return slice.Map(presets, func(p preset) string { return p.name })
 }
 
 // PresetName is the name in the table of a preset's name or alias in any spelling;

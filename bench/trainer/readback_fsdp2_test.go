@@ -72,7 +72,7 @@ func TestOneRootUnit(t *testing.T) {
 	require.Equal(t, trainer.Bucket{Elements: outside, Params: 3, First: 0, Last: len(params) - 1}, p.Buckets[2])
 	require.Equal(t, trainer.Message{Collective: "all_gather", Bytes: 2 * outside, Ranks: 8, Launch: 0, Wait: 0}, p.Forward[0])
 	last := p.Backward[len(p.Backward)-1]
-	require.Equal(t, trainer.Message{Collective: "reduce_scatter", Bytes: 4 * outside, Ranks: 8, Launch: 0, Wait: trainer.Never}, last)
+	require.Equal(t, trainer.Message{Collective: "reduce_scatter", Bytes: 4 * outside, Ranks: 8, Launch: 0, Wait: trainer.Never, Stream: 1}, last)
 	gathers := 0
 	for _, m := range p.Backward {
 		if m.Collective == "all_gather" {

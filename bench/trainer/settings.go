@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"zbench/bench/pattern"
+	"zbench/bench/slice"
 )
 
 // Setting is one setting of a trainer that was found in a file: its key in lower
@@ -119,10 +120,7 @@ func leaves(n *yaml.Node, key string, depth int, out *[]Setting) {
 			leaves(n.Content[i+1], name, depth+1, out)
 		}
 	case n.Kind == yaml.SequenceNode && key != "":
-		var list []string
-		for _, one := range n.Content {
-			list = append(list, one.Value)
-		}
+		list := slice.Map(n.Content, func(one *yaml.Node) string { return one.Value })
 		*out = append(*out, Setting{Key: normal(key), Value: strings.Join(list, ":")})
 	case n.Kind == yaml.ScalarNode && n.Tag != "!!null" && key != "":
 		*out = append(*out, variablePair(normal(key), n.Value, shell{}))

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"zbench/bench/pattern"
+	"zbench/bench/slice"
 )
 
 // Stage is the list of a pipeline's first stage, whose buckets alone a trainer's
@@ -16,10 +17,7 @@ func (m *Model) Stage(stages int) error {
 	if stages < 2 {
 		return nil
 	}
-	last := 0
-	for _, p := range m.Params {
-		last = max(last, p.Block)
-	}
+	last := slice.Most(m.Params, func(p Param) int { return p.Block })
 	if last > 0 && stages > last {
 		return fmt.Errorf("%d blocks do not make %d pipeline stages", last, stages)
 	}
@@ -77,7 +75,6 @@ func (m *Model) Local(groups int) error {
 	if groups < 2 || m.ExpertTotal() == 0 {
 		return nil
 	}
-	most := 0
 	number := func(p Param) int {
 		if match := expertNumber.FindStringSubmatch(p.Name); match != nil && p.Expert {
 			n, _ := strconv.Atoi(match[1]) // six digits at most
@@ -85,9 +82,7 @@ func (m *Model) Local(groups int) error {
 		}
 		return -1
 	}
-	for _, p := range m.Params {
-		most = max(most, number(p)+1)
-	}
+	most := slice.Most(m.Params, func(p Param) int { return number(p) + 1 })
 	if most%groups != 0 {
 		return fmt.Errorf("%s has %d experts a block, which do not divide into %d expert-parallel groups", m.Name, most, groups)
 	}

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"zbench/bench/pattern"
+	"zbench/bench/slice"
 	"zbench/bench/spell"
 )
 
@@ -243,10 +244,13 @@ type Message struct {
 	// boundary at which computation waits for its end, or Never.
 	Launch int `json:"launch"`
 	Wait   int `json:"wait"`
+	// Stream numbers the trainer's streams of calls: those of one follow one another, whatever their groups, and so do
+	// those of a group. Others run beside them.
+	Stream int `json:"stream,omitempty"`
 }
 
 // Plan is what the trainer does with one setting. The messages of a pass are in
-// the order of their calls and share one network: one after the other.
+// the order of their calls and share one network, which is simulated as if it sent one after the other.
 type Plan struct {
 	Buckets  []Bucket  `json:"buckets"`
 	Backward []Message `json:"backward"`
@@ -300,11 +304,7 @@ func Frameworks() []string {
 
 // Names lists the trainers in the order of the table.
 func Names() []string {
-	names := make([]string, len(table))
-	for i, t := range table {
-		names[i] = t.Name
-	}
-	return names
+	return slice.Map(table, func(t Trainer) string { return t.Name })
 }
 
 // Plan cuts the parameters, which are in forward order, into buckets and returns the

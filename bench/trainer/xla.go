@@ -3,6 +3,8 @@ package trainer
 import (
 	"fmt"
 	"strings"
+
+	"zbench/bench/slice"
 )
 
 // XLA's rules: xla/service/collective_combiner_utils.h (calls are combined while
@@ -110,10 +112,7 @@ func xlaPlan(in *prepared, setting int64, run Run) Plan {
 var xlaForms = []form{
 	{"XLA_FLAGS", "sh", func(s Spelling) string {
 		all := xlaArguments(s)
-		var flags []string
-		for _, a := range all {
-			flags = append(flags, "--"+a.key+"="+a.value)
-		}
+		flags := slice.Map(all, func(a argument) string { return "--" + a.key + "=" + a.value })
 		return s.fresh(all, func(key string) string { return "--" + key }) +
 			"# thresholds count bytes of a call's output: for reduce_scatter one rank's share\n" +
 			"export XLA_FLAGS=\"${XLA_FLAGS:-} " + strings.Join(flags, " \\\n  ") + "\"\n" +

@@ -14,6 +14,7 @@ import (
 	"zbench/bench/advice"
 	"zbench/bench/collective"
 	"zbench/bench/exit"
+	"zbench/bench/slice"
 	"zbench/bench/spec"
 	"zbench/bench/trainer"
 	"zbench/bench/unit"
@@ -69,7 +70,9 @@ var adviceFlags = []flagRow[adviceFlagSet]{
 	ask("param-dtype", "name", "element type in which parameters are gathered (default bfloat16)", func(o *adviceFlagSet, v string) error { return setDtype(&o.want.ParamDtype, v) }),
 	ask("zero", "stage", "ZeRO stage; Megatron's distributed optimizer is 1 (default the trainer's usual)", func(o *adviceFlagSet, v string) error {
 		o.want.Zero = new(int)
-		return setInt(o.want.Zero, v)
+		n, err := natural(v)
+		*o.want.Zero = n
+		return err
 	}),
 	ask("accum", "microbatches", "microbatches per step", func(o *adviceFlagSet, v string) error { return setWhole(&o.want.Accum, v) }),
 	ask("recompute", "", "backward repeats the whole forward (full recomputation)", func(o *adviceFlagSet, v string) error { return setBool(&o.want.Recompute, v) }),
@@ -130,11 +133,7 @@ func (o *adviceFlagSet) readTrace(s State, want *spec.Advice) error {
 	if err != nil {
 		return err
 	}
-	var names []string
-	for _, path := range o.traces {
-		names = append(names, base(filepath.Clean(path)))
-	}
-	return advice.Traced(want, t, names...)
+	return advice.Traced(want, t, slice.Map(o.traces, func(path string) string { return base(filepath.Clean(path)) })...)
 }
 
 // readObserved reads steps that were timed: a list, whose times can be traces, or a file.

@@ -21,6 +21,7 @@ import (
 	"zbench/bench/jsonfile"
 	"zbench/bench/pattern"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/spec"
 	"zbench/bench/spell"
 )
@@ -379,11 +380,7 @@ func addBisectKernels(to *cobra.Command, s State) {
 
 // listed are the variants as the journal has them.
 func (o *bisectOptions) listed() []bisect.Given {
-	var out []bisect.Given
-	for _, v := range o.variants {
-		out = append(out, v.Given)
-	}
-	return out
+	return slice.Map(o.variants, func(v variant) bisect.Given { return v.Given })
 }
 
 // beginKernels opens a new search over kernels. Which rows there are is known once the

@@ -21,6 +21,7 @@ import (
 	"zbench/bench/exit"
 	"zbench/bench/folder"
 	"zbench/bench/plain"
+	"zbench/bench/slice"
 	"zbench/bench/spec"
 	"zbench/internal/launch"
 )
@@ -380,10 +381,7 @@ func (o *bisectOptions) resumed(s State) (*bisecting, error) {
 	if o.MaxRounds != bisect.Defaults().MaxRounds {
 		h.Options.MaxRounds = o.MaxRounds
 	}
-	var given []string
-	for _, v := range h.Variants {
-		given = append(given, v.Name+"="+v.Settings)
-	}
+	given := slice.Map(h.Variants, func(v bisect.Given) string { return v.Name + "=" + v.Settings })
 	if o.variants, err = parseVariants(s, given, h.Spec.Benchmark); err != nil {
 		return nil, errors.Join(err, dir.Close())
 	}

@@ -83,6 +83,9 @@ type opening struct {
 	// Folder is the result folder, Owner the text of the leader's lock in it.
 	Folder string `json:"folder,omitempty"`
 	Owner  string `json:"owner,omitempty"`
+	// Kernels is the request of kernels that each process measures on its node; nil of ranks of
+	// collectives.
+	Kernels *spec.Spec `json:"kernels,omitempty"`
 }
 
 func openingOf(u *engine.Setup) opening {

@@ -154,7 +154,12 @@ func (o *collectivesOptions) startOf(s State, l launching, want spec.Spec) launc
 	w := want.World
 	start := o.launch.startOf(s, l, cmp.Or(o.command, spec.Collectives), w.Nodes, w.GPUsPerNode/max(w.GPUsPerProcess, 1))
 	start.Key = fmt.Sprintf("%s/%d", s.Hostname(), s.PID)
-	if start.Simulated = want.Backend == "loopback"; !start.Simulated && launch.GPUs(s.Getenv) > 0 {
+	start.Simulated = want.Backend == "loopback"
+	switch gpus := launch.GPUs(s.Getenv); {
+	case start.Simulated || gpus == 0:
+	case want.Kernels != nil: // a process has all of its node
+		start.GPUs = gpus
+	default:
 		start.GPUs = w.GPUsPerNode
 	}
 	if len(l.excluded) > 0 {

@@ -30,12 +30,7 @@ are counted and named. Tables that differ by more than 30 %, or lack a device
 list, are runs of their own. --collective decides where the rows fit several
 collectives.`,
 		Example: "  zbench import all_reduce.log all_gather.log --out cluster-a",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usagef("`zbench import all_reduce.log`", "import needs at least one log")
-			}
-			return nil
-		},
+		Args:    someArgs("`zbench import all_reduce.log`", "import needs at least one log"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := checkFormat(to.format, listedBy("import")); err != nil {
 				return err

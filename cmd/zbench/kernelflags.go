@@ -28,29 +28,18 @@ func timingFlags(maxTime string) []specFlag {
 // memoryFlags are those of families that measure memory, on any number of devices.
 var memoryFlags = []specFlag{
 	boolFlag("all-gpus", "all GPUs of this machine at once; outliers are named", func(s *spec.Spec) *bool { return &s.Kernels.AllGPUs }),
-	{
-		name: "peak", unit: "GB/s", meaning: "the memory's peak, instead of the published one",
-		set: last(func(s *spec.Spec, v string) error {
-			peak := 0.0
-			err := setFloat(&peak, v)
-			if err == nil && peak > engine.MaxPeak/giga {
-				err = fmt.Errorf("--peak is %g: the memory's peak in GB/s must be a number from 0 to %g", peak, engine.MaxPeak/giga)
-			}
-			s.Kernels.Peak = peak * giga
-			return err
-		}),
-		show: func(s *spec.Spec) []string {
-			if s.Kernels.Peak == 0 {
-				return nil
-			}
-			return []string{strconv.FormatFloat(s.Kernels.Peak/giga, 'g', -1, 64)}
-		},
-	},
+	optional(valueFlag("", "peak", "GB/s", "", "the memory's peak, instead of the published one", func(s *spec.Spec) *float64 { return &s.Kernels.Peak }, func(v string) (float64, error) {
+		peak, err := notNegative(v)
+		if err == nil && peak > engine.MaxPeak/giga {
+			err = fmt.Errorf("--peak is %g: the memory's peak in GB/s must be a number from 0 to %g", peak, engine.MaxPeak/giga)
+		}
+		return peak * giga, err
+	}, func(v float64) string { return strconv.FormatFloat(v/giga, 'g', -1, 64) })),
 }
 
 // faultFlag is of families that plant faults.
 func faultFlag() specFlag {
-	return named("fault", `plant a fault into the loopback: "store 0 BYTE" flips a bit of that byte of the output after each launch; gemm takes also "clock GPU HERTZ SECONDS": after so many seconds that GPU's clock is HERTZ`)
+	return named("fault", `plant a fault into the loopback: "store 0 BYTE" flips a bit of that byte of the output after each launch; gemm takes also "clock GPU HERTZ SECONDS": after so many seconds that GPU's clock is HERTZ; --peak also slow_compute:node=0,gpu=5,left=0.85`)
 }
 
 // familyFlags are those of a family's command.
@@ -68,6 +57,9 @@ func familyFlags(f kernel.Family) []specFlag {
 	}
 	if !f.OneDevice || f.Faults {
 		all = append(all, faultFlag())
+	}
+	if f.Everywhere != nil {
+		all = append(all, named("nodes", "number of nodes of --peak (default those of the launcher)"))
 	}
 	return append(all, timingFlags(f.MaxTime)...)
 }

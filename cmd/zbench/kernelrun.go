@@ -3,13 +3,21 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"zbench/bench/engine"
+	"zbench/bench/exit"
+	"zbench/bench/plan"
+	"zbench/bench/record"
 	"zbench/bench/spec"
 	"zbench/hbm"
+	"zbench/internal/launch"
 	"zbench/internal/linux"
 	"zbench/internal/native"
 )
@@ -32,29 +40,84 @@ func (b kernelBench) command(s State) *cobra.Command {
 
 // add puts the flags on a command, and makes it run the benchmark.
 func (b kernelBench) add(cmd *cobra.Command, s State) {
-	var o runOptions
+	o := collectivesOptions{command: spec.Command(b.Name)}
 	o.want = spec.Spec{Schema: spec.Schema, Benchmark: b.Name, Kernels: &spec.Kernels{}}
 	addFlags(cmd, &o.want, b.flags)
-	addRunFlags(cmd, &o)
+	addRunFlags(cmd, &o.runOptions)
+	if b.Everywhere != nil {
+		addLaunchFlags(cmd.Flags(), &o.launch)
+		addDeadlineFlags(cmd.Flags(), &o.deadlines)
+	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return b.run(cmd, s, &o) }
 }
 
-// run measures into a new folder, or resumes the run of an existing one.
-func (b kernelBench) run(cmd *cobra.Command, s State, o *runOptions) error {
+// run measures into a new folder, or resumes the run of an existing one; what is of all nodes in a
+// process on each.
+func (b kernelBench) run(cmd *cobra.Command, s State, o *collectivesOptions) error {
 	if err := cmp.Or(checkFormat(o.format, flagsHelp(b.Name)), o.gates.read()); err != nil {
 		return err
 	}
-	if err := o.ask(s, cmd); err != nil {
+	if err := o.runOptions.ask(s, cmd); err != nil {
 		return err
 	}
-	e, err := o.engine(s)
+	want := o.kept(s)
+	switch {
+	case b.Everywhere != nil && b.Everywhere(want.Kernels):
+		return o.start(cmd.Context(), s, func(ctx context.Context) error { return b.everywhere(ctx, cmd, s, o, want) })
+	case want.World.Nodes > 1:
+		return usagef(flagsHelp(b.Name), "--nodes needs --peak: other products run on one GPU")
+	}
+	return b.measure(cmd.Context(), cmd, s, o)
+}
+
+// everywhere measures all GPUs of all nodes: as the process that leads, or by starting a process on each.
+func (b kernelBench) everywhere(ctx context.Context, cmd *cobra.Command, s State, o *collectivesOptions, want spec.Spec) error {
+	if err := o.deadlines.check(); err != nil {
+		return err
+	}
+	given := o.world == nil && slices.ContainsFunc([]string{"nodes", "spec", "resume"}, cmd.Flags().Changed)
+	want.World.GPUsPerNode, want.World.GPUsPerProcess = 1, 1 // a process has all GPUs of its node, however many
+	l, err := o.launch.place(s, want, given)
 	if err != nil {
 		return err
 	}
-	e.OpenKernels = func(ctx context.Context, _ *engine.Setup) (*engine.Kernels, error) { return b.opened(ctx, s, o) }
+	nodes := l.want.World.Nodes
+	simulated := simulated(want.Backend, s)
+	switch {
+	case o.world != nil && !simulated && nodes != cmp.Or(l.nodesOfRole(), nodes):
+		return usagef("start one on each node (srun --ntasks-per-node=1, mpirun --map-by ppr:1:node), or give --launch inproc: then each process measures alone",
+			"%s, and %s measures all GPUs of its node by one process", l.role.Text(), b.Name)
+	case o.launch.dry:
+		backend, err := o.libraries.choose(s, want.Backend)
+		if err != nil {
+			return err
+		}
+		return o.dryMeasurement(s, l, l.want, backend, "Nodes", fmt.Sprint(nodes))
+	case l.starts():
+		return o.startWorld(ctx, s, l, false)
+	case l.method == launch.Inproc && nodes > 1 && !simulated:
+		return usagef("take an allocation of them (salloc), or give --hostfile; --backend loopback simulates nodes", "--nodes %d: this process has the GPUs of this node alone", nodes)
+	}
+	l.note(s, o.quiet)
+	o.want.World.Nodes = nodes
+	return b.measure(ctx, cmd, s, o)
+}
+
+// measure runs or resumes the request in this process, which may lead others.
+func (b kernelBench) measure(ctx context.Context, cmd *cobra.Command, s State, o *collectivesOptions) error {
+	e, err := o.runOptions.engine(s)
+	if err != nil {
+		return err
+	}
+	e.OpenKernels = func(ctx context.Context, _ *engine.Setup) (*engine.Kernels, error) {
+		if o.world != nil {
+			return o.world.openKernels(ctx, s, b, o)
+		}
+		return b.opened(ctx, s, &o.runOptions, -1)
+	}
 	e.Watch = func(total, done int) engine.Watcher { return newProgress(s, total, done, o.quiet, true) }
 	if cmd.Flags().Changed("resume") {
-		return o.measure(cmd.Context(), s, e, func(kept spec.Spec) (spec.Spec, error) {
+		return o.measure(ctx, s, e, func(kept spec.Spec) (spec.Spec, error) {
 			want, list, err := unchanged(cmd, kept, false)
 			return want, cmp.Or(err, clashes(o.resume, list))
 		})
@@ -65,7 +128,7 @@ func (b kernelBench) run(cmd *cobra.Command, s State, o *runOptions) error {
 	if err := b.checked(&o.want, o.file); err != nil {
 		return err
 	}
-	return o.measure(cmd.Context(), s, e, nil)
+	return o.measure(ctx, s, e, nil)
 }
 
 // checked refuses an invalid request, which is of a file where one is named.
@@ -83,12 +146,12 @@ func (b kernelBench) checked(want *spec.Spec, file string) error {
 	return usage(err, flagsHelp(b.Name))
 }
 
-// opened is the open devices with the planned rows.
-func (b kernelBench) opened(ctx context.Context, s State, o *runOptions) (*engine.Kernels, error) {
+// opened is the open devices with the planned rows: those of a node of several, −1 for all that there are.
+func (b kernelBench) opened(ctx context.Context, s State, o *runOptions, node int) (*engine.Kernels, error) {
 	to := hbm.Opening{
 		Spec: &o.want, Native: native.Choice{Backend: o.want.Backend, Getenv: s.Getenv}, Host: hostFacts(s), Rule: engine.KernelRule(o.want.Kernels),
 		Sense: linux.Tree{FS: treeFS{s.FS, "/"}}.Sense,
-		Say:   func(text string) { s.note(o.quiet, "%s\n", text) }, Help: flagsHelp(b.Name),
+		Say:   func(text string) { s.note(o.quiet, "%s\n", text) }, Help: flagsHelp(b.Name), Node: node,
 	}
 	cache, err := o.libraries.fill(ctx, s, &to.Native)
 	if err != nil {
@@ -103,6 +166,91 @@ func (b kernelBench) opened(ctx context.Context, s State, o *runOptions) (*engin
 	}
 	p.Spec, p.Facts.KernelDriver = o.want, driverVersion(s, o.want.Backend)
 	return p, nil
+}
+
+// nodeKernels are the kernels of one of several processes. It executes orders to take passes, and no
+// others.
+type nodeKernels struct {
+	plan.Process
+	of *engine.Kernels
+}
+
+// Take takes a pass of a job. The end of ctx, when another process is lost, ends it.
+func (n nodeKernels) Take(ctx context.Context, job, pass int) ([]record.Part, bool) {
+	if job < 0 || job >= len(n.of.Jobs) {
+		return nil, false
+	}
+	defer context.AfterFunc(ctx, n.of.Driver.Cancel)()
+	return n.of.Jobs[job].Take(ctx, pass)
+}
+
+// Close closes the devices.
+func (n nodeKernels) Close() error { return n.of.Close() }
+
+// openKernels opens the kernels of all processes, each on its node, as one run.
+func (w *world) openKernels(ctx context.Context, s State, b kernelBench, o *collectivesOptions) (*engine.Kernels, error) {
+	own, err := b.opened(ctx, s, &o.runOptions, 0)
+	if err != nil {
+		return nil, err
+	}
+	if err = w.joinKernels(ctx, s, own, o); err != nil {
+		return nil, errors.Join(err, own.Close())
+	}
+	return own, nil
+}
+
+func (w *world) joinKernels(ctx context.Context, s State, own *engine.Kernels, o *collectivesOptions) error {
+	with := &opening{Backend: own.Spec.Backend, World: o.want.World, Deadlines: o.deadlines.deadlines(), Kernels: &own.Spec}
+	with.World.GPUsPerNode, with.World.GPUsPerProcess = 1, 1 // processes that follow one another, each on a node
+	if err := w.gather(ctx, s, with); err != nil {
+		return err
+	}
+	jobs := *own // Join replaces them by those of all
+	g, during := plan.Lead(ctx, nodeKernels{of: &jobs}, w, w.Members(len(own.Facts.Devices)))
+	g.Bound(with.Deadlines)
+	release := context.AfterFunc(during, func() { w.stop(context.Cause(during)) })
+	own.Driver = led{own.Driver, func() { release(); g.End() }}
+	facts, err := g.Open()
+	w.orders.opened = w.orders.since()
+	if err != nil {
+		return exit.With(codeOf(err), err, "fix the cause, and repeat the command")
+	}
+	all := []engine.Hello{own.Hello(with.Backend, tool(), 0, s.Hostname(), s.PID)}
+	for i, text := range facts {
+		var h engine.Hello
+		if err := json.Unmarshal(text, &h); err != nil {
+			return fmt.Errorf("process %d: %w", i+1, err)
+		}
+		all = append(all, h)
+	}
+	return own.Join(all, g.Take)
+}
+
+// openNode opens the kernels of a process that follows, as the leader's welcome says.
+func (o *collectivesOptions) openNode(ctx context.Context, s State, role launch.Role, with *opening) (followed, json.RawMessage, error) {
+	b := benchOf(with.Kernels.Benchmark)
+	if b == nil {
+		return nil, nil, fmt.Errorf("the leader's welcome: no kernel %q", with.Kernels.Benchmark)
+	}
+	s.Stderr = Stream{Writer: io.Discard} // progress of tasks: the leader shows its own
+	o.want = *with.Kernels
+	own, err := b.opened(ctx, s, &o.runOptions, role.Rank)
+	if err != nil {
+		return nil, nil, err
+	}
+	text, err := json.Marshal(own.Hello(with.Backend, tool(), role.Rank, s.Hostname(), s.PID))
+	return nodeKernels{of: own}, text, err
+}
+
+// led is the driver of the process that leads others: with it they end.
+type led struct {
+	engine.Driver
+	end func()
+}
+
+func (d led) Close() error {
+	d.end()
+	return d.Driver.Close()
 }
 
 // flagsOf are the flags of a benchmark's request.

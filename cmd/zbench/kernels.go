@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"zbench/bench/slice"
 	"zbench/bench/spec"
 	"zbench/bench/spell"
 	"zbench/hbm"
@@ -17,11 +18,7 @@ import (
 var kernelBenches = benches()
 
 func benches() []kernelBench {
-	var all []kernelBench
-	for _, f := range hbm.Families() {
-		all = append(all, kernelBench{Family: f, flags: familyFlags(f.Family)})
-	}
-	return all
+	return slice.Map(hbm.Families(), func(f hbm.Family) kernelBench { return kernelBench{Family: f, flags: familyFlags(f.Family)} })
 }
 
 // benchOf is hbm or a kernel by name; nil for collectives.
@@ -39,11 +36,7 @@ func trainingKernels() []kernelBench {
 
 // kernelNames lists the commands of "zbench kernels".
 func kernelNames() []string {
-	var names []string
-	for _, b := range trainingKernels() {
-		names = append(names, b.Name)
-	}
-	return names
+	return slice.Map(trainingKernels(), func(b kernelBench) string { return b.Name })
 }
 
 func newHBM(s State) *cobra.Command { return benchOf(spec.HBM).command(s) }

@@ -12,10 +12,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"zbench/bench/engine"
 	"zbench/bench/exit"
 	"zbench/bench/fabric"
 	"zbench/bench/plain"
+	"zbench/bench/slice"
 	"zbench/bench/spec"
 	"zbench/internal/launch"
 	"zbench/internal/rendezvous"
@@ -44,10 +44,7 @@ var launchFlags = []string{"launch", "slurm-args", "hostfile", "dry-run", "exclu
 var switches = []string{"dry-run", "screen-first"}
 
 func addLaunchFlags(f *pflag.FlagSet, o *launchFlagSet) {
-	var methods []string
-	for _, m := range launch.Methods() {
-		methods = append(methods, string(m))
-	}
+	methods := slice.Map(launch.Methods(), func(m launch.Method) string { return string(m) })
 	f.StringVar(&o.method, "launch", string(launch.Auto), "how the processes start: "+strings.Join(methods, ", ")+"; inproc is this process alone")
 	f.StringArrayVar(&o.slurmArgs, "slurm-args", nil, "more options of srun, separated by spaces; may be repeated")
 	f.StringVar(&o.hostfile, "hostfile", "", "Open MPI's file of hosts, a line each, for mpirun")
@@ -192,13 +189,7 @@ func (l *launching) note(s State, quiet bool) {
 
 // place finds out where the sweep runs.
 func (o *collectivesOptions) place(s State, cmd *cobra.Command) (l launching, err error) {
-	f := cmd.Flags()
-	want := o.want
-	if f.Changed("resume") {
-		if j, err := engine.ReadFolder(s.FS, o.resume); err == nil && j.Header.Record.Spec != nil && j.Header.Record.Spec.Sweep != nil {
-			want = *j.Header.Record.Spec // else resuming says what is wrong with the folder
-		}
-	}
+	f, want := cmd.Flags(), o.kept(s)
 	given := f.Changed("nodes") || f.Changed("spec") || f.Changed("resume")
 	l, err = o.launch.place(s, want, given)
 	if err == nil {
@@ -290,11 +281,7 @@ func (l *launching) nodesToStart(s State) ([]launch.Host, error) {
 	if err != nil || len(names) == 0 {
 		return nil, usagef("give --slurm-args --exclude=NODE,… and --nodes instead", "SLURM_JOB_NODELIST is not set, or not a list of nodes: it is unknown which nodes of the job --exclude-bad leaves out")
 	}
-	var hosts []launch.Host
-	for _, name := range names {
-		hosts = append(hosts, launch.Host{Name: name})
-	}
-	return hosts, nil
+	return slice.Map(names, func(name string) launch.Host { return launch.Host{Name: name} }), nil
 }
 
 // without resolves the number of nodes after l.excluded of all are left out.
@@ -372,10 +359,7 @@ func (r refusedHosts) check(hosts []string, next string) error {
 
 // checkWorld refuses the world of a launcher's processes if one of them is on such a node.
 func (r refusedHosts) checkWorld(all []rendezvous.Hello) error {
-	var hosts []string
-	for _, h := range all {
-		hosts = append(hosts, h.Host)
-	}
+	hosts := slice.Map(all, func(h rendezvous.Hello) string { return h.Host })
 	return r.check(hosts, "zbench did not start these processes: remove the node from what did, as mpirun --host or --hostfile, or srun --exclude")
 }
 

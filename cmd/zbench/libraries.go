@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -16,6 +17,7 @@ import (
 
 	"zbench/bench/backend"
 	"zbench/bench/exit"
+	"zbench/bench/slice"
 	"zbench/bench/spell"
 	"zbench/internal/launch"
 	"zbench/internal/native"
@@ -37,11 +39,17 @@ const timeoutVariable = "ZBENCH_LIB_TIMEOUT"
 // noCache turns the cache of compiled kernels off.
 const noCache = "none"
 
-// cacheVariables set the cache folder if --cache-dir is absent, each with its subfolder.
-var cacheVariables = []struct{ variable, below string }{
-	{"ZBENCH_CACHE_DIR", ""},
-	{"XDG_CACHE_HOME", "zbench/kernels"},
-	{"HOME", ".cache/zbench/kernels"},
+// cacheBelow is the folder in which zbench keeps files where no flag names one: own in ZBENCH_CACHE_DIR, or below in zbench's
+// folder of the user's cache. "" is none.
+func cacheBelow(s State, own, below string) string {
+	for _, c := range [][2]string{{"ZBENCH_CACHE_DIR", own}, {"XDG_CACHE_HOME", "zbench/" + below}, {"HOME", ".cache/zbench/" + below}} {
+		if v := s.Getenv(c[0]); v == noCache {
+			return ""
+		} else if v != "" {
+			return filepath.Join(v, c[1])
+		}
+	}
+	return ""
 }
 
 // addLibraryFlags puts a flag for each of native's settings on a command.
@@ -170,21 +178,10 @@ func (o libraryOptions) fill(ctx context.Context, s State, n *native.Choice) (*n
 }
 
 func (o libraryOptions) cacheDir(s State) string {
-	switch o.cache {
-	case noCache:
+	if o.cache == noCache {
 		return ""
-	case "":
-	default:
-		return o.cache
 	}
-	for _, c := range cacheVariables {
-		if v := s.Getenv(c.variable); v == noCache {
-			return ""
-		} else if v != "" {
-			return filepath.Join(v, c.below)
-		}
-	}
-	return ""
+	return cmp.Or(o.cache, cacheBelow(s, "", "kernels"))
 }
 
 // report says on standard error what is wrong with the cache; the kernels were
@@ -201,38 +198,18 @@ func (libraryOptions) report(s State, cache *native.CodeFolder) {
 // expand lists the folders that a pattern with * stands for, in the order of
 // their names; a pattern without any is itself.
 func expand(files FS, pattern string) ([]string, error) {
-	parts := strings.Split(filepath.Clean(pattern), string(filepath.Separator))
-	found := []string{""}
+	if !strings.Contains(pattern, "*") {
+		return []string{filepath.Clean(pattern)}, nil
+	}
+	root := "."
 	if filepath.IsAbs(pattern) {
-		found = []string{string(filepath.Separator)}
+		root = "/"
 	}
-	for _, part := range parts {
-		if part == "" {
-			continue
-		}
-		var next []string
-		for _, dir := range found {
-			if !strings.Contains(part, "*") {
-				next = append(next, filepath.Join(dir, part))
-				continue
-			}
-			entries, err := files.ReadDir(cmp.Or(dir, "."))
-			if err != nil {
-				continue // a folder that is not there has nothing to look in
-			}
-			for _, e := range entries {
-				ok, err := filepath.Match(part, e.Name())
-				if err != nil {
-					return nil, usagef("write * for any part of a name", "%q is not a pattern: %v", pattern, err)
-				}
-				if ok {
-					next = append(next, filepath.Join(dir, e.Name()))
-				}
-			}
-		}
-		found = next
+	found, err := fs.Glob(treeFS{files, root}, strings.TrimPrefix(filepath.Clean(pattern), "/"))
+	if err != nil {
+		return nil, usagef("write * for any part of a name", "%q is not a pattern: %v", pattern, err)
 	}
-	return found, nil
+	return slice.Map(found, func(name string) string { return filepath.Join(root, name) }), nil
 }
 
 // noNodes names the device nodes of GPUs, of which there is none.

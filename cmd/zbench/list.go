@@ -8,6 +8,7 @@ import (
 
 	"zbench/bench/collective"
 	"zbench/bench/fabric"
+	"zbench/bench/slice"
 	"zbench/bench/spell"
 	"zbench/bench/table"
 )
@@ -47,34 +48,21 @@ var listings = []listing{
 		return rows, nil
 	}},
 	{"dtypes", []string{"NAME", "BYTES", "ALSO", "WHAT IT IS"}, func() ([][]string, error) {
-		var rows [][]string
-		for _, d := range collective.Dtypes() {
-			rows = append(rows, []string{d.Name, fmt.Sprint(d.Size), strings.Join(d.Aliases, ", "), d.Does})
-		}
-		return rows, nil
+		return slice.Map(collective.Dtypes(), func(d collective.Dtype) []string {
+			return []string{d.Name, fmt.Sprint(d.Size), strings.Join(d.Aliases, ", "), d.Does}
+		}), nil
 	}},
 	{"faults", []string{"FORM", "WHAT IS WRONG"}, func() ([][]string, error) {
-		var rows [][]string
-		for _, f := range fabric.Faults() {
-			rows = append(rows, []string{f.Form, f.Does})
-		}
-		return rows, nil
+		return slice.Map(fabric.Faults(), func(f fabric.Fault) []string { return []string{f.Form, f.Does} }), nil
 	}},
 	{"profiles", []string{"NAME", "WHAT IT IS", "THRESHOLD", "SOURCE"}, profileRows},
 	{"ops", []string{"NAME", "WHAT IT COMPUTES"}, func() ([][]string, error) {
-		var rows [][]string
-		for _, o := range collective.Ops() {
-			rows = append(rows, []string{o.Name, o.Does})
-		}
-		return rows, nil
+		return slice.Map(collective.Ops(), func(o collective.Op) []string { return []string{o.Name, o.Does} }), nil
 	}},
 }
 
 func newList(s State) *cobra.Command {
-	names := make([]string, len(listings))
-	for i, l := range listings {
-		names[i] = l.name
-	}
+	names := slice.Map(listings, func(l listing) string { return l.name })
 	valid := strings.Join(names, ", ")
 	return &cobra.Command{
 		Use: "list " + strings.Join(names, "|"), Short: "List " + valid, ValidArgs: names,

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -22,6 +23,7 @@ import (
 	"zbench/bench/folder"
 	"zbench/bench/plain"
 	"zbench/bench/recommend"
+	"zbench/bench/slice"
 	"zbench/bench/spec"
 	"zbench/bench/spell"
 	"zbench/internal/launch"
@@ -273,10 +275,7 @@ func (o *loopbackOptions) measured(s State, m, healthy *fabric.Machine) error {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(best)) {
-		var points []fabric.Point
-		for _, p := range best[name].Points {
-			points = append(points, fabric.Point{Bytes: p.Bytes, Seconds: p.Seconds})
-		}
+		points := slice.Map(best[name].Points, func(p recommend.Point) fabric.Point { return fabric.Point{Bytes: p.Bytes, Seconds: p.Seconds} })
 		m.Measure(name, points, healthy)
 	}
 	if len(best) == 0 {
@@ -355,21 +354,9 @@ const clockLibrary = "libzbench-clock.so"
 // loopbackNames are the libraries that a folder of the loopback has.
 var loopbackNames = []string{"libamdhip64.so.6", "librccl.so.1", clockLibrary}
 
-// loopbackCaches set the cache folder if --cache-dir is absent, each with its subfolder.
-var loopbackCaches = []struct{ variable, below string }{
-	{"ZBENCH_CACHE_DIR", "loopback"},
-	{"XDG_CACHE_HOME", "zbench/loopback"},
-	{"HOME", ".cache/zbench/loopback"},
-}
-
 // cacheFolder is where built libraries and machine files are kept.
 func (o *loopbackOptions) cacheFolder(s State) (string, error) {
-	folder := o.cache
-	for _, c := range loopbackCaches {
-		if v := s.Getenv(c.variable); folder == "" && v != "" {
-			folder = filepath.Join(v, c.below)
-		}
-	}
+	folder := cmp.Or(o.cache, cacheBelow(s, "loopback", "loopback"))
 	if folder == "" {
 		return "", usagef("give --cache-dir, or set ZBENCH_CACHE_DIR, XDG_CACHE_HOME or HOME", "there is no folder to keep the loopback's files in")
 	}
@@ -433,11 +420,8 @@ func buildLibraries(ctx context.Context, s State, cache string) (string, error) 
 		return lib, nil // another process has built them meanwhile
 	}
 	s.note(false, "building the loopback's libraries in %s\n", folder)
-	for name, text := range files {
-		file := filepath.Join(folder, "source", name)
-		if err := cmp.Or(s.FS.MkdirAll(filepath.Dir(file)), s.FS.WriteFile(file, text)); err != nil {
-			return "", err
-		}
+	if err := keepFiles(s, filepath.Join(folder, "source"), files); err != nil {
+		return "", err
 	}
 	if err := build(ctx, s, []string{shell, filepath.Join(folder, "source/scripts/loopback.sh"), folder}, cache); err != nil {
 		return "", err
@@ -527,11 +511,22 @@ func waitForLock(ctx context.Context, s State, file string) (unlock func() error
 // time.
 func keepFile(s State, cache, kind string, text []byte) (string, error) {
 	sum := sha256.Sum256(text)
-	file := filepath.Join(cache, kind+"-"+hex.EncodeToString(sum[:8]))
-	if have, err := s.FS.ReadFile(file); err == nil && slices.Equal(have, text) {
-		return file, nil
+	name := kind + "-" + hex.EncodeToString(sum[:8])
+	return filepath.Join(cache, name), keepFiles(s, cache, map[string][]byte{name: text})
+}
+
+// keepFiles writes those files into a folder that it does not have.
+func keepFiles(s State, folder string, files map[string][]byte) error {
+	for name, text := range files {
+		file := filepath.Join(folder, name)
+		if have, err := s.FS.ReadFile(file); err == nil && bytes.Equal(have, text) {
+			continue
+		}
+		if err := cmp.Or(s.FS.MkdirAll(filepath.Dir(file)), s.FS.WriteFile(file, text)); err != nil {
+			return err
+		}
 	}
-	return file, s.FS.WriteFile(file, text)
+	return nil
 }
 
 // lookPath finds a program as a shell does: a path, or a name in PATH.

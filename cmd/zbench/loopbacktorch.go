@@ -206,16 +206,5 @@ func keepPython(s State, cache string) (string, error) {
 		_, _ = fmt.Fprintf(h, "%s %d\n%s\n", name, len(text), text)
 	}
 	folder := filepath.Join(cache, "torch-"+hex.EncodeToString(h.Sum(nil)[:8]))
-	for name, text := range texts {
-		if have, err := s.FS.ReadFile(filepath.Join(folder, name)); err == nil && string(have) == string(text) {
-			continue
-		}
-		if err := s.FS.MkdirAll(folder); err != nil {
-			return "", err
-		}
-		if err := s.FS.WriteFile(filepath.Join(folder, name), text); err != nil {
-			return "", err
-		}
-	}
-	return folder, nil
+	return folder, keepFiles(s, folder, texts)
 }

@@ -17,6 +17,7 @@ import (
 	"zbench/bench/fleet/rails"
 	"zbench/bench/folder"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 )
 
 // railsOptions are the options of rails.
@@ -117,13 +118,7 @@ func newRails(s State) *cobra.Command {
 
 // input is the number of inputs that were given; with none zbench measures.
 func (o *railsOptions) input() int {
-	given := 0
-	for _, name := range []string{o.matrix, o.logs, o.times} {
-		if name != "" {
-			given++
-		}
-	}
-	return given
+	return slice.Count([]string{o.matrix, o.logs, o.times}, func(name string) bool { return name != "" })
 }
 
 // runRails judges what others measured.

@@ -19,6 +19,7 @@ import (
 	"zbench/bench/folder"
 	"zbench/bench/plan"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/spec"
 	"zbench/bench/unit"
 	"zbench/internal/launch"
@@ -40,14 +41,8 @@ func addMeasureFlags(cmd *cobra.Command, o *railsOptions) {
 
 // measuring are the flags of a measurement that were given.
 func measuring(cmd *cobra.Command) []string {
-	var given []string
 	names := slices.Concat(worldFlags, launchFlags, deadlineFlags, []string{"size", "launches", "rounds", "profile", "leaves"})
-	for _, name := range names {
-		if cmd.Flags().Changed(name) {
-			given = append(given, name)
-		}
-	}
-	return given
+	return slice.Where(names, func(name string) bool { return cmd.Flags().Changed(name) })
 }
 
 // measure surveys the world, or starts the processes that do.
@@ -107,7 +102,7 @@ func withPairs(u *engine.Setup) error {
 	}
 	f, err := fabric.ByName(u.Spec.Fabric)
 	if err == nil {
-		u.Machine, err = f.Resolve(u.Spec.World, fabric.Conditions{Seed: u.Spec.Seed, Faults: u.Spec.Faults, Strides: u.Spec.Sweep.Strides, Pairs: true})
+		u.Machine, err = f.Resolve(u.Spec.World, fabric.Conditions{Seed: u.Spec.Seed, Faults: u.Spec.Faults, Groups: u.Spec.Sweep.Groups, Strides: u.Spec.Sweep.Strides, Pairs: true})
 	}
 	return err
 }

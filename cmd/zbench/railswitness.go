@@ -95,20 +95,7 @@ func readTopologies(s State, name string) ([]*topo.Node, error) {
 			return nil, usagef(next, "--topo %s has no topo.json", name)
 		}
 	}
-	var out []*topo.Node
-	for _, file := range files {
-		text, err := readText(s, "--topo", file)
-		if err != nil {
-			return nil, err
-		}
-		noteEdited(s, file, text)
-		n, err := topo.Load(text)
-		if err != nil {
-			return nil, usagef(next, "--topo %s: %w", file, err)
-		}
-		out = append(out, n)
-	}
-	return out, nil
+	return loadNodes(s, "--topo", "--topo ", next, files)
 }
 
 func (w *witnesses) readScreen(s State, dir string) error {

@@ -28,7 +28,7 @@ import (
 const (
 	// headBytes are looked at to tell what a file is.
 	headBytes = 200
-	// maxPiped is how much of a record is read from what has no size: a pipe or a
+	// maxPiped is how much of a record is read from a file without a size: a pipe or a
 	// device.
 	maxPiped = 256 << 20
 )
@@ -296,6 +296,16 @@ func oneArg(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != 1 {
 			return usagef("`"+cmd.CommandPath()+" --help` shows the usage", "%s takes %s, got %d arguments", cmd.CommandPath(), what, len(args))
+		}
+		return nil
+	}
+}
+
+// someArgs refuses a command without arguments.
+func someArgs(hint, message string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return usagef(hint, "%s", message)
 		}
 		return nil
 	}

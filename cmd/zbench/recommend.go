@@ -43,12 +43,7 @@ in which Megatron prints its buckets. --trace takes all of it from a trace.
 		Example: `  zbench recommend DIR --framework megatron --preset llama3-8b --step-ms 900
   zbench recommend all_reduce.log --framework ddp --params params.csv --backward-ms 80
   zbench recommend DIR --config train.sh --preset zaya1-base`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usagef("`zbench recommend all_reduce.log --framework ddp --preset llama3-8b`", "recommend needs at least one record or log")
-			}
-			return nil
-		},
+		Args: someArgs("`zbench recommend all_reduce.log --framework ddp --preset llama3-8b`", "recommend needs at least one record or log"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := checkFormat(to.format, listedBy("recommend")); err != nil {
 				return err

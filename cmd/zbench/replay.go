@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -62,12 +61,14 @@ job: no other setting is tried, and the exit code is 6. A trace without RECORD
 and --framework is replayed alone.
 
 A step is computation on one stream of each GPU and the trainer's messages on
-another. A message is launched when computation has come to its last gradient;
-computation waits where the trainer's does. Computation is a kernel of one
-thread that spins for the time of the microbatch: it takes no memory bandwidth,
-and nothing that messages slow down. So what is measured is the messages, their
-order, and what of them is not hidden. No figure of the prediction enters a
-verdict; it stands beside the measurement.
+others, one for each communicator: those of experts (--ep) and of optimizer
+instances (--instances) run beside the rest, as the trainer's do. A message is
+launched when computation has come to its last gradient; computation waits
+where the trainer's does. Computation is a kernel of one thread that spins for
+the time of the microbatch: it takes no memory bandwidth, and nothing that
+messages slow down. So what is measured is the messages, their order, and what
+of them is not hidden. No figure of the prediction enters a verdict; it stands
+beside the measurement.
 
 --compute triad (or gemm) measures also what computation that uses the GPU and
 messages take from each other: the computation of steps with a kernel that goes
@@ -150,7 +151,8 @@ type asked struct {
 	plan     *advice.Question
 	elements []int64
 	want     spec.Spec
-	axes     plan.Axes
+	// stages is the number of pipeline stages.
+	stages int
 }
 
 // isTrace tells whether a file, or one of a folder that is not a record's, has the calls of a job.
@@ -228,6 +230,7 @@ func (o *replayOptions) compare(s State, cmd *cobra.Command, a *asked, records [
 		}
 		a.elements = append(a.elements, n)
 	}
+	a.stages = q.Stages()
 	if len(records) == 0 {
 		a.plan = q
 		return nil
@@ -259,41 +262,43 @@ func (o *replayOptions) compare(s State, cmd *cobra.Command, a *asked, records [
 	return err
 }
 
-// calls are the collectives of all steps, the ranks that make them together, and how far apart those lie.
-func (a *asked) calls(world int) (collectives []string, ranks, apart int) {
+// ranks is the number of ranks that the job of the steps has.
+func (a *asked) ranks() int {
 	if a.advice != nil {
-		for _, u := range a.advice.Answer.Curves {
-			collectives = append(collectives, u.Collective)
-		}
-		ranks, apart = a.advice.Answer.Advised.DP, a.advice.Answer.Advised.TP
+		return a.advice.Answer.Advised.DP * max(1, a.advice.Answer.Advised.TP) * a.stages
 	}
-	if a.own != nil {
-		for _, n := range a.own.Nodes {
-			if n.Call != nil {
-				collectives = append(collectives, n.Call.Collective)
-			}
+	n := a.own.World
+	for _, node := range a.own.Nodes {
+		if node.Call != nil && a.own.World == 0 {
+			g := a.own.Groups[node.Call.Group]
+			n = max(n, g.Size*max(1, g.Apart()))
 		}
-		ranks, apart = cmp.Or(ranks, a.own.Ranks, world), cmp.Or(apart, a.own.Apart)
 	}
-	slices.Sort(collectives)
-	return slices.Compact(collectives), ranks, max(1, apart)
+	return n
 }
 
-// place makes the request of the world the launch's, with the communicators of the data-parallel ranks.
-func (a *asked) place(w spec.World) error {
+// place makes the request of the steps' world, with the communicators and the collectives of their messages.
+func (a *asked) place(w spec.World, cases []plan.Case) {
 	a.want.World = w
-	collectives, ranks, apart := a.calls(w.Size())
 	sweep := *a.want.Sweep
-	sweep.Collectives, sweep.Sizes, sweep.Groups, sweep.Scales, sweep.Strides = collectives, nil, nil, nil, nil
+	sweep.Collectives, sweep.Sizes, sweep.Groups, sweep.Scales, sweep.Strides = nil, nil, nil, nil, nil
 	sweep.MinBytes, sweep.MaxBytes, sweep.Factor, sweep.StepBytes, sweep.GraphLaunches = 1<<20, 1<<20, 2, 0, 0
-	if n := w.Size(); apart > 1 && n == ranks*apart {
-		sweep.Strides = []int{apart}
-	} else if n != ranks {
-		return usagef("give the --nodes and --gpus-per-node of the record or the trace, and --tp where a copy of the model takes several ranks",
-			"%d ranks reduce a gradient together, and the world has %d", ranks, n)
+	for _, c := range cases {
+		sweep.Collectives = append(sweep.Collectives, c.Collective.Name)
+		if c.Split.Group > 0 {
+			sweep.Groups = append(sweep.Groups, c.Split.Group)
+		}
+		if c.Split.Stride > 0 {
+			sweep.Strides = append(sweep.Strides, c.Split.Stride)
+		}
 	}
-	a.want.Sweep, a.axes = &sweep, plan.Axes{World: w, Strides: sweep.Strides}
-	return nil
+	slices.Sort(sweep.Collectives)
+	sweep.Collectives = slices.Compact(sweep.Collectives)
+	for _, list := range []*[]int{&sweep.Groups, &sweep.Strides} {
+		slices.Sort(*list)
+		*list = slices.Compact(*list)
+	}
+	a.want.Sweep = &sweep
 }
 
 // replay takes the steps, or starts the processes that do.
@@ -374,17 +379,15 @@ func (o *replayOptions) measure(ctx context.Context, s State, a *asked, w spec.W
 	if err != nil {
 		return err
 	}
-	if err = a.planned(u.Spec.World); err == nil {
-		err = a.place(u.Spec.World)
+	if err = a.planned(u.Spec.World); err != nil {
+		return err
 	}
+	steps, cases, err := a.steps(u.Spec.World)
 	if err != nil {
 		return err
 	}
-	if u, err = e.Prepare(a.want); err != nil { // with the communicators
-		return err
-	}
-	steps, cases, err := a.steps()
-	if err == nil {
+	a.place(u.Spec.World, cases)
+	if u, err = e.Prepare(a.want); err == nil { // with the communicators
 		err = withPairs(u)
 	}
 	if err != nil {
@@ -448,9 +451,9 @@ func (o *replayOptions) survey(ctx context.Context, s State, u *engine.Setup, d 
 // lateLaunches is how many single launches show which rank is late.
 const lateLaunches = 32
 
-// launches looks for the late rank by single launches of a step's message, where one communicator has all ranks.
+// launches looks for the late rank by single launches of a step's message.
 func launches(ctx context.Context, d plan.Driver, message plan.Case, doc *replay.Document) error {
-	if doc.Messages == nil || message.Comms().Count != 1 {
+	if doc.Messages == nil {
 		return nil
 	}
 	if _, err := plan.Prepare(ctx, d, plan.Preparation{Case: message, Warmup: 1}); err != nil {
@@ -458,32 +461,32 @@ func launches(ctx context.Context, d plan.Driver, message plan.Case, doc *replay
 	}
 	seconds, err := d.Isolated(ctx, lateLaunches)
 	if err == nil {
-		doc.Messages.Launched(seconds, lateLaunches)
+		doc.Messages.Launched(seconds, lateLaunches, message.Comms())
 	}
 	return err
 }
 
 // steps are those of the turns, of which the last is the first again, then that of the trace, and the cases of all
 // their messages.
-func (a *asked) steps() (steps []*plan.Step, cases []plan.Case, err error) {
-	inPlace := map[string]bool{}
-	var all [][]trace.Node
-	for _, t := range a.turns {
-		all = append(all, t.Nodes)
+func (a *asked) steps(w spec.World) (steps []*plan.Step, cases []plan.Case, err error) {
+	if n := w.Size(); n != a.ranks() {
+		return nil, nil, usagef("give the --nodes and --gpus-per-node of the record or the trace, and --tp and --pp where a copy of the model takes several ranks",
+			"the steps are of a job of %d ranks, and the world has %d", a.ranks(), n)
 	}
+	inPlace := map[string]bool{}
+	all := a.turns
 	if a.advice != nil {
 		for _, u := range a.advice.Answer.Curves {
 			inPlace[u.Collective] = u.InPlace
 		}
 	}
 	if a.own != nil {
-		all = append(all, a.own.Nodes)
+		all = append(slices.Clip(all), advice.Turn{Nodes: a.own.Nodes, Groups: a.own.Groups})
 	}
-	find := replay.Finder(a.axes, inPlace)
-	for _, nodes := range all {
-		one, err := replay.Schedule(nodes, find)
+	for _, t := range all {
+		one, err := replay.Schedule(t.Nodes, replay.Finder(w, t.Groups, inPlace))
 		if err != nil {
-			return nil, nil, exit.With(exit.Run, err, "give other --settings")
+			return nil, nil, err
 		}
 		steps, cases = append(steps, one), append(cases, one.Cases...)
 	}
@@ -589,7 +592,7 @@ func (o *replayOptions) prepare(ctx context.Context, player plan.Player, a *aske
 func (o *replayOptions) messages(ctx context.Context, p plan.Player, free int, step *plan.Step, doc *replay.Document) error {
 	err := stage(ctx, p, free, replay.Bare(step))
 	if err == nil {
-		doc.Messages, err = replay.TakeMessages(ctx, p, 0, free, len(step.Sends))
+		doc.Messages, err = replay.TakeMessages(ctx, p, 0, free, step)
 	}
 	if err != nil || o.compute == computeSpin {
 		return err

@@ -48,6 +48,16 @@ func addRunFlags(cmd *cobra.Command, o *runOptions) {
 	f.StringVar(&o.file, "spec", "", "run the request in this file or folder: a results.json, a journal.jsonl or a spec; other flags change it")
 }
 
+// kept is the request of the folder to resume, else the one that was asked for.
+func (o *runOptions) kept(s State) spec.Spec {
+	if o.resume != "" {
+		if j, err := engine.ReadFolder(s.FS, o.resume); err == nil && j.Header.Record.Spec != nil && j.Header.Record.Spec.Benchmark == o.want.Benchmark {
+			return *j.Header.Record.Spec // else resuming says what is wrong with the folder
+		}
+	}
+	return o.want
+}
+
 // engine is an engine with this machine's file system and clock.
 func (o *runOptions) engine(s State) (*engine.Engine, error) {
 	when, err := created(s)

@@ -23,7 +23,7 @@ type signalling struct {
 func (w *signalling) Write(p []byte) (int, error) {
 	if strings.HasPrefix(string(p), "[3/") {
 		w.signals <- "interrupt"
-		// Who took it cancels before the sweep, which is short, continues.
+		// The receiver cancels before the sweep, which is short, continues.
 		time.Sleep(20 * time.Millisecond)
 	}
 	return w.Buffer.Write(p)

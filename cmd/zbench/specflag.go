@@ -14,6 +14,7 @@ import (
 	"zbench/bench/collective"
 	"zbench/bench/engine"
 	"zbench/bench/fabric"
+	"zbench/bench/slice"
 	"zbench/bench/spec"
 	"zbench/bench/spell"
 	"zbench/bench/unit"
@@ -76,61 +77,46 @@ func last[T any](set func(*T, string) error) func(*T, []string) error {
 	return func(s *T, values []string) error { return set(s, values[len(values)-1]) }
 }
 
-func bytesFlag(letter, name, fallback, meaning string, of func(*spec.Spec) *int64) specFlag {
+// valueFlag is a flag of one value, as parse reads it and show writes it.
+func valueFlag[V any](letter, name, unit, fallback, meaning string, of func(*spec.Spec) *V, parse func(string) (V, error), show func(V) string) specFlag {
 	return specFlag{
-		letter: letter, name: name, unit: "bytes", fallback: fallback, meaning: meaning,
+		letter: letter, name: name, unit: unit, fallback: fallback, meaning: meaning,
 		set: last(func(s *spec.Spec, v string) (err error) {
-			*of(s), err = unit.ParseBytes(v)
+			*of(s), err = parse(v)
 			return err
 		}),
-		show: func(s *spec.Spec) []string { return []string{strconv.FormatInt(*of(s), 10)} },
+		show: func(s *spec.Spec) []string { return []string{show(*of(s))} },
 	}
 }
 
+func bytesFlag(letter, name, fallback, meaning string, of func(*spec.Spec) *int64) specFlag {
+	return valueFlag(letter, name, "bytes", fallback, meaning, of, unit.ParseBytes, bytesText)
+}
+
 func intFlag(letter, name, unit, fallback, meaning string, of func(*spec.Spec) *int) specFlag {
-	return specFlag{
-		letter: letter, name: name, unit: unit, fallback: fallback, meaning: meaning,
-		set:  last(func(s *spec.Spec, v string) error { return setInt(of(s), v) }),
-		show: func(s *spec.Spec) []string { return []string{strconv.Itoa(*of(s))} },
-	}
+	return valueFlag(letter, name, unit, fallback, meaning, of, natural, strconv.Itoa)
 }
 
 // wholeFlag is a number that zbench checks when it prepares the sweep.
 func wholeFlag(name, fallback, meaning string, of func(*spec.Spec) *int) specFlag {
-	f := intFlag("", name, "int", fallback, meaning, of)
-	f.set = last(func(s *spec.Spec, v string) (err error) {
-		*of(s), err = strconv.Atoi(v)
-		return err
-	})
-	return f
+	return valueFlag("", name, "int", fallback, meaning, of, strconv.Atoi, strconv.Itoa)
 }
 
 func floatFlag(name, unit, fallback, meaning string, of func(*spec.Spec) *float64) specFlag {
-	return specFlag{
-		name: name, unit: unit, fallback: fallback, meaning: meaning,
-		set:  last(func(s *spec.Spec, v string) error { return setFloat(of(s), v) }),
-		show: func(s *spec.Spec) []string { return []string{strconv.FormatFloat(*of(s), 'g', -1, 64)} },
-	}
+	return valueFlag("", name, unit, fallback, meaning, of, notNegative, func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) })
 }
 
 func textFlag(name, fallback, meaning string, of func(*spec.Spec) *string) specFlag {
-	return specFlag{
-		name: name, unit: "string", fallback: fallback, meaning: meaning,
-		set:  last(func(s *spec.Spec, v string) error { *of(s) = v; return nil }),
-		show: func(s *spec.Spec) []string { return []string{*of(s)} },
-	}
+	return valueFlag("", name, "string", fallback, meaning, of, func(v string) (string, error) { return v, nil }, same)
 }
 
 // nameFlag is a name in any spelling; an unknown one is refused when the run is
 // prepared, with what lists the known.
 func nameFlag(name, fallback, meaning string, known []string, of func(*spec.Spec) *string) specFlag {
-	f := textFlag(name, fallback, meaning, of)
-	f.set = last(func(s *spec.Spec, v string) error {
+	return valueFlag("", name, "string", fallback, meaning, of, func(v string) (string, error) {
 		own, _ := spell.Match(known, v)
-		*of(s) = cmp.Or(own, v)
-		return nil
-	})
-	return f
+		return cmp.Or(own, v), nil
+	}, same)
 }
 
 func boolFlag(name, meaning string, of func(*spec.Spec) *bool) specFlag {
@@ -149,47 +135,47 @@ func boolFlag(name, meaning string, of func(*spec.Spec) *bool) specFlag {
 	}
 }
 
-func listFlag(name, meaning string, of func(*spec.Spec) *[]int) specFlag {
+func listFlag[V any](name, unit, meaning string, of func(*spec.Spec) *[]V, parse func(string) (V, error), show func(V) string) specFlag {
 	return specFlag{
-		name: name, unit: "intSlice", meaning: meaning,
+		name: name, unit: unit, meaning: meaning,
 		set: func(s *spec.Spec, values []string) error {
-			var list []int
-			for v := range strings.SplitSeq(strings.Join(values, ","), ",") {
-				n, err := strconv.Atoi(v)
+			var list []V
+			for text := range strings.SplitSeq(strings.Join(values, ","), ",") {
+				v, err := parse(text)
 				if err != nil {
 					return err
 				}
-				list = append(list, n)
+				list = append(list, v)
 			}
 			*of(s) = list
 			return nil
 		},
-		show: func(s *spec.Spec) []string {
-			var list []string
-			for _, n := range *of(s) {
-				list = append(list, strconv.Itoa(n))
-			}
-			return list
-		},
+		show: func(s *spec.Spec) []string { return slice.Map(*of(s), show) },
 	}
 }
 
-func setInt(to *int, v string) error {
-	n, err := strconv.Atoi(strings.TrimSpace(v))
+func numbersFlag(name, meaning string, of func(*spec.Spec) *[]int) specFlag {
+	return listFlag(name, "intSlice", meaning, of, strconv.Atoi, strconv.Itoa)
+}
+
+func same(text string) string { return text }
+
+func bytesText(n int64) string { return strconv.FormatInt(n, 10) }
+
+func natural(text string) (int, error) {
+	n, err := strconv.Atoi(strings.TrimSpace(text))
 	if err != nil || n < 0 {
-		return fmt.Errorf("%q is not a whole number from 0", v)
+		return 0, fmt.Errorf("%q is not a whole number from 0", text)
 	}
-	*to = n
-	return nil
+	return n, nil
 }
 
-func setFloat(to *float64, v string) error {
-	f, err := strconv.ParseFloat(strings.TrimSpace(v), 64)
+func notNegative(text string) (float64, error) {
+	f, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
 	if err != nil || !(f >= 0) {
-		return fmt.Errorf("%q is not a number from 0", v)
+		return 0, fmt.Errorf("%q is not a number from 0", text)
 	}
-	*to = f
-	return nil
+	return f, nil
 }
 
 // text is the value for a message.
@@ -283,22 +269,10 @@ var peerFlags = []specFlag{
 	optional(bytesFlag("i", "stepbytes", "0", "each size is this more than the one before, instead of -f", func(s *spec.Spec) *int64 { return &s.Sweep.StepBytes })),
 	intFlag("n", "iters", "launches", "20", "launches in a burst", func(s *spec.Spec) *int { return &s.Sweep.Iterations }),
 	intFlag("w", "warmup_iters", "launches", "5", "launches before the first burst, not timed", func(s *spec.Spec) *int { return &s.Sweep.Warmup }),
-	{
-		letter: "d", name: "datatype", unit: "name", fallback: "float", meaning: "element type, several as float,bfloat16, or all (zbench list dtypes)",
-		set: last(func(s *spec.Spec, v string) (err error) {
-			_, s.Sweep.Dtype, err = collective.DtypesByName(v)
-			return err
-		}),
-		show: func(s *spec.Spec) []string { return []string{s.Sweep.Dtype} },
-	},
-	{
-		letter: "o", name: "op", unit: "name", fallback: "sum", meaning: "reduction operator, several as sum,max, or all (zbench list ops)",
-		set: last(func(s *spec.Spec, v string) (err error) {
-			_, s.Sweep.Op, err = collective.OpsByName(v)
-			return err
-		}),
-		show: func(s *spec.Spec) []string { return []string{s.Sweep.Op} },
-	},
+	valueFlag("d", "datatype", "name", "float", "element type, several as float,bfloat16, or all (zbench list dtypes)",
+		func(s *spec.Spec) *string { return &s.Sweep.Dtype }, func(v string) (string, error) { _, text, err := collective.DtypesByName(v); return text, err }, same),
+	valueFlag("o", "op", "name", "sum", "reduction operator, several as sum,max, or all (zbench list ops)",
+		func(s *spec.Spec) *string { return &s.Sweep.Op }, func(v string) (string, error) { _, text, err := collective.OpsByName(v); return text, err }, same),
 	intFlag("c", "check", "launches", "1", "launches whose result is verified", func(s *spec.Spec) *int { return &s.Sweep.Checks }),
 	factual(intFlag("g", "ngpus", "GPUs", "1", "GPUs that one process drives", func(s *spec.Spec) *int { return &s.World.GPUsPerProcess })),
 	optional(intFlag("G", "hipgraph", "replays", "0", "capture a burst's launches into a graph and replay it this many times; bursts only", func(s *spec.Spec) *int { return &s.Sweep.GraphLaunches })),
@@ -306,27 +280,7 @@ var peerFlags = []specFlag{
 
 // ownFlags are zbench's: rccl-tests has no such flags.
 var ownFlags = []specFlag{
-	{
-		name: "sizes", unit: "list", meaning: "measure these total sizes instead of those of -b, -e, -f and -i: 64K,1M,8M",
-		set: func(s *spec.Spec, values []string) error {
-			s.Sweep.Sizes = nil
-			for text := range strings.SplitSeq(strings.Join(values, ","), ",") {
-				size, err := unit.ParseBytes(text)
-				if err != nil {
-					return err
-				}
-				s.Sweep.Sizes = append(s.Sweep.Sizes, size)
-			}
-			return nil
-		},
-		show: func(s *spec.Spec) []string {
-			var list []string
-			for _, size := range s.Sweep.Sizes {
-				list = append(list, strconv.FormatInt(size, 10))
-			}
-			return list
-		},
-	},
+	listFlag("sizes", "list", "measure these total sizes instead of those of -b, -e, -f and -i: 64K,1M,8M", func(s *spec.Spec) *[]int64 { return &s.Sweep.Sizes }, unit.ParseBytes, bytesText),
 	floatFlag("precision", "share", "0.01", "precision that ends a timing: half the 95 % interval over the median", func(s *spec.Spec) *float64 { return &s.Sweep.Precision }),
 	floatFlag("max-time", "seconds", "0.4", "measured time after which a timing of a case ends", func(s *spec.Spec) *float64 { return &s.Sweep.MaxTime }),
 	{
@@ -348,47 +302,26 @@ var ownFlags = []specFlag{
 			return nil
 		},
 	},
-	{
-		name: "cache", unit: "name", fallback: engine.Cold, meaning: "cold: buffers rotate over twice the last level of cache; warm: they do not",
-		set: last(func(s *spec.Spec, v string) error {
-			if v != engine.Cold && v != engine.Warm {
-				return fmt.Errorf("%q is not one of %s, %s", v, engine.Cold, engine.Warm)
-			}
-			s.Sweep.Cache = v
-			return nil
-		}),
-		show: func(s *spec.Spec) []string { return []string{s.Sweep.Cache} },
-	},
+	valueFlag("", "cache", "name", engine.Cold, "cold: buffers rotate over twice the last level of cache; warm: they do not", func(s *spec.Spec) *string { return &s.Sweep.Cache }, func(v string) (string, error) {
+		if v != engine.Cold && v != engine.Warm {
+			return "", fmt.Errorf("%q is not one of %s, %s", v, engine.Cold, engine.Warm)
+		}
+		return v, nil
+	}, same),
 	bytesFlag("", "verify-budget", "256M", "on the loopback, verify if all ranks' buffers fit into this", func(s *spec.Spec) *int64 { return &s.Sweep.VerifyBudget }),
 	factual(wholeFlag("nodes", "1", "number of nodes", func(s *spec.Spec) *int { return &s.World.Nodes })),
 	factual(optional(wholeFlag("gpus-per-node", "0", "GPUs used on each node (default all)", func(s *spec.Spec) *int { return &s.World.GPUsPerNode }))),
-	{
-		name: "ranks-per-gpu", unit: "int", meaning: "ranks that share each GPU (NCCL 2.30, NCCL_MULTI_RANK_GPU_ENABLE=1; default 1)",
-		set: last(func(s *spec.Spec, v string) error {
-			n, err := strconv.Atoi(v)
-			if err == nil && n < 1 {
-				err = fmt.Errorf("%d: it must be at least 1", n)
-			}
-			s.World.RanksPerGPU = max(0, n)
-			return err
-		}),
-		show: func(s *spec.Spec) []string {
-			if s.World.RanksPerGPU == 0 {
-				return nil
-			}
-			return []string{strconv.Itoa(s.World.RanksPerGPU)}
-		},
-	},
+	optional(valueFlag("", "ranks-per-gpu", "int", "", "ranks that share each GPU (NCCL 2.30, NCCL_MULTI_RANK_GPU_ENABLE=1; default 1)", func(s *spec.Spec) *int { return &s.World.RanksPerGPU }, func(v string) (int, error) {
+		n, err := strconv.Atoi(v)
+		if err == nil && n < 1 {
+			err = fmt.Errorf("%d: it must be at least 1", n)
+		}
+		return max(0, n), err
+	}, strconv.Itoa)),
 	factual(nameFlag("fabric", fabric.Default, "hardware to simulate (zbench list fabrics)", fabric.Names(), func(s *spec.Spec) *string { return &s.Fabric })),
 	factual(textFlag("backend", "auto", "libraries: auto, "+strings.Join(native.Backends(), ", "), func(s *spec.Spec) *string { return &s.Backend })),
-	{
-		name: "seed", unit: "uint64", fallback: "1", meaning: "seed of the simulated noise and of the verification's data", fact: true,
-		set: last(func(s *spec.Spec, v string) (err error) {
-			s.Seed, err = strconv.ParseUint(v, 0, 64)
-			return err
-		}),
-		show: func(s *spec.Spec) []string { return []string{strconv.FormatUint(s.Seed, 10)} },
-	},
+	factual(valueFlag("", "seed", "uint64", "1", "seed of the simulated noise and of the verification's data", func(s *spec.Spec) *uint64 { return &s.Seed },
+		func(v string) (uint64, error) { return strconv.ParseUint(v, 0, 64) }, func(v uint64) string { return strconv.FormatUint(v, 10) })),
 	{
 		name: "fault", unit: "stringArray", meaning: "plant a fault into the simulation (zbench list faults); may be repeated", fact: true,
 		set: func(s *spec.Spec, v []string) error {
@@ -400,9 +333,9 @@ var ownFlags = []specFlag{
 		},
 		show: func(s *spec.Spec) []string { return s.Faults },
 	},
-	listFlag("groups", "also run all disjoint groups of this many GPUs of all nodes at once: 2,4,8", func(s *spec.Spec) *[]int { return &s.Sweep.Groups }),
-	listFlag("strides", "also run all groups of ranks with these strides at once, as expert or tensor parallelism forms them: 2,8", func(s *spec.Spec) *[]int { return &s.Sweep.Strides }),
-	listFlag("scale", "also run only the first 1, 2, 4 … nodes while the others wait: 1,2,4", func(s *spec.Spec) *[]int { return &s.Sweep.Scales }),
+	numbersFlag("groups", "also run all disjoint groups of this many neighbouring GPUs at once, of a node or of several: 2,8,16", func(s *spec.Spec) *[]int { return &s.Sweep.Groups }),
+	numbersFlag("strides", "also run all groups of ranks with these strides at once, as expert or tensor parallelism forms them: 2,8", func(s *spec.Spec) *[]int { return &s.Sweep.Strides }),
+	numbersFlag("scale", "also run only the first 1, 2, 4 … nodes while the others wait: 1,2,4", func(s *spec.Spec) *[]int { return &s.Sweep.Scales }),
 	boolFlag("keep-samples", fmt.Sprintf("write samples.f32 above %d ranks too", engine.SamplesRanks), func(s *spec.Spec) *bool { return &s.Sweep.KeepSamples }),
 	boolFlag(fixedSizes, "with a model: measure only the sizes of -b, -e, -f and -i, without those added for the bucket size", func(s *spec.Spec) *bool { return &s.Sweep.FixedSizes }),
 }

@@ -98,18 +98,9 @@ func runDrift(s State, files []string, o topoOptions) error {
 	if err := checkFormat(o.format, listedBy("topo")); err != nil {
 		return err
 	}
-	var nodes []*topo.Node
-	for _, name := range files {
-		text, err := readText(s, "topo", name)
-		if err != nil {
-			return err
-		}
-		noteEdited(s, name, text)
-		n, err := topo.Load(text)
-		if err != nil {
-			return usagef("`zbench topo --format json > NODE.json` writes one", "%s: %w", name, err)
-		}
-		nodes = append(nodes, n)
+	nodes, err := loadNodes(s, "topo", "", "`zbench topo --format json > NODE.json` writes one", files)
+	if err != nil {
+		return err
 	}
 	d, err := topo.Compare(nodes)
 	if err != nil {
@@ -120,6 +111,23 @@ func runDrift(s State, files []string, o topoOptions) error {
 		r.verdict = quietError{exit.Regression}
 	}
 	return s.deliver(o.output, r)
+}
+
+// loadNodes reads nodes' topo.json. Errors have of before the file's name, and say what is next.
+func loadNodes(s State, option, of, next string, files []string) (nodes []*topo.Node, err error) {
+	for _, name := range files {
+		text, err := readText(s, option, name)
+		if err != nil {
+			return nil, err
+		}
+		noteEdited(s, name, text)
+		n, err := topo.Load(text)
+		if err != nil {
+			return nil, usagef(next, "%s%s: %w", of, name, err)
+		}
+		nodes = append(nodes, n)
+	}
+	return nodes, nil
 }
 
 // readTopo reads what the options name.

@@ -41,13 +41,8 @@ waiting for peers: a trace is not a curve, and no bandwidth is made of it.
 
 The exit code is 0, and 6 where no file has a collective.`,
 		Example: "  zbench trace rank0.pt.trace.json.gz\n  zbench trace TRACES --out trace",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usagef("`zbench trace --help` lists what it reads", "trace needs a file, or a folder with a file a rank")
-			}
-			return nil
-		},
-		RunE: func(_ *cobra.Command, args []string) error { return runTrace(s, args, o, chakra) },
+		Args:    someArgs("`zbench trace --help` lists what it reads", "trace needs a file, or a folder with a file a rank"),
+		RunE:    func(_ *cobra.Command, args []string) error { return runTrace(s, args, o, chakra) },
 	}
 	f := cmd.Flags()
 	o.addFlags(f, "folder to create for trace.json, report.html, requests of sweeps for --spec, and the gradients' params.csv")

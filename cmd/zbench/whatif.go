@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"zbench/bench/slice"
 	"zbench/bench/unit"
 )
 
@@ -36,21 +37,11 @@ var lateness = []string{"late_gpu", "late_node"}
 
 // changesOf reads the texts of --what-if.
 func changesOf(texts, faults []string) (all []change, err error) {
+	if at := slices.Index(texts, allChanges); at >= 0 {
+		each := slice.Map(faults, func(f string) string { return "no " + f })
+		texts = slices.Replace(slices.Clone(texts), at, at+1, append(each, "no noise", "bucket 100M", "bucket 400M")...)
+	}
 	for _, text := range texts {
-		if text == allChanges {
-			for _, f := range faults {
-				all = append(all, change{text: "no " + f, faults: without(faults, func(o string) bool { return o == f })})
-			}
-			all = append(all, change{text: "no noise", faults: quiet(faults)})
-			for _, size := range []string{"100M", "400M"} {
-				one, err := changeOf("bucket "+size, faults)
-				if err != nil {
-					return nil, err
-				}
-				all = append(all, one)
-			}
-			continue
-		}
 		one, err := changeOf(text, faults)
 		if err != nil {
 			return nil, err

@@ -377,7 +377,7 @@ func (w *world) gather(ctx context.Context, s State, with *opening) error {
 // inOrder checks that the ranks of each node follow one another: the groups of a node's
 // GPUs are made of consecutive ranks.
 func (w *world) inOrder(with *opening) error {
-	if len(with.Machine) > 0 {
+	if with.Backend == "loopback" {
 		return nil // the nodes are simulated, wherever the processes run
 	}
 	perNode := max(with.World.GPUsPerNode/max(with.World.GPUsPerProcess, 1), 1)
@@ -445,7 +445,7 @@ func (o *collectivesOptions) follow(ctx context.Context, s State, role launch.Ro
 		settle = s.Light()
 	}
 	defer context.AfterFunc(ctx, func() { _ = f.Stop() })() // a leader that is gone ends the run anyway
-	var own *collectivesDriver
+	var own followed
 	err = plan.FollowOpening(ctx, func(ctx context.Context) (plan.Process, json.RawMessage, error) {
 		var text json.RawMessage
 		var failed error
@@ -474,6 +474,12 @@ func (o *collectivesOptions) follow(ctx context.Context, s State, role launch.Ro
 		return o.once(role, fmt.Errorf("process %d on %s: %w", role.Rank, s.Hostname(), err))
 	}
 	return nil
+}
+
+// followed is what a follower has opened.
+type followed interface {
+	plan.Process
+	Close() error
 }
 
 // settling is the connection to the leader of a process that settles once it has opened its
@@ -513,8 +519,11 @@ func (*collectivesOptions) once(role launch.Role, err error) error {
 }
 
 // openFollower opens the ranks of this process as the leader's welcome says.
-func (o *collectivesOptions) openFollower(ctx context.Context, s State, role launch.Role, with *opening) (*collectivesDriver, json.RawMessage, error) {
+func (o *collectivesOptions) openFollower(ctx context.Context, s State, role launch.Role, with *opening) (followed, json.RawMessage, error) {
 	heard := s.Now()
+	if with.Kernels != nil {
+		return o.openNode(ctx, s, role, with)
+	}
 	if with.Arena != "" {
 		if _, err := s.FS.Stat(with.Arena); err != nil {
 			return nil, nil, fmt.Errorf("%w: the leader's file %s is not there: all processes of a simulation must run on one machine", native.ErrUnavailable, with.Arena)

@@ -2,9 +2,13 @@ package gemm
 
 import (
 	"errors"
+	"fmt"
+	"strconv"
+	"strings"
 
 	"zbench/bench/engine"
 	"zbench/bench/exit"
+	"zbench/bench/fabric"
 	method "zbench/bench/gemm"
 	"zbench/bench/kernel"
 	"zbench/bench/spec"
@@ -37,11 +41,10 @@ func begin(o hbm.Opening) (*engine.Kernels, error) {
 	case len(o.Spec.Faults) > 0 && !loopback:
 		return nil, exit.Usagef("give --backend loopback", "--fault needs the loopback: it plants a simulated fault")
 	case loopback:
-		n := k.Device + 1
-		if k.Reachable {
-			n = loopbackGPUs
+		var err error
+		if o.Native.Machine, err = simulated(o); err != nil {
+			return nil, exit.UsageError(err, "`zbench list faults`; "+o.Help)
 		}
-		o.Native.Machine = Machine(n, o.Spec.Faults)
 	}
 	d, err := Open(Config{Native: o.Native, Device: k.Device, All: k.Reachable, Seed: o.Spec.Seed, Sense: o.Sense, Say: o.Say})
 	if errors.Is(err, native.ErrDevice) {
@@ -51,7 +54,7 @@ func begin(o hbm.Opening) (*engine.Kernels, error) {
 		return nil, err
 	}
 	out := &engine.Kernels{Driver: d, Facts: hbm.FactsOf(d.Devices(), d.Libraries()), Vendor: d.VendorText()}
-	shapes, err := method.Request(k, d.units[0].info.Units)
+	shapes, err := method.Request(k, d.units[0].info)
 	if err == nil {
 		most := k.Choices
 		if most == 0 {
@@ -65,5 +68,46 @@ func begin(o hbm.Opening) (*engine.Kernels, error) {
 	if err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
+	if nodes := o.Spec.World.Nodes; nodes > 1 && o.Node < 0 {
+		out.Facts.OnNodes(nodes)
+	}
 	return out, nil
+}
+
+// simulated is the loopback's machine: the GPU of a product, or with --peak all GPUs of all nodes, or of the
+// one that this process drives. Faults count GPUs through all nodes.
+func simulated(o hbm.Opening) ([]byte, error) {
+	if !o.Spec.Kernels.Reachable {
+		return Machine(o.Spec.Kernels.Device+1, o.Spec.Faults), nil
+	}
+	w := spec.World{Nodes: max(1, o.Spec.World.Nodes), GPUsPerNode: loopbackGPUs, GPUsPerProcess: loopbackGPUs}
+	f, err := fabric.ByName(fabric.Default)
+	if err != nil {
+		return nil, err
+	}
+	var lines, planted []string
+	for _, text := range o.Spec.Faults {
+		if strings.HasPrefix(text, "slow_compute:") {
+			planted = append(planted, text)
+		} else {
+			lines = append(lines, text)
+		}
+	}
+	m, err := f.Resolve(w, fabric.Conditions{Faults: planted})
+	if err != nil {
+		return nil, err
+	}
+	lines = append(lines, m.Faults...)
+	if o.Node < 0 {
+		return Machine(w.Size(), lines), nil
+	}
+	var own []string
+	for _, line := range lines {
+		what, how, _ := strings.Cut(line, " ")
+		number, how, _ := strings.Cut(how, " ")
+		if gpu, err := strconv.Atoi(number); err == nil && gpu/loopbackGPUs == o.Node {
+			own = append(own, fmt.Sprintf("%s %d %s", what, gpu%loopbackGPUs, how))
+		}
+	}
+	return append(Machine(loopbackGPUs, own), fmt.Sprintf("seed %d\n", o.Node+1)...), nil
 }

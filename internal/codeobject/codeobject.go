@@ -26,13 +26,7 @@ type Object struct {
 	Target string
 	// Kernels are the functions that can be launched, sorted.
 	Kernels []string
-	// Uses are what threads of NVIDIA's functions take, by name; nil for AMD's.
-	Uses map[string]Use
 }
-
-// Use is what one thread takes: registers, and bytes of memory of its own, which
-// is where registers are spilled to.
-type Use struct{ Registers, Frame int }
 
 // targets are the EF_AMDGPU_MACH values of the GPUs that train (LLVM's AMDGPU
 // guide, "ELF header").
@@ -68,7 +62,7 @@ func Read(code []byte) (Object, error) {
 	case machineAMD:
 		return Object{Target: targets[flags&0xff], Kernels: amdKernels(file)}, nil
 	case machineNVIDIA:
-		return Object{Target: fmt.Sprintf("sm_%d", flags&0xff), Kernels: nvidiaKernels(file), Uses: nvidiaUses(file)}, nil
+		return Object{Target: fmt.Sprintf("sm_%d", flags&0xff), Kernels: nvidiaKernels(file)}, nil
 	default:
 		return Object{}, fmt.Errorf("code object: for machine %d, which is no GPU", file.Machine)
 	}
@@ -99,55 +93,6 @@ func nvidiaKernels(file *elf.File) []string {
 	}
 	slices.Sort(names)
 	return names
-}
-
-// Attributes of .nv.info, as cuobjdump --dump-elf names them.
-const (
-	formatSized = 4    // EIFMT_SVAL: a size and so many bytes
-	attrFrame   = 0x11 // EIATTR_FRAME_SIZE: a symbol and bytes
-	attrCount   = 0x2f // EIATTR_REGCOUNT: a symbol and registers
-)
-
-// nvidiaUses reads .nv.info: entries of a format, an attribute, and two bytes that
-// are the value or the size of what follows.
-func nvidiaUses(file *elf.File) map[string]Use {
-	section := file.Section(".nv.info")
-	if section == nil {
-		return nil
-	}
-	info, _ := section.Data() // none is no uses
-	symbols, _ := file.Symbols()
-	uses := map[string]Use{}
-	for len(info) >= 4 {
-		format, attribute, size := info[0], info[1], int(binary.LittleEndian.Uint16(info[2:]))
-		if info = info[4:]; format != formatSized {
-			continue
-		}
-		if size > len(info) {
-			break
-		}
-		value := info[:size]
-		info = info[size:]
-		if size != 8 {
-			continue
-		}
-		// the first symbol is left out of the list
-		symbol, n := int(binary.LittleEndian.Uint32(value))-1, int(binary.LittleEndian.Uint32(value[4:]))
-		if symbol < 0 || symbol >= len(symbols) {
-			continue
-		}
-		use := uses[symbols[symbol].Name]
-		switch attribute {
-		case attrFrame:
-			use.Frame = n
-		case attrCount:
-			use.Registers = n
-		default:
-			continue
-		}
-		uses[symbols[symbol].Name] = use
-	}
-	return uses
 }
 
 const bundleMagic = "__CLANG_OFFLOAD_BUNDLE__"

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"zbench/test/nvinfo"
 )
 
 // The files in testdata were made by the real compilers, of one source: kernels
@@ -22,12 +24,12 @@ func TestRead(t *testing.T) {
 		require.Equal(t, strings.TrimPrefix(filepath.Ext(file), "."), object.Target, file)
 		require.Equal(t, []string{"first", "second"}, object.Kernels, file)
 		if object.Target != "sm_90" {
-			require.Nil(t, object.Uses)
 			continue
 		}
+		uses := nvinfo.Read(t, read(t, file))
 		for _, kernel := range object.Kernels {
-			require.Positive(t, object.Uses[kernel].Registers, kernel)
-			require.Zero(t, object.Uses[kernel].Frame, kernel)
+			require.Positive(t, uses[kernel].Registers, kernel)
+			require.Zero(t, uses[kernel].Frame, kernel)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"zbench/bench/backend"
+	"zbench/bench/slice"
 	"zbench/bench/unit"
 )
 
@@ -234,10 +235,7 @@ func (d Device) finding() Item {
 func (c Compiled) finding() Item {
 	f := Item{Mark: Good, Name: "kernels for " + c.Arch, Value: fmt.Sprintf("%d kernels of %d files compile, each in its code object", c.Kernels, c.Files)}
 	if len(c.Errors) > 0 {
-		var parts []string
-		for _, e := range c.Errors {
-			parts = append(parts, cutLines(e, shownLines))
-		}
+		parts := slice.Map(c.Errors, func(e string) string { return cutLines(e, shownLines) })
 		f.Mark, f.Value = Bad, strings.Join(parts, "\n")
 		f.Remedy = "take the compiler of another version with the flags above; if it is new, report the log"
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"zbench/bench/slice"
 )
 
 // Method is how the processes of a run come to be.
@@ -95,9 +97,5 @@ func salloc(nodes int) string {
 }
 
 func list(methods []Method) string {
-	var names []string
-	for _, m := range methods {
-		names = append(names, string(m))
-	}
-	return strings.Join(names, ", ")
+	return strings.Join(slice.Map(methods, func(m Method) string { return string(m) }), ", ")
 }

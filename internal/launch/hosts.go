@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"zbench/bench/slice"
 )
 
 // mostHosts bounds a list of hosts: more is a mistake in it.
@@ -98,11 +100,7 @@ func expandHost(name string) ([]string, error) {
 
 // hostList is hosts for mpirun --host, with the processes that each may run.
 func hostList(hosts []Host, processes int) string {
-	var list []string
-	for _, h := range hosts {
-		list = append(list, fmt.Sprintf("%s:%d", h.Name, max(h.Slots, processes)))
-	}
-	return strings.Join(list, ",")
+	return strings.Join(slice.Map(hosts, func(h Host) string { return fmt.Sprintf("%s:%d", h.Name, max(h.Slots, processes)) }), ",")
 }
 
 var errNoHosts = errors.New("the hostfile names no host")

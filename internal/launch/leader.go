@@ -6,6 +6,8 @@ import (
 	"net"
 	"strconv"
 	"strings"
+
+	"zbench/bench/slice"
 )
 
 // LeaderVariable gives the leader's address as host:port or host, whatever the launcher.
@@ -66,10 +68,7 @@ func portRange(text string) (low, high int) {
 // leader is the leader's address: LeaderVariable's, or this machine where all processes
 // are on one node, or what the launcher tells.
 func (w *world) leader(env Getenv) (Leader, error) {
-	var parts []string
-	for _, name := range w.key {
-		parts = append(parts, env(name))
-	}
+	parts := slice.Map(w.key, env)
 	l := Leader{Port: Port(w.name+"/"+strings.Join(parts, "/"), env("SLURM_STEP_RESV_PORTS"))}
 	if given := env(LeaderVariable); given != "" {
 		return readLeader(given, l.Port)

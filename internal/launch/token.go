@@ -11,7 +11,7 @@ import (
 	"zbench/bench/plain"
 )
 
-// TokenVariable has the secret of a run: its processes take orders from who knows it.
+// TokenVariable has the secret of a run: its processes take orders from whoever knows it.
 const TokenVariable = "ZBENCH_TOKEN"
 
 // ControlVariable is set to "stdin" by a zbench that starts others: a line on the standard

@@ -86,6 +86,8 @@ func (p *Provider) NewBatch(n int) *Batch {
 	c := (*C.zb_batch)(C.calloc(1, C.size_t(unsafe.Sizeof(C.zb_batch{}))))
 	c.table, c.nlocal = p.table, C.int32_t(n)
 	c.ranks = (*C.zb_rank)(C.calloc(C.size_t(n), C.size_t(unsafe.Sizeof(C.zb_rank{}))))
+	c.lane, c.nlanes = (**C.zb_rank)(C.calloc(1, C.size_t(unsafe.Sizeof(uintptr(0))))), 1
+	*c.lane = c.ranks
 	c.start_ns = (*C.int64_t)(C.calloc(C.size_t(n), 8))
 	c.seconds = (*C.double)(C.calloc(C.size_t(n)*MaxIsolated, 8))
 	c.state = (*C.uint8_t)(C.calloc(C.size_t(n), 1))
@@ -109,6 +111,23 @@ func (b *Batch) SetRank(i int, r Rank) {
 	c.comm, c.stream = r.Comm.ptr, r.Stream.ptr
 	c.send, c.recv = r.Send.ptr(), r.Recv.ptr()
 	c.sync, c.found = r.Sync.ptr(), (*C.uint64_t)(unsafe.Pointer(r.Found.ptr()))
+}
+
+// Lanes is the number of streams that each rank has for messages.
+func (b *Batch) Lanes() int { return int(b.c.nlanes) }
+
+// AddLane gives every rank one more stream for the messages of a Play, on another communicator. The ranks must
+// have their events; of those given the communicators, the streams and their numbers count.
+func (b *Batch) AddLane(ranks []*Rank) {
+	lane := (*C.zb_rank)(C.calloc(C.size_t(b.n), C.size_t(unsafe.Sizeof(C.zb_rank{}))))
+	copy(unsafe.Slice(lane, b.n), b.ranks())
+	for i := range b.n {
+		c, r := &unsafe.Slice(lane, b.n)[i], ranks[i]
+		c.rank, c.nranks, c.comm, c.stream = C.int32_t(r.Number), C.int32_t(r.Ranks), r.Comm.ptr, r.Stream.ptr
+	}
+	b.c.nlanes++
+	b.c.lane = (**C.zb_rank)(C.realloc(unsafe.Pointer(b.c.lane), C.size_t(b.c.nlanes)*C.size_t(unsafe.Sizeof(uintptr(0)))))
+	unsafe.Slice(b.c.lane, b.c.nlanes)[b.c.nlanes-1] = lane
 }
 
 // SetPeers sets whom local rank i sends to and receives from in an Exchange, by their
@@ -161,8 +180,11 @@ func (b *Batch) Close() {
 		C.free(unsafe.Pointer(r.start))
 		C.free(unsafe.Pointer(r.stop))
 	}
+	for _, lane := range unsafe.Slice(b.c.lane, b.c.nlanes) {
+		C.free(unsafe.Pointer(lane))
+	}
 	for _, ptr := range []unsafe.Pointer{
-		unsafe.Pointer(b.c.ranks), unsafe.Pointer(b.c.start_ns), unsafe.Pointer(b.c.seconds),
+		unsafe.Pointer(b.c.lane), unsafe.Pointer(b.c.start_ns), unsafe.Pointer(b.c.seconds),
 		unsafe.Pointer(b.c.state), unsafe.Pointer(b.c.started), unsafe.Pointer(b.c.ended), unsafe.Pointer(b.c.async), unsafe.Pointer(b.c),
 	} {
 		C.free(ptr)

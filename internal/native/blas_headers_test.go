@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// productBinding is a header of ours for the vendors' matrix products.
+// productBinding is a header of ours for the vendors' matrix products, or for NVML.
 type productBinding struct {
 	// header is its name in c, rows what expands all of it against the vendors' own.
 	header, rows string
@@ -59,9 +59,26 @@ var productBindings = map[string]productBinding{
 			"an unknown function":            {`hipblasLtMatmul, cublasLtMatmul\)`, `hipblasLtMatmul3, cublasLtMatmul3)`},
 		},
 	},
+	"power and temperature": {
+		header: "sense.h", rows: "ZB_SENSE_SYMBOLS(ZB_SENSE_IS)\nZB_SENSE_VALUES\n",
+		vendors: map[string]vendorHeaders{
+			"cuda_11": {"ZBENCH_CUDA11_INCLUDE", "nvml_cuda.h"}, // NVML of CUDA 11.8
+			"cuda_12": {"ZBENCH_CUDA12_INCLUDE", "nvml_cuda.h"}, // NVML of CUDA 12.4
+		},
+		wrong: map[string][2]string{
+			"a wider number":            {`unsigned \*mw`, `unsigned long long *mw`},
+			"a value before its sensor": {`int sensor, unsigned \*celsius`, `unsigned *celsius, int sensor`},
+			"a device by its number":    {`void \*device, unsigned long long`, `int device, unsigned long long`},
+			"a device by value":         {`void \*\*device`, `void *device`},
+			"a narrower set of bits":    {`unsigned long long \*bits`, `unsigned *bits`},
+			"a wrong reason":            {`0x20 \| 0x40`, `0x20 | 0x100`},
+			"a wrong sensor":            {`ZB_SENSE_GPU = 0`, `ZB_SENSE_GPU = 1`},
+			"an unknown function":       {`nvmlInit_v2`, `nvmlInit_v9`},
+		},
+	},
 }
 
-// The functions, values and layouts of matrix products are what the vendors' own headers say, and what
+// The functions, values and layouts of matrix products and of NVML are what the vendors' own headers say, and what
 // is not is found: without that the test could pass whatever our headers say.
 func TestProductHeaders(t *testing.T) {
 	for what, b := range productBindings {

@@ -13,7 +13,7 @@ import (
 )
 
 // A program that calls HSA starts on the loopback: the symbols have their version. hsa_init
-// fails, as on a host without GPUs, so UCX leaves ROCm out; who counts agents all the same gets
+// fails, as on a host without GPUs, so UCX leaves ROCm out; a program that counts agents all the same gets
 // the GPUs that the process sees. Nothing of HIP's is opened by that.
 func TestToolchainHSA(t *testing.T) {
 	native.Toolchain(t)

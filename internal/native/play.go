@@ -27,18 +27,21 @@ const (
 	PlayWait = C.ZB_PLAY_WAIT
 	// PlayWork is computation that uses the GPU: so many launches of the work that the step was made with.
 	PlayWork = C.ZB_PLAY_WORK
+	// PlayFollow lets the lane of message By, which is launched later, wait for a message's end.
+	PlayFollow = C.ZB_PLAY_FOLLOW
 )
 
 // PlayOp is an operation of a step: seconds of computation or launches of work, or a message by its number.
 type PlayOp struct {
-	Kind, Message, Launches int
-	Seconds                 float64
+	Kind, Message, By, Launches int
+	Seconds                     float64
 }
 
-// PlayMessage is a collective call. Send and Recv are where its buffers are, in bytes from a rank's base;
-// each rank's number adds its share.
+// PlayMessage is a collective call on a lane of the batch. Send and Recv are where its buffers are, in bytes from
+// a rank's base; each rank's number adds its share.
 type PlayMessage struct {
 	Work                             Work
+	Lane                             int
 	Send, Recv, SendShare, RecvShare int64
 }
 
@@ -95,24 +98,31 @@ func (b *Batch) NewPlay(compute []Stream, base []Address, work []Step, ops []Pla
 // fill copies the operations and makes the events that they need.
 func (p *Play) fill(ops []PlayOp, messages []PlayMessage, works bool) error {
 	list := unsafe.Slice(p.c.op, len(ops))
+	none := func(message int) bool { return message < 0 || message >= len(messages) }
 	for i, o := range ops {
-		if (o.Kind == PlayLaunch || o.Kind == PlayWait) && (o.Message < 0 || o.Message >= len(messages)) || o.Kind == PlayWork && !works {
+		computes := o.Kind == PlaySpin || o.Kind == PlayWork
+		if !computes && none(o.Message) || o.Kind == PlayFollow && none(o.By) || o.Kind == PlayWork && !works {
 			return fmt.Errorf("native: operation %d of a step, %+v, of %d messages", i, o, len(messages))
 		}
-		if o.Kind == PlaySpin || o.Kind == PlayWork {
+		if computes {
 			p.computed++
 		}
-		list[i] = C.zb_play_op{kind: C.int32_t(o.Kind), message: C.int32_t(o.Message), launches: C.int32_t(o.Launches), ns: C.uint64_t(o.Seconds*1e9 + 0.5)}
+		list[i] = C.zb_play_op{kind: C.int32_t(o.Kind), message: C.int32_t(o.Message), by: C.int32_t(o.By), launches: C.int32_t(o.Launches), ns: C.uint64_t(o.Seconds*1e9 + 0.5)}
 	}
 	for i, m := range messages {
 		w, err := workOf(m.Work)
 		if err != nil {
 			return err
 		}
-		unsafe.Slice(p.c.message, len(messages))[i] = C.zb_play_message{
-			work: w, send: C.uint64_t(m.Send), recv: C.uint64_t(m.Recv), send_share: C.uint64_t(m.SendShare), recv_share: C.uint64_t(m.RecvShare),
+		if m.Lane < 0 || m.Lane >= p.b.Lanes() {
+			return fmt.Errorf("native: message %d of a step on lane %d of %d", i, m.Lane, p.b.Lanes())
 		}
-		waited := slices.ContainsFunc(ops, func(o PlayOp) bool { return o.Kind == PlayWait && o.Message == i })
+		unsafe.Slice(p.c.message, len(messages))[i] = C.zb_play_message{
+			work: w, lane: C.int32_t(m.Lane), send: C.uint64_t(m.Send), recv: C.uint64_t(m.Recv), send_share: C.uint64_t(m.SendShare), recv_share: C.uint64_t(m.RecvShare),
+		}
+		waited := slices.ContainsFunc(ops, func(o PlayOp) bool {
+			return (o.Kind == PlayWait || o.Kind == PlayFollow) && o.Message == i
+		})
 		for rank := range p.b.n {
 			at := i*p.b.n + rank
 			if err := p.event(p.c.ready, at, rank); err != nil {

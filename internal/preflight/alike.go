@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"zbench/bench/plain"
+	"zbench/bench/slice"
 )
 
 // partitions wants whole GPUs, and the same on all hosts.
@@ -40,11 +41,7 @@ func cutUp(modes string) bool {
 // process: another one is a warning.
 func (w *world) libraries() []verdict {
 	versions := func(p *Process) string {
-		var all []string
-		for _, l := range p.Facts.Libraries {
-			all = append(all, strings.TrimSpace(l.Name+" "+l.Version))
-		}
-		return strings.Join(all, ", ")
+		return strings.Join(slice.Map(p.Facts.Libraries, func(l Library) string { return strings.TrimSpace(l.Name + " " + l.Version) }), ", ")
 	}
 	driver := func(p *Process) string { return p.Facts.Driver }
 	usual, usualDriver := w.usual(versions), w.usual(driver)

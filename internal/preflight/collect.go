@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"zbench/bench/backend"
+	"zbench/bench/slice"
 	"zbench/internal/linux"
 )
 
@@ -157,13 +158,7 @@ func partitions(t linux.Tree) string {
 var hidingVariables = append(backend.Hiding(), "GPU_DEVICE_ORDINAL")
 
 func (h Host) hiding() []string {
-	var all []string
-	for _, name := range hidingVariables {
-		if h.env(name) != "" {
-			all = append(all, name)
-		}
-	}
-	return all
+	return slice.Where(hidingVariables, func(name string) bool { return h.env(name) != "" })
 }
 
 func (h Host) rdma(t linux.Tree) RDMA {

@@ -49,7 +49,7 @@ func parseNames(text string, most int) names {
 	return l
 }
 
-// match tells whether the list chooses a name. port is -1 for what has no ports. An empty
+// match tells whether the list chooses a name. port is -1 for a device without ports. An empty
 // list chooses all, and an empty one behind "^" none.
 func (l names) match(name string, port int) bool {
 	found := len(l.list) == 0

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"zbench/bench/plain"
+	"zbench/bench/slice"
 	"zbench/bench/unit"
 )
 
@@ -71,11 +72,7 @@ func (r RDMA) summary() string {
 			rates = append(rates, port.Rate)
 		}
 	}
-	var parts []string
-	for _, rate := range rates {
-		parts = append(parts, fmt.Sprintf("%d at %s", count[rate], rate))
-	}
-	return strings.Join(parts, ", ")
+	return strings.Join(slice.Map(rates, func(rate string) string { return fmt.Sprintf("%d at %s", count[rate], rate) }), ", ")
 }
 
 // inactive are the ports that RCCL leaves out, with their state.

@@ -11,6 +11,7 @@ import (
 	"zbench/bench/finding"
 	"zbench/bench/plain"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/unit"
 )
 
@@ -26,13 +27,7 @@ var severities = map[record.PreflightState]finding.Severity{
 
 // Count is how many checks have a state.
 func (r Report) Count(s record.PreflightState) int {
-	n := 0
-	for _, c := range r.Checks {
-		if c.State == s {
-			n++
-		}
-	}
-	return n
+	return slice.Count(r.Checks, func(c record.Preflight) bool { return c.State == s })
 }
 
 // Healthy tells that nothing is wrong, as far as was checked.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"zbench/bench/fleet/nodescreen"
+	"zbench/bench/slice"
 	"zbench/internal/topo"
 )
 
@@ -46,10 +47,7 @@ func Facts(fsys fs.FS, n *nodescreen.Node, environ []string) error {
 
 // partitions are the modes of the GPUs, each once.
 func partitions(t *topo.Node) string {
-	var modes []string
-	for _, g := range t.GPUs {
-		modes = append(modes, strings.TrimSpace(g.Compute+" "+g.Memory))
-	}
+	modes := slice.Map(t.GPUs, func(g topo.GPU) string { return strings.TrimSpace(g.Compute + " " + g.Memory) })
 	slices.Sort(modes)
 	return strings.Join(slices.Compact(modes), ", ")
 }

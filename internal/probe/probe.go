@@ -12,6 +12,7 @@ import (
 	"zbench/bench/fleet/nodescreen"
 	"zbench/bench/plan"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/spec"
 	"zbench/bench/stat"
 	"zbench/bench/unit"
@@ -63,10 +64,7 @@ func Devices(o native.Choice) ([]nodescreen.GPU, []nodescreen.Fact, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	var facts []nodescreen.Fact
-	for _, l := range p.Libraries {
-		facts = append(facts, nodescreen.Fact{Name: l.Name, Value: l.Version})
-	}
+	facts := slice.Map(p.Libraries, func(l native.Library) nodescreen.Fact { return nodescreen.Fact{Name: l.Name, Value: l.Version} })
 	var gpus []nodescreen.GPU
 	for i := range n {
 		info, err := p.Device(i)

@@ -13,6 +13,7 @@ import (
 
 	"zbench/bench/plan"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 )
 
 // Leader is the leader's end: plan.Followers.
@@ -170,11 +171,7 @@ func (l *Leader) Hellos() []Hello {
 
 // Members are all processes for plan.Lead. Each has the same number of ranks.
 func (l *Leader) Members(ranks int) []plan.Member {
-	var all []plan.Member
-	for _, h := range l.Hellos() {
-		all = append(all, plan.Member{Host: h.Host, Ranks: ranks})
-	}
-	return all
+	return slice.Map(l.Hellos(), func(h Hello) plan.Member { return plan.Member{Host: h.Host, Ranks: ranks} })
 }
 
 // Drift lists the libraries whose versions differ from the leader's: one line for each
@@ -306,9 +303,5 @@ func drift(all []Hello) []string {
 			}
 		}
 	}
-	var texts []string
-	for _, key := range slices.Sorted(maps.Keys(having)) {
-		texts = append(texts, record.ProcessText(having[key], len(all))+": "+key)
-	}
-	return texts
+	return slice.Map(slices.Sorted(maps.Keys(having)), func(key string) string { return record.ProcessText(having[key], len(all)) + ": " + key })
 }

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"sync"
+
+	"zbench/bench/slice"
 )
 
 // registry is the world as far as it has registered.
@@ -201,9 +203,5 @@ func (r *registry) stream(process int) int {
 
 // hellos are those of all registered processes in their order; r.mu is held.
 func (r *registry) hellos() []Hello {
-	var all []Hello
-	for _, n := range slices.Sorted(maps.Keys(r.entries)) {
-		all = append(all, r.entries[n].Hello)
-	}
-	return all
+	return slice.Map(slices.Sorted(maps.Keys(r.entries)), func(n int) Hello { return r.entries[n].Hello })
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/table"
 )
 
@@ -68,10 +69,7 @@ const maxQuoted = 3
 func (s Status) Table() table.Table {
 	t := table.Of([]string{"process", "state", "host", "reason"})
 	t.Title = fmt.Sprintf("%d of %d processes have registered", s.Registered, s.Processes)
-	refused := make([]int, 0, len(s.Refused))
-	for _, no := range s.Refused {
-		refused = append(refused, no.Process)
-	}
+	refused := slice.Map(s.Refused, func(no Refused) int { return no.Process })
 	silent := slices.DeleteFunc(slices.Clone(s.Missing), func(n int) bool { return slices.Contains(refused, n) })
 	if len(silent) > 0 {
 		_, numbers, _ := strings.Cut(record.ProcessText(silent, 0), " ")

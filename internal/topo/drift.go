@@ -13,6 +13,7 @@ import (
 	"zbench/bench/jsonfile"
 	"zbench/bench/pattern"
 	"zbench/bench/plain"
+	"zbench/bench/slice"
 	"zbench/bench/table"
 )
 
@@ -212,10 +213,7 @@ func (d *Drift) Verdict() string {
 	}
 	var parts []string
 	if len(d.Rows) > 0 {
-		var names []string
-		for _, r := range d.Rows {
-			names = append(names, r.Name)
-		}
+		names := slice.Map(d.Rows, func(r DriftRow) string { return r.Name })
 		parts = append(parts, plain.Count(len(d.Rows), "setting")+" with differences: "+strings.Join(names, ", "))
 	}
 	if len(d.Crossed) > 0 {

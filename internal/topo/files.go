@@ -10,6 +10,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"zbench/bench/slice"
 )
 
 // Bounds of what is read of a tree that may hold anything.
@@ -95,11 +97,7 @@ func list(fsys fs.FS, folder string) []string {
 	if err != nil {
 		return nil
 	}
-	var names []string
-	for _, e := range entries[:min(len(entries), maxEntries)] {
-		names = append(names, e.Name())
-	}
-	return names
+	return slice.Map(entries[:min(len(entries), maxEntries)], func(e fs.DirEntry) string { return e.Name() })
 }
 
 // exists reports whether there is a file or folder of that name.

@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 
+	"zbench/bench/slice"
 	"zbench/internal/linux"
 )
 
@@ -49,15 +50,7 @@ func (n *Node) readGPUs(fsys fs.FS) {
 			}
 		}
 	}
-	groups := map[cardKey][]kfdNode{}
-	var order []cardKey
-	for _, node := range n.kfd.gpus() {
-		key := cardKey{node.props["unique_id"], node.address().Card()}
-		if groups[key] == nil {
-			order = append(order, key)
-		}
-		groups[key] = append(groups[key], node)
-	}
+	order, groups := slice.Group(n.kfd.gpus(), func(node kfdNode) cardKey { return cardKey{node.props["unique_id"], node.address().Card()} })
 	for _, key := range order {
 		n.GPUs = append(n.GPUs, n.packageOf(groups[key]))
 	}
@@ -74,10 +67,7 @@ func (n *Node) readGPUs(fsys fs.FS) {
 // busGPUs are the GPUs of the PCI bus, for trees without KFD: AMD's, else NVIDIA's, which
 // never have one.
 func (n *Node) busGPUs() []GPU {
-	var out []GPU
-	for _, d := range n.slots {
-		out = append(out, GPU{PCI: d.address.String(), Name: product(d.device)})
-	}
+	out := slice.Map(n.slots, func(d pciDevice) GPU { return GPU{PCI: d.address.String(), Name: product(d.device)} })
 	if n.pci == nil || len(out) > 0 {
 		return out
 	}

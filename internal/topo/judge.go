@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"zbench/bench/plain"
+	"zbench/bench/slice"
 )
 
 // rules judge a node. One more is a row.
@@ -40,13 +41,7 @@ func (n *Node) verdict() string {
 }
 
 func (n *Node) count(m Mark) int {
-	c := 0
-	for _, f := range n.Findings {
-		if f.Mark == m {
-			c++
-		}
-	}
-	return c
+	return slice.Count(n.Findings, func(f Remark) bool { return f.Mark == m })
 }
 
 func (n *Node) first(m Mark) Remark {

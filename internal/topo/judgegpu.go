@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"zbench/bench/plain"
+	"zbench/bench/slice"
 	"zbench/bench/unit"
 )
 
@@ -75,12 +76,7 @@ func (n *Node) rails() {
 	if len(n.GPUs) == 0 || len(n.NICs) == 0 || n.pci == nil && n.xml == nil {
 		return
 	}
-	with := 0
-	for _, g := range n.GPUs {
-		if g.Rail != nil {
-			with++
-		}
-	}
+	with := slice.Count(n.GPUs, func(g GPU) bool { return g.Rail != nil })
 	var without []string
 	for _, g := range n.GPUs {
 		if g.Rail == nil {

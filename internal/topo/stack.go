@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"zbench/bench/pattern"
+	"zbench/bench/slice"
 )
 
 // stackFiles are properties that are one line of a file.
@@ -71,9 +72,5 @@ func counted[T any](all []T, value func(T) string) string {
 			counts[v]++
 		}
 	}
-	var parts []string
-	for _, v := range sortedKeys(counts) {
-		parts = append(parts, fmt.Sprintf("%d × %s", counts[v], v))
-	}
-	return strings.Join(parts, ", ")
+	return strings.Join(slice.Map(sortedKeys(counts), func(v string) string { return fmt.Sprintf("%d × %s", counts[v], v) }), ", ")
 }

@@ -44,7 +44,7 @@ static void wait_for(driver *d, double begun) {
     while ((code = hipStreamQuery(d->stream[i])) == NOT_READY) {
       if (seconds(CLOCK_MONOTONIC) - begun > timeout) {
         fprintf(stderr, "rank %d: timed out\n", d->first + i);
-        exit(TIMED_OUT);
+        leave(TIMED_OUT);
       }
     }
     CHECK(code);

@@ -25,12 +25,20 @@ int ncclRecv(void *, size_t, int, int, void *, void *);
 int ncclGroupStart(void);
 int ncclGroupEnd(void);
 
+/* exit is for one thread: beside one that runs the destructors, a second ends the process
+ * before they have. */
+static void leave(int code) {
+  static pthread_mutex_t once = PTHREAD_MUTEX_INITIALIZER;
+  pthread_mutex_lock(&once);
+  exit(code);
+}
+
 #define CHECK(call)                                                            \
   do {                                                                         \
     int code_ = (call);                                                        \
     if (code_ != 0) {                                                          \
       fprintf(stderr, "%s: %d\n", #call, code_);                               \
-      exit(1);                                                                 \
+      leave(1);                                                                \
     }                                                                          \
   } while (0)
 

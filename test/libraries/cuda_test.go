@@ -14,6 +14,7 @@ import (
 
 	"zbench/internal/codeobject"
 	"zbench/internal/native"
+	"zbench/test/nvinfo"
 )
 
 // libraries is the folder with a place's libraries.
@@ -144,7 +145,7 @@ func TestNVIDIAsKernelsSpillNothing(t *testing.T) {
 			require.NoError(t, err)
 			defer c.Close()
 			var kernels []string
-			uses := map[string]codeobject.Use{}
+			uses := map[string]nvinfo.Use{}
 			for _, k := range native.Kernels() {
 				if _, known := uses[k.Name]; known {
 					continue
@@ -155,7 +156,7 @@ func TestNVIDIAsKernelsSpillNothing(t *testing.T) {
 				require.NoError(t, err)
 				require.Equal(t, "sm_90", object.Target, k.File)
 				kernels = append(kernels, object.Kernels...)
-				maps.Copy(uses, object.Uses)
+				maps.Copy(uses, nvinfo.Read(t, code))
 			}
 			for _, k := range native.Kernels() {
 				require.Contains(t, kernels, k.Name)

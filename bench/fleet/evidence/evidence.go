@@ -14,6 +14,7 @@ import (
 
 	"zbench/bench/fleet/rails"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 )
 
 // Source is where a claim comes from.
@@ -136,12 +137,7 @@ func (in Input) weighed() []hypothesis {
 func conclude(cluster []hypothesis) Conclusion {
 	slices.SortStableFunc(cluster, func(a, b hypothesis) int { return cmp.Compare(b.score, a.score) })
 	best := cluster[0].score
-	tied := 0
-	for _, h := range cluster {
-		if h.score == best {
-			tied++
-		}
-	}
+	tied := slice.Count(cluster, func(h hypothesis) bool { return h.score == best })
 	if whole := slices.IndexFunc(cluster, func(h hypothesis) bool { return h.Part == rails.Node || h.Part == rails.Leaf }); whole > 0 && tied >= common {
 		// As many parts fail alike: one cause is likelier than several.
 		h := cluster[whole]

@@ -42,9 +42,17 @@ type kind struct {
 	values     []Extreme
 }
 
-// outliers compares values of one kind and names the slow ones. The standard deviation is
-// 1.4826 times the median absolute deviation (of a normal distribution), which half of the
-// values cannot move; with few values it is uncertain itself, and the limit is wider.
+// Limit is the share of their median that one of some rates must have lost to be named. spread is their
+// standard deviation over the median: 1.4826 times the median absolute deviation (of a normal
+// distribution), which half of the values cannot move; with few values it is uncertain itself, and the
+// limit is wider.
+func Limit(rates []float64) (median, spread, limit float64) {
+	median = stat.Quantile(rates, 0.5)
+	spread = rails.Deviation(rates) / median
+	return median, spread, max(Effect, sigmas*(1+4/float64(len(rates)))*spread)
+}
+
+// outliers compares values of one kind and names the slow ones.
 func outliers(d *Document, k kind, next string) []Deviation {
 	what, all := k.what, k.values
 	if len(all) < least {
@@ -55,9 +63,7 @@ func outliers(d *Document, k kind, next string) []Deviation {
 	for i, v := range all {
 		rates[i] = v.Rate
 	}
-	median := stat.Quantile(rates, 0.5)
-	spread := rails.Deviation(rates) / median
-	limit := max(Effect, sigmas*(1+4/float64(len(all)))*spread)
+	median, spread, limit := Limit(rates)
 	byRate := func(a, b Extreme) int { return cmp.Compare(a.Rate, b.Rate) }
 	slowest, fastest := slices.MinFunc(all, byRate), slices.MaxFunc(all, byRate)
 	d.References = append(d.References, Reference{What: what, Rule: k.rule, Median: median, Spread: spread, Limit: min(limit, 1), Count: len(all), Slowest: &slowest, Fastest: &fastest})

@@ -10,6 +10,7 @@ import (
 	"zbench/bench/plain"
 	"zbench/bench/plan"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/table"
 )
 
@@ -169,11 +170,7 @@ func (d *Document) actual(s *Survey) {
 
 // joined are names as plain text, with a separator between them.
 func joined(names []string, separator string) string {
-	out := make([]string, 0, len(names))
-	for _, n := range names {
-		out = append(out, plain.Line(n))
-	}
-	return strings.Join(out, separator)
+	return strings.Join(slice.Map(names, plain.Line), separator)
 }
 
 func (a ActualRail) name() string { return fmt.Sprintf("GPU %d of %s", a.GPU, a.Node) }

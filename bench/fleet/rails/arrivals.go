@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"zbench/bench/slice"
 	"zbench/bench/stat"
 )
 
@@ -78,7 +79,7 @@ const (
 // leave a collective together, so the one that arrives last has the shortest duration,
 // whatever the clocks say. node gives a rank's node; nil is unknown.
 //
-// Who arrives last is tested against chance; how much is lost by it is stated apart.
+// Which rank arrives last is tested against chance; how much is lost by it is stated apart.
 //
 // The k-th call of a collective and size is taken for the same one on all ranks, in the
 // order of Start. A collective that less than half of the ranks have is left out.
@@ -142,13 +143,7 @@ func lastOf(one []Call) (middle float64, last Call, alone bool) {
 			last = c
 		}
 	}
-	shortest := 0
-	for _, d := range durations {
-		if d == last.Duration {
-			shortest++
-		}
-	}
-	return median(durations), last, shortest == 1
+	return median(durations), last, slice.Count(durations, func(d float64) bool { return d == last.Duration }) == 1
 }
 
 // collect fills in what the ranks' collectives say of them, the latest rank first.
@@ -207,10 +202,7 @@ func byChance(last, calls int, chance float64) float64 {
 // power says how often a rank must be last to be named. Where not even always is enough,
 // nothing is known of the ranks.
 func (l *Lateness) power(ranks int) {
-	calls := 0
-	for _, a := range l.Arrivals {
-		calls = max(calls, a.Calls)
-	}
+	calls := slice.Most(l.Arrivals, func(a Arrival) int { return a.Calls })
 	for l.Enough = 1; l.Enough <= calls; l.Enough++ {
 		if byChance(l.Enough, calls, float64(calls)/float64(ranks))*float64(ranks) < lastChance {
 			l.Reference = "chance"
@@ -223,10 +215,7 @@ func (l *Lateness) power(ranks int) {
 
 // name makes findings of ranks that arrive last too often, and of nodes whose ranks do.
 func (l *Lateness) name() {
-	nodes := map[int][]Arrival{}
-	for _, a := range l.Arrivals {
-		nodes[a.Node] = append(nodes[a.Node], a)
-	}
+	_, nodes := slice.Group(l.Arrivals, func(a Arrival) int { return a.Node })
 	named := map[int]bool{}
 	for _, node := range slices.Sorted(maps.Keys(nodes)) {
 		if f, ok := l.node(node, nodes[node], len(nodes)); ok {
@@ -301,13 +290,7 @@ func (l *Lateness) oftenFar(a Arrival) bool {
 
 // beyond counts the collectives at which a rank is last, and late by more than a limit.
 func (a Arrival) beyond(limit float64) int {
-	n := 0
-	for _, late := range a.late {
-		if late > limit {
-			n++
-		}
-	}
-	return n
+	return slice.Count(a.late, func(late float64) bool { return late > limit })
 }
 
 func micros(seconds float64) string { return fmt.Sprintf("%.3g µs", seconds*1e6) }

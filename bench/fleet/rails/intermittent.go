@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"zbench/bench/slice"
 	"zbench/bench/stat"
 )
 
@@ -36,10 +37,7 @@ func (j *judgement) marks(kind Kind) (out []mark, rate float64) {
 	if kind == XGMI {
 		of = j.links.of
 	}
-	expected := make([]float64, len(of))
-	for i, t := range of {
-		expected[i] = j.expected(t)
-	}
+	expected := slice.Map(of, j.expected)
 	cut := max(slowSample, 5*Deviation(residues(of, expected)))
 	slow, all := 0, 0
 	for i, t := range of {
@@ -207,15 +205,7 @@ func (j *judgement) hits(c Component, marks []mark) (rounds, partners map[int]bo
 // lone asks about slow rounds that no component explains.
 func (j *judgement) lone(v *Verdict, marks []mark) {
 	type meeting struct{ round, a, b int }
-	var order []meeting
-	by := map[meeting][]mark{}
-	for _, m := range marks {
-		at := meeting{m.Round, m.Pair.A.Node, m.Pair.B.Node}
-		if len(by[at]) == 0 {
-			order = append(order, at)
-		}
-		by[at] = append(by[at], m)
-	}
+	order, by := slice.Group(marks, func(m mark) meeting { return meeting{m.Round, m.Pair.A.Node, m.Pair.B.Node} })
 	if len(order) > fewRounds {
 		v.Unchecked = append(v.Unchecked, fmt.Sprintf("faults that come and go: %d transfers of %d were slow for a round, all over the fleet; rarer ones are not found", len(marks), len(j.net.kindTimes.of)))
 		return
@@ -251,10 +241,7 @@ func (j *judgement) slowPasses(v *Verdict) {
 	}
 	for _, c := range slices.SortedFunc(maps.Keys(by), Component.compare) {
 		_, all := j.links.passes(c.Node, j.links.link(c.A, c.B))
-		var losses []float64
-		for _, m := range by[c] {
-			losses = append(losses, m.loss)
-		}
+		losses := slice.Map(by[c], func(m mark) float64 { return m.loss })
 		what := fmt.Sprintf("slow in %d of %d passes", len(losses), all)
 		if len(losses) < 2 {
 			v.Questions = append(v.Questions, Question{What: what, Candidates: []Component{c}, Lost: share(median(losses)), Next: "run again with more passes"})

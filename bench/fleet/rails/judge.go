@@ -6,6 +6,8 @@ import (
 	"maps"
 	"math"
 	"slices"
+
+	"zbench/bench/slice"
 )
 
 // Judge decides what is slow. Bandwidths without rounds that confirm them are judged by JudgeMatrix.
@@ -314,10 +316,7 @@ func slowRings(timings []Timing) map[int]float64 {
 	if len(t.of) < minReference {
 		return nil
 	}
-	var ys []float64
-	for _, x := range t.of {
-		ys = append(ys, x.y)
-	}
+	ys := slice.Map(t.of, func(x timed) float64 { return x.y })
 	limit := max(leastLoss, sigmas*Deviation(ys))
 	least := map[int]float64{}
 	for _, x := range t.of {

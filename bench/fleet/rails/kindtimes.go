@@ -2,6 +2,8 @@ package rails
 
 import (
 	"math"
+
+	"zbench/bench/slice"
 )
 
 // timed is one timing in logarithms, less that of its round's typical time.
@@ -54,10 +56,7 @@ func tabulate(timings []Timing, kind Kind) kindTimes {
 	out.rounds = len(byRound)
 	out.se = errorOf(out.of)
 	for _, at := range byRound {
-		ys := make([]float64, len(at))
-		for i, k := range at {
-			ys[i] = out.of[k].y
-		}
+		ys := slice.Map(at, func(k int) float64 { return out.of[k].y })
 		typical := level(ys, out.se)
 		for _, k := range at {
 			t := &out.of[k]

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"zbench/bench/slice"
 )
 
 // late finds the nodes that enter transfers later than their partners: these measure more
@@ -44,12 +46,7 @@ func (j *judgement) late(v *Verdict) {
 			v.Findings[i].Reasons = append(v.Findings[i].Reasons, reason)
 			continue
 		}
-		slow := 0
-		for _, y := range of {
-			if y > limit/2 {
-				slow++
-			}
-		}
+		slow := slice.Count(of, func(y float64) bool { return y > limit/2 })
 		v.Findings = append(v.Findings, Slow{
 			Component: c, Lost: waited / (1 + waited), Confidence: confidence(slow, len(of)), Reasons: []string{reason},
 		})

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"math"
 	"slices"
+
+	"zbench/bench/slice"
 )
 
 // Ends are what the rows and columns of a matrix are.
@@ -417,11 +419,7 @@ func (j *matrixed) modes(explained func(value int) bool) []mode {
 // says states both groups by their median rates.
 func (j *matrixed) says(m mode) string {
 	rate := func(of []int) float64 {
-		var rates []float64
-		for _, i := range of {
-			rates = append(rates, j.Values[i].Rate/1e9)
-		}
-		return median(rates)
+		return median(slice.Map(of, func(i int) float64 { return j.Values[i].Rate / 1e9 }))
 	}
 	return fmt.Sprintf("two groups of values: %d about %.3g GB/s and %d about %.3g GB/s", len(m.fast), rate(m.fast), len(m.slow), rate(m.slow))
 }
@@ -465,12 +463,7 @@ func (j *matrixed) between(v *Verdict) bool {
 		if float64(across) < most*float64(len(m.slow)) {
 			continue
 		}
-		several := 0
-		for _, n := range size {
-			if n > 1 {
-				several++
-			}
-		}
+		several := slice.Count(size, func(n int) bool { return n > 1 })
 		v.Questions = append(v.Questions, Question{
 			What: fmt.Sprintf("%s; the fast ones join the ends to %d sets, the slow ones are between the sets", j.says(m), several),
 			Lost: share(m.gap), All: true, Candidates: j.endsOf(m.slow), Next: "look at what joins the sets: spine switches, a partition, a setting that differs",

@@ -9,6 +9,7 @@ import (
 
 	"zbench/bench/collective"
 	"zbench/bench/plan"
+	"zbench/bench/slice"
 	"zbench/bench/spec"
 	"zbench/bench/stat"
 )
@@ -163,10 +164,7 @@ func (s Measurement) timings(r Round, round int, seconds []float64) []Timing {
 		t := Timing{Round: round, Kind: r.Kind, Pair: p, Seconds: make([]float64, 0, s.Launches)}
 		waited, timed := make([]float64, 0, s.Launches), false
 		for launch := range s.Launches {
-			slowest := 0.0
-			for _, rank := range ends {
-				slowest = max(slowest, seconds[launch*s.Case.Ranks+rank])
-			}
+			slowest := slice.Most(ends, func(rank int) float64 { return seconds[launch*s.Case.Ranks+rank] })
 			timed = timed || slowest > 0 // an interval that is not positive is no time
 			t.Seconds = append(t.Seconds, max(slowest, 0))
 			waited = append(waited, seconds[launch*s.Case.Ranks+ends[0]]-seconds[launch*s.Case.Ranks+ends[len(ends)-1]])

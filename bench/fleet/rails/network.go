@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"zbench/bench/slice"
 )
 
 // network is what the rounds between nodes say of NICs: end node·GPUs + rail.
@@ -18,10 +20,7 @@ func (n *network) at(p Place) int { return p.Node*n.GPUs + p.GPU }
 
 func newNetwork(f Fleet, timings []Timing) *network {
 	n := &network{Fleet: f, kindTimes: tabulate(timings, Network)}
-	edges := make([]edge, len(n.kindTimes.of))
-	for i, t := range n.kindTimes.of {
-		edges[i] = edge{n.at(t.Pair.A), n.at(t.Pair.B), t.y}
-	}
+	edges := slice.Map(n.kindTimes.of, func(t timed) edge { return edge{n.at(t.Pair.A), n.at(t.Pair.B), t.y} })
 	n.ends = solve(f.Nodes*f.GPUs, edges)
 	n.known = len(edges) >= minReference
 	return n
@@ -105,11 +104,7 @@ func (n *network) partners(node int, rails []int) (agree, of int) {
 
 // loss is the median loss of a node's rails.
 func (n *network) loss(node int, rails []int) float64 {
-	var of []float64
-	for _, rail := range rails {
-		of = append(of, n.ends.of[n.at(Place{node, rail})].loss)
-	}
-	return median(of)
+	return median(slice.Map(rails, func(rail int) float64 { return n.ends.of[n.at(Place{node, rail})].loss }))
 }
 
 // hidden are questions about NICs that only ever met slow ones.

@@ -10,6 +10,7 @@ import (
 
 	"zbench/bench/pattern"
 	"zbench/bench/plain"
+	"zbench/bench/slice"
 )
 
 // ReadMatrix reads bandwidths of pairs: a line for each pair (name, name, GB/s), or a
@@ -277,10 +278,7 @@ func header(cells []string) (heading, error) {
 // columnList are the names of columns, the first ones of many.
 func columnList(cells []string) string {
 	const most = 12
-	var out []string
-	for _, c := range cells[:min(len(cells), most)] {
-		out = append(out, plain.Line(short(c)))
-	}
+	out := slice.Map(cells[:min(len(cells), most)], func(c string) string { return plain.Line(short(c)) })
 	if len(cells) > most {
 		out = append(out, "…")
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"zbench/bench/slice"
 	"zbench/bench/stat"
 )
 
@@ -55,10 +56,7 @@ func solve(n int, edges []edge) ends {
 	for i, list := range touching {
 		out.of[i].all = len(list)
 		if len(list) > 0 {
-			ys := make([]float64, len(list))
-			for k, at := range list {
-				ys[k] = edges[at].y
-			}
+			ys := slice.Map(list, func(at int) float64 { return edges[at].y })
 			out.of[i].loss = stat.Quantile(ys, 0.25)
 		}
 	}
@@ -145,9 +143,5 @@ func median(of []float64) float64 {
 // deviation.
 func Deviation(of []float64) float64 {
 	middle := median(of)
-	off := make([]float64, len(of))
-	for i, v := range of {
-		off[i] = math.Abs(v - middle)
-	}
-	return 1.4826 * median(off)
+	return 1.4826 * median(slice.Map(of, func(v float64) float64 { return math.Abs(v - middle) }))
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"zbench/bench/slice"
 )
 
 // xgmi is what the rounds within nodes say of xGMI links. Link values lie by node,
@@ -221,10 +223,7 @@ func (x *xgmi) loss(node, link int) float64 { return x.all[node][link] + x.node[
 
 // reason states what was seen of links.
 func (x *xgmi) reason(node int, links [][2]int) string {
-	var of []float64
-	for _, l := range links {
-		of = append(of, share(x.all[node][x.link(l[0], l[1])]))
-	}
+	of := slice.Map(links, func(l [2]int) float64 { return share(x.all[node][x.link(l[0], l[1])]) })
 	least, most := fmt.Sprintf("%.0f", 100*slices.Min(of)), fmt.Sprintf("%.0f", 100*slices.Max(of))
 	if least != most {
 		most = least + " to " + most

@@ -72,15 +72,10 @@ int zb_begin(zb_batch *b) {
   return 0;
 }
 
-/* Polls one rank: 1 done, 0 not yet, -1 the batch has failed. */
-static int zb_poll(zb_batch *b, int i) {
+/* Polls a rank's stream of a lane: 1 done, 0 not yet, -1 the batch has failed. */
+static int zb_poll_lane(zb_batch *b, int i, const zb_rank *r) {
   const zb_table *t = b->table;
-  int code, async = 0;
-  if ((code = t->setDevice(b->ranks[i].device)) != 0) {
-    zb_fail(b, ZB_BATCH_RUNTIME, code, i, "set device");
-    return -1;
-  }
-  code = t->streamQuery(b->ranks[i].stream);
+  int async = 0, code = t->streamQuery(r->stream);
   if (code == ZB_OK) {
     return 1;
   }
@@ -89,11 +84,28 @@ static int zb_poll(zb_batch *b, int i) {
     return -1;
   }
   if (t->commGetAsyncError != NULL &&
-      t->commGetAsyncError(b->ranks[i].comm, &async) == 0 && async != 0) {
+      t->commGetAsyncError(r->comm, &async) == 0 && async != 0) {
     zb_fail(b, ZB_BATCH_ASYNC, async, i, "asynchronous error");
     return -1;
   }
   return 0;
+}
+
+/* The same of all of a rank's streams: one may wait for another, whose error counts. */
+static int zb_poll(zb_batch *b, int i) {
+  int all = 1, code = b->table->setDevice(b->ranks[i].device);
+  if (code != 0) {
+    zb_fail(b, ZB_BATCH_RUNTIME, code, i, "set device");
+    return -1;
+  }
+  for (int k = 0; k < b->nlanes; k++) {
+    int done = zb_poll_lane(b, i, &b->lane[k][i]);
+    if (done < 0) {
+      return -1;
+    }
+    all = all && done;
+  }
+  return all;
 }
 
 /* Waits for every rank by polling, against the deadline and the cancel word: a

@@ -57,7 +57,9 @@ typedef struct zb_work {
 typedef struct zb_batch {
   const zb_table *table;
   int32_t nlocal;
-  zb_rank *ranks;
+  zb_rank *ranks; /* of the lane that is launched on: the first but inside of a step's message */
+  zb_rank **lane; /* each lane's, with a communicator and a stream of its own */
+  int32_t nlanes;
   zb_work work;
   uint64_t slot; /* of the next launch; continues from batch to batch */
   int32_t iterations;

@@ -1,6 +1,6 @@
-/* Steps of a trainer: computation on one stream of each rank, messages on another. A
+/* Steps of a trainer: computation on one stream of each rank, messages on that of their lane. A
  * message is launched when computation has come to its place, and computation waits
- * where the trainer's does; events between the two streams see to both, and the host
+ * where the trainer's does; events between the streams see to both, and the host
  * runs ahead. */
 #include "play.h"
 
@@ -23,7 +23,7 @@ static int zb_play_mark(zb_batch *b, const zb_play *p, int32_t mark) {
   return 0;
 }
 
-/* One stream of each rank goes on when an event of its other one has happened. */
+/* One stream of each rank goes on when an event of another one has happened. */
 static int zb_play_behind(zb_batch *b, int i, void *event, void *from, void *to) {
   const zb_table *t = b->table;
   int code = t->setDevice(b->ranks[i].device);
@@ -88,8 +88,8 @@ static int zb_play_watch(zb_batch *b, const zb_play *p, int computing, int32_t k
   return 0;
 }
 
-/* The message begins on its stream when computation has come here. */
-static int zb_play_launch(zb_batch *b, const zb_play *p, int32_t k) {
+/* The message begins on its stream, which the batch launches on, when computation has come here. */
+static int zb_play_send(zb_batch *b, const zb_play *p, int32_t k) {
   const zb_play_message *m = &p->message[k];
   size_t first = (size_t)k * (size_t)b->nlocal;
   for (int i = 0; i < b->nlocal; i++) {
@@ -113,9 +113,19 @@ static int zb_play_launch(zb_batch *b, const zb_play *p, int32_t k) {
   return 0;
 }
 
-static int zb_play_wait(zb_batch *b, const zb_play *p, int32_t k) {
+static int zb_play_launch(zb_batch *b, const zb_play *p, int32_t k) {
+  int failed;
+  b->ranks = b->lane[p->message[k].lane];
+  failed = zb_play_send(b, p, k);
+  b->ranks = b->lane[0];
+  return failed;
+}
+
+/* Computation, or the lane of message `by`, goes on when message k has ended. */
+static int zb_play_wait(zb_batch *b, const zb_play *p, int32_t k, int32_t by) {
   for (int i = 0; i < b->nlocal; i++) {
-    if (zb_play_behind(b, i, p->done[(size_t)k * (size_t)b->nlocal + (size_t)i], NULL, p->compute[i])) {
+    void *to = by < 0 ? p->compute[i] : b->lane[p->message[by].lane][i].stream;
+    if (zb_play_behind(b, i, p->done[(size_t)k * (size_t)b->nlocal + (size_t)i], NULL, to)) {
       return 1;
     }
   }
@@ -136,8 +146,9 @@ static int zb_play_step(zb_batch *b, const zb_play *p) {
       return zb_fail(b, ZB_BATCH_CANCELLED, 0, 0, "launch");
     }
     if (o->kind == ZB_PLAY_LAUNCH ? zb_play_launch(b, p, o->message)
-        : o->kind == ZB_PLAY_WAIT ? zb_play_wait(b, p, o->message)
-                                  : zb_play_compute(b, p, o, computed++)) {
+        : o->kind == ZB_PLAY_WAIT   ? zb_play_wait(b, p, o->message, -1)
+        : o->kind == ZB_PLAY_FOLLOW ? zb_play_wait(b, p, o->message, o->by)
+                                    : zb_play_compute(b, p, o, computed++)) {
       return 1;
     }
   }
@@ -165,8 +176,8 @@ static void zb_play_read(zb_batch *b, int watched, int32_t count, double *second
   }
 }
 
-/* So many steps back to back. At the end the messages' stream waits for computation, so that who
- * waits for the one has waited for both. */
+/* So many steps back to back. At the end the first lane's stream waits for computation, so that who
+ * waits for the lanes has waited for all. */
 static int zb_play_all(zb_batch *b, const zb_play *p, int32_t steps) {
   if (zb_begin(b) || zb_play_mark(b, p, 0)) {
     return 1;

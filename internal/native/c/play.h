@@ -10,11 +10,12 @@ enum {
   ZB_PLAY_SPIN = 0,   /* computation for so many nanoseconds */
   ZB_PLAY_LAUNCH = 1, /* the message is sent when computation has come here */
   ZB_PLAY_WAIT = 2,   /* computation waits for the message's end */
-  ZB_PLAY_WORK = 3    /* computation of so many launches of the step's work */
+  ZB_PLAY_WORK = 3,   /* computation of so many launches of the step's work */
+  ZB_PLAY_FOLLOW = 4  /* the lane of message `by` waits for the message's end */
 };
 
 typedef struct zb_play_op {
-  int32_t kind, message, launches;
+  int32_t kind, message, by, launches;
   uint64_t ns;
 } zb_play_op;
 
@@ -22,6 +23,7 @@ typedef struct zb_play_op {
  * that each rank's number adds, where in place a share is a part of the whole. */
 typedef struct zb_play_message {
   zb_work work;
+  int32_t lane; /* of the batch's */
   uint64_t send, recv, send_share, recv_share;
 } zb_play_message;
 
@@ -30,7 +32,7 @@ typedef struct zb_play {
   int32_t nops, nmessages;
   zb_play_op *op;
   zb_play_message *message;
-  void **compute; /* each local rank's stream of computation; the batch's are for messages */
+  void **compute; /* each local rank's stream of computation; the batch's lanes are for messages */
   char **base;    /* each local rank's buffers */
   zb_step *work;  /* each local rank's; NULL where no operation is work */
   void **ready, **done; /* events, [message × nlocal + rank]; no done: nothing waits for it */

@@ -62,7 +62,7 @@ static int32_t zb_passed(const zb_batch *b, void **events) {
 }
 
 /* After a batch that did not end: the launches that each rank has begun and
- * ended, -1 where no marks tell, and its communicator's asynchronous error. */
+ * ended, -1 where no marks tell, and its communicators' asynchronous error. */
 void zb_progress(zb_batch *b) {
   const zb_table *t = b->table;
   for (int i = 0; i < b->nlocal; i++) {
@@ -71,8 +71,8 @@ void zb_progress(zb_batch *b) {
     t->setDevice(r->device);
     b->started[i] = zb_passed(b, r->start);
     b->ended[i] = zb_passed(b, r->stop);
-    if (t->commGetAsyncError != NULL) {
-      t->commGetAsyncError(r->comm, &error);
+    for (int k = 0; k < b->nlanes && error == 0 && t->commGetAsyncError != NULL; k++) {
+      t->commGetAsyncError(b->lane[k][i].comm, &error);
     }
     b->async[i] = error;
   }

@@ -27,7 +27,6 @@ int zb_sense_open(zb_sense *s, void *library) {
 
 void zb_sense_read(const zb_sense *s, const char *pci, unsigned *mw, unsigned *limit,
                    unsigned *celsius, unsigned long long *reasons) {
-  enum { ZB_SENSE_GPU = 0 }; /* NVML_TEMPERATURE_GPU */
   void *device = NULL;
   *mw = *limit = *celsius = 0;
   *reasons = 0;

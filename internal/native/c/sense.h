@@ -16,8 +16,9 @@
   FUNCTION(reasons, (void *device, unsigned long long *bits),                  \
            nvmlDeviceGetCurrentClocksThrottleReasons)
 
-/* nvmlClocksThrottleReason…: what lowers the clock */
+/* NVML_TEMPERATURE_GPU, and nvmlClocksThrottleReason…: what lowers the clock */
 enum {
+  ZB_SENSE_GPU = 0,
   ZB_SENSE_POWER = 0x4 | 0x80,            /* SwPowerCap, HwPowerBrakeSlowdown */
   ZB_SENSE_TEMPERATURE = 0x20 | 0x40,     /* SwThermalSlowdown, HwThermalSlowdown */
   ZB_SENSE_HARDWARE = 0x8                 /* HwSlowdown */

@@ -927,7 +927,7 @@ static void *last_error_elsewhere(void *code) {
   return NULL;
 }
 
-/* The runtime keeps the last error for who asks, once, by thread; success does
+/* The runtime keeps a thread's last error until it is asked for once; success does
  * not erase it, and work that is not done is none (ROCm/rocm-systems,
  * hip_internal.hpp, HIP_UPDATE_ERROR_STATE; before ROCm 7 success did). */
 static void last_errors(void) {

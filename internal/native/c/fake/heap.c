@@ -38,7 +38,7 @@ __attribute__((noreturn)) static void zbl_does_not_fit(size_t bytes, const char 
 }
 
 /* Makes room on the file system for a large block of the file where processes meet: a
- * process that touches what has none is killed without a word. */
+ * process that touches a page without room is killed without a message. */
 static void zbl_make_room(zbl_head *head, size_t bytes) {
   off_t from = (off_t)zbl_ref_of(head);
   if (zbl.shared_fd >= 0 && 1ull << head->class >= ZBL_LARGE &&

@@ -1,0 +1,95 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"zbench/bench/exit"
+	"zbench/bench/plan"
+	"zbench/bench/record"
+)
+
+// Hello is what a process tells of its kernels, one of several that drive a node each.
+func (k *Kernels) Hello(backend string, build record.Tool, process int, host string, pid int) Hello {
+	n := len(k.Facts.Devices)
+	h := HelloOf(k.Facts, backend, build, process*n, n, host, pid)
+	h.Simulated = k.Facts.Devices[0].Kind == record.OnLoopback
+	h.Rows = keysOf(k.Rows)
+	return h
+}
+
+func keysOf(rows []record.Kernel) []string {
+	var keys []string
+	for _, r := range rows {
+		keys = append(keys, r.Key)
+	}
+	return keys
+}
+
+// Join makes one run of the kernels of all processes, this one's first: each has the same rows, and every
+// pass of a job is taken by all at once. take does that and returns the parts of each process, as
+// plan.Group.Take.
+func (k *Kernels) Join(all []Hello, take func(job, pass int) ([][]record.Part, error)) error {
+	n, own := len(k.Facts.Devices), all[0]
+	for _, h := range all {
+		if len(h.Devices) != n {
+			return exit.With(exit.Want, fmt.Errorf("%s has %d GPUs, %s has %d", h.name(), len(h.Devices), own.name(), n), "`zbench screen` names nodes that lack one; leave them out")
+		}
+		if !slices.Equal(h.Rows, own.Rows) {
+			return exit.With(exit.Want, fmt.Errorf("%s plans other products than %s: its GPUs are of another kind, or its library has other choices", h.name(), own.name()), "measure equal nodes together")
+		}
+	}
+	facts, err := Together(all, len(all)*n, 1)
+	if err != nil {
+		return exit.With(exit.Want, err, "measure equal nodes together")
+	}
+	facts.KernelDriver = k.Facts.KernelDriver
+	k.Facts = facts
+	k.Facts.OnNodes(len(all))
+	rows, jobs := k.Rows, k.Jobs
+	k.Rows, k.Jobs = nil, nil
+	for i, j := range jobs {
+		var together []record.Kernel
+		own := slices.DeleteFunc(slices.Clone(rows), func(r record.Kernel) bool { return !slices.Contains(j.Keys, r.Key) })
+		for process := range all {
+			for _, r := range own {
+				of := r.Case()
+				r.Device += process * n
+				r.Key = record.KernelKey(of, r.Device)
+				together = append(together, r)
+			}
+		}
+		k.Rows = append(k.Rows, together...)
+		keys := keysOf(together)
+		k.Jobs = append(k.Jobs, plan.Job{Keys: keys, Take: func(ctx context.Context, pass int) ([]record.Part, bool) {
+			reports, err := take(i, pass)
+			parts := slices.Concat(reports...)
+			if err != nil {
+				parts = slices.Repeat([]record.Part{{Status: record.Failed, Reason: err.Error()}}, len(keys))
+			} else if len(parts) != len(keys) { // a process was stopped
+				return nil, false
+			}
+			for at := range parts {
+				parts[at].Key, parts[at].Pass = keys[at], pass
+			}
+			return parts, err == nil || ctx.Err() == nil
+		}})
+	}
+	return nil
+}
+
+// OnNodes numbers the devices through so many nodes and gives each its node: its host, or in a simulation
+// and where hosts share a name a number.
+func (f *Facts) OnNodes(nodes int) {
+	if len(f.Hosts) != nodes {
+		f.Hosts = nil
+		for node := range nodes {
+			f.Hosts = append(f.Hosts, fmt.Sprint("node", node))
+		}
+	}
+	f.Devices = slices.Clone(f.Devices)
+	for i := range f.Devices {
+		f.Devices[i].Index, f.Devices[i].Host = i, f.Hosts[i*nodes/len(f.Devices)]
+	}
+}

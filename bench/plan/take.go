@@ -1,0 +1,42 @@
+package plan
+
+import (
+	"context"
+	"errors"
+
+	"zbench/bench/record"
+)
+
+// Taker is a Process with jobs of its own, as the kernels of its devices: each process has the
+// same jobs in the same order.
+type Taker interface {
+	// Take takes a pass of a job, as Job.Take does.
+	Take(ctx context.Context, job, pass int) (parts []record.Part, whole bool)
+}
+
+var errNoJobs = errors.New("this driver has no jobs")
+
+// Take takes a pass of a job in all processes at once and returns the parts of each, in the order of
+// the processes; none of one in which the pass was cut short.
+func (g *Group) Take(job, pass int) ([][]record.Part, error) {
+	reports, err := g.do(Order{Do: DoTake, Job: job, Pass: pass})
+	if err != nil {
+		return nil, err
+	}
+	var all [][]record.Part
+	for _, r := range reports {
+		all = append(all, r.Parts)
+	}
+	return all, nil
+}
+
+func (w *worker) take(o Order, r *Report) error {
+	t, can := w.p.(Taker)
+	if !can {
+		return errNoJobs
+	}
+	if parts, whole := t.Take(w.whole(), o.Job, o.Pass); whole {
+		r.Parts = parts
+	}
+	return nil
+}
