@@ -121,12 +121,16 @@ func noFalseAlarm(t *testing.T, shapes [][2]int, runs int) {
 // wrong in a few elements is told from what is wrong in tiles or everywhere.
 func TestFreivaldsFinds(t *testing.T) {
 	rng := rand.New(rand.NewPCG(33, 2))
+	draws := 4
+	if testing.Short() {
+		draws = 1 // the race detector sees as much in one: the goroutines are bench/matrix's
+	}
 	step := Sets()[0].Steps[0]
 	for _, p := range Products() {
 		clean := of(rng, 192, 192, p, step, nearest)
 		require.True(t, clean.Check(rng).OK(), "the twin")
 		for name, spoil := range faults {
-			for range 4 {
+			for range draws {
 				c := *clean
 				c.C = copied(c.C)
 				spoil(rng, &c)
@@ -189,6 +193,9 @@ func each(n int, do func(r, k int)) {
 
 // One bad tile of 1,024, which 256 random elements miss in 78 of 100 runs.
 func TestFreivaldsFindsOneTileOfMany(t *testing.T) {
+	if testing.Short() {
+		t.Skip("seconds under the race detector, and the goroutines of TestFreivaldsFinds")
+	}
 	rng := rand.New(rand.NewPCG(33, 3))
 	c := made(rng, 2048, 2048, 8, Gram, [3]float64{}, nearest)
 	require.True(t, c.Check(rng).OK())

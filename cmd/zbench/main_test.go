@@ -87,7 +87,7 @@ func exitCode(ts *testscript.TestScript, _ bool, args []string) {
 // tests are.
 func steady(e *testscript.Env) {
 	noPackages(e)
-	for name, value := range map[string]string{plantedHost: hosts[0].name, "COLUMNS": "120", "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", "TZ": "UTC"} {
+	for name, value := range map[string]string{plantedHost: hosts[0].name, "COLUMNS": "120", "GOGC": os.Getenv("GOGC"), "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", "TZ": "UTC"} {
 		e.Setenv(name, value)
 	}
 }

@@ -104,6 +104,9 @@ func tryPrinted(ts *testscript.TestScript, code string, args []string) {
 		if strings.HasPrefix(line, "zbench collectives ") && strings.Contains(line, "--backend ") && !strings.Contains(line, "--backend loopback") {
 			typed += " -e 1M" // the loopback as librccl has real memory behind its buffers
 		}
+		if strings.HasPrefix(line, "zbench hbm ") && strings.Contains(line, "--all-gpus") {
+			typed += " --size 8M --max-time 0.02" // by default all kernels on large buffers, of eight GPUs 18 s
+		}
 		err := ts.Exec("sh", "-c", "cd "+dir+" && FIXTURES="+printedFixtures+" && "+typed)
 		answers := []string{"3", "4", "5"}
 		if strings.HasPrefix(line, "zbench rails ") || strings.HasPrefix(line, "zbench replay ") {

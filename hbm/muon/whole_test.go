@@ -42,6 +42,9 @@ func oddShapesPass(t *testing.T, seeds int) {
 // A tile that a kernel does not make in one of the steps is found, though another run has
 // left the right result there, and is told from what is not the same when it is made again.
 func TestProductsFindATile(t *testing.T) {
+	if testing.Short() {
+		t.Skip("seconds under a detector: TestStepAgainstFloat64 makes the same launches and checks")
+	}
 	d := open(t, "keller-jordan")
 	w := work(t, d, 200, 140, 1)
 	require.NoError(t, w.Fill())
