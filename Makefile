@@ -53,7 +53,7 @@ build: ## Build bin/zbench
 
 # `make check` vets once; every test would do it again. A machine with other work
 # takes several times as long as an idle one: the time limit allows for it.
-# GOGC: a fifth of what the tests of sweeps and simulations compute is the collector's work
+# GOGC: an eighth to a quarter of what the tests of simulations compute was the collector's work
 # on heaps of a few MB; the scripts hand it to zbench.
 TEST := GOGC=$${GOGC:-400} $(GO) test -vet=off -timeout 30m
 

@@ -51,7 +51,7 @@ func drawSweep(rng *rand.Rand) soakSweep {
 	for _, g := range []int{2, 4, 8} {
 		if rng.IntN(4) == 0 {
 			add("--groups %d", g)
-			s.usage = s.usage || gpus%g != 0
+			s.usage = s.usage || gpus%g != 0 && (g%gpus != 0 || nodes*gpus%g != 0)
 			if g != nodes*gpus {
 				splits++
 			}
