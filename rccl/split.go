@@ -103,6 +103,7 @@ func (d *Driver) Join(ctx context.Context, c plan.Comms, ids []plan.CommID) erro
 	if err == nil && again {
 		err = d.newBatch()
 	}
+	d.broken = d.broken || err != nil
 	return err
 }
 

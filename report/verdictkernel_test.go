@@ -137,6 +137,28 @@ func TestVerdictNamesTheSlowGPU(t *testing.T) {
 	l = judge.Record(two(0.9))[0]
 	require.Equal(t, "GPU 0 of gpu-18", l.Subject.Name)
 	require.Contains(t, l.Text, "Slow: GPU 0 of gpu-18 reaches 3.58 TB/s")
+
+	// Half of the nodes are slow: how GPUs differ within their nodes tells.
+	rec := four(1)
+	rec.World.GPUsPerNode, rec.World.Hosts = 2, []string{"gpu-17", "gpu-18"}
+	for i := range rec.World.Devices {
+		rec.World.Devices[i].Host = rec.World.Hosts[i/2]
+		if i >= 2 {
+			*rec.Kernels[i].Metrics.Rate *= 0.8
+		}
+	}
+	l = judge.Record(rec)[0]
+	require.InDelta(t, 0.2, l.Share, 1e-9)
+	require.Contains(t, l.Text, "of the 4 GPUs; 2 of them are at least 8 % slower")
+
+	// With a GPU a node nothing tells a slow one from the others, and that is said.
+	rec.World.GPUsPerNode, rec.World.Hosts = 1, []string{"a", "b", "c", "d"}
+	for i := range rec.World.Devices {
+		rec.World.Devices[i].Host = rec.World.Hosts[i]
+	}
+	l = judge.Record(rec).Only(judge.CodeSlowDevice)[0]
+	require.Equal(t, finding.Warning, l.Severity)
+	require.Contains(t, l.Text, "Uneven: the 4 GPUs reach")
 }
 
 // How far the times can be believed: by the share of medians that miss the precision.

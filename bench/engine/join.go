@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -65,6 +66,9 @@ func (k *Kernels) Join(all []Hello, take func(job, pass int) ([][]record.Part, e
 		k.Jobs = append(k.Jobs, plan.Job{Keys: keys, Take: func(ctx context.Context, pass int) ([]record.Part, bool) {
 			reports, err := take(i, pass)
 			parts := slices.Concat(reports...)
+			if errors.Is(err, context.Canceled) { // a process was asked to stop, and this one does not know yet
+				return nil, false
+			}
 			if err != nil {
 				parts = slices.Repeat([]record.Part{{Status: record.Failed, Reason: err.Error()}}, len(keys))
 			} else if len(parts) != len(keys) { // a process was stopped

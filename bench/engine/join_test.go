@@ -69,6 +69,9 @@ func TestKernelsOfSeveralNodes(t *testing.T) {
 	cut = true
 	_, whole = k.Jobs[1].Take(context.Background(), 1)
 	require.False(t, whole, "a process was stopped")
+	cut, failure = false, fmt.Errorf("process 1: %w", context.Canceled)
+	_, whole = k.Jobs[1].Take(context.Background(), 1)
+	require.False(t, whole, "a stop that this process does not know yet")
 	failure = errors.New("process 1 on gpu-1 was lost")
 	parts, whole = k.Jobs[1].Take(context.Background(), 1)
 	require.True(t, whole)

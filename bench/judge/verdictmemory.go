@@ -11,6 +11,7 @@ import (
 	"zbench/bench/kernel"
 	"zbench/bench/record"
 	"zbench/bench/spec"
+	"zbench/bench/stat"
 	"zbench/bench/unit"
 )
 
@@ -101,12 +102,15 @@ func (j judgedKernels) slowDevice() finding.List {
 	}
 	var rates []float64
 	var slowest *record.Kernel
+	nodes := map[string][]float64{}
 	for i := range j.Kernels {
 		k := &j.Kernels[i]
 		if k.Case() != best.Case() || of(k) == nil {
 			continue
 		}
 		rates = append(rates, *of(k))
+		host := j.DeviceOf(k).Host
+		nodes[host] = append(nodes[host], *of(k))
 		if slowest == nil || *of(k) < *of(slowest) {
 			slowest = k
 		}
@@ -115,15 +119,19 @@ func (j judgedKernels) slowDevice() finding.List {
 	if len(rates) < 2 {
 		return nil
 	}
-	limit := slowDeviceShare
-	if len(j.World.Hosts) > 1 { // of a thousand GPUs some are a little slow: as zbench screen
-		_, _, limit = nodescreen.Limit(rates)
-	}
+	limit := slowLimit(rates, nodes)
 	// Of an even number the upper: of two GPUs the slow one is compared with the other.
 	median := rates[len(rates)/2]
 	lost := 1 - rates[0]/median
 	if lost < limit {
-		return nil
+		if limit <= nodescreen.Most || lost < nodescreen.Effect {
+			return nil
+		}
+		return finding.List{{
+			Code: CodeSlowDevice, Severity: finding.Warning, Share: lost,
+			Text: fmt.Sprintf("Uneven: the %d GPUs reach %s to %s at %s %s: too far apart to tell a slow one from the others.", len(rates), text(rates[0]), text(rates[len(rates)-1]), best.Kernel, best.Dtype),
+			Hint: "Measure more nodes together, or compare each with its own earlier figures.",
+		}}
 	}
 	more := ""
 	if n := sort.Search(len(rates), func(i int) bool { return 1-rates[i]/median < limit }); n > 1 {
@@ -134,6 +142,27 @@ func (j judgedKernels) slowDevice() finding.List {
 		Text: fmt.Sprintf("Slow: %s reaches %s at %s %s, %s less than the median of the %d GPUs%s.", j.GPU(slowest), text(rates[0]), best.Kernel, best.Dtype, unit.Part(lost), len(rates), more),
 		Hint: "Look at that GPU's clocks, temperature and throttling (" + backend.Tools() + "), and at other processes on it.",
 	}}
+}
+
+// slowLimit is the share of the median that a slow GPU has lost, of rates by node. Of the GPUs of several nodes
+// some are a little slow: the limit is that of zbench screen, by how GPUs differ, or by how they differ within
+// their nodes. Where half of the nodes are slow only the latter is small.
+func slowLimit(rates []float64, nodes map[string][]float64) float64 {
+	if len(nodes) < 2 || len(rates) < nodescreen.Least {
+		return slowDeviceShare
+	}
+	_, _, limit := nodescreen.Limit(rates)
+	var within []float64
+	for _, of := range nodes {
+		if len(of) < 2 {
+			return limit
+		}
+		for _, r := range of {
+			within = append(within, r/stat.Quantile(of, 0.5))
+		}
+	}
+	_, _, inNode := nodescreen.Limit(within)
+	return min(limit, inNode)
 }
 
 // fused is what fusing gains over the same work kernel by kernel.

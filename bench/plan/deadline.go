@@ -66,7 +66,7 @@ func (g *Group) limit(o Order) float64 {
 	case o.Do == DoJoin:
 		return d.Init + ByItselfTime.Seconds() + limitMargin
 	case !launched:
-		return d.Init + limitMargin
+		return d.Init + o.Seconds + limitMargin
 	case o.Do == DoBurst:
 		launches = o.batches().launches()
 	case o.Do == DoPrepare: // the warm-up, the verification, the first batches

@@ -71,10 +71,12 @@ type Order struct {
 	Room *Room `json:"room,omitempty"`
 	// Case and Pass are those to prepare, Job and Pass those to take. Verify asks for a
 	// verification launch.
-	Case   *Case `json:"case,omitempty"`
-	Job    int   `json:"job,omitempty"`
-	Pass   int   `json:"pass,omitempty"`
-	Verify bool  `json:"verify,omitempty"`
+	Case *Case `json:"case,omitempty"`
+	Job  int   `json:"job,omitempty"`
+	// Seconds are what the pass to take is expected to last at most.
+	Seconds float64 `json:"seconds,omitempty"`
+	Pass    int     `json:"pass,omitempty"`
+	Verify  bool    `json:"verify,omitempty"`
 	// Count is the number of warm-up or isolated launches, of steps or of messages, or the index of the
 	// verification launch.
 	Count int `json:"count,omitempty"`

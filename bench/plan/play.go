@@ -81,9 +81,17 @@ func (s *Step) Check(ranks int) error {
 	none := func(message int) bool {
 		return message < 0 || message >= len(s.Sends) || s.Sends[message] < 0 || s.Sends[message] >= len(s.Cases)
 	}
+	launched := make([]bool, len(s.Sends))
 	for i, o := range s.Ops {
 		if o.Seconds < 0 || o.Launches < 0 || o.Do != StepCompute && !o.Do.Works() && none(o.Message) || o.Do == StepFollow && none(o.By) {
 			return fmt.Errorf("operation %d of the step, %+v, is none", i, o)
+		}
+		waits := o.Do == StepWait || o.Do == StepFollow
+		if waits && !launched[o.Message] || o.Do == StepFollow && launched[o.By] || o.Do == StepLaunch && launched[o.Message] {
+			return fmt.Errorf("operation %d of the step, %+v, is out of order", i, o)
+		}
+		if o.Do == StepLaunch {
+			launched[o.Message] = true
 		}
 	}
 	return nil
@@ -149,6 +157,9 @@ var errNoPlay = errors.New("this driver takes no steps")
 
 // Stage keeps the step in all processes.
 func (g *Group) Stage(ctx context.Context, setting int, s *Step) error {
+	if err := s.Check(g.first[len(g.world)]); err != nil {
+		return err
+	}
 	err := s.Join(g.lanes, g.staged, func(c Comms, beside bool) error {
 		ids, err := g.IDs(c)
 		switch {

@@ -100,4 +100,12 @@ func TestStepsThatNoDriverTakes(t *testing.T) {
 	} {
 		require.ErrorContains(t, of(op).Check(8), "is none", "%+v", op)
 	}
+	for _, ops := range [][]plan.StepOp{
+		{wait, launch},
+		{launch, launch},
+		{{Do: plan.StepFollow, Message: 1}, launch},
+		{{Do: plan.StepLaunch}, launch, {Do: plan.StepFollow, Message: 1}},
+	} {
+		require.ErrorContains(t, of(ops...).Check(8), "out of order", "%+v", ops)
+	}
 }

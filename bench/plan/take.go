@@ -17,9 +17,10 @@ type Taker interface {
 var errNoJobs = errors.New("this driver has no jobs")
 
 // Take takes a pass of a job in all processes at once and returns the parts of each, in the order of
-// the processes; none of one in which the pass was cut short.
-func (g *Group) Take(job, pass int) ([][]record.Part, error) {
-	reports, err := g.do(Order{Do: DoTake, Job: job, Pass: pass})
+// the processes; none of one in which the pass was cut short. It is expected to last so many seconds at most:
+// a process that takes an init's deadline longer is lost.
+func (g *Group) Take(job, pass int, seconds float64) ([][]record.Part, error) {
+	reports, err := g.do(Order{Do: DoTake, Job: job, Pass: pass, Seconds: seconds})
 	if err != nil {
 		return nil, err
 	}

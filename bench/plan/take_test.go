@@ -20,13 +20,13 @@ func (p *part) Take(_ context.Context, job, pass int) ([]record.Part, bool) {
 // A pass is taken by all processes at once; the parts are in their order.
 func TestGroupTakesPasses(t *testing.T) {
 	inGroup(t, three(), backgrounds(3), func(_ context.Context, g *plan.Group) {
-		got, err := g.Take(2, 1)
+		got, err := g.Take(2, 1, 60)
 		require.NoError(t, err)
 		require.Len(t, got, 3)
 		for i, parts := range got {
 			require.Equal(t, []record.Part{{Key: fmt.Sprint("2 on ", i), Pass: 1, Status: record.OK}}, parts)
 		}
-		got, err = g.Take(3, 0)
+		got, err = g.Take(3, 0, 0)
 		require.NoError(t, err)
 		require.Empty(t, got[1], "what was cut short has no part")
 		require.NotEmpty(t, got[2])

@@ -137,9 +137,10 @@ const CodeContention = "contention"
 // words say what computation does.
 var words = map[plan.StepDo]string{plan.StepTriad: "memory-bound kernels", plan.StepGemm: "matrix products"}
 
-// share is how much longer computation takes while a message is on the network.
+// share is how much longer computation takes while a message is on the network; 0 where that is not known: with
+// several communicators, messages are there at once, and their times add up to more than the network's.
 func (c *Contention) share() float64 {
-	if own := c.Beside - c.Seconds; own > 0 {
+	if own := c.Beside - c.Seconds; own > 0 && c.Messages.Communicators < 2 {
 		return max(0, c.Seconds/own)
 	}
 	return 0

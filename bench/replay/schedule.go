@@ -85,6 +85,8 @@ func SplitOf(g trace.Group, w spec.World) (split plan.Split, err error) {
 		return plan.Split{}, nil
 	case apart == 0:
 		err = errors.New("the trace does not tell which, or they are not the same number apart")
+	case apart == 1 && g.Ranks[0]%g.Size != 0:
+		err = fmt.Errorf("they begin at rank %d, and groups of neighbours at multiples of %d", g.Ranks[0], g.Size)
 	case apart == 1:
 		split = plan.Split{Group: g.Size}
 		err = w.CheckSplits([]int{g.Size}, nil, nil)

@@ -70,7 +70,11 @@ func (t *Trace) middle(r *Rank, steps [][]Call) (*Own, error) {
 	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(took(a), took(b)) })
 	i := order[(len(order)-1)/2]
 	own := &Own{Seconds: took(i), Steps: len(order)}
-	calls := slices.Clone(steps[i])
+	alone := func(c Call) bool { return t.Groups[c.Group].Size == 1 } // a copy, which nobody else takes part in
+	calls := slices.DeleteFunc(slices.Clone(steps[i]), alone)
+	if len(calls) == 0 {
+		return nil, errors.New("its calls are of single ranks")
+	}
 	for k := range calls {
 		c := &calls[k]
 		c.Stream = strconv.Itoa(c.Group) // a communicator's calls follow each other, whatever their streams

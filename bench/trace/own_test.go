@@ -92,6 +92,16 @@ func TestTracesThatCannotBeReplayed(t *testing.T) {
 			require.True(t, n.Call == nil || own.Nodes[k].Call == nil, "a group's calls do not follow those of another")
 		}
 	}
+	job := step(func(c *Call) { c.Group = 1 })
+	job.Groups[1].Size = 1
+	own, err = job.Own()
+	require.NoError(t, err)
+	for _, n := range own.Nodes {
+		require.True(t, n.Call == nil || n.Call.Group == 0, "a call of one rank is none")
+	}
+	job.Groups[0].Size = 1
+	_, err = job.Own()
+	require.ErrorContains(t, err, "single ranks")
 	for want, change := range map[string]func(c *Call){
 		"no time of the kernel":          func(c *Call) { c.Kernel = nil },
 		"cannot be made again, nonsense": func(c *Call) { c.Collective, c.Known = "nonsense", false },

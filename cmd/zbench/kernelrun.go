@@ -223,8 +223,13 @@ func (w *world) joinKernels(ctx context.Context, s State, own *engine.Kernels, o
 		}
 		all = append(all, h)
 	}
-	return own.Join(all, g.Take)
+	return own.Join(all, func(job, pass int) ([][]record.Part, error) {
+		return g.Take(job, pass, float64(len(jobs.Jobs[job].Keys))*(own.Spec.Kernels.MaxTime+rowSeconds))
+	})
 }
+
+// rowSeconds are the most that a row of kernels takes beside what is timed: it warms up, and is checked.
+const rowSeconds = 120.0
 
 // openNode opens the kernels of a process that follows, as the leader's welcome says.
 func (o *collectivesOptions) openNode(ctx context.Context, s State, role launch.Role, with *opening) (followed, json.RawMessage, error) {

@@ -62,7 +62,9 @@ and --framework is replayed alone.
 
 A step is computation on one stream of each GPU and the trainer's messages on
 others, one for each communicator: those of experts (--ep) and of optimizer
-instances (--instances) run beside the rest, as the trainer's do. A message is
+instances (--instances) run beside the rest, as the trainer's do. Groups of
+ranks of the same size, as far apart, share one. With --pp all stages take the
+first one's step, without messages between stages, and --tp is 1. A message is
 launched when computation has come to its last gradient; computation waits
 where the trainer's does. Computation is a kernel of one thread that spins for
 the time of the microbatch: it takes no memory bandwidth, and nothing that

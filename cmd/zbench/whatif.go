@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"zbench/bench/slice"
 	"zbench/bench/unit"
 )
 
@@ -38,10 +37,15 @@ var lateness = []string{"late_gpu", "late_node"}
 // changesOf reads the texts of --what-if.
 func changesOf(texts, faults []string) (all []change, err error) {
 	if at := slices.Index(texts, allChanges); at >= 0 {
-		each := slice.Map(faults, func(f string) string { return "no " + f })
-		texts = slices.Replace(slices.Clone(texts), at, at+1, append(each, "no noise", "bucket 100M", "bucket 400M")...)
+		for _, f := range faults { // by its whole text: another of its kind stays
+			all = append(all, change{text: "no " + f, faults: without(faults, func(o string) bool { return o == f })})
+		}
+		texts = slices.Replace(slices.Clone(texts), at, at+1, "no noise", "bucket 100M", "bucket 400M")
 	}
 	for _, text := range texts {
+		if text == allChanges {
+			continue
+		}
 		one, err := changeOf(text, faults)
 		if err != nil {
 			return nil, err

@@ -43,14 +43,11 @@ func shape(t *testing.T, text string) method.Shape {
 // Every layout and type: all choices and PyTorch's call are right and timed; the best of eight is not the
 // first. A batch is checked at both ends.
 func TestProducts(t *testing.T) {
-	d, choices := open(t, 1), method.MostChoices
-	if testing.Short() {
-		choices = 3 // a detector sees as much as in eight
-	}
+	d := open(t, 1)
 	for _, layout := range []string{"TN", "NN", "NT"} {
 		s := shape(t, "300x200x170x3/"+layout)
-		all := rows(t, d, choices, method.Dtypes(), s)
-		require.Len(t, all, 4*(choices+1))
+		all := rows(t, d, method.MostChoices, method.Dtypes(), s)
+		require.Len(t, all, 4*(method.MostChoices+1))
 		best, first := 0.0, 0.0
 		for _, k := range all {
 			require.Equal(t, record.OK, k.Status, "%s: %s", k.Key, k.Reason)

@@ -19,10 +19,10 @@ const (
 	// Effect is the least share lost that is named.
 	Effect = 0.08
 	sigmas = 5
-	// least is the number of values below which nothing is compared.
-	least = 4
-	// most is the largest limit: with more spread a comparison tells nothing.
-	most = 0.5
+	// Least is the number of values below which nothing is compared.
+	Least = 4
+	// Most is the largest limit: with more spread a comparison tells nothing.
+	Most = 0.5
 )
 
 // productRule compares products: their rates are operations per second, all others bytes per second.
@@ -55,8 +55,8 @@ func Limit(rates []float64) (median, spread, limit float64) {
 // outliers compares values of one kind and names the slow ones.
 func outliers(d *Document, k kind, next string) []Deviation {
 	what, all := k.what, k.values
-	if len(all) < least {
-		d.Unchecked = append(d.Unchecked, fmt.Sprintf("%s: %s: too few to compare, %d are needed", what, plain.Count(len(all), "value"), least))
+	if len(all) < Least {
+		d.Unchecked = append(d.Unchecked, fmt.Sprintf("%s: %s: too few to compare, %d are needed", what, plain.Count(len(all), "value"), Least))
 		return nil
 	}
 	rates := make([]float64, len(all))
@@ -67,7 +67,7 @@ func outliers(d *Document, k kind, next string) []Deviation {
 	byRate := func(a, b Extreme) int { return cmp.Compare(a.Rate, b.Rate) }
 	slowest, fastest := slices.MinFunc(all, byRate), slices.MaxFunc(all, byRate)
 	d.References = append(d.References, Reference{What: what, Rule: k.rule, Median: median, Spread: spread, Limit: min(limit, 1), Count: len(all), Slowest: &slowest, Fastest: &fastest})
-	if limit > most {
+	if limit > Most {
 		d.Unchecked = append(d.Unchecked, fmt.Sprintf("%s: the values vary by %s, so none can be named", what, rails.Percent(spread)))
 		return nil
 	}

@@ -225,9 +225,11 @@ static void communicators_leave_nothing(void) {
 /* Brings a batch to the world of open_world. */
 static zb_batch batch(zb_rank *ranks, int64_t *start, double *seconds,
                       uint8_t *state) {
-  zb_batch b = {.table = &t, .nlocal = 4, .ranks = ranks, .iterations = 5,
+  static zb_rank *lane[1];
+  zb_batch b = {.table = &t, .nlocal = 4, .ranks = ranks, .lane = lane, .nlanes = 1, .iterations = 5,
                 .deadline_s = 600, .start_ns = start, .seconds = seconds,
                 .state = state};
+  lane[0] = ranks;
   b.work = (zb_work){.dtype = 7, .count = 64, .slots = 1};
   for (int i = 0; i < 4; i++) {
     ranks[i] = (zb_rank){.device = i, .rank = i, .nranks = 4, .comm = comm[i],
