@@ -213,6 +213,12 @@ static void zbl_free_stream(zbl_stream *s) {
   while (s->head != NULL) {
     zbl_pop(s);
   }
+  for (size_t i = 0; s->queued_to_drain && i < zbl_drain.n; i++) { /* its own events woke it */
+    if (zbl_drain.at[i] == s) {
+      zbl_drain.at[i] = zbl_drain.at[--zbl_drain.n];
+      s->queued_to_drain = 0;
+    }
+  }
   zbl_reveal(s);
   while (*at != s) {
     at = &(*at)->all;
