@@ -127,11 +127,7 @@ func (j judgedKernels) slowDevice() finding.List {
 		if limit <= nodescreen.Most || lost < nodescreen.Effect {
 			return nil
 		}
-		return finding.List{{
-			Code: CodeSlowDevice, Severity: finding.Warning, Share: lost,
-			Text: fmt.Sprintf("Uneven: the %d GPUs reach %s to %s at %s %s: too far apart to tell a slow one from the others.", len(rates), text(rates[0]), text(rates[len(rates)-1]), best.Kernel, best.Dtype),
-			Hint: "Measure more nodes together, or compare each with its own earlier figures.",
-		}}
+		return uneven(best, lost, len(rates), text(rates[0]), text(rates[len(rates)-1]))
 	}
 	more := ""
 	if n := sort.Search(len(rates), func(i int) bool { return 1-rates[i]/median < limit }); n > 1 {
@@ -141,6 +137,15 @@ func (j judgedKernels) slowDevice() finding.List {
 		Code: CodeSlowDevice, Severity: finding.Fault, Share: lost, Subject: &finding.Subject{Kind: finding.GPU, Name: j.GPU(slowest)},
 		Text: fmt.Sprintf("Slow: %s reaches %s at %s %s, %s less than the median of the %d GPUs%s.", j.GPU(slowest), text(rates[0]), best.Kernel, best.Dtype, unit.Part(lost), len(rates), more),
 		Hint: "Look at that GPU's clocks, temperature and throttling (" + backend.Tools() + "), and at other processes on it.",
+	}}
+}
+
+// uneven is the finding of GPUs that differ so much that no slow one can be told.
+func uneven(best *record.Kernel, lost float64, gpus int, least, most string) finding.List {
+	return finding.List{{
+		Code: CodeSlowDevice, Severity: finding.Warning, Share: lost,
+		Text: fmt.Sprintf("Uneven: the %d GPUs reach %s to %s at %s %s: too far apart to tell a slow one from the others.", gpus, least, most, best.Kernel, best.Dtype),
+		Hint: "Measure more nodes together, or compare each with its own earlier figures.",
 	}}
 }
 
