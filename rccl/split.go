@@ -120,6 +120,7 @@ func (d *Driver) JoinBeside(ctx context.Context, c plan.Comms, ids []plan.CommID
 	}
 	d.lanes = append(d.lanes, l)
 	_, err := d.joinComms(ctx, c, ids)
+	d.broken = d.broken || err != nil
 	return err
 }
 
@@ -135,7 +136,6 @@ func (d *Driver) freeStreams(l lane) error {
 // in any.
 func (d *Driver) joinComms(ctx context.Context, c plan.Comms, ids []plan.CommID) (local int, err error) {
 	l := &d.lanes[len(d.lanes)-1]
-	defer func() { d.broken = d.broken || err != nil }()
 	for _, h := range c.Held(d.cfg.FirstRank, d.cfg.Ranks) {
 		var id native.UniqueID
 		at := slices.IndexFunc(ids, func(id plan.CommID) bool { return id.Group == h.Group })

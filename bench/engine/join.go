@@ -9,6 +9,7 @@ import (
 	"zbench/bench/exit"
 	"zbench/bench/plan"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 )
 
 // Hello is what a process tells of its kernels, one of several that drive a node each.
@@ -21,11 +22,7 @@ func (k *Kernels) Hello(backend string, build record.Tool, process int, host str
 }
 
 func keysOf(rows []record.Kernel) []string {
-	var keys []string
-	for _, r := range rows {
-		keys = append(keys, r.Key)
-	}
-	return keys
+	return slice.Map(rows, func(r record.Kernel) string { return r.Key })
 }
 
 // Join makes one run of the kernels of all processes, this one's first: each has the same rows, and every

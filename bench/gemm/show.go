@@ -12,6 +12,7 @@ import (
 	"zbench/bench/kernel"
 	"zbench/bench/plain"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/table"
 	"zbench/bench/unit"
 )
@@ -176,16 +177,8 @@ func results(rec *record.Record, all []*product) table.Table {
 
 // byRate groups the products of one shape and type, the slowest GPU's first.
 func byRate(all []*product) [][]*product {
-	var groups [][]*product
-	at := map[string]int{}
-	for _, p := range all {
-		key := p.any.Case()
-		if _, ok := at[key]; !ok {
-			at[key] = len(groups)
-			groups = append(groups, nil)
-		}
-		groups[at[key]] = append(groups[at[key]], p)
-	}
+	keys, of := slice.Group(all, func(p *product) string { return p.any.Case() })
+	groups := slice.Map(keys, func(key string) []*product { return of[key] })
 	for _, g := range groups {
 		slices.SortStableFunc(g, func(a, b *product) int { return cmp.Compare(rate(a.best), rate(b.best)) })
 	}

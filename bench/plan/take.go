@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"zbench/bench/record"
+	"zbench/bench/slice"
 )
 
 // Taker is a Process with jobs of its own, as the kernels of its devices: each process has the
@@ -24,11 +25,7 @@ func (g *Group) Take(job, pass int, seconds float64) ([][]record.Part, error) {
 	if err != nil {
 		return nil, err
 	}
-	var all [][]record.Part
-	for _, r := range reports {
-		all = append(all, r.Parts)
-	}
-	return all, nil
+	return slice.Map(reports, func(r Report) []record.Part { return r.Parts }), nil
 }
 
 func (w *worker) take(o Order, r *Report) error {

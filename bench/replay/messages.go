@@ -9,6 +9,7 @@ import (
 
 	"zbench/bench/finding"
 	"zbench/bench/plan"
+	"zbench/bench/slice"
 	"zbench/bench/stat"
 	"zbench/bench/unit"
 )
@@ -153,11 +154,8 @@ func ownTimes(seconds []float64, comms []plan.Comms) (all []float64) {
 }
 
 // of are the times of a group's ranks.
-func of(h plan.Held, seconds []float64) (row []float64) {
-	for _, rank := range h.Ranks {
-		row = append(row, seconds[rank])
-	}
-	return row
+func of(h plan.Held, seconds []float64) []float64 {
+	return slice.Map(h.Ranks, func(rank int) float64 { return seconds[rank] })
 }
 
 // Launched looks for a late rank in the times of single launches, by launch × rank: where launches come late, the

@@ -11,6 +11,7 @@ import (
 	"zbench/bench/fabric"
 	method "zbench/bench/gemm"
 	"zbench/bench/kernel"
+	"zbench/bench/slice"
 	"zbench/bench/spec"
 	"zbench/hbm"
 	"zbench/internal/native"
@@ -85,19 +86,12 @@ func simulated(o hbm.Opening) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var lines, planted []string
-	for _, text := range o.Spec.Faults {
-		if strings.HasPrefix(text, "slow_compute:") {
-			planted = append(planted, text)
-		} else {
-			lines = append(lines, text)
-		}
-	}
-	m, err := f.Resolve(w, fabric.Conditions{Faults: planted})
+	slow := func(text string) bool { return strings.HasPrefix(text, "slow_compute:") }
+	m, err := f.Resolve(w, fabric.Conditions{Faults: slice.Where(o.Spec.Faults, slow)})
 	if err != nil {
 		return nil, err
 	}
-	lines = append(lines, m.Faults...)
+	lines := append(slice.Where(o.Spec.Faults, func(text string) bool { return !slow(text) }), m.Faults...)
 	if o.Node < 0 {
 		return Machine(w.Size(), lines), nil
 	}

@@ -8,6 +8,7 @@ import (
 
 	"zbench/bench/fleet/rails"
 	"zbench/bench/plain"
+	"zbench/bench/slice"
 	"zbench/bench/stat"
 	"zbench/bench/unit"
 )
@@ -59,10 +60,7 @@ func outliers(d *Document, k kind, next string) []Deviation {
 		d.Unchecked = append(d.Unchecked, fmt.Sprintf("%s: %s: too few to compare, %d are needed", what, plain.Count(len(all), "value"), Least))
 		return nil
 	}
-	rates := make([]float64, len(all))
-	for i, v := range all {
-		rates[i] = v.Rate
-	}
+	rates := slice.Map(all, func(v Extreme) float64 { return v.Rate })
 	median, spread, limit := Limit(rates)
 	byRate := func(a, b Extreme) int { return cmp.Compare(a.Rate, b.Rate) }
 	slowest, fastest := slices.MinFunc(all, byRate), slices.MaxFunc(all, byRate)
