@@ -12,7 +12,7 @@ import (
 
 	"zbench/bench/engine"
 	"zbench/bench/exit"
-	"zbench/internal/schema"
+	"zbench/test/schema"
 	"zbench/test/project"
 	"zbench/test/schematest"
 )
