@@ -11,9 +11,11 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"zbench/bench/finding"
 	"zbench/bench/recommend"
+	"zbench/bench/slice"
 	"zbench/bench/spec"
 	"zbench/bench/trainer"
 )
@@ -147,12 +149,14 @@ func Recommend(in Input) (*Document, error) {
 	}
 	in.Run.GradDtype, in.Run.ParamDtype = cmp.Or(in.Run.GradDtype, t.GradDtype), cmp.Or(in.Run.ParamDtype, "bfloat16")
 	q := recommend.Question{
-		Fault:  faultOf(in.Sources),
 		Curves: curves, Trainer: in.Framework, Run: in.Run, Backward: in.Compute.Backward, Forward: in.Compute.Forward,
 		ComputeGuessed: !in.Compute.Measured, MemBudget: in.MemBudget, Rescale: in.Rescale, Bootstrap: in.Bootstrap, Seed: in.Seed, Plans: in.Plans,
 	}
 	if len(in.Sources) > 0 {
 		q.Again = in.Sources[0].Again
+	}
+	if i := slices.IndexFunc(in.Sources, func(s recommend.Source) bool { return s.Fault != nil }); i >= 0 {
+		q.Fault = in.Sources[i].Fault
 	}
 	d := &Document{Schema: Schema, Snippets: []trainer.Snippet{}, CommandLine: append([]string{}, in.CommandLine...)}
 	if m := in.Model; m != nil {
@@ -189,16 +193,6 @@ func Recommend(in Input) (*Document, error) {
 	return d, nil
 }
 
-// faultOf is the first fault that a source shows.
-func faultOf(sources []recommend.Source) *recommend.Fault {
-	for _, s := range sources {
-		if s.Fault != nil {
-			return s.Fault
-		}
-	}
-	return nil
-}
-
 // FixFirst reports whether there is no setting because of a fault of the hardware.
 func (d *Document) FixFirst() bool {
 	return d != nil && d.Answer.Refusal != nil && d.Answer.Refusal.Code == recommend.FixFirst
@@ -225,16 +219,11 @@ func (d *Document) Of(sources []recommend.Source) bool {
 }
 
 func facts(m *trainer.Model) *ModelFacts {
-	f := &ModelFacts{
+	return &ModelFacts{
 		Name: m.Name, Source: m.Source, Elements: m.Total(), Largest: m.Largest(),
 		Experts: m.ExpertTotal(), Active: m.ActiveParams, Listed: m.Listed, Notes: append([]string{}, m.Notes...),
+		Tensors: slice.Count(m.Params, func(p trainer.Param) bool { return p.Elements > 0 }),
 	}
-	for _, p := range m.Params {
-		if p.Elements > 0 {
-			f.Tensors++
-		}
-	}
-	return f
 }
 
 // hash is that of the curves that were used: names, sizes and times.
@@ -250,11 +239,7 @@ func hash(curves []recommend.Curve, used []recommend.Used) string {
 			if c.Collective != u.Collective || c.Ranks != ranks || c.InPlace != u.InPlace || c.Dtype != u.Dtype || c.Timing != u.Timing || len(c.Points) != u.Sizes {
 				continue
 			}
-			points := make([]point, len(c.Points))
-			for i, p := range c.Points {
-				points[i] = point{p.Bytes, p.Seconds}
-			}
-			text, err := json.Marshal(points)
+			text, err := json.Marshal(slice.Map(c.Points, func(p recommend.Point) point { return point{p.Bytes, p.Seconds} }))
 			if err != nil {
 				text = []byte(err.Error()) // a NaN, which a record cannot hold
 			}
