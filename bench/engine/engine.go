@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -217,9 +218,7 @@ func (d sweep) measure(ctx context.Context, e *Engine, u *Setup, dir *folder.Fol
 		return nil, err
 	}
 	results, err := e.rounds(ctx, u, j, cases, d.Ranks)
-	if closing := j.Close(); err == nil {
-		err = closing
-	}
+	err = cmp.Or(err, j.Close())
 	return &Outcome{Setup: u, Journal: j.Log, Record: whole(j.Log, results)}, err
 }
 

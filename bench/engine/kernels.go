@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -80,9 +81,7 @@ func (k *Kernels) measure(ctx context.Context, e *Engine, u *Setup, dir *folder.
 		return nil, err
 	}
 	failed, err := k.rounds(ctx, e, j)
-	if closing := j.Close(); err == nil {
-		err = closing
-	}
+	err = cmp.Or(err, j.Close())
 	rec = j.Log.Record()
 	if failed != "" {
 		taken := plan.NewTaken(j.Log.Parts)

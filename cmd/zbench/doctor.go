@@ -65,12 +65,8 @@ compile, 1 if one does not, 5 without a compiler.`,
 }
 
 func runDoctor(ctx context.Context, s State, o doctorOptions) error {
-	help := listedBy("doctor")
-	if err := checkFormat(o.format, help); err != nil {
-		return err
-	}
 	if o.backend != "auto" && !slices.Contains(native.Backends(), o.backend) {
-		return usage(unknownBackend(o.backend), help)
+		return usage(unknownBackend(o.backend), listedBy("doctor"))
 	}
 	report := doctor.Report{Schema: doctor.Schema, Tool: toolVersion(), Host: s.Hostname()}
 	if len(o.archs) > 0 {

@@ -100,17 +100,6 @@ func (in *input) all(s State) ([]byte, error) {
 	return text, nil
 }
 
-// read returns the bytes of a file, or where path is a folder those of its
-// record, and the file they are from.
-func read(s State, path string) (text []byte, file string, err error) {
-	in, err := openInput(s, path)
-	if err != nil {
-		return nil, "", err
-	}
-	text, err = in.all(s)
-	return text, in.file, err
-}
-
 // readFolder takes the record of a folder, or its journal where the sweep was
 // killed: then there is no record, or one that an earlier run left unfinished and
 // that the journal may be ahead of.

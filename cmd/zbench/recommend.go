@@ -45,9 +45,6 @@ in which Megatron prints its buckets. --trace takes all of it from a trace.
   zbench recommend DIR --config train.sh --preset zaya1-base`,
 		Args: someArgs("`zbench recommend all_reduce.log --framework ddp --preset llama3-8b`", "recommend needs at least one record or log"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := checkFormat(to.format, listedBy("recommend")); err != nil {
-				return err
-			}
 			if err := checkChakra(chakra, to); err != nil {
 				return err
 			}
