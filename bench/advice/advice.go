@@ -11,7 +11,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	"zbench/bench/finding"
 	"zbench/bench/recommend"
@@ -149,14 +148,12 @@ func Recommend(in Input) (*Document, error) {
 	}
 	in.Run.GradDtype, in.Run.ParamDtype = cmp.Or(in.Run.GradDtype, t.GradDtype), cmp.Or(in.Run.ParamDtype, "bfloat16")
 	q := recommend.Question{
+		Fault:  faultOf(in.Sources),
 		Curves: curves, Trainer: in.Framework, Run: in.Run, Backward: in.Compute.Backward, Forward: in.Compute.Forward,
 		ComputeGuessed: !in.Compute.Measured, MemBudget: in.MemBudget, Rescale: in.Rescale, Bootstrap: in.Bootstrap, Seed: in.Seed, Plans: in.Plans,
 	}
 	if len(in.Sources) > 0 {
 		q.Again = in.Sources[0].Again
-	}
-	if i := slices.IndexFunc(in.Sources, func(s recommend.Source) bool { return s.Fault != nil }); i >= 0 {
-		q.Fault = in.Sources[i].Fault
 	}
 	d := &Document{Schema: Schema, Snippets: []trainer.Snippet{}, CommandLine: append([]string{}, in.CommandLine...)}
 	if m := in.Model; m != nil {
@@ -191,6 +188,16 @@ func Recommend(in Input) (*Document, error) {
 	}
 	d.Sentence = d.sentence()
 	return d, nil
+}
+
+// faultOf is the first fault that a source shows.
+func faultOf(sources []recommend.Source) *recommend.Fault {
+	for _, s := range sources {
+		if s.Fault != nil {
+			return s.Fault
+		}
+	}
+	return nil
 }
 
 // FixFirst reports whether there is no setting because of a fault of the hardware.

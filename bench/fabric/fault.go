@@ -96,15 +96,15 @@ var faults = []Fault{
 // Faults returns the table, in listing order. The slice is the caller's.
 func Faults() []Fault { return slices.Clone(faults) }
 
-func faultIndex(name string) int {
-	return spell.Index(faults, name, func(f Fault) (string, []string) { return f.Name, nil })
+func faultOf(name string) (Fault, error) {
+	return spell.Find("fault", faults, name, func(f Fault) (string, []string) { return f.Name, nil })
 }
 
 // SpellFault writes a fault's name as the table has it; an unknown one stays.
 func SpellFault(text string) string {
 	name, _, _ := strings.Cut(text, ":")
-	if i := faultIndex(name); i >= 0 {
-		return faults[i].Name + strings.TrimPrefix(text, name)
+	if f, err := faultOf(name); err == nil {
+		return f.Name + strings.TrimPrefix(text, name)
 	}
 	return text
 }
@@ -113,15 +113,10 @@ func SpellFault(text string) string {
 // error says which key is wrong and shows the form.
 func plant(text string, m *Machine, d *damage) error {
 	name, rest, _ := strings.Cut(text, ":")
-	i := faultIndex(name)
-	if i < 0 {
-		unknown := &spell.Unknown{Kind: "fault", Given: name}
-		for _, f := range faults {
-			unknown.Valid = append(unknown.Valid, f.Name)
-		}
-		return unknown
+	f, err := faultOf(name)
+	if err != nil {
+		return err
 	}
-	f := faults[i]
 	v, err := readValues(rest, f.keys(), f.more)
 	if err == nil {
 		err = inWorld(v, m.World)
