@@ -310,6 +310,19 @@ func readSource(s State, path string) (recommend.Source, error) {
 	return sourceOf(s, path, rec), nil
 }
 
+// readSources reads records and logs, each of which has its path as its name.
+func readSources(s State, paths []string) (all []recommend.Source, err error) {
+	for _, path := range paths {
+		one, err := readSource(s, path)
+		if err != nil {
+			return nil, err
+		}
+		one.Name = path
+		all = append(all, one)
+	}
+	return all, nil
+}
+
 // sourceWith is a record with samples, with what it shows to be mended first and how it is measured
 // again.
 func sourceWith(rec *record.Record, parts []record.Part) recommend.Source {

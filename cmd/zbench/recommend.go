@@ -14,6 +14,7 @@ import (
 	"zbench/bench/recommend"
 	"zbench/bench/record"
 	"zbench/bench/results"
+	"zbench/bench/slice"
 	"zbench/bench/trainer"
 	"zbench/report"
 )
@@ -69,16 +70,11 @@ func runRecommend(s State, args []string, o *adviceFlagSet, to output, chakra bo
 	if err != nil {
 		return err
 	}
-	var sources []recommend.Source
-	var recs []*record.Record
-	for _, path := range args {
-		one, err := readSource(s, path)
-		if err != nil {
-			return err
-		}
-		one.Name = path
-		sources, recs = append(sources, one), append(recs, one.Record)
+	sources, err := readSources(s, args)
+	if err != nil {
+		return err
 	}
+	recs := slice.Map(sources, func(one recommend.Source) *record.Record { return one.Record })
 	if q == nil {
 		return knees(s, args, recs, sources, to.format)
 	}

@@ -20,7 +20,6 @@ import (
 	"zbench/bench/fleet/rails"
 	"zbench/bench/formats"
 	"zbench/bench/plan"
-	"zbench/bench/recommend"
 	"zbench/bench/replay"
 	"zbench/bench/spec"
 	"zbench/bench/stat"
@@ -234,18 +233,13 @@ func (o *replayOptions) compare(s State, cmd *cobra.Command, a *asked, records [
 		a.plan = q
 		return nil
 	}
-	var sources []recommend.Source
-	for i, path := range records {
-		one, err := readSource(s, path)
-		if err != nil {
+	sources, err := readSources(s, records)
+	if err != nil {
+		return err
+	}
+	if of := sources[0].Record.Spec; of != nil && of.Sweep != nil {
+		if a.want, err = given(cmd, of); err != nil {
 			return err
-		}
-		one.Name = path
-		sources = append(sources, one)
-		if of := one.Record.Spec; i == 0 && of != nil && of.Sweep != nil {
-			if a.want, err = given(cmd, of); err != nil {
-				return err
-			}
 		}
 	}
 	if a.advice, err = q.AskBriefly(sources); err == nil {
