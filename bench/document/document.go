@@ -255,6 +255,13 @@ type Fact struct{ Term, Text string }
 // Add appends a fact.
 func (f *Facts) Add(term, text string) { *f = append(*f, Fact{term, text}) }
 
+// AddKnown appends a fact, unless its text is blank.
+func (f *Facts) AddKnown(term, text string) {
+	if strings.TrimSpace(text) != "" {
+		f.Add(term, text)
+	}
+}
+
 // Card is a title with its figures, and a line beneath.
 type Card struct {
 	Title, Foot string

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -68,20 +69,18 @@ type Engine struct {
 	// Force resumes even if hardware or libraries have changed.
 	Force bool
 	// Check is asked once the cases are known and before anything is launched; its error
-	// refuses the sweep. seconds is the estimate, 0 if times are simulated. Nil checks
-	// nothing.
+	// refuses the sweep. seconds is the estimate, 0 if times are simulated.
 	Check func(u *Setup, d Ranks, cases []plan.Case, seconds float64) error
 	// Open opens the driver of a sweep of collectives, OpenKernels the devices of hbm and of
 	// kernels.
 	Open        func(context.Context, *Setup) (Ranks, error)
 	OpenKernels func(context.Context, *Setup) (*Kernels, error)
 	// Source is a record as a bucket size is chosen from it, with the fault that must be mended
-	// before; nil looks for none.
+	// before.
 	Source func(*record.Record, []record.Part) recommend.Source
 	// Witness asks the library's service when Open has run into a deadline; nil is none.
 	Witness func() *record.Witness
-	// Watch starts a round of total cases, of which done are finished already; nil
-	// reports nothing.
+	// Watch starts a round of total cases, of which done are finished already.
 	Watch func(total, done int) Watcher
 }
 
@@ -165,11 +164,7 @@ func (e *Engine) finish(dir *folder.Folder, out *Outcome) error {
 
 // advise adds the bucket size that was asked for, or the one for assumed settings.
 func (e *Engine) advise(out *Outcome) (err error) {
-	of := recommend.SourceOf
-	if e.Source != nil {
-		of = e.Source
-	}
-	sources := []recommend.Source{of(out.Record, out.Journal.Parts)}
+	sources := []recommend.Source{e.Source(out.Record, out.Journal.Parts)}
 	if q := out.Setup.question; q != nil {
 		out.Advice, err = q.Ask(sources)
 	} else {
@@ -217,9 +212,7 @@ func (d sweep) measure(ctx context.Context, e *Engine, u *Setup, dir *folder.Fol
 		return nil, err
 	}
 	results, err := e.rounds(ctx, u, j, cases, d.Ranks)
-	if closing := j.Close(); err == nil {
-		err = closing
-	}
+	err = cmp.Or(err, j.Close())
 	return &Outcome{Setup: u, Journal: j.Log, Record: whole(j.Log, results)}, err
 }
 

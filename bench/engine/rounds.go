@@ -57,7 +57,7 @@ func (e *Engine) rounds(ctx context.Context, u *Setup, j *Journal, cases []plan.
 
 // runCases runs the passes of the cases that the journal does not have yet.
 func (e *Engine) runCases(ctx context.Context, u *Setup, j *Journal, cases []plan.Case, d plan.Driver) ([]record.Result, error) {
-	w := e.watch(len(cases), done(j.Log, cases))
+	w := e.Watch(len(cases), done(j.Log, cases))
 	planned := map[string]record.Result{}
 	for _, c := range cases {
 		planned[c.Key] = c.Planned()
@@ -66,22 +66,6 @@ func (e *Engine) runCases(ctx context.Context, u *Setup, j *Journal, cases []pla
 		w.Pass(planned[part.Key], part)
 		return j.Append(part)
 	}}, w.Done)
-}
-
-// blind is a Watcher that ignores everything.
-type blind struct{}
-
-func (blind) Pass(record.Result, record.Part) {}
-func (blind) Done(record.Result)              {}
-func (blind) First(record.Part)               {}
-func (blind) Last(record.Part)                {}
-
-// watch begins a round.
-func (e *Engine) watch(total, done int) Watcher {
-	if e.Watch == nil {
-		return blind{}
-	}
-	return e.Watch(total, done)
 }
 
 // done counts the finished cases in the journal.
@@ -130,7 +114,7 @@ func (u *Setup) nextRound(j *record.Journal, room plan.Room) (*round, error) {
 	for _, x := range []struct {
 		why  string
 		more func(recommend.Used) []int64
-	}{{record.Extension, u.largerSizes}, {record.AnswerSizes, answerSizes}} {
+	}{{record.Extension, u.largerSizes}, {record.AnswerSizes, func(c recommend.Used) []int64 { return c.Refine }}} {
 		if x.why == record.AnswerSizes && count(j, x.why) >= maxAnswerRounds {
 			continue
 		}
@@ -168,9 +152,6 @@ func (u *Setup) largerSizes(c recommend.Used) []int64 {
 	}
 	return []int64{c.MaxBytes * factor}
 }
-
-// answerSizes are the message sizes around the answer.
-func answerSizes(c recommend.Used) []int64 { return c.Refine }
 
 // missingCases are the cases of those sizes on the answer's curves that the record
 // lacks and that fit the memory.

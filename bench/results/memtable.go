@@ -1,6 +1,7 @@
 package results
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -31,22 +32,20 @@ var memoryColumns = []struct {
 	}},
 	{"fastest", false, func(_ *record.Record, r *record.Kernel) string { return gigas(r.Metrics.Fastest) }},
 	{"p95", false, func(_ *record.Record, r *record.Kernel) string { return gigas(r.Metrics.P95) }},
-	{"of peak", false, func(_ *record.Record, r *record.Kernel) string {
-		if r.Metrics.OfPeak == nil {
-			return ""
-		}
-		return unit.Percent(*r.Metrics.OfPeak)
-	}},
+	{"of peak", false, func(_ *record.Record, r *record.Kernel) string { return shareText(r.Metrics.OfPeak) }},
 	{"× unfused", false, func(_ *record.Record, r *record.Kernel) string { return ratioText(r.Metrics.ToUnfused) }},
-	{"of copy", false, func(_ *record.Record, r *record.Kernel) string {
-		if of := r.Metrics.OfCopy; of != nil {
-			return unit.Percent(*of)
-		}
-		return ""
-	}},
+	{"of copy", false, func(_ *record.Record, r *record.Kernel) string { return shareText(r.Metrics.OfCopy) }},
 	{"GPU at", true, func(_ *record.Record, r *record.Kernel) string { return r.Timing.ConditionsText() }},
 	{"data", true, func(_ *record.Record, r *record.Kernel) string { return dataText(r) }},
 	{"notes", true, noteText},
+}
+
+// shareText is a share in per cent; empty for none.
+func shareText(v *float64) string {
+	if v == nil {
+		return ""
+	}
+	return unit.Percent(*v)
 }
 
 // ratioText is how many times as fast.
@@ -117,10 +116,7 @@ func noteText(rec *record.Record, r *record.Kernel) string {
 
 // memoryTitle says what was measured on what.
 func memoryTitle(rec *record.Record) string {
-	what := map[string]string{"hbm": "Memory bandwidth"}[rec.Benchmark()]
-	if what == "" {
-		what = rec.Benchmark()
-	}
+	what := cmp.Or(map[string]string{"hbm": "Memory bandwidth"}[rec.Benchmark()], rec.Benchmark())
 	if len(rec.World.Devices) == 0 {
 		return what
 	}
@@ -152,11 +148,8 @@ func memoryFooter(rec *record.Record) []string {
 	if slices.ContainsFunc(rec.Kernels, func(r record.Kernel) bool { return r.Metrics.ToUnfused != nil }) {
 		lines = append(lines, "× unfused: time kernel by kernel over the fused time. Of copy: the fused kernel's rate by its least bytes over that of a copy of as many bytes. All of this run, on the same device.")
 	}
-	for _, r := range rec.Kernels {
-		if r.Verified.ULP != nil {
-			lines = append(lines, "Data: against a float64 reference; the sum of x and residual bit for bit, y by the largest difference in units in the last place (ulp).")
-			break
-		}
+	if slices.ContainsFunc(rec.Kernels, func(r record.Kernel) bool { return r.Verified.ULP != nil }) {
+		lines = append(lines, "Data: against a float64 reference; the sum of x and residual bit for bit, y by the largest difference in units in the last place (ulp).")
 	}
 	var once []string // of every device the same
 	for _, d := range rec.World.Devices {

@@ -71,9 +71,6 @@ const plainWidth = 100
 // not fit beside each other are tables of their own. In-place results that agree
 // with those out of place are left out, and so are sizes without a result.
 func Summary(rec *record.Record, width int) []table.Table {
-	if rec == nil {
-		rec = &record.Record{}
-	}
 	curves, _ := curve.Drawn(curve.Of(rec))
 	for i := range curves {
 		curves[i].Name = shortName(curves, i)

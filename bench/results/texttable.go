@@ -69,9 +69,6 @@ func brief(v float64) string {
 // rccl-tests does, where the record has both. Cases that did not end ok are rows
 // too, with the reason beneath.
 func Results(rec *record.Record) table.Table {
-	if rec == nil {
-		rec = &record.Record{}
-	}
 	curves := curve.Of(rec)
 	all := curve.Pairs(curves)
 	var c columns
@@ -158,22 +155,20 @@ type noter struct {
 // holds for one of the two results alone, or a number where they are too long.
 func (n *noter) cell(pair [2]*record.Result) string {
 	first, second := n.words(pair[0]), n.words(pair[1])
-	words := first
-	if pair[0] == nil {
-		words = second
+	out, in := " (out)", " (in)"
+	if pair[0] == nil || pair[1] == nil {
+		out, in = "", ""
 	}
-	if pair[0] != nil && pair[1] != nil {
-		words = nil
-		for _, w := range first {
-			if !slices.Contains(second, w) {
-				w += " (out)"
-			}
-			words = append(words, w)
+	var words []string
+	for _, w := range first {
+		if !slices.Contains(second, w) {
+			w += out
 		}
-		for _, w := range second {
-			if !slices.Contains(first, w) {
-				words = append(words, w+" (in)")
-			}
+		words = append(words, w)
+	}
+	for _, w := range second {
+		if !slices.Contains(first, w) {
+			words = append(words, w+in)
 		}
 	}
 	text := plain.Line(strings.Join(words, ", "))

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"zbench/bench/slice"
 )
 
 // DeepSpeed's rules, read at edaa7221: runtime/zero/config.py (defaults),
@@ -125,11 +127,7 @@ func backwardChain(units []Bucket, run Run) []Message {
 }
 
 func elements(params []Param) int64 {
-	n := int64(0)
-	for _, p := range params {
-		n += p.Elements
-	}
-	return n
+	return slice.Sum(params, func(p Param) int64 { return p.Elements })
 }
 
 var deepSpeedForms = []form{
@@ -236,10 +234,7 @@ func deepSpeedConclusions(c *Config, _ []Setting) {
 		dtype string
 	}{{c.bf16, "bfloat16"}, {c.fp16, "half"}} {
 		if half.on {
-			c.ParamDtype = half.dtype
-			if c.GradDtype == "" {
-				c.GradDtype = half.dtype
-			}
+			c.ParamDtype, c.GradDtype = half.dtype, cmp.Or(c.GradDtype, half.dtype)
 		}
 	}
 }
@@ -340,12 +335,9 @@ func places(params []Param, run Run) []place {
 		groups[kind], held[kind] = nil, 0
 	}
 	for i, p := range params {
-		kind := 0
-		if p.Expert {
-			kind = 1
-			if held[kind]+p.Elements > deepSpeedExperts {
-				lay(kind)
-			}
+		kind := kindOf(p.Expert)
+		if p.Expert && held[kind]+p.Elements > deepSpeedExperts {
+			lay(kind)
 		}
 		groups[kind], held[kind] = append(groups[kind], i), held[kind]+p.Elements
 	}

@@ -5,8 +5,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-
-	"zbench/bench/slice"
 )
 
 // Megatron-Core's layer-wise optimizer, which --use-distributed-optimizer means
@@ -47,8 +45,6 @@ type piece struct {
 	elements int64
 	shaped   bool // the shape is known
 	cost     float64
-	// class is the place of the cost among the different costs, the highest first.
-	class int
 }
 
 // pieces are in the order of backward.
@@ -58,40 +54,7 @@ func (p packing) pieces() []piece {
 		x := p.params[i]
 		all = append(all, piece{at: i, elements: x.Elements, shaped: len(x.Shape) == 2, cost: stepCost(x)})
 	}
-	return classed(all)
-}
-
-// classed numbers the pieces' costs.
-func classed(all []piece) []piece {
-	costs := slice.Map(all, func(x piece) float64 { return -x.cost })
-	slices.Sort(costs)
-	costs = slices.Compact(costs)
-	for i, x := range all {
-		all[i].class, _ = slices.BinarySearch(costs, -x.cost)
-	}
 	return all
-}
-
-// byWork sorts a chunk by descending work, stable, by counting, into the given space.
-func byWork(chunk, sorted []piece) []piece {
-	classes := slice.Most(chunk, func(x piece) int { return x.class + 1 })
-	if classes > len(chunk) { // almost all shapes differ
-		copy(sorted, chunk)
-		slices.SortStableFunc(sorted, func(a, b piece) int { return cmp.Compare(a.class, b.class) })
-		return sorted
-	}
-	at := make([]int, classes+1)
-	for _, x := range chunk {
-		at[x.class+1]++
-	}
-	for c := range classes {
-		at[c+1] += at[c]
-	}
-	for _, x := range chunk {
-		sorted[at[x.class]] = x
-		at[x.class]++
-	}
-	return sorted
 }
 
 // wholePacking packs the pieces of one buffer.
@@ -101,10 +64,9 @@ type wholePacking struct {
 	divisor int64 // of a share
 	expert  bool
 	// loads is the work of each rank so far: it accumulates over the buckets. filled
-	// is how far the shares of an open chunk are filled, and sorted scratch space.
+	// is how far the shares of an open chunk are filled.
 	loads  *shares
 	filled *leastHeap
-	sorted []piece
 }
 
 func newWholePacking(in *prepared, run Run, expert bool) *wholePacking {
@@ -204,10 +166,9 @@ func (w *wholePacking) bucket(chunk []piece) Bucket {
 	room := float64(used) / float64(w.dp) * (1 + unevenness)
 	w.loads.empty()
 	share := int64(0)
-	if len(w.sorted) < len(chunk) {
-		w.sorted = make([]piece, len(chunk))
-	}
-	for _, x := range byWork(chunk, w.sorted[:len(chunk)]) {
+	byWork := slices.Clone(chunk)
+	slices.SortStableFunc(byWork, func(a, b piece) int { return cmp.Compare(b.cost, a.cost) })
+	for _, x := range byWork {
 		at := w.loads.find(func(filled int64) bool { return float64(roundUp(filled, megatronAlign)+x.elements) <= room })
 		share = max(share, w.loads.put(at, x))
 	}

@@ -19,11 +19,7 @@ var plainOptimizers = []string{"adam", "sgd"}
 // OptimizerName is Megatron's name of an optimizer in any spelling; the error is a
 // [spell.Unknown].
 func OptimizerName(name string) (string, error) {
-	names := slices.Concat(plainOptimizers, layerWiseOptimizers)
-	if own, known := spell.Match(names, name); known {
-		return own, nil
-	}
-	return "", &spell.Unknown{Kind: "Megatron optimizer", Given: name, Valid: names}
+	return spell.Own("Megatron optimizer", slices.Concat(plainOptimizers, layerWiseOptimizers), name)
 }
 
 // LayerWiseOptimizer tells whether Megatron's distributed optimizer keeps the

@@ -66,7 +66,7 @@ func ReadModel(name string, r io.Reader, open Open) (*Model, error) {
 		return nil, err
 	}
 	m.noteFrozen()
-	if ofExperts(m.Params, Param.Held) == 0 {
+	if m.heldByExperts() == 0 {
 		m.ActiveParams = m.work()
 	}
 	return m, nil

@@ -407,9 +407,5 @@ func Reads() []string {
 }
 
 func largest(p Plan) int64 {
-	n := int64(0)
-	for _, b := range p.Buckets {
-		n = max(n, b.Elements)
-	}
-	return n
+	return slice.Most(p.Buckets, func(b Bucket) int64 { return b.Elements })
 }

@@ -11,6 +11,7 @@ import (
 	"zbench/bench/plain"
 	"zbench/bench/recommend"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/spec"
 	"zbench/bench/unit"
 )
@@ -67,10 +68,7 @@ var sizeFlags = []string{"minbytes", "maxbytes", "stepfactor", "stepbytes", "siz
 
 // fewSizes reports whether the sizes of a record are too few for a bucket size.
 func fewSizes(rec *record.Record) bool {
-	var sizes []int64
-	for i := range rec.Results {
-		sizes = append(sizes, rec.Results[i].Bytes)
-	}
+	sizes := slice.Map(rec.Results, func(r record.Result) int64 { return r.Bytes })
 	slices.Sort(sizes)
 	sizes = slices.Compact(sizes)
 	return len(sizes) == 0 || !recommend.Enough(len(sizes), sizes[0], sizes[len(sizes)-1])

@@ -156,9 +156,6 @@ func (b *bisecting) verdict(ended error, d *bisect.Document) error {
 
 // check refuses what cannot be, before anything is started.
 func (o *bisectOptions) check(s State, cmd *cobra.Command) (failOn *compare.FailOn, err error) {
-	if err := checkFormat(o.sweep.format, bisectHelp); err != nil {
-		return nil, err
-	}
 	if kinds := compare.Timings()[:4]; o.sweep.want.Kernels == nil && !slices.Contains(kinds, o.timing) {
 		return nil, usage(&spell.Unknown{Kind: "timing", Given: o.timing, Valid: kinds}, bisectHelp)
 	}

@@ -54,7 +54,7 @@ func (b kernelBench) add(cmd *cobra.Command, s State) {
 // run measures into a new folder, or resumes the run of an existing one; what is of all nodes in a
 // process on each.
 func (b kernelBench) run(cmd *cobra.Command, s State, o *collectivesOptions) error {
-	if err := cmp.Or(checkFormat(o.format, flagsHelp(b.Name)), o.gates.read()); err != nil {
+	if err := o.gates.read(); err != nil {
 		return err
 	}
 	if err := o.runOptions.ask(s, cmd); err != nil {

@@ -123,9 +123,6 @@ func (o *railsOptions) input() int {
 
 // runRails judges what others measured.
 func runRails(s State, o *railsOptions, cmd *cobra.Command) error {
-	if err := checkFormat(o.run.format, railsHelp); err != nil {
-		return err
-	}
 	if o.input() > 1 {
 		return usagef("run them one by one", "--matrix, --logs and --times exclude each other")
 	}

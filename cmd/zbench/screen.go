@@ -105,9 +105,6 @@ func runNodeScreen(ctx context.Context, s State, o nodeScreenOptions) error {
 		return o.probe(ctx, s, job)
 	}
 	help := listedBy("screen")
-	if err := checkFormat(o.format, help); err != nil {
-		return err
-	}
 	switch {
 	case o.nodes < 1:
 		return usagef(help, "--nodes must be at least 1, not %d", o.nodes)

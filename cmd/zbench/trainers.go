@@ -41,19 +41,12 @@ func (t *trainers) environment(s State, i int) []string {
 	if i+1 < len(t.real) {
 		next = t.real[i+1]
 	}
-	set := slices.Clone(t.set)
-	for _, v := range []struct {
-		name  string
-		value int
-	}{
-		{"RANK", t.real[i]},
-		{"LOCAL_RANK", t.real[i] % t.onNode},
-		{"ZBENCH_LOOPBACK_FIRST", t.real[i]},
-		{"ZBENCH_LOOPBACK_COUNT", next - t.real[i]},
-	} {
-		set = append(set, launch.Var{Name: v.name, Value: strconv.Itoa(v.value)})
-	}
-	line := launch.Line{Set: set}
+	line := launch.Line{Set: slices.Concat(t.set, []launch.Var{
+		launch.Number("RANK", t.real[i]),
+		launch.Number("LOCAL_RANK", t.real[i]%t.onNode),
+		launch.Number("ZBENCH_LOOPBACK_FIRST", t.real[i]),
+		launch.Number("ZBENCH_LOOPBACK_COUNT", next-t.real[i]),
+	})}
 	return line.Environ(s.Environ(), "")
 }
 

@@ -459,10 +459,7 @@ func (o *collectivesOptions) follow(ctx context.Context, s State, role launch.Ro
 		removeMeeting(s, &with)
 	}
 	if own != nil {
-		closing := own.Close()
-		if err == nil {
-			err = closing
-		}
+		err = cmp.Or(err, own.Close())
 	}
 	if err == nil {
 		err = f.Wait()

@@ -190,23 +190,13 @@ func (l Library) tried() string {
 // symbols is a finding for the required functions that are missing, and one for
 // the optional ones of each loss.
 func (l Library) symbols(b Backend) []Item {
-	missing := map[string][]string{}
-	var all []Item
-	for _, s := range l.Missing {
-		if s.Required {
-			all = append(all, Item{
-				Mark: Bad, Name: s.Name, Value: "not in " + l.Name,
-				Remedy: "take a newer " + b.Install + ", or name another file with --" + l.Flag,
-			})
-			continue
-		}
-		missing[s.Lost] = append(missing[s.Lost], s.Name)
-	}
-	for _, s := range l.Missing {
-		lost, names := s.Lost, missing[s.Lost]
-		if s.Required || names[0] != s.Name { // the first of a loss stands for all
-			continue
-		}
+	required := func(s Symbol) bool { return s.Required }
+	all := slice.Map(slice.Where(l.Missing, required), func(s Symbol) Item {
+		return Item{Mark: Bad, Name: s.Name, Value: "not in " + l.Name, Remedy: "take a newer " + b.Install + ", or name another file with --" + l.Flag}
+	})
+	losses, of := slice.Group(slices.DeleteFunc(slices.Clone(l.Missing), required), func(s Symbol) string { return s.Lost })
+	for _, lost := range losses {
+		names := slice.Map(of[lost], func(s Symbol) string { return s.Name })
 		f := Item{Mark: Warn, Name: "optional symbols", Value: strings.Join(names, ", ") + " absent", Lost: lost}
 		f.Remedy = "a newer " + b.Install + " may have it"
 		if instead, found := strings.CutPrefix(lost, "nothing"); found {

@@ -44,6 +44,9 @@ type Var struct {
 	Secret bool
 }
 
+// Number is a variable with a number.
+func Number(name string, n int) Var { return Var{Name: name, Value: strconv.Itoa(n)} }
+
 // Line is a command that starts processes.
 type Line struct {
 	Argv []string
@@ -236,22 +239,16 @@ func local(s Start) ([]Line, error) {
 	}
 	var lines []Line
 	for i := range here * s.Processes {
-		line := Line{Argv: append([]string{s.Program}, s.Args...), Set: []Var{secret}}
-		for _, v := range []struct {
-			name  string
-			value int
-		}{
-			{"ZBENCH_RANK", node*s.Processes + i},
-			{"ZBENCH_WORLD_SIZE", nodes * s.Processes},
-			{"ZBENCH_LOCAL_RANK", i % s.Processes},
-			{"ZBENCH_LOCAL_SIZE", s.Processes},
-			{"ZBENCH_NODE", node + i/s.Processes},
-			{"ZBENCH_NODES", nodes},
-		} {
-			line.Set = append(line.Set, Var{Name: v.name, Value: strconv.Itoa(v.value)})
-		}
-		line.Set = append(line.Set, Var{Name: LeaderVariable, Value: leader.String()})
-		lines = append(lines, line)
+		lines = append(lines, Line{Argv: append([]string{s.Program}, s.Args...), Set: []Var{
+			secret,
+			Number("ZBENCH_RANK", node*s.Processes+i),
+			Number("ZBENCH_WORLD_SIZE", nodes*s.Processes),
+			Number("ZBENCH_LOCAL_RANK", i%s.Processes),
+			Number("ZBENCH_LOCAL_SIZE", s.Processes),
+			Number("ZBENCH_NODE", node+i/s.Processes),
+			Number("ZBENCH_NODES", nodes),
+			{Name: LeaderVariable, Value: leader.String()},
+		}})
 	}
 	return lines, nil
 }
