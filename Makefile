@@ -170,15 +170,15 @@ system-test-browser: build ## The built binary's report in Chromium
 	code=0; bin/zbench screen --backend loopback --nodes 16 --fault slow_hbm:node=3,gpu=5,left=0.85 --out "$$out/screen" > "$$out/stdout" 2>&1 || code=$$?; \
 	if [ "$$code" != 3 ]; then echo "a screen with a bad node exited with $$code, not 3"; exit 1; fi; \
 	axe=$$(scripts/axe.sh); export ZBENCH_AXE=$$axe; \
-	mkdir "$$out/pages"; ZBENCH_PAGES="$$out/pages" $(GO) test -count=1 -run 'NormPage|StreamPage|MuonPage$$|ScreenPage' ./report; \
+	mkdir "$$out/pages"; ZBENCH_PAGES="$$out/pages" $(TEST) -count=1 -run 'NormPage|StreamPage|MuonPage$$|ScreenPage' ./report; \
 	cd test/browser; $(GO) test -c -o ../../bin/browser.test .; \
-	look() { pages=("$${@:3}"); pages=("$${pages[@]/#/$$out/}"); pages=("$${pages[@]/%/.html}"); \
-		(IFS=:; ZBENCH_REPORT="$${pages[*]}" ../../bin/browser.test -test.run "$$1" -test.skip "$$2"); }; \
+	look() { for page in "$${@:3}"; do pages+=("$$1@$$2@$$out/$$page.html"); done; }; \
 	look 'TestLooks|TestAxe$$|TestFirst' none hbm/report norm/report muon/report pages/hbm-timed-true pages/rmsnorm-timed-true pages/rmsnorm-timed-false pages/muon-timed; \
 	look . 'SeeFaults|TroubleIsSeen' run/report; \
 	look 'TestLooks|TestAxe|TestFirst|TestScreens|SeeFaults|TroubleIsSeen' none import/report; \
 	look 'TestLooks|TestAxe$$|TestFirst|TestScreens' none hung/report scale/report bisect/report; \
-	look 'TestLooks|TestAxe$$|TestScreens|TestSimulated' none screen/report pages/screen
+	look 'TestLooks|TestAxe$$|TestScreens|TestSimulated' none screen/report pages/screen; \
+	IFS=:; ZBENCH_REPORT="$${pages[*]}" ../../bin/browser.test
 
 # Outside CI a machine that cannot fetch (no root, no network) skips, and says so.
 FETCH = fetch() { "$$@" || { [ -z "$${CI:-}" ] && echo "SKIPPED: $$* failed" >&2; }; }
@@ -188,25 +188,25 @@ system-test-headers: ## The symbol list against the real headers of HIP, RCCL, r
 	@$(FETCH); rocm=$$(fetch scripts/chroot.sh trixie); sid=$$(fetch scripts/chroot.sh sid); cuda11=$$(fetch scripts/cuda.sh bookworm); cuda12=$$(fetch scripts/cuda.sh trixie); \
 	ZBENCH_ROCM_INCLUDE=$${rocm:+$$rocm/usr/include} ZBENCH_HIPBLASLT_INCLUDE=$${sid:+$$sid/usr/include} \
 	ZBENCH_CUDA11_INCLUDE=$${cuda11:+$$cuda11/usr/include} ZBENCH_CUDA12_INCLUDE=$${cuda12:+$$cuda12/usr/include} \
-		ZBENCH_SYSTEM_TEST=$${CI:-} $(GO) test -count=1 -timeout 30m -run Headers ./internal/native
+		ZBENCH_SYSTEM_TEST=$${CI:-} $(TEST) -count=1 -run Headers ./internal/native
 
 .PHONY: system-test-rocm
 system-test-rocm: build ## zbench on the real librccl and HIP; every kernel through hiprtc 5.7 and 6
 	@$(FETCH); trixie=$$(fetch scripts/chroot.sh trixie); sid=$$(fetch scripts/chroot.sh sid); \
 	ZBENCH=$(CURDIR)/bin/zbench ZBENCH_TRIXIE=$$trixie ZBENCH_SID=$$sid ZBENCH_PLACES=ZBENCH_TRIXIE,ZBENCH_SID \
-		$(GO) test -count=1 -timeout 30m ./test/libraries
+		$(TEST) -count=1 ./test/libraries
 
 .PHONY: system-test-cuda
 system-test-cuda: build ## zbench on the real libnccl, CUDA runtime and driver library; every kernel through nvrtc 11.8 and 12.4
 	@$(FETCH); cuda11=$$(fetch scripts/cuda.sh bookworm); cuda12=$$(fetch scripts/cuda.sh trixie); \
 	ZBENCH=$(CURDIR)/bin/zbench ZBENCH_CUDA11=$$cuda11 ZBENCH_CUDA12=$$cuda12 ZBENCH_PLACES=ZBENCH_CUDA11,ZBENCH_CUDA12 \
-		$(GO) test -count=1 -timeout 30m ./test/libraries
+		$(TEST) -count=1 ./test/libraries
 
 .PHONY: system-test-trainers
 system-test-trainers: build ## Real PyTorch on the loopback, and on gloo beside it over links of a known rate
 	@command -v tc >/dev/null || scripts/install.sh iproute2
 	@$(FETCH); torch=$$(fetch scripts/chroot.sh $(or $(TORCH),torch)); \
-	ZBENCH=$(CURDIR)/bin/zbench ZBENCH_TORCH=$$torch $(GO) test -count=1 -timeout 30m ./test/trainers
+	ZBENCH=$(CURDIR)/bin/zbench ZBENCH_TORCH=$$torch $(TEST) -count=1 ./test/trainers
 
 .PHONY: system-test-cluster
 system-test-cluster: build ## zbench under the real Slurm (8 nodes) and Open MPI, and in network namespaces

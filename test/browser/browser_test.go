@@ -5,12 +5,14 @@
 //	ZBENCH_REPORT=/path/report.html go test ./...
 //
 // The report must have results: without any there is little to look at. Several paths
-// with a colon between them are looked at one after another, in one browser.
+// with a colon between them are looked at one after another, in one browser; RUN@SKIP@ before
+// one are the values of -run and -skip from there on.
 // ZBENCH_SHOTS names a folder for screenshots; CHROMIUM names the browser.
 package browser
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"net/url"
 	"os"
@@ -60,7 +62,14 @@ var shared struct {
 // TestMain runs the tests on each page, to the first one with a failure.
 func TestMain(m *testing.M) {
 	code := 0
-	for _, report = range filepath.SplitList(os.Getenv("ZBENCH_REPORT")) {
+	for _, page := range filepath.SplitList(os.Getenv("ZBENCH_REPORT")) {
+		words := strings.Split(page, "@")
+		for i, name := range []string{"test.run", "test.skip"} {
+			if len(words) == 3 && flag.Set(name, words[i]) != nil {
+				panic(name)
+			}
+		}
+		report = words[len(words)-1]
 		fmt.Println(report)
 		if code = m.Run(); code != 0 {
 			break
