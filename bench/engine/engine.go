@@ -16,6 +16,7 @@ import (
 	"zbench/bench/plan"
 	"zbench/bench/recommend"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 )
 
 // Ranks is a process's ranks, opened for a sweep.
@@ -273,9 +274,7 @@ func (u *Setup) record(e *Engine, f Facts, old *record.Journal) *record.Record {
 // header is the first line of the journal.
 func (u *Setup) header(rec *record.Record, cases []plan.Case) record.Header {
 	h := record.Header{Schema: record.JournalSchema, Record: *rec}
-	for _, c := range cases {
-		h.Record.Results = append(h.Record.Results, c.Planned())
-	}
+	h.Record.Results = slice.Map(cases, plan.Case.Planned)
 	if u.Machine != nil {
 		sum := sha256.Sum256(u.Machine.Text())
 		h.Machine = hex.EncodeToString(sum[:])

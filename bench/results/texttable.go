@@ -107,9 +107,7 @@ func Results(rec *record.Record) table.Table {
 func (c columns) columns() []table.Column {
 	out := []table.Column{{Name: "size", Right: true}, {Name: "count", Right: true}}
 	figures := append(c.figures(), figure{name: "wrong"})
-	for _, f := range figures {
-		out = append(out, table.Column{Name: f.name, Right: true})
-	}
+	out = append(out, slice.Map(figures, func(f figure) table.Column { return table.Column{Name: f.name, Right: true} })...)
 	if !c.both {
 		return out
 	}
@@ -247,9 +245,7 @@ func footer(rec *record.Record, c columns, notes, common []string) []string {
 			out = append(out, "Late: "+text)
 		}
 	}
-	for _, line := range unstableLines(rec) {
-		out = append(out, "Unstable: "+line)
-	}
+	out = append(out, slice.Map(unstableLines(rec), func(line string) string { return "Unstable: " + line })...)
 	units := "time: median per launch in a burst, as rccl-tests"
 	if !c.both {
 		units += "; ±: half its 95 % interval"

@@ -325,10 +325,7 @@ var ownFlags = []specFlag{
 	{
 		name: "fault", unit: "stringArray", meaning: "plant a fault into the simulation (zbench list faults); may be repeated", fact: true,
 		set: func(s *spec.Spec, v []string) error {
-			s.Faults = nil
-			for _, text := range v {
-				s.Faults = append(s.Faults, fabric.SpellFault(text))
-			}
+			s.Faults = slice.Map(v, fabric.SpellFault)
 			return nil
 		},
 		show: func(s *spec.Spec) []string { return s.Faults },

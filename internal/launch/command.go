@@ -9,6 +9,7 @@ import (
 
 	"zbench/bench/backend"
 	"zbench/bench/plain"
+	"zbench/bench/slice"
 )
 
 // Start is a world of processes to be started.
@@ -132,11 +133,7 @@ func srun(s Start) ([]Line, error) {
 		line.Argv = append(line.Argv, "--") // an option that takes a value after all takes this one, not the program
 	}
 	line.Argv = append(append(line.Argv, s.Program), s.Args...)
-	for _, name := range inherited {
-		if s.env(name) != "" {
-			line.Unset = append(line.Unset, name)
-		}
-	}
+	line.Unset = slice.Where(inherited, func(name string) bool { return s.env(name) != "" })
 	return []Line{line}, nil
 }
 
