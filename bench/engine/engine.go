@@ -28,20 +28,21 @@ type Ranks interface {
 
 // Facts are what an open driver reports of itself.
 type Facts struct {
-	Simulated bool
-	Libraries []record.Library
+	// Simulated is true if its times come from a model.
+	Simulated bool             `json:"simulated,omitempty"`
+	Libraries []record.Library `json:"libraries,omitempty"`
 	// Devices are the GPUs; none if they are simulated.
-	Devices []record.Device
+	Devices []record.Device `json:"devices,omitempty"`
 	// Hosts are the names of the hosts, none if one process holds all ranks or if they are
 	// simulated.
-	Hosts []string
+	Hosts []string `json:"-"`
 	// KernelDriver is the GPUs' kernel driver with its version, empty if unknown.
-	KernelDriver string
+	KernelDriver string `json:"kernel_driver,omitempty"`
 	// Memory is the smallest memory of a GPU, in bytes.
-	Memory int64
+	Memory int64 `json:"memory"`
 	// Extrapolated reports whether the model behind a simulated case has parts without
 	// measurements; nil if nothing is simulated.
-	Extrapolated func(plan.Case) bool
+	Extrapolated func(plan.Case) bool `json:"-"`
 }
 
 // Watcher receives a run's progress.
