@@ -206,20 +206,18 @@ func (n *noter) without(notes []string) []string {
 
 // commonNotes are the notes that every result has. They are said once, not in each row.
 func commonNotes(curves []curve.Curve, c columns) []string {
-	var all tally
+	var all []string
 	results := 0
 	for _, of := range curves {
 		for _, r := range of.Rows {
-			if r.Status != record.OK {
-				continue
-			}
-			results++
-			for _, n := range tableNotes(r, c) {
-				all.add(n)
+			if r.Status == record.OK {
+				results++
+				all = append(all, tableNotes(r, c)...)
 			}
 		}
 	}
-	return slices.DeleteFunc(all.order, func(n string) bool { return all.count[n] < results })
+	notes, of := slice.Group(all, func(n string) string { return n })
+	return slices.DeleteFunc(notes, func(n string) bool { return len(of[n]) < results })
 }
 
 // tableTitle says on what it ran and whether a model decided it.
