@@ -253,19 +253,11 @@ func local(s Start) ([]Line, error) {
 // Environ are the variables of the command's process as NAME=value: those of this process
 // with the changes of the command. token is the value of secret variables.
 func (l Line) Environ(base []string, token string) []string {
-	changed := map[string]bool{}
-	for _, name := range l.Unset {
-		changed[name] = true
-	}
-	for _, v := range l.Set {
-		changed[v.Name] = true
-	}
-	var list []string
-	for _, v := range base {
-		if name, _, _ := strings.Cut(v, "="); !changed[name] {
-			list = append(list, v)
-		}
-	}
+	changed := append(slice.Map(l.Set, func(v Var) string { return v.Name }), l.Unset...)
+	list := slice.Where(base, func(v string) bool {
+		name, _, _ := strings.Cut(v, "=")
+		return !slices.Contains(changed, name)
+	})
 	for _, v := range l.Set {
 		if v.Secret {
 			v.Value = token
