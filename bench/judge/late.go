@@ -209,9 +209,7 @@ func (l LateUnit) text() string {
 
 // Texts are the sentences of a world: what is late, or the candidates.
 func (l Lateness) Texts() (out []string) {
-	for _, u := range l.Late {
-		out = append(out, u.text()+".")
-	}
+	out = slice.Map(l.Late, func(u LateUnit) string { return u.text() + "." })
 	if len(l.Candidates) > 0 {
 		out = append(out, l.unclear())
 	}

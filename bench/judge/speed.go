@@ -9,6 +9,7 @@ import (
 	"zbench/bench/finding"
 	"zbench/bench/plain"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/unit"
 )
 
@@ -40,16 +41,12 @@ func (j judged) late() finding.List {
 			continue
 		}
 		line := finding.Finding{Code: CodeLate, Severity: finding.Fault, Hint: plain.Sentence(strings.TrimSuffix(l.Remedy(), "."))}
-		for _, u := range slices.Concat(l.Late, l.Candidates) {
-			line.Share = max(line.Share, u.WaitShare)
-		}
-		var texts, names []string
-		if share := 0.0; len(l.Late) > 0 {
+		line.Share = slice.Most(slices.Concat(l.Late, l.Candidates), func(u LateUnit) float64 { return u.WaitShare })
+		var texts []string
+		if len(l.Late) > 0 {
 			line.Subject = l.Late[0].subject()
-			for _, u := range l.Late {
-				share += u.Share
-				names = append(names, plain.Lower(u.Name()))
-			}
+			share := slice.Sum(l.Late, func(u LateUnit) float64 { return u.Share })
+			names := slice.Map(l.Late, func(u LateUnit) string { return plain.Lower(u.Name()) })
 			texts = append(texts, fmt.Sprintf("Late: %s. In %s of the launches %s came last; the others wait %s, up to %s of the time of a launch.",
 				unit.FirstFew(names, mostLate), unit.Part(min(share, 1)), map[bool]string{true: "it", false: "one of them"}[len(names) == 1 && !l.Late[0].whole()],
 				unit.Seconds(l.Late[0].Wait), unit.Part(line.Share)))
@@ -57,10 +54,8 @@ func (j judged) late() finding.List {
 		if len(l.Candidates) > 0 {
 			texts = append(texts, l.unclear())
 		}
-		for _, u := range l.Candidates {
-			if len(l.Late) == 0 {
-				line.Candidates = append(line.Candidates, *u.subject())
-			}
+		if len(l.Late) == 0 {
+			line.Candidates = slice.Map(l.Candidates, func(u LateUnit) finding.Subject { return *u.subject() })
 		}
 		line.Text = strings.Join(texts, " ")
 		out = append(out, line)
@@ -86,11 +81,7 @@ func (j judged) slowGroups() finding.List {
 		}
 		worst[s] = r
 	}
-	var out finding.List
-	for _, s := range order {
-		out = append(out, j.slowGroup(worst[s]))
-	}
-	return out
+	return slice.Map(order, func(s splitOf) finding.Finding { return j.slowGroup(worst[s]) })
 }
 
 // slowest reports whether one of a case's groups is slow beyond chance.
@@ -101,11 +92,10 @@ func slowest(r *record.Result) bool {
 
 func (j judged) slowGroup(r *record.Result) finding.Finding {
 	g := r.SlowestGroup
-	var names []string
-	for _, first := range g.Slow {
+	names := slice.Map(g.Slow, func(first int) string {
 		name, _ := j.group(r, first)
-		names = append(names, name)
-	}
+		return name
+	})
 	_, subject := j.group(r, g.Slow[0])
 	l := finding.Finding{Code: CodeSlowGroup, Subject: subject, Severity: finding.Fault, Share: 1 - g.Typical/g.Median}
 	l.Text = fmt.Sprintf("Slow: %s. %s at %s takes up to %s longer there than in the typical group: %s of its bandwidth lost.",

@@ -28,14 +28,8 @@ const unsureShare = 0.5
 // kernels says what a record of hbm or of kernels comes to, in the order of [Record]: what is wrong first, then the best figure beside the peak and what others
 // published, then how far to believe it.
 func kernels(rec *record.Record) finding.List {
-	v := editedLines(rec)
 	j := judgedKernels{rec}
-	finds := []func(judgedKernels) finding.List{
-		judgedKernels.failed, judgedKernels.wrongData, judgedKernels.interrupted, judgedKernels.slowDevice,
-	}
-	for _, find := range finds {
-		v = append(v, find(j)...)
-	}
+	v := slices.Concat(editedLines(rec), j.failed(), j.wrongData(), j.interrupted(), j.slowDevice())
 	if len(v.Faults()) == 0 {
 		v = append(v, j.noFault()...)
 	}
@@ -44,13 +38,7 @@ func kernels(rec *record.Record) finding.List {
 	} else {
 		v = append(v, j.bandwidth()...)
 	}
-	v = append(v, j.fused()...)
-	v = append(v, j.lowClock()...)
-	v = append(v, j.throttled()...)
-	v = append(v, j.fellClock()...)
-	v = append(v, j.confidence()...)
-	v = append(v, j.label()...)
-	return v
+	return slices.Concat(v, j.fused(), j.lowClock(), j.throttled(), j.fellClock(), j.confidence(), j.label())
 }
 
 // judgedKernels is a record of hbm or of kernels.

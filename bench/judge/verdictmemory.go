@@ -10,6 +10,7 @@ import (
 	"zbench/bench/fleet/nodescreen"
 	"zbench/bench/kernel"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/spec"
 	"zbench/bench/stat"
 	"zbench/bench/unit"
@@ -162,9 +163,8 @@ func slowLimit(rates []float64, nodes map[string][]float64) float64 {
 		if len(of) < 2 {
 			return limit
 		}
-		for _, r := range of {
-			within = append(within, r/stat.Quantile(of, 0.5))
-		}
+		middle := stat.Quantile(of, 0.5)
+		within = append(within, slice.Map(of, func(r float64) float64 { return r / middle })...)
 	}
 	_, _, inNode := nodescreen.Limit(within)
 	return min(limit, inNode)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"zbench/bench/plain"
+	"zbench/bench/slice"
 )
 
 // area is what a screen looks at, and how many of its things the nodes' reports have.
@@ -64,17 +65,10 @@ func (d *Document) unchecked(nodes []*Node) {
 			d.Unchecked = append(d.Unchecked, fmt.Sprintf("%s: missing for %d of %d %s", a.name, missing, all, a.things))
 		}
 	}
-	count := map[string]int{}
-	var notes []string
-	for _, n := range nodes {
-		for _, note := range n.Notes {
-			if count[note]++; count[note] == 1 {
-				notes = append(notes, note)
-			}
-		}
-	}
+	all := slices.Concat(slice.Map(nodes, func(n *Node) []string { return n.Notes })...)
+	notes, of := slice.Group(all, func(note string) string { return note })
 	for _, note := range notes {
-		d.Unchecked = append(d.Unchecked, fmt.Sprintf("%s (%s)", note, plain.Count(count[note], "node")))
+		d.Unchecked = append(d.Unchecked, fmt.Sprintf("%s (%s)", note, plain.Count(len(of[note]), "node")))
 	}
 	if len(nodes) == 1 {
 		d.Unchecked = append(d.Unchecked, "differences between nodes: one node reported")
