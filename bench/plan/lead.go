@@ -64,11 +64,6 @@ func Lead(ctx context.Context, own Process, others Followers, world []Member) (*
 	return g, ctx
 }
 
-// share is the first rank of a member, and how many of its ranks are active.
-func (g *Group) share(member int) (first, active int) {
-	return g.activeOf(g.first[member], g.world[member].Ranks)
-}
-
 // activeOf is the first of some consecutive ranks, and how many of them are active.
 func (g *Group) activeOf(first, ranks int) (start, active int) {
 	return first, max(0, min(ranks, g.active-first))
@@ -258,7 +253,7 @@ func (g *Group) timed(o Order, rows int) ([]float64, error) {
 // its active ranks.
 func (g *Group) rows(o Order, reports []Report, rows int) ([]float64, error) {
 	for i, r := range reports {
-		if _, ranks := g.share(i); len(r.Seconds) != rows*ranks {
+		if _, ranks := g.activeOf(g.first[i], g.world[i].Ranks); len(r.Seconds) != rows*ranks {
 			reports[i].Failure = Unreadable(fmt.Errorf("reports %d times for %s: %d times of %d ranks were ordered", len(r.Seconds), o.Do, rows, ranks)).Failure
 		}
 	}

@@ -35,7 +35,7 @@ func init() {
 		listed: 2, Name: Unsharded, Title: "PyTorch DDP", Aliases: []string{"pytorch", "torch", "pytorch-ddp", "torch-ddp"},
 		Knob: "bucket_cap_mb", Unit: MiB, GradDtype: "bfloat16", Stages: []int{0}, InPlace: true, Collectives: []string{allReduce},
 		Default: func(_ []Param, r Run) int64 { return ddpDefault / r.GradBytes() },
-		Granule: func(setting int64, r Run) int64 {
+		Step: func(setting int64, r Run) int64 {
 			if setting*r.GradBytes() < ddpWhole {
 				return (1 << 17) / r.GradBytes()
 			}
