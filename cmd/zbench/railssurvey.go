@@ -273,12 +273,7 @@ func (o *railsOptions) about(s State, u *engine.Setup, facts engine.Facts) *rail
 	if w.Nodes == 1 && !facts.Simulated {
 		a.Nodes = []string{s.Hostname()}
 	}
-	if len(a.Nodes) != w.Nodes { // simulated, or several nodes of one name
-		a.Nodes = nil
-		for node := range w.Nodes {
-			a.Nodes = append(a.Nodes, fmt.Sprint("node", node))
-		}
-	}
+	a.Nodes = engine.NodeNames(a.Nodes, w.Nodes)
 	return a
 }
 
