@@ -27,8 +27,7 @@ const (
 func (j judgedKernels) lowClock() finding.List {
 	n, least, expected := 0, 1.0, true
 	worst, timed := (*record.Kernel)(nil), 0
-	for i := range j.Kernels {
-		k := &j.Kernels[i]
+	for _, k := range j.KernelRows() {
 		hz, _ := k.Timing.Clock()
 		highest := j.DeviceOf(k).Clock
 		if hz > 0 {
@@ -65,8 +64,7 @@ func (j judgedKernels) lowClock() finding.List {
 // hardware; power alone is what most GPUs are limited by under load.
 func (j judgedKernels) throttled() finding.List {
 	n, first := 0, (*record.Kernel)(nil)
-	for i := range j.Kernels {
-		k := &j.Kernels[i]
+	for _, k := range j.KernelRows() {
 		if by := k.Timing.Most().LimitedBy; by != "" && by != record.ByPower {
 			if n++; first == nil {
 				first = k
@@ -85,8 +83,7 @@ func (j judgedKernels) throttled() finding.List {
 func (j judgedKernels) fellClock() finding.List {
 	n, most := 0, fellClockPart
 	var worst *record.Kernel
-	for i := range j.Kernels {
-		k := &j.Kernels[i]
+	for _, k := range j.KernelRows() {
 		if _, lost := k.Timing.Clock(); lost > fellClockPart {
 			if n++; lost > most {
 				worst, most = k, lost

@@ -138,8 +138,7 @@ func (j judgedKernels) timed() (timed, missed int, precision float64) {
 	if j.OfKernels() {
 		precision = j.Spec.Kernels.Precision
 	}
-	for i := range j.Kernels {
-		k := &j.Kernels[i]
+	for _, k := range j.KernelRows() {
 		if k.Timing == nil || k.Timing.Seconds == nil {
 			continue
 		}

@@ -134,8 +134,7 @@ func memoryFooter(rec *record.Record) []string {
 		lines = append(lines, "GB/s of the median, 1 GB = 1e9 B, with the interval that bounds it with 95 %; fastest is of the shortest time, BabelStream's headline; p95 of the 95th percentile of the times.")
 	}
 	seen := map[string]bool{}
-	for i := range rec.Kernels {
-		r := &rec.Kernels[i]
+	for _, r := range rec.KernelRows() {
 		if !seen[r.Counting] && r.Counting != "" {
 			seen[r.Counting] = true
 			lines = append(lines, "Bytes: "+r.Counting+".")
