@@ -82,9 +82,9 @@ func Eras() []Era { return slices.Clone(table().Eras) }
 // ProfileByName finds a profile in any spelling. The error is a [spell.Unknown].
 func ProfileByName(name string) (*Profile, error) {
 	names := slice.Map(table().Profiles, func(p Profile) string { return p.Name })
-	own, ok := spell.Match(names, name)
-	if !ok {
-		return nil, &spell.Unknown{Kind: "acceptance profile", Given: name, Valid: names}
+	own, err := spell.Own("acceptance profile", names, name)
+	if err != nil {
+		return nil, err
 	}
 	p := table().Profiles[slices.Index(names, own)]
 	return &p, nil

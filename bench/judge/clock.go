@@ -63,17 +63,15 @@ func (j judgedKernels) lowClock() finding.List {
 // throttled tells of rows during which a driver lowered the clock because of heat or of the
 // hardware; power alone is what most GPUs are limited by under load.
 func (j judgedKernels) throttled() finding.List {
-	n, first := 0, (*record.Kernel)(nil)
-	for _, k := range j.KernelRows() {
-		if by := k.Timing.Most().LimitedBy; by != "" && by != record.ByPower {
-			if n++; first == nil {
-				first = k
-			}
-		}
-	}
-	if first == nil {
+	lowered := j.where(func(k *record.Kernel) bool {
+		by := k.Timing.Most().LimitedBy
+		return by != "" && by != record.ByPower
+	})
+	n := len(lowered)
+	if n == 0 {
 		return nil
 	}
+	first := lowered[0]
 	most := first.Timing.Most()
 	return j.clockFinding(first, fmt.Sprintf("Clock: lowered by its driver in %s. First, %s: by %s, at %.0f °C.",
 		unit.Count(int64(n), "case"), j.name(first), plain.Line(most.LimitedBy), most.Temperature))
