@@ -307,18 +307,6 @@ func Apart(label string, apart, others table.Table, summary string) []Block {
 	return out
 }
 
-// Charts are the pictures that are also files of their own, in the order of the
-// document.
-func (d *Document) Charts() []Chart {
-	var out []Chart
-	for b := range d.Blocks() {
-		if p, ok := b.(Plot); ok {
-			out = append(out, p.Chart)
-		}
-	}
-	return out
-}
-
 // Blocks are all of the document, those that unfold among them.
 func (d *Document) Blocks() func(yield func(Block) bool) {
 	return func(yield func(Block) bool) {

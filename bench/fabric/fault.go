@@ -126,9 +126,6 @@ func plant(text string, m *Machine, d *damage) error {
 		if other, taken := d.taken[place]; taken {
 			return fmt.Errorf("fault %q: %s is planted already, by %q: leave one of the two out", text, place, other)
 		}
-		if d.taken == nil {
-			d.taken = map[string]string{}
-		}
 		d.taken[place] = text
 	}
 	if err == nil {
@@ -276,9 +273,6 @@ func plantSlowNode(v faultValues, m *Machine, d *damage) error {
 
 // slow keeps the least share that is left of a rail.
 func (d *damage) slow(node, rail int, left float64) {
-	if d.rails == nil {
-		d.rails = map[[2]int]float64{}
-	}
 	at := [2]int{node, rail}
 	before, hit := d.rails[at]
 	if !hit {
@@ -301,10 +295,7 @@ func plantCrossed(v faultValues, m *Machine, d *damage) error {
 			return fmt.Errorf("GPU %d of node %d is crossed already", gpu, node)
 		}
 	}
-	if d.crossed == nil {
-		d.crossed = map[[2]int]int{}
-	}
-	maps.Copy(d.crossed, map[[2]int]int{{node, a}: b, {node, b}: a})
+	d.crossed[[2]int{node, a}], d.crossed[[2]int{node, b}] = b, a
 	return nil
 }
 

@@ -77,10 +77,7 @@ func Sets() []Coefficients { return sets }
 
 // ByName finds coefficients; an unknown name is an error that lists the valid.
 func ByName(name string) (Coefficients, error) {
-	if i := spell.Index(sets, name, func(c Coefficients) (string, []string) { return c.Name, nil }); i >= 0 {
-		return sets[i], nil
-	}
-	return Coefficients{}, &spell.Unknown{Kind: "coefficients", Given: name, Valid: setNames()}
+	return spell.Find("coefficients", sets, name, func(c Coefficients) (string, []string) { return c.Name, nil })
 }
 
 // setNames are the names of the coefficients.

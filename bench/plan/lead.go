@@ -280,8 +280,8 @@ type Counting interface {
 	Counters() []record.NICCounters
 }
 
-// countersOf are the counters of a driver that reads some.
-func countersOf(d Driver) []record.NICCounters {
+// CountersOf are the counters of a driver that reads some.
+func CountersOf(d Driver) []record.NICCounters {
 	if c, can := d.(Counting); can {
 		return c.Counters()
 	}

@@ -275,12 +275,10 @@ type team struct {
 	*plan.Group
 	own   *collectivesDriver
 	facts engine.Facts
-	all   []preflight.Process
-	end   func()
+	// all are the processes of the sweep, with what they tell of their hosts.
+	all []preflight.Process
+	end func()
 }
-
-// processes are all of the sweep, with what they tell of their hosts.
-func (t *team) processes() []preflight.Process { return t.all }
 
 func (t *team) Facts() (engine.Facts, error) { return t.facts, nil }
 
