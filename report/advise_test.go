@@ -60,7 +60,7 @@ func TestAdviceIsOnThePage(t *testing.T) {
 		}
 	}
 	require.True(t, ids["bucket"])
-	require.Len(t, doc.Charts(), len(sizeCharts(rec))+1)
+	require.Len(t, chartsOf(doc), len(sizeCharts(rec))+1)
 	require.NotContains(t, pageOf(t, rec), "Bucket size to set", "nothing was asked")
 }
 
@@ -191,5 +191,5 @@ func TestRefusedAdviceOnThePage(t *testing.T) {
 	require.Contains(t, page, "No bucket size: no curve.")
 	require.Contains(t, page, "sweep it")
 	require.NotContains(t, page, `figure id="bucket"`)
-	require.Len(t, doc.Charts(), len(sizeCharts(rec)))
+	require.Len(t, chartsOf(doc), len(sizeCharts(rec)))
 }

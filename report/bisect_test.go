@@ -64,7 +64,7 @@ func TestBisectionPage(t *testing.T) {
 	text := page.String()
 	require.Less(t, strings.Index(text, "FIRST SLOW VARIANT: 7.2&lt;b&gt;."), strings.Index(text, "Change by size"))
 	require.NotContains(t, text, "<b>.")
-	charts := d.Charts()
+	charts := chartsOf(d)
 	require.Len(t, charts, 3)
 	for _, c := range charts {
 		require.Equal(t, "SIMULATED", c.Mark)

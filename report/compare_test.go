@@ -52,7 +52,7 @@ func TestOverlayOfRunsThatAreNotCompared(t *testing.T) {
 	c, err := compare.Compare(base, fresh, compare.Defaults())
 	require.NoError(t, err)
 	require.Equal(t, compare.NotChecked, c.Verdict)
-	chart := c.Shown().Charts()[0]
+	chart := chartsOf(c.Shown())[0]
 	require.Equal(t, "small, 8 ranks", chart.Series[0].Name)
 	require.Equal(t, "large, 16 ranks", chart.Series[1].Name)
 	require.Len(t, chart.Series[1].Points, 6)
@@ -65,7 +65,7 @@ func TestOverlayOfRunsThatAreNotCompared(t *testing.T) {
 	o.Names = [2]string{"model", "cluster"}
 	c, err = compare.Compare(base, fresh, o)
 	require.ErrorContains(t, err, "differ in times")
-	chart = c.Shown().Charts()[0]
+	chart = chartsOf(c.Shown())[0]
 	require.Equal(t, "model, 8 ranks", chart.Series[0].Name)
 	require.Equal(t, "cluster, 16 ranks", chart.Series[1].Name)
 	require.Equal(t, "SIMULATED", chart.Mark, "the half of it is")
@@ -79,7 +79,7 @@ func TestComparisonPage(t *testing.T) {
 	c, err := compare.Compare(comparedRuns(0, 1), comparedRuns(10, 1.2), compare.Defaults())
 	require.NoError(t, err)
 	d := c.Shown()
-	charts := d.Charts()
+	charts := chartsOf(d)
 	require.Len(t, charts, 2)
 	require.Equal(t, document.Change, charts[0].Quantity)
 	require.InDelta(t, 0.2, charts[0].Series[0].Points[3].Value, 0.02)

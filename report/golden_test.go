@@ -142,7 +142,7 @@ func pageOf(t *testing.T, rec *record.Record) string {
 
 // sizeCharts are the charts over the size, spreads those of launches alone.
 func sizeCharts(rec *record.Record) []document.Chart {
-	return results.Collectives(rec, results.Extras{}).Charts()
+	return chartsOf(results.Collectives(rec, results.Extras{}))
 }
 
 func spreads(rec *record.Record) []document.Chart {
@@ -180,7 +180,18 @@ func sheets(blocks []document.Block) (out []document.Sheet) {
 
 // adviceChart is the chart of a recommendation.
 func adviceChart(d *advice.Document) document.Chart {
-	return (&document.Document{Sections: []document.Section{{Blocks: advice.Blocks(d, "")}}}).Charts()[0]
+	return chartsOf(&document.Document{Sections: []document.Section{{Blocks: advice.Blocks(d, "")}}})[0]
+}
+
+// chartsOf are the charts of a document, in its order.
+func chartsOf(d *document.Document) []document.Chart {
+	var out []document.Chart
+	for b := range d.Blocks() {
+		if p, ok := b.(document.Plot); ok {
+			out = append(out, p.Chart)
+		}
+	}
+	return out
 }
 
 // allCharts are both.

@@ -165,7 +165,7 @@ func TestStreamPage(t *testing.T) {
 
 // levels is the chart by size of a record.
 func levels(rec *record.Record) document.Chart {
-	return results.Kernels(rec, "").Charts()[0]
+	return chartsOf(results.Kernels(rec, ""))[0]
 }
 
 // A size at which launches take half the time is neither drawn nor called a cache's.

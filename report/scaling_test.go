@@ -96,7 +96,7 @@ func TestManySeriesAreSplitByCollective(t *testing.T) {
 	rec := atOnce(atOnce(scaled(3, 1, 2, 4, 128), 2, 512, 0), 4, 256, 0)
 	doc := results.Collectives(rec, results.Extras{Knees: knees()})
 	var ids []string
-	for _, c := range doc.Charts() {
+	for _, c := range chartsOf(doc) {
 		ids = append(ids, c.ID)
 		require.LessOrEqual(t, len(c.Series), 8)
 		if c.Quantity == document.Scale {
@@ -116,10 +116,10 @@ func TestManySeriesAreSplitByCollective(t *testing.T) {
 	}
 	require.False(t, folded["charts"] || folded["scaling"])
 	require.True(t, folded["times"] && folded["results"] && folded["method"] && folded["setup"])
-	few := results.Collectives(recordtest.Sweep(24), results.Extras{}).Charts()
+	few := chartsOf(results.Collectives(recordtest.Sweep(24), results.Extras{}))
 	require.Equal(t, "busbw", few[0].ID)
 	require.Equal(t, "all_reduce, 1,024 ranks", few[0].Series[0].Name)
-	for _, c := range doc.Charts() {
+	for _, c := range chartsOf(doc) {
 		for _, f := range []format{wide(), narrow(), alone()} {
 			checkGeometry(t, layOut(c, f), c.ID)
 		}
@@ -159,7 +159,7 @@ func TestBusBWHasItsMarks(t *testing.T) {
 	k := knees()
 	k.Curves[0].Points[1].Fraction, k.Curves[0].Dtype, k.Curves[0].Op = document.KneeShare, "float", "sum"
 	k.Curves[0].Nodes, k.Curves[0].GPUsPerProcess = 128, 1
-	c := results.Collectives(rec, results.Extras{Knees: k, Advice: advised(t, rec, "megatron", 8e9)}).Charts()[0]
+	c := chartsOf(results.Collectives(rec, results.Extras{Knees: k, Advice: advised(t, rec, "megatron", 8e9)}))[0]
 	require.NotNil(t, c.Series[0].Knee)
 	require.Nil(t, c.Series[1].Knee)
 	require.NotEmpty(t, c.Roofs)

@@ -124,12 +124,9 @@ func worldOf(c Curve) World {
 // commonSizes are the largest size that all worlds have, and the one nearest to
 // scaleStepDown times less.
 func commonSizes(worlds []World) []int64 {
-	var common []int64
-	for _, size := range slices.Sorted(maps.Keys(worlds[0].BySize)) {
-		if !slices.ContainsFunc(worlds, func(w World) bool { return w.BySize[size] == nil }) {
-			common = append(common, size)
-		}
-	}
+	common := slice.Where(slices.Sorted(maps.Keys(worlds[0].BySize)), func(size int64) bool {
+		return !slices.ContainsFunc(worlds, func(w World) bool { return w.BySize[size] == nil })
+	})
 	if len(common) == 0 {
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 
 	"zbench/bench/finding"
 	"zbench/bench/plain"
+	"zbench/bench/slice"
 	"zbench/bench/table"
 )
 
@@ -290,11 +291,7 @@ func Listed(role string, texts []string) []Block {
 	if len(texts) == 0 {
 		return nil
 	}
-	list := List{Role: role}
-	for _, text := range texts {
-		list.Items = append(list.Items, Said(text))
-	}
-	return []Block{list}
+	return []Block{List{Role: role, Items: slice.Map(texts, Said)}}
 }
 
 // Apart shows the rows that stand out and folds the others, which are of the same kind, behind a summary.
@@ -306,18 +303,6 @@ func Apart(label string, apart, others table.Table, summary string) []Block {
 	}
 	if others.Filled() {
 		out = append(out, Details{Summary: summary, Blocks: []Block{Sheet{Table: others, Label: label + ", as expected"}}})
-	}
-	return out
-}
-
-// Charts are the pictures that are also files of their own, in the order of the
-// document.
-func (d *Document) Charts() []Chart {
-	var out []Chart
-	for b := range d.Blocks() {
-		if p, ok := b.(Plot); ok {
-			out = append(out, p.Chart)
-		}
 	}
 	return out
 }

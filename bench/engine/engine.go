@@ -16,6 +16,7 @@ import (
 	"zbench/bench/plan"
 	"zbench/bench/recommend"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 )
 
 // Ranks is a process's ranks, opened for a sweep.
@@ -27,20 +28,21 @@ type Ranks interface {
 
 // Facts are what an open driver reports of itself.
 type Facts struct {
-	Simulated bool
-	Libraries []record.Library
+	// Simulated is true if its times come from a model.
+	Simulated bool             `json:"simulated,omitempty"`
+	Libraries []record.Library `json:"libraries,omitempty"`
 	// Devices are the GPUs; none if they are simulated.
-	Devices []record.Device
+	Devices []record.Device `json:"devices,omitempty"`
 	// Hosts are the names of the hosts, none if one process holds all ranks or if they are
 	// simulated.
-	Hosts []string
+	Hosts []string `json:"-"`
 	// KernelDriver is the GPUs' kernel driver with its version, empty if unknown.
-	KernelDriver string
+	KernelDriver string `json:"kernel_driver,omitempty"`
 	// Memory is the smallest memory of a GPU, in bytes.
-	Memory int64
+	Memory int64 `json:"memory"`
 	// Extrapolated reports whether the model behind a simulated case has parts without
 	// measurements; nil if nothing is simulated.
-	Extrapolated func(plan.Case) bool
+	Extrapolated func(plan.Case) bool `json:"-"`
 }
 
 // Watcher receives a run's progress.
@@ -273,9 +275,7 @@ func (u *Setup) record(e *Engine, f Facts, old *record.Journal) *record.Record {
 // header is the first line of the journal.
 func (u *Setup) header(rec *record.Record, cases []plan.Case) record.Header {
 	h := record.Header{Schema: record.JournalSchema, Record: *rec}
-	for _, c := range cases {
-		h.Record.Results = append(h.Record.Results, c.Planned())
-	}
+	h.Record.Results = slice.Map(cases, plan.Case.Planned)
 	if u.Machine != nil {
 		sum := sha256.Sum256(u.Machine.Text())
 		h.Machine = hex.EncodeToString(sum[:])
@@ -287,12 +287,8 @@ func (u *Setup) header(rec *record.Record, cases []plan.Case) record.Header {
 // plan are from before a change: they keep the journal's results.
 func whole(entries *record.Journal, results []record.Result) *record.Record {
 	rec := entries.Record()
-	at := map[string]int{}
-	for i, r := range rec.Results {
-		at[r.Key] = i
-	}
 	for _, r := range results {
-		rec.Results[at[r.Key]] = r
+		rec.Results[slices.IndexFunc(rec.Results, func(old record.Result) bool { return old.Key == r.Key })] = r
 	}
 	return rec
 }

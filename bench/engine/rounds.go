@@ -70,17 +70,10 @@ func (e *Engine) runCases(ctx context.Context, u *Setup, j *Journal, cases []pla
 
 // done counts the finished cases in the journal.
 func done(j *record.Journal, cases []plan.Case) int {
-	ofRound := map[string]bool{}
-	for _, c := range cases {
-		ofRound[c.Key] = true
-	}
-	n := 0
-	for _, r := range j.Record().Results {
-		if ofRound[r.Key] && r.Status != record.Skipped && r.Status != record.Interrupted {
-			n++
-		}
-	}
-	return n
+	return slice.Count(j.Record().Results, func(r record.Result) bool {
+		ofRound := slices.ContainsFunc(cases, func(c plan.Case) bool { return c.Key == r.Key })
+		return ofRound && r.Status != record.Skipped && r.Status != record.Interrupted
+	})
 }
 
 // round is the n-th round: the journal's if it has one, otherwise a new one; nil if
@@ -127,14 +120,10 @@ func (u *Setup) nextRound(j *record.Journal, room plan.Room) (*round, error) {
 
 // newRound is a round that is added after the journal's first after parts.
 func newRound(why string, after int, cases []plan.Case, d *advice.Document) *round {
-	r := &round{AddedRound: record.AddedRound{Reason: why, After: after}, cases: cases}
-	for _, c := range cases {
-		r.Cases = append(r.Cases, c.Planned())
+	return &round{
+		AddedRound: record.AddedRound{Reason: why, After: after, Cases: slice.Map(cases, plan.Case.Planned)}, cases: cases,
+		most: slice.Most(d.Answer.Curves, func(c recommend.Used) int64 { return c.WantMaxBytes }),
 	}
-	for _, c := range d.Answer.Curves {
-		r.most = max(r.most, c.WantMaxBytes)
-	}
-	return r
 }
 
 func count(j *record.Journal, why string) int {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -101,18 +102,15 @@ const (
 // fit resolves the world for the backend and adds the groups that experts need.
 func (u *Setup) fit(f *fabric.Fabric, resumed, launched bool) (err error) {
 	s := &u.Spec
-	if s.Backend != loopback {
+	switch {
+	case s.Backend != loopback:
 		if err := u.onHardware(launched); err != nil {
 			return err
 		}
-	}
-	if s.Backend == loopback {
-		if s.World.RanksPerGPU > 1 {
-			return exit.Usagef("omit it", "--ranks-per-gpu needs real GPUs")
-		}
-		if s.World.GPUsPerNode == 0 {
-			s.World.GPUsPerNode = f.Node.GPUs
-		}
+	case s.World.RanksPerGPU > 1:
+		return exit.Usagef("omit it", "--ranks-per-gpu needs real GPUs")
+	default:
+		s.World.GPUsPerNode = cmp.Or(s.World.GPUsPerNode, f.Node.GPUs)
 	}
 	if !resumed {
 		u.addStrides()
@@ -195,16 +193,14 @@ func (u *Setup) name() (err error) {
 		wanted = collective.Default()
 	}
 	s.Collectives = nil
-	seen := map[string]bool{}
 	for _, name := range wanted {
 		c, err := collective.ByName(name)
 		if err != nil {
 			return err
 		}
-		if !seen[c.Name] {
+		if !slices.Contains(s.Collectives, c.Name) {
 			u.axes.Collectives, s.Collectives = append(u.axes.Collectives, c), append(s.Collectives, c.Name)
 		}
-		seen[c.Name] = true
 	}
 	return nil
 }

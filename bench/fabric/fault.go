@@ -75,9 +75,9 @@ var faults = []Fault{
 	{"slow_node", "slow_node:node=3,left=0.5", "all xGMI links and NICs of a node have that share of their bandwidth left", plantSlowNode, at("slow node %g", "node"), nil},
 	{"slow_leaf", "slow_leaf:rail=2,leaf=1,nodes=2,left=0.5", "a rail's leaf switch is slow for the nodes behind it, so many of them; without leaf and nodes for every node", plantLeaf, leafPlace, []string{"leaf", "nodes"}},
 	{"slow_hbm", "slow_hbm:node=3,gpu=5,left=0.85", "a GPU's memory has that share of its bandwidth left", line("hbm", "rank", "left"), at("the memory of GPU %g of node %g", "gpu", "node"), nil},
-	{"slow_compute", "slow_compute:node=3,gpu=5,left=0.85", "a GPU's compute units have that share of their rate left: its matrix products take longer", plantCompute, at("slow compute units"), nil},
-	{"flaky_link", "flaky_link:node=3,part=0.1,times=4", "that part of the launches that touch the node takes so many times as long", plantFlaky, at("a flaky link"), nil},
-	{"contention", "contention:part=0.3,times=3,launches=8", "other jobs are on the network for that part of the time: so many launches between nodes in a row take so many times as long", plantContention, at("contention"), nil},
+	{"slow_compute", "slow_compute:node=3,gpu=5,left=0.85", "a GPU's compute units have that share of their rate left: its matrix products take longer", line("kernels", "rank", "slowed"), at("slow compute units"), nil},
+	{"flaky_link", "flaky_link:node=3,part=0.1,times=4", "that part of the launches that touch the node takes so many times as long", line("flaky", "first", "gpus", "part", "times"), at("a flaky link"), nil},
+	{"contention", "contention:part=0.3,times=3,launches=8", "other jobs are on the network for that part of the time: so many launches between nodes in a row take so many times as long", line("contention", "gpus", "part", "times", "launches"), at("contention"), nil},
 	{"beside", "beside:times=1.2", "kernels take so many times as long while a collective runs on their GPU, but for those that only wait", plantBeside, at("kernels beside collectives"), nil},
 	{"dip", "dip:from=1e6,to=4e6,times=2", "sizes in that range, in bytes, take so many times as long", line("dip", "from", "to", "times"), at("a dip"), nil},
 	{"noise", "noise:sigma=0.05", "launches vary by that standard deviation, relative", plantNoise, at("noise"), nil},
@@ -125,9 +125,6 @@ func plant(text string, m *Machine, d *damage) error {
 		place := f.place(v)
 		if other, taken := d.taken[place]; taken {
 			return fmt.Errorf("fault %q: %s is planted already, by %q: leave one of the two out", text, place, other)
-		}
-		if d.taken == nil {
-			d.taken = map[string]string{}
 		}
 		d.taken[place] = text
 	}
@@ -188,7 +185,8 @@ func inWorld(v faultValues, w spec.World) error {
 }
 
 // line plants a line of the machine file: its words, then the values of keys; rank is the one that
-// node and gpu name.
+// node and gpu name, first the first of the node, gpus the number of its GPUs, slowed how many times as long
+// what is left makes something.
 func line(words string, keys ...string) planting {
 	return func(v faultValues, m *Machine, _ *damage) error {
 		text := []any{words}
@@ -196,6 +194,14 @@ func line(words string, keys ...string) planting {
 			switch key {
 			case "rank":
 				text = append(text, v.rank(m))
+			case "first":
+				text = append(text, int(v["node"])*m.GPUsPerNode)
+			case "gpus":
+				text = append(text, m.GPUsPerNode)
+			case "slowed":
+				text = append(text, 1/v["left"])
+			case "launches":
+				text = append(text, math.Floor(v[key]))
 			case "launch", "index":
 				text = append(text, int(v[key]))
 			default:
@@ -214,26 +220,11 @@ func plantLateNode(v faultValues, m *Machine, _ *damage) error {
 	return nil
 }
 
-func plantCompute(v faultValues, m *Machine, _ *damage) error {
-	m.Faults = append(m.Faults, fmt.Sprintf("kernels %d %g", v.rank(m), 1/v["left"]))
-	return nil
-}
-
 func plantBeside(v faultValues, m *Machine, d *damage) error {
 	if v["times"] < 1 {
 		return errors.New("times is out of range")
 	}
 	return line("beside", "times")(v, m, d)
-}
-
-func plantFlaky(v faultValues, m *Machine, _ *damage) error {
-	m.Faults = append(m.Faults, fmt.Sprintf("flaky %d %d %g %g", int(v["node"])*m.GPUsPerNode, m.GPUsPerNode, v["part"], v["times"]))
-	return nil
-}
-
-func plantContention(v faultValues, m *Machine, _ *damage) error {
-	m.Faults = append(m.Faults, fmt.Sprintf("contention %d %g %g %g", m.GPUsPerNode, v["part"], v["times"], math.Floor(v["launches"])))
-	return nil
 }
 
 func plantNoise(v faultValues, m *Machine, _ *damage) error {
@@ -282,9 +273,6 @@ func plantSlowNode(v faultValues, m *Machine, d *damage) error {
 
 // slow keeps the least share that is left of a rail.
 func (d *damage) slow(node, rail int, left float64) {
-	if d.rails == nil {
-		d.rails = map[[2]int]float64{}
-	}
 	at := [2]int{node, rail}
 	before, hit := d.rails[at]
 	if !hit {
@@ -307,10 +295,7 @@ func plantCrossed(v faultValues, m *Machine, d *damage) error {
 			return fmt.Errorf("GPU %d of node %d is crossed already", gpu, node)
 		}
 	}
-	if d.crossed == nil {
-		d.crossed = map[[2]int]int{}
-	}
-	maps.Copy(d.crossed, map[[2]int]int{{node, a}: b, {node, b}: a})
+	d.crossed[[2]int{node, a}], d.crossed[[2]int{node, b}] = b, a
 	return nil
 }
 

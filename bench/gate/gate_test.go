@@ -161,7 +161,7 @@ func TestProfilesAreWhole(t *testing.T) {
 	}
 	for _, e := range Eras() {
 		require.NotEmpty(t, e.Source)
-		require.NotEmpty(t, numbers(e.From))
+		require.True(t, older("0.1", e.From), e.From)
 	}
 	_, err := ProfileByName("mi300x-1nod")
 	require.ErrorContains(t, err, "acceptance profile")
@@ -219,9 +219,6 @@ func TestEras(t *testing.T) {
 		require.Equal(t, want == "", got == "", version)
 		require.Contains(t, got, want)
 	}
-	require.True(t, older("2.9", "2.28.3"))
-	require.False(t, older("2.28.3", "2.28.3"))
-	require.True(t, older("2.28", "2.28.3"))
 	for _, e := range Eras() {
 		require.True(t, e.Crosses("2.18", "2.99"))
 		require.False(t, e.Crosses("2.98", "2.99"))

@@ -5,16 +5,15 @@ import (
 	_ "embed"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
 	"go.yaml.in/yaml/v3"
 
 	"zbench/bench/finding"
-	"zbench/bench/pattern"
 	"zbench/bench/plain"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/spell"
 )
 
@@ -82,13 +81,10 @@ func Eras() []Era { return slices.Clone(table().Eras) }
 
 // ProfileByName finds a profile in any spelling. The error is a [spell.Unknown].
 func ProfileByName(name string) (*Profile, error) {
-	var names []string
-	for i := range table().Profiles {
-		names = append(names, table().Profiles[i].Name)
-	}
-	own, ok := spell.Match(names, name)
-	if !ok {
-		return nil, &spell.Unknown{Kind: "acceptance profile", Given: name, Valid: names}
+	names := slice.Map(table().Profiles, func(p Profile) string { return p.Name })
+	own, err := spell.Own("acceptance profile", names, name)
+	if err != nil {
+		return nil, err
 	}
 	p := table().Profiles[slices.Index(names, own)]
 	return &p, nil
@@ -175,22 +171,4 @@ func Library(rec *record.Record) string {
 func (e *Era) Crosses(a, b string) bool { return older(a, e.From) != older(b, e.From) }
 
 // older compares versions by their leading numbers: 2.9 is older than 2.28.3.
-func older(a, b string) bool {
-	return slices.Compare(numbers(a), numbers(b)) < 0
-}
-
-// leading finds the numbers with which a version begins.
-var leading = pattern.New(`^\d+(\.\d+)*`)
-
-// numbers are the numbers at the beginning of a version, without zeros at the end: 2.28.0-rc is 2, 28.
-func numbers(version string) []int {
-	var out []int
-	for part := range strings.SplitSeq(leading.FindString(version), ".") {
-		n, _ := strconv.Atoi(part)
-		out = append(out, n)
-	}
-	for len(out) > 0 && out[len(out)-1] == 0 {
-		out = out[:len(out)-1]
-	}
-	return out
-}
+func older(a, b string) bool { return plain.Version(a, b) < 0 }

@@ -1,11 +1,11 @@
 package judge
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"zbench/bench/plain"
 	"zbench/bench/record"
 	"zbench/bench/slice"
 )
@@ -123,21 +123,7 @@ func (f IssueFacts) number(name string) int {
 	return n
 }
 
-// numbers are the first three numbers of a version: 7.1.1-38 is 7, 1, 1.
-func numbers(version string) (out [3]int) {
-	version, _, _ = strings.Cut(version, "-")
-	for i, part := range strings.SplitN(version, ".", 4) {
-		if i < len(out) {
-			out[i], _ = strconv.Atoi(part)
-		}
-	}
-	return out
-}
-
-func same(a, b string) bool { return a != "" && numbers(a) == numbers(b) }
+func same(a, b string) bool { return a != "" && plain.Version(a, b) == 0 }
 
 // newer tells that a is a later version than b.
-func newer(a, b string) bool {
-	x, y := numbers(a), numbers(b)
-	return slices.CompareFunc(x[:], y[:], cmp.Compare) > 0
-}
+func newer(a, b string) bool { return plain.Version(a, b) > 0 }

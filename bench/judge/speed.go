@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -66,22 +67,13 @@ func (j judged) late() finding.List {
 // slowGroups names the slow ones of groups that run at once, by the case that shows
 // it most, one line for each way of grouping.
 func (j judged) slowGroups() finding.List {
-	var order []splitOf
-	worst := map[splitOf]*record.Result{}
-	for r := range j.Each() {
-		g := r.SlowestGroup
-		if !slowest(r) {
-			continue
-		}
-		s := splitOf{ranks: r.Ranks, stride: r.Stride, groups: r.Groups}
-		if have := worst[s]; have == nil {
-			order = append(order, s)
-		} else if g.Median/g.Typical <= have.SlowestGroup.Median/have.SlowestGroup.Typical {
-			continue
-		}
-		worst[s] = r
-	}
-	return slice.Map(order, func(s splitOf) finding.Finding { return j.slowGroup(worst[s]) })
+	order, of := slice.Group(slice.Where(slices.Collect(j.Each()), slowest), func(r *record.Result) splitOf {
+		return splitOf{ranks: r.Ranks, stride: r.Stride, groups: r.Groups}
+	})
+	excess := func(r *record.Result) float64 { return r.SlowestGroup.Median / r.SlowestGroup.Typical }
+	return slice.Map(order, func(s splitOf) finding.Finding {
+		return j.slowGroup(slices.MaxFunc(of[s], func(a, b *record.Result) int { return cmp.Compare(excess(a), excess(b)) }))
+	})
 }
 
 // slowest reports whether one of a case's groups is slow beyond chance.
@@ -255,16 +247,8 @@ func (j judged) dips() finding.List {
 
 // noisy says that most cases vary, where no flaky link explains it.
 func (j judged) noisy() finding.List {
-	noisy, timed := 0, 0
-	for r := range j.Each() {
-		if r.Status != record.OK || r.Burst == nil {
-			continue
-		}
-		timed++
-		if r.Warned(warnNoisy) {
-			noisy++
-		}
-	}
+	rows := slice.Where(slices.Collect(j.Each()), func(r *record.Result) bool { return r.Status == record.OK && r.Burst != nil })
+	timed, noisy := len(rows), slice.Count(rows, func(r *record.Result) bool { return r.Warned(warnNoisy) })
 	if timed == 0 || float64(noisy) < noisyShare*float64(timed) || len(Unstable(j.Record)) > 0 {
 		return nil
 	}

@@ -23,8 +23,7 @@ const slowDeviceShare = 0.05
 // bestKernel is the row of the highest bandwidth, of the memory itself where any row
 // is of that; a size of a sweep, a point of a tuning and what others would do are none.
 func (j judgedKernels) bestKernel() (best *record.Kernel, ofMemory bool) {
-	for i := range j.Kernels {
-		k := &j.Kernels[i]
+	for _, k := range j.KernelRows() {
 		switch k.Role {
 		case record.SizeSweep, record.Tune, record.Unfused, record.Copy:
 			continue
@@ -104,8 +103,7 @@ func (j judgedKernels) slowDevice() finding.List {
 	var rates []float64
 	var slowest *record.Kernel
 	nodes := map[string][]float64{}
-	for i := range j.Kernels {
-		k := &j.Kernels[i]
+	for _, k := range j.KernelRows() {
 		if k.Case() != best.Case() || of(k) == nil {
 			continue
 		}
@@ -174,8 +172,7 @@ func slowLimit(rates []float64, nodes map[string][]float64) float64 {
 func (j judgedKernels) fused() finding.List {
 	gain, copied := kernel.Extent{}, kernel.Extent{}
 	var worst *record.Kernel
-	for i := range j.Kernels {
-		k := &j.Kernels[i]
+	for _, k := range j.KernelRows() {
 		if k.Status != record.OK || k.LeftWrong() || k.Metrics.ToUnfused == nil {
 			continue
 		}

@@ -230,7 +230,7 @@ func (w *worker) carriedOut(o Order) Report {
 			f := failureOf(err)
 			r = failed(Failure{Kind: FailedLate, Message: "stopped waiting: " + context.Cause(whole).Error(), Evidence: f.Evidence})
 		}
-		r.NICs = countersOf(w.p) // no order follows that could ask for them
+		r.NICs = CountersOf(w.p) // no order follows that could ask for them
 	}
 	return r.bounded()
 }
@@ -276,12 +276,12 @@ func (w *worker) carryOut(o Order, r *Report) (err error) {
 	case DoTake:
 		err = w.take(o, r)
 	case DoCounters:
-		r.NICs = countersOf(w.p)
+		r.NICs = CountersOf(w.p)
 	default:
 		err = fmt.Errorf("%w: %q is not known; %s", errOrder, o.Do, sameBuild)
 	}
 	if err == nil && o.Counters {
-		r.NICs = countersOf(w.p)
+		r.NICs = CountersOf(w.p)
 	}
 	r.Seconds = slices.Clone(r.Seconds)
 	return err

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"zbench/bench/record"
+	"zbench/bench/slice"
 )
 
 // Group is the leader's Process for several processes: each call sends one order to all
@@ -129,11 +130,7 @@ func (g *Group) Open() ([]json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	var facts []json.RawMessage
-	for _, r := range reports[1:] {
-		facts = append(facts, r.Facts)
-	}
-	return facts, nil
+	return slice.Map(reports[1:], func(r Report) json.RawMessage { return r.Facts }), nil
 }
 
 // Budget is the least memory over all processes, and the largest cache.
@@ -283,8 +280,8 @@ type Counting interface {
 	Counters() []record.NICCounters
 }
 
-// countersOf are the counters of a driver that reads some.
-func countersOf(d Driver) []record.NICCounters {
+// CountersOf are the counters of a driver that reads some.
+func CountersOf(d Driver) []record.NICCounters {
 	if c, can := d.(Counting); can {
 		return c.Counters()
 	}

@@ -151,7 +151,7 @@ func Resume(ctx context.Context, cases []Case, d Driver, o Effort, kept Log, don
 // launch.
 func take(ctx context.Context, c Case, d Driver, o Effort, pass int, known expected) (part record.Part, whole bool) {
 	t := &passRun{c: c, late: map[int]int{}, everyRank: o.EveryRank, part: record.Part{Key: c.Key, Pass: pass, Status: record.OK}}
-	before := countersOf(d)
+	before := CountersOf(d)
 	err := t.prepare(ctx, d, o, pass, known)
 	if err == nil && t.part.Status == record.OK {
 		err = t.begin(ctx, d, o)
@@ -166,7 +166,7 @@ func take(ctx context.Context, c Case, d Driver, o Effort, pass int, known expec
 		t.fail(d, err)
 	}
 	if before != nil {
-		t.part.NICs = record.RoseNICs(before, countersOf(d))
+		t.part.NICs = record.RoseNICs(before, CountersOf(d))
 	}
 	return t.part, err == nil || ctx.Err() == nil && !errors.Is(err, context.Canceled)
 }

@@ -290,13 +290,8 @@ func kneeRefusal(ranks int, curve []sample) string {
 
 // plateauOf is the index of the largest bus bandwidth, the first of equals.
 func plateauOf(curve []sample) int {
-	best := 0
-	for i := range curve {
-		if curve[i].b > curve[best].b {
-			best = i
-		}
-	}
-	return best
+	rates := slice.Map(curve, func(x sample) float64 { return x.b })
+	return slices.Index(rates, slices.Max(rates))
 }
 
 // lastOctave is the growth of the bandwidth from half the largest size to

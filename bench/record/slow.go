@@ -103,13 +103,8 @@ func CountSlow(seconds []float64) int {
 	if len(seconds) == 0 {
 		return 0
 	}
-	limit, n := SlowTimes*stat.Quantile(seconds, 0.5), 0
-	for _, s := range seconds {
-		if s >= limit {
-			n++
-		}
-	}
-	return n
+	limit := SlowTimes * stat.Quantile(seconds, 0.5)
+	return slice.Count(seconds, func(s float64) bool { return s >= limit })
 }
 
 // slowCounts adds up the slow launches of all passes by group.

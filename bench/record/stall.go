@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"zbench/bench/slice"
 )
 
 // Stall is a run of rows of an imported table, neighbours in size and placement, that take far
@@ -38,24 +40,16 @@ func (r *Record) Stalls() (all []Stall) {
 		collective, dtype, op, setup        string
 		ranks, nodes, local, groups, stride int
 	}
-	rows := map[series][]row{}
-	var order []series
-	for i := range r.Results {
-		x := &r.Results[i]
-		seconds, ok := x.Seconds()
-		if x.Status != OK || !ok || x.Isolated != nil { // what zbench measures has samples, and is repeated
-			continue
+	var rows []row
+	for x := range r.Each() {
+		if seconds, ok := x.Seconds(); x.Status == OK && ok && x.Isolated == nil { // what zbench measures has samples, and is repeated
+			rows = append(rows, row{x, seconds})
 		}
-		s := series{x.Collective, x.Dtype, x.Op, x.Setup, x.Ranks, x.Nodes, x.GPUsPerProcess, x.Groups, x.Stride}
-		if rows[s] == nil {
-			order = append(order, s)
-		}
-		rows[s] = append(rows[s], row{x, seconds})
 	}
-	for _, s := range order {
-		all = append(all, stalls(rows[s])...)
-	}
-	return all
+	order, of := slice.Group(rows, func(x row) series {
+		return series{x.Collective, x.Dtype, x.Op, x.Setup, x.Ranks, x.Nodes, x.GPUsPerProcess, x.Groups, x.Stride}
+	})
+	return slices.Concat(slice.Map(order, func(s series) []Stall { return stalls(of[s]) })...)
 }
 
 type row struct {
@@ -105,11 +99,10 @@ func stalls(rows []row) (all []Stall) {
 		if !slow(run) {
 			continue
 		}
-		s := Stall{Factor: slices.Max(over[run[0]:run[1]])}
-		for _, x := range rows[run[0]:run[1]] {
-			s.Rows = append(s.Rows, x.Result)
-		}
-		all = append(all, s)
+		all = append(all, Stall{
+			Factor: slices.Max(over[run[0]:run[1]]),
+			Rows:   slice.Map(rows[run[0]:run[1]], func(x row) *Result { return x.Result }),
+		})
 	}
 	return all
 }
@@ -120,12 +113,7 @@ func oneStall(rows []row, a, b [2]int) bool {
 	if a[0] == 0 || b[1] == len(rows) {
 		return false // nothing is known of one side
 	}
-	for _, x := range rows[a[1]:b[0]] {
-		if x.seconds < stallEdge*chord(rows[a[0]-1], rows[b[1]], x) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(rows[a[1]:b[0]], func(x row) bool { return x.seconds < stallEdge*chord(rows[a[0]-1], rows[b[1]], x) })
 }
 
 // chord is what a row takes on the straight line between two others.

@@ -16,6 +16,7 @@ import (
 	"zbench/bench/plain"
 	"zbench/bench/recommend"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/unit"
 )
 
@@ -91,9 +92,7 @@ func summaryInto(d *document.Document, rec *record.Record, width int) {
 		}
 		t.Title, t.Notes = "", nil
 		blocks = append(blocks, document.Sheet{Table: t})
-		for _, n := range notes {
-			blocks = append(blocks, document.Paragraph{Text: document.Said(n)})
-		}
+		blocks = append(blocks, slice.Map(notes, func(n string) document.Block { return document.Paragraph{Text: document.Said(n)} })...)
 	}
 	d.Add("summary", heading, append(blocks, averageBlocks(rec)...)...).Show(document.Terminal | document.Verbose)
 }

@@ -53,11 +53,9 @@ func banners(rec *record.Record) []document.Banner {
 
 // edited says that the figures are not those that zbench wrote.
 func edited(rec *record.Record) []document.Banner {
-	var out []document.Banner
-	for _, w := range rec.Edits() {
-		out = append(out, document.Banner{Kind: "wrong", Label: "EDITED", Text: plain.Capital(w.Message) + ": " + w.Hint + "."})
-	}
-	return out
+	return slice.Map(rec.Edits(), func(w record.Warning) document.Banner {
+		return document.Banner{Kind: "wrong", Label: "EDITED", Text: plain.Capital(w.Message) + ": " + w.Hint + "."}
+	})
 }
 
 // onePass says of results that they lack their second pass.

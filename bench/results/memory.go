@@ -117,8 +117,7 @@ func memoryBanners(rec *record.Record) []document.Banner {
 func levels(rec *record.Record) document.Chart {
 	c := document.Chart{ID: "levels", Title: "Levels of cache", Subtitle: memoryTitle(rec), Quantity: document.Rate}
 	bound := 0
-	for i := range rec.Kernels {
-		r := &rec.Kernels[i]
+	for _, r := range rec.KernelRows() {
 		if r.Role != record.SizeSweep || r.Metrics.Rate == nil {
 			continue
 		}

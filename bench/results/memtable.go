@@ -8,6 +8,7 @@ import (
 
 	"zbench/bench/plain"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/table"
 	"zbench/bench/unit"
 )
@@ -108,9 +109,7 @@ func noteText(rec *record.Record, r *record.Kernel) string {
 	if r.Timing == nil && r.Status == record.OK {
 		notes = append(notes, "not timed")
 	}
-	for _, w := range r.Warnings {
-		notes = append(notes, w.Code)
-	}
+	notes = append(notes, slice.Map(r.Warnings, func(w record.Warning) string { return w.Code })...)
 	return strings.Join(notes, ", ")
 }
 
@@ -135,8 +134,7 @@ func memoryFooter(rec *record.Record) []string {
 		lines = append(lines, "GB/s of the median, 1 GB = 1e9 B, with the interval that bounds it with 95 %; fastest is of the shortest time, BabelStream's headline; p95 of the 95th percentile of the times.")
 	}
 	seen := map[string]bool{}
-	for i := range rec.Kernels {
-		r := &rec.Kernels[i]
+	for _, r := range rec.KernelRows() {
 		if !seen[r.Counting] && r.Counting != "" {
 			seen[r.Counting] = true
 			lines = append(lines, "Bytes: "+r.Counting+".")
@@ -173,10 +171,7 @@ func memoryFooter(rec *record.Record) []string {
 		}
 	}
 	lines = append(lines, slices.Compact(once)...)
-	for _, w := range rec.Warnings {
-		lines = append(lines, fmt.Sprintf("%s: %s. %s", w.Code, w.Message, w.Hint))
-	}
-	return lines
+	return append(lines, slice.Map(rec.Warnings, func(w record.Warning) string { return fmt.Sprintf("%s: %s. %s", w.Code, w.Message, w.Hint) })...)
 }
 
 // MemoryResults is a table of every result, without columns that nothing fills.

@@ -135,25 +135,15 @@ var deepSpeedForms = []form{
 		zero, other := deepSpeedArguments(s)
 		return "# do not let Accelerate or Hugging Face set \"auto\": that is the square of the hidden size\n" +
 			"# compare the loss after changing the size: it has affected convergence (deepspeedai/DeepSpeed#6351)\n" +
-			s.fresh(append(zero, other...), bare) + gatherTrap(s) +
-			deepSpeedJSON(s) +
+			s.fresh(slices.Concat(zero, other), bare) + gatherTrap(s) +
+			"{\n  \"zero_optimization\": {\n" + inJSON(zero, "    %q: %s,\n") + "    \"contiguous_gradients\": true\n  }" + inJSON(other, ",\n  %q: %s") + "\n}\n" +
 			"# check with: \"wall_clock_breakdown\": true, \"comms_logger\": {\"enabled\": true} print the calls and their sizes\n"
 	}},
 }
 
-// deepSpeedJSON is the settings as DeepSpeed's file has them.
-func deepSpeedJSON(s Spelling) string {
-	zero, other := deepSpeedArguments(s)
-	var b strings.Builder
-	b.WriteString("{\n  \"zero_optimization\": {\n")
-	for _, a := range zero {
-		fmt.Fprintf(&b, "    %q: %s,\n", a.key, a.value)
-	}
-	b.WriteString("    \"contiguous_gradients\": true\n  }")
-	for _, a := range other {
-		fmt.Fprintf(&b, ",\n  %q: %s", a.key, a.value)
-	}
-	return b.String() + "\n}\n"
+// inJSON is settings as DeepSpeed's file has them.
+func inJSON(all arguments, format string) string {
+	return strings.Join(slice.Map(all, func(a argument) string { return fmt.Sprintf(format, a.key, a.value) }), "")
 }
 
 // gatherTrap is about the other bucket size of stages 1 and 2.

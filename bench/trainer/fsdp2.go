@@ -22,7 +22,7 @@ func init() {
 	register(Trainer{
 		listed: 3, Name: "fsdp2", Title: "PyTorch FSDP2", Aliases: []string{"fsdp", "torchtitan"},
 		Knob: "blocks per fully_shard", Flag: "fully_shard", Unit: Blocks, GradDtype: "float", Stages: []int{3}, Collectives: []string{reduceScatter, allGather},
-		Default: fsdp2Default, plan: fsdp2Plan, settings: fsdp2Settings,
+		Default: fsdp2Default, plan: fsdp2Plan, Settings: fsdp2Settings,
 		Memory: fsdp2Memory, MemoryIs: "two units' parameters and their gather, one unit's gradients, and one reduce-scatter",
 		Changes: []Change{
 			{

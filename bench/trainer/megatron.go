@@ -34,7 +34,7 @@ func init() {
 		listed: 1, Name: Assumed, Title: "Megatron-LM", Aliases: []string{"megatron-lm", "megatron-core", "mcore"},
 		Knob: "ddp_bucket_size", Flag: "--ddp-bucket-size", Unit: Elements, GradDtype: "float", Stages: []int{1, 0}, InPlace: true, LayerWise: true,
 		Collectives: []string{allReduce, reduceScatter, allGather},
-		Default:     megatronDefault, plan: megatronPlan, tensors: megatronTensors, VocabMultiple: megatronVocab, Memory: megatronMemory,
+		Default:     megatronDefault, plan: megatronPlan, Tensors: megatronTensors, VocabMultiple: megatronVocab, Memory: megatronMemory,
 		Changes: []Change{{
 			"instances", "several optimizer instances (--num-distributed-optimizer-instances): rings of fewer ranks have less latency; sweep groups of that size to know by how much",
 			func(r Run) bool { return r.Zero == 1 && r.Instances < 2 && !r.LayerWise }, nil,
@@ -292,25 +292,20 @@ const megatronReadBack = "# check with: grep -E 'Number of buckets for gradient|
 var megatronForms = []form{
 	{"Megatron-LM arguments", "sh", func(s Spelling) string {
 		all := megatronArguments(s, megatronNumbers())
-		var b strings.Builder
-		b.WriteString(s.fresh(all, dashed) + padNote(s) + s.countTrap(dashed("ddp_num_buckets")) + "BUCKET_ARGS=(\n")
-		for _, a := range all {
-			b.WriteString("    " + strings.TrimSuffix(dashed(a.key)+" "+a.value, " true") + "\n")
-		}
-		return b.String() + ")\n" + megatronReadBack
+		lines := slice.Map(all, func(a argument) string {
+			return "    " + strings.TrimSuffix(dashed(a.key)+" "+a.value, " true") + "\n"
+		})
+		return s.fresh(all, dashed) + padNote(s) + s.countTrap(dashed("ddp_num_buckets")) + "BUCKET_ARGS=(\n" + strings.Join(lines, "") + ")\n" + megatronReadBack
 	}},
 	{"Primus YAML", "yaml", func(s Spelling) string {
 		all := megatronArguments(s, megatronNumbers())
-		var b strings.Builder
-		b.WriteString(s.fresh(all, bare) + padNote(s) + s.countTrap("ddp_num_buckets") + "modules:\n  pre_trainer:\n    overrides:\n")
-		for _, a := range all {
+		lines := slice.Map(all, func(a argument) string {
 			if a.key == legacyKey {
-				b.WriteString("      " + legacyNote)
-				continue
+				return "      " + legacyNote
 			}
-			fmt.Fprintf(&b, "      %s\n", inYAML(a))
-		}
-		return b.String() + megatronReadBack
+			return "      " + a.key + ": " + a.value + "\n"
+		})
+		return s.fresh(all, bare) + padNote(s) + s.countTrap("ddp_num_buckets") + "modules:\n  pre_trainer:\n    overrides:\n" + strings.Join(lines, "") + megatronReadBack
 	}},
 	{"Megatron-Bridge overrides", "sh", bridgeOverrides},
 }

@@ -112,14 +112,6 @@ func (s Spelling) optimizer() string {
 	return "muon"
 }
 
-// inYAML is a setting as Primus has it, which names what an argument turns off.
-func inYAML(a argument) string {
-	if a.key == legacyKey {
-		return "use_layer_wise_param_layout: false"
-	}
-	return a.key + ": " + a.value
-}
-
 // LayerWiseFloor describes the buffer of matrices that most gradients are in: the
 // ranks that share it, its largest matrix and the least number of elements at which
 // one of its buckets closes, and from how many ranks on it is a single bucket

@@ -104,10 +104,7 @@ func kneesOf(rec *record.Record) recommend.Knees {
 func reproduce(rec *record.Record) string {
 	line := []string{"zbench", "import"}
 	if rec.Spec == nil {
-		for _, i := range rec.Source.Imports {
-			line = append(line, i.File)
-		}
-		return plain.Shell(line...)
+		return plain.Shell(append(line, slice.Map(rec.Source.Imports, func(i record.Import) string { return i.File })...)...)
 	}
 	line = append([]string{"zbench"}, strings.Fields(spec.Command(rec.Spec.Benchmark))...)
 	if rec.Spec.Sweep != nil {

@@ -213,10 +213,8 @@ func (o *bisectOptions) begin(ctx context.Context, s State, cmd *cobra.Command) 
 		return nil, err
 	}
 	want.World = u.Spec.World // the cases are of it
-	h := bisect.Header{
-		Schema: bisect.JournalSchema, Options: o.Criteria, Spec: want, Common: jsonfile.Filled(commonArgs(cmd)), Timing: o.timing,
-		GPUs: u.Spec.World.Size(), Variants: o.listed(),
-	}
+	h := o.header(cmd, want)
+	h.GPUs = want.World.Size()
 	for _, c := range u.Cases() {
 		if c.Skip == "" {
 			h.Cases = append(h.Cases, bisect.Planned{Key: c.Key, Collective: c.Collective.Name, Bytes: c.Requested})
@@ -375,9 +373,12 @@ func addBisectKernels(to *cobra.Command, s State) {
 	}
 }
 
-// listed are the variants as the journal has them.
-func (o *bisectOptions) listed() []bisect.Given {
-	return slice.Map(o.variants, func(v variant) bisect.Given { return v.Given })
+// header is the head of the journal of a new search, without its cases.
+func (o *bisectOptions) header(cmd *cobra.Command, want spec.Spec) bisect.Header {
+	return bisect.Header{
+		Schema: bisect.JournalSchema, Options: o.Criteria, Spec: want, Common: jsonfile.Filled(commonArgs(cmd)), Timing: o.timing,
+		Variants: slice.Map(o.variants, func(v variant) bisect.Given { return v.Given }),
+	}
 }
 
 // beginKernels opens a new search over kernels. Which rows there are is known once the
@@ -394,9 +395,7 @@ func (o *bisectOptions) beginKernels(ctx context.Context, s State, cmd *cobra.Co
 	if err != nil {
 		return nil, err
 	}
-	h := bisect.Header{
-		Schema: bisect.JournalSchema, Options: o.Criteria, Spec: want, Common: jsonfile.Filled(commonArgs(cmd)), Timing: o.timing, Variants: o.listed(),
-	}
+	h := o.header(cmd, want)
 	if err := o.scout(ctx, s, dir, &h); err != nil {
 		return nil, errors.Join(err, dir.Close())
 	}

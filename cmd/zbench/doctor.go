@@ -86,9 +86,7 @@ func runDoctor(ctx context.Context, s State, o doctorOptions) error {
 		}
 	}
 	machine := machineOf(s)
-	for _, b := range report.Backends {
-		machine.GPUs = max(machine.GPUs, len(b.Devices))
-	}
+	machine.GPUs = slice.Most(report.Backends, func(b doctor.Backend) int { return len(b.Devices) })
 	report.Machine = machine.Items()
 	report.NotChecked = doctor.NotChecked()
 	chosen, _ := chooseBackend(s, o.backend) // an error is: a GPU is meant, and none is here

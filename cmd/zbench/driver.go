@@ -234,14 +234,6 @@ func countersRoot(asked string, simulated bool) string {
 	return asked
 }
 
-// countersOf are the counters of a driver's nodes now.
-func countersOf(d engine.Ranks) []record.NICCounters {
-	if c, can := d.(plan.Counting); can {
-		return c.Counters()
-	}
-	return nil
-}
-
 // byPlace are the rises of the counters by the place of the NIC's GPU, of one NIC each.
 func byPlace(rose []record.NICCounters, nodes []string) map[rails.Place]record.NICCounters {
 	out := map[rails.Place]record.NICCounters{}

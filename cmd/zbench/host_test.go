@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -137,6 +138,10 @@ func (h hostFS) ReadDir(name string) ([]fs.DirEntry, error) {
 		return nil, nil
 	}
 	return h.FS.ReadDir(name)
+}
+
+func (hostFS) ReadLink(name string) (string, error) {
+	return "", &fs.PathError{Op: "readlink", Path: name, Err: errors.ErrUnsupported}
 }
 
 func (h hostFS) Access(name string) error {

@@ -62,15 +62,12 @@ func (i introduction) process(sent, received time.Time) preflight.Process {
 	return preflight.Process{Facts: i.Preflight, Host: i.Host, FirstRank: i.FirstRank, Ranks: i.Ranks, Sent: sent, Received: received}
 }
 
-// checked are the processes of a driver, for the checks before a run.
-type checked interface{ processes() []preflight.Process }
-
 // check judges all processes before anything is launched. What is wrong is printed; an
 // error refuses the run. The report stays for run.json.
 func (o *collectivesOptions) check(s State, u *engine.Setup, d engine.Ranks, cases []plan.Case, seconds float64) error {
 	var all []preflight.Process
-	if several, is := d.(checked); is {
-		all = several.processes()
+	if several, is := d.(*team); is {
+		all = several.all
 	} else if own, is := d.(*collectivesDriver); is {
 		h := preflightOf(s, own)
 		h.Folder = &preflight.Folder{Path: o.folder, Seen: true} // it has its lock there

@@ -14,18 +14,10 @@ import (
 	"zbench/internal/preflight"
 )
 
-// announced is a driver of several processes with what they have told.
-type announced struct {
-	engine.Ranks
-	all []preflight.Process
-}
-
-func (a announced) processes() []preflight.Process { return a.all }
-
 // pair are two processes on real GPUs; spoil changes the facts of the second.
-func pair(spoil func(f *preflight.Facts)) announced {
+func pair(spoil func(f *preflight.Facts)) *team {
 	unlimited := int64(-1)
-	var a announced
+	a := &team{}
 	for i, host := range []string{"node-a", "node-b"} {
 		f := preflight.Facts{
 			CPUs: "0-15", Locked: &unlimited, OpenFiles: &unlimited, Shared: &preflight.Space{Size: 64 << 30, Free: 64 << 30},

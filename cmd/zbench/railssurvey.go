@@ -273,12 +273,7 @@ func (o *railsOptions) about(s State, u *engine.Setup, facts engine.Facts) *rail
 	if w.Nodes == 1 && !facts.Simulated {
 		a.Nodes = []string{s.Hostname()}
 	}
-	if len(a.Nodes) != w.Nodes { // simulated, or several nodes of one name
-		a.Nodes = nil
-		for node := range w.Nodes {
-			a.Nodes = append(a.Nodes, fmt.Sprint("node", node))
-		}
-	}
+	a.Nodes = engine.NodeNames(a.Nodes, w.Nodes)
 	return a
 }
 
@@ -316,13 +311,13 @@ type countedDriver struct {
 // names, or the simulation's.
 func (o *railsOptions) counted(u *engine.Setup, d engine.Ranks, nodes []string, devices []record.Device) *countedDriver {
 	c := &countedDriver{Exchanger: d.(rails.Exchanger), nodes: nodes, devices: devices, numbered: u.Machine != nil} //nolint:forcetypeassert // ready has asked
-	c.read = func() []record.NICCounters { return countersOf(d) }
+	c.read = func() []record.NICCounters { return plan.CountersOf(d) }
 	switch {
 	case o.run.counters == "off":
 		c.read, c.without = func() []record.NICCounters { return nil }, "--counters off"
 	case u.Machine == nil:
 	case o.run.counters != "auto":
-		c.read = func() []record.NICCounters { return simulatedNodes(countersOf(d), nodes) }
+		c.read = func() []record.NICCounters { return simulatedNodes(plan.CountersOf(d), nodes) }
 	default:
 		if c.simulated = u.Machine.Counters(); c.simulated == nil {
 			c.without = "the simulated machine has no NICs"

@@ -21,6 +21,7 @@ import (
 	"zbench/bench/formats"
 	"zbench/bench/plan"
 	"zbench/bench/replay"
+	"zbench/bench/slice"
 	"zbench/bench/spec"
 	"zbench/bench/stat"
 	"zbench/bench/trace"
@@ -343,13 +344,13 @@ func (o *replayOptions) design(a *asked) replay.Design {
 
 // announcement says what is about to be taken.
 func (o *replayOptions) announcement(a *asked) string {
-	var parts, names []string
+	var parts []string
 	if a.own != nil {
 		parts = append(parts, fmt.Sprintf("the step of %s, %s", a.file, unit.Count(replay.OwnBlocks*(o.block+1), "step")))
 	}
-	for _, t := range a.turns {
-		names = append(names, strings.TrimSpace(t.Name+" "+a.advice.Amount(t.Candidate.Elements)))
-	}
+	names := slice.Map(a.turns, func(t advice.Turn) string {
+		return strings.TrimSpace(t.Name + " " + a.advice.Amount(t.Candidate.Elements))
+	})
 	if len(names) > 0 {
 		parts = append(parts, fmt.Sprintf("%s in turn: %s; %s, then as many as it takes to tell %g %%",
 			unit.Count(len(names), "setting"), strings.Join(names, ", "), unit.Count(o.design(a).FirstSteps(), "step"), o.margin))
@@ -431,11 +432,9 @@ func (o *replayOptions) survey(ctx context.Context, s State, u *engine.Setup, d 
 		return err
 	}
 	verdict := rails.Judge(rails.Data{Fleet: fleet, Timings: got.Timings})
-	for _, f := range rails.OfSurvey(about, got.Timings, verdict).Verdict() {
-		if f.Code == rails.CodeSlow || f.Code == finding.CodeUnclear {
-			doc.Slow = append(doc.Slow, f)
-		}
-	}
+	doc.Slow = slice.Where(rails.OfSurvey(about, got.Timings, verdict).Verdict(), func(f finding.Finding) bool {
+		return f.Code == rails.CodeSlow || f.Code == finding.CodeUnclear
+	})
 	return nil
 }
 

@@ -14,6 +14,7 @@ import (
 	"zbench/bench/finding"
 	"zbench/bench/fleet/nodescreen"
 	"zbench/bench/folder"
+	"zbench/bench/slice"
 	"zbench/bench/spec"
 	"zbench/bench/unit"
 	"zbench/internal/launch"
@@ -270,9 +271,7 @@ func (l launching) names(s State) []string {
 	var list []string
 	switch l.method {
 	case launch.MPI:
-		for _, h := range l.hosts {
-			list = append(list, h.Name)
-		}
+		list = slice.Map(l.hosts, func(h launch.Host) string { return h.Name })
 	case launch.Slurm:
 		list, _ = launch.HostsOf(s.Getenv("SLURM_JOB_NODELIST")) // without, they are counted
 	case launch.Auto, launch.Inproc, launch.Local, launch.Env:

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -74,6 +73,8 @@ type FS interface {
 	folder.FS
 	// Open is for files of which only the head is read: a checkpoint has gigabytes.
 	Open(name string) (io.ReadCloser, error)
+	// ReadLink is where a link leads to.
+	ReadLink(name string) (string, error)
 	// Access reports whether this process may read and write the file.
 	Access(name string) error
 }
@@ -123,6 +124,7 @@ func (t treeFS) name(name string) string { return path.Join(t.root, name) }
 func (t treeFS) ReadDir(name string) ([]fs.DirEntry, error) { return t.FS.ReadDir(t.name(name)) }
 func (t treeFS) ReadFile(name string) ([]byte, error)       { return t.FS.ReadFile(t.name(name)) }
 func (t treeFS) Stat(name string) (fs.FileInfo, error)      { return t.FS.Stat(t.name(name)) }
+func (t treeFS) ReadLink(name string) (string, error)       { return t.FS.ReadLink(t.name(name)) }
 
 func (t treeFS) Open(name string) (fs.File, error) {
 	f, err := t.FS.Open(t.name(name))
@@ -130,16 +132,6 @@ func (t treeFS) Open(name string) (fs.File, error) {
 		return nil, err
 	}
 	return openFile{f, t, name}, nil
-}
-
-// ReadLink is where a link leads to, if the file system tells.
-func (t treeFS) ReadLink(name string) (string, error) {
-	if l, ok := t.FS.(interface {
-		ReadLink(name string) (string, error)
-	}); ok {
-		return l.ReadLink(t.name(name))
-	}
-	return "", &fs.PathError{Op: "readlink", Path: name, Err: errors.ErrUnsupported}
 }
 
 // Lstat is there because fs.ReadLinkFS has it.

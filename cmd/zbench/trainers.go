@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"zbench/bench/exit"
+	"zbench/bench/slice"
 	"zbench/internal/launch"
 )
 
@@ -94,11 +95,8 @@ func (t *trainers) run(ctx context.Context, s State) (sum torchSummary, err erro
 
 // left are the files by which the processes meet.
 func (t *trainers) left() []string {
-	files := []string{t.arena + ".store", t.arena + ".result", t.arena}
-	for _, r := range t.real {
-		files = append(files, fmt.Sprintf("%s.rank%d", t.arena, r))
-	}
-	return files
+	own := slice.Map(t.real, func(r int) string { return fmt.Sprintf("%s.rank%d", t.arena, r) })
+	return append(own, t.arena+".store", t.arena+".result", t.arena)
 }
 
 // realRanks reads a list of ranks, upwards from 0.

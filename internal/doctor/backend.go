@@ -120,12 +120,8 @@ func (b Backend) Items() []Item {
 		all = append(all, l.finding(b))
 		all = append(all, l.symbols(b)...)
 	}
-	for _, d := range b.Devices {
-		all = append(all, d.finding())
-	}
-	for _, c := range b.Compiled {
-		all = append(all, c.finding())
-	}
+	all = append(all, slice.Map(b.Devices, Device.finding)...)
+	all = append(all, slice.Map(b.Compiled, Compiled.finding)...)
 	if !b.Usable && !slices.ContainsFunc(all, func(f Item) bool { return f.Mark == Bad }) {
 		all = append(all, Item{Mark: Bad, Name: "start", Value: b.Why, Remedy: b.Remedy})
 	}

@@ -116,12 +116,8 @@ func gpus(f Fleet, d *Document) []Deviation {
 
 // facts finds nodes whose property has another value than most nodes'.
 func facts(f Fleet, _ *Document) []Deviation {
-	var names []string
-	for _, n := range f.Nodes {
-		for _, x := range n.Facts {
-			names = append(names, x.Name)
-		}
-	}
+	facts := slices.Concat(slice.Map(f.Nodes, func(n *Node) []Fact { return n.Facts })...)
+	names := slice.Map(facts, func(x Fact) string { return x.Name })
 	slices.Sort(names)
 	var out []Deviation
 	for _, name := range slices.Compact(names) {

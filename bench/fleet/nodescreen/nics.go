@@ -54,30 +54,17 @@ func nicState(f Fleet, d *Document) []Deviation {
 // elsewhere tells that most nodes that have a NIC of the name have it active; a name that
 // no other node has counts as one that should be.
 func elsewhere(nodes []*Node, name string) bool {
-	up, all := 0, 0
-	for _, n := range nodes {
-		for _, c := range n.NICs {
-			if c.Name == name {
-				all++
-				if c.State == active {
-					up++
-				}
-			}
-		}
-	}
-	return all == 1 || 2*up >= all
+	all := slices.Concat(slice.Map(nodes, func(n *Node) []NIC { return n.NICs })...)
+	named := slice.Where(all, func(c NIC) bool { return c.Name == name })
+	return len(named) == 1 || 2*slice.Count(named, NIC.up) >= len(named)
 }
 
 // activePorts is the number of ports that are active.
 func (n *Node) activePorts() int {
-	count := 0
-	for _, c := range n.NICs {
-		if c.State == active {
-			count++
-		}
-	}
-	return count
+	return slice.Count(n.NICs, NIC.up)
 }
+
+func (c NIC) up() bool { return c.State == active }
 
 // running are the NICs with an active port of a known rate.
 func (n *Node) running() []NIC {

@@ -77,15 +77,12 @@ func (d *Document) unchecked(nodes []*Node) {
 
 // notChecked is what was not checked in a few words: what stands before the reasons.
 func (d *Document) notChecked() string {
-	var heads []string
-	for _, u := range d.Unchecked {
-		head, _, _ := strings.Cut(u, ": ")
-		if !slices.Contains(heads, head) {
-			heads = append(heads, head)
-		}
-	}
-	if len(heads) == 0 {
+	if len(d.Unchecked) == 0 {
 		return ""
 	}
+	heads := slice.Distinct(slice.Map(d.Unchecked, func(u string) string {
+		head, _, _ := strings.Cut(u, ": ")
+		return head
+	}))
 	return "; NOT CHECKED: " + plain.Line(strings.Join(heads, ", "))
 }

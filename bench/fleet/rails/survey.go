@@ -119,15 +119,9 @@ func gigabytes(rate float64) string {
 
 // numbered are the names of leaf switches by rail, in the order of their first nodes.
 func (s *Survey) numbered() [][]string {
-	out := make([][]string, len(s.Leaves))
-	for rail, leaves := range s.Leaves {
-		for _, leaf := range leaves {
-			if leaf != "" && !slices.Contains(out[rail], leaf) {
-				out[rail] = append(out[rail], leaf)
-			}
-		}
-	}
-	return out
+	return slice.Map(s.Leaves, func(leaves []string) []string {
+		return slice.Distinct(slice.Where(leaves, func(leaf string) bool { return leaf != "" }))
+	})
 }
 
 // NumberedLeaves are the leaf switches by rail and node, counted from 0 on each rail; −1 where
