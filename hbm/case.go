@@ -36,20 +36,12 @@ func (c Case) elements() int64 { return c.Array / c.Type.Bytes }
 
 // Key names the case.
 func (c Case) Key() string {
-	nt := 0
-	if c.Config.NonTemporal {
-		nt = 1
-	}
-	return fmt.Sprintf("%s/%s/%s/%d/b%d-l%d-nt%d-%s", c.Role, c.Stream.Name, c.Type.Name, c.Array, c.Config.Block, c.Config.Loads, nt, c.Config.Grid)
+	return fmt.Sprintf("%s/%s/%s/%d/b%d-l%d-nt%d-%s", c.Role, c.Stream.Name, c.Type.Name, c.Array, c.Config.Block, c.Config.Loads, flag(c.Config.NonTemporal), c.Config.Grid)
 }
 
 // kernel is the function's name.
 func (c Case) kernel() string {
-	nt, loads := 0, max(1, c.Config.Loads)
-	if c.Config.NonTemporal {
-		nt = 1
-	}
-	return fmt.Sprintf("zb_%s_%s_%d_%d", c.Stream.Name, c.Type.short, loads, nt)
+	return fmt.Sprintf("zb_%s_%s_%d_%d", c.Stream.Name, c.Type.short, max(1, c.Config.Loads), flag(c.Config.NonTemporal))
 }
 
 // row is what is known of the case before it has run.

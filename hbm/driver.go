@@ -280,13 +280,7 @@ func (d *Driver) Free() (int64, error) {
 // begin at places that no cache or channel confuses.
 func (d *Driver) Allocate(array int64) error {
 	d.array = roundUp(array, 4096)
-	for _, u := range d.units {
-		var err error
-		if u.arena, err = d.p.Alloc(u.info.Index, 3*d.array+arrayGap(3)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return d.AllocateBytes(3*d.array + arrayGap(3))
 }
 
 // at is where array k begins: 0 and 1 are the inputs, 2 the output.

@@ -10,6 +10,7 @@ import (
 	"zbench/bench/exit"
 	"zbench/bench/kernel"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/spec"
 	"zbench/bench/stat"
 	"zbench/internal/native"
@@ -102,9 +103,7 @@ func (o Opening) open(files []string, smaller string, plan func(*Driver) (*engin
 
 // FactsOf are the devices and libraries of a driver.
 func FactsOf(devices []record.Device, libraries []native.Library) engine.Facts {
-	f := engine.Facts{Devices: devices}
-	for _, l := range libraries {
-		f.Libraries = append(f.Libraries, record.Library{Name: l.Name, Version: l.Version, Path: l.Path})
-	}
-	return f
+	return engine.Facts{Devices: devices, Libraries: slice.Map(libraries, func(l native.Library) record.Library {
+		return record.Library{Name: l.Name, Version: l.Version, Path: l.Path}
+	})}
 }

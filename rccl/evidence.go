@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/internal/native"
 )
 
@@ -53,10 +54,9 @@ func (d *Driver) ended(ctx context.Context, during string, err error) error {
 	if errors.Is(err, native.ErrDeadline) {
 		e.Deadline = &hang.Seconds
 	}
-	ranks := make([]record.RankProgress, len(hang.Ranks))
-	for i, r := range hang.Ranks {
-		ranks[i] = record.RankProgress{Enqueued: hang.Launched, Started: r.Started, Ended: r.Ended, Finished: r.Finished, Error: r.Async}
-	}
+	ranks := slice.Map(hang.Ranks, func(r native.Progress) record.RankProgress {
+		return record.RankProgress{Enqueued: hang.Launched, Started: r.Started, Ended: r.Ended, Finished: r.Finished, Error: r.Async}
+	})
 	e.SetRanksFrom(d.cfg.FirstRank, ranks)
 	if errors.Is(err, native.ErrCancelled) {
 		return &stopped{context.Cause(ctx), e}

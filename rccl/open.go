@@ -9,6 +9,7 @@ import (
 
 	"zbench/bench/plan"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/internal/native"
 )
 
@@ -54,10 +55,7 @@ func (d *Driver) open() error {
 			return err
 		}
 	}
-	devices := make([]int, len(d.ranks))
-	for i, m := range d.ranks {
-		devices[i] = m.rank.Device
-	}
+	devices := slice.Map(d.ranks, func(m member) int { return m.rank.Device })
 	d.functions, d.noKernels = d.provider.LoadFunctions(devices)
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"zbench/bench/collective"
 	"zbench/bench/plan"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/internal/native"
 )
 
@@ -63,10 +64,7 @@ func (d *Driver) Stage(ctx context.Context, setting int, s *plan.Step) error {
 
 // joinStep joins the communicators of a step. A share of the world must have joined them.
 func (d *Driver) joinStep(ctx context.Context, s *plan.Step) error {
-	var current []plan.Comms
-	for _, l := range d.lanes {
-		current = append(current, l.comms)
-	}
+	current := slice.Map(d.lanes, func(l lane) plan.Comms { return l.comms })
 	return s.Join(current, d.staged, func(c plan.Comms, beside bool) error {
 		if !d.alone() {
 			return errors.New("the ranks have not joined the communicators of the step")
@@ -80,10 +78,9 @@ func (d *Driver) joinStep(ctx context.Context, s *plan.Step) error {
 
 // play is a step on a batch.
 func (d *Driver) play(b *native.Batch, s *plan.Step) (*native.Play, error) {
-	ops := make([]native.PlayOp, len(s.Ops))
-	for i, o := range s.Ops {
-		ops[i] = native.PlayOp{Kind: kinds[o.Do], Message: o.Message, By: o.By, Launches: o.Launches, Seconds: o.Seconds}
-	}
+	ops := slice.Map(s.Ops, func(o plan.StepOp) native.PlayOp {
+		return native.PlayOp{Kind: kinds[o.Do], Message: o.Message, By: o.By, Launches: o.Launches, Seconds: o.Seconds}
+	})
 	base := make([]native.Address, d.local)
 	for i := range base {
 		base[i] = d.ranks[i].at(0)
@@ -154,14 +151,10 @@ func (d *Driver) unstage() error {
 		p.Close()
 	}
 	d.plays, d.staged = nil, false
-	var errs []error
+	errs := slice.Map(d.compute, d.provider.FreeStream)
 	for _, w := range d.works {
 		errs = append(errs, w.free(d.provider))
 	}
-	d.works = nil
-	for _, s := range d.compute {
-		errs = append(errs, d.provider.FreeStream(s))
-	}
-	d.compute = nil
+	d.works, d.compute = nil, nil
 	return errors.Join(errs...)
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"zbench/bench/plan"
+	"zbench/bench/slice"
 	"zbench/internal/native"
 )
 
@@ -125,11 +126,7 @@ func (d *Driver) JoinBeside(ctx context.Context, c plan.Comms, ids []plan.CommID
 }
 
 func (d *Driver) freeStreams(l lane) error {
-	var errs []error
-	for _, r := range l.ranks {
-		errs = append(errs, d.provider.FreeStream(r.Stream))
-	}
-	return errors.Join(errs...)
+	return errors.Join(slice.Map(l.ranks, func(r *native.Rank) error { return d.provider.FreeStream(r.Stream) })...)
 }
 
 // joinComms joins this process's ranks, communicator by communicator, as the last lane, and returns how many are
@@ -142,10 +139,7 @@ func (d *Driver) joinComms(ctx context.Context, c plan.Comms, ids []plan.CommID)
 		if at < 0 || copy(id[:], ids[at].ID) != len(id) || len(ids[at].ID) != len(id) {
 			return 0, fmt.Errorf("communicator %d of %d came without an id of %d bytes", h.Group, c.Count, len(id))
 		}
-		devices := make([]int, len(h.Ranks))
-		for i, rank := range h.Ranks {
-			devices[i] = d.ranks[rank-d.cfg.FirstRank].rank.Device
-		}
+		devices := slice.Map(h.Ranks, func(rank int) int { return d.ranks[rank-d.cfg.FirstRank].rank.Device })
 		comms, err := d.initComms(ctx, c, h, id, devices)
 		for i, comm := range comms {
 			r := l.ranks[h.Ranks[i]-d.cfg.FirstRank]
@@ -162,12 +156,10 @@ func (d *Driver) joinComms(ctx context.Context, c plan.Comms, ids []plan.CommID)
 
 // leave destroys the current communicators, and the streams of all lanes but the first.
 func (d *Driver) leave() error {
-	errs := []error{d.give(d.library.FreeComm)}
-	for _, l := range d.lanes[min(1, len(d.lanes)):] {
-		errs = append(errs, d.freeStreams(l))
-	}
+	given := d.give(d.library.FreeComm)
+	freed := slice.Map(d.lanes[min(1, len(d.lanes)):], d.freeStreams)
 	d.lanes = nil
-	return errors.Join(errs...)
+	return errors.Join(given, errors.Join(freed...))
 }
 
 // give gives all communicators up.

@@ -3,8 +3,10 @@ package rccl
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"zbench/bench/plan"
+	"zbench/bench/slice"
 	"zbench/internal/native"
 )
 
@@ -135,18 +137,11 @@ func (d *Driver) addGemm(w *work, rank int) error {
 
 // free releases what the work holds; its steps must not be launched any more.
 func (w *work) free(p *native.Provider) error {
-	var errs []error
 	for _, x := range w.plans {
 		x.Close()
 	}
 	for _, x := range w.lts {
 		x.Close()
 	}
-	for _, m := range w.modules {
-		errs = append(errs, m.Close())
-	}
-	for _, b := range w.buffers {
-		errs = append(errs, p.Free(b))
-	}
-	return errors.Join(errs...)
+	return errors.Join(slices.Concat(slice.Map(w.modules, (*native.Module).Close), slice.Map(w.buffers, p.Free))...)
 }

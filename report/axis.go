@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"zbench/bench/document"
+	"zbench/bench/slice"
 	"zbench/bench/unit"
 )
 
@@ -289,9 +290,7 @@ func valueAxis(c document.Chart, height, font float64) axis {
 		}
 		return timeAxis(lo, hi, int(height/(font*2)))
 	}
-	for _, r := range c.Roofs {
-		hi = max(hi, r.Value)
-	}
+	hi = max(hi, slice.Most(c.Roofs, func(r document.Roof) float64 { return r.Value }))
 	if c.Quantity == document.Rate {
 		return rateAxis("bandwidth", hi, count)
 	}

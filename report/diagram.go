@@ -22,10 +22,7 @@ var (
 // layOutDiagram gives the columns equal widths, with as much room between them for the lines,
 // and spreads the boxes of each over the height of the longest.
 func layOutDiagram(d document.Diagram, f diagramForm) scene {
-	rows := 1
-	for _, c := range d.Columns {
-		rows = max(rows, len(c.Boxes))
-	}
+	rows := max(1, slice.Most(d.Columns, func(c document.DiagramColumn) int { return len(c.Boxes) }))
 	body := float64(rows) * (f.box + f.gap)
 	s := scene{width: f.width, height: f.head + body + f.gap, title: d.Title, desc: describeDiagram(d)}
 	if f == aloneDiagram {

@@ -136,11 +136,6 @@ func (f dotForm) name(l *layer, others []label, p box, name string, at vec, radi
 
 // describeDots names what is named.
 func describeDots(d document.Dots) string {
-	var named []string
-	for _, v := range d.Values {
-		if v.Named {
-			named = append(named, v.Tip+".")
-		}
-	}
-	return spoken(named, fmt.Sprintf("%s; none is named.", unit.Count(int64(len(d.Values)), "value")))
+	named := slice.Where(d.Values, func(v document.DotValue) bool { return v.Named })
+	return spoken(slice.Map(named, func(v document.DotValue) string { return v.Tip + "." }), fmt.Sprintf("%s; none is named.", unit.Count(int64(len(d.Values)), "value")))
 }

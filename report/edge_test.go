@@ -52,7 +52,7 @@ func edges() map[string]*record.Record {
 	twice := recordtest.Sweep(8)
 	twice.Results = append(twice.Results, twice.Results...)
 	return map[string]*record.Record{
-		"nil": nil, "empty": {}, "single": single, "failed": failed, "one rank": oneRank, "huge": huge,
+		"empty": {}, "single": single, "failed": failed, "one rank": oneRank, "huge": huge,
 		"slow": slow, "no roofs": noRoofs, "stray": stray, "faults": faults, "twice": twice, "not finite": notFinite(), "many roofs": manyRoofs(), "many curves": manyCurves(),
 	}
 }

@@ -185,9 +185,6 @@ func adviceChart(d *advice.Document) document.Chart {
 
 // allCharts are both.
 func allCharts(rec *record.Record) []document.Chart {
-	if rec == nil {
-		return sizeCharts(rec)
-	}
 	return append(sizeCharts(rec), spreads(rec)...)
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"zbench/bench/document"
+	"zbench/bench/slice"
 	"zbench/bench/unit"
 )
 
@@ -114,12 +115,10 @@ func roofText(r document.Roof) string { return r.Letter + "  " + r.Label + ", " 
 
 // namesRoofs reports whether every roof's label found its place in full.
 func namesRoofs(s scene, c document.Chart) bool {
-	for _, r := range c.Roofs {
-		if !slices.ContainsFunc(s.labels(), func(l label) bool { return l.role == "roof" && l.text == roofText(r) }) {
-			return false
-		}
-	}
-	return true
+	named := slice.Where(s.labels(), func(l label) bool { return l.role == "roof" })
+	return !slices.ContainsFunc(c.Roofs, func(r document.Roof) bool {
+		return !slices.ContainsFunc(named, func(l label) bool { return l.text == roofText(r) })
+	})
 }
 
 // place puts the label just above or below the line at y, as far left as it

@@ -146,10 +146,7 @@ func heatLabels(h document.HeatMap, f heatForm, cell vec) layer {
 	for i, at := range append(rows, counted(len(h.Rows))...) {
 		put(label{role: heatRole(i < len(rows)), text: fitting(h.Rows[at], f.left-8, f.font, false), at: vec{f.left - 6, middleOf(at)}, size: f.font * 0.95, anchor: end})
 	}
-	widest := 1.0
-	for _, name := range h.Columns {
-		widest = max(widest, textWidth(name[len(prefix):], f.font, false))
-	}
+	widest := max(1, slice.Most(h.Columns, func(name string) float64 { return textWidth(name[len(prefix):], f.font, false) }))
 	every := max(1, int(math.Ceil(min(widest, 90)/cell.x)))
 	for i, at := range append(columns, counted(len(h.Columns))...) {
 		if i >= len(columns) && at%every != 0 {
@@ -208,12 +205,11 @@ func commonPrefix(names []string) string {
 
 // describeHeat names the worst cells, of a landscape its ends.
 func describeHeat(h document.HeatMap) string {
-	var named []string
 	if all := slices.Concat(h.Shares...); h.Landscape && len(all) > 0 {
 		return fmt.Sprintf("Shares lost from %.0f %% to %.0f %%.", 100*slices.Min(all), 100*slices.Max(all))
 	}
-	for _, c := range faulty(h) {
-		named = append(named, fmt.Sprintf("%s, %s: %.0f %% lost.", h.Rows[c.row], h.Columns[c.column], 100*h.Shares[c.row][c.column]))
-	}
+	named := slice.Map(faulty(h), func(c heatCell) string {
+		return fmt.Sprintf("%s, %s: %.0f %% lost.", h.Rows[c.row], h.Columns[c.column], 100*h.Shares[c.row][c.column])
+	})
 	return spoken(named, "No value has lost the limit.")
 }

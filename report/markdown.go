@@ -8,6 +8,7 @@ import (
 
 	"zbench/bench/document"
 	"zbench/bench/plain"
+	"zbench/bench/slice"
 	"zbench/bench/table"
 )
 
@@ -145,9 +146,7 @@ func (m *markdownWriter) fenced(language, text string) {
 func (m *markdownWriter) items(all document.Items) {
 	for i, x := range all {
 		says := []string{signs[x.Severity] + " " + marked(x.Name) + ": " + marked(x.Text)}
-		for _, more := range x.More {
-			says = append(says, marked(more))
-		}
+		says = append(says, slice.Map(x.More, marked)...)
 		m.bullet(i, hinted(strings.Join(says, "; "), x.Hint))
 	}
 }

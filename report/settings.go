@@ -8,6 +8,7 @@ import (
 
 	"zbench/bench/document"
 	"zbench/bench/plain"
+	"zbench/bench/slice"
 	"zbench/bench/unit"
 )
 
@@ -66,9 +67,7 @@ func describeSetting(c document.Chart) string {
 	all := c.Series[0].Points
 	first, last := all[0], all[len(all)-1]
 	said := []string{fmt.Sprintf("Step time over bucket size, from %s: %s, to %s: %s.", document.Setting.Place(first), first.Words, document.Setting.Place(last), last.Words)}
-	for _, m := range c.Series[1:] {
-		said = append(said, m.Name+": "+m.Points[0].Words+".")
-	}
+	said = append(said, slice.Map(c.Series[1:], func(m document.Series) string { return m.Name + ": " + m.Points[0].Words + "." })...)
 	if c.Band != nil {
 		for _, x := range append([]document.Stretch{{Lo: c.Band.Lo, Hi: c.Band.Hi}}, c.Band.Others...) {
 			said = append(said, fmt.Sprintf("%s from %s to %s elements.", c.Band.Label, unit.Number(float64(x.Lo)), unit.Number(float64(x.Hi))))

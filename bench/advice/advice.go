@@ -14,6 +14,7 @@ import (
 
 	"zbench/bench/finding"
 	"zbench/bench/recommend"
+	"zbench/bench/slice"
 	"zbench/bench/spec"
 	"zbench/bench/trainer"
 )
@@ -225,16 +226,11 @@ func (d *Document) Of(sources []recommend.Source) bool {
 }
 
 func facts(m *trainer.Model) *ModelFacts {
-	f := &ModelFacts{
+	return &ModelFacts{
 		Name: m.Name, Source: m.Source, Elements: m.Total(), Largest: m.Largest(),
 		Experts: m.ExpertTotal(), Active: m.ActiveParams, Listed: m.Listed, Notes: append([]string{}, m.Notes...),
+		Tensors: slice.Count(m.Params, func(p trainer.Param) bool { return p.Elements > 0 }),
 	}
-	for _, p := range m.Params {
-		if p.Elements > 0 {
-			f.Tensors++
-		}
-	}
-	return f
 }
 
 // hash is that of the curves that were used: names, sizes and times.
@@ -250,11 +246,7 @@ func hash(curves []recommend.Curve, used []recommend.Used) string {
 			if c.Collective != u.Collective || c.Ranks != ranks || c.InPlace != u.InPlace || c.Dtype != u.Dtype || c.Timing != u.Timing || len(c.Points) != u.Sizes {
 				continue
 			}
-			points := make([]point, len(c.Points))
-			for i, p := range c.Points {
-				points[i] = point{p.Bytes, p.Seconds}
-			}
-			text, err := json.Marshal(points)
+			text, err := json.Marshal(slice.Map(c.Points, func(p recommend.Point) point { return point{p.Bytes, p.Seconds} }))
 			if err != nil {
 				text = []byte(err.Error()) // a NaN, which a record cannot hold
 			}

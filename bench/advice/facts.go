@@ -12,6 +12,7 @@ import (
 	"zbench/bench/plain"
 	"zbench/bench/recommend"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/trainer"
 	"zbench/bench/unit"
 )
@@ -132,37 +133,25 @@ func (d *Document) Reasons() []Reasoning {
 	if a.Verdict != recommend.Recommended {
 		return nil
 	}
-	limits, help := []string{}, []string{}
-	for _, l := range a.Limits {
-		limits = append(limits, l.Message)
-	}
-	for _, h := range a.WouldHelp {
-		text := h.Message
-		if h.Gain != nil && h.Step != nil {
-			text += fmt.Sprintf(": %s less time for each token (a step of %s)", unit.Share(*h.Gain), unit.Seconds(*h.Step))
+	help := slice.Map(a.WouldHelp, func(h recommend.Help) string {
+		if h.Gain == nil || h.Step == nil {
+			return h.Message
 		}
-		help = append(help, text)
-	}
-	confidence := []string{}
-	for _, r := range a.Confidence.Reasons {
-		confidence = append(confidence, r.Message+" (at most "+r.Level+")")
-	}
+		return h.Message + fmt.Sprintf(": %s less time for each token (a step of %s)", unit.Share(*h.Gain), unit.Seconds(*h.Step))
+	})
+	confidence := slice.Map(a.Confidence.Reasons, func(r recommend.Reason) string { return r.Message + " (at most " + r.Level + ")" })
 	if b := a.Bootstrap; b != nil {
 		confidence = append(confidence, fmt.Sprintf("of %d resampled curves (%s) 95 %% ask for %s to %s, %s lie in the plateau; exposed %s to %s",
 			b.Replicates, b.From, d.Amount(b.Lo), d.Amount(b.Hi), unit.Share(b.InPlateau), unit.Seconds(b.ExposedLo), unit.Seconds(b.ExposedHi)))
-	}
-	warnings := []string{}
-	for _, w := range a.Warnings {
-		warnings = append(warnings, w.Message+": "+w.Hint)
 	}
 	all := []Reasoning{
 		{"What each change gains", d.gains()},
 		{"Why not smaller", []string{a.WhyNotSmaller}},
 		{"Why not larger", []string{a.WhyNotLarger}},
-		{"What limits the step", limits},
+		{"What limits the step", slice.Map(a.Limits, func(l recommend.Limit) string { return l.Message })},
 		{"What would help more than the bucket", help},
 		{"Confidence: " + a.Confidence.Level, confidence},
-		{"Doubts about the curves", warnings},
+		{"Doubts about the curves", slice.Map(a.Warnings, func(w record.Warning) string { return w.Message + ": " + w.Hint })},
 	}
 	return slices.DeleteFunc(all, func(r Reasoning) bool { return len(r.Lines) == 0 || r.Lines[0] == "" })
 }

@@ -159,13 +159,13 @@ func adviceChart(d *Document) document.Chart {
 			c.Band.Others = append(c.Band.Others, document.Stretch{Lo: r.Lo, Hi: r.Hi})
 		}
 	}
-	c.Range = settingRange(d)
 	c.Notes = []string{
 		"Every setting that costs at most " + within + " is shaded.",
 		"The line is how much longer a step is than with the best size: as measured, or on average over slower networks and other computation where that is more.",
 	}
-	if text := settingRangeNote(d); text != "" {
-		c.Notes = append(c.Notes, text)
+	if b := d.Bracket; b != nil && b.Lo < b.Hi { // it moves the answer
+		c.Range = &document.Band{Lo: b.Lo, Hi: b.Hi, Label: document.RangeName + " " + d.Range()}
+		c.Notes = append(c.Notes, "The line across is the "+document.RangeName+": from its fast to its slow end the best size lies between "+strings.Replace(d.Range(), " to ", " and ", 1)+" elements.")
 	}
 	if top := document.CostTop(c); slices.ContainsFunc(c.Series[0].Points, func(p document.Point) bool { return p.Value > top }) {
 		c.Notes = append(c.Notes, "Settings that cost more than "+unit.Percent(top)+" lie above the axis; the table has them.")
@@ -191,22 +191,4 @@ func settingPoint(d *Document, x *recommend.Candidate) document.Point {
 		Bytes: x.Elements, Value: cost, Extrapolated: x.Extrapolated,
 		Words: fmt.Sprintf("%s: %s over the best, %s, %s of up to %s", d.Amount(x.Elements), Over(x, cost), unit.Seconds(x.Step), unit.Count(int64(x.Buckets), "bucket"), unit.Bytes(x.LargestBytes)),
 	}
-}
-
-// settingRange is between which settings the model's bracket moves the answer; nil
-// where there is no bracket, or it moves nothing.
-func settingRange(d *Document) *document.Band {
-	b := d.Bracket
-	if b == nil || b.Lo >= b.Hi {
-		return nil
-	}
-	return &document.Band{Lo: b.Lo, Hi: b.Hi, Label: document.RangeName + " " + d.Range()}
-}
-
-// settingRangeNote says what moves the answer between both ends.
-func settingRangeNote(d *Document) string {
-	if settingRange(d) == nil {
-		return ""
-	}
-	return "The line across is the " + document.RangeName + ": from its fast to its slow end the best size lies between " + strings.Replace(d.Range(), " to ", " and ", 1) + " elements."
 }

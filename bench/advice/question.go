@@ -10,6 +10,8 @@ import (
 	"zbench/bench/exit"
 	"zbench/bench/plain"
 	"zbench/bench/recommend"
+	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/spec"
 	"zbench/bench/trainer"
 )
@@ -283,13 +285,9 @@ func worldOf(sources []recommend.Source, replica int) int {
 
 // ranksOf is the largest number of ranks that a curve has.
 func ranksOf(sources []recommend.Source) int {
-	most := 1
-	for _, s := range sources {
-		for i := range s.Record.Results {
-			most = max(most, s.Record.Results[i].Ranks)
-		}
-	}
-	return most
+	return max(1, slice.Most(sources, func(s recommend.Source) int {
+		return slice.Most(s.Record.Results, func(r record.Result) int { return r.Ranks })
+	}))
 }
 
 // HasModel reports whether the question has a model.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"zbench/bench/recommend"
+	"zbench/bench/slice"
 	"zbench/bench/table"
 	"zbench/bench/trainer"
 	"zbench/bench/unit"
@@ -53,28 +54,14 @@ const elementsTitle = "elements"
 // Table is rows printed: numbers, and what marks a setting.
 func (d *Document) Table(rows []Row) table.Table {
 	t := table.Table{Indent: 2, Groups: []table.Group{{}}}
-	shown := d.shown()
+	shown := slice.Where(columns, func(c column) bool { return c.title != elementsTitle || d.Answer.Unit != trainer.Elements })
 	for _, c := range shown {
 		t.Columns = append(t.Columns, table.Column{Name: c.title, Right: c.title != ""})
 	}
 	for _, r := range rows {
-		var cells []string
-		for _, c := range shown {
-			cells = append(cells, c.cell(r))
-		}
-		t.Add(cells...)
+		t.Add(slice.Map(shown, func(c column) string { return c.cell(r) })...)
 	}
 	return t
-}
-
-func (d *Document) shown() []column {
-	var kept []column
-	for _, c := range columns {
-		if c.title != elementsTitle || d.Answer.Unit != trainer.Elements {
-			kept = append(kept, c)
-		}
-	}
-	return kept
 }
 
 // reach is how far below the answer settings are of interest: beyond it all is
@@ -154,11 +141,7 @@ func (d *Document) row(c recommend.Candidate) Row {
 
 // lacking names the switches that the answer relies on and the user lacks.
 func (d *Document) lacking() string {
-	var names []string
-	for _, c := range d.Answer.Changes[1:] {
-		names = append(names, c.Name)
-	}
-	return strings.Join(names, " and ")
+	return strings.Join(slice.Map(d.Answer.Changes[1:], func(c recommend.Change) string { return c.Name }), " and ")
 }
 
 // marks are the words beside a setting.
@@ -225,10 +208,8 @@ func (d *Document) averaged() string {
 	if d.Answer.Observed != nil {
 		return unit.Count(int64(len(d.Answer.Scenarios)), "case") + " that the observed steps allow"
 	}
-	var network, compute []float64
-	for _, s := range d.Answer.Scenarios {
-		network, compute = append(network, s.Network), append(compute, s.Compute)
-	}
+	network := slice.Map(d.Answer.Scenarios, func(s recommend.Scenario) float64 { return s.Network })
+	compute := slice.Map(d.Answer.Scenarios, func(s recommend.Scenario) float64 { return s.Compute })
 	if len(network) == 0 {
 		return "slower networks and other computation times"
 	}

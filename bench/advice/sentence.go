@@ -3,10 +3,12 @@ package advice
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"zbench/bench/plain"
 	"zbench/bench/recommend"
+	"zbench/bench/slice"
 	"zbench/bench/trainer"
 	"zbench/bench/unit"
 )
@@ -130,10 +132,7 @@ func over(gain float64) float64 { return gain / (1 - gain) }
 
 // gained lists switches and what each saves, with the words between the two.
 func gained(all []recommend.Change, makes string) string {
-	var texts []string
-	for _, c := range all {
-		texts = append(texts, c.Name+makes+unit.Share(max(0, c.Gain))+" shorter")
-	}
+	texts := slice.Map(all, func(c recommend.Change) string { return c.Name + makes + unit.Share(max(0, c.Gain)) + " shorter" })
 	return strings.Join(texts, ", and ")
 }
 
@@ -254,11 +253,7 @@ func (d *Document) stretches(all []recommend.Range) string {
 		}
 		texts = append(texts, d.stretch(r))
 	}
-	last := len(texts) - 1
-	if last < 1 {
-		return strings.Join(texts, "")
-	}
-	return strings.Join(texts[:last], ", ") + " and " + texts[last]
+	return plain.And(texts)
 }
 
 // same is the share of a step below which two settings are as fast.
@@ -320,11 +315,7 @@ func (d *Document) compares() bool {
 
 // swept is the largest size of the shortest sweep behind the answer.
 func (d *Document) swept() string {
-	least := d.Answer.Curves[0].MaxBytes
-	for _, u := range d.Answer.Curves {
-		least = min(least, u.MaxBytes)
-	}
-	return unit.Bytes(least)
+	return unit.Bytes(slices.Min(slice.Map(d.Answer.Curves, func(u recommend.Used) int64 { return u.MaxBytes })))
 }
 
 // withoutShares is the advice where no percentage can be given, and why not.

@@ -11,6 +11,7 @@ import (
 	"zbench/bench/finding"
 	"zbench/bench/gate"
 	"zbench/bench/plain"
+	"zbench/bench/slice"
 	"zbench/bench/unit"
 )
 
@@ -92,10 +93,8 @@ func (d *Document) Findings() finding.List {
 		out[0].Severity = finding.OK
 	}
 	out = append(out, d.slowdowns()...)
-	for _, v := range d.Variants {
-		if v.LeftOut {
-			out = append(out, finding.Finding{Code: CodeLeftOut, Text: fmt.Sprintf("%s is left out: %s.", v.Name, v.Reason), Severity: finding.Fault, Hint: strings.Join(v.Evidence, " | ")})
-		}
+	for _, v := range slice.Where(d.Variants, func(v Variant) bool { return v.LeftOut }) {
+		out = append(out, finding.Finding{Code: CodeLeftOut, Text: fmt.Sprintf("%s is left out: %s.", v.Name, v.Reason), Severity: finding.Fault, Hint: strings.Join(v.Evidence, " | ")})
 	}
 	if n := d.counts()[Unclear]; n > 0 && d.Verdict != Unclear {
 		out = append(out, finding.Finding{Code: compare.CodeUnclear, Text: fmt.Sprintf("%s not decided after %s.", plain.Count(n, "case"), plain.Count(d.Rounds, "round")), Severity: finding.Warning})
@@ -144,10 +143,7 @@ func (d *Document) Gate(f *compare.FailOn) *gate.Report {
 	if i := slices.IndexFunc(d.Variants, func(v Variant) bool { return v.LeftOut }); i >= 0 {
 		broken = d.Variants[i].Name + " could not be measured: " + d.Variants[i].Reason
 	}
-	cases := make([]compare.Judged, len(d.Cases))
-	for i := range d.Cases {
-		cases[i] = d.Cases[i].judged(f)
-	}
+	cases := slice.Map(d.Cases, func(c Measured) compare.Judged { return c.judged(f) })
 	return gate.NewReport(d.Simulated, "", []gate.Check{f.Check("every case is decided", "no variant may be", broken, cases)})
 }
 

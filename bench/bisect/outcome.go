@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"zbench/bench/compare"
+	"zbench/bench/slice"
 )
 
 // Outcome is what a case came to.
@@ -51,12 +52,8 @@ func (s *Search) Outcomes() []Outcome {
 
 // effect has the number and the median of a variant's times alone.
 func (s *Search) effect(variant, c int) (e Reading) {
-	var times []float64
-	for _, t := range s.trials {
-		if t.Variant == variant && usable(t.Seconds[c]) {
-			times = append(times, t.Seconds[c])
-		}
-	}
+	of := slice.Where(s.trials, func(t Trial) bool { return t.Variant == variant && usable(t.Seconds[c]) })
+	times := slice.Map(of, func(t Trial) float64 { return t.Seconds[c] })
 	if e.Children = len(times); e.Children > 0 {
 		slices.Sort(times)
 		e.Seconds = known((times[(len(times)-1)/2] + times[len(times)/2]) / 2)

@@ -7,6 +7,7 @@ import (
 
 	"zbench/bench/document"
 	"zbench/bench/plain"
+	"zbench/bench/slice"
 	"zbench/bench/table"
 	"zbench/bench/unit"
 )
@@ -73,13 +74,8 @@ func variantBlocks(b *Document, first string) []document.Block {
 
 // groupsInOrder are the groups of cases that have a size.
 func groupsInOrder(b *Document) []string {
-	var out []string
-	for i := range b.Cases {
-		if c := &b.Cases[i]; c.Bytes > 0 && !slices.Contains(out, c.Group) {
-			out = append(out, c.Group)
-		}
-	}
-	return out
+	sized := slice.Where(b.Cases, func(c Measured) bool { return c.Bytes > 0 })
+	return slice.Distinct(slice.Map(sized, func(c Measured) string { return c.Group }))
 }
 
 // changesOf is the curve of a variant's changes in a group.
@@ -121,11 +117,8 @@ func driftChart(b *Document) document.Chart {
 
 // readingTable has a row for each case and a column for each variant.
 func readingTable(b *Document) table.Table {
-	t := table.Numbers("size")
+	t := table.Numbers(append([]string{"size"}, b.names()...)...)
 	t.By = []string{"case"}
-	for _, v := range b.Variants {
-		t.Columns = append(t.Columns, table.Column{Name: v.Name, Right: true})
-	}
 	for i := range b.Cases {
 		c := &b.Cases[i]
 		cells := []string{document.Change.Place(document.Point{Bytes: c.Bytes})}

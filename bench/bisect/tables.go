@@ -6,6 +6,7 @@ import (
 
 	"zbench/bench/compare"
 	"zbench/bench/plain"
+	"zbench/bench/slice"
 	"zbench/bench/table"
 	"zbench/bench/unit"
 )
@@ -26,20 +27,19 @@ func (d *Document) VariantTable() table.Table {
 	return t
 }
 
+// names are those of the variants.
+func (d *Document) names() []string {
+	return slice.Map(d.Variants, func(v Variant) string { return v.Name })
+}
+
 // CaseTable is a row for each case. Short leaves out those that are the same.
 func (d *Document) CaseTable(short bool) table.Table {
-	t := table.Table{Rule: true, By: []string{"case"}, Columns: []table.Column{{Name: "size", Right: true}}}
-	cells := d.orderCells
-	if d.Ordered {
-		for _, name := range []string{"first slow", "change", "95 % interval", "probability", "children"} {
-			t.Columns = append(t.Columns, table.Column{Name: name, Right: name != "first slow"})
-		}
-	} else {
-		cells = d.rankCells
-		for _, v := range d.Variants {
-			t.Columns = append(t.Columns, table.Column{Name: v.Name, Right: true})
-		}
+	t, cells := table.Numbers("size", "first slow", "change", "95 % interval", "probability", "children"), d.orderCells
+	t.Columns[1].Right = false
+	if !d.Ordered {
+		t, cells = table.Numbers(append([]string{"size"}, d.names()...)...), d.rankCells
 	}
+	t.Rule, t.By = true, []string{"case"}
 	t.Columns = append(t.Columns, table.Column{Name: "verdict"})
 	left := 0
 	for i := range d.Cases {
@@ -93,18 +93,15 @@ func (d *Document) orderCells(c *Measured) []string {
 
 // rankCells are the cells of a case of variants without an order: a rank and a change each.
 func (d *Document) rankCells(c *Measured) []string {
-	var out []string
-	for _, r := range c.Variants {
-		cell := unit.None
-		if r.Rank > 0 {
-			cell = strconv.Itoa(r.Rank)
-			if r.Change != nil {
-				cell += " (" + unit.Change(*r.Change) + ")"
-			}
+	return slice.Map(c.Variants, func(r Reading) string {
+		switch {
+		case r.Rank == 0:
+			return unit.None
+		case r.Change == nil:
+			return strconv.Itoa(r.Rank)
 		}
-		out = append(out, cell)
-	}
-	return out
+		return fmt.Sprintf("%d (%s)", r.Rank, unit.Change(*r.Change))
+	})
 }
 
 // CSV has a row for each variant of each case, in base units.

@@ -61,26 +61,12 @@ func Ops() []Op { return slices.Clone(ops) }
 // DtypeByName finds an element type; the error is a
 // [spell.Unknown].
 func DtypeByName(name string) (Dtype, error) {
-	if i := spell.Index(dtypes, name, func(d Dtype) (string, []string) { return d.Name, d.Aliases }); i >= 0 {
-		return dtypes[i], nil
-	}
-	unknown := &spell.Unknown{Kind: "dtype", Given: name}
-	for _, d := range dtypes {
-		unknown.Valid, unknown.Aliases = append(unknown.Valid, d.Name), append(unknown.Aliases, d.Aliases...)
-	}
-	return Dtype{}, unknown
+	return spell.Find("dtype", dtypes, name, func(d Dtype) (string, []string) { return d.Name, d.Aliases })
 }
 
 // OpByName finds an operator; the error lists the valid names.
 func OpByName(name string) (Op, error) {
-	if i := spell.Index(ops, name, func(o Op) (string, []string) { return o.Name, nil }); i >= 0 {
-		return ops[i], nil
-	}
-	unknown := &spell.Unknown{Kind: "op", Given: name}
-	for _, o := range ops {
-		unknown.Valid = append(unknown.Valid, o.Name)
-	}
-	return Op{}, unknown
+	return spell.Find("op", ops, name, func(o Op) (string, []string) { return o.Name, nil })
 }
 
 // Every stands for the whole table of element types or operators, as in rccl-tests.

@@ -10,6 +10,7 @@ import (
 	"zbench/bench/gate"
 	"zbench/bench/plain"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/unit"
 )
 
@@ -59,11 +60,8 @@ func number(n int) string {
 
 // toolsOf names the programs that wrote imported logs.
 func toolsOf(r *record.Record) string {
-	names := map[string]bool{}
-	for _, i := range r.Source.Imports {
-		names[strings.TrimSpace(i.Tool+" "+i.Version)] = true
-	}
-	return strings.Join(slices.Sorted(maps.Keys(names)), ", ")
+	names := slice.Distinct(slice.Map(r.Source.Imports, func(i record.Import) string { return strings.TrimSpace(i.Tool + " " + i.Version) }))
+	return strings.Join(slices.Sorted(slices.Values(names)), ", ")
 }
 
 // launchesFact names the launches in a burst among the options.
@@ -73,15 +71,11 @@ const launchesFact = "launches in a burst (-n)"
 func launchesOf(r *record.Record) string {
 	var seen []string
 	for i := range r.Results {
-		t := r.Results[i].Burst
-		if t == nil || t.Iterations == 0 {
-			continue
-		}
-		if n := fmt.Sprint(t.Iterations); !slices.Contains(seen, n) {
-			seen = append(seen, n)
+		if t := r.Results[i].Burst; t != nil && t.Iterations != 0 {
+			seen = append(seen, fmt.Sprint(t.Iterations))
 		}
 	}
-	return strings.Join(seen, " ")
+	return strings.Join(slice.Distinct(seen), " ")
 }
 
 // editedNotes name the runs whose records were edited.
@@ -190,13 +184,7 @@ func appendChange(out []Change, what string, base, fresh []Run, of func(*record.
 
 // distinct are the different values of a side, in order of first appearance.
 func distinct(runs []Run, of func(*record.Record) string) []string {
-	var out []string
-	for _, r := range runs {
-		if v := cmp.Or(plain.Text(of(r.Record)), notKnown); !slices.Contains(out, v) {
-			out = append(out, v)
-		}
-	}
-	return out
+	return slice.Distinct(slice.Map(runs, func(r Run) string { return cmp.Or(plain.Text(of(r.Record)), notKnown) }))
 }
 
 // eraNotes name the algorithms that a library changed by default between the versions

@@ -129,18 +129,7 @@ type Counts struct {
 }
 
 func (n *Counts) add(c *Case) {
-	switch c.Verdict {
-	case Slower:
-		n.Slower++
-	case Faster:
-		n.Faster++
-	case Same:
-		n.Same++
-	case Unclear:
-		n.Unclear++
-	case NotChecked:
-		n.NotChecked++
-	}
+	*map[Verdict]*int{Slower: &n.Slower, Faster: &n.Faster, Same: &n.Same, Unclear: &n.Unclear, NotChecked: &n.NotChecked}[c.Verdict]++
 	if c.Broken {
 		n.Broken++
 	}

@@ -61,8 +61,7 @@ func entries(rec *record.Record) []*entry {
 		}
 		out = append(out, e)
 	}
-	for i := range rec.Kernels {
-		k := &rec.Kernels[i]
+	for _, k := range rec.KernelRows() {
 		e := &entry{key: k.Key, pool: rec.Benchmark(), group: kernelGroup(rec, k), bytes: k.Moved, factor: float64(k.Moved), status: k.Status, reason: k.Reason}
 		if k.Timing != nil {
 			e.times[4] = k.Timing.Seconds

@@ -29,17 +29,12 @@ func judge(cases []*observed, runs [2]int, o Criteria) (tests int, shift *tested
 		c.test, family = &t, append(family, &t)
 	}
 	tests = len(family)
-	weights := make([]float64, len(family))
-	for i := range weights {
-		weights[i] = 1 / float64(len(family))
+	if shift = common(cases, runs, o); shift == nil {
+		holm(family, slices.Repeat([]float64{1 / float64(tests)}, tests))
+		return tests, nil
 	}
-	if shift = common(cases, runs, o); shift != nil {
-		for i := range weights {
-			weights[i] *= 1 - commonWeight
-		}
-		family, weights = append(family, shift), append(weights, commonWeight)
-	}
-	holm(family, weights)
+	weights := slices.Repeat([]float64{1 / float64(tests) * (1 - commonWeight)}, tests)
+	holm(append(family, shift), append(weights, commonWeight))
 	return tests, shift
 }
 

@@ -25,35 +25,20 @@ type pool struct {
 
 // pools groups the cases with residuals by collective, in order of first appearance.
 func pools(cases []*observed) []*pool {
-	var out []*pool
-	index := map[string]*pool{}
-	for _, c := range cases {
-		if c.df() < 1 {
-			continue
-		}
-		p := index[c.pool]
-		if p == nil {
-			p = &pool{}
-			index[c.pool] = p
-			out = append(out, p)
-		}
-		p.cases, c.pooled = append(p.cases, c), p
-	}
-	for _, p := range out {
-		p.estimate()
-	}
-	return out
+	order, of := slice.Group(slice.Where(cases, func(c *observed) bool { return c.df() > 0 }), func(c *observed) string { return c.pool })
+	return slice.Map(order, func(name string) *pool { return newPool(of[name]) })
 }
 
 // estimate pools the residuals. Cases of a run share what that run had in common, so
 // the pool has fewer degrees of freedom than its cases together.
-func (p *pool) estimate() {
-	squares, df := 0.0, 0.0
-	for _, c := range p.cases {
-		squares += c.squares()
-		df += float64(c.df())
+func newPool(cases []*observed) *pool {
+	p := &pool{cases: cases}
+	for _, c := range cases {
+		c.pooled = p
 	}
-	p.variance, p.df = squares/df, df*p.independent()
+	df := float64(slice.Sum(cases, (*observed).df))
+	p.variance, p.df = slice.Sum(cases, (*observed).squares)/df, df*p.independent()
+	return p
 }
 
 // independent is the share of the cases' degrees of freedom that the pool has: from

@@ -34,9 +34,7 @@ func (c *observed) residuals() []float64 {
 	out := make([]float64, 0, len(c.sides[0])+len(c.sides[1]))
 	for _, side := range c.sides {
 		m := stat.Mean(side)
-		for _, v := range side {
-			out = append(out, v-m)
-		}
+		out = append(out, slice.Map(side, func(v float64) float64 { return v - m })...)
 	}
 	return out
 }

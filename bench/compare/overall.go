@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"path"
+	"slices"
 
 	"zbench/bench/finding"
 	"zbench/bench/plain"
@@ -86,12 +87,7 @@ func called(runs []Member, other string) string {
 		return runs[0].Name
 	}
 	folder := path.Dir(runs[0].Name)
-	for _, r := range runs {
-		if path.Dir(r.Name) != folder {
-			return other
-		}
-	}
-	if folder == "." {
+	if folder == "." || slices.ContainsFunc(runs, func(m Member) bool { return path.Dir(m.Name) != folder }) {
 		return other
 	}
 	return folder

@@ -2,12 +2,12 @@ package compare
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"zbench/bench/plain"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/spec"
 	"zbench/bench/stat"
 )
@@ -59,13 +59,9 @@ func deviceOf(rec *record.Record) string {
 	if rec.World.GPU != "" {
 		return plain.Text(rec.World.GPU)
 	}
-	names := map[string]bool{}
-	for _, d := range rec.World.Devices {
-		if d.Name != "" {
-			names[plain.Text(d.Name)] = true
-		}
-	}
-	return strings.Join(slices.Sorted(maps.Keys(names)), ", ")
+	named := slice.Where(rec.World.Devices, func(d record.Device) bool { return d.Name != "" })
+	names := slice.Distinct(slice.Map(named, func(d record.Device) string { return plain.Text(d.Name) }))
+	return strings.Join(slices.Sorted(slices.Values(names)), ", ")
 }
 
 // sameDevice takes "MI300X", as a log has it, for "AMD Instinct MI300X".

@@ -9,6 +9,7 @@ import (
 
 	"zbench/bench/finding"
 	"zbench/bench/plain"
+	"zbench/bench/slice"
 	"zbench/bench/unit"
 )
 
@@ -66,21 +67,14 @@ const (
 
 // curves are the cases with a time on both sides by group, in their order. Their kind is not told.
 func curves(cases []Case) (out []Shape) {
-	index := map[string]int{}
+	var sized []*Case
 	for i := range cases {
-		c := &cases[i]
-		if c.Change == nil || c.Bytes <= 0 {
-			continue
+		if c := &cases[i]; c.Change != nil && c.Bytes > 0 {
+			sized = append(sized, c)
 		}
-		k, known := index[c.Group]
-		if !known {
-			k = len(out)
-			index[c.Group] = k
-			out = append(out, Shape{Group: c.Group})
-		}
-		out[k].cases = append(out[k].cases, c)
 	}
-	return out
+	order, of := slice.Group(sized, func(c *Case) string { return c.Group })
+	return slice.Map(order, func(group string) Shape { return Shape{Group: group, cases: of[group]} })
 }
 
 // shapes are those of all curves with enough sizes.

@@ -11,6 +11,7 @@ import (
 
 	"zbench/bench/plain"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/stat"
 	"zbench/bench/unit"
 )
@@ -59,18 +60,8 @@ func Of(rec *record.Record) []Curve {
 
 // OfRows groups results as Of does.
 func OfRows(rows []*record.Result) []Curve {
-	var curves []Curve
-	index := map[string]int{}
-	for _, r := range rows {
-		key := r.Collective + "\x00" + strings.Join(Traits(r), "\x00")
-		at, known := index[key]
-		if !known {
-			at = len(curves)
-			index[key] = at
-			curves = append(curves, Curve{Collective: r.Collective})
-		}
-		curves[at].Rows = append(curves[at].Rows, r)
-	}
+	keys, of := slice.Group(rows, func(r *record.Result) string { return r.Collective + "\x00" + strings.Join(Traits(r), "\x00") })
+	curves := slice.Map(keys, func(key string) Curve { return Curve{Collective: of[key][0].Collective, Rows: of[key]} })
 	for i := range curves {
 		slices.SortStableFunc(curves[i].Rows, func(a, b *record.Result) int {
 			return cmp.Compare(Size(a), Size(b))

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/unit"
 )
 
@@ -25,25 +26,21 @@ type Pair struct {
 // Pairs joins the curves that differ only in placement, in order of first
 // appearance.
 func Pairs(curves []Curve) []Pair {
-	var out []Pair
-	index := map[string]int{}
-	for _, c := range curves {
+	keys, of := slice.Group(curves, func(c Curve) string {
 		words := Traits(c.Rows[0])
 		words[placeTrait] = ""
-		key := c.Collective + "\x00" + strings.Join(words, "\x00")
-		at, known := index[key]
-		if !known {
-			at = len(out)
-			index[key] = at
-			out = append(out, Pair{})
+		return c.Collective + "\x00" + strings.Join(words, "\x00")
+	})
+	return slice.Map(keys, func(key string) (p Pair) {
+		for _, c := range of[key] {
+			if c.Rows[0].InPlace {
+				p.Place = c
+			} else {
+				p.Out = c
+			}
 		}
-		if c.Rows[0].InPlace {
-			out[at].Place = c
-		} else {
-			out[at].Out = c
-		}
-	}
-	return out
+		return p
+	})
 }
 
 // Either is the curve out of place, or the one in place where that is all.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"zbench/bench/plain"
 	"zbench/bench/record"
@@ -67,38 +66,33 @@ func (w World) Text() string {
 	return ranks
 }
 
+// alike is what the curves of a Scaling share.
+type alike struct {
+	collective, dtype, op, setup string
+	inPlace                      bool
+	gpusPerProcess               int
+	family                       Family
+}
+
 // Scalings are the collectives that have results in at least two worlds of a family.
 func Scalings(drawn []Curve) []Scaling {
-	var order []string
-	found := map[string]*Scaling{}
-	for _, c := range drawn {
+	known := slice.Where(drawn, func(c Curve) bool { return c.Rows[0].Ranks > 0 })
+	keys, of := slice.Group(known, func(c Curve) alike {
 		r := c.Rows[0]
-		if r.Ranks <= 0 {
-			continue
-		}
-		f := familyOf(r)
-		words := []string{plain.OrUnnamed(c.Collective), r.Dtype, r.Op, fmt.Sprint(r.InPlace), fmt.Sprint(r.GPUsPerProcess), r.Setup, string(f)}
-		key := strings.Join(words, "\x00")
-		s := found[key]
-		if s == nil {
-			s = &Scaling{Name: plain.OrUnnamed(c.Collective), Collective: plain.OrUnnamed(c.Collective), Family: f}
-			if r.InPlace {
-				s.Name += " in place"
-			}
-			if r.Setup != "" {
-				s.Name += " " + r.Setup
-			}
-			found[key] = s
-			order = append(order, key)
-		}
-		s.Worlds = append(s.Worlds, worldOf(c))
-	}
+		return alike{plain.OrUnnamed(c.Collective), r.Dtype, r.Op, r.Setup, r.InPlace, r.GPUsPerProcess, familyOf(r)}
+	})
 	var out []Scaling
-	for _, key := range order {
-		s := found[key]
+	for _, k := range keys {
+		s := Scaling{Name: k.collective, Collective: k.collective, Family: k.family, Worlds: slice.Map(of[k], worldOf)}
+		if k.inPlace {
+			s.Name += " in place"
+		}
+		if k.setup != "" {
+			s.Name += " " + k.setup
+		}
 		slices.SortStableFunc(s.Worlds, func(a, b World) int { return cmp.Compare(a.Ranks, b.Ranks) })
 		if s.Sizes = commonSizes(s.Worlds); len(s.Worlds) > 1 && len(s.Sizes) > 0 {
-			out = append(out, *s)
+			out = append(out, s)
 		}
 	}
 	return out
@@ -130,12 +124,9 @@ func worldOf(c Curve) World {
 // commonSizes are the largest size that all worlds have, and the one nearest to
 // scaleStepDown times less.
 func commonSizes(worlds []World) []int64 {
-	var common []int64
-	for _, size := range slices.Sorted(maps.Keys(worlds[0].BySize)) {
-		if !slices.ContainsFunc(worlds, func(w World) bool { return w.BySize[size] == nil }) {
-			common = append(common, size)
-		}
-	}
+	common := slice.Where(slices.Sorted(maps.Keys(worlds[0].BySize)), func(size int64) bool {
+		return !slices.ContainsFunc(worlds, func(w World) bool { return w.BySize[size] == nil })
+	})
 	if len(common) == 0 {
 		return nil
 	}

@@ -3,8 +3,9 @@ package device
 import (
 	_ "embed"
 	"fmt"
-	"slices"
 	"sync"
+
+	"zbench/bench/slice"
 )
 
 // Reach is the rate of matrix products that others measured on a kind of device.
@@ -43,12 +44,8 @@ func PeakOf(name, dtype string) float64 {
 // PointsOf are the products at which others reached the most on the device of a name that its driver gives.
 func PointsOf(name string) (shapes []string) {
 	d, known := Lookup(name)
-	for _, r := range reaches() {
-		if known && r.Device == d.Name && r.Shape != "" && !slices.Contains(shapes, r.Shape) {
-			shapes = append(shapes, r.Shape)
-		}
-	}
-	return shapes
+	own := slice.Where(reaches(), func(r Reach) bool { return known && r.Device == d.Name && r.Shape != "" })
+	return slice.Distinct(slice.Map(own, func(r Reach) string { return r.Shape }))
 }
 
 // ReachOf is what others reached on the device of a name that its driver gives; false where none is known.

@@ -10,6 +10,7 @@ import (
 
 	"zbench/bench/finding"
 	"zbench/bench/plain"
+	"zbench/bench/slice"
 	"zbench/bench/table"
 )
 
@@ -255,6 +256,13 @@ type Fact struct{ Term, Text string }
 // Add appends a fact.
 func (f *Facts) Add(term, text string) { *f = append(*f, Fact{term, text}) }
 
+// AddKnown appends a fact, unless its text is blank.
+func (f *Facts) AddKnown(term, text string) {
+	if strings.TrimSpace(text) != "" {
+		f.Add(term, text)
+	}
+}
+
 // Card is a title with its figures, and a line beneath.
 type Card struct {
 	Title, Foot string
@@ -283,11 +291,7 @@ func Listed(role string, texts []string) []Block {
 	if len(texts) == 0 {
 		return nil
 	}
-	list := List{Role: role}
-	for _, text := range texts {
-		list.Items = append(list.Items, Said(text))
-	}
-	return []Block{list}
+	return []Block{List{Role: role, Items: slice.Map(texts, Said)}}
 }
 
 // Apart shows the rows that stand out and folds the others, which are of the same kind, behind a summary.

@@ -27,9 +27,6 @@ func (u *Setup) estimate(cases []plan.Case, parts []record.Part) plan.Estimate {
 
 // check asks whether the sweep may start.
 func (u *Setup) check(e *Engine, d Ranks, cases []plan.Case, parts []record.Part) error {
-	if e.Check == nil {
-		return nil
-	}
 	seconds := u.estimate(cases, parts).Seconds.Low // the sooner communicators follow one another, the more ports
 	if u.Machine != nil {
 		seconds = 0

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -15,6 +16,7 @@ import (
 	"zbench/bench/plan"
 	"zbench/bench/recommend"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 )
 
 // Ranks is a process's ranks, opened for a sweep.
@@ -26,20 +28,21 @@ type Ranks interface {
 
 // Facts are what an open driver reports of itself.
 type Facts struct {
-	Simulated bool
-	Libraries []record.Library
+	// Simulated is true if its times come from a model.
+	Simulated bool             `json:"simulated,omitempty"`
+	Libraries []record.Library `json:"libraries,omitempty"`
 	// Devices are the GPUs; none if they are simulated.
-	Devices []record.Device
+	Devices []record.Device `json:"devices,omitempty"`
 	// Hosts are the names of the hosts, none if one process holds all ranks or if they are
 	// simulated.
-	Hosts []string
+	Hosts []string `json:"-"`
 	// KernelDriver is the GPUs' kernel driver with its version, empty if unknown.
-	KernelDriver string
+	KernelDriver string `json:"kernel_driver,omitempty"`
 	// Memory is the smallest memory of a GPU, in bytes.
-	Memory int64
+	Memory int64 `json:"memory"`
 	// Extrapolated reports whether the model behind a simulated case has parts without
 	// measurements; nil if nothing is simulated.
-	Extrapolated func(plan.Case) bool
+	Extrapolated func(plan.Case) bool `json:"-"`
 }
 
 // Watcher receives a run's progress.
@@ -68,20 +71,18 @@ type Engine struct {
 	// Force resumes even if hardware or libraries have changed.
 	Force bool
 	// Check is asked once the cases are known and before anything is launched; its error
-	// refuses the sweep. seconds is the estimate, 0 if times are simulated. Nil checks
-	// nothing.
+	// refuses the sweep. seconds is the estimate, 0 if times are simulated.
 	Check func(u *Setup, d Ranks, cases []plan.Case, seconds float64) error
 	// Open opens the driver of a sweep of collectives, OpenKernels the devices of hbm and of
 	// kernels.
 	Open        func(context.Context, *Setup) (Ranks, error)
 	OpenKernels func(context.Context, *Setup) (*Kernels, error)
 	// Source is a record as a bucket size is chosen from it, with the fault that must be mended
-	// before; nil looks for none.
+	// before.
 	Source func(*record.Record, []record.Part) recommend.Source
 	// Witness asks the library's service when Open has run into a deadline; nil is none.
 	Witness func() *record.Witness
-	// Watch starts a round of total cases, of which done are finished already; nil
-	// reports nothing.
+	// Watch starts a round of total cases, of which done are finished already.
 	Watch func(total, done int) Watcher
 }
 
@@ -165,11 +166,7 @@ func (e *Engine) finish(dir *folder.Folder, out *Outcome) error {
 
 // advise adds the bucket size that was asked for, or the one for assumed settings.
 func (e *Engine) advise(out *Outcome) (err error) {
-	of := recommend.SourceOf
-	if e.Source != nil {
-		of = e.Source
-	}
-	sources := []recommend.Source{of(out.Record, out.Journal.Parts)}
+	sources := []recommend.Source{e.Source(out.Record, out.Journal.Parts)}
 	if q := out.Setup.question; q != nil {
 		out.Advice, err = q.Ask(sources)
 	} else {
@@ -217,9 +214,7 @@ func (d sweep) measure(ctx context.Context, e *Engine, u *Setup, dir *folder.Fol
 		return nil, err
 	}
 	results, err := e.rounds(ctx, u, j, cases, d.Ranks)
-	if closing := j.Close(); err == nil {
-		err = closing
-	}
+	err = cmp.Or(err, j.Close())
 	return &Outcome{Setup: u, Journal: j.Log, Record: whole(j.Log, results)}, err
 }
 
@@ -280,9 +275,7 @@ func (u *Setup) record(e *Engine, f Facts, old *record.Journal) *record.Record {
 // header is the first line of the journal.
 func (u *Setup) header(rec *record.Record, cases []plan.Case) record.Header {
 	h := record.Header{Schema: record.JournalSchema, Record: *rec}
-	for _, c := range cases {
-		h.Record.Results = append(h.Record.Results, c.Planned())
-	}
+	h.Record.Results = slice.Map(cases, plan.Case.Planned)
 	if u.Machine != nil {
 		sum := sha256.Sum256(u.Machine.Text())
 		h.Machine = hex.EncodeToString(sum[:])
@@ -294,12 +287,8 @@ func (u *Setup) header(rec *record.Record, cases []plan.Case) record.Header {
 // plan are from before a change: they keep the journal's results.
 func whole(entries *record.Journal, results []record.Result) *record.Record {
 	rec := entries.Record()
-	at := map[string]int{}
-	for i, r := range rec.Results {
-		at[r.Key] = i
-	}
 	for _, r := range results {
-		rec.Results[at[r.Key]] = r
+		rec.Results[slices.IndexFunc(rec.Results, func(old record.Result) bool { return old.Key == r.Key })] = r
 	}
 	return rec
 }

@@ -26,26 +26,16 @@ type Hello struct {
 	HostID string `json:"host_id,omitempty"`
 	// Build is the zbench that it runs.
 	Build record.Tool `json:"build"`
-	// Backend is the provider; Simulated is true if its times come from a model.
-	Backend   string           `json:"backend"`
-	Simulated bool             `json:"simulated,omitempty"`
-	Libraries []record.Library `json:"libraries,omitempty"`
-	// Devices are the GPUs of its ranks, in their order; none if they are simulated.
-	Devices []record.Device `json:"devices,omitempty"`
-	// KernelDriver is the GPUs' kernel driver with its version, empty if unknown.
-	KernelDriver string `json:"kernel_driver,omitempty"`
-	// Memory is the smallest memory of a GPU, in bytes.
-	Memory int64 `json:"memory"`
+	// Backend is the provider, Facts what it says of itself and of the GPUs of its ranks, in their order.
+	Backend string `json:"backend"`
+	Facts
 	// Rows are the keys of its planned rows of kernels; absent where it runs collectives.
 	Rows []string `json:"rows,omitempty"`
 }
 
 // HelloOf is what the process with these facts tells.
 func HelloOf(f Facts, backend string, build record.Tool, firstRank, ranks int, host string, pid int) Hello {
-	return Hello{
-		FirstRank: firstRank, Ranks: ranks, Host: host, PID: pid, Build: build, Backend: backend,
-		Simulated: f.Simulated, Libraries: f.Libraries, Devices: f.Devices, KernelDriver: f.KernelDriver, Memory: f.Memory,
-	}
+	return Hello{FirstRank: firstRank, Ranks: ranks, Host: host, PID: pid, Build: build, Backend: backend, Facts: f}
 }
 
 func (h Hello) name() string { return fmt.Sprintf("process %d on %s", h.PID, h.Host) }

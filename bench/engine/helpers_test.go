@@ -14,6 +14,7 @@ import (
 	"zbench/bench/fabric"
 	"zbench/bench/folder"
 	"zbench/bench/plan"
+	"zbench/bench/recommend"
 	"zbench/bench/record"
 	"zbench/bench/spec"
 )
@@ -110,8 +111,20 @@ func at(files folder.FS, d *modelled) *engine.Engine {
 			d.machine = u.Machine
 			return d, nil
 		},
+		Check:  func(*engine.Setup, engine.Ranks, []plan.Case, float64) error { return nil },
+		Source: recommend.SourceOf, Watch: blindly,
 	}
 }
+
+// blind is a Watcher that ignores everything.
+type blind struct{}
+
+func (blind) Pass(record.Result, record.Part) {}
+func (blind) Done(record.Result)              {}
+func (blind) First(record.Part)               {}
+func (blind) Last(record.Part)                {}
+
+func blindly(_, _ int) engine.Watcher { return blind{} }
 
 // run runs a request into the folder "out".
 func run(ctx context.Context, t *testing.T, files folder.FS, want spec.Spec, d *modelled) error {

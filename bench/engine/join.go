@@ -80,15 +80,23 @@ func (k *Kernels) Join(all []Hello, take func(job, pass int) ([][]record.Part, e
 	return nil
 }
 
+// NodeNames are the names of so many nodes: their hosts', or node0, node1 … in a simulation, which has none, and where
+// nodes share one.
+func NodeNames(hosts []string, nodes int) []string {
+	if len(hosts) == nodes {
+		return hosts
+	}
+	names := make([]string, nodes)
+	for node := range names {
+		names[node] = fmt.Sprint("node", node)
+	}
+	return names
+}
+
 // OnNodes numbers the devices through so many nodes and gives each its node: its host, or in a simulation
 // and where hosts share a name a number.
 func (f *Facts) OnNodes(nodes int) {
-	if len(f.Hosts) != nodes {
-		f.Hosts = nil
-		for node := range nodes {
-			f.Hosts = append(f.Hosts, fmt.Sprint("node", node))
-		}
-	}
+	f.Hosts = NodeNames(f.Hosts, nodes)
 	f.Devices = slices.Clone(f.Devices)
 	for i := range f.Devices {
 		f.Devices[i].Index, f.Devices[i].Host = i, f.Hosts[i*nodes/len(f.Devices)]

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -80,9 +81,7 @@ func (k *Kernels) measure(ctx context.Context, e *Engine, u *Setup, dir *folder.
 		return nil, err
 	}
 	failed, err := k.rounds(ctx, e, j)
-	if closing := j.Close(); err == nil {
-		err = closing
-	}
+	err = cmp.Or(err, j.Close())
 	rec = j.Log.Record()
 	if failed != "" {
 		taken := plan.NewTaken(j.Log.Parts)
@@ -133,7 +132,7 @@ func (e *Engine) take(ctx context.Context, jobs []plan.Job, j *Journal) (failed 
 	if left := len(jobs) - done; left > 0 {
 		e.Say("%s to run, in two passes each. From the first pass on each line says about how long the rest takes.\n", plain.Count(left, "case"))
 	}
-	w := e.watch(len(jobs), done)
+	w := e.Watch(len(jobs), done)
 	err = taken.Run(ctx, jobs, func(part record.Part) error {
 		if ofJob[part.Key] {
 			w.First(part)

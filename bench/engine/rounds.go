@@ -57,7 +57,7 @@ func (e *Engine) rounds(ctx context.Context, u *Setup, j *Journal, cases []plan.
 
 // runCases runs the passes of the cases that the journal does not have yet.
 func (e *Engine) runCases(ctx context.Context, u *Setup, j *Journal, cases []plan.Case, d plan.Driver) ([]record.Result, error) {
-	w := e.watch(len(cases), done(j.Log, cases))
+	w := e.Watch(len(cases), done(j.Log, cases))
 	planned := map[string]record.Result{}
 	for _, c := range cases {
 		planned[c.Key] = c.Planned()
@@ -68,35 +68,12 @@ func (e *Engine) runCases(ctx context.Context, u *Setup, j *Journal, cases []pla
 	}}, w.Done)
 }
 
-// blind is a Watcher that ignores everything.
-type blind struct{}
-
-func (blind) Pass(record.Result, record.Part) {}
-func (blind) Done(record.Result)              {}
-func (blind) First(record.Part)               {}
-func (blind) Last(record.Part)                {}
-
-// watch begins a round.
-func (e *Engine) watch(total, done int) Watcher {
-	if e.Watch == nil {
-		return blind{}
-	}
-	return e.Watch(total, done)
-}
-
 // done counts the finished cases in the journal.
 func done(j *record.Journal, cases []plan.Case) int {
-	ofRound := map[string]bool{}
-	for _, c := range cases {
-		ofRound[c.Key] = true
-	}
-	n := 0
-	for _, r := range j.Record().Results {
-		if ofRound[r.Key] && r.Status != record.Skipped && r.Status != record.Interrupted {
-			n++
-		}
-	}
-	return n
+	return slice.Count(j.Record().Results, func(r record.Result) bool {
+		ofRound := slices.ContainsFunc(cases, func(c plan.Case) bool { return c.Key == r.Key })
+		return ofRound && r.Status != record.Skipped && r.Status != record.Interrupted
+	})
 }
 
 // round is the n-th round: the journal's if it has one, otherwise a new one; nil if
@@ -130,7 +107,7 @@ func (u *Setup) nextRound(j *record.Journal, room plan.Room) (*round, error) {
 	for _, x := range []struct {
 		why  string
 		more func(recommend.Used) []int64
-	}{{record.Extension, u.largerSizes}, {record.AnswerSizes, answerSizes}} {
+	}{{record.Extension, u.largerSizes}, {record.AnswerSizes, func(c recommend.Used) []int64 { return c.Refine }}} {
 		if x.why == record.AnswerSizes && count(j, x.why) >= maxAnswerRounds {
 			continue
 		}
@@ -143,14 +120,10 @@ func (u *Setup) nextRound(j *record.Journal, room plan.Room) (*round, error) {
 
 // newRound is a round that is added after the journal's first after parts.
 func newRound(why string, after int, cases []plan.Case, d *advice.Document) *round {
-	r := &round{AddedRound: record.AddedRound{Reason: why, After: after}, cases: cases}
-	for _, c := range cases {
-		r.Cases = append(r.Cases, c.Planned())
+	return &round{
+		AddedRound: record.AddedRound{Reason: why, After: after, Cases: slice.Map(cases, plan.Case.Planned)}, cases: cases,
+		most: slice.Most(d.Answer.Curves, func(c recommend.Used) int64 { return c.WantMaxBytes }),
 	}
-	for _, c := range d.Answer.Curves {
-		r.most = max(r.most, c.WantMaxBytes)
-	}
-	return r
 }
 
 func count(j *record.Journal, why string) int {
@@ -168,9 +141,6 @@ func (u *Setup) largerSizes(c recommend.Used) []int64 {
 	}
 	return []int64{c.MaxBytes * factor}
 }
-
-// answerSizes are the message sizes around the answer.
-func answerSizes(c recommend.Used) []int64 { return c.Refine }
 
 // missingCases are the cases of those sizes on the answer's curves that the record
 // lacks and that fit the memory.

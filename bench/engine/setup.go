@@ -195,16 +195,14 @@ func (u *Setup) name() (err error) {
 		wanted = collective.Default()
 	}
 	s.Collectives = nil
-	seen := map[string]bool{}
 	for _, name := range wanted {
 		c, err := collective.ByName(name)
 		if err != nil {
 			return err
 		}
-		if !seen[c.Name] {
+		if !slices.Contains(s.Collectives, c.Name) {
 			u.axes.Collectives, s.Collectives = append(u.axes.Collectives, c), append(s.Collectives, c.Name)
 		}
-		seen[c.Name] = true
 	}
 	return nil
 }

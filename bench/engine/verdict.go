@@ -40,7 +40,8 @@ func Verdict(rec *record.Record, dir string) error {
 // failed is the first case that failed, or that a lost process interrupted, as an error; nil
 // when there is none.
 func failed(rec *record.Record, dir string) error {
-	if k := failedKernel(rec); k != nil {
+	if i := slices.IndexFunc(rec.Kernels, func(k record.Kernel) bool { return k.Status == record.Failed }); i >= 0 {
+		k := rec.Kernels[i]
 		return exit.With(exit.Run, fmt.Errorf("%s failed: %s", k.Case(), k.Reason), "cases before it are saved; to run the rest: "+rec.ResumeCommand(dir))
 	}
 	return cmp.Or(stopped(rec, dir, " was interrupted: ", (*record.Result).Lost),
@@ -71,16 +72,6 @@ func verdictOfKernels(rec *record.Record, dir string) error {
 	}
 	if count[record.Interrupted] > 0 {
 		return exit.With(exit.Interrupted, fmt.Errorf("interrupted: %d of %d cases finished; they are saved", count[record.OK], len(rec.Kernels)), "resume with: "+rec.ResumeCommand(dir))
-	}
-	return nil
-}
-
-// failedKernel is the first row that failed, nil when none did.
-func failedKernel(rec *record.Record) *record.Kernel {
-	for i := range rec.Kernels {
-		if rec.Kernels[i].Status == record.Failed {
-			return &rec.Kernels[i]
-		}
 	}
 	return nil
 }

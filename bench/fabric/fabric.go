@@ -142,9 +142,9 @@ func Names() []string {
 // ByName loads a built-in fabric. The error about an unknown name is a
 // [spell.Unknown].
 func ByName(name string) (*Fabric, error) {
-	own, known := spell.Match(Names(), name)
-	if !known {
-		return nil, &spell.Unknown{Kind: "fabric", Given: name, Valid: Names()}
+	own, err := spell.Own("fabric", Names(), name)
+	if err != nil {
+		return nil, err
 	}
 	text, err := data.ReadFile("data/" + own + ".yaml")
 	if err != nil {

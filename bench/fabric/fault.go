@@ -67,17 +67,17 @@ type linkDamage struct {
 var faults = []Fault{
 	{"late_gpu", "late_gpu:node=3,gpu=5,seconds=2e-5", "a GPU reaches every collective late", line("late", "rank", "seconds"), at("late GPU %g of node %g", "gpu", "node"), nil},
 	{"late_node", "late_node:node=3,seconds=2e-5", "all GPUs of a node are late", plantLateNode, at("late node %g", "node"), nil},
-	{"slow_link", "slow_link:node=3,a=1,b=2,left=0.5", "the xGMI link between two GPUs has that share of its bandwidth left", plantSlowLink, linkPlace, nil},
+	{"slow_link", "slow_link:node=3,a=1,b=2,left=0.5", "the xGMI link between two GPUs has that share of its bandwidth left", plantSlowLink, between("link"), nil},
 	{"slow_rail", "slow_rail:node=3,rail=2,left=0.5", "a node's NIC has that share of its bandwidth left", plantRail, railPlace, nil},
 	{"dead_rail", "dead_rail:node=3,rail=2", "a node's NIC is down; its traffic takes the others", plantRail, railPlace, nil},
-	{"crossed_rails", "crossed_rails:node=3,a=1,b=2", "two GPUs of a node send through each other's NIC: counters of NICs show it, times do not", plantCrossed, crossedPlace, nil},
+	{"crossed_rails", "crossed_rails:node=3,a=1,b=2", "two GPUs of a node send through each other's NIC: counters of NICs show it, times do not", plantCrossed, between("crossed rails"), nil},
 	{"slow_gpu", "slow_gpu:node=3,gpu=5,left=0.5", "all xGMI links of a GPU and its NIC have that share of their bandwidth left", plantSlowGPU, at("slow GPU %g of node %g", "gpu", "node"), nil},
 	{"slow_node", "slow_node:node=3,left=0.5", "all xGMI links and NICs of a node have that share of their bandwidth left", plantSlowNode, at("slow node %g", "node"), nil},
 	{"slow_leaf", "slow_leaf:rail=2,leaf=1,nodes=2,left=0.5", "a rail's leaf switch is slow for the nodes behind it, so many of them; without leaf and nodes for every node", plantLeaf, leafPlace, []string{"leaf", "nodes"}},
 	{"slow_hbm", "slow_hbm:node=3,gpu=5,left=0.85", "a GPU's memory has that share of its bandwidth left", line("hbm", "rank", "left"), at("the memory of GPU %g of node %g", "gpu", "node"), nil},
-	{"slow_compute", "slow_compute:node=3,gpu=5,left=0.85", "a GPU's compute units have that share of their rate left: its matrix products take longer", plantCompute, at("slow compute units"), nil},
-	{"flaky_link", "flaky_link:node=3,part=0.1,times=4", "that part of the launches that touch the node takes so many times as long", plantFlaky, at("a flaky link"), nil},
-	{"contention", "contention:part=0.3,times=3,launches=8", "other jobs are on the network for that part of the time: so many launches between nodes in a row take so many times as long", plantContention, at("contention"), nil},
+	{"slow_compute", "slow_compute:node=3,gpu=5,left=0.85", "a GPU's compute units have that share of their rate left: its matrix products take longer", line("kernels", "rank", "slowed"), at("slow compute units"), nil},
+	{"flaky_link", "flaky_link:node=3,part=0.1,times=4", "that part of the launches that touch the node takes so many times as long", line("flaky", "first", "gpus", "part", "times"), at("a flaky link"), nil},
+	{"contention", "contention:part=0.3,times=3,launches=8", "other jobs are on the network for that part of the time: so many launches between nodes in a row take so many times as long", line("contention", "gpus", "part", "times", "launches"), at("contention"), nil},
 	{"beside", "beside:times=1.2", "kernels take so many times as long while a collective runs on their GPU, but for those that only wait", plantBeside, at("kernels beside collectives"), nil},
 	{"dip", "dip:from=1e6,to=4e6,times=2", "sizes in that range, in bytes, take so many times as long", line("dip", "from", "to", "times"), at("a dip"), nil},
 	{"noise", "noise:sigma=0.05", "launches vary by that standard deviation, relative", plantNoise, at("noise"), nil},
@@ -96,15 +96,15 @@ var faults = []Fault{
 // Faults returns the table, in listing order. The slice is the caller's.
 func Faults() []Fault { return slices.Clone(faults) }
 
-func faultIndex(name string) int {
-	return spell.Index(faults, name, func(f Fault) (string, []string) { return f.Name, nil })
+func faultOf(name string) (Fault, error) {
+	return spell.Find("fault", faults, name, func(f Fault) (string, []string) { return f.Name, nil })
 }
 
 // SpellFault writes a fault's name as the table has it; an unknown one stays.
 func SpellFault(text string) string {
 	name, _, _ := strings.Cut(text, ":")
-	if i := faultIndex(name); i >= 0 {
-		return faults[i].Name + strings.TrimPrefix(text, name)
+	if f, err := faultOf(name); err == nil {
+		return f.Name + strings.TrimPrefix(text, name)
 	}
 	return text
 }
@@ -113,15 +113,10 @@ func SpellFault(text string) string {
 // error says which key is wrong and shows the form.
 func plant(text string, m *Machine, d *damage) error {
 	name, rest, _ := strings.Cut(text, ":")
-	i := faultIndex(name)
-	if i < 0 {
-		unknown := &spell.Unknown{Kind: "fault", Given: name}
-		for _, f := range faults {
-			unknown.Valid = append(unknown.Valid, f.Name)
-		}
-		return unknown
+	f, err := faultOf(name)
+	if err != nil {
+		return err
 	}
-	f := faults[i]
 	v, err := readValues(rest, f.keys(), f.more)
 	if err == nil {
 		err = inWorld(v, m.World)
@@ -130,9 +125,6 @@ func plant(text string, m *Machine, d *damage) error {
 		place := f.place(v)
 		if other, taken := d.taken[place]; taken {
 			return fmt.Errorf("fault %q: %s is planted already, by %q: leave one of the two out", text, place, other)
-		}
-		if d.taken == nil {
-			d.taken = map[string]string{}
 		}
 		d.taken[place] = text
 	}
@@ -193,7 +185,8 @@ func inWorld(v faultValues, w spec.World) error {
 }
 
 // line plants a line of the machine file: its words, then the values of keys; rank is the one that
-// node and gpu name.
+// node and gpu name, first the first of the node, gpus the number of its GPUs, slowed how many times as long
+// what is left makes something.
 func line(words string, keys ...string) planting {
 	return func(v faultValues, m *Machine, _ *damage) error {
 		text := []any{words}
@@ -201,6 +194,14 @@ func line(words string, keys ...string) planting {
 			switch key {
 			case "rank":
 				text = append(text, v.rank(m))
+			case "first":
+				text = append(text, int(v["node"])*m.GPUsPerNode)
+			case "gpus":
+				text = append(text, m.GPUsPerNode)
+			case "slowed":
+				text = append(text, 1/v["left"])
+			case "launches":
+				text = append(text, math.Floor(v[key]))
 			case "launch", "index":
 				text = append(text, int(v[key]))
 			default:
@@ -219,26 +220,11 @@ func plantLateNode(v faultValues, m *Machine, _ *damage) error {
 	return nil
 }
 
-func plantCompute(v faultValues, m *Machine, _ *damage) error {
-	m.Faults = append(m.Faults, fmt.Sprintf("kernels %d %g", v.rank(m), 1/v["left"]))
-	return nil
-}
-
 func plantBeside(v faultValues, m *Machine, d *damage) error {
 	if v["times"] < 1 {
 		return errors.New("times is out of range")
 	}
 	return line("beside", "times")(v, m, d)
-}
-
-func plantFlaky(v faultValues, m *Machine, _ *damage) error {
-	m.Faults = append(m.Faults, fmt.Sprintf("flaky %d %d %g %g", int(v["node"])*m.GPUsPerNode, m.GPUsPerNode, v["part"], v["times"]))
-	return nil
-}
-
-func plantContention(v faultValues, m *Machine, _ *damage) error {
-	m.Faults = append(m.Faults, fmt.Sprintf("contention %d %g %g %g", m.GPUsPerNode, v["part"], v["times"], math.Floor(v["launches"])))
-	return nil
 }
 
 func plantNoise(v faultValues, m *Machine, _ *damage) error {
@@ -287,9 +273,6 @@ func plantSlowNode(v faultValues, m *Machine, d *damage) error {
 
 // slow keeps the least share that is left of a rail.
 func (d *damage) slow(node, rail int, left float64) {
-	if d.rails == nil {
-		d.rails = map[[2]int]float64{}
-	}
 	at := [2]int{node, rail}
 	before, hit := d.rails[at]
 	if !hit {
@@ -312,16 +295,8 @@ func plantCrossed(v faultValues, m *Machine, d *damage) error {
 			return fmt.Errorf("GPU %d of node %d is crossed already", gpu, node)
 		}
 	}
-	if d.crossed == nil {
-		d.crossed = map[[2]int]int{}
-	}
-	maps.Copy(d.crossed, map[[2]int]int{{node, a}: b, {node, b}: a})
+	d.crossed[[2]int{node, a}], d.crossed[[2]int{node, b}] = b, a
 	return nil
-}
-
-// crossedPlace is the same in either order.
-func crossedPlace(v faultValues) string {
-	return fmt.Sprintf("the crossed rails of GPUs %g and %g of node %g", min(v["a"], v["b"]), max(v["a"], v["b"]), v["node"])
 }
 
 // leafNodes are the nodes behind a leaf, from and to: all of the world without a number.
@@ -369,7 +344,9 @@ func at(format string, keys ...string) func(faultValues) string {
 
 var railPlace = at("rail %g of node %g", "rail", "node")
 
-// linkPlace is the same from either end.
-func linkPlace(v faultValues) string {
-	return fmt.Sprintf("the link of GPUs %g and %g of node %g", min(v["a"], v["b"]), max(v["a"], v["b"]), v["node"])
+// between is what a fault breaks between two GPUs of a node, the same in either order.
+func between(what string) func(faultValues) string {
+	return func(v faultValues) string {
+		return fmt.Sprintf("the %s of GPUs %g and %g of node %g", what, min(v["a"], v["b"]), max(v["a"], v["b"]), v["node"])
+	}
 }

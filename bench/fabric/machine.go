@@ -125,7 +125,7 @@ func (f *Fabric) Resolve(w spec.World, o Conditions) (*Machine, error) {
 		Curves: map[Group]map[string]Curve{}, Extrapolated: map[Group]map[string][]string{},
 		Ends: map[Group]map[string]Ends{},
 	}
-	broken := damage{}
+	broken := damage{rails: map[[2]int]float64{}, crossed: map[[2]int]int{}, taken: map[string]string{}}
 	for _, text := range append(slices.Clone(f.Faults), o.Faults...) {
 		if err := plant(text, m, &broken); err != nil {
 			return nil, err

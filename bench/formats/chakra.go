@@ -3,6 +3,7 @@ package formats
 import (
 	"bufio"
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -81,9 +82,8 @@ func readChakra(in *Input, t *trace.Trace) error {
 	rank := &trace.Rank{Rank: chakraRank(in.Name), File: in.Name}
 	groups := groupTable{}
 	r := bufio.NewReaderSize(in, Head)
-	var message []byte
 	for i := 0; ; i++ {
-		n, err := readVarint(r)
+		n, err := messageLength(r)
 		if errors.Is(err, io.EOF) {
 			break
 		}
@@ -95,7 +95,6 @@ func readChakra(in *Input, t *trace.Trace) error {
 		}
 		var b bytes.Buffer
 		b.Grow(int(min(n, Head)))
-		b.Write(message[:0])
 		if _, err := io.CopyN(&b, r, int64(n)); err != nil {
 			return fmt.Errorf("%w: message %d: %w", ErrDamaged, i, errShort)
 		}
@@ -113,26 +112,16 @@ func readChakra(in *Input, t *trace.Trace) error {
 	return nil
 }
 
-func readVarint(r *bufio.Reader) (uint64, error) {
-	var b []byte
-	for {
-		c, err := r.ReadByte()
-		if err != nil {
-			if errors.Is(err, io.EOF) && len(b) > 0 {
-				return 0, fmt.Errorf("%w: %w", ErrDamaged, errShort)
-			}
-			return 0, err
-		}
-		b = append(b, c)
-		if c < 0x80 || len(b) == 10 {
-			break
-		}
+// messageLength is that of the next message; the error at the end of the file is io.EOF.
+func messageLength(r *bufio.Reader) (uint64, error) {
+	n, err := binary.ReadUvarint(r)
+	switch {
+	case err == nil || errors.Is(err, io.EOF):
+		return n, err //nolint:wrapcheck // the end
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		err = errShort
 	}
-	n, used := protowire.ConsumeVarint(b)
-	if used < 0 {
-		return 0, fmt.Errorf("%w: a length of over 64 bits", ErrDamaged)
-	}
-	return n, nil
+	return 0, fmt.Errorf("%w: the length of a message: %w", ErrDamaged, err)
 }
 
 // chakraFields are what is read of a node.
@@ -149,33 +138,24 @@ type chakraFields struct {
 // fields visits the fields of a message; false if it is none.
 func fields(message []byte, visit func(field protowire.Number, n uint64, text []byte)) bool {
 	for len(message) > 0 {
-		field, kind, used := protowire.ConsumeTag(message)
-		if used < 0 {
+		field, kind, tag := protowire.ConsumeTag(message)
+		if tag < 0 {
 			return false
 		}
-		message = message[used:]
-		switch kind {
-		case protowire.VarintType:
-			n, used := protowire.ConsumeVarint(message)
-			if used < 0 {
-				return false
-			}
-			visit(field, n, nil)
-			message = message[used:]
-		case protowire.BytesType:
-			text, used := protowire.ConsumeBytes(message)
-			if used < 0 {
-				return false
-			}
-			visit(field, 0, text)
-			message = message[used:]
-		default:
-			used := protowire.ConsumeFieldValue(field, kind, message)
-			if used < 0 {
-				return false
-			}
-			message = message[used:]
+		size := protowire.ConsumeFieldValue(field, kind, message[tag:])
+		if size < 0 {
+			return false
 		}
+		switch value := message[tag : tag+size]; kind {
+		case protowire.VarintType:
+			n, _ := protowire.ConsumeVarint(value)
+			visit(field, n, nil)
+		case protowire.BytesType:
+			text, _ := protowire.ConsumeBytes(value)
+			visit(field, 0, text)
+		default:
+		}
+		message = message[tag+size:]
 	}
 	return true
 }

@@ -66,30 +66,39 @@ func (r *collRank) number(rank, size int64) {
 
 func readCollLog(in *Input, t *trace.Trace) error {
 	l := &collLog{t: t, of: map[string][]*collRank{}, met: map[string]*collRank{}}
-	r := bufio.NewReaderSize(in, maxLine)
 	calls := 0
-	for {
-		line, err := r.ReadSlice('\n')
-		n := l.line(line, in.Name)
-		calls += n
-		if err := bounded(t, calls); err != nil {
-			return err
-		}
+	err := eachLine(in, maxLine, func(line []byte) error {
+		calls += l.line(line, in.Name)
 		if len(l.all) > maxGroups {
 			return fmt.Errorf("%w: over %d ranks in one file", ErrDamaged, maxGroups)
 		}
-		for errors.Is(err, bufio.ErrBufferFull) { // the rest of a long line
-			_, err = r.ReadSlice('\n')
-		}
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
+		return bounded(t, calls)
+	})
+	if err == nil {
+		l.finish()
+	}
+	return err
+}
+
+// eachLine visits the lines of a file, the last one too where it has no end. Of a line of more bytes than most
+// it visits the first.
+func eachLine(in io.Reader, most int, visit func(line []byte) error) error {
+	r := bufio.NewReaderSize(in, most)
+	for {
+		line, err := r.ReadSlice('\n')
+		if err := visit(line); err != nil {
 			return err
 		}
+		for errors.Is(err, bufio.ErrBufferFull) {
+			_, err = r.ReadSlice('\n')
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err //nolint:wrapcheck // the reader's own
+		}
 	}
-	l.finish()
-	return nil
 }
 
 func (l *collLog) line(line []byte, file string) (calls int) {
@@ -142,10 +151,7 @@ func (l *collLog) call(m [][]byte, file string) bool {
 	c.Bytes = counted.Bytes
 	r := l.rank(m, file)
 	r.number(number(13, 10), size)
-	if _, met := r.comms[string(m[10])]; !met {
-		r.comms[string(m[10])] = len(r.comms)
-	}
-	c.Group = l.t.Find(trace.Group{Name: "#" + strconv.Itoa(r.comms[string(m[10])]), Size: int(size)})
+	c.Group = l.t.Find(trace.Group{Name: "#" + strconv.Itoa(numbered(r.comms, string(m[10]))), Size: int(size)})
 	l.t.World = max(l.t.World, int(size))
 	r.Calls = append(r.Calls, c)
 	return true

@@ -172,11 +172,7 @@ func (e *et) group(values []json.RawMessage, at int, attrs map[string]json.RawMe
 			g.Description = names[1]
 		}
 	default: // an address, which differs from rank to rank
-		address := string(values[at-2])
-		if _, met := e.order[address]; !met {
-			e.order[address] = len(e.order)
-		}
-		g.Name = "#" + strconv.Itoa(e.order[address])
+		g.Name = "#" + strconv.Itoa(numbered(e.order, string(values[at-2])))
 	}
 	size := int64(0)
 	if n := len(values); n > at+3 { // the last value; before 1.0.3 the only one behind the splits

@@ -62,6 +62,16 @@ func (g groupTable) settle(t *trace.Trace, r *trace.Rank) {
 	t.Settle()
 }
 
+// numbered is the number of a name: names are numbered as they appear, from 0.
+func numbered[K comparable, N int | int32](of map[K]N, name K) N {
+	n, met := of[name]
+	if !met {
+		n = N(len(of))
+		of[name] = n
+	}
+	return n
+}
+
 // within finds a rank's number in the job from its numbers in its groups: the group's list tells it, or else
 // it is that in the largest group.
 type within struct {

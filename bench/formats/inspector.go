@@ -1,10 +1,7 @@
 package formats
 
 import (
-	"bufio"
 	"encoding/json"
-	"errors"
-	"io"
 
 	"zbench/bench/collective"
 	"zbench/bench/trace"
@@ -84,26 +81,16 @@ type inspectedRank struct {
 
 func readInspector(in *Input, t *trace.Trace) error {
 	all := &inspected{t: t, of: map[inspectorMeta][]*inspectedRank{}, last: map[inspectedCalls]int64{}}
-	r := bufio.NewReaderSize(in, 1<<20)
-	for {
-		line, err := r.ReadSlice('\n')
+	err := eachLine(in, 1<<20, func(line []byte) error {
 		if len(line) > 2 {
 			all.line(line, in.Name)
 		}
-		for errors.Is(err, bufio.ErrBufferFull) {
-			_, err = r.ReadSlice('\n')
-		}
-		if many := bounded(t, all.calls); many != nil {
-			return many
-		}
-		switch {
-		case errors.Is(err, io.EOF):
-			all.finish()
-			return nil
-		case err != nil:
-			return err //nolint:wrapcheck // the reader's own
-		}
+		return bounded(t, all.calls)
+	})
+	if err == nil {
+		all.finish()
 	}
+	return err
 }
 
 func (all *inspected) line(text []byte, file string) {

@@ -304,16 +304,8 @@ func (k *kineto) called(e *kinetoEvent) {
 	if !trace.IsCall(string(e.Args.Collective)) { // traces before 2024 have no name here
 		return
 	}
-	id := e.Args.External.whole()
-	i, ok := k.byID[id]
-	if ok && id >= 0 {
-		k.rank.Calls[i].Enqueued = k.span(e)
-	} else {
-		i = k.add(e, id)
-		k.rank.Calls[i].Enqueued = k.span(e)
-	}
-	c := &k.rank.Calls[i]
-	c.Sequence = e.Args.Sequence.whole()
+	c := k.callOf(e)
+	c.Enqueued, c.Sequence = k.span(e), e.Args.Sequence.whole()
 	k.within.number(e.Args.Rank.whole(), k.t.Groups[c.Group])
 }
 
@@ -348,21 +340,19 @@ func (k *kineto) kernel(e *kinetoEvent) {
 	if !trace.IsCall(string(e.Args.Collective)) {
 		return
 	}
-	id := e.Args.External.whole()
-	i, ok := k.byID[id]
-	if !ok || id < 0 {
-		i = k.add(e, id)
-	}
-	c := &k.rank.Calls[i]
+	c := k.callOf(e)
 	if c.Kernel != nil && span != nil { // a call of several kernels lasts from the first's start to the last's end
 		span.Start, span.End = min(span.Start, c.Kernel.Start), max(span.End, c.Kernel.End)
 	}
 	c.Kernel, c.Stream = span, limited(string(e.Args.Stream))
 }
 
-// add makes a call of what an event says.
-func (k *kineto) add(e *kinetoEvent, id int64) int {
-	a := &e.Args
+// callOf is the call with the event's identifier; it makes one of what the event says if there is none.
+func (k *kineto) callOf(e *kinetoEvent) *trace.Call {
+	a, id := &e.Args, e.Args.External.whole()
+	if i, ok := k.byID[id]; ok {
+		return &k.rank.Calls[i]
+	}
 	name, known := trace.Named(string(a.Collective))
 	c := trace.Call{
 		Group: k.group(e), Collective: limited(name), Known: known, Dtype: trace.TypeOf(string(a.Dtype)),
@@ -374,7 +364,7 @@ func (k *kineto) add(e *kinetoEvent, id int64) int {
 	if id >= 0 {
 		k.byID[id] = i
 	}
-	return i
+	return &k.rank.Calls[i]
 }
 
 func (k *kineto) group(e *kinetoEvent) int {

@@ -3,6 +3,7 @@ package formats
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -152,8 +153,8 @@ func (s *ncclSide) text() string {
 		return ""
 	}
 	var b strings.Builder
-	for _, raw := range []json.RawMessage{firstOf(s.Time, s.CPUTime), s.Alg, s.Bus, s.Wrong} {
-		v := strings.Trim(string(raw), `"`)
+	for _, raw := range []string{cmp.Or(string(s.Time), string(s.CPUTime)), string(s.Alg), string(s.Bus), string(s.Wrong)} {
+		v := strings.Trim(raw, `"`)
 		switch v {
 		case "", "null", "nan":
 			v = "N/A"
@@ -168,15 +169,6 @@ func (s *ncclSide) text() string {
 
 // longNumber is more digits than any of these tools writes; a table has fewer.
 const longNumber = 15
-
-func firstOf(list ...json.RawMessage) json.RawMessage {
-	for _, raw := range list {
-		if len(raw) > 0 {
-			return raw
-		}
-	}
-	return nil
-}
 
 // ncclRows writes the results as rows of the table. What nccl-tests measured by iteration is not
 // read: its means are the times that its text has.

@@ -134,7 +134,7 @@ func (p *profile) event(raw []byte) error {
 		p.ran[correlation] += e.Dur.v
 		p.outer[correlation] = id
 	case correlation >= 0:
-		p.launched = append(p.launched, moment{at: e.TS.v, id: correlation, thread: p.thread(&e)})
+		p.launched = append(p.launched, moment{at: e.TS.v, id: correlation, thread: numbered(p.threads, e.TID)})
 	}
 	if len(p.calls)+len(p.byID)+len(p.launched)+len(p.ran) > maxSpans || p.size > maxKeys {
 		return fmt.Errorf("%w: over %d operators and kernels: profile fewer steps", ErrDamaged, maxSpans)
@@ -142,19 +142,9 @@ func (p *profile) event(raw []byte) error {
 	return nil
 }
 
-// thread is the number of a thread of the host.
-func (p *profile) thread(e *kinetoEvent) int32 {
-	n, ok := p.threads[e.TID]
-	if !ok {
-		n = int32(len(p.threads))
-		p.threads[e.TID] = n
-	}
-	return n
-}
-
 // call is that of an operator.
 func (p *profile) call(e *kinetoEvent, id int64) {
-	begin := moment{at: e.TS.v, id: id, thread: p.thread(e)}
+	begin := moment{at: e.TS.v, id: id, thread: numbered(p.threads, e.TID)}
 	if id >= 0 {
 		p.byID[id] = begin
 	}

@@ -42,13 +42,10 @@ type threaded struct {
 
 // thread is the number of a thread.
 func (r *readiness) thread(e *kinetoEvent) int32 {
-	name := limited(string(e.TID))
-	n, ok := r.threads[name]
-	if r.many = r.many || len(r.threads) > maxGroups; !ok && !r.many {
-		n = int32(len(r.threads))
-		r.threads[name] = n
+	if r.many = r.many || len(r.threads) > maxGroups; r.many {
+		return r.threads[limited(string(e.TID))]
 	}
-	return n
+	return numbered(r.threads, limited(string(e.TID)))
 }
 
 // keep appends to a list as long as it is not too long.

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/unit"
 )
 
@@ -84,11 +85,6 @@ func kernelRow(k *record.Kernel) *row {
 
 // fieldNames are the metrics, or the fields that select cases.
 func fieldNames(metrics bool) []string {
-	var out []string
-	for _, f := range fields {
-		if (f.show != nil) == metrics {
-			out = append(out, f.name)
-		}
-	}
-	return out
+	kind := slice.Where(fields, func(f field) bool { return (f.show != nil) == metrics })
+	return slice.Map(kind, func(f field) string { return f.name })
 }

@@ -15,6 +15,7 @@ import (
 	"zbench/bench/pattern"
 	"zbench/bench/plain"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/spell"
 )
 
@@ -82,13 +83,10 @@ func Eras() []Era { return slices.Clone(table().Eras) }
 
 // ProfileByName finds a profile in any spelling. The error is a [spell.Unknown].
 func ProfileByName(name string) (*Profile, error) {
-	var names []string
-	for i := range table().Profiles {
-		names = append(names, table().Profiles[i].Name)
-	}
-	own, ok := spell.Match(names, name)
-	if !ok {
-		return nil, &spell.Unknown{Kind: "acceptance profile", Given: name, Valid: names}
+	names := slice.Map(table().Profiles, func(p Profile) string { return p.Name })
+	own, err := spell.Own("acceptance profile", names, name)
+	if err != nil {
+		return nil, err
 	}
 	p := table().Profiles[slices.Index(names, own)]
 	return &p, nil

@@ -106,9 +106,9 @@ func parseCondition(word string) (condition, error) {
 	if c.sign == "" || c.text == "" || strings.ContainsAny(c.text, "<>=!") {
 		return condition{}, fmt.Errorf("%q has no comparison with a value: the comparisons are %s", word, strings.Join(signs, " "))
 	}
-	own, ok := spell.Match(slices.Concat(fieldNames(false), fieldNames(true)), name)
-	if !ok {
-		return condition{}, &spell.Unknown{Kind: "field", Given: name, Valid: slices.Concat(fieldNames(false), fieldNames(true))}
+	own, err := spell.Own("field", slices.Concat(fieldNames(false), fieldNames(true)), name)
+	if err != nil {
+		return condition{}, err
 	}
 	i := slices.IndexFunc(fields, func(f field) bool { return f.name == own })
 	c.field = &fields[i]
@@ -121,9 +121,7 @@ func parseCondition(word string) (condition, error) {
 		}
 		return c, nil
 	}
-	var err error
-	c.number, err = c.parse(c.text)
-	if err != nil {
+	if c.number, err = c.parse(c.text); err != nil {
 		return condition{}, fmt.Errorf("%q: %w", word, err)
 	}
 	return c, nil

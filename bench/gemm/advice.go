@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"zbench/bench/plain"
+	"zbench/bench/slice"
 )
 
 // Point is what a model's products take at a hidden size.
@@ -53,13 +54,7 @@ func Better(points []Point, hidden int64) (p Point, gain float64, ok bool) {
 // Cheaper are the hidden sizes that make more operations than the given one and take no longer.
 func Cheaper(points []Point, hidden int64) []Point {
 	at, known := find(points, hidden)
-	var all []Point
-	for _, o := range sorted(points) {
-		if known && o.Flop > at.Flop && o.Seconds <= at.Seconds {
-			all = append(all, o)
-		}
-	}
-	return all
+	return slice.Where(sorted(points), func(o Point) bool { return known && o.Flop > at.Flop && o.Seconds <= at.Seconds })
 }
 
 // Advise says in three sentences where a hidden size stands among its neighbours. rate spells a rate.
@@ -78,10 +73,7 @@ func Advise(points []Point, hidden int64, rate func(float64) string) []string {
 	}
 	cheaper := "No larger hidden size near by takes as little time."
 	if all := Cheaper(points, hidden); len(all) > 0 {
-		var names []string
-		for _, p := range all {
-			names = append(names, fmt.Sprint(p.Hidden))
-		}
+		names := slice.Map(all, func(p Point) string { return fmt.Sprint(p.Hidden) })
 		cheaper = "Larger and no slower: " + plain.And(names) + "."
 	}
 	return append(lines, next, cheaper)

@@ -3,6 +3,7 @@ package gemm
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -56,24 +57,20 @@ func products(rec *record.Record) []*product {
 		dtype  string
 		device int
 	}
-	var all []*product
-	at := map[key]*product{}
-	for i := range rec.Kernels {
-		k := &rec.Kernels[i]
-		id := key{k.Shape, k.Dtype, k.Device}
-		p := at[id]
-		if p == nil {
-			p = &product{shape: shapeOf(k), dtype: k.Dtype, device: rec.DeviceOf(k), any: k}
-			at[id] = p
-			all = append(all, p)
-		}
-		if k.Metrics.Effective == nil || k.LeftWrong() {
-			continue
-		}
-		switch k.Role {
-		case record.Torch:
+	order, of := slice.Group(rec.KernelRows(), func(k *record.Kernel) key { return key{k.Shape, k.Dtype, k.Device} })
+	return slice.Map(order, func(id key) *product { return productOf(rec, of[id]) })
+}
+
+// productOf is a product of its rows.
+func productOf(rec *record.Record, rows []*record.Kernel) *product {
+	one := rows[0]
+	p := &product{shape: shapeOf(one), dtype: one.Dtype, device: rec.DeviceOf(one), any: one}
+	for _, k := range rows {
+		switch {
+		case k.Metrics.Effective == nil || k.LeftWrong():
+		case k.Role == record.Torch:
 			p.torch = k
-		case record.Vendor:
+		case k.Role == record.Vendor:
 			p.plain = k
 		default:
 			if k.Config.Choice == 1 {
@@ -84,7 +81,7 @@ func products(rec *record.Record) []*product {
 			}
 		}
 	}
-	return all
+	return p
 }
 
 // gap is what the first choice has less than the best, as a share.
@@ -201,15 +198,8 @@ func asked(rec *record.Record, all []*product) []*product {
 
 func notes(rec *record.Record) []string {
 	var lines []string
-	seen := map[string]bool{}
-	add := func(text string) {
-		if !seen[text] {
-			seen[text] = true
-			lines = append(lines, plain.Line(text))
-		}
-	}
-	for i := range rec.Kernels {
-		k := &rec.Kernels[i]
+	add := func(text string) { lines = append(lines, plain.Line(text)) }
+	for _, k := range rec.KernelRows() {
 		if k.Status != record.OK {
 			add(fmt.Sprintf("%s %s: %s: %s", k.Dtype, k.Shape.Text(), k.Status, k.Reason))
 		}
@@ -219,7 +209,7 @@ func notes(rec *record.Record) []string {
 			}
 		}
 	}
-	return lines
+	return slice.Distinct(lines)
 }
 
 func teraflops(k *record.Kernel) string {
@@ -285,7 +275,7 @@ func figures(rec *record.Record) finding.List {
 			}
 		}
 		in, bytes := Elements(o.dtype)
-		if f := o.shape.Strides(in, bytes); f != "" && !slices.Contains(flagged, o.shape.Size()) {
+		if o.shape.Strides(in, bytes) != "" {
 			flagged = append(flagged, o.shape.Size())
 		}
 	}
@@ -293,7 +283,7 @@ func figures(rec *record.Record) finding.List {
 		say(CodeGap, fmt.Sprintf("The heuristics' first choice is at least 2 %% slower than the best of those timed in %d of %d products; at the most %s (%s %s, choice %d).",
 			n, len(wanted), unit.Percent(worst.gap()), worst.dtype, worst.shape.String(), worst.best.Config.Choice))
 	}
-	if len(flagged) > 0 {
+	if flagged = slice.Distinct(flagged); len(flagged) > 0 {
 		say(CodeStrides, fmt.Sprintf("Rows a power of two of bytes apart in %d of %d products, %s the first: pad the leading dimension or choose another size.", len(flagged), len(wanted), flagged[0]))
 	}
 	for _, line := range gpus(rec, all) {
@@ -318,14 +308,10 @@ func gpus(rec *record.Record, all []*product) []string {
 			top[p.device.Index] = p
 		}
 	}
-	var order []*product
-	for _, p := range top {
-		order = append(order, p)
-	}
-	if len(order) < 2 {
+	if len(top) < 2 {
 		return nil
 	}
-	slices.SortFunc(order, func(a, b *product) int {
+	order := slices.SortedFunc(maps.Values(top), func(a, b *product) int {
 		return cmp.Or(cmp.Compare(rate(a.best), rate(b.best)), cmp.Compare(a.device.Index, b.device.Index))
 	})
 	slow, fast := order[0], order[len(order)-1]
@@ -398,19 +384,12 @@ const bold = 0.1
 // lossMap is what is lost over M and N for the hidden sizes, M in steps of the tokens that a tile has.
 func lossMap(points []Point, units int) document.HeatMap {
 	h := document.HeatMap{ID: "tiles", Title: fmt.Sprintf("Share lost to tiles over %d units, M (row) by N (column)", units), Limit: bold, Landscape: true}
-	for _, p := range points {
-		h.Columns = append(h.Columns, fmt.Sprint(p.Hidden))
-	}
+	h.Columns = slice.Map(points, func(p Point) string { return fmt.Sprint(p.Hidden) })
 	t := table.Of(append([]string{"M \\ N"}, h.Columns...))
 	for m := int64(1024); m <= 32768; m *= 2 {
-		row := []string{fmt.Sprint(m)}
-		var shares []float64
-		for _, p := range points {
-			lost := Best(Shape{M: m, N: p.Hidden, K: 1, Batch: 1}, units).Lost
-			shares, row = append(shares, lost), append(row, unit.Percent(lost))
-		}
-		h.Rows, h.Shares = append(h.Rows, row[0]), append(h.Shares, shares)
-		t.Add(row...)
+		shares := slice.Map(points, func(p Point) float64 { return Best(Shape{M: m, N: p.Hidden, K: 1, Batch: 1}, units).Lost })
+		h.Rows, h.Shares = append(h.Rows, fmt.Sprint(m)), append(h.Shares, shares)
+		t.Add(append([]string{fmt.Sprint(m)}, slice.Map(shares, unit.Percent)...)...)
 	}
 	h.Table = &document.Sheet{Table: t, Label: "What tiles lose"}
 	return h

@@ -28,12 +28,7 @@ const (
 // an asynchronous error; and those that failed otherwise.
 func (j judged) hangs() finding.List {
 	var out finding.List
-	without := 0
-	for r := range j.Each() {
-		if r.Status == record.Failed || strings.HasPrefix(r.Reason, NotRun) {
-			without++
-		}
-	}
+	without := slice.Count(j.Results, func(r record.Result) bool { return r.Status == record.Failed || strings.HasPrefix(r.Reason, NotRun) })
 	lost := fmt.Sprintf("%s of %s lost", unit.Comma(without), unit.Count(len(j.Results), "case"))
 	for r := range j.Each() {
 		if r.Status != record.Failed {

@@ -46,12 +46,10 @@ func lastOf(part, counts []int) int {
 func (p parts) often(counts []int) (each, together parts) {
 	for {
 		set, without := p.unlikely(counts)
-		var found parts
-		for _, part := range set {
-			if count := lastOf(part, counts); beyondChance(count, without+count, len(p)-len(set)+1) {
-				found = append(found, part)
-			}
-		}
+		found := slice.Where(set, func(part []int) bool {
+			count := lastOf(part, counts)
+			return beyondChance(count, without+count, len(p)-len(set)+1)
+		})
 		if len(found) == 0 {
 			return each, set
 		}

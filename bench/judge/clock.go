@@ -27,8 +27,7 @@ const (
 func (j judgedKernels) lowClock() finding.List {
 	n, least, expected := 0, 1.0, true
 	worst, timed := (*record.Kernel)(nil), 0
-	for i := range j.Kernels {
-		k := &j.Kernels[i]
+	for _, k := range j.KernelRows() {
 		hz, _ := k.Timing.Clock()
 		highest := j.DeviceOf(k).Clock
 		if hz > 0 {
@@ -64,18 +63,15 @@ func (j judgedKernels) lowClock() finding.List {
 // throttled tells of rows during which a driver lowered the clock because of heat or of the
 // hardware; power alone is what most GPUs are limited by under load.
 func (j judgedKernels) throttled() finding.List {
-	n, first := 0, (*record.Kernel)(nil)
-	for i := range j.Kernels {
-		k := &j.Kernels[i]
-		if by := k.Timing.Most().LimitedBy; by != "" && by != record.ByPower {
-			if n++; first == nil {
-				first = k
-			}
-		}
-	}
-	if first == nil {
+	lowered := j.where(func(k *record.Kernel) bool {
+		by := k.Timing.Most().LimitedBy
+		return by != "" && by != record.ByPower
+	})
+	n := len(lowered)
+	if n == 0 {
 		return nil
 	}
+	first := lowered[0]
 	most := first.Timing.Most()
 	return j.clockFinding(first, fmt.Sprintf("Clock: lowered by its driver in %s. First, %s: by %s, at %.0f °C.",
 		unit.Count(int64(n), "case"), j.name(first), plain.Line(most.LimitedBy), most.Temperature))
@@ -85,8 +81,7 @@ func (j judgedKernels) throttled() finding.List {
 func (j judgedKernels) fellClock() finding.List {
 	n, most := 0, fellClockPart
 	var worst *record.Kernel
-	for i := range j.Kernels {
-		k := &j.Kernels[i]
+	for _, k := range j.KernelRows() {
 		if _, lost := k.Timing.Clock(); lost > fellClockPart {
 			if n++; lost > most {
 				worst, most = k, lost

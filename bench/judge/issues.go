@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"zbench/bench/record"
+	"zbench/bench/slice"
 )
 
 // IssueFacts are what known issues depend on. What is empty or 0 is not known, and no issue is
@@ -95,13 +96,7 @@ var known = []row{
 
 // IssuesOf are the known issues that apply, in the order of the table.
 func IssuesOf(f IssueFacts) []KnownIssue {
-	var out []KnownIssue
-	for _, r := range known {
-		if r.applies(f) {
-			out = append(out, r.KnownIssue)
-		}
-	}
-	return out
+	return slice.Map(slice.Where(known, func(r row) bool { return r.applies(f) }), func(r row) KnownIssue { return r.KnownIssue })
 }
 
 // IssueFactsOf are the facts of a record, which has no version of ROCm.

@@ -209,9 +209,7 @@ func (l LateUnit) text() string {
 
 // Texts are the sentences of a world: what is late, or the candidates.
 func (l Lateness) Texts() (out []string) {
-	for _, u := range l.Late {
-		out = append(out, u.text()+".")
-	}
+	out = slice.Map(l.Late, func(u LateUnit) string { return u.text() + "." })
 	if len(l.Candidates) > 0 {
 		out = append(out, l.unclear())
 	}
@@ -220,13 +218,9 @@ func (l Lateness) Texts() (out []string) {
 
 // unclear says what is late without telling which.
 func (l Lateness) unclear() string {
-	var names []string
-	share, wait := 0.0, 0.0
-	for _, u := range l.Candidates {
-		names = append(names, plain.Lower(u.Name()))
-		share += u.Share
-		wait = max(wait, u.Wait)
-	}
+	names := slice.Map(l.Candidates, func(u LateUnit) string { return plain.Lower(u.Name()) })
+	share := slice.Sum(l.Candidates, func(u LateUnit) float64 { return u.Share })
+	wait := slice.Most(l.Candidates, func(u LateUnit) float64 { return u.Wait })
 	which := "ranks"
 	if l.Candidates[0].whole() {
 		which = "nodes"

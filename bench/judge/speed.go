@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"zbench/bench/finding"
 	"zbench/bench/plain"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/unit"
 )
 
@@ -40,16 +42,12 @@ func (j judged) late() finding.List {
 			continue
 		}
 		line := finding.Finding{Code: CodeLate, Severity: finding.Fault, Hint: plain.Sentence(strings.TrimSuffix(l.Remedy(), "."))}
-		for _, u := range slices.Concat(l.Late, l.Candidates) {
-			line.Share = max(line.Share, u.WaitShare)
-		}
-		var texts, names []string
-		if share := 0.0; len(l.Late) > 0 {
+		line.Share = slice.Most(slices.Concat(l.Late, l.Candidates), func(u LateUnit) float64 { return u.WaitShare })
+		var texts []string
+		if len(l.Late) > 0 {
 			line.Subject = l.Late[0].subject()
-			for _, u := range l.Late {
-				share += u.Share
-				names = append(names, plain.Lower(u.Name()))
-			}
+			share := slice.Sum(l.Late, func(u LateUnit) float64 { return u.Share })
+			names := slice.Map(l.Late, func(u LateUnit) string { return plain.Lower(u.Name()) })
 			texts = append(texts, fmt.Sprintf("Late: %s. In %s of the launches %s came last; the others wait %s, up to %s of the time of a launch.",
 				unit.FirstFew(names, mostLate), unit.Part(min(share, 1)), map[bool]string{true: "it", false: "one of them"}[len(names) == 1 && !l.Late[0].whole()],
 				unit.Seconds(l.Late[0].Wait), unit.Part(line.Share)))
@@ -57,10 +55,8 @@ func (j judged) late() finding.List {
 		if len(l.Candidates) > 0 {
 			texts = append(texts, l.unclear())
 		}
-		for _, u := range l.Candidates {
-			if len(l.Late) == 0 {
-				line.Candidates = append(line.Candidates, *u.subject())
-			}
+		if len(l.Late) == 0 {
+			line.Candidates = slice.Map(l.Candidates, func(u LateUnit) finding.Subject { return *u.subject() })
 		}
 		line.Text = strings.Join(texts, " ")
 		out = append(out, line)
@@ -71,26 +67,13 @@ func (j judged) late() finding.List {
 // slowGroups names the slow ones of groups that run at once, by the case that shows
 // it most, one line for each way of grouping.
 func (j judged) slowGroups() finding.List {
-	var order []splitOf
-	worst := map[splitOf]*record.Result{}
-	for r := range j.Each() {
-		g := r.SlowestGroup
-		if !slowest(r) {
-			continue
-		}
-		s := splitOf{ranks: r.Ranks, stride: r.Stride, groups: r.Groups}
-		if have := worst[s]; have == nil {
-			order = append(order, s)
-		} else if g.Median/g.Typical <= have.SlowestGroup.Median/have.SlowestGroup.Typical {
-			continue
-		}
-		worst[s] = r
-	}
-	var out finding.List
-	for _, s := range order {
-		out = append(out, j.slowGroup(worst[s]))
-	}
-	return out
+	order, of := slice.Group(slice.Where(slices.Collect(j.Each()), slowest), func(r *record.Result) splitOf {
+		return splitOf{ranks: r.Ranks, stride: r.Stride, groups: r.Groups}
+	})
+	excess := func(r *record.Result) float64 { return r.SlowestGroup.Median / r.SlowestGroup.Typical }
+	return slice.Map(order, func(s splitOf) finding.Finding {
+		return j.slowGroup(slices.MaxFunc(of[s], func(a, b *record.Result) int { return cmp.Compare(excess(a), excess(b)) }))
+	})
 }
 
 // slowest reports whether one of a case's groups is slow beyond chance.
@@ -101,11 +84,10 @@ func slowest(r *record.Result) bool {
 
 func (j judged) slowGroup(r *record.Result) finding.Finding {
 	g := r.SlowestGroup
-	var names []string
-	for _, first := range g.Slow {
+	names := slice.Map(g.Slow, func(first int) string {
 		name, _ := j.group(r, first)
-		names = append(names, name)
-	}
+		return name
+	})
 	_, subject := j.group(r, g.Slow[0])
 	l := finding.Finding{Code: CodeSlowGroup, Subject: subject, Severity: finding.Fault, Share: 1 - g.Typical/g.Median}
 	l.Text = fmt.Sprintf("Slow: %s. %s at %s takes up to %s longer there than in the typical group: %s of its bandwidth lost.",
@@ -265,16 +247,8 @@ func (j judged) dips() finding.List {
 
 // noisy says that most cases vary, where no flaky link explains it.
 func (j judged) noisy() finding.List {
-	noisy, timed := 0, 0
-	for r := range j.Each() {
-		if r.Status != record.OK || r.Burst == nil {
-			continue
-		}
-		timed++
-		if r.Warned(warnNoisy) {
-			noisy++
-		}
-	}
+	rows := slice.Where(slices.Collect(j.Each()), func(r *record.Result) bool { return r.Status == record.OK && r.Burst != nil })
+	timed, noisy := len(rows), slice.Count(rows, func(r *record.Result) bool { return r.Warned(warnNoisy) })
 	if timed == 0 || float64(noisy) < noisyShare*float64(timed) || len(Unstable(j.Record)) > 0 {
 		return nil
 	}

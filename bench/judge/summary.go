@@ -35,12 +35,7 @@ func (j judgedKernels) dataWord() string {
 	if len(j.wrongData()) > 0 {
 		return "WRONG"
 	}
-	verified := 0
-	for i := range j.Kernels {
-		if j.Kernels[i].Verified.State == record.VerifiedOK {
-			verified++
-		}
-	}
+	verified := len(j.where(isVerified))
 	switch verified {
 	case 0:
 		return "not verified"

@@ -42,11 +42,7 @@ func Unstable(rec *record.Record) []Instability {
 	order, pooled := slice.Group(alone, func(r *record.Result) splitOf {
 		return splitOf{r.Ranks, r.Stride, max(r.Groups, 1), r.Nodes, r.GPUsPerProcess}
 	})
-	var out []Instability
-	for _, s := range order {
-		out = append(out, s.unstable(pooled[s])...)
-	}
-	return out
+	return slices.Concat(slice.Map(order, func(s splitOf) []Instability { return s.unstable(pooled[s]) })...)
 }
 
 // unstable pools the results of one split.

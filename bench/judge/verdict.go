@@ -5,9 +5,12 @@
 package judge
 
 import (
+	"slices"
+
 	"zbench/bench/finding"
 	"zbench/bench/plain"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/spec"
 )
 
@@ -51,20 +54,15 @@ func Record(rec *record.Record) finding.List {
 }
 
 func collectives(rec *record.Record) finding.List {
-	v := editedLines(rec)
 	j := judged{rec, expect(rec)}
-	for _, find := range []func(judged) finding.List{
-		judged.hangs, judged.wrongData, judged.interrupted, judged.late, judged.slowGroups,
-		judged.lostBusBW, judged.unstable, judged.stalls, judged.dips, judged.noisy,
-	} {
-		v = append(v, find(j)...)
-	}
+	v := slices.Concat(
+		editedLines(rec), j.hangs(), j.wrongData(), j.interrupted(), j.late(), j.slowGroups(),
+		j.lostBusBW(), j.unstable(), j.stalls(), j.dips(), j.noisy(),
+	)
 	if len(v.Faults()) == 0 {
 		v = append(v, j.noFault()...)
 	}
-	v = append(v, j.best()...)
-	v = append(v, j.scale()...)
-	return append(v, Simulated(rec)...)
+	return slices.Concat(v, j.best(), j.scale(), Simulated(rec))
 }
 
 // NotHardware says what simulated times are.
@@ -86,11 +84,9 @@ type judged struct {
 
 // editedLines say that the figures are not those that zbench wrote.
 func editedLines(rec *record.Record) finding.List {
-	var out finding.List
-	for _, w := range rec.Edits() {
-		out = append(out, finding.Finding{Code: CodeEdited, Text: "EDITED: " + w.Message + ".", Hint: plain.Capital(w.Hint) + ".", Severity: finding.Warning})
-	}
-	return out
+	return slice.Map(rec.Edits(), func(w record.Warning) finding.Finding {
+		return finding.Finding{Code: CodeEdited, Text: "EDITED: " + w.Message + ".", Hint: plain.Capital(w.Hint) + ".", Severity: finding.Warning}
+	})
 }
 
 // Rules is the version of the rules. It changes when the same record gets other findings.

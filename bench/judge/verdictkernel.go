@@ -9,6 +9,7 @@ import (
 	"zbench/bench/kernel"
 	"zbench/bench/plain"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/unit"
 )
 
@@ -28,14 +29,8 @@ const unsureShare = 0.5
 // kernels says what a record of hbm or of kernels comes to, in the order of [Record]: what is wrong first, then the best figure beside the peak and what others
 // published, then how far to believe it.
 func kernels(rec *record.Record) finding.List {
-	v := editedLines(rec)
 	j := judgedKernels{rec}
-	finds := []func(judgedKernels) finding.List{
-		judgedKernels.failed, judgedKernels.wrongData, judgedKernels.interrupted, judgedKernels.slowDevice,
-	}
-	for _, find := range finds {
-		v = append(v, find(j)...)
-	}
+	v := slices.Concat(editedLines(rec), j.failed(), j.wrongData(), j.interrupted(), j.slowDevice())
 	if len(v.Faults()) == 0 {
 		v = append(v, j.noFault()...)
 	}
@@ -44,29 +39,20 @@ func kernels(rec *record.Record) finding.List {
 	} else {
 		v = append(v, j.bandwidth()...)
 	}
-	v = append(v, j.fused()...)
-	v = append(v, j.lowClock()...)
-	v = append(v, j.throttled()...)
-	v = append(v, j.fellClock()...)
-	v = append(v, j.confidence()...)
-	v = append(v, j.label()...)
-	return v
+	return slices.Concat(v, j.fused(), j.lowClock(), j.throttled(), j.fellClock(), j.confidence(), j.label())
 }
 
 // judgedKernels is a record of hbm or of kernels.
 type judgedKernels struct{ *record.Record }
 
-// count is how many rows ended so, and the first of them.
-func (j judgedKernels) count(s record.Status) (n int, first *record.Kernel) {
-	for i := range j.Kernels {
-		if k := &j.Kernels[i]; k.Status == s {
-			n++
-			if first == nil {
-				first = k
-			}
-		}
-	}
-	return n, first
+// where are the rows for which a condition holds.
+func (j judgedKernels) where(holds func(*record.Kernel) bool) []*record.Kernel {
+	return slice.Where(j.KernelRows(), holds)
+}
+
+// ended are the rows that ended so.
+func (j judgedKernels) ended(s record.Status) []*record.Kernel {
+	return j.where(func(k *record.Kernel) bool { return k.Status == s })
 }
 
 // share is a number of rows as part of all.
@@ -82,10 +68,12 @@ func (j judgedKernels) name(k *record.Kernel) string {
 }
 
 func (j judgedKernels) failed() finding.List {
-	n, first := j.count(record.Failed)
+	failed := j.ended(record.Failed)
+	n := len(failed)
 	if n == 0 {
 		return nil
 	}
+	first := failed[0]
 	return finding.List{{
 		Code: CodeFailed, Severity: finding.Fault, Share: j.share(n),
 		Text: fmt.Sprintf("Failed: %d of %s. First, %s: %s", n, unit.Count(int64(len(j.Kernels)), "case"), j.name(first), plain.Sentence(plain.Line(first.Reason))),
@@ -94,17 +82,12 @@ func (j judgedKernels) failed() finding.List {
 
 // wrongData are the rows that left wrong elements, or more error than a check's bar.
 func (j judgedKernels) wrongData() finding.List {
-	n, first := 0, (*record.Kernel)(nil)
-	for i := range j.Kernels {
-		if k := &j.Kernels[i]; k.LeftWrong() {
-			if n++; first == nil {
-				first = k
-			}
-		}
-	}
+	wrong := j.where((*record.Kernel).LeftWrong)
+	n := len(wrong)
 	if n == 0 {
 		return nil
 	}
+	first := wrong[0]
 	text := fmt.Sprintf("Wrong data in %d of %s: what they took means nothing. First, %s", n, unit.Count(int64(len(j.Kernels)), "case"), j.name(first))
 	if first.Reason != "" {
 		text += ": " + plain.Line(first.Reason)
@@ -113,7 +96,7 @@ func (j judgedKernels) wrongData() finding.List {
 }
 
 func (j judgedKernels) interrupted() finding.List {
-	n, _ := j.count(record.Interrupted)
+	n := len(j.ended(record.Interrupted))
 	if n == 0 {
 		return nil
 	}
@@ -125,15 +108,8 @@ func (j judgedKernels) interrupted() finding.List {
 
 // noFault says what was checked.
 func (j judgedKernels) noFault() finding.List {
-	ok, verified := 0, 0
-	for i := range j.Kernels {
-		if k := &j.Kernels[i]; k.Status == record.OK {
-			ok++
-			if k.Verified.State == record.VerifiedOK {
-				verified++
-			}
-		}
-	}
+	rows := j.ended(record.OK)
+	ok, verified := len(rows), slice.Count(rows, isVerified)
 	if ok == 0 {
 		return noneEnded(0)
 	}
@@ -150,20 +126,16 @@ func (j judgedKernels) timed() (timed, missed int, precision float64) {
 	if j.OfKernels() {
 		precision = j.Spec.Kernels.Precision
 	}
-	for i := range j.Kernels {
-		k := &j.Kernels[i]
-		if k.Timing == nil || k.Timing.Seconds == nil {
-			continue
-		}
-		timed++
+	rows := j.where(func(k *record.Kernel) bool { return k.Timing != nil && k.Timing.Seconds != nil })
+	missed = slice.Count(rows, func(k *record.Kernel) bool {
 		s := k.Timing.Seconds
 		wide := s.Lo == nil || s.Hi == nil || (*s.Hi-*s.Lo)/2 > precision*s.Median
-		if wide || slices.ContainsFunc(k.Warnings, func(w record.Warning) bool { return w.Code == "drift" }) {
-			missed++
-		}
-	}
-	return timed, missed, precision
+		return wide || slices.ContainsFunc(k.Warnings, func(w record.Warning) bool { return w.Code == "drift" })
+	})
+	return len(rows), missed, precision
 }
+
+func isVerified(k *record.Kernel) bool { return k.Verified.State == record.VerifiedOK }
 
 // level is how far the times can be believed; empty where there are none.
 func (j judgedKernels) level() string {

@@ -10,6 +10,7 @@ import (
 	"zbench/bench/fleet/nodescreen"
 	"zbench/bench/kernel"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/spec"
 	"zbench/bench/stat"
 	"zbench/bench/unit"
@@ -22,8 +23,7 @@ const slowDeviceShare = 0.05
 // bestKernel is the row of the highest bandwidth, of the memory itself where any row
 // is of that; a size of a sweep, a point of a tuning and what others would do are none.
 func (j judgedKernels) bestKernel() (best *record.Kernel, ofMemory bool) {
-	for i := range j.Kernels {
-		k := &j.Kernels[i]
+	for _, k := range j.KernelRows() {
 		switch k.Role {
 		case record.SizeSweep, record.Tune, record.Unfused, record.Copy:
 			continue
@@ -103,8 +103,7 @@ func (j judgedKernels) slowDevice() finding.List {
 	var rates []float64
 	var slowest *record.Kernel
 	nodes := map[string][]float64{}
-	for i := range j.Kernels {
-		k := &j.Kernels[i]
+	for _, k := range j.KernelRows() {
 		if k.Case() != best.Case() || of(k) == nil {
 			continue
 		}
@@ -162,9 +161,8 @@ func slowLimit(rates []float64, nodes map[string][]float64) float64 {
 		if len(of) < 2 {
 			return limit
 		}
-		for _, r := range of {
-			within = append(within, r/stat.Quantile(of, 0.5))
-		}
+		middle := stat.Quantile(of, 0.5)
+		within = append(within, slice.Map(of, func(r float64) float64 { return r / middle })...)
 	}
 	_, _, inNode := nodescreen.Limit(within)
 	return min(limit, inNode)
@@ -174,8 +172,7 @@ func slowLimit(rates []float64, nodes map[string][]float64) float64 {
 func (j judgedKernels) fused() finding.List {
 	gain, copied := kernel.Extent{}, kernel.Extent{}
 	var worst *record.Kernel
-	for i := range j.Kernels {
-		k := &j.Kernels[i]
+	for _, k := range j.KernelRows() {
 		if k.Status != record.OK || k.LeftWrong() || k.Metrics.ToUnfused == nil {
 			continue
 		}

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"zbench/bench/kernel"
-	"zbench/bench/slice"
 	"zbench/bench/spec"
 	"zbench/bench/trainer"
 )
@@ -46,7 +45,7 @@ continues an interrupted run.`,
 })
 
 func settings() []kernel.Setting {
-	names := slice.Map(sets, func(c Coefficients) string { return c.Name })
+	names := setNames()
 	return []kernel.Setting{
 		kernel.One("preset", "name", "", "a model's matrices: "+strings.Join(trainer.PresetNames(), ", "), func(k *spec.Kernels, v string) error {
 			p, err := PresetByName(v)

@@ -14,8 +14,10 @@ package muon
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
+	"zbench/bench/slice"
 	"zbench/bench/spell"
 )
 
@@ -35,11 +37,7 @@ type Coefficients struct {
 }
 
 func repeat(n int, step [3]float64) [][3]float64 {
-	steps := make([][3]float64, n)
-	for i := range steps {
-		steps[i] = step
-	}
-	return steps
+	return slices.Repeat([][3]float64{step}, n)
 }
 
 // sets lists the coefficients, the default first.
@@ -79,15 +77,11 @@ func Sets() []Coefficients { return sets }
 
 // ByName finds coefficients; an unknown name is an error that lists the valid.
 func ByName(name string) (Coefficients, error) {
-	if i := spell.Index(sets, name, func(c Coefficients) (string, []string) { return c.Name, nil }); i >= 0 {
-		return sets[i], nil
-	}
-	unknown := &spell.Unknown{Kind: "coefficients", Given: name}
-	for _, s := range sets {
-		unknown.Valid = append(unknown.Valid, s.Name)
-	}
-	return Coefficients{}, unknown
+	return spell.Find("coefficients", sets, name, func(c Coefficients) (string, []string) { return c.Name, nil })
 }
+
+// setNames are the names of the coefficients.
+func setNames() []string { return slice.Map(sets, func(c Coefficients) string { return c.Name }) }
 
 // Shape is a batch of weight matrices of one shape.
 type Shape struct {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"zbench/bench/slice"
 	"zbench/bench/trainer"
 )
 
@@ -38,30 +39,22 @@ func shapes(params []trainer.Param) []Shape {
 		part       string
 		rows, cols int64
 	}
-	var order []key
-	names, count := map[key][]string{}, map[key]int{}
-	for _, p := range params {
-		if !trainer.Matrix(p) {
-			continue
-		}
+	split := func(p trainer.Param) (part, name string) {
 		role := p.Role()
-		part, name := "", role
-		if i := strings.LastIndex(role, "."); i >= 0 {
-			part, name = role[:i+1], role[i+1:]
-		}
-		k := key{part, p.Shape[0], p.Shape[1]}
-		if count[k] == 0 {
-			order = append(order, k)
-		}
-		if !slices.Contains(names[k], name) {
-			names[k] = append(names[k], name)
-		}
-		count[k]++
+		at := strings.LastIndex(role, ".") + 1
+		return role[:at], role[at:]
 	}
-	all := make([]Shape, len(order))
-	for i, k := range order {
-		all[i] = Shape{Name: k.part + strings.Join(names[k], ", "), Rows: int(k.rows), Cols: int(k.cols), Batch: count[k]}
-	}
+	order, of := slice.Group(slice.Where(params, trainer.Matrix), func(p trainer.Param) key {
+		part, _ := split(p)
+		return key{part, p.Shape[0], p.Shape[1]}
+	})
+	all := slice.Map(order, func(k key) Shape {
+		names := slice.Distinct(slice.Map(of[k], func(p trainer.Param) string {
+			_, name := split(p)
+			return name
+		}))
+		return Shape{Name: k.part + strings.Join(names, ", "), Rows: int(k.rows), Cols: int(k.cols), Batch: len(of[k])}
+	})
 	slices.SortStableFunc(all, func(a, b Shape) int { return cmp.Compare(b.elements(), a.elements()) })
 	return all
 }

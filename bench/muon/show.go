@@ -7,7 +7,9 @@ import (
 	"zbench/bench/document"
 	"zbench/bench/plain"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/spec"
+	"zbench/bench/table"
 	"zbench/bench/unit"
 )
 
@@ -19,10 +21,7 @@ func show(d *document.Document, rec *record.Record) {
 	if last := len(d.Sections) - 1; last >= 0 {
 		d.Sections[last].Blocks = append(d.Sections[last].Blocks, document.Listed("small", footer(rec))...)
 	}
-	var sheets []document.Block
-	for _, t := range results(rec) {
-		sheets = append(sheets, document.Sheet{Table: t})
-	}
+	sheets := slice.Map(results(rec), func(t table.Table) document.Block { return document.Sheet{Table: t} })
 	d.Add("results", "", sheets...).Show(document.Brief)
 	d.Add("setup", "Set-up", document.Facts(facts(rec)))
 }
@@ -47,18 +46,8 @@ func sections(rec *record.Record) []document.Section {
 
 // rowsByShape are the rows by shape, in the order of the record.
 func rowsByShape(rec *record.Record) [][]*record.Kernel {
-	var shapes [][]*record.Kernel
-	at := map[Shape]int{}
-	for i := range rec.Kernels {
-		k := &rec.Kernels[i]
-		s := ShapeOf(k)
-		if _, known := at[s]; !known {
-			at[s] = len(shapes)
-			shapes = append(shapes, nil)
-		}
-		shapes[at[s]] = append(shapes[at[s]], k)
-	}
-	return shapes
+	order, of := slice.Group(rec.KernelRows(), ShapeOf)
+	return slice.Map(order, func(s Shape) []*record.Kernel { return of[s] })
 }
 
 // banners are what must be known before any number is read.

@@ -3,6 +3,7 @@ package muon
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"zbench/bench/plain"
@@ -34,10 +35,7 @@ func device(rec *record.Record) string {
 // results are a table of the figures of all shapes, where there are any, and one
 // of the checks.
 func results(rec *record.Record) []table.Table {
-	var rows []*record.Kernel
-	for _, of := range rowsByShape(rec) {
-		rows = append(rows, of...)
-	}
+	rows := slices.Concat(rowsByShape(rec)...)
 	checks := checks(rows)
 	if rec.Emulated() {
 		checks.Title, checks.Notes = title(rec), footer(rec)

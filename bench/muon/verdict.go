@@ -26,8 +26,7 @@ func best(rec *record.Record) []document.Fact {
 // products is what a step takes and how its products compare.
 func products(rec *record.Record) finding.List {
 	best, vendor, full, iteration, hybrid := bestProduct(rec), kernel.Extent{}, kernel.Extent{}, kernel.Extent{}, kernel.Extent{}
-	for i := range rec.Kernels {
-		k := &rec.Kernels[i]
+	for _, k := range rec.KernelRows() {
 		if k.Status != record.OK || k.LeftWrong() {
 			continue
 		}
@@ -83,8 +82,7 @@ func executed(rec *record.Record, k *record.Kernel) string {
 // bestProduct is our own product of the highest effective rate; nil without a time.
 func bestProduct(rec *record.Record) *record.Kernel {
 	var best *record.Kernel
-	for i := range rec.Kernels {
-		k := &rec.Kernels[i]
+	for _, k := range rec.KernelRows() {
 		if k.Status == record.OK && !k.LeftWrong() && k.Metrics.Effective != nil && k.Role == record.Own && (best == nil || *k.Metrics.Effective > *best.Metrics.Effective) {
 			best = k
 		}

@@ -1,9 +1,5 @@
 package peers
 
-import (
-	"math"
-)
-
 // verdict is whether size/time agrees with a printed algbw.
 type verdict int
 
@@ -28,10 +24,7 @@ func (s *side) check(bytes int64, unit, scale float64) verdict {
 		return unsure
 	}
 	gb := float64(bytes) * scale / unit / 1e9
-	lo, hi := gb/s.time.hi()*(1-slack), math.Inf(1)
-	if s.time.lo() > 0 {
-		hi = gb / s.time.lo() * (1 + slack)
-	}
+	lo, hi := gb/s.time.hi()*(1-slack), gb/s.time.lo()*(1+slack) // infinite of a time that can be 0
 	switch {
 	case lo > s.alg.hi() || hi < s.alg.lo():
 		return contradicts
@@ -86,10 +79,7 @@ func (s *side) rounding(bytes int64, unit, scale float64) rounding {
 		return out
 	}
 	gb := float64(bytes) * scale / 1e9
-	lo, hi := gb/s.alg.hi(), math.Inf(1)
-	if s.alg.lo() > 0 {
-		hi = gb / s.alg.lo()
-	}
+	lo, hi := gb/s.alg.hi(), gb/s.alg.lo() // infinite of a bandwidth that can be 0
 	if out.lo > hi || out.hi < lo {
 		return out // they agree within the slack only
 	}

@@ -158,17 +158,16 @@ func (set *setting) passes() []*setting {
 	if t.cycles || most == 0 {
 		return []*setting{set}
 	}
-	parts, row := make([]*setting, most+1), 0
+	parts := make([]*setting, most+1)
 	for i := range parts {
 		part, rows := *set, *t
 		rows.rows = nil
 		part.test, part.whole = &rows, set
 		parts[i] = &part
 	}
-	for _, r := range t.rows {
-		into := parts[pass[row]].test
+	for i, r := range t.rows {
+		into := parts[pass[i]].test
 		into.rows = append(into.rows, r)
-		row++
 	}
 	return parts
 }

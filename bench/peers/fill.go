@@ -88,12 +88,9 @@ func (s *scan) fill(rec *record.Record, tables []*test, used []*setting) {
 
 // guessTool names the program of a log that does not: the two print alike.
 func guessTool(gpu string, libs []record.Library) string {
-	for _, l := range libs {
-		if l.Name != "nccl" {
-			return "rccl-tests"
-		}
-	}
 	switch {
+	case slices.ContainsFunc(libs, func(l record.Library) bool { return l.Name != "nccl" }):
+		return "rccl-tests"
 	case strings.Contains(gpu, "AMD") || strings.Contains(gpu, "Instinct") || strings.Contains(gpu, "gfx"):
 		return "rccl-tests"
 	case gpu != "" || len(libs) > 0:

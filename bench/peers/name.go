@@ -157,14 +157,13 @@ func (e evidence) candidates() []collective.Collective {
 func (s *scan) findName(t *test, o Hints, e evidence) (named, error) {
 	fits, line := e.candidates(), t.rows[0].line
 	not := ""
-	for _, n := range []named{{from: "log"}, {from: "option"}, {from: "file"}} {
-		name := map[string]string{"log": t.name, "option": o.Collective, "file": fileCollective(path.Base(o.File))}[n.from]
-		if name == "" {
+	for _, n := range []struct{ from, name string }{{"log", t.name}, {"option", o.Collective}, {"file", fileCollective(path.Base(o.File))}} {
+		if n.name == "" {
 			continue
 		}
-		c, err := collective.ByName(name)
+		c, err := collective.ByName(n.name)
 		if err != nil {
-			return named{}, unsupported{name}
+			return named{}, unsupported{n.name}
 		}
 		why := e.veto(c)
 		if why == "" && n.from == "log" && len(fits) > 0 && e.ranks > 0 && !e.ratio.empty() && !e.ratio.has(c.BusFactor(e.ranks)) {

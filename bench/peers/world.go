@@ -1,11 +1,13 @@
 package peers
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
 	"zbench/bench/pattern"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 )
 
 // deviceRE is a line of the device list. Group came in 2022, Pid in 2018; the
@@ -29,6 +31,8 @@ func (d device) location() string { return d.host + " " + d.ordinal + " " + d.bu
 
 func (d device) process() string { return d.host + " " + d.pid }
 
+func (d device) onHost() string { return d.host }
+
 // parseDevice reads a line of the device list.
 func parseDevice(text string) (device, bool) {
 	if m := deviceRE.FindStringSubmatch(text); m != nil {
@@ -47,10 +51,9 @@ func parseDevice(text string) (device, bool) {
 type world struct {
 	devices []device
 	byRank  map[[2]int]device
-	procs   map[string]bool
 }
 
-func newWorld() *world { return &world{byRank: map[[2]int]device{}, procs: map[string]bool{}} }
+func newWorld() *world { return &world{byRank: map[[2]int]device{}} }
 
 // add puts a device into the list. It refuses a rank that another process
 // holds already: the line is of another world.
@@ -60,7 +63,6 @@ func (w *world) add(d device) bool {
 		return old == d
 	}
 	w.byRank[key] = d
-	w.procs[d.process()] = true
 	w.devices = append(w.devices, d)
 	return true
 }
@@ -80,33 +82,25 @@ type shape struct {
 // shape counts a device list.
 func (w *world) shape() shape {
 	var s shape
-	hosts, groups, gpus, seats := map[string]int{}, map[int]int{}, map[string]int{}, map[string]bool{}
-	commHosts := map[string]bool{}
-	top, alike := 0, true
-	for _, d := range w.devices {
-		if hosts[d.host]++; hosts[d.host] == 1 && d.host != "" {
-			s.Hosts = append(s.Hosts, d.host)
-		}
-		groups[d.group]++
-		if d.group == w.devices[0].group {
-			commHosts[d.host] = true
-		}
-		if d.gpu != "" {
-			gpus[d.gpu]++
-			s.mixedGPUs = s.mixedGPUs || len(gpus) > 1
-			s.GPU = d.gpu
-		}
-		seat := d.location()
-		s.sameDevice = s.sameDevice || seats[seat]
-		seats[seat] = true
-		alike = alike && d.ordinal == w.devices[0].ordinal && d.bus == w.devices[0].bus
-		top = max(top, d.rank)
+	first := w.devices[0]
+	hosts, _ := slice.Group(w.devices, device.onHost)
+	groups, of := slice.Group(w.devices, func(d device) int { return d.group })
+	comm := of[first.group]
+	commHosts, _ := slice.Group(comm, device.onHost)
+	seats, _ := slice.Group(w.devices, device.location)
+	gpus, _ := slice.Group(w.devices, func(d device) string { return d.gpu })
+	gpus = slice.Where(gpus, given)
+	top := slice.Most(w.devices, func(d device) int { return d.rank })
+	apart := slices.ContainsFunc(w.devices, func(d device) bool { return d.ordinal != first.ordinal || d.bus != first.bus })
+	s.Hosts, s.mixedGPUs = slice.Where(hosts, given), len(gpus) > 1
+	if len(gpus) == 1 {
+		s.GPU = gpus[0]
 	}
 	// Where each process sees one GPU and all have the same address, only the
 	// names of hosts tell devices apart.
-	s.sameDevice = s.sameDevice && (!alike || len(hosts) == 1)
+	s.sameDevice = len(seats) < len(w.devices) && (apart || len(hosts) == 1)
 	s.groups, s.Ranks, s.Nodes = len(groups), len(w.devices), len(hosts)
-	s.comm, s.commNodes = groups[w.devices[0].group], len(commHosts)
+	s.comm, s.commNodes = len(comm), len(commHosts)
 	if s.groups == 1 && top+1 != s.Ranks {
 		s.gaps, s.Ranks, s.comm, s.Nodes, s.commNodes = true, top+1, top+1, 0, 0
 	}
@@ -114,14 +108,14 @@ func (w *world) shape() shape {
 		s.Nodes, s.commNodes = 0, 0
 	}
 	s.GPUsPerNode = evenShare(s.Ranks, s.Nodes)
-	if w.devices[0].pid != "" && !s.gaps {
-		s.GPUsPerProcess = evenShare(len(w.devices), len(w.procs))
-	}
-	if s.mixedGPUs {
-		s.GPU = ""
+	if first.pid != "" && !s.gaps {
+		processes, _ := slice.Group(w.devices, device.process)
+		s.GPUsPerProcess = evenShare(len(w.devices), len(processes))
 	}
 	return s
 }
+
+func given(text string) bool { return text != "" }
 
 // evenShare is total/parts where that is whole, else 0 for not known.
 func evenShare(total, parts int) int {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"zbench/bench/record"
+	"zbench/bench/slice"
 )
 
 // Group is the leader's Process for several processes: each call sends one order to all
@@ -62,11 +63,6 @@ func Lead(ctx context.Context, own Process, others Followers, world []Member) (*
 	}
 	g.active = g.first[len(world)]
 	return g, ctx
-}
-
-// share is the first rank of a member, and how many of its ranks are active.
-func (g *Group) share(member int) (first, active int) {
-	return g.activeOf(g.first[member], g.world[member].Ranks)
 }
 
 // activeOf is the first of some consecutive ranks, and how many of them are active.
@@ -134,11 +130,7 @@ func (g *Group) Open() ([]json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	var facts []json.RawMessage
-	for _, r := range reports[1:] {
-		facts = append(facts, r.Facts)
-	}
-	return facts, nil
+	return slice.Map(reports[1:], func(r Report) json.RawMessage { return r.Facts }), nil
 }
 
 // Budget is the least memory over all processes, and the largest cache.
@@ -258,7 +250,7 @@ func (g *Group) timed(o Order, rows int) ([]float64, error) {
 // its active ranks.
 func (g *Group) rows(o Order, reports []Report, rows int) ([]float64, error) {
 	for i, r := range reports {
-		if _, ranks := g.share(i); len(r.Seconds) != rows*ranks {
+		if _, ranks := g.activeOf(g.first[i], g.world[i].Ranks); len(r.Seconds) != rows*ranks {
 			reports[i].Failure = Unreadable(fmt.Errorf("reports %d times for %s: %d times of %d ranks were ordered", len(r.Seconds), o.Do, rows, ranks)).Failure
 		}
 	}

@@ -30,11 +30,6 @@ type (
 	}
 )
 
-type versioned interface{ protocol() int }
-
-func (m *orderMessage) protocol() int  { return m.Protocol }
-func (m *reportMessage) protocol() int { return m.Protocol }
-
 // MarshalJSON adds the number of the protocol.
 func (o Order) MarshalJSON() ([]byte, error) {
 	return json.Marshal(orderMessage{Protocol, orderFields(o)})
@@ -44,7 +39,7 @@ func (o Order) MarshalJSON() ([]byte, error) {
 // order must not be executed in part.
 func (o *Order) UnmarshalJSON(text []byte) error {
 	var in orderMessage
-	if err := decode("an order", text, &in); err != nil {
+	if err := decode("an order", text, &in, &in.Protocol); err != nil {
 		return err
 	}
 	*o = Order(in.orderFields)
@@ -63,7 +58,7 @@ func (r *Report) UnmarshalJSON(text []byte) error {
 	if len(text) > MaxReport {
 		return fmt.Errorf("a report has %d bytes; the limit is %d", len(text), MaxReport)
 	}
-	if err := decode("a report", text, &in); err != nil {
+	if err := decode("a report", text, &in, &in.Protocol); err != nil {
 		return err
 	}
 	if err := in.check(); err != nil {
@@ -88,9 +83,9 @@ func (r reportFields) check() error {
 
 // decode reads a message of this protocol. The leader reads thousands a second: why a message is refused
 // is found out after the attempt.
-func decode(what string, text []byte, into versioned) error {
+func decode(what string, text []byte, into any, protocol *int) error {
 	err := jsonfile.One(text, into)
-	if err == nil && into.protocol() == Protocol {
+	if err == nil && *protocol == Protocol {
 		return nil
 	}
 	var head struct {

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/stat"
 )
 
@@ -287,12 +288,7 @@ func (t *passRun) keep(b *record.IsolatedSamples, ranks []float64) float64 {
 
 // byTurns is a rank with this interval; if there are several, another one at each call.
 func (t *passRun) byTurns(ranks []float64, interval float64) int {
-	having := 0
-	for _, s := range ranks {
-		if s == interval {
-			having++
-		}
-	}
+	having := slice.Count(ranks, func(s float64) bool { return s == interval })
 	turn := t.ties % having
 	if having > 1 {
 		t.ties++

@@ -27,7 +27,7 @@ func (a Again) Sweep(collectives []string, flags ...[]string) string {
 		}
 		return "run " + plain.And(programs) + with + " on the same ranks, and give those logs too"
 	}
-	return "sweep " + it(len(collectives)) + " on the same ranks, " + a.command(collectives, flags) + ", and give that folder too"
+	return "sweep " + word(len(collectives) == 1, "it", "them") + " on the same ranks, " + a.command(collectives, flags) + ", and give that folder too"
 }
 
 // Wider says how collectives are measured at enough sizes. The flags of a record with too few
@@ -56,11 +56,4 @@ func (a Again) command(collectives []string, flags [][]string) string {
 		}
 	}
 	return plain.Typed(append(words, slices.Concat(flags...)...)...)
-}
-
-func it(n int) string {
-	if n == 1 {
-		return "it"
-	}
-	return "them"
 }

@@ -2,9 +2,9 @@ package recommend
 
 import (
 	"fmt"
-	"math"
 	"strconv"
 
+	"zbench/bench/plain"
 	"zbench/bench/trainer"
 	"zbench/bench/unit"
 )
@@ -16,7 +16,7 @@ func Count(n int64) string {
 		name string
 	}{{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}} {
 		if v := float64(n) / u.size; v >= 0.9995 {
-			return fmt.Sprintf("%s %s", strconv.FormatFloat(v, 'g', max(3, digits(v)), 64), u.name)
+			return fmt.Sprintf("%s %s", strconv.FormatFloat(v, 'g', max(3, len(strconv.Itoa(int(v)))), 64), u.name)
 		}
 	}
 	return strconv.FormatInt(n, 10)
@@ -39,11 +39,7 @@ func Amount(of string, setting int64, run trainer.Run, block int64) string {
 		}
 		return unit.Bytes(bytes)
 	case trainer.Blocks:
-		n := (setting + block/2) / max(1, block)
-		if n == 1 {
-			return "1 block"
-		}
-		return fmt.Sprintf("%d blocks", n)
+		return plain.Count(int((setting+block/2)/max(1, block)), "block")
 	}
 	return Count(setting)
 }
@@ -59,22 +55,8 @@ func (e *engine) amount(setting int64) string {
 	return Amount(e.t.Unit, setting, e.run, 0)
 }
 
-// digits is the number of digits of v before the decimal point.
-func digits(v float64) int {
-	n := 1
-	for ; v >= 10; v /= 10 {
-		n++
-	}
-	return n
-}
-
 // percent prints a share: 0.4 %, 12 %, 147 %.
-func percent(share float64) string {
-	if p := 100 * share; p < 9.95 {
-		return strconv.FormatFloat(math.Round(10*max(0, p))/10, 'f', -1, 64) + " %"
-	}
-	return fmt.Sprintf("%.0f %%", 100*share)
-}
+func percent(share float64) string { return unit.Share(max(0, share)) }
 
 // calls prints "one message" or "21 messages".
 func calls(n int) string {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"zbench/bench/plain"
+	"zbench/bench/slice"
 	"zbench/bench/trainer"
 )
 
@@ -227,9 +228,7 @@ func (c *candidate) describe(e *engine, plan trainer.Plan) {
 		c.LargestBytes, c.MedianBytes = sizes[n-1], sizes[n/2]
 	}
 	c.Buckets = len(plan.Buckets)
-	for _, b := range plan.Buckets {
-		c.PaddingElements += b.Padding
-	}
+	c.PaddingElements = slice.Sum(plan.Buckets, func(b trainer.Bucket) int64 { return b.Padding })
 	for _, p := range c.passes {
 		c.Extrapolated = c.Extrapolated || slices.ContainsFunc(p.place, Place.Beyond)
 	}

@@ -174,41 +174,32 @@ func (e *engine) coverage(i, best int) (above, all float64, sizes []int64) {
 // warnings are those about the curves and about omitted calls.
 func (e *engine) warnings(a *Answer) []record.Warning {
 	w := []record.Warning{}
+	warn := func(code, hint, format string, args ...any) {
+		w = append(w, record.Warning{Code: code, Message: fmt.Sprintf(format, args...), Hint: hint})
+	}
 	for i, c := range e.curves {
+		n := e.needs[i]
 		for _, d := range c.Warnings {
-			d.Message = e.needs[i].String() + ": " + d.Message
-			w = append(w, d)
+			warn(d.Code, d.Hint, "%s: %s", n, d.Message)
 		}
 		if c.InPlace != e.t.InPlace {
-			w = append(w, record.Warning{
-				Code: "placement", Message: fmt.Sprintf("%s: the curve is %s, and %s reduces %s", e.needs[i], placed(c.InPlace), e.t.Title, placed(e.t.InPlace)),
-				Hint: e.q.Again.Place(e.needs[i].collective, word(e.t.InPlace, "in", "out")),
-			})
+			warn("placement", e.q.Again.Place(n.collective, word(e.t.InPlace, "in", "out")),
+				"%s: the curve is %s, and %s reduces %s", n, placed(c.InPlace), e.t.Title, placed(e.t.InPlace))
 		}
-		if want := e.dtype(e.needs[i]); c.Dtype != "" && c.Dtype != want && e.needs[i].collective != "all_gather" {
-			w = append(w, record.Warning{
-				Code: "dtype", Message: fmt.Sprintf("%s: the curve is of %s, and gradients are reduced in %s: messages of as many bytes are taken to cost the same", e.needs[i], c.Dtype, want),
-				Hint: e.q.Again.Sweep([]string{e.needs[i].collective}, []string{"-d", want}),
-			})
+		if want := e.dtype(n); c.Dtype != "" && c.Dtype != want && n.collective != "all_gather" {
+			warn("dtype", e.q.Again.Sweep([]string{n.collective}, []string{"-d", want}),
+				"%s: the curve is of %s, and gradients are reduced in %s: messages of as many bytes are taken to cost the same", n, c.Dtype, want)
 		}
 		for _, h := range a.Curves[i].Holes {
-			w = append(w, record.Warning{
-				Code: "hole", Message: fmt.Sprintf("%s: %s", e.needs[i], h),
-				Hint: "it is in the answer as measured; the library's tuner may know another algorithm for these sizes",
-			})
+			warn("hole", "it is in the answer as measured; the library's tuner may know another algorithm for these sizes", "%s: %s", n, h)
 		}
 		if u := a.Curves[i]; u.WantMaxBytes > 0 {
-			w = append(w, record.Warning{
-				Code: "sweep_too_short", Message: fmt.Sprintf("%s: the sweep ends at %s, and messages go up to %s", e.needs[i], unit.Bytes(u.MaxBytes), unit.Bytes(u.WantMaxBytes)),
-				Hint: "raise -e, as far as memory allows",
-			})
+			warn("sweep_too_short", "raise -e, as far as memory allows",
+				"%s: the sweep ends at %s, and messages go up to %s", n, unit.Bytes(u.MaxBytes), unit.Bytes(u.WantMaxBytes))
 		}
 	}
 	for _, n := range e.lacks {
-		w = append(w, record.Warning{
-			Code: "left_out", Message: fmt.Sprintf("the step also ends with %s, for which there is no curve; no bucket size changes it", n),
-			Hint: "sweep it to have the step's real length",
-		})
+		warn("left_out", "sweep it to have the step's real length", "the step also ends with %s, for which there is no curve; no bucket size changes it", n)
 	}
 	return append(w, e.layerWise(a.Best)...)
 }

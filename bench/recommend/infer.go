@@ -35,9 +35,7 @@ type belief struct {
 type beliefs [unknowns]belief
 
 // job is a guess in the quantities' own units.
-type job struct {
-	compute, contention, network, rest, bucket float64
-}
+type job [unknowns]float64
 
 // Units of the beliefs. Computation is as far off as in the scenarios of [Grid]; messages take
 // as much longer.
@@ -89,10 +87,10 @@ func others(e *engine) []other {
 			return "computation waits for every message: overlap is off, or something waits for the communication stream"
 		}},
 		{"slow_network", slow, func(j job) string {
-			return fmt.Sprintf("messages take %.2g times as long as in the sweep: another job is on the network, or the sweep was of other ranks or settings", j.network)
+			return fmt.Sprintf("messages take %.2g times as long as in the sweep: another job is on the network, or the sweep was of other ranks or settings", j[ofNetwork])
 		}},
 		{"per_bucket", each, func(j job) string {
-			return fmt.Sprintf("every bucket takes %s more than its message: copies, hooks or launches on the host, which a sweep does not have", unit.Seconds(j.bucket))
+			return fmt.Sprintf("every bucket takes %s more than its message: copies, hooks or launches on the host, which a sweep does not have", unit.Seconds(j[ofBucket]))
 		}},
 	}
 }
@@ -111,33 +109,36 @@ type explained struct {
 
 // meaning is a guess in base units.
 func (z guess) meaning(x *explained) job {
-	at := func(i int) float64 { return z[i] * x.beliefs[i].scale }
-	j := job{compute: math.Exp(at(ofCompute)), contention: at(ofContention), network: 1 + at(ofNetwork), bucket: at(ofBucket)}
-	if z[ofNetwork] < 0 {
-		j.network = 1 + z[ofNetwork]*fasterUnit
+	var j job
+	for i, b := range x.beliefs {
+		j[i] = z[i] * b.scale
 	}
-	j.rest = at(ofRest) * j.compute * float64(x.e.run.Microbatches()) * (x.e.backward + x.e.forward)
+	if z[ofNetwork] < 0 {
+		j[ofNetwork] = z[ofNetwork] * fasterUnit
+	}
+	j[ofCompute], j[ofNetwork] = math.Exp(j[ofCompute]), 1+j[ofNetwork]
+	j[ofRest] = j[ofRest] * j[ofCompute] * float64(x.e.run.Microbatches()) * (x.e.backward + x.e.forward)
 	return j
 }
 
 // step is the step of a priced candidate in a job, in seconds.
 func (x *explained) step(c *candidate, j job) float64 {
 	m := float64(x.e.run.Microbatches())
-	total := j.rest
+	total := j[ofRest]
 	for i, compute := range [...]float64{backward: x.e.backward, forward: x.e.forward, after: 0} {
 		p, often := &c.passes[i], 1.0
 		if c.each[i] {
 			often = m
 		}
 		cost := p.cost
-		if j.bucket > 0 {
+		if j[ofBucket] > 0 {
 			cost = slices.Clone(cost)
 			for k := range cost {
-				cost[k] += j.bucket / j.network
+				cost[k] += j[ofBucket] / j[ofNetwork]
 			}
 		}
-		compute *= j.compute
-		end := p.End(Times{Compute: compute, Slow: j.network, Contention: j.contention}, cost)
+		compute *= j[ofCompute]
+		end := p.End(Times{Compute: compute, Slow: j[ofNetwork], Contention: j[ofContention]}, cost)
 		total += (m-often)*compute + often*end
 	}
 	return total
@@ -250,7 +251,7 @@ func (x *explained) scenarios() []Scenario {
 	best := x.best.meaning(x)
 	of := func(z guess) Scenario {
 		j := z.meaning(x)
-		return Scenario{Network: j.network, Compute: j.compute / best.compute, Contention: j.contention, Rest: j.rest}
+		return Scenario{Network: j[ofNetwork], Compute: j[ofCompute] / best[ofCompute], Contention: j[ofContention], Rest: j[ofRest]}
 	}
 	all := []Scenario{of(x.best)}
 	for i := range scenariosKept {
@@ -266,25 +267,23 @@ func (x *explained) fill(f *Fit) {
 		o, c := &f.Settings[i], x.seen[i].candidate
 		o.Fitted = x.step(c, j)
 		if x.e.known {
-			before := x.step(c, job{compute: 1, network: 1})
+			before := x.step(c, job{ofCompute: 1, ofNetwork: 1})
 			o.Predicted = &before
 		}
 	}
 	slices.SortStableFunc(f.Settings, func(a, b Observed) int { return cmp.Compare(a.Elements, b.Elements) })
-	f.Compute = x.estimate(ofCompute, func(j job) float64 { return j.compute })
-	f.Contention = x.estimate(ofContention, func(j job) float64 { return j.contention })
-	f.Network = x.estimate(ofNetwork, func(j job) float64 { return j.network })
-	f.Rest = x.estimate(ofRest, func(j job) float64 { return j.rest })
+	f.Compute, f.Contention = x.estimate(ofCompute), x.estimate(ofContention)
+	f.Network, f.Rest = x.estimate(ofNetwork), x.estimate(ofRest)
 }
 
 // halved is the share of a belief's width below which a quantity is inferred.
 const halved = 0.5
 
 // estimate is what the draws say of a quantity. Beside computation one is inferred only from several settings.
-func (x *explained) estimate(i int, of func(j job) float64) Estimate {
+func (x *explained) estimate(i int) Estimate {
 	var values, units []float64
 	for _, z := range x.draws {
-		values, units = append(values, of(z.meaning(x))), append(units, z[i])
+		values, units = append(values, z.meaning(x)[i]), append(units, z[i])
 	}
 	slices.Sort(values)
 	width := stat.Quantile(units, 0.975) - stat.Quantile(units, 0.025)
@@ -295,7 +294,7 @@ func (x *explained) estimate(i int, of func(j job) float64) Estimate {
 	case b.lo == 0:
 		before = width95 / 2
 	}
-	best := of(x.best.meaning(x))
+	best := x.best.meaning(x)[i]
 	return Estimate{
 		Value: best, Lo: min(best, stat.QuantileSorted(values, 0.025)), Hi: max(best, stat.QuantileSorted(values, 0.975)),
 		Inferred: width < halved*before && (i == ofCompute || len(x.seen) > 1),

@@ -290,13 +290,8 @@ func kneeRefusal(ranks int, curve []sample) string {
 
 // plateauOf is the index of the largest bus bandwidth, the first of equals.
 func plateauOf(curve []sample) int {
-	best := 0
-	for i := range curve {
-		if curve[i].b > curve[best].b {
-			best = i
-		}
-	}
-	return best
+	rates := slice.Map(curve, func(x sample) float64 { return x.b })
+	return slices.Index(rates, slices.Max(rates))
 }
 
 // lastOctave is the growth of the bandwidth from half the largest size to
@@ -465,60 +460,30 @@ func (a Knees) mark(extrapolated bool) string {
 // warnings are the warnings about a curve that has points.
 func (c *KneeCurve) warnings(curve []sample) []record.Warning {
 	var w []record.Warning
-	if !c.Saturated {
-		w = append(w, c.unsaturated(curve[len(curve)-1].s))
+	warn := func(code, hint, format string, args ...any) {
+		w = append(w, record.Warning{Code: code, Message: c.label() + ": " + fmt.Sprintf(format, args...), Hint: hint})
+	}
+	if !c.Saturated { // of two decades, which have a last octave
+		warn("not_saturated", fmt.Sprintf("raise -e above %s, as far as memory allows", unit.Bytes(int64(curve[len(curve)-1].s))),
+			"the bus bandwidth still grows by %.0f %% over the last octave, so the plateau and every size read from it may be too small", 100**c.LastOctaveGrowth)
 	}
 	if len(c.Holes) > 0 {
-		text := slice.Map(c.Holes, Hole.String)
-		w = append(w, record.Warning{
-			Code: "hole", Message: c.label() + ": " + strings.Join(text, "; "),
-			Hint: "keep buckets out of these sizes, or ask the library's tuner for another algorithm there",
-		})
+		warn("hole", "keep buckets out of these sizes, or ask the library's tuner for another algorithm there",
+			"%s", strings.Join(slice.Map(c.Holes, Hole.String), "; "))
 	}
-	for _, p := range c.Points {
-		if p.UpToBytes != nil {
-			w = append(w, record.Warning{
-				Code: "falls_behind_plateau",
-				Message: fmt.Sprintf("%s: beyond %s the bus bandwidth falls below %.0f %% of the plateau at %s",
-					c.label(), unit.Bytes(*p.UpToBytes), 100*p.Fraction, unit.Bytes(c.PlateauBytes)),
-				Hint: "the sizes hold between the two only; repeat the sweep to see whether the plateau is an outlier",
-			})
-			break
-		}
+	if i := slices.IndexFunc(c.Points, func(p KneePoint) bool { return p.UpToBytes != nil }); i >= 0 {
+		warn("falls_behind_plateau", "the sizes hold between the two only; repeat the sweep to see whether the plateau is an outlier",
+			"beyond %s the bus bandwidth falls below %.0f %% of the plateau at %s", unit.Bytes(*c.Points[i].UpToBytes), 100*c.Points[i].Fraction, unit.Bytes(c.PlateauBytes))
 	}
-	return append(w, c.kneeWarnings()...)
-}
-
-// kneeWarnings are the warnings about single points.
-func (c *KneeCurve) kneeWarnings() []record.Warning {
-	var w []record.Warning
 	for _, p := range c.Points {
 		switch {
 		case p.AtSmallestSize:
-			w = append(w, record.Warning{
-				Code: "knee_below_sweep",
-				Message: fmt.Sprintf("%s: %s, the smallest size swept, already reaches %.0f %% of the plateau",
-					c.label(), unit.Bytes(p.Bytes), 100*p.Fraction),
-				Hint: "lower -b to see where the curve starts",
-			})
+			warn("knee_below_sweep", "lower -b to see where the curve starts",
+				"%s, the smallest size swept, already reaches %.0f %% of the plateau", unit.Bytes(p.Bytes), 100*p.Fraction)
 		case p.FirstBytes < p.Bytes:
-			w = append(w, record.Warning{
-				Code: "crosses_again",
-				Message: fmt.Sprintf("%s: %.0f %% of the plateau is first reached at %s, but lost again below %s",
-					c.label(), 100*p.Fraction, unit.Bytes(p.FirstBytes), unit.Bytes(p.Bytes)),
-				Hint: "the larger size is the safe one: real buckets overshoot the size that is asked for",
-			})
+			warn("crosses_again", "the larger size is the safe one: real buckets overshoot the size that is asked for",
+				"%.0f %% of the plateau is first reached at %s, but lost again below %s", 100*p.Fraction, unit.Bytes(p.FirstBytes), unit.Bytes(p.Bytes))
 		}
 	}
 	return w
-}
-
-// unsaturated is for curves of two decades, which have a last octave.
-func (c *KneeCurve) unsaturated(largest float64) record.Warning {
-	return record.Warning{
-		Code: "not_saturated",
-		Message: fmt.Sprintf("%s: the bus bandwidth still grows by %.0f %% over the last octave, so the plateau and every size read from it may be too small",
-			c.label(), 100**c.LastOctaveGrowth),
-		Hint: fmt.Sprintf("raise -e above %s, as far as memory allows", unit.Bytes(int64(largest))),
-	}
 }

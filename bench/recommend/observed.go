@@ -185,7 +185,7 @@ func (e *engine) observe(a *Answer) (*engine, *Refusal) {
 	}
 	q := e.q
 	j := x.best.meaning(x)
-	q.Backward, q.Forward, q.ComputeGuessed = own.backward*j.compute, own.forward*j.compute, false
+	q.Backward, q.Forward, q.ComputeGuessed = own.backward*j[ofCompute], own.forward*j[ofCompute], false
 	q.Scenarios = x.scenarios()
 	other, refusal := e.asked(q, e.run, false)
 	if refusal == nil {

@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"slices"
 
+	"zbench/bench/slice"
 	"zbench/bench/trainer"
 )
 
@@ -47,13 +48,8 @@ func (e event) index() int32 {
 // events of an earlier message come first, its launch before its wait: a trainer that waits
 // for one message and then launches the next waits first.
 func NewPass(messages []trainer.Message, done []float64, d Direction) Pass {
-	n := len(messages)
-	for _, m := range messages {
-		if m.Wait != trainer.Never {
-			n++
-		}
-	}
-	all := make([]event, 0, n)
+	waits := slice.Count(messages, func(m trainer.Message) bool { return m.Wait != trainer.Never })
+	all := make([]event, 0, len(messages)+waits)
 	for i, m := range messages {
 		all = append(all, event{int32(m.Launch), int32(i)})
 		if m.Wait != trainer.Never {
@@ -76,10 +72,7 @@ func NewPass(messages []trainer.Message, done []float64, d Direction) Pass {
 // Shares is the done of [NewPass]: how much of the computation lies behind at each
 // boundary. Work of 0 everywhere counts as spread evenly.
 func Shares(work []float64, d Direction) []float64 {
-	total := 0.0
-	for _, w := range work {
-		total += w
-	}
+	total := slice.Sum(work, func(w float64) float64 { return w })
 	weight := func(i int) float64 {
 		if total == 0 {
 			return 1 / float64(len(work))

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"zbench/bench/slice"
 	"zbench/bench/trainer"
 )
 
@@ -29,12 +30,9 @@ func (n need) neighbours(r trainer.Run) bool {
 // allowed, a curve of the nearest other number of ranks is rescaled.
 func (e *engine) pick(n need) (c Curve, from int, refusal *Refusal) {
 	q, dtype := e.q, e.dtype(n)
-	var fit []Curve
-	for _, c := range q.Curves {
-		if c.Collective == n.collective && len(c.Points) > 0 && (c.Ranks == n.ranks || q.Rescale && c.Ranks > 1) {
-			fit = append(fit, c)
-		}
-	}
+	fit := slice.Where(q.Curves, func(c Curve) bool {
+		return c.Collective == n.collective && len(c.Points) > 0 && (c.Ranks == n.ranks || q.Rescale && c.Ranks > 1)
+	})
 	if len(fit) == 0 {
 		return c, 0, missing(n, q)
 	}
@@ -75,12 +73,10 @@ func unlike(c Curve, part, neighbours bool) int {
 // severalSetups refuses a record that has the chosen curve more than once, of
 // other runs, devices or settings: it is unknown which of them the trainer uses.
 func severalSetups(best Curve, fit []Curve) *Refusal {
-	var setups []string
-	for _, c := range fit {
-		if c.Dtype == best.Dtype && c.Ranks == best.Ranks && c.Nodes == best.Nodes && c.Groups == best.Groups && c.Stride == best.Stride && c.InPlace == best.InPlace {
-			setups = append(setups, c.Setup)
-		}
-	}
+	alike := slice.Where(fit, func(c Curve) bool {
+		return c.Dtype == best.Dtype && c.Ranks == best.Ranks && c.Nodes == best.Nodes && c.Groups == best.Groups && c.Stride == best.Stride && c.InPlace == best.InPlace
+	})
+	setups := slice.Map(alike, func(c Curve) string { return c.Setup })
 	if len(setups) < 2 {
 		return nil
 	}

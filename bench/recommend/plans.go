@@ -85,34 +85,17 @@ func (e *engine) try() {
 
 // copies are candidates of one question's own, to be priced and described.
 func (x *tried) copies() (all []*candidate, asIs *candidate) {
-	n := slice.Sum(x.candidates, (*candidate).messages)
-	costs := make([]float64, n)
-	for _, c := range x.candidates {
-		n = c.messages()
-		all = append(all, c.with(costs[:n]))
-		costs = costs[n:]
-	}
 	if x.asIs != nil {
-		asIs = x.asIs.with(make([]float64, x.asIs.messages()))
+		asIs = x.asIs.copied()
 	}
-	return all, asIs
+	return slice.Map(x.candidates, (*candidate).copied), asIs
 }
 
-// messages is the number of messages in all passes.
-func (c *candidate) messages() int {
-	n := 0
-	for _, p := range c.passes {
-		n += len(p.bytes)
-	}
-	return n
-}
-
-// with is the candidate with other space for its costs.
-func (c *candidate) with(costs []float64) *candidate {
+// copied is the candidate with a space for costs of its own.
+func (c *candidate) copied() *candidate {
 	other := *c
-	for i := range other.passes {
-		n := len(other.passes[i].bytes)
-		other.passes[i].cost, costs = costs[:n:n], costs[n:]
+	for i, p := range c.passes {
+		other.passes[i].cost = make([]float64, len(p.bytes))
 	}
 	return &other
 }

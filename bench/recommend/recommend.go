@@ -5,7 +5,10 @@
 package recommend
 
 import (
+	"slices"
+
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/trainer"
 )
 
@@ -116,27 +119,13 @@ func Ask(q Question) (Answer, error) {
 
 // gradients is the number of elements of all gradients.
 func gradients(params []trainer.Param) int64 {
-	n := int64(0)
-	for _, p := range params {
-		n += p.Elements
-	}
-	return n
+	return slice.Sum(params, func(p trainer.Param) int64 { return p.Elements })
 }
 
 // alone reports whether no gradient needs a reduction.
 func alone(q Question) bool {
-	if q.Run.DP == 1 {
-		return true
-	}
-	if q.Run.Ranks(true) != 1 || len(q.Params) == 0 {
-		return false
-	}
-	for _, p := range q.Params {
-		if !p.Expert {
-			return false
-		}
-	}
-	return true
+	return q.Run.DP == 1 || q.Run.Ranks(true) == 1 && len(q.Params) > 0 &&
+		!slices.ContainsFunc(q.Params, func(p trainer.Param) bool { return !p.Expert })
 }
 
 // answer fills a from the engine.

@@ -1,6 +1,7 @@
 package recommend
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -54,14 +55,9 @@ func (q Question) grid(estimated bool) []Scenario {
 func (e *engine) setTimes() {
 	q := e.q
 	e.scenarios = q.Scenarios
-	e.backward, e.forward, e.known = q.Backward, q.Forward, q.Backward > 0 || q.Forward > 0
+	e.known = q.Backward > 0 || q.Forward > 0
 	if e.known {
-		if e.backward == 0 {
-			e.backward = 2 * e.forward
-		}
-		if e.forward == 0 {
-			e.forward = e.backward / 2
-		}
+		e.backward, e.forward = cmp.Or(q.Backward, 2*q.Forward), cmp.Or(q.Forward, q.Backward/2)
 		if len(e.scenarios) == 0 {
 			e.scenarios = q.grid(q.ComputeGuessed)
 		}

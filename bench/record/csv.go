@@ -77,14 +77,9 @@ func (r *Record) CSV() (header []string, rows [][]string) {
 }
 
 func rowsOf[Row any](rec *Record, columns []column[Row], rows []Row) (header []string, lines [][]string) {
-	header, lines = make([]string, len(columns)), make([][]string, len(rows))
-	for i, c := range columns {
-		header[i] = c.name
-	}
+	header, lines = slice.Map(columns, func(c column[Row]) string { return c.name }), make([][]string, len(rows))
 	for i := range rows {
-		for _, c := range columns {
-			lines[i] = append(lines[i], c.cell(rec, &rows[i]))
-		}
+		lines[i] = slice.Map(columns, func(c column[Row]) string { return c.cell(rec, &rows[i]) })
 	}
 	return header, lines
 }

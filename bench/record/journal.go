@@ -6,10 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"zbench/bench/collective"
 	"zbench/bench/jsonfile"
+	"zbench/bench/slice"
 )
 
 // JournalSchema names the version of the journal's format.
@@ -211,25 +213,14 @@ func (j *Journal) Record() *Record {
 
 // Left counts the cases that still have something to run.
 func (j *Journal) Left() int {
-	left := 0
-	for _, c := range j.cases() {
-		if !Finished(c.Status, c.parts) {
-			left++
-		}
-	}
-	return left
+	cases := slices.Collect(maps.Values(j.cases()))
+	return slice.Count(cases, func(c *planned) bool { return !Finished(c.Status, c.parts) })
 }
 
 // FinishedParts are the parts of the finished cases, in their order.
 func (j *Journal) FinishedParts() []Part {
-	var list []Part
 	cases := j.cases()
-	for _, p := range j.Parts {
-		if c := cases[p.Key]; Finished(c.Status, c.parts) {
-			list = append(list, p)
-		}
-	}
-	return list
+	return slice.Where(j.Parts, func(p Part) bool { return Finished(cases[p.Key].Status, cases[p.Key].parts) })
 }
 
 // Reasons for cases that were added to a sweep.
@@ -315,18 +306,11 @@ func joined(text []byte, run string, line JournalLine) ([]byte, error) {
 
 // added lists the rounds for the record.
 func (j *Journal) added() []Added {
-	var all []Added
-	for _, f := range j.Rounds {
-		a := Added{Reason: f.Reason, Keys: []string{}}
-		for _, r := range f.Cases {
-			a.Keys = append(a.Keys, r.Key)
-		}
-		for _, k := range f.Kernels {
-			a.Keys = append(a.Keys, k.Key)
-		}
-		all = append(all, a)
-	}
-	return all
+	return slice.Map(j.Rounds, func(f AddedRound) Added {
+		cases := slice.Map(f.Cases, func(r Result) string { return r.Key })
+		kernels := slice.Map(f.Kernels, func(k Kernel) string { return k.Key })
+		return Added{Reason: f.Reason, Keys: jsonfile.Filled(slices.Concat(cases, kernels))}
+	})
 }
 
 // addLine reads a line behind the header: a part of a case, or cases.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"zbench/bench/plain"
+	"zbench/bench/slice"
 	"zbench/bench/spec"
 	"zbench/bench/stat"
 	"zbench/bench/unit"
@@ -168,15 +169,9 @@ func (t *KernelTiming) Clock() (hz, fell float64) {
 	if t == nil {
 		return 0, 0
 	}
-	var all []float64
-	for _, c := range t.Conditions {
-		if c.Clock > 0 {
-			all = append(all, c.Clock)
-			hz += c.Clock
-		}
-	}
-	if n := len(all); n > 0 {
-		hz, fell = hz/float64(n), max(0, 1-all[n-1]/all[0])
+	clocks := slice.Where(slice.Map(t.Conditions, func(c Conditions) float64 { return c.Clock }), func(hz float64) bool { return hz > 0 })
+	if n := len(clocks); n > 0 {
+		hz, fell = stat.Mean(clocks), max(0, 1-clocks[n-1]/clocks[0])
 	}
 	return hz, fell
 }
@@ -190,13 +185,10 @@ func (t *KernelTiming) Most() (most Conditions) {
 	for _, c := range t.Conditions {
 		most.Clock, most.Power, most.PowerLimit = max(most.Clock, c.Clock), max(most.Power, c.Power), max(most.PowerLimit, c.PowerLimit)
 		most.Temperature, most.MemoryTemperature = max(most.Temperature, c.Temperature), max(most.MemoryTemperature, c.MemoryTemperature)
-		for by := range strings.SplitSeq(c.LimitedBy, ", ") {
-			if by != "" && !slices.Contains(limits, by) {
-				limits = append(limits, by)
-			}
-		}
+		limits = append(limits, strings.Split(c.LimitedBy, ", ")...)
 	}
-	most.LimitedBy = strings.Join(limits, ", ")
+	limits = slice.Where(limits, func(by string) bool { return by != "" })
+	most.LimitedBy = strings.Join(slice.Distinct(limits), ", ")
 	return most
 }
 
@@ -252,6 +244,15 @@ func (rec *Record) DeviceOf(k *Kernel) Device {
 		}
 	}
 	return Device{Index: k.Device}
+}
+
+// KernelRows are the results of kernels, to be read or changed in place.
+func (rec *Record) KernelRows() []*Kernel {
+	out := make([]*Kernel, len(rec.Kernels))
+	for i := range rec.Kernels {
+		out[i] = &rec.Kernels[i]
+	}
+	return out
 }
 
 // GPU names the device of a row, with its node where several were measured.

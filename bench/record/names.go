@@ -3,9 +3,9 @@ package record
 import (
 	"cmp"
 	"fmt"
-	"slices"
 
 	"zbench/bench/plain"
+	"zbench/bench/slice"
 )
 
 // CheckNames refuses a record with a name that is too long. The error says where.
@@ -65,11 +65,5 @@ func (k *Kernel) checkNames() error {
 
 // Collectives lists the collectives of the results in order of first appearance, as people read them.
 func (rec *Record) Collectives() []string {
-	var names []string
-	for r := range rec.Each() {
-		if n := plain.OrUnnamed(r.Collective); !slices.Contains(names, n) {
-			names = append(names, n)
-		}
-	}
-	return names
+	return slice.Distinct(slice.Map(rec.Results, func(r Result) string { return plain.OrUnnamed(r.Collective) }))
 }

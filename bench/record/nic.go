@@ -3,6 +3,7 @@ package record
 import (
 	"slices"
 
+	"zbench/bench/slice"
 	"zbench/bench/stat"
 )
 
@@ -89,14 +90,9 @@ func AddNICs(all ...[]NICCounters) []NICCounters {
 
 // MedianSent is the median over the NICs of the bytes that each sent; 0 where none tells.
 func MedianSent(nics []NICCounters) float64 {
-	var sent []float64
-	for _, c := range nics {
-		if c.Sent != nil {
-			sent = append(sent, float64(*c.Sent))
-		}
-	}
-	if len(sent) == 0 {
+	read := slice.Where(nics, func(c NICCounters) bool { return c.Sent != nil })
+	if len(read) == 0 {
 		return 0
 	}
-	return stat.Quantile(sent, 0.5)
+	return stat.Quantile(slice.Map(read, func(c NICCounters) float64 { return float64(*c.Sent) }), 0.5)
 }

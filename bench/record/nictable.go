@@ -71,10 +71,7 @@ func nicTable(nics []NICCounters, middle float64) table.Table {
 }
 
 func count64(v *uint64) uint64 {
-	if v == nil {
-		return 0
-	}
-	return *v
+	return *cmp.Or(v, new(uint64))
 }
 
 func bytes64(v *uint64) string {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"zbench/bench/collective"
+	"zbench/bench/slice"
 	"zbench/bench/stat"
 )
 
@@ -270,8 +271,6 @@ func (s *samples) isolated() *Timing {
 		Iterations: 1, Stop: s.isolatedSeries.stop, Discarded: s.discarded, EventFloor: s.floor,
 		MaxOfRanks: stat.Summarize(s.isolatedSeries.values), Spread: stat.Summarize(s.spread.values),
 	}
-	for _, rank := range slices.Sorted(maps.Keys(s.late)) {
-		t.Late = append(t.Late, LateCount{Rank: rank, Count: s.late[rank]})
-	}
+	t.Late = slice.Map(slices.Sorted(maps.Keys(s.late)), func(rank int) LateCount { return LateCount{Rank: rank, Count: s.late[rank]} })
 	return t
 }

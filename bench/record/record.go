@@ -3,7 +3,7 @@
 //
 // All values are in base units: bytes, seconds, bytes per second. Nothing in a
 // record depends on the wall clock of the tool itself; that lives in run.json.
-// schema/v2.json describes the JSON form; internal/schema generates it from these
+// schema/v2.json describes the JSON form; test/schema generates it from these
 // types and their comments, and docs/RECORD.md explains it.
 package record
 

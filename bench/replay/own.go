@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"zbench/bench/finding"
+	"zbench/bench/slice"
 	"zbench/bench/stat"
 	"zbench/bench/trace"
 	"zbench/bench/unit"
@@ -41,13 +42,10 @@ type Own struct {
 
 // OwnOf is the trace's own step before it is taken.
 func OwnOf(file string, t *trace.Own) *Own {
-	o := &Own{File: file, Rank: t.Rank, Of: t.Steps, Traced: t.Seconds, TracedCompute: t.Computing, Simulated: t.Simulated}
-	for _, n := range t.Nodes {
-		if n.Call != nil {
-			o.Messages++
-		}
+	return &Own{
+		File: file, Rank: t.Rank, Of: t.Steps, Traced: t.Seconds, TracedCompute: t.Computing, Simulated: t.Simulated,
+		Messages: slice.Count(t.Nodes, func(n trace.Node) bool { return n.Call != nil }),
 	}
-	return o
 }
 
 // Fits tells that the replayed step is the job's.

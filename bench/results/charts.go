@@ -236,15 +236,11 @@ func notesOf(c document.Chart, rec *record.Record) []string {
 
 // kneeNote says from which size on each curve stays at kneeShare of its plateau.
 func kneeNote(c document.Chart) string {
-	var knees []string
-	for _, s := range c.Series {
-		if s.Knee != nil {
-			knees = append(knees, s.Name+" "+unit.Bytes(s.Knee.Bytes))
-		}
-	}
-	if len(knees) == 0 {
+	marked := slice.Where(c.Series, func(s document.Series) bool { return s.Knee != nil })
+	if len(marked) == 0 {
 		return ""
 	}
+	knees := slice.Map(marked, func(s document.Series) string { return s.Name + " " + unit.Bytes(s.Knee.Bytes) })
 	return "Large hollow markers: from there on the curve stays above " + unit.Percent(document.KneeShare) + " of its plateau. " + strings.Join(knees, "; ") + "."
 }
 

@@ -16,6 +16,7 @@ import (
 	"zbench/bench/plain"
 	"zbench/bench/recommend"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/unit"
 )
 
@@ -36,9 +37,6 @@ type Extras struct {
 // Collectives is the report of a sweep of collectives or of an import. A record with
 // nothing in it makes a report that says so.
 func Collectives(rec *record.Record, x Extras) *document.Document {
-	if rec == nil {
-		rec = &record.Record{}
-	}
 	d := &document.Document{
 		Command: "collectives", Value: rec, CSV: rec.CSV, Beneath: true,
 		Title: title(rec), Lead: worldText(rec.World), Simulated: rec.Simulated, Banners: banners(rec),
@@ -94,9 +92,7 @@ func summaryInto(d *document.Document, rec *record.Record, width int) {
 		}
 		t.Title, t.Notes = "", nil
 		blocks = append(blocks, document.Sheet{Table: t})
-		for _, n := range notes {
-			blocks = append(blocks, document.Paragraph{Text: document.Said(n)})
-		}
+		blocks = append(blocks, slice.Map(notes, func(n string) document.Block { return document.Paragraph{Text: document.Said(n)} })...)
 	}
 	d.Add("summary", heading, append(blocks, averageBlocks(rec)...)...).Show(document.Terminal | document.Verbose)
 }
@@ -151,7 +147,7 @@ func kneesInto(d *document.Document, x Extras) {
 
 // setupBlocks are the facts of the set-up.
 func setupBlocks(rec *record.Record) []document.Block {
-	out := []document.Block{document.Facts(facts(rec))}
+	out := []document.Block{facts(rec)}
 	if rec.Fabric != nil && len(rec.Fabric.Extrapolated) > 0 {
 		out = append(out, document.Heading{Text: document.Said("Extrapolated parts of the model")})
 		out = append(out, document.Listed("", rec.Fabric.Extrapolated)...)
@@ -171,7 +167,7 @@ func sourceBlocks(rec *record.Record) []document.Block {
 		if r.Source != "" {
 			text += ". Source: " + r.Source
 		}
-		roofs = append(roofs, document.Fact{Term: r.Letter + " " + unit.Rate(r.Value), Text: text})
+		roofs.Add(r.Letter+" "+unit.Rate(r.Value), text)
 	}
 	if len(roofs) > 0 {
 		out = append(out, roofs)

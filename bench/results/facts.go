@@ -53,11 +53,9 @@ func banners(rec *record.Record) []document.Banner {
 
 // edited says that the figures are not those that zbench wrote.
 func edited(rec *record.Record) []document.Banner {
-	var out []document.Banner
-	for _, w := range rec.Edits() {
-		out = append(out, document.Banner{Kind: "wrong", Label: "EDITED", Text: plain.Capital(w.Message) + ": " + w.Hint + "."})
-	}
-	return out
+	return slice.Map(rec.Edits(), func(w record.Warning) document.Banner {
+		return document.Banner{Kind: "wrong", Label: "EDITED", Text: plain.Capital(w.Message) + ": " + w.Hint + "."}
+	})
 }
 
 // onePass says of results that they lack their second pass.
@@ -105,27 +103,22 @@ func countOf(rec *record.Record, is func(*record.Result) bool) (n int) {
 const unmeasured = "parts of their model have no measurements"
 
 // facts describes the set-up; what is not known is left out.
-func facts(rec *record.Record) []document.Fact {
-	var out []document.Fact
-	add := func(term, text string) {
-		if strings.TrimSpace(text) != "" {
-			out = append(out, document.Fact{Term: term, Text: text})
-		}
-	}
-	add("World", worldText(rec.World))
-	add("Hosts", unit.FirstFew(rec.World.Hosts, 8))
+func facts(rec *record.Record) document.Facts {
+	var out document.Facts
+	out.AddKnown("World", worldText(rec.World))
+	out.AddKnown("Hosts", unit.FirstFew(rec.World.Hosts, 8))
 	if f := rec.Fabric; f != nil {
 		name := f.Title
 		if name == "" || f.Name != "" && f.Name != name {
 			name = strings.TrimSpace(name + " (" + f.Name + ")")
 		}
-		add("Fabric", name)
+		out.AddKnown("Fabric", name)
 	}
 	clock := rec.Source.Clock
 	if clock != "" {
 		clock += " clock"
 	}
-	add("Source", strings.Join(nonEmpty(rec.Source.Kind, rec.Source.Backend, clock), ", "))
+	out.AddKnown("Source", strings.Join(nonEmpty(rec.Source.Kind, rec.Source.Backend, clock), ", "))
 	var libs []string
 	for _, l := range rec.Source.Libraries {
 		text := strings.TrimSpace(l.Name + " " + l.Version)
@@ -134,12 +127,12 @@ func facts(rec *record.Record) []document.Fact {
 		}
 		libs = append(libs, text)
 	}
-	add("Libraries", strings.Join(libs, "; "))
-	add("Data", strings.Join(curve.Shared(curve.Of(rec)), ", "))
+	out.AddKnown("Libraries", strings.Join(libs, "; "))
+	out.AddKnown("Data", strings.Join(curve.Shared(curve.Of(rec)), ", "))
 	if !rec.Created.IsZero() {
-		add("Created", rec.Created.UTC().Format(time.RFC3339))
+		out.AddKnown("Created", rec.Created.UTC().Format(time.RFC3339))
 	}
-	add("Written by", rec.Tool.Name+" "+rec.Tool.Version)
+	out.AddKnown("Written by", rec.Tool.Name+" "+rec.Tool.Version)
 	return out
 }
 
@@ -152,23 +145,19 @@ func importBlocks(rec *record.Record) []document.Block {
 	var out []document.Block
 	for _, im := range rec.Source.Imports {
 		var f document.Facts
-		if tool := strings.TrimSpace(im.Tool + " " + im.Version); tool != "" {
-			f = append(f, document.Fact{Term: "Written by", Text: tool})
-		}
+		f.AddKnown("Written by", strings.TrimSpace(im.Tool+" "+im.Version))
 		taken := unit.Comma(im.Rows) + " rows of " + unit.Comma(im.Lines) + " lines"
 		if im.Truncated {
 			taken += "; the file is truncated"
 		}
-		f = append(f, document.Fact{Term: "Taken", Text: taken})
+		f.Add("Taken", taken)
 		for _, s := range im.Skipped {
-			f = append(f, document.Fact{Term: "Skipped", Text: skipText(s)})
+			f.Add("Skipped", skipText(s))
 		}
 		if im.ReportedAverage != nil {
-			f = append(f, document.Fact{Term: "Its average busbw", Text: unit.Rate(*im.ReportedAverage)})
+			f.Add("Its average busbw", unit.Rate(*im.ReportedAverage))
 		}
-		if im.SHA256 != "" {
-			f = append(f, document.Fact{Term: "SHA-256", Text: im.SHA256})
-		}
+		f.AddKnown("SHA-256", im.SHA256)
 		out = append(out, document.Heading{Text: document.Said(im.File)}, f)
 	}
 	return out

@@ -6,6 +6,7 @@ import (
 	"zbench/bench/curve"
 	"zbench/bench/document"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/unit"
 )
 
@@ -98,9 +99,7 @@ func averages(rec *record.Record) []document.Fact {
 
 // averageBlocks is that line as a paragraph.
 func averageBlocks(rec *record.Record) []document.Block {
-	var out []document.Block
-	for _, f := range averages(rec) {
-		out = append(out, document.Paragraph{Text: document.Said(f.Term + ": " + f.Text + ".")})
-	}
-	return out
+	return slice.Map(averages(rec), func(f document.Fact) document.Block {
+		return document.Paragraph{Text: document.Said(f.Term + ": " + f.Text + ".")}
+	})
 }

@@ -8,6 +8,7 @@ import (
 	"zbench/bench/document"
 	"zbench/bench/recommend"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/table"
 	"zbench/bench/unit"
 )
@@ -110,15 +111,10 @@ func kneeBlocks(a *recommend.Knees, advised bool) []document.Block {
 // kneeLimits are what a bucket size still takes, and what limits the answer.
 func kneeLimits(a *recommend.Knees, caveats []string, advised bool) (out []document.Block) {
 	var needs []string
-	for _, n := range a.Needs {
-		if advised {
-			break
-		}
-		needs = append(needs, n.What+": "+n.How)
+	if !advised {
+		needs = slice.Map(a.Needs, func(n recommend.Need) string { return n.What + ": " + n.How })
 	}
-	for _, w := range a.Warnings {
-		caveats = append(caveats, w.Message+" — "+w.Hint)
-	}
+	caveats = append(caveats, slice.Map(a.Warnings, func(w record.Warning) string { return w.Message + " — " + w.Hint })...)
 	for _, one := range []struct {
 		title string
 		lines []string

@@ -8,53 +8,66 @@ import (
 	"zbench/bench/device"
 	"zbench/bench/document"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/unit"
 )
+
+// barsByDevice draws a chart a device, of the bars that a result makes; false is none. Each chart is long enough for
+// its marks, too.
+func barsByDevice(rec *record.Record, id string, bar func(record.Device, *record.Kernel) (document.Bar, bool), title func(record.Device, []document.Bar) string) []document.Bars {
+	var out []document.Bars
+	for _, d := range rec.World.Devices {
+		c := document.Bars{ID: fmt.Sprintf("%s-%d", id, len(out))}
+		for i := range rec.Kernels {
+			b, drawn := bar(d, &rec.Kernels[i])
+			if !drawn || rec.Kernels[i].Device != d.Index {
+				continue
+			}
+			c.Bars = append(c.Bars, b)
+			c.Most = max(c.Most, b.Length, b.Hi, slice.Most(b.Marks, func(m document.BarMark) float64 { return m.At }))
+		}
+		if len(c.Bars) > 0 {
+			c.Title = title(d, c.Bars)
+			out = append(out, c)
+		}
+	}
+	return out
+}
 
 // barCharts draws a chart a device: every kernel's bandwidth in each
 // configuration, against the peak and what others published.
 func barCharts(rec *record.Record, published []device.Published) []document.Bars {
-	var out []document.Bars
-	for _, d := range rec.World.Devices {
-		var bars []document.Bar
-		most := 0.0
+	return barsByDevice(rec, "bars", func(d record.Device, r *record.Kernel) (document.Bar, bool) {
+		m := r.Metrics
+		if m.Rate == nil || r.Role == record.SizeSweep || r.Role == record.Tune {
+			return document.Bar{}, false
+		}
+		b := document.Bar{
+			Label: barLabel(r), Value: unit.Rate(*m.Rate), Length: *m.Rate,
+			Weak: r.Role == record.Reference || r.Role == record.Unfused || r.Role == record.Copy,
+		}
+		if m.Lo != nil && m.Hi != nil {
+			b.Lo, b.Hi = *m.Lo, *m.Hi
+		}
+		if m.OfPeak != nil {
+			b.Value += ", " + unit.Percent(*m.OfPeak)
+		}
 		if d.PeakBandwidth != nil {
-			most = *d.PeakBandwidth
+			b.Marks = append(b.Marks, document.BarMark{At: *d.PeakBandwidth})
 		}
-		for i := range rec.Kernels {
-			r := &rec.Kernels[i]
-			if r.Device != d.Index || r.Metrics.Rate == nil || r.Role == record.SizeSweep || r.Role == record.Tune {
-				continue
+		for k, p := range published {
+			if rate := p.Rates[r.Kernel]; rate > 0 {
+				b.Marks = append(b.Marks, document.BarMark{At: rate, Letter: document.Letter(k)})
 			}
-			b := document.Bar{Label: barLabel(r), Length: *r.Metrics.Rate, Weak: r.Role == record.Reference || r.Role == record.Unfused || r.Role == record.Copy}
-			if r.Metrics.Lo != nil && r.Metrics.Hi != nil {
-				b.Lo, b.Hi = *r.Metrics.Lo, *r.Metrics.Hi
-			}
-			b.Value = unit.Rate(*r.Metrics.Rate)
-			if r.Metrics.OfPeak != nil {
-				b.Value += ", " + unit.Percent(*r.Metrics.OfPeak)
-			}
-			if d.PeakBandwidth != nil {
-				b.Marks = append(b.Marks, document.BarMark{At: *d.PeakBandwidth, Letter: ""})
-			}
-			for k, p := range published {
-				if rate := p.Rates[r.Kernel]; rate > 0 {
-					b.Marks = append(b.Marks, document.BarMark{At: rate, Letter: document.Letter(k)})
-					most = max(most, rate)
-				}
-			}
-			most = max(most, b.Length, b.Hi)
-			bars = append(bars, b)
 		}
-		if len(bars) > 0 {
-			title := fmt.Sprintf("%s: GB/s of the median", d.Name)
-			if slices.ContainsFunc(bars, func(b document.Bar) bool { return b.Hi > 0 }) {
-				title += "; thin lines are 95 % intervals"
-			}
-			out = append(out, document.Bars{ID: fmt.Sprintf("bars-%d", len(out)), Title: title, Bars: bars, Most: most})
+		return b, true
+	}, func(d record.Device, bars []document.Bar) string {
+		title := d.Name + ": GB/s of the median"
+		if slices.ContainsFunc(bars, func(b document.Bar) bool { return b.Hi > 0 }) {
+			title += "; thin lines are 95 % intervals"
 		}
-	}
-	return out
+		return title
+	})
 }
 
 // barLabel names a result; a norm by its shape, as the title has its kernel.
@@ -74,29 +87,19 @@ func shortType(dtype string) string {
 // the same work kernel by kernel, with what the check of its results found
 // beside it. A speed whose numbers are wrong is none.
 func ratioCharts(rec *record.Record) []document.Bars {
-	var out []document.Bars
-	for _, d := range rec.World.Devices {
-		var bars []document.Bar
-		most := 1.0
-		for i := range rec.Kernels {
-			k := &rec.Kernels[i]
-			m := k.Metrics
-			if k.Device != d.Index || m.ToUnfused == nil {
-				continue
-			}
-			b := document.Bar{Label: shortType(k.Dtype) + " " + k.Shape.Text(), Length: *m.ToUnfused, Marks: []document.BarMark{{At: 1, Letter: ""}}}
-			parts := []string{ratioText(m.ToUnfused) + " ×"}
-			if m.OfCopy != nil {
-				parts = append(parts, unit.Percent(*m.OfCopy)+" of copy")
-			}
-			b.Value = strings.Join(append(parts, dataText(k)), ", ")
-			most = max(most, b.Length)
-			bars = append(bars, b)
+	return barsByDevice(rec, "ratios", func(_ record.Device, k *record.Kernel) (document.Bar, bool) {
+		if k.Metrics.ToUnfused == nil {
+			return document.Bar{}, false
 		}
-		if len(bars) > 0 {
-			title := fmt.Sprintf("%s on %s: × as fast as kernel by kernel", rec.Benchmark(), d.Name)
-			out = append(out, document.Bars{ID: fmt.Sprintf("ratios-%d", len(out)), Title: title, Bars: bars, Most: most})
+		parts := []string{ratioText(k.Metrics.ToUnfused) + " ×"}
+		if k.Metrics.OfCopy != nil {
+			parts = append(parts, unit.Percent(*k.Metrics.OfCopy)+" of copy")
 		}
-	}
-	return out
+		return document.Bar{
+			Label: shortType(k.Dtype) + " " + k.Shape.Text(), Value: strings.Join(append(parts, dataText(k)), ", "),
+			Length: *k.Metrics.ToUnfused, Marks: []document.BarMark{{At: 1}},
+		}, true
+	}, func(d record.Device, _ []document.Bar) string {
+		return fmt.Sprintf("%s on %s: × as fast as kernel by kernel", rec.Benchmark(), d.Name)
+	})
 }

@@ -46,7 +46,7 @@ func memoryInto(d *document.Document, rec *record.Record) {
 		d.Add("levels", "By size of the arrays", document.Plot{Chart: c})
 	}
 	d.Results("Results", document.Sheet{Table: MemoryResults(rec), Label: "Results", Role: document.ResultsID}).Show(document.Everywhere)
-	d.Add("setup", "Set-up", document.Facts(memoryFacts(rec)))
+	d.Add("setup", "Set-up", memoryFacts(rec))
 }
 
 // barBlocks are pictures of bars with a note beneath.
@@ -106,13 +106,7 @@ func memoryBanners(rec *record.Record) []document.Banner {
 	if rec.Spec != nil && len(rec.Spec.Faults) > 0 {
 		out = append(out, document.Banner{Kind: "planted", Label: "FAULTS PLANTED", Text: strings.Join(rec.Spec.Faults, "; ")})
 	}
-	wrong := 0
-	for i := range rec.Kernels {
-		if rec.Kernels[i].Status == record.WrongData {
-			wrong++
-		}
-	}
-	if wrong > 0 {
+	if wrong := slice.Count(rec.Kernels, func(k record.Kernel) bool { return k.Status == record.WrongData }); wrong > 0 {
 		out = append(out, document.Banner{Kind: "wrong", Label: "WRONG DATA", Text: unit.Count(int64(wrong), "case") + " left wrong elements; the notes name the first of each."})
 	}
 	return out
@@ -123,8 +117,7 @@ func memoryBanners(rec *record.Record) []document.Banner {
 func levels(rec *record.Record) document.Chart {
 	c := document.Chart{ID: "levels", Title: "Levels of cache", Subtitle: memoryTitle(rec), Quantity: document.Rate}
 	bound := 0
-	for i := range rec.Kernels {
-		r := &rec.Kernels[i]
+	for _, r := range rec.KernelRows() {
 		if r.Role != record.SizeSweep || r.Metrics.Rate == nil {
 			continue
 		}
@@ -161,19 +154,19 @@ func levels(rec *record.Record) document.Chart {
 	return c
 }
 
-func memoryFacts(rec *record.Record) []document.Fact {
-	out := []document.Fact{{Term: "zbench", Text: rec.Tool.Version}, {Term: "made", Text: rec.Created.Format("2006-01-02 15:04:05 UTC")}, {Term: "libraries", Text: rec.Source.Backend}}
+func memoryFacts(rec *record.Record) document.Facts {
+	out := document.Facts{{Term: "zbench", Text: rec.Tool.Version}, {Term: "made", Text: rec.Created.Format("2006-01-02 15:04:05 UTC")}, {Term: "libraries", Text: rec.Source.Backend}}
 	for _, d := range rec.World.Devices {
-		out = append(out, document.Fact{Term: fmt.Sprintf("device %d", d.Index), Text: fmt.Sprintf("%s (%s), %d units, memory %s, last level of cache %s", d.Name, d.Kind, d.Units, unit.Bytes(d.Bytes), unit.Bytes(d.Cache))})
+		out.Add(fmt.Sprintf("device %d", d.Index), fmt.Sprintf("%s (%s), %d units, memory %s, last level of cache %s", d.Name, d.Kind, d.Units, unit.Bytes(d.Bytes), unit.Bytes(d.Cache)))
 	}
 	for _, l := range rec.Source.Libraries {
-		out = append(out, document.Fact{Term: l.Name, Text: strings.TrimSpace(l.Version + " " + l.Path)})
+		out.Add(l.Name, strings.TrimSpace(l.Version+" "+l.Path))
 	}
 	if !rec.OfKernels() {
 		return out
 	}
 	asked := rec.Spec.Kernels
-	out = append(out, document.Fact{Term: "data", Text: cmp.Or(asked.Data, "random")})
+	out.Add("data", cmp.Or(asked.Data, "random"))
 	if !slices.ContainsFunc(rec.Kernels, func(r record.Kernel) bool { return r.Timing != nil }) {
 		return out
 	}

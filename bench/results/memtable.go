@@ -1,12 +1,14 @@
 package results
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"zbench/bench/plain"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/table"
 	"zbench/bench/unit"
 )
@@ -31,22 +33,20 @@ var memoryColumns = []struct {
 	}},
 	{"fastest", false, func(_ *record.Record, r *record.Kernel) string { return gigas(r.Metrics.Fastest) }},
 	{"p95", false, func(_ *record.Record, r *record.Kernel) string { return gigas(r.Metrics.P95) }},
-	{"of peak", false, func(_ *record.Record, r *record.Kernel) string {
-		if r.Metrics.OfPeak == nil {
-			return ""
-		}
-		return unit.Percent(*r.Metrics.OfPeak)
-	}},
+	{"of peak", false, func(_ *record.Record, r *record.Kernel) string { return shareText(r.Metrics.OfPeak) }},
 	{"× unfused", false, func(_ *record.Record, r *record.Kernel) string { return ratioText(r.Metrics.ToUnfused) }},
-	{"of copy", false, func(_ *record.Record, r *record.Kernel) string {
-		if of := r.Metrics.OfCopy; of != nil {
-			return unit.Percent(*of)
-		}
-		return ""
-	}},
+	{"of copy", false, func(_ *record.Record, r *record.Kernel) string { return shareText(r.Metrics.OfCopy) }},
 	{"GPU at", true, func(_ *record.Record, r *record.Kernel) string { return r.Timing.ConditionsText() }},
 	{"data", true, func(_ *record.Record, r *record.Kernel) string { return dataText(r) }},
 	{"notes", true, noteText},
+}
+
+// shareText is a share in per cent; empty for none.
+func shareText(v *float64) string {
+	if v == nil {
+		return ""
+	}
+	return unit.Percent(*v)
 }
 
 // ratioText is how many times as fast.
@@ -109,18 +109,13 @@ func noteText(rec *record.Record, r *record.Kernel) string {
 	if r.Timing == nil && r.Status == record.OK {
 		notes = append(notes, "not timed")
 	}
-	for _, w := range r.Warnings {
-		notes = append(notes, w.Code)
-	}
+	notes = append(notes, slice.Map(r.Warnings, func(w record.Warning) string { return w.Code })...)
 	return strings.Join(notes, ", ")
 }
 
 // memoryTitle says what was measured on what.
 func memoryTitle(rec *record.Record) string {
-	what := map[string]string{"hbm": "Memory bandwidth"}[rec.Benchmark()]
-	if what == "" {
-		what = rec.Benchmark()
-	}
+	what := cmp.Or(map[string]string{"hbm": "Memory bandwidth"}[rec.Benchmark()], rec.Benchmark())
 	if len(rec.World.Devices) == 0 {
 		return what
 	}
@@ -139,8 +134,7 @@ func memoryFooter(rec *record.Record) []string {
 		lines = append(lines, "GB/s of the median, 1 GB = 1e9 B, with the interval that bounds it with 95 %; fastest is of the shortest time, BabelStream's headline; p95 of the 95th percentile of the times.")
 	}
 	seen := map[string]bool{}
-	for i := range rec.Kernels {
-		r := &rec.Kernels[i]
+	for _, r := range rec.KernelRows() {
 		if !seen[r.Counting] && r.Counting != "" {
 			seen[r.Counting] = true
 			lines = append(lines, "Bytes: "+r.Counting+".")
@@ -152,11 +146,8 @@ func memoryFooter(rec *record.Record) []string {
 	if slices.ContainsFunc(rec.Kernels, func(r record.Kernel) bool { return r.Metrics.ToUnfused != nil }) {
 		lines = append(lines, "× unfused: time kernel by kernel over the fused time. Of copy: the fused kernel's rate by its least bytes over that of a copy of as many bytes. All of this run, on the same device.")
 	}
-	for _, r := range rec.Kernels {
-		if r.Verified.ULP != nil {
-			lines = append(lines, "Data: against a float64 reference; the sum of x and residual bit for bit, y by the largest difference in units in the last place (ulp).")
-			break
-		}
+	if slices.ContainsFunc(rec.Kernels, func(r record.Kernel) bool { return r.Verified.ULP != nil }) {
+		lines = append(lines, "Data: against a float64 reference; the sum of x and residual bit for bit, y by the largest difference in units in the last place (ulp).")
 	}
 	var once []string // of every device the same
 	for _, d := range rec.World.Devices {
@@ -180,10 +171,7 @@ func memoryFooter(rec *record.Record) []string {
 		}
 	}
 	lines = append(lines, slices.Compact(once)...)
-	for _, w := range rec.Warnings {
-		lines = append(lines, fmt.Sprintf("%s: %s. %s", w.Code, w.Message, w.Hint))
-	}
-	return lines
+	return append(lines, slice.Map(rec.Warnings, func(w record.Warning) string { return fmt.Sprintf("%s: %s. %s", w.Code, w.Message, w.Hint) })...)
 }
 
 // MemoryResults is a table of every result, without columns that nothing fills.

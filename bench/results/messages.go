@@ -1,6 +1,7 @@
 package results
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,13 +13,11 @@ var figureIn = pattern.New(`\b(?:0x[0-9a-fA-F]+|\d+(?:[.,]\d+)*(?: (?:[KMGT]i)?B
 
 // messageGroups gathers messages that differ only in their figures: a hundred cases
 // with the same trouble are one line, which says how far the figures go.
-type messageGroups struct {
-	order []*messageGroup
-	index map[string]*messageGroup
-}
+type messageGroups struct{ order []*messageGroup }
 
 // messageGroup is one message with the figures of all its occurrences.
 type messageGroup struct {
+	topic string
 	// between are the words around the figures, one more than there are figures.
 	between []string
 	lo, hi  []string
@@ -32,16 +31,12 @@ func (a *messageGroups) add(message string) *messageGroup { return a.addAs("", m
 func (a *messageGroups) addAs(topic, message string) *messageGroup {
 	figures := figureIn.FindAllString(message, -1)
 	between := figureIn.Split(message, -1)
-	shape := topic + "\x00" + strings.Join(between, "\x00")
-	k := a.index[shape]
-	if k == nil {
-		if a.index == nil {
-			a.index = map[string]*messageGroup{}
-		}
-		k = &messageGroup{between: between, lo: figures, hi: append([]string(nil), figures...)}
-		a.index[shape] = k
-		a.order = append(a.order, k)
+	at := slices.IndexFunc(a.order, func(k *messageGroup) bool { return k.topic == topic && slices.Equal(k.between, between) })
+	if at < 0 {
+		at = len(a.order)
+		a.order = append(a.order, &messageGroup{topic: topic, between: between, lo: figures, hi: slices.Clone(figures)})
 	}
+	k := a.order[at]
 	k.count++
 	for i, f := range figures {
 		if figureOf(f) < figureOf(k.lo[i]) {

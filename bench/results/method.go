@@ -9,6 +9,7 @@ import (
 	"zbench/bench/judge"
 	"zbench/bench/plain"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/unit"
 )
 
@@ -26,13 +27,8 @@ func busFactors() []string {
 		text  string
 		value float64
 	}{{"2(n−1)/n", 2 * (n - 1.0) / n}, {"(n−1)/n", (n - 1.0) / n}, {"1", 1}} {
-		var names []string
-		for _, c := range collective.All() {
-			if c.BusFactor(n) == factor.value {
-				names = append(names, c.Name)
-			}
-		}
-		all = append(all, "× "+factor.text+" for "+plain.And(names))
+		of := slice.Where(collective.All(), func(c collective.Collective) bool { return c.BusFactor(n) == factor.value })
+		all = append(all, "× "+factor.text+" for "+plain.And(slice.Map(of, func(c collective.Collective) string { return c.Name })))
 	}
 	return all
 }

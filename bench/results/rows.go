@@ -9,6 +9,7 @@ import (
 	"zbench/bench/document"
 	"zbench/bench/plain"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/table"
 	"zbench/bench/unit"
 )
@@ -132,11 +133,8 @@ func rowNotes(r *record.Result) []string {
 	if r.Extrapolated {
 		notes = append(notes, "extrapolated")
 	}
-	var codes tally
-	for _, w := range r.Warnings {
-		codes.add(w.Code)
-	}
-	return append(notes, codes.order...)
+	codes, _ := slice.Group(r.Warnings, func(w record.Warning) string { return w.Code })
+	return append(notes, codes...)
 }
 
 // otherBlocks list what did not end ok. Nothing vanishes.

@@ -10,6 +10,7 @@ import (
 	"zbench/bench/document"
 	"zbench/bench/plain"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/table"
 	"zbench/bench/unit"
 )
@@ -45,23 +46,16 @@ func scalingBlocks(rec *record.Record, drawn []curve.Curve) []document.Block {
 func fallLines(all []curve.Scaling) []string {
 	var out []string
 	for _, f := range []curve.Family{curve.OneWorld, curve.Groups, curve.Strided} {
-		var order []int64
 		fallen := map[int64][]string{}
-		for _, s := range all {
-			if s.Family != f {
-				continue
-			}
+		var falling []int64
+		for _, s := range slice.Where(all, func(s curve.Scaling) bool { return s.Family == f }) {
 			for _, size := range s.Sizes {
-				text, _, falls := s.Fall(size)
-				if !falls {
-					continue
+				if text, _, falls := s.Fall(size); falls {
+					fallen[size], falling = append(fallen[size], text), append(falling, size)
 				}
-				if fallen[size] == nil {
-					order = append(order, size)
-				}
-				fallen[size] = append(fallen[size], text)
 			}
 		}
+		order, _ := slice.Group(falling, func(size int64) int64 { return size })
 		for _, size := range order {
 			line := fmt.Sprintf("At %s busbw falls off with the number of ranks: %s.", unit.Bytes(size), strings.Join(fallen[size], "; "))
 			if f != curve.OneWorld {

@@ -11,6 +11,7 @@ import (
 	"zbench/bench/judge"
 	"zbench/bench/plain"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/table"
 	"zbench/bench/unit"
 )
@@ -71,9 +72,6 @@ const plainWidth = 100
 // not fit beside each other are tables of their own. In-place results that agree
 // with those out of place are left out, and so are sizes without a result.
 func Summary(rec *record.Record, width int) []table.Table {
-	if rec == nil {
-		rec = &record.Record{}
-	}
 	curves, _ := curve.Drawn(curve.Of(rec))
 	for i := range curves {
 		curves[i].Name = shortName(curves, i)
@@ -270,20 +268,16 @@ func summaryTitle(rec *record.Record) string {
 
 // dtypeAndOp are the element type and the operator, where all results have the same.
 func dtypeAndOp(rec *record.Record) []string {
-	var types, ops tally
-	for r := range rec.Each() {
-		types.add(r.Dtype)
-		if op := r.Op; op != "" {
-			ops.add(op)
-		}
-	}
+	all := slices.Collect(rec.Each())
+	types, _ := slice.Group(all, func(r *record.Result) string { return r.Dtype })
+	ops, _ := slice.Group(all, func(r *record.Result) string { return r.Op })
 	var out []string
-	for _, t := range []tally{types, ops} {
-		if len(t.order) == 1 && t.order[0] != "" {
-			out = append(out, t.order[0])
+	for _, names := range [][]string{types, nonEmpty(ops...)} {
+		if len(names) == 1 {
+			out = append(out, names[0])
 		}
 	}
-	return out
+	return nonEmpty(out...)
 }
 
 // summaryNotes are what stands beneath a summary: what was skipped and left out in
@@ -316,7 +310,7 @@ func placeText(curves []curve.Curve) string {
 
 // legend says what the short names of groups stand for.
 func legend(curves []curve.Curve) []string {
-	var out tally
+	var all []string
 	for _, c := range curves {
 		r := c.Rows[0]
 		if r.Groups > 1 {
@@ -324,29 +318,24 @@ func legend(curves []curve.Curve) []string {
 			if r.Stride > 0 {
 				text = fmt.Sprintf("s%d: %s groups of %s, %d apart, at once", r.Stride, unit.Comma(r.Groups), unit.Count(r.Ranks, "rank"), r.Stride)
 			}
-			out.add(text)
+			all = append(all, text)
 		}
 	}
-	if len(out.order) == 0 {
+	if len(all) == 0 {
 		return nil
 	}
-	return []string{strings.Join(out.order, "; ") + "."}
+	texts, _ := slice.Group(all, func(text string) string { return text })
+	return []string{strings.Join(texts, "; ") + "."}
 }
 
 // skippedText gathers the cases that were not run, in one line.
 func skippedText(rec *record.Record) string {
-	var skipped []*record.Result
-	var why tally
-	for r := range rec.Each() {
-		if r.Status == record.Skipped {
-			skipped = append(skipped, r)
-			why.add(skipReason(r.Reason))
-		}
-	}
+	skipped := slice.Where(slices.Collect(rec.Each()), func(r *record.Result) bool { return r.Status == record.Skipped })
 	if len(skipped) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("Skipped %s: %s.", unit.Count(len(skipped), "case"), unit.FirstFew(why.order, 3))
+	why, _ := slice.Group(skipped, func(r *record.Result) string { return skipReason(r.Reason) })
+	return fmt.Sprintf("Skipped %s: %s.", unit.Count(len(skipped), "case"), unit.FirstFew(why, 3))
 }
 
 // skipReasons are what reasons begin with, and how a summary says it.

@@ -44,22 +44,6 @@ func gigas(v *float64) string {
 	return fixed(*v / giga)
 }
 
-// tally counts equal strings in order of first appearance.
-type tally struct {
-	order []string
-	count map[string]int
-}
-
-func (t *tally) add(s string) {
-	if t.count == nil {
-		t.count = map[string]int{}
-	}
-	if t.count[s] == 0 {
-		t.order = append(t.order, s)
-	}
-	t.count[s]++
-}
-
 // footnotes numbers the texts that do not fit into a row. Texts that differ
 // only in their figures share a number.
 type footnotes struct{ messageGroups }

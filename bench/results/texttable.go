@@ -69,9 +69,6 @@ func brief(v float64) string {
 // rccl-tests does, where the record has both. Cases that did not end ok are rows
 // too, with the reason beneath.
 func Results(rec *record.Record) table.Table {
-	if rec == nil {
-		rec = &record.Record{}
-	}
 	curves := curve.Of(rec)
 	all := curve.Pairs(curves)
 	var c columns
@@ -110,9 +107,7 @@ func Results(rec *record.Record) table.Table {
 func (c columns) columns() []table.Column {
 	out := []table.Column{{Name: "size", Right: true}, {Name: "count", Right: true}}
 	figures := append(c.figures(), figure{name: "wrong"})
-	for _, f := range figures {
-		out = append(out, table.Column{Name: f.name, Right: true})
-	}
+	out = append(out, slice.Map(figures, func(f figure) table.Column { return table.Column{Name: f.name, Right: true} })...)
 	if !c.both {
 		return out
 	}
@@ -158,22 +153,20 @@ type noter struct {
 // holds for one of the two results alone, or a number where they are too long.
 func (n *noter) cell(pair [2]*record.Result) string {
 	first, second := n.words(pair[0]), n.words(pair[1])
-	words := first
-	if pair[0] == nil {
-		words = second
+	out, in := " (out)", " (in)"
+	if pair[0] == nil || pair[1] == nil {
+		out, in = "", ""
 	}
-	if pair[0] != nil && pair[1] != nil {
-		words = nil
-		for _, w := range first {
-			if !slices.Contains(second, w) {
-				w += " (out)"
-			}
-			words = append(words, w)
+	var words []string
+	for _, w := range first {
+		if !slices.Contains(second, w) {
+			w += out
 		}
-		for _, w := range second {
-			if !slices.Contains(first, w) {
-				words = append(words, w+" (in)")
-			}
+		words = append(words, w)
+	}
+	for _, w := range second {
+		if !slices.Contains(first, w) {
+			words = append(words, w+in)
 		}
 	}
 	text := plain.Line(strings.Join(words, ", "))
@@ -213,20 +206,18 @@ func (n *noter) without(notes []string) []string {
 
 // commonNotes are the notes that every result has. They are said once, not in each row.
 func commonNotes(curves []curve.Curve, c columns) []string {
-	var all tally
+	var all []string
 	results := 0
 	for _, of := range curves {
 		for _, r := range of.Rows {
-			if r.Status != record.OK {
-				continue
-			}
-			results++
-			for _, n := range tableNotes(r, c) {
-				all.add(n)
+			if r.Status == record.OK {
+				results++
+				all = append(all, tableNotes(r, c)...)
 			}
 		}
 	}
-	return slices.DeleteFunc(all.order, func(n string) bool { return all.count[n] < results })
+	notes, of := slice.Group(all, func(n string) string { return n })
+	return slices.DeleteFunc(notes, func(n string) bool { return len(of[n]) < results })
 }
 
 // tableTitle says on what it ran and whether a model decided it.
@@ -252,9 +243,7 @@ func footer(rec *record.Record, c columns, notes, common []string) []string {
 			out = append(out, "Late: "+text)
 		}
 	}
-	for _, line := range unstableLines(rec) {
-		out = append(out, "Unstable: "+line)
-	}
+	out = append(out, slice.Map(unstableLines(rec), func(line string) string { return "Unstable: " + line })...)
 	units := "time: median per launch in a burst, as rccl-tests"
 	if !c.both {
 		units += "; ±: half its 95 % interval"

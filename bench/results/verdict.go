@@ -23,22 +23,18 @@ func Verdict(rec *record.Record, d *advice.Document) finding.List {
 // the times.
 func kernelChips(rec *record.Record, family kernel.Family) []document.Fact {
 	s := judge.Summarise(rec)
-	var out []document.Fact
+	var out document.Facts
 	switch {
 	case family.Best != nil:
 		out = family.Best(rec)
 	case s.Memory != nil:
-		out = append(out, document.Fact{Term: "Best", Text: unit.Rate(*s.Memory.Metrics.Rate)})
+		out.Add("Best", unit.Rate(*s.Memory.Metrics.Rate))
 		if of := s.Memory.Metrics.OfPeak; of != nil {
-			out = append(out, document.Fact{Term: "Of peak", Text: unit.Part(*of)})
+			out.Add("Of peak", unit.Part(*of))
 		}
 	}
-	out = append(out, document.Fact{Term: "Data", Text: s.Data})
-	if s.Level != "" {
-		out = append(out, document.Fact{Term: "Confidence", Text: s.Level})
-	}
-	if s.Label != "" {
-		out = append(out, document.Fact{Term: "Figures", Text: s.Label})
-	}
+	out.Add("Data", s.Data)
+	out.AddKnown("Confidence", s.Level)
+	out.AddKnown("Figures", s.Label)
 	return out
 }

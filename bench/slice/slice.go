@@ -50,6 +50,12 @@ func Most[T any, N int | int64 | float64](all []T, of func(T) N) N {
 	return most
 }
 
+// Distinct returns the elements without those that were met before, in order; nil for none.
+func Distinct[T comparable](all []T) []T {
+	once, _ := Group(all, func(x T) T { return x })
+	return once
+}
+
 // Group returns the elements by a key, and the keys in the order in which they were met.
 func Group[T any, K comparable](all []T, key func(T) K) (keys []K, of map[K][]T) {
 	of = map[K][]T{}

@@ -1,10 +1,7 @@
 // Package spell finds names in tables however users spell them, and suggests the
 // name that was meant where a table does not have it.
 //
-//	i := spell.Index(rows, given, func(r row) (string, []string) { return r.name, r.aliases })
-//	if i < 0 {
-//		return &spell.Unknown{Kind: "fabric", Given: given, Valid: names}
-//	}
+//	r, err := spell.Find("fabric", rows, given, func(r row) (string, []string) { return r.name, r.aliases })
 package spell
 
 import (
@@ -47,6 +44,24 @@ func Index[T any](rows []T, given string, names func(T) (own string, aliases []s
 		_, ok := match(aliases, key)
 		return ok || Key(own) == key
 	})
+}
+
+// Find is the first row that has the name in any spelling. The error is an [Unknown] of that kind.
+func Find[T any](kind string, rows []T, given string, names func(T) (own string, aliases []string)) (row T, err error) {
+	if i := Index(rows, given, names); i >= 0 {
+		return rows[i], nil
+	}
+	unknown := &Unknown{Kind: kind, Given: given}
+	for _, r := range rows {
+		own, aliases := names(r)
+		unknown.Valid, unknown.Aliases = append(unknown.Valid, own), append(unknown.Aliases, aliases...)
+	}
+	return row, unknown
+}
+
+// Own is the one of the names that is given in any spelling. The error is an [Unknown] of that kind.
+func Own(kind string, names []string, given string) (string, error) {
+	return Find(kind, names, given, func(name string) (string, []string) { return name, nil })
 }
 
 // Match returns the one of the names that is given in any spelling.

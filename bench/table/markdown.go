@@ -1,7 +1,6 @@
 package table
 
 import (
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -11,24 +10,11 @@ import (
 	"zbench/bench/plain"
 )
 
-// Markdown writes tables for a merge request, a blank line between two: the title
-// in bold, the notes as a list. Text from elsewhere is not read as markup.
-func Markdown(w io.Writer, tables ...Table) error {
-	var out []string
-	for i, t := range tables {
-		lines, err := t.markdown()
-		if err != nil {
-			return fmt.Errorf("write table: %w", err)
-		}
-		if i > 0 {
-			out = append(out, "")
-		}
-		out = append(out, lines...)
-	}
-	if _, err := io.WriteString(w, strings.Join(out, "\n")+"\n"); err != nil {
-		return fmt.Errorf("write table: %w", err)
-	}
-	return nil
+// Markdown writes a table for a merge request: the title in bold, the notes as a list.
+// Text from elsewhere is not read as markup.
+func Markdown(w io.Writer, t Table) error {
+	lines, err := t.markdown()
+	return written(w, lines, err)
 }
 
 // markdown is one table as lines.

@@ -6,6 +6,8 @@ package table
 import (
 	"cmp"
 	"slices"
+
+	"zbench/bench/slice"
 )
 
 // Terminal is the width in characters that text for a terminal keeps to.
@@ -92,10 +94,7 @@ func (t *Table) AddTo(group string, cells ...string) {
 
 // Of makes a table of left-aligned columns with one group of rows.
 func Of(names []string, rows ...[]string) Table {
-	var t Table
-	for _, name := range names {
-		t.Columns = append(t.Columns, Column{Name: name})
-	}
+	t := Table{Columns: slice.Map(names, func(name string) Column { return Column{Name: name} })}
 	for _, cells := range rows {
 		t.Add(cells...)
 	}

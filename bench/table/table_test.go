@@ -11,15 +11,15 @@ import (
 	"pgregory.net/rapid"
 )
 
-func text(t require.TestingT, width int, tables ...Table) string {
+func text(t require.TestingT, width int, made Table) string {
 	var b bytes.Buffer
-	require.NoError(t, Text(&b, width, tables...))
+	require.NoError(t, Text(&b, width, made))
 	return b.String()
 }
 
-func markdown(t require.TestingT, tables ...Table) string {
+func markdown(t require.TestingT, made Table) string {
 	var b bytes.Buffer
-	require.NoError(t, Markdown(&b, tables...))
+	require.NoError(t, Markdown(&b, made))
 	return b.String()
 }
 
@@ -98,7 +98,7 @@ bfloat16  8 bits of exponent
     n   step
     1  10 ms  use this
   100   9 ms
-`, "\n"), text(t, 80, first, second))
+`, "\n"), text(t, 80, first)+"\n"+text(t, 80, second))
 }
 
 // What is foreign stays in its cell: no line more, no column more, no sequence

@@ -20,24 +20,22 @@ import (
 // gap is the space between two columns.
 const gap = 2
 
-// Text writes tables for a terminal, a blank line between two. Titles and notes
-// are folded at width; a row is never broken.
-func Text(w io.Writer, width int, tables ...Table) error {
-	var out []string
-	for i, t := range tables {
-		lines, err := t.text(width)
-		if err != nil {
-			return fmt.Errorf("write table: %w", err)
-		}
-		if i > 0 {
-			out = append(out, "")
-		}
-		out = append(out, lines...)
+// Text writes a table for a terminal. Title and notes are folded at width; a row is
+// never broken.
+func Text(w io.Writer, width int, t Table) error {
+	lines, err := t.text(width)
+	for i := range lines {
+		lines[i] = strings.TrimRight(lines[i], " ")
 	}
-	for i := range out {
-		out[i] = strings.TrimRight(out[i], " ")
+	return written(w, lines, err)
+}
+
+// written writes lines, unless there is an error.
+func written(w io.Writer, lines []string, err error) error {
+	if err == nil {
+		_, err = io.WriteString(w, strings.Join(lines, "\n")+"\n")
 	}
-	if _, err := io.WriteString(w, strings.Join(out, "\n")+"\n"); err != nil {
+	if err != nil {
 		return fmt.Errorf("write table: %w", err)
 	}
 	return nil

@@ -117,9 +117,9 @@ func (t told) called(c *Call) string {
 }
 
 func (m *Matched) group(g Group, of map[int][]*Call) {
-	all, numbered := byNumber(of), true
-	if all == nil {
-		all, numbered = byPlace(of), false
+	all, numbered := callsBy(of, func(_ int, c *Call) int64 { return c.Sequence })
+	if !numbered {
+		all, _ = callsBy(of, func(place int, _ *Call) int64 { return int64(place) })
 	}
 	last := map[int]int64{} // the last number of each rank
 	for n, calls := range all {
@@ -167,41 +167,24 @@ func (m *Matched) group(g Group, of map[int][]*Call) {
 	}
 }
 
-// byNumber are calls by their number and rank; nil where not all have one of their own, or the ranks share
-// none.
-func byNumber(of map[int][]*Call) map[int64]map[int]*Call {
-	all := map[int64]map[int]*Call{}
-	shared := false
-	for rank, calls := range of {
-		for _, c := range calls {
-			if c.Sequence < 0 || all[c.Sequence][rank] != nil {
-				return nil
-			}
-			if all[c.Sequence] == nil {
-				all[c.Sequence] = map[int]*Call{}
-			}
-			all[c.Sequence][rank] = c
-			shared = shared || len(all[c.Sequence]) > 1
-		}
-	}
-	if !shared {
-		return nil
-	}
-	return all
-}
-
-// byPlace are calls by their place in their rank's and by rank.
-func byPlace(of map[int][]*Call) map[int64]map[int]*Call {
-	all := map[int64]map[int]*Call{}
+// callsBy are calls by a number and rank; false where not all of a rank have one of their own, or the ranks
+// share none.
+func callsBy(of map[int][]*Call, number func(place int, c *Call) int64) (all map[int64]map[int]*Call, shared bool) {
+	all = map[int64]map[int]*Call{}
 	for rank, calls := range of {
 		for i, c := range calls {
-			if all[int64(i)] == nil {
-				all[int64(i)] = map[int]*Call{}
+			n := number(i, c)
+			if n < 0 || all[n][rank] != nil {
+				return nil, false
 			}
-			all[int64(i)][rank] = c
+			if all[n] == nil {
+				all[n] = map[int]*Call{}
+			}
+			all[n][rank] = c
+			shared = shared || len(all[n]) > 1
 		}
 	}
-	return all
+	return all, shared
 }
 
 // maxDiffer is how many groups with a difference are named.

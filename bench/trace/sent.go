@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"zbench/bench/collective"
+	"zbench/bench/slice"
 )
 
 // Sent is what a rank sends of one kind: calls of one collective and size in one group.
@@ -221,32 +222,24 @@ func measure(sent []Sent, swept func(collective string) bool) []Measure {
 		ranks int
 		dtype string
 	}
-	var order []of
-	sizes, names, weight, total := map[of][]int64{}, map[of][]string{}, map[int64]float64{}, 0.0
-	for i := range sent {
-		total += max(sent[i].weight(), 0)
+	total := slice.Sum(sent, func(s Sent) float64 { return max(s.weight(), 0) })
+	worth := slice.Where(sent, func(s Sent) bool {
+		return s.weight() >= leastShare*total && s.Bytes != nil && *s.Bytes > 0 && s.Ranks > 1 && swept(s.Collective)
+	})
+	weight := map[int64]float64{}
+	for _, s := range worth {
+		weight[*s.Bytes] += s.weight()
 	}
-	for _, s := range sent {
-		if s.weight() < leastShare*total || s.Bytes == nil || *s.Bytes <= 0 || s.Ranks < 2 || !swept(s.Collective) {
-			continue
-		}
-		k := of{s.Ranks, cmp.Or(s.Dtype, "float")}
-		if sizes[k] == nil {
-			order = append(order, k)
-		}
-		sizes[k], names[k] = append(sizes[k], *s.Bytes), append(names[k], s.Collective)
-		weight[*s.Bytes] += float64(*s.Bytes) * float64(s.Calls)
-	}
-	var out []Measure
-	for _, k := range order {
-		list := sizes[k]
+	order, kinds := slice.Group(worth, func(s Sent) of { return of{s.Ranks, cmp.Or(s.Dtype, "float")} })
+	return slice.Map(order, func(k of) Measure {
+		list := slice.Map(kinds[k], func(s Sent) int64 { return *s.Bytes })
+		names := slice.Map(kinds[k], func(s Sent) string { return s.Collective })
 		slices.SortFunc(list, func(a, b int64) int { return cmp.Or(-cmp.Compare(weight[a], weight[b]), cmp.Compare(a, b)) })
 		list = list[:min(len(list), maxSizes)]
 		slices.Sort(list)
-		slices.Sort(names[k])
-		out = append(out, Measure{Collectives: slices.Compact(names[k]), Dtype: k.dtype, Ranks: k.ranks, Sizes: slices.Compact(list)})
-	}
-	return out
+		slices.Sort(names)
+		return Measure{Collectives: slices.Compact(names), Dtype: k.dtype, Ranks: k.ranks, Sizes: slices.Compact(list)}
+	})
 }
 
 // share is a part of a whole, 0 for nothing.

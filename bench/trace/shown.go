@@ -49,11 +49,9 @@ func (d *Document) Shown(commands ...document.Command) *document.Document {
 	out.Add("measure", "What to measure", blocks...).Show(document.Page)
 	ranks := table.Numbers("rank", "calls", "kernels without bytes", "damaged")
 	ranks.Columns = append(ranks.Columns, table.Column{Name: "host"}, table.Column{Name: "file"})
-	var rows []table.Row
 	for _, r := range d.Ranks {
-		rows = append(rows, table.Row{Cells: []string{Number(r.Rank), strconv.Itoa(r.Calls), strconv.Itoa(r.Unnamed), strconv.Itoa(r.Damaged), plain.Line(r.Host), plain.Line(r.File)}})
+		ranks.Add(Number(r.Rank), strconv.Itoa(r.Calls), strconv.Itoa(r.Unnamed), strconv.Itoa(r.Damaged), plain.Line(r.Host), plain.Line(r.File))
 	}
-	ranks.Groups = []table.Group{{Rows: rows}}
 	out.Fold("ranks", "Ranks in the input", document.Sheet{Table: ranks, Label: "Ranks"})
 	return out
 }
@@ -78,9 +76,6 @@ func (d *Document) sentTable(most int) (table.Table, int) {
 	list = list[:len(list)-rest]
 	slices.SortStableFunc(list, func(a, b Sent) int { return strings.Compare(a.Group, b.Group) })
 	for _, s := range list {
-		if n := len(t.Groups); n == 0 || t.Groups[n-1].Cells[0] != plain.Line(s.Group) {
-			t.Groups = append(t.Groups, table.Group{Cells: []string{plain.Line(s.Group)}})
-		}
 		size, exact, per := unit.None, unit.None, unit.None
 		if s.Bytes != nil {
 			size, exact = unit.Bytes(*s.Bytes), unit.Comma(*s.Bytes)
@@ -88,8 +83,7 @@ func (d *Document) sentTable(most int) (table.Table, int) {
 		if s.PerStep != nil {
 			per = strconv.FormatFloat(*s.PerStep, 'g', 4, 64)
 		}
-		g := &t.Groups[len(t.Groups)-1]
-		g.Rows = append(g.Rows, table.Row{Cells: []string{plain.Line(s.Collective), cmp.Or(s.Dtype, unit.None), size, exact, unit.Comma(int64(s.Calls)), per}})
+		t.AddTo(plain.Line(s.Group), plain.Line(s.Collective), cmp.Or(s.Dtype, unit.None), size, exact, unit.Comma(int64(s.Calls)), per)
 	}
 	return t, rest
 }
@@ -106,15 +100,10 @@ func (d *Document) waitingTable() *table.Table {
 		return nil
 	}
 	t := table.Numbers("rank", "kernels", "waiting", "share", "transfer", "came last")
-	var rows []table.Row
-	for _, r := range d.Waiting.Ranks {
-		rows = append(rows, table.Row{Cells: []string{strconv.Itoa(r.Rank), unit.Seconds(r.Kernel), unit.Seconds(r.Waited), unit.Percent(share(r.Waited, r.Kernel)), unit.Seconds(r.Transfer), strconv.Itoa(r.Last)}})
+	for _, r := range d.Waiting.Ranks[:min(len(d.Waiting.Ranks), maxRows)] {
+		t.Add(strconv.Itoa(r.Rank), unit.Seconds(r.Kernel), unit.Seconds(r.Waited), unit.Percent(share(r.Waited, r.Kernel)), unit.Seconds(r.Transfer), strconv.Itoa(r.Last))
 	}
-	if len(rows) > maxRows {
-		rows = rows[:maxRows]
-		t.Notes = append(t.Notes, fmt.Sprintf("%d more ranks are in trace.json.", len(d.Waiting.Ranks)-maxRows))
-	}
-	t.Groups = []table.Group{{Rows: rows}}
+	t.Notes = moreRanks(len(d.Waiting.Ranks))
 	return &t
 }
 
@@ -123,21 +112,23 @@ func (d *Document) overlapTable() *table.Table {
 		return nil
 	}
 	t := table.Numbers("rank", "in collectives", "hidden", "exposed", "exposed a step")
-	var rows []table.Row
-	for i, o := range d.Overlap {
-		if i == maxRows {
-			t.Notes = append(t.Notes, fmt.Sprintf("%d more ranks are in trace.json.", len(d.Overlap)-maxRows))
-			break
-		}
+	for _, o := range d.Overlap[:min(len(d.Overlap), maxRows)] {
 		per := unit.None
 		if o.Steps > 0 {
 			per = unit.Seconds(o.Exposed / float64(o.Steps))
 		}
-		rows = append(rows, table.Row{Cells: []string{Number(o.Rank), unit.Seconds(o.Busy), unit.Seconds(o.Hidden), unit.Seconds(o.Exposed), per}})
+		t.Add(Number(o.Rank), unit.Seconds(o.Busy), unit.Seconds(o.Hidden), unit.Seconds(o.Exposed), per)
 	}
-	t.Notes = append(t.Notes, "Hidden is time in which a kernel that computes ran on the same GPU, by the file's streams.")
-	t.Groups = []table.Group{{Rows: rows}}
+	t.Notes = append(moreRanks(len(d.Overlap)), "Hidden is time in which a kernel that computes ran on the same GPU, by the file's streams.")
 	return &t
+}
+
+// moreRanks is the note about the ranks that a table leaves out.
+func moreRanks(all int) []string {
+	if all <= maxRows {
+		return nil
+	}
+	return []string{fmt.Sprintf("%d more ranks are in trace.json.", all-maxRows)}
 }
 
 func (d *Document) csv() (header []string, rows [][]string) {

@@ -53,10 +53,10 @@ func (r *Rank) timelineOf(steps [][]Call) (t document.Timeline) {
 	return t
 }
 
-// kernelsOf are when a step's collectives ran, in order and apart.
-func kernelsOf(step []Call) (spans []Span) {
-	for i := range step {
-		if k := step[i].Kernel; k != nil {
+// kernelsOf are when collectives ran, in order and apart.
+func kernelsOf(calls []Call) (spans []Span) {
+	for i := range calls {
+		if k := calls[i].Kernel; k != nil {
 			spans = append(spans, *k)
 		}
 	}

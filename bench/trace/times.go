@@ -246,18 +246,13 @@ func (r *Rank) overlap() *Overlap {
 	if !r.Whole || len(r.Computing) == 0 {
 		return nil
 	}
-	var busy []Span
-	for i := range r.Calls {
-		if k := r.Calls[i].Kernel; k != nil {
-			busy = append(busy, *k)
-		}
-	}
+	busy := kernelsOf(r.Calls)
 	if len(busy) == 0 {
 		return nil
 	}
 	o := &Overlap{Rank: r.Rank}
 	j := 0
-	for _, s := range Merge(busy) {
+	for _, s := range busy {
 		o.Busy += s.Seconds()
 		for j > 0 && r.Computing[j-1].End > s.Start {
 			j--

@@ -1,6 +1,7 @@
 package trainer
 
 import (
+	"maps"
 	"slices"
 )
 
@@ -26,14 +27,10 @@ func blockSize(params []Param) int64 {
 			sizes[p.Block] += p.Held()
 		}
 	}
-	all := make([]int64, 0, len(sizes))
-	for _, n := range sizes {
-		all = append(all, n)
-	}
+	all := slices.Sorted(maps.Values(sizes))
 	if len(all) == 0 {
 		return 0
 	}
-	slices.Sort(all)
 	return all[len(all)/2]
 }
 

@@ -90,7 +90,7 @@ func (m *Model) bucketLog(file string, text []byte) error {
 
 // solved are the sizes of the tensors by name. A tensor that has a bucket of its own has its size.
 func solved(buckets []loggedBucket, norms bool) (map[string]int64, error) {
-	sizes, k := map[string]int64{}, kinds{norms: norms}
+	sizes, k := map[string]int64{}, kinds{norms: norms, index: map[string]int{}, sums: map[[maxKinds]int32]int64{}}
 	kindOf := map[string]int{}
 	var uneven error
 	for _, b := range buckets {
@@ -211,9 +211,6 @@ func (k *kinds) of(name string) (int, error) {
 	if len(k.names) == maxKinds {
 		return 0, fmt.Errorf("over %d kinds of tensors", maxKinds)
 	}
-	if k.index == nil {
-		k.index = map[string]int{}
-	}
 	k.index[kind] = len(k.names)
 	k.names = append(k.names, kind)
 	return len(k.names) - 1, nil
@@ -228,9 +225,6 @@ func (k *kinds) equation(counts [maxKinds]int32, elements int64) error {
 			return errUneven
 		}
 		return nil
-	}
-	if k.sums == nil {
-		k.sums = map[[maxKinds]int32]int64{}
 	}
 	if k.sums[counts] = elements; len(k.sums) > maxSums {
 		return fmt.Errorf("over %d different buckets", maxSums)

@@ -2,6 +2,7 @@ package trainer
 
 import (
 	"fmt"
+	"math/big"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,7 +36,7 @@ func init() {
 		listed: 2, Name: Unsharded, Title: "PyTorch DDP", Aliases: []string{"pytorch", "torch", "pytorch-ddp", "torch-ddp"},
 		Knob: "bucket_cap_mb", Unit: MiB, GradDtype: "bfloat16", Stages: []int{0}, InPlace: true, Collectives: []string{allReduce},
 		Default: func(_ []Param, r Run) int64 { return ddpDefault / r.GradBytes() },
-		Granule: func(setting int64, r Run) int64 {
+		Step: func(setting int64, r Run) int64 {
 			if setting*r.GradBytes() < ddpWhole {
 				return (1 << 17) / r.GradBytes()
 			}
@@ -194,28 +195,18 @@ func caps(s Spelling) string {
 	if len(s.Run.Caps) == 0 {
 		return "bucket_cap_mb=" + mebi(s)
 	}
-	list := slice.Map(firstCaps(s.Run), func(c int64) string { return decimal(c, 20) })
+	list := slice.Map(firstCaps(s.Run), mebibytes)
 	return "bucket_cap_mb_list=[" + strings.Join(append(list, mebi(s)), ", ") + "]"
 }
 
 // mebi writes a setting in MiB of gradients, exactly: without decimals where it
 // is whole.
 func mebi(s Spelling) string {
-	return decimal(s.Setting*s.Run.GradBytes(), 20)
+	return mebibytes(s.Setting * s.Run.GradBytes())
 }
 
-// decimal writes n/2^shift in full.
-func decimal(n int64, shift uint) string {
-	whole, rest := n>>shift, n&(1<<shift-1)
-	if rest == 0 {
-		return fmt.Sprint(whole)
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "%d.", whole)
-	for rest > 0 {
-		rest *= 10
-		fmt.Fprint(&b, rest>>shift)
-		rest &= 1<<shift - 1
-	}
-	return b.String()
+// mebibytes writes bytes in MiB, with all of their at most 20 decimals.
+func mebibytes(n int64) string {
+	text := big.NewRat(n, 1<<20).FloatString(20)
+	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
 }

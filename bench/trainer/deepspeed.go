@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"zbench/bench/slice"
 )
 
 // DeepSpeed's rules, read at edaa7221: runtime/zero/config.py (defaults),
@@ -125,11 +127,7 @@ func backwardChain(units []Bucket, run Run) []Message {
 }
 
 func elements(params []Param) int64 {
-	n := int64(0)
-	for _, p := range params {
-		n += p.Elements
-	}
-	return n
+	return slice.Sum(params, func(p Param) int64 { return p.Elements })
 }
 
 var deepSpeedForms = []form{
@@ -137,25 +135,15 @@ var deepSpeedForms = []form{
 		zero, other := deepSpeedArguments(s)
 		return "# do not let Accelerate or Hugging Face set \"auto\": that is the square of the hidden size\n" +
 			"# compare the loss after changing the size: it has affected convergence (deepspeedai/DeepSpeed#6351)\n" +
-			s.fresh(append(zero, other...), bare) + gatherTrap(s) +
-			deepSpeedJSON(s) +
+			s.fresh(slices.Concat(zero, other), bare) + gatherTrap(s) +
+			"{\n  \"zero_optimization\": {\n" + inJSON(zero, "    %q: %s,\n") + "    \"contiguous_gradients\": true\n  }" + inJSON(other, ",\n  %q: %s") + "\n}\n" +
 			"# check with: \"wall_clock_breakdown\": true, \"comms_logger\": {\"enabled\": true} print the calls and their sizes\n"
 	}},
 }
 
-// deepSpeedJSON is the settings as DeepSpeed's file has them.
-func deepSpeedJSON(s Spelling) string {
-	zero, other := deepSpeedArguments(s)
-	var b strings.Builder
-	b.WriteString("{\n  \"zero_optimization\": {\n")
-	for _, a := range zero {
-		fmt.Fprintf(&b, "    %q: %s,\n", a.key, a.value)
-	}
-	b.WriteString("    \"contiguous_gradients\": true\n  }")
-	for _, a := range other {
-		fmt.Fprintf(&b, ",\n  %q: %s", a.key, a.value)
-	}
-	return b.String() + "\n}\n"
+// inJSON is settings as DeepSpeed's file has them.
+func inJSON(all arguments, format string) string {
+	return strings.Join(slice.Map(all, func(a argument) string { return fmt.Sprintf(format, a.key, a.value) }), "")
 }
 
 // gatherTrap is about the other bucket size of stages 1 and 2.
@@ -236,10 +224,7 @@ func deepSpeedConclusions(c *Config, _ []Setting) {
 		dtype string
 	}{{c.bf16, "bfloat16"}, {c.fp16, "half"}} {
 		if half.on {
-			c.ParamDtype = half.dtype
-			if c.GradDtype == "" {
-				c.GradDtype = half.dtype
-			}
+			c.ParamDtype, c.GradDtype = half.dtype, cmp.Or(c.GradDtype, half.dtype)
 		}
 	}
 }
@@ -340,12 +325,9 @@ func places(params []Param, run Run) []place {
 		groups[kind], held[kind] = nil, 0
 	}
 	for i, p := range params {
-		kind := 0
-		if p.Expert {
-			kind = 1
-			if held[kind]+p.Elements > deepSpeedExperts {
-				lay(kind)
-			}
+		kind := kindOf(p.Expert)
+		if p.Expert && held[kind]+p.Elements > deepSpeedExperts {
+			lay(kind)
 		}
 		groups[kind], held[kind] = append(groups[kind], i), held[kind]+p.Elements
 	}

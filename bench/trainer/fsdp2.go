@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"zbench/bench/slice"
 )
 
 // FSDP2's rules: fully_shard makes one unit of the modules it is given, and a
@@ -20,7 +22,7 @@ func init() {
 	register(Trainer{
 		listed: 3, Name: "fsdp2", Title: "PyTorch FSDP2", Aliases: []string{"fsdp", "torchtitan"},
 		Knob: "blocks per fully_shard", Flag: "fully_shard", Unit: Blocks, GradDtype: "float", Stages: []int{3}, Collectives: []string{reduceScatter, allGather},
-		Default: fsdp2Default, plan: fsdp2Plan, settings: fsdp2Settings,
+		Default: fsdp2Default, plan: fsdp2Plan, Settings: fsdp2Settings,
 		Memory: fsdp2Memory, MemoryIs: "two units' parameters and their gather, one unit's gradients, and one reduce-scatter",
 		Changes: []Change{
 			{
@@ -55,11 +57,7 @@ func fsdp2Default(params []Param, _ Run) int64 { return max(1, blockSize(params)
 
 // fsdp2Settings is every number of blocks per unit.
 func fsdp2Settings(params []Param, _ Run) []int64 {
-	last := 1
-	for _, p := range params {
-		last = max(last, p.Block)
-	}
-	all := make([]int64, last)
+	all := make([]int64, max(1, slice.Most(params, func(p Param) int { return p.Block })))
 	block := fsdp2Default(params, Run{})
 	for k := range all {
 		all[k] = int64(k+1) * block

@@ -5,8 +5,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-
-	"zbench/bench/slice"
 )
 
 // Megatron-Core's layer-wise optimizer, which --use-distributed-optimizer means
@@ -47,8 +45,6 @@ type piece struct {
 	elements int64
 	shaped   bool // the shape is known
 	cost     float64
-	// class is the place of the cost among the different costs, the highest first.
-	class int
 }
 
 // pieces are in the order of backward.
@@ -58,40 +54,7 @@ func (p packing) pieces() []piece {
 		x := p.params[i]
 		all = append(all, piece{at: i, elements: x.Elements, shaped: len(x.Shape) == 2, cost: stepCost(x)})
 	}
-	return classed(all)
-}
-
-// classed numbers the pieces' costs.
-func classed(all []piece) []piece {
-	costs := slice.Map(all, func(x piece) float64 { return -x.cost })
-	slices.Sort(costs)
-	costs = slices.Compact(costs)
-	for i, x := range all {
-		all[i].class, _ = slices.BinarySearch(costs, -x.cost)
-	}
 	return all
-}
-
-// byWork sorts a chunk by descending work, stable, by counting, into the given space.
-func byWork(chunk, sorted []piece) []piece {
-	classes := slice.Most(chunk, func(x piece) int { return x.class + 1 })
-	if classes > len(chunk) { // almost all shapes differ
-		copy(sorted, chunk)
-		slices.SortStableFunc(sorted, func(a, b piece) int { return cmp.Compare(a.class, b.class) })
-		return sorted
-	}
-	at := make([]int, classes+1)
-	for _, x := range chunk {
-		at[x.class+1]++
-	}
-	for c := range classes {
-		at[c+1] += at[c]
-	}
-	for _, x := range chunk {
-		sorted[at[x.class]] = x
-		at[x.class]++
-	}
-	return sorted
 }
 
 // wholePacking packs the pieces of one buffer.
@@ -100,11 +63,9 @@ type wholePacking struct {
 	dp      int64
 	divisor int64 // of a share
 	expert  bool
-	// loads is the work of each rank so far: it accumulates over the buckets. filled
-	// is how far the shares of an open chunk are filled, and sorted scratch space.
-	loads  *shares
-	filled *leastHeap
-	sorted []piece
+	// loads is the work of each rank so far: it accumulates over the buckets. open
+	// has the shares of an open chunk.
+	loads, open *shares
 }
 
 func newWholePacking(in *prepared, run Run, expert bool) *wholePacking {
@@ -116,7 +77,7 @@ func newWholePacking(in *prepared, run Run, expert bool) *wholePacking {
 // packingOf packs pieces for a group of ranks.
 func packingOf(all []piece, ranks int, pad bool) *wholePacking {
 	dp := int64(ranks)
-	return &wholePacking{all: all, dp: dp, divisor: lcm(megatronAlign, Divisor(ranks, pad)/dp), filled: &leastHeap{filled: make([]int64, ranks)}}
+	return &wholePacking{all: all, dp: dp, divisor: lcm(megatronAlign, Divisor(ranks, pad)/dp), open: newShares(ranks)}
 }
 
 // kindOf indexes what is kept apart for dense tensors and for experts.
@@ -174,18 +135,18 @@ func (w *wholePacking) chunks(setting int64) chunking {
 // end is where a chunk ends that starts with a piece. It narrows the bounds of the
 // settings that cut the same: wherever the setting alone decides.
 func (w *wholePacking) end(start int, setting int64, cut *chunking) int {
-	held, largest := int64(0), int64(0)
-	w.filled.reset()
+	held, largest, share := int64(0), int64(0), int64(0)
+	w.open.empty()
 	for i, x := range w.all[start:] {
 		if setting > 0 && i > 0 && held >= int64(floorShare*float64(w.dp*largest)) &&
-			roundUp(w.filled.least(), megatronAlign)+x.elements > roundUp(w.filled.most, w.divisor) {
+			roundUp(w.open.least(), megatronAlign)+x.elements > roundUp(share, w.divisor) {
 			if held >= setting {
 				cut.upTo = min(cut.upTo, held)
 				return start + i
 			}
 			cut.over = max(cut.over, held)
 		}
-		w.filled.add(roundUp(w.filled.least(), megatronAlign) + x.elements)
+		share = max(share, w.open.put(w.open.emptiest(), x))
 		held += x.elements
 		largest = max(largest, x.elements)
 	}
@@ -204,10 +165,9 @@ func (w *wholePacking) bucket(chunk []piece) Bucket {
 	room := float64(used) / float64(w.dp) * (1 + unevenness)
 	w.loads.empty()
 	share := int64(0)
-	if len(w.sorted) < len(chunk) {
-		w.sorted = make([]piece, len(chunk))
-	}
-	for _, x := range byWork(chunk, w.sorted[:len(chunk)]) {
+	byWork := slices.Clone(chunk)
+	slices.SortStableFunc(byWork, func(a, b piece) int { return cmp.Compare(b.cost, a.cost) })
+	for _, x := range byWork {
 		at := w.loads.find(func(filled int64) bool { return float64(roundUp(filled, megatronAlign)+x.elements) <= room })
 		share = max(share, w.loads.put(at, x))
 	}
@@ -313,6 +273,14 @@ func (s *shares) find(fits func(filled int64) bool) int {
 	if best >= 0 {
 		return best
 	}
+	return s.emptiest()
+}
+
+// least is how far the emptiest share is filled.
+func (s *shares) least() int64 { return s.filled[1] }
+
+// emptiest is the rank of that share, the first of equals.
+func (s *shares) emptiest() int {
 	node := 1
 	for node < s.leaves {
 		node *= 2
@@ -333,35 +301,4 @@ func (s *shares) put(rank int, x piece) int64 {
 		s.filled[i] = min(s.filled[2*i], s.filled[2*i+1])
 	}
 	return s.filled[at]
-}
-
-// leastHeap holds how far the shares of an open bucket are filled, the emptiest
-// first.
-type leastHeap struct {
-	filled []int64
-	most   int64
-}
-
-func (h *leastHeap) least() int64 { return h.filled[0] }
-
-// add replaces the emptiest share's, and moves it down to its place.
-func (h *leastHeap) add(filled int64) {
-	h.most = max(h.most, filled)
-	at := 0
-	for {
-		child := 2*at + 1
-		if child+1 < len(h.filled) && h.filled[child+1] < h.filled[child] {
-			child++
-		}
-		if child >= len(h.filled) || h.filled[child] >= filled {
-			break
-		}
-		h.filled[at], at = h.filled[child], child
-	}
-	h.filled[at] = filled
-}
-
-func (h *leastHeap) reset() {
-	clear(h.filled)
-	h.most = 0
 }

@@ -213,7 +213,7 @@ func TestFusedProjections(t *testing.T) {
 		sizes = append(sizes, x.elements)
 	}
 	require.Equal(t, []int64{8192, 16384, 6144, 4096}, sizes)
-	require.Equal(t, piece{at: 1, elements: 6144, shaped: true, cost: 96 * 64 * 64, class: 2}, all[2])
+	require.Equal(t, piece{at: 1, elements: 6144, shaped: true, cost: 96 * 64 * 64}, all[2])
 	require.Equal(t, "model.layers.0.self_attn.linear_qkv.weight", params[1].Name)
 	require.Equal(t, []int64{96, 64}, params[1].Shape)
 }

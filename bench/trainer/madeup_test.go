@@ -11,7 +11,7 @@ var MadeUp = Trainer{
 	listed: 99, Name: "madeup", Title: "Made-Up", Aliases: []string{"mu"},
 	Knob: "fuse_mib", Unit: MiB, GradDtype: "bfloat16", Stages: []int{0}, InPlace: true, Collectives: []string{allReduce},
 	Default: func(_ []Param, r Run) int64 { return (64 << 20) / r.GradBytes() },
-	Granule: func(_ int64, r Run) int64 { return (1 << 20) / r.GradBytes() },
+	Step:    func(_ int64, r Run) int64 { return (1 << 20) / r.GradBytes() },
 	plan: func(in *prepared, setting int64, run Run) Plan {
 		plan := Plan{Buckets: in.reverse.atMost(max(setting, 1))}
 		plan.Backward = reductions(plan.Buckets, allReduce, run)

@@ -19,11 +19,7 @@ var plainOptimizers = []string{"adam", "sgd"}
 // OptimizerName is Megatron's name of an optimizer in any spelling; the error is a
 // [spell.Unknown].
 func OptimizerName(name string) (string, error) {
-	names := slices.Concat(plainOptimizers, layerWiseOptimizers)
-	if own, known := spell.Match(names, name); known {
-		return own, nil
-	}
-	return "", &spell.Unknown{Kind: "Megatron optimizer", Given: name, Valid: names}
+	return spell.Own("Megatron optimizer", slices.Concat(plainOptimizers, layerWiseOptimizers), name)
 }
 
 // LayerWiseOptimizer tells whether Megatron's distributed optimizer keeps the
@@ -114,14 +110,6 @@ func (s Spelling) optimizer() string {
 		return s.Config.said["optimizer"]
 	}
 	return "muon"
-}
-
-// inYAML is a setting as Primus has it, which names what an argument turns off.
-func inYAML(a argument) string {
-	if a.key == legacyKey {
-		return "use_layer_wise_param_layout: false"
-	}
-	return a.key + ": " + a.value
 }
 
 // LayerWiseFloor describes the buffer of matrices that most gradients are in: the

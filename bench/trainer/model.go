@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"zbench/bench/plain"
+	"zbench/bench/slice"
 	"zbench/bench/unit"
 )
 
@@ -97,41 +98,33 @@ func (m *Model) Total() int64 { return elements(m.Params) }
 
 // ExpertTotal is the number of elements of routed experts.
 func (m *Model) ExpertTotal() int64 {
-	return ofExperts(m.Params, func(p Param) int64 { return p.Elements })
+	return elements(slice.Where(m.Params, isExpert))
 }
 
-// ofExperts sums a number of each of the routed experts' tensors up.
-func ofExperts(params []Param, of func(Param) int64) (n int64) {
-	for _, p := range params {
-		if p.Expert {
-			n += of(p)
-		}
-	}
-	return n
+func isExpert(p Param) bool { return p.Expert }
+
+// heldByExperts is the number of elements of routed experts, trained or not.
+func (m *Model) heldByExperts() int64 {
+	return slice.Sum(slice.Where(m.Params, isExpert), Param.Held)
 }
 
 // work is the sum of the tensors' work: the parameters that compute for a token.
 func (m *Model) work() int64 {
-	sum := 0.0
-	for _, w := range Work(m.Params) {
-		sum += w
-	}
-	return int64(math.Round(sum))
+	return int64(math.Round(slice.Sum(Work(m.Params), itself)))
 }
 
 // Spared is the share of a backward's products that frozen tensors spare.
 func (m *Model) Spared() float64 {
-	all, left := 0.0, 0.0
-	trained := backwardWork(m.Params)
-	for i, w := range Work(m.Params) {
-		all += w
-		left += trained[i]
-	}
-	if all == 0 || !slices.ContainsFunc(m.Params, func(p Param) bool { return p.Frozen > 0 }) {
+	all, left := slice.Sum(Work(m.Params), itself), slice.Sum(backwardWork(m.Params), itself)
+	if all == 0 || !slices.ContainsFunc(m.Params, isFrozen) {
 		return 0
 	}
 	return 1 - left/all
 }
+
+func itself(x float64) float64 { return x }
+
+func isFrozen(p Param) bool { return p.Frozen > 0 }
 
 // freeze is for a tensor that is not trained.
 func freeze(p *Param, frozen bool) {
@@ -142,15 +135,9 @@ func freeze(p *Param, frozen bool) {
 
 // noteFrozen says what of a list is not trained.
 func (m *Model) noteFrozen() {
-	tensors, elements := 0, int64(0)
-	for _, p := range m.Params {
-		if p.Frozen > 0 {
-			tensors++
-			elements += p.Frozen
-		}
-	}
-	if tensors > 0 {
-		m.Notes = append(m.Notes, fmt.Sprintf("%s of %s elements are frozen (requires_grad is false): their gradients are neither computed nor reduced", plain.Count(tensors, "tensor"), unit.Number(float64(elements))))
+	if frozen := slice.Where(m.Params, isFrozen); len(frozen) > 0 {
+		elements := slice.Sum(frozen, func(p Param) int64 { return p.Frozen })
+		m.Notes = append(m.Notes, fmt.Sprintf("%s of %s elements are frozen (requires_grad is false): their gradients are neither computed nor reduced", plain.Count(len(frozen), "tensor"), unit.Number(float64(elements))))
 	}
 }
 
@@ -159,7 +146,7 @@ func (m *Model) noteFrozen() {
 // ones, shared by all experts alike.
 func (m *Model) SetActive(active int64) {
 	m.ActiveParams = active
-	all, dense := ofExperts(m.Params, Param.Held), 0.0
+	all, dense := m.heldByExperts(), 0.0
 	if all == 0 {
 		return
 	}
@@ -178,22 +165,7 @@ func (m *Model) SetActive(active int64) {
 
 // Largest is the number of elements of the largest tensor.
 func (m *Model) Largest() int64 {
-	var n int64
-	for _, p := range m.Params {
-		n = max(n, p.Elements)
-	}
-	return n
-}
-
-// Blocks is the number of distinct transformer blocks.
-func (m *Model) Blocks() int {
-	seen := map[int]bool{}
-	for _, p := range m.Params {
-		if p.Block > 0 {
-			seen[p.Block] = true
-		}
-	}
-	return len(seen)
+	return slice.Most(m.Params, func(p Param) int64 { return p.Elements })
 }
 
 // expertNames are the names of routed experts in the spellings of Megatron-Core,
@@ -222,17 +194,11 @@ func named(name string, elements int64, shape []int64) Param {
 // ordinal is one more than the number that the text is, 0 for another text. A block
 // has six digits at most.
 func ordinal(s string) int {
-	if s == "" || len(s) > 6 {
+	n, err := strconv.ParseUint(s, 10, 32)
+	if err != nil || len(s) > 6 {
 		return 0
 	}
-	n := 0
-	for _, c := range []byte(s) {
-		if c < '0' || c > '9' {
-			return 0
-		}
-		n = n*10 + int(c-'0')
-	}
-	return n + 1
+	return int(n) + 1
 }
 
 // list gathers tensors and holds the bounds.

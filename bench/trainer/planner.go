@@ -21,10 +21,8 @@ type prepared struct {
 	ahead  [2]packing
 	packed [2][]packed
 	floor  *LayerWiseFloor
-	// reverse is all tensors that have elements, the last first, and experts the
-	// elements of experts before each tensor of the list.
+	// reverse is all tensors that have elements, the last first.
 	reverse packing
-	experts []int64
 	// zero is DeepSpeed's own lists, where they were asked for.
 	zero *zeroLists
 	// block is the elements of a transformer block, and blocks the tensors by block:
@@ -65,7 +63,7 @@ func (p *Planner) prepared(run Run) *prepared {
 }
 
 func prepare(params []Param, run Run) *prepared {
-	in := &prepared{params: params, experts: make([]int64, len(params)+1)}
+	in := &prepared{params: params}
 	var order []int
 	for kind := range in.kinds {
 		in.kinds[kind] = newPacking(params, indexes(params, kind == 1, true))
@@ -73,12 +71,6 @@ func prepare(params []Param, run Run) *prepared {
 	}
 	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(b, a) })
 	in.reverse = newPacking(params, order)
-	for i, p := range params {
-		in.experts[i+1] = in.experts[i]
-		if p.Expert {
-			in.experts[i+1] += p.Elements
-		}
-	}
 	if run.FindUnused {
 		for kind := range in.ahead {
 			in.ahead[kind] = newPacking(params, indexes(params, kind == 1, false))

@@ -82,14 +82,7 @@ func PresetName(name string) (string, error) {
 }
 
 func presetOf(name string) (preset, error) {
-	if i := spell.Index(presets, name, func(p preset) (string, []string) { return p.name, p.aliases }); i >= 0 {
-		return presets[i], nil
-	}
-	unknown := &spell.Unknown{Kind: "preset", Given: name, Valid: PresetNames()}
-	for _, p := range presets {
-		unknown.Aliases = append(unknown.Aliases, p.aliases...)
-	}
-	return preset{}, unknown
+	return spell.Find("preset", presets, name, func(p preset) (string, []string) { return p.name, p.aliases })
 }
 
 // Preset makes the parameter list of a published model.

@@ -45,7 +45,7 @@ func TestRowsAreWhole(t *testing.T) {
 		require.NotEmpty(t, x.Title, x.Name)
 		require.NotEmpty(t, x.Knob, x.Name)
 		require.Contains(t, []string{Elements, MiB, Bytes, Blocks}, x.Unit, x.Name)
-		require.Equal(t, x.Unit == Blocks, x.settings != nil, x.Name)
+		require.Equal(t, x.Unit == Blocks, x.Settings(nil, Run{}) != nil, x.Name)
 		require.NotEmpty(t, x.Stages, x.Name)
 		require.NotNil(t, x.Default, x.Name)
 		require.NotNil(t, x.plan, x.Name)

@@ -66,7 +66,7 @@ func ReadModel(name string, r io.Reader, open Open) (*Model, error) {
 		return nil, err
 	}
 	m.noteFrozen()
-	if ofExperts(m.Params, Param.Held) == 0 {
+	if m.heldByExperts() == 0 {
 		m.ActiveParams = m.work()
 	}
 	return m, nil
@@ -331,12 +331,7 @@ func fromJSON(file string, text []byte) ([]Param, error) {
 		return nil, w.fail(err)
 	}
 	for w.d.More() {
-		if open == json.Delim('[') {
-			err = w.element()
-		} else {
-			err = w.member()
-		}
-		if err != nil {
+		if err := w.next(open == json.Delim('{')); err != nil {
 			return nil, err
 		}
 	}
@@ -364,42 +359,34 @@ func (w *walker) fail(err error) error {
 	return fmt.Errorf("%w: %s: %w", ErrParams, w.where(), err)
 }
 
-// element is one of a list.
-func (w *walker) element() error {
-	var e entry
-	if err := w.d.Decode(&e); err != nil {
-		return w.fail(err)
-	}
-	return w.take(e)
-}
-
-// member is one of an object.
-func (w *walker) member() error {
-	key, err := w.d.Token()
-	if err != nil {
-		return w.fail(err)
+// next takes a tensor of a list, or with its name before it of an object.
+func (w *walker) next(member bool) error {
+	var name string
+	if member {
+		key, err := w.d.Token()
+		if err != nil {
+			return w.fail(err)
+		}
+		name, _ = key.(string)
 	}
 	var raw json.RawMessage
 	if err := w.d.Decode(&raw); err != nil {
 		return w.fail(err)
 	}
 	var e entry
-	switch raw[0] {
-	case '[':
-		err = json.Unmarshal(raw, &e.Shape)
-	case '{':
-		err = json.Unmarshal(raw, &e)
-	default:
-		err = json.Unmarshal(raw, &e.Elements)
+	into := any(&e)
+	switch {
+	case member && raw[0] == '[':
+		into = &e.Shape
+	case member && raw[0] != '{':
+		into = &e.Elements
 	}
-	if err != nil {
+	if err := json.Unmarshal(raw, into); err != nil {
 		return w.fail(err)
 	}
-	e.Name, _ = key.(string)
-	return w.take(e)
-}
-
-func (w *walker) take(e entry) error {
+	if member {
+		e.Name = name
+	}
 	p, err := e.param()
 	if err != nil {
 		return w.fail(err)

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"zbench/bench/slice"
 	"zbench/bench/spell"
 )
 
@@ -164,12 +165,8 @@ func (s Spelling) fresh(all arguments, spell func(key string) string) string {
 	if s.Config == nil {
 		return ""
 	}
-	var names []string
-	for _, a := range all {
-		if !a.has(s.Config) {
-			names = append(names, spell(a.key))
-		}
-	}
+	lacks := slice.Where(all, func(a argument) bool { return !a.has(s.Config) })
+	names := slice.Map(lacks, func(a argument) string { return spell(a.key) })
 	file := strings.Trim(strconv.Quote(s.File), `"`) // a name may hold a line end
 	if len(names) == 0 {
 		return fmt.Sprintf("# nothing new: %s has all of this\n", file)

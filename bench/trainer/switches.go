@@ -46,14 +46,6 @@ func (t Trainer) Switches(run, advised Run) []Switch {
 	return all
 }
 
-// Unset is the run without a bucket size: the trainer's default behaviour.
-func (t Trainer) Unset(run Run) Run {
-	if t.unset == nil {
-		return run
-	}
-	return t.unset(run)
-}
-
 // Change is a change other than the bucket size.
 type Change struct {
 	Code, Message string

@@ -54,8 +54,8 @@ type Trainer struct {
 	// Default is the setting in elements that the trainer takes when the user
 	// sets none.
 	Default func(params []Param, run Run) int64
-	// Granule is the step in elements in which the knob is set near a setting; nil is 1.
-	Granule func(setting int64, run Run) int64
+	// Step is the step in elements in which the knob is set near a setting, at least 1; nil is 1.
+	Step func(setting int64, run Run) int64
 	// Memory is the memory that a setting needs in addition to the trainer's own, in
 	// bytes; nil is none.
 	Memory func(plan Plan, setting int64, run Run) int64
@@ -64,20 +64,21 @@ type Trainer struct {
 	// VocabMultiple is what it pads the rows of the embedding to a multiple of, on each
 	// tensor-parallel rank; 0 is 1.
 	VocabMultiple int64
-	// tensors is a published list as the trainer holds it; nil is as it is.
-	tensors func(params []Param) []Param
-	// settings lists the settings that differ, for a trainer that has few; nil
-	// where any number of elements can be set.
-	settings func(params []Param, run Run) []int64
+	// Tensors is a list of tensors, which may have the names of Hugging Face, as the trainer
+	// holds it: what it fuses is one tensor; nil is as it is.
+	Tensors func(params []Param) []Param
+	// Settings lists all settings that differ, ascending, for a trainer that has few; nil
+	// where any multiple of Step can be set.
+	Settings func(params []Param, run Run) []int64
+	// Unset is the run where no bucket size is set, the trainer's default behaviour; nil is the same run.
+	Unset func(run Run) Run
 	// plan makes the plan; a setting of 0 is what the trainer does when nothing is
 	// set.
 	plan func(in *prepared, setting int64, run Run) Plan
 	// Changes are what else its users can change.
 	Changes []Change
-	// switches are the settings beside the bucket size that the advised run has on, and
-	// unset is the run where no bucket size is set; nil is the same run.
+	// switches are the settings beside the bucket size that the advised run has on.
 	switches []runSwitch
-	unset    func(run Run) Run
 	// forms are how a setting is written. The first is the trainer's own.
 	forms []form
 	// frontEnds are the tools with a form of their own that users ask for by name.
@@ -327,32 +328,6 @@ func grouped(params []Param, run Run) []Param {
 	return same
 }
 
-// Step is the step in elements in which the knob is set near a setting, at least 1.
-func (t Trainer) Step(setting int64, run Run) int64 {
-	if t.Granule == nil {
-		return 1
-	}
-	return t.Granule(setting, run)
-}
-
-// Tensors is a list of tensors, which may have the names of Hugging Face, as the trainer
-// holds it: what it fuses is one tensor.
-func (t Trainer) Tensors(params []Param) []Param {
-	if t.tensors == nil {
-		return params
-	}
-	return t.tensors(params)
-}
-
-// Settings lists all settings that differ, ascending, for a trainer that has
-// few; nil where any multiple of Step can be set.
-func (t Trainer) Settings(params []Param, run Run) []int64 {
-	if t.settings == nil {
-		return nil
-	}
-	return t.settings(params, run)
-}
-
 // Bytes is the memory that a setting needs in addition to the trainer's own.
 func (t Trainer) Bytes(plan Plan, setting int64, run Run) int64 {
 	if t.Memory == nil {
@@ -365,8 +340,20 @@ func (t Trainer) Bytes(plan Plan, setting int64, run Run) int64 {
 // file, which defines it completely.
 var table []Trainer
 
-// register adds a trainer to the table.
+// register adds a trainer to the table. A function that it leaves out is the usual one.
 func register(t Trainer) {
+	if t.Step == nil {
+		t.Step = func(int64, Run) int64 { return 1 }
+	}
+	if t.Tensors == nil {
+		t.Tensors = func(params []Param) []Param { return params }
+	}
+	if t.Settings == nil {
+		t.Settings = func([]Param, Run) []int64 { return nil }
+	}
+	if t.Unset == nil {
+		t.Unset = func(run Run) Run { return run }
+	}
 	for _, f := range t.frontEnds {
 		t.Aliases = append(t.Aliases, f.names...)
 	}
@@ -397,19 +384,17 @@ func Collectives() []string {
 
 // Reads names the files that ReadConfig understands, for people.
 func Reads() []string {
-	var all []string
+	return slice.Map(readables(), func(r readable) string { return r.title })
+}
+
+// readables are the files of all trainers.
+func readables() (all []readable) {
 	for _, t := range table {
-		for _, r := range t.reads {
-			all = append(all, r.title)
-		}
+		all = append(all, t.reads...)
 	}
 	return all
 }
 
 func largest(p Plan) int64 {
-	n := int64(0)
-	for _, b := range p.Buckets {
-		n = max(n, b.Elements)
-	}
-	return n
+	return slice.Most(p.Buckets, func(b Bucket) int64 { return b.Elements })
 }

@@ -27,7 +27,7 @@ func init() {
 		Collectives: []string{allReduce, reduceScatter, allGather},
 		Default:     xlaThreshold, plan: xlaPlan,
 		// A threshold on shards counts DP elements at a time.
-		Granule: func(_ int64, r Run) int64 {
+		Step: func(_ int64, r Run) int64 {
 			if r.Zero == 0 {
 				return 1
 			}
@@ -41,7 +41,7 @@ func init() {
 			func(run, advised Run) bool { return run.GatherBytes != advised.GatherBytes && run.Zero > 0 },
 			func(run *Run, advised Run) { run.GatherBytes = advised.GatherBytes },
 		}},
-		unset: xlaUnset,
+		Unset: xlaUnset,
 		forms: xlaForms,
 		reads: []readable{{"XLA_FLAGS", ""}},
 		keys: []key{

@@ -29,69 +29,59 @@ type adviceFlagSet struct {
 	given                    bool
 }
 
-// ask is a row of adviceFlags.
-func ask(name, unit, meaning string, set func(o *adviceFlagSet, v string) error) flagRow[adviceFlagSet] {
-	return flagRow[adviceFlagSet]{name: name, unit: unit, meaning: meaning, set: last(func(o *adviceFlagSet, v string) error {
+// ask is a row of adviceFlags: a flag of one value, as parse reads it.
+func ask[V any](name, unit, meaning string, of func(*adviceFlagSet) *V, parse func(string) (V, error)) flagRow[adviceFlagSet] {
+	return flagRow[adviceFlagSet]{name: name, unit: unit, meaning: meaning, set: last(func(o *adviceFlagSet, v string) (err error) {
 		o.given = true
-		return set(o, v)
+		*of(o), err = parse(v)
+		return err
 	})}
 }
 
 // adviceFlags are the flags that recommend and collectives share.
 var adviceFlags = []flagRow[adviceFlagSet]{
-	ask("framework", "name", "the trainer, or what starts it: "+strings.Join(trainer.Frameworks(), ", "), func(o *adviceFlagSet, v string) error {
+	ask("framework", "name", "the trainer, or what starts it: "+strings.Join(trainer.Frameworks(), ", "), func(o *adviceFlagSet) *string { return &o.want.Framework }, func(v string) (string, error) {
 		t, err := trainer.ByName(v)
-		o.want.Framework = t.Alias(v) // it chooses the snippet that comes first
-		return err
+		return t.Alias(v), err // it chooses the snippet that comes first
 	}),
-	ask("params", "file", "one rank's parameter tensors in forward order: CSV or JSON of name and elements or shape, safetensors, its index, or Megatron's log with \"Params for bucket\"", func(o *adviceFlagSet, v string) error { return setText(&o.params, v) }),
+	ask("params", "file", "one rank's parameter tensors in forward order: CSV or JSON of name and elements or shape, safetensors, its index, or Megatron's log with \"Params for bucket\"", func(o *adviceFlagSet) *string { return &o.params }, fileName),
 	{name: "trace", unit: "file", meaning: "trace or log of the job, or a folder with a file a rank: tensors, ranks, element type and times of the gradients (several: once each)", set: func(o *adviceFlagSet, files []string) error {
 		o.given, o.traces = true, files
-		return setText(new(string), files[len(files)-1])
+		_, err := fileName(files[len(files)-1])
+		return err
 	}},
-	ask("preset", "name", "a published model: "+strings.Join(trainer.PresetNames(), ", "), func(o *adviceFlagSet, v string) (err error) {
-		o.want.Preset, err = trainer.PresetName(v)
-		return err
-	}),
-	ask("total-params", "count", "number of parameters, if there is no list; k, M, G are decimal", func(o *adviceFlagSet, v string) error { return setCount(&o.want.Total, v) }),
-	ask("layers", "number", "with --total-params: number of transformer blocks", func(o *adviceFlagSet, v string) error { return setWhole(&o.want.Layers, v) }),
-	ask("largest-param", "count", "with --total-params: elements of the embedding and of the output layer", func(o *adviceFlagSet, v string) error { return setCount(&o.want.Largest, v) }),
-	ask("dp", "ranks", "ranks that reduce a gradient together, context-parallel ones among them (default the curve's ranks over --tp and --pp)", func(o *adviceFlagSet, v string) error { return setWhole(&o.want.DP, v) }),
-	ask("optimizer", "name", "Megatron's --optimizer: with muon and the like each matrix stays whole on one rank (default adam)", func(o *adviceFlagSet, v string) (err error) {
-		o.want.Optimizer, err = trainer.OptimizerName(v)
-		return err
-	}),
-	ask("ep", "groups", "expert-parallel groups among them", func(o *adviceFlagSet, v string) error { return setWhole(&o.want.EP, v) }),
-	ask("pp", "stages", "pipeline stages: a preset or a total is cut to the first", func(o *adviceFlagSet, v string) error { return setWhole(&o.want.PP, v) }),
-	ask("tp", "ranks", "tensor-parallel ranks: a preset or a total is cut to one of them", func(o *adviceFlagSet, v string) error { return setWhole(&o.want.TP, v) }),
-	ask("cp", "ranks", "context-parallel ranks, which reduce gradients with the data-parallel ones", func(o *adviceFlagSet, v string) error { return setWhole(&o.want.CP, v) }),
-	ask("instances", "number", "Megatron's --num-distributed-optimizer-instances", func(o *adviceFlagSet, v string) error { return setWhole(&o.want.Instances, v) }),
-	ask("grad-dtype", "name", "element type in which gradients are reduced (default the trainer's)", func(o *adviceFlagSet, v string) error { return setDtype(&o.want.GradDtype, v) }),
-	ask("param-dtype", "name", "element type in which parameters are gathered (default bfloat16)", func(o *adviceFlagSet, v string) error { return setDtype(&o.want.ParamDtype, v) }),
-	ask("zero", "stage", "ZeRO stage; Megatron's distributed optimizer is 1 (default the trainer's usual)", func(o *adviceFlagSet, v string) error {
-		o.want.Zero = new(int)
+	ask("preset", "name", "a published model: "+strings.Join(trainer.PresetNames(), ", "), func(o *adviceFlagSet) *string { return &o.want.Preset }, trainer.PresetName),
+	ask("total-params", "count", "number of parameters, if there is no list; k, M, G are decimal", func(o *adviceFlagSet) *int64 { return &o.want.Total }, count),
+	ask("layers", "number", "with --total-params: number of transformer blocks", func(o *adviceFlagSet) *int { return &o.want.Layers }, fromOne),
+	ask("largest-param", "count", "with --total-params: elements of the embedding and of the output layer", func(o *adviceFlagSet) *int64 { return &o.want.Largest }, count),
+	ask("dp", "ranks", "ranks that reduce a gradient together, context-parallel ones among them (default the curve's ranks over --tp and --pp)", func(o *adviceFlagSet) *int { return &o.want.DP }, fromOne),
+	ask("optimizer", "name", "Megatron's --optimizer: with muon and the like each matrix stays whole on one rank (default adam)", func(o *adviceFlagSet) *string { return &o.want.Optimizer }, trainer.OptimizerName),
+	ask("ep", "groups", "expert-parallel groups among them", func(o *adviceFlagSet) *int { return &o.want.EP }, fromOne),
+	ask("pp", "stages", "pipeline stages: a preset or a total is cut to the first", func(o *adviceFlagSet) *int { return &o.want.PP }, fromOne),
+	ask("tp", "ranks", "tensor-parallel ranks: a preset or a total is cut to one of them", func(o *adviceFlagSet) *int { return &o.want.TP }, fromOne),
+	ask("cp", "ranks", "context-parallel ranks, which reduce gradients with the data-parallel ones", func(o *adviceFlagSet) *int { return &o.want.CP }, fromOne),
+	ask("instances", "number", "Megatron's --num-distributed-optimizer-instances", func(o *adviceFlagSet) *int { return &o.want.Instances }, fromOne),
+	ask("grad-dtype", "name", "element type in which gradients are reduced (default the trainer's)", func(o *adviceFlagSet) *string { return &o.want.GradDtype }, dtypeName),
+	ask("param-dtype", "name", "element type in which parameters are gathered (default bfloat16)", func(o *adviceFlagSet) *string { return &o.want.ParamDtype }, dtypeName),
+	ask("zero", "stage", "ZeRO stage; Megatron's distributed optimizer is 1 (default the trainer's usual)", func(o *adviceFlagSet) **int { return &o.want.Zero }, func(v string) (*int, error) {
 		n, err := natural(v)
-		*o.want.Zero = n
-		return err
+		return &n, err
 	}),
-	ask("accum", "microbatches", "microbatches per step", func(o *adviceFlagSet, v string) error { return setWhole(&o.want.Accum, v) }),
-	ask("recompute", "", "backward repeats the whole forward (full recomputation)", func(o *adviceFlagSet, v string) error { return setBool(&o.want.Recompute, v) }),
-	ask("backward-ms", "ms", "backward of one microbatch, measured without communication", func(o *adviceFlagSet, v string) error { return setMilli(&o.want.Backward, v) }),
-	ask("forward-ms", "ms", "forward of it (default half the backward)", func(o *adviceFlagSet, v string) error { return setMilli(&o.want.Forward, v) }),
-	ask("step-ms", "ms", "forward and backward of one microbatch together, split 1:2", func(o *adviceFlagSet, v string) error { return setMilli(&o.want.Step, v) }),
-	ask("tokens-per-microbatch", "count", "tokens per GPU in a microbatch, if no time was measured", func(o *adviceFlagSet, v string) error { return setCount(&o.want.Tokens, v) }),
-	ask("active-params", "count", "parameters that a token uses on this GPU (default the preset's)", func(o *adviceFlagSet, v string) error { return setCount(&o.want.Active, v) }),
-	ask("tflops", "TFLOP/s", "FLOP/s that a GPU reaches in training", func(o *adviceFlagSet, v string) error {
-		return setScaled(&o.want.Flops, v, minTflops, maxTflops, "TFLOP/s", 1e12)
+	ask("accum", "microbatches", "microbatches per step", func(o *adviceFlagSet) *int { return &o.want.Accum }, fromOne),
+	ask("recompute", "", "backward repeats the whole forward (full recomputation)", func(o *adviceFlagSet) *bool { return &o.want.Recompute }, strconv.ParseBool),
+	ask("backward-ms", "ms", "backward of one microbatch, measured without communication", func(o *adviceFlagSet) *float64 { return &o.want.Backward }, milliseconds),
+	ask("forward-ms", "ms", "forward of it (default half the backward)", func(o *adviceFlagSet) *float64 { return &o.want.Forward }, milliseconds),
+	ask("step-ms", "ms", "forward and backward of one microbatch together, split 1:2", func(o *adviceFlagSet) *float64 { return &o.want.Step }, milliseconds),
+	ask("tokens-per-microbatch", "count", "tokens per GPU in a microbatch, if no time was measured", func(o *adviceFlagSet) *int64 { return &o.want.Tokens }, count),
+	ask("active-params", "count", "parameters that a token uses on this GPU (default the preset's)", func(o *adviceFlagSet) *int64 { return &o.want.Active }, count),
+	ask("tflops", "TFLOP/s", "FLOP/s that a GPU reaches in training", func(o *adviceFlagSet) *float64 { return &o.want.Flops }, func(v string) (float64, error) {
+		return scaled(v, minTflops, maxTflops, "TFLOP/s", 1e12)
 	}),
-	ask("mem-budget", "bytes", "memory for the trainer's buffers; K, M, G are binary", func(o *adviceFlagSet, v string) error { return setBytes(&o.want.MemBudget, v) }),
-	ask("config", "file", "the trainer's own settings, to read and check: "+strings.Join(trainer.Reads(), ", "), func(o *adviceFlagSet, v string) error { return setText(&o.config, v) }),
-	ask("observed", "list", "steps that were timed with settings: 25=412ms,100=388ms, a trace in the place of a time, or a CSV of setting and time", func(o *adviceFlagSet, v string) error { return setText(&o.observed, v) }),
-	ask("contention", "list", "what replay --compute measured, SHARE,TIMES: computation takes the share longer beside a message, messages so many times as long beside computation (default 0, and 1 to 1.6 times)", func(o *adviceFlagSet, v string) (err error) {
-		o.want.Contention, err = spec.ParseContention(v)
-		return err
-	}),
-	ask("allow-rescale", "", "use a curve of another number of ranks as if it were a ring; the confidence is then low", func(o *adviceFlagSet, v string) error { return setBool(&o.want.Rescale, v) }),
+	ask("mem-budget", "bytes", "memory for the trainer's buffers; K, M, G are binary", func(o *adviceFlagSet) *int64 { return &o.want.MemBudget }, unit.ParseBytes),
+	ask("config", "file", "the trainer's own settings, to read and check: "+strings.Join(trainer.Reads(), ", "), func(o *adviceFlagSet) *string { return &o.config }, fileName),
+	ask("observed", "list", "steps that were timed with settings: 25=412ms,100=388ms, a trace in the place of a time, or a CSV of setting and time", func(o *adviceFlagSet) *string { return &o.observed }, fileName),
+	ask("contention", "list", "what replay --compute measured, SHARE,TIMES: computation takes the share longer beside a message, messages so many times as long beside computation (default 0, and 1 to 1.6 times)", func(o *adviceFlagSet) **spec.Contention { return &o.want.Contention }, spec.ParseContention),
+	ask("allow-rescale", "", "use a curve of another number of ranks as if it were a ring; the confidence is then low", func(o *adviceFlagSet) *bool { return &o.want.Rescale }, strconv.ParseBool),
 }
 
 // isAdviceFlag reports whether a flag is part of the question.
@@ -208,47 +198,33 @@ func missingFile(err error, path, hint string) error {
 	return exit.With(exit.Run, fmt.Errorf("%s cannot be read: %w", path, err), hint)
 }
 
-func setText(to *string, v string) error {
+func fileName(v string) (string, error) {
 	if v == "" {
-		return fmt.Errorf("the file name is empty")
+		return "", fmt.Errorf("the file name is empty")
 	}
-	*to = v
-	return nil
+	return v, nil
 }
 
-func setCount(to *int64, v string) error {
+func count(v string) (int64, error) {
 	n, err := unit.ParseCount(v)
 	if err == nil && n == 0 {
 		err = fmt.Errorf("%q: it must be at least 1", v)
 	}
-	*to = n
-	return err
+	return n, err
 }
 
-func setWhole(to *int, v string) error {
+func fromOne(v string) (int, error) {
 	const most = 1 << 24
 	n, err := strconv.Atoi(strings.TrimSpace(v))
 	if err != nil || n < 1 || n > most {
-		return fmt.Errorf("%q is not a whole number from 1 to %d", v, most)
+		return 0, fmt.Errorf("%q is not a whole number from 1 to %d", v, most)
 	}
-	*to = n
-	return nil
+	return n, nil
 }
 
-func setDtype(to *string, v string) error {
+func dtypeName(v string) (string, error) {
 	d, err := collective.DtypeByName(v)
-	*to = d.Name
-	return err
-}
-
-func setBytes(to *int64, v string) (err error) {
-	*to, err = unit.ParseBytes(v)
-	return err
-}
-
-func setBool(to *bool, v string) (err error) {
-	*to, err = strconv.ParseBool(v)
-	return err
+	return d.Name, err
 }
 
 // Plausible ranges: a microbatch takes a microsecond to an hour, a GPU reaches at most an
@@ -258,18 +234,17 @@ const (
 	minTflops, maxTflops = 1e-3, 1e6
 )
 
-func setMilli(to *float64, v string) error {
-	return setScaled(to, v, minMilli, maxMilli, "milliseconds", 1e-3)
+func milliseconds(v string) (float64, error) {
+	return scaled(v, minMilli, maxMilli, "milliseconds", 1e-3)
 }
 
-func setScaled(to *float64, v string, least, most float64, what string, scale float64) error {
+func scaled(v string, least, most float64, what string, scale float64) (float64, error) {
 	f, err := strconv.ParseFloat(strings.TrimSpace(v), 64)
-	if err != nil || !(f > 0) || math.IsInf(f, 0) {
-		return fmt.Errorf("%q is not a number above 0", v)
+	switch {
+	case err != nil || !(f > 0) || math.IsInf(f, 0):
+		err = fmt.Errorf("%q is not a number above 0", v)
+	case f < least || f > most:
+		err = fmt.Errorf("%q is outside the plausible range of %g to %g %s", v, least, most, what)
 	}
-	if f < least || f > most {
-		return fmt.Errorf("%q is outside the plausible range of %g to %g %s", v, least, most, what)
-	}
-	*to = f * scale
-	return nil
+	return f * scale, err
 }

@@ -11,6 +11,7 @@ import (
 	"zbench/bench/plain"
 	"zbench/bench/recommend"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/spec"
 	"zbench/bench/unit"
 )
@@ -67,10 +68,7 @@ var sizeFlags = []string{"minbytes", "maxbytes", "stepfactor", "stepbytes", "siz
 
 // fewSizes reports whether the sizes of a record are too few for a bucket size.
 func fewSizes(rec *record.Record) bool {
-	var sizes []int64
-	for i := range rec.Results {
-		sizes = append(sizes, rec.Results[i].Bytes)
-	}
+	sizes := slice.Map(rec.Results, func(r record.Result) int64 { return r.Bytes })
 	slices.Sort(sizes)
 	sizes = slices.Compact(sizes)
 	return len(sizes) == 0 || !recommend.Enough(len(sizes), sizes[0], sizes[len(sizes)-1])
@@ -106,10 +104,7 @@ func kneesOf(rec *record.Record) recommend.Knees {
 func reproduce(rec *record.Record) string {
 	line := []string{"zbench", "import"}
 	if rec.Spec == nil {
-		for _, i := range rec.Source.Imports {
-			line = append(line, i.File)
-		}
-		return plain.Shell(line...)
+		return plain.Shell(append(line, slice.Map(rec.Source.Imports, func(i record.Import) string { return i.File })...)...)
 	}
 	line = append([]string{"zbench"}, strings.Fields(spec.Command(rec.Spec.Benchmark))...)
 	if rec.Spec.Sweep != nil {

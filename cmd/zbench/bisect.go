@@ -156,9 +156,6 @@ func (b *bisecting) verdict(ended error, d *bisect.Document) error {
 
 // check refuses what cannot be, before anything is started.
 func (o *bisectOptions) check(s State, cmd *cobra.Command) (failOn *compare.FailOn, err error) {
-	if err := checkFormat(o.sweep.format, bisectHelp); err != nil {
-		return nil, err
-	}
 	if kinds := compare.Timings()[:4]; o.sweep.want.Kernels == nil && !slices.Contains(kinds, o.timing) {
 		return nil, usage(&spell.Unknown{Kind: "timing", Given: o.timing, Valid: kinds}, bisectHelp)
 	}
@@ -216,10 +213,8 @@ func (o *bisectOptions) begin(ctx context.Context, s State, cmd *cobra.Command) 
 		return nil, err
 	}
 	want.World = u.Spec.World // the cases are of it
-	h := bisect.Header{
-		Schema: bisect.JournalSchema, Options: o.Criteria, Spec: want, Common: jsonfile.Filled(commonArgs(cmd)), Timing: o.timing,
-		GPUs: u.Spec.World.Size(), Variants: o.listed(),
-	}
+	h := o.header(cmd, want)
+	h.GPUs = want.World.Size()
 	for _, c := range u.Cases() {
 		if c.Skip == "" {
 			h.Cases = append(h.Cases, bisect.Planned{Key: c.Key, Collective: c.Collective.Name, Bytes: c.Requested})
@@ -378,9 +373,12 @@ func addBisectKernels(to *cobra.Command, s State) {
 	}
 }
 
-// listed are the variants as the journal has them.
-func (o *bisectOptions) listed() []bisect.Given {
-	return slice.Map(o.variants, func(v variant) bisect.Given { return v.Given })
+// header is the head of the journal of a new search, without its cases.
+func (o *bisectOptions) header(cmd *cobra.Command, want spec.Spec) bisect.Header {
+	return bisect.Header{
+		Schema: bisect.JournalSchema, Options: o.Criteria, Spec: want, Common: jsonfile.Filled(commonArgs(cmd)), Timing: o.timing,
+		Variants: slice.Map(o.variants, func(v variant) bisect.Given { return v.Given }),
+	}
 }
 
 // beginKernels opens a new search over kernels. Which rows there are is known once the
@@ -397,9 +395,7 @@ func (o *bisectOptions) beginKernels(ctx context.Context, s State, cmd *cobra.Co
 	if err != nil {
 		return nil, err
 	}
-	h := bisect.Header{
-		Schema: bisect.JournalSchema, Options: o.Criteria, Spec: want, Common: jsonfile.Filled(commonArgs(cmd)), Timing: o.timing, Variants: o.listed(),
-	}
+	h := o.header(cmd, want)
 	if err := o.scout(ctx, s, dir, &h); err != nil {
 		return nil, errors.Join(err, dir.Close())
 	}

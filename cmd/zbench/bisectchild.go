@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -20,6 +20,7 @@ import (
 	"zbench/bench/compare"
 	"zbench/bench/exit"
 	"zbench/bench/folder"
+	"zbench/bench/jsonfile"
 	"zbench/bench/plain"
 	"zbench/bench/slice"
 	"zbench/bench/spec"
@@ -75,11 +76,7 @@ func (b *bisecting) measure(ctx context.Context, round, number int, cases []int)
 		return bisect.Trial{}, err
 	}
 	if !saved {
-		s := ""
-		if len(cases) != 1 {
-			s = "s"
-		}
-		b.s.note(b.quiet, "round %d: %s, %d case%s\n", round+1, b.variants[number].Name, len(cases), s)
+		b.s.note(b.quiet, "round %d: %s, %s\n", round+1, b.variants[number].Name, plain.Count(len(cases), "case"))
 		if entry, err = b.child(ctx, round, number, cases); err != nil {
 			return bisect.Trial{}, err
 		}
@@ -162,11 +159,8 @@ func (b *bisecting) request(cases []int) (string, error) {
 		}
 	}
 	want.Seed += uint64(b.children()) //nolint:gosec // a small number
-	text, err := json.MarshalIndent(want, "", "  ")
-	if err != nil {
-		return "", err
-	}
-	return b.dir.File("child.json"), b.dir.Put("child.json", append(text, '\n'))
+	const name = "child.json"
+	return b.dir.File(name), b.dir.Write(name, func(w io.Writer) error { return jsonfile.WriteBare(w, name, want) })
 }
 
 // narrow leaves the sizes and collectives of these cases.

@@ -88,9 +88,6 @@ func (o *collectivesOptions) start(ctx context.Context, s State, measure func(co
 
 // sweep starts or resumes a sweep according to the flags.
 func (o *collectivesOptions) sweep(ctx context.Context, s State, cmd *cobra.Command) (err error) {
-	if err := checkFormat(o.format, listedBy(spec.Collectives)); err != nil {
-		return err
-	}
 	if err := o.deadlines.check(); err != nil {
 		return err
 	}

@@ -69,12 +69,14 @@ func built(s State) []command {
 	return commands
 }
 
-// command builds it and says what its JSON is, where its flags are described.
+// command builds it, says what its JSON is, where its flags are described, and refuses a --format that
+// there is not.
 func (c command) command(s State) *cobra.Command {
 	cmd := c.build(s)
 	for _, one := range append(cmd.Commands(), cmd) {
 		if f := one.Flags().Lookup(formatName); f != nil {
 			f.Usage += "; json is " + strings.Join(c.schemas, " or ")
+			one.RunE = inFormat(f, one.RunE)
 		}
 	}
 	return cmd

@@ -56,5 +56,5 @@ func TestCompareIsWiredInTwoSharedFiles(t *testing.T) {
 		}
 		return nil
 	}))
-	require.Equal(t, []string{"../../cmd/zbench/commands.go", "../../internal/schema/documents.go"}, shared)
+	require.Equal(t, []string{"../../cmd/zbench/commands.go", "../../test/schema/documents.go"}, shared)
 }

@@ -82,9 +82,6 @@ with --require-checked also if any case is unclear or was not compared.`,
 // run compares, prints and returns the verdict of the gate.
 func (o *compareOptions) run(s State, args []string, dash int) error {
 	started := s.Now()
-	if err := checkFormat(o.format, compareHelp); err != nil {
-		return err
-	}
 	if o.Timing != "" && !slices.Contains(compare.Timings(), o.Timing) {
 		return usage(&spell.Unknown{Kind: "timing", Given: o.Timing, Valid: compare.Timings()}, compareHelp)
 	}

@@ -12,6 +12,7 @@ import (
 	"zbench/bench/backend"
 	"zbench/bench/exit"
 	"zbench/bench/fabric"
+	"zbench/bench/slice"
 	"zbench/bench/spec"
 	"zbench/internal/codeobject"
 	"zbench/internal/doctor"
@@ -65,12 +66,8 @@ compile, 1 if one does not, 5 without a compiler.`,
 }
 
 func runDoctor(ctx context.Context, s State, o doctorOptions) error {
-	help := listedBy("doctor")
-	if err := checkFormat(o.format, help); err != nil {
-		return err
-	}
 	if o.backend != "auto" && !slices.Contains(native.Backends(), o.backend) {
-		return usage(unknownBackend(o.backend), help)
+		return usage(unknownBackend(o.backend), listedBy("doctor"))
 	}
 	report := doctor.Report{Schema: doctor.Schema, Tool: toolVersion(), Host: s.Hostname()}
 	if len(o.archs) > 0 {
@@ -89,9 +86,7 @@ func runDoctor(ctx context.Context, s State, o doctorOptions) error {
 		}
 	}
 	machine := machineOf(s)
-	for _, b := range report.Backends {
-		machine.GPUs = max(machine.GPUs, len(b.Devices))
-	}
+	machine.GPUs = slice.Most(report.Backends, func(b doctor.Backend) int { return len(b.Devices) })
 	report.Machine = machine.Items()
 	report.NotChecked = doctor.NotChecked()
 	chosen, _ := chooseBackend(s, o.backend) // an error is: a GPU is meant, and none is here
@@ -170,19 +165,11 @@ func vendorOf(arch string) string {
 // in the code.
 func compileKernels(c *native.Compiler, arch string) doctor.Compiled {
 	out := doctor.Compiled{Arch: arch}
-	files := map[string][]string{}
-	for _, k := range native.Kernels() {
-		files[k.File] = append(files[k.File], k.Name)
-	}
+	files, of := slice.Group(native.Kernels(), func(k native.Kernel) string { return k.File })
 	c.Expect(len(files))
-	for _, k := range native.Kernels() { // in the table's order
-		names := files[k.File]
-		if names == nil {
-			continue
-		}
-		delete(files, k.File)
-		out.Files++
-		n, err := compileFile(c, arch, k.File, names)
+	out.Files = len(files)
+	for _, file := range files {
+		n, err := compileFile(c, arch, file, of[file])
 		out.Kernels += n
 		if err != nil {
 			out.Errors = append(out.Errors, err.Error())
@@ -193,7 +180,7 @@ func compileKernels(c *native.Compiler, arch string) doctor.Compiled {
 
 // compileFile returns how many of the kernels the code has; it is an error when
 // one is missing or the code is for another GPU.
-func compileFile(c *native.Compiler, arch, file string, names []string) (int, error) {
+func compileFile(c *native.Compiler, arch, file string, kernels []native.Kernel) (int, error) {
 	code, err := c.Compile(native.CompileRequest{File: file, Arch: arch})
 	if err != nil {
 		return 0, err
@@ -206,19 +193,11 @@ func compileFile(c *native.Compiler, arch, file string, names []string) (int, er
 	if object.Target != "" && object.Target != strings.TrimRight(base, "af") && object.Target != base {
 		return 0, fmt.Errorf("%s for %s: the code is for %s", file, arch, object.Target)
 	}
-	found := 0
-	var missing []string
-	for _, name := range names {
-		if slices.Contains(object.Kernels, name) {
-			found++
-		} else {
-			missing = append(missing, name)
-		}
-	}
+	missing := slice.Where(slice.Map(kernels, func(k native.Kernel) string { return k.Name }), func(name string) bool { return !slices.Contains(object.Kernels, name) })
 	if len(missing) > 0 {
-		return found, fmt.Errorf("%s for %s: the code lacks %s", file, arch, strings.Join(missing, ", "))
+		err = fmt.Errorf("%s for %s: the code lacks %s", file, arch, strings.Join(missing, ", "))
 	}
-	return found, nil
+	return len(kernels) - len(missing), err
 }
 
 // backendFacts opens a provider, asks it, and closes it again.
@@ -267,9 +246,19 @@ func withoutCollectives(b doctor.Backend, o native.Choice) doctor.Backend {
 	return b
 }
 
-func devicesFacts(p *native.Provider, n int) (list []doctor.Device) {
-	for i := range n {
-		list = append(list, deviceFacts(p, i))
+func devicesFacts(p *native.Provider, n int) []doctor.Device {
+	list := make([]doctor.Device, n)
+	for i := range list {
+		d := &list[i]
+		d.Index = i
+		info, err := p.Device(i)
+		if err == nil {
+			d.Name, d.Arch, d.PCI = info.Name, info.Arch, info.PCI
+			_, d.Bytes, err = p.Memory(i)
+		}
+		if err != nil {
+			d.Err = err.Error()
+		}
 	}
 	return list
 }
@@ -304,28 +293,15 @@ func libraryFacts(backend string, searches []native.Search) []doctor.Library {
 			Required: s.Required, Lost: s.Lost, Flag: s.Flag, By: s.By, Remedy: s.Remedy,
 			Listed: native.Listed(backend, s.Role),
 		}
-		for _, a := range s.Attempts {
-			l.Attempts = append(l.Attempts, doctor.Attempt{Path: a.Path, Why: a.Why, Absent: a.Missing})
-		}
-		for _, m := range s.Missing {
-			l.Missing = append(l.Missing, doctor.Symbol{Name: m.Name, Required: m.Required, Lost: m.Lost})
-		}
+		l.Attempts = slice.Map(s.Attempts, func(a native.Attempt) doctor.Attempt {
+			return doctor.Attempt{Path: a.Path, Why: a.Why, Absent: a.Missing}
+		})
+		l.Missing = slice.Map(s.Missing, func(m native.MissingSymbol) doctor.Symbol {
+			return doctor.Symbol{Name: m.Name, Required: m.Required, Lost: m.Lost}
+		})
 		list = append(list, l)
 	}
 	return list
-}
-
-func deviceFacts(p *native.Provider, i int) doctor.Device {
-	d := doctor.Device{Index: i}
-	info, err := p.Device(i)
-	if err == nil {
-		d.Name, d.Arch, d.PCI = info.Name, info.Arch, info.PCI
-		_, d.Bytes, err = p.Memory(i)
-	}
-	if err != nil {
-		d.Err = err.Error()
-	}
-	return d
 }
 
 // machineOf is the State's machine as doctor sees it.

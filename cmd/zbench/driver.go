@@ -14,6 +14,7 @@ import (
 	"zbench/bench/fleet/rails"
 	"zbench/bench/plan"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/spec"
 	"zbench/internal/native"
 	"zbench/internal/ras"
@@ -166,9 +167,9 @@ func openRanks(ctx context.Context, s State, o libraryOptions, w *opening, cfg r
 		}
 		f.Devices = devicesOf(d.Devices())
 	}
-	for _, l := range d.Libraries() {
-		f.Libraries = append(f.Libraries, record.Library{Name: l.Name, Version: l.Version, Path: l.Path})
-	}
+	f.Libraries = slice.Map(d.Libraries(), func(l native.Library) record.Library {
+		return record.Library{Name: l.Name, Version: l.Version, Path: l.Path}
+	})
 	out := &collectivesDriver{Driver: d, facts: f}
 	if !simulated { // the built-in loopback has no service
 		out.witness = witnessOf(s)
@@ -178,15 +179,13 @@ func openRanks(ctx context.Context, s State, o libraryOptions, w *opening, cfg r
 
 // devicesOf describes the GPUs that were found, with their published peaks.
 func devicesOf(found []native.DeviceInfo) []record.Device {
-	var list []record.Device
-	for _, d := range found {
+	return slice.Map(found, func(d native.DeviceInfo) record.Device {
 		out := record.Device{Index: d.Index, Name: d.Name, PCI: d.PCI, Bytes: d.Memory}
 		if p := peaks(d); p.Bandwidth > 0 {
 			out.PeakBandwidth, out.PeakSource = &p.Bandwidth, strings.TrimSuffix(p.Source+", "+p.Date, ", ")
 		}
-		list = append(list, out)
-	}
-	return list
+		return out
+	})
 }
 
 // peaks are what is published of a GPU, else what its attributes give.
@@ -202,11 +201,7 @@ func peaks(d native.DeviceInfo) device.Device {
 // lastLevelCache is the largest of the devices', in bytes: what is published, or
 // what the GPU itself says where that is more.
 func lastLevelCache(devices []native.DeviceInfo) int64 {
-	var most int64
-	for _, d := range devices {
-		most = max(most, peaks(d).Cache, d.L2)
-	}
-	return most
+	return slice.Most(devices, func(d native.DeviceInfo) int64 { return max(peaks(d).Cache, d.L2) })
 }
 
 // driverVersion is the kernel driver with its version, empty if unknown: the driver of

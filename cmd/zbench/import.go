@@ -32,9 +32,6 @@ collectives.`,
 		Example: "  zbench import all_reduce.log all_gather.log --out cluster-a",
 		Args:    someArgs("`zbench import all_reduce.log`", "import needs at least one log"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := checkFormat(to.format, listedBy("import")); err != nil {
-				return err
-			}
 			switch {
 			case o.Ranks < 0 || o.Nodes < 0:
 				return usagef("leave them out if the log has them", "--ranks is %d and --nodes %d; both must be at least 1", o.Ranks, o.Nodes)

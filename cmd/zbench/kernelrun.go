@@ -54,7 +54,7 @@ func (b kernelBench) add(cmd *cobra.Command, s State) {
 // run measures into a new folder, or resumes the run of an existing one; what is of all nodes in a
 // process on each.
 func (b kernelBench) run(cmd *cobra.Command, s State, o *collectivesOptions) error {
-	if err := cmp.Or(checkFormat(o.format, flagsHelp(b.Name)), o.gates.read()); err != nil {
+	if err := o.gates.read(); err != nil {
 		return err
 	}
 	if err := o.runOptions.ask(s, cmd); err != nil {
@@ -206,23 +206,13 @@ func (w *world) joinKernels(ctx context.Context, s State, own *engine.Kernels, o
 		return err
 	}
 	jobs := *own // Join replaces them by those of all
-	g, during := plan.Lead(ctx, nodeKernels{of: &jobs}, w, w.Members(len(own.Facts.Devices)))
-	g.Bound(with.Deadlines)
-	release := context.AfterFunc(during, func() { w.stop(context.Cause(during)) })
-	own.Driver = led{own.Driver, func() { release(); g.End() }}
-	facts, err := g.Open()
-	w.orders.opened = w.orders.since()
+	g, end := w.group(ctx, nodeKernels{of: &jobs}, with, len(own.Facts.Devices))
+	own.Driver = led{own.Driver, end}
+	others, err := introductions[engine.Hello](w, g)
 	if err != nil {
 		return exit.With(codeOf(err), err, "fix the cause, and repeat the command")
 	}
-	all := []engine.Hello{own.Hello(with.Backend, tool(), 0, s.Hostname(), s.PID)}
-	for i, text := range facts {
-		var h engine.Hello
-		if err := json.Unmarshal(text, &h); err != nil {
-			return fmt.Errorf("process %d: %w", i+1, err)
-		}
-		all = append(all, h)
-	}
+	all := append([]engine.Hello{own.Hello(with.Backend, tool(), 0, s.Hostname(), s.PID)}, others...)
 	return own.Join(all, func(job, pass int) ([][]record.Part, error) {
 		return g.Take(job, pass, float64(len(jobs.Jobs[job].Keys))*(own.Spec.Kernels.MaxTime+rowSeconds))
 	})

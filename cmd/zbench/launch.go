@@ -44,8 +44,7 @@ var launchFlags = []string{"launch", "slurm-args", "hostfile", "dry-run", "exclu
 var switches = []string{"dry-run", "screen-first"}
 
 func addLaunchFlags(f *pflag.FlagSet, o *launchFlagSet) {
-	methods := slice.Map(launch.Methods(), func(m launch.Method) string { return string(m) })
-	f.StringVar(&o.method, "launch", string(launch.Auto), "how the processes start: "+strings.Join(methods, ", ")+"; inproc is this process alone")
+	f.StringVar(&o.method, "launch", string(launch.Auto), "how the processes start: "+launch.MethodNames()+"; inproc is this process alone")
 	f.StringArrayVar(&o.slurmArgs, "slurm-args", nil, "more options of srun, separated by spaces; may be repeated")
 	f.StringVar(&o.hostfile, "hostfile", "", "Open MPI's file of hosts, a line each, for mpirun")
 	f.BoolVar(&o.dry, "dry-run", false, "print the command, the number of cases, the time and the GPU-hours; measure nothing")

@@ -71,10 +71,7 @@ func isLibraryFlag(name string) bool { return slices.Contains(libraryFlags(), na
 
 // libraryFlags names the flags that say where something is, in alphabetical order.
 func libraryFlags() []string {
-	names := []string{"cache-dir", native.SettingWithin}
-	for _, s := range native.Settings() {
-		names = append(names, s.Flag)
-	}
+	names := append(slice.Map(native.Settings(), func(s native.Setting) string { return s.Flag }), "cache-dir", native.SettingWithin)
 	return slices.Sorted(slices.Values(names))
 }
 

@@ -22,15 +22,10 @@ type listing struct {
 
 var listings = []listing{
 	{"collectives", []string{"NAME", "REDUCES", "BUSBW FACTOR (n = 8)", "WHAT IT DOES"}, func() ([][]string, error) {
-		var rows [][]string
-		for _, c := range collective.All() {
-			reduces := "no"
-			if c.Reduces {
-				reduces = "yes"
-			}
-			rows = append(rows, []string{c.Name, reduces, fmt.Sprintf("%.4g", c.BusFactor(8)), c.Does})
-		}
-		return rows, nil
+		return slice.Map(collective.All(), func(c collective.Collective) []string {
+			reduces := map[bool]string{true: "yes", false: "no"}[c.Reduces]
+			return []string{c.Name, reduces, fmt.Sprintf("%.4g", c.BusFactor(8)), c.Does}
+		}), nil
 	}},
 	{"fabrics", []string{"NAME", "NODES", "GPUS A NODE", "WHAT IT IS"}, func() ([][]string, error) {
 		var rows [][]string

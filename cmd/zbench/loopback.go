@@ -320,7 +320,7 @@ func (o *loopbackOptions) environment(ctx context.Context, s State, m *fabric.Ma
 		set = append(set, launch.Var{Name: "ZBENCH_LOOPBACK_DATA", Value: "0"})
 	}
 	if o.gpus > 0 {
-		set = append(set, launch.Var{Name: "ZBENCH_LOOPBACK_GPUS", Value: strconv.Itoa(o.gpus)})
+		set = append(set, launch.Number("ZBENCH_LOOPBACK_GPUS", o.gpus))
 	}
 	if o.torch.on {
 		more, err := o.torch.environment(s, cache, m)

@@ -108,18 +108,17 @@ func (o *torchOptions) environment(s State, cache string, m *fabric.Machine) ([]
 	if err != nil {
 		return nil, err
 	}
-	ranks := strconv.Itoa(m.Size())
 	set := []launch.Var{
 		{Name: "PYTHONPATH", Value: before(python, s.Getenv("PYTHONPATH"))},
-		{Name: "ZBENCH_TORCH_RANKS", Value: ranks},
+		launch.Number("ZBENCH_TORCH_RANKS", m.Size()),
 		{Name: "ZBENCH_TORCH_FLOPS", Value: strconv.FormatFloat(o.tflops*1e12, 'g', -1, 64)},
 		{Name: "ZBENCH_TORCH_BANDWIDTH", Value: strconv.FormatFloat(m.HBMRate, 'g', -1, 64)},
 		{Name: "ZBENCH_TORCH_GPU", Value: m.GPU},
 		{Name: "ZBENCH_TORCH_REAL", Value: o.real},
 		{Name: "RANK", Value: "0"},
 		{Name: "LOCAL_RANK", Value: "0"},
-		{Name: "WORLD_SIZE", Value: ranks},
-		{Name: "LOCAL_WORLD_SIZE", Value: strconv.Itoa(m.GPUsPerNode)},
+		launch.Number("WORLD_SIZE", m.Size()),
+		launch.Number("LOCAL_WORLD_SIZE", m.GPUsPerNode),
 	}
 	if o.sizes {
 		set = append(set, launch.Var{Name: "ZBENCH_TORCH_SIZES", Value: "1"})

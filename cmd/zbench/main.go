@@ -7,8 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -63,8 +61,7 @@ func (i *interruption) Unwrap() error { return context.Canceled }
 
 // brood is the processes that this one has started and that run.
 type brood struct {
-	mu  sync.Mutex
-	all map[*kept]bool
+	running sync.Map // by *kept
 	// killing tells that a second signal has ended them.
 	killing atomic.Bool
 }
@@ -76,11 +73,8 @@ type kept struct {
 }
 
 func (k *kept) Wait() (code int, how string) {
-	code, how = k.Child.Wait()
-	k.of.mu.Lock()
-	defer k.of.mu.Unlock()
-	delete(k.of.all, k)
-	return code, how
+	defer k.of.running.Delete(k)
+	return k.Child.Wait()
 }
 
 // of keeps what is started.
@@ -91,22 +85,14 @@ func (b *brood) of(start func(Command) (Child, error)) func(Command) (Child, err
 			return nil, err
 		}
 		k := &kept{child, b}
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		if b.all == nil {
-			b.all = map[*kept]bool{}
-		}
-		b.all[k] = true
+		b.running.Store(k, nil)
 		return k, nil
 	}
 }
 
 func (b *brood) kill() {
-	b.mu.Lock()
-	left := slices.Collect(maps.Keys(b.all))
-	b.mu.Unlock()
-	for _, child := range left {
-		child.Kill()
+	for child := range b.running.Range {
+		child.(*kept).Kill() //nolint:forcetypeassert // of stores no other
 	}
 }
 

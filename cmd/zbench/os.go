@@ -159,10 +159,7 @@ func (osFS) WriteFile(name string, data []byte) error {
 	if err == nil {
 		err = f.Sync()
 	}
-	if closing := f.Close(); err == nil {
-		err = closing
-	}
-	if err != nil {
+	if err = cmp.Or(err, f.Close()); err != nil {
 		return err
 	}
 	return os.Rename(f.Name(), name)

@@ -1,19 +1,20 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"io"
 	"runtime"
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"zbench/bench/advice"
 	"zbench/bench/document"
 	"zbench/bench/folder"
 	"zbench/bench/gate"
+	"zbench/bench/jsonfile"
 	"zbench/bench/record"
 	"zbench/bench/results"
 	"zbench/bench/spell"
@@ -54,12 +55,14 @@ func (o *output) addVerbose(f *pflag.FlagSet, meaning string) {
 // allColumns is what --verbose prints of a record.
 const allColumns = "print every column, both placements and a remedy for each warning"
 
-// checkFormat refuses a format that there is not, before anything is run. help is the hint of the error.
-func checkFormat(name, help string) error {
-	if _, known := report.FormatOf(name); !known {
-		return usage(&spell.Unknown{Kind: "format", Given: name, Valid: report.FormatNames()}, help)
+// inFormat runs a command unless there is no format of that name.
+func inFormat(f *pflag.Flag, run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		if _, known := report.FormatOf(f.Value.String()); !known {
+			return usage(&spell.Unknown{Kind: "format", Given: f.Value.String(), Valid: report.FormatNames()}, listedBy(strings.TrimPrefix(cmd.CommandPath(), "zbench ")))
+		}
+		return run(cmd, args)
 	}
-	return nil
 }
 
 // tallest is how many lines fit on a screen, with the command before and the prompt after them.
@@ -210,13 +213,7 @@ func (r result) keep(s State) error {
 		Args: s.Args, Host: s.Hostname(), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, CPUs: s.Host().CPUs,
 		Preflight: r.checks, Control: r.control,
 	}
-	return errors.Join(err, r.dir.Write(folder.RunFile, func(w io.Writer) error {
-		text, err := json.MarshalIndent(run, "", "  ")
-		if err == nil {
-			_, err = w.Write(append(text, '\n'))
-		}
-		return err
-	}))
+	return errors.Join(err, r.dir.Write(folder.RunFile, func(w io.Writer) error { return jsonfile.WriteBare(w, folder.RunFile, run) }))
 }
 
 func writeFiles(dir *folder.Folder, files []artifact) error {

@@ -7,7 +7,10 @@ import (
 	"zbench/bench/engine"
 	"zbench/bench/folder"
 	"zbench/bench/plan"
+	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/internal/launch"
+	"zbench/internal/native"
 	"zbench/internal/preflight"
 	"zbench/report"
 )
@@ -21,16 +24,10 @@ func preflightHost(s State) preflight.Host {
 func preflightOf(s State, d *collectivesDriver) preflight.Host {
 	h := preflightHost(s)
 	h.Simulated, h.Driver = d.facts.Simulated, d.facts.KernelDriver
-	for _, l := range d.facts.Libraries {
-		h.Libraries = append(h.Libraries, preflight.Library{Name: l.Name, Version: l.Version})
-	}
-	for _, g := range d.facts.Devices {
-		h.GPUs = append(h.GPUs, g.PCI)
-	}
+	h.Libraries = slice.Map(d.facts.Libraries, func(l record.Library) preflight.Library { return preflight.Library{Name: l.Name, Version: l.Version} })
+	h.GPUs = slice.Map(d.facts.Devices, func(g record.Device) string { return g.PCI })
 	if visible, err := d.Visible(); err == nil && !h.Simulated {
-		for _, g := range visible {
-			h.Visible = append(h.Visible, g.PCI)
-		}
+		h.Visible = slice.Map(visible, func(g native.DeviceInfo) string { return g.PCI })
 	}
 	return h
 }

@@ -123,9 +123,6 @@ func (o *railsOptions) input() int {
 
 // runRails judges what others measured.
 func runRails(s State, o *railsOptions, cmd *cobra.Command) error {
-	if err := checkFormat(o.run.format, railsHelp); err != nil {
-		return err
-	}
 	if o.input() > 1 {
 		return usagef("run them one by one", "--matrix, --logs and --times exclude each other")
 	}
@@ -210,10 +207,8 @@ func readRails(s State, o *railsOptions) (*rails.Document, error) {
 
 // ofMatrix judges bandwidths of pairs that were read from a path.
 func (o *railsOptions) ofMatrix(kind, path string, m *rails.Matrix, notes []string) (*rails.Document, error) {
-	v, gpus := rails.JudgeMatrix(m), 0 // of a node; 0 where the ends are nodes
-	for _, p := range m.At {
-		gpus = max(gpus, p.GPU+1)
-	}
+	v := rails.JudgeMatrix(m)
+	gpus := slice.Most(m.At, func(p rails.Place) int { return p.GPU + 1 }) // of a node; 0 where the ends are nodes
 	if err := o.others.settle(v, m.Nodes, gpus); err != nil {
 		return nil, err
 	}

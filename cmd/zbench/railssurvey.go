@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -65,9 +66,6 @@ func (o *railsOptions) measure(ctx context.Context, s State, cmd *cobra.Command)
 
 // check refuses what cannot be measured before anything is opened.
 func (o *railsOptions) check() error {
-	if err := checkFormat(o.run.format, railsHelp); err != nil {
-		return err
-	}
 	o.run.want.Sweep.MaxBytes, o.run.want.Sweep.Collectives = o.run.want.Sweep.MinBytes, []string{"send_recv"}
 	switch {
 	case o.launches < 1 || o.launches > plan.MaxBatch:
@@ -165,9 +163,7 @@ func (o *railsOptions) survey(ctx context.Context, s State) error {
 		return err
 	}
 	doc, result, err := o.observe(ctx, s, u, c, d)
-	if closing := d.Close(); err == nil {
-		err = closing
-	}
+	err = cmp.Or(err, d.Close())
 	if doc == nil {
 		dir.Abandon()
 		return err
@@ -277,12 +273,7 @@ func (o *railsOptions) about(s State, u *engine.Setup, facts engine.Facts) *rail
 	if w.Nodes == 1 && !facts.Simulated {
 		a.Nodes = []string{s.Hostname()}
 	}
-	if len(a.Nodes) != w.Nodes { // simulated, or several nodes of one name
-		a.Nodes = nil
-		for node := range w.Nodes {
-			a.Nodes = append(a.Nodes, fmt.Sprint("node", node))
-		}
-	}
+	a.Nodes = engine.NodeNames(a.Nodes, w.Nodes)
 	return a
 }
 

@@ -198,26 +198,15 @@ func componentOf(n *topo.Node, node int, subject string) rails.Component {
 // leaves are the leaf switches of the run's rails by the topologies: by LLDP or a table, else
 // by SLURM_TOPOLOGY_ADDR, which is a hypothesis and said to be one. nil knows none.
 func (w *witnesses) leaves(names []string, gpus int) [][]string {
-	out := make([][]string, gpus)
-	known := false
-	for _, hypothesis := range []bool{false, true} {
+	for _, leafOf := range []func(n *topo.Node, rail int) string{wiredLeaf, slurmLeaf} {
+		out, known := make([][]string, gpus), false
 		for rail := range out {
 			out[rail] = make([]string, len(names))
-		}
-		for _, n := range w.nodes {
-			node := evidence.NodeOf(names, n.Host)
-			if node < 0 {
-				continue
-			}
-			for rail := range out {
-				leaf := ""
-				if hypothesis {
-					leaf = slurmLeaf(n)
-				} else if i := slices.IndexFunc(n.NICs, func(c topo.NIC) bool { return c.Leaf != "" && gpuOfNIC(n, c.Name) == rail }); i >= 0 {
-					leaf = n.NICs[i].Leaf
+			for _, n := range w.nodes {
+				if node := evidence.NodeOf(names, n.Host); node >= 0 {
+					out[rail][node] = leafOf(n, rail)
+					known = known || out[rail][node] != ""
 				}
-				out[rail][node] = leaf
-				known = known || leaf != ""
 			}
 		}
 		if known {
@@ -227,8 +216,17 @@ func (w *witnesses) leaves(names []string, gpus int) [][]string {
 	return nil
 }
 
-// slurmLeaf is the lowest switch of the node's path in Slurm's topology.
-func slurmLeaf(n *topo.Node) string {
+// wiredLeaf is the leaf switch that a rail's NIC is wired to, by LLDP or a table.
+func wiredLeaf(n *topo.Node, rail int) string {
+	i := slices.IndexFunc(n.NICs, func(c topo.NIC) bool { return c.Leaf != "" && gpuOfNIC(n, c.Name) == rail })
+	if i < 0 {
+		return ""
+	}
+	return n.NICs[i].Leaf
+}
+
+// slurmLeaf is the lowest switch of the node's path in Slurm's topology, of every rail.
+func slurmLeaf(n *topo.Node, _ int) string {
 	for _, f := range n.Stack {
 		if f.Name != "env SLURM_TOPOLOGY_ADDR" {
 			continue

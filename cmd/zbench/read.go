@@ -100,17 +100,6 @@ func (in *input) all(s State) ([]byte, error) {
 	return text, nil
 }
 
-// read returns the bytes of a file, or where path is a folder those of its
-// record, and the file they are from.
-func read(s State, path string) (text []byte, file string, err error) {
-	in, err := openInput(s, path)
-	if err != nil {
-		return nil, "", err
-	}
-	text, err = in.all(s)
-	return text, in.file, err
-}
-
 // readFolder takes the record of a folder, or its journal where the sweep was
 // killed: then there is no record, or one that an earlier run left unfinished and
 // that the journal may be ahead of.
@@ -319,6 +308,19 @@ func readSource(s State, path string) (recommend.Source, error) {
 		return recommend.Source{}, err
 	}
 	return sourceOf(s, path, rec), nil
+}
+
+// readSources reads records and logs, each of which has its path as its name.
+func readSources(s State, paths []string) (all []recommend.Source, err error) {
+	for _, path := range paths {
+		one, err := readSource(s, path)
+		if err != nil {
+			return nil, err
+		}
+		one.Name = path
+		all = append(all, one)
+	}
+	return all, nil
 }
 
 // sourceWith is a record with samples, with what it shows to be mended first and how it is measured

@@ -14,6 +14,7 @@ import (
 	"zbench/bench/recommend"
 	"zbench/bench/record"
 	"zbench/bench/results"
+	"zbench/bench/slice"
 	"zbench/bench/trainer"
 	"zbench/report"
 )
@@ -45,9 +46,6 @@ in which Megatron prints its buckets. --trace takes all of it from a trace.
   zbench recommend DIR --config train.sh --preset zaya1-base`,
 		Args: someArgs("`zbench recommend all_reduce.log --framework ddp --preset llama3-8b`", "recommend needs at least one record or log"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := checkFormat(to.format, listedBy("recommend")); err != nil {
-				return err
-			}
 			if err := checkChakra(chakra, to); err != nil {
 				return err
 			}
@@ -72,16 +70,11 @@ func runRecommend(s State, args []string, o *adviceFlagSet, to output, chakra bo
 	if err != nil {
 		return err
 	}
-	var sources []recommend.Source
-	var recs []*record.Record
-	for _, path := range args {
-		one, err := readSource(s, path)
-		if err != nil {
-			return err
-		}
-		one.Name = path
-		sources, recs = append(sources, one), append(recs, one.Record)
+	sources, err := readSources(s, args)
+	if err != nil {
+		return err
 	}
+	recs := slice.Map(sources, func(one recommend.Source) *record.Record { return one.Record })
 	if q == nil {
 		return knees(s, args, recs, sources, to.format)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,11 +18,10 @@ import (
 	"zbench/bench/exit"
 	"zbench/bench/finding"
 	"zbench/bench/fleet/rails"
-	"zbench/bench/folder"
 	"zbench/bench/formats"
 	"zbench/bench/plan"
-	"zbench/bench/recommend"
 	"zbench/bench/replay"
+	"zbench/bench/slice"
 	"zbench/bench/spec"
 	"zbench/bench/stat"
 	"zbench/bench/trace"
@@ -136,9 +136,6 @@ func (o *replayOptions) check() error {
 	case len(o.settings) > 5:
 		return usagef(replayHelp, "--settings has %d settings; at most 5 beside the default are compared", len(o.settings))
 	}
-	if err := checkFormat(o.run.format, replayHelp); err != nil {
-		return err
-	}
 	return o.run.deadlines.check()
 }
 
@@ -226,8 +223,8 @@ func (o *replayOptions) compare(s State, cmd *cobra.Command, a *asked, records [
 		return err
 	}
 	for _, text := range o.settings {
-		var n int64
-		if err := setCount(&n, text); err != nil {
+		n, err := count(text)
+		if err != nil {
 			return usagef(replayHelp, "--settings: %w", err)
 		}
 		a.elements = append(a.elements, n)
@@ -237,18 +234,13 @@ func (o *replayOptions) compare(s State, cmd *cobra.Command, a *asked, records [
 		a.plan = q
 		return nil
 	}
-	var sources []recommend.Source
-	for i, path := range records {
-		one, err := readSource(s, path)
-		if err != nil {
+	sources, err := readSources(s, records)
+	if err != nil {
+		return err
+	}
+	if of := sources[0].Record.Spec; of != nil && of.Sweep != nil {
+		if a.want, err = given(cmd, of); err != nil {
 			return err
-		}
-		one.Name = path
-		sources = append(sources, one)
-		if of := one.Record.Spec; i == 0 && of != nil && of.Sweep != nil {
-			if a.want, err = given(cmd, of); err != nil {
-				return err
-			}
 		}
 	}
 	if a.advice, err = q.AskBriefly(sources); err == nil {
@@ -352,13 +344,13 @@ func (o *replayOptions) design(a *asked) replay.Design {
 
 // announcement says what is about to be taken.
 func (o *replayOptions) announcement(a *asked) string {
-	var parts, names []string
+	var parts []string
 	if a.own != nil {
 		parts = append(parts, fmt.Sprintf("the step of %s, %s", a.file, unit.Count(replay.OwnBlocks*(o.block+1), "step")))
 	}
-	for _, t := range a.turns {
-		names = append(names, strings.TrimSpace(t.Name+" "+a.advice.Amount(t.Candidate.Elements)))
-	}
+	names := slice.Map(a.turns, func(t advice.Turn) string {
+		return strings.TrimSpace(t.Name + " " + a.advice.Amount(t.Candidate.Elements))
+	})
 	if len(names) > 0 {
 		parts = append(parts, fmt.Sprintf("%s in turn: %s; %s, then as many as it takes to tell %g %%",
 			unit.Count(len(names), "setting"), strings.Join(names, ", "), unit.Count(o.design(a).FirstSteps(), "step"), o.margin))
@@ -408,9 +400,7 @@ func (o *replayOptions) measure(ctx context.Context, s State, a *asked, w spec.W
 	if err == nil && doc.Slower() {
 		err = o.survey(ctx, s, u, d, message, cases[0], doc)
 	}
-	if closing := d.Close(); err == nil {
-		err = closing
-	}
+	err = cmp.Or(err, d.Close())
 	if doc == nil {
 		return err
 	}
@@ -442,11 +432,9 @@ func (o *replayOptions) survey(ctx context.Context, s State, u *engine.Setup, d 
 		return err
 	}
 	verdict := rails.Judge(rails.Data{Fleet: fleet, Timings: got.Timings})
-	for _, f := range rails.OfSurvey(about, got.Timings, verdict).Verdict() {
-		if f.Code == rails.CodeSlow || f.Code == finding.CodeUnclear {
-			doc.Slow = append(doc.Slow, f)
-		}
-	}
+	doc.Slow = slice.Where(rails.OfSurvey(about, got.Timings, verdict).Verdict(), func(f finding.Finding) bool {
+		return f.Code == rails.CodeSlow || f.Code == finding.CodeUnclear
+	})
 	return nil
 }
 
@@ -688,8 +676,7 @@ func (o *replayOptions) document(u *engine.Setup, facts engine.Facts, a *asked) 
 
 // finish delivers the document. failed is what ended the steps early.
 func (o *replayOptions) finish(s State, started time.Time, doc *replay.Document, failed error) error {
-	shown := doc.Shown()
-	r := result{shown: shown, started: started, checks: o.run.checks, control: o.run.world.control()}
+	r := result{shown: doc.Shown(), started: started, checks: o.run.checks, control: o.run.world.control()}
 	switch {
 	case errors.Is(failed, context.Canceled):
 		r.verdict = exit.With(exit.Interrupted, failed, "what was decided before stands")
@@ -700,13 +687,5 @@ func (o *replayOptions) finish(s State, started time.Time, doc *replay.Document,
 	}
 	to := o.run.output
 	to.verbose = false // it is for the checks before a run
-	if to.out != "" {
-		dir, err := folder.New(s.host(false), to.out, "replay", to.force)
-		if err != nil {
-			return err
-		}
-		defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
-		r.dir, r.files = dir, whole(shown)
-	}
 	return s.deliver(to, r)
 }

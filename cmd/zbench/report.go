@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -31,14 +30,16 @@ func newReport(s State) *cobra.Command {
 
 // runReport draws the record at a path, prints it and returns the verdict of the thresholds.
 func runReport(s State, o output, path string) error {
-	if err := cmp.Or(checkFormat(o.format, "`zbench report --help` shows the usage"), o.gates.read()); err != nil {
+	if err := o.gates.read(); err != nil {
 		return err
 	}
-	text, file, err := read(s, path)
+	in, err := openInput(s, path)
 	if err != nil {
 		return err
 	}
-	if !isRecord(text) && !isJournal(file, text) {
+	file := in.file
+	_ = in.close() // only its head was read
+	if !isRecord(in.head) && !isJournal(file, in.head) {
 		return usagef(plain.Typed("zbench", "import", path)+" makes a record of a log", "%s is not a zbench record", path)
 	}
 	rec, err := readAny(s, path)

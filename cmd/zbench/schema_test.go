@@ -12,8 +12,8 @@ import (
 
 	"zbench/bench/engine"
 	"zbench/bench/exit"
-	"zbench/internal/schema"
 	"zbench/test/project"
+	"zbench/test/schema"
 	"zbench/test/schematest"
 )
 

@@ -14,6 +14,7 @@ import (
 	"zbench/bench/finding"
 	"zbench/bench/fleet/nodescreen"
 	"zbench/bench/folder"
+	"zbench/bench/slice"
 	"zbench/bench/spec"
 	"zbench/bench/unit"
 	"zbench/internal/launch"
@@ -105,9 +106,6 @@ func runNodeScreen(ctx context.Context, s State, o nodeScreenOptions) error {
 		return o.probe(ctx, s, job)
 	}
 	help := listedBy("screen")
-	if err := checkFormat(o.format, help); err != nil {
-		return err
-	}
 	switch {
 	case o.nodes < 1:
 		return usagef(help, "--nodes must be at least 1, not %d", o.nodes)
@@ -273,9 +271,7 @@ func (l launching) names(s State) []string {
 	var list []string
 	switch l.method {
 	case launch.MPI:
-		for _, h := range l.hosts {
-			list = append(list, h.Name)
-		}
+		list = slice.Map(l.hosts, func(h launch.Host) string { return h.Name })
 	case launch.Slurm:
 		list, _ = launch.HostsOf(s.Getenv("SLURM_JOB_NODELIST")) // without, they are counted
 	case launch.Auto, launch.Inproc, launch.Local, launch.Env:

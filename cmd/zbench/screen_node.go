@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -18,6 +19,7 @@ import (
 	"zbench/bench/folder"
 	"zbench/bench/pattern"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/spec"
 	"zbench/internal/launch"
 	"zbench/internal/native"
@@ -144,16 +146,11 @@ func (o *nodeScreenOptions) tree(s State, node int) (string, error) {
 	if err != nil {
 		return "", usagef("give a folder with one folder for each node", "--trees: %w", err)
 	}
-	var list []string
-	for _, e := range entries {
-		if e.IsDir() {
-			list = append(list, e.Name())
-		}
-	}
+	list := slice.Where(entries, fs.DirEntry.IsDir)
 	if node >= len(list) {
 		return "", usagef("give --nodes "+strconv.Itoa(max(len(list), 1)), "--trees %s has the trees of %d nodes, and %d are screened", o.trees, len(list), o.nodes)
 	}
-	return list[node], nil
+	return list[node].Name(), nil
 }
 
 // nodeKey is the node in the text of a fault.

@@ -55,16 +55,22 @@ func (f flagRow[T]) typed(s *T) [][]string {
 	return all
 }
 
-// optional leaves a flag out of a command line where it is 0.
-func optional(f specFlag) specFlag {
+// unless leaves a flag out of a command line where a condition holds for the request and the text that shows it.
+func unless(left func(s *spec.Spec, shown string) bool, f specFlag) specFlag {
 	show := f.show
 	f.show = func(s *spec.Spec) []string {
-		if list := show(s); len(list) != 1 || list[0] != "0" {
-			return list
+		list := show(s)
+		if left(s, strings.Join(list, " ")) {
+			return nil
 		}
-		return nil
+		return list
 	}
 	return f
+}
+
+// optional leaves a flag out where it is 0 or false.
+func optional(f specFlag) specFlag {
+	return unless(func(_ *spec.Spec, shown string) bool { return shown == "0" || shown == "false" }, f)
 }
 
 func factual(f specFlag) specFlag {
@@ -120,19 +126,7 @@ func nameFlag(name, fallback, meaning string, known []string, of func(*spec.Spec
 }
 
 func boolFlag(name, meaning string, of func(*spec.Spec) *bool) specFlag {
-	return specFlag{
-		name: name, meaning: meaning,
-		set: last(func(s *spec.Spec, v string) (err error) {
-			*of(s), err = strconv.ParseBool(v)
-			return err
-		}),
-		show: func(s *spec.Spec) []string {
-			if !*of(s) {
-				return nil
-			}
-			return []string{"true"}
-		},
-	}
+	return optional(valueFlag("", name, "", "", meaning, of, strconv.ParseBool, strconv.FormatBool))
 }
 
 func listFlag[V any](name, unit, meaning string, of func(*spec.Spec) *[]V, parse func(string) (V, error), show func(V) string) specFlag {
@@ -265,7 +259,8 @@ func addFlags[T any](cmd *cobra.Command, to *T, rows []flagRow[T]) {
 var peerFlags = []specFlag{
 	bytesFlag("b", "minbytes", "1K", "smallest total size", func(s *spec.Spec) *int64 { return &s.Sweep.MinBytes }),
 	bytesFlag("e", "maxbytes", "8G", "largest total size", func(s *spec.Spec) *int64 { return &s.Sweep.MaxBytes }),
-	withoutSteps(intFlag("f", "stepfactor", "factor", "2", "each size is this times the one before", func(s *spec.Spec) *int { return &s.Sweep.Factor })),
+	unless(func(s *spec.Spec, _ string) bool { return s.Sweep.StepBytes > 0 }, // where sizes grow by steps
+		intFlag("f", "stepfactor", "factor", "2", "each size is this times the one before", func(s *spec.Spec) *int { return &s.Sweep.Factor })),
 	optional(bytesFlag("i", "stepbytes", "0", "each size is this more than the one before, instead of -f", func(s *spec.Spec) *int64 { return &s.Sweep.StepBytes })),
 	intFlag("n", "iters", "launches", "20", "launches in a burst", func(s *spec.Spec) *int { return &s.Sweep.Iterations }),
 	intFlag("w", "warmup_iters", "launches", "5", "launches before the first burst, not timed", func(s *spec.Spec) *int { return &s.Sweep.Warmup }),
@@ -325,10 +320,7 @@ var ownFlags = []specFlag{
 	{
 		name: "fault", unit: "stringArray", meaning: "plant a fault into the simulation (zbench list faults); may be repeated", fact: true,
 		set: func(s *spec.Spec, v []string) error {
-			s.Faults = nil
-			for _, text := range v {
-				s.Faults = append(s.Faults, fabric.SpellFault(text))
-			}
+			s.Faults = slice.Map(v, fabric.SpellFault)
 			return nil
 		},
 		show: func(s *spec.Spec) []string { return s.Faults },
@@ -345,18 +337,6 @@ const fixedSizes = "fixed-sizes"
 
 // specFlags is the table of them all.
 var specFlags = slices.Concat(peerFlags, ownFlags)
-
-// withoutSteps leaves the factor out of a command line where sizes grow by steps.
-func withoutSteps(f specFlag) specFlag {
-	show := f.show
-	f.show = func(s *spec.Spec) []string {
-		if s.Sweep.StepBytes > 0 {
-			return nil
-		}
-		return show(s)
-	}
-	return f
-}
 
 // places maps --place to the forms that are run: in place or not.
 var places = map[string][]bool{"out": {false}, "in": {true}, "both": {false, true}}

@@ -67,9 +67,6 @@ and 5 if there is neither a GPU nor an RDMA NIC. Doubts and notes are no faults.
 }
 
 func runTopo(s State, o topoOptions) error {
-	if err := checkFormat(o.format, listedBy("topo")); err != nil {
-		return err
-	}
 	started := s.Now()
 	n, err := readTopo(s, o)
 	if err != nil {
@@ -95,9 +92,6 @@ func runTopo(s State, o topoOptions) error {
 // runDrift compares the nodes of files.
 func runDrift(s State, files []string, o topoOptions) error {
 	started := s.Now()
-	if err := checkFormat(o.format, listedBy("topo")); err != nil {
-		return err
-	}
 	nodes, err := loadNodes(s, "topo", "", "`zbench topo --format json > NODE.json` writes one", files)
 	if err != nil {
 		return err

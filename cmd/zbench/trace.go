@@ -52,9 +52,6 @@ The exit code is 0, and 6 where no file has a collective.`,
 }
 
 func runTrace(s State, args []string, o output, chakra bool) error {
-	if err := checkFormat(o.format, listedBy("trace")); err != nil {
-		return err
-	}
 	if err := checkChakra(chakra, o); err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"zbench/bench/exit"
+	"zbench/bench/slice"
 	"zbench/internal/launch"
 )
 
@@ -41,19 +42,12 @@ func (t *trainers) environment(s State, i int) []string {
 	if i+1 < len(t.real) {
 		next = t.real[i+1]
 	}
-	set := slices.Clone(t.set)
-	for _, v := range []struct {
-		name  string
-		value int
-	}{
-		{"RANK", t.real[i]},
-		{"LOCAL_RANK", t.real[i] % t.onNode},
-		{"ZBENCH_LOOPBACK_FIRST", t.real[i]},
-		{"ZBENCH_LOOPBACK_COUNT", next - t.real[i]},
-	} {
-		set = append(set, launch.Var{Name: v.name, Value: strconv.Itoa(v.value)})
-	}
-	line := launch.Line{Set: set}
+	line := launch.Line{Set: slices.Concat(t.set, []launch.Var{
+		launch.Number("RANK", t.real[i]),
+		launch.Number("LOCAL_RANK", t.real[i]%t.onNode),
+		launch.Number("ZBENCH_LOOPBACK_FIRST", t.real[i]),
+		launch.Number("ZBENCH_LOOPBACK_COUNT", next-t.real[i]),
+	})}
 	return line.Environ(s.Environ(), "")
 }
 
@@ -101,11 +95,8 @@ func (t *trainers) run(ctx context.Context, s State) (sum torchSummary, err erro
 
 // left are the files by which the processes meet.
 func (t *trainers) left() []string {
-	files := []string{t.arena + ".store", t.arena + ".result", t.arena}
-	for _, r := range t.real {
-		files = append(files, fmt.Sprintf("%s.rank%d", t.arena, r))
-	}
-	return files
+	own := slice.Map(t.real, func(r int) string { return fmt.Sprintf("%s.rank%d", t.arena, r) })
+	return append(own, t.arena+".store", t.arena+".result", t.arena)
 }
 
 // realRanks reads a list of ranks, upwards from 0.

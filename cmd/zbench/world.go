@@ -273,10 +273,10 @@ func (w *world) control() *record.Control {
 // team is the ranks of all processes as one driver.
 type team struct {
 	*plan.Group
-	own     *collectivesDriver
-	facts   engine.Facts
-	all     []preflight.Process
-	release func()
+	own   *collectivesDriver
+	facts engine.Facts
+	all   []preflight.Process
+	end   func()
 }
 
 // processes are all of the sweep, with what they tell of their hosts.
@@ -290,8 +290,7 @@ func (t *team) Witness() *record.Witness { return t.own.Witness() }
 // Close ends the sweep in all processes and closes this one's ranks, as far as they are open.
 func (t *team) Close() error {
 	if t.Group != nil {
-		t.release()
-		t.End()
+		t.end()
 	}
 	if t.own == nil {
 		return nil
@@ -328,15 +327,38 @@ func (w *world) assemble(ctx context.Context, s State, o libraryOptions, with *o
 	if err != nil {
 		return err
 	}
-	var during context.Context
-	t.Group, during = plan.Lead(ctx, t.own, w, w.Members(with.ranks()))
-	t.Bound(with.Deadlines)
-	release := context.AfterFunc(during, func() { w.stop(context.Cause(during)) })
-	t.release = func() { release() }
+	t.Group, t.end = w.group(ctx, t.own, with, with.ranks())
 	if t.facts, err = w.describe(ctx, s, t, with); err != nil {
 		err = exit.With(codeOf(err), err, "fix the cause, and repeat the command")
 	}
 	return err
+}
+
+// group makes this process, which has so many ranks as each of the others, their leader. end lets them leave.
+func (w *world) group(ctx context.Context, own plan.Process, with *opening, ranks int) (g *plan.Group, end func()) {
+	g, during := plan.Lead(ctx, own, w, w.Members(ranks))
+	g.Bound(with.Deadlines)
+	release := context.AfterFunc(during, func() { w.stop(context.Cause(during)) })
+	return g, func() {
+		release()
+		g.End()
+	}
+}
+
+// introductions opens the ranks of the others, and returns what each tells of itself.
+func introductions[T any](w *world, g *plan.Group) ([]T, error) {
+	facts, err := g.Open()
+	if err != nil {
+		return nil, err
+	}
+	w.orders.opened = w.orders.since()
+	all := make([]T, len(facts))
+	for i, text := range facts {
+		if err := json.Unmarshal(text, &all[i]); err != nil {
+			return nil, fmt.Errorf("process %d: %w", i+1, err)
+		}
+	}
+	return all, nil
 }
 
 // meet names the file where the processes of a simulation meet.
@@ -402,18 +424,13 @@ func (w *world) describe(ctx context.Context, s State, t *team, with *opening) (
 		return engine.Facts{}, err
 	}
 	sent := s.Now()
-	facts, err := t.Open()
+	others, err := introductions[introduction](w, t.Group)
 	if err != nil {
 		return engine.Facts{}, err
 	}
-	w.orders.opened = w.orders.since()
 	all := []engine.Hello{mine.Hello}
 	t.all = []preflight.Process{mine.process(time.Time{}, s.Now())}
-	for i, text := range facts {
-		var other introduction
-		if err := json.Unmarshal(text, &other); err != nil {
-			return engine.Facts{}, fmt.Errorf("process %d: %w", i+1, err)
-		}
+	for _, other := range others {
 		all, t.all = append(all, other.Hello), append(t.all, other.process(sent, s.Now()))
 	}
 	together, err := engine.Together(all, with.World.Size(), with.World.Share())
@@ -459,10 +476,7 @@ func (o *collectivesOptions) follow(ctx context.Context, s State, role launch.Ro
 		removeMeeting(s, &with)
 	}
 	if own != nil {
-		closing := own.Close()
-		if err == nil {
-			err = closing
-		}
+		err = cmp.Or(err, own.Close())
 	}
 	if err == nil {
 		err = f.Wait()

@@ -14,6 +14,7 @@ import (
 	"zbench/bench/backend"
 	"zbench/bench/device"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/hbm"
 	"zbench/internal/native"
 )
@@ -160,11 +161,7 @@ func (d *Driver) vendor() backend.Vendor { return backend.Like(d.p.Backend) }
 
 // Devices describes those that were opened.
 func (d *Driver) Devices() []record.Device {
-	var all []record.Device
-	for _, u := range d.units {
-		all = append(all, u.info)
-	}
-	return all
+	return slice.Map(d.units, func(u *gpu) record.Device { return u.info })
 }
 
 // Libraries are those underneath.

@@ -3,10 +3,12 @@ package gemm
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	method "zbench/bench/gemm"
 	"zbench/bench/plan"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/stat"
 	"zbench/bench/unit"
 	"zbench/hbm"
@@ -74,11 +76,7 @@ func (d *Driver) Plan(shapes []method.Shape, dtypes []string, most int, rule sta
 				none := d.planned(t, entry{record.Choice, d.units[0].lt.Library.Name, 0, workspaceBytes}, p)
 				rows = append(rows, none...)
 				jobs = append(jobs, hbm.KernelJob(keys(none), func(int) ([]record.Part, error) {
-					parts := make([]record.Part, len(none))
-					for i := range parts {
-						parts[i] = record.Part{Status: record.Skipped, Reason: reason}
-					}
-					return parts, nil
+					return slices.Repeat([]record.Part{{Status: record.Skipped, Reason: reason}}, len(none)), nil
 				}))
 				continue
 			}
@@ -96,11 +94,7 @@ func (d *Driver) Plan(shapes []method.Shape, dtypes []string, most int, rule sta
 }
 
 func keys(rows []record.Kernel) []string {
-	var all []string
-	for _, r := range rows {
-		all = append(all, r.Key)
-	}
-	return all
+	return slice.Map(rows, func(r record.Kernel) string { return r.Key })
 }
 
 // planned are an entry's rows, one a device.
@@ -158,10 +152,7 @@ func (d *Driver) take(t target, e entry, rule stat.Rule, pass int) ([]record.Par
 	}
 	samples, err := d.time(t, e, p, rule)
 	if errors.Is(err, native.ErrVendor) { // of this row alone: the others go on
-		for i := range parts {
-			parts[i] = record.Part{Status: record.Skipped, Reason: err.Error()}
-		}
-		return parts, nil
+		return slices.Repeat([]record.Part{{Status: record.Skipped, Reason: err.Error()}}, len(parts)), nil
 	}
 	if err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package muon
 
 import (
 	method "zbench/bench/muon"
+	"zbench/bench/slice"
 	"zbench/internal/native"
 )
 
@@ -91,11 +92,7 @@ func (w *Work) VendorIterate(hybrid bool) []native.Step {
 // vendorMake is one product of a step of VendorIterate.
 func (w *Work) vendorMake(p method.Product, i int, hybrid bool) []native.Step {
 	var steps []native.Step
-	multiply := func(all ...native.Gemm) {
-		for _, g := range all {
-			steps = append(steps, w.d.blas.Product(g))
-		}
-	}
+	multiply := func(all ...native.Gemm) { steps = append(steps, slice.Map(all, w.d.blas.Product)...) }
 	c := w.d.cfg.Coefficients.Steps[i]
 	if hybrid && p.Symmetric() {
 		steps = w.product(p, i, [3]float64{2: c[2]}, false)

@@ -120,12 +120,8 @@ func (b Backend) Items() []Item {
 		all = append(all, l.finding(b))
 		all = append(all, l.symbols(b)...)
 	}
-	for _, d := range b.Devices {
-		all = append(all, d.finding())
-	}
-	for _, c := range b.Compiled {
-		all = append(all, c.finding())
-	}
+	all = append(all, slice.Map(b.Devices, Device.finding)...)
+	all = append(all, slice.Map(b.Compiled, Compiled.finding)...)
 	if !b.Usable && !slices.ContainsFunc(all, func(f Item) bool { return f.Mark == Bad }) {
 		all = append(all, Item{Mark: Bad, Name: "start", Value: b.Why, Remedy: b.Remedy})
 	}
@@ -190,23 +186,13 @@ func (l Library) tried() string {
 // symbols is a finding for the required functions that are missing, and one for
 // the optional ones of each loss.
 func (l Library) symbols(b Backend) []Item {
-	missing := map[string][]string{}
-	var all []Item
-	for _, s := range l.Missing {
-		if s.Required {
-			all = append(all, Item{
-				Mark: Bad, Name: s.Name, Value: "not in " + l.Name,
-				Remedy: "take a newer " + b.Install + ", or name another file with --" + l.Flag,
-			})
-			continue
-		}
-		missing[s.Lost] = append(missing[s.Lost], s.Name)
-	}
-	for _, s := range l.Missing {
-		lost, names := s.Lost, missing[s.Lost]
-		if s.Required || names[0] != s.Name { // the first of a loss stands for all
-			continue
-		}
+	required := func(s Symbol) bool { return s.Required }
+	all := slice.Map(slice.Where(l.Missing, required), func(s Symbol) Item {
+		return Item{Mark: Bad, Name: s.Name, Value: "not in " + l.Name, Remedy: "take a newer " + b.Install + ", or name another file with --" + l.Flag}
+	})
+	losses, of := slice.Group(slices.DeleteFunc(slices.Clone(l.Missing), required), func(s Symbol) string { return s.Lost })
+	for _, lost := range losses {
+		names := slice.Map(of[lost], func(s Symbol) string { return s.Name })
 		f := Item{Mark: Warn, Name: "optional symbols", Value: strings.Join(names, ", ") + " absent", Lost: lost}
 		f.Remedy = "a newer " + b.Install + " may have it"
 		if instead, found := strings.CutPrefix(lost, "nothing"); found {

@@ -1,15 +1,16 @@
 package doctor
 
-import "zbench/bench/judge"
+import (
+	"zbench/bench/judge"
+	"zbench/bench/slice"
+)
 
 // known are issues of versions and settings that others have published.
 func (m Machine) known() []Item {
 	f := judge.IssueFacts{
 		ROCm: m.Read("opt/rocm/.info/version"), Env: m.Host.Getenv, Pollara: m.Exists("sys/module/ionic"), GPUs: m.GPUs,
 	}
-	var all []Item
-	for _, x := range judge.IssuesOf(f) {
-		all = append(all, Item{Mark: Warn, Name: "known issue", Value: x.What + ": " + x.Cost + " (" + x.Source + ")", Remedy: x.Next})
-	}
-	return all
+	return slice.Map(judge.IssuesOf(f), func(x judge.KnownIssue) Item {
+		return Item{Mark: Warn, Name: "known issue", Value: x.What + ": " + x.Cost + " (" + x.Source + ")", Remedy: x.Next}
+	})
 }

@@ -27,8 +27,8 @@ const (
 	Env Method = "env"
 )
 
-// Methods lists what --launch takes.
-func Methods() []Method { return []Method{Auto, Inproc, Local, Slurm, MPI, Env} }
+// methods are what --launch takes.
+var methods = []Method{Auto, Inproc, Local, Slurm, MPI, Env}
 
 // Asked is what the user wants.
 type Asked struct {
@@ -48,8 +48,8 @@ type Asked struct {
 // starts processes. detected is Detect's error, which matters unless the user wants this
 // process alone.
 func Choose(role Role, detected error, a Asked) (Method, error) {
-	if !slices.Contains(Methods(), a.Method) {
-		return "", fmt.Errorf("unknown launch method %q: valid are %s", a.Method, list(Methods()))
+	if !slices.Contains(methods, a.Method) {
+		return "", fmt.Errorf("unknown launch method %q: valid are %s", a.Method, MethodNames())
 	}
 	if a.Method == Inproc {
 		return Inproc, nil
@@ -96,6 +96,7 @@ func salloc(nodes int) string {
 	return fmt.Sprintf("salloc --nodes=%d --exclusive --gpus-per-node=8", max(nodes, 1))
 }
 
-func list(methods []Method) string {
+// MethodNames lists what --launch takes, for people.
+func MethodNames() string {
 	return strings.Join(slice.Map(methods, func(m Method) string { return string(m) }), ", ")
 }

@@ -9,6 +9,7 @@ import (
 
 	"zbench/bench/backend"
 	"zbench/bench/plain"
+	"zbench/bench/slice"
 )
 
 // Start is a world of processes to be started.
@@ -43,6 +44,9 @@ type Var struct {
 	// Secret values are shown nowhere.
 	Secret bool
 }
+
+// Number is a variable with a number.
+func Number(name string, n int) Var { return Var{Name: name, Value: strconv.Itoa(n)} }
 
 // Line is a command that starts processes.
 type Line struct {
@@ -129,11 +133,7 @@ func srun(s Start) ([]Line, error) {
 		line.Argv = append(line.Argv, "--") // an option that takes a value after all takes this one, not the program
 	}
 	line.Argv = append(append(line.Argv, s.Program), s.Args...)
-	for _, name := range inherited {
-		if s.env(name) != "" {
-			line.Unset = append(line.Unset, name)
-		}
-	}
+	line.Unset = slice.Where(inherited, func(name string) bool { return s.env(name) != "" })
 	return []Line{line}, nil
 }
 
@@ -236,22 +236,16 @@ func local(s Start) ([]Line, error) {
 	}
 	var lines []Line
 	for i := range here * s.Processes {
-		line := Line{Argv: append([]string{s.Program}, s.Args...), Set: []Var{secret}}
-		for _, v := range []struct {
-			name  string
-			value int
-		}{
-			{"ZBENCH_RANK", node*s.Processes + i},
-			{"ZBENCH_WORLD_SIZE", nodes * s.Processes},
-			{"ZBENCH_LOCAL_RANK", i % s.Processes},
-			{"ZBENCH_LOCAL_SIZE", s.Processes},
-			{"ZBENCH_NODE", node + i/s.Processes},
-			{"ZBENCH_NODES", nodes},
-		} {
-			line.Set = append(line.Set, Var{Name: v.name, Value: strconv.Itoa(v.value)})
-		}
-		line.Set = append(line.Set, Var{Name: LeaderVariable, Value: leader.String()})
-		lines = append(lines, line)
+		lines = append(lines, Line{Argv: append([]string{s.Program}, s.Args...), Set: []Var{
+			secret,
+			Number("ZBENCH_RANK", node*s.Processes+i),
+			Number("ZBENCH_WORLD_SIZE", nodes*s.Processes),
+			Number("ZBENCH_LOCAL_RANK", i%s.Processes),
+			Number("ZBENCH_LOCAL_SIZE", s.Processes),
+			Number("ZBENCH_NODE", node+i/s.Processes),
+			Number("ZBENCH_NODES", nodes),
+			{Name: LeaderVariable, Value: leader.String()},
+		}})
 	}
 	return lines, nil
 }
@@ -259,19 +253,11 @@ func local(s Start) ([]Line, error) {
 // Environ are the variables of the command's process as NAME=value: those of this process
 // with the changes of the command. token is the value of secret variables.
 func (l Line) Environ(base []string, token string) []string {
-	changed := map[string]bool{}
-	for _, name := range l.Unset {
-		changed[name] = true
-	}
-	for _, v := range l.Set {
-		changed[v.Name] = true
-	}
-	var list []string
-	for _, v := range base {
-		if name, _, _ := strings.Cut(v, "="); !changed[name] {
-			list = append(list, v)
-		}
-	}
+	changed := append(slice.Map(l.Set, func(v Var) string { return v.Name }), l.Unset...)
+	list := slice.Where(base, func(v string) bool {
+		name, _, _ := strings.Cut(v, "=")
+		return !slices.Contains(changed, name)
+	})
 	for _, v := range l.Set {
 		if v.Secret {
 			v.Value = token

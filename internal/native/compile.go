@@ -19,6 +19,7 @@ import (
 	"unsafe"
 
 	"zbench/bench/backend"
+	"zbench/bench/slice"
 )
 
 // CompileRequest is what to compile.
@@ -137,10 +138,7 @@ func (c *Compiler) options(r CompileRequest) []string {
 	if wave != 0 {
 		list = append(list, fmt.Sprintf("-DZB_WAVE=%d", wave))
 	}
-	for _, d := range r.Defines {
-		list = append(list, "-D"+d)
-	}
-	return list
+	return append(list, slice.Map(r.Defines, func(d string) string { return "-D" + d })...)
 }
 
 // Compile compiles a kernel source for r.Arch, or returns its code from the cache.

@@ -7,6 +7,7 @@ import (
 
 	"zbench/bench/backend"
 	"zbench/bench/pattern"
+	"zbench/bench/slice"
 )
 
 // candidates lists the files to try. loaded is true if another library has loaded this
@@ -49,9 +50,7 @@ func (f *finder) runtimeCandidates() []string {
 // inFolders are the names in each of the folders to search.
 func (f *finder) inFolders(row backend.Library, names []string) (paths []string) {
 	for _, folder := range f.folders(row) {
-		for _, name := range names {
-			paths = append(paths, filepath.Join(folder, name))
-		}
+		paths = append(paths, slice.Map(names, func(name string) string { return filepath.Join(folder, name) })...)
 	}
 	return paths
 }
@@ -64,9 +63,7 @@ func (f *finder) folders(row backend.Library) []string {
 	list, _ := f.o.setting(SettingFolders)
 	out = append(out, filepath.SplitList(list)...)
 	if root, _ := f.o.setting(f.v.Root.Flag); root != "" {
-		for _, sub := range f.v.Sub {
-			out = append(out, filepath.Join(root, sub))
-		}
+		out = append(out, slice.Map(f.v.Sub, func(sub string) string { return filepath.Join(root, sub) })...)
 	}
 	if path := f.path(RoleRuntime); path != "" && row.Role == RoleCompiler {
 		out = append(out, filepath.Dir(path))
@@ -102,13 +99,6 @@ func (f *finder) likeRuntime(names []string) []string {
 	if m == nil {
 		return names
 	}
-	var same, others []string
-	for _, n := range names {
-		if strings.HasSuffix(n, ".so."+m[1]) {
-			same = append(same, n)
-		} else {
-			others = append(others, n)
-		}
-	}
-	return append(same, others...)
+	same := func(name string) bool { return strings.HasSuffix(name, ".so."+m[1]) }
+	return slices.Concat(slice.Where(names, same), slice.Where(names, func(name string) bool { return !same(name) }))
 }

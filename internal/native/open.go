@@ -15,6 +15,7 @@ import (
 	"unsafe"
 
 	"zbench/bench/backend"
+	"zbench/bench/slice"
 )
 
 // UnavailableError is a provider that is not available on this machine. It wraps
@@ -116,11 +117,7 @@ func (p *Provider) search(role Role) *Search { return searchFor(p.searches, role
 func (p *Provider) Searches() []Search { return values(p.searches) }
 
 func values(list []*Search) []Search {
-	var out []Search
-	for _, s := range list {
-		out = append(out, *s)
-	}
-	return out
+	return slice.Map(list, func(s *Search) Search { return *s })
 }
 
 // complete tells whether all is there that nothing can do without.

@@ -3,6 +3,8 @@ package native
 import (
 	"path/filepath"
 	"strings"
+
+	"zbench/bench/slice"
 )
 
 // sitePatterns are the folders of packages below a Python's prefix: the usual one, that
@@ -43,25 +45,14 @@ func (f *finder) sites() []string {
 	if f.o.Getenv == nil {
 		return nil
 	}
-	var out []string
-	for _, folder := range filepath.SplitList(f.o.Getenv("PYTHONPATH")) {
-		if folder != "" {
-			out = append(out, folder)
-		}
-	}
-	var prefixes []string
-	for _, name := range prefixVariables {
-		prefixes = append(prefixes, f.o.Getenv(name))
-	}
-	prefixes = append(prefixes, f.pythons()...)
+	given := func(folder string) bool { return folder != "" }
+	out := slice.Where(filepath.SplitList(f.o.Getenv("PYTHONPATH")), given)
+	prefixes := append(slice.Map(prefixVariables, f.o.Getenv), f.pythons()...)
 	if home := f.o.Getenv("HOME"); home != "" {
 		prefixes = append(prefixes, filepath.Join(home, ".local"))
 	}
-	for _, prefix := range prefixes {
+	for _, prefix := range slice.Where(prefixes, given) {
 		for _, pattern := range sitePatterns {
-			if prefix == "" {
-				continue
-			}
 			found, _ := filepath.Glob(filepath.Join(literal(prefix), pattern)) // the pattern is one
 			out = append(out, found...)
 		}

@@ -13,6 +13,7 @@ import (
 	"unsafe"
 
 	"zbench/bench/backend"
+	"zbench/bench/slice"
 )
 
 // CallError is a failed call into a library.
@@ -223,10 +224,7 @@ func (p *Provider) InitComms(id UniqueID, nranks, firstRank int, devices []int) 
 	cid := *(*C.zb_unique_id)(unsafe.Pointer(&id))
 	ptrs := unsafe.Slice((*unsafe.Pointer)(C.calloc(C.size_t(n), C.size_t(unsafe.Sizeof(uintptr(0))))), n)
 	defer C.free(unsafe.Pointer(&ptrs[0]))
-	devs := make([]C.int32_t, n)
-	for i, d := range devices {
-		devs[i] = C.int32_t(d)
-	}
+	devs := slice.Map(devices, func(d int) C.int32_t { return C.int32_t(d) }) //nolint:gosec // a device's index fits
 	code := C.zb_comms_init(p.table, &cid, C.int(nranks), C.int(firstRank), C.int(n), &devs[0], &ptrs[0])
 	comms := make([]Comm, 0, n)
 	for i, d := range devices {

@@ -16,6 +16,7 @@ import (
 	"unsafe"
 
 	"zbench/bench/backend"
+	"zbench/bench/slice"
 )
 
 // Attempt is one file that was tried, with the result.
@@ -280,11 +281,9 @@ func loadedLibraries(prefix string) []string {
 	var out []string
 	var path [4096]C.char
 	for i := 0; C.zb_loaded(text, C.int(i), &path[0], C.size_t(len(path))) != 0; i++ {
-		if p := C.GoString(&path[0]); !slices.Contains(out, p) {
-			out = append(out, p)
-		}
+		out = append(out, C.GoString(&path[0]))
 	}
-	return out
+	return slice.Distinct(out)
 }
 
 // openCompanions opens the libraries that another one opens by bare name at run time. The loader

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"zbench/bench/slice"
 )
 
 // Task is something that takes seconds and has begun. The zero Task is the end of the
@@ -70,16 +72,12 @@ func (p *Provider) Expect(files int, devices []int) {
 	if p.compiler.tasks.tell == nil {
 		return
 	}
-	var kinds []string
-	for _, device := range devices {
-		kind := fmt.Sprint(device)
+	kinds := slice.Distinct(slice.Map(devices, func(device int) string {
 		if info, err := p.Device(device); err == nil && p.compiler.cache != nil {
-			kind = info.identity()
+			return info.identity()
 		}
-		if !slices.Contains(kinds, kind) {
-			kinds = append(kinds, kind)
-		}
-	}
+		return fmt.Sprint(device)
+	}))
 	p.compiler.Expect(files * len(kinds))
 }
 

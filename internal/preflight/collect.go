@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/netip"
 	"path/filepath"
 	"slices"
@@ -145,12 +146,8 @@ func partitions(t linux.Tree) string {
 			modes[mode]++
 		}
 	}
-	var all []string
-	for mode, n := range modes {
-		all = append(all, fmt.Sprintf("%d x %s", n, mode))
-	}
-	slices.Sort(all)
-	return strings.Join(all, ", ")
+	all := slice.Map(slices.Collect(maps.Keys(modes)), func(mode string) string { return fmt.Sprintf("%d x %s", modes[mode], mode) })
+	return strings.Join(slices.Sorted(slices.Values(all)), ", ")
 }
 
 // hidingVariables hide GPUs from a process (HIP's and ROCr's documents, "GPU isolation

@@ -126,6 +126,9 @@ type Port struct {
 	Better int `json:"better"`
 }
 
+// active reports whether the port has a link.
+func (p Port) active() bool { return p.State == active }
+
 // Folder is how a process sees the result folder.
 type Folder struct {
 	Path string `json:"path"`

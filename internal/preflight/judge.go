@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"zbench/bench/record"
+	"zbench/bench/slice"
 )
 
 // Process is one process of the run, as the leader knows it.
@@ -165,10 +166,7 @@ func (w *world) row(c check, verdicts []verdict) record.Preflight {
 
 // rest is one finding for the verdicts that have no place of their own.
 func (w *world) rest(order []verdict, members map[verdict][]int) record.PreflightFound {
-	var all []int
-	for _, v := range order {
-		all = append(all, members[v]...)
-	}
+	all := slices.Concat(slice.Map(order, func(v verdict) []int { return members[v] })...)
 	slices.Sort(all)
 	f := w.place(all)
 	f.State, f.Found, f.Next = order[0].state, "other values, as: "+order[0].found, order[0].next

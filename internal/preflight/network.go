@@ -62,28 +62,14 @@ func (w *world) nics() []verdict {
 
 // summary is how many active ports of which speed there are: "8 at 400 Gb/sec".
 func (r RDMA) summary() string {
-	count := map[string]int{}
-	var rates []string
-	for _, port := range r.Ports {
-		if port.State != active {
-			continue
-		}
-		if count[port.Rate]++; count[port.Rate] == 1 {
-			rates = append(rates, port.Rate)
-		}
-	}
-	return strings.Join(slice.Map(rates, func(rate string) string { return fmt.Sprintf("%d at %s", count[rate], rate) }), ", ")
+	rates, of := slice.Group(slice.Where(r.Ports, Port.active), func(port Port) string { return port.Rate })
+	return strings.Join(slice.Map(rates, func(rate string) string { return fmt.Sprintf("%d at %s", len(of[rate]), rate) }), ", ")
 }
 
 // inactive are the ports that RCCL leaves out, with their state.
 func (r RDMA) inactive() string {
-	var all []string
-	for _, port := range r.Ports {
-		if port.State != active {
-			all = append(all, fmt.Sprintf("%s %s", port.Name, port.State))
-		}
-	}
-	return strings.Join(all, ", ")
+	off := slice.Where(r.Ports, func(port Port) bool { return !port.active() })
+	return strings.Join(slice.Map(off, func(port Port) string { return port.Name + " " + port.State }), ", ")
 }
 
 // nicsOf judges a host. usual is what most hosts have. alike tells that the same ports are down on
@@ -129,7 +115,7 @@ func (w *world) gids(p *Process) verdict {
 	var worst verdict
 	roce, worstNames := 0, []string(nil)
 	for _, port := range r.Ports {
-		if port.State != active || port.InfiniBand {
+		if !port.active() || port.InfiniBand {
 			continue
 		}
 		roce++

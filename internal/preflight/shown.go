@@ -62,16 +62,12 @@ const maxHint = 3
 // Refused is the error of a run that must not start: a check has failed. It is nil if none
 // has.
 func (r Report) Refused() error {
-	var failed []string
-	for _, c := range r.Checks {
-		if c.State == record.CheckError {
-			failed = append(failed, c.Name)
-		}
-	}
+	failed := slice.Where(r.Checks, func(c record.Preflight) bool { return c.State == record.CheckError })
 	if len(failed) == 0 {
 		return nil
 	}
-	return exit.With(exit.Run, errors.New("preflight failed: "+unit.FirstFew(failed, maxHint)), "mend what the table above marks as ERROR; nothing was measured")
+	names := slice.Map(failed, func(c record.Preflight) string { return c.Name })
+	return exit.With(exit.Run, errors.New("preflight failed: "+unit.FirstFew(names, maxHint)), "mend what the table above marks as ERROR; nothing was measured")
 }
 
 // Shown is the report for its readers: one line if nothing is wrong, else the checks that failed. With

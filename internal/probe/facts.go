@@ -27,10 +27,8 @@ func Facts(fsys fs.FS, n *nodescreen.Node, environ []string) error {
 		n.Packages = new(len(t.GPUs))
 		n.Facts = append(n.Facts, nodescreen.Fact{Name: "GPU partitions", Value: partitions(t)})
 	}
-	for _, c := range t.NICs {
-		if !c.Virtual {
-			n.NICs = append(n.NICs, nodescreen.NIC{Name: c.Name, State: c.State, Negotiated: c.Negotiated, Rated: c.Rated})
-		}
+	for _, c := range slice.Where(t.NICs, func(c topo.NIC) bool { return !c.Virtual }) {
+		n.NICs = append(n.NICs, nodescreen.NIC{Name: c.Name, State: c.State, Negotiated: c.Negotiated, Rated: c.Rated})
 	}
 	for _, x := range t.Stack {
 		if !slices.Contains(own, x.Name) {

@@ -20,13 +20,7 @@ func (n *Node) compareXML() {
 	for _, g := range lost {
 		n.find(Bad, "xml_gpu_missing", g, fmt.Sprintf("GPU %s is in RCCL's XML and missing in KFD", g), "a GPU has left the node since the XML was written: look at dmesg for amdgpu")
 	}
-	var unused []string
-	for _, g := range n.GPUs {
-		if !slices.Contains(both, g.PCI) {
-			unused = append(unused, g.PCI)
-		}
-	}
-	if len(unused) > 0 {
+	if unused := n.addresses(func(g GPU) bool { return !slices.Contains(both, g.PCI) }); len(unused) > 0 {
 		n.find(Doubt, "xml_gpu_unused", "node", "RCCL's XML lacks GPUs that KFD has: "+strings.Join(unused, ", "), "a job on fewer GPUs writes fewer; take the XML of a job on all")
 	}
 	n.compareLinks(both)

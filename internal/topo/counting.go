@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"zbench/bench/record"
+	"zbench/bench/slice"
 )
 
 // Counting reads what the NICs of a node count. The rails are found once, the counters at
@@ -133,11 +134,8 @@ func rise(to **uint64, v, scale uint64) {
 
 // matching are the names of a pattern with at most one star.
 func matching(names []string, pattern string) []string {
-	var out []string
-	for _, name := range names {
-		if ok, err := path.Match(strings.Replace(pattern, "*", "[0-9]", 1), name); err == nil && ok {
-			out = append(out, name)
-		}
-	}
-	return out
+	return slice.Where(names, func(name string) bool {
+		ok, err := path.Match(strings.Replace(pattern, "*", "[0-9]", 1), name)
+		return err == nil && ok
+	})
 }

@@ -130,13 +130,7 @@ func (n *Node) facts() []Fact {
 }
 
 func (c NIC) roceIndices() string {
-	var all []int
-	for _, g := range c.GIDs {
-		if g.Type == RoCEv2 {
-			all = append(all, g.Index)
-		}
-	}
-	return numbered(all)
+	return numbered(slice.Map(slice.Where(c.GIDs, func(g GID) bool { return g.Type == RoCEv2 }), func(g GID) int { return g.Index }))
 }
 
 func driftRow(name string, hosts []string, of map[string]string) (row DriftRow, differs bool) {
@@ -146,27 +140,16 @@ func driftRow(name string, hosts []string, of map[string]string) (row DriftRow, 
 	if split != nil {
 		odd = hosts
 	}
-	for _, host := range odd {
-		i := slices.IndexFunc(row.Others, func(v DriftValue) bool { return v.Value == value(host) })
-		if i < 0 {
-			i = len(row.Others)
-			row.Others = append(row.Others, DriftValue{Value: value(host)})
-		}
-		row.Others[i].Nodes = append(row.Others[i].Nodes, host)
-	}
+	order, have := slice.Group(odd, value)
+	row.Others = slice.Map(order, func(v string) DriftValue { return DriftValue{Value: v, Nodes: have[v]} })
 	return row, len(row.Others) > 0
 }
 
 // cables compares the leaves of equal rails. Nodes are compared with those of the same set
 // of leaves: a cable that is swapped within a node leaves its set as it is.
 func (d *Drift) cables(nodes []*Node) {
-	groups := map[string][]*Node{}
-	for _, n := range nodes {
-		if leaves := n.leaves(); leaves != nil {
-			set := slices.Sorted(slices.Values(leaves))
-			groups[strings.Join(set, "\x00")] = append(groups[strings.Join(set, "\x00")], n)
-		}
-	}
+	cabled := slice.Where(nodes, func(n *Node) bool { return n.leaves() != nil })
+	_, groups := slice.Group(cabled, func(n *Node) string { return strings.Join(slices.Sorted(slices.Values(n.leaves())), "\x00") })
 	if len(groups) == 0 {
 		d.NotChecked = "no node has a leaf switch for each rail: take them with lldpctl -f json and --outputs"
 	}
@@ -261,9 +244,9 @@ func (d *Drift) findings() finding.List {
 	if d.Differs() {
 		all[0].Severity = finding.Fault
 	}
-	for _, c := range d.Crossed {
-		all = append(all, finding.Finding{Code: "cable_swapped", Severity: finding.Fault, Text: c})
-	}
+	all = append(all, slice.Map(d.Crossed, func(cable string) finding.Finding {
+		return finding.Finding{Code: "cable_swapped", Severity: finding.Fault, Text: cable}
+	})...)
 	if d.NotChecked != "" {
 		all = append(all, finding.Finding{Code: finding.CodeNotChecked, Severity: finding.Warning, Text: "cables: " + d.NotChecked})
 	}

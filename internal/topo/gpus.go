@@ -44,16 +44,10 @@ func (n *Node) readGPUs(fsys fs.FS) {
 	}
 	if n.pci != nil {
 		n.source("pci")
-		for _, d := range n.pci.devices {
-			if d.amdGPU() {
-				n.slots = append(n.slots, d)
-			}
-		}
+		n.slots = slice.Where(n.pci.devices, pciDevice.amdGPU)
 	}
 	order, groups := slice.Group(n.kfd.gpus(), func(node kfdNode) cardKey { return cardKey{node.props["unique_id"], node.address().Card()} })
-	for _, key := range order {
-		n.GPUs = append(n.GPUs, n.packageOf(groups[key]))
-	}
+	n.GPUs = slice.Map(order, func(key cardKey) GPU { return n.packageOf(groups[key]) })
 	if n.kfd == nil {
 		n.GPUs = n.busGPUs()
 	}
@@ -71,12 +65,9 @@ func (n *Node) busGPUs() []GPU {
 	if n.pci == nil || len(out) > 0 {
 		return out
 	}
-	for _, d := range n.pci.devices {
-		if d.nvidiaGPU() {
-			out = append(out, GPU{PCI: d.address.String(), Name: fmt.Sprintf("NVIDIA GPU %#04x", d.device)})
-		}
-	}
-	return out
+	return slice.Map(slice.Where(n.pci.devices, pciDevice.nvidiaGPU), func(d pciDevice) GPU {
+		return GPU{PCI: d.address.String(), Name: fmt.Sprintf("NVIDIA GPU %#04x", d.device)}
+	})
 }
 
 // packageOf makes one GPU of the nodes of its partitions.

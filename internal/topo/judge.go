@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"zbench/bench/plain"
@@ -50,13 +51,9 @@ func (n *Node) first(m Mark) Remark {
 
 // numbered writes numbers as a list, the first few of many.
 func numbered(ids []int) string {
-	var words []string
-	for i, id := range ids {
-		if i == 8 {
-			words = append(words, fmt.Sprintf("and %d more", len(ids)-i))
-			break
-		}
-		words = append(words, fmt.Sprint(id))
+	words := slice.Map(ids, strconv.Itoa)
+	if more := len(ids) - 8; more > 0 {
+		words = append(words[:8], fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(words, ", ")
 }
@@ -152,14 +149,9 @@ func (n *Node) partitionsDiffer() {
 
 // hives are boards: all GPUs of one are connected, and there are 2, 4, 8 or 16.
 func (n *Node) hives() {
-	members := map[string][]string{}
-	for _, g := range n.GPUs {
-		if g.Hive != "" {
-			members[g.Hive] = append(members[g.Hive], g.PCI)
-		}
-	}
+	_, members := slice.Group(slice.Where(n.GPUs, func(g GPU) bool { return g.Hive != "" }), func(g GPU) string { return g.Hive })
 	for _, hive := range sortedKeys(members) {
-		gpus := members[hive]
+		gpus := slice.Map(members[hive], func(g GPU) string { return g.PCI })
 		if !n.kfd.hides() && len(gpus) > 1 && !slices.Contains([]int{2, 4, 8, 16}, len(gpus)) {
 			n.find(Bad, "hive_incomplete", "hive "+hive, fmt.Sprintf("the xGMI hive %s has %d GPUs; boards have 2, 4, 8 or 16", hive, len(gpus)), "a GPU of the board is missing: compare with lspci -d 1002: and look at dmesg")
 		}
@@ -191,30 +183,12 @@ func (n *Node) pairs(gpus []string) {
 // that have one, odd are the others. Without such a majority nothing is odd, and split
 // are the values: what is right cannot be told.
 func outliers[T any](all []T, value func(T) string) (usual string, odd []T, split []string) {
-	counts, with := map[string]int{}, 0
-	for _, one := range all {
-		if v := value(one); v != "" {
-			counts[v]++
-			with++
-		}
-	}
-	for v, n := range counts {
-		if n*2 > with {
-			usual = v
-		}
-		split = append(split, v)
+	with := slice.Where(all, func(one T) bool { return value(one) != "" })
+	split, of := slice.Group(with, value)
+	if i := slices.IndexFunc(split, func(v string) bool { return 2*len(of[v]) > len(with) }); i >= 0 {
+		usual = split[i]
+		return usual, slice.Where(with, func(one T) bool { return value(one) != usual }), nil
 	}
 	slices.Sort(split)
-	if usual == "" {
-		if len(split) < 2 {
-			split = nil
-		}
-		return "", nil, split
-	}
-	for _, one := range all {
-		if v := value(one); v != "" && v != usual {
-			odd = append(odd, one)
-		}
-	}
-	return usual, odd, nil
+	return "", nil, split
 }

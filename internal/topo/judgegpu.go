@@ -41,6 +41,11 @@ func severe(c Counter) bool {
 	return strings.HasPrefix(c.Name, "ras/") && strings.HasSuffix(c.Name, "/ue") || strings.HasPrefix(c.Name, "aer/fatal/") || strings.HasPrefix(c.Name, "aer/nonfatal/")
 }
 
+// counterList are counters with their values.
+func counterList(all []Counter) string {
+	return strings.Join(slice.Map(all, func(c Counter) string { return fmt.Sprintf("%s %d", c.Name, c.Value) }), ", ")
+}
+
 // gpuErrors is ECC, xGMI and PCIe errors of GPUs, and PCIe errors of NICs.
 func (n *Node) gpuErrors() {
 	for _, g := range n.GPUs {
@@ -52,22 +57,13 @@ func (n *Node) gpuErrors() {
 }
 
 func (n *Node) deviceErrors(what, subject string, counters []Counter) {
-	var bad, rest []string
-	for _, c := range counters {
-		word := fmt.Sprintf("%s %d", c.Name, c.Value)
-		switch {
-		case !strings.HasPrefix(c.Name, "ras/") && !strings.HasPrefix(c.Name, "aer/"):
-		case severe(c):
-			bad = append(bad, word)
-		default:
-			rest = append(rest, word)
-		}
-	}
+	errors := slice.Where(counters, func(c Counter) bool { return strings.HasPrefix(c.Name, "ras/") || strings.HasPrefix(c.Name, "aer/") })
+	bad, rest := slice.Where(errors, severe), slice.Where(errors, func(c Counter) bool { return !severe(c) })
 	if len(bad) > 0 {
-		n.find(Bad, "uncorrected_errors", subject, fmt.Sprintf("%s counts uncorrected errors: %s", what, strings.Join(bad, ", ")), "drain the node; amd-smi metric --ecc and dmesg say which block")
+		n.find(Bad, "uncorrected_errors", subject, fmt.Sprintf("%s counts uncorrected errors: %s", what, counterList(bad)), "drain the node; amd-smi metric --ecc and dmesg say which block")
 	}
 	if len(rest) > 0 {
-		n.find(Doubt, "corrected_errors", subject, fmt.Sprintf("%s counts corrected errors: %s", what, strings.Join(rest, ", ")), "read them again after a run: counters that grow cost bandwidth")
+		n.find(Doubt, "corrected_errors", subject, fmt.Sprintf("%s counts corrected errors: %s", what, counterList(rest)), "read them again after a run: counters that grow cost bandwidth")
 	}
 }
 
@@ -76,12 +72,9 @@ func (n *Node) rails() {
 	if len(n.GPUs) == 0 || len(n.NICs) == 0 || n.pci == nil && n.xml == nil {
 		return
 	}
-	with := slice.Count(n.GPUs, func(g GPU) bool { return g.Rail != nil })
-	var without []string
+	without := n.addresses(func(g GPU) bool { return g.Rail == nil })
+	with := len(n.GPUs) - len(without)
 	for _, g := range n.GPUs {
-		if g.Rail == nil {
-			without = append(without, g.PCI)
-		}
 		n.railNUMA(g)
 	}
 	switch {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"zbench/bench/plain"
+	"zbench/bench/slice"
 )
 
 // physical are the NICs with a port of their own.
@@ -101,12 +102,7 @@ func spelled[T any](v *T, text func(T) string) string {
 
 // alike holds the rails of each driver against each other.
 func (n *Node) alike() {
-	of := map[string][]NIC{}
-	for _, c := range n.physical() {
-		if c.Driver != "" && n.railed(c) {
-			of[c.Driver] = append(of[c.Driver], c)
-		}
-	}
+	_, of := slice.Group(slice.Where(n.physical(), func(c NIC) bool { return c.Driver != "" && n.railed(c) }), func(c NIC) string { return c.Driver })
 	for _, driver := range sortedKeys(of) {
 		for _, s := range sameness {
 			usual, odd, split := outliers(of[driver], s.value)
@@ -180,14 +176,8 @@ func (n *Node) linkDowns() {
 // portErrors is counters of lost and repeated packets that are not zero.
 func (n *Node) portErrors() {
 	for _, c := range n.NICs {
-		var words []string
-		for _, one := range c.Counters {
-			if slices.Contains(portErrors, one.Name) {
-				words = append(words, fmt.Sprintf("%s %d", one.Name, one.Value))
-			}
-		}
-		if len(words) > 0 {
-			n.find(Note, "port_errors", c.Name, fmt.Sprintf("NIC %s counts lost or repeated packets since its reset: %s", c.Name, strings.Join(words, ", ")), "")
+		if bad := slice.Where(c.Counters, func(one Counter) bool { return slices.Contains(portErrors, one.Name) }); len(bad) > 0 {
+			n.find(Note, "port_errors", c.Name, fmt.Sprintf("NIC %s counts lost or repeated packets since its reset: %s", c.Name, counterList(bad)), "")
 		}
 	}
 }

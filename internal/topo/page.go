@@ -9,6 +9,7 @@ import (
 	"zbench/bench/document"
 	"zbench/bench/finding"
 	"zbench/bench/judge"
+	"zbench/bench/slice"
 	"zbench/bench/table"
 	"zbench/bench/unit"
 )
@@ -27,12 +28,10 @@ func (n *Node) Shown() *document.Document {
 		t.Title = ""
 		d.Add(fmt.Sprintf("table-%d", i), title, document.Sheet{Table: t, Label: title}).Show(document.Everywhere)
 	}
-	var items document.Items
-	for _, u := range n.NotChecked {
-		items = append(items, document.Item{Severity: finding.Warning, Name: u.What, Text: u.Why, Hint: u.Next})
-	}
-	if len(items) > 0 {
-		d.Add("unchecked", "NOT CHECKED", items).Show(document.Everywhere)
+	if len(n.NotChecked) > 0 {
+		d.Add("unchecked", "NOT CHECKED", document.Items(slice.Map(n.NotChecked, func(u Unchecked) document.Item {
+			return document.Item{Severity: finding.Warning, Name: u.What, Text: u.Why, Hint: u.Next}
+		}))).Show(document.Everywhere)
 	}
 	var facts document.Facts
 	for _, f := range n.Stack {
@@ -106,11 +105,7 @@ func (n *Node) picture() document.Diagram {
 			join(c.Name, c.Leaf, finding.Note)
 		}
 	}
-	for _, c := range []document.DiagramColumn{numa, gpus, nics, leaves} {
-		if len(c.Boxes) > 0 {
-			d.Columns = append(d.Columns, c)
-		}
-	}
+	d.Columns = slice.Where([]document.DiagramColumn{numa, gpus, nics, leaves}, func(c document.DiagramColumn) bool { return len(c.Boxes) > 0 })
 	return d
 }
 
@@ -170,18 +165,10 @@ func (n *Node) NICTable() table.Table {
 
 // LinkTable is the xGMI links as a matrix.
 func (n *Node) LinkTable() table.Table {
-	names := []string{"xGMI"}
-	for _, g := range n.GPUs {
-		names = append(names, short(g.PCI))
-	}
-	t := table.Of(names)
+	t := table.Of(append([]string{"xGMI"}, slice.Map(n.GPUs, func(g GPU) string { return short(g.PCI) })...))
 	t.Title, t.Rule = "xGMI links between GPUs", true
 	for _, a := range n.GPUs {
-		cells := []string{a.PCI}
-		for _, b := range n.GPUs {
-			cells = append(cells, n.linkCell(a.PCI, b.PCI))
-		}
-		t.Add(cells...)
+		t.Add(append([]string{a.PCI}, slice.Map(n.GPUs, func(b GPU) string { return n.linkCell(a.PCI, b.PCI) })...)...)
 	}
 	if slices.ContainsFunc(n.Links, func(l Link) bool { return l.Bandwidth == nil }) {
 		t.Notes = append(t.Notes, "yes: linked, and the source states no speed")
@@ -231,15 +218,9 @@ func (n *Node) Worst(subject string) finding.Severity {
 
 // Tables are those with rows.
 func (n *Node) Tables() []table.Table {
-	var all []table.Table
-	if len(n.GPUs) > 0 {
-		all = append(all, n.GPUTable())
-	}
-	if len(n.NICs) > 0 {
-		all = append(all, n.NICTable())
-	}
+	all := []table.Table{n.GPUTable(), n.NICTable()}
 	if len(n.Links) > 0 {
 		all = append(all, n.LinkTable())
 	}
-	return all
+	return slice.Where(all, table.Table.Filled)
 }

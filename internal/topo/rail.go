@@ -1,6 +1,7 @@
 package topo
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
@@ -107,10 +108,6 @@ func (n *Node) shared() map[string][]string {
 			of[g.Rail.String()] = append(of[g.Rail.String()], g.PCI)
 		}
 	}
-	for name, gpus := range of {
-		if len(gpus) < 2 {
-			delete(of, name)
-		}
-	}
+	maps.DeleteFunc(of, func(_ string, gpus []string) bool { return len(gpus) < 2 })
 	return of
 }

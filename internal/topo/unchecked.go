@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"zbench/bench/slice"
 )
 
 // notChecked lists what no source gave, each with the way to get it.
@@ -53,25 +55,22 @@ func (n *Node) notChecked() {
 
 // namesOf are the NICs that a condition holds for.
 func namesOf(nics []NIC, is func(NIC) bool) []string {
-	var names []string
-	for _, c := range nics {
-		if is(c) {
-			names = append(names, c.Name)
-		}
-	}
-	return names
+	return slice.Map(slice.Where(nics, is), func(c NIC) string { return c.Name })
+}
+
+// addresses are the PCI addresses of the GPUs for which a condition holds.
+func (n *Node) addresses(is func(GPU) bool) []string {
+	return slice.Map(slice.Where(n.GPUs, is), func(g GPU) string { return g.PCI })
 }
 
 // whyNoLeaf mentions Slurm's address: a path of switches for the node. In a fabric of
 // rails each NIC has a leaf of its own, so the address names none of them for certain.
 func (n *Node) whyNoLeaf() string {
-	why := []string{"no output of lldpctl"}
-	for _, f := range n.Stack {
-		if f.Name == "env SLURM_TOPOLOGY_ADDR" {
-			why = append(why, fmt.Sprintf("SLURM_TOPOLOGY_ADDR=%s is one path for the whole node, a hypothesis in a fabric of rails", f.Value))
-		}
+	why := "no output of lldpctl"
+	if i := slices.IndexFunc(n.Stack, func(f Fact) bool { return f.Name == "env SLURM_TOPOLOGY_ADDR" }); i >= 0 {
+		why += fmt.Sprintf("; SLURM_TOPOLOGY_ADDR=%s is one path for the whole node, a hypothesis in a fabric of rails", n.Stack[i].Value)
 	}
-	return strings.Join(why, "; ")
+	return why
 }
 
 // countersUnchecked is devices of sysfs without any counter.
@@ -80,13 +79,7 @@ func (n *Node) countersUnchecked() {
 		return
 	}
 	const next = "amd-smi metric --ecc --xgmi-err (may need root)"
-	var none []string
-	for _, g := range n.GPUs {
-		if g.Counted == 0 {
-			none = append(none, g.PCI)
-		}
-	}
-	switch {
+	switch none := n.addresses(func(g GPU) bool { return g.Counted == 0 }); {
 	case len(none) == 0:
 	case len(none) == len(n.GPUs):
 		n.unchecked("ECC, xGMI and PCIe errors of the GPUs", "sysfs has no ras/ and no aer_dev_* of them", next)

@@ -21,7 +21,7 @@ type Changes struct {
 // Refuses makes each change by itself and fails where the result still fits. It also
 // fails where a keyword that bounds a value, as enum, refuses none of them: the changes
 // meet all such keywords. Types and keys are those of the Go type: TestSchemasAreClosed of
-// internal/schema holds them.
+// test/schema holds them.
 func Refuses(t testing.TB, schema []byte, all ...Changes) {
 	t.Helper()
 	if testing.Short() {

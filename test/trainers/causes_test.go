@@ -52,12 +52,11 @@ func planted(i int) cause {
 	return c
 }
 
-// --what-if names the planted cause among decoys, and none where none was planted. One run of a
-// trainer is four seconds of a core: the full experiment takes an hour.
+// --what-if names the planted cause among decoys, and none where none was planted. The full experiment takes an hour.
 func TestCauses(t *testing.T) {
-	n := kinds
+	n, layers := kinds, "1"
 	if *full {
-		n = 200
+		n, layers = 200, "4"
 	}
 	in := enter(t, "")
 	var (
@@ -74,7 +73,7 @@ func TestCauses(t *testing.T) {
 				if c.fault != "" {
 					flags += " --fault " + c.fault
 				}
-				cmd := in.zbench(flags, "llama.py", "ddp", "4", "1024", c.bucket, "22")
+				cmd := in.zbench(flags, "llama.py", "ddp", layers, "1024", c.bucket, "22")
 				require.NoError(t, cmd.Run(), "%s", cmd.Stdout)
 				lines := strings.Split(strings.TrimSpace(fmt.Sprint(cmd.Stdout)), "\n")
 				last := lines[len(lines)-1]

@@ -42,7 +42,7 @@ type call struct {
 var summary = regexp.MustCompile(`SIMULATED on \d+ ranks: ([\d.]+) ms a step \(median of \d+\), computation [\d.]+ ms, exposed (-?[\d.]+) ms`)
 
 // inside is a folder of the chroot with zbench and the examples, behind what is to run before them.
-type inside struct{ root, at, libraries string }
+type inside struct{ root, at, libraries, python3 string }
 
 func enter(t *testing.T, first string) inside {
 	t.Helper()
@@ -62,8 +62,12 @@ func enter(t *testing.T, first string) inside {
 	for _, name := range []string{"llama.py", "schedules.py"} {
 		require.NoError(t, os.WriteFile(filepath.Join(at, name), []byte(first+"\n"+project.Read(t, "testdata/torch/"+name)), 0o644)) //nolint:gosec // Python reads it
 	}
-	return inside{root, "/tmp/" + filepath.Base(at), strings.TrimPrefix(string(libraries[1]), root)}
+	inner := strings.TrimPrefix(string(libraries[1]), root)
+	return inside{root, "/tmp/" + filepath.Base(at), inner, python(t, root, inner)}
 }
+
+// path makes python3 one that has imported PyTorch.
+func (in inside) path() string { return "PATH=" + in.python3 + ":/usr/bin:/bin" }
 
 // python is one of the examples as one process; set are variables.
 func (in inside) python(set []string, args ...string) *exec.Cmd {
@@ -71,14 +75,14 @@ func (in inside) python(set []string, args ...string) *exec.Cmd {
 	if file != "-c" {
 		file = in.at + "/" + file
 	}
-	words := slices.Concat([]string{in.root, "env", "OMP_NUM_THREADS=1", "GLOO_SOCKET_IFNAME=lo"}, set, []string{"timeout", "300", "python3", "-W", "ignore", file}, args[1:])
+	words := slices.Concat([]string{in.root, "env", in.path(), "OMP_NUM_THREADS=1", "GLOO_SOCKET_IFNAME=lo"}, set, []string{"timeout", "300", "python3", "-W", "ignore", file}, args[1:])
 	return buffered(exec.Command("chroot", words...)) //nolint:gosec // the test's own words
 }
 
 // zbench is one of the examples on the loopback.
 func (in inside) zbench(flags string, args ...string) *exec.Cmd {
 	words := slices.Concat(
-		[]string{in.root, "env", "OMP_NUM_THREADS=1", "GLOO_SOCKET_IFNAME=lo", in.at + "/zbench", "loopback", "--torch", "--cache-dir", in.at + "/cache", "--libraries", in.libraries},
+		[]string{in.root, "env", in.path(), "OMP_NUM_THREADS=1", "GLOO_SOCKET_IFNAME=lo", in.at + "/zbench", "loopback", "--torch", "--cache-dir", in.at + "/cache", "--libraries", in.libraries},
 		strings.Fields(flags), []string{"--", "python3", "-W", "ignore", in.at + "/" + args[0]}, args[1:],
 	)
 	return buffered(exec.Command("chroot", words...)) //nolint:gosec // the test's own words
@@ -149,7 +153,7 @@ const quiet = "--nodes 1 --gpus-per-node 4 --fault noise:sigma=0"
 // come to, to the last digit, and sends the buckets that its own reducer logs.
 func TestDDPOnTheLoopbackIsGloo(t *testing.T) {
 	for _, view := range []string{"1", "0"} {
-		s := simulated(t, quiet, "import os; os.environ['VIEW']='"+view+"'", "ddp", "2", "128", "1", "4", "2")
+		s := simulated(t, quiet, "import os; os.environ['VIEW']='"+view+"'", "ddp", "2", "128", "1", "3", "2")
 		buckets := regexp.MustCompile(`buckets ([\d, ]+)`).FindStringSubmatch(s.out)
 		require.NotNil(t, buckets, s.out)
 		var sent []string
@@ -160,7 +164,7 @@ func TestDDPOnTheLoopbackIsGloo(t *testing.T) {
 		require.Equal(t, strings.Split(buckets[1], ", "), sent, "one float32 message a bucket, in the reducer's order")
 
 		require.NotEmpty(t, s.checksum)
-		require.Equal(t, checksum(onGloo(t, 4, "VIEW="+view, "llama.py", "ddp", "2", "128", "1", "4", "2")), s.checksum)
+		require.Equal(t, checksum(onGloo(t, 4, "VIEW="+view, "llama.py", "ddp", "2", "128", "1", "3", "2")), s.checksum)
 	}
 }
 
@@ -244,7 +248,7 @@ func TestFaultsSlowTheStep(t *testing.T) {
 // Ranks that are processes of their own send the same, take the same time and end with the same
 // parameters as ranks that one process stands for; also with noise.
 func TestRealRanksEqualSimulatedOnes(t *testing.T) {
-	args := []string{"ddp", "2", "128", "1", "4", "1"}
+	args := []string{"ddp", "2", "128", "1", "3", "1"}
 	one := simulated(t, "--nodes 2 --gpus-per-node 4", "", args...)
 	for _, real := range []string{"0,4", "0,2,4,6"} {
 		several := simulated(t, "--nodes 2 --gpus-per-node 4 --real "+real, "", args...)
@@ -326,7 +330,7 @@ func TestBrokenSchedulesAreNamed(t *testing.T) {
 func TestWhatIfNamesTheCause(t *testing.T) {
 	in := enter(t, "")
 	run := func(flags string) string {
-		cmd := in.zbench("--nodes 2 --gpus-per-node 4 --sizes "+flags, "llama.py", "ddp", "4", "1024", "400", "5")
+		cmd := in.zbench("--nodes 2 --gpus-per-node 4 --sizes "+flags, "llama.py", "ddp", "1", "1024", "400", "5")
 		require.NoError(t, cmd.Run(), "%s", cmd.Stdout)
 		return fmt.Sprint(cmd.Stdout)
 	}

@@ -100,7 +100,7 @@ with p.profile(activities=[p.ProfilerActivity.CPU], record_shapes=True) as made:
 made.export_chrome_trace(sys.argv[0] + ".json")
 `
 	require.NoError(t, os.WriteFile(at+"/profiled.py", []byte(profiled), 0o644)) //nolint:gosec // Python reads it
-	example := []string{"ddp", "2", "256", "25", "4"}
+	example := []string{"ddp", "2", "128", "25", "3"}
 	run := in.python([]string{"BACKEND=gloo", "USE_LIBUV=0", "RANK=0", "WORLD_SIZE=1", "MASTER_ADDR=127.0.0.1", "MASTER_PORT=0"},
 		append([]string{"profiled.py", in.at + "/llama.py"}, example...)...)
 	require.NoError(t, run.Run(), "%s", run.Stdout)

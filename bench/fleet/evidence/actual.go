@@ -5,6 +5,7 @@ import (
 	"maps"
 
 	"zbench/bench/fleet/rails"
+	"zbench/bench/slice"
 )
 
 // mostNodes is the share of the nodes from which a crossed rail is the fleet's: it explains
@@ -29,12 +30,7 @@ func (in Input) ofActual() []Claim {
 
 // commonlyCrossed are the crossed rails, by GPU, that most nodes have in common.
 func (in Input) commonlyCrossed() map[int][]rails.ActualRail {
-	crossed := map[int][]rails.ActualRail{}
-	for _, a := range in.Actual {
-		if a.Use == rails.Crossed {
-			crossed[a.GPU] = append(crossed[a.GPU], a)
-		}
-	}
+	_, crossed := slice.Group(slice.Where(in.Actual, func(a rails.ActualRail) bool { return a.Use == rails.Crossed }), func(a rails.ActualRail) int { return a.GPU })
 	maps.DeleteFunc(crossed, func(_ int, of []rails.ActualRail) bool {
 		return in.Fleet.Nodes < leastNodes || float64(len(of)) <= mostNodes*float64(in.Fleet.Nodes)
 	})

@@ -9,6 +9,7 @@ import (
 
 	"zbench/bench/fleet/rails"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/stat"
 	"zbench/bench/unit"
 )
@@ -25,9 +26,7 @@ func ofTimes(v *rails.Verdict) []Claim {
 		out = append(out, Claim{Times, f.Component, weight, strings.Join(f.Reasons, "; ")})
 	}
 	for _, q := range v.Questions {
-		for _, c := range q.Candidates {
-			out = append(out, Claim{Times, c, Weak, q.What})
-		}
+		out = append(out, slice.Map(q.Candidates, func(c rails.Component) Claim { return Claim{Times, c, Weak, q.What} })...)
 	}
 	return out
 }
@@ -55,16 +54,11 @@ func (in Input) ofCounters() []Claim {
 		return nil
 	}
 	median := func(of func(record.NICCounters) *uint64) float64 {
-		var all []float64
-		for _, p := range places {
-			if v := of(in.NICs[p]); v != nil {
-				all = append(all, float64(*v))
-			}
-		}
-		if len(all) < leastNICs {
+		read := slice.Where(places, func(p rails.Place) bool { return of(in.NICs[p]) != nil })
+		if len(read) < leastNICs {
 			return -1
 		}
-		return stat.Quantile(all, 0.5)
+		return stat.Quantile(slice.Map(read, func(p rails.Place) float64 { return float64(*of(in.NICs[p])) }), 0.5)
 	}
 	sent := median(func(c record.NICCounters) *uint64 { return c.Sent })
 	again := median(func(c record.NICCounters) *uint64 { return c.Retransmits })

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"zbench/bench/fleet/rails"
+	"zbench/bench/slice"
 )
 
 // decided is the confidence of what sources beside the times have decided.
@@ -59,10 +60,8 @@ func (s *settling) clear(h hypothesis) {
 	if !slices.ContainsFunc(h.claims, func(c Claim) bool { return c.Source == Times }) {
 		return // the times do not suspect it
 	}
-	for _, c := range h.claims {
-		if c.Weight < 0 {
-			s.Verdict.Cleared = append(s.Verdict.Cleared, rails.Cleared{Component: h.Component, Why: string(c.Source) + ": " + c.Says})
-		}
+	for _, c := range slice.Where(h.claims, func(c Claim) bool { return c.Weight < 0 }) {
+		s.Verdict.Cleared = append(s.Verdict.Cleared, rails.Cleared{Component: h.Component, Why: string(c.Source) + ": " + c.Says})
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"zbench/bench/finding"
 	"zbench/bench/jsonfile"
+	"zbench/bench/slice"
 )
 
 // Schema names the version of screen.json, RulesVersion that of the rules that make its findings.
@@ -106,19 +107,10 @@ func (d *Document) WriteJSON(w io.Writer) error {
 // conclude sorts the nodes and decides the state.
 func (d *Document) conclude(missing []string) {
 	fail, unclear := map[string]bool{}, map[string]bool{}
-	failed := false
 	for _, f := range d.Findings {
-		if f.Unclear {
-			unclear[f.Host] = true
-			continue
-		}
-		failed = true
-		fail[f.Host] = true
+		map[bool]map[string]bool{true: unclear, false: fail}[f.Unclear][f.Host] = true
 	}
-	hosts := slices.Clone(missing)
-	for _, n := range d.Reports {
-		hosts = append(hosts, n.Host)
-	}
+	hosts := slices.Concat(missing, slice.Map(d.Reports, func(n *Node) string { return n.Host }))
 	slices.Sort(hosts)
 	for _, host := range slices.Compact(hosts) {
 		switch {
@@ -132,6 +124,6 @@ func (d *Document) conclude(missing []string) {
 	}
 	d.State = finding.NotChecked
 	if d.Nodes > 0 {
-		d.State = finding.Settle(failed, len(d.Unclear) > 0, true).OfNodes()
+		d.State = finding.Settle(len(fail) > 0, len(d.Unclear) > 0, true).OfNodes()
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"zbench/bench/plain"
+	"zbench/bench/slice"
 )
 
 // Fleet is what is judged.
@@ -43,11 +44,7 @@ var rules = []rule{
 
 // Rules names the rules, in the order of the table.
 func Rules() []string {
-	var names []string
-	for _, r := range rules {
-		names = append(names, r.name)
-	}
-	return names
+	return slice.Map(rules, func(r rule) string { return r.name })
 }
 
 // Judge compares the nodes of a fleet. Nothing depends on the order of the nodes.
@@ -71,13 +68,9 @@ func Judge(f Fleet) *Document {
 
 // missing are the hosts that are known to have sent nothing.
 func (f Fleet) missing() []string {
-	var out []string
-	for _, host := range f.Hosts {
-		if !slices.ContainsFunc(f.Nodes, func(n *Node) bool { return SameHost(n.Host, host) }) {
-			out = append(out, host)
-		}
-	}
-	return out
+	return slice.Where(f.Hosts, func(host string) bool {
+		return !slices.ContainsFunc(f.Nodes, func(n *Node) bool { return SameHost(n.Host, host) })
+	})
 }
 
 // SameHost takes a name with and without its domain for the same host.
@@ -88,11 +81,10 @@ func SameHost(a, b string) bool {
 
 func noReport(f Fleet, _ *Document) []Deviation {
 	const next = "look at the node's log and at the launcher's messages; start `zbench screen` there alone"
-	var out []Deviation
 	known := f.missing()
-	for _, host := range known {
-		out = append(out, Deviation{Host: host, Subject: "node", Message: "it reported nothing before the deadline", Next: next})
-	}
+	out := slice.Map(known, func(host string) Deviation {
+		return Deviation{Host: host, Subject: "node", Message: "it reported nothing before the deadline", Next: next}
+	})
 	if n := f.Expected - len(f.Nodes) - len(known); n > 0 && len(f.Nodes) > 0 {
 		out = append(out, Deviation{Subject: "nodes", Message: fmt.Sprintf("%d of %d nodes reported nothing before the deadline; their names are unknown", n, f.Expected), Next: next})
 	}
@@ -124,12 +116,8 @@ func gpus(f Fleet, d *Document) []Deviation {
 
 // facts finds nodes whose property has another value than most nodes'.
 func facts(f Fleet, _ *Document) []Deviation {
-	var names []string
-	for _, n := range f.Nodes {
-		for _, x := range n.Facts {
-			names = append(names, x.Name)
-		}
-	}
+	facts := slices.Concat(slice.Map(f.Nodes, func(n *Node) []Fact { return n.Facts })...)
+	names := slice.Map(facts, func(x Fact) string { return x.Name })
 	slices.Sort(names)
 	var out []Deviation
 	for _, name := range slices.Compact(names) {

@@ -91,21 +91,13 @@ func kinds(nodes []*Node, rule string) []kind {
 			}
 		}
 	}
-	var out []kind
-	for _, what := range slices.Sorted(maps.Keys(all)) {
-		out = append(out, kind{rule, what, all[what]})
-	}
-	return out
+	return slice.Map(slices.Sorted(maps.Keys(all)), func(what string) kind { return kind{rule, what, all[what]} })
 }
 
 // slow is the rule that compares the rates of one kind of measurement. next is what to do about a slow one.
 func slow(rule, next string) func(f Fleet, d *Document) []Deviation {
 	return func(f Fleet, d *Document) []Deviation {
-		var out []Deviation
-		for _, k := range kinds(f.Nodes, rule) {
-			out = append(out, outliers(d, k, next)...)
-		}
-		return out
+		return slices.Concat(slice.Map(kinds(f.Nodes, rule), func(k kind) []Deviation { return outliers(d, k, next) })...)
 	}
 }
 

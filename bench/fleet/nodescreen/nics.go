@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"zbench/bench/plain"
+	"zbench/bench/slice"
 )
 
 const active = "ACTIVE"
@@ -87,12 +88,7 @@ func (n *Node) running() []NIC {
 // three nodes or more, else than those of the node.
 func nicRate(f Fleet, _ *Document) []Deviation {
 	rate := func(c NIC) float64 { return *c.Negotiated }
-	byName := map[string][]NIC{}
-	for _, n := range f.Nodes {
-		for _, c := range n.running() {
-			byName[c.Name] = append(byName[c.Name], c)
-		}
-	}
+	_, byName := slice.Group(slices.Concat(slice.Map(f.Nodes, (*Node).running)...), func(c NIC) string { return c.Name })
 	var out []Deviation
 	for _, n := range f.Nodes {
 		ports := n.running()

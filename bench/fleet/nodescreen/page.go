@@ -9,6 +9,7 @@ import (
 	"zbench/bench/finding"
 	"zbench/bench/fleet/rails"
 	"zbench/bench/plain"
+	"zbench/bench/slice"
 	"zbench/bench/unit"
 )
 
@@ -41,11 +42,7 @@ func (d *Document) Shown(version string) *document.Document {
 	if len(d.References) > 0 {
 		out.Add("references", "What measurements were compared with", document.Sheet{Table: compared(d.References)}).Show(document.Brief)
 	}
-	var unchecked []string
-	for _, u := range d.Unchecked {
-		unchecked = append(unchecked, plain.Line(u))
-	}
-	out.Add("unchecked", "NOT CHECKED", document.Listed("warnings", unchecked)...).Show(document.Everywhere)
+	out.Add("unchecked", "NOT CHECKED", document.Listed("warnings", slice.Map(d.Unchecked, plain.Line))...).Show(document.Everywhere)
 	out.Add("next", "Nodes for the next job", rails.NodeLists([]rails.NodeList{
 		{Text: "fail.txt: nodes to leave out, for srun --exclude=./fail.txt and --exclude-bad", Names: d.Fail},
 		{Text: "unclear.txt: nodes that differ without a majority", Names: d.Unclear},
@@ -98,19 +95,14 @@ func (d *Document) verdict() finding.List {
 		}
 	}
 	for _, s := range d.Standings() {
-		for _, f := range s.Findings {
-			all = append(all, f.Finding())
-		}
+		all = append(all, slice.Map(s.Findings, Deviation.Finding)...)
 	}
 	return all
 }
 
 // screenDots is a picture for each rule that compares rates.
 func screenDots(nodes []*Node, d *Document) []document.Block {
-	var names []string
-	for _, n := range nodes {
-		names = append(names, plain.Line(n.Host))
-	}
+	names := slice.Map(nodes, func(n *Node) string { return plain.Line(n.Host) })
 	var out []document.Block
 	for _, rule := range []struct{ name, id, title, one string }{
 		{"memory", "memory", "Bandwidth of every GPU's memory", "a GPU"},

@@ -9,6 +9,7 @@ import (
 	"zbench/bench/finding"
 	"zbench/bench/fleet/rails"
 	"zbench/bench/plain"
+	"zbench/bench/slice"
 	"zbench/bench/table"
 )
 
@@ -101,9 +102,7 @@ func Ranked(all []*Standing) table.Table {
 	if reasons {
 		t.Columns = append(t.Columns, table.Column{Name: "RESULT"}, table.Column{Name: "REASONS", Wrap: table.Sentences})
 	}
-	for _, name := range []string{"GPUS", "NICS ACTIVE", "MEMORY", "PRODUCT", "COLLECTIVE", "NIC"} {
-		t.Columns = append(t.Columns, table.Column{Name: name, Right: true})
-	}
+	t.Columns = append(t.Columns, table.Numbers("GPUS", "NICS ACTIVE", "MEMORY", "PRODUCT", "COLLECTIVE", "NIC").Columns...)
 	for _, s := range all {
 		gpus, nics := "–", "–"
 		if s.Node != nil {
@@ -137,11 +136,7 @@ func (s *Standing) against(rule string) string {
 }
 
 func (s *Standing) reasons() string {
-	var out []string
-	for _, f := range s.Findings {
-		out = append(out, f.Reason())
-	}
-	return strings.Join(out, "; ")
+	return strings.Join(slice.Map(s.Findings, Deviation.Reason), "; ")
 }
 
 // Finding is the deviation as every detector tells it. A warning is what no majority decides.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"zbench/bench/plain"
+	"zbench/bench/slice"
 )
 
 // area is what a screen looks at, and how many of its things the nodes' reports have.
@@ -64,17 +65,10 @@ func (d *Document) unchecked(nodes []*Node) {
 			d.Unchecked = append(d.Unchecked, fmt.Sprintf("%s: missing for %d of %d %s", a.name, missing, all, a.things))
 		}
 	}
-	count := map[string]int{}
-	var notes []string
-	for _, n := range nodes {
-		for _, note := range n.Notes {
-			if count[note]++; count[note] == 1 {
-				notes = append(notes, note)
-			}
-		}
-	}
+	all := slices.Concat(slice.Map(nodes, func(n *Node) []string { return n.Notes })...)
+	notes, of := slice.Group(all, func(note string) string { return note })
 	for _, note := range notes {
-		d.Unchecked = append(d.Unchecked, fmt.Sprintf("%s (%s)", note, plain.Count(count[note], "node")))
+		d.Unchecked = append(d.Unchecked, fmt.Sprintf("%s (%s)", note, plain.Count(len(of[note]), "node")))
 	}
 	if len(nodes) == 1 {
 		d.Unchecked = append(d.Unchecked, "differences between nodes: one node reported")
@@ -83,15 +77,12 @@ func (d *Document) unchecked(nodes []*Node) {
 
 // notChecked is what was not checked in a few words: what stands before the reasons.
 func (d *Document) notChecked() string {
-	var heads []string
-	for _, u := range d.Unchecked {
-		head, _, _ := strings.Cut(u, ": ")
-		if !slices.Contains(heads, head) {
-			heads = append(heads, head)
-		}
-	}
-	if len(heads) == 0 {
+	if len(d.Unchecked) == 0 {
 		return ""
 	}
+	heads := slice.Distinct(slice.Map(d.Unchecked, func(u string) string {
+		head, _, _ := strings.Cut(u, ": ")
+		return head
+	}))
 	return "; NOT CHECKED: " + plain.Line(strings.Join(heads, ", "))
 }

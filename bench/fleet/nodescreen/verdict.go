@@ -48,10 +48,8 @@ func (d *Document) Table() table.Table {
 
 // compared are references as a table: what measurements were compared with.
 func compared(all []Reference) table.Table {
-	t := table.Of([]string{"COMPARED", "VALUES", "MEDIAN", "SPREAD", "NAMED FROM"})
-	for i := 1; i < 5; i++ {
-		t.Columns[i].Right = true
-	}
+	t := table.Numbers("COMPARED", "VALUES", "MEDIAN", "SPREAD", "NAMED FROM")
+	t.Columns[0].Right = false
 	for _, r := range all {
 		t.Add(plain.Line(r.What), fmt.Sprint(r.Count), rateText(r.Rule, r.Median), rails.Percent(r.Spread), "−"+rails.Percent(r.Limit))
 		t.Notes = append(t.Notes, fmt.Sprintf("Slowest by %s: %s; fastest: %s.", plain.Line(r.What), r.Slowest.text(r.Rule), r.Fastest.text(r.Rule)))

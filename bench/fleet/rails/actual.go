@@ -71,7 +71,7 @@ const (
 func ActualRails(nodes []string, r Ring, expected func(node int, n record.NICCounters) bool) []ActualRail {
 	out := make([]ActualRail, len(nodes))
 	for node, name := range nodes {
-		here := slices.DeleteFunc(slices.Clone(r.NICs), func(n record.NICCounters) bool { return n.Node != name })
+		here := slice.Where(r.NICs, func(n record.NICCounters) bool { return n.Node == name })
 		out[node] = actualRail(float64(r.Bytes), here, func(n record.NICCounters) bool { return expected(node, n) })
 		out[node].Node, out[node].GPU, out[node].Place = name, r.GPU, Place{node, r.GPU}
 	}
@@ -147,24 +147,14 @@ func (d *Document) actual(s *Survey) {
 	if len(s.ActualRails) == 0 {
 		return
 	}
-	count, why := map[Use]int{}, map[string][]string{}
-	var reasons []string
-	for _, a := range s.ActualRails {
-		count[a.Use]++
-		switch a.Use {
-		case UseUnknown:
-			if why[a.Why] == nil {
-				reasons = append(reasons, a.Why)
-			}
-			why[a.Why] = append(why[a.Why], a.name())
-		case SharedUse:
-			d.Notes = append(d.Notes, fmt.Sprintf("%s sent through NICs %s; the expected NIC by PCI parents is %s", a.name(), joined(a.Actual, ", "), joined(a.Expected, " or ")))
-		default:
-		}
+	_, by := slice.Group(s.ActualRails, func(a ActualRail) Use { return a.Use })
+	for _, a := range by[SharedUse] {
+		d.Notes = append(d.Notes, fmt.Sprintf("%s sent through NICs %s; the expected NIC by PCI parents is %s", a.name(), joined(a.Actual, ", "), joined(a.Expected, " or ")))
 	}
-	d.Notes = append(d.Notes, fmt.Sprintf("actual rails, by the NICs' byte counters: %d of %d GPUs sent through the NIC that PCI parents expect, %d through another one", count[AsExpected], len(s.ActualRails), count[Crossed]))
+	d.Notes = append(d.Notes, fmt.Sprintf("actual rails, by the NICs' byte counters: %d of %d GPUs sent through the NIC that PCI parents expect, %d through another one", len(by[AsExpected]), len(s.ActualRails), len(by[Crossed])))
+	reasons, of := slice.Group(by[UseUnknown], func(a ActualRail) string { return a.Why })
 	for _, reason := range reasons {
-		d.Unchecked = append(d.Unchecked, fmt.Sprintf("the rail that a GPU really uses (%s): %s", list(why[reason]), reason))
+		d.Unchecked = append(d.Unchecked, fmt.Sprintf("the rail that a GPU really uses (%s): %s", list(slice.Map(of[reason], ActualRail.name)), reason))
 	}
 }
 

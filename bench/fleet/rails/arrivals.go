@@ -135,14 +135,8 @@ func Arrivals(calls []Call, node map[int]int) *Lateness {
 // lastOf is the median duration of a collective and the call of the rank that arrived last;
 // alone is false where several have the shortest duration.
 func lastOf(one []Call) (middle float64, last Call, alone bool) {
-	durations := make([]float64, len(one))
-	last = one[0]
-	for i, c := range one {
-		durations[i] = c.Duration
-		if c.Duration < last.Duration {
-			last = c
-		}
-	}
+	durations := slice.Map(one, func(c Call) float64 { return c.Duration })
+	last = slices.MinFunc(one, func(a, b Call) int { return cmp.Compare(a.Duration, b.Duration) })
 	return median(durations), last, slice.Count(durations, func(d float64) bool { return d == last.Duration }) == 1
 }
 
@@ -171,19 +165,12 @@ func match(calls []Call) [][]Call {
 	sorted := slices.Clone(calls)
 	slices.SortStableFunc(sorted, func(a, b Call) int { return cmp.Compare(a.Start, b.Start) })
 	count := map[[2]any]int{}
-	at := map[key]int{}
-	var out [][]Call
-	for _, c := range sorted {
+	order, of := slice.Group(sorted, func(c Call) key {
 		own := [2]any{c.Rank, key{c.Collective, c.Bytes, 0}}
-		k := key{c.Collective, c.Bytes, count[own]}
 		count[own]++
-		if _, known := at[k]; !known {
-			at[k] = len(out)
-			out = append(out, nil)
-		}
-		out[at[k]] = append(out[at[k]], c)
-	}
-	return out
+		return key{c.Collective, c.Bytes, count[own]}
+	})
+	return slice.Map(order, func(k key) []Call { return of[k] })
 }
 
 // cost is the share of all collectives' time for which the others wait for the rank.

@@ -13,6 +13,7 @@ import (
 
 	"zbench/bench/pattern"
 	"zbench/bench/plain"
+	"zbench/bench/slice"
 )
 
 // ErrFormat is wrapped where a file cannot be read with certainty.
@@ -97,10 +98,7 @@ func split(text, separator string) []string {
 			cells = quoted
 		}
 	}
-	for i, c := range cells {
-		cells[i] = strings.TrimSpace(c)
-	}
-	return cells
+	return slice.Map(cells, strings.TrimSpace)
 }
 
 // number reads a finite number; gap is true for a cell without one, or of a test that

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,6 +13,7 @@ import (
 	"zbench/bench/jsonfile"
 	"zbench/bench/pattern"
 	"zbench/bench/plain"
+	"zbench/bench/slice"
 )
 
 // Schema names the version of rails.json, Rules that of the rules that make its findings.
@@ -163,11 +165,7 @@ func documentOf(kind, file string, v *Verdict, n names, notes []string) *Documen
 		d.Findings = append(d.Findings, NamedSlow{n.of(f.Component), f.Component.Part, n.nodes(f), f.Lost, f.Intermittent, Level(f.Confidence), f.Confidence, jsonfile.Filled(f.Reasons)})
 	}
 	for _, q := range v.Questions {
-		one := NamedQuestion{What: q.What, Candidates: []string{}, Lost: q.Lost, Next: q.Next}
-		for _, c := range q.Candidates {
-			one.Candidates = append(one.Candidates, n.of(c))
-		}
-		d.Questions = append(d.Questions, one)
+		d.Questions = append(d.Questions, NamedQuestion{q.What, jsonfile.Filled(slice.Map(q.Candidates, n.of)), q.Lost, q.Next})
 	}
 	for _, c := range v.Cleared {
 		d.Notes = append(d.Notes, fmt.Sprintf("%s is not named: %s", n.of(c.Component), c.Why))
@@ -261,12 +259,10 @@ func Lines(names []string) string {
 
 // noNames notes the nodes that srun cannot be told by name.
 func (d *Document) noNames() {
-	for _, list := range [][]string{d.Fail, d.Unclear, d.Pass} {
-		for _, n := range list {
-			if !literal.MatchString(n) {
-				d.Notes = append(d.Notes, "srun does not take every node's name literally: fail.txt, unclear.txt and pass.txt have such names as comments, the first is "+plain.Line(n))
-				return
-			}
+	for _, n := range slices.Concat(d.Fail, d.Unclear, d.Pass) {
+		if !literal.MatchString(n) {
+			d.Notes = append(d.Notes, "srun does not take every node's name literally: fail.txt, unclear.txt and pass.txt have such names as comments, the first is "+plain.Line(n))
+			return
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"zbench/bench/finding"
 	"zbench/bench/plain"
+	"zbench/bench/slice"
 )
 
 // Codes of the findings of slow components, beside those that every detector has.
@@ -42,11 +43,10 @@ func (d *Document) Verdict() finding.List {
 		if len(q.Candidates) > 0 {
 			text += "; candidates: " + list(q.Candidates)
 		}
-		one := finding.Finding{Code: finding.CodeUnclear, Severity: finding.Warning, Share: q.Lost, Text: text, Hint: q.Next}
-		for _, name := range q.Candidates {
-			one.Candidates = append(one.Candidates, finding.Subject{Name: name})
-		}
-		out = append(out, one)
+		out = append(out, finding.Finding{
+			Code: finding.CodeUnclear, Severity: finding.Warning, Share: q.Lost, Text: text, Hint: q.Next,
+			Candidates: slice.Map(q.Candidates, func(name string) finding.Subject { return finding.Subject{Name: name} }),
+		})
 	}
 	for _, u := range d.Unchecked {
 		out = append(out, finding.Finding{Code: finding.CodeNotChecked, Severity: finding.Warning, Text: u})
@@ -74,11 +74,7 @@ func (d *Document) Verdict() finding.List {
 // list joins names; of many it says how many more.
 func list(names []string) string {
 	const most = 8
-	shown := make([]string, 0, most)
-	for _, n := range names[:min(len(names), most)] {
-		shown = append(shown, plain.Line(n))
-	}
-	text := strings.Join(shown, ", ")
+	text := joined(names[:min(len(names), most)], ", ")
 	if more := len(names) - most; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}

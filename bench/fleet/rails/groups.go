@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"zbench/bench/slice"
 	"zbench/bench/stat"
 )
 
@@ -91,13 +92,8 @@ func (j *judgement) groups(v *Verdict) {
 
 // worst are the components of a ranking that have lost what would be named in less noise.
 func worst(ranking []Ranked, part Part) []Component {
-	var out []Component
-	for _, r := range ranking {
-		if r.Component.Part == part && r.Lost > share(leastLoss) {
-			out = append(out, r.Component)
-		}
-	}
-	return out
+	bad := slice.Where(ranking, func(r Ranked) bool { return r.Component.Part == part && r.Lost > share(leastLoss) })
+	return slice.Map(bad, func(r Ranked) Component { return r.Component })
 }
 
 // groupsOfNodes compares the nodes by their xGMI links.
@@ -181,10 +177,7 @@ func (j *judgement) groupsOfMeetings(v *Verdict) {
 		return
 	}
 	meetings := slices.SortedFunc(maps.Keys(levels), func(a, b [2]int) int { return slices.Compare(a[:], b[:]) })
-	values := make([]float64, len(meetings))
-	for i, m := range meetings {
-		values[i] = stat.Quantile(levels[m], 0.25) // on all rails, not on half of them
-	}
+	values := slice.Map(meetings, func(m [2]int) float64 { return stat.Quantile(levels[m], 0.25) }) // on all rails, not on half of them
 	slow, gap, ok := twoGroups(values, 0, leastMeeting)
 	if !ok {
 		return
@@ -208,9 +201,7 @@ func (j *judgement) groupsOfMeetings(v *Verdict) {
 		}
 	}
 	if len(q.Candidates) == 0 && len(meetings) == 3 { // each in rounds of its own
-		for _, i := range slow {
-			q.Candidates = append(q.Candidates, Component{Part: Path, Node: meetings[i][0], Peer: meetings[i][1]})
-		}
+		q.Candidates = slice.Map(slow, func(i int) Component { return Component{Part: Path, Node: meetings[i][0], Peer: meetings[i][1]} })
 	}
 	if len(q.Candidates) > 0 {
 		v.Questions = append(v.Questions, q)
@@ -234,15 +225,12 @@ func (j *judgement) groupsOfNICs(v *Verdict) {
 	if !ok {
 		return
 	}
-	q := Question{
+	candidates := slice.Map(slow, func(i int) Component { return Component{Part: Rail, Node: places[i].Node, A: places[i].GPU} })
+	slices.SortFunc(candidates, Component.compare)
+	v.Questions = append(v.Questions, Question{
 		What: fmt.Sprintf("two groups of NICs: %d are %.0f %% slower than the other %d", len(slow), 100*share(gap), len(places)-len(slow)),
-		Lost: share(gap), All: true, Next: "compare the ports, firmware and switches of both groups",
-	}
-	for _, i := range slow {
-		q.Candidates = append(q.Candidates, Component{Part: Rail, Node: places[i].Node, A: places[i].GPU})
-	}
-	slices.SortFunc(q.Candidates, Component.compare)
-	v.Questions = append(v.Questions, q)
+		Lost: share(gap), All: true, Next: "compare the ports, firmware and switches of both groups", Candidates: candidates,
+	})
 }
 
 // named tells whether a finding is of a component, asked whether it is a candidate.

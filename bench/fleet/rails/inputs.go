@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"zbench/bench/plain"
+	"zbench/bench/slice"
 )
 
 // ReadProfile reads what good hardware gives, for messages of so many bytes: a line for
@@ -41,11 +42,9 @@ func ReadProfile(r io.Reader, bytes int64) (*Profile, error) {
 		if source == "" {
 			return nil, fmt.Errorf("%w: line %d: the figure has no source", ErrFormat, l.number)
 		}
-		if !slices.Contains(sources, source) {
-			sources = append(sources, source)
-		}
+		sources = append(sources, source)
 	}
-	p.Source = strings.Join(sources, "; ")
+	p.Source = strings.Join(slice.Distinct(sources), "; ")
 	return p, nil
 }
 

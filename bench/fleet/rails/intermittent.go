@@ -42,12 +42,8 @@ func (j *judgement) marks(kind Kind) (out []mark, rate float64) {
 	slow, all := 0, 0
 	for i, t := range of {
 		m := mark{timed: t}
-		var slowest []float64
-		for _, y := range t.each {
-			if y-expected[i] > cut {
-				slowest = append(slowest, y-expected[i])
-			}
-		}
+		off := slice.Map(t.each, func(y float64) float64 { return y - expected[i] })
+		slowest := slice.Where(off, func(y float64) bool { return y > cut })
 		m.slow, m.loss = len(slowest), median(slowest)
 		slow, all = slow+m.slow, all+len(t.each)
 		m.full = len(t.each) >= minSamples && m.slow >= len(t.each)-len(t.each)/10
@@ -81,7 +77,7 @@ func (j *judgement) expected(t timed) float64 {
 // slowRounds are the transfers of which all samples are slow.
 func (j *judgement) slowRounds(kind Kind) []mark {
 	all, _ := j.marks(kind)
-	return slices.DeleteFunc(all, func(m mark) bool { return !m.full })
+	return slice.Where(all, func(m mark) bool { return m.full })
 }
 
 // intermittent finds components that are slow in some rounds.
@@ -113,7 +109,7 @@ func (j *judgement) recurrent(v *Verdict) {
 			floor = math.Pow(rate, minSamples)
 		}
 		for {
-			f, ok := j.recurs(slices.DeleteFunc(slices.Clone(marks), func(m mark) bool { return !wanted(m) }), floor)
+			f, ok := j.recurs(slice.Where(marks, wanted), floor)
 			if !ok {
 				break
 			}
@@ -121,7 +117,7 @@ func (j *judgement) recurrent(v *Verdict) {
 			marks = slices.DeleteFunc(marks, func(m mark) bool { return m.of(f.Component) })
 		}
 	}
-	j.lone(v, slices.DeleteFunc(marks, func(m mark) bool { return !m.full }))
+	j.lone(v, slice.Where(marks, func(m mark) bool { return m.full }))
 }
 
 // has tells whether a place is on the node, or at the NIC, that the component is.
@@ -139,7 +135,7 @@ func (j *judgement) recurs(marks []mark, floor float64) (best Slow, ok bool) {
 		if len(rounds) < 2 || len(partners) < 2 {
 			continue
 		}
-		others := len(slices.DeleteFunc(slices.Clone(marks), func(m mark) bool { return m.of(c) }))
+		others := slice.Count(marks, func(m mark) bool { return !m.of(c) })
 		q := max(floor, float64(others)/float64(len(j.net.kindTimes.of)))
 		of := j.net.rounds
 		if p := stat.BinomialTail(len(rounds), of, min(q, 1)) * float64(len(j.net.ends.of)); p < lowest {
@@ -177,26 +173,19 @@ func (j *judgement) repeated(marks []mark) []Component {
 // A node is slow in a round if most of its rails are.
 func (j *judgement) hits(c Component, marks []mark) (rounds, partners map[int]bool, losses []float64) {
 	rounds, partners = map[int]bool{}, map[int]bool{}
-	inRound := map[int]int{}
-	for _, m := range marks {
-		if m.of(c) {
-			inRound[m.Round]++
-		}
-	}
-	need := 1.0
-	if c.Part == Node {
-		need = most * float64(j.Fleet.GPUs)
-	}
-	for _, m := range marks {
-		if !m.of(c) || float64(inRound[m.Round]) < need {
+	order, of := slice.Group(slice.Where(marks, func(m mark) bool { return m.of(c) }), func(m mark) int { return m.Round })
+	for _, round := range order {
+		if c.Part == Node && float64(len(of[round])) < most*float64(j.Fleet.GPUs) {
 			continue
 		}
-		rounds[m.Round] = true
-		losses = append(losses, m.loss)
-		if c.has(m.Pair.A) {
-			partners[m.Pair.B.Node] = true
-		} else {
-			partners[m.Pair.A.Node] = true
+		rounds[round] = true
+		for _, m := range of[round] {
+			losses = append(losses, m.loss)
+			if c.has(m.Pair.A) {
+				partners[m.Pair.B.Node] = true
+			} else {
+				partners[m.Pair.A.Node] = true
+			}
 		}
 	}
 	return rounds, partners, losses

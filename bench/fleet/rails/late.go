@@ -16,11 +16,8 @@ func (j *judgement) late(v *Verdict) {
 	}
 	ahead := make([][]float64, j.Fleet.Nodes) // by how much a node's partners waited, over the typical time
 	meetings := map[[2]int][]float64{}
-	var all, seconds []float64
-	for _, t := range j.net.kindTimes.of {
-		seconds = append(seconds, math.Exp(t.y+t.typical))
-	}
-	typical := median(seconds)
+	var all []float64
+	typical := median(slice.Map(j.net.kindTimes.of, func(t timed) float64 { return math.Exp(t.y + t.typical) }))
 	for _, t := range j.net.kindTimes.of {
 		y := t.Waited / typical
 		ahead[t.Pair.B.Node] = append(ahead[t.Pair.B.Node], y)

@@ -115,13 +115,9 @@ func (m *Matrix) bothWays() bool {
 	for _, v := range m.Values {
 		seen[[2]int{v.From, v.To}] = true
 	}
-	both := 0
-	for p := range seen {
-		if seen[[2]int{p[1], p[0]}] {
-			both++
-		}
-	}
-	return 2*both >= len(seen)
+	oneWay := maps.Clone(seen)
+	maps.DeleteFunc(oneWay, func(p [2]int, _ bool) bool { return seen[[2]int{p[1], p[0]}] })
+	return 2*len(oneWay) <= len(seen)
 }
 
 // component is an end as a component.
@@ -320,18 +316,14 @@ func (j *matrixed) manyPairs(all []lone) Question {
 	if n := len(q.Candidates); n > 0 {
 		q.What = fmt.Sprintf("%d pairs are slow beyond what their ends lose in other pairs; %d ends are in several of them, one in %d", len(all), n, shared[q.Candidates[0]])
 	}
-	for _, p := range all {
-		q.Candidates = append(q.Candidates, p.Component)
-	}
+	q.Candidates = append(q.Candidates, slice.Map(all, func(p lone) Component { return p.Component })...)
 	return q
 }
 
 // beyond is what each pair has lost beyond its ends, and the loss from which a pair is slow by
 // itself.
 func (j *matrixed) beyond() (residues []float64, limit float64) {
-	for _, e := range j.edges {
-		residues = append(residues, e.y-max(j.est.of[e.a].loss, j.est.of[e.b].loss))
-	}
+	residues = slice.Map(j.edges, func(e edge) float64 { return e.y - max(j.est.of[e.a].loss, j.est.of[e.b].loss) })
 	return residues, max(pairLoss, pairSigmas*Deviation(residues))
 }
 
@@ -491,11 +483,10 @@ func (j *matrixed) groups(v *Verdict) {
 	}
 	_, pair := j.beyond()
 	if limit := max(j.est.limit(), pair-mostPair); limit > mostLimit && !v.doubted() {
-		q := Question{What: fmt.Sprintf("the values differ so much that only an end's loss of %.0f %% and a pair's of %.0f %% would be named", 100*share(j.est.limit()), 100*share(pair)), All: true, Next: "measure the pairs again on idle nodes"}
-		for _, part := range []Part{Node, GPU} {
-			q.Candidates = append(q.Candidates, worst(v.Ranking, part)...)
-		}
-		v.Questions = append(v.Questions, q)
+		v.Questions = append(v.Questions, Question{
+			What: fmt.Sprintf("the values differ so much that only an end's loss of %.0f %% and a pair's of %.0f %% would be named", 100*share(j.est.limit()), 100*share(pair)),
+			All:  true, Next: "measure the pairs again on idle nodes", Candidates: slices.Concat(worst(v.Ranking, Node), worst(v.Ranking, GPU)),
+		})
 	}
 }
 

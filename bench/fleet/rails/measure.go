@@ -6,6 +6,7 @@ package rails
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"zbench/bench/collective"
 	"zbench/bench/plan"
@@ -122,9 +123,10 @@ func (s Measurement) rank(p Place) int { return p.Node*s.Fleet.GPUs + p.GPU }
 
 // peers are whom each rank sends to and receives from; from is nil if these are the same.
 func (s Measurement) peers(r Round) (to, from []int) {
-	to = none(s.Case.Ranks)
+	none := []int{-1}
+	to = slices.Repeat(none, s.Case.Ranks)
 	if r.Kind == Rings {
-		from = none(s.Case.Ranks)
+		from = slices.Repeat(none, s.Case.Ranks)
 		for _, p := range r.Pairs {
 			for node := range s.Fleet.Nodes {
 				here := s.rank(Place{Node: node, GPU: p.A.GPU})
@@ -139,14 +141,6 @@ func (s Measurement) peers(r Round) (to, from []int) {
 		to[a], to[b] = b, a
 	}
 	return to, nil
-}
-
-func none(ranks int) []int {
-	out := make([]int, ranks)
-	for i := range out {
-		out[i] = -1
-	}
-	return out
 }
 
 // timings are the samples of each pair: the slower end's of each launch; of a ring the

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"zbench/bench/jsonfile"
+	"zbench/bench/slice"
 )
 
 // of is a component's name.
@@ -48,13 +51,7 @@ func (n names) nodes(f Slow) []string {
 		of = append(of, f.Component.Peer)
 	default:
 	}
-	out := []string{}
-	for _, i := range of {
-		if i >= 0 && i < len(n.hosts) {
-			out = append(out, n.node(i))
-		}
-	}
-	return out
+	return jsonfile.Filled(slice.Map(slice.Where(of, func(i int) bool { return i >= 0 && i < len(n.hosts) }), n.node))
 }
 
 // called is a node in a sentence: node7, and node gpu-7.

@@ -161,10 +161,8 @@ func (d *Document) Table() table.Table {
 	if d.Kind == OfTimes {
 		last = []string{"LAST", "OF"}
 	}
-	t := table.Of([]string{"COMPONENT", "LOST", last[0], last[1]})
-	for i := 1; i < 4; i++ {
-		t.Columns[i].Right = true
-	}
+	t := table.Numbers("COMPONENT", "LOST", last[0], last[1])
+	t.Columns[0].Right = false
 	most := 0 // those that count, ten at least
 	for most < len(d.Ranking) && d.Ranking[most].Lost > cmp.Or(d.Limit, 0.05)/2 {
 		most++

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"zbench/bench/plain"
+	"zbench/bench/slice"
 	"zbench/bench/unit"
 )
 
@@ -174,11 +175,10 @@ func (t *Times) Place(gpusPerNode int) {
 		return
 	}
 	t.Node = map[int]int{}
-	last := 0
 	for _, c := range t.Calls {
 		t.Node[c.Rank] = c.Rank / gpusPerNode
-		last = max(last, c.Rank/gpusPerNode)
 	}
+	last := slice.Most(t.Calls, func(c Call) int { return c.Rank / gpusPerNode })
 	if last >= mostEnds {
 		return
 	}

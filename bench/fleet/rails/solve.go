@@ -99,12 +99,8 @@ func (e ends) again(edges []edge, touching [][]int) ends {
 
 // centre makes the median loss 0 and estimates the standard deviation.
 func (e *ends) centre() {
-	var losses []float64
-	for _, x := range e.of {
-		if x.all > 0 {
-			losses = append(losses, x.loss)
-		}
-	}
+	timed := slice.Where(e.of, func(x end) bool { return x.all > 0 })
+	losses := slice.Map(timed, func(x end) float64 { return x.loss })
 	if len(losses) == 0 {
 		return
 	}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/table"
 	"zbench/bench/unit"
 )
@@ -86,13 +87,7 @@ func pairRates(s *Survey, timings []Timing) [][]float64 {
 			all[a][b], all[b][a] = append(all[a][b], rate), append(all[b][a], rate)
 		}
 	}
-	out := make([][]float64, s.GPUs)
-	for a, row := range all {
-		for _, rates := range row {
-			out[a] = append(out[a], median(rates))
-		}
-	}
-	return out
+	return slice.Map(all, func(row [][]float64) []float64 { return slice.Map(row, median) })
 }
 
 // PairTable is the matrix of GPUs in GB/s; without columns where none was timed.
@@ -107,35 +102,26 @@ func (d *Document) PairTable() table.Table {
 	for gpu := range d.Pairs {
 		names = append(names, strconv.Itoa(gpu))
 	}
-	t := table.Of(names)
-	for i := range t.Columns {
-		t.Columns[i].Right = true
-	}
+	t := table.Numbers(names...)
 	for gpu, row := range d.Pairs {
-		cells := []string{strconv.Itoa(gpu)}
-		for _, rate := range row {
-			if math.IsNaN(rate) {
-				cells = append(cells, "–")
-				continue
-			}
-			cells = append(cells, fmt.Sprintf("%.1f", rate/1e9))
-		}
-		t.Add(cells...)
+		t.Add(append([]string{strconv.Itoa(gpu)}, slice.Map(row, gigabytes)...)...)
 	}
 	return t
 }
 
+// gigabytes is a rate in GB/s; – where it is not known.
+func gigabytes(rate float64) string {
+	if math.IsNaN(rate) {
+		return "–"
+	}
+	return fmt.Sprintf("%.1f", rate/1e9)
+}
+
 // numbered are the names of leaf switches by rail, in the order of their first nodes.
 func (s *Survey) numbered() [][]string {
-	out := make([][]string, len(s.Leaves))
-	for rail, leaves := range s.Leaves {
-		for _, leaf := range leaves {
-			if leaf != "" && !slices.Contains(out[rail], leaf) {
-				out[rail] = append(out[rail], leaf)
-			}
-		}
-	}
-	return out
+	return slice.Map(s.Leaves, func(leaves []string) []string {
+		return slice.Distinct(slice.Where(leaves, func(leaf string) bool { return leaf != "" }))
+	})
 }
 
 // NumberedLeaves are the leaf switches by rail and node, counted from 0 on each rail; −1 where
@@ -143,11 +129,7 @@ func (s *Survey) numbered() [][]string {
 func (s *Survey) NumberedLeaves() [][]int {
 	var out [][]int
 	for rail, leaves := range s.numbered() {
-		numbers := make([]int, len(s.Leaves[rail]))
-		for node, leaf := range s.Leaves[rail] {
-			numbers[node] = slices.Index(leaves, leaf) // −1 for ""
-		}
-		out = append(out, numbers)
+		out = append(out, slice.Map(s.Leaves[rail], func(leaf string) int { return slices.Index(leaves, leaf) })) // −1 for ""
 	}
 	return out
 }

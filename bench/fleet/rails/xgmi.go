@@ -67,11 +67,7 @@ func newXGMI(f Fleet, timings []Timing) *xgmi {
 func (x *xgmi) takeOut() {
 	if x.Nodes >= manyNodes {
 		for link := range x.links() {
-			var column []float64
-			for node := range x.Nodes {
-				column = append(column, x.all[node][link])
-			}
-			place := median(present(column))
+			place := median(present(slice.Map(x.all, func(row []float64) float64 { return row[link] })))
 			for node := range x.Nodes {
 				x.all[node][link] -= place
 			}
@@ -106,23 +102,15 @@ func (x *xgmi) slow(node, link int) bool { return x.all[node][link] > x.limit() 
 func (x *xgmi) passes(node, link int) (slow, all int) {
 	each := x.each[node*x.links()+link]
 	common := x.raw[node][link] - x.all[node][link]
-	for _, y := range each {
-		if y-common > x.limit()/2 {
-			slow++
-		}
-	}
-	return slow, len(each)
+	return slice.Count(each, func(y float64) bool { return y-common > x.limit()/2 }), len(each)
 }
 
 // confirmed tells whether a link was slow in at least 9 of 10 passes, which are all of
 // five, and in the median of those after the first, which made it a suspect.
 func (x *xgmi) confirmed(node, link int) bool {
 	slow, all := x.passes(node, link)
-	if all < 2 || 10*slow < 9*all {
-		return false
-	}
 	common := x.raw[node][link] - x.all[node][link]
-	return median(x.each[node*x.links()+link][1:])-common > x.limit()
+	return all >= 2 && 10*slow >= 9*all && median(x.each[node*x.links()+link][1:])-common > x.limit()
 }
 
 // slowNode tells whether all of a node's links are slow.

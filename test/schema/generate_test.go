@@ -24,8 +24,8 @@ type tree struct {
 }
 
 var words = map[string]string{
-	"zbench/internal/schema.leaf.Size": "In metres.", "zbench/internal/schema.leaf.Kind": "Its kind, <a> or b.",
-	"zbench/internal/schema.tree.Schema": "Version.", "zbench/internal/schema.tree.Age": "In years.", "zbench/internal/schema.tree.Leaves": "All.", "zbench/internal/schema.tree.Best": "One.",
+	"zbench/test/schema.leaf.Size": "In metres.", "zbench/test/schema.leaf.Kind": "Its kind, <a> or b.",
+	"zbench/test/schema.tree.Schema": "Version.", "zbench/test/schema.tree.Age": "In years.", "zbench/test/schema.tree.Leaves": "All.", "zbench/test/schema.tree.Best": "One.",
 }
 
 // treeWith is a document of trees with rules, for as long as the test runs.

@@ -30,7 +30,7 @@ func TestSchemasAreCurrent(t *testing.T) {
 		}
 		committed, err := os.ReadFile(file)
 		require.NoError(t, err)
-		require.Empty(t, firstDifference(string(committed), string(text)), "%s is not current: run go generate ./internal/schema, and think of older readers", d.File)
+		require.Empty(t, firstDifference(string(committed), string(text)), "%s is not current: run go generate ./test/schema, and think of older readers", d.File)
 	}
 }
 

@@ -2,7 +2,7 @@
 // shape from the fields and their tags, the descriptions from their comments, and
 // what a type cannot say from rules. Run
 //
-//	go generate ./internal/schema
+//	go generate ./test/schema
 //
 // after a change of a type; a test fails while a committed schema is not current.
 //
@@ -14,7 +14,7 @@ package schema
 
 import "reflect"
 
-//go:generate go test zbench/internal/schema -count=1 -run TestSchemasAreCurrent -update
+//go:generate go test zbench/test/schema -count=1 -run TestSchemasAreCurrent -update
 
 // Document is a kind of file that zbench writes.
 type Document struct {

@@ -14,7 +14,7 @@ import (
 func Comments(folders ...string) (map[string]string, error) {
 	var r jsonschema.Reflector
 	for _, folder := range folders {
-		if err := r.AddGoComments("zbench/internal/schema", folder, jsonschema.WithFullComment()); err != nil {
+		if err := r.AddGoComments("zbench/test/schema", folder, jsonschema.WithFullComment()); err != nil {
 			return nil, fmt.Errorf("comments: %w", err)
 		}
 	}
