@@ -150,6 +150,9 @@ func TestTableFitsTheTerminal(t *testing.T) {
 }
 
 func TestPNG(t *testing.T) {
+	if testing.Short() {
+		t.Skip("seconds under the race detector, and one goroutine")
+	}
 	for _, c := range allCharts(recordtest.Sweep(24)) {
 		var first, second bytes.Buffer
 		require.NoError(t, WritePNG(&first, c))

@@ -62,6 +62,9 @@ func (p *player) steps(setting int64) []float64 {
 // method, within 1 % of the best of all settings, and never longer than with the user's.
 // With the buckets of 16-bit parameters a quarter of these advices were not.
 func TestFP8AdviceIsWithinOnePercent(t *testing.T) {
+	if testing.Short() {
+		t.Skip("seconds under the race detector, and one goroutine")
+	}
 	const ranks = 64
 	m, err := trainer.Preset("llama3-8b")
 	require.NoError(t, err)

@@ -48,6 +48,9 @@ func TestQuotedSentences(t *testing.T) {
 // less than 1 % stays and the sentence has no number but it and the bound; one that
 // costs more does not; every setting that the table calls cheap lies in a range.
 func TestKeepOnPublishedCurves(t *testing.T) {
+	if testing.Short() {
+		t.Skip("seconds under the race detector, and one goroutine")
+	}
 	kept := 0
 	for _, name := range []string{"allreduce_mi300x_2node_16gpu_cx7roce", "allreduce_mi355x_2node_16gpu_pollara"} {
 		for _, backward := range []float64{0.04, 0.079, 0.2, 0.628, 2} {

@@ -88,7 +88,11 @@ var odd = [][2]int{{1, 1}, {1, 7}, {7, 1}, {1, 65}, {65, 1}, {3, 5}, {5, 3}, {2,
 
 // Rounding to nearest never fails the check: every product, coefficients and shape.
 func TestFreivaldsHasNoFalseAlarm(t *testing.T) {
-	noFalseAlarm(t, odd, 6)
+	runs := 6
+	if testing.Short() {
+		runs = 1
+	}
+	noFalseAlarm(t, odd, runs)
 	noFalseAlarm(t, [][2]int{{192, 34}, {96, 192}}, 1)
 }
 
@@ -121,12 +125,12 @@ func noFalseAlarm(t *testing.T, shapes [][2]int, runs int) {
 // wrong in a few elements is told from what is wrong in tiles or everywhere.
 func TestFreivaldsFinds(t *testing.T) {
 	rng := rand.New(rand.NewPCG(33, 2))
-	draws := 4
+	draws, products := 4, Products()
 	if testing.Short() {
-		draws = 1 // the race detector sees as much in one: the goroutines are bench/matrix's
+		draws, products = 1, products[:1] // the race detector sees as much in one: the goroutines are bench/matrix's
 	}
 	step := Sets()[0].Steps[0]
-	for _, p := range Products() {
+	for _, p := range products {
 		clean := of(rng, 192, 192, p, step, nearest)
 		require.True(t, clean.Check(rng).OK(), "the twin")
 		for name, spoil := range faults {

@@ -153,11 +153,11 @@ func TestSharedWorldLeavesTheFiguresOfOne(t *testing.T) {
 			machine := sharedMachine(t, faults...)
 			want := inOne(t, machine)
 			require.NotEmpty(t, want)
-			for how, got := range map[string][][]told{
-				"8 threads":    inThreads(t, 8, machine),
-				"4 processes":  inProcesses(t, 4, machine),
-				"16 processes": inProcesses(t, 16, machine),
-			} {
+			drivers := map[string][][]told{"8 threads": inThreads(t, 8, machine), "4 processes": inProcesses(t, 4, machine)}
+			if !testing.Short() { // a detector sees as much of four
+				drivers["16 processes"] = inProcesses(t, 16, machine)
+			}
+			for how, got := range drivers {
 				for i, g := range got {
 					count := sharedRanks / len(got)
 					require.Equal(t, part(want, i*count, count), g, "%s: %d", how, i)

@@ -51,6 +51,7 @@ func runInMemory(t *testing.T, n int, options func(process int) rendezvous.Membe
 	for range n - 1 {
 		out.left = append(out.left, <-left)
 	}
+	synctest.Wait() // who serves a connection tells of its loss after Close
 	close(lost)
 	for one := range lost {
 		out.lost = append(out.lost, one)

@@ -1,5 +1,5 @@
 /* A CPU a part: the threads that a kernel's parts run on when the host's memory
- * is what is measured. They spin for a while between launches, so that short
+ * is what is measured. There they spin for a while between launches, so that short
  * ones are not measured by what waking a thread takes, and sleep after that.
  * The same part is always the same thread's: it works on what it touched first.
  */
@@ -11,13 +11,14 @@
 #include <signal.h>
 #include <stdlib.h>
 
-/* How often a thread looks before it sleeps: some 50 µs. Where there are more
- * threads than CPUs it does not: it would keep another from working. */
-enum { ZBL_SPINS = 20000 };
+/* How long a thread looks before it sleeps, in seconds: a pause takes 2 to 50 ns. Where
+ * there are more threads than CPUs, or nothing is timed, it does not: it would keep
+ * another from working. */
+static const double zbl_pool_patience = 50e-6;
 
 static struct {
   int parts; /* the caller's own included; 0 before the first start */
-  int spins;
+  double patience;
   pthread_t *threads;
   pthread_mutex_t lock;
   pthread_cond_t wake;
@@ -32,12 +33,15 @@ static struct {
 /* Waits for the round after seen and returns it. */
 static unsigned long zbl_pool_next(unsigned long seen) {
   unsigned long now;
-  for (int i = 0; i < zbl_pool.spins; i++) {
-    now = __atomic_load_n(&zbl_pool.round, __ATOMIC_ACQUIRE);
-    if (now != seen) {
-      return now;
-    }
-    zbl_pause();
+  if (zbl_pool.patience > 0) {
+    double until = zbl_wall_now() + zbl_pool.patience;
+    do {
+      now = __atomic_load_n(&zbl_pool.round, __ATOMIC_ACQUIRE);
+      if (now != seen) {
+        return now;
+      }
+      zbl_pause();
+    } while (zbl_wall_now() < until);
   }
   pthread_mutex_lock(&zbl_pool.lock);
   while ((now = __atomic_load_n(&zbl_pool.round, __ATOMIC_ACQUIRE)) == seen) {
@@ -79,7 +83,7 @@ int zbl_cpus(void) {
 void zbl_pool_start(int parts) {
   sigset_t all, before;
   zbl_pool.parts = 1;
-  zbl_pool.spins = parts <= zbl_cpus() ? ZBL_SPINS : 0;
+  zbl_pool.patience = zbl.wall && parts <= zbl_cpus() ? zbl_pool_patience : 0;
   zbl_pool.stop = 0;
   zbl_pool.round = 0;
   zbl_pool.threads = calloc((size_t)parts, sizeof *zbl_pool.threads);
@@ -116,6 +120,7 @@ int zbl_pool_parts(void) { return zbl_pool.parts; }
 /* Runs all parts of a launch and returns when they are done. */
 void zbl_pool_run(void (*work)(unsigned part, unsigned parts, void **params),
                   void **params) {
+  double until = 0;
   zbl_pool.work = work;
   zbl_pool.params = params;
   __atomic_store_n(&zbl_pool.left, zbl_pool.parts - 1, __ATOMIC_RELEASE);
@@ -123,10 +128,12 @@ void zbl_pool_run(void (*work)(unsigned part, unsigned parts, void **params),
     zbl_pool_begin();
   }
   work(0, (unsigned)zbl_pool.parts, params);
-  for (int spins = 0; __atomic_load_n(&zbl_pool.left, __ATOMIC_ACQUIRE) > 0;
-       spins++) {
+  if (zbl_pool.patience > 0) {
+    until = zbl_wall_now() + zbl_pool.patience;
+  }
+  while (__atomic_load_n(&zbl_pool.left, __ATOMIC_ACQUIRE) > 0) {
     zbl_pause();
-    if (spins > zbl_pool.spins) {
+    if (until == 0 || zbl_wall_now() >= until) {
       sched_yield(); /* more threads than CPUs just now */
     }
   }
