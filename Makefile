@@ -74,7 +74,7 @@ check: ## Run everything that can be checked without a browser
 
 # What runs for every change. One graph: no core is idle at the end of a target. After what
 # fails soonest and the tests come the longest steps; short ones fill the cores at the end.
-FIRST := check-format check-vet check-c check-pure test system-test-cluster check-long check-toolchain system-test-browser check-race system-test-rocm
+FIRST := check-format check-vet check-c check-pure test system-test-cluster check-long check-race system-test-trainers check-toolchain system-test-browser system-test-rocm
 CI_STEPS := $(FIRST) $(filter-out $(FIRST),$(CHECKS) $(SYSTEM_STEPS))
 
 .PHONY: ci
