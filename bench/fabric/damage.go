@@ -14,13 +14,20 @@ func (d damage) share(f *Fabric, w spec.World, g Group) float64 {
 	if g.world(w).Nodes == 1 {
 		return left
 	}
+	dead := map[int]map[int]bool{} // by node
 	for at, share := range d.rails {
 		switch {
 		case share == 0 && g.on(w, at[0], -1):
-			left = min(left, g.withoutRails(f, w, at[0], d.dead(at[0])))
+			if dead[at[0]] == nil {
+				dead[at[0]] = map[int]bool{}
+			}
+			dead[at[0]][at[1]] = true
 		case share > 0 && g.on(w, at[0], at[1]):
 			left = min(left, share)
 		}
+	}
+	for node, rails := range dead {
+		left = min(left, g.withoutRails(f, w, node, rails))
 	}
 	return left
 }

@@ -3,7 +3,6 @@ package formats
 import (
 	"bufio"
 	"bytes"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -83,7 +82,7 @@ func readChakra(in *Input, t *trace.Trace) error {
 	groups := groupTable{}
 	r := bufio.NewReaderSize(in, Head)
 	for i := 0; ; i++ {
-		n, err := messageLength(r)
+		n, err := readVarint(r)
 		if errors.Is(err, io.EOF) {
 			break
 		}
@@ -112,16 +111,26 @@ func readChakra(in *Input, t *trace.Trace) error {
 	return nil
 }
 
-// messageLength is that of the next message; the error at the end of the file is io.EOF.
-func messageLength(r *bufio.Reader) (uint64, error) {
-	n, err := binary.ReadUvarint(r)
-	switch {
-	case err == nil || errors.Is(err, io.EOF):
-		return n, err //nolint:wrapcheck // the end
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		err = errShort
+func readVarint(r *bufio.Reader) (uint64, error) {
+	var b []byte
+	for {
+		c, err := r.ReadByte()
+		if err != nil {
+			if errors.Is(err, io.EOF) && len(b) > 0 {
+				return 0, fmt.Errorf("%w: %w", ErrDamaged, errShort)
+			}
+			return 0, err
+		}
+		b = append(b, c)
+		if c < 0x80 || len(b) == 10 {
+			break
+		}
 	}
-	return 0, fmt.Errorf("%w: the length of a message: %w", ErrDamaged, err)
+	n, used := protowire.ConsumeVarint(b)
+	if used < 0 {
+		return 0, fmt.Errorf("%w: a length of over 64 bits", ErrDamaged)
+	}
+	return n, nil
 }
 
 // chakraFields are what is read of a node.

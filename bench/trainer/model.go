@@ -98,14 +98,17 @@ func (m *Model) Total() int64 { return elements(m.Params) }
 
 // ExpertTotal is the number of elements of routed experts.
 func (m *Model) ExpertTotal() int64 {
-	return elements(slice.Where(m.Params, isExpert))
+	return ofExperts(m.Params, func(p Param) int64 { return p.Elements })
 }
 
-func isExpert(p Param) bool { return p.Expert }
-
-// heldByExperts is the number of elements of routed experts, trained or not.
-func (m *Model) heldByExperts() int64 {
-	return slice.Sum(slice.Where(m.Params, isExpert), Param.Held)
+// ofExperts sums a number of each of the routed experts' tensors up.
+func ofExperts(params []Param, of func(Param) int64) int64 {
+	return slice.Sum(params, func(p Param) int64 {
+		if p.Expert {
+			return of(p)
+		}
+		return 0
+	})
 }
 
 // work is the sum of the tensors' work: the parameters that compute for a token.
@@ -146,7 +149,7 @@ func (m *Model) noteFrozen() {
 // ones, shared by all experts alike.
 func (m *Model) SetActive(active int64) {
 	m.ActiveParams = active
-	all, dense := m.heldByExperts(), 0.0
+	all, dense := ofExperts(m.Params, Param.Held), 0.0
 	if all == 0 {
 		return
 	}

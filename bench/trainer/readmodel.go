@@ -66,7 +66,7 @@ func ReadModel(name string, r io.Reader, open Open) (*Model, error) {
 		return nil, err
 	}
 	m.noteFrozen()
-	if m.heldByExperts() == 0 {
+	if ofExperts(m.Params, Param.Held) == 0 {
 		m.ActiveParams = m.work()
 	}
 	return m, nil
@@ -331,7 +331,12 @@ func fromJSON(file string, text []byte) ([]Param, error) {
 		return nil, w.fail(err)
 	}
 	for w.d.More() {
-		if err := w.next(open == json.Delim('{')); err != nil {
+		if open == json.Delim('[') {
+			err = w.element()
+		} else {
+			err = w.member()
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -359,34 +364,42 @@ func (w *walker) fail(err error) error {
 	return fmt.Errorf("%w: %s: %w", ErrParams, w.where(), err)
 }
 
-// next takes a tensor of a list, or with its name before it of an object.
-func (w *walker) next(member bool) error {
-	var name string
-	if member {
-		key, err := w.d.Token()
-		if err != nil {
-			return w.fail(err)
-		}
-		name, _ = key.(string)
+// element is one of a list.
+func (w *walker) element() error {
+	var e entry
+	if err := w.d.Decode(&e); err != nil {
+		return w.fail(err)
+	}
+	return w.take(e)
+}
+
+// member is one of an object.
+func (w *walker) member() error {
+	key, err := w.d.Token()
+	if err != nil {
+		return w.fail(err)
 	}
 	var raw json.RawMessage
 	if err := w.d.Decode(&raw); err != nil {
 		return w.fail(err)
 	}
 	var e entry
-	into := any(&e)
-	switch {
-	case member && raw[0] == '[':
-		into = &e.Shape
-	case member && raw[0] != '{':
-		into = &e.Elements
+	switch raw[0] {
+	case '[':
+		err = json.Unmarshal(raw, &e.Shape)
+	case '{':
+		err = json.Unmarshal(raw, &e)
+	default:
+		err = json.Unmarshal(raw, &e.Elements)
 	}
-	if err := json.Unmarshal(raw, into); err != nil {
+	if err != nil {
 		return w.fail(err)
 	}
-	if member {
-		e.Name = name
-	}
+	e.Name, _ = key.(string)
+	return w.take(e)
+}
+
+func (w *walker) take(e entry) error {
 	p, err := e.param()
 	if err != nil {
 		return w.fail(err)

@@ -135,10 +135,11 @@ func normal(key string) string {
 var (
 	comment = pattern.New(`(?m)(^|\s)#.*$`)
 	product = pattern.New(`(\d)\s*\*\s*(\d)`)
-	// word is a word of a text, or what stands between quotes. A ${NAME:-default} in it stays whole.
-	word = pattern.New(`"(?:\$\{[^}\n]*\}|[^"\n])*"|'(?:\$\{[^}\n]*\}|[^'\n])*'|(?:\$\{[^}\n]*\}|[^\s"'(),;\[\]{}])+`)
+	word    = pattern.New(`"[^"\n]*"|'[^'\n]*'|[^\s"'(),;\[\]{}]+`)
 	// assigned is NAME=value; the name may have dots, as ddp.bucket_size has.
 	assigned = pattern.New(`^(-{0,2}[A-Za-z_][\w.-]*)=(.*)$`)
+	braces   = pattern.New(`\$\{[^}\n]*\}`)
+	hidden   = pattern.New("\x00(\\d{1,7})\x01")
 	// variable is $NAME, ${NAME}, ${NAME:-default}, or Primus's ${NAME:default}.
 	variable = pattern.New(`\$\{([A-Za-z_]\w*)(?:(?::-|-|:)([^}]*))?\}|\$([A-Za-z_]\w*)`)
 	// literal is shell arithmetic that only multiplies numbers.
@@ -190,7 +191,7 @@ func fromWords(text string) []Setting {
 	})
 	sh := shell{}
 	var out []Setting
-	words := word.FindAllString(text, -1)
+	words := split(text)
 	for i, w := range words {
 		next := ""
 		if i+1 < len(words) {
@@ -219,6 +220,26 @@ func fromWords(text string) []Setting {
 		out = append(out, variablePair(normal(w), next, sh))
 	}
 	return out
+}
+
+// split is the words of a text. A ${NAME:-default} stays one, whatever quotes are in it and before it.
+func split(text string) []string {
+	var kept []string
+	text = braces.ReplaceAllStringFunc(text, func(s string) string {
+		kept = append(kept, s)
+		return fmt.Sprintf("\x00%d\x01", len(kept)-1)
+	})
+	words := word.FindAllString(text, -1)
+	for i, w := range words {
+		words[i] = hidden.ReplaceAllStringFunc(w, func(s string) string {
+			var n int
+			if _, err := fmt.Sscanf(s, "\x00%d\x01", &n); err != nil || n >= len(kept) {
+				return ""
+			}
+			return kept[n]
+		})
+	}
+	return slices.DeleteFunc(words, func(w string) bool { return w == "" })
 }
 
 func unquoted(s string) string { return strings.Trim(s, `"'`) }

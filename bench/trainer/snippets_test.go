@@ -118,6 +118,7 @@ func TestReadConfig(t *testing.T) {
 		"equals":      {megatron("--ddp-bucket-size=4e7"), "megatron", 4e7, 1},
 		"script":      {"#!/bin/bash\nSIZE=40000000 # elements\nARGS=(\n  --use-distributed-optimizer\n  --ddp-bucket-size ${SIZE} \\\n)\ntorchrun pretrain.py ${ARGS[@]} --lr 1e-4\n", "megatron", 4e7, 1},
 		"default":     {"torchrun x.py --overlap-grad-reduce --ddp-bucket-size ${SIZE:-40000000}", "megatron", 4e7, 0},
+		"quotes":      {"torchrun x.py --overlap-grad-reduce --name Bob\\'s --ddp-bucket-size 40000000 --save ${SAVE:-'/tmp'}", "megatron", 4e7, 0},
 		"continued":   {"python x.py --ddp-bucket-size \\\n  40000000 --seq-length 4096", "megatron", 4e7, 0},
 		"buckets":     {megatron("--ddp-num-buckets 4"), "megatron", (1<<20 + 4<<22) / 4, 1},
 		"primus":      {"modules:\n  pre_trainer:\n    overrides:\n      ddp_bucket_size: 256000000\n      use_distributed_optimizer: true\n", "megatron", 256e6, 1},
