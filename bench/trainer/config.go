@@ -82,7 +82,7 @@ func ReadSettings(found []Setting, want string) (*Config, error) {
 	c := &Config{Trainer: want, said: map[string]string{}}
 	if c.Trainer == "" {
 		if c.Trainer = ownerOf(found); c.Trainer == "" {
-			return nil, fmt.Errorf("%w in it: neither %s", ErrConfig, strings.Join(slice.Where(slice.Map(readables(), func(r readable) string { return r.sign }), func(sign string) bool { return sign != "" }), ", nor "))
+			return nil, fmt.Errorf("%w in it: neither %s", ErrConfig, strings.Join(signs(), ", nor "))
 		}
 	}
 	t, err := ByName(c.Trainer)
@@ -135,6 +135,18 @@ func (c *Config) read(keys []key, found []Setting) (known bool, err error) {
 		}
 	}
 	return known, nil
+}
+
+// signs identify the kind of a file.
+func signs() (all []string) {
+	for _, t := range table {
+		for _, r := range t.reads {
+			if r.sign != "" {
+				all = append(all, r.sign)
+			}
+		}
+	}
+	return all
 }
 
 // ownerOf is the trainer with the most settings in the file, the first of equals.

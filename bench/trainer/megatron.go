@@ -159,25 +159,23 @@ func acrossInstances(buckets []Bucket, run Run) []Message {
 }
 
 // megatronKeys are Megatron's arguments. Primus has them as they are, in YAML;
-// Bridge has some in a part of its configuration.
-var megatronKeys = slices.Concat(alsoIn("ddp.", []key{
+// Bridge has those of the bucket under ddp.
+var megatronKeys = []key{
 	{"ddp_bucket_size", into(func(c *Config) **int64 { return &c.Elements }, 1)},
+	{"ddp.bucket_size", into(func(c *Config) **int64 { return &c.Elements }, 1)},
 	{"ddp_num_buckets", into(func(c *Config) **int64 { return &c.Buckets }, 1)},
+	{"ddp.num_buckets", into(func(c *Config) **int64 { return &c.Buckets }, 1)},
 	{"overlap_grad_reduce", flag(func(c *Config) **bool { return &c.Overlap })},
+	{"ddp.overlap_grad_reduce", flag(func(c *Config) **bool { return &c.Overlap })},
 	{"overlap_param_gather", flag(func(c *Config) **bool { return &c.GatherOverlap })},
+	{"ddp.overlap_param_gather", flag(func(c *Config) **bool { return &c.GatherOverlap })},
 	{"ddp_pad_buckets_for_high_nccl_busbw", flag(func(c *Config) **bool { return &c.Pad })},
+	{"ddp.pad_buckets_for_high_nccl_busbw", flag(func(c *Config) **bool { return &c.Pad })},
 	{"use_distributed_optimizer", distributed},
+	{"ddp.use_distributed_optimizer", distributed},
 	{"num_distributed_optimizer_instances", small(func(c *Config) **int { return &c.Instances })},
-	{"fp8_param_gather", isOn(func(c *Config) *bool { return &c.FP8Gather })},
-	{"ddp_reduce_scatter_with_fp32_accumulation", isOn(func(c *Config) *bool { return &c.FP32Accumulation })},
-}), alsoIn("model.", []key{
 	{"expert_model_parallel_size", small(func(c *Config) **int { return &c.EP })},
 	{"pipeline_model_parallel_size", small(func(c *Config) **int { return &c.PP })},
-	{"tensor_model_parallel_size", small(func(c *Config) **int { return &c.TP })},
-	{"expert_tensor_parallel_size", small(func(c *Config) **int { return &c.ETP })},
-	{"make_vocab_size_divisible_by", into(func(c *Config) **int64 { return &c.VocabMultiple }, 1)},
-	{"context_parallel_size", small(func(c *Config) **int { return &c.CP })},
-}), []key{
 	{"bf16", isOn(func(c *Config) *bool { return &c.bf16 })},
 	{"fp16", isOn(func(c *Config) *bool { return &c.fp16 })},
 	{"mixed_precision", func(c *Config, value string) error { // Bridge's
@@ -186,27 +184,33 @@ var megatronKeys = slices.Concat(alsoIn("ddp.", []key{
 		return nil
 	}},
 	{bridgeReduce, nil},
+	{"ddp.num_distributed_optimizer_instances", small(func(c *Config) **int { return &c.Instances })},
+	{"model.expert_model_parallel_size", small(func(c *Config) **int { return &c.EP })},
 	{"grad_reduce_in_bf16", isOn(func(c *Config) *bool { return &c.bf16Reduce })},
 	{"accumulate_allreduce_grads_in_fp32", isOn(func(c *Config) *bool { return &c.fp32Reduce })},
+	{"fp8_param_gather", isOn(func(c *Config) *bool { return &c.FP8Gather })},
+	{"ddp.fp8_param_gather", isOn(func(c *Config) *bool { return &c.FP8Gather })},
+	{"ddp_reduce_scatter_with_fp32_accumulation", isOn(func(c *Config) *bool { return &c.FP32Accumulation })},
+	{"ddp.reduce_scatter_with_fp32_accumulation", isOn(func(c *Config) *bool { return &c.FP32Accumulation })},
 	{"use_megatron_fsdp", otherBuckets},
 	{"use_custom_fsdp", otherBuckets},
 	{"use_torch_fsdp2", otherBuckets},
+	{"tensor_model_parallel_size", small(func(c *Config) **int { return &c.TP })},
+	{"model.tensor_model_parallel_size", small(func(c *Config) **int { return &c.TP })},
+	{"expert_tensor_parallel_size", small(func(c *Config) **int { return &c.ETP })},
+	{"model.expert_tensor_parallel_size", small(func(c *Config) **int { return &c.ETP })},
+	{"model.pipeline_model_parallel_size", small(func(c *Config) **int { return &c.PP })},
+	{"make_vocab_size_divisible_by", into(func(c *Config) **int64 { return &c.VocabMultiple }, 1)},
+	{"model.make_vocab_size_divisible_by", into(func(c *Config) **int64 { return &c.VocabMultiple }, 1)},
 	{"model.should_pad_vocab", nil},
 	{"micro_batch_size", plainForm(func(c *Config) *int64 { return &c.micro })},
 	{"seq_length", plainForm(func(c *Config) *int64 { return &c.seq })},
+	{"context_parallel_size", small(func(c *Config) **int { return &c.CP })},
+	{"model.context_parallel_size", small(func(c *Config) **int { return &c.CP })},
 	{"recompute_granularity", func(c *Config, value string) error {
 		c.Recompute = new(strings.EqualFold(value, "full"))
 		return nil
 	}},
-})
-
-// alsoIn adds the keys as a part of Bridge's configuration has them.
-func alsoIn(part string, keys []key) []key {
-	all := slices.Clone(keys)
-	for _, k := range keys {
-		all = append(all, key{part + strings.TrimPrefix(k.name, "ddp_"), k.set})
-	}
-	return all
 }
 
 // distributed is Megatron's distributed optimizer: stage 1.
