@@ -151,10 +151,11 @@ func (d *Driver) unstage() error {
 		p.Close()
 	}
 	d.plays, d.staged = nil, false
-	errs := slice.Map(d.compute, d.provider.FreeStream)
+	var errs []error
 	for _, w := range d.works {
 		errs = append(errs, w.free(d.provider))
 	}
+	errs = append(errs, slice.Map(d.compute, d.provider.FreeStream)...)
 	d.works, d.compute = nil, nil
 	return errors.Join(errs...)
 }

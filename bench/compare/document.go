@@ -129,7 +129,18 @@ type Counts struct {
 }
 
 func (n *Counts) add(c *Case) {
-	*map[Verdict]*int{Slower: &n.Slower, Faster: &n.Faster, Same: &n.Same, Unclear: &n.Unclear, NotChecked: &n.NotChecked}[c.Verdict]++
+	switch c.Verdict {
+	case Slower:
+		n.Slower++
+	case Faster:
+		n.Faster++
+	case Same:
+		n.Same++
+	case Unclear:
+		n.Unclear++
+	case NotChecked:
+		n.NotChecked++
+	}
 	if c.Broken {
 		n.Broken++
 	}

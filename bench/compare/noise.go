@@ -29,7 +29,7 @@ func pools(cases []*observed) []*pool {
 	return slice.Map(order, func(name string) *pool { return newPool(of[name]) })
 }
 
-// estimate pools the residuals. Cases of a run share what that run had in common, so
+// newPool pools the residuals. Cases of a run share what that run had in common, so
 // the pool has fewer degrees of freedom than its cases together.
 func newPool(cases []*observed) *pool {
 	p := &pool{cases: cases}

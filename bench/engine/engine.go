@@ -287,8 +287,12 @@ func (u *Setup) header(rec *record.Record, cases []plan.Case) record.Header {
 // plan are from before a change: they keep the journal's results.
 func whole(entries *record.Journal, results []record.Result) *record.Record {
 	rec := entries.Record()
+	at := map[string]int{}
+	for i, r := range rec.Results {
+		at[r.Key] = i
+	}
 	for _, r := range results {
-		rec.Results[slices.IndexFunc(rec.Results, func(old record.Result) bool { return old.Key == r.Key })] = r
+		rec.Results[at[r.Key]] = r
 	}
 	return rec
 }

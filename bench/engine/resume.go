@@ -115,11 +115,15 @@ func continued(old *record.Journal, now record.Header, force bool) (*record.Jour
 	}
 	kept := old.FinishedParts()
 	now.Record.Run = old.Header.Record.Run
+	planned := map[string]int{}
+	for i, r := range now.Record.Results {
+		planned[r.Key] = i
+	}
 	for _, r := range old.Planned() {
 		if !slices.ContainsFunc(kept, func(p record.Part) bool { return p.Key == r.Key }) {
 			continue
 		}
-		if i := slices.IndexFunc(now.Record.Results, func(n record.Result) bool { return n.Key == r.Key }); i >= 0 {
+		if i, again := planned[r.Key]; again {
 			now.Record.Results[i].Status, now.Record.Results[i].Reason = r.Status, r.Reason // it has a result, although it would be skipped now
 		} else {
 			now.Record.Results = append(now.Record.Results, r)
@@ -166,10 +170,15 @@ func libraries(rec record.Record) string {
 // follow skips the cases that the journal's header skips, even if they would fit now:
 // the journal has no place for them.
 func follow(cases []plan.Case, h record.Header) {
+	skip := map[string]string{}
+	for _, r := range h.Record.Results {
+		if r.Status == record.Skipped {
+			skip[r.Key] = r.Reason
+		}
+	}
 	for i := range cases {
-		at := slices.IndexFunc(h.Record.Results, func(r record.Result) bool { return r.Key == cases[i].Key })
-		if at >= 0 && h.Record.Results[at].Status == record.Skipped {
-			cases[i].Skip = h.Record.Results[at].Reason
+		if reason, ok := skip[cases[i].Key]; ok {
+			cases[i].Skip = reason
 		}
 	}
 }

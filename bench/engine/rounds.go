@@ -70,9 +70,12 @@ func (e *Engine) runCases(ctx context.Context, u *Setup, j *Journal, cases []pla
 
 // done counts the finished cases in the journal.
 func done(j *record.Journal, cases []plan.Case) int {
+	ofRound := map[string]bool{}
+	for _, c := range cases {
+		ofRound[c.Key] = true
+	}
 	return slice.Count(j.Record().Results, func(r record.Result) bool {
-		ofRound := slices.ContainsFunc(cases, func(c plan.Case) bool { return c.Key == r.Key })
-		return ofRound && r.Status != record.Skipped && r.Status != record.Interrupted
+		return ofRound[r.Key] && r.Status != record.Skipped && r.Status != record.Interrupted
 	})
 }
 

@@ -123,7 +123,13 @@ func (f IssueFacts) number(name string) int {
 	return n
 }
 
-func same(a, b string) bool { return a != "" && plain.Version(a, b) == 0 }
+func same(a, b string) bool { return a != "" && plain.Version(release(a), b) == 0 }
 
 // newer tells that a is a later version than b.
-func newer(a, b string) bool { return plain.Version(a, b) > 0 }
+func newer(a, b string) bool { return plain.Version(release(a), release(b)) > 0 }
+
+// release is a version to its third part: a fourth is that of a build.
+func release(version string) string {
+	parts := strings.Split(version, ".")
+	return strings.Join(parts[:min(3, len(parts))], ".")
+}

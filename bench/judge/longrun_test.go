@@ -26,7 +26,7 @@ func TestKnownIssues(t *testing.T) {
 	}{
 		{
 			"rocm_7_1_1_scatter",
-			judge.IssueFacts{ROCm: "7.1.1-38", Pollara: true},
+			judge.IssueFacts{ROCm: "7.1.1.70101-38", Pollara: true},
 			[]judge.IssueFacts{{ROCm: "7.1.1"}, {ROCm: "7.2.0", Pollara: true}, {ROCm: "7.1.10", Pollara: true}, {Pollara: true}},
 		},
 		{"rocm_7_14_0_middle", judge.IssueFacts{ROCm: "7.14.0"}, []judge.IssueFacts{{ROCm: "7.14.0", Nodes: 1}, {ROCm: "7.14.1"}}},

@@ -181,7 +181,8 @@ func (rec *Record) compare(k *Kernel) {
 
 // beside is the row of the same kernel and shape in another role, nil without one.
 func (rec *Record) beside(k *Kernel, role string) *Kernel {
-	for _, o := range rec.KernelRows() {
+	for i := range rec.Kernels {
+		o := &rec.Kernels[i]
 		if o.Role == role && o.Device == k.Device && o.Kernel == k.Kernel && o.Dtype == k.Dtype && o.Shape == k.Shape {
 			return o
 		}

@@ -19,8 +19,11 @@ func barsByDevice(rec *record.Record, id string, bar func(record.Device, *record
 	for _, d := range rec.World.Devices {
 		c := document.Bars{ID: fmt.Sprintf("%s-%d", id, len(out))}
 		for i := range rec.Kernels {
+			if rec.Kernels[i].Device != d.Index {
+				continue
+			}
 			b, drawn := bar(d, &rec.Kernels[i])
-			if !drawn || rec.Kernels[i].Device != d.Index {
+			if !drawn {
 				continue
 			}
 			c.Bars = append(c.Bars, b)

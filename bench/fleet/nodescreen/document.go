@@ -108,7 +108,11 @@ func (d *Document) WriteJSON(w io.Writer) error {
 func (d *Document) conclude(missing []string) {
 	fail, unclear := map[string]bool{}, map[string]bool{}
 	for _, f := range d.Findings {
-		map[bool]map[string]bool{true: unclear, false: fail}[f.Unclear][f.Host] = true
+		if f.Unclear {
+			unclear[f.Host] = true
+		} else {
+			fail[f.Host] = true
+		}
 	}
 	hosts := slices.Concat(missing, slice.Map(d.Reports, func(n *Node) string { return n.Host }))
 	slices.Sort(hosts)
