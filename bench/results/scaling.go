@@ -55,8 +55,7 @@ func fallLines(all []curve.Scaling) []string {
 				}
 			}
 		}
-		order, _ := slice.Group(falling, func(size int64) int64 { return size })
-		for _, size := range order {
+		for _, size := range slice.Distinct(falling) {
 			line := fmt.Sprintf("At %s busbw falls off with the number of ranks: %s.", unit.Bytes(size), strings.Join(fallen[size], "; "))
 			if f != curve.OneWorld {
 				line = plain.Capital(string(f)) + ": " + line

@@ -269,15 +269,15 @@ func summaryTitle(rec *record.Record) string {
 // dtypeAndOp are the element type and the operator, where all results have the same.
 func dtypeAndOp(rec *record.Record) []string {
 	all := slices.Collect(rec.Each())
-	types, _ := slice.Group(all, func(r *record.Result) string { return r.Dtype })
-	ops, _ := slice.Group(all, func(r *record.Result) string { return r.Op })
+	types := slice.Distinct(slice.Map(all, func(r *record.Result) string { return r.Dtype }))
+	ops := nonEmpty(slice.Distinct(slice.Map(all, func(r *record.Result) string { return r.Op }))...)
 	var out []string
-	for _, names := range [][]string{types, nonEmpty(ops...)} {
+	for _, names := range [][]string{types, ops} {
 		if len(names) == 1 {
 			out = append(out, names[0])
 		}
 	}
-	return nonEmpty(out...)
+	return nonEmpty(out...) // types may be one that is not known
 }
 
 // summaryNotes are what stands beneath a summary: what was skipped and left out in
@@ -324,8 +324,7 @@ func legend(curves []curve.Curve) []string {
 	if len(all) == 0 {
 		return nil
 	}
-	texts, _ := slice.Group(all, func(text string) string { return text })
-	return []string{strings.Join(texts, "; ") + "."}
+	return []string{strings.Join(slice.Distinct(all), "; ") + "."}
 }
 
 // skippedText gathers the cases that were not run, in one line.

@@ -155,7 +155,7 @@ func (l *Lateness) collect(ranks map[int]*Arrival) {
 	})
 }
 
-// match groups the calls of all ranks that are one collective.
+// match groups the calls of all ranks that are one collective: of each rank the first of a kind, the second …
 func match(calls []Call) [][]Call {
 	type key struct {
 		collective string
