@@ -23,10 +23,11 @@ func aloneOn(t *testing.T, launch float64) (record.Result, []record.Part) {
 	allocate(t, d, a.Cases())
 	var parts []record.Part
 	log := plan.Log{Append: func(p record.Part) error { parts = append(parts, p); return nil }}
-	results, err := plan.Resume(context.Background(), a.Cases(), d, plan.DefaultOptions(), log, func(record.Result) {})
+	taken, err := plan.Resume(context.Background(), a.Cases(), d, plan.DefaultOptions(), log, func(record.Result) {})
 	require.NoError(t, err)
-	require.Equal(t, record.OK, results[0].Status, results[0].Reason)
-	return results[0], parts
+	r := taken.Results(a.Cases())[0]
+	require.Equal(t, record.OK, r.Status, r.Reason)
+	return r, parts
 }
 
 // repeats are the batches of launches alone that were taken again.

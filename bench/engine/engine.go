@@ -213,9 +213,9 @@ func (d sweep) measure(ctx context.Context, e *Engine, u *Setup, dir *folder.Fol
 	if err != nil {
 		return nil, err
 	}
-	results, err := e.rounds(ctx, u, j, cases, d.Ranks)
+	how, err := e.rounds(ctx, u, j, cases, d.Ranks)
 	err = cmp.Or(err, j.Close())
-	return &Outcome{Setup: u, Journal: j.Log, Record: whole(j.Log, results)}, err
+	return &Outcome{Setup: u, Journal: j.Log, Record: j.Log.Ended(how)}, err
 }
 
 // begin lists the cases and creates the journal for them.
@@ -281,20 +281,6 @@ func (u *Setup) header(rec *record.Record, cases []plan.Case) record.Header {
 		h.Machine = hex.EncodeToString(sum[:])
 	}
 	return h
-}
-
-// whole is the record of a sweep's results. Cases of the header that are not in the
-// plan are from before a change: they keep the journal's results.
-func whole(entries *record.Journal, results []record.Result) *record.Record {
-	rec := entries.Record()
-	at := map[string]int{}
-	for i, r := range rec.Results {
-		at[r.Key] = i
-	}
-	for _, r := range results {
-		rec.Results[at[r.Key]] = r
-	}
-	return rec
 }
 
 // connecting adds the next step to an error of the first launches, which connect the

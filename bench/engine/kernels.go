@@ -80,23 +80,15 @@ func (k *Kernels) measure(ctx context.Context, e *Engine, u *Setup, dir *folder.
 	if err != nil {
 		return nil, err
 	}
-	failed, err := k.rounds(ctx, e, j)
+	how, err := k.rounds(ctx, e, j)
 	err = cmp.Or(err, j.Close())
-	rec = j.Log.Record()
-	if failed != "" {
-		taken := plan.NewTaken(j.Log.Parts)
-		for i, row := range rec.Kernels {
-			rec.Kernels[i] = record.CutShortKernel(row, taken.Parts[row.Key], failed)
-		}
-	}
-	return &Outcome{Setup: u, Journal: j.Log, Record: rec}, err
+	return &Outcome{Setup: u, Journal: j.Log, Record: j.Log.Ended(how)}, err
 }
 
-// rounds runs the jobs, then those that follow from what they gave. failed is the key
-// of a row that failed.
-func (k *Kernels) rounds(ctx context.Context, e *Engine, j *Journal) (failed string, err error) {
-	if failed, err = e.take(ctx, k.Jobs, j); err != nil || failed != "" || ctx.Err() != nil || k.More == nil {
-		return failed, err
+// rounds runs the jobs, then those that follow from what they gave.
+func (k *Kernels) rounds(ctx context.Context, e *Engine, j *Journal) (how record.End, err error) {
+	if how, err = e.take(ctx, k.Jobs, j); err != nil || how.Failed != "" || ctx.Err() != nil || k.More == nil {
+		return how, err
 	}
 	first := *j.Log
 	if len(first.Rounds) > 0 { // the next round follows from the first jobs alone
@@ -105,20 +97,20 @@ func (k *Kernels) rounds(ctx context.Context, e *Engine, j *Journal) (failed str
 	rows, jobs := k.More(first.Record())
 	switch {
 	case len(rows) == 0:
-		return "", nil
+		return how, nil
 	case len(j.Log.Rounds) == 0:
 		err = j.Add(record.AddedRound{Reason: record.Tuned, Kernels: rows, After: len(j.Log.Parts)})
 	default:
 		err = sameRows(j.Log.Rounds[0].Kernels, rows)
 	}
 	if err != nil {
-		return "", err
+		return how, err
 	}
 	return e.take(ctx, jobs, j)
 }
 
 // take runs what the journal does not have of the jobs.
-func (e *Engine) take(ctx context.Context, jobs []plan.Job, j *Journal) (failed string, err error) {
+func (e *Engine) take(ctx context.Context, jobs []plan.Job, j *Journal) (how record.End, err error) {
 	taken := plan.NewTaken(j.Log.Parts)
 	before, ofJob := make([]bool, len(jobs)), map[string]bool{}
 	done := 0
@@ -143,7 +135,7 @@ func (e *Engine) take(ctx context.Context, jobs []plan.Job, j *Journal) (failed 
 			w.Last(parts[record.Passes-1])
 		}
 	})
-	return taken.Failed, err
+	return taken.End, err
 }
 
 // sameRun refuses to resume on another device or library: what was

@@ -32,31 +32,30 @@ type round struct {
 
 // rounds runs the cases, then the added rounds of the journal, then the rounds that
 // the bucket size still needs.
-func (e *Engine) rounds(ctx context.Context, u *Setup, j *Journal, cases []plan.Case, d Ranks) ([]record.Result, error) {
-	results, err := e.runCases(ctx, u, j, cases, d)
-	for n := 0; err == nil && settled(results); n++ {
+func (e *Engine) rounds(ctx context.Context, u *Setup, j *Journal, cases []plan.Case, d Ranks) (record.End, error) {
+	taken, err := e.runCases(ctx, u, j, cases, d)
+	for n := 0; err == nil && settled(taken.Results(cases)); n++ {
 		r, wanted := u.round(j, n, d)
 		if r == nil || wanted != nil {
-			return results, wanted
+			return taken.End, wanted
 		}
 		u.announceRound(e, r, j.Log.Parts)
 		if err = d.Allocate(ctx, u.room.For(r.cases)); err != nil {
-			return results, connecting(err, "finished cases are saved; fix the cause, then: "+j.resume)
+			return taken.End, connecting(err, "finished cases are saved; fix the cause, then: "+j.resume)
 		}
 		if n == len(j.Log.Rounds) {
 			if err = j.Add(r.AddedRound); err != nil {
-				return results, err
+				break
 			}
 		}
-		var added []record.Result
-		added, err = e.runCases(ctx, u, j, r.cases, d)
-		results = append(results, added...)
+		cases = r.cases
+		taken, err = e.runCases(ctx, u, j, cases, d)
 	}
-	return results, err
+	return taken.End, err
 }
 
 // runCases runs the passes of the cases that the journal does not have yet.
-func (e *Engine) runCases(ctx context.Context, u *Setup, j *Journal, cases []plan.Case, d plan.Driver) ([]record.Result, error) {
+func (e *Engine) runCases(ctx context.Context, u *Setup, j *Journal, cases []plan.Case, d plan.Driver) (*plan.Taken, error) {
 	w := e.Watch(len(cases), done(j.Log, cases))
 	planned := map[string]record.Result{}
 	for _, c := range cases {

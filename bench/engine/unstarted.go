@@ -69,7 +69,7 @@ func (e *Engine) unstarted(u *Setup, d any, dir *folder.Folder, entries *record.
 			first = r.Key
 			rec.Results[i] = record.Assemble(r, []record.Part{{Key: r.Key, Status: record.Failed, Reason: reason, Evidence: evidence}})
 		default:
-			rec.Results[i] = record.CutShort(r, nil, first)
+			rec.Results[i] = record.End{Failed: first}.Result(r, nil)
 		}
 	}
 	hint := "look at the evidence in " + dir.File(ResultsFile)

@@ -37,7 +37,7 @@ func taken(t *testing.T, unheld int) (record.Result, []record.Part) {
 	a.MaxBytes = a.MinBytes
 	var parts []record.Part
 	log := plan.Log{Append: func(p record.Part) error { parts = append(parts, p); return nil }}
-	results, err := plan.Resume(context.Background(), a.Cases(), d, options(10, 40), log, func(record.Result) {})
+	results, err := resume(context.Background(), a.Cases(), d, options(10, 40), log, func(record.Result) {})
 	require.NoError(t, err)
 	require.Equal(t, record.OK, results[0].Status)
 	return results[0], parts

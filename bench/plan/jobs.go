@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/stat"
 )
 
@@ -36,11 +37,13 @@ type Log struct {
 // Taken is the passes of a sweep so far, by row and in their order.
 type Taken struct {
 	Parts map[string][]record.Part
-	// Failed is the key of the row whose pass failed, empty while none has.
-	Failed string
-	// Lost is the pass in which a process was lost, nil while none was. It is not one of Parts:
-	// it is taken again.
-	Lost *record.Part
+	// End is what has ended it.
+	record.End
+}
+
+// Results are those of the cases from the passes so far.
+func (t *Taken) Results(cases []Case) []record.Result {
+	return slice.Map(cases, func(c Case) record.Result { return t.Result(c.Planned(), t.Parts[c.Key]) })
 }
 
 // NewTaken begins with the passes that earlier runs have finished.

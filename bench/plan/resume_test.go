@@ -99,6 +99,12 @@ func keepTo(parts *[]record.Part, atMost int) func(record.Part) error {
 
 func none(record.Result) {}
 
+// resume is plan.Resume with the results in place of the passes.
+func resume(ctx context.Context, cases []plan.Case, d plan.Driver, o plan.Effort, kept plan.Log, done func(record.Result)) ([]record.Result, error) {
+	taken, err := plan.Resume(ctx, cases, d, o, kept, done)
+	return taken.Results(cases), err
+}
+
 // Wherever a sweep ends, what its log has is not run again, and the results are
 // those of one that was never stopped.
 func TestResumeAfterEveryPass(t *testing.T) {
@@ -110,12 +116,12 @@ func TestResumeAfterEveryPass(t *testing.T) {
 	require.NotNil(t, want[0].BusBW)
 	for n := range 7 {
 		var parts []record.Part
-		results, err := plan.Resume(context.Background(), smallSweep(t), &clockwork{}, o, plan.Log{Append: keepTo(&parts, n)}, none)
+		results, err := resume(context.Background(), smallSweep(t), &clockwork{}, o, plan.Log{Append: keepTo(&parts, n)}, none)
 		require.Len(t, results, 4, "nothing vanishes")
 		require.Equal(t, n < 6, err != nil)
 		require.Equal(t, "memory", results[1].Reason)
 		rest, reported := &clockwork{}, 0
-		got, err := plan.Resume(context.Background(), smallSweep(t), rest, o, plan.Log{Parts: parts, Append: keepTo(&parts, 6)}, func(record.Result) { reported++ })
+		got, err := resume(context.Background(), smallSweep(t), rest, o, plan.Log{Parts: parts, Append: keepTo(&parts, 6)}, func(record.Result) { reported++ })
 		require.NoError(t, err)
 		require.Equal(t, want, got)
 		require.Equal(t, whole.begun[n:], append([]string{}, rest.begun...), "n = %d", n)
@@ -131,7 +137,7 @@ func TestInterruptedPassIsRepeated(t *testing.T) {
 	var parts []record.Part
 	ctx, stop := context.WithCancel(context.Background())
 	d := &clockwork{cut: cases[2].Key + "#1", stop: stop}
-	results, err := plan.Resume(ctx, cases, d, plan.DefaultOptions(), plan.Log{Append: keepTo(&parts, 9)}, none)
+	results, err := resume(ctx, cases, d, plan.DefaultOptions(), plan.Log{Append: keepTo(&parts, 9)}, none)
 	require.NoError(t, err)
 	require.Len(t, parts, 4)
 	require.Equal(t, record.OK, results[3].Status, "the way down begins with the largest")
@@ -156,7 +162,7 @@ func TestALostProcessIsNotAFailedCase(t *testing.T) {
 			var parts []record.Part
 			why := &plan.GroupError{Failures: []plan.ProcessFailure{{Failure: plan.Failure{Kind: plan.FailedLate, Message: "waited"}}, {Process: 1, Failure: plan.Failure{Kind: kind, Message: "left"}}}}
 			d := &clockwork{fail: pass, why: why}
-			results, err := plan.Resume(context.Background(), smallSweep(t), d, o, plan.Log{Append: keepTo(&parts, 9)}, none)
+			results, err := resume(context.Background(), smallSweep(t), d, o, plan.Log{Append: keepTo(&parts, 9)}, none)
 			require.NoError(t, err)
 			require.Equal(t, whole.begun[:n+1], d.begun, "nothing follows")
 			i := slices.IndexFunc(results, func(r record.Result) bool { return r.Lost() || r.Status == record.Failed })
@@ -168,14 +174,14 @@ func TestALostProcessIsNotAFailedCase(t *testing.T) {
 			}
 			require.Equal(t, record.Interrupted, results[i].Status, kind)
 			require.Len(t, parts, n)
-			got, err := plan.Resume(context.Background(), smallSweep(t), &clockwork{}, o, plan.Log{Parts: parts, Append: keepTo(&parts, 9)}, none)
+			got, err := resume(context.Background(), smallSweep(t), &clockwork{}, o, plan.Log{Parts: parts, Append: keepTo(&parts, 9)}, none)
 			require.NoError(t, err)
 			require.Equal(t, want, got)
 		}
 	}
 	var parts []record.Part
 	d := &clockwork{fail: whole.begun[1], why: fmt.Errorf("process 1 was asked to stop: %w", context.Canceled)}
-	results, err := plan.Resume(context.Background(), smallSweep(t), d, o, plan.Log{Append: keepTo(&parts, 9)}, none)
+	results, err := resume(context.Background(), smallSweep(t), d, o, plan.Log{Append: keepTo(&parts, 9)}, none)
 	require.NoError(t, err)
 	require.Equal(t, record.Interrupted, results[2].Status)
 	require.False(t, results[2].Lost())
@@ -187,14 +193,14 @@ func TestEndedCasesStayEnded(t *testing.T) {
 	cases := smallSweep(t)
 	var parts []record.Part
 	d := &clockwork{bad: cases[0].Key + "#0", fail: cases[2].Key + "#0"}
-	results, err := plan.Resume(context.Background(), cases, d, plan.DefaultOptions(), plan.Log{Append: keepTo(&parts, 9)}, none)
+	results, err := resume(context.Background(), cases, d, plan.DefaultOptions(), plan.Log{Append: keepTo(&parts, 9)}, none)
 	require.NoError(t, err)
 	require.Equal(t, []record.Status{record.WrongData, record.Skipped, record.Failed, record.Skipped},
 		[]record.Status{results[0].Status, results[1].Status, results[2].Status, results[3].Status})
 	require.Contains(t, results[3].Reason, cases[2].Key+" failed before it")
 	require.Len(t, parts, 2)
 	next := &clockwork{}
-	got, err := plan.Resume(context.Background(), cases, next, plan.DefaultOptions(), plan.Log{Parts: parts}, none)
+	got, err := resume(context.Background(), cases, next, plan.DefaultOptions(), plan.Log{Parts: parts}, none)
 	require.NoError(t, err)
 	require.Equal(t, []string{cases[3].Key + "#0", cases[3].Key + "#1"}, next.begun)
 	require.Equal(t, results[:3], got[:3])

@@ -118,18 +118,16 @@ func (o Effort) Validate() error {
 	return o.Isolated.Validate()
 }
 
-// Run is Resume without a memory.
+// Run is Resume without a memory. It returns the results in the order of the cases.
 func Run(ctx context.Context, cases []Case, d Driver, o Effort, done func(record.Result)) []record.Result {
-	results, _ := Resume(ctx, cases, d, o, Log{}, done) // only a log's Append fails
-	return results
+	taken, _ := Resume(ctx, cases, d, o, Log{}, done) // only a log's Append fails
+	return taken.Results(cases)
 }
 
-// Resume runs the passes that the log lacks (Taken.Run) and calls done with each result after its last
-// pass. It returns all results in the order of the cases, with an error of the log too. If the failure
-// of another case kept a case from its end, it is skipped, or has the result of its only pass.
-func Resume(ctx context.Context, cases []Case, d Driver, o Effort, kept Log, done func(record.Result)) ([]record.Result, error) {
+// Resume runs the passes that the log lacks (Taken.Run) and calls done with each case's result after its
+// last pass; the error is the log's.
+func Resume(ctx context.Context, cases []Case, d Driver, o Effort, kept Log, done func(record.Result)) (*Taken, error) {
 	jobs, before := make([]Job, len(cases)), make([]bool, len(cases))
-	results := make([]record.Result, len(cases))
 	taken := NewTaken(kept.Parts)
 	for i, c := range cases {
 		before[i] = c.Skip == "" && record.Finished(c.Planned().Status, taken.Parts[c.Key])
@@ -138,13 +136,11 @@ func Resume(ctx context.Context, cases []Case, d Driver, o Effort, kept Log, don
 			return []record.Part{part}, whole
 		}}
 	}
-	err := taken.Run(ctx, jobs, kept.Append, func(i int) {
-		results[i] = taken.result(cases[i])
+	return taken, taken.Run(ctx, jobs, kept.Append, func(i int) {
 		if !before[i] {
-			done(results[i])
+			done(taken.Results(cases[i : i+1])[0])
 		}
 	})
-	return results, err
 }
 
 // take measures one pass of a case; whole is false if it was cut short. known is the expected time of a
@@ -169,16 +165,4 @@ func take(ctx context.Context, c Case, d Driver, o Effort, pass int, known expec
 		t.part.NICs = record.RoseNICs(before, CountersOf(d))
 	}
 	return t.part, err == nil || ctx.Err() == nil && !errors.Is(err, context.Canceled)
-}
-
-// result is the result of a case from the passes so far.
-func (t *Taken) result(c Case) record.Result {
-	if t.Failed != "" {
-		return record.CutShort(c.Planned(), t.Parts[c.Key], t.Failed)
-	}
-	r := record.Assemble(c.Planned(), t.Parts[c.Key])
-	if t.Lost != nil && t.Lost.Key == c.Key {
-		r.Reason, r.Evidence = t.Lost.Reason, t.Lost.Evidence
-	}
-	return r
 }

@@ -187,12 +187,15 @@ func (j *Journal) plannedKernel(k Kernel) *planned {
 
 // Record assembles the record as far as the sweep went. A truncated last line is a
 // warning of it.
-func (j *Journal) Record() *Record {
+func (j *Journal) Record() *Record { return j.Ended(End{}) }
+
+// Ended is Record with what its run knows of its end, which no line of the journal tells.
+func (j *Journal) Ended(how End) *Record {
 	rec := j.Header.Record
 	rec.Results = j.Planned()
 	cases := j.cases()
 	for i, r := range rec.Results {
-		rec.Results[i] = Assemble(r, cases[r.Key].parts)
+		rec.Results[i] = how.Result(r, cases[r.Key].parts)
 	}
 	if rec.OfKernels() {
 		rec.Kernels = j.PlannedKernels()
@@ -200,6 +203,9 @@ func (j *Journal) Record() *Record {
 			rec.Kernels[i] = AssembleKernel(k, cases[k.Key].parts, rec.DeviceOf(&k).PeakBandwidth)
 		}
 		rec.conclude()
+		for i, k := range rec.Kernels {
+			rec.Kernels[i] = how.kernel(k, cases[k.Key].parts)
+		}
 	}
 	rec.Added = j.added()
 	if j.Truncated > 0 {

@@ -115,10 +115,10 @@ func TestKernelOfTwoPasses(t *testing.T) {
 	require.Equal(t, Interrupted, got.Status)
 	require.Equal(t, "stopped after 1 of 2 passes", got.Reason)
 	require.Equal(t, 20, got.Timing.Seconds.N)
-	cut := CutShortKernel(got, []Part{first}, "b@0")
+	cut := End{Failed: "b@0"}.kernel(got, []Part{first})
 	require.Equal(t, OK, cut.Status)
 	require.Equal(t, OnePass, cut.Warnings[0].Code)
-	require.Equal(t, Skipped, CutShortKernel(k, nil, "b@0").Status)
+	require.Equal(t, Skipped, End{Failed: "b@0"}.kernel(k, nil).Status)
 
 	checked := AssembleKernel(k, []Part{{Key: k.Key, Status: OK, Verified: first.Verified}}, nil)
 	require.Equal(t, OK, checked.Status, "its kernel is emulated")

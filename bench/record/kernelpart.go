@@ -116,14 +116,14 @@ func AssembleKernel(planned Kernel, parts []Part, peak *float64) Kernel {
 	return k
 }
 
-// CutShortKernel is the row of a kernel that the failure of another kept from its
+// kernel is the row of a kernel that the failure of another kept from its
 // end: skipped without a pass, else the row of its passes with a warning.
-func CutShortKernel(k Kernel, parts []Part, failed string) Kernel {
-	if k.Status != Interrupted {
+func (e End) kernel(k Kernel, parts []Part) Kernel {
+	if k.Status != Interrupted || e.Failed == "" {
 		return k
 	}
 	var warning *Warning
-	k.Status, k.Reason, warning = cutShort(parts, failed)
+	k.Status, k.Reason, warning = cutShort(parts, e.Failed)
 	if warning != nil {
 		k.Warnings = append(k.Warnings, *warning)
 	}

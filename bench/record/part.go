@@ -153,18 +153,30 @@ func (r *Result) Lost() bool {
 // OnePass is the code of the warning of a result that lacks its second pass.
 const OnePass = "one_pass"
 
-// CutShort is the result of a case that the failure of another case interrupted. Without a
-// pass it was not run. One pass is complete, verified and has intervals: it gives
+// End is what ended a run before all of its passes had run. Zero is nothing.
+type End struct {
+	// Failed is the key of the row whose pass failed; empty while none has.
+	Failed string
+	// Lost is the pass in which a process was lost, nil while none was. It is not one of the parts:
+	// it is taken again.
+	Lost *Part
+}
+
+// Result is Assemble's, of a run that has ended so. A case that the failure of another interrupted was
+// not run, without a pass. One pass is complete, verified and has intervals: it gives
 // the headline, with the warning one_pass.
-func CutShort(planned Result, parts []Part, failed string) Result {
+func (e End) Result(planned Result, parts []Part) Result {
 	r := Assemble(planned, parts)
-	if r.Status != Interrupted {
-		return r
-	}
-	var warning *Warning
-	if r.Status, r.Reason, warning = cutShort(parts, failed); warning != nil {
-		join(parts).conclude(&r)
-		r.Warnings = append(r.Warnings, *warning)
+	switch {
+	case r.Status != Interrupted:
+	case e.Failed != "":
+		var warning *Warning
+		if r.Status, r.Reason, warning = cutShort(parts, e.Failed); warning != nil {
+			join(parts).conclude(&r)
+			r.Warnings = append(r.Warnings, *warning)
+		}
+	case e.Lost != nil && e.Lost.Key == r.Key:
+		r.Reason, r.Evidence = e.Lost.Reason, e.Lost.Evidence
 	}
 	return r
 }

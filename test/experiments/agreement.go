@@ -211,6 +211,6 @@ func (t *trial) sweep(ctx context.Context, p plan.Process) []record.Result {
 	if err := p.Allocate(ctx, room.For(cases)); err != nil {
 		return nil
 	}
-	results, _ := plan.Resume(ctx, cases, p, t.options, t.log, func(record.Result) {})
-	return results
+	taken, _ := plan.Resume(ctx, cases, p, t.options, t.log, func(record.Result) {})
+	return taken.Results(cases)
 }
