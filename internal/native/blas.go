@@ -17,13 +17,14 @@ import (
 	"unsafe"
 
 	"zbench/bench/backend"
+	"zbench/bench/record"
 )
 
 // BLAS is the vendor's library of matrix products on one stream. Close it when
 // done.
 type BLAS struct {
 	// Library is its name and path.
-	Library Library
+	Library record.Library
 	p       *Provider
 	c       *C.zb_blas
 	stream  Stream
@@ -76,7 +77,7 @@ func findProducts(o Choice, lib backend.Library) (f *finder, library unsafe.Poin
 	if f, err = newFinder(o); err != nil {
 		return nil, nil, "", err
 	}
-	search := &Search{Role: lib.Role, Library: lib.Name()}
+	search := &Library{Role: lib.Role, Name: lib.Name()}
 	for _, path := range f.inFolders(lib, lib.Names) {
 		if h := f.try(search, path, false); h != nil {
 			return f, h, path, nil
@@ -86,12 +87,12 @@ func findProducts(o Choice, lib backend.Library) (f *finder, library unsafe.Poin
 	if err := o.given(); err != nil {
 		return nil, nil, "", err
 	}
-	return nil, nil, "", fmt.Errorf("%w: library not found: %s: tried %s", ErrUnavailable, search.Library, search.tried())
+	return nil, nil, "", fmt.Errorf("%w: library not found: %s: tried %s", ErrUnavailable, search.Name, search.tried())
 }
 
 func (p *Provider) newBLAS(f *finder, library unsafe.Pointer, path string) (*BLAS, error) {
 	b := &BLAS{
-		Library: Library{Name: filepath.Base(path), Path: path}, p: p, opened: library, faster: f.v.Faster,
+		Library: record.Library{Name: filepath.Base(path), Path: path}, p: p, opened: library, faster: f.v.Faster,
 		c: (*C.zb_blas)(C.calloc(1, C.size_t(unsafe.Sizeof(C.zb_blas{})))),
 	}
 	var lacks *C.char

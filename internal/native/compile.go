@@ -68,7 +68,7 @@ type Compiler struct {
 	tasks   compilations
 	close   func()
 	// Search is the search for the library; nil for the built-in loopback.
-	Search *Search
+	Search *Library
 }
 
 // OpenCompiler opens only a backend's run-time compiler: it needs no other library of

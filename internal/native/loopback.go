@@ -13,6 +13,8 @@ import (
 	"errors"
 	"fmt"
 	"unsafe"
+
+	"zbench/bench/record"
 )
 
 // ErrMachine is wrapped if the loopback refuses its machine file.
@@ -57,7 +59,7 @@ func (p *Provider) openLoopback(machine []byte, share *Share) error {
 	}
 	C.zbl_fill(p.table)
 	p.Simulated, p.builtin, p.vendorRow = true, true, p.vendor()
-	p.Libraries = []Library{
+	p.Libraries = []record.Library{
 		{Name: "loopback runtime", Version: p.versionOf(RoleRuntime)},
 		{Name: "loopback collectives", Version: p.versionOf(RoleCollectives)},
 	}
