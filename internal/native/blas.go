@@ -93,7 +93,7 @@ func findProducts(o Choice, lib backend.Library) (f *finder, library unsafe.Poin
 func (p *Provider) newBLAS(f *finder, library unsafe.Pointer, path string) (*BLAS, error) {
 	b := &BLAS{
 		Library: record.Library{Name: filepath.Base(path), Path: path}, p: p, opened: library, faster: f.v.Faster,
-		c: (*C.zb_blas)(C.calloc(1, C.size_t(unsafe.Sizeof(C.zb_blas{})))),
+		c: zeroed[C.zb_blas](1),
 	}
 	var lacks *C.char
 	if C.zb_blas_fill(b.c, C.int(f.v.Column), library, &lacks) == 0 {
@@ -166,8 +166,8 @@ type Gemm struct {
 func (b *BLAS) Product(g Gemm) Step { return Step{blas: b, gemm: g} }
 
 // fillGemm puts a vendor's product where a kernel's launch would be.
-func (t *steps) fillGemm(to *C.zb_step, s Step) {
-	g := (*C.zb_gemm)(t.memory(1, unsafe.Sizeof(C.zb_gemm{})))
+func (m *memory) fillGemm(to *C.zb_step, s Step) {
+	g := kept[C.zb_gemm](m, 1)
 	g.blas = s.blas.c
 	g.c, g.a, g.b = s.gemm.C.c(), s.gemm.A.c(), s.gemm.B.c()
 	g.m, g.n, g.k, g.batch = C.int(s.gemm.M), C.int(s.gemm.N), C.int(s.gemm.K), C.int(s.gemm.Batch)

@@ -108,7 +108,7 @@ type Provider struct {
 // Open loads a provider. An unknown backend is an error that lists the valid
 // ones; the error of a missing library wraps ErrUnavailable and lists what was searched.
 func Open(o Choice) (*Provider, error) {
-	p := &Provider{Backend: o.Backend, table: newTable()}
+	p := &Provider{Backend: o.Backend, table: zeroed[C.zb_table](1)}
 	var err error
 	if o.Backend == "loopback" {
 		err = p.openLoopback(o.Machine, o.Share)
@@ -125,10 +125,6 @@ func Open(o Choice) (*Provider, error) {
 		p.compiler.tasks.tell = o.Progress
 	}
 	return p, nil
-}
-
-func newTable() *C.zb_table {
-	return (*C.zb_table)(C.calloc(1, C.size_t(unsafe.Sizeof(C.zb_table{}))))
 }
 
 // vendor is the row of the provider's libraries; the built-in loopback's compiler has

@@ -204,48 +204,38 @@ func (f *finder) try(s *Library, path string, loaded bool) unsafe.Pointer {
 	text := C.CString(path)
 	defer C.free(unsafe.Pointer(text))
 	var why [1024]C.char
-	fail := func(missing bool) unsafe.Pointer {
-		s.Attempts = append(s.Attempts, Attempt{Path: path, Why: C.GoString(&why[0]), Absent: missing})
+	fail := func(a Attempt) unsafe.Pointer {
+		a.Path = path
+		s.Attempts = append(s.Attempts, a)
 		return nil
 	}
-	if strings.Contains(path, "/") && !loaded {
+	if !loaded && strings.Contains(path, "/") {
 		if fault := C.zb_file_fault(text, &why[0], C.size_t(len(why))); fault != 0 {
-			return fail(fault < 0)
+			return fail(Attempt{Why: C.GoString(&why[0]), Absent: fault < 0})
 		}
 	}
-	only := C.int(1)
 	if !loaded {
-		only = 0
 		defer f.waited()
 		if fatal := f.fatal(path); fatal != "" {
-			s.Attempts = append(s.Attempts, Attempt{Path: path, Why: fatal, Fatal: true})
-			return nil
+			return fail(Attempt{Why: fatal, Fatal: true})
 		}
 	}
-	h := C.zb_open(text, only, &why[0], C.size_t(len(why)))
+	h := C.zb_open(text, C.int(b2i(loaded)), &why[0], C.size_t(len(why)))
 	if h == nil {
 		// The loader's message starts with the missing file: this one, or one that it
 		// needs.
-		missing := strings.HasPrefix(C.GoString(&why[0]), path+": cannot open shared object file: No such file")
-		if missing {
-			copyText(why[:], "not in the loader's path; a file of this folder is ./"+path)
+		said := C.GoString(&why[0])
+		if strings.HasPrefix(said, path+": cannot open shared object file: No such file") {
+			return fail(Attempt{Why: "not in the loader's path; a file of this folder is ./" + path, Absent: true})
 		}
-		return fail(missing)
+		return fail(Attempt{Why: said})
 	}
 	if !f.usable(s, h) {
 		C.zb_close(h)
-		copyText(why[:], "it has no "+f.probe(s.Role))
-		return fail(false)
+		return fail(Attempt{Why: "it has no " + f.probe(s.Role)})
 	}
 	f.opened = append(f.opened, h)
 	return h
-}
-
-func copyText(to []C.char, text string) {
-	for i := range min(len(text), len(to)-1) {
-		to[i] = C.char(text[i])
-	}
-	to[min(len(text), len(to)-1)] = 0
 }
 
 // usable reports whether a library has a compiler: from HIP 7 on the runtime has none.

@@ -15,7 +15,7 @@ func (p *Provider) openSensors(f *finder) {
 		if library == nil {
 			continue
 		}
-		p.sensors = (*C.zb_sense)(C.calloc(1, C.size_t(unsafe.Sizeof(C.zb_sense{}))))
+		p.sensors = zeroed[C.zb_sense](1)
 		if C.zb_sense_open(p.sensors, library) == 0 {
 			p.closeSensors()
 		}
