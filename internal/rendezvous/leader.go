@@ -253,12 +253,7 @@ func (l *Leader) callRoll() {
 	stood, ago := l.pulse.standstill()
 	l.answer(roll, presence{0, stood.Seconds(), ago.Seconds()})
 	l.hub.broadcast(down{Roll: roll}.line())
-	late := time.NewTimer(limit)
-	defer late.Stop()
-	select {
-	case <-present:
-	case <-late.C:
-	}
+	await(present, limit)
 	for process, reported := range l.silent() {
 		why := fmt.Sprintf("no answer for %s after another process had failed", limit)
 		if !reported {
