@@ -261,7 +261,7 @@ func (d *Driver) Devices() []record.Device {
 func (d *Driver) Backend() string { return d.p.Backend }
 
 // Libraries are the provider's.
-func (d *Driver) Libraries() []native.Library { return d.p.Libraries }
+func (d *Driver) Libraries() []record.Library { return d.p.Libraries }
 
 // Free is the least free memory of the devices, in bytes.
 func (d *Driver) Free() (int64, error) {

@@ -9,8 +9,6 @@ import (
 	"zbench/bench/engine"
 	"zbench/bench/exit"
 	"zbench/bench/kernel"
-	"zbench/bench/record"
-	"zbench/bench/slice"
 	"zbench/bench/spec"
 	"zbench/bench/stat"
 	"zbench/internal/native"
@@ -97,13 +95,6 @@ func (o Opening) open(files []string, smaller string, plan func(*Driver) (*engin
 	if err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
-	p.Driver, p.Facts = d, FactsOf(d.Devices(), d.Libraries())
+	p.Driver, p.Facts = d, engine.Facts{Devices: d.Devices(), Libraries: d.Libraries()}
 	return p, nil
-}
-
-// FactsOf are the devices and libraries of a driver.
-func FactsOf(devices []record.Device, libraries []native.Library) engine.Facts {
-	return engine.Facts{Devices: devices, Libraries: slice.Map(libraries, func(l native.Library) record.Library {
-		return record.Library{Name: l.Name, Version: l.Version, Path: l.Path}
-	})}
 }

@@ -20,7 +20,7 @@ func (d *Driver) launch(u *unit, file, name string, l native.Launch, args ...any
 	if err != nil {
 		return err
 	}
-	return d.p.Launch(u.stream, f, l.Grid, l.Block, l.Shared, args...)
+	return d.p.Launch(u.stream, f, l, args...)
 }
 
 // wait polls a device until its stream is done.

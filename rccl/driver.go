@@ -151,7 +151,7 @@ func (d *Driver) DeviceMemory() (int64, error) {
 }
 
 // Libraries lists the loaded libraries.
-func (d *Driver) Libraries() []native.Library { return d.provider.Libraries }
+func (d *Driver) Libraries() []record.Library { return d.provider.Libraries }
 
 // Begin sets every rank's buffers for the case. A process alone joins the case's
 // communicators first; a share of the world must have joined them. It passes case and pass to the loopback,

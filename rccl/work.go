@@ -78,7 +78,7 @@ func (d *Driver) data(w *work, rank int, bytes, element int64, file, kernel stri
 		return b, err
 	}
 	args := append([]any{b, uint64(bytes / element)}, more...) //nolint:gosec // not negative
-	return b, d.provider.Launch(d.compute[rank], fill, [3]uint32{2048, 1, 1}, [3]uint32{native.KernelBlock, 1, 1}, 0, args...)
+	return b, d.provider.Launch(d.compute[rank], fill, native.Launch{Grid: [3]uint32{2048, 1, 1}, Block: [3]uint32{native.KernelBlock, 1, 1}}, args...)
 }
 
 // addTriad goes through three arrays, which no cache holds.

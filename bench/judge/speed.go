@@ -48,9 +48,12 @@ func (j judged) late() finding.List {
 			line.Subject = l.Late[0].subject()
 			share := slice.Sum(l.Late, func(u LateUnit) float64 { return u.Share })
 			names := slice.Map(l.Late, func(u LateUnit) string { return plain.Lower(u.Name()) })
+			last := "it"
+			if len(names) > 1 || l.Late[0].whole() {
+				last = "one of them"
+			}
 			texts = append(texts, fmt.Sprintf("Late: %s. In %s of the launches %s came last; the others wait %s, up to %s of the time of a launch.",
-				unit.FirstFew(names, mostLate), unit.Part(min(share, 1)), map[bool]string{true: "it", false: "one of them"}[len(names) == 1 && !l.Late[0].whole()],
-				unit.Seconds(l.Late[0].Wait), unit.Part(line.Share)))
+				unit.FirstFew(names, mostLate), unit.Part(min(share, 1)), last, unit.Seconds(l.Late[0].Wait), unit.Part(line.Share)))
 		}
 		if len(l.Candidates) > 0 {
 			texts = append(texts, l.unclear())

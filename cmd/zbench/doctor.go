@@ -134,7 +134,7 @@ func runCompile(ctx context.Context, s State, o doctorOptions, report doctor.Rep
 		return o.show(s, &report, exit.Unavailable)
 	}
 	defer c.Close()
-	b.Libraries = libraryFacts(of, []native.Search{*c.Search})
+	b.Libraries = []*native.Library{c.Search}
 	report.Usable = true
 	for _, arch := range o.archs {
 		compiled := compileKernels(c, arch)
@@ -216,7 +216,7 @@ func backendFacts(o native.Choice) doctor.Backend {
 		return withoutCollectives(notOpened(b, err), o)
 	}
 	defer p.Close()
-	b.Simulated, b.Libraries = p.Simulated, libraryFacts(b.Name, p.Searches())
+	b.Simulated, b.Libraries = p.Simulated, p.Searches()
 	n, err := p.Devices()
 	if err != nil {
 		return notOpened(b, err)
@@ -280,28 +280,9 @@ func loopbackMachine() ([]byte, error) {
 func notOpened(b doctor.Backend, err error) doctor.Backend {
 	b.Why, b.Remedy = err.Error(), "read the error text: zbench has no remedy for it"
 	if u, is := errors.AsType[*native.UnavailableError](err); is {
-		b.Why, b.Remedy, b.Libraries = u.What, u.Remedy, libraryFacts(b.Name, u.Searches)
+		b.Why, b.Remedy, b.Libraries = u.What, u.Remedy, u.Searches
 	}
 	return b
-}
-
-func libraryFacts(backend string, searches []native.Search) []doctor.Library {
-	var list []doctor.Library
-	for _, s := range searches {
-		l := doctor.Library{
-			Role: string(s.Role), Name: s.Library, Path: s.Path, Version: s.Version,
-			Required: s.Required, Lost: s.Lost, Flag: s.Flag, By: s.By, Remedy: s.Remedy,
-			Listed: native.Listed(backend, s.Role),
-		}
-		l.Attempts = slice.Map(s.Attempts, func(a native.Attempt) doctor.Attempt {
-			return doctor.Attempt{Path: a.Path, Why: a.Why, Absent: a.Missing}
-		})
-		l.Missing = slice.Map(s.Missing, func(m native.MissingSymbol) doctor.Symbol {
-			return doctor.Symbol{Name: m.Name, Required: m.Required, Lost: m.Lost}
-		})
-		list = append(list, l)
-	}
-	return list
 }
 
 // machineOf is the State's machine as doctor sees it.

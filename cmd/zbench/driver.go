@@ -167,9 +167,7 @@ func openRanks(ctx context.Context, s State, o libraryOptions, w *opening, cfg r
 		}
 		f.Devices = devicesOf(d.Devices())
 	}
-	f.Libraries = slice.Map(d.Libraries(), func(l native.Library) record.Library {
-		return record.Library{Name: l.Name, Version: l.Version, Path: l.Path}
-	})
+	f.Libraries = d.Libraries()
 	out := &collectivesDriver{Driver: d, facts: f}
 	if !simulated { // the built-in loopback has no service
 		out.witness = witnessOf(s)

@@ -23,8 +23,7 @@ func preflightHost(s State) preflight.Host {
 // preflightOf adds what is known of this process's ranks.
 func preflightOf(s State, d *collectivesDriver) preflight.Host {
 	h := preflightHost(s)
-	h.Simulated, h.Driver = d.facts.Simulated, d.facts.KernelDriver
-	h.Libraries = slice.Map(d.facts.Libraries, func(l record.Library) preflight.Library { return preflight.Library{Name: l.Name, Version: l.Version} })
+	h.Simulated, h.Driver, h.Libraries = d.facts.Simulated, d.facts.KernelDriver, d.facts.Libraries
 	h.GPUs = slice.Map(d.facts.Devices, func(g record.Device) string { return g.PCI })
 	if visible, err := d.Visible(); err == nil && !h.Simulated {
 		h.Visible = slice.Map(visible, func(g native.DeviceInfo) string { return g.PCI })

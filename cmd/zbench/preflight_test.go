@@ -21,7 +21,7 @@ func pair(spoil func(f *preflight.Facts)) *team {
 	for i, host := range []string{"node-a", "node-b"} {
 		f := preflight.Facts{
 			CPUs: "0-15", Locked: &unlimited, OpenFiles: &unlimited, Shared: &preflight.Space{Size: 64 << 30, Free: 64 << 30},
-			Balancing: "0", Partitions: "8 x SPX/NPS1", Libraries: []preflight.Library{{Name: "librccl.so", Version: "2.22.3"}}, Clock: 5e9,
+			Balancing: "0", Partitions: "8 x SPX/NPS1", Libraries: []record.Library{{Name: "librccl.so", Version: "2.22.3"}}, Clock: 5e9,
 			Bootstrap: preflight.Bootstrap{Chosen: "eth0", Names: []string{"eth0"}},
 			RDMA:      preflight.RDMA{All: 1, Ports: []preflight.Port{{Name: "ionic_0:1", State: "ACTIVE", Rate: "400 Gb/sec", Entries: 2, Index: 1, Set: true, RoCE: 2}}},
 			GPUs:      []string{"0000:0c:00.0"}, Visible: []string{"0000:0c:00.0"}, Folder: &preflight.Folder{Seen: true},

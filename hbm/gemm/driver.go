@@ -165,7 +165,7 @@ func (d *Driver) Devices() []record.Device {
 }
 
 // Libraries are those underneath.
-func (d *Driver) Libraries() []native.Library { return d.p.Libraries }
+func (d *Driver) Libraries() []record.Library { return d.p.Libraries }
 
 // VendorText names the libraries of products.
 func (d *Driver) VendorText() string {

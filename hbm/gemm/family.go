@@ -54,7 +54,7 @@ func begin(o hbm.Opening) (*engine.Kernels, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &engine.Kernels{Driver: d, Facts: hbm.FactsOf(d.Devices(), d.Libraries()), Vendor: d.VendorText()}
+	out := &engine.Kernels{Driver: d, Facts: engine.Facts{Devices: d.Devices(), Libraries: d.Libraries()}, Vendor: d.VendorText()}
 	shapes, err := method.Request(k, d.units[0].info)
 	if err == nil {
 		most := k.Choices

@@ -175,7 +175,7 @@ func (d *Driver) Emulated() bool { return d.p.Simulated && !d.timed }
 func (d *Driver) Devices() []record.Device { return []record.Device{d.about} }
 
 // Libraries are those underneath.
-func (d *Driver) Libraries() []native.Library { return d.p.Libraries }
+func (d *Driver) Libraries() []record.Library { return d.p.Libraries }
 
 // Free is the device's free memory in bytes.
 func (d *Driver) Free() (int64, error) {

@@ -47,7 +47,7 @@ func begin(o hbm.Opening) (*engine.Kernels, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &engine.Kernels{Driver: d, Facts: hbm.FactsOf(d.Devices(), d.Libraries()), Vendor: d.VendorText()}
+	out := &engine.Kernels{Driver: d, Facts: engine.Facts{Devices: d.Devices(), Libraries: d.Libraries()}, Vendor: d.VendorText()}
 	if d.Emulated() {
 		err = CheckTime(shapes, c, k.Reduce)
 	}

@@ -10,6 +10,7 @@ import (
 	"zbench/bench/backend"
 	"zbench/bench/slice"
 	"zbench/bench/unit"
+	"zbench/internal/native"
 )
 
 // Backend is what was found of one provider.
@@ -30,58 +31,11 @@ type Backend struct {
 	// Install is what its libraries come with, in a remedy.
 	Install string `json:"-"`
 	// Libraries are those that were looked for.
-	Libraries []Library `json:"libraries,omitempty"`
+	Libraries []*native.Library `json:"libraries,omitempty"`
 	// Devices are the GPUs that its runtime shows.
 	Devices []Device `json:"devices,omitempty"`
 	// Compiled is what came of compiling the kernels, where that was asked for.
 	Compiled []Compiled `json:"compiled,omitempty"`
-}
-
-// Library is how a library was looked for, and what was found.
-type Library struct {
-	// Role is what the library is for.
-	Role string `json:"role"`
-	// Name that was looked for.
-	Name string `json:"name"`
-	// Path is the file that was loaded; absent where none was.
-	Path string `json:"path,omitempty"`
-	// Version that the file states; absent where none was loaded.
-	Version string `json:"version,omitempty"`
-	// Required is true where nothing runs without it.
-	Required bool `json:"required"`
-	// Lost is what does not work without it, where it is not required.
-	Lost string `json:"lost,omitempty"`
-	// Flag is the command-line flag that names its file.
-	Flag   string `json:"flag"`
-	Remedy string `json:"-"`
-	// By is the flag or variable that named its file; absent where it was searched for.
-	By string `json:"named_by,omitempty"`
-	// Attempts are the files that were tried.
-	Attempts []Attempt `json:"attempts,omitempty"`
-	// Listed is the number of its functions that zbench calls where they are there.
-	Listed int `json:"listed_symbols"`
-	// Missing are those that are not there.
-	Missing []Symbol `json:"missing_symbols,omitempty"`
-}
-
-// Attempt is a file that was tried; Why is empty for the one that was loaded.
-type Attempt struct {
-	// Path of the file.
-	Path string `json:"path"`
-	// Why it was not loaded; absent for the one that was.
-	Why string `json:"why,omitempty"`
-	// Absent is true where there is no such file: nothing is wrong with it.
-	Absent bool `json:"absent,omitempty"`
-}
-
-// Symbol is a function that a library lacks.
-type Symbol struct {
-	// Name of the function.
-	Name string `json:"name"`
-	// Required is true where nothing runs without it.
-	Required bool `json:"required"`
-	// Lost is what does not work without it.
-	Lost string `json:"lost,omitempty"`
 }
 
 // Device is a GPU as the backend's runtime shows it. Err is why it cannot be used.
@@ -117,8 +71,7 @@ type Compiled struct {
 func (b Backend) Items() []Item {
 	var all []Item
 	for _, l := range b.Libraries {
-		all = append(all, l.finding(b))
-		all = append(all, l.symbols(b)...)
+		all = append(append(all, b.library(l)), b.symbols(l)...)
 	}
 	all = append(all, slice.Map(b.Devices, Device.finding)...)
 	all = append(all, slice.Map(b.Compiled, Compiled.finding)...)
@@ -128,7 +81,8 @@ func (b Backend) Items() []Item {
 	return all
 }
 
-func (l Library) finding(b Backend) Item {
+// library is what was found of one.
+func (b Backend) library(l *native.Library) Item {
 	f := Item{Mark: Good, Name: l.Name}
 	if l.Path != "" {
 		f.Value = fmt.Sprintf("%s  %d of %d symbols  %s", cmp.Or(l.Version, "version unknown"), l.Listed-len(l.Missing), l.Listed, l.Path)
@@ -137,7 +91,7 @@ func (l Library) finding(b Backend) Item {
 		}
 		return f
 	}
-	f.Mark, f.Value, f.Lost = Bad, l.tried(), l.Lost
+	f.Mark, f.Value, f.Lost = Bad, tried(l), l.Lost
 	if !l.Required {
 		f.Mark = Warn
 	}
@@ -150,7 +104,7 @@ func (l Library) finding(b Backend) Item {
 
 // tried sums the attempts up: what is broken with the reason, what is absent by
 // folder.
-func (l Library) tried() string {
+func tried(l *native.Library) string {
 	var broken, names, folders []string
 	add := func(list *[]string, s string) {
 		if !slices.Contains(*list, s) {
@@ -185,14 +139,14 @@ func (l Library) tried() string {
 
 // symbols is a finding for the required functions that are missing, and one for
 // the optional ones of each loss.
-func (l Library) symbols(b Backend) []Item {
-	required := func(s Symbol) bool { return s.Required }
-	all := slice.Map(slice.Where(l.Missing, required), func(s Symbol) Item {
+func (b Backend) symbols(l *native.Library) []Item {
+	required := func(s native.Symbol) bool { return s.Required }
+	all := slice.Map(slice.Where(l.Missing, required), func(s native.Symbol) Item {
 		return Item{Mark: Bad, Name: s.Name, Value: "not in " + l.Name, Remedy: "take a newer " + b.Install + ", or name another file with --" + l.Flag}
 	})
-	losses, of := slice.Group(slices.DeleteFunc(slices.Clone(l.Missing), required), func(s Symbol) string { return s.Lost })
+	losses, of := slice.Group(slices.DeleteFunc(slices.Clone(l.Missing), required), func(s native.Symbol) string { return s.Lost })
 	for _, lost := range losses {
-		names := slice.Map(of[lost], func(s Symbol) string { return s.Name })
+		names := slice.Map(of[lost], func(s native.Symbol) string { return s.Name })
 		f := Item{Mark: Warn, Name: "optional symbols", Value: strings.Join(names, ", ") + " absent", Lost: lost}
 		f.Remedy = "a newer " + b.Install + " may have it"
 		if instead, found := strings.CutPrefix(lost, "nothing"); found {

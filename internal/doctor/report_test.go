@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"zbench/bench/finding"
+	"zbench/internal/native"
 	"zbench/report"
 	"zbench/test/golden"
 	"zbench/test/rendertest"
@@ -22,17 +23,17 @@ func sample() Report {
 	r := Report{Schema: Schema, Tool: "1.2.3", Host: "node17", NotChecked: NotChecked()[:2], Backends: []Backend{
 		{Name: "loopback", Usable: true, Simulated: true},
 		{
-			Name: "rocm", Install: "ROCm with RCCL", Usable: true, Libraries: []Library{
+			Name: "rocm", Install: "ROCm with RCCL", Usable: true, Libraries: []*native.Library{
 				{
 					Role: "collectives", Name: "librccl.so", Path: "/opt/rocm-6.4.1/lib/librccl.so.1.0", Version: "2.22.3", Required: true, Flag: "rccl-lib", By: "--rccl-lib", Listed: 24,
-					Missing: []Symbol{
+					Missing: []native.Symbol{
 						{Name: "ncclCommAbort", Lost: "giving up a communicator that failed"},
 						{Name: "ncclGather", Lost: "nothing: gather is made of messages"},
 						{Name: "ncclCommFinalize", Lost: "giving up a communicator that failed"},
 					},
 				},
 				{Role: "runtime", Name: "libamdhip64.so", Path: "/opt/rocm-6.4.1/lib/libamdhip64.so.6", Version: "6.4.43484", Required: true, Flag: "hip-lib", Listed: 23},
-				{Role: "compiler", Name: "libhiprtc.so", Flag: "hiprtc-lib", Lost: "kernels: verification", Attempts: []Attempt{
+				{Role: "compiler", Name: "libhiprtc.so", Flag: "hiprtc-lib", Lost: "kernels: verification", Attempts: []native.Attempt{
 					{Path: "libhiprtc.so.7", Absent: true},
 					{Path: "/opt/rocm/lib/libhiprtc.so.7", Absent: true},
 					{Path: "/opt/rocm/lib/libhiprtc.so.6", Why: "the file is cut short"},
@@ -45,9 +46,9 @@ func sample() Report {
 		},
 		{
 			Name: "cuda", Install: "CUDA and NCCL", Why: "libnccl.so lacks ncclSend", Remedy: "use a newer one",
-			Libraries: []Library{{
+			Libraries: []*native.Library{{
 				Role: "collectives", Name: "libnccl.so", Path: "/usr/lib/libnccl.so.2", Version: "2.4.8", Required: true, Flag: "nccl-lib", Listed: 24,
-				Missing: []Symbol{{Name: "ncclSend", Required: true}},
+				Missing: []native.Symbol{{Name: "ncclSend", Required: true}},
 			}},
 		},
 	}, Machine: machine(instinct(), "/dev/dri/renderD129").Items()}
@@ -101,7 +102,7 @@ func TestBackendsHaveRemedies(t *testing.T) {
 	backends := sample().Backends
 	backends = append(backends,
 		Backend{Name: "rocm", Install: "ROCm", Why: "no device", Remedy: "look at /dev/kfd"},
-		Backend{Name: "rocm", Install: "ROCm", Why: "not found", Libraries: []Library{{Name: "librccl.so", Required: true, Flag: "rccl-lib"}}},
+		Backend{Name: "rocm", Install: "ROCm", Why: "not found", Libraries: []*native.Library{{Name: "librccl.so", Required: true, Flag: "rccl-lib"}}},
 		Backend{Name: "rocm", Install: "ROCm", Compiled: []Compiled{{Arch: "gfx942", Errors: []string{"verify.hip: no"}}}},
 	)
 	for _, b := range backends {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/internal/native"
 	"zbench/test/schematest"
 )
 
@@ -17,7 +18,7 @@ func TestSchemaRefuses(t *testing.T) {
 	require.NoError(t, schematest.Fits(t, s, schematest.Written(t, &r)))
 	full := &r.Backends[1]
 	full.Why, full.Remedy, full.Simulated = "w", "r", true
-	full.Libraries[0].Lost, full.Libraries[0].Attempts = "l", []Attempt{{Path: "p", Why: "w", Absent: true}}
+	full.Libraries[0].Lost, full.Libraries[0].Attempts = "l", []native.Attempt{{Path: "p", Why: "w", Absent: true}}
 	full.Devices[0].Err = "e"
 	full.Compiled = []Compiled{{Arch: "gfx942", Errors: []string{"e"}}}
 	r.Backends = r.Backends[1:]

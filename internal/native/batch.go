@@ -10,6 +10,7 @@ import "C"
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"unsafe"
 )
@@ -74,30 +75,28 @@ type Work struct {
 
 // Batch runs launches on a fixed set of local ranks. Its arrays are C memory.
 type Batch struct {
-	p *Provider
-	c *C.zb_batch
-	n int
+	p      *Provider
+	c      *C.zb_batch
+	n      int
+	memory memory
 	// closing prevents a late Cancel from using memory that Close has freed.
 	closing sync.Mutex
 }
 
 // NewBatch creates a batch for n ranks. Close it when done.
 func (p *Provider) NewBatch(n int) *Batch {
-	c := (*C.zb_batch)(C.calloc(1, C.size_t(unsafe.Sizeof(C.zb_batch{}))))
-	c.table, c.nlocal = p.table, C.int32_t(n)
-	c.ranks = (*C.zb_rank)(C.calloc(C.size_t(n), C.size_t(unsafe.Sizeof(C.zb_rank{}))))
-	c.lane, c.nlanes = (**C.zb_rank)(C.calloc(1, C.size_t(unsafe.Sizeof(uintptr(0))))), 1
+	b := &Batch{p: p, n: n}
+	c := kept[C.zb_batch](&b.memory, 1)
+	b.c, c.table, c.nlocal = c, p.table, C.int32_t(n)
+	c.ranks = kept[C.zb_rank](&b.memory, n)
+	c.lane, c.nlanes = kept[*C.zb_rank](&b.memory, 1), 1
 	*c.lane = c.ranks
-	c.start_ns = (*C.int64_t)(C.calloc(C.size_t(n), 8))
-	c.seconds = (*C.double)(C.calloc(C.size_t(n)*MaxIsolated, 8))
-	c.state = (*C.uint8_t)(C.calloc(C.size_t(n), 1))
-	c.started = (*C.int32_t)(C.calloc(C.size_t(n), 4))
-	c.ended = (*C.int32_t)(C.calloc(C.size_t(n), 4))
-	c.async = (*C.int32_t)(C.calloc(C.size_t(n), 4))
-	b := &Batch{p: p, c: c, n: n}
+	c.start_ns, c.seconds = kept[C.int64_t](&b.memory, n), kept[C.double](&b.memory, n*MaxIsolated)
+	c.state, c.async = kept[C.uint8_t](&b.memory, n), kept[C.int32_t](&b.memory, n)
+	c.started, c.ended = kept[C.int32_t](&b.memory, n), kept[C.int32_t](&b.memory, n)
 	for i := range b.ranks() {
-		b.ranks()[i].start = (*unsafe.Pointer)(C.calloc(MaxIsolated, C.size_t(unsafe.Sizeof(uintptr(0)))))
-		b.ranks()[i].stop = (*unsafe.Pointer)(C.calloc(MaxIsolated, C.size_t(unsafe.Sizeof(uintptr(0)))))
+		r := &b.ranks()[i]
+		r.start, r.stop = kept[unsafe.Pointer](&b.memory, MaxIsolated), kept[unsafe.Pointer](&b.memory, MaxIsolated)
 	}
 	return b
 }
@@ -119,15 +118,15 @@ func (b *Batch) Lanes() int { return int(b.c.nlanes) }
 // AddLane gives every rank one more stream for the messages of a Play, on another communicator. The ranks must
 // have their events; of those given the communicators, the streams and their numbers count.
 func (b *Batch) AddLane(ranks []*Rank) {
-	lane := (*C.zb_rank)(C.calloc(C.size_t(b.n), C.size_t(unsafe.Sizeof(C.zb_rank{}))))
+	lane := kept[C.zb_rank](&b.memory, b.n)
 	copy(unsafe.Slice(lane, b.n), b.ranks())
 	for i := range b.n {
 		c, r := &unsafe.Slice(lane, b.n)[i], ranks[i]
 		c.rank, c.nranks, c.comm, c.stream = C.int32_t(r.Number), C.int32_t(r.Ranks), r.Comm.ptr, r.Stream.ptr
 	}
-	b.c.nlanes++
-	b.c.lane = (**C.zb_rank)(C.realloc(unsafe.Pointer(b.c.lane), C.size_t(b.c.nlanes)*C.size_t(unsafe.Sizeof(uintptr(0)))))
-	unsafe.Slice(b.c.lane, b.c.nlanes)[b.c.nlanes-1] = lane
+	lanes := append(slices.Clone(unsafe.Slice(b.c.lane, b.Lanes())), lane)
+	b.c.lane, b.c.nlanes = kept[*C.zb_rank](&b.memory, len(lanes)), C.int32_t(len(lanes)) //nolint:gosec // a few
+	copy(unsafe.Slice(b.c.lane, len(lanes)), lanes)
 }
 
 // SetPeers sets whom local rank i sends to and receives from in an Exchange, by their
@@ -141,10 +140,7 @@ func (b *Batch) SetPeers(i, to, from int) {
 // with a small all_reduce on each communicator, outside of the timing, unless the
 // library has a barrier of hosts: a process starts its clock when all have arrived.
 func (b *Batch) SetApart(apart bool) {
-	b.c.apart = 0
-	if apart {
-		b.c.apart = 1
-	}
+	b.c.apart = C.int32_t(b2i(apart))
 }
 
 // MakeEvents creates the events of isolated timing for every rank. Call it once, after
@@ -154,8 +150,7 @@ func (b *Batch) MakeEvents() error {
 		r := &b.ranks()[i]
 		for k := range MaxIsolated {
 			for _, at := range []*unsafe.Pointer{&unsafe.Slice(r.start, MaxIsolated)[k], &unsafe.Slice(r.stop, MaxIsolated)[k]} {
-				code := C.zb_event_create(b.p.table, C.int(r.device), at)
-				if err := b.p.runtime("create event", int(r.device), code); err != nil {
+				if err := b.p.newEvent(int(r.device), at); err != nil {
 					return err
 				}
 			}
@@ -170,25 +165,11 @@ func (b *Batch) Close() {
 	defer b.closing.Unlock()
 	for i := range b.ranks() {
 		r := &b.ranks()[i]
-		for k := range MaxIsolated {
-			for _, e := range []unsafe.Pointer{unsafe.Slice(r.start, MaxIsolated)[k], unsafe.Slice(r.stop, MaxIsolated)[k]} {
-				if e != nil {
-					C.zb_event_destroy(b.p.table, C.int(r.device), e)
-				}
-			}
+		for _, list := range []*unsafe.Pointer{r.start, r.stop} {
+			b.p.freeEvents(int(r.device), unsafe.Slice(list, MaxIsolated)...)
 		}
-		C.free(unsafe.Pointer(r.start))
-		C.free(unsafe.Pointer(r.stop))
 	}
-	for _, lane := range unsafe.Slice(b.c.lane, b.c.nlanes) {
-		C.free(unsafe.Pointer(lane))
-	}
-	for _, ptr := range []unsafe.Pointer{
-		unsafe.Pointer(b.c.lane), unsafe.Pointer(b.c.start_ns), unsafe.Pointer(b.c.seconds),
-		unsafe.Pointer(b.c.state), unsafe.Pointer(b.c.started), unsafe.Pointer(b.c.ended), unsafe.Pointer(b.c.async), unsafe.Pointer(b.c),
-	} {
-		C.free(ptr)
-	}
+	b.memory.free()
 	b.c = nil
 }
 

@@ -17,13 +17,14 @@ import (
 	"unsafe"
 
 	"zbench/bench/backend"
+	"zbench/bench/record"
 )
 
 // BLAS is the vendor's library of matrix products on one stream. Close it when
 // done.
 type BLAS struct {
 	// Library is its name and path.
-	Library Library
+	Library record.Library
 	p       *Provider
 	c       *C.zb_blas
 	stream  Stream
@@ -76,7 +77,7 @@ func findProducts(o Choice, lib backend.Library) (f *finder, library unsafe.Poin
 	if f, err = newFinder(o); err != nil {
 		return nil, nil, "", err
 	}
-	search := &Search{Role: lib.Role, Library: lib.Name()}
+	search := &Library{Role: lib.Role, Name: lib.Name()}
 	for _, path := range f.inFolders(lib, lib.Names) {
 		if h := f.try(search, path, false); h != nil {
 			return f, h, path, nil
@@ -86,13 +87,13 @@ func findProducts(o Choice, lib backend.Library) (f *finder, library unsafe.Poin
 	if err := o.given(); err != nil {
 		return nil, nil, "", err
 	}
-	return nil, nil, "", fmt.Errorf("%w: library not found: %s: tried %s", ErrUnavailable, search.Library, search.tried())
+	return nil, nil, "", fmt.Errorf("%w: library not found: %s: tried %s", ErrUnavailable, search.Name, search.tried())
 }
 
 func (p *Provider) newBLAS(f *finder, library unsafe.Pointer, path string) (*BLAS, error) {
 	b := &BLAS{
-		Library: Library{Name: filepath.Base(path), Path: path}, p: p, opened: library, faster: f.v.Faster,
-		c: (*C.zb_blas)(C.calloc(1, C.size_t(unsafe.Sizeof(C.zb_blas{})))),
+		Library: record.Library{Name: filepath.Base(path), Path: path}, p: p, opened: library, faster: f.v.Faster,
+		c: zeroed[C.zb_blas](1),
 	}
 	var lacks *C.char
 	if C.zb_blas_fill(b.c, C.int(f.v.Column), library, &lacks) == 0 {
@@ -165,8 +166,8 @@ type Gemm struct {
 func (b *BLAS) Product(g Gemm) Step { return Step{blas: b, gemm: g} }
 
 // fillGemm puts a vendor's product where a kernel's launch would be.
-func (t *steps) fillGemm(to *C.zb_step, s Step) {
-	g := (*C.zb_gemm)(t.memory(1, unsafe.Sizeof(C.zb_gemm{})))
+func (m *memory) fillGemm(to *C.zb_step, s Step) {
+	g := kept[C.zb_gemm](m, 1)
 	g.blas = s.blas.c
 	g.c, g.a, g.b = s.gemm.C.c(), s.gemm.A.c(), s.gemm.B.c()
 	g.m, g.n, g.k, g.batch = C.int(s.gemm.M), C.int(s.gemm.N), C.int(s.gemm.K), C.int(s.gemm.Batch)

@@ -11,7 +11,7 @@ import "encoding/binary"
 type stamps struct {
 	module   *Module
 	counts   Buffer
-	launches steps
+	launches memory
 }
 
 const (

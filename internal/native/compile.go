@@ -68,7 +68,7 @@ type Compiler struct {
 	tasks   compilations
 	close   func()
 	// Search is the search for the library; nil for the built-in loopback.
-	Search *Search
+	Search *Library
 }
 
 // OpenCompiler opens only a backend's run-time compiler: it needs no other library of
@@ -84,7 +84,7 @@ func OpenCompiler(o Choice) (*Compiler, error) {
 			f.find(row)
 		}
 	}
-	p := &Provider{Backend: o.Backend, table: newTable()}
+	p := &Provider{Backend: o.Backend, table: zeroed[C.zb_table](1)}
 	p.take(f)
 	if err := f.o.given(); err != nil {
 		p.Close()
@@ -199,21 +199,14 @@ func cacheKey(source, product, version, identity string, options []string) strin
 }
 
 func (c *Compiler) run(r order, source string, options []string) ([]byte, error) {
-	text, name := C.CString(source), C.CString(r.File)
-	defer C.free(unsafe.Pointer(text))
-	defer C.free(unsafe.Pointer(name))
-	list := (**C.char)(C.calloc(C.size_t(len(options)), C.size_t(unsafe.Sizeof(uintptr(0)))))
-	defer C.free(unsafe.Pointer(list))
+	var m memory
+	defer m.free()
+	list, out := kept[*C.char](&m, len(options)), kept[C.zb_compiled](&m, 1)
 	for i, o := range options {
-		at := &unsafe.Slice(list, len(options))[i]
-		*at = C.CString(o)
-		defer C.free(unsafe.Pointer(*at))
+		unsafe.Slice(list, len(options))[i] = m.text(o)
 	}
-	out := (*C.zb_compiled)(C.calloc(1, C.size_t(unsafe.Sizeof(C.zb_compiled{}))))
-	defer C.free(unsafe.Pointer(out))
-	C.zb_compile(c.table, C.int(r.device), text, name, C.int(len(options)), list, out)
-	defer C.free(unsafe.Pointer(out.code))
-	defer C.free(unsafe.Pointer(out.log))
+	C.zb_compile(c.table, C.int(r.device), m.text(source), m.text(r.File), C.int(len(options)), list, out)
+	m = append(m, unsafe.Pointer(out.code), unsafe.Pointer(out.log))
 	if out.call != nil {
 		e := &CompileError{File: r.File, Arch: r.Arch, Options: options, Call: C.GoString(out.call), Text: C.GoString(C.zb_rtc_error(c.table, out.result))}
 		if e.Arch == "" {

@@ -126,10 +126,9 @@ func TestLaunch(t *testing.T) {
 	require.NoError(t, err)
 	s, err := p.NewStream(1)
 	require.NoError(t, err)
-	one := [3]uint32{1, 1, 1}
 	at := Address{Buffer: b, Offset: 64}
 	require.NoError(t, p.Write(Address{Buffer: b}, make([]byte, 1<<12)))
-	require.NoError(t, p.Launch(s, poison, one, [3]uint32{256, 1, 1}, 0, at, uint64(128), uint32(0xdeadbeef)))
+	require.NoError(t, p.Launch(s, poison, line(1, 256), at, uint64(128), uint32(0xdeadbeef)))
 	done, err := p.Done(s)
 	require.NoError(t, err)
 	require.True(t, done)
@@ -142,8 +141,8 @@ func TestLaunch(t *testing.T) {
 		}
 		require.Equal(t, want, binary.LittleEndian.Uint32(got[i:]), "byte %d", i)
 	}
-	require.ErrorContains(t, p.Launch(s, poison, one, one, 0, "text"), "argument 0: a string cannot be a kernel argument")
-	require.ErrorContains(t, p.Launch(s, poison, one, [3]uint32{1 << 20, 1, 1}, 0, b, uint64(1), uint32(0)), "launch zb_poison on device 1")
+	require.ErrorContains(t, p.Launch(s, poison, line(1, 1), "text"), "argument 0: a string cannot be a kernel argument")
+	require.ErrorContains(t, p.Launch(s, poison, line(1, 1<<20), b, uint64(1), uint32(0)), "launch zb_poison on device 1")
 	require.NoError(t, p.FreeStream(s))
 	require.NoError(t, p.Free(b))
 }

@@ -77,7 +77,7 @@ func TestLibraryForNewerSystem(t *testing.T) {
 	require.Contains(t, u.Remedy, "built for a newer system")
 	var broken []string
 	for _, a := range searchOf(t, u.Searches, native.RoleCollectives).Attempts {
-		if !a.Missing {
+		if !a.Absent {
 			broken = append(broken, a.Path)
 		}
 	}

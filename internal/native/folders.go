@@ -12,12 +12,12 @@ import (
 
 // candidates lists the files to try. loaded is true if another library has loaded this
 // one already.
-func (f *finder) candidates(row backend.Library, s *Search) (paths []string, loaded bool) {
+func (f *finder) candidates(row backend.Library, s *Library) (paths []string, loaded bool) {
 	if file, by := f.o.setting(row.Flag); file != "" {
 		s.By = by
 		return []string{file}, false
 	}
-	if have := loadedLibraries(s.Library); len(have) > 0 && row.Role == RoleRuntime {
+	if have := loadedLibraries(s.Name); len(have) > 0 && row.Role == RoleRuntime {
 		return have, true
 	}
 	names := row.Names

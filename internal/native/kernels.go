@@ -74,21 +74,6 @@ func Kernels() []Kernel {
 	return list
 }
 
-// KernelSource returns the whole text that hiprtc or nvrtc compiles (as C++17,
-// for any architecture) for the named kernel; empty if there is none.
-func KernelSource(name string) string {
-	for _, k := range Kernels() {
-		if k.Name == name {
-			text, err := KernelFile(k.File)
-			if err != nil {
-				panic("native: kernel part is not embedded: " + err.Error())
-			}
-			return text
-		}
-	}
-	return ""
-}
-
 // kernelTexts has what KernelFile made, by file: each of 1,024 devices asks for the same.
 var kernelTexts sync.Map
 
@@ -138,36 +123,25 @@ func runKernel(name string, l Launch, folded bool, args ...any) error {
 	}
 	var pinned runtime.Pinner
 	defer pinned.Unpin()
-	size := C.size_t(len(args))
-	memory := (*C.uint64_t)(C.calloc(2*size, 8))
-	defer C.free(unsafe.Pointer(memory))
-	values := unsafe.Slice(memory, 2*len(args)) // then the pointers to them
+	given := slices.Clone(args)
 	for i, arg := range args {
 		switch v := arg.(type) {
 		case int:
-			values[i] = C.uint64_t(v)
-		case uint32:
-			values[i] = C.uint64_t(v)
-		case uint64:
-			values[i] = C.uint64_t(v)
-		case float32:
-			values[i] = C.uint64_t(math.Float32bits(v))
-		case float64:
-			values[i] = C.uint64_t(math.Float64bits(v))
+			given[i] = int64(v)
 		case unsafe.Pointer:
 			pinned.Pin(v)
-			values[i] = C.uint64_t(uintptr(v))
-		default:
-			return fmt.Errorf("native: kernel %s: argument %d is a %T", name, i, arg)
+			given[i] = Buffer{ptr: v}
 		}
-		values[len(args)+i] = C.uint64_t(uintptr(unsafe.Pointer(&values[i])))
 	}
-	how := C.zbk_launch{shared: C.uint(l.Shared)}
-	for i := range 3 {
-		how.grid[i], how.block[i] = C.uint(l.Grid[i]), C.uint(l.Block[i])
+	var m memory
+	defer m.free()
+	step, err := m.list([]Step{{Function: Function{name: name}, Launch: l, Args: given}})
+	if err != nil {
+		return err
 	}
+	how := C.zbk_launch{grid: step.grid, block: step.block, shared: step.shared}
 	var why [160]C.char
-	if C.zbk_run(k, &how, C.int(b2i(folded)), (*unsafe.Pointer)(unsafe.Pointer(&values[len(args)])), &why[0], C.size_t(len(why))) != 0 {
+	if C.zbk_run(k, &how, C.int(b2i(folded)), step.params, &why[0], C.size_t(len(why))) != 0 {
 		return fmt.Errorf("native: kernel %s: %s", name, C.GoString(&why[0]))
 	}
 	return nil

@@ -93,7 +93,7 @@ func TestToolchainCompilesForDevices(t *testing.T) {
 			t.Run(target+"/"+file, func(t *testing.T) {
 				t.Parallel()
 				source, asm := filepath.Join(t.TempDir(), "k.cc"), filepath.Join(t.TempDir(), "k.s")
-				require.NoError(t, os.WriteFile(source, []byte(deviceShim+KernelSource(names[0])), 0o600))
+				require.NoError(t, os.WriteFile(source, []byte(deviceShim+kernelText(t, file)), 0o600))
 				args := append(slices.Clip(flags), "--cuda-device-only", "-O3", "-std=c++17", "-Wall",
 					"-Werror", "-Wno-unused-command-line-argument", "-S", source, "-o", asm)
 				out, err := exec.Command(clang, args...).CombinedOutput()
@@ -125,6 +125,14 @@ func TestToolchainCompilesForDevices(t *testing.T) {
 	}
 }
 
+// kernelText is the whole text of a kernel source.
+func kernelText(t *testing.T, file string) string {
+	t.Helper()
+	text, err := KernelFile(file)
+	require.NoError(t, err)
+	return text
+}
+
 // gfx950 multiplies by the instruction that takes eight elements of a lane: that of gfx942
 // has half its rate. clang-19 does not know gfx950.
 func TestToolchainGfx950MultipliesAtFullRate(t *testing.T) {
@@ -140,7 +148,7 @@ func TestToolchainGfx950MultipliesAtFullRate(t *testing.T) {
 		t.Skip("no clang from 20 on is installed; make system-test-rocm finds the instruction in what hiprtc makes for gfx950")
 	}
 	source, asm := filepath.Join(t.TempDir(), "k.cc"), filepath.Join(t.TempDir(), "k.s")
-	require.NoError(t, os.WriteFile(source, []byte(deviceShim+KernelSource("zb_product_128")), 0o600))
+	require.NoError(t, os.WriteFile(source, []byte(deviceShim+kernelText(t, "muon_product.hip")), 0o600))
 	out, err := exec.Command(clang, "-x", "hip", "--offload-arch=gfx950", "-nogpuinc", "-nogpulib", "--cuda-device-only", "-O3", "-std=c++17", "-S", source, "-o", asm).CombinedOutput() //nolint:gosec // a compiler
 	require.NoError(t, err, "%s", out)
 	text, err := os.ReadFile(asm)

@@ -13,6 +13,8 @@ import (
 	"errors"
 	"fmt"
 	"unsafe"
+
+	"zbench/bench/record"
 )
 
 // ErrMachine is wrapped if the loopback refuses its machine file.
@@ -41,14 +43,11 @@ func (p *Provider) openLoopback(machine []byte, share *Share) error {
 	if share == nil {
 		C.zb_keep_memory()
 	} else {
-		how.several, how.first, how.count = 1, C.int(share.First), C.int(share.Count)
+		how.several, how.exists, how.first, how.count = 1, C.int(b2i(share.Exists)), C.int(share.First), C.int(share.Count)
 		if share.File != "" {
 			C.zb_one_heap() // there may be a thousand such processes on this host
 			how.path = C.CString(share.File)
 			defer C.free(unsafe.Pointer(how.path))
-		}
-		if share.Exists {
-			how.exists = 1
 		}
 	}
 	var why [256]C.char
@@ -57,7 +56,7 @@ func (p *Provider) openLoopback(machine []byte, share *Share) error {
 	}
 	C.zbl_fill(p.table)
 	p.Simulated, p.builtin, p.vendorRow = true, true, p.vendor()
-	p.Libraries = []Library{
+	p.Libraries = []record.Library{
 		{Name: "loopback runtime", Version: p.versionOf(RoleRuntime)},
 		{Name: "loopback collectives", Version: p.versionOf(RoleCollectives)},
 	}

@@ -15,6 +15,7 @@ import (
 	"unsafe"
 
 	"zbench/bench/backend"
+	"zbench/bench/record"
 )
 
 // Element is the type of a vendor's matrices.
@@ -40,7 +41,7 @@ const LTChoices = C.ZB_LT_MOST
 // done.
 type LT struct {
 	// Library is its name and path.
-	Library Library
+	Library record.Library
 	p       *Provider
 	c       *C.zb_lt
 	opened  unsafe.Pointer
@@ -49,10 +50,10 @@ type LT struct {
 // FindLT searches for the vendor's products by heuristics and opens the library; on the loopback it is its
 // own stand-in. Start prepares it. The error of a missing library wraps ErrUnavailable.
 func (p *Provider) FindLT(o Choice) (*LT, error) {
-	l := &LT{p: p, c: (*C.zb_lt)(C.calloc(1, C.size_t(unsafe.Sizeof(C.zb_lt{}))))}
+	l := &LT{p: p, c: zeroed[C.zb_lt](1)}
 	if p.builtin {
 		C.zbl_lt_fill(l.c)
-		l.Library = Library{Name: "loopback " + backend.Like(o.Backend).LT.Name()}
+		l.Library = record.Library{Name: "loopback " + backend.Like(o.Backend).LT.Name()}
 		return l, nil
 	}
 	v, _ := backend.Of(o.Backend)
@@ -62,7 +63,7 @@ func (p *Provider) FindLT(o Choice) (*LT, error) {
 		return nil, err
 	}
 	defer f.end()
-	l.Library, l.opened = Library{Name: v.LT.Name(), Path: path}, library
+	l.Library, l.opened = record.Library{Name: v.LT.Name(), Path: path}, library
 	var lacks *C.char
 	if C.zb_lt_fill(l.c, C.int(v.Column), library, &lacks) == 0 {
 		l.Close()
@@ -114,7 +115,7 @@ type LTPlan struct {
 
 // Plan asks the heuristics. A shape that the library has no kernel for is an ErrVendor.
 func (l *LT) Plan(s LTShape) (*LTPlan, error) {
-	p := &LTPlan{c: (*C.zb_lt_plan)(C.calloc(1, C.size_t(unsafe.Sizeof(C.zb_lt_plan{}))))}
+	p := &LTPlan{c: zeroed[C.zb_lt_plan](1)}
 	p.c.lt = l.c
 	shape := C.zb_lt_shape{
 		m: C.int64_t(s.M), n: C.int64_t(s.N), k: C.int64_t(s.K), batch: C.int(s.Batch),
@@ -156,8 +157,8 @@ type LTLaunch struct {
 func (l LTLaunch) Step() Step { return Step{lt: &l} }
 
 // fillLT puts such a launch where a kernel's would be.
-func (t *steps) fillLT(to *C.zb_step, l *LTLaunch) {
-	c := (*C.zb_lt_launch)(t.memory(1, unsafe.Sizeof(C.zb_lt_launch{})))
+func (m *memory) fillLT(to *C.zb_step, l *LTLaunch) {
+	c := kept[C.zb_lt_launch](m, 1)
 	c.plan, c.choice, c.stream = l.Plan.c, C.int32_t(l.Choice), l.Stream.ptr
 	c.a, c.b, c.c = unsafe.Pointer(l.A.ptr()), unsafe.Pointer(l.B.ptr()), unsafe.Pointer(l.C.ptr())
 	c.workspace, c.workspace_bytes = l.Workspace.ptr, C.uint64_t(l.Workspace.Bytes)

@@ -98,44 +98,26 @@ func (m *Module) Close() error {
 	return m.p.runtime("unload "+m.file, m.device, C.zb_module_unload(m.p.table, C.int(m.device), ptr))
 }
 
-// maxArgs is more than the arguments of any kernel.
-const maxArgs = 32
-
 // argument is one kernel argument's memory, aligned for any type.
 type argument struct {
 	bits uint64
 	_    uint64
 }
 
-// Launch enqueues a kernel on a stream: grid and block in x, y and z, and the dynamic
-// shared memory in bytes. Arguments have the types of the kernel's parameters: int32,
+// Launch enqueues a kernel on a stream. Arguments have the types of the kernel's parameters: int32,
 // uint32, int64, uint64, float32, float64, Buffer or Address. They are copied before
 // Launch returns.
-func (p *Provider) Launch(s Stream, f Function, grid, block [3]uint32, shared uint32, args ...any) error {
-	if len(args) > maxArgs {
-		return fmt.Errorf("native: kernel %s: %d arguments, at most %d", f.name, len(args), maxArgs)
-	}
+func (p *Provider) Launch(s Stream, f Function, l Launch, args ...any) error {
 	if p.table.launchKernel == nil {
 		return fmt.Errorf("%s backend: %w: kernels cannot be launched", p.Backend, ErrUnavailable)
 	}
-	values := (*argument)(C.calloc(maxArgs, C.size_t(unsafe.Sizeof(argument{}))))
-	defer C.free(unsafe.Pointer(values))
-	params := (*unsafe.Pointer)(C.calloc(maxArgs, C.size_t(unsafe.Sizeof(uintptr(0)))))
-	defer C.free(unsafe.Pointer(params))
-	for i, arg := range args {
-		at := &unsafe.Slice(values, maxArgs)[i]
-		bits, err := argumentBits(arg)
-		if err != nil {
-			return fmt.Errorf("native: kernel %s: argument %d: %w", f.name, i, err)
-		}
-		at.bits = bits
-		unsafe.Slice(params, maxArgs)[i] = unsafe.Pointer(at)
+	var m memory
+	defer m.free()
+	step, err := m.list([]Step{{Function: f, Launch: l, Args: args}})
+	if err != nil {
+		return err
 	}
-	var g, b [3]C.uint
-	for i := range 3 {
-		g[i], b[i] = C.uint(grid[i]), C.uint(block[i])
-	}
-	code := C.zb_launch(p.table, C.int(s.device), f.ptr, &g[0], &b[0], C.uint(shared), s.ptr, params)
+	code := C.zb_launch(p.table, C.int(s.device), f.ptr, &step.grid[0], &step.block[0], step.shared, s.ptr, step.params)
 	return p.runtime("launch "+f.name, s.device, code)
 }
 

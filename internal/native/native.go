@@ -31,6 +31,7 @@ import (
 
 	"zbench/bench/backend"
 	"zbench/bench/exit"
+	"zbench/bench/record"
 )
 
 // ErrUnavailable is wrapped by the errors of Open if this machine has no such library or
@@ -82,17 +83,13 @@ func (o Choice) given() error {
 	return context.Cause(o.Context)
 }
 
-// Library is a shared library that was opened, or the loopback itself.
-type Library struct {
-	Name, Version, Path string
-}
-
 // Provider is one set of libraries. Close it when done.
 type Provider struct {
-	// Backend is its name; Simulated is true if its times come from a model.
+	// Backend is its name; Simulated is true if its times come from a model. Libraries are those that were
+	// opened, or the loopback itself.
 	Backend   string
 	Simulated bool
-	Libraries []Library
+	Libraries []record.Library
 
 	table *C.zb_table
 	// vendorRow is that of the libraries; the loopback has the names of the first.
@@ -102,7 +99,7 @@ type Provider struct {
 	handles   []unsafe.Pointer
 	// devices are those that streams were created on.
 	devices  []C.int32_t
-	searches []*Search
+	searches []*Library
 	compiler *Compiler
 	// sensors are the vendor's library of management; nil where there is none.
 	sensors *C.zb_sense
@@ -111,7 +108,7 @@ type Provider struct {
 // Open loads a provider. An unknown backend is an error that lists the valid
 // ones; the error of a missing library wraps ErrUnavailable and lists what was searched.
 func Open(o Choice) (*Provider, error) {
-	p := &Provider{Backend: o.Backend, table: newTable()}
+	p := &Provider{Backend: o.Backend, table: zeroed[C.zb_table](1)}
 	var err error
 	if o.Backend == "loopback" {
 		err = p.openLoopback(o.Machine, o.Share)
@@ -128,10 +125,6 @@ func Open(o Choice) (*Provider, error) {
 		p.compiler.tasks.tell = o.Progress
 	}
 	return p, nil
-}
-
-func newTable() *C.zb_table {
-	return (*C.zb_table)(C.calloc(1, C.size_t(unsafe.Sizeof(C.zb_table{}))))
 }
 
 // vendor is the row of the provider's libraries; the built-in loopback's compiler has

@@ -16,12 +16,8 @@ import (
 // benchmark of enqueueing, and with note for tests that check the driver's calls. It is
 // not one of Backends. Only one can be open at a time.
 func OpenNoop(note bool) *Provider {
-	p := &Provider{Backend: "noop", table: (*C.zb_table)(C.calloc(1, C.size_t(unsafe.Sizeof(C.zb_table{}))))}
-	flag := C.int(0)
-	if note {
-		flag = 1
-	}
-	C.zbn_fill(p.table, flag)
+	p := &Provider{Backend: "noop", table: zeroed[C.zb_table](1)}
+	C.zbn_fill(p.table, C.int(b2i(note)))
 	return p
 }
 

@@ -15,7 +15,7 @@ import (
 	"unsafe"
 
 	"zbench/bench/backend"
-	"zbench/bench/slice"
+	"zbench/bench/record"
 )
 
 // UnavailableError is a provider that is not available on this machine. It wraps
@@ -25,7 +25,7 @@ type UnavailableError struct {
 	// What is missing or wrong, and Remedy is the next step.
 	What, Remedy string
 	// Searches is the search for every library, found or not.
-	Searches []Search
+	Searches []*Library
 }
 
 func (e *UnavailableError) Error() string {
@@ -73,7 +73,7 @@ func (p *Provider) openVendor(o Choice) error {
 	// Runtime first, then collectives: readers of records rely on this order.
 	for _, role := range []Role{RoleRuntime, RoleCollectives, RoleDriver, RoleCompiler} {
 		if s := p.search(role); s.Found() {
-			p.Libraries = append(p.Libraries, Library{Name: s.Library, Version: s.Version, Path: s.Path})
+			p.Libraries = append(p.Libraries, record.Library{Name: s.Name, Version: s.Version, Path: s.Path})
 		}
 	}
 	return nil
@@ -110,20 +110,16 @@ func (p *Provider) take(f *finder) {
 	C.zb_move_data(p.table, 0)
 }
 
-func (p *Provider) search(role Role) *Search { return searchFor(p.searches, role) }
+func (p *Provider) search(role Role) *Library { return searchFor(p.searches, role) }
 
 // Searches is the search for each library, in the order of opening; nil for the built-in
 // loopback.
-func (p *Provider) Searches() []Search { return values(p.searches) }
-
-func values(list []*Search) []Search {
-	return slice.Map(list, func(s *Search) Search { return *s })
-}
+func (p *Provider) Searches() []*Library { return p.searches }
 
 // complete tells whether all is there that nothing can do without.
 func (f *finder) complete() error {
 	fail := func(remedy, format string, args ...any) error {
-		return &UnavailableError{f.o.Backend, fmt.Sprintf(format, args...), remedy, values(f.found)}
+		return &UnavailableError{f.o.Backend, fmt.Sprintf(format, args...), remedy, f.found}
 	}
 	for _, s := range f.found {
 		if s.Found() || !s.Required {
@@ -133,7 +129,7 @@ func (f *finder) complete() error {
 			return fail(cmp.Or(s.Remedy, "name a library that can be loaded with --"+s.Flag), "no %s library: %s gives %s", s.Role, s.By, s.tried())
 		}
 		return fail(cmp.Or(s.Remedy, fmt.Sprintf("install %s, name its folder with --%s or the file with --%s", f.v.Product, f.v.Root.Flag, s.Flag)),
-			"no %s library %s: tried %s", s.Role, s.Library, s.tried())
+			"no %s library %s: tried %s", s.Role, s.Name, s.tried())
 	}
 	for _, s := range f.found {
 		if name := s.lacks(); name != "" {

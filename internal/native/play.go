@@ -47,9 +47,9 @@ type PlayMessage struct {
 
 // Play is a step on the ranks of a batch. Its arrays are C memory.
 type Play struct {
-	b    *Batch
-	c    *C.zb_play
-	work steps
+	b      *Batch
+	c      *C.zb_play
+	memory memory
 	// computed is the number of operations of computation.
 	computed int
 }
@@ -71,22 +71,18 @@ func (b *Batch) NewPlay(compute []Stream, base []Address, work []Step, ops []Pla
 			return nil, errors.New("native: computation needs the delay kernel, which this device has not")
 		}
 	}
-	n, m := C.size_t(b.n), C.size_t(len(messages))
-	c := (*C.zb_play)(C.calloc(1, C.size_t(unsafe.Sizeof(C.zb_play{}))))
-	c.nops, c.nmessages = C.int32_t(len(ops)), C.int32_t(len(messages))
-	c.op = (*C.zb_play_op)(C.calloc(C.size_t(len(ops)), C.size_t(unsafe.Sizeof(C.zb_play_op{}))))
-	c.message = (*C.zb_play_message)(C.calloc(m, C.size_t(unsafe.Sizeof(C.zb_play_message{}))))
-	pointers := func(count C.size_t) *unsafe.Pointer {
-		return (*unsafe.Pointer)(C.calloc(count, C.size_t(unsafe.Sizeof(uintptr(0)))))
-	}
-	c.compute, c.base, c.ready, c.done = pointers(n), (**C.char)(unsafe.Pointer(pointers(n))), pointers(n*m), pointers(n*m)
-	p := &Play{b: b, c: c}
+	p := &Play{b: b}
+	c := kept[C.zb_play](&p.memory, 1)
+	p.c, c.nops, c.nmessages = c, C.int32_t(len(ops)), C.int32_t(len(messages))
+	c.op, c.message = kept[C.zb_play_op](&p.memory, len(ops)), kept[C.zb_play_message](&p.memory, len(messages))
+	c.compute, c.base = kept[unsafe.Pointer](&p.memory, b.n), kept[*C.char](&p.memory, b.n)
+	c.ready, c.done = kept[unsafe.Pointer](&p.memory, b.n*len(messages)), kept[unsafe.Pointer](&p.memory, b.n*len(messages))
 	for i := range b.n {
 		unsafe.Slice(c.compute, b.n)[i], unsafe.Slice(c.base, b.n)[i] = compute[i].ptr, base[i].ptr()
 	}
 	err := p.fill(ops, messages, len(work) == b.n)
 	if err == nil && len(work) > 0 {
-		c.work, err = p.work.list(work)
+		c.work, err = p.memory.list(work)
 	}
 	if err != nil {
 		p.Close()
@@ -139,9 +135,7 @@ func (p *Play) fill(ops []PlayOp, messages []PlayMessage, works bool) error {
 }
 
 func (p *Play) event(list *unsafe.Pointer, at, rank int) error {
-	device := p.b.ranks()[rank].device
-	code := C.zb_event_create(p.b.p.table, C.int(device), &unsafe.Slice(list, at+1)[at])
-	return p.b.p.runtime("create event", int(device), code)
+	return p.b.p.newEvent(int(p.b.ranks()[rank].device), &unsafe.Slice(list, at+1)[at])
 }
 
 // Run takes steps back to back, at most MaxSteps, and returns their seconds by step × local rank. The
@@ -180,18 +174,8 @@ func (p *Play) Watch(computing bool, first, count int) ([]float64, error) {
 func (p *Play) Close() {
 	n := int(p.c.nmessages) * p.b.n
 	for i := range n {
-		for _, list := range []*unsafe.Pointer{p.c.ready, p.c.done} {
-			if e := unsafe.Slice(list, n)[i]; e != nil {
-				C.zb_event_destroy(p.b.p.table, C.int(p.b.ranks()[i%p.b.n].device), e)
-			}
-		}
+		p.b.p.freeEvents(int(p.b.ranks()[i%p.b.n].device), unsafe.Slice(p.c.ready, n)[i], unsafe.Slice(p.c.done, n)[i])
 	}
-	for _, ptr := range []unsafe.Pointer{
-		unsafe.Pointer(p.c.op), unsafe.Pointer(p.c.message), unsafe.Pointer(p.c.compute), unsafe.Pointer(p.c.base),
-		unsafe.Pointer(p.c.ready), unsafe.Pointer(p.c.done), unsafe.Pointer(p.c),
-	} {
-		C.free(ptr)
-	}
-	p.work.free()
+	p.memory.free()
 	p.c = nil
 }

@@ -102,12 +102,12 @@ func (p *Provider) driverFault(code C.int) error {
 	err := p.runtime("device count", -1, code)
 	driver, runtime := p.search(RoleDriver), p.search(RoleRuntime)
 	switch {
-	case driver.Library != "" && !driver.Found():
-		return p.unavailable(fmt.Sprintf("no driver library %s: tried %s; without it %v", driver.Library, driver.tried(), err), driver.Remedy)
+	case driver.Name != "" && !driver.Found():
+		return p.unavailable(fmt.Sprintf("no driver library %s: tried %s; without it %v", driver.Name, driver.tried(), err), driver.Remedy)
 	case code == C.ZB_ERR_DRIVER && runtime.Flag != "":
-		what := fmt.Sprintf("the driver is too old for %s %s: %v", runtime.Library, runtime.Version, err)
+		what := fmt.Sprintf("the driver is too old for %s %s: %v", runtime.Name, runtime.Version, err)
 		if driver.Version != "" {
-			what = fmt.Sprintf("the driver is for %s, too old for %s %s: %v", driver.Version, runtime.Library, runtime.Version, err)
+			what = fmt.Sprintf("the driver is for %s, too old for %s %s: %v", driver.Version, runtime.Name, runtime.Version, err)
 		}
 		return p.unavailable(what, "install a newer kernel driver, or name an older runtime with --"+runtime.Flag)
 	}

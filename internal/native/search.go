@@ -19,54 +19,64 @@ import (
 	"zbench/bench/slice"
 )
 
-// Attempt is one file that was tried, with the result.
+// Attempt is a file that was tried; Why is empty for the one that was loaded.
 type Attempt struct {
-	Path string
-	// Why it was not taken: the loader's words, or what its headers show. Empty
-	// for the one that was.
-	Why string
-	// Missing is true if there is no such file, which is not a fault.
-	Missing bool
+	// Path of the file.
+	Path string `json:"path"`
+	// Why it was not loaded; absent for the one that was.
+	Why string `json:"why,omitempty"`
+	// Absent is true where there is no such file: nothing is wrong with it.
+	Absent bool `json:"absent,omitempty"`
 	// Fatal is true if a process that opens it hangs, ends or prints without end.
-	Fatal bool
+	Fatal bool `json:"-"`
 }
 
-// MissingSymbol is a function of the symbol list that a library lacks.
-type MissingSymbol struct {
-	// Field is its name in the list, Name the library's.
-	Field, Name string
-	Required    bool
-	// Lost is what does not work without it; empty if Required.
-	Lost string
+// Symbol is a function that a library lacks.
+type Symbol struct {
+	// Field is its name in the list of symbols.
+	Field string `json:"-"`
+	// Name of the function.
+	Name string `json:"name"`
+	// Required is true where nothing runs without it.
+	Required bool `json:"required"`
+	// Lost is what does not work without it.
+	Lost string `json:"lost,omitempty"`
 }
 
-// Search is the search for a library, with the result.
-type Search struct {
-	Role Role
-	// Library is its name without a version, as librccl.so.
-	Library string
-	// Flag is the flag for its file; By is the flag or variable that was set, empty if
-	// none was.
-	Flag, By string
-	// Required is true if nothing runs without it; otherwise Lost is what does not work.
-	Required bool
-	Lost     string
-	Attempts []Attempt
+// Library is how a library was looked for, and what was found.
+type Library struct {
+	// Role is what the library is for.
+	Role Role `json:"role"`
+	// Name that was looked for.
+	Name string `json:"name"`
+	// Path is the file that was loaded; absent where none was.
+	Path string `json:"path,omitempty"`
+	// Version that the file states; absent where none was loaded.
+	Version string `json:"version,omitempty"`
+	// Required is true where nothing runs without it.
+	Required bool `json:"required"`
+	// Lost is what does not work without it, where it is not required.
+	Lost string `json:"lost,omitempty"`
+	// Flag is the command-line flag that names its file.
+	Flag string `json:"flag"`
 	// Remedy is the next step if none was loaded; empty for the general one: install the
 	// vendor's product, or name the file.
-	Remedy string
-	// Path is the real path of the file that was loaded, empty when none was.
-	Path string
-	// Version is the version that the library reports.
-	Version string
-	Missing []MissingSymbol
+	Remedy string `json:"-"`
+	// By is the flag or variable that named its file; absent where it was searched for.
+	By string `json:"named_by,omitempty"`
+	// Attempts are the files that were tried.
+	Attempts []Attempt `json:"attempts,omitempty"`
+	// Listed is the number of its functions that zbench calls where they are there.
+	Listed int `json:"listed_symbols"`
+	// Missing are those that are not there.
+	Missing []Symbol `json:"missing_symbols,omitempty"`
 }
 
 // Found reports whether a library was loaded.
-func (s *Search) Found() bool { return s.Path != "" }
+func (s *Library) Found() bool { return s.Path != "" }
 
 // lacks is the first required symbol that the library lacks.
-func (s *Search) lacks() string {
+func (s *Library) lacks() string {
 	for _, m := range s.Missing {
 		if m.Required {
 			return m.Name
@@ -76,10 +86,10 @@ func (s *Search) lacks() string {
 }
 
 // tried lists the attempts; a missing file by its path only.
-func (s *Search) tried() string {
+func (s *Library) tried() string {
 	var words []string
 	for _, a := range s.Attempts {
-		if a.Why == "" || a.Missing && s.By == "" {
+		if a.Why == "" || a.Absent && s.By == "" {
 			words = append(words, a.Path)
 		} else {
 			words = append(words, a.Path+": "+a.Why)
@@ -94,7 +104,7 @@ type finder struct {
 	v       backend.Vendor
 	handles map[C.int]unsafe.Pointer
 	opened  []unsafe.Pointer
-	found   []*Search
+	found   []*Library
 	trial   trial
 	// slow tells that opening a library has become a task.
 	slow bool
@@ -123,9 +133,12 @@ func (f *finder) waited() {
 
 // find looks for one library and opens it.
 func (f *finder) find(row backend.Library) {
-	s := &Search{
-		Role: row.Role, Library: row.Name(), Flag: row.Flag,
+	s := &Library{
+		Role: row.Role, Name: row.Name(), Flag: row.Flag,
 		Required: row.Lost == "" || f.o.Needs != nil && !slices.Contains(f.o.Wants, row.Role), Lost: row.Lost,
+	}
+	for range symbolsOf(f.v, row.Role) {
+		s.Listed++
 	}
 	f.found = append(f.found, s)
 	candidates, loaded := f.candidates(row, s)
@@ -149,7 +162,7 @@ func (f *finder) find(row backend.Library) {
 }
 
 // remedy is the next step for a library that was not loaded; empty for the general one.
-func remedy(row backend.Library, s *Search) string {
+func remedy(row backend.Library, s *Library) string {
 	for _, a := range s.Attempts {
 		if a.Fatal {
 			return "replace the file or name another with --" + s.Flag + "; LD_DEBUG=libs shows what it loads"
@@ -167,11 +180,11 @@ func remedy(row backend.Library, s *Search) string {
 func (f *finder) path(role Role) string { return searchFor(f.found, role).Path }
 
 // searchFor is the search for a library of this role; an empty one if there was none.
-func searchFor(all []*Search, role Role) *Search {
-	if i := slices.IndexFunc(all, func(s *Search) bool { return s.Role == role }); i >= 0 {
+func searchFor(all []*Library, role Role) *Library {
+	if i := slices.IndexFunc(all, func(s *Library) bool { return s.Role == role }); i >= 0 {
 		return all[i]
 	}
-	return &Search{Role: role}
+	return &Library{Role: role}
 }
 
 // symbolsOf are the rows of the symbol list that a vendor's library of this role should have, by their
@@ -187,56 +200,46 @@ func symbolsOf(v backend.Vendor, role Role) iter.Seq2[C.int, *C.zb_symbol] {
 }
 
 // try opens one file; nil with the reason among the search's attempts.
-func (f *finder) try(s *Search, path string, loaded bool) unsafe.Pointer {
+func (f *finder) try(s *Library, path string, loaded bool) unsafe.Pointer {
 	text := C.CString(path)
 	defer C.free(unsafe.Pointer(text))
 	var why [1024]C.char
-	fail := func(missing bool) unsafe.Pointer {
-		s.Attempts = append(s.Attempts, Attempt{Path: path, Why: C.GoString(&why[0]), Missing: missing})
+	fail := func(a Attempt) unsafe.Pointer {
+		a.Path = path
+		s.Attempts = append(s.Attempts, a)
 		return nil
 	}
-	if strings.Contains(path, "/") && !loaded {
+	if !loaded && strings.Contains(path, "/") {
 		if fault := C.zb_file_fault(text, &why[0], C.size_t(len(why))); fault != 0 {
-			return fail(fault < 0)
+			return fail(Attempt{Why: C.GoString(&why[0]), Absent: fault < 0})
 		}
 	}
-	only := C.int(1)
 	if !loaded {
-		only = 0
 		defer f.waited()
 		if fatal := f.fatal(path); fatal != "" {
-			s.Attempts = append(s.Attempts, Attempt{Path: path, Why: fatal, Fatal: true})
-			return nil
+			return fail(Attempt{Why: fatal, Fatal: true})
 		}
 	}
-	h := C.zb_open(text, only, &why[0], C.size_t(len(why)))
+	h := C.zb_open(text, C.int(b2i(loaded)), &why[0], C.size_t(len(why)))
 	if h == nil {
 		// The loader's message starts with the missing file: this one, or one that it
 		// needs.
-		missing := strings.HasPrefix(C.GoString(&why[0]), path+": cannot open shared object file: No such file")
-		if missing {
-			copyText(why[:], "not in the loader's path; a file of this folder is ./"+path)
+		said := C.GoString(&why[0])
+		if strings.HasPrefix(said, path+": cannot open shared object file: No such file") {
+			return fail(Attempt{Why: "not in the loader's path; a file of this folder is ./" + path, Absent: true})
 		}
-		return fail(missing)
+		return fail(Attempt{Why: said})
 	}
 	if !f.usable(s, h) {
 		C.zb_close(h)
-		copyText(why[:], "it has no "+f.probe(s.Role))
-		return fail(false)
+		return fail(Attempt{Why: "it has no " + f.probe(s.Role)})
 	}
 	f.opened = append(f.opened, h)
 	return h
 }
 
-func copyText(to []C.char, text string) {
-	for i := range min(len(text), len(to)-1) {
-		to[i] = C.char(text[i])
-	}
-	to[min(len(text), len(to)-1)] = 0
-}
-
 // usable reports whether a library has a compiler: from HIP 7 on the runtime has none.
-func (f *finder) usable(s *Search, h unsafe.Pointer) bool {
+func (f *finder) usable(s *Library, h unsafe.Pointer) bool {
 	if s.Role != RoleCompiler {
 		return true
 	}
@@ -254,7 +257,7 @@ func (f *finder) probe(role Role) string {
 }
 
 // take records the opened library: its real path and the symbols that it lacks.
-func (f *finder) take(row backend.Library, s *Search, h unsafe.Pointer, path string) {
+func (f *finder) take(row backend.Library, s *Library, h unsafe.Pointer, path string) {
 	s.Attempts = append(s.Attempts, Attempt{Path: path})
 	s.Path = path
 	f.handles[kinds[row.Role]] = h
@@ -262,7 +265,7 @@ func (f *finder) take(row backend.Library, s *Search, h unsafe.Pointer, path str
 		name := sym.name[f.v.Column]
 		var whole [4096]C.char
 		if C.zb_offers(h, i, C.int(f.v.Column)) == 0 {
-			s.Missing = append(s.Missing, MissingSymbol{
+			s.Missing = append(s.Missing, Symbol{
 				Field: C.GoString(sym.field), Name: C.GoString(name),
 				Required: sym.lost == nil, Lost: C.GoString(sym.lost),
 			})
@@ -290,7 +293,7 @@ func loadedLibraries(prefix string) []string {
 // does not search the folder of the opening library, so they are not found in a folder
 // that is not on its path; afterwards the loader finds them by name. nvrtc opens its builtins this
 // way. If one cannot be opened, the library reports it later.
-func (f *finder) openCompanions(s *Search, pattern string) {
+func (f *finder) openCompanions(s *Library, pattern string) {
 	if pattern == "" {
 		return
 	}
@@ -306,18 +309,4 @@ func (f *finder) openCompanions(s *Search, pattern string) {
 		}
 		C.free(unsafe.Pointer(name))
 	}
-}
-
-// Listed is the number of functions of the symbol list that a backend's library
-// of this role should have.
-func Listed(of string, role Role) int {
-	v, known := backend.Of(of)
-	n := 0
-	for range symbolsOf(v, role) {
-		n++
-	}
-	if !known {
-		return 0
-	}
-	return n
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/record"
 	"zbench/internal/native"
 )
 
@@ -46,7 +47,7 @@ func unavailable(t *testing.T, o native.Choice) *native.UnavailableError {
 	return u
 }
 
-func searchOf(t *testing.T, all []native.Search, role native.Role) native.Search {
+func searchOf(t *testing.T, all []*native.Library, role native.Role) *native.Library {
 	t.Helper()
 	for _, s := range all {
 		if s.Role == role {
@@ -54,7 +55,7 @@ func searchOf(t *testing.T, all []native.Search, role native.Role) native.Search
 		}
 	}
 	require.Fail(t, "no search", "%s among %v", role, all)
-	return native.Search{}
+	return nil
 }
 
 // A library that is nowhere is a fact with all that was searched.
@@ -79,7 +80,7 @@ func TestLibraryMissing(t *testing.T) {
 			require.False(t, s.Found())
 			require.True(t, s.Required)
 			for _, a := range s.Attempts {
-				require.True(t, a.Missing, "%+v", a)
+				require.True(t, a.Absent, "%+v", a)
 			}
 			require.NotEmpty(t, searchOf(t, u.Searches, native.RoleCompiler).Attempts, "the others are looked for as well")
 			require.NotEmpty(t, searchOf(t, u.Searches, native.RoleCompiler).Lost)
@@ -133,14 +134,14 @@ func TestLibrarySymbols(t *testing.T) {
 	p, err := native.Open(o)
 	require.NoError(t, err)
 	defer p.Close()
-	require.Equal(t, []native.Library{
+	require.Equal(t, []record.Library{
 		{Name: "libamdhip64.so", Version: "6.0.0", Path: filepath.Join(dir, "libamdhip64.so.6")},
 		{Name: "librccl.so", Version: "2.22.3", Path: filepath.Join(dir, "librccl.so.1")},
 	}, p.Libraries)
 	require.False(t, p.Has("commAbort"), "optional, and this library has none")
 	require.False(t, p.Simulated)
 	s := searchOf(t, p.Searches(), native.RoleCollectives)
-	require.Contains(t, s.Missing, native.MissingSymbol{Field: "commAbort", Name: "ncclCommAbort", Lost: "giving up a communicator that failed"})
+	require.Contains(t, s.Missing, native.Symbol{Field: "commAbort", Name: "ncclCommAbort", Lost: "giving up a communicator that failed"})
 	for _, m := range s.Missing {
 		require.NotEmpty(t, m.Lost, m.Name)
 	}

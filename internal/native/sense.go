@@ -11,11 +11,11 @@ import "unsafe"
 // openSensors opens the vendor's library of management, which nothing needs.
 func (p *Provider) openSensors(f *finder) {
 	for _, path := range f.inFolders(f.v.Sensors, f.v.Sensors.Names) {
-		library := f.try(&Search{Role: f.v.Sensors.Role, Library: f.v.Sensors.Name()}, path, false)
+		library := f.try(&Library{Role: f.v.Sensors.Role, Name: f.v.Sensors.Name()}, path, false)
 		if library == nil {
 			continue
 		}
-		p.sensors = (*C.zb_sense)(C.calloc(1, C.size_t(unsafe.Sizeof(C.zb_sense{}))))
+		p.sensors = zeroed[C.zb_sense](1)
 		if C.zb_sense_open(p.sensors, library) == 0 {
 			p.closeSensors()
 		}

@@ -31,31 +31,25 @@ type Timer struct {
 	p       *Provider
 	c       *C.zb_timer
 	streams []Stream
-	loaded  steps
+	loaded  memory   // of the steps
 	stamps  []stamps // by stream, where the clock is counted
 	closing sync.Mutex
 }
 
-// steps owns the C memory of steps.
-type steps []unsafe.Pointer
-
 // NewTimer creates a timer for streams on different devices.
 func (p *Provider) NewTimer(streams []Stream) (*Timer, error) {
-	n := C.size_t(len(streams))
-	c := (*C.zb_timer)(C.calloc(1, C.size_t(unsafe.Sizeof(C.zb_timer{}))))
+	c := zeroed[C.zb_timer](1)
 	c.table, c.ntracks = p.table, C.int32_t(len(streams))
-	c.tracks = (*C.zb_track)(C.calloc(n, C.size_t(unsafe.Sizeof(C.zb_track{}))))
+	c.tracks = zeroed[C.zb_track](len(streams))
 	t := &Timer{p: p, c: c, streams: streams}
 	for i, s := range streams {
 		k := &t.tracks()[i]
 		k.device, k.stream = C.int32_t(s.device), s.ptr
 		for _, at := range []*unsafe.Pointer{&k.start, &k.stop} {
-			var event unsafe.Pointer
-			if err := p.runtime("create event", s.device, C.zb_event_create(p.table, C.int(s.device), &event)); err != nil {
+			if err := p.newEvent(s.device, at); err != nil {
 				t.Close()
 				return nil, err
 			}
-			*at = event
 		}
 	}
 	return t, nil
@@ -83,39 +77,32 @@ func (t *Timer) Load(steps [][]Step) error {
 	return nil
 }
 
-// memory is C memory that lives until free.
-func (t *steps) memory(n int, size uintptr) unsafe.Pointer {
-	p := C.calloc(C.size_t(max(n, 1)), C.size_t(size))
-	*t = append(*t, p)
-	return p
-}
-
 // list is a sequence in C.
-func (t *steps) list(sequence []Step) (*C.zb_step, error) {
-	list := (*C.zb_step)(t.memory(len(sequence), unsafe.Sizeof(C.zb_step{})))
+func (m *memory) list(sequence []Step) (*C.zb_step, error) {
+	list := kept[C.zb_step](m, len(sequence))
 	for k, s := range sequence {
-		if err := t.fill(&unsafe.Slice(list, len(sequence))[k], s); err != nil {
+		if err := m.fill(&unsafe.Slice(list, len(sequence))[k], s); err != nil {
 			return nil, err
 		}
 	}
 	return list, nil
 }
 
-func (t *steps) fill(to *C.zb_step, s Step) error {
+func (m *memory) fill(to *C.zb_step, s Step) error {
 	switch {
 	case s.blas != nil:
-		t.fillGemm(to, s)
+		m.fillGemm(to, s)
 		return nil
 	case s.lt != nil:
-		t.fillLT(to, s.lt)
+		m.fillLT(to, s.lt)
 		return nil
 	}
 	to.function, to.shared = s.Function.ptr, C.uint(s.Launch.Shared)
 	for d := range 3 {
 		to.grid[d], to.block[d] = C.uint(s.Launch.Grid[d]), C.uint(s.Launch.Block[d])
 	}
-	values := unsafe.Slice((*argument)(t.memory(len(s.Args), unsafe.Sizeof(argument{}))), len(s.Args))
-	to.params = (*unsafe.Pointer)(t.memory(len(s.Args), unsafe.Sizeof(uintptr(0))))
+	values := unsafe.Slice(kept[argument](m, len(s.Args)), len(s.Args))
+	to.params = kept[unsafe.Pointer](m, len(s.Args))
 	for i, arg := range s.Args {
 		bits, err := argumentBits(arg)
 		if err != nil {
@@ -125,13 +112,6 @@ func (t *steps) fill(to *C.zb_step, s Step) error {
 		unsafe.Slice(to.params, len(s.Args))[i] = unsafe.Pointer(&values[i])
 	}
 	return nil
-}
-
-func (t *steps) free() {
-	for _, p := range *t {
-		C.free(p)
-	}
-	*t = nil
 }
 
 // Run launches the loaded sequence rounds times on every stream, waits at most deadline
@@ -178,11 +158,7 @@ func (t *Timer) Close() {
 	t.closeClocks()
 	for i := range t.tracks() {
 		k := &t.tracks()[i]
-		for _, event := range []unsafe.Pointer{k.start, k.stop} {
-			if event != nil {
-				C.zb_event_destroy(t.p.table, C.int(k.device), event)
-			}
-		}
+		t.p.freeEvents(int(k.device), k.start, k.stop)
 	}
 	C.free(unsafe.Pointer(t.c.tracks))
 	C.free(unsafe.Pointer(t.c))

@@ -68,7 +68,7 @@ func (f *Functions) load(p *Provider, device int) error {
 // on is a device's kernels, empty at first.
 func (f *Functions) on(device int) *C.zb_kernels {
 	if f.by[device] == nil {
-		f.by[device] = (*C.zb_kernels)(C.calloc(1, C.size_t(unsafe.Sizeof(C.zb_kernels{}))))
+		f.by[device] = zeroed[C.zb_kernels](1)
 	}
 	return f.by[device]
 }
@@ -118,10 +118,9 @@ type Wrong struct {
 // Verify runs the work once with data and checks every element of every result.
 // It returns the ranks that have wrong ones.
 func (b *Batch) Verify(expect []Expect, seed uint64) ([]Wrong, error) {
-	c := (*C.zb_expect)(C.calloc(C.size_t(b.n), C.size_t(unsafe.Sizeof(C.zb_expect{}))))
-	defer C.free(unsafe.Pointer(c))
-	found := (*C.uint64_t)(C.calloc(C.size_t(b.n), 32))
-	defer C.free(unsafe.Pointer(found))
+	var m memory
+	defer m.free()
+	c, words := kept[C.zb_expect](&m, b.n), unsafe.Slice(kept[uint64](&m, 4*b.n), 4*b.n)
 	for i, e := range expect {
 		kind := C.int32_t(KindCopied)
 		if e.Reduced {
@@ -134,15 +133,13 @@ func (b *Batch) Verify(expect []Expect, seed uint64) ([]Wrong, error) {
 			src0: C.int32_t(e.Source), src_step: C.int32_t(e.Step),
 		}
 	}
-	args := (*C.zb_verify_args)(C.calloc(1, C.size_t(unsafe.Sizeof(C.zb_verify_args{}))))
-	defer C.free(unsafe.Pointer(args))
-	*args = C.zb_verify_args{expect: c, seed: C.uint64_t(seed), found: found}
+	args := kept[C.zb_verify_args](&m, 1)
+	*args = C.zb_verify_args{expect: c, seed: C.uint64_t(seed), found: (*C.uint64_t)(unsafe.SliceData(words))}
 	C.zb_verify(b.c, args)
 	if err := b.outcome(); err != nil {
 		return nil, err
 	}
 	var wrong []Wrong
-	words := unsafe.Slice((*uint64)(found), 4*b.n)
 	for i := range b.n {
 		w := words[4*i : 4*i+4]
 		switch {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"zbench/bench/plain"
+	"zbench/bench/record"
 	"zbench/bench/slice"
 )
 
@@ -41,7 +42,7 @@ func cutUp(modes string) bool {
 // process: another one is a warning.
 func (w *world) libraries() []verdict {
 	versions := func(p *Process) string {
-		return strings.Join(slice.Map(p.Facts.Libraries, func(l Library) string { return strings.TrimSpace(l.Name + " " + l.Version) }), ", ")
+		return strings.Join(slice.Map(p.Facts.Libraries, func(l record.Library) string { return strings.TrimSpace(l.Name + " " + l.Version) }), ", ")
 	}
 	driver := func(p *Process) string { return p.Facts.Driver }
 	usual, usualDriver := w.usual(versions), w.usual(driver)

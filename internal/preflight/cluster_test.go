@@ -7,6 +7,8 @@ import (
 	"net/netip"
 	"testing/fstest"
 	"time"
+
+	"zbench/bench/record"
 )
 
 // cluster is a planted set of hosts with eight GPUs and eight NICs each, and a process for
@@ -80,7 +82,7 @@ func healthy(host, local int) *planted {
 				{"eth1", []netip.Addr{netip.AddrFrom4([4]byte{192, 168, 0, byte(host + 1)})}},
 			}, nil
 		},
-		Libraries: []Library{{"librccl.so", "2.22.3"}, {"libamdhip64.so", "6.4.43484"}}, Driver: "amdgpu 6.12.12",
+		Libraries: []record.Library{{Name: "librccl.so", Version: "2.22.3"}, {Name: "libamdhip64.so", Version: "6.4.43484"}}, Driver: "amdgpu 6.12.12",
 		GPUs: []string{pci(local)}, Visible: p.Visible,
 	}
 	if host > 0 {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"zbench/bench/backend"
+	"zbench/bench/record"
 	"zbench/bench/slice"
 	"zbench/internal/linux"
 )
@@ -38,7 +39,7 @@ type Host struct {
 	Simulated bool
 	// Libraries and Driver are the process's, GPUs those that it drives and Visible those
 	// that its runtime shows, by PCI address.
-	Libraries     []Library
+	Libraries     []record.Library
 	Driver        string
 	GPUs, Visible []string
 	// Folder is what this process sees of the result folder (see Look); nil if it does not

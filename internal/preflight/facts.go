@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"zbench/bench/plain"
+	"zbench/bench/record"
 	"zbench/internal/linux"
 )
 
@@ -49,11 +50,11 @@ type Facts struct {
 	Partitions string `json:"partitions,omitempty"`
 	// Balancing is the kernel's setting of NUMA balancing, empty if unknown.
 	Balancing string `json:"numa_balancing,omitempty"`
-	// Libraries are the process's, with versions; Driver is the GPUs' kernel driver.
-	Libraries []Library `json:"libraries,omitempty"`
-	Driver    string    `json:"driver,omitempty"`
-	Bootstrap Bootstrap `json:"bootstrap"`
-	RDMA      RDMA      `json:"rdma"`
+	// Libraries are the process's, with versions and without paths; Driver is the GPUs' kernel driver.
+	Libraries []record.Library `json:"libraries,omitempty"`
+	Driver    string           `json:"driver,omitempty"`
+	Bootstrap Bootstrap        `json:"bootstrap"`
+	RDMA      RDMA             `json:"rdma"`
 	// GPUs are those that the process drives, Visible those that its runtime shows, by PCI
 	// address; none if unknown.
 	GPUs    []string `json:"gpus,omitempty"`
@@ -68,12 +69,6 @@ type Facts struct {
 type Space struct {
 	Size int64 `json:"size"`
 	Free int64 `json:"free"`
-}
-
-// Library is a library that a process has loaded.
-type Library struct {
-	Name    string `json:"name"`
-	Version string `json:"version,omitempty"`
 }
 
 // Bootstrap is the interface over which RCCL's ranks find each other.
@@ -157,7 +152,7 @@ func (f *Facts) bounded() {
 		*text = cut(*text)
 	}
 	for i := range f.Libraries {
-		f.Libraries[i] = Library{cut(f.Libraries[i].Name), cut(f.Libraries[i].Version)}
+		f.Libraries[i] = record.Library{Name: cut(f.Libraries[i].Name), Version: cut(f.Libraries[i].Version)}
 	}
 	f.GPUs, f.Visible = first(f.GPUs, maxDevices), first(f.Visible, maxDevices)
 	f.Bootstrap.Names, f.RDMA.Ports = first(f.Bootstrap.Names, maxNames), first(f.RDMA.Ports, maxPorts)

@@ -89,7 +89,9 @@ var faults = map[string]struct {
 	},
 	"balancing": {"NUMA balancing", record.CheckWarning, set("proc/sys/kernel/numa_balancing", "1\n"), nil, "on (1)", "sudo sysctl kernel.numa_balancing=0"},
 	"another RCCL": {
-		"libraries", record.CheckError, on1(func(p *planted) { p.Libraries = []Library{{"librccl.so", "2.21.5"}, p.Libraries[1]} }), nil, "librccl.so 2.21.5, libamdhip64.so 6.4.43484; most ranks have librccl.so 2.22.3", "same version",
+		"libraries", record.CheckError, on1(func(p *planted) {
+			p.Libraries = []record.Library{{Name: "librccl.so", Version: "2.21.5"}, p.Libraries[1]}
+		}), nil, "librccl.so 2.21.5, libamdhip64.so 6.4.43484; most ranks have librccl.so 2.22.3", "same version",
 	},
 	"another driver": {"libraries", record.CheckWarning, on1(func(p *planted) { p.Driver = "amdgpu 6.8.5" }), nil, "kernel driver amdgpu 6.8.5; most hosts have amdgpu 6.12.12", "same driver"},
 	"clock ahead":    {"clock", record.CheckWarning, on1(func(p *planted) { p.Now = func() time.Time { return epoch.Add(time.Minute) } }), nil, "60 s or more ahead of the leader's", "chronyd"},

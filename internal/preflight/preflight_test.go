@@ -161,7 +161,7 @@ func TestFactsAreSmall(t *testing.T) {
 	for i := range 1000 {
 		nic(p.files, fmt.Sprint("x", i), 1)
 		p.Visible = append(p.Visible, pci(0))
-		p.Libraries = append(p.Libraries, Library{long, long})
+		p.Libraries = append(p.Libraries, record.Library{Name: long, Version: long})
 	}
 	p.files["proc/self/status"], p.files["proc/sys/kernel/numa_balancing"] = "Cpus_allowed_list:\t"+strings.Repeat("1,", 50_000)+"1\n", long
 	p.env["NCCL_IB_HCA"] = "x," + long

@@ -64,7 +64,7 @@ func Devices(o native.Choice) ([]nodescreen.GPU, []nodescreen.Fact, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	facts := slice.Map(p.Libraries, func(l native.Library) nodescreen.Fact { return nodescreen.Fact{Name: l.Name, Value: l.Version} })
+	facts := slice.Map(p.Libraries, func(l record.Library) nodescreen.Fact { return nodescreen.Fact{Name: l.Name, Value: l.Version} })
 	var gpus []nodescreen.GPU
 	for i := range n {
 		info, err := p.Device(i)

@@ -78,7 +78,7 @@ func TestDoctorOnCUDA(t *testing.T) {
 			require.Empty(t, b.Devices)
 			versions := map[string]string{}
 			for _, l := range b.Libraries {
-				versions[l.Role] = l.Version
+				versions[string(l.Role)] = l.Version
 				require.Positive(t, l.Listed, "functions of the symbol list")
 				require.Empty(t, l.Missing, "of %s", l.Name)
 				if l.Role == "driver" {

@@ -100,7 +100,7 @@ func TestDoctorOnROCm(t *testing.T) {
 	require.NotEmpty(t, report.NotChecked)
 	versions := map[string]string{}
 	for _, l := range b.Libraries {
-		versions[l.Role] = l.Version
+		versions[string(l.Role)] = l.Version
 		require.Contains(t, l.Path, "/usr/lib/x86_64-linux-gnu/lib")
 		require.Positive(t, l.Listed, "functions of the symbol list")
 		for _, s := range l.Missing {

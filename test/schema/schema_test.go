@@ -19,7 +19,7 @@ import (
 )
 
 func TestSchemasAreCurrent(t *testing.T) {
-	comments, err := Comments("../../bench", "../../internal/doctor", "../../internal/topo")
+	comments, err := Comments("../../bench", "../../internal/doctor", "../../internal/native", "../../internal/topo")
 	require.NoError(t, err)
 	for _, d := range Documents {
 		text, err := Generate(d, comments)

@@ -115,9 +115,13 @@ func (m *Matrix) bothWays() bool {
 	for _, v := range m.Values {
 		seen[[2]int{v.From, v.To}] = true
 	}
-	oneWay := maps.Clone(seen)
-	maps.DeleteFunc(oneWay, func(p [2]int, _ bool) bool { return seen[[2]int{p[1], p[0]}] })
-	return 2*len(oneWay) <= len(seen)
+	both := 0
+	for p := range seen {
+		if seen[[2]int{p[1], p[0]}] {
+			both++
+		}
+	}
+	return 2*both >= len(seen)
 }
 
 // component is an end as a component.
@@ -391,18 +395,12 @@ func (j *matrixed) modes(explained func(value int) bool) []mode {
 		if least := max(2, len(ys)/10); !ok || len(ys) < minReference || len(slow) < least || len(ys)-len(slow) < least {
 			continue // single values are pairs of their own
 		}
-		m := mode{gap: gap}
-		high := make([]bool, len(ys))
-		for _, i := range slow {
-			high[i] = true
-		}
-		for i, value := range of {
-			if high[i] {
-				m.slow = append(m.slow, value)
-			} else {
-				m.fast = append(m.fast, value)
-			}
-		}
+		m := mode{gap: gap, slow: slice.Map(slow, func(i int) int { return of[i] })}
+		slices.Sort(m.slow)
+		m.fast = slices.DeleteFunc(of, func(value int) bool {
+			_, is := slices.BinarySearch(m.slow, value)
+			return is
+		})
 		out = append(out, m)
 	}
 	return out
@@ -499,13 +497,5 @@ func (j *matrixed) endsOf(values []int) []Component {
 	}
 	order := slices.Sorted(maps.Keys(count))
 	slices.SortStableFunc(order, func(a, b int) int { return count[b] - count[a] })
-	var out []Component
-	seen := map[Component]bool{}
-	for _, end := range order {
-		if c := j.component(end); !seen[c] {
-			seen[c] = true
-			out = append(out, c)
-		}
-	}
-	return out
+	return slice.Distinct(slice.Map(order, j.component))
 }
