@@ -20,7 +20,7 @@ type productBinding struct {
 
 var productBindings = map[string]productBinding{
 	"products": {
-		header: "blas.h", rows: "ZB_BLAS_SYMBOLS(ZB_BLAS_BOTH, ZB_BLAS_ROCM, ZB_BLAS_CUDA)\nZB_BLAS_VALUES\n",
+		header: "blas.h", rows: "ZB_BLAS_SYMBOLS(ZB_BLAS_IS_REAL)\nZB_BLAS_VALUES\n",
 		vendors: map[string]vendorHeaders{
 			"rocm":    {"ZBENCH_ROCM_INCLUDE", "blas_rocm.h"},   // rocBLAS of ROCm 5.5
 			"cuda_11": {"ZBENCH_CUDA11_INCLUDE", "blas_cuda.h"}, // cuBLAS of CUDA 11.8
@@ -35,7 +35,7 @@ var productBindings = map[string]productBinding{
 			"a stream too few":                {`\(void \*handle, void \*stream\)`, `(void *handle)`},
 			"a wrong transposition":           {`(ZB_\w+_T) = \d+`, `$1 = 7`},
 			"a wrong type":                    {`(ZB_ROCBLAS_BF16|ZB_CUDA_R_16BF) = \d+`, `$1 = 2`},
-			"an unknown function":             {`(ched_ex|chedEx)\)`, `${1}_3)`},
+			"an unknown function":             {`(ched_ex|chedEx)\b`, `${1}_3`},
 		},
 	},
 	"by heuristics": {

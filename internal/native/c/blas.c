@@ -4,22 +4,18 @@
 #include <dlfcn.h>
 #include <string.h>
 
-/* Where each function goes and what a vendor calls it, NULL where it has none. */
+/* Where each function goes and what a vendor calls it. */
 static const struct {
   size_t offset;
-  const char *name[ZB_VENDORS]; /* by ZB_ROCM, ZB_CUDA */
+  const char *name[ZB_VENDORS];
 } zb_blas_rows[] = {
-#define ZB_BLAS_BOTH(field, args, rocm, cuda)                                  \
-  {offsetof(zb_blas, field), {#rocm, #cuda}},
-#define ZB_BLAS_ROCM(field, args, name) {offsetof(zb_blas, field), {#name, NULL}},
-#define ZB_BLAS_CUDA(field, args, name) {offsetof(zb_blas, field), {NULL, #name}},
-    ZB_BLAS_SYMBOLS(ZB_BLAS_BOTH, ZB_BLAS_ROCM, ZB_BLAS_CUDA)};
+#define ZB_BLAS_ROW(field, args, ...) {offsetof(zb_blas, field), ZB_WORDS(__VA_ARGS__)},
+    ZB_BLAS_SYMBOLS(ZB_BLAS_ROW)};
 
 int zb_blas_fill(zb_blas *blas, int vendor, void *library, const char **lacks) {
-  blas->vendor = vendor;
   for (size_t i = 0; i < sizeof zb_blas_rows / sizeof zb_blas_rows[0]; i++) {
     const char *name = zb_blas_rows[i].name[vendor];
-    if (name == NULL) {
+    if (name[0] == '\0') {
       continue;
     }
     void *symbol = dlsym(library, name);
@@ -71,7 +67,7 @@ int zb_gemm_call(void *gemm) {
   const zb_gemm *g = gemm;
   const zb_matrix *a = &g->a, *b = &g->b, *c = &g->c;
   int type = g->type;
-  if (g->blas->vendor == ZB_CUDA) {
+  if (g->blas->cuda_gemm != NULL) {
     return g->blas->cuda_gemm(
         g->blas->handle, g->plain_b ? ZB_CUBLAS_N : ZB_CUBLAS_T,
         g->turn_a ? ZB_CUBLAS_T : ZB_CUBLAS_N, g->n, g->m, g->k, &g->alpha, b->at, type,

@@ -5,33 +5,33 @@
 
 #include "abi.h"
 
-/* One row a function, as ZB_SYMBOLS: BOTH(field, args, ROCm's name, CUDA's),
- * ROCM and CUDA(field, args, name). All return int. Names, arguments and values
- * are held against the vendors' headers (`make system-test-headers`), in which the
- * last word of an enum's name says which enum it is. */
-#define ZB_BLAS_SYMBOLS(BOTH, ROCM, CUDA)                                      \
-  BOTH(create, (void **handle), rocblas_create_handle, cublasCreate_v2)        \
-  BOTH(destroy, (void *handle), rocblas_destroy_handle, cublasDestroy_v2)      \
-  BOTH(setStream, (void *handle, void *stream), rocblas_set_stream,            \
-       cublasSetStream_v2)                                                     \
-  ROCM(rocm_gemm,                                                              \
-       (void *handle, int a_turn, int b_turn, int m, int n, int k,             \
-        const void *alpha, const void *a, int a_type, int lda,                 \
-        int64_t stride_a, const void *b, int b_type, int ldb,                  \
-        int64_t stride_b, const void *beta, const void *c, int c_type,         \
-        int ldc, int64_t stride_c, void *d, int d_type, int ldd,               \
-        int64_t stride_d, int batch, int compute_type, int algorithm,          \
-        int32_t solution, uint32_t flags),                                     \
-       rocblas_gemm_strided_batched_ex)                                        \
-  CUDA(cuda_gemm,                                                              \
-       (void *handle, int a_turn, int b_turn, int m, int n, int k,             \
-        const void *alpha, const void *a, int a_type, int lda,                 \
-        long long stride_a, const void *b, int b_type, int ldb,                \
-        long long stride_b, const void *beta, void *c, int c_type, int ldc,    \
-        long long stride_c, int batch, int sums, int algorithm),               \
-       cublasGemmStridedBatchedEx)                                             \
-  CUDA(cuda_workspace, (void *handle, void *workspace, size_t bytes),          \
-       cublasSetWorkspace_v2)
+/* One row a function: ROW(field, args, ROCm's name, CUDA's), nothing where a vendor has
+ * none; its product is in the row whose arguments and values it has. All return int. Names,
+ * arguments and values are held against the vendors' headers (`make system-test-headers`),
+ * in which the last word of an enum's name says which enum it is. */
+#define ZB_BLAS_SYMBOLS(ROW)                                                   \
+  ROW(create, (void **handle), rocblas_create_handle, cublasCreate_v2)         \
+  ROW(destroy, (void *handle), rocblas_destroy_handle, cublasDestroy_v2)       \
+  ROW(setStream, (void *handle, void *stream), rocblas_set_stream,             \
+      cublasSetStream_v2)                                                      \
+  ROW(rocm_gemm,                                                               \
+      (void *handle, int a_turn, int b_turn, int m, int n, int k,              \
+       const void *alpha, const void *a, int a_type, int lda,                  \
+       int64_t stride_a, const void *b, int b_type, int ldb,                   \
+       int64_t stride_b, const void *beta, const void *c, int c_type,          \
+       int ldc, int64_t stride_c, void *d, int d_type, int ldd,                \
+       int64_t stride_d, int batch, int compute_type, int algorithm,           \
+       int32_t solution, uint32_t flags),                                      \
+      rocblas_gemm_strided_batched_ex, )                                       \
+  ROW(cuda_gemm,                                                               \
+      (void *handle, int a_turn, int b_turn, int m, int n, int k,              \
+       const void *alpha, const void *a, int a_type, int lda,                  \
+       long long stride_a, const void *b, int b_type, int ldb,                 \
+       long long stride_b, const void *beta, void *c, int c_type, int ldc,     \
+       long long stride_c, int batch, int sums, int algorithm),                \
+      , cublasGemmStridedBatchedEx)                                            \
+  ROW(cuda_workspace, (void *handle, void *workspace, size_t bytes), ,         \
+      cublasSetWorkspace_v2)
 
 enum {
   ZB_ROCBLAS_N = 111,
@@ -51,10 +51,9 @@ enum {
 
 /* A library that is open, and its handle for one stream. */
 typedef struct zb_blas {
-  int vendor; /* ZB_ROCM or ZB_CUDA */
   void *handle;
 #define ZB_BLAS_FIELD(field, args, ...) int(*field) args;
-  ZB_BLAS_SYMBOLS(ZB_BLAS_FIELD, ZB_BLAS_FIELD, ZB_BLAS_FIELD)
+  ZB_BLAS_SYMBOLS(ZB_BLAS_FIELD)
 #undef ZB_BLAS_FIELD
 } zb_blas;
 

@@ -8,8 +8,8 @@
 #include <string.h>
 
 static const zb_symbol zb_symbol_list[] = {
-#define ZB_ROW(field, need, ret, args, rlib, rname, clib, cname)               \
-  {#field, offsetof(zb_table, field), need, {rlib, clib}, {rname, cname}},
+#define ZB_ROW(field, need, ret, args, ...)                                    \
+  {#field, offsetof(zb_table, field), need, ZB_COLUMNS(__VA_ARGS__)},
 #define ZB_ROW_EXPAND(...) ZB_ROW(__VA_ARGS__)
 #define ZB_LIST(...) ZB_ROW_EXPAND(__VA_ARGS__)
     ZB_SYMBOLS(ZB_LIST)
@@ -24,8 +24,7 @@ static const struct {
   int library[ZB_VENDORS];
   const char *name[ZB_VENDORS];
 } zb_other_names[] = {
-#define ZB_ROW(field, rlib, rname, clib, cname)                                \
-  {offsetof(zb_table, field), {rlib, clib}, {rname, cname}},
+#define ZB_ROW(field, ...) {offsetof(zb_table, field), ZB_COLUMNS(__VA_ARGS__)},
 #define ZB_ROW_EXPAND(...) ZB_ROW(__VA_ARGS__)
 #define ZB_LIST(...) ZB_ROW_EXPAND(__VA_ARGS__)
     ZB_OTHER_NAMES(ZB_LIST)
@@ -35,7 +34,7 @@ static const struct {
 };
 
 static const zb_attribute zb_attribute_list[] = {
-#define ZB_ROW(field, rocm, cuda) {#field, {rocm, cuda}},
+#define ZB_ROW(field, ...) {#field, {__VA_ARGS__}},
     ZB_ATTRIBUTES(ZB_ROW)
 #undef ZB_ROW
 };

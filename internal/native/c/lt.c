@@ -8,11 +8,17 @@ static const struct {
   size_t offset;
   const char *name[ZB_VENDORS];
 } zb_lt_rows[] = {
-#define ZB_LT_ROW(field, args, rocm, cuda) {offsetof(zb_lt, field), {#rocm, #cuda}},
+#define ZB_LT_ROW(field, args, ...) {offsetof(zb_lt, field), ZB_WORDS(__VA_ARGS__)},
     ZB_LT_SYMBOLS(ZB_LT_ROW)};
 
-#define ZB_LT_OF(lt, name)                                                     \
-  ((lt)->vendor == ZB_CUDA ? (int)ZB_CUDA_##name : (int)ZB_HIP_##name)
+static const struct {
+#define ZB_LT_ROOM(name, ...) int name[ZB_VENDORS];
+  ZB_LT_NUMBERS(ZB_LT_ROOM)
+} zb_lt_numbers = {
+#define ZB_LT_DATA(name, ...) {__VA_ARGS__},
+    ZB_LT_NUMBERS(ZB_LT_DATA)};
+
+#define ZB_LT_OF(lt, name) zb_lt_numbers.name[(lt)->vendor]
 
 int zb_lt_fill(zb_lt *lt, int vendor, void *library, const char **lacks) {
   lt->vendor = vendor;

@@ -79,7 +79,7 @@ enum { ZB_LT_MOST = 8, ZB_LT_CHOICE_MOST = 96 };
 
 /* A library that is open, with a handle for one device. */
 typedef struct zb_lt {
-  int vendor; /* ZB_ROCM or ZB_CUDA */
+  int vendor; /* the column */
   void *handle;
 #define ZB_LT_FIELD(field, args, ...) int(*field) args;
   ZB_LT_SYMBOLS(ZB_LT_FIELD)

@@ -23,7 +23,7 @@
 #define NAMED_ZB_LOOPBACK UNNAMED
 #define NAMED_ZB_NONE UNNAMED
 #define PASTE(library, ret, field, args, name) NAMED_##library(ret, field, args, name)
-#define DECLARED(field, need, ret, args, rlib, rname, clib, cname) PASTE(rlib, ret, field, args, rname)
+#define DECLARED(field, need, ret, args, rlib, rname, ...) PASTE(rlib, ret, field, args, rname)
 #define DECLARE(...) DECLARED(__VA_ARGS__)
 ZB_SYMBOLS(DECLARE)
 ZBS_MORE(DECLARE)

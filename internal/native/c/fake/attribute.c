@@ -66,9 +66,9 @@ static int zbl_other_attribute(int number, int device, int *value) {
 static int zbl_deviceAttribute(int *value, int attribute, int device) {
   static const struct {
     const char *field;
-    int number[2];
+    int number[ZB_VENDORS];
   } rows[] = {
-#define ZBL_ROW(field, rocm, cuda) {#field, {rocm, cuda}},
+#define ZBL_ROW(field, ...) {#field, {__VA_ARGS__}},
       ZB_ATTRIBUTES(ZBL_ROW)
 #undef ZBL_ROW
   };

@@ -74,7 +74,7 @@ __asm__(".text\n.type zbs_first, %function\nzbs_first:\n\t"
 #define PICK_ZB_NONE(field, name)
 ZB_SYMBOLS(ZBS_EACH)
 ZBS_MORE_CALLED(ZBS_EACH)
-#define ZBS_LT(field, args, rocm, cuda) ZBS_OPENING(lt_##field, "zbench_lt_" #field)
+#define ZBS_LT(field, ...) ZBS_OPENING(lt_##field, "zbench_lt_" #field)
 ZB_LT_SYMBOLS(ZBS_LT)
 #undef PICK_ZB_RUNTIME
 #define PICK_ZB_RUNTIME ZBS_PUBLIC

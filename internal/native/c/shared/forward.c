@@ -47,9 +47,9 @@ ZB_OTHER_NAMES(ZBS_OTHER)
 #if FORWARD_HEURISTICS
 #include "../lt.h"
 #if ZB_NAMES
-#define ZBS_LT(field, args, rocm, cuda) ZBS_FORWARD(lt_##field, #cuda)
+#define ZBS_LT(field, args, rocm, cuda, ...) ZBS_FORWARD(lt_##field, #cuda)
 #else
-#define ZBS_LT(field, args, rocm, cuda) ZBS_FORWARD(lt_##field, #rocm)
+#define ZBS_LT(field, args, rocm, cuda, ...) ZBS_FORWARD(lt_##field, #rocm)
 #endif
 ZB_LT_SYMBOLS(ZBS_LT)
 #endif

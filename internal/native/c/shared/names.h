@@ -7,10 +7,10 @@
 
 #define ZBS_PASTE(library, field, name) PICK_##library(field, name)
 #if ZB_NAMES
-#define ZBS_ROW(field, need, ret, args, rlib, rname, clib, cname)              \
+#define ZBS_ROW(field, need, ret, args, rlib, rname, clib, cname, ...)         \
   ZBS_PASTE(clib, field, cname)
 #else
-#define ZBS_ROW(field, need, ret, args, rlib, rname, clib, cname)              \
+#define ZBS_ROW(field, need, ret, args, rlib, rname, clib, cname, ...)         \
   ZBS_PASTE(rlib, field, rname)
 #endif
 #define ZBS_EXPAND(...) ZBS_ROW(__VA_ARGS__)
@@ -18,8 +18,7 @@
 
 /* The same of the other names, which stand beside the first: a program built
  * for either finds its function. */
-#define ZBS_OTHER_ROW(field, rlib, rname, clib, cname)                         \
-  ZBS_ROW(field, need, ret, args, rlib, rname, clib, cname)
+#define ZBS_OTHER_ROW(field, ...) ZBS_ROW(field, need, ret, args, __VA_ARGS__)
 #define ZBS_OTHER_EXPAND(...) ZBS_OTHER_ROW(__VA_ARGS__)
 #define ZBS_OTHER(...) ZBS_OTHER_EXPAND(__VA_ARGS__)
 

@@ -19,9 +19,7 @@ template <> constexpr std::string_view zb::called<cudaDataType> = "_type";
 template <> constexpr std::string_view zb::called<cublasComputeType_t> = "sums";
 template <> constexpr std::string_view zb::called<cublasGemmAlgo_t> = "algorithm";
 
-#define ZB_BLAS_BOTH(field, args, rocm, cuda) ZB_BLAS_IS(field, args, cuda)
-#define ZB_BLAS_ROCM ZB_BLAS_SKIP
-#define ZB_BLAS_CUDA ZB_BLAS_IS
+#define ZB_BLAS_IS_REAL(field, args, rocm, cuda, ...) ZB_BLAS_IS(field, args, cuda)
 
 #define ZB_BLAS_VALUES                                                         \
   ZB_VALUE_IS(ZB_CUBLAS_N, CUBLAS_OP_N)                                        \

@@ -8,9 +8,7 @@ template <> constexpr std::string_view zb::called<rocblas_operation> = "_turn";
 template <> constexpr std::string_view zb::called<rocblas_datatype> = "_type";
 template <> constexpr std::string_view zb::called<rocblas_gemm_algo> = "algorithm";
 
-#define ZB_BLAS_BOTH(field, args, rocm, cuda) ZB_BLAS_IS(field, args, rocm)
-#define ZB_BLAS_ROCM ZB_BLAS_IS
-#define ZB_BLAS_CUDA ZB_BLAS_SKIP
+#define ZB_BLAS_IS_REAL(field, args, rocm, ...) ZB_BLAS_IS(field, args, rocm)
 
 #define ZB_BLAS_VALUES                                                         \
   ZB_VALUE_IS(ZB_ROCBLAS_N, rocblas_operation_none)                            \

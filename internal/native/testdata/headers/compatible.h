@@ -130,11 +130,11 @@ struct row<OR (*)(OA...), RR (*)(RA...)> {
 #define ZB_VALUE_IS(ours, name)                                                \
   static_assert((long)(ours) == (long)(name), #ours " is not " #name);
 
-#define ZB_BLAS_IS(field, args, name)                                          \
-  static_assert(zb::row<decltype(zb_blas::field),                              \
-                        decltype(&name)>::difference(#args) == zb::agrees,     \
-                #field " is not " #name);
-#define ZB_BLAS_SKIP(field, args, name)
+// without a name the vendor has none
+#define ZB_BLAS_IS(field, args, ...)                                           \
+  __VA_OPT__(static_assert(zb::row<decltype(zb_blas::field), decltype(&__VA_ARGS__)>:: \
+                               difference(#args) == zb::agrees,                \
+                           #field " is not " #__VA_ARGS__);)
 
 #define ZB_LT_IS(field, args, name)                                            \
   static_assert(zb::row<decltype(zb_lt::field),                                \

@@ -21,7 +21,7 @@ template <> constexpr std::string_view zb::called<cublasLtMatrixLayoutAttribute_
 template <> constexpr std::string_view zb::called<cublasLtMatmulDescAttributes_t> = "desc_attribute";
 template <> constexpr std::string_view zb::called<cublasLtMatmulPreferenceAttributes_t> = "pref_attribute";
 
-#define ZB_LT_IS_REAL(field, args, rocm, cuda) ZB_LT_IS(field, args, cuda)
+#define ZB_LT_IS_REAL(field, args, rocm, cuda, ...) ZB_LT_IS(field, args, cuda)
 
 #define ZB_LT_VALUES                                                           \
   ZB_VALUE_IS(ZB_CUDA_N, CUBLAS_OP_N)                                          \

@@ -11,7 +11,7 @@ template <> constexpr std::string_view zb::called<hipblasLtMatrixLayoutAttribute
 template <> constexpr std::string_view zb::called<hipblasLtMatmulDescAttributes_t> = "desc_attribute";
 template <> constexpr std::string_view zb::called<hipblasLtMatmulPreferenceAttributes_t> = "pref_attribute";
 
-#define ZB_LT_IS_REAL(field, args, rocm, cuda) ZB_LT_IS(field, args, rocm)
+#define ZB_LT_IS_REAL(field, args, rocm, cuda, ...) ZB_LT_IS(field, args, rocm)
 
 #define ZB_LT_VALUES                                                           \
   ZB_VALUE_IS(ZB_HIP_N, HIPBLAS_OP_N)                                          \
