@@ -103,9 +103,16 @@ func TestRaceableFindsPlantedGoroutines(t *testing.T) {
 func TestUnsafePointersAreChecked(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "Makefile"))
 	require.NoError(t, err)
-	native := regexp.MustCompile(`(?m)^NATIVE +:= (.+)$`).FindSubmatch(text)
-	require.NotNil(t, native, "the packages of make check-memory")
-	cmd := exec.Command("go", append([]string{"list"}, strings.Fields(string(native[1]))...)...)
+	variable := func(name string) []string {
+		found := regexp.MustCompile(`(?m)^` + name + ` +:= (.+)$`).FindSubmatch(text)
+		require.NotNil(t, found, "the packages of make check-memory")
+		return strings.Fields(string(found[1]))
+	}
+	for _, name := range variable("PLAIN") {
+		require.NotContains(t, packages(t)[name].Imports, "unsafe", "make check-memory does not look at %s", name)
+		require.Contains(t, packages(t), name)
+	}
+	cmd := exec.Command("go", append([]string{"list"}, variable("NATIVE")...)...)
 	cmd.Dir = root
 	out, err := cmd.Output()
 	require.NoError(t, err)
