@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"zbench/bench/document"
+	"zbench/bench/plain"
 	"zbench/bench/slice"
 	"zbench/bench/unit"
 )
@@ -291,10 +292,7 @@ func valueAxis(c document.Chart, height, font float64) axis {
 		return timeAxis(lo, hi, int(height/(font*2)))
 	}
 	hi = max(hi, slice.Most(c.Roofs, func(r document.Roof) float64 { return r.Value }))
-	if c.Quantity == document.Rate {
-		return rateAxis("bandwidth", hi, count)
-	}
-	return rateAxis("bus bandwidth", hi, count)
+	return rateAxis(plain.Lower(c.Quantity.Row().Name), hi, count)
 }
 
 // spanOf widens a span of values to all that the chart's series show.

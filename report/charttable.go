@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 
@@ -21,7 +20,7 @@ func tableOfChart(c document.Chart) document.Sheet {
 		s.Table = tableOfDistribution(c)
 		return s
 	}
-	s.Table = table.Numbers(cmp.Or(map[document.Quantity]string{document.Scale: "ranks", document.Level: "order"}[c.Quantity], "size"))
+	s.Table = table.Numbers(c.Quantity.Row().Column)
 	cells := map[int64][][]string{} // by size, by series
 	for i, one := range c.Series {
 		s.Columns = append(s.Columns, table.Column{Name: one.Name, Right: true})

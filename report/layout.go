@@ -226,12 +226,8 @@ func describe(c document.Chart) string {
 		return describeSetting(c)
 	}
 	lo, hi := document.SizeRange(c)
-	what := map[document.Quantity]string{
-		document.BusBW: "Bus bandwidth", document.Time: "Time per launch in a burst", document.Alone: "Time of one launch alone", document.Spread: "Distribution of launches alone",
-		document.Rate: "Bandwidth", document.Scale: "Bus bandwidth", document.Change: "Change of the time", document.Level: "Change of all times", document.StepTime: "Time of a training step",
-	}[c.Quantity]
 	from, to := c.Quantity.Place(document.Point{Bytes: lo}), c.Quantity.Place(document.Point{Bytes: hi})
-	parts := []string{fmt.Sprintf("%s of %s from %s to %s.", what, unit.Count(int64(len(c.Series)), "curve"), from, to)}
+	parts := []string{fmt.Sprintf("%s of %s from %s to %s.", c.Quantity.Row().Name, unit.Count(int64(len(c.Series)), "curve"), from, to)}
 	for _, s := range c.Series {
 		if n := len(s.Points); n > 0 {
 			parts = append(parts, fmt.Sprintf("%s: %s at %s, %s at %s.", s.Name, c.Quantity.Format(s.Points[0].Value),

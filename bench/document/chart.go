@@ -57,6 +57,38 @@ const (
 	StepTime
 )
 
+// QuantityRow is what there is to say of a quantity.
+type QuantityRow struct {
+	// Name is what a chart shows, Column the first column of the chart as a table.
+	Name, Column string
+	format       func(value float64) string
+	place        func(x int64) string
+}
+
+var quantities = [...]QuantityRow{
+	BusBW:    {"Bus bandwidth", "size", unit.Rate, unit.Bytes},
+	Time:     {"Time per launch in a burst", "size", unit.Seconds, unit.Bytes},
+	Alone:    {"Time of one launch alone", "size", unit.Seconds, unit.Bytes},
+	Spread:   {"Distribution of launches alone", "size", unit.Seconds, unit.Bytes},
+	Setting:  {"Step time over the best", "size", unit.Seconds, elements},
+	Rate:     {"Bandwidth", "size", unit.Rate, unit.Bytes},
+	Scale:    {"Bus bandwidth", "ranks", unit.Rate, func(n int64) string { return unit.Count(n, "rank") }},
+	Change:   {"Change of the time", "size", signedPercent, unit.Bytes},
+	Level:    {"Change of all times", "order", signedPercent, func(n int64) string { return "child run " + unit.Comma(n) }},
+	StepTime: {"Time of a training step", "size", unit.Seconds, elements},
+}
+
+func elements(n int64) string { return unit.Number(float64(n)) + " elements" }
+
+// Row is the quantity's.
+func (q Quantity) Row() QuantityRow { return quantities[q] }
+
+// Format prints a value of the chart with its unit.
+func (q Quantity) Format(v float64) string { return quantities[q].format(v) }
+
+// Place prints where a point lies on the x axis.
+func (q Quantity) Place(p Point) string { return quantities[q].place(p.Bytes) }
+
 // IsChange tells relative changes from values.
 func (q Quantity) IsChange() bool { return q == Change || q == Level }
 
@@ -127,31 +159,6 @@ type Roof struct {
 	Letter, Label string
 	Value         float64
 	Source        string
-}
-
-// Format prints a value of the chart with its unit.
-func (q Quantity) Format(v float64) string {
-	switch {
-	case q.IsChange():
-		return signedPercent(v)
-	case q.IsRate():
-		return unit.Rate(v)
-	}
-	return unit.Seconds(v)
-}
-
-// Place prints where a point lies on the x axis.
-func (q Quantity) Place(p Point) string {
-	switch q {
-	case Setting, StepTime:
-		return unit.Number(float64(p.Bytes)) + " elements"
-	case Scale:
-		return unit.Count(p.Bytes, "rank")
-	case Level:
-		return "child run " + unit.Comma(p.Bytes)
-	default:
-	}
-	return unit.Bytes(p.Bytes)
 }
 
 // Text prints the point's value with its interval.

@@ -55,20 +55,25 @@ func (r Residuals) OK() bool { return r.RMS <= 1 && r.Max <= 1 }
 
 // Check takes the random vectors from rng.
 func (c *Claim) Check(rng *rand.Rand) Residuals {
+	rows, cols := lines{of: c.A, with: c.B}, lines{of: c.B, with: c.A}
+	for k := range vectors {
+		rows.draw(rng, k, c)
+		cols.draw(rng, k, c)
+	}
+	c.compare(&rows, &cols)
 	var found Residuals
-	a, b := norms(c.A), norms(c.B)
-	for range vectors {
-		found.Rows = found.add(c.side(rng, false, a, b), found.Rows)
-		found.Cols = found.add(c.side(rng, true, a, b), found.Cols)
+	for k := range vectors {
+		found.Rows = found.add(&rows, k, found.Rows)
+		found.Cols = found.add(&cols, k, found.Cols)
 	}
 	return found
 }
 
-// add takes in a side's residuals and returns its lines above 1, with those known.
-func (r *Residuals) add(lines []line, known []int) []int {
-	square := 0.0
-	for i, l := range lines {
-		share := math.Abs(l.residual) / math.Min(l.most, likely(len(lines))*math.Sqrt(l.square))
+// add takes in a vector's residuals and returns the lines above 1, with those known.
+func (r *Residuals) add(l *lines, k int, known []int) []int {
+	square, n := 0.0, len(l.square)
+	for i, left := range l.residual[k] {
+		share := math.Abs(left) / math.Min(l.most[i], likely(n)*math.Sqrt(l.square[i]))
 		if !(share <= 1) {
 			if !slices.Contains(known, i) {
 				known = append(known, i)
@@ -76,10 +81,10 @@ func (r *Residuals) add(lines []line, known []int) []int {
 			share = finite(share)
 		}
 		r.Max = math.Max(r.Max, share)
-		square += l.residual * l.residual / l.square / float64(len(lines))
+		square += left * left / l.square[i] / float64(n)
 	}
 	// the tail of a mean of squares (Laurent, Massart, 2000)
-	x := math.Log(1/falseAlarm) / float64(len(lines))
+	x := math.Log(1/falseAlarm) / float64(n)
 	r.RMS = math.Max(r.RMS, finite(math.Sqrt(square/(uniform*(1+2*math.Sqrt(x)+2*x)))))
 	return known
 }
@@ -99,8 +104,32 @@ func finite(v float64) float64 {
 	return math.Min(v, math.MaxFloat64)
 }
 
-// A line is a row or a column of C: its residual, and Σ h² and Σ h.
-type line struct{ residual, square, most float64 }
+// lines are the rows of C, which are those of A with the rows of B, or its columns: of each line Σ h² and
+// Σ h, and its residual for each random vector.
+type lines struct {
+	of, with     Half
+	v, residual  [vectors][]float64
+	square, most []float64
+}
+
+// draw takes a random vector, and begins the residuals: C·v, or vᵀ·C, must be their opposite.
+func (l *lines) draw(rng *rand.Rand, k int, c *Claim) {
+	v := signs(rng, l.with.Rows)
+	y := combine(l.with, v)
+	left := make([]float64, l.of.Rows)
+	parallel(len(left), func(from, to int) func() {
+		row := make([]float64, l.of.Cols)
+		for i := from; i < to; i++ {
+			left[i] = -c.Alpha * dot(l.of.Row(i, row), y)
+			if i < len(v) {
+				left[i] -= c.Shift * v[i]
+			}
+		}
+		return func() {}
+	})
+	l.v[k], l.residual[k] = v, left
+	l.square, l.most = make([]float64, len(left)), make([]float64, len(left))
+}
 
 // norms are those of the rows.
 func norms(h Half) []float64 {
@@ -115,71 +144,40 @@ func norms(h Half) []float64 {
 	return out
 }
 
-// side is C·v, or with columns vᵀ·C, less what it must be. a and b are the norms of the
-// rows of A and B.
-func (c *Claim) side(rng *rand.Rand, columns bool, a, b []float64) []line {
-	n, with, other := c.C.Cols, c.B, c.A
-	if columns {
-		n, with, other = c.C.Rows, c.A, c.B
-	}
-	v := signs(rng, n)
-	y := combine(with, v)
-	lines := make([]line, other.Rows)
-	parallel(len(lines), func(from, to int) func() {
-		row := make([]float64, other.Cols)
-		for i := from; i < to; i++ {
-			lines[i].residual = -c.Alpha * dot(other.Row(i, row), y)
-			if i < n {
-				lines[i].residual -= c.Shift * v[i]
-			}
-		}
-		return func() {}
-	})
-	if columns {
-		c.columns(v, a, b, lines)
-	} else {
-		c.rows(v, a, b, lines)
-	}
-	return lines
-}
-
-// rows adds C·v - Beta·S·v to the residuals of the rows, and the rounding of each.
-func (c *Claim) rows(v, a, b []float64, lines []line) {
+// compare reads C once: it adds C·v - Beta·S·v to the residuals of the rows and vᵀ·C - Beta·vᵀ·S to those of
+// the columns, and the rounding of each.
+func (c *Claim) compare(rows, cols *lines) {
+	a, b := norms(c.A), norms(c.B)
 	parallel(c.C.Rows, func(from, to int) func() {
 		row, s := make([]float64, c.C.Cols), make([]float64, c.C.Cols)
-		for i := from; i < to; i++ {
-			c.load(i, row, s)
-			l := &lines[i]
-			for j, got := range row {
-				h := c.rounding(i, j, got, s[j], a[i]*b[j])
-				l.residual += v[j] * (got - c.Beta*s[j])
-				l.square += h * h
-				l.most += h
-			}
+		part := lines{square: make([]float64, c.C.Cols), most: make([]float64, c.C.Cols)} // of the columns
+		for k := range vectors {
+			part.residual[k] = make([]float64, c.C.Cols)
 		}
-		return func() {}
-	})
-}
-
-// columns does so for the columns.
-func (c *Claim) columns(v, a, b []float64, lines []line) {
-	parallel(c.C.Rows, func(from, to int) func() {
-		row, s := make([]float64, c.C.Cols), make([]float64, c.C.Cols)
-		sum := make([]line, c.C.Cols)
 		for i := from; i < to; i++ {
 			c.load(i, row, s)
 			for j, got := range row {
 				h := c.rounding(i, j, got, s[j], a[i]*b[j])
-				sum[j].residual += v[i] * (got - c.Beta*s[j])
-				sum[j].square += h * h
-				sum[j].most += h
+				rows.square[i] += h * h
+				rows.most[i] += h
+				part.square[j] += h * h
+				part.most[j] += h
+				row[j] = got - c.Beta*s[j]
+			}
+			for k := range vectors {
+				rows.residual[k][i] = add(rows.residual[k][i], rows.v[k], row)
+				for j, x := range row {
+					part.residual[k][j] += cols.v[k][i] * x
+				}
 			}
 		}
 		return func() {
-			for j, l := range sum {
-				lines[j].residual += l.residual
-				lines[j].square += l.square
-				lines[j].most += l.most
+			for j := range part.square {
+				cols.square[j] += part.square[j]
+				cols.most[j] += part.most[j]
+				for k := range vectors {
+					cols.residual[k][j] += part.residual[k][j]
+				}
 			}
 		}
 	})
@@ -237,8 +235,10 @@ func combine(h Half, v []float64) []float64 {
 	return y
 }
 
-func dot(x, y []float64) float64 {
-	sum := 0.0
+func dot(x, y []float64) float64 { return add(0, x, y) }
+
+// add is sum + Σ x·y, in order.
+func add(sum float64, x, y []float64) float64 {
 	for i, v := range x {
 		sum += v * y[i]
 	}

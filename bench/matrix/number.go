@@ -70,7 +70,7 @@ func (n *Number) Get(from []byte) float64 { return n.get(from) }
 // number.
 func (n *Number) halfUnit(v float64) float64 {
 	bits := math.Float64bits(v) &^ (1<<63 | 1<<52 - 1) // the power of two
-	return math.Max(math.Float64frombits(bits)*n.half, n.smallest)
+	return max(math.Float64frombits(bits)*n.half, n.smallest)
 }
 
 // small is a type of at most 16 bits, by a table of its positive numbers.

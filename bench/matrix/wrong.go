@@ -110,22 +110,16 @@ func spread(box [2]int, i int) [2]int { return [2]int{min(box[0], i), max(box[1]
 
 // element is one of C, what it must be, and what rounding explains.
 func (c *Claim) element(i, j int) (got, want, most float64) {
-	sum, a, b, s := 0.0, 0.0, 0.0, 0.0
-	for k := range c.A.Cols {
-		x, y := c.A.At(i, k), c.B.At(j, k)
-		sum += x * y
-		a += x * x
-		b += y * y
-	}
+	x, y, s := c.A.Row(i, make([]float64, c.A.Cols)), c.B.Row(j, make([]float64, c.A.Cols)), 0.0
 	if c.S != nil {
 		s = c.S.At(i, j)
 	}
-	want = c.Alpha*sum + c.Beta*s
+	want = c.Alpha*dot(x, y) + c.Beta*s
 	if i == j {
 		want += c.Shift
 	}
 	got = c.C.At(i, j)
-	return got, want, c.rounding(i, j, want, s, math.Sqrt(a)*math.Sqrt(b))
+	return got, want, c.rounding(i, j, want, s, math.Sqrt(dot(x, x))*math.Sqrt(dot(y, y)))
 }
 
 // Sample is the largest relative error of random elements, less what adding up in float
@@ -140,8 +134,9 @@ func (c *Claim) Sample(rng *rand.Rand, elements int) float64 {
 
 func (c *Claim) relative(i, j int) float64 {
 	size, depth := 0.0, c.A.Cols
-	for k := range depth {
-		size += math.Abs(c.A.At(i, k) * c.B.At(j, k))
+	y := c.B.Row(j, make([]float64, depth))
+	for k, x := range c.A.Row(i, make([]float64, depth)) {
+		size += math.Abs(x * y[k])
 	}
 	got, want, _ := c.element(i, j)
 	slack := math.Abs(c.Alpha) * size * float64(depth+4) * 0x1p-24

@@ -60,11 +60,12 @@ func made(rng *rand.Rand, rows, cols, depth int, p Product, c [3]float64, round 
 		one.S, one.Beta = &s, c[0]
 	}
 	one.C = emptyHalf(rows, cols)
+	a, b := elements(one.A), elements(one.B)
 	for i := range rows {
 		for j := range cols {
-			sum := float32(0)
-			for k := range depth {
-				sum += matrix.FromBF16(one.A.Bits(i, k)) * matrix.FromBF16(one.B.Bits(j, k))
+			sum, with := float32(0), b[j*depth:]
+			for k, x := range a[i*depth : (i+1)*depth] {
+				sum += x * with[k]
 			}
 			sum *= float32(one.Alpha)
 			if one.S != nil {
@@ -74,6 +75,17 @@ func made(rng *rand.Rand, rows, cols, depth int, p Product, c [3]float64, round 
 		}
 	}
 	return one
+}
+
+// elements are those of all rows, one after the other.
+func elements(h matrix.Half) []float32 {
+	all := make([]float32, 0, h.Rows*h.Cols)
+	for i := range h.Rows {
+		for j := range h.Cols {
+			all = append(all, matrix.FromBF16(h.Bits(i, j)))
+		}
+	}
+	return all
 }
 
 func nearest(v float32) uint16 { return matrix.ToBF16(v) }

@@ -202,7 +202,7 @@ func (w *world) openKernels(ctx context.Context, s State, b kernelBench, o *coll
 func (w *world) joinKernels(ctx context.Context, s State, own *engine.Kernels, o *collectivesOptions) error {
 	with := &opening{Backend: own.Spec.Backend, World: o.want.World, Deadlines: o.deadlines.deadlines(), Kernels: &own.Spec}
 	with.World.GPUsPerNode, with.World.GPUsPerProcess = 1, 1 // processes that follow one another, each on a node
-	if err := w.gather(ctx, s, with); err != nil {
+	if err := w.gather(ctx, with); err != nil {
 		return err
 	}
 	jobs := *own // Join replaces them by those of all

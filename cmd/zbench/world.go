@@ -320,7 +320,7 @@ func (w *world) assemble(ctx context.Context, s State, o libraryOptions, with *o
 		return openShare(ctx, s, o, with, 0, w.role.Local)
 	})
 	if err == nil {
-		err = w.gather(ctx, s, with)
+		err = w.gather(ctx, with)
 	}
 	if err != nil {
 		return err
@@ -374,7 +374,7 @@ func (w *world) meet(s State, with *opening) error {
 }
 
 // gather waits for all processes and starts the run.
-func (w *world) gather(ctx context.Context, s State, with *opening) error {
+func (w *world) gather(ctx context.Context, with *opening) error {
 	for {
 		if err := w.Wait(ctx); err != nil {
 			return err
@@ -382,9 +382,6 @@ func (w *world) gather(ctx context.Context, s State, with *opening) error {
 		w.orders.registered = w.orders.since()
 		if err := cmp.Or(w.inOrder(with), w.refused.checkWorld(w.Hellos())); err != nil {
 			return err
-		}
-		for _, line := range w.Drift() {
-			s.note(false, "%s\n", line)
 		}
 		err := w.Start(with)
 		w.started = err == nil

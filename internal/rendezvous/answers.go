@@ -10,14 +10,14 @@ import (
 
 	"zbench/bench/plan"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 )
 
 // answers are the reports on the last order.
 type answers struct {
 	mu      sync.Mutex
-	number  int           // of the order; 0 before the first
-	reports []plan.Report // by process, from 1
-	have    []bool
+	number  int            // of the order; 0 before the first
+	reports []*plan.Report // by process, from 1; nil until it reports
 	pending int
 	whole   chan struct{}  // closed when none is pending
 	lost    []*plan.Report // by process, from 1; nil if it is there
@@ -44,7 +44,7 @@ func (a *answers) begin() int {
 	n := len(a.lost)
 	a.number++
 	a.began, a.stood = a.now(), map[int]time.Duration{}
-	a.reports, a.have, a.pending, a.whole = make([]plan.Report, n), make([]bool, n), n, make(chan struct{})
+	a.reports, a.pending, a.whole = make([]*plan.Report, n), n, make(chan struct{})
 	if n == 0 {
 		close(a.whole)
 	}
@@ -58,10 +58,10 @@ func (a *answers) begin() int {
 
 // put stores a report; a.mu is held. It is false if there is one already.
 func (a *answers) put(i int, r plan.Report) bool {
-	if i >= len(a.have) || a.have[i] {
+	if i >= len(a.reports) || a.reports[i] != nil {
 		return false
 	}
-	a.reports[i], a.have[i] = r, true
+	a.reports[i] = &r
 	if a.pending--; a.pending == 0 {
 		close(a.whole)
 	}
@@ -100,7 +100,7 @@ func (a *answers) gone(process int, why string, as func(string) plan.Report) boo
 func (a *answers) failAll(r plan.Report) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for i := range a.have {
+	for i := range a.reports {
 		a.put(i, r)
 	}
 }
@@ -122,8 +122,8 @@ func (a *answers) all() <-chan struct{} {
 func (a *answers) missing() (all []int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for i, have := range a.have {
-		if !have {
+	for i, r := range a.reports {
+		if r == nil {
 			all = append(all, i+1)
 		}
 	}
@@ -134,15 +134,15 @@ func (a *answers) missing() (all []int) {
 func (a *answers) failed() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return slices.ContainsFunc(a.reports, func(r plan.Report) bool { return r.Failure != nil })
+	return slices.ContainsFunc(a.reports, func(r *plan.Report) bool { return r != nil && r.Failure != nil })
 }
 
-// collected are all reports. A process that was lost after its report counts as lost, unless
+// collected are the reports of all. A process that was lost after its report counts as lost, unless
 // it failed of itself: the others may have failed because of it.
 func (a *answers) collected() []plan.Report {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	all := slices.Clone(a.reports)
+	all := slice.Map(a.reports, func(r *plan.Report) plan.Report { return *r })
 	for i, lost := range a.lost {
 		if lost != nil && !all[i].Failure.Own() {
 			all[i] = *lost
@@ -208,7 +208,7 @@ func (a *answers) silent() map[int]bool {
 	defer a.mu.Unlock()
 	all := map[int]bool{}
 	for process := range a.absent {
-		all[process] = a.have[process-1]
+		all[process] = a.reports[process-1] != nil
 	}
 	return all
 }

@@ -10,7 +10,6 @@ import (
 	"io"
 	"slices"
 	"sync"
-	"time"
 
 	"zbench/bench/plan"
 )
@@ -264,12 +263,7 @@ func (f *Follower) Close() {
 			f.relay.server.close()
 		}
 		go func() { _, _ = io.WriteString(f.link, farewell+"\n") }() // the leader may be gone
-		late := time.NewTimer(f.options.Heartbeat)
-		defer late.Stop()
-		select {
-		case <-f.over:
-		case <-late.C:
-		}
+		await(f.over, f.options.Heartbeat)
 		f.stop()
 	})
 }

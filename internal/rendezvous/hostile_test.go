@@ -191,7 +191,6 @@ var attacks = []struct {
 		e.join(func(o *rendezvous.Member) { o.Self.Build = "0.9" })
 	}},
 	{"other backend", rendezvous.OtherBackend, func(e enemy) { e.hello(set("backend", "rocm")) }},
-	{"other RCCL", rendezvous.OtherLibrary, func(e enemy) { e.hello(set("libraries", map[string]string{"librccl": "2.18.3"})) }},
 	{"another's place", rendezvous.Duplicate, func(e enemy) { e.hello(set("session", "enemy")) }},
 	{"no session", rendezvous.Malformed, func(e enemy) { e.hello(set("session", "")) }},
 	{"no process", rendezvous.Malformed, func(e enemy) { e.hello(set("process", "x")) }},
@@ -203,7 +202,7 @@ var attacks = []struct {
 func TestHostile(t *testing.T) {
 	const n, many = 16, 1000
 	token := rendezvous.NewToken()
-	o := patient(rendezvous.Member{Token: token, Self: self(0, n), Equal: []string{"librccl"}})
+	o := patient(rendezvous.Member{Token: token, Self: self(0, n)})
 	l, address := serve(t, o)
 	left := followers(t, n, func(process int) rendezvous.Member {
 		return patient(rendezvous.Member{Token: token, Self: self(process, n), Address: address})
@@ -269,13 +268,13 @@ func TestHostile(t *testing.T) {
 func TestHostileRegistration(t *testing.T) {
 	const n = 4
 	token := rendezvous.NewToken()
-	o := patient(rendezvous.Member{Token: token, Self: self(0, n), Equal: []string{"librccl"}})
+	o := patient(rendezvous.Member{Token: token, Self: self(0, n)})
 	l, address := serve(t, o)
 	e := enemy{t: t, token: token, address: address, n: n}
+	e.hello(set("backend", "rocm"))
 	e.hello(set("build", "0.9"))
-	e.hello(set("libraries", map[string]string{"librccl": "2.18.3"}))
-	require.Equal(t, "1 of 4 processes have registered; missing: processes 1–3; refused (other library version): process 3 on node0: "+
-		`librccl is "2.18.3" there and "2.27.7" in the leader: use the same in all processes`, l.Status().Text())
+	require.Equal(t, "1 of 4 processes have registered; missing: processes 1–3; refused (other build): process 3 on node0: "+
+		`zbench is "0.9" there and "1.0" in the leader: use the same in all processes`, l.Status().Text())
 	left := followers(t, n, func(process int) rendezvous.Member {
 		return patient(rendezvous.Member{Token: token, Self: self(process, n), Address: address})
 	})

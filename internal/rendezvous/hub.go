@@ -174,11 +174,16 @@ func (h *hub) end(text []byte) {
 func (h *hub) drained(most time.Duration) {
 	done := make(chan struct{})
 	go func() { h.streams.Wait(); close(done) }()
-	timer := time.NewTimer(most)
-	defer timer.Stop()
+	await(done, most)
+}
+
+// await waits for a channel to be closed, or for the time to pass.
+func await(closed <-chan struct{}, most time.Duration) {
+	late := time.NewTimer(most)
+	defer late.Stop()
 	select {
-	case <-done:
-	case <-timer.C:
+	case <-closed:
+	case <-late.C:
 	}
 }
 

@@ -6,13 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
 	"zbench/bench/plan"
-	"zbench/bench/record"
 	"zbench/bench/slice"
 )
 
@@ -174,10 +171,6 @@ func (l *Leader) Members(ranks int) []plan.Member {
 	return slice.Map(l.Hellos(), func(h Hello) plan.Member { return plan.Member{Host: h.Host, Ranks: ranks} })
 }
 
-// Drift lists the libraries whose versions differ from the leader's: one line for each
-// name and version, with the processes that have it.
-func (l *Leader) Drift() []string { return drift(l.Hellos()) }
-
 // Refusals are the numbers of refused connections and messages by reason, and the last
 // of them.
 func (l *Leader) Refusals() (map[Reason]int, []Refused) { return l.refused.all() }
@@ -253,12 +246,7 @@ func (l *Leader) callRoll() {
 	stood, ago := l.pulse.standstill()
 	l.answer(roll, presence{0, stood.Seconds(), ago.Seconds()})
 	l.hub.broadcast(down{Roll: roll}.line())
-	late := time.NewTimer(limit)
-	defer late.Stop()
-	select {
-	case <-present:
-	case <-late.C:
-	}
+	await(present, limit)
 	for process, reported := range l.silent() {
 		why := fmt.Sprintf("no answer for %s after another process had failed", limit)
 		if !reported {
@@ -288,20 +276,4 @@ func (l *Leader) Close(reason string) {
 		l.server.close()
 		l.still()
 	})
-}
-
-// drift compares libraries with those of the first process.
-func drift(all []Hello) []string {
-	having := map[string][]int{}
-	for n, h := range all {
-		names := maps.Clone(all[0].Libraries)
-		maps.Copy(names, h.Libraries)
-		for name := range names {
-			if its, leaders := h.Libraries[name], all[0].Libraries[name]; its != leaders {
-				key := fmt.Sprintf("%s is %s; in the leader %s", name, cmp.Or(its, "missing"), cmp.Or(leaders, "missing"))
-				having[key] = append(having[key], n)
-			}
-		}
-	}
-	return slice.Map(slices.Sorted(maps.Keys(having)), func(key string) string { return record.ProcessText(having[key], len(all)) + ": " + key })
 }

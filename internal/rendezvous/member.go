@@ -51,11 +51,6 @@ type Member struct {
 	// Grace is how long the others may take to report after one process has failed; 10 s
 	// if 0. Serve alone uses this and the following fields.
 	Grace time.Duration
-	// Equal are the libraries whose versions must be equal in all processes.
-	Equal []string
-	// Check refuses a process for a reason of the caller's; nil accepts all. The others
-	// are those registered so far, the leader first. It must not call the Leader.
-	Check func(h Hello, others []Hello) error
 	// OnStatus is called every StatusEvery (10 s if 0) while processes are missing.
 	OnStatus    func(Status)
 	StatusEvery time.Duration
@@ -89,19 +84,17 @@ func (o Member) withDefaults() Member {
 	if o.Dial == nil {
 		o.Dial = new(net.Dialer).DialContext
 	}
-	if o.OnStatus == nil {
-		o.OnStatus = func(Status) {}
-	}
-	if o.OnLost == nil {
-		o.OnLost = func(Loss) {}
-	}
-	if o.OnGiveUp == nil {
-		o.OnGiveUp = func(string) {}
-	}
-	if o.OnStop == nil {
-		o.OnStop = func(int) {}
-	}
+	o.OnStatus, o.OnLost = orNothing(o.OnStatus), orNothing(o.OnLost)
+	o.OnGiveUp, o.OnStop = orNothing(o.OnGiveUp), orNothing(o.OnStop)
 	return o
+}
+
+// orNothing is a function, or one that does nothing in place of nil.
+func orNothing[T any](tell func(T)) func(T) {
+	if tell == nil {
+		return func(T) {}
+	}
+	return tell
 }
 
 // validate refuses numbers that cannot be those of a process.
@@ -112,8 +105,6 @@ func (o Member) validate() error {
 		return fmt.Errorf("the number of processes must be 1 to %d, not %d", MaxProcesses, h.Processes)
 	case h.Process < 0 || h.Process >= h.Processes:
 		return fmt.Errorf("the number of this process must be 0 to %d, not %d", h.Processes-1, h.Process)
-	case len(h.Facts) > maxHello/2:
-		return fmt.Errorf("the facts of this process have %d bytes; the limit is %d", len(h.Facts), maxHello/2)
 	}
 	return nil
 }

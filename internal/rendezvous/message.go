@@ -39,10 +39,6 @@ type Hello struct {
 	// for.
 	Build   string `json:"build"`
 	Backend string `json:"backend"`
-	// Libraries are versions by name. Member.Equal lists those that must be equal.
-	Libraries map[string]string `json:"libraries,omitempty"`
-	// Facts are for the caller: any JSON.
-	Facts json.RawMessage `json:"facts,omitempty"`
 }
 
 // registration is a Hello as it is sent.
@@ -161,11 +157,7 @@ func readRegistration(text []byte) (registration, *Refused) {
 	if err := jsonfile.One(text, &r); err != nil {
 		return r, refuse(Malformed, "the registration cannot be read: %v", err)
 	}
-	names := []string{r.Session, r.Host, r.Build, r.Backend}
-	for name, version := range r.Libraries {
-		names = append(names, name, version)
-	}
-	for _, name := range names {
+	for _, name := range []string{r.Session, r.Host, r.Build, r.Backend} {
 		if len(name) > maxName || !utf8.ValidString(name) {
 			return r, refuse(Malformed, "a name in the registration has %d bytes; the limit is %d", len(name), maxName)
 		}

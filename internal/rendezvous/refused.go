@@ -31,8 +31,6 @@ const (
 	Duplicate     Reason = "duplicate process"
 	OtherBuild    Reason = "other build"
 	OtherBackend  Reason = "other backend"
-	OtherLibrary  Reason = "other library version"
-	NotAccepted   Reason = "not accepted"
 	NotRegistered Reason = "not registered"
 	NotExpected   Reason = "unexpected message"
 )

@@ -35,7 +35,7 @@ func newRegistry(o Member) *registry {
 	return r
 }
 
-// differs says how a process's world, build or libraries differ from the leader's; empty if they do not.
+// differs says how a process's world, build or backend differs from the leader's; empty if they do not.
 func (r *registry) differs(h *Hello) (reason Reason, how string) {
 	leader := &r.options.Self
 	switch {
@@ -51,9 +51,6 @@ func (r *registry) differs(h *Hello) (reason Reason, how string) {
 	}
 	differ(OtherBuild, "zbench", h.Build, leader.Build)
 	differ(OtherBackend, "the backend", h.Backend, leader.Backend)
-	for _, name := range r.options.Equal {
-		differ(OtherLibrary, name, h.Libraries[name], leader.Libraries[name])
-	}
 	return reason, how
 }
 
@@ -113,12 +110,6 @@ func (r *registry) check(in *registration) *Refused {
 		return refuse(NotExpected, "%s: the run has started", where)
 	case in.Via != nil && !r.connected[*in.Via]:
 		return refuse(NotRegistered, "%s: process %d, through which it connects, is not registered", where, *in.Via)
-	}
-	if r.options.Check != nil {
-		others := slices.DeleteFunc(r.hellos(), func(h Hello) bool { return h.Process == in.Process })
-		if err := r.options.Check(in.Hello, others); err != nil {
-			return refuse(NotAccepted, "%s: %v", where, err)
-		}
 	}
 	return nil
 }
