@@ -215,8 +215,6 @@ func (n *normal) invert(of []int, logDet *float64) [][]float64 {
 
 // noise is the variance of one reading, as pooled over the cases.
 type noise struct {
-	// wander is the variance of a step of the drift over that of a reading.
-	wander float64
 	// squares is the sum of squared residuals of all cases, df its degrees of freedom.
 	squares float64
 	df      int
@@ -244,7 +242,7 @@ func estimate(cases [][]reading, variants int) (noise, []*normal) {
 	var normals []*normal
 	most := math.Inf(-1)
 	for _, wander := range wanders {
-		now, all, likelihood := noise{wander: wander}, make([]*normal, len(cases)), 0.0
+		now, all, likelihood := noise{}, make([]*normal, len(cases)), 0.0
 		for i, readings := range cases {
 			all[i] = whiten(readings, variants, wander)
 			f := all[i].solve()

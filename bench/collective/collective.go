@@ -19,8 +19,6 @@ import (
 type Collective struct {
 	// Name is zbench's name and that of the rccl-tests program without _perf.
 	Name string
-	// Title is the name for people.
-	Title string
 	// Aliases are other tools' spellings, lower case.
 	Aliases []string
 	// Reduces tells that the result depends on a reduction operator.
@@ -99,55 +97,55 @@ func onlyRoot(r Result) func(rank, n, root int) Result {
 // table is in the order of the listings.
 var table = []Collective{
 	{
-		Name: "all_reduce", Title: "all-reduce", Aliases: []string{"allreduce"}, Reduces: true,
+		Name: "all_reduce", Aliases: []string{"allreduce"}, Reduces: true,
 		Does:      "reduce every rank's buffer; every rank gets the result",
 		BusFactor: func(n int) float64 { return 2 * all(n) }, InPlace: Same,
 		result: func(int, int, int) Result { return Result{Blocks: 1, Reduced: true} },
 	},
 	{
-		Name: "reduce_scatter", Title: "reduce-scatter", Aliases: []string{"reducescatter"}, Reduces: true,
+		Name: "reduce_scatter", Aliases: []string{"reducescatter"}, Reduces: true,
 		Does:      "reduce every rank's buffer, each rank gets its share of the result",
 		BusFactor: all, RecvShare: true, InPlace: RecvInSend,
 		result: func(rank, _, _ int) Result { return Result{Blocks: 1, Reduced: true, Base: rank} },
 	},
 	{
-		Name: "all_gather", Title: "all-gather", Aliases: []string{"allgather"},
+		Name: "all_gather", Aliases: []string{"allgather"},
 		Does:      "each rank contributes its share; every rank gets all shares",
 		BusFactor: all, SendShare: true, InPlace: SendInRecv,
 		result: func(_, n, _ int) Result { return Result{Blocks: n, Step: 1} },
 	},
 	{
-		Name: "broadcast", Title: "broadcast", Rooted: true, Aliases: []string{"bcast"},
+		Name: "broadcast", Rooted: true, Aliases: []string{"bcast"},
 		Does:      "every rank gets the root's buffer",
 		BusFactor: whole, InPlace: Same,
 		result: func(_, _, root int) Result { return Result{Blocks: 1, From: root} },
 	},
 	{
-		Name: "reduce", Title: "reduce", Rooted: true, Reduces: true,
+		Name: "reduce", Rooted: true, Reduces: true,
 		Does:      "reduce every rank's buffer, the root gets the result",
 		BusFactor: whole, InPlace: Same,
 		result: onlyRoot(Result{Blocks: 1, Reduced: true}),
 	},
 	{
-		Name: "all_to_all", Title: "all-to-all", Aliases: []string{"alltoall"},
+		Name: "all_to_all", Aliases: []string{"alltoall"},
 		Does:      "each rank sends a share of its own to every other",
 		BusFactor: all, Shares: true, InPlace: Never,
 		result: func(rank, n, _ int) Result { return Result{Blocks: n, Step: 1, Base: rank} },
 	},
 	{
-		Name: "send_recv", Title: "send/recv", Aliases: []string{"sendrecv"},
+		Name: "send_recv", Aliases: []string{"sendrecv"},
 		Does:      "each rank sends to the next and receives from the one before",
 		BusFactor: whole, InPlace: Never,
 		result: func(rank, n, _ int) Result { return Result{Blocks: 1, From: (rank + n - 1) % n} },
 	},
 	{
-		Name: "gather", Title: "gather", Rooted: true,
+		Name: "gather", Rooted: true,
 		Does:      "the root gets every rank's share",
 		BusFactor: all, SendShare: true, InPlace: SendInRecv,
 		result: func(rank, n, root int) Result { return onlyRoot(Result{Blocks: n, Step: 1})(rank, n, root) },
 	},
 	{
-		Name: "scatter", Title: "scatter", Rooted: true,
+		Name: "scatter", Rooted: true,
 		Does:      "each rank gets its share of the root's buffer",
 		BusFactor: all, RecvShare: true, InPlace: RecvInSend,
 		result: func(rank, _, root int) Result { return Result{Blocks: 1, From: root, Base: rank} },

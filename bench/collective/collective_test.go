@@ -119,7 +119,6 @@ func TestNames(t *testing.T) {
 		require.Equal(t, want, c.Name)
 	}
 	for _, c := range All() {
-		require.NotEmpty(t, c.Title)
 		require.NotEmpty(t, c.Does)
 		for _, name := range append(c.Aliases, c.Name) {
 			got, err := ByName(name)

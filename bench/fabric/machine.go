@@ -58,8 +58,8 @@ type Machine struct {
 	spec.World
 	GPU  string
 	Host Host
-	// HBM and Cache are bytes of a GPU's memory and of its last level of cache.
-	HBM, Cache int64
+	// HBM is the size of a GPU's memory in bytes.
+	HBM int64
 	// HBMRate is what a GPU's memory gives, in bytes per second; 0 is not modelled.
 	HBMRate float64
 	// CollVersion is the number that the collectives library gives for its version, 22203
@@ -121,7 +121,7 @@ func (f *Fabric) Resolve(w spec.World, o Conditions) (*Machine, error) {
 		return nil, fmt.Errorf("%d GPUs a process do not divide the %d GPUs of a node", w.GPUsPerProcess, w.GPUsPerNode)
 	}
 	m := &Machine{
-		World: w, GPU: f.GPU, Host: f.Host, HBM: f.Node.HBMBytes, Cache: f.Node.CacheBytes, HBMRate: f.Node.HBMRate, Seed: o.Seed,
+		World: w, GPU: f.GPU, Host: f.Host, HBM: f.Node.HBMBytes, HBMRate: f.Node.HBMRate, Seed: o.Seed,
 		Curves: map[Group]map[string]Curve{}, Extrapolated: map[Group]map[string][]string{},
 		Ends: map[Group]map[string]Ends{},
 	}

@@ -117,9 +117,7 @@ func ParseShape(text string) (Shape, error) {
 
 // Model is the products of a preset.
 type Model struct {
-	// Name, Title and Source are the preset's.
-	Name, Title, Source string
-	Hidden              int64
+	Hidden int64
 	// Shapes are in the order of their operations, the most first.
 	Shapes []Shape
 }
@@ -128,15 +126,11 @@ type Model struct {
 // published one. Experts have equal shares of the tokens: those of a layer are a batch. Layers of one
 // size are one shape. Convolutions and attention's own products are left out.
 func Of(preset string, tokens, hidden int64) (Model, error) {
-	name, err := trainer.PresetName(preset)
+	m, err := trainer.PresetAt(preset, hidden)
 	if err != nil {
 		return Model{}, err
 	}
-	m, err := trainer.PresetAt(name, hidden)
-	if err != nil {
-		return Model{}, err
-	}
-	model := Model{Name: name, Title: m.Name, Source: m.Source}
+	var model Model
 	for _, l := range layers(m.Params) {
 		if model.Hidden == 0 {
 			model.Hidden = l.hidden

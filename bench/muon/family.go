@@ -47,9 +47,8 @@ continues an interrupted run.`,
 func settings() []kernel.Setting {
 	names := setNames()
 	return []kernel.Setting{
-		kernel.One("preset", "name", "", "a model's matrices: "+strings.Join(trainer.PresetNames(), ", "), func(k *spec.Kernels, v string) error {
-			p, err := PresetByName(v)
-			k.Preset = p.Name // an alias is recorded under the preset's own name
+		kernel.One("preset", "name", "", "a model's matrices: "+strings.Join(trainer.PresetNames(), ", "), func(k *spec.Kernels, v string) (err error) {
+			k.Preset, err = trainer.PresetName(v) // an alias is recorded under the preset's own name
 			return err
 		}, func(k *spec.Kernels) string { return k.Preset }),
 		{
@@ -81,8 +80,8 @@ func settings() []kernel.Setting {
 // Shapes are the shapes of a request; few is true if their batches are a model's.
 func Shapes(k *spec.Kernels) (shapes []Shape, few bool, err error) {
 	if k.Preset != "" {
-		p, err := PresetByName(k.Preset)
-		return p.Shapes, true, err
+		shapes, err = PresetShapes(k.Preset)
+		return shapes, true, err
 	}
 	for _, text := range k.Shapes {
 		s, err := ParseShape(text)

@@ -149,16 +149,15 @@ func TestPresets(t *testing.T) {
 	for name, weights := range map[string][2]float64{ // least and most, 1e9
 		"zaya1-base": {7.5, 8.8}, "moonlight-16b": {15, 16}, "llama3-8b": {6.9, 7.1}, "llama3-70b": {68, 69},
 	} {
-		p, err := PresetByName(name)
+		shapes, err := PresetShapes(name)
 		require.NoError(t, err)
-		n := float64(p.Elements()) / 1e9
+		n := float64(elementsOf(shapes)) / 1e9
 		require.True(t, n > weights[0] && n < weights[1], "%s: %g", name, n)
-		require.NotEmpty(t, p.Source)
-		for _, s := range p.Shapes {
+		for _, s := range shapes {
 			require.NoError(t, s.Check())
 		}
 	}
-	_, err := PresetByName("gpt")
+	_, err := PresetShapes("gpt")
 	require.ErrorContains(t, err, "zaya1-base, moonlight-16b")
 	_, err = ByName("mine")
 	require.ErrorContains(t, err, "keller-jordan, you, polar-express")

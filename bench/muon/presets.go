@@ -9,27 +9,14 @@ import (
 	"zbench/bench/trainer"
 )
 
-// Preset is a model's weight matrices that Muon steps: those of the preset of the
-// same name in bench/trainer, by shape.
-type Preset struct {
-	Name, Title, Source string
-	// Shapes have the number of a model's matrices as their batch, the most
-	// elements first.
-	Shapes []Shape
-}
-
-// PresetByName finds a model by its name or an alias; an unknown name is an error
-// that lists the valid.
-func PresetByName(name string) (Preset, error) {
-	name, err := trainer.PresetName(name)
-	if err != nil {
-		return Preset{}, err
-	}
+// PresetShapes are a model's weight matrices that Muon steps, by shape: batches are how many the model of
+// bench/trainer has, the most elements come first. An unknown name is an error that lists the valid.
+func PresetShapes(name string) ([]Shape, error) {
 	m, err := trainer.Preset(name)
 	if err != nil {
-		return Preset{}, err
+		return nil, err
 	}
-	return Preset{name, m.Name, m.Source, shapes(m.Params)}, nil
+	return shapes(m.Params), nil
 }
 
 // shapes groups a model's matrices by their sides and by the part of the block

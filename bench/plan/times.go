@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
-	"math"
 	"slices"
 )
 
@@ -14,10 +13,7 @@ type Times []float64
 
 // MarshalText packs the times.
 func (t Times) MarshalText() ([]byte, error) {
-	raw := make([]byte, 0, 8*len(t))
-	for _, s := range t {
-		raw = binary.LittleEndian.AppendUint64(raw, math.Float64bits(s))
-	}
+	raw, _ := binary.Append(nil, binary.LittleEndian, []float64(t)) // numbers can be
 	return base64.StdEncoding.AppendEncode(nil, raw), nil
 }
 
@@ -30,11 +26,9 @@ func (t *Times) UnmarshalText(text []byte) error {
 	if len(raw)%8 != 0 {
 		return fmt.Errorf("times of %d bytes: a time has 8", len(raw))
 	}
-	*t = make(Times, 0, len(raw)/8)
-	for one := range slices.Chunk(raw, 8) {
-		*t = append(*t, math.Float64frombits(binary.LittleEndian.Uint64(one)))
-	}
-	return nil
+	*t = make(Times, len(raw)/8)
+	_, err = binary.Decode(raw, binary.LittleEndian, []float64(*t))
+	return err
 }
 
 // Joined is several reports of nothing but times in one: the times of one process after those of the

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"zbench/bench/backend"
-	"zbench/bench/slice"
 )
 
 // Evidence is the progress of every rank when a case did not end, as far as the libraries
@@ -261,11 +260,10 @@ func (e *Evidence) check() error {
 }
 
 func (r RankEvidence) check(iterations int) error {
-	list, err := spans(r.Ranks)
+	count, err := RanksIn(r.Ranks)
 	if err != nil {
 		return err
 	}
-	count := slice.Sum(list, func(s span) int { return s.last - s.first + 1 })
 	switch {
 	case !slices.Contains(rankStates, r.State):
 		return fmt.Errorf("state %q: valid are %q", r.State, rankStates)
@@ -339,12 +337,12 @@ func (e *Evidence) Reported() string {
 
 // suspects names the suspects; empty if there are none.
 func (e *Evidence) suspects() string {
-	list, err := spans(e.Suspects)
+	n, err := RanksIn(e.Suspects)
 	if err != nil {
 		return ""
 	}
 	all, _ := e.count()
-	return RankText(e.Suspects, slice.Sum(list, func(s span) int { return s.last - s.first + 1 }), all)
+	return RankText(e.Suspects, n, all)
 }
 
 // culprit names the suspects, or says that they are candidates.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"zbench/bench/slice"
 )
 
 // RankSet writes ascending numbers as a set: 0-4,6.
@@ -48,6 +50,12 @@ func spans(text string) ([]span, error) {
 		list = append(list, s)
 	}
 	return list, nil
+}
+
+// RanksIn is how many ranks a set has.
+func RanksIn(set string) (int, error) {
+	list, err := spans(set)
+	return slice.Sum(list, func(s span) int { return s.last - s.first + 1 }), err
 }
 
 func (s span) text(to string) string {

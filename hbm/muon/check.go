@@ -2,7 +2,6 @@ package muon
 
 import (
 	"encoding/binary"
-	"math"
 	"math/rand/v2"
 	"slices"
 
@@ -50,35 +49,26 @@ func (w *Work) Fill() error {
 			}
 		}
 	}
-	var list []byte
-	for i := range w.list {
-		var err error
-		if list, err = binary.Append(list, binary.LittleEndian, w.list[i]); err != nil {
-			return err
-		}
+	list, err := binary.Append(nil, binary.LittleEndian, w.list)
+	if err != nil {
+		return err
 	}
 	return w.d.p.Write(w.at(w.tensors), list)
 }
 
 func encode(v []float32) []byte {
-	out := make([]byte, 0, 4*len(v))
-	for _, f := range v {
-		out = binary.LittleEndian.AppendUint32(out, math.Float32bits(f))
-	}
+	out, _ := binary.Append(nil, binary.LittleEndian, v) // numbers can be
 	return out
 }
 
-// floatsAt reads floats, dense a padded matrix of bf16.
+// floatsAt reads floats.
 func (w *Work) floatsAt(offset uint64, n int) ([]float32, error) {
-	raw := make([]byte, 4*n)
+	raw, out := make([]byte, 4*n), make([]float32, n)
 	if err := w.d.p.Read(w.at(int64(offset)), raw); err != nil { //nolint:gosec // an offset
 		return nil, err
 	}
-	out := make([]float32, n)
-	for i := range out {
-		out[i] = math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:]))
-	}
-	return out, nil
+	_, err := binary.Decode(raw, binary.LittleEndian, out)
+	return out, err
 }
 
 // read is a matrix of bf16 on the device.

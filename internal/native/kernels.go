@@ -35,8 +35,6 @@ type Kernel struct {
 	// Name is the function's; File names the source that holds it, so that a
 	// caller compiles a file once.
 	Name, File string
-	// Params is the number of its arguments.
-	Params int
 }
 
 // The kinds of data and the block size of the verification kernels.
@@ -69,7 +67,7 @@ func Kernels() []Kernel {
 	list := make([]Kernel, 0, int(C.zbl_kernel_count()))
 	for i := range C.zbl_kernel_count() {
 		k := C.zbl_kernel_at(i)
-		list = append(list, Kernel{Name: C.GoString(k.name), File: C.GoString(k.file), Params: int(k.nparams)})
+		list = append(list, Kernel{Name: C.GoString(k.name), File: C.GoString(k.file)})
 	}
 	return list
 }

@@ -24,9 +24,8 @@ type Module struct {
 
 // Function is a kernel that can be launched on its module's device.
 type Function struct {
-	ptr    unsafe.Pointer
-	device int
-	name   string
+	ptr  unsafe.Pointer
+	name string
 }
 
 // LoadModule compiles a kernel source for a device, or takes it from the cache, and
@@ -85,7 +84,7 @@ func (m *Module) Function(name string) (Function, error) {
 	defer C.free(unsafe.Pointer(text))
 	var ptr unsafe.Pointer
 	err := m.p.runtime("find kernel "+name+" of "+m.file, m.device, C.zb_module_function(m.p.table, C.int(m.device), &ptr, m.ptr, text))
-	return Function{ptr: ptr, device: m.device, name: name}, err
+	return Function{ptr: ptr, name: name}, err
 }
 
 // Close unloads the module and its functions.

@@ -3,7 +3,6 @@ package preflight
 import (
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"zbench/bench/document"
@@ -123,20 +122,8 @@ const (
 // Where names the ranks and hosts of a finding for people: "ranks 8-15 on node-b". It is
 // empty where the finding is of all ranks of several hosts.
 func (r Report) Where(f record.PreflightFound) string {
-	n := 0
-	for part := range strings.SplitSeq(f.Ranks, ",") {
-		a, b, both := strings.Cut(part, "-")
-		if !both {
-			b = a
-		}
-		first, err := strconv.Atoi(a)
-		last, err2 := strconv.Atoi(b)
-		if err != nil || err2 != nil {
-			return ""
-		}
-		n += last - first + 1
-	}
-	if n == r.Ranks {
+	n, err := record.RanksIn(f.Ranks)
+	if err != nil || n == r.Ranks {
 		return ""
 	}
 	ranks := "ranks " + f.Ranks
