@@ -33,7 +33,7 @@ endif
 
 # The packages that must do without C, and those that have C under them.
 PURE    := ./bench/... ./report/...
-NATIVE  := ./internal/native ./rccl ./hbm/...
+NATIVE  := ./internal/native ./rccl ./hbm/... ./internal/doctor ./test/schema
 # How many inputs one fuzz target gets in `make check`; a time, such as 10m, is taken too.
 FUZZTIME ?= 5000x
 

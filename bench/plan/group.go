@@ -123,10 +123,10 @@ type GivingUp interface {
 	Context() context.Context
 }
 
-// Abandoning is a connection that bounds an order: Abandoned is closed when a call that
-// has not returned never will, some time after Context has ended.
+// Abandoning is a connection that bounds an order: Returns reports whether a call returned. One that has not
+// some time after Context has ended never will, and goes on by itself.
 type Abandoning interface {
-	Abandoned() <-chan struct{}
+	Returns(call func()) bool
 }
 
 // Standing is a connection that finds out which processes stood still during the last order:
@@ -200,20 +200,12 @@ func (w *worker) execute(o Order) Report {
 	if !ok {
 		return w.carriedOut(o)
 	}
-	done := make(chan Report, 1)
-	go func() { done <- w.carriedOut(o) }()
-	select {
-	case r := <-done:
-		return r
-	case <-c.Abandoned():
-	}
-	select {
-	case r := <-done: // both were ready
-		return r
-	default:
+	var r Report // the call's alone if it does not return
+	if !c.Returns(func() { r = w.carriedOut(o) }) {
 		w.stuck = true
 		return hanging()
 	}
+	return r
 }
 
 // hanging is the report of a process in which a call does not return.

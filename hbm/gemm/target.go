@@ -122,7 +122,7 @@ func (d *Driver) enter(t target) (places, error) {
 		}
 		for set := range p.sets {
 			for operand, bytes := range []int64{p.a[1], p.b[1]} {
-				if err := d.fill(p.at(u, set, operand), bytes, d.block(k.in, operand)); err != nil {
+				if err := d.fill(p.at(u, set, operand), bytes, d.block(k.in, operand, bytes)); err != nil {
 					return p, err
 				}
 			}
@@ -148,14 +148,15 @@ func (p places) at(u *gpu, set, operand int) native.Address {
 // that no two rows of a matrix are the same.
 const period = 1048573
 
-// block is the bytes of a period. Zeros would draw less power and time better than training does.
-func (d *Driver) block(n *matrix.Number, operand int) []byte {
-	key := fmt.Sprint(n.Name, operand)
-	if d.blocks[key] == nil {
+// block is the bytes of a period, or of its beginning where an operand of so many bytes has less. Zeros would
+// draw less power and time better than training does.
+func (d *Driver) block(n *matrix.Number, operand int, size int64) []byte {
+	key, most := fmt.Sprint(n.Name, operand), min(int(size), period*n.Bytes)
+	if len(d.blocks[key]) < most {
 		rng := rand.New(rand.NewPCG(d.cfg.Seed, uint64(operand))) //nolint:gosec // test data
-		raw := make([]byte, period*n.Bytes)
-		for i := range period {
-			n.Put(raw[i*n.Bytes:], rng.NormFloat64())
+		raw := make([]byte, most)
+		for i := 0; i < most; i += n.Bytes {
+			n.Put(raw[i:], rng.NormFloat64())
 		}
 		d.blocks[key] = raw
 	}

@@ -135,7 +135,7 @@ const coarse = 0x1p-12
 
 // operand is what was written, an element's place given.
 func (d *Driver) operand(n *matrix.Number, which, rows, depth int, place func(i, l int64) int64) matrix.Half {
-	block, size := d.block(n, which), n.Bytes
+	block, size := d.block(n, which, 0), n.Bytes // as entered
 	h := matrix.Half{Rows: rows, Cols: depth, Stride: depth, Raw: make([]byte, rows*depth*size), Number: n}
 	for i := range rows {
 		for l := range depth {

@@ -39,7 +39,7 @@ var productBindings = map[string]productBinding{
 		},
 	},
 	"by heuristics": {
-		header: "lt.h", rows: "ZB_LT_SYMBOLS(ZB_LT_IS_REAL)\nZB_LT_VALUES\n",
+		header: "blas.h", rows: "ZB_LT_SYMBOLS(ZB_LT_IS_REAL)\nZB_LT_VALUES\n",
 		vendors: map[string]vendorHeaders{
 			"rocm":    {"ZBENCH_HIPBLASLT_INCLUDE", "lt_rocm.h"}, // hipBLASLt of sid
 			"cuda_11": {"ZBENCH_CUDA11_INCLUDE", "lt_cuda.h"},    // cuBLASLt of CUDA 11.8

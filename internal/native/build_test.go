@@ -28,7 +28,7 @@ func TestToolchainRebuildsEditedHeaders(t *testing.T) {
 		require.NoError(t, err, "%s", out)
 		return strings.TrimSpace(string(out))
 	}
-	packages := in("../..", "go", "list", "-deps", "-f", "{{if .Module}}{{.ImportPath}}{{end}}", "./internal/native")
+	packages := in("../..", "go", "list", "-deps", "-f", "{{with .Module}}{{if .Main}}{{$.ImportPath}}{{end}}{{end}}", "./internal/native")
 	for _, part := range append(strings.Fields(packages), "go.mod", "go.sum") {
 		in("../..", "cp", "-r", "--parents", strings.TrimPrefix(part, "zbench/"), dir)
 	}

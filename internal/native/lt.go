@@ -2,9 +2,9 @@ package native
 
 /*
 #include <stdlib.h>
+#include "c/blas.h"
 #include "c/dl.h"
 #include "c/fake/world.h"
-#include "c/lt.h"
 #include "c/shim.h"
 #include "c/timer.h"
 */

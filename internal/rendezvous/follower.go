@@ -178,9 +178,8 @@ func (f *Follower) Welcome() json.RawMessage { return f.welcome }
 // order is executed. Its cause says which.
 func (f *Follower) Context() context.Context { return f.ctx }
 
-// Abandoned is closed some time after Context has ended: a call that has not returned by
-// then hangs.
-func (f *Follower) Abandoned() <-chan struct{} { return f.abandoned }
+// Returns reports whether a call returned: one that has not some time after Context has ended hangs.
+func (f *Follower) Returns(call func()) bool { return returns(call, f.abandoned) }
 
 // Next waits for the next order.
 func (f *Follower) Next() (plan.Order, error) {

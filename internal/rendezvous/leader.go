@@ -219,7 +219,7 @@ func (l *Leader) Reports(own plan.Report) []plan.Report {
 	}
 	select {
 	case <-l.all():
-	case <-l.Abandoned():
+	case <-l.ended():
 		l.callRoll()
 		for _, process := range l.missing() {
 			l.loseAs(process, "no report: "+l.reason(), plan.Hanging)

@@ -87,11 +87,34 @@ func (p *patience) end(why string) {
 	}
 }
 
-// Abandoned is closed when what the current order calls should have returned long ago.
-func (p *patience) Abandoned() <-chan struct{} {
+// ended is closed when what the current order calls should have returned long ago.
+func (p *patience) ended() <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.abandoned
+}
+
+// Returns reports whether a call of the current order returned in time.
+func (p *patience) Returns(call func()) bool { return returns(call, p.ended()) }
+
+// returns reports whether a call returned before it was abandoned; one that did not goes on.
+func returns(call func(), abandoned <-chan struct{}) bool {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		call()
+	}()
+	select {
+	case <-done:
+		return true
+	case <-abandoned:
+	}
+	select {
+	case <-done: // both were ready
+		return true
+	default:
+		return false
+	}
 }
 
 // reason is why the run was given up.

@@ -1,5 +1,5 @@
 /* Matrix products by a vendor's heuristics. */
-#include "lt.h"
+#include "blas.h"
 
 #include <dlfcn.h>
 #include <string.h>

@@ -22,12 +22,12 @@ ZB_FN zb_u64 zb_cycles(void) {
   return zbk_counters.cycles;
 #elif defined(ZB_COUNTERS)
   return __builtin_amdgcn_s_memtime();
-#elif defined(__AMDGCN__)
-  return 0;
-#else
+#elif defined(ZB_NVIDIA)
   zb_u64 v;
   asm volatile("mov.u64 %0, %%clock64;" : "=l"(v));
   return v;
+#else
+  return 0;
 #endif
 }
 
@@ -36,12 +36,12 @@ ZB_FN zb_u64 zb_nanoseconds(void) {
   return zbk_counters.ns;
 #elif defined(ZB_COUNTERS)
   return __builtin_amdgcn_s_memrealtime() * 10;
-#elif defined(__AMDGCN__)
-  return 0;
-#else
+#elif defined(ZB_NVIDIA)
   zb_u64 v;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(v));
   return v;
+#else
+  return 0;
 #endif
 }
 
@@ -53,12 +53,12 @@ ZB_FN zb_u32 zb_unit(void) {
 #elif defined(ZB_COUNTERS)
   return (zb_u32)__builtin_amdgcn_s_getreg(4 | 8 << 6 | 7 << 11) |
          (zb_u32)__builtin_amdgcn_s_getreg(20 | 0 << 6 | 3 << 11) << 8;
-#elif defined(__AMDGCN__)
-  return 0;
-#else
+#elif defined(ZB_NVIDIA)
   zb_u32 v;
   asm volatile("mov.u32 %0, %%smid;" : "=r"(v));
   return v & 4095;
+#else
+  return 0;
 #endif
 }
 

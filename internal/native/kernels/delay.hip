@@ -1,21 +1,22 @@
 /* after: prelude.h */
 /* Holds a stream back so that the host can run ahead of it. Launch one thread.
- * On the host it does nothing: the loopback adds the time to its own clock. */
+ * On the host it does nothing: the loopback adds the time to its own clock. Nor where no
+ * clock is known. */
 ZB_KERNEL(zb_delay)(zb_u64 ns) {
-#if defined(ZB_HOST)
-  (void)ns;
-#elif defined(__AMDGCN__)
+#if defined(ZB_AMD)
   /* the constant clock, 100 MHz on every gfx9 (hipDeviceAttributeWallClockRate
    * gives 100,000 kHz) */
   zb_u64 start = __builtin_amdgcn_s_memrealtime();
   while ((__builtin_amdgcn_s_memrealtime() - start) * 10 < ns) {
     __builtin_amdgcn_s_sleep(8);
   }
-#else
+#elif defined(ZB_NVIDIA)
   zb_u64 start, now;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(start));
   do {
     asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
   } while (now - start < ns);
+#else
+  (void)ns;
 #endif
 }

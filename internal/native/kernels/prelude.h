@@ -51,9 +51,11 @@ typedef unsigned long long zb_u64;
 #if defined(__AMDGCN__)
 #define ZB_AMD 1
 #define ZB_SHFL_XOR(v, mask) __shfl_xor(v, mask)
-#else
+#elif defined(__CUDA_ARCH__)
 #define ZB_NVIDIA 1
 #define ZB_SHFL_XOR(v, mask) __shfl_xor_sync(0xffffffffu, v, mask)
+#elif !defined(ZB_SHFL_XOR) /* the options of another vendor's row may say how */
+#define ZB_SHFL_XOR(v, mask) __shfl_xor(v, mask)
 #endif
 #endif
 

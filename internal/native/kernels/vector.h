@@ -93,12 +93,12 @@ ZB_FN typename zb_vec<T>::type zb_load(const T *p) {
   typedef typename zb_vec<T>::type vec;
 #if defined(ZB_AMD)
   return NT ? __builtin_nontemporal_load((const vec *)p) : *(const vec *)p;
-#elif defined(ZB_HOST)
-  return *(const vec *)p; /* there is no such load from ordinary memory */
-#else
+#elif defined(ZB_NVIDIA)
   vec r;
   r.raw = NT ? __ldcs((const uint4 *)p) : *(const uint4 *)p;
   return r;
+#else
+  return *(const vec *)p; /* the host has no such load from ordinary memory */
 #endif
 }
 
@@ -122,7 +122,7 @@ ZB_FN void zb_store(T *p, typename zb_vec<T>::type v) {
 #endif
     return;
   }
-#elif !defined(ZB_HOST)
+#elif defined(ZB_NVIDIA)
   if (NT) {
     __stcs((uint4 *)p, v.raw);
     return;

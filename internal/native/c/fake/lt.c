@@ -2,7 +2,7 @@
  * functions on the virtual clock. A product takes the time of its tiles on the compute
  * units at a rate that is nobody's measurement. Its data is made where launches move
  * data, and where that does not take minutes. */
-#include "../lt.h"
+#include "../blas.h"
 #include "stream.h"
 
 #include <math.h>

@@ -45,7 +45,7 @@ ZBS_MORE(ZBS_EACH)
 ZB_OTHER_NAMES(ZBS_OTHER)
 
 #if FORWARD_HEURISTICS
-#include "../lt.h"
+#include "../blas.h"
 #if ZB_NAMES
 #define ZBS_LT(field, args, rocm, cuda, ...) ZBS_FORWARD(lt_##field, #cuda)
 #else
