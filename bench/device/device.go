@@ -35,7 +35,7 @@ type Device struct {
 	// that no source confirms. Every figure is in one of the two.
 	From    map[string][]string `yaml:"from"`
 	Derived map[string]string   `yaml:"derived"`
-	// Source says where the bandwidth is published, Date when; SourceOf has the
+	// Source says where the bandwidth is published, Date when; find has the
 	// other figures'.
 	Source string `yaml:"-"`
 	Date   string `yaml:"-"`
@@ -106,17 +106,6 @@ func (d *Device) find(figure string) (s source, found int) {
 		s, found = source{Text: "not confirmed by a page: " + arithmetic}, found+1
 	}
 	return s, found
-}
-
-// SourceOf says where a figure is published and when, or that no page confirms
-// it and how it was worked out. Figures are named as in the table: units, memory,
-// cache, shared, bandwidth, bf16, fp16. Empty for what the entry does not have.
-func (d *Device) SourceOf(figure string) string {
-	s, found := d.find(figure)
-	if found == 0 && d.Computed {
-		return d.Source
-	}
-	return strings.TrimSuffix(s.Text+", "+s.Date, ", ")
 }
 
 // check refuses an entry that lacks a figure or one that has not one source.

@@ -33,9 +33,6 @@ func (p *Pattern) MatchString(s string) bool { return p.get().MatchString(s) }
 // FindString is regexp.Regexp's.
 func (p *Pattern) FindString(s string) string { return p.get().FindString(s) }
 
-// FindStringIndex is regexp.Regexp's.
-func (p *Pattern) FindStringIndex(s string) []int { return p.get().FindStringIndex(s) }
-
 // FindSubmatch is regexp.Regexp's.
 func (p *Pattern) FindSubmatch(b []byte) [][]byte { return p.get().FindSubmatch(b) }
 

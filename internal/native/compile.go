@@ -101,15 +101,7 @@ func OpenCompiler(o Choice) (*Compiler, error) {
 }
 
 // Close closes the library that OpenCompiler opened.
-func (c *Compiler) Close() {
-	if c.close != nil {
-		c.close()
-		c.close = nil
-	}
-}
-
-// Version is the version that the compiler reports, empty if none.
-func (c *Compiler) Version() string { return c.version }
+func (c *Compiler) Close() { c.close() }
 
 // compilerFields are the functions of the list that a compilation calls.
 var compilerFields = []string{"rtcCreate", "rtcCompile", "rtcLogSize", "rtcLog", "rtcCodeSize", "rtcCode", "rtcDestroy"}

@@ -32,7 +32,7 @@ func newRig(t testing.TB, n int, note bool) *rig {
 	t.Helper()
 	r := &rig{p: native.OpenNoop(note)}
 	t.Cleanup(r.p.Close)
-	f, kernels := r.p.NoopFunctions(n)
+	f, kernels := native.NoopFunctions(n)
 	t.Cleanup(f.Close)
 	r.kernels = kernels
 	devices := make([]int, n)
@@ -208,7 +208,9 @@ func TestWarmUpMarksItsLaunches(t *testing.T) {
 }
 
 // event is the number of the event that was recorded.
-func event(c native.RecordedCall) float64 { return float64(uintptr(c.Handle) - native.NoopBase()) }
+func event(c native.RecordedCall) float64 {
+	return float64(uintptr(c.Handle) - uintptr(native.NoopHandle(0)))
+}
 
 // The floor is that of the same events with nothing between them.
 func TestEventFloorTimesNothing(t *testing.T) {

@@ -7,10 +7,7 @@ package native
 */
 import "C"
 
-import (
-	"fmt"
-	"unsafe"
-)
+import "unsafe"
 
 // OpenNoop opens a provider whose calls do nothing and succeed at once: for the
 // benchmark of enqueueing, and with note for tests that check the driver's calls. It is
@@ -55,34 +52,5 @@ func (p *Provider) Stall(polls int) { C.zbn_stall(C.int64_t(polls)) }
 // StallStream does so on one stream only.
 func (p *Provider) StallStream(s Stream, polls int) { C.zbn_stall_stream(s.ptr, C.int64_t(polls)) }
 
-// NoopBase is the first handle of a provider of OpenNoop.
-func NoopBase() uintptr { return uintptr(C.zbn_handle(0)) }
-
-// NoopFunctions are kernels that do nothing, one set per device, and their names by
-// handle: "delay 1" is the second device's.
-func (p *Provider) NoopFunctions(devices int) (*Functions, map[unsafe.Pointer]string) {
-	f, names := &Functions{by: map[int]*C.zb_kernels{}}, map[unsafe.Pointer]string{}
-	for d := range devices {
-		k := f.on(d)
-		for i, row := range []struct {
-			name string
-			at   *unsafe.Pointer
-		}{{"delay", &k.delay}, {"fill", &k.fill}, {"poison", &k.poison}, {"check", &k.check}, {"explain", &k.explain}} {
-			*row.at = C.zbn_handle(C.int(4000 + 5*d + i))
-			names[*row.at] = fmt.Sprintf("%s %d", row.name, d)
-		}
-	}
-	return f, names
-}
-
-// Pointer is the stream's handle, as in RecordedCall.
-func (s Stream) Pointer() unsafe.Pointer { return s.ptr }
-
-// Pointer is the communicator's handle.
-func (c Comm) Pointer() unsafe.Pointer { return c.ptr }
-
-// Pointer is the place.
-func (a Address) Pointer() unsafe.Pointer { return unsafe.Pointer(a.ptr()) }
-
-// DropBarrier takes the barrier of hosts away, which only the loopback has.
-func (p *Provider) DropBarrier() { p.table.hostBarrier = nil }
+// NoopHandle is one of the handles of a provider of OpenNoop, by its number.
+func NoopHandle(i int) unsafe.Pointer { return C.zbn_handle(C.int(i)) }

@@ -10,6 +10,8 @@ import "C"
 import (
 	"fmt"
 	"unsafe"
+
+	"zbench/bench/slice"
 )
 
 // Functions are the kernels a batch needs, on each of its devices: the delay of
@@ -23,7 +25,7 @@ type Functions struct {
 // LoadFunctions loads the kernels on devices. If the provider cannot compile, the error
 // wraps ErrUnavailable.
 func (p *Provider) LoadFunctions(devices []int) (*Functions, error) {
-	f := &Functions{by: map[int]*C.zb_kernels{}}
+	f := noFunctions()
 	p.Expect(functionFiles, devices)
 	for _, device := range devices {
 		if f.by[device] != nil {
@@ -37,32 +39,46 @@ func (p *Provider) LoadFunctions(devices []int) (*Functions, error) {
 	return f, nil
 }
 
+func noFunctions() *Functions { return &Functions{by: map[int]*C.zb_kernels{}} }
+
 // functionFiles is the number of kernel sources in Functions.
 const functionFiles = 2
 
 func (f *Functions) load(p *Provider, device int) error {
-	k := f.on(device)
-	for _, source := range [functionFiles]struct {
-		file   string
-		wanted map[string]*unsafe.Pointer
-	}{
-		{"delay.hip", map[string]*unsafe.Pointer{"zb_delay": &k.delay}},
-		{"verify.hip", map[string]*unsafe.Pointer{"zb_fill": &k.fill, "zb_poison": &k.poison, "zb_check": &k.check, "zb_explain": &k.explain}},
-	} {
-		m, err := p.LoadModule(device, source.file, nil)
+	files, of := slice.Group(f.rows(device), func(r functionRow) string { return r.file })
+	for _, file := range files {
+		m, err := p.LoadModule(device, file, nil)
 		if err != nil {
 			return err
 		}
 		f.modules = append(f.modules, m)
-		for name, at := range source.wanted {
-			function, err := m.Function(name)
+		for _, r := range of[file] {
+			function, err := m.Function("zb_" + r.name)
 			if err != nil {
 				return err
 			}
-			*at = function.ptr
+			*r.at = function.ptr
 		}
 	}
 	return nil
+}
+
+// functionRow is a kernel: the file that it is of, its name and where it belongs.
+type functionRow struct {
+	file, name string
+	at         *unsafe.Pointer
+}
+
+// rows are the kernels of a device.
+func (f *Functions) rows(device int) []functionRow {
+	k := f.on(device)
+	return []functionRow{
+		{"delay.hip", "delay", &k.delay},
+		{"verify.hip", "fill", &k.fill},
+		{"verify.hip", "poison", &k.poison},
+		{"verify.hip", "check", &k.check},
+		{"verify.hip", "explain", &k.explain},
+	}
 }
 
 // on is a device's kernels, empty at first.

@@ -64,10 +64,7 @@ func Serve(ctx context.Context, o Member) (*Leader, error) {
 	}
 	beating, stop := context.WithCancel(context.Background())
 	l.pulse, l.still = newPulse(beating, o), stop
-	at := [][2]string{}
-	for _, address := range o.Bind {
-		at = append(at, [2]string{"tcp", address})
-	}
+	at := slice.Map(o.Bind, func(address string) [2]string { return [2]string{"tcp", address} })
 	if len(at) == 0 && o.Address != "" {
 		at = append(at, [2]string{"tcp", o.Address})
 	}
