@@ -49,6 +49,16 @@ type Library struct {
 // Name is the one without a version.
 func (l Library) Name() string { return l.Names[len(l.Names)-1] }
 
+// Loaded is a shared library that a process has opened.
+type Loaded struct {
+	// Name of the library.
+	Name string `json:"name"`
+	// Version the library states.
+	Version string `json:"version"`
+	// Where it was found.
+	Path string `json:"path,omitempty"`
+}
+
 // Setting is a file or folder that a user can set by a flag or by a variable.
 type Setting struct {
 	// Flag is the flag's name without dashes; Variables are looked up in their

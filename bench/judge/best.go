@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -45,6 +46,33 @@ func (j judged) noFault() finding.List {
 		text += ", bandwidth as " + j.want.as()
 	}
 	return finding.List{{Code: CodeNoFault, Severity: finding.OK, Text: text + "."}}
+}
+
+// unverified says why data were not verified although that was asked for. A simulation verifies what fits
+// its budget of memory: of it only a run without any verified case says so.
+func (j judged) unverified() finding.List {
+	if j.Spec == nil || j.Spec.Sweep == nil || j.Spec.Sweep.Checks == 0 {
+		return nil
+	}
+	ok, left, reason := 0, 0, ""
+	for r := range j.Each() {
+		switch {
+		case r.Status != record.OK:
+			continue
+		case r.Verified.State == record.NotVerified:
+			left++
+			reason = cmp.Or(reason, r.Verified.Reason)
+		}
+		ok++
+	}
+	if left == 0 || j.Simulated && left < ok {
+		return nil
+	}
+	reason, _, _ = strings.Cut(reason, "\n")
+	return finding.List{{
+		Code: finding.CodeNotChecked, Severity: finding.Warning, Share: float64(left) / float64(ok),
+		Text: fmt.Sprintf("Data of %d of %s: %s.", left, unit.Count(ok, "case"), strings.TrimSuffix(reason, ".")),
+	}}
 }
 
 // noneEnded says that no case ended ok. Tables show figures of those of which a part was timed.

@@ -10,6 +10,7 @@ import (
 
 	"zbench/bench/finding"
 	"zbench/bench/record"
+	"zbench/bench/spec"
 	"zbench/bench/stat"
 )
 
@@ -87,4 +88,21 @@ func TestStates(t *testing.T) {
 	require.Equal(t, finding.Pass, state(finding.List{fine}))
 	require.Equal(t, finding.NotChecked, state(finding.List{{Code: CodeInterrupted, Severity: finding.Warning}, fine}))
 	require.Equal(t, finding.Unclear, state(finding.List{{Code: CodeLate, Severity: finding.Fault, Candidates: []finding.Subject{{Kind: finding.Node}}}}))
+}
+
+// What was to be verified and was not is said, with the reason. A simulation verifies what fits its budget.
+func TestUnverifiedDataAreNotChecked(t *testing.T) {
+	rec := oneLate()
+	rec.Results = append(rec.Results, rec.Results[0])
+	rec.Results[0].Verified.Reason = "no compiler\nof any kind"
+	rec.Results[1].Verified.State = record.VerifiedOK
+	require.Empty(t, Record(rec).Only(finding.CodeNotChecked), "nobody asked for it")
+	rec.Spec = &spec.Spec{Benchmark: spec.Collectives, Sweep: &spec.Sweep{Checks: 1}}
+	said := Record(rec).Only(finding.CodeNotChecked)
+	require.Len(t, said, 1)
+	require.Equal(t, "Data of 1 of 2 cases: no compiler.", said[0].Text)
+	rec.Simulated = true
+	require.Empty(t, Record(rec).Only(finding.CodeNotChecked))
+	rec.Results[1].Verified = rec.Results[0].Verified
+	require.Equal(t, "Data of 2 of 2 cases: no compiler.", Record(rec).Only(finding.CodeNotChecked)[0].Text)
 }

@@ -62,7 +62,7 @@ func collectives(rec *record.Record) finding.List {
 	if len(v.Faults()) == 0 {
 		v = append(v, j.noFault()...)
 	}
-	return slices.Concat(v, j.best(), j.scale(), Simulated(rec))
+	return slices.Concat(v, j.unverified(), j.best(), j.scale(), Simulated(rec))
 }
 
 // NotHardware says what simulated times are.

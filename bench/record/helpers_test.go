@@ -52,7 +52,7 @@ func full() *Record {
 		Schema: Schema, Run: strings.Repeat("a5", 16), Tool: Tool{"zbench", "0.1.0"}, Created: time.Date(2026, 11, 20, 9, 8, 7, 0, time.UTC),
 		Source: Source{
 			Kind: Imported, Backend: "rocm", Clock: "monotonic", Driver: "amdgpu 6.8.5", Environment: map[string]string{"NCCL_ALGO": "Ring"},
-			Libraries: []Library{{"librccl", "2.22.3", "librccl.so.1"}},
+			Libraries: []Library{{Name: "librccl", Version: "2.22.3", Path: "librccl.so.1"}},
 			Imports: []Import{{
 				File: "a.log", SHA256: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
 				Tool: "rccl-tests", Version: "2.12", Lines: 60, Rows: 24, Truncated: true,

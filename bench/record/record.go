@@ -11,6 +11,7 @@ import (
 	"iter"
 	"time"
 
+	"zbench/bench/backend"
 	"zbench/bench/finding"
 	"zbench/bench/spec"
 )
@@ -117,14 +118,7 @@ type Source struct {
 }
 
 // Library is a shared library the collectives ran on.
-type Library struct {
-	// Name of the library.
-	Name string `json:"name"`
-	// Version the library states.
-	Version string `json:"version"`
-	// Where it was found.
-	Path string `json:"path,omitempty"`
-}
+type Library = backend.Loaded
 
 // Import describes one file of another tool.
 type Import struct {

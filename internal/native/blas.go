@@ -17,14 +17,13 @@ import (
 	"unsafe"
 
 	"zbench/bench/backend"
-	"zbench/bench/record"
 )
 
 // BLAS is the vendor's library of matrix products on one stream. Close it when
 // done.
 type BLAS struct {
 	// Library is its name and path.
-	Library record.Library
+	Library backend.Loaded
 	p       *Provider
 	c       *C.zb_blas
 	stream  Stream
@@ -92,7 +91,7 @@ func findProducts(o Choice, lib backend.Library) (f *finder, library unsafe.Poin
 
 func (p *Provider) newBLAS(f *finder, library unsafe.Pointer, path string) (*BLAS, error) {
 	b := &BLAS{
-		Library: record.Library{Name: filepath.Base(path), Path: path}, p: p, opened: library, faster: f.v.Faster,
+		Library: backend.Loaded{Name: filepath.Base(path), Path: path}, p: p, opened: library, faster: f.v.Faster,
 		c: zeroed[C.zb_blas](1),
 	}
 	var lacks *C.char

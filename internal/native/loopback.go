@@ -14,7 +14,7 @@ import (
 	"fmt"
 	"unsafe"
 
-	"zbench/bench/record"
+	"zbench/bench/backend"
 )
 
 // ErrMachine is wrapped if the loopback refuses its machine file.
@@ -56,7 +56,7 @@ func (p *Provider) openLoopback(machine []byte, share *Share) error {
 	}
 	C.zbl_fill(p.table)
 	p.Simulated, p.builtin, p.vendorRow = true, true, p.vendor()
-	p.Libraries = []record.Library{
+	p.Libraries = []backend.Loaded{
 		{Name: "loopback runtime", Version: p.versionOf(RoleRuntime)},
 		{Name: "loopback collectives", Version: p.versionOf(RoleCollectives)},
 	}

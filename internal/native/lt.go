@@ -15,7 +15,6 @@ import (
 	"unsafe"
 
 	"zbench/bench/backend"
-	"zbench/bench/record"
 )
 
 // Element is the type of a vendor's matrices.
@@ -41,7 +40,7 @@ const LTChoices = C.ZB_LT_MOST
 // done.
 type LT struct {
 	// Library is its name and path.
-	Library record.Library
+	Library backend.Loaded
 	p       *Provider
 	c       *C.zb_lt
 	opened  unsafe.Pointer
@@ -53,7 +52,7 @@ func (p *Provider) FindLT(o Choice) (*LT, error) {
 	l := &LT{p: p, c: zeroed[C.zb_lt](1)}
 	if p.builtin {
 		C.zbl_lt_fill(l.c)
-		l.Library = record.Library{Name: "loopback " + backend.Like(o.Backend).LT.Name()}
+		l.Library = backend.Loaded{Name: "loopback " + backend.Like(o.Backend).LT.Name()}
 		return l, nil
 	}
 	v, _ := backend.Of(o.Backend)
@@ -63,7 +62,7 @@ func (p *Provider) FindLT(o Choice) (*LT, error) {
 		return nil, err
 	}
 	defer f.end()
-	l.Library, l.opened = record.Library{Name: v.LT.Name(), Path: path}, library
+	l.Library, l.opened = backend.Loaded{Name: v.LT.Name(), Path: path}, library
 	var lacks *C.char
 	if C.zb_lt_fill(l.c, C.int(v.Column), library, &lacks) == 0 {
 		l.Close()

@@ -31,7 +31,6 @@ import (
 
 	"zbench/bench/backend"
 	"zbench/bench/exit"
-	"zbench/bench/record"
 )
 
 // ErrUnavailable is wrapped by the errors of Open if this machine has no such library or
@@ -89,7 +88,7 @@ type Provider struct {
 	// opened, or the loopback itself.
 	Backend   string
 	Simulated bool
-	Libraries []record.Library
+	Libraries []backend.Loaded
 
 	table *C.zb_table
 	// vendorRow is that of the libraries; the loopback has the names of the first.

@@ -15,7 +15,6 @@ import (
 	"unsafe"
 
 	"zbench/bench/backend"
-	"zbench/bench/record"
 )
 
 // UnavailableError is a provider that is not available on this machine. It wraps
@@ -73,7 +72,7 @@ func (p *Provider) openVendor(o Choice) error {
 	// Runtime first, then collectives: readers of records rely on this order.
 	for _, role := range []Role{RoleRuntime, RoleCollectives, RoleDriver, RoleCompiler} {
 		if s := p.search(role); s.Found() {
-			p.Libraries = append(p.Libraries, record.Library{Name: s.Name, Version: s.Version, Path: s.Path})
+			p.Libraries = append(p.Libraries, backend.Loaded{Name: s.Name, Version: s.Version, Path: s.Path})
 		}
 	}
 	return nil

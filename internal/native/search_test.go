@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/record"
+	"zbench/bench/backend"
 	"zbench/internal/native"
 )
 
@@ -134,7 +134,7 @@ func TestLibrarySymbols(t *testing.T) {
 	p, err := native.Open(o)
 	require.NoError(t, err)
 	defer p.Close()
-	require.Equal(t, []record.Library{
+	require.Equal(t, []backend.Loaded{
 		{Name: "libamdhip64.so", Version: "6.0.0", Path: filepath.Join(dir, "libamdhip64.so.6")},
 		{Name: "librccl.so", Version: "2.22.3", Path: filepath.Join(dir, "librccl.so.1")},
 	}, p.Libraries)
