@@ -14,7 +14,7 @@ import (
 
 // edits are the places that planted changes: file, text, and what stands there instead.
 var edits = [][3]string{
-	{"internal/native/kernels/delay.hip", "#if defined(ZB_HOST)", "#if defined(__gfx90a__) || __CUDA_ARCH__ == 800\n  planted mistake;\n#endif\n#if defined(ZB_HOST)"},
+	{"internal/native/kernels/delay.hip", "#if defined(ZB_AMD)", "#if defined(__gfx90a__) || __CUDA_ARCH__ == 800\n  planted mistake;\n#endif\n#if defined(ZB_AMD)"},
 	{"cmd/zbench/doctor.go", "slice.Group(native.Kernels(), ", "slice.Group(slice.Where(native.Kernels(), func(k native.Kernel) bool { return k.File == \"delay.hip\" || k.File == \"accumulate.hip\" }), "},
 }
 
