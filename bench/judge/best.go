@@ -9,6 +9,7 @@ import (
 	"zbench/bench/fabric"
 	"zbench/bench/finding"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/unit"
 )
 
@@ -54,25 +55,28 @@ func (j judged) unverified() finding.List {
 	if j.Spec == nil || j.Spec.Sweep == nil || j.Spec.Sweep.Checks == 0 {
 		return nil
 	}
-	ok, left, reason := 0, 0, ""
+	ok, reasons := 0, []string{}
 	for r := range j.Each() {
-		switch {
-		case r.Status != record.OK:
-			continue
-		case r.Verified.State == record.NotVerified:
-			left++
-			reason = cmp.Or(reason, r.Verified.Reason)
+		if r.Status == record.OK {
+			ok++
+			if r.Verified.State == record.NotVerified {
+				first, _, _ := strings.Cut(r.Verified.Reason, "\n")
+				reasons = append(reasons, cmp.Or(first, "no reason is recorded"))
+			}
 		}
-		ok++
 	}
+	left := len(reasons)
 	if left == 0 || j.Simulated && left < ok {
 		return nil
 	}
-	reason, _, _ = strings.Cut(reason, "\n")
-	return finding.List{{
+	of := finding.Finding{
 		Code: finding.CodeNotChecked, Severity: finding.Warning, Share: float64(left) / float64(ok),
-		Text: fmt.Sprintf("Data of %d of %s: %s.", left, unit.Count(ok, "case"), strings.TrimSuffix(reason, ".")),
-	}}
+		Text: fmt.Sprintf("Data of %d of %s: %s.", left, unit.Count(ok, "case"), strings.TrimSuffix(reasons[0], ".")),
+	}
+	if len(slice.Distinct(reasons)) > 1 {
+		of.Hint = "That is the first case; results.json has the reason of each."
+	}
+	return finding.List{of}
 }
 
 // noneEnded says that no case ended ok. Tables show figures of those of which a part was timed.

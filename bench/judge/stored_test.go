@@ -105,4 +105,14 @@ func TestUnverifiedDataAreNotChecked(t *testing.T) {
 	require.Empty(t, Record(rec).Only(finding.CodeNotChecked))
 	rec.Results[1].Verified = rec.Results[0].Verified
 	require.Equal(t, "Data of 2 of 2 cases: no compiler.", Record(rec).Only(finding.CodeNotChecked)[0].Text)
+	rec.Results[1].Verified.Reason = "memory"
+	require.Contains(t, Record(rec).Only(finding.CodeNotChecked)[0].Hint, "the first case")
+	for i := range rec.Results {
+		rec.Results[i].Isolated.Late = nil
+	}
+	Store(rec)
+	require.Equal(t, finding.NotChecked, rec.Judgement.State)
+	rec.Results[1].Verified.State = record.VerifiedOK
+	Store(rec)
+	require.Equal(t, finding.Pass, rec.Judgement.State)
 }

@@ -90,7 +90,7 @@ func editedLines(rec *record.Record) finding.List {
 }
 
 // Rules is the version of the rules. It changes when the same record gets other findings.
-const Rules = 1
+const Rules = 2
 
 // CodeOnReading is the code of the note that a record was judged when it was read.
 const CodeOnReading = "judged_on_reading"
@@ -99,7 +99,8 @@ const CodeOnReading = "judged_on_reading"
 func Store(rec *record.Record) { rec.Judgement = judgement(Record(rec)) }
 
 func judgement(l finding.List) *finding.Judgement {
-	checked := len(l.Only(CodeNoFault)) > 0 && len(l.Only(CodeInterrupted)) == 0
+	unverified := slices.ContainsFunc(l.Only(finding.CodeNotChecked), func(f finding.Finding) bool { return f.Share == 1 })
+	checked := len(l.Only(CodeNoFault)) > 0 && len(l.Only(CodeInterrupted)) == 0 && !unverified
 	return &finding.Judgement{Rules: Rules, State: l.State(checked), Findings: l}
 }
 

@@ -25,11 +25,6 @@ enum { ZB_ROCM = 0, ZB_CUDA = 1, ZB_VENDORS = 2 };
  * the values of hipDeviceAttribute_t and of cudaDeviceAttr, 0 where a vendor has none. Clocks
  * are in kHz, memory in bytes, the width of the memory's bus in bits. HIP tells dies (XCCs)
  * from 7.0 on. */
-#define ZB_ATTRIBUTES_H
-
-/* ATTR(field, rocm, cuda): the values of hipDeviceAttribute_t and of
- * cudaDeviceAttr, 0 where a vendor has none. Clocks are in kHz, memory in bytes,
- * the width of the memory's bus in bits. HIP tells dies (XCCs) from 7.0 on. */
 #define ZB_ATTRIBUTES(ATTR)                                                    \
   ATTR(clockRate, 5, 13)                                                       \
   ATTR(l2CacheSize, 19, 38)                                                    \
