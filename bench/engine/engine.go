@@ -298,8 +298,9 @@ func connecting(err error, hint string) error {
 
 // settled reports whether every case has a final result. A sweep that failed or was
 // interrupted gets no more rounds.
-func settled(results []record.Result) bool {
-	return !slices.ContainsFunc(results, func(r record.Result) bool {
-		return r.Status == record.Interrupted || r.Status == record.Failed
+func settled(t *plan.Taken, cases []plan.Case) bool {
+	return !slices.ContainsFunc(cases, func(c plan.Case) bool {
+		parts := t.Parts[c.Key]
+		return !record.Finished(c.Planned().Status, parts) || len(parts) > 0 && parts[len(parts)-1].Status == record.Failed
 	})
 }

@@ -125,6 +125,28 @@ func TestExtended(t *testing.T) {
 	require.NotContains(t, whole(t, fixed)[engine.JournalFile], `{"reason"`)
 }
 
+// No round follows a pass that failed, the last of all cases too.
+func TestNoRoundFollowsAFailure(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, and seconds under the race detector")
+	}
+	planned, last := 1, 0
+	for at := 1; last <= record.Passes*planned; at++ {
+		if last < record.Passes*planned-3 {
+			at += 7 // only of the last passes each launch is tried
+		}
+		files := foldertest.New()
+		require.NoError(t, run(context.Background(), t, files, served(), &modelled{at: at, fails: errors.New("a launch failed")}))
+		j, err := record.ReadJournal([]byte(files.Files("out")[engine.JournalFile]))
+		require.NoError(t, err)
+		planned, last = len(j.Header.Record.Results), len(j.Parts)
+		require.Equal(t, record.Failed, j.Parts[last-1].Status)
+		for _, r := range j.Rounds {
+			require.Less(t, r.After, last, "launch %d", at)
+		}
+	}
+}
+
 // What a request holds that no sweep can have is refused before anything is made.
 func TestPrepareRefuses(t *testing.T) {
 	for says, change := range map[string]func(*spec.Spec){

@@ -34,7 +34,7 @@ type round struct {
 // the bucket size still needs.
 func (e *Engine) rounds(ctx context.Context, u *Setup, j *Journal, cases []plan.Case, d Ranks) (record.End, error) {
 	taken, err := e.runCases(ctx, u, j, cases, d)
-	for n := 0; err == nil && settled(taken.Results(cases)); n++ {
+	for n := 0; err == nil && settled(taken, cases); n++ {
 		r, wanted := u.round(j, n, d)
 		if r == nil || wanted != nil {
 			return taken.End, wanted
@@ -45,7 +45,7 @@ func (e *Engine) rounds(ctx context.Context, u *Setup, j *Journal, cases []plan.
 		}
 		if n == len(j.Log.Rounds) {
 			if err = j.Add(r.AddedRound); err != nil {
-				break
+				return taken.End, err
 			}
 		}
 		cases = r.cases

@@ -99,6 +99,7 @@ const CodeOnReading = "judged_on_reading"
 func Store(rec *record.Record) { rec.Judgement = judgement(Record(rec)) }
 
 func judgement(l finding.List) *finding.Judgement {
+	// of all cases, as unverified says it
 	unverified := slices.ContainsFunc(l.Only(finding.CodeNotChecked), func(f finding.Finding) bool { return f.Share == 1 })
 	checked := len(l.Only(CodeNoFault)) > 0 && len(l.Only(CodeInterrupted)) == 0 && !unverified
 	return &finding.Judgement{Rules: Rules, State: l.State(checked), Findings: l}

@@ -42,9 +42,9 @@ type Taken struct {
 }
 
 // Results are those of the cases from the passes so far.
-func (t *Taken) Results(cases []Case) []record.Result {
-	return slice.Map(cases, func(c Case) record.Result { return t.Result(c.Planned(), t.Parts[c.Key]) })
-}
+func (t *Taken) Results(cases []Case) []record.Result { return slice.Map(cases, t.resultOf) }
+
+func (t *Taken) resultOf(c Case) record.Result { return t.Result(c.Planned(), t.Parts[c.Key]) }
 
 // NewTaken begins with the passes that earlier runs have finished.
 func NewTaken(parts []record.Part) *Taken {

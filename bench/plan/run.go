@@ -138,7 +138,7 @@ func Resume(ctx context.Context, cases []Case, d Driver, o Effort, kept Log, don
 	}
 	return taken, taken.Run(ctx, jobs, kept.Append, func(i int) {
 		if !before[i] {
-			done(taken.Results(cases[i : i+1])[0])
+			done(taken.resultOf(cases[i]))
 		}
 	})
 }

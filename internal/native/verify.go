@@ -26,7 +26,7 @@ type Functions struct {
 // wraps ErrUnavailable.
 func (p *Provider) LoadFunctions(devices []int) (*Functions, error) {
 	f := noFunctions()
-	p.Expect(functionFiles, devices)
+	p.Expect(len(functionFiles), devices)
 	for _, device := range devices {
 		if f.by[device] != nil {
 			continue
@@ -41,18 +41,17 @@ func (p *Provider) LoadFunctions(devices []int) (*Functions, error) {
 
 func noFunctions() *Functions { return &Functions{by: map[int]*C.zb_kernels{}} }
 
-// functionFiles is the number of kernel sources in Functions.
-const functionFiles = 2
+// functionFiles are the kernels' sources in Functions.
+var functionFiles = []string{"delay.hip", "verify.hip"}
 
 func (f *Functions) load(p *Provider, device int) error {
-	files, of := slice.Group(f.rows(device), func(r functionRow) string { return r.file })
-	for _, file := range files {
+	for _, file := range functionFiles {
 		m, err := p.LoadModule(device, file, nil)
 		if err != nil {
 			return err
 		}
 		f.modules = append(f.modules, m)
-		for _, r := range of[file] {
+		for _, r := range slice.Where(f.rows(device), func(r functionRow) bool { return r.file == file }) {
 			function, err := m.Function("zb_" + r.name)
 			if err != nil {
 				return err
