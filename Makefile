@@ -66,9 +66,18 @@ TEST := GOGC=$${GOGC:-400} $(GO) test -vet=off -timeout 30m
 test: ## Run the tests; offline once the modules are there
 	$(TEST) ./cmd/zbench ./internal/native ./...
 
+# A copy of what git has, or would take, in an empty folder. Root gives its rights up where the
+# kernel lets it: what the tests assume of a root's rights fails here, not on a user's machine.
+.PHONY: test-clone
+test-clone: ## make test as a user has it: in a fresh copy, with nothing beside it, without root and GOFLAGS
+	copy=$$(mktemp -d); trap 'rm -rf "$$copy"' EXIT; mkdir "$$copy/zbench"; \
+	git ls-files -z --cached --others --exclude-standard --deduplicate | xargs -0 tar -c --ignore-failed-read | tar -x -C "$$copy/zbench"; \
+	user=(); if [ "$$(id -u)" = 0 ] && unshare --user --map-user=1000 --map-group=1000 true; then user=(unshare --user --map-user=1000 --map-group=1000); fi; \
+	env -u GOFLAGS -u ZBENCH_SHARED "$${user[@]}" $(MAKE) -C "$$copy/zbench" test
+
 # Each step is a target of its own. After what fails soonest come the long ones, so
 # that none is left alone at the end.
-CHECKS := check-format check-vet check-c check-pure check-long check-toolchain check-race check-lint check-fuzz check-memory
+CHECKS := check-format check-vet check-c check-pure check-long check-toolchain check-race check-lint check-fuzz check-memory check-data
 SYSTEM_STEPS := system-test-cluster system-test-browser system-test-rocm system-test-cuda system-test-trainers system-test-headers
 
 .PHONY: check
@@ -77,17 +86,17 @@ check: ## Run everything that can be checked without a browser
 
 # What runs for every change. One graph: no core is idle at the end of a target. After what
 # fails soonest and the tests come the longest steps; short ones fill the cores at the end.
-FIRST := check-format check-vet check-c check-pure test system-test-cluster check-long check-race system-test-trainers check-toolchain system-test-browser system-test-rocm
+FIRST := check-format check-vet check-c check-pure test-clone system-test-cluster check-long check-race system-test-trainers check-toolchain system-test-browser system-test-rocm
 CI_STEPS := $(FIRST) $(filter-out $(FIRST),$(CHECKS) $(SYSTEM_STEPS))
 
 .PHONY: ci
-ci: build ## The steps of make test, make check and make system-test, JOBS at once
+ci: build ## make test in a fresh copy, and the steps of make check and make system-test, JOBS at once
 	@$(call steps,$(CI_STEPS))
 
 # The output of a step comes when it ends, in one piece. A step that fails is named in
 # its last line and by make; no other one is begun.
 steps = $(MAKE) --no-print-directory --output-sync=recurse $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS)) $(1:%=timed-%)
-TIMED := $(patsubst %,timed-%,test $(CHECKS) $(SYSTEM_STEPS))
+TIMED := $(patsubst %,timed-%,test-clone $(CHECKS) $(SYSTEM_STEPS))
 
 .PHONY: $(TIMED)
 $(TIMED): timed-%:
@@ -119,14 +128,22 @@ check-toolchain: ## What compilers make of the C and the kernels, for the host a
 	ZBENCH_TOOLCHAIN=1 $(TEST) -run '^TestToolchain' ./internal/native
 	ZBENCH_TOOLCHAIN=1 $(TEST) -run '^TestScripts$$/^gpucheck' ./cmd/zbench
 
-# Packages and scripts with tests that are left to this step: found, so that none is left out.
-LONG = $(sort $(patsubst %/,./%,$(dir $(shell grep -rl --include='*_test.go' 'longtest\.Only(t)' [a-z]*))))
+# Packages and scripts with tests that are left to a step: found, so that none is left out.
+having = $(sort $(patsubst %/,./%,$(dir $(shell grep -rl --include='*_test.go' '$(1)' [a-z]*))))
+LONG = $(call having,longtest\.Only(t))
 LONG_SCRIPTS = $(basename $(notdir $(shell grep -lE '^\[!?long\]' cmd/zbench/testdata/script/*.txtar)))
 empty :=
 
 .PHONY: check-long
 check-long: ## The tests that take seconds each, which make test leaves out
 	ZBENCH_LONG=1 $(TEST) -run '^TestLong|^TestScripts$$/^($(subst $(empty) ,|,$(strip $(LONG_SCRIPTS))))$$' $(LONG)
+
+# What others published is no part of the project: a clone has none, and skips.
+SHARED ?= $(or $(ZBENCH_SHARED),$(wildcard ../shared))
+
+.PHONY: check-data
+check-data: ## The tests that read files which others published, in SHARED (../shared); without them it is skipped
+	@$(if $(SHARED),ZBENCH_SHARED=$(abspath $(SHARED)) $(TEST) -run '^TestData' $(call having,project\.Published),echo "SKIPPED: no published files; set SHARED to their folder")
 
 .PHONY: check-race
 check-race: ## The tests under the race detector, of the packages that start goroutines

@@ -77,7 +77,7 @@ func (o Opening) open(files []string, smaller string, plan func(*Driver) (*engin
 		o.Native.Machine = HostMachine(len(files) == 0, faults, o.Host)
 	}
 	d, err := Open(Config{
-		Native: o.Native, Seed: o.Spec.Seed, Warm: DefaultWarm, Sense: o.Sense, Peak: k.Peak,
+		Native: o.Native, Seed: o.Spec.Seed, Warm: min(DefaultWarm, o.Rule.MaxTime), Sense: o.Sense, Peak: k.Peak,
 		Devices: []int{k.Device}, All: k.AllGPUs, Host: loopback && len(files) == 0, Files: files, HostFacts: o.Host,
 	})
 	switch {

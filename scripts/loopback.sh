@@ -6,6 +6,7 @@
 # ZBENCH_LOOPBACK to a machine file, and let the program find the libraries
 # (LD_LIBRARY_PATH; --rocm-path DIR/rocm for zbench).
 set -euo pipefail
+shopt -s inherit_errexit
 
 if [ $# -ne 1 ]; then
 	echo "usage: ${0##*/} DIR" >&2
@@ -28,30 +29,35 @@ mkdir "$objects"
 export TMPDIR=$objects # of the compilers
 trap 'rm -rf "$objects"' EXIT
 
-# The kernels take most of the time: they are kept by what they are made of.
+# What is compiled is kept by what it is made of: kept "SOURCES" COMMAND… prints the object's path.
 cxx=("${CXX:-c++}" -std=c++17 -O2 -Wall -fPIC -fvisibility=hidden -fno-exceptions -fno-rtti)
-made=$({ "${cxx[@]}" --version; echo "${cxx[@]}"; cat unity.cc kernels/*; } | sha256sum)
 cache=${XDG_CACHE_HOME:-${HOME:+$HOME/.cache}}
-kept=$cache/zbench/loopback
-if [ -z "$cache" ] || ! mkdir -p "$kept" 2>/dev/null || ! [ -w "$kept" ]; then
-	kept=$objects
+keep=$cache/zbench/loopback
+if [ -z "$cache" ] || ! mkdir -p "$keep" 2>/dev/null || ! [ -w "$keep" ]; then
+	keep=$objects
 fi
-kernels=$kept/${made%% *}.o
-(
-	flock 9
-	[ -s "$kernels" ] && exit
-	find "$kept" -name '*.o' -mtime +7 -delete
-	"${cxx[@]}" -c unity.cc -o "$kernels.new"
-	mv "$kernels.new" "$kernels"
-) 9>"$kept/lock"
+kept() {
+	local made
+	made=$({ "$2" --version; echo "${@:2}"; find $1 -type f | LC_ALL=C sort | xargs cat; } | sha256sum)
+	made=$keep/${made%% *}.o
+	(
+		flock 9
+		[ -s "$made" ] && exit
+		find "$keep" -name '*.o' -mtime +7 -delete
+		"${@:2}" -o "$made.new"
+		mv "$made.new" "$made"
+	) 9>"$keep/lock"
+	echo "$made"
+}
+kernels=$(kept "unity.cc kernels" "${cxx[@]}" -c unity.cc)
 
 cp c/shared/zbench_kernels.h "$out/include"
 
-# runtime NAMES LIBRARY [FLAG…]: the library with all of the state. ccache keeps what is
-# compiled apart from linking.
+# runtime NAMES LIBRARY [FLAG…]: the library with all of the state.
 runtime() {
-	"${CC:-cc}" "${cflags[@]}" -DZB_NAMES="$1" -c -o "$objects/runtime$1.o" c/shared/runtime.c
-	"${CC:-cc}" "${cflags[@]}" -shared "-Wl,-soname,${2##*/}" "${@:3}" -o "$2" "$objects/runtime$1.o" "$kernels" -lm -ldl -lpthread -Wl,-z,defs
+	local state
+	state=$(kept "c kernels" "${CC:-cc}" "${cflags[@]}" -DZB_NAMES="$1" -c c/shared/runtime.c)
+	"${CC:-cc}" "${cflags[@]}" -shared "-Wl,-soname,${2##*/}" "${@:3}" -o "$2" "$state" "$kernels" -lm -ldl -lpthread -Wl,-z,defs
 }
 
 # forward NAMES KIND LIBRARY RUNTIME [FLAG…]: one that jumps there.

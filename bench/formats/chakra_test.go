@@ -93,7 +93,7 @@ func soundGraph(t *testing.T, text []byte) {
 }
 
 // One collective has the attributes of ASTRA-sim's own example, in its types.
-func TestChakraHasAstrasAttributes(t *testing.T) {
+func TestDataAsChakraHasAstrasAttributes(t *testing.T) {
 	tr := &trace.Trace{World: 8, Groups: []trace.Group{{Name: "dp", Size: 8}}}
 	call := trace.Call{Collective: "reduce_scatter", Bytes: 1 << 20}
 	nodes, attributes := chakraNodes(t, wroteChakra(t, tr, []trace.Node{{Call: &call}}))
@@ -210,7 +210,7 @@ func TestChakraReadsBack(t *testing.T) {
 }
 
 // The real files, exported and read back.
-func TestRealFilesAsChakra(t *testing.T) {
+func TestDataFilesAsChakra(t *testing.T) {
 	for _, name := range []string{
 		"kineto/a100_2rank_nccl_meta.json.gz", "kineto/mi300x_8gpu_ddp_resnet_rank0.json.gz", "kineto/v100_2020_nccl_kernels.json.gz", "kineto/b200_8gpu_eager.json.gz",
 		"et/resnet50_ddp_2gpu_et_1.1.0.json.gz", "et/dlrm_8rank_et.tar.gz", "et/chakra_1.0.2.tgz", "et/chakra_feeder_trace.tar.gz", "et/chakra_json_trace.tar.gz",

@@ -180,7 +180,7 @@ func TestWithoutATable(t *testing.T) {
 }
 
 // The JSON of both tools: all rows, and of nccl-tests' the world.
-func TestPublishedJSONIsRead(t *testing.T) {
+func TestDataJSONIsRead(t *testing.T) {
 	for f, hosts := range map[string][]string{"synthetic_nccl-tests-2.19.6_v3.json": {"nodeA", "nodeB"}, "synthetic_rccl-tests_mpi.json": nil} {
 		text := string(whole(t, filepath.Join("logs", f)))
 		rec := curveOf(t, f, text)
@@ -194,7 +194,7 @@ func TestPublishedJSONIsRead(t *testing.T) {
 }
 
 // Every published table is recognised as one, whole and in an archive.
-func TestPublishedTablesAreRecognised(t *testing.T) {
+func TestDataTablesAreRecognised(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(project.Published(t, "logs"), "*[0-9a-z].*[gn]"))
 	require.NoError(t, err)
 	csv, err := filepath.Glob(filepath.Join(project.Published(t, "scaling"), "*-N-*.csv"))

@@ -89,13 +89,13 @@ func TestOperatorsOfAHost(t *testing.T) {
 
 // An operator of published profiles takes the time that the kernels with its calls' identifiers come to. The launches of the
 // first profile's first 757 kernels are not in it.
-func TestOperatorsOfPublishedProfiles(t *testing.T) {
+func TestDataOperators(t *testing.T) {
 	for name, c := range map[string]struct {
 		device, operator string
 		seconds, share   float64
 	}{
-		"kineto/mi300x_8gpu_ddp_resnet_rank0.json.gz": {"AMD Instinct MI300X", "aten::native_batch_norm_backward bfloat16[10,64,112,112] bfloat16[10,64,112,112] bfloat16[64] bfloat16[64] bfloat16[64] float[64] float[64]", 399.210e-6, 0.7},
-		"kineto/b200_8gpu_eager.json.gz":              {"NVIDIA B200", "vllm::moe_forward bfloat16[888,3072] bfloat16[888,128]", 168.845e-6, 0.99},
+		"traces/kineto/mi300x_8gpu_ddp_resnet_rank0.json.gz": {"AMD Instinct MI300X", "aten::native_batch_norm_backward bfloat16[10,64,112,112] bfloat16[10,64,112,112] bfloat16[64] bfloat16[64] bfloat16[64] float[64] float[64]", 399.210e-6, 0.7},
+		"traces/kineto/b200_8gpu_eager.json.gz":              {"NVIDIA B200", "vllm::moe_forward bfloat16[888,3072] bfloat16[888,128]", 168.845e-6, 0.99},
 	} {
 		got, err := ReadOperators(filepath.Base(name), open(t, name))
 		require.NoError(t, err)

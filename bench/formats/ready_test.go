@@ -72,7 +72,7 @@ func TestGradientsWithoutLaunches(t *testing.T) {
 
 // The published trace of 8 × MI300X: the first kernel of autograd's thread in a step begins at
 // 3743411255183.5 µs, the last one before the last gradient ends 5.29 ms later; the host takes 8.5 ms.
-func TestBackwardOfTheRealTrace(t *testing.T) {
+func TestDataBackward(t *testing.T) {
 	j := published(t, "traces/kineto/mi300x_8gpu_ddp_resnet_rank0.json.gz").Job()
 	require.Equal(t, 8, j.Ranks)
 	require.Len(t, j.Ready, 62)
@@ -86,7 +86,7 @@ func TestBackwardOfTheRealTrace(t *testing.T) {
 }
 
 // An execution trace has the tensors and no times; a trace without shapes the buckets alone.
-func TestJobsWithoutTimes(t *testing.T) {
+func TestDataJobsWithoutTimes(t *testing.T) {
 	j := published(t, "traces/et/resnet50_ddp_2gpu_et_1.1.0.json.gz").Job()
 	require.True(t, j.Tensors)
 	require.Len(t, j.Elements, 161)

@@ -59,7 +59,7 @@ func sizes(r *trace.Rank, collective string) (list []int64) {
 
 // The profiler's files, read again as one value in memory: every kernel with a collective's name
 // is a call with its elements, and no other is.
-func TestRealKineto(t *testing.T) {
+func TestDataKineto(t *testing.T) {
 	for name, want := range map[string]struct{ ranks, world, calls, unnamed, steps int }{
 		"a100_2rank_nccl_meta":         {1, 2, 21, 0, 3},
 		"b200_8gpu_eager":              {1, 8, 1, 0, 0},
@@ -98,7 +98,7 @@ func TestRealKineto(t *testing.T) {
 	require.Contains(t, d.Findings[0].Text, "No collective of NCCL or RCCL here; DeepEP's kernels communicate")
 }
 
-func TestRealBucketsOfMI300X(t *testing.T) {
+func TestDataBucketsOfMI300X(t *testing.T) {
 	got := published(t, "traces/kineto/mi300x_8gpu_ddp_resnet_rank0.json.gz")
 	d := trace.Answer(got, func(string, int) (float64, string) { return 448e9, "the links' peak" })
 	require.Len(t, d.Buckets, 1)
@@ -116,7 +116,7 @@ func TestRealBucketsOfMI300X(t *testing.T) {
 	require.Contains(t, text, "Waiting for peers is likely; one rank cannot prove it.")
 }
 
-func TestRealExecutionTraces(t *testing.T) {
+func TestDataExecutionTraces(t *testing.T) {
 	got := published(t, "traces/et/resnet50_ddp_2gpu_et_1.1.0.json.gz")
 	d := trace.Answer(got, nil)
 	require.Equal(t, []int64{8196000, 31502336, 26255360, 26550272, 9724160}, d.Buckets[0].Bytes)
@@ -197,7 +197,7 @@ func tensorsOf(t *testing.T, text []byte) (list []int64) {
 	return list
 }
 
-func TestRealChakra(t *testing.T) {
+func TestDataChakra(t *testing.T) {
 	got := published(t, "traces/et/chakra_feeder_trace.tar.gz")
 	var bytes []int64
 	for _, c := range got.Ranks[0].Calls {
@@ -217,7 +217,7 @@ func TestRealChakra(t *testing.T) {
 }
 
 // One node's log of 2 × 8 ranks, damaged.
-func TestRealCollLog(t *testing.T) {
+func TestDataCollLog(t *testing.T) {
 	got := published(t, "traces/coll/mi355x_2n16g_rccl2.26.6_nccl_debug.log.gz")
 	of := map[int]*trace.Rank{}
 	for _, r := range got.Ranks {
@@ -246,7 +246,7 @@ func TestRealCollLog(t *testing.T) {
 }
 
 // The fixtures' bandwidths are wrong by 38 times; none is read.
-func TestRealInspector(t *testing.T) {
+func TestDataInspector(t *testing.T) {
 	got := published(t, "traces/inspector/cvs_inspector_v4_sample.jsonl")
 	require.Equal(t, 6, got.Calls())
 	require.Equal(t, int64(4194304), got.Ranks[0].Calls[1].Bytes, "8 ranks of 524,288 B")
@@ -255,7 +255,7 @@ func TestRealInspector(t *testing.T) {
 }
 
 // Every other file is refused with what it is.
-func TestRealFilesWithoutCalls(t *testing.T) {
+func TestDataFilesWithoutCalls(t *testing.T) {
 	for name, title := range map[string]string{
 		"traces/inspector/rcclras_2.28.9_degraded.json": "RAS", "traces/coll/mi355x_topo.xml": "topology", "traces/coll/mi355x_graph.xml": "rings and trees",
 		"tuner/gfx950_tuned_1to9nodes.conf": "tuner", "tuner/nccl_tuner_example.conf": "tuner", "tuner/mi355x_pollara_allreduce_grid.csv": "tuner", "tuner/nccl_sample_performance_data.csv": "tuner",

@@ -129,7 +129,7 @@ func TestWorldOfAFileName(t *testing.T) {
 }
 
 // Published CSVs, each checked row by row against a plain reader.
-func TestPublishedCSVs(t *testing.T) {
+func TestDataCSVs(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(project.Published(t, "scaling"), "*.csv"))
 	require.NoError(t, err)
 	for _, path := range files {

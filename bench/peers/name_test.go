@@ -170,7 +170,7 @@ func sharedCase(t *testing.T, name string) string {
 }
 
 // A published table of an all_gather below the command of an all_reduce.
-func TestNoneIsNotAllReduce(t *testing.T) {
+func TestDataNoneIsNotAllReduce(t *testing.T) {
 	log := sharedCase(t, "none_is_not_all_reduce.log")
 	_, err := Parse(strings.NewReader(log), Hints{File: "none_is_not_all_reduce.log"})
 	require.ErrorIs(t, err, ErrCollective)

@@ -55,7 +55,7 @@ hostname:3442:3442 [0] NCCL INFO Launch mode Parallel
 
 // A published log of a header of two placements over rows of one, each row in a table of
 // its own.
-func TestOnePlacementLog(t *testing.T) {
+func TestDataLogOfOnePlacement(t *testing.T) {
 	log := sharedCase(t, "one_placement.log")
 	rec := parseText(t, log, Hints{File: "one_placement.log"})
 	rows := plainRows(log)

@@ -87,7 +87,7 @@ var publishedCases = []publishedCase{
 	},
 }
 
-func TestPublishedLogs(t *testing.T) {
+func TestDataLogs(t *testing.T) {
 	dir := project.Published(t, "logs")
 	for _, c := range publishedCases {
 		t.Run(c.file, func(t *testing.T) {
@@ -119,7 +119,7 @@ func TestPublishedLogs(t *testing.T) {
 	}
 }
 
-func TestPublishedLibraries(t *testing.T) {
+func TestDataLibraries(t *testing.T) {
 	rec := parseFile(t, filepath.Join(project.Published(t, "logs"), "rccl-tests_mi300x_2n16g_all_reduce.log"))
 	require.Equal(t, []record.Library{
 		{Name: "rccl", Version: "2.22.3-HEAD:7d8d67c", Path: "/shared/apps/ubuntu/opt/rocm-6.4.2/lib/librccl.so.1"},

@@ -76,7 +76,7 @@ func TestTablesThatDifferAreRuns(t *testing.T) {
 }
 
 // Published tables of one job under two networks.
-func TestTwoEnvironmentsInOneFile(t *testing.T) {
+func TestDataEnvironmentsInOneFile(t *testing.T) {
 	rec := parseText(t, sharedCase(t, "two_environments_one_file.md"), Hints{})
 	best, lines := map[string]float64{}, ""
 	for _, r := range rec.Results {

@@ -89,7 +89,7 @@ func TestHowLongASettingHolds(t *testing.T) {
 }
 
 // A published sweep over three algorithms.
-func TestAlgoLines(t *testing.T) {
+func TestDataAlgoLines(t *testing.T) {
 	rec := parseText(t, sharedCase(t, "algo_lines.txt"), Hints{File: "algo_lines.txt"})
 	rows := map[string]int{}
 	for _, r := range rec.Results {

@@ -110,7 +110,7 @@ func judge(t *testing.T, name string, curves []Curve, ranks int) string {
 	return ""
 }
 
-func TestEverySharedLog(t *testing.T) {
+func TestDataLogsAreAnswered(t *testing.T) {
 	dir := project.Published(t, "logs")
 	want := map[string]string{
 		"nccl-tests-2021_a100_1n8g_all_gather.log": "missing_curve",
@@ -141,7 +141,7 @@ func read(t *testing.T, file string) string {
 	return string(b)
 }
 
-func TestEverySharedTable(t *testing.T) {
+func TestDataTablesAreAnswered(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(project.Published(t, "data"), "allreduce_*.csv"))
 	require.NoError(t, err)
 	require.NotEmpty(t, files)

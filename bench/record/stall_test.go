@@ -1,14 +1,11 @@
 package record
 
 import (
-	"cmp"
 	"encoding/csv"
-	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"testing"
 
@@ -39,12 +36,12 @@ func swept() (sizes []int64) {
 	return sizes
 }
 
-// alps are the published curves of GH200, by file; none where they are not beside the checkout.
-func alps(t *testing.T) map[string]*Record {
+// alps are the published curves of GH200, in the order of their files.
+func alps(t *testing.T) (all []*Record) {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(cmp.Or(project.Lookup("scaling"), "none"), "alps_*.csv"))
+	files, err := filepath.Glob(filepath.Join(project.Published(t, "scaling"), "alps_*.csv"))
 	require.NoError(t, err)
-	all := map[string]*Record{}
+	require.NotEmpty(t, files)
 	for _, file := range files {
 		f, err := os.Open(file)
 		require.NoError(t, err)
@@ -63,12 +60,12 @@ func alps(t *testing.T) map[string]*Record {
 			times[s] = [2]float64{out * 1e-6, in * 1e-6}
 			sizes = append(sizes, s)
 		}
-		all[file] = imported(sizes, func(s int64, in bool) float64 {
+		all = append(all, imported(sizes, func(s int64, in bool) float64 {
 			if in {
 				return times[s][1]
 			}
 			return times[s][0]
-		})
+		}))
 	}
 	return all
 }
@@ -83,15 +80,21 @@ func modelled(rng *rand.Rand) *Record {
 
 // A stall that is planted in a clean curve is found, with its rows; a clean curve has none.
 func TestPlantedStallsAreFound(t *testing.T) {
+	findPlantedStalls(t, func(rng *rand.Rand, _ int) *Record { return modelled(rng) })
+}
+
+func TestDataPlantedStallsAreFound(t *testing.T) {
+	findPlantedStalls(t, func(_ *rand.Rand, i int) *Record {
+		clean := alps(t)
+		return clean[i%len(clean)]
+	})
+}
+
+func findPlantedStalls(t *testing.T, clean func(rng *rand.Rand, i int) *Record) {
 	rng := rand.New(rand.NewPCG(8, 7))
-	clean := alps(t)
-	files := slices.Sorted(maps.Keys(clean))
-	found, alarms, planted := 0, 0, 400
+	found, alarms, planted := 0, 0, 200
 	for i := range planted {
-		rec := modelled(rng)
-		if len(files) > 0 && i%2 == 0 {
-			rec = alps(t)[files[i/2%len(files)]]
-		}
+		rec := clean(rng, i)
 		if len(rec.Stalls()) > 0 {
 			alarms++
 		}

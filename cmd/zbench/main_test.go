@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestScripts(t *testing.T) {
-	logs, scripts := project.Lookup("logs"), project.File(t, "scripts")
+	scripts := project.File(t, "scripts")
 	libraries := ""
 	if !testing.Short() {
 		makePrintedFixtures(t)
@@ -44,13 +44,12 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		Setup: func(e *testscript.Env) error {
 			steady(e)
-			e.Setenv("LOGS", logs)
 			e.Setenv("LOOPBACK", libraries)
 			e.Setenv("SCRIPTS", scripts)
 			return nil
 		},
 		Condition: func(cond string) (bool, error) {
-			return cond == "long" && longtest.Enabled() || cond == "toolchain" && os.Getenv("ZBENCH_TOOLCHAIN") != "" || cond == "logs" && logs != "" || cond == "loopback" && libraries != "", nil
+			return cond == "long" && longtest.Enabled() || cond == "toolchain" && os.Getenv("ZBENCH_TOOLCHAIN") != "" || cond == "loopback" && libraries != "", nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"code":       exitCode,

@@ -52,6 +52,14 @@ var unrunnable = []string{
 	"zbench loopback --no-data --", // rccl-tests
 }
 
+// littleOf are flags that have a printed command measure less than by default: what is tried is whether
+// it can be given as it is printed.
+var littleOf = map[string]string{
+	"collectives": " -e 1M",
+	"hbm":         " --size 64K --max-time 0.005 --dtype float32",
+	"gemm --peak": " --choices 1",
+}
+
 // launchers are variables of started processes.
 var launchers = []string{"OMPI_COMM_WORLD_RANK", "RANK", "SLURM_JOB_ID", "SLURM_PROCID"}
 
@@ -101,11 +109,11 @@ func tryPrinted(ts *testscript.TestScript, code string, args []string) {
 			}
 		}
 		typed := ownWords.Replace(line)
-		if strings.HasPrefix(line, "zbench collectives ") && strings.Contains(line, "--backend ") && !strings.Contains(line, "--backend loopback") {
-			typed += " -e 1M" // the loopback as librccl has real memory behind its buffers
-		}
-		if strings.HasPrefix(line, "zbench hbm ") && strings.Contains(line, "--all-gpus") {
-			typed += " --size 8M --max-time 0.02" // by default all kernels on large buffers, of eight GPUs 18 s
+		for command, little := range littleOf {
+			given := regexp.MustCompile(` (-b|-e|--sizes|--resume|--spec) `).MatchString(line)
+			if strings.HasPrefix(line+" ", "zbench "+command+" ") && !given {
+				typed += little
+			}
 		}
 		err := ts.Exec("sh", "-c", "cd "+dir+" && FIXTURES="+printedFixtures+" && "+typed)
 		answers := []string{"3", "4", "5"}

@@ -41,7 +41,7 @@ func recorded(t *testing.T, name string) map[string]string {
 
 // A node in CPX mode is seen as one, without amdgpu's own files. One of the 64 partitions is
 // not in the first recording.
-func TestRecordedPartitions(t *testing.T) {
+func TestDataPartitions(t *testing.T) {
 	for name, want := range map[string]string{
 		"kfd-mi300x-cpx.tar.gz": "1 x a GPU in 7 parts, 7 x a GPU in 8 parts", "kfd-mi308.tar.gz": "8 x a GPU in 4 parts",
 	} {

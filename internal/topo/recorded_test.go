@@ -54,7 +54,7 @@ func codes(n *Node, m Mark) []string {
 // An MI300X node in CPX: one unique_id and one address per package, links between
 // partitions are no links between packages, and no speed is made of a bandwidth of 0. The
 // recording has 63 GPU nodes: of the last package one partition is missing.
-func TestRecordedCPX(t *testing.T) {
+func TestDataCPX(t *testing.T) {
 	n, err := Read(index(unpacked(t, "kfd-mi300x-cpx.tar.gz")), Inputs{})
 	require.NoError(t, err)
 	require.Len(t, n.GPUs, 8)
@@ -87,7 +87,7 @@ func TestRecordedCPX(t *testing.T) {
 }
 
 // An MI308X node, partitioned: half of its GPUs are in another PCI domain.
-func TestRecordedMI308(t *testing.T) {
+func TestDataMI308(t *testing.T) {
 	n, err := Read(index(unpacked(t, "kfd-mi308.tar.gz")), Inputs{})
 	require.NoError(t, err)
 	require.Equal(t, []string{"0000:0a:00.0", "0000:80:00.0", "0000:a4:00.0", "0000:c8:00.0", "0001:0b:00.0", "0001:81:00.0", "0001:a5:00.0", "0001:c9:00.0"}, addresses(n))
@@ -111,7 +111,7 @@ func addresses(n *Node) []string {
 }
 
 // RCCL's XML of 8 MI300X with a 400G NIC each: the rail shares a PCI switch, two bridges up.
-func TestRecordedXML(t *testing.T) {
+func TestDataXML(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join(project.Published(t, "topology"), "rccl-xml/topo_8p_940.xml"))
 	require.NoError(t, err)
 	n, err := Read(fstest.MapFS{}, Inputs{XML: data})
@@ -129,7 +129,7 @@ func TestRecordedXML(t *testing.T) {
 
 // Two Pollara cards: the rated rate, the negotiated one, and the lost links are three
 // facts; the devices have unlike names, and ionic_1 is a virtual function.
-func TestRecordedPollara(t *testing.T) {
+func TestDataPollara(t *testing.T) {
 	outputs, err := OutputsOf(os.DirFS(filepath.Join(project.Published(t, "topology"), "nic-pollara")))
 	require.NoError(t, err)
 	n, err := Read(fstest.MapFS{}, Inputs{Host: "h", Outputs: outputs})

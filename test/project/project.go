@@ -68,27 +68,17 @@ func Sources(t testing.TB, extensions []string, visit func(rel string, text []by
 	}
 }
 
-// Lookup is a folder of what others published: logs, tables, trees of their machines. They are
-// no part of the project and lie in ZBENCH_SHARED, or in shared beside the project. It is ""
-// where there is none.
-func Lookup(folder string) string {
-	dir := os.Getenv("ZBENCH_SHARED")
-	if dir == "" {
-		dir = filepath.Join(filepath.Dir(top), "shared")
-	}
-	dir = filepath.Join(dir, folder)
-	if _, err := os.Stat(dir); err != nil {
-		return ""
-	}
-	return dir
-}
-
-// Published is the same folder. The test is skipped where there is none.
+// Published is a folder of what others published: logs, tables, trees of their machines. They are
+// no part of the project: ZBENCH_SHARED names where they lie, and a test that reads them is
+// skipped without it. Its name begins with TestData, by which make check-data runs it.
 func Published(t testing.TB, folder string) string {
 	t.Helper()
-	dir := Lookup(folder)
-	if dir == "" {
-		t.Skipf("there is no folder %s of published files: set ZBENCH_SHARED", folder)
+	if !strings.HasPrefix(t.Name(), "TestData") {
+		t.Fatalf("%s reads published files: name it TestData…, or make check-data does not run it", t.Name())
 	}
-	return dir
+	shared := os.Getenv("ZBENCH_SHARED")
+	if shared == "" {
+		t.Skip("make check-data runs it, on files that others published")
+	}
+	return filepath.Join(shared, folder)
 }

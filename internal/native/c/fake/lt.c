@@ -305,9 +305,19 @@ static void zbl_lt_multiply(const zbl_lt_product *p, int64_t x) {
   int size = zbl_lt_size(p->d.type);
   for (int64_t j = 0; a != NULL && b != NULL && j < p->n; j++) {
     for (int64_t i = 0; i < p->m; i++) {
-      float sum = 0;
-      for (int64_t l = 0; l < p->k; l++) {
-        sum += a[i * p->k + l] * b[j * p->k + l];
+      const float *row = a + i * p->k, *col = b + j * p->k;
+      float part[8] = {0}, sum = 0; /* a chain of additions would wait for each */
+      int64_t l = 0;
+      for (; l + 8 <= p->k; l += 8) {
+        for (int u = 0; u < 8; u++) {
+          part[u] += row[l + u] * col[l + u];
+        }
+      }
+      for (; l < p->k; l++) {
+        sum += row[l] * col[l];
+      }
+      for (int u = 0; u < 8; u++) {
+        sum += part[u];
       }
       zbl_lt_narrow(p->d.type, sum, p->at_d + (x * p->d.each + i + j * p->d.ld) * size);
     }
