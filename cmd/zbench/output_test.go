@@ -68,7 +68,7 @@ func TestFormsShowTheSameFindings(t *testing.T) {
 		file string
 	}{
 		{"collectives all_reduce --nodes 2 -b 1K -e 64K -f 4 --fault late_gpu:node=1,gpu=3,seconds=1e-3 --threshold all_reduce\x00busbw>=900GB/s", "results.json"},
-		{"hbm --backend loopback --size 64K --max-time 0.001", "results.json"},
+		{"hbm --backend loopback --size 64K --max-time 0.001 --kernels copy --dtype float32", "results.json"},
 		{"kernels rmsnorm --backend loopback --rows 2 --hidden 64", "results.json"},
 		{"kernels muon --backend loopback --shape 16x8", "results.json"},
 		{"gemm --backend loopback --mnk 300x200x100 --choices 2", "results.json"},

@@ -152,7 +152,7 @@ func diskFullThenResume(t *testing.T, lines ...int) {
 
 // Killed with SIGKILL, a sweep continues where it was.
 func TestKillThenResume(t *testing.T) {
-	args := []string{"collectives", "all_gather", "all_reduce", "-b", "1K", "-e", "256M", "--max-time", "0.05"}
+	args := []string{"collectives", "all_gather", "all_reduce", "-b", "1K", "-e", "4M", "--max-time", "0.05"}
 	whole, dir := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "killed")
 	code, _ := zbench(t, osFS{}, append(args, "--out", whole)...)
 	require.Zero(t, code)

@@ -44,7 +44,7 @@ func testState(t *testing.T, args ...string) (State, *bytes.Buffer) {
 // interrupted, and the exit code is 130.
 func TestSignalSavesWhatIsFinished(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "out")
-	s, _ := testState(t, "collectives", "--progress", "--nodes", "32", "--out", dir)
+	s, _ := testState(t, "collectives", "--progress", "--nodes", "4", "--out", dir)
 	signals := make(chan string, 2)
 	stderr := &signalling{signals: signals}
 	s.Signals, s.Stderr = signals, Stream{Writer: stderr}
