@@ -2,6 +2,7 @@ package gate
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"fmt"
 	"slices"
@@ -11,10 +12,12 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"zbench/bench/finding"
+	"zbench/bench/flush"
 	"zbench/bench/plain"
 	"zbench/bench/record"
 	"zbench/bench/slice"
 	"zbench/bench/spell"
+	"zbench/bench/unit"
 )
 
 // Profile is a named list of thresholds for one kind of hardware, each with its source.
@@ -37,19 +40,23 @@ type Published struct {
 	Before  string `yaml:"before"`
 }
 
-// Era is a change of a library's algorithm by default: figures from before and after
-// are of different things.
+// Era is a matter in which times of one library are of different things: an algorithm that is the default since a
+// version, or a setting.
 type Era struct {
-	Name       string   `yaml:"name"`
-	Collective string   `yaml:"collective"`
-	GPUs       []string `yaml:"gpus"`
+	Name string `yaml:"name"`
+	// Collective is empty where all collectives are concerned.
+	Collective string `yaml:"collective"`
+	// GPUs are those that are concerned; none is all.
+	GPUs []string `yaml:"gpus"`
 	// NodesFrom and NodesTo bound the number of nodes, BytesTo the size; 0 is no bound.
 	NodesFrom int   `yaml:"nodes_from"`
 	NodesTo   int   `yaml:"nodes_to"`
 	BytesTo   int64 `yaml:"bytes_to"`
-	// From is the first version of RCCL with the algorithm.
-	From   string `yaml:"from"`
-	Source string `yaml:"source"`
+	// From is the first version of RCCL with the algorithm; empty of a setting.
+	From string `yaml:"from"`
+	// Variables set it, the newest name first: the first that is set counts. 0 turns an algorithm off.
+	Variables []string `yaml:"variables"`
+	Source    string   `yaml:"source"`
 }
 
 //go:embed data/profiles.yaml
@@ -166,9 +173,81 @@ func Library(rec *record.Record) string {
 	return ""
 }
 
-// Crosses tells whether one of two versions has the era's algorithm and the other has
-// not.
-func (e *Era) Crosses(a, b string) bool { return older(a, e.From) != older(b, e.From) }
+// Mixed returns a sentence for each era in which records differ that have cases of it: with the names of the first and
+// the other, the variables and both states. What a record does not tell is no difference.
+func Mixed(names []string, recs []*record.Record) (out []string) {
+	for _, e := range table().Eras {
+		seen := []string{"", e.state(recs[0])}
+		for i, rec := range recs {
+			if state := e.state(rec); seen[1] != "" && !slices.Contains(seen, state) && e.touches(recs[0]) && e.touches(rec) {
+				seen = append(seen, state)
+				out = append(out, fmt.Sprintf("%s and %s differ in %s (%s): %s, %s", names[0], names[i], e.Name, e.setBy(), seen[1], state))
+			}
+		}
+	}
+	return out
+}
+
+// setBy names what decides the era.
+func (e *Era) setBy() string {
+	by := strings.Join(e.Variables, " or ")
+	if e.From == "" {
+		return by
+	}
+	by = strings.TrimSuffix("default from RCCL "+e.From+" on, "+by, ", ")
+	if e.BytesTo > 0 {
+		by += ", up to " + unit.Bytes(e.BytesTo)
+	}
+	return by
+}
+
+// state is the era's of a record; empty if the record does not tell.
+func (e *Era) state(rec *record.Record) string {
+	version, set := Library(rec), ""
+	for _, name := range e.Variables {
+		set = cmp.Or(set, rec.Source.Environment[name])
+	}
+	measured := rec.Source.Kind == record.Measured // else the variables are not known
+	switch {
+	case rec.Simulated, version == "", e.From == "" && !measured:
+		return ""
+	case slices.Contains(e.Variables, flush.Variable):
+		return flushState(rec, set)
+	case e.From == "":
+		return cmp.Or(set, "not set")
+	case older(version, e.From), set == "0":
+		return "off"
+	}
+	return "on"
+}
+
+// flushState is the state of the GDR flush, with what it reads. Where the transport is not known, that is the variable's value, if any.
+func flushState(rec *record.Record, set string) string {
+	env := func(name string) string { return rec.Source.Environment[name] }
+	switch s := flush.Of(Library(rec), record.Pollara(rec.World.NICs), env); {
+	case s.State == flush.Unused:
+		return ""
+	case s.State == flush.Unknown:
+		return set
+	case s.State == flush.On && env(flush.Ordering) == "0":
+		return "on, with " + flush.Ordering + "=0"
+	default:
+		return string(s.State)
+	}
+}
+
+// touches reports whether a record has a case of the era with a time.
+func (e *Era) touches(rec *record.Record) bool {
+	gpu := rec.World.GPU
+	if gpu != "" && len(e.GPUs) > 0 && !slices.ContainsFunc(e.GPUs, func(own string) bool { return isGPU(gpu, own) }) {
+		return false
+	}
+	return slices.ContainsFunc(rec.Results, func(r record.Result) bool {
+		nodes := cmp.Or(r.Nodes, rec.World.Nodes)
+		return r.Status == record.OK && (e.Collective == "" || r.Collective == e.Collective) &&
+			nodes >= e.NodesFrom && (e.NodesTo == 0 || nodes <= e.NodesTo) && (e.BytesTo == 0 || r.Bytes <= e.BytesTo)
+	})
+}
 
 // older compares versions by their leading numbers: 2.9 is older than 2.28.3.
 func older(a, b string) bool { return plain.Version(a, b) < 0 }

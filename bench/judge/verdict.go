@@ -62,7 +62,15 @@ func collectives(rec *record.Record) finding.List {
 	if len(v.Faults()) == 0 {
 		v = append(v, j.noFault()...)
 	}
-	return slices.Concat(v, j.unverified(), j.best(), j.scale(), Simulated(rec))
+	return slices.Concat(v, j.unverified(), j.corruption(), j.best(), j.scale(), Simulated(rec))
+}
+
+// corruption warns of known issues by which data of such runs can be wrong. Verification has not met them: it follows a
+// warm-up, on buffers that are used again.
+func (j judged) corruption() finding.List {
+	return slice.Map(slice.Where(IssuesOf(IssueFactsOf(j.Record)), KnownIssue.Corrupts), func(k KnownIssue) finding.Finding {
+		return finding.Finding{Code: k.ID, Severity: finding.Warning, Text: plain.Capital(k.What) + ": " + k.Cost + " (" + k.Source + ").", Hint: plain.Capital(k.Next) + "."}
+	})
 }
 
 // NotHardware says what simulated times are.

@@ -167,6 +167,9 @@ func openRanks(ctx context.Context, s State, o libraryOptions, w *opening, cfg r
 		}
 		f.Devices = devicesOf(d.Devices())
 	}
+	if !f.Simulated {
+		f.NICs = topo.Kinds(treeFS{s.FS, "/"})
+	}
 	f.Libraries = d.Libraries()
 	out := &collectivesDriver{Driver: d, facts: f}
 	if !simulated { // the built-in loopback has no service
