@@ -190,29 +190,37 @@ func Mixed(names []string, recs []*record.Record) (out []string) {
 
 // setBy names what decides the era.
 func (e *Era) setBy() string {
-	by := strings.Join(e.Variables, " or ")
-	if e.From == "" {
-		return by
+	var by []string
+	if e.From != "" {
+		by = append(by, "default from RCCL "+e.From+" on")
 	}
-	by = strings.TrimSuffix("default from RCCL "+e.From+" on, "+by, ", ")
 	if e.BytesTo > 0 {
-		by += ", up to " + unit.Bytes(e.BytesTo)
+		by = append(by, "up to "+unit.Bytes(e.BytesTo))
 	}
-	return by
+	return strings.Join(append(by, e.Variables...), ", ")
 }
 
-// state is the era's of a record; empty if the record does not tell.
+// state is the era's of a record; empty if the record does not tell: the variables of a log are not known.
 func (e *Era) state(rec *record.Record) string {
+	env := func(name string) string { return rec.Source.Environment[name] }
 	version, set := Library(rec), ""
 	for _, name := range e.Variables {
-		set = cmp.Or(set, rec.Source.Environment[name])
+		set = cmp.Or(set, env(name))
 	}
-	measured := rec.Source.Kind == record.Measured // else the variables are not known
 	switch {
-	case rec.Simulated, version == "", e.From == "" && !measured:
+	case rec.Simulated, version == "", e.From == "" && rec.Source.Kind != record.Measured:
 		return ""
-	case slices.Contains(e.Variables, flush.Variable):
-		return flushState(rec, set)
+	case e.Variables != nil && e.Variables[0] == flush.Variable:
+		state, _ := flush.Of(version, record.Pollara(rec.World.NICs), env)
+		switch {
+		case state == flush.Unused:
+			return ""
+		case state == flush.Unknown:
+			return set
+		case state == flush.On && env(flush.Ordering) == "0":
+			return "on, with " + flush.Ordering + "=0"
+		}
+		return string(state)
 	case e.From == "":
 		return cmp.Or(set, "not set")
 	case older(version, e.From), set == "0":
@@ -221,28 +229,11 @@ func (e *Era) state(rec *record.Record) string {
 	return "on"
 }
 
-// flushState is the state of the GDR flush, with what it reads. Where the transport is not known, that is the variable's value, if any.
-func flushState(rec *record.Record, set string) string {
-	env := func(name string) string { return rec.Source.Environment[name] }
-	switch s := flush.Of(Library(rec), record.Pollara(rec.World.NICs), env); {
-	case s.State == flush.Unused:
-		return ""
-	case s.State == flush.Unknown:
-		return set
-	case s.State == flush.On && env(flush.Ordering) == "0":
-		return "on, with " + flush.Ordering + "=0"
-	default:
-		return string(s.State)
-	}
-}
-
 // touches reports whether a record has a case of the era with a time.
 func (e *Era) touches(rec *record.Record) bool {
 	gpu := rec.World.GPU
-	if gpu != "" && len(e.GPUs) > 0 && !slices.ContainsFunc(e.GPUs, func(own string) bool { return isGPU(gpu, own) }) {
-		return false
-	}
-	return slices.ContainsFunc(rec.Results, func(r record.Result) bool {
+	concerned := gpu == "" || len(e.GPUs) == 0 || slices.ContainsFunc(e.GPUs, func(own string) bool { return isGPU(gpu, own) })
+	return concerned && slices.ContainsFunc(rec.Results, func(r record.Result) bool {
 		nodes := cmp.Or(r.Nodes, rec.World.Nodes)
 		return r.Status == record.OK && (e.Collective == "" || r.Collective == e.Collective) &&
 			nodes >= e.NodesFrom && (e.NodesTo == 0 || nodes <= e.NodesTo) && (e.BytesTo == 0 || r.Bytes <= e.BytesTo)

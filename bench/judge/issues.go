@@ -104,14 +104,14 @@ var known = []row{
 		func(f IssueFacts) bool { return f.number("NCCL_MIN_NCHANNELS") > 0 && f.GPUs > 0 && f.GPUs < 8 },
 	},
 	{KnownIssue{ID: CodeFlush}, func(f IssueFacts) bool {
-		s := f.flush()
-		return f.Pollara && f.Nodes != 1 && f.Env != nil && f.rccl() != "" && (s.State == flush.Off || s.State == flush.Unknown)
+		state, _ := f.flush()
+		return f.Pollara && f.Nodes != 1 && f.Env != nil && f.rccl() != "" && (state == flush.Off || state == flush.Unknown)
 	}},
 	{
 		KnownIssue{"gdr_flush_hang", "the GDR flush is on, over RCCL's net_ib, with MI350X or MI355X", "all_reduce hangs in builds of RCCL of August 2026: the flush's read does not return", "export NCCL_NET=IB-CAST where the NICs are Pollara, or use a build with ROCm/rocm-systems pull request 10324", "ROCm/rocm-systems pull requests 9692 and 10324"},
 		func(f IssueFacts) bool {
-			s := f.flush()
-			return f.Nodes != 1 && strings.Contains(f.GPU, "MI35") && s.State == flush.On && s.Row.Hang.Is == "yes"
+			state, row := f.flush()
+			return f.Nodes != 1 && strings.Contains(f.GPU, "MI35") && state == flush.On && row.Hang.Is == "yes"
 		},
 	},
 }
@@ -129,7 +129,7 @@ func IssuesOf(f IssueFacts) []KnownIssue {
 // rccl is the version of RCCL: its own, or that of the release of ROCm.
 func (f IssueFacts) rccl() string { return cmp.Or(f.RCCL, flush.Release(release(f.ROCm))) }
 
-func (f IssueFacts) flush() flush.Setting { return flush.Of(f.rccl(), f.Pollara, f.env) }
+func (f IssueFacts) flush() (flush.State, *flush.Row) { return flush.Of(f.rccl(), f.Pollara, f.env) }
 
 // unflushed says what can be corrupted without the flush. What to do follows from the row of the transport and version.
 func (f IssueFacts) unflushed() KnownIssue {
@@ -140,15 +140,14 @@ func (f IssueFacts) unflushed() KnownIssue {
 		Next:   "NCCL_DEBUG=INFO names the transport when a program starts; docs/POLLARA.md has what each does with " + flush.Variable,
 		Source: "ROCm/aorta pull request 205, recipes/race/ainic-gdr-flush-sdc.yaml and ainic-sdc-stress-reproducer.yaml, 2026-06",
 	}
-	s := f.flush()
-	if s.Row == nil {
+	_, row := f.flush()
+	if row == nil {
 		return k
 	}
-	set := cmp.Or(f.env(flush.Variable), "not set")
 	k.What = fmt.Sprintf("the NICs are Pollara, and RCCL %s runs without the GDR flush over %s (%s is %s, its default is %s, it is honoured: %s)",
-		f.rccl(), s.Row.Transport, flush.Variable, set, s.Row.Default, s.Row.Honoured)
-	k.Next, k.Source = s.Row.Advice, k.Source+"; "+s.Row.Honoured.Source
-	if s.Row.Honoured.Is == "yes" {
+		f.rccl(), row.Transport, flush.Variable, cmp.Or(f.env(flush.Variable), "not set"), row.Default.Is, row.Honoured.Is)
+	k.Next, k.Source = row.Advice, k.Source+"; "+row.Honoured.Source
+	if row.Honoured.Is == "yes" {
 		k.Next += ". " + flush.Cost()
 	}
 	return k

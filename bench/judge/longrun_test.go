@@ -61,7 +61,10 @@ func TestKnownIssues(t *testing.T) {
 			"gdr_flush", // issues_test.go has more
 			judge.IssueFacts{ROCm: "7.14.1", Pollara: true, Env: none},
 			[]judge.IssueFacts{
-				{ROCm: "7.14.1", Env: none}, {ROCm: "7.14.1", Pollara: true}, {Pollara: true, Env: none}, {ROCm: "7.14.1", Pollara: true, Env: none, Nodes: 1},
+				{ROCm: "7.14.1", Env: none},
+				{ROCm: "7.14.1", Pollara: true},
+				{Pollara: true, Env: none},
+				{ROCm: "7.14.1", Pollara: true, Env: none, Nodes: 1},
 				{RCCL: "2.30.4", Pollara: true, Env: env{"NCCL_GDR_FLUSH_DISABLE": "0"}.get},
 			},
 		},
@@ -69,9 +72,12 @@ func TestKnownIssues(t *testing.T) {
 			"gdr_flush_hang",
 			judge.IssueFacts{RCCL: "2.30.4", GPU: "AMD Instinct MI355X", Env: env{"NCCL_NET": "IB"}.get},
 			[]judge.IssueFacts{
-				{RCCL: "2.30.4", GPU: "AMD Instinct MI300X", Env: env{"NCCL_NET": "IB"}.get}, {RCCL: "2.28.3", GPU: "MI355X", Env: env{"NCCL_NET": "IB"}.get},
-				{RCCL: "2.30.4", GPU: "MI355X", Env: env{"NCCL_NET": "IB", "NCCL_GDR_FLUSH_DISABLE": "1"}.get}, {RCCL: "2.30.4", GPU: "MI355X", Env: env{"NCCL_NET": "IB"}.get, Nodes: 1},
-				{RCCL: "2.30.4", Env: env{"NCCL_NET": "IB"}.get}, {RCCL: "2.30.4", GPU: "MI355X", Env: none},
+				{RCCL: "2.30.4", GPU: "AMD Instinct MI300X", Env: env{"NCCL_NET": "IB"}.get},
+				{RCCL: "2.28.3", GPU: "MI355X", Env: env{"NCCL_NET": "IB"}.get},
+				{RCCL: "2.30.4", GPU: "MI355X", Env: env{"NCCL_NET": "IB", "NCCL_GDR_FLUSH_DISABLE": "1"}.get},
+				{RCCL: "2.30.4", GPU: "MI355X", Env: env{"NCCL_NET": "IB"}.get, Nodes: 1},
+				{RCCL: "2.30.4", Env: env{"NCCL_NET": "IB"}.get},
+				{RCCL: "2.30.4", GPU: "MI355X", Env: none},
 			},
 		},
 	} {

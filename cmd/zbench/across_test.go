@@ -5,10 +5,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/collective"
+	"zbench/bench/engine"
 	"zbench/bench/exit"
 	"zbench/bench/judge"
 	"zbench/bench/record"
@@ -78,4 +80,21 @@ func TestCorruptionIsShown(t *testing.T) {
 			require.Equal(t, warned, strings.Contains(words(shown), next), form)
 		}
 	}
+}
+
+// A record has the NICs of its nodes, each kind once; that of a simulation has none, whatever its host has.
+func TestRecordHasTheNICs(t *testing.T) {
+	s, _ := testState(t)
+	tree := s.FS.(hostFS).tree
+	for _, nic := range []string{"ionic_0", "ionic_1"} {
+		tree["sys/class/infiniband/"+nic+"/ports/1/state"] = &fstest.MapFile{Data: []byte("4: ACTIVE\n")}
+		tree["sys/class/infiniband/"+nic+"/device/uevent"] = &fstest.MapFile{Data: []byte("DRIVER=ionic\n")}
+	}
+	kinds := []record.NICKind{{Driver: "ionic"}}
+	require.Equal(t, kinds, nicsOf(s, false))
+	require.Empty(t, nicsOf(s, true))
+	other := engine.Hello{FirstRank: 1, Ranks: 1, Host: "b", Facts: engine.Facts{NICs: []record.NICKind{{Driver: "bnxt_en"}, {Driver: "ionic"}}}}
+	facts, err := engine.Together([]engine.Hello{{Ranks: 1, Host: "a", Facts: engine.Facts{NICs: kinds}}, other}, 2, 1)
+	require.NoError(t, err)
+	require.Equal(t, []record.NICKind{{Driver: "ionic"}, {Driver: "bnxt_en"}}, facts.NICs)
 }

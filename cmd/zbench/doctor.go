@@ -87,24 +87,16 @@ func runDoctor(ctx context.Context, s State, o doctorOptions) error {
 	}
 	machine := machineOf(s)
 	machine.GPUs = slice.Most(report.Backends, func(b doctor.Backend) int { return len(b.Devices) })
-	machine.RCCL = rcclOf(report.Backends)
+	for _, b := range report.Backends {
+		if i := slices.IndexFunc(b.Libraries, func(l *native.Library) bool { return strings.HasPrefix(l.Name, "librccl") }); i >= 0 {
+			machine.RCCL = b.Libraries[i].Version
+		}
+	}
 	report.Machine = machine.Items()
 	report.NotChecked = doctor.NotChecked()
 	chosen, _ := chooseBackend(s, o.backend) // an error is: a GPU is meant, and none is here
 	report.Judge(o.backend, chosen == "loopback")
 	return o.show(s, &report, exit.Unavailable)
-}
-
-// rcclOf is the version of RCCL that was found; empty without one.
-func rcclOf(all []doctor.Backend) string {
-	for _, b := range all {
-		for _, l := range b.Libraries {
-			if strings.HasPrefix(l.Name, "librccl") {
-				return l.Version
-			}
-		}
-	}
-	return ""
 }
 
 // show prints the report, and keeps it in the folder of --out. unusable is the exit code where it

@@ -190,7 +190,7 @@ func (n *Node) corruption() {
 		}
 		return ""
 	}
-	f := judge.IssueFacts{ROCm: fact("ROCm"), Pollara: record.Pollara(n.kinds())}
+	f := judge.IssueFacts{ROCm: fact("ROCm"), Pollara: record.Pollara(n.Kinds())}
 	if n.environ {
 		f.Env = func(name string) string { return fact("env " + name) }
 	}

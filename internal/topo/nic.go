@@ -248,16 +248,8 @@ func portRate(s string) *float64 {
 	return new(v * (1e9 / 8))
 }
 
-// Kinds returns the kinds of NICs in a tree that are the rail of a GPU, or of all where no rail is known.
-func Kinds(fsys fs.FS) []record.NICKind {
-	n, err := Read(fsys, Inputs{})
-	if err != nil {
-		return nil
-	}
-	return n.kinds()
-}
-
-func (n *Node) kinds() []record.NICKind {
+// Kinds returns the kinds of NICs that are the rail of a GPU, or of all where no rail is known, each once.
+func (n *Node) Kinds() []record.NICKind {
 	railed := slice.Where(n.physical(), func(c NIC) bool { return c.Driver != "" && n.railed(c) })
 	return slice.Distinct(slice.Map(railed, func(c NIC) record.NICKind { return record.NICKind{Driver: c.Driver, Model: c.Product} }))
 }
