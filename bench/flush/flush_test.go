@@ -1,11 +1,15 @@
 package flush
 
 import (
+	"cmp"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/plain"
+	"zbench/test/project"
 )
 
 type env map[string]string
@@ -95,4 +99,43 @@ func TestStates(t *testing.T) {
 			require.True(t, plain.Version(c.rccl, row.From) >= 0 && (row.Before == "" || plain.Version(c.rccl, row.Before) < 0), "%+v", c)
 		}
 	}
+}
+
+// document is the table and its sources as docs/POLLARA.md has them.
+func document() string {
+	var b strings.Builder
+	b.WriteString("| transport | RCCL | `NCCL_GDR_FLUSH_DISABLE` if not set | honoured | `RCCL_GDR_FLUSH_GPU_MEM_NO_RELAXED_ORDERING` if not set | fence | hang |\n|---|---|---|---|---|---|---|\n")
+	cells := func(r Row) []Cell { return []Cell{r.Default, r.Honoured, r.Ordering, r.Fence, r.Hang} }
+	for _, r := range Rows() {
+		versions := "all"
+		switch {
+		case r.From != "" && r.Before != "":
+			versions = r.From + " to before " + r.Before
+		case r.From != "":
+			versions = "from " + r.From
+		case r.Before != "":
+			versions = "before " + r.Before
+		}
+		fmt.Fprintf(&b, "| %s | %s |", r.Transport, versions)
+		for _, c := range cells(r) {
+			fmt.Fprintf(&b, " %s |", cmp.Or(c.Is, "not known"))
+		}
+		b.WriteString("\n")
+	}
+	for _, r := range Rows() {
+		fmt.Fprintf(&b, "\n**%s%s.** %s.\n\n", r.Transport, strings.TrimSuffix(" from "+r.From, " from "), r.Title)
+		for i, name := range []string{"Default", "Honoured", "Ordering", "Fence", "Hang"} {
+			if c := cells(r)[i]; c.Is != "" {
+				fmt.Fprintf(&b, "* %s %s: %s.\n", name, c.Is, c.Source)
+			}
+		}
+		fmt.Fprintf(&b, "* Advice: %s.\n", r.Advice)
+	}
+	return b.String()
+}
+
+// The document has the table as it is. `go test ./bench/flush -run TestDocument` prints what is missing.
+func TestDocument(t *testing.T) {
+	require.Contains(t, project.Read(t, "docs/POLLARA.md"), document())
+	require.Contains(t, project.Read(t, "docs/POLLARA.md"), Cost())
 }
