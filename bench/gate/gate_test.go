@@ -274,6 +274,7 @@ func TestMixed(t *testing.T) {
 		"a log has no variables":       {[]change{imported}, []change{set(flush, "0"), set("RCCL_CHEAP_POST_SEND_FENCE_OFF", "1")}, ""},
 		"logs have versions":           {[]change{imported}, []change{imported, version("2.27.7")}, "hierarchical all_gather (default from RCCL 2.28.3 on, up to 128 MiB, RCCL_HIERARCHICAL_ALLGATHER): on, off"},
 		"a simulation has no settings": {[]change{simulated}, []change{set(flush, "0")}, ""},
+		"simulations of two versions":  {[]change{simulated}, []change{simulated, version("2.27.7")}, ""},
 		"a library that is not known":  {nil, []change{set(flush, "0"), func(r *record.Record) { r.Source.Libraries = nil }}, ""},
 		"cases without times": {nil, []change{set(flush, "0"), func(r *record.Record) {
 			r.Results[0].Status, r.Results[1].Status = record.Failed, record.Failed

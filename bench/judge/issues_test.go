@@ -2,6 +2,7 @@ package judge_test
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -50,9 +51,7 @@ func TestCorruptionIsWarnedOf(t *testing.T) {
 					for _, version := range []string{"2.27.7", "2.28.3", "2.30.4", "2.31.2"} {
 						for i, disable := range []string{"1", "", "0"} {
 							all := map[string]string{flush.Variable: disable}
-							for name, value := range vars {
-								all[name] = value
-							}
+							maps.Copy(all, vars)
 							rec := flushing(driver, gpu, "librccl.so.1", version, nodes, all)
 							want := driver == "ionic" && nodes > 1 && atRisk[net+" "+version][i]
 							what := fmt.Sprintf("%s, %s, %d nodes, %s, RCCL %s, disable %q", driver, gpu, nodes, net, version, disable)

@@ -45,11 +45,8 @@ lies within 2 %, and unclear otherwise. The chance of any false verdict among
 all cases is at most 1 % if the runs of both sides are exchangeable; whole runs
 that have modes, as different hosts do, are not: give five runs a side there.
 Burst times are never compared with isolated ones, and runs that are simulated,
-or of another GPU, never with others. Where no case is compared, because the
-numbers of ranks or the fabrics differ, the page of --out draws the curves of
-both sides together. Runs whose times are of different things, because RCCL's
-default algorithm, its GDR flush or its fence differs, are compared only with
---across.
+or of another GPU, never with others; another algorithm, GDR flush or fence of
+RCCL takes --across. Where no case is compared, --out draws both sides' curves.
 
 With --fail-on the exit code is 3 if a case is slower, or failed in NEW alone;
 with --require-checked also if any case is unclear or was not compared.`,
