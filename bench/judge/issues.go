@@ -135,16 +135,16 @@ func (f IssueFacts) flush() (flush.State, *flush.Row) { return flush.Of(f.rccl()
 func (f IssueFacts) unflushed() KnownIssue {
 	k := KnownIssue{
 		ID:     CodeFlush,
-		What:   fmt.Sprintf("the NICs are Pollara, and it is not known whether RCCL %s runs with the GDR flush: its network transport is not known", f.rccl()),
-		Cost:   "data can arrive as zeros without an error, in the first message of the Simple protocol on a new queue pair: seen on MI355X (about 35 % of attempts with 22 nodes), of MI300X nothing is published, and the cause is not settled; warm-up, reused buffers, NCCL_PROTO=LL and NCCL_DEBUG=TRACE hide it",
+		What:   fmt.Sprintf("Pollara NICs, and it is not known whether RCCL %s runs with the GDR flush, because its network transport is not known", f.rccl()),
+		Cost:   "the first message on a new queue pair can arrive as zeros without an error, which a warm-up hides; seen on MI355X (about 35 % of attempts with 22 hosts), of MI300X nothing is published, and the cause is not settled",
 		Next:   "NCCL_DEBUG=INFO names the transport when a program starts; docs/POLLARA.md has what each does with " + flush.Variable,
-		Source: "ROCm/aorta pull request 205, recipes/race/ainic-gdr-flush-sdc.yaml and ainic-sdc-stress-reproducer.yaml, 2026-06",
+		Source: "ROCm/aorta pull request 205 and recipes/race/ainic-gdr-flush-sdc.yaml, 2026-06",
 	}
 	_, row := f.flush()
 	if row == nil {
 		return k
 	}
-	k.What = fmt.Sprintf("the NICs are Pollara, and RCCL %s runs without the GDR flush over %s (%s is %s, its default is %s, it is honoured: %s)",
+	k.What = fmt.Sprintf("Pollara NICs, and RCCL %s runs without the GDR flush over %s (%s: %s; default %s, honoured: %s)",
 		f.rccl(), row.Transport, flush.Variable, cmp.Or(f.env(flush.Variable), "not set"), row.Default.Is, row.Honoured.Is)
 	k.Next, k.Source = row.Advice, k.Source+"; "+row.Honoured.Source
 	if row.Honoured.Is == "yes" {

@@ -61,7 +61,7 @@ func TestCorruptionIsWarnedOf(t *testing.T) {
 								require.NotEmpty(t, found[0].Hint, what)
 								require.Contains(t, found[0].Text, "of MI300X nothing is published", what)
 								require.Contains(t, found[0].Text, "the cause is not settled", what)
-								require.Contains(t, found[0].Text, "ROCm/aorta", what)
+								require.Contains(t, found[0].Text, "(ROCm/aorta pull request 205", what)
 							}
 							walked++
 						}
@@ -80,11 +80,11 @@ func TestAdviceFollowsFromTheRow(t *testing.T) {
 		version, net, disable, what, next string
 		lines                             bool
 	}{
-		{"2.30.4", "NCCL_NET=IB-CAST", "", "over IB-CAST (NCCL_GDR_FLUSH_DISABLE is not set, its default is 1, it is honoured: yes)", "export NCCL_GDR_FLUSH_DISABLE=0 and RCCL_GDR_FLUSH_GPU_MEM_NO_RELAXED_ORDERING=0", true},
-		{"2.31.2", "NCCL_NET=IB-CAST", "1", "is 1, its default is 1", "nobody has published which of the two is clean", true},
-		{"2.28.3", "NCCL_NET=IB-CAST", "0", "is 0, its default is 1, it is honoured: no", "no variable turns the flush on", false},
+		{"2.30.4", "NCCL_NET=IB-CAST", "", "over IB-CAST (NCCL_GDR_FLUSH_DISABLE: not set; default 1, honoured: yes)", "export NCCL_GDR_FLUSH_DISABLE=0 and RCCL_GDR_FLUSH_GPU_MEM_NO_RELAXED_ORDERING=0", true},
+		{"2.31.2", "NCCL_NET=IB-CAST", "1", "(NCCL_GDR_FLUSH_DISABLE: 1; default 1", "nobody has published which of the two is clean", true},
+		{"2.28.3", "NCCL_NET=IB-CAST", "0", ": 0; default 1, honoured: no", "no variable turns the flush on", false},
 		{"2.28.3", "RCCL_AINIC_ROCE=1", "0", "over ROCM-IB", "Update to RCCL 2.30.4", false},
-		{"2.27.7", "NCCL_NET_PLUGIN=librccl-anp.so", "1", "over ANP (NCCL_GDR_FLUSH_DISABLE is 1, its default is 0", "unset NCCL_GDR_FLUSH_DISABLE", true},
+		{"2.27.7", "NCCL_NET_PLUGIN=librccl-anp.so", "1", "over ANP (NCCL_GDR_FLUSH_DISABLE: 1; default 0", "unset NCCL_GDR_FLUSH_DISABLE", true},
 		{"2.30.4", "NCCL_NET=IB", "1", "over IB", "the flush hangs MI350X and MI355X", true},
 		{"2.28.3", "", "", "its network transport is not known", "docs/POLLARA.md", false},
 	} {
@@ -98,7 +98,7 @@ func TestAdviceFollowsFromTheRow(t *testing.T) {
 		require.Contains(t, k.What, c.what)
 		require.Contains(t, k.Next, c.next)
 		require.Equal(t, c.lines, strings.Contains(k.Next, flush.Cost()), c)
-		require.Equal(t, c.lines, strings.Contains(k.Next, "270 instead of 330 GB/s"), c)
+		require.Equal(t, c.lines, strings.Contains(k.Next, "all_reduce 270 instead of 330 GB/s"), c)
 		if !c.lines {
 			require.NotContains(t, k.Next, "export ", c)
 		}

@@ -6,6 +6,7 @@ package judge
 
 import (
 	"slices"
+	"strings"
 
 	"zbench/bench/finding"
 	"zbench/bench/plain"
@@ -69,7 +70,8 @@ func collectives(rec *record.Record) finding.List {
 // warm-up, on buffers that are used again.
 func (j judged) corruption() finding.List {
 	return slice.Map(slice.Where(IssuesOf(IssueFactsOf(j.Record)), KnownIssue.Corrupts), func(k KnownIssue) finding.Finding {
-		return finding.Finding{Code: k.ID, Severity: finding.Warning, Text: plain.Capital(k.What) + ": " + k.Cost + " (" + k.Source + ").", Hint: plain.Capital(k.Next) + "."}
+		source, _, _ := strings.Cut(k.Source, "; ") // the page's table has all
+		return finding.Finding{Code: k.ID, Severity: finding.Warning, Text: "KNOWN ISSUE: " + k.What + ": " + k.Cost + " (" + source + ").", Hint: plain.Capital(k.Next) + "."}
 	})
 }
 

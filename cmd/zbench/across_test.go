@@ -69,7 +69,7 @@ func TestErasAreNotMixed(t *testing.T) {
 func TestCorruptionIsShown(t *testing.T) {
 	oneGoroutine(t)
 	off, on := plantedRun(t, "off", nil), plantedRun(t, "flushed", map[string]string{"NCCL_GDR_FLUSH_DISABLE": "0"})
-	const warning, next = "The NICs are Pollara, and RCCL 2.30.4 runs without the GDR flush", "Export NCCL_GDR_FLUSH_DISABLE=0 and RCCL_GDR_FLUSH_GPU_MEM_NO_RELAXED_ORDERING=0"
+	const warning, next = "Pollara NICs, and RCCL 2.30.4 runs without the GDR flush", "Export NCCL_GDR_FLUSH_DISABLE=0 and RCCL_GDR_FLUSH_GPU_MEM_NO_RELAXED_ORDERING=0"
 	for file, warned := range map[string]bool{off: true, on: false} {
 		drawn := filepath.Join(t.TempDir(), "drawn")
 		_, text, _ := printed(t, "report", file, "--out", drawn)

@@ -152,7 +152,7 @@ func TestFactsNoteTheCorruption(t *testing.T) {
 			d := nodescreen.Judge(nodescreen.Fleet{Nodes: []*nodescreen.Node{n}})
 			require.Contains(t, d.Verdict(), "NOT CHECKED: ")
 			require.Contains(t, d.Verdict(), "data in the first message of a connection")
-			require.Contains(t, strings.Join(d.Unchecked, "\n"), "the NICs are Pollara")
+			require.Contains(t, strings.Join(d.Unchecked, "\n"), "Pollara NICs")
 		}
 	}
 }
