@@ -211,16 +211,15 @@ func (e *Era) state(rec *record.Record) string {
 	case rec.Simulated, version == "", e.From == "" && rec.Source.Kind != record.Measured:
 		return ""
 	case e.Variables != nil && e.Variables[0] == flush.Variable:
-		state, _ := flush.Of(version, record.Pollara(rec.World.NICs), env)
-		switch {
-		case state == flush.Unused:
+		switch state, _ := flush.Of(version, record.Pollara(rec.World.NICs), env); {
+		case state == flush.Unused, state == flush.Unknown && set == "":
 			return ""
-		case state == flush.Unknown:
-			return set
-		case state == flush.On && env(flush.Ordering) == "0":
+		case state == flush.Off:
+			return "off"
+		case env(flush.Ordering) == "0":
 			return "on, with " + flush.Ordering + "=0"
 		}
-		return string(state)
+		return "on" // or asked for, over a transport that is not known
 	case e.From == "":
 		return cmp.Or(set, "not set")
 	case older(version, e.From), set == "0":
