@@ -190,13 +190,16 @@ func distinct(runs []Run, of func(*record.Record) string) []string {
 	return slice.Distinct(slice.Map(runs, func(r Run) string { return cmp.Or(plain.Text(of(r.Record)), notKnown) }))
 }
 
-// eras are the matters in which runs differ from the first so that their times are of different things.
-func eras(base, fresh []Run) []string {
+// eras are those in which runs differ from the first.
+func eras(base, fresh []Run) (settings, defaults []string) {
 	all := slices.Concat(base, fresh)
 	return gate.Mixed(slice.Map(all, func(r Run) string { return r.Name }), slice.Map(all, func(r Run) *record.Record { return r.Record }))
 }
 
-// eraNotes name those that --across lets be compared all the same.
+// eraNotes name those that are compared all the same: versions, since what an update changes is the question, and with
+// --across settings.
 func eraNotes(base, fresh []Run) []string {
-	return slice.Map(eras(base, fresh), func(e string) string { return "ACROSS: " + e + ". A different time is to be expected." })
+	settings, defaults := eras(base, fresh)
+	across := slice.Map(settings, func(e string) string { return "ACROSS: " + e })
+	return slice.Map(append(across, defaults...), func(e string) string { return e + ". A different time is to be expected." })
 }

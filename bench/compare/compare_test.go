@@ -229,12 +229,7 @@ func TestWhatElseDiffersIsListed(t *testing.T) {
 		r.Record.World.Hosts = []string{"node-" + string(rune('a'+i))}
 		r.Record.Spec.Sweep.Iterations = 100
 	}
-	_, err := Compare(base, fresh, Defaults())
-	require.ErrorContains(t, err, "differ in direct all_reduce (DDA) (default from RCCL 2.30.4 on, up to 8 MiB): off, on; they are not compared")
-	across := Defaults()
-	across.Across = true
-	d, err := Compare(base, fresh, across)
-	require.NoError(t, err)
+	d := compared(t, base, fresh)
 	got := map[string]Change{}
 	for _, c := range d.Changes {
 		got[c.What] = c
@@ -244,7 +239,7 @@ func TestWhatElseDiffersIsListed(t *testing.T) {
 	require.Equal(t, Change{"variable NCCL_ALGO", []string{"not known"}, []string{"Ring"}, false}, got["variable NCCL_ALGO"])
 	require.True(t, got["hosts"].Within)
 	require.Equal(t, []string{"100"}, got["launches in a burst (-n)"].New)
-	require.Equal(t, []string{"ACROSS: " + base[0].Name + " and " + fresh[0].Name +
+	require.Equal(t, []string{base[0].Name + " and " + fresh[0].Name +
 		" differ in direct all_reduce (DDA) (default from RCCL 2.30.4 on, up to 8 MiB): off, on. A different time is to be expected."}, d.Notes)
 }
 

@@ -102,8 +102,8 @@ func refuse(base, fresh []Run, across bool) error {
 			}
 		}
 	}
-	if mixed := eras(base, fresh); len(mixed) > 0 && !across {
-		return refusef("compare runs with equal settings and library, or give --across", "%s; they are not compared", strings.Join(mixed, "; "))
+	if settings, _ := eras(base, fresh); len(settings) > 0 && !across {
+		return refusef("compare runs with equal settings, or give --across", "%s; they are not compared", strings.Join(settings, "; "))
 	}
 	return nil
 }

@@ -52,9 +52,6 @@ var table = sync.OnceValue(func() (f file) {
 	return f
 })
 
-// Rows returns the table.
-func Rows() []Row { return slices.Clone(table().Rows) }
-
 // Cost says what the flush costs, with the source of the figure.
 func Cost() string { return table().Cost }
 

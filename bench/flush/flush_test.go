@@ -19,7 +19,7 @@ func (e env) get(name string) string { return e[name] }
 // Every cell that is known has a source, and the versions of a transport's rows follow each other without a gap.
 func TestTableIsWhole(t *testing.T) {
 	ends := map[string]string{}
-	for _, r := range Rows() {
+	for _, r := range table().Rows {
 		name := r.Transport + " " + r.From
 		require.NotEmpty(t, r.Title, name)
 		require.NotEmpty(t, r.Advice, name)
@@ -106,7 +106,7 @@ func document() string {
 	var b strings.Builder
 	b.WriteString("| transport | RCCL | `NCCL_GDR_FLUSH_DISABLE` if not set | honoured | `RCCL_GDR_FLUSH_GPU_MEM_NO_RELAXED_ORDERING` if not set | fence | hang |\n|---|---|---|---|---|---|---|\n")
 	cells := func(r Row) []Cell { return []Cell{r.Default, r.Honoured, r.Ordering, r.Fence, r.Hang} }
-	for _, r := range Rows() {
+	for _, r := range table().Rows {
 		versions := "all"
 		switch {
 		case r.From != "" && r.Before != "":
@@ -122,7 +122,7 @@ func document() string {
 		}
 		b.WriteString("\n")
 	}
-	for _, r := range Rows() {
+	for _, r := range table().Rows {
 		fmt.Fprintf(&b, "\n**%s%s.** %s.\n\n", r.Transport, strings.TrimSuffix(" from "+r.From, " from "), r.Title)
 		for i, name := range []string{"Default", "Honoured", "Ordering", "Fence", "Hang"} {
 			if c := cells(r)[i]; c.Is != "" {

@@ -253,7 +253,7 @@ func TestMixed(t *testing.T) {
 	const flush, order = "NCCL_GDR_FLUSH_DISABLE", "RCCL_GDR_FLUSH_GPU_MEM_NO_RELAXED_ORDERING"
 	for name, c := range map[string]struct {
 		a, b []change
-		want string // empty: one era
+		want string // empty: one era; of defaults alone it begins with "default:"
 	}{
 		"nothing set":                  {nil, nil, ""},
 		"the default, in words":        {nil, []change{set(flush, "1")}, ""},
@@ -272,11 +272,11 @@ func TestMixed(t *testing.T) {
 		"fence":                        {nil, []change{set("RCCL_CHEAP_POST_SEND_FENCE_OFF", "1")}, "the fence behind a send (RCCL_CHEAP_POST_SEND_FENCE_OFF, RCCL_GFX9_CHEAP_FENCE_OFF): not set, 1"},
 		"fence by its older name":      {[]change{set("RCCL_CHEAP_POST_SEND_FENCE_OFF", "1")}, []change{set("RCCL_GFX9_CHEAP_FENCE_OFF", "1")}, ""},
 		"all_gather by the variable":   {nil, []change{set("RCCL_HIERARCHICAL_ALLGATHER", "0")}, "hierarchical all_gather (default from RCCL 2.28.3 on, up to 128 MiB, RCCL_HIERARCHICAL_ALLGATHER): on, off"},
-		"all_gather by the version":    {[]change{set(flush, "1")}, []change{set(flush, "1"), version("2.27.7")}, "hierarchical all_gather (default from RCCL 2.28.3 on, up to 128 MiB, RCCL_HIERARCHICAL_ALLGATHER): on, off"},
+		"all_gather by the version":    {[]change{set(flush, "1")}, []change{set(flush, "1"), version("2.27.7")}, "default:hierarchical all_gather (default from RCCL 2.28.3 on, up to 128 MiB, RCCL_HIERARCHICAL_ALLGATHER): on, off"},
 		"all_gather on fewer nodes":    {[]change{nodes(7)}, []change{nodes(7), set("RCCL_HIERARCHICAL_ALLGATHER", "0")}, ""},
 		"all_gather of another GPU":    {[]change{func(r *record.Record) { r.World.GPU = "MI300X" }}, []change{set("RCCL_HIERARCHICAL_ALLGATHER", "0")}, ""},
 		"a log has no variables":       {[]change{imported}, []change{set(flush, "0"), set("RCCL_CHEAP_POST_SEND_FENCE_OFF", "1")}, ""},
-		"logs have versions":           {[]change{imported}, []change{imported, version("2.27.7")}, "hierarchical all_gather (default from RCCL 2.28.3 on, up to 128 MiB, RCCL_HIERARCHICAL_ALLGATHER): on, off"},
+		"logs have versions":           {[]change{imported}, []change{imported, version("2.27.7")}, "default:hierarchical all_gather (default from RCCL 2.28.3 on, up to 128 MiB, RCCL_HIERARCHICAL_ALLGATHER): on, off"},
 		"a simulation has no settings": {[]change{simulated}, []change{set(flush, "0")}, ""},
 		"simulations of two versions":  {[]change{simulated}, []change{simulated, version("2.27.7")}, ""},
 		"a library that is not known":  {nil, []change{set(flush, "0"), func(r *record.Record) { r.Source.Libraries = nil }}, ""},
@@ -284,12 +284,18 @@ func TestMixed(t *testing.T) {
 			r.Results[0].Status, r.Results[1].Status = record.Failed, record.Failed
 		}}, ""},
 	} {
-		got := Mixed([]string{"A", "B"}, []*record.Record{of(c.a...), of(c.b...)})
-		if c.want == "" {
+		settings, defaults := Mixed([]string{"A", "B"}, []*record.Record{of(c.a...), of(c.b...)})
+		got, none := settings, defaults
+		want, byVersion := strings.CutPrefix(c.want, "default:")
+		if byVersion {
+			got, none = defaults, settings
+		}
+		require.Empty(t, none, name)
+		if want == "" {
 			require.Empty(t, got, name)
 			continue
 		}
-		require.Equal(t, []string{"A and B differ in " + c.want}, got, name)
+		require.Equal(t, []string{"A and B differ in " + want}, got, name)
 	}
 }
 

@@ -174,18 +174,31 @@ func Library(rec *record.Record) string {
 }
 
 // Mixed returns a sentence for each era in which records differ that have cases of it: with the names of the first and
-// the other, the variables and both states. What a record does not tell is no difference.
-func Mixed(names []string, recs []*record.Record) (out []string) {
+// the other, the variables and both states. Settings differ because somebody set them; defaults because the versions
+// differ. What a record does not tell is no difference.
+func Mixed(names []string, recs []*record.Record) (settings, defaults []string) {
 	for _, e := range table().Eras {
 		seen := []string{"", e.state(recs[0])}
 		for i, rec := range recs {
 			if state := e.state(rec); seen[1] != "" && !slices.Contains(seen, state) && e.touches(recs[0]) && e.touches(rec) {
 				seen = append(seen, state)
-				out = append(out, fmt.Sprintf("%s and %s differ in %s (%s): %s, %s", names[0], names[i], e.Name, e.setBy(), seen[1], state))
+				into := &defaults
+				if e.From == "" || e.set(recs[0]) != e.set(rec) {
+					into = &settings
+				}
+				*into = append(*into, fmt.Sprintf("%s and %s differ in %s (%s): %s, %s", names[0], names[i], e.Name, e.setBy(), seen[1], state))
 			}
 		}
 	}
-	return out
+	return settings, defaults
+}
+
+// set is what a record's variables set; empty is the default.
+func (e *Era) set(rec *record.Record) (value string) {
+	for _, name := range e.Variables {
+		value = cmp.Or(value, rec.Source.Environment[name])
+	}
+	return value
 }
 
 // setBy names what decides the era.
@@ -203,10 +216,7 @@ func (e *Era) setBy() string {
 // state is the era's of a record; empty if the record does not tell: the variables of a log are not known.
 func (e *Era) state(rec *record.Record) string {
 	env := func(name string) string { return rec.Source.Environment[name] }
-	version, set := Library(rec), ""
-	for _, name := range e.Variables {
-		set = cmp.Or(set, env(name))
-	}
+	version, set := Library(rec), e.set(rec)
 	switch {
 	case rec.Simulated, version == "", e.From == "" && rec.Source.Kind != record.Measured:
 		return ""

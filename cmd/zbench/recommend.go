@@ -77,7 +77,8 @@ func runRecommend(s State, args []string, o *adviceFlagSet, to output, chakra, a
 		return err
 	}
 	recs := slice.Map(sources, func(one recommend.Source) *record.Record { return one.Record })
-	mixed := strings.Join(gate.Mixed(args, recs), "; ") // they would be repeats of one curve
+	settings, defaults := gate.Mixed(args, recs)
+	mixed := strings.Join(append(settings, defaults...), "; ") // they would be repeats of one curve
 	switch {
 	case mixed != "" && !across:
 		return usagef("give records with equal settings and library, or --across", "%s; they are not mixed", mixed)
