@@ -36,6 +36,9 @@ var facts = []struct {
 	{"ranks", func(r *record.Record) string { return number(r.World.Ranks) }},
 	{"GPUs per process", func(r *record.Record) string { return number(r.World.GPUsPerProcess) }},
 	{hostsFact, func(r *record.Record) string { return strings.Join(slices.Sorted(slices.Values(r.World.Hosts)), " ") }},
+	{"NICs", func(r *record.Record) string {
+		return strings.Join(slice.Map(r.World.NICs, func(k record.NICKind) string { return strings.TrimSpace(k.Driver + " " + k.Model) }), ", ")
+	}},
 	{"fabric", func(r *record.Record) string {
 		if r.Fabric == nil {
 			return ""
@@ -187,20 +190,16 @@ func distinct(runs []Run, of func(*record.Record) string) []string {
 	return slice.Distinct(slice.Map(runs, func(r Run) string { return cmp.Or(plain.Text(of(r.Record)), notKnown) }))
 }
 
-// eraNotes name the algorithms that a library changed by default between the versions
-// of the two sides: there a different time is to be expected.
+// eras are those in which runs differ from the first.
+func eras(base, fresh []Run) (settings, defaults []string) {
+	all := slices.Concat(base, fresh)
+	return gate.Mixed(slice.Map(all, func(r Run) string { return r.Name }), slice.Map(all, func(r Run) *record.Record { return r.Record }))
+}
+
+// eraNotes name those that are compared all the same: versions, since what an update changes is the question, and with
+// --across settings.
 func eraNotes(base, fresh []Run) []string {
-	a, b := gate.Library(base[0].Record), gate.Library(fresh[0].Record)
-	if a == "" || b == "" || a == b {
-		return nil
-	}
-	var out []string
-	for _, e := range gate.Eras() {
-		device := deviceOf(fresh[0].Record)
-		if !e.Crosses(a, b) || device != "" && !slices.ContainsFunc(e.GPUs, func(gpu string) bool { return sameDevice(gpu, device) }) {
-			continue
-		}
-		out = append(out, fmt.Sprintf("RCCL %s and %s differ in %s: the default on %s from %s on, up to %s (%s).", a, b, e.Name, strings.Join(e.GPUs, ", "), e.From, unit.Bytes(e.BytesTo), e.Source))
-	}
-	return out
+	settings, defaults := eras(base, fresh)
+	across := slice.Map(settings, func(e string) string { return "ACROSS: " + e })
+	return slice.Map(append(across, defaults...), func(e string) string { return e + ". A different time is to be expected." })
 }

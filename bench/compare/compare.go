@@ -44,6 +44,8 @@ type Criteria struct {
 	// Timing is the kind of time to compare, one of Timings; empty is the first that
 	// both sides have.
 	Timing string
+	// Across compares runs of different eras (see [gate.Era]), too.
+	Across bool
 	// Names are what the sides are called in charts; empty is the name of the run, or BASE and NEW where cases are
 	// compared.
 	Names [2]string
@@ -56,7 +58,7 @@ func Defaults() Criteria { return Criteria{Alpha: 0.01, MinEffect: 0.02} }
 // compared; with the error comes a document that has no case but the curves of both sides, or nil. Cases that only
 // one side has are in the document as not checked.
 func Compare(base, fresh []Run, o Criteria) (*Document, error) {
-	if err := refuse(base, fresh); err != nil {
+	if err := refuse(base, fresh, o.Across); err != nil {
 		return curvesAlone(base, fresh, o, err), err
 	}
 	old, now := members(base), members(fresh)

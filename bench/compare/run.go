@@ -83,7 +83,7 @@ func kindOf(rec *record.Record) string {
 }
 
 // refuse tells why the runs must not be compared.
-func refuse(base, fresh []Run) error {
+func refuse(base, fresh []Run, across bool) error {
 	switch {
 	case len(base) == 0:
 		return refusef("give at least one run of each side", "BASE has no run")
@@ -101,6 +101,9 @@ func refuse(base, fresh []Run) error {
 				return refusef(p.hint, "%s and %s differ in %s: %s, %s; they are not compared", all[known].Name, r.Name, p.what, a, b)
 			}
 		}
+	}
+	if settings, _ := eras(base, fresh); len(settings) > 0 && !across {
+		return refusef("compare runs with equal settings, or give --across", "%s; they are not compared", strings.Join(settings, "; "))
 	}
 	return nil
 }

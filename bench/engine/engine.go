@@ -33,6 +33,8 @@ type Facts struct {
 	Libraries []record.Library `json:"libraries,omitempty"`
 	// Devices are the GPUs; none if they are simulated.
 	Devices []record.Device `json:"devices,omitempty"`
+	// NICs are the kinds of RDMA NICs beside the GPUs; none if they are simulated.
+	NICs []record.NICKind `json:"nics,omitempty"`
 	// Hosts are the names of the hosts, none if one process holds all ranks or if they are
 	// simulated.
 	Hosts []string `json:"-"`
@@ -250,7 +252,7 @@ func (u *Setup) record(e *Engine, f Facts, old *record.Journal) *record.Record {
 	rec := &record.Record{
 		Schema: record.Schema, Tool: e.Tool, Created: created, Simulated: f.Simulated, Fabric: u.fabric, Spec: &want,
 		Source:   record.Source{Kind: record.Measured, Backend: want.Backend, Clock: "monotonic", Driver: f.KernelDriver, Libraries: f.Libraries},
-		World:    record.World{World: want.World, Ranks: want.World.Size(), Hosts: f.Hosts, Devices: f.Devices},
+		World:    record.World{World: want.World, Ranks: want.World.Size(), Hosts: f.Hosts, Devices: f.Devices, NICs: f.NICs},
 		Warnings: []record.Warning{},
 	}
 	if f.Simulated {

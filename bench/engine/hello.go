@@ -85,6 +85,7 @@ func Together(world []Hello, ranks, perGPU int) (Facts, error) {
 			used[at] = h
 		}
 		all.Devices = append(all.Devices, h.Devices...)
+		all.NICs = slice.Distinct(append(all.NICs, h.NICs...))
 		all.Memory = min(all.Memory, h.Memory)
 		if !h.Simulated && !slices.Contains(all.Hosts, h.Host) {
 			all.Hosts = append(all.Hosts, h.Host)

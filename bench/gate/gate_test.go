@@ -161,7 +161,7 @@ func TestProfilesAreWhole(t *testing.T) {
 	}
 	for _, e := range Eras() {
 		require.NotEmpty(t, e.Source)
-		require.True(t, older("0.1", e.From), e.From)
+		require.True(t, e.From != "" || len(e.Variables) > 0, e.Name)
 	}
 	_, err := ProfileByName("mi300x-1nod")
 	require.ErrorContains(t, err, "acceptance profile")
@@ -219,9 +219,83 @@ func TestEras(t *testing.T) {
 		require.Equal(t, want == "", got == "", version)
 		require.Contains(t, got, want)
 	}
-	for _, e := range Eras() {
-		require.True(t, e.Crosses("2.18", "2.99"))
-		require.False(t, e.Crosses("2.98", "2.99"))
+}
+
+// Two records of different eras are mixed where both have cases of it and both tell their state.
+func TestMixed(t *testing.T) {
+	type change = func(*record.Record)
+	of := func(changes ...change) *record.Record {
+		r := &record.Record{
+			Source: record.Source{Kind: record.Measured, Libraries: []record.Library{{Name: "librccl.so.1", Version: "2.30.4"}}, Environment: map[string]string{}},
+			World:  record.World{World: spec.World{Nodes: 8}, Ranks: 64, GPU: "AMD Instinct MI355X", NICs: []record.NICKind{{Driver: "ionic"}}},
+			Results: []record.Result{
+				{Collective: "all_reduce", Nodes: 8, Bytes: 1 << 30, Status: record.OK}, {Collective: "all_gather", Nodes: 8, Bytes: 1 << 20, Status: record.OK},
+			},
+		}
+		for _, c := range changes {
+			c(r)
+		}
+		return r
+	}
+	set := func(name, value string) change { return func(r *record.Record) { r.Source.Environment[name] = value } }
+	version := func(v string) change { return func(r *record.Record) { r.Source.Libraries[0].Version = v } }
+	nodes := func(n int) change {
+		return func(r *record.Record) {
+			r.World.Nodes = n
+			for i := range r.Results {
+				r.Results[i].Nodes = n
+			}
+		}
+	}
+	imported := func(r *record.Record) { r.Source.Kind, r.Source.Environment, r.World.NICs = record.Imported, nil, nil }
+	simulated := func(r *record.Record) { r.Simulated, r.Source.Kind = true, record.Simulated }
+	thor := func(r *record.Record) { r.World.NICs[0].Driver = "bnxt_en" }
+	const flush, order = "NCCL_GDR_FLUSH_DISABLE", "RCCL_GDR_FLUSH_GPU_MEM_NO_RELAXED_ORDERING"
+	for name, c := range map[string]struct {
+		a, b []change
+		want string // empty: one era; of defaults alone it begins with "default:"
+	}{
+		"nothing set":                  {nil, nil, ""},
+		"the default, in words":        {nil, []change{set(flush, "1")}, ""},
+		"flush":                        {nil, []change{set(flush, "0")}, "the GDR flush (NCCL_GDR_FLUSH_DISABLE): off, on"},
+		"flush, not honoured":          {[]change{version("2.28.3"), set("NCCL_NET", "IB-CAST")}, []change{version("2.28.3"), set("NCCL_NET", "IB-CAST"), set(flush, "0")}, ""},
+		"what the flush reads":         {[]change{set(flush, "0")}, []change{set(flush, "0"), set(order, "0")}, "the GDR flush (NCCL_GDR_FLUSH_DISABLE): on, on, with " + order + "=0"},
+		"what no flush reads":          {nil, []change{set(order, "0")}, ""},
+		"another transport":            {nil, []change{set("NCCL_NET_PLUGIN", "librccl-anp.so")}, "the GDR flush (NCCL_GDR_FLUSH_DISABLE): off, on"},
+		"transport not known":          {[]change{thor, set(flush, "0")}, []change{thor, set(flush, "1")}, "the GDR flush (NCCL_GDR_FLUSH_DISABLE): on, off"},
+		"NICs not known":               {[]change{thor, set(flush, "0")}, []change{set(flush, "0")}, ""},
+		"other NICs, nothing set":      {[]change{thor}, nil, ""},
+		"sockets, nothing set":         {[]change{set("NCCL_IB_DISABLE", "1")}, nil, ""},
+		"nothing known":                {[]change{thor}, []change{set(flush, "0")}, ""},
+		"flush within a node":          {[]change{nodes(1)}, []change{nodes(1), set(flush, "0")}, ""},
+		"sockets":                      {[]change{set("NCCL_IB_DISABLE", "1"), set(flush, "0")}, []change{set(flush, "0")}, ""},
+		"fence":                        {nil, []change{set("RCCL_CHEAP_POST_SEND_FENCE_OFF", "1")}, "the fence behind a send (RCCL_CHEAP_POST_SEND_FENCE_OFF, RCCL_GFX9_CHEAP_FENCE_OFF): not set, 1"},
+		"fence by its older name":      {[]change{set("RCCL_CHEAP_POST_SEND_FENCE_OFF", "1")}, []change{set("RCCL_GFX9_CHEAP_FENCE_OFF", "1")}, ""},
+		"all_gather by the variable":   {nil, []change{set("RCCL_HIERARCHICAL_ALLGATHER", "0")}, "hierarchical all_gather (default from RCCL 2.28.3 on, up to 128 MiB, RCCL_HIERARCHICAL_ALLGATHER): on, off"},
+		"all_gather by the version":    {[]change{set(flush, "1")}, []change{set(flush, "1"), version("2.27.7")}, "default:hierarchical all_gather (default from RCCL 2.28.3 on, up to 128 MiB, RCCL_HIERARCHICAL_ALLGATHER): on, off"},
+		"all_gather on fewer nodes":    {[]change{nodes(7)}, []change{nodes(7), set("RCCL_HIERARCHICAL_ALLGATHER", "0")}, ""},
+		"all_gather of another GPU":    {[]change{func(r *record.Record) { r.World.GPU = "MI300X" }}, []change{set("RCCL_HIERARCHICAL_ALLGATHER", "0")}, ""},
+		"a log has no variables":       {[]change{imported}, []change{set(flush, "0"), set("RCCL_CHEAP_POST_SEND_FENCE_OFF", "1")}, ""},
+		"logs have versions":           {[]change{imported}, []change{imported, version("2.27.7")}, "default:hierarchical all_gather (default from RCCL 2.28.3 on, up to 128 MiB, RCCL_HIERARCHICAL_ALLGATHER): on, off"},
+		"a simulation has no settings": {[]change{simulated}, []change{set(flush, "0")}, ""},
+		"simulations of two versions":  {[]change{simulated}, []change{simulated, version("2.27.7")}, ""},
+		"a library that is not known":  {nil, []change{set(flush, "0"), func(r *record.Record) { r.Source.Libraries = nil }}, ""},
+		"cases without times": {nil, []change{set(flush, "0"), func(r *record.Record) {
+			r.Results[0].Status, r.Results[1].Status = record.Failed, record.Failed
+		}}, ""},
+	} {
+		settings, defaults := Mixed([]string{"A", "B"}, []*record.Record{of(c.a...), of(c.b...)})
+		got, none := settings, defaults
+		want, byVersion := strings.CutPrefix(c.want, "default:")
+		if byVersion {
+			got, none = defaults, settings
+		}
+		require.Empty(t, none, name)
+		if want == "" {
+			require.Empty(t, got, name)
+			continue
+		}
+		require.Equal(t, []string{"A and B differ in " + want}, got, name)
 	}
 }
 

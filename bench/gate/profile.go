@@ -2,6 +2,7 @@ package gate
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"fmt"
 	"slices"
@@ -11,10 +12,12 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"zbench/bench/finding"
+	"zbench/bench/flush"
 	"zbench/bench/plain"
 	"zbench/bench/record"
 	"zbench/bench/slice"
 	"zbench/bench/spell"
+	"zbench/bench/unit"
 )
 
 // Profile is a named list of thresholds for one kind of hardware, each with its source.
@@ -37,19 +40,23 @@ type Published struct {
 	Before  string `yaml:"before"`
 }
 
-// Era is a change of a library's algorithm by default: figures from before and after
-// are of different things.
+// Era is a matter in which times of one library are of different things: an algorithm that is the default since a
+// version, or a setting.
 type Era struct {
-	Name       string   `yaml:"name"`
-	Collective string   `yaml:"collective"`
-	GPUs       []string `yaml:"gpus"`
+	Name string `yaml:"name"`
+	// Collective is empty where all collectives are concerned.
+	Collective string `yaml:"collective"`
+	// GPUs are those that are concerned; none is all.
+	GPUs []string `yaml:"gpus"`
 	// NodesFrom and NodesTo bound the number of nodes, BytesTo the size; 0 is no bound.
 	NodesFrom int   `yaml:"nodes_from"`
 	NodesTo   int   `yaml:"nodes_to"`
 	BytesTo   int64 `yaml:"bytes_to"`
-	// From is the first version of RCCL with the algorithm.
-	From   string `yaml:"from"`
-	Source string `yaml:"source"`
+	// From is the first version of RCCL with the algorithm; empty of a setting.
+	From string `yaml:"from"`
+	// Variables set it, the newest name first: the first that is set counts. 0 turns an algorithm off.
+	Variables []string `yaml:"variables"`
+	Source    string   `yaml:"source"`
 }
 
 //go:embed data/profiles.yaml
@@ -166,9 +173,81 @@ func Library(rec *record.Record) string {
 	return ""
 }
 
-// Crosses tells whether one of two versions has the era's algorithm and the other has
-// not.
-func (e *Era) Crosses(a, b string) bool { return older(a, e.From) != older(b, e.From) }
+// Mixed returns a sentence for each era in which records differ that have cases of it: with the names of the first and
+// the other, the variables and both states. Settings differ because somebody set them; defaults because the versions
+// differ. What a record does not tell is no difference.
+func Mixed(names []string, recs []*record.Record) (settings, defaults []string) {
+	for _, e := range table().Eras {
+		seen := []string{"", e.state(recs[0])}
+		for i, rec := range recs {
+			if state := e.state(rec); seen[1] != "" && !slices.Contains(seen, state) && e.touches(recs[0]) && e.touches(rec) {
+				seen = append(seen, state)
+				into := &defaults
+				if e.From == "" || e.set(recs[0]) != e.set(rec) {
+					into = &settings
+				}
+				*into = append(*into, fmt.Sprintf("%s and %s differ in %s (%s): %s, %s", names[0], names[i], e.Name, e.setBy(), seen[1], state))
+			}
+		}
+	}
+	return settings, defaults
+}
+
+// set is what a record's variables set; empty is the default.
+func (e *Era) set(rec *record.Record) (value string) {
+	for _, name := range e.Variables {
+		value = cmp.Or(value, rec.Source.Environment[name])
+	}
+	return value
+}
+
+// setBy names what decides the era.
+func (e *Era) setBy() string {
+	var by []string
+	if e.From != "" {
+		by = append(by, "default from RCCL "+e.From+" on")
+	}
+	if e.BytesTo > 0 {
+		by = append(by, "up to "+unit.Bytes(e.BytesTo))
+	}
+	return strings.Join(append(by, e.Variables...), ", ")
+}
+
+// state is the era's of a record; empty if the record does not tell: the variables of a log are not known.
+func (e *Era) state(rec *record.Record) string {
+	env := func(name string) string { return rec.Source.Environment[name] }
+	version, set := Library(rec), e.set(rec)
+	switch {
+	case rec.Simulated, version == "", e.From == "" && rec.Source.Kind != record.Measured:
+		return ""
+	case e.Variables != nil && e.Variables[0] == flush.Variable:
+		switch state, _ := flush.Of(version, record.Pollara(rec.World.NICs), env); {
+		case state == flush.Unused, state == flush.Unknown && set == "":
+			return ""
+		case state == flush.Off:
+			return "off"
+		case env(flush.Ordering) == "0":
+			return "on, with " + flush.Ordering + "=0"
+		}
+		return "on" // or asked for, over a transport that is not known
+	case e.From == "":
+		return cmp.Or(set, "not set")
+	case older(version, e.From), set == "0":
+		return "off"
+	}
+	return "on"
+}
+
+// touches reports whether a record has a case of the era with a time.
+func (e *Era) touches(rec *record.Record) bool {
+	gpu := rec.World.GPU
+	concerned := gpu == "" || len(e.GPUs) == 0 || slices.ContainsFunc(e.GPUs, func(own string) bool { return isGPU(gpu, own) })
+	return concerned && slices.ContainsFunc(rec.Results, func(r record.Result) bool {
+		nodes := cmp.Or(r.Nodes, rec.World.Nodes)
+		return r.Status == record.OK && (e.Collective == "" || r.Collective == e.Collective) &&
+			nodes >= e.NodesFrom && (e.NodesTo == 0 || nodes <= e.NodesTo) && (e.BytesTo == 0 || r.Bytes <= e.BytesTo)
+	})
+}
 
 // older compares versions by their leading numbers: 2.9 is older than 2.28.3.
 func older(a, b string) bool { return plain.Version(a, b) < 0 }

@@ -1,10 +1,13 @@
 package judge
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
+	"zbench/bench/flush"
 	"zbench/bench/plain"
 	"zbench/bench/record"
 	"zbench/bench/slice"
@@ -21,9 +24,11 @@ type IssueFacts struct {
 	Pollara bool
 	// Nodes is the number of nodes of the run, GPUs that of the GPUs used on a node.
 	Nodes, GPUs int
+	// GPU is the name of the GPUs.
+	GPU string
 }
 
-// KnownIssue is a version or a setting that is known to hang or to be slow.
+// KnownIssue is a version or a setting that is known to hang, to be slow or to corrupt data.
 type KnownIssue struct {
 	// ID is stable across versions.
 	ID string
@@ -32,6 +37,12 @@ type KnownIssue struct {
 	// Source is where it was published.
 	Source string
 }
+
+// CodeFlush is the ID of the corruption without the GDR flush. Its texts depend on the facts.
+const CodeFlush = "gdr_flush"
+
+// Corrupts reports whether results can be wrong without an error: every command that knows of the issue then warns.
+func (k KnownIssue) Corrupts() bool { return k.ID == CodeFlush }
 
 // row is a known issue: when it applies, and what is said then.
 type row struct {
@@ -92,16 +103,62 @@ var known = []row{
 		KnownIssue{"channels_ignored", "NCCL_MIN_NCHANNELS is set, and fewer than 8 GPUs of a node take part", "RCCL ignores it without a message", "unset it, or use all 8 GPUs", "ROCm/rocm-systems issue 11253"},
 		func(f IssueFacts) bool { return f.number("NCCL_MIN_NCHANNELS") > 0 && f.GPUs > 0 && f.GPUs < 8 },
 	},
+	{KnownIssue{ID: CodeFlush}, func(f IssueFacts) bool {
+		state, _ := f.flush()
+		return f.Pollara && f.Nodes != 1 && f.Env != nil && f.rccl() != "" && (state == flush.Off || state == flush.Unknown)
+	}},
+	{
+		KnownIssue{"gdr_flush_hang", "the GDR flush is on, over RCCL's net_ib, with MI350X or MI355X", "all_reduce hangs in builds of RCCL of August 2026: the flush's read does not return", "export NCCL_NET=IB-CAST where the NICs are Pollara, or use a build with ROCm/rocm-systems pull request 10324", "ROCm/rocm-systems pull requests 9692 and 10324"},
+		func(f IssueFacts) bool {
+			state, row := f.flush()
+			return f.Nodes != 1 && strings.Contains(f.GPU, "MI35") && state == flush.On && row.Hang.Is == "yes"
+		},
+	},
 }
 
 // IssuesOf are the known issues that apply, in the order of the table.
 func IssuesOf(f IssueFacts) []KnownIssue {
-	return slice.Map(slice.Where(known, func(r row) bool { return r.applies(f) }), func(r row) KnownIssue { return r.KnownIssue })
+	return slice.Map(slice.Where(known, func(r row) bool { return r.applies(f) }), func(r row) KnownIssue {
+		if r.ID == CodeFlush {
+			return f.unflushed()
+		}
+		return r.KnownIssue
+	})
+}
+
+// rccl is the version of RCCL: its own, or that of the release of ROCm.
+func (f IssueFacts) rccl() string { return cmp.Or(f.RCCL, flush.Release(release(f.ROCm))) }
+
+func (f IssueFacts) flush() (flush.State, *flush.Row) { return flush.Of(f.rccl(), f.Pollara, f.env) }
+
+// unflushed says what can be corrupted without the flush. What to do follows from the row of the transport and version.
+func (f IssueFacts) unflushed() KnownIssue {
+	k := KnownIssue{
+		ID:     CodeFlush,
+		What:   fmt.Sprintf("Pollara NICs, and it is not known whether RCCL %s runs with the GDR flush, because its network transport is not known", f.rccl()),
+		Cost:   "the first message on a new queue pair can arrive as zeros without an error, which a warm-up hides; seen on MI355X (about 35 % of attempts with 22 hosts), of MI300X nothing is published, and the cause is not settled",
+		Next:   "NCCL_DEBUG=INFO names the transport when a program starts; docs/POLLARA.md has what each does with " + flush.Variable,
+		Source: "ROCm/aorta pull request 205 and recipes/race/ainic-gdr-flush-sdc.yaml, 2026-06",
+	}
+	_, row := f.flush()
+	if row == nil {
+		return k
+	}
+	k.What = fmt.Sprintf("Pollara NICs, and RCCL %s runs without the GDR flush over %s (%s: %s; default %s, honoured: %s)",
+		f.rccl(), row.Transport, flush.Variable, cmp.Or(f.env(flush.Variable), "not set"), row.Default.Is, row.Honoured.Is)
+	k.Next, k.Source = row.Advice, k.Source+"; "+row.Honoured.Source
+	if row.Honoured.Is == "yes" {
+		k.Next += ". " + flush.Cost()
+	}
+	return k
 }
 
 // IssueFactsOf are the facts of a record, which has no version of ROCm.
 func IssueFactsOf(rec *record.Record) IssueFacts {
-	f := IssueFacts{Nodes: rec.World.Nodes, GPUs: rec.World.GPUsPerNode, Env: func(name string) string { return rec.Source.Environment[name] }}
+	f := IssueFacts{
+		Nodes: rec.World.Nodes, GPUs: rec.World.GPUsPerNode, GPU: rec.World.GPU, Pollara: record.Pollara(rec.World.NICs),
+		Env: func(name string) string { return rec.Source.Environment[name] },
+	}
 	for _, l := range rec.Source.Libraries {
 		if strings.Contains(l.Name, "rccl") {
 			f.RCCL = l.Version

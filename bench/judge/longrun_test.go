@@ -57,6 +57,29 @@ func TestKnownIssues(t *testing.T) {
 			judge.IssueFacts{GPUs: 4, Env: env{"NCCL_MIN_NCHANNELS": "112"}.get},
 			[]judge.IssueFacts{{GPUs: 8, Env: env{"NCCL_MIN_NCHANNELS": "112"}.get}, {GPUs: 4, Env: none}, {Env: env{"NCCL_MIN_NCHANNELS": "112"}.get}},
 		},
+		{
+			"gdr_flush", // issues_test.go has more
+			judge.IssueFacts{ROCm: "7.14.1", Pollara: true, Env: none},
+			[]judge.IssueFacts{
+				{ROCm: "7.14.1", Env: none},
+				{ROCm: "7.14.1", Pollara: true},
+				{Pollara: true, Env: none},
+				{ROCm: "7.14.1", Pollara: true, Env: none, Nodes: 1},
+				{RCCL: "2.30.4", Pollara: true, Env: env{"NCCL_GDR_FLUSH_DISABLE": "0"}.get},
+			},
+		},
+		{
+			"gdr_flush_hang",
+			judge.IssueFacts{RCCL: "2.30.4", GPU: "AMD Instinct MI355X", Env: env{"NCCL_NET": "IB"}.get},
+			[]judge.IssueFacts{
+				{RCCL: "2.30.4", GPU: "AMD Instinct MI300X", Env: env{"NCCL_NET": "IB"}.get},
+				{RCCL: "2.28.3", GPU: "MI355X", Env: env{"NCCL_NET": "IB"}.get},
+				{RCCL: "2.30.4", GPU: "MI355X", Env: env{"NCCL_NET": "IB", "NCCL_GDR_FLUSH_DISABLE": "1"}.get},
+				{RCCL: "2.30.4", GPU: "MI355X", Env: env{"NCCL_NET": "IB"}.get, Nodes: 1},
+				{RCCL: "2.30.4", Env: env{"NCCL_NET": "IB"}.get},
+				{RCCL: "2.30.4", GPU: "MI355X", Env: none},
+			},
+		},
 	} {
 		tried[c.id] = true
 		got := judge.IssuesOf(c.with)

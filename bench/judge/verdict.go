@@ -6,6 +6,7 @@ package judge
 
 import (
 	"slices"
+	"strings"
 
 	"zbench/bench/finding"
 	"zbench/bench/plain"
@@ -62,7 +63,16 @@ func collectives(rec *record.Record) finding.List {
 	if len(v.Faults()) == 0 {
 		v = append(v, j.noFault()...)
 	}
-	return slices.Concat(v, j.unverified(), j.best(), j.scale(), Simulated(rec))
+	return slices.Concat(v, j.unverified(), j.corruption(), j.best(), j.scale(), Simulated(rec))
+}
+
+// corruption warns of known issues by which data of such runs can be wrong. Verification has not met them: it follows a
+// warm-up, on buffers that are used again.
+func (j judged) corruption() finding.List {
+	return slice.Map(slice.Where(IssuesOf(IssueFactsOf(j.Record)), KnownIssue.Corrupts), func(k KnownIssue) finding.Finding {
+		source, _, _ := strings.Cut(k.Source, "; ") // the page's table has all
+		return finding.Finding{Code: k.ID, Severity: finding.Warning, Text: "KNOWN ISSUE: " + k.What + ": " + k.Cost + " (" + source + ").", Hint: plain.Capital(k.Next) + "."}
+	})
 }
 
 // NotHardware says what simulated times are.

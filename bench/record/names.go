@@ -21,6 +21,9 @@ func (rec *Record) CheckNames() error {
 	for i, d := range rec.World.Devices {
 		err = cmp.Or(err, plain.Name(fmt.Sprintf("world.devices[%d].name", i), d.Name))
 	}
+	for i, k := range rec.World.NICs {
+		err = cmp.Or(err, plain.Name(fmt.Sprintf("world.nics[%d].driver", i), k.Driver), plain.Name(fmt.Sprintf("world.nics[%d].model", i), k.Model))
+	}
 	for i, l := range rec.Source.Libraries {
 		err = cmp.Or(err, plain.Name(fmt.Sprintf("source.libraries[%d]", i), l.Name), plain.Name(fmt.Sprintf("source.libraries[%d].version", i), l.Version))
 	}

@@ -16,6 +16,8 @@ func TestNamesThatAreTooLong(t *testing.T) {
 		"world.gpu":                  func(r *Record) { r.World.GPU = long },
 		"world.hosts[1]":             func(r *Record) { r.World.Hosts = []string{"a", long} },
 		"world.devices[0].name":      func(r *Record) { r.World.Devices[0].Name = long },
+		"world.nics[1].driver":       func(r *Record) { r.World.NICs = []NICKind{{}, {Driver: long}} },
+		"world.nics[0].model":        func(r *Record) { r.World.NICs = []NICKind{{Model: long}} },
 		"source.driver":              func(r *Record) { r.Source.Driver = long },
 		"source.libraries[0]":        func(r *Record) { r.Source.Libraries = []Library{{Name: long}} },
 		"fabric.title":               func(r *Record) { r.Fabric.Title = long },

@@ -34,6 +34,19 @@ type NICCounters struct {
 	LinkDowns *uint64 `json:"link_downs"`
 }
 
+// NICKind is a kind of RDMA NIC.
+type NICKind struct {
+	// Driver of the PCI device, such as ionic (AMD Pollara), mlx5_core or bnxt_en.
+	Driver string `json:"driver"`
+	// Model is the name on the card, or of its chip; empty if not known.
+	Model string `json:"model"`
+}
+
+// Pollara reports whether a kind is AMD's Pollara, by its driver.
+func Pollara(kinds []NICKind) bool {
+	return slices.ContainsFunc(kinds, func(k NICKind) bool { return k.Driver == "ionic" })
+}
+
 // values are all counters.
 func (c *NICCounters) values() []**uint64 {
 	return []**uint64{&c.Sent, &c.Received, &c.Retransmits, &c.CNPs, &c.Pauses, &c.LinkDowns}

@@ -163,6 +163,9 @@ type World struct {
 	Hosts []string `json:"hosts,omitempty"`
 	// Devices are the measured GPUs.
 	Devices []Device `json:"devices,omitempty"`
+	// NICs are the kinds of RDMA NICs that were found beside the GPUs, each once; absent where none was found, for
+	// simulated times, and in records of earlier versions.
+	NICs []NICKind `json:"nics,omitempty"`
 }
 
 // Device is one GPU, from its driver and the table of published peaks.

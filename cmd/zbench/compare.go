@@ -45,9 +45,8 @@ lies within 2 %, and unclear otherwise. The chance of any false verdict among
 all cases is at most 1 % if the runs of both sides are exchangeable; whole runs
 that have modes, as different hosts do, are not: give five runs a side there.
 Burst times are never compared with isolated ones, and runs that are simulated,
-or of another GPU, never with others. Where no case is compared, because the
-numbers of ranks or the fabrics differ, the page of --out draws the curves of
-both sides together.
+or of another GPU, never with others; another setting of RCCL's GDR flush, fence
+or algorithm takes --across. Where no case is compared, --out draws both sides' curves.
 
 With --fail-on the exit code is 3 if a case is slower, or failed in NEW alone;
 with --require-checked also if any case is unclear or was not compared.`,
@@ -70,6 +69,7 @@ with --require-checked also if any case is unclear or was not compared.`,
 	f.Var(&percentValue{&o.MinEffect, 0, 1}, "min-effect", "smallest change of a time that counts, such as 2%")
 	f.Var(&percentValue{&o.BetweenRunCV, 0, 1}, "between-run-cv", "known variation of a median between runs, as standard deviation over mean, such as 1%; then fewer than three runs a side are enough (default estimated)")
 	f.StringVar(&o.Timing, "timing", "", "kind of time: "+strings.Join(compare.Timings(), ", ")+" (default the first that both sides have)")
+	f.BoolVar(&o.Across, "across", false, "compare runs that set RCCL's GDR flush, fence or algorithm differently, too; a note names what differs")
 	f.StringVar(&o.names, "names", "", "names of BASE and NEW in charts: A,B (default those of the folders)")
 	f.StringVar(&o.failOn, "fail-on", "", "exit with 3 if a case is slower, by at least so much: slower, slower:5%")
 	f.BoolVar(&o.requireChecked, "require-checked", false, "exit with 3 if a case is unclear or was not compared, too")

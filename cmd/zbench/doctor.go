@@ -87,6 +87,11 @@ func runDoctor(ctx context.Context, s State, o doctorOptions) error {
 	}
 	machine := machineOf(s)
 	machine.GPUs = slice.Most(report.Backends, func(b doctor.Backend) int { return len(b.Devices) })
+	for _, b := range report.Backends {
+		if i := slices.IndexFunc(b.Libraries, func(l *native.Library) bool { return strings.HasPrefix(l.Name, "librccl") }); i >= 0 {
+			machine.RCCL = b.Libraries[i].Version
+		}
+	}
 	report.Machine = machine.Items()
 	report.NotChecked = doctor.NotChecked()
 	chosen, _ := chooseBackend(s, o.backend) // an error is: a GPU is meant, and none is here

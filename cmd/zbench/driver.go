@@ -167,12 +167,21 @@ func openRanks(ctx context.Context, s State, o libraryOptions, w *opening, cfg r
 		}
 		f.Devices = devicesOf(d.Devices())
 	}
-	f.Libraries = d.Libraries()
+	f.Libraries, f.NICs = d.Libraries(), nicsOf(s, f.Simulated)
 	out := &collectivesDriver{Driver: d, facts: f}
 	if !simulated { // the built-in loopback has no service
 		out.witness = witnessOf(s)
 	}
 	return out, nil
+}
+
+// nicsOf are the kinds of this node's NICs. A simulation has none: those of its host say nothing.
+func nicsOf(s State, simulated bool) []record.NICKind {
+	if simulated {
+		return nil
+	}
+	n, _ := topo.Read(treeFS{s.FS, "/"}, topo.Inputs{}) // without inputs nothing fails
+	return n.Kinds()
 }
 
 // devicesOf describes the GPUs that were found, with their published peaks.

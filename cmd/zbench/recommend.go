@@ -10,6 +10,7 @@ import (
 	"zbench/bench/engine"
 	"zbench/bench/exit"
 	"zbench/bench/folder"
+	"zbench/bench/gate"
 	"zbench/bench/peers"
 	"zbench/bench/recommend"
 	"zbench/bench/record"
@@ -22,7 +23,7 @@ import (
 func newRecommend(s State) *cobra.Command {
 	var o adviceFlagSet
 	var to output
-	var chakra bool
+	var chakra, across bool
 	cmd := &cobra.Command{
 		Use:   "recommend RECORD…|LOG…",
 		Short: "The gradient-bucket size for a trainer, from measured curves",
@@ -49,18 +50,19 @@ in which Megatron prints its buckets. --trace takes all of it from a trace.
 			if err := checkChakra(chakra, to); err != nil {
 				return err
 			}
-			return runRecommend(s, args, &o, to, chakra)
+			return runRecommend(s, args, &o, to, chakra, across)
 		},
 	}
 	addFlags(cmd, &o, adviceFlags)
 	f := cmd.Flags()
 	to.addFlags(f, "folder to create, with the page, the plot and "+engine.AdviceFile+" (default none)")
 	addChakra(f, &chakra, "a step with the answer's setting")
+	f.BoolVar(&across, "across", false, "mix records that differ in RCCL's algorithm, GDR flush or fence")
 	to.addForce(f)
 	return cmd
 }
 
-func runRecommend(s State, args []string, o *adviceFlagSet, to output, chakra bool) error {
+func runRecommend(s State, args []string, o *adviceFlagSet, to output, chakra, across bool) error {
 	started := s.Now()
 	want, err := o.read(s)
 	if err != nil {
@@ -75,6 +77,14 @@ func runRecommend(s State, args []string, o *adviceFlagSet, to output, chakra bo
 		return err
 	}
 	recs := slice.Map(sources, func(one recommend.Source) *record.Record { return one.Record })
+	settings, defaults := gate.Mixed(args, recs)
+	mixed := strings.Join(append(settings, defaults...), "; ") // they would be repeats of one curve
+	switch {
+	case mixed != "" && !across:
+		return usagef("give records with equal settings and library, or --across", "%s; they are not mixed", mixed)
+	case mixed != "":
+		s.note(false, "ACROSS: %s.\n", mixed)
+	}
 	if q == nil {
 		return knees(s, args, recs, sources, to.format)
 	}

@@ -23,6 +23,8 @@ type Machine struct {
 	// GPUs are its number of GPUs.
 	Host preflight.Host
 	GPUs int
+	// RCCL is the version that would be loaded; empty if there is none.
+	RCCL string
 }
 
 // aspects are looked at in this order. To look at one more is one row.

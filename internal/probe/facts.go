@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"zbench/bench/fleet/nodescreen"
+	"zbench/bench/judge"
 	"zbench/bench/slice"
 	"zbench/internal/topo"
 )
@@ -36,6 +37,9 @@ func Facts(fsys fs.FS, n *nodescreen.Node, environ []string) error {
 		}
 	}
 	for _, f := range t.Findings {
+		if f.Code == judge.CodeFlush { // no measurement of one node crosses a NIC as jobs do
+			n.Notes = append(n.Notes, "data in the first message of a connection: "+f.Message+"; next: "+f.Hint)
+		}
 		if f.Mark == topo.Bad && !slices.Contains(compared, f.Code) {
 			n.Faults = append(n.Faults, nodescreen.Fault{Code: f.Code, Subject: f.Subject, Message: f.Message, Next: f.Hint})
 		}

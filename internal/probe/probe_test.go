@@ -3,6 +3,7 @@ package probe_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -133,4 +134,25 @@ func TestFactsOfATree(t *testing.T) {
 	require.Equal(t, "DOWN", n.NICs[1].State)
 	require.Contains(t, n.Facts, nodescreen.Fact{Name: "amdgpu", Value: "6.12.12"})
 	require.Nil(t, n.Packages, "no topology was read")
+}
+
+// A screen of nodes with Pollara NICs notes that it cannot see wrong data in the first message of a connection.
+func TestFactsNoteTheCorruption(t *testing.T) {
+	tree := fstest.MapFS{
+		"opt/rocm/.info/version":                     {Data: []byte("7.14.0\n")},
+		"sys/class/infiniband/ionic_0/ports/1/state": {Data: []byte("4: ACTIVE\n")},
+		"sys/class/infiniband/ionic_0/device/uevent": {Data: []byte("DRIVER=ionic\n")},
+	}
+	for disable, notes := range map[string]int{"1": 1, "0": 0} {
+		n := &nodescreen.Node{Host: "a"}
+		require.NoError(t, probe.Facts(tree, n, []string{"NCCL_GDR_FLUSH_DISABLE=" + disable}))
+		require.Len(t, n.Notes, notes, disable)
+		require.Empty(t, n.Faults, "a note fails no node")
+		if notes > 0 {
+			d := nodescreen.Judge(nodescreen.Fleet{Nodes: []*nodescreen.Node{n}})
+			require.Contains(t, d.Verdict(), "NOT CHECKED: ")
+			require.Contains(t, d.Verdict(), "data in the first message of a connection")
+			require.Contains(t, strings.Join(d.Unchecked, "\n"), "Pollara NICs")
+		}
+	}
 }

@@ -7,7 +7,9 @@ import (
 	"strconv"
 	"strings"
 
+	"zbench/bench/judge"
 	"zbench/bench/plain"
+	"zbench/bench/record"
 	"zbench/bench/slice"
 )
 
@@ -15,7 +17,7 @@ import (
 var rules = []func(*Node){
 	(*Node).kfdTrouble, (*Node).kfdDenied, (*Node).slotsWithoutKFD, (*Node).partitionsDiffer, (*Node).hives, (*Node).gpuPCIe, (*Node).gpuErrors,
 	(*Node).ports, (*Node).rates, (*Node).mtus, (*Node).gids, (*Node).linkDowns, (*Node).portErrors, (*Node).alike,
-	(*Node).rails, (*Node).compareXML, (*Node).notChecked,
+	(*Node).rails, (*Node).compareXML, (*Node).notChecked, (*Node).corruption,
 }
 
 // judge makes findings, what was not checked, and the verdict.
@@ -176,6 +178,24 @@ func (n *Node) pairs(gpus []string) {
 	}
 	for _, pair := range without[:min(len(without), 8)] {
 		n.find(Bad, "xgmi_link_missing", pair, fmt.Sprintf("GPUs %s of one hive have no xGMI link", pair), "traffic between the two takes PCIe: look at dmesg for xgmi, and reset the node")
+	}
+}
+
+// corruption warns of known issues by which data can be wrong with the node's NICs. A tree without the environment of
+// its jobs does not tell.
+func (n *Node) corruption() {
+	fact := func(name string) string {
+		if f := find(n.Stack, func(f Fact) bool { return f.Name == name }); f != nil {
+			return f.Value
+		}
+		return ""
+	}
+	f := judge.IssueFacts{ROCm: fact("ROCm"), Pollara: record.Pollara(n.Kinds())}
+	if n.environ {
+		f.Env = func(name string) string { return fact("env " + name) }
+	}
+	for _, k := range slice.Where(judge.IssuesOf(f), judge.KnownIssue.Corrupts) {
+		n.find(Doubt, k.ID, "node", k.What+": "+k.Cost+" ("+k.Source+")", k.Next)
 	}
 }
 

@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"zbench/bench/record"
+	"zbench/bench/slice"
 )
 
 // NIC is an RDMA device with its port.
@@ -243,6 +246,12 @@ func portRate(s string) *float64 {
 		return nil
 	}
 	return new(v * (1e9 / 8))
+}
+
+// Kinds returns the kinds of NICs that are the rail of a GPU, or of all where no rail is known, each once.
+func (n *Node) Kinds() []record.NICKind {
+	railed := slice.Where(n.physical(), func(c NIC) bool { return c.Driver != "" && n.railed(c) })
+	return slice.Distinct(slice.Map(railed, func(c NIC) record.NICKind { return record.NICKind{Driver: c.Driver, Model: c.Product} }))
 }
 
 // nic finds a NIC by its name.

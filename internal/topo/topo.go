@@ -111,6 +111,8 @@ type Node struct {
 	onlyXML bool
 	// slots are GPUs on the PCI bus, whoever drives them.
 	slots []pciDevice
+	// environ tells that the environment was given.
+	environ bool
 }
 
 // GPU is one package, with all its partitions.
@@ -214,7 +216,7 @@ type Inputs struct {
 // listed in NotChecked.
 func Read(fsys fs.FS, in Inputs) (*Node, error) {
 	fsys = unwrapped(fsys)
-	n := &Node{Schema: Schema, Tool: in.Tool, Host: in.Host}
+	n := &Node{Schema: Schema, Tool: in.Tool, Host: in.Host, environ: in.Environ != nil}
 	n.kfd = readKFD(fsys)
 	n.pci = readPCI(fsys)
 	n.readGPUs(fsys)
