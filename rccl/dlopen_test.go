@@ -82,7 +82,7 @@ func TestSameThroughDlopen(t *testing.T) {
 		w := spec.World{Nodes: 1, GPUsPerNode: gpus, GPUsPerProcess: gpus}
 		d, m := open(t, w, fabric.Conditions{Seed: 7}, nil)
 		a := axes(t, w, collective.Names()...)
-		a.MinBytes, a.MaxBytes, a.Factor = 1<<10, 1<<22, 8
+		a.MinBytes, a.MaxBytes, a.Factor = 1<<10, 1<<19, 8
 		want := run(t, d, a.Cases(), plan.DefaultOptions())
 		require.NoError(t, d.Close())
 		for _, r := range want {

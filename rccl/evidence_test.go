@@ -20,12 +20,12 @@ import (
 // hungWorld is two nodes of four GPUs.
 var hungWorld = spec.World{Nodes: 2, GPUsPerNode: 4, GPUsPerProcess: 1}
 
-// hungRun runs one case of each size, 1 to 8 MiB, with faults.
+// hungRun runs one case of each size, 64 to 512 KiB, with faults.
 func hungRun(t *testing.T, coll string, o plan.Effort, faults ...string) []record.Result {
 	t.Helper()
 	d, _ := open(t, hungWorld, fabric.Conditions{Faults: faults}, quiet)
 	a := axes(t, hungWorld, coll)
-	a.MinBytes, a.MaxBytes, a.InPlace = 1<<20, 1<<23, []bool{false}
+	a.MinBytes, a.MaxBytes, a.InPlace = 1<<16, 1<<19, []bool{false}
 	results := run(t, d, a.Cases(), o)
 	_ = d.Close()
 	return results
@@ -53,10 +53,10 @@ func states(t *testing.T, e *record.Evidence) map[record.RankState]string {
 func TestHangNamesTheRankAndTheLaunch(t *testing.T) {
 	for _, x := range []struct{ node, gpu, launch int }{{0, 0, 0}, {0, 3, 1}, {1, 1, 3}, {1, 3, 4}} {
 		rank := x.node*4 + x.gpu
-		fault := fmt.Sprintf("hang:node=%d,gpu=%d,bytes=4e6,launch=%d", x.node, x.gpu, x.launch)
+		fault := fmt.Sprintf("hang:node=%d,gpu=%d,bytes=2.5e5,launch=%d", x.node, x.gpu, x.launch)
 		results := hungRun(t, "all_reduce", plan.DefaultOptions(), fault)
 		r := results[2]
-		require.Equal(t, record.Failed, r.Status, "4 MiB is the first of at least 4e6 bytes")
+		require.Equal(t, record.Failed, r.Status, "256 KiB is the first of at least 2.5e5 bytes")
 		require.Contains(t, r.Reason, "not finished at the deadline of 30 s", "smaller sizes have connected the ranks")
 		require.Contains(t, r.Reason, fmt.Sprintf("in launch %d of 5 of the warm-up: rank %d not started;", x.launch+1, rank))
 		e := r.Evidence
@@ -81,7 +81,7 @@ func TestAsyncErrorNamesItsRank(t *testing.T) {
 	for _, at := range []struct{ node, gpu, launch int }{{0, 0, 3}, {1, 1, 3}, {1, 3, 0}, {0, 2, 30}} {
 		rank := 4*at.node + at.gpu
 		o := plan.DefaultOptions()
-		results := hungRun(t, "all_reduce", o, fmt.Sprintf("async_error:node=%d,gpu=%d,bytes=4e6,launch=%d", at.node, at.gpu, at.launch))
+		results := hungRun(t, "all_reduce", o, fmt.Sprintf("async_error:node=%d,gpu=%d,bytes=2.5e5,launch=%d", at.node, at.gpu, at.launch))
 		r := results[2]
 		require.Equal(t, record.Failed, r.Status)
 		require.Contains(t, r.Reason, fmt.Sprintf("asynchronous error on rank %d: asynchronous error on device %d: remote process exited", rank, rank))
@@ -124,7 +124,7 @@ func TestEvidenceByPhase(t *testing.T) {
 		// the fourth launch.
 		{record.DuringIsolated, 47, bursts, "in launch 4 of 10 of isolated timing: rank 5 not started; ranks 0–4, 6–7 not finished"},
 	} {
-		r := hungRun(t, "all_reduce", x.o, fmt.Sprintf("hang:node=1,gpu=1,bytes=4e6,launch=%d", x.launch))[2]
+		r := hungRun(t, "all_reduce", x.o, fmt.Sprintf("hang:node=1,gpu=1,bytes=2.5e5,launch=%d", x.launch))[2]
 		require.Equal(t, record.Failed, r.Status)
 		require.Contains(t, r.Reason, x.says)
 		require.Equal(t, x.during, r.Evidence.During)
@@ -135,7 +135,7 @@ func TestEvidenceByPhase(t *testing.T) {
 // wait and the others are done.
 func TestHangInEveryCollective(t *testing.T) {
 	for _, c := range collective.All() {
-		r := hungRun(t, c.Name, plan.DefaultOptions(), "hang:node=1,gpu=1,bytes=4e6,launch=2")[2]
+		r := hungRun(t, c.Name, plan.DefaultOptions(), "hang:node=1,gpu=1,bytes=2.5e5,launch=2")[2]
 		require.Equal(t, record.Failed, r.Status, c.Name)
 		require.Equal(t, "5", states(t, r.Evidence)[record.NotStarted], "%s: %s", c.Name, r.Reason)
 		require.Contains(t, r.Reason, "in launch 3 of 5 of the warm-up", c.Name)
@@ -144,9 +144,9 @@ func TestHangInEveryCollective(t *testing.T) {
 
 // In groups that run at once only the group of the rank waits.
 func TestHangInGroups(t *testing.T) {
-	d, _ := open(t, hungWorld, fabric.Conditions{Faults: []string{"hang:node=1,gpu=1,bytes=4e6,launch=2"}, Groups: []int{2}}, quiet)
+	d, _ := open(t, hungWorld, fabric.Conditions{Faults: []string{"hang:node=1,gpu=1,bytes=2.5e5,launch=2"}, Groups: []int{2}}, quiet)
 	a := axes(t, hungWorld, "all_reduce")
-	a.MinBytes, a.MaxBytes, a.InPlace, a.Groups = 1<<22, 1<<22, []bool{false}, []int{2}
+	a.MinBytes, a.MaxBytes, a.InPlace, a.Groups = 1<<18, 1<<18, []bool{false}, []int{2}
 	r := run(t, d, a.Cases()[1:], plan.DefaultOptions())[0]
 	require.Equal(t, map[record.RankState]string{record.NotStarted: "5", record.NotFinished: "4", record.RankFinished: "0-3,6-7"}, states(t, r.Evidence))
 	_ = d.Close()

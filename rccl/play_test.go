@@ -17,6 +17,7 @@ import (
 	"zbench/bench/trace"
 	"zbench/bench/trainer"
 	"zbench/rccl"
+	"zbench/test/longtest"
 )
 
 // question is the recommender's, with the machine's own model at the very sizes of a trainer's messages.
@@ -307,9 +308,17 @@ func TestWorkWithoutMemory(t *testing.T) {
 	}
 }
 
-// Of 20 seeds with others on the network, and with kernels that lose to collectives, each is named as what it is, and
-// of 20 without none, however much messages vary.
-func TestPlantedContentionIsNamed(t *testing.T) {
+// Of seeds with others on the network, and with kernels that lose to collectives, each is named as what it is, and
+// of as many without none, however much messages vary.
+func TestPlantedContentionIsNamed(t *testing.T) { plantedContentionIsNamed(t, 4) }
+
+func TestLongPlantedContentionIsNamed(t *testing.T) {
+	longtest.Only(t)
+	plantedContentionIsNamed(t, 20)
+}
+
+func plantedContentionIsNamed(t *testing.T, seeds int) {
+	t.Helper()
 	w := spec.World{Nodes: 2, GPUsPerNode: 4, GPUsPerProcess: 1}
 	var nodes []trace.Node
 	for i := range 24 {
@@ -319,7 +328,7 @@ func TestPlantedContentionIsNamed(t *testing.T) {
 	require.NoError(t, err)
 	do := []plan.StepDo{plan.StepTriad, plan.StepGemm}
 	network, computing := 0, 0
-	for seed := range uint64(20) {
+	for seed := range uint64(seeds) {
 		random := rand.New(rand.NewPCG(seed, 5)) //nolint:gosec // test data
 		for _, faults := range [][]string{
 			nil,
@@ -347,5 +356,5 @@ func TestPlantedContentionIsNamed(t *testing.T) {
 			require.NoError(t, d.Close())
 		}
 	}
-	require.Equal(t, []int{20, 20}, []int{network, computing})
+	require.Equal(t, []int{seeds, seeds}, []int{network, computing})
 }

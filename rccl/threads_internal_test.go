@@ -52,7 +52,7 @@ func threads(t *testing.T, cfg Config, shares []int) []*Driver {
 // Drivers in threads leave the results of one driver: a planted hang ends for all of
 // them, with the same evidence.
 func TestHangEndsInThreads(t *testing.T) {
-	x := trial{collective: "all_reduce", faults: []string{"hang:node=1,gpu=1,bytes=4e6,launch=3"}}
+	x := trial{collective: "all_reduce", faults: []string{"hang:node=1,gpu=1,bytes=2.5e5,launch=3"}}
 	want := x.alone(t)
 	for _, shares := range [][]int{{4, 4}, {1, 1, 1, 1, 1, 1, 1, 1}} {
 		got := x.inThreads(t, shares)

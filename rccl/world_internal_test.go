@@ -1,6 +1,7 @@
 package rccl
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -27,13 +28,13 @@ type trial struct {
 }
 
 // machine resolves the world of the trial, and lists two sizes of the collective, of
-// which the second meets a fault of 4 MB and more.
+// which the second meets a fault of 250 kB and more.
 func (x trial) machine(t *testing.T) (*fabric.Machine, []plan.Case) {
 	t.Helper()
 	f, err := fabric.ByName(fabric.Default)
 	require.NoError(t, err)
 	w := spec.World{Nodes: 2, GPUsPerNode: 4, GPUsPerProcess: 1}
-	a, err := plan.Axes{MinBytes: 1 << 20, MaxBytes: 4 << 20, Factor: 4, InPlace: []bool{false}, World: w}.Named("float", "sum", x.collective)
+	a, err := plan.Axes{MinBytes: 1 << 16, MaxBytes: 1 << 18, Factor: 4, InPlace: []bool{false}, World: w}.Named("float", "sum", x.collective)
 	require.NoError(t, err)
 	if x.axes != nil {
 		x.axes(&a)
@@ -46,7 +47,7 @@ func (x trial) machine(t *testing.T) (*fabric.Machine, []plan.Case) {
 
 func (x trial) config(m *fabric.Machine) Config {
 	return Config{
-		Native: native.Choice{Backend: "loopback", Machine: m.Text()}, Ranks: 8, CacheBytes: testCache, VerifyBudget: max(x.budget, 64<<20), Seed: 3,
+		Native: native.Choice{Backend: "loopback", Machine: m.Text()}, Ranks: 8, CacheBytes: testCache, VerifyBudget: cmp.Or(x.budget, 64<<20), Seed: 3,
 	}
 }
 
@@ -154,16 +155,16 @@ func (x trial) same(t *testing.T, what string) (want []record.Result) {
 // holds it whole, to the last bit: the evidence of a hang or of an asynchronous
 // error at any launch too. What the error adds is which process said what.
 func TestProcessesLeaveTheRecordOfOne(t *testing.T) {
-	processesLeaveTheRecordOfOne(t, "", "hang:node=1,gpu=1,bytes=4e6,launch=0", "hang:node=0,gpu=3,bytes=4e6,launch=3", "async_error:node=1,gpu=1,bytes=4e6,launch=3")
+	processesLeaveTheRecordOfOne(t, "", "hang:node=1,gpu=1,bytes=2.5e5,launch=0", "hang:node=0,gpu=3,bytes=2.5e5,launch=3", "async_error:node=1,gpu=1,bytes=2.5e5,launch=3")
 }
 
 func TestLongProcessesLeaveTheRecordOfOne(t *testing.T) {
 	longtest.Only(t)
 	var faults []string
 	for launch := range 8 {
-		faults = append(faults, fmt.Sprintf("hang:node=1,gpu=1,bytes=4e6,launch=%d", launch))
+		faults = append(faults, fmt.Sprintf("hang:node=1,gpu=1,bytes=2.5e5,launch=%d", launch))
 	}
-	processesLeaveTheRecordOfOne(t, append(faults, "hang:node=0,gpu=3,bytes=4e6,launch=5", "hang:node=0,gpu=0,bytes=4e6,launch=7")...)
+	processesLeaveTheRecordOfOne(t, append(faults, "hang:node=0,gpu=3,bytes=2.5e5,launch=5", "hang:node=0,gpu=0,bytes=2.5e5,launch=7")...)
 }
 
 func processesLeaveTheRecordOfOne(t *testing.T, faults ...string) {
@@ -218,8 +219,8 @@ func TestHangsOfGroupsLeaveTheRecordOfOne(t *testing.T) {
 		func(a *plan.Axes) { a.Groups = []int{2} },
 		func(a *plan.Axes) { a.Strides = []int{4} },
 	} {
-		x := trial{collective: "all_reduce", faults: []string{"hang:node=1,gpu=1,bytes=4e6,launch=6"}}
-		x.axes = func(a *plan.Axes) { a.MaxBytes = 2 << 20; only(a); a.MaxBytes = 4 << 20 }
+		x := trial{collective: "all_reduce", faults: []string{"hang:node=1,gpu=1,bytes=2.5e5,launch=6"}}
+		x.axes = func(a *plan.Axes) { only(a) }
 		require.True(t, slices.ContainsFunc(x.same(t, "hang"), func(r record.Result) bool { return r.Evidence != nil }))
 	}
 }
@@ -227,8 +228,8 @@ func TestHangsOfGroupsLeaveTheRecordOfOne(t *testing.T) {
 // The cases that are verified are those of one process: what memory allows is computed
 // for all ranks.
 func TestVerificationBudgetIsOfTheWorld(t *testing.T) {
-	x := trial{collective: "all_reduce", budget: 128 << 20}
-	x.axes = func(a *plan.Axes) { a.MaxBytes, a.Scales = 16<<20, []int{1} }
+	x := trial{collective: "all_reduce", budget: 2 << 20}
+	x.axes = func(a *plan.Axes) { a.MinBytes, a.MaxBytes, a.Scales = 1<<14, 1<<18, []int{1} }
 	states := map[string]int{}
 	for _, r := range x.same(t, "") {
 		states[r.Verified.State]++
@@ -238,7 +239,7 @@ func TestVerificationBudgetIsOfTheWorld(t *testing.T) {
 
 // What a process says of its own ranks is in the numbers of the world.
 func TestRanksAreNumberedInTheWorld(t *testing.T) {
-	d, cases := worldOfEight(t, "all_reduce", "async_error:node=1,gpu=1,bytes=4e6,launch=3")
+	d, cases := worldOfEight(t, "all_reduce", "async_error:node=1,gpu=1,bytes=2.5e5,launch=3")
 	defer func() { _ = d.Close() }()
 	d.cfg.FirstRank = 16
 	require.NoError(t, d.Allocate(t.Context(), plan.Room{Cache: testCache}.For(cases)))

@@ -14,6 +14,7 @@ import (
 	"zbench/bench/record"
 	"zbench/bench/stat"
 	"zbench/bench/trainer"
+	"zbench/test/longtest"
 )
 
 // fine is a sweep in small steps of a network whose messages take these times.
@@ -65,6 +66,18 @@ func TestFP8AdviceIsWithinOnePercent(t *testing.T) {
 	if testing.Short() {
 		t.Skip("seconds under the race detector, and one goroutine")
 	}
+	fp8AdviceIsWithinOnePercent(t, []float64{5e-5, 7e-4}, []float64{0.079, 0.6}, 8)
+}
+
+func TestLongFP8AdviceIsWithinOnePercent(t *testing.T) {
+	longtest.Only(t)
+	fp8AdviceIsWithinOnePercent(t, []float64{5e-5, 2e-4, 7e-4, 2e-3}, []float64{0.079, 0.2, 0.6}, 2)
+}
+
+// fp8AdviceIsWithinOnePercent asks for networks of some latencies, some times of backward, and settings of
+// the user that are a factor apart.
+func fp8AdviceIsWithinOnePercent(t *testing.T, alphas, backwards []float64, apart float64) {
+	t.Helper()
 	const ranks = 64
 	m, err := trainer.Preset("llama3-8b")
 	require.NoError(t, err)
@@ -76,10 +89,10 @@ func TestFP8AdviceIsWithinOnePercent(t *testing.T) {
 		planner: megatron.Planner(params), work: trainer.Work(params),
 		run: trainer.Run{DP: ranks, Zero: 1, GradDtype: "float", ParamDtype: "bfloat16", FP8Gather: true},
 	}
-	for _, alpha := range []float64{5e-5, 2e-4, 7e-4, 2e-3} {
+	for _, alpha := range alphas {
 		p.price = func(bytes int64) float64 { return alpha + float64(bytes)/300e9 }
 		sources := []recommend.Source{{Record: fine(ranks, p.price)}}
-		for _, p.backward = range []float64{0.079, 0.2, 0.6} {
+		for _, p.backward = range backwards {
 			var all [][]float64
 			bests := slices.Repeat([]float64{math.Inf(1)}, len(p.steps(0)))
 			for s := 1e6; s < 8e9; s *= 1.05 {
@@ -100,7 +113,7 @@ func TestFP8AdviceIsWithinOnePercent(t *testing.T) {
 			for _, steps := range all {
 				least = min(least, average(steps))
 			}
-			for user := 4e6; user < 8e9; user *= 2 {
+			for user := 4e6; user < 8e9; user *= apart {
 				text := fmt.Sprintf("--use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather --bf16 --fp8-param-gather --ddp-bucket-size %d", int64(user))
 				in := told(t, "megatron", text, m, sources, p.backward)
 				in.Run.DP = ranks

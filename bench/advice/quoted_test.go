@@ -10,6 +10,7 @@ import (
 	"zbench/bench/advice"
 	"zbench/bench/recommend"
 	"zbench/bench/trainer"
+	"zbench/test/longtest"
 	"zbench/test/project"
 	"zbench/test/recordtest"
 )
@@ -51,9 +52,20 @@ func TestKeepOnPublishedCurves(t *testing.T) {
 	if testing.Short() {
 		t.Skip("seconds under the race detector, and one goroutine")
 	}
+	keepOnPublishedCurves(t, []float64{0.079, 0.628}, 4)
+}
+
+func TestLongKeepOnPublishedCurves(t *testing.T) {
+	longtest.Only(t)
+	keepOnPublishedCurves(t, []float64{0.04, 0.079, 0.2, 0.628, 2}, 10)
+}
+
+// keepOnPublishedCurves asks with some times of backward, and finds more than so many caps that stay.
+func keepOnPublishedCurves(t *testing.T, backwards []float64, most int) {
+	t.Helper()
 	kept := 0
 	for _, name := range []string{"allreduce_mi300x_2node_16gpu_cx7roce", "allreduce_mi355x_2node_16gpu_pollara"} {
-		for _, backward := range []float64{0.04, 0.079, 0.2, 0.628, 2} {
+		for _, backward := range backwards {
 			for _, cap := range []int64{0, 1, 4, 25, 100, 841, 2000, 20000} {
 				d := replay(t, name, backward, cap)
 				a := &d.Answer
@@ -81,5 +93,5 @@ func TestKeepOnPublishedCurves(t *testing.T) {
 			}
 		}
 	}
-	require.Greater(t, kept, 10)
+	require.Greater(t, kept, most)
 }

@@ -16,6 +16,7 @@ import (
 	"zbench/bench/record"
 	"zbench/bench/spec"
 	"zbench/test/foldertest"
+	"zbench/test/longtest"
 )
 
 // whole is the folder of a request that ran to its end.
@@ -106,13 +107,27 @@ func TestExtended(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine, and seconds under the race detector")
 	}
+	extended(t, 17)
+	fixed := served()
+	fixed.Sweep.FixedSizes = true
+	require.NotContains(t, whole(t, fixed)[engine.JournalFile], `{"reason"`)
+}
+
+func TestLongExtended(t *testing.T) {
+	longtest.Only(t)
+	extended(t, 1)
+}
+
+// extended cuts a sweep off after every so manieth line of the second half of its journal.
+func extended(t *testing.T, every int) {
+	t.Helper()
 	want := whole(t, served())
 	j, err := record.ReadJournal([]byte(want[engine.JournalFile]))
 	require.NoError(t, err)
 	require.NotEmpty(t, j.Rounds)
 	require.Contains(t, want, engine.AdviceFile)
 	lines := strings.Count(want[engine.JournalFile], "\n")
-	for left := lines / 2; left < lines-1; left += 5 {
+	for left := lines / 2; left < lines-1; left += every {
 		files := foldertest.New()
 		files.Left = left
 		require.ErrorIs(t, run(context.Background(), t, files, served(), &modelled{}), foldertest.ErrFull)
@@ -120,9 +135,6 @@ func TestExtended(t *testing.T) {
 		require.NoError(t, resume(t, files))
 		same(t, want, files.Files("out"))
 	}
-	fixed := served()
-	fixed.Sweep.FixedSizes = true
-	require.NotContains(t, whole(t, fixed)[engine.JournalFile], `{"reason"`)
 }
 
 // No round follows a pass that failed, the last of all cases too.
@@ -133,7 +145,7 @@ func TestNoRoundFollowsAFailure(t *testing.T) {
 	planned, last := 1, 0
 	for at := 1; last <= record.Passes*planned; at++ {
 		if last < record.Passes*planned-3 {
-			at += 7 // only of the last passes each launch is tried
+			at += 23 // only of the last passes each launch is tried
 		}
 		files := foldertest.New()
 		require.NoError(t, run(context.Background(), t, files, served(), &modelled{at: at, fails: errors.New("a launch failed")}))

@@ -23,6 +23,7 @@ type builder struct {
 	setups  setups
 	rows    int
 	skips   skips
+	most    int // results
 }
 
 // curveKey identifies the results that differ in size, placement and setup alone.
@@ -57,7 +58,7 @@ func (s *scan) build(o Hints) (*record.Record, error) {
 			return nil, unsupported{o.Collective}
 		}
 	}
-	b := &builder{rec: &record.Record{Schema: record.Schema}, index: map[resultKey]*building{}, setups: newSetups()}
+	b := &builder{rec: &record.Record{Schema: record.Schema}, index: map[resultKey]*building{}, setups: newSetups(), most: s.most}
 	var tables []*test
 	var used []*setting
 	var unnamed error
@@ -198,8 +199,8 @@ func (b *builder) addRows(s *scan, set *setting, failed int64) error {
 			failRun(into.res, failed)
 		}
 	}
-	if len(b.results) > maxResults {
-		return fmt.Errorf("%w: more than %d results at line %d; split the file", ErrTooLarge, maxResults, t.rows[0].line)
+	if len(b.results) > b.most {
+		return fmt.Errorf("%w: more than %d results at line %d; split the file", ErrTooLarge, b.most, t.rows[0].line)
 	}
 	return nil
 }

@@ -52,9 +52,19 @@ func TestEndlessInputs(t *testing.T) {
 
 // So is one with more sizes or rows than any sweep.
 func TestTooManyCases(t *testing.T) {
-	_, err := Parse(strings.NewReader(manyRows(maxResults/2+100, true)), Hints{})
+	require.Equal(t, 1<<18, newScan().most)
+	build := func(most int) error {
+		s := newScan()
+		s.most = most
+		_, err := whole.eachLine(strings.NewReader(manyRows(100, true)), s.line)
+		require.NoError(t, err)
+		_, err = s.build(Hints{})
+		return err
+	}
+	require.NoError(t, build(200))
+	err := build(199)
 	require.ErrorIs(t, err, ErrTooLarge)
-	require.ErrorContains(t, err, "more than 262144 results at line 6")
+	require.ErrorContains(t, err, "more than 199 results at line 6")
 
 	s := newScan()
 	s.rows = maxRows

@@ -83,6 +83,8 @@ type scan struct {
 	// last is the test whose table came last, in whatever stream.
 	last *test
 	toks []token
+	// most is maxResults.
+	most int
 }
 
 type command struct {
@@ -91,7 +93,7 @@ type command struct {
 }
 
 func newScan() *scan {
-	return &scan{cur: map[string]*test{}, used: map[string]int{}}
+	return &scan{cur: map[string]*test{}, used: map[string]int{}, most: maxResults}
 }
 
 // at returns the running test of a stream.

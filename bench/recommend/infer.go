@@ -105,6 +105,8 @@ type explained struct {
 	far  float64
 	// draws are points by their probability.
 	draws []guess
+	// cost and through are the scratch space of step.
+	cost, through []float64
 }
 
 // meaning is a guess in base units.
@@ -132,13 +134,17 @@ func (x *explained) step(c *candidate, j job) float64 {
 		}
 		cost := p.cost
 		if j[ofBucket] > 0 {
-			cost = slices.Clone(cost)
+			cost = append(x.cost[:0], cost...)
 			for k := range cost {
 				cost[k] += j[ofBucket] / j[ofNetwork]
 			}
+			x.cost = cost
 		}
 		compute *= j[ofCompute]
-		end := p.End(Times{Compute: compute, Slow: j[ofNetwork], Contention: j[ofContention]}, cost)
+		if len(x.through) < p.messages {
+			x.through = make([]float64, p.messages)
+		}
+		end := p.end(Times{Compute: compute, Slow: j[ofNetwork], Contention: j[ofContention]}, cost, x.through)
 		total += (m-often)*compute + often*end
 	}
 	return total
@@ -178,25 +184,30 @@ const (
 // quantity at a time in ever smaller steps.
 func (x *explained) search() {
 	rng := rand.New(rand.NewPCG(x.e.q.Seed, 1))
-	from := []guess{x.inside(guess{})}
+	type point struct {
+		guess
+		far float64
+	}
+	begin := x.inside(guess{})
+	from := []point{{begin, x.distance(begin)}}
 	for range scattered {
 		var z guess
 		for i, b := range x.beliefs {
 			z[i] = b.lo + rng.Float64()*(b.hi-b.lo)
 		}
-		from = append(from, z)
+		from = append(from, point{z, x.distance(z)})
 	}
-	slices.SortStableFunc(from[1:], func(a, b guess) int { return cmp.Compare(x.distance(a), x.distance(b)) })
+	slices.SortStableFunc(from[1:], func(a, b point) int { return cmp.Compare(a.far, b.far) })
 	x.far = math.Inf(1)
-	for _, z := range from[:starts] {
-		if z, far := x.descend(z); far < x.far {
+	for _, p := range from[:starts] {
+		if z, far := x.descend(p.guess, p.far); far < x.far {
 			x.best, x.far = z, far
 		}
 	}
 }
 
-func (x *explained) descend(z guess) (guess, float64) {
-	far := x.distance(z)
+// descend goes from a guess of that distance to the best one around it.
+func (x *explained) descend(z guess, far float64) (guess, float64) {
 	for step := 0.5; step > leastStep; {
 		moved := false
 		for i := range z {
@@ -204,7 +215,10 @@ func (x *explained) descend(z guess) (guess, float64) {
 				to := z
 				to[i] += d
 				to = x.inside(to)
-				if f := x.distance(to); to != z && f < far {
+				if to == z {
+					continue
+				}
+				if f := x.distance(to); f < far {
 					z, far, moved = to, f, true
 				}
 			}

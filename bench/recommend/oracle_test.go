@@ -136,7 +136,7 @@ func TestAnswerAgainstEveryBucketing(t *testing.T) {
 	}
 	rng := rand.New(rand.NewPCG(7, 8))
 	const allowed = 0.001 + 1e-9
-	for n := range 30 {
+	for n := range 16 {
 		sizes := models(rng)
 		params := make([]trainer.Param, len(sizes))
 		for i, x := range sizes {

@@ -74,7 +74,11 @@ func TestWhat25MiBCosts(t *testing.T) {
 // that come twice change nothing.
 func TestOutliersAndDuplicates(t *testing.T) {
 	clean := ask(t, ddp(published(t, roce, 16)))
-	for i := range recordtest.Published(t, roce, 16).Results {
+	ends := len(recordtest.Published(t, roce, 16).Results) - 1
+	for i := range ends + 1 {
+		if i%3 != 0 && i != ends {
+			continue
+		}
 		rec := recordtest.Published(t, roce, 16)
 		rec.Results[i].Burst.MeanOfRanks.Median *= 100
 		a := ask(t, ddp(only(t, rec)))

@@ -49,10 +49,13 @@ func TestEffectiveNAgainstItsDefinition(t *testing.T) {
 				s[i] = math.Round(s[i] * 1e5)
 			}
 		}
-		r := make([]float64, n)
+		ranks, r := make([]float64, n), make([]float64, n)
+		for i := range ranks {
+			ranks[i] = countedRank(s, i) - float64(n-1)/2
+		}
 		for k := range r {
 			for i := range n - k {
-				r[k] += (countedRank(s, i) - float64(n-1)/2) * (countedRank(s, i+k) - float64(n-1)/2)
+				r[k] += ranks[i] * ranks[i+k]
 			}
 		}
 		tau, previous := -1.0, math.Inf(1)

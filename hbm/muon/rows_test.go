@@ -104,7 +104,7 @@ func TestFewOfAModels(t *testing.T) {
 // What is scaled in place is no zeros however often it was timed.
 func TestScalingIsTimedOnWhatItWasGiven(t *testing.T) {
 	d := open(t, "keller-jordan")
-	d.timed = true
+	d.batch, d.settle, d.timed = 0, 0, true // one round a sample: thirty are as many scalings
 	shape := method.Shape{Rows: 64, Cols: 96, Batch: 2}
 	rows, jobs, err := d.Plan([]method.Shape{shape}, false, stat.Fixed(30))
 	require.NoError(t, err)

@@ -6,8 +6,6 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"testing"
-
-	"github.com/stretchr/testify/require"
 )
 
 // The oracle of the verification kernels: the rules of verify_rule.h written a
@@ -201,8 +199,8 @@ func TestKernelAverageRoundsOnce(t *testing.T) {
 	for n := 1; n <= MaxVerifiedRanks; n++ {
 		inverse := float64(float32(1 / float64(n)))
 		for _, e := range elements {
-			if e.float() && e.width < 64 {
-				require.Equal(t, e.quotient(value{f: 1}, n).f, e.round(inverse), "%s %d", e.name, n)
+			if e.float() && e.width < 64 && e.quotient(value{f: 1}, n).f != e.round(inverse) {
+				t.Fatalf("%s %d", e.name, n)
 			}
 		}
 	}

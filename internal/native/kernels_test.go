@@ -7,6 +7,8 @@ import (
 	"unsafe"
 
 	"github.com/stretchr/testify/require"
+
+	"zbench/test/longtest"
 )
 
 // tensor is a buffer of elements with a guard behind them.
@@ -126,8 +128,23 @@ func forAll(t *testing.T, n []int, f func(t *testing.T, j job, rng *rand.Rand)) 
 // Every rank's contribution is the oracle's; reduced in any order they give,
 // with every step exact, the bits that zb_check expects.
 func TestKernelReducedExactInAnyOrder(t *testing.T) {
-	const count = 24
+	reducedExactInAnyOrder(t, func(n int) int { // elements
+		if n > 257 {
+			return 5
+		}
+		return 24
+	})
+}
+
+func TestLongKernelReducedExactInAnyOrder(t *testing.T) {
+	longtest.Only(t)
+	reducedExactInAnyOrder(t, func(int) int { return 24 })
+}
+
+func reducedExactInAnyOrder(t *testing.T, elements func(n int) int) {
+	t.Helper()
 	forAll(t, few(worlds), func(t *testing.T, j job, rng *rand.Rand) {
+		count := elements(j.n)
 		r := rules{j.e, j.op, j.n, j.seed}
 		given := make([][]value, count)
 		b := newTensor(j.e, count)
@@ -145,7 +162,9 @@ func TestKernelReducedExactInAnyOrder(t *testing.T) {
 		for _, order := range []string{"ring", "tree", "random"} {
 			for i := range given {
 				bits, ok := j.e.encode(j.e.reduce(j.op, order, j.n, given[i], rng))
-				require.True(t, ok, "n %d element %d", j.n, i)
+				if !ok {
+					t.Fatalf("n %d element %d", j.n, i)
+				}
 				b.set(i, bits)
 			}
 			require.Equal(t, fine(count), j.check(t, b), "n %d, %s", j.n, order)
@@ -153,7 +172,7 @@ func TestKernelReducedExactInAnyOrder(t *testing.T) {
 		i, bit := rng.IntN(count), uint64(1)<<rng.IntN(j.e.width)
 		was := b.at(i)
 		b.set(i, was^bit)
-		require.Equal(t, found{1, uint64(i), count, was, was ^ bit}, j.check(t, b), "n %d", j.n)
+		require.Equal(t, found{1, uint64(i), uint64(count), was, was ^ bit}, j.check(t, b), "n %d", j.n)
 	})
 }
 

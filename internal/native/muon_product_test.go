@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"zbench/bench/matrix"
+	"zbench/test/longtest"
 )
 
 // halves are matrices of bf16 one behind the other, rows filled up with zeros
@@ -220,12 +221,17 @@ func full(rng *rand.Rand, tile, batch, m, n, k int) product {
 
 var tiles = []int{64, 128}
 
-func TestKernelMuonProducts(t *testing.T) {
+// The edges of the tiles are in the fixed sizes.
+func TestKernelMuonProducts(t *testing.T) { muonProducts(t, 1) }
+
+func TestLongKernelMuonProducts(t *testing.T) {
+	longtest.Only(t)
+	muonProducts(t, 10)
+}
+
+func muonProducts(t *testing.T, random int) {
+	t.Helper()
 	rng := rand.New(rand.NewPCG(7, 1))
-	random := 3
-	if testing.Short() {
-		random = 1 // under the sanitizers: the edges of the tiles are in the fixed sizes
-	}
 	for _, tile := range tiles {
 		for _, d := range []int{1, 7, 63, 64, 65, 128, 129} {
 			gram(rng, tile, 1, d, 1+rng.IntN(100)).check(t, loops)

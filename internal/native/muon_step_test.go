@@ -187,10 +187,12 @@ func TestKernelMuonStep(t *testing.T) {
 			newArena([][2]int{s}, bf16, rng).check(t, !bf16)
 		}
 	}
-	most := 1e5
-	if testing.Short() {
-		most = 1e3
-	}
+	manyTensors(t, 1e4, rng)
+}
+
+// manyTensors are 700 tensors in a launch, of at most so many elements: each comes out as alone.
+func manyTensors(t *testing.T, most float64, rng *rand.Rand) {
+	t.Helper()
 	a := newArena(append(shapesOf(699, most, rng), [2]int{1, 1}), false, rng)
 	alone := []*arena{a.only(0), a.only(350), a.only(699)}
 	a.check(t, true)
@@ -207,6 +209,7 @@ func TestKernelMuonStep(t *testing.T) {
 func TestLongKernelMuonStep(t *testing.T) {
 	longtest.Only(t)
 	rng := rand.New(rand.NewPCG(7, 6))
+	manyTensors(t, 1e5, rng)
 	newArena([][2]int{{2500, 4000}}, true, rng).check(t, true)
 	newArena(append(shapesOf(699, 1e3, rng), [2]int{3163, 3161}), false, rng).check(t, false)
 }

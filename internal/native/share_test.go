@@ -138,6 +138,10 @@ func inThreads(t *testing.T, n int, machine []byte) [][]told {
 // the ranks: one driver, threads, or processes; without faults and with those that
 // change times, data, or the outcome.
 func TestSharedWorldLeavesTheFiguresOfOne(t *testing.T) {
+	processes := []int{4, 16}
+	if testing.Short() {
+		processes = processes[:1] // a detector sees as much of four
+	}
 	for _, fault := range []string{
 		"",
 		"corrupt:node=1,gpu=1,index=7",
@@ -145,24 +149,25 @@ func TestSharedWorldLeavesTheFiguresOfOne(t *testing.T) {
 		"hang:node=1,gpu=2,bytes=1e3,launch=3",
 		"async_error:node=0,gpu=3,bytes=1e3,launch=2",
 	} {
-		t.Run(fault, func(t *testing.T) {
-			var faults []string
-			if fault != "" {
-				faults = append(faults, fault)
+		var faults []string
+		if fault != "" {
+			faults = append(faults, fault)
+		}
+		machine := sharedMachine(t, faults...)
+		want := inOne(t, machine)
+		require.NotEmpty(t, want)
+		same := func(t *testing.T, got [][]told) {
+			for i, g := range got {
+				count := sharedRanks / len(got)
+				require.Equal(t, part(want, i*count, count), g, "%s: %d of %d", fault, i, len(got))
 			}
-			machine := sharedMachine(t, faults...)
-			want := inOne(t, machine)
-			require.NotEmpty(t, want)
-			drivers := map[string][][]told{"8 threads": inThreads(t, 8, machine), "4 processes": inProcesses(t, 4, machine)}
-			if !testing.Short() { // a detector sees as much of four
-				drivers["16 processes"] = inProcesses(t, 16, machine)
-			}
-			for how, got := range drivers {
-				for i, g := range got {
-					count := sharedRanks / len(got)
-					require.Equal(t, part(want, i*count, count), g, "%s: %d", how, i)
-				}
-			}
-		})
+		}
+		same(t, inThreads(t, 8, machine))
+		for _, n := range processes {
+			t.Run(fmt.Sprint(fault, " in ", n, " processes"), func(t *testing.T) {
+				t.Parallel() // what never ends takes seconds to be told from what is late
+				same(t, inProcesses(t, n, machine))
+			})
+		}
 	}
 }

@@ -2,6 +2,7 @@ package rendezvous
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -80,11 +81,21 @@ func (l *link) beat() {
 	}
 }
 
-// newLines reads lines of at most limit bytes.
+// newLines reads lines of at most limit bytes. Of a long line, which comes in many parts, each part is
+// searched for its end once.
 func newLines(from io.Reader, limit int) *bufio.Scanner {
 	lines := bufio.NewScanner(from)
 	lines.Buffer(nil, limit)
-	lines.Split(func(data []byte, _ bool) (int, []byte, error) { return bufio.ScanLines(data, false) }) // no part of a line
+	searched := 0
+	lines.Split(func(data []byte, _ bool) (int, []byte, error) { // no part of a line at the end
+		at := bytes.IndexByte(data[searched:], '\n')
+		if at < 0 {
+			searched = len(data)
+			return 0, nil, nil
+		}
+		at, searched = searched+at, 0
+		return at + 1, bytes.TrimSuffix(data[:at], []byte("\r")), nil
+	})
 	return lines
 }
 
