@@ -46,7 +46,8 @@ all cases is at most 1 % if the runs of both sides are exchangeable; whole runs
 that have modes, as different hosts do, are not: give five runs a side there.
 Burst times are never compared with isolated ones, and runs that are simulated,
 or of another GPU, never with others; another setting of RCCL's GDR flush, fence
-or algorithm takes --across. Where no case is compared, --out draws both sides' curves.
+or algorithm takes --across. Where no case is compared, --out draws both
+sides' curves.
 
 With --fail-on the exit code is 3 if a case is slower, or failed in NEW alone;
 with --require-checked also if any case is unclear or was not compared.`,

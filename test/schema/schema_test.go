@@ -26,6 +26,7 @@ func TestSchemasAreCurrent(t *testing.T) {
 		require.NoError(t, err)
 		file := filepath.Join("../..", d.File)
 		if golden.Updating() {
+			require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
 			require.NoError(t, os.WriteFile(file, text, 0o644))
 		}
 		committed, err := os.ReadFile(file)
