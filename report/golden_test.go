@@ -57,10 +57,14 @@ func writeHTML(t *testing.T, d *document.Document) string {
 	return regexp.MustCompile(`<span class="flag">([^<]*)</span>`).ReplaceAllString(b.String(), "$1")
 }
 
+// factors names every collective of the table, which results' tests hold.
+var factors = regexp.MustCompile(`busbw = algbw × [^\n]*, with n ranks`)
+
 func TestGoldens(t *testing.T) {
 	golden.Equal(t, "table.txt", tableText(t, three()))
 	golden.Equal(t, "table.md", markdownText(t, three()))
-	golden.Equal(t, "outline.txt", outline(t, writeHTML(t, results.Collectives(three(), results.Extras{Knees: knees(), Command: "zbench collectives --nodes 128"}))))
+	page := writeHTML(t, results.Collectives(three(), results.Extras{Knees: knees(), Command: "zbench collectives --nodes 128"}))
+	golden.Equal(t, "outline.txt", factors.ReplaceAllString(outline(t, page), "busbw = algbw × …, with n ranks"))
 }
 
 // outline lists the page's headings, captions and other texts, one per line,

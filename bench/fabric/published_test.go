@@ -59,14 +59,18 @@ func TestHeldOutAverage(t *testing.T) {
 	require.InEpsilon(t, 142.65, average, 0.10)
 }
 
-// One GPU reaches one other over one link: what 56 of them gave while all were busy was 45.1
+// An MI300X reaches one other over one link: what 56 of them gave while all were busy was 45.1
 // to 47.2 GB/s (TransferBench a2a 64 MiB, rocm.blogs.amd.com mi300x-rccl-xgmi), of 64 raw.
 // To seven others it has seven. Between nodes it has its rail.
 func TestPairsOfGPUsHaveOneLink(t *testing.T) {
-	const slowest, fastest, rail = 45.095e9, 47.182e9, 50e9
+	const slowest, fastest = 45.095e9, 47.182e9
 	for _, name := range fabric.Names() {
 		f, err := fabric.ByName(name)
 		require.NoError(t, err)
+		if f.GPU != "MI300X" {
+			continue // the figures are those of its links
+		}
+		rail := f.Node.NICLineRate
 		for nodes := 1; nodes <= min(f.MaxNodes, 4); nodes++ {
 			for gpus := 2; gpus <= f.Node.GPUs; gpus++ {
 				m, err := f.Resolve(spec.World{Nodes: nodes, GPUsPerNode: gpus, GPUsPerProcess: 1}, fabric.Conditions{})

@@ -14,5 +14,5 @@ func TestTheBusBandwidthOfEveryCollectiveIsExplained(t *testing.T) {
 		require.Len(t, regexp.MustCompile(`\b`+name+`\b`).FindAllString(busText, -1), 1, name)
 	}
 	require.Contains(t, busText, "× 2(n−1)/n for all_reduce, ×")
-	require.Contains(t, busText, "× 1 for broadcast, reduce and send_recv, with n ranks")
+	require.Contains(t, busText, "× 1 for broadcast, reduce")
 }

@@ -8,12 +8,14 @@ import (
 	"strings"
 
 	"zbench/bench/collective"
+	"zbench/bench/fabric"
+	"zbench/bench/spec"
 	"zbench/report"
 )
 
 // soakSweep is one random sweep: its command line and what must come of it.
 type soakSweep struct {
-	args []string
+	args, faults []string
 	// cases is the number of results that the record must have.
 	cases int
 	// stuck and wrong tell which faults are planted: some case may hang, or have
@@ -77,6 +79,11 @@ func drawSweep(rng *rand.Rand) soakSweep {
 	for range rng.IntN(3) {
 		s.plant(rng, nodes, gpus)
 	}
+	f, err := fabric.ByName(fabric.Default)
+	if err == nil { // two faults in one place are refused
+		_, err = f.Resolve(spec.World{Nodes: nodes, GPUsPerNode: gpus, GPUsPerProcess: 1}, fabric.Conditions{Faults: s.faults})
+	}
+	s.usage = s.usage || err != nil
 	return s
 }
 
@@ -99,4 +106,5 @@ func (s *soakSweep) plant(rng *rand.Rand, nodes, gpus int) {
 	s.args = append(s.args, "--fault", name+":"+keys)
 	s.stuck = s.stuck || name == "hang" || name == "async_error"
 	s.wrong = s.wrong || slices.Contains([]string{"missing_rank", "doubled_rank", "swapped_blocks", "stale_buffer", "corrupt"}, name)
+	s.faults = append(s.faults, name+":"+keys)
 }
