@@ -26,8 +26,10 @@ func Judge(d Data) *Verdict {
 	j.unsteady(v)
 	j.groups(v)
 	j.intermittent(v)
+	j.alone(v)
 	j.profile(v)
 	v.Ranking = j.ranking() // once the groups' reference is known
+	j.compared(v)
 	v.finish()
 	return v
 }
@@ -367,6 +369,7 @@ func (j *judgement) profile(v *Verdict) {
 		if one.good <= 0 || len(seconds) == 0 {
 			continue
 		}
+		v.profiled = true
 		if lost := 1 - one.good/median(seconds); lost > 2*share(leastLoss) {
 			v.Questions = append(v.Questions, Question{
 				What: fmt.Sprintf("the median of %s is %.0f %% below %s", one.called, 100*lost, j.Profile.Source), Lost: lost,

@@ -63,8 +63,31 @@ func JudgeMatrix(m *Matrix) *Verdict {
 		j.pairs(v)
 		j.groups(v)
 	}
+	j.compared(v)
 	v.finish()
 	return v
+}
+
+// compared hands the gate the best rate of each end within nodes and between them: one fast pair clears
+// both ends. Of two directions each has its own.
+func (j *matrixed) compared(v *Verdict) {
+	for _, within := range []bool{false, true} {
+		senders, receivers := parts{}, parts{}
+		if !j.directed {
+			receivers = senders
+		}
+		for i, value := range j.Values {
+			if j.within(value) == within {
+				senders.add(j.component(value.From), j.edges[i].y)
+				receivers.add(j.component(value.To), j.edges[i].y)
+			}
+		}
+		for _, of := range []parts{senders, receivers} {
+			if len(of) > 0 {
+				v.Compared = append(v.Compared, of.compared("ends of pairs", v.NetworkLimit, slices.Min))
+			}
+		}
+	}
 }
 
 // matrixed is a matrix with what its values say of its ends. Where most pairs have both directions
