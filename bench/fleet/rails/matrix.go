@@ -55,7 +55,8 @@ func JudgeMatrix(m *Matrix) *Verdict {
 		return v
 	}
 	v.Reference = "the matrix's median"
-	v.NetworkLimit = share(j.est.limit() + surely*j.est.sigma)
+	few := 1 + 4/float64(len(m.Names)) // the deviation of few ends is uncertain itself
+	v.NetworkLimit = share(max(leastLoss, sigmas*j.est.sigma*few) + surely*j.est.sigma*few)
 	v.Ranking = j.ranking()
 	if !j.between(v) {
 		j.ends(v)

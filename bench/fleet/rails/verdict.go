@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"zbench/bench/finding"
 	"zbench/bench/slice"
@@ -128,9 +129,9 @@ func share(loss float64) float64 { return max(0, 1-math.Exp(-loss)) }
 // finish asks about what the gate finds, sorts, and decides the state.
 func (v *Verdict) finish() {
 	at := v.standing()
-	doubts, checked := finding.Gate(v.Compared, func(c Component) bool { return at[max(c.Node, -1)] > passes || v.ofLeaf(c) })
-	for _, d := range doubts {
-		v.Questions = append(v.Questions, doubted(d))
+	doubts, checked := finding.Gate(v.Compared, func(c Component) bool { return at[c.Node] > passes || v.ofLeaf(c) })
+	if len(doubts) > 0 {
+		v.Questions = append(v.Questions, behind(doubts))
 	}
 	slices.SortStableFunc(v.Findings, func(a, b Slow) int {
 		return cmp.Or(less(a.Intermittent, b.Intermittent), cmp.Compare(b.Lost, a.Lost))
@@ -138,15 +139,19 @@ func (v *Verdict) finish() {
 	v.State = finding.Settle(len(v.Findings) > 0, len(v.Questions) > 0, checked || v.profiled).OfNodes()
 }
 
-// doubted is the question about parts that are behind their peers and that no detector accounts for.
-func doubted(of finding.Compared[Component]) Question {
-	slices.SortStableFunc(of.Figures, func(a, b finding.Figure[Component]) int { return cmp.Compare(b.Lost, a.Lost) })
-	lost := of.Figures[0].Lost
-	return Question{
-		What: fmt.Sprintf("%s: %d behind the others by up to %s, and no finding explains it", of.Class, len(of.Figures), Percent(lost)), Lost: lost,
-		Candidates: slice.Map(of.Figures, func(f finding.Figure[Component]) Component { return f.Subject }),
-		Next:       "run again with --rounds 20; look at these by themselves",
+// behind is the question about parts that are behind their peers and that no detector accounts for.
+func behind(doubts []finding.Compared[Component]) Question {
+	q := Question{Next: "run again with --rounds 20; look at these by themselves"}
+	var says []string
+	for _, d := range doubts {
+		lost := slice.Most(d.Figures, func(f finding.Figure[Component]) float64 { return f.Lost })
+		says = append(says, fmt.Sprintf("%d of the %s by up to %s", len(d.Figures), d.Class, Percent(lost)))
+		q.Lost = max(q.Lost, lost)
+		q.Candidates = append(q.Candidates, slice.Map(d.Figures, func(f finding.Figure[Component]) Component { return f.Subject })...)
 	}
+	q.What = "behind their peers, and no finding explains it: " + strings.Join(says, ", ")
+	q.Candidates = slice.Distinct(q.Candidates)
+	return q
 }
 
 // How a node stands: it passes, it is a candidate, or it fails.
