@@ -113,7 +113,7 @@ func (j *judgement) references(v *Verdict) {
 		v.Unchecked = append(v.Unchecked, fmt.Sprintf("rails: %d transfers between nodes make no reference; %d do", len(j.net.kindTimes.of), minReference))
 	}
 	if j.links.known {
-		fleet, v.LinkLimit = true, share(max(j.links.limit()+surely*j.links.sigma, j.links.groupLimit()))
+		fleet, v.LinkLimit = true, share(j.links.surely())
 	} else if j.Fleet.GPUs > 1 {
 		v.Unchecked = append(v.Unchecked, fmt.Sprintf("xGMI: %d transfers within nodes make no reference; %d do", len(j.links.of), minReference))
 	}

@@ -30,7 +30,7 @@ func newNetwork(f Fleet, timings []Timing) *network {
 // surely is the loss that is named whatever the noise. What slows all rails of one node of three
 // shows in the difference of rounds alone.
 func (n *network) surely() float64 {
-	limit := n.limit() + surely*n.sigma
+	limit := max(n.limit()+surely*n.sigma, sigmas*n.se) // the deviation of few NICs is uncertain itself
 	if n.Nodes == 3 {
 		limit = max(limit, leastMeeting)
 	}

@@ -103,6 +103,13 @@ func present(of []float64) []float64 {
 
 func (x *xgmi) limit() float64 { return max(leastLoss, sigmas*x.sigma) }
 
+// surely is the loss that is named or asked about whatever the noise, as a logarithm. The deviation of few
+// links is uncertain itself: that of their samples is the least.
+func (x *xgmi) surely() float64 {
+	passes := max(1, len(x.of)/max(1, slice.Count(x.each, func(of []float64) bool { return len(of) > 0 })))
+	return max(x.limit()+surely*x.sigma, x.groupLimit(), sigmas*x.se/math.Sqrt(float64(passes)))
+}
+
 // slow tells whether a link is slow in all passes together.
 func (x *xgmi) slow(node, link int) bool { return x.all[node][link] > x.limit() }
 
