@@ -72,6 +72,8 @@ type Document struct {
 	// Pairs are the rates between the GPUs of a node, each way, in bytes per second; none of data from
 	// elsewhere.
 	Pairs [][]float64 `json:"-"`
+	// compared is how many parts of each class had peers, in words: what an OK speaks of.
+	compared []string
 }
 
 // NamedSlow is a slow component by its name.
@@ -160,6 +162,9 @@ func documentOf(kind, file string, v *Verdict, n names, notes []string) *Documen
 		Schema: Schema, Kind: kind, File: file, State: v.State, Reference: v.Reference,
 		Unchecked: jsonfile.Filled(v.Unchecked), Notes: jsonfile.Filled(notes),
 		Findings: []NamedSlow{}, Questions: []NamedQuestion{}, Ranking: []NamedRank{},
+	}
+	for _, c := range v.Compared {
+		d.compared = append(d.compared, fmt.Sprintf("%d %s", len(c.Figures), c.Class))
 	}
 	for _, f := range v.Findings {
 		d.Findings = append(d.Findings, NamedSlow{n.of(f.Component), f.Component.Part, n.nodes(f), f.Lost, f.Intermittent, Level(f.Confidence), f.Confidence, jsonfile.Filled(f.Reasons)})

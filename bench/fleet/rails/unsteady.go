@@ -17,9 +17,10 @@ const (
 	// deviations: slow samples, up to half of them, do not change it.
 	fastestTwo = 0.55
 	// fewNodes is the number of nodes below which too few others tell how often slow samples are usual, and
-	// leastSlow that of slow samples which are asked about there.
-	fewNodes  = 4
-	leastSlow = 3
+	// leastSlow that of slow samples, among leastSamples, which are asked about there.
+	fewNodes     = 4
+	leastSlow    = 3
+	leastSamples = 12
 	// suspectChance is the probability below which a node is measured more often.
 	suspectChance = 0.05
 )
@@ -203,7 +204,7 @@ func (j *judgement) alone(v *Verdict) {
 				}
 			}
 			slow, gap, ok := twoGroups(losses, 0, slowSample)
-			if !ok || len(slow) < leastSlow || standing[node] != passes {
+			if !ok || len(slow) < leastSlow || len(losses) < leastSamples || standing[node] != passes {
 				continue
 			}
 			v.Questions = append(v.Questions, Question{
