@@ -56,7 +56,9 @@ func JudgeMatrix(m *Matrix) *Verdict {
 	}
 	v.Reference = "the matrix's median"
 	few := 1 + 4/float64(len(m.Names)) // the deviation of few ends is uncertain itself
-	v.NetworkLimit = share(max(leastLoss, sigmas*j.est.sigma*few) + surely*j.est.sigma*few)
+	limit := max(leastLoss, sigmas*j.est.sigma*few) + surely*j.est.sigma*few
+	residues, _ := j.beyond()
+	v.NetworkLimit = share(limit + Deviation(residues)) // by so much a slow end may look better
 	v.Ranking = j.ranking()
 	if !j.between(v) {
 		j.ends(v)
@@ -64,14 +66,14 @@ func JudgeMatrix(m *Matrix) *Verdict {
 		j.pairs(v)
 		j.groups(v)
 	}
-	j.compared(v)
+	j.compared(v, share(limit))
 	v.finish()
 	return v
 }
 
 // compared hands the gate the best rate of each end within nodes and between them: one fast pair clears
 // both ends. Of two directions each has its own.
-func (j *matrixed) compared(v *Verdict) {
+func (j *matrixed) compared(v *Verdict, limit float64) {
 	for _, within := range []bool{false, true} {
 		senders, receivers := parts{}, parts{}
 		if !j.directed {
@@ -85,7 +87,7 @@ func (j *matrixed) compared(v *Verdict) {
 		}
 		for _, of := range []parts{senders, receivers} {
 			if len(of) > 0 {
-				v.Compared = append(v.Compared, of.compared("ends of pairs", v.NetworkLimit, slices.Min))
+				v.Compared = append(v.Compared, of.compared("ends of pairs", limit, slices.Min))
 			}
 		}
 	}
