@@ -22,13 +22,8 @@ type Figure[S any] struct {
 	Lost float64
 }
 
-const (
-	// leastFigures make a comparison: a part alone would be its own reference.
-	leastFigures = 2
-	// fewFigures is the number below which the best figure is the reference. One slow part of two or
-	// three moves the median.
-	fewFigures = 4
-)
+// leastFigures make a comparison: a part alone would be its own reference.
+const leastFigures = 2
 
 // Checked reports whether there was something to compare with.
 func (c Compared[S]) Checked() bool { return len(c.Figures) >= leastFigures }
@@ -46,10 +41,7 @@ func (c Compared[S]) Behind() []Figure[S] {
 		rates = append(rates, f.Rate)
 	}
 	slices.Sort(rates)
-	reference := rates[n-1]
-	if n >= fewFigures {
-		reference = rates[(n-1)/2+1] // the middle of the peers of a part that is in the slower half
-	}
+	reference := rates[(n-1)/2+1] // the middle of the peers of a part in the slower half; of two or three parts the best
 	var out []Figure[S]
 	for _, f := range c.Figures {
 		if f.Lost = 1 - f.Rate/reference; f.Lost > c.Limit {

@@ -59,7 +59,7 @@ var faults = []fault{
 	}, func(f Fleet) bool { return f.Nodes > 3 }},
 	{"a slow node beside a flaky one", func(Fleet) []int { return []int{0} }, func(f Fleet, times float64) hurt {
 		return func(x Pair, k Kind, rng *rand.Rand) float64 {
-			return max(1+(times-1)*b(k != Rings && touches(x, 0)), 1+2*b(k != Rings && touches(x, f.Nodes-1) && rng.Float64() < 0.3))
+			return max(1+(times-1)*b(k != Rings && touches(x, 0)), 1+2*b(k != Rings && touches(x, f.Nodes-1) && rng.Float64() < 0.5))
 		}
 	}, func(f Fleet) bool { return f.Nodes > 1 && f.GPUs > 1 }},
 	{"slow part of the time", func(Fleet) []int { return []int{0} }, func(_ Fleet, times float64) hurt {
@@ -215,5 +215,33 @@ func TestHalfOfAMatrixIsNoReference(t *testing.T) {
 		require.Equal(t, finding.Unclear, d.State)
 		require.NotContains(t, d.Pass, "n0")
 		require.NotContains(t, d.Pass, "n1")
+	}
+}
+
+// One pair is its own reference however often it is timed. A profile is one, of what it has a figure for.
+func TestAPairAloneIsNoReference(t *testing.T) {
+	for _, x := range []struct {
+		f     Fleet
+		other Profile
+	}{{Fleet{Nodes: 1, GPUs: 2}, Profile{Network: 1e-3, Source: "x"}}, {Fleet{Nodes: 2, GPUs: 1}, Profile{XGMI: 1e-3, Source: "x"}}} {
+		f := x.f
+		_, timings := flat(t, f, Bounds{Least: 20, Passes: 20}, even)
+		v := Judge(Data{Fleet: f, Timings: timings})
+		require.Equal(t, finding.NotChecked, v.State, "%+v", f)
+		require.Contains(t, v.Unchecked[0], "make no reference")
+		require.Equal(t, finding.NotChecked, Judge(Data{Fleet: f, Timings: timings, Profile: &x.other}).State)
+		require.Equal(t, finding.Healthy, Judge(Data{Fleet: f, Timings: timings, Profile: &Profile{Network: 1e-3, XGMI: 1e-3, Source: "x"}}).State)
+	}
+}
+
+// Most links are slow: those of one node, and one of a flaky node that is named. The node's level tells.
+func TestANodeIsBehindThoughMostLinksAre(t *testing.T) {
+	f := Fleet{Nodes: 2, GPUs: 4}
+	for seed := range uint64(5) {
+		d, v := judged(t, f, seed, 0.01, func(x Pair, k Kind, rng *rand.Rand) float64 {
+			slow := touches(x, 0) || x.A.GPU+x.B.GPU == 1
+			return max(1+b(k == XGMI && slow), 1+2*b(k != Rings && touches(x, 1) && rng.Float64() < 0.3))
+		})
+		require.NotContains(t, d.Pass, "0", "seed %d: %+v %+v", seed, v.Findings, v.Questions)
 	}
 }
