@@ -12,7 +12,7 @@ import (
 // compared hands the gate what the measured times say of the parts, whatever the detectors made of them.
 // The figures are whole times: what a round, a node or most parts have in common is still in them.
 func (j *judgement) compared(v *Verdict) {
-	nics, links, gpus, nodes := parts{}, parts{}, parts{}, parts{}
+	nics, links, gpus := parts{}, parts{}, parts{}
 	for _, t := range j.net.kindTimes.of {
 		for _, p := range []Place{t.Pair.A, t.Pair.B} {
 			nics.add(Component{Part: Rail, Node: p.Node, A: p.GPU}, t.y+t.typical)
@@ -28,7 +28,6 @@ func (j *judgement) compared(v *Verdict) {
 				links.add(Component{Part: Link, Node: node, A: a, B: b}, y)
 				gpus.add(Component{Part: GPU, Node: node, A: a}, y)
 				gpus.add(Component{Part: GPU, Node: node, A: b}, y)
-				nodes.add(Component{Part: Node, Node: node}, y)
 			}
 		}
 	}
@@ -39,9 +38,6 @@ func (j *judgement) compared(v *Verdict) {
 		v.Compared = append(v.Compared, links.compared("xGMI links", v.LinkLimit, median))
 		if j.Fleet.GPUs > 2 {
 			v.Compared = append(v.Compared, gpus.compared("GPUs by their links", v.LinkLimit, slices.Min))
-		}
-		if j.Fleet.Nodes > 1 {
-			v.Compared = append(v.Compared, nodes.compared("nodes by their links", v.LinkLimit, median))
 		}
 	}
 }

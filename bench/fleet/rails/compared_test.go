@@ -234,7 +234,7 @@ func TestAPairAloneIsNoReference(t *testing.T) {
 	}
 }
 
-// Most links are slow: those of one node, and one of a flaky node that is named. The node's level tells.
+// Most links are slow: those of one node, and one of a flaky node that is named. The best links of the GPUs tell.
 func TestANodeIsBehindThoughMostLinksAre(t *testing.T) {
 	f := Fleet{Nodes: 2, GPUs: 4}
 	for seed := range uint64(5) {
