@@ -18,8 +18,9 @@ func crossedAt(node, gpu int) rails.ActualRail {
 // about the fleet's settings, and fails no node.
 func TestCrossedRails(t *testing.T) {
 	fleet := rails.Fleet{Nodes: 4, GPUs: 2}
+	alike := []finding.Compared[rails.Component]{{Figures: make([]finding.Figure[rails.Component], 4)}}
 	settled := func(f rails.Fleet, actual ...rails.ActualRail) *rails.Verdict {
-		v := &rails.Verdict{Reference: "the fleet's median"}
+		v := &rails.Verdict{Compared: alike}
 		evidence.Settle(evidence.Input{Fleet: f, Verdict: v, Actual: actual})
 		return v
 	}

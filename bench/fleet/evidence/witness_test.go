@@ -12,6 +12,9 @@ import (
 	"zbench/bench/record"
 )
 
+// alike is a comparison in which no part is behind.
+var alike = []finding.Compared[rails.Component]{{Figures: make([]finding.Figure[rails.Component], 4)}}
+
 // fleet4 is four nodes of four GPUs; times have measured all of it.
 func fleet4(v *rails.Verdict) *rails.Verdict {
 	for node := range 4 {
@@ -36,7 +39,7 @@ func TestTopologyDecides(t *testing.T) {
 	require.True(t, v.Exactly(rail23), "%+v", v)
 	require.Contains(t, v.Findings[0].Reasons, "topology: NIC x runs its port at 100G of 400G")
 
-	v = fleet4(&rails.Verdict{State: finding.Healthy, Reference: "the fleet's median"})
+	v = fleet4(&rails.Verdict{State: finding.Healthy, Compared: alike})
 	Settle(Input{Verdict: v, Others: Topologies{Facts: facts(2, port), Nodes: 4}.Claims()})
 	require.Equal(t, finding.Unclear, v.State)
 	require.Equal(t, []rails.Component{rail23}, v.Questions[0].Candidates)
@@ -67,7 +70,7 @@ func TestTopologyDecides(t *testing.T) {
 	require.Contains(t, v.Findings[0].Reasons, "topology: NIC x runs its port at 100G of 400G")
 
 	// Doubts alone are nothing, however many.
-	v = fleet4(&rails.Verdict{State: finding.Healthy, Reference: "the fleet's median"})
+	v = fleet4(&rails.Verdict{State: finding.Healthy, Compared: alike})
 	Settle(Input{Verdict: v, Others: Topologies{Facts: facts(2, Fact{rail23, "a", "x", false}, Fact{rail23, "b", "y", false}, Fact{rail23, "c", "z", false}), Nodes: 4}.Claims()})
 	require.Equal(t, finding.Healthy, v.State)
 }
@@ -133,7 +136,7 @@ func TestRASDecides(t *testing.T) {
 	require.True(t, v.Exactly(node2), "%+v", v)
 	// Ranks of another world, or a service that did not answer, say nothing.
 	for _, w := range []*record.Witness{of(record.RankDead, 99), {State: record.WitnessAbsent, Reason: "refused"}, nil} {
-		v = fleet4(&rails.Verdict{State: finding.Healthy, Reference: "x"})
+		v = fleet4(&rails.Verdict{State: finding.Healthy, Compared: alike})
 		Settle(Input{Verdict: v, Others: Services{Answer: w, GPUs: 4, Ranks: 16}.Claims()})
 		require.Equal(t, finding.Healthy, v.State)
 	}

@@ -44,6 +44,8 @@ type Document struct {
 
 	// Reports are those of the nodes that were judged, by name.
 	Reports []*Node `json:"-"`
+	// compared are the rates behind the references, for the gate before OK.
+	compared []finding.Compared[Extreme]
 }
 
 // Deviation is what is wrong with a node.

@@ -60,6 +60,7 @@ func Judge(f Fleet) *Document {
 			d.Findings = append(d.Findings, found)
 		}
 	}
+	d.Findings = append(d.Findings, d.doubts()...)
 	slices.SortStableFunc(d.Findings, func(a, b Deviation) int { return cmp.Compare(a.Host, b.Host) })
 	d.unchecked(f.Nodes)
 	d.conclude(f.missing())

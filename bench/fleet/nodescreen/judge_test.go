@@ -160,14 +160,16 @@ func TestANodeAlone(t *testing.T) {
 	require.Contains(t, d.Unchecked[0], "too few", "one collective has nothing to be compared with")
 }
 
-// Values that vary by themselves name no node, and the report says so.
+// Values that vary by themselves name no node, and the report says so. The slower ones do not pass.
 func TestTooMuchSpread(t *testing.T) {
 	all := fleet(1, 8)
 	for i, n := range all {
 		*n.Collective.Rate *= 1 + 0.3*float64(i)
 	}
 	d := nodescreen.Judge(nodescreen.Fleet{Nodes: all})
-	require.Equal(t, finding.Healthy, d.State)
+	require.Equal(t, finding.Unclear, d.State)
+	require.Empty(t, d.Fail)
+	require.Len(t, d.Pass, 4)
 	require.Contains(t, d.Unchecked[0], "none can be named")
 }
 
@@ -271,4 +273,26 @@ func TestAPortThatIsDownEverywhere(t *testing.T) {
 	require.Equal(t, []string{"n003"}, d.Fail)
 	require.Len(t, d.Findings, 1)
 	require.Equal(t, "ionic_2", d.Findings[0].Subject)
+}
+
+// Of two or three nodes none is named, and the one that is behind the best does not pass; a node alone
+// promises nothing of its collective. Half of four nodes do not pass either.
+func TestFewNodesAreUnclear(t *testing.T) {
+	for _, x := range []struct{ nodes, slow int }{{2, 1}, {3, 1}, {3, 2}, {4, 2}, {6, 3}} {
+		all := fleet(1, x.nodes)
+		for _, n := range all[:x.slow] {
+			*n.Collective.Rate *= 0.6
+		}
+		d := nodescreen.Judge(nodescreen.Fleet{Nodes: all})
+		require.Equal(t, finding.Unclear, d.State, "%+v", x)
+		require.Len(t, d.Unclear, x.slow)
+		require.NotContains(t, d.Pass, all[0].Host)
+		for _, n := range all[:x.slow] { // small differences are healthy
+			*n.Collective.Rate *= 0.95 / 0.6
+		}
+		require.Equal(t, finding.Healthy, nodescreen.Judge(nodescreen.Fleet{Nodes: all}).State, "%+v", x)
+	}
+	d := nodescreen.Judge(nodescreen.Fleet{Nodes: fleet(1, 1)})
+	require.Contains(t, d.Verdict(), "NOT CHECKED: all_reduce")
+	require.NotContains(t, d.Verdict(), "no node")
 }

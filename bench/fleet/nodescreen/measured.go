@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"zbench/bench/finding"
 	"zbench/bench/fleet/rails"
 	"zbench/bench/plain"
 	"zbench/bench/slice"
@@ -20,8 +21,10 @@ const (
 	// Effect is the least share lost that is named.
 	Effect = 0.08
 	sigmas = 5
-	// Least is the number of values below which nothing is compared.
-	Least = 4
+	// Least is the number of values from which one of them is named. Of fewer, those that have lost
+	// effectOfFew of the best one are unclear: two or three healthy values may differ by more than Effect.
+	Least       = 4
+	effectOfFew = 0.12
 	// Most is the largest limit: with more spread a comparison tells nothing.
 	Most = 0.5
 )
@@ -53,20 +56,27 @@ func Limit(rates []float64) (median, spread, limit float64) {
 	return median, spread, max(Effect, sigmas*(1+4/float64(len(rates)))*spread)
 }
 
-// outliers compares values of one kind and names the slow ones.
+// outliers compares values of one kind, names the slow ones, and hands the gate what was compared.
 func outliers(d *Document, k kind, next string) []Deviation {
 	what, all := k.what, k.values
-	if len(all) < Least {
-		d.Unchecked = append(d.Unchecked, fmt.Sprintf("%s: %s: too few to compare, %d are needed", what, plain.Count(len(all), "value"), Least))
+	if len(all) < 2 {
+		d.Unchecked = append(d.Unchecked, fmt.Sprintf("%s: %s: too few to compare, 2 are needed", what, plain.Count(len(all), "value")))
 		return nil
 	}
 	rates := slice.Map(all, func(v Extreme) float64 { return v.Rate })
 	median, spread, limit := Limit(rates)
+	if len(all) < Least {
+		limit = effectOfFew
+	}
 	byRate := func(a, b Extreme) int { return cmp.Compare(a.Rate, b.Rate) }
 	slowest, fastest := slices.MinFunc(all, byRate), slices.MaxFunc(all, byRate)
 	d.References = append(d.References, Reference{What: what, Rule: k.rule, Median: median, Spread: spread, Limit: min(limit, 1), Count: len(all), Slowest: &slowest, Fastest: &fastest})
+	of := finding.Compared[Extreme]{Class: what, Limit: limit, Figures: slice.Map(all, func(v Extreme) finding.Figure[Extreme] { return finding.Figure[Extreme]{Subject: v, Rate: v.Rate} })}
 	if limit > Most {
 		d.Unchecked = append(d.Unchecked, fmt.Sprintf("%s: the values vary by %s, so none can be named", what, rails.Percent(spread)))
+		of.Limit = Effect // half of them may be slow
+	}
+	if d.compared = append(d.compared, of); limit > Most || len(all) < Least {
 		return nil
 	}
 	var out []Deviation
@@ -75,6 +85,25 @@ func outliers(d *Document, k kind, next string) []Deviation {
 			out = append(out, Deviation{
 				Host: v.Host, Subject: v.Subject, Lost: lost, Next: next,
 				Message: fmt.Sprintf("%s: %s, %s below the median of %s", what, rateText(k.rule, v.Rate), rails.Percent(lost), rateText(k.rule, median)),
+			})
+		}
+	}
+	return out
+}
+
+// doubts are the values that are behind their peers although their node is not among those found.
+func (d *Document) doubts() []Deviation {
+	doubts, _ := finding.Gate(d.compared, func(v Extreme) bool {
+		return slices.ContainsFunc(d.Findings, func(f Deviation) bool { return f.Host == v.Host })
+	})
+	var out []Deviation
+	for _, of := range doubts {
+		rule := d.reference(of.Class).Rule
+		for _, f := range of.Figures {
+			out = append(out, Deviation{
+				Host: f.Subject.Host, Subject: f.Subject.Subject, Rule: rule, Lost: f.Lost, Unclear: true,
+				Message: fmt.Sprintf("%s: %s, %s below its peers, which are too few or differ too much to tell who is right", of.Class, rateText(rule, f.Rate), rails.Percent(f.Lost)),
+				Next:    "screen this node with four or more others",
 			})
 		}
 	}

@@ -49,7 +49,7 @@ func (d *Document) Shown(version string) *document.Document {
 		{Text: "pass.txt: nodes without a finding", Names: d.Pass},
 	})...)
 	out.Fold("notes", "Notes", document.Listed("small", []string{
-		fmt.Sprintf("A value lies apart if it is at least %s and at least 5 robust standard deviations below the median. Fewer than 4 values are not compared.", rails.Percent(Effect)),
+		fmt.Sprintf("A value lies apart if it is at least %s and at least 5 robust standard deviations below the median. Of 2 or 3 values, those %s below the best are unclear.", rails.Percent(Effect), rails.Percent(effectOfFew)),
 		"What most nodes have in common fails no node.",
 	})...)
 	return out

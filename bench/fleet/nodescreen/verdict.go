@@ -28,6 +28,9 @@ func (d *Document) result() string {
 	case finding.Unclear:
 		return fmt.Sprintf("UNCLEAR: %s differ and no majority decides; %s reported", plain.Count(len(d.Unclear), "node"), of)
 	default:
+		if d.Nodes == 1 {
+			return fmt.Sprintf("OK: no part of the node fails or lies apart from its equals; %s reported", of)
+		}
 		return fmt.Sprintf("OK: no node fails or lies apart; %s reported", of)
 	}
 }

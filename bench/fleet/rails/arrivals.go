@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"zbench/bench/finding"
 	"zbench/bench/slice"
 	"zbench/bench/stat"
 )
@@ -128,8 +129,23 @@ func Arrivals(calls []Call, node map[int]int) *Lateness {
 	for _, a := range l.Arrivals {
 		l.Ranking = append(l.Ranking, Ranked{Component{Part: Rank, Node: a.Node, A: a.Rank}, a.cost(), a.Last, a.Calls})
 	}
+	l.compared()
 	l.finish()
 	return l
+}
+
+// compared hands the gate the share of the time for which nobody waits for a rank. The limit is that of a
+// rank which is far behind as often as chance does not explain.
+func (l *Lateness) compared() {
+	if l.Reference == "" {
+		return
+	}
+	calls := slice.Most(l.Arrivals, func(a Arrival) int { return a.Calls })
+	of := finding.Compared[Component]{Class: "ranks", Limit: max(leastWait, l.limit*float64(l.Enough)/float64(calls))}
+	for _, a := range l.Arrivals {
+		of.Figures = append(of.Figures, finding.Figure[Component]{Subject: Component{Part: Rank, Node: a.Node, A: a.Rank}, Rate: 1 - a.cost()})
+	}
+	l.Compared = append(l.Compared, of)
 }
 
 // lastOf is the median duration of a collective and the call of the rank that arrived last;

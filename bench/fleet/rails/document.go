@@ -72,6 +72,8 @@ type Document struct {
 	// Pairs are the rates between the GPUs of a node, each way, in bytes per second; none of data from
 	// elsewhere.
 	Pairs [][]float64 `json:"-"`
+	// compared is how many parts of each class had peers, in words: what an OK speaks of.
+	compared []string
 }
 
 // NamedSlow is a slow component by its name.
@@ -161,6 +163,9 @@ func documentOf(kind, file string, v *Verdict, n names, notes []string) *Documen
 		Unchecked: jsonfile.Filled(v.Unchecked), Notes: jsonfile.Filled(notes),
 		Findings: []NamedSlow{}, Questions: []NamedQuestion{}, Ranking: []NamedRank{},
 	}
+	for _, c := range v.Compared {
+		d.compared = append(d.compared, fmt.Sprintf("%d %s", len(c.Figures), c.Class))
+	}
 	for _, f := range v.Findings {
 		d.Findings = append(d.Findings, NamedSlow{n.of(f.Component), f.Component.Part, n.nodes(f), f.Lost, f.Intermittent, Level(f.Confidence), f.Confidence, jsonfile.Filled(f.Reasons)})
 	}
@@ -179,44 +184,13 @@ func documentOf(kind, file string, v *Verdict, n names, notes []string) *Documen
 // sort divides the nodes into those that passed, failed and are unclear.
 func (d *Document) sort(nodes []string, v *Verdict) {
 	d.Pass, d.Fail, d.Unclear = []string{}, []string{}, []string{}
-	state := map[int]int{}
-	for _, q := range v.Questions {
-		for i := range nodes {
-			if q.All {
-				state[i] = 1
-			}
-		}
-		for _, c := range q.Candidates {
-			if c.Part == Leaf {
-				continue // no node by itself
-			}
-			state[c.Node] = 1
-			if c.Part == Path {
-				state[c.Peer] = 1
-			}
-		}
-	}
-	for _, f := range v.Findings {
-		switch c := f.Component; c.Part {
-		case Path: // both ends are well with others
-			state[c.Node], state[c.Peer] = max(state[c.Node], 1), max(state[c.Peer], 1)
-		case Leaf:
-			if c.B < 0 {
-				continue // behind all of a rail's switches are all nodes: there are no others for a job
-			}
-			for _, node := range f.Nodes {
-				state[node] = 2
-			}
-		default:
-			state[c.Node] = 2
-		}
-	}
+	state, doubted := v.standing(), v.doubted()
 	for i, name := range nodes {
 		switch {
 		case name == "":
-		case state[i] == 2:
+		case state[i] == fails:
 			d.Fail = append(d.Fail, name)
-		case state[i] == 1 || v.State == finding.NotChecked:
+		case state[i] == unclear || doubted || v.State == finding.NotChecked:
 			d.Unclear = append(d.Unclear, name)
 		default:
 			d.Pass = append(d.Pass, name)

@@ -53,6 +53,9 @@ func (d *Document) Verdict() finding.List {
 	}
 	if d.State == finding.Healthy {
 		text := "no component is slow, compared with " + d.Reference
+		if len(d.compared) > 0 {
+			text += " (" + strings.Join(slice.Distinct(d.compared), ", ") + ")"
+		}
 		if d.Limit > 0 {
 			text += "; a loss of " + Percent(math.Ceil(100*d.Limit)/100) + " would be named"
 		}

@@ -26,8 +26,10 @@ func Judge(d Data) *Verdict {
 	j.unsteady(v)
 	j.groups(v)
 	j.intermittent(v)
+	j.alone(v)
 	j.profile(v)
 	v.Ranking = j.ranking() // once the groups' reference is known
+	j.compared(v)
 	v.finish()
 	return v
 }
@@ -111,7 +113,7 @@ func (j *judgement) references(v *Verdict) {
 		v.Unchecked = append(v.Unchecked, fmt.Sprintf("rails: %d transfers between nodes make no reference; %d do", len(j.net.kindTimes.of), minReference))
 	}
 	if j.links.known {
-		fleet, v.LinkLimit = true, share(max(j.links.limit()+surely*j.links.sigma, j.links.groupLimit()))
+		fleet, v.LinkLimit = true, share(j.links.surely())
 	} else if j.Fleet.GPUs > 1 {
 		v.Unchecked = append(v.Unchecked, fmt.Sprintf("xGMI: %d transfers within nodes make no reference; %d do", len(j.links.of), minReference))
 	}
@@ -367,6 +369,7 @@ func (j *judgement) profile(v *Verdict) {
 		if one.good <= 0 || len(seconds) == 0 {
 			continue
 		}
+		v.profiled = true
 		if lost := 1 - one.good/median(seconds); lost > 2*share(leastLoss) {
 			v.Questions = append(v.Questions, Question{
 				What: fmt.Sprintf("the median of %s is %.0f %% below %s", one.called, 100*lost, j.Profile.Source), Lost: lost,

@@ -55,7 +55,10 @@ func JudgeMatrix(m *Matrix) *Verdict {
 		return v
 	}
 	v.Reference = "the matrix's median"
-	v.NetworkLimit = share(j.est.limit() + surely*j.est.sigma)
+	few := 1 + 4/float64(len(m.Names)) // the deviation of few ends is uncertain itself
+	limit := max(leastLoss, sigmas*j.est.sigma*few) + surely*j.est.sigma*few
+	residues, _ := j.beyond()
+	v.NetworkLimit = share(limit + Deviation(residues)) // by so much a slow end may look better
 	v.Ranking = j.ranking()
 	if !j.between(v) {
 		j.ends(v)
@@ -63,8 +66,31 @@ func JudgeMatrix(m *Matrix) *Verdict {
 		j.pairs(v)
 		j.groups(v)
 	}
+	j.compared(v, share(limit))
 	v.finish()
 	return v
+}
+
+// compared hands the gate the best rate of each end within nodes and between them: one fast pair clears
+// both ends. Of two directions each has its own.
+func (j *matrixed) compared(v *Verdict, limit float64) {
+	for _, within := range []bool{false, true} {
+		senders, receivers := parts{}, parts{}
+		if !j.directed {
+			receivers = senders
+		}
+		for i, value := range j.Values {
+			if j.within(value) == within {
+				senders.add(j.component(value.From), j.edges[i].y)
+				receivers.add(j.component(value.To), j.edges[i].y)
+			}
+		}
+		for _, of := range []parts{senders, receivers} {
+			if len(of) > 0 {
+				v.Compared = append(v.Compared, of.compared("ends of pairs", limit, slices.Min))
+			}
+		}
+	}
 }
 
 // matrixed is a matrix with what its values say of its ends. Where most pairs have both directions

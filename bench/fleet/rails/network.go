@@ -22,14 +22,15 @@ func newNetwork(f Fleet, timings []Timing) *network {
 	n := &network{Fleet: f, kindTimes: tabulate(timings, Network)}
 	edges := slice.Map(n.kindTimes.of, func(t timed) edge { return edge{n.at(t.Pair.A), n.at(t.Pair.B), t.y} })
 	n.ends = solve(f.Nodes*f.GPUs, edges)
-	n.known = len(edges) >= minReference
+	timed := slice.Count(n.ends.of, func(e end) bool { return e.all > 0 })
+	n.known = len(edges) >= minReference && timed > 2 // a pair alone would be its own reference
 	return n
 }
 
 // surely is the loss that is named whatever the noise. What slows all rails of one node of three
 // shows in the difference of rounds alone.
 func (n *network) surely() float64 {
-	limit := n.limit() + surely*n.sigma
+	limit := max(n.limit()+surely*n.sigma, sigmas*n.se) // the deviation of few NICs is uncertain itself
 	if n.Nodes == 3 {
 		limit = max(limit, leastMeeting)
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"zbench/bench/slice"
 	"zbench/bench/stat"
 )
 
@@ -15,6 +16,11 @@ const (
 	// fastestTwo is the median difference of the fastest two of five normal samples, in
 	// deviations: slow samples, up to half of them, do not change it.
 	fastestTwo = 0.55
+	// fewNodes is the number of nodes below which too few others tell how often slow samples are usual, and
+	// leastSlow that of slow samples, among leastSamples, which are asked about there.
+	fewNodes     = 4
+	leastSlow    = 3
+	leastSamples = 12
 	// suspectChance is the probability below which a node is measured more often.
 	suspectChance = 0.05
 )
@@ -178,5 +184,34 @@ func (j *judgement) unsteady(v *Verdict) {
 			Component: Component{Part: Node, Node: u.node}, Intermittent: true, Lost: u.lost,
 			Confidence: confidence(u.slow, u.slow), Reasons: []string{fmt.Sprintf("slow samples in %d of its %d transfers, far more than in those of other nodes", u.slow, u.all)},
 		})
+	}
+}
+
+// alone asks about nodes that are slow part of the time where there are too few others to compare with:
+// their samples, each against the fastest of its transfer, fall into two groups.
+func (j *judgement) alone(v *Verdict) {
+	if j.Fleet.Nodes >= fewNodes {
+		return
+	}
+	standing := v.standing()
+	for node := range j.Fleet.Nodes {
+		for _, kind := range []Kind{XGMI, Network} {
+			var losses []float64
+			for _, t := range j.Timings {
+				if t.Kind == kind && (t.Pair.A.Node == node || t.Pair.B.Node == node) {
+					behind, _, _ := t.behind()
+					losses = append(losses, slice.Where(behind, func(y float64) bool { return y > 0 })...)
+				}
+			}
+			slow, gap, ok := twoGroups(losses, 0, slowSample)
+			if !ok || len(slow) < leastSlow || len(losses) < leastSamples || standing[node] != passes {
+				continue
+			}
+			v.Questions = append(v.Questions, Question{
+				What: fmt.Sprintf("%d of %d samples are slow (%s)", len(slow), len(losses), KindName(kind)), Lost: share(gap),
+				Candidates: []Component{{Part: Node, Node: node}}, Next: "compare with other nodes: four or more tell how often is usual",
+			})
+			break
+		}
 	}
 }

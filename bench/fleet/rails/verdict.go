@@ -2,10 +2,13 @@ package rails
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"zbench/bench/finding"
+	"zbench/bench/slice"
 )
 
 // Part is the kind of a component.
@@ -92,12 +95,16 @@ type Verdict struct {
 	Cleared []Cleared
 	// Reference says what was compared with.
 	Reference string
+	// profiled is true where times were compared with a profile.
+	profiled bool
 	// Limit is the least share of bandwidth whose loss is named, 0 to 1, of NICs and of
 	// links; 0 where they are not judged.
 	NetworkLimit float64
 	LinkLimit    float64
 	// Ranking is every NIC and link, or end, or rank with its loss, the worst first.
 	Ranking []Ranked
+	// Compared is what the OK speaks of, for the gate before it.
+	Compared []finding.Compared[Component]
 }
 
 // Cleared is a component that the times suspected, and why it is not named.
@@ -119,12 +126,78 @@ type Ranked struct {
 // share is the share of bandwidth that a loss in logarithms is.
 func share(loss float64) float64 { return max(0, 1-math.Exp(-loss)) }
 
-// finish sorts, and decides the state.
+// finish asks about what the gate finds, sorts, and decides the state.
 func (v *Verdict) finish() {
+	at := v.standing()
+	doubts, checked := finding.Gate(v.Compared, func(c Component) bool { return at[c.Node] > passes || v.ofLeaf(c) })
+	if len(doubts) > 0 {
+		v.Questions = append(v.Questions, behind(doubts))
+	}
 	slices.SortStableFunc(v.Findings, func(a, b Slow) int {
 		return cmp.Or(less(a.Intermittent, b.Intermittent), cmp.Compare(b.Lost, a.Lost))
 	})
-	v.State = finding.Settle(len(v.Findings) > 0, len(v.Questions) > 0, v.Reference != "").OfNodes()
+	v.State = finding.Settle(len(v.Findings) > 0, len(v.Questions) > 0, checked || v.profiled).OfNodes()
+}
+
+// behind is the question about parts that are behind their peers and that no detector accounts for.
+func behind(doubts []finding.Compared[Component]) Question {
+	q := Question{Next: "run again with --rounds 20; look at these by themselves"}
+	var says []string
+	for _, d := range doubts {
+		lost := slice.Most(d.Figures, func(f finding.Figure[Component]) float64 { return f.Lost })
+		says = append(says, fmt.Sprintf("%d of the %s by up to %s", len(d.Figures), d.Class, Percent(lost)))
+		q.Lost = max(q.Lost, lost)
+		q.Candidates = append(q.Candidates, slice.Map(d.Figures, func(f finding.Figure[Component]) Component { return f.Subject })...)
+	}
+	q.What = "behind their peers, and no finding explains it: " + strings.Join(says, ", ")
+	q.Candidates = slice.Distinct(q.Candidates)
+	return q
+}
+
+// How a node stands: it passes, it is a candidate, or it fails.
+const (
+	passes = iota
+	unclear
+	fails
+)
+
+// standing is how the findings and the questions leave each node; a node without either passes.
+func (v *Verdict) standing() map[int]int {
+	at := map[int]int{}
+	for _, q := range v.Questions {
+		for _, c := range q.Candidates {
+			if c.Part == Leaf {
+				continue // no node by itself
+			}
+			at[c.Node] = unclear
+			if c.Part == Path {
+				at[c.Peer] = unclear
+			}
+		}
+	}
+	for _, f := range v.Findings {
+		switch c := f.Component; c.Part {
+		case Path: // both ends are well with others
+			at[c.Node], at[c.Peer] = max(at[c.Node], unclear), max(at[c.Peer], unclear)
+		case Leaf:
+			if c.B < 0 {
+				continue // behind all of a rail's switches are all nodes: there are no others for a job
+			}
+			for _, node := range f.Nodes {
+				at[node] = fails
+			}
+		default:
+			at[c.Node] = fails
+		}
+	}
+	return at
+}
+
+// ofLeaf reports whether a leaf switch that is named or a candidate accounts for a NIC.
+func (v *Verdict) ofLeaf(c Component) bool {
+	is := func(leaf Component) bool { return leaf.Part == Leaf && c.Part == Rail && leaf.A == c.A }
+	return slices.ContainsFunc(v.Findings, func(f Slow) bool { return is(f.Component) }) ||
+		slices.ContainsFunc(v.Questions, func(q Question) bool { return slices.ContainsFunc(q.Candidates, is) })
 }
 
 // doubted tells whether the reference is in doubt.

@@ -18,6 +18,9 @@ type xgmi struct {
 	raw, all [][]float64
 	// each are the values of each link's rounds.
 	each [][]float64
+	// whole is the median time of each link's rounds in logarithms, less only what the place of the board
+	// has in common; NaN where the link was not timed.
+	whole [][]float64
 	// node is each node's own loss, which is taken out of its links.
 	node []float64
 	// reference is the level of nodes that losses are shown against: the median's, which is 0, or where
@@ -44,20 +47,18 @@ const manyNodes = 8
 
 func newXGMI(f Fleet, timings []Timing) *xgmi {
 	x := &xgmi{Fleet: f, kindTimes: tabulate(timings, XGMI)}
-	x.known = len(x.of) >= minReference
 	x.node = make([]float64, f.Nodes)
 	x.each = make([][]float64, f.Nodes*f.links())
+	whole := make([][]float64, f.Nodes*f.links())
 	for _, t := range x.of {
 		cell := t.Pair.A.Node*f.links() + f.link(t.Pair.A.GPU, t.Pair.B.GPU)
-		x.each[cell] = append(x.each[cell], t.y)
+		x.each[cell], whole[cell] = append(x.each[cell], t.y), append(whole[cell], t.y+t.typical)
 	}
+	timed := slice.Count(x.each, func(of []float64) bool { return len(of) > 0 })
+	x.known = len(x.of) >= minReference && timed > 1 // a link alone would be its own reference
 	for node := range f.Nodes {
-		var row []float64
-		for link := range f.links() {
-			row = append(row, median(x.each[node*f.links()+link])) // NaN of none
-		}
-		x.raw = append(x.raw, row)
-		x.all = append(x.all, slices.Clone(row))
+		cells := func(of [][]float64) []float64 { return slice.Map(of[node*f.links():(node+1)*f.links()], median) } // NaN of none
+		x.raw, x.all, x.whole = append(x.raw, cells(x.each)), append(x.all, cells(x.each)), append(x.whole, cells(whole))
 	}
 	x.takeOut()
 	return x
@@ -65,14 +66,8 @@ func newXGMI(f Fleet, timings []Timing) *xgmi {
 
 // takeOut subtracts from the links what the same place of the board, and the same node, have in common.
 func (x *xgmi) takeOut() {
-	if x.Nodes >= manyNodes {
-		for link := range x.links() {
-			place := median(present(slice.Map(x.all, func(row []float64) float64 { return row[link] })))
-			for node := range x.Nodes {
-				x.all[node][link] -= place
-			}
-		}
-	}
+	x.takeOutPlaces(x.all)
+	x.takeOutPlaces(x.whole)
 	for node := range x.Nodes {
 		x.node[node] = level(present(x.all[node]), x.se)
 	}
@@ -88,12 +83,32 @@ func (x *xgmi) takeOut() {
 	x.sigma, x.nodeSigma = Deviation(all), Deviation(present(x.node))
 }
 
+// takeOutPlaces subtracts what the same place of the board has in common on many nodes.
+func (x *xgmi) takeOutPlaces(rows [][]float64) {
+	if x.Nodes < manyNodes {
+		return
+	}
+	for link := range x.links() {
+		place := median(present(slice.Map(rows, func(row []float64) float64 { return row[link] })))
+		for node := range x.Nodes {
+			rows[node][link] -= place
+		}
+	}
+}
+
 // present leaves out what is NaN.
 func present(of []float64) []float64 {
 	return slices.DeleteFunc(slices.Clone(of), math.IsNaN)
 }
 
 func (x *xgmi) limit() float64 { return max(leastLoss, sigmas*x.sigma) }
+
+// surely is the loss that is named or asked about whatever the noise, as a logarithm. The deviation of few
+// links is uncertain itself: that of their samples is the least.
+func (x *xgmi) surely() float64 {
+	passes := max(1, len(x.of)/max(1, slice.Count(x.each, func(of []float64) bool { return len(of) > 0 })))
+	return max(x.limit()+surely*x.sigma, x.groupLimit(), sigmas*x.se/math.Sqrt(float64(passes)))
+}
 
 // slow tells whether a link is slow in all passes together.
 func (x *xgmi) slow(node, link int) bool { return x.all[node][link] > x.limit() }

@@ -1,0 +1,58 @@
+package rails
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+
+	"zbench/bench/finding"
+)
+
+// compared hands the gate what the measured times say of the parts, whatever the detectors made of them.
+// The figures are whole times: what a round, a node or most parts have in common is still in them.
+func (j *judgement) compared(v *Verdict) {
+	nics, links, gpus := parts{}, parts{}, parts{}
+	for _, t := range j.net.kindTimes.of {
+		for _, p := range []Place{t.Pair.A, t.Pair.B} {
+			nics.add(Component{Part: Rail, Node: p.Node, A: p.GPU}, t.y+t.typical)
+		}
+	}
+	for node, row := range j.links.whole {
+		for a := range j.Fleet.GPUs {
+			for b := a + 1; b < j.Fleet.GPUs; b++ {
+				y := row[j.links.link(a, b)]
+				if math.IsNaN(y) {
+					continue
+				}
+				links.add(Component{Part: Link, Node: node, A: a, B: b}, y)
+				gpus.add(Component{Part: GPU, Node: node, A: a}, y)
+				gpus.add(Component{Part: GPU, Node: node, A: b}, y)
+			}
+		}
+	}
+	if j.net.known {
+		v.Compared = append(v.Compared, nics.compared("NICs", v.NetworkLimit, slices.Min))
+	}
+	if j.links.known {
+		v.Compared = append(v.Compared, links.compared("xGMI links", v.LinkLimit, median))
+		if j.Fleet.GPUs > 2 {
+			v.Compared = append(v.Compared, gpus.compared("GPUs by their links", v.LinkLimit, slices.Min))
+		}
+	}
+}
+
+// parts are the logarithms of the times of each part.
+type parts map[Component][]float64
+
+func (p parts) add(c Component, y float64) { p[c] = append(p[c], y) }
+
+// compared makes rates of the times. of chooses among those of a part: the least one where a single fast
+// transfer clears both ends, else the median.
+func (p parts) compared(class string, limit float64, of func([]float64) float64) finding.Compared[Component] {
+	out := finding.Compared[Component]{Class: class, Limit: limit}
+	for _, c := range slices.SortedFunc(maps.Keys(p), func(a, b Component) int { return cmp.Or(cmp.Compare(a.Part, b.Part), a.compare(b)) }) {
+		out.Figures = append(out.Figures, finding.Figure[Component]{Subject: c, Rate: math.Exp(-of(p[c]))})
+	}
+	return out
+}
