@@ -93,9 +93,12 @@ var faults = []Fault{
 	{"corrupt", "corrupt:node=3,gpu=5,index=1000", "one element of a GPU's result has a bit flipped", line("data corrupt", "rank", "index"), at("wrong data"), nil},
 }
 
-// inCollectives are the faults that the loopback plants in collectives alone. Messages between pairs run
-// without them, and an OK would be of nothing.
-var inCollectives = []string{"async_error", "missing_rank", "doubled_rank", "swapped_blocks", "stale_buffer", "corrupt"}
+// InCollectives reports whether the loopback plants a fault, such as corrupt:node=0,gpu=1, in collectives
+// alone. Messages between pairs run without it, and an OK of them would be of nothing.
+func InCollectives(fault string) bool {
+	name, _, _ := strings.Cut(fault, ":")
+	return slices.Contains([]string{"async_error", "missing_rank", "doubled_rank", "swapped_blocks", "stale_buffer", "corrupt"}, name)
+}
 
 // Faults returns the table, in listing order. The slice is the caller's.
 func Faults() []Fault { return slices.Clone(faults) }

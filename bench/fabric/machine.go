@@ -127,9 +127,6 @@ func (f *Fabric) Resolve(w spec.World, o Conditions) (*Machine, error) {
 	}
 	broken := damage{rails: map[[2]int]float64{}, crossed: map[[2]int]int{}, taken: map[string]string{}}
 	for _, text := range append(slices.Clone(f.Faults), o.Faults...) {
-		if name, _, _ := strings.Cut(text, ":"); o.Pairs && slices.Contains(inCollectives, name) {
-			return nil, fmt.Errorf("fault %q is one of collectives: messages between pairs do not have it; `zbench collectives` takes it", text)
-		}
 		if err := plant(text, m, &broken); err != nil {
 			return nil, err
 		}

@@ -67,7 +67,10 @@ func (o *railsOptions) measure(ctx context.Context, s State, cmd *cobra.Command)
 // check refuses what cannot be measured before anything is opened.
 func (o *railsOptions) check() error {
 	o.run.want.Sweep.MaxBytes, o.run.want.Sweep.Collectives = o.run.want.Sweep.MinBytes, []string{"send_recv"}
-	switch {
+	faults := o.run.want.Faults
+	switch i := slices.IndexFunc(faults, fabric.InCollectives); {
+	case i >= 0:
+		return usagef(railsHelp, "fault %q is one of collectives, not of messages between pairs: `zbench collectives` takes it", faults[i])
 	case o.launches < 1 || o.launches > plan.MaxBatch:
 		return usagef(railsHelp, "--launches is 1 to %d, not %d", plan.MaxBatch, o.launches)
 	case o.rounds < 0 || o.rounds > 1000:

@@ -18,8 +18,8 @@ type xgmi struct {
 	raw, all [][]float64
 	// each are the values of each link's rounds.
 	each [][]float64
-	// whole is the median time of each link's rounds in logarithms, less only what the place of the board
-	// has in common; NaN where the link was not timed.
+	// whole is the time of each link's rounds in logarithms (see settled), less only what the place of the
+	// board has in common; NaN where the link was not timed.
 	whole [][]float64
 	// node is each node's own loss, which is taken out of its links.
 	node []float64
@@ -57,11 +57,22 @@ func newXGMI(f Fleet, timings []Timing) *xgmi {
 	timed := slice.Count(x.each, func(of []float64) bool { return len(of) > 0 })
 	x.known = len(x.of) >= minReference && timed > 1 // a link alone would be its own reference
 	for node := range f.Nodes {
-		cells := func(of [][]float64) []float64 { return slice.Map(of[node*f.links():(node+1)*f.links()], median) } // NaN of none
-		x.raw, x.all, x.whole = append(x.raw, cells(x.each)), append(x.all, cells(x.each)), append(x.whole, cells(whole))
+		cells := func(of [][]float64, one func([]float64) float64) []float64 {
+			return slice.Map(of[node*f.links():(node+1)*f.links()], one)
+		}
+		x.raw, x.all, x.whole = append(x.raw, cells(x.each, median)), append(x.all, cells(x.each, median)), append(x.whole, cells(whole, f.settled))
 	}
 	x.takeOut()
 	return x
+}
+
+// settled is one time for the rounds of a link: the median; NaN of none. Among thousands of links chance
+// slows most of the few rounds of some: there it is the least time, and each round of a slow link is slow.
+func (f Fleet) settled(of []float64) float64 {
+	if f.Nodes >= manyNodes && len(of) > 0 {
+		return slices.Min(of)
+	}
+	return median(of)
 }
 
 // takeOut subtracts from the links what the same place of the board, and the same node, have in common.
