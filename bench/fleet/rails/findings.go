@@ -52,17 +52,7 @@ func (d *Document) Verdict() finding.List {
 		out = append(out, finding.Finding{Code: finding.CodeNotChecked, Severity: finding.Warning, Text: u})
 	}
 	if d.State == finding.Healthy {
-		text := "no component is slow, compared with " + d.Reference
-		if len(d.compared) > 0 {
-			text += " (" + strings.Join(slice.Distinct(d.compared), ", ") + ")"
-		}
-		if d.Limit > 0 {
-			text += "; a loss of " + Percent(math.Ceil(100*d.Limit)/100) + " would be named"
-		}
-		if d.Kind == OfTimes {
-			text = "no rank arrives last beyond chance"
-		}
-		out = slices.Insert(out, 0, finding.Finding{Code: CodeHealthy, Severity: finding.OK, Text: text})
+		out = slices.Insert(out, 0, finding.Finding{Code: CodeHealthy, Severity: finding.OK, Text: d.healthy()})
 	}
 	if s := d.Survey; s != nil && s.Simulated {
 		text := "a model of " + plain.Line(s.Fabric) + " decided these times, not hardware"
@@ -72,6 +62,21 @@ func (d *Document) Verdict() finding.List {
 		out = append(out, finding.Finding{Code: finding.CodeSimulated, Severity: finding.Warning, Text: text})
 	}
 	return out
+}
+
+// healthy says what an OK speaks of: what was compared with what, and the loss that would be named.
+func (d *Document) healthy() string {
+	if d.Kind == OfTimes {
+		return "no rank arrives last beyond chance"
+	}
+	text := "no component is slow, compared with " + d.Reference
+	if len(d.compared) > 0 {
+		text += " (" + strings.Join(slice.Distinct(d.compared), ", ") + ")"
+	}
+	if d.Limit > 0 {
+		text += "; a loss of " + Percent(math.Ceil(100*d.Limit)/100) + " would be named"
+	}
+	return text
 }
 
 // list joins names; of many it says how many more.
