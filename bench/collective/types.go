@@ -61,11 +61,6 @@ func Ops() []Op { return slices.Clone(ops) }
 // DtypeByName finds an element type; the error is a
 // [spell.Unknown].
 func DtypeByName(name string) (Dtype, error) {
-	for _, d := range dtypes { // a plan asks for each of its messages
-		if d.Name == name {
-			return d, nil
-		}
-	}
 	return spell.Find("dtype", dtypes, name, func(d Dtype) (string, []string) { return d.Name, d.Aliases })
 }
 

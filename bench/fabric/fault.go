@@ -26,6 +26,8 @@ type Fault struct {
 	place func(v faultValues) string
 	// more are keys that may be left out, all together.
 	more []string
+	// collectives is true where the loopback plants it in collectives alone.
+	collectives bool
 }
 
 // planting puts a fault with the values of its keys into a machine.
@@ -65,39 +67,40 @@ type linkDamage struct {
 }
 
 var faults = []Fault{
-	{"late_gpu", "late_gpu:node=3,gpu=5,seconds=2e-5", "a GPU reaches every collective late", line("late", "rank", "seconds"), at("late GPU %g of node %g", "gpu", "node"), nil},
-	{"late_node", "late_node:node=3,seconds=2e-5", "all GPUs of a node are late", plantLateNode, at("late node %g", "node"), nil},
-	{"slow_link", "slow_link:node=3,a=1,b=2,left=0.5", "the xGMI link between two GPUs has that share of its bandwidth left", plantSlowLink, between("link"), nil},
-	{"slow_rail", "slow_rail:node=3,rail=2,left=0.5", "a node's NIC has that share of its bandwidth left", plantRail, railPlace, nil},
-	{"dead_rail", "dead_rail:node=3,rail=2", "a node's NIC is down; its traffic takes the others", plantRail, railPlace, nil},
-	{"crossed_rails", "crossed_rails:node=3,a=1,b=2", "two GPUs of a node send through each other's NIC: counters of NICs show it, times do not", plantCrossed, between("crossed rails"), nil},
-	{"slow_gpu", "slow_gpu:node=3,gpu=5,left=0.5", "all xGMI links of a GPU and its NIC have that share of their bandwidth left", plantSlowGPU, at("slow GPU %g of node %g", "gpu", "node"), nil},
-	{"slow_node", "slow_node:node=3,left=0.5", "all xGMI links and NICs of a node have that share of their bandwidth left", plantSlowNode, at("slow node %g", "node"), nil},
-	{"slow_leaf", "slow_leaf:rail=2,leaf=1,nodes=2,left=0.5", "a rail's leaf switch is slow for the nodes behind it, so many of them; without leaf and nodes for every node", plantLeaf, leafPlace, []string{"leaf", "nodes"}},
-	{"slow_hbm", "slow_hbm:node=3,gpu=5,left=0.85", "a GPU's memory has that share of its bandwidth left", line("hbm", "rank", "left"), at("the memory of GPU %g of node %g", "gpu", "node"), nil},
-	{"slow_compute", "slow_compute:node=3,gpu=5,left=0.85", "a GPU's compute units have that share of their rate left: its matrix products take longer", line("kernels", "rank", "slowed"), at("slow compute units"), nil},
-	{"flaky_link", "flaky_link:node=3,part=0.1,times=4", "that part of the launches that touch the node takes so many times as long", line("flaky", "first", "gpus", "part", "times"), at("a flaky link"), nil},
-	{"contention", "contention:part=0.3,times=3,launches=8", "other jobs are on the network for that part of the time: so many launches between nodes in a row take so many times as long", line("contention", "gpus", "part", "times", "launches"), at("contention"), nil},
-	{"beside", "beside:times=1.2", "kernels take so many times as long while a collective runs on their GPU, but for those that only wait", plantBeside, at("kernels beside collectives"), nil},
-	{"dip", "dip:from=1e6,to=4e6,times=2", "sizes in that range, in bytes, take so many times as long", line("dip", "from", "to", "times"), at("a dip"), nil},
-	{"noise", "noise:sigma=0.05", "launches vary by that standard deviation, relative", plantNoise, at("noise"), nil},
-	{"hang", "hang:node=3,gpu=5,bytes=1e6,launch=7", "a GPU never enters that launch of a case of at least so many bytes", line("hang", "rank", "bytes", "launch"), at("a hang"), nil},
-	{"async_error", "async_error:node=3,gpu=5,bytes=1e6,launch=7", "the library reports an asynchronous error there", line("async", "rank", "bytes", "launch"), at("an asynchronous error"), nil},
-	{"stuck_gpu", "stuck_gpu:node=3,gpu=5", "a GPU's runtime stops answering before its rank joins", line("stall runtime", "rank"), at("a call that stalls"), nil},
-	{"stuck_init", "stuck_init:node=3,gpu=5", "a GPU's rank never joins a communicator: the call does not return", line("stall init", "rank"), at("a call that stalls"), nil},
-	{"stuck_abort", "stuck_abort:node=3,gpu=5", "the abort of a GPU's communicator does not return", line("stall abort", "rank"), at("a call that stalls"), nil},
-	{"missing_rank", "missing_rank:node=3,gpu=5", "a GPU's contribution is not in the result", line("data missing", "rank", "index"), at("wrong data"), nil},
-	{"doubled_rank", "doubled_rank:node=3,gpu=5", "a GPU's contribution is in the result twice", line("data doubled", "rank", "index"), at("wrong data"), nil},
-	{"swapped_blocks", "swapped_blocks:node=3,gpu=5", "two halves of a GPU's result change places", line("data swapped", "rank", "index"), at("wrong data"), nil},
-	{"stale_buffer", "stale_buffer:node=3,gpu=5", "a GPU's receive buffer is not written", line("data stale", "rank", "index"), at("wrong data"), nil},
-	{"corrupt", "corrupt:node=3,gpu=5,index=1000", "one element of a GPU's result has a bit flipped", line("data corrupt", "rank", "index"), at("wrong data"), nil},
+	{"late_gpu", "late_gpu:node=3,gpu=5,seconds=2e-5", "a GPU reaches every collective late", line("late", "rank", "seconds"), at("late GPU %g of node %g", "gpu", "node"), nil, false},
+	{"late_node", "late_node:node=3,seconds=2e-5", "all GPUs of a node are late", plantLateNode, at("late node %g", "node"), nil, false},
+	{"slow_link", "slow_link:node=3,a=1,b=2,left=0.5", "the xGMI link between two GPUs has that share of its bandwidth left", plantSlowLink, between("link"), nil, false},
+	{"slow_rail", "slow_rail:node=3,rail=2,left=0.5", "a node's NIC has that share of its bandwidth left", plantRail, railPlace, nil, false},
+	{"dead_rail", "dead_rail:node=3,rail=2", "a node's NIC is down; its traffic takes the others", plantRail, railPlace, nil, false},
+	{"crossed_rails", "crossed_rails:node=3,a=1,b=2", "two GPUs of a node send through each other's NIC: counters of NICs show it, times do not", plantCrossed, between("crossed rails"), nil, false},
+	{"slow_gpu", "slow_gpu:node=3,gpu=5,left=0.5", "all xGMI links of a GPU and its NIC have that share of their bandwidth left", plantSlowGPU, at("slow GPU %g of node %g", "gpu", "node"), nil, false},
+	{"slow_node", "slow_node:node=3,left=0.5", "all xGMI links and NICs of a node have that share of their bandwidth left", plantSlowNode, at("slow node %g", "node"), nil, false},
+	{"slow_leaf", "slow_leaf:rail=2,leaf=1,nodes=2,left=0.5", "a rail's leaf switch is slow for the nodes behind it, so many of them; without leaf and nodes for every node", plantLeaf, leafPlace, []string{"leaf", "nodes"}, false},
+	{"slow_hbm", "slow_hbm:node=3,gpu=5,left=0.85", "a GPU's memory has that share of its bandwidth left", line("hbm", "rank", "left"), at("the memory of GPU %g of node %g", "gpu", "node"), nil, false},
+	{"slow_compute", "slow_compute:node=3,gpu=5,left=0.85", "a GPU's compute units have that share of their rate left: its matrix products take longer", line("kernels", "rank", "slowed"), at("slow compute units"), nil, false},
+	{"flaky_link", "flaky_link:node=3,part=0.1,times=4", "that part of the launches that touch the node takes so many times as long", line("flaky", "first", "gpus", "part", "times"), at("a flaky link"), nil, false},
+	{"contention", "contention:part=0.3,times=3,launches=8", "other jobs are on the network for that part of the time: so many launches between nodes in a row take so many times as long", line("contention", "gpus", "part", "times", "launches"), at("contention"), nil, false},
+	{"beside", "beside:times=1.2", "kernels take so many times as long while a collective runs on their GPU, but for those that only wait", plantBeside, at("kernels beside collectives"), nil, false},
+	{"dip", "dip:from=1e6,to=4e6,times=2", "sizes in that range, in bytes, take so many times as long", line("dip", "from", "to", "times"), at("a dip"), nil, false},
+	{"noise", "noise:sigma=0.05", "launches vary by that standard deviation, relative", plantNoise, at("noise"), nil, false},
+	{"hang", "hang:node=3,gpu=5,bytes=1e6,launch=7", "a GPU never enters that launch of a case of at least so many bytes", line("hang", "rank", "bytes", "launch"), at("a hang"), nil, false},
+	{"async_error", "async_error:node=3,gpu=5,bytes=1e6,launch=7", "the library reports an asynchronous error there", line("async", "rank", "bytes", "launch"), at("an asynchronous error"), nil, true},
+	{"stuck_gpu", "stuck_gpu:node=3,gpu=5", "a GPU's runtime stops answering before its rank joins", line("stall runtime", "rank"), at("a call that stalls"), nil, false},
+	{"stuck_init", "stuck_init:node=3,gpu=5", "a GPU's rank never joins a communicator: the call does not return", line("stall init", "rank"), at("a call that stalls"), nil, false},
+	{"stuck_abort", "stuck_abort:node=3,gpu=5", "the abort of a GPU's communicator does not return", line("stall abort", "rank"), at("a call that stalls"), nil, false},
+	{"missing_rank", "missing_rank:node=3,gpu=5", "a GPU's contribution is not in the result", line("data missing", "rank", "index"), at("wrong data"), nil, true},
+	{"doubled_rank", "doubled_rank:node=3,gpu=5", "a GPU's contribution is in the result twice", line("data doubled", "rank", "index"), at("wrong data"), nil, true},
+	{"swapped_blocks", "swapped_blocks:node=3,gpu=5", "two halves of a GPU's result change places", line("data swapped", "rank", "index"), at("wrong data"), nil, true},
+	{"stale_buffer", "stale_buffer:node=3,gpu=5", "a GPU's receive buffer is not written", line("data stale", "rank", "index"), at("wrong data"), nil, true},
+	{"corrupt", "corrupt:node=3,gpu=5,index=1000", "one element of a GPU's result has a bit flipped", line("data corrupt", "rank", "index"), at("wrong data"), nil, true},
 }
 
 // InCollectives reports whether the loopback plants a fault, such as corrupt:node=0,gpu=1, in collectives
 // alone. Messages between pairs run without it, and an OK of them would be of nothing.
 func InCollectives(fault string) bool {
 	name, _, _ := strings.Cut(fault, ":")
-	return slices.Contains([]string{"async_error", "missing_rank", "doubled_rank", "swapped_blocks", "stale_buffer", "corrupt"}, name)
+	f, err := faultOf(name)
+	return err == nil && f.collectives
 }
 
 // Faults returns the table, in listing order. The slice is the caller's.
