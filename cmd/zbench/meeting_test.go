@@ -86,30 +86,37 @@ func TestSweepsRemoveWhatKilledOnesLeft(t *testing.T) {
 	zbench, folder := program(t), t.TempDir()
 	token, err := launch.NewToken(constant{})
 	require.NoError(t, err)
-	begin := func() (end func(), file string) {
-		l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it ends at once
-		require.NoError(t, err)
-		require.NoError(t, l.Close())
-		_, port, err := net.SplitHostPort(l.Addr().String())
-		require.NoError(t, err)
-		before := left(t, folder)
-		cmd := exec.CommandContext(context.Background(), zbench, "collectives", "--backend", "loopback", "--out", filepath.Join(t.TempDir(), "out")) //nolint:gosec // this test's own program
-		cmd.Env = append(os.Environ(), plantedHost+"="+hosts[0].name, "TMPDIR="+folder, launch.TokenVariable+"="+token,
-			"RANK=0", "LOCAL_RANK=0", "WORLD_SIZE=2", "LOCAL_WORLD_SIZE=2", "MASTER_ADDR=127.0.0.1", "MASTER_PORT="+port)
-		require.NoError(t, cmd.Start())
-		end = func() {
-			_ = cmd.Process.Kill()
-			_ = cmd.Wait()
-		}
-		t.Cleanup(end)
-		require.Eventually(t, func() bool {
-			files := slices.DeleteFunc(left(t, folder), func(name string) bool { return slices.Contains(before, name) })
-			if len(files) == 1 {
-				file = files[0]
+	// Between its choice and its use a port can be taken by another test: the sweep then ends, and is begun again.
+	begin := func() (kill func(), file string) {
+		for range 5 {
+			l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it ends at once
+			require.NoError(t, err)
+			require.NoError(t, l.Close())
+			_, port, err := net.SplitHostPort(l.Addr().String())
+			require.NoError(t, err)
+			before := left(t, folder)
+			cmd := exec.CommandContext(context.Background(), zbench, "collectives", "--backend", "loopback", "--out", filepath.Join(t.TempDir(), "out")) //nolint:gosec // this test's own program
+			cmd.Env = append(os.Environ(), plantedHost+"="+hosts[0].name, "TMPDIR="+folder, launch.TokenVariable+"="+token,
+				"RANK=0", "LOCAL_RANK=0", "WORLD_SIZE=2", "LOCAL_WORLD_SIZE=2", "MASTER_ADDR=127.0.0.1", "MASTER_PORT="+port)
+			require.NoError(t, cmd.Start())
+			ended := make(chan struct{})
+			go func() { _ = cmd.Wait(); close(ended) }()
+			kill = func() { _ = cmd.Process.Kill(); <-ended }
+			t.Cleanup(kill)
+			for waiting := true; waiting; {
+				files := slices.DeleteFunc(left(t, folder), func(name string) bool { return slices.Contains(before, name) })
+				if len(files) == 1 {
+					return kill, files[0]
+				}
+				select {
+				case <-ended:
+					waiting = false
+				case <-time.After(10 * time.Millisecond):
+				}
 			}
-			return file != ""
-		}, time.Minute, 10*time.Millisecond)
-		return end, file
+		}
+		require.Fail(t, "no sweep left a file")
+		return nil, ""
 	}
 	kill, first := begin()
 	kill()
