@@ -100,8 +100,7 @@ TIMED := $(patsubst %,timed-%,test-clone $(CHECKS) $(SYSTEM_STEPS))
 
 .PHONY: $(TIMED)
 $(TIMED): timed-%:
-	@SECONDS=0; code=0; $(MAKE) --no-print-directory $* || code=$$?; \
-	if [ $$code = 0 ]; then echo "== $* took $$SECONDS s"; else echo "== $* FAILED after $$SECONDS s"; exit $$code; fi
+	@TIMEFORMAT='== $* took %0R s, %0U and %0S s of CPU'; time $(MAKE) --no-print-directory $* || { echo "== $* FAILED"; exit 1; }
 
 .PHONY: check-format
 check-format: ## gofumpt

@@ -3,6 +3,7 @@ package trainer
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -13,7 +14,7 @@ var MadeUp = Trainer{
 	Default: func(_ []Param, r Run) int64 { return (64 << 20) / r.GradBytes() },
 	Step:    func(_ int64, r Run) int64 { return (1 << 20) / r.GradBytes() },
 	plan: func(in *prepared, setting int64, run Run) Plan {
-		plan := Plan{Buckets: in.reverse.atMost(max(setting, 1))}
+		plan := Plan{Buckets: both(in.kinds, func(p packing, _ bool) []Bucket { return p.atMost(max(setting, 1)) })}
 		plan.Backward = reductions(plan.Buckets, allReduce, run)
 		if run.NoOverlap {
 			for i := range plan.Backward {
@@ -29,11 +30,12 @@ var MadeUp = Trainer{
 		mib := s.Setting * s.Run.GradBytes() >> 20
 		all.add(true, "fuse_mib", fmt.Sprint(mib), func(c *Config) bool { return is(c.Bytes, mib<<20) })
 		all.add(!s.Run.NoOverlap, "fuse_overlap", "true", func(c *Config) bool { return isTrue(c.Overlap) })
-		text := s.fresh(all, bare)
+		var text strings.Builder
+		text.WriteString(s.fresh(all, bare))
 		for _, a := range all {
-			text += a.key + ": " + a.value + "\n"
+			text.WriteString(a.key + ": " + a.value + "\n")
 		}
-		return text + "# check with: look at its log\n"
+		return text.String() + "# check with: look at its log\n"
 	}}},
 	reads: []readable{{"Made-Up YAML", "Made-Up's fuse_mib"}},
 	keys: []key{

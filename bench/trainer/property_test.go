@@ -90,6 +90,7 @@ func random(rng *rand.Rand) []Param {
 // Whatever the setting: each tensor is sent exactly once, no call is waited for
 // before it is made, and calls are in the order in which they are made.
 func TestPlansAreSound(t *testing.T) {
+	Register(t, MadeUp)
 	rng := rand.New(rand.NewPCG(1, 1))
 	for name, all := range runs() {
 		x, err := ByName(name)
@@ -100,14 +101,21 @@ func TestPlansAreSound(t *testing.T) {
 				params := random(rng)
 				setting := rng.Int64N(elements(params) + 100)
 				p := x.Plan(params, setting, run)
-				sent, tensors, largest := int64(0), 0, int64(0)
+				sent, tensors, largest, ofExperts := int64(0), 0, int64(0), int64(0)
 				for _, b := range p.Buckets {
+					if b.Expert {
+						ofExperts += b.Elements - b.Padding
+					}
 					sent += b.Elements - b.Padding
 					tensors += b.Params
 					require.GreaterOrEqual(t, b.Padding, int64(0))
 					largest = max(largest, b.Elements)
 				}
 				require.Equal(t, elements(params), sent, "%s %+v", name, run)
+				if run.EP > 1 {
+					experts := slices.DeleteFunc(slices.Clone(params), func(x Param) bool { return !x.Expert })
+					require.Equal(t, elements(experts), ofExperts, "%s %+v: a bucket has tensors of experts and others, which other ranks reduce", name, run)
+				}
 				sound(t, p.Backward, len(params), -1)
 				sound(t, p.Forward, len(params), 1)
 				wire := int64(0)
