@@ -60,8 +60,6 @@ type Slow struct {
 	Reasons []string
 	// Nodes are the nodes of a leaf.
 	Nodes []int
-	// agree of clear pairs of a matrix's end, those whose other end is not slow, are slow.
-	agree, clear int
 }
 
 // Question is what the data cannot decide.
@@ -77,6 +75,8 @@ type Question struct {
 	All bool
 	// ring is true of a rail that is slow in its ring alone.
 	ring bool
+	// partly is true of ends that are slow with some of their partners.
+	partly bool
 }
 
 // Levels are the words for a confidence, the highest first.
@@ -97,8 +97,8 @@ type Verdict struct {
 	Reference string
 	// profiled is true where times were compared with a profile.
 	profiled bool
-	// Limit is the least share of bandwidth whose loss is named, 0 to 1, of NICs and of
-	// links; 0 where they are not judged.
+	// Limit is the least share of bandwidth whose loss is named, 0 to 1, of NICs or given ends, and of
+	// links or given pairs; 0 where they are not judged.
 	NetworkLimit float64
 	LinkLimit    float64
 	// Ranking is every NIC and link, or end, or rank with its loss, the worst first.

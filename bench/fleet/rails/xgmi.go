@@ -46,7 +46,7 @@ func (f Fleet) link(a, b int) int {
 const manyNodes = 8
 
 func newXGMI(f Fleet, timings []Timing) *xgmi {
-	x := &xgmi{Fleet: f, kindTimes: tabulate(timings, XGMI)}
+	x := &xgmi{Fleet: f, kindTimes: tabulate(timings, level, XGMI)}
 	x.node = make([]float64, f.Nodes)
 	x.each = make([][]float64, f.Nodes*f.links())
 	whole := make([][]float64, f.Nodes*f.links())
