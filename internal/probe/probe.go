@@ -39,7 +39,7 @@ const Samples = 20
 // on this host; launching costs nothing, or it would hide the memory's time.
 func Simulated(m fabric.Machine) Config {
 	m.Host.Launch = 0
-	return Config{Native: native.Choice{Backend: "loopback", Machine: m.Text()}, Bytes: 1 << 20, Array: 64 << 10, Seed: m.Seed}
+	return Config{Native: native.Choice{Backend: "loopback", Machine: m.Text()}, Bytes: 16 << 20, Array: 64 << 10, Seed: m.Seed}
 }
 
 // rule is the stopping rule of a measurement in one pass.

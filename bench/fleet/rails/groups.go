@@ -140,7 +140,7 @@ func (j *judgement) groupsOfNodes(v *Verdict) {
 	for _, i := range slow {
 		q.Candidates = append(q.Candidates, Component{Part: Node, Node: nodes[i]})
 		if j.links.links() == 1 {
-			q.Candidates = append(q.Candidates, Component{Part: Link, Node: nodes[i], B: 1})
+			q.Candidates = append(q.Candidates, Component{Part: Link, Node: nodes[i], B: 1}, Component{Part: GPU, Node: nodes[i]}, Component{Part: GPU, Node: nodes[i], A: 1})
 		}
 	}
 	slices.SortFunc(q.Candidates, Component.compare)

@@ -20,6 +20,7 @@ func Judge(d Data) *Verdict {
 	}
 	v.Ranking = j.ranking() // once the groups' reference is known
 	j.compared(v)
+	j.rivals(v)
 	v.finish()
 	return v
 }
@@ -30,7 +31,6 @@ func (j *judgement) parts(v *Verdict) {
 	for node := range j.Fleet.Nodes {
 		j.ofNode(v, node)
 	}
-	j.switches(v)
 	j.hidden(v)
 	j.late(v)
 	j.rings(v)
@@ -81,6 +81,8 @@ type judgement struct {
 	// that the slow samples of the next such node are chance.
 	nodes []unsteady
 	next  float64
+	// losses are those of each link and NIC, for rivals.
+	losses map[Component]float64
 }
 
 func newJudgement(d Data) *judgement {
@@ -331,29 +333,6 @@ func (j *judgement) unconfirmed(node int) Question {
 	return q
 }
 
-// switches turns many slow NICs of one rail into a question, where no leaf is known
-// that would explain them.
-func (j *judgement) switches(v *Verdict) {
-	for rail := range j.Fleet.GPUs {
-		if rail < len(j.Fleet.Leaves) {
-			continue
-		}
-		ofRail := func(f Slow) bool { return f.Component.Part == Rail && f.Component.A == rail }
-		q := Question{Candidates: []Component{{Part: Leaf, A: rail, B: -1}}, Next: "give the leaf switch of each node (--leaves, or --topo with what lldpctl says)"}
-		for _, f := range v.Findings {
-			if ofRail(f) {
-				q.Candidates, q.Lost = append(q.Candidates, f.Component), max(q.Lost, f.Lost)
-			}
-		}
-		if len(q.Candidates) < 5 {
-			continue
-		}
-		q.What = fmt.Sprintf("rail %d is slow on %d nodes, which may share a leaf switch", rail, len(q.Candidates)-1)
-		v.Findings = slices.DeleteFunc(v.Findings, ofRail)
-		v.Questions = append(v.Questions, q)
-	}
-}
-
 // slowRings are the losses of the rails whose rings are slow in all of their rounds.
 func slowRings(timings []Timing) map[int]float64 {
 	t := tabulate(timings, level, Rings)
@@ -389,10 +368,16 @@ func (j *judgement) rings(v *Verdict) {
 			return slices.ContainsFunc(q.Candidates, func(c Component) bool { return c.Part != Link && c.A == rail })
 		})
 		if !explained {
-			v.Questions = append(v.Questions, Question{
+			q := Question{
 				What: fmt.Sprintf("rail %d is slow only in the ring of all nodes", rail), Lost: share(slow[rail]), ring: true,
 				Candidates: []Component{{Part: Leaf, A: rail, B: -1}}, Next: "run again; look at the pause frames of the rail's switches",
-			})
+			}
+			for node := range j.Fleet.Nodes { // some NIC may be just below its limit
+				if j.net.ends.of[j.net.at(Place{node, rail})].loss > likely*slow[rail] {
+					q.Candidates = append(q.Candidates, Component{Part: Rail, Node: node, A: rail})
+				}
+			}
+			v.Questions = append(v.Questions, q)
 		}
 	}
 }

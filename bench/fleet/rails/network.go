@@ -175,6 +175,10 @@ func (j *judgement) hidden(v *Verdict) {
 		}
 	}
 	for _, rail := range slices.Sorted(maps.Keys(by)) {
+		if !j.Given {
+			c := by[rail].Candidates[0]
+			by[rail].Candidates = append(by[rail].Candidates, Component{Part: Leaf, A: rail, B: j.Fleet.Leaf(rail, c.Node)})
+		}
 		v.Questions = append(v.Questions, *by[rail])
 	}
 }
