@@ -3,6 +3,7 @@ package rails
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"zbench/bench/slice"
@@ -69,7 +70,7 @@ func newNetwork(d Data) *network {
 // surely is the loss that is named whatever the noise; the deviation of few given ends is uncertain itself. What slows all rails of one node of three
 // shows in the difference of rounds alone.
 func (n *network) surely() float64 {
-	sigma := n.sigma
+	sigma := max(n.sigma, n.se/math.Sqrt(max(1, float64(2*len(n.edges))/float64(max(1, n.timed)))))
 	if n.given {
 		sigma *= 1 + 4/float64(n.timed)
 	}
