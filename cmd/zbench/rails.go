@@ -207,7 +207,7 @@ func readRails(s State, o *railsOptions) (*rails.Document, error) {
 
 // ofMatrix judges bandwidths of pairs that were read from a path.
 func (o *railsOptions) ofMatrix(kind, path string, m *rails.Matrix, notes []string) (*rails.Document, error) {
-	v := rails.JudgeMatrix(m)
+	v := rails.Judge(m.Data())
 	gpus := slice.Most(m.At, func(p rails.Place) int { return p.GPU + 1 }) // of a node; 0 where the ends are nodes
 	if err := o.others.settle(v, m.Nodes, gpus); err != nil {
 		return nil, err

@@ -12,11 +12,9 @@ import (
 // compared hands the gate what the measured times say of the parts, whatever the detectors made of them.
 // The figures are whole times: what a round, a node or most parts have in common is still in them.
 func (j *judgement) compared(v *Verdict) {
-	nics, links, gpus := parts{}, parts{}, parts{}
-	for _, t := range j.net.kindTimes.of {
-		for _, p := range []Place{t.Pair.A, t.Pair.B} {
-			nics.add(Component{Part: Rail, Node: p.Node, A: p.GPU}, t.y+t.typical)
-		}
+	links, gpus := parts{}, parts{}
+	if j.net.known {
+		j.endsCompared(v)
 	}
 	for node, row := range j.links.whole {
 		for a := range j.Fleet.GPUs {
@@ -31,14 +29,45 @@ func (j *judgement) compared(v *Verdict) {
 			}
 		}
 	}
-	if j.net.known {
-		v.Compared = append(v.Compared, nics.compared("NICs", v.NetworkLimit, slices.Min))
-	}
 	if j.links.known {
 		v.Compared = append(v.Compared, links.compared("xGMI links", v.LinkLimit, median))
 		if j.Fleet.GPUs > 2 {
 			v.Compared = append(v.Compared, gpus.compared("GPUs by their links", v.LinkLimit, slices.Min))
 		}
+	}
+}
+
+// endsCompared hands over the ends, of given ones each direction and those within nodes by themselves, and the given pairs.
+func (j *judgement) endsCompared(v *Verdict) {
+	type class struct {
+		kind     Kind
+		received bool
+	}
+	ends, pairs := map[class]parts{}, parts{}
+	var residues []float64
+	if j.Given {
+		residues, _ = j.beyond()
+	}
+	for i, t := range j.net.kindTimes.of {
+		for side, p := range []Place{t.Pair.A, t.Pair.B} {
+			of := class{t.Kind, j.net.directed && side > 0}
+			if ends[of] == nil {
+				ends[of] = parts{}
+			}
+			ends[of].add(j.end(p), t.y+t.typical)
+		}
+		if j.Given {
+			pairs.add(j.pair(t.Pair), residues[i])
+		}
+	}
+	name := map[bool]string{false: "NICs", true: "ends of pairs"}[j.Given]
+	for _, of := range []class{{Network, false}, {Network, true}, {XGMI, false}, {XGMI, true}} {
+		if ends[of] != nil {
+			v.Compared = append(v.Compared, ends[of].compared(name, v.NetworkLimit, slices.Min))
+		}
+	}
+	if v.LinkLimit > 0 && j.Given {
+		v.Compared = append(v.Compared, pairs.compared("pairs", v.LinkLimit, slices.Max))
 	}
 }
 

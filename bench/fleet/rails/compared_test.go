@@ -211,7 +211,7 @@ func TestHalfOfAMatrixIsNoReference(t *testing.T) {
 			}
 		}
 		m, _ := read(t, text)
-		d := OfVerdict(OfMatrix, "", m, JudgeMatrix(m), nil)
+		d := OfVerdict(OfMatrix, "", m, Judge(m.Data()), nil)
 		require.Equal(t, finding.Unclear, d.State)
 		require.NotContains(t, d.Pass, "n0")
 		require.NotContains(t, d.Pass, "n1")

@@ -137,7 +137,7 @@ type names struct {
 // OfVerdict makes the document of a matrix.
 func OfVerdict(kind, file string, m *Matrix, v *Verdict, notes []string) *Document {
 	d := documentOf(kind, file, v, names{ends: m.Ends, hosts: m.Nodes}, notes)
-	d.Limit = v.NetworkLimit
+	d.Limit = max(v.NetworkLimit, v.LinkLimit)
 	d.heat("map", "Row to column, share of the median's bandwidth lost", m.Names, m.Names, m.Losses(), v.NetworkLimit)
 	d.sort(m.Nodes, v)
 	return d

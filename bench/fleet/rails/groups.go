@@ -72,27 +72,37 @@ func level(values []float64, se float64) float64 {
 // groups asks where the fleet falls into groups that differ, none of which is named: then the
 // median is no reference.
 func (j *judgement) groups(v *Verdict) {
-	j.groupsOfNodes(v)
-	j.groupsOfMeetings(v)
-	j.groupsOfNICs(v)
+	pair := 0.0
+	if j.Given {
+		j.groupsOfValues(v)
+		_, pair = j.beyond()
+	} else {
+		j.groupsOfNodes(v)
+		j.groupsOfMeetings(v)
+		j.groupsOfNICs(v)
+	}
 	for _, one := range []struct {
-		known bool
-		limit float64
-		what  string
-		part  Part
-	}{{j.net.known, j.net.limit(), "NICs", Rail}, {j.links.known, j.links.limit(), "xGMI links", Link}} {
-		if one.known && one.limit > mostLimit && !v.doubted() {
+		known       bool
+		limit, most float64
+		what        string
+		links       bool
+	}{
+		{j.net.known, j.net.limit(), mostLimit, map[bool]string{false: "NICs", true: "ends"}[j.Given], false},
+		{j.net.known, pair, mostLimit + mostPair, "pairs", false},
+		{j.links.known, j.links.limit(), mostLimit, "xGMI links", true},
+	} {
+		if one.known && one.limit > one.most && !v.doubted() {
 			v.Questions = append(v.Questions, Question{
 				What: fmt.Sprintf("the %s differ so much that only a loss of %.0f %% would be named", one.what, 100*share(one.limit)), All: true,
-				Candidates: worst(j.ranking(), one.part), Next: "look at these by themselves; run again on idle nodes, or give --profile",
+				Candidates: worst(j.ranking(), one.links), Next: "look at these by themselves; run again on idle nodes, or give --profile",
 			})
 		}
 	}
 }
 
-// worst are the components of a ranking that have lost what would be named in less noise.
-func worst(ranking []Ranked, part Part) []Component {
-	bad := slice.Where(ranking, func(r Ranked) bool { return r.Component.Part == part && r.Lost > share(leastLoss) })
+// worst are the links of a ranking, or all others, that have lost what would be named in less noise.
+func worst(ranking []Ranked, links bool) []Component {
+	bad := slice.Where(ranking, func(r Ranked) bool { return (r.Component.Part == Link) == links && r.Lost > share(leastLoss) })
 	return slice.Map(bad, func(r Ranked) Component { return r.Component })
 }
 
@@ -130,7 +140,7 @@ func (j *judgement) groupsOfNodes(v *Verdict) {
 	for _, i := range slow {
 		q.Candidates = append(q.Candidates, Component{Part: Node, Node: nodes[i]})
 		if j.links.links() == 1 {
-			q.Candidates = append(q.Candidates, Component{Part: Link, Node: nodes[i], B: 1})
+			q.Candidates = append(q.Candidates, Component{Part: Link, Node: nodes[i], B: 1}, Component{Part: GPU, Node: nodes[i]}, Component{Part: GPU, Node: nodes[i], A: 1})
 		}
 	}
 	slices.SortFunc(q.Candidates, Component.compare)

@@ -10,38 +10,51 @@ import (
 	"zbench/bench/slice"
 )
 
-// Judge decides what is slow. Bandwidths without rounds that confirm them are judged by JudgeMatrix.
+// Judge decides what is slow.
 func Judge(d Data) *Verdict {
 	j := newJudgement(d)
 	v := &Verdict{}
 	j.references(v)
-	j.leaves(v)
-	for node := range d.Fleet.Nodes {
-		j.ofNode(v, node)
+	if !d.Given || !j.between(v) {
+		j.parts(v)
 	}
-	j.switches(v)
-	v.Questions = append(v.Questions, j.net.hidden(j.owed)...)
-	j.late(v)
-	j.rings(v)
-	j.unsteady(v)
-	j.groups(v)
-	j.intermittent(v)
-	j.alone(v)
-	j.profile(v)
 	v.Ranking = j.ranking() // once the groups' reference is known
 	j.compared(v)
+	j.rivals(v)
 	v.finish()
 	return v
 }
 
-// ranking is all NICs and links, the worst first.
+// parts asks every detector for the parts that are slow.
+func (j *judgement) parts(v *Verdict) {
+	j.leaves(v)
+	for node := range j.Fleet.Nodes {
+		j.ofNode(v, node)
+	}
+	j.hidden(v)
+	j.late(v)
+	j.rings(v)
+	j.unsteady(v)
+	if j.Given && j.net.known {
+		j.pairs(v)
+	}
+	j.groups(v)
+	j.intermittent(v)
+	j.alone(v)
+	j.profile(v)
+}
+
+// ranking is all ends and links, the worst first.
 func (j *judgement) ranking() []Ranked {
 	var out []Ranked
 	for node := range j.Fleet.Nodes {
 		for rail := range j.Fleet.GPUs {
-			if e := j.net.ends.of[j.net.at(Place{node, rail})]; e.all > 0 {
-				out = append(out, Ranked{Component{Part: Rail, Node: node, A: rail}, share(e.loss), e.agree, e.clear})
+			if e := j.net.joined(Place{node, rail}, anySide); e.all > 0 {
+				out = append(out, Ranked{j.end(Place{node, rail}), share(e.loss), e.agree, e.clear})
 			}
+		}
+		if !j.links.known {
+			continue
 		}
 		for a := range j.Fleet.GPUs {
 			for b := a + 1; b < j.Fleet.GPUs; b++ {
@@ -68,12 +81,17 @@ type judgement struct {
 	// that the slow samples of the next such node are chance.
 	nodes []unsteady
 	next  float64
+	// losses are those of each link and NIC, for rivals.
+	losses map[Component]float64
 }
 
 func newJudgement(d Data) *judgement {
 	j := &judgement{Data: d}
 	j.nodes, j.Timings, j.next = steady(d)
-	j.net, j.links = newNetwork(d.Fleet, j.Timings), newXGMI(d.Fleet, j.Timings)
+	j.net = newNetwork(j.Data)
+	if j.links = newXGMI(d.Fleet, j.Timings); d.Given {
+		j.links = newXGMI(Fleet{}, nil) // the ends are GPUs themselves
+	}
 	return j
 }
 
@@ -106,6 +124,10 @@ func suspects(d Data) suspicion {
 
 // references says what was compared with, and what was not judged.
 func (j *judgement) references(v *Verdict) {
+	if j.Given {
+		j.referencesOfGiven(v)
+		return
+	}
 	fleet := false
 	if j.net.known {
 		fleet, v.NetworkLimit = true, share(j.net.surely())
@@ -140,7 +162,7 @@ func (j *judgement) references(v *Verdict) {
 
 // leaves finds slow leaf switches.
 func (j *judgement) leaves(v *Verdict) {
-	if !j.net.known {
+	if !j.net.known || j.Given {
 		j.owed = make([]float64, j.Fleet.Nodes*j.Fleet.GPUs)
 		return
 	}
@@ -168,11 +190,11 @@ func (j *judgement) ofNode(v *Verdict, node int) {
 		return
 	case len(rails) > 3:
 		q := Question{
-			What: fmt.Sprintf("%d of %d rails of one node are slow", len(rails), measured), Lost: share(j.net.loss(node, rails)),
+			What: fmt.Sprintf("%d of %d %s of one node are slow", len(rails), measured, j.called()), Lost: share(j.net.loss(node, rails)),
 			Candidates: []Component{{Part: Node, Node: node}}, Next: "compare the PCIe links and NUMA nodes of its NICs",
 		}
 		for _, rail := range rails {
-			q.Candidates = append(q.Candidates, Component{Part: Rail, Node: node, A: rail})
+			q.Candidates = append(q.Candidates, j.end(Place{node, rail}))
 		}
 		v.Questions = append(v.Questions, q)
 		rails = nil
@@ -190,7 +212,7 @@ func (j *judgement) node(node int, rails []int, measured int, links bool) Slow {
 	if len(rails) > 0 {
 		agree, of := j.net.partners(node, rails)
 		f.Lost, f.Confidence = share(j.net.loss(node, rails)), confidence(agree, of)
-		f.Reasons = append(f.Reasons, fmt.Sprintf("%d of its %d rails are slow, in %d of %d transfers whose other node is not slow", len(rails), measured, agree, of))
+		f.Reasons = append(f.Reasons, fmt.Sprintf("%d of its %d %s are slow, in %d of %d transfers whose other end is not slow", len(rails), measured, j.called(), agree, of))
 	}
 	if links {
 		f.Lost = max(f.Lost, share(j.links.node[node]))
@@ -231,9 +253,16 @@ func (j *judgement) gpus(v *Verdict, node int, in inNode, rails []int) []int {
 func (j *judgement) rail(v *Verdict, node, rail int) {
 	agree, of := j.net.partners(node, []int{rail})
 	lost := share(j.net.loss(node, []int{rail}))
-	reason := fmt.Sprintf("slow in %d of %d transfers whose other node is not slow", agree, of)
-	named := Component{Part: Rail, Node: node, A: rail}
-	if j.Fleet.GPUs > 1 && !j.links.known {
+	p := Place{node, rail}
+	reason, named := fmt.Sprintf("slow in %d of %d transfers whose other end is not slow", agree, of), j.end(p)
+	if sides := j.net.sides(p); j.net.directed && !(j.net.slow(sides[0]) && j.net.slow(sides[1])) {
+		reason += ", only " + map[bool]string{true: "sending", false: "receiving"}[j.net.slow(sides[0])]
+	}
+	if float64(agree) < most*float64(of) { // a fast pair clears both ends
+		v.partly(named, lost, reason)
+		return
+	}
+	if j.Fleet.GPUs > 1 && !j.links.known && !j.Given {
 		v.Questions = append(v.Questions, Question{
 			What: reason, Lost: lost, Candidates: []Component{named, {Part: GPU, Node: node, A: rail}},
 			Next: "time the GPU's xGMI links: a slow GPU slows them, too",
@@ -245,6 +274,21 @@ func (j *judgement) rail(v *Verdict, node, rail int) {
 		f.Reasons = append(f.Reasons, "the GPU's xGMI links are not slow")
 	}
 	v.Findings = append(v.Findings, f)
+}
+
+// called is what the ends of a node are.
+func (d Data) called() string { return map[bool]string{false: "rails", true: "GPUs"}[d.Given] }
+
+// partly asks about ends that are slow in some of their transfers and fast in others, all in one question.
+func (v *Verdict) partly(c Component, lost float64, reason string) {
+	i := slices.IndexFunc(v.Questions, func(q Question) bool { return q.partly })
+	if i < 0 {
+		v.Questions = append(v.Questions, Question{What: reason, Lost: lost, Candidates: []Component{c}, Next: "measure these pairs again", partly: true})
+		return
+	}
+	q := &v.Questions[i]
+	q.Candidates, q.Lost = append(q.Candidates, c), max(q.Lost, lost)
+	q.What = fmt.Sprintf("%d ends are slow in some of their transfers and fast in others", len(q.Candidates))
 }
 
 // slowLinks names the links that no GPU explains.
@@ -289,32 +333,9 @@ func (j *judgement) unconfirmed(node int) Question {
 	return q
 }
 
-// switches turns many slow NICs of one rail into a question, where no leaf is known
-// that would explain them.
-func (j *judgement) switches(v *Verdict) {
-	for rail := range j.Fleet.GPUs {
-		if rail < len(j.Fleet.Leaves) {
-			continue
-		}
-		ofRail := func(f Slow) bool { return f.Component.Part == Rail && f.Component.A == rail }
-		q := Question{Candidates: []Component{{Part: Leaf, A: rail, B: -1}}, Next: "give the leaf switch of each node (--leaves, or --topo with what lldpctl says)"}
-		for _, f := range v.Findings {
-			if ofRail(f) {
-				q.Candidates, q.Lost = append(q.Candidates, f.Component), max(q.Lost, f.Lost)
-			}
-		}
-		if len(q.Candidates) < 5 {
-			continue
-		}
-		q.What = fmt.Sprintf("rail %d is slow on %d nodes, which may share a leaf switch", rail, len(q.Candidates)-1)
-		v.Findings = slices.DeleteFunc(v.Findings, ofRail)
-		v.Questions = append(v.Questions, q)
-	}
-}
-
 // slowRings are the losses of the rails whose rings are slow in all of their rounds.
 func slowRings(timings []Timing) map[int]float64 {
-	t := tabulate(timings, Rings)
+	t := tabulate(timings, level, Rings)
 	if len(t.of) < minReference {
 		return nil
 	}
@@ -347,10 +368,16 @@ func (j *judgement) rings(v *Verdict) {
 			return slices.ContainsFunc(q.Candidates, func(c Component) bool { return c.Part != Link && c.A == rail })
 		})
 		if !explained {
-			v.Questions = append(v.Questions, Question{
+			q := Question{
 				What: fmt.Sprintf("rail %d is slow only in the ring of all nodes", rail), Lost: share(slow[rail]), ring: true,
 				Candidates: []Component{{Part: Leaf, A: rail, B: -1}}, Next: "run again; look at the pause frames of the rail's switches",
-			})
+			}
+			for node := range j.Fleet.Nodes { // some NIC may be just below its limit
+				if j.net.ends.of[j.net.at(Place{node, rail})].loss > likely*slow[rail] {
+					q.Candidates = append(q.Candidates, Component{Part: Rail, Node: node, A: rail})
+				}
+			}
+			v.Questions = append(v.Questions, q)
 		}
 	}
 }

@@ -32,7 +32,7 @@ func TestTwoNodesAreAQuestion(t *testing.T) {
 	})
 	v := Judge(Data{Fleet: f, Timings: timings})
 	require.Equal(t, finding.Unclear, v.State, "%+v", v.Findings)
-	require.ElementsMatch(t, []Component{{Part: Rail, Node: 0, A: 4}, {Part: Rail, Node: 1, A: 4}}, v.Questions[0].Candidates)
+	require.ElementsMatch(t, []Component{{Part: Rail, Node: 0, A: 4}, {Part: Rail, Node: 1, A: 4}, {Part: Leaf, A: 4, B: -1}}, v.Questions[0].Candidates)
 }
 
 // A fleet that is slow as a whole is healthy among itself; a profile tells.

@@ -2,6 +2,7 @@ package rails
 
 import (
 	"math"
+	"slices"
 
 	"zbench/bench/slice"
 )
@@ -24,20 +25,20 @@ type kindTimes struct {
 	rounds int
 }
 
-// tabulate takes the logarithm of the times of a kind, less that of their round's
-// level. Times that are not positive are left out.
-func tabulate(timings []Timing, kind Kind) kindTimes {
+// tabulate takes the logarithm of the times of some kinds, less that of their round's
+// middle. Times that are not positive are left out.
+func tabulate(timings []Timing, middle func([]float64, float64) float64, kinds ...Kind) kindTimes {
 	byRound := map[int][]int{}
 	n, samples := 0, 0
 	for _, t := range timings {
-		if t.Kind == kind {
+		if slices.Contains(kinds, t.Kind) {
 			n, samples = n+1, samples+len(t.Seconds)
 		}
 	}
 	out := kindTimes{of: make([]timed, 0, n)}
 	room := make([]float64, 0, samples)
 	for _, t := range timings {
-		if t.Kind != kind {
+		if !slices.Contains(kinds, t.Kind) {
 			continue
 		}
 		first := len(room)
@@ -57,7 +58,7 @@ func tabulate(timings []Timing, kind Kind) kindTimes {
 	out.se = errorOf(out.of)
 	for _, at := range byRound {
 		ys := slice.Map(at, func(k int) float64 { return out.of[k].y })
-		typical := level(ys, out.se)
+		typical := middle(ys, out.se)
 		for _, k := range at {
 			t := &out.of[k]
 			t.y -= typical

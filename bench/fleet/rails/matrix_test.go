@@ -37,15 +37,15 @@ func whole(int, int) float64 { return 1 }
 func TestMatricesNameTheOutlier(t *testing.T) {
 	for seed := range uint64(20) {
 		for _, both := range []bool{false, true} {
-			require.Equal(t, finding.Healthy, JudgeMatrix(square(seed, 24, 0.3, both, whole)).State, "seed %d", seed)
-			v := JudgeMatrix(square(seed, 24, 0.3, both, func(a, b int) float64 {
+			require.Equal(t, finding.Healthy, Judge(square(seed, 24, 0.3, both, whole).Data()).State, "seed %d", seed)
+			v := judgedMatrix(square(seed, 24, 0.3, both, func(a, b int) float64 {
 				if a == 7 || b == 7 {
 					return 0.85
 				}
 				return 1
 			}))
 			require.True(t, v.Exactly(Component{Part: Node, Node: 7}), "seed %d: %+v %+v", seed, v.Findings, v.Questions)
-			v = JudgeMatrix(square(seed, 24, 0, both, func(a, b int) float64 {
+			v = judgedMatrix(square(seed, 24, 0, both, func(a, b int) float64 {
 				if min(a, b) == 3 && max(a, b) == 11 {
 					return 0.6
 				}
@@ -53,7 +53,7 @@ func TestMatricesNameTheOutlier(t *testing.T) {
 			}))
 			require.True(t, v.Exactly(Component{Part: Path, Node: 3, Peer: 11}), "seed %d: %+v %+v", seed, v.Findings, v.Questions)
 		}
-		v := JudgeMatrix(square(seed, 24, 0.3, true, func(a, _ int) float64 {
+		v := judgedMatrix(square(seed, 24, 0.3, true, func(a, _ int) float64 {
 			if a == 7 {
 				return 0.8
 			}
@@ -79,14 +79,14 @@ func TestMatricesWithoutACleanPartner(t *testing.T) {
 		}
 	}
 	m.Values = kept
-	v := JudgeMatrix(m)
+	v := Judge(m.Data())
 	require.Equal(t, finding.Unclear, v.State, "%+v", v.Findings)
 	require.ElementsMatch(t, []Component{{Part: Node, Node: 0}, {Part: Node, Node: 1}}, v.Questions[0].Candidates)
 }
 
 func TestSmallMatricesAreNotChecked(t *testing.T) {
-	require.Equal(t, finding.NotChecked, JudgeMatrix(&Matrix{}).State)
-	require.Equal(t, finding.NotChecked, JudgeMatrix(square(1, 3, 0, false, whole)).State)
+	require.Equal(t, finding.NotChecked, Judge((&Matrix{}).Data()).State)
+	require.Equal(t, finding.NotChecked, Judge(square(1, 3, 0, false, whole).Data()).State)
 }
 
 // calls of a job: in a collective all leave together, each clock is off by its own.
@@ -138,3 +138,5 @@ func b(yes bool) float64 {
 	}
 	return 0
 }
+
+func judgedMatrix(m *Matrix) *Verdict { return Judge(m.Data()) }

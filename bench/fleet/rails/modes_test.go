@@ -13,7 +13,7 @@ import (
 func TestSetsOfNodesFarApart(t *testing.T) {
 	for seed := range uint64(10) {
 		for _, first := range []int{2, 4, 8} {
-			v := JudgeMatrix(square(seed, 17, 0.05, seed%2 == 0, func(a, b int) float64 {
+			v := judgedMatrix(square(seed, 17, 0.05, seed%2 == 0, func(a, b int) float64 {
 				if (a < first) != (b < first) {
 					return 0.25
 				}
@@ -31,7 +31,7 @@ func TestSetsOfNodesFarApart(t *testing.T) {
 // Slow pairs without a pattern are two groups of values.
 func TestTwoModesWithoutAPattern(t *testing.T) {
 	for seed := range uint64(10) {
-		v := JudgeMatrix(square(seed, 17, 0, false, func(a, b int) float64 {
+		v := judgedMatrix(square(seed, 17, 0, false, func(a, b int) float64 {
 			if (a*31+b*17+a*b)%7 < 3 {
 				return 0.5
 			}
@@ -40,7 +40,7 @@ func TestTwoModesWithoutAPattern(t *testing.T) {
 		require.Equal(t, finding.Unclear, v.State, "seed %d: %+v", seed, v.Findings)
 		require.True(t, v.doubted(), "%+v", v.Questions)
 		rng := rand.New(rand.NewPCG(seed, 6))
-		v = JudgeMatrix(square(seed, 16, 0, false, func(int, int) float64 { return []float64{1, 0.5, 0.25}[rng.IntN(3)] }))
+		v = judgedMatrix(square(seed, 16, 0, false, func(int, int) float64 { return []float64{1, 0.5, 0.25}[rng.IntN(3)] }))
 		require.Equal(t, finding.Unclear, v.State, "three modes, seed %d: %+v", seed, v.Findings)
 		require.True(t, v.doubted(), "%+v", v.Questions)
 	}
@@ -48,7 +48,7 @@ func TestTwoModesWithoutAPattern(t *testing.T) {
 
 // A slow node and a slow pair are findings still, and no groups.
 func TestAFindingIsNoMode(t *testing.T) {
-	v := JudgeMatrix(square(1, 6, 0, false, func(a, b int) float64 {
+	v := judgedMatrix(square(1, 6, 0, false, func(a, b int) float64 {
 		if a == 2 || b == 2 {
 			return 0.5
 		}
@@ -60,7 +60,7 @@ func TestAFindingIsNoMode(t *testing.T) {
 // Slow pairs that share ends are not said to share none.
 func TestSlowPairsThatShareEnds(t *testing.T) {
 	some := func(shared bool) *Verdict {
-		return JudgeMatrix(square(1, 24, 0, false, func(a, b int) float64 {
+		return judgedMatrix(square(1, 24, 0, false, func(a, b int) float64 {
 			if shared && a == 3 && b > 17 || !shared && b == a+1 && a%4 == 0 {
 				return 0.5
 			}

@@ -3,35 +3,79 @@ package rails
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"zbench/bench/slice"
 )
 
-// network is what the rounds between nodes say of NICs: end node·GPUs + rail.
+// network is what the transfers of ends say of them. The ends are NICs, and the transfers those between nodes;
+// where the pairs are given they are nodes or GPUs, and transfers within nodes count, too.
 type network struct {
 	Fleet
 	kindTimes
 	ends
+	// edges are the transfers in the order of the times. Where most given pairs have both directions
+	// (directed), each end counts as two: as a sender, and behind all of these as a receiver.
+	edges    []edge
+	given, directed bool
+	// timed is the number of ends that have a transfer.
+	timed int
 	known bool
 }
 
+// at is an end: node·GPUs + rail.
 func (n *network) at(p Place) int { return p.Node*n.GPUs + p.GPU }
 
-func newNetwork(f Fleet, timings []Timing) *network {
-	n := &network{Fleet: f, kindTimes: tabulate(timings, Network)}
-	edges := slice.Map(n.kindTimes.of, func(t timed) edge { return edge{n.at(t.Pair.A), n.at(t.Pair.B), t.y} })
-	n.ends = solve(f.Nodes*f.GPUs, edges)
-	timed := slice.Count(n.ends.of, func(e end) bool { return e.all > 0 })
-	n.known = len(edges) >= minReference && timed > 2 // a pair alone would be its own reference
+// sides are the estimates of an end: one, or sending and receiving.
+func (n *network) sides(p Place) []int {
+	if n.directed {
+		return []int{n.at(p), n.at(p) + n.Nodes*n.GPUs}
+	}
+	return []int{n.at(p)}
+}
+
+// joined is an end with those of its sides that are wanted as one: the larger loss, and all transfers.
+func (n *network) joined(p Place, wanted func(side int) bool) (out end) {
+	for _, at := range n.sides(p) {
+		if e := n.ends.of[at]; e.all > 0 && wanted(at) {
+			out = end{max(out.loss, e.loss), out.clear + e.clear, out.agree + e.agree, out.all + e.all}
+		}
+	}
+	return out
+}
+
+func anySide(int) bool { return true }
+
+func newNetwork(d Data) *network {
+	n := &network{Fleet: d.Fleet, given: d.Given, directed: d.Given && d.bothWays(), kindTimes: tabulate(d.Timings, level, Network)}
+	receivers := 0
+	if d.Given {
+		n.kindTimes = tabulate(d.Timings, func(ys []float64, _ float64) float64 { return median(ys) }, Network, XGMI)
+	}
+	if n.directed {
+		receivers = n.Nodes * n.GPUs
+	}
+	n.edges = slice.Map(n.kindTimes.of, func(t timed) edge { return edge{n.at(t.Pair.A), n.at(t.Pair.B) + receivers, t.y} })
+	n.ends = solve(n.Nodes*n.GPUs+receivers, n.edges)
+	for i := range n.Nodes * n.GPUs {
+		if n.joined(Place{i / n.GPUs, i % n.GPUs}, anySide).all > 0 {
+			n.timed++
+		}
+	}
+	n.known = len(n.edges) >= minReference && n.timed > 2 // a pair alone would be its own reference
 	return n
 }
 
-// surely is the loss that is named whatever the noise. What slows all rails of one node of three
+// surely is the loss that is named whatever the noise; the deviation of few given ends is uncertain itself. What slows all rails of one node of three
 // shows in the difference of rounds alone.
 func (n *network) surely() float64 {
-	limit := max(n.limit()+surely*n.sigma, sigmas*n.se) // the deviation of few NICs is uncertain itself
-	if n.Nodes == 3 {
+	sigma := max(n.sigma, n.se/math.Sqrt(max(1, float64(2*len(n.edges))/float64(max(1, n.timed)))))
+	if n.given {
+		sigma *= 1 + 4/float64(n.timed)
+	}
+	limit := max(leastLoss+surely*sigma, (sigmas+surely)*sigma, sigmas*n.se) // the deviation of few NICs is uncertain itself
+	if n.Nodes == 3 && !n.given {
 		limit = max(limit, leastMeeting)
 	}
 	return limit
@@ -80,13 +124,13 @@ func (n *network) leaves() (found []Slow, owed []float64) {
 // slowRails are the rails of a node that are slower than their leaf explains.
 func (n *network) slowRails(node int, owed []float64) (rails []int, measured int) {
 	for rail := range n.GPUs {
-		at := n.at(Place{node, rail})
-		e := n.ends.of[at]
+		p := Place{node, rail}
+		e, leaf := n.joined(p, anySide), owed[n.at(p)]
 		if e.all == 0 {
 			continue
 		}
 		measured++
-		if owed[at] > 0 && e.loss-owed[at] > n.limit() || owed[at] == 0 && n.sure(at) {
+		if leaf > 0 && e.loss-leaf > n.limit() || leaf == 0 && slices.ContainsFunc(n.sides(p), n.sure) {
 			rails = append(rails, rail)
 		}
 	}
@@ -97,7 +141,7 @@ func (n *network) slowRails(node int, owed []float64) (rails []int, measured int
 // and those of them that are slow.
 func (n *network) partners(node int, rails []int) (agree, of int) {
 	for _, rail := range rails {
-		e := n.ends.of[n.at(Place{node, rail})]
+		e := n.joined(Place{node, rail}, n.slow)
 		agree, of = agree+e.agree, of+e.clear
 	}
 	return agree, of
@@ -105,30 +149,39 @@ func (n *network) partners(node int, rails []int) (agree, of int) {
 
 // loss is the median loss of a node's rails.
 func (n *network) loss(node int, rails []int) float64 {
-	return median(slice.Map(rails, func(rail int) float64 { return n.ends.of[n.at(Place{node, rail})].loss }))
+	return median(slice.Map(rails, func(rail int) float64 { return n.joined(Place{node, rail}, n.slow).loss }))
 }
 
-// hidden are questions about NICs that only ever met slow ones.
-func (n *network) hidden(owed []float64) []Question {
-	var out []Question
-	for rail := range n.GPUs {
-		var candidates []Component
-		worst := 0.0
-		for node := range n.Nodes {
-			at := n.at(Place{node, rail})
-			if e := n.ends.of[at]; owed[at] == 0 && n.slow(at) && e.clear == 0 {
-				candidates = append(candidates, Component{Part: Rail, Node: node, A: rail})
-				worst = max(worst, e.loss)
+// hidden asks about ends that only ever met slow ones: of each rail, or of all given pairs.
+func (j *judgement) hidden(v *Verdict) {
+	by := map[int]*Question{}
+	for node := range j.Fleet.Nodes {
+		for rail := range j.Fleet.GPUs {
+			p := Place{node, rail}
+			alone := func(side int) bool { return j.net.slow(side) && j.net.ends.of[side].clear == 0 }
+			if j.owed[j.net.at(p)] > 0 || !slices.ContainsFunc(j.net.sides(p), alone) {
+				continue
 			}
-		}
-		if len(candidates) > 0 {
-			out = append(out, Question{
-				What:       fmt.Sprintf("rail %d is slow between nodes that were only timed with each other: a NIC of theirs, or their leaf switch", rail),
-				Candidates: candidates, Lost: share(worst), Next: "time each of these nodes with others",
-			})
+			q := Question{
+				What: fmt.Sprintf("rail %d is slow between nodes that were only timed with each other: a NIC of theirs, or their leaf switch", rail),
+				Next: "time each of these nodes with others",
+			}
+			if j.Given {
+				q.What, q.Next, rail = "slow pairs whose ends have no other partner that is not slow", "measure each of them with others", 0
+			}
+			if by[rail] == nil {
+				by[rail] = &q
+			}
+			by[rail].Candidates, by[rail].Lost = append(by[rail].Candidates, j.end(p)), max(by[rail].Lost, share(j.net.joined(p, alone).loss))
 		}
 	}
-	return out
+	for _, rail := range slices.Sorted(maps.Keys(by)) {
+		if !j.Given {
+			c := by[rail].Candidates[0]
+			by[rail].Candidates = append(by[rail].Candidates, Component{Part: Leaf, A: rail, B: j.Fleet.Leaf(rail, c.Node)})
+		}
+		v.Questions = append(v.Questions, *by[rail])
+	}
 }
 
 // suspects are the nodes with a NIC that may be slow.

@@ -158,11 +158,11 @@ func TestFoldersOfLogs(t *testing.T) {
 // Four nodes with a value a pair are enough to name one; a square of a healthy node is.
 func TestSmallMatrices(t *testing.T) {
 	m, _ := read(t, "node,node,GB/s\na,b,350\na,c,280\na,d,351\nb,c,281\nb,d,349\nc,d,279\n")
-	v := JudgeMatrix(m)
+	v := Judge(m.Data())
 	require.True(t, v.Exactly(Component{Part: Node, Node: 2}), "%+v %+v", v.Findings, v.Questions)
 	require.InDelta(t, 0.2, v.Findings[0].Lost, 0.01)
 	m, _ = read(t, ",0,1,2,3\n0,,47,46.9,47.1\n1,47,,47,46.8\n2,46.9,47.2,,47\n3,47,47,47.1,\n")
-	require.Equal(t, finding.Healthy, JudgeMatrix(m).State)
+	require.Equal(t, finding.Healthy, Judge(m.Data()).State)
 }
 
 // Nodes with a finding fail, ends of a slow path and candidates are unclear, the rest pass.
@@ -181,7 +181,7 @@ func TestNodesForTheNextJob(t *testing.T) {
 		}
 	}
 	m, notes := read(t, csv.String())
-	d := OfVerdict(OfMatrix, "pairs.csv", m, JudgeMatrix(m), notes)
+	d := OfVerdict(OfMatrix, "pairs.csv", m, Judge(m.Data()), notes)
 	require.Equal(t, finding.Faulty, d.State)
 	require.Equal(t, []string{"nc"}, d.Fail)
 	require.ElementsMatch(t, []string{"nf", "nj"}, d.Unclear)
@@ -208,7 +208,7 @@ func FuzzReadMatrix(f *testing.F) {
 			require.Positive(t, v.Rate)
 			require.NotEqual(t, v.From, v.To)
 		}
-		d := OfVerdict(OfMatrix, "f", m, JudgeMatrix(m), notes)
+		d := OfVerdict(OfMatrix, "f", m, Judge(m.Data()), notes)
 		var out bytes.Buffer
 		require.NoError(t, d.WriteJSON(&out))
 		rendertest.Text(t, d.Shown("v1"), 80, true)

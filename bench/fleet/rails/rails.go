@@ -3,8 +3,8 @@
 //
 // A Plan says which pairs are timed in which round: all pairs of GPUs in every node,
 // a ring per rail, then about log₂N rounds of disjoint pairs of nodes on every rail,
-// and rounds that confirm suspects. Judge takes the times and gives a Verdict. JudgeMatrix
-// does the same for bandwidths of pairs from elsewhere, Arrivals for the times of a
+// and rounds that confirm suspects. Judge takes these times, or bandwidths of pairs from
+// elsewhere (Matrix.Data), and gives a Verdict. Arrivals does the same for the times of a
 // running job's collectives.
 //
 // The model is that of a bottleneck: a transfer is as slow as the slowest component
@@ -101,6 +101,22 @@ type Data struct {
 	Timings []Timing
 	// Profile is optional.
 	Profile *Profile
+	// Given is true of pairs that others measured: one time each, of each direction its own, and no rounds
+	// that confirm a suspect. Round 0 has the pairs between nodes, round 1 those within. Their ends are GPUs,
+	// and with the number Whole the node itself.
+	Given bool
+	Whole int
+}
+
+// end is an end of transfers as a component: a NIC, or of given pairs a GPU or a node.
+func (d Data) end(p Place) Component {
+	switch {
+	case !d.Given:
+		return Component{Part: Rail, Node: p.Node, A: p.GPU}
+	case p.GPU == d.Whole:
+		return Component{Part: Node, Node: p.Node}
+	}
+	return Component{Part: GPU, Node: p.Node, A: p.GPU}
 }
 
 // Limits of the method. The experiments of docs/EXPERIMENTS.md set them.

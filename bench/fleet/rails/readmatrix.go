@@ -362,7 +362,11 @@ func place(name string, oneNode bool) (node string, gpu int) {
 		node, after = name[:i], name[i+1:]
 	}
 	digits, prefixed := strings.CutPrefix(strings.ToLower(after), "gpu")
-	n, err := strconv.ParseUint(digits, 10, 16)
+	bits := 8 // a larger number is no GPU of a node, but a port or another name
+	if oneNode {
+		bits = 16
+	}
+	n, err := strconv.ParseUint(digits, 10, bits)
 	if err != nil || !cut && !prefixed && !oneNode {
 		return name, -1
 	}

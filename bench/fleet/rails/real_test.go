@@ -23,7 +23,7 @@ func open(t *testing.T, name string) *os.File {
 func TestTwoSetsOfNodes(t *testing.T) {
 	m, notes, err := ReadMatrix(open(t, "two_sets.csv"))
 	require.NoError(t, err)
-	d := OfVerdict(OfMatrix, "two_sets.csv", m, JudgeMatrix(m), notes)
+	d := OfVerdict(OfMatrix, "two_sets.csv", m, Judge(m.Data()), notes)
 	require.Equal(t, finding.Unclear, d.State)
 	require.Empty(t, d.Pass)
 	require.Empty(t, d.Fail)

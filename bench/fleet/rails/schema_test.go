@@ -45,7 +45,7 @@ func TestSchemaRefuses(t *testing.T) {
 	schema := schematest.Read(t, "schema/v1.json")
 	s := schematest.Compile(t, schema)
 	m, notes := read(t, "a,b,46\nb,c,45\na,c,\n")
-	matrix := schematest.Written(t, OfVerdict(OfMatrix, "f.csv", m, JudgeMatrix(m), notes))
+	matrix := schematest.Written(t, OfVerdict(OfMatrix, "f.csv", m, Judge(m.Data()), notes))
 	require.NoError(t, schematest.Fits(t, s, matrix))
 	times, err := ReadTimes(strings.NewReader("0,all_reduce,8,0,1\n1,all_reduce,8,0,1\n"))
 	require.NoError(t, err)

@@ -188,7 +188,7 @@ func (j *judgement) unsteady(v *Verdict) {
 }
 
 // alone asks about nodes that are slow part of the time where there are too few others to compare with:
-// their samples, each against the fastest of its transfer, fall into two groups.
+// their samples fall into two groups, each against the fastest of its transfer or against the mean of its pair.
 func (j *judgement) alone(v *Verdict) {
 	if j.Fleet.Nodes >= fewNodes {
 		return
@@ -197,13 +197,24 @@ func (j *judgement) alone(v *Verdict) {
 	for node := range j.Fleet.Nodes {
 		for _, kind := range []Kind{XGMI, Network} {
 			var losses []float64
+			pairs := map[Pair][]float64{}
 			for _, t := range j.Timings {
 				if t.Kind == kind && (t.Pair.A.Node == node || t.Pair.B.Node == node) {
 					behind, _, _ := t.behind()
 					losses = append(losses, slice.Where(behind, func(y float64) bool { return y > 0 })...)
+					pairs[t.Pair] = append(pairs[t.Pair], slice.Map(t.Timed(), math.Log)...)
 				}
 			}
 			slow, gap, ok := twoGroups(losses, 0, slowSample)
+			if !ok { // the noise of the fastest is not in these
+				losses = nil
+				for _, of := range pairs {
+					mean := slice.Sum(of, func(y float64) float64 { return y }) / float64(max(1, len(of)))
+					losses = append(losses, slice.Map(of, func(y float64) float64 { return y - mean })...)
+				}
+				slices.Sort(losses)
+				slow, gap, ok = twoGroups(losses, 0, slowSample)
+			}
 			if !ok || len(slow) < leastSlow || len(losses) < leastSamples || standing[node] != passes {
 				continue
 			}

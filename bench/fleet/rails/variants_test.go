@@ -77,7 +77,7 @@ func TestMatricesAsTheyAreWritten(t *testing.T) {
 			m, _, err := ReadMatrix(strings.NewReader(x.text))
 			require.NoError(t, err)
 			require.Len(t, m.Names, 10)
-			v := JudgeMatrix(m)
+			v := Judge(m.Data())
 			require.Len(t, v.Findings, 1, "%+v", v)
 			require.Empty(t, v.Questions)
 			require.InDelta(t, 1./3, v.Findings[0].Lost, 0.01)
@@ -130,6 +130,6 @@ func TestThePairOfTwoSlowEnds(t *testing.T) {
 		return fmt.Sprintf("n%d,n%d,%g", i, k, v)
 	})))
 	require.NoError(t, err)
-	v := JudgeMatrix(m)
+	v := Judge(m.Data())
 	require.True(t, v.Exactly(Component{Part: Node, Node: 4}, Component{Part: Node, Node: 7}), "%+v", v.Findings)
 }

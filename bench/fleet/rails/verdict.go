@@ -60,8 +60,6 @@ type Slow struct {
 	Reasons []string
 	// Nodes are the nodes of a leaf.
 	Nodes []int
-	// agree of clear pairs of a matrix's end, those whose other end is not slow, are slow.
-	agree, clear int
 }
 
 // Question is what the data cannot decide.
@@ -77,6 +75,10 @@ type Question struct {
 	All bool
 	// ring is true of a rail that is slow in its ring alone.
 	ring bool
+	// undecided is true of names that were taken back.
+	undecided bool
+	// partly is true of ends that are slow with some of their partners.
+	partly bool
 }
 
 // Levels are the words for a confidence, the highest first.
@@ -97,14 +99,17 @@ type Verdict struct {
 	Reference string
 	// profiled is true where times were compared with a profile.
 	profiled bool
-	// Limit is the least share of bandwidth whose loss is named, 0 to 1, of NICs and of
-	// links; 0 where they are not judged.
+	// Limit is the least share of bandwidth whose loss is named, 0 to 1, of NICs or given ends, and of
+	// links or given pairs; 0 where they are not judged.
 	NetworkLimit float64
 	LinkLimit    float64
 	// Ranking is every NIC and link, or end, or rank with its loss, the worst first.
 	Ranking []Ranked
 	// Compared is what the OK speaks of, for the gate before it.
 	Compared []finding.Compared[Component]
+	// rivals are the components that may be what is slow if one seems to have such a loss, a logarithm; nil
+	// where none are known.
+	rivals func(c Component, loss float64) []Component
 }
 
 // Cleared is a component that the times suspected, and why it is not named.
@@ -123,6 +128,9 @@ type Ranked struct {
 	Slow, All int
 }
 
+// loss is the logarithm of the slowdown.
+func (f Slow) loss() float64 { return -math.Log(max(1-f.Lost, 1e-9)) }
+
 // share is the share of bandwidth that a loss in logarithms is.
 func share(loss float64) float64 { return max(0, 1-math.Exp(-loss)) }
 
@@ -131,7 +139,7 @@ func (v *Verdict) finish() {
 	at := v.standing()
 	doubts, checked := finding.Gate(v.Compared, func(c Component) bool { return at[c.Node] > passes || v.ofLeaf(c) })
 	if len(doubts) > 0 {
-		v.Questions = append(v.Questions, behind(doubts))
+		v.Questions = append(v.Questions, v.behind(doubts))
 	}
 	slices.SortStableFunc(v.Findings, func(a, b Slow) int {
 		return cmp.Or(less(a.Intermittent, b.Intermittent), cmp.Compare(b.Lost, a.Lost))
@@ -140,14 +148,18 @@ func (v *Verdict) finish() {
 }
 
 // behind is the question about parts that are behind their peers and that no detector accounts for.
-func behind(doubts []finding.Compared[Component]) Question {
+func (v *Verdict) behind(doubts []finding.Compared[Component]) Question {
 	q := Question{Next: "run again with --rounds 20; look at these by themselves"}
 	var says []string
 	for _, d := range doubts {
 		lost := slice.Most(d.Figures, func(f finding.Figure[Component]) float64 { return f.Lost })
 		says = append(says, fmt.Sprintf("%d of the %s by up to %s", len(d.Figures), d.Class, Percent(lost)))
 		q.Lost = max(q.Lost, lost)
-		q.Candidates = append(q.Candidates, slice.Map(d.Figures, func(f finding.Figure[Component]) Component { return f.Subject })...)
+		for _, f := range d.Figures {
+			if q.Candidates = append(q.Candidates, f.Subject); v.rivals != nil {
+				q.Candidates = append(q.Candidates, v.rivals(f.Subject, Slow{Lost: f.Lost}.loss())...)
+			}
+		}
 	}
 	q.What = "behind their peers, and no finding explains it: " + strings.Join(says, ", ")
 	q.Candidates = slice.Distinct(q.Candidates)
@@ -197,7 +209,7 @@ func (v *Verdict) standing() map[int]int {
 func (v *Verdict) ofLeaf(c Component) bool {
 	is := func(leaf Component) bool { return leaf.Part == Leaf && c.Part == Rail && leaf.A == c.A }
 	return slices.ContainsFunc(v.Findings, func(f Slow) bool { return is(f.Component) }) ||
-		slices.ContainsFunc(v.Questions, func(q Question) bool { return slices.ContainsFunc(q.Candidates, is) })
+		slices.ContainsFunc(v.Questions, func(q Question) bool { return len(q.Candidates) == 1 && is(q.Candidates[0]) })
 }
 
 // doubted tells whether the reference is in doubt.

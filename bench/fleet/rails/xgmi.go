@@ -46,7 +46,7 @@ func (f Fleet) link(a, b int) int {
 const manyNodes = 8
 
 func newXGMI(f Fleet, timings []Timing) *xgmi {
-	x := &xgmi{Fleet: f, kindTimes: tabulate(timings, XGMI)}
+	x := &xgmi{Fleet: f, kindTimes: tabulate(timings, level, XGMI)}
 	x.node = make([]float64, f.Nodes)
 	x.each = make([][]float64, f.Nodes*f.links())
 	whole := make([][]float64, f.Nodes*f.links())
@@ -118,7 +118,8 @@ func (x *xgmi) limit() float64 { return max(leastLoss, sigmas*x.sigma) }
 // links is uncertain itself: that of their samples is the least.
 func (x *xgmi) surely() float64 {
 	passes := max(1, len(x.of)/max(1, slice.Count(x.each, func(of []float64) bool { return len(of) > 0 })))
-	return max(x.limit()+surely*x.sigma, x.groupLimit(), sigmas*x.se/math.Sqrt(float64(passes)))
+	se := x.se / math.Sqrt(float64(passes))
+	return max(x.limit()+surely*max(x.sigma, se), x.groupLimit(), sigmas*se)
 }
 
 // slow tells whether a link is slow in all passes together.

@@ -1,0 +1,165 @@
+package rails
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"zbench/bench/slice"
+)
+
+const (
+	// likely is the share of a loss from which other parts share it: halfway between none of it and all.
+	likely = 0.5
+	// hardly is that below which they do not.
+	hardly = 0.4
+	// alike is that from which another NIC of the rail may be behind the same unknown switch.
+	alike = 0.6
+)
+
+// rivals takes back names where the times fit another component as well, a slow GPU and its NIC for instance.
+// Near the limit noise hides some parts of what is slow. The candidates of questions get theirs, too.
+func (j *judgement) rivals(v *Verdict) {
+	if j.Given {
+		return // no part of an end was measured
+	}
+	j.losses = j.partLosses()
+	named := v.Findings
+	v.Findings, v.rivals = nil, j.rivalsOf
+	for _, f := range named {
+		others := []Component{}
+		if !f.Intermittent {
+			others = j.rivalsOf(f.Component, f.loss())
+		}
+		if len(others) == 0 {
+			v.Findings = append(v.Findings, f)
+			continue
+		}
+		v.undecided(f, append(others, f.Component))
+	}
+	for i := range v.Questions {
+		q := &v.Questions[i]
+		for _, c := range slices.Clone(q.Candidates) {
+			q.Candidates = append(q.Candidates, j.rivalsOf(c, j.losses[c])...)
+		}
+		q.Candidates = slice.Distinct(q.Candidates)
+	}
+}
+
+// undecided asks which of the candidates is slow; what shares one of them is the same question.
+func (v *Verdict) undecided(f Slow, candidates []Component) {
+	i := slices.IndexFunc(v.Questions, func(q Question) bool {
+		return q.undecided && slices.ContainsFunc(q.Candidates, func(c Component) bool { return slices.Contains(candidates, c) })
+	})
+	if i < 0 {
+		i = len(v.Questions)
+		v.Questions = append(v.Questions, Question{
+			What: "the times fit several components", Next: "run again with --rounds 20; give the leaf switch of each node (--leaves)", undecided: true,
+		})
+	}
+	q := &v.Questions[i]
+	q.What += "; " + strings.Join(f.Reasons[:min(len(f.Reasons), 1)], "")
+	q.Lost, q.Candidates = max(q.Lost, f.Lost), slice.Distinct(append(q.Candidates, candidates...))
+}
+
+// partLosses are the losses of each link and NIC, as logarithms. Links are compared as the gate compares them: a
+// slow GPU of three has most of the node's links.
+func (j *judgement) partLosses() map[Component]float64 {
+	out := map[Component]float64{}
+	for i, e := range j.net.ends.of {
+		if p := (Place{i / j.Fleet.GPUs, i % j.Fleet.GPUs}); e.all > 0 {
+			out[j.end(p)] = e.loss
+		}
+	}
+	all := present(slices.Concat(j.links.whole...))
+	if len(all) < 2 {
+		return out
+	}
+	slices.Sort(all)
+	reference := all[len(all)-2-(len(all)-1)/2]
+	for node, row := range j.links.whole {
+		for a := range j.Fleet.GPUs {
+			for b := a + 1; b < j.Fleet.GPUs; b++ {
+				if y := row[j.links.link(a, b)] - reference; !math.IsNaN(y) {
+					out[Component{Part: Link, Node: node, A: a, B: b}] = y
+				}
+			}
+		}
+	}
+	return out
+}
+
+// rivalsOf are the components that may be what is slow if this one seems to be, with such a loss.
+func (j *judgement) rivalsOf(c Component, loss float64) (out []Component) {
+	node := Component{Part: Node, Node: c.Node}
+	gpu := func(number int) Component { return Component{Part: GPU, Node: c.Node, A: number} }
+	var wider []Component
+	switch c.Part {
+	case Link:
+		wider = []Component{gpu(c.A), gpu(c.B), node}
+	case Rail:
+		wider = []Component{gpu(c.A), node}
+		out = j.leavesOf(c, loss)
+	case GPU:
+		wider = []Component{node}
+	case Node:
+		for g := range j.Fleet.GPUs {
+			if j.share(gpu(g), Component{}) > likely*loss && j.share(c, gpu(g)) < hardly*loss {
+				out = append(out, gpu(g))
+			}
+		}
+	}
+	if loss <= 0 {
+		return nil
+	}
+	return append(out, slice.Where(wider, func(w Component) bool { return j.share(w, c) > likely*loss })...)
+}
+
+// share is what the parts of a component lose that are no parts of another: the mean of its links' median and
+// its NICs'. 0 without such parts.
+func (j *judgement) share(of, but Component) float64 {
+	byPart := map[Part][]float64{}
+	add := func(c Component) {
+		if loss, known := j.losses[c]; known && of.holds(c) && !but.holds(c) {
+			byPart[c.Part] = append(byPart[c.Part], loss)
+		}
+	}
+	for a := range j.Fleet.GPUs {
+		add(Component{Part: Rail, Node: of.Node, A: a})
+		for b := a + 1; b < j.Fleet.GPUs; b++ {
+			add(Component{Part: Link, Node: of.Node, A: a, B: b})
+		}
+	}
+	sum := 0.0
+	for _, losses := range byPart {
+		sum += median(losses)
+	}
+	return sum / float64(max(1, len(byPart)))
+}
+
+// holds tells whether a link or NIC is a component or part of it.
+func (c Component) holds(part Component) bool {
+	switch c.Part {
+	case Node:
+		return part.Node == c.Node
+	case GPU:
+		return part.Node == c.Node && (part.A == c.A || part.Part == Link && part.B == c.A)
+	}
+	return part == c
+}
+
+// leavesOf is the leaf switch that may be what slows a NIC: most others behind it share the loss, or where it is
+// not known one other of the rail.
+func (j *judgement) leavesOf(c Component, loss float64) []Component {
+	leaf := j.Fleet.Leaf(c.A, c.Node)
+	var others []float64
+	for node := range j.Fleet.Nodes {
+		if other, known := j.losses[Component{Part: Rail, Node: node, A: c.A}]; known && node != c.Node && j.Fleet.Leaf(c.A, node) == leaf {
+			others = append(others, other)
+		}
+	}
+	if len(others) > 0 && (leaf < 0 && slices.Max(others) > alike*loss || median(others) > likely*loss) {
+		return []Component{{Part: Leaf, A: c.A, B: leaf}}
+	}
+	return nil
+}
