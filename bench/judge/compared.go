@@ -160,7 +160,7 @@ func (j judged) groups() compared {
 }
 
 // lateness are the ranks and nodes of each world, by the share of a launch for which the others wait for them
-// on average. Worlds with too few launches to tell are left out.
+// on average, beyond their fair share. Worlds with too few launches to tell are left out.
 func (j judged) lateness() (out []compared) {
 	for _, l := range slice.Where(Late(j.Record), Lateness.enough) {
 		all := make([]int, len(l.counts))
@@ -179,15 +179,16 @@ func (j judged) lateness() (out []compared) {
 // that a part causes by chance.
 func (l Lateness) compared(class string, of parts, where record.World) compared {
 	spread := slice.Most(slices.Concat(l.shares...), func(w weighted) float64 { return w.value })
-	chance := float64(byChance(l.Launches, 1/float64(len(of)), len(of))) / float64(l.Launches)
-	c := compared{Class: class, Reference: 1, Limit: max(lateShare, spread*chance)}
+	fair := 1 / float64(len(of))
+	beyondFair := func(count int) float64 { return max(0, float64(count)/float64(l.Launches)-fair) }
+	c := compared{Class: class, Reference: 1, Limit: max(lateShare, spread*beyondFair(byChance(l.Launches, fair, len(of))))}
 	for _, ranks := range of {
 		var waits []weighted
 		for _, rank := range ranks {
 			waits = append(waits, l.shares[rank]...)
 		}
-		share := float64(lastOf(ranks, l.counts)) / float64(l.Launches)
-		c.Figures = append(c.Figures, figure{Subject: *located(ranks, l.World, where).subject(), Rate: 1 - share*weightedMedian(waits)})
+		lost := beyondFair(lastOf(ranks, l.counts)) * weightedMedian(waits)
+		c.Figures = append(c.Figures, figure{Subject: *located(ranks, l.World, where).subject(), Rate: 1 - lost})
 	}
 	return c
 }
