@@ -10,6 +10,8 @@ type Compared[S any] struct {
 	// Limit is the share of the peers' rate, 0 to 1, whose loss would be named. The OK prints it, and it
 	// covers the noise of as many figures as there are.
 	Limit float64
+	// Reference is the rate of a healthy part where it is known; 0 where the peers tell it.
+	Reference float64
 	// Figures has the rate of each part.
 	Figures []Figure[S]
 }
@@ -26,22 +28,26 @@ type Figure[S any] struct {
 const leastFigures = 2
 
 // Checked reports whether there was something to compare with.
-func (c Compared[S]) Checked() bool { return len(c.Figures) >= leastFigures }
+func (c Compared[S]) Checked() bool {
+	return len(c.Figures) >= leastFigures || c.Reference > 0 && len(c.Figures) > 0
+}
 
-// Behind returns the parts that have lost more than the limit against the median of their peers, or
-// against the best of fewer than four. They must not pass. Of an even number of peers the faster middle
+// Behind returns the parts that have lost more than the limit against the reference, else against the
+// median of their peers, or against the best of fewer than four. They must not pass. Of an even number of peers the faster middle
 // is the reference: if half of the parts are slow, that half is behind.
 func (c Compared[S]) Behind() []Figure[S] {
-	n := len(c.Figures)
+	n, reference := len(c.Figures), c.Reference
 	if !c.Checked() {
 		return nil
 	}
-	rates := make([]float64, 0, n)
-	for _, f := range c.Figures {
-		rates = append(rates, f.Rate)
+	if reference == 0 {
+		rates := make([]float64, 0, n)
+		for _, f := range c.Figures {
+			rates = append(rates, f.Rate)
+		}
+		slices.Sort(rates)
+		reference = rates[(n-1)/2+1] // the middle of the peers of a part in the slower half; of two or three parts the best
 	}
-	slices.Sort(rates)
-	reference := rates[(n-1)/2+1] // the middle of the peers of a part in the slower half; of two or three parts the best
 	var out []Figure[S]
 	for _, f := range c.Figures {
 		if f.Lost = 1 - f.Rate/reference; f.Lost > c.Limit {

@@ -39,11 +39,8 @@ func (j judged) noFault() finding.List {
 		cases = unit.Count(ok, "simulated case")
 	}
 	text := fmt.Sprintf("No fault in %s: %s verified", cases, unit.Comma(checked))
-	text += j.notLate()
-	switch {
-	case compared > 0 && j.Simulated:
-		text += ", none slow"
-	case compared > 0:
+	text += noLoss(j.compared())
+	if compared > 0 && !j.Simulated && len(j.lostBusBW()) == 0 {
 		text += ", bandwidth as " + j.want.as()
 	}
 	return finding.List{{Code: CodeNoFault, Severity: finding.OK, Text: text + "."}}
@@ -86,24 +83,6 @@ func noneEnded(partly int) finding.List {
 		text = fmt.Sprintf("No case ended ok: the figures of %s are of a part of the run, and not judged.", unit.Count(partly, "case"))
 	}
 	return finding.List{{Code: CodeFailed, Severity: finding.Warning, Text: text}}
-}
-
-// notLate says that no rank was late, where enough launches were looked at. Where ranks
-// differ by much it says only that.
-func (j judged) notLate() string {
-	most, looked := 0.0, false
-	for _, l := range Late(j.Record) {
-		most, looked = max(most, l.Skew), looked || l.enough()
-	}
-	switch {
-	case most > 0 && looked:
-		return fmt.Sprintf(", ranks differ by up to %s of the time but none comes last beyond chance", unit.Part(most))
-	case most > 0:
-		return fmt.Sprintf(", ranks differ by up to %s of the time and too few launches tell which is late", unit.Part(most))
-	case looked:
-		return ", no rank late"
-	}
-	return ""
 }
 
 // bestOf is the best bus bandwidth of rows.

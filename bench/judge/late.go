@@ -35,6 +35,10 @@ type Lateness struct {
 	// first. Nearly always there is none. Candidates did so together, and the launches
 	// do not tell which of them.
 	Late, Candidates []LateUnit
+	// counts are the launches in which each rank came last, shares the spreads that went with them, as
+	// shares of a launch.
+	counts []int
+	shares [][]weighted
 }
 
 // LateUnit is what the others wait for: a rank, or a node as a whole.
@@ -134,6 +138,7 @@ func lateness(w World, results []*record.Result, where record.World) Lateness {
 	}
 	late, candidates := lateParts(counts, perNode(w, where))
 	l.Late, l.Candidates = units(late), units(candidates)
+	l.counts, l.shares = counts, shares
 	return l
 }
 

@@ -81,18 +81,15 @@ func TestLateRanksThatAreNotToldApartAreCandidates(t *testing.T) {
 	require.Equal(t, CodeLate, v.Faults()[0].Code)
 	require.Contains(t, v.Faults()[0].Text, "Unclear which ranks are late: one of the candidates came last in 100 % of the launches")
 	require.Contains(t, v.Faults()[0].Text, "rank 14 (node 1, GPU 6)")
-	require.NotContains(t, fmt.Sprint(v), "no rank late")
+	require.NotContains(t, fmt.Sprint(v), "late ranks")
 }
 
-// Ranks that differ by a tenth of the time are not passed over, even if all come last
-// equally often.
+// Ranks that all come last equally often are not late. The OK names the wait that would be named, and no rank
+// where so few launches would name none.
 func TestSkewIsNotNoRankLate(t *testing.T) {
 	even := []int{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}
 	rec := launches(16, 30e-6, 9e-6, lastOfLaunches(1, 400, even))
-	require.Contains(t, fmt.Sprint(Record(rec)), "no rank late")
-	rec.Results[0].Warnings = []record.Warning{{Code: warnSkew}}
-	require.Contains(t, fmt.Sprint(Record(rec)), "ranks differ by up to 30 % of the time but none comes last beyond chance")
-	require.NotContains(t, fmt.Sprint(Record(rec)), "no rank late")
+	require.Contains(t, fmt.Sprint(Record(rec)), "late ranks")
 	rec = launches(16, 30e-6, 9e-6, []record.LateCount{{Rank: 3, Count: 5}})
-	require.NotContains(t, fmt.Sprint(Record(rec)), "no rank late", "five launches tell nothing")
+	require.NotContains(t, fmt.Sprint(Record(rec)), "late ranks", "five launches tell nothing")
 }

@@ -36,18 +36,30 @@ type splitOf struct{ ranks, stride, groups, nodes, perProcess int }
 // Unstable names the communicators that are slow now and then, of all cases of a
 // record together: one case has too few launches to tell.
 func Unstable(rec *record.Record) []Instability {
-	alone := slice.Where(slices.Collect(rec.Each()), func(r *record.Result) bool {
-		return r.Status == record.OK && r.Isolated != nil && r.Isolated.MaxOfRanks != nil
-	})
-	order, pooled := slice.Group(alone, func(r *record.Result) splitOf {
-		return splitOf{r.Ranks, r.Stride, max(r.Groups, 1), r.Nodes, r.GPUsPerProcess}
-	})
+	order, pooled := communicators(rec)
 	return slices.Concat(slice.Map(order, func(s splitOf) []Instability { return s.unstable(pooled[s]) })...)
 }
 
-// unstable pools the results of one split.
+// communicators groups the results with isolated launches by their communicators.
+func communicators(rec *record.Record) (order []splitOf, pooled map[splitOf][]*record.Result) {
+	alone := slice.Where(slices.Collect(rec.Each()), func(r *record.Result) bool {
+		return r.Status == record.OK && r.Isolated != nil && r.Isolated.MaxOfRanks != nil
+	})
+	return slice.Group(alone, func(r *record.Result) splitOf {
+		return splitOf{r.Ranks, r.Stride, max(r.Groups, 1), r.Nodes, r.GPUsPerProcess}
+	})
+}
+
+// unstable returns those of a split whose launches are slow beyond chance.
 func (s splitOf) unstable(results []*record.Result) []Instability {
-	launches := 0
+	all, launches := s.slowLaunches(results)
+	return slice.Where(all, func(one Instability) bool {
+		return float64(one.Slow)/float64(launches) >= UnstableShare && stat.BinomialTail(one.Slow, launches, UsualSlow)*float64(s.groups) < beyond
+	})
+}
+
+// slowLaunches pools the results of one split: the communicators with slow launches, and the launches of each.
+func (s splitOf) slowLaunches(results []*record.Result) (out []Instability, launches int) {
 	found := map[int]*Instability{}
 	for _, r := range results {
 		launches += r.Isolated.MaxOfRanks.N
@@ -68,25 +80,24 @@ func (s splitOf) unstable(results []*record.Result) []Instability {
 			one.Example = r.Collective + " " + unit.Bytes(r.Bytes)
 		}
 	}
-	var out []Instability
 	for _, rank := range slices.Sorted(maps.Keys(found)) {
-		one := found[rank]
-		one.Launches = launches
-		share := float64(one.Slow) / float64(launches)
-		if share >= UnstableShare && stat.BinomialTail(one.Slow, launches, UsualSlow)*float64(s.groups) < beyond {
-			out = append(out, *one)
-		}
+		found[rank].Launches = launches
+		out = append(out, *found[rank])
 	}
-	return out
+	return out, launches
+}
+
+// who names the group.
+func (i Instability) who() string {
+	if i.Groups > 1 {
+		return "the group of " + record.GroupText(i.FirstRank, i.Ranks, i.Stride)
+	}
+	return "all " + unit.Count(i.Ranks, "rank")
 }
 
 // Text names the group and the cases in a sentence.
 func (i Instability) Text() string {
-	who := fmt.Sprintf("all %s", unit.Count(i.Ranks, "rank"))
-	if i.Groups > 1 {
-		who = "the group of " + record.GroupText(i.FirstRank, i.Ranks, i.Stride)
-	}
-	return fmt.Sprintf("%s: %s of %s took %g times the median or more, in %d of %s (%s for one)", who,
+	return fmt.Sprintf("%s: %s of %s took %g times the median or more, in %d of %s (%s for one)", i.who(),
 		unit.Percent(float64(i.Slow)/float64(i.Launches)), unit.Count(i.Launches, "launch"), record.SlowTimes, i.Cases, unit.Count(i.Looked, "case"), i.Example)
 }
 

@@ -61,7 +61,7 @@ func collectives(rec *record.Record) finding.List {
 		j.lostBusBW(), j.unstable(), j.stalls(), j.dips(), j.noisy(),
 	)
 	if len(v.Faults()) == 0 {
-		v = append(v, j.noFault()...)
+		v = append(v, gated(j.noFault(), j.compared(), slices.ContainsFunc(j.Results, func(r record.Result) bool { return r.Verified.State == record.VerifiedOK }), j.next())...)
 	}
 	return slices.Concat(v, j.unverified(), j.corruption(), j.best(), j.scale(), Simulated(rec))
 }

@@ -32,7 +32,7 @@ func kernels(rec *record.Record) finding.List {
 	j := judgedKernels{rec}
 	v := slices.Concat(editedLines(rec), j.failed(), j.wrongData(), j.interrupted(), j.slowDevice())
 	if len(v.Faults()) == 0 {
-		v = append(v, j.noFault()...)
+		v = append(v, gated(j.noFault(), j.compared(), len(j.where(isVerified)) > 0, "Measure again with a larger --max-time; look at that GPU's clocks, and at other processes on it.")...)
 	}
 	if figures := kernel.Of(rec.Benchmark()).Figures; figures != nil {
 		v = append(v, figures(rec)...)
@@ -117,7 +117,7 @@ func (j judgedKernels) noFault() finding.List {
 	if rest := ok - verified; rest > 0 {
 		text += ", " + unit.Comma(int64(rest)) + " not"
 	}
-	return finding.List{{Code: CodeNoFault, Severity: finding.OK, Text: text + "."}}
+	return finding.List{{Code: CodeNoFault, Severity: finding.OK, Text: text + noLoss(j.compared()) + "."}}
 }
 
 // timed are the rows with a time, and how many of them miss the precision that was

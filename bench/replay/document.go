@@ -245,8 +245,28 @@ func percent(x *Difference) string {
 	return fmt.Sprintf("%.*f ± %.*f %% %s", digits, 100*math.Abs(x.Mean), digits, half, x.Verdict)
 }
 
-// State is what the findings come to: unclear where a setting is.
+// compared hands the gate the steps against those that the curves predict. Only in a simulation the curves are
+// of this machine.
+func (d *Document) compared() []finding.Compared[string] {
+	c := finding.Compared[string]{Class: "steps against the curves", Limit: offBy, Reference: 1}
+	for _, s := range d.Settings {
+		if d.Simulated && s.Steps != nil && s.Predicted != nil {
+			c.Figures = append(c.Figures, finding.Figure[string]{Subject: s.Amount, Rate: *s.Predicted / s.Steps.Median})
+		}
+	}
+	return []finding.Compared[string]{c}
+}
+
+// State is what the findings come to: a fail where slow components were found, unclear where messages wait, where
+// steps are longer than predicted, or where a setting is undecided.
 func (d *Document) State() finding.State {
+	if slow := d.Slow.State(true); slow != finding.Pass {
+		return slow
+	}
+	doubts, _ := finding.Gate(d.compared(), func(string) bool { return false })
+	if len(doubts) > 0 || d.Messages != nil && d.Messages.findings().Worst() == finding.Warning {
+		return finding.Unclear
+	}
 	if d.Ended != "" || d.Own != nil && !d.Own.Fits() {
 		return finding.Unclear
 	}

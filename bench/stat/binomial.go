@@ -31,3 +31,17 @@ func LogChoose(n, k int) float64 {
 	of := func(v int) float64 { l, _ := math.Lgamma(float64(v) + 1); return l }
 	return of(n) - of(k) - of(n-k)
 }
+
+// BinomialUpper returns the least probability of success with which k or fewer of n trials succeed in at most
+// 1 − level of all cases: a confidence bound.
+func BinomialUpper(k, n int, level float64) float64 {
+	lo, hi := float64(k)/float64(n), 1.0
+	for hi-lo > 1e-6 {
+		if p := (lo + hi) / 2; BinomialTail(n-k, n, 1-p) > 1-level {
+			lo = p
+		} else {
+			hi = p
+		}
+	}
+	return hi
+}

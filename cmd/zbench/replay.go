@@ -80,7 +80,9 @@ with spins, each with messages and without, in turn. Computation loses
 
 After ten rounds the number of steps is announced at which a difference of half
 of --margin can be told. With all settings together at most 2 % of the runs have
-a verdict that is false. The exit code is 0 if each setting is decided, else 6.`
+a verdict that is false. The exit code is 0 if each setting is decided and
+no message waits for a rank, a launch or a busy network; in a simulation also if
+no step is longer than predicted. Else it is 6.`
 
 func newReplay(s State) *cobra.Command {
 	var o replayOptions

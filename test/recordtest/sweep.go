@@ -78,7 +78,7 @@ func OneCase(c collective.Collective, requested int64, ranks, elt int, bus float
 	t := model(c.BusFactor(ranks) * float64(l.Bytes) / bus)
 	r.Burst = &record.Timing{Iterations: 20, MeanOfRanks: Sample(t, salt)}
 	r.Isolated = &record.Timing{
-		Iterations: 1, MaxOfRanks: Sample(t*1.1, salt+1), Spread: Sample(2e-7, salt+2), Stop: "max_time",
+		Iterations: 1, MaxOfRanks: Sample(t*1.02, salt+1), Spread: Sample(2e-7, salt+2), Stop: "max_time",
 		Late: []record.LateCount{{Rank: 3, Count: 4}, {Rank: 700 + salt%9, Count: 3}},
 	}
 	r.SetHeadline(c.BusFactor(ranks))
