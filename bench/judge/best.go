@@ -43,7 +43,7 @@ func (j judged) noFault() finding.List {
 	switch {
 	case compared > 0 && j.Simulated:
 		text += ", none slow"
-	case compared > 0:
+	case compared > 0 && len(j.lostBusBW()) == 0:
 		text += ", bandwidth as " + j.want.as()
 	}
 	return finding.List{{Code: CodeNoFault, Severity: finding.OK, Text: text + "."}}

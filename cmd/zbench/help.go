@@ -46,7 +46,7 @@ var flagGroups = withSettings([]flagGroup{
 		"backward-ms", "forward-ms", "step-ms", "tokens-per-microbatch", "tflops", "recompute",
 		"dp", "ep", "pp", "tp", "cp", "instances", "accum", "zero", "grad-dtype", "param-dtype", "mem-budget", "observed", "contention", "allow-rescale",
 	}},
-	{"Comparison and thresholds", []string{"variant", "vary", "unordered", "threshold", "accept", "fail-on", "require-checked", "min-effect", "miss", "between-run-cv", "across", "names", "timing", "settings", "margin", "compute", "block", "max-steps", "max-rounds", "child-timeout"}},
+	{"Comparison and thresholds", []string{"variant", "vary", "unordered", "threshold", "accept", "fail-on", "fail", "require-checked", "min-effect", "miss", "between-run-cv", "across", "names", "timing", "settings", "margin", "compute", "block", "max-steps", "max-rounds", "child-timeout"}},
 	{"Output", []string{"env", "out", "chakra", "force", "resume", "spec", "format", "verbose", "progress", "quiet", "help", "version"}},
 	{librariesTitle, append([]string{"backend", "libraries"}, libraryFlags()...)},
 })
@@ -143,7 +143,7 @@ func writeUsage(to io.Writer, cmd *cobra.Command, width int, all bool) error {
 	switch {
 	case !cmd.HasParent():
 		writeLibraries(w, width)
-		fmt.Fprintf(w, "\n%s", exitCodes)
+		fmt.Fprintf(w, "\n%s", exitCodes())
 	case hidden > 0:
 		fmt.Fprintf(w, "\n%s %s lists %s more.\n", cmd.CommandPath(), allFlags, plain.Count(hidden, "flag"))
 	}
