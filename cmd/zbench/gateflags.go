@@ -56,7 +56,7 @@ func (o *gateFlagSet) read() (err error) {
 	}
 	if o.failOn != "" {
 		if o.below, err = gate.ParseFailOn(o.failOn, judge.BelowReference, judge.BelowLimit); err != nil {
-			return usage(fmt.Errorf("--fail-on: %w", err), "slower is for zbench compare")
+			return usage(fmt.Errorf("--fail-on: %w", err), "`zbench compare --fail-on slower:5%` is about another run")
 		}
 	}
 	if o.requireChecked && !o.given() {

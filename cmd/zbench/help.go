@@ -72,6 +72,7 @@ var mostUsed = withFamilies(map[string][]string{
 	"zbench replay":      {"framework", "preset", "config", "step-ms", "settings", "margin", "compute", "nodes", "out", "format"},
 	"zbench bisect":      {"variant", "vary", "unordered", "nodes", "ngpus", "minbytes", "maxbytes", "out", "format", "resume"},
 	"zbench compare":     {"fail-on", "require-checked", "min-effect", "between-run-cv", "timing", "across", "names", "out", "format", "verbose"},
+	"zbench import":      {"collective", "nodes", "ranks", "threshold", "accept", "fail-on", "fail", "out", "format", "verbose"},
 	"zbench screen":      {"nodes", "launch", "hostfile", "judge", "hbm-seconds", "deadline", "dry-run", "backend", "out", "format"},
 	"zbench loopback":    {"nodes", "gpus-per-node", "fabric", "fault", "seed", "clock", "no-data", "torch", "trace", "env"},
 	"zbench doctor":      {"backend", "compile", "format"},

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/engine"
+	"zbench/bench/exit"
 	"zbench/bench/fabric"
 	"zbench/bench/spec"
 	"zbench/internal/launch"
@@ -97,7 +98,7 @@ func TestFollowerRemovesTheFileOfALeaderThatIsGone(t *testing.T) {
 	require.NoError(t, follower.Start())
 	require.NoError(t, l.Wait(t.Context()))
 	require.NoError(t, l.Start(opening{Arena: file, Machine: []byte("machine")}))
-	l.Close("killed", 0)
+	l.Close("killed", exit.Run)
 	require.Error(t, follower.Wait())
 	require.NoFileExists(t, file)
 }
@@ -125,7 +126,7 @@ func TestOnlySimulatedFollowersTakeLittle(t *testing.T) {
 		go func() { ended <- Main(t.Context(), s) }()
 		require.NoError(t, l.Wait(t.Context()))
 		require.NoError(t, l.Start(opening{Backend: backend, Machine: []byte("machine")}))
-		l.Close("that is all", 0)
+		l.Close("that is all", exit.Run)
 		require.NotZero(t, <-ended)
 		require.Equal(t, backend == "loopback", lights == 1, backend)
 	}

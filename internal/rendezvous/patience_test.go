@@ -173,13 +173,18 @@ func TestALeaderThatStandsStillAtTheEnd(t *testing.T) {
 			time.Sleep(time.Second) // the order arrives
 			still.Store(frozen)
 			begin := time.Now()
-			time.AfterFunc(10*time.Minute, func() { l.Close("it has ended", 0) })
-			err = errors.Join(<-ends, <-ends) // of those of a node the first one tells
+			time.AfterFunc(10*time.Minute, func() { l.Close("it has ended", 3) })
+			all := []error{<-ends, <-ends}
+			err = errors.Join(all...) // of those of a node the first one tells
 			if frozen {
 				require.ErrorContains(t, err, "no heartbeat for 30s")
 				require.LessOrEqual(t, time.Since(begin), 2*time.Minute)
 			} else {
-				require.NoError(t, err)
+				for _, err := range all { // the relayed one hears it, too
+					ended, ok := errors.AsType[*rendezvous.Ended](err)
+					require.True(t, ok, err)
+					require.Equal(t, 3, ended.Code, "the leader's exit code")
+				}
 				require.Equal(t, 10*time.Minute, time.Since(begin))
 			}
 			still.Store(false)
