@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"zbench/bench/document"
@@ -25,21 +24,8 @@ type FailOn struct {
 
 // ParseFailOn reads "slower" or "slower:5%".
 func ParseFailOn(text string) (*FailOn, error) {
-	word, limit, given := strings.Cut(strings.TrimSpace(text), ":")
-	if word != string(Slower) {
-		return nil, fmt.Errorf("%q is not %s or %s:5%%", text, Slower, Slower)
-	}
-	f := &FailOn{Text: strings.TrimSpace(text)}
-	if !given {
-		return f, nil
-	}
-	digits, percent := strings.CutSuffix(limit, "%")
-	v, err := strconv.ParseFloat(digits, 64)
-	if err != nil || !percent || !(v >= 0 && v <= 1000) {
-		return nil, fmt.Errorf("%q: the limit is a percentage from 0%% to 1000%%, such as %s:5%%", text, Slower)
-	}
-	f.Least = v / 100
-	return f, nil
+	least, err := gate.ParseFailOn(text, string(Slower), 0)
+	return &FailOn{strings.TrimSpace(text), least}, err
 }
 
 // Words are the condition in a sentence.

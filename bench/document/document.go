@@ -21,6 +21,9 @@ type Document struct {
 	// Title is the headline, Lead what it holds for, Foot the units of all figures.
 	Title, Lead, Foot string
 	Simulated         bool
+	// State makes the exit code, with the faults of Findings. It is pass where they say all, and empty
+	// where only gates judge.
+	State finding.State
 	// Findings are what it comes to, in the order of reading. Chips are the answer in a few words each.
 	Findings finding.List
 	Chips    []Fact

@@ -7,15 +7,34 @@ import (
 	"slices"
 
 	"zbench/bench/exit"
+	"zbench/bench/finding"
+	"zbench/bench/judge"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/unit"
 )
 
-// Verdict is the error of a run's record, with its exit code; nil if all cases are ok.
+// Verdict is the error of a run's record, with the exit code of its findings and the next step; nil if it
+// has no fault.
 func Verdict(rec *record.Record, dir string) error {
-	if rec.OfKernels() {
-		return verdictOfKernels(rec, dir)
+	code := exit.Of(finding.Pass, judge.Of(rec))
+	switch code {
+	case exit.Interrupted:
+		return exit.With(code, interrupted(rec), "resume with: "+rec.ResumeCommand(dir))
+	case exit.WrongData:
+		err, hint := wrong(rec)
+		return exit.With(code, err, hint)
+	case exit.Run:
+		if err := failed(rec, dir); err != nil {
+			return err
+		}
+		return exit.With(code, errors.New("nothing was measured: no case ended ok"), "the table has the reasons; choose other sizes (-b, -e) or fewer ranks")
 	}
+	return exit.Quiet(code)
+}
+
+// interrupted says how much of a run there is.
+func interrupted(rec *record.Record) error {
 	count, partly := map[record.Status]int{}, 0
 	for _, r := range rec.Results {
 		count[r.Status]++
@@ -23,18 +42,23 @@ func Verdict(rec *record.Record, dir string) error {
 			partly++
 		}
 	}
-	if err := stopped(rec, dir, " was interrupted: ", (*record.Result).Lost); err != nil {
-		return err
+	for _, k := range rec.Kernels {
+		count[k.Status]++
 	}
-	switch {
-	case count[record.Interrupted] > 0:
-		return exit.With(exit.Interrupted, fmt.Errorf("interrupted: %d of %d cases finished, %d more have 1 of %d passes; all are saved", count[record.OK], len(rec.Results), partly, record.Passes), "resume with: "+rec.ResumeCommand(dir))
-	case count[record.WrongData] > 0:
-		return exit.With(exit.WrongData, fmt.Errorf("%d cases have wrong data", count[record.WrongData]), "the report names them")
-	case count[record.OK] == 0 && count[record.Failed] == 0:
-		return exit.With(exit.Run, errors.New("nothing was measured: every case was skipped"), "the table has the reasons; choose other sizes (-b, -e) or fewer ranks")
+	if rec.OfKernels() {
+		return fmt.Errorf("interrupted: %d of %d cases finished; they are saved", count[record.OK], len(rec.Kernels))
 	}
-	return failed(rec, dir)
+	return fmt.Errorf("interrupted: %d of %d cases finished, %d more have 1 of %d passes; all are saved", count[record.OK], len(rec.Results), partly, record.Passes)
+}
+
+// wrong names the wrong data, and what to do next.
+func wrong(rec *record.Record) (err error, hint string) {
+	if i := slices.IndexFunc(rec.Kernels, func(k record.Kernel) bool { return k.LeftWrong() }); i >= 0 {
+		k := &rec.Kernels[i]
+		return fmt.Errorf("wrong data: %s on %s: %s", k.Case(), rec.GPU(k), k.Reason), "do not use its figures; " + k.Verified.Hint()
+	}
+	n := slice.Count(rec.Results, func(r record.Result) bool { return r.Status == record.WrongData })
+	return fmt.Errorf("%d cases have wrong data", n), "the report names them"
 }
 
 // failed is the first case that failed, or that a lost process interrupted, as an error; nil
@@ -54,24 +78,6 @@ func stopped(rec *record.Record, dir, how string, kind func(*record.Result) bool
 		if r := &rec.Results[i]; kind(r) {
 			return exit.With(exit.Run, fmt.Errorf("%s at %s%s%s", r.Collective, unit.Bytes(r.BytesRequested), how, r.Reason), "finished cases are saved; to run the rest: "+rec.ResumeCommand(dir))
 		}
-	}
-	return nil
-}
-
-func verdictOfKernels(rec *record.Record, dir string) error {
-	count := map[record.Status]int{}
-	for _, k := range rec.Kernels {
-		count[k.Status]++
-	}
-	if i := slices.IndexFunc(rec.Kernels, func(k record.Kernel) bool { return k.Status == record.WrongData }); i >= 0 {
-		k := rec.Kernels[i]
-		return exit.With(exit.WrongData, fmt.Errorf("wrong data: %s on %s: %s", k.Case(), rec.GPU(&k), k.Reason), "do not use its figures; "+k.Verified.Hint())
-	}
-	if err := failed(rec, dir); err != nil {
-		return err
-	}
-	if count[record.Interrupted] > 0 {
-		return exit.With(exit.Interrupted, fmt.Errorf("interrupted: %d of %d cases finished; they are saved", count[record.OK], len(rec.Kernels)), "resume with: "+rec.ResumeCommand(dir))
 	}
 	return nil
 }

@@ -1,13 +1,17 @@
-// Package exit has zbench's exit codes and the error that carries one, together
-// with the next step for the user.
+// Package exit has zbench's exit codes: one table with their order, what a document comes to, and the
+// error that carries a code together with the next step for the user.
 package exit
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
+
+	"zbench/bench/finding"
 )
 
-// The exit codes. `zbench --help` lists them.
+// The exit codes.
 const (
 	OK          = 0
 	Run         = 1
@@ -19,24 +23,144 @@ const (
 	Interrupted = 130
 )
 
+// Row is an exit code with its meaning.
+type Row struct {
+	Code    int
+	Meaning string
+}
+
+// table has all codes. Of several that apply the first one is a command's.
+var table = []Row{
+	{Interrupted, "interrupted; finished cases are saved"},
+	{WrongData, "wrong data"},
+	{Run, "failed, or hung"},
+	{Usage, "usage error; nothing was run"},
+	{Unavailable, "no usable device or library"},
+	{Regression, "a fault that the run proves by itself, or a missed gate"},
+	{Want, "not judged: UNCLEAR, NOT CHECKED, or too little input for an answer"},
+	{OK, "success"},
+}
+
+// Table returns all codes in the order in which they apply.
+func Table() []Row { return slices.Clone(table) }
+
+func order(code int) int { return slices.IndexFunc(table, func(r Row) bool { return r.Code == code }) }
+
+// worse returns the code that comes first in the table. A code that the table lacks, of another program,
+// comes before all others.
+func worse(a, b int) int {
+	if order(b) < order(a) {
+		return b
+	}
+	return a
+}
+
+// Of returns the exit code of a document by its state and its findings. The state is empty where only
+// gates judge: then it is OK.
+func Of(state finding.State, findings finding.List) int {
+	if state == "" {
+		return OK
+	}
+	code := worse(ofState(state), ofState(findings.State(true)))
+	for _, f := range findings {
+		code = worse(code, ofFinding(f))
+	}
+	return code
+}
+
+func ofState(s finding.State) int {
+	switch s.General() {
+	case finding.Fail:
+		return Regression
+	case finding.Unclear, finding.NotChecked:
+		return Want
+	}
+	return OK
+}
+
+// ofFinding returns the code of what is no slow component. Without a fault an interrupted run was asked
+// to end; with one it has lost a process.
+func ofFinding(f finding.Finding) int {
+	switch {
+	case f.Code == finding.CodeWrongData:
+		return WrongData
+	case f.Code == finding.CodeInterrupted && f.Severity != finding.Fault:
+		return Interrupted
+	case slices.Contains([]string{finding.CodeHang, finding.CodeAsyncError, finding.CodeFailed, finding.CodeInterrupted}, f.Code):
+		return Run
+	}
+	return OK
+}
+
 // ErrUnavailable is wrapped by errors that mean a device or a library that this
 // machine does not have.
 var ErrUnavailable = errors.New("not available on this machine")
 
-// Error is an error with its exit code and what to do next.
+// Error is an error with its exit code and what to do next. Without Err its message was already printed.
 type Error struct {
 	Code int
 	Err  error
 	Hint string
 }
 
-func (e *Error) Error() string { return e.Err.Error() }
+func (e *Error) Error() string {
+	if e.Err == nil {
+		return ""
+	}
+	return e.Err.Error()
+}
 
 // Unwrap returns the error without its code.
 func (e *Error) Unwrap() error { return e.Err }
 
 // With gives an error its exit code and its next step.
 func With(code int, err error, hint string) error { return &Error{Code: code, Err: err, Hint: hint} }
+
+// Quiet is the error of a code whose reason was already printed; nil for OK.
+func Quiet(code int) error {
+	if code == OK {
+		return nil
+	}
+	return &Error{Code: code}
+}
+
+// CodeOf returns the exit code of an error.
+func CodeOf(err error) int {
+	e, coded := errors.AsType[*Error](err)
+	switch {
+	case err == nil:
+		return OK
+	case coded:
+		return e.Code
+	case errors.Is(err, ErrUnavailable):
+		return Unavailable
+	case errors.Is(err, context.Canceled): // before there was anything to save
+		return Interrupted
+	}
+	return Run
+}
+
+// Worst returns the error whose code comes first in the table; nil without any. If its message was
+// already printed, the first message of the others goes with its code.
+func Worst(errs ...error) error {
+	errs = slices.DeleteFunc(slices.Clone(errs), func(err error) bool { return err == nil })
+	if len(errs) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(errs, func(a, b error) int { return order(CodeOf(a)) - order(CodeOf(b)) })
+	code := CodeOf(errs[0])
+	for _, err := range errs {
+		e, coded := errors.AsType[*Error](err)
+		switch {
+		case err.Error() == "":
+		case coded:
+			return With(code, err, e.Hint)
+		default:
+			return With(code, err, "")
+		}
+	}
+	return errs[0]
+}
 
 // UsageError wraps what the user got wrong.
 func UsageError(err error, hint string) error { return With(Usage, err, hint) }

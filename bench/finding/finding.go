@@ -104,11 +104,18 @@ type Finding struct {
 	Evidence []string `json:"evidence,omitempty"`
 }
 
-// Codes that every detector has: a fault among candidates, what was not judged, times of a model.
+// Codes that every detector has: a fault among candidates, what was not judged, times of a model; and
+// those that have an exit code of their own.
 const (
 	CodeUnclear    = "unclear"
 	CodeNotChecked = "not_checked"
 	CodeSimulated  = "simulated"
+
+	CodeWrongData   = "wrong_data"
+	CodeHang        = "hang"
+	CodeAsyncError  = "async_error"
+	CodeFailed      = "failed"
+	CodeInterrupted = "interrupted"
 )
 
 // NotHardware says what simulated times are.

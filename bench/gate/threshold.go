@@ -215,3 +215,21 @@ func count(text string) (float64, error) {
 	}
 	return float64(n), nil
 }
+
+// ParseFailOn reads a condition of --fail-on, "slower" or "slower:5%" for that word, and returns its limit as
+// a ratio; without one the standard.
+func ParseFailOn(text, word string, standard float64) (least float64, err error) {
+	given, limit, limited := strings.Cut(strings.TrimSpace(text), ":")
+	if given != word {
+		return 0, fmt.Errorf("%q is not %s or %s:5%%", text, word, word)
+	}
+	if !limited {
+		return standard, nil
+	}
+	digits, percent := strings.CutSuffix(limit, "%")
+	v, err := strconv.ParseFloat(digits, 64)
+	if err != nil || !percent || !(v >= 0 && v <= 1000) {
+		return 0, fmt.Errorf("%q: the limit is a percentage from 0%% to 1000%%, such as %s:5%%", text, word)
+	}
+	return v / 100, nil
+}

@@ -123,42 +123,31 @@ func (j judged) group(r *record.Result, first int) (name string, subject *findin
 
 // lostBusBW compares the largest size of every collective with what it should take.
 func (j judged) lostBusBW() finding.List {
-	names, rows := wholes(j.Record)
-	most, worst := 0.0, (*record.Result)(nil)
-	var parts []string
-	for _, name := range names {
-		r, share, ok := j.lostBy(rows[name])
-		if !ok {
-			continue
-		}
-		bw, known := curve.BusBW(r)
-		if !known {
-			continue
-		}
-		parts = append(parts, fmt.Sprintf("%s %s (%s of %s at %s)", name, unit.Part(share), unit.Rate(bw), unit.Rate(bw/(1-share)), unit.Bytes(r.Bytes)))
-		if share > most {
-			most, worst = share, r
-		}
-	}
-	if worst == nil {
+	lost := j.besides(j.lostLimit())
+	if len(lost) == 0 {
 		return nil
 	}
-	l := finding.Finding{Code: CodeLostBusBW, Severity: finding.Fault, Share: most}
+	l := finding.Finding{Code: CodeLostBusBW, Severity: finding.Fault, Share: slice.Most(lost, beside.lost), Hint: j.whereLost()}
+	parts := slice.Map(lost, func(b beside) string {
+		return fmt.Sprintf("%s %s (%s of %s%s)", b.name, unit.Part(b.lost()), unit.Rate(b.rate), unit.Rate(b.want), b.where)
+	})
 	l.Text = fmt.Sprintf("Bus bandwidth lost against %s: %s.", j.want.name(), unit.FirstFew(parts, 4))
 	if !j.want.simulated {
-		l.Severity = finding.Warning
+		l.Code, l.Severity, l.Text = CodeBelowReference, finding.Warning, "BELOW REFERENCE: "+l.Text
 	}
-	l.Hint = j.whereLost()
 	return finding.List{l}
 }
 
-// lostBy is the share of bandwidth that the largest size lost, where it is worth a
-// line.
-func (j judged) lostBy(rows []*record.Result) (r *record.Result, share float64, ok bool) {
-	limit := lostMeasured
+// lostLimit is the share of bandwidth whose loss is worth a line.
+func (j judged) lostLimit() float64 {
 	if j.want.simulated {
-		limit = lostSimulated
+		return lostSimulated
 	}
+	return lostMeasured
+}
+
+// lostBy is the share of bandwidth that the largest size lost, where it is at least the limit.
+func (j judged) lostBy(rows []*record.Result, limit float64) (r *record.Result, share float64, ok bool) {
 	for i := range slices.Backward(rows) {
 		times, lo, known := j.want.excess(rows[i])
 		if !known {
@@ -222,7 +211,7 @@ func (j judged) dips() finding.List {
 	most := 0.0
 	for _, name := range names {
 		usual := 1.0
-		if _, share, ok := j.lostBy(rows[name]); ok {
+		if _, share, ok := j.lostBy(rows[name], j.lostLimit()); ok {
 			usual = 1 / (1 - share)
 		}
 		var slow []*record.Result

@@ -17,11 +17,11 @@ import (
 
 // Codes of findings, in the order in which a verdict has them.
 const (
-	CodeHang        = "hang"
-	CodeAsyncError  = "async_error"
-	CodeFailed      = "failed"
-	CodeWrongData   = "wrong_data"
-	CodeInterrupted = "interrupted"
+	CodeHang        = finding.CodeHang
+	CodeAsyncError  = finding.CodeAsyncError
+	CodeFailed      = finding.CodeFailed
+	CodeWrongData   = finding.CodeWrongData
+	CodeInterrupted = finding.CodeInterrupted
 	CodeEdited      = "edited"
 	CodeLate        = "late"
 	CodeSlowGroup   = "slow_group"

@@ -39,7 +39,7 @@ func kernels(rec *record.Record) finding.List {
 	} else {
 		v = append(v, j.bandwidth()...)
 	}
-	return slices.Concat(v, j.fused(), j.lowClock(), j.throttled(), j.fellClock(), j.confidence(), j.label())
+	return slices.Concat(v, j.belowReference(), j.fused(), j.lowClock(), j.throttled(), j.fellClock(), j.confidence(), j.label())
 }
 
 // judgedKernels is a record of hbm or of kernels.

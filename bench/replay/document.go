@@ -301,7 +301,7 @@ func (d *Document) Shown() *document.Document {
 		lead += " · " + d.Model
 	}
 	out := &document.Document{
-		Command: "replay", Value: d, CSV: d.csv, Title: "Steps by bucket size", Lead: lead, Findings: d.Findings(),
+		Command: "replay", Value: d, CSV: d.csv, Title: "Steps by bucket size", Lead: lead, State: d.State(), Findings: d.Findings(),
 		Foot: "Times are those of the slowest rank.",
 	}
 	if len(d.Settings) == 0 {

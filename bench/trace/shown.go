@@ -20,7 +20,7 @@ const maxRows = 10
 // Shown is the answer for its readers.
 func (d *Document) Shown(commands ...document.Command) *document.Document {
 	out := &document.Document{
-		Command: "trace", Value: d, CSV: d.csv, Title: "What a job sent", Lead: d.lead(), Findings: d.Findings, Most: 12, Beneath: true,
+		Command: "trace", Value: d, CSV: d.csv, Title: "What a job sent", Lead: d.lead(), State: d.State, Findings: d.Findings, Most: 12, Beneath: true,
 		Next: commands,
 		Foot: "Sizes are rccl-tests': the larger buffer of a rank that has all of it. Kernel times include waiting for peers and are no bandwidth.",
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -128,7 +127,7 @@ func (o *bisectOptions) run(ctx context.Context, s State, cmd *cobra.Command) er
 	to := o.sweep.output
 	to.quiet = false // it is for progress
 	return s.deliver(to, result{
-		shown: d.Shown(), dir: b.dir, started: started, verdict: cmp.Or(b.verdict(ended, d), d.Gated.Err(o.requireChecked)),
+		shown: d.Shown(), dir: b.dir, started: started, verdict: exit.Worst(b.verdict(ended, d), d.Gated.Err(o.requireChecked)),
 		after: func(dir *folder.Folder) {
 			s.note(o.sweep.quiet, "Wrote %s (report.html, bisect.json, bisect.csv, junit.xml)\n", dir.Path)
 		},

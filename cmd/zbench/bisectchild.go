@@ -223,7 +223,7 @@ func (b *bisecting) deadline() time.Duration {
 // failure says why a child that ended so has no times; empty where it has.
 func failure(code int, how string) string {
 	switch code {
-	case exit.OK:
+	case exit.OK, exit.Regression, exit.Want: // its faults are what is compared
 		return ""
 	case exit.WrongData:
 		return "its results were wrong (exit code 4)"

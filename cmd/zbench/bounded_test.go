@@ -101,7 +101,7 @@ func TestEveryWaitForProcessesEnds(t *testing.T) {
 				begin := time.Now()
 				err := f.wait(ctx)
 				require.LessOrEqual(t, time.Since(begin), c.within)
-				require.Equal(t, c.code, codeOf(err), err)
+				require.Equal(t, c.code, exit.CodeOf(err), err)
 				require.Equal(t, c.interrupt && time.Since(begin) > 5*time.Second, strings.Contains(talk.String(), "a second Ctrl-C ends all processes at once; finished cases, if any, stay saved"))
 				if c.says != "" {
 					require.ErrorContains(t, err, c.says)

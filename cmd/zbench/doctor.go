@@ -104,7 +104,7 @@ func runDoctor(ctx context.Context, s State, o doctorOptions) error {
 func (o doctorOptions) show(s State, r *doctor.Report, unusable int) error {
 	end := result{shown: r.Shown(), started: s.Now()}
 	if !r.Usable {
-		end.verdict = quietError{unusable}
+		end.verdict = exit.Quiet(unusable)
 	}
 	return s.deliver(o.output, end)
 }

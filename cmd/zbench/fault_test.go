@@ -10,6 +10,7 @@ import (
 
 	"zbench/bench/advice"
 	"zbench/bench/engine"
+	"zbench/bench/exit"
 	"zbench/bench/finding"
 	"zbench/bench/judge"
 	"zbench/bench/recommend"
@@ -22,7 +23,7 @@ func sickFolder(t *testing.T) (dir string, rec *record.Record) {
 	dir = filepath.Join(t.TempDir(), "sick")
 	code, _, stderr := printed(t, "collectives", "reduce_scatter", "all_gather", "--nodes", "2", "--place", "in", "-b", "64K", "-f", "4", "-e", "64M",
 		"-q", "--out", dir, "--fault", "slow_rail:node=1,rail=2,left=0.5")
-	require.Zero(t, code, stderr)
+	require.Equal(t, exit.Regression, code, stderr)
 	text, err := os.ReadFile(filepath.Join(dir, engine.ResultsFile))
 	require.NoError(t, err)
 	rec, err = record.Decode(bytes.NewReader(text))

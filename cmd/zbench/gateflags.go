@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"zbench/bench/gate"
+	"zbench/bench/judge"
 	"zbench/bench/record"
 	"zbench/hbm"
 )
@@ -16,12 +17,13 @@ import (
 // gateFlagSet is what must hold of a record.
 type gateFlagSet struct {
 	thresholds     []string
-	accept         string
+	accept, failOn string
 	requireChecked bool
 
 	// What the flags say, once read.
 	parsed  []*gate.Threshold
 	profile *gate.Profile
+	below   float64
 }
 
 // gatesFile is the outcome of gates in a record's folder.
@@ -30,11 +32,12 @@ const gatesFile = "gates.json"
 func addGateFlags(f *pflag.FlagSet, o *gateFlagSet) {
 	f.StringArrayVar(&o.thresholds, "threshold", nil, "exit with 3 unless this holds, such as 'all_reduce bytes>=128MiB busbw>=300GB/s'; may be repeated")
 	f.StringVar(&o.accept, "accept", "", "exit with 3 unless the thresholds of this profile hold (zbench list profiles)")
+	f.StringVar(&o.failOn, "fail-on", "", "exit with 3 if a figure is below the fabric's model or what others published, by at least so much: below-reference, below-reference:15%")
 	f.BoolVar(&o.requireChecked, "require-checked", false, "exit with 3 if a threshold could not be checked, too")
 }
 
 // gateFlags are the names of the flags, which may change when a run is resumed.
-var gateFlags = []string{"threshold", "accept", "require-checked"}
+var gateFlags = []string{"threshold", "accept", "fail-on", "require-checked"}
 
 // read parses the flags, before anything is run.
 func (o *gateFlagSet) read() (err error) {
@@ -51,20 +54,32 @@ func (o *gateFlagSet) read() (err error) {
 			return usage(err, "`zbench list profiles` describes them")
 		}
 	}
-	if o.requireChecked && len(o.parsed) == 0 && o.profile == nil {
-		return usagef("add --threshold or --accept", "--require-checked has nothing to check")
+	if o.failOn != "" {
+		if o.below, err = gate.ParseFailOn(o.failOn, judge.BelowReference, judge.BelowLimit); err != nil {
+			return usage(fmt.Errorf("--fail-on: %w", err), "`zbench compare --fail-on slower:5%` is about another run")
+		}
+	}
+	if o.requireChecked && !o.given() {
+		return usagef("add --threshold, --accept or --fail-on", "--require-checked has nothing to check")
 	}
 	return nil
 }
 
+// given reports whether there is a gate.
+func (o *gateFlagSet) given() bool { return len(o.parsed) > 0 || o.profile != nil || o.failOn != "" }
+
 // judge judges the record; nil where nothing was asked for.
 func (o *gateFlagSet) judge(rec *record.Record) *gate.Report {
-	if len(o.parsed) == 0 && o.profile == nil {
+	if !o.given() {
 		return nil
 	}
 	checks, name := gate.Evaluate(rec, o.parsed), ""
 	if o.profile != nil {
 		checks, name = append(checks, o.profile.Evaluate(rec)...), o.profile.Name
+	}
+	if o.failOn != "" {
+		check, cases := judge.AgainstReference(rec, o.failOn, o.below)
+		checks = append(checks, gate.Check{Check: check, Cases: cases})
 	}
 	return gate.NewReport(rec.Simulated, name, checks)
 }

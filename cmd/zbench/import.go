@@ -1,15 +1,12 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"zbench/bench/engine"
-	"zbench/bench/exit"
 	"zbench/bench/folder"
 	"zbench/bench/peers"
 	"zbench/bench/plain"
@@ -50,6 +47,7 @@ collectives.`,
 	f.IntVar(&o.Ranks, "ranks", 0, "number of ranks, if the log lacks it")
 	to.addFlags(f, "folder to create (default a new dated one)")
 	addGateFlags(f, &to.gates)
+	to.addFail(f)
 	to.addVerbose(f, allColumns)
 	to.addForce(f)
 	return cmd
@@ -105,11 +103,8 @@ func keepImport(s State, rec *record.Record, started time.Time, to output) error
 			return err
 		}
 	}
-	r := shownRecord{Record: rec, advice: d, folder: dir.Path}.result(s, to, dir)
+	r := shownRecord{Record: rec, advice: d, folder: dir.Path}.result(s, to, dir, to.fail)
 	r.started, r.after = started, func(dir *folder.Folder) { noteImport(s, dir, rec) }
-	if slices.ContainsFunc(rec.Results, func(r record.Result) bool { return r.Status == record.WrongData }) {
-		r.verdict = exit.With(exit.WrongData, errors.New("the log reports wrong data"), "the report names the cases")
-	}
 	return s.deliver(to, r)
 }
 

@@ -210,7 +210,7 @@ func (w *world) joinKernels(ctx context.Context, s State, own *engine.Kernels, o
 	own.Driver = led{own.Driver, end}
 	others, err := introductions[engine.Hello](w, g)
 	if err != nil {
-		return exit.With(codeOf(err), err, "fix the cause, and repeat the command")
+		return exit.With(exit.CodeOf(err), err, "fix the cause, and repeat the command")
 	}
 	all := append([]engine.Hello{own.Hello(with.Backend, tool(), 0, s.Hostname(), s.PID)}, others...)
 	return own.Join(all, func(job, pass int) ([][]record.Part, error) {

@@ -45,7 +45,7 @@ func TestWorldOfALaunchersProcesses(t *testing.T) {
 		err := l.spreadRanks(c.given)
 		if c.fails != "" {
 			require.ErrorContains(t, err, c.fails, name)
-			require.Equal(t, exit.Usage, codeOf(err), name)
+			require.Equal(t, exit.Usage, exit.CodeOf(err), name)
 			continue
 		}
 		require.NoError(t, err, name)
@@ -90,7 +90,7 @@ func TestNodesOfTheWorldAreTheLaunchers(t *testing.T) {
 		}
 		require.Error(t, err, name)
 		require.Regexp(t, c.fails, err.Error(), name)
-		require.Equal(t, exit.Usage, codeOf(err), name)
+		require.Equal(t, exit.Usage, exit.CodeOf(err), name)
 	}
 }
 
@@ -99,14 +99,14 @@ func TestNodesOfTheWorldAreTheLaunchers(t *testing.T) {
 func TestExitCodeOfStartedProcesses(t *testing.T) {
 	for code, want := range map[int]int{0: 0, exit.WrongData: exit.WrongData, exit.Interrupted: exit.Interrupted, -1: exit.Run, 137: exit.Run, 7: exit.Run} {
 		err := verdictOf(ending{code: code, how: "signal: killed"}, nil, said("kept"))
-		require.Equal(t, want, codeOf(err), code)
+		require.Equal(t, want, exit.CodeOf(err), code)
 		if want == exit.Run {
 			require.ErrorContains(t, err, "signal: killed")
 			require.Equal(t, "kept", hintIn(t, err))
 		}
 	}
 	err := verdictOf(ending{code: exit.Interrupted}, &ending{child: 3, code: -1, how: "signal: killed"}, said("kept"))
-	require.Equal(t, exit.Run, codeOf(err))
+	require.Equal(t, exit.Run, exit.CodeOf(err))
 	require.ErrorContains(t, err, "process 3 ended early (signal: killed)")
 }
 

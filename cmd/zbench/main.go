@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -48,7 +49,7 @@ func Main(ctx context.Context, s State) int {
 		return exit.Interrupted
 	}
 	complain(s, err)
-	return codeOf(err)
+	return exit.CodeOf(err)
 }
 
 // interruption is the reason why a command ends early: a signal, or a closed pipe.
@@ -214,39 +215,14 @@ clock, whose figures come from a model and are labelled SIMULATED.`,
 	return root
 }
 
-const exitCodes = `Exit codes:
-  0    success
-  1    run error
-  2    usage error
-  3    regression, or a missed threshold
-  4    wrong data
-  5    no usable device or library
-  6    not enough input for a bucket size (recommend), no collective (trace)
-  130  interrupted; finished cases are saved
-`
-
-// quietError is an error whose message was already printed.
-type quietError struct{ code int }
-
-func (quietError) Error() string { return "" }
-
-// codeOf returns the exit code of an error.
-func codeOf(err error) int {
-	var q quietError
-	var e *exit.Error
-	switch {
-	case err == nil:
-		return exit.OK
-	case errors.As(err, &q):
-		return q.code
-	case errors.As(err, &e):
-		return e.Code
-	case errors.Is(err, exit.ErrUnavailable):
-		return exit.Unavailable
-	case errors.Is(err, context.Canceled): // before there was anything to save
-		return exit.Interrupted
+// exitCodes lists the exit codes.
+func exitCodes() string {
+	var b strings.Builder
+	b.WriteString("Exit codes, the first that applies:\n")
+	for _, r := range exit.Table() {
+		fmt.Fprintf(&b, "  %-4d %s\n", r.Code, r.Meaning)
 	}
-	return exit.Run
+	return b.String()
 }
 
 // usage marks an error as a usage error.

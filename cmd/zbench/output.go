@@ -12,6 +12,8 @@ import (
 
 	"zbench/bench/advice"
 	"zbench/bench/document"
+	"zbench/bench/engine"
+	"zbench/bench/exit"
 	"zbench/bench/folder"
 	"zbench/bench/gate"
 	"zbench/bench/jsonfile"
@@ -29,7 +31,9 @@ type output struct {
 	// quiet leaves out what only people read where the format is for programs, verbose prints all that
 	// a terminal can.
 	quiet, verbose bool
-	gates          gateFlagSet
+	// fail ends a command that reads what others measured as the measurement would have ended.
+	fail  bool
+	gates gateFlagSet
 }
 
 const formatName = "format"
@@ -50,6 +54,10 @@ func (o *output) addQuiet(f *pflag.FlagSet) {
 
 func (o *output) addVerbose(f *pflag.FlagSet, meaning string) {
 	f.BoolVarP(&o.verbose, "verbose", "v", false, meaning)
+}
+
+func (o *output) addFail(f *pflag.FlagSet) {
+	f.BoolVar(&o.fail, "fail", false, "exit as the run itself would: with 4 for wrong data, 1 for a failure, 3 for a fault (default 0)")
 }
 
 // allColumns is what --verbose prints of a record.
@@ -157,7 +165,7 @@ type result struct {
 	// before and after say where the files are, before the document is shown and after it; without
 	// both the folder's path is said before.
 	before, after func(dir *folder.Folder)
-	// verdict is the error of the command, with its exit code.
+	// verdict is the error of the command beside what is shown.
 	verdict error
 }
 
@@ -191,7 +199,10 @@ func (s State) deliver(o output, r result) error {
 	if r.dir != nil && r.after != nil {
 		r.after(r.dir)
 	}
-	return r.verdict
+	if r.shown == nil {
+		return r.verdict
+	}
+	return exit.Worst(r.verdict, exit.Quiet(exit.Of(r.shown.State, r.shown.Findings)))
 }
 
 // keep writes the files, the gates and run.json.
@@ -258,10 +269,17 @@ func (r shownRecord) files() []artifact {
 	return files
 }
 
-// result is the record judged, shown on this process's standard output, and kept in the folder.
-func (r shownRecord) result(s State, o output, dir *folder.Folder) result {
+// result is the record judged, shown on this process's standard output, and kept in the folder. Where
+// faults do not fail the command only gates do.
+func (r shownRecord) result(s State, o output, dir *folder.Folder, faults bool) result {
 	r.gates, r.strict = o.gates.judge(r.Record), o.gates.requireChecked
-	return result{
+	out := result{
 		shown: r.document(s.Stdout.columns()), files: r.files(), dir: dir, gates: r.gates, verdict: r.gates.Err(r.strict),
 	}
+	if faults {
+		out.verdict = exit.Worst(engine.Verdict(r.Record, r.folder), out.verdict)
+	} else {
+		out.shown.State = ""
+	}
+	return out
 }

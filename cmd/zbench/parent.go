@@ -376,7 +376,7 @@ func verdictOf(first ending, failed *ending, saved func() string) error {
 	case first.code > exit.Want && first.code != exit.Interrupted || first.code < 0:
 		return exit.With(exit.Run, fmt.Errorf("%s", first.text()), saved())
 	}
-	return quietError{first.code}
+	return exit.Quiet(first.code)
 }
 
 // endedTask is the end of one process of the world, as its launcher tells it.

@@ -63,7 +63,7 @@ func TestPreflightRefusesAndWarns(t *testing.T) {
 	} {
 		t.Run(x.what, func(t *testing.T) {
 			printed, err := checkedPair(t, &x.o, x.spoil)
-			require.Equal(t, x.code, codeOf(err))
+			require.Equal(t, x.code, exit.CodeOf(err))
 			require.Contains(t, printed, x.says)
 			require.Equal(t, x.says == "", printed == "")
 			require.Len(t, x.o.checks, 14)

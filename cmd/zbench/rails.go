@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"zbench/bench/exit"
-	"zbench/bench/finding"
 	"zbench/bench/fleet/rails"
 	"zbench/bench/folder"
 	"zbench/bench/record"
@@ -150,20 +148,7 @@ func (o *railsOptions) deliver(s State, d *rails.Document, r result, more ...art
 	r.shown = d.Shown(toolVersion())
 	r.files = whole(r.shown, append(nodeLists(d.Pass, d.Fail, d.Unclear), more...)...)
 	r.after = func(dir *folder.Folder) { s.note(to.quiet, "Wrote %s\n", dir.File("report.html")) }
-	r.verdict = cmp.Or(r.verdict, fleetVerdict(d.State))
 	return s.deliver(to, r)
-}
-
-// fleetVerdict is the error of a judgement of components or of nodes.
-func fleetVerdict(state finding.State) error {
-	switch state {
-	case finding.Faulty:
-		return quietError{exit.Regression}
-	case finding.Healthy:
-		return nil
-	default:
-		return quietError{exit.Want}
-	}
 }
 
 // nodeLists are the nodes of a judgement for the next job.

@@ -23,6 +23,7 @@ func newReport(s State) *cobra.Command {
 		RunE:    func(_ *cobra.Command, args []string) error { return runReport(s, o, args[0]) },
 	}
 	addGateFlags(cmd.Flags(), &o.gates)
+	o.addFail(cmd.Flags())
 	o.addFlags(cmd.Flags(), "folder to create (default the record's own)")
 	o.addVerbose(cmd.Flags(), allColumns)
 	return cmd
@@ -58,7 +59,7 @@ func runReport(s State, o output, path string) error {
 			drawn.advice = assumed(s, sourceOf(s, path, rec))
 		}
 	}
-	r := drawn.result(s, o, dir)
+	r := drawn.result(s, o, dir, o.fail)
 	if drawn.advice.Kept() && o.out != "" {
 		r.files = append([]artifact{{engine.AdviceFile, drawn.advice.WriteJSON}}, r.files...)
 	}

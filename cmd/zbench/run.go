@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"zbench/bench/engine"
+	"zbench/bench/exit"
 	"zbench/bench/folder"
 	"zbench/bench/record"
 	"zbench/bench/spec"
@@ -114,7 +115,7 @@ func (o *runOptions) finish(s State, dir *folder.Folder, started time.Time, out 
 	if out.Record.OfKernels() && s.Stderr.IsTTY && !o.quiet {
 		_, _ = s.Stderr.unescaped().Write([]byte(clearLine)) // progress that cannot be shown stops nothing
 	}
-	r := of.result(s, o.output, dir)
+	r := of.result(s, o.output, dir, true)
 	r.started, r.checks, r.control = started, o.checks, o.world.control()
 	r.after = func(dir *folder.Folder) {
 		files, took := "report.html, results.json, results.csv", ""
@@ -123,7 +124,7 @@ func (o *runOptions) finish(s State, dir *folder.Folder, started time.Time, out 
 		}
 		s.note(o.quiet, "Wrote %s (%s)%s\n", dir.Path, files, took)
 	}
-	r.verdict = cmp.Or(engine.Verdict(out.Record, dir.Path), r.verdict, out.Advice.Refused())
+	r.verdict = exit.Worst(r.verdict, out.Advice.Refused())
 	to := o.output
 	to.quiet = to.quiet && (out.Advice == nil || out.Advice.IsAssumed())
 	return s.deliver(to, r)

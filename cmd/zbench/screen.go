@@ -208,7 +208,7 @@ func (o *nodeScreenOptions) compare(s State) error {
 func (o *nodeScreenOptions) judged(s State, d *nodescreen.Document, started time.Time) result {
 	shown := d.Shown(toolVersion())
 	return result{
-		shown: shown, files: whole(shown, nodeLists(d.Pass, d.Fail, d.Unclear)...), started: started, verdict: fleetVerdict(d.State),
+		shown: shown, files: whole(shown, nodeLists(d.Pass, d.Fail, d.Unclear)...), started: started,
 		before: func(dir *folder.Folder) {
 			s.note(o.quiet, "Wrote %s (report.html, screen.json, pass.txt, fail.txt) in %s\n", dir.Path, s.Now().Sub(started).Round(10*time.Millisecond))
 		},

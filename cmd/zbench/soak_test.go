@@ -169,7 +169,7 @@ func cutBySignal(t *testing.T, rng *rand.Rand, args []string, dir string) bool {
 		return map[string]string{"SOURCE_DATE_EPOCH": epoch[len("SOURCE_DATE_EPOCH="):]}[name]
 	}
 	code := Main(context.Background(), s)
-	require.Contains(t, []int{exit.OK, exit.Run, exit.WrongData, exit.Interrupted}, code, stderr.String())
+	require.Contains(t, []int{exit.OK, exit.Run, exit.Regression, exit.WrongData, exit.Want, exit.Interrupted}, code, stderr.String())
 	require.FileExists(t, filepath.Join(dir, "results.json"))
 	return true
 }
@@ -211,7 +211,7 @@ func cutByKill(t *testing.T, rng *rand.Rand, args []string, dir string, signal s
 	_, missing := os.Stat(journal)
 	// Before zbench asks for signals, SIGTERM ends it as it ends any process.
 	if code := cmd.ProcessState.ExitCode(); signal == syscall.SIGTERM && (code >= 0 || fresh && missing == nil) {
-		require.Contains(t, []int{exit.OK, exit.Run, exit.WrongData, exit.Interrupted}, code)
+		require.Contains(t, []int{exit.OK, exit.Run, exit.Regression, exit.WrongData, exit.Want, exit.Interrupted}, code)
 	}
 	return missing == nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/engine"
+	"zbench/bench/exit"
 	"zbench/bench/fabric"
 	"zbench/bench/spec"
 	"zbench/internal/launch"
@@ -73,7 +74,7 @@ func TestInterruptedOpeningLeavesNoFile(t *testing.T) {
 	w := &world{}
 	w.Leader, err = rendezvous.Serve(ctx, rendezvous.Member{Token: freshToken(t), Address: "127.0.0.1:0", Self: rendezvous.Hello{Processes: 2, Build: toolVersion(), Backend: "loopback"}})
 	require.NoError(t, err)
-	defer w.Close("the test ends")
+	defer w.Close("the test ends", 0)
 	interrupt()
 	_, err = w.open(ctx, s, libraryOptions{}, &with)
 	require.ErrorIs(t, err, context.Canceled)
@@ -97,7 +98,7 @@ func TestFollowerRemovesTheFileOfALeaderThatIsGone(t *testing.T) {
 	require.NoError(t, follower.Start())
 	require.NoError(t, l.Wait(t.Context()))
 	require.NoError(t, l.Start(opening{Arena: file, Machine: []byte("machine")}))
-	l.Close("killed")
+	l.Close("killed", exit.Run)
 	require.Error(t, follower.Wait())
 	require.NoFileExists(t, file)
 }
@@ -125,7 +126,7 @@ func TestOnlySimulatedFollowersTakeLittle(t *testing.T) {
 		go func() { ended <- Main(t.Context(), s) }()
 		require.NoError(t, l.Wait(t.Context()))
 		require.NoError(t, l.Start(opening{Backend: backend, Machine: []byte("machine")}))
-		l.Close("that is all")
+		l.Close("that is all", exit.Run)
 		require.NotZero(t, <-ended)
 		require.Equal(t, backend == "loopback", lights == 1, backend)
 	}

@@ -80,11 +80,8 @@ func runTopo(s State, o topoOptions) error {
 		defer r.dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
 		r.after = func(dir *folder.Folder) { fmt.Fprintf(s.Stderr, "Wrote %s\n", dir.File("report.html")) }
 	}
-	switch {
-	case n.Empty():
+	if n.Empty() {
 		r.verdict = exit.With(exit.Unavailable, fmt.Errorf("%s: %w", n.Verdict, exit.ErrUnavailable), "run it on a GPU node, or give --root DIR, --xml FILE or --outputs DIR")
-	case n.Faulty():
-		r.verdict = quietError{exit.Regression}
 	}
 	return s.deliver(o.output, r)
 }
@@ -100,11 +97,7 @@ func runDrift(s State, files []string, o topoOptions) error {
 	if err != nil {
 		return usage(err, "give the files of different nodes; --host names a node")
 	}
-	r := result{shown: d.Shown(), started: started}
-	if d.Differs() {
-		r.verdict = quietError{exit.Regression}
-	}
-	return s.deliver(o.output, r)
+	return s.deliver(o.output, result{shown: d.Shown(), started: started})
 }
 
 // loadNodes reads nodes' topo.json. Errors have of before the file's name, and say what is next.

@@ -29,13 +29,13 @@ func TestLongVerdictNamesEveryFault(t *testing.T) {
 		code        int
 		says        []string
 	}{
-		{"slow_link:node=3,a=1,b=2,left=0.5", judge.CodeLostBusBW, exit.OK, []string{"Bus bandwidth lost", "all_reduce 4[0-9] %"}},
-		{"dead_rail:node=3,rail=2", judge.CodeLostBusBW, exit.OK, []string{"Bus bandwidth lost", "all_reduce (9|1[0-9])[.0-9]* %"}},
-		{"slow_rail:node=3,rail=2,left=0.5", judge.CodeLostBusBW, exit.OK, []string{"Bus bandwidth lost", "all_reduce 4[0-9] %"}},
-		{"slow_leaf:rail=2,left=0.5", judge.CodeLostBusBW, exit.OK, []string{"Bus bandwidth lost", "all_reduce 4[0-9] %"}},
-		{"flaky_link:node=3,part=0.1,times=4", judge.CodeUnstable, exit.OK, []string{"Flaky", "bursts lose [0-9]+ % of their time"}},
-		{"late_gpu:node=3,gpu=5,seconds=2e-5", judge.CodeLate, exit.OK, []string{"Late: rank 29 \\(node 3, GPU 5\\)", "[0-9.]+ % of the time of a launch"}},
-		{"late_node:node=3,seconds=2e-5", judge.CodeLate, exit.OK, []string{"Late: all 8 GPUs of node 3", "[0-9.]+ % of the time of a launch"}},
+		{"slow_link:node=3,a=1,b=2,left=0.5", judge.CodeLostBusBW, exit.Regression, []string{"Bus bandwidth lost", "all_reduce 4[0-9] %"}},
+		{"dead_rail:node=3,rail=2", judge.CodeLostBusBW, exit.Regression, []string{"Bus bandwidth lost", "all_reduce (9|1[0-9])[.0-9]* %"}},
+		{"slow_rail:node=3,rail=2,left=0.5", judge.CodeLostBusBW, exit.Regression, []string{"Bus bandwidth lost", "all_reduce 4[0-9] %"}},
+		{"slow_leaf:rail=2,left=0.5", judge.CodeLostBusBW, exit.Regression, []string{"Bus bandwidth lost", "all_reduce 4[0-9] %"}},
+		{"flaky_link:node=3,part=0.1,times=4", judge.CodeUnstable, exit.Regression, []string{"Flaky", "bursts lose [0-9]+ % of their time"}},
+		{"late_gpu:node=3,gpu=5,seconds=2e-5", judge.CodeLate, exit.Regression, []string{"Late: rank 29 \\(node 3, GPU 5\\)", "[0-9.]+ % of the time of a launch"}},
+		{"late_node:node=3,seconds=2e-5", judge.CodeLate, exit.Regression, []string{"Late: all 8 GPUs of node 3", "[0-9.]+ % of the time of a launch"}},
 		{"hang:node=3,gpu=5,bytes=1e6,launch=7", judge.CodeHang, exit.Run, []string{"Hang: all_reduce at 4 MiB", "8 of 9 cases lost"}},
 		{"async_error:node=3,gpu=5,bytes=1e6,launch=7", judge.CodeAsyncError, exit.Run, []string{"Asynchronous error: all_reduce at 4 MiB", "8 of 9 cases lost", "On rank 29"}},
 		{"missing_rank:node=3,gpu=5", judge.CodeWrongData, exit.WrongData, []string{"100 % of the elements", "rank 29 \\(node 3, GPU 5\\)"}},
@@ -43,7 +43,7 @@ func TestLongVerdictNamesEveryFault(t *testing.T) {
 		{"swapped_blocks:node=3,gpu=5", judge.CodeWrongData, exit.WrongData, []string{"0.1 % of the elements", "rank 29"}},
 		{"stale_buffer:node=3,gpu=5", judge.CodeWrongData, exit.WrongData, []string{"0.1 % of the elements", "rank 29"}},
 		{"corrupt:node=3,gpu=5,index=1000", judge.CodeWrongData, exit.WrongData, []string{"<0.1 % of the elements", "rank 29"}},
-		{"dip:from=1e6,to=1e7,times=2", judge.CodeDip, exit.OK, []string{"Slow at some sizes", "4 MiB"}},
+		{"dip:from=1e6,to=1e7,times=2", judge.CodeDip, exit.Regression, []string{"Slow at some sizes", "4 MiB"}},
 	} {
 		t.Run(row.fault, func(t *testing.T) {
 			r, stdout := sweptAs(t, row.code, plantedSweep+" --fault "+row.fault)
@@ -85,7 +85,7 @@ func TestVerdictFindsThePlace(t *testing.T) {
 		{"dead_rail:node=3,rail=2", "--strides 8", "Slow: rail 2 (GPU 2 of every node), rail 3 (GPU 3 of every node)."},
 		{"slow_link:node=3,a=1,b=2,left=0.5", "--groups 8", "Slow: node 3."},
 	} {
-		r, _ := sweptAs(t, exit.OK, "collectives all_reduce --nodes 16 -b 64M -e 64M --place out "+row.splits+" --fault "+row.fault)
+		r, _ := sweptAs(t, exit.Regression, "collectives all_reduce --nodes 16 -b 64M -e 64M --place out "+row.splits+" --fault "+row.fault)
 		faults := results.Verdict(r.Record, r.advice).Faults()
 		require.NotEmpty(t, faults)
 		require.Equal(t, judge.CodeSlowGroup, faults[0].Code, "%+v", faults)

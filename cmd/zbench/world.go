@@ -185,7 +185,7 @@ func (w *world) end(ctx context.Context, err error) {
 		_ = w.Wait(soon) // those that do not come start in vain
 		cancel()
 	}
-	w.Close(why)
+	w.Close(why, exit.CodeOf(err))
 }
 
 // listenAt are the addresses at which rank 0 listens: those of the host that was asked for, as
@@ -327,7 +327,7 @@ func (w *world) assemble(ctx context.Context, s State, o libraryOptions, with *o
 	}
 	t.Group, t.end = w.group(ctx, t.own, with, with.ranks())
 	if t.facts, err = w.describe(ctx, s, t, with); err != nil {
-		err = exit.With(codeOf(err), err, "fix the cause, and repeat the command")
+		err = exit.With(exit.CodeOf(err), err, "fix the cause, and repeat the command")
 	}
 	return err
 }
@@ -441,10 +441,9 @@ func (o *collectivesOptions) follow(ctx context.Context, s State, role launch.Ro
 		return o.once(role, err)
 	}
 	f, err := rendezvous.Join(ctx, c)
-	switch {
-	case errors.Is(err, rendezvous.ErrEnded):
-		return quietError{exit.Run} // the leader says why
-	case err != nil:
+	if ended, ok := errors.AsType[*rendezvous.Ended](err); ok {
+		return exit.Quiet(ended.Code) // the leader says why
+	} else if err != nil {
 		return fmt.Errorf("%s: %w", s.Hostname(), err)
 	}
 	defer f.Close()
@@ -476,10 +475,9 @@ func (o *collectivesOptions) follow(ctx context.Context, s State, role launch.Ro
 	if err == nil {
 		err = f.Wait()
 	}
-	if errors.Is(err, rendezvous.ErrEnded) {
-		return quietError{exit.Run}
-	}
-	if err != nil {
+	if ended, ok := errors.AsType[*rendezvous.Ended](err); ok {
+		return exit.Quiet(ended.Code)
+	} else if err != nil {
 		return o.once(role, fmt.Errorf("process %d on %s: %w", role.Rank, s.Hostname(), err))
 	}
 	return nil
@@ -522,7 +520,7 @@ func removeMeeting(s State, with *opening) {
 // once keeps an error that all processes have to the first of each node.
 func (*collectivesOptions) once(role launch.Role, err error) error {
 	if role.Local > 0 {
-		return quietError{codeOf(err)}
+		return exit.Quiet(exit.CodeOf(err))
 	}
 	return err
 }

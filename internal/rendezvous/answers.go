@@ -366,6 +366,17 @@ func (l *Leader) host(process int) string {
 	return ""
 }
 
-// ErrEnded is wrapped by the error of a run that the leader ended with a reason, which
-// the leader itself reports.
-var ErrEnded = errors.New("the leader ended the run")
+// Ended is the error of a run that the leader has ended. The leader itself reports the reason.
+type Ended struct {
+	Reason string
+	// Code is the leader's exit code.
+	Code int
+}
+
+func (e *Ended) Error() string { return "the leader ended the run: " + e.Reason }
+
+// hasEnded reports whether an error is that of a run that the leader has ended.
+func hasEnded(err error) bool {
+	_, ended := errors.AsType[*Ended](err)
+	return ended
+}

@@ -86,7 +86,7 @@ func leadCrowd(b *testing.B, n int, gathered bool) (*rendezvous.Leader, func()) 
 	require.NoError(b, l.Start("go"))
 	return l, func() {
 		l.Send(plan.Order{Do: plan.DoEnd})
-		l.Close("")
+		l.Close("", 0)
 		require.NoError(b, c.Wait())
 	}
 }

@@ -51,7 +51,7 @@ func TestMissingProcessesAreNamed(t *testing.T) {
 		err = l.Wait(t.Context())
 		require.EqualError(t, err, "after 1m0s 4 of 8 processes have registered; missing: processes 3–6; refused (other build): "+refused)
 		require.Equal(t, time.Minute, time.Since(begin))
-		l.Close(err.Error())
+		l.Close(err.Error(), 0)
 		for range 3 {
 			require.ErrorContains(t, <-left, "the leader ended the run: after 1m0s 4 of 8")
 		}
@@ -135,7 +135,7 @@ func TestControlDoesNotWaitForOrders(t *testing.T) {
 				require.Equal(t, plan.DoEnd, order.Do)
 				f.Close()
 			}
-			l.Close("")
+			l.Close("", 0)
 			require.Empty(t, lost)
 		})
 	}
@@ -164,7 +164,7 @@ func TestSilentLeader(t *testing.T) {
 		require.ErrorContains(t, context.Cause(f.Context()), "the connection to the leader ended")
 		require.LessOrEqual(t, time.Since(begin), 31*time.Second)
 		f.Close()
-		l.Close("")
+		l.Close("", 0)
 	})
 }
 
@@ -192,7 +192,7 @@ func TestUnreadableReport(t *testing.T) {
 		l.Send(plan.Order{Do: plan.DoEnd})
 		f1.Close()
 		f2.Close()
-		l.Close("")
+		l.Close("", 0)
 	})
 }
 

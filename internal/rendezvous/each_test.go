@@ -58,7 +58,7 @@ func TestEachProcessGetsItsOwnOrder(t *testing.T) {
 				require.Equal(t, 100+one[0], one[1])
 			}
 			l.Send(plan.Order{Do: plan.DoEnd})
-			l.Close("")
+			l.Close("", 0)
 		})
 	}
 }

@@ -33,7 +33,7 @@ func Example() {
 	}()
 
 	if err := l.Wait(ctx); err != nil { // names the processes that are missing
-		l.Close(err.Error())
+		l.Close(err.Error(), 0)
 		fmt.Println(err)
 		return
 	}
@@ -46,7 +46,7 @@ func Example() {
 		fmt.Println(r.Key, r.Status)
 	}
 	group.End()
-	l.Close("")
+	l.Close("", 0)
 	fmt.Println("follower:", <-done)
 	// Output:
 	// all_reduce/float/sum/131072/r2/g1/oop ok

@@ -117,14 +117,14 @@ func (f *Follower) read() {
 	case err == nil:
 		err = io.ErrUnexpectedEOF
 	}
-	if !errors.Is(err, ErrEnded) {
+	if !hasEnded(err) {
 		err = fmt.Errorf("the connection to the leader ended: %w", err)
 	}
 	f.cancel(err)
 	f.last = err
 	select {
 	case <-f.ready:
-		if f.relay != nil && !errors.Is(err, ErrEnded) {
+		if f.relay != nil && !hasEnded(err) {
 			f.relay.lost(err)
 		}
 	default: // the processes of the node register again
@@ -166,7 +166,7 @@ func (f *Follower) take(text []byte) error {
 	case message.Cancel != "":
 		f.cancel(fmt.Errorf("the leader cancelled the run: %s", message.Cancel))
 	case message.End != "":
-		return fmt.Errorf("%w: %s", ErrEnded, message.End)
+		return &Ended{message.End, message.Code}
 	}
 	return nil
 }
@@ -192,12 +192,9 @@ func (f *Follower) Next() (plan.Order, error) {
 }
 
 // Wait waits, after the order to end, until the leader has ended the run as well: it may have
-// results to write. So a leader that stands still is found out. An error means that it is lost.
+// results to write. So a leader that stands still is found out. The error is Ended, unless the leader is lost.
 func (f *Follower) Wait() error {
 	<-f.over
-	if errors.Is(f.last, ErrEnded) {
-		return nil
-	}
 	return f.last
 }
 

@@ -86,7 +86,7 @@ func (o Member) backOff(try int) time.Duration {
 // permanent reports that another attempt would fail as well.
 func permanent(err error) bool {
 	no, refused := errors.AsType[*Refused](err)
-	return refused && no.Reason != NotRegistered || errors.Is(err, errKey) || errors.Is(err, ErrEnded) || errors.Is(err, errRelay)
+	return refused && no.Reason != NotRegistered || errors.Is(err, errKey) || hasEnded(err) || errors.Is(err, errRelay)
 }
 
 // relayed reports whether this process connects through its node's first one.

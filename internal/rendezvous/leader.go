@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"zbench/bench/exit"
 	"zbench/bench/plan"
 	"zbench/bench/slice"
 )
@@ -74,7 +75,7 @@ func Serve(ctx context.Context, o Member) (*Leader, error) {
 	for _, at := range at {
 		listener, err := o.Listen(ctx, at[0], at[1])
 		if err != nil {
-			l.Close("the leader cannot listen")
+			l.Close("the leader cannot listen", exit.Run)
 			return nil, fmt.Errorf("the leader cannot listen at %s: %w", at[1], err)
 		}
 		if at[0] == "tcp" && l.address == "" {
@@ -265,10 +266,10 @@ func (l *Leader) Cancel(reason string) {
 }
 
 // Close ends the run: processes that have not been sent the order to end leave with the
-// reason, which must not be empty. It waits a heartbeat at most for all to disconnect.
-func (l *Leader) Close(reason string) {
+// reason and the leader's exit code. It waits a heartbeat at most for all to disconnect.
+func (l *Leader) Close(reason string, code int) {
 	l.close.Do(func() {
-		l.hub.end(down{End: cmp.Or(reason, "no reason given")}.line())
+		l.hub.end(down{End: cmp.Or(reason, "no reason given"), Code: code}.line())
 		l.hub.drained(l.options.Heartbeat)
 		l.server.close()
 		l.still()

@@ -65,9 +65,10 @@ type down struct {
 	Answers []answerTo `json:"answers,omitempty"`
 	// Roll is the number of a roll call, from 1: every process answers at once.
 	Roll int `json:"roll,omitempty"`
-	// Cancel is the reason to give up what was ordered; End that to leave.
+	// Cancel is the reason to give up what was ordered; End that to leave, with the leader's exit code.
 	Cancel string `json:"cancel,omitempty"`
 	End    string `json:"end,omitempty"`
+	Code   int    `json:"code,omitempty"`
 }
 
 // up is a line to the leader.

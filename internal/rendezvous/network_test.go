@@ -46,7 +46,7 @@ func runInMemory(t *testing.T, n int, options func(process int) rendezvous.Membe
 		out.results = plan.Run(ctx, sweep(n), g, runOptions(), func(record.Result) {})
 		g.End()
 	}
-	l.Close("not all processes have registered")
+	l.Close("not all processes have registered", 0)
 	out.took = time.Since(begin)
 	for range n - 1 {
 		out.left = append(out.left, <-left)

@@ -130,7 +130,7 @@ func TestFrozenAfterItsReport(t *testing.T) {
 					require.Nil(t, reports[1].Failure)
 				}
 				still.Store(false)
-				l.Close("the test is over")
+				l.Close("the test is over", 0)
 				f2.Close()
 				f1.Close()
 			})
@@ -173,17 +173,22 @@ func TestALeaderThatStandsStillAtTheEnd(t *testing.T) {
 			time.Sleep(time.Second) // the order arrives
 			still.Store(frozen)
 			begin := time.Now()
-			time.AfterFunc(10*time.Minute, func() { l.Close("it has ended") })
-			err = errors.Join(<-ends, <-ends) // of those of a node the first one tells
+			time.AfterFunc(10*time.Minute, func() { l.Close("it has ended", 3) })
+			all := []error{<-ends, <-ends}
+			err = errors.Join(all...) // of those of a node the first one tells
 			if frozen {
 				require.ErrorContains(t, err, "no heartbeat for 30s")
 				require.LessOrEqual(t, time.Since(begin), 2*time.Minute)
 			} else {
-				require.NoError(t, err)
+				for _, err := range all { // the relayed one hears it, too
+					ended, ok := errors.AsType[*rendezvous.Ended](err)
+					require.True(t, ok, err)
+					require.Equal(t, 3, ended.Code, "the leader's exit code")
+				}
 				require.Equal(t, 10*time.Minute, time.Since(begin))
 			}
 			still.Store(false)
-			l.Close("it has ended")
+			l.Close("it has ended", 0)
 		})
 	}
 }
@@ -204,7 +209,7 @@ func TestEarlyEndIsNamed(t *testing.T) {
 		err = l.Wait(t.Context())
 		require.EqualError(t, err, "lost process 2: exit status 127, before it registered; 2 of 3 processes have registered; missing: process 2")
 		require.Zero(t, time.Since(begin))
-		l.Close(err.Error())
+		l.Close(err.Error(), 0)
 		require.ErrorContains(t, <-left, "exit status 127")
 	})
 }
@@ -246,7 +251,7 @@ func TestLostLeaderIsPassedOn(t *testing.T) {
 		require.Less(t, time.Since(begin), time.Second)
 		f2.Close()
 		f1.Close()
-		l.Close("")
+		l.Close("", 0)
 		require.Less(t, time.Since(begin), 2*time.Second)
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"zbench/bench/exit"
 	"zbench/bench/plan"
 )
 
@@ -254,7 +255,7 @@ func (r *relay) arrived(process int) {
 // lost passes on that the leader is gone: the other processes of the node have no
 // connection to it that would tell.
 func (r *relay) lost(err error) {
-	r.hub.end(down{End: err.Error()}.line())
+	r.hub.end(down{End: err.Error(), Code: exit.Run}.line())
 }
 
 // left tells the leader of a process that is gone.

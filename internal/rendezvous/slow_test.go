@@ -40,7 +40,7 @@ func TestSlowConnectionsEnd(t *testing.T) {
 		time.Sleep(11 * time.Second)
 		counts, _ := l.Refusals()
 		require.Equal(t, map[rendezvous.Reason]int{rendezvous.NoHandshake: 1, rendezvous.TooSlow: 2}, counts)
-		l.Close("the test is over")
+		l.Close("the test is over", 0)
 	})
 }
 

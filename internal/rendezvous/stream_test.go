@@ -130,7 +130,7 @@ func TestMisbehavingProcess(t *testing.T) {
 				l.Send(plan.Order{Do: plan.DoEnd})
 				f.Close()
 				one.close()
-				l.Close("")
+				l.Close("", 0)
 			})
 		})
 	}

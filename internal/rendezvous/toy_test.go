@@ -123,7 +123,7 @@ func lead(t *testing.T, l *rendezvous.Leader, own plan.Process, ranks int) []rec
 	g, ctx := plan.Lead(t.Context(), own, l, l.Members(1))
 	results := plan.Run(ctx, sweep(ranks), g, runOptions(), func(record.Result) {})
 	g.End()
-	l.Close("")
+	l.Close("", 0)
 	return results
 }
 
@@ -165,7 +165,7 @@ func serve(t *testing.T, o rendezvous.Member) (*rendezvous.Leader, string) {
 	}
 	l, err := rendezvous.Serve(t.Context(), o)
 	require.NoError(t, err)
-	t.Cleanup(func() { l.Close("the test is over") })
+	t.Cleanup(func() { l.Close("the test is over", 0) })
 	return l, l.Address()
 }
 

@@ -231,7 +231,7 @@ func nodeList(nodes []string) string {
 
 // Shown is the comparison for its readers.
 func (d *Drift) Shown() *document.Document {
-	out := &document.Document{Command: "topo", Value: d, Title: "Differences between " + plain.Count(d.Nodes, "node"), Findings: d.findings()}
+	out := &document.Document{Command: "topo", Value: d, Title: "Differences between " + plain.Count(d.Nodes, "node"), State: finding.Pass, Findings: d.findings()}
 	if len(d.Rows) > 0 {
 		out.Results("Settings that differ", document.Sheet{Table: d.Table(), Label: "settings that differ"}).Show(document.Everywhere)
 	}

@@ -17,7 +17,7 @@ import (
 // Shown is the node for its readers.
 func (n *Node) Shown() *document.Document {
 	d := &document.Document{
-		Command: "topo", Value: n, Title: "Topology of " + n.Host, Lead: n.Verdict, Findings: n.shown(), Chips: n.chips(),
+		Command: "topo", Value: n, Title: "Topology of " + n.Host, Lead: n.Verdict, State: finding.Pass, Findings: n.shown(), Chips: n.chips(),
 		Foot: "Port rates are decimal, 400G = 50 GB/s. zbench topo reads; it measures nothing. Written by zbench " + n.Tool + ".",
 	}
 	if picture := n.picture(); len(picture.Columns) > 0 {

@@ -22,7 +22,7 @@ func (d *Document) Shown(version string) *document.Document {
 	out := &document.Document{
 		Command: "screen", Value: d,
 		Title: "Screen of " + unit.Count(int64(max(d.Nodes, d.Expected)), "node"), Lead: "Each node was checked alone, then the nodes were compared.",
-		Findings: d.verdict(), Most: mostFailed, Chips: d.chips(),
+		State: d.State, Findings: d.verdict(), Most: mostFailed, Chips: d.chips(),
 		Foot: "A share is of the median of all nodes. 1 GB/s = 1e9 B/s. Port rates are decimal: 400G = 50 GB/s. Written by zbench " + version + ".",
 	}
 	if d.Simulated {

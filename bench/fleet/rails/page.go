@@ -46,7 +46,7 @@ func (d *Document) Shown(version string) *document.Document {
 	title := map[string]string{OfMatrix: "Bandwidths of pairs: ", OfLogs: "Logs of pairs: ", OfTimes: "Ranks of a job: "}[d.Kind] + d.File
 	out := &document.Document{
 		Command: "rails", Value: d, Title: title,
-		Lead: railsLead(d), Findings: d.Verdict(), Chips: []document.Fact{{Term: "State", Text: string(d.State)}, {Term: "Compared with", Text: cmp.Or(d.Reference, "nothing")}},
+		Lead: railsLead(d), State: d.State, Findings: d.Verdict(), Chips: []document.Fact{{Term: "State", Text: string(d.State)}, {Term: "Compared with", Text: cmp.Or(d.Reference, "nothing")}},
 		Foot: "A loss is a share of the bandwidth of the median: 50 % lost is half of it. 1 GB/s = 1e9 B/s. Written by zbench " + version + ".",
 	}
 	if s := d.Survey; s != nil {
