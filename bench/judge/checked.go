@@ -14,6 +14,7 @@ import (
 // checked counts the cases whose data were checked, and keeps why the others were not, or did not run.
 type checked struct {
 	ok, whole     int
+	parts         []string // by which blocks each of the others was checked
 	left, skipped []string // the reason of each case
 }
 
@@ -27,6 +28,8 @@ func (c *checked) add(status record.Status, v record.Verified, reason string) {
 		return
 	case v.State == record.VerifiedOK:
 		c.whole++
+	case v.State == record.VerifiedBlocks:
+		c.parts = append(c.parts, fmt.Sprintf("%s of %s", unit.Count(v.Blocks, "random block"), unit.Bytes(v.BlockBytes)))
 	default:
 		c.left = append(c.left, short(v.Reason))
 	}
@@ -35,7 +38,7 @@ func (c *checked) add(status record.Status, v record.Verified, reason string) {
 
 // none reports whether no data were checked although they were to be.
 func (c *checked) none() bool {
-	return c.ok > 0 && c.whole == 0 && slice.Count(c.left, func(why string) bool { return why == notAsked }) < c.ok
+	return c.ok > 0 && c.whole+len(c.parts) == 0 && slice.Count(c.left, func(why string) bool { return why == notAsked }) < c.ok
 }
 
 // notAsked is the short reason of -c 0.
@@ -73,12 +76,22 @@ func (c *checked) text() string {
 	text := ""
 	switch {
 	case c.ok == 0:
-	case len(c.left) == 0:
+	case c.whole == c.ok:
 		text = " Data checked in all."
-	case c.whole == 0:
+	case len(c.left) == c.ok:
 		text = " Data not checked: " + counted(c.left, "%[2]s") + "."
 	default:
-		text = fmt.Sprintf(" Data checked in %s; %s.", unit.Comma(c.whole), counted(c.left, "not in %s: %s"))
+		var parts []string
+		if c.whole > 0 {
+			parts = append(parts, "in "+unit.Comma(c.whole))
+		}
+		if len(c.parts) > 0 {
+			parts = append(parts, counted(c.parts, "in %s by %s"))
+		}
+		if len(c.left) > 0 {
+			parts = append(parts, counted(c.left, "not in %s: %s"))
+		}
+		text = " Data checked " + strings.Join(parts, "; ") + "."
 	}
 	return text + c.skippedText()
 }
