@@ -181,14 +181,14 @@ func (b *partBatch) EventFloor(n int) ([]float64, error) {
 	return b.times(fmt.Sprint("event floor ", n), func() ([]float64, error) { return b.batch.EventFloor(n) })
 }
 
-func (b *partBatch) Verify(expect []native.Expect, seed uint64) ([]native.Wrong, error) {
+func (b *partBatch) Verify(expect []native.Expect, seed uint64, blocks ...native.Block) ([]native.Wrong, error) {
 	b.expect = expect
 	r := b.launch(fmt.Sprint("verify ", seed), func(parts []*partBatch) (r result) {
 		var all []native.Expect
 		for _, p := range parts {
 			all = append(all, p.expect...)
 		}
-		r.wrong, r.err = b.batch.Verify(all, seed)
+		r.wrong, r.err = b.batch.Verify(all, seed, blocks...)
 		return r
 	})
 	return r.wrong, r.err

@@ -38,7 +38,7 @@ type launcher interface {
 	Bursts(seconds []float64, iterations, replays int) error
 	Isolated(iterations int, hold float64) ([]float64, error)
 	EventFloor(iterations int) ([]float64, error)
-	Verify(expect []native.Expect, seed uint64) ([]native.Wrong, error)
+	Verify(expect []native.Expect, seed uint64, blocks ...native.Block) ([]native.Wrong, error)
 	Held() bool
 	EnqueueSeconds() float64
 	Cancel()

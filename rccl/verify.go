@@ -24,19 +24,28 @@ func (d *Driver) Verify(ctx context.Context, c plan.Case, launch int) (plan.Veri
 	if d.noKernels != nil {
 		return plan.Verification{}, d.noKernels
 	}
-	expect := make([]native.Expect, d.local)
-	for i := range expect {
-		expect[i] = expectation(c, d.ranks[i].rank.Number)
+	blocks := d.blocks(c, launch)
+	var expect []native.Expect
+	for i := range d.local * max(1, len(blocks)) {
+		rank := d.ranks[i%d.local].rank.Number
+		if blocks == nil {
+			expect = append(expect, expectation(c, rank))
+		} else {
+			expect = append(expect, ofBlock(c, rank, blocks[i/d.local]))
+		}
 	}
 	defer d.enter()()
 	defer context.AfterFunc(ctx, d.batch.Cancel)()
 	d.batch.SetDeadline(d.deadline(1))
-	wrong, err := d.batch.Verify(expect, d.seed(c, launch))
+	wrong, err := d.batch.Verify(expect, d.seed(c, launch), blocks...)
 	if err != nil {
 		d.broken = true
 		return plan.Verification{}, d.ended(ctx, record.DuringVerification, err)
 	}
-	var v plan.Verification
+	v := plan.Verification{Blocks: len(blocks)}
+	if blocks != nil {
+		v.BlockBytes = blocks[0].Count * blocks[0].Width
+	}
 	for _, w := range wrong {
 		if v.Wrong == 0 {
 			v.First = fmt.Sprintf("first on rank %d at element %d of %s: expected bits %#x, got %#x",
@@ -50,11 +59,11 @@ func (d *Driver) Verify(ctx context.Context, c plan.Case, launch int) (plan.Veri
 // Unverifiable is the reason why the case cannot be verified, empty if it can. It counts
 // the ranks of all processes: which cases are verified does not depend on the layout.
 func (d *Driver) Unverifiable(c plan.Case) string {
-	need := int64(c.Comms().Active()) * (c.Layout.SendBytes + c.Layout.RecvBytes)
+	need := need(c)
 	switch {
 	case d.noKernels != nil:
 		return d.noKernels.Error()
-	case d.Simulated() && need > d.cfg.VerifyBudget:
+	case d.Simulated() && need > d.cfg.VerifyBudget && (!c.ByBlocks || byMessages(c)):
 		return fmt.Sprintf("memory: all ranks' buffers take %s, the budget (--verify-budget) is %s", unit.Bytes(need), unit.Bytes(d.cfg.VerifyBudget))
 	case c.Ranks > native.MaxVerifiedRanks:
 		return fmt.Sprintf("the check is exact up to %d ranks", native.MaxVerifiedRanks)

@@ -1,88 +1,80 @@
 package judge
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 
 	"zbench/bench/curve"
 	"zbench/bench/fabric"
 	"zbench/bench/finding"
+	"zbench/bench/plain"
 	"zbench/bench/record"
 	"zbench/bench/slice"
 	"zbench/bench/unit"
 )
 
-// noFault says what was looked for and not found.
+// noFault says what was looked for and not found, and in which cases.
 func (j judged) noFault() finding.List {
-	ok, checked, compared, partly := 0, 0, 0, 0
+	ok, compared, partly := 0, 0, 0
 	for r := range j.Each() {
-		if r.Status != record.OK {
-			if r.Status == record.Interrupted && r.Burst != nil {
-				partly++
+		switch {
+		case r.Status == record.Interrupted && r.Burst != nil:
+			partly++
+		case r.Status == record.OK:
+			ok++
+			if _, known := j.want.seconds(r); known {
+				compared++
 			}
-			continue
-		}
-		ok++
-		if r.Verified.State == record.VerifiedOK {
-			checked++
-		}
-		if _, known := j.want.seconds(r); known {
-			compared++
 		}
 	}
+	c := j.checked()
 	if ok == 0 {
-		return noneEnded(partly)
+		return noneEnded(partly, c)
 	}
 	cases := unit.Count(ok, "case")
 	if j.Simulated {
 		cases = unit.Count(ok, "simulated case")
 	}
-	text := fmt.Sprintf("No fault in %s: %s verified", cases, unit.Comma(checked))
-	text += noLoss(j.compared())
-	if compared > 0 && !j.Simulated && len(j.lostBusBW()) == 0 {
-		text += ", bandwidth as " + j.want.as()
-	}
-	return finding.List{{Code: CodeNoFault, Severity: finding.OK, Text: text + "."}}
+	return c.finding(cases, looked(noLoss(j.compared()), j.bandwidth(ok, compared)))
 }
 
-// unverified says why data were not verified although that was asked for. A simulation verifies what fits
-// its budget of memory: of it only a run without any verified case says so.
-func (j judged) unverified() finding.List {
-	if j.Spec == nil || j.Spec.Sweep == nil || j.Spec.Sweep.Checks == 0 {
-		return nil
+// bandwidth says with what the cases' bandwidth was compared.
+func (j judged) bandwidth(ok, compared int) string {
+	switch {
+	case j.Simulated || len(j.lostBusBW()) > 0:
+		return ""
+	case compared == 0:
+		return "bandwidth not judged: no reference"
+	case compared < ok:
+		return fmt.Sprintf("bandwidth as published in %s, in %s not judged: no reference", unit.Comma(compared), unit.Comma(ok-compared))
 	}
-	ok, reasons := 0, []string{}
+	return "bandwidth as published"
+}
+
+// checked counts whose data were checked.
+func (j judged) checked() *checked {
+	c := &checked{}
 	for r := range j.Each() {
-		if r.Status == record.OK {
-			ok++
-			if r.Verified.State == record.NotVerified {
-				first, _, _ := strings.Cut(r.Verified.Reason, "\n")
-				reasons = append(reasons, cmp.Or(first, "no reason is recorded"))
-			}
-		}
+		c.add(r.Status, r.Verified, r.Reason)
 	}
-	left := len(reasons)
-	if left == 0 || j.Simulated && left < ok {
-		return nil
-	}
-	of := finding.Finding{
-		Code: finding.CodeNotChecked, Severity: finding.Warning, Share: float64(left) / float64(ok),
-		Text: fmt.Sprintf("Data of %d of %s: %s.", left, unit.Count(ok, "case"), strings.TrimSuffix(reasons[0], ".")),
-	}
-	if len(slice.Distinct(reasons)) > 1 {
-		of.Hint = "That is the first case; results.json has the reason of each."
-	}
-	return finding.List{of}
+	return c
 }
 
 // noneEnded says that no case ended ok. Tables show figures of those of which a part was timed.
-func noneEnded(partly int) finding.List {
+func noneEnded(partly int, c *checked) finding.List {
 	text := "Nothing was measured: no case ended ok."
 	if partly > 0 {
 		text = fmt.Sprintf("No case ended ok: the figures of %s are of a part of the run, and not judged.", unit.Count(partly, "case"))
 	}
-	return finding.List{{Code: CodeFailed, Severity: finding.Warning, Text: text}}
+	return finding.List{{Code: CodeFailed, Severity: finding.Warning, Text: text + c.skippedText()}}
+}
+
+// looked is what was looked at, in a sentence.
+func looked(at ...string) string {
+	if at = slice.Where(at, func(s string) bool { return s != "" }); len(at) == 0 {
+		return ""
+	}
+	return " " + plain.Capital(strings.Join(at, ", ")) + "."
 }
 
 // bestOf is the best bus bandwidth of rows.

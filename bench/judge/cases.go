@@ -103,7 +103,7 @@ func (j judged) wrongData() finding.List {
 				worst, most = s, r
 			}
 			first = cmp.Or(first, r)
-		case r.Verified.State == record.VerifiedOK:
+		case r.Verified.State == record.VerifiedOK, r.Verified.State == record.VerifiedBlocks:
 			verified++
 		}
 	}
@@ -131,6 +131,13 @@ func outputs(r *record.Result) float64 {
 	d, wrong := collective.DtypeByName(r.Dtype)
 	if err != nil || wrong != nil || r.Ranks < 1 {
 		return 0
+	}
+	if b := r.Verified.Blocks; b > 0 {
+		each := float64(b) * float64(r.Verified.BlockBytes) / float64(d.Size)
+		if c.RecvShare || c.Shares { // a block is one rank's
+			each /= float64(r.Ranks)
+		}
+		return each * float64(max(r.Verified.Launches, 1))
 	}
 	each := c.Layout(r.BytesRequested, r.Ranks, d.Size).RecvBytes / int64(d.Size)
 	return float64(each) * float64(max(r.Verified.Launches, 1))

@@ -82,7 +82,7 @@ func noLoss(classes []compared) string {
 		return ""
 	}
 	order, of := slice.Group(slice.Distinct(slice.Map(classes, func(c compared) string { return c.Class })), func(name string) float64 { return limit[name] })
-	return ", no loss above " + strings.Join(slice.Map(order, func(most float64) string {
+	return "no loss above " + strings.Join(slice.Map(order, func(most float64) string {
 		return fmt.Sprintf("%.0f %% (%s)", most, strings.Join(of[most], ", "))
 	}), ", ")
 }

@@ -81,14 +81,6 @@ func (e expected) name() string {
 	return "the published table of " + e.fabric.GPU
 }
 
-// as is that source as an adjective.
-func (e expected) as() string {
-	if e.simulated {
-		return "modelled"
-	}
-	return "published"
-}
-
 // took is the shorter of a case's two times, with the lower end of its interval, in seconds. The burst
 // does not include waiting for late ranks, the median of isolated launches no launches that are slow now
 // and then.

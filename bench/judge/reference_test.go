@@ -18,7 +18,7 @@ func slowerThan(times float64, simulated bool) *record.Record {
 	rec := &record.Record{
 		Simulated: simulated, Fabric: &record.Fabric{Name: "mi300x-8gpu"},
 		World:   record.World{World: spec.World{Nodes: 1, GPUsPerNode: 8}, Ranks: 8, GPU: "MI300X"},
-		Results: []record.Result{{Collective: "all_reduce", Key: "k", Bytes: 1 << 30, BytesRequested: 1 << 30, Ranks: 8, Nodes: 1, GPUsPerProcess: 1, Status: record.OK}},
+		Results: []record.Result{{Collective: "all_reduce", Key: "k", Bytes: 1 << 30, BytesRequested: 1 << 30, Ranks: 8, Nodes: 1, GPUsPerProcess: 1, Status: record.OK, Verified: record.Verified{State: record.VerifiedOK}}},
 	}
 	r := &rec.Results[0]
 	seconds, known := expect(rec).seconds(r)

@@ -10,7 +10,6 @@ import (
 
 	"zbench/bench/finding"
 	"zbench/bench/record"
-	"zbench/bench/spec"
 	"zbench/bench/stat"
 )
 
@@ -90,29 +89,39 @@ func TestStates(t *testing.T) {
 	require.Equal(t, finding.Unclear, state(finding.List{{Code: CodeLate, Severity: finding.Fault, Candidates: []finding.Subject{{Kind: finding.Node}}}}))
 }
 
-// What was to be verified and was not is said, with the reason. A simulation verifies what fits its budget.
-func TestUnverifiedDataAreNotChecked(t *testing.T) {
+// What was not checked and what did not run stand in the verdict, with the reasons; without any checked data
+// there is no OK, unless nobody asked for a check.
+func TestUnverifiedDataAreSaid(t *testing.T) {
 	rec := oneLate()
-	rec.Results = append(rec.Results, rec.Results[0])
+	rec.Results = append(rec.Results, rec.Results[0], rec.Results[0])
 	rec.Results[0].Verified.Reason = "no compiler\nof any kind"
 	rec.Results[1].Verified.State = record.VerifiedOK
-	require.Empty(t, Record(rec).Only(finding.CodeNotChecked), "nobody asked for it")
-	rec.Spec = &spec.Spec{Benchmark: spec.Collectives, Sweep: &spec.Sweep{Checks: 1}}
-	said := Record(rec).Only(finding.CodeNotChecked)
-	require.Len(t, said, 1)
-	require.Equal(t, "Data of 1 of 2 cases: no compiler.", said[0].Text)
-	rec.Simulated = true
-	require.Empty(t, Record(rec).Only(finding.CodeNotChecked))
-	rec.Results[1].Verified = rec.Results[0].Verified
-	require.Equal(t, "Data of 2 of 2 cases: no compiler.", Record(rec).Only(finding.CodeNotChecked)[0].Text)
-	rec.Results[1].Verified.Reason = "memory"
-	require.Contains(t, Record(rec).Only(finding.CodeNotChecked)[0].Hint, "the first case")
+	rec.Results[2].Status, rec.Results[2].Reason = record.Skipped, "rounds to 0: 4 B over 16 ranks"
+	beside := Record(rec).Only(finding.CodeNotChecked)
+	require.Len(t, beside, 1, "beside a fault, too")
+	require.Contains(t, beside[0].Text, "not in 1: no compiler. Skipped 1 case: less than 16 bytes a rank.")
 	for i := range rec.Results {
 		rec.Results[i].Isolated.Late = nil
 	}
-	Store(rec)
-	require.Equal(t, finding.NotChecked, rec.Judgement.State)
-	rec.Results[1].Verified.State = record.VerifiedOK
-	Store(rec)
-	require.Equal(t, finding.Pass, rec.Judgement.State)
+	said := func() finding.Finding { return Record(rec)[0] }
+	require.Equal(t, CodeNoFault, said().Code)
+	require.Contains(t, said().Text, "Data checked in 1; not in 1: no compiler. Skipped 1 case")
+	require.Contains(t, said().Text, "not judged: no reference", "no table is of this hardware")
+	rec.Results[0].Verified = rec.Results[1].Verified
+	require.Contains(t, said().Text, "Data checked in all.")
+	for _, c := range []struct {
+		first, second string
+		state         finding.State
+	}{
+		{"memory: all ranks' buffers take 2 GiB", "log says N/A", finding.NotChecked},
+		{"no verification requested (-c 0)", "log says N/A", finding.NotChecked},
+		{"no verification requested (-c 0)", "no verification requested (-c 0)", finding.Pass},
+	} {
+		rec.Results[0].Verified = record.Verified{State: record.NotVerified, Reason: c.first}
+		rec.Results[1].Verified = record.Verified{State: record.NotVerified, Reason: c.second}
+		Store(rec)
+		require.Equal(t, c.state, rec.Judgement.State, c.first)
+		require.Contains(t, said().Text, short(c.first))
+		require.Equal(t, c.state == finding.Pass, said().Severity == finding.OK)
+	}
 }

@@ -61,9 +61,11 @@ func collectives(rec *record.Record) finding.List {
 		j.lostBusBW(), j.unstable(), j.stalls(), j.dips(), j.noisy(),
 	)
 	if len(v.Faults()) == 0 {
-		v = append(v, gated(j.noFault(), j.compared(), slices.ContainsFunc(j.Results, func(r record.Result) bool { return r.Verified.State == record.VerifiedOK }), j.next())...)
+		v = append(v, gated(j.noFault(), j.compared(), j.checked().some(), j.next())...)
+	} else {
+		v = append(v, j.checked().besideFaults()...)
 	}
-	return slices.Concat(v, j.unverified(), j.corruption(), j.best(), j.scale(), Simulated(rec))
+	return slices.Concat(v, j.corruption(), j.best(), j.scale(), Simulated(rec))
 }
 
 // corruption warns of known issues by which data of such runs can be wrong. Verification has not met them: it follows a
@@ -109,9 +111,7 @@ const CodeOnReading = "judged_on_reading"
 func Store(rec *record.Record) { rec.Judgement = judgement(Record(rec)) }
 
 func judgement(l finding.List) *finding.Judgement {
-	// of all cases, as unverified says it
-	unverified := slices.ContainsFunc(l.Only(finding.CodeNotChecked), func(f finding.Finding) bool { return f.Share == 1 })
-	checked := len(l.Only(CodeNoFault)) > 0 && len(l.Only(CodeInterrupted)) == 0 && !unverified
+	checked := len(l.Only(CodeNoFault)) > 0 && len(l.Only(CodeInterrupted)) == 0
 	return &finding.Judgement{Rules: Rules, State: l.State(checked), Findings: l}
 }
 

@@ -32,7 +32,9 @@ func kernels(rec *record.Record) finding.List {
 	j := judgedKernels{rec}
 	v := slices.Concat(editedLines(rec), j.failed(), j.wrongData(), j.interrupted(), j.slowDevice())
 	if len(v.Faults()) == 0 {
-		v = append(v, gated(j.noFault(), j.compared(), len(j.where(isVerified)) > 0, "Measure again with a larger --max-time; look at that GPU's clocks, and at other processes on it.")...)
+		v = append(v, gated(j.noFault(), j.compared(), j.checked().some(), "Measure again with a larger --max-time; look at that GPU's clocks, and at other processes on it.")...)
+	} else {
+		v = append(v, j.checked().besideFaults()...)
 	}
 	if figures := kernel.Of(rec.Benchmark()).Figures; figures != nil {
 		v = append(v, figures(rec)...)
@@ -108,16 +110,20 @@ func (j judgedKernels) interrupted() finding.List {
 
 // noFault says what was checked.
 func (j judgedKernels) noFault() finding.List {
-	rows := j.ended(record.OK)
-	ok, verified := len(rows), slice.Count(rows, isVerified)
-	if ok == 0 {
-		return noneEnded(0)
+	c := j.checked()
+	if c.ok == 0 {
+		return noneEnded(0, c)
 	}
-	text := fmt.Sprintf("No fault in %s: %s verified", unit.Count(int64(ok), "case"), unit.Comma(int64(verified)))
-	if rest := ok - verified; rest > 0 {
-		text += ", " + unit.Comma(int64(rest)) + " not"
+	return c.finding(unit.Count(c.ok, "case"), looked(noLoss(j.compared())))
+}
+
+// checked counts whose data were checked.
+func (j judgedKernels) checked() *checked {
+	c := &checked{}
+	for _, k := range j.KernelRows() {
+		c.add(k.Status, k.Verified, k.Reason)
 	}
-	return finding.List{{Code: CodeNoFault, Severity: finding.OK, Text: text + noLoss(j.compared()) + "."}}
+	return c
 }
 
 // timed are the rows with a time, and how many of them miss the precision that was

@@ -60,6 +60,8 @@ func (j judgedKernels) bandwidth() finding.List {
 	}
 	if rate, tool := j.published(best); rate > 0 {
 		text += fmt.Sprintf(", %s of published (%s %s)", unit.Part(*best.Metrics.Rate/rate), tool, unit.Rate(rate))
+	} else if best.Metrics.OfPeak == nil && j.DeviceOf(best).Kind == record.GPU {
+		text += ", not judged: no reference"
 	}
 	return finding.List{{Code: CodeBandwidth, Text: text + "."}}
 }

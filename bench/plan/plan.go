@@ -58,6 +58,8 @@ type Case struct {
 	Ranks, Nodes, GPUsPerProcess int
 	Parallel                     int
 	Key                          string
+	// ByBlocks tells that the data are checked by random blocks where they are too large to check whole.
+	ByBlocks bool `json:",omitempty"`
 	// Skip is the reason why the case does not run, empty if it runs.
 	Skip string
 	// Extrapolated is true when parts of the model behind a simulated time have no

@@ -85,8 +85,9 @@ func Arena(cases []Case, cache int64) int64 {
 }
 
 // Fit skips the cases whose arena is larger than the room of a rank. The others need
-// Arena bytes, which is no more than the room.
+// Arena bytes, which is no more than the room; the largest of a collective is checked by blocks at least.
 func Fit(cases []Case, r Room) {
+	defer byBlocks(cases)
 	for i := range cases {
 		c := &cases[i]
 		need := c.Places(r.Cache).Arena
@@ -97,6 +98,21 @@ func Fit(cases []Case, r Room) {
 		if warm := c.Places(0).Arena; warm <= r.Bytes {
 			c.Skip += fmt.Sprintf("; %s without rotation over the cache (--cache warm)", unit.Bytes(warm))
 		}
+	}
+}
+
+// byBlocks marks the largest case of each collective of the whole world that is not skipped, two buffers before one.
+func byBlocks(cases []Case) {
+	largest := map[string]*Case{}
+	for i := range cases {
+		c := &cases[i]
+		before := largest[c.Collective.Name]
+		if c.Skip == "" && c.Split == (Split{}) && (before == nil || c.Layout.Bytes > before.Layout.Bytes) {
+			largest[c.Collective.Name] = c
+		}
+	}
+	for _, c := range largest {
+		c.ByBlocks = true
 	}
 }
 

@@ -65,6 +65,9 @@ type Verification struct {
 	// of them: where it is, the expected and the found value.
 	Wrong int64  `json:"wrong,omitempty"`
 	First string `json:"first,omitempty"`
+	// Blocks is the number of random blocks that were checked, of BlockBytes each; 0 where every element was.
+	Blocks     int   `json:"blocks,omitempty"`
+	BlockBytes int64 `json:"block_bytes,omitempty"`
 }
 
 // MaxBatch is the most bursts or isolated launches per call of a driver: the times are

@@ -12,6 +12,7 @@ import (
 	"zbench/bench/record"
 	"zbench/bench/slice"
 	"zbench/bench/stat"
+	"zbench/bench/unit"
 )
 
 // passRun is one pass over one case while it is measured.
@@ -147,7 +148,10 @@ func (t *passRun) verify(ctx context.Context, d Driver, launches int, first Prep
 			}
 		}
 		if wrong == 0 {
-			v = record.Verified{State: record.VerifiedOK, Wrong: &wrong, Launches: launches}
+			v = record.Verified{State: record.VerifiedOK, Wrong: &wrong, Launches: launches, Blocks: got.Blocks, BlockBytes: got.BlockBytes}
+			if got.Blocks > 0 {
+				v.State, v.Reason = record.VerifiedBlocks, fmt.Sprintf("too large but for %d random blocks of %s", got.Blocks, unit.Bytes(got.BlockBytes))
+			}
 			if got.Wrong > 0 {
 				v.State, v.Reason = record.VerifiedWrong, got.First
 			}

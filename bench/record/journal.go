@@ -379,7 +379,7 @@ func (p *Part) check(cases map[string]*planned) error {
 		return fmt.Errorf("%s: pass %d: samples of a kernel", p.Key, p.Pass)
 	case !c.kernel && p.Status == OK && (p.Burst == nil || p.Isolated == nil || len(p.Burst.Mean) == 0):
 		return fmt.Errorf("%s: pass %d is ok but has no samples", p.Key, p.Pass)
-	case p.Verified != nil && !slices.Contains([]string{VerifiedOK, VerifiedWrong, NotVerified}, p.Verified.State):
+	case p.Verified != nil && !slices.Contains(Verifications(), p.Verified.State):
 		return fmt.Errorf("%s: pass %d: verified as %q", p.Key, p.Pass, p.Verified.State)
 	case p.Status == WrongData && !p.Verified.wrong():
 		return fmt.Errorf("%s: pass %d: the status is %q, but no element is wrong", p.Key, p.Pass, p.Status)

@@ -98,10 +98,16 @@ type Result struct {
 
 // States of Verified.
 const (
-	VerifiedOK    = "ok"
-	VerifiedWrong = "wrong"
-	NotVerified   = "not_verified"
+	VerifiedOK     = "ok"
+	VerifiedBlocks = "blocks" // random blocks were checked and right
+	VerifiedWrong  = "wrong"
+	NotVerified    = "not_verified"
 )
+
+// Verifications returns all states.
+func Verifications() []string {
+	return []string{VerifiedOK, VerifiedBlocks, VerifiedWrong, NotVerified}
+}
 
 // Verified is the result of a verification.
 type Verified struct {
@@ -111,6 +117,10 @@ type Verified struct {
 	Wrong *int64 `json:"wrong"`
 	// Launches is the number of verification launches behind the state.
 	Launches int `json:"launches,omitempty"`
+	// Blocks is the number of random blocks that were checked in each launch; absent where every element was.
+	Blocks int `json:"blocks,omitempty" jsonschema:"minimum=1"`
+	// BlockBytes is the size of one, in bytes.
+	BlockBytes int64 `json:"block_bytes,omitempty" jsonschema:"minimum=1"`
 	// Reason why the data were not checked, or what was wrong.
 	Reason string `json:"reason,omitempty"`
 	// Elements that a kernel's check compared; absent for collectives.

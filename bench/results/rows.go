@@ -112,6 +112,8 @@ func verifiedText(v record.Verified) string {
 	switch {
 	case v.State == record.VerifiedOK:
 		text = "yes"
+	case v.State == record.VerifiedBlocks:
+		text = unit.Count(v.Blocks, "block")
 	case v.State == record.VerifiedWrong && v.Wrong != nil:
 		text = unit.Comma(*v.Wrong) + " wrong"
 	case v.State == record.VerifiedWrong:

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"zbench/bench/curve"
-	"zbench/bench/judge"
 	"zbench/bench/plain"
 	"zbench/bench/record"
 	"zbench/bench/slice"
@@ -280,15 +279,10 @@ func dtypeAndOp(rec *record.Record) []string {
 	return nonEmpty(out...) // types may be one that is not known
 }
 
-// summaryNotes are what stands beneath a summary: what was skipped and left out in
-// one line, what the headings stand for, and the warnings by cause.
+// summaryNotes are what stands beneath a summary: what was left out, what the headings stand for, and the warnings by cause.
 func summaryNotes(rec *record.Record) []string {
 	curves, _ := curve.Drawn(curve.Of(rec))
-	var out []string
-	if first := strings.Join(nonEmpty(skippedText(rec), placeText(curves)), " "); first != "" {
-		out = append(out, first)
-	}
-	return nonEmpty(append(append(out, legend(curves)...), warningText(rec))...)
+	return nonEmpty(append(append([]string{placeText(curves)}, legend(curves)...), warningText(rec))...)
 }
 
 // placeText says that in-place results are left out, and how far they are from what
@@ -325,34 +319,6 @@ func legend(curves []curve.Curve) []string {
 		return nil
 	}
 	return []string{strings.Join(slice.Distinct(all), "; ") + "."}
-}
-
-// skippedText gathers the cases that were not run, in one line.
-func skippedText(rec *record.Record) string {
-	skipped := slice.Where(slices.Collect(rec.Each()), func(r *record.Result) bool { return r.Status == record.Skipped })
-	if len(skipped) == 0 {
-		return ""
-	}
-	why, _ := slice.Group(skipped, func(r *record.Result) string { return skipReason(r.Reason) })
-	return fmt.Sprintf("Skipped %s: %s.", unit.Count(len(skipped), "case"), unit.FirstFew(why, 3))
-}
-
-// skipReasons are what reasons begin with, and how a summary says it.
-var skipReasons = []struct{ begins, text string }{
-	{judge.NotRun, "a case failed before them"},
-	{"rounds to 0", "less than 16 bytes a rank"},
-	{"memory: ", "more than the memory holds"},
-}
-
-// skipReason is a reason in a few words, without the case that it is of.
-func skipReason(reason string) string {
-	for _, r := range skipReasons {
-		if strings.HasPrefix(reason, r.begins) {
-			return r.text
-		}
-	}
-	head, _, _ := strings.Cut(reason, " (")
-	return head
 }
 
 // warningText gathers the warnings by cause, each with the cases it qualifies.

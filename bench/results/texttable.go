@@ -42,6 +42,8 @@ func (c columns) half(r *record.Result) []string {
 func wrongCell(r *record.Result) string {
 	switch {
 	case r == nil:
+	case r.Verified.State == record.VerifiedBlocks:
+		return "N/A"
 	case r.Verified.Wrong != nil:
 		return unit.Comma(*r.Verified.Wrong)
 	case r.Status == record.OK && r.Verified.State != record.VerifiedOK:

@@ -118,6 +118,16 @@ type Expect struct {
 	Reduced      bool
 	Block, Base  int64
 	Source, Step int
+	// FillBase is the index of the first element that is filled; SendAt and RecvAt are where it and the first
+	// that is checked lie in the rank's buffers. All are 0 but for a Block.
+	FillBase, SendAt, RecvAt int64
+}
+
+// Block is a part of a collective's buffers, in elements of Width bytes: Count from SendAt on in the senders', from RecvAt
+// on in the receivers'. From and To are the only sender and the only receiver; −1 for all.
+type Block struct {
+	SendAt, RecvAt, Count, Width int64
+	From, To                     int
 }
 
 // Wrong is the number of a rank's wrong elements, and the first of them.
@@ -130,39 +140,53 @@ type Wrong struct {
 	Expected, Got uint64
 }
 
-// Verify runs the work once with data and checks every element of every result.
-// It returns the ranks that have wrong ones.
-func (b *Batch) Verify(expect []Expect, seed uint64) ([]Wrong, error) {
+// Verify runs the work once with data and checks every element of every result. With blocks, which the loopback
+// alone takes, it moves and checks those; expect then has the ranks of the first, of the second and so on. It returns the
+// ranks that have wrong ones, once for each block.
+func (b *Batch) Verify(expect []Expect, seed uint64, blocks ...Block) ([]Wrong, error) {
 	var m memory
 	defer m.free()
-	c, words := kept[C.zb_expect](&m, b.n), unsafe.Slice(kept[uint64](&m, 4*b.n), 4*b.n)
+	n, width := len(expect), int64(1)
+	if len(blocks) > 0 {
+		width = blocks[0].Width
+	}
+	c, words := kept[C.zb_expect](&m, n), unsafe.Slice(kept[uint64](&m, 4*n), 4*n)
 	for i, e := range expect {
 		kind := C.int32_t(KindCopied)
 		if e.Reduced {
 			kind = KindReduced
 		}
-		unsafe.Slice(c, b.n)[i] = C.zb_expect{
+		unsafe.Slice(c, n)[i] = C.zb_expect{
 			fill_count: C.uint64_t(e.Fill), check_count: C.uint64_t(e.Check),
 			recv_bytes: C.uint64_t(e.RecvBytes),
 			block:      C.uint64_t(e.Block), base: C.uint64_t(e.Base), kind: kind,
 			src0: C.int32_t(e.Source), src_step: C.int32_t(e.Step),
+			fill_base: C.uint64_t(e.FillBase), send_at: C.uint64_t(e.SendAt * width), recv_at: C.uint64_t(e.RecvAt * width),
 		}
 	}
 	args := kept[C.zb_verify_args](&m, 1)
-	*args = C.zb_verify_args{expect: c, seed: C.uint64_t(seed), found: (*C.uint64_t)(unsafe.SliceData(words))}
+	*args = C.zb_verify_args{expect: c, seed: C.uint64_t(seed), found: (*C.uint64_t)(unsafe.SliceData(words)), parts: 1}
+	if len(blocks) > 0 {
+		args.blocks, args.parts = kept[C.zb_block](&m, len(blocks)), C.int32_t(len(blocks)) //nolint:gosec // a few
+		for i, p := range blocks {
+			unsafe.Slice(args.blocks, len(blocks))[i] = C.zb_block{
+				send_at: C.uint64_t(p.SendAt), recv_at: C.uint64_t(p.RecvAt), count: C.uint64_t(p.Count), from: C.int32_t(p.From), to: C.int32_t(p.To),
+			}
+		}
+	}
 	C.zb_verify(b.c, args)
 	if err := b.outcome(); err != nil {
 		return nil, err
 	}
 	var wrong []Wrong
-	for i := range b.n {
+	for i := range n {
 		w := words[4*i : 4*i+4]
 		switch {
 		case w[0] > 0:
-			wrong = append(wrong, Wrong{Rank: i, Count: int64(w[0]), Index: int64(w[1]), Expected: w[2], Got: w[3]}) //nolint:gosec // counts of elements fit
+			wrong = append(wrong, Wrong{Rank: i % b.n, Count: int64(w[0]), Index: int64(w[1]) + expect[i].RecvAt, Expected: w[2], Got: w[3]}) //nolint:gosec // counts of elements fit
 		case w[2] != uint64(expect[i].Check): //nolint:gosec // not negative
 			// A check that did not run reports no wrong elements either.
-			return nil, fmt.Errorf("native: the check of rank %d looked at %d of %d elements", i, w[2], expect[i].Check)
+			return nil, fmt.Errorf("native: the check of rank %d looked at %d of %d elements", i%b.n, w[2], expect[i].Check)
 		}
 	}
 	return wrong, nil

@@ -226,7 +226,7 @@ var ruled = rules{
 // Values that several types share.
 var (
 	stops           = []string{stat.StopPrecision, stat.StopMaxTime, stat.StopMaxSamples, stat.StopDiscarded}
-	verifications   = []string{record.VerifiedOK, record.VerifiedWrong, record.NotVerified}
+	verifications   = record.Verifications()
 	preflightStates = []record.PreflightState{record.CheckOK, record.CheckWarning, record.CheckError, record.CheckNotChecked}
 )
 

@@ -115,6 +115,13 @@ typedef struct zb_unique_id { /* ncclUniqueId, passed by value */
 #define ZB_GRAPHS_LOST "bursts replayed from a graph (-G)"
 #define ZB_KERNELS_LOST "kernels: verification, the delay of isolated timing"
 
+/* A part of a collective's buffers, in elements: where it lies in the senders' and
+ * in the receivers'. From and to are ranks; −1: of all, to all. */
+typedef struct zb_block {
+  uint64_t send_at, recv_at, count;
+  int32_t from, to;
+} zb_block;
+
 #define ZB_SYMBOLS(SYM)                                                        \
   SYM(getDeviceCount, ZB_REQUIRED, int, (int *count),                          \
       ZB_RT("hipGetDeviceCount"), ZB_RT("cudaGetDeviceCount"))                 \
@@ -297,6 +304,9 @@ typedef struct zb_unique_id { /* ncclUniqueId, passed by value */
   /* whether launches move data: the timed ones need none */                   \
   SYM(moveData, ZB_OPTIONAL(""), void, (int on), ZB_LB("zbench_moveData"),     \
       ZB_LB("zbench_moveData"))                                                \
+  /* of the next collective, n blocks alone: NULL and 0 for all of it again */  \
+  SYM(moveBlocks, ZB_OPTIONAL(""), void, (const zb_block *blocks, int n),      \
+      ZB_LB("zbench_moveBlocks"), ZB_LB("zbench_moveBlocks"))                  \
   /* names the next case of the current device's process: its noise's seed */  \
   SYM(caseBegin, ZB_OPTIONAL(""), void, (uint64_t key),                        \
       ZB_LB("zbench_caseBegin"), ZB_LB("zbench_caseBegin"))                    \

@@ -86,15 +86,19 @@ typedef struct zb_expect {
   uint64_t fill_count, check_count; /* elements to fill and to check; 0: none */
   uint64_t recv_bytes;              /* to poison before the fill */
   uint64_t block, base;
+  uint64_t fill_base;          /* index of the first element that is filled */
+  uint64_t send_at, recv_at;   /* where in its buffers, in bytes */
   int32_t kind, src0, src_step;
 } zb_expect;
 
 /* A verification, and what was found by local rank: wrong elements, the first
  * of them, what was expected there and what was got. */
 typedef struct zb_verify_args {
-  const zb_expect *expect;
+  const zb_expect *expect; /* [parts × nlocal] */
   uint64_t seed;
-  uint64_t *found; /* [4 × nlocal] */
+  uint64_t *found; /* [4 × parts × nlocal] */
+  const zb_block *blocks; /* the parts, NULL where one part is all there is */
+  int32_t parts;
 } zb_verify_args;
 
 int zb_collective_count(void);

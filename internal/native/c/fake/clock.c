@@ -176,6 +176,16 @@ static void zbl_caseBegin(uint64_t key) {
   l->patience = 0;
 }
 
+/* Of the collectives that move data, these parts are moved. */
+static void zbl_moveBlocks(const zb_block *blocks, int n) {
+  ZBL_ENTER;
+  if (blocks == NULL && zbl.moves_data <= 1) {
+    zbl_empty_devices(); /* they lie apart, and others never there: the pages go */
+  }
+  zbl.moved = blocks;
+  zbl.parts = n;
+}
+
 /* How many want data moved: each driver of this process for its own launches. When none
  * does, what the devices hold is undefined: there may be a thousand processes like this
  * one on the host, and it gives the pages back. */

@@ -233,7 +233,7 @@ void zbl_move(zbl_round *r);
 void zbl_take_result(const zbl_round *r, int rank, zbl_stream *s);
 void zbl_free_data(zbl_round *r);
 void zbl_deliver(zbl_stream *s, char *to, zbl_shared *whole, uint64_t offset,
-                 uint64_t bytes, unsigned width);
+                 uint64_t bytes, unsigned width, uint64_t first, uint64_t all);
 zbl_ref zbl_message(zbl_stream *from, const char *send, uint64_t bytes, int own);
 
 #endif

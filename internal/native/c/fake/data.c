@@ -132,31 +132,36 @@ static void zbl_swap_halves(char *bytes, uint64_t half) {
   }
 }
 
-/* One rank's slice with the data fault in it: a copy, for the others read the
- * same bytes. */
+/* A part of one rank's slice with the data fault in it: a copy, for the others read
+ * the same bytes. first: its first element, of all those of the slice. Where a slice
+ * is moved in parts, what changes places with one was never filled. */
 static zbl_shared *zbl_planted(const zbl_shared *whole, uint64_t offset,
-                               uint64_t bytes, unsigned width) {
+                               uint64_t bytes, unsigned width, uint64_t first,
+                               uint64_t all) {
   zbl_shared *own = zbl_new_shared(bytes, 1);
-  uint64_t elements = bytes / width;
+  uint64_t elements = bytes / width, at = zbl.faults.data.index % all - first;
   zbl_wide_copy(own->bytes, whole->bytes + offset, bytes);
-  if (zbl.faults.data.kind == ZBL_SWAPPED) {
+  if (zbl.faults.data.kind == ZBL_CORRUPT) {
+    own->bytes[at < elements ? at * width : 0] ^= at < elements;
+  } else if (elements == all) {
     zbl_swap_halves(own->bytes, elements / 2 * width);
   } else {
-    own->bytes[zbl.faults.data.index % elements * width] ^= 1;
+    memset(own->bytes, 0, bytes);
   }
   return own;
 }
 
 /* Promises a rank its part of a result, with the data fault planted on it. */
 void zbl_deliver(zbl_stream *s, char *to, zbl_shared *whole, uint64_t offset,
-                 uint64_t bytes, unsigned width) {
+                 uint64_t bytes, unsigned width, uint64_t first, uint64_t all) {
   int kind = s->device == zbl.faults.data.rank ? zbl.faults.data.kind
                                                : ZBL_DATA_OK;
   if (bytes == 0 || kind == ZBL_STALE) {
     return;
   }
   if (kind == ZBL_SWAPPED || kind == ZBL_CORRUPT) {
-    zbl_promise(s, to, zbl_planted(whole, offset, bytes, width), 0, bytes);
+    zbl_promise(s, to, zbl_planted(whole, offset, bytes, width, first, all), 0,
+                bytes);
   } else {
     zbl_promise(s, to, whole, offset, bytes);
   }
@@ -186,16 +191,42 @@ static uint64_t zbl_sent(const zbl_round *r, int i) {
   return shape->send_all ? (uint64_t)zbl_clique_of(r)->nranks * share : share;
 }
 
+/* The bytes of the parts before one that are moved, which lie behind each other. */
+static uint64_t zbl_before_part(int part, unsigned width) {
+  uint64_t n = 0;
+  for (int i = 0; i < part; i++) {
+    n += zbl.moved[i].count * width;
+  }
+  return n;
+}
+
+/* Copies the parts that are moved of what a rank sends. */
+static void zbl_copy_parts(const zbl_round *r, int rank, zbl_stream *s, char *to) {
+  unsigned width = zbl_width(r->call.dtype);
+  for (int i = 0; i < zbl.parts; i++) {
+    const zb_block *b = &zbl.moved[i];
+    uint64_t n = b->count * width;
+    if (b->from < 0 || b->from == rank) {
+      memcpy(to, zbl_source(s, r->place[rank].send + b->send_at * width, n), n);
+    }
+    to += n;
+  }
+}
+
 /* Copies what a rank sends to where other processes can read it. */
 void zbl_publish(zbl_round *r, int rank, zbl_stream *s) {
-  uint64_t bytes = zbl_sent(r, rank);
+  uint64_t bytes = zbl.moved == NULL
+                       ? zbl_sent(r, rank)
+                       : zbl_before_part(zbl.parts, zbl_width(r->call.dtype));
   zbl_shared *copy = zbl_new_shared(bytes, 0);
   if (r->input == 0) {
     size_t n = (size_t)zbl_clique_of(r)->nranks * sizeof(zbl_ref);
     r->input = zbl_ref_of(zbl_new(n));
     memset(zbl_at(r->input), 0, n);
   }
-  if (bytes > 0) {
+  if (zbl.moved != NULL) {
+    zbl_copy_parts(r, rank, s, copy->bytes);
+  } else if (bytes > 0) {
     zbl_wide_copy(copy->bytes, zbl_source(s, r->place[rank].send, bytes), bytes);
   }
   ((zbl_ref *)zbl_at(r->input))[rank] = zbl_ref_of(copy);
@@ -226,6 +257,40 @@ static const char *zbl_input(const zbl_round *r, int i) {
                        : zbl_source(p->stream, p->send, zbl_sent(r, i));
 }
 
+/* A part of what rank i sends. */
+static const char *zbl_input_part(const zbl_round *r, int i, int part) {
+  const zbl_ref *input = zbl_at(r->input);
+  const zbl_place *p = &r->place[i];
+  const zb_block *b = &zbl.moved[part];
+  unsigned width = zbl_width(r->call.dtype);
+  return input != NULL
+             ? ((zbl_shared *)zbl_at(input[i]))->bytes + zbl_before_part(part, width)
+             : zbl_source(p->stream, p->send + b->send_at * width, b->count * width);
+}
+
+/* The results of the parts that are moved, behind each other. */
+static zbl_shared *zbl_result_parts(const zbl_round *r, const char **in) {
+  unsigned width = zbl_width(r->call.dtype);
+  zbl_shared *out =
+      zbl_new_shared(zbl_before_part(zbl.parts, width), zbl_has_all(zbl_clique_of(r)));
+  char *to = out->bytes;
+  for (int part = 0; part < zbl.parts; part++) {
+    const zb_block *b = &zbl.moved[part];
+    for (int i = 0; i < zbl_clique_of(r)->nranks; i++) {
+      in[i] = b->from < 0 || b->from == i ? zbl_input_part(r, i, part) : NULL;
+    }
+    if (b->from < 0) {
+      zbl_reduce_some(r, in, to, 0, b->count);
+    } else if (zbl_times(r, b->from) > 0) {
+      memcpy(to, in[b->from], b->count * width);
+    } else {
+      memset(to, 0, b->count * width);
+    }
+    to += b->count * width;
+  }
+  return out;
+}
+
 /* Computes the round's result, of all ranks. */
 void zbl_move(zbl_round *r) {
   int n = zbl_clique_of(r)->nranks;
@@ -234,11 +299,11 @@ void zbl_move(zbl_round *r) {
   if (in == NULL) {
     abort();
   }
-  for (int i = 0; i < n; i++) {
+  for (int i = 0; i < n && zbl.moved == NULL; i++) {
     in[i] = zbl_input(r, i);
     zbl_huge((char *)(uintptr_t)in[i], zbl_sent(r, i));
   }
-  whole = zbl_result_of(r, in);
+  whole = zbl.moved != NULL ? zbl_result_parts(r, in) : zbl_result_of(r, in);
   free(in);
   whole->users = 1;
   r->result = zbl_ref_of(whole);
@@ -255,5 +320,15 @@ void zbl_take_result(const zbl_round *r, int rank, zbl_stream *s) {
     zbl_poison(place->recv, bytes); /* what it leaves is undefined */
     return;
   }
-  zbl_deliver(s, place->recv, zbl_at(r->result), offset, bytes, width);
+  if (zbl.moved == NULL) {
+    zbl_deliver(s, place->recv, zbl_at(r->result), offset, bytes, width, 0, bytes / width);
+  }
+  for (int i = 0; i < zbl.parts && bytes > 0; i++) {
+    const zb_block *b = &zbl.moved[i];
+    if (b->to < 0 || b->to == rank) {
+      zbl_deliver(s, place->recv + b->recv_at * width, zbl_at(r->result),
+                  zbl_before_part(i, width), b->count * width, width, b->recv_at,
+                  bytes / width);
+    }
+  }
 }

@@ -114,7 +114,7 @@ static int zbl_p2p_done(zbl_op *op, zbl_stream *s) {
     if (zbl_at(t->receiver) == k && t->data != 0) {
       zbl_shared *data = zbl_at(t->data);
       t->data = 0;
-      zbl_deliver(s, t->recv, data, 0, t->sent, t->width);
+      zbl_deliver(s, t->recv, data, 0, t->sent, t->width, 0, t->sent / t->width);
       zbl_unshare(data);
     }
   }

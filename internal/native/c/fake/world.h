@@ -131,6 +131,8 @@ enum zbl_shown { ZBL_HIDDEN, ZBL_SHOWN, ZBL_PACED };
 typedef struct zbl_world {
   int open; /* how many have it open */
   int moves_data; /* 0: launches do not */
+  const zb_block *moved; /* of their data these parts alone; NULL: all */
+  int parts;
   zbl_hub *hub;
   char *arena;
   uint64_t mapped;

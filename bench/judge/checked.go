@@ -1,0 +1,124 @@
+package judge
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"zbench/bench/finding"
+	"zbench/bench/record"
+	"zbench/bench/slice"
+	"zbench/bench/unit"
+)
+
+// checked counts the cases whose data were checked, and keeps why the others were not, or did not run.
+type checked struct {
+	ok, whole     int
+	parts         []string // by which blocks each of the others was checked
+	left, skipped []string // the reason of each case
+}
+
+// add counts a case. reason is why it ended so.
+func (c *checked) add(status record.Status, v record.Verified, reason string) {
+	switch {
+	case status == record.Skipped:
+		c.skipped = append(c.skipped, short(reason))
+		return
+	case status != record.OK:
+		return
+	case v.State == record.VerifiedOK:
+		c.whole++
+	case v.State == record.VerifiedBlocks:
+		c.parts = append(c.parts, fmt.Sprintf("%s of %s", unit.Count(v.Blocks, "random block"), unit.Bytes(v.BlockBytes)))
+	default:
+		c.left = append(c.left, short(v.Reason))
+	}
+	c.ok++
+}
+
+// none reports whether no data were checked although they were to be.
+func (c *checked) none() bool {
+	return c.ok > 0 && !c.some() && slice.Count(c.left, func(why string) bool { return why == notAsked }) < c.ok
+}
+
+// some reports whether data of a case were checked, whole or by blocks.
+func (c *checked) some() bool { return c.whole+len(c.parts) > 0 }
+
+// notAsked is the short reason of -c 0.
+const notAsked = "not asked for (-c 0)"
+
+// reasons are what reasons begin with, and how a verdict says it.
+var reasons = []struct{ begins, text string }{
+	{NotRun, "a case failed before them"},
+	{"rounds to 0", "less than 16 bytes a rank"},
+	{"memory: all ranks", "too large to check here (--verify-budget)"},
+	{"memory: ", "more than the memory holds"},
+	{"no verification requested", notAsked},
+}
+
+// short is a reason in a few words, without the case that it is of.
+func short(reason string) string {
+	for _, r := range reasons {
+		if strings.HasPrefix(reason, r.begins) {
+			return r.text
+		}
+	}
+	first, _, _ := strings.Cut(reason, "\n")
+	first, _, _ = strings.Cut(first, " (")
+	return cmp.Or(strings.TrimSuffix(first, "."), "no reason is recorded")
+}
+
+// counted are reasons with their numbers, the first three of them.
+func counted(reasons []string, form string) string {
+	why, of := slice.Group(reasons, func(r string) string { return r })
+	return unit.FirstFew(slice.Map(why, func(r string) string { return fmt.Sprintf(form, unit.Comma(len(of[r])), r) }), 3)
+}
+
+// text says in sentences which data were checked, and what did not run.
+func (c *checked) text() string {
+	text := ""
+	switch {
+	case c.ok == 0:
+	case c.whole == c.ok:
+		text = " Data checked in all."
+	case len(c.left) == c.ok:
+		text = " Data not checked: " + counted(c.left, "%[2]s") + "."
+	default:
+		var parts []string
+		if c.whole > 0 {
+			parts = append(parts, "in "+unit.Comma(c.whole))
+		}
+		if len(c.parts) > 0 {
+			parts = append(parts, counted(c.parts, "in %s by %s"))
+		}
+		if len(c.left) > 0 {
+			parts = append(parts, counted(c.left, "not in %s: %s"))
+		}
+		text = " Data checked " + strings.Join(parts, "; ") + "."
+	}
+	return text + c.skippedText()
+}
+
+func (c *checked) skippedText() string {
+	if len(c.skipped) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" Skipped %s: %s.", unit.Count(len(c.skipped), "case"), counted(c.skipped, "%[2]s"))
+}
+
+// finding is what a record without a fault comes to: OK with what was looked for, or NOT CHECKED where
+// no data were checked that were to be.
+func (c *checked) finding(of, looked string) finding.List {
+	if c.none() {
+		return finding.List{{Code: finding.CodeNotChecked, Severity: finding.Warning, Share: 1, Text: "Data of " + of + ": " + counted(c.left, "%[2]s") + "." + looked + c.skippedText()}}
+	}
+	return finding.List{{Code: CodeNoFault, Severity: finding.OK, Text: "No fault in " + of + "." + looked + c.text()}}
+}
+
+// besideFaults says which data were not checked, and what did not run, in a record that has faults.
+func (c *checked) besideFaults() finding.List {
+	if len(c.left)+len(c.skipped) == 0 {
+		return nil
+	}
+	return finding.List{{Code: finding.CodeNotChecked, Severity: finding.Warning, Text: strings.TrimSpace(c.text())}}
+}

@@ -1,0 +1,92 @@
+package rccl
+
+import (
+	"math/rand/v2"
+
+	"zbench/bench/collective"
+	"zbench/bench/plan"
+	"zbench/internal/native"
+)
+
+// A case whose buffers are too large for the host's memory is checked by up to mostBlocks blocks of blockBytes: as many
+// as take half of the budget. Each rank of a reduction fills every block.
+const (
+	blockBytes = 4096
+	mostBlocks = 64
+)
+
+// need is the memory of all ranks' buffers, in bytes.
+func need(c plan.Case) int64 {
+	return int64(c.Comms().Active()) * (c.Layout.SendBytes + c.Layout.RecvBytes)
+}
+
+// byMessages reports whether each rank receives from another one: the loopback moves messages whole.
+func byMessages(c plan.Case) bool {
+	first, second := c.Collective.Result(0, c.Ranks, root), c.Collective.Result(1, c.Ranks, root)
+	return !c.Collective.Reduces && first.Blocks == 1 && second.Blocks == 1 && first.From != second.From
+}
+
+// blocks are the blocks by which a launch of the case is checked, one at random in each of as many equal parts of the total
+// size; nil where every element is. All processes draw the same.
+func (d *Driver) blocks(c plan.Case, launch int) []native.Block {
+	if !d.Simulated() || need(c) <= d.cfg.VerifyBudget {
+		return nil
+	}
+	size := int64(c.Dtype.Size)
+	shared := max(c.Layout.SendBytes, c.Layout.RecvBytes) > c.Layout.Count*size
+	all, each := c.Layout.Count, min(blockBytes/size, c.Layout.Count)
+	if shared {
+		all *= int64(c.Ranks)
+	}
+	n := max(1, min(mostBlocks, d.cfg.VerifyBudget/2/(2*blockBytes*int64(c.Ranks)), all/each))
+	random := rand.New(rand.NewPCG(d.seed(c, launch), 0)) //nolint:gosec // places, not secrets
+	out := make([]native.Block, n)
+	for i := range out {
+		at := all/n*int64(i) + random.Int64N(all/n)
+		out[i] = blockOf(c, int(at/c.Layout.Count), min(at%c.Layout.Count, c.Layout.Count-each), each, random.IntN(c.Ranks))
+	}
+	return out
+}
+
+// blockOf is the block from an element of a share on. Of an all_to_all it is of one sender.
+func blockOf(c plan.Case, share int, at, count int64, sender int) native.Block {
+	b := native.Block{SendAt: at, RecvAt: at, Count: count, Width: int64(c.Dtype.Size), From: -1, To: -1}
+	size := c.Layout.Count * b.Width
+	sends, receives := c.Layout.SendBytes > size, c.Layout.RecvBytes > size
+	switch {
+	case c.Collective.Reduces:
+	case sends && receives:
+		b.From = sender
+	case receives:
+		b.From = share
+	default:
+		b.From = root
+	}
+	if sends {
+		b.To, b.SendAt = share, at+int64(share)*c.Layout.Count
+	}
+	if receives {
+		b.RecvAt += int64(b.From) * c.Layout.Count
+	}
+	return b
+}
+
+// ofBlock is what a rank sends and must receive of a block.
+func ofBlock(c plan.Case, rank int, b native.Block) native.Expect {
+	want := c.Collective.Result(rank, c.Ranks, root)
+	e := native.Expect{Reduced: c.Collective.Reduces, Block: b.Count, Source: b.From, FillBase: b.SendAt, SendAt: b.SendAt, RecvAt: b.RecvAt}
+	if b.From < 0 || b.From == rank {
+		e.Fill = b.Count
+	}
+	if want.Blocks > 0 && (b.To < 0 || b.To == rank) {
+		e.Check, e.RecvBytes = b.Count, b.Count*b.Width
+		e.Base = int64(want.Base)*c.Layout.Count + b.RecvAt
+		if want.Blocks > 1 {
+			e.Base -= int64(b.From) * c.Layout.Count
+		}
+	}
+	if c.InPlace && c.Collective.InPlace == collective.Same {
+		e.RecvBytes = 0
+	}
+	return e
+}

@@ -1,0 +1,98 @@
+package rccl_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/bench/collective"
+	"zbench/bench/fabric"
+	"zbench/bench/plan"
+	"zbench/bench/record"
+	"zbench/bench/spec"
+	"zbench/internal/native"
+)
+
+// A case that is too large for the budget is checked by random blocks: a healthy one is right, and what is wrong in all of
+// a rank's result, in place or not, is found.
+func TestBlocksOfLargeCases(t *testing.T) {
+	w := spec.World{Nodes: 1, GPUsPerNode: 4, GPUsPerProcess: 1}
+	for _, fault := range dataFaults {
+		kind, _, _ := strings.Cut(fault, ":")
+		var faults []string
+		if fault != "" {
+			faults = []string{fault}
+		}
+		d, _ := open(t, w, fabric.Conditions{Faults: faults}, quiet)
+		var cases []plan.Case
+		for _, c := range collective.All() {
+			a := axes(t, w, c.Name)
+			a.MinBytes, a.MaxBytes = 64<<20, 64<<20
+			for _, one := range a.Cases() {
+				one.ByBlocks = c.Name != "scatter" // one that is not marked
+				cases = append(cases, one)
+			}
+		}
+		for _, r := range run(t, d, cases, few()) {
+			if r.Collective == "send_recv" || r.Collective == "scatter" {
+				require.Equal(t, record.NotVerified, r.Verified.State, r.Key)
+				continue
+			}
+			want, state := record.OK, record.VerifiedBlocks
+			if kind != "" && kind != "corrupt" && visible(t, kind, r) {
+				want, state = record.WrongData, record.VerifiedWrong
+			}
+			require.Equal(t, want, r.Status, "%s in %s: %s", fault, r.Key, r.Reason)
+			require.Equal(t, state, r.Verified.State, r.Key)
+			require.Equal(t, 64, r.Verified.Blocks, r.Key)
+			require.Equal(t, int64(4096), r.Verified.BlockBytes, r.Key)
+		}
+		require.NoError(t, d.Close())
+	}
+}
+
+// The largest case of each collective that runs is marked to be checked by blocks, and no other.
+func TestLargestCaseIsCheckedByBlocks(t *testing.T) {
+	w := spec.World{Nodes: 2, GPUsPerNode: 4, GPUsPerProcess: 1}
+	a := axes(t, w, "all_reduce", "all_gather")
+	a.Groups = []int{2}
+	cases := a.Cases()
+	plan.Fit(cases, plan.Room{Bytes: 3 << 30})
+	marked := map[string]int64{}
+	for _, c := range cases {
+		if c.ByBlocks {
+			marked[c.Collective.Name] += c.Layout.Bytes
+			require.False(t, c.InPlace || c.Parallel > 1, c.Key)
+		}
+	}
+	require.Equal(t, map[string]int64{"all_reduce": 1 << 30, "all_gather": 2 << 30}, marked, "of a rank's buffers 3 GiB fit")
+}
+
+// One wrong element is found if it lies in a block, and only then; the message says where.
+func TestOneWrongElementInABlock(t *testing.T) {
+	w := spec.World{Nodes: 1, GPUsPerNode: 4, GPUsPerProcess: 1}
+	for _, name := range []string{"all_reduce", "reduce_scatter", "all_gather", "all_to_all"} {
+		a := axes(t, w, name)
+		a.MinBytes, a.MaxBytes, a.InPlace = 64<<20, 64<<20, []bool{false}
+		cases := a.Cases()
+		cases[0].ByBlocks = true
+		healthy, _ := open(t, w, fabric.Conditions{}, quiet)
+		blocks := healthy.Blocks(cases[0], 0)
+		require.NoError(t, healthy.Close())
+		b := blocks[slices.IndexFunc(blocks, func(b native.Block) bool { return b.To < 0 || b.To == 1 })]
+		for _, at := range []int64{b.RecvAt - 1, b.RecvAt, b.RecvAt + b.Count - 1, b.RecvAt + b.Count} {
+			d, _ := open(t, w, fabric.Conditions{Faults: []string{fmt.Sprintf("corrupt:node=0,gpu=1,index=%d", at)}}, quiet)
+			r := run(t, d, cases, few())[0]
+			if at < b.RecvAt || at >= b.RecvAt+b.Count {
+				require.Equal(t, record.VerifiedBlocks, r.Verified.State, "%s: %s", name, r.Reason)
+			} else {
+				require.Equal(t, int64(1), *r.Verified.Wrong, name)
+				require.Contains(t, r.Reason, fmt.Sprintf("first on rank 1 at element %d ", at))
+			}
+			require.NoError(t, d.Close())
+		}
+	}
+}
