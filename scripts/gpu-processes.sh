@@ -100,10 +100,9 @@ ends() {
 	seconds=$took
 	await 1 "$slack" || return 1
 	took=$seconds
-	if [ "$3" -eq 0 ] && [ "$code" -ne 0 ]; then
-		problem="exit code $code of process 1: $(said "$1" | paste -sd' ' | tr '|' '/')"
-		return 1
-	fi
+	case "$3 $code" in 0\ [036] | [!0]*) return ;; esac
+	problem="exit code $code of process 1: $(said "$1" | paste -sd' ' | tr '|' '/')"
+	return 1
 }
 
 # left: the processes that have this world's secret in their environment.
