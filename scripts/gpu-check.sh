@@ -127,7 +127,7 @@ run() {
 	problem=
 	within "$bin" collectives "$@" "${flags[@]}" --out "$dir" -q >"$dir.txt" 2>"$dir.log"
 	code=$?
-	if [ $code -ne 0 ]; then
+	if [ $code -ne 0 ] && [ $code -ne 3 ] && [ $code -ne 6 ]; then # a slow GPU has right results
 		problem="exit code $code: $(grep '^zbench: ' "$dir.log" | tail -1 | tr '|' '/' | cut -c1-300)"
 	else
 		problem=$(judge "$dir")
@@ -170,6 +170,7 @@ other() {
 	shift
 	within "$bin" "$@" "${flags[@]}" >"$out/$name.txt" 2>"$out/$name.log"
 	code=$?
+	case $code in 3 | 6) [ "$name" = doctor ] || code=0 ;; esac # a slow GPU has right results
 	[ $code -eq 0 ] && [ "$name" != doctor ] && ran=1
 	if [ $code -ne 0 ]; then
 		row "$name" failed $((SECONDS - start)) "exit code $code: $(grep '^zbench: ' "$out/$name.log" | tail -1 | tr '|' '/' | cut -c1-300)"

@@ -126,8 +126,8 @@ func TestOnlySimulatedFollowersTakeLittle(t *testing.T) {
 		go func() { ended <- Main(t.Context(), s) }()
 		require.NoError(t, l.Wait(t.Context()))
 		require.NoError(t, l.Start(opening{Backend: backend, Machine: []byte("machine")}))
-		l.Close("that is all", exit.Run)
-		require.NotZero(t, <-ended)
+		l.Close("that is all", exit.Unavailable)
+		require.Equal(t, exit.Unavailable, <-ended, "the code of the leader")
 		require.Equal(t, backend == "loopback", lights == 1, backend)
 	}
 }

@@ -18,7 +18,7 @@ func TestPeakOfAllNodes(t *testing.T) {
 			dir := t.TempDir()
 			r := batch(t, "--nodes=2 --ntasks-per-node=1 --gpus-per-node=8", run, "ZBENCH_BIN="+zbench, "OUT="+dir+"/run", "ZBENCH_TOKEN="+token, "TMPDIR="+dir,
 				"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "OMPI_MCA_rmaps_base_oversubscribe=1")
-			require.Zero(t, r.code, r.errors)
+			require.Equal(t, 1, r.code, "the job fails: %s", r.errors)
 			require.Contains(t, r.out, "Slow: GPU 5 of node1 reaches")
 			require.Contains(t, read(t, dir+"/run/run.json"), `"processes": 2`)
 			nothingLeft(t, zbench, dir)
