@@ -46,6 +46,8 @@ type Document struct {
 	Reports []*Node `json:"-"`
 	// compared are the rates behind the references, for the gate before OK.
 	compared []finding.Compared[Extreme]
+	// checked is true where there was something to compare.
+	checked bool
 }
 
 // Deviation is what is wrong with a node.
@@ -130,6 +132,6 @@ func (d *Document) conclude(missing []string) {
 	}
 	d.State = finding.NotChecked
 	if d.Nodes > 0 {
-		d.State = finding.Settle(len(fail) > 0, len(d.Unclear) > 0, true).OfNodes()
+		d.State = finding.Settle(len(fail) > 0, len(d.Unclear) > 0, d.checked).OfNodes()
 	}
 }

@@ -93,9 +93,10 @@ func outliers(d *Document, k kind, next string) []Deviation {
 
 // doubts are the values that are behind their peers although their node is not among those found.
 func (d *Document) doubts() []Deviation {
-	doubts, _ := finding.Gate(d.compared, func(v Extreme) bool {
+	doubts, checked := finding.Gate(d.compared, func(v Extreme) bool {
 		return slices.ContainsFunc(d.Findings, func(f Deviation) bool { return f.Host == v.Host })
 	})
+	d.checked = checked || d.Nodes == 1 // which promises only itself
 	var out []Deviation
 	for _, of := range doubts {
 		rule := d.reference(of.Class).Rule

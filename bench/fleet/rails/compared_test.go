@@ -167,36 +167,49 @@ func TestLongCleanRunsStayOK(t *testing.T) {
 	cleanIsOK(t, []Fleet{{Nodes: 128, GPUs: 8}}, 2)
 }
 
-// The gate sees each figure: one that is made smaller, a comparison that is left out and a pass that it
-// does not know turn an OK into something else.
+// The gate sees each figure of rounds and of a matrix: one that is made smaller, a comparison that is left out and a
+// pass that it does not know turn an OK into something else.
 func TestTheGateSeesEachFigure(t *testing.T) {
-	f := Fleet{Nodes: 4, GPUs: 4}
-	d, clean := judged(t, f, 1, 0.01, nil)
-	require.Equal(t, finding.Healthy, d.State)
-	require.Len(t, d.Pass, 4)
-	for class, of := range clean.Compared {
-		for i, figure := range of.Figures {
-			v := *clean
-			v.Compared = slices.Clone(clean.Compared)
-			v.Compared[class].Figures = slices.Clone(of.Figures)
-			v.Compared[class].Figures[i].Rate *= 1 - of.Limit - 0.1
-			v.Questions = nil
+	d, measured := judged(t, Fleet{Nodes: 4, GPUs: 4}, 1, 0.01, nil)
+	m := square(1, 4, 0, true, whole)
+	given := judgedMatrix(m)
+	for _, x := range []struct {
+		d       *Document
+		clean   *Verdict
+		classes []string
+		nodes   []string
+	}{
+		{d, measured, []string{"NICs", "xGMI links", "GPUs by their links"}, []string{"0", "1", "2", "3"}},
+		{OfVerdict(OfMatrix, "", m, given, nil), given, []string{"ends of pairs", "ends of pairs", "pairs"}, m.Nodes},
+	} {
+		require.Equal(t, finding.Healthy, x.d.State)
+		require.Equal(t, x.nodes, x.d.Pass)
+		var classes []string
+		for class, of := range x.clean.Compared {
+			classes = append(classes, of.Class)
+			for i, figure := range of.Figures {
+				v := *x.clean
+				v.Compared = slices.Clone(x.clean.Compared)
+				v.Compared[class].Figures = slices.Clone(of.Figures)
+				v.Compared[class].Figures[i].Rate *= 1 - of.Limit - 0.1
+				v.finish()
+				require.Equal(t, finding.Unclear, v.State, "%s %d", of.Class, i)
+				require.Contains(t, v.Questions[0].Candidates, figure.Subject)
+				x.d.sort(x.nodes, &v)
+				require.NotContains(t, x.d.Pass, x.nodes[figure.Subject.Node])
+			}
+			v := *x.clean
+			v.Compared = slices.Clone(x.clean.Compared)
+			v.Compared[class].Figures = of.Figures[:1]
 			v.finish()
-			require.Equal(t, finding.Unclear, v.State, "%s %d", of.Class, i)
-			require.Equal(t, []Component{figure.Subject}, v.Questions[0].Candidates)
-			d.sort([]string{"0", "1", "2", "3"}, &v)
-			require.NotContains(t, d.Pass, strconv.Itoa(figure.Subject.Node))
+			require.Equal(t, finding.NotChecked, v.State, of.Class)
 		}
-		v := *clean
-		v.Compared = slices.Clone(clean.Compared)
-		v.Compared[class].Figures = of.Figures[:1]
+		require.Equal(t, x.classes, classes)
+		v := *x.clean
+		v.Compared = nil
 		v.finish()
-		require.Equal(t, finding.NotChecked, v.State, of.Class)
+		require.Equal(t, finding.NotChecked, v.State)
 	}
-	v := *clean
-	v.Compared = nil
-	v.finish()
-	require.Equal(t, finding.NotChecked, v.State)
 }
 
 // Two of four nodes are slow in a file: no end passes for that.

@@ -17,7 +17,7 @@ type network struct {
 	ends
 	// edges are the transfers in the order of the times. Where most given pairs have both directions
 	// (directed), each end counts as two: as a sender, and behind all of these as a receiver.
-	edges    []edge
+	edges           []edge
 	given, directed bool
 	// timed is the number of ends that have a transfer.
 	timed int
