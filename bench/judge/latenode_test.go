@@ -92,4 +92,5 @@ func TestSkewIsNotNoRankLate(t *testing.T) {
 	require.Contains(t, fmt.Sprint(Record(rec)), "late ranks")
 	rec = launches(16, 30e-6, 9e-6, []record.LateCount{{Rank: 3, Count: 5}})
 	require.NotContains(t, fmt.Sprint(Record(rec)), "late ranks", "five launches tell nothing")
+	require.NotContains(t, fmt.Sprint(Record(rec)), "slow launches", "nor of one that is slow now and then")
 }
