@@ -230,7 +230,8 @@ type shownRecord struct {
 	*record.Record
 	advice *advice.Document
 	gates  *gate.Report
-	strict bool
+	// allowUnchecked lets gates pass that were not checked.
+	allowUnchecked bool
 	// folder is where the record lies.
 	folder string
 }
@@ -244,7 +245,7 @@ func (r shownRecord) document(width int) *document.Document {
 		answer := kneesOf(r.Record)
 		d = results.Collectives(r.Record, results.Extras{Knees: &answer, Advice: r.advice, Command: reproduce(r.Record), Folder: r.folder, Width: width})
 	}
-	r.gates.AddTo(d, r.strict)
+	r.gates.AddTo(d, r.allowUnchecked)
 	return d
 }
 
@@ -260,8 +261,8 @@ func (r shownRecord) files() []artifact {
 
 // result is the record judged, shown on this process's standard output, and kept in the folder.
 func (r shownRecord) result(s State, o output, dir *folder.Folder) result {
-	r.gates, r.strict = o.gates.judge(r.Record), o.gates.requireChecked
+	r.gates, r.allowUnchecked = o.gates.judge(r.Record), o.gates.allowUnchecked
 	return result{
-		shown: r.document(s.Stdout.columns()), files: r.files(), dir: dir, gates: r.gates, verdict: r.gates.Err(r.strict),
+		shown: r.document(s.Stdout.columns()), files: r.files(), dir: dir, gates: r.gates, verdict: r.gates.Err(r.allowUnchecked),
 	}
 }
