@@ -59,7 +59,7 @@ type Report struct {
 	// Checks in the order in which they were given.
 	Checks []Check `json:"checks"`
 
-	// Next is how what was not checked can be checked; empty has the usual way.
+	// Next is how what was not checked can be checked; empty points to the reasons.
 	Next string `json:"-"`
 }
 
@@ -86,7 +86,7 @@ func (r *Report) Err(allowUnchecked bool) error {
 		}
 		return exit.With(exit.Regression, errors.New(text), "the lines of the verdict that begin with "+finding.Fail.Marked()+" have the figures")
 	}
-	next := cmp.Or(r.Next, "run the cases that the threshold names")
+	next := cmp.Or(r.Next, "the lines of the verdict that begin with "+finding.NotChecked.Marked()+" have the reasons")
 	return exit.With(exit.Want, errors.New(cmp.Or(r.named(finding.NotChecked, "not checked"), "nothing was checked")), next+"; --allow-unchecked lets it pass")
 }
 

@@ -114,7 +114,7 @@ func (o *compareOptions) run(s State, args []string, dash int) error {
 	}
 	d.Require(failOn, o.allowUnchecked)
 	if d.Gated != nil {
-		d.Gated.Next = o.next(d, sides)
+		d.Gated.Next = nextRuns(d, sides)
 	}
 	return s.deliver(o.output, result{shown: d.Shown(), started: started, verdict: o.verdict(d)})
 }
@@ -127,9 +127,9 @@ func (o *compareOptions) verdict(d *compare.Document) error {
 	return exit.With(exit.Want, errors.New("no case was compared: BASE and NEW have no case with a time in common"), "give runs of the same collectives, sizes, types and ranks")
 }
 
-// next says how many runs would check what the gate could not, and has the commands: one run more of each
-// side, and the comparison of all. It is empty if more runs would not help.
-func (o *compareOptions) next(d *compare.Document, sides [2][]compare.Run) string {
+// nextRuns says how many runs would check what the gate could not, with the command that makes one more of each
+// side. It is empty if more runs would not help.
+func nextRuns(d *compare.Document, sides [2][]compare.Run) string {
 	if d.NeedsRuns == 0 || d.NeedsRuns > compare.ManyRuns {
 		return ""
 	}
@@ -150,7 +150,7 @@ func (o *compareOptions) next(d *compare.Document, sides [2][]compare.Run) strin
 			text += fmt.Sprintf("; %s %d more, such as `%s --out %s`", [2]string{"BASE", "NEW"}[i], d.NeedsRuns-len(side), reproduce(&another), plain.Shell(side[0].Name+"-more"))
 		}
 	}
-	return text + ", then `zbench compare BASE… -- NEW… --fail-on " + o.failOn + "`"
+	return text + "; put BASE's runs before \"--\" and NEW's behind it"
 }
 
 // readNames splits --names.
