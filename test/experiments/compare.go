@@ -64,12 +64,12 @@ func ComparePairs() []CompareRow {
 		}
 	}
 	return append(rows,
-		CompareRow{Pair: Pair{Name: "A/A, both", Runs: 1, Launch: 0.03, Between: 0.015, Shift: 0.015}, FalseBar: most},
-		CompareRow{Pair: Pair{Name: "fourfold in one case, both", Runs: 1, Launch: 0.03, Between: 0.015, Shift: 0.015, Planted: 3, Cases: 1}, FalseBar: most, FoundBar: &Bar{Rate: 0.99}},
 		CompareRow{Pair: Pair{Name: "3 % in one case, no noise between runs", Runs: 3, Launch: 0.01, Planted: 0.03, Cases: 1}, FalseBar: most, FoundBar: &Bar{Rate: 0.95}},
 		CompareRow{Pair: Pair{Name: "3 % in one case, independent by case", Runs: 6, Launch: 0.01, Between: 0.01, Planted: 0.03, Cases: 1}, FalseBar: most, FoundBar: &Bar{Rate: 0.75}},
 		CompareRow{Pair: Pair{Name: "3 % in one case, common shift", Runs: 6, Launch: 0.01, Shift: 0.01, Planted: 0.03, Cases: 1}, FalseBar: most},
 		CompareRow{Pair: Pair{Name: "3 % in all cases, common shift", Runs: 6, Launch: 0.01, Shift: 0.01, Planted: 0.03, Cases: family}, ShiftBar: &Bar{Rate: 0.75}},
+		CompareRow{Pair: Pair{Name: "A/A, both", Runs: 1, Launch: 0.03, Between: 0.015, Shift: 0.015}, FalseBar: most},
+		CompareRow{Pair: Pair{Name: "fourfold in one case, both", Runs: 1, Launch: 0.03, Between: 0.015, Shift: 0.015, Planted: 3, Cases: 1}, FalseBar: most, FoundBar: &Bar{Rate: 0.99}},
 	)
 }
 
