@@ -71,7 +71,7 @@ type Document struct {
 	Variants []Variant `json:"variants"`
 	// First slow variant; null if none is named.
 	First *Named `json:"first"`
-	// Gated is the outcome of --fail-on and --require-checked; absent if neither was given.
+	// Gated is the outcome of --fail-on; absent if it was not given.
 	Gated *gate.Report `json:"gate,omitempty"`
 	// One entry per case.
 	Cases []Measured `json:"cases"`

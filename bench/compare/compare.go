@@ -128,7 +128,9 @@ func (c *Case) judge(o Criteria, tests int) {
 	t := of.test
 	if t == nil {
 		c.Verdict, c.NeedsRuns = Unclear, MinRuns
-		c.Reason = fmt.Sprintf("%d and %d runs of BASE and NEW; a verdict takes %d a side", len(of.sides[0]), len(of.sides[1]), MinRuns)
+		c.Allowance = new(math.Expm1(of.allowance))
+		c.SlowerUntested = c.beyond() >= o.MinEffect
+		c.Reason = fmt.Sprintf("%d and %d runs of BASE and NEW; a verdict takes %d a side, and at this size runs of one thing may differ by %s", len(of.sides[0]), len(of.sides[1]), MinRuns, Percent(*c.Allowance))
 		return
 	}
 	c.Test = testOf(t)

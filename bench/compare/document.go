@@ -72,7 +72,7 @@ type Document struct {
 	// Notes say what a reader of the verdicts should know: records that were edited, changes of
 	// a library's algorithms between the two versions.
 	Notes []string `json:"notes"`
-	// Gated is the outcome of --fail-on and --require-checked; absent if neither was given.
+	// Gated is the outcome of --fail-on; absent if it was not given.
 	Gated *gate.Report `json:"gate,omitempty"`
 	// One entry per case that either side has.
 	Cases []Case `json:"cases"`
@@ -164,6 +164,12 @@ type Case struct {
 	Change *float64 `json:"change"`
 	// Test behind the verdict; null if there was none.
 	Test *Test `json:"test"`
+	// Allowance is the relative change that runs of one thing may have at this size, with the chance alpha
+	// that any case exceeds its own; absent if the case was tested.
+	Allowance *float64 `json:"allowance,omitempty"`
+	// SlowerUntested is true if the case was not tested and is slower by the minimum effect even after its
+	// allowance.
+	SlowerUntested bool `json:"slower_untested,omitempty"`
 	// RankP is the p-value of the Mann–Whitney U test, advisory; absent below 10 runs a
 	// side.
 	RankP *float64 `json:"rank_p,omitempty"`

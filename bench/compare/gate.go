@@ -48,7 +48,14 @@ func (f *FailOn) State(v Verdict, change float64, broken bool) finding.State {
 	return finding.Pass
 }
 
-func (f *FailOn) of(c *Case) finding.State { return f.State(c.Verdict, c.change(), c.Broken) }
+// of is the state of a case. One that was not tested fails if it is slower by the limit even after what
+// runs may differ by; it never passes.
+func (f *FailOn) of(c *Case) finding.State {
+	if f != nil && c.SlowerUntested && c.beyond() >= f.Least {
+		return finding.Fail
+	}
+	return f.State(c.Verdict, c.change(), c.Broken)
+}
 
 // Judged is a case by a condition: its relative change, and the case in a sentence.
 type Judged struct {
@@ -57,11 +64,10 @@ type Judged struct {
 	Text   string
 }
 
-// Check is the condition for all cases. name and must say what is required without and with a
-// condition: "every case is decided", "no variant may be". broken is why something could not be
-// measured, which fails a condition; empty if all was.
-func (f *FailOn) Check(name, must, broken string, cases []Judged) gate.Check {
-	check := gate.Check{Check: finding.Check{Name: name, State: finding.NotChecked, Reason: "there is no case to compare"}}
+// Check is the condition for all cases. must says what is required: "no variant may be". broken is why
+// something could not be measured, which fails the condition; empty if all was.
+func (f *FailOn) Check(must, broken string, cases []Judged) gate.Check {
+	check := gate.Check{Check: finding.Check{Name: f.Text, State: finding.NotChecked, Reason: "there is no case to compare"}}
 	_, by := slice.Group(cases, func(c Judged) finding.State { return c.State })
 	passed, failed, unchecked := by[finding.Pass], by[finding.Fail], by[finding.NotChecked]
 	check.Cases = len(passed) + len(failed)
@@ -78,32 +84,28 @@ func (f *FailOn) Check(name, must, broken string, cases []Judged) gate.Check {
 	case len(passed) > 0:
 		check.State, check.Reason = finding.Pass, fmt.Sprintf("the worst of %s is %s", all, worst(passed))
 	}
-	if f != nil {
-		check.Name, check.Reason = f.Text, must+" "+f.Words()+"; "+check.Reason
-	}
+	check.Reason = must + " " + f.Words() + "; " + check.Reason
 	return check
 }
 
-// Require judges the comparison by a condition; nil is none. strict counts what was not checked as
-// failed.
-func (d *Document) Require(f *FailOn, strict bool) {
-	d.failOn, d.strict = f, strict
-	if f != nil || strict {
+// Require judges the comparison by a condition; nil is none. Unless allowUnchecked lets it pass, what
+// was not checked fails in a test server's list.
+func (d *Document) Require(f *FailOn, allowUnchecked bool) {
+	if d.failOn, d.strict = f, f != nil && !allowUnchecked; f != nil {
 		d.Gated = d.Gate(f)
 	}
 }
 
 // Gate judges the comparison by a condition: that no case is slower, none failed, and
-// that all cases together are not slower. Without a condition it tells only what was
-// checked.
+// that all cases together are not slower.
 func (d *Document) Gate(f *FailOn) *gate.Report {
 	cases := make([]Judged, len(d.Cases))
 	for i := range d.Cases {
 		c := &d.Cases[i]
 		cases[i] = Judged{f.of(c), c.change(), c.text()}
 	}
-	checks := []gate.Check{f.Check("every case has a verdict", "no case may be", "", cases)}
-	if f != nil && d.Common != nil {
+	checks := []gate.Check{f.Check("no case may be", "", cases)}
+	if d.Common != nil {
 		c := gate.Check{Check: finding.Check{Name: f.Text + " for all cases together", State: f.State(d.Common.Verdict, d.Common.Change, false)}, Cases: len(d.Cases)}
 		c.Reason = fmt.Sprintf("the median over the cases changed by %s (%s to %s)", unit.Change(d.Common.Change), unit.Change(d.Common.Test.Lo), unit.Change(d.Common.Test.Hi))
 		if c.State == finding.NotChecked { // the cases have their own verdicts
@@ -114,6 +116,10 @@ func (d *Document) Gate(f *FailOn) *gate.Report {
 	}
 	return gate.NewReport(d.Simulated, "", checks)
 }
+
+// beyond is the relative change that is left of an untested case's if NEW had taken the whole allowance longer
+// by chance.
+func (c *Case) beyond() float64 { return (1+*c.Change)/(1+*c.Allowance) - 1 }
 
 // change is the relative change of the time: 0 where it is not known, infinite for a case that broke.
 func (c *Case) change() float64 {
@@ -152,7 +158,7 @@ func (d *Document) checks() []document.Check {
 
 // text is a case in a sentence.
 func (c *Case) text() string {
-	out := fmt.Sprintf("%s, %s: %s", c.Group, unit.Bytes(c.Bytes), c.Verdict.Word())
+	out := fmt.Sprintf("%s, %s: %s", c.Group, unit.Bytes(c.Bytes), c.word())
 	if c.Change != nil {
 		out += fmt.Sprintf(", %s, from %s to %s", unit.Change(*c.Change), c.Base.text(), c.New.text())
 	}

@@ -59,7 +59,7 @@ func pair(sides *[2][]*entry, o Criteria) Case {
 		both := [2][]value{values(sides[0], kind), values(sides[1], kind)}
 		if len(both[0]) > 0 && len(both[1]) > 0 && !c.Broken {
 			c.Timing, c.Reason = name, ""
-			c.observed = observe(e.pool, both)
+			c.observed = observe(e, both)
 			return c
 		}
 	}
@@ -111,6 +111,8 @@ func values(side []*entry, kind int) []value {
 		v := value{log: math.Log(s.Median)}
 		if s.Lo != nil && s.Hi != nil && *s.Hi > *s.Lo {
 			v.within = square((*s.Hi - *s.Lo) / 2 / 1.96 / s.Median)
+		} else if s.CV != nil { // the standard error of a median of few samples, were they normal
+			v.within = math.Pi / 2 * square(*s.CV) / float64(s.N)
 		}
 		if t := e.burst; t != nil && t.Rounding != nil && s == t.MeanOfRanks {
 			v.rounding = square((t.Rounding.Hi-t.Rounding.Lo)/s.Median) / 12
@@ -122,9 +124,12 @@ func values(side []*entry, kind int) []value {
 
 func square(x float64) float64 { return x * x }
 
-// observe gathers the values of a case of both sides.
-func observe(pool string, sides [2][]value) *observed {
-	c, n := &observed{pool: pool}, float64(len(sides[0])+len(sides[1]))
+// observe gathers the values of a case of both sides. e is the case in one of the runs.
+func observe(e *entry, sides [2][]value) *observed {
+	c, n := &observed{pool: e.pool}, float64(len(sides[0])+len(sides[1]))
+	if e.times[len(timings)-1] == nil {
+		c.bytes = e.bytes
+	}
 	for s, side := range sides {
 		for _, v := range side {
 			c.rounding += v.rounding / n

@@ -10,11 +10,12 @@ import (
 )
 
 // judge tests every case, and the shift common to all. A case has no test where its sides have too few
-// runs and the variation between runs is not given; tests counts those that have one. The shift is nil
-// where too few cases have every run.
+// runs and the variation between runs is not given: it has an allowance. tests counts those that have one. The
+// shift is nil where too few cases have every run.
 func judge(cases []*observed, runs [2]int, o Criteria) (tests int, shift *tested) {
 	strength := prior(pools(cases))
 	var family []*tested
+	var few []*observed
 	for _, c := range cases {
 		var n noise
 		switch {
@@ -23,10 +24,15 @@ func judge(cases []*observed, runs [2]int, o Criteria) (tests int, shift *tested
 		case c.enough():
 			n = c.pooled.of(c, strength)
 		default:
+			few = append(few, c)
 			continue
 		}
 		t := test(c, n)
 		c.test, family = &t, append(family, &t)
+	}
+	for _, c := range few { // the chance that any of them exceeds it is at most α
+		n := c.assumed()
+		c.allowance = quantile(1-o.Alpha/float64(len(few)), n.df) * c.se(n)
 	}
 	tests = len(family)
 	if shift = common(cases, runs, o); shift == nil {
@@ -93,11 +99,16 @@ type tested struct {
 // test compares the sides of a case by its noise.
 func test(c *observed, n noise) tested {
 	t := tested{difference: c.difference(), noise: n}
-	se := math.Sqrt(max(n.variance, c.rounding) * (1/float64(len(c.sides[0])) + 1/float64(len(c.sides[1]))))
+	se := c.se(n)
 	t.p = twoSided(t.difference, se, n.df)
 	half := quantile((1+level)/2, n.df) * se
 	t.lo, t.hi = t.difference-half, t.difference+half
 	return t
+}
+
+// se is the standard error of the case's difference by its noise.
+func (c *observed) se(n noise) float64 {
+	return math.Sqrt(max(n.variance, c.rounding) * (1/float64(len(c.sides[0])) + 1/float64(len(c.sides[1]))))
 }
 
 // twoSided is the probability of a difference at least as large by chance.

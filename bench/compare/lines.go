@@ -44,7 +44,11 @@ func (d *Document) Headline() string {
 	count(n.NotChecked-n.Broken, "not checked")
 	text := fmt.Sprintf("%s: of %s", d.Word(), plain.Count(all, "case"))
 	if m := d.magnitude(); m != "" && !d.tested() {
-		text = fmt.Sprintf("%s: %s, %s; of %s", d.Word(), m, d.untested(), plain.Count(all, "case"))
+		how := d.untested()
+		if d.suspected() != nil { // the verdict says it
+			how = d.sides()
+		}
+		text = fmt.Sprintf("%s: %s, %s; of %s", d.Word(), m, how, plain.Count(all, "case"))
 	}
 	if len(parts) > 0 {
 		text += " " + strings.Join(parts, ", ")
@@ -65,7 +69,32 @@ func (d *Document) Word() string {
 	case n.Broken > 0 && n.Slower == 0 && (d.Common == nil || d.Common.Verdict != Slower):
 		return "BROKEN IN NEW"
 	}
+	if d.Verdict == Unclear && d.suspected() != nil {
+		return slowerUntested
+	}
 	return strings.ToUpper(d.Verdict.Word())
+}
+
+// slowerUntested is the word for what takes longer than chance explains, by runs that are too few for a test.
+const slowerUntested = "SLOWER, not tested"
+
+// suspected is the case that is slower by most after its allowance, of those that were not tested; nil is none.
+func (d *Document) suspected() *Case {
+	var out *Case
+	for i := range d.Cases {
+		if c := &d.Cases[i]; c.SlowerUntested && (out == nil || c.beyond() > out.beyond()) {
+			out = c
+		}
+	}
+	return out
+}
+
+// word is the verdict of the case as people read it.
+func (c *Case) word() string {
+	if c.SlowerUntested {
+		return slowerUntested
+	}
+	return c.Verdict.Word()
 }
 
 // Findings are the verdict in the order of reading, the headline first.
@@ -116,10 +145,11 @@ func (d *Document) limits() finding.List {
 			are = "case is"
 		}
 		text := fmt.Sprintf("%d %s unclear: BASE has %s, NEW %s.", d.Counts.Unclear, are, plain.Count(len(d.Base), "run"), plain.Count(len(d.New), "run"))
+		text += d.allowances()
 		hint := fmt.Sprintf("to test it, give %d runs a side", d.NeedsRuns)
 		switch {
-		case d.NeedsRuns > manyRuns:
-			hint = fmt.Sprintf("reduce the variation between runs; it would take more than %d runs a side", manyRuns)
+		case d.NeedsRuns > ManyRuns:
+			hint = fmt.Sprintf("reduce the variation between runs; it would take more than %d runs a side", ManyRuns)
 		case min(len(d.Base), len(d.New)) < MinRuns && d.BetweenRunCV == nil:
 			hint += ", or --between-run-cv with what is known of the variation between runs"
 		}
@@ -147,8 +177,23 @@ func (d *Document) limits() finding.List {
 	return out
 }
 
-// manyRuns is the number of runs above which more runs are no advice.
-const manyRuns = 100
+// allowances says what runs may differ by where they were too few for a test, and who says so; empty if all
+// was tested.
+func (d *Document) allowances() string {
+	least, most := math.Inf(1), 0.0
+	for _, c := range d.Cases {
+		if c.Allowance != nil {
+			least, most = min(least, *c.Allowance), max(most, *c.Allowance)
+		}
+	}
+	if most == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" Runs of one thing may differ by %s to %s, by size, at %s chance that any case does by more: %s.", Percent(least), Percent(most), Percent(d.Alpha), betweenSource)
+}
+
+// ManyRuns is the number of runs a side above which more runs are no advice.
+const ManyRuns = 100
 
 // extreme is the case of a verdict that changed most.
 func (d *Document) extreme(v Verdict) *Case {

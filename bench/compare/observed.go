@@ -13,8 +13,11 @@ type observed struct {
 	// the case has one run a side.
 	pool   string
 	pooled *pool
-	// test is nil where the case was not tested.
-	test *tested
+	// bytes is the size of a collective's case; 0 of others.
+	bytes int64
+	// test is nil where the case was not tested. allowance is then the difference that runs of one thing may have.
+	test      *tested
+	allowance float64
 	// sides are log seconds, the logarithms of the run medians of BASE and of NEW.
 	sides [2][]float64
 	// rounding is the variance that the printed digits of an imported log leave, per run.

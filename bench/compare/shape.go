@@ -159,19 +159,22 @@ func (d *Document) tested() bool {
 }
 
 // untested says why nothing was tested: "one run a side, not tested".
-func (d *Document) untested() string {
+func (d *Document) untested() string { return d.sides() + ", not tested" }
+
+// sides says how many runs there are: "one run a side".
+func (d *Document) sides() string {
 	switch a, b := len(d.Base), len(d.New); {
 	case a != b:
-		return fmt.Sprintf("%s against %d, not tested", plain.Count(a, "run"), b)
+		return fmt.Sprintf("%s against %d", plain.Count(a, "run"), b)
 	case a == 1:
-		return "one run a side, not tested"
+		return "one run a side"
 	default:
-		return plain.Count(a, "run") + " a side, not tested"
+		return plain.Count(a, "run") + " a side"
 	}
 }
 
 // magnitude is the case that stands for the whole before anything was tested: the largest
-// size of the curve that changed most, else the case that did.
+// size of the curve that changed most, else the case that did. If any is beyond its allowance, it is one that is.
 func (d *Document) magnitude() string {
 	var of *Case
 	if s := d.largestShape(); s != nil {
@@ -180,13 +183,18 @@ func (d *Document) magnitude() string {
 			of = s.cases[0]
 		}
 	}
-	if of == nil {
-		of = d.extreme(Unclear)
+	if worst := d.suspected(); worst != nil && (of == nil || !of.SlowerUntested) {
+		of = worst
 	}
+	of = cmp.Or(of, d.extreme(Unclear))
 	if of == nil {
 		return ""
 	}
-	return unit.Bytes(of.Bytes) + " " + unit.Change(*of.Change)
+	text := unit.Bytes(of.Bytes) + " " + unit.Change(*of.Change)
+	if of.SlowerUntested {
+		text += ", beyond the " + Percent(*of.Allowance) + " that runs may differ by"
+	}
+	return text
 }
 
 // shapeLine says how the change of the curve that changed most goes with size, and where

@@ -99,7 +99,7 @@ func (d *Document) caseColumns() (t table.Table, ranked, noted bool) {
 
 // cells are a case's row.
 func (c *Case) cells() []string {
-	out := []string{unit.Bytes(c.Bytes), fmt.Sprintf("%d:%d", c.Base.Runs, c.New.Runs), c.Base.text(), c.New.text(), unit.None, unit.None, unit.None, c.Verdict.Word()}
+	out := []string{unit.Bytes(c.Bytes), fmt.Sprintf("%d:%d", c.Base.Runs, c.New.Runs), c.Base.text(), c.New.text(), unit.None, unit.None, unit.None, c.word()}
 	if c.Change != nil {
 		out[4] = unit.Change(*c.Change)
 	}

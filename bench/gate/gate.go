@@ -6,13 +6,17 @@
 //  2. [Evaluate] judges a record by each: pass, fail, or not checked. What was not
 //     checked has not passed.
 //  3. [Report] is the outcome, as gates.json has it; [Report.AddTo] shows it with what it is
-//     of, and [Report.Err] carries the exit code.
+//     of, and [Report.Err] carries the exit code. A gate closes: what was not checked ends the
+//     command as well, unless its user allows it.
 package gate
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"zbench/bench/document"
 	"zbench/bench/exit"
@@ -54,6 +58,9 @@ type Report struct {
 	Profile string `json:"profile,omitempty"`
 	// Checks in the order in which they were given.
 	Checks []Check `json:"checks"`
+
+	// Next is how what was not checked can be checked; empty points to the reasons.
+	Next string `json:"-"`
 }
 
 // NewReport settles the state of checks. No check at all has not passed.
@@ -66,22 +73,37 @@ func NewReport(simulated bool, profile string, checks []Check) *Report {
 	}
 }
 
-// Err is the error with the exit code of a missed threshold: if a check failed, or if one
-// was not checked and requireChecked asks for all. It is nil otherwise, and for nil.
-func (r *Report) Err(requireChecked bool) error {
-	if r == nil || r.State == finding.Pass || r.State == finding.NotChecked && !requireChecked {
+// Err returns the error that ends the command: exit.Regression if a check failed, else exit.Want if
+// one was not checked, unless allowUnchecked lets that pass. It is nil otherwise, and for nil.
+func (r *Report) Err(allowUnchecked bool) error {
+	switch {
+	case r == nil || r.State == finding.Pass || r.State == finding.NotChecked && allowUnchecked:
 		return nil
+	case r.State == finding.Fail:
+		text := r.named(finding.Fail, "missed")
+		if unchecked := r.named(finding.NotChecked, "not checked"); unchecked != "" {
+			text += "; " + unchecked
+		}
+		return exit.With(exit.Regression, errors.New(text), "the lines of the verdict that begin with "+finding.Fail.Marked()+" have the figures")
 	}
-	missed := slice.Where(r.Checks, func(c Check) bool { return c.State == r.State })
-	what := "missed"
-	hint := "the lines of the verdict that begin with " + finding.Fail.Marked() + " have the figures"
-	if r.State == finding.NotChecked {
-		what, hint = "not checked", "run the cases that the threshold names, or omit --require-checked"
+	next := cmp.Or(r.Next, "the lines of the verdict that begin with "+finding.NotChecked.Marked()+" have the reasons")
+	return exit.With(exit.Want, errors.New(cmp.Or(r.named(finding.NotChecked, "not checked"), "nothing was checked")), next+"; --allow-unchecked lets it pass")
+}
+
+// namedMost is the number of thresholds that an error names.
+const namedMost = 4
+
+// named counts the thresholds in a state and names the first ones; empty if there is none.
+func (r *Report) named(s finding.State, what string) string {
+	of := slice.Where(r.Checks, func(c Check) bool { return c.State == s })
+	names := slice.Map(of[:min(len(of), namedMost)], func(c Check) string { return c.Name })
+	switch more := len(of) - len(names); {
+	case len(of) == 0:
+		return ""
+	case more > 0:
+		names = append(names, fmt.Sprintf("and %d more", more))
 	}
-	if len(missed) == 0 {
-		return exit.With(exit.Regression, fmt.Errorf("nothing was checked"), hint)
-	}
-	return exit.With(exit.Regression, fmt.Errorf("%s %s: %s", plain.Count(len(missed), "threshold"), what, missed[0].Name), hint)
+	return fmt.Sprintf("%s %s: %s", plain.Count(len(of), "threshold"), what, strings.Join(names, "; "))
 }
 
 // Findings are the outcome for people, one for each check; none of nil.
@@ -116,9 +138,9 @@ func (r *Report) WriteJSON(w io.Writer) error {
 	return jsonfile.Write(w, "gates", c)
 }
 
-// AddTo adds the outcome to what a document comes to. strict counts what was not checked as failed. A
-// nil report adds nothing.
-func (r *Report) AddTo(d *document.Document, strict bool) {
+// AddTo adds the outcome to what a document comes to. Unless allowUnchecked lets it pass, a test server
+// counts what was not checked as failed. A nil report adds nothing.
+func (r *Report) AddTo(d *document.Document, allowUnchecked bool) {
 	if r == nil {
 		return
 	}
@@ -127,6 +149,6 @@ func (r *Report) AddTo(d *document.Document, strict bool) {
 		c.Reason = c.why()
 		d.Checks = append(d.Checks, document.Check{Class: "zbench.threshold", Check: c.Check})
 	}
-	d.Strict = strict
+	d.Strict = !allowUnchecked
 	d.Chips = append(d.Chips, document.Fact{Term: "Thresholds", Text: r.State.Marked()})
 }

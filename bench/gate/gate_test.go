@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/xml"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -302,35 +304,38 @@ func TestMixed(t *testing.T) {
 func TestReports(t *testing.T) {
 	of := func(states ...finding.State) *Report {
 		var list []Check
-		for _, s := range states {
-			list = append(list, Check{Check: finding.Check{Name: "any busbw>=1GB/s", State: s, Reason: "because <of \x1b> this"}})
+		for i, s := range states {
+			list = append(list, Check{Check: finding.Check{Name: fmt.Sprintf("any busbw>=%dGB/s", i), State: s, Reason: "because <of \x1b> this"}})
 		}
 		return NewReport(true, "", list)
 	}
 	for _, x := range []struct {
-		of          []finding.State
-		want        finding.State
-		err, strict bool
+		of            []finding.State
+		want          finding.State
+		code, allowed int
+		says          string
 	}{
-		{nil, finding.NotChecked, false, true},
-		{[]finding.State{finding.Pass, finding.Pass}, finding.Pass, false, false},
-		{[]finding.State{finding.Pass, finding.NotChecked}, finding.NotChecked, false, true},
-		{[]finding.State{finding.Pass, finding.NotChecked, finding.Fail}, finding.Fail, true, true},
+		{nil, finding.NotChecked, exit.Want, exit.OK, "nothing was checked"},
+		{[]finding.State{finding.Pass, finding.Pass}, finding.Pass, exit.OK, exit.OK, ""},
+		{[]finding.State{finding.Pass, finding.NotChecked}, finding.NotChecked, exit.Want, exit.OK, "1 threshold not checked: any busbw>=1GB/s"},
+		{[]finding.State{finding.Fail, finding.NotChecked, finding.Fail}, finding.Fail, exit.Regression, exit.Regression, "2 thresholds missed: any busbw>=0GB/s; any busbw>=2GB/s; 1 threshold not checked: any busbw>=1GB/s"},
+		{slices.Repeat([]finding.State{finding.Fail}, namedMost+2), finding.Fail, exit.Regression, exit.Regression, "any busbw>=3GB/s; and 2 more"},
 	} {
 		r := of(x.of...)
 		require.Equal(t, x.want, r.State)
-		for strict, want := range map[bool]bool{false: x.err, true: x.strict} {
-			err := r.Err(strict)
-			require.Equal(t, want, err != nil)
-			if e := (*exit.Error)(nil); errors.As(err, &e) {
-				require.Equal(t, exit.Regression, e.Code)
+		for allow, want := range map[bool]int{false: x.code, true: x.allowed} {
+			code := exit.OK
+			if e, ok := errors.AsType[*exit.Error](r.Err(allow)); ok {
+				code = e.Code
+				require.Contains(t, e.Error(), x.says)
 			}
+			require.Equal(t, want, code)
 		}
 		var b bytes.Buffer
 		require.NoError(t, r.WriteJSON(&b))
-		for _, strict := range []bool{false, true} {
+		for _, allow := range []bool{false, true} {
 			d := &document.Document{Command: "report", Simulated: true}
-			r.AddTo(d, strict)
+			r.AddTo(d, allow)
 			text := rendertest.JUnit(t, d)
 			var back struct {
 				Tests    int `xml:"tests,attr"`
@@ -338,11 +343,11 @@ func TestReports(t *testing.T) {
 			}
 			require.NoError(t, xml.Unmarshal([]byte(text), &back))
 			require.Equal(t, len(x.of), back.Tests)
-			require.Equal(t, len(x.of) > 0 && r.Err(strict) != nil, back.Failures > 0)
+			require.Equal(t, len(x.of) > 0 && r.Err(allow) != nil, back.Failures > 0)
 			require.NotContains(t, text, "\x1b")
 		}
 	}
-	require.NoError(t, (*Report)(nil).Err(true))
+	require.NoError(t, (*Report)(nil).Err(false))
 }
 
 func FuzzParseThreshold(f *testing.F) {

@@ -33,7 +33,7 @@ type bisectOptions struct {
 	given          []string
 	vary           string
 	timing, failOn string
-	requireChecked bool
+	allowUnchecked bool
 	timeout        float64
 	// variants are those of given, or of the search that is continued.
 	variants []variant
@@ -69,7 +69,7 @@ A variant whose child fails, or is not done after --child-timeout, is reported
 and left out. After an interruption --resume continues with what was measured.
 
 With --fail-on the exit code is 3 if a variant is slower, or could not be
-measured; with --require-checked also if a case is undecided.`,
+measured, and 6 if only a case is undecided; --allow-unchecked lets that pass.`,
 		Example: `  zbench bisect all_reduce -g 8 --variant 7.1='--rccl-lib /opt/7.1/librccl.so.1' --variant 7.2='--rccl-lib /opt/7.2/librccl.so.1'
   zbench bisect hbm --variant 6.4='--rocm-path /opt/rocm-6.4' --variant 7.0='--rocm-path /opt/rocm-7.0'
   zbench bisect all_reduce -g 8 --vary NCCL_ALGO=Ring,Tree
@@ -100,7 +100,7 @@ func addSearchFlags(cmd *cobra.Command, o *bisectOptions) {
 	f.IntVar(&o.MaxRounds, "max-rounds", o.MaxRounds, "rounds after which what is undecided stays so")
 	f.Float64Var(&o.timeout, "child-timeout", 0, "seconds after which a child is ended (default 600, then 60 or five times the longest child, whichever is more)")
 	f.StringVar(&o.failOn, "fail-on", "", "exit with 3 if a variant is slower, by at least so much, or could not be measured: slower, slower:5%")
-	f.BoolVar(&o.requireChecked, "require-checked", false, "exit with 3 if a case is undecided or was not checked, too")
+	addUnchecked(f, &o.allowUnchecked, "a case that is undecided or was not checked")
 	o.sweep.addFlags(f, "folder to create, with report.html, bisect.json, bisect.csv, junit.xml, plots and the folders of the children (default a new dated one)")
 	f.StringVar(&o.sweep.resume, "resume", "", "continue the search in this folder with its own options")
 	o.sweep.addForce(f)
@@ -123,11 +123,14 @@ func (o *bisectOptions) run(ctx context.Context, s State, cmd *cobra.Command) er
 	ended := bisect.Run(ctx, b.search, b.measure)
 	d := b.search.Document(b.header, b.entries)
 	d.Complete = d.Complete && ended == nil
-	d.Require(failOn, o.requireChecked)
+	d.Require(failOn, o.allowUnchecked)
+	if d.Gated != nil {
+		d.Gated.Next = fmt.Sprintf("%s --max-rounds %d measures on", b.again(), 2*b.search.MaxRounds)
+	}
 	to := o.sweep.output
 	to.quiet = false // it is for progress
 	return s.deliver(to, result{
-		shown: d.Shown(), dir: b.dir, started: started, verdict: exit.Worst(b.verdict(ended, d), d.Gated.Err(o.requireChecked)),
+		shown: d.Shown(), dir: b.dir, started: started, verdict: exit.Worst(b.verdict(ended, d), d.Gated.Err(o.allowUnchecked)),
 		after: func(dir *folder.Folder) {
 			s.note(o.sweep.quiet, "Wrote %s (report.html, bisect.json, bisect.csv, junit.xml)\n", dir.Path)
 		},

@@ -336,7 +336,7 @@ func (b *bisecting) openJournal() (err error) {
 func (b *bisecting) again() string { return plain.Typed("zbench", "bisect", "--resume", b.dir.Path) }
 
 // resumeFreely are the flags that may be given with --resume.
-var resumeFreely = []string{"resume", "format", "quiet", "verbose", "fail-on", "require-checked", "max-rounds", "child-timeout"}
+var resumeFreely = []string{"resume", "format", "quiet", "verbose", "fail-on", "allow-unchecked", "require-checked", "max-rounds", "child-timeout"}
 
 // onlyResumes refuses flags that the search has already.
 func (o *bisectOptions) onlyResumes(cmd *cobra.Command) error {

@@ -13,6 +13,7 @@ import (
 	"zbench/bench/compare"
 	"zbench/bench/engine"
 	"zbench/bench/exit"
+	"zbench/bench/plain"
 	"zbench/bench/spell"
 )
 
@@ -20,7 +21,7 @@ import (
 type compareOptions struct {
 	compare.Criteria
 	failOn, names  string
-	requireChecked bool
+	allowUnchecked bool
 	output
 }
 
@@ -49,11 +50,13 @@ or of another GPU, never with others; another setting of RCCL's GDR flush, fence
 or algorithm takes --across. Where no case is compared, --out draws both
 sides' curves.
 
-With --fail-on the exit code is 3 if a case is slower, or failed in NEW alone;
-with --require-checked also if any case is unclear or was not compared.`,
+With --fail-on the exit code is 3 if a case is slower, or failed in NEW alone.
+With fewer than three runs a side it is 3 if a case is slower by more than
+runs of one thing may differ by at its size, "SLOWER, not tested". Otherwise it
+is 6 if any case is unclear or was not compared; --allow-unchecked lets it pass.`,
 		Example: `  zbench compare before after
   zbench compare base-1 base-2 base-3 -- new-1 new-2 new-3 --out comparison
-  zbench compare nightly/1120 nightly/1121 --fail-on slower:5% --require-checked
+  zbench compare nightly/1120 nightly/1121 --fail-on slower:5%
   zbench compare old.log new.log --between-run-cv 1% --format markdown`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dash := cmd.ArgsLenAtDash()
@@ -73,7 +76,7 @@ with --require-checked also if any case is unclear or was not compared.`,
 	f.BoolVar(&o.Across, "across", false, "compare runs that set RCCL's GDR flush, fence or algorithm differently, too; a note names what differs")
 	f.StringVar(&o.names, "names", "", "names of BASE and NEW in charts: A,B (default those of the folders)")
 	f.StringVar(&o.failOn, "fail-on", "", "exit with 3 if a case is slower, by at least so much: slower, slower:5%")
-	f.BoolVar(&o.requireChecked, "require-checked", false, "exit with 3 if a case is unclear or was not compared, too")
+	addUnchecked(f, &o.allowUnchecked, "a case that is unclear or was not compared")
 	o.addFlags(f, "folder to create, with report.html, compare.json, compare.csv, junit.xml and plots (default none)")
 	o.addForce(f)
 	o.addVerbose(f, "list the cases that are the same, too")
@@ -109,20 +112,45 @@ func (o *compareOptions) run(s State, args []string, dash int) error {
 	} else if err != nil {
 		return err
 	}
-	d.Require(failOn, o.requireChecked)
+	d.Require(failOn, o.allowUnchecked)
+	if d.Gated != nil {
+		d.Gated.Next = nextRuns(d, sides)
+	}
 	return s.deliver(o.output, result{shown: d.Shown(), started: started, verdict: o.verdict(d)})
 }
 
 // verdict is the error of a comparison that was made.
 func (o *compareOptions) verdict(d *compare.Document) error {
 	if d.Counts.Slower+d.Counts.Faster+d.Counts.Same+d.Counts.Unclear+d.Counts.Broken > 0 {
-		return d.Gated.Err(o.requireChecked)
+		return d.Gated.Err(o.allowUnchecked)
 	}
-	code := exit.Want
-	if o.requireChecked {
-		code = exit.Regression
+	return exit.With(exit.Want, errors.New("no case was compared: BASE and NEW have no case with a time in common"), "give runs of the same collectives, sizes, types and ranks")
+}
+
+// nextRuns says how many runs would check what the gate could not, with the command that makes one more of each
+// side. It is empty if more runs would not help.
+func nextRuns(d *compare.Document, sides [2][]compare.Run) string {
+	if d.NeedsRuns == 0 || d.NeedsRuns > compare.ManyRuns {
+		return ""
 	}
-	return exit.With(code, errors.New("no case was compared: BASE and NEW have no case with a time in common"), "give runs of the same collectives, sizes, types and ranks")
+	seed := uint64(0)
+	for _, r := range slices.Concat(sides[0], sides[1]) {
+		if r.Record.Spec != nil {
+			seed = max(seed, r.Record.Spec.Seed)
+		}
+	}
+	text := fmt.Sprintf("give %d runs a side", d.NeedsRuns)
+	for i, side := range sides {
+		if rec := side[0].Record; len(side) < d.NeedsRuns && rec.Spec != nil {
+			another, spec := *rec, rec.Spec.Clone()
+			another.Spec = &spec
+			if rec.Simulated { // of a simulation another seed is another run
+				another.Spec.Seed = seed + uint64(i) + 1
+			}
+			text += fmt.Sprintf("; %s %d more, such as `%s --out %s`", [2]string{"BASE", "NEW"}[i], d.NeedsRuns-len(side), reproduce(&another), plain.Shell(side[0].Name+"-more"))
+		}
+	}
+	return text + "; put BASE's runs before \"--\" and NEW's behind it"
 }
 
 // readNames splits --names.

@@ -18,7 +18,7 @@ import (
 type gateFlagSet struct {
 	thresholds     []string
 	accept, failOn string
-	requireChecked bool
+	allowUnchecked bool
 
 	// What the flags say, once read.
 	parsed  []*gate.Threshold
@@ -30,14 +30,22 @@ type gateFlagSet struct {
 const gatesFile = "gates.json"
 
 func addGateFlags(f *pflag.FlagSet, o *gateFlagSet) {
-	f.StringArrayVar(&o.thresholds, "threshold", nil, "exit with 3 unless this holds, such as 'all_reduce bytes>=128MiB busbw>=300GB/s'; may be repeated")
-	f.StringVar(&o.accept, "accept", "", "exit with 3 unless the thresholds of this profile hold (zbench list profiles)")
+	f.StringArrayVar(&o.thresholds, "threshold", nil, "exit with 3 if this does not hold, and with 6 if no case tells, such as 'all_reduce bytes>=128MiB busbw>=300GB/s'; may be repeated")
+	f.StringVar(&o.accept, "accept", "", "the same with the thresholds of this profile (zbench list profiles)")
 	f.StringVar(&o.failOn, "fail-on", "", "exit with 3 if a figure is below the fabric's model or what others published, by at least so much: below-reference, below-reference:15%")
-	f.BoolVar(&o.requireChecked, "require-checked", false, "exit with 3 if a threshold could not be checked, too")
+	addUnchecked(f, &o.allowUnchecked, "a threshold that could not be checked")
+}
+
+// addUnchecked adds the flag by which a gate lets what, which was not checked, pass. --require-checked asks
+// for what is the default: scripts give it.
+func addUnchecked(f *pflag.FlagSet, to *bool, what string) {
+	f.BoolVar(to, "allow-unchecked", false, "let "+what+" pass, instead of exiting with 6")
+	f.Bool("require-checked", false, "nothing: gates close by default")
+	f.Lookup("require-checked").Hidden = true
 }
 
 // gateFlags are the names of the flags, which may change when a run is resumed.
-var gateFlags = []string{"threshold", "accept", "fail-on", "require-checked"}
+var gateFlags = []string{"threshold", "accept", "fail-on", "allow-unchecked", "require-checked"}
 
 // read parses the flags, before anything is run.
 func (o *gateFlagSet) read() (err error) {
@@ -58,9 +66,6 @@ func (o *gateFlagSet) read() (err error) {
 		if o.below, err = gate.ParseFailOn(o.failOn, judge.BelowReference, judge.BelowLimit); err != nil {
 			return usage(fmt.Errorf("--fail-on: %w", err), "`zbench compare --fail-on slower:5%` is about another run")
 		}
-	}
-	if o.requireChecked && !o.given() {
-		return usagef("add --threshold, --accept or --fail-on", "--require-checked has nothing to check")
 	}
 	return nil
 }

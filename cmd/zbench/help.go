@@ -46,7 +46,7 @@ var flagGroups = withSettings([]flagGroup{
 		"backward-ms", "forward-ms", "step-ms", "tokens-per-microbatch", "tflops", "recompute",
 		"dp", "ep", "pp", "tp", "cp", "instances", "accum", "zero", "grad-dtype", "param-dtype", "mem-budget", "observed", "contention", "allow-rescale",
 	}},
-	{"Comparison and thresholds", []string{"variant", "vary", "unordered", "threshold", "accept", "fail-on", "fail", "require-checked", "min-effect", "miss", "between-run-cv", "across", "names", "timing", "settings", "margin", "compute", "block", "max-steps", "max-rounds", "child-timeout"}},
+	{"Comparison and thresholds", []string{"variant", "vary", "unordered", "threshold", "accept", "fail-on", "fail", "allow-unchecked", "require-checked", "min-effect", "miss", "between-run-cv", "across", "names", "timing", "settings", "margin", "compute", "block", "max-steps", "max-rounds", "child-timeout"}},
 	{"Output", []string{"env", "out", "chakra", "force", "resume", "spec", "format", "verbose", "progress", "quiet", "help", "version"}},
 	{librariesTitle, append([]string{"backend", "libraries"}, libraryFlags()...)},
 })
@@ -71,7 +71,7 @@ var mostUsed = withFamilies(map[string][]string{
 	"zbench recommend":   {"framework", "preset", "params", "trace", "config", "backward-ms", "tokens-per-microbatch", "tflops", "out", "format"},
 	"zbench replay":      {"framework", "preset", "config", "step-ms", "settings", "margin", "compute", "nodes", "out", "format"},
 	"zbench bisect":      {"variant", "vary", "unordered", "nodes", "ngpus", "minbytes", "maxbytes", "out", "format", "resume"},
-	"zbench compare":     {"fail-on", "require-checked", "min-effect", "between-run-cv", "timing", "across", "names", "out", "format", "verbose"},
+	"zbench compare":     {"fail-on", "allow-unchecked", "min-effect", "between-run-cv", "timing", "across", "names", "out", "format", "verbose"},
 	"zbench import":      {"collective", "nodes", "ranks", "threshold", "accept", "fail-on", "fail", "out", "format", "verbose"},
 	"zbench screen":      {"nodes", "launch", "hostfile", "judge", "hbm-seconds", "deadline", "dry-run", "backend", "out", "format"},
 	"zbench loopback":    {"nodes", "gpus-per-node", "fabric", "fault", "seed", "clock", "no-data", "torch", "trace", "env"},

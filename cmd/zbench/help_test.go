@@ -50,6 +50,9 @@ func TestHelpShowsEveryFlagOnce(t *testing.T) {
 		help := helpOf(cmd, 80, true)
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
 			require.NotEmpty(t, groupOfFlag(f.Name), "%s: --%s is in no group", cmd.CommandPath(), f.Name)
+			if f.Hidden {
+				return
+			}
 			lines := regexp.MustCompile(`(?m)^ +(-\w, )?--`+regexp.QuoteMeta(f.Name)+`\b( |\[|$)`).FindAllString(help, -1)
 			require.Len(t, lines, 1, "%s: --%s", cmd.CommandPath(), f.Name)
 		})

@@ -241,7 +241,8 @@ type shownRecord struct {
 	*record.Record
 	advice *advice.Document
 	gates  *gate.Report
-	strict bool
+	// allowUnchecked lets gates pass that were not checked.
+	allowUnchecked bool
 	// folder is where the record lies.
 	folder string
 }
@@ -255,7 +256,7 @@ func (r shownRecord) document(width int) *document.Document {
 		answer := kneesOf(r.Record)
 		d = results.Collectives(r.Record, results.Extras{Knees: &answer, Advice: r.advice, Command: reproduce(r.Record), Folder: r.folder, Width: width})
 	}
-	r.gates.AddTo(d, r.strict)
+	r.gates.AddTo(d, r.allowUnchecked)
 	return d
 }
 
@@ -272,9 +273,9 @@ func (r shownRecord) files() []artifact {
 // result is the record judged, shown on this process's standard output, and kept in the folder. Where
 // faults do not fail the command only gates do.
 func (r shownRecord) result(s State, o output, dir *folder.Folder, faults bool) result {
-	r.gates, r.strict = o.gates.judge(r.Record), o.gates.requireChecked
+	r.gates, r.allowUnchecked = o.gates.judge(r.Record), o.gates.allowUnchecked
 	out := result{
-		shown: r.document(s.Stdout.columns()), files: r.files(), dir: dir, gates: r.gates, verdict: r.gates.Err(r.strict),
+		shown: r.document(s.Stdout.columns()), files: r.files(), dir: dir, gates: r.gates, verdict: r.gates.Err(r.allowUnchecked),
 	}
 	if faults {
 		out.verdict = exit.Worst(engine.Verdict(r.Record, r.folder), out.verdict)

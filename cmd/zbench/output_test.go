@@ -72,7 +72,7 @@ func TestFormsShowTheSameFindings(t *testing.T) {
 		{"kernels rmsnorm --backend loopback --rows 2 --hidden 64", "results.json"},
 		{"kernels muon --backend loopback --shape 16x8", "results.json"},
 		{"gemm --backend loopback --mnk 300x200x100 --choices 2", "results.json"},
-		{"compare " + swept + " " + again + " --require-checked", "compare.json"},
+		{"compare " + swept + " " + again + " --fail-on slower", "compare.json"},
 		{"rails --matrix " + matrix, "rails.json"},
 		{"rails --nodes 2 --gpus-per-node 2 --fault slow_node:node=0,left=0.5", "rails.json"},
 		{"screen --judge " + fleet, "screen.json"},

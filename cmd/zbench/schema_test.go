@@ -54,7 +54,7 @@ func TestWrittenFilesFitTheirSchemas(t *testing.T) {
 		met[head.Schema] = true
 	}
 	for _, line := range []string{
-		"collectives --nodes 2 --gpus-per-node 4 -b 64K -e 4G -f 16 --keep-samples --groups 4 --framework ddp --preset llama3-8b --step-ms 300 --accept mi300x-1node -q",
+		"collectives --nodes 2 --gpus-per-node 4 -b 64K -e 4G -f 16 --keep-samples --groups 4 --framework ddp --preset llama3-8b --step-ms 300 --accept mi300x-1node --allow-unchecked -q",
 		"collectives all_reduce --nodes 2 --gpus-per-node 4 -b 1M -e 1M --seed 2 -q",
 		"collectives all_reduce --nodes 2 --fault hang:node=1,gpu=3,bytes=1e6,launch=2 -b 1M -e 1M -q",
 		"hbm --backend loopback --size 64K --max-time 0.005 --kernels copy --dtype float32 --peak 100",

@@ -68,6 +68,8 @@ func ComparePairs() []CompareRow {
 		CompareRow{Pair: Pair{Name: "3 % in one case, independent by case", Runs: 6, Launch: 0.01, Between: 0.01, Planted: 0.03, Cases: 1}, FalseBar: most, FoundBar: &Bar{Rate: 0.75}},
 		CompareRow{Pair: Pair{Name: "3 % in one case, common shift", Runs: 6, Launch: 0.01, Shift: 0.01, Planted: 0.03, Cases: 1}, FalseBar: most},
 		CompareRow{Pair: Pair{Name: "3 % in all cases, common shift", Runs: 6, Launch: 0.01, Shift: 0.01, Planted: 0.03, Cases: family}, ShiftBar: &Bar{Rate: 0.75}},
+		CompareRow{Pair: Pair{Name: "A/A, both", Runs: 1, Launch: 0.03, Between: 0.015, Shift: 0.015}, FalseBar: most},
+		CompareRow{Pair: Pair{Name: "fourfold in one case, both", Runs: 1, Launch: 0.03, Between: 0.015, Shift: 0.015, Planted: 3, Cases: 1}, FalseBar: most, FoundBar: &Bar{Rate: 0.99}},
 	)
 }
 
@@ -95,10 +97,11 @@ func (r *CompareRow) add(rng *rand.Rand) error {
 	wrong := false
 	changed := func(v compare.Verdict) bool { return v == compare.Slower || v == compare.Faster }
 	for i := range d.Cases {
+		c := &d.Cases[i]
 		switch planted := i < r.Cases; {
-		case planted && d.Cases[i].Verdict == compare.Slower:
+		case planted && (c.Verdict == compare.Slower || c.SlowerUntested):
 			r.Found++
-		case !planted && changed(d.Cases[i].Verdict):
+		case !planted && (changed(c.Verdict) || c.SlowerUntested):
 			wrong = true
 		}
 	}
