@@ -9,7 +9,7 @@ import (
 )
 
 // A case whose buffers are too large for the host's memory is checked by up to mostBlocks blocks of blockBytes: as many
-// as take half of the budget. Each rank of a reduction fills every block.
+// as take a quarter of the budget. Each rank of a reduction fills every block.
 const (
 	blockBytes = 4096
 	mostBlocks = 64
@@ -27,7 +27,7 @@ func byMessages(c plan.Case) bool {
 }
 
 // blocks are the blocks by which a launch of the case is checked, one at random in each of as many equal parts of the total
-// size; nil where every element is. All processes draw the same.
+// size, on pages of its own; nil where every element is. All processes draw the same.
 func (d *Driver) blocks(c plan.Case, launch int) []native.Block {
 	if !d.Simulated() || need(c) <= d.cfg.VerifyBudget {
 		return nil
@@ -38,12 +38,12 @@ func (d *Driver) blocks(c plan.Case, launch int) []native.Block {
 	if shared {
 		all *= int64(c.Ranks)
 	}
-	n := max(1, min(mostBlocks, d.cfg.VerifyBudget/2/(2*blockBytes*int64(c.Ranks)), all/each))
+	n := max(1, min(mostBlocks, d.cfg.VerifyBudget/4/(2*blockBytes*int64(c.Ranks)), all/each))
 	random := rand.New(rand.NewPCG(d.seed(c, launch), 0)) //nolint:gosec // places, not secrets
 	out := make([]native.Block, n)
 	for i := range out {
 		at := all/n*int64(i) + random.Int64N(all/n)
-		out[i] = blockOf(c, int(at/c.Layout.Count), min(at%c.Layout.Count, c.Layout.Count-each), each, random.IntN(c.Ranks))
+		out[i] = blockOf(c, int(at/c.Layout.Count), min(at%c.Layout.Count/each*each, c.Layout.Count-each), each, random.IntN(c.Ranks))
 	}
 	return out
 }

@@ -31,6 +31,7 @@ var onlyLoopback = map[string]struct {
 	"nowNs":        {},
 	"hostBarrier":  {instead: []string{"setDevice", "allReduce", "setDevice", "streamQuery"}},
 	"moveData":     {},
+	"moveBlocks":   {},
 	"caseBegin":    {before: []string{"setDevice"}},
 	"extrapolated": {},
 }

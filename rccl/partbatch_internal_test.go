@@ -185,8 +185,11 @@ func (b *partBatch) Verify(expect []native.Expect, seed uint64, blocks ...native
 	b.expect = expect
 	r := b.launch(fmt.Sprint("verify ", seed), func(parts []*partBatch) (r result) {
 		var all []native.Expect
-		for _, p := range parts {
-			all = append(all, p.expect...)
+		n := max(1, len(blocks))
+		for i := range n * len(parts) { // a block's ranks lie together
+			own := parts[i%len(parts)].expect
+			each := len(own) / n
+			all = append(all, own[i/len(parts)*each:][:each]...)
 		}
 		r.wrong, r.err = b.batch.Verify(all, seed, blocks...)
 		return r

@@ -16,7 +16,7 @@ import (
 const root = 0
 
 // Verify launches the case once, with data that reveal every kind of mistake, and checks
-// every element of every rank's result on the device.
+// every element of every rank's result on the device; on the loopback, of a case that is too large, blocks of them.
 func (d *Driver) Verify(ctx context.Context, c plan.Case, launch int) (plan.Verification, error) {
 	if d.local == 0 {
 		return plan.Verification{}, nil

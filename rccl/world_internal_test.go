@@ -234,7 +234,7 @@ func TestVerificationBudgetIsOfTheWorld(t *testing.T) {
 	for _, r := range x.same(t, "") {
 		states[r.Verified.State]++
 	}
-	require.Equal(t, map[string]int{record.VerifiedOK: 5, record.NotVerified: 1}, states)
+	require.Equal(t, map[string]int{record.VerifiedOK: 5, record.VerifiedBlocks: 1}, states)
 }
 
 // What a process says of its own ranks is in the numbers of the world.

@@ -1,7 +1,6 @@
 // Package collective holds the table of collectives: what each is called, how a
-// message size turns into element counts, and the bus-bandwidth factor. Adding
-// a collective is one row here, one in internal/native's symbol list and one
-// in rccl's call table.
+// message size turns into element counts, and the bus-bandwidth factor.
+// CONTRIBUTING.md has the other rows that a new collective takes.
 //
 // Sizes follow rccl-tests and nccl-tests: S is the total number of bytes, that
 // is the larger of a rank's send and receive buffer.

@@ -191,7 +191,7 @@ func (f *Fabric) curve(c collective.Collective, w spec.World) (Curve, []string) 
 	case "all_reduce":
 	case "send_recv":
 		b = min(b, f.pair(model, w))
-		doubts = append(doubts, "no send_recv table by size is published: the rate of one link or rail, with all_reduce's latency")
+		doubts = append(doubts, "no "+c.Name+" table by size is published: the rate of one link or rail, with all_reduce's latency")
 	default:
 		doubts = append(doubts, "no "+c.Name+" table by size is published: all_reduce's constants with its own bus factor")
 	}

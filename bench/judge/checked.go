@@ -117,8 +117,12 @@ func (c *checked) finding(of, looked string) finding.List {
 
 // besideFaults says which data were not checked, and what did not run, in a record that has faults.
 func (c *checked) besideFaults() finding.List {
-	if len(c.left)+len(c.skipped) == 0 {
+	text := c.skippedText()
+	if len(c.left) > 0 {
+		text = "Data not checked " + counted(c.left, "in %s: %s") + "." + text
+	}
+	if text == "" {
 		return nil
 	}
-	return finding.List{{Code: finding.CodeNotChecked, Severity: finding.Warning, Text: strings.TrimSpace(c.text())}}
+	return finding.List{{Code: finding.CodeNotChecked, Severity: finding.Warning, Text: strings.TrimSpace(text)}}
 }

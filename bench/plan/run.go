@@ -19,7 +19,8 @@ type Driver interface {
 	// Unverifiable is the reason why the current case cannot be verified, empty if it
 	// can.
 	Unverifiable(c Case) string
-	// Verify launches the case once and checks every element of every result.
+	// Verify launches the case once and checks every element of every result, or random blocks of a case that is
+	// too large for that.
 	Verify(ctx context.Context, c Case, launch int) (Verification, error)
 	// WarmUp launches the case back to back on every rank and waits. It returns seconds
 	// per launch by rank, as an estimate: they are no samples.

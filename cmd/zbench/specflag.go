@@ -303,7 +303,7 @@ var ownFlags = []specFlag{
 		}
 		return v, nil
 	}, same),
-	bytesFlag("", "verify-budget", "256M", "on the loopback, verify if all ranks' buffers fit into this", func(s *spec.Spec) *int64 { return &s.Sweep.VerifyBudget }),
+	bytesFlag("", "verify-budget", "256M", "on the loopback, verify whole cases whose buffers of all ranks fit into this", func(s *spec.Spec) *int64 { return &s.Sweep.VerifyBudget }),
 	factual(wholeFlag("nodes", "1", "number of nodes", func(s *spec.Spec) *int { return &s.World.Nodes })),
 	factual(optional(wholeFlag("gpus-per-node", "0", "GPUs used on each node (default all)", func(s *spec.Spec) *int { return &s.World.GPUsPerNode }))),
 	optional(valueFlag("", "ranks-per-gpu", "int", "", "ranks that share each GPU (NCCL 2.30, NCCL_MULTI_RANK_GPU_ENABLE=1; default 1)", func(s *spec.Spec) *int { return &s.World.RanksPerGPU }, func(v string) (int, error) {

@@ -171,7 +171,8 @@ static int zb_prepare_all(zb_batch *b, const zb_verify_args *v) {
   return zb_wait(b);
 }
 
-/* Whether the launches of this batch move data, and what of it. */
+/* Whether the launches of this batch move data, and what of it. It is said before the
+ * fill: another driver of this process that ends would take what is filled away. */
 static void zb_moves(const zb_batch *b, const zb_verify_args *v, int on) {
   if (b->table->moveBlocks != NULL && v->blocks != NULL) {
     b->table->moveBlocks(on ? v->blocks : NULL, on ? v->parts : 0);
@@ -183,11 +184,11 @@ static void zb_moves(const zb_batch *b, const zb_verify_args *v, int on) {
 
 void zb_verify(zb_batch *b, const zb_verify_args *v) {
   b->iterations = 1;
-  if (zb_begin(b) || zb_prepare_all(b, v)) {
+  if (zb_begin(b)) {
     return;
   }
   zb_moves(b, v, 1);
-  if (!zb_launch_one(b) && !zb_wait(b)) {
+  if (!zb_prepare_all(b, v) && !zb_launch_one(b) && !zb_wait(b)) {
     for (int part = 0; part < v->parts; part++) {
       zb_verify_args one = zb_part(b, v, part);
       if (zb_check_all(b, &one) || zb_explain_all(b, &one)) {

@@ -176,14 +176,18 @@ static void zbl_caseBegin(uint64_t key) {
   l->patience = 0;
 }
 
-/* Of the collectives that move data, these parts are moved. */
+/* The blocks that the collectives of this thread move: a driver launches on one. */
+_Thread_local const zb_block *zbl_moved;
+_Thread_local int zbl_parts;
+
 static void zbl_moveBlocks(const zb_block *blocks, int n) {
   ZBL_ENTER;
-  if (blocks == NULL && zbl.moves_data <= 1) {
-    zbl_empty_devices(); /* they lie apart, and others never there: the pages go */
+  if (zbl.moves_data == 0) {
+    zbl_empty_devices(); /* blocks lie on other pages than what was moved before */
   }
-  zbl.moved = blocks;
-  zbl.parts = n;
+  zbl_moved = blocks;
+  zbl_parts = n;
+  zbl.parted = 1;
 }
 
 /* How many want data moved: each driver of this process for its own launches. When none
@@ -194,7 +198,8 @@ static void zbl_moveData(int on) {
   if (on || zbl.moves_data > 0) {
     zbl.moves_data += on ? 1 : -1;
   }
-  if (zbl.moves_data == 0 && zbl.shared_fd >= 0) {
+  if (zbl.moves_data == 0 && (zbl.shared_fd >= 0 || zbl.parted)) {
     zbl_empty_devices();
+    zbl.parted = 0;
   }
 }

@@ -164,6 +164,11 @@ static zbl_round *zbl_new_round(const zbl_queued *c) {
                    .bytes = zbl_total_bytes(&c->call, q->nranks),
                    .at = zbl_round_number(c->comm),
                    .moves = moves, .places = places};
+  if (moves && zbl_parts > 0) {
+    size_t bytes = (size_t)zbl_parts * sizeof *zbl_moved;
+    r->parts = zbl_parts;
+    r->blocks = zbl_ref_of(memcpy(zbl_new(bytes), zbl_moved, bytes));
+  }
   if (zbl.several) {
     q->newest = zbl_ref_of(r);
   }

@@ -47,6 +47,8 @@ typedef struct zbl_round {
   int mismatch, ran; /* ran: to the end; a mismatch never does */
   int holders, linked; /* how many point here; in the clique's list */
   int moves;           /* data */
+  int parts;           /* of them alone, so many blocks; 0: all of it */
+  zbl_ref blocks; /* the zb_blocks */
   zbl_ref input;  /* the send buffers by rank, where other processes read them */
   zbl_ref result; /* a zbl_shared */
   int places; /* one a rank, or none: only data and a process that drives all ranks need them */
@@ -226,6 +228,10 @@ void zbl_catch_up(zbl_stream *s);
 
 /* p2p.c */
 int zbl_p2p_post(const zbl_queued *q, size_t n, double host);
+
+/* clock.c */
+extern _Thread_local const zb_block *zbl_moved;
+extern _Thread_local int zbl_parts;
 
 /* data.c */
 void zbl_publish(zbl_round *r, int rank, zbl_stream *s);

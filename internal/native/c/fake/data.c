@@ -191,11 +191,15 @@ static uint64_t zbl_sent(const zbl_round *r, int i) {
   return shape->send_all ? (uint64_t)zbl_clique_of(r)->nranks * share : share;
 }
 
-/* The bytes of the parts before one that are moved, which lie behind each other. */
-static uint64_t zbl_before_part(int part, unsigned width) {
+static const zb_block *zbl_part(const zbl_round *r, int part) {
+  return (const zb_block *)zbl_at(r->blocks) + part;
+}
+
+/* The bytes of the blocks before one, which lie behind each other where they are kept. */
+static uint64_t zbl_before_part(const zbl_round *r, int part) {
   uint64_t n = 0;
   for (int i = 0; i < part; i++) {
-    n += zbl.moved[i].count * width;
+    n += zbl_part(r, i)->count * zbl_width(r->call.dtype);
   }
   return n;
 }
@@ -203,8 +207,8 @@ static uint64_t zbl_before_part(int part, unsigned width) {
 /* Copies the parts that are moved of what a rank sends. */
 static void zbl_copy_parts(const zbl_round *r, int rank, zbl_stream *s, char *to) {
   unsigned width = zbl_width(r->call.dtype);
-  for (int i = 0; i < zbl.parts; i++) {
-    const zb_block *b = &zbl.moved[i];
+  for (int i = 0; i < r->parts; i++) {
+    const zb_block *b = zbl_part(r, i);
     uint64_t n = b->count * width;
     if (b->from < 0 || b->from == rank) {
       memcpy(to, zbl_source(s, r->place[rank].send + b->send_at * width, n), n);
@@ -215,16 +219,14 @@ static void zbl_copy_parts(const zbl_round *r, int rank, zbl_stream *s, char *to
 
 /* Copies what a rank sends to where other processes can read it. */
 void zbl_publish(zbl_round *r, int rank, zbl_stream *s) {
-  uint64_t bytes = zbl.moved == NULL
-                       ? zbl_sent(r, rank)
-                       : zbl_before_part(zbl.parts, zbl_width(r->call.dtype));
+  uint64_t bytes = r->parts == 0 ? zbl_sent(r, rank) : zbl_before_part(r, r->parts);
   zbl_shared *copy = zbl_new_shared(bytes, 0);
   if (r->input == 0) {
     size_t n = (size_t)zbl_clique_of(r)->nranks * sizeof(zbl_ref);
     r->input = zbl_ref_of(zbl_new(n));
     memset(zbl_at(r->input), 0, n);
   }
-  if (zbl.moved != NULL) {
+  if (r->parts > 0) {
     zbl_copy_parts(r, rank, s, copy->bytes);
   } else if (bytes > 0) {
     zbl_wide_copy(copy->bytes, zbl_source(s, r->place[rank].send, bytes), bytes);
@@ -243,6 +245,7 @@ static void zbl_free_input(zbl_round *r) {
 
 /* Frees a round's data; a result lives on while it is promised to a buffer. */
 void zbl_free_data(zbl_round *r) {
+  zbl_drop(zbl_at(r->blocks));
   zbl_free_input(r);
   if (r->result != 0) {
     zbl_unshare(zbl_at(r->result));
@@ -261,10 +264,10 @@ static const char *zbl_input(const zbl_round *r, int i) {
 static const char *zbl_input_part(const zbl_round *r, int i, int part) {
   const zbl_ref *input = zbl_at(r->input);
   const zbl_place *p = &r->place[i];
-  const zb_block *b = &zbl.moved[part];
+  const zb_block *b = zbl_part(r, part);
   unsigned width = zbl_width(r->call.dtype);
   return input != NULL
-             ? ((zbl_shared *)zbl_at(input[i]))->bytes + zbl_before_part(part, width)
+             ? ((zbl_shared *)zbl_at(input[i]))->bytes + zbl_before_part(r, part)
              : zbl_source(p->stream, p->send + b->send_at * width, b->count * width);
 }
 
@@ -272,10 +275,10 @@ static const char *zbl_input_part(const zbl_round *r, int i, int part) {
 static zbl_shared *zbl_result_parts(const zbl_round *r, const char **in) {
   unsigned width = zbl_width(r->call.dtype);
   zbl_shared *out =
-      zbl_new_shared(zbl_before_part(zbl.parts, width), zbl_has_all(zbl_clique_of(r)));
+      zbl_new_shared(zbl_before_part(r, r->parts), zbl_has_all(zbl_clique_of(r)));
   char *to = out->bytes;
-  for (int part = 0; part < zbl.parts; part++) {
-    const zb_block *b = &zbl.moved[part];
+  for (int part = 0; part < r->parts; part++) {
+    const zb_block *b = zbl_part(r, part);
     for (int i = 0; i < zbl_clique_of(r)->nranks; i++) {
       in[i] = b->from < 0 || b->from == i ? zbl_input_part(r, i, part) : NULL;
     }
@@ -299,11 +302,11 @@ void zbl_move(zbl_round *r) {
   if (in == NULL) {
     abort();
   }
-  for (int i = 0; i < n && zbl.moved == NULL; i++) {
+  for (int i = 0; i < n && r->parts == 0; i++) {
     in[i] = zbl_input(r, i);
     zbl_huge((char *)(uintptr_t)in[i], zbl_sent(r, i));
   }
-  whole = zbl.moved != NULL ? zbl_result_parts(r, in) : zbl_result_of(r, in);
+  whole = r->parts > 0 ? zbl_result_parts(r, in) : zbl_result_of(r, in);
   free(in);
   whole->users = 1;
   r->result = zbl_ref_of(whole);
@@ -320,14 +323,14 @@ void zbl_take_result(const zbl_round *r, int rank, zbl_stream *s) {
     zbl_poison(place->recv, bytes); /* what it leaves is undefined */
     return;
   }
-  if (zbl.moved == NULL) {
+  if (r->parts == 0) {
     zbl_deliver(s, place->recv, zbl_at(r->result), offset, bytes, width, 0, bytes / width);
   }
-  for (int i = 0; i < zbl.parts && bytes > 0; i++) {
-    const zb_block *b = &zbl.moved[i];
+  for (int i = 0; i < r->parts && bytes > 0; i++) {
+    const zb_block *b = zbl_part(r, i);
     if (b->to < 0 || b->to == rank) {
       zbl_deliver(s, place->recv + b->recv_at * width, zbl_at(r->result),
-                  zbl_before_part(i, width), b->count * width, width, b->recv_at,
+                  zbl_before_part(r, i), b->count * width, width, b->recv_at,
                   bytes / width);
     }
   }

@@ -131,8 +131,7 @@ enum zbl_shown { ZBL_HIDDEN, ZBL_SHOWN, ZBL_PACED };
 typedef struct zbl_world {
   int open; /* how many have it open */
   int moves_data; /* 0: launches do not */
-  const zb_block *moved; /* of their data these parts alone; NULL: all */
-  int parts;
+  int parted; /* some have moved blocks alone: pages that nobody reads again */
   zbl_hub *hub;
   char *arena;
   uint64_t mapped;
