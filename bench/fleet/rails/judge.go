@@ -255,7 +255,7 @@ func (j *judgement) rail(v *Verdict, node, rail int) {
 	lost := share(j.net.loss(node, []int{rail}))
 	p := Place{node, rail}
 	reason, named := fmt.Sprintf("slow in %d of %d transfers whose other end is not slow", agree, of), j.end(p)
-	if sides := j.net.sides(p); j.net.directed && !(j.net.slow(sides[0]) && j.net.slow(sides[1])) {
+	if sides := j.net.sides(p); j.net.directed && j.net.slow(sides[0]) != j.net.slow(sides[1]) {
 		reason += ", only " + map[bool]string{true: "sending", false: "receiving"}[j.net.slow(sides[0])]
 	}
 	if float64(agree) < most*float64(of) { // a fast pair clears both ends

@@ -1,10 +1,12 @@
 package rails
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
 
+	"zbench/bench/plain"
 	"zbench/bench/slice"
 )
 
@@ -54,12 +56,16 @@ func (v *Verdict) undecided(f Slow, candidates []Component) {
 	if i < 0 {
 		i = len(v.Questions)
 		v.Questions = append(v.Questions, Question{
-			What: "the times fit several components", Next: "run again with --rounds 20; give the leaf switch of each node (--leaves)", undecided: true,
+			What: "the times fit several components: " + strings.Join(f.Reasons[:min(len(f.Reasons), 1)], ""), Next: "run again with --rounds 20", undecided: true,
 		})
 	}
 	q := &v.Questions[i]
-	q.What += "; " + strings.Join(f.Reasons[:min(len(f.Reasons), 1)], "")
 	q.Lost, q.Candidates = max(q.Lost, f.Lost), slice.Distinct(append(q.Candidates, candidates...))
+	if i := slices.IndexFunc(q.Candidates, func(c Component) bool { return c.Part == Leaf }); i >= 0 {
+		nics := slice.Count(q.Candidates, func(c Component) bool { return c.Part == Rail && c.A == q.Candidates[i].A })
+		q.What = fmt.Sprintf("rail %d is slow on %s, which may share a leaf switch with others", q.Candidates[i].A, plain.Count(nics, "node"))
+		q.Next = "give the leaf switch of each node (--leaves, or --topo with what lldpctl says); run again with --rounds 20"
+	}
 }
 
 // partLosses are the losses of each link and NIC, as logarithms. Links are compared as the gate compares them: a
@@ -108,6 +114,7 @@ func (j *judgement) rivalsOf(c Component, loss float64) (out []Component) {
 				out = append(out, gpu(g))
 			}
 		}
+	default: // a leaf is wide, and paths and ranks have no parts
 	}
 	if loss <= 0 {
 		return nil
@@ -144,8 +151,9 @@ func (c Component) holds(part Component) bool {
 		return part.Node == c.Node
 	case GPU:
 		return part.Node == c.Node && (part.A == c.A || part.Part == Link && part.B == c.A)
+	default:
+		return part == c
 	}
-	return part == c
 }
 
 // leavesOf is the leaf switch that may be what slows a NIC: most others behind it share the loss, or where it is
