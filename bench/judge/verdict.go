@@ -100,7 +100,7 @@ func editedLines(rec *record.Record) finding.List {
 }
 
 // Rules is the version of the rules. It changes when the same record gets other findings.
-const Rules = 2
+const Rules = 3
 
 // CodeOnReading is the code of the note that a record was judged when it was read.
 const CodeOnReading = "judged_on_reading"
