@@ -57,14 +57,12 @@ func gated(ok finding.List, classes []compared, verified bool, next string) find
 func behind(doubts []compared, next string) finding.Finding {
 	f := finding.Finding{Code: finding.CodeUnclear, Severity: finding.Fault, Hint: next}
 	var says []string
-	order, of := slice.Group(doubts, func(c compared) string { return c.Class })
-	for _, class := range order {
-		all := slices.Concat(slice.Map(of[class], func(c compared) []figure { return c.Figures })...)
-		slices.SortStableFunc(all, func(a, b figure) int { return cmp.Compare(b.Lost, a.Lost) })
-		names := slice.Distinct(slice.Map(all, func(x figure) string { return x.Subject.Name }))
-		says = append(says, fmt.Sprintf("%s by up to %s: %s", class, unit.Part(all[0].Lost), unit.FirstFew(names, mostLate)))
-		f.Share = max(f.Share, min(1, all[0].Lost))
-		for _, x := range all {
+	for _, d := range doubts {
+		slices.SortStableFunc(d.Figures, func(a, b figure) int { return cmp.Compare(b.Lost, a.Lost) })
+		names := slice.Distinct(slice.Map(d.Figures, func(x figure) string { return x.Subject.Name }))
+		says = append(says, fmt.Sprintf("%s by up to %s: %s", d.Class, unit.Part(d.Figures[0].Lost), unit.FirstFew(names, mostLate)))
+		f.Share = max(f.Share, min(1, d.Figures[0].Lost))
+		for _, x := range d.Figures {
 			if !slices.ContainsFunc(f.Candidates, func(s finding.Subject) bool { return s.Name == x.Subject.Name }) {
 				f.Candidates = append(f.Candidates, x.Subject)
 			}
