@@ -44,11 +44,7 @@ func (d *Document) Headline() string {
 	count(n.NotChecked-n.Broken, "not checked")
 	text := fmt.Sprintf("%s: of %s", d.Word(), plain.Count(all, "case"))
 	if m := d.magnitude(); m != "" && !d.tested() {
-		how := d.untested()
-		if d.suspected() != nil { // the verdict says it
-			how = d.sides()
-		}
-		text = fmt.Sprintf("%s: %s, %s; of %s", d.Word(), m, how, plain.Count(all, "case"))
+		text = fmt.Sprintf("%s: %s, %s; of %s", d.Word(), m, d.untested(), plain.Count(all, "case"))
 	}
 	if len(parts) > 0 {
 		text += " " + strings.Join(parts, ", ")
@@ -145,7 +141,9 @@ func (d *Document) limits() finding.List {
 			are = "case is"
 		}
 		text := fmt.Sprintf("%d %s unclear: BASE has %s, NEW %s.", d.Counts.Unclear, are, plain.Count(len(d.Base), "run"), plain.Count(len(d.New), "run"))
-		text += d.allowances()
+		if slices.ContainsFunc(d.Cases, func(c Case) bool { return c.Allowance != nil }) {
+			text += fmt.Sprintf(" Beyond what runs of one thing may differ by is said with %s chance of any false word, by %s.", Percent(d.Alpha), betweenSource)
+		}
 		hint := fmt.Sprintf("to test it, give %d runs a side", d.NeedsRuns)
 		switch {
 		case d.NeedsRuns > ManyRuns:
@@ -175,21 +173,6 @@ func (d *Document) limits() finding.List {
 		}
 	}
 	return out
-}
-
-// allowances says what runs may differ by where they were too few for a test, and who says so; empty if all
-// was tested.
-func (d *Document) allowances() string {
-	least, most := math.Inf(1), 0.0
-	for _, c := range d.Cases {
-		if c.Allowance != nil {
-			least, most = min(least, *c.Allowance), max(most, *c.Allowance)
-		}
-	}
-	if most == 0 {
-		return ""
-	}
-	return fmt.Sprintf(" Runs of one thing may differ by %s to %s, by size, at %s chance that any case does by more: %s.", Percent(least), Percent(most), Percent(d.Alpha), betweenSource)
 }
 
 // ManyRuns is the number of runs a side above which more runs are no advice.

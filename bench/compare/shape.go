@@ -159,17 +159,14 @@ func (d *Document) tested() bool {
 }
 
 // untested says why nothing was tested: "one run a side, not tested".
-func (d *Document) untested() string { return d.sides() + ", not tested" }
-
-// sides says how many runs there are: "one run a side".
-func (d *Document) sides() string {
+func (d *Document) untested() string {
 	switch a, b := len(d.Base), len(d.New); {
 	case a != b:
-		return fmt.Sprintf("%s against %d", plain.Count(a, "run"), b)
+		return fmt.Sprintf("%s against %d, not tested", plain.Count(a, "run"), b)
 	case a == 1:
-		return "one run a side"
+		return "one run a side, not tested"
 	default:
-		return plain.Count(a, "run") + " a side"
+		return plain.Count(a, "run") + " a side, not tested"
 	}
 }
 

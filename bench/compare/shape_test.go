@@ -73,7 +73,7 @@ func TestMagnitudeAndShapeOfUntestedLogs(t *testing.T) {
 	require.Contains(t, lines[2].Hint, "to test it, give 3 runs a side")
 	d, err = Compare([]Run{curveOf("env3", nil, fast)}, []Run{curveOf("env1", nil, slow), curveOf("again", nil, slower(slow, 1.01, 0, 0))}, Defaults())
 	require.NoError(t, err)
-	require.Regexp(t, `^SLOWER, not tested: 1 GiB \+284 %, beyond the \S+ % that runs may differ by, 1 run against 2; `, d.Headline())
+	require.Regexp(t, `^SLOWER, not tested: 1 GiB \+284 %, beyond the \S+ % that runs may differ by, 1 run against 2, not tested; `, d.Headline())
 	require.Contains(t, texts(d), "the loss grows with size")
 	d, err = Compare([]Run{curveOf("a", nil, slow)}, []Run{curveOf("b", nil, slower(slow, 1.001, 0, 0))}, Defaults())
 	require.NoError(t, err)

@@ -51,9 +51,8 @@ or algorithm takes --across. Where no case is compared, --out draws both
 sides' curves.
 
 With --fail-on the exit code is 3 if a case is slower, or failed in NEW alone.
-With fewer than three runs a side it is 3 if a case is slower by more than
-runs of one thing may differ by at its size, "SLOWER, not tested". Otherwise it
-is 6 if any case is unclear or was not compared; --allow-unchecked lets it pass.`,
+With fewer than three runs a side it takes more than chance does at that size.
+It is 6 if any other is unclear or not compared (--allow-unchecked: 0).`,
 		Example: `  zbench compare before after
   zbench compare base-1 base-2 base-3 -- new-1 new-2 new-3 --out comparison
   zbench compare nightly/1120 nightly/1121 --fail-on slower:5%
@@ -133,24 +132,21 @@ func nextRuns(d *compare.Document, sides [2][]compare.Run) string {
 	if d.NeedsRuns == 0 || d.NeedsRuns > compare.ManyRuns {
 		return ""
 	}
-	seed := uint64(0)
+	text, seed := fmt.Sprintf("give %d runs a side, BASE's before \"--\" and NEW's behind it", d.NeedsRuns), uint64(0)
 	for _, r := range slices.Concat(sides[0], sides[1]) {
-		if r.Record.Spec != nil {
-			seed = max(seed, r.Record.Spec.Seed)
+		if r.Record.Spec == nil {
+			return text
 		}
+		seed = max(seed, r.Record.Spec.Seed)
 	}
-	text := fmt.Sprintf("give %d runs a side", d.NeedsRuns)
-	for i, side := range sides {
-		if rec := side[0].Record; len(side) < d.NeedsRuns && rec.Spec != nil {
-			another, spec := *rec, rec.Spec.Clone()
-			another.Spec = &spec
-			if rec.Simulated { // of a simulation another seed is another run
-				another.Spec.Seed = seed + uint64(i) + 1
-			}
-			text += fmt.Sprintf("; %s %d more, such as `%s --out %s`", [2]string{"BASE", "NEW"}[i], d.NeedsRuns-len(side), reproduce(&another), plain.Shell(side[0].Name+"-more"))
+	more := func(i int, name string) string {
+		rec, spec := *sides[i][0].Record, sides[i][0].Record.Spec.Clone()
+		if rec.Spec = &spec; rec.Simulated { // of a simulation another seed is another run
+			spec.Seed = seed + uint64(i) + 1
 		}
+		return fmt.Sprintf("; more of %s: `%s --out %s`", name, reproduce(&rec), plain.Shell(sides[i][0].Name+"-more"))
 	}
-	return text + "; put BASE's runs before \"--\" and NEW's behind it"
+	return text + more(0, "BASE") + more(1, "NEW")
 }
 
 // readNames splits --names.
