@@ -48,7 +48,7 @@ func (d *Driver) blocks(c plan.Case, launch int) []native.Block {
 	return out
 }
 
-// blockOf is the block from an element of a share on. Of an all_to_all it is of one sender.
+// blockOf is the block from an element of a share on. Where each rank sends to all it is of one sender.
 func blockOf(c plan.Case, share int, at, count int64, sender int) native.Block {
 	b := native.Block{SendAt: at, RecvAt: at, Count: count, Width: int64(c.Dtype.Size), From: -1, To: -1}
 	size := c.Layout.Count * b.Width

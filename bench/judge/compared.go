@@ -124,14 +124,16 @@ func (j judged) modelled() []compared {
 			continue
 		}
 		of := finding.Subject{Kind: finding.Size, Name: r.Collective + " at " + unit.Bytes(r.Bytes)}
-		against := func(c *compared, t curve.Timing) {
-			if t.Known {
-				e := errorOf(t)
-				add(c, of, t.Sum.Mean/want*(1+surely*e), (apart+surely)*e)
-			}
+		against := func(c *compared, t curve.Timing, want float64) {
+			e := errorOf(t)
+			add(c, of, t.Sum.Mean/want*(1+surely*e), (apart+surely)*e)
 		}
-		against(&bursts, curve.BurstOf(r))
-		against(&alone, curve.IsolatedOf(r))
+		if t := curve.BurstOf(r); t.Known {
+			against(&bursts, t, want+j.want.begin(r))
+		}
+		if t := curve.IsolatedOf(r); t.Known {
+			against(&alone, t, want)
+		}
 	}
 	return []compared{bursts, alone}
 }

@@ -73,6 +73,13 @@ func (e expected) seconds(r *record.Result) (float64, bool) {
 	return t, t > 0
 }
 
+// begin is what a burst of the case takes beside its launches, for each of them in seconds: a process enqueues its
+// first launches before any runs.
+func (e expected) begin(r *record.Result) float64 {
+	m := e.machines[r.Nodes]
+	return float64(m.GPUsPerProcess) * m.Host.Launch / float64(max(1, r.Burst.Iterations))
+}
+
 // name is the source of the expectation in words.
 func (e expected) name() string {
 	if e.simulated {

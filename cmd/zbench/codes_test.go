@@ -50,7 +50,7 @@ var codeRows = []codeRow{
 	{exit.OK, "collectives all_reduce --gpus-per-node 2 -b 64K -e 64K --place out -q --max-time 0.002 --out near --fail-on below-reference:15%"},
 	{exit.WrongData, "collectives all_reduce --gpus-per-node 4 -b 64K -e 64K --place out -q --max-time 0.002 --out wrong --fault slow_link:node=0,a=0,b=1,left=0.5 --fault missing_rank:node=0,gpu=1"},
 	{exit.Run, "collectives reduce_scatter --gpus-per-node 8 -b 8 -e 8 --place out -q --out failed"},
-	{exit.Interrupted, "collectives all_reduce --nodes 2 -b 1K -e 16M --progress --out stopped --fault missing_rank:node=0,gpu=1"},
+	{exit.Interrupted, "collectives all_reduce --nodes 4 -b 64K -e 16M --progress --out stopped --fault missing_rank:node=0,gpu=1"},
 	{exit.Usage, "collectives all_reduce --fail-on slower:5%"},
 	{exit.Unavailable, "collectives all_reduce --backend rocm --rccl-lib few.csv --out none"},
 	{exit.OK, "hbm --backend loopback --size 64K --max-time 0.001 --kernels copy --dtype float32 -q --out memory"},

@@ -24,7 +24,7 @@ func (w *signalling) Write(p []byte) (int, error) {
 	if strings.HasPrefix(string(p), "[3/") {
 		w.signals <- "interrupt"
 		// The receiver cancels before the sweep, which is short, continues.
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(100 * time.Millisecond)
 	}
 	return w.Buffer.Write(p)
 }

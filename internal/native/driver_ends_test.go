@@ -89,7 +89,7 @@ func TestVerifyCallsInOrder(t *testing.T) {
 					steps = append(steps, c.Name)
 				}
 			}
-			require.Equal(t, []string{"poison", "fill", "query", "data on", "record", "broadcast", "record", "query", "copy", "check", "query", "data off"}, steps)
+			require.Equal(t, []string{"data on", "poison", "fill", "query", "record", "broadcast", "record", "query", "copy", "check", "query", "data off"}, steps)
 		}
 	}
 	_, err := r.b.Burst(3, 0)
