@@ -22,8 +22,7 @@ func Verdict(rec *record.Record, dir string) error {
 	case exit.Interrupted:
 		return exit.With(code, interrupted(rec), "resume with: "+rec.ResumeCommand(dir))
 	case exit.WrongData:
-		err, hint := wrong(rec)
-		return exit.With(code, err, hint)
+		return wrong(rec)
 	case exit.Run:
 		if err := failed(rec, dir); err != nil {
 			return err
@@ -52,13 +51,13 @@ func interrupted(rec *record.Record) error {
 }
 
 // wrong names the wrong data, and what to do next.
-func wrong(rec *record.Record) (err error, hint string) {
+func wrong(rec *record.Record) error {
 	if i := slices.IndexFunc(rec.Kernels, func(k record.Kernel) bool { return k.LeftWrong() }); i >= 0 {
 		k := &rec.Kernels[i]
-		return fmt.Errorf("wrong data: %s on %s: %s", k.Case(), rec.GPU(k), k.Reason), "do not use its figures; " + k.Verified.Hint()
+		return exit.With(exit.WrongData, fmt.Errorf("wrong data: %s on %s: %s", k.Case(), rec.GPU(k), k.Reason), "do not use its figures; "+k.Verified.Hint())
 	}
 	n := slice.Count(rec.Results, func(r record.Result) bool { return r.Status == record.WrongData })
-	return fmt.Errorf("%d cases have wrong data", n), "the report names them"
+	return exit.With(exit.WrongData, fmt.Errorf("%d cases have wrong data", n), "the report names them")
 }
 
 // failed is the first case that failed, or that a lost process interrupted, as an error; nil

@@ -74,8 +74,9 @@ func ofState(s finding.State) int {
 		return Regression
 	case finding.Unclear, finding.NotChecked:
 		return Want
+	default:
+		return OK
 	}
-	return OK
 }
 
 // ofFinding returns the code of what is no slow component. Without a fault an interrupted run was asked
