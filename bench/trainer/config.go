@@ -42,6 +42,8 @@ type Config struct {
 	// OwnerReduce is that of Run.
 	OwnerReduce           bool
 	GradDtype, ParamDtype string
+	// World is the number of ranks that the file starts; 0 is not known.
+	World int
 	// TokensPerMicrobatch is sequences times their length, where both are set.
 	TokensPerMicrobatch *int64
 	// Notes are sentences about what was found.
@@ -58,6 +60,7 @@ type Config struct {
 	// bridge is comm_overlap.bucket_size of Megatron-Bridge.
 	bridge *int64
 
+	perNode, nodes                     int
 	micro, seq                         int64
 	bf16, fp16, bf16Reduce, fp32Reduce bool
 	legacyLayout                       bool
@@ -67,6 +70,31 @@ type Config struct {
 type key struct {
 	name string
 	set  func(c *Config, value string) error
+}
+
+// switches reports whether a key takes no value in a command: numbers refuse true, and texts are known.
+func (k key) switches() bool {
+	texts := []string{"optimizer", "optimizer.optimizer", "recompute_granularity", "mixed_precision"}
+	return k.set != nil && !slices.Contains(texts, k.name) && k.set(&Config{said: map[string]string{}}, "true") == nil
+}
+
+// launchKeys are of what starts the processes, the same for all trainers.
+var launchKeys = []key{
+	{"nproc_per_node", ranks(func(c *Config) *int { return &c.perNode })},
+	{"nnodes", ranks(func(c *Config) *int { return &c.nodes })},
+	{"num_processes", ranks(func(c *Config) *int { return &c.World })},
+	{"world_size", ranks(func(c *Config) *int { return &c.World })},
+	{programKey, nil},
+}
+
+// ranks sets a number that other texts leave as it is.
+func ranks(field func(c *Config) *int) func(*Config, string) error {
+	return func(c *Config, value string) error {
+		if n, err := strconv.Atoi(value); err == nil && n > 0 && n < 1<<24 {
+			*field(c) = n
+		}
+		return nil
+	}
 }
 
 // on reports whether a key is set and not false.
@@ -101,9 +129,10 @@ func ReadSettings(found []Setting, want string) (*Config, error) {
 		return nil, fmt.Errorf("%w of %s in it", ErrConfig, c.Trainer)
 	}
 	given := slices.DeleteFunc(slices.Clone(found), func(p Setting) bool { return isUnset(p.Value) })
-	if _, err := c.read(t.beside, given); err != nil {
+	if _, err := c.read(slices.Concat(t.beside, launchKeys), given); err != nil {
 		return nil, err
 	}
+	c.World = cmp.Or(c.World, c.perNode*c.nodes)
 	if t.conclude != nil {
 		t.conclude(c, found)
 	}
@@ -121,10 +150,11 @@ func (c *Config) read(keys []key, found []Setting) (known bool, err error) {
 				continue
 			}
 			known = true
-			if p.Unset != "" {
+			value := strings.TrimSpace(p.Value)
+			if p.Unset != "" && !(value == "true" && k.switches()) {
+				value = ""
 				c.Notes = append(c.Notes, fmt.Sprintf("%s is %s there, which the file does not set: it counts as not given", k.name, p.Unset))
 			}
-			value := strings.TrimSpace(p.Value)
 			c.said[k.name] = value
 			if k.set == nil {
 				continue

@@ -1,0 +1,85 @@
+package trainer
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"zbench/bench/shell"
+	"zbench/bench/slice"
+)
+
+// fromScript reads a shell script: the command with the most settings in it, or the variables of a script that starts none.
+// It finds nothing in a text without arguments.
+func fromScript(text string, given shell.Given) (Found, error) {
+	read, err := shell.Read(text, given)
+	if err != nil && (len(read.Commands) == 0 || !errors.Is(err, shell.ErrLimit)) {
+		return Found{}, err
+	}
+	var found Found
+	if err != nil {
+		found.Notes = append(found.Notes, err.Error()+": what comes later is not read")
+	}
+	if c := read.Conditions; len(c) > 0 {
+		found.Notes = append(found.Notes, "conditions test "+strings.Join(c, ", ")+", which have no value: bash takes the branch of an empty one; --set NAME=VALUE and --args give them")
+	}
+	if e := read.Elsewhere; len(e) > 0 {
+		found.Notes = append(found.Notes, "it runs or sources "+strings.Join(slices.Compact(e), ", ")+", which is not read")
+	}
+	var best []Setting
+	var loose []Setting // lines that are arguments themselves
+	launches := 0
+	for _, c := range read.Commands {
+		list := settingsOf(c.Args)
+		list = append(settingsOf([]shell.Arg{{Text: "XLA_FLAGS=" + c.Env["XLA_FLAGS"] + " "}}), append(list, program(c.Args)...)...)
+		if name, _, _ := strings.Cut(c.Args[0].Text, "="); strings.HasPrefix(name, "--") || strings.Contains(c.Args[0].Text, "=") && isKey(name) {
+			loose = append(loose, list...)
+			continue
+		}
+		if ofTrainers(list) > 0 {
+			launches++
+		}
+		if ofTrainers(list) > ofTrainers(best) {
+			best, found.Form = list, "its command "+path.Base(c.Args[0].Text)
+		}
+	}
+	if launches > 1 {
+		found.Notes = append(found.Notes, fmt.Sprintf("it starts %d commands with settings: the one with the most is read", launches))
+	}
+	if best == nil {
+		for _, v := range read.Vars {
+			best = append(best, settingsOf(v.Words)...)
+		}
+		if ofTrainers(append(loose, best...)) == 0 {
+			return Found{}, nil // what else it may be
+		}
+	}
+	found.Settings = append(loose, best...)
+	return found, nil
+}
+
+// ofTrainers counts the settings that are a trainer's own.
+func ofTrainers(list []Setting) int {
+	return slice.Count(list, func(p Setting) bool {
+		return slices.ContainsFunc(table, func(t Trainer) bool {
+			return slices.ContainsFunc(slices.Concat(t.keys, t.beside), func(k key) bool { return k.name == p.Key })
+		})
+	})
+}
+
+// program is what a command says of the trainer by the name of its program.
+func program(args []shell.Arg) []Setting {
+	for _, a := range args {
+		for name := range unsimulated {
+			if strings.HasPrefix(strings.ToLower(path.Base(a.Text)), name+".") || strings.Contains(strings.ToLower(a.Text), "/"+name+"/") {
+				return []Setting{{Key: programKey, Value: name}}
+			}
+		}
+	}
+	return nil
+}
+
+// programKey is the setting that names a program that is not simulated.
+const programKey = "program"
