@@ -15,6 +15,7 @@ const (
 	stepped  = "__stepped"
 	assigned = "__assigned"
 	tested   = "__tested"
+	stdin    = "__stdin" // the text that a program reads, as an argument
 
 	unset = "__unset"
 
@@ -95,6 +96,7 @@ func (w *rewriting) enter(n syntax.Node) {
 	switch n := n.(type) {
 	case *syntax.Stmt:
 		w.commands = append(w.commands, counted{})
+		takeStdin(n)
 		n.Redirs, n.Background, n.Coprocess, n.Disown = nil, false, false, false
 	case *syntax.Lit:
 		w.requote(n)
@@ -120,10 +122,28 @@ func (w *rewriting) enter(n syntax.Node) {
 		test(n.Items...)
 	case *syntax.CallExpr:
 		if len(n.Args) > 0 {
-			w.r.shifts = w.r.shifts || n.Args[0].Lit() == "shift" || n.Args[0].Lit() == "set"
+			set := n.Args[0].Lit() == "set" && len(n.Args) > 1 && (n.Args[1].Lit() == "--" || !strings.HasPrefix(n.Args[1].Lit(), "-"))
+			w.r.shifts = w.r.shifts || n.Args[0].Lit() == "shift" || set
 			if n.Args[0].Lit() == "[" || n.Args[0].Lit() == "test" {
 				test(n.Args...)
 			}
+		}
+	}
+}
+
+// takeStdin makes the text that a shell reads its argument.
+func takeStdin(n *syntax.Stmt) {
+	c, is := n.Cmd.(*syntax.CallExpr)
+	if !is || len(c.Args) == 0 || !slices.Contains([]string{"sbatch", "bash", "sh", "ssh", "srun", "qsub"}, c.Args[0].Lit()) {
+		return
+	}
+	for _, rd := range n.Redirs {
+		if (rd.Op == syntax.Hdoc || rd.Op == syntax.DashHdoc) && rd.Hdoc != nil {
+			var text syntax.WordPart = &syntax.DblQuoted{Parts: rd.Hdoc.Parts}
+			if rd.Word.Lit() == "" {
+				text = &syntax.SglQuoted{Value: rd.Hdoc.Lit()}
+			}
+			c.Args = append(c.Args, literal(stdin), &syntax.Word{Parts: []syntax.WordPart{text}})
 		}
 	}
 }
@@ -233,18 +253,30 @@ func (w *rewriting) parts(parts []syntax.WordPart, tested, quoted bool) []syntax
 		case counts:
 			all = append(all, bare)
 		case tested:
-			if all = append(all, bare); len(names(p)) > 0 {
-				w.test(names(p)...)
-			} else if a, is := p.(*syntax.ArithmExp); is {
-				w.test(w.needs[a]...)
-			} else if last := len(w.commands) - 1; last >= 0 && marked[0] != bare {
-				w.commands[last].tests = append(w.commands[last].tests, marked[0])
-			}
+			all = append(all, bare)
+			w.tested(p, marked)
 		default:
 			all = append(all, marked...)
 		}
 	}
 	return all
+}
+
+// tested notes that the present statement tests a part of a word.
+func (w *rewriting) tested(part syntax.WordPart, marked []syntax.WordPart) {
+	last := len(w.commands) - 1
+	switch p := part.(type) {
+	case *syntax.ParamExp:
+		if name := nameOf(p); !slices.Contains(hosts, name) {
+			w.test(names(p)...)
+		}
+	case *syntax.ArithmExp:
+		w.test(w.needs[p]...)
+	case *syntax.CmdSubst, *syntax.ProcSubst:
+		if last >= 0 {
+			w.commands[last].tests = append(w.commands[last].tests, marked...)
+		}
+	}
 }
 
 // part is what stands for a part of a word, with marks and without.

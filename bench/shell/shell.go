@@ -58,6 +58,8 @@ type Reading struct {
 	Conditions []string
 	// Elsewhere are the other files that the script runs or sources.
 	Elsewhere []string
+	// Failed tells that it ends with an error.
+	Failed bool
 }
 
 // Limits of a script, so that every one ends soon.
@@ -193,11 +195,19 @@ func (r *reader) parse(text string) (*syntax.File, error) {
 	if len(text) > maxScript {
 		return nil, fmt.Errorf("%w: larger than %d KiB", ErrLimit, maxScript>>10)
 	}
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(strings.ReplaceAll(text, "\r\n", "\n")), "")
-	if err != nil {
+	text = strings.ReplaceAll(text, "\r\n", "\n")
+	for tries := 0; ; tries++ {
+		file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
+		if err == nil {
+			return file, r.rewrite(file)
+		}
+		at, is := errors.AsType[syntax.ParseError](err)
+		if i := int(at.Pos.Offset()); is && tries < maxNested && i < len(text) && text[i] == '[' {
+			text = text[:i] + `\` + text[i:] // A=([0]*3): a word, which this parser takes for an index
+			continue
+		}
 		return nil, fmt.Errorf("%w: %w", ErrSyntax, err)
 	}
-	return file, r.rewrite(file)
 }
 
 // run follows a script in a shell of its own and returns its variables.
@@ -208,16 +218,19 @@ func (r *reader) run(file *syntax.File, args []string, vars map[string]string) (
 		interp.CallHandler(func(_ context.Context, args []string) ([]string, error) { return r.call(args) }),
 		interp.ExecHandler(r.started),
 		interp.OpenHandler(func(context.Context, string, int, fs.FileMode) (io.ReadWriteCloser, error) { return nil, none("open") }),
-		interp.ReadDirHandler2(func(context.Context, string) ([]fs.DirEntry, error) { return nil, none("readdir") }),
-		interp.StatHandler(func(context.Context, string, bool) (fs.FileInfo, error) { return nil, none("stat") }),
+		interp.ReadDirHandler2(func(context.Context, string) ([]fs.DirEntry, error) { return nil, nil }),
+		interp.StatHandler(func(_ context.Context, name string, _ bool) (fs.FileInfo, error) {
+			r.condition("the file " + path.Base(unmarked(name)))
+			return nil, none("stat")
+		}),
 		interp.AccessHandler(func(context.Context, string, interp.AccessMode) error { return none("access") }),
 	)
 	if err != nil {
 		return nil, err
 	}
 	err = shell.Run(context.Background(), file)
-	if _, exited := interp.IsExitStatus(err); exited {
-		err = nil
+	if status, exited := interp.IsExitStatus(err); exited {
+		r.got.Failed, err = status != 0 && shell.Exited(), nil
 	}
 	return shell.Vars, err
 }
@@ -298,10 +311,8 @@ func (r *reader) call(args []string) ([]string, error) {
 		return []string{"true"}, nil
 	case name == tested:
 		for _, a := range args[1:] {
-			r.got.Conditions = append(r.got.Conditions, r.arg(a).Missing...)
+			r.condition(r.arg(a).Missing...)
 		}
-		slices.Sort(r.got.Conditions)
-		r.got.Conditions = slices.Compact(r.got.Conditions)
 		return []string{"true"}, nil
 	case name == assigned && len(args) == 3:
 		return r.assigned(args[1], args[2])
@@ -319,6 +330,13 @@ func (r *reader) call(args []string) ([]string, error) {
 		}
 	}
 	return args, nil
+}
+
+// condition notes what conditions test.
+func (r *reader) condition(names ...string) {
+	r.got.Conditions = append(r.got.Conditions, names...)
+	slices.Sort(r.got.Conditions)
+	r.got.Conditions = slices.Compact(r.got.Conditions)
 }
 
 // other notes another file.
@@ -376,13 +394,18 @@ func (r *reader) started(ctx context.Context, args []string) error {
 		}
 	}
 	for i, a := range args {
-		if i+1 < len(args) && slices.Contains([]string{"bash", "sh", "zsh"}, path.Base(a)) {
-			option := args[i+1]
-			if !strings.HasPrefix(option, "-") {
-				r.other(option)
-			} else if strings.HasSuffix(option, "c") && i+2 < len(args) {
-				return r.nested(args[i+2], args[min(i+4, len(args)):], c.Env)
-			}
+		if a == stdin && i+1 < len(args) {
+			return r.nested(args[i+1], nil, c.Env)
+		}
+		if i+1 == len(args) || !slices.Contains([]string{"bash", "sh", "zsh"}, path.Base(a)) {
+			continue
+		}
+		option := slices.IndexFunc(args[i+1:], func(o string) bool { return !strings.HasPrefix(o, "-") || strings.HasSuffix(o, "c") }) + i + 1
+		switch {
+		case option > i && strings.HasPrefix(args[option], "-") && option+1 < len(args):
+			return r.nested(args[option+1], args[min(option+3, len(args)):], c.Env)
+		case option > i && args[option] != stdin:
+			r.other(args[option])
 		}
 	}
 	for _, a := range args {

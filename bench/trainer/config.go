@@ -60,8 +60,9 @@ type Config struct {
 	// bridge is comm_overlap.bucket_size of Megatron-Bridge.
 	bridge *int64
 
-	perNode, nodes                     int
-	micro, seq                         int64
+	perNode, nodes int
+	// micro and global are sequences of a microbatch on one rank, and of a step on all.
+	micro, global, seq                 int64
 	bf16, fp16, bf16Reduce, fp32Reduce bool
 	legacyLayout                       bool
 }
@@ -85,12 +86,27 @@ var launchKeys = []key{
 	{"num_processes", ranks(func(c *Config) *int { return &c.World })},
 	{"world_size", ranks(func(c *Config) *int { return &c.World })},
 	{programKey, nil},
+	{"global_batch_size", batch(func(c *Config) *int64 { return &c.global })},
+	{"train.global_batch_size", batch(func(c *Config) *int64 { return &c.global })},
+	{"train_batch_size", batch(func(c *Config) *int64 { return &c.global })},
+	{"train_micro_batch_size_per_gpu", batch(func(c *Config) *int64 { return &c.micro })},
+	{"train.micro_batch_size", batch(func(c *Config) *int64 { return &c.micro })},
 }
 
 // ranks sets a number that other texts leave as it is.
 func ranks(field func(c *Config) *int) func(*Config, string) error {
 	return func(c *Config, value string) error {
 		if n, err := strconv.Atoi(value); err == nil && n > 0 && n < 1<<24 {
+			*field(c) = n
+		}
+		return nil
+	}
+}
+
+// batch sets a number of sequences; auto and other texts leave it.
+func batch(field func(c *Config) *int64) func(*Config, string) error {
+	return func(c *Config, value string) error {
+		if n, err := whole(value); err == nil {
 			*field(c) = n
 		}
 		return nil

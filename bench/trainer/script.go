@@ -23,7 +23,7 @@ func fromScript(text string, given shell.Given) (Found, error) {
 		found.Notes = append(found.Notes, err.Error()+": what comes later is not read")
 	}
 	if c := read.Conditions; len(c) > 0 {
-		found.Notes = append(found.Notes, "conditions test "+strings.Join(c, ", ")+", which have no value: bash takes the branch of an empty one; --set NAME=VALUE and --args give them")
+		found.Notes = append(found.Notes, "conditions test "+strings.Join(c, ", ")+", of which nothing is known: bash takes the branch of an empty value; --set NAME=VALUE and --args give values")
 	}
 	if e := read.Elsewhere; len(e) > 0 {
 		found.Notes = append(found.Notes, "it runs or sources "+strings.Join(slices.Compact(e), ", ")+", which is not read")
@@ -52,12 +52,25 @@ func fromScript(text string, given shell.Given) (Found, error) {
 		for _, v := range read.Vars {
 			best = append(best, settingsOf(v.Words)...)
 		}
-		if ofTrainers(append(loose, best...)) == 0 {
+		switch starts := slices.ContainsFunc(read.Commands, starter); {
+		case ofTrainers(append(loose, best...)) > 0 && !starts && !read.Failed:
+			found.Form = "its variables"
+		case starts || read.Failed || len(read.Conditions) > 0:
+			return Found{}, fmt.Errorf("%w: %s", errNoLaunch, strings.Join(append(found.Notes, "what the job printed has all of them"), "; "))
+		default:
 			return Found{}, nil // what else it may be
 		}
 	}
 	found.Settings = append(loose, best...)
 	return found, nil
+}
+
+// errNoLaunch is the error of a script that starts no trainer.
+var errNoLaunch = errors.New("the script starts no command with a trainer's settings")
+
+// starter reports whether a command is one of those that start trainers.
+func starter(c shell.Command) bool {
+	return slices.Contains([]string{"torchrun", "python", "python3", "srun", "sbatch", "mpirun", "deepspeed", "accelerate"}, path.Base(c.Args[0].Text))
 }
 
 // ofTrainers counts the settings that are a trainer's own.

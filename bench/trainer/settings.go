@@ -1,6 +1,7 @@
 package trainer
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path"
@@ -121,8 +122,8 @@ func pairs(text string, given shell.Given) (Found, error) {
 	switch first, _, _ := strings.Cut(text, "\n"); {
 	case failed == nil && len(found.Settings) > 0:
 		return found, nil
-	case errors.Is(failed, shell.ErrLimit), failed != nil && strings.HasPrefix(first, "#!") && strings.Contains(first, "sh"):
-		return Found{}, fmt.Errorf("%w: %w", ErrConfig, failed)
+	case errors.Is(failed, shell.ErrLimit), errors.Is(failed, errNoLaunch), strings.HasPrefix(first, "#!") && strings.Contains(first, "sh"):
+		return Found{}, fmt.Errorf("%w: %w", ErrConfig, cmp.Or(failed, errNoLaunch))
 	}
 	list = settingsOf(words(text))
 	if strings.HasPrefix(strings.TrimSpace(text), "{") && ownerOf(list) == "" {
