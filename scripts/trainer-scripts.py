@@ -34,9 +34,11 @@ ENV = r"""
 command_not_found_handle() {
   printf '%s\0' "$#" "$@" >> /calls
   case $1 in srun|mpirun|docker|sudo|nohup|timeout)
-    while [ $# -gt 0 ]; do case $1 in bash|sh|/bin/bash|/bin/sh) "$@"; return;; esac; shift; done;;
+    while [ $# -gt 0 ]; do case $1 in bash|sh|/bin/bash|/bin/sh) shift; bash "$@"; return;; esac; shift; done;;
+    sh) shift; bash "$@";;
+    sbatch) bash;;
+    tee) while read -r; do :; done;;
   esac
-  [ "$1" != sbatch ] || bash
   return 0
 }
 cd() { :; }
@@ -94,12 +96,12 @@ def root():
             to = top + one
             os.makedirs(os.path.dirname(to), exist_ok=True)
             shutil.copy(one, to)
-    shutil.copy("/bin/bash", top + "/bin/sh")
     open(top + "/env", "w").write(ENV)
     os.makedirs(top + "/work", exist_ok=True)
     os.makedirs(top + "/dev", exist_ok=True)
     open(top + "/dev/null", "w").close()
-    open(top + "/work/path", "w").close()  # scripts with <path to …> where a name belongs
+    for name in ["path", "some"]:  # scripts with <path to …> and <some …> where a name belongs
+        open(top + "/work/" + name, "w").close()
     return top
 
 
@@ -108,7 +110,7 @@ def oracle(top, text, args, variables):
     open(top + "/work/script.sh", "w").write(text)
     open(top + "/calls", "w").close()
     env = {"PATH": "/bin", "BASH_ENV": "/env", **variables}
-    run = ["/usr/bin/unshare", "-r", "-n", "/usr/sbin/chroot", top, "/bin/bash", "-c", 'cd /work; . /env; exec bash script.sh "$@"', "x", *args]
+    run = ["/usr/bin/unshare", "-r", "-n", "/usr/sbin/chroot", top, "/bin/bash", "-c", 'builtin cd /work; exec bash script.sh "$@"', "x", *args]
     subprocess.run(run, env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
     words = open(top + "/calls", encoding="utf8").read().split("\0")
     calls, i = [], 0
@@ -136,7 +138,7 @@ def told(script, top):
                 if words and not words[0].startswith("`"):
                     return [w for w in words if w not in ("&", "|")], variables
         folder = os.path.dirname(folder)
-    return invented(script), {}
+    return invented(script), {"WORKSPACE": "/w", "LOAD_NAME": "x", "LOAD_ITER": "1", "TOKENIZER_MODEL": "x"} if "clip" in name else {}
 
 
 # VALUES are the arguments of scripts without a README, by the names that the scripts give them.
