@@ -99,6 +99,9 @@ func (d *Document) setNow() (facts document.Facts) {
 		text += ", overlap off"
 	}
 	facts.Add("Set now", c.File+": "+text)
+	if c.Read != "" {
+		facts.Add("Read from", c.File+": "+c.Read)
+	}
 	for _, n := range c.Notes {
 		facts.Add("", n)
 	}

@@ -105,6 +105,21 @@ func Read(text string, given Given) (got Reading, err error) {
 	return r.got, err
 }
 
+// Split splits a text into words as a shell does.
+func Split(text string) (words []string, err error) {
+	if strings.TrimSpace(text) == "" {
+		return nil, nil
+	}
+	got, err := Read("- "+text, Given{})
+	if err == nil && len(got.Commands) != 1 {
+		err = fmt.Errorf("%w: %q is more than words", ErrSyntax, text)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return slice.Map(got.Commands[0].Args[1:], func(a Arg) string { return a.Text }), nil
+}
+
 // reader follows one script, with all that it runs in shells of their own.
 type reader struct {
 	given Given

@@ -70,7 +70,9 @@ var errNoLaunch = errors.New("the script starts no command with a trainer's sett
 
 // starter reports whether a command is one of those that start trainers.
 func starter(c shell.Command) bool {
-	return slices.Contains([]string{"torchrun", "python", "python3", "srun", "sbatch", "mpirun", "deepspeed", "accelerate"}, path.Base(c.Args[0].Text))
+	name := path.Base(c.Args[0].Text)
+	_, err := ByName(name) // a front end's own
+	return err == nil || slices.Contains([]string{"torchrun", "python", "python3", "srun", "sbatch", "mpirun"}, name)
 }
 
 // ofTrainers counts the settings that are a trainer's own.

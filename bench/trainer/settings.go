@@ -49,7 +49,9 @@ func Find(text string, given shell.Given) (Found, error) {
 	}
 	list := []Setting{}
 	for _, p := range found.Settings {
-		switch {
+		switch name, other := unsimulatedKeys[p.Key]; {
+		case other:
+			list = append(list, Setting{Key: programKey, Value: name})
 		case known(p.Key):
 			p.Value = unfoldered(p.Value)
 			list = append(list, p)
@@ -156,7 +158,7 @@ func leaves(n *yaml.Node, key string, depth int, vars map[string]string, out *[]
 			if name == "stage" && key == "" {
 				continue // of something else, as with LLaMA-Factory
 			}
-			if name == "enabled" || name == "device" {
+			if name == "enabled" || name == "device" || name == "type" && key == "optimizer" {
 				name = key + "." + name // ambiguous without its parent
 			} else if slices.Contains(bridgeParts, key+".") {
 				name = key + "." + name
