@@ -183,29 +183,37 @@ func (w *rewriting) test(names ...string) {
 
 // braces limits what {1..9} makes of a word.
 func (w *rewriting) braces(word *syntax.Word) {
-	same, product := *word, 1
-	syntax.SplitBraces(&same)
-	syntax.Walk(&same, func(n syntax.Node) bool {
-		b, is := n.(*syntax.BraceExp)
-		if !is {
-			return n != nil
-		}
-		count := len(b.Elems)
-		if b.Sequence {
-			from, err := strconv.Atoi(b.Elems[0].Lit())
-			to, err2 := strconv.Atoi(b.Elems[1].Lit())
-			if count = 256; err == nil && err2 == nil && max(from, -from, to, -to) < 1<<30 {
-				count = max(from-to, to-from) + 1
-			} else if err == nil || err2 == nil {
-				count = maxBraces + 1
-			}
-		}
-		product = min(product*max(1, count), maxBraces+1)
-		return true
-	})
-	if product > maxBraces {
+	same := *word
+	if syntax.SplitBraces(&same) && expanded(&same) > maxBraces {
 		w.err = fmt.Errorf("%w: braces make more than %d words of one", ErrLimit, maxBraces)
 	}
+}
+
+// expanded is the number of words that braces make of one, at most one more than the limit.
+func expanded(word *syntax.Word) int {
+	product := 1
+	for _, part := range word.Parts {
+		b, is := part.(*syntax.BraceExp)
+		if !is {
+			continue
+		}
+		sum := 0
+		for _, e := range b.Elems {
+			sum += expanded(e)
+		}
+		if b.Sequence {
+			from, failed := strconv.Atoi(b.Elems[0].Lit())
+			to, failedToo := strconv.Atoi(b.Elems[1].Lit())
+			switch sum = 256; { // of letters
+			case failed == nil && failedToo == nil && max(from, -from, to, -to) < 1<<30:
+				sum = max(from-to, to-from) + 1
+			case failed == nil || failedToo == nil:
+				sum = maxBraces + 1
+			}
+		}
+		product = min(product*max(1, sum), maxBraces+1)
+	}
+	return product
 }
 
 // in reports whether the path has a node of a type.

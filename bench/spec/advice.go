@@ -118,9 +118,10 @@ type Config struct {
 	File string `json:"file"`
 	// Settings in the order of the file.
 	Settings []trainer.Setting `json:"settings"`
-	// Args are the arguments that a shell script was given, Set its variables, NAME=VALUE each; absent is none.
-	Args string   `json:"args,omitempty"`
-	Set  []string `json:"set,omitempty"`
+	// Args are the arguments that a shell script was given; absent is none.
+	Args string `json:"args,omitempty"`
+	// Set are the variables that it was given, NAME=VALUE each; absent is none.
+	Set []string `json:"set,omitempty"`
 	// Form says what of the file was read, in words; absent is all of it.
 	Form string `json:"form,omitempty"`
 	// Notes say what could not be read, in sentences; absent is nothing.
