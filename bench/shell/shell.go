@@ -66,6 +66,7 @@ type Reading struct {
 const (
 	maxScript = 128 << 10 // bytes
 	maxSteps  = 10_000    // commands and turns of loops, more if they have many words
+	maxCalls  = 500       // calls of functions, which may nest
 	maxValue  = 16 << 10  // bytes of a variable
 	maxUses   = 512       // expansions in one command
 	maxBraces = 1_000     // words that braces make of one
@@ -319,6 +320,7 @@ func (r *reader) call(args []string) ([]string, error) {
 	name := args[0]
 	switch status := quiet[name]; {
 	case slices.Contains(r.functions, name):
+		r.steps += maxSteps / maxCalls
 		return slices.DeleteFunc(args, func(a string) bool { return r.arg(a).Gone }), nil
 	case name == stepped && len(args) == 2:
 		uses, _ := strconv.Atoi(args[1]) // rewrite wrote it
@@ -334,6 +336,7 @@ func (r *reader) call(args []string) ([]string, error) {
 	case status != "":
 		return []string{status}, nil
 	case name == "eval":
+		r.steps += maxSteps / maxCalls
 		return r.eval(strings.Join(args[1:], " "))
 	case name == "source" || name == ".":
 		r.other(args[1:]...)
@@ -435,6 +438,7 @@ func (r *reader) started(ctx context.Context, args []string) error {
 
 // nested follows the text of bash -c.
 func (r *reader) nested(text string, args []string, vars map[string]string) error {
+	r.steps += maxSteps / maxCalls
 	file, err := r.parse(text)
 	if errors.Is(err, ErrSyntax) {
 		return interp.ExitStatus(2)
