@@ -78,9 +78,7 @@ func starter(c shell.Command) bool {
 // ofTrainers counts the settings that are a trainer's own.
 func ofTrainers(list []Setting) int {
 	return slice.Count(list, func(p Setting) bool {
-		return slices.ContainsFunc(table, func(t Trainer) bool {
-			return slices.ContainsFunc(slices.Concat(t.keys, t.beside), func(k key) bool { return k.name == p.Key })
-		})
+		return p.Key == programKey || slices.ContainsFunc(table, func(t Trainer) bool { return t.has(p) })
 	})
 }
 
@@ -88,7 +86,7 @@ func ofTrainers(list []Setting) int {
 func program(args []shell.Arg) []Setting {
 	for _, a := range args {
 		for name := range unsimulated {
-			if strings.HasPrefix(strings.ToLower(path.Base(a.Text)), name+".") || strings.Contains(strings.ToLower(a.Text), "/"+name+"/") {
+			if strings.HasPrefix(strings.ToLower(path.Base(a.Text)), name+".") || strings.Contains("/"+strings.ToLower(a.Text), "/"+name+"/") {
 				return []Setting{{Key: programKey, Value: name}}
 			}
 		}
