@@ -31,10 +31,17 @@ func readFrom(in Input) string {
 		name, value string
 		flag        bool
 	}{
-		{"world", world, false}, {"TP", fmt.Sprint(max(1, r.TP)), w.TP != 0}, {"PP", either(w.PP, c.PP), w.PP != 0},
-		{"CP", either(w.CP, c.CP), w.CP != 0}, {"EP", fmt.Sprint(max(1, r.EP)), w.EP != 0}, {"ZeRO", fmt.Sprint(r.Zero), w.Zero != nil},
-		{"overlap", on[r.NoOverlap], false}, {"gather overlap", on[r.NoGatherOverlap], false}, {"accumulation", fmt.Sprint(r.Microbatches()), w.Accum != 0},
-		{"types", types, w.GradDtype != "" || w.ParamDtype != ""}, {"optimizer", cmp.Or(w.Optimizer, c.Optimizer(), "not named"), w.Optimizer != ""},
+		{"world", world, false},
+		{"TP", fmt.Sprint(max(1, r.TP)), w.TP != 0},
+		{"PP", either(w.PP, c.PP), w.PP != 0},
+		{"CP", either(w.CP, c.CP), w.CP != 0},
+		{"EP", fmt.Sprint(max(1, r.EP)), w.EP != 0},
+		{"ZeRO", fmt.Sprint(r.Zero), w.Zero != nil},
+		{"overlap", on[r.NoOverlap], false},
+		{"gather overlap", on[r.NoGatherOverlap], false},
+		{"accumulation", fmt.Sprint(r.Microbatches()), w.Accum != 0},
+		{"types", types, w.GradDtype != "" || w.ParamDtype != ""},
+		{"optimizer", cmp.Or(w.Optimizer, c.Optimizer(), "not named"), w.Optimizer != ""},
 	} {
 		from := "default"
 		switch {

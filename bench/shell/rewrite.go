@@ -222,16 +222,16 @@ func in[T syntax.Node](path []syntax.Node) bool {
 }
 
 // quotes reports whether an empty word stays a word. In the value of a variable it does not: most are split again.
-func (w *rewriting) quotes() bool {
+func (w *rewriting) quotes(quoted bool) bool {
 	value := in[*syntax.Assign](w.path) && !in[*syntax.ArrayExpr](w.path)
-	return !value && in[*syntax.DblQuoted](w.path)
+	return !value && (quoted || in[*syntax.DblQuoted](w.path))
 }
 
 // requote gives the marks in a text, which is that of eval, their quotes.
 func (w *rewriting) requote(lit *syntax.Lit) {
 	lit.Value = strings.Map(func(c rune) rune {
 		if isMark(c) {
-			if c &^= 1; w.quotes() {
+			if c &^= 1; w.quotes(false) {
 				c++
 			}
 		}
@@ -245,7 +245,7 @@ func (w *rewriting) parts(parts []syntax.WordPart, tested, quoted bool) []syntax
 	counts := in[*syntax.ArithmExp](w.path) || in[*syntax.ArithmCmd](w.path) || in[*syntax.LetClause](w.path) || in[*syntax.CStyleLoop](w.path)
 	tested = tested || in[*syntax.TestClause](w.path)
 	kind := ofWord
-	if w.quotes() || quoted && !(in[*syntax.Assign](w.path) && !in[*syntax.ArrayExpr](w.path)) {
+	if w.quotes(quoted) {
 		kind = ofQuoted
 	}
 	for _, n := range w.path {
@@ -345,7 +345,7 @@ func (w *rewriting) variable(p *syntax.ParamExp, name, kind string) ([]syntax.Wo
 		p.Param = &syntax.Lit{Value: name}
 	}
 	if p.Exp != nil {
-		switch p.Exp.Op {
+		switch p.Exp.Op { //nolint:exhaustive // the others need a value
 		case syntax.ErrorUnset, syntax.ErrorUnsetOrNull:
 			p.Exp = nil
 		case syntax.AlternateUnset, syntax.AlternateUnsetOrNull, syntax.DefaultUnset, syntax.DefaultUnsetOrNull, syntax.AssignUnset, syntax.AssignUnsetOrNull:
@@ -353,7 +353,7 @@ func (w *rewriting) variable(p *syntax.ParamExp, name, kind string) ([]syntax.Wo
 		}
 	}
 	switch {
-	case p.Index != nil || strings.Contains("@*#?-", name):
+	case p.Index != nil || slices.Contains([]string{"@", "*", "#", "?", "-"}, name):
 		return []syntax.WordPart{p}, p
 	case p.Excl || p.Length || p.Slice != nil || p.Repl != nil || p.Exp != nil:
 		return guarded(p, []string{name}, kind), p

@@ -232,7 +232,7 @@ func (r *reader) run(file *syntax.File, args []string, vars map[string]string) (
 	shell, err := interp.New(
 		interp.Env(environ{r, vars}), interp.Dir("/"), interp.Params(append([]string{"--"}, args...)...), interp.StdIO(nil, nil, nil),
 		interp.CallHandler(func(_ context.Context, args []string) ([]string, error) { return r.call(args) }),
-		interp.ExecHandler(r.started),
+		interp.ExecHandlers(func(interp.ExecHandlerFunc) interp.ExecHandlerFunc { return r.started }),
 		interp.OpenHandler(func(context.Context, string, int, fs.FileMode) (io.ReadWriteCloser, error) { return nil, none("open") }),
 		interp.ReadDirHandler2(func(context.Context, string) ([]fs.DirEntry, error) { return nil, nil }),
 		interp.StatHandler(func(_ context.Context, name string, _ bool) (fs.FileInfo, error) {
@@ -245,7 +245,7 @@ func (r *reader) run(file *syntax.File, args []string, vars map[string]string) (
 		return nil, err
 	}
 	err = shell.Run(context.Background(), file)
-	if status, exited := interp.IsExitStatus(err); exited {
+	if status, exited := errors.AsType[interp.ExitStatus](err); exited {
 		r.got.Failed, err = status != 0 && shell.Exited(), nil
 	}
 	return shell.Vars, err

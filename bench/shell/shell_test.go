@@ -10,8 +10,8 @@ import (
 	"zbench/bench/shell"
 )
 
-func is(err error, any ...error) bool {
-	return slices.ContainsFunc(any, func(one error) bool { return errors.Is(err, one) })
+func is(err error, all ...error) bool {
+	return slices.ContainsFunc(all, func(one error) bool { return errors.Is(err, one) })
 }
 
 // missing is what the words of the only command lack.

@@ -176,7 +176,7 @@ func (c *Config) read(keys []key, found []Setting) (known bool, err error) {
 			}
 			known = true
 			value := strings.TrimSpace(p.Value)
-			if p.Unset != "" && !(value == "true" && k.switches()) {
+			if p.Unset != "" && (value != "true" || !k.switches()) {
 				value = ""
 				c.Notes = append(c.Notes, fmt.Sprintf("%s is %s there, which the file does not set: it counts as not given", k.name, p.Unset))
 			}

@@ -60,7 +60,11 @@ func init() {
 			{distributedType, nil},
 		},
 		beside: []key{
-			{"gradient_checkpointing", nil}, {"bf16", nil}, {"fp16", nil}, {"mixed_precision", nil}, {"precision", nil},
+			{"gradient_checkpointing", nil},
+			{"bf16", nil},
+			{"fp16", nil},
+			{"mixed_precision", nil},
+			{"precision", nil},
 			{"gradient_accumulation_steps", small(func(c *Config) **int { return &c.Accum })},
 			{"accumulate_grad_batches", small(func(c *Config) **int { return &c.Accum })},
 		},

@@ -10,20 +10,20 @@ import (
 // Primus (primus/core/utils/module_utils.py, log_dict_aligned), the JSON of DeepSpeed (runtime/config.py, print_user_config),
 // Hugging Face's TrainingArguments. Of several the last counts.
 func fromLog(text string) []Setting {
-	if _, json, has := behindLast(text, "json = {"); has {
+	if json, has := behindLast(text, "json = {"); has {
 		if at := strings.Index(json, "\n}"); at >= 0 {
 			if list, err := fromYAML("{"+json[:at+2], shell.Given{}); err == nil {
 				return list
 			}
 		}
 	}
-	if _, call, has := behindLast(text, "TrainingArguments(\n_n_gpu="); has {
+	if call, has := behindLast(text, "TrainingArguments(\n_n_gpu="); has {
 		if inside, _, closed := strings.Cut(call, "\n)"); closed {
 			return settingsOf(words(strings.ReplaceAll(inside, "\n", " ")))
 		}
 	}
 	for _, form := range []struct{ begin, between string }{{"- arguments -", " ."}, {" args (after patches)", " :"}} {
-		_, lines, has := behindLast(text, form.begin)
+		lines, has := behindLast(text, form.begin)
 		if !has {
 			continue
 		}
@@ -41,13 +41,13 @@ func fromLog(text string) []Setting {
 	return nil
 }
 
-// behindLast is strings.Cut at the last place.
-func behindLast(text, at string) (before, after string, found bool) {
+// behindLast is the text behind the last place of another.
+func behindLast(text, at string) (after string, found bool) {
 	i := strings.LastIndex(text, at)
 	if i < 0 {
-		return text, "", false
+		return "", false
 	}
-	return text[:i], text[i+len(at):], true
+	return text[i+len(at):], true
 }
 
 // printedPair reads a line of name, fill and value; what logs put before it is left out.

@@ -61,7 +61,7 @@ func fromScript(text string, given shell.Given) (Found, error) {
 			return Found{}, nil // what else it may be
 		}
 	}
-	found.Settings = append(loose, best...)
+	found.Settings = slices.Concat(loose, best)
 	return found, nil
 }
 

@@ -231,7 +231,7 @@ func settingsOf(args []shell.Arg) []Setting {
 func isValue(a shell.Arg) bool {
 	name, _, assigns := strings.Cut(a.Text, "=")
 	dashed := strings.HasPrefix(a.Text, "-") && strings.Trim(a.Text, "-.0123456789e") != ""
-	return !dashed && !(assigns && isKey(name) && known(normal(name)))
+	return !dashed && (!assigns || !isKey(name) || !known(normal(name)))
 }
 
 // isKey reports whether a word can name a setting; the name may have dots, as ddp.bucket_size has.
