@@ -8,9 +8,14 @@ import (
 	"zbench/bench/spec"
 )
 
-// readFrom says of each part of the run what it is and whether the file, a flag or the default says so, and which
-// settings were not understood.
-func readFrom(in Input) string {
+// part is a part of a run: what it is, and whether a flag says so.
+type part struct {
+	name, value string
+	flag        bool
+}
+
+// parts are those of a run that the answer relies on.
+func parts(in Input) []part {
 	c, r, w := in.Config, in.Run, in.Asked
 	if w == nil {
 		w = &spec.Advice{}
@@ -26,11 +31,7 @@ func readFrom(in Input) string {
 		}
 		return fmt.Sprint(max(1, flag))
 	}
-	by := map[string][]string{}
-	for _, p := range []struct {
-		name, value string
-		flag        bool
-	}{
+	return []part{
 		{"world", world, false},
 		{"TP", fmt.Sprint(max(1, r.TP)), w.TP != 0},
 		{"PP", either(w.PP, c.PP), w.PP != 0},
@@ -42,12 +43,19 @@ func readFrom(in Input) string {
 		{"accumulation", fmt.Sprint(r.Microbatches()), w.Accum != 0},
 		{"types", types, w.GradDtype != "" || w.ParamDtype != ""},
 		{"optimizer", cmp.Or(w.Optimizer, c.Optimizer(), "not named"), w.Optimizer != ""},
-	} {
+	}
+}
+
+// readFrom says of each part of the run what it is and whether the file, a flag or the default says so, and which
+// settings were not understood.
+func readFrom(in Input) string {
+	by := map[string][]string{}
+	for _, p := range parts(in) {
 		from := "default"
 		switch {
 		case p.flag:
 			from = "flags"
-		case c.InFile(p.name):
+		case in.Config.InFile(p.name):
 			from = cmp.Or(in.ConfigForm, "file")
 		}
 		by[from] = append(by[from], strings.TrimPrefix(p.name+" ", "types ")+p.value)
