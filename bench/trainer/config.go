@@ -294,7 +294,7 @@ func (t Trainer) owns(p Setting) bool {
 }
 
 // common are settings that tools have which are not in the table.
-var common = []string{"bf16", "fp16", "micro_batch_size", "seq_length"}
+var common = []string{"bf16", "fp16"}
 
 func orElse[T any](to **T, value T) {
 	if *to == nil {

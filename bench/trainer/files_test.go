@@ -38,8 +38,8 @@ func TestWhoseFileItIs(t *testing.T) {
 		require.Equal(t, x.want, c.Trainer, name)
 	}
 	for text, why := range map[string]string{
-		"mixed_precision: bf16\n":                                                                          "--framework",
-		"bf16: true\nseq_length: 4096\n":                                                                   "--framework",
+		"mixed_precision: bf16\n": "--framework",
+		"bf16: true\n":            "--framework",
 		"distributed_type: FSDP\nfsdp_config:\n  fsdp_version: 1\n":                                        "FSDP1",
 		"python3 -m MaxText.train c.yml ici_fsdp_parallelism=8\n":                                          "scans",
 		"export XLA_FLAGS=--xla_gpu_all_reduce_combine_threshold_bytes=1\npython MaxText/train.py x.yml\n": "scans",
