@@ -11,6 +11,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"zbench/bench/finding"
 	"zbench/bench/recommend"
@@ -46,6 +47,11 @@ type Input struct {
 	// its name.
 	Config     *trainer.Config
 	ConfigFile string
+	// ConfigForm says what of the file was read, ConfigNotes what could not be, ConfigUnread which settings no trainer reads.
+	ConfigForm                string
+	ConfigNotes, ConfigUnread []string
+	// Asked is the request, for what it says beside the file; nil is nothing.
+	Asked *spec.Advice
 	// Rescale allows curves of another number of ranks.
 	Rescale bool
 	// Bootstrap is the number of resampled curves.
@@ -133,6 +139,9 @@ type ConfigFacts struct {
 	Overlap bool `json:"overlap"`
 	// Notes are remarks on the configuration, in words.
 	Notes []string `json:"notes"`
+	// Read is what the run takes, and from where: "file: TP 2, ZeRO 1; flags: accumulation 4; default: PP 1", in words;
+	// absent in files of earlier versions.
+	Read string `json:"read,omitempty"`
 }
 
 // Recommend computes the recommendation. Where something is missing the document's
@@ -210,7 +219,7 @@ func (d *Document) configure(q *recommend.Question, in Input) {
 	if in.Config == nil {
 		return
 	}
-	d.Config = &ConfigFacts{File: in.ConfigFile, Overlap: !in.Run.NoOverlap, Notes: append([]string{}, in.Config.Notes...)}
+	d.Config = &ConfigFacts{File: in.ConfigFile, Overlap: !in.Run.NoOverlap, Notes: slices.Concat([]string{}, in.ConfigNotes, in.Config.Notes), Read: readFrom(in)}
 	if n, set := in.Config.Setting(q.Params, in.Run); set {
 		d.Config.Elements, q.Current = n, n
 	} else if len(q.Params) > 0 {

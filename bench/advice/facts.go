@@ -49,7 +49,12 @@ func (d *Document) Facts() (facts document.Facts) {
 		facts.Add("", "slow end: "+b.Slowest.Assumes)
 	}
 	if len(d.CommandLine) > 0 {
-		facts.Add("Asked with", strings.Join(d.CommandLine, " "))
+		facts.Add("Asked with", strings.Join(slice.Map(d.CommandLine, func(word string) string {
+			if strings.Contains(word, " ") {
+				return "'" + word + "'"
+			}
+			return word
+		}), " "))
 	}
 	for _, u := range a.Curves {
 		facts.Add("Curve", curveText(u))
@@ -99,6 +104,9 @@ func (d *Document) setNow() (facts document.Facts) {
 		text += ", overlap off"
 	}
 	facts.Add("Set now", c.File+": "+text)
+	if c.Read != "" {
+		facts.Add("Read from", c.File+": "+c.Read)
+	}
 	for _, n := range c.Notes {
 		facts.Add("", n)
 	}

@@ -127,7 +127,7 @@ func firstStage(t *testing.T, c layoutCase, megatron trainer.Trainer) *trainer.M
 		*last = trainer.Param{Name: "lm_head (shares the embedding)", Work: &work}
 	}
 	q := &Question{want: spec.Advice{TP: c.TP, PP: c.PP}}
-	require.NoError(t, m.Stage(c.PP))
+	require.NoError(t, m.Stage(c.PP, 0))
 	require.NoError(t, q.divide(m, megatron))
 	m.Params = megatron.Tensors(m.Params)
 	return m

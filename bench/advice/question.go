@@ -60,6 +60,7 @@ func Prepare(want *spec.Advice) (*Question, error) {
 	if want.MemBudget > 0 && t.Memory == nil {
 		return nil, exit.Usagef("leave it out", "--mem-budget: %s keeps its buckets in the gradients, so the bucket size needs no memory", t.Title)
 	}
+	q.in.Asked = want
 	if q.in.Compute, err = q.compute(); err != nil {
 		return nil, exit.UsageError(err, adviceHelp)
 	}
@@ -106,7 +107,8 @@ func (q *Question) configure() error {
 		}
 		q.in.Config, q.in.Framework = other, other.Trainer
 	}
-	q.in.ConfigFile = c.File
+	q.in.ConfigFile, q.in.ConfigForm = c.File, c.Form
+	q.in.ConfigNotes, q.in.ConfigUnread = c.Notes, c.Unread
 	q.in.Framework = cmp.Or(q.in.Framework, q.in.Config.Trainer)
 	set := q.in.Config
 	for _, x := range []struct{ to, from *int }{{&q.want.EP, set.EP}, {&q.want.PP, set.PP}, {&q.want.TP, set.TP}, {&q.want.CP, set.CP}} {
@@ -138,7 +140,13 @@ func (q *Question) model(t trainer.Trainer) (m *trainer.Model, err error) {
 		return nil, nil
 	}
 	if err == nil && w.Model == nil {
-		if err = m.Stage(w.PP); err == nil {
+		first := 0
+		if c := q.in.Config; c != nil {
+			if first, err = c.FirstBlocks(w.PP); err != nil {
+				return nil, exit.With(exit.Want, err, "give the first stage's own list with --params")
+			}
+		}
+		if err = m.Stage(w.PP, first); err == nil {
 			err = q.divide(m, t)
 		}
 	}
@@ -261,6 +269,7 @@ func (q *Question) ask(in Input, sources []recommend.Source) (*Document, error) 
 		}
 		in.Model = q.noted(in.Model, in.Run.DP)
 	}
+	in = q.accumulated(in)
 	d, err := Recommend(in)
 	if err != nil {
 		return nil, exit.UsageError(err, adviceHelp)
@@ -269,6 +278,18 @@ func (q *Question) ask(in Input, sources []recommend.Source) (*Document, error) 
 		d.Answer.Warnings = append(d.Answer.Warnings, s.Record.Edits()...)
 	}
 	return d, nil
+}
+
+// accumulated is the input with the microbatches of a step, where the trainer derives them from its ranks.
+func (q *Question) accumulated(in Input) Input {
+	if in.Config == nil || in.Run.Accum > 0 {
+		return in
+	}
+	n, note := in.Config.Microbatches(in.Run.DP)
+	if in.Run.Accum = n; note != "" {
+		in.ConfigNotes = append(slices.Clone(in.ConfigNotes), note)
+	}
+	return in
 }
 
 // worldOf is the number of ranks behind the curves, where a copy of the model takes so

@@ -118,6 +118,16 @@ type Config struct {
 	File string `json:"file"`
 	// Settings in the order of the file.
 	Settings []trainer.Setting `json:"settings"`
+	// Args are the arguments that a shell script was given; absent is none.
+	Args string `json:"args,omitempty"`
+	// Set are the variables that it was given, NAME=VALUE each; absent is none.
+	Set []string `json:"set,omitempty"`
+	// Form says what of the file was read, in words; absent is all of it.
+	Form string `json:"form,omitempty"`
+	// Notes say what could not be read, in sentences; absent is nothing.
+	Notes []string `json:"notes,omitempty"`
+	// Unread names settings that look as if they changed collectives and that no trainer here reads; absent is none.
+	Unread []string `json:"unread,omitempty"`
 }
 
 // Complete reports whether the question names its trainer: by a flag or a file.
@@ -145,18 +155,19 @@ func (a *Advice) Line() []string {
 type written struct{ name, value string }
 
 func (a *Advice) flags() []written {
-	file, config, zero := "", "", ""
+	file, config, args, zero := "", "", "", ""
 	if a.Model != nil && !slices.Contains(a.Trace, a.Model.Name) {
 		file = a.Model.Name
-	}
-	if a.Config != nil {
-		config = a.Config.File
 	}
 	if a.Zero != nil {
 		zero = strconv.Itoa(*a.Zero)
 	}
-	traces := slice.Map(a.Trace, func(name string) written { return written{"trace", name} })
-	return append(traces, []written{
+	all := slice.Map(a.Trace, func(name string) written { return written{"trace", name} })
+	if a.Config != nil {
+		config, args = a.Config.File, a.Config.Args
+		all = append(all, slice.Map(a.Config.Set, func(pair string) written { return written{"set", pair} })...)
+	}
+	return append(all, []written{
 		{"framework", a.Framework},
 		{"params", file},
 		{"preset", a.Preset},
@@ -183,6 +194,7 @@ func (a *Advice) flags() []written {
 		{"tflops", scaled(a.Flops, 1e-12)},
 		{"mem-budget", whole(a.MemBudget)},
 		{"config", config},
+		{"args", args},
 		{"allow-rescale", yes(a.Rescale)},
 		{"observed", a.Observed.flag()},
 		{"contention", a.Contention.String()},

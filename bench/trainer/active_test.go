@@ -28,7 +28,7 @@ func TestActiveParametersAreTheWork(t *testing.T) {
 			m, err := trainer.Preset(name)
 			require.NoError(t, err)
 			require.NoError(t, m.Local(cut.groups))
-			require.NoError(t, m.Stage(cut.stages))
+			require.NoError(t, m.Stage(cut.stages, 0))
 			require.InDelta(t, worked(m), m.ActiveParams, 0.5, "%s %+v", name, cut)
 		}
 	}
@@ -36,7 +36,7 @@ func TestActiveParametersAreTheWork(t *testing.T) {
 		m, err := trainer.SyntheticModel(total, 64, 100e6)
 		require.NoError(t, err)
 		require.InDelta(t, worked(m), m.ActiveParams, 0.5)
-		require.NoError(t, m.Stage(4))
+		require.NoError(t, m.Stage(4, 0))
 		require.InDelta(t, worked(m), m.ActiveParams, 0.5)
 	}
 	m, err := trainer.ReadModel("p.csv", strings.NewReader("model.embed_tokens.weight,5000\na,100\nlm_head,5000\n"), nil)

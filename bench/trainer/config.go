@@ -2,6 +2,7 @@ package trainer
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math/big"
 	"slices"
@@ -25,6 +26,8 @@ type Config struct {
 	// What else the buckets depend on.
 	Zero, Accum, Instances, EP, PP *int
 	TP, CP, ETP                    *int
+	// FirstStage is the number of blocks of the first pipeline stage, where it differs.
+	FirstStage *int
 	// VocabMultiple is that of Trainer.
 	VocabMultiple                          *int64
 	Overlap, GatherOverlap, Pad, Recompute *bool
@@ -42,6 +45,8 @@ type Config struct {
 	// OwnerReduce is that of Run.
 	OwnerReduce           bool
 	GradDtype, ParamDtype string
+	// World is the number of ranks that the file starts; 0 is not known.
+	World int
 	// TokensPerMicrobatch is sequences times their length, where both are set.
 	TokensPerMicrobatch *int64
 	// Notes are sentences about what was found.
@@ -51,6 +56,9 @@ type Config struct {
 	// stands for.
 	said map[string]string
 
+	// inFile are the parts that the settings say, before the defaults fill in the rest: their names in Parts.
+	inFile []string
+
 	// refused is why no bucket size has an effect with these settings.
 	refused error
 	// auto is DeepSpeed's bucket size by the model's hidden size.
@@ -58,15 +66,59 @@ type Config struct {
 	// bridge is comm_overlap.bucket_size of Megatron-Bridge.
 	bridge *int64
 
-	micro, seq                         int64
+	perNode, nodes int
+	// micro and global are sequences of a microbatch on one rank, and of a step on all.
+	micro, global, seq                 int64
 	bf16, fp16, bf16Reduce, fp32Reduce bool
 	legacyLayout                       bool
+	// uneven tells that the pipeline's stages have a layout of their own.
+	uneven bool
 }
 
 // key is one setting of a file: its name and its effect; nil if only its presence counts.
 type key struct {
 	name string
 	set  func(c *Config, value string) error
+}
+
+// switches reports whether a key takes no value in a command: numbers refuse true, and texts are known.
+func (k key) switches() bool {
+	texts := []string{"optimizer", "optimizer.optimizer", "recompute_granularity", "mixed_precision"}
+	return k.set != nil && !slices.Contains(texts, k.name) && k.set(&Config{said: map[string]string{}}, "true") == nil
+}
+
+// launchKeys are of what starts the processes, the same for all trainers.
+var launchKeys = []key{
+	{"nproc_per_node", ranks(func(c *Config) *int { return &c.perNode })},
+	{"nnodes", ranks(func(c *Config) *int { return &c.nodes })},
+	{"num_processes", ranks(func(c *Config) *int { return &c.World })},
+	{"world_size", ranks(func(c *Config) *int { return &c.World })},
+	{programKey, nil},
+	{"global_batch_size", batch(func(c *Config) *int64 { return &c.global })},
+	{"train.global_batch_size", batch(func(c *Config) *int64 { return &c.global })},
+	{"train_batch_size", batch(func(c *Config) *int64 { return &c.global })},
+	{"train_micro_batch_size_per_gpu", batch(func(c *Config) *int64 { return &c.micro })},
+	{"train.micro_batch_size", batch(func(c *Config) *int64 { return &c.micro })},
+}
+
+// ranks sets a number that other texts leave as it is.
+func ranks(field func(c *Config) *int) func(*Config, string) error {
+	return func(c *Config, value string) error {
+		if n, err := strconv.Atoi(value); err == nil && n > 0 && n < 1<<24 {
+			*field(c) = n
+		}
+		return nil
+	}
+}
+
+// batch sets a number of sequences; auto and other texts leave it.
+func batch(field func(c *Config) *int64) func(*Config, string) error {
+	return func(c *Config, value string) error {
+		if n, err := whole(value); err == nil {
+			*field(c) = n
+		}
+		return nil
+	}
 }
 
 // on reports whether a key is set and not false.
@@ -82,12 +134,12 @@ func ReadSettings(found []Setting, want string) (*Config, error) {
 	c := &Config{Trainer: want, said: map[string]string{}}
 	if c.Trainer == "" {
 		if c.Trainer = ownerOf(found); c.Trainer == "" {
-			return nil, fmt.Errorf("%w in it: neither %s", ErrConfig, strings.Join(signs(), ", nor "))
+			return nil, fmt.Errorf("%w in it that tell whose it is: neither %s. Say it with --framework: %s", ErrConfig, strings.Join(signs(), ", nor "), strings.Join(Frameworks(), ", "))
 		}
 	}
 	t, err := ByName(c.Trainer)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
 	c.Trainer = t.Name
 	if t.begin != nil {
@@ -101,9 +153,11 @@ func ReadSettings(found []Setting, want string) (*Config, error) {
 		return nil, fmt.Errorf("%w of %s in it", ErrConfig, c.Trainer)
 	}
 	given := slices.DeleteFunc(slices.Clone(found), func(p Setting) bool { return isUnset(p.Value) })
-	if _, err := c.read(t.beside, given); err != nil {
+	if _, err := c.read(slices.Concat(t.beside, launchKeys), given); err != nil {
 		return nil, err
 	}
+	c.World = cmp.Or(c.World, c.perNode*c.nodes)
+	c.inFile = c.sources()
 	if t.conclude != nil {
 		t.conclude(c, found)
 	}
@@ -121,10 +175,11 @@ func (c *Config) read(keys []key, found []Setting) (known bool, err error) {
 				continue
 			}
 			known = true
-			if p.Unset != "" {
+			value := strings.TrimSpace(p.Value)
+			if p.Unset != "" && (value != "true" || !k.switches()) {
+				value = ""
 				c.Notes = append(c.Notes, fmt.Sprintf("%s is %s there, which the file does not set: it counts as not given", k.name, p.Unset))
 			}
-			value := strings.TrimSpace(p.Value)
 			c.said[k.name] = value
 			if k.set == nil {
 				continue
@@ -135,6 +190,61 @@ func (c *Config) read(keys []key, found []Setting) (known bool, err error) {
 		}
 	}
 	return known, nil
+}
+
+// sources are the names of the parts that are set, as Read lists them.
+func (c *Config) sources() (names []string) {
+	for name, set := range map[string]bool{
+		"world": c.World > 0, "TP": c.TP != nil, "PP": c.PP != nil, "CP": c.CP != nil, "EP": c.EP != nil, "ZeRO": c.Zero != nil,
+		"overlap": c.Overlap != nil, "gather overlap": c.GatherOverlap != nil, "accumulation": c.Accum != nil || c.global > 0 && c.micro > 0,
+		"types": c.GradDtype != "" || c.bf16 || c.fp16, "optimizer": c.said["optimizer"] != "",
+	} {
+		if set {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// InFile reports whether the settings say a part of the run: world, TP, PP, CP, EP, ZeRO, overlap, gather overlap,
+// accumulation, types or optimizer.
+func (c *Config) InFile(part string) bool { return slices.Contains(c.inFile, part) }
+
+// Optimizer is the optimizer's name in the settings; empty where they name none.
+func (c *Config) Optimizer() string { return c.said["optimizer"] }
+
+// Microbatches are those of a step with so many data-parallel ranks, context-parallel ones among them: a step's sequences
+// over those of a microbatch on all ranks, as Megatron (core/num_microbatches_calculator.py) and DeepSpeed
+// (runtime/config.py, _set_batch_related_parameters) have it. The note says what is assumed instead; 0 is not known.
+func (c *Config) Microbatches(dp int) (n int, note string) {
+	if c.Accum != nil {
+		return *c.Accum, ""
+	}
+	if c.global == 0 || c.micro == 0 {
+		return 0, "it does not say how many microbatches a step has: 1 is assumed (--accum)"
+	}
+	cp := 1
+	if c.CP != nil {
+		cp = max(1, *c.CP)
+	}
+	replicas := int64(max(1, dp/cp))
+	if c.global%(c.micro*replicas) != 0 {
+		return 0, fmt.Sprintf("a step of %d sequences does not divide by %d a microbatch on %d data-parallel ranks: 1 microbatch a step is assumed (--accum)", c.global, c.micro, replicas)
+	}
+	return int(min(c.global/(c.micro*replicas), 1<<20)), ""
+}
+
+// FirstBlocks is the number of blocks of the first of so many pipeline stages; 0 is an equal share.
+func (c *Config) FirstBlocks(stages int) (int, error) {
+	switch {
+	case stages < 2:
+		return 0, nil
+	case c.uneven:
+		return 0, errors.New("pipeline_model_parallel_layout says which blocks the first stage has, which is not read")
+	case c.FirstStage != nil:
+		return *c.FirstStage, nil
+	}
+	return 0, nil
 }
 
 // signs identify the kind of a file.
@@ -149,17 +259,42 @@ func signs() (all []string) {
 	return all
 }
 
-// ownerOf is the trainer with the most settings in the file, the first of equals.
+// ownerOf is the trainer that a front end's file chooses, or the one with the most settings that no other has, the first
+// of equals. A program that is not simulated owns its file whatever else is in it.
 func ownerOf(found []Setting) string {
+	for _, p := range found {
+		if p.Key == programKey {
+			return p.Value
+		}
+		for _, t := range table {
+			if slices.Contains(t.chosenBy, Setting{Key: p.Key, Value: p.Value}) {
+				return t.Name
+			}
+		}
+	}
 	best, most := "", 0
 	for _, t := range table {
-		n := slice.Count(found, func(p Setting) bool { return slices.ContainsFunc(t.keys, func(k key) bool { return k.name == p.Key }) })
-		if n > most {
+		if n := slice.Count(found, t.owns); n > most {
 			best, most = t.Name, n
 		}
 	}
 	return best
 }
+
+// has reports whether a setting is one of the trainer's.
+func (t Trainer) has(p Setting) bool {
+	named := func(k key) bool { return k.name == p.Key }
+	return slices.ContainsFunc(t.keys, named) || slices.ContainsFunc(t.beside, named)
+}
+
+// owns reports whether a setting is the trainer's, and not another tool's as well.
+func (t Trainer) owns(p Setting) bool {
+	return slices.ContainsFunc(t.keys, func(k key) bool { return k.name == p.Key }) && !slices.Contains(common, p.Key) &&
+		!slices.ContainsFunc(table, func(other Trainer) bool { return other.Name != t.Name && other.has(p) })
+}
+
+// common are settings that tools have which are not in the table.
+var common = []string{"bf16", "fp16"}
 
 func orElse[T any](to **T, value T) {
 	if *to == nil {

@@ -27,6 +27,12 @@ const (
 	ddpWhole = 8 << 20
 )
 
+// Accelerate's type of distribution, which chooses the trainer, and that of DDP (accelerate/utils/dataclasses.py).
+const (
+	distributedType = "distributed_type"
+	multiGPU        = "MULTI_GPU"
+)
+
 // Unsharded is the name of the trainer that stands beside the assumed one: it reduces
 // whole gradients.
 const Unsharded = "ddp"
@@ -51,8 +57,18 @@ func init() {
 			{"find_unused_parameters", flag(func(c *Config) **bool { return &c.FindUnused })},
 			{"ddp_find_unused_parameters", flag(func(c *Config) **bool { return &c.FindUnused })},
 			{"static_graph", nil},
+			{distributedType, nil},
 		},
-		beside:   []key{{"gradient_checkpointing", nil}},
+		beside: []key{
+			{"gradient_checkpointing", nil},
+			{"bf16", nil},
+			{"fp16", nil},
+			{"mixed_precision", nil},
+			{"precision", nil},
+			{"gradient_accumulation_steps", small(func(c *Config) **int { return &c.Accum })},
+			{"accumulate_grad_batches", small(func(c *Config) **int { return &c.Accum })},
+		},
+		chosenBy: []Setting{{Key: distributedType, Value: multiGPU}},
 		conclude: ddpConclusions,
 		Changes: []Change{{
 			"used_parameters", "find_unused_parameters=False, if every parameter is used in every step, or static_graph=True, if always the same ones are: buckets then follow the order of the gradients",
@@ -94,6 +110,15 @@ func ddpPlan(in *prepared, setting int64, run Run) Plan {
 // ddpConclusions are what is not set: Hugging Face's Trainer looks for unused parameters
 // unless it recomputes activations (transformers at 000945a9, src/transformers/trainer.py).
 func ddpConclusions(c *Config, _ []Setting) {
+	switch kind, said := c.said[distributedType]; {
+	case said && kind != multiGPU:
+		c.refused = fmt.Errorf("%s %s of Accelerate is not DDP", distributedType, kind)
+	case said: // autocast keeps the parameters as they are, which Accelerate does not load
+		c.GradDtype, c.ParamDtype = "float", "float"
+		c.Notes = append(c.Notes, "gradients have the type of the parameters, whatever mixed_precision says: float32, unless the model is loaded in another (--grad-dtype)")
+	case c.on("bf16") || c.on("fp16") || strings.HasSuffix(c.said["precision"], "-mixed"):
+		c.Notes = append(c.Notes, "its mixed precision is autocast: gradients have the type in which the parameters were loaded; with float32 they have twice the bytes of bfloat16 (--grad-dtype float or bfloat16 says which)")
+	}
 	_, hugging := c.said["ddp_bucket_cap_mb"]
 	if hugging && c.FindUnused == nil {
 		c.FindUnused = new(!c.on("gradient_checkpointing"))

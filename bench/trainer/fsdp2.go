@@ -1,6 +1,7 @@
 package trainer
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -40,7 +41,16 @@ func init() {
 			{"keep_params", flag(func(c *Config) **bool { return &c.KeepParams })},
 			{"unit_before_blocks", nil},
 			{"unit_after_blocks", nil},
+			{distributedType, nil},
+			{"use_torch_fsdp2", nil},
+			{"fsdp_version", nil},
+			{"fsdp_reshard_after_forward", func(c *Config, value string) error {
+				c.KeepParams = new(strings.EqualFold(value, "false"))
+				return nil
+			}},
 		},
+		beside:   []key{{"mixed_precision", nil}, {"gradient_accumulation_steps", small(func(c *Config) **int { return &c.Accum })}},
+		chosenBy: []Setting{{Key: distributedType, Value: "FSDP"}},
 		doubts: func(c *Config, params []Param) []string {
 			if isTrue(c.RootUnit) || !oneOutside(params, Run{}) {
 				return nil
@@ -48,6 +58,14 @@ func init() {
 			return []string{"it shards the embedding apart from the output layer that shares its weight: PyTorch 2.13 and later refuse that, older ones train two weights; it is computed as one unit, as the printed lines make it"}
 		},
 		conclude: func(c *Config, _ []Setting) {
+			if _, accelerate := c.said[distributedType]; accelerate {
+				if c.said["fsdp_version"] != "2" {
+					c.refused = errors.New("fsdp_version 1 of Accelerate is FSDP1, whose flat parameters are not simulated; fsdp_version: 2 is FSDP2")
+				}
+				if types := map[string]string{"bf16": "bfloat16", "fp16": "half", "no": "float"}[c.said["mixed_precision"]]; types != "" {
+					c.GradDtype, c.ParamDtype = types, types // accelerate/utils/dataclasses.py, set_mixed_precision
+				}
+			}
 			orElse(&c.RootUnit, !c.on("unit_before_blocks") && !c.on("unit_after_blocks"))
 		},
 	})

@@ -1,6 +1,7 @@
 package trainer
 
 import (
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -178,11 +179,6 @@ var megatronKeys = []key{
 	{"pipeline_model_parallel_size", small(func(c *Config) **int { return &c.PP })},
 	{"bf16", isOn(func(c *Config) *bool { return &c.bf16 })},
 	{"fp16", isOn(func(c *Config) *bool { return &c.fp16 })},
-	{"mixed_precision", func(c *Config, value string) error { // Bridge's
-		c.fp16 = strings.HasPrefix(value, "fp16")
-		c.bf16 = strings.HasPrefix(value, "bf16")
-		return nil
-	}},
 	{bridgeReduce, nil},
 	{"ddp.num_distributed_optimizer_instances", small(func(c *Config) **int { return &c.Instances })},
 	{"model.expert_model_parallel_size", small(func(c *Config) **int { return &c.EP })},
@@ -192,9 +188,14 @@ var megatronKeys = []key{
 	{"ddp.fp8_param_gather", isOn(func(c *Config) *bool { return &c.FP8Gather })},
 	{"ddp_reduce_scatter_with_fp32_accumulation", isOn(func(c *Config) *bool { return &c.FP32Accumulation })},
 	{"ddp.reduce_scatter_with_fp32_accumulation", isOn(func(c *Config) *bool { return &c.FP32Accumulation })},
-	{"use_megatron_fsdp", otherBuckets},
-	{"use_custom_fsdp", otherBuckets},
-	{"use_torch_fsdp2", otherBuckets},
+	{"use_megatron_fsdp", otherBuckets("it shards with Megatron-FSDP, whose buckets are its own; take it out to ask for Megatron's own data parallelism")},
+	{"use_custom_fsdp", otherBuckets("it shards with Megatron-FSDP, whose buckets are its own; take it out to ask for Megatron's own data parallelism")},
+	{"use_torch_fsdp2", otherBuckets("it shards with PyTorch FSDP2, a block a unit: --framework fsdp2 asks for that")},
+	{"decoder_first_pipeline_num_layers", small(func(c *Config) **int { return &c.FirstStage })},
+	{"pipeline_model_parallel_layout", func(c *Config, value string) error {
+		c.uneven = !isUnset(value)
+		return nil
+	}},
 	{"tensor_model_parallel_size", small(func(c *Config) **int { return &c.TP })},
 	{"model.tensor_model_parallel_size", small(func(c *Config) **int { return &c.TP })},
 	{"expert_tensor_parallel_size", small(func(c *Config) **int { return &c.ETP })},
@@ -223,11 +224,13 @@ func distributed(c *Config, value string) error {
 }
 
 // otherBuckets is a switch for a way to shard that ddp_bucket_size does not cut.
-func otherBuckets(c *Config, value string) error {
-	if on := false; isOn(func(*Config) *bool { return &on })(c, value) == nil && on {
-		c.Notes = append(c.Notes, "it shards with FSDP, whose buckets ddp_bucket_size does not cut: the answer is for Megatron's own data parallelism")
+func otherBuckets(why string) func(c *Config, value string) error {
+	return func(c *Config, value string) error {
+		if on := false; isOn(func(*Config) *bool { return &on })(c, value) == nil && on {
+			c.refused = errors.New("ddp_bucket_size does not cut its buckets: " + why)
+		}
+		return nil
 	}
-	return nil
 }
 
 // primus tells that a file is a training configuration of Primus: those extend

@@ -33,6 +33,11 @@ func LayerWiseOptimizer(name string) (bool, error) {
 // tools have an optimizer, too.
 var optimizerKeys = []key{
 	{name: "config"}, // Primus names its own in it
+	{"mixed_precision", func(c *Config, value string) error { // Bridge's
+		c.fp16 = strings.HasPrefix(value, "fp16")
+		c.bf16 = strings.HasPrefix(value, "bf16")
+		return nil
+	}},
 	{"optimizer", setOptimizer},
 	{"optimizer.optimizer", setOptimizer},
 	{legacyKey, isOn(func(c *Config) *bool { return &c.legacyLayout })},

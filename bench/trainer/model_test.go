@@ -159,14 +159,14 @@ func TestSharedEmbeddingBetweenStages(t *testing.T) {
 		for stages, said := range map[int]bool{1: false, 4: want} {
 			m, err := trainer.Preset(name)
 			require.NoError(t, err)
-			require.NoError(t, m.Stage(stages))
+			require.NoError(t, m.Stage(stages, 0))
 			require.Equal(t, said, strings.Contains(strings.Join(m.Notes, "\n"), "the last stage shares the embedding: its gradient is reduced between both"), "%s in %d: %v", name, stages, m.Notes)
 		}
 	}
 	m, err := trainer.Preset("llama3-8b")
 	require.NoError(t, err)
-	require.ErrorContains(t, m.Stage(33), "32 blocks do not make 33 pipeline stages")
-	require.NoError(t, m.Stage(32))
+	require.ErrorContains(t, m.Stage(33, 0), "32 blocks do not make 33 pipeline stages")
+	require.NoError(t, m.Stage(32, 0))
 	m = &trainer.Model{}
 	m.AsGiven(1, 1)
 	require.Empty(t, m.Notes)

@@ -31,7 +31,7 @@ func TestOptimizersOfConfigs(t *testing.T) {
 		"deprecated":         {"--overlap-grad-reduce --optimizer dist_muon --ddp-bucket-size 5", 1, true, false, ""},
 		"every rank":         {"--overlap-grad-reduce --optimizer muon --ddp-bucket-size 5", 0, false, false, "every rank steps every matrix"},
 		"variable":           {"OPT=muon\n" + overlapped + "--optimizer $OPT", 1, true, false, ""},
-		"unset variable":     {overlapped + "--optimizer ${OPT}", 1, false, false, ""},
+		"unset variable":     {overlapped + "--optimizer ${OPT}", 1, false, false, "optimizer is $OPT"},
 		"not Megatron's":     {overlapped + "--optimizer adafactor", 1, false, false, ""},
 		"primus":             {primus("      optimizer: muon\n"), 1, true, false, "pins (d3528a21) refuses"},
 		"primus all reduce":  {primus("      optimizer: muon\n      use_distributed_optimizer: false\n"), 0, false, false, "every rank"},

@@ -57,13 +57,16 @@ func TestMegatronArgumentsImplyOthers(t *testing.T) {
 
 func TestNotesOfConfigs(t *testing.T) {
 	for text, want := range map[string]string{
-		"--ddp-bucket-size 5 --use-megatron-fsdp":           "does not cut",
 		"--overlap-grad-reduce --ddp-bucket-size $FROM_ENV": "ddp_bucket_size is $FROM_ENV there",
 		"seq_length: ${LENGTH}\nddp_bucket_size: 5\n":       "seq_length is ${LENGTH} there",
 	} {
 		_, c := configured(t, text)
 		require.Len(t, c.Notes, 1, text)
 		require.Contains(t, c.Notes[0], want, text)
+	}
+	for _, key := range []string{"use_megatron_fsdp", "use_custom_fsdp", "use_torch_fsdp2"} {
+		_, err := trainer.ReadConfig("ddp_bucket_size: 5\n"+key+": true\n", "")
+		require.ErrorContains(t, err, "does not cut")
 	}
 	_, c := configured(t, "--ddp-bucket-size 5 --tensor-model-parallel-size 1 --seq-length 4096 --micro-batch-size 1")
 	require.Empty(t, c.Notes)

@@ -12,8 +12,9 @@ import (
 
 // Stage is the list of a pipeline's first stage, whose buckets alone a trainer's
 // setting cuts: the first of so many equal shares of the blocks, with what lies
-// before them. It fails where there are fewer blocks than stages.
-func (m *Model) Stage(stages int) error {
+// before them. first is its number of blocks where that is not an equal share; 0 is. It
+// fails where there are fewer blocks than stages.
+func (m *Model) Stage(stages, first int) error {
 	if stages < 2 {
 		return nil
 	}
@@ -22,6 +23,9 @@ func (m *Model) Stage(stages int) error {
 		return fmt.Errorf("%d blocks do not make %d pipeline stages", last, stages)
 	}
 	keep := max(1, (last+stages-1)/stages)
+	if first > 0 {
+		keep = min(first, last)
+	}
 	var kept []Param
 	inside := false
 	for _, p := range m.Params {

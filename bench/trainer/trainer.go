@@ -88,6 +88,8 @@ type Trainer struct {
 	// keys are the settings in them; beside are settings that other tools have too, so
 	// that they do not identify the tool of a file.
 	keys, beside []key
+	// chosenBy are settings of front ends' files that choose this trainer.
+	chosenBy []Setting
 	// begin and conclude fill in unset values, before and after the keys are read; nil
 	// does nothing.
 	begin, conclude func(c *Config, found []Setting)
@@ -368,6 +370,9 @@ var unsimulated = map[string]string{
 	"horovod":       "it fuses what became ready in a cycle, which no list of tensors tells",
 	"megatron-fsdp": "its buckets are its own, which ddp_bucket_size does not cut; ask for megatron without --use-megatron-fsdp",
 }
+
+// unsimulatedKeys are settings that only those have.
+var unsimulatedKeys = map[string]string{"ici_fsdp_parallelism": "maxtext", "dcn_fsdp_parallelism": "maxtext", "ici_tensor_parallelism": "maxtext", "dcn_data_parallelism": "maxtext"}
 
 // Collectives are the calls of all trainers, each once.
 func Collectives() []string {

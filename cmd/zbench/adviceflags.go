@@ -14,6 +14,7 @@ import (
 	"zbench/bench/advice"
 	"zbench/bench/collective"
 	"zbench/bench/exit"
+	"zbench/bench/shell"
 	"zbench/bench/slice"
 	"zbench/bench/spec"
 	"zbench/bench/trainer"
@@ -25,8 +26,11 @@ type adviceFlagSet struct {
 	want spec.Advice
 	// params and config are files to read, observed is one or a list.
 	params, config, observed string
-	traces                   []string
-	given                    bool
+	// args and variables are what the script of config gets.
+	args      string
+	variables []string
+	traces    []string
+	given     bool
 }
 
 // ask is a row of adviceFlags: a flag of one value, as parse reads it.
@@ -79,6 +83,15 @@ var adviceFlags = []flagRow[adviceFlagSet]{
 	}),
 	ask("mem-budget", "bytes", "memory for the trainer's buffers; K, M, G are binary", func(o *adviceFlagSet) *int64 { return &o.want.MemBudget }, unit.ParseBytes),
 	ask("config", "file", "the trainer's own settings, to read and check: "+strings.Join(trainer.Reads(), ", "), func(o *adviceFlagSet) *string { return &o.config }, fileName),
+	ask("args", "text", "with --config of a shell script: its arguments", func(o *adviceFlagSet) *string { return &o.args }, fileName),
+	{name: "set", unit: "NAME=VALUE", meaning: "with --config: a variable that the file does not set (several: once each)", set: func(o *adviceFlagSet, pairs []string) error {
+		o.given, o.variables = true, pairs
+		name, _, is := strings.Cut(pairs[len(pairs)-1], "=")
+		if !is || name == "" {
+			return fmt.Errorf("%q is not NAME=VALUE", pairs[len(pairs)-1])
+		}
+		return nil
+	}},
 	ask("observed", "list", "steps that were timed with settings: 25=412ms,100=388ms, a trace in the place of a time, or a CSV of setting and time", func(o *adviceFlagSet) *string { return &o.observed }, fileName),
 	ask("contention", "list", "what replay --compute measured, SHARE,TIMES: computation takes the share longer beside a message, messages so many times as long beside computation (default 0, and 1 to 1.6 times)", func(o *adviceFlagSet) **spec.Contention { return &o.want.Contention }, spec.ParseContention),
 	ask("allow-rescale", "", "use a curve of another number of ranks as if it were a ring; the confidence is then low", func(o *adviceFlagSet) *bool { return &o.want.Rescale }, strconv.ParseBool),
@@ -102,9 +115,11 @@ func (o *adviceFlagSet) read(s State) (*spec.Advice, error) {
 		}
 	}
 	if o.config != "" {
-		if want.Config, err = readConfig(s, o.config); err != nil {
+		if want.Config, err = readConfig(s, o.config, o.args, o.variables); err != nil {
 			return nil, err
 		}
+	} else if o.args != "" || len(o.variables) > 0 {
+		return nil, usagef("give the script with --config", "--args and --set are of a script, and there is none")
 	}
 	if o.observed != "" {
 		if want.Observed, err = readObserved(s, o.observed); err != nil {
@@ -158,17 +173,25 @@ func readObserved(s State, text string) (*spec.Observed, error) {
 	return o, nil
 }
 
-// readConfig reads the trainer's own settings.
-func readConfig(s State, path string) (*spec.Config, error) {
+// readConfig reads the trainer's own settings, in a script that gets arguments and variables.
+func readConfig(s State, path, args string, variables []string) (*spec.Config, error) {
 	text, err := s.FS.ReadFile(path)
 	if err != nil {
 		return nil, missingFile(err, path, "give the trainer's arguments, script, YAML or JSON")
 	}
-	list, err := trainer.Settings(string(text))
-	if err != nil {
-		return nil, usage(fmt.Errorf("%s: %w", path, err), "zbench reads Megatron's arguments or script, Primus YAML, DeepSpeed JSON, XLA_FLAGS")
+	given := shell.Given{Set: map[string]string{}}
+	if given.Args, err = shell.Split(args); err != nil {
+		return nil, usagef("quote them as in a shell: --args 'dsw 7B 1'", "--args: %v", err)
 	}
-	return &spec.Config{File: base(path), Settings: list}, nil
+	for _, pair := range variables {
+		name, value, _ := strings.Cut(pair, "=")
+		given.Set[name] = value
+	}
+	found, err := trainer.Find(string(text), given)
+	if err != nil {
+		return nil, usage(fmt.Errorf("%s: %w", path, err), "zbench reads Megatron's arguments or script, Primus YAML, DeepSpeed JSON, XLA_FLAGS, and the log in which the job prints its arguments")
+	}
+	return &spec.Config{File: base(path), Settings: found.Settings, Args: args, Set: variables, Form: found.Form, Notes: found.Notes, Unread: found.Unread}, nil
 }
 
 func readParams(s State, path string) (*trainer.Model, error) {

@@ -42,7 +42,7 @@ var flagGroups = withSettings([]flagGroup{
 	{"Deadlines", deadlineFlags},
 	{"Simulation", []string{"fabric", "curve", "fault", "seed", "trees", "clock", "no-data", "hang-rate", "torch", "real", "what-if"}},
 	{"Model and trainer", []string{
-		"framework", "config", "optimizer", "preset", "params", "trace", "total-params", "largest-param", "layers", "active-params",
+		"framework", "config", "args", "set", "optimizer", "preset", "params", "trace", "total-params", "largest-param", "layers", "active-params",
 		"backward-ms", "forward-ms", "step-ms", "tokens-per-microbatch", "tflops", "recompute",
 		"dp", "ep", "pp", "tp", "cp", "instances", "accum", "zero", "grad-dtype", "param-dtype", "mem-budget", "observed", "contention", "allow-rescale",
 	}},

@@ -108,14 +108,19 @@ func keepImport(s State, rec *record.Record, started time.Time, to output) error
 	return s.deliver(to, r)
 }
 
+// noteRows says how many rows of a log were read, and why others were skipped.
+func noteRows(s State, i record.Import) {
+	fmt.Fprintf(s.Stderr, "%s: %d rows read", i.File, i.Rows)
+	for _, skip := range i.Skipped {
+		fmt.Fprintf(s.Stderr, "; %d skipped: %s", skip.Count, skip.Reason)
+	}
+	fmt.Fprint(s.Stderr, "\n")
+}
+
 // noteImport says what was read, what was skipped, and where the folder is.
 func noteImport(s State, dir *folder.Folder, rec *record.Record) {
 	for _, i := range rec.Source.Imports {
-		fmt.Fprintf(s.Stderr, "%s: %d rows read", i.File, i.Rows)
-		for _, skip := range i.Skipped {
-			fmt.Fprintf(s.Stderr, "; %d skipped: %s", skip.Count, skip.Reason)
-		}
-		fmt.Fprint(s.Stderr, "\n")
+		noteRows(s, i)
 	}
 	for _, w := range rec.Warnings {
 		fmt.Fprintf(s.Stderr, "warning (%s): %s\n  → %s\n", w.Code, w.Message, w.Hint)

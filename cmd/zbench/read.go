@@ -318,6 +318,11 @@ func readSources(s State, paths []string) (all []recommend.Source, err error) {
 			return nil, err
 		}
 		one.Name = path
+		for _, i := range one.Record.Source.Imports {
+			if len(i.Skipped) > 0 {
+				noteRows(s, i)
+			}
+		}
 		all = append(all, one)
 	}
 	return all, nil

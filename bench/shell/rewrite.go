@@ -1,0 +1,496 @@
+package shell
+
+import (
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// Names of rewritten scripts: commands that count, and the parts before the names of what has no value.
+const (
+	stepped  = "__stepped"
+	assigned = "__assigned"
+	tested   = "__tested"
+	stdin    = "__stdin" // the text that a program reads, as an argument
+
+	unset = "__unset"
+
+	ofWord   = "__word_"
+	ofQuoted = "__quoted_"
+)
+
+// kindOf takes the name of what stands for a missing value apart. It is that of a variable, or a text in hexadecimal.
+func kindOf(name string) (kind, of string) {
+	for _, kind := range []string{ofWord, ofQuoted} {
+		rest, is := strings.CutPrefix(name, kind)
+		if !is {
+			continue
+		}
+		if code, is := strings.CutPrefix(rest, "_"); is {
+			if text, err := hex.DecodeString(code); err == nil {
+				return kind, string(text)
+			}
+		}
+		return kind, rest
+	}
+	return "", name
+}
+
+// encoded is a text as a part of a name.
+func encoded(text string) string { return "_" + hex.EncodeToString([]byte(text)) }
+
+// hosts are variables whose values are the machine's or the moment's.
+var hosts = []string{
+	"$", "!", "0", "HOME", "PWD", "OLDPWD", "UID", "EUID", "GID", "GROUPS", "USER", "HOSTNAME", "HOSTTYPE", "OSTYPE", "MACHTYPE", "RANDOM", "SRANDOM", "SECONDS",
+	"EPOCHSECONDS", "EPOCHREALTIME", "PPID", "BASHPID", "BASH_SOURCE", "DIRSTACK", "LINENO", "TMPDIR", "BASH_LINENO", "FUNCNAME", "PIPESTATUS",
+}
+
+// rewriting is one pass over a script.
+type rewriting struct {
+	r *reader
+	// path is the nodes from the root to the present one.
+	path []syntax.Node
+	// tests are the words of conditions.
+	tests map[*syntax.Word]bool
+	// needs are the variables that arithmetic needs.
+	needs map[*syntax.ArithmExp][]string
+	// commands are the statements of the path.
+	commands []counted
+	err      error
+}
+
+// counted is what a statement has: its expansions, and what stands for the missing values that it tests.
+type counted struct {
+	uses  int
+	tests []syntax.WordPart
+}
+
+// rewrite changes a script in place.
+func (r *reader) rewrite(file *syntax.File) error {
+	w := &rewriting{r: r, tests: map[*syntax.Word]bool{}, needs: map[*syntax.ArithmExp][]string{}}
+	syntax.Walk(file, func(n syntax.Node) bool {
+		if n != nil {
+			w.path = append(w.path, n)
+			w.enter(n)
+			return true
+		}
+		n = w.path[len(w.path)-1]
+		w.path = w.path[:len(w.path)-1]
+		w.leave(n)
+		return true
+	})
+	return w.err
+}
+
+// enter is before the parts of a node are rewritten.
+func (w *rewriting) enter(n syntax.Node) {
+	test := func(words ...*syntax.Word) {
+		for _, one := range words {
+			w.tests[one] = true
+		}
+	}
+	switch n := n.(type) {
+	case *syntax.Stmt:
+		w.commands = append(w.commands, counted{})
+		takeStdin(n)
+		n.Redirs, n.Background, n.Coprocess, n.Disown = nil, false, false, false
+	case *syntax.Lit:
+		w.requote(n)
+	case *syntax.ParamExp, *syntax.CmdSubst, *syntax.ArithmExp:
+		if a, is := n.(*syntax.ArithmExp); is {
+			w.needs[a] = names(a)
+		}
+		if last := len(w.commands) - 1; last >= 0 {
+			if w.commands[last].uses++; w.commands[last].uses > maxUses {
+				w.err = fmt.Errorf("%w: more than %d variables in a command", ErrLimit, maxUses)
+			}
+		}
+	case *syntax.FuncDecl:
+		if n.Name != nil {
+			w.r.functions = append(w.r.functions, n.Name.Value)
+		}
+	case *syntax.CaseClause:
+		test(n.Word)
+		for _, item := range n.Items {
+			test(item.Patterns...)
+		}
+	case *syntax.WordIter:
+		test(n.Items...)
+	case *syntax.CallExpr:
+		if len(n.Args) > 0 {
+			set := n.Args[0].Lit() == "set" && len(n.Args) > 1 && (n.Args[1].Lit() == "--" || !strings.HasPrefix(n.Args[1].Lit(), "-"))
+			w.r.shifts = w.r.shifts || n.Args[0].Lit() == "shift" || set
+			if n.Args[0].Lit() == "[" || n.Args[0].Lit() == "test" {
+				test(n.Args...)
+			}
+		}
+	}
+}
+
+// takeStdin makes the text that a shell reads its argument.
+func takeStdin(n *syntax.Stmt) {
+	c, is := n.Cmd.(*syntax.CallExpr)
+	if !is || len(c.Args) == 0 || !slices.Contains([]string{"sbatch", "bash", "sh", "ssh", "srun", "qsub"}, c.Args[0].Lit()) {
+		return
+	}
+	for _, rd := range n.Redirs {
+		if (rd.Op == syntax.Hdoc || rd.Op == syntax.DashHdoc) && rd.Hdoc != nil {
+			var text syntax.WordPart = &syntax.DblQuoted{Parts: rd.Hdoc.Parts}
+			if rd.Word.Lit() == "" {
+				text = &syntax.SglQuoted{Value: rd.Hdoc.Lit()}
+			}
+			c.Args = append(c.Args, literal(stdin), &syntax.Word{Parts: []syntax.WordPart{text}})
+		}
+	}
+}
+
+// leave is after them.
+func (w *rewriting) leave(n syntax.Node) {
+	switch n := n.(type) {
+	case *syntax.Word:
+		w.braces(n)
+		for i, part := range n.Parts { // the interpreter would ask the system for the folder that ~ is
+			if lit, is := part.(*syntax.Lit); is && strings.HasPrefix(lit.Value, "~") {
+				n.Parts[i] = &syntax.Lit{Value: `\` + lit.Value}
+			}
+		}
+		n.Parts = w.parts(n.Parts, w.tests[n], false)
+	case *syntax.DblQuoted:
+		n.Parts = w.parts(n.Parts, false, true)
+	case *syntax.ArithmCmd, *syntax.LetClause, *syntax.CStyleLoop:
+		w.test(names(n)...)
+	case *syntax.Stmt:
+		last := len(w.commands) - 1
+		c := w.commands[last]
+		w.commands = w.commands[:last]
+		n.Cmd = command(n.Cmd, c)
+	}
+}
+
+// test notes that the present statement tests variables.
+func (w *rewriting) test(names ...string) {
+	last := len(w.commands) - 1
+	for _, name := range names {
+		if last >= 0 {
+			w.commands[last].tests = append(w.commands[last].tests, absent(name, ofWord))
+		}
+	}
+}
+
+// braces limits what {1..9} makes of a word.
+func (w *rewriting) braces(word *syntax.Word) {
+	same := *word
+	if syntax.SplitBraces(&same) && expanded(&same) > maxBraces {
+		w.err = fmt.Errorf("%w: braces make more than %d words of one", ErrLimit, maxBraces)
+	}
+}
+
+// expanded is the number of words that braces make of one, at most one more than the limit.
+func expanded(word *syntax.Word) int {
+	product := 1
+	for _, part := range word.Parts {
+		b, is := part.(*syntax.BraceExp)
+		if !is {
+			continue
+		}
+		sum := 0
+		for _, e := range b.Elems {
+			sum += expanded(e)
+		}
+		if b.Sequence {
+			from, failed := strconv.Atoi(b.Elems[0].Lit())
+			to, failedToo := strconv.Atoi(b.Elems[1].Lit())
+			switch sum = 256; { // of letters
+			case failed == nil && failedToo == nil && max(from, -from, to, -to) < 1<<30:
+				sum = max(from-to, to-from) + 1
+			case failed == nil || failedToo == nil:
+				sum = maxBraces + 1
+			}
+		}
+		product = min(product*max(1, sum), maxBraces+1)
+	}
+	return product
+}
+
+// in reports whether the path has a node of a type.
+func in[T syntax.Node](path []syntax.Node) bool {
+	return slices.ContainsFunc(path, func(n syntax.Node) bool { _, is := n.(T); return is })
+}
+
+// quotes reports whether an empty word stays a word. In the value of a variable it does not: most are split again.
+func (w *rewriting) quotes(quoted bool) bool {
+	value := in[*syntax.Assign](w.path) && !in[*syntax.ArrayExpr](w.path)
+	return !value && (quoted || in[*syntax.DblQuoted](w.path))
+}
+
+// requote gives the marks in a text, which is that of eval, their quotes.
+func (w *rewriting) requote(lit *syntax.Lit) {
+	lit.Value = strings.Map(func(c rune) rune {
+		if isMark(c) {
+			if c &^= 1; w.quotes(false) {
+				c++
+			}
+		}
+		return c
+	}, lit.Value)
+}
+
+// parts rewrites the parts of a word, so that what has no value leaves a mark. In conditions and arithmetic it is empty, as it
+// is for bash.
+func (w *rewriting) parts(parts []syntax.WordPart, tested, quoted bool) []syntax.WordPart {
+	counts := in[*syntax.ArithmExp](w.path) || in[*syntax.ArithmCmd](w.path) || in[*syntax.LetClause](w.path) || in[*syntax.CStyleLoop](w.path)
+	tested = tested || in[*syntax.TestClause](w.path)
+	kind := ofWord
+	if w.quotes(quoted) {
+		kind = ofQuoted
+	}
+	for _, n := range w.path {
+		one, is := n.(*syntax.Word)
+		tested = tested || is && w.tests[one]
+	}
+	var all []syntax.WordPart
+	for _, p := range parts {
+		marked, bare := w.part(p, kind)
+		switch {
+		case counts && !tested && in[*syntax.ArithmExp](w.path) && len(marked) == 1 && marked[0] != bare && len(names(p)) == 1:
+			all = append(all, orElse(nameOf(p.(*syntax.ParamExp)), literal("1").Parts[0])) // it is guarded as a whole, and nothing divides by 0
+		case counts:
+			all = append(all, bare)
+		case tested:
+			all = append(all, bare)
+			w.tested(p, marked)
+		default:
+			all = append(all, marked...)
+		}
+	}
+	return all
+}
+
+// tested notes that the present statement tests a part of a word.
+func (w *rewriting) tested(part syntax.WordPart, marked []syntax.WordPart) {
+	last := len(w.commands) - 1
+	switch p := part.(type) {
+	case *syntax.ParamExp:
+		if name := nameOf(p); !slices.Contains(hosts, name) {
+			w.test(names(p)...)
+		}
+	case *syntax.ArithmExp:
+		w.test(w.needs[p]...)
+	case *syntax.CmdSubst, *syntax.ProcSubst:
+		if last >= 0 {
+			w.commands[last].tests = append(w.commands[last].tests, marked...)
+		}
+	}
+}
+
+// part is what stands for a part of a word, with marks and without.
+func (w *rewriting) part(part syntax.WordPart, kind string) (marked []syntax.WordPart, bare syntax.WordPart) {
+	none := func(text string) ([]syntax.WordPart, syntax.WordPart) {
+		return []syntax.WordPart{variable(kind + encoded(text))}, variable(unset)
+	}
+	switch p := part.(type) {
+	case *syntax.CmdSubst, *syntax.ProcSubst:
+		return none(printed(p))
+	case *syntax.ArithmExp:
+		return guarded(p, w.needs[p], kind), p
+	case *syntax.ParamExp:
+		switch name := nameOf(p); {
+		case p.Param == nil || p.NestedParam != nil || p.Names != 0 || p.Repl != nil && !short(p.Repl.With):
+			return none("${…}")
+		case slices.Contains(hosts, name):
+			return none("$" + name)
+		default:
+			return w.variable(p, name, kind)
+		}
+	}
+	return []syntax.WordPart{part}, part
+}
+
+// short reports whether what replaces a pattern is a short text: another could grow beyond all bounds.
+func short(with *syntax.Word) bool {
+	const most = 64
+	return with == nil || len(with.Parts) == 0 || with.Lit() != "" && len(with.Lit()) <= most
+}
+
+func nameOf(p *syntax.ParamExp) string {
+	if p.Param == nil {
+		return ""
+	}
+	return p.Param.Value
+}
+
+// printed is the source of a part of a word, unless it is long.
+func printed(part syntax.WordPart) string {
+	const most = 60
+	var b strings.Builder
+	err := syntax.NewPrinter(syntax.SingleLine(true)).Print(&b, &syntax.Word{Parts: []syntax.WordPart{part}})
+	if text := b.String(); err == nil && len(text) <= most && !strings.Contains(text, "__") {
+		return text
+	}
+	return "$(…)"
+}
+
+// variable rewrites the use of a variable. The interpreter knows nine arguments.
+func (w *rewriting) variable(p *syntax.ParamExp, name, kind string) ([]syntax.WordPart, syntax.WordPart) {
+	if n, err := strconv.Atoi(name); err == nil && n > 9 {
+		if n <= len(w.r.given.Args) && !w.r.shifts && !in[*syntax.FuncDecl](w.path) {
+			lit := &syntax.Lit{Value: w.r.given.Args[n-1]}
+			return []syntax.WordPart{lit}, lit
+		}
+		name = "__" + name
+		p.Param = &syntax.Lit{Value: name}
+	}
+	if p.Exp != nil {
+		switch p.Exp.Op { //nolint:exhaustive // the others need a value
+		case syntax.ErrorUnset, syntax.ErrorUnsetOrNull:
+			p.Exp = nil
+		case syntax.AlternateUnset, syntax.AlternateUnsetOrNull, syntax.DefaultUnset, syntax.DefaultUnsetOrNull, syntax.AssignUnset, syntax.AssignUnsetOrNull:
+			return []syntax.WordPart{p}, p
+		}
+	}
+	switch {
+	case p.Index != nil || slices.Contains([]string{"@", "*", "#", "?", "-"}, name):
+		return []syntax.WordPart{p}, p
+	case p.Excl || p.Length || p.Slice != nil || p.Repl != nil || p.Exp != nil:
+		return guarded(p, []string{name}, kind), p
+	}
+	p.Short = false
+	return []syntax.WordPart{orElse(name, variable(kind+name))}, p
+}
+
+// variable is the use of a variable.
+func variable(name string) *syntax.ParamExp {
+	return &syntax.ParamExp{Param: &syntax.Lit{Value: name}}
+}
+
+func literal(text string) *syntax.Word {
+	return &syntax.Word{Parts: []syntax.WordPart{&syntax.Lit{Value: text}}}
+}
+
+// orElse is a variable, or something else where it has no value.
+func orElse(name string, other syntax.WordPart) *syntax.ParamExp {
+	p := variable(name)
+	p.Exp = &syntax.Expansion{Op: syntax.DefaultUnset, Word: &syntax.Word{Parts: []syntax.WordPart{other}}}
+	return p
+}
+
+// ifSet is something where a variable has a value.
+func ifSet(name string, other syntax.WordPart) *syntax.ParamExp {
+	p := orElse(name, other)
+	p.Exp.Op = syntax.AlternateUnset
+	return p
+}
+
+// absent is the mark of a variable where it has no value, and nothing where it has one: ${MARK:0:9-${NAME+9}}.
+func absent(name, kind string) *syntax.ParamExp {
+	p := variable(kind + name)
+	all := literal("9")
+	p.Slice = &syntax.Slice{Offset: literal("0"), Length: &syntax.BinaryArithm{
+		Op: syntax.Sub, X: all, Y: &syntax.Word{Parts: []syntax.WordPart{ifSet(name, all.Parts[0])}},
+	}}
+	return p
+}
+
+// guarded is a part of a word where all names have values, and the marks of those that have none.
+func guarded(part syntax.WordPart, names []string, kind string) []syntax.WordPart {
+	for _, name := range names {
+		part = ifSet(name, part)
+	}
+	all := []syntax.WordPart{part}
+	for _, name := range names {
+		all = append(all, absent(name, kind))
+	}
+	return all
+}
+
+// names are the variables that a node needs the values of. Those that it assigns and those with a default are none.
+func names(n syntax.Node) []string {
+	var all, set []string
+	syntax.Walk(n, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.ParamExp:
+			plain := n.Exp == nil && n.Index == nil && (syntax.ValidName(nameOf(n)) || strings.Trim(nameOf(n), "123456789") == "")
+			if plain && nameOf(n) != unset && nameOf(n) != "" {
+				all = append(all, nameOf(n))
+			}
+			return false
+		case *syntax.BinaryArithm:
+			if word, is := n.X.(*syntax.Word); is && strings.HasSuffix(n.Op.String(), "=") && n.Op != syntax.Eql && n.Op != syntax.Leq && n.Op != syntax.Geq && n.Op != syntax.Neq {
+				set = append(set, word.Lit())
+			}
+		case *syntax.Word:
+			if name := n.Lit(); syntax.ValidName(name) {
+				all = append(all, name)
+			}
+		}
+		return true
+	})
+	all = slices.DeleteFunc(all, func(name string) bool { return slices.Contains(set, name) })
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// call is a command of a rewritten script.
+func call(name string, args ...syntax.WordPart) *syntax.Stmt {
+	words := []*syntax.Word{literal(name)}
+	for _, a := range args {
+		words = append(words, &syntax.Word{Parts: []syntax.WordPart{a}})
+	}
+	return &syntax.Stmt{Cmd: &syntax.CallExpr{Args: words}}
+}
+
+// command rewrites a statement's command: loops and functions count their turns, assignments are followed, the sides of a pipe
+// run one after the other.
+func command(cmd syntax.Command, c counted) syntax.Command {
+	block := func(all ...*syntax.Stmt) *syntax.Block { return &syntax.Block{Stmts: all} }
+	alone := func(s *syntax.Stmt) *syntax.Stmt {
+		return &syntax.Stmt{Cmd: &syntax.Subshell{Stmts: []*syntax.Stmt{s}}}
+	}
+	step := call(stepped, literal(strconv.Itoa(c.uses)).Parts[0])
+	var assigns []*syntax.Assign
+	switch n := cmd.(type) {
+	case *syntax.BinaryCmd:
+		if n.Op == syntax.Pipe || n.Op == syntax.PipeAll {
+			cmd = block(alone(n.X), alone(n.Y))
+		}
+	case *syntax.CoprocClause:
+		cmd = block(alone(n.Stmt))
+	case *syntax.TimeClause:
+		if cmd = block(step); n.Stmt != nil {
+			cmd = block(n.Stmt)
+		}
+	case *syntax.WhileClause:
+		n.Do = append([]*syntax.Stmt{step}, n.Do...)
+	case *syntax.ForClause:
+		if n.Do = append([]*syntax.Stmt{step}, n.Do...); n.Select {
+			cmd = block(step)
+		}
+	case *syntax.FuncDecl:
+		n.Body = &syntax.Stmt{Cmd: block(step, n.Body)}
+	case *syntax.CallExpr:
+		if len(n.Args) == 0 {
+			assigns = n.Assigns
+		}
+	case *syntax.DeclClause:
+		assigns = n.Args
+	}
+	var after []*syntax.Stmt
+	for _, a := range assigns {
+		if a.Name != nil && !a.Naked && syntax.ValidName(a.Name.Value) {
+			value := variable(a.Name.Value)
+			value.Index = literal("*")
+			after = append(after, call(assigned, &syntax.Lit{Value: a.Name.Value}, &syntax.DblQuoted{Parts: []syntax.WordPart{value}}))
+		}
+	}
+	if len(after) > 0 {
+		cmd = block(append([]*syntax.Stmt{{Cmd: cmd}}, after...)...)
+	}
+	if len(c.tests) > 0 {
+		cmd = block(call(tested, c.tests...), &syntax.Stmt{Cmd: cmd})
+	}
+	return cmd
+}
