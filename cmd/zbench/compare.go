@@ -50,8 +50,8 @@ or of another GPU, never with others; another setting of RCCL's GDR flush, fence
 or algorithm takes --across. Where no case is compared, --out draws both
 sides' curves.
 
-With --fail-on the exit code is 3 if a case failed in NEW alone or is slower, and
-6 if any other is unclear or not compared (--allow-unchecked: 0).`,
+With --fail-on the exit code is 3 if a case failed in NEW alone or is slower,
+and 6 if any other is unclear or not compared (--allow-unchecked: 0).`,
 		Example: `  zbench compare before after
   zbench compare base-1 base-2 base-3 -- new-1 new-2 new-3 --out comparison
   zbench compare nightly/1120 nightly/1121 --fail-on slower:5%
