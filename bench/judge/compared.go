@@ -116,8 +116,8 @@ func add(c *compared, of finding.Subject, times, noise float64) {
 // modelled are the cases of a simulation against the model. A late rank delays a launch alone, and what is
 // slow now and then delays bursts.
 func (j judged) modelled() []compared {
-	bursts := compared{Class: "bursts against the model", Reference: 1, Limit: leastLost}
-	alone := compared{Class: "launches alone against the model", Reference: 1, Limit: leastLost}
+	bursts := compared{Class: "bursts", Reference: 1, Limit: leastLost}
+	alone := compared{Class: "single launches", Reference: 1, Limit: leastLost}
 	for r := range j.Each() {
 		want, known := j.want.seconds(r)
 		if !known || !j.want.simulated || r.Status != record.OK {

@@ -85,13 +85,13 @@ func TestTheGateOfASweep(t *testing.T) {
 		much  float64
 		less  float64
 	}{
-		"a burst": {"bursts against the model", whole, func(r *record.Result, lost float64) {
+		"a burst": {"bursts", whole, func(r *record.Result, lost float64) {
 			r.Burst.MeanOfRanks = steady(20, r.Burst.MeanOfRanks.Median/(1-lost), 0.01)
 		}, 0.09, 0.03},
-		"some bursts": {"bursts against the model", whole, func(r *record.Result, lost float64) {
+		"some bursts": {"bursts", whole, func(r *record.Result, lost float64) {
 			r.Burst.MeanOfRanks.Mean /= 1 - lost // the median stays
 		}, 0.09, 0.03},
-		"launches alone": {"launches alone against the model", whole, func(r *record.Result, lost float64) {
+		"launches alone": {"single launches", whole, func(r *record.Result, lost float64) {
 			r.Isolated.MaxOfRanks = steady(60, r.Isolated.MaxOfRanks.Median/(1-lost), 0.01)
 		}, 0.055, 0.03},
 		"one of two groups": {"groups that ran at once", group(2), func(r *record.Result, lost float64) {
@@ -156,8 +156,8 @@ func TestTheOKNamesWhatWasChecked(t *testing.T) {
 	all := classes(judged{sound(t), expect(sound(t))}.compared())
 	require.Len(t, all, 7)
 	for name, drop := range map[string]func(r *record.Result){
-		"bursts against the model":         func(r *record.Result) { r.Burst = nil },
-		"launches alone against the model": func(r *record.Result) { r.Isolated = nil },
+		"bursts":         func(r *record.Result) { r.Burst = nil },
+		"single launches": func(r *record.Result) { r.Isolated = nil },
 		"groups that ran at once":          func(r *record.Result) { r.SlowestGroup = nil },
 		"late ranks":                       func(r *record.Result) { r.Isolated.Late = r.Isolated.Late[:1]; r.Isolated.Late[0].Count = 3 },
 	} {

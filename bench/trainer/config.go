@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"zbench/bench/collective"
 	"zbench/bench/slice"
@@ -88,18 +89,20 @@ func (k key) switches() bool {
 }
 
 // launchKeys are of what starts the processes, the same for all trainers.
-var launchKeys = []key{
-	{"nproc_per_node", ranks(func(c *Config) *int { return &c.perNode })},
-	{"nnodes", ranks(func(c *Config) *int { return &c.nodes })},
-	{"num_processes", ranks(func(c *Config) *int { return &c.World })},
-	{"world_size", ranks(func(c *Config) *int { return &c.World })},
-	{programKey, nil},
-	{"global_batch_size", batch(func(c *Config) *int64 { return &c.global })},
-	{"train.global_batch_size", batch(func(c *Config) *int64 { return &c.global })},
-	{"train_batch_size", batch(func(c *Config) *int64 { return &c.global })},
-	{"train_micro_batch_size_per_gpu", batch(func(c *Config) *int64 { return &c.micro })},
-	{"train.micro_batch_size", batch(func(c *Config) *int64 { return &c.micro })},
-}
+var launchKeys = sync.OnceValue(func() []key {
+	return []key{
+		{"nproc_per_node", ranks(func(c *Config) *int { return &c.perNode })},
+		{"nnodes", ranks(func(c *Config) *int { return &c.nodes })},
+		{"num_processes", ranks(func(c *Config) *int { return &c.World })},
+		{"world_size", ranks(func(c *Config) *int { return &c.World })},
+		{programKey, nil},
+		{"global_batch_size", batch(func(c *Config) *int64 { return &c.global })},
+		{"train.global_batch_size", batch(func(c *Config) *int64 { return &c.global })},
+		{"train_batch_size", batch(func(c *Config) *int64 { return &c.global })},
+		{"train_micro_batch_size_per_gpu", batch(func(c *Config) *int64 { return &c.micro })},
+		{"train.micro_batch_size", batch(func(c *Config) *int64 { return &c.micro })},
+	}
+})
 
 // ranks sets a number that other texts leave as it is.
 func ranks(field func(c *Config) *int) func(*Config, string) error {
@@ -153,7 +156,7 @@ func ReadSettings(found []Setting, want string) (*Config, error) {
 		return nil, fmt.Errorf("%w of %s in it", ErrConfig, c.Trainer)
 	}
 	given := slices.DeleteFunc(slices.Clone(found), func(p Setting) bool { return isUnset(p.Value) })
-	if _, err := c.read(slices.Concat(t.beside, launchKeys), given); err != nil {
+	if _, err := c.read(slices.Concat(t.beside, launchKeys()), given); err != nil {
 		return nil, err
 	}
 	c.World = cmp.Or(c.World, c.perNode*c.nodes)

@@ -78,7 +78,7 @@ func suspect(p Setting) bool {
 // known reports whether a key belongs to any trainer.
 func known(name string) bool {
 	named := func(k key) bool { return k.name == name }
-	return slices.ContainsFunc(launchKeys, named) || slices.ContainsFunc(table, func(t Trainer) bool {
+	return slices.ContainsFunc(launchKeys(), named) || slices.ContainsFunc(table, func(t Trainer) bool {
 		return slices.ContainsFunc(t.keys, named) || slices.ContainsFunc(t.beside, named)
 	})
 }

@@ -124,13 +124,13 @@ func keepsTo(t *testing.T, width int, r shownRecord) {
 func TestLongScreenKeepsToTheWidth(t *testing.T) {
 	longtest.Only(t)
 	oneGoroutine(t)
-	for _, line := range []string{
-		"collectives --nodes 4 -b 64K -e 64M -f 32 --groups 2,4,8 --strides 2,8 --scale 1,2",
-		"collectives all_reduce reduce_scatter all_gather broadcast reduce all_to_all send_recv gather scatter --nodes 2 -b 64K -e 64M -f 32",
-		"collectives all_reduce -b 64K -e 64M -f 32",
-		"collectives all_reduce -b 64K -e 64M -f 32 --nodes 2 --fault flaky_link:node=1,part=0.1,times=4",
+	for line, code := range map[string]int{
+		"collectives --nodes 4 -b 64K -e 64M -f 32 --groups 2,4,8 --strides 2,8 --scale 1,2":                                                  exit.OK,
+		"collectives all_reduce reduce_scatter all_gather broadcast reduce all_to_all send_recv gather scatter --nodes 2 -b 64K -e 64M -f 32": exit.OK,
+		"collectives all_reduce -b 64K -e 64M -f 32":                                                                                          exit.OK,
+		"collectives all_reduce -b 64K -e 64M -f 32 --nodes 2 --fault flaky_link:node=1,part=0.1,times=4":                                     exit.Regression,
 	} {
-		r, _ := sweptAs(t, exit.OK, line)
+		r, _ := sweptAs(t, code, line)
 		for _, width := range []int{60, 80, 120, 200} {
 			keepsTo(t, width, r)
 		}
