@@ -156,10 +156,10 @@ func TestTheOKNamesWhatWasChecked(t *testing.T) {
 	all := classes(judged{sound(t), expect(sound(t))}.compared())
 	require.Len(t, all, 7)
 	for name, drop := range map[string]func(r *record.Result){
-		"bursts":         func(r *record.Result) { r.Burst = nil },
-		"single launches": func(r *record.Result) { r.Isolated = nil },
-		"groups that ran at once":          func(r *record.Result) { r.SlowestGroup = nil },
-		"late ranks":                       func(r *record.Result) { r.Isolated.Late = r.Isolated.Late[:1]; r.Isolated.Late[0].Count = 3 },
+		"bursts":                  func(r *record.Result) { r.Burst = nil },
+		"single launches":         func(r *record.Result) { r.Isolated = nil },
+		"groups that ran at once": func(r *record.Result) { r.SlowestGroup = nil },
+		"late ranks":              func(r *record.Result) { r.Isolated.Late = r.Isolated.Late[:1]; r.Isolated.Late[0].Count = 3 },
 	} {
 		rec := sound(t)
 		for i := range rec.Results {
