@@ -103,7 +103,7 @@ func (q *Question) configure() error {
 		t, unknown := trainer.ByName(q.want.Framework)
 		other, none := trainer.ReadSettings(c.Settings, "")
 		if unknown != nil || none != nil || !t.IsFrontEnd(q.want.Framework) {
-			return exit.UsageError(fmt.Errorf("%s: %w", c.File, err), "zbench reads Megatron's arguments or script, Primus YAML, DeepSpeed JSON, XLA_FLAGS")
+			return exit.UsageError(fmt.Errorf("%s: %w", c.File, err), "zbench reads "+strings.Join(trainer.Reads(), ", "))
 		}
 		q.in.Config, q.in.Framework = other, other.Trainer
 	}

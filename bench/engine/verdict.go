@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"zbench/bench/exit"
-	"zbench/bench/finding"
 	"zbench/bench/judge"
 	"zbench/bench/record"
 	"zbench/bench/slice"
@@ -17,7 +16,7 @@ import (
 // Verdict is the error of a run's record, with the exit code of its findings and the next step; nil if it
 // has no fault.
 func Verdict(rec *record.Record, dir string) error {
-	code := exit.Of(finding.Pass, judge.Of(rec))
+	code := exit.Of(judge.State(rec), judge.Of(rec))
 	switch code {
 	case exit.Interrupted:
 		return exit.With(code, interrupted(rec), "resume with: "+rec.ResumeCommand(dir))

@@ -126,6 +126,9 @@ func Read(rec *record.Record) {
 	}))
 }
 
+// State returns what the findings of a record come to.
+func State(rec *record.Record) finding.State { return judgement(Of(rec)).State }
+
 // Of returns the findings of a record: those that it has, else they are made. What was found to be
 // edited since then is judged again.
 func Of(rec *record.Record) finding.List {

@@ -47,6 +47,8 @@ var badRecord = map[string]string{
 	"/results/1/status":                                 `"fine"`,
 	"/results/1/reason":                                 `""`,
 	"/results/0/verified/state":                         `"yes"`,
+	"/results/0/verified/blocks":                        `-1`,
+	"/results/0/verified/block_bytes":                   `-1`,
 	"/results/2/evidence/during":                        `"lunch"`,
 	"/results/2/evidence/ranks/0/state":                 `"asleep"`,
 	"/results/2/evidence/ranks/0/ranks":                 `"1-"`,

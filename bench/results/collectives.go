@@ -12,7 +12,6 @@ import (
 	"zbench/bench/advice"
 	"zbench/bench/curve"
 	"zbench/bench/document"
-	"zbench/bench/finding"
 	"zbench/bench/judge"
 	"zbench/bench/plain"
 	"zbench/bench/recommend"
@@ -41,7 +40,7 @@ func Collectives(rec *record.Record, x Extras) *document.Document {
 	d := &document.Document{
 		Command: "collectives", Value: rec, CSV: rec.CSV, Beneath: true,
 		Title: title(rec), Lead: worldText(rec.World), Simulated: rec.Simulated, Banners: banners(rec),
-		State: finding.Pass, Findings: Verdict(rec, x.Advice), Chips: advice.Chips(x.Advice),
+		State: judge.State(rec), Findings: Verdict(rec, x.Advice), Chips: advice.Chips(x.Advice),
 		Foot: "Sizes are IEC, 1 KiB = 1,024 B; rates are decimal, 1 GB/s = 1e9 B/s.",
 	}
 	if rec.Simulated {

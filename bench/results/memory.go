@@ -8,7 +8,6 @@ import (
 
 	"zbench/bench/device"
 	"zbench/bench/document"
-	"zbench/bench/finding"
 	"zbench/bench/judge"
 	"zbench/bench/kernel"
 	"zbench/bench/record"
@@ -22,7 +21,7 @@ func Kernels(rec *record.Record, command string) *document.Document {
 	family := kernel.Of(rec.Benchmark())
 	d := &document.Document{
 		Command: rec.Benchmark(), Value: rec, CSV: rec.CSV, Beneath: true, Banners: edited(rec),
-		Simulated: rec.OnLoopback(), State: finding.Pass, Findings: judge.Of(rec), Chips: kernelChips(rec, family),
+		Simulated: rec.OnLoopback(), State: judge.State(rec), Findings: judge.Of(rec), Chips: kernelChips(rec, family),
 	}
 	if family.Show == nil {
 		family.Show = memoryInto

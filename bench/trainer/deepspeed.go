@@ -41,7 +41,7 @@ func init() {
 		switches: []runSwitch{overlapSwitch("overlap_comm")},
 		forms:    deepSpeedForms,
 		reads:    []readable{{"DeepSpeed JSON", "DeepSpeed's zero_optimization"}},
-		keys:     slices.Concat(deepSpeedKeys, deepSpeedOthers), conclude: deepSpeedConclusions,
+		keys:     deepSpeedKeys, conclude: deepSpeedConclusions,
 		chosenBy: []Setting{{Key: distributedType, Value: "DEEPSPEED"}},
 	})
 }
@@ -193,18 +193,15 @@ var deepSpeedKeys = []key{
 		c.Notes = append(c.Notes, "allgather_bucket_size has no effect where torch has all_gather_into_tensor")
 		return nil
 	}},
-}
-
-// deepSpeedOthers are switches for ways to train that call other collectives, read at edaa7221.
-var deepSpeedOthers = []key{
-	otherCalls("zero_quantized_gradients", "ZeRO++ reduces gradients by two hops of all_to_all in 4 or 8 bits"),
-	otherCalls("zero_quantized_weights", "ZeRO++ gathers parameters in 8 bits"),
-	otherCalls("zero_hpz_partition_size", "ZeRO++ gathers backward's parameters within so many ranks"),
-	otherCalls("mics_shard_size", "MiCS shards within so many ranks and reduces across them"),
-	otherCalls("autotp_size", "so many ranks are tensor parallel: neither the tensors nor the ranks are those of the world; give one rank's list to a file without it, and --dp"),
-	otherCalls("sequence_parallel_size", "so many ranks share a sequence, with all_to_all in each layer"),
-	otherCalls("deepcompile", "DeepCompile places the calls by itself"),
-	otherCalls("topk_ratio", "ZenFlow reduces a part of the gradients"),
+	// Switches for ways to train that call other collectives, read at edaa7221.
+	{"zero_quantized_gradients", nil},
+	{"zero_quantized_weights", nil},
+	{"zero_hpz_partition_size", nil},
+	{"mics_shard_size", nil},
+	{"autotp_size", nil},
+	{"sequence_parallel_size", nil},
+	{"deepcompile", nil},
+	{"topk_ratio", nil},
 	{"optimizer.type", func(c *Config, value string) error {
 		if name := strings.ToLower(value); strings.HasPrefix(name, "onebit") || strings.HasPrefix(name, "zeroone") || name == "muon" {
 			c.refused = fmt.Errorf("the optimizer %s calls other collectives", value)
@@ -213,14 +210,25 @@ var deepSpeedOthers = []key{
 	}},
 }
 
-// otherCalls refuses a switch, or a number of ranks above 1.
-func otherCalls(name, why string) key {
-	return key{name, func(c *Config, value string) error {
-		if !isUnset(value) && !slices.Contains([]string{"false", "0", "1", "-1"}, strings.ToLower(value)) {
-			c.refused = fmt.Errorf("%s is not simulated: %s", name, why)
+// otherCalls are the switches for ways to train that call other collectives, and why they do.
+var otherCalls = [...]struct{ name, why string }{
+	{"zero_quantized_gradients", "ZeRO++ reduces gradients by two hops of all_to_all in 4 or 8 bits"},
+	{"zero_quantized_weights", "ZeRO++ gathers parameters in 8 bits"},
+	{"zero_hpz_partition_size", "ZeRO++ gathers backward's parameters within so many ranks"},
+	{"mics_shard_size", "MiCS shards within so many ranks and reduces across them"},
+	{"autotp_size", "so many ranks are tensor parallel: neither the tensors nor the ranks are those of the world; give one rank's list to a file without it, and --dp"},
+	{"sequence_parallel_size", "so many ranks share a sequence, with all_to_all in each layer"},
+	{"deepcompile", "DeepCompile places the calls by itself"},
+	{"topk_ratio", "ZenFlow reduces a part of the gradients"},
+}
+
+// refuseOthers refuses such a switch, or a number of ranks above 1.
+func (c *Config) refuseOthers() {
+	for _, x := range otherCalls {
+		if value, given := c.said[x.name]; given && !isUnset(value) && !slices.Contains([]string{"false", "0", "1", "-1"}, strings.ToLower(value)) {
+			c.refused = fmt.Errorf("%s is not simulated: %s", x.name, x.why)
 		}
-		return nil
-	}}
+	}
 }
 
 // hiddenSize is the width of a model: that of its embedding, or of its first norm.
@@ -240,6 +248,7 @@ func hiddenSize(params []Param) int64 {
 
 // deepSpeedConclusions fills in what the file leaves to its defaults.
 func deepSpeedConclusions(c *Config, _ []Setting) {
+	c.refuseOthers()
 	// Accelerate, and Hugging Face with it, squares the model's hidden size
 	// (huggingface/accelerate at 16cb6eb8, src/accelerate/accelerator.py, _prepare_deepspeed).
 	if c.auto = strings.EqualFold(c.said["reduce_bucket_size"], "auto"); c.auto {

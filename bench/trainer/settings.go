@@ -49,8 +49,8 @@ func Find(text string, given shell.Given) (Found, error) {
 	}
 	list := []Setting{}
 	for _, p := range found.Settings {
-		switch name, other := unsimulatedKeys[p.Key]; {
-		case other:
+		switch name := unsimulatedBy(p.Key); {
+		case name != "":
 			list = append(list, Setting{Key: programKey, Value: name})
 		case known(p.Key):
 			p.Value = unfoldered(p.Value)

@@ -371,8 +371,14 @@ var unsimulated = map[string]string{
 	"megatron-fsdp": "its buckets are its own, which ddp_bucket_size does not cut; ask for megatron without --use-megatron-fsdp",
 }
 
-// unsimulatedKeys are settings that only those have.
-var unsimulatedKeys = map[string]string{"ici_fsdp_parallelism": "maxtext", "dcn_fsdp_parallelism": "maxtext", "ici_tensor_parallelism": "maxtext", "dcn_data_parallelism": "maxtext"}
+// unsimulatedBy returns which of them alone has a setting; empty if it is not one's own.
+func unsimulatedBy(key string) string {
+	switch key {
+	case "ici_fsdp_parallelism", "dcn_fsdp_parallelism", "ici_tensor_parallelism", "dcn_data_parallelism":
+		return "maxtext"
+	}
+	return ""
+}
 
 // Collectives are the calls of all trainers, each once.
 func Collectives() []string {

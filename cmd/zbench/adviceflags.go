@@ -189,7 +189,7 @@ func readConfig(s State, path, args string, variables []string) (*spec.Config, e
 	}
 	found, err := trainer.Find(string(text), given)
 	if err != nil {
-		return nil, usage(fmt.Errorf("%s: %w", path, err), "zbench reads Megatron's arguments or script, Primus YAML, DeepSpeed JSON, XLA_FLAGS, and the log in which the job prints its arguments")
+		return nil, usage(fmt.Errorf("%s: %w", path, err), "zbench reads "+strings.Join(trainer.Reads(), ", ")+", and the log in which the job prints its arguments")
 	}
 	return &spec.Config{File: base(path), Settings: found.Settings, Args: args, Set: variables, Form: found.Form, Notes: found.Notes, Unread: found.Unread}, nil
 }

@@ -68,7 +68,7 @@ func TestLongReadme(t *testing.T) {
 				continue
 			}
 		case "zbench":
-			if regexp.MustCompile(`--fail-on|--threshold|rails|screen|doctor`).MatchString(rest) {
+			if regexp.MustCompile(`--fail-on|--threshold|--fault|rails|screen|doctor`).MatchString(rest) {
 				answers = append(answers, 3) // a finding
 			}
 			if strings.HasPrefix(rest, "doctor") || strings.HasPrefix(rest, "topo") {
