@@ -116,7 +116,12 @@ eval ${run_cmd}
 func TestReadsAsBashRuns(t *testing.T) {
 	for name, s := range scripts {
 		t.Run(name, func(t *testing.T) {
-			require.Equal(t, bash(t, s.text, s.args, s.set), read(t, s.text, s.args, s.set))
+			want, got := bash(t, s.text, s.args, s.set), read(t, s.text, s.args, s.set)
+			if name == "pipes" { // bash starts both ends of a pipe at once
+				require.ElementsMatch(t, want, got)
+				return
+			}
+			require.Equal(t, want, got)
 		})
 	}
 	// What bash would not find in a test it runs in the place of the script.

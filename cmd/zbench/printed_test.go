@@ -119,8 +119,8 @@ func tryPrinted(ts *testscript.TestScript, code string, args []string) {
 		}
 		err := ts.Exec("sh", "-c", "cd "+dir+" && FIXTURES="+printedFixtures+" && "+typed)
 		answers := []string{"3", "4", "5"}
-		if strings.HasPrefix(line, "zbench rails ") || strings.HasPrefix(line, "zbench replay ") {
-			answers = append(answers, "6") // of two nodes it names candidates; steps may be too few
+		if strings.HasPrefix(line, "zbench rails ") || strings.HasPrefix(line, "zbench replay ") || strings.Contains(line, "--hiprtc-lib") {
+			answers = append(answers, "6") // of two nodes it names candidates; steps may be too few; without a compiler no data are checked
 		}
 		if err != nil && !slices.Contains(answers, exitOf(err)) {
 			ts.Fatalf("%s\nprinted the command\n%s\nwhich ends with exit code %s:\n%s", strings.Join(args, " "), line, exitOf(err), ts.ReadFile("stderr"))
