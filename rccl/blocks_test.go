@@ -3,7 +3,6 @@ package rccl_test
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -21,12 +20,7 @@ import (
 func TestBlocksOfLargeCases(t *testing.T) {
 	w := spec.World{Nodes: 1, GPUsPerNode: 4, GPUsPerProcess: 1}
 	for _, fault := range dataFaults {
-		kind, _, _ := strings.Cut(fault, ":")
-		var faults []string
-		if fault != "" {
-			faults = []string{fault}
-		}
-		d, _ := open(t, w, fabric.Conditions{Faults: faults}, quiet)
+		kind, d := openWith(t, w, fault)
 		var cases []plan.Case
 		for _, c := range collective.All() {
 			a := axes(t, w, c.Name)

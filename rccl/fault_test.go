@@ -11,6 +11,7 @@ import (
 	"zbench/bench/plan"
 	"zbench/bench/record"
 	"zbench/bench/spec"
+	"zbench/rccl"
 )
 
 // few is as little timing as there can be, for tests that look at data.
@@ -42,17 +43,23 @@ func visible(t *testing.T, kind string, r record.Result) bool {
 	return true
 }
 
+// openWith is a driver with a planted fault, or without one, and the kind of the fault.
+func openWith(t *testing.T, w spec.World, fault string) (kind string, d *rccl.Driver) {
+	kind, _, _ = strings.Cut(fault, ":")
+	var faults []string
+	if fault != "" {
+		faults = []string{fault}
+	}
+	d, _ = open(t, w, fabric.Conditions{Faults: faults}, quiet)
+	return kind, d
+}
+
 // Every planted data fault is found and located, in every collective and type;
 // without it nothing is.
 func TestDataFaultsAreFound(t *testing.T) {
 	w := spec.World{Nodes: 1, GPUsPerNode: 4, GPUsPerProcess: 1}
 	for _, fault := range dataFaults {
-		kind, _, _ := strings.Cut(fault, ":")
-		var faults []string
-		if fault != "" {
-			faults = []string{fault}
-		}
-		d, _ := open(t, w, fabric.Conditions{Faults: faults}, quiet)
+		kind, d := openWith(t, w, fault)
 		var cases []plan.Case
 		for _, dtype := range collective.Dtypes() {
 			for _, c := range collective.All() {

@@ -49,12 +49,7 @@ func (d *Document) Facts() (facts document.Facts) {
 		facts.Add("", "slow end: "+b.Slowest.Assumes)
 	}
 	if len(d.CommandLine) > 0 {
-		facts.Add("Asked with", strings.Join(slice.Map(d.CommandLine, func(word string) string {
-			if strings.Contains(word, " ") {
-				return "'" + word + "'"
-			}
-			return word
-		}), " "))
+		facts.Add("Asked with", plain.Shell(d.CommandLine...))
 	}
 	for _, u := range a.Curves {
 		facts.Add("Curve", curveText(u))

@@ -14,20 +14,19 @@ import (
 )
 
 // noFault says what was looked for and not found, and in which cases.
-func (j judged) noFault() finding.List {
-	ok, compared, partly := 0, 0, 0
+func (j judged) noFault(c *checked, classes []compared) finding.List {
+	ok, known, partly := 0, 0, 0
 	for r := range j.Each() {
 		switch {
 		case r.Status == record.Interrupted && r.Burst != nil:
 			partly++
 		case r.Status == record.OK:
 			ok++
-			if _, known := j.want.seconds(r); known {
-				compared++
+			if _, has := j.want.seconds(r); has {
+				known++
 			}
 		}
 	}
-	c := j.checked()
 	if ok == 0 {
 		return noneEnded(partly, c)
 	}
@@ -35,7 +34,7 @@ func (j judged) noFault() finding.List {
 	if j.Simulated {
 		cases = unit.Count(ok, "simulated case")
 	}
-	return c.finding(cases, looked(noLoss(j.compared()), j.bandwidth(ok, compared)))
+	return c.finding(cases, looked(noLoss(classes), j.bandwidth(ok, known)))
 }
 
 // bandwidth says with what the cases' bandwidth was compared.

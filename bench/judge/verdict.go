@@ -60,10 +60,11 @@ func collectives(rec *record.Record) finding.List {
 		editedLines(rec), j.hangs(), j.wrongData(), j.interrupted(), j.late(), j.slowGroups(),
 		j.lostBusBW(), j.unstable(), j.stalls(), j.dips(), j.noisy(),
 	)
-	if len(v.Faults()) == 0 {
-		v = append(v, gated(j.noFault(), j.compared(), j.checked().some(), j.next())...)
+	if c := j.checked(); len(v.Faults()) == 0 {
+		classes := j.compared()
+		v = append(v, gated(j.noFault(c, classes), classes, c.some(), j.next())...)
 	} else {
-		v = append(v, j.checked().besideFaults()...)
+		v = append(v, c.besideFaults()...)
 	}
 	return slices.Concat(v, j.corruption(), j.best(), j.scale(), Simulated(rec))
 }

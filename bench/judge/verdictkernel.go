@@ -31,10 +31,11 @@ const unsureShare = 0.5
 func kernels(rec *record.Record) finding.List {
 	j := judgedKernels{rec}
 	v := slices.Concat(editedLines(rec), j.failed(), j.wrongData(), j.interrupted(), j.slowDevice())
-	if len(v.Faults()) == 0 {
-		v = append(v, gated(j.noFault(), j.compared(), j.checked().some(), "Measure again with a larger --max-time; look at that GPU's clocks, and at other processes on it.")...)
+	if c := j.checked(); len(v.Faults()) == 0 {
+		classes := j.compared()
+		v = append(v, gated(c.noFault(classes), classes, c.some(), "Measure again with a larger --max-time; look at that GPU's clocks, and at other processes on it.")...)
 	} else {
-		v = append(v, j.checked().besideFaults()...)
+		v = append(v, c.besideFaults()...)
 	}
 	if figures := kernel.Of(rec.Benchmark()).Figures; figures != nil {
 		v = append(v, figures(rec)...)
@@ -108,13 +109,12 @@ func (j judgedKernels) interrupted() finding.List {
 	}}
 }
 
-// noFault says what was checked.
-func (j judgedKernels) noFault() finding.List {
-	c := j.checked()
+// noFault says what was checked of kernels.
+func (c *checked) noFault(classes []compared) finding.List {
 	if c.ok == 0 {
 		return noneEnded(0, c)
 	}
-	return c.finding(unit.Count(c.ok, "case"), looked(noLoss(j.compared())))
+	return c.finding(unit.Count(c.ok, "case"), looked(noLoss(classes)))
 }
 
 // checked counts whose data were checked.

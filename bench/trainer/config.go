@@ -57,7 +57,7 @@ type Config struct {
 	// stands for.
 	said map[string]string
 
-	// inFile are the parts that the settings say, before the defaults fill in the rest: their names in Parts.
+	// inFile are the parts that the settings say, before the defaults fill in the rest: by the names that InFile takes.
 	inFile []string
 
 	// refused is why no bucket size has an effect with these settings.
@@ -195,7 +195,7 @@ func (c *Config) read(keys []key, found []Setting) (known bool, err error) {
 	return known, nil
 }
 
-// sources are the names of the parts that are set, as Read lists them.
+// sources are the names of the parts that are set, as InFile takes them.
 func (c *Config) sources() (names []string) {
 	for name, set := range map[string]bool{
 		"world": c.World > 0, "TP": c.TP != nil, "PP": c.PP != nil, "CP": c.CP != nil, "EP": c.EP != nil, "ZeRO": c.Zero != nil,

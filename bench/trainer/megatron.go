@@ -188,8 +188,8 @@ var megatronKeys = []key{
 	{"ddp.fp8_param_gather", isOn(func(c *Config) *bool { return &c.FP8Gather })},
 	{"ddp_reduce_scatter_with_fp32_accumulation", isOn(func(c *Config) *bool { return &c.FP32Accumulation })},
 	{"ddp.reduce_scatter_with_fp32_accumulation", isOn(func(c *Config) *bool { return &c.FP32Accumulation })},
-	{"use_megatron_fsdp", otherBuckets("it shards with Megatron-FSDP, whose buckets are its own; take it out to ask for Megatron's own data parallelism")},
-	{"use_custom_fsdp", otherBuckets("it shards with Megatron-FSDP, whose buckets are its own; take it out to ask for Megatron's own data parallelism")},
+	{"use_megatron_fsdp", otherBuckets(megatronFSDP)},
+	{"use_custom_fsdp", otherBuckets(megatronFSDP)},
 	{"use_torch_fsdp2", otherBuckets("it shards with PyTorch FSDP2, a block a unit: --framework fsdp2 asks for that")},
 	{"decoder_first_pipeline_num_layers", small(func(c *Config) **int { return &c.FirstStage })},
 	{"pipeline_model_parallel_layout", func(c *Config, value string) error {
@@ -222,6 +222,9 @@ func distributed(c *Config, value string) error {
 	}
 	return nil
 }
+
+// megatronFSDP is why two switches that mean the same have an effect of their own.
+const megatronFSDP = "it shards with Megatron-FSDP, whose buckets are its own; take it out to ask for Megatron's own data parallelism"
 
 // otherBuckets is a switch for a way to shard that ddp_bucket_size does not cut.
 func otherBuckets(why string) func(c *Config, value string) error {

@@ -16,23 +16,29 @@ func (j *judgement) compared(v *Verdict) {
 	if j.net.known {
 		j.endsCompared(v)
 	}
-	for node, row := range j.links.whole {
-		for a := range j.Fleet.GPUs {
-			for b := a + 1; b < j.Fleet.GPUs; b++ {
-				y := row[j.links.link(a, b)]
-				if math.IsNaN(y) {
-					continue
-				}
-				links.add(Component{Part: Link, Node: node, A: a, B: b}, y)
-				gpus.add(Component{Part: GPU, Node: node, A: a}, y)
-				gpus.add(Component{Part: GPU, Node: node, A: b}, y)
-			}
-		}
+	for c, y := range j.wholeLinks {
+		links.add(c, y)
+		gpus.add(Component{Part: GPU, Node: c.Node, A: c.A}, y)
+		gpus.add(Component{Part: GPU, Node: c.Node, A: c.B}, y)
 	}
 	if j.links.known {
 		v.Compared = append(v.Compared, links.compared("xGMI links", v.LinkLimit, median))
 		if j.Fleet.GPUs > 2 {
 			v.Compared = append(v.Compared, gpus.compared("GPUs by their links", v.LinkLimit, slices.Min))
+		}
+	}
+}
+
+// wholeLinks are the links that were timed, with the logarithms of their whole times.
+func (j *judgement) wholeLinks(yield func(Component, float64) bool) {
+	for node, row := range j.links.whole {
+		for a := range j.Fleet.GPUs {
+			for b := a + 1; b < j.Fleet.GPUs; b++ {
+				y := row[j.links.link(a, b)]
+				if !math.IsNaN(y) && !yield(Component{Part: Link, Node: node, A: a, B: b}, y) {
+					return
+				}
+			}
 		}
 	}
 }

@@ -2,7 +2,6 @@ package rails
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -83,14 +82,8 @@ func (j *judgement) partLosses() map[Component]float64 {
 	}
 	slices.Sort(all)
 	reference := all[len(all)-2-(len(all)-1)/2]
-	for node, row := range j.links.whole {
-		for a := range j.Fleet.GPUs {
-			for b := a + 1; b < j.Fleet.GPUs; b++ {
-				if y := row[j.links.link(a, b)] - reference; !math.IsNaN(y) {
-					out[Component{Part: Link, Node: node, A: a, B: b}] = y
-				}
-			}
-		}
+	for c, y := range j.wholeLinks {
+		out[c] = y - reference
 	}
 	return out
 }
