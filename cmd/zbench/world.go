@@ -166,11 +166,13 @@ func (o *collectivesOptions) lead(ctx context.Context, s State, role launch.Role
 		}
 	}()
 	err = sweep(ctx)
+	// mpirun kills all processes once one has ended with a code: first the leader says why.
+	complain(s, err)
 	w.end(ctx, err)
 	if text := rendezvous.RefusalText(w.Refusals()); text != "" {
 		s.note(o.quiet, "zbench: %s\n", text)
 	}
-	return err
+	return exit.Quiet(exit.CodeOf(err))
 }
 
 // end lets the other processes leave. Those that have not registered yet hear of an early
