@@ -20,12 +20,6 @@ func need(c plan.Case) int64 {
 	return int64(c.Comms().Active()) * (c.Layout.SendBytes + c.Layout.RecvBytes)
 }
 
-// byMessages reports whether each rank receives from another one: the loopback moves messages whole.
-func byMessages(c plan.Case) bool {
-	first, second := c.Collective.Result(0, c.Ranks, root), c.Collective.Result(1, c.Ranks, root)
-	return !c.Collective.Reduces && first.Blocks == 1 && second.Blocks == 1 && first.From != second.From
-}
-
 // blocks are the blocks by which a launch of the case is checked, one at random in each of as many equal parts of the total
 // size, on pages of its own; nil where every element is. All processes draw the same.
 func (d *Driver) blocks(c plan.Case, launch int) []native.Block {

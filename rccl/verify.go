@@ -63,7 +63,7 @@ func (d *Driver) Unverifiable(c plan.Case) string {
 	switch {
 	case d.noKernels != nil:
 		return d.noKernels.Error()
-	case d.Simulated() && need > d.cfg.VerifyBudget && (!c.ByBlocks || byMessages(c)):
+	case d.Simulated() && need > d.cfg.VerifyBudget && (!c.ByBlocks || c.Collective.Messages()):
 		return fmt.Sprintf("memory: all ranks' buffers take %s, the budget (--verify-budget) is %s", unit.Bytes(need), unit.Bytes(d.cfg.VerifyBudget))
 	case c.Ranks > native.MaxVerifiedRanks:
 		return fmt.Sprintf("the check is exact up to %d ranks", native.MaxVerifiedRanks)

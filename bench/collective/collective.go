@@ -65,6 +65,13 @@ type Result struct {
 // Result says what the rank of n must receive.
 func (c Collective) Result(rank, n, root int) Result { return c.result(rank, n, root) }
 
+// Messages reports whether every rank receives one share of another rank each, as a library has no call for.
+func (c Collective) Messages() bool {
+	const ranks = 4
+	first, second := c.result(0, ranks, 0), c.result(1, ranks, 0)
+	return !c.Reduces && first.Blocks == 1 && second.Blocks == 1 && first.From != second.From
+}
+
 // Layout is what one message size means for one rank.
 type Layout struct {
 	// Bytes is the total size S that is really moved, at most the size asked for.

@@ -187,9 +187,9 @@ func (f *Fabric) curve(c collective.Collective, w spec.World) (Curve, []string) 
 	if model.Extrapolated != "" {
 		doubts = append(doubts, model.Extrapolated)
 	}
-	switch c.Name {
-	case "all_reduce":
-	case "send_recv":
+	switch {
+	case c.Name == "all_reduce":
+	case c.Messages():
 		b = min(b, f.pair(model, w))
 		doubts = append(doubts, "no "+c.Name+" table by size is published: the rate of one link or rail, with all_reduce's latency")
 	default:

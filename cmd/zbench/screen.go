@@ -45,8 +45,8 @@ func newNodeScreen(s State) *cobra.Command {
 nodes meet: GPUs, versions of libraries and drivers, topology and error
 counters, NICs by port state and speed, the bandwidth of every GPU's memory, a
 matrix product of every GPU that fills its compute units (bfloat16, by the
-vendor's library), and a collective over the node's own GPUs. On hardware there
-is also one collective for each NIC, which no collective of one node crosses
+vendor's library), a collective over the node's own GPUs, and messages between
+each two of them, which zbench rails' rules judge. On hardware there is also one collective for each NIC, which no collective of one node crosses
 otherwise, with NCCL_P2P_DISABLE=1 NCCL_SHM_DISABLE=1 NCCL_IB_HCA==NIC. That
 step is untried on hardware.
 
@@ -301,8 +301,8 @@ func (o *nodeScreenOptions) dryRun(s State, l launching) error {
 }
 
 // measurements bounds how many measurements of a node follow each other: memory, products, a
-// collective, and one for each NIC.
-const measurements = 12
+// collective, links, and a collective for each NIC.
+const measurements = 13
 
 // sustained are those of them that may take --hbm-seconds.
 const sustained = 3

@@ -16,6 +16,7 @@ import (
 	"zbench/bench/exit"
 	"zbench/bench/fabric"
 	"zbench/bench/fleet/nodescreen"
+	"zbench/bench/fleet/rails"
 	"zbench/bench/folder"
 	"zbench/bench/pattern"
 	"zbench/bench/record"
@@ -133,7 +134,7 @@ func (o *nodeScreenOptions) simulatedNode(s State, node int) (*nodescreen.Node, 
 	if n.Packages != nil {
 		gpus = min(*n.Packages, gpus)
 	}
-	m, err := f.Resolve(spec.World{Nodes: 1, GPUsPerNode: gpus, GPUsPerProcess: gpus}, fabric.Conditions{Seed: o.seed + uint64(node), Faults: faults}) //nolint:gosec // not negative
+	m, err := f.Resolve(spec.World{Nodes: 1, GPUsPerNode: gpus, GPUsPerProcess: gpus}, fabric.Conditions{Seed: o.seed + uint64(node), Faults: faults, Pairs: true}) //nolint:gosec // not negative
 	if err != nil {
 		return nil, nil, usage(err, "`zbench list faults`")
 	}
@@ -183,7 +184,7 @@ func (o *nodeScreenOptions) probeOf(ctx context.Context, s State) (probe.Config,
 	if err != nil {
 		return probe.Config{}, err
 	}
-	c := probe.Config{Native: native.Choice{Backend: backend, Getenv: s.Getenv}, Seconds: o.seconds, Bytes: 64 << 20, Array: int64(o.size), Seed: o.seed}
+	c := probe.Config{Native: native.Choice{Backend: backend, Getenv: s.Getenv}, Seconds: o.seconds, Bytes: 64 << 20, Message: rails.DefaultBytes, Array: int64(o.size), Seed: o.seed}
 	if backend == "loopback" {
 		return c, errors.New("the loopback is measured in the process that simulates it")
 	}
@@ -236,6 +237,8 @@ func (o *nodeScreenOptions) probe(ctx context.Context, s State, job string) erro
 		if note := probe.Products(ctx, c, gpus); note != "" {
 			n.Notes = append(n.Notes, note)
 		}
+	case "links":
+		n.Links = probe.Links(ctx, c, len(gpus))
 	case "collective":
 		n.Collective = probe.Collective(ctx, c, len(gpus), "")
 	default:
@@ -267,6 +270,11 @@ func (o *nodeScreenOptions) measure(ctx context.Context, s State, dir string, n 
 	}
 	if len(n.GPUs) > 1 {
 		n.Collective = o.collectiveOf(ctx, s, dir, n.Host, "collective", nil)
+		if got, why := o.child(ctx, s, dir, n.Host, "links", nil); got == nil {
+			n.Links = &nodescreen.Links{What: "messages between two GPUs", Bytes: rails.DefaultBytes, Error: why}
+		} else {
+			n.Links = got.Links
+		}
 		o.overNICs(ctx, s, dir, n)
 	}
 	return ctx.Err()

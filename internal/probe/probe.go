@@ -10,6 +10,7 @@ import (
 
 	"zbench/bench/fabric"
 	"zbench/bench/fleet/nodescreen"
+	"zbench/bench/fleet/rails"
 	"zbench/bench/plan"
 	"zbench/bench/record"
 	"zbench/bench/slice"
@@ -27,8 +28,9 @@ type Config struct {
 	// Seconds bound one measurement. Zero takes Samples samples instead, as suits a clock
 	// that is simulated.
 	Seconds float64
-	// Bytes is the size of the collective, Array that of one array in memory.
-	Bytes, Array int64
+	// Bytes is the size of the collective, Message that of one between two GPUs, Array that of one array in
+	// memory.
+	Bytes, Message, Array int64
 	Seed         uint64
 }
 
@@ -40,7 +42,7 @@ const Samples = 20
 // that has lost 15 % behind its latency.
 func Simulated(m fabric.Machine) Config {
 	m.Host.Launch = 0
-	return Config{Native: native.Choice{Backend: "loopback", Machine: m.Text()}, Bytes: 8 << 20, Array: 64 << 10, Seed: m.Seed}
+	return Config{Native: native.Choice{Backend: "loopback", Machine: m.Text()}, Bytes: 8 << 20, Message: rails.DefaultBytes, Array: 64 << 10, Seed: m.Seed}
 }
 
 // rule is the stopping rule of a measurement in one pass.
@@ -197,8 +199,8 @@ func taken(ctx context.Context, job plan.Job, does float64) (rates []nodescreen.
 	return rates, ctx.Err()
 }
 
-// Measure fills in what can be measured in this process: GPUs, libraries, memory, products and the
-// collective over all GPUs. The error is of a provider that cannot be opened; what fails
+// Measure fills in what can be measured in this process: GPUs, libraries, memory, products, the
+// collective over all GPUs and their links. The error is of a provider that cannot be opened; what fails
 // later stands in the node.
 func Measure(ctx context.Context, c Config, n *nodescreen.Node) error {
 	gpus, facts, err := Devices(c.Native)
@@ -212,6 +214,7 @@ func Measure(ctx context.Context, c Config, n *nodescreen.Node) error {
 	}
 	if len(gpus) > 1 {
 		n.Collective = Collective(ctx, c, len(gpus), "")
+		n.Links = Links(ctx, c, len(gpus))
 	}
 	return ctx.Err()
 }

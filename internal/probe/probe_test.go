@@ -21,7 +21,7 @@ func node(t testing.TB, gpus int, faults ...string) probe.Config {
 	t.Helper()
 	f, err := fabric.ByName(fabric.Default)
 	require.NoError(t, err)
-	m, err := f.Resolve(spec.World{Nodes: 1, GPUsPerNode: gpus, GPUsPerProcess: gpus}, fabric.Conditions{Seed: 5, Faults: faults})
+	m, err := f.Resolve(spec.World{Nodes: 1, GPUsPerNode: gpus, GPUsPerProcess: gpus}, fabric.Conditions{Seed: 5, Faults: faults, Pairs: true})
 	require.NoError(t, err)
 	return probe.Simulated(*m)
 }

@@ -48,6 +48,8 @@ type Document struct {
 	compared []finding.Compared[Extreme]
 	// checked is true where there was something to compare.
 	checked bool
+	// linked is true where links were compared.
+	linked bool
 }
 
 // Deviation is what is wrong with a node.
@@ -132,6 +134,6 @@ func (d *Document) conclude(missing []string) {
 	}
 	d.State = finding.NotChecked
 	if d.Nodes > 0 {
-		d.State = finding.Settle(len(fail) > 0, len(d.Unclear) > 0, d.checked).OfNodes()
+		d.State = finding.Settle(len(fail) > 0, len(d.Unclear) > 0, d.checked || d.Nodes == 1).OfNodes()
 	}
 }

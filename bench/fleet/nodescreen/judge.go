@@ -39,6 +39,7 @@ var rules = []rule{
 	{"memory", slow("memory", "`zbench hbm --all-gpus` on the node; compare clocks, power limits and uncorrected errors with another GPU's")},
 	{productRule, slow(productRule, "compare clocks, power limits and temperatures with another GPU's; `zbench gemm --peak` on the node")},
 	{"collective", slow("collective", "`zbench topo` on the node; `zbench collectives --groups 2` there names the link")},
+	{linkRule, links},
 	{"nic_collective", slow("nic_collective", "check the cable, PCIe width and the NIC's counters")},
 }
 

@@ -31,6 +31,18 @@ func fleet(seed uint64, count int) []*nodescreen.Node {
 			Facts:      []nodescreen.Fact{{Name: "RCCL", Value: "2.28.3"}},
 			Collective: &nodescreen.Rate{What: "all_reduce 64 MiB, 8 GPUs", Rate: new(270e9 * (1 + 0.02*rng.NormFloat64())), Samples: 20},
 		}
+		n.Links = &nodescreen.Links{What: "message of 64 MiB between two GPUs", Bytes: 64 << 20}
+		for pass := range 2 {
+			for a := range 8 {
+				for b := range a {
+					t := nodescreen.LinkTiming{Round: 7*pass + (a^b - 1), A: a, B: b} // whoever differs in the same bits is not in two pairs
+					for range 4 {
+						t.Seconds = append(t.Seconds, (64<<20)/44e9*(1+0.02*rng.NormFloat64()))
+					}
+					n.Links.Timings = append(n.Links.Timings, t)
+				}
+			}
+		}
 		for g := range 8 {
 			n.GPUs = append(n.GPUs, nodescreen.GPU{Index: g, Name: "MI300X", Memory: rate(4.1e12 * (1 + 0.02*rng.NormFloat64())), Product: &nodescreen.Rate{
 				What: "bfloat16 4864x4096x8256/TN", Rate: new(650e12 * (1 + 0.02*rng.NormFloat64())), Samples: 20,
@@ -52,8 +64,9 @@ var bad = []struct {
 	{"seven GPUs", "gpus", "node", func(n *nodescreen.Node) {
 		n.GPUs, n.Packages = n.GPUs[:7], new(7)
 		n.Collective.What = "all_reduce 64 MiB, 7 GPUs"
+		n.Links = nil
 	}},
-	{"a hidden GPU", "gpus", "node", func(n *nodescreen.Node) { n.GPUs = n.GPUs[:7]; n.Collective = nil }},
+	{"a hidden GPU", "gpus", "node", func(n *nodescreen.Node) { n.GPUs = n.GPUs[:7]; n.Collective, n.Links = nil, nil }},
 	{"another library", "fact", "RCCL", func(n *nodescreen.Node) { n.Facts[0].Value = "2.22.3" }},
 	{"no library", "fact", "RCCL", func(n *nodescreen.Node) { n.Facts = nil }},
 	{"slow memory", "memory", "GPU 5", func(n *nodescreen.Node) { *n.GPUs[5].Memory.Rate *= 0.8 }},
@@ -63,12 +76,25 @@ var bad = []struct {
 	{"a slow NIC", "nic_collective", "ionic_7", func(n *nodescreen.Node) { *n.NICs[7].Collective.Rate *= 0.7 }},
 	{"a NIC gone", "nic_count", "node", func(n *nodescreen.Node) { n.NICs = n.NICs[:7] }},
 	{"a slow collective", "collective", "node", func(n *nodescreen.Node) { *n.Collective.Rate *= 0.7 }},
+	{"a slow link", "link", "link between GPUs 2 and 5", func(n *nodescreen.Node) { slower(n, 0.85, 2, 5) }},
+	{"links of a GPU", "link", "GPU 6", func(n *nodescreen.Node) { slower(n, 0.8, 6) }},
 	{"an error", "error", "GPU 0", func(n *nodescreen.Node) {
 		n.GPUs[0].Memory = &nodescreen.Rate{What: "copy 1 GiB", Error: "hipErrorLaunchFailure"}
 	}},
 	{"its own check", "own_check", "ionic_1", func(n *nodescreen.Node) {
 		n.Faults = []nodescreen.Fault{{Code: "no_roce_v2", Subject: "ionic_1", Message: "no address", Next: "set one"}}
 	}},
+}
+
+// slower leaves that part of the bandwidth of the links that have all of the GPUs at their ends.
+func slower(n *nodescreen.Node, left float64, gpus ...int) {
+	for _, t := range n.Links.Timings {
+		if !slices.ContainsFunc(gpus, func(g int) bool { return g != t.A && g != t.B }) {
+			for i := range t.Seconds {
+				t.Seconds[i] /= left
+			}
+		}
+	}
 }
 
 func TestOneBadNodeIsNamed(t *testing.T) {

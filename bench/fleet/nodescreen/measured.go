@@ -56,6 +56,18 @@ func Limit(rates []float64) (median, spread, limit float64) {
 	return median, spread, max(Effect, sigmas*(1+4/float64(len(rates)))*spread)
 }
 
+func (k kind) rates() []float64 {
+	return slice.Map(k.values, func(v Extreme) float64 { return v.Rate })
+}
+
+// refer keeps what the values of a kind were compared with. limit is the share lost that is named.
+func (d *Document) refer(k kind, limit float64) {
+	median, spread, _ := Limit(k.rates())
+	byRate := func(a, b Extreme) int { return cmp.Compare(a.Rate, b.Rate) }
+	slowest, fastest := slices.MinFunc(k.values, byRate), slices.MaxFunc(k.values, byRate)
+	d.References = append(d.References, Reference{What: k.what, Rule: k.rule, Median: median, Spread: spread, Limit: min(limit, 1), Count: len(k.values), Slowest: &slowest, Fastest: &fastest})
+}
+
 // outliers compares values of one kind, names the slow ones, and hands the gate what was compared.
 func outliers(d *Document, k kind, next string) []Deviation {
 	what, all := k.what, k.values
@@ -63,14 +75,11 @@ func outliers(d *Document, k kind, next string) []Deviation {
 		d.Unchecked = append(d.Unchecked, fmt.Sprintf("%s: %s: too few to compare, 2 are needed", what, plain.Count(len(all), "value")))
 		return nil
 	}
-	rates := slice.Map(all, func(v Extreme) float64 { return v.Rate })
-	median, spread, limit := Limit(rates)
+	median, spread, limit := Limit(k.rates())
 	if len(all) < Least {
 		limit = effectOfFew
 	}
-	byRate := func(a, b Extreme) int { return cmp.Compare(a.Rate, b.Rate) }
-	slowest, fastest := slices.MinFunc(all, byRate), slices.MaxFunc(all, byRate)
-	d.References = append(d.References, Reference{What: what, Rule: k.rule, Median: median, Spread: spread, Limit: min(limit, 1), Count: len(all), Slowest: &slowest, Fastest: &fastest})
+	d.refer(k, limit)
 	of := finding.Compared[Extreme]{Class: what, Limit: limit, Figures: slice.Map(all, func(v Extreme) finding.Figure[Extreme] { return finding.Figure[Extreme]{Subject: v, Rate: v.Rate} })}
 	if limit > Most {
 		d.Unchecked = append(d.Unchecked, fmt.Sprintf("%s: the values vary by %s, so none can be named", what, rails.Percent(spread)))
@@ -96,7 +105,7 @@ func (d *Document) doubts() []Deviation {
 	doubts, checked := finding.Gate(d.compared, func(v Extreme) bool {
 		return slices.ContainsFunc(d.Findings, func(f Deviation) bool { return f.Host == v.Host })
 	})
-	d.checked = checked || d.Nodes == 1 // which promises only itself
+	d.checked = checked || d.linked
 	var out []Deviation
 	for _, of := range doubts {
 		rule := d.reference(of.Class).Rule
@@ -122,6 +131,12 @@ func kinds(nodes []*Node, rule string) []kind {
 		}
 	}
 	return slice.Map(slices.Sorted(maps.Keys(all)), func(what string) kind { return kind{rule, what, all[what]} })
+}
+
+// kindOf is one of the kinds.
+func kindOf(nodes []*Node, rule, what string) kind {
+	all := kinds(nodes, rule)
+	return all[slices.IndexFunc(all, func(k kind) bool { return k.what == what })]
 }
 
 // slow is the rule that compares the rates of one kind of measurement. next is what to do about a slow one.

@@ -43,6 +43,8 @@ type Node struct {
 	Faults []Fault `json:"faults"`
 	// Collective is the collective over the node's GPUs; null if it was not run.
 	Collective *Rate `json:"collective"`
+	// Links are messages between each two of the node's GPUs; absent if they were not run.
+	Links *Links `json:"links,omitempty"`
 	// Notes say what was not done, and why.
 	Notes []string `json:"notes"`
 }
@@ -110,10 +112,37 @@ type Rate struct {
 	Error string `json:"error,omitempty"`
 }
 
+// Links are messages between each two GPUs of a node, in the rounds of zbench rails.
+type Links struct {
+	// What was run, with its size.
+	What string `json:"what"`
+	// Bytes of a message.
+	Bytes int64 `json:"bytes" jsonschema:"exclusiveMinimum=0"`
+	// Timings are the messages that were timed.
+	Timings []LinkTiming `json:"timings"`
+	// Error is why they failed; absent if they did not.
+	Error string `json:"error,omitempty"`
+}
+
+// LinkTiming is what the messages of one pair took in one round.
+type LinkTiming struct {
+	// Round counts from 0; nodes time the same pairs in a round of the same number.
+	Round int `json:"round"`
+	// A and B are the GPUs, by the runtime's numbers.
+	A int `json:"a"`
+	B int `json:"b"`
+	// Seconds of each launch.
+	Seconds []float64 `json:"seconds"`
+}
+
 // WriteJSON writes the node's file.
 func (n *Node) WriteJSON(w io.Writer) error {
 	out := *n
 	out.GPUs, out.NICs, out.Facts = jsonfile.Filled(n.GPUs), jsonfile.Filled(n.NICs), jsonfile.Filled(n.Facts)
+	if n.Links != nil && n.Links.Timings == nil {
+		none := *n.Links
+		none.Timings, out.Links = []LinkTiming{}, &none
+	}
 	out.Faults, out.Notes = jsonfile.Filled(n.Faults), jsonfile.Filled(n.Notes)
 	return jsonfile.Write(w, "node", &out)
 }
@@ -137,6 +166,13 @@ func ReadNode(text []byte) (*Node, error) {
 		return nil, fmt.Errorf("schema %.40q, expected %q", n.Schema, NodeSchema)
 	case len(n.Host) > longestHost || !hostName.MatchString(n.Host):
 		return nil, fmt.Errorf("host %.40q is not the name of a host", n.Host)
+	}
+	if n.Links != nil {
+		for _, t := range n.Links.Timings {
+			if a, b := min(t.A, t.B), max(t.A, t.B); a < 0 || a == b || b >= len(n.GPUs) {
+				return nil, fmt.Errorf("links: a message between GPUs %d and %d of %d", t.A, t.B, len(n.GPUs))
+			}
+		}
 	}
 	for _, r := range n.rates() {
 		if v := r.Rate.Rate; v != nil && !(*v > 0) {
@@ -171,5 +207,5 @@ func (n *Node) rates() []measurement {
 	for _, c := range n.NICs {
 		add("nic_collective", "", c.Name, c.Collective)
 	}
-	return out
+	return append(out, n.linkRates()...)
 }

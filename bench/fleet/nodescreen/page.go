@@ -108,6 +108,7 @@ func screenDots(nodes []*Node, d *Document) []document.Block {
 		{"memory", "memory", "Bandwidth of every GPU's memory", "a GPU"},
 		{productRule, "product", "Matrix product of every GPU", "a GPU"},
 		{"collective", "collective", "Collective over the GPUs of each node", "a node"},
+		{linkRule, "link", "Messages between each two GPUs of a node", "a link"},
 		{"nic_collective", "nic", "Collective over each NIC alone", "a NIC"},
 	} {
 		dots := document.Dots{ID: "dots-" + rule.id, Title: rule.title + ", share of the median", Nodes: names, One: rule.one, Mark: document.MarkOf(d.Simulated)}

@@ -102,7 +102,7 @@ func Ranked(all []*Standing) table.Table {
 	if reasons {
 		t.Columns = append(t.Columns, table.Column{Name: "RESULT"}, table.Column{Name: "REASONS", Wrap: table.Sentences})
 	}
-	t.Columns = append(t.Columns, table.Numbers("GPUS", "NICS ACTIVE", "MEMORY", "PRODUCT", "COLLECTIVE", "NIC").Columns...)
+	t.Columns = append(t.Columns, table.Numbers("GPUS", "NICS ACTIVE", "MEMORY", "PRODUCT", "COLLECTIVE", "LINK", "NIC").Columns...)
 	for _, s := range all {
 		gpus, nics := "–", "–"
 		if s.Node != nil {
@@ -115,9 +115,9 @@ func Ranked(all []*Standing) table.Table {
 		if reasons {
 			cells = append(cells, s.Result, s.reasons())
 		}
-		t.Add(append(cells, gpus, nics, s.against("memory"), s.against(productRule), s.against("collective"), s.against("nic_collective"))...)
+		t.Add(append(cells, gpus, nics, s.against("memory"), s.against(productRule), s.against("collective"), s.against(linkRule), s.against("nic_collective"))...)
 	}
-	t.Notes = []string{"MEMORY, PRODUCT, COLLECTIVE and NIC: the node's slowest measurement against the median of all nodes."}
+	t.Notes = []string{"MEMORY, PRODUCT, COLLECTIVE, LINK and NIC: the node's slowest measurement against the median of all nodes."}
 	return t
 }
 

@@ -26,6 +26,7 @@ var areas = []area{
 	{"memory of GPUs", "GPUs", gpusThat(func(g GPU) bool { return g.Memory != nil })},
 	{"products of GPUs", "GPUs", gpusThat(func(g GPU) bool { return g.Product != nil })},
 	{"collective over the GPUs of a node", "nodes", func(n *Node, add func(counts, known bool)) { add(len(n.GPUs) > 1, n.Collective != nil) }},
+	{"links between the GPUs of a node", "nodes", func(n *Node, add func(counts, known bool)) { add(len(n.GPUs) > 1, n.Links != nil) }},
 }
 
 // gpusThat adds a node's GPUs.

@@ -34,6 +34,7 @@ func TestWhatWasNotCheckedStandsBesideTheVerdict(t *testing.T) {
 		{each(func(n *nodescreen.Node) { n.Facts = nil }), "versions", "versions: missing for 8 of 8 nodes"},
 		{func(nodes []*nodescreen.Node) { nodes[1].GPUs[0].Memory = nil }, "memory of GPUs", "memory of GPUs: missing for 1 of 64 GPUs"},
 		{func(nodes []*nodescreen.Node) { nodes[0].Collective = nil }, "collective over the GPUs of a node", "collective over the GPUs of a node: missing for 1 of 8 nodes"},
+		{func(nodes []*nodescreen.Node) { nodes[0].Links = nil }, "links between the GPUs of a node", "links between the GPUs of a node: missing for 1 of 8 nodes"},
 		{func(nodes []*nodescreen.Node) {
 			nodes[0].Notes, nodes[1].Notes = []string{"firmware: not readable"}, []string{"firmware: not readable"}
 		}, "firmware", "firmware: not readable (2 nodes)"},

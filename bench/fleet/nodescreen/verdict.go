@@ -28,7 +28,10 @@ func (d *Document) result() string {
 	case finding.Unclear:
 		return fmt.Sprintf("UNCLEAR: %s differ and no majority decides; %s reported", plain.Count(len(d.Unclear), "node"), of)
 	default:
-		if d.Nodes == 1 {
+		switch {
+		case d.Nodes == 1 && !d.checked:
+			return "OK: no check of the node failed; nothing was measured that has an equal to compare with"
+		case d.Nodes == 1:
 			return fmt.Sprintf("OK: no part of the node fails or lies apart from its equals; %s reported", of)
 		}
 		return fmt.Sprintf("OK: no node fails or lies apart; %s reported", of)

@@ -25,10 +25,10 @@ const (
 	// batches of batch: before each the suspects are looked up.
 	confirming = 8
 	batch      = 4
-	// confirmPasses is the number of passes over xGMI, and confirmRings that of rounds of
-	// rings, where one was suspect.
-	confirmPasses = 5
-	confirmRings  = 3
+	// AllPasses is the number of passes over xGMI where a link was suspect: with Bounds.Passes no fewer, a
+	// plan has no others. confirmRings is that of rounds of rings.
+	AllPasses    = 5
+	confirmRings = 3
 	// fewLinks is the number of times of links from which one pass will do: slow samples of a
 	// node's links show against those of the others.
 	fewLinks = 24
@@ -70,7 +70,7 @@ func NewPlan(f Fleet, o Bounds) *Plan {
 			p.meet(p.circle(i))
 		}
 	}
-	for links := f.Nodes * f.links(); p.passes < min(enough(links, links, fewLinks), confirmPasses); {
+	for links := f.Nodes * f.links(); p.passes < min(enough(links, links, fewLinks), AllPasses); {
 		p.xgmi(nil)
 	}
 	return p
@@ -107,7 +107,7 @@ func (p *Plan) confirm(seen []Timing) {
 	if s.allLinks {
 		s.links = nil
 	}
-	for (s.allLinks || len(s.links) > 0) && p.passes < confirmPasses {
+	for (s.allLinks || len(s.links) > 0) && p.passes < AllPasses {
 		p.xgmi(s.links)
 	}
 	for s.rings && p.rings < confirmRings && p.network < p.most {

@@ -115,11 +115,11 @@ func TestLinksAreConfirmedBeforeTheyAreNamed(t *testing.T) {
 			within++
 		}
 	}
-	require.Equal(t, 7+confirmPasses-1, within, "only the round with the link is repeated")
+	require.Equal(t, 7+AllPasses-1, within, "only the round with the link is repeated")
 	want := Component{Part: Link, Node: 3, A: 1, B: 6}
 	v := Judge(Data{Fleet: f, Timings: timings})
 	require.True(t, v.Exactly(want), "%+v %+v", v.Findings, v.Questions)
-	require.Contains(t, v.Findings[0].Reasons[0], fmt.Sprintf(" of %d passes; ", confirmPasses))
+	require.Contains(t, v.Findings[0].Reasons[0], fmt.Sprintf(" of %d passes; ", AllPasses))
 	var first []Timing
 	for _, x := range timings {
 		if x.Kind != XGMI || x.Round < 7 {

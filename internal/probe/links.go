@@ -1,0 +1,52 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"zbench/bench/fleet/nodescreen"
+	"zbench/bench/fleet/rails"
+	"zbench/bench/plan"
+	"zbench/bench/spec"
+	"zbench/bench/unit"
+	"zbench/rccl"
+)
+
+// Links times messages between each two GPUs of the node, in the rounds of `zbench rails` and as often as
+// it does to confirm a slow link.
+func Links(ctx context.Context, c Config, gpus int) *nodescreen.Links {
+	out := &nodescreen.Links{What: "message of " + unit.Bytes(c.Message) + " between two GPUs", Bytes: c.Message}
+	rounds, err := c.links(ctx, gpus)
+	if err != nil {
+		out.Error = err.Error()
+		return out
+	}
+	for _, t := range rounds.Timings {
+		out.Timings = append(out.Timings, nodescreen.LinkTiming{Round: t.Round, A: t.Pair.A.GPU, B: t.Pair.B.GPU, Seconds: t.Seconds})
+	}
+	return out
+}
+
+func (c Config) links(ctx context.Context, gpus int) (rounds rails.Rounds, err error) {
+	w := spec.World{Nodes: 1, GPUsPerNode: gpus, GPUsPerProcess: gpus}
+	message, err := rails.CaseOf(w, c.Message)
+	if err != nil {
+		return rounds, err
+	}
+	d, err := rccl.Open(rccl.Config{Native: c.Native, Ranks: gpus, Seed: c.Seed})
+	if err != nil {
+		return rounds, err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	if err = d.Allocate(ctx, plan.Room{}.For([]plan.Case{message})); err != nil {
+		return rounds, err
+	}
+	m := rails.Measurement{
+		Fleet: rails.Fleet{Nodes: 1, GPUs: gpus}, Plan: rails.Bounds{Seed: c.Seed, Passes: rails.AllPasses}, Case: message, Launches: rails.DefaultLaunches,
+	}
+	if rounds, err = m.Run(ctx, d); err != nil {
+		return rounds, fmt.Errorf("links of the GPUs: %w", err)
+	}
+	return rounds, ctx.Err()
+}
