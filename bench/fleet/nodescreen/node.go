@@ -128,8 +128,9 @@ type Links struct {
 type LinkTiming struct {
 	// Round counts from 0; nodes time the same pairs in a round of the same number.
 	Round int `json:"round"`
-	// A and B are the GPUs, by the runtime's numbers.
+	// A is a GPU of the pair, by the runtime's number.
 	A int `json:"a"`
+	// B is the other one.
 	B int `json:"b"`
 	// Seconds of each launch.
 	Seconds []float64 `json:"seconds"`
