@@ -31,7 +31,7 @@ type Config struct {
 	// Bytes is the size of the collective, Message that of one between two GPUs, Array that of one array in
 	// memory.
 	Bytes, Message, Array int64
-	Seed         uint64
+	Seed                  uint64
 }
 
 // Samples of a measurement that no time bounds.

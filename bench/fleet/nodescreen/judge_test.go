@@ -35,7 +35,7 @@ func fleet(seed uint64, count int) []*nodescreen.Node {
 		for pass := range 2 {
 			for a := range 8 {
 				for b := range a {
-					t := nodescreen.LinkTiming{Round: 7*pass + (a^b - 1), A: a, B: b} // whoever differs in the same bits is not in two pairs
+					t := nodescreen.LinkTiming{Round: 7*pass + (a ^ b - 1), A: a, B: b} // whoever differs in the same bits is not in two pairs
 					for range 4 {
 						t.Seconds = append(t.Seconds, (64<<20)/44e9*(1+0.02*rng.NormFloat64()))
 					}
@@ -232,7 +232,7 @@ func TestSchemasRefuse(t *testing.T) {
 	schema = schematest.Read(t, "schema/node-v1.json")
 	good = schematest.Written(t, n)
 	schematest.Refuses(t, schema, schematest.Changes{Good: good, Bad: map[string]string{
-		"/schema": `"zbench.screen/1"`, "/sha256": `"none"`, "/collective/rate": `0`, "/seconds": `-1`,
+		"/schema": `"zbench.screen/1"`, "/sha256": `"none"`, "/collective/rate": `0`, "/seconds": `-1`, "/links/bytes": `0`,
 	}})
 	back, err := nodescreen.ReadNode([]byte(good))
 	require.NoError(t, err)
@@ -247,6 +247,9 @@ func TestReadNodeRefuses(t *testing.T) {
 		func(m map[string]any) { m["host"] = "../n" },
 		func(m map[string]any) { m["host"] = strings.Repeat("n", 254) },
 		func(m map[string]any) { m["collective"].(map[string]any)["rate"] = -1 },
+		func(m map[string]any) { m["links"].(map[string]any)["bytes"] = 0 },
+		func(m map[string]any) { m["links"].(map[string]any)["timings"].([]any)[0].(map[string]any)["a"] = 8 },
+		func(m map[string]any) { m["links"].(map[string]any)["timings"].([]any)[0].(map[string]any)["a"] = 0 },
 	} {
 		var m map[string]any
 		require.NoError(t, json.Unmarshal([]byte(good), &m))
