@@ -61,8 +61,8 @@ or rate that lies 8 % and 5 robust standard deviations below the median. What
 most nodes have in common fails no node. --judge compares such files again.
 
 The result is report.html, screen.json, and pass.txt and fail.txt, one node a
-line. The exit code is 0 if no node fails, 3 if one does, and 6 if nothing can
-be told.`,
+line. The exit code is 0 if no node fails, 4 if one has wrong data, 3 if one fails
+otherwise, and 6 if nothing can be told.`,
 		Example: `  salloc -N 128 zbench screen --out screened      all nodes of the allocation
   zbench collectives --exclude-bad screened    the world without them
   srun --exclude=./screened/fail.txt …            any other job without them

@@ -79,9 +79,20 @@ func Devices(o native.Choice) ([]nodescreen.GPU, []nodescreen.Fact, error) {
 	return gpus, facts, nil
 }
 
+// errWrong is wrapped by the error of a measurement whose result is wrong.
+var errWrong = errors.New(string(record.WrongData))
+
+// ended is the error of a case that is not OK.
+func ended(status record.Status, reason string) error {
+	if status == record.WrongData {
+		return fmt.Errorf("%w: %s", errWrong, reason)
+	}
+	return fmt.Errorf("%s: %s", status, reason)
+}
+
 // failed is a measurement that failed.
 func failed(what string, err error) *nodescreen.Rate {
-	return &nodescreen.Rate{What: what, Error: err.Error()}
+	return &nodescreen.Rate{What: what, Error: err.Error(), Wrong: errors.Is(err, errWrong)}
 }
 
 // Collective runs all_reduce over so many GPUs of the node in this process and checks its
@@ -115,7 +126,7 @@ func (c Config) collective(ctx context.Context, gpus int) (rate *nodescreen.Rate
 	o.Burst.MaxTime, o.Isolated.MaxTime = o.Burst.MaxTime/4, o.Isolated.MaxTime/4 // two timings in two passes
 	for _, r := range plan.Run(ctx, cases, d, o, func(record.Result) {}) {
 		if r.Status != record.OK {
-			return nil, fmt.Errorf("%s: %s", r.Status, r.Reason)
+			return nil, ended(r.Status, r.Reason)
 		}
 		rate = &nodescreen.Rate{Rate: r.BusBW}
 		if r.Isolated != nil && r.Isolated.MaxOfRanks != nil {
@@ -191,7 +202,7 @@ func taken(ctx context.Context, job plan.Job, does float64) (rates []nodescreen.
 	parts, _ := job.Take(ctx, 0)
 	for _, p := range parts {
 		if p.Status != record.OK || p.Kernel == nil {
-			return nil, fmt.Errorf("%s: %s", p.Status, p.Reason)
+			return nil, ended(p.Status, p.Reason)
 		}
 		rate := does / stat.Quantile(p.Kernel.Seconds, 0.5)
 		rates = append(rates, nodescreen.Rate{Rate: &rate, Samples: len(p.Kernel.Seconds)})

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"zbench/bench/finding"
 	"zbench/bench/plain"
 	"zbench/bench/slice"
 )
@@ -35,7 +36,8 @@ var rules = []rule{
 	{"nic_state", nicState},
 	{"nic_rate", nicRate},
 	{"own_check", ownChecks},
-	{"error", failures},
+	{finding.CodeWrongData, failures(true)},
+	{"error", failures(false)},
 	{"memory", slow("memory", "`zbench hbm --all-gpus` on the node; compare clocks, power limits and uncorrected errors with another GPU's")},
 	{productRule, slow(productRule, "compare clocks, power limits and temperatures with another GPU's; `zbench gemm --peak` on the node")},
 	{"collective", slow("collective", "`zbench topo` on the node; `zbench collectives --groups 2` there names the link")},
@@ -186,17 +188,19 @@ func ownChecks(f Fleet, d *Document) []Deviation {
 	return out
 }
 
-// failures are measurements that failed.
-func failures(f Fleet, _ *Document) []Deviation {
-	var out []Deviation
-	for _, n := range f.Nodes {
-		for _, r := range n.rates() {
-			if r.Error != "" {
-				out = append(out, Deviation{Host: n.Host, Subject: r.subject, Message: r.What + ": " + r.Error, Next: "start `zbench screen` on this node alone"})
+// failures is the rule of measurements that failed: of those with a wrong result, or of the others.
+func failures(wrong bool) func(f Fleet, _ *Document) []Deviation {
+	return func(f Fleet, _ *Document) []Deviation {
+		var out []Deviation
+		for _, n := range f.Nodes {
+			for _, r := range n.rates() {
+				if r.Error != "" && r.Wrong == wrong {
+					out = append(out, Deviation{Host: n.Host, Subject: r.subject, Message: r.What + ": " + r.Error, Next: "start `zbench screen` on this node alone"})
+				}
 			}
 		}
+		return out
 	}
-	return out
 }
 
 func gpuName(g GPU) string {

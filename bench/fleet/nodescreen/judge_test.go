@@ -81,6 +81,9 @@ var bad = []struct {
 	{"an error", "error", "GPU 0", func(n *nodescreen.Node) {
 		n.GPUs[0].Memory = &nodescreen.Rate{What: "copy 1 GiB", Error: "hipErrorLaunchFailure"}
 	}},
+	{"a wrong result", finding.CodeWrongData, "GPU 0", func(n *nodescreen.Node) {
+		n.GPUs[0].Memory = &nodescreen.Rate{What: "copy 1 GiB", Error: "wrong data: 1 element", Wrong: true}
+	}},
 	{"its own check", "own_check", "ionic_1", func(n *nodescreen.Node) {
 		n.Faults = []nodescreen.Fault{{Code: "no_roce_v2", Subject: "ionic_1", Message: "no address", Next: "set one"}}
 	}},

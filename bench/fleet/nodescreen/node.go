@@ -110,6 +110,8 @@ type Rate struct {
 	Samples int `json:"samples"`
 	// Error is why it failed; absent if it did not.
 	Error string `json:"error,omitempty"`
+	// Wrong is true if it failed because its result is wrong; absent if it did not.
+	Wrong bool `json:"wrong,omitempty"`
 }
 
 // Links are messages between each two GPUs of a node, in the rounds of zbench rails.
