@@ -46,8 +46,9 @@ nodes meet: GPUs, versions of libraries and drivers, topology and error
 counters, NICs by port state and speed, the bandwidth of every GPU's memory, a
 matrix product of every GPU that fills its compute units (bfloat16, by the
 vendor's library), a collective over the node's own GPUs, and messages between
-each two of them, which zbench rails' rules judge. On hardware there is also one collective for each NIC, which no collective of one node crosses
-otherwise, with NCCL_P2P_DISABLE=1 NCCL_SHM_DISABLE=1 NCCL_IB_HCA==NIC. That
+each two of them, which zbench rails' rules judge. On hardware there is also one
+collective for each NIC, which no collective of one node crosses otherwise, with
+NCCL_P2P_DISABLE=1 NCCL_SHM_DISABLE=1 NCCL_IB_HCA==NIC. That
 step is untried on hardware.
 
 No process waits for another node, so a node that hangs or crashes cannot stop
