@@ -48,8 +48,8 @@ matrix product of every GPU that fills its compute units (bfloat16, by the
 vendor's library), a collective over the node's own GPUs, and messages between
 each two of them, which zbench rails' rules judge. On hardware there is also one
 collective for each NIC, which no collective of one node crosses otherwise, with
-NCCL_P2P_DISABLE=1 NCCL_SHM_DISABLE=1 NCCL_IB_HCA==NIC. That
-step is untried on hardware.
+NCCL_P2P_DISABLE=1 NCCL_SHM_DISABLE=1 NCCL_IB_HCA==NIC. That step
+is untried on hardware.
 
 No process waits for another node, so a node that hangs or crashes cannot stop
 the others: each measurement is a process of its own with a deadline.
@@ -62,8 +62,8 @@ or rate that lies 8 % and 5 robust standard deviations below the median. What
 most nodes have in common fails no node. --judge compares such files again.
 
 The result is report.html, screen.json, and pass.txt and fail.txt, one node a
-line. The exit code is 0 if no node fails, 4 if one has wrong data, 3 if one fails
-otherwise, and 6 if nothing can be told.`,
+line. The exit code is 0 if no node fails, 4 if one has wrong data, 3 if one
+fails otherwise, and 6 if nothing can be told.`,
 		Example: `  salloc -N 128 zbench screen --out screened      all nodes of the allocation
   zbench collectives --exclude-bad screened    the world without them
   srun --exclude=./screened/fail.txt …            any other job without them
