@@ -182,6 +182,10 @@ func (d *Document) findings(timed bool) (l finding.List) {
 			text = fmt.Sprintf("No collective of NCCL or RCCL here; %s's kernels communicate: %d, %s. They do not tell what they send.", f.Library, f.Kernels, unit.Seconds(f.Seconds))
 			hint = "measure that library with its own benchmark"
 		}
+		if n := slice.Sum(d.Ranks, func(r Seen) int { return r.Unnamed }); n > 0 {
+			text = fmt.Sprintf("%s of NCCL or RCCL ran, and %s does not name their collectives.", unit.Count(int64(n), "kernel"), strings.Join(d.Files, ", "))
+			hint = "profile with PyTorch 2.3 or newer, which writes the collective and its bytes beside the kernel"
+		}
 		return finding.List{{Code: CodeNone, Severity: finding.Warning, Text: text, Hint: hint}}
 	}
 	l = append(l, finding.Finding{Code: CodeSent, Severity: finding.Note, Text: d.sentence(calls)})
