@@ -70,7 +70,7 @@ func TestTheNameOfACCLsFile(t *testing.T) {
 	require.Nil(t, d.Waiting)
 	require.Nil(t, d.Matched)
 	// Nor is a file that somebody made of several.
-	_, err := Read("all.jsonl", strings.NewReader(accl(0, 4, 1.5, 1.5)+accl(0, 2, 1.5, 1.5)))
+	_, err := Read("all.jsonl", strings.NewReader(accl(0, 4, 1.5, 1.5)+accl(0, 4, 1.5, 1.5)))
 	require.ErrorIs(t, err, ErrDamaged)
 	require.ErrorContains(t, err, "accl_profiler_rank")
 	require.False(t, errors.Is(err, ErrUnknown))
