@@ -14,6 +14,8 @@ import (
 
 	"zbench/bench/collective"
 	"zbench/bench/pattern"
+	"zbench/bench/signs"
+	"zbench/bench/slice"
 	"zbench/bench/trace"
 	"zbench/bench/unit"
 )
@@ -47,8 +49,10 @@ type collLog struct {
 	all []*collRank
 	of  map[string][]*collRank
 	met map[string]*collRank
-	// broken is the number of lines with a call that cannot be read.
-	broken int
+	// broken is the number of lines with a call that cannot be read, lines that of all, tuning that of the lines of
+	// NCCL_DEBUG_SUBSYS=TUNING.
+	broken, lines, tuning int
+	signs                 signs.Reader
 }
 
 // collRank is a rank of the job: a device of a process. Its number is that in its largest communicator.
@@ -76,6 +80,14 @@ func readCollLog(in *Input, t *trace.Trace) error {
 		return bounded(t, calls)
 	})
 	if err == nil {
+		for _, f := range l.signs.Found(false) {
+			f.Subjects = slice.Map(f.Subjects, limited)
+			t.Signs = append(t.Signs, trace.Sign{Found: f, File: in.Name})
+		}
+		if l.tuning > 0 && calls == 0 {
+			t.Instead = fmt.Sprintf("%s has %s of NCCL_DEBUG_SUBSYS=TUNING: a collective and its bytes, and not which communicator and call it is", in.Name, unit.Count(int64(l.tuning), "line"))
+			t.Do = "set NCCL_DEBUG_SUBSYS=INIT,COLL beside it"
+		}
 		l.finish()
 	}
 	return err
@@ -103,6 +115,11 @@ func eachLine(in io.Reader, most int, visit func(line []byte) error) error {
 }
 
 func (l *collLog) line(line []byte, file string) (calls int) {
+	l.lines++
+	l.signs.Take(l.lines, string(line))
+	if bytes.Contains(line, []byte(" Bytes -> Algo ")) {
+		l.tuning++
+	}
 	if has(line, " nranks ", " nRanks ") {
 		if m := collInit.FindSubmatch(line); m != nil {
 			l.rank(m, file).number(parsed(m[4], 10), parsed(m[5], 10))

@@ -1,6 +1,7 @@
 package formats
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -74,6 +75,8 @@ type inspected struct {
 	// mixed is true where the calls belong to several.
 	id           word
 	named, mixed bool
+	// open is what was read of an object on several lines.
+	open []byte
 }
 
 type inspectedCalls struct {
@@ -95,7 +98,7 @@ func readInspector(in *Input, t *trace.Trace) error {
 		all.metadata, all.id, all.named = inspectorMeta{Host: word(m[1]), PID: word(m[2])}, word(m[3]), true
 	}
 	err := eachLine(in, 1<<20, func(line []byte) error {
-		if len(line) > 2 {
+		if line = all.whole(line); len(line) > 2 {
 			all.line(line, in.Name)
 		}
 		if all.mixed {
@@ -107,6 +110,26 @@ func readInspector(in *Input, t *trace.Trace) error {
 		all.finish()
 	}
 	return err
+}
+
+// whole puts an object together that somebody printed on several lines, of which only the first and the last begin at
+// the margin; until then it returns nothing. A line with an object of its own is whole.
+func (all *inspected) whole(line []byte) []byte {
+	first := bytes.TrimRight(line, " \t\r\n,")
+	switch {
+	case len(all.open) == 0 && string(first) == "{":
+		all.open = append(all.open, '{')
+		return nil
+	case len(all.open) == 0 || len(all.open) > 1<<20:
+		all.open = nil
+		return line
+	case string(first) == "}":
+		object := append(all.open, '}')
+		all.open = nil
+		return object
+	}
+	all.open = append(all.open, line...)
+	return nil
 }
 
 func (all *inspected) line(text []byte, file string) {

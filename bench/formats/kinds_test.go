@@ -94,8 +94,8 @@ func TestGroupsThatOnlyTheirOrderTellsApart(t *testing.T) {
 
 // ranAt and launchedAt are a kernel without metadata and its launch.
 const (
-	ranAt = `{"ph": "X", "cat": "kernel", "name": "ncclDevKernel_%s(ncclDevKernelArgsStorage<4096ul>)", "ts": %d, "dur": 50, "args": {"stream": 4, "correlation": %d}}`
-	launchedAt = `{"ph": "X", "cat": "cuda_runtime", "name": "hipExtLaunchKernel", "tid": %d, "ts": %d, "dur": 2, "args": {"correlation": %d}}`
+	ranAt       = `{"ph": "X", "cat": "kernel", "name": "ncclDevKernel_%s(ncclDevKernelArgsStorage<4096ul>)", "ts": %d, "dur": 50, "args": {"stream": 4, "correlation": %d}}`
+	launchedAt  = `{"ph": "X", "cat": "cuda_runtime", "name": "hipExtLaunchKernel", "tid": %d, "ts": %d, "dur": 2, "args": {"correlation": %d}}`
 	annotatedAt = `{"ph": "X", "cat": "user_annotation", "name": "nccl:%s", "tid": %d, "ts": %d, "dur": 20, "args": {}}`
 )
 

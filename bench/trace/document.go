@@ -12,6 +12,7 @@ import (
 	"zbench/bench/document"
 	"zbench/bench/finding"
 	"zbench/bench/jsonfile"
+	"zbench/bench/plain"
 	"zbench/bench/record"
 	"zbench/bench/slice"
 	"zbench/bench/unit"
@@ -146,12 +147,29 @@ func Answer(t *Trace, peak Peak) *Document {
 		d.timeline = r.timelineOf(found.steps)
 	}
 	d.here = t.processes()
-	l := d.findings(t.Timed())
+	l := append(t.signs(), d.findings(t.Timed(), t.Instead, t.Do)...)
 	if d.simulated = t.Simulated(); d.simulated {
 		l = append(l, finding.Finding{Code: finding.CodeSimulated, Severity: finding.Warning, Text: finding.NotHardware})
 	}
 	d.Judgement = finding.Judgement{Rules: Rules, State: l.State(d.Of != Unknown || len(d.Sent) > 0), Findings: l}
 	return d
+}
+
+// signs are what the logs say is wrong.
+func (t *Trace) signs() finding.List {
+	return slice.Map(t.Signs, func(s Sign) finding.Finding {
+		text := fmt.Sprintf("LOG: %s: line %d of %s", plain.Capital(s.Means), s.Line, s.File)
+		if s.Count > 1 {
+			text += fmt.Sprintf(" and %d more", s.Count-1)
+		}
+		f := finding.Finding{Code: s.Code, Severity: s.Severity, Hint: plain.Capital(s.Next) + "."}
+		if len(s.Subjects) > 0 {
+			text += " (" + unit.FirstFew(s.Subjects, 4) + ")"
+			f.Subject = &finding.Subject{Kind: finding.Node, Name: s.Subjects[0]}
+		}
+		f.Text = text + "."
+		return f
+	})
 }
 
 // parts counts the calls of which only a rank's part is known, and says of which size.
@@ -174,7 +192,8 @@ func (t *Trace) parts() (n int64, bytes string) {
 func (d *Document) WriteJSON(w io.Writer) error { return jsonfile.Write(w, "trace.json", d) }
 
 // findings are what the trace comes to: what was sent, then who waits, then what is not there.
-func (d *Document) findings(timed bool) (l finding.List) {
+// Where there are no calls, instead is what the files have, and do what to do about it.
+func (d *Document) findings(timed bool, instead, do string) (l finding.List) {
 	calls := slice.Sum(d.Ranks, func(r Seen) int { return r.Calls })
 	if calls == 0 {
 		text, hint := "No collective of NCCL or RCCL in "+strings.Join(d.Files, ", ")+".", "trace a step that communicates, on several ranks"
@@ -185,6 +204,9 @@ func (d *Document) findings(timed bool) (l finding.List) {
 		if n := slice.Sum(d.Ranks, func(r Seen) int { return r.Unnamed }); n > 0 {
 			text = fmt.Sprintf("%s of NCCL or RCCL ran, and %s does not name their collectives.", unit.Count(int64(n), "kernel"), strings.Join(d.Files, ", "))
 			hint = "profile with PyTorch 2.3 or newer, which writes the collective and its bytes beside the kernel"
+		}
+		if instead != "" {
+			text, hint = instead+".", do
 		}
 		return finding.List{{Code: CodeNone, Severity: finding.Warning, Text: text, Hint: hint}}
 	}

@@ -15,6 +15,7 @@ import (
 
 	"zbench/bench/collective"
 	"zbench/bench/record"
+	"zbench/bench/signs"
 	"zbench/bench/slice"
 	"zbench/bench/unit"
 )
@@ -36,11 +37,21 @@ type Trace struct {
 	Foreign []Foreign
 	// Notes say what of the input is missing, damaged or left out.
 	Notes []string
+	// Signs are what a log says is wrong.
+	Signs []Sign
+	// Instead says what the files have in place of calls; empty where that is not known. Do is what to do about it.
+	Instead, Do string
 	// Device is the GPU's name, if a file tells.
 	Device string
 	// named are the places in Groups by name, found those of what Find was asked before.
 	named map[string][]int
 	found map[asked]int
+}
+
+// Sign is a line of a file that says what is wrong.
+type Sign struct {
+	signs.Found
+	File string
 }
 
 // Group is a communicator or a process group.
@@ -321,7 +332,8 @@ func (t *Trace) Simulated() bool { return strings.HasPrefix(t.Device, "SIMULATED
 func (t *Trace) Add(other *Trace) {
 	t.Format, t.Device = cmp.Or(t.Format, other.Format), cmp.Or(t.Device, other.Device)
 	t.World = max(t.World, other.World)
-	t.Files = append(t.Files, other.Files...)
+	t.Files, t.Signs = append(t.Files, other.Files...), append(t.Signs, other.Signs...)
+	t.Instead, t.Do = cmp.Or(t.Instead, other.Instead), cmp.Or(t.Do, other.Do)
 	place := slice.Map(other.Groups, t.Find)
 	for _, r := range other.Ranks {
 		for i := range r.Calls {

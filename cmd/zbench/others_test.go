@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Files of others: what each must come to. $D is their folder, $O one for the output; the text is unfolded. A pattern
+// Files of others: what each must come to. $D is their folder, $O one for the output, $E an empty one; the text is unfolded. A pattern
 // that begins with ! must not match; one with a colon in front of it is of a file in $O.
 func TestFilesOfOthers(t *testing.T) {
 	for _, x := range []struct {
@@ -28,10 +28,15 @@ func TestFilesOfOthers(t *testing.T) {
 		{"trace $D/kineto_2023_all_to_all.json", 0, []string{`all_to_all +– .* 6 `, `all_reduce +– .* 3 `, `!send_recv`}},
 		{"rails --matrix $D/ras_pairs.csv --ras $D/ras_missing_rank6_on_node4.txt --out $O", 6, []string{`UNCLEAR: ras: rank 6 on 10.0.0.4, missing; its times are not slow; candidates: GPU 10.0.0.4:6`, `pass.txt:10.0.0.1\n10.0.0.2\n10.0.0.3\n$`}},
 		{"rails --matrix $D/ras_pairs_slow_node1.csv --ras $D/ras_missing_rank6_on_node4.txt --out $O", 3, []string{`FAULT: GPU 10.0.0.1:6 has lost 38 %[^;]*\n`, `UNCLEAR: ras: rank 6 on 10.0.0.4.*candidates: GPU 10.0.0.4:6`, `pass.txt:10.0.0.2\n10.0.0.3\n$`}},
+		{"rails --matrix $D/pairs5_common_node.csv --out $O", 6, []string{`slow in 2 of 2 transfers, 44 % lost; candidates: node n644\n|slow in 2 of 2 transfers, 44 % lost; candidates: node n644 `, `candidates: node n284, node n678`, `pass.txt:n699\nn632\nn641\nn404\n$`}},
+		{"import $D/one_rank_stall.log --out $O", 0, []string{`One rank sends nothing .*bus bandwidth is 0 by definition`, `!STALL`}},
+		{"import $D/socket_fallback.log --out $O", 0, []string{`LOG: No RDMA NIC was found.*line 7 \(hosta, hostb\)`, `LOG: .*TCP sockets, not RDMA: line 9 \(hosta, hostb\)`}},
+		{"topo --root $E --xml $D/topo_socket_net.xml", 0, []string{`0 RDMA NICs: .*eth0 \(socket transport\)`, `!1 RDMA NIC`, `!^OK`}},
+		{"trace $D/tuning_lines.log", 6, []string{`tuning_lines.log has 3 lines of NCCL_DEBUG_SUBSYS=TUNING.*→ set NCCL_DEBUG_SUBSYS=INIT,COLL`, `!No collective of NCCL or RCCL`}},
 	} {
 		t.Run(x.args, func(t *testing.T) {
 			dir := t.TempDir()
-			args := strings.Fields(strings.NewReplacer("$D", filepath.Join("testdata", "others"), "$O", filepath.Join(dir, "out")).Replace(x.args))
+			args := strings.Fields(strings.NewReplacer("$D", filepath.Join("testdata", "others"), "$O", filepath.Join(dir, "out"), "$E", dir).Replace(x.args))
 			s, out := testState(t, args...)
 			var err bytes.Buffer
 			s.Stderr = Stream{Writer: &err}
