@@ -7,13 +7,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
 	"zbench/bench/collective"
 	"zbench/bench/pattern"
+	"zbench/bench/signs"
+	"zbench/bench/slice"
 	"zbench/bench/trace"
+	"zbench/bench/unit"
 )
 
 // The log of NCCL and RCCL with NCCL_DEBUG=INFO and NCCL_DEBUG_SUBSYS=COLL has a line for every
@@ -45,22 +49,23 @@ type collLog struct {
 	all []*collRank
 	of  map[string][]*collRank
 	met map[string]*collRank
-	// broken is the number of lines with a call that cannot be read.
-	broken int
+	// broken is the number of lines with a call that cannot be read, lines that of all, tuning that of the lines of
+	// NCCL_DEBUG_SUBSYS=TUNING.
+	broken, lines, tuning int
+	signs                 signs.Reader
 }
 
 // collRank is a rank of the job: a device of a process. Its number is that in its largest communicator.
 type collRank struct {
 	trace.Rank
-	size int64
 	// comms number its communicators, whose addresses differ from rank to rank.
 	comms map[string]int
 }
 
 // number takes a rank's number in a communicator of so many ranks.
 func (r *collRank) number(rank, size int64) {
-	if rank >= 0 && rank < size && size <= maxRanks && size > r.size {
-		r.Rank.Rank, r.size = int(rank), size
+	if rank >= 0 && rank < size && size <= maxRanks && int(size) > r.Within {
+		r.Rank.Rank, r.Within = int(rank), int(size)
 	}
 }
 
@@ -75,6 +80,14 @@ func readCollLog(in *Input, t *trace.Trace) error {
 		return bounded(t, calls)
 	})
 	if err == nil {
+		for _, f := range l.signs.Found(false) {
+			f.Subjects = slice.Map(f.Subjects, limited)
+			t.Signs = append(t.Signs, trace.Sign{Found: f, File: in.Name})
+		}
+		if l.tuning > 0 && calls == 0 {
+			t.Instead = fmt.Sprintf("%s has %s of NCCL_DEBUG_SUBSYS=TUNING: a collective and its bytes, and not which communicator and call it is", in.Name, unit.Count(int64(l.tuning), "line"))
+			t.Do = "set NCCL_DEBUG_SUBSYS=INIT,COLL beside it"
+		}
 		l.finish()
 	}
 	return err
@@ -102,6 +115,11 @@ func eachLine(in io.Reader, most int, visit func(line []byte) error) error {
 }
 
 func (l *collLog) line(line []byte, file string) (calls int) {
+	l.lines++
+	l.signs.Take(l.lines, string(line))
+	if bytes.Contains(line, []byte(" Bytes -> Algo ")) {
+		l.tuning++
+	}
 	if has(line, " nranks ", " nRanks ") {
 		if m := collInit.FindSubmatch(line); m != nil {
 			l.rank(m, file).number(parsed(m[4], 10), parsed(m[5], 10))
@@ -173,7 +191,7 @@ func (l *collLog) rank(m [][]byte, file string) *collRank {
 			return r
 		}
 	}
-	r := &collRank{Rank: trace.Rank{Rank: trace.Unknown, Host: host, File: file}, comms: map[string]int{}}
+	r := &collRank{Rank: trace.Rank{Rank: trace.Unknown, Host: host, PID: int(parsed(m[2], 10)), Device: int(parsed(m[3], 10)), File: file}, comms: map[string]int{}}
 	l.of[key], l.all, l.met[whole] = append(l.of[key], r), append(l.all, r), r
 	return r
 }
@@ -192,13 +210,43 @@ func (l *collLog) finish() {
 		}
 	}
 	slices.SortFunc(t.Ranks, func(a, b *trace.Rank) int {
-		return cmp.Or(cmp.Compare(a.Rank, b.Rank), strings.Compare(a.Host, b.Host))
+		return cmp.Or(cmp.Compare(a.Rank, b.Rank), strings.Compare(a.Host, b.Host), cmp.Compare(a.Device, b.Device), cmp.Compare(a.PID, b.PID))
 	})
 	if l.broken > 0 {
 		t.Note("%d calls cannot be read: their lines are cut, or run into another's", l.broken)
 	}
+	l.doubt()
+	alike := map[string][]*trace.Rank{} // by what of them is there
 	for _, r := range t.Ranks {
-		t.Note("rank %s: %s", trace.Number(r.Rank), state(r, longest))
+		text := state(r, longest)
+		alike[text] = append(alike[text], r)
+	}
+	for _, text := range slices.SortedFunc(maps.Keys(alike), func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(alike[a]), len(alike[b])), strings.Compare(a, b))
+	}) {
+		t.Note("%s: %s", trace.NamesOf(alike[text]), text)
+	}
+}
+
+// doubt marks the groups of communicators that only their order tells apart, as it is for two of one size, where the log
+// does not begin with their first calls: there each rank may begin with another one.
+func (l *collLog) doubt() {
+	for _, r := range l.all {
+		first := map[int]int64{}
+		for i := range r.Calls {
+			c := &r.Calls[i]
+			if n, seen := first[c.Group]; !seen || c.Sequence < n {
+				first[c.Group] = c.Sequence
+			}
+		}
+		for g, n := range first {
+			for other := range first {
+				if group := &l.t.Groups[g]; other != g && group.Size == l.t.Groups[other].Size && max(n, first[other]) > 0 && !group.Doubtful {
+					group.Doubtful = true
+					l.t.Note("the calls of %s are not compared over ranks: it has as many ranks as another group, and the log begins behind their first calls", group.Title())
+				}
+			}
+		}
 	}
 }
 
@@ -222,10 +270,10 @@ func state(r *trace.Rank, longest map[int]int64) string {
 	}
 	switch n := len(r.Calls); {
 	case whole:
-		return fmt.Sprintf("all %d calls", n)
+		return fmt.Sprintf("all %s", unit.Count(int64(n), "call"))
 	case tail:
-		return fmt.Sprintf("%d calls, from opCount %d (%x) on; what was before is not in the file", n, first, first)
+		return fmt.Sprintf("%s, from opCount %d (%x) on; what was before is not in the file", unit.Count(int64(n), "call"), first, first)
 	default:
-		return fmt.Sprintf("%d calls; others are missing", n)
+		return fmt.Sprintf("%s; others are missing", unit.Count(int64(n), "call"))
 	}
 }

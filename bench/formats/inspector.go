@@ -1,14 +1,19 @@
 package formats
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
+	"strconv"
 
 	"zbench/bench/collective"
+	"zbench/bench/pattern"
 	"zbench/bench/trace"
 )
 
 // NCCL's Inspector and RCCL's ACCL profiler write a JSON object a line: a collective with its
-// bytes and its seconds, waiting included. Bandwidths in the file are not read.
+// bytes and its seconds, waiting included. Bandwidths in the file are not read. ACCL writes a file for each
+// communicator of each rank, and only the file's name says of which communicator and process it is.
 func init() {
 	register(Format{
 		Name: "inspector", Title: "a log of NCCL's Inspector or of RCCL's ACCL profiler", Holds: Calls, rank: 40,
@@ -16,6 +21,9 @@ func init() {
 		read:      readInspector,
 	})
 }
+
+// acclName is the end of a name that ACCL gives a file (ROCm/rocm-systems projects/rccl/plugins/profiler/accl).
+var acclName = pattern.New(`accl_profiler_rank\d+_(.+)_pid(\d+)_(0x[0-9a-f]+)\.`)
 
 type inspectorHeader struct {
 	ID    word   `json:"id"`
@@ -63,6 +71,12 @@ type inspected struct {
 	// damaged lines are no records, lost calls are missing between others, fast ones have no time.
 	damaged, fast, calls int
 	lost                 int64
+	// id is the communicator of calls whose header names none. It is in the file's name where named is true, and
+	// mixed is true where the calls belong to several.
+	id           word
+	named, mixed bool
+	// open is what was read of an object on several lines.
+	open []byte
 }
 
 type inspectedCalls struct {
@@ -75,15 +89,20 @@ type inspectedCalls struct {
 // all of them.
 type inspectedRank struct {
 	trace.Rank
-	size  int64
 	comms map[word]int64
 }
 
 func readInspector(in *Input, t *trace.Trace) error {
-	all := &inspected{t: t, of: map[inspectorMeta][]*inspectedRank{}, last: map[inspectedCalls]int64{}}
+	all := &inspected{t: t, of: map[inspectorMeta][]*inspectedRank{}, last: map[inspectedCalls]int64{}, id: word("of " + in.Name)}
+	if m := acclName.FindStringSubmatch(in.Name); m != nil {
+		all.metadata, all.id, all.named = inspectorMeta{Host: word(m[1]), PID: word(m[2])}, word(m[3]), true
+	}
 	err := eachLine(in, 1<<20, func(line []byte) error {
-		if len(line) > 2 {
+		if line = all.whole(line); len(line) > 2 {
 			all.line(line, in.Name)
+		}
+		if all.mixed {
+			return fmt.Errorf("%w: %s has the calls of several communicators of a rank, which its lines do not tell apart: RCCL's profiler says it in the name of each file (accl_profiler_rank…_pid…_0x….jsonl); give its files as they were written", ErrDamaged, in.Name)
 		}
 		return bounded(t, all.calls)
 	})
@@ -91,6 +110,26 @@ func readInspector(in *Input, t *trace.Trace) error {
 		all.finish()
 	}
 	return err
+}
+
+// whole puts an object together that somebody printed on several lines, of which only the first and the last begin at
+// the margin; until then it returns nothing. A line with an object of its own is whole.
+func (all *inspected) whole(line []byte) []byte {
+	first := bytes.TrimRight(line, " \t\r\n,")
+	switch {
+	case len(all.open) == 0 && string(first) == "{":
+		all.open = append(all.open, '{')
+		return nil
+	case len(all.open) == 0 || len(all.open) > 1<<20:
+		all.open = nil
+		return line
+	case string(first) == "}":
+		object := append(all.open, '}')
+		all.open = nil
+		return object
+	}
+	all.open = append(all.open, line...)
+	return nil
 }
 
 func (all *inspected) line(text []byte, file string) {
@@ -101,6 +140,7 @@ func (all *inspected) line(text []byte, file string) {
 	}
 	if l.Header != nil {
 		all.header = *l.Header
+		all.unnamed()
 	}
 	if l.Metadata != nil {
 		all.metadata = *l.Metadata
@@ -127,12 +167,24 @@ func (all *inspected) line(text []byte, file string) {
 		all.fast++
 	}
 	key := inspectedCalls{rank, c.Group, l.P2P != nil}
-	if before, seen := all.last[key]; seen && c.Sequence > before+1 {
+	before, seen := all.last[key]
+	if seen && c.Sequence > before+1 {
 		all.lost += c.Sequence - before - 1
 	}
+	all.mixed = all.mixed || seen && c.Sequence <= before && all.header.ID == all.id && !all.named
 	all.last[key] = c.Sequence
 	rank.Calls = append(rank.Calls, c)
 	all.calls++
+}
+
+// unnamed gives a header without a communicator that of the file.
+func (all *inspected) unnamed() {
+	if all.header.ID != "" {
+		return
+	}
+	if all.header.ID = all.id; !all.named {
+		all.t.Note("no line says of which communicator its call is, so no call is compared with another file's: RCCL's profiler says it in the file's name (accl_profiler_rank…_pid…_0x….jsonl)")
+	}
 }
 
 func (all *inspected) finish() {
@@ -146,7 +198,7 @@ func (all *inspected) finish() {
 		all.t.Note("the sequence numbers have gaps: %d calls are not in the file (the profiler's ring holds 1,024, and it leaves small messages out)", all.lost)
 	}
 	if all.fast > 0 {
-		all.t.Note("%d calls have no time: the profiler counts whole microseconds", all.fast)
+		all.t.Note("%d calls have no time: NCCL's Inspector counts whole microseconds", all.fast)
 	}
 }
 
@@ -169,11 +221,12 @@ func (all *inspected) rank(file string) *inspectedRank {
 		}
 	}
 	if found == nil {
-		found = &inspectedRank{Rank: trace.Rank{Host: limited(string(m.Host)), File: file}, size: trace.Unknown, comms: map[word]int64{}}
+		pid, _ := strconv.Atoi(string(m.PID))
+		found = &inspectedRank{Rank: trace.Rank{Host: limited(string(m.Host)), PID: pid, Device: trace.Unknown, File: file}, comms: map[word]int64{}}
 		all.ranks, all.of[m] = append(all.ranks, found), append(all.of[m], found)
 	}
-	if size > found.size {
-		found.Rank.Rank, found.size = int(n), size
+	if int(size) > found.Within || len(found.comms) == 0 {
+		found.Rank.Rank, found.Within = int(n), int(max(size, 0))
 	}
 	found.comms[h.ID] = n
 	return found
@@ -202,8 +255,8 @@ func (l *inspectorLine) call(t *trace.Trace, h *inspectorHeader) trace.Call {
 			c.Bytes *= ranks
 		}
 	}
-	if us := micros.whole(); us > 0 {
-		c.Took = float64(us) / 1e6
+	if micros.ok && micros.v > 0 {
+		c.Took = micros.v / 1e6
 	}
 	return c
 }

@@ -53,6 +53,9 @@ type kineto struct {
 	onHost  []trace.Call // gloo's, whose group stands behind them
 	within  within
 	ready   readiness
+	// annotated are the host's annotations by thread, untold the kernels that they name.
+	annotated map[int32][]annotation
+	untold    []untold
 }
 
 func readKineto(in *Input, t *trace.Trace) error {
@@ -182,7 +185,7 @@ type kinetoEvent struct {
 }
 
 // Marks of events that are read; the others are passed over without being decoded.
-var marks = [][]byte{[]byte(`ernel"`), []byte(`record_param_comms`), []byte(`ProfilerStep#`), []byte(`"torch::autograd::AccumulateGrad"`), []byte(`"gloo:`), []byte(evaluate), []byte("Launch")}
+var marks = [][]byte{[]byte(`ernel"`), []byte(`record_param_comms`), []byte(`ProfilerStep#`), []byte(`"torch::autograd::AccumulateGrad"`), []byte(`"gloo:`), []byte(`"` + libraryCall), []byte(evaluate), []byte("Launch")}
 
 // frames are the category of Python's frames.
 var frames = []byte(`"python_function"`)
@@ -212,6 +215,8 @@ func (k *kineto) event(raw []byte) error {
 		k.gradient(&e)
 	case strings.HasPrefix(string(e.Name), "gloo:"):
 		k.gloo(&e)
+	case strings.HasPrefix(string(e.Name), libraryCall):
+		k.annotate(&e)
 	case strings.HasPrefix(string(e.Name), "ProfilerStep#"):
 		k.step(&e)
 	case strings.HasPrefix(string(e.Name), evaluate):
@@ -219,7 +224,7 @@ func (k *kineto) event(raw []byte) error {
 	case e.launches():
 		k.launch(&e)
 	}
-	return bounded(k.t, len(k.rank.Calls)+len(k.onHost))
+	return bounded(k.t, len(k.rank.Calls)+len(k.onHost)+len(k.untold))
 }
 
 // accumulate is autograd's operator that hands a parameter its gradient, evaluate what autograd's nodes
@@ -327,14 +332,10 @@ func (k *kineto) kernel(e *kinetoEvent) {
 		return
 	}
 	if e.Args.Collective == "" {
-		if name != "" {
-			k.rank.Calls = append(k.rank.Calls, trace.Call{
-				Group: k.group(e), Collective: name, Known: true, In: trace.Unknown, Out: trace.Unknown, Bytes: trace.Unknown,
-				Sequence: trace.Unknown, Stream: limited(string(e.Args.Stream)), Kernel: span,
-			})
-			return
-		}
-		k.rank.Unnamed++
+		k.untold = append(k.untold, untold{e.Args.Correlation.whole(), trace.Call{
+			Collective: name, Known: true, In: trace.Unknown, Out: trace.Unknown, Bytes: trace.Unknown,
+			Sequence: trace.Unknown, Stream: limited(string(e.Args.Stream)), Kernel: span,
+		}})
 		return
 	}
 	if !trace.IsCall(string(e.Args.Collective)) {
@@ -415,6 +416,7 @@ func (k *kineto) finish() {
 		r.Rank = k.within.rank
 	}
 	r.Computing = trace.Merge(r.Computing)
+	k.tell()
 	for _, c := range k.onHost {
 		g := trace.Group{Name: "0", Size: k.t.World}
 		if known, ok := k.groups["0"]; ok {

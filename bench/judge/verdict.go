@@ -11,6 +11,7 @@ import (
 	"zbench/bench/finding"
 	"zbench/bench/plain"
 	"zbench/bench/record"
+	"zbench/bench/signs"
 	"zbench/bench/slice"
 	"zbench/bench/spec"
 )
@@ -28,6 +29,7 @@ const (
 	CodeLostBusBW   = "lost_busbw"
 	CodeUnstable    = "unstable"
 	CodeStall       = "stall"
+	CodeOneRank     = "one_rank"
 	CodeDip         = "dip"
 	CodeNoisy       = "noisy"
 	CodeNoFault     = "no_fault"
@@ -58,7 +60,7 @@ func collectives(rec *record.Record) finding.List {
 	j := judged{rec, expect(rec)}
 	v := slices.Concat(
 		editedLines(rec), j.hangs(), j.wrongData(), j.interrupted(), j.late(), j.slowGroups(),
-		j.lostBusBW(), j.unstable(), j.stalls(), j.dips(), j.noisy(),
+		j.lostBusBW(), j.unstable(), j.stalls(), j.dips(), j.noisy(), j.signs(), j.oneRank(),
 	)
 	if c := j.checked(); len(v.Faults()) == 0 {
 		classes := j.compared()
@@ -67,6 +69,34 @@ func collectives(rec *record.Record) finding.List {
 		v = append(v, c.besideFaults()...)
 	}
 	return slices.Concat(v, j.corruption(), j.best(), j.scale(), Simulated(rec))
+}
+
+// signs are what the log of an imported table says is wrong.
+func (j judged) signs() (l finding.List) {
+	for _, w := range j.Warnings {
+		if s := signs.ByCode(w.Code); s != nil {
+			where, _, _ := strings.Cut(w.Message, ": ") // the warning has the line itself
+			l = append(l, finding.Finding{Code: w.Code, Severity: s.Severity, Text: "LOG: " + plain.Capital(s.Means) + ": " + where + ".", Hint: plain.Capital(w.Hint) + "."})
+		}
+	}
+	return l
+}
+
+// oneRank explains the figures of a world of one rank.
+func (j judged) oneRank() finding.List {
+	for r := range j.Each() {
+		if r.Ranks != 1 {
+			return nil
+		}
+	}
+	if len(j.Results) == 0 {
+		return nil
+	}
+	return finding.List{{
+		Code: CodeOneRank, Severity: finding.Note,
+		Text: "One rank sends nothing to another: its bus bandwidth is 0 by definition, out of place it copies in its own memory, and in place nothing moves.",
+		Hint: "Measure two ranks or more (-g 2, or two processes).",
+	}}
 }
 
 // corruption warns of known issues by which data of such runs can be wrong. Verification has not met them: it follows a

@@ -92,6 +92,7 @@ func (s *scan) build(o Hints) (*record.Record, error) {
 	for _, w := range s.notes.warnings() {
 		s.warn(w.Code, w.Hint, "%s", w.Message)
 	}
+	s.signWarnings()
 	s.emptySections()
 	if len(tables) == 0 {
 		return nil, s.noTable()

@@ -7,8 +7,11 @@ import (
 	"strings"
 
 	"zbench/bench/collective"
+	gpus "zbench/bench/device"
 	"zbench/bench/pattern"
 	"zbench/bench/record"
+	"zbench/bench/signs"
+	"zbench/bench/unit"
 )
 
 // facts is what a log says outside of its tables.
@@ -16,6 +19,7 @@ type facts struct {
 	tool, version string
 	libraries     []record.Library
 	notes         notes
+	signs         signs.Reader
 	warnings      []record.Warning
 	// more counts the warnings that were not kept, by code.
 	more map[string]int
@@ -24,35 +28,13 @@ type facts struct {
 // linePattern is a text that a line contains, and the warning about the line.
 type linePattern struct{ has, code, hint string }
 
-// fatal reports whether the program that printed the line gave up.
-func (t linePattern) fatal() bool {
-	switch t.code {
-	case "test_timeout", "test_failure", "crash", "cancelled":
-		return true
-	}
-	return false
-}
-
 // blocking is the code of the line that a program prints if it waits after each step.
 const blocking = "blocking"
 
-// linePatterns are the lines that qualify the numbers of a log. The first that a
-// line contains decides.
+// linePatterns are the lines in which a program qualifies its own numbers. What is wrong is a row of package signs.
 var linePatterns = []linePattern{
-	{"Test timeout", "test_timeout", "a collective hung; the sweep is incomplete: find the host that the line names"},
-	{"Test NCCL failure", "test_failure", "the sweep is incomplete: read the log around this line"},
-	{"Test CUDA failure", "test_failure", "the sweep is incomplete: read the log around this line"},
-	{"Test HIP failure", "test_failure", "the sweep is incomplete: read the log around this line"},
-	{"Test failure", "test_failure", "the sweep is incomplete: read the log around this line"},
-	{"test failure", "test_failure", "the sweep is incomplete: read the log around this line"},
-	{"# error:", "test_failure", "the sweep is incomplete: read the log around this line"},
-	{"Segmentation fault", "crash", "the sweep is incomplete: read the log around this line"},
-	{"exited on signal", "crash", "the sweep is incomplete: read the log around this line"},
-	{"DUE TO TIME LIMIT", "cancelled", "the sweep is incomplete: ask for more time"},
-	{"CANCELLED AT", "cancelled", "the sweep is incomplete: run it again"},
 	{"# Reducing maxBytes", "max_bytes_reduced", "the sweep ends below the size that was asked for: free device memory, or run with -c 0"},
 	{"# Blocking Enabled", blocking, "these times include a wait after each step: compare them only with other blocking runs"},
-	{"NCCL WARN", "library_warning", "read the library's warnings before trusting the numbers"},
 }
 
 // maxLibraries is the number of library versions that are kept.
@@ -67,7 +49,6 @@ func (s *scan) note(l line) bool {
 		if strings.Contains(l.text, t.has) {
 			s.notes.note(t.code, t.hint, func() string { return fmt.Sprintf("line %d: %s", l.no, quoted(strings.TrimSpace(l.text))) })
 			if old := s.cur[l.stream]; old != nil {
-				old.failed = old.failed || t.fatal()
 				if t.code == blocking {
 					old.header.blocking = strings.TrimSpace(l.text)
 				}
@@ -75,7 +56,30 @@ func (s *scan) note(l line) bool {
 			return true
 		}
 	}
-	return false
+	sign := s.signs.Take(l.no, l.text)
+	if old := s.cur[l.stream]; old != nil && sign != nil {
+		old.failed = old.failed || sign.Fatal
+	}
+	return sign != nil
+}
+
+// signWarnings are the warnings about the lines that say what is wrong.
+func (s *scan) signWarnings() {
+	cluster := slices.ContainsFunc(s.tests, func(t *test) bool {
+		return slices.ContainsFunc(t.worlds, func(w *world) bool {
+			return slices.ContainsFunc(w.devices, func(d device) bool { _, known := gpus.Lookup(d.gpu); return known })
+		})
+	})
+	for _, f := range s.signs.Found(cluster) {
+		about, more := "", ""
+		if len(f.Subjects) > 0 {
+			about = " (" + unit.FirstFew(f.Subjects, 4) + ")"
+		}
+		if f.Count > 1 {
+			more = fmt.Sprintf(" (and %d more such lines)", f.Count-1)
+		}
+		s.warn(f.Code, f.Next, "line %d%s: %s%s", f.Line, about, quoted(f.Text), more)
+	}
 }
 
 // quoted is a line as a warning repeats it, without names of users and not too long.

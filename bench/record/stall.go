@@ -42,7 +42,7 @@ func (r *Record) Stalls() (all []Stall) {
 	}
 	var rows []row
 	for x := range r.Each() {
-		if seconds, ok := x.Seconds(); x.Status == OK && ok && x.Isolated == nil { // what zbench measures has samples, and is repeated
+		if seconds, ok := x.Seconds(); x.Status == OK && ok && x.Isolated == nil && (x.Ranks != 1 || !x.InPlace) { // what zbench measures has samples, and is repeated; one rank moves nothing in place
 			rows = append(rows, row{x, seconds})
 		}
 	}

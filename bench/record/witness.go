@@ -117,7 +117,7 @@ func (w *Witness) Text() string {
 		return "no second witness: " + who + ": " + w.Reason
 	case len(w.Ranks) > 0:
 		const most = 4
-		parts := slice.Map(w.Ranks[:min(len(w.Ranks), most)], func(r WitnessRank) string { return r.text() })
+		parts := slice.Map(w.Ranks[:min(len(w.Ranks), most)], func(r WitnessRank) string { return r.Text() })
 		if more := w.More + len(w.Ranks) - len(parts); more > 0 {
 			parts = append(parts, fmt.Sprintf("%d more", more))
 		}
@@ -128,7 +128,8 @@ func (w *Witness) Text() string {
 	return who + " reports no missing or late rank"
 }
 
-func (r *WitnessRank) text() string {
+// Text is the rank with its process, GPU and node, its state and what the service says of it.
+func (r *WitnessRank) Text() string {
 	var b strings.Builder
 	if r.Rank != nil {
 		fmt.Fprintf(&b, "rank %d", *r.Rank)

@@ -3,6 +3,8 @@ package trace
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -10,6 +12,7 @@ import (
 	"zbench/bench/document"
 	"zbench/bench/finding"
 	"zbench/bench/jsonfile"
+	"zbench/bench/plain"
 	"zbench/bench/record"
 	"zbench/bench/slice"
 	"zbench/bench/unit"
@@ -64,6 +67,9 @@ type Document struct {
 	Notes []string `json:"notes"`
 	finding.Judgement
 	timeline document.Timeline
+	// reference is the name of the rank that Of numbers, here says which processes the input has; empty where it numbers
+	// them.
+	reference, here string
 	// simulated is true when a model decided the times.
 	simulated bool
 }
@@ -72,6 +78,8 @@ type Document struct {
 type Seen struct {
 	// Rank is its number; -1 where the file does not tell.
 	Rank int `json:"rank"`
+	// Process is its process, device and host, where the file does not tell its number; else absent.
+	Process string `json:"process,omitempty"`
 	// Host is where it ran; empty is unknown.
 	Host string `json:"host"`
 	// File has its calls.
@@ -116,7 +124,10 @@ func Answer(t *Trace, peak Peak) *Document {
 		found = most.split()
 	}
 	for _, r := range t.Ranks {
-		d.Ranks = append(d.Ranks, Seen{r.Rank, r.Host, r.File, len(r.Calls), r.Unnamed, r.Damaged})
+		d.Ranks = append(d.Ranks, Seen{r.Rank, "", r.Host, r.File, len(r.Calls), r.Unnamed, r.Damaged})
+		if r.Rank < 0 && r.PID > 0 {
+			d.Ranks[len(d.Ranks)-1].Process = r.Name()
+		}
 		if o := r.overlap(); o != nil {
 			if o.Steps = len(found.steps); r != most {
 				o.Steps = len(r.split().steps)
@@ -125,7 +136,7 @@ func Answer(t *Trace, peak Peak) *Document {
 		}
 	}
 	if r := most; r != nil && len(r.Calls) > 0 {
-		d.Of = r.Rank
+		d.Of, d.reference = r.Rank, r.Name()
 		d.Sent = jsonfile.Filled(t.sent(r, found.steps))
 		d.Buckets = jsonfile.Filled(t.buckets(r, found.steps))
 		d.Steps, d.StepsBy = len(found.steps), found.by
@@ -135,12 +146,30 @@ func Answer(t *Trace, peak Peak) *Document {
 		}
 		d.timeline = r.timelineOf(found.steps)
 	}
-	l := d.findings(t.Timed())
+	d.here = t.processes()
+	l := append(t.signs(), d.findings(t.Timed(), t.Instead, t.Do)...)
 	if d.simulated = t.Simulated(); d.simulated {
 		l = append(l, finding.Finding{Code: finding.CodeSimulated, Severity: finding.Warning, Text: finding.NotHardware})
 	}
 	d.Judgement = finding.Judgement{Rules: Rules, State: l.State(d.Of != Unknown || len(d.Sent) > 0), Findings: l}
 	return d
+}
+
+// signs are what the logs say is wrong.
+func (t *Trace) signs() finding.List {
+	return slice.Map(t.Signs, func(s Sign) finding.Finding {
+		text := fmt.Sprintf("LOG: %s: line %d of %s", plain.Capital(s.Means), s.Line, s.File)
+		if s.Count > 1 {
+			text += fmt.Sprintf(" and %d more", s.Count-1)
+		}
+		f := finding.Finding{Code: s.Code, Severity: s.Severity, Hint: plain.Capital(s.Next) + "."}
+		if len(s.Subjects) > 0 {
+			text += " (" + unit.FirstFew(s.Subjects, 4) + ")"
+			f.Subject = &finding.Subject{Kind: finding.Node, Name: s.Subjects[0]}
+		}
+		f.Text = text + "."
+		return f
+	})
 }
 
 // parts counts the calls of which only a rank's part is known, and says of which size.
@@ -163,13 +192,21 @@ func (t *Trace) parts() (n int64, bytes string) {
 func (d *Document) WriteJSON(w io.Writer) error { return jsonfile.Write(w, "trace.json", d) }
 
 // findings are what the trace comes to: what was sent, then who waits, then what is not there.
-func (d *Document) findings(timed bool) (l finding.List) {
+// Where there are no calls, instead is what the files have, and do what to do about it.
+func (d *Document) findings(timed bool, instead, do string) (l finding.List) {
 	calls := slice.Sum(d.Ranks, func(r Seen) int { return r.Calls })
 	if calls == 0 {
 		text, hint := "No collective of NCCL or RCCL in "+strings.Join(d.Files, ", ")+".", "trace a step that communicates, on several ranks"
 		for _, f := range d.Foreign {
 			text = fmt.Sprintf("No collective of NCCL or RCCL here; %s's kernels communicate: %d, %s. They do not tell what they send.", f.Library, f.Kernels, unit.Seconds(f.Seconds))
 			hint = "measure that library with its own benchmark"
+		}
+		if n := slice.Sum(d.Ranks, func(r Seen) int { return r.Unnamed }); n > 0 {
+			text = fmt.Sprintf("%s of NCCL or RCCL ran, and %s does not name their collectives.", unit.Count(int64(n), "kernel"), strings.Join(d.Files, ", "))
+			hint = "profile with PyTorch 2.3 or newer, which writes the collective and its bytes beside the kernel"
+		}
+		if instead != "" {
+			text, hint = instead+".", do
 		}
 		return finding.List{{Code: CodeNone, Severity: finding.Warning, Text: text, Hint: hint}}
 	}
@@ -182,8 +219,13 @@ func (d *Document) findings(timed bool) (l finding.List) {
 	if n := len(d.Missing); n > 0 {
 		l = append(l, finding.Finding{
 			Code: CodeMissing, Severity: finding.Warning, Text: fmt.Sprintf("%d of %d ranks are not in the input: %s.", n, d.World, unit.FirstFew(strings.Split(record.RankList(record.RankSet(d.Missing)), ", "), 8)),
-			Hint: "give the files of all ranks, or their folder: then waiting can be told from transfer",
+			Hint: missingHint,
 		})
+	}
+	if n := d.World - len(d.Ranks); d.here != "" && n > 0 {
+		l = append(l, finding.Finding{Code: CodeMissing, Severity: finding.Warning, Text: fmt.Sprintf("%d of %d processes are not in the input, which has %s.", n, d.World, d.here), Hint: missingHint})
+	} else if d.here != "" && n == 0 {
+		l = append(l, finding.Finding{Code: CodeMatched, Severity: finding.Note, Text: fmt.Sprintf("All %d processes are in the input: %s.", d.World, d.here)})
 	}
 	for _, r := range d.Ranks {
 		if r.Damaged > 0 {
@@ -197,6 +239,23 @@ func (d *Document) findings(timed bool) (l finding.List) {
 		l = append(l, finding.Finding{Code: CodeDamaged, Severity: finding.Note, Text: n + "."})
 	}
 	return l
+}
+
+const missingHint = "give the files of all ranks, or their folder: then waiting can be told from transfer"
+
+// processes lists the hosts and devices of ranks that have processes and no numbers: "h03 [0–3]"; else empty.
+func (t *Trace) processes() string {
+	devices := map[string][]int{}
+	for _, r := range t.Ranks {
+		if r.Rank >= 0 || r.PID == 0 || r.Device < 0 {
+			return ""
+		}
+		devices[r.Host] = append(devices[r.Host], r.Device)
+	}
+	return unit.FirstFew(slice.Map(slices.Sorted(maps.Keys(devices)), func(host string) string {
+		slices.Sort(devices[host])
+		return fmt.Sprintf("%s [%s]", host, record.RankList(record.RankSet(slices.Compact(devices[host]))))
+	}), 8)
 }
 
 // Number is a rank's number for people.
@@ -221,7 +280,7 @@ func (d *Document) sentence(calls int) string {
 	if d.Steps > 0 {
 		text += fmt.Sprintf(", %s by %s", unit.Count(int64(d.Steps), "step"), d.StepsBy)
 		if known && bytes > 0 {
-			text += fmt.Sprintf("; rank %s takes part in collectives of %s a step", Number(d.Of), unit.Bytes(int64(bytes)))
+			text += fmt.Sprintf("; %s takes part in collectives of %s a step", d.reference, unit.Bytes(int64(bytes)))
 		}
 	}
 	if !known {
@@ -281,8 +340,8 @@ func (d *Document) times(timed bool) (l finding.List) {
 	if a := d.Alone; a != nil {
 		l = append(l, finding.Finding{
 			Code: CodeWaiting, Severity: finding.Warning, Share: a.Share,
-			Text: fmt.Sprintf("WAITING: At least %s of rank %s's kernels is not transfer: at %s, %s, their bytes take %s of %s. Waiting for peers is likely; one rank cannot prove it.",
-				floorPercent(a.Share), Number(d.Of), a.PeakOf, unit.Rate(a.Peak), unit.Seconds(a.AtPeak), unit.Seconds(a.Kernel)),
+			Text: fmt.Sprintf("WAITING: At least %s of the kernels of %s is not transfer: at %s, %s, their bytes take %s of %s. Waiting for peers is likely; one rank cannot prove it.",
+				floorPercent(a.Share), d.reference, a.PeakOf, unit.Rate(a.Peak), unit.Seconds(a.AtPeak), unit.Seconds(a.Kernel)),
 			Hint: "trace all ranks of a node: the one whose kernels are short is the one that the others wait for",
 		})
 	} else {

@@ -8,6 +8,7 @@ import (
 
 	"zbench/bench/finding"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/unit"
 )
 
@@ -33,27 +34,32 @@ type Difference struct {
 	Group string `json:"group"`
 	// Number is the file's number of the call, or its place in the calls of the group, from 1.
 	Number int64 `json:"number"`
-	// Ranks are the ranks that differ from most.
+	// Ranks are the ranks that differ from most; empty where the file does not number them.
 	Ranks []int `json:"ranks"`
+	// Processes are they where the file does not number them, each with its host and device.
+	Processes []string `json:"processes,omitempty"`
 	// Call is what they call; empty if they call nothing from there on.
 	Call string `json:"call"`
-	// Others are the other ranks.
+	// Others are the other ranks; empty where the file does not number them.
 	Others []int `json:"others"`
+	// OtherProcesses are they where the file does not number them.
+	OtherProcesses []string `json:"other_processes,omitempty"`
 	// OthersCall is what those call.
 	OthersCall string `json:"others_call"`
 }
 
 // matched compares the calls of the ranks; nil where no two ranks share a group that is certain.
 func (t *Trace) matched() *Matched {
-	ranks := map[int]bool{}
-	for _, r := range t.Ranks {
-		if r.Rank < 0 || ranks[r.Rank] {
-			return nil
-		}
-		ranks[r.Rank] = true
+	numbered := t.numbered()
+	if !numbered && slices.ContainsFunc(t.Ranks, func(r *Rank) bool { return r.PID == 0 || r.Device < 0 }) {
+		return nil
 	}
 	lists := make([]map[int][]*Call, len(t.Groups))
-	for _, r := range t.Ranks {
+	for place, r := range t.Ranks {
+		rank := r.Rank
+		if !numbered {
+			rank = place
+		}
 		for i := range r.Calls {
 			c := &r.Calls[i]
 			if c.Collective == "send_recv" || !t.certain(c.Group) {
@@ -62,11 +68,11 @@ func (t *Trace) matched() *Matched {
 			if lists[c.Group] == nil {
 				lists[c.Group] = map[int][]*Call{}
 			}
-			lists[c.Group][r.Rank] = append(lists[c.Group][r.Rank], c)
+			lists[c.Group][rank] = append(lists[c.Group][rank], c)
 		}
 	}
 	m := &Matched{Differ: []Difference{}}
-	clear(ranks)
+	ranks := map[int]bool{}
 	for g, of := range lists {
 		if len(of) < 2 {
 			continue
@@ -74,19 +80,30 @@ func (t *Trace) matched() *Matched {
 		for rank := range of {
 			ranks[rank] = true
 		}
-		m.group(t.Groups[g], of)
+		m.group(t.Groups[g], of, !numbered || len(of) == t.Groups[g].Size)
 	}
 	if m.Ranks = len(ranks); m.Ranks == 0 {
 		return nil
 	}
+	for i := range m.Differ {
+		if d := &m.Differ[i]; !numbered {
+			d.Processes, d.Ranks = t.names(d.Ranks), []int{}
+			d.OtherProcesses, d.Others = t.names(d.Others), []int{}
+		}
+	}
 	return m
+}
+
+// names are those of the ranks at these places.
+func (t *Trace) names(places []int) []string {
+	return slice.Map(places, func(i int) string { return t.Ranks[i].Name() })
 }
 
 // certain reports whether a group of one name is one group on all ranks: its ranks are listed, or it is
 // that of all ranks of the job.
 func (t *Trace) certain(group int) bool {
 	g := t.Groups[group]
-	return g.Size > 1 && (len(g.Ranks) == g.Size || g.Size >= t.World && len(t.Ranks) <= g.Size)
+	return g.Size > 1 && !g.Doubtful && (len(g.Ranks) == g.Size || g.Size >= t.World && len(t.Ranks) <= g.Size)
 }
 
 // told is what the files tell of all calls of a number beside the collective: what they do not tell of one rank,
@@ -116,7 +133,8 @@ func (t told) called(c *Call) string {
 	return text
 }
 
-func (m *Matched) group(g Group, of map[int][]*Call) {
+// group compares the calls of a group by rank. ends is true where a rank that has no further call is told of.
+func (m *Matched) group(g Group, of map[int][]*Call, ends bool) {
 	all, numbered := callsBy(of, func(_ int, c *Call) int64 { return c.Sequence })
 	if !numbered {
 		all, _ = callsBy(of, func(place int, _ *Call) int64 { return int64(place) })
@@ -134,7 +152,7 @@ func (m *Matched) group(g Group, of map[int][]*Call) {
 			switch c := all[n][rank]; {
 			case c != nil:
 				kinds[tell.called(c)] = append(kinds[tell.called(c)], rank)
-			case n > last[rank] && len(of) == g.Size:
+			case n > last[rank] && ends:
 				kinds[""] = append(kinds[""], rank)
 			}
 		}
@@ -199,16 +217,24 @@ func (m *Matched) findings() (l finding.List) {
 		return finding.List{{Code: CodeMatched, Severity: finding.Note, Text: fmt.Sprintf("Calls matched over %s: all %s that two ranks have are alike; %s are on all of a group's ranks here.", unit.Count(int64(m.Ranks), "rank"), unit.Comma(int64(m.Alike)), unit.Comma(int64(m.OnAll)))}}
 	}
 	for _, d := range m.Differ[:min(len(m.Differ), maxDiffer)] {
-		names := record.RankList(record.RankSet(d.Ranks))
-		f := finding.Finding{Code: CodeMismatch, Severity: finding.Fault, Subject: &finding.Subject{Kind: finding.Rank, Name: "rank " + names}}
-		f.Text = fmt.Sprintf("MISMATCH: Call %d of %s: rank %s calls %s, rank %s %s. Ranks that call different collectives hang.", d.Number, d.Group, names, d.Call, record.RankList(record.RankSet(d.Others)), d.OthersCall)
+		names, others := named(d.Ranks, d.Processes), named(d.Others, d.OtherProcesses)
+		f := finding.Finding{Code: CodeMismatch, Severity: finding.Fault, Subject: &finding.Subject{Kind: finding.Rank, Name: names}}
+		f.Text = fmt.Sprintf("MISMATCH: Call %d of %s: %s calls %s, %s %s. Ranks that call different collectives hang.", d.Number, d.Group, names, d.Call, others, d.OthersCall)
 		f.Hint = "look at what these ranks do before that call, and whether all files begin with the same step"
 		if d.Call == "" {
 			f.Severity = finding.Warning
-			f.Text = fmt.Sprintf("MISMATCH: Call %d of %s: rank %s has no call from there on, rank %s %s.", d.Number, d.Group, names, record.RankList(record.RankSet(d.Others)), d.OthersCall)
+			f.Text = fmt.Sprintf("MISMATCH: Call %d of %s: %s has no call from there on, %s %s.", d.Number, d.Group, names, others, d.OthersCall)
 			f.Hint = "the rank stopped there, or its file ends early"
 		}
 		l = append(l, f)
 	}
 	return l
+}
+
+// named lists ranks by their numbers, or by their processes where they have none.
+func named(ranks []int, processes []string) string {
+	if len(processes) > 0 {
+		return unit.FirstFew(processes, 4)
+	}
+	return "rank " + record.RankList(record.RankSet(ranks))
 }

@@ -50,13 +50,13 @@ type ran struct {
 }
 
 // took are the kernels of every call by rank, of calls with a time in groups of several ranks; nil
-// where a rank does not tell its number.
+// where not every rank tells a number of its own.
 func (t *Trace) took() map[key]map[int]ran {
+	if !t.numbered() {
+		return nil
+	}
 	all := map[key]map[int]ran{}
 	for _, r := range t.Ranks {
-		if r.Rank < 0 {
-			return nil
-		}
 		seen := map[kind]int64{}
 		for i := range r.Calls {
 			c := &r.Calls[i]

@@ -14,7 +14,10 @@ import (
 	"strings"
 
 	"zbench/bench/collective"
+	"zbench/bench/record"
+	"zbench/bench/signs"
 	"zbench/bench/slice"
+	"zbench/bench/unit"
 )
 
 // Unknown is a rank, a sequence number or a count of bytes that the file does not tell.
@@ -34,11 +37,21 @@ type Trace struct {
 	Foreign []Foreign
 	// Notes say what of the input is missing, damaged or left out.
 	Notes []string
+	// Signs are what a log says is wrong.
+	Signs []Sign
+	// Instead says what the files have in place of calls; empty where that is not known. Do is what to do about it.
+	Instead, Do string
 	// Device is the GPU's name, if a file tells.
 	Device string
 	// named are the places in Groups by name, found those of what Find was asked before.
 	named map[string][]int
 	found map[asked]int
+}
+
+// Sign is a line of a file that says what is wrong.
+type Sign struct {
+	signs.Found
+	File string
 }
 
 // Group is a communicator or a process group.
@@ -49,6 +62,8 @@ type Group struct {
 	// Size is the number of its ranks; 0 is unknown. Ranks are they, where the file lists them.
 	Size  int
 	Ranks []int
+	// Doubtful is true where ranks may mean different groups by the name.
+	Doubtful bool
 }
 
 // Title is the group's name for people.
@@ -68,7 +83,12 @@ type Rank struct {
 	// Rank is its number in the job; Unknown where the file does not tell.
 	Rank       int
 	Host, File string
-	Calls      []Call
+	// PID is the process on that host, 0 where the file does not tell; Device the runtime's number in that process, Unknown
+	// where the file does not tell.
+	PID, Device int
+	// Within is the size of the communicator in which Rank is its number, where a rank has several; 0 is unknown.
+	Within int
+	Calls  []Call
 	// Steps are the profiler's marks; none where the file has none.
 	Steps []Step
 	// Computing are the stretches in which a kernel that does not communicate ran, in order
@@ -312,11 +332,19 @@ func (t *Trace) Simulated() bool { return strings.HasPrefix(t.Device, "SIMULATED
 func (t *Trace) Add(other *Trace) {
 	t.Format, t.Device = cmp.Or(t.Format, other.Format), cmp.Or(t.Device, other.Device)
 	t.World = max(t.World, other.World)
-	t.Files = append(t.Files, other.Files...)
+	t.Files, t.Signs = append(t.Files, other.Files...), append(t.Signs, other.Signs...)
+	t.Instead, t.Do = cmp.Or(t.Instead, other.Instead), cmp.Or(t.Do, other.Do)
 	place := slice.Map(other.Groups, t.Find)
 	for _, r := range other.Ranks {
 		for i := range r.Calls {
 			r.Calls[i].Group = place[r.Calls[i].Group]
+		}
+		if same := t.process(r, other.Format); same != nil {
+			if r.Within > same.Within {
+				same.Rank, same.Within = r.Rank, r.Within
+			}
+			same.Calls = append(same.Calls, r.Calls...)
+			continue
 		}
 		t.Ranks = append(t.Ranks, r)
 	}
@@ -327,6 +355,48 @@ func (t *Trace) Add(other *Trace) {
 		t.Note("%s", n)
 	}
 	slices.SortStableFunc(t.Ranks, func(a, b *Rank) int { return cmp.Compare(a.Rank, b.Rank) })
+}
+
+// process is the rank of which r has the calls of another communicator: profilers write a file for each.
+func (t *Trace) process(r *Rank, format string) *Rank {
+	if r.PID == 0 || r.Host == "" || format != "inspector" || len(r.Calls) == 0 {
+		return nil
+	}
+	i := slices.IndexFunc(t.Ranks, func(o *Rank) bool {
+		return o.PID == r.PID && o.Host == r.Host && !slices.ContainsFunc(o.Calls, func(c Call) bool { return c.Group == r.Calls[0].Group })
+	})
+	if i < 0 {
+		return nil
+	}
+	return t.Ranks[i]
+}
+
+// numbered reports whether every rank has a number of its own.
+func (t *Trace) numbered() bool {
+	seen := map[int]bool{}
+	for _, r := range t.Ranks {
+		if r.Rank < 0 || seen[r.Rank] {
+			return false
+		}
+		seen[r.Rank] = true
+	}
+	return true
+}
+
+// Name is the rank's number, or its process where the file has none: "rank 5", "process 45010 [2] of h03".
+func (r *Rank) Name() string {
+	if r.Rank >= 0 || r.PID == 0 {
+		return "rank " + Number(r.Rank)
+	}
+	return fmt.Sprintf("process %d [%d] of %s", r.PID, r.Device, r.Host)
+}
+
+// NamesOf lists ranks by their numbers, and by their processes those that have none.
+func NamesOf(ranks []*Rank) string {
+	if slices.ContainsFunc(ranks, func(r *Rank) bool { return r.Rank < 0 }) {
+		return unit.FirstFew(slice.Map(ranks, (*Rank).Name), 4)
+	}
+	return "rank " + record.RankList(record.RankSet(slice.Map(ranks, func(r *Rank) int { return r.Rank })))
 }
 
 // AddForeign counts kernels of a library without collectives.

@@ -198,7 +198,7 @@ func (o *railsOptions) observe(ctx context.Context, s State, u *engine.Setup, c 
 		}
 	}
 	v.Fleet.Leaves = about.NumberedLeaves()
-	claims, err := o.others.at(about.Nodes, about.GPUs)
+	claims, strange, err := o.others.at(about.Nodes, about.GPUs)
 	if err != nil {
 		return nil, rails.Rounds{}, err
 	}
@@ -215,7 +215,7 @@ func (o *railsOptions) observe(ctx context.Context, s State, u *engine.Setup, c 
 	}
 	data.Fleet, data.Timings = v.Fleet, result.Timings
 	verdict := rails.Judge(data)
-	verdict.Unchecked = append(verdict.Unchecked, unused...)
+	verdict.Unchecked = append(append(verdict.Unchecked, unused...), strange...)
 	in.Verdict = verdict
 	evidence.Settle(in)
 	if failed != nil {

@@ -12,6 +12,8 @@ import (
 	"zbench/bench/fleet/evidence"
 	"zbench/bench/fleet/nodescreen"
 	"zbench/bench/fleet/rails"
+	"zbench/bench/record"
+	"zbench/bench/unit"
 	"zbench/internal/ras"
 	"zbench/internal/topo"
 )
@@ -115,9 +117,8 @@ func (w *witnesses) readScreen(s State, dir string) error {
 }
 
 // at holds the sources against the names of the run's nodes. An error means that a source is
-// of other nodes.
-func (w *witnesses) at(names []string, gpus int) ([]evidence.Claim, error) {
-	var out []evidence.Claim
+// of other nodes; unchecked is what it says of others.
+func (w *witnesses) at(names []string, gpus int) (out []evidence.Claim, unchecked []string, err error) {
 	other := func(flag string) error {
 		return usagef("give the files of this run's nodes; `zbench topo --host NAME` names a node", "--%s has no node of this run, whose nodes are %s", flag, strings.Join(names[:min(len(names), 8)], ", "))
 	}
@@ -130,24 +131,41 @@ func (w *witnesses) at(names []string, gpus int) ([]evidence.Claim, error) {
 			}
 		}
 		if t.Nodes == 0 {
-			return nil, other("topo")
+			return nil, nil, other("topo")
 		}
 		out = append(out, t.Claims()...)
 	}
 	if w.screen != nil {
 		if !slices.ContainsFunc(w.screen.Document.Reports, func(n *nodescreen.Node) bool { return evidence.NodeOf(names, n.Host) >= 0 }) {
-			return nil, other("screen")
+			return nil, nil, other("screen")
 		}
 		s := *w.screen
 		s.Names, s.GPUs, s.Rail = names, gpus, func(node int, nic string) int { return w.railOf(names[node], nic) }
 		out = append(out, s.Claims()...)
 	}
-	if w.ras != nil && gpus > 0 {
-		s := *w.ras
-		s.GPUs, s.Ranks = gpus, gpus*len(names)
-		out = append(out, s.Claims()...)
+	claims, strange, err := w.rasAt(names, gpus)
+	return append(out, claims...), strange, err
+}
+
+// rasAt holds RAS' answer against the run's nodes. One that says what is wrong, and of none of them, is refused.
+func (w *witnesses) rasAt(names []string, gpus int) (claims []evidence.Claim, strange []string, err error) {
+	if w.ras == nil {
+		return nil, nil, nil
 	}
-	return out, nil
+	s := *w.ras
+	s.Names, s.GPUs = names, gpus
+	claims, strange = s.Claims()
+	if len(claims) > 0 || s.Answer.State != record.WitnessDegraded {
+		for i, text := range strange {
+			strange[i] = "ras: " + text + ": on no node of this run"
+		}
+		return claims, strange, nil
+	}
+	if len(strange) == 0 {
+		return nil, nil, usagef("ask with -v: ncclras -v > FILE", "--ras says that a communicator is not well, and names no rank")
+	}
+	return nil, nil, usagef("give the nodes the same names in both: RAS prints addresses, so write those in --matrix, or the nodes' names in the answer",
+		"--ras names %s, and none is on a node of this run, whose nodes are %s", unit.FirstFew(strange, 2), unit.FirstFew(names, 8))
 }
 
 // railOf is the GPU whose rail a NIC is by the node's topology; −1 without one.
@@ -240,7 +258,8 @@ func slurmLeaf(n *topo.Node, _ int) string {
 
 // settle joins the sources with the verdict on data from elsewhere.
 func (w *witnesses) settle(v *rails.Verdict, names []string, gpus int) error {
-	claims, err := w.at(names, gpus)
+	claims, unchecked, err := w.at(names, gpus)
+	v.Unchecked = append(v.Unchecked, unchecked...)
 	if gpus == 0 {
 		claims = evidence.OfNodes(claims)
 	}

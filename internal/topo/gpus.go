@@ -20,7 +20,10 @@ var products = map[uint64]string{
 	0x75a0: "MI350X", 0x75a3: "MI355X", 0x75b0: "MI350X VF", 0x75b3: "MI355X VF",
 }
 
-func product(device uint64) string {
+func product(vendor, device uint64) string {
+	if vendor == vendorNVIDIA {
+		return fmt.Sprintf("NVIDIA GPU %#04x", device)
+	}
 	if name, ok := products[device]; ok {
 		return name
 	}
@@ -61,7 +64,7 @@ func (n *Node) readGPUs(fsys fs.FS) {
 // busGPUs are the GPUs of the PCI bus, for trees without KFD: AMD's, else NVIDIA's, which
 // never have one.
 func (n *Node) busGPUs() []GPU {
-	out := slice.Map(n.slots, func(d pciDevice) GPU { return GPU{PCI: d.address.String(), Name: product(d.device)} })
+	out := slice.Map(n.slots, func(d pciDevice) GPU { return GPU{PCI: d.address.String(), Name: product(d.vendor, d.device)} })
 	if n.pci == nil || len(out) > 0 {
 		return out
 	}
@@ -80,7 +83,7 @@ func (n *Node) packageOf(nodes []kfdNode) GPU {
 		address = address.Card()
 	}
 	g := GPU{
-		PCI: address.String(), Name: product(first.props["device_id"]), Arch: linux.KFDArch(first.props["gfx_target_version"]),
+		PCI: address.String(), Name: product(vendorAMD, first.props["device_id"]), Arch: linux.KFDArch(first.props["gfx_target_version"]),
 		Partitions: len(nodes), NUMA: n.kfd.numa(first), Compute: computeMode(nodes),
 	}
 	if id := first.props["unique_id"]; id != 0 {

@@ -16,7 +16,7 @@ import (
 // rules judge a node. One more is a row.
 var rules = []func(*Node){
 	(*Node).kfdTrouble, (*Node).kfdDenied, (*Node).slotsWithoutKFD, (*Node).partitionsDiffer, (*Node).hives, (*Node).gpuPCIe, (*Node).gpuErrors,
-	(*Node).ports, (*Node).rates, (*Node).mtus, (*Node).gids, (*Node).linkDowns, (*Node).portErrors, (*Node).alike,
+	(*Node).notRDMA, (*Node).ports, (*Node).rates, (*Node).mtus, (*Node).gids, (*Node).linkDowns, (*Node).portErrors, (*Node).alike,
 	(*Node).rails, (*Node).compareXML, (*Node).notChecked, (*Node).corruption,
 }
 

@@ -29,6 +29,18 @@ func (n *Node) railed(c NIC) bool {
 	return !known
 }
 
+// notRDMA is networks of RCCL's file that are no RDMA NICs: without any other, what leaves the node takes TCP sockets.
+func (n *Node) notRDMA() {
+	if n.xml == nil || len(n.xml.sockets) == 0 {
+		return
+	}
+	mark, text := Note, "RCCL's XML has networks that are no RDMA NICs: "
+	if len(n.NICs) == 0 {
+		mark, text = Doubt, "0 RDMA NICs: RCCL's XML has other networks alone: "
+	}
+	n.find(mark, "no_rdma", "node", text+strings.Join(n.xml.sockets, ", "), "look for `NET/IB` in the library's log (NCCL_DEBUG=INFO): a NIC's driver or its library is missing, or NCCL_IB_DISABLE is set")
+}
+
 // ports is NICs whose port is not active. One that is no rail may be unused.
 func (n *Node) ports() {
 	for _, c := range n.NICs {

@@ -23,6 +23,8 @@ type rcclNode struct {
 	gpus  []GPU
 	nics  []NIC
 	links []Link
+	// sockets are networks that are no RDMA NICs, each with the reason.
+	sockets []string
 }
 
 // readXML reads what RCCL writes to NCCL_TOPO_DUMP_FILE: <system>, <cpu>, nested <pci>,
@@ -122,7 +124,14 @@ func (r *xmlReader) element(e xml.StartElement, in place) error {
 			if arch != "" {
 				arch = "gfx" + strings.TrimPrefix(arch, "gfx")
 			}
-			r.node.gpus = append(r.node.gpus, GPU{PCI: in.pci(), Name: product(in.device.device), Arch: arch, NUMA: in.numa, PCIe: in.pcie})
+			vendor := in.device.vendor
+			if arch == "" && vendor != vendorAMD { // RCCL names AMD's architecture
+				vendor = vendorNVIDIA
+				if sm := attribute(e, "sm"); sm != "" {
+					arch = "sm_" + sm
+				}
+			}
+			r.node.gpus = append(r.node.gpus, GPU{PCI: in.pci(), Name: product(vendor, in.device.device), Arch: arch, NUMA: in.numa, PCIe: in.pcie})
 		}
 	case "xgmi":
 		r.link(attribute(e, "target"), in.pci())
@@ -171,7 +180,20 @@ func linkOf(links []Link, a, b string) *Link {
 	return find(links, func(l Link) bool { return l.A == a && l.B == b || l.A == b && l.B == a })
 }
 
+// net adds a NIC, if it is one for RDMA: the socket transport has neither port nor GUID, and cannot reach a GPU's memory.
 func (r *xmlReader) net(e xml.StartElement, in place) {
+	zero := func(name string) bool {
+		n, err := strconv.ParseUint(attribute(e, name), 0, 64)
+		return err == nil && n == 0
+	}
+	if name := attribute(e, "name"); zero("port") || zero("guid") || zero("gdr") {
+		why := "socket transport"
+		if !zero("port") && !zero("guid") {
+			why = "without GPUDirect RDMA"
+		}
+		r.node.sockets = append(r.node.sockets, fmt.Sprintf("%s (%s)", name, why))
+		return
+	}
 	c := NIC{Name: attribute(e, "name"), PCI: in.pci(), PCIe: in.pcie}
 	if speed, err := strconv.ParseFloat(attribute(e, "speed"), 64); err == nil && speed > 0 && speed < 1e9 {
 		c.Negotiated = new(speed * 1e6 / 8) // Mb/s

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"zbench/bench/fleet/nodescreen"
@@ -149,50 +150,82 @@ func NodeOf(names []string, host string) int {
 	return slices.IndexFunc(names, func(name string) bool { return host != "" && nodescreen.SameHost(name, host) })
 }
 
-// Services is an answer of RCCL's RAS service to a world of so many ranks, GPUs on a node.
+// Services is an answer of RCCL's RAS service, and the fleet that it may be of: the names of the nodes, and the GPUs of
+// each, 0 where nodes were measured as one.
 type Services struct {
-	Answer      *record.Witness
-	GPUs, Ranks int
+	Answer *record.Witness
+	Names  []string
+	GPUs   int
 }
 
-// Claims are of the GPUs whose ranks the service singles out in a communicator of the whole
-// world, or of the node where most of its ranks are.
-func (s Services) Claims() []Claim {
+// Claims are of the GPUs whose ranks or processes the service singles out, or of the node where most of its GPUs are.
+// The host that the answer prints counts: ranks may be numbered in another order than nodes. A rank whose host it does
+// not know stands where the order of ranks puts it, if the communicator is as large as the fleet. strange are those
+// that are on no node of the fleet.
+func (s Services) Claims() (claims []Claim, strange []string) {
 	if s.Answer == nil || s.Answer.State == record.WitnessAbsent {
-		return nil
-	}
-	size := map[string]int{}
-	whole := len(s.Answer.Communicators) == 0
-	for _, c := range s.Answer.Communicators {
-		size[c.ID] = c.Ranks
-		whole = whole || c.Ranks == s.Ranks
-	}
-	if !whole { // of another job
-		return nil
+		return nil, nil
 	}
 	perNode := map[int][]Claim{}
 	for _, r := range s.Answer.Ranks {
-		ranks, known := size[r.Communicator]
-		if r.Rank == nil || *r.Rank < 0 || *r.Rank >= s.Ranks || known && ranks != s.Ranks {
+		node, gpus, how := s.place(r)
+		if node < 0 {
+			strange = append(strange, r.Text())
 			continue
 		}
 		weight := Strong
 		if r.State == record.RankBehind || r.State == record.RankDiffers {
 			weight = Medium
 		}
-		node := *r.Rank / s.GPUs
-		says := strings.TrimSuffix(fmt.Sprintf("rank %d, %s: %s", *r.Rank, r.State, r.Detail), ": ")
-		perNode[node] = joined(perNode[node], Claim{RAS, rails.Component{Part: rails.GPU, Node: node, A: *r.Rank % s.GPUs}, weight, says})
+		what := "a process"
+		if r.Rank != nil {
+			what = fmt.Sprintf("rank %d", *r.Rank)
+		}
+		says := strings.TrimSuffix(fmt.Sprintf("%s%s, %s: %s", what, how, r.State, r.Detail), ": ")
+		for _, gpu := range gpus {
+			perNode[node] = joined(perNode[node], Claim{RAS, rails.Component{Part: rails.GPU, Node: node, A: gpu}, weight, says})
+		}
+		if len(gpus) == 0 {
+			claims = joined(claims, Claim{RAS, rails.Component{Part: rails.Node, Node: node}, weight, says})
+		}
 	}
-	var out []Claim
 	for _, node := range slices.Sorted(maps.Keys(perNode)) {
-		claims := perNode[node]
-		if s.GPUs < 2 || float64(len(claims)) < mostOfRail*float64(s.GPUs) {
-			out = append(out, claims...)
+		of := perNode[node]
+		if s.GPUs < 2 || float64(len(of)) < mostOfRail*float64(s.GPUs) {
+			claims = append(claims, of...)
 			continue
 		}
-		strongest := slices.MaxFunc(claims, func(a, b Claim) int { return cmp.Compare(a.Weight, b.Weight) })
-		out = append(out, Claim{RAS, rails.Component{Part: rails.Node, Node: node}, strongest.Weight, fmt.Sprintf("%d of its %d ranks are singled out; %s", len(claims), s.GPUs, strongest.Says)})
+		strongest := slices.MaxFunc(of, func(a, b Claim) int { return cmp.Compare(a.Weight, b.Weight) })
+		claims = append(claims, Claim{RAS, rails.Component{Part: rails.Node, Node: node}, strongest.Weight, fmt.Sprintf("%d of its %d GPUs are singled out; %s", len(of), s.GPUs, strongest.Says)})
+	}
+	return claims, strange
+}
+
+// place is the node of a rank, −1 for none of the fleet, its GPUs there, and the words that say how it was found.
+func (s Services) place(r record.WitnessRank) (node int, gpus []int, how string) {
+	if r.Host != "" {
+		return NodeOf(s.Names, r.Host), gpusOf(r.GPU), " on " + r.Host
+	}
+	fleet := s.GPUs * len(s.Names)
+	ofFleet := len(s.Answer.Communicators) == 0 || slices.ContainsFunc(s.Answer.Communicators, func(c record.WitnessComm) bool {
+		return c.Ranks == fleet && (c.ID == "" || c.ID == r.Communicator)
+	})
+	if r.Rank == nil || *r.Rank < 0 || *r.Rank >= fleet || !ofFleet {
+		return -1, nil, ""
+	}
+	return *r.Rank / s.GPUs, []int{*r.Rank % s.GPUs}, " (placed by the order of ranks: its host is unknown)"
+}
+
+// gpusOf reads "6", "4,5" and "7 (NVML 5)", where 5 is the number on the host and 7 the number in the process.
+func gpusOf(text string) []int {
+	if _, host, ok := strings.Cut(text, "(NVML "); ok {
+		text = strings.TrimSuffix(host, ")")
+	}
+	var out []int
+	for field := range strings.SplitSeq(text, ",") {
+		if n, err := strconv.Atoi(strings.TrimSpace(field)); err == nil && n >= 0 {
+			out = append(out, n)
+		}
 	}
 	return out
 }

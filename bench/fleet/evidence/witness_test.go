@@ -1,7 +1,9 @@
 package evidence
 
 import (
+	"math/rand/v2"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -128,28 +130,72 @@ func TestRASDecides(t *testing.T) {
 		}
 		return w
 	}
+	claims := func(w *record.Witness) []Claim {
+		out, _ := Services{Answer: w, Names: names4, GPUs: 4}.Claims()
+		return out
+	}
 	v := fleet4(asked(rail23, gpu23))
-	Settle(Input{Verdict: v, Others: Services{Answer: of(record.RankDead, 11), GPUs: 4, Ranks: 16}.Claims()})
+	Settle(Input{Verdict: v, Others: claims(of(record.RankDead, 11))})
 	require.True(t, v.Exactly(gpu23), "%+v", v)
 	v = &rails.Verdict{State: finding.NotChecked}
-	Settle(Input{Verdict: v, Others: Services{Answer: of(record.RankMissing, 8, 9, 10, 11), GPUs: 4, Ranks: 16}.Claims()})
+	Settle(Input{Verdict: v, Others: claims(of(record.RankMissing, 8, 9, 10, 11))})
 	require.True(t, v.Exactly(node2), "%+v", v)
 	// Ranks of another world, or a service that did not answer, say nothing.
 	for _, w := range []*record.Witness{of(record.RankDead, 99), {State: record.WitnessAbsent, Reason: "refused"}, nil} {
 		v = fleet4(&rails.Verdict{State: finding.Healthy, Compared: alike})
-		Settle(Input{Verdict: v, Others: Services{Answer: w, GPUs: 4, Ranks: 16}.Claims()})
+		Settle(Input{Verdict: v, Others: claims(w)})
 		require.Equal(t, finding.Healthy, v.State)
 	}
 }
 
-// An answer whose communicators are of other sizes is of another job.
+// A rank whose host is unknown has its place by the order of ranks, which only a communicator of the whole fleet has.
+// Others are named as strange.
 func TestRASOfAnotherJob(t *testing.T) {
 	rank := 3
 	w := &record.Witness{State: record.WitnessDegraded, Ranks: []record.WitnessRank{{State: record.RankError, Rank: &rank}}}
-	require.Len(t, Services{Answer: w, GPUs: 4, Ranks: 16}.Claims(), 1)
+	holds := func(claims, strange int) {
+		t.Helper()
+		c, s := Services{Answer: w, Names: names4, GPUs: 4}.Claims()
+		require.Len(t, c, claims)
+		require.Len(t, s, strange)
+	}
+	holds(1, 0)
 	w.Communicators = []record.WitnessComm{{Ranks: 32}}
-	require.Empty(t, Services{Answer: w, GPUs: 4, Ranks: 16}.Claims())
+	holds(0, 1)
 	w.Communicators = []record.WitnessComm{{ID: "a", Ranks: 32}, {ID: "b", Ranks: 16}}
 	w.Ranks[0].Communicator = "a"
-	require.Empty(t, Services{Answer: w, GPUs: 4, Ranks: 16}.Claims())
+	holds(0, 1)
+	w.Ranks[0].Host = "c" // whatever the communicator's size
+	holds(1, 0)
+	w.Ranks[0].Host = "elsewhere"
+	holds(0, 1)
+}
+
+// The host that RAS prints is named, in whatever order the ranks are numbered: each GPU of each node in a random one.
+func TestRASNamesTheHostThatItPrints(t *testing.T) {
+	random := rand.New(rand.NewPCG(56, 1))
+	for range 50 {
+		order := random.Perm(16) // rank to place
+		rank, named := random.IntN(16), &rails.Verdict{State: finding.NotChecked}
+		place := order[rank]
+		w := &record.Witness{
+			State: record.WitnessDegraded, Communicators: []record.WitnessComm{{Ranks: 16}},
+			Ranks: []record.WitnessRank{{State: record.RankMissing, Rank: &rank, Host: names4[place/4] + ".cluster", PID: 7, GPU: strconv.Itoa(place % 4)}},
+		}
+		claims, strange := Services{Answer: w, Names: names4, GPUs: 4}.Claims()
+		require.Empty(t, strange)
+		Settle(Input{Verdict: named, Others: claims})
+		require.True(t, named.Exactly(rails.Component{Part: rails.GPU, Node: place / 4, A: place % 4}), "rank %d of %v: %+v", rank, order, named)
+		claims, _ = Services{Answer: w, Names: names4}.Claims() // nodes that were measured as one
+		named = &rails.Verdict{State: finding.NotChecked}
+		Settle(Input{Verdict: named, Others: OfNodes(claims)})
+		require.True(t, named.Exactly(rails.Component{Part: rails.Node, Node: place / 4}), "%+v", named)
+	}
+}
+
+// A process manages several GPUs; the number on the host counts where the process has its own.
+func TestRASSpellsGPUs(t *testing.T) {
+	for text, want := range map[string][]int{"6": {6}, "4,5": {4, 5}, "7 (NVML 5)": {5}, "": nil} {
+		require.Equal(t, want, gpusOf(text), text)
+	}
 }

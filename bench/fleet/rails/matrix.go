@@ -120,6 +120,7 @@ func (m *Matrix) Losses() [][]float64 {
 func (j *judgement) referencesOfGiven(v *Verdict) {
 	if !j.net.known {
 		v.Unchecked = append(v.Unchecked, fmt.Sprintf("%d values of %d ends make no reference: which end is slow needs at least %d values of 3 ends", len(j.net.edges), j.net.timed, minReference))
+		j.few(v)
 		return
 	}
 	v.Reference = "the matrix's median"

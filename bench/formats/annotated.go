@@ -1,0 +1,90 @@
+package formats
+
+import (
+	"cmp"
+	"slices"
+
+	"zbench/bench/trace"
+)
+
+// annotation is what PyTorch writes around its call of the library: "nccl:all_to_all".
+type annotation struct {
+	trace.Span
+	name string
+}
+
+// untold is a collective's kernel whose record has no collective, as before 2024. Its name has one, except of RCCL's generic
+// kernels; and an all_to_all is named send_recv there, for the library sends it as such.
+type untold struct {
+	launch int64
+	call   trace.Call
+}
+
+// annotate keeps the annotation of a call on the host.
+func (k *kineto) annotate(e *kinetoEvent) {
+	name, known := trace.Named(string(e.Name))
+	if s := k.span(e); s != nil && known && e.Cat == "user_annotation" && len(k.annotated) <= maxCalls {
+		if k.annotated == nil {
+			k.annotated = map[int32][]annotation{}
+		}
+		thread := k.ready.thread(e)
+		k.annotated[thread] = append(k.annotated[thread], annotation{*s, name})
+	}
+}
+
+// tell adds the calls of kernels without a collective, named by the annotation in which the host launched them. What an
+// annotation sent in several kernels is one call.
+func (k *kineto) tell() {
+	launched := map[int64]moment{}
+	if len(k.untold) > 0 {
+		for _, l := range k.ready.launched {
+			launched[l.id] = l
+		}
+	}
+	for _, list := range k.annotated {
+		slices.SortStableFunc(list, func(a, b annotation) int { return cmp.Compare(a.Start, b.Start) })
+	}
+	calls := map[*annotation]int{}
+	for _, u := range k.untold {
+		named := u.call.Collective != "" && u.call.Collective != "send_recv"
+		var a *annotation
+		if l, ok := launched[u.launch]; ok && !named {
+			a = k.annotationAt(l)
+		}
+		if i, met := calls[a]; met && a != nil && u.call.Kernel != nil && k.rank.Calls[i].Kernel != nil {
+			whole := k.rank.Calls[i].Kernel
+			whole.Start, whole.End = min(whole.Start, u.call.Kernel.Start), max(whole.End, u.call.Kernel.End)
+			continue
+		}
+		if a != nil {
+			u.call.Collective, calls[a] = a.name, len(k.rank.Calls)
+		}
+		if u.call.Collective == "" {
+			k.rank.Unnamed++
+			continue
+		}
+		u.call.Group = k.group(&kinetoEvent{})
+		k.rank.Calls = append(k.rank.Calls, u.call)
+	}
+}
+
+// annotationAt is the innermost annotation of a thread at a time, which is the last that began; nil where there is none.
+func (k *kineto) annotationAt(m moment) *annotation {
+	const nested = 8
+	list := k.annotated[m.thread]
+	after, _ := slices.BinarySearchFunc(list, m.at, func(a annotation, at float64) int {
+		if a.Start <= at {
+			return -1
+		}
+		return 1
+	})
+	for i := after - 1; i >= max(after-nested, 0); i-- {
+		if m.at <= list[i].End {
+			return &list[i]
+		}
+	}
+	return nil
+}
+
+// libraryCall is what the annotation of a library's call begins with.
+const libraryCall = "nccl:"

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Files of others: what each must come to. $D is their folder, $O one for the output, $E an empty one; the text is unfolded. A pattern
+// that begins with ! must not match; one with a colon in front of it is of a file in $O.
+func TestFilesOfOthers(t *testing.T) {
+	for _, x := range []struct {
+		args string
+		code int
+		says []string
+	}{
+		{"trace $D/accl_fraction_us.jsonl", 0, []string{`all_reduce +– +4 MiB +4,194,304 +2`, `0 +302 µs +200 µs +\S+ % +102 µs +0 `, `1 +102 µs +0 ns +0 % +102 µs +2\n`, `!have no time`}},
+		{"trace $D/coll_mismatch_no_init.log", 0, []string{
+			`MISMATCH: Call 652 .*process 45010 \[2\] of h03 calls all_gather of 236,820,480 B, int8, process 45006 \[0\].* all_reduce of 39,938,048 B`, `All 4 processes`, `!rank \?`,
+		}},
+		{"trace $D/coll_ray_missing_call.log", 0, []string{`Call 5022 .*process 605 \[5\] of wfq1 has no call from there on`, `112 of 128 processes are not in the input, which has wfq0 \[0–7\], wfq1 \[0–7\]`, `process 605 \[5\] of wfq1: 1 call; others`, `!rank \?`}},
+		{"trace $D/kineto_2023_all_to_all.json", 0, []string{`all_to_all +– .* 6 `, `all_reduce +– .* 3 `, `!send_recv`}},
+		{"rails --matrix $D/ras_pairs.csv --ras $D/ras_missing_rank6_on_node4.txt --out $O", 6, []string{`UNCLEAR: ras: rank 6 on 10.0.0.4, missing; its times are not slow; candidates: GPU 10.0.0.4:6`, `pass.txt:10.0.0.1\n10.0.0.2\n10.0.0.3\n$`}},
+		{"rails --matrix $D/ras_pairs_slow_node1.csv --ras $D/ras_missing_rank6_on_node4.txt --out $O", 3, []string{`FAULT: GPU 10.0.0.1:6 has lost 38 %[^;]*\n`, `UNCLEAR: ras: rank 6 on 10.0.0.4.*candidates: GPU 10.0.0.4:6`, `pass.txt:10.0.0.2\n10.0.0.3\n$`}},
+		{"rails --matrix $D/pairs5_common_node.csv --out $O", 6, []string{`slow in 2 of 2 transfers, 44 % lost; candidates: node n644\n|slow in 2 of 2 transfers, 44 % lost; candidates: node n644 `, `candidates: node n284, node n678`, `pass.txt:n699\nn632\nn641\nn404\n$`}},
+		{"import $D/one_rank_stall.log --out $O", 0, []string{`One rank sends nothing .*bus bandwidth is 0 by definition`, `!STALL`}},
+		{"import $D/socket_fallback.log --out $O", 0, []string{`LOG: No RDMA NIC was found.*line 7 \(hosta, hostb\)`, `LOG: .*TCP sockets, not RDMA: line 9 \(hosta, hostb\)`}},
+		{"topo --root $E --xml $D/topo_socket_net.xml", 0, []string{`0 RDMA NICs: .*eth0 \(socket transport\)`, `!1 RDMA NIC`, `!^OK`}},
+		{"trace $D/tuning_lines.log", 6, []string{`tuning_lines.log has 3 lines of NCCL_DEBUG_SUBSYS=TUNING.*→ set NCCL_DEBUG_SUBSYS=INIT,COLL`, `!No collective of NCCL or RCCL`}},
+	} {
+		t.Run(x.args, func(t *testing.T) {
+			dir := t.TempDir()
+			args := strings.Fields(strings.NewReplacer("$D", filepath.Join("testdata", "others"), "$O", filepath.Join(dir, "out"), "$E", dir).Replace(x.args))
+			s, out := testState(t, args...)
+			var err bytes.Buffer
+			s.Stderr = Stream{Writer: &err}
+			require.Equal(t, x.code, Main(context.Background(), s), "%s%s", out, &err)
+			text := regexp.MustCompile(`\n  +`).ReplaceAllString(out.String()+err.String(), " ")
+			for _, want := range x.says {
+				in := text
+				if name, rest, ok := strings.Cut(want, ".txt:"); ok {
+					data, err := os.ReadFile(filepath.Join(dir, "out", name+".txt"))
+					require.NoError(t, err)
+					in, want = string(data), "^"+rest
+				}
+				if pattern, not := strings.CutPrefix(want, "!"); not {
+					require.NotRegexp(t, pattern, in)
+					continue
+				}
+				require.Regexp(t, want, in)
+			}
+		})
+	}
+}
