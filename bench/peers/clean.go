@@ -62,6 +62,11 @@ func (c *cleaner) clean(l line) line {
 		l.unlabel()
 	}
 	l.unmark()
+	if text := strings.Trim(l.text, " "); strings.HasPrefix(text, "|") && strings.Count(text, "|") > 4 {
+		// A row of a Markdown table is one of a CSV.
+		l.text = strings.NewReplacer(",", "", "|", ",", "*", "", "`", "").Replace(strings.Trim(text, "|"))
+		return l
+	}
 	if strings.Contains(l.text, "busbw") {
 		c.learn(l.text)
 	}
@@ -72,10 +77,6 @@ func (c *cleaner) clean(l line) line {
 			l.unmark()
 			break
 		}
-	}
-	if cells := strings.Split(strings.TrimSpace(l.text), "|"); len(cells) > 5 && cells[0] == "" {
-		// A row of a Markdown table is one of a CSV.
-		l.text = strings.NewReplacer(",", "", "|", ",", "*", "", "`", "").Replace(strings.Join(cells[1:len(cells)-1], "|"))
 	}
 	return l
 }

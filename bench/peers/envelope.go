@@ -15,6 +15,9 @@ const maxEnvelopes = 16
 // learn keeps the envelope of a line of column names.
 func (c *cleaner) learn(text string) {
 	e := envelopeOf(text)
+	if strings.Count(text, "|") > 4 {
+		return // a table of Markdown
+	}
 	for i := range e { // a launcher's label behind it tells processes apart
 		if m := labels[1].FindString(string(e[i:])); (i == 0 || strings.IndexByte(" \"'", e[i-1]) >= 0) && m == string(e[i:]) {
 			e = e[:i]

@@ -149,3 +149,23 @@ func envelopes(t *testing.T, times int) {
 		}
 	}
 }
+
+// A table that someone pasted into Markdown is read as the CSV of the same cells.
+func TestMarkdownTable(t *testing.T) {
+	rec := parseText(t, `## all_reduce_perf on 8 GPUs
+| size (B) | count | type | redop | root | time (us) | algbw (GB/s) | busbw (GB/s) | #wrong |
+|---------:|------:|------|-------|-----:|----------:|-------------:|-------------:|-------:|
+| 8388608 | 2,097,152 | float | sum | -1 | 91.10 | 92.08 | **161.14** | 0 |
+| 16777216 | 4,194,304 | float | sum | -1 | 133.9 | 125.30 | **219.27** | 0 |
+`, Hints{File: "all_reduce.md", Ranks: 8})
+	require.Empty(t, rec.Source.Imports[0].Skipped)
+	require.Len(t, rec.Results, 2)
+	require.InEpsilon(t, 219.27e9, *rec.Results[1].BusBW, 1e-3)
+}
+
+// A row with other text in front than its column names is refused for that.
+func TestRowsOfAnotherEnvelope(t *testing.T) {
+	log := bothPlaces + eachLine(rowsOf("all_reduce", 8, 1, largeSizes...), "", before("2026-03-04T05:06:07Z "))
+	_, err := Parse(strings.NewReader(log), Hints{File: "all_reduce.log"})
+	require.ErrorContains(t, err, unlikeHeader)
+}
