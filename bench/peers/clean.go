@@ -64,7 +64,7 @@ func (c *cleaner) clean(l line) line {
 	l.unmark()
 	if text := strings.Trim(l.text, " "); strings.HasPrefix(text, "|") && strings.Count(text, "|") > 4 {
 		// A row of a Markdown table is one of a CSV.
-		l.text = strings.NewReplacer(",", "", "|", ",", "*", "", "`", "").Replace(strings.Trim(text, "|"))
+		l.text = markdown.Replace(strings.Trim(strings.Join(strings.Fields(text), " "), "| "))
 		return l
 	}
 	if strings.Contains(l.text, "busbw") {
@@ -80,6 +80,9 @@ func (c *cleaner) clean(l line) line {
 	}
 	return l
 }
+
+// markdown makes a CSV's row of one of Markdown. No name has a space, which would end a prefix.
+var markdown = strings.NewReplacer(" | ", ",", "| ", ",", " |", ",", "|", ",", ",", "", "*", "", "`", "", " ", "_")
 
 // unmark removes launchers' labels from the beginning of a line. A process may have that of mpirun and, behind
 // it, that of the shell's.
