@@ -7,6 +7,9 @@ import (
 	"zbench/bench/peers"
 )
 
+// testsMarks are texts that rccl-tests and nccl-tests print.
+var testsMarks = []string{"# Using devices", "#       size", "nccl-tests version", "rccl-tests: Version", "algbw   busbw"}
+
 // The tables of rccl-tests and nccl-tests, as text and as CSV.
 func init() {
 	register(Format{
@@ -17,7 +20,7 @@ func init() {
 	register(Format{
 		Name: "tests-log", Title: "a log of nccl-tests or rccl-tests", Holds: Curve, rank: 55, Use: useImport,
 		recognise: func(head []byte) bool {
-			return has(head, "# Using devices", "#       size", "nccl-tests version", "rccl-tests: Version", "algbw   busbw")
+			return has(head, testsMarks...)
 		},
 		curve: asText,
 	})

@@ -1,6 +1,7 @@
 package peers
 
 import (
+	"slices"
 	"strings"
 
 	"zbench/bench/pattern"
@@ -14,14 +15,6 @@ var (
 		pattern.New(`^` + labelRE.String()),
 		pattern.New(`^\s*(\d+): `),
 		pattern.New(`^\s*(\d+):$`),
-	}
-	// loose are prefixes that are removed only in front of what this tool
-	// prints: another program's line may begin the same way.
-	loose = []*pattern.Pattern{
-		pattern.New(`^\[[^\[\]\s]{1,64}\]:? ?`),
-		pattern.New(`^[A-Za-z][\w.-]{0,63}(?::| +\|) `),
-		pattern.New(`^\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\]? ?`),
-		pattern.New(`^[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d ?`),
 	}
 )
 
@@ -59,34 +52,49 @@ func (l *line) unlabel() {
 	l.text = l.text[:at[0][1]] + whole + l.text[at[len(at)-1][1]:]
 }
 
-// strip removes the prefixes of launchers.
-func (l *line) strip() {
+// cleaner removes what launchers and loggers put in front of lines. It knows a logger's text by the column
+// names: whatever stands before those is an envelope, and lines begin with text of the same shape.
+type cleaner struct{ envelopes []envelope }
+
+// clean is a line without its launcher's label and its envelope.
+func (c *cleaner) clean(l line) line {
 	if strings.Contains(l.text, "]<std") {
 		l.unlabel()
 	}
-	t := l.text
-	for range 3 {
-		if plain(t) {
-			break
-		}
-		before := t
-		for _, re := range labels {
-			if m := re.FindStringSubmatchIndex(t); m != nil {
-				l.stream, t = t[m[2]:m[3]], t[m[1]:]
-				break
-			}
-		}
-		for _, re := range loose {
-			if m := re.FindString(t); m != "" && toolText(t[len(m):]) {
-				t = withoutRank(t[len(m):], m)
-				break
-			}
-		}
-		if t == before {
+	l.unmark()
+	if text := strings.Trim(l.text, " "); strings.HasPrefix(text, "|") && strings.Count(text, "|") > 4 {
+		// A row of a Markdown table is one of a CSV.
+		l.text = markdown.Replace(strings.Trim(strings.Join(strings.Fields(text), " "), "| "))
+		return l
+	}
+	if strings.Contains(l.text, "busbw") {
+		c.learn(l.text)
+	}
+	for _, e := range c.envelopes {
+		if rest, ok := e.open(l.text); ok {
+			l.whole = l.text
+			l.text = withoutRank(rest, l.text[:strings.LastIndex(l.text, rest)])
+			l.unmark()
 			break
 		}
 	}
-	l.text = t
+	return l
+}
+
+// markdown makes a CSV's row of one of Markdown. No name has a space, which would end a prefix.
+var markdown = strings.NewReplacer(" | ", ",", "| ", ",", " |", ",", "|", ",", ",", "", "*", "", "`", "", " ", "_")
+
+// unmark removes launchers' labels from the beginning of a line. A process may have that of mpirun and, behind
+// it, that of the shell's.
+func (l *line) unmark() {
+	for range 2 {
+		at := slices.IndexFunc(labels, func(re *pattern.Pattern) bool { return !plain(l.text) && re.MatchString(l.text) })
+		if at < 0 {
+			return
+		}
+		m := labels[at].FindStringSubmatchIndex(l.text)
+		l.stream, l.text = l.text[m[2]:m[3]], l.text[m[1]:]
+	}
 }
 
 // plain reports whether a line certainly has no prefix, as almost all lines: it begins with a number
@@ -106,6 +114,7 @@ func plain(t string) bool {
 // front of every part that was written at once, directly behind the part before. A label with a space
 // before it stays: it is the number of a device in NCCL_DEBUG's output.
 func withoutRank(t, label string) string {
+	label = label[max(0, strings.LastIndexByte(label, '[')):]
 	if len(label) < 4 || label[len(label)-1] != ' ' || !digits(label[1:len(label)-2]) {
 		return t
 	}
@@ -121,16 +130,6 @@ func withoutRank(t, label string) string {
 		}
 		t = t[i+len(label):]
 	}
-}
-
-// toolText reports whether a line begins like one of the tool's: a comment, or
-// a right-aligned number.
-func toolText(t string) bool {
-	if t == "" || t[0] == '#' {
-		return true
-	}
-	t = strings.TrimLeft(t, " ")
-	return t != "" && (t[0] == '#' || isDigit(t[0]))
 }
 
 // expandTabs puts every tab on the next multiple of eight columns.

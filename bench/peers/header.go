@@ -60,8 +60,6 @@ type layout struct {
 	inferred, noPlace bool
 	// csv is true for a table whose cells stand between commas.
 	csv bool
-	// prefix is what stands before the number sign or the names.
-	prefix string
 	// ways are the choices of columns that a row can leave blank.
 	ways []way
 }
@@ -82,11 +80,11 @@ func parseHeader(text, banner string) *layout {
 	if !strings.Contains(text, "busbw") || !strings.Contains(text, "algbw") {
 		return nil
 	}
-	prefix, toks := cutPrefix(text)
+	toks := tokenize(strings.Replace(text, "#", " ", 1))
 	if len(toks) > maxColumns {
 		return nil
 	}
-	l, seen, side := &layout{prefix: prefix}, map[kind]int{}, -1
+	l, seen, side := &layout{}, map[kind]int{}, -1
 	for _, t := range toks {
 		name := strings.TrimLeft(strings.ToLower(t.s), "#")
 		if m := unitSuffix.FindStringSubmatch(name); m != nil {
@@ -126,16 +124,6 @@ func headless(toks []token) *layout {
 	}
 	l.inferred = true
 	return l
-}
-
-// cutPrefix parts a header at its number sign: what a launcher or a logger put
-// before it names no column.
-func cutPrefix(text string) (prefix string, toks []token) {
-	prefix, _, found := strings.Cut(text, "#")
-	if toks := tokenize(prefix); found && !slices.ContainsFunc(toks, func(t token) bool { return names[strings.ToLower(t.s)] != kOther }) {
-		return strings.TrimSpace(prefix), tokenize(strings.Repeat(" ", len(prefix)+1) + text[len(prefix)+1:])
-	}
-	return "", tokenize(strings.Replace(text, "#", " ", 1))
 }
 
 // setPlaces reads which side is in place from the banner line.

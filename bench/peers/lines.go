@@ -28,6 +28,8 @@ type line struct {
 	// no counts from 1.
 	no   int
 	text string
+	// whole is the line with its envelope; empty if it has none.
+	whole string
 	// stream is the launcher's label ("1,0", "3"), by which interleaved
 	// processes can be told apart; empty without one.
 	stream string
@@ -45,6 +47,9 @@ type summary struct {
 func (b bounds) eachLine(r io.Reader, f func(line) error) (summary, error) {
 	over := fmt.Errorf("%w: more than %d bytes; pass the tables alone, without NCCL_DEBUG's lines", ErrTooLarge, b.bytes)
 	br, sum, hash := bufio.NewReaderSize(Bounded(r, b.bytes, over), maxLine), summary{}, sha256.New()
+	head, _ := br.Peek(maxLine) // an error comes again below
+	c := cleaner{}
+	c.preview(string(head))
 	for {
 		raw, err := br.ReadSlice('\n')
 		switch {
@@ -61,9 +66,7 @@ func (b bounds) eachLine(r io.Reader, f func(line) error) (summary, error) {
 			return summary{}, fmt.Errorf("%w: more than %d lines; pass the tables alone, without NCCL_DEBUG's lines", ErrTooLarge, b.lines)
 		}
 		text, ended := strings.CutSuffix(string(raw), "\n")
-		l := line{no: sum.lines, text: shown(text), cut: !ended}
-		l.strip()
-		if err := f(l); err != nil {
+		if err := f(c.clean(line{no: sum.lines, text: shown(text), cut: !ended})); err != nil {
 			return summary{}, err
 		}
 	}

@@ -238,11 +238,12 @@ func (s *scan) begin(t *test, h *layout) {
 
 // Why a row is left out.
 const (
-	misfit      = "the cells do not fit the column names"
-	halfRow     = "the row ends before its second group of values"
-	noHeader    = "no line of column names precedes the row"
-	mixedOutput = "other output is mixed into the row: write NCCL_DEBUG's elsewhere (NCCL_DEBUG_FILE), and each process's to a file of its own (mpirun --output-filename, srun --output with %t)"
-	cutLine     = "last line of a file that ends without a line end: it may be cut (if it is whole, add a line end)"
+	misfit       = "the cells do not fit the column names"
+	halfRow      = "the row ends before its second group of values"
+	noHeader     = "no line of column names precedes the row"
+	mixedOutput  = "other output is mixed into the row: write NCCL_DEBUG's elsewhere (NCCL_DEBUG_FILE), and each process's to a file of its own (mpirun --output-filename, srun --output with %t)"
+	unlikeHeader = "what stands before the row does not stand before the column names: give both the same, or neither"
+	cutLine      = "last line of a file that ends without a line end: it may be cut (if it is whole, add a line end)"
 )
 
 // row takes a table row, or counts why it is left out.
@@ -250,12 +251,6 @@ func (s *scan) row(t *test, l line) bool {
 	// Some versions and people comment rows out; the digits after # stay rows.
 	if strings.HasPrefix(strings.TrimLeft(l.text, " "), "#") {
 		l.text = strings.Replace(l.text, "#", " ", 1)
-	}
-	if t.layout != nil && t.layout.prefix != "" {
-		// The rows may have the header's prefix; its place stays blank.
-		if rest, ok := strings.CutPrefix(strings.TrimLeft(l.text, " "), t.layout.prefix+" "); ok {
-			l.text = strings.Repeat(" ", len(l.text)-len(rest)) + rest
-		}
 	}
 	s.toks = tokenizeInto(s.toks, l.text)
 	if t.layout == nil && t.before != nil && containsRow(s.toks, 0) {
@@ -283,6 +278,9 @@ func (s *scan) row(t *test, l line) bool {
 	}
 	s.rows++
 	c, off, reason := t.layout.read(s.toks)
+	if reason == misfit && l.whole != "" { // its first words have the shape of the envelope
+		c, off, reason = t.layout.read(tokenize(l.whole))
+	}
 	var r row
 	if half := reason == halfRow; reason == "" || half {
 		r, reason = c.row(l.no)
@@ -290,6 +288,9 @@ func (s *scan) row(t *test, l line) bool {
 	}
 	if reason == misfit && (strings.Contains(l.text, " NCCL ") || labelRE.MatchString(l.text)) {
 		reason = mixedOutput
+	}
+	if reason == misfit && l.whole == "" && containsRow(s.toks, 1) {
+		reason = unlikeHeader
 	}
 	t.take(r, reason, l)
 	return true
