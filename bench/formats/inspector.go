@@ -124,7 +124,7 @@ func (all *inspected) whole(line []byte) []byte {
 		all.open = nil
 		return line
 	case string(first) == "}":
-		object := append(all.open, '}')
+		object := append(slices.Clip(all.open), '}')
 		all.open = nil
 		return object
 	}
