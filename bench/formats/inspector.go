@@ -124,9 +124,9 @@ func (all *inspected) whole(line []byte) []byte {
 		all.open = nil
 		return line
 	case string(first) == "}":
-		object := append(slices.Clip(all.open), '}')
+		whole := all.open
 		all.open = nil
-		return object
+		return append(whole, '}')
 	}
 	all.open = append(all.open, line...)
 	return nil
