@@ -1,6 +1,8 @@
 package formats
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/finding"
 	"zbench/bench/trace"
 )
 
@@ -119,4 +122,30 @@ func TestAnnotationsNameKernels(t *testing.T) {
 
 	d := joined(t, [2]string{"b.json", kinetoOf(0, 2, at(ranAt, "Generic_2", 500, 11))})
 	require.Regexp(t, `1 kernel of NCCL or RCCL ran, and b.json does not name`, d.Findings[0].Text)
+}
+
+// An Inspector's file that somebody printed on several lines is read as it was on one.
+func TestPrettyPrintedInspector(t *testing.T) {
+	var b strings.Builder
+	for line := range strings.Lines(accl(0, 2, 7.5, 8.5)) {
+		require.NoError(t, func() error {
+			var x bytes.Buffer
+			err := json.Indent(&x, []byte(line), "", "  ")
+			b.WriteString(strings.TrimSpace(x.String()) + "\n")
+			return err
+		}())
+	}
+	got := read(t, "pretty.json", b.String())
+	require.Len(t, got.Ranks[0].Calls, 2)
+	require.InDelta(t, 8.5e-6, got.Ranks[0].Calls[1].Took, 1e-12)
+}
+
+// A log of calls that says what is wrong is believed, beside its calls.
+func TestSignsOfALogOfCalls(t *testing.T) {
+	d := joined(t, [2]string{"a.log", "h:1:1 [0] NCCL INFO AllReduce: opCount 0 sendbuff 0x1 recvbuff 0x1 count 64 datatype 7 op 0 root 0 comm 0xa [nranks=2] stream 0x1\n" +
+		"h:1:9 [0] transport/net_ib.cc:80 NCCL WARN NET/IB : Got async event : local catastrophic error\n"})
+	require.Equal(t, "nic_event", d.Findings[0].Code)
+	require.Equal(t, "h", d.Findings[0].Subject.Name)
+	require.Contains(t, d.Findings[0].Text, "line 2 of a.log")
+	require.Equal(t, finding.Fault, d.Findings[0].Severity)
 }

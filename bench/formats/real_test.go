@@ -100,7 +100,9 @@ func TestDataKineto(t *testing.T) {
 
 func TestDataBucketsOfMI300X(t *testing.T) {
 	got := published(t, "traces/kineto/mi300x_8gpu_ddp_resnet_rank0.json.gz")
-	d := trace.Answer(got, func(string, int) (float64, string) { return 448e9, "the links' peak" })
+	d := trace.Answer(got, func(_, _ string, bytes int64, _ int) (float64, string) {
+		return 20e-6 + float64(bytes)/150e9, "a model"
+	})
 	require.Len(t, d.Buckets, 1)
 	require.Equal(t, []int64{2873320 * 2, 8816192 * 2}, d.Buckets[0].Bytes)
 	require.Equal(t, 3, d.Buckets[0].Steps)

@@ -47,8 +47,8 @@ func placed(r *record.Result) string {
 // repeatLine is the command that measures the sizes of a stall again.
 func repeatLine(rec *record.Record, s record.Stall) string {
 	sizes := slice.Map(s.Rows, func(r *record.Result) int64 { return r.Bytes })
-	x, nodes := s.Rows[0], max(rec.World.Nodes, 1)
-	if x.Ranks == 0 || x.Ranks%nodes != 0 {
+	x, nodes := s.Rows[0], rec.World.Nodes // 0 is not known
+	if nodes > 0 && (x.Ranks == 0 || x.Ranks%nodes != 0) {
 		nodes = 0
 	}
 	return spec.SizesLine([]string{x.Collective}, slices.Compact(sizes), x.Dtype, nodes, x.Ranks)

@@ -54,8 +54,8 @@ type Document struct {
 	Matched *Matched `json:"matched"`
 	// Waiting splits the kernels of ranks that are all there; null where they are not.
 	Waiting *Waiting `json:"waiting"`
-	// Alone holds one rank's kernels against the peak of the links; null where that is not known,
-	// or where Waiting tells more.
+	// Alone holds one rank's kernels against what their sizes reach; null where that is not known or
+	// explains them, or where Waiting tells more.
 	Alone *Alone `json:"alone"`
 	// Overlap is how much of each rank's collectives ran beside computation.
 	Overlap []Overlap `json:"overlap"`
@@ -107,8 +107,8 @@ const (
 	CodeMismatch = "mismatch"
 )
 
-// Answer says what a trace tells. Peak is the links' of a device.
-func Answer(t *Trace, peak Peak) *Document {
+// Answer says what a trace tells. reach is what sizes take on a device; nil knows nothing.
+func Answer(t *Trace, reach Reach) *Document {
 	t.Settle()
 	d := &Document{
 		Schema: Schema, Format: t.Format, Files: jsonfile.Filled(t.Files), Device: t.Device, World: t.World,
@@ -141,8 +141,8 @@ func Answer(t *Trace, peak Peak) *Document {
 		d.Buckets = jsonfile.Filled(t.buckets(r, found.steps))
 		d.Steps, d.StepsBy = len(found.steps), found.by
 		d.Measure = jsonfile.Filled(measure(d.Sent, func(name string) bool { _, err := collective.ByName(name); return err == nil }))
-		if d.Waiting = t.waiting(); d.Waiting == nil && peak != nil {
-			d.Alone = t.alone(r, peak)
+		if d.Waiting = t.waiting(); d.Waiting == nil && reach != nil {
+			d.Alone = t.alone(r, reach)
 		}
 		d.timeline = r.timelineOf(found.steps)
 	}
@@ -327,11 +327,11 @@ func (d *Document) times(timed bool) (l finding.List) {
 			Code: CodeWaiting, Severity: finding.Note, Share: share(waited, kernel),
 			Text: fmt.Sprintf("Of the collectives' kernels %s is waiting for a peer and %s transfer, over %s that all ranks have.", unit.Percent(share(waited, kernel)), unit.Percent(1-share(waited, kernel)), unit.Count(int64(w.Calls), "call")),
 		})
-		if r := w.Latest(); r != nil {
+		if r, last, of := w.Latest(); r != nil {
 			l = append(l, finding.Finding{
-				Code: CodeLate, Severity: finding.Warning, Share: share(float64(r.Last), float64(w.Calls)),
+				Code: CodeLate, Severity: finding.Warning, Share: share(float64(last), float64(of)),
 				Subject: &finding.Subject{Kind: finding.Rank, Name: fmt.Sprintf("rank %d", r.Rank)},
-				Text:    fmt.Sprintf("LATE: Rank %d comes last to %d of %d collectives; every other rank waits %s for it%s.", r.Rank, r.Last, w.Calls, unit.Seconds(r.MadeWait), d.aStep(r.MadeWait)),
+				Text:    fmt.Sprintf("LATE: Rank %d comes last to %d of the %d collectives that cost %.0f %% of the waiting; every other rank waits %s for it%s.", r.Rank, last, of, 100*mostWaiting, unit.Seconds(r.MadeWait), d.aStep(r.MadeWait)),
 				Hint:    "look at what that rank does before its collectives: data loading, an uneven batch, a slow GPU (`zbench screen`)",
 			})
 		}
@@ -340,8 +340,8 @@ func (d *Document) times(timed bool) (l finding.List) {
 	if a := d.Alone; a != nil {
 		l = append(l, finding.Finding{
 			Code: CodeWaiting, Severity: finding.Warning, Share: a.Share,
-			Text: fmt.Sprintf("WAITING: At least %s of the kernels of %s is not transfer: at %s, %s, their bytes take %s of %s. Waiting for peers is likely; one rank cannot prove it.",
-				floorPercent(a.Share), d.reference, a.PeakOf, unit.Rate(a.Peak), unit.Seconds(a.AtPeak), unit.Seconds(a.Kernel)),
+			Text: fmt.Sprintf("WAITING: %s of the kernels of %s is not transfer: by %s their bytes take %s, %s, and they took %s. Waiting for peers is likely; one rank cannot prove it.",
+				floorPercent(a.Share), d.reference, a.PeakOf, unit.Seconds(a.AtPeak), unit.Rate(a.Peak), unit.Seconds(a.Kernel)),
 			Hint: "trace all ranks of a node: the one whose kernels are short is the one that the others wait for",
 		})
 	} else {

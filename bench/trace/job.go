@@ -57,7 +57,7 @@ func (t *Trace) Job() *Job {
 		slices.Reverse(j.Elements)
 		return j
 	}
-	passes := passesOf(r.Gradients, b.Tensors)
+	passes := passesOf(notOf(r.Gradients, b.leaf), b.Tensors)
 	if n := len(passes); n%b.Of == 0 {
 		j.Accum = n / b.Of
 	}

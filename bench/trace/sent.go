@@ -89,6 +89,7 @@ type Buckets struct {
 	// file does not tell them, or where they do not add up to the buckets.
 	Tensors []int64 `json:"tensors"`
 	ranks   int     // of the group; 0 is unknown
+	leaf    int64   // the elements of gradients that are an input's; 0 for none
 }
 
 // floats are the types of gradients.
@@ -135,10 +136,40 @@ func (t *Trace) buckets(r *Rank, steps [][]Call) []Buckets {
 				b.Most = &least
 			}
 		}
-		b.tensors(r.Gradients)
+		b.parameters(r.Gradients)
 		out = append(out, b)
 	}
 	return out
+}
+
+// maxLeaves is how many sizes of gradients are tried as those of an input.
+const maxLeaves = 256
+
+// parameters puts a step's gradients into its buckets. One that is no parameter's is left out: an input that requires grad
+// has a gradient, too, and no trainer reduces it. It has a size of its own.
+func (b *Buckets) parameters(all []Gradient) {
+	b.tensors(all)
+	tried := map[int64]bool{}
+	for _, g := range all {
+		if len(b.Tensors) > 0 || len(tried) >= maxLeaves {
+			return
+		}
+		if !tried[g.Elements] {
+			tried[g.Elements], b.leaf = true, g.Elements
+			b.tensors(notOf(all, g.Elements))
+		}
+	}
+	if len(b.Tensors) == 0 {
+		b.leaf = 0
+	}
+}
+
+// notOf are the gradients that do not have so many elements; all where that is 0.
+func notOf(all []Gradient, elements int64) []Gradient {
+	if elements == 0 {
+		return all
+	}
+	return slice.Where(all, func(g Gradient) bool { return g.Elements != elements })
 }
 
 // tensors puts a step's gradients into its buckets. They are the right ones if, in the order in

@@ -19,6 +19,13 @@ type Waiting struct {
 	Calls int `json:"calls"`
 	// Ranks are the ranks' shares, by rank.
 	Ranks []RankWaiting `json:"ranks"`
+	calls []awaited
+}
+
+// awaited is a call for whose last rank the others waited so long, in the median, in seconds.
+type awaited struct {
+	rank    int
+	seconds float64
 }
 
 // RankWaiting is one rank's part.
@@ -133,6 +140,7 @@ func (t *Trace) waiting() *Waiting {
 		}
 		last := ranks[order[0]]
 		last.last++
+		w.calls = append(w.calls, awaited{order[0], of[order[(len(order)+1)/2]].seconds - of[order[0]].seconds})
 		for _, rank := range order {
 			wait := of[rank].seconds - of[order[0]].seconds
 			ranks[rank].add(of[rank], wait)
@@ -165,42 +173,54 @@ func (t *Trace) waiting() *Waiting {
 	return w
 }
 
-// Latest is the rank that came last to most calls, by a chance of at most 1 in 1,000 if all came
-// last equally often; nil where none stands out.
-func (w *Waiting) Latest() *RankWaiting {
-	worst := slices.MaxFunc(w.Ranks, func(a, b RankWaiting) int { return cmp.Compare(a.Last, b.Last) })
-	if n := len(w.Ranks); n < 2 || stat.BinomialTail(worst.Last, w.Calls, 1/float64(n))*float64(n) > 1e-3 {
-		return nil
+// mostWaiting is the share of all waiting that decides which rank is late: how often a rank comes last to calls that
+// nobody waits for says nothing.
+const mostWaiting = 0.9
+
+// Latest is the rank that came last to most of the calls that cost the most waiting, by a chance of at most 1 in 1,000 if
+// all came last to them equally often; nil where none stands out. It was last of so many of these calls.
+func (w *Waiting) Latest() (late *RankWaiting, last, of int) {
+	heavy := slices.SortedFunc(slices.Values(w.calls), func(a, b awaited) int {
+		return cmp.Or(cmp.Compare(b.seconds, a.seconds), cmp.Compare(a.rank, b.rank))
+	})
+	left := mostWaiting * slice.Sum(heavy, func(c awaited) float64 { return c.seconds })
+	count := map[int]int{}
+	for ; of < len(heavy) && left > 0; of++ {
+		left -= heavy[of].seconds
+		count[heavy[of].rank]++
 	}
-	return &worst
+	worst := slices.MaxFunc(w.Ranks, func(a, b RankWaiting) int { return cmp.Compare(count[a.Rank], count[b.Rank]) })
+	if n := len(w.Ranks); n < 2 || stat.BinomialTail(count[worst.Rank], of, 1/float64(n))*float64(n) > 1e-3 {
+		return nil, 0, 0
+	}
+	return &worst, count[worst.Rank], of
 }
 
 // Alone is what the kernels of one rank tell. It cannot tell waiting from transfer.
 type Alone struct {
 	// Kernel is the time of all kernels of which the bytes are known, in seconds.
 	Kernel float64 `json:"kernel_seconds"`
-	// AtPeak is what moving their bytes takes at the peak of the links, in seconds.
+	// AtPeak is what moving their bytes takes at the rates that calls of their sizes reach, in seconds.
 	AtPeak float64 `json:"at_peak_seconds"`
-	// Peak is that bus bandwidth, in bytes per second.
+	// Peak is the bus bandwidth over all of them that these rates come to, in bytes per second.
 	Peak float64 `json:"peak"`
-	// PeakOf says what it is the peak of.
+	// PeakOf says by what the rates are known.
 	PeakOf string `json:"peak_of"`
-	// Share is the part of the kernels that is no transfer at that rate.
+	// Share is the part of the kernels that is no transfer at these rates.
 	Share float64 `json:"not_transfer"`
 }
 
-// Peak is a bus bandwidth that no collective of so many ranks exceeds, in bytes per second, and
-// what it is of; 0 where none is known for the device.
-type Peak func(device string, ranks int) (busbw float64, of string)
+// Reach is what a collective of so many bytes over so many ranks takes on a device, in seconds, and by what that is
+// known; 0 where it is not.
+type Reach func(device, collective string, bytes int64, ranks int) (seconds float64, by string)
 
-// alone holds a rank's kernels against the peak of the links; nil where none is known.
-func (t *Trace) alone(r *Rank, peak Peak) *Alone {
-	a := &Alone{}
-	type roof struct {
-		busbw float64
-		of    string
-	}
-	roofs := map[int]roof{} // by the ranks of a group: peak reads descriptions of hardware
+// leastAlone is the share from which a rank's kernels are said to wait: what they are held against is a model, and a
+// fabric may reach half of it.
+const leastAlone = 0.5
+
+// alone holds a rank's kernels against what their sizes reach; nil where that is not known, or explains them.
+func (t *Trace) alone(r *Rank, reach Reach) *Alone {
+	a, moved := &Alone{}, 0.0
 	for i := range r.Calls {
 		c := &r.Calls[i]
 		k, err := collective.ByName(c.Collective)
@@ -208,22 +228,21 @@ func (t *Trace) alone(r *Rank, peak Peak) *Alone {
 		if err != nil || c.Kernel == nil || c.Bytes <= 0 || n < 2 {
 			continue
 		}
-		top, known := roofs[n]
-		if !known {
-			top.busbw, top.of = peak(t.Device, n)
-			roofs[n] = top
-		}
-		if top.busbw <= 0 {
+		seconds, by := reach(t.Device, c.Collective, c.Bytes, n)
+		if seconds <= 0 {
 			continue
 		}
 		a.Kernel += c.Kernel.Seconds()
-		a.AtPeak += float64(c.Bytes) * k.BusFactor(n) / top.busbw
-		a.Peak, a.PeakOf = top.busbw, top.of
+		a.AtPeak += seconds
+		moved += float64(c.Bytes) * k.BusFactor(n)
+		a.PeakOf = by
 	}
 	if a.Kernel <= 0 || a.AtPeak > a.Kernel {
 		return nil
 	}
-	a.Share = 1 - share(a.AtPeak, a.Kernel)
+	if a.Peak, a.Share = moved/a.AtPeak, 1-share(a.AtPeak, a.Kernel); a.Share < leastAlone {
+		return nil
+	}
 	return a
 }
 

@@ -54,7 +54,7 @@ func TestLateRankIsNamed(t *testing.T) {
 		d := Answer(w, nil)
 		require.NotNil(t, d.Waiting)
 		require.Equal(t, 60, d.Waiting.Calls)
-		latest := d.Waiting.Latest()
+		latest, _, _ := d.Waiting.Latest()
 		if late < 0 {
 			require.Nil(t, latest)
 			continue
@@ -67,7 +67,63 @@ func TestLateRankIsNamed(t *testing.T) {
 				require.InEpsilon(t, 60*20e-3, r.Waited, 0.1)
 			}
 		}
-		require.Contains(t, d.Findings[len(d.Findings)-1].Text, "comes last to 60 of 60")
+		require.Contains(t, d.Findings[len(d.Findings)-1].Text, "comes last to ")
+	}
+}
+
+// A rank that sleeps before one call of each step is late, whoever comes last to the many others by chance: what the
+// others wait decides. Ranks that come last often and by nothing are not.
+func TestASleeperIsNamedByTheWaiting(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 56)) //nolint:gosec // reproducible
+	for _, sleep := range []float64{120e-3, 0} {
+		const perStep = 25
+		arrivals := map[[2]int]float64{}
+		w := world(8, 8*perStep, func(r, c int) float64 {
+			at := [2]int{r, c}
+			if _, ok := arrivals[at]; !ok {
+				arrivals[at] = rng.Float64() * 1e-4
+				if r == 5 && c%perStep == 0 {
+					arrivals[at] += sleep
+				}
+				if r == 2 && c%perStep != 0 { // last most often, by microseconds
+					arrivals[at] = 1.01e-4
+				}
+			}
+			return arrivals[at]
+		}, 1e-3)
+		latest, last, of := Answer(w, nil).Waiting.Latest()
+		require.NotNil(t, latest)
+		if sleep > 0 {
+			require.Equal(t, 5, latest.Rank)
+			require.Equal(t, 8, last)
+			require.LessOrEqual(t, of, 10)
+		}
+	}
+}
+
+// An input that requires grad has a gradient, too, which no bucket holds: the tensors are the parameters.
+func TestAnInputsGradientIsNoParameter(t *testing.T) {
+	b := Buckets{Dtype: "float", Bytes: []int64{400, 1200}}
+	b.parameters([]Gradient{{Elements: 100}, {Elements: 200}, {Elements: 7}, {Elements: 100}})
+	require.Equal(t, []int64{100, 200, 100}, b.Tensors)
+	require.EqualValues(t, 7, b.leaf)
+	require.Len(t, passesOf(notOf([]Gradient{{Elements: 100}, {Elements: 200}, {Elements: 7}, {Elements: 100}}, b.leaf), b.Tensors), 1)
+	b.parameters([]Gradient{{Elements: 100}, {Elements: 200}, {Elements: 99}})
+	require.Empty(t, b.Tensors)
+	require.Zero(t, b.leaf)
+}
+
+// What a model says of the sizes decides whether one rank's kernels wait: not the peak of its links.
+func TestAloneIsHeldAgainstWhatASizeReaches(t *testing.T) {
+	w := world(2, 10, func(int, int) float64 { return 0 }, 5e-3)
+	w.Ranks = w.Ranks[:1]
+	for seconds, share := range map[float64]float64{4.9e-3: 0, 1e-3: 0.8, 6e-3: 0, 0: 0} {
+		d := Answer(w, func(string, string, int64, int) (float64, string) { return seconds, "a model" })
+		if share == 0 {
+			require.Nil(t, d.Alone, seconds)
+			continue
+		}
+		require.InDelta(t, share, d.Alone.Share, 1e-9)
 	}
 }
 

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -63,7 +65,7 @@ func runTrace(s State, args []string, o output, chakra bool) error {
 	if err != nil {
 		return err
 	}
-	d := trace.Answer(t, peakOf)
+	d := trace.Answer(t, reachOf())
 	next, specs := toMeasure(d, o.out)
 	params := d.Params()
 	if params != "" {
@@ -153,32 +155,93 @@ func addTrace(s State, t *trace.Trace, path string) error {
 	return nil
 }
 
-// peakOf is the peak of a device's links, from the fabrics that have it: of one node, or of the
-// rails where a group is larger.
-func peakOf(device string, ranks int) (busbw float64, of string) {
+// reachOf knows what collectives take on a device by the model of a fabric that has it: within a node, or over whole nodes.
+func reachOf() trace.Reach {
+	type world struct {
+		device string
+		ranks  int
+	}
+	type model struct {
+		*fabric.Machine
+		by string
+	}
+	known := map[world]model{}
+	return func(device, collective string, bytes int64, ranks int) (float64, string) {
+		m, ok := known[world{device, ranks}]
+		if !ok {
+			m.Machine, m.by = modelOf(device, ranks)
+			known[world{device, ranks}] = m
+		}
+		if m.Machine == nil {
+			return 0, ""
+		}
+		return m.Launch(m.Whole(), collective, bytes), m.by
+	}
+}
+
+// fabricsOf are the fabrics whose GPU a device is.
+func fabricsOf(device string) (out []*fabric.Fabric) {
 	for _, name := range fabric.Names() {
-		f, err := fabric.ByName(name)
-		if err != nil || f.GPU == "" || !strings.Contains(device, f.GPU) {
+		if f, err := fabric.ByName(name); err == nil && f.GPU != "" && strings.Contains(device, f.GPU) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// modelOf is the model of so many ranks on a device; nil where no fabric has them.
+func modelOf(device string, ranks int) (*fabric.Machine, string) {
+	for _, f := range fabricsOf(device) {
+		w := spec.World{Nodes: nodesOf(ranks, f.Node.GPUs), GPUsPerProcess: 1}
+		if w.Nodes == 0 {
 			continue
 		}
-		if ranks <= f.Node.GPUs {
-			return f.Node.LinkRaw * float64(f.Node.GPUs-1), "the links' peak"
+		w.GPUsPerNode = ranks / w.Nodes
+		if m, err := f.Resolve(w, fabric.Conditions{}); err == nil {
+			return m, "the model of fabric " + f.Name
 		}
-		return f.Node.NICLineRate * float64(f.Node.NICs), "the rails' peak"
 	}
-	return 0, ""
+	return nil, ""
+}
+
+// nodesOf is the number of nodes of so many GPUs each that ranks fill; 0 where they fill none.
+func nodesOf(ranks, gpus int) int {
+	switch {
+	case ranks <= gpus:
+		return 1
+	case gpus == 0 || ranks%gpus != 0:
+		return 0
+	}
+	return ranks / gpus
+}
+
+// perNode is the number of ranks of a node: by the hosts of a job that is all there, else by the fabric of its GPUs; 0
+// where it is not known.
+func perNode(d *trace.Document) int {
+	count := map[string]int{}
+	for _, r := range d.Ranks {
+		count[r.Host]++
+	}
+	if count[""] == 0 && len(d.Ranks) > 0 && len(d.Ranks) == d.World {
+		return slices.Max(slices.Collect(maps.Values(count)))
+	}
+	for _, f := range fabricsOf(d.Device) {
+		return f.Node.GPUs
+	}
+	return 0
 }
 
 // toMeasure are the sweeps of the sizes that a job sends: as commands, and as files of --spec where
 // there is a folder for them.
 func toMeasure(d *trace.Document, out string) (lines []document.Command, specs []artifact) {
+	node := perNode(d)
 	for _, m := range d.Measure {
-		nodes := 1
-		if m.Ranks > 8 && m.Ranks%8 == 0 {
-			nodes = m.Ranks / 8
+		nodes := nodesOf(m.Ranks, node)
+		if node == 0 && m.Ranks <= 8 { // no node is said to have fewer
+			nodes = 1
 		}
 		line := spec.SizesLine(m.Collectives, m.Sizes, m.Dtype, nodes, m.Ranks)
-		if out != "" {
+		if out != "" && nodes > 0 {
 			var want spec.Spec
 			addSpecFlags(&cobra.Command{}, &want) // the defaults of zbench collectives
 			want.Sweep.Collectives, want.Sweep.Sizes, want.Sweep.Dtype = m.Collectives, m.Sizes, m.Dtype
@@ -187,7 +250,11 @@ func toMeasure(d *trace.Document, out string) (lines []document.Command, specs [
 			specs = append(specs, artifact{name, func(w io.Writer) error { return jsonfile.WriteBare(w, name, want) }})
 			line = plain.Shell("zbench", "collectives", "--spec", filepath.Join(out, name))
 		}
-		lines = append(lines, document.Command{For: fmt.Sprintf("measure these sizes on %d ranks", m.Ranks), Line: line})
+		what := fmt.Sprintf("measure these sizes on %d ranks", m.Ranks)
+		if nodes == 0 {
+			what += ", with --nodes and --gpus-per-node as they are"
+		}
+		lines = append(lines, document.Command{For: what, Line: line})
 	}
 	return lines, specs
 }

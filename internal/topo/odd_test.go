@@ -90,3 +90,27 @@ func TestTwoPackagesAtOneAddress(t *testing.T) {
 	n := made.read(t, Inputs{})
 	require.Contains(t, codes(n, Bad), "address_twice")
 }
+
+// A network without a port, a GUID or GPUDirect is no RDMA NIC; a GPU without a name of an architecture of AMD's is NVIDIA's.
+func TestNetworksThatAreNoRDMANICs(t *testing.T) {
+	net := func(attributes string) string {
+		return `<system version="1"><cpu numaid="0"><pci busid="0000:05:00.0" class="0x030200" vendor="0x10de" device="0x2e12"><gpu dev="0" sm="121" rank="0" gdr="0"/></pci>` +
+			`<nic><net name="n0" dev="0" speed="10000" ` + attributes + `/></nic></cpu></system>`
+	}
+	for attributes, want := range map[string]string{
+		`port="0" guid="0x0" gdr="0"`:    "n0 (socket transport)",
+		`port="0" guid="0x1" gdr="1"`:    "n0 (socket transport)",
+		`port="1" guid="0x0" gdr="1"`:    "n0 (socket transport)",
+		`port="1" guid="0x12" gdr="0"`:   "n0 (without GPUDirect RDMA)",
+		`port="1" guid="0x12" gdr="1"`:   "",
+		`port="1"`:                       "",
+		`port="none" guid="" gdr="true"`: "",
+	} {
+		node, err := readXML([]byte(net(attributes)))
+		require.NoError(t, err)
+		require.Equal(t, "NVIDIA GPU 0x2e12", node.gpus[0].Name)
+		require.Equal(t, "sm_121", node.gpus[0].Arch)
+		require.Equal(t, want, strings.Join(node.sockets, ","), attributes)
+		require.Len(t, node.nics, map[bool]int{true: 1}[want == ""], attributes)
+	}
+}

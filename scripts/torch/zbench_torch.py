@@ -906,7 +906,7 @@ def summed_up(cl, at, spans):
         computed.append(sum(e - b for name, b, e, what in inside if what is None))
         calls.append([what[1] * what[2].itemsize for name, b, e, what in inside if what is not None])
     step, busy = statistics.median(took), statistics.median(computed)
-    return {"step": step, "mean": statistics.fmean(took), "computation": busy, "exposed": step - busy, "steps": took, "collectives": len(calls[-1]), "largest": max(calls[-1], default=0), "bucket": cl.bucket}
+    return {"step": step, "mean": statistics.fmean(took), "computation": busy, "exposed": max(0.0, step - busy), "steps": took, "collectives": len(calls[-1]), "largest": max(calls[-1], default=0), "bucket": cl.bucket}
 
 
 def summary(cl, sums):

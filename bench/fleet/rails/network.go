@@ -154,6 +154,9 @@ func (n *network) loss(node int, rails []int) float64 {
 
 // hidden asks about ends that only ever met slow ones: of each rail, or of all given pairs.
 func (j *judgement) hidden(v *Verdict) {
+	if j.Given && !j.net.known && len(v.Questions) > 0 {
+		return // few has asked
+	}
 	by := map[int]*Question{}
 	for node := range j.Fleet.Nodes {
 		for rail := range j.Fleet.GPUs {
