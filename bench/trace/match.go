@@ -25,6 +25,11 @@ type Matched struct {
 	OnAll int `json:"on_all"`
 	// Differ is the first call of each group that is not alike.
 	Differ []Difference `json:"differ"`
+	// Pending is the first call of each group that has not ended everywhere, where the files tell.
+	Pending []Pending `json:"pending"`
+	// recorded is true of a recorder's dumps, which end where their ranks stopped. Others may end early.
+	recorded    bool
+	notCompared finding.List
 }
 
 // Difference is a call of a group in which ranks differ.
@@ -47,7 +52,7 @@ type Difference struct {
 func (t *Trace) matched() *Matched {
 	ranks := map[int]bool{}
 	for _, r := range t.Ranks {
-		if r.Rank < 0 || ranks[r.Rank] {
+		if (r.Rank < 0 || ranks[r.Rank]) && (!t.Recorded || len(t.Ranks) > 1) {
 			return nil
 		}
 		ranks[r.Rank] = true
@@ -65,18 +70,24 @@ func (t *Trace) matched() *Matched {
 			lists[c.Group][r.Rank] = append(lists[c.Group][r.Rank], c)
 		}
 	}
-	m := &Matched{Differ: []Difference{}}
+	m := &Matched{Differ: []Difference{}, Pending: []Pending{}, recorded: t.Recorded}
 	clear(ranks)
 	for g, of := range lists {
+		if p := pending(t.Groups[g], of); p != nil {
+			m.Pending = append(m.Pending, *p)
+		}
 		if len(of) < 2 {
 			continue
 		}
 		for rank := range of {
 			ranks[rank] = true
 		}
+		if last, from := t.ended(of); len(last) > 0 {
+			m.notCompared = append(m.notCompared, notCompared(t.Groups[g], last, from))
+		}
 		m.group(t.Groups[g], of)
 	}
-	if m.Ranks = len(ranks); m.Ranks == 0 {
+	if m.Ranks = len(ranks); m.Ranks == 0 && len(m.Pending) == 0 {
 		return nil
 	}
 	return m
@@ -134,11 +145,11 @@ func (m *Matched) group(g Group, of map[int][]*Call) {
 			switch c := all[n][rank]; {
 			case c != nil:
 				kinds[tell.called(c)] = append(kinds[tell.called(c)], rank)
-			case n > last[rank] && len(of) == g.Size:
+			case n > last[rank] && (m.recorded || len(of) == g.Size):
 				kinds[""] = append(kinds[""], rank)
 			}
 		}
-		if len(all[n]) < 2 {
+		if len(all[n]) < 2 && (!m.recorded || len(kinds) < 2) {
 			continue // nothing to compare
 		}
 		m.Calls++
@@ -194,6 +205,10 @@ const maxDiffer = 4
 func (m *Matched) findings() (l finding.List) {
 	if m == nil {
 		return nil
+	}
+	l = append(l, m.notCompared...)
+	if l = append(l, m.pendingFindings()...); len(l) > 0 && len(m.Differ) == 0 {
+		return l
 	}
 	if len(m.Differ) == 0 {
 		return finding.List{{Code: CodeMatched, Severity: finding.Note, Text: fmt.Sprintf("Calls matched over %s: all %s that two ranks have are alike; %s are on all of a group's ranks here.", unit.Count(int64(m.Ranks), "rank"), unit.Comma(int64(m.Alike)), unit.Comma(int64(m.OnAll)))}}
