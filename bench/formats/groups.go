@@ -12,11 +12,11 @@ type groupTable map[string]trace.Group
 
 // pgConfig is a group as PyTorch writes it.
 type pgConfig struct {
-	Name   word            `json:"pg_name"`
-	Desc   word            `json:"pg_desc"`
-	Size   number          `json:"pg_size"`
-	Groups number          `json:"group_size"`
-	Ranks  json.RawMessage `json:"ranks"`
+	Name   word   `json:"pg_name"`
+	Desc   word   `json:"pg_desc"`
+	Size   number `json:"pg_size"`
+	Groups number `json:"group_size"`
+	Ranks  word   `json:"ranks"`
 }
 
 // add reads a list of groups, or an object of them by name. A size that no job has is left out.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"zbench/bench/pattern"
 	"zbench/bench/peers"
 )
 
@@ -19,11 +20,14 @@ func init() {
 	register(Format{
 		Name: "tests-log-json", Title: "JSON with lines of a log of nccl-tests or rccl-tests", Holds: Curve, rank: 54, Use: useImport,
 		recognise: func(head []byte) bool {
-			return (begins(head, '{') || begins(head, '[')) && has(head, testsMarks...)
+			return jsonBegin.Match(head) && has(head, testsMarks...)
 		},
 		curve: rewritten(textOfLog),
 	})
 }
+
+// jsonBegin tells JSON from a Markdown page that begins with a link.
+var jsonBegin = pattern.New(`^\x{FEFF}?\s*(\{|\[\s*[{\["])`)
 
 // maxLevels is deeper than any collector nests its lines.
 const maxLevels = 32

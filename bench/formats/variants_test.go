@@ -171,7 +171,7 @@ func TestLargeAndDeep(t *testing.T) {
 		all.Add(read(t, "x", fmt.Sprintf(`{"distributedInfo": {"rank": %d, "world_size": %d}, "traceEvents": [%s{}]}`, r, ranks, b.String())))
 	}
 	d := trace.Answer(all, nil)
-	require.Equal(t, &trace.Matched{Ranks: ranks, Calls: 64, Alike: 64, OnAll: 64, Differ: []trace.Difference{}}, d.Matched)
+	require.Equal(t, &trace.Matched{Ranks: ranks, Calls: 64, Alike: 64, OnAll: 64, Differ: []trace.Difference{}, Pending: []trace.Pending{}}, d.Matched)
 	var b strings.Builder
 	b.WriteString(`{"traceEvents": [`)
 	for g := range 16400 {

@@ -114,7 +114,10 @@ func enveloped(r *rand.Rand, style, log string) string {
 func TestEnvelopes(t *testing.T) { envelopes(t, 3) }
 
 // The same of 10,000 logs.
-func TestLongEnvelopes(t *testing.T) { longtest.Only(t); envelopes(t, 10000/len(styles)+1) }
+func TestLongEnvelopes(t *testing.T) {
+	longtest.Only(t)
+	envelopes(t, 10000/len(styles)+1)
+}
 
 func envelopes(t *testing.T, times int) {
 	logs := map[string]*record.Record{}

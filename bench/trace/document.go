@@ -72,6 +72,8 @@ type Document struct {
 	reference, here string
 	// simulated is true when a model decided the times.
 	simulated bool
+	// recorded is true of a flight recorder's dumps.
+	recorded bool
 }
 
 // Seen is a rank of which a file has calls.
@@ -105,6 +107,9 @@ const (
 	// Whether the ranks call the same.
 	CodeMatched  = "matched"
 	CodeMismatch = "mismatch"
+	// What a flight recorder tells of a job that hangs.
+	CodePending     = "pending"
+	CodeNotCompared = "not_compared"
 )
 
 // Answer says what a trace tells. reach is what sizes take on a device; nil knows nothing.
@@ -113,7 +118,7 @@ func Answer(t *Trace, reach Reach) *Document {
 	d := &Document{
 		Schema: Schema, Format: t.Format, Files: jsonfile.Filled(t.Files), Device: t.Device, World: t.World,
 		Ranks: []Seen{}, Missing: jsonfile.Filled(t.Missing()), Sent: []Sent{}, Of: Unknown, Buckets: []Buckets{}, Overlap: []Overlap{},
-		Foreign: jsonfile.Filled(t.Foreign), Matched: t.matched(), Measure: []Measure{}, Notes: jsonfile.Filled(t.Notes),
+		Foreign: jsonfile.Filled(t.Foreign), Matched: t.matched(), Measure: []Measure{}, Notes: jsonfile.Filled(t.Notes), recorded: t.Recorded,
 	}
 	if n, bytes := t.parts(); n > 0 {
 		d.Notes = append(d.Notes, fmt.Sprintf("%s of %s a rank: the size is that times the ranks of the group, which the file does not tell", unit.Count(n, "call"), bytes))
@@ -217,9 +222,13 @@ func (d *Document) findings(timed bool, instead, do string) (l finding.List) {
 	l = append(l, d.Matched.findings()...)
 	l = append(l, d.times(timed)...)
 	if n := len(d.Missing); n > 0 {
+		hint := missingHint
+		if d.recorded {
+			hint = "find their dumps; a rank whose process was killed leaves none"
+		}
 		l = append(l, finding.Finding{
 			Code: CodeMissing, Severity: finding.Warning, Text: fmt.Sprintf("%d of %d ranks are not in the input: %s.", n, d.World, unit.FirstFew(strings.Split(record.RankList(record.RankSet(d.Missing)), ", "), 8)),
-			Hint: missingHint,
+			Hint: hint,
 		})
 	}
 	if n := d.World - len(d.Ranks); d.here != "" && n > 0 {

@@ -26,6 +26,11 @@ type Matched struct {
 	OnAll int `json:"on_all"`
 	// Differ is the first call of each group that is not alike.
 	Differ []Difference `json:"differ"`
+	// Pending is the first call of each group that has not ended everywhere, where the files tell.
+	Pending []Pending `json:"pending"`
+	// recorded is true of a recorder's dumps, which end where their ranks stopped. Others may end early.
+	recorded    bool
+	notCompared finding.List
 }
 
 // Difference is a call of a group in which ranks differ.
@@ -50,7 +55,7 @@ type Difference struct {
 
 // matched compares the calls of the ranks; nil where no two ranks share a group that is certain.
 func (t *Trace) matched() *Matched {
-	numbered := t.numbered()
+	numbered := t.numbered() || t.Recorded && len(t.Ranks) == 1
 	if !numbered && slices.ContainsFunc(t.Ranks, func(r *Rank) bool { return r.PID == 0 || r.Device < 0 }) {
 		return nil
 	}
@@ -71,18 +76,24 @@ func (t *Trace) matched() *Matched {
 			lists[c.Group][rank] = append(lists[c.Group][rank], c)
 		}
 	}
-	m := &Matched{Differ: []Difference{}}
+	m := &Matched{Differ: []Difference{}, Pending: []Pending{}, recorded: t.Recorded}
 	ranks := map[int]bool{}
 	for g, of := range lists {
+		if p := pending(t.Groups[g], of); p != nil {
+			m.Pending = append(m.Pending, *p)
+		}
 		if len(of) < 2 {
 			continue
 		}
 		for rank := range of {
 			ranks[rank] = true
 		}
-		m.group(t.Groups[g], of, !numbered || len(of) == t.Groups[g].Size)
+		if last, from := t.ended(of); len(last) > 0 {
+			m.notCompared = append(m.notCompared, notCompared(t.Groups[g], last, from))
+		}
+		m.group(t.Groups[g], of, !numbered || t.Recorded || len(of) == t.Groups[g].Size)
 	}
-	if m.Ranks = len(ranks); m.Ranks == 0 {
+	if m.Ranks = len(ranks); m.Ranks == 0 && len(m.Pending) == 0 {
 		return nil
 	}
 	for i := range m.Differ {
@@ -156,7 +167,7 @@ func (m *Matched) group(g Group, of map[int][]*Call, ends bool) {
 				kinds[""] = append(kinds[""], rank)
 			}
 		}
-		if len(all[n]) < 2 {
+		if len(all[n]) < 2 && (!m.recorded || len(kinds) < 2) {
 			continue // nothing to compare
 		}
 		m.Calls++
@@ -212,6 +223,10 @@ const maxDiffer = 4
 func (m *Matched) findings() (l finding.List) {
 	if m == nil {
 		return nil
+	}
+	l = append(l, m.notCompared...)
+	if l = append(l, m.pendingFindings()...); len(l) > 0 && len(m.Differ) == 0 {
+		return l
 	}
 	if len(m.Differ) == 0 {
 		return finding.List{{Code: CodeMatched, Severity: finding.Note, Text: fmt.Sprintf("Calls matched over %s: all %s that two ranks have are alike; %s are on all of a group's ranks here.", unit.Count(int64(m.Ranks), "rank"), unit.Comma(int64(m.Alike)), unit.Comma(int64(m.OnAll)))}}

@@ -41,6 +41,8 @@ type Trace struct {
 	Signs []Sign
 	// Instead says what the files have in place of calls; empty where that is not known. Do is what to do about it.
 	Instead, Do string
+	// Recorded is true of a flight recorder's dumps: a group's name is unique in the job, and a rank's calls end where it stopped.
+	Recorded bool
 	// Device is the GPU's name, if a file tells.
 	Device string
 	// named are the places in Groups by name, found those of what Find was asked before.
@@ -102,6 +104,8 @@ type Rank struct {
 	Unnamed int
 	// Damaged is the number of records that could not be read.
 	Damaged int
+	// Lost is the number of calls before the first that a full ring has lost.
+	Lost int64
 }
 
 // Span is a stretch of time, in seconds on the rank's clock.
@@ -155,6 +159,8 @@ type Call struct {
 	Part int64
 	// Sequence numbers the calls of a group alike on all ranks; Unknown where the file does not.
 	Sequence int64
+	// State is how far it came, where the file tells.
+	State State
 	// Stream is where it ran; empty is unknown.
 	Stream string
 	// Enqueued is when the host called it, Kernel when the device ran it, waiting for peers
@@ -193,6 +199,9 @@ func (c *Call) Size(ranks int) {
 // Settle gives groups of unknown size that of the job, where the files are those of ranks 0 to the last
 // and tell nothing else, and their calls the bytes that follow.
 func (t *Trace) Settle() {
+	if t.Recorded {
+		t.settleRecorded()
+	}
 	numbered := len(t.Ranks) > 1 && t.World == 0
 	for i, r := range t.Ranks {
 		numbered = numbered && r.Rank == i
@@ -331,7 +340,7 @@ func (t *Trace) Simulated() bool { return strings.HasPrefix(t.Device, "SIMULATED
 // Add takes over the ranks of another trace of the same job.
 func (t *Trace) Add(other *Trace) {
 	t.Format, t.Device = cmp.Or(t.Format, other.Format), cmp.Or(t.Device, other.Device)
-	t.World = max(t.World, other.World)
+	t.World, t.Recorded = max(t.World, other.World), t.Recorded || other.Recorded
 	t.Files, t.Signs = append(t.Files, other.Files...), append(t.Signs, other.Signs...)
 	t.Instead, t.Do = cmp.Or(t.Instead, other.Instead), cmp.Or(t.Do, other.Do)
 	place := slice.Map(other.Groups, t.Find)

@@ -21,7 +21,8 @@ func newImport(s State) *cobra.Command {
 		Short: "Read rccl-tests or nccl-tests output into a record",
 		Long: `Reads the output of rccl-tests and nccl-tests, from a job's log, a CSV or their
 JSON, also gzip and tar.gz, and writes a folder like that of the collectives
-command. A file is recognised by its content. Several logs of one cluster make
+command. A file is recognised by its content. A logger may have put text in
+front of each line, or keep the lines as JSON. Several logs of one cluster make
 one record. Ambiguous rows are skipped; they
 are counted and named. Tables that differ by more than 30 %, or lack a device
 list, are runs of their own. --collective decides where the rows fit several

@@ -68,7 +68,8 @@ square with names in its first line and column. Pairs may be missing. A unit in
 the header is read: GB/s, Gb/s, MB/s, GiB/s. More than three columns need a
 header that names both ends (node_a, src, from, gpu_a) and the bandwidth (GB/s,
 busbw). A name is a node, or NODE:GPU. In a square of at most 16 numbers the
-names are GPUs of one node.
+names are GPUs of one node. The output of TransferBench (a2a),
+rocm_bandwidth_test, p2pBandwidthLatencyTest and nvbandwidth is read as it is.
 
 --logs reads a folder with one log of rccl-tests or nccl-tests for each pair.
 The pair is the two hosts that the log lists, else the name of the file:

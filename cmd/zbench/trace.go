@@ -33,8 +33,9 @@ func newTrace(s State) *cobra.Command {
 		Short: "Say what a job sent and what it waited for, from its trace or log",
 		Long: `Reads what ranks of one job called: traces of PyTorch's profiler, PyTorch's and
 Chakra's execution traces, logs of NCCL_DEBUG_SUBSYS=COLL, NCCL's Inspector and
-RCCL's ACCL profiler; also gzip, tar.gz, and a folder with a file a rank. A file
-is recognised by its content.
+RCCL's ACCL profiler, and the dumps of PyTorch's flight recorder (pickle or
+JSON); also gzip, tar.gz, and a folder with a file a rank. A file is recognised
+by its content.
 
 It says which collectives of which sizes a step has, which gradient buckets the
 trainer formed and which limits explain them, what is hidden behind computation

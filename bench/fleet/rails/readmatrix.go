@@ -1,6 +1,7 @@
 package rails
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"math"
@@ -17,10 +18,21 @@ import (
 // square with names in its first line and first column. Gaps are allowed. A unit in the
 // header is obeyed (Gb/s, MB/s, GiB/s); without one values are GB/s. notes say what was
 // left out. The error names the line.
+//
+// Of the output of a program that measures a node's pairs it reads the labelled square.
 func ReadMatrix(r io.Reader) (m *Matrix, notes []string, err error) {
-	all, err := lines(r)
+	text, err := io.ReadAll(r)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, err //nolint:wrapcheck // the reader's own
+	}
+	var all []line
+	if len(text) <= mostPrinted {
+		all, notes = linesOf(string(text))
+	}
+	if all == nil {
+		if all, err = lines(bytes.NewReader(text)); err != nil {
+			return nil, nil, err
+		}
 	}
 	b := newBuilder()
 	bare := unnamed(all)
@@ -39,7 +51,7 @@ func ReadMatrix(r io.Reader) (m *Matrix, notes []string, err error) {
 	if len(b.Values) == 0 {
 		return nil, nil, fmt.Errorf("%w: no pair has a value", ErrFormat)
 	}
-	notes = append(b.notes(), unread(all, columns)...)
+	notes = append(append(notes, b.notes()...), unread(all, columns)...)
 	if bare {
 		notes = append(notes, "the square has no names: its rows and columns are counted from 0")
 	}

@@ -1,0 +1,308 @@
+package formats
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+)
+
+// A pickle is a program for a stack machine. This one knows containers, strings, numbers, None, truth values and
+// the memo: it makes values and calls nothing. Every other opcode is refused with its name.
+
+// Bounds of a pickle: its bytes, and the values that are kept at once. The dump of 20,000 calls has 800,000.
+const (
+	maxPickle = 32 << 20
+	maxValues = 1 << 20
+)
+
+// pickledBox is a container of a pickle. Its values are nil, bool, int64, float64, string or *pickledBox.
+type pickledBox struct {
+	// items are a list's or a tuple's values, or a dict's keys and values in turn.
+	items []any
+	dict  bool
+	// dropped has no items whatever is put into it: nobody reads them. Kept has a place in the memo.
+	dropped, kept bool
+}
+
+// get is the value of a dict's key, the last one of several; nil if there is none.
+func (b *pickledBox) get(key string) any {
+	for i := len(b.items) - 2; i >= 0; i -= 2 {
+		if b.items[i] == key {
+			return b.items[i+1]
+		}
+	}
+	return nil
+}
+
+// unpickler is the machine.
+type unpickler struct {
+	in    string
+	at    int
+	stack []any
+	marks []int
+	memo  map[uint32]any
+	// drop is the key whose values are not kept.
+	drop string
+	// held is the number of values in boxes and in the memo.
+	held int
+}
+
+// refused are opcodes that would run code, or that no recorder writes.
+var refused = map[byte]string{
+	'c': "GLOBAL", 'R': "REDUCE", 'b': "BUILD", 'i': "INST", 'o': "OBJ", 0x81: "NEWOBJ", 0x92: "NEWOBJ_EX", 0x93: "STACK_GLOBAL",
+	'P': "PERSID", 'Q': "BINPERSID", 0x82: "EXT1", 0x83: "EXT2", 0x84: "EXT4", 0x96: "BYTEARRAY8", 0x97: "NEXT_BUFFER", 0x98: "READONLY_BUFFER",
+	'0': "POP", '1': "POP_MARK", '2': "DUP", 'F': "FLOAT", 'I': "INT", 'L': "LONG", 'S': "STRING", 'V': "UNICODE", 'p': "PUT", 'g': "GET",
+	0x8b: "LONG4", 'B': "BINBYTES", 'C': "SHORT_BINBYTES", 0x8e: "BINBYTES8", 'T': "BINSTRING", 'U': "SHORT_BINSTRING",
+	0x8f: "EMPTY_SET", 0x90: "ADDITEMS", 0x91: "FROZENSET",
+}
+
+// pickledBytes are the bytes of an opcode's number, or the values that it takes from the stack.
+var pickledBytes = [256]uint64{'X': 4, 0x8c: 1, 0x8d: 8, 'q': 1, 'h': 1, 'r': 4, 'j': 4, 'K': 1, 'M': 2, 'J': 4, 'G': 8, 0x8a: 1, 'a': 1, 's': 2}
+
+// unpickle returns the value of a pickle. Lists under the key drop stay empty.
+func unpickle(text, drop string) (any, error) {
+	u := &unpickler{in: text, memo: map[uint32]any{}, drop: drop}
+	for {
+		at := u.at
+		op := u.bytes(1)
+		if op == "." && len(u.stack) == 1 {
+			return u.stack[0], nil
+		}
+		switch {
+		case op == "":
+			return nil, fmt.Errorf("%w: %w", ErrDamaged, errShort)
+		case refused[op[0]] != "":
+			return nil, fmt.Errorf("%w: byte %d: the pickle has the opcode %s, which is not read: a recorder's dump has only containers, strings and numbers", ErrDamaged, at, refused[op[0]])
+		case !u.step(op[0]):
+			return nil, fmt.Errorf("%w: byte %d: the pickle's opcode %#x does not fit what is before it", ErrDamaged, at, op[0])
+		case u.held+len(u.stack)+len(u.marks) > maxValues:
+			return nil, fmt.Errorf("%w: the pickle has over %d values", ErrDamaged, maxValues)
+		}
+	}
+}
+
+// bytes takes the next n bytes; empty where there are fewer.
+func (u *unpickler) bytes(n uint64) string {
+	if n > uint64(len(u.in)-u.at) { //nolint:gosec // at is at most the length
+		u.at = len(u.in)
+		return ""
+	}
+	out := u.in[u.at:][:n]
+	u.at += int(n) //nolint:gosec // at most the length
+	return out
+}
+
+// number takes the next n bytes as a number.
+func (u *unpickler) number(n uint64) (uint64, bool) {
+	b := u.bytes(n)
+	var whole [8]byte
+	copy(whole[:], b)
+	return binary.LittleEndian.Uint64(whole[:]), uint64(len(b)) == n
+}
+
+func (u *unpickler) push(v any) bool { u.stack = append(u.stack, v); return true }
+
+// box pushes a container with these values.
+func (u *unpickler) box(items []any, dict bool) bool {
+	b := &pickledBox{items: items, dict: dict}
+	if n := len(u.stack); n > 0 {
+		b.dropped = u.stack[n-1] == u.drop
+	}
+	u.held += len(items) + 2
+	return u.push(b)
+}
+
+// step runs an opcode; false if it cannot be run.
+func (u *unpickler) step(op byte) bool {
+	switch op {
+	case 0x80: // PROTO
+		v, ok := u.number(1)
+		return ok && v <= 5
+	case 0x95: // FRAME: what follows is read as it comes
+		_, ok := u.number(8)
+		return ok
+	case '(':
+		u.marks = append(u.marks, len(u.stack))
+		return true
+	case 'N':
+		return u.push(nil)
+	case 0x88, 0x89:
+		return u.push(op == 0x88)
+	case '}', ']', ')':
+		return u.box(nil, op == '}')
+	case 'K', 'M', 'J', 0x8a, 'G':
+		return u.numeral(op)
+	case 'X', 0x8c, 0x8d:
+		size, ok := u.number(pickledBytes[op])
+		text := u.bytes(size)
+		return ok && uint64(len(text)) == size && u.push(text)
+	case 'q', 'r', 0x94, 'h', 'j':
+		return u.remember(op)
+	case 0x85, 0x86, 0x87:
+		return u.pack(len(u.stack)-int(op-0x84), false)
+	case 't', 'l', 'd':
+		at, ok := u.mark()
+		return ok && u.pack(at, op == 'd')
+	case 'a', 's':
+		return u.fill(len(u.stack)-int(pickledBytes[op]), op == 's') //nolint:gosec // 1 or 2
+	case 'e', 'u':
+		at, ok := u.mark()
+		return ok && u.fill(at, op == 'u')
+	}
+	return false
+}
+
+// mark takes the place of the last mark.
+func (u *unpickler) mark() (at int, ok bool) {
+	if len(u.marks) == 0 {
+		return 0, false
+	}
+	at = u.marks[len(u.marks)-1]
+	u.marks = u.marks[:len(u.marks)-1]
+	return at, at <= len(u.stack)
+}
+
+// low reports whether an opcode would reach below the last mark.
+func (u *unpickler) low(at int) bool {
+	return at < 0 || len(u.marks) > 0 && at < u.marks[len(u.marks)-1]
+}
+
+// pack makes a container of the values from a place of the stack on.
+func (u *unpickler) pack(at int, dict bool) bool {
+	if u.low(at) || dict && (len(u.stack)-at)%2 == 1 {
+		return false
+	}
+	items := slices.Clone(u.stack[at:])
+	u.stack = u.stack[:at]
+	return u.box(items, dict)
+}
+
+// fill puts the values from a place of the stack on into the container below them.
+func (u *unpickler) fill(at int, dict bool) bool {
+	if u.low(at-1) || at < 1 {
+		return false
+	}
+	b, ok := u.stack[at-1].(*pickledBox)
+	if !ok || b.dict != dict || dict && (len(u.stack)-at)%2 == 1 {
+		return false
+	}
+	if items := u.stack[at:]; b.dropped {
+		for _, v := range items {
+			if inner, ok := v.(*pickledBox); ok && !inner.kept {
+				u.held -= len(inner.items) + 2
+				inner.kept = true // it is counted once
+			}
+		}
+	} else {
+		b.items = append(b.items, items...)
+		u.held += len(items)
+	}
+	clear(u.stack[at:])
+	u.stack = u.stack[:at]
+	return true
+}
+
+// remember puts the last value into the memo, or takes one of it.
+func (u *unpickler) remember(op byte) bool {
+	n, ok := uint64(len(u.memo)), true
+	if op != 0x94 {
+		n, ok = u.number(pickledBytes[op])
+	}
+	key := uint32(n) //nolint:gosec // of at most four bytes, or at most maxValues
+	if op == 'h' || op == 'j' {
+		v, met := u.memo[key]
+		return ok && met && u.push(v)
+	}
+	if !ok || len(u.stack) == 0 || u.low(len(u.stack)-1) {
+		return false
+	}
+	v := u.stack[len(u.stack)-1]
+	if b, box := v.(*pickledBox); box {
+		b.kept = true
+	}
+	if _, met := u.memo[key]; !met {
+		u.held += 4 // an entry of a map
+	}
+	u.memo[key] = v
+	return true
+}
+
+// numeral pushes a number.
+func (u *unpickler) numeral(op byte) bool {
+	n, ok := u.number(pickledBytes[op])
+	switch {
+	case !ok:
+		return false
+	case op == 'J':
+		return u.push(int64(int32(n))) //nolint:gosec // it is signed
+	case op == 'G':
+		var raw [8]byte
+		binary.LittleEndian.PutUint64(raw[:], n)
+		return u.push(math.Float64frombits(binary.BigEndian.Uint64(raw[:])))
+	case op != 0x8a:
+		return u.push(int64(n)) //nolint:gosec // of two bytes
+	}
+	text := u.bytes(n)
+	if uint64(len(text)) != n || n > 8 {
+		return false
+	}
+	raw := slices.Repeat([]byte{0}, 8)
+	if n > 0 && text[n-1]&0x80 != 0 {
+		raw = slices.Repeat([]byte{0xff}, 8)
+	}
+	copy(raw, text)
+	return u.push(int64(binary.LittleEndian.Uint64(raw))) //nolint:gosec // it is signed
+}
+
+// maxEmitted is the longest JSON text of an entry, in bytes.
+const maxEmitted = 1 << 20
+
+// emit appends a value as JSON; false if it is too deep or too long: a container may be in itself.
+func emit(out []byte, v any, depth int) ([]byte, bool) {
+	switch v := v.(type) {
+	case nil:
+		return append(out, "null"...), true
+	case bool:
+		return strconv.AppendBool(out, v), true
+	case int64:
+		return strconv.AppendInt(out, v, 10), true
+	case float64:
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return append(out, "null"...), true
+		}
+		return strconv.AppendFloat(out, v, 'g', -1, 64), true
+	case string:
+		text, err := json.Marshal(v[:min(len(v), maxName)])
+		return append(out, text...), err == nil
+	case *pickledBox:
+		return v.emit(out, depth)
+	}
+	return out, false
+}
+
+func (b *pickledBox) emit(out []byte, depth int) ([]byte, bool) {
+	signs, ok := "[]", true
+	if b.dict {
+		signs = "{}"
+	}
+	out = append(out, signs[0])
+	for i, v := range b.items {
+		if _, text := v.(string); b.dict && i%2 == 0 && !text || depth > maxLevels || len(out) > maxEmitted {
+			return out, false
+		}
+		if i > 0 {
+			between := byte(',')
+			if b.dict && i%2 == 1 {
+				between = ':'
+			}
+			out = append(out, between)
+		}
+		if out, ok = emit(out, v, depth+1); !ok {
+			return out, false
+		}
+	}
+	return append(out, signs[1]), true
+}
