@@ -178,32 +178,38 @@ func fields(text string) []string {
 	return out
 }
 
-// csvLine takes a line of a CSV: its names, or a row.
-func (s *scan) csvLine(l line) bool {
-	if strings.Count(l.text, ",") < 3 {
-		return false
+// csvHeader finds the names of a CSV.
+func csvHeader(_ *scan, _ *test, l line) []string {
+	if strings.Count(l.text, ",") < 3 || parseCSV(l.text) == nil {
+		return nil
 	}
-	if t := parseCSV(l.text); t != nil {
-		s.csv = t
-		return true
-	}
-	t := s.csv
-	if t == nil {
-		return false
+	return matched
+}
+
+func (s *scan) startCSV(_ *test, l line, _ []string) { s.csv = parseCSV(l.text) }
+
+// csvValues finds the values of a CSV's row. A sentence has few numbers.
+func csvValues(s *scan, _ *test, l line) []string {
+	if s.csv == nil || strings.Count(l.text, ",") < 3 {
+		return nil
 	}
 	values := fields(l.text)
-	if t.spare >= 0 && t.cycles && len(values) == len(t.cols)+1 {
-		values = append(values[:t.spare:t.spare], values[t.spare+1:]...)
+	if c := s.csv; c.spare >= 0 && c.cycles && len(values) == len(c.cols)+1 {
+		values = append(values[:c.spare:c.spare], values[c.spare+1:]...)
 	}
-	numbers := slice.Count(values, numeric)
-	if numbers < 3 {
-		return false // a sentence
+	if slice.Count(values, numeric) < 3 {
+		return nil
 	}
+	return values
+}
+
+func (s *scan) csvRow(_ *test, l line, values []string) {
+	t := s.csv
 	s.rows++
 	if len(values) != len(t.cols) {
 		into := s.csvTest(t, csvRow{})
 		into.take(row{}, fmt.Sprintf("the row has %d values, the header %d names", len(values), len(t.cols)), line{no: l.no})
-		return true
+		return
 	}
 	r, reason := t.read(values)
 	into := s.csvTest(t, r)
@@ -215,7 +221,6 @@ func (s *scan) csvLine(l line) bool {
 	last := values[len(values)-1]
 	l.cut = l.cut && !strings.HasSuffix(l.text, `"`) && last != "0" && last != "N/A"
 	into.take(out, reason, l)
-	return true
 }
 
 // csvRow is a row with the collective and the world that it names.

@@ -43,24 +43,31 @@ const maxLibraries = 64
 // maxNote is the number of bytes of a line that a warning repeats.
 const maxNote = 200
 
-// note takes a line that qualifies the numbers.
-func (s *scan) note(l line) bool {
-	for _, t := range linePatterns {
-		if strings.Contains(l.text, t.has) {
-			s.notes.note(t.code, t.hint, func() string { return fmt.Sprintf("line %d: %s", l.no, quoted(strings.TrimSpace(l.text))) })
-			if old := s.cur[l.stream]; old != nil {
-				if t.code == blocking {
-					old.header.blocking = strings.TrimSpace(l.text)
-				}
-			}
-			return true
+// noteLine finds the pattern of a line that qualifies the numbers.
+func noteLine(_ *scan, _ *test, l line) []string {
+	for _, p := range linePatterns {
+		if strings.Contains(l.text, p.has) {
+			return []string{p.has}
 		}
 	}
-	sign := s.signs.Take(l.no, l.text)
-	if old := s.cur[l.stream]; old != nil && sign != nil {
-		old.failed = old.failed || sign.Fatal
+	if signs.Tells(l.text) {
+		return matched
 	}
-	return sign != nil
+	return nil
+}
+
+func (s *scan) note(t *test, l line, found []string) {
+	i := slices.IndexFunc(linePatterns, func(p linePattern) bool { return p.has == found[0] })
+	if i < 0 {
+		sign := s.signs.Take(l.no, l.text)
+		t.failed = t.failed || sign != nil && sign.Fatal
+		return
+	}
+	p := linePatterns[i]
+	s.notes.note(p.code, p.hint, func() string { return fmt.Sprintf("line %d: %s", l.no, quoted(strings.TrimSpace(l.text))) })
+	if p.code == blocking {
+		t.header.blocking = strings.TrimSpace(l.text)
+	}
 }
 
 // signWarnings are the warnings about the lines that say what is wrong.
@@ -155,8 +162,8 @@ var commandRE = pattern.New(`\b(` + strings.Join(append(slices.Clone(programs), 
 
 // commandLine remembers the program that a line runs, for the test after it.
 // A line that names two programs names none.
-func (s *scan) commandLine(l line) {
-	if strings.Contains(l.text, "NCCL INFO") || !strings.Contains(l.text, "_perf") && !strings.Contains(l.text, "_test") {
+func (s *scan) commandLine(_ *test, l line, _ []string) {
+	if strings.Contains(l.text, "NCCL INFO") {
 		return
 	}
 	name := ""

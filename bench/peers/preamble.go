@@ -47,42 +47,30 @@ func find(re *pattern.Pattern, text, word string) []string {
 	return re.FindStringSubmatch(text)
 }
 
-// preamble takes a line that stands before a device list.
-func (s *scan) preamble(t *test, l line) bool {
-	if s.library(l) {
-		return true
+// fresh is the test that a line above a device list begins.
+func (s *scan) fresh(t *test) *test {
+	if t.phase != preamble {
+		return s.next(t.stream)
 	}
-	fresh := func() *test {
-		if t.phase != preamble {
-			t = s.next(t.stream)
-		}
-		return t
+	return t
+}
+
+func (s *scan) start(t *test, _ line, m []string) { s.fresh(t).name = program(m[1]) }
+
+func (s *scan) toolVersion(t *test, l line, m []string) {
+	s.fresh(t)
+	if s.tool, s.version = "rccl-tests", m[len(m)-1]; len(m) > 2 {
+		s.tool = m[1] + "-tests"
 	}
-	if m := find(startRE, l.text, "test starting"); m != nil {
-		fresh().name = program(m[1])
-		return true
+	if c := libCodeRE.FindStringSubmatch(l.text); c != nil && len(m) > 2 {
+		s.addLibrary(c[1], decodeVersion(c[2]))
 	}
-	if m := find(testsRE, l.text, "-tests version"); m != nil {
-		fresh()
-		s.tool, s.version = m[1]+"-tests", m[2]
-		if c := libCodeRE.FindStringSubmatch(l.text); c != nil {
-			s.addLibrary(c[1], decodeVersion(c[2]))
-		}
-		return true
-	}
-	if m := find(rcclTestRE, l.text, "rccl-tests: Version"); m != nil {
-		fresh()
-		s.tool, s.version = "rccl-tests", m[1]
-		return true
-	}
-	m := find(paramRE, l.text, "nThread")
-	if m == nil {
-		return false
-	}
-	t = fresh()
+}
+
+func (s *scan) parameters(t *test, l line, m []string) {
+	t = s.fresh(t)
 	t.launches++
 	t.header = parseParameters(m, l.text)
-	return true
 }
 
 // parseParameters reads the line that begins # nThread.
@@ -100,23 +88,15 @@ func parseParameters(m []string, text string) header {
 	return h
 }
 
-// library takes a line that names a library's version or path.
-func (s *scan) library(l line) bool {
-	if m := find(libPathRE, l.text, "Librccl path"); m != nil {
-		for i := range s.libraries {
-			if s.libraries[i].Name == "rccl" && s.libraries[i].Path == "" {
-				s.libraries[i].Path = redact(m[1])
-			}
+func (s *scan) libraryPath(_ *test, _ line, m []string) {
+	for i := range s.libraries {
+		if s.libraries[i].Name == "rccl" && s.libraries[i].Path == "" {
+			s.libraries[i].Path = redact(m[1])
 		}
-		return true
 	}
-	m := find(libRE, l.text, " version")
-	if m == nil {
-		return false
-	}
-	s.addLibrary(strings.ToLower(m[1]), m[2])
-	return true
 }
+
+func (s *scan) library(_ *test, _ line, m []string) { s.addLibrary(strings.ToLower(m[1]), m[2]) }
 
 // decodeVersion reads NCCL_VERSION_CODE: major·10000 + minor·100 + patch since
 // 2.9, major·1000 before.
@@ -128,59 +108,39 @@ func decodeVersion(code string) string {
 	return fmt.Sprintf("%d.%d.%d", n/10000, n%10000/100, n%100)
 }
 
-// end takes a line of a test's footer. Its number sign may have been lost, and
-// other text may stand in front of it.
-func (s *scan) end(t *test, l line) bool {
-	commented := strings.HasPrefix(strings.TrimSpace(l.text), "#")
+// footed is the test that a line of a footer belongs to. The line may lack its launcher's label.
+func (s *scan) footed(t *test) *test {
 	if t.layout == nil && t.before != nil && t.launches > 1 {
 		t = t.before
 	}
 	if t.layout == nil && s.last != nil && s.last.stream != t.stream {
-		t = s.last // a footer without its launcher's label
+		return s.last
 	}
-	if m := find(boundsRE, l.text, "Out of bounds values"); m != nil && (commented || t.phase >= table) {
-		n, _ := strconv.ParseInt(m[1], 10, 64)
-		t.failedChecks(n)
-		return true
-	}
-	// Without its sign a second one is a person's: programs that write at once
-	// keep theirs.
-	if m := find(averageRE, l.text, "Avg bus bandwidth"); m != nil && (commented || t.phase == table) {
-		t.endTable(m[1], l)
-		return true
-	}
-	if m := find(endRE, l.text, "test concluded"); m != nil {
-		if t.name == "" {
-			t.name = program(m[1])
-		}
-		return true
-	}
-	switch {
-	case !commented:
-	case strings.Contains(l.text, "Errors with asterisks"):
-		t.asterisk = true
-		return true
-	case strings.Contains(l.text, "# Testing"):
-		t.cycles = true
-		return true
-	}
-	return false
+	return t
 }
 
-// failedChecks notes the footer's number of failed checks. Of several the
-// largest counts.
-func (t *test) failedChecks(n int64) {
-	if t.outOfBounds == nil || *t.outOfBounds < n {
+// outOfBounds notes the footer's number of failed checks. Of several the largest counts.
+func (s *scan) outOfBounds(t *test, _ line, m []string) {
+	n, _ := strconv.ParseInt(m[1], 10, 64)
+	if t = s.footed(t); t.outOfBounds == nil || *t.outOfBounds < n {
 		t.outOfBounds = &n
 	}
 }
 
-// endTable notes the footer's average, which ends the table.
-func (t *test) endTable(average string, l line) {
+func (s *scan) concluded(t *test, _ line, m []string) {
+	if t = s.footed(t); t.name == "" {
+		t.name = program(m[1])
+	}
+}
+
+// average notes the footer's average, which ends the table. Without its sign a second one is a person's: programs
+// that write at once keep theirs.
+func (s *scan) average(t *test, l line, m []string) {
+	t = s.footed(t)
 	t.phase = footer
 	t.footers++
 	// A number that the end of the file cut is not the average.
-	if n, ok := parseDecimal(average); ok && !l.cut && t.average == nil && n.value() < maxGBs {
+	if n, ok := parseDecimal(m[1]); ok && !l.cut && t.average == nil && n.value() < maxGBs {
 		t.average = &n
 	}
 }

@@ -144,42 +144,43 @@ func (s *scan) line(l line) error {
 	case len(s.tests) > maxTests:
 		return fmt.Errorf("%w: more than %d tests at line %d; split the file", ErrTooLarge, maxTests, l.no)
 	}
-	if strings.TrimSpace(l.text) == "" || s.csvLine(l) {
+	if strings.TrimSpace(l.text) == "" {
 		return nil
 	}
 	t := s.at(l.stream)
-	// Most lines are rows, which begin with a digit as no other line of the tools does.
-	if first := strings.TrimLeft(l.text, " ")[0]; t.phase == table && isDigit(first) && s.row(t, l) || s.note(l) {
-		return nil
-	}
-	switch {
-	case s.preamble(t, l), s.device(t, l), s.end(t, l), s.head(t, l), s.sectionLine(t, l), s.row(t, l):
-	default:
-		s.commandLine(l)
+	for i := range grammar {
+		if k := &grammar[i]; k.in>>t.phase&1 == 1 {
+			if found := k.recognise(s, t, l); found != nil {
+				k.take(s, t, l, found)
+				return nil
+			}
+		}
 	}
 	return nil
 }
 
-// device takes a line of a device list.
-func (s *scan) device(t *test, l line) bool {
+// deviceLine finds the devices of a line of a device list. Two processes' lines can end up on one.
+func deviceLine(_ *scan, _ *test, l line) (parts []string) {
 	if !strings.Contains(l.text, "Rank") && !strings.Contains(l.text, "Device") {
-		return false
+		return nil
 	}
-	found := false
-	// Two processes' lines can end up on one.
 	for part := range strings.SplitSeq(l.text, "#") {
-		d, ok := parseDevice(part)
-		if !ok {
-			continue
+		if _, ok := parseDevice(part); ok {
+			parts = append(parts, part)
 		}
-		found = true
+	}
+	return parts
+}
+
+func (s *scan) device(t *test, _ line, parts []string) {
+	for _, part := range parts {
+		d, _ := parseDevice(part)
 		if t.phase >= table {
 			t = s.next(t.stream)
 		}
 		t.phase = devices
 		t.place(d)
 	}
-	return found
 }
 
 // place puts a device into the last list, or into a new one if that has its rank. Two are already too
@@ -194,29 +195,33 @@ func (t *test) place(d device) {
 	t.worlds = append(t.worlds, w)
 }
 
-// head takes the lines above a table: the banner, the names, the units.
-func (s *scan) head(t *test, l line) bool {
-	if unit, ok := parseUnits(l.text); ok && !strings.Contains(l.text, "busbw") {
-		if t.layout != nil && len(t.rows) == 0 && unit != 0 {
-			t.layout.unit = unit
-		}
-		return true
+// unitLine finds the line of units under the column names.
+func unitLine(_ *scan, _ *test, l line) []string {
+	if _, ok := parseUnits(l.text); ok && !strings.Contains(l.text, "busbw") {
+		return matched
 	}
-	h := parseHeader(l.text, t.banner)
-	if h == nil {
-		if strings.Contains(l.text, "in-place") || strings.Contains(l.text, "out-of-place") {
-			t.banner = l.text
-			return true
-		}
-		return false
+	return nil
+}
+
+func (s *scan) units(t *test, l line, _ []string) {
+	if unit, _ := parseUnits(l.text); t.layout != nil && len(t.rows) == 0 && unit != 0 {
+		t.layout.unit = unit
 	}
+}
+
+func headLine(_ *scan, t *test, l line) []string {
+	if parseHeader(l.text, t.banner) == nil {
+		return nil
+	}
+	return matched
+}
+
+func (s *scan) head(t *test, l line, _ []string) {
+	banner := t.banner
 	if t.phase >= table && (len(t.rows) > 0 || t.skips.count() > 0 || t.phase == footer) {
-		banner := t.banner
 		t = s.follow(t)
-		h = parseHeader(l.text, banner)
 	}
-	s.begin(t, h)
-	return true
+	s.begin(t, parseHeader(l.text, banner))
 }
 
 // begin starts a test's table and names it after the command that was waiting.
@@ -246,14 +251,36 @@ const (
 	cutLine      = "last line of a file that ends without a line end: it may be cut (if it is whole, add a line end)"
 )
 
-// row takes a table row, or counts why it is left out.
-func (s *scan) row(t *test, l line) bool {
-	// Some versions and people comment rows out; the digits after # stay rows.
-	if strings.HasPrefix(strings.TrimLeft(l.text, " "), "#") {
-		l.text = strings.Replace(l.text, "#", " ", 1)
+// rowLine finds a row, whole or damaged. A note about a run may have one behind it.
+func rowLine(s *scan, t *test, l line) []string {
+	s.toks = tokenizeInto(s.toks, uncommented(l.text))
+	if len(s.toks) == 0 || !isDigit(s.toks[0].s[0]) && noteLine(s, t, l) != nil {
+		return nil
 	}
-	s.toks = tokenizeInto(s.toks, l.text)
-	if t.layout == nil && t.before != nil && containsRow(s.toks, 0) {
+	if t.layout == nil || t.phase == footer {
+		if containsRow(s.toks, 0) {
+			return matched
+		}
+		return nil
+	}
+	// A lone number is what is left of a row only where the size would stand.
+	if len(s.toks) == 1 && !l.cut && abs(s.toks[0].end-t.layout.cols[0].end) > 2 || !rowLike(s.toks) {
+		return nil
+	}
+	return matched
+}
+
+// uncommented is a line without its number sign: some versions and people comment rows out.
+func uncommented(text string) string {
+	if strings.HasPrefix(strings.TrimLeft(text, " "), "#") {
+		return strings.Replace(text, "#", " ", 1)
+	}
+	return text
+}
+
+// row takes a table row, or counts why it is left out.
+func (s *scan) row(t *test, l line, _ []string) {
+	if t.layout == nil && t.before != nil {
 		// The test before has not ended after all: two programs write at once.
 		t.launches, t.before.launches = 2, 2
 	}
@@ -266,15 +293,8 @@ func (s *scan) row(t *test, l line) bool {
 		}
 	}
 	if t.layout == nil || t.phase == footer {
-		if containsRow(s.toks, 0) {
-			t.skips.add(noHeader, l.no)
-			return true
-		}
-		return false
-	}
-	// A lone number is what is left of a row only where the size would stand.
-	if len(s.toks) == 1 && !l.cut && abs(s.toks[0].end-t.layout.cols[0].end) > 2 || !rowLike(s.toks) {
-		return false
+		t.skips.add(noHeader, l.no)
+		return
 	}
 	s.rows++
 	c, off, reason := t.layout.read(s.toks)
@@ -293,7 +313,6 @@ func (s *scan) row(t *test, l line) bool {
 		reason = unlikeHeader
 	}
 	t.take(r, reason, l)
-	return true
 }
 
 // take adds a row to the table; with a reason it counts the row as left out.

@@ -42,22 +42,44 @@ func parseSection(text string) (pairs []string, marked, heading bool) {
 	return pairs, marked, false
 }
 
-// sectionLine takes a line that names settings. It ends the table above it: what
+// settingLine finds the settings of a line that names nothing else. Inside a table only a line of its own signs has any.
+func settingLine(_ *scan, t *test, l line) []string {
+	pairs, marked, _ := sectionOf(l.text)
+	if t.phase == table && !marked {
+		return nil
+	}
+	return pairs
+}
+
+func headingLine(_ *scan, _ *test, l line) []string {
+	if _, _, heading := sectionOf(l.text); heading {
+		return matched
+	}
+	return nil
+}
+
+// heading ends a section. It may name the program, too.
+func (s *scan) heading(t *test, l line, found []string) {
+	s.under = nil
+	s.commandLine(t, l, found)
+}
+
+// sectionOf is parseSection of a line that can be one; most have none of the signs.
+func sectionOf(text string) (pairs []string, marked, heading bool) {
+	bare := strings.TrimLeft(text, " ")
+	if bare == "" || !strings.Contains(bare, "=") && !strings.ContainsRune("#*-", rune(bare[0])) {
+		return nil, false, false
+	}
+	return parseSection(text)
+}
+
+// setting takes a line that names settings. It ends the table above it: what
 // follows is another run. Lines one below the other are one section, unless they
 // set the same.
-func (s *scan) sectionLine(t *test, l line) bool {
-	if bare := strings.TrimLeft(l.text, " "); bare == "" || !strings.Contains(bare, "=") && !strings.ContainsRune("#*-", rune(bare[0])) {
-		return false
-	}
-	pairs, marked, heading := parseSection(l.text)
-	switch {
-	case heading:
-		s.under = nil
-		return false
-	case pairs == nil || t.phase == table && !marked:
-		return false
-	case !marked && s.under != nil && s.under.marked && !s.under.tables:
-		return true // what a script prints of its environment
+func (s *scan) setting(t *test, l line, pairs []string) {
+	_, marked, _ := sectionOf(l.text)
+	if !marked && s.under != nil && s.under.marked && !s.under.tables {
+		return // what a script prints of its environment
 	}
 	if s.under == nil || s.under.tables || s.under.sets(pairs) {
 		s.under = &section{line: l.no, marked: true}
@@ -68,7 +90,6 @@ func (s *scan) sectionLine(t *test, l line) bool {
 	if t.phase >= table {
 		s.next(t.stream).before = nil
 	}
-	return true
 }
 
 // sets reports whether a section has a setting of one of the names.

@@ -3,6 +3,7 @@
 package signs
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -35,26 +36,41 @@ var (
 	networkLine = pattern.New(`Using network (\S+)`)
 )
 
-// Take reads a line and returns its sign; nil if it has none. Whether it is a finding is known when all lines were taken.
-func (r *Reader) Take(no int, line string) *Sign {
-	host := ""
-	if strings.Contains(line, "NET/IB") || strings.Contains(line, "Using network") {
-		host = r.network(line)
-	}
+// Tells reports whether a line has a sign, or says of the network what signs are held against: whether Take is to read it.
+func Tells(line string) bool {
+	sign, _ := of(line)
+	return sign != nil || ofNetwork(line)
+}
+
+// of returns the sign of a line and what its pattern names; nil if it has none.
+func of(line string) (*Sign, []string) {
 	for i := range table {
 		s := &table[i]
 		if !slices.ContainsFunc(s.Has, func(w string) bool { return strings.Contains(line, w) }) {
 			continue
 		}
 		if m := s.Pattern.FindStringSubmatch(line); m != nil {
-			if host == "" {
-				host = hostOf(line)
-			}
-			r.note(s, no, line, append(m[1:], host))
-			return s
+			return s, m[1:]
 		}
 	}
-	return nil
+	return nil, nil
+}
+
+func ofNetwork(line string) bool {
+	return strings.Contains(line, "NET/IB") || strings.Contains(line, "Using network")
+}
+
+// Take reads a line and returns its sign; nil if it has none. Whether it is a finding is known when all lines were taken.
+func (r *Reader) Take(no int, line string) *Sign {
+	host := ""
+	if ofNetwork(line) {
+		host = r.network(line)
+	}
+	sign, subjects := of(line)
+	if sign != nil {
+		r.note(sign, no, line, append(subjects, cmp.Or(host, hostOf(line))))
+	}
+	return sign
 }
 
 // network takes what a line says of the network, and returns its host.
