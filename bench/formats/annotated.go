@@ -7,14 +7,14 @@ import (
 	"zbench/bench/trace"
 )
 
-// annotation is what PyTorch writes around its call of the library: "nccl:all_to_all".
+// annotation is what PyTorch writes around its call of the library: "nccl:" and the collective.
 type annotation struct {
 	trace.Span
 	name string
 }
 
 // untold is a collective's kernel whose record has no collective, as before 2024. Its name has one, except of RCCL's generic
-// kernels; and an all_to_all is named send_recv there, for the library sends it as such.
+// kernels; and an exchange of all with all is named send_recv there, for the library sends it as such.
 type untold struct {
 	launch int64
 	call   trace.Call

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"zbench/bench/collective"
@@ -124,9 +125,8 @@ func (all *inspected) whole(line []byte) []byte {
 		all.open = nil
 		return line
 	case string(first) == "}":
-		object := append(all.open, '}')
-		all.open = nil
-		return object
+		defer func() { all.open = nil }()
+		return append(slices.Clip(all.open), '}')
 	}
 	all.open = append(all.open, line...)
 	return nil

@@ -98,7 +98,7 @@ func (r *Reader) note(s *Sign, no int, line string, subjects []string) {
 // Found returns the signs in the order of the log. cluster is true where the GPUs are of a kind that comes with RDMA NICs.
 func (r *Reader) Found(cluster bool) (out []Found) {
 	for _, f := range r.found {
-		if f.Ethernet && (r.plugin || !r.nics && !(cluster && len(r.hosts) > 1)) {
+		if f.Ethernet && (r.plugin || !r.nics && (!cluster || len(r.hosts) < 2)) {
 			continue
 		}
 		out = append(out, *f)
