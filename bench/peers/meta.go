@@ -11,30 +11,16 @@ import (
 	"zbench/bench/pattern"
 	"zbench/bench/record"
 	"zbench/bench/signs"
-	"zbench/bench/unit"
 )
 
 // facts is what a log says outside of its tables.
 type facts struct {
 	tool, version string
 	libraries     []record.Library
-	notes         notes
 	signs         signs.Reader
 	warnings      []record.Warning
 	// more counts the warnings that were not kept, by code.
 	more map[string]int
-}
-
-// linePattern is a text that a line contains, and the warning about the line.
-type linePattern struct{ has, code, hint string }
-
-// blocking is the code of the line that a program prints if it waits after each step.
-const blocking = "blocking"
-
-// linePatterns are the lines in which a program qualifies its own numbers. What is wrong is a row of package signs.
-var linePatterns = []linePattern{
-	{"# Reducing maxBytes", "max_bytes_reduced", "the sweep ends below the size that was asked for: free device memory, or run with -c 0"},
-	{"# Blocking Enabled", blocking, "these times include a wait after each step: compare them only with other blocking runs"},
 }
 
 // maxLibraries is the number of library versions that are kept.
@@ -45,20 +31,12 @@ const maxNote = 200
 
 // note takes a line that qualifies the numbers.
 func (s *scan) note(l line) bool {
-	for _, t := range linePatterns {
-		if strings.Contains(l.text, t.has) {
-			s.notes.note(t.code, t.hint, func() string { return fmt.Sprintf("line %d: %s", l.no, quoted(strings.TrimSpace(l.text))) })
-			if old := s.cur[l.stream]; old != nil {
-				if t.code == blocking {
-					old.header.blocking = strings.TrimSpace(l.text)
-				}
-			}
-			return true
-		}
-	}
 	sign := s.signs.Take(l.no, l.text)
 	if old := s.cur[l.stream]; old != nil && sign != nil {
 		old.failed = old.failed || sign.Fatal
+		if sign.Code == signs.Blocking {
+			old.header.blocking = strings.TrimSpace(l.text)
+		}
 	}
 	return sign != nil
 }
@@ -71,14 +49,11 @@ func (s *scan) signWarnings() {
 		})
 	})
 	for _, f := range s.signs.Found(cluster) {
-		about, more := "", ""
-		if len(f.Subjects) > 0 {
-			about = " (" + unit.FirstFew(f.Subjects, 4) + ")"
-		}
+		more := ""
 		if f.Count > 1 {
 			more = fmt.Sprintf(" (and %d more such lines)", f.Count-1)
 		}
-		s.warn(f.Code, f.Next, "line %d%s: %s%s", f.Line, about, quoted(f.Text), more)
+		s.warn(f.Code, f.Next, "%s: %s%s", f.At(), quoted(f.Text), more)
 	}
 }
 
