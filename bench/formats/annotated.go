@@ -7,7 +7,7 @@ import (
 	"zbench/bench/trace"
 )
 
-// annotation is what PyTorch writes around its call of the library: "nccl:all_reduce".
+// annotation is what PyTorch writes around its call of the library: "nccl:" and the collective.
 type annotation struct {
 	trace.Span
 	name string
@@ -36,10 +36,8 @@ func (k *kineto) annotate(e *kinetoEvent) {
 // annotation sent in several kernels is one call.
 func (k *kineto) tell() {
 	launched := map[int64]moment{}
-	if len(k.untold) > 0 {
-		for _, l := range k.ready.launched {
-			launched[l.id] = l
-		}
+	for _, l := range k.ready.launched {
+		launched[l.id] = l
 	}
 	for _, list := range k.annotated {
 		slices.SortStableFunc(list, func(a, b annotation) int { return cmp.Compare(a.Start, b.Start) })
@@ -85,6 +83,3 @@ func (k *kineto) annotationAt(m moment) *annotation {
 	}
 	return nil
 }
-
-// libraryCall is what the annotation of a library's call begins with.
-const libraryCall = "nccl:"

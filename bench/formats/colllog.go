@@ -85,8 +85,7 @@ func readCollLog(in *Input, t *trace.Trace) error {
 			t.Signs = append(t.Signs, trace.Sign{Found: f, File: in.Name})
 		}
 		if l.tuning > 0 && calls == 0 {
-			t.Instead = fmt.Sprintf("%s has %s of NCCL_DEBUG_SUBSYS=TUNING: a collective and its bytes, and not which communicator and call it is", in.Name, unit.Count(int64(l.tuning), "line"))
-			t.Do = "set NCCL_DEBUG_SUBSYS=INIT,COLL beside it"
+			t.Instead = fmt.Sprintf("%s has %s of NCCL_DEBUG_SUBSYS=TUNING: a collective and its bytes, and not which communicator and call it is; set NCCL_DEBUG_SUBSYS=INIT,COLL beside it", in.Name, unit.Count(int64(l.tuning), "line"))
 		}
 		l.finish()
 	}
@@ -234,14 +233,13 @@ func (l *collLog) doubt() {
 	for _, r := range l.all {
 		first := map[int]int64{}
 		for i := range r.Calls {
-			c := &r.Calls[i]
-			if n, seen := first[c.Group]; !seen || c.Sequence < n {
-				first[c.Group] = c.Sequence
+			if _, seen := first[r.Calls[i].Group]; !seen {
+				first[r.Calls[i].Group] = r.Calls[i].Sequence
 			}
 		}
 		for g, n := range first {
-			for other := range first {
-				if group := &l.t.Groups[g]; other != g && group.Size == l.t.Groups[other].Size && max(n, first[other]) > 0 && !group.Doubtful {
+			for other, m := range first {
+				if group := &l.t.Groups[g]; other != g && group.Size == l.t.Groups[other].Size && max(n, m) > 0 && !group.Doubtful {
 					group.Doubtful = true
 					l.t.Note("the calls of %s are not compared over ranks: it has as many ranks as another group, and the log begins behind their first calls", group.Title())
 				}

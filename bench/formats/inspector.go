@@ -115,21 +115,16 @@ func readInspector(in *Input, t *trace.Trace) error {
 // whole puts an object together that somebody printed on several lines, of which only the first and the last begin at
 // the margin; until then it returns nothing. A line with an object of its own is whole.
 func (all *inspected) whole(line []byte) []byte {
-	first := bytes.TrimRight(line, " \t\r\n,")
-	switch {
-	case len(all.open) == 0 && string(first) == "{":
-		all.open = append(all.open, '{')
-		return nil
-	case len(all.open) == 0 || len(all.open) > 1<<20:
+	at := string(bytes.TrimRight(line, " \t\r\n,"))
+	if len(all.open) == 0 && at != "{" || len(all.open) > 1<<20 {
 		all.open = nil
 		return line
-	case string(first) == "}":
-		whole := all.open
-		all.open = nil
-		return append(whole, '}')
 	}
-	all.open = append(all.open, line...)
-	return nil
+	if all.open = append(all.open, line...); at != "}" {
+		return nil
+	}
+	defer func() { all.open = nil }()
+	return bytes.TrimRight(all.open, ", \t\r\n")
 }
 
 func (all *inspected) line(text []byte, file string) {

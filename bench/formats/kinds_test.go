@@ -90,8 +90,8 @@ func TestGroupsThatOnlyTheirOrderTellsApart(t *testing.T) {
 	}
 	d := joined(t, [2]string{"cut.log", log(700)})
 	require.Nil(t, d.Matched, "%+v", d.Findings)
-	d = joined(t, [2]string{"whole.log", line(1, "AllReduce", 64, "a", 0) + line(2, "AllReduce", 64, "a", 0) + line(1, "AllGather", 32, "b", 0) + line(2, "AllGather", 32, "b", 0)})
-	require.Equal(t, 2, d.Matched.Alike)
+	d = joined(t, [2]string{"whole.log", line(1, "AllReduce", 64, "a", 0) + line(1, "AllReduce", 64, "a", 1) + line(2, "AllReduce", 64, "a", 0) + line(2, "AllReduce", 64, "a", 1) + line(1, "AllGather", 32, "b", 0) + line(2, "AllGather", 32, "b", 0)})
+	require.Equal(t, 3, d.Matched.Alike)
 }
 
 // ranAt and launchedAt are a kernel without metadata and its launch.
@@ -146,6 +146,6 @@ func TestSignsOfALogOfCalls(t *testing.T) {
 		"h:1:9 [0] transport/net_ib.cc:80 NCCL WARN NET/IB : Got async event : local catastrophic error\n"})
 	require.Equal(t, "nic_event", d.Findings[0].Code)
 	require.Equal(t, "h", d.Findings[0].Subject.Name)
-	require.Contains(t, d.Findings[0].Text, "line 2 of a.log")
+	require.Contains(t, d.Findings[0].Text, "line 2 (h) of a.log")
 	require.Equal(t, finding.Fault, d.Findings[0].Severity)
 }

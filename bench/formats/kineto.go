@@ -185,7 +185,7 @@ type kinetoEvent struct {
 }
 
 // Marks of events that are read; the others are passed over without being decoded.
-var marks = [][]byte{[]byte(`ernel"`), []byte(`record_param_comms`), []byte(`ProfilerStep#`), []byte(`"torch::autograd::AccumulateGrad"`), []byte(`"gloo:`), []byte(`"` + libraryCall), []byte(evaluate), []byte("Launch")}
+var marks = [][]byte{[]byte(`ernel"`), []byte(`record_param_comms`), []byte(`ProfilerStep#`), []byte(`"torch::autograd::AccumulateGrad"`), []byte(`"gloo:`), []byte(`"nccl:`), []byte(evaluate), []byte("Launch")}
 
 // frames are the category of Python's frames.
 var frames = []byte(`"python_function"`)
@@ -215,7 +215,7 @@ func (k *kineto) event(raw []byte) error {
 		k.gradient(&e)
 	case strings.HasPrefix(string(e.Name), "gloo:"):
 		k.gloo(&e)
-	case strings.HasPrefix(string(e.Name), libraryCall):
+	case strings.HasPrefix(string(e.Name), "nccl:"):
 		k.annotate(&e)
 	case strings.HasPrefix(string(e.Name), "ProfilerStep#"):
 		k.step(&e)

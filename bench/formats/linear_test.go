@@ -116,7 +116,7 @@ func BenchmarkGrowth(b *testing.B) {
 // hostile reads a file to the end that `zbench trace` or import would come to.
 func hostile(name, text string) {
 	if t, err := Read(name, strings.NewReader(text)); err == nil {
-		d := trace.Answer(t, func(_, _ string, bytes int64, _ int) (float64, string) { return float64(bytes) / 1e9, "x" })
+		d := trace.Answer(t, func(_ string, bytes int64, _ int) (float64, string) { return float64(bytes) / 1e9, "x" })
 		d.Shown()
 		t.Job()
 		return

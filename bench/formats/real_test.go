@@ -100,7 +100,7 @@ func TestDataKineto(t *testing.T) {
 
 func TestDataBucketsOfMI300X(t *testing.T) {
 	got := published(t, "traces/kineto/mi300x_8gpu_ddp_resnet_rank0.json.gz")
-	d := trace.Answer(got, func(_, _ string, bytes int64, _ int) (float64, string) {
+	d := trace.Answer(got, func(_ string, bytes int64, _ int) (float64, string) {
 		return 20e-6 + float64(bytes)/150e9, "a model"
 	})
 	require.Len(t, d.Buckets, 1)

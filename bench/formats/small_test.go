@@ -242,7 +242,7 @@ func FuzzRead(f *testing.F) {
 				require.Less(t, c.Group, len(got.Groups))
 			}
 		}
-		d := trace.Answer(got, func(_, _ string, bytes int64, _ int) (float64, string) { return float64(bytes) / 1e9, "x" })
+		d := trace.Answer(got, func(_ string, bytes int64, _ int) (float64, string) { return float64(bytes) / 1e9, "x" })
 		require.NoError(t, d.WriteJSON(new(bytes.Buffer)))
 		d.Shown()
 		if j := got.Job(); j != nil {

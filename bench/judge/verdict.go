@@ -74,7 +74,7 @@ func collectives(rec *record.Record) finding.List {
 // signs are what the log of an imported table says is wrong.
 func (j judged) signs() (l finding.List) {
 	for _, w := range j.Warnings {
-		if s := signs.ByCode(w.Code); s != nil {
+		if s := signs.ByCode(w.Code); s != nil && s.Severity > finding.Note {
 			where, _, _ := strings.Cut(w.Message, ": ") // the warning has the line itself
 			l = append(l, finding.Finding{Code: w.Code, Severity: s.Severity, Text: "LOG: " + plain.Capital(s.Means) + ": " + where + ".", Hint: plain.Capital(w.Hint) + "."})
 		}
@@ -84,12 +84,7 @@ func (j judged) signs() (l finding.List) {
 
 // oneRank explains the figures of a world of one rank.
 func (j judged) oneRank() finding.List {
-	for r := range j.Each() {
-		if r.Ranks != 1 {
-			return nil
-		}
-	}
-	if len(j.Results) == 0 {
+	if len(j.Results) == 0 || slices.ContainsFunc(j.Results, func(r record.Result) bool { return r.Ranks != 1 }) {
 		return nil
 	}
 	return finding.List{{

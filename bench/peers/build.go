@@ -89,9 +89,6 @@ func (s *scan) build(o Hints) (*record.Record, error) {
 		}
 		b.skips.merge(t.skips...)
 	}
-	for _, w := range s.notes.warnings() {
-		s.warn(w.Code, w.Hint, "%s", w.Message)
-	}
 	s.signWarnings()
 	s.emptySections()
 	if len(tables) == 0 {

@@ -26,7 +26,7 @@ var grammar = []rule{
 	{anywhere, csvHeader, (*scan).startCSV},
 	{anywhere, csvValues, (*scan).csvRow},
 	{anywhere, rowLine, (*scan).row},
-	{anywhere, noteLine, (*scan).note},
+	{anywhere, signLine, (*scan).sign},
 	{anywhere, contains("Librccl path", libPathRE), (*scan).libraryPath},
 	{anywhere, contains(" version", libRE), (*scan).library},
 	{anywhere, contains("test starting", startRE), (*scan).start},

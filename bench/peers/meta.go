@@ -11,30 +11,16 @@ import (
 	"zbench/bench/pattern"
 	"zbench/bench/record"
 	"zbench/bench/signs"
-	"zbench/bench/unit"
 )
 
 // facts is what a log says outside of its tables.
 type facts struct {
 	tool, version string
 	libraries     []record.Library
-	notes         notes
 	signs         signs.Reader
 	warnings      []record.Warning
 	// more counts the warnings that were not kept, by code.
 	more map[string]int
-}
-
-// linePattern is a text that a line contains, and the warning about the line.
-type linePattern struct{ has, code, hint string }
-
-// blocking is the code of the line that a program prints if it waits after each step.
-const blocking = "blocking"
-
-// linePatterns are the lines in which a program qualifies its own numbers. What is wrong is a row of package signs.
-var linePatterns = []linePattern{
-	{"# Reducing maxBytes", "max_bytes_reduced", "the sweep ends below the size that was asked for: free device memory, or run with -c 0"},
-	{"# Blocking Enabled", blocking, "these times include a wait after each step: compare them only with other blocking runs"},
 }
 
 // maxLibraries is the number of library versions that are kept.
@@ -43,29 +29,18 @@ const maxLibraries = 64
 // maxNote is the number of bytes of a line that a warning repeats.
 const maxNote = 200
 
-// noteLine finds the pattern of a line that qualifies the numbers.
-func noteLine(_ *scan, _ *test, l line) []string {
-	for _, p := range linePatterns {
-		if strings.Contains(l.text, p.has) {
-			return []string{p.has}
-		}
-	}
+// signLine recognises a line that says what is wrong, or that qualifies the numbers.
+func signLine(_ *scan, _ *test, l line) []string {
 	if signs.Tells(l.text) {
 		return matched
 	}
 	return nil
 }
 
-func (s *scan) note(t *test, l line, found []string) {
-	i := slices.IndexFunc(linePatterns, func(p linePattern) bool { return p.has == found[0] })
-	if i < 0 {
-		sign := s.signs.Take(l.no, l.text)
-		t.failed = t.failed || sign != nil && sign.Fatal
-		return
-	}
-	p := linePatterns[i]
-	s.notes.note(p.code, p.hint, func() string { return fmt.Sprintf("line %d: %s", l.no, quoted(strings.TrimSpace(l.text))) })
-	if p.code == blocking {
+func (s *scan) sign(t *test, l line, _ []string) {
+	sign := s.signs.Take(l.no, l.text)
+	t.failed = t.failed || sign.Fatal
+	if sign.Code == signs.Blocking {
 		t.header.blocking = strings.TrimSpace(l.text)
 	}
 }
@@ -78,14 +53,11 @@ func (s *scan) signWarnings() {
 		})
 	})
 	for _, f := range s.signs.Found(cluster) {
-		about, more := "", ""
-		if len(f.Subjects) > 0 {
-			about = " (" + unit.FirstFew(f.Subjects, 4) + ")"
-		}
+		more := ""
 		if f.Count > 1 {
 			more = fmt.Sprintf(" (and %d more such lines)", f.Count-1)
 		}
-		s.warn(f.Code, f.Next, "line %d%s: %s%s", f.Line, about, quoted(f.Text), more)
+		s.warn(f.Code, f.Next, "%s: %s%s", f.At(), quoted(f.Text), more)
 	}
 }
 

@@ -254,7 +254,7 @@ const (
 // rowLine finds a row, whole or damaged. A note about a run may have one behind it.
 func rowLine(s *scan, t *test, l line) []string {
 	s.toks = tokenizeInto(s.toks, uncommented(l.text))
-	if len(s.toks) == 0 || !isDigit(s.toks[0].s[0]) && noteLine(s, t, l) != nil {
+	if len(s.toks) == 0 || !isDigit(s.toks[0].s[0]) && signLine(s, t, l) != nil {
 		return nil
 	}
 	if t.layout == nil || t.phase == footer {

@@ -3,11 +3,12 @@
 package signs
 
 import (
-	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
 	"zbench/bench/pattern"
+	"zbench/bench/unit"
 )
 
 // Found is a sign that a log has.
@@ -22,24 +23,24 @@ type Found struct {
 	Count int
 }
 
-// Reader gathers the signs of a log. The zero value is ready.
-type Reader struct {
-	found []*Found
-	hosts map[string]bool
-	// nics is true where a process found RDMA NICs, plugin where one uses a network of neither RDMA nor sockets.
-	nics, plugin bool
+// At is where it stands and what it is about: "line 7 (hosta, hostb)".
+func (f Found) At() string {
+	if len(f.Subjects) == 0 {
+		return fmt.Sprintf("line %d", f.Line)
+	}
+	return fmt.Sprintf("line %d (%s)", f.Line, unit.FirstFew(f.Subjects, 4))
 }
 
-var (
-	hostLine    = pattern.New(`([A-Za-z0-9_.-]+):\d+:\d+ \[\d+\]`)
-	nicLine     = pattern.New(`NET/IB : Using \[\d+\]\w`)
-	networkLine = pattern.New(`Using network (\S+)`)
-)
+// Reader gathers the signs of a log. The zero value is ready.
+type Reader struct{ found []*Found }
 
-// Tells reports whether a line has a sign, or says of the network what signs are held against: whether Take is to read it.
+// hostLine is what the library puts in front of its lines.
+var hostLine = pattern.New(`([A-Za-z0-9_.-]+):\d+:\d+ \[\d+\]`)
+
+// Tells reports whether a line has a sign.
 func Tells(line string) bool {
 	sign, _ := of(line)
-	return sign != nil || ofNetwork(line)
+	return sign != nil
 }
 
 // of returns the sign of a line and what its pattern names; nil if it has none.
@@ -56,47 +57,18 @@ func of(line string) (*Sign, []string) {
 	return nil, nil
 }
 
-func ofNetwork(line string) bool {
-	return strings.Contains(line, "NET/IB") || strings.Contains(line, "Using network")
-}
-
 // Take reads a line and returns its sign; nil if it has none. Whether it is a finding is known when all lines were taken.
 func (r *Reader) Take(no int, line string) *Sign {
-	host := ""
-	if ofNetwork(line) {
-		host = r.network(line)
-	}
 	sign, subjects := of(line)
 	if sign != nil {
-		r.note(sign, no, line, append(subjects, cmp.Or(host, hostOf(line))))
+		r.note(sign, no, line, append(slices.Clip(subjects), hostLine.FindStringSubmatch(line)...))
 	}
 	return sign
 }
 
-// network takes what a line says of the network, and returns its host.
-func (r *Reader) network(line string) string {
-	host := hostOf(line)
-	if r.hosts == nil {
-		r.hosts = map[string]bool{}
-	}
-	r.hosts[host] = true
-	r.nics = r.nics || nicLine.MatchString(line)
-	if m := networkLine.FindStringSubmatch(line); m != nil {
-		r.plugin = r.plugin || m[1] != "Socket" && m[1] != "IB"
-	}
-	return host
-}
-
-// hostOf is the host that the library puts in front of its lines; empty where there is none.
-func hostOf(line string) string {
-	if m := hostLine.FindStringSubmatch(line); m != nil {
-		return m[1]
-	}
-	return ""
-}
-
+// note counts a line. Its subject is the last of the subjects that is not empty.
 func (r *Reader) note(s *Sign, no int, line string, subjects []string) {
-	i := slices.IndexFunc(r.found, func(f *Found) bool { return f.Code == s.Code })
+	i := r.index(s.Code)
 	if i < 0 {
 		i = len(r.found)
 		r.found = append(r.found, &Found{Sign: s, Line: no, Text: strings.TrimSpace(line)})
@@ -104,20 +76,25 @@ func (r *Reader) note(s *Sign, no int, line string, subjects []string) {
 	f := r.found[i]
 	f.Count++
 	const most = 64
-	if j := slices.IndexFunc(subjects, func(s string) bool { return s != "" }); j >= 0 && len(f.Subjects) < most {
-		if name := strings.Trim(subjects[j], "[]"); !slices.Contains(f.Subjects, name) {
+	if subjects = slices.DeleteFunc(subjects, func(s string) bool { return s == "" }); len(subjects) > 0 && len(f.Subjects) < most {
+		if name := subjects[len(subjects)-1]; !slices.Contains(f.Subjects, name) {
 			f.Subjects = append(f.Subjects, name)
 		}
 	}
 }
 
+func (r *Reader) index(code string) int {
+	return slices.IndexFunc(r.found, func(f *Found) bool { return f.Code == code })
+}
+
 // Found returns the signs in the order of the log. cluster is true where the GPUs are of a kind that comes with RDMA NICs.
 func (r *Reader) Found(cluster bool) (out []Found) {
+	usual := r.index("plugin") >= 0 // some process has another network
 	for _, f := range r.found {
-		if f.Ethernet && (r.plugin || !r.nics && (!cluster || len(r.hosts) < 2)) {
-			continue
+		expected := r.index("nics") >= 0 || cluster && len(f.Subjects) > 1
+		if f.Means != "" && (!f.Ethernet || expected && !usual) {
+			out = append(out, *f)
 		}
-		out = append(out, *f)
 	}
 	return out
 }

@@ -80,8 +80,8 @@ type Document struct {
 type Seen struct {
 	// Rank is its number; -1 where the file does not tell.
 	Rank int `json:"rank"`
-	// Process is its process, device and host, where the file does not tell its number; else absent.
-	Process string `json:"process,omitempty"`
+	// PID is its process on the host; absent where the file does not tell.
+	PID int `json:"pid,omitempty"`
 	// Host is where it ran; empty is unknown.
 	Host string `json:"host"`
 	// File has its calls.
@@ -129,10 +129,7 @@ func Answer(t *Trace, reach Reach) *Document {
 		found = most.split()
 	}
 	for _, r := range t.Ranks {
-		d.Ranks = append(d.Ranks, Seen{r.Rank, "", r.Host, r.File, len(r.Calls), r.Unnamed, r.Damaged})
-		if r.Rank < 0 && r.PID > 0 {
-			d.Ranks[len(d.Ranks)-1].Process = r.Name()
-		}
+		d.Ranks = append(d.Ranks, Seen{r.Rank, r.PID, r.Host, r.File, len(r.Calls), r.Unnamed, r.Damaged})
 		if o := r.overlap(); o != nil {
 			if o.Steps = len(found.steps); r != most {
 				o.Steps = len(r.split().steps)
@@ -152,7 +149,7 @@ func Answer(t *Trace, reach Reach) *Document {
 		d.timeline = r.timelineOf(found.steps)
 	}
 	d.here = t.processes()
-	l := append(t.signs(), d.findings(t.Timed(), t.Instead, t.Do)...)
+	l := append(t.signs(), d.findings(t.Timed(), t.Instead)...)
 	if d.simulated = t.Simulated(); d.simulated {
 		l = append(l, finding.Finding{Code: finding.CodeSimulated, Severity: finding.Warning, Text: finding.NotHardware})
 	}
@@ -163,16 +160,10 @@ func Answer(t *Trace, reach Reach) *Document {
 // signs are what the logs say is wrong.
 func (t *Trace) signs() finding.List {
 	return slice.Map(t.Signs, func(s Sign) finding.Finding {
-		text := fmt.Sprintf("LOG: %s: line %d of %s", plain.Capital(s.Means), s.Line, s.File)
-		if s.Count > 1 {
-			text += fmt.Sprintf(" and %d more", s.Count-1)
-		}
-		f := finding.Finding{Code: s.Code, Severity: s.Severity, Hint: plain.Capital(s.Next) + "."}
+		f := finding.Finding{Code: s.Code, Severity: s.Severity, Text: fmt.Sprintf("LOG: %s: %s of %s.", plain.Capital(s.Means), s.At(), s.File), Hint: plain.Capital(s.Next) + "."}
 		if len(s.Subjects) > 0 {
-			text += " (" + unit.FirstFew(s.Subjects, 4) + ")"
 			f.Subject = &finding.Subject{Kind: finding.Node, Name: s.Subjects[0]}
 		}
-		f.Text = text + "."
 		return f
 	})
 }
@@ -197,8 +188,8 @@ func (t *Trace) parts() (n int64, bytes string) {
 func (d *Document) WriteJSON(w io.Writer) error { return jsonfile.Write(w, "trace.json", d) }
 
 // findings are what the trace comes to: what was sent, then who waits, then what is not there.
-// Where there are no calls, instead is what the files have, and do what to do about it.
-func (d *Document) findings(timed bool, instead, do string) (l finding.List) {
+// instead is what the files have where there are no calls.
+func (d *Document) findings(timed bool, instead string) (l finding.List) {
 	calls := slice.Sum(d.Ranks, func(r Seen) int { return r.Calls })
 	if calls == 0 {
 		text, hint := "No collective of NCCL or RCCL in "+strings.Join(d.Files, ", ")+".", "trace a step that communicates, on several ranks"
@@ -211,7 +202,7 @@ func (d *Document) findings(timed bool, instead, do string) (l finding.List) {
 			hint = "profile with PyTorch 2.3 or newer, which writes the collective and its bytes beside the kernel"
 		}
 		if instead != "" {
-			text, hint = instead+".", do
+			text = instead + "."
 		}
 		return finding.List{{Code: CodeNone, Severity: finding.Warning, Text: text, Hint: hint}}
 	}
@@ -231,10 +222,12 @@ func (d *Document) findings(timed bool, instead, do string) (l finding.List) {
 			Hint: hint,
 		})
 	}
-	if n := d.World - len(d.Ranks); d.here != "" && n > 0 {
-		l = append(l, finding.Finding{Code: CodeMissing, Severity: finding.Warning, Text: fmt.Sprintf("%d of %d processes are not in the input, which has %s.", n, d.World, d.here), Hint: missingHint})
-	} else if d.here != "" && n == 0 {
-		l = append(l, finding.Finding{Code: CodeMatched, Severity: finding.Note, Text: fmt.Sprintf("All %d processes are in the input: %s.", d.World, d.here)})
+	if d.here != "" {
+		f := finding.Finding{Code: CodeMatched, Severity: finding.Note, Text: fmt.Sprintf("%d of %d processes are in the input: %s.", len(d.Ranks), d.World, d.here)}
+		if len(d.Ranks) < d.World {
+			f.Code, f.Severity, f.Hint = CodeMissing, finding.Warning, missingHint
+		}
+		l = append(l, f)
 	}
 	for _, r := range d.Ranks {
 		if r.Damaged > 0 {

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"zbench/bench/finding"
-	"zbench/bench/record"
+	"zbench/bench/jsonfile"
 	"zbench/bench/slice"
 	"zbench/bench/unit"
 )
@@ -41,16 +41,14 @@ type Difference struct {
 	Number int64 `json:"number"`
 	// Ranks are the ranks that differ from most; empty where the file does not number them.
 	Ranks []int `json:"ranks"`
-	// Processes are they where the file does not number them, each with its host and device.
-	Processes []string `json:"processes,omitempty"`
 	// Call is what they call; empty if they call nothing from there on.
 	Call string `json:"call"`
 	// Others are the other ranks; empty where the file does not number them.
 	Others []int `json:"others"`
-	// OtherProcesses are they where the file does not number them.
-	OtherProcesses []string `json:"other_processes,omitempty"`
 	// OthersCall is what those call.
 	OthersCall string `json:"others_call"`
+	// who and others name the ranks, by their processes where the file does not number them.
+	who, others string
 }
 
 // matched compares the calls of the ranks; nil where no two ranks share a group that is certain.
@@ -61,10 +59,6 @@ func (t *Trace) matched() *Matched {
 	}
 	lists := make([]map[int][]*Call, len(t.Groups))
 	for place, r := range t.Ranks {
-		rank := r.Rank
-		if !numbered {
-			rank = place
-		}
 		for i := range r.Calls {
 			c := &r.Calls[i]
 			if c.Collective == "send_recv" || !t.certain(c.Group) {
@@ -73,7 +67,7 @@ func (t *Trace) matched() *Matched {
 			if lists[c.Group] == nil {
 				lists[c.Group] = map[int][]*Call{}
 			}
-			lists[c.Group][rank] = append(lists[c.Group][rank], c)
+			lists[c.Group][place] = append(lists[c.Group][place], c)
 		}
 	}
 	m := &Matched{Differ: []Difference{}, Pending: []Pending{}, recorded: t.Recorded}
@@ -97,17 +91,18 @@ func (t *Trace) matched() *Matched {
 		return nil
 	}
 	for i := range m.Differ {
-		if d := &m.Differ[i]; !numbered {
-			d.Processes, d.Ranks = t.names(d.Ranks), []int{}
-			d.OtherProcesses, d.Others = t.names(d.Others), []int{}
-		}
+		d := &m.Differ[i]
+		d.who, d.Ranks = t.at(d.Ranks)
+		d.others, d.Others = t.at(d.Others)
 	}
 	return m
 }
 
-// names are those of the ranks at these places.
-func (t *Trace) names(places []int) []string {
-	return slice.Map(places, func(i int) string { return t.Ranks[i].Name() })
+// at are the names of the ranks at these places, and their numbers, if they have some.
+func (t *Trace) at(places []int) (names string, numbers []int) {
+	ranks := slice.Map(places, func(i int) *Rank { return t.Ranks[i] })
+	known := slice.Where(ranks, func(r *Rank) bool { return r.Rank >= 0 })
+	return NamesOf(ranks), jsonfile.Filled(slice.Map(known, func(r *Rank) int { return r.Rank }))
 }
 
 // certain reports whether a group of one name is one group on all ranks: its ranks are listed, or it is
@@ -232,24 +227,15 @@ func (m *Matched) findings() (l finding.List) {
 		return finding.List{{Code: CodeMatched, Severity: finding.Note, Text: fmt.Sprintf("Calls matched over %s: all %s that two ranks have are alike; %s are on all of a group's ranks here.", unit.Count(int64(m.Ranks), "rank"), unit.Comma(int64(m.Alike)), unit.Comma(int64(m.OnAll)))}}
 	}
 	for _, d := range m.Differ[:min(len(m.Differ), maxDiffer)] {
-		names, others := named(d.Ranks, d.Processes), named(d.Others, d.OtherProcesses)
-		f := finding.Finding{Code: CodeMismatch, Severity: finding.Fault, Subject: &finding.Subject{Kind: finding.Rank, Name: names}}
-		f.Text = fmt.Sprintf("MISMATCH: Call %d of %s: %s calls %s, %s %s. Ranks that call different collectives hang.", d.Number, d.Group, names, d.Call, others, d.OthersCall)
+		f := finding.Finding{Code: CodeMismatch, Severity: finding.Fault, Subject: &finding.Subject{Kind: finding.Rank, Name: d.who}}
+		f.Text = fmt.Sprintf("MISMATCH: Call %d of %s: %s calls %s, %s %s. Ranks that call different collectives hang.", d.Number, d.Group, d.who, d.Call, d.others, d.OthersCall)
 		f.Hint = "look at what these ranks do before that call, and whether all files begin with the same step"
 		if d.Call == "" {
 			f.Severity = finding.Warning
-			f.Text = fmt.Sprintf("MISMATCH: Call %d of %s: %s has no call from there on, %s %s.", d.Number, d.Group, names, others, d.OthersCall)
+			f.Text = fmt.Sprintf("MISMATCH: Call %d of %s: %s has no call from there on, %s %s.", d.Number, d.Group, d.who, d.others, d.OthersCall)
 			f.Hint = "the rank stopped there, or its file ends early"
 		}
 		l = append(l, f)
 	}
 	return l
-}
-
-// named lists ranks by their numbers, or by their processes where they have none.
-func named(ranks []int, processes []string) string {
-	if len(processes) > 0 {
-		return unit.FirstFew(processes, 4)
-	}
-	return "rank " + record.RankList(record.RankSet(ranks))
 }

@@ -22,7 +22,7 @@ func TestSchemaFits(t *testing.T) {
 	one.Foreign = []Foreign{{"DeepEP", 3, 0.1}}
 	for _, tr := range []*Trace{{}, four, one} {
 		var b bytes.Buffer
-		require.NoError(t, Answer(tr, func(_, _ string, bytes int64, _ int) (float64, string) { return float64(bytes) / 1e9, "x" }).WriteJSON(&b))
+		require.NoError(t, Answer(tr, func(_ string, bytes int64, _ int) (float64, string) { return float64(bytes) / 1e9, "x" }).WriteJSON(&b))
 		require.NoError(t, schematest.Fits(t, s, b.String()))
 	}
 }

@@ -142,25 +142,19 @@ func (t *Trace) buckets(r *Rank, steps [][]Call) []Buckets {
 	return out
 }
 
-// maxLeaves is how many sizes of gradients are tried as those of an input.
-const maxLeaves = 256
-
 // parameters puts a step's gradients into its buckets. One that is no parameter's is left out: an input that requires grad
 // has a gradient, too, and no trainer reduces it. It has a size of its own.
 func (b *Buckets) parameters(all []Gradient) {
+	const most = 256
 	b.tensors(all)
-	tried := map[int64]bool{}
-	for _, g := range all {
-		if len(b.Tensors) > 0 || len(tried) >= maxLeaves {
-			return
+	var tried []int64
+	for i := 0; i < len(all) && len(b.Tensors) == 0 && len(tried) < most; i++ {
+		if n := all[i].Elements; !slices.Contains(tried, n) {
+			tried = append(tried, n)
+			if b.tensors(notOf(all, n)); len(b.Tensors) > 0 {
+				b.leaf = n
+			}
 		}
-		if !tried[g.Elements] {
-			tried[g.Elements], b.leaf = true, g.Elements
-			b.tensors(notOf(all, g.Elements))
-		}
-	}
-	if len(b.Tensors) == 0 {
-		b.leaf = 0
 	}
 }
 

@@ -50,7 +50,7 @@ func (d *Document) Shown(commands ...document.Command) *document.Document {
 	ranks := table.Numbers("rank", "calls", "kernels without bytes", "damaged")
 	ranks.Columns = append(ranks.Columns, table.Column{Name: "host"}, table.Column{Name: "file"})
 	for _, r := range d.Ranks {
-		ranks.Add(cmp.Or(r.Process, Number(r.Rank)), strconv.Itoa(r.Calls), strconv.Itoa(r.Unnamed), strconv.Itoa(r.Damaged), plain.Line(r.Host), plain.Line(r.File))
+		ranks.Add(Number(r.Rank), strconv.Itoa(r.Calls), strconv.Itoa(r.Unnamed), strconv.Itoa(r.Damaged), plain.Line(r.Host), plain.Line(r.File))
 	}
 	out.Fold("ranks", "Ranks in the input", document.Sheet{Table: ranks, Label: "Ranks"})
 	return out

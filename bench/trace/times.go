@@ -210,9 +210,9 @@ type Alone struct {
 	Share float64 `json:"not_transfer"`
 }
 
-// Reach is what a collective of so many bytes over so many ranks takes on a device, in seconds, and by what that is
+// Reach is what a collective of so many bytes over so many ranks takes on a trace's device, in seconds, and by what that is
 // known; 0 where it is not.
-type Reach func(device, collective string, bytes int64, ranks int) (seconds float64, by string)
+type Reach func(collective string, bytes int64, ranks int) (seconds float64, by string)
 
 // leastAlone is the share from which a rank's kernels are said to wait: what they are held against is a model, and a
 // fabric may reach half of it.
@@ -228,7 +228,7 @@ func (t *Trace) alone(r *Rank, reach Reach) *Alone {
 		if err != nil || c.Kernel == nil || c.Bytes <= 0 || n < 2 {
 			continue
 		}
-		seconds, by := reach(t.Device, c.Collective, c.Bytes, n)
+		seconds, by := reach(c.Collective, c.Bytes, n)
 		if seconds <= 0 {
 			continue
 		}

@@ -39,8 +39,8 @@ type Trace struct {
 	Notes []string
 	// Signs are what a log says is wrong.
 	Signs []Sign
-	// Instead says what the files have in place of calls; empty where that is not known. Do is what to do about it.
-	Instead, Do string
+	// Instead says what the files have in place of calls; empty where that is not known.
+	Instead string
 	// Recorded is true of a flight recorder's dumps: a group's name is unique in the job, and a rank's calls end where it stopped.
 	Recorded bool
 	// Device is the GPU's name, if a file tells.
@@ -342,7 +342,7 @@ func (t *Trace) Add(other *Trace) {
 	t.Format, t.Device = cmp.Or(t.Format, other.Format), cmp.Or(t.Device, other.Device)
 	t.World, t.Recorded = max(t.World, other.World), t.Recorded || other.Recorded
 	t.Files, t.Signs = append(t.Files, other.Files...), append(t.Signs, other.Signs...)
-	t.Instead, t.Do = cmp.Or(t.Instead, other.Instead), cmp.Or(t.Do, other.Do)
+	t.Instead = cmp.Or(t.Instead, other.Instead)
 	place := slice.Map(other.Groups, t.Find)
 	for _, r := range other.Ranks {
 		for i := range r.Calls {
@@ -368,11 +368,8 @@ func (t *Trace) Add(other *Trace) {
 
 // process is the rank of which r has the calls of another communicator: profilers write a file for each.
 func (t *Trace) process(r *Rank, format string) *Rank {
-	if r.PID == 0 || r.Host == "" || format != "inspector" || len(r.Calls) == 0 {
-		return nil
-	}
 	i := slices.IndexFunc(t.Ranks, func(o *Rank) bool {
-		return o.PID == r.PID && o.Host == r.Host && !slices.ContainsFunc(o.Calls, func(c Call) bool { return c.Group == r.Calls[0].Group })
+		return format == "inspector" && r.PID > 0 && o.PID == r.PID && o.Host == r.Host && !slices.ContainsFunc(o.Calls, func(c Call) bool { return c.Group == r.Calls[0].Group })
 	})
 	if i < 0 {
 		return nil

@@ -108,6 +108,7 @@ func TestAnInputsGradientIsNoParameter(t *testing.T) {
 	require.Equal(t, []int64{100, 200, 100}, b.Tensors)
 	require.EqualValues(t, 7, b.leaf)
 	require.Len(t, passesOf(notOf([]Gradient{{Elements: 100}, {Elements: 200}, {Elements: 7}, {Elements: 100}}, b.leaf), b.Tensors), 1)
+	b = Buckets{Dtype: "float", Bytes: []int64{400, 1200}}
 	b.parameters([]Gradient{{Elements: 100}, {Elements: 200}, {Elements: 99}})
 	require.Empty(t, b.Tensors)
 	require.Zero(t, b.leaf)
@@ -118,7 +119,7 @@ func TestAloneIsHeldAgainstWhatASizeReaches(t *testing.T) {
 	w := world(2, 10, func(int, int) float64 { return 0 }, 5e-3)
 	w.Ranks = w.Ranks[:1]
 	for seconds, share := range map[float64]float64{4.9e-3: 0, 1e-3: 0.8, 6e-3: 0, 0: 0} {
-		d := Answer(w, func(string, string, int64, int) (float64, string) { return seconds, "a model" })
+		d := Answer(w, func(string, int64, int) (float64, string) { return seconds, "a model" })
 		if share == 0 {
 			require.Nil(t, d.Alone, seconds)
 			continue

@@ -13,6 +13,7 @@ import (
 	"zbench/bench/fleet/nodescreen"
 	"zbench/bench/fleet/rails"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/unit"
 	"zbench/internal/ras"
 	"zbench/internal/topo"
@@ -155,13 +156,10 @@ func (w *witnesses) rasAt(names []string, gpus int) (claims []evidence.Claim, st
 	s := *w.ras
 	s.Names, s.GPUs = names, gpus
 	claims, strange = s.Claims()
-	if len(claims) > 0 || s.Answer.State != record.WitnessDegraded {
-		for i, text := range strange {
-			strange[i] = "ras: " + text + ": on no node of this run"
-		}
-		return claims, strange, nil
-	}
-	if len(strange) == 0 {
+	switch {
+	case len(claims) > 0 || s.Answer.State != record.WitnessDegraded:
+		return claims, slice.Map(strange, func(text string) string { return "ras: " + text + ": on no node of this run" }), nil
+	case len(strange) == 0:
 		return nil, nil, usagef("ask with -v: ncclras -v > FILE", "--ras says that a communicator is not well, and names no rank")
 	}
 	return nil, nil, usagef("give the nodes the same names in both: RAS prints addresses, so write those in --matrix, or the nodes' names in the answer",

@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -66,7 +64,7 @@ func runTrace(s State, args []string, o output, chakra bool) error {
 	if err != nil {
 		return err
 	}
-	d := trace.Answer(t, reachOf())
+	d := trace.Answer(t, reachOf(t.Device))
 	next, specs := toMeasure(d, o.out)
 	params := d.Params()
 	if params != "" {
@@ -157,26 +155,18 @@ func addTrace(s State, t *trace.Trace, path string) error {
 }
 
 // reachOf knows what collectives take on a device by the model of a fabric that has it: within a node, or over whole nodes.
-func reachOf() trace.Reach {
-	type world struct {
-		device string
-		ranks  int
-	}
-	type model struct {
-		*fabric.Machine
-		by string
-	}
-	known := map[world]model{}
-	return func(device, collective string, bytes int64, ranks int) (float64, string) {
-		m, ok := known[world{device, ranks}]
+func reachOf(device string) trace.Reach {
+	known := map[int]model{}
+	return func(collective string, bytes int64, ranks int) (float64, string) {
+		m, ok := known[ranks]
 		if !ok {
-			m.Machine, m.by = modelOf(device, ranks)
-			known[world{device, ranks}] = m
+			m = modelOf(device, ranks)
+			known[ranks] = m
 		}
 		if m.Machine == nil {
 			return 0, ""
 		}
-		return m.Launch(m.Whole(), collective, bytes), m.by
+		return m.Launch(m.Whole(), collective, bytes), "the model of fabric " + m.of
 	}
 }
 
@@ -190,8 +180,13 @@ func fabricsOf(device string) (out []*fabric.Fabric) {
 	return out
 }
 
-// modelOf is the model of so many ranks on a device; nil where no fabric has them.
-func modelOf(device string, ranks int) (*fabric.Machine, string) {
+// model is that of a fabric for a number of ranks; nil for none.
+type model struct {
+	*fabric.Machine
+	of string
+}
+
+func modelOf(device string, ranks int) model {
 	for _, f := range fabricsOf(device) {
 		w := spec.World{Nodes: nodesOf(ranks, f.Node.GPUs), GPUsPerProcess: 1}
 		if w.Nodes == 0 {
@@ -199,10 +194,10 @@ func modelOf(device string, ranks int) (*fabric.Machine, string) {
 		}
 		w.GPUsPerNode = ranks / w.Nodes
 		if m, err := f.Resolve(w, fabric.Conditions{}); err == nil {
-			return m, "the model of fabric " + f.Name
+			return model{m, f.Name}
 		}
 	}
-	return nil, ""
+	return model{}
 }
 
 // nodesOf is the number of nodes of so many GPUs each that ranks fill; 0 where they fill none.
@@ -216,30 +211,15 @@ func nodesOf(ranks, gpus int) int {
 	return ranks / gpus
 }
 
-// perNode is the number of ranks of a node: by the hosts of a job that is all there, else by the fabric of its GPUs; 0
-// where it is not known.
-func perNode(d *trace.Document) int {
-	count := map[string]int{}
-	for _, r := range d.Ranks {
-		count[r.Host]++
-	}
-	if count[""] == 0 && len(d.Ranks) > 0 && len(d.Ranks) == d.World {
-		return slices.Max(slices.Collect(maps.Values(count)))
-	}
-	for _, f := range fabricsOf(d.Device) {
-		return f.Node.GPUs
-	}
-	return 0
-}
-
 // toMeasure are the sweeps of the sizes that a job sends: as commands, and as files of --spec where
 // there is a folder for them.
 func toMeasure(d *trace.Document, out string) (lines []document.Command, specs []artifact) {
-	node := perNode(d)
 	for _, m := range d.Measure {
-		nodes := nodesOf(m.Ranks, node)
-		if node == 0 && m.Ranks <= 8 { // no node is said to have fewer
-			nodes = 1
+		nodes := nodesOf(m.Ranks, 8) // a group of so few may be one node's
+		if fabrics := fabricsOf(d.Device); len(fabrics) > 0 {
+			nodes = nodesOf(m.Ranks, fabrics[0].Node.GPUs)
+		} else if nodes > 1 {
+			nodes = 0 // how many is not known
 		}
 		line := spec.SizesLine(m.Collectives, m.Sizes, m.Dtype, nodes, m.Ranks)
 		if out != "" && nodes > 0 {
@@ -251,11 +231,7 @@ func toMeasure(d *trace.Document, out string) (lines []document.Command, specs [
 			specs = append(specs, artifact{name, func(w io.Writer) error { return jsonfile.WriteBare(w, name, want) }})
 			line = plain.Shell("zbench", "collectives", "--spec", filepath.Join(out, name))
 		}
-		what := fmt.Sprintf("measure these sizes on %d ranks", m.Ranks)
-		if nodes == 0 {
-			what += ", with --nodes and --gpus-per-node as they are"
-		}
-		lines = append(lines, document.Command{For: what, Line: line})
+		lines = append(lines, document.Command{For: fmt.Sprintf("measure these sizes on %d ranks", m.Ranks), Line: line})
 	}
 	return lines, specs
 }

@@ -29,16 +29,11 @@ func (n *Node) railed(c NIC) bool {
 	return !known
 }
 
-// notRDMA is networks of RCCL's file that are no RDMA NICs: without any other, what leaves the node takes TCP sockets.
+// notRDMA is a node whose networks in RCCL's file are no RDMA NICs.
 func (n *Node) notRDMA() {
-	if n.xml == nil || len(n.xml.sockets) == 0 {
-		return
+	if n.xml != nil && len(n.xml.sockets) > 0 && len(n.NICs) == 0 {
+		n.find(Doubt, "no_rdma", "node", "0 RDMA NICs: RCCL's XML has the socket transport alone (port, GUID or GPUDirect is 0): "+strings.Join(n.xml.sockets, ", "), "look for `NET/IB` in the library's log (NCCL_DEBUG=INFO): a NIC's driver or its library is missing, or NCCL_IB_DISABLE is set")
 	}
-	mark, text := Note, "RCCL's XML has networks that are no RDMA NICs: "
-	if len(n.NICs) == 0 {
-		mark, text = Doubt, "0 RDMA NICs: RCCL's XML has other networks alone: "
-	}
-	n.find(mark, "no_rdma", "node", text+strings.Join(n.xml.sockets, ", "), "look for `NET/IB` in the library's log (NCCL_DEBUG=INFO): a NIC's driver or its library is missing, or NCCL_IB_DISABLE is set")
 }
 
 // ports is NICs whose port is not active. One that is no rail may be unused.

@@ -98,10 +98,10 @@ func TestNetworksThatAreNoRDMANICs(t *testing.T) {
 			`<nic><net name="n0" dev="0" speed="10000" ` + attributes + `/></nic></cpu></system>`
 	}
 	for attributes, want := range map[string]string{
-		`port="0" guid="0x0" gdr="0"`:    "n0 (socket transport)",
-		`port="0" guid="0x1" gdr="1"`:    "n0 (socket transport)",
-		`port="1" guid="0x0" gdr="1"`:    "n0 (socket transport)",
-		`port="1" guid="0x12" gdr="0"`:   "n0 (without GPUDirect RDMA)",
+		`port="0" guid="0x0" gdr="0"`:    "n0",
+		`port="0" guid="0x1" gdr="1"`:    "n0",
+		`port="1" guid="0x0" gdr="1"`:    "n0",
+		`port="1" guid="0x12" gdr="0"`:   "n0",
 		`port="1" guid="0x12" gdr="1"`:   "",
 		`port="1"`:                       "",
 		`port="none" guid="" gdr="true"`: "",

@@ -23,7 +23,7 @@ type rcclNode struct {
 	gpus  []GPU
 	nics  []NIC
 	links []Link
-	// sockets are networks that are no RDMA NICs, each with the reason.
+	// sockets are networks that are no RDMA NICs.
 	sockets []string
 }
 
@@ -186,12 +186,8 @@ func (r *xmlReader) net(e xml.StartElement, in place) {
 		n, err := strconv.ParseUint(attribute(e, name), 0, 64)
 		return err == nil && n == 0
 	}
-	if name := attribute(e, "name"); zero("port") || zero("guid") || zero("gdr") {
-		why := "socket transport"
-		if !zero("port") && !zero("guid") {
-			why = "without GPUDirect RDMA"
-		}
-		r.node.sockets = append(r.node.sockets, fmt.Sprintf("%s (%s)", name, why))
+	if zero("port") || zero("guid") || zero("gdr") {
+		r.node.sockets = append(r.node.sockets, attribute(e, "name"))
 		return
 	}
 	c := NIC{Name: attribute(e, "name"), PCI: in.pci(), PCIe: in.pcie}

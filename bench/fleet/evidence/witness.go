@@ -168,7 +168,7 @@ func (s Services) Claims() (claims []Claim, strange []string) {
 	}
 	perNode := map[int][]Claim{}
 	for _, r := range s.Answer.Ranks {
-		node, gpus, how := s.place(r)
+		node, gpus := s.place(r)
 		if node < 0 {
 			strange = append(strange, r.Text())
 			continue
@@ -177,11 +177,10 @@ func (s Services) Claims() (claims []Claim, strange []string) {
 		if r.State == record.RankBehind || r.State == record.RankDiffers {
 			weight = Medium
 		}
-		what := "a process"
-		if r.Rank != nil {
-			what = fmt.Sprintf("rank %d", *r.Rank)
+		says := r.Text()
+		if r.Host == "" {
+			says += " (placed by the order of ranks: its host is unknown)"
 		}
-		says := strings.TrimSuffix(fmt.Sprintf("%s%s, %s: %s", what, how, r.State, r.Detail), ": ")
 		for _, gpu := range gpus {
 			perNode[node] = joined(perNode[node], Claim{RAS, rails.Component{Part: rails.GPU, Node: node, A: gpu}, weight, says})
 		}
@@ -201,19 +200,19 @@ func (s Services) Claims() (claims []Claim, strange []string) {
 	return claims, strange
 }
 
-// place is the node of a rank, −1 for none of the fleet, its GPUs there, and the words that say how it was found.
-func (s Services) place(r record.WitnessRank) (node int, gpus []int, how string) {
+// place is the node of a rank, −1 for none of the fleet, and its GPUs there.
+func (s Services) place(r record.WitnessRank) (node int, gpus []int) {
 	if r.Host != "" {
-		return NodeOf(s.Names, r.Host), gpusOf(r.GPU), " on " + r.Host
+		return NodeOf(s.Names, r.Host), gpusOf(r.GPU)
 	}
 	fleet := s.GPUs * len(s.Names)
 	ofFleet := len(s.Answer.Communicators) == 0 || slices.ContainsFunc(s.Answer.Communicators, func(c record.WitnessComm) bool {
 		return c.Ranks == fleet && (c.ID == "" || c.ID == r.Communicator)
 	})
 	if r.Rank == nil || *r.Rank < 0 || *r.Rank >= fleet || !ofFleet {
-		return -1, nil, ""
+		return -1, nil
 	}
-	return *r.Rank / s.GPUs, []int{*r.Rank % s.GPUs}, " (placed by the order of ranks: its host is unknown)"
+	return *r.Rank / s.GPUs, []int{*r.Rank % s.GPUs}
 }
 
 // gpusOf reads "6", "4,5" and "7 (NVML 5)", where 5 is the number on the host and 7 the number in the process.

@@ -5,15 +5,15 @@ import (
 	"fmt"
 	"math"
 	"slices"
-)
 
-// leastGap is the logarithm of the slowdown that tells slow values from fast ones where they are too few for a reference.
-const leastGap = 0.2
+	"zbench/bench/slice"
+)
 
 // few asks which ends explain the slow ones of values that are too few for a reference, where slow and fast are far apart:
 // an end that is fast with another partner does not.
 func (j *judgement) few(v *Verdict) {
 	times := slices.SortedFunc(slices.Values(j.net.kindTimes.of), func(a, b timed) int { return cmp.Compare(a.y, b.y) })
+	const leastGap = 0.2 // the logarithm of a slowdown
 	cut, gap := 0, 0.0
 	for i := 2; i < len(times); i++ { // at least two agree on what is fast
 		if d := times[i].y - times[i-1].y; d > gap {
@@ -33,26 +33,22 @@ func (j *judgement) few(v *Verdict) {
 			}
 		}
 	}
-	asked := map[Component]bool{}
 	for _, t := range times[cut:] {
 		ends := slices.DeleteFunc([]Place{t.Pair.A, t.Pair.B}, func(p Place) bool { return fast[p] })
-		what := "the pair is slow, and each end is fast with another"
-		if len(ends) == 0 {
-			ends = []Place{t.Pair.A, t.Pair.B}
-		} else {
-			slices.SortStableFunc(ends, func(a, b Place) int { return cmp.Compare(slow[b], slow[a]) })
-			if len(ends) == 1 || slow[ends[0]] > slow[ends[1]] {
-				ends = ends[:1] // its partners are fast elsewhere, or it explains more
-			}
-			what = fmt.Sprintf("slow in %d of %d transfers", slow[ends[0]], slow[ends[0]])
+		slices.SortStableFunc(ends, func(a, b Place) int { return cmp.Compare(slow[b], slow[a]) })
+		q := Question{Lost: 1 - math.Exp(times[0].y-t.y), Next: "measure these ends with other partners"}
+		switch {
+		case len(ends) == 0:
+			q.What, ends = "the pair is slow, and each end is fast with another", []Place{t.Pair.A, t.Pair.B}
+		case len(ends) == 2 && slow[ends[0]] > slow[ends[1]]:
+			ends = ends[:1] // it explains more
+			fallthrough
+		default:
+			q.What = fmt.Sprintf("slow in %d of %d transfers", slow[ends[0]], slow[ends[0]])
 		}
-		q := Question{What: what, Lost: 1 - math.Exp(times[0].y-t.y), Next: "measure these ends with other partners"}
-		for _, p := range ends {
-			q.Candidates = append(q.Candidates, j.end(p))
-		}
-		if !asked[q.Candidates[0]] {
+		q.Candidates = slice.Map(ends, j.end)
+		if !slices.ContainsFunc(v.Questions, func(o Question) bool { return o.Candidates[0] == q.Candidates[0] }) {
 			v.Questions = append(v.Questions, q)
 		}
-		asked[q.Candidates[0]] = true
 	}
 }

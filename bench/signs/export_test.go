@@ -1,0 +1,4 @@
+package signs
+
+// All returns the table.
+func All() []Sign { return table }
