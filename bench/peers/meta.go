@@ -64,7 +64,7 @@ const maxNote = 200
 // noteLine finds the pattern of a line that qualifies the numbers.
 func noteLine(_ *scan, _ *test, l line) []string {
 	for _, p := range linePatterns {
-		if strings.Contains(l.text, p.has) {
+		if strings.Contains(l.Text, p.has) {
 			return []string{p.has}
 		}
 	}
@@ -73,10 +73,10 @@ func noteLine(_ *scan, _ *test, l line) []string {
 
 func (s *scan) note(t *test, l line, found []string) {
 	p := linePatterns[slices.IndexFunc(linePatterns, func(p linePattern) bool { return p.has == found[0] })]
-	s.notes.note(p.code, p.hint, func() string { return fmt.Sprintf("line %d: %s", l.no, quoted(strings.TrimSpace(l.text))) })
+	s.notes.note(p.code, p.hint, func() string { return fmt.Sprintf("line %d: %s", l.no, quoted(strings.TrimSpace(l.Text))) })
 	t.failed = t.failed || p.fatal()
 	if p.code == blocking {
-		t.header.blocking = strings.TrimSpace(l.text)
+		t.header.blocking = strings.TrimSpace(l.Text)
 	}
 }
 
@@ -154,18 +154,18 @@ var commandRE = pattern.New(`\b(` + strings.Join(append(slices.Clone(programs), 
 // commandLine remembers the program that a line runs, for the test after it.
 // A line that names two programs names none.
 func (s *scan) commandLine(_ *test, l line, _ []string) {
-	if strings.Contains(l.text, "NCCL INFO") {
+	if strings.Contains(l.Text, "NCCL INFO") {
 		return
 	}
 	name := ""
-	for _, m := range commandRE.FindAllStringSubmatch(l.text, -1) {
+	for _, m := range commandRE.FindAllStringSubmatch(l.Text, -1) {
 		if name != "" && name != m[1] {
 			return
 		}
 		name = m[1]
 	}
 	if name != "" {
-		s.pending = command{name, l.text, s.pending.seq + 1}
+		s.pending = command{name, l.Text, s.pending.seq + 1}
 	}
 }
 
