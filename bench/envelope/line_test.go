@@ -27,10 +27,11 @@ func TestClean(t *testing.T) {
 		"error: no such thing":                         {Text: "error: no such thing"},
 	} {
 		c := Cleaner{Names: func(text string) string {
-			if i := strings.Index(text, "#   size"); i >= 0 {
-				return text[:i]
+			before, _, found := strings.Cut(text, "#   size")
+			if !found {
+				return ""
 			}
-			return ""
+			return before
 		}}
 		for _, text := range []string{"# x", "   8 2"} {
 			if before, _, found := strings.Cut(raw, text); found {

@@ -284,7 +284,7 @@ func emit(out []byte, v any, depth int) ([]byte, bool) {
 }
 
 func (b *pickledBox) emit(out []byte, depth int) ([]byte, bool) {
-	signs, ok := "[]", true
+	signs := "[]"
 	if b.dict {
 		signs = "{}"
 	}
@@ -300,6 +300,7 @@ func (b *pickledBox) emit(out []byte, depth int) ([]byte, bool) {
 			}
 			out = append(out, between)
 		}
+		var ok bool
 		if out, ok = emit(out, v, depth+1); !ok {
 			return out, false
 		}

@@ -58,7 +58,7 @@ var styles = map[string]func(i int, t time.Time) string{
 	"ts seconds":     at("15:04:05 "),
 	"ts brackets":    at("[15:04:05] "),
 	"dmesg":          seconds("[%12.6f] "),
-	"epoch":          func(i int, t time.Time) string { return fmt.Sprintf("%d ", t.Unix()) },
+	"epoch":          func(_ int, t time.Time) string { return fmt.Sprintf("%d ", t.Unix()) },
 	"epoch fraction": func(i int, t time.Time) string { return fmt.Sprintf("%d.%03d ", t.Unix(), i*37%1000) },
 	"elapsed":        seconds("+%.3fs "),
 	"kubectl":        always("[pod/launcher-x7k2/mpi] "),
@@ -114,7 +114,10 @@ func enveloped(r *rand.Rand, style, log string) string {
 func TestEnvelopes(t *testing.T) { envelopes(t, 3) }
 
 // The same of 10,000 logs.
-func TestLongEnvelopes(t *testing.T) { longtest.Only(t); envelopes(t, 10000/len(styles)+1) }
+func TestLongEnvelopes(t *testing.T) {
+	longtest.Only(t)
+	envelopes(t, 10000/len(styles)+1)
+}
 
 func envelopes(t *testing.T, times int) {
 	logs := map[string]*record.Record{}
@@ -139,7 +142,7 @@ func envelopes(t *testing.T, times int) {
 			require.NoError(t, err, "%s\n%s", style, log)
 			want := logs[plain]
 			require.Equal(t, want.World, rec.World, "%s\n%s", style, log)
-			require.Equal(t, len(want.Results), len(rec.Results), "%s %v\n%s", style, skipBrief(rec), log)
+			require.Len(t, rec.Results, len(want.Results), "%s %v\n%s", style, skipBrief(rec), log)
 			for i, res := range rec.Results {
 				require.Equal(t, brief(want.Results[i]), brief(res), "%s\n%s", style, log)
 			}

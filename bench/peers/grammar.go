@@ -56,9 +56,9 @@ func contains(word string, re *pattern.Pattern) func(*scan, *test, line) []strin
 }
 
 // words recognises a line by one of several words.
-func words(any ...string) func(*scan, *test, line) []string {
+func words(several ...string) func(*scan, *test, line) []string {
 	return func(_ *scan, _ *test, l line) []string {
-		if slices.ContainsFunc(any, func(w string) bool { return strings.Contains(l.Text, w) }) {
+		if slices.ContainsFunc(several, func(w string) bool { return strings.Contains(l.Text, w) }) {
 			return matched
 		}
 		return nil
