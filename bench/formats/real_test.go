@@ -156,7 +156,7 @@ func TestDataExecutionTraces(t *testing.T) {
 		require.Equal(t, []int64{6144, 24, 384, 3392}, sizes(got.Ranks[i], "all_to_all")[:4])
 	}
 	d = trace.Answer(got, nil)
-	require.Equal(t, &trace.Matched{Ranks: 8, Calls: 8, Alike: 8, OnAll: 8, Differ: []trace.Difference{}}, d.Matched)
+	require.Equal(t, &trace.Matched{Ranks: 8, Calls: 8, Alike: 8, OnAll: 8, Differ: []trace.Difference{}, Pending: []trace.Pending{}}, d.Matched)
 	require.Contains(t, d.Findings[1].Text, "Calls matched over 8 ranks: all 8 that two ranks have are alike; 8 are on all")
 	require.Contains(t, d.Findings[2].Text, "No times here")
 	got.Ranks[5].Calls[3].Collective = "all_reduce"

@@ -180,20 +180,20 @@ func fields(text string) []string {
 
 // csvHeader finds the names of a CSV.
 func csvHeader(_ *scan, _ *test, l line) []string {
-	if strings.Count(l.text, ",") < 3 || parseCSV(l.text) == nil {
+	if strings.Count(l.Text, ",") < 3 || parseCSV(l.Text) == nil {
 		return nil
 	}
 	return matched
 }
 
-func (s *scan) startCSV(_ *test, l line, _ []string) { s.csv = parseCSV(l.text) }
+func (s *scan) startCSV(_ *test, l line, _ []string) { s.csv = parseCSV(l.Text) }
 
 // csvValues finds the values of a CSV's row. A sentence has few numbers.
 func csvValues(s *scan, _ *test, l line) []string {
-	if s.csv == nil || strings.Count(l.text, ",") < 3 {
+	if s.csv == nil || strings.Count(l.Text, ",") < 3 {
 		return nil
 	}
-	values := fields(l.text)
+	values := fields(l.Text)
 	if c := s.csv; c.spare >= 0 && c.cycles && len(values) == len(c.cols)+1 {
 		values = append(values[:c.spare:c.spare], values[c.spare+1:]...)
 	}
@@ -219,7 +219,7 @@ func (s *scan) csvRow(_ *test, l line, values []string) {
 	}
 	// A last line without a line end may be cut, but for one that ends as all do.
 	last := values[len(values)-1]
-	l.cut = l.cut && !strings.HasSuffix(l.text, `"`) && last != "0" && last != "N/A"
+	l.cut = l.cut && !strings.HasSuffix(l.Text, `"`) && last != "0" && last != "N/A"
 	into.take(out, reason, l)
 }
 

@@ -75,6 +75,8 @@ func checkAccounts(t *testing.T, rec *record.Record, log string) {
 	}
 }
 
+var escapes = regexp.MustCompile(`\x1b(\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(\x07|\x1b\\))`)
+
 var printedNumber = regexp.MustCompile(`\d+(\.\d+)?([eE][+-]?\d+)?`)
 
 // checkNumbers requires that sizes and times are positive, finite and printed. A
@@ -83,7 +85,7 @@ var printedNumber = regexp.MustCompile(`\d+(\.\d+)?([eE][+-]?\d+)?`)
 func checkNumbers(t *testing.T, rec *record.Record, log string) {
 	said, numbers := map[float64]bool{}, map[float64]bool{}
 	// What a terminal would not show does not interrupt a number.
-	seen := strings.ReplaceAll(ansi.ReplaceAllString(log, ""), "\x00", "")
+	seen := strings.ReplaceAll(escapes.ReplaceAllString(log, ""), "\x00", "")
 	for _, s := range printedNumber.FindAllString(seen, -1) {
 		for _, power := range []int{-9, -6, -3, 0} {
 			if v, err := strconv.ParseFloat(s+"e"+strconv.Itoa(power), 64); err == nil {

@@ -41,7 +41,7 @@ var grammar = []rule{
 	{anywhere, comment("# Testing"), func(s *scan, t *test, _ line, _ []string) { s.footed(t).cycles = true }},
 	{anywhere, unitLine, (*scan).units},
 	{anywhere, headLine, (*scan).head},
-	{anywhere, words("in-place", "out-of-place"), func(_ *scan, t *test, l line, _ []string) { t.banner = l.text }},
+	{anywhere, words("in-place", "out-of-place"), func(_ *scan, t *test, l line, _ []string) { t.banner = l.Text }},
 	{anywhere, settingLine, (*scan).setting},
 	{anywhere, headingLine, (*scan).heading},
 	{anywhere, words("_perf", "_test"), (*scan).commandLine},
@@ -52,13 +52,13 @@ var matched = []string{""}
 
 // contains recognises a line by an expression. Most lines lack its word, which is found faster.
 func contains(word string, re *pattern.Pattern) func(*scan, *test, line) []string {
-	return func(_ *scan, _ *test, l line) []string { return find(re, l.text, word) }
+	return func(_ *scan, _ *test, l line) []string { return find(re, l.Text, word) }
 }
 
 // words recognises a line by one of several words.
-func words(those ...string) func(*scan, *test, line) []string {
+func words(several ...string) func(*scan, *test, line) []string {
 	return func(_ *scan, _ *test, l line) []string {
-		if slices.ContainsFunc(those, func(w string) bool { return strings.Contains(l.text, w) }) {
+		if slices.ContainsFunc(several, func(w string) bool { return strings.Contains(l.Text, w) }) {
 			return matched
 		}
 		return nil
@@ -68,7 +68,7 @@ func words(those ...string) func(*scan, *test, line) []string {
 // comment recognises a line by its number sign and a word.
 func comment(word string) func(*scan, *test, line) []string {
 	return func(_ *scan, _ *test, l line) []string {
-		if strings.Contains(l.text, word) && strings.HasPrefix(strings.TrimSpace(l.text), "#") {
+		if strings.Contains(l.Text, word) && strings.HasPrefix(strings.TrimSpace(l.Text), "#") {
 			return matched
 		}
 		return nil
@@ -78,7 +78,7 @@ func comment(word string) func(*scan, *test, line) []string {
 // footLine recognises a line of a footer. Its number sign may have been lost in some phases.
 func footLine(word string, re *pattern.Pattern, bare int) func(*scan, *test, line) []string {
 	return func(s *scan, t *test, l line) []string {
-		m := find(re, l.text, word)
+		m := find(re, l.Text, word)
 		if m != nil && comment(word)(s, t, l) == nil && bare>>s.footed(t).phase&1 == 0 {
 			return nil
 		}

@@ -126,6 +126,48 @@ func headless(toks []token) *layout {
 	return l
 }
 
+// beforeRow returns what stands before a row in a line; empty if there is none. The spaces that align the row belong to
+// it, but for one behind a word.
+func beforeRow(text string) string {
+	toks := tokenize(text)
+	for i := len(toks) - 1; i > 0; i-- {
+		if containsRow(toks, i) {
+			return text[:min(toks[i-1].end+1, toks[i].end-len(toks[i].s))]
+		}
+	}
+	return ""
+}
+
+// beforeNames returns what stands before the size, the first of the column names; empty if nothing does. The
+// spaces behind a number sign align the names.
+func beforeNames(text string) string {
+	if !strings.Contains(text, "busbw") {
+		return ""
+	}
+	toks := tokenize(text)
+	name := func(t token) kind { return names[strings.ToLower(t.s[strings.LastIndexByte(t.s, '#')+1:])] }
+	last := slices.IndexFunc(toks, func(t token) bool { return name(t) == kAlg })
+	for i := last; i >= 0; i-- {
+		if name(toks[i]) != kSize {
+			continue
+		}
+		for i > 0 && name(toks[i-1]) != kOther {
+			i--
+		}
+		glued := strings.LastIndexByte(toks[i].s, '#') + 1
+		before := text[:toks[i].end-len(toks[i].s)+glued]
+		if bare := strings.TrimRight(before, " "); strings.HasSuffix(bare, "#") {
+			before = strings.TrimRight(bare, "#")
+		} else if bare != "" && strings.ContainsFunc(bare, func(r rune) bool { return !isLetter(byte(r)) && r != ' ' }) {
+			before = before[:min(len(bare)+1, len(before))]
+		} else {
+			return "" // columns of another tool
+		}
+		return before
+	}
+	return ""
+}
+
 // setPlaces reads which side is in place from the banner line.
 func (l *layout) setPlaces(banner string) {
 	out := strings.Index(banner, "out-of-place")

@@ -68,16 +68,3 @@ func skipBrief(rec *record.Record) []string {
 	}
 	return out
 }
-
-// clean is a line without what terminals and launchers add; the column names of its log have the same.
-func clean(raw string) line {
-	c := cleaner{}
-	for _, text := range []string{"# x", "   8 2"} {
-		if before, _, found := strings.Cut(raw, text); found {
-			c.preview(before + today + "\n")
-		}
-	}
-	l := c.clean(line{text: shown(raw)})
-	l.whole = ""
-	return l
-}

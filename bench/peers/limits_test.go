@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"zbench/bench/envelope"
 )
 
 // endless repeats a text and counts what is read.
@@ -68,9 +70,9 @@ func TestTooManyCases(t *testing.T) {
 
 	s := newScan()
 	s.rows = maxRows
-	require.NoError(t, s.line(line{no: 6, text: "a line"}))
+	require.NoError(t, s.line(line{no: 6, Line: envelope.Line{Text: "a line"}}))
 	s.rows++
-	require.ErrorContains(t, s.line(line{no: 7, text: "a line"}), "more than 1048576 rows at line 7")
+	require.ErrorContains(t, s.line(line{no: 7, Line: envelope.Line{Text: "a line"}}), "more than 1048576 rows at line 7")
 }
 
 // Many repeats of one case are one result, and many of its doubts one warning.

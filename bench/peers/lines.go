@@ -2,12 +2,15 @@ package peers
 
 import (
 	"bufio"
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
+
+	"zbench/bench/envelope"
 )
 
 // maxLine is the longest line that is read, in bytes, its end included. NCCL_DEBUG topology dumps reach
@@ -26,13 +29,8 @@ var whole = bounds{bytes: 512 << 20, lines: 1 << 23}
 // line is one cleaned line.
 type line struct {
 	// no counts from 1.
-	no   int
-	text string
-	// whole is the line with its envelope; empty if it has none.
-	whole string
-	// stream is the launcher's label ("1,0", "3"), by which interleaved
-	// processes can be told apart; empty without one.
-	stream string
+	no int
+	envelope.Line
 	// cut is true for a last line without a line end.
 	cut bool
 }
@@ -48,8 +46,11 @@ func (b bounds) eachLine(r io.Reader, f func(line) error) (summary, error) {
 	over := fmt.Errorf("%w: more than %d bytes; pass the tables alone, without NCCL_DEBUG's lines", ErrTooLarge, b.bytes)
 	br, sum, hash := bufio.NewReaderSize(Bounded(r, b.bytes, over), maxLine), summary{}, sha256.New()
 	head, _ := br.Peek(maxLine) // an error comes again below
-	c := cleaner{}
-	c.preview(string(head))
+	c, before := envelope.Cleaner{Names: beforeNames}, beforeNames
+	if !bytes.Contains(head, []byte("algbw")) {
+		before = beforeRow
+	}
+	c.Preview(string(head), before)
 	for {
 		raw, err := br.ReadSlice('\n')
 		switch {
@@ -66,7 +67,7 @@ func (b bounds) eachLine(r io.Reader, f func(line) error) (summary, error) {
 			return summary{}, fmt.Errorf("%w: more than %d lines; pass the tables alone, without NCCL_DEBUG's lines", ErrTooLarge, b.lines)
 		}
 		text, ended := strings.CutSuffix(string(raw), "\n")
-		if err := f(c.clean(line{no: sum.lines, text: shown(text), cut: !ended})); err != nil {
+		if err := f(line{no: sum.lines, Line: c.Clean(text), cut: !ended}); err != nil {
 			return summary{}, err
 		}
 	}

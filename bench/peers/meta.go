@@ -31,17 +31,17 @@ const maxNote = 200
 
 // signLine recognises a line that says what is wrong, or that qualifies the numbers.
 func signLine(_ *scan, _ *test, l line) []string {
-	if signs.Tells(l.text) {
+	if signs.Tells(l.Text) {
 		return matched
 	}
 	return nil
 }
 
 func (s *scan) sign(t *test, l line, _ []string) {
-	sign := s.signs.Take(l.no, l.text)
+	sign := s.signs.Take(l.no, l.Text)
 	t.failed = t.failed || sign.Fatal
 	if sign.Code == signs.Blocking {
-		t.header.blocking = strings.TrimSpace(l.text)
+		t.header.blocking = strings.TrimSpace(l.Text)
 	}
 }
 
@@ -135,18 +135,18 @@ var commandRE = pattern.New(`\b(` + strings.Join(append(slices.Clone(programs), 
 // commandLine remembers the program that a line runs, for the test after it.
 // A line that names two programs names none.
 func (s *scan) commandLine(_ *test, l line, _ []string) {
-	if strings.Contains(l.text, "NCCL INFO") {
+	if strings.Contains(l.Text, "NCCL INFO") {
 		return
 	}
 	name := ""
-	for _, m := range commandRE.FindAllStringSubmatch(l.text, -1) {
+	for _, m := range commandRE.FindAllStringSubmatch(l.Text, -1) {
 		if name != "" && name != m[1] {
 			return
 		}
 		name = m[1]
 	}
 	if name != "" {
-		s.pending = command{name, l.text, s.pending.seq + 1}
+		s.pending = command{name, l.Text, s.pending.seq + 1}
 	}
 }
 

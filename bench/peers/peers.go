@@ -1,8 +1,8 @@
 // Package peers reads the output of rccl-tests and nccl-tests, text or CSV, into
 // zbench's record.
 //
-// The steps are the files: lines.go and clean.go make clean lines. scan.go sorts them into tests; preamble.go, meta.go, world.go,
-// section.go and header.go know what a line can be. row.go puts the words of a row under the column names; csv.go reads CSV.
+// The steps are the files: lines.go reads lines, which package envelope cleans. scan.go sorts them into tests by the
+// table in grammar.go; preamble.go, meta.go, world.go, section.go and header.go know what a line can be. row.go puts the words of a row under the column names; csv.go reads CSV.
 // table.go and agree.go decide which rows can be believed. name.go finds the collective, infer.go the number of ranks. setup.go
 // tells repeats from other runs. build.go makes the record.
 //

@@ -62,7 +62,7 @@ func (s *scan) toolVersion(t *test, l line, m []string) {
 	if s.tool, s.version = "rccl-tests", m[len(m)-1]; len(m) > 2 {
 		s.tool = m[1] + "-tests"
 	}
-	if c := libCodeRE.FindStringSubmatch(l.text); c != nil && len(m) > 2 {
+	if c := libCodeRE.FindStringSubmatch(l.Text); c != nil && len(m) > 2 {
 		s.addLibrary(c[1], decodeVersion(c[2]))
 	}
 }
@@ -70,7 +70,7 @@ func (s *scan) toolVersion(t *test, l line, m []string) {
 func (s *scan) parameters(t *test, l line, m []string) {
 	t = s.fresh(t)
 	t.launches++
-	t.header = parseParameters(m, l.text)
+	t.header = parseParameters(m, l.Text)
 }
 
 // parseParameters reads the line that begins # nThread.

@@ -92,28 +92,6 @@ func TestHashAndLines(t *testing.T) {
 	require.Equal(t, "terminal.log", imp.File)
 }
 
-func TestClean(t *testing.T) {
-	for raw, want := range map[string]line{
-		"[1,12]<stdout>:# x":                           {stream: "1,12", text: "# x"},
-		"Mon Mar  4 05:06:07 2026[1,0]<stdout>:   8 2": {stream: "1,0", text: "   8 2"},
-		"[prterun-a-77@1,3]<stdout>: # x":              {stream: "1,3", text: " # x"},
-		" 3:    8 2":                                   {stream: "3", text: "   8 2"},
-		"[pod/launcher/mpi] # x":                       {text: "# x"},
-		"worker-0: # x":                                {text: "# x"},
-		"node1  | # x":                                 {text: "# x"},
-		"Mar 04 05:06:07 # x":                          {text: "# x"},
-		"2026-03-04T05:06:07Z 0: # x":                  {stream: "0", text: "# x"},
-		"\x1b[1;32m# x\x1b[0m":                         {text: "# x"},
-		" 10%\r 90%\r   8 2\r":                         {text: "   8 2"},
-		"\ufeff# x":                                    {text: "# x"},
-		"a\tb":                                         {text: "a       b"},
-		"host:1:2 [0] NCCL INFO x":                     {text: "host:1:2 [0] NCCL INFO x"},
-		"error: no such thing":                         {text: "error: no such thing"},
-	} {
-		require.Equal(t, want, clean(raw), "%q", raw)
-	}
-}
-
 // Values that stand under neither group of columns are not given to one.
 func TestValuesBetweenTheColumns(t *testing.T) {
 	log := edit(t, text(t, "nccl219.log"), "1073741824", func(l string) string {

@@ -3,6 +3,8 @@ package peers
 import (
 	"fmt"
 	"strings"
+
+	"zbench/bench/envelope"
 )
 
 // Bounds on what an input can make the importer keep.
@@ -144,10 +146,10 @@ func (s *scan) line(l line) error {
 	case len(s.tests) > maxTests:
 		return fmt.Errorf("%w: more than %d tests at line %d; split the file", ErrTooLarge, maxTests, l.no)
 	}
-	if strings.TrimSpace(l.text) == "" {
+	if strings.TrimSpace(l.Text) == "" {
 		return nil
 	}
-	t := s.at(l.stream)
+	t := s.at(l.Stream)
 	for i := range grammar {
 		if k := &grammar[i]; k.in>>t.phase&1 == 1 {
 			if found := k.recognise(s, t, l); found != nil {
@@ -161,10 +163,10 @@ func (s *scan) line(l line) error {
 
 // deviceLine finds the devices of a line of a device list. Two processes' lines can end up on one.
 func deviceLine(_ *scan, _ *test, l line) (parts []string) {
-	if !strings.Contains(l.text, "Rank") && !strings.Contains(l.text, "Device") {
+	if !strings.Contains(l.Text, "Rank") && !strings.Contains(l.Text, "Device") {
 		return nil
 	}
-	for part := range strings.SplitSeq(l.text, "#") {
+	for part := range strings.SplitSeq(l.Text, "#") {
 		if _, ok := parseDevice(part); ok {
 			parts = append(parts, part)
 		}
@@ -197,20 +199,20 @@ func (t *test) place(d device) {
 
 // unitLine finds the line of units under the column names.
 func unitLine(_ *scan, _ *test, l line) []string {
-	if _, ok := parseUnits(l.text); ok && !strings.Contains(l.text, "busbw") {
+	if _, ok := parseUnits(l.Text); ok && !strings.Contains(l.Text, "busbw") {
 		return matched
 	}
 	return nil
 }
 
 func (s *scan) units(t *test, l line, _ []string) {
-	if unit, _ := parseUnits(l.text); t.layout != nil && len(t.rows) == 0 && unit != 0 {
+	if unit, _ := parseUnits(l.Text); t.layout != nil && len(t.rows) == 0 && unit != 0 {
 		t.layout.unit = unit
 	}
 }
 
 func headLine(_ *scan, t *test, l line) []string {
-	if parseHeader(l.text, t.banner) == nil {
+	if parseHeader(l.Text, t.banner) == nil {
 		return nil
 	}
 	return matched
@@ -221,7 +223,7 @@ func (s *scan) head(t *test, l line, _ []string) {
 	if t.phase >= table && (len(t.rows) > 0 || t.skips.count() > 0 || t.phase == footer) {
 		t = s.follow(t)
 	}
-	s.begin(t, parseHeader(l.text, banner))
+	s.begin(t, parseHeader(l.Text, banner))
 }
 
 // begin starts a test's table and names it after the command that was waiting.
@@ -253,7 +255,7 @@ const (
 
 // rowLine finds a row, whole or damaged. A note about a run may have one behind it.
 func rowLine(s *scan, t *test, l line) []string {
-	s.toks = tokenizeInto(s.toks, uncommented(l.text))
+	s.toks = tokenizeInto(s.toks, uncommented(l.Text))
 	if len(s.toks) == 0 || !isDigit(s.toks[0].s[0]) && signLine(s, t, l) != nil {
 		return nil
 	}
@@ -298,18 +300,18 @@ func (s *scan) row(t *test, l line, _ []string) {
 	}
 	s.rows++
 	c, off, reason := t.layout.read(s.toks)
-	if reason == misfit && l.whole != "" { // its first words have the shape of the envelope
-		c, off, reason = t.layout.read(tokenize(l.whole))
+	if reason == misfit && l.Whole != "" { // its first words have the shape of the envelope
+		c, off, reason = t.layout.read(tokenize(l.Whole))
 	}
 	var r row
 	if half := reason == halfRow; reason == "" || half {
 		r, reason = c.row(l.no)
 		r.half, r.off = half, off
 	}
-	if reason == misfit && (strings.Contains(l.text, " NCCL ") || labelRE.MatchString(l.text)) {
+	if reason == misfit && (strings.Contains(l.Text, " NCCL ") || envelope.Labelled(l.Text)) {
 		reason = mixedOutput
 	}
-	if reason == misfit && l.whole == "" && containsRow(s.toks, 1) {
+	if reason == misfit && l.Whole == "" && containsRow(s.toks, 1) {
 		reason = unlikeHeader
 	}
 	t.take(r, reason, l)

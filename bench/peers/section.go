@@ -44,7 +44,7 @@ func parseSection(text string) (pairs []string, marked, heading bool) {
 
 // settingLine finds the settings of a line that names nothing else. Inside a table only a line of its own signs has any.
 func settingLine(_ *scan, t *test, l line) []string {
-	pairs, marked, _ := sectionOf(l.text)
+	pairs, marked, _ := sectionOf(l.Text)
 	if t.phase == table && !marked {
 		return nil
 	}
@@ -52,7 +52,7 @@ func settingLine(_ *scan, t *test, l line) []string {
 }
 
 func headingLine(_ *scan, _ *test, l line) []string {
-	if _, _, heading := sectionOf(l.text); heading {
+	if _, _, heading := sectionOf(l.Text); heading {
 		return matched
 	}
 	return nil
@@ -77,7 +77,7 @@ func sectionOf(text string) (pairs []string, marked, heading bool) {
 // follows is another run. Lines one below the other are one section, unless they
 // set the same.
 func (s *scan) setting(t *test, l line, pairs []string) {
-	_, marked, _ := sectionOf(l.text)
+	_, marked, _ := sectionOf(l.Text)
 	if !marked && s.under != nil && s.under.marked && !s.under.tables {
 		return // what a script prints of its environment
 	}

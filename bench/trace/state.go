@@ -136,17 +136,16 @@ func (m *Matched) pendingFindings() (l finding.List) {
 		if slices.ContainsFunc(m.Differ, func(d Difference) bool { return d.Group == p.Group && d.Number <= p.Number }) {
 			continue
 		}
-		var parts []string
+		var where []string
 		for _, part := range []struct {
 			state State
 			ranks []int
 		}{{Scheduled, p.Scheduled}, {Started, p.Started}, {Completed, p.Completed}} {
 			if len(part.ranks) > 0 {
-				parts = append(parts, fmt.Sprintf("%s on rank %s", part.state, rankNames(part.ranks)))
+				where = append(where, fmt.Sprintf("%s on rank %s", part.state, rankNames(part.ranks)))
 			}
 		}
-		text := fmt.Sprintf("PENDING: Call %d of %s, %s, has not ended: %s.", p.Number, p.Group, p.Call, strings.Join(parts, ", "))
-		f := finding.Finding{Code: CodePending, Severity: finding.Warning, Text: text, Hint: "if the files are those of all ranks, all have this call: look at the network, and at what the GPUs run before it"}
+		f := finding.Finding{Code: CodePending, Severity: finding.Warning, Text: fmt.Sprintf("PENDING: Call %d of %s, %s, has not ended: %s.", p.Number, p.Group, p.Call, strings.Join(where, ", ")), Hint: "if the files are those of all ranks, all have this call: look at the network, and at what the GPUs run before it"}
 		if len(p.Scheduled) > 0 && len(p.Started) > 0 {
 			names := "rank " + record.RankList(record.RankSet(p.Scheduled))
 			f.Subject = &finding.Subject{Kind: finding.Rank, Name: names}

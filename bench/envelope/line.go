@@ -1,4 +1,6 @@
-package peers
+// Package envelope takes off lines of a log what terminals, launchers and loggers add to them. A [Cleaner] is told
+// what stands before a table's column names, and knows the lines with the same text in front by its shape.
+package envelope
 
 import (
 	"slices"
@@ -17,6 +19,15 @@ var (
 		pattern.New(`^\s*(\d+):$`),
 	}
 )
+
+// Line is a clean line.
+type Line struct {
+	Text string
+	// Whole is the line with its envelope; empty if it has none.
+	Whole string
+	// Stream is the launcher's label ("1,0", "3"), by which interleaved processes can be told apart; empty without one.
+	Stream string
+}
 
 // shown is a line as a terminal shows it.
 func shown(raw string) string {
@@ -37,43 +48,44 @@ func shown(raw string) string {
 var labelRE = pattern.New(`(?:[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4})?\[(?:[^\[\]@\s]*@)?(\d+,\d+)\]<std(?:out|err|diag)>:?`)
 
 // unlabel removes labels from within a line, if they are of the process whose label stands before it.
-func (l *line) unlabel() {
-	at := labelRE.FindAllStringSubmatchIndex(l.text, -1)
+func (l *Line) unlabel() {
+	at := labelRE.FindAllStringSubmatchIndex(l.Text, -1)
 	if len(at) < 2 || at[0][0] != 0 {
 		return
 	}
-	whole, of := "", func(m []int) string { return l.text[m[2]:m[1]] }
+	whole, of := "", func(m []int) string { return l.Text[m[2]:m[1]] }
 	for i, m := range at[1:] {
 		if of(m) != of(at[0]) {
 			return
 		}
-		whole += l.text[at[i][1]:m[0]]
+		whole += l.Text[at[i][1]:m[0]]
 	}
-	l.text = l.text[:at[0][1]] + whole + l.text[at[len(at)-1][1]:]
+	l.Text = l.Text[:at[0][1]] + whole + l.Text[at[len(at)-1][1]:]
 }
 
-// cleaner removes what launchers and loggers put in front of lines. It knows a logger's text by the column
-// names: whatever stands before those is an envelope, and lines begin with text of the same shape.
-type cleaner struct{ envelopes []envelope }
+// Cleaner removes what launchers and loggers put in front of lines. Names returns what stands before the column
+// names of a line; empty if the line has none.
+type Cleaner struct {
+	Names     func(text string) string
+	envelopes []envelope
+}
 
-// clean is a line without its launcher's label and its envelope.
-func (c *cleaner) clean(l line) line {
-	if strings.Contains(l.text, "]<std") {
+// Clean returns a line as it was written, without its launcher's label and its envelope.
+func (c *Cleaner) Clean(raw string) Line {
+	l := Line{Text: shown(raw)}
+	if strings.Contains(l.Text, "]<std") {
 		l.unlabel()
 	}
 	l.unmark()
-	if text := strings.Trim(l.text, " "); strings.HasPrefix(text, "|") && strings.Count(text, "|") > 4 {
-		// A row of a Markdown table is one of a CSV.
-		l.text = markdown.Replace(strings.Trim(strings.Join(strings.Fields(text), " "), "| "))
+	if text := strings.Trim(l.Text, " "); isMarkdown(text) {
+		l.Text = markdown.Replace(strings.Trim(strings.Join(strings.Fields(text), " "), "| "))
 		return l
 	}
-	if strings.Contains(l.text, "busbw") {
-		c.learn(l.text)
-	}
+	c.learn(c.Names(l.Text))
 	for _, e := range c.envelopes {
-		if rest, ok := e.open(l.text); ok {
-			l.whole = l.text
-			l.text = withoutRank(rest, l.text[:strings.LastIndex(l.text, rest)])
+		if rest, ok := e.open(l.Text); ok {
+			l.Whole = l.Text
+			l.Text = withoutRank(rest, l.Text[:strings.LastIndex(l.Text, rest)])
 			l.unmark()
 			break
 		}
@@ -81,19 +93,27 @@ func (c *cleaner) clean(l line) line {
 	return l
 }
 
+// Labelled reports whether a label of mpirun stands within a line.
+func Labelled(text string) bool { return labelRE.MatchString(text) }
+
+// isMarkdown reports whether a line is a row of a Markdown table, which is cleaned to one of a CSV.
+func isMarkdown(text string) bool {
+	return strings.HasPrefix(text, "|") && strings.Count(text, "|") > 4
+}
+
 // markdown makes a CSV's row of one of Markdown. No name has a space, which would end a prefix.
 var markdown = strings.NewReplacer(" | ", ",", "| ", ",", " |", ",", "|", ",", ",", "", "*", "", "`", "", " ", "_")
 
 // unmark removes launchers' labels from the beginning of a line. A process may have that of mpirun and, behind
 // it, that of the shell's.
-func (l *line) unmark() {
+func (l *Line) unmark() {
 	for range 2 {
-		at := slices.IndexFunc(labels, func(re *pattern.Pattern) bool { return !plain(l.text) && re.MatchString(l.text) })
+		at := slices.IndexFunc(labels, func(re *pattern.Pattern) bool { return !plain(l.Text) && re.MatchString(l.Text) })
 		if at < 0 {
 			return
 		}
-		m := labels[at].FindStringSubmatchIndex(l.text)
-		l.stream, l.text = l.text[m[2]:m[3]], l.text[m[1]:]
+		m := labels[at].FindStringSubmatchIndex(l.Text)
+		l.Stream, l.Text = l.Text[m[2]:m[3]], l.Text[m[1]:]
 	}
 }
 
@@ -104,7 +124,7 @@ func plain(t string) bool {
 		return true
 	}
 	rest := strings.TrimLeft(t, " ")
-	if len(rest) == len(t) || rest == "" || !isDigit(rest[0]) {
+	if len(rest) == len(t) || rest == "" || (rest[0] < '0' || rest[0] > '9') {
 		return false
 	}
 	return strings.TrimLeft(rest, "0123456789") != "" && strings.TrimLeft(rest, "0123456789")[0] == ' '
@@ -115,7 +135,7 @@ func plain(t string) bool {
 // before it stays: it is the number of a device in NCCL_DEBUG's output.
 func withoutRank(t, label string) string {
 	label = label[max(0, strings.LastIndexByte(label, '[')):]
-	if len(label) < 4 || label[len(label)-1] != ' ' || !digits(label[1:len(label)-2]) {
+	if len(label) < 4 || label[len(label)-1] != ' ' || strings.Trim(label[1:len(label)-2], "0123456789") != "" {
 		return t
 	}
 	var b strings.Builder

@@ -1,4 +1,4 @@
-package peers
+package envelope
 
 import (
 	"slices"
@@ -12,81 +12,32 @@ type envelope string
 // maxEnvelopes bounds the shapes that are kept. A log has one, or one for each kind of host name.
 const maxEnvelopes = 16
 
-// learn keeps the envelope of a line of column names.
-func (c *cleaner) learn(text string) {
-	e := envelopeOf(text)
-	if strings.Count(text, "|") > 4 {
-		return // a table of Markdown
-	}
+// learn keeps what stands before the column names of a line.
+func (c *Cleaner) learn(before string) {
+	e := envelope(before)
 	for i := range e { // a launcher's label behind it tells processes apart
 		if m := labels[1].FindString(string(e[i:])); (i == 0 || strings.IndexByte(" \"'", e[i-1]) >= 0) && m == string(e[i:]) {
 			e = e[:i]
 			break
 		}
 	}
-	if e != "" && len(c.envelopes) < maxEnvelopes && !slices.Contains(c.envelopes, e) {
+	if strings.TrimSpace(string(e)) != "" && len(c.envelopes) < maxEnvelopes && !slices.Contains(c.envelopes, e) {
 		c.envelopes = append(c.envelopes, e)
 	}
 }
 
-// preview learns from the first column names of a log, so that the lines above them are clean, too. Of a log
-// without column names it learns from the first row.
-func (c *cleaner) preview(head string) {
-	header := strings.Contains(head, "algbw")
+// Preview learns from the first line of a log's beginning that has an envelope, so that the lines above it are
+// clean, too. Before returns what stands before the column names of a line or, if the log has none, before a row.
+func (c *Cleaner) Preview(head string, before func(text string) string) {
 	for text := range strings.Lines(head) {
-		l := line{text: shown(strings.TrimSuffix(text, "\n"))}
-		switch l.unmark(); {
-		case header && strings.Contains(text, "busbw"):
-			c.learn(l.text)
-		case !header && !plain(l.text):
-			c.learn(l.text[:rowAt(l.text)] + today)
+		l := Line{Text: shown(strings.TrimSuffix(text, "\n"))}
+		if l.unmark(); !isMarkdown(l.Text) {
+			c.learn(before(l.Text))
 		}
 		if len(c.envelopes) > 0 {
 			return
 		}
 	}
-}
-
-// rowAt returns where in a line a row begins; 0 if none does. The spaces that align it belong to it, but for one
-// behind a word.
-func rowAt(text string) int {
-	toks := tokenize(text)
-	for i := len(toks) - 1; i > 0; i-- {
-		if containsRow(toks, i) {
-			return min(toks[i-1].end+1, toks[i].end-len(toks[i].s))
-		}
-	}
-	return 0
-}
-
-// envelopeOf returns what stands before the size, the first of the column names; empty if nothing does. The
-// spaces behind a number sign align the names.
-func envelopeOf(text string) envelope {
-	toks := tokenize(text)
-	name := func(t token) kind { return names[strings.ToLower(t.s[strings.LastIndexByte(t.s, '#')+1:])] }
-	last := slices.IndexFunc(toks, func(t token) bool { return name(t) == kAlg })
-	for i := last; i >= 0; i-- {
-		if name(toks[i]) != kSize {
-			continue
-		}
-		for i > 0 && name(toks[i-1]) != kOther {
-			i--
-		}
-		glued := strings.LastIndexByte(toks[i].s, '#') + 1
-		before := text[:toks[i].end-len(toks[i].s)+glued]
-		if bare := strings.TrimRight(before, " "); strings.HasSuffix(bare, "#") {
-			before = strings.TrimRight(bare, "#")
-		} else if bare != "" && strings.ContainsFunc(bare, func(r rune) bool { return !isLetter(byte(r)) && r != ' ' }) {
-			before = before[:min(len(bare)+1, len(before))]
-		} else {
-			return "" // columns of another tool
-		}
-		if strings.TrimSpace(before) == "" {
-			return ""
-		}
-		return envelope(before)
-	}
-	return ""
 }
 
 // class is what a word of an envelope is made of. Only such a word is expected in its place.
@@ -105,9 +56,9 @@ func word(text string, from int) (end int, c class) {
 	var digit, other bool
 	for end = from; end < len(text); end++ {
 		switch b := text[end]; {
-		case isDigit(b):
+		case b >= '0' && b <= '9':
 			digit = true
-		case isLetter(b), b == '_', b >= 0x80:
+		case b >= 'A' && b <= 'Z', b >= 'a' && b <= 'z', b == '_', b >= 0x80:
 			other = true
 		case end > from && (b == '.' || b == ','):
 		default:

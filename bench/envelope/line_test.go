@@ -1,0 +1,45 @@
+package envelope
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Lines lose what stands before the column names of their log.
+func TestClean(t *testing.T) {
+	for raw, want := range map[string]Line{
+		"[1,12]<stdout>:# x":                           {Stream: "1,12", Text: "# x"},
+		"Mon Mar  4 05:06:07 2026[1,0]<stdout>:   8 2": {Stream: "1,0", Text: "   8 2"},
+		"[prterun-a-77@1,3]<stdout>: # x":              {Stream: "1,3", Text: " # x"},
+		" 3:    8 2":                                   {Stream: "3", Text: "   8 2"},
+		"[pod/launcher/mpi] # x":                       {Text: "# x"},
+		"worker-0: # x":                                {Text: "# x"},
+		"node1  | # x":                                 {Text: "# x"},
+		"Mar 04 05:06:07 # x":                          {Text: "# x"},
+		"2026-03-04T05:06:07Z 0: # x":                  {Stream: "0", Text: "# x"},
+		"\x1b[1;32m# x\x1b[0m":                         {Text: "# x"},
+		" 10%\r 90%\r   8 2\r":                         {Text: "   8 2"},
+		"\ufeff# x":                                    {Text: "# x"},
+		"a\tb":                                         {Text: "a       b"},
+		"host:1:2 [0] NCCL INFO x":                     {Text: "host:1:2 [0] NCCL INFO x"},
+		"error: no such thing":                         {Text: "error: no such thing"},
+	} {
+		c := Cleaner{Names: func(text string) string {
+			before, _, found := strings.Cut(text, "#   size")
+			if !found {
+				return ""
+			}
+			return before
+		}}
+		for _, text := range []string{"# x", "   8 2"} {
+			if before, _, found := strings.Cut(raw, text); found {
+				c.Preview(before+"#   size\n", c.Names)
+			}
+		}
+		got := c.Clean(raw)
+		got.Whole = ""
+		require.Equal(t, want, got, "%q", raw)
+	}
+}
