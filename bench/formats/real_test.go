@@ -101,7 +101,7 @@ func TestDataKineto(t *testing.T) {
 func TestDataBucketsOfMI300X(t *testing.T) {
 	got := published(t, "traces/kineto/mi300x_8gpu_ddp_resnet_rank0.json.gz")
 	d := trace.Answer(got, func(_ string, bytes int64, _ int) (float64, string) {
-		return 20e-6 + float64(bytes)/150e9, "a model"
+		return 20e-6 + float64(bytes)/448e9, "a model"
 	})
 	require.Len(t, d.Buckets, 1)
 	require.Equal(t, []int64{2873320 * 2, 8816192 * 2}, d.Buckets[0].Bytes)
@@ -234,7 +234,7 @@ func TestDataCollLog(t *testing.T) {
 		require.LessOrEqual(t, len(of[rank].Calls), 8)
 	}
 	notes := strings.Join(got.Notes, "\n")
-	require.Contains(t, notes, "rank 1: all 1418 calls")
+	require.Contains(t, notes, "rank 1: all 1,418 calls")
 	require.Contains(t, notes, "rank 0: 344 calls, from opCount 1074")
 	// Rank 1's sizes, by another reading of its lines.
 	line := regexp.MustCompile(`(?m)^\S+ \[1\] NCCL INFO AllReduce: opCount ([0-9a-f]+) .* count (\d+) datatype 7 .* globalrank 1$`)
