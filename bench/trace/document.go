@@ -217,10 +217,8 @@ func (d *Document) findings(timed bool, instead string) (l finding.List) {
 		if d.recorded {
 			hint = "find their dumps; a rank whose process was killed leaves none"
 		}
-		l = append(l, finding.Finding{
-			Code: CodeMissing, Severity: finding.Warning, Text: fmt.Sprintf("%d of %d ranks are not in the input: %s.", n, d.World, unit.FirstFew(strings.Split(record.RankList(record.RankSet(d.Missing)), ", "), 8)),
-			Hint: hint,
-		})
+		text := fmt.Sprintf("%d of %d ranks are not in the input: %s.", n, d.World, unit.FirstFew(strings.Split(record.RankList(record.RankSet(d.Missing)), ", "), 8))
+		l = append(l, finding.Finding{Code: CodeMissing, Severity: finding.Warning, Text: text, Hint: hint})
 	}
 	if d.here != "" {
 		f := finding.Finding{Code: CodeMatched, Severity: finding.Note, Text: fmt.Sprintf("%d of %d processes are in the input: %s.", len(d.Ranks), d.World, d.here)}
