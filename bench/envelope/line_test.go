@@ -43,3 +43,17 @@ func TestClean(t *testing.T) {
 		require.Equal(t, want, got, "%q", raw)
 	}
 }
+
+// A line of another program keeps its first word, whatever stood before the column names of the table above it.
+func TestOtherShapes(t *testing.T) {
+	for e, lines := range map[envelope][]string{
+		"1733290039 ": {"all_reduce_perf -b 8M", "# nThread 1", "  8388608 2097152"},
+		"INFO:root:":  {"2026:root:x", "INFO root:x"},
+		"[12:30:05] ": {"[main] x", "12:30:05 x"},
+	} {
+		for _, text := range lines {
+			_, ok := e.open(text)
+			require.False(t, ok, "%q before %q", e, text)
+		}
+	}
+}

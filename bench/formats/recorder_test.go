@@ -67,7 +67,7 @@ func TestFlightRecorder(t *testing.T) {
 	kill := of("kill")
 	require.Equal(t, []int{2}, kill.Missing)
 	require.Empty(t, kill.Matched.Differ)
-	require.Contains(t, found(kill, trace.CodePending)[0], "Call 10")
+	require.Contains(t, found(kill, trace.CodePending)[0], "Call 10 of group 0 (default_pg), 4 ranks")
 }
 
 // exported is a result with only what its JSON has.
