@@ -35,10 +35,7 @@ func (k *kineto) annotate(e *kinetoEvent) {
 // tell adds the calls of kernels without a collective, named by the annotation in which the host launched them. What an
 // annotation sent in several kernels is one call.
 func (k *kineto) tell() {
-	launched := map[int64]moment{}
-	for _, l := range k.ready.launched {
-		launched[l.id] = l
-	}
+	launched := k.launchesOf(k.untold)
 	for _, list := range k.annotated {
 		slices.SortStableFunc(list, func(a, b annotation) int { return cmp.Compare(a.Start, b.Start) })
 	}
@@ -64,6 +61,24 @@ func (k *kineto) tell() {
 		u.call.Group = k.group(&kinetoEvent{})
 		k.rank.Calls = append(k.rank.Calls, u.call)
 	}
+}
+
+// launchesOf are the launches of kernels that an annotation may name. Those of all kernels are many.
+func (k *kineto) launchesOf(kernels []untold) map[int64]moment {
+	out := map[int64]moment{}
+	if len(k.annotated) == 0 {
+		return out
+	}
+	wanted := map[int64]bool{}
+	for _, u := range kernels {
+		wanted[u.launch] = true
+	}
+	for _, l := range k.ready.launched {
+		if wanted[l.id] {
+			out[l.id] = l
+		}
+	}
+	return out
 }
 
 // annotationAt is the innermost annotation of a thread at a time, which is the last that began; nil where there is none.

@@ -231,15 +231,20 @@ func (l *collLog) finish() {
 // does not begin with their first calls: there each rank may begin with another one.
 func (l *collLog) doubt() {
 	for _, r := range l.all {
-		first := map[int]int64{}
+		met := map[int]bool{}
+		begun, late := map[int][]int{}, map[int]bool{} // a rank's groups by their size, and whether one begins later
 		for i := range r.Calls {
-			if _, seen := first[r.Calls[i].Group]; !seen {
-				first[r.Calls[i].Group] = r.Calls[i].Sequence
+			c := &r.Calls[i]
+			if met[c.Group] {
+				continue
 			}
+			met[c.Group] = true
+			size := l.t.Groups[c.Group].Size
+			begun[size], late[size] = append(begun[size], c.Group), late[size] || c.Sequence > 0
 		}
-		for g, n := range first {
-			for other, m := range first {
-				if group := &l.t.Groups[g]; other != g && group.Size == l.t.Groups[other].Size && max(n, m) > 0 && !group.Doubtful {
+		for _, size := range slices.Sorted(maps.Keys(begun)) {
+			for _, g := range begun[size] {
+				if group := &l.t.Groups[g]; len(begun[size]) > 1 && late[size] && !group.Doubtful {
 					group.Doubtful = true
 					l.t.Note("the calls of %s are not compared over ranks: it has as many ranks as another group, and the log begins behind their first calls", group.Title())
 				}

@@ -7,44 +7,40 @@ import (
 	"zbench/bench/pattern"
 )
 
-// rule is a kind of line: in which phases of a test it can stand, how it is recognised, which changes nothing, and
-// what it means. A line is of the first kind that recognises it.
+// rule is a kind of line: how it is recognised, which changes nothing but may ask the test's phase, and what it means. A
+// line is of the first kind that recognises it.
 type rule struct {
-	in        int // a bit for each phase
 	recognise func(s *scan, t *test, l line) []string
 	take      func(s *scan, t *test, l line, found []string)
 }
 
-// anywhere are all phases, ending those from the table on.
-const (
-	anywhere = 1<<preamble | 1<<devices | 1<<table | 1<<footer
-	ending   = 1<<table | 1<<footer
-)
+// ending are the phases from the table on, a bit for each.
+const ending = 1<<table | 1<<footer
 
 // grammar are the kinds of lines. A row comes first after CSV: most lines are rows.
 var grammar = []rule{
-	{anywhere, csvHeader, (*scan).startCSV},
-	{anywhere, csvValues, (*scan).csvRow},
-	{anywhere, rowLine, (*scan).row},
-	{anywhere, signLine, (*scan).sign},
-	{anywhere, contains("Librccl path", libPathRE), (*scan).libraryPath},
-	{anywhere, contains(" version", libRE), (*scan).library},
-	{anywhere, contains("test starting", startRE), (*scan).start},
-	{anywhere, contains("-tests version", testsRE), (*scan).toolVersion},
-	{anywhere, contains("rccl-tests: Version", rcclTestRE), (*scan).toolVersion},
-	{anywhere, contains("nThread", paramRE), (*scan).parameters},
-	{anywhere, deviceLine, (*scan).device},
-	{anywhere, footLine("Out of bounds values", boundsRE, ending), (*scan).outOfBounds},
-	{anywhere, footLine("Avg bus bandwidth", averageRE, 1<<table), (*scan).average},
-	{anywhere, contains("test concluded", endRE), (*scan).concluded},
-	{anywhere, comment("Errors with asterisks"), func(s *scan, t *test, _ line, _ []string) { s.footed(t).asterisk = true }},
-	{anywhere, comment("# Testing"), func(s *scan, t *test, _ line, _ []string) { s.footed(t).cycles = true }},
-	{anywhere, unitLine, (*scan).units},
-	{anywhere, headLine, (*scan).head},
-	{anywhere, words("in-place", "out-of-place"), func(_ *scan, t *test, l line, _ []string) { t.banner = l.Text }},
-	{anywhere, settingLine, (*scan).setting},
-	{anywhere, headingLine, (*scan).heading},
-	{anywhere, words("_perf", "_test"), (*scan).commandLine},
+	{csvHeader, (*scan).startCSV},
+	{csvValues, (*scan).csvRow},
+	{rowLine, (*scan).row},
+	{signLine, (*scan).sign},
+	{contains("Librccl path", libPathRE), (*scan).libraryPath},
+	{contains(" version", libRE), (*scan).library},
+	{contains("test starting", startRE), (*scan).start},
+	{contains("-tests version", testsRE), (*scan).toolVersion},
+	{contains("rccl-tests: Version", rcclTestRE), (*scan).toolVersion},
+	{contains("nThread", paramRE), (*scan).parameters},
+	{deviceLine, (*scan).device},
+	{footLine("Out of bounds values", boundsRE, ending), (*scan).outOfBounds},
+	{footLine("Avg bus bandwidth", averageRE, 1<<table), (*scan).average},
+	{contains("test concluded", endRE), (*scan).concluded},
+	{comment("Errors with asterisks"), func(s *scan, t *test, _ line, _ []string) { s.footed(t).asterisk = true }},
+	{comment("# Testing"), func(s *scan, t *test, _ line, _ []string) { s.footed(t).cycles = true }},
+	{unitLine, (*scan).units},
+	{headLine, (*scan).head},
+	{words("in-place", "out-of-place"), func(_ *scan, t *test, l line, _ []string) { t.banner = l.Text }},
+	{settingLine, (*scan).setting},
+	{headingLine, (*scan).heading},
+	{words("_perf", "_test"), (*scan).commandLine},
 }
 
 // matched is what a kind finds that needs nothing of the line.

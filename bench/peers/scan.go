@@ -151,11 +151,9 @@ func (s *scan) line(l line) error {
 	}
 	t := s.at(l.Stream)
 	for i := range grammar {
-		if k := &grammar[i]; k.in>>t.phase&1 == 1 {
-			if found := k.recognise(s, t, l); found != nil {
-				k.take(s, t, l, found)
-				return nil
-			}
+		if found := grammar[i].recognise(s, t, l); found != nil {
+			grammar[i].take(s, t, l, found)
+			return nil
 		}
 	}
 	return nil
@@ -256,17 +254,18 @@ const (
 // rowLine finds a row, whole or damaged. A note about a run may have one behind it.
 func rowLine(s *scan, t *test, l line) []string {
 	s.toks = tokenizeInto(s.toks, uncommented(l.Text))
-	if len(s.toks) == 0 || !isDigit(s.toks[0].s[0]) && signLine(s, t, l) != nil {
+	switch {
+	case len(s.toks) == 0:
 		return nil
-	}
-	if t.layout == nil || t.phase == footer {
-		if containsRow(s.toks, 0) {
-			return matched
+	case t.layout == nil || t.phase == footer:
+		if !containsRow(s.toks, 0) {
+			return nil
 		}
+	// A lone number is what is left of a row only where the size would stand.
+	case len(s.toks) == 1 && !l.cut && abs(s.toks[0].end-t.layout.cols[0].end) > 2 || !rowLike(s.toks):
 		return nil
 	}
-	// A lone number is what is left of a row only where the size would stand.
-	if len(s.toks) == 1 && !l.cut && abs(s.toks[0].end-t.layout.cols[0].end) > 2 || !rowLike(s.toks) {
+	if !isDigit(s.toks[0].s[0]) && signLine(s, t, l) != nil { // last: it is looked for in few lines
 		return nil
 	}
 	return matched
