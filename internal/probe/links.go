@@ -10,7 +10,6 @@ import (
 	"zbench/bench/plan"
 	"zbench/bench/spec"
 	"zbench/bench/unit"
-	"zbench/rccl"
 )
 
 // Links times messages between each two GPUs of the node, in the rounds of `zbench rails` and as often as
@@ -34,14 +33,11 @@ func (c Config) links(ctx context.Context, gpus int) (rounds rails.Rounds, err e
 	if err != nil {
 		return rounds, err
 	}
-	d, err := rccl.Open(rccl.Config{Native: c.Native, Ranks: gpus, Seed: c.Seed})
+	d, err := c.open(ctx, gpus, []plan.Case{message})
 	if err != nil {
 		return rounds, err
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
-	if err = d.Allocate(ctx, plan.Room{}.For([]plan.Case{message})); err != nil {
-		return rounds, err
-	}
 	m := rails.Measurement{
 		Fleet: rails.Fleet{Nodes: 1, GPUs: gpus}, Plan: rails.Bounds{Seed: c.Seed, Passes: rails.AllPasses}, Case: message, Launches: rails.DefaultLaunches,
 	}

@@ -113,14 +113,11 @@ func (c Config) collective(ctx context.Context, gpus int) (rate *nodescreen.Rate
 	if err != nil {
 		return nil, err
 	}
-	d, err := rccl.Open(rccl.Config{Native: c.Native, Ranks: gpus, Seed: c.Seed, VerifyBudget: 4 * c.Bytes * int64(gpus)})
+	d, err := c.open(ctx, gpus, cases)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
-	if err = d.Allocate(ctx, plan.Room{}.For(cases)); err != nil {
-		return nil, err
-	}
 	o := plan.DefaultOptions()
 	o.Burst, o.Isolated = c.rule(), c.rule()
 	o.Burst.MaxTime, o.Isolated.MaxTime = o.Burst.MaxTime/4, o.Isolated.MaxTime/4 // two timings in two passes
@@ -134,6 +131,18 @@ func (c Config) collective(ctx context.Context, gpus int) (rate *nodescreen.Rate
 		}
 	}
 	return rate, ctx.Err()
+}
+
+// open opens the node's GPUs with buffers for some cases, all of whose data can be checked.
+func (c Config) open(ctx context.Context, gpus int, cases []plan.Case) (*rccl.Driver, error) {
+	d, err := rccl.Open(rccl.Config{Native: c.Native, Ranks: gpus, Seed: c.Seed, VerifyBudget: 4 * c.Bytes * int64(gpus)})
+	if err != nil {
+		return nil, err
+	}
+	if err = d.Allocate(ctx, plan.Room{}.For(cases)); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	return d, nil
 }
 
 // caseOf is the one case: all_reduce of floats, out of place.

@@ -48,8 +48,6 @@ type Document struct {
 	compared []finding.Compared[Extreme]
 	// checked is true where there was something to compare.
 	checked bool
-	// linked is true where links were compared.
-	linked bool
 }
 
 // Deviation is what is wrong with a node.

@@ -27,11 +27,13 @@ func (n *Node) linkRates() []measurement {
 	if n.Links == nil {
 		return nil
 	}
-	if n.Links.Error != "" {
-		return []measurement{{linkRule, n.linkKind(), "node", &Rate{What: n.Links.What, Error: n.Links.Error}}}
-	}
 	kind := n.linkKind()
-	pairs, of := slice.Group(n.Links.Timings, func(t LinkTiming) rails.Component { return linkBetween(0, t.A, t.B) })
+	if n.Links.Error != "" {
+		return []measurement{{linkRule, kind, "node", &Rate{What: n.Links.What, Error: n.Links.Error}}}
+	}
+	pairs, of := slice.Group(n.Links.Timings, func(t LinkTiming) rails.Component {
+		return rails.Component{Part: rails.Link, A: min(t.A, t.B), B: max(t.A, t.B)}
+	})
 	var out []measurement
 	for _, c := range pairs {
 		var seconds []float64
@@ -44,10 +46,6 @@ func (n *Node) linkRates() []measurement {
 		}
 	}
 	return out
-}
-
-func linkBetween(node, a, b int) rails.Component {
-	return rails.Component{Part: rails.Link, Node: node, A: min(a, b), B: max(a, b)}
 }
 
 // part is a component of the node as the subject of a finding.
@@ -87,8 +85,9 @@ func linksOf(d *Document, kind string, nodes []*Node) []Deviation {
 		d.Unchecked = append(d.Unchecked, kind+": too few to compare")
 		return nil
 	}
-	d.linked = true
-	d.refer(kindOf(nodes, linkRule, kind), v.LinkLimit)
+	of := kinds(nodes, linkRule)[0] // they are of one kind
+	median, spread, _ := Limit(of.rates())
+	d.refer(of, median, spread, v.LinkLimit)
 	var out []Deviation
 	for _, f := range v.Findings {
 		n := nodes[f.Component.Node]

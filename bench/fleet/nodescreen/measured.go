@@ -56,13 +56,13 @@ func Limit(rates []float64) (median, spread, limit float64) {
 	return median, spread, max(Effect, sigmas*(1+4/float64(len(rates)))*spread)
 }
 
+// rates are the values alone.
 func (k kind) rates() []float64 {
 	return slice.Map(k.values, func(v Extreme) float64 { return v.Rate })
 }
 
 // refer keeps what the values of a kind were compared with. limit is the share lost that is named.
-func (d *Document) refer(k kind, limit float64) {
-	median, spread, _ := Limit(k.rates())
+func (d *Document) refer(k kind, median, spread, limit float64) {
 	byRate := func(a, b Extreme) int { return cmp.Compare(a.Rate, b.Rate) }
 	slowest, fastest := slices.MinFunc(k.values, byRate), slices.MaxFunc(k.values, byRate)
 	d.References = append(d.References, Reference{What: k.what, Rule: k.rule, Median: median, Spread: spread, Limit: min(limit, 1), Count: len(k.values), Slowest: &slowest, Fastest: &fastest})
@@ -79,7 +79,7 @@ func outliers(d *Document, k kind, next string) []Deviation {
 	if len(all) < Least {
 		limit = effectOfFew
 	}
-	d.refer(k, limit)
+	d.refer(k, median, spread, limit)
 	of := finding.Compared[Extreme]{Class: what, Limit: limit, Figures: slice.Map(all, func(v Extreme) finding.Figure[Extreme] { return finding.Figure[Extreme]{Subject: v, Rate: v.Rate} })}
 	if limit > Most {
 		d.Unchecked = append(d.Unchecked, fmt.Sprintf("%s: the values vary by %s, so none can be named", what, rails.Percent(spread)))
@@ -105,7 +105,7 @@ func (d *Document) doubts() []Deviation {
 	doubts, checked := finding.Gate(d.compared, func(v Extreme) bool {
 		return slices.ContainsFunc(d.Findings, func(f Deviation) bool { return f.Host == v.Host })
 	})
-	d.checked = checked || d.linked
+	d.checked = checked || slices.ContainsFunc(d.References, func(r Reference) bool { return r.Rule == linkRule })
 	var out []Deviation
 	for _, of := range doubts {
 		rule := d.reference(of.Class).Rule
@@ -131,12 +131,6 @@ func kinds(nodes []*Node, rule string) []kind {
 		}
 	}
 	return slice.Map(slices.Sorted(maps.Keys(all)), func(what string) kind { return kind{rule, what, all[what]} })
-}
-
-// kindOf is one of the kinds.
-func kindOf(nodes []*Node, rule, what string) kind {
-	all := kinds(nodes, rule)
-	return all[slices.IndexFunc(all, func(k kind) bool { return k.what == what })]
 }
 
 // slow is the rule that compares the rates of one kind of measurement. next is what to do about a slow one.
