@@ -62,7 +62,7 @@ func (c waited) Wait() (int, string) { return <-c.code, "its end" }
 // rest in the same words. A phrase is looked for in the text unfolded: where a
 // line ends depends on the machine.
 func TestHostsAreDescribed(t *testing.T) {
-	oneGoroutine(t)
+	besideScripts(t)
 	rows := []struct {
 		line string
 		code int

@@ -21,6 +21,7 @@ import (
 // in folders with short names and with long ones, which fold the text elsewhere.
 func TestLibraryScripts(t *testing.T) {
 	oneGoroutine(t)
+	t.Parallel()
 	for _, folder := range []string{"a", strings.Repeat("a-long-name-", 6)} {
 		t.Run(fmt.Sprintf("%d characters", len(folder)), func(t *testing.T) {
 			root := filepath.Join(t.TempDir(), folder)

@@ -2,13 +2,16 @@ package main
 
 import (
 	"context"
+	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -26,13 +29,16 @@ import (
 const plantedHost = "ZBENCH_TEST_HOST"
 
 // The scripts run this test binary as zbench, on a planted host.
+// TestMain runs one script more than there are cores: some wait for a deadline.
 func TestMain(m *testing.M) {
+	_ = flag.Set("test.parallel", strconv.Itoa(runtime.GOMAXPROCS(0)+1)) // the command line comes after it
 	testscript.Main(m, map[string]func(){"zbench": func() {
 		os.Exit(Main(context.Background(), hostNamed(os.Getenv(plantedHost)).plant(osState())))
 	}})
 }
 
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	scripts := project.File(t, "scripts")
 	libraries := ""
 	if !testing.Short() {
@@ -184,4 +190,16 @@ func oneGoroutine(t *testing.T) {
 	if testing.Short() {
 		t.Skip("seconds under the race detector, and one goroutine")
 	}
+}
+
+// loopbackFree is held by the test whose loopback is open: a process opens one.
+var loopbackFree sync.Mutex
+
+// besideScripts runs a test of some seconds, of one goroutine, while scripts run in their own processes.
+func besideScripts(t *testing.T) {
+	t.Helper()
+	oneGoroutine(t)
+	t.Parallel()
+	loopbackFree.Lock()
+	t.Cleanup(loopbackFree.Unlock)
 }

@@ -46,7 +46,7 @@ func words(text string) string {
 
 // A document has its findings in its JSON, and all of its forms show these and no others.
 func TestFormsShowTheSameFindings(t *testing.T) {
-	oneGoroutine(t)
+	besideScripts(t)
 	dir := t.TempDir()
 	swept := filepath.Join(dir, "swept")
 	require.Zero(t, first(printed(t, small(swept, "--nodes", "2", "-q")...)))
@@ -240,7 +240,7 @@ func TestUnknownFormats(t *testing.T) {
 
 // A record that is drawn again prints what its run printed.
 func TestReportPrintsWhatTheRunPrinted(t *testing.T) {
-	oneGoroutine(t)
+	besideScripts(t)
 	for _, args := range [][]string{
 		{"collectives", "all_reduce", "-b", "1K", "-e", "4K", "--nodes", "2"},
 		{"collectives", "all_reduce", "-b", "1K", "-e", "4K", "--nodes", "2", "--fault", "late_gpu:node=1,gpu=3,seconds=1e-3"},

@@ -43,7 +43,7 @@ func committed(t *testing.T) map[string]*jsonschema.Schema {
 
 // Whatever a command writes as JSON states a version, and fits its schema.
 func TestWrittenFilesFitTheirSchemas(t *testing.T) {
-	oneGoroutine(t)
+	besideScripts(t)
 	schemas, met, before := committed(t), map[string]bool{}, ""
 	fits := func(line, text string) {
 		t.Helper()

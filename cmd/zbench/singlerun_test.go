@@ -13,13 +13,10 @@ import (
 )
 
 // Pairs of single runs of the loopback: without a change none misses the gate, whatever the noise; a fourfold
-// time, of one size or of all, always does. A part of the pairs runs in `make test`.
-func TestGateOfSingleRuns(t *testing.T) {
-	oneGoroutine(t)
-	clean, slow := 6, 2
-	if longtest.Enabled() {
-		clean, slow = 40, 10
-	}
+// time, of one size or of all, always does.
+func TestLongGateOfSingleRuns(t *testing.T) {
+	longtest.Only(t)
+	const clean, slow = 40, 10
 	run := func(i, seed int, more ...string) string {
 		out := filepath.Join(t.TempDir(), "run")
 		line := []string{"collectives", "all_reduce", "--gpus-per-node", fmt.Sprint(2 + i%2), "--nodes", "1", "-b", "64K", "-e", "16M", "-f", "4", "-c", "0", "--max-time", "0.001", "-q", "--seed", fmt.Sprint(seed), "--out", out}
@@ -27,7 +24,7 @@ func TestGateOfSingleRuns(t *testing.T) {
 			line = append(line, "--fault", fmt.Sprintf("noise:sigma=%g", sigma))
 		}
 		code, stderr := zbench(t, osFS{}, slices.Concat(line, more)...)
-		require.Contains(t, []int{exit.OK, exit.Regression}, code, stderr) // a dip is a fault of the run itself
+		require.Contains(t, []int{exit.OK, exit.Regression, exit.Want}, code, stderr) // a dip is a fault of the run itself; so noisy a run may be unclear
 		return out
 	}
 	for i := range clean {
