@@ -1,24 +1,33 @@
 package signs_test
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/signs"
+	"zbench/test/project"
 )
 
 // seen has a line from the row's source for each sign: the code, the line, what it is about.
 var seen = []struct{ code, line, subject string }{
-	{"test_timeout", "hosta: Test timeout (30s) common.cu:612", ""},
+	{"test_timeout", "vm: Test timeout (2s) common.cpp:413", "vm"},
 	{"test_failure", "sharbox-ultra: Test NCCL failure common.cu:1285 'internal error - please report this issue to the NCCL developers'", "sharbox-ultra"},
 	{"test_failure", " .. sharbox-ultra pid 117738: Test failure common.cu:1161", ""},
 	{"crash", "[gpu-node09:332629:0:332629] Caught signal 11 (Segmentation fault: address not mapped to object at address 0x10)", "gpu-node09"},
 	{"crash", "prterun noticed that process rank 48 with PID 613162 on node gpu-node07 exited on signal 11 (Segmentation fault).", "gpu-node07"},
-	{"cancelled", "slurmstepd: error: *** JOB 38193 ON gra533 CANCELLED AT 2017-07-02T16:35:48 DUE TO TIME LIMIT ***", "gra533"},
+	{"cancelled", "slurmstepd: error: *** JOB 3884617 ON node023 CANCELLED AT 2018-08-19T16:30:21 DUE TO TIME LIMIT ***", "node023"},
+	{"cancelled", "22%|██▏       | 11/50 [1:55:52<6:50:13, 631.11s/it]slurmstepd: error: *** JOB 42196 ON clr0710 CANCELLED AT 2022-04-14T16:17:16 DUE TO TIME LIMIT ***", "clr0710"},
+	{"cancelled", "slurmstepd-phoenix-07: error: *** JOB 1449736 ON phoenix-07 CANCELLED AT 2023-12-03T12:47:09 DUE TO TIME LIMIT ***", "phoenix-07"},
+	{"cancelled", "slurmstepd: *** JOB 830329 CANCELLED AT 2018-08-06T17:21:44 DUE TO TIME LIMIT on n447 ***", "n447"},
+	{"cancelled", "slurmstepd: error: *** STEP 524549.1 ON ault43 CANCELLED AT 2024-10-09T23:25:32 ***", "ault43"},
+	{"cancelled", "slurmstepd: error: *** STEP 557341.0 ON c4-n12 CANCELLED AT 2025-03-11T13:26:25 DUE TO PREEMPTION ***", "c4-n12"},
+	{"cancelled", "slurmstepd: *** JOB 6398 CANCELLED AT 2015-09-04T16:40:47 *** on a1a-u2-c10-b1", "a1a-u2-c10-b1"},
 	{"max_bytes_reduced", "# Reducing maxBytes to 27951912277 due to memory limitation", ""},
-	{"blocking", "# Blocking Enabled: wait for completion and barrier after each collective", ""},
+	{"blocking", "# Blocking Enabled: wait for completion and barrier after each collective ", ""},
 	{"no_rdma", "ip-172-31-10-182:45407:45407 [0] NCCL INFO NET/IB : No device found.", "ip-172-31-10-182"},
 	{"sockets", "llm-bm-infer-service-prod-1738980864555tkay-4005863815:75205:75205 [1] NCCL INFO Using network Socket", "llm-bm-infer-service-prod-1738980864555tkay-4005863815"},
 	{"gpudirect_off", "hostname1:25668:27396 [0] NCCL INFO NET/IB : GPU Direct RDMA Disabled for HCA 0 'mlx5_0'", "hostname1"},
@@ -33,10 +42,12 @@ var seen = []struct{ code, line, subject string }{
 	{"watchdog", "[rank4]:[E321 02:07:08.414640780 ProcessGroupNCCL.cpp:607] [Rank 4] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=1580, OpType=ALLREDUCE, NumelIn=466119168, NumelOut=466119168, Timeout(ms)=600000) ran for 600067 milliseconds before timing out.", "Rank 4"},
 	{"gpu_reset", "Oct  7 12:58:23 Ubuntu-Desktop kernel: [ 2237.944732] amdgpu 0000:0a:00.0: amdgpu: GPU reset begin!", "0000:0a:00.0"},
 	{"gpu_timeout", "[127033.279661] amdgpu 0000:c5:00.0: amdgpu: ring gfx_0.0.0 timeout, signaled seq=2662395, emitted seq=2662397", "0000:c5:00.0"},
-	{"gpu_memory", "amdgpu 0000:01:00.0: amdgpu: 2 uncorrectable hardware errors detected in umc block", "0000:01:00.0"},
+	{"gpu_uncorrectable", "amdgpu 0000:0b:00.0: 1048560 uncorrectable hardware errors detected in umc block", "0000:0b:00.0"},
+	{"gpu_uncorrectable", "[Sat Jan  7 14:25:56 2023] amdgpu 0000:e3:00.0: amdgpu: uncorrectable hardware error(ERREVENT_ATHUB_INTERRUPT) detected!", "0000:e3:00.0"},
 	{"gpu_lost", "NVRM: Xid (PCI:0000:44:00): 79, GPU has fallen off the bus", "0000:44:00"},
 	{"pcie_error", "pcieport 000c:00:01.0: AER: Uncorrected (Non-Fatal) error received: 000c:00:00.0", "000c:00:00.0"},
-	{"link_down", "mlx5_core 0000:08:00.0 mlx5_0: Port: 1 Link DOWN", "mlx5_0"},
+	{"link_down", "[  309.261822] mlx5_core 0000:0a:00.0 mlx5_0: Port: 1 Link DOWN", "mlx5_0"},
+	{"link_down", "[ 4443.974372] mlx5_core 0000:53:00.0 mlx5_3: Port: 1 Link DOWN", "mlx5_3"},
 }
 
 // healthy are lines of logs in which nothing is wrong, by the code that they are near.
@@ -59,12 +70,12 @@ var healthy = map[string][]string{
 	"peer_closed":         {"hosta:1:1 [0] NCCL INFO comm 0x1 rank 0 nranks 2 - Destroy COMPLETE"},
 	"library_warning":     {"NCCL_DEBUG=WARN", "hosta:1:1 [0] NCCL INFO NCCL_DEBUG set by environment to WARN."},
 	"watchdog":            {"[rank0]:[I ProcessGroupNCCL.cpp:900] [Rank 0] ProcessGroupNCCL watchdog thread started!"},
-	"gpu_reset":           {"amdgpu 0000:0a:00.0: amdgpu: RAS: optional ras ta ucode is not available"},
-	"gpu_timeout":         {"amdgpu 0000:c5:00.0: amdgpu: ring gfx_0.0.0 uses VM inv eng 0"},
-	"gpu_memory":          {"amdgpu 0000:c3:00.0: amdgpu: no uncorrectable hardware errors detected in umc block", "amdgpu 0000:c3:00.0: amdgpu: 0 uncorrectable hardware errors detected in umc block"},
+	"gpu_reset":           {"amdgpu 0000:12:00.0: amdgpu: detected ip block number 6 <gfx_v10_0>", "amdgpu 0000:0a:00.0: amdgpu: RAS: optional ras ta ucode is not available"},
+	"gpu_timeout":         {"[5621799.208840] amdgpu 0000:83:00.0: amdgpu: ring gfx_0.0.0 uses VM inv eng 0 on hub 0", "amdgpu 0000:c5:00.0: amdgpu: ring gfx_0.0.0 uses VM inv eng 0"},
+	"gpu_uncorrectable":   {"[Sat Jan  7 14:25:56 2023] amdgpu 0000:e3:00.0: amdgpu: MEM ECC is active.", "amdgpu 0000:c3:00.0: amdgpu: no uncorrectable hardware errors detected in umc block", "amdgpu 0000:c3:00.0: amdgpu: 0 uncorrectable hardware errors detected in umc block"},
 	"gpu_lost":            {"NVRM: loading NVIDIA UNIX x86_64 Kernel Module  535.183.01"},
 	"pcie_error":          {"pcieport 0000:00:01.0: AER: enabled with IRQ 27"},
-	"link_down":           {"kernel: mlx5_core 0000:ab:00.0 mlx5_5: Port: 1 Link ACTIVE"},
+	"link_down":           {"[ 4450.320122] mlx5_core 0000:53:00.0 mlx5_3: Port: 1 Link ACTIVE", "[ 4450.318539] mlx5_core 0000:53:00.0 enp83s0f0np0: Link up"},
 }
 
 func of(cluster bool, lines ...string) []signs.Found {
@@ -101,6 +112,18 @@ func TestSigns(t *testing.T) {
 		require.True(t, met[code], "no line for %s", code)
 		require.NotEmpty(t, healthy[code], "no healthy line for %s", code)
 		require.Empty(t, of(true, healthy[code]...), code)
+	}
+}
+
+// Logs that others published of runs in which nothing was wrong have no sign but those of their network.
+func TestDataHealthyLogs(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(project.Published(t, "logs"), "*.log"))
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		require.Empty(t, of(true, strings.Split(string(text), "\n")...), file)
 	}
 }
 
