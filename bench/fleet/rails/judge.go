@@ -191,7 +191,10 @@ func (j *judgement) ofNode(v *Verdict, node int) {
 	case len(rails) > 3:
 		q := Question{
 			What: fmt.Sprintf("%d of %d %s of one node are slow", len(rails), measured, j.called()), Lost: share(j.net.loss(node, rails)),
-			Candidates: []Component{{Part: Node, Node: node}}, Next: "compare the PCIe links and NUMA nodes of its NICs",
+			Next: "compare the PCIe links and NUMA nodes of its NICs",
+		}
+		if j.Fleet.Nodes > 1 { // of one it would be said of all
+			q.Candidates = append(q.Candidates, Component{Part: Node, Node: node})
 		}
 		for _, rail := range rails {
 			q.Candidates = append(q.Candidates, j.end(Place{node, rail}))

@@ -28,9 +28,11 @@ type labelled struct {
 }
 
 var (
-	deviceWords = pattern.New(`(?i)\b(?:GPU|device|dev|DMA|EXE) +(\d+)\b`)
-	deviceLabel = pattern.New(`^(?i:gpu|device|dev|dma|exe)?0*(\d{1,4})$`)
-	corner      = pattern.New(`^[A-Za-z]+[\\/][A-Za-z]+$`)
+	deviceWords = pattern.New(`(?i)\b(CPU|GPU|device|dev|DMA|EXE) +(\d+)\b`)
+	deviceLabel = pattern.New(`^(?i:(cpu)|gpu|device|dev|dma|exe)?0*(\d{1,4})$`)
+	corner      = pattern.New(`^[A-Za-z+]+[\\/]+[A-Za-z]+$`)
+	// borders are what tables are drawn with.
+	borders = pattern.New(`[│┌├└┬┴┼┤┐┘─|]+`)
 	// foreign are titles of squares without bandwidths of GPUs, slower those of bandwidths that say less of a link.
 	foreign = pattern.New(`(?i)latency|\(us\)|access|connect|distance|cpu ?\(row\)|hops|weight`)
 	slower  = pattern.New(`(?i)bi-?dir|P2P=Disabled|<->`)
@@ -40,15 +42,22 @@ var (
 
 // devicesOf splits a line into words, with GPU 00 as one.
 func devicesOf(text string) []string {
-	return strings.Fields(deviceWords.ReplaceAllString(text, "GPU$1"))
+	return strings.Fields(deviceWords.ReplaceAllString(text, "$1$2"))
 }
 
-// label is the number of a device; empty if a word is none.
+// label is the number of a device, with CPU in front of a CPU's; empty if a word is none.
 func label(word string) string {
 	if m := deviceLabel.FindStringSubmatch(word); m != nil {
-		return m[1]
+		return strings.ToUpper(m[1]) + m[2]
 	}
 	return ""
+}
+
+// follows reports whether a label can stand behind another: its number is larger, or the CPUs have ended.
+func follows(l, before string) bool {
+	n, err := strconv.Atoi(strings.TrimPrefix(l, "CPU"))
+	m, none := strconv.Atoi(strings.TrimPrefix(before, "CPU"))
+	return err == nil && (none != nil || n > m || strings.HasPrefix(before, "CPU") && !strings.HasPrefix(l, "CPU"))
 }
 
 // labelsOf are the devices of a square's first line; nil if it is none. Sums may follow them.
@@ -62,10 +71,8 @@ func labelsOf(text string) (labels []string, titled bool) {
 		if l == "" {
 			break
 		}
-		if n, _ := strconv.Atoi(l); len(labels) > 0 {
-			if before, _ := strconv.Atoi(labels[len(labels)-1]); n <= before {
-				return nil, false
-			}
+		if len(labels) > 0 && !follows(l, labels[len(labels)-1]) {
+			return nil, false
 		}
 		labels = append(labels, l)
 	}
@@ -92,6 +99,12 @@ func squares(text []string) (found []labelled) {
 			if len(words) == 0 || strings.Trim(text[k], " -=\r") == "" {
 				continue
 			}
+			if len(words) > 1 && strings.ContainsAny(words[1], "<>") { // what a device sends, receives, both
+				if words[1] != "->" {
+					continue
+				}
+				words = slices.Delete(words, 1, 2)
+			}
 			if label(words[0]) != labels[len(s.rows)] || len(words) <= len(labels) {
 				break
 			}
@@ -106,7 +119,7 @@ func squares(text []string) (found []labelled) {
 
 // linesOf makes the table of a program's output, and says what of it is not read; nil if it has no labelled square.
 func linesOf(text string) (table []line, notes []string) {
-	all := strings.Split(text, "\n")
+	all := strings.Split(borders.ReplaceAllString(text, " "), "\n")
 	found := squares(all)
 	found = slices.DeleteFunc(found, func(s labelled) bool { return foreign.MatchString(s.title) })
 	if len(found) == 0 {
@@ -161,11 +174,11 @@ func (s *labelled) cpus(text []string) map[string]bool {
 			}
 		}
 	}
-	if !listed {
-		for i, row := range s.rows {
-			if _, gap, _ := number(row[i]); gap {
-				cpu[s.labels[i]] = true
-			}
+	named := strings.HasPrefix(s.labels[0], "CPU") // those of TransferBench stand first
+	for i, row := range s.rows {
+		_, gap, _ := number(row[i])
+		if named && strings.HasPrefix(s.labels[i], "CPU") || gap && !named && !listed {
+			cpu[s.labels[i]] = true
 		}
 	}
 	for l := range cpu {

@@ -14,6 +14,10 @@ import (
 
 // printed are the outputs of programs that measure n GPUs of a node; rate is that of a pair, in GB/s.
 var printed = map[string]func(n int, rate func(i, k int) float64) string{
+	"TransferBench p2p":            p2pBoth,
+	"TransferBench p2p, both ways": p2pBothWays,
+	"TransferBench, one space":     oneSpace,
+	"TransferBench in borders":     inBorders,
 	"TransferBench": func(n int, rate func(i, k int) float64) string {
 		text := "TransferBench v1.64\n\nSummary: [67108864 bytes per Transfer] [GFX:8] [1 Read(s) 1 Write(s)]\n" + strings.Repeat("=", 58) + "\nSRC\\DST "
 		for i := range n {
@@ -130,6 +134,69 @@ var printed = map[string]func(n int, rate func(i, k int) float64) string{
 		}
 		return text + "\nSUM device_to_device_memcpy_read_ce 715.53\n"
 	},
+}
+
+// transferBench is a square of TransferBench between two CPUs and n GPUs, without CPUs where cpus is 0. A row has a line for
+// each of its arrows; space is what stands between cells.
+func transferBench(cpus, n int, corner, space string, arrows []string, rate func(i, k int) float64) string {
+	text := corner
+	for k := range cpus + n {
+		text += space + device(k, cpus)
+	}
+	text += "\n"
+	for i := range cpus + n {
+		for a, arrow := range arrows {
+			text += device(i, cpus) + arrow
+			for k := range cpus + n {
+				cell := fmt.Sprintf("%.2f", 45.06+float64(a))
+				if i == k {
+					cell = "N/A"
+				} else if min(i, k) >= cpus {
+					cell = fmt.Sprintf("%.3f", float64(a+1)*rate(i-cpus, k-cpus))
+				}
+				text += space + cell
+			}
+			text += "\n"
+		}
+	}
+	return text
+}
+
+func device(k, cpus int) string {
+	if k < cpus {
+		return fmt.Sprintf("CPU %02d", k)
+	}
+	return fmt.Sprintf("GPU %02d", k-cpus)
+}
+
+// Layouts of TransferBench: p2p of 1.62, its square of both directions alone, with one space as in AMD's acceptance guide,
+// and the all-to-all in borders of 2026.
+func p2pOneWay(n int, rate func(i, k int) float64) string {
+	return "Unidirectional copy peak bandwidth GB/s [Local read / Remote write] (GPU-Executor: GFX)\n" + transferBench(2, n, " SRC+EXE\\DST", "    ", []string{"  ->"}, rate)
+}
+
+func p2pBothWays(n int, rate func(i, k int) float64) string {
+	return "Bidirectional copy peak bandwidth GB/s [Local read / Remote write] (GPU-Executor: GFX)\n" + transferBench(2, n, " SRC\\DST", " ", []string{" ->", " <-", " <->"}, rate)
+}
+
+func p2pBoth(n int, rate func(i, k int) float64) string {
+	return "Bytes Per Direction 268435456\n" + p2pOneWay(n, rate) + "   CPU->CPU  CPU->GPU  GPU->CPU  GPU->GPU\nAverages (During UniDir):    103.69     44.91     55.25     57.32\n\n" + p2pBothWays(n, rate)
+}
+
+func oneSpace(n int, rate func(i, k int) float64) string {
+	return "Summary:\n======\n" + transferBench(0, n, "   SRC\\\\DST", " ", []string{""}, rate)
+}
+
+func inBorders(n int, rate func(i, k int) float64) string {
+	text := "GPU-DMA All-To-All benchmark:\n=====\n[268435456 bytes per Transfer] [DMA:8]\n┌---------┬-----┬-----┐\n"
+	for i, row := range strings.Split(strings.TrimSpace(transferBench(0, n, "SRC\\DST", "  ", []string{""}, rate)), "\n") {
+		sums := []string{"  STotal   │  Actual ", "  426.83   │  426.59 "}[min(i, 1)]
+		text += "│ " + row[:7] + " │" + row[7:] + "      │" + sums + "│\n"
+		if i == 0 {
+			text += "├---------┼-----┼-----┤\n"
+		}
+	}
+	return text + "│ RTotal  │" + strings.Repeat("426.62  ", n) + "  │ 3413.29   │ 3411.43 │\n└---------┴-----┘\n"
 }
 
 // A slow link is named in the output of each program, by that program's numbers; without one there is no finding.
