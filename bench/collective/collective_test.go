@@ -220,3 +220,10 @@ func TestResults(t *testing.T) {
 		}
 	}
 }
+
+func TestUnknownTypeIsNoText(t *testing.T) {
+	var d Dtype
+	require.NoError(t, d.UnmarshalText([]byte("bfloat16")))
+	require.Equal(t, "bfloat16", d.Name)
+	require.Error(t, d.UnmarshalText([]byte("flot")))
+}

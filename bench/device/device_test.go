@@ -81,6 +81,20 @@ func TestByAttributesIsMarked(t *testing.T) {
 	require.False(t, mi300x.Computed)
 }
 
+// What others reached is that of the device and the type, of no other.
+func TestReachOfAnotherType(t *testing.T) {
+	known := 0
+	for _, d := range table() {
+		if r, ok := ReachOf(d.Match[0], "bfloat16"); ok {
+			require.Equal(t, [2]string{d.Name, "bfloat16"}, [2]string{r.Device, r.Dtype})
+			known++
+		}
+		_, ok := ReachOf(d.Match[0], "int3")
+		require.False(t, ok, d.Name)
+	}
+	require.Positive(t, known)
+}
+
 // sourceOf says where a figure is published and when, or that no page confirms
 // it and how it was worked out. Empty for what the entry does not have.
 func sourceOf(d Device, figure string) string {

@@ -46,3 +46,14 @@ func TestExpectedIsOfTheNearestSize(t *testing.T) {
 	taken.Parts[c.Key] = part(5)
 	require.Equal(t, expected{5, 2}, taken.expected(cases, c), "its own")
 }
+
+// The last launches of an order that has isolated ones are these, whatever it does first.
+func TestBatchOfIsolatedLaunches(t *testing.T) {
+	during, launches, ok := Order{Do: DoPrepare, Isolated: 7}.batch()
+	require.True(t, ok)
+	require.Equal(t, record.DuringIsolated, during)
+	require.Equal(t, 7, launches)
+	during, launches, _ = Order{Do: DoVerify}.batch()
+	require.Equal(t, record.DuringVerification, during)
+	require.Equal(t, 1, launches)
+}

@@ -60,7 +60,7 @@ const degraded = " (version 2.28.9) reports rank 5 of communicator 0x3b2fe521bf4
 	"rank 1 of communicator 0x3b2fe521bf43bc04 (GPU 1 process 101 on 192.0.2.1) behind: AllReduce 60 of 64"
 
 func TestParseRefuses(t *testing.T) {
-	for _, text := range []string{"", "{", "[]", "{}", "read socket: Connection reset by peer\n", "RCCL version 2.28.3\n", `{"nccl_version":"2","communicators":[{"size":-1}]}`} {
+	for _, text := range []string{"", "{", "[]", "{}", "read socket: Connection reset by peer\n", "RCCL version 2.28.3\n", `{"nccl_version":"2","communicators":[{"size":-1}]}`, `{"nccl_version":"2.28.9"}`, `{"communicators":[]}`} {
 		_, err := ras.Parse([]byte(text))
 		require.ErrorContains(t, err, "not an answer of RAS", text)
 	}

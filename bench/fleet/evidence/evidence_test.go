@@ -101,6 +101,10 @@ func TestJoin(t *testing.T) {
 			})},
 			named: []rails.Component{node2},
 		},
+		"a link of other GPUs is another fault": {
+			in:    Input{Verdict: found(0.9, gpu23), Others: []Claim{{Screen, rails.Component{Part: rails.Link, Node: 2, A: 0, B: 1}, Strong, "a message between its ends is slow"}}},
+			named: []rails.Component{gpu23, {Part: rails.Link, Node: 2, A: 0, B: 1}},
+		},
 		"two faults":                 {in: Input{Verdict: found(0.9, rail23, link)}, named: []rails.Component{rail23, link}},
 		"what is cleared is dropped": {in: Input{Verdict: asked(gpu23), Others: []Claim{{Screen, gpu23, -Strong, "fast by itself"}}}},
 		"few NICs make no median":    {in: Input{NICs: map[rails.Place]record.NICCounters{bad: {LinkDowns: set(9)}}}},
