@@ -29,8 +29,10 @@ func (c *Cleaner) learn(before string) {
 // Preview learns from the first line of a log's beginning that has an envelope, so that the lines above it are
 // clean, too. Before returns what stands before the column names of a line or, if the log has none, before a row.
 func (c *Cleaner) Preview(head string, before func(text string) string) {
+	c.numbers.of(head)
+	numbers := c.numbers
 	for text := range strings.Lines(head) {
-		l := Line{Text: shown(strings.TrimSuffix(text, "\n"))}
+		l := Line{Text: numbers.without(shown(strings.TrimSuffix(text, "\n")))}
 		if l.unmark(); !isMarkdown(l.Text) {
 			c.learn(before(l.Text))
 		}

@@ -4,6 +4,7 @@ package envelope
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"zbench/bench/pattern"
@@ -40,6 +41,9 @@ func shown(raw string) string {
 	if strings.ContainsAny(t, "\x1b\x00") {
 		t = strings.ReplaceAll(ansi.ReplaceAllString(t, ""), "\x00", "")
 	}
+	if strings.Contains(t, "\u00a0") { // copied from a web page
+		t = strings.ReplaceAll(t, "\u00a0", " ")
+	}
 	return expandTabs(t)
 }
 
@@ -68,11 +72,48 @@ func (l *Line) unlabel() {
 type Cleaner struct {
 	Names     func(text string) string
 	envelopes []envelope
+	numbers   numbers
+}
+
+// numbers are those of the lines of a log, as grep -n writes them in front: "26:". They look like labels of processes.
+type numbers struct {
+	on   bool
+	next int
+}
+
+// of are the numbers of a log that begins with a text, if its first lines have some that follow each other.
+func (n *numbers) of(head string) {
+	const enough = 5
+	lines := strings.SplitN(head, "\n", enough)
+	for i, l := range lines[:len(lines)-1] {
+		number, _, _ := strings.Cut(l, ":")
+		k, err := strconv.Atoi(strings.TrimLeft(number, " "))
+		if i == 0 {
+			n.next = k
+		}
+		if n.on = err == nil && k == n.next+i && len(lines) > 2; !n.on {
+			return
+		}
+	}
+}
+
+// without takes the number off a line while they follow each other.
+func (n *numbers) without(text string) string {
+	if !n.on {
+		return text
+	}
+	number, rest, _ := strings.Cut(text, ":")
+	k, err := strconv.Atoi(strings.TrimLeft(number, " "))
+	if n.on = err == nil && k == n.next; !n.on {
+		return text
+	}
+	n.next++
+	return strings.TrimPrefix(rest, " ")
 }
 
 // Clean returns a line as it was written, without its launcher's label and its envelope.
 func (c *Cleaner) Clean(raw string) Line {
-	l := Line{Text: shown(raw)}
+	l := Line{Text: c.numbers.without(shown(raw))}
 	if strings.Contains(l.Text, "]<std") {
 		l.unlabel()
 	}

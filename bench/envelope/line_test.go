@@ -45,6 +45,27 @@ func TestClean(t *testing.T) {
 }
 
 // A line of another program keeps its first word, whatever stood before the column names of the table above it.
+// Lines that are numbered, or copied from a web page, are as they were; labels of processes stay labels.
+func TestNumberedLines(t *testing.T) {
+	all := func(lines ...string) (out []Line) {
+		none := func(string) string { return "" }
+		c := Cleaner{Names: none}
+		c.Preview(strings.Join(lines, "\n")+"\n", none)
+		for _, l := range lines {
+			out = append(out, c.Clean(l))
+		}
+		return out
+	}
+	for _, l := range all("25:#  size", "26:  1024", "27:  2048") {
+		require.Empty(t, l.Stream)
+		require.NotContains(t, l.Text, ":")
+	}
+	require.Equal(t, "1", all("0: a", "0: b", "1: c")[2].Stream)
+	require.Equal(t, "0", all("0: a", "1: b", "0: c")[2].Stream)
+	require.Equal(t, "0", all("0: a", "1: b", "2: c", "3: d", "0: e")[4].Stream)
+	require.Equal(t, "  1024   256", all("\u00a0 1024 \u00a0 256")[0].Text)
+}
+
 func TestOtherShapes(t *testing.T) {
 	for e, lines := range map[envelope][]string{
 		"1733290039 ": {"all_reduce_perf -b 8M", "# nThread 1", "  8388608 2097152"},

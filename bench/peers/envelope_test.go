@@ -55,6 +55,8 @@ var styles = map[string]func(i int, t time.Time) string{
 	"klog":           at("I0102 15:04:05.000000", "    1234 main.go:42] "),
 	"glog":           at("I20060102 15:04:05.000000  1234 runner.cc:118] "),
 	"ts":             at("Jan 02 15:04:05 "),
+	"line numbers":   func(i int, _ time.Time) string { return fmt.Sprintf("%d:", 17+i) },
+	"padded numbers": func(i int, _ time.Time) string { return fmt.Sprintf("%03d: ", i) },
 	"ts seconds":     at("15:04:05 "),
 	"ts brackets":    at("[15:04:05] "),
 	"dmesg":          seconds("[%12.6f] "),
