@@ -72,6 +72,8 @@ func New(h Host, path, command string, force bool) (*Folder, error) {
 	switch {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return nil, exit.With(exit.Run, fmt.Errorf("the folder %s cannot be used: %w", path, err), another)
+	case err == nil && odd(h.FS, path, entries) != nil:
+		return nil, exit.With(exit.Run, odd(h.FS, path, entries), another)
 	case err == nil && !force && holdsFiles(h.FS, path, entries):
 		if err := h.FS.Held(filepath.Join(path, LockFile)); err != nil {
 			return nil, inUse(path, err) // --force would not help
@@ -115,9 +117,35 @@ func (f *Folder) begin(force bool) error {
 	return nil
 }
 
+// odd is an error if a folder that somebody else may have prepared has a pipe, a device or a huge file where zbench has
+// files: reading them would not end.
+func odd(files FS, dir string, entries []fs.DirEntry) error {
+	const most = 4 << 30 // a journal has as much at the most
+	for _, e := range entries {
+		name := filepath.Join(dir, e.Name())
+		if !slices.Contains([]string{".json", ".jsonl", ".lock"}, filepath.Ext(name)) {
+			continue
+		}
+		info, err := files.Stat(name)
+		switch {
+		case err != nil || info.IsDir(): // its reader says so
+		case !info.Mode().IsRegular():
+			return fmt.Errorf("%s is a pipe or a device, not a file of zbench's", name)
+		case info.Size() > most, e.Name() == RunFile && info.Size() > most>>10:
+			return fmt.Errorf("%s has %d bytes, more than a file of zbench's", name, info.Size())
+		}
+	}
+	return nil
+}
+
 // Open locks an existing folder, to add to it.
 func Open(h Host, path string) (*Folder, error) {
 	f := &Folder{fs: h.FS, random: h.Random, Path: path}
+	if entries, err := h.FS.ReadDir(path); err == nil {
+		if err := odd(h.FS, path, entries); err != nil {
+			return f, exit.With(exit.Run, err, "remove it")
+		}
+	}
 	return f, f.lock(h)
 }
 

@@ -15,6 +15,8 @@ type FS interface {
 	ReadFile(name string) ([]byte, error)
 	ReadDir(name string) ([]fs.DirEntry, error)
 	Stat(name string) (fs.FileInfo, error)
+	// Mine is an error if another user owns the file or folder, or may write it: code in it is not to be run.
+	Mine(name string) error
 	MkdirAll(name string) error
 	// WriteFile replaces the file atomically: readers see the old or the new content.
 	WriteFile(name string, data []byte) error

@@ -2,8 +2,10 @@ package main
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -14,6 +16,8 @@ import (
 
 	"zbench/bench/exit"
 	"zbench/bench/fabric"
+	"zbench/bench/fleet/rails"
+	"zbench/bench/jsonfile"
 	"zbench/bench/plain"
 	"zbench/bench/slice"
 	"zbench/bench/spec"
@@ -240,13 +244,10 @@ func (o *launchFlagSet) exclude(s State, l *launching, given bool) error {
 	if o.bad == "" {
 		return nil
 	}
-	file := filepath.Join(o.bad, "fail.txt")
-	text, err := s.FS.ReadFile(file)
-	if err != nil {
-		return missingFile(err, file, plain.Typed("zbench", "screen", "--out", o.bad)+" makes it")
-	}
-	bad := strings.Fields(string(text))
+	bad, file, err := failedNodes(s, o.bad)
 	switch {
+	case err != nil:
+		return err
 	case len(bad) == 0:
 		return nil
 	case l.method == launch.Env: // the leader checks where they are
@@ -269,6 +270,42 @@ func (o *launchFlagSet) exclude(s State, l *launching, given bool) error {
 		}
 	}
 	return o.without(s, l, len(nodes), given)
+}
+
+// failedNodes are the nodes that a judgement of zbench screen or rails has failed, and the list of them. The document
+// decides: it has a checksum. The list, which srun reads, must say the same.
+func failedNodes(s State, dir string) (bad []string, list string, err error) {
+	list = filepath.Join(dir, "fail.txt")
+	again := plain.Typed("zbench", "screen", "--out", dir) + " makes it"
+	file := filepath.Join(dir, "screen.json")
+	text, err := s.FS.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		if other, failed := s.FS.ReadFile(filepath.Join(dir, "rails.json")); failed == nil {
+			file, text, err = filepath.Join(dir, "rails.json"), other, nil
+		}
+	}
+	if err != nil {
+		return nil, list, missingFile(err, file, again)
+	}
+	var judged struct{ Fail *[]string }
+	if err = json.Unmarshal(text, &judged); err == nil && judged.Fail == nil {
+		err = errors.New("it has no list of nodes to leave out")
+	}
+	if err == nil && jsonfile.Edited(text) {
+		err = errors.New("it was edited, or is damaged")
+	}
+	if err != nil {
+		return nil, list, exit.With(exit.Run, fmt.Errorf("%s: %w", file, err), again)
+	}
+	lines := func(text string) []string { return slices.Sorted(strings.FieldsFuncSeq(text, func(r rune) bool { return r == '\n' || r == '\r' })) }
+	switch said, err := s.FS.ReadFile(list); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return nil, list, missingFile(err, list, again)
+	case !slices.Equal(lines(string(said)), lines(rails.Lines(*judged.Fail))):
+		return nil, list, exit.With(exit.Run, fmt.Errorf("%s does not name the nodes that %s has failed (%s): one of the two was changed", list, file, strings.Join(*judged.Fail, ", ")), again)
+	}
+	return *judged.Fail, list, nil
 }
 
 // nodesToStart are the hosts on which the launcher would start processes.

@@ -404,8 +404,8 @@ func buildLibraries(ctx context.Context, s State, cache string) (string, error) 
 	}
 	folder := filepath.Join(cache, sum)
 	lib, complete := filepath.Join(folder, "rocm/lib"), filepath.Join(folder, "complete")
-	if _, err := s.FS.Stat(complete); err == nil {
-		return lib, nil
+	if built, err := builtLibraries(s, folder, complete); built || err != nil {
+		return lib, err
 	}
 	shell, err := buildTools(s)
 	if err != nil {
@@ -416,8 +416,8 @@ func buildLibraries(ctx context.Context, s State, cache string) (string, error) 
 		return "", err
 	}
 	defer unlock() //nolint:errcheck // a lock that stays is taken over by the next run
-	if _, err := s.FS.Stat(complete); err == nil {
-		return lib, nil // another process has built them meanwhile
+	if built, err := builtLibraries(s, folder, complete); built || err != nil {
+		return lib, err // another process has built them meanwhile
 	}
 	s.note(false, "building the loopback's libraries in %s\n", folder)
 	if err := keepFiles(s, filepath.Join(folder, "source"), files); err != nil {
@@ -426,7 +426,40 @@ func buildLibraries(ctx context.Context, s State, cache string) (string, error) 
 	if err := build(ctx, s, []string{shell, filepath.Join(folder, "source/scripts/loopback.sh"), folder}, cache); err != nil {
 		return "", err
 	}
-	return lib, s.FS.WriteFile(complete, nil)
+	sums, err := sumsOf(s, lib)
+	if err != nil {
+		return "", err
+	}
+	return lib, s.FS.WriteFile(complete, sums)
+}
+
+// builtLibraries reports whether the libraries were built there, and are as they were then. Programs will run them: in a
+// folder that others can write they are not trusted.
+func builtLibraries(s State, folder, complete string) (bool, error) {
+	want, err := s.FS.ReadFile(complete)
+	if err != nil {
+		return false, nil //nolint:nilerr // they are built
+	}
+	lib := filepath.Join(folder, "rocm/lib")
+	for _, name := range slices.Concat([]string{filepath.Dir(folder), folder, filepath.Dir(lib), lib, complete}, slice.Map(loopbackNames, func(n string) string { return filepath.Join(lib, n) })) {
+		if err := s.FS.Mine(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return false, exit.With(exit.Run, fmt.Errorf("the loopback's libraries are not used: %w", err), "remove "+folder+", or choose another --cache-dir")
+		}
+	}
+	have, err := sumsOf(s, lib)
+	return err == nil && bytes.Equal(have, want), nil
+}
+
+// sumsOf are the checksums of a folder's files, a line each.
+func sumsOf(s State, dir string) ([]byte, error) {
+	entries, err := s.FS.ReadDir(dir)
+	var out []byte
+	for _, e := range entries {
+		text, failed := s.FS.ReadFile(filepath.Join(dir, e.Name()))
+		err = cmp.Or(err, failed)
+		out = fmt.Appendf(out, "%x  %s\n", sha256.Sum256(text), e.Name())
+	}
+	return out, err
 }
 
 // loopbackSources are the files that make the libraries, by path, and a name for what is

@@ -180,7 +180,7 @@ func createTemporary(name string) (*os.File, error) {
 // Append opens the file, and makes its name durable: that of a file just renamed
 // into place need not be yet.
 func (osFS) Append(name string) (folder.AppendFile, error) {
-	f, err := os.OpenFile(name, os.O_APPEND|os.O_WRONLY, 0)
+	f, err := openHere(name, os.O_APPEND|os.O_WRONLY)
 	if err != nil {
 		return nil, err
 	}
@@ -212,12 +212,64 @@ func (g linkedFile) Write(p []byte) (int, error) {
 	return g.File.Write(p)
 }
 
+// openHere opens a file of a folder that somebody else may have prepared: a regular file that has this name alone, of this
+// user or of the folder's. What is none is neither followed, nor waited for, nor written.
+func openHere(name string, flags int) (*os.File, error) {
+	f, err := os.OpenFile(name, flags|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o666)
+	if errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.ENXIO) {
+		return nil, fmt.Errorf("%s is a link, a pipe or a device, not a file of zbench's", name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil {
+		err = ours(name, info)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+func ours(name string, info fs.FileInfo) error {
+	st, known := info.Sys().(*syscall.Stat_t)
+	if !info.Mode().IsRegular() || known && st.Nlink > 1 {
+		return fmt.Errorf("%s is no file of zbench's alone: it is a pipe, a device, or has another name, too", name)
+	}
+	if dir, err := os.Stat(filepath.Dir(name)); err == nil && known && int(st.Uid) != os.Geteuid() {
+		if of, _ := dir.Sys().(*syscall.Stat_t); of != nil && of.Uid != st.Uid {
+			return fmt.Errorf("%s is of another user than its folder", name)
+		}
+	}
+	return nil
+}
+
+// Mine is an error if a file or a folder is of another user than this one and root, or if others may write it. A group
+// with the number of the user is that user's own.
+func (osFS) Mine(name string) error {
+	info, err := os.Stat(name)
+	if err != nil {
+		return err
+	}
+	st, known := info.Sys().(*syscall.Stat_t)
+	switch {
+	case !known:
+		return nil
+	case st.Uid != 0 && int(st.Uid) != os.Geteuid():
+		return fmt.Errorf("%s is another user's", name)
+	case st.Mode&0o002 != 0, st.Mode&0o020 != 0 && st.Gid != st.Uid:
+		return fmt.Errorf("%s can be written by others", name)
+	}
+	return nil
+}
+
 // Lock holds a file by flock, which ends with the process, so that the lock of a
 // killed one is free. Another process may have removed the file between opening and
 // locking it: then the lock is of a file without a name, and is taken again.
 func (osFS) Lock(name, owner string) (unlock func() error, stale string, err error) {
 	for {
-		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o666)
+		f, err := openHere(name, os.O_RDWR|os.O_CREATE)
 		if err != nil {
 			return nil, "", err
 		}
@@ -236,7 +288,7 @@ func (osFS) Lock(name, owner string) (unlock func() error, stale string, err err
 }
 
 func (osFS) Held(name string) error {
-	f, err := os.Open(name)
+	f, err := openHere(name, os.O_RDONLY)
 	if err != nil {
 		return nil //nolint:nilerr // what is not there is not held; what cannot be read, Lock reports
 	}

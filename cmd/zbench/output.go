@@ -224,7 +224,7 @@ func (r result) keep(s State) error {
 		Args: s.Args, Host: s.Hostname(), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, CPUs: s.Host().CPUs,
 		Preflight: r.checks, Control: r.control,
 	}
-	return errors.Join(err, r.dir.Write(folder.RunFile, func(w io.Writer) error { return jsonfile.WriteBare(w, folder.RunFile, run) }))
+	return errors.Join(err, r.dir.Write(folder.RunFile, func(w io.Writer) error { return jsonfile.Write(w, folder.RunFile, run) }))
 }
 
 func writeFiles(dir *folder.Folder, files []artifact) error {

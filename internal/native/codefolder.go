@@ -2,6 +2,7 @@ package native
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -13,6 +14,8 @@ import (
 // whole: readers see the old or the new one.
 type CodeFiles interface {
 	ReadFile(name string) ([]byte, error)
+	// Mine is an error if another user owns the file or folder, or may write it.
+	Mine(name string) error
 	MkdirAll(name string) error
 	WriteFile(name string, data []byte) error
 }
@@ -45,6 +48,9 @@ func (c *CodeFolder) file(key string) string { return filepath.Join(c.dir, key+"
 // that is whole.
 func (c *CodeFolder) Load(key string) ([]byte, bool) {
 	data, err := c.fs.ReadFile(c.file(key))
+	if err == nil {
+		err = cmp.Or(c.fs.Mine(c.dir), c.fs.Mine(c.file(key)))
+	}
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
 			c.note(err)

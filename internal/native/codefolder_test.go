@@ -9,11 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// files is a file system of a map; fail is what each call answers instead.
+// files is a file system of a map; fail is what each call answers instead, foreign why the files are not the user's.
 type files struct {
-	data map[string][]byte
-	fail error
+	data          map[string][]byte
+	fail, foreign error
 }
+
+func (f *files) Mine(string) error { return f.foreign }
 
 func (f *files) ReadFile(name string) ([]byte, error) {
 	if data, ok := f.data[name]; ok || f.fail != nil {
@@ -79,6 +81,16 @@ func TestUnusableFolderIsReported(t *testing.T) {
 	c.Store(key, nil)
 	require.ErrorIs(t, c.Err(), broken)
 	require.ErrorContains(t, c.Err(), "dir")
+}
+
+// Code that another user wrote, or may write, is compiled again, and that is said.
+func TestForeignCodeIsNotTaken(t *testing.T) {
+	f := &files{data: map[string][]byte{}, foreign: errors.New("dir can be written by others")}
+	c := NewCodeFolder(f, "dir")
+	c.Store(key, []byte("code"))
+	_, ok := c.Load(key)
+	require.False(t, ok)
+	require.ErrorIs(t, c.Err(), f.foreign)
 }
 
 func FuzzDecode(f *testing.F) {

@@ -43,7 +43,7 @@ var Documents = []Document{
 	{
 		File: "bench/record/schema/run-v1.json", ID: "urn:zbench:run:1", Title: "zbench run, run.json",
 		About: "Facts of the tool's own run. A run that has not ended has an empty object instead.",
-		Types: []reflect.Type{reflect.TypeFor[record.Run]()}, Bare: true,
+		Types: []reflect.Type{reflect.TypeFor[record.Run]()},
 	},
 	{
 		File: "bench/advice/schema/v1.json", ID: "urn:zbench:advice:1", Title: "zbench recommendation, recommend.json",

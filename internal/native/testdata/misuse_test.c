@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define NAMED(ret, field, args, name) ret field args __asm__(name);
@@ -1310,6 +1311,37 @@ static void registrations(void) {
   IS(ZB_COLL_UNHANDLED, collFree(plain));
 }
 
+/* What a process gets that was forked from one with GPUs: errors, with what it had of its parent, too. */
+static void forked(void) {
+  int status = -1, n;
+  pid_t child = fork();
+  CHECK(child >= 0);
+  if (child == 0) {
+    void *p, *s, *c;
+    zb_unique_id id;
+    alarm(20);
+    CHECK(allReduce(in[0], out[0], 4, FLOAT, SUM, comm[0], stream[0]) != 0);
+    CHECK(getDeviceCount(&n) != 0 || n == 0);
+    CHECK(setDevice(1) != 0);
+    CHECK(mallocDevice(&p, 64) != 0);
+    CHECK(copyAsync(plain, in[0], SIZE, ZB_INFERRED, stream[0]) != 0);
+    CHECK(streamSynchronize(stream[0]) != 0);
+    CHECK(streamCreate(&s, ZB_STREAM_NON_BLOCKING) != 0);
+    CHECK(freeDevice(in[0]) != 0);
+    CHECK(sendTo(in[0], 4, FLOAT, 1, comm[0], stream[0]) != 0);
+    CHECK(commInitRank(&c, 1, id, 0) != 0);
+    CHECK(commDestroy(comm[0]) != 0);
+    _exit(0);
+  }
+  CHECK(waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  IS(0, allReduce(in[0], in[0], 4, FLOAT, SUM, comm[0], stream[0])); /* the parent's are as they were */
+  for (int i = 1; i < DEVICES; i++) {
+    IS(0, allReduce(in[i], in[i], 4, FLOAT, SUM, comm[i], stream[i]));
+  }
+  IS(0, streamSynchronize(stream[0]));
+}
+
 /* group.cc, ncclGroupEndInternal. */
 static void groups(void) {
   struct {
@@ -1330,6 +1362,21 @@ static void groups(void) {
   IS(0, groupSimulateEnd(&info));
   CHECK(info.microseconds > 0);
   IS(ZB_COLL_USAGE, groupEnd());
+  /* Both ends of a message to oneself are in one group (src/enqueue.cc, scheduleP2pTasksToPlan). */
+  IS(ZB_COLL_USAGE, sendTo(in[0], 4, FLOAT, 0, comm[0], stream[0]));
+  IS(ZB_COLL_USAGE, recvFrom(out[0], 4, FLOAT, 0, comm[0], stream[0]));
+  for (int sends = 0; sends < 3; sends++) {
+    for (int receives = 0; receives < 3; receives++) {
+      IS(0, groupStart());
+      for (int i = 0; i < sends; i++) {
+        IS(0, sendTo(in[0], 4, FLOAT, 0, comm[0], stream[0]));
+      }
+      for (int i = 0; i < receives; i++) {
+        IS(0, recvFrom(out[0], 4, FLOAT, 0, comm[0], stream[0]));
+      }
+      IS(sends == receives ? 0 : ZB_COLL_USAGE, groupEnd());
+    }
+  }
   /* A communicator that goes while a group is open takes its calls along. */
   for (int message = 0; message < 2; message++) {
     IS(0, getUniqueId(&id));
@@ -2137,6 +2184,7 @@ int main(void) {
   calls();
   operators();
   registrations();
+  forked();
   groups();
   refused_in_groups();
   refusals_are_told();

@@ -17,7 +17,7 @@ static zbl_comm *zbl_dead, *zbl_retired;
 /* The communicator behind a handle, NULL when it is none. */
 zbl_comm *zbl_comm_of(void *handle) {
   zbl_comm *c = handle;
-  return c != NULL && c->magic == ZBL_COMM && c->clique != NULL ? c : NULL;
+  return c != NULL && zbl.hub != NULL && c->magic == ZBL_COMM && c->clique != NULL ? c : NULL;
 }
 
 void zbl_unlock_taken(const int *held) {

@@ -151,13 +151,36 @@ zbl_queued *zbl_next_queued(void) {
   return &zbl_queue[zbl_queue_len];
 }
 
+static const char zbl_unpaired[] = "ncclGroupEnd: a message of a rank to itself, whose other end is not in the group";
+
 /* Launches the call that was written there, or keeps it when a group is open. */
 int zbl_enqueue(const zbl_queued *q) {
   if (zbl_depth == 0) {
     ZBL_ENTER;
+    ZBL_FAIL(q->peer == q->comm->rank, ZB_COLL_USAGE, zbl_unpaired);
     return zbl_launch_now(q, 1);
   }
   zbl_queue_len++;
+  return 0;
+}
+
+/* Whether what ranks send to themselves and receive from there in the group are as many messages
+ * (NVIDIA/nccl at v2.22.3, src/enqueue.cc, scheduleP2pTasksToPlan). */
+static int zbl_check_selves(void) {
+  for (size_t i = 0; i < zbl_queue_len; i++) {
+    if (zbl_queue[i].peer >= 0) {
+      zbl_queue[i].comm->queued = 0;
+    }
+  }
+  for (size_t i = 0; i < zbl_queue_len; i++) {
+    const zbl_queued *q = &zbl_queue[i];
+    if (q->peer >= 0 && q->peer == q->comm->rank) {
+      q->comm->queued += q->sends ? 1 : (size_t)-1; /* below 0 it wraps, and is not 0 */
+    }
+  }
+  for (size_t i = 0; i < zbl_queue_len; i++) {
+    ZBL_FAIL(zbl_queue[i].peer >= 0 && zbl_queue[i].comm->queued != 0, ZB_COLL_USAGE, zbl_unpaired);
+  }
   return 0;
 }
 
@@ -238,7 +261,7 @@ static int zbl_launch_queue(void) {
 static int zbl_end_group(void) {
   int result;
   ZBL_ENTER;
-  if ((result = zbl_refused) != 0 || (result = zbl_check_queue()) != 0) {
+  if ((result = zbl_refused) != 0 || (result = zbl_check_queue()) != 0 || (result = zbl_check_selves()) != 0) {
     zbl_joining = NULL;
     zbl_refused = 0;
     return result;

@@ -118,6 +118,9 @@ static const char *zbs_contradiction(const char *text) {
              : NULL;
 }
 
+/* In a forked process: its first call enters anew. */
+static void zbs_forked(void) { zbs_entered = 0; }
+
 static void zbs_join(const char *path, const char *text) {
   const char *several = getenv("NCCL_MULTI_RANK_GPU_ENABLE");
   const char *data = zbs_variable("ZBENCH_LOOPBACK_DATA");
@@ -137,6 +140,7 @@ static void zbs_join(const char *path, const char *text) {
     return;
   }
   zbs_opened = getpid();
+  pthread_atfork(NULL, NULL, zbs_forked);
   zbl.moves_data = data == NULL || strcmp(data, "0") != 0;
   zbl.waits = 1;
   zbl.derives = 1;
@@ -168,10 +172,26 @@ static void zbs_open(void) {
   free(text);
 }
 
+/* A process forked from one with a world has none: its parent has the ranks and the locks. GPUs do not go
+ * along with a fork either (HIP's and CUDA's documents on fork): each call is an error, where it would hang. */
+static void zbs_without_parents_world(void) {
+  fprintf(stderr, "zbench loopback: this process was forked from one that has used the loopback: it has no GPUs. "
+                  "Fork before the first call, or start the program anew (multiprocessing: spawn)\n");
+  if (zbl.shown == ZBL_SHOWN) {
+    zbs_clock()(NULL, NULL);
+  }
+  zbl_forget_handles();
+  memset(&zbl, 0, sizeof zbl);
+  zbl.shared_fd = -1;
+}
+
 /* The first call of a process waits here, and others that come meanwhile. */
 void zbs_enter(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, zbs_open);
+  if (zbs_opened != 0 && zbs_opened != getpid() && zbl.hub != NULL) {
+    zbs_without_parents_world();
+  }
   __atomic_store_n(&zbs_entered, 1, __ATOMIC_RELEASE);
 }
 
