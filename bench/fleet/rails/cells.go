@@ -27,6 +27,7 @@ const (
 	mostLines  = 5_000_000
 	mostLine   = 1 << 20
 	mostEnds   = 20_000
+	mostValues = 1 << 20 // of 1,024 ends all pairs: 0.8 GB and ten seconds
 	mostCells  = 20_000_000
 )
 

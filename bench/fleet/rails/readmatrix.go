@@ -409,6 +409,8 @@ func (b *builder) add(from, to string, cell string, scale float64) error {
 		b.zeros++
 	case math.IsInf(v, 0):
 		return fmt.Errorf("%s is too large", short(cell))
+	case len(b.Values) == mostValues:
+		return fmt.Errorf("there are more than %d values, all pairs of 1,024 ends: give pairs of nodes rather than of GPUs, or a part of them at a time", mostValues)
 	default:
 		b.Values = append(b.Values, Value{From: i, To: k, Rate: v})
 	}
