@@ -442,6 +442,9 @@ func (o *collectivesOptions) follow(ctx context.Context, s State, role launch.Ro
 	if err != nil {
 		return o.once(role, err)
 	}
+	if role.Local == 0 {
+		c.OnWait = func(why error) { s.note(o.quiet, "%s: %s\n", s.Hostname(), why) }
+	}
 	f, err := rendezvous.Join(ctx, c)
 	if ended, ok := errors.AsType[*rendezvous.Ended](err); ok {
 		return exit.Quiet(ended.Code) // the leader says why

@@ -35,6 +35,7 @@ func Join(ctx context.Context, o Member) (*Follower, error) {
 	session := rand.Text()
 	late, stop := context.WithTimeout(ctx, o.Register)
 	defer stop()
+	began, said := o.Now(), false
 	for try := 0; ; try++ {
 		f := newFollower(o, session)
 		err := f.connect(late, secure)
@@ -50,6 +51,10 @@ func Join(ctx context.Context, o Member) (*Follower, error) {
 		}
 		if permanent(err) {
 			return nil, fmt.Errorf("process %d cannot join the run at %s: %w", o.Self.Process, o.gate(), err)
+		}
+		if !said && o.Now().Sub(began) >= o.StatusEvery {
+			said = true
+			o.OnWait(fmt.Errorf("process %d waits for the leader, rank 0, at %s, up to %s: %w", o.Self.Process, o.gate(), o.Register, err))
 		}
 		wait := time.NewTimer(o.backOff(try))
 		select {

@@ -48,12 +48,15 @@ type Member struct {
 	// Handshake is the time to prove the token and to send a registration; 10 s if 0.
 	Handshake time.Duration
 
+	// OnWait is called once if Join has not reached the leader for StatusEvery (10 s if 0), with what it waits for.
+	OnWait      func(error)
+	StatusEvery time.Duration
+
 	// Grace is how long the others may take to report after one process has failed; 10 s
 	// if 0. Serve alone uses this and the following fields.
 	Grace time.Duration
-	// OnStatus is called every StatusEvery (10 s if 0) while processes are missing.
-	OnStatus    func(Status)
-	StatusEvery time.Duration
+	// OnStatus is called every StatusEvery while processes are missing.
+	OnStatus func(Status)
 	// OnLost is called once for each process that is lost after Start, OnStop when a
 	// process was asked to stop. They are called at once, also between two orders.
 	OnLost func(Loss)
@@ -84,6 +87,7 @@ func (o Member) withDefaults() Member {
 	if o.Dial == nil {
 		o.Dial = new(net.Dialer).DialContext
 	}
+	o.OnWait = orNothing(o.OnWait)
 	o.OnStatus, o.OnLost = orNothing(o.OnStatus), orNothing(o.OnLost)
 	o.OnGiveUp, o.OnStop = orNothing(o.OnGiveUp), orNothing(o.OnStop)
 	return o

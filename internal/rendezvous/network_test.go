@@ -220,7 +220,7 @@ func TestCutOverTCP(t *testing.T) {
 	require.Equal(t, 1, failed)
 }
 
-// Without a leader, a process tries again at growing intervals until its time is up.
+// Without a leader, a process tries again at growing intervals until its time is up. After 10 s it says what it waits for.
 func TestNoLeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := inMemory(t, 2, nil)(1)
@@ -229,8 +229,13 @@ func TestNoLeader(t *testing.T) {
 			tries++
 			return nil, errors.New("connection refused")
 		}
-		begin := time.Now()
+		begin, said := time.Now(), []string{}
+		o.OnWait = func(err error) {
+			require.InDelta(t, 10, time.Since(begin).Seconds(), 3)
+			said = append(said, err.Error())
+		}
 		_, err := rendezvous.Join(t.Context(), o)
+		require.Equal(t, []string{"process 1 waits for the leader, rank 0, at leader:1, up to 5m0s: connection refused"}, said)
 		require.ErrorContains(t, err, "process 1 did not reach the leader at leader:1 within 5m0s: connection refused")
 		require.Equal(t, 5*time.Minute, time.Since(begin))
 		require.Greater(t, tries, 100)
