@@ -158,8 +158,8 @@ func TestSecondSignalKillsWhatWasStarted(t *testing.T) {
 	signals, code := make(chan string, 2), make(chan int, 1)
 	child := &planted{ended: make(chan ending, 1)}
 	s.Signals, s.Exit = signals, func(c int) { code <- c }
-	var started brood
-	s.Start = started.of(func(c Command) (Child, error) {
+	var started subprocesses
+	s.Start = started.track(func(c Command) (Child, error) {
 		if c.Argv == nil {
 			return nil, errors.New("not found")
 		}

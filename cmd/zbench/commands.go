@@ -19,33 +19,45 @@ import (
 
 // command is one that zbench has.
 type command struct {
-	name  string
-	build func(State) *cobra.Command
+	name, group string
+	build       func(State) *cobra.Command
 	// schemas are what --format json prints, one of them, of a command that has the flag.
 	schemas []string
 }
 
+// The groups of help, in its order. A command without one is not listed.
+const (
+	measure  = "Measure"
+	find     = "Find faults"
+	answer   = "Answer"
+	contrast = "Compare"
+	files    = "Files"
+	other    = "Other"
+)
+
+var commandGroups = []string{measure, find, answer, contrast, files, other}
+
 // commands are all, in the order of help. Those that are not interruptible save on a signal.
 var commands = []command{
-	{"collectives", newCollectives, []string{record.Schema}},
-	{"hbm", newHBM, []string{record.Schema}},
-	{"gemm", newGemm, []string{record.Schema}},
-	{"kernels", newKernels, []string{record.Schema}},
-	{"screen", newNodeScreen, []string{nodescreen.Schema}},
-	{"rails", newRails, []string{rails.Schema}},
-	{"bisect", newBisect, []string{bisect.Schema}},
-	{"import", interrupted(newImport), []string{record.Schema}},
-	{"trace", interrupted(newTrace), []string{trace.Schema}},
-	{"report", interrupted(newReport), []string{record.Schema}},
-	{"compare", interrupted(newCompare), []string{compare.Schema}},
-	{"recommend", interrupted(newRecommend), []string{advice.Schema}},
-	{"replay", newReplay, []string{replay.Schema}},
-	{"doctor", interrupted(newDoctor), []string{doctor.Schema}},
-	{"topo", interrupted(newTopo), []string{topo.Schema, topo.DriftSchema}},
-	{"loopback", interrupted(newLoopback), nil},
-	{"list", interrupted(newList), nil},
-	{"token", interrupted(newToken), nil},
-	{"version", interrupted(newVersion), nil},
+	{"collectives", measure, newCollectives, []string{record.Schema}},
+	{"hbm", measure, newHBM, []string{record.Schema}},
+	{"gemm", measure, newGemm, []string{record.Schema}},
+	{"kernels", measure, newKernels, []string{record.Schema}},
+	{"screen", find, newNodeScreen, []string{nodescreen.Schema}},
+	{"rails", find, newRails, []string{rails.Schema}},
+	{"trace", find, interrupted(newTrace), []string{trace.Schema}},
+	{"topo", find, interrupted(newTopo), []string{topo.Schema, topo.DriftSchema}},
+	{"recommend", answer, interrupted(newRecommend), []string{advice.Schema}},
+	{"replay", answer, newReplay, []string{replay.Schema}},
+	{"compare", contrast, interrupted(newCompare), []string{compare.Schema}},
+	{"bisect", contrast, newBisect, []string{bisect.Schema}},
+	{"import", files, interrupted(newImport), []string{record.Schema}},
+	{"report", files, interrupted(newReport), []string{record.Schema}},
+	{"loopback", other, interrupted(newLoopback), nil},
+	{"doctor", other, interrupted(newDoctor), []string{doctor.Schema}},
+	{"list", other, interrupted(newList), nil},
+	{"token", "", interrupted(newToken), nil},
+	{"version", "", interrupted(newVersion), nil},
 }
 
 // interrupted builds a command that ends at the first signal.
@@ -73,6 +85,7 @@ func built(s State) []command {
 // there is not.
 func (c command) command(s State) *cobra.Command {
 	cmd := c.build(s)
+	cmd.GroupID, cmd.Hidden = c.group, c.group == ""
 	for _, one := range append(cmd.Commands(), cmd) {
 		if f := one.Flags().Lookup(formatName); f != nil {
 			f.Usage += "; json is " + strings.Join(c.schemas, " or ")

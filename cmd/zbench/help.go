@@ -133,11 +133,11 @@ func writeUsage(to io.Writer, cmd *cobra.Command, width int, all bool) error {
 		fmt.Fprintf(w, "\nExamples:\n%s\n", cmd.Example)
 	}
 	if cmd.HasAvailableSubCommands() {
-		w.WriteString("\nCommands:\n")
-		for _, c := range cmd.Commands() {
-			if c.IsAvailableCommand() {
-				fmt.Fprintf(w, "  %-*s %s\n", c.NamePadding(), c.Name(), c.Short)
-			}
+		if cmd.HasParent() {
+			writeCommands(w, cmd, "", "Commands")
+		}
+		for _, group := range commandGroups {
+			writeCommands(w, cmd, group, group)
 		}
 	}
 	hidden := writeFlags(w, cmd, width, all)
@@ -156,6 +156,17 @@ func writeUsage(to io.Writer, cmd *cobra.Command, width int, all bool) error {
 	}
 	_, err := io.WriteString(to, w.String())
 	return err
+}
+
+// writeCommands prints the commands of a group.
+func writeCommands(w *strings.Builder, cmd *cobra.Command, group, title string) {
+	title = "\n" + title + ":\n"
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() && c.GroupID == group {
+			fmt.Fprintf(w, "%s  %-*s %s\n", title, c.NamePadding(), c.Name(), c.Short)
+			title = ""
+		}
+	}
 }
 
 // writeFlags prints each flag once: the most used first, the others by group, if all are wanted. It

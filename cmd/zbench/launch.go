@@ -297,7 +297,9 @@ func failedNodes(s State, dir string) (bad []string, list string, err error) {
 	if err != nil {
 		return nil, list, exit.With(exit.Run, fmt.Errorf("%s: %w", file, err), again)
 	}
-	lines := func(text string) []string { return slices.Sorted(strings.FieldsFuncSeq(text, func(r rune) bool { return r == '\n' || r == '\r' })) }
+	lines := func(text string) []string {
+		return slices.Sorted(strings.FieldsFuncSeq(text, func(r rune) bool { return r == '\n' || r == '\r' }))
+	}
 	switch said, err := s.FS.ReadFile(list); {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:

@@ -27,8 +27,8 @@ func Main(ctx context.Context, s State) int {
 	defer cancel(nil)
 	done := make(chan struct{})
 	defer close(done)
-	var started brood
-	s.Start = started.of(s.Start)
+	var started subprocesses
+	s.Start = started.track(s.Start)
 	defer started.kill() // what an early end has left
 	go watch(s, &started, cancel, done)
 	// Without its progress a sweep ends as after a signal; without its answer's reader
@@ -60,46 +60,46 @@ func (i *interruption) Error() string { return i.why }
 // Unwrap makes it a cancellation.
 func (i *interruption) Unwrap() error { return context.Canceled }
 
-// brood is the processes that this one has started and that run.
-type brood struct {
-	running sync.Map // by *kept
+// subprocesses are those that this process has started and that run.
+type subprocesses struct {
+	running sync.Map // by *subprocess
 	// killing tells that a second signal has ended them.
 	killing atomic.Bool
 }
 
-// kept is one of a brood until it has ended.
-type kept struct {
+// subprocess is one of them until it has ended.
+type subprocess struct {
 	Child
-	of *brood
+	of *subprocesses
 }
 
-func (k *kept) Wait() (code int, how string) {
-	defer k.of.running.Delete(k)
-	return k.Child.Wait()
+func (c *subprocess) Wait() (code int, how string) {
+	defer c.of.running.Delete(c)
+	return c.Child.Wait()
 }
 
-// of keeps what is started.
-func (b *brood) of(start func(Command) (Child, error)) func(Command) (Child, error) {
+// track keeps what start starts.
+func (p *subprocesses) track(start func(Command) (Child, error)) func(Command) (Child, error) {
 	return func(c Command) (Child, error) {
-		child, err := start(c)
+		started, err := start(c)
 		if err != nil {
 			return nil, err
 		}
-		k := &kept{child, b}
-		b.running.Store(k, nil)
-		return k, nil
+		one := &subprocess{started, p}
+		p.running.Store(one, nil)
+		return one, nil
 	}
 }
 
-func (b *brood) kill() {
-	for child := range b.running.Range {
-		child.(*kept).Kill() //nolint:forcetypeassert // of stores no other
+func (p *subprocesses) kill() {
+	for child := range p.running.Range {
+		child.(*subprocess).Kill() //nolint:forcetypeassert // track stores no other
 	}
 }
 
 // watch turns the first signal into a cancellation and the second into an end, also of the
 // processes that this one has started: one that is frozen would stay.
-func watch(s State, started *brood, cancel context.CancelCauseFunc, done <-chan struct{}) {
+func watch(s State, started *subprocesses, cancel context.CancelCauseFunc, done <-chan struct{}) {
 	select {
 	case name := <-s.Signals:
 		cancel(&interruption{name})
@@ -200,6 +200,9 @@ clock, whose figures come from a model and are labelled SIMULATED.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage(flagError(err), spell.Hint(similarFlags(cmd, err), "`"+cmd.CommandPath()+" "+allFlags+"` lists the flags"))
 	})
+	for _, group := range commandGroups {
+		root.AddGroup(&cobra.Group{ID: group, Title: group})
+	}
 	for _, c := range built(s) {
 		root.AddCommand(c.command(s))
 	}

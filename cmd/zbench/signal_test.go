@@ -75,7 +75,7 @@ func TestSecondSignalExits(t *testing.T) {
 	done := make(chan struct{})
 	defer close(done)
 	ctx, cancel := context.WithCancelCause(context.Background())
-	go watch(s, &brood{}, cancel, done)
+	go watch(s, &subprocesses{}, cancel, done)
 	signals <- "interrupt"
 	<-ctx.Done()
 	require.ErrorIs(t, context.Cause(ctx), context.Canceled)
