@@ -12,6 +12,9 @@
 // itself; one fast transfer clears both ends. All comparisons are with the median of
 // the round, which removes what a round has in common.
 //
+// Files: plan_… make and run a plan, input_… read what others have measured, detect_… decide (detect.go calls the
+// others), words_… are what people read.
+//
 // The package judges times alone; bench/fleet/evidence joins counters and other sources. It knows nothing of
 // the simulator that its experiments use (docs/EXPERIMENTS.md).
 package rails
