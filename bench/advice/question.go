@@ -142,7 +142,8 @@ func (q *Question) model(t trainer.Trainer) (m *trainer.Model, err error) {
 	if err == nil && w.Model == nil {
 		first := 0
 		if c := q.in.Config; c != nil {
-			if first, err = c.FirstBlocks(w.PP); err != nil {
+			blocks := slice.Most(m.Params, func(p trainer.Param) int { return p.Block })
+			if first, err = c.FirstBlocks(w.PP, blocks); err != nil {
 				return nil, exit.With(exit.Want, err, "give the first stage's own list with --params")
 			}
 		}

@@ -19,6 +19,8 @@ import (
 type Config struct {
 	// Trainer is the name of the one they are for.
 	Trainer string
+	// FrontEnd is what starts it, where its name or its file says so.
+	FrontEnd string
 	// At most one of these is the bucket size: in elements, in bytes of gradients,
 	// in bytes of a rank's share, as a number of buckets, or in blocks.
 	Elements, Bytes, ShareBytes, Buckets, Blocks *int64
@@ -72,14 +74,38 @@ type Config struct {
 	micro, global, seq                 int64
 	bf16, fp16, bf16Reduce, fp32Reduce bool
 	legacyLayout                       bool
-	// uneven tells that the pipeline's stages have a layout of their own.
-	uneven bool
+	// uneven says why the pipeline's stages have a layout that is not read; empty where it is.
+	uneven string
+	// lastStage is the number of blocks of the last pipeline stage, where it differs.
+	lastStage *int
+	// shards is the number of ranks that shard together, 0 where that is not said.
+	shards int
 }
 
 // key is one setting of a file: its name and its effect; nil if only its presence counts.
 type key struct {
 	name string
 	set  func(c *Config, value string) error
+}
+
+// other is a setting of a way to train that is not simulated, and why no bucket size can be given for it.
+type other struct{ name, why string }
+
+// refusal is why the settings for other ways to train that are on allow no bucket size; nil where none is.
+func refusal(others []other, found []Setting) error {
+	var all []string
+	for _, x := range others {
+		for _, p := range found {
+			if p.Key == x.name && p.Unset == "" && !isUnset(p.Value) && !slices.Contains([]string{"false", "0", "1", "-1"}, strings.ToLower(p.Value)) {
+				all = append(all, x.name+" is not simulated: "+x.why)
+				break
+			}
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return errors.New(strings.Join(all, "; "))
 }
 
 // switches reports whether a key takes no value in a command: numbers refuse true, and texts are known.
@@ -137,6 +163,9 @@ func ReadSettings(found []Setting, want string) (*Config, error) {
 	c := &Config{Trainer: want, said: map[string]string{}}
 	if c.Trainer == "" {
 		if c.Trainer = ownerOf(found); c.Trainer == "" {
+			if why := refusal(handedOver, found); why != nil {
+				return nil, fmt.Errorf("%w: %w", ErrConfig, why)
+			}
 			return nil, fmt.Errorf("%w in it that tell whose it is: neither %s. Say it with --framework: %s", ErrConfig, strings.Join(signs(), ", nor "), strings.Join(Frameworks(), ", "))
 		}
 	}
@@ -145,6 +174,9 @@ func ReadSettings(found []Setting, want string) (*Config, error) {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
 	c.Trainer = t.Name
+	if c.FrontEnd = chosenFrontEnd(found); t.IsFrontEnd(want) {
+		c.FrontEnd = want
+	}
 	if t.begin != nil {
 		t.begin(c, found)
 	}
@@ -152,7 +184,7 @@ func ReadSettings(found []Setting, want string) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !known {
+	if !known && !slices.ContainsFunc(found, t.own) && chosenFrontEnd(found) == "" && refusal(handedOver, found) == nil {
 		return nil, fmt.Errorf("%w of %s in it", ErrConfig, c.Trainer)
 	}
 	given := slices.DeleteFunc(slices.Clone(found), func(p Setting) bool { return isUnset(p.Value) })
@@ -164,7 +196,7 @@ func ReadSettings(found []Setting, want string) (*Config, error) {
 	if t.conclude != nil {
 		t.conclude(c, found)
 	}
-	if c.refused != nil {
+	if c.refused = cmp.Or(refusal(slices.Concat(t.others, handedOver), found), c.refused); c.refused != nil {
 		return nil, fmt.Errorf("%w on which a bucket size has an effect: %w", ErrConfig, c.refused)
 	}
 	return c, nil
@@ -216,6 +248,17 @@ func (c *Config) InFile(part string) bool { return slices.Contains(c.inFile, par
 // Optimizer is the optimizer's name in the settings; empty where they name none.
 func (c *Config) Optimizer() string { return c.said["optimizer"] }
 
+// tokens are those of a microbatch on one rank, where its sequences and their length are set.
+func (c *Config) tokens() {
+	if c.micro == 0 || c.seq == 0 {
+		return
+	}
+	c.TokensPerMicrobatch = new(c.micro * c.seq)
+	if c.CP != nil {
+		*c.TokensPerMicrobatch /= int64(max(1, *c.CP))
+	}
+}
+
 // Microbatches are those of a step with so many data-parallel ranks, context-parallel ones among them: a step's sequences
 // over those of a microbatch on all ranks, as Megatron (core/num_microbatches_calculator.py) and DeepSpeed
 // (runtime/config.py, _set_batch_related_parameters) have it. The note says what is assumed instead; 0 is not known.
@@ -235,19 +278,6 @@ func (c *Config) Microbatches(dp int) (n int, note string) {
 		return 0, fmt.Sprintf("a step of %d sequences does not divide by %d a microbatch on %d data-parallel ranks: 1 microbatch a step is assumed (--accum)", c.global, c.micro, replicas)
 	}
 	return int(min(c.global/(c.micro*replicas), 1<<20)), ""
-}
-
-// FirstBlocks is the number of blocks of the first of so many pipeline stages; 0 is an equal share.
-func (c *Config) FirstBlocks(stages int) (int, error) {
-	switch {
-	case stages < 2:
-		return 0, nil
-	case c.uneven:
-		return 0, errors.New("pipeline_model_parallel_layout says which blocks the first stage has, which is not read")
-	case c.FirstStage != nil:
-		return *c.FirstStage, nil
-	}
-	return 0, nil
 }
 
 // signs identify the kind of a file.
@@ -270,7 +300,7 @@ func ownerOf(found []Setting) string {
 			return p.Value
 		}
 		for _, t := range table {
-			if slices.Contains(t.chosenBy, Setting{Key: p.Key, Value: p.Value}) {
+			if slices.ContainsFunc(t.chosenBy, func(x choice) bool { return x.by == p }) {
 				return t.Name
 			}
 		}
@@ -284,20 +314,42 @@ func ownerOf(found []Setting) string {
 	return best
 }
 
+// choice is a setting of a front end's file that chooses the trainer, and the front end where it has a form of its own.
+type choice struct {
+	by       Setting
+	frontEnd string
+}
+
+// chosenFrontEnd is the front end whose file it is; empty where that is not said.
+func chosenFrontEnd(found []Setting) string {
+	for _, t := range table {
+		for _, x := range t.chosenBy {
+			if x.frontEnd != "" && slices.Contains(found, x.by) {
+				return x.frontEnd
+			}
+		}
+	}
+	return ""
+}
+
+// own reports whether a setting is one of the trainer's, apart from those that other tools have.
+func (t Trainer) own(p Setting) bool {
+	return slices.ContainsFunc(t.keys, func(k key) bool { return k.name == p.Key }) || slices.ContainsFunc(t.others, func(x other) bool { return x.name == p.Key })
+}
+
 // has reports whether a setting is one of the trainer's.
 func (t Trainer) has(p Setting) bool {
-	named := func(k key) bool { return k.name == p.Key }
-	return slices.ContainsFunc(t.keys, named) || slices.ContainsFunc(t.beside, named)
+	return t.own(p) || slices.ContainsFunc(t.beside, func(k key) bool { return k.name == p.Key })
 }
 
 // owns reports whether a setting is the trainer's, and not another tool's as well.
 func (t Trainer) owns(p Setting) bool {
-	return slices.ContainsFunc(t.keys, func(k key) bool { return k.name == p.Key }) && !slices.Contains(common, p.Key) &&
+	return t.own(p) && !slices.Contains(common, p.Key) &&
 		!slices.ContainsFunc(table, func(other Trainer) bool { return other.Name != t.Name && other.has(p) })
 }
 
 // common are settings that tools have which are not in the table.
-var common = []string{"bf16", "fp16"}
+var common = []string{"bf16", "fp16", "micro_batch_size", "seq_length"}
 
 func orElse[T any](to **T, value T) {
 	if *to == nil {

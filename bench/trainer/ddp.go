@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"zbench/bench/slice"
+	"zbench/bench/spell"
 )
 
 // PyTorch DDP's rules: torch/csrc/distributed/c10d/reducer.cpp
@@ -30,7 +31,7 @@ const (
 // Accelerate's type of distribution, which chooses the trainer, and that of DDP (accelerate/utils/dataclasses.py).
 const (
 	distributedType = "distributed_type"
-	multiGPU        = "MULTI_GPU"
+	multi           = "MULTI_" // GPU, XPU, NPU and others
 )
 
 // Unsharded is the name of the trainer that stands beside the assumed one: it reduces
@@ -58,8 +59,12 @@ func init() {
 			{"ddp_find_unused_parameters", flag(func(c *Config) **bool { return &c.FindUnused })},
 			{"static_graph", nil},
 			{distributedType, nil},
+			{strategy, nil},
 		},
+		others: []other{{"fsdp", "it is FSDP1, whose flat parameters are not simulated, unless fsdp_version is 2: --framework fsdp2 asks for that"}},
 		beside: []key{
+			{"finetuning_type", nil},
+			{"per_device_train_batch_size", nil},
 			{"gradient_checkpointing", nil},
 			{"bf16", nil},
 			{"fp16", nil},
@@ -68,7 +73,11 @@ func init() {
 			{"gradient_accumulation_steps", small(func(c *Config) **int { return &c.Accum })},
 			{"accumulate_grad_batches", small(func(c *Config) **int { return &c.Accum })},
 		},
-		chosenBy: []Setting{{Key: distributedType, Value: multiGPU}},
+		chosenBy: []choice{
+			{by: Setting{Key: distributedType, Value: multi + "GPU"}}, {by: Setting{Key: distributedType, Value: multi + "XPU"}}, {by: Setting{Key: distributedType, Value: multi + "NPU"}},
+			{Setting{Key: strategy, Value: "ddp"}, lightning}, {Setting{Key: strategy, Value: lightningUnused}, lightning}, {Setting{Key: strategy, Value: "DDPStrategy"}, lightning},
+			{Setting{Key: strategy, Value: "fsdp"}, lightning}, {Setting{Key: strategy, Value: "FSDPStrategy"}, lightning},
+		},
 		conclude: ddpConclusions,
 		Changes: []Change{{
 			"used_parameters", "find_unused_parameters=False, if every parameter is used in every step, or static_graph=True, if always the same ones are: buckets then follow the order of the gradients",
@@ -111,7 +120,9 @@ func ddpPlan(in *prepared, setting int64, run Run) Plan {
 // unless it recomputes activations (transformers at 000945a9, src/transformers/trainer.py).
 func ddpConclusions(c *Config, _ []Setting) {
 	switch kind, said := c.said[distributedType]; {
-	case said && kind != multiGPU:
+	case strings.HasPrefix(strings.ToLower(c.said[strategy]), "fsdp"):
+		c.refused = fmt.Errorf("%s of Lightning is FSDP1, whose flat parameters are not simulated", c.said[strategy])
+	case said && !strings.HasPrefix(kind, multi):
 		c.refused = fmt.Errorf("%s %s of Accelerate is not DDP", distributedType, kind)
 	case said: // autocast keeps the parameters as they are, which Accelerate does not load
 		c.GradDtype, c.ParamDtype = "float", "float"
@@ -119,17 +130,36 @@ func ddpConclusions(c *Config, _ []Setting) {
 	case c.on("bf16") || c.on("fp16") || strings.HasSuffix(c.said["precision"], "-mixed"):
 		c.Notes = append(c.Notes, "its mixed precision is autocast: gradients have the type in which the parameters were loaded; with float32 they have twice the bytes of bfloat16 (--grad-dtype float or bfloat16 says which)")
 	}
-	_, hugging := c.said["ddp_bucket_cap_mb"]
-	if hugging && c.FindUnused == nil {
-		c.FindUnused = new(!c.on("gradient_checkpointing"))
+	if c.huggingFace() && c.FindUnused == nil {
+		lora := c.said["finetuning_type"] == "lora" // LLaMA-Factory's hparams/parser.py
+		c.FindUnused = new(!c.on("gradient_checkpointing") && !lora)
 		if *c.FindUnused {
 			c.Notes = append(c.Notes, "it does not set ddp_find_unused_parameters: Hugging Face's Trainer then looks for unused ones, and buckets are cut in the order of forward")
 		}
+	}
+	if c.said[strategy] == lightningUnused {
+		c.FindUnused = new(true)
 	}
 	if c.on("static_graph") {
 		c.FindUnused = new(false)
 	}
 }
+
+// huggingFace reports whether Hugging Face's Trainer starts DDP.
+func (c *Config) huggingFace() bool {
+	_, bucket := c.said["ddp_bucket_cap_mb"]
+	_, batch := c.said["per_device_train_batch_size"]
+	_, is := spell.Match(ddpFrontEnds[1].names, c.FrontEnd)
+	return bucket || batch || is
+}
+
+// Lightning's names: its key, its front end, and the strategy that looks for unused parameters (pytorch-lightning at
+// 7f0c3436, strategies/ddp.py).
+const (
+	strategy        = "strategy"
+	lightning       = "lightning"
+	lightningUnused = "ddp_find_unused_parameters_true"
+)
 
 // ddpReadBack is how the real buckets are read. Without unused parameters the first step
 // cuts none.
@@ -145,7 +175,7 @@ func ddpReadBack(s Spelling) string {
 var ddpFrontEnds = []frontEnd{
 	{"Accelerate", []string{"accelerate", "hf-accelerate"}, func(Run) string { return "bucket_cap_mb" }, nil},
 	{"Hugging Face Trainer", []string{"hf", "huggingface", "transformers", "hf-trainer"}, func(Run) string { return "ddp_bucket_cap_mb" }, nil},
-	{"Lightning", []string{"lightning", "pytorch-lightning", "lightning-ai"}, func(Run) string { return "bucket_cap_mb" }, nil},
+	{"Lightning", []string{lightning, "pytorch-lightning", "lightning-ai"}, func(Run) string { return "bucket_cap_mb" }, nil},
 }
 
 var ddpForms = []form{

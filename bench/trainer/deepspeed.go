@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"zbench/bench/slice"
@@ -41,8 +42,8 @@ func init() {
 		switches: []runSwitch{overlapSwitch("overlap_comm")},
 		forms:    deepSpeedForms,
 		reads:    []readable{{"DeepSpeed JSON", "DeepSpeed's zero_optimization"}},
-		keys:     deepSpeedKeys, conclude: deepSpeedConclusions,
-		chosenBy: []Setting{{Key: distributedType, Value: "DEEPSPEED"}},
+		keys:     deepSpeedKeys, beside: deepSpeedBeside, others: deepSpeedOthers, conclude: deepSpeedConclusions,
+		chosenBy: deepSpeedChosen, begin: lightningDeepSpeed,
 	})
 }
 
@@ -177,6 +178,7 @@ func deepSpeedArguments(s Spelling) (zero, other arguments) {
 var deepSpeedKeys = []key{
 	{"reduce_bucket_size", into(func(c *Config) **int64 { return &c.Elements }, 1)},
 	{"stage", small(func(c *Config) **int { return &c.Zero })},
+	{"zero_stage", small(func(c *Config) **int { return &c.Zero })},
 	{"overlap_comm", flag(func(c *Config) **bool { return &c.Overlap })},
 	{"bf16.enabled", isOn(func(c *Config) *bool { return &c.bf16 })},
 	{"bfloat16.enabled", isOn(func(c *Config) *bool { return &c.bf16 })},
@@ -193,15 +195,6 @@ var deepSpeedKeys = []key{
 		c.Notes = append(c.Notes, "allgather_bucket_size has no effect where torch has all_gather_into_tensor")
 		return nil
 	}},
-	// Switches for ways to train that call other collectives, read at edaa7221.
-	{"zero_quantized_gradients", nil},
-	{"zero_quantized_weights", nil},
-	{"zero_hpz_partition_size", nil},
-	{"mics_shard_size", nil},
-	{"autotp_size", nil},
-	{"sequence_parallel_size", nil},
-	{"deepcompile", nil},
-	{"topk_ratio", nil},
 	{"optimizer.type", func(c *Config, value string) error {
 		if name := strings.ToLower(value); strings.HasPrefix(name, "onebit") || strings.HasPrefix(name, "zeroone") || name == "muon" {
 			c.refused = fmt.Errorf("the optimizer %s calls other collectives", value)
@@ -210,8 +203,17 @@ var deepSpeedKeys = []key{
 	}},
 }
 
-// otherCalls are the switches for ways to train that call other collectives, and why they do.
-var otherCalls = [...]struct{ name, why string }{
+// deepSpeedBeside are settings of what starts DeepSpeed.
+var deepSpeedBeside = []key{
+	{distributedType, nil},
+	{strategy, nil},
+	{"mixed_precision", nil},
+	{"precision", nil},
+	{"accumulate_grad_batches", small(func(c *Config) **int { return &c.Accum })},
+}
+
+// deepSpeedOthers call other collectives (read at edaa7221).
+var deepSpeedOthers = []other{
 	{"zero_quantized_gradients", "ZeRO++ reduces gradients by two hops of all_to_all in 4 or 8 bits"},
 	{"zero_quantized_weights", "ZeRO++ gathers parameters in 8 bits"},
 	{"zero_hpz_partition_size", "ZeRO++ gathers backward's parameters within so many ranks"},
@@ -222,14 +224,36 @@ var otherCalls = [...]struct{ name, why string }{
 	{"topk_ratio", "ZenFlow reduces a part of the gradients"},
 }
 
-// refuseOthers refuses such a switch, or a number of ranks above 1.
-func (c *Config) refuseOthers() {
-	for _, x := range otherCalls {
-		if value, given := c.said[x.name]; given && !isUnset(value) && !slices.Contains([]string{"false", "0", "1", "-1"}, strings.ToLower(value)) {
-			c.refused = fmt.Errorf("%s is not simulated: %s", x.name, x.why)
+// deepSpeedChosen are Accelerate's type, and Lightning's strategies by class and by name.
+var deepSpeedChosen = []choice{
+	{by: Setting{Key: distributedType, Value: "DEEPSPEED"}}, {by: Setting{Key: strategy, Value: "DeepSpeedStrategy"}}, {by: Setting{Key: strategy, Value: "deepspeed"}},
+	{by: Setting{Key: strategy, Value: "deepspeed_stage_1"}}, {by: Setting{Key: strategy, Value: "deepspeed_stage_2"}}, {by: Setting{Key: strategy, Value: "deepspeed_stage_3"}},
+	{by: Setting{Key: strategy, Value: "deepspeed_stage_2_offload"}}, {by: Setting{Key: strategy, Value: "deepspeed_stage_3_offload"}},
+}
+
+// lightningDeepSpeed fills in the defaults of Lightning's DeepSpeedStrategy, which are not DeepSpeed's (pytorch-lightning at
+// 7f0c3436, strategies/deepspeed.py).
+func lightningDeepSpeed(c *Config, found []Setting) {
+	for _, p := range found {
+		if p.Key != strategy || !strings.HasPrefix(strings.ToLower(p.Value), "deepspeed") {
+			continue
 		}
+		c.Zero, c.Elements, c.Overlap = new(2), new(int64(200_000_000)), new(true)
+		if n, err := strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(p.Value, "deepspeed_stage_"), "_offload")); err == nil {
+			*c.Zero = n
+		}
+		c.Notes = append(c.Notes, "what it does not set has the default of Lightning's DeepSpeedStrategy: stage 2, reduce_bucket_size 200000000, overlap_comm on")
 	}
 }
+
+// handedOver are settings with which another file decides, whoever reads this one.
+var handedOver = []other{
+	{"deepspeed", deepSpeedFile},
+	{"deepspeed_config", deepSpeedFile},
+	{"deepspeed_config_file", deepSpeedFile},
+}
+
+const deepSpeedFile = "DeepSpeed reduces the gradients, as the JSON says that it gets: give that file to --config"
 
 // hiddenSize is the width of a model: that of its embedding, or of its first norm.
 func hiddenSize(params []Param) int64 {
@@ -248,7 +272,6 @@ func hiddenSize(params []Param) int64 {
 
 // deepSpeedConclusions fills in what the file leaves to its defaults.
 func deepSpeedConclusions(c *Config, _ []Setting) {
-	c.refuseOthers()
 	// Accelerate, and Hugging Face with it, squares the model's hidden size
 	// (huggingface/accelerate at 16cb6eb8, src/accelerate/accelerator.py, _prepare_deepspeed).
 	if c.auto = strings.EqualFold(c.said["reduce_bucket_size"], "auto"); c.auto {
@@ -257,6 +280,10 @@ func deepSpeedConclusions(c *Config, _ []Setting) {
 	orElse(&c.Zero, 0)
 	orElse(&c.Overlap, *c.Zero == 3)
 	deepSpeedPaths(c)
+	if _, accelerate := c.said[distributedType]; accelerate || c.said[strategy] != "" { // which write bf16 and fp16 into its JSON
+		precision := cmp.Or(c.said["mixed_precision"], c.said["precision"])
+		c.bf16, c.fp16 = c.bf16 || strings.HasPrefix(precision, "bf16"), c.fp16 || strings.HasPrefix(precision, "fp16") || strings.HasPrefix(precision, "16")
+	}
 	for _, half := range []struct {
 		on    bool
 		dtype string

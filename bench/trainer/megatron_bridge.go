@@ -17,6 +17,9 @@ const (
 	commOverlap   = "comm_overlap."
 )
 
+// bridgeName is the front end's name.
+const bridgeName = "bridge"
+
 // bridgeParts are parts of Bridge's configuration whose keys are told apart by the part.
 var bridgeParts = []string{"ddp.", commOverlap}
 
@@ -36,6 +39,7 @@ func bridgeConclusions(c *Config, found []Setting) {
 	if slices.ContainsFunc(found, isBridge) && !c.on("model.should_pad_vocab") {
 		c.VocabMultiple = new(int64(1))
 	}
+	c.bridgeSync()
 	has := func(p Setting) bool { return strings.HasPrefix(p.Key, commOverlap) }
 	if !slices.ContainsFunc(found, has) {
 		if _, set := c.said["ddp.bucket_size"]; set {
@@ -115,4 +119,42 @@ func bridgeTrap(s Spelling) string {
 		return ""
 	}
 	return "# set grad_reduce_in_fp32 in the recipe's mixed_precision, too: that one wins\n"
+}
+
+// bridgeSync is what Bridge makes of its two places of a setting: on in one is on in both (training/config.py,
+// _validate_and_sync_distributed_optimizer_settings). What neither says is the recipe's.
+func (c *Config) bridgeSync() {
+	for _, x := range []struct {
+		name string
+		on   func()
+	}{
+		{"use_distributed_optimizer", func() { c.Zero = new(1) }},
+		{"overlap_param_gather", func() { c.GatherOverlap = new(true) }},
+	} {
+		if c.on("ddp."+x.name) || c.on("optimizer."+x.name) {
+			x.on()
+		}
+	}
+	if c.FrontEnd != bridgeName {
+		return
+	}
+	var unsaid []string
+	for _, x := range []struct {
+		name string
+		to   func()
+		said bool
+	}{
+		{"the distributed optimizer", func() { c.Zero = new(1) }, c.Zero != nil},
+		{"overlap_grad_reduce", func() { c.Overlap = new(true) }, c.Overlap != nil},
+		{"overlap_param_gather", func() { c.GatherOverlap = new(true) }, c.GatherOverlap != nil},
+	} {
+		if !x.said {
+			unsaid = append(unsaid, x.name)
+			x.to()
+		}
+	}
+	if len(unsaid) > 0 {
+		c.Notes = append(c.Notes, "the recipe decides about "+strings.Join(unsaid, ", ")+", and it is not in the file: computed as on; the configuration that the job prints has all of it")
+	}
+	c.bf16 = c.bf16 || !c.fp16
 }

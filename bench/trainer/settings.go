@@ -49,7 +49,10 @@ func Find(text string, given shell.Given) (Found, error) {
 	}
 	list := []Setting{}
 	for _, p := range found.Settings {
-		switch name := unsimulatedBy(p.Key); {
+		if class := p.Value[strings.LastIndex(p.Value, ".")+1:]; strings.HasSuffix(class, "Strategy") {
+			p = Setting{Key: strategy, Value: class} // of Lightning, whatever holds it
+		}
+		switch name := unsimulatedBy(p); {
 		case name != "":
 			list = append(list, Setting{Key: programKey, Value: name})
 		case known(p.Key):
@@ -77,10 +80,10 @@ func suspect(p Setting) bool {
 
 // known reports whether a key belongs to any trainer.
 func known(name string) bool {
-	named := func(k key) bool { return k.name == name }
-	return slices.ContainsFunc(launchKeys(), named) || slices.ContainsFunc(table, func(t Trainer) bool {
-		return slices.ContainsFunc(t.keys, named) || slices.ContainsFunc(t.beside, named)
-	})
+	return slices.ContainsFunc(launchKeys(), func(k key) bool { return k.name == name }) || slices.ContainsFunc(handedOver, func(x other) bool { return x.name == name }) ||
+		slices.ContainsFunc(table, func(t Trainer) bool {
+			return t.has(Setting{Key: name}) || slices.ContainsFunc(t.chosenBy, func(x choice) bool { return x.by.Key == name })
+		})
 }
 
 // ReadConfig is ReadSettings of what Settings finds in a text.
