@@ -48,6 +48,8 @@ type Config struct {
 	// OwnerReduce is that of Run.
 	OwnerReduce           bool
 	GradDtype, ParamDtype string
+	// LoadedType tells that gradients have the type in which the parameters were loaded, which the settings do not say.
+	LoadedType bool
 	// World is the number of ranks that the file starts; 0 is not known.
 	World int
 	// TokensPerMicrobatch is sequences times their length, where both are set.
@@ -59,8 +61,8 @@ type Config struct {
 	// stands for.
 	said map[string]string
 
-	// inFile are the parts that the settings say, before the defaults fill in the rest: by the names that InFile takes.
-	inFile []string
+	// asRead is a copy from before the defaults filled in the rest.
+	asRead *Config
 
 	// refused is why no bucket size has an effect with these settings.
 	refused error
@@ -192,7 +194,8 @@ func ReadSettings(found []Setting, want string) (*Config, error) {
 		return nil, err
 	}
 	c.World = cmp.Or(c.World, c.perNode*c.nodes)
-	c.inFile = c.sources()
+	asRead := *c
+	c.asRead = &asRead
 	if t.conclude != nil {
 		t.conclude(c, found)
 	}
@@ -227,23 +230,12 @@ func (c *Config) read(keys []key, found []Setting) (known bool, err error) {
 	return known, nil
 }
 
-// sources are the names of the parts that are set, as InFile takes them.
-func (c *Config) sources() (names []string) {
-	for name, set := range map[string]bool{
-		"world": c.World > 0, "TP": c.TP != nil, "PP": c.PP != nil, "CP": c.CP != nil, "EP": c.EP != nil, "ZeRO": c.Zero != nil,
-		"overlap": c.Overlap != nil, "gather overlap": c.GatherOverlap != nil, "accumulation": c.Accum != nil || c.global > 0 && c.micro > 0,
-		"types": c.GradDtype != "" || c.bf16 || c.fp16, "optimizer": c.said["optimizer"] != "",
-	} {
-		if set {
-			names = append(names, name)
-		}
-	}
-	return names
-}
+// AsRead is the settings before defaults filled in the rest.
+func (c *Config) AsRead() *Config { return cmp.Or(c.asRead, c) }
 
-// InFile reports whether the settings say a part of the run: world, TP, PP, CP, EP, ZeRO, overlap, gather overlap,
-// accumulation, types or optimizer.
-func (c *Config) InFile(part string) bool { return slices.Contains(c.inFile, part) }
+// SaysAccumulation reports whether the microbatches of a step follow from the settings, SaysTypes whether an element type does.
+func (c *Config) SaysAccumulation() bool { return c.Accum != nil || c.global > 0 && c.micro > 0 }
+func (c *Config) SaysTypes() bool        { return c.GradDtype != "" || c.bf16 || c.fp16 }
 
 // Optimizer is the optimizer's name in the settings; empty where they name none.
 func (c *Config) Optimizer() string { return c.said["optimizer"] }

@@ -125,10 +125,11 @@ func ddpConclusions(c *Config, _ []Setting) {
 	case said && !strings.HasPrefix(kind, multi):
 		c.refused = fmt.Errorf("%s %s of Accelerate is not DDP", distributedType, kind)
 	case said: // autocast keeps the parameters as they are, which Accelerate does not load
-		c.GradDtype, c.ParamDtype = "float", "float"
-		c.Notes = append(c.Notes, "gradients have the type of the parameters, whatever mixed_precision says: float32, unless the model is loaded in another (--grad-dtype)")
+		c.GradDtype, c.ParamDtype, c.LoadedType = "float", "float", true
+		c.Notes = append(c.Notes, "gradients have the type of the parameters, whatever mixed_precision says: float32, unless the model is loaded in another (--param-dtype)")
 	case c.on("bf16") || c.on("fp16") || strings.HasSuffix(c.said["precision"], "-mixed"):
-		c.Notes = append(c.Notes, "its mixed precision is autocast: gradients have the type in which the parameters were loaded; with float32 they have twice the bytes of bfloat16 (--grad-dtype float or bfloat16 says which)")
+		c.LoadedType = true
+		c.Notes = append(c.Notes, "its mixed precision is autocast: gradients have the type in which the parameters were loaded, which it does not say; with float32 they have twice the bytes of bfloat16 (--param-dtype float or bfloat16 says which)")
 	}
 	if c.huggingFace() && c.FindUnused == nil {
 		lora := c.said["finetuning_type"] == "lora" // LLaMA-Factory's hparams/parser.py

@@ -49,7 +49,7 @@ func init() {
 			{"Megatron's arguments or script", "Megatron's arguments (--ddp-bucket-size, --use-distributed-optimizer)"},
 			{"Primus YAML", "Primus YAML"},
 		},
-		keys: slices.Concat(megatronKeys, bridgeKeys), others: megatronOthers, chosenBy: []choice{{primusFramework("megatron"), ""}, {primusFramework("megatron_bridge"), bridgeName}}, beside: optimizerKeys, begin: primusDefaults, conclude: megatronConclusions,
+		keys: slices.Concat(megatronKeys, bridgeKeys), others: megatronOthers, chosenBy: []choice{{primusFramework("megatron"), "primus"}, {primusFramework("megatron_bridge"), bridgeName}}, beside: optimizerKeys, begin: primusDefaults, conclude: megatronConclusions,
 	})
 }
 

@@ -147,6 +147,7 @@ func (c *Config) bridgeSync() {
 		{"the distributed optimizer", func() { c.Zero = new(1) }, c.Zero != nil},
 		{"overlap_grad_reduce", func() { c.Overlap = new(true) }, c.Overlap != nil},
 		{"overlap_param_gather", func() { c.GatherOverlap = new(true) }, c.GatherOverlap != nil},
+		{"the bucket size", func() {}, c.Elements != nil},
 	} {
 		if !x.said {
 			unsaid = append(unsaid, x.name)
@@ -154,7 +155,7 @@ func (c *Config) bridgeSync() {
 		}
 	}
 	if len(unsaid) > 0 {
-		c.Notes = append(c.Notes, "the recipe decides about "+strings.Join(unsaid, ", ")+", and it is not in the file: computed as on; the configuration that the job prints has all of it")
+		c.Notes = append(c.Notes, "the recipe decides about "+strings.Join(unsaid, ", ")+", and it is not in the file: computed as on, and as Bridge's default; the configuration that the job prints has all of it")
 	}
 	c.bf16 = c.bf16 || !c.fp16
 }

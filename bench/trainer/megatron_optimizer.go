@@ -38,6 +38,16 @@ var optimizerKeys = []key{
 		c.bf16 = strings.HasPrefix(value, "bf16")
 		return nil
 	}},
+	{"grad_reduce_in_fp32", func(c *Config, value string) error {
+		c.said[bridgeReduce] = value
+		return nil
+	}},
+	{"optim", func(c *Config, value string) error { // of NeMo's recipes: nemo/collections/llm/recipes/optim/adam.py at 8cfedd72
+		if strings.HasPrefix(value, "distributed_fused_adam") {
+			c.Zero = new(1)
+		}
+		return nil
+	}},
 	{"optimizer", setOptimizer},
 	{"optimizer.optimizer", setOptimizer},
 	{legacyKey, isOn(func(c *Config) *bool { return &c.legacyLayout })},

@@ -130,7 +130,12 @@ func pairs(text string, given shell.Given) (Found, error) {
 	case errors.Is(failed, shell.ErrLimit), errors.Is(failed, errNoLaunch), strings.HasPrefix(first, "#!") && strings.Contains(first, "sh"):
 		return Found{}, fmt.Errorf("%w: %w", ErrConfig, cmp.Or(failed, errNoLaunch))
 	}
-	list = settingsOf(words(text))
+	python := strings.HasPrefix(text, "import ") || strings.Contains(text, "\nimport ") || strings.HasPrefix(text, "from ") || strings.Contains(text, "\ndef ")
+	if list = settingsOf(words(text, python)); python {
+		if list, err = pythons(list); err != nil {
+			return Found{}, err
+		}
+	}
 	if strings.HasPrefix(strings.TrimSpace(text), "{") && ownerOf(list) == "" {
 		return Found{}, fmt.Errorf("%w: invalid JSON: %w", ErrConfig, err)
 	}
@@ -146,15 +151,18 @@ func fromYAML(text string, given shell.Given) (out []Setting, err error) {
 	if len(doc.Content) != 1 || doc.Content[0].Kind != yaml.MappingNode {
 		return nil, errors.New("no settings with names")
 	}
-	leaves(doc.Content[0], "", 0, given.Set, &out)
+	vars := values{given: given.Set, paths: map[string]string{}}
+	if strings.Contains(text, "${") {
+		vars.add(doc.Content[0], "", 0)
+	}
+	leaves(doc.Content[0], "", 0, vars, &out)
 	return out, nil
 }
 
 // leaves walks a mapping. Anchors are not followed: they could grow without end.
-func leaves(n *yaml.Node, key string, depth int, vars map[string]string, out *[]Setting) {
-	const deepest = 50
+func leaves(n *yaml.Node, key string, depth int, vars values, out *[]Setting) {
 	switch {
-	case depth > deepest:
+	case depth > deepestYAML:
 	case n.Kind == yaml.MappingNode:
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			name := n.Content[i].Value
@@ -172,7 +180,11 @@ func leaves(n *yaml.Node, key string, depth int, vars map[string]string, out *[]
 		list := slice.Map(n.Content, func(one *yaml.Node) string { return one.Value })
 		*out = append(*out, Setting{Key: normal(key), Value: strings.Join(list, ":")})
 	case n.Kind == yaml.ScalarNode && n.Tag != "!!null" && key != "":
-		*out = append(*out, variablePair(normal(key), n.Value, vars))
+		p := Setting{Key: normal(key)}
+		if p.Value = vars.in(n.Value, 0); strings.Contains(p.Value, "${") || p.Value == "" && variable.MatchString(n.Value) {
+			p.Value, p.Unset = "", n.Value
+		}
+		*out = append(*out, p)
 	}
 }
 
@@ -181,22 +193,44 @@ func normal(key string) string {
 	return strings.ReplaceAll(strings.ToLower(strings.TrimLeft(key, "-")), "-", "_")
 }
 
-// variable is ${NAME}, ${NAME:-default}, or Primus's ${NAME:default}.
-var variable = pattern.New(`\$\{([A-Za-z_]\w*)(?:(?::-|-|:)([^}]*))?\}|\$([A-Za-z_]\w*)`)
+// deepestYAML bounds the mappings inside one another that are read, and the references to references.
+const deepestYAML = 50
 
-// variablePair is a setting of YAML whose variables are replaced by their values or their defaults.
-func variablePair(key, written string, vars map[string]string) Setting {
-	p := Setting{Key: key, Value: variable.ReplaceAllStringFunc(written, func(use string) string {
+// variable is ${NAME}, ${NAME:-default}, Primus's ${NAME:default}, Hydra's ${a.b} and ${oc.env:NAME,default}.
+var variable = pattern.New(`\$\{(?:oc\.env:)?([A-Za-z_][\w.]*)(?:(?::-|-|:|,)([^${}]*))?\}|\$([A-Za-z_]\w*)`)
+
+// values are what variables in a document stand for: those that the user gives, and the document's own scalars by path.
+type values struct{ given, paths map[string]string }
+
+// add collects the scalars of a mapping.
+func (v values) add(n *yaml.Node, at string, depth int) {
+	for i := 0; n.Kind == yaml.MappingNode && depth <= deepestYAML && i+1 < len(n.Content); i += 2 {
+		name, value := at+n.Content[i].Value, n.Content[i+1]
+		if value.Kind == yaml.ScalarNode && value.Tag != "!!null" {
+			v.paths[name] = value.Value
+		}
+		v.add(value, name+".", depth+1)
+	}
+}
+
+// in replaces the variables of a text. What has no value becomes nothing, and what only a resolver of Hydra knows stays.
+func (v values) in(text string, depth int) string {
+	if depth > deepestYAML || len(text) > 1<<10 {
+		return ""
+	}
+	return variable.ReplaceAllStringFunc(text, func(use string) string {
 		m := variable.FindStringSubmatch(use)
-		if v, known := vars[m[1]+m[3]]; known {
-			return v
+		if value, known := v.given[m[1]+m[3]]; known {
+			return value
+		}
+		if value, known := v.paths[m[1]]; known {
+			return v.in(value, depth+1)
+		}
+		if strings.HasPrefix(use, "${"+m[1]+":") && m[1] == strings.ToLower(m[1]) && !strings.HasPrefix(use, "${"+m[1]+":-") {
+			return use // a resolver
 		}
 		return m[2]
-	})}
-	if p.Value == "" && variable.MatchString(written) {
-		p.Unset = written
-	}
-	return p
+	})
 }
 
 // settingsOf reads words: --key value, --key=value, key=value, and the same in the text of a value.
@@ -246,16 +280,47 @@ func isKey(word string) bool {
 		}) < 0
 }
 
+// pythons are the settings of a program: attributes by their own names. A program that sets one to two values has more than
+// one configuration.
+func pythons(list []Setting) ([]Setting, error) {
+	values := map[string]string{}
+	for i, p := range list {
+		if last := p.Key[strings.LastIndex(p.Key, ".")+1:]; !known(p.Key) && known(last) {
+			p.Key, list[i].Key = last, last
+		}
+		value := strings.ToLower(p.Value)
+		if before, twice := values[p.Key]; known(p.Key) && twice && p.Unset == "" && before != value {
+			return nil, fmt.Errorf("%w: the program sets %s to %s and to %s, and which of them counts is not read; give what the job printed of its settings", ErrConfig, p.Key, before, value)
+		}
+		if p.Unset == "" {
+			values[p.Key] = value
+		}
+	}
+	return list, nil
+}
+
+// variableName reports whether a value in a program is another variable's name.
+func variableName(value string) bool {
+	return value != "" && strings.Trim(value[:1], "_abcdefghijklmnopqrstuvwxyz") == "" && strings.Trim(value, "_.abcdefghijklmnopqrstuvwxyz0123456789") == ""
+}
+
 // words splits Python, or any other text, where its punctuation is. A value follows its = whatever spaces are around, a
 // product of numbers is one word, and so is a list of them, with colons.
-func words(text string) (all []shell.Arg) {
+// In a program a value that is another variable's name is missing.
+func words(text string, program bool) (all []shell.Arg) {
 	const spaces, ends = " \t\r", "\n(),;[]{}"
 	var word strings.Builder
-	end := func() {
-		if word.Len() > 0 {
-			all = append(all, shell.Arg{Text: word.String()})
-			word.Reset()
+	quoted := false
+	end := func(by byte) {
+		if word.Len() == 0 {
+			return
 		}
+		a := shell.Arg{Text: word.String()}
+		if _, value, _ := strings.Cut(a.Text, "="); program && !quoted && by != '(' && variableName(value) {
+			a.Missing = []string{value}
+		}
+		all, quoted = append(all, a), false
+		word.Reset()
 	}
 	for text = strings.ReplaceAll(text, "\\\n", " "); text != ""; {
 		c, rest := text[0], text[1:]
@@ -264,6 +329,7 @@ func words(text string) (all []shell.Arg) {
 		case c == '"' || c == '\'':
 			inside, behind, closed := strings.Cut(rest, string(c))
 			if closed && !strings.Contains(inside, "\n") {
+				quoted = true
 				word.WriteString(inside)
 				rest = behind
 			}
@@ -284,12 +350,12 @@ func words(text string) (all []shell.Arg) {
 			word.WriteByte('*')
 			rest = strings.TrimLeft(after[1:], spaces)
 		case strings.IndexByte(spaces+ends, c) >= 0:
-			end()
+			end(c)
 		default:
 			word.WriteByte(c)
 		}
 		text = rest
 	}
-	end()
+	end(0)
 	return all
 }
