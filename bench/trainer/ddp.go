@@ -127,9 +127,16 @@ func ddpConclusions(c *Config, _ []Setting) {
 	case said: // autocast keeps the parameters as they are, which Accelerate does not load
 		c.GradDtype, c.ParamDtype, c.LoadedType = "float", "float", true
 		c.Notes = append(c.Notes, "gradients have the type of the parameters, whatever mixed_precision says: float32, unless the model is loaded in another (--param-dtype)")
-	case c.on("bf16") || c.on("fp16") || strings.HasSuffix(c.said["precision"], "-mixed"):
+	case ddpTypes[c.said["precision"]] != "":
+		c.ParamDtype = ddpTypes[c.said["precision"]]
+		c.GradDtype = c.ParamDtype
+	case c.on("bf16") || c.on("fp16") || !isUnset(c.said["precision"]):
 		c.LoadedType = true
 		c.Notes = append(c.Notes, "its mixed precision is autocast: gradients have the type in which the parameters were loaded, which it does not say; with float32 they have twice the bytes of bfloat16 (--param-dtype float or bfloat16 says which)")
+	}
+	if c.GradDtype == "" && !c.LoadedType {
+		c.LoadedType = true
+		c.Notes = append(c.Notes, "it does not say in which type the parameters are: gradients have the same (--param-dtype)")
 	}
 	if c.huggingFace() && c.FindUnused == nil {
 		lora := c.said["finetuning_type"] == "lora" // LLaMA-Factory's hparams/parser.py
@@ -145,6 +152,9 @@ func ddpConclusions(c *Config, _ []Setting) {
 		c.FindUnused = new(false)
 	}
 }
+
+// ddpTypes are the types of parameters by Lightning's precision, where it converts them; the others are autocast.
+var ddpTypes = map[string]string{"32": "float", "32-true": "float", "bf16-true": "bfloat16", "16-true": "half"}
 
 // huggingFace reports whether Hugging Face's Trainer starts DDP.
 func (c *Config) huggingFace() bool {

@@ -165,13 +165,10 @@ func deepSpeedArguments(s Spelling) (zero, other arguments) {
 	zero.add(r.OwnerReduce, "use_multi_rank_bucket_allreduce", "false", func(c *Config) bool { return c.OwnerReduce })
 	zero.add(true, "overlap_comm", fmt.Sprint(!r.NoOverlap), func(c *Config) bool { return is(c.Overlap, !r.NoOverlap) })
 	other.add(r.Accum > 1, "gradient_accumulation_steps", fmt.Sprint(r.Accum), func(c *Config) bool { return is(c.Accum, r.Accum) })
-	unsaid := "bfloat16"
-	if r.ParamDtype == "half" {
-		unsaid = "half"
-		other.add(true, "fp16", `{"enabled": true}`, func(c *Config) bool { return c.ParamDtype == "half" })
-	}
+	enabled := map[string]string{"half": "fp16", "bfloat16": "bf16"}[r.ParamDtype]
+	other.add(enabled != "", enabled, `{"enabled": true}`, func(c *Config) bool { return c.ParamDtype == r.ParamDtype })
 	name := map[string]string{"half": "fp16", "float": "fp32", "bfloat16": "bf16"}[r.GradDtype]
-	other.add(r.GradDtype != unsaid && name != "", "communication_data_type", `"`+name+`"`, func(c *Config) bool { return c.GradDtype == r.GradDtype })
+	other.add(r.GradDtype != r.ParamDtype && name != "", "communication_data_type", `"`+name+`"`, func(c *Config) bool { return c.GradDtype == r.GradDtype })
 	return zero, other
 }
 
@@ -284,14 +281,19 @@ func deepSpeedConclusions(c *Config, _ []Setting) {
 		precision := cmp.Or(c.said["mixed_precision"], c.said["precision"])
 		c.bf16, c.fp16 = c.bf16 || strings.HasPrefix(precision, "bf16"), c.fp16 || strings.HasPrefix(precision, "fp16") || strings.HasPrefix(precision, "16")
 	}
-	for _, half := range []struct {
-		on    bool
-		dtype string
-	}{{c.bf16, "bfloat16"}, {c.fp16, "half"}} {
-		if half.on {
-			c.ParamDtype, c.GradDtype = half.dtype, cmp.Or(c.GradDtype, half.dtype)
-		}
+	auto := strings.EqualFold(c.said["bf16.enabled"], "auto") || strings.EqualFold(c.said["fp16.enabled"], "auto")
+	switch {
+	case c.fp16:
+		c.ParamDtype = "half"
+	case c.bf16:
+		c.ParamDtype = "bfloat16"
+	case auto:
+		c.Notes = append(c.Notes, `bf16 or fp16 "auto" is what Hugging Face's or Accelerate's mixed precision says: bfloat16 is taken (--param-dtype)`)
+		return
+	default: // engine.py, _configure_distributed_model, refuses parameters of another type then
+		c.ParamDtype = "float"
 	}
+	c.GradDtype = cmp.Or(c.GradDtype, c.ParamDtype)
 }
 
 // deepSpeedPaths is what other paths than the usual one do: runtime/engine.py,

@@ -135,11 +135,17 @@ func pairs(text string, given shell.Given) (Found, error) {
 		if list, err = pythons(list); err != nil {
 			return Found{}, err
 		}
+		if strings.Contains(text, "CommOverlap") {
+			found.Notes = append(found.Notes, "it names Megatron's CommOverlap: where that is used, both overlaps are on and buckets have 134217728 elements")
+		}
+		if strings.Contains(text, "megatron.bridge.recipes") {
+			return Found{}, fmt.Errorf("%w: it is a recipe of Megatron-Bridge, which others complete; give the configuration that the job prints", ErrConfig)
+		}
 	}
 	if strings.HasPrefix(strings.TrimSpace(text), "{") && ownerOf(list) == "" {
 		return Found{}, fmt.Errorf("%w: invalid JSON: %w", ErrConfig, err)
 	}
-	return Found{Settings: list}, nil
+	return Found{Settings: list, Notes: found.Notes}, nil
 }
 
 // fromYAML flattens a document, or JSON, to its leaves.
@@ -169,7 +175,7 @@ func leaves(n *yaml.Node, key string, depth int, vars values, out *[]Setting) {
 			if name == "stage" && key == "" {
 				continue // of something else, as with LLaMA-Factory
 			}
-			if name == "enabled" || name == "device" || name == "type" && key == "optimizer" {
+			if name == "enabled" || name == "device" || name == "type" && key == "optimizer" || name == "name" && key == "optim" {
 				name = key + "." + name // ambiguous without its parent
 			} else if slices.Contains(bridgeParts, key+".") {
 				name = key + "." + name
