@@ -129,8 +129,28 @@ var launchKeys = sync.OnceValue(func() []key {
 		{"train_batch_size", batch(func(c *Config) *int64 { return &c.global })},
 		{"train_micro_batch_size_per_gpu", batch(func(c *Config) *int64 { return &c.micro })},
 		{"train.micro_batch_size", batch(func(c *Config) *int64 { return &c.micro })},
+		{perDevice, batch(func(c *Config) *int64 { return &c.micro })},
+		{"gradient_accumulation_steps", small(func(c *Config) **int { return &c.Accum })},
+		{tuning, nil},
+		{"peft", nil},
 	}
 })
+
+// perDevice is the batch of a microbatch in Hugging Face's Trainer, tuning what LLaMA-Factory trains of a model.
+const (
+	perDevice = "per_device_train_batch_size"
+	tuning    = "finetuning_type"
+)
+
+// adapters is the way in which the settings train a small part of the model; empty where they train all of it.
+func (c *Config) adapters() string {
+	for _, key := range []string{tuning, "peft"} {
+		if value := c.said[key]; !isUnset(value) && value != "full" && value != "false" {
+			return value
+		}
+	}
+	return ""
+}
 
 // ranks sets a number that other texts leave as it is.
 func ranks(field func(c *Config) *int) func(*Config, string) error {
@@ -186,18 +206,22 @@ func ReadSettings(found []Setting, want string) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !known && !slices.ContainsFunc(found, t.own) && chosenFrontEnd(found) == "" && refusal(handedOver, found) == nil {
-		return nil, fmt.Errorf("%w of %s in it", ErrConfig, c.Trainer)
-	}
 	given := slices.DeleteFunc(slices.Clone(found), func(p Setting) bool { return isUnset(p.Value) })
-	if _, err := c.read(slices.Concat(t.beside, launchKeys()), given); err != nil {
+	common, err := c.read(slices.Concat(t.beside, launchKeys()), given)
+	if err != nil {
 		return nil, err
+	}
+	if owner := ownerOf(found); !known && owner != t.Name && (owner != "" || !common) && refusal(handedOver, found) == nil {
+		return nil, fmt.Errorf("%w of %s in it", ErrConfig, c.Trainer)
 	}
 	c.World = cmp.Or(c.World, c.perNode*c.nodes)
 	asRead := *c
 	c.asRead = &asRead
 	if t.conclude != nil {
 		t.conclude(c, found)
+	}
+	if how := c.adapters(); how != "" {
+		c.Notes = append(c.Notes, how+" trains a part of the model: only its gradients are reduced, and the list of parameters must be theirs (--params)")
 	}
 	if c.refused = cmp.Or(refusal(slices.Concat(t.others, handedOver), found), c.refused); c.refused != nil {
 		return nil, fmt.Errorf("%w on which a bucket size has an effect: %w", ErrConfig, c.refused)

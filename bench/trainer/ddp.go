@@ -61,16 +61,13 @@ func init() {
 			{distributedType, nil},
 			{strategy, nil},
 		},
-		others: []other{{"fsdp", "it is FSDP1, whose flat parameters are not simulated, unless fsdp_version is 2: --framework fsdp2 asks for that"}},
+		others: []other{{"dist_config.name", "LLaMA-Factory's v1 shards by it: --framework fsdp2 asks for FSDP2, and DeepSpeed's file can be given to --config"}, {"fsdp", "it is FSDP1, whose flat parameters are not simulated, unless fsdp_version is 2: --framework fsdp2 asks for that"}},
 		beside: []key{
-			{"finetuning_type", nil},
-			{"per_device_train_batch_size", nil},
 			{"gradient_checkpointing", nil},
 			{"bf16", nil},
 			{"fp16", nil},
 			{"mixed_precision", nil},
 			{"precision", nil},
-			{"gradient_accumulation_steps", small(func(c *Config) **int { return &c.Accum })},
 			{"accumulate_grad_batches", small(func(c *Config) **int { return &c.Accum })},
 		},
 		chosenBy: []choice{
@@ -139,7 +136,7 @@ func ddpConclusions(c *Config, _ []Setting) {
 		c.Notes = append(c.Notes, "it does not say in which type the parameters are: gradients have the same (--param-dtype)")
 	}
 	if c.huggingFace() && c.FindUnused == nil {
-		lora := c.said["finetuning_type"] == "lora" // LLaMA-Factory's hparams/parser.py
+		lora := c.said[tuning] == "lora" // LLaMA-Factory's hparams/parser.py
 		c.FindUnused = new(!c.on("gradient_checkpointing") && !lora)
 		if *c.FindUnused {
 			c.Notes = append(c.Notes, "it does not set ddp_find_unused_parameters: Hugging Face's Trainer then looks for unused ones, and buckets are cut in the order of forward")
@@ -159,7 +156,7 @@ var ddpTypes = map[string]string{"32": "float", "32-true": "float", "bf16-true":
 // huggingFace reports whether Hugging Face's Trainer starts DDP.
 func (c *Config) huggingFace() bool {
 	_, bucket := c.said["ddp_bucket_cap_mb"]
-	_, batch := c.said["per_device_train_batch_size"]
+	_, batch := c.said[perDevice]
 	_, is := spell.Match(ddpFrontEnds[1].names, c.FrontEnd)
 	return bucket || batch || is
 }

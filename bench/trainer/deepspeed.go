@@ -180,7 +180,6 @@ var deepSpeedKeys = []key{
 	{"bf16.enabled", isOn(func(c *Config) *bool { return &c.bf16 })},
 	{"bfloat16.enabled", isOn(func(c *Config) *bool { return &c.bf16 })},
 	{"fp16.enabled", isOn(func(c *Config) *bool { return &c.fp16 })},
-	{"gradient_accumulation_steps", small(func(c *Config) **int { return &c.Accum })},
 	{"communication_data_type", dtype(func(c *Config) *string { return &c.GradDtype })},
 	{"grad_accum_dtype", nil},
 	{"offload_optimizer.device", nil},

@@ -54,13 +54,12 @@ func init() {
 			{"fsdp_auto_wrap_policy", nil},
 			{replicas, small(func(c *Config) **int { return &c.Instances })},
 			{"parallelism_config_dp_replicate_size", small(func(c *Config) **int { return &c.Instances })},
-			{"data_parallel_shard_degree", shards},
+			{shardDegree, shards},
 			{"parallelism_config_dp_shard_size", shards},
 		},
 		others: []other{{"enable_fsdp_float8_all_gather", "parameters of linear layers are gathered in 8 bits"}},
 		beside: []key{
 			{"mixed_precision", nil},
-			{"gradient_accumulation_steps", small(func(c *Config) **int { return &c.Accum })},
 			{"tensor_parallel_degree", small(func(c *Config) **int { return &c.TP })},
 			{"parallelism_config_tp_size", small(func(c *Config) **int { return &c.TP })},
 			{"pipeline_parallel_degree", small(func(c *Config) **int { return &c.PP })},
@@ -84,12 +83,13 @@ func init() {
 	})
 }
 
-// torchtitan is the front end's name; its files are told by the number of replicas, or Primus says so. Read at b5bcd76c:
+// torchtitan is the front end's name; its files are told by its degrees, or Primus says so. Read at b5bcd76c:
 // config/configs.py (names and defaults), distributed/fsdp.py (apply_fsdp_to_decoder), distributed/parallel_dims.py.
 const (
-	torchtitan = "torchtitan"
-	replicas   = "data_parallel_replicate_degree"
-	reshard    = "fsdp_reshard_after_forward"
+	torchtitan  = "torchtitan"
+	replicas    = "data_parallel_replicate_degree"
+	shardDegree = "data_parallel_shard_degree"
+	reshard     = "fsdp_reshard_after_forward"
 )
 
 // shards keeps the number of ranks that shard together, which the ranks that are there decide where it is -1.
@@ -111,7 +111,7 @@ func fsdp2Conclusions(c *Config, found []Setting) {
 	if types := map[string]string{"bf16": "bfloat16", "fp16": "half", "no": "float"}[c.said["mixed_precision"]]; accelerate && types != "" {
 		c.GradDtype, c.ParamDtype = types, types // accelerate/utils/dataclasses.py, set_mixed_precision
 	}
-	if titan := slices.ContainsFunc(found, func(p Setting) bool { return p.Key == replicas }); titan || c.FrontEnd == torchtitan {
+	if titan := slices.ContainsFunc(found, func(p Setting) bool { return p.Key == replicas || p.Key == shardDegree }); titan || c.FrontEnd == torchtitan {
 		c.FrontEnd = torchtitan
 		c.titan()
 	}

@@ -175,9 +175,9 @@ func leaves(n *yaml.Node, key string, depth int, vars values, out *[]Setting) {
 			if name == "stage" && key == "" {
 				continue // of something else, as with LLaMA-Factory
 			}
-			if name == "enabled" || name == "device" || name == "type" && key == "optimizer" || name == "name" && key == "optim" {
+			if name == "enabled" || name == "device" || name == "type" && key == "optimizer" || name == "name" && (key == "optim" || key == "dist_config") {
 				name = key + "." + name // ambiguous without its parent
-			} else if slices.Contains(bridgeParts, key+".") {
+			} else if slices.Contains(bridgeParts, key+".") || key == "optimizer" && known(key+"."+name) {
 				name = key + "." + name
 			}
 			leaves(n.Content[i+1], name, depth+1, vars, out)
