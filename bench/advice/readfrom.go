@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"zbench/bench/spec"
+	"zbench/bench/trainer"
 )
 
 // part is a part of a run: what it is, and whether a flag or the file says so.
@@ -31,7 +32,12 @@ func parts(in Input) []part {
 		}
 		return fmt.Sprint(max(1, flag))
 	}
-	return []part{
+	size := "not set"
+	_, set := c.Setting(trainer.WithBlocks(in.params()), r)
+	if set {
+		size = "set"
+	}
+	all := []part{
 		{"world", world, false, f.World > 0},
 		{"TP", fmt.Sprint(max(1, r.TP)), w.TP != 0, f.TP != nil},
 		{"PP", either(w.PP, c.PP), w.PP != 0, f.PP != nil},
@@ -43,7 +49,20 @@ func parts(in Input) []part {
 		{"accumulation", fmt.Sprint(r.Microbatches()), w.Accum != 0, f.SaysAccumulation()},
 		{"types", types, w.GradDtype != "" || w.ParamDtype != "", f.SaysTypes()},
 		{"optimizer", cmp.Or(w.Optimizer, c.Optimizer(), "not named"), w.Optimizer != "", f.Optimizer() != ""},
+		{"bucket size", size, false, set},
 	}
+	if r.Instances > 1 {
+		all = append(all, part{"instances or replicas", fmt.Sprint(r.Instances), w.Instances != 0, f.Instances != nil})
+	}
+	return all
+}
+
+// params are those of the model; none where it is not known.
+func (in Input) params() []trainer.Param {
+	if in.Model == nil {
+		return nil
+	}
+	return in.Model.Params
 }
 
 // readFrom says of each part of the run what it is and whether the file, a flag or the default says so, and which

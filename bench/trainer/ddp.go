@@ -51,6 +51,7 @@ func init() {
 		},
 		plan:  ddpPlan,
 		forms: ddpForms, frontEnds: ddpFrontEnds,
+		reads: []readable{{"Accelerate YAML", "Accelerate's distributed_type"}},
 		keys: []key{
 			{"bucket_cap_mb", into(func(c *Config) **int64 { return &c.Bytes }, 1<<20)},
 			{"bucket_cap_mb_list", capList},
