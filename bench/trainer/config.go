@@ -124,6 +124,12 @@ var launchKeys = sync.OnceValue(func() []key {
 		{"num_processes", ranks(func(c *Config) *int { return &c.World })},
 		{"world_size", ranks(func(c *Config) *int { return &c.World })},
 		{programKey, nil},
+	}
+})
+
+// batchKeys are of a step's batch and of what is trained, which trainers share.
+var batchKeys = sync.OnceValue(func() []key {
+	return []key{
 		{"global_batch_size", batch(func(c *Config) *int64 { return &c.global })},
 		{"train.global_batch_size", batch(func(c *Config) *int64 { return &c.global })},
 		{"train_batch_size", batch(func(c *Config) *int64 { return &c.global })},
@@ -207,7 +213,7 @@ func ReadSettings(found []Setting, want string) (*Config, error) {
 		return nil, err
 	}
 	given := slices.DeleteFunc(slices.Clone(found), func(p Setting) bool { return isUnset(p.Value) })
-	common, err := c.read(slices.Concat(t.beside, launchKeys()), given)
+	common, err := c.read(slices.Concat(t.beside, launchKeys(), batchKeys()), given)
 	if err != nil {
 		return nil, err
 	}
@@ -348,6 +354,11 @@ func chosenFrontEnd(found []Setting) string {
 	return ""
 }
 
+// sharedKey reports whether a key is one that trainers share.
+func sharedKey(name string) bool {
+	return slices.ContainsFunc(batchKeys(), func(k key) bool { return k.name == name }) || slices.ContainsFunc(handedOver, func(x other) bool { return x.name == name })
+}
+
 // own reports whether a setting is one of the trainer's, apart from those that other tools have.
 func (t Trainer) own(p Setting) bool {
 	return slices.ContainsFunc(t.keys, func(k key) bool { return k.name == p.Key }) || slices.ContainsFunc(t.others, func(x other) bool { return x.name == p.Key })
@@ -365,7 +376,7 @@ func (t Trainer) owns(p Setting) bool {
 }
 
 // common are settings that tools have which are not in the table.
-var common = []string{"bf16", "fp16", "micro_batch_size", "seq_length"}
+var common = []string{"bf16", "fp16", "micro_batch_size"}
 
 func orElse[T any](to **T, value T) {
 	if *to == nil {

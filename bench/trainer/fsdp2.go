@@ -39,7 +39,7 @@ func init() {
 		},
 		forms:     []form{{"PyTorch FSDP2", "python", fsdp2Text}, {"torchtitan", "python", torchtitanText}},
 		frontEnds: []frontEnd{{"torchtitan", []string{torchtitan}, func(Run) string { return "fully_shard" }, nil}},
-		reads: []readable{{"torchtitan's file", "torchtitan's data_parallel_shard_degree"}},
+		reads:     []readable{{"torchtitan's file", "torchtitan's data_parallel_shard_degree"}},
 		keys: []key{
 			{"blocks_per_unit", into(func(c *Config) **int64 { return &c.Blocks }, 1)},
 			{"keep_params", flag(func(c *Config) **bool { return &c.KeepParams })},

@@ -95,7 +95,7 @@ func TestKindsThatAreRefused(t *testing.T) {
 		"import a\nx(overlap_grad_reduce=True)\nif fast:\n    c.ddp.overlap_grad_reduce = False\n":                                 "sets overlap_grad_reduce to true and to false",
 		"import a\nfrom megatron.bridge.recipes.x import y\nc.model.tensor_model_parallel_size = 2\n":                              "recipe",
 		`{"zero_optimization": {"stage": 3, "zero_quantized_gradients": true, "mics_shard_size": 8}, "sequence_parallel_size": 2}`: "MiCS",
-		"micro_batch_size: 1\nseq_length: 4096\n":                                                                                  "--framework",
+		"micro_batch_size: 1\ncutoff_len: 4096\n":                                                                                  "--framework",
 	} {
 		_, err := trainer.ReadConfig(text, "")
 		require.ErrorContains(t, err, why, text)
