@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"zbench/bench/plain"
 )
 
 // Megatron-Bridge's settings, read in NVIDIA-NeMo/Megatron-Bridge at 067f987d:
@@ -124,38 +126,27 @@ func bridgeTrap(s Spelling) string {
 // bridgeSync is what Bridge makes of its two places of a setting: on in one is on in both (training/config.py,
 // _validate_and_sync_distributed_optimizer_settings). What neither says is the recipe's.
 func (c *Config) bridgeSync() {
-	for _, x := range []struct {
-		name string
-		on   func()
-	}{
-		{"use_distributed_optimizer", func() { c.Zero = new(1) }},
-		{"overlap_param_gather", func() { c.GatherOverlap = new(true) }},
-	} {
-		if c.on("ddp."+x.name) || c.on("optimizer."+x.name) {
-			x.on()
-		}
+	const optimizer, gather = "use_distributed_optimizer", "overlap_param_gather"
+	if c.on("ddp."+optimizer) || c.on("optimizer."+optimizer) {
+		c.Zero = new(1)
+	}
+	if c.on("ddp."+gather) || c.on("optimizer."+gather) {
+		c.GatherOverlap = new(true)
 	}
 	if c.FrontEnd != bridgeName {
 		return
 	}
 	var unsaid []string
-	for _, x := range []struct {
-		name string
-		to   func()
-		said bool
-	}{
-		{"the distributed optimizer", func() { c.Zero = new(1) }, c.Zero != nil},
-		{"overlap_grad_reduce", func() { c.Overlap = new(true) }, c.Overlap != nil},
-		{"overlap_param_gather", func() { c.GatherOverlap = new(true) }, c.GatherOverlap != nil},
-		{"the bucket size", func() {}, c.Elements != nil},
-	} {
-		if !x.said {
-			unsaid = append(unsaid, x.name)
-			x.to()
+	for name, said := range map[string]bool{optimizer: c.Zero != nil, "overlap_grad_reduce": c.Overlap != nil, gather: c.GatherOverlap != nil, "bucket_size": c.Elements != nil} {
+		if !said {
+			unsaid = append(unsaid, name)
 		}
 	}
-	if len(unsaid) > 0 {
-		c.Notes = append(c.Notes, "the recipe decides about "+strings.Join(unsaid, ", ")+", and it is not in the file: computed as on, and as Bridge's default; the configuration that the job prints has all of it")
+	if slices.Sort(unsaid); len(unsaid) > 0 {
+		c.Notes = append(c.Notes, "the recipe decides about "+plain.And(unsaid)+", and it is not in the file: computed as on, and as Bridge's default; the configuration that the job prints has all of it")
 	}
+	orElse(&c.Zero, 1)
+	orElse(&c.Overlap, true)
+	orElse(&c.GatherOverlap, true)
 	c.bf16 = c.bf16 || !c.fp16
 }

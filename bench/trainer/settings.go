@@ -107,17 +107,23 @@ func unfoldered(value string) string {
 // ErrConfig is wrapped by every error of ReadConfig.
 var ErrConfig = errors.New("no trainer's settings")
 
-// maxConfig bounds a trainer's configuration, or the log that prints it.
-const maxConfig = 256 << 20
+// maxLog bounds a log that prints a trainer's configuration, maxConfig a file that has it.
+const (
+	maxLog    = 256 << 20
+	maxConfig = 4 << 20
+)
 
 // pairs finds the settings in what a job printed, in YAML or JSON (comments allowed), in a shell script, or in anything that
 // has --key value, --key=value or key=value in it: arguments, Python. A flag without a value has the value true.
 func pairs(text string, given shell.Given) (Found, error) {
-	if len(text) > maxConfig {
-		return Found{}, fmt.Errorf("%w: larger than %d MiB", ErrConfig, maxConfig>>20)
+	if len(text) > maxLog {
+		return Found{}, fmt.Errorf("%w: larger than %d MiB", ErrConfig, maxLog>>20)
 	}
 	if list := fromLog(text); len(list) > 0 {
 		return Found{Form: "the arguments that the job printed", Settings: list}, nil
+	}
+	if len(text) > maxConfig {
+		return Found{}, fmt.Errorf("%w printed in it, and it is larger than %d MiB", ErrConfig, maxConfig>>20)
 	}
 	list, err := fromYAML(text, given)
 	if err == nil {
@@ -130,22 +136,14 @@ func pairs(text string, given shell.Given) (Found, error) {
 	case errors.Is(failed, shell.ErrLimit), errors.Is(failed, errNoLaunch), strings.HasPrefix(first, "#!") && strings.Contains(first, "sh"):
 		return Found{}, fmt.Errorf("%w: %w", ErrConfig, cmp.Or(failed, errNoLaunch))
 	}
-	python := strings.HasPrefix(text, "import ") || strings.Contains(text, "\nimport ") || strings.HasPrefix(text, "from ") || strings.Contains(text, "\ndef ")
-	if list = settingsOf(words(text, python)); python {
-		if list, err = pythons(list); err != nil {
-			return Found{}, err
-		}
-		if strings.Contains(text, "CommOverlap") {
-			found.Notes = append(found.Notes, "it names Megatron's CommOverlap: where that is used, both overlaps are on and buckets have 134217728 elements")
-		}
-		if strings.Contains(text, "megatron.bridge.recipes") {
-			return Found{}, fmt.Errorf("%w: it is a recipe of Megatron-Bridge, which others complete; give the configuration that the job prints", ErrConfig)
-		}
+	if strings.HasPrefix(text, "import ") || strings.Contains(text, "\nimport ") || strings.HasPrefix(text, "from ") || strings.Contains(text, "\ndef ") {
+		return fromProgram(text)
 	}
+	list = settingsOf(words(text, false))
 	if strings.HasPrefix(strings.TrimSpace(text), "{") && ownerOf(list) == "" {
 		return Found{}, fmt.Errorf("%w: invalid JSON: %w", ErrConfig, err)
 	}
-	return Found{Settings: list, Notes: found.Notes}, nil
+	return Found{Settings: list}, nil
 }
 
 // fromYAML flattens a document, or JSON, to its leaves.
@@ -286,23 +284,31 @@ func isKey(word string) bool {
 		}) < 0
 }
 
-// pythons are the settings of a program: attributes by their own names. A program that sets one to two values has more than
+// fromProgram reads a Python program: attributes by their own names. One that sets a setting to two values has more than
 // one configuration.
-func pythons(list []Setting) ([]Setting, error) {
+func fromProgram(text string) (Found, error) {
+	found := Found{Settings: settingsOf(words(text, true))}
+	if strings.Contains(text, "megatron.bridge.recipes") {
+		return Found{}, fmt.Errorf("%w: it is a recipe of Megatron-Bridge, which others complete; give the configuration that the job prints", ErrConfig)
+	}
+	if strings.Contains(text, "CommOverlap") {
+		found.Notes = append(found.Notes, "it names Megatron's CommOverlap: where that is used, both overlaps are on and buckets have 134217728 elements")
+	}
 	values := map[string]string{}
-	for i, p := range list {
+	for i, p := range found.Settings {
 		if last := p.Key[strings.LastIndex(p.Key, ".")+1:]; !known(p.Key) && known(last) {
-			p.Key, list[i].Key = last, last
+			p.Key, found.Settings[i].Key = last, last
+		}
+		if p.Unset != "" || !known(p.Key) {
+			continue
 		}
 		value := strings.ToLower(p.Value)
-		if before, twice := values[p.Key]; known(p.Key) && twice && p.Unset == "" && before != value {
-			return nil, fmt.Errorf("%w: the program sets %s to %s and to %s, and which of them counts is not read; give what the job printed of its settings", ErrConfig, p.Key, before, value)
+		if before, twice := values[p.Key]; twice && before != value {
+			return Found{}, fmt.Errorf("%w: the program sets %s to %s and to %s, and which of them counts is not read; give what the job printed of its settings", ErrConfig, p.Key, before, value)
 		}
-		if p.Unset == "" {
-			values[p.Key] = value
-		}
+		values[p.Key] = value
 	}
-	return list, nil
+	return found, nil
 }
 
 // variableName reports whether a value in a program is another variable's name.
