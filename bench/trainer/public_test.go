@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/shell"
 	"zbench/bench/trainer"
 )
 
@@ -24,7 +25,7 @@ func TestKindsOfPublicFiles(t *testing.T) {
 		},
 		"Primus' Bridge: the recipe decides": {
 			"modules:\n  post_trainer:\n    framework: megatron_bridge\n    config: sft_trainer.yaml\n    overrides:\n      tensor_model_parallel_size: 2\n",
-			"megatron", "bridge", trainer.Run{Zero: 1, TP: 2, GradDtype: "float", ParamDtype: "bfloat16"}, "recipe decides",
+			"megatron", "bridge", trainer.Run{Zero: 1, TP: 2, GradDtype: "float", ParamDtype: "bfloat16"}, "overlap_param_gather and use_distributed_optimizer, and it is not in the file",
 		},
 		"Bridge: the optimizer's place counts for both": {
 			"optimizer:\n  use_distributed_optimizer: true\nddp:\n  overlap_grad_reduce: true\n  use_distributed_optimizer: false\n", "megatron", "", trainer.Run{Zero: 1, NoGatherOverlap: true}, "",
@@ -53,7 +54,7 @@ func TestKindsOfPublicFiles(t *testing.T) {
 			"import lightning\ntrainer = Trainer(strategy=DeepSpeedStrategy(stage=3), precision=\"bf16-mixed\", accumulate_grad_batches=2)\n",
 			"deepspeed", "", trainer.Run{Zero: 3, Accum: 2, GradDtype: "bfloat16", ParamDtype: "bfloat16"}, "200000000",
 		},
-		"Lightning's name":          {"trainer:\n  strategy: deepspeed_stage_2\n  precision: 16-mixed\n", "deepspeed", "", trainer.Run{Zero: 2, GradDtype: "half", ParamDtype: "half"}, "200000000"},
+		"Lightning's name":          {"trainer:\n  strategy: deepspeed_stage_3\n  precision: 16-mixed\n", "deepspeed", "", trainer.Run{Zero: 3, GradDtype: "half", ParamDtype: "half"}, "200000000"},
 		"Lightning's unused":        {"trainer:\n  strategy: ddp_find_unused_parameters_true\n  precision: 32\n  accumulate_grad_batches: 2\n", "ddp", "lightning", trainer.Run{FindUnused: true, Accum: 2, GradDtype: "float", ParamDtype: "float"}, ""},
 		"a class path":              {"strategy:\n  _target_: lightning.pytorch.strategies.DDPStrategy\n  find_unused_parameters: true\ntrainer:\n  precision: bf16\n", "ddp", "lightning", trainer.Run{FindUnused: true}, "autocast"},
 		"DeepSpeed without a type":  {`{"zero_optimization": {"stage": 2}}`, "deepspeed", "", trainer.Run{Zero: 2, NoOverlap: true, GradDtype: "float", ParamDtype: "float"}, ""},
@@ -61,7 +62,7 @@ func TestKindsOfPublicFiles(t *testing.T) {
 		"LLaMA-Factory on Megatron": {"per_device_train_batch_size: 1\ngradient_accumulation_steps: 8\nuse_distributed_optimizer: true\noverlap_grad_reduce: true\nbf16: true\n", "megatron", "", trainer.Run{Zero: 1, Accum: 8, NoGatherOverlap: true, GradDtype: "float", ParamDtype: "bfloat16"}, ""},
 		"LoRA":                      {"finetuning_type: lora\nper_device_train_batch_size: 1\nddp_bucket_cap_mb: 25\n", "ddp", "", trainer.Run{}, "part of the model"},
 		"NeMo's recipe":             {"import nemo_run as run\ns = run.Config(MegatronStrategy, tensor_model_parallel_size=tp, ddp=run.Config(C, overlap_grad_reduce=True))\nr = run.Partial(fn, optim=distributed_fused_adam_with_cosine_annealing(max_lr=3e-4))\n", "megatron", "", trainer.Run{Zero: 1, NoGatherOverlap: true}, "tensor_model_parallel_size is tp there"},
-		"Hydra":                     {"world: {tp: 4, on: true}\nt: ${world.tp}\nmodel:\n  tensor_model_parallel_size: ${t}\n  context_parallel_size: ${multiply:${world.tp},2}\nddp:\n  overlap_grad_reduce: ${world.on}\n", "megatron", "", trainer.Run{TP: 4, NoGatherOverlap: true}, "context_parallel_size is ${multiply:${world.tp},2} there"},
+		"Hydra":                     {"world: {tp: 4, on: true}\nt: ${world.tp}\nmodel:\n  tensor_model_parallel_size: ${t}\n  context_parallel_size: ${multiply:${world.tp},2}\n  expert_model_parallel_size: ${eval:8}\nddp:\n  overlap_grad_reduce: ${world.on}\n", "megatron", "", trainer.Run{TP: 4, NoGatherOverlap: true}, "context_parallel_size is ${multiply:${world.tp},2} there"},
 	} {
 		c, err := trainer.ReadConfig(x.text, "")
 		require.NoError(t, err, name)
@@ -72,6 +73,9 @@ func TestKindsOfPublicFiles(t *testing.T) {
 			run.Zero = 3 // it has no other
 		}
 		require.Equal(t, x.run, run, name)
+		if strings.HasPrefix(name, "Lightning's class") {
+			require.EqualValues(t, 200_000_000, *c.Elements)
+		}
 		if notes := strings.Join(c.Notes, "\n"); x.note != "" {
 			require.Contains(t, notes, x.note, name)
 		}
@@ -87,6 +91,7 @@ func TestKindsThatAreRefused(t *testing.T) {
 		"distributed_type: DEEPSPEED\ndeepspeed_config:\n  deepspeed_config_file: z.json\n":                                        "give that file",
 		"per_device_train_batch_size: 1\ndeepspeed: examples/z3.json\n":                                                            "give that file",
 		"torchrun t.py --tensor-model-parallel-size 2 --overlap-grad-reduce --deepspeed --deepspeed_config=z.json":                 "give that file",
+		"#!/bin/bash\ndeepspeed t.py --deepspeed_config ds.json\n":                                                                 "give that file",
 		"fsdp: full_shard auto_wrap\nddp_bucket_cap_mb: 25\n":                                                                      "FSDP1",
 		"dist_config:\n  name: fsdp2\nmicro_batch_size: 1\n":                                                                       "--framework fsdp2",
 		"trainer:\n  strategy: fsdp\n":                                                                                             "FSDP1",
@@ -109,19 +114,21 @@ func TestKindsThatAreRefused(t *testing.T) {
 
 // The forms in which public logs print arguments.
 func TestPrintedFormsOfPublicLogs(t *testing.T) {
-	const arguments = "_n_gpu=8,\nbf16=True,\nddp_bucket_cap_mb=None,\ndeepspeed=None,\nfsdp=[],\nfsdp_config={'min_num_params': 0, 'xla': False},\ngradient_accumulation_steps=4,\nmp_parameters=,\nreport_to=['wandb'],\n"
+	const arguments = "_n_gpu=8,\nbf16=True,\nddp_bucket_cap_mb=None,\ndeepspeed=None,\nfsdp=[],\nfsdp_config={'min_num_params': 0, 'xla': False},\nlr_scheduler_kwargs=f(1, (2)),\ngradient_accumulation_steps=4,\nmp_parameters=,\nreport_to=['wandb'],\n"
 	indented := "    " + strings.ReplaceAll(strings.TrimSpace(arguments), "\n", "\n    ")
 	for name, text := range map[string]string{
 		"plain":          "parameters TrainingArguments(\n" + arguments + ")\nloss\n",
 		"indented":       "  parameters TrainingArguments(\n" + indented + "\n    )\n  loss: gradient_accumulation_steps=9\n",
 		"a subclass":     "GOLDConfig(\n" + indented + "\n    )\n",
-		"before 4.10":    "parameters TrainingArguments(output_dir='/x/y', per_device_train_batch_size=1, gradient_accumulation_steps=4, fp16=True, evaluation_strategy=<E.STEPS: 'steps'>)\n",
+		"before 4.10":    "INFO - run -   Training/evaluation parameters TrainingArguments(output_dir='/x/y', per_device_train_batch_size=1, gradient_accumulation_steps=4, fp16=True, evaluation_strategy=<E.STEPS: 'steps'>)\n",
 		"two, the later": "parameters TrainingArguments(\n_n_gpu=1,\ngradient_accumulation_steps=1,\n)\nagain: parameters TrainingArguments(\n" + arguments + ")\n",
 	} {
 		c, err := trainer.ReadConfig(text, "hf")
 		require.NoError(t, err, name)
 		require.Equal(t, 4, *c.Accum, name)
 		require.True(t, *c.FindUnused, name)
+		_, f := found(t, text, shell.Given{})
+		require.Contains(t, f.Form, "printed", name)
 	}
 	_, err := trainer.ReadConfig("parameters TrainingArguments(\n_n_gpu=8,\nddp_bucket_cap_mb=None,\ndeepspeed=ds.json,\n)\n", "")
 	require.ErrorContains(t, err, "give that file")
