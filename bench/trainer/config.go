@@ -263,9 +263,11 @@ func (c *Config) read(keys []key, found []Setting) (known bool, err error) {
 // AsRead is the settings before defaults filled in the rest.
 func (c *Config) AsRead() *Config { return cmp.Or(c.asRead, c) }
 
-// SaysAccumulation reports whether the microbatches of a step follow from the settings, SaysTypes whether an element type does.
+// SaysAccumulation reports whether the microbatches of a step follow from the settings.
 func (c *Config) SaysAccumulation() bool { return c.Accum != nil || c.global > 0 && c.micro > 0 }
-func (c *Config) SaysTypes() bool        { return c.GradDtype != "" || c.bf16 || c.fp16 }
+
+// SaysTypes reports whether an element type follows from them.
+func (c *Config) SaysTypes() bool { return c.GradDtype != "" || c.bf16 || c.fp16 }
 
 // Optimizer is the optimizer's name in the settings; empty where they name none.
 func (c *Config) Optimizer() string { return c.said["optimizer"] }
@@ -340,6 +342,11 @@ func ownerOf(found []Setting) string {
 type choice struct {
 	by       Setting
 	frontEnd string
+}
+
+// chosen are choices by any of the values of a key.
+func chosen(frontEnd, key string, values ...string) []choice {
+	return slice.Map(values, func(value string) choice { return choice{Setting{Key: key, Value: value}, frontEnd} })
 }
 
 // chosenFrontEnd is the front end whose file it is; empty where that is not said.

@@ -71,11 +71,7 @@ func init() {
 			{"precision", nil},
 			{"accumulate_grad_batches", small(func(c *Config) **int { return &c.Accum })},
 		},
-		chosenBy: []choice{
-			{by: Setting{Key: distributedType, Value: multi + "GPU"}}, {by: Setting{Key: distributedType, Value: multi + "XPU"}}, {by: Setting{Key: distributedType, Value: multi + "NPU"}},
-			{Setting{Key: strategy, Value: "ddp"}, lightning}, {Setting{Key: strategy, Value: lightningUnused}, lightning}, {Setting{Key: strategy, Value: "DDPStrategy"}, lightning},
-			{Setting{Key: strategy, Value: "fsdp"}, lightning}, {Setting{Key: strategy, Value: "FSDPStrategy"}, lightning},
-		},
+		chosenBy: slices.Concat(chosen("", distributedType, multi+"GPU", multi+"XPU", multi+"NPU"), chosen(lightning, strategy, "ddp", lightningUnused, "DDPStrategy", "fsdp", "FSDPStrategy")),
 		conclude: ddpConclusions,
 		Changes: []Change{{
 			"used_parameters", "find_unused_parameters=False, if every parameter is used in every step, or static_graph=True, if always the same ones are: buckets then follow the order of the gradients",

@@ -43,7 +43,7 @@ func init() {
 		forms:    deepSpeedForms,
 		reads:    []readable{{"DeepSpeed JSON", "DeepSpeed's zero_optimization"}},
 		keys:     deepSpeedKeys, beside: deepSpeedBeside, others: deepSpeedOthers, conclude: deepSpeedConclusions,
-		chosenBy: deepSpeedChosen, begin: lightningDeepSpeed,
+		chosenBy: slices.Concat(chosen("", distributedType, "DEEPSPEED"), chosen("", strategy, "DeepSpeedStrategy", "deepspeed", "deepspeed_stage_1", "deepspeed_stage_2", "deepspeed_stage_3", "deepspeed_stage_2_offload", "deepspeed_stage_3_offload")), begin: lightningDeepSpeed,
 	})
 }
 
@@ -218,13 +218,6 @@ var deepSpeedOthers = []other{
 	{"sequence_parallel_size", "so many ranks share a sequence, with all_to_all in each layer"},
 	{"deepcompile", "DeepCompile places the calls by itself"},
 	{"topk_ratio", "ZenFlow reduces a part of the gradients"},
-}
-
-// deepSpeedChosen are Accelerate's type, and Lightning's strategies by class and by name.
-var deepSpeedChosen = []choice{
-	{by: Setting{Key: distributedType, Value: "DEEPSPEED"}}, {by: Setting{Key: strategy, Value: "DeepSpeedStrategy"}}, {by: Setting{Key: strategy, Value: "deepspeed"}},
-	{by: Setting{Key: strategy, Value: "deepspeed_stage_1"}}, {by: Setting{Key: strategy, Value: "deepspeed_stage_2"}}, {by: Setting{Key: strategy, Value: "deepspeed_stage_3"}},
-	{by: Setting{Key: strategy, Value: "deepspeed_stage_2_offload"}}, {by: Setting{Key: strategy, Value: "deepspeed_stage_3_offload"}},
 }
 
 // lightningDeepSpeed fills in the defaults of Lightning's DeepSpeedStrategy, which are not DeepSpeed's (pytorch-lightning at

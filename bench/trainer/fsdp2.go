@@ -40,40 +40,9 @@ func init() {
 		forms:     []form{{"PyTorch FSDP2", "python", fsdp2Text}, {"torchtitan", "python", torchtitanText}},
 		frontEnds: []frontEnd{{"torchtitan", []string{torchtitan}, func(Run) string { return "fully_shard" }, nil}},
 		reads:     []readable{{"torchtitan's file", "torchtitan's data_parallel_shard_degree"}},
-		keys: []key{
-			{"blocks_per_unit", into(func(c *Config) **int64 { return &c.Blocks }, 1)},
-			{"keep_params", flag(func(c *Config) **bool { return &c.KeepParams })},
-			{"unit_before_blocks", nil},
-			{"unit_after_blocks", nil},
-			{distributedType, nil},
-			{"fsdp_version", nil},
-			{"use_torch_fsdp2", nil},
-			{reshard, func(c *Config, value string) error {
-				c.KeepParams = new(slices.Contains([]string{"false", "never"}, strings.ToLower(value)))
-				return nil
-			}},
-			{"fsdp_auto_wrap_policy", nil},
-			{replicas, small(func(c *Config) **int { return &c.Instances })},
-			{"parallelism_config_dp_replicate_size", small(func(c *Config) **int { return &c.Instances })},
-			{shardDegree, shards},
-			{"parallelism_config_dp_shard_size", shards},
-		},
-		others: []other{{"enable_fsdp_float8_all_gather", "parameters of linear layers are gathered in 8 bits"}},
-		beside: []key{
-			{"mixed_precision", nil},
-			{"tensor_parallel_degree", small(func(c *Config) **int { return &c.TP })},
-			{"parallelism_config_tp_size", small(func(c *Config) **int { return &c.TP })},
-			{"pipeline_parallel_degree", small(func(c *Config) **int { return &c.PP })},
-			{"context_parallel_degree", small(func(c *Config) **int { return &c.CP })},
-			{"parallelism_config_cp_size", small(func(c *Config) **int { return &c.CP })},
-			{"expert_parallel_degree", small(func(c *Config) **int { return &c.EP })},
-			{"expert_tensor_parallel_degree", small(func(c *Config) **int { return &c.ETP })},
-			{"mixed_precision_param", dtype(func(c *Config) *string { return &c.ParamDtype })},
-			{"mixed_precision_reduce", dtype(func(c *Config) *string { return &c.GradDtype })},
-			{"local_batch_size", plainForm(func(c *Config) *int64 { return &c.micro })},
-			{"seq_len", plainForm(func(c *Config) *int64 { return &c.seq })},
-		},
-		chosenBy: []choice{{by: Setting{Key: distributedType, Value: "FSDP"}}, {primusFramework(torchtitan), torchtitan}},
+		keys:      fsdp2Keys, beside: fsdp2Beside,
+		others:   []other{{"enable_fsdp_float8_all_gather", "parameters of linear layers are gathered in 8 bits"}},
+		chosenBy: slices.Concat(chosen("", distributedType, "FSDP"), chosen(torchtitan, primusFramework, torchtitan)),
 		doubts: func(c *Config, params []Param) []string {
 			if isTrue(c.RootUnit) || !oneOutside(params, Run{}) {
 				return nil
@@ -82,6 +51,41 @@ func init() {
 		},
 		conclude: fsdp2Conclusions,
 	})
+}
+
+// fsdp2Keys are those of the printed lines, Accelerate's and torchtitan's; fsdp2Beside are too common to tell a file by.
+var fsdp2Keys = []key{
+	{"blocks_per_unit", into(func(c *Config) **int64 { return &c.Blocks }, 1)},
+	{"keep_params", flag(func(c *Config) **bool { return &c.KeepParams })},
+	{"unit_before_blocks", nil},
+	{"unit_after_blocks", nil},
+	{distributedType, nil},
+	{"fsdp_version", nil},
+	{"use_torch_fsdp2", nil},
+	{reshard, func(c *Config, value string) error {
+		c.KeepParams = new(slices.Contains([]string{"false", "never"}, strings.ToLower(value)))
+		return nil
+	}},
+	{"fsdp_auto_wrap_policy", nil},
+	{replicas, small(func(c *Config) **int { return &c.Instances })},
+	{"parallelism_config_dp_replicate_size", small(func(c *Config) **int { return &c.Instances })},
+	{shardDegree, shards},
+	{"parallelism_config_dp_shard_size", shards},
+}
+
+var fsdp2Beside = []key{
+	{"mixed_precision", nil},
+	{"tensor_parallel_degree", small(func(c *Config) **int { return &c.TP })},
+	{"parallelism_config_tp_size", small(func(c *Config) **int { return &c.TP })},
+	{"pipeline_parallel_degree", small(func(c *Config) **int { return &c.PP })},
+	{"context_parallel_degree", small(func(c *Config) **int { return &c.CP })},
+	{"parallelism_config_cp_size", small(func(c *Config) **int { return &c.CP })},
+	{"expert_parallel_degree", small(func(c *Config) **int { return &c.EP })},
+	{"expert_tensor_parallel_degree", small(func(c *Config) **int { return &c.ETP })},
+	{"mixed_precision_param", dtype(func(c *Config) *string { return &c.ParamDtype })},
+	{"mixed_precision_reduce", dtype(func(c *Config) *string { return &c.GradDtype })},
+	{"local_batch_size", plainForm(func(c *Config) *int64 { return &c.micro })},
+	{"seq_len", plainForm(func(c *Config) *int64 { return &c.seq })},
 }
 
 // torchtitan is the front end's name; its files are told by its degrees, or Primus says so. Read at b5bcd76c:

@@ -49,7 +49,7 @@ func init() {
 			{"Megatron's arguments or script", "Megatron's arguments (--ddp-bucket-size, --use-distributed-optimizer)"},
 			{"Primus YAML", "Primus YAML"},
 		},
-		keys: slices.Concat(megatronKeys, bridgeKeys), others: megatronOthers, chosenBy: []choice{{primusFramework("megatron"), "primus"}, {primusFramework("megatron_bridge"), bridgeName}}, beside: optimizerKeys, begin: primusDefaults, conclude: megatronConclusions,
+		keys: slices.Concat(megatronKeys, bridgeKeys), others: megatronOthers, chosenBy: slices.Concat(chosen("primus", primusFramework, "megatron"), chosen(bridgeName, primusFramework, "megatron_bridge")), beside: optimizerKeys, begin: primusDefaults, conclude: megatronConclusions,
 	})
 }
 
@@ -236,8 +236,8 @@ var megatronOthers = []other{
 // megatronFSDP is why two switches that mean the same have an effect of their own.
 const megatronFSDP = "it shards with Megatron-FSDP, whose buckets are its own, which ddp_bucket_size does not cut; take it out to ask for Megatron's own data parallelism"
 
-// primusFramework is the setting with which a file of Primus names its trainer.
-func primusFramework(name string) Setting { return Setting{Key: "framework", Value: name} }
+// primusFramework is the key with which a file of Primus names its trainer.
+const primusFramework = "framework"
 
 // primus tells that a file is a training configuration of Primus' Megatron: those extend pre_trainer.yaml or
 // sft_trainer.yaml of primus/configs/modules/megatron, which have bf16 and use_distributed_optimizer on (read at fd1eeabb).

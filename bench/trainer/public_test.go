@@ -21,11 +21,15 @@ func TestKindsOfPublicFiles(t *testing.T) {
 	}{
 		"Primus' fine-tuning has the distributed optimizer": {
 			"modules:\n  post_trainer:\n    framework: megatron\n    config: sft_trainer.yaml\n    overrides:\n      overlap_grad_reduce: true\n",
-			"megatron", "primus", trainer.Run{Zero: 1, NoGatherOverlap: true, GradDtype: "float", ParamDtype: "bfloat16"}, "",
+			"megatron", "primus",
+			trainer.Run{Zero: 1, NoGatherOverlap: true, GradDtype: "float", ParamDtype: "bfloat16"},
+			"",
 		},
 		"Primus' Bridge: the recipe decides": {
 			"modules:\n  post_trainer:\n    framework: megatron_bridge\n    config: sft_trainer.yaml\n    overrides:\n      tensor_model_parallel_size: 2\n",
-			"megatron", "bridge", trainer.Run{Zero: 1, TP: 2, GradDtype: "float", ParamDtype: "bfloat16"}, "overlap_param_gather and use_distributed_optimizer, and it is not in the file",
+			"megatron", "bridge",
+			trainer.Run{Zero: 1, TP: 2, GradDtype: "float", ParamDtype: "bfloat16"},
+			"overlap_param_gather and use_distributed_optimizer, and it is not in the file",
 		},
 		"Bridge: the optimizer's place counts for both": {
 			"optimizer:\n  use_distributed_optimizer: true\nddp:\n  overlap_grad_reduce: true\n  use_distributed_optimizer: false\n", "megatron", "", trainer.Run{Zero: 1, NoGatherOverlap: true}, "",
@@ -35,24 +39,34 @@ func TestKindsOfPublicFiles(t *testing.T) {
 		},
 		"torchtitan in Primus": {
 			titan + "      parallelism:\n        data_parallel_replicate_degree: 2\n        tensor_parallel_degree: 4\n        fsdp_reshard_after_forward: never\n",
-			"fsdp2", "torchtitan", trainer.Run{Zero: 3, Accum: 1, Instances: 2, TP: 4, KeepParams: true, GradDtype: "float", ParamDtype: "bfloat16"}, "",
+			"fsdp2", "torchtitan",
+			trainer.Run{Zero: 3, Accum: 1, Instances: 2, TP: 4, KeepParams: true, GradDtype: "float", ParamDtype: "bfloat16"},
+			"",
 		},
 		"torchtitan's own file": {
 			"[training]\nlocal_batch_size = 2\nglobal_batch_size = 256\n[parallelism]\ndata_parallel_shard_degree = -1\nfsdp_reshard_after_forward = \"always\"\n",
-			"fsdp2", "torchtitan", trainer.Run{Zero: 3, GradDtype: "float", ParamDtype: "bfloat16"}, "",
+			"fsdp2", "torchtitan",
+			trainer.Run{Zero: 3, GradDtype: "float", ParamDtype: "bfloat16"},
+			"",
 		},
 		"Accelerate's hybrid sharding": {
 			"distributed_type: FSDP\nmixed_precision: fp16\nfsdp_config:\n  fsdp_version: 2\n  fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP\nparallelism_config:\n  parallelism_config_dp_replicate_size: 2\n  parallelism_config_tp_size: 2\n",
-			"fsdp2", "", trainer.Run{Zero: 3, Instances: 2, TP: 2, RootUnit: true, GradDtype: "half", ParamDtype: "half"}, "",
+			"fsdp2", "",
+			trainer.Run{Zero: 3, Instances: 2, TP: 2, RootUnit: true, GradDtype: "half", ParamDtype: "half"},
+			"",
 		},
 		"Accelerate's stage": {
 			"distributed_type: DEEPSPEED\nmixed_precision: bf16\ndeepspeed_config:\n  zero_stage: 2\n  gradient_accumulation_steps: 4\n",
-			"deepspeed", "", trainer.Run{Zero: 2, Accum: 4, NoOverlap: true, GradDtype: "bfloat16", ParamDtype: "bfloat16"}, "",
+			"deepspeed", "",
+			trainer.Run{Zero: 2, Accum: 4, NoOverlap: true, GradDtype: "bfloat16", ParamDtype: "bfloat16"},
+			"",
 		},
 		"other GPUs of Accelerate": {"distributed_type: MULTI_XPU\nmixed_precision: bf16\n", "ddp", "", trainer.Run{GradDtype: "float", ParamDtype: "float"}, "loaded"},
 		"Lightning's class": {
 			"import lightning\ntrainer = Trainer(strategy=DeepSpeedStrategy(stage=3), precision=\"bf16-mixed\", accumulate_grad_batches=2)\n",
-			"deepspeed", "", trainer.Run{Zero: 3, Accum: 2, GradDtype: "bfloat16", ParamDtype: "bfloat16"}, "200000000",
+			"deepspeed", "",
+			trainer.Run{Zero: 3, Accum: 2, GradDtype: "bfloat16", ParamDtype: "bfloat16"},
+			"200000000",
 		},
 		"Lightning's name":          {"trainer:\n  strategy: deepspeed_stage_3\n  precision: 16-mixed\n", "deepspeed", "", trainer.Run{Zero: 3, GradDtype: "half", ParamDtype: "half"}, "200000000"},
 		"Lightning's unused":        {"trainer:\n  strategy: ddp_find_unused_parameters_true\n  precision: 32\n  accumulate_grad_batches: 2\n", "ddp", "lightning", trainer.Run{FindUnused: true, Accum: 2, GradDtype: "float", ParamDtype: "float"}, ""},
@@ -62,7 +76,7 @@ func TestKindsOfPublicFiles(t *testing.T) {
 		"LLaMA-Factory on Megatron": {"per_device_train_batch_size: 1\ngradient_accumulation_steps: 8\nuse_distributed_optimizer: true\noverlap_grad_reduce: true\nbf16: true\n", "megatron", "", trainer.Run{Zero: 1, Accum: 8, NoGatherOverlap: true, GradDtype: "float", ParamDtype: "bfloat16"}, ""},
 		"LoRA":                      {"finetuning_type: lora\nper_device_train_batch_size: 1\nddp_bucket_cap_mb: 25\n", "ddp", "", trainer.Run{}, "part of the model"},
 		"NeMo's recipe":             {"import nemo_run as run\ns = run.Config(MegatronStrategy, tensor_model_parallel_size=tp, ddp=run.Config(C, overlap_grad_reduce=True))\nr = run.Partial(fn, optim=distributed_fused_adam_with_cosine_annealing(max_lr=3e-4))\n", "megatron", "", trainer.Run{Zero: 1, NoGatherOverlap: true}, "tensor_model_parallel_size is tp there"},
-		"Hydra":                     {"world: {tp: 4, on: true}\nt: ${world.tp}\nmodel:\n  tensor_model_parallel_size: ${t}\n  context_parallel_size: ${multiply:${world.tp},2}\n  expert_model_parallel_size: ${eval:8}\nddp:\n  overlap_grad_reduce: ${world.on}\n", "megatron", "", trainer.Run{TP: 4, NoGatherOverlap: true}, "context_parallel_size is ${multiply:${world.tp},2} there"},
+		"Hydra":                     {"world: {tp: 4, on: true}\nt: ${world.tp}\nmodel:\n  tensor_model_parallel_size: ${t}\n  context_parallel_size: ${multiply:${world.tp},2}\n  expert_model_parallel_size: 2${eval:8}\nddp:\n  overlap_grad_reduce: ${world.on}\n", "megatron", "", trainer.Run{TP: 4, NoGatherOverlap: true}, "context_parallel_size is ${multiply:${world.tp},2} there"},
 	} {
 		c, err := trainer.ReadConfig(x.text, "")
 		require.NoError(t, err, name)
@@ -147,8 +161,10 @@ func TestHybridShardingOfTorchtitan(t *testing.T) {
 	require.NoError(t, err)
 	params := trainer.WithBlocks([]trainer.Param{
 		{Name: "model.embed_tokens.weight", Elements: 6400, Shape: []int64{640, 10}},
-		{Name: "model.layers.0.mlp.weight", Elements: 3200, Shape: []int64{320, 10}}, {Name: "model.layers.1.mlp.weight", Elements: 3200, Shape: []int64{320, 10}},
-		{Name: "model.norm.weight", Elements: 10, Shape: []int64{10}}, {Name: "lm_head.weight", Elements: 6400, Shape: []int64{640, 10}},
+		{Name: "model.layers.0.mlp.weight", Elements: 3200, Shape: []int64{320, 10}},
+		{Name: "model.layers.1.mlp.weight", Elements: 3200, Shape: []int64{320, 10}},
+		{Name: "model.norm.weight", Elements: 10, Shape: []int64{10}},
+		{Name: "lm_head.weight", Elements: 6400, Shape: []int64{640, 10}},
 	})
 	run := trainer.Run{DP: 16, Zero: 3, Instances: 2, GradDtype: "float", ParamDtype: "bfloat16"}
 	reduced := map[string]int64{}

@@ -379,7 +379,7 @@ var unsimulated = map[string]string{
 // unsimulatedBy returns which of them alone has a setting; empty if it is not one's own.
 func unsimulatedBy(p Setting) string {
 	switch p.Key {
-	case "framework": // of Primus
+	case primusFramework:
 		if unsimulated[p.Value] != "" {
 			return p.Value
 		}
