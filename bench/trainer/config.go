@@ -324,7 +324,7 @@ func ownerOf(found []Setting) string {
 			return p.Value
 		}
 		for _, t := range table {
-			if slices.ContainsFunc(t.chosenBy, func(x choice) bool { return x.by == p }) {
+			if slices.ContainsFunc(t.chosenBy(), func(x choice) bool { return x.by == p }) {
 				return t.Name
 			}
 		}
@@ -352,7 +352,7 @@ func chosen(frontEnd, key string, values ...string) []choice {
 // chosenFrontEnd is the front end whose file it is; empty where that is not said.
 func chosenFrontEnd(found []Setting) string {
 	for _, t := range table {
-		for _, x := range t.chosenBy {
+		for _, x := range t.chosenBy() {
 			if x.frontEnd != "" && slices.Contains(found, x.by) {
 				return x.frontEnd
 			}

@@ -71,7 +71,9 @@ func init() {
 			{"precision", nil},
 			{"accumulate_grad_batches", small(func(c *Config) **int { return &c.Accum })},
 		},
-		chosenBy: slices.Concat(chosen("", distributedType, multi+"GPU", multi+"XPU", multi+"NPU"), chosen(lightning, strategy, "ddp", lightningUnused, "DDPStrategy", "fsdp", "FSDPStrategy")),
+		chosenBy: func() []choice {
+			return slices.Concat(chosen("", distributedType, multi+"GPU", multi+"XPU", multi+"NPU"), chosen(lightning, strategy, "ddp", lightningUnused, "DDPStrategy", "fsdp", "FSDPStrategy"))
+		},
 		conclude: ddpConclusions,
 		Changes: []Change{{
 			"used_parameters", "find_unused_parameters=False, if every parameter is used in every step, or static_graph=True, if always the same ones are: buckets then follow the order of the gradients",

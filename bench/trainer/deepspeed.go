@@ -43,7 +43,9 @@ func init() {
 		forms:    deepSpeedForms,
 		reads:    []readable{{"DeepSpeed JSON", "DeepSpeed's zero_optimization"}},
 		keys:     deepSpeedKeys, beside: deepSpeedBeside, others: deepSpeedOthers, conclude: deepSpeedConclusions,
-		chosenBy: slices.Concat(chosen("", distributedType, "DEEPSPEED"), chosen("", strategy, "DeepSpeedStrategy", "deepspeed", "deepspeed_stage_1", "deepspeed_stage_2", "deepspeed_stage_3", "deepspeed_stage_2_offload", "deepspeed_stage_3_offload")), begin: lightningDeepSpeed,
+		chosenBy: func() []choice {
+			return slices.Concat(chosen("", distributedType, "DEEPSPEED"), chosen("", strategy, "DeepSpeedStrategy", "deepspeed", "deepspeed_stage_1", "deepspeed_stage_2", "deepspeed_stage_3", "deepspeed_stage_2_offload", "deepspeed_stage_3_offload"))
+		}, begin: lightningDeepSpeed,
 	})
 }
 

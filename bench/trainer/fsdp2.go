@@ -41,8 +41,10 @@ func init() {
 		frontEnds: []frontEnd{{"torchtitan", []string{torchtitan}, func(Run) string { return "fully_shard" }, nil}},
 		reads:     []readable{{"torchtitan's file", "torchtitan's data_parallel_shard_degree"}},
 		keys:      fsdp2Keys, beside: fsdp2Beside,
-		others:   []other{{"enable_fsdp_float8_all_gather", "parameters of linear layers are gathered in 8 bits"}},
-		chosenBy: slices.Concat(chosen("", distributedType, "FSDP"), chosen(torchtitan, primusFramework, torchtitan)),
+		others: []other{{"enable_fsdp_float8_all_gather", "parameters of linear layers are gathered in 8 bits"}},
+		chosenBy: func() []choice {
+			return slices.Concat(chosen("", distributedType, "FSDP"), chosen(torchtitan, primusFramework, torchtitan))
+		},
 		doubts: func(c *Config, params []Param) []string {
 			if isTrue(c.RootUnit) || !oneOutside(params, Run{}) {
 				return nil

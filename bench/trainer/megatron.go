@@ -49,7 +49,9 @@ func init() {
 			{"Megatron's arguments or script", "Megatron's arguments (--ddp-bucket-size, --use-distributed-optimizer)"},
 			{"Primus YAML", "Primus YAML"},
 		},
-		keys: slices.Concat(megatronKeys, bridgeKeys), others: megatronOthers, chosenBy: slices.Concat(chosen("primus", primusFramework, "megatron"), chosen(bridgeName, primusFramework, "megatron_bridge")), beside: optimizerKeys, begin: primusDefaults, conclude: megatronConclusions,
+		keys: slices.Concat(megatronKeys, bridgeKeys), others: megatronOthers, chosenBy: func() []choice {
+			return slices.Concat(chosen("primus", primusFramework, "megatron"), chosen(bridgeName, primusFramework, "megatron_bridge"))
+		}, beside: optimizerKeys, begin: primusDefaults, conclude: megatronConclusions,
 	})
 }
 

@@ -82,7 +82,7 @@ func suspect(p Setting) bool {
 func known(name string) bool {
 	return sharedKey(name) || slices.ContainsFunc(launchKeys(), func(k key) bool { return k.name == name }) ||
 		slices.ContainsFunc(table, func(t Trainer) bool {
-			return t.has(Setting{Key: name}) || slices.ContainsFunc(t.chosenBy, func(x choice) bool { return x.by.Key == name })
+			return t.has(Setting{Key: name}) || slices.ContainsFunc(t.chosenBy(), func(x choice) bool { return x.by.Key == name })
 		})
 }
 

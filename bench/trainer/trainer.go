@@ -91,7 +91,7 @@ type Trainer struct {
 	// others are settings for ways to train that are not simulated.
 	others []other
 	// chosenBy are settings of front ends' files that choose this trainer.
-	chosenBy []choice
+	chosenBy func() []choice
 	// begin and conclude fill in unset values, before and after the keys are read; nil
 	// does nothing.
 	begin, conclude func(c *Config, found []Setting)
@@ -354,6 +354,9 @@ func register(t Trainer) {
 	}
 	if t.Settings == nil {
 		t.Settings = func([]Param, Run) []int64 { return nil }
+	}
+	if t.chosenBy == nil {
+		t.chosenBy = func() []choice { return nil }
 	}
 	if t.Unset == nil {
 		t.Unset = func(run Run) Run { return run }
