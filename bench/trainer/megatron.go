@@ -49,7 +49,7 @@ func init() {
 			{"Megatron's arguments or script", "Megatron's arguments (--ddp-bucket-size, --use-distributed-optimizer)"},
 			{"Primus YAML", "Primus YAML"},
 		},
-		keys: slices.Concat(megatronKeys, bridgeKeys), others: megatronOthers, chosenBy: func() []choice {
+		keys: megatronKeys, others: megatronOthers, chosenBy: func() []choice {
 			return slices.Concat(chosen("primus", primusFramework, "megatron"), chosen(bridgeName, primusFramework, "megatron_bridge"))
 		}, beside: optimizerKeys, begin: primusDefaults, conclude: megatronConclusions,
 	})
@@ -210,14 +210,29 @@ var megatronKeys = []key{
 	{"model.make_vocab_size_divisible_by", into(func(c *Config) **int64 { return &c.VocabMultiple }, 1)},
 	{"model.should_pad_vocab", nil},
 	{"micro_batch_size", plainForm(func(c *Config) *int64 { return &c.micro })},
-	{"seq_length", plainForm(func(c *Config) *int64 { return &c.seq })},
+	{sequence, plainForm(func(c *Config) *int64 { return &c.seq })},
 	{"context_parallel_size", small(func(c *Config) **int { return &c.CP })},
 	{"model.context_parallel_size", small(func(c *Config) **int { return &c.CP })},
+	{commOverlap + "bucket_size", into(func(c *Config) **int64 { return &c.bridge }, 1)},
+	{commOverlap + "overlap_grad_reduce", nil},
+	{commOverlap + "overlap_param_gather", nil},
+	{commOverlap + "tp_comm_overlap", nil},
 	{"recompute_granularity", func(c *Config, value string) error {
 		c.Recompute = new(strings.EqualFold(value, "full"))
 		return nil
 	}},
 }
+
+// switchesOn reports whether a setting of a program switches the distributed optimizer on.
+func switchesOn(p Setting) bool {
+	return p.Key == "use_distributed_optimizer" && strings.EqualFold(p.Value, "true") || p.Key == "optim" && strings.HasPrefix(p.Value, distributedAdam)
+}
+
+// distributedAdam begins the name of NeMo's optimizer that is distributed (collections/llm/recipes/optim/adam.py at 8cfedd72).
+const distributedAdam = "distributed_fused_adam"
+
+// sequence is the length of a sequence in tokens.
+const sequence = "seq_length"
 
 // distributed is Megatron's distributed optimizer: stage 1.
 func distributed(c *Config, value string) error {

@@ -25,13 +25,6 @@ const bridgeName = "bridge"
 // bridgeParts are parts of Bridge's configuration whose keys are told apart by the part.
 var bridgeParts = []string{"ddp.", commOverlap}
 
-var bridgeKeys = []key{
-	{commOverlap + "bucket_size", into(func(c *Config) **int64 { return &c.bridge }, 1)},
-	{commOverlap + "overlap_grad_reduce", nil},
-	{commOverlap + "overlap_param_gather", nil},
-	{commOverlap + "tp_comm_overlap", nil},
-}
-
 // bridgeConclusions is what comm_overlap's setup makes of the settings.
 func bridgeConclusions(c *Config, found []Setting) {
 	isBridge := func(p Setting) bool {

@@ -51,8 +51,8 @@ var optimizerKeys = []key{
 		}
 		return nil
 	}},
-	{"optim", func(c *Config, value string) error { // of NeMo's recipes: nemo/collections/llm/recipes/optim/adam.py at 8cfedd72
-		if strings.HasPrefix(value, "distributed_fused_adam") {
+	{"optim", func(c *Config, value string) error {
+		if strings.HasPrefix(value, distributedAdam) {
 			c.Zero = new(1)
 		}
 		return nil

@@ -112,8 +112,10 @@ func TestKindsThatAreRefused(t *testing.T) {
 		"modules:\n  pre_trainer:\n    framework: nemo_automodel\n    config: pre_trainer.yaml\n":                                  "plan of its own",
 		"model:\n  tensor_model_parallel_size: 2\n  optim:\n    name: distributed_fused_adam\n":                                    "bucket_cap_mb",
 		"import a\nx(overlap_grad_reduce=True)\nif fast:\n    c.ddp.overlap_grad_reduce = False\n":                                 "sets overlap_grad_reduce to true and to false",
+		"import a\nc.strategy.context_parallel_size = 2\nc.optim.config.use_distributed_optimizer = False\n":                       "give what the job printed",
 		"import a\nfrom megatron.bridge.recipes.x import y\nc.model.tensor_model_parallel_size = 2\n":                              "recipe",
 		`{"zero_optimization": {"stage": 3, "zero_quantized_gradients": true, "mics_shard_size": 8}, "sequence_parallel_size": 2}`: "MiCS",
+		"from nemo.collections.llm.recipes import llama3_8b\nx = llama3_8b.recipe(seq_length=16384, micro_batch_size=1)\n":         "--framework",
 		"micro_batch_size: 1\ncutoff_len: 4096\n":                                                                                  "--framework",
 	} {
 		_, err := trainer.ReadConfig(text, "")

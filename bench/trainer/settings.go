@@ -308,6 +308,14 @@ func fromProgram(text string) (Found, error) {
 		}
 		values[p.Key] = value
 	}
+	// A length of sequences alone does not make a program Megatron's.
+	rest := slices.DeleteFunc(slices.Clone(found.Settings), func(p Setting) bool { return p.Key == sequence })
+	switch owner := ownerOf(rest); {
+	case owner == "":
+		found.Settings = rest
+	case owner == Assumed && !slices.ContainsFunc(rest, switchesOn):
+		return Found{}, fmt.Errorf("%w that say whether the optimizer is distributed: other functions than those of this program may; give what the job printed of its settings", ErrConfig)
+	}
 	return found, nil
 }
 
