@@ -273,7 +273,10 @@ def main():
     sys.meta_path.append(StandIns({"torch", "transformer_engine", "transformer_engine_torch", "apex", "ck4inductor", "nvidia_resiliency_ext", "flash_attn", "flash_attn_3", "flashinfer", "mamba_ssm", "modelopt", "emerging_optimizers"}))
     one_process()
     # Read, not run: training_args.py of huggingface/transformers declares the field as int | None.
-    known = {"Hugging Face Trainer": {"source": "huggingface/transformers 00349ae8, read", "keys": {"ddp_bucket_cap_mb": "int"}}}
+    known = {
+        "Hugging Face Trainer": {"source": "huggingface/transformers 00349ae8, read", "keys": {"ddp_bucket_cap_mb": "int"}},
+        "torchtitan": {"source": "pytorch/torchtitan b5bcd76c, read", "keys": {"reshard_after_forward": "object"}},
+    }
     only = sys.argv[3:] or PARSERS
     for title in only:
         parse, of = PARSERS[title]

@@ -24,6 +24,7 @@ func TestFrontEndsAnswerInTheirOwnKeys(t *testing.T) {
 		{"ddp", "Accelerate", "bucket_cap_mb", "accelerate"},
 		{"ddp", "Hugging Face Trainer", "ddp_bucket_cap_mb", "hf huggingface hugging-face transformers"},
 		{"ddp", "Lightning", "bucket_cap_mb", "lightning pytorch-lightning"},
+		{"fsdp2", "torchtitan", "fully_shard", "torchtitan"},
 	} {
 		in := input(t, c.trainer, false)
 		for name := range strings.FieldsSeq(c.names) {
@@ -64,4 +65,33 @@ func TestAFrontEndTakesTheFileOfAnotherTrainer(t *testing.T) {
 	want.Framework = "ddp"
 	_, err = advice.Prepare(want)
 	require.ErrorContains(t, err, "no trainer's settings of ddp in it")
+}
+
+// Under autocast the file does not say in which type the parameters were loaded: both answers are said, and --param-dtype
+// settles it. A file's own front end comes first without --framework.
+func TestBothSizesWhereTheTypeIsNotSaid(t *testing.T) {
+	ask := func(text, framework, dtype string) *advice.Document {
+		t.Helper()
+		want := &spec.Advice{Framework: framework, Preset: "llama3-8b", Step: 0.3, ParamDtype: dtype, Config: &spec.Config{File: "c"}}
+		var err error
+		want.Config.Settings, err = trainer.Settings(text)
+		require.NoError(t, err)
+		q, err := advice.Prepare(want)
+		require.NoError(t, err)
+		d, err := q.Ask([]recommend.Source{{Record: sweep(64, false, "all_reduce", "all_gather", "reduce_scatter")}})
+		require.NoError(t, err)
+		require.True(t, d.Answered(), d.Sentence)
+		return d
+	}
+	const both = "loaded in bfloat16: .* MiB; in float: "
+	d := ask("bf16: true\nddp_bucket_cap_mb: 25\n", "hf", "")
+	require.Regexp(t, both, strings.Join(d.Config.Notes, "\n"))
+	d = ask("bf16: true\nddp_bucket_cap_mb: 25\n", "hf", "float")
+	require.NotRegexp(t, both, strings.Join(d.Config.Notes, "\n"))
+	require.Equal(t, "float", d.Answer.Run.GradDtype)
+	d = ask(`{"zero_optimization": {"stage": 2}, "bf16": {"enabled": true}}`, "", "float")
+	require.Equal(t, "bfloat16", d.Answer.Run.GradDtype, "the file says it")
+	d = ask("data_parallel_shard_degree = 64\ndata_parallel_replicate_degree = 1\n", "", "")
+	require.Equal(t, "torchtitan", d.Snippets[0].Title)
+	require.Contains(t, d.Config.Read, "default: ")
 }

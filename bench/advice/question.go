@@ -109,7 +109,7 @@ func (q *Question) configure() error {
 	}
 	q.in.ConfigFile, q.in.ConfigForm = c.File, c.Form
 	q.in.ConfigNotes, q.in.ConfigUnread = c.Notes, c.Unread
-	q.in.Framework = cmp.Or(q.in.Framework, q.in.Config.Trainer)
+	q.in.Framework = cmp.Or(q.in.Framework, q.in.Config.FrontEnd, q.in.Config.Trainer)
 	set := q.in.Config
 	for _, x := range []struct{ to, from *int }{{&q.want.EP, set.EP}, {&q.want.PP, set.PP}, {&q.want.TP, set.TP}, {&q.want.CP, set.CP}} {
 		if x.from != nil && *x.to == 0 {
@@ -142,7 +142,8 @@ func (q *Question) model(t trainer.Trainer) (m *trainer.Model, err error) {
 	if err == nil && w.Model == nil {
 		first := 0
 		if c := q.in.Config; c != nil {
-			if first, err = c.FirstBlocks(w.PP); err != nil {
+			blocks := slice.Most(m.Params, func(p trainer.Param) int { return p.Block })
+			if first, err = c.FirstBlocks(w.PP, blocks); err != nil {
 				return nil, exit.With(exit.Want, err, "give the first stage's own list with --params")
 			}
 		}
@@ -163,17 +164,22 @@ func (q *Question) model(t trainer.Trainer) (m *trainer.Model, err error) {
 // setRun joins the trainer's defaults, its settings file and the request.
 func (q *Question) setRun(t trainer.Trainer) (err error) {
 	r := trainer.Run{GradDtype: t.GradDtype, ParamDtype: "bfloat16", Zero: t.Stages[0]}
-	if m := q.in.Model; m != nil && t.GradDtype == r.ParamDtype { // a trainer whose gradients have the parameters' type
+	follows := t.GradDtype == r.ParamDtype // gradients have the parameters' type
+	if m := q.in.Model; m != nil && follows {
 		if len(m.Dtypes) == 1 {
 			r.GradDtype = m.Dtypes[0]
 		} else if len(m.Dtypes) > 1 {
 			m.Notes = append(m.Notes, "the tensors are "+plain.And(m.Dtypes)+": gradients of different types have buckets of their own, which is not simulated")
 		}
 	}
+	w := &q.want
 	if q.in.Config != nil {
 		q.in.Config.Apply(&r)
+		follows = follows && (q.in.Config.GradDtype == "" || q.in.Config.LoadedType)
 	}
-	w := &q.want
+	if follows {
+		r.GradDtype = cmp.Or(w.ParamDtype, r.GradDtype)
+	}
 	for _, x := range []struct{ to, from *int }{{&r.DP, &w.DP}, {&r.EP, &w.EP}, {&r.TP, &w.TP}, {&r.Instances, &w.Instances}, {&r.Accum, &w.Accum}} {
 		if *x.from != 0 {
 			*x.to = *x.from
@@ -246,10 +252,31 @@ func (q *Question) Ask(sources []recommend.Source) (*Document, error) {
 		if d.Bracket, err = q.bracket(d, sources); err != nil {
 			return d, err
 		}
+		if err := q.otherType(d, sources); err != nil {
+			return d, err
+		}
 		d.Sentence = d.sentence()
 	}
 	d.store(sources)
 	return d, nil
+}
+
+// otherType notes the answer for the other element type, where the file does not say in which the parameters were loaded.
+func (q *Question) otherType(d *Document, sources []recommend.Source) error {
+	c, m := q.in.Config, q.in.Model
+	if c == nil || !c.LoadedType || q.want.GradDtype != "" || q.want.ParamDtype != "" || m != nil && len(m.Dtypes) > 0 {
+		return nil
+	}
+	other := q.sharing(q.in.Plans)
+	dtype := map[bool]string{true: "bfloat16", false: "float"}[d.Answer.Run.GradDtype == "float"]
+	other.in.Run.GradDtype, other.in.Run.ParamDtype = dtype, dtype
+	x, err := other.AskBriefly(sources)
+	if err != nil || !x.Answered() {
+		return err
+	}
+	todo := map[bool]string{true: "keep ", false: "set "}
+	d.Config.Notes = append(d.Config.Notes, fmt.Sprintf("parameters loaded in %s: %s%s; in %s: %s%s", d.Answer.Run.GradDtype, todo[d.Answer.Keep], d.Amount(d.Answer.Elements), dtype, todo[x.Answer.Keep], x.Amount(x.Answer.Elements)))
+	return nil
 }
 
 // AskBriefly is Ask without resampled curves and without the ends of the model, which

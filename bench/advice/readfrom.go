@@ -6,17 +6,18 @@ import (
 	"strings"
 
 	"zbench/bench/spec"
+	"zbench/bench/trainer"
 )
 
-// part is a part of a run: what it is, and whether a flag says so.
+// part is a part of a run: what it is, and whether a flag or the file says so.
 type part struct {
 	name, value string
-	flag        bool
+	flag, file  bool
 }
 
 // parts are those of a run that the answer relies on.
 func parts(in Input) []part {
-	c, r, w := in.Config, in.Run, in.Asked
+	c, f, r, w := in.Config, in.Config.AsRead(), in.Run, in.Asked
 	if w == nil {
 		w = &spec.Advice{}
 	}
@@ -31,19 +32,37 @@ func parts(in Input) []part {
 		}
 		return fmt.Sprint(max(1, flag))
 	}
-	return []part{
-		{"world", world, false},
-		{"TP", fmt.Sprint(max(1, r.TP)), w.TP != 0},
-		{"PP", either(w.PP, c.PP), w.PP != 0},
-		{"CP", either(w.CP, c.CP), w.CP != 0},
-		{"EP", fmt.Sprint(max(1, r.EP)), w.EP != 0},
-		{"ZeRO", fmt.Sprint(r.Zero), w.Zero != nil},
-		{"overlap", on[r.NoOverlap], false},
-		{"gather overlap", on[r.NoGatherOverlap], false},
-		{"accumulation", fmt.Sprint(r.Microbatches()), w.Accum != 0},
-		{"types", types, w.GradDtype != "" || w.ParamDtype != ""},
-		{"optimizer", cmp.Or(w.Optimizer, c.Optimizer(), "not named"), w.Optimizer != ""},
+	size := "not set"
+	_, set := c.Setting(trainer.WithBlocks(in.params()), r)
+	if set {
+		size = "set"
 	}
+	all := []part{
+		{"world", world, false, f.World > 0},
+		{"TP", fmt.Sprint(max(1, r.TP)), w.TP != 0, f.TP != nil},
+		{"PP", either(w.PP, c.PP), w.PP != 0, f.PP != nil},
+		{"CP", either(w.CP, c.CP), w.CP != 0, f.CP != nil},
+		{"EP", fmt.Sprint(max(1, r.EP)), w.EP != 0, f.EP != nil},
+		{"ZeRO", fmt.Sprint(r.Zero), w.Zero != nil, f.Zero != nil},
+		{"overlap", on[r.NoOverlap], false, f.Overlap != nil},
+		{"gather overlap", on[r.NoGatherOverlap], false, f.GatherOverlap != nil},
+		{"accumulation", fmt.Sprint(r.Microbatches()), w.Accum != 0, f.SaysAccumulation()},
+		{"types", types, w.GradDtype != "" || w.ParamDtype != "", f.SaysTypes()},
+		{"optimizer", cmp.Or(w.Optimizer, c.Optimizer(), "not named"), w.Optimizer != "", f.Optimizer() != ""},
+		{"bucket size", size, false, set},
+	}
+	if r.Instances > 1 {
+		all = append(all, part{"instances or replicas", fmt.Sprint(r.Instances), w.Instances != 0, f.Instances != nil})
+	}
+	return all
+}
+
+// params are those of the model; none where it is not known.
+func (in Input) params() []trainer.Param {
+	if in.Model == nil {
+		return nil
+	}
+	return in.Model.Params
 }
 
 // readFrom says of each part of the run what it is and whether the file, a flag or the default says so, and which
@@ -55,7 +74,7 @@ func readFrom(in Input) string {
 		switch {
 		case p.flag:
 			from = "flags"
-		case in.Config.InFile(p.name):
+		case p.file:
 			from = cmp.Or(in.ConfigForm, "file")
 		}
 		by[from] = append(by[from], strings.TrimPrefix(p.name+" ", "types ")+p.value)

@@ -76,13 +76,13 @@ func missing(n need, q Question) *Refusal {
 		world := q.Run.DP * q.Run.Apart(false)
 		switch apart := world / n.ranks; {
 		case n.neighbours(q.Run):
-			how = fmt.Sprintf("sweep all %d ranks with --groups %d: an optimizer instance is a group of neighbours", q.Run.DP, n.ranks)
+			how = fmt.Sprintf("sweep all %d ranks with --groups %d: an optimizer instance or replica is a group of neighbours", q.Run.DP, n.ranks)
 		case apart > 1 && n.ranks == q.Run.DP:
 			how = fmt.Sprintf("sweep all %d ranks with --strides %d: tensor-parallel ranks are neighbours, so this is the stride of the data-parallel ones", world, apart)
 		case apart > 1 && q.Run.EP > 1:
 			how = fmt.Sprintf("sweep all %d ranks with --strides %d: this is the stride of the ranks with the same experts", world, apart)
 		case apart > 1:
-			how = fmt.Sprintf("sweep all %d ranks with --strides %d: this is the stride of the ranks of all optimizer instances with the same share", world, apart)
+			how = fmt.Sprintf("sweep all %d ranks with --strides %d: this is the stride of the ranks of all optimizer instances or replicas with the same share", world, apart)
 		}
 		return refuse(
 			"wrong_ranks",

@@ -134,7 +134,7 @@ func (u *blockUnit) join(r blockUnit, sign int64) {
 
 func (u *blockUnit) add(p Param, run Run) {
 	kind := kindOf(p.Expert)
-	n := paddedRows(p, int64(run.Ranks(p.Expert)))
+	n := paddedRows(p, int64(run.shardRanks(p.Expert)))
 	u.held[kind] += n
 	if p.Elements > 0 {
 		u.reduced[kind] += n
@@ -164,7 +164,7 @@ func calls(all []Message, name string, elements [2]int64, width int64, launch, w
 		stream = 1
 	}
 	for kind, n := range elements {
-		ranks := run.Ranks(kind == 1)
+		ranks := run.shardRanks(kind == 1)
 		if n > 0 && ranks > 1 {
 			all = append(all, Message{Collective: name, Bytes: n * width, Ranks: ranks, Launch: launch, Wait: wait, Stream: stream})
 		}

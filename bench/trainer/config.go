@@ -19,6 +19,8 @@ import (
 type Config struct {
 	// Trainer is the name of the one they are for.
 	Trainer string
+	// FrontEnd is what starts it, where its name or its file says so.
+	FrontEnd string
 	// At most one of these is the bucket size: in elements, in bytes of gradients,
 	// in bytes of a rank's share, as a number of buckets, or in blocks.
 	Elements, Bytes, ShareBytes, Buckets, Blocks *int64
@@ -46,6 +48,8 @@ type Config struct {
 	// OwnerReduce is that of Run.
 	OwnerReduce           bool
 	GradDtype, ParamDtype string
+	// LoadedType tells that gradients have the type in which the parameters were loaded, which the settings do not say.
+	LoadedType bool
 	// World is the number of ranks that the file starts; 0 is not known.
 	World int
 	// TokensPerMicrobatch is sequences times their length, where both are set.
@@ -57,8 +61,8 @@ type Config struct {
 	// stands for.
 	said map[string]string
 
-	// inFile are the parts that the settings say, before the defaults fill in the rest: by the names that InFile takes.
-	inFile []string
+	// asRead is a copy from before the defaults filled in the rest.
+	asRead *Config
 
 	// refused is why no bucket size has an effect with these settings.
 	refused error
@@ -72,14 +76,38 @@ type Config struct {
 	micro, global, seq                 int64
 	bf16, fp16, bf16Reduce, fp32Reduce bool
 	legacyLayout                       bool
-	// uneven tells that the pipeline's stages have a layout of their own.
-	uneven bool
+	// uneven says why the pipeline's stages have a layout that is not read; empty where it is.
+	uneven string
+	// lastStage is the number of blocks of the last pipeline stage, where it differs.
+	lastStage *int
+	// shards is the number of ranks that shard together, 0 where that is not said.
+	shards int
 }
 
 // key is one setting of a file: its name and its effect; nil if only its presence counts.
 type key struct {
 	name string
 	set  func(c *Config, value string) error
+}
+
+// other is a setting of a way to train that is not simulated, and why no bucket size can be given for it.
+type other struct{ name, why string }
+
+// refusal is why the settings for other ways to train that are on allow no bucket size; nil where none is.
+func refusal(others []other, found []Setting) error {
+	var all []string
+	for _, x := range others {
+		for _, p := range found {
+			if p.Key == x.name && p.Unset == "" && !isUnset(p.Value) && !slices.Contains([]string{"false", "0", "1", "-1"}, strings.ToLower(p.Value)) {
+				all = append(all, x.name+" is not simulated: "+x.why)
+				break
+			}
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return errors.New(strings.Join(all, "; "))
 }
 
 // switches reports whether a key takes no value in a command: numbers refuse true, and texts are known.
@@ -96,13 +124,39 @@ var launchKeys = sync.OnceValue(func() []key {
 		{"num_processes", ranks(func(c *Config) *int { return &c.World })},
 		{"world_size", ranks(func(c *Config) *int { return &c.World })},
 		{programKey, nil},
+	}
+})
+
+// batchKeys are of a step's batch and of what is trained, which trainers share.
+var batchKeys = sync.OnceValue(func() []key {
+	return []key{
 		{"global_batch_size", batch(func(c *Config) *int64 { return &c.global })},
 		{"train.global_batch_size", batch(func(c *Config) *int64 { return &c.global })},
 		{"train_batch_size", batch(func(c *Config) *int64 { return &c.global })},
 		{"train_micro_batch_size_per_gpu", batch(func(c *Config) *int64 { return &c.micro })},
 		{"train.micro_batch_size", batch(func(c *Config) *int64 { return &c.micro })},
+		{perDevice, batch(func(c *Config) *int64 { return &c.micro })},
+		{"gradient_accumulation_steps", small(func(c *Config) **int { return &c.Accum })},
+		{tuning, nil},
+		{"peft", nil},
 	}
 })
+
+// perDevice is the batch of a microbatch in Hugging Face's Trainer, tuning what LLaMA-Factory trains of a model.
+const (
+	perDevice = "per_device_train_batch_size"
+	tuning    = "finetuning_type"
+)
+
+// adapters is the way in which the settings train a small part of the model; empty where they train all of it.
+func (c *Config) adapters() string {
+	for _, key := range []string{tuning, "peft"} {
+		if value := c.said[key]; !isUnset(value) && value != "full" && value != "false" {
+			return value
+		}
+	}
+	return ""
+}
 
 // ranks sets a number that other texts leave as it is.
 func ranks(field func(c *Config) *int) func(*Config, string) error {
@@ -137,6 +191,9 @@ func ReadSettings(found []Setting, want string) (*Config, error) {
 	c := &Config{Trainer: want, said: map[string]string{}}
 	if c.Trainer == "" {
 		if c.Trainer = ownerOf(found); c.Trainer == "" {
+			if why := refusal(handedOver, found); why != nil {
+				return nil, fmt.Errorf("%w: %w", ErrConfig, why)
+			}
 			return nil, fmt.Errorf("%w in it that tell whose it is: neither %s. Say it with --framework: %s", ErrConfig, strings.Join(signs(), ", nor "), strings.Join(Frameworks(), ", "))
 		}
 	}
@@ -145,6 +202,9 @@ func ReadSettings(found []Setting, want string) (*Config, error) {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
 	c.Trainer = t.Name
+	if c.FrontEnd = chosenFrontEnd(found); t.IsFrontEnd(want) {
+		c.FrontEnd = want
+	}
 	if t.begin != nil {
 		t.begin(c, found)
 	}
@@ -152,19 +212,24 @@ func ReadSettings(found []Setting, want string) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !known {
-		return nil, fmt.Errorf("%w of %s in it", ErrConfig, c.Trainer)
-	}
 	given := slices.DeleteFunc(slices.Clone(found), func(p Setting) bool { return isUnset(p.Value) })
-	if _, err := c.read(slices.Concat(t.beside, launchKeys()), given); err != nil {
+	common, err := c.read(slices.Concat(t.beside, launchKeys(), batchKeys()), given)
+	if err != nil {
 		return nil, err
 	}
+	if owner := ownerOf(found); !known && owner != t.Name && (owner != "" || !common) && refusal(handedOver, found) == nil {
+		return nil, fmt.Errorf("%w of %s in it", ErrConfig, c.Trainer)
+	}
 	c.World = cmp.Or(c.World, c.perNode*c.nodes)
-	c.inFile = c.sources()
+	asRead := *c
+	c.asRead = &asRead
 	if t.conclude != nil {
 		t.conclude(c, found)
 	}
-	if c.refused != nil {
+	if how := c.adapters(); how != "" {
+		c.Notes = append(c.Notes, how+" trains a part of the model: only its gradients are reduced, and the list of parameters must be theirs (--params)")
+	}
+	if c.refused = cmp.Or(refusal(slices.Concat(t.others, handedOver), found), c.refused); c.refused != nil {
 		return nil, fmt.Errorf("%w on which a bucket size has an effect: %w", ErrConfig, c.refused)
 	}
 	return c, nil
@@ -195,26 +260,28 @@ func (c *Config) read(keys []key, found []Setting) (known bool, err error) {
 	return known, nil
 }
 
-// sources are the names of the parts that are set, as InFile takes them.
-func (c *Config) sources() (names []string) {
-	for name, set := range map[string]bool{
-		"world": c.World > 0, "TP": c.TP != nil, "PP": c.PP != nil, "CP": c.CP != nil, "EP": c.EP != nil, "ZeRO": c.Zero != nil,
-		"overlap": c.Overlap != nil, "gather overlap": c.GatherOverlap != nil, "accumulation": c.Accum != nil || c.global > 0 && c.micro > 0,
-		"types": c.GradDtype != "" || c.bf16 || c.fp16, "optimizer": c.said["optimizer"] != "",
-	} {
-		if set {
-			names = append(names, name)
-		}
-	}
-	return names
-}
+// AsRead is the settings before defaults filled in the rest.
+func (c *Config) AsRead() *Config { return cmp.Or(c.asRead, c) }
 
-// InFile reports whether the settings say a part of the run: world, TP, PP, CP, EP, ZeRO, overlap, gather overlap,
-// accumulation, types or optimizer.
-func (c *Config) InFile(part string) bool { return slices.Contains(c.inFile, part) }
+// SaysAccumulation reports whether the microbatches of a step follow from the settings.
+func (c *Config) SaysAccumulation() bool { return c.Accum != nil || c.global > 0 && c.micro > 0 }
+
+// SaysTypes reports whether an element type follows from them.
+func (c *Config) SaysTypes() bool { return c.GradDtype != "" || c.bf16 || c.fp16 }
 
 // Optimizer is the optimizer's name in the settings; empty where they name none.
 func (c *Config) Optimizer() string { return c.said["optimizer"] }
+
+// tokens are those of a microbatch on one rank, where its sequences and their length are set.
+func (c *Config) tokens() {
+	if c.micro == 0 || c.seq == 0 {
+		return
+	}
+	c.TokensPerMicrobatch = new(c.micro * c.seq)
+	if c.CP != nil {
+		*c.TokensPerMicrobatch /= int64(max(1, *c.CP))
+	}
+}
 
 // Microbatches are those of a step with so many data-parallel ranks, context-parallel ones among them: a step's sequences
 // over those of a microbatch on all ranks, as Megatron (core/num_microbatches_calculator.py) and DeepSpeed
@@ -237,19 +304,6 @@ func (c *Config) Microbatches(dp int) (n int, note string) {
 	return int(min(c.global/(c.micro*replicas), 1<<20)), ""
 }
 
-// FirstBlocks is the number of blocks of the first of so many pipeline stages; 0 is an equal share.
-func (c *Config) FirstBlocks(stages int) (int, error) {
-	switch {
-	case stages < 2:
-		return 0, nil
-	case c.uneven:
-		return 0, errors.New("pipeline_model_parallel_layout says which blocks the first stage has, which is not read")
-	case c.FirstStage != nil:
-		return *c.FirstStage, nil
-	}
-	return 0, nil
-}
-
 // signs identify the kind of a file.
 func signs() (all []string) {
 	for _, t := range table {
@@ -270,7 +324,7 @@ func ownerOf(found []Setting) string {
 			return p.Value
 		}
 		for _, t := range table {
-			if slices.Contains(t.chosenBy, Setting{Key: p.Key, Value: p.Value}) {
+			if slices.ContainsFunc(t.chosenBy(), func(x choice) bool { return x.by == p }) {
 				return t.Name
 			}
 		}
@@ -284,20 +338,52 @@ func ownerOf(found []Setting) string {
 	return best
 }
 
+// choice is a setting of a front end's file that chooses the trainer, and the front end where it has a form of its own.
+type choice struct {
+	by       Setting
+	frontEnd string
+}
+
+// chosen are choices by any of the values of a key.
+func chosen(frontEnd, key string, values ...string) []choice {
+	return slice.Map(values, func(value string) choice { return choice{Setting{Key: key, Value: value}, frontEnd} })
+}
+
+// chosenFrontEnd is the front end whose file it is; empty where that is not said.
+func chosenFrontEnd(found []Setting) string {
+	for _, t := range table {
+		for _, x := range t.chosenBy() {
+			if x.frontEnd != "" && slices.Contains(found, x.by) {
+				return x.frontEnd
+			}
+		}
+	}
+	return ""
+}
+
+// sharedKey reports whether a key is one that trainers share.
+func sharedKey(name string) bool {
+	return slices.ContainsFunc(batchKeys(), func(k key) bool { return k.name == name }) || slices.ContainsFunc(handedOver, func(x other) bool { return x.name == name })
+}
+
+// own reports whether a setting is one of the trainer's, apart from those that other tools have.
+func (t Trainer) own(p Setting) bool {
+	return slices.ContainsFunc(t.keys, func(k key) bool { return k.name == p.Key }) || slices.ContainsFunc(t.others, func(x other) bool { return x.name == p.Key })
+}
+
 // has reports whether a setting is one of the trainer's.
 func (t Trainer) has(p Setting) bool {
-	named := func(k key) bool { return k.name == p.Key }
-	return slices.ContainsFunc(t.keys, named) || slices.ContainsFunc(t.beside, named)
+	return t.own(p) || slices.ContainsFunc(t.beside, func(k key) bool { return k.name == p.Key })
 }
 
 // owns reports whether a setting is the trainer's, and not another tool's as well.
 func (t Trainer) owns(p Setting) bool {
-	return slices.ContainsFunc(t.keys, func(k key) bool { return k.name == p.Key }) && !slices.Contains(common, p.Key) &&
+	return t.own(p) && !slices.Contains(common, p.Key) &&
 		!slices.ContainsFunc(table, func(other Trainer) bool { return other.Name != t.Name && other.has(p) })
 }
 
 // common are settings that tools have which are not in the table.
-var common = []string{"bf16", "fp16"}
+var common = []string{"bf16", "fp16", "micro_batch_size"}
 
 func orElse[T any](to **T, value T) {
 	if *to == nil {

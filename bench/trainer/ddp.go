@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"zbench/bench/slice"
+	"zbench/bench/spell"
 )
 
 // PyTorch DDP's rules: torch/csrc/distributed/c10d/reducer.cpp
@@ -30,7 +31,7 @@ const (
 // Accelerate's type of distribution, which chooses the trainer, and that of DDP (accelerate/utils/dataclasses.py).
 const (
 	distributedType = "distributed_type"
-	multiGPU        = "MULTI_GPU"
+	multi           = "MULTI_" // GPU, XPU, NPU and others
 )
 
 // Unsharded is the name of the trainer that stands beside the assumed one: it reduces
@@ -50,6 +51,7 @@ func init() {
 		},
 		plan:  ddpPlan,
 		forms: ddpForms, frontEnds: ddpFrontEnds,
+		reads: []readable{{"Accelerate YAML", "Accelerate's distributed_type"}},
 		keys: []key{
 			{"bucket_cap_mb", into(func(c *Config) **int64 { return &c.Bytes }, 1<<20)},
 			{"bucket_cap_mb_list", capList},
@@ -58,17 +60,20 @@ func init() {
 			{"ddp_find_unused_parameters", flag(func(c *Config) **bool { return &c.FindUnused })},
 			{"static_graph", nil},
 			{distributedType, nil},
+			{strategy, nil},
 		},
+		others: []other{{"dist_config.name", "LLaMA-Factory's v1 shards by it: --framework fsdp2 asks for FSDP2, and DeepSpeed's file can be given to --config"}, {"fsdp", "it is FSDP1, whose flat parameters are not simulated, unless fsdp_version is 2: --framework fsdp2 asks for that"}},
 		beside: []key{
 			{"gradient_checkpointing", nil},
 			{"bf16", nil},
 			{"fp16", nil},
 			{"mixed_precision", nil},
 			{"precision", nil},
-			{"gradient_accumulation_steps", small(func(c *Config) **int { return &c.Accum })},
 			{"accumulate_grad_batches", small(func(c *Config) **int { return &c.Accum })},
 		},
-		chosenBy: []Setting{{Key: distributedType, Value: multiGPU}},
+		chosenBy: func() []choice {
+			return slices.Concat(chosen("", distributedType, multi+"GPU", multi+"XPU", multi+"NPU"), chosen(lightning, strategy, "ddp", lightningUnused, "DDPStrategy", "fsdp", "FSDPStrategy"))
+		},
 		conclude: ddpConclusions,
 		Changes: []Change{{
 			"used_parameters", "find_unused_parameters=False, if every parameter is used in every step, or static_graph=True, if always the same ones are: buckets then follow the order of the gradients",
@@ -111,25 +116,57 @@ func ddpPlan(in *prepared, setting int64, run Run) Plan {
 // unless it recomputes activations (transformers at 000945a9, src/transformers/trainer.py).
 func ddpConclusions(c *Config, _ []Setting) {
 	switch kind, said := c.said[distributedType]; {
-	case said && kind != multiGPU:
+	case strings.HasPrefix(strings.ToLower(c.said[strategy]), "fsdp"):
+		c.refused = fmt.Errorf("%s of Lightning is FSDP1, whose flat parameters are not simulated", c.said[strategy])
+	case said && !strings.HasPrefix(kind, multi):
 		c.refused = fmt.Errorf("%s %s of Accelerate is not DDP", distributedType, kind)
 	case said: // autocast keeps the parameters as they are, which Accelerate does not load
-		c.GradDtype, c.ParamDtype = "float", "float"
-		c.Notes = append(c.Notes, "gradients have the type of the parameters, whatever mixed_precision says: float32, unless the model is loaded in another (--grad-dtype)")
-	case c.on("bf16") || c.on("fp16") || strings.HasSuffix(c.said["precision"], "-mixed"):
-		c.Notes = append(c.Notes, "its mixed precision is autocast: gradients have the type in which the parameters were loaded; with float32 they have twice the bytes of bfloat16 (--grad-dtype float or bfloat16 says which)")
+		c.GradDtype, c.ParamDtype, c.LoadedType = "float", "float", true
+		c.Notes = append(c.Notes, "gradients have the type of the parameters, whatever mixed_precision says: float32, unless the model is loaded in another (--param-dtype)")
+	case ddpTypes[c.said["precision"]] != "":
+		c.ParamDtype = ddpTypes[c.said["precision"]]
+		c.GradDtype = c.ParamDtype
+	case c.on("bf16") || c.on("fp16") || !isUnset(c.said["precision"]):
+		c.LoadedType = true
+		c.Notes = append(c.Notes, "its mixed precision is autocast: gradients have the type in which the parameters were loaded, which it does not say; with float32 they have twice the bytes of bfloat16 (--param-dtype float or bfloat16 says which)")
 	}
-	_, hugging := c.said["ddp_bucket_cap_mb"]
-	if hugging && c.FindUnused == nil {
-		c.FindUnused = new(!c.on("gradient_checkpointing"))
+	if c.GradDtype == "" && !c.LoadedType {
+		c.LoadedType = true
+		c.Notes = append(c.Notes, "it does not say in which type the parameters are: gradients have the same (--param-dtype)")
+	}
+	if c.huggingFace() && c.FindUnused == nil {
+		lora := c.said[tuning] == "lora" // LLaMA-Factory's hparams/parser.py
+		c.FindUnused = new(!c.on("gradient_checkpointing") && !lora)
 		if *c.FindUnused {
 			c.Notes = append(c.Notes, "it does not set ddp_find_unused_parameters: Hugging Face's Trainer then looks for unused ones, and buckets are cut in the order of forward")
 		}
+	}
+	if c.said[strategy] == lightningUnused {
+		c.FindUnused = new(true)
 	}
 	if c.on("static_graph") {
 		c.FindUnused = new(false)
 	}
 }
+
+// ddpTypes are the types of parameters by Lightning's precision, where it converts them; the others are autocast.
+var ddpTypes = map[string]string{"32": "float", "32-true": "float", "bf16-true": "bfloat16", "16-true": "half"}
+
+// huggingFace reports whether Hugging Face's Trainer starts DDP.
+func (c *Config) huggingFace() bool {
+	_, bucket := c.said["ddp_bucket_cap_mb"]
+	_, batch := c.said[perDevice]
+	_, is := spell.Match(ddpFrontEnds[1].names, c.FrontEnd)
+	return bucket || batch || is
+}
+
+// Lightning's names: its key, its front end, and the strategy that looks for unused parameters (pytorch-lightning at
+// 7f0c3436, strategies/ddp.py).
+const (
+	strategy        = "strategy"
+	lightning       = "lightning"
+	lightningUnused = "ddp_find_unused_parameters_true"
+)
 
 // ddpReadBack is how the real buckets are read. Without unused parameters the first step
 // cuts none.
@@ -145,7 +182,7 @@ func ddpReadBack(s Spelling) string {
 var ddpFrontEnds = []frontEnd{
 	{"Accelerate", []string{"accelerate", "hf-accelerate"}, func(Run) string { return "bucket_cap_mb" }, nil},
 	{"Hugging Face Trainer", []string{"hf", "huggingface", "transformers", "hf-trainer"}, func(Run) string { return "ddp_bucket_cap_mb" }, nil},
-	{"Lightning", []string{"lightning", "pytorch-lightning", "lightning-ai"}, func(Run) string { return "bucket_cap_mb" }, nil},
+	{"Lightning", []string{lightning, "pytorch-lightning", "lightning-ai"}, func(Run) string { return "bucket_cap_mb" }, nil},
 }
 
 var ddpForms = []form{

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"zbench/bench/slice"
@@ -41,8 +42,10 @@ func init() {
 		switches: []runSwitch{overlapSwitch("overlap_comm")},
 		forms:    deepSpeedForms,
 		reads:    []readable{{"DeepSpeed JSON", "DeepSpeed's zero_optimization"}},
-		keys:     deepSpeedKeys, conclude: deepSpeedConclusions,
-		chosenBy: []Setting{{Key: distributedType, Value: "DEEPSPEED"}},
+		keys:     deepSpeedKeys, beside: deepSpeedBeside, others: deepSpeedOthers, conclude: deepSpeedConclusions,
+		chosenBy: func() []choice {
+			return slices.Concat(chosen("", distributedType, "DEEPSPEED"), chosen("", strategy, "DeepSpeedStrategy", "deepspeed", "deepspeed_stage_1", "deepspeed_stage_2", "deepspeed_stage_3", "deepspeed_stage_2_offload", "deepspeed_stage_3_offload"))
+		}, begin: lightningDeepSpeed,
 	})
 }
 
@@ -164,24 +167,21 @@ func deepSpeedArguments(s Spelling) (zero, other arguments) {
 	zero.add(r.OwnerReduce, "use_multi_rank_bucket_allreduce", "false", func(c *Config) bool { return c.OwnerReduce })
 	zero.add(true, "overlap_comm", fmt.Sprint(!r.NoOverlap), func(c *Config) bool { return is(c.Overlap, !r.NoOverlap) })
 	other.add(r.Accum > 1, "gradient_accumulation_steps", fmt.Sprint(r.Accum), func(c *Config) bool { return is(c.Accum, r.Accum) })
-	unsaid := "bfloat16"
-	if r.ParamDtype == "half" {
-		unsaid = "half"
-		other.add(true, "fp16", `{"enabled": true}`, func(c *Config) bool { return c.ParamDtype == "half" })
-	}
+	enabled := map[string]string{"half": "fp16", "bfloat16": "bf16"}[r.ParamDtype]
+	other.add(enabled != "", enabled, `{"enabled": true}`, func(c *Config) bool { return c.ParamDtype == r.ParamDtype })
 	name := map[string]string{"half": "fp16", "float": "fp32", "bfloat16": "bf16"}[r.GradDtype]
-	other.add(r.GradDtype != unsaid && name != "", "communication_data_type", `"`+name+`"`, func(c *Config) bool { return c.GradDtype == r.GradDtype })
+	other.add(r.GradDtype != r.ParamDtype && name != "", "communication_data_type", `"`+name+`"`, func(c *Config) bool { return c.GradDtype == r.GradDtype })
 	return zero, other
 }
 
 var deepSpeedKeys = []key{
 	{"reduce_bucket_size", into(func(c *Config) **int64 { return &c.Elements }, 1)},
 	{"stage", small(func(c *Config) **int { return &c.Zero })},
+	{"zero_stage", small(func(c *Config) **int { return &c.Zero })},
 	{"overlap_comm", flag(func(c *Config) **bool { return &c.Overlap })},
 	{"bf16.enabled", isOn(func(c *Config) *bool { return &c.bf16 })},
 	{"bfloat16.enabled", isOn(func(c *Config) *bool { return &c.bf16 })},
 	{"fp16.enabled", isOn(func(c *Config) *bool { return &c.fp16 })},
-	{"gradient_accumulation_steps", small(func(c *Config) **int { return &c.Accum })},
 	{"communication_data_type", dtype(func(c *Config) *string { return &c.GradDtype })},
 	{"grad_accum_dtype", nil},
 	{"offload_optimizer.device", nil},
@@ -193,15 +193,6 @@ var deepSpeedKeys = []key{
 		c.Notes = append(c.Notes, "allgather_bucket_size has no effect where torch has all_gather_into_tensor")
 		return nil
 	}},
-	// Switches for ways to train that call other collectives, read at edaa7221.
-	{"zero_quantized_gradients", nil},
-	{"zero_quantized_weights", nil},
-	{"zero_hpz_partition_size", nil},
-	{"mics_shard_size", nil},
-	{"autotp_size", nil},
-	{"sequence_parallel_size", nil},
-	{"deepcompile", nil},
-	{"topk_ratio", nil},
 	{"optimizer.type", func(c *Config, value string) error {
 		if name := strings.ToLower(value); strings.HasPrefix(name, "onebit") || strings.HasPrefix(name, "zeroone") || name == "muon" {
 			c.refused = fmt.Errorf("the optimizer %s calls other collectives", value)
@@ -210,8 +201,17 @@ var deepSpeedKeys = []key{
 	}},
 }
 
-// otherCalls are the switches for ways to train that call other collectives, and why they do.
-var otherCalls = [...]struct{ name, why string }{
+// deepSpeedBeside are settings of what starts DeepSpeed.
+var deepSpeedBeside = []key{
+	{distributedType, nil},
+	{strategy, nil},
+	{"mixed_precision", nil},
+	{"precision", nil},
+	{"accumulate_grad_batches", small(func(c *Config) **int { return &c.Accum })},
+}
+
+// deepSpeedOthers call other collectives (read at edaa7221).
+var deepSpeedOthers = []other{
 	{"zero_quantized_gradients", "ZeRO++ reduces gradients by two hops of all_to_all in 4 or 8 bits"},
 	{"zero_quantized_weights", "ZeRO++ gathers parameters in 8 bits"},
 	{"zero_hpz_partition_size", "ZeRO++ gathers backward's parameters within so many ranks"},
@@ -222,14 +222,29 @@ var otherCalls = [...]struct{ name, why string }{
 	{"topk_ratio", "ZenFlow reduces a part of the gradients"},
 }
 
-// refuseOthers refuses such a switch, or a number of ranks above 1.
-func (c *Config) refuseOthers() {
-	for _, x := range otherCalls {
-		if value, given := c.said[x.name]; given && !isUnset(value) && !slices.Contains([]string{"false", "0", "1", "-1"}, strings.ToLower(value)) {
-			c.refused = fmt.Errorf("%s is not simulated: %s", x.name, x.why)
+// lightningDeepSpeed fills in the defaults of Lightning's DeepSpeedStrategy, which are not DeepSpeed's (pytorch-lightning at
+// 7f0c3436, strategies/deepspeed.py).
+func lightningDeepSpeed(c *Config, found []Setting) {
+	for _, p := range found {
+		if p.Key != strategy || !strings.HasPrefix(strings.ToLower(p.Value), "deepspeed") {
+			continue
 		}
+		c.Zero, c.Elements, c.Overlap = new(2), new(int64(200_000_000)), new(true)
+		if n, err := strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(p.Value, "deepspeed_stage_"), "_offload")); err == nil {
+			*c.Zero = n
+		}
+		c.Notes = append(c.Notes, "what it does not set has the default of Lightning's DeepSpeedStrategy: stage 2, reduce_bucket_size 200000000, overlap_comm on")
 	}
 }
+
+// handedOver are settings with which another file decides, whoever reads this one.
+var handedOver = []other{
+	{"deepspeed", deepSpeedFile},
+	{"deepspeed_config", deepSpeedFile},
+	{"deepspeed_config_file", deepSpeedFile},
+}
+
+const deepSpeedFile = "DeepSpeed reduces the gradients, as the JSON says that it gets: give that file to --config"
 
 // hiddenSize is the width of a model: that of its embedding, or of its first norm.
 func hiddenSize(params []Param) int64 {
@@ -248,7 +263,6 @@ func hiddenSize(params []Param) int64 {
 
 // deepSpeedConclusions fills in what the file leaves to its defaults.
 func deepSpeedConclusions(c *Config, _ []Setting) {
-	c.refuseOthers()
 	// Accelerate, and Hugging Face with it, squares the model's hidden size
 	// (huggingface/accelerate at 16cb6eb8, src/accelerate/accelerator.py, _prepare_deepspeed).
 	if c.auto = strings.EqualFold(c.said["reduce_bucket_size"], "auto"); c.auto {
@@ -257,14 +271,23 @@ func deepSpeedConclusions(c *Config, _ []Setting) {
 	orElse(&c.Zero, 0)
 	orElse(&c.Overlap, *c.Zero == 3)
 	deepSpeedPaths(c)
-	for _, half := range []struct {
-		on    bool
-		dtype string
-	}{{c.bf16, "bfloat16"}, {c.fp16, "half"}} {
-		if half.on {
-			c.ParamDtype, c.GradDtype = half.dtype, cmp.Or(c.GradDtype, half.dtype)
-		}
+	if _, accelerate := c.said[distributedType]; accelerate || c.said[strategy] != "" { // which write bf16 and fp16 into its JSON
+		precision := cmp.Or(c.said["mixed_precision"], c.said["precision"])
+		c.bf16, c.fp16 = c.bf16 || strings.HasPrefix(precision, "bf16"), c.fp16 || strings.HasPrefix(precision, "fp16") || strings.HasPrefix(precision, "16")
 	}
+	auto := strings.EqualFold(c.said["bf16.enabled"], "auto") || strings.EqualFold(c.said["fp16.enabled"], "auto")
+	switch {
+	case c.fp16:
+		c.ParamDtype = "half"
+	case c.bf16:
+		c.ParamDtype = "bfloat16"
+	case auto:
+		c.Notes = append(c.Notes, `bf16 or fp16 "auto" is what Hugging Face's or Accelerate's mixed precision says: bfloat16 is taken (--param-dtype)`)
+		return
+	default: // engine.py, _configure_distributed_model, refuses parameters of another type then
+		c.ParamDtype = "float"
+	}
+	c.GradDtype = cmp.Or(c.GradDtype, c.ParamDtype)
 }
 
 // deepSpeedPaths is what other paths than the usual one do: runtime/engine.py,

@@ -1,9 +1,11 @@
 package trainer
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"zbench/bench/slice"
@@ -21,8 +23,8 @@ import (
 
 func init() {
 	register(Trainer{
-		listed: 3, Name: "fsdp2", Title: "PyTorch FSDP2", Aliases: []string{"fsdp", "torchtitan"},
-		Knob: "blocks per fully_shard", Flag: "fully_shard", Unit: Blocks, GradDtype: "float", Stages: []int{3}, Collectives: []string{reduceScatter, allGather},
+		listed: 3, Name: "fsdp2", Title: "PyTorch FSDP2", Aliases: []string{"fsdp"},
+		Knob: "blocks per fully_shard", Flag: "fully_shard", Unit: Blocks, GradDtype: "float", Stages: []int{3}, Collectives: []string{reduceScatter, allGather, allReduce},
 		Default: fsdp2Default, plan: fsdp2Plan, Settings: fsdp2Settings,
 		Memory: fsdp2Memory, MemoryIs: "two units' parameters and their gather, one unit's gradients, and one reduce-scatter",
 		Changes: []Change{
@@ -32,43 +34,114 @@ func init() {
 			},
 			{
 				"hsdp", "hybrid sharding: shard within a node and replicate across, for rings of fewer ranks",
-				func(Run) bool { return true }, nil,
+				func(r Run) bool { return r.Instances < 2 }, nil,
 			},
 		},
-		forms: []form{{"PyTorch FSDP2", "python", fsdp2Text}},
-		keys: []key{
-			{"blocks_per_unit", into(func(c *Config) **int64 { return &c.Blocks }, 1)},
-			{"keep_params", flag(func(c *Config) **bool { return &c.KeepParams })},
-			{"unit_before_blocks", nil},
-			{"unit_after_blocks", nil},
-			{distributedType, nil},
-			{"use_torch_fsdp2", nil},
-			{"fsdp_version", nil},
-			{"fsdp_reshard_after_forward", func(c *Config, value string) error {
-				c.KeepParams = new(strings.EqualFold(value, "false"))
-				return nil
-			}},
+		forms:     []form{{"PyTorch FSDP2", "python", fsdp2Text}, {"torchtitan", "python", torchtitanText}},
+		frontEnds: []frontEnd{{"torchtitan", []string{torchtitan}, func(Run) string { return "fully_shard" }, nil}},
+		reads:     []readable{{"torchtitan's file", "torchtitan's data_parallel_shard_degree"}},
+		keys:      fsdp2Keys, beside: fsdp2Beside,
+		others: []other{{"enable_fsdp_float8_all_gather", "parameters of linear layers are gathered in 8 bits"}},
+		chosenBy: func() []choice {
+			return slices.Concat(chosen("", distributedType, "FSDP"), chosen(torchtitan, primusFramework, torchtitan))
 		},
-		beside:   []key{{"mixed_precision", nil}, {"gradient_accumulation_steps", small(func(c *Config) **int { return &c.Accum })}},
-		chosenBy: []Setting{{Key: distributedType, Value: "FSDP"}},
 		doubts: func(c *Config, params []Param) []string {
 			if isTrue(c.RootUnit) || !oneOutside(params, Run{}) {
 				return nil
 			}
 			return []string{"it shards the embedding apart from the output layer that shares its weight: PyTorch 2.13 and later refuse that, older ones train two weights; it is computed as one unit, as the printed lines make it"}
 		},
-		conclude: func(c *Config, _ []Setting) {
-			if _, accelerate := c.said[distributedType]; accelerate {
-				if c.said["fsdp_version"] != "2" {
-					c.refused = errors.New("fsdp_version 1 of Accelerate is FSDP1, whose flat parameters are not simulated; fsdp_version: 2 is FSDP2")
-				}
-				if types := map[string]string{"bf16": "bfloat16", "fp16": "half", "no": "float"}[c.said["mixed_precision"]]; types != "" {
-					c.GradDtype, c.ParamDtype = types, types // accelerate/utils/dataclasses.py, set_mixed_precision
-				}
-			}
-			orElse(&c.RootUnit, !c.on("unit_before_blocks") && !c.on("unit_after_blocks"))
-		},
+		conclude: fsdp2Conclusions,
 	})
+}
+
+// fsdp2Keys are those of the printed lines, Accelerate's and torchtitan's; fsdp2Beside are too common to tell a file by.
+var fsdp2Keys = []key{
+	{"blocks_per_unit", into(func(c *Config) **int64 { return &c.Blocks }, 1)},
+	{"keep_params", flag(func(c *Config) **bool { return &c.KeepParams })},
+	{"unit_before_blocks", nil},
+	{"unit_after_blocks", nil},
+	{distributedType, nil},
+	{"fsdp_version", nil},
+	{"use_torch_fsdp2", nil},
+	{reshard, func(c *Config, value string) error {
+		c.KeepParams = new(slices.Contains([]string{"false", "never"}, strings.ToLower(value)))
+		return nil
+	}},
+	{"fsdp_auto_wrap_policy", nil},
+	{replicas, small(func(c *Config) **int { return &c.Instances })},
+	{"parallelism_config_dp_replicate_size", small(func(c *Config) **int { return &c.Instances })},
+	{shardDegree, shards},
+	{"parallelism_config_dp_shard_size", shards},
+}
+
+var fsdp2Beside = []key{
+	{"mixed_precision", nil},
+	{"tensor_parallel_degree", small(func(c *Config) **int { return &c.TP })},
+	{"parallelism_config_tp_size", small(func(c *Config) **int { return &c.TP })},
+	{"pipeline_parallel_degree", small(func(c *Config) **int { return &c.PP })},
+	{"context_parallel_degree", small(func(c *Config) **int { return &c.CP })},
+	{"parallelism_config_cp_size", small(func(c *Config) **int { return &c.CP })},
+	{"expert_parallel_degree", small(func(c *Config) **int { return &c.EP })},
+	{"expert_tensor_parallel_degree", small(func(c *Config) **int { return &c.ETP })},
+	{"mixed_precision_param", dtype(func(c *Config) *string { return &c.ParamDtype })},
+	{"mixed_precision_reduce", dtype(func(c *Config) *string { return &c.GradDtype })},
+	{"local_batch_size", plainForm(func(c *Config) *int64 { return &c.micro })},
+	{"seq_len", plainForm(func(c *Config) *int64 { return &c.seq })},
+}
+
+// torchtitan is the front end's name; its files are told by its degrees, or Primus says so. Read at b5bcd76c:
+// config/configs.py (names and defaults), distributed/fsdp.py (apply_fsdp_to_decoder), distributed/parallel_dims.py.
+const (
+	torchtitan  = "torchtitan"
+	replicas    = "data_parallel_replicate_degree"
+	shardDegree = "data_parallel_shard_degree"
+	reshard     = "fsdp_reshard_after_forward"
+)
+
+// shards keeps the number of ranks that shard together, which the ranks that are there decide where it is -1.
+func shards(c *Config, value string) error {
+	if n, err := strconv.Atoi(value); err == nil && n > 0 {
+		c.shards = n
+	}
+	return nil
+}
+
+func fsdp2Conclusions(c *Config, found []Setting) {
+	_, accelerate := c.said[distributedType]
+	switch policy := c.said["fsdp_auto_wrap_policy"]; {
+	case accelerate && c.said["fsdp_version"] != "2":
+		c.refused = errors.New("fsdp_version 1 of Accelerate is FSDP1, whose flat parameters are not simulated; fsdp_version: 2 is FSDP2")
+	case policy != "" && policy != "TRANSFORMER_BASED_WRAP":
+		c.refused = errors.New("fsdp_auto_wrap_policy " + policy + ": its units are not blocks")
+	}
+	if types := map[string]string{"bf16": "bfloat16", "fp16": "half", "no": "float"}[c.said["mixed_precision"]]; accelerate && types != "" {
+		c.GradDtype, c.ParamDtype = types, types // accelerate/utils/dataclasses.py, set_mixed_precision
+	}
+	if titan := slices.ContainsFunc(found, func(p Setting) bool { return p.Key == replicas || p.Key == shardDegree }); titan || c.FrontEnd == torchtitan {
+		c.FrontEnd = torchtitan
+		c.titan()
+	}
+	if n := c.Instances; n != nil && *n > 1 && c.shards == 1 {
+		c.refused = fmt.Errorf("%d replicas and no shards are DDP, whose buckets fully_shard does not cut: --framework ddp asks for that", *n)
+	}
+	orElse(&c.RootUnit, c.FrontEnd != torchtitan && !c.on("unit_before_blocks") && !c.on("unit_after_blocks"))
+}
+
+// titan fills in torchtitan's defaults.
+func (c *Config) titan() {
+	pipelined := c.PP != nil && *c.PP > 1
+	if policy := c.said[reshard]; pipelined && (policy == "" || policy == "default") {
+		c.KeepParams = new(true) // gathers of every microbatch would not overlap
+	}
+	if pipelined {
+		c.uneven = "torchtitan gives the first pipeline stage fewer layers, or those of module_fqns_per_model_part"
+	}
+	c.ParamDtype, c.GradDtype = cmp.Or(c.ParamDtype, "bfloat16"), cmp.Or(c.GradDtype, "float")
+	c.tokens()
+	if c.micro > 0 && c.global == 0 && c.Accum == nil {
+		c.Accum = new(1) // no global batch: that of one microbatch on all ranks
+	}
 }
 
 func fsdp2Default(params []Param, _ Run) int64 { return max(1, blockSize(params)) }
@@ -108,16 +181,16 @@ func fsdp2Plan(in *prepared, setting int64, run Run) Plan {
 		}
 		n := len(plan.Backward)
 		plan.Backward = calls(plan.Backward, reduceScatter, u.reduced, run.GradBytes(), u.lo, Never, run)
-		if len(plan.Backward) == n {
-			continue
-		}
-		for _, i := range scattered {
-			plan.Backward[i].Wait = u.lo
-		}
-		scattered = scattered[:0]
 		for i := n; i < len(plan.Backward); i++ {
+			if i == n { // the first of the unit waits for those of the unit before
+				for _, k := range scattered {
+					plan.Backward[k].Wait = u.lo
+				}
+				scattered = scattered[:0]
+			}
 			scattered = append(scattered, i)
 		}
+		plan.Backward = acrossReplicas(plan.Backward, u, run)
 	}
 	behind, at := 0, 0
 	for _, u := range all {
@@ -125,6 +198,18 @@ func fsdp2Plan(in *prepared, setting int64, run Run) Plan {
 		behind, at = at, u.lo
 	}
 	return plan
+}
+
+// acrossReplicas adds the all_reduce of each unit's shards across the replicas of hybrid sharding, behind its
+// reduce_scatter, in a stream of its own (torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py, foreach_reduce).
+func acrossReplicas(all []Message, u blockUnit, run Run) []Message {
+	for kind, n := range u.reduced {
+		if n > 0 && run.instances() > 1 {
+			share := n * run.GradBytes() / int64(run.shardRanks(kind == 1))
+			all = append(all, Message{Collective: allReduce, Bytes: share, Ranks: run.instances(), Launch: u.lo, Wait: Never, Stream: 2})
+		}
+	}
+	return all
 }
 
 // fsdp2Memory is while a unit's backward runs: its parameters, the next unit's gather, its
@@ -161,6 +246,24 @@ func oneOutside(params []Param, run Run) bool {
 // not freed after forward. What fully_shard(model) then adds holds no parameter.
 func fsdp2Text(s Spelling) string {
 	before, blocks, after := modules(s.Params)
+	return shardText(s, "dict(mesh=mesh, mp_policy=mp_policy)", before, blocks, after)
+}
+
+// torchtitanText is the same for torchtitan, whose decoders have the same modules whatever the list calls them.
+func torchtitanText(s Spelling) string {
+	before, _, after := modules(s.Params)
+	if len(before) > 0 {
+		before = []string{"tok_embeddings"}
+	}
+	if len(after) > 0 {
+		after = []string{"norm", "lm_head"}
+	}
+	return "# into apply_fsdp_to_decoder of torchtitan/distributed/fsdp.py (apply_fsdp of the model before 2026), in the place of its calls of fully_shard\n" +
+		shardText(s, "fsdp_config", before, "layers", after)
+}
+
+// shardText shards modules by fully_shard, with the arguments that all calls share.
+func shardText(s Spelling, sharded string, before []string, blocks string, after []string) string {
 	one := oneOutside(s.Params, s.Run)
 	var b strings.Builder
 	fmt.Fprintf(&b, "BLOCKS_PER_UNIT = %d\nKEEP_PARAMS = %s\n", blocksPerUnit(blockSize(s.Params), s.Setting), python(s.Run.KeepParams))
@@ -173,7 +276,7 @@ func fsdp2Text(s Spelling) string {
 	}
 	first, shardFirst := ends("UNIT_BEFORE_BLOCKS", before, "not KEEP_PARAMS")
 	last, shardLast := ends("UNIT_AFTER_BLOCKS", after, "False")
-	b.WriteString(first + last + "sharded = dict(mesh=mesh, mp_policy=mp_policy)\n")
+	b.WriteString(first + last + "sharded = " + sharded + "\n")
 	fmt.Fprintf(&b, "blocks = list(model.get_submodule(%q).children())\n", blocks)
 	b.WriteString(shardFirst + "for i in range(0, len(blocks), BLOCKS_PER_UNIT):\n" +
 		"    fully_shard(blocks[i : i + BLOCKS_PER_UNIT], reshard_after_forward=not KEEP_PARAMS, **sharded)\n" +

@@ -1,7 +1,6 @@
 package trainer
 
 import (
-	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -50,14 +49,16 @@ func init() {
 			{"Megatron's arguments or script", "Megatron's arguments (--ddp-bucket-size, --use-distributed-optimizer)"},
 			{"Primus YAML", "Primus YAML"},
 		},
-		keys: slices.Concat(megatronKeys, bridgeKeys), beside: optimizerKeys, begin: primusDefaults, conclude: megatronConclusions,
+		keys: megatronKeys, others: megatronOthers, chosenBy: func() []choice {
+			return slices.Concat(chosen("primus", primusFramework, "megatron"), chosen(bridgeName, primusFramework, "megatron_bridge"))
+		}, beside: optimizerKeys, begin: primusDefaults, conclude: megatronConclusions,
 	})
 }
 
 // megatronFrontEnds start Megatron with a configuration of their own; NeMo's is Bridge's.
 var megatronFrontEnds = []frontEnd{
 	{"Primus YAML", []string{"primus"}, func(Run) string { return "ddp_bucket_size" }, nil},
-	{"Megatron-Bridge overrides", []string{"bridge", "megatron-bridge", "nemo"}, func(r Run) string { return bridged("ddp_bucket_size", r.Zero == 1) }, bridgeUnset},
+	{"Megatron-Bridge overrides", []string{bridgeName, "megatron-bridge", "nemo"}, func(r Run) string { return bridged("ddp_bucket_size", r.Zero == 1) }, bridgeUnset},
 }
 
 // megatronMemory is of padding, which is allocated like gradients, and like parameters
@@ -174,6 +175,8 @@ var megatronKeys = []key{
 	{"ddp.pad_buckets_for_high_nccl_busbw", flag(func(c *Config) **bool { return &c.Pad })},
 	{"use_distributed_optimizer", distributed},
 	{"ddp.use_distributed_optimizer", distributed},
+	{"optimizer.use_distributed_optimizer", distributed},
+	{"optimizer.overlap_param_gather", nil},
 	{"num_distributed_optimizer_instances", small(func(c *Config) **int { return &c.Instances })},
 	{"expert_model_parallel_size", small(func(c *Config) **int { return &c.EP })},
 	{"pipeline_model_parallel_size", small(func(c *Config) **int { return &c.PP })},
@@ -188,14 +191,16 @@ var megatronKeys = []key{
 	{"ddp.fp8_param_gather", isOn(func(c *Config) *bool { return &c.FP8Gather })},
 	{"ddp_reduce_scatter_with_fp32_accumulation", isOn(func(c *Config) *bool { return &c.FP32Accumulation })},
 	{"ddp.reduce_scatter_with_fp32_accumulation", isOn(func(c *Config) *bool { return &c.FP32Accumulation })},
-	{"use_megatron_fsdp", otherBuckets(megatronFSDP)},
-	{"use_custom_fsdp", otherBuckets(megatronFSDP)},
-	{"use_torch_fsdp2", otherBuckets("it shards with PyTorch FSDP2, a block a unit: --framework fsdp2 asks for that")},
 	{"decoder_first_pipeline_num_layers", small(func(c *Config) **int { return &c.FirstStage })},
-	{"pipeline_model_parallel_layout", func(c *Config, value string) error {
-		c.uneven = !isUnset(value)
-		return nil
-	}},
+	{"num_layers_in_first_pipeline_stage", small(func(c *Config) **int { return &c.FirstStage })},
+	{"model.num_layers_in_first_pipeline_stage", small(func(c *Config) **int { return &c.FirstStage })},
+	{"decoder_last_pipeline_num_layers", small(func(c *Config) **int { return &c.lastStage })},
+	{"num_layers_in_last_pipeline_stage", small(func(c *Config) **int { return &c.lastStage })},
+	{"model.num_layers_in_last_pipeline_stage", small(func(c *Config) **int { return &c.lastStage })},
+	{"account_for_embedding_in_pipeline_split", nil},
+	{"account_for_loss_in_pipeline_split", nil},
+	{"pipeline_model_parallel_layout", nil},
+	{"model.pipeline_model_parallel_layout", nil},
 	{"tensor_model_parallel_size", small(func(c *Config) **int { return &c.TP })},
 	{"model.tensor_model_parallel_size", small(func(c *Config) **int { return &c.TP })},
 	{"expert_tensor_parallel_size", small(func(c *Config) **int { return &c.ETP })},
@@ -205,14 +210,29 @@ var megatronKeys = []key{
 	{"model.make_vocab_size_divisible_by", into(func(c *Config) **int64 { return &c.VocabMultiple }, 1)},
 	{"model.should_pad_vocab", nil},
 	{"micro_batch_size", plainForm(func(c *Config) *int64 { return &c.micro })},
-	{"seq_length", plainForm(func(c *Config) *int64 { return &c.seq })},
+	{sequence, plainForm(func(c *Config) *int64 { return &c.seq })},
 	{"context_parallel_size", small(func(c *Config) **int { return &c.CP })},
 	{"model.context_parallel_size", small(func(c *Config) **int { return &c.CP })},
+	{commOverlap + "bucket_size", into(func(c *Config) **int64 { return &c.bridge }, 1)},
+	{commOverlap + "overlap_grad_reduce", nil},
+	{commOverlap + "overlap_param_gather", nil},
+	{commOverlap + "tp_comm_overlap", nil},
 	{"recompute_granularity", func(c *Config, value string) error {
 		c.Recompute = new(strings.EqualFold(value, "full"))
 		return nil
 	}},
 }
+
+// switchesOn reports whether a setting of a program switches the distributed optimizer on.
+func switchesOn(p Setting) bool {
+	return p.Key == "use_distributed_optimizer" && strings.EqualFold(p.Value, "true") || p.Key == "optim" && strings.HasPrefix(p.Value, distributedAdam)
+}
+
+// distributedAdam begins the name of NeMo's optimizer that is distributed (collections/llm/recipes/optim/adam.py at 8cfedd72).
+const distributedAdam = "distributed_fused_adam"
+
+// sequence is the length of a sequence in tokens.
+const sequence = "seq_length"
 
 // distributed is Megatron's distributed optimizer: stage 1.
 func distributed(c *Config, value string) error {
@@ -223,26 +243,27 @@ func distributed(c *Config, value string) error {
 	return nil
 }
 
-// megatronFSDP is why two switches that mean the same have an effect of their own.
-const megatronFSDP = "it shards with Megatron-FSDP, whose buckets are its own; take it out to ask for Megatron's own data parallelism"
-
-// otherBuckets is a switch for a way to shard that ddp_bucket_size does not cut.
-func otherBuckets(why string) func(c *Config, value string) error {
-	return func(c *Config, value string) error {
-		if on := false; isOn(func(*Config) *bool { return &on })(c, value) == nil && on {
-			c.refused = errors.New("ddp_bucket_size does not cut its buckets: " + why)
-		}
-		return nil
-	}
+// megatronOthers shard in units that ddp_bucket_size does not cut.
+var megatronOthers = []other{
+	{"use_megatron_fsdp", megatronFSDP},
+	{"use_custom_fsdp", megatronFSDP},
+	{"use_torch_fsdp2", "it shards with PyTorch FSDP2, a block a unit, which ddp_bucket_size does not cut: --framework fsdp2 asks for that"},
 }
 
-// primus tells that a file is a training configuration of Primus: those extend
-// primus/configs/modules/megatron/pre_trainer.yaml, which has bf16 and
-// use_distributed_optimizer on (read at 44a21d15, 2026-11-21).
-func primus(p Setting) bool { return p.Key == "config" && path.Base(p.Value) == "pre_trainer.yaml" }
+// megatronFSDP is why two switches that mean the same have an effect of their own.
+const megatronFSDP = "it shards with Megatron-FSDP, whose buckets are its own, which ddp_bucket_size does not cut; take it out to ask for Megatron's own data parallelism"
+
+// primusFramework is the key with which a file of Primus names its trainer.
+const primusFramework = "framework"
+
+// primus tells that a file is a training configuration of Primus' Megatron: those extend pre_trainer.yaml or
+// sft_trainer.yaml of primus/configs/modules/megatron, which have bf16 and use_distributed_optimizer on (read at fd1eeabb).
+func primus(p Setting) bool {
+	return p.Key == "config" && slices.Contains([]string{"pre_trainer.yaml", "sft_trainer.yaml"}, path.Base(p.Value))
+}
 
 func primusDefaults(c *Config, found []Setting) {
-	if slices.ContainsFunc(found, primus) {
+	if slices.ContainsFunc(found, primus) && c.FrontEnd != bridgeName {
 		orElse(&c.Zero, 1)
 		c.bf16 = true
 	}
@@ -277,13 +298,7 @@ func megatronConclusions(c *Config, found []Setting) {
 	if c.PP != nil && *c.PP > 1 {
 		c.Notes = append(c.Notes, "with pipeline stages the bucket size counts on the first stage alone: the list of parameters must be that stage's")
 	}
-	if c.micro > 0 && c.seq > 0 {
-		n := c.micro * c.seq
-		if c.CP != nil {
-			n /= int64(max(1, *c.CP))
-		}
-		c.TokensPerMicrobatch = &n
-	}
+	c.tokens()
 	c.layerWise(slices.ContainsFunc(found, primus))
 }
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"zbench/bench/plain"
 )
 
 // Megatron-Bridge's settings, read in NVIDIA-NeMo/Megatron-Bridge at 067f987d:
@@ -17,15 +19,11 @@ const (
 	commOverlap   = "comm_overlap."
 )
 
+// bridgeName is the front end's name.
+const bridgeName = "bridge"
+
 // bridgeParts are parts of Bridge's configuration whose keys are told apart by the part.
 var bridgeParts = []string{"ddp.", commOverlap}
-
-var bridgeKeys = []key{
-	{commOverlap + "bucket_size", into(func(c *Config) **int64 { return &c.bridge }, 1)},
-	{commOverlap + "overlap_grad_reduce", nil},
-	{commOverlap + "overlap_param_gather", nil},
-	{commOverlap + "tp_comm_overlap", nil},
-}
 
 // bridgeConclusions is what comm_overlap's setup makes of the settings.
 func bridgeConclusions(c *Config, found []Setting) {
@@ -36,6 +34,7 @@ func bridgeConclusions(c *Config, found []Setting) {
 	if slices.ContainsFunc(found, isBridge) && !c.on("model.should_pad_vocab") {
 		c.VocabMultiple = new(int64(1))
 	}
+	c.bridgeSync()
 	has := func(p Setting) bool { return strings.HasPrefix(p.Key, commOverlap) }
 	if !slices.ContainsFunc(found, has) {
 		if _, set := c.said["ddp.bucket_size"]; set {
@@ -115,4 +114,32 @@ func bridgeTrap(s Spelling) string {
 		return ""
 	}
 	return "# set grad_reduce_in_fp32 in the recipe's mixed_precision, too: that one wins\n"
+}
+
+// bridgeSync is what Bridge makes of its two places of a setting: on in one is on in both (training/config.py,
+// _validate_and_sync_distributed_optimizer_settings). What neither says is the recipe's.
+func (c *Config) bridgeSync() {
+	const optimizer, gather = "use_distributed_optimizer", "overlap_param_gather"
+	if c.on("ddp."+optimizer) || c.on("optimizer."+optimizer) {
+		c.Zero = new(1)
+	}
+	if c.on("ddp."+gather) || c.on("optimizer."+gather) {
+		c.GatherOverlap = new(true)
+	}
+	if c.FrontEnd != bridgeName {
+		return
+	}
+	var unsaid []string
+	for name, said := range map[string]bool{optimizer: c.Zero != nil, "overlap_grad_reduce": c.Overlap != nil, gather: c.GatherOverlap != nil, "bucket_size": c.Elements != nil} {
+		if !said {
+			unsaid = append(unsaid, name)
+		}
+	}
+	if slices.Sort(unsaid); len(unsaid) > 0 {
+		c.Notes = append(c.Notes, "the recipe decides about "+plain.And(unsaid)+", and it is not in the file: computed as on, and as Bridge's default; the configuration that the job prints has all of it")
+	}
+	orElse(&c.Zero, 1)
+	orElse(&c.Overlap, true)
+	orElse(&c.GatherOverlap, true)
+	c.bf16 = c.bf16 || !c.fp16
 }

@@ -1,6 +1,7 @@
 package trainer
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -36,6 +37,24 @@ var optimizerKeys = []key{
 	{"mixed_precision", func(c *Config, value string) error { // Bridge's
 		c.fp16 = strings.HasPrefix(value, "fp16")
 		c.bf16 = strings.HasPrefix(value, "bf16")
+		return nil
+	}},
+	{"grad_reduce_in_fp32", func(c *Config, value string) error {
+		c.said[bridgeReduce] = value
+		return nil
+	}},
+	{"optim.name", func(c *Config, value string) error {
+		if value == "mcore_distributed_optim" {
+			c.Zero = new(1)
+		} else {
+			c.refused = errors.New("NeMo 1 reduces for the optimizer " + value + " in buckets of its own, of bucket_cap_mb or grad_allreduce_chunk_size_mb, which ddp_bucket_size does not cut")
+		}
+		return nil
+	}},
+	{"optim", func(c *Config, value string) error {
+		if strings.HasPrefix(value, distributedAdam) {
+			c.Zero = new(1)
+		}
 		return nil
 	}},
 	{"optimizer", setOptimizer},

@@ -85,6 +85,7 @@ var taken = map[string]*regexp.Regexp{
 	"Hugging Face Trainer":      regexp.MustCompile(`[(, ]([a-z_]+)=[0-9]`),
 	"Lightning":                 regexp.MustCompile(`[(, ]([a-z_]+)=[0-9T]`),
 	"PyTorch FSDP2":             regexp.MustCompile(`[(, ](mesh|mp_policy|reshard_after_forward)=`),
+	"torchtitan":                regexp.MustCompile(`[(, ](reshard_after_forward)=`),
 	"XLA_FLAGS":                 regexp.MustCompile(`--(xla_gpu_[a-z_]+)=`),
 }
 

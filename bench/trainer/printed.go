@@ -17,9 +17,14 @@ func fromLog(text string) []Setting {
 			}
 		}
 	}
-	if call, has := behindLast(text, "TrainingArguments(\n_n_gpu="); has {
-		if inside, _, closed := strings.Cut(call, "\n)"); closed {
-			return settingsOf(words(strings.ReplaceAll(inside, "\n", " ")))
+	for _, first := range []string{"_n_gpu=", "output_dir="} { // since and before transformers 4.10
+		i := strings.LastIndex(text, first)
+		before := strings.TrimRight(text[:max(0, i)], " \n")
+		if old := first == "output_dir="; i < 0 || !strings.HasSuffix(before, "(") || old && !strings.HasSuffix(before, " parameters TrainingArguments(") {
+			continue
+		}
+		if inside, closed := closedBy(text[i:]); closed {
+			return settingsOf(words(strings.ReplaceAll(inside, "\n", " "), false))
 		}
 	}
 	for _, form := range []struct{ begin, between string }{{"- arguments -", " ."}, {" args (after patches)", " :"}} {
@@ -64,4 +69,20 @@ func printedPair(line, between string) (name, value string, is bool) {
 		}
 		return before[len(before)-1], strings.TrimSpace(strings.TrimLeft(line[at:], ".")), true
 	}
+}
+
+// closedBy is a text until the bracket that closes the one before it.
+func closedBy(text string) (inside string, closed bool) {
+	open := 1
+	for i := range min(len(text), 1<<20) {
+		switch text[i] {
+		case '(':
+			open++
+		case ')':
+			if open--; open == 0 {
+				return text[:i], true
+			}
+		}
+	}
+	return "", false
 }

@@ -19,7 +19,7 @@ func runs() map[string][]Run {
 	all := map[string][]Run{
 		"megatron":  {run(Run{DP: 16}), run(Run{DP: 24, Zero: 1, EP: 2}), run(Run{DP: 16, Zero: 1, Instances: 2, PadBuckets: true}), run(Run{DP: 16, Zero: 1, NoOverlap: true, NoGatherOverlap: true}), run(Run{DP: 24, Zero: 1, EP: 2, LayerWise: true}), run(Run{DP: 16, Zero: 1, LayerWise: true, LegacyLayout: true})},
 		"ddp":       {run(Run{DP: 16}), run(Run{DP: 16, EP: 4})},
-		"fsdp2":     {run(Run{DP: 16, Zero: 3}), run(Run{DP: 16, EP: 4, Zero: 3}), run(Run{DP: 16, Zero: 3, KeepParams: true})},
+		"fsdp2":     {run(Run{DP: 16, Zero: 3}), run(Run{DP: 16, EP: 4, Zero: 3}), run(Run{DP: 16, Zero: 3, KeepParams: true}), run(Run{DP: 16, EP: 4, Zero: 3, Instances: 2})},
 		"deepspeed": {run(Run{DP: 16, Zero: 1, EP: 4}), run(Run{DP: 16, Zero: 2, NoOverlap: true}), run(Run{DP: 16, Zero: 3})},
 		"xla":       {run(Run{DP: 16}), run(Run{DP: 16, Zero: 1})},
 	}
@@ -179,7 +179,7 @@ func TestRunsThatCannotBe(t *testing.T) {
 		require.ErrorContains(t, x.Check(r), name)
 	}
 	_, err = ByName("caffe")
-	require.ErrorContains(t, err, "megatron, primus, bridge, ddp, accelerate, hf, lightning, fsdp2, deepspeed, xla")
+	require.ErrorContains(t, err, "megatron, primus, bridge, ddp, accelerate, hf, lightning, fsdp2, torchtitan, deepspeed, xla")
 }
 
 func TestWorkOfEmbeddings(t *testing.T) {

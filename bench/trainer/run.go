@@ -59,6 +59,9 @@ func (r Run) Microbatches() int { return max(1, r.Accum) }
 
 func (r Run) instances() int { return max(1, r.Instances) }
 
+// shardRanks are those of Ranks that hold parts of one copy: of an optimizer instance, or of a replica.
+func (r Run) shardRanks(expert bool) int { return max(1, r.Ranks(expert)/r.instances()) }
+
 // Ranks is the number of ranks that reduce a gradient together, an expert's or another's, over all
 // instances.
 func (r Run) Ranks(expert bool) int {

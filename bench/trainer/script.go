@@ -78,7 +78,7 @@ func starter(c shell.Command) bool {
 // ofTrainers counts the settings that are a trainer's own.
 func ofTrainers(list []Setting) int {
 	return slice.Count(list, func(p Setting) bool {
-		return p.Key == programKey || slices.ContainsFunc(table, func(t Trainer) bool { return t.has(p) })
+		return p.Key == programKey || sharedKey(p.Key) || slices.ContainsFunc(table, func(t Trainer) bool { return t.has(p) })
 	})
 }
 

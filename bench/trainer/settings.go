@@ -49,7 +49,10 @@ func Find(text string, given shell.Given) (Found, error) {
 	}
 	list := []Setting{}
 	for _, p := range found.Settings {
-		switch name := unsimulatedBy(p.Key); {
+		if class := p.Value[strings.LastIndex(p.Value, ".")+1:]; strings.HasSuffix(class, "Strategy") {
+			p = Setting{Key: strategy, Value: class} // of Lightning, whatever holds it
+		}
+		switch name := unsimulatedBy(p); {
 		case name != "":
 			list = append(list, Setting{Key: programKey, Value: name})
 		case known(p.Key):
@@ -77,10 +80,10 @@ func suspect(p Setting) bool {
 
 // known reports whether a key belongs to any trainer.
 func known(name string) bool {
-	named := func(k key) bool { return k.name == name }
-	return slices.ContainsFunc(launchKeys(), named) || slices.ContainsFunc(table, func(t Trainer) bool {
-		return slices.ContainsFunc(t.keys, named) || slices.ContainsFunc(t.beside, named)
-	})
+	return sharedKey(name) || slices.ContainsFunc(launchKeys(), func(k key) bool { return k.name == name }) ||
+		slices.ContainsFunc(table, func(t Trainer) bool {
+			return t.has(Setting{Key: name}) || slices.ContainsFunc(t.chosenBy(), func(x choice) bool { return x.by.Key == name })
+		})
 }
 
 // ReadConfig is ReadSettings of what Settings finds in a text.
@@ -104,17 +107,23 @@ func unfoldered(value string) string {
 // ErrConfig is wrapped by every error of ReadConfig.
 var ErrConfig = errors.New("no trainer's settings")
 
-// maxConfig bounds a trainer's configuration, or the log that prints it.
-const maxConfig = 256 << 20
+// maxLog bounds a log that prints a trainer's configuration, maxConfig a file that has it.
+const (
+	maxLog    = 256 << 20
+	maxConfig = 4 << 20
+)
 
 // pairs finds the settings in what a job printed, in YAML or JSON (comments allowed), in a shell script, or in anything that
 // has --key value, --key=value or key=value in it: arguments, Python. A flag without a value has the value true.
 func pairs(text string, given shell.Given) (Found, error) {
-	if len(text) > maxConfig {
-		return Found{}, fmt.Errorf("%w: larger than %d MiB", ErrConfig, maxConfig>>20)
+	if len(text) > maxLog {
+		return Found{}, fmt.Errorf("%w: larger than %d MiB", ErrConfig, maxLog>>20)
 	}
 	if list := fromLog(text); len(list) > 0 {
 		return Found{Form: "the arguments that the job printed", Settings: list}, nil
+	}
+	if len(text) > maxConfig {
+		return Found{}, fmt.Errorf("%w printed in it, and it is larger than %d MiB", ErrConfig, maxConfig>>20)
 	}
 	list, err := fromYAML(text, given)
 	if err == nil {
@@ -127,7 +136,10 @@ func pairs(text string, given shell.Given) (Found, error) {
 	case errors.Is(failed, shell.ErrLimit), errors.Is(failed, errNoLaunch), strings.HasPrefix(first, "#!") && strings.Contains(first, "sh"):
 		return Found{}, fmt.Errorf("%w: %w", ErrConfig, cmp.Or(failed, errNoLaunch))
 	}
-	list = settingsOf(words(text))
+	if strings.HasPrefix(text, "import ") || strings.Contains(text, "\nimport ") || strings.HasPrefix(text, "from ") || strings.Contains(text, "\ndef ") {
+		return fromProgram(text)
+	}
+	list = settingsOf(words(text, false))
 	if strings.HasPrefix(strings.TrimSpace(text), "{") && ownerOf(list) == "" {
 		return Found{}, fmt.Errorf("%w: invalid JSON: %w", ErrConfig, err)
 	}
@@ -143,24 +155,27 @@ func fromYAML(text string, given shell.Given) (out []Setting, err error) {
 	if len(doc.Content) != 1 || doc.Content[0].Kind != yaml.MappingNode {
 		return nil, errors.New("no settings with names")
 	}
-	leaves(doc.Content[0], "", 0, given.Set, &out)
+	vars := values{given: given.Set, paths: map[string]string{}}
+	if strings.Contains(text, "${") {
+		vars.add(doc.Content[0], "", 0)
+	}
+	leaves(doc.Content[0], "", 0, vars, &out)
 	return out, nil
 }
 
 // leaves walks a mapping. Anchors are not followed: they could grow without end.
-func leaves(n *yaml.Node, key string, depth int, vars map[string]string, out *[]Setting) {
-	const deepest = 50
+func leaves(n *yaml.Node, key string, depth int, vars values, out *[]Setting) {
 	switch {
-	case depth > deepest:
+	case depth > deepestYAML:
 	case n.Kind == yaml.MappingNode:
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			name := n.Content[i].Value
 			if name == "stage" && key == "" {
 				continue // of something else, as with LLaMA-Factory
 			}
-			if name == "enabled" || name == "device" || name == "type" && key == "optimizer" {
+			if name == "enabled" || name == "device" || name == "type" && key == "optimizer" || name == "name" && (key == "optim" || key == "dist_config") {
 				name = key + "." + name // ambiguous without its parent
-			} else if slices.Contains(bridgeParts, key+".") {
+			} else if slices.Contains(bridgeParts, key+".") || key == "optimizer" && known(key+"."+name) {
 				name = key + "." + name
 			}
 			leaves(n.Content[i+1], name, depth+1, vars, out)
@@ -169,7 +184,11 @@ func leaves(n *yaml.Node, key string, depth int, vars map[string]string, out *[]
 		list := slice.Map(n.Content, func(one *yaml.Node) string { return one.Value })
 		*out = append(*out, Setting{Key: normal(key), Value: strings.Join(list, ":")})
 	case n.Kind == yaml.ScalarNode && n.Tag != "!!null" && key != "":
-		*out = append(*out, variablePair(normal(key), n.Value, vars))
+		p := Setting{Key: normal(key)}
+		if p.Value = vars.in(n.Value, 0); strings.Contains(p.Value, "${") || p.Value == "" && variable.MatchString(n.Value) {
+			p.Value, p.Unset = "", n.Value
+		}
+		*out = append(*out, p)
 	}
 }
 
@@ -178,22 +197,44 @@ func normal(key string) string {
 	return strings.ReplaceAll(strings.ToLower(strings.TrimLeft(key, "-")), "-", "_")
 }
 
-// variable is ${NAME}, ${NAME:-default}, or Primus's ${NAME:default}.
-var variable = pattern.New(`\$\{([A-Za-z_]\w*)(?:(?::-|-|:)([^}]*))?\}|\$([A-Za-z_]\w*)`)
+// deepestYAML bounds the mappings inside one another that are read, and the references to references.
+const deepestYAML = 50
 
-// variablePair is a setting of YAML whose variables are replaced by their values or their defaults.
-func variablePair(key, written string, vars map[string]string) Setting {
-	p := Setting{Key: key, Value: variable.ReplaceAllStringFunc(written, func(use string) string {
+// variable is ${NAME}, ${NAME:-default}, Primus's ${NAME:default}, Hydra's ${a.b} and ${oc.env:NAME,default}.
+var variable = pattern.New(`\$\{(?:oc\.env:)?([A-Za-z_][\w.]*)(?:(?::-|-|:|,)([^${}]*))?\}|\$([A-Za-z_]\w*)`)
+
+// values are what variables in a document stand for: those that the user gives, and the document's own scalars by path.
+type values struct{ given, paths map[string]string }
+
+// add collects the scalars of a mapping.
+func (v values) add(n *yaml.Node, at string, depth int) {
+	for i := 0; n.Kind == yaml.MappingNode && depth <= deepestYAML && i+1 < len(n.Content); i += 2 {
+		name, value := at+n.Content[i].Value, n.Content[i+1]
+		if value.Kind == yaml.ScalarNode && value.Tag != "!!null" {
+			v.paths[name] = value.Value
+		}
+		v.add(value, name+".", depth+1)
+	}
+}
+
+// in replaces the variables of a text. What has no value becomes nothing, and what only a resolver of Hydra knows stays.
+func (v values) in(text string, depth int) string {
+	if depth > deepestYAML || len(text) > 1<<10 {
+		return ""
+	}
+	return variable.ReplaceAllStringFunc(text, func(use string) string {
 		m := variable.FindStringSubmatch(use)
-		if v, known := vars[m[1]+m[3]]; known {
-			return v
+		if value, known := v.given[m[1]+m[3]]; known {
+			return value
+		}
+		if value, known := v.paths[m[1]]; known {
+			return v.in(value, depth+1)
+		}
+		if strings.HasPrefix(use, "${"+m[1]+":") && m[1] == strings.ToLower(m[1]) && !strings.HasPrefix(use, "${"+m[1]+":-") {
+			return use // a resolver
 		}
 		return m[2]
-	})}
-	if p.Value == "" && variable.MatchString(written) {
-		p.Unset = written
-	}
-	return p
+	})
 }
 
 // settingsOf reads words: --key value, --key=value, key=value, and the same in the text of a value.
@@ -243,16 +284,63 @@ func isKey(word string) bool {
 		}) < 0
 }
 
+// fromProgram reads a Python program: attributes by their own names. One that sets a setting to two values has more than
+// one configuration.
+func fromProgram(text string) (Found, error) {
+	found := Found{Settings: settingsOf(words(text, true))}
+	if strings.Contains(text, "megatron.bridge.recipes") {
+		return Found{}, fmt.Errorf("%w: it is a recipe of Megatron-Bridge, which others complete; give the configuration that the job prints", ErrConfig)
+	}
+	if strings.Contains(text, "CommOverlap") {
+		found.Notes = append(found.Notes, "it names Megatron's CommOverlap: where that is used, both overlaps are on and buckets have 134217728 elements")
+	}
+	values := map[string]string{}
+	for i, p := range found.Settings {
+		if last := p.Key[strings.LastIndex(p.Key, ".")+1:]; !known(p.Key) && known(last) {
+			p.Key, found.Settings[i].Key = last, last
+		}
+		if p.Unset != "" || !known(p.Key) {
+			continue
+		}
+		value := strings.ToLower(p.Value)
+		if before, twice := values[p.Key]; twice && before != value {
+			return Found{}, fmt.Errorf("%w: the program sets %s to %s and to %s, and which of them counts is not read; give what the job printed of its settings", ErrConfig, p.Key, before, value)
+		}
+		values[p.Key] = value
+	}
+	// A length of sequences alone does not make a program Megatron's.
+	rest := slices.DeleteFunc(slices.Clone(found.Settings), func(p Setting) bool { return p.Key == sequence })
+	switch owner := ownerOf(rest); {
+	case owner == "":
+		found.Settings = rest
+	case owner == Assumed && !slices.ContainsFunc(rest, switchesOn):
+		return Found{}, fmt.Errorf("%w that say whether the optimizer is distributed: other functions than those of this program may; give what the job printed of its settings", ErrConfig)
+	}
+	return found, nil
+}
+
+// variableName reports whether a value in a program is another variable's name.
+func variableName(value string) bool {
+	return value != "" && strings.Trim(value[:1], "_abcdefghijklmnopqrstuvwxyz") == "" && strings.Trim(value, "_.abcdefghijklmnopqrstuvwxyz0123456789") == ""
+}
+
 // words splits Python, or any other text, where its punctuation is. A value follows its = whatever spaces are around, a
 // product of numbers is one word, and so is a list of them, with colons.
-func words(text string) (all []shell.Arg) {
+// In a program a value that is another variable's name is missing.
+func words(text string, program bool) (all []shell.Arg) {
 	const spaces, ends = " \t\r", "\n(),;[]{}"
 	var word strings.Builder
-	end := func() {
-		if word.Len() > 0 {
-			all = append(all, shell.Arg{Text: word.String()})
-			word.Reset()
+	quoted := false
+	end := func(by byte) {
+		if word.Len() == 0 {
+			return
 		}
+		a := shell.Arg{Text: word.String()}
+		if _, value, _ := strings.Cut(a.Text, "="); program && !quoted && by != '(' && variableName(value) {
+			a.Missing = []string{value}
+		}
+		all, quoted = append(all, a), false
+		word.Reset()
 	}
 	for text = strings.ReplaceAll(text, "\\\n", " "); text != ""; {
 		c, rest := text[0], text[1:]
@@ -261,6 +349,7 @@ func words(text string) (all []shell.Arg) {
 		case c == '"' || c == '\'':
 			inside, behind, closed := strings.Cut(rest, string(c))
 			if closed && !strings.Contains(inside, "\n") {
+				quoted = true
 				word.WriteString(inside)
 				rest = behind
 			}
@@ -281,12 +370,12 @@ func words(text string) (all []shell.Arg) {
 			word.WriteByte('*')
 			rest = strings.TrimLeft(after[1:], spaces)
 		case strings.IndexByte(spaces+ends, c) >= 0:
-			end()
+			end(c)
 		default:
 			word.WriteByte(c)
 		}
 		text = rest
 	}
-	end()
+	end(0)
 	return all
 }

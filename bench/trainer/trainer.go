@@ -88,8 +88,10 @@ type Trainer struct {
 	// keys are the settings in them; beside are settings that other tools have too, so
 	// that they do not identify the tool of a file.
 	keys, beside []key
+	// others are settings for ways to train that are not simulated.
+	others []other
 	// chosenBy are settings of front ends' files that choose this trainer.
-	chosenBy []Setting
+	chosenBy func() []choice
 	// begin and conclude fill in unset values, before and after the keys are read; nil
 	// does nothing.
 	begin, conclude func(c *Config, found []Setting)
@@ -178,7 +180,7 @@ type Run struct {
 	NoGatherOverlap bool `json:"no_gather_overlap,omitempty"`
 	// PadBuckets is Megatron's --ddp-pad-buckets-for-high-nccl-busbw.
 	PadBuckets bool `json:"pad_buckets,omitempty"`
-	// Instances is Megatron's --num-distributed-optimizer-instances; absent is 1.
+	// Instances is Megatron's --num-distributed-optimizer-instances, or the replicas of FSDP2's hybrid sharding; absent is 1.
 	Instances int `json:"instances,omitempty"`
 	// LayerWise is true where Megatron's sharded optimizer is the layer-wise one, as with
 	// Muon: each matrix lies whole in one rank's share.
@@ -353,6 +355,9 @@ func register(t Trainer) {
 	if t.Settings == nil {
 		t.Settings = func([]Param, Run) []int64 { return nil }
 	}
+	if t.chosenBy == nil {
+		t.chosenBy = func() []choice { return nil }
+	}
 	if t.Unset == nil {
 		t.Unset = func(run Run) Run { return run }
 	}
@@ -366,14 +371,21 @@ func register(t Trainer) {
 // unsimulated are known frameworks that are not supported, because their calls differ
 // from those of any trainer here, with the alternative.
 var unsimulated = map[string]string{
-	"maxtext":       "it scans over the layers and lets XLA shard by itself (FSDP), so that calls are combined within one turn of a loop, which is not simulated; for a program that neither scans nor shards parameters ask for xla",
-	"horovod":       "it fuses what became ready in a cycle, which no list of tensors tells",
-	"megatron-fsdp": "its buckets are its own, which ddp_bucket_size does not cut; ask for megatron without --use-megatron-fsdp",
+	"maxtext":        "it scans over the layers and lets XLA shard by itself (FSDP), so that calls are combined within one turn of a loop, which is not simulated; for a program that neither scans nor shards parameters ask for xla",
+	"horovod":        "it fuses what became ready in a cycle, which no list of tensors tells",
+	"nemo_automodel": "each of its models has a plan of its own for FSDP2, which is not read; for a block a unit ask for fsdp2",
+	"diffusion":      "Primus' diffusion models have units of their own, which are not read; give one rank's list with --params and a framework",
+	"hummingbirdxt":  "it is not read; give one rank's list with --params and a framework",
+	"megatron-fsdp":  "its buckets are its own, which ddp_bucket_size does not cut; ask for megatron without --use-megatron-fsdp",
 }
 
 // unsimulatedBy returns which of them alone has a setting; empty if it is not one's own.
-func unsimulatedBy(key string) string {
-	switch key {
+func unsimulatedBy(p Setting) string {
+	switch p.Key {
+	case primusFramework:
+		if unsimulated[p.Value] != "" {
+			return p.Value
+		}
 	case "ici_fsdp_parallelism", "dcn_fsdp_parallelism", "ici_tensor_parallelism", "dcn_data_parallelism":
 		return "maxtext"
 	}
