@@ -1,6 +1,7 @@
 package advice
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -113,4 +114,23 @@ func (d *Document) Range() string {
 		lo = bare
 	}
 	return lo + " to " + hi
+}
+
+// atWorst is what the default costs at the end of the network model where it costs most,
+// over the best size there; empty where that is no more than is said already.
+func (d *Document) atWorst(costs float64) string {
+	most, end, ok := d.Bracket.DefaultCost()
+	if !ok || most <= costs+recommend.PlateauWidth {
+		return ""
+	}
+	return fmt.Sprintf(" (%.0f %% with the %s latency)", 100*most, end)
+}
+
+// Ends says what the ends of the model behind simulated times would ask for; empty of a
+// setting that is kept, whose cost there is said beside it.
+func (d *Document) Ends() string {
+	if d.Bracket == nil || d.Answer.Keep {
+		return ""
+	}
+	return "ask for " + strings.Replace(d.Range(), " to ", " and ", 1)
 }

@@ -44,7 +44,7 @@ func (d *Document) store(sources []recommend.Source) {
 
 func (d *Document) findings(rec *record.Record) finding.List {
 	a := &d.Answer
-	if a.Verdict != recommend.Recommended {
+	if !d.Answered() {
 		l := finding.Finding{Code: judge.CodeAdvice, Text: plain.Capital(strings.TrimPrefix(d.Sentence, "SIMULATED: ")), Severity: finding.Warning}
 		if a.Refusal != nil {
 			l.Hint = plain.Sentence(a.Refusal.Do())
@@ -65,27 +65,42 @@ func (d *Document) findings(rec *record.Record) finding.List {
 		set.Share = max(0, 1-a.Best.Step/a.Default.Step)
 	}
 	out := finding.List{set}
-	for _, c := range d.Caveats {
-		out = append(out, finding.Finding{Code: judge.CodeAssumed, Text: plain.Capital(c)})
-	}
-	if as := d.AsGood(); as != "" {
-		out = append(out, finding.Finding{Code: judge.CodeAsGood, Text: as})
-	}
-	if text := d.observed(); text != "" {
-		out = append(out, finding.Finding{Code: judge.CodeObserved, Text: text})
+	for _, one := range []struct{ code, text string }{{judge.CodeAsGood, d.AsGood()}, {judge.CodeRule, d.reaches()}, {judge.CodeAssumed, d.rests()}, {judge.CodeObserved, d.observed()}} {
+		if one.text != "" {
+			out = append(out, finding.Finding{Code: one.code, Text: one.text})
+		}
 	}
 	return append(out, confidenceLine(rec, d))
+}
+
+// rests says what an answer rests on that was asked for: curves, model and computation. One that was not asked for
+// begins with its model.
+func (d *Document) rests() string {
+	var on []string
+	for _, u := range d.Answer.Curves {
+		on = append(on, fmt.Sprintf("%s of %s to %s", u.Collective, unit.Count(int64(u.Ranks), "rank"), unit.Bytes(u.MaxBytes)))
+	}
+	if d.Model != nil && !d.IsAssumed() {
+		on = append(on, d.Model.Name+" on "+d.trainer())
+	}
+	switch a := &d.Answer; {
+	case a.Backward != nil:
+		on = append(on, fmt.Sprintf("a backward of %s a microbatch, %s", unit.Seconds(*a.Backward), d.Compute))
+	case d.Rate != "":
+		on = append(on, d.Rate)
+	}
+	return "It rests on " + strings.Join(on, "; ") + "."
 }
 
 // confidenceLine gives the confidence in the answer, and what limits it; of a
 // simulation that it is one, and how far its model is known.
 func confidenceLine(rec *record.Record, d *Document) finding.Finding {
 	c := &d.Answer.Confidence
-	l := finding.Finding{Code: judge.CodeConfidence, Text: "Confidence " + c.Level}
+	l := finding.Finding{Code: judge.CodeConfidence, Text: d.confidence()}
 	switch why := c.Why(); {
 	case d.Answer.Simulated:
 		l.Text += ". " + record.Mark(rec) + ": " + judge.NotHardware + "." + modelDoubt(rec, d)
-	case why != nil:
+	case why != nil && d.Answer.Latency == 0:
 		l.Text += ": " + why.Message + "."
 	default:
 		l.Text += "."

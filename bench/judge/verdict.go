@@ -36,6 +36,7 @@ const (
 	CodeBusBW       = "busbw"
 	CodeScale       = "scale"
 	CodeAssumed     = "assumed"
+	CodeRule        = "rule"
 	CodeAdvice      = "advice"
 	CodeAsGood      = "as_good"
 	CodeObserved    = "observed"

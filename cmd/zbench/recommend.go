@@ -56,6 +56,7 @@ in which Megatron prints its buckets. --trace takes all of it from a trace.
 	addFlags(cmd, &o, adviceFlags)
 	f := cmd.Flags()
 	to.addFlags(f, "folder to create, with the page, the plot and "+engine.AdviceFile+" (default none)")
+	to.addVerbose(f, "print the tables, the reasons and the lines for other launchers, too")
 	addChakra(f, &chakra, "a step with the answer's setting")
 	f.BoolVar(&across, "across", false, "mix records that differ in RCCL's algorithm, GDR flush or fence")
 	to.addForce(f)
