@@ -81,7 +81,6 @@ func askAssumed(want *spec.Advice, sources []recommend.Source) (*Document, error
 	if err != nil {
 		return nil, err
 	}
-	q.in.Pace, q.in.Rate = q.pace()
 	d, err := q.Ask(sources)
 	if err != nil {
 		return nil, err

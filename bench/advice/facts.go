@@ -149,6 +149,9 @@ func (d *Document) Reasons() []Reasoning {
 	if b := a.Bootstrap; b != nil {
 		confidence = append(confidence, fmt.Sprintf("of %d resampled curves (%s) 95 %% ask for %s to %s, %s lie in the plateau; exposed %s to %s",
 			b.Replicates, b.From, d.Amount(b.Lo), d.Amount(b.Hi), unit.Share(b.InPlateau), unit.Seconds(b.ExposedLo), unit.Seconds(b.ExposedHi)))
+		if d.unfounded() == "" {
+			confidence = append(confidence, "by 95 % of them a step is at most "+AtMost(b.CostHi)+" longer than with the best size of each")
+		}
 	}
 	all := []Reasoning{
 		{"What each change gains", d.gains()},

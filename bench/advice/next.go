@@ -9,6 +9,7 @@ var remedies = map[string]string{
 	"unproved":          "time steps of the job with the default and the answer, and give --observed",
 	"simulated":         "measure on the cluster before you train with it",
 	"compute_unknown":   "measure the backward pass on one data-parallel rank and give --backward-ms",
+	"rule":              "measure the backward pass on one data-parallel rank and give --backward-ms",
 	"compute_estimated": "measure the backward pass on one data-parallel rank and give --backward-ms",
 	"params_guessed":    "list the tensors with --params FILE",
 	"rescaled":          "sweep this number of ranks",

@@ -38,7 +38,7 @@ func Blocks(d *Document, folder string) []document.Block {
 		out = append(out, document.Command{For: "It looks for the fault", Line: r.Command})
 	}
 	out = append(out, d.snippetBlocks()...)
-	if d.IsAssumed() && d.Answered() {
+	if d.IsAssumed() && a.Verdict != recommend.NoCommunication && !d.FixFirst() {
 		out = append(out, document.Command{For: "For your own model", Line: Command(d.Answer.Trainer, cmp.Or(folder, "."))})
 	}
 	var why []document.Block

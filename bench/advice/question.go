@@ -64,7 +64,7 @@ func Prepare(want *spec.Advice) (*Question, error) {
 	if q.in.Compute, err = q.compute(); err != nil {
 		return nil, exit.UsageError(err, adviceHelp)
 	}
-	if !q.in.Compute.Known() {
+	if !q.in.Compute.Measured && want.Observed == nil {
 		q.in.Pace, q.in.Rate = q.pace()
 	}
 	if m := q.in.Model; m != nil {
@@ -266,7 +266,7 @@ func (q *Question) Ask(sources []recommend.Source) (*Document, error) {
 	if err != nil {
 		return d, err
 	}
-	if d.Answer.Best != nil {
+	if d.Answered() {
 		if d.Bracket, err = q.bracket(d, sources); err != nil {
 			return d, err
 		}
