@@ -20,7 +20,7 @@ var published = struct {
 	tokens int64
 	flops  float64
 	source string
-}{2 * 8192, 293e12, "which AMD's validation suite expects of Llama 3.1 8B on MI300X"}
+}{2 * 8192, 293e12, "AMD's target for Llama 3.1 8B on MI300X"}
 
 // Assumed is the question that is asked of a record where the user asked none: the published job on Megatron's distributed
 // optimizer with Adam, one data-parallel group of all ranks.

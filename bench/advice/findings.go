@@ -2,6 +2,7 @@ package advice
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -65,7 +66,11 @@ func (d *Document) findings(rec *record.Record) finding.List {
 		set.Share = max(0, 1-a.Best.Step/a.Default.Step)
 	}
 	out := finding.List{set}
-	for _, one := range []struct{ code, text string }{{judge.CodeAsGood, d.AsGood()}, {judge.CodeRule, d.reaches()}, {judge.CodeAssumed, d.rests()}, {judge.CodeObserved, d.observed()}} {
+	reaches := ""
+	if d.IsAssumed() {
+		reaches = d.reaches()
+	}
+	for _, one := range []struct{ code, text string }{{judge.CodeAsGood, d.AsGood()}, {judge.CodeRule, reaches}, {judge.CodeAssumed, d.rests()}, {judge.CodeObserved, d.observed()}} {
 		if one.text != "" {
 			out = append(out, finding.Finding{Code: one.code, Text: one.text})
 		}
@@ -77,13 +82,22 @@ func (d *Document) findings(rec *record.Record) finding.List {
 // begins with its model.
 func (d *Document) rests() string {
 	var on []string
-	for _, u := range d.Answer.Curves {
-		on = append(on, fmt.Sprintf("%s of %s to %s", u.Collective, unit.Count(int64(u.Ranks), "rank"), unit.Bytes(u.MaxBytes)))
+	names := map[string][]string{}
+	for _, u := range d.Answer.Curves { // most are alike but for the collective
+		of := fmt.Sprintf(" of %s to %s", unit.Count(int64(u.Ranks), "rank"), unit.Bytes(u.MaxBytes))
+		names[of] = append(names[of], u.Collective)
+	}
+	for _, of := range slices.Sorted(maps.Keys(names)) {
+		on = append(on, plain.And(names[of])+of)
 	}
 	if d.Model != nil && !d.IsAssumed() {
 		on = append(on, d.Model.Name+" on "+d.trainer())
 	}
 	switch a := &d.Answer; {
+	case d.IsAssumed():
+		on = append(on, d.Assumed[len(d.Assumed)-1])
+	case a.Backward != nil && d.Rate != "":
+		on = append(on, fmt.Sprintf("a backward of %s, estimated at %s", unit.Seconds(*a.Backward), d.Rate))
 	case a.Backward != nil:
 		on = append(on, fmt.Sprintf("a backward of %s a microbatch, %s", unit.Seconds(*a.Backward), d.Compute))
 	case d.Rate != "":

@@ -32,7 +32,7 @@ var remedies = map[string]string{
 func (d *Document) Next() string {
 	text := ""
 	if a := &d.Answer; len(d.Snippets) > 0 && (!a.Keep || len(a.Changes) > 0) {
-		text = fmt.Sprintf("copy the lines under %q", d.Snippets[0].Title)
+		text = fmt.Sprintf("copy the lines for %s", d.Snippets[0].Title)
 	}
 	why := d.Answer.Confidence.Why()
 	if why == nil || remedies[why.Code] == "" {

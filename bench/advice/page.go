@@ -72,6 +72,9 @@ func (d *Document) snippetBlocks() []document.Block {
 	return first
 }
 
+// fewLines is how many lines to copy fit on a screen beside the rest.
+const fewLines = 7
+
 // Lines are the setting as the trainer that was asked for takes it, without remarks; nothing of a rule, and where all is set.
 func (d *Document) Lines() []document.Block {
 	if a := &d.Answer; len(d.Snippets) == 0 || d.IsAssumed() || a.Keep && len(a.Changes) == 0 {
@@ -83,7 +86,10 @@ func (d *Document) Lines() []document.Block {
 			lines = append(lines, line)
 		}
 	}
-	return []document.Block{document.Heading{Text: document.Said(d.Snippets[0].Title)}, document.Code{Label: d.Snippets[0].Title, Language: d.Snippets[0].Language, Text: strings.Join(lines, "")}}
+	if len(lines) > fewLines {
+		lines = []string{lines[0], "# the other lines: --verbose\n"}
+	}
+	return []document.Block{document.Code{Label: d.Snippets[0].Title, Language: d.Snippets[0].Language, Text: strings.Join(lines, "")}}
 }
 
 // Commands are what to run next: the command that answers for the user's own model, which reads paths, or the

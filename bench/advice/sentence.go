@@ -252,7 +252,7 @@ func (d *Document) asGood(all []recommend.Range) string {
 	case n <= fewRanges:
 		return as + d.stretches(all) + "."
 	}
-	return fmt.Sprintf("%s%s and %d more ranges, which --verbose and the page list as %q.", as, d.stretch(*d.Answer.Plateau), len(all)-1, WithinTitle())
+	return fmt.Sprintf("%s%s and %d more ranges, listed as %q (--verbose).", as, d.stretch(*d.Answer.Plateau), len(all)-1, WithinTitle())
 }
 
 // stretch prints a range: "28 M to 419 M", "up to 419 M", "28 M and more", "28 M".

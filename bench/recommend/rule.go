@@ -97,7 +97,8 @@ func (w *weighed) costs() float64 {
 	if w.a.Keep {
 		return w.a.Gain
 	}
-	return w.a.Cost(w.a.Now())
+	kept := slices.IndexFunc(w.e.candidates, func(c *candidate) bool { return c.kept }) // set, it may be cut otherwise
+	return max(w.a.Cost(w.a.Now()), w.a.Cost(&w.e.candidates[kept].Candidate))
 }
 
 func (w *weighed) point() RulePoint {

@@ -33,7 +33,7 @@ var (
 // Contradictions are the statements of a text, a page or a JSON file of a recommendation that the rows beside them do not bear
 // out, and brackets that do not match.
 func Contradictions(text string) []string {
-	if strings.HasPrefix(strings.TrimSpace(text), "{") {
+	if json.Valid([]byte(text)) {
 		return ofJSON(text)
 	}
 	if strings.Contains(text, "<html") {
