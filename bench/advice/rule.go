@@ -111,6 +111,9 @@ func (d *Document) reaches() string {
 	return "A size gains " + least + " or more " + d.where() + "."
 }
 
+// chartReach is how many times the amount above which nothing gains a chart goes to.
+const chartReach = 8
+
 // ruleBlocks are the steps over the amount of computation, as a chart and a table; nothing without a rule.
 func (d *Document) ruleBlocks() []document.Block {
 	r := d.Answer.Rule
@@ -124,7 +127,7 @@ func (d *Document) ruleBlocks() []document.Block {
 	c := document.Chart{
 		ID: "rule", Title: "Step time by tokens of a microbatch", Subtitle: adviceSubtitle(d), Quantity: document.ByTokens, Mark: document.MarkOf(d.Answer.Simulated),
 		Series: []document.Series{{Name: name}, {Name: "best size of each"}},
-		Notes:  []string{"The two lines are steps with what is set and with the best size of each number of tokens" + d.atRate() + "."},
+		Notes:  []string{"The lines are steps with what is set and with the best size of each amount" + d.atRate() + ". The distance is as measured, or on average over slower networks and other computation where that is more."},
 	}
 	if r.Counts == recommend.Microseconds {
 		c.Title, c.Quantity = "Step time by backward of a microbatch", document.ByBackward
@@ -133,8 +136,10 @@ func (d *Document) ruleBlocks() []document.Block {
 		{Name: c.Quantity.Row().Column, Right: true}, {Name: name, Right: true}, {Name: "best", Right: true}, {Name: "with", Right: true}, {Name: "longer", Right: true}, {Name: "so"},
 	}}
 	for i, p := range r.Points {
-		c.Series[0].Points = append(c.Series[0].Points, document.Point{Bytes: p.Amount, Value: p.Kept})
-		c.Series[1].Points = append(c.Series[1].Points, document.Point{Bytes: p.Amount, Value: p.Best})
+		if r.To == 0 || p.Amount < chartReach*r.To {
+			c.Series[0].Points = append(c.Series[0].Points, document.Point{Bytes: p.Amount, Value: p.Kept})
+			c.Series[1].Points = append(c.Series[1].Points, document.Point{Bytes: p.Amount, Value: p.Best})
+		}
 		if i%4 == 0 {
 			so := "set"
 			if p.Keep {

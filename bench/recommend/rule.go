@@ -48,13 +48,14 @@ type RulePoint struct {
 	Amount int64 `json:"amount"`
 	// Keep is true where what is set costs less than 1 %.
 	Keep bool `json:"keep"`
-	// Kept is the step with what is set, in seconds.
+	// Kept is the step with what is set, in seconds: as much longer than Best as Costs says.
 	Kept float64 `json:"kept"`
 	// Best is the step with the best size of this amount, in seconds.
 	Best float64 `json:"best"`
 	// Elements is that size, in elements.
 	Elements int64 `json:"elements"`
-	// Costs is how much longer a step is with what is set than with the best size, as a share of it.
+	// Costs is how much longer a step is with what is set than with the best size, as a share of it: as measured, or on
+	// average over the scenarios where that is more.
 	Costs float64 `json:"costs"`
 }
 
@@ -102,7 +103,8 @@ func (w *weighed) costs() float64 {
 }
 
 func (w *weighed) point() RulePoint {
-	return RulePoint{int64(math.Round(w.amount)), w.a.Keep, w.a.Now().Step, w.a.Least.Step, w.a.Least.Elements, w.costs()}
+	best := w.a.Least
+	return RulePoint{int64(math.Round(w.amount)), w.a.Keep, best.Step * (1 + w.costs()), best.Step, best.Elements, w.costs()}
 }
 
 // rule finds between which amounts another setting than the present one gains 1 % or more; nil where every setting
