@@ -194,17 +194,23 @@ func Recommend(in Input) (*Document, error) {
 		d.Rate = in.Rate
 	}
 	d.CurveSHA256 = hash(curves, d.Answer.Curves)
-	if d.Answered() {
-		d.Snippets = t.Snippets(trainer.Spelling{
-			Setting: d.Answer.Elements, Params: q.Params, Run: d.Answer.Advised, Curve: d.CurveSHA256[:16], Simulated: d.Answer.Simulated,
-			Config: in.Config, File: in.ConfigFile, FrontEnd: in.Framework,
-		})
-	}
-	if d.Answer.Verdict == recommend.Ruled { // there is no line to copy
-		d.form, d.Snippets = d.Snippets[0].Title, []trainer.Snippet{}
-	}
+	d.spell(t, in, q.Params)
 	d.Sentence = d.sentence()
 	return d, nil
+}
+
+// spell writes the setting as each tool takes it; of a rule there is no line to copy.
+func (d *Document) spell(t trainer.Trainer, in Input, params []trainer.Param) {
+	if !d.Answered() {
+		return
+	}
+	all := t.Snippets(trainer.Spelling{
+		Setting: d.Answer.Elements, Params: params, Run: d.Answer.Advised, Curve: d.CurveSHA256[:16], Simulated: d.Answer.Simulated,
+		Config: in.Config, File: in.ConfigFile, FrontEnd: in.Framework,
+	})
+	if d.form = all[0].Title; d.Answer.Verdict == recommend.Recommended {
+		d.Snippets = all
+	}
 }
 
 // faultOf is the first fault that a source shows.

@@ -28,11 +28,6 @@ func Assumed() *spec.Advice {
 	return &spec.Advice{Framework: trainer.Assumed, Preset: assumedModel, Optimizer: "adam", GradDtype: "float", Zero: new(1), Tokens: published.tokens}
 }
 
-// reduced makes a question one of the trainer that calls all_reduce alone.
-func reduced(a *spec.Advice) {
-	a.Framework, a.Optimizer, a.GradDtype, a.Zero = trainer.Unsharded, "", "", nil
-}
-
 const assumedModel = "llama3-8b"
 
 // assumptions are those of a question in words; the first are its sentence's. The ranks are
@@ -61,9 +56,8 @@ func AskAssumed(sources []recommend.Source) (*Document, error) {
 	}
 	if r := d.Answer.Refusal; r != nil && len(r.Missing) > 0 {
 		d.Sentence = "No bucket size: " + strings.Replace(r.Message, "the trainer", "Megatron's distributed optimizer, which is assumed,", 1) + "."
-		unsharded := Assumed() // where only all_reduce was measured
-		reduced(unsharded)
-		other, err := askAssumed(unsharded, sources)
+		unsharded := &spec.Advice{Framework: trainer.Unsharded, Preset: assumedModel, Tokens: published.tokens}
+		other, err := askAssumed(unsharded, sources) // where only all_reduce was measured
 		if err != nil {
 			return nil, err
 		}

@@ -38,10 +38,8 @@ func (d *Document) Facts() (facts document.Facts) {
 	}
 	if a.Backward != nil && a.Forward != nil {
 		facts.Add("Computation", fmt.Sprintf("backward %s, forward %s a microbatch: %s", unit.Seconds(*a.Backward), unit.Seconds(*a.Forward), d.Compute))
-	} else if a.Verdict == recommend.Ruled {
+	} else if d.Answered() {
 		facts.Add("Computation", "not known: a rule, with tokens at "+cmp.Or(d.Rate, "no known rate"))
-	} else if a.Verdict == recommend.Recommended {
-		facts.Add("Computation", "not known: averaged over a backward of half to eight times the gradients' time on the network")
 	}
 	if d.IsAssumed() {
 		facts.Add("Assumed", strings.Join(d.Assumed, ", "))

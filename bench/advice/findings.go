@@ -70,7 +70,7 @@ func (d *Document) findings(rec *record.Record) finding.List {
 	if d.IsAssumed() {
 		reaches = d.reaches()
 	}
-	for _, one := range []struct{ code, text string }{{judge.CodeAsGood, d.AsGood()}, {judge.CodeRule, reaches}, {judge.CodeAssumed, d.rests()}, {judge.CodeObserved, d.observed()}} {
+	for _, one := range []struct{ code, text string }{{judge.CodeAsGood, d.AsGood()}, {judge.CodeRule, reaches}, {judge.CodeRests, d.rests()}, {judge.CodeObserved, d.observed()}} {
 		if one.text != "" {
 			out = append(out, finding.Finding{Code: one.code, Text: one.text})
 		}

@@ -129,7 +129,8 @@ func Chips(d *Document) []document.Fact {
 	if r := a.Rule; a.Verdict == recommend.Ruled {
 		text := "keep " + d.Amount(r.Kept)
 		if r.Elements > 0 {
-			text = d.Amount(r.Elements) + " " + d.where()
+			inside, _ := d.where()
+			text = d.Amount(r.Elements) + " " + inside
 		}
 		return []document.Fact{{Term: "Bucket size", Text: text}, {Term: "Setting", Text: d.Knob()}, {Term: "Confidence", Text: a.Confidence.Level}}
 	}

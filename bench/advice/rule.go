@@ -1,10 +1,10 @@
 package advice
 
 import (
+	"cmp"
 	"strings"
 
 	"zbench/bench/document"
-	"zbench/bench/plain"
 	"zbench/bench/recommend"
 	"zbench/bench/table"
 	"zbench/bench/unit"
@@ -13,35 +13,25 @@ import (
 // rule is the advice where the time of backward is not known; why is the reason why no percentage can be given, or empty.
 func (d *Document) rule(why string) string {
 	r := d.Answer.Rule
-	kept := d.value(r.Kept, d.named(r.Kept))
+	costs := func(share float64) string { return ", which costs at most " + AtMost(share) }
+	kept, set, reason := d.value(r.Kept, d.named(r.Kept)), d.setTo(r.Elements)+d.also(), ""
+	switch {
+	case why != "":
+		costs, reason = func(float64) string { return "" }, " How much either gains is not known: "+why+"."
+	case r.SetCosts >= recommend.PlateauWidth:
+		set += costs(r.SetCosts) + " there"
+	}
 	if !d.isSet() {
 		kept = "the default, " + kept
 	}
-	keep, costs := "keep "+kept, ", which costs at most "+AtMost(r.KeptCosts)
-	if why != "" {
-		costs = ""
-	}
-	at := d.atRate()
-	said := d.setTo(r.Elements)
-	if r.SetCosts >= recommend.PlateauWidth && why == "" {
-		said += ", which costs at most " + AtMost(r.SetCosts) + " there,"
-	}
-	switch said += d.also(); {
+	switch inside, outside := d.where(); {
 	case r.Elements == 0:
-		keep = d.also() + strings.Replace(keep, "keep ", "keep "+d.Knob()+" at ", 1)
-		return d.withWhy(strings.TrimPrefix(keep, " and ")+" from "+d.quantity(r.Points[0].Amount)+" on"+at+costs+".", why)
-	case r.From == 0 && r.To == 0:
-		return d.withWhy(strings.TrimSuffix(said, ",")+" up to "+d.quantity(r.Points[len(r.Points)-1].Amount)+at+".", why)
+		return strings.TrimPrefix(d.also()+" and keep ", " and ") + d.Knob() + " at " + kept + " " + inside + d.atRate() + costs(r.KeptCosts) + "." + reason
+	case outside == "":
+		return set + " " + inside + d.atRate() + "." + reason
 	default:
-		return d.withWhy(d.where()+at+" "+strings.TrimSuffix(said, ",")+". "+plain.Capital(d.beyond())+" "+keep+costs+".", why)
+		return inside + d.atRate() + " " + set + ". " + outside + " keep " + kept + costs(r.KeptCosts) + "." + reason
 	}
-}
-
-func (d *Document) withWhy(said, why string) string {
-	if why == "" {
-		return said
-	}
-	return said + " How much either gains is not known: " + why + "."
 }
 
 // isSet reports whether the user has set a size.
@@ -49,11 +39,10 @@ func (d *Document) isSet() bool { return d.Config != nil && d.Config.Elements > 
 
 // atRate is at how many FLOP/s the tokens count.
 func (d *Document) atRate() string {
-	rate, _, _ := strings.Cut(d.Rate, ",")
-	if rate == "" {
-		return ""
+	if rate, _, _ := strings.Cut(d.Rate, ","); rate != "" {
+		return " (at " + rate + ")"
 	}
-	return " (at " + rate + ")"
+	return ""
 }
 
 // quantity is an amount of computation in words.
@@ -72,26 +61,19 @@ func (d *Document) ruleAmount(n int64) string {
 	return unit.Comma(n)
 }
 
-// where says at which amounts another setting gains; beyond says the rest.
-func (d *Document) where() string {
+// where says at which amounts another setting gains, or that none does, and names the others; those are none where it is the same for all.
+func (d *Document) where() (inside, outside string) {
 	switch r := d.Answer.Rule; {
+	case r.Elements == 0:
+		return "from " + d.quantity(r.Points[0].Amount) + " on", ""
+	case r.From == 0 && r.To == 0:
+		return "up to " + d.quantity(r.Points[len(r.Points)-1].Amount), ""
 	case r.From == 0:
-		return "below about " + d.quantity(r.To)
+		return "below about " + d.quantity(r.To), "Above it"
 	case r.To == 0:
-		return "above about " + d.quantity(r.From)
+		return "above about " + d.quantity(r.From), "Below it"
 	default:
-		return "between about " + d.ruleAmount(r.From) + " and " + d.quantity(r.To)
-	}
-}
-
-func (d *Document) beyond() string {
-	switch r := d.Answer.Rule; {
-	case r.From == 0:
-		return "above it"
-	case r.To == 0:
-		return "below it"
-	default:
-		return "elsewhere"
+		return "between about " + d.ruleAmount(r.From) + " and " + d.quantity(r.To), "Elsewhere"
 	}
 }
 
@@ -101,14 +83,11 @@ func (d *Document) reaches() string {
 	if r == nil || d.Answer.Verdict == recommend.Ruled || d.unfounded() != "" {
 		return ""
 	}
-	least := unit.Share(recommend.PlateauWidth)
-	switch {
-	case r.Elements == 0:
-		return "No size gains " + least + " from " + d.quantity(r.Points[0].Amount) + " on."
-	case r.From == 0 && r.To == 0:
-		return "A size gains " + least + " or more up to " + d.quantity(r.Points[len(r.Points)-1].Amount) + "."
+	inside, _ := d.where()
+	if r.Elements == 0 {
+		return "No size gains " + unit.Share(recommend.PlateauWidth) + " " + inside + "."
 	}
-	return "A size gains " + least + " or more " + d.where() + "."
+	return "A size gains " + unit.Share(recommend.PlateauWidth) + " or more " + inside + "."
 }
 
 // chartReach is how many times the amount above which nothing gains a chart goes to.
@@ -149,14 +128,7 @@ func (d *Document) ruleBlocks() []document.Block {
 		}
 	}
 	if r.Elements > 0 {
-		first, last := r.From, r.To
-		if first == 0 {
-			first = r.Points[0].Amount
-		}
-		if last == 0 {
-			last = r.Points[len(r.Points)-1].Amount
-		}
-		c.Band = &document.Band{Lo: first, Hi: last, Label: "a size gains " + unit.Share(recommend.PlateauWidth) + " or more"}
+		c.Band = &document.Band{Lo: cmp.Or(r.From, r.Points[0].Amount), Hi: cmp.Or(r.To, r.Points[len(r.Points)-1].Amount), Label: "a size gains " + unit.Share(recommend.PlateauWidth) + " or more"}
 	}
 	caption := c.Title + ". longer: with what is set than with the best size, as measured or on average, whichever is more. with: that size."
 	return []document.Block{document.Plot{Chart: c}, document.Sheet{Label: c.Title, Caption: caption, Table: t}}

@@ -29,13 +29,8 @@ func (d *Document) sentence() string {
 	case recommend.Refused:
 		return "No bucket size: " + a.Refusal.Message + "."
 	}
-	said := d.Advice()
-	for _, more := range []string{d.AsGood(), d.reaches()} {
-		if more != "" {
-			said += " " + more
-		}
-	}
-	return d.mark() + capital(said) + " " + d.confidence() + "."
+	said := slices.DeleteFunc([]string{capital(d.Advice()), d.AsGood(), d.reaches(), d.confidence() + "."}, func(s string) bool { return s == "" })
+	return d.mark() + strings.Join(said, " ")
 }
 
 // confidence is the level, and that no real steps are like these where that is so.

@@ -35,7 +35,7 @@ const (
 	CodeNoFault     = "no_fault"
 	CodeBusBW       = "busbw"
 	CodeScale       = "scale"
-	CodeAssumed     = "assumed"
+	CodeRests       = "rests"
 	CodeRule        = "rule"
 	CodeAdvice      = "advice"
 	CodeAsGood      = "as_good"

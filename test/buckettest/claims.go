@@ -5,9 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"html"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"zbench/bench/pattern"
 )
 
 // row is a line of a table of settings: its setting, what it costs, and its marks.
@@ -16,18 +17,18 @@ type row struct {
 }
 
 var (
-	tags     = regexp.MustCompile(`(?s)<style>.*?</style>|<script>.*?</script>|<svg.*?</svg>|<pre.*?</pre>`)
-	cells    = regexp.MustCompile(`</t[dh]>\s*<t[dh][^>]*>`)
-	anyTag   = regexp.MustCompile(`<[^>]*>`)
-	fences   = regexp.MustCompile("(?s)```.*?```")
-	settings = regexp.MustCompile(`(?m)^\W*([0-9.,]+) (MiB|G|M|k|block|blocks)\b.*?\s\W*(\+[0-9.]+ %|\?)\W*([a-z][a-z0-9 ,%-]*?)?[\s|]*$`)
-	steps    = regexp.MustCompile(`(?m)^\W*([0-9,]+)[\s|]+[0-9.]+ m?s[\s|]+[0-9.]+ m?s[\s|]+[0-9.]+ \w+(?: per unit)?[\s|]+(\+[0-9.]+ %)[\s|]+(set|keep)\b`)
-	longer   = regexp.MustCompile(`A training step is ([0-9.]+ %) longer with (the default|your)`)
-	keeps    = regexp.MustCompile(`[Kk]eep [^.]*?: a training step is (?:([0-9.]+ %) longer than|(as short as)) with the best size`)
-	asGood   = regexp.MustCompile(`As good within 1 %: ([^.]*(?:\.[0-9][^.]*)*)\.`)
-	ranges   = regexp.MustCompile(`(?:([0-9.]+) (?:(MiB|G|M|k|blocks?) )?(?:per unit )?to |up to )?([0-9.]+) (MiB|G|M|k|blocks?)( per unit)?( and more)?`)
-	below    = regexp.MustCompile(`(?:[Bb]elow about|[Bb]etween about ([0-9,]+) and) ([0-9,]+) tokens per microbatch`)
-	mostKept = regexp.MustCompile(`keep (?:the default|[^.]* at )[^.]*?(?:\([^)]*\))?, which costs at most ([0-9.]+) %`)
+	tags     = pattern.New(`(?s)<style>.*?</style>|<script>.*?</script>|<svg.*?</svg>|<pre.*?</pre>`)
+	cells    = pattern.New(`</t[dh]>\s*<t[dh][^>]*>`)
+	anyTag   = pattern.New(`<[^>]*>`)
+	fences   = pattern.New("(?s)```.*?```")
+	settings = pattern.New(`(?m)^\W*([0-9.,]+) (MiB|G|M|k|block|blocks)\b.*?\s\W*(\+[0-9.]+ %|\?)\W*([a-z][a-z0-9 ,%-]*?)?[\s|]*$`)
+	steps    = pattern.New(`(?m)^\W*([0-9,]+)[\s|]+[0-9.]+ m?s[\s|]+[0-9.]+ m?s[\s|]+[0-9.]+ \w+(?: per unit)?[\s|]+(\+[0-9.]+ %)[\s|]+(set|keep)\b`)
+	longer   = pattern.New(`A training step is ([0-9.]+ %) longer with (the default|your)`)
+	keeps    = pattern.New(`[Kk]eep [^.]*?: a training step is (?:([0-9.]+ %) longer than|(as short as)) with the best size`)
+	asGood   = pattern.New(`As good within 1 %: ([^.]*(?:\.[0-9][^.]*)*)\.`)
+	ranges   = pattern.New(`(?:([0-9.]+) (?:(MiB|G|M|k|blocks?) )?(?:per unit )?to |up to )?([0-9.]+) (MiB|G|M|k|blocks?)( per unit)?( and more)?`)
+	below    = pattern.New(`(?:[Bb]elow about|[Bb]etween about ([0-9,]+) and) ([0-9,]+) tokens per microbatch`)
+	mostKept = pattern.New(`keep (?:the default|[^.]* at )[^.]*?(?:\([^)]*\))?, which costs at most ([0-9.]+) %`)
 )
 
 // Contradictions are the statements of a text, a page or a JSON file of a recommendation that the rows beside them do not bear
@@ -48,7 +49,7 @@ func Contradictions(text string) []string {
 	var all []row
 	for _, m := range settings.FindAllStringSubmatch(text, -1) {
 		all = append(all, row{m[1], m[2], m[3], m[4]})
-		for _, mark := range strings.Split(m[4], ", ") {
+		for mark := range strings.SplitSeq(m[4], ", ") {
 			rows[mark] = m[3]
 		}
 	}
@@ -164,10 +165,11 @@ func ofJSON(text string) []string {
 	if err := json.Unmarshal([]byte(text), &d); err != nil {
 		return []string{err.Error()}
 	}
-	said := d.Sentence
+	all := []string{d.Sentence}
 	for _, f := range d.Judgement.Findings {
-		said += " " + f.Text
+		all = append(all, f.Text)
 	}
+	said := strings.Join(all, " ")
 	found := brackets(said)
 	if d.Answer.Verdict == "rule" && (len(d.Snippets) > 0 || d.Answer.Elements != 0 || len(d.Answer.Table) > 0) {
 		found = append(found, "a rule with a setting of one amount")
