@@ -39,7 +39,7 @@ func assumptions(q *Question, ranks int) []string {
 	}
 	return []string{
 		q.in.Model.Name + " on " + who, fmt.Sprintf("data parallel over %s", unit.Count(int64(ranks), "rank")),
-		dtype + " reduction", fmt.Sprintf("%s tokens a microbatch at %.4g TFLOP/s, %s", unit.Comma(published.tokens), published.flops/1e12, published.source),
+		dtype + " reduction", fmt.Sprintf("%s tokens a microbatch at %.4g TFLOP/s, %s", unit.Comma(published.tokens), published.flops/1e12, strings.Replace(published.source, " for Llama 3.1 8B", "", 1)),
 	}
 }
 

@@ -145,10 +145,10 @@ func (d *Document) atWorst(costs float64) string {
 // Ends says what the ends of the model behind simulated times would ask for; empty of a
 // setting that is kept, whose cost there is said beside it.
 func (d *Document) Ends() string {
-	if d.Bracket == nil || d.Answer.Keep && d.Answer.Rule == nil {
+	if d.Bracket == nil || d.Answer.Keep {
 		return ""
 	}
-	if f, s := d.Bracket.Fastest.To, d.Bracket.Slowest.To; d.Answer.Verdict == recommend.Ruled || d.Answer.Keep {
+	if f, s := d.Bracket.Fastest.To, d.Bracket.Slowest.To; d.Answer.Verdict == recommend.Ruled {
 		if f == 0 || s == 0 || d.Answer.Rule.To == 0 {
 			return ""
 		}

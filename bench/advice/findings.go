@@ -81,6 +81,9 @@ func (d *Document) findings(rec *record.Record) finding.List {
 // rests says what an answer rests on that was asked for: curves, model and computation. One that was not asked for
 // begins with its model.
 func (d *Document) rests() string {
+	if d.IsAssumed() {
+		return "It rests on " + d.Assumed[len(d.Assumed)-1] + "."
+	}
 	var on []string
 	names := map[string][]string{}
 	for _, u := range d.Answer.Curves { // most are alike but for the collective
@@ -90,12 +93,10 @@ func (d *Document) rests() string {
 	for _, of := range slices.Sorted(maps.Keys(names)) {
 		on = append(on, plain.And(names[of])+of)
 	}
-	if d.Model != nil && !d.IsAssumed() {
+	if d.Model != nil {
 		on = append(on, d.Model.Name+" on "+d.trainer())
 	}
 	switch a := &d.Answer; {
-	case d.IsAssumed():
-		on = append(on, d.Assumed[len(d.Assumed)-1])
 	case a.Backward != nil && d.Rate != "":
 		on = append(on, fmt.Sprintf("a backward of %s, estimated at %s", unit.Seconds(*a.Backward), d.Rate))
 	case a.Backward != nil:

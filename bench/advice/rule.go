@@ -14,7 +14,7 @@ import (
 func (d *Document) rule(why string) string {
 	r := d.Answer.Rule
 	costs := func(share float64) string { return ", which costs at most " + AtMost(share) }
-	kept, set, reason := d.value(r.Kept, d.named(r.Kept)), d.setTo(r.Elements)+d.also(), ""
+	kept, set, reason := d.named(r.Kept), d.setTo(r.Elements)+d.also(), ""
 	switch {
 	case why != "":
 		costs, reason = func(float64) string { return "" }, " How much either gains is not known: "+why+"."
@@ -84,6 +84,7 @@ func (d *Document) reaches() string {
 		return ""
 	}
 	inside, _ := d.where()
+	inside = strings.TrimSuffix(inside, " on a GPU")
 	if r.Elements == 0 {
 		return "No size gains " + unit.Share(recommend.PlateauWidth) + " " + inside + "."
 	}

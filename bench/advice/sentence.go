@@ -104,7 +104,7 @@ func (d *Document) also() string {
 // kept says that the setting stays as it is, and what its value is.
 func (d *Document) kept() string {
 	a := &d.Answer
-	value := d.value(a.Elements, d.named(a.Elements))
+	value := d.named(a.Elements) // nothing is typed
 	if a.Current == nil {
 		value = "its default, " + value
 	}

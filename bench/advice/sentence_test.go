@@ -76,7 +76,7 @@ func TestKeptOutsideTheRange(t *testing.T) {
 			Verdict: recommend.Recommended, Trainer: "megatron", Knob: "ddp_bucket_size", Unit: trainer.Elements, Elements: 1_024_000_000, Keep: true, Gain: 0.009,
 		},
 	}
-	require.Equal(t, "keep --ddp-bucket-size at its default, 1024000000 (1.02 G elements): a training step is 0.9 % longer than with the best size (7 % with the lower latency).", d.Advice())
+	require.Equal(t, "keep --ddp-bucket-size at its default, 1.02 G elements: a training step is 0.9 % longer than with the best size (7 % with the lower latency).", d.Advice())
 	require.Empty(t, d.Ends())
 	d.Answer.Keep = false
 	require.Equal(t, "ask for 70 and 830 M", d.Ends())
