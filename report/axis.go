@@ -255,6 +255,10 @@ func placeAxis(c document.Chart, share func(label string) float64) axis {
 		return countAxis(lo, hi, share)
 	case document.Scale:
 		return powerAxis(lo, hi, "ranks of a communicator, log scale", unit.Comma, share)
+	case document.ByTokens:
+		return powerAxis(lo, hi, "tokens of a microbatch on a GPU, log scale", unit.Comma, share)
+	case document.ByBackward:
+		return powerAxis(lo, hi, "backward of a microbatch, log scale", func(n int64) string { return c.Quantity.Place(document.Point{Bytes: n}) }, share)
 	case document.Level:
 		return orderAxis(lo, hi, share)
 	case document.Rate:
@@ -289,7 +293,11 @@ func valueAxis(c document.Chart, height, font float64) axis {
 		if hi <= 0 {
 			lo, hi = 1e-6, 1e-3
 		}
-		return timeAxis(lo, hi, int(height/(font*2)))
+		a := timeAxis(lo, hi, int(height/(font*2)))
+		if c.Quantity == document.ByTokens || c.Quantity == document.ByBackward {
+			a.title = "time of a training step, log scale"
+		}
+		return a
 	}
 	hi = max(hi, slice.Most(c.Roofs, func(r document.Roof) float64 { return r.Value }))
 	return rateAxis(plain.Lower(c.Quantity.Row().Name), hi, count)

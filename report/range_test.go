@@ -134,7 +134,7 @@ func TestAssumedPage(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, d.Answered())
 	page := writeHTML(t, results.Collectives(rec, results.Extras{Advice: d, Folder: "my run"}))
-	for _, want := range []string{"ssuming Llama 3 8B", "4k tokens/microbatch", "zbench recommend &#39;my run&#39; --framework megatron"} {
+	for _, want := range []string{"ssuming Llama 3 8B", "Step time by tokens of a microbatch", "zbench recommend &#39;my run&#39; --framework megatron"} {
 		require.Contains(t, page, want)
 	}
 	require.NotContains(t, page, "DIR")

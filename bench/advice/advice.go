@@ -40,7 +40,10 @@ type Input struct {
 	// Model is nil where nothing is known of it.
 	Model   *trainer.Model
 	Compute trainer.Compute
-	Run     trainer.Run
+	// Pace is how long a token takes, for a rule; nil where none is wanted. Rate says at how many FLOP/s.
+	Pace *recommend.Pace
+	Rate string
+	Run  trainer.Run
 	// MemBudget is in bytes, 0 for no limit.
 	MemBudget int64
 	// Config is what the trainer is set to now; nil is not known. ConfigFile is
@@ -77,6 +80,8 @@ type Document struct {
 	Model *ModelFacts `json:"model"`
 	// Compute says where the times of the passes are from; empty where they are not known.
 	Compute string `json:"compute"`
+	// Rate says at how many FLOP/s the tokens of a rule count; empty without one.
+	Rate string `json:"rate,omitempty"`
 	// Config is what the trainer is set to now; null where no configuration was given.
 	Config *ConfigFacts `json:"config"`
 	// CurveSHA256 is the SHA-256 of the curves behind the answer, their sizes and times,
@@ -97,12 +102,8 @@ type Document struct {
 	// Bracket is the answer at both ends of the model behind simulated curves; absent where
 	// no curve has a bracket.
 	Bracket *Bracket `json:"bracket,omitempty"`
-	// WhatIf are the answers with one assumption changed, from the same curves; absent if the
-	// user gave a model.
-	WhatIf []WhatIf `json:"what_if,omitempty"`
-	// Caveats are the limits of the assumptions, in sentences; absent if the user gave a
-	// model.
-	Caveats []string `json:"caveats,omitempty"`
+	// form is the title of the lines that a rule would set.
+	form string
 	// Judgement is what the recommendation comes to, as findings; absent in files of earlier versions.
 	Judgement *finding.Judgement `json:"judgement,omitempty"`
 }
@@ -160,6 +161,7 @@ func Recommend(in Input) (*Document, error) {
 		Fault:  faultOf(in.Sources),
 		Curves: curves, Trainer: in.Framework, Run: in.Run, Backward: in.Compute.Backward, Forward: in.Compute.Forward,
 		ComputeGuessed: !in.Compute.Measured, MemBudget: in.MemBudget, Rescale: in.Rescale, Bootstrap: in.Bootstrap, Seed: in.Seed, Plans: in.Plans,
+		Rule: in.Pace,
 	}
 	if len(in.Sources) > 0 {
 		q.Again = in.Sources[0].Again
@@ -188,15 +190,27 @@ func Recommend(in Input) (*Document, error) {
 	case in.Compute.Known():
 		d.Compute = in.Compute.Source
 	}
-	d.CurveSHA256 = hash(curves, d.Answer.Curves)
-	if d.Answer.Verdict == recommend.Recommended {
-		d.Snippets = t.Snippets(trainer.Spelling{
-			Setting: d.Answer.Elements, Params: q.Params, Run: d.Answer.Advised, Curve: d.CurveSHA256[:16], Simulated: d.Answer.Simulated,
-			Config: in.Config, File: in.ConfigFile, FrontEnd: in.Framework,
-		})
+	if d.Answer.Rule != nil {
+		d.Rate = in.Rate
 	}
+	d.CurveSHA256 = hash(curves, d.Answer.Curves)
+	d.spell(t, in, q.Params)
 	d.Sentence = d.sentence()
 	return d, nil
+}
+
+// spell writes the setting as each tool takes it; of a rule there is no line to copy.
+func (d *Document) spell(t trainer.Trainer, in Input, params []trainer.Param) {
+	if !d.Answered() {
+		return
+	}
+	all := t.Snippets(trainer.Spelling{
+		Setting: d.Answer.Elements, Params: params, Run: d.Answer.Advised, Curve: d.CurveSHA256[:16], Simulated: d.Answer.Simulated,
+		Config: in.Config, File: in.ConfigFile, FrontEnd: in.Framework,
+	})
+	if d.form = all[0].Title; d.Answer.Verdict == recommend.Recommended {
+		d.Snippets = all
+	}
 }
 
 // faultOf is the first fault that a source shows.

@@ -1,6 +1,8 @@
 package advice
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -27,6 +29,8 @@ type End struct {
 	Assumes string `json:"assumes"`
 	// Elements is the setting of least regret there, in elements.
 	Elements int64 `json:"elements"`
+	// To is up to which amount another setting gains there by the rule; absent without a rule, or such an amount.
+	To int64 `json:"to,omitempty"`
 	// DefaultCost is what the trainer's default costs over it, as a share of a step; null
 	// where it was not tried, or no percentage can be given.
 	DefaultCost *float64 `json:"default_cost"`
@@ -56,7 +60,7 @@ func (q *Question) bracket(d *Document, sources []recommend.Source) (*Bracket, e
 	if err != nil || slowest == nil {
 		return nil, err
 	}
-	all := []int64{fastest.Elements, slowest.Elements, d.Answer.Least.Elements}
+	all := []int64{fastest.Elements, slowest.Elements, least(&d.Answer)}
 	return &Bracket{slices.Min(all), slices.Max(all), *fastest, *slowest}, nil
 }
 
@@ -79,13 +83,26 @@ func (q *Question) end(sources []recommend.Source, seconds func(*record.Bracket)
 	if !bracketed {
 		return nil, nil
 	}
-	d, err := q.AskBriefly(there)
+	in := q.in
+	in.Bootstrap = 0
+	d, err := q.ask(in, there)
 	if err != nil || !d.Answered() {
 		return nil, err
 	}
-	e.Elements = d.Answer.Least.Elements
+	e.Elements = least(&d.Answer)
 	e.DefaultCost = d.defaultCost()
+	if r := d.Answer.Rule; r != nil {
+		e.To = r.To
+	}
 	return e, nil
+}
+
+// least is the setting of least regret, or that of a rule, in elements.
+func least(a *recommend.Answer) int64 {
+	if a.Least == nil {
+		return cmp.Or(a.Rule.Elements, a.Rule.Kept)
+	}
+	return a.Least.Elements
 }
 
 // defaultCost is what the trainer's default costs, as a share of a step; nil where it was not tried, or
@@ -113,4 +130,30 @@ func (d *Document) Range() string {
 		lo = bare
 	}
 	return lo + " to " + hi
+}
+
+// atWorst is what the default costs at the end of the network model where it costs most,
+// over the best size there; empty where that is no more than is said already.
+func (d *Document) atWorst(costs float64) string {
+	most, end, ok := d.Bracket.DefaultCost()
+	if !ok || most <= costs+recommend.PlateauWidth {
+		return ""
+	}
+	return fmt.Sprintf(" (%.0f %% with the %s latency)", 100*most, end)
+}
+
+// Ends says what the ends of the model behind simulated times would ask for; empty of a
+// setting that is kept, whose cost there is said beside it.
+func (d *Document) Ends() string {
+	if d.Bracket == nil || d.Answer.Keep {
+		return ""
+	}
+	if f, s := d.Bracket.Fastest.To, d.Bracket.Slowest.To; d.Answer.Verdict == recommend.Ruled {
+		if f == 0 || s == 0 || d.Answer.Rule.To == 0 {
+			return ""
+		}
+		to := d.Answer.Rule.To
+		return "put the upper limit at " + d.ruleAmount(min(f, s, to)) + " to " + d.quantity(max(f, s, to))
+	}
+	return "ask for " + strings.Replace(d.Range(), " to ", " and ", 1)
 }

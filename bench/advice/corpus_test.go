@@ -26,13 +26,10 @@ func whole(t *testing.T) *advice.Document {
 	d.CommandLine = append(d.CommandLine, "--dp", "64")
 	d.Model.Notes = append(d.Model.Notes, "a note")
 	d.Config.Notes = append(d.Config.Notes, "a note")
-	d.Assumed, d.Caveats = []string{"a"}, []string{"c"}
-	end := advice.End{Assumes: "a", Elements: 2, DefaultCost: new(0.5)}
+	d.Assumed, d.Rate = []string{"a"}, "r"
+	end := advice.End{Assumes: "a", Elements: 2, To: 1, DefaultCost: new(0.5)}
 	d.Bracket = &advice.Bracket{Lo: 1, Hi: 2, Fastest: end, Slowest: end}
-	d.WhatIf = []advice.WhatIf{{
-		Name: "n", CommandLine: []string{"--dp", "64"}, Setting: "1 M", Range: "1 to 2 M", Elements: 1, Keep: true, Default: "1 M", DefaultCost: new(0.5),
-		Confidence: recommend.Low, Bracket: d.Bracket, Refusal: &recommend.Refusal{Code: "c", Message: "m", Hint: "h", Command: "c", Missing: []string{"all_reduce"}},
-	}}
+	d.Answer.Rule = &recommend.Rule{Counts: recommend.Tokens, Unfounded: recommend.OneDip, Points: []recommend.RulePoint{{Amount: 1, Kept: 1, Best: 1, Elements: 1}}}
 	a := &d.Answer
 	a.Refusal = &recommend.Refusal{Code: "c", Message: "m", Hint: "h", Command: "c", Missing: []string{"all_reduce"}}
 	a.Warnings = append(a.Warnings, record.Warning{Code: "c", Message: "m", Hint: "h"})
@@ -83,6 +80,9 @@ func TestSchemaRefuses(t *testing.T) {
 	d := whole(t)
 	d.Answer.Refusal = nil
 	refused := text(t, asJSON, d)
+	d = whole(t)
+	d.Answer.Rule = nil
+	settled := text(t, asJSON, d)
 	schematest.Refuses(t, advice.SchemaJSON, schematest.Changes{Good: good, Bad: map[string]string{
 		"/schema":                            `"zbench.advice/0"`,
 		"/sha256":                            `"none"`,
@@ -90,7 +90,8 @@ func TestSchemaRefuses(t *testing.T) {
 		"/answer/schema":                     `"zbench.recommend/0"`,
 		"/answer/verdict":                    `"perhaps"`,
 		"/answer/refusal/missing/0":          `"all_reduce_perf"`,
-		"/what_if/0/confidence":              `"total"`,
+		"/answer/rule/counts":                `"seconds"`,
+		"/answer/rule/unfounded":             `"doubtful"`,
 		"/answer/table/0/unfounded":          `"doubtful"`,
 		"/answer/confidence/level":           `"total"`,
 		"/answer/confidence/reasons/0/level": `"total"`,
@@ -100,5 +101,5 @@ func TestSchemaRefuses(t *testing.T) {
 		"/answer/messages/0/collective":      `"all_reduce_perf"`,
 		"/answer/curves/0/collective":        `"all_reduce_perf"`,
 		"/answer/curves/0/holes/0/kind":      `"black"`,
-	}}, schematest.Changes{Good: refused, Bad: map[string]string{"/answer/verdict": `"refused"`}})
+	}}, schematest.Changes{Good: refused, Bad: map[string]string{"/answer/verdict": `"refused"`}}, schematest.Changes{Good: settled, Bad: map[string]string{"/answer/verdict": `"rule"`}})
 }

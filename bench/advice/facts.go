@@ -1,6 +1,7 @@
 package advice
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -37,8 +38,8 @@ func (d *Document) Facts() (facts document.Facts) {
 	}
 	if a.Backward != nil && a.Forward != nil {
 		facts.Add("Computation", fmt.Sprintf("backward %s, forward %s a microbatch: %s", unit.Seconds(*a.Backward), unit.Seconds(*a.Forward), d.Compute))
-	} else if a.Verdict == recommend.Recommended {
-		facts.Add("Computation", "not known: averaged over a backward of half to eight times the gradients' time on the network")
+	} else if d.Answered() {
+		facts.Add("Computation", "not known: a rule, with tokens at "+cmp.Or(d.Rate, "no known rate"))
 	}
 	if d.IsAssumed() {
 		facts.Add("Assumed", strings.Join(d.Assumed, ", "))
@@ -133,7 +134,7 @@ type Reasoning struct {
 // Reasons explain the answer.
 func (d *Document) Reasons() []Reasoning {
 	a := &d.Answer
-	if a.Verdict != recommend.Recommended {
+	if !d.Answered() {
 		return nil
 	}
 	help := slice.Map(a.WouldHelp, func(h recommend.Help) string {
@@ -146,6 +147,9 @@ func (d *Document) Reasons() []Reasoning {
 	if b := a.Bootstrap; b != nil {
 		confidence = append(confidence, fmt.Sprintf("of %d resampled curves (%s) 95 %% ask for %s to %s, %s lie in the plateau; exposed %s to %s",
 			b.Replicates, b.From, d.Amount(b.Lo), d.Amount(b.Hi), unit.Share(b.InPlateau), unit.Seconds(b.ExposedLo), unit.Seconds(b.ExposedHi)))
+		if d.unfounded() == "" {
+			confidence = append(confidence, "by 95 % of them a step is at most "+AtMost(b.CostHi)+" longer than with the best size of each")
+		}
 	}
 	all := []Reasoning{
 		{"What each change gains", d.gains()},
@@ -204,7 +208,7 @@ func Read(r io.Reader) (*Document, error) {
 	}
 	a := &d.Answer
 	if a.Verdict == recommend.Recommended && (a.Best == nil || a.Plateau == nil || len(a.Table) == 0 || a.Best.Step <= 0) ||
-		a.Verdict == recommend.Refused && a.Refusal == nil {
+		a.Verdict == recommend.Refused && a.Refusal == nil || a.Verdict == recommend.Ruled && (a.Rule == nil || len(a.Rule.Points) == 0) {
 		return nil, fmt.Errorf("advice: %s lacks its fields", a.Verdict)
 	}
 	if jsonfile.Edited(text) {

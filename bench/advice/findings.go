@@ -2,6 +2,7 @@ package advice
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -44,7 +45,7 @@ func (d *Document) store(sources []recommend.Source) {
 
 func (d *Document) findings(rec *record.Record) finding.List {
 	a := &d.Answer
-	if a.Verdict != recommend.Recommended {
+	if !d.Answered() {
 		l := finding.Finding{Code: judge.CodeAdvice, Text: plain.Capital(strings.TrimPrefix(d.Sentence, "SIMULATED: ")), Severity: finding.Warning}
 		if a.Refusal != nil {
 			l.Hint = plain.Sentence(a.Refusal.Do())
@@ -65,27 +66,56 @@ func (d *Document) findings(rec *record.Record) finding.List {
 		set.Share = max(0, 1-a.Best.Step/a.Default.Step)
 	}
 	out := finding.List{set}
-	for _, c := range d.Caveats {
-		out = append(out, finding.Finding{Code: judge.CodeAssumed, Text: plain.Capital(c)})
+	reaches := ""
+	if d.IsAssumed() {
+		reaches = d.reaches()
 	}
-	if as := d.AsGood(); as != "" {
-		out = append(out, finding.Finding{Code: judge.CodeAsGood, Text: as})
-	}
-	if text := d.observed(); text != "" {
-		out = append(out, finding.Finding{Code: judge.CodeObserved, Text: text})
+	for _, one := range []struct{ code, text string }{{judge.CodeAsGood, d.AsGood()}, {judge.CodeRule, reaches}, {judge.CodeRests, d.rests()}, {judge.CodeObserved, d.observed()}} {
+		if one.text != "" {
+			out = append(out, finding.Finding{Code: one.code, Text: one.text})
+		}
 	}
 	return append(out, confidenceLine(rec, d))
+}
+
+// rests says what an answer rests on that was asked for: curves, model and computation. One that was not asked for
+// begins with its model.
+func (d *Document) rests() string {
+	if d.IsAssumed() {
+		return "It rests on " + d.Assumed[len(d.Assumed)-1] + "."
+	}
+	var on []string
+	names := map[string][]string{}
+	for _, u := range d.Answer.Curves { // most are alike but for the collective
+		of := fmt.Sprintf(" of %s to %s", unit.Count(int64(u.Ranks), "rank"), unit.Bytes(u.MaxBytes))
+		names[of] = append(names[of], u.Collective)
+	}
+	for _, of := range slices.Sorted(maps.Keys(names)) {
+		on = append(on, plain.And(names[of])+of)
+	}
+	if d.Model != nil {
+		on = append(on, d.Model.Name+" on "+d.trainer())
+	}
+	switch a := &d.Answer; {
+	case a.Backward != nil && d.Rate != "":
+		on = append(on, fmt.Sprintf("a backward of %s, estimated at %s", unit.Seconds(*a.Backward), d.Rate))
+	case a.Backward != nil:
+		on = append(on, fmt.Sprintf("a backward of %s a microbatch, %s", unit.Seconds(*a.Backward), d.Compute))
+	case d.Rate != "":
+		on = append(on, d.Rate)
+	}
+	return "It rests on " + strings.Join(on, "; ") + "."
 }
 
 // confidenceLine gives the confidence in the answer, and what limits it; of a
 // simulation that it is one, and how far its model is known.
 func confidenceLine(rec *record.Record, d *Document) finding.Finding {
 	c := &d.Answer.Confidence
-	l := finding.Finding{Code: judge.CodeConfidence, Text: "Confidence " + c.Level}
+	l := finding.Finding{Code: judge.CodeConfidence, Text: d.confidence()}
 	switch why := c.Why(); {
 	case d.Answer.Simulated:
 		l.Text += ". " + record.Mark(rec) + ": " + judge.NotHardware + "." + modelDoubt(rec, d)
-	case why != nil:
+	case why != nil && d.Answer.Latency == 0:
 		l.Text += ": " + why.Message + "."
 	default:
 		l.Text += "."

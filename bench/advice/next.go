@@ -6,8 +6,10 @@ import (
 
 // remedies are what raises the confidence, by the code of the reason that limits it.
 var remedies = map[string]string{
+	"unproved":          "time steps of the job with the default and the answer, and give --observed",
 	"simulated":         "measure on the cluster before you train with it",
 	"compute_unknown":   "measure the backward pass on one data-parallel rank and give --backward-ms",
+	"rule":              "measure the backward pass on one data-parallel rank and give --backward-ms",
 	"compute_estimated": "measure the backward pass on one data-parallel rank and give --backward-ms",
 	"params_guessed":    "list the tensors with --params FILE",
 	"rescaled":          "sweep this number of ranks",
@@ -30,7 +32,7 @@ var remedies = map[string]string{
 func (d *Document) Next() string {
 	text := ""
 	if a := &d.Answer; len(d.Snippets) > 0 && (!a.Keep || len(a.Changes) > 0) {
-		text = fmt.Sprintf("copy the lines under %q", d.Snippets[0].Title)
+		text = fmt.Sprintf("copy the lines for %s", d.Snippets[0].Title)
 	}
 	why := d.Answer.Confidence.Why()
 	if why == nil || remedies[why.Code] == "" {

@@ -90,8 +90,7 @@ func TestAssumedAnswerIsOneNumber(t *testing.T) {
 		d := assumed(t, bracketedSweep(ranks))
 		oneNumber(t, d)
 		digits := strings.TrimRight(strconv.FormatInt(d.Answer.Elements, 10), "0")
-		require.LessOrEqual(t, len(digits), 3, "%d", d.Answer.Elements)
-		share := d.Answer.Cost(d.Answer.Default)
-		require.Contains(t, d.Sentence, unit.Share(share)+" longer with the default, "+d.Amount(d.Answer.Default.Elements))
+		require.True(t, d.Answer.Keep || len(digits) <= 3, "%d", d.Answer.Elements)
+		require.True(t, d.Answer.Keep, "16,384 tokens hide these messages")
 	}
 }

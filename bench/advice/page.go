@@ -22,7 +22,7 @@ func Blocks(d *Document, folder string) []document.Block {
 		return nil
 	}
 	a := &d.Answer
-	out := append([]document.Block{document.Paragraph{Role: "answer", Text: document.Said(d.Sentence)}}, document.Listed("", d.Caveats)...)
+	out := []document.Block{document.Paragraph{Role: "answer", Text: document.Said(d.Sentence)}}
 	reasons := d.Reasons()
 	switch {
 	case a.Verdict == recommend.Recommended:
@@ -33,11 +33,14 @@ func Blocks(d *Document, folder string) []document.Block {
 	case a.Refusal != nil:
 		reasons = []Reasoning{{Title: "What to do", Lines: []string{a.Refusal.Do()}}}
 	}
-	out = append(out, d.observedBlocks()...)
+	out = append(append(out, d.ruleBlocks()...), d.observedBlocks()...)
 	if r := a.Refusal; r != nil && r.Command != "" {
 		out = append(out, document.Command{For: "It looks for the fault", Line: r.Command})
 	}
-	out = append(append(out, d.snippetBlocks()...), whatIfBlocks(d, folder)...)
+	out = append(out, d.snippetBlocks()...)
+	if d.IsAssumed() && a.Verdict != recommend.NoCommunication && !d.FixFirst() {
+		out = append(out, document.Command{For: "For your own model", Line: Command(d.Answer.Trainer, cmp.Or(folder, "."))})
+	}
 	var why []document.Block
 	for _, r := range reasons {
 		why = append(append(why, document.Heading{Text: document.Said(r.Title)}), document.Listed("", r.Lines)...)
@@ -69,16 +72,24 @@ func (d *Document) snippetBlocks() []document.Block {
 	return first
 }
 
-// whatIfBlocks are the answers to other questions, and the command for the user's own model,
-// which reads the record in folder; nothing where the user asked.
-func whatIfBlocks(d *Document, folder string) []document.Block {
-	if !d.IsAssumed() || len(d.WhatIf) == 0 {
+// fewLines is how many lines to copy fit on a screen beside the rest.
+const fewLines = 7
+
+// Lines are the setting as the trainer that was asked for takes it, without remarks; nothing of a rule, and where all is set.
+func (d *Document) Lines() []document.Block {
+	if a := &d.Answer; len(d.Snippets) == 0 || d.IsAssumed() || a.Keep && len(a.Changes) == 0 {
 		return nil
 	}
-	return []document.Block{
-		document.Sheet{Label: "Other models and batch sizes", Caption: "Other models and batch sizes, from the same curves", Table: d.WhatIfTable()},
-		document.Command{For: "For your own model", Line: Command(d.Answer.Trainer, cmp.Or(folder, "."))},
+	var lines []string
+	for line := range strings.Lines(d.Snippets[0].Text) {
+		if !strings.HasPrefix(line, "#") {
+			lines = append(lines, line)
+		}
 	}
+	if len(lines) > fewLines {
+		lines = []string{lines[0], "# the other lines: --verbose\n"}
+	}
+	return []document.Block{document.Code{Label: d.Snippets[0].Title, Language: d.Snippets[0].Language, Text: strings.Join(lines, "")}}
 }
 
 // Commands are what to run next: the command that answers for the user's own model, which reads paths, or the
@@ -115,6 +126,14 @@ func Chips(d *Document) []document.Fact {
 		return []document.Fact{{Term: "Bucket size", Text: "no recommendation"}}
 	}
 	a := &d.Answer
+	if r := a.Rule; a.Verdict == recommend.Ruled {
+		text := "keep " + d.Amount(r.Kept)
+		if r.Elements > 0 {
+			inside, _ := d.where()
+			text = d.Amount(r.Elements) + " " + inside
+		}
+		return []document.Fact{{Term: "Bucket size", Text: text}, {Term: "Setting", Text: d.Knob()}, {Term: "Confidence", Text: a.Confidence.Level}}
+	}
 	use := "use "
 	if a.Keep {
 		use = "keep "
@@ -179,7 +198,7 @@ func adviceSubtitle(d *Document) string {
 	if d.Model != nil {
 		s += " · " + d.Model.Name
 	}
-	if a.Verdict != recommend.Recommended {
+	if !d.Answered() {
 		return s
 	}
 	return s + " · confidence " + a.Confidence.Level

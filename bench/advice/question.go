@@ -64,6 +64,9 @@ func Prepare(want *spec.Advice) (*Question, error) {
 	if q.in.Compute, err = q.compute(); err != nil {
 		return nil, exit.UsageError(err, adviceHelp)
 	}
+	if !q.in.Compute.Measured && want.Observed == nil {
+		q.in.Pace, q.in.Rate = q.pace()
+	}
 	if m := q.in.Model; m != nil {
 		if _, err := observations(t, q.in, trainer.WithBlocks(m.Params)); err != nil {
 			return nil, exit.UsageError(err, "--observed takes settings as "+cmp.Or(t.Flag, t.Knob)+" does, or default")
@@ -208,10 +211,28 @@ func (q *Question) compute() (trainer.Compute, error) {
 		return c, err
 	case w.Step > 0:
 		return trainer.ComputeOfStep(w.Step)
-	case w.Flops == 0:
+	}
+	l, source := q.load()
+	switch {
+	case l.Tokens == 0 || w.Observed != nil && w.Flops == 0: // a rule, or what the steps say
+		return trainer.Compute{}, nil
+	case l.ActiveParams == 0 && q.in.Model != nil && w.Flops > 0:
+		return trainer.Compute{}, errors.New("the model has routed experts: give the parameters that a token uses with --active-params")
+	case l.ActiveParams == 0:
 		return trainer.Compute{}, nil
 	}
-	l := trainer.Load{Tokens: w.Tokens, ActiveParams: w.Active, Flops: w.Flops, Recompute: w.Recompute}
+	c, err := l.Estimate()
+	c.Source += source
+	return c, err
+}
+
+// load is the work of a microbatch as far as it is known, and where its FLOP/s are from if not from the user.
+func (q *Question) load() (l trainer.Load, source string) {
+	w := &q.want
+	l = trainer.Load{Tokens: w.Tokens, ActiveParams: w.Active, Flops: w.Flops, Recompute: w.Recompute}
+	if l.Flops == 0 {
+		l.Flops, source = published.flops, ", "+published.source
+	}
 	if c := q.in.Config; c != nil {
 		if l.Tokens == 0 && c.TokensPerMicrobatch != nil {
 			l.Tokens = *c.TokensPerMicrobatch
@@ -221,15 +242,18 @@ func (q *Question) compute() (trainer.Compute, error) {
 	if m := q.in.Model; m != nil {
 		l.ActiveParams, l.Spared = cmp.Or(l.ActiveParams, m.ActiveParams), m.Spared()
 	}
-	switch {
-	case l.Tokens == 0:
-		return trainer.Compute{}, errors.New("--tflops needs --tokens-per-microbatch, from a flag or from --config")
-	case l.ActiveParams == 0 && q.in.Model != nil:
-		return trainer.Compute{}, errors.New("the model has routed experts: give the parameters that a token uses with --active-params")
-	case l.ActiveParams == 0:
-		return trainer.Compute{}, nil // without a model there is no answer anyway
+	return l, source
+}
+
+// pace is how long a token takes, and at how many FLOP/s; zeros where the parameters that it uses are not known.
+func (q *Question) pace() (*recommend.Pace, string) {
+	l, source := q.load()
+	l.Tokens = 1
+	c, err := l.Estimate()
+	if err != nil {
+		return &recommend.Pace{}, ""
 	}
-	return l.Estimate()
+	return &recommend.Pace{Backward: c.Backward, Forward: c.Forward}, fmt.Sprintf("%.4g TFLOP/s%s", l.Flops/1e12, source)
 }
 
 // sharing is the question with plans that are kept for other questions about the model.
@@ -280,10 +304,10 @@ func (q *Question) otherType(d *Document, sources []recommend.Source) error {
 }
 
 // AskBriefly is Ask without resampled curves and without the ends of the model, which
-// move no answer.
+// move no answer, and without a rule: a time of backward that is not known is averaged over.
 func (q *Question) AskBriefly(sources []recommend.Source) (*Document, error) {
 	in := q.in
-	in.Bootstrap = 0
+	in.Bootstrap, in.Pace = 0, nil
 	return q.ask(in, sources)
 }
 
@@ -382,8 +406,10 @@ func (q *Question) DataRanks(world int) int {
 	return max(1, cmp.Or(q.in.Run.DP, world))
 }
 
-// Answered reports whether a document has a setting to use.
-func (d *Document) Answered() bool { return d != nil && d.Answer.Verdict == recommend.Recommended }
+// Answered reports whether a document has a setting to use, or a rule.
+func (d *Document) Answered() bool {
+	return d != nil && (d.Answer.Verdict == recommend.Recommended || d.Answer.Verdict == recommend.Ruled)
+}
 
 // Kept reports whether a document is written to a file: a request always, an
 // assumed one if the curves give an answer.

@@ -128,6 +128,9 @@ func nearest(table []recommend.Candidate, want float64) int {
 func (d *Document) row(c recommend.Candidate) Row {
 	a := &d.Answer
 	r := Row{Candidate: c, Setting: d.Amount(c.Elements), Marks: d.marks(c.Elements), Cost: a.Cost(&c)}
+	if a.Keep && c.Elements == a.Elements {
+		r.Cost = max(r.Cost, a.Gain) // of what is kept as it is, or as it would be set
+	}
 	if a.Default != nil && c == *a.Default && !strings.Contains(r.Marks, "default") {
 		r.Marks = joined(r.Marks, "default")
 	}
@@ -141,7 +144,11 @@ func (d *Document) row(c recommend.Candidate) Row {
 
 // lacking names the switches that the answer relies on and the user lacks.
 func (d *Document) lacking() string {
-	return strings.Join(slice.Map(d.Answer.Changes[1:], func(c recommend.Change) string { return c.Name }), " and ")
+	t, err := trainer.ByName(d.Answer.Trainer)
+	if err != nil {
+		return ""
+	}
+	return strings.Join(slice.Map(t.Switches(d.Answer.Run, d.Answer.Advised), func(s trainer.Switch) string { return s.Name }), " and ")
 }
 
 // marks are the words beside a setting.

@@ -1,6 +1,7 @@
 package advice
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -28,11 +29,17 @@ func (d *Document) sentence() string {
 	case recommend.Refused:
 		return "No bucket size: " + a.Refusal.Message + "."
 	}
-	said := d.Advice()
-	if as := d.AsGood(); as != "" {
-		said += " " + as
+	said := slices.DeleteFunc([]string{capital(d.Advice()), d.AsGood(), d.reaches(), d.confidence() + "."}, func(s string) bool { return s == "" })
+	return d.mark() + strings.Join(said, " ")
+}
+
+// confidence is the level, and that no real steps are like these where that is so.
+func (d *Document) confidence() string {
+	c := &d.Answer.Confidence
+	if why := c.Why(); d.Answer.Latency > 0 && why != nil {
+		return "Confidence " + c.Level + ": " + why.Message
 	}
-	return d.mark() + capital(said) + " Confidence " + a.Confidence.Level + "."
+	return "Confidence " + c.Level
 }
 
 // Advice says what to set, and what that gains over what is set now. Where nobody asked it
@@ -47,10 +54,10 @@ func (d *Document) Advice() string {
 func (d *Document) advised() string {
 	why := d.unfounded()
 	switch {
+	case d.Answer.Verdict == recommend.Ruled:
+		return d.rule(why)
 	case why != "":
 		return d.withoutShares(why)
-	case d.IsAssumed():
-		return d.assumedAdvice()
 	case d.Answer.Keep:
 		return d.keep()
 	}
@@ -63,7 +70,7 @@ func (d *Document) Knob() string {
 	if err != nil {
 		return d.Answer.Knob
 	}
-	form := ""
+	form := d.form
 	if len(d.Snippets) > 0 {
 		form = d.Snippets[0].Title
 	}
@@ -79,25 +86,25 @@ func (d *Document) value(setting int64, words string) string {
 }
 
 // set says what to type.
-func (d *Document) set() string {
-	n := d.Answer.Elements
-	return "set " + d.Knob() + " to " + d.value(n, d.Amount(n)+d.spelled())
+func (d *Document) set() string { return d.setTo(d.Answer.Elements) }
+
+func (d *Document) setTo(n int64) string {
+	return "set " + d.Knob() + " to " + d.value(n, d.Amount(n)+d.spelled(n))
 }
 
 // also names the switches that the answer needs and the user's flags lack; empty if there
 // are none.
 func (d *Document) also() string {
-	if len(d.Answer.Changes) == 0 {
-		return ""
+	if lacking := d.lacking(); lacking != "" {
+		return " and set " + lacking
 	}
-	return " and set " + d.lacking()
+	return ""
 }
 
 // kept says that the setting stays as it is, and what its value is.
 func (d *Document) kept() string {
 	a := &d.Answer
-	value := d.value(a.Elements, d.named(a.Elements))
-	value = d.ranged(value)
+	value := d.named(a.Elements) // nothing is typed
 	if a.Current == nil {
 		value = "its default, " + value
 	}
@@ -109,12 +116,11 @@ func (d *Document) kept() string {
 func (d *Document) keep() string {
 	a := &d.Answer
 	keep := func(costs float64) string {
-		costs = max(costs, d.resampled())
 		worst := ""
 		if a.Current == nil {
 			worst = d.atWorst(costs)
 		}
-		return fmt.Sprintf("%s: a training step is at most %s longer than with the best size%s.", d.kept(), AtMost(costs), worst)
+		return fmt.Sprintf("%s: a training step is %s%s.", d.kept(), longer(costs), worst)
 	}
 	if len(a.Changes) == 0 {
 		return keep(a.Gain)
@@ -125,6 +131,14 @@ func (d *Document) keep() string {
 		return keep(max(a.Gain, alone)) + " " + capital(set)
 	}
 	return set + " With that, " + keep(a.Gain)
+}
+
+// longer says how much longer a step is than with the best size, in the figure of the table.
+func longer(costs float64) string {
+	if costs < same {
+		return "as short as with the best size"
+	}
+	return unit.Share(costs) + " longer than with the best size"
 }
 
 // over is what a step costs more without a change that saves a share of it.
@@ -193,14 +207,14 @@ func (d *Document) mark() string {
 }
 
 // spelled is what the unit does not say: the word, and elements beside another.
-func (d *Document) spelled() string {
+func (d *Document) spelled(n int64) string {
 	switch d.Answer.Unit {
 	case trainer.Elements:
 		return " elements"
 	case trainer.Blocks:
-		return " per unit (" + recommend.Count(d.Answer.Elements) + " elements)"
+		return " per unit (" + recommend.Count(n) + " elements)"
 	}
-	return " (" + recommend.Count(d.Answer.Elements) + " elements)"
+	return " (" + recommend.Count(n) + " elements)"
 }
 
 // fewRanges is how many ranges a sentence lists.
@@ -211,12 +225,19 @@ func WithinTitle() string { return "Within " + unit.Share(recommend.PlateauWidth
 
 // AsGood says what is as good within a per cent: all of it where that is few ranges,
 // else the one around the answer, and how many there are besides. It is empty where the
-// setting is kept, or assumed.
+// setting is kept.
 func (d *Document) AsGood() string {
-	if d.Answer.Keep || d.IsAssumed() || !d.compares() {
+	if d.Answer.Keep || d.Answer.Verdict == recommend.Ruled || !d.compares() {
 		return ""
 	}
 	all := d.Answer.Within
+	if x := d.Answer.Default; x != nil && d.Answer.Current == nil && slices.ContainsFunc(all, func(r recommend.Range) bool { return r.Holds(x.Elements) }) {
+		return d.asGood(all) + " The default cuts other buckets than " + d.Amount(x.Elements) + " that is set."
+	}
+	return d.asGood(all)
+}
+
+func (d *Document) asGood(all []recommend.Range) string {
 	as := "As good within " + unit.Share(recommend.PlateauWidth) + ": "
 	switch n := len(all); {
 	case n == 1 && all[0].OpenLo && all[0].OpenHi:
@@ -226,7 +247,7 @@ func (d *Document) AsGood() string {
 	case n <= fewRanges:
 		return as + d.stretches(all) + "."
 	}
-	return fmt.Sprintf("%s%s and %d more ranges, listed as %q.", as, d.stretch(*d.Answer.Plateau), len(all)-1, WithinTitle())
+	return fmt.Sprintf("%s%s and %d more ranges, listed as %q (--verbose).", as, d.stretch(*d.Answer.Plateau), len(all)-1, WithinTitle())
 }
 
 // stretch prints a range: "28 M to 419 M", "up to 419 M", "28 M and more", "28 M".
@@ -295,15 +316,20 @@ func capital(s string) string {
 // unfounded says why the advice cannot tell how much longer a step is with another
 // setting; empty where it can.
 func (d *Document) unfounded() string {
-	a := &d.Answer
+	a, code := &d.Answer, ""
 	for _, c := range []*recommend.Candidate{a.Best, a.Now()} {
-		switch {
-		case c == nil:
-		case c.Unfounded == recommend.BeyondSweep:
-			return "most of the time goes to messages larger than the largest size swept, " + d.swept()
-		case c.Unfounded == recommend.OneDip:
-			return "slow times at one or two sizes of a single run decide it"
+		if c != nil {
+			code = cmp.Or(code, c.Unfounded)
 		}
+	}
+	if a.Verdict == recommend.Ruled {
+		code = a.Rule.Unfounded
+	}
+	switch code {
+	case recommend.BeyondSweep:
+		return "most of the time goes to messages larger than the largest size swept, " + d.swept()
+	case recommend.OneDip:
+		return "slow times at one or two sizes of a single run decide it"
 	}
 	return ""
 }
@@ -329,14 +355,6 @@ func (d *Document) withoutShares(why string) string {
 		named = "your " + d.Amount(a.Current.Elements)
 	}
 	return d.set() + d.also() + ". How much longer a training step is with " + named + " is not known: " + why + "."
-}
-
-// resampled is what the setting costs at most by 95 % of the resampled curves.
-func (d *Document) resampled() float64 {
-	if b := d.Answer.Bootstrap; b != nil {
-		return b.CostHi
-	}
-	return 0
 }
 
 // Over prints what a setting costs as a share of a step, or a mark where that is not known.

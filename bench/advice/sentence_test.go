@@ -34,7 +34,7 @@ func TestAsGoodNamesTheList(t *testing.T) {
 	d := &Document{Answer: recommend.Answer{
 		Verdict: recommend.Recommended, Unit: trainer.Elements, Elements: 8e6, Within: within, Plateau: &within[2],
 	}}
-	require.Equal(t, `As good within 1 %: 8 M to 9 M and 3 more ranges, listed as "Within 1 %".`, d.AsGood())
+	require.Equal(t, `As good within 1 %: 8 M to 9 M and 3 more ranges, listed as "Within 1 %" (--verbose).`, d.AsGood())
 	facts := d.Facts()
 	require.Equal(t, "Within 1 %", facts[len(facts)-1].Term)
 	require.Contains(t, facts[len(facts)-1].Text, "1 M to 2 M, 4 M to 5 M, 8 M to 9 M and 11 M to 12 M: a step at most 1 % longer than with the best size")
@@ -53,7 +53,7 @@ func TestNextIsAgainstTheLimit(t *testing.T) {
 	require.Equal(t, "varies", d.Answer.Confidence.Why().Message)
 	require.Equal(t, "to be surer, sweep again on a quiet cluster", d.Next())
 	d.Snippets = []trainer.Snippet{{Title: "PyTorch DDP"}}
-	require.Equal(t, `copy the lines under "PyTorch DDP"; to be surer, sweep again on a quiet cluster`, d.Next())
+	require.Equal(t, `copy the lines for PyTorch DDP; to be surer, sweep again on a quiet cluster`, d.Next())
 	d.Answer.Keep = true
 	require.Equal(t, "to be surer, sweep again on a quiet cluster", d.Next(), "there is nothing to set")
 	d.Answer.Confidence = recommend.Confidence{Level: recommend.High}
@@ -76,7 +76,7 @@ func TestKeptOutsideTheRange(t *testing.T) {
 			Verdict: recommend.Recommended, Trainer: "megatron", Knob: "ddp_bucket_size", Unit: trainer.Elements, Elements: 1_024_000_000, Keep: true, Gain: 0.009,
 		},
 	}
-	require.Equal(t, "keep --ddp-bucket-size at its default, 1024000000 (1.02 G elements): a training step is at most 0.9 % longer than with the best size (7 % with the lower latency).", d.Advice())
+	require.Equal(t, "keep --ddp-bucket-size at its default, 1.02 G elements: a training step is 0.9 % longer than with the best size (7 % with the lower latency).", d.Advice())
 	require.Empty(t, d.Ends())
 	d.Answer.Keep = false
 	require.Equal(t, "ask for 70 and 830 M", d.Ends())

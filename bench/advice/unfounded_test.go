@@ -90,14 +90,3 @@ func TestNoPercentageOfOneDip(t *testing.T) {
 	require.Empty(t, twice.Answer.Default.Unfounded)
 	require.Regexp(t, `A training step is [0-9.]+ % longer with the default`, twice.Sentence)
 }
-
-// What is kept costs at most what 95 % of the resampled curves say.
-func TestKeptBySomeMargin(t *testing.T) {
-	in := input(t, "ddp", false)
-	in.Bootstrap = 100
-	d := give(t, in)
-	require.True(t, d.Answer.Keep)
-	require.Contains(t, d.Sentence, "at most "+advice.AtMost(d.Answer.Gain)+" longer")
-	d.Answer.Bootstrap.CostHi = 0.007
-	require.Contains(t, d.Advice(), "at most 0.7 % longer")
-}

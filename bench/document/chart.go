@@ -55,6 +55,10 @@ const (
 	Level
 	// StepTime is the time of a training step over the bucket size, where Point.Bytes counts elements.
 	StepTime
+	// ByTokens and ByBackward are the time of a training step over the computation of a microbatch, where Point.Bytes counts
+	// tokens, or microseconds of its backward.
+	ByTokens
+	ByBackward
 )
 
 // QuantityRow is what there is to say of a quantity.
@@ -66,16 +70,18 @@ type QuantityRow struct {
 }
 
 var quantities = [...]QuantityRow{
-	BusBW:    {"Bus bandwidth", "size", unit.Rate, unit.Bytes},
-	Time:     {"Time per launch in a burst", "size", unit.Seconds, unit.Bytes},
-	Alone:    {"Time of one launch alone", "size", unit.Seconds, unit.Bytes},
-	Spread:   {"Distribution of launches alone", "size", unit.Seconds, unit.Bytes},
-	Setting:  {"Step time over the best", "size", unit.Seconds, elements},
-	Rate:     {"Bandwidth", "size", unit.Rate, unit.Bytes},
-	Scale:    {"Bus bandwidth", "ranks", unit.Rate, func(n int64) string { return unit.Count(n, "rank") }},
-	Change:   {"Change of the time", "size", signedPercent, unit.Bytes},
-	Level:    {"Change of all times", "order", signedPercent, func(n int64) string { return "child run " + unit.Comma(n) }},
-	StepTime: {"Time of a training step", "size", unit.Seconds, elements},
+	BusBW:      {"Bus bandwidth", "size", unit.Rate, unit.Bytes},
+	Time:       {"Time per launch in a burst", "size", unit.Seconds, unit.Bytes},
+	Alone:      {"Time of one launch alone", "size", unit.Seconds, unit.Bytes},
+	Spread:     {"Distribution of launches alone", "size", unit.Seconds, unit.Bytes},
+	Setting:    {"Step time over the best", "size", unit.Seconds, elements},
+	Rate:       {"Bandwidth", "size", unit.Rate, unit.Bytes},
+	Scale:      {"Bus bandwidth", "ranks", unit.Rate, func(n int64) string { return unit.Count(n, "rank") }},
+	Change:     {"Change of the time", "size", signedPercent, unit.Bytes},
+	Level:      {"Change of all times", "order", signedPercent, func(n int64) string { return "child run " + unit.Comma(n) }},
+	StepTime:   {"Time of a training step", "size", unit.Seconds, elements},
+	ByTokens:   {"Time of a training step", "tokens", unit.Seconds, unit.Comma[int64]},
+	ByBackward: {"Time of a training step", "backward", unit.Seconds, func(n int64) string { return unit.Seconds(float64(n) * 1e-6) }},
 }
 
 func elements(n int64) string { return unit.Number(float64(n)) + " elements" }

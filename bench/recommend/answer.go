@@ -9,6 +9,8 @@ import (
 const (
 	// Recommended: Elements is the answer.
 	Recommended = "recommended"
+	// Ruled: Rule is the answer, as the time of backward is not known.
+	Ruled = "rule"
 	// NoCommunication: one data-parallel rank reduces nothing.
 	NoCommunication = "no_communication"
 	// Refused: Refusal says what is missing.
@@ -19,7 +21,7 @@ const (
 type Answer struct {
 	// Version of the format.
 	Schema string `json:"schema"`
-	// Verdict is recommended where elements is the answer, no_communication where there is
+	// Verdict is recommended where elements is the answer, rule where rule is, no_communication where there is
 	// no other rank to reduce with, refused where refusal says what is missing.
 	Verdict string `json:"verdict"`
 	// Refusal says what is missing; absent unless the verdict is refused.
@@ -78,6 +80,11 @@ type Answer struct {
 	Changes []Change `json:"changes"`
 	// Table is every setting that was tried, ascending, one for each bucketing.
 	Table []Candidate `json:"table"`
+	// Latency is the share of a step that is latency in a setting which the answer rests on, if it is more than in all
+	// real steps that were recorded; else 0.
+	Latency float64 `json:"latency"`
+	// Rule says which setting to use at which number of tokens; absent where none was asked for.
+	Rule *Rule `json:"rule,omitempty"`
 	// Observed is the model held against steps that were timed; absent where none were given.
 	Observed *Fit `json:"observed,omitempty"`
 	// Scenarios are what the regret was averaged over.
@@ -135,6 +142,8 @@ type Candidate struct {
 	// BusBW is all gradient bytes over all their messages' time as bus bandwidth, in bytes
 	// per second.
 	BusBW float64 `json:"busbw"`
+	// Latency is the share of the step that its messages take whatever their size: each the least time of its curve.
+	Latency float64 `json:"latency"`
 	// Extrapolated is true when a message lies outside the curve's sizes.
 	Extrapolated bool `json:"extrapolated"`
 	// Memory is what the trainer's buffers take, in bytes.

@@ -43,13 +43,19 @@ func (e *engine) confidence(a *Answer, least, best int) Confidence {
 			c.Level = level
 		}
 	}
+	ruled := a.Verdict == Ruled
+	limit(a.Latency > 0, "unproved", Low, "unproved here, as latency is up to %s of a step, and at most %s in the real steps that the model was held against", percent(a.Latency), percent(provenLatency))
 	limit(a.Simulated, "simulated", Low, "a model, not hardware, decided the times of a curve")
 	limit(e.q.ParamsGuessed, "params_guessed", Medium, "the tensors were generated from totals: real buckets close at other sizes")
-	limit(!e.known, "compute_unknown", Low, "the time of backward is not known and was averaged over from half to eight times that of the wire")
+	limit(!e.known && !ruled, "compute_unknown", Low, "the time of backward is not known and was averaged over from half to eight times that of the wire")
 	limit(e.known && e.q.ComputeGuessed, "compute_estimated", Medium, "the time of backward is computed from tokens and FLOP/s, not measured")
 	for i := range e.curves {
 		e.capCurve(i, best, limit)
 		e.capDip(i, best, limit)
+	}
+	if ruled { // no setting of one amount counts
+		limit(true, "rule", Medium, "the rule takes a rate of computation, where a time would be measured")
+		return c
 	}
 	e.capUnfounded(a, limit)
 	if b := a.Bootstrap; b != nil {

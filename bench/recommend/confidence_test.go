@@ -76,8 +76,8 @@ func TestConfidenceIsTheLeast(t *testing.T) {
 		q.Curves[0].Points[i].CV = &cv
 	}
 	a := ask(t, q)
-	require.Equal(t, Medium, a.Confidence.Reasons[0].Level)
 	require.Equal(t, Low, reasons(a)["noisy"])
+	require.Equal(t, Medium, reasons(a)["params_guessed"])
 	require.Equal(t, Medium, a.Confidence.Reasons[len(a.Confidence.Reasons)-1].Level)
 	require.Equal(t, Low, a.Confidence.Level)
 }

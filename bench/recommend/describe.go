@@ -1,6 +1,7 @@
 package recommend
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"slices"
@@ -72,6 +73,7 @@ func Try(q Question, settings ...int64) ([]Candidate, error) {
 // describe fills the nominal times of a priced candidate.
 func (e *engine) describe(c *candidate, exposed [3]float64, step float64) {
 	c.ExposedBackward, c.ExposedForward, c.After, c.Step = exposed[backward], exposed[forward], exposed[after], step
+	c.Latency = e.latency(c) / step
 	seconds, moved := 0.0, 0.0
 	e.reductions(c, func(i int, bytes int64, t float64) {
 		f := 1.0
@@ -84,6 +86,20 @@ func (e *engine) describe(c *candidate, exposed [3]float64, step float64) {
 	if seconds > 0 {
 		c.BusBW = moved / seconds
 	}
+}
+
+// latency is what the messages of a step take whatever their size, in seconds.
+func (e *engine) latency(c *candidate) (all float64) {
+	for i, p := range c.passes {
+		often := 1
+		if c.each[i] {
+			often = e.run.Microbatches()
+		}
+		for _, model := range p.model {
+			all += float64(often) * slices.MinFunc(e.curves[model].Points, func(x, y Point) int { return cmp.Compare(x.Seconds, y.Seconds) }).Seconds
+		}
+	}
+	return all
 }
 
 // reductions visits the gradients' messages of a priced candidate.

@@ -60,13 +60,14 @@ func TestWhat25MiBCosts(t *testing.T) {
 	require.InDelta(t, 0.88, a.Current.ExposedBackward/compute, 0.02)
 	require.InDelta(t, 0.67, a.Current.Step/a.Best.Step-1, 0.02, "over the best")
 	require.InDelta(t, 800, float64(a.Elements>>19), 300, "MiB")
-	require.Equal(t, Medium, a.Confidence.Level)
+	require.Equal(t, Low, reasons(a)["unproved"], "latency is a sixth of the step")
 	require.Contains(t, codes(a.Warnings), "hole", "1 MiB takes longer than 2")
 	require.Nil(t, a.Bootstrap)
 
 	q.Backward, q.Forward = 628e-3, 314e-3
 	a = ask(t, q)
 	require.Less(t, a.Current.Score, 0.002)
+	require.Equal(t, Medium, a.Confidence.Level)
 	require.True(t, a.Plateau.OpenLo, "anything small does")
 }
 

@@ -48,6 +48,8 @@ type Question struct {
 	Slower, Contention float64
 	// Observed are steps that were timed with settings, in the user's own run.
 	Observed []Observation
+	// Rule asks for a rule beside the answer, at this pace; without a time of the passes it is the answer. nil asks for none.
+	Rule *Pace
 	// Fault is why no setting may be chosen from the curves; nil is nothing.
 	Fault *Fault
 	// Again is how more curves are measured.
@@ -117,6 +119,18 @@ func Ask(q Question) (Answer, error) {
 	return a, nil
 }
 
+// decide is what to set: it fills the settings and the choice. least is the index of the setting of least mean regret,
+// best that of the answer; ok is false where every setting exceeds the memory.
+func (e *engine) decide(a *Answer) (s scores, least, best int, ok bool) {
+	s = e.score(e.models, e.candidates)
+	if least, ok = s.best(e.candidates); !ok {
+		return s, 0, 0, false
+	}
+	least = e.round(&s, least)
+	e.fillTable(a, s, least)
+	return s, least, e.chooseAnswer(a, s, least), true
+}
+
 // gradients is the number of elements of all gradients.
 func gradients(params []trainer.Param) int64 {
 	return slice.Sum(params, func(p trainer.Param) int64 { return p.Elements })
@@ -130,20 +144,16 @@ func alone(q Question) bool {
 
 // answer fills a from the engine.
 func (e *engine) answer(a *Answer) {
-	s := e.score(e.models, e.candidates)
-	least, ok := s.best(e.candidates)
+	s, least, best, ok := e.decide(a)
 	if !ok {
 		a.Refusal = e.overBudget()
 		return
 	}
-	least = e.round(&s, least)
 	a.Verdict = Recommended
 	a.Scenarios = e.scenarios
 	if e.known {
 		a.Backward, a.Forward = &e.backward, &e.forward
 	}
-	e.fillTable(a, s, least)
-	best := e.chooseAnswer(a, s, least)
 	a.Messages = e.sizes(best)
 	a.Curves = e.used(best)
 	for _, u := range e.curves {
@@ -154,6 +164,13 @@ func (e *engine) answer(a *Answer) {
 	a.Changes = e.changesOf(a)
 	e.explain(a, best)
 	a.WouldHelp = e.help(a, best)
-	a.Confidence = e.confidence(a, least, best)
+	a.Latency = unproved(a)
 	a.Warnings = e.warnings(a)
+	if e.q.Rule != nil && a.Observed == nil {
+		a.Rule = e.rule(*e.q.Rule)
+	}
+	if a.Rule != nil && !e.known {
+		a.ruled(e)
+	}
+	a.Confidence = e.confidence(a, least, best)
 }

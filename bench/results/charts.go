@@ -135,7 +135,7 @@ func kneeOf(c curve.Curve, knees *recommend.Knees) *document.Point {
 // adviceBand marks the size of the recommended messages; nil where there is no
 // recommendation.
 func adviceBand(d *advice.Document) *document.Band {
-	if !d.Answered() || d.Answer.Best.LargestBytes <= 0 {
+	if !d.Answered() || d.Answer.Best == nil || d.Answer.Best.LargestBytes <= 0 {
 		return nil
 	}
 	size := d.Answer.Best.LargestBytes

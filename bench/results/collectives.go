@@ -57,14 +57,7 @@ func Collectives(rec *record.Record, x Extras) *document.Document {
 	glance(d, rec, drawn)
 	bandwidthInto(d, rec, drawn, note, x)
 	d.Results("Results", resultBlock(rec, curves)).Folded = len(rec.Results) > fewResults
-	asked := d.Add("advice", "Bucket size to set", advice.Blocks(x.Advice, path.Base(x.Folder))...)
-	switch {
-	case !x.Advice.Answered():
-	case x.Advice.IsAssumed():
-		asked.Show(document.Page | document.Verbose)
-	default:
-		asked.Show(document.Everywhere | document.Beside)
-	}
+	adviceInto(d, "Bucket size to set", x.Advice, path.Base(x.Folder))
 	timesInto(d, rec, drawn, note)
 	faultsInto(d, rec)
 	kneesInto(d, x)

@@ -31,8 +31,24 @@ func Recommendation(a *advice.Document, records []*record.Record, knees []*recom
 	for i, k := range knees {
 		d.Add(fmt.Sprintf("bucket-%d", i+1), "", kneeBlocks(k, false)...).Show(document.Everywhere)
 	}
-	d.Add("advice", "", advice.Blocks(a, "")...).Show(document.Everywhere)
+	adviceInto(d, "", a, "")
 	return d
+}
+
+// adviceInto adds a recommendation: a terminal shows the lines to copy, beneath which the findings are, unless it is to show
+// all. An answer that was not asked for, or that is none, has no lines.
+func adviceInto(d *document.Document, title string, a *advice.Document, folder string) {
+	all := d.Add("advice", title, advice.Blocks(a, folder)...)
+	switch {
+	case !a.Answered() && d.Command == "recommend":
+		all.Show(document.Everywhere)
+	case !a.Answered():
+	case a.IsAssumed():
+		all.Show(document.Page | document.Verbose)
+	default:
+		all.Show(document.Page | document.Verbose | document.Markdown)
+		d.Add("lines", "", a.Lines()...).Show(document.Terminal | document.Beside)
+	}
 }
 
 // simulatedOf is the record that labels an answer from several: the first that is simulated, else the
@@ -47,9 +63,6 @@ func simulatedOf(records []*record.Record) *record.Record {
 // Assume adds the answer for assumed settings to a document of plateaus. paths are what the records
 // were read from, for what to run next.
 func Assume(d *document.Document, a *advice.Document, records []*record.Record, paths ...string) {
-	if t := a.WhatIfTable(); len(t.Groups[0].Rows) > 0 {
-		d.Add("whatif", "", document.Sheet{Table: t}).Show(document.Everywhere)
-	}
 	d.Findings, d.Next = advice.Findings(simulatedOf(records), a), a.Commands(paths...)
 }
 

@@ -252,8 +252,6 @@ func (a *Advice) Check() error {
 		{"layers", []string{"total-params"}},
 		{"largest-param", []string{"total-params"}},
 		{"forward-ms", []string{"backward-ms"}},
-		{"tokens-per-microbatch", []string{"tflops"}},
-		{"tflops", []string{"tokens-per-microbatch", "config"}},
 		{"recompute", []string{"tokens-per-microbatch", "tflops"}},
 	} {
 		if has[n.flag] && !slices.ContainsFunc(n.oneOf, func(name string) bool { return has[name] }) {

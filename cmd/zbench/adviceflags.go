@@ -78,7 +78,7 @@ var adviceFlags = []flagRow[adviceFlagSet]{
 	ask("step-ms", "ms", "forward and backward of one microbatch together, split 1:2", func(o *adviceFlagSet) *float64 { return &o.want.Step }, milliseconds),
 	ask("tokens-per-microbatch", "count", "tokens per GPU in a microbatch, if no time was measured", func(o *adviceFlagSet) *int64 { return &o.want.Tokens }, count),
 	ask("active-params", "count", "parameters that a token uses on this GPU (default the preset's)", func(o *adviceFlagSet) *int64 { return &o.want.Active }, count),
-	ask("tflops", "TFLOP/s", "FLOP/s that a GPU reaches in training", func(o *adviceFlagSet) *float64 { return &o.want.Flops }, func(v string) (float64, error) {
+	ask("tflops", "TFLOP/s", "FLOP/s that a GPU reaches in training (default 293, AMD's target for Llama 3.1 8B on MI300X)", func(o *adviceFlagSet) *float64 { return &o.want.Flops }, func(v string) (float64, error) {
 		return scaled(v, minTflops, maxTflops, "TFLOP/s", 1e12)
 	}),
 	ask("mem-budget", "bytes", "memory for the trainer's buffers; K, M, G are binary", func(o *adviceFlagSet) *int64 { return &o.want.MemBudget }, unit.ParseBytes),

@@ -8,6 +8,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"zbench/bench/advice"
+	"zbench/test/buckettest"
 )
 
 // sameAnswer compares two recommendations, but for what asked them: sameanswer
@@ -29,5 +30,14 @@ func sameAnswer(ts *testscript.TestScript, _ bool, args []string) {
 		cmp.Diff(docs[0].Answer, docs[1].Answer), cmp.Diff(docs[0].Bracket, docs[1].Bracket), cmp.Diff(docs[0].CurveSHA256, docs[1].CurveSHA256),
 	}, ""); diff != "" {
 		ts.Fatalf("the answers differ: %s", diff)
+	}
+}
+
+// agrees holds what files say of a bucket size against the rows in them: agrees FILE…
+func agrees(ts *testscript.TestScript, _ bool, args []string) {
+	for _, file := range args {
+		if found := buckettest.Contradictions(ts.ReadFile(file)); len(found) > 0 {
+			ts.Fatalf("%s contradicts itself: %s", file, strings.Join(found, "\n"))
+		}
 	}
 }

@@ -63,6 +63,7 @@ func TestScripts(t *testing.T) {
 			"glob":       globCount,
 			"machine":    writeMachine,
 			"ras":        serveRAS,
+			"agrees":     agrees,
 			"sameanswer": sameAnswer,
 			"says":       says,
 		},

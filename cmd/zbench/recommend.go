@@ -34,9 +34,9 @@ repeats of one curve.
 
 It takes the trainer (--framework), the model (--params, --preset or
 --total-params) and the time of a microbatch (--backward-ms, --step-ms, or
---tokens-per-microbatch with --tflops). Without a time it averages over a
-plausible range; without a model it prints the sizes at 50, 80 and 90 % of each
-plateau and what is missing, and exits with 6.
+--tokens-per-microbatch). Without a time it prints a rule: below so many tokens
+set this, above keep that. Without a model it prints the sizes at 50, 80 and
+90 % of each plateau and what is missing, and exits with 6.
 
 --params reads what this prints on one rank of the training script, or the log
 in which Megatron prints its buckets. --trace takes all of it from a trace.
@@ -56,6 +56,7 @@ in which Megatron prints its buckets. --trace takes all of it from a trace.
 	addFlags(cmd, &o, adviceFlags)
 	f := cmd.Flags()
 	to.addFlags(f, "folder to create, with the page, the plot and "+engine.AdviceFile+" (default none)")
+	to.addVerbose(f, "print the tables, the reasons and the lines for other launchers, too")
 	addChakra(f, &chakra, "a step with the answer's setting")
 	f.BoolVar(&across, "across", false, "mix records that differ in RCCL's algorithm, GDR flush or fence")
 	to.addForce(f)

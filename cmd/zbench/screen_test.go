@@ -78,7 +78,7 @@ func TestLongScreenOfTheDefaultSweep(t *testing.T) {
 	for _, on := range terminals {
 		golden.Equal(t, "screen/"+cmp.Or(on.as, on.name)+".txt", printedOn(t, on, r))
 	}
-	fitsScreens(t, r, "keep --ddp-bucket-size at its default, 1024000000 (1.02 G elements; 510 M to 2 G")
+	fitsScreens(t, r, "keep --ddp-bucket-size at its default, 1.02 G elements", "A size gains 1 % or more", "AMD's target")
 }
 
 // So does a sweep of two nodes.

@@ -158,10 +158,11 @@ var ruled = rules{
 
 	reflect.TypeFor[advice.Document](): {version(advice.Schema)},
 	reflect.TypeFor[recommend.Answer](): {
-		version(recommend.Schema), values("verdict", recommend.Recommended, recommend.NoCommunication, recommend.Refused),
+		version(recommend.Schema), values("verdict", recommend.Recommended, recommend.Ruled, recommend.NoCommunication, recommend.Refused),
 		when(constant("verdict", recommend.Refused), needs("refusal"), nil),
+		when(constant("verdict", recommend.Ruled), needs("rule"), nil),
 	},
-	reflect.TypeFor[advice.WhatIf]():        {values("confidence", append([]string{""}, levels...)...)},
+	reflect.TypeFor[recommend.Rule]():       {values("counts", recommend.Tokens, recommend.Microseconds), values("unfounded", recommend.BeyondSweep, recommend.OneDip)},
 	reflect.TypeFor[recommend.Candidate]():  {values("unfounded", recommend.BeyondSweep, recommend.OneDip)},
 	reflect.TypeFor[recommend.Refusal]():    {values("missing", collective.Names()...)},
 	reflect.TypeFor[recommend.Confidence](): {values("level", levels...)},

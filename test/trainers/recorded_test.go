@@ -355,3 +355,29 @@ func (r recording) title() string {
 	}
 	return title
 }
+
+// The rule that needs no backward is on the side of the real steps: what is recorded has a backward at which the default
+// costs 1 % or more in reality, or less. No real step has so much latency that the model is unproved of it.
+func TestRuleOnRealSteps(t *testing.T) {
+	right, all := 0, 0
+	for _, r := range recordings(t) {
+		cells, answer := r.cells(t)
+		require.Zero(t, answer.Latency, r.name)
+		best := slices.MinFunc(cells, func(a, b cell) int { return cmp.Compare(a.real, b.real) })
+		costs := cells[len(cells)-1].real/best.real - 1
+		q := r.question(t)
+		backward := q.Backward * 1e6
+		q.Backward, q.Forward, q.Rule = 0, 0, &recommend.Pace{}
+		a, err := recommend.Ask(q)
+		require.NoError(t, err)
+		rule := a.Rule
+		require.NotNil(t, rule, r.name)
+		set := rule.Elements > 0 && (rule.From == 0 || backward > float64(rule.From)) && (rule.To == 0 || backward < float64(rule.To))
+		t.Logf("%s: the default really costs %.1f %%, the rule sets: %t (%d to %d µs, %.0f)", r.name, 100*costs, set, rule.From, rule.To, backward)
+		all++
+		if set == (costs >= recommend.PlateauWidth) {
+			right++
+		}
+	}
+	require.GreaterOrEqual(t, float64(right), 0.95*float64(all), "%d of %d", right, all)
+}

@@ -1,0 +1,62 @@
+package report
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/bench/advice"
+	"zbench/bench/recommend"
+	"zbench/bench/record"
+	"zbench/bench/results"
+	"zbench/bench/spec"
+	"zbench/bench/trainer"
+	"zbench/test/buckettest"
+	"zbench/test/longtest"
+	"zbench/test/recordtest"
+)
+
+// A recommendation takes 16 lines of 100 columns at most, whatever the trainer, what starts it, and what is known of
+// computation; --verbose has the rest. No form contradicts itself.
+func TestRecommendFitsAScreen(t *testing.T) {
+	rec := recordtest.Sweep(24)
+	rec.Fabric.Bracket = &record.Ends{Fastest: "a", Slowest: "b", Factor: 27}
+	for i := range rec.Results {
+		rec.Results[i].Bracket = &record.Bracket{Seconds: 2, Fastest: 1, Slowest: 4}
+	}
+	longest := 0
+	names := []string{"ddp", "fsdp2", "primus"}
+	if longtest.Enabled() {
+		names = append(trainer.Names(), "accelerate", "hf", "lightning", "primus", "bridge")
+	}
+	for _, name := range names {
+		for what, want := range map[string]spec.Advice{
+			"rule": {}, "number": {Backward: 0.1, Forward: 0.05}, "estimate": {Tokens: 2048}, "kept": {Backward: 9},
+		} {
+			want.Framework, want.Preset = name, "llama3-8b"
+			q, err := advice.Prepare(&want)
+			require.NoError(t, err)
+			d, err := q.Ask([]recommend.Source{{Record: rec}})
+			require.NoError(t, err)
+			require.True(t, d.Answered(), "%s: %v", name, d.Answer.Refusal)
+			doc := results.Recommendation(d, []*record.Record{rec}, nil)
+			for _, verbose := range []bool{false, true} {
+				var b bytes.Buffer
+				require.NoError(t, WriteText(&b, doc, Screen{Width: 100, Verbose: verbose}))
+				require.Empty(t, buckettest.Contradictions(b.String()), "%s, %s", name, what)
+				if lines := strings.Count(b.String(), "\n"); !verbose {
+					longest = max(longest, lines)
+					require.LessOrEqual(t, lines, 16, "%s, %s:\n%s", name, what, b.String())
+				}
+			}
+			var b bytes.Buffer
+			require.NoError(t, WriteMarkdown(&b, doc))
+			require.Empty(t, buckettest.Contradictions(b.String()), "%s, %s", name, what)
+			require.Empty(t, buckettest.Contradictions(writeHTML(t, doc)), "%s, %s", name, what)
+			require.Equal(t, what == "rule", len(d.Snippets) == 0, "%s, %s", name, what)
+		}
+	}
+	t.Logf("the longest has %d lines", longest)
+}

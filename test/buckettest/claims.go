@@ -1,0 +1,186 @@
+// Package buckettest holds what is printed of a bucket size against the rows beside it.
+package buckettest
+
+import (
+	"encoding/json"
+	"fmt"
+	"html"
+	"strconv"
+	"strings"
+
+	"zbench/bench/pattern"
+)
+
+// row is a line of a table of settings: its setting, what it costs, and its marks.
+type row struct {
+	amount, unit, cost, marks string
+}
+
+var (
+	tags     = pattern.New(`(?s)<style>.*?</style>|<script>.*?</script>|<svg.*?</svg>|<pre.*?</pre>`)
+	cells    = pattern.New(`</t[dh]>\s*<t[dh][^>]*>`)
+	anyTag   = pattern.New(`<[^>]*>`)
+	fences   = pattern.New("(?s)```.*?```")
+	settings = pattern.New(`(?m)^\W*([0-9.,]+) (MiB|G|M|k|block|blocks)\b.*?\s\W*(\+[0-9.]+ %|\?)\W*([a-z][a-z0-9 ,%-]*?)?[\s|]*$`)
+	steps    = pattern.New(`(?m)^\W*([0-9,]+)[\s|]+[0-9.]+ m?s[\s|]+[0-9.]+ m?s[\s|]+[0-9.]+ \w+(?: per unit)?[\s|]+(\+[0-9.]+ %)[\s|]+(set|keep)\b`)
+	longer   = pattern.New(`A training step is ([0-9.]+ %) longer with (the default|your)`)
+	keeps    = pattern.New(`[Kk]eep [^.]*?: a training step is (?:([0-9.]+ %) longer than|(as short as)) with the best size`)
+	asGood   = pattern.New(`As good within 1 %: ([^.]*(?:\.[0-9][^.]*)*)\.`)
+	ranges   = pattern.New(`(?:([0-9.]+) (?:(MiB|G|M|k|blocks?) )?(?:per unit )?to |up to )?([0-9.]+) (MiB|G|M|k|blocks?)( per unit)?( and more)?`)
+	below    = pattern.New(`(?:[Bb]elow about|[Bb]etween about ([0-9,]+) and) ([0-9,]+) tokens per microbatch`)
+	mostKept = pattern.New(`keep (?:the default|[^.]* at )[^.]*?(?:\([^)]*\))?, which costs at most ([0-9.]+) %`)
+)
+
+// Contradictions are the statements of a text, a page or a JSON file of a recommendation that the rows beside them do not bear
+// out, and brackets that do not match.
+func Contradictions(text string) []string {
+	if json.Valid([]byte(text)) {
+		return ofJSON(text)
+	}
+	if strings.Contains(text, "<html") {
+		text = tags.ReplaceAllString(text, " ")
+		text = cells.ReplaceAllString(text, "  ")
+		text = html.UnescapeString(anyTag.ReplaceAllString(text, "\n"))
+	}
+	text = strings.ReplaceAll(fences.ReplaceAllString(text, ""), "**", "")
+	words := strings.Join(strings.Fields(text), " ")
+	found := brackets(words)
+	rows := map[string]string{}
+	var all []row
+	for _, m := range settings.FindAllStringSubmatch(text, -1) {
+		all = append(all, row{m[1], m[2], m[3], m[4]})
+		for mark := range strings.SplitSeq(m[4], ", ") {
+			rows[mark] = m[3]
+		}
+	}
+	for _, m := range longer.FindAllStringSubmatch(words, -1) {
+		mark := map[string]string{"the default": "default", "your": "yours"}[m[2]]
+		if cost, is := rows[mark]; is && cost != "+"+m[1] {
+			found = append(found, fmt.Sprintf("%q beside %s in its row", m[0], cost))
+		}
+	}
+	for _, m := range keeps.FindAllStringSubmatch(words, -1) {
+		want := "+" + m[1]
+		if m[2] != "" {
+			want = "+0 %"
+		}
+		if cost, is := rows["keep this"]; is && cost != want {
+			found = append(found, fmt.Sprintf("%q beside %s in its row", m[0], cost))
+		}
+	}
+	return append(append(found, within(words, all)...), rules(words, text)...)
+}
+
+// brackets are those of a text that do not match.
+func brackets(words string) (found []string) {
+	open := 0
+	for i, c := range words {
+		switch c {
+		case '(':
+			open++
+		case ')':
+			open--
+		}
+		if open < 0 {
+			return []string{"a bracket too many: …" + words[max(0, i-60):i+1]}
+		}
+	}
+	return nil
+}
+
+// within holds the ranges that are as good within 1 % against the rows of the settings in them. The default as it is cut where
+// nothing is set is told apart.
+func within(words string, all []row) (found []string) {
+	for _, m := range asGood.FindAllStringSubmatch(words, -1) {
+		for _, r := range ranges.FindAllStringSubmatch(m[1], -1) {
+			lo, hi := elements(r[1], r[2], r[4]), elements(r[3], r[4], "")
+			if r[1] == "" && !strings.HasPrefix(r[0], "up to") {
+				lo = hi
+			}
+			for _, x := range all {
+				at, cost := elements(x.amount, x.unit, ""), figure(x.cost)
+				if at > lo*1.001 && at < hi*0.999 && cost > 1 && !strings.Contains(words, "The default cuts other buckets") {
+					found = append(found, fmt.Sprintf("%q beside %s %s: %s", m[0], x.amount, x.unit, x.cost))
+				}
+			}
+		}
+	}
+	return found
+}
+
+// rules holds what is said of numbers of tokens against the rows of steps.
+func rules(words, text string) (found []string) {
+	for _, m := range below.FindAllStringSubmatch(words, -1) {
+		from, to := figure(m[1]), figure(m[2])
+		for _, x := range steps.FindAllStringSubmatch(text, -1) {
+			n, cost := figure(x[1]), figure(x[2])
+			set := n > from && n < to
+			if near := n > to*0.95 && n < to*1.05 || n > from*0.95 && n < from*1.05; !near && (set != (x[3] == "set") || set != (cost >= 1)) {
+				found = append(found, fmt.Sprintf("%q beside %s tokens: %s, %s", m[0], x[1], x[2], x[3]))
+			}
+			if k := mostKept.FindStringSubmatch(words); k != nil && x[3] == "keep" && cost > figure(k[1]) {
+				found = append(found, fmt.Sprintf("%q beside %s tokens: %s", k[0], x[1], x[2]))
+			}
+		}
+	}
+	return found
+}
+
+func figure(text string) float64 {
+	v, err := strconv.ParseFloat(strings.Trim(strings.ReplaceAll(text, ",", ""), "+ %"), 64)
+	if err != nil {
+		return 0
+	}
+	return v
+}
+
+// elements makes amounts of one unit comparable.
+func elements(amount, unit, or string) float64 {
+	if unit == "" {
+		unit = or
+	}
+	return figure(amount)*map[string]float64{"G": 1e9, "M": 1e6, "k": 1e3}[unit] + figure(amount)*map[string]float64{"MiB": 1, "block": 1, "blocks": 1}[unit]
+}
+
+// ofJSON holds the sentence and the findings of recommend.json against its settings.
+func ofJSON(text string) []string {
+	var d struct {
+		Sentence  string
+		Judgement struct{ Findings []struct{ Text string } }
+		Snippets  []any
+		Answer    struct {
+			Verdict  string
+			Elements int64
+			Table    []struct{ Elements int64 }
+			Rule     *struct {
+				From, To, Elements int64
+				Points             []struct {
+					Amount int64
+					Keep   bool
+					Costs  float64
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(text), &d); err != nil {
+		return []string{err.Error()}
+	}
+	all := []string{d.Sentence}
+	for _, f := range d.Judgement.Findings {
+		all = append(all, f.Text)
+	}
+	said := strings.Join(all, " ")
+	found := brackets(said)
+	if d.Answer.Verdict == "rule" && (len(d.Snippets) > 0 || d.Answer.Elements != 0 || len(d.Answer.Table) > 0) {
+		found = append(found, "a rule with a setting of one amount")
+	}
+	if r := d.Answer.Rule; r != nil && len(r.Points) > 0 {
+		var rows strings.Builder
+		for _, p := range r.Points {
+			word := map[bool]string{true: "keep", false: "set"}[p.Keep]
+			fmt.Fprintf(&rows, "%d  1 s  1 s  1 M  +%.1f %%  %s\n", p.Amount, 100*p.Costs, word)
+		}
+		found = append(found, rules(said, rows.String())...)
+	}
+	return found
+}
