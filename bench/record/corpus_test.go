@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/jsonfile"
 	"zbench/test/longtest"
 	"zbench/test/schematest"
 )
@@ -214,9 +215,10 @@ func TestRunSchemaRefuses(t *testing.T) {
 		{State: CheckWarning, Ranks: "8-15", Hosts: []string{"b"}, Found: "60 s ahead", Why: "w", Next: "n"}, {State: CheckOK, Ranks: "0-7,16", Hosts: []string{"a"}},
 	}}}
 	run.Control = &Control{Processes: 8, Registered: 0.2, Opened: 0.5, Orders: 57, Waited: 0.05}
-	good, err := json.Marshal(run)
-	require.NoError(t, err)
-	schematest.Refuses(t, schema, schematest.Changes{Good: string(bare)}, schematest.Changes{Good: string(good), Bad: map[string]string{
+	var good bytes.Buffer
+	require.NoError(t, jsonfile.Write(&good, "run.json", run))
+	schematest.Refuses(t, schema, schematest.Changes{Good: string(bare)}, schematest.Changes{Good: good.String(), Bad: map[string]string{
+		"/sha256":   `"none"`,
 		"/schema":   `"zbench.run/0"`,
 		"/started":  `"today"`,
 		"/finished": `"today"`,
