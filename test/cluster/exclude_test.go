@@ -19,7 +19,7 @@ func TestExcludedNodesTakeNoPart(t *testing.T) {
 		{"mpirun with a hostfile", "printf 'localhost slots=8\\nnode2 slots=8\\n' >hosts; exec $SWEEP --hostfile hosts", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := startRun(t, zbench, few, "mkdir -p bad; echo node2 >bad/fail.txt; printf '#!/bin/bash\\necho $SLURMD_NODENAME >>'$PWD'/nodes\\n' >prolog; chmod +x prolog; "+c.run)
+			r := startRun(t, zbench, few, "mkdir -p bad; echo node2 >bad/fail.txt; echo '{\"fail\": [\"node2\"]}' >bad/screen.json; printf '#!/bin/bash\\necho $SLURMD_NODENAME >>'$PWD'/nodes\\n' >prolog; chmod +x prolog; "+c.run)
 			code, said := r.ends(t, lateWithin)
 			require.Zero(t, code)
 			require.Contains(t, said, "leaving out node2: bad/fail.txt")
