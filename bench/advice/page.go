@@ -33,7 +33,11 @@ func Blocks(d *Document, folder string) []document.Block {
 	case a.Refusal != nil:
 		reasons = []Reasoning{{Title: "What to do", Lines: []string{a.Refusal.Do()}}}
 	}
-	out = append(append(out, d.ruleBlocks()...), d.observedBlocks()...)
+	rule := d.ruleBlocks()
+	if a.Verdict == recommend.Recommended && len(rule) > 0 { // the answer is of one amount
+		rule = []document.Block{document.Details{Summary: "The answer at other backward times", Blocks: rule}}
+	}
+	out = append(append(out, rule...), d.observedBlocks()...)
 	if r := a.Refusal; r != nil && r.Command != "" {
 		out = append(out, document.Command{For: "It looks for the fault", Line: r.Command})
 	}
