@@ -86,15 +86,21 @@ func (n *numbers) of(head string) {
 	const enough = 5
 	lines := strings.SplitN(head, "\n", enough)
 	for i, l := range lines[:len(lines)-1] {
-		number, _, _ := strings.Cut(l, ":")
-		k, err := strconv.Atoi(strings.TrimLeft(number, " "))
+		k, _, ok := numbered(l)
 		if i == 0 {
 			n.next = k
 		}
-		if n.on = err == nil && k == n.next+i && len(lines) > 2; !n.on {
+		if n.on = ok && k == n.next+i && len(lines) > 2; !n.on {
 			return
 		}
 	}
+}
+
+// numbered splits a line into its number and the rest.
+func numbered(text string) (k int, rest string, ok bool) {
+	number, rest, _ := strings.Cut(text, ":")
+	k, err := strconv.Atoi(strings.TrimLeft(number, " "))
+	return k, rest, err == nil
 }
 
 // without takes the number off a line while they follow each other.
@@ -102,9 +108,8 @@ func (n *numbers) without(text string) string {
 	if !n.on {
 		return text
 	}
-	number, rest, _ := strings.Cut(text, ":")
-	k, err := strconv.Atoi(strings.TrimLeft(number, " "))
-	if n.on = err == nil && k == n.next; !n.on {
+	k, rest, ok := numbered(text)
+	if n.on = ok && k == n.next; !n.on {
 		return text
 	}
 	n.next++

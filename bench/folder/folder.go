@@ -69,11 +69,12 @@ func New(h Host, path, command string, force bool) (*Folder, error) {
 		path = dated(h, command)
 	}
 	entries, err := h.FS.ReadDir(path)
+	strange := odd(h.FS, path, entries)
 	switch {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return nil, exit.With(exit.Run, fmt.Errorf("the folder %s cannot be used: %w", path, err), another)
-	case err == nil && odd(h.FS, path, entries) != nil:
-		return nil, exit.With(exit.Run, odd(h.FS, path, entries), another)
+	case strange != nil:
+		return nil, exit.With(exit.Run, strange, another)
 	case err == nil && !force && holdsFiles(h.FS, path, entries):
 		if err := h.FS.Held(filepath.Join(path, LockFile)); err != nil {
 			return nil, inUse(path, err) // --force would not help

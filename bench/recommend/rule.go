@@ -103,8 +103,8 @@ func (w *weighed) costs() float64 {
 }
 
 func (w *weighed) point() RulePoint {
-	best := w.a.Least
-	return RulePoint{int64(math.Round(w.amount)), w.a.Keep, best.Step * (1 + w.costs()), best.Step, best.Elements, w.costs()}
+	best, costs := w.a.Least, w.costs()
+	return RulePoint{int64(math.Round(w.amount)), w.a.Keep, best.Step * (1 + costs), best.Step, best.Elements, costs}
 }
 
 // rule finds between which amounts another setting than the present one gains 1 % or more; nil where every setting

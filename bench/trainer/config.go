@@ -361,20 +361,23 @@ func chosenFrontEnd(found []Setting) string {
 	return ""
 }
 
-// sharedKey reports whether a key is one that trainers share.
-func sharedKey(name string) bool {
-	return slices.ContainsFunc(batchKeys(), func(k key) bool { return k.name == name }) || slices.ContainsFunc(handedOver, func(x other) bool { return x.name == name })
+// hasKey and hasOther report whether a name is among those of a list.
+func hasKey(list []key, name string) bool {
+	return slices.ContainsFunc(list, func(k key) bool { return k.name == name })
 }
+
+func hasOther(list []other, name string) bool {
+	return slices.ContainsFunc(list, func(x other) bool { return x.name == name })
+}
+
+// sharedKey reports whether a key is one that trainers share.
+func sharedKey(name string) bool { return hasKey(batchKeys(), name) || hasOther(handedOver, name) }
 
 // own reports whether a setting is one of the trainer's, apart from those that other tools have.
-func (t Trainer) own(p Setting) bool {
-	return slices.ContainsFunc(t.keys, func(k key) bool { return k.name == p.Key }) || slices.ContainsFunc(t.others, func(x other) bool { return x.name == p.Key })
-}
+func (t Trainer) own(p Setting) bool { return hasKey(t.keys, p.Key) || hasOther(t.others, p.Key) }
 
 // has reports whether a setting is one of the trainer's.
-func (t Trainer) has(p Setting) bool {
-	return t.own(p) || slices.ContainsFunc(t.beside, func(k key) bool { return k.name == p.Key })
-}
+func (t Trainer) has(p Setting) bool { return t.own(p) || hasKey(t.beside, p.Key) }
 
 // owns reports whether a setting is the trainer's, and not another tool's as well.
 func (t Trainer) owns(p Setting) bool {

@@ -156,7 +156,7 @@ var ddpTypes = map[string]string{"32": "float", "32-true": "float", "bf16-true":
 func (c *Config) huggingFace() bool {
 	_, bucket := c.said["ddp_bucket_cap_mb"]
 	_, batch := c.said[perDevice]
-	_, is := spell.Match(ddpFrontEnds[1].names, c.FrontEnd)
+	_, is := spell.Match(hfTrainer.names, c.FrontEnd)
 	return bucket || batch || is
 }
 
@@ -178,10 +178,12 @@ func ddpReadBack(s Spelling) string {
 		"# the first step has one bucket: do not time it\n"
 }
 
+var hfTrainer = frontEnd{"Hugging Face Trainer", []string{"hf", "huggingface", "transformers", "hf-trainer"}, func(Run) string { return "ddp_bucket_cap_mb" }, nil}
+
 // ddpFrontEnds wrap DDP: each passes the setting on under the same name but one.
 var ddpFrontEnds = []frontEnd{
 	{"Accelerate", []string{"accelerate", "hf-accelerate"}, func(Run) string { return "bucket_cap_mb" }, nil},
-	{"Hugging Face Trainer", []string{"hf", "huggingface", "transformers", "hf-trainer"}, func(Run) string { return "ddp_bucket_cap_mb" }, nil},
+	hfTrainer,
 	{"Lightning", []string{lightning, "pytorch-lightning", "lightning-ai"}, func(Run) string { return "bucket_cap_mb" }, nil},
 }
 

@@ -80,7 +80,7 @@ func suspect(p Setting) bool {
 
 // known reports whether a key belongs to any trainer.
 func known(name string) bool {
-	return sharedKey(name) || slices.ContainsFunc(launchKeys(), func(k key) bool { return k.name == name }) ||
+	return sharedKey(name) || hasKey(launchKeys(), name) ||
 		slices.ContainsFunc(table, func(t Trainer) bool {
 			return t.has(Setting{Key: name}) || slices.ContainsFunc(t.chosenBy(), func(x choice) bool { return x.by.Key == name })
 		})

@@ -13,6 +13,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"zbench/bench/pattern"
 	"zbench/bench/slice"
@@ -357,6 +358,8 @@ func register(t Trainer) {
 	}
 	if t.chosenBy == nil {
 		t.chosenBy = func() []choice { return nil }
+	} else {
+		t.chosenBy = sync.OnceValue(t.chosenBy) // asked for each setting of a file
 	}
 	if t.Unset == nil {
 		t.Unset = func(run Run) Run { return run }

@@ -404,7 +404,7 @@ func buildLibraries(ctx context.Context, s State, cache string) (string, error) 
 	}
 	folder := filepath.Join(cache, sum)
 	lib, complete := filepath.Join(folder, "rocm/lib"), filepath.Join(folder, "complete")
-	if built, err := builtLibraries(s, folder, complete); built || err != nil {
+	if built, err := builtLibraries(s, lib, complete); built || err != nil {
 		return lib, err
 	}
 	shell, err := buildTools(s)
@@ -416,7 +416,7 @@ func buildLibraries(ctx context.Context, s State, cache string) (string, error) 
 		return "", err
 	}
 	defer unlock() //nolint:errcheck // a lock that stays is taken over by the next run
-	if built, err := builtLibraries(s, folder, complete); built || err != nil {
+	if built, err := builtLibraries(s, lib, complete); built || err != nil {
 		return lib, err // another process has built them meanwhile
 	}
 	s.note(false, "building the loopback's libraries in %s\n", folder)
@@ -435,13 +435,18 @@ func buildLibraries(ctx context.Context, s State, cache string) (string, error) 
 
 // builtLibraries reports whether the libraries were built there, and are as they were then. Programs will run them: in a
 // folder that others can write they are not trusted.
-func builtLibraries(s State, folder, complete string) (bool, error) {
+func builtLibraries(s State, lib, complete string) (bool, error) {
 	want, err := s.FS.ReadFile(complete)
 	if err != nil {
 		return false, nil //nolint:nilerr // they are built
 	}
-	lib := filepath.Join(folder, "rocm/lib")
-	for _, name := range slices.Concat([]string{filepath.Dir(folder), folder, filepath.Dir(lib), lib, complete}, slice.Map(loopbackNames, func(n string) string { return filepath.Join(lib, n) })) {
+	folder := filepath.Dir(complete)
+	files := []string{filepath.Dir(folder), folder, filepath.Dir(lib), lib, complete}
+	entries, _ := s.FS.ReadDir(lib) // without it there are no sums either
+	for _, e := range entries {
+		files = append(files, filepath.Join(lib, e.Name()))
+	}
+	for _, name := range files {
 		if err := s.FS.Mine(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return false, exit.With(exit.Run, fmt.Errorf("the loopback's libraries are not used: %w", err), "remove "+folder+", or choose another --cache-dir")
 		}

@@ -55,9 +55,11 @@ func label(word string) string {
 
 // follows reports whether a label can stand behind another: its number is larger, or the CPUs have ended.
 func follows(l, before string) bool {
-	n, err := strconv.Atoi(strings.TrimPrefix(l, "CPU"))
-	m, none := strconv.Atoi(strings.TrimPrefix(before, "CPU"))
-	return err == nil && (none != nil || n > m || strings.HasPrefix(before, "CPU") && !strings.HasPrefix(l, "CPU"))
+	digits, cpu := strings.CutPrefix(l, "CPU")
+	digitsBefore, cpuBefore := strings.CutPrefix(before, "CPU")
+	n, _ := strconv.Atoi(digits) // a label has some
+	m, _ := strconv.Atoi(digitsBefore)
+	return n > m || cpuBefore && !cpu
 }
 
 // labelsOf are the devices of a square's first line; nil if it is none. Sums may follow them.

@@ -164,14 +164,19 @@ int zbl_enqueue(const zbl_queued *q) {
   return 0;
 }
 
-/* Whether what ranks send to themselves and receive from there in the group are as many messages
- * (NVIDIA/nccl at v2.22.3, src/enqueue.cc, scheduleP2pTasksToPlan). */
-static int zbl_check_selves(void) {
+/* Counting the messages of communicators begins. */
+static void zbl_count_from_0(void) {
   for (size_t i = 0; i < zbl_queue_len; i++) {
     if (zbl_queue[i].peer >= 0) {
       zbl_queue[i].comm->queued = 0;
     }
   }
+}
+
+/* Whether what ranks send to themselves and receive from there in the group are as many messages
+ * (NVIDIA/nccl at v2.22.3, src/enqueue.cc, scheduleP2pTasksToPlan). */
+static int zbl_check_selves(void) {
+  zbl_count_from_0();
   for (size_t i = 0; i < zbl_queue_len; i++) {
     const zbl_queued *q = &zbl_queue[i];
     if (q->peer >= 0 && q->peer == q->comm->rank) {
@@ -195,11 +200,7 @@ static int zbl_check_queue(void) {
 
 /* Counts the messages of each communicator that has any in the queue. */
 static void zbl_count_messages(void) {
-  for (size_t i = 0; i < zbl_queue_len; i++) {
-    if (zbl_queue[i].peer >= 0) {
-      zbl_queue[i].comm->queued = 0;
-    }
-  }
+  zbl_count_from_0();
   for (size_t i = 0; i < zbl_queue_len; i++) {
     if (zbl_queue[i].peer >= 0) {
       zbl_queue[i].comm->queued++;
