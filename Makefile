@@ -37,9 +37,9 @@ NATIVE  := ./internal/native ./rccl ./hbm/... ./internal/doctor ./test/schema
 # How many inputs one fuzz target gets in `make check`; a time, such as 10m, is taken too.
 FUZZTIME ?= 5000x
 
-# How many steps of `make check`, `make system-test` and `make ci` run at once. Three fill two
+# How many steps of `make check`, `make system-test` and `make ci` run at once. Four fill two
 # cores: a linker, a chroot and a cluster wait, and another step's tests use the core.
-JOBS ?= 3
+JOBS ?= 4
 
 # What computes in them is Go on slices of Go, without unsafe pointers: under the sanitizers, half of the step.
 PLAIN := zbench/bench/matrix zbench/bench/muon
@@ -86,7 +86,7 @@ check: ## Run everything that can be checked without a browser
 
 # What runs for every change. One graph: no core is idle at the end of a target. After what
 # fails soonest and the tests come the longest steps; short ones fill the cores at the end.
-FIRST := check-format check-vet check-c check-pure test-clone system-test-cluster check-long check-race system-test-trainers check-toolchain system-test-browser system-test-rocm
+FIRST := check-format check-vet check-c check-long test-clone system-test-cluster check-pure check-race system-test-trainers check-toolchain system-test-browser system-test-rocm
 CI_STEPS := $(FIRST) $(filter-out $(FIRST),$(CHECKS) $(SYSTEM_STEPS))
 
 .PHONY: ci

@@ -13,6 +13,7 @@ import (
 	"zbench/bench/record"
 	"zbench/bench/results"
 	"zbench/bench/stat"
+	"zbench/test/longtest"
 	"zbench/test/recordtest"
 )
 
@@ -150,9 +151,7 @@ func TestTableFitsTheTerminal(t *testing.T) {
 }
 
 func TestPNG(t *testing.T) {
-	if testing.Short() {
-		t.Skip("seconds under the race detector, and one goroutine")
-	}
+	longtest.OneGoroutine(t)
 	for _, c := range allCharts(recordtest.Sweep(24)) {
 		var first, second bytes.Buffer
 		require.NoError(t, WritePNG(&first, c))

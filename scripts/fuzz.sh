@@ -26,8 +26,9 @@ while read -r folder target; do
 	echo "fuzz $folder $target for $amount"
 	binary=$binaries/${folder//\//-}.test
 	# -fuzz would instrument the standard library and all dependencies, too: that costs more
-	# than the fuzzing, and inputs are to cover the code of this module.
-	[ -x "$binary" ] || go test -c -vet=off -ldflags '-s -w' -gcflags "$module/...=-d=libfuzzer" -o "$binary" "./$folder"
+	# than the fuzzing, and inputs are to cover the code of this module. internal/native is left out: its C
+	# would be compiled once more.
+	[ -x "$binary" ] || go test -c -vet=off -ldflags '-s -w' -gcflags "$module/...=-d=libfuzzer" -gcflags "$module/internal/native=" -o "$binary" "./$folder"
 	# By default most of a short run is spent on making finds smaller.
 	(cd "$folder" && "$binary" -test.run '^$' -test.fuzz "^$target\$" -test.fuzztime "$amount" -test.fuzzminimizetime 10x \
 		-test.fuzzcachedir "$corpora/$module/$folder" -test.paniconexit0) </dev/null

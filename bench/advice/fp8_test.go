@@ -63,9 +63,7 @@ func (p *player) steps(setting int64) []float64 {
 // method, within 1 % of the best of all settings, and never longer than with the user's.
 // With the buckets of 16-bit parameters a quarter of these advices were not.
 func TestFP8AdviceIsWithinOnePercent(t *testing.T) {
-	if testing.Short() {
-		t.Skip("seconds under the race detector, and one goroutine")
-	}
+	longtest.OneGoroutine(t)
 	fp8AdviceIsWithinOnePercent(t, []float64{5e-5, 7e-4}, []float64{0.079, 0.6}, 8)
 }
 

@@ -49,9 +49,7 @@ func TestQuotedSentences(t *testing.T) {
 // less than 1 % stays and the sentence has no number but it and the bound; one that
 // costs more does not; every setting that the table calls cheap lies in a range.
 func TestKeepOnPublishedCurves(t *testing.T) {
-	if testing.Short() {
-		t.Skip("seconds under the race detector, and one goroutine")
-	}
+	longtest.OneGoroutine(t)
 	keepOnPublishedCurves(t, []float64{0.079, 0.628}, 4)
 }
 

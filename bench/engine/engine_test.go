@@ -104,9 +104,7 @@ func TestLostThenResumed(t *testing.T) {
 // A sweep that ends too early for its question is extended, in rounds that are the
 // same whether it is cut off in them or not.
 func TestExtended(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one goroutine, and seconds under the race detector")
-	}
+	longtest.OneGoroutine(t)
 	extended(t, 17)
 	fixed := served()
 	fixed.Sweep.FixedSizes = true
@@ -139,9 +137,7 @@ func extended(t *testing.T, every int) {
 
 // No round follows a pass that failed, the last of all cases too.
 func TestNoRoundFollowsAFailure(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one goroutine, and seconds under the race detector")
-	}
+	longtest.OneGoroutine(t)
 	planned, last := 1, 0
 	for at := 1; last <= record.Passes*planned; at++ {
 		if last < record.Passes*planned-3 {

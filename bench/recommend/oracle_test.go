@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/trainer"
+	"zbench/test/longtest"
 )
 
 // The oracle knows nothing of the packages under test but the curve's times: it
@@ -131,9 +132,7 @@ func bent(alpha, bandwidth, hole float64) func(s float64) float64 {
 // Over every distinct bucketing, the answer is within 0.1 percentage point of the
 // best step, in the scenario that is asked about.
 func TestAnswerAgainstEveryBucketing(t *testing.T) {
-	if testing.Short() {
-		t.Skip("seconds under the race detector, and one goroutine")
-	}
+	longtest.OneGoroutine(t)
 	rng := rand.New(rand.NewPCG(7, 8))
 	const allowed = 0.001 + 1e-9
 	for n := range 16 {

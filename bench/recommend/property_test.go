@@ -11,6 +11,7 @@ import (
 
 	"zbench/bench/trainer"
 	"zbench/bench/unit"
+	"zbench/test/longtest"
 )
 
 // megatron is Llama-3-8B with Megatron's distributed optimizer on 64 ranks.
@@ -143,9 +144,7 @@ func TestSlowerMessagesNeverHelp(t *testing.T) {
 // The table is ascending, the answer is in it with the least score up to a tie,
 // and the plateau is around it.
 func TestAnswersAreConsistent(t *testing.T) {
-	if testing.Short() {
-		t.Skip("seconds under the race detector, and one goroutine")
-	}
+	longtest.OneGoroutine(t)
 	rng := rand.New(rand.NewPCG(9, 9))
 	for n := range 15 {
 		q := megatron(t, bent(math.Exp(rng.Float64()*6)*1e-5, math.Exp(rng.Float64()*3)*2e10, math.Exp(rng.Float64()*5)*1e6))

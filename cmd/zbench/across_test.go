@@ -14,6 +14,7 @@ import (
 	"zbench/bench/exit"
 	"zbench/bench/judge"
 	"zbench/bench/record"
+	"zbench/test/longtest"
 	"zbench/test/recordtest"
 )
 
@@ -39,7 +40,7 @@ func plantedRun(t *testing.T, name string, vars map[string]string) string {
 
 // compare and recommend refuse runs with and without the GDR flush and name the variable; --across lets them, and says so.
 func TestErasAreNotMixed(t *testing.T) {
-	oneGoroutine(t)
+	longtest.OneGoroutine(t)
 	off, on, again := plantedRun(t, "off", nil), plantedRun(t, "flushed", map[string]string{"NCCL_GDR_FLUSH_DISABLE": "0"}), plantedRun(t, "default", map[string]string{"NCCL_GDR_FLUSH_DISABLE": "1"})
 	const differ = "differ in the GDR flush (NCCL_GDR_FLUSH_DISABLE): off, on"
 
@@ -67,7 +68,7 @@ func TestErasAreNotMixed(t *testing.T) {
 
 // The terminal and the page of such a run warn, with what to do.
 func TestCorruptionIsShown(t *testing.T) {
-	oneGoroutine(t)
+	longtest.OneGoroutine(t)
 	off, on := plantedRun(t, "off", nil), plantedRun(t, "flushed", map[string]string{"NCCL_GDR_FLUSH_DISABLE": "0"})
 	const warning, next = "Pollara NICs, and RCCL 2.30.4 runs without the GDR flush", "Export NCCL_GDR_FLUSH_DISABLE=0 and RCCL_GDR_FLUSH_GPU_MEM_NO_RELAXED_ORDERING=0"
 	for file, warned := range map[string]bool{off: true, on: false} {

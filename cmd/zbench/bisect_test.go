@@ -21,6 +21,7 @@ import (
 	"zbench/bench/record"
 	"zbench/bench/spec"
 	"zbench/bench/stat"
+	"zbench/test/longtest"
 )
 
 // inProcess is a child that has ended.
@@ -92,7 +93,7 @@ func bisected(out string, more ...string) []string {
 }
 
 func TestBisectNamesTheFirstSlowVariant(t *testing.T) {
-	oneGoroutine(t)
+	longtest.OneGoroutine(t)
 	dir := filepath.Join(t.TempDir(), "out")
 	s, stdout, stderr, commands := bisectState(t, nil, bisected(dir, "--fail-on", "slower")...)
 	require.Equal(t, exit.Regression, Main(context.Background(), s), stderr)
@@ -122,7 +123,7 @@ func TestBisectNamesTheFirstSlowVariant(t *testing.T) {
 // What was measured before an interruption is kept, and the search that continues ends as
 // the one that was not interrupted.
 func TestBisectContinues(t *testing.T) {
-	oneGoroutine(t)
+	longtest.OneGoroutine(t)
 	whole, dir := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "out")
 	s, _, stderr, _ := bisectState(t, nil, bisected(whole)...)
 	require.Equal(t, exit.OK, Main(context.Background(), s), stderr)
@@ -197,7 +198,7 @@ func (h *hanging) Wait() (int, string) {
 // A variant that crashes, fails, has wrong data or hangs is left out with what its child
 // printed; the others are searched.
 func TestBisectLeavesOutWhatBreaks(t *testing.T) {
-	oneGoroutine(t)
+	longtest.OneGoroutine(t)
 	for _, x := range []struct {
 		child Child
 		says  string

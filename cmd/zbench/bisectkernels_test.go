@@ -17,6 +17,7 @@ import (
 	"zbench/bench/record"
 	"zbench/bench/spec"
 	"zbench/bench/stat"
+	"zbench/test/longtest"
 )
 
 // measuredRows writes the record of a child of hbm: three rows, or those that it was asked
@@ -56,7 +57,7 @@ func measuredRows(t *testing.T, c Command) {
 // Builds are searched for kernels, too: a child finds out the rows, later ones measure those
 // that are undecided, and the request has what the devices decided.
 func TestBisectOfKernels(t *testing.T) {
-	oneGoroutine(t)
+	longtest.OneGoroutine(t)
 	dir, n := filepath.Join(t.TempDir(), "out"), 0
 	start := func(c Command, _ int) Child {
 		n++
@@ -112,7 +113,7 @@ func TestBisectOfKernels(t *testing.T) {
 
 // A request may name the rows that are measured.
 func TestOnlySomeRows(t *testing.T) {
-	oneGoroutine(t)
+	longtest.OneGoroutine(t)
 	dir := t.TempDir()
 	code, _, stderr := printed(t, "hbm", "--backend", "loopback", "--size", "64K", "--max-time", "0.005", "--kernels", "copy,triad", "--dtype", "float32", "-q", "--out", dir+"/all")
 	require.Zero(t, code, stderr)

@@ -10,6 +10,7 @@ import (
 
 	"zbench/bench/exit"
 	"zbench/bench/spec"
+	"zbench/test/longtest"
 	"zbench/test/project"
 )
 
@@ -17,7 +18,7 @@ import (
 // the search's cases are of. A child that measured something else is left out with what it
 // lacks.
 func TestBisectAsksForTheAllocation(t *testing.T) {
-	oneGoroutine(t)
+	longtest.OneGoroutine(t)
 	vars := map[string]string{}
 	for line := range strings.Lines(project.Read(t, "testdata/launchers/batch")) {
 		if name, value, ok := strings.Cut(strings.TrimSpace(line), "="); ok && !strings.HasPrefix(line, "#") {

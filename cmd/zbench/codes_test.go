@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/exit"
+	"zbench/test/longtest"
 )
 
 // README and --help have the table of exit codes, in its order.
@@ -92,7 +93,7 @@ var codeRows = []codeRow{
 
 // Every command ends with the code that the table gives for what it found: of several the first.
 func TestEveryCommandEndsWithItsCode(t *testing.T) {
-	oneGoroutine(t)
+	longtest.OneGoroutine(t)
 	dir := t.TempDir()
 	for name, text := range codeInputs {
 		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700))

@@ -16,6 +16,7 @@ import (
 
 	"zbench/bench/exit"
 	"zbench/bench/record"
+	"zbench/test/longtest"
 )
 
 // risingFS is a file system with a tree of two NICs in the folder nics, whose counters rise
@@ -79,7 +80,7 @@ func (r risingFS) ReadDir(name string) ([]fs.DirEntry, error) {
 // Counters are read before and after each pass, and their rise stands in journal, record and
 // page; on the loopback only from a tree that is named.
 func TestCountersOfEachCase(t *testing.T) {
-	oneGoroutine(t)
+	longtest.OneGoroutine(t)
 	run := func(args ...string) (*record.Record, string) {
 		folder := filepath.Join(t.TempDir(), "out")
 		s, talk := testState(t, append(args, "--out", folder, "-q")...)

@@ -288,6 +288,7 @@ func disturbAll(t *testing.T, seeds []int) {
 // hangs, nothing is lost, and the resumed sweep is the undisturbed one.
 func TestLongDisturbedSweeps(t *testing.T) {
 	longtest.Only(t)
+	t.Parallel()
 	var seeds []int
 	for kind := range 9 { // with 8 processes and 16 by turns
 		seeds = append(seeds, kind+9*(kind%2))

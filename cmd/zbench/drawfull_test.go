@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/exit"
+	"zbench/test/longtest"
 )
 
 // noPage is a disk that is full when the page is to be written.
@@ -23,7 +24,7 @@ func (d noPage) WriteFile(name string, data []byte) error {
 // A disk that is full when all is measured loses nothing: what to do next is said,
 // and works.
 func TestDiskFullWhenThePageIsDrawn(t *testing.T) {
-	oneGoroutine(t)
+	longtest.OneGoroutine(t)
 	for _, args := range [][]string{
 		{"hbm", "--backend", "loopback", "--size", "64K", "--kernels", "copy", "--max-time", "0.01"},
 		{"kernels", "rmsnorm", "--backend", "loopback", "--rows", "2", "--hidden", "64"},

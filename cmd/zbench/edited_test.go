@@ -15,6 +15,7 @@ import (
 	"zbench/bench/engine"
 	"zbench/bench/exit"
 	"zbench/bench/record"
+	"zbench/test/longtest"
 	"zbench/test/schematest"
 )
 
@@ -98,7 +99,7 @@ func big(j *record.Journal) bool {
 
 // What the options make and what the header plans must be the same cases.
 func TestResumeRefusesAnotherPlan(t *testing.T) {
-	oneGoroutine(t)
+	longtest.OneGoroutine(t)
 	for name, x := range map[string]struct{ old, now, says string }{
 		"a case more": {`"max_bytes":4096`, `"max_bytes":8192`, "its options produce the case all_reduce/float/sum/8192/r8/g1/oop, which it does not plan"},
 		"a case less": {`"max_bytes":4096`, `"max_bytes":2048`, "it plans the case all_reduce/float/sum/4096/r8/g1/oop, which its options do not produce"},

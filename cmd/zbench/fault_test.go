@@ -15,6 +15,7 @@ import (
 	"zbench/bench/judge"
 	"zbench/bench/recommend"
 	"zbench/bench/record"
+	"zbench/test/longtest"
 )
 
 // sickFolder is a sweep with a rail that has lost half of its bandwidth, and its record.
@@ -34,7 +35,7 @@ func sickFolder(t *testing.T) (dir string, rec *record.Record) {
 // A recommendation that lies beside a record with a fault, from a version that did not look
 // for one, is not shown.
 func TestOldAdviceOnAFaultIsIgnored(t *testing.T) {
-	oneGoroutine(t)
+	longtest.OneGoroutine(t)
 	dir, rec := sickFolder(t)
 	require.NotNil(t, faultOf(rec))
 	d, err := advice.AskAssumed([]recommend.Source{recommend.SourceOf(rec, nil)})
@@ -54,7 +55,7 @@ func TestOldAdviceOnAFaultIsIgnored(t *testing.T) {
 
 // What voids a bucket size, and what does not: the limit is a tenth on both sides.
 func TestFaultsThatVoidABucketSize(t *testing.T) {
-	oneGoroutine(t)
+	longtest.OneGoroutine(t)
 	_, rec := sickFolder(t)
 	require.Equal(t, judge.CodeLostBusBW, judge.FixFirst(rec).Code)
 	with := func(change func(r *record.Result)) *finding.Finding {

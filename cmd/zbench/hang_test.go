@@ -10,6 +10,7 @@ import (
 
 	"zbench/bench/exit"
 	"zbench/bench/record"
+	"zbench/test/longtest"
 )
 
 // stuckCases are the cases of a folder's record that have evidence: by size, the
@@ -32,7 +33,7 @@ func stuckCases(t *testing.T, dir string) map[int64]string {
 // has it, and a sweep that continues keeps it beside that of the next one. Without
 // the fault there is none.
 func TestEvidenceIsKept(t *testing.T) {
-	oneGoroutine(t)
+	longtest.OneGoroutine(t)
 	dir := filepath.Join(t.TempDir(), "out")
 	args := []string{"collectives", "all_reduce", "-b", "512K", "-e", "4M", "--place", "out", "-q", "--nodes", "2", "--out"}
 	code, stderr := zbench(t, osFS{}, append(args, dir, "--fault", "hang:node=1,gpu=3,bytes=1e6,launch=2")...)

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/report"
+	"zbench/test/longtest"
 	"zbench/test/project"
 )
 
@@ -20,7 +21,7 @@ const escapes = "\x1b]0;owned\x07\x1b[31m\u009b2J\u202e"
 // Whatever names, keys and versions hold, nothing that moves a terminal's cursor or
 // sets its title comes out of zbench, in any form.
 func TestNoEscapeSequenceReachesTheTerminal(t *testing.T) {
-	oneGoroutine(t)
+	longtest.OneGoroutine(t)
 	dir := t.TempDir()
 	log := project.Read(t, "testdata/logs/bare_all_reduce.log")
 	named := filepath.Join(dir, "a"+escapes+".log")
@@ -64,7 +65,7 @@ func TestNoEscapeSequenceReachesTheTerminal(t *testing.T) {
 
 // No cell of a CSV begins as a spreadsheet's formula; negative numbers stay numbers.
 func TestNoFormulaInCSV(t *testing.T) {
-	oneGoroutine(t)
+	longtest.OneGoroutine(t)
 	dir := filepath.Join(t.TempDir(), "out")
 	code, stderr := zbench(t, osFS{}, small(dir)...)
 	require.Zero(t, code, stderr)

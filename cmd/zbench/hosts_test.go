@@ -15,6 +15,7 @@ import (
 	"zbench/bench/engine"
 	"zbench/bench/exit"
 	"zbench/bench/record"
+	"zbench/test/longtest"
 )
 
 // onHost runs a command on a planted host, on a terminal of that width (0 for a
@@ -120,7 +121,7 @@ func ranOn(t *testing.T, h host, folder string) {
 // A simulated sweep, its advice and its page depend on the fabric alone: they are
 // the same on every machine.
 func TestHostsSimulateTheSame(t *testing.T) {
-	oneGoroutine(t)
+	longtest.OneGoroutine(t)
 	const line = "collectives all_reduce --nodes 2 -b 64K -e 4M -f 8 --place out -q"
 	want, _, first := onHost(t, hosts[0], 0, exit.OK, line)
 	for _, h := range hosts[1:] {

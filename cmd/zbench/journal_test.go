@@ -13,6 +13,7 @@ import (
 	"zbench/bench/exit"
 	"zbench/bench/folder"
 	"zbench/bench/record"
+	"zbench/test/longtest"
 )
 
 func TestNothingToResume(t *testing.T) {
@@ -119,7 +120,7 @@ func TestForceOverAnOldFolder(t *testing.T) {
 
 // Samples are kept up to 64 ranks, and above where it is asked for.
 func TestKeepSamples(t *testing.T) {
-	oneGoroutine(t)
+	longtest.OneGoroutine(t)
 	for args, kept := range map[string]bool{"--nodes 8": true, "--nodes 9": false, "--nodes 9 --keep-samples": true} {
 		dir := filepath.Join(t.TempDir(), "out")
 		code, stderr := zbench(t, osFS{}, strings.Fields("collectives all_reduce -b 1M -e 1M --place out --out "+dir+" "+args)...)
@@ -136,7 +137,7 @@ func TestKeepSamples(t *testing.T) {
 // What did not fit when the sweep was begun has no place in its journal, though
 // it would fit now.
 func TestResumeSkipsWhatWasSkipped(t *testing.T) {
-	oneGoroutine(t)
+	longtest.OneGoroutine(t)
 	dir := cutAt(t, 0)
 	edit(t, dir, `"status":"interrupted","reason":"stopped before this case was finished"`, `"status":"skipped","reason":"memory"`)
 	code, stderr := zbench(t, osFS{}, "collectives", "--resume", dir)

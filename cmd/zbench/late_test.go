@@ -13,6 +13,7 @@ import (
 	"zbench/bench/exit"
 	"zbench/bench/judge"
 	"zbench/bench/record"
+	"zbench/test/longtest"
 )
 
 // sweepOf runs a small sweep as a user would and reads its record.
@@ -35,7 +36,7 @@ func sweepOf(t *testing.T, seed int, faults ...string) *record.Record {
 // A late GPU is named in every seed; a slow link, which delays everybody alike,
 // names no rank, and neither does a healthy node.
 func TestLateGPUIsNamed(t *testing.T) {
-	oneGoroutine(t)
+	longtest.OneGoroutine(t)
 	for seed := range 1 { // test/planted has a hundred
 		late := judge.Late(sweepOf(t, seed, "late_gpu:node=0,gpu=5,seconds=2e-5"))
 		require.Len(t, late, 1)

@@ -14,13 +14,14 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
 
+	"zbench/test/longtest"
 	"zbench/test/project"
 )
 
 // Libraries that are broken in the ways libraries are: what a user sees of it,
 // in folders with short names and with long ones, which fold the text elsewhere.
 func TestLibraryScripts(t *testing.T) {
-	oneGoroutine(t)
+	longtest.OneGoroutine(t)
 	t.Parallel()
 	for _, folder := range []string{"a", strings.Repeat("a-long-name-", 6)} {
 		t.Run(fmt.Sprintf("%d characters", len(folder)), func(t *testing.T) {

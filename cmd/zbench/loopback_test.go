@@ -20,6 +20,7 @@ import (
 // them, its arguments and its environment.
 func TestLongLoopbackBuildsItsLibraries(t *testing.T) {
 	longtest.Only(t)
+	t.Parallel()
 	cache := t.TempDir()
 	// Of the surroundings, the compiler and the settings of ccache: it compiles the kernels
 	// from the same preprocessed source once, not for each test.

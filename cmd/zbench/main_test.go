@@ -184,22 +184,13 @@ func TestEveryFlagDefaultParses(t *testing.T) {
 	}
 }
 
-// oneGoroutine leaves a test out under the race detector: it sweeps, and what it
-// looks at is in the files.
-func oneGoroutine(t *testing.T) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("seconds under the race detector, and one goroutine")
-	}
-}
-
 // loopbackFree is held by the test whose loopback is open: a process opens one.
 var loopbackFree sync.Mutex
 
 // besideScripts runs a test of some seconds, of one goroutine, while scripts run in their own processes.
 func besideScripts(t *testing.T) {
 	t.Helper()
-	oneGoroutine(t)
+	longtest.OneGoroutine(t)
 	t.Parallel()
 	loopbackFree.Lock()
 	t.Cleanup(loopbackFree.Unlock)

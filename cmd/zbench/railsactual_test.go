@@ -12,6 +12,7 @@ import (
 	"zbench/bench/exit"
 	"zbench/bench/fleet/rails"
 	"zbench/bench/record"
+	"zbench/test/longtest"
 )
 
 // surveyed is rails.json, the page and the terminal's text of a simulated survey.
@@ -28,7 +29,7 @@ func surveyed(t *testing.T, code int, args ...string) (d rails.Document, page, t
 
 // Crossed rails are named in worlds of every size, and no other node is.
 func TestCrossedRailsOfFewNodes(t *testing.T) {
-	oneGoroutine(t)
+	longtest.OneGoroutine(t)
 	for _, nodes := range []string{"2", "3", "8"} {
 		d, _, text := surveyed(t, exit.Regression, "--nodes", nodes, "--fault", "crossed_rails:node=1,a=0,b=3")
 		require.Len(t, d.Findings, 2, text)
@@ -40,7 +41,7 @@ func TestCrossedRailsOfFewNodes(t *testing.T) {
 // Two GPUs of a node use each other's NIC: counters name both, and times alone neither. The
 // paired run without the fault names nothing.
 func TestCrossedRailsAreNamed(t *testing.T) {
-	oneGoroutine(t)
+	longtest.OneGoroutine(t)
 	const fault = "crossed_rails:node=3,a=1,b=2"
 	d, page, text := surveyed(t, exit.Regression, "--fault", fault)
 	require.Len(t, d.Findings, 2)
@@ -75,7 +76,7 @@ func TestCrossedRailsAreNamed(t *testing.T) {
 
 // A dead NIC's GPU takes another's: the counters say which, and clear the GPU whose NIC it is.
 func TestDeadRailIsToldFromItsSubstitute(t *testing.T) {
-	oneGoroutine(t)
+	longtest.OneGoroutine(t)
 	d, _, _ := surveyed(t, exit.Regression, "--fault", "dead_rail:node=1,rail=2")
 	require.Len(t, d.Findings, 1)
 	require.Equal(t, "rail 2 of node1", d.Findings[0].Name)

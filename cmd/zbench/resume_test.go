@@ -120,6 +120,7 @@ func TestDiskFullThenResume(t *testing.T) {
 
 func TestLongDiskFullAtEveryLineThenResume(t *testing.T) {
 	longtest.Only(t)
+	besideScripts(t)
 	diskFullThenResume(t, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)
 }
 
@@ -212,7 +213,7 @@ func edit(t *testing.T, dir, old, now string) {
 // What was begun on something else is refused, each difference named, and left
 // as it is; --force continues, keeps what was finished, and says so in the record.
 func TestResumeOnSomethingElse(t *testing.T) {
-	oneGoroutine(t)
+	longtest.OneGoroutine(t)
 	for name, x := range map[string]struct{ old, now, says string }{
 		"version":   {`"version":"` + toolVersion(), `"version":"0.0.1`, "zbench: was 0.0.1, is " + toolVersion()},
 		"constants": {`"machine":"`, `"machine":"00`, "the fabric's constants"},
@@ -241,7 +242,7 @@ func TestResumeOnSomethingElse(t *testing.T) {
 // Another world, fabric or fault is named, and with --force becomes cases of its
 // own beside those that were finished.
 func TestResumeWithOtherFacts(t *testing.T) {
-	oneGoroutine(t)
+	longtest.OneGoroutine(t)
 	for _, x := range []struct {
 		args    []string
 		says    string
@@ -286,7 +287,7 @@ func roundTrip(t *testing.T, rec *record.Record) *record.Record {
 // Groups and scales are cases of the sweep: it continues with them, and the page's
 // command line has them.
 func TestResumeKeepsGroupsAndScales(t *testing.T) {
-	oneGoroutine(t)
+	longtest.OneGoroutine(t)
 	more := []string{"--nodes", "2", "--groups", "2,4", "--scale", "1"}
 	whole, dir := filepath.Join(t.TempDir(), "whole"), cutAt(t, 13, more...)
 	code, stderr := zbench(t, osFS{}, small(whole, more...)...)

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/exit"
+	"zbench/test/longtest"
 )
 
 // Flags that would make other cases are refused even with --force; the same ones
@@ -32,7 +33,7 @@ func TestResumeWithFlags(t *testing.T) {
 
 // Steps, graphs, groups and scales are the sweep's own too: it continues with them.
 func TestResumeKeepsEveryAxis(t *testing.T) {
-	oneGoroutine(t)
+	longtest.OneGoroutine(t)
 	more := strings.Fields("--nodes 2 -i 1K -G 2 --groups 2,4 --scale 1 --place out")
 	whole := filepath.Join(t.TempDir(), "whole")
 	code, stderr := zbench(t, osFS{}, small(whole, more...)...)

@@ -28,9 +28,7 @@ func served(more ...string) []string {
 // runs again.
 func TestLongDiskFullInEveryRoundThenResume(t *testing.T) {
 	longtest.Only(t)
-	if testing.Short() {
-		t.Skip("many sweeps")
-	}
+	besideScripts(t)
 	whole := filepath.Join(t.TempDir(), "whole")
 	code, stderr := zbench(t, osFS{}, served("--out", whole)...)
 	require.Zero(t, code, stderr)
@@ -57,7 +55,7 @@ func TestLongDiskFullInEveryRoundThenResume(t *testing.T) {
 // The journal holds the question: a sweep that is resumed without any flag adds the
 // rounds that it would have added.
 func TestResumeKeepsTheQuestion(t *testing.T) {
-	oneGoroutine(t)
+	longtest.OneGoroutine(t)
 	whole, dir := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "cut")
 	code, _ := zbench(t, osFS{}, served("--out", whole)...)
 	require.Zero(t, code)

@@ -199,12 +199,14 @@ func drawTerm(rng *rand.Rand) schedule {
 // gives the figures of an undisturbed sweep.
 func TestLongSignals(t *testing.T) {
 	longtest.Only(t)
+	t.Parallel()
 	schedules(t, 10, drawTerm)
 }
 
 // Faults at any moment lose nothing, end the run and accuse no other process.
 func TestLongFaultSchedules(t *testing.T) {
 	longtest.Only(t)
+	t.Parallel()
 	schedules(t, 10, drawSchedule)
 }
 

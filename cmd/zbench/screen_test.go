@@ -74,6 +74,7 @@ func lastLines(text string, n int) string {
 // recommendation at its end, and on no terminal is a line wrapped.
 func TestLongScreenOfTheDefaultSweep(t *testing.T) {
 	longtest.Only(t)
+	besideScripts(t)
 	r, _ := sweptAs(t, exit.OK, "collectives --nodes 128")
 	for _, on := range terminals {
 		golden.Equal(t, "screen/"+cmp.Or(on.as, on.name)+".txt", printedOn(t, on, r))
@@ -83,7 +84,7 @@ func TestLongScreenOfTheDefaultSweep(t *testing.T) {
 
 // So does a sweep of two nodes.
 func TestScreenOfASmallSweep(t *testing.T) {
-	oneGoroutine(t)
+	longtest.OneGoroutine(t)
 	r, _ := sweptAs(t, exit.OK, "collectives --nodes 2 -b 64K -e 4G -f 8 --place in")
 	fitsScreens(t, r, "--ddp-bucket-size")
 }
@@ -123,7 +124,7 @@ func keepsTo(t *testing.T, width int, r shownRecord) {
 // Splits, several element types and more collectives than fit keep to the width, too.
 func TestLongScreenKeepsToTheWidth(t *testing.T) {
 	longtest.Only(t)
-	oneGoroutine(t)
+	besideScripts(t)
 	for line, code := range map[string]int{
 		"collectives --nodes 4 -b 64K -e 64M -f 32 --groups 2,4,8 --strides 2,8 --scale 1,2":                                                  exit.OK,
 		"collectives all_reduce reduce_scatter all_gather broadcast reduce all_to_all send_recv gather scatter --nodes 2 -b 64K -e 64M -f 32": exit.OK,

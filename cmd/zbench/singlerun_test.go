@@ -16,6 +16,7 @@ import (
 // time, of one size or of all, always does.
 func TestLongGateOfSingleRuns(t *testing.T) {
 	longtest.Only(t)
+	besideScripts(t)
 	const clean, slow = 12, 4
 	run := func(i, seed int, more ...string) string {
 		out := filepath.Join(t.TempDir(), "run")

@@ -10,13 +10,14 @@ import (
 
 	"zbench/bench/exit"
 	"zbench/bench/record"
+	"zbench/test/longtest"
 )
 
 // Groups, strides and scales are marked by what is known of them, not of the whole
 // world: one node and two are measured, four are not; nor are groups of four GPUs,
 // or of one GPU a node.
 func TestSplitsAreExtrapolatedByThemselves(t *testing.T) {
-	oneGoroutine(t)
+	longtest.OneGoroutine(t)
 	dir := filepath.Join(t.TempDir(), "out")
 	code, stderr := zbench(t, osFS{}, strings.Fields("collectives all_reduce --nodes 4 --groups 4,8 --strides 8 --scale 2 -b 64K -e 64K --place out -q --out "+dir)...)
 	require.Zero(t, code, stderr)

@@ -23,7 +23,7 @@ const plantedSweep = "collectives --nodes 128 -b 64K -e 256M -f 64 --place out"
 // three lines: in the record's and on the terminal.
 func TestLongVerdictNamesEveryFault(t *testing.T) {
 	longtest.Only(t)
-	oneGoroutine(t)
+	besideScripts(t)
 	for _, row := range []struct {
 		fault, kind string
 		code        int
@@ -65,7 +65,7 @@ func TestLongVerdictNamesEveryFault(t *testing.T) {
 // A healthy sweep has no fault, whatever its seed; noise alone is none.
 func TestLongVerdictOfHealthySweeps(t *testing.T) {
 	longtest.Only(t)
-	oneGoroutine(t)
+	besideScripts(t)
 	for seed := 1; seed <= 2; seed++ {
 		for _, more := range []string{"", " --fault noise:sigma=0.05"} {
 			r, _ := sweptAs(t, exit.OK, fmt.Sprintf("%s --seed %d%s", plantedSweep, seed, more))
@@ -78,7 +78,7 @@ func TestLongVerdictOfHealthySweeps(t *testing.T) {
 
 // Where groups ran too, the rail or the node is named.
 func TestVerdictFindsThePlace(t *testing.T) {
-	oneGoroutine(t)
+	longtest.OneGoroutine(t)
 	for _, row := range []struct{ fault, splits, says string }{
 		{"slow_rail:node=3,rail=2,left=0.5", "--strides 8", "Slow: rail 2 (GPU 2 of every node)."},
 		{"slow_leaf:rail=5,left=0.5", "--strides 8", "Slow: rail 5 (GPU 5 of every node)."},

@@ -69,6 +69,7 @@ func childrenOf(t *testing.T, pid int) map[int]int {
 // lives, the error says who was lost, and no process is left behind.
 func TestLongEndsOfSeveralProcesses(t *testing.T) {
 	longtest.Only(t)
+	t.Parallel()
 	zbench := program(t)
 	const parent = -1
 	for name, c := range map[string]struct {

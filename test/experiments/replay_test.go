@@ -5,10 +5,12 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"zbench/test/longtest"
 )
 
 func TestReplayAtATwentieth(t *testing.T) {
-	oneGoroutine(t)
+	longtest.OneGoroutine(t)
 	require.Empty(t, ReplayFailures(Replays(smallSeeds), true))
 }
 

@@ -5,10 +5,12 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"zbench/test/longtest"
 )
 
 func TestStallsAtATwentieth(t *testing.T) {
-	oneGoroutine(t)
+	longtest.OneGoroutine(t)
 	for _, r := range Stalls(smallSeeds) {
 		require.Empty(t, r.Failures(true))
 	}

@@ -22,17 +22,8 @@ const (
 	smallSeeds = fullSeeds / 20
 )
 
-// oneGoroutine leaves an experiment out under the race detector and the sanitizers: it is arithmetic of
-// one goroutine on memory of Go.
-func oneGoroutine(t *testing.T) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("arithmetic in one goroutine")
-	}
-}
-
 func TestStoppingAtATwentieth(t *testing.T) {
-	oneGoroutine(t)
+	longtest.OneGoroutine(t)
 	require.Empty(t, Stopping(smallSeeds).Failures(true))
 }
 
@@ -47,7 +38,7 @@ func TestFull(t *testing.T) {
 
 // The chosen estimator keeps its word without stopping, too.
 func TestFixedNAtATwentieth(t *testing.T) {
-	oneGoroutine(t)
+	longtest.OneGoroutine(t)
 	for _, c := range FixedN(smallSeeds) {
 		if c.Estimator != "stat.EffectiveN" || c.N < 30 {
 			continue

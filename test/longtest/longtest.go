@@ -16,3 +16,12 @@ func Only(t testing.TB) {
 		t.Skip("make check-long runs it")
 	}
 }
+
+// OneGoroutine leaves a test out under the race detector and the sanitizers: it takes seconds there,
+// in one goroutine on memory of Go.
+func OneGoroutine(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("seconds under the race detector, and one goroutine")
+	}
+}

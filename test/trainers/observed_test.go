@@ -9,6 +9,7 @@ import (
 
 	"zbench/bench/recommend"
 	"zbench/bench/stat"
+	"zbench/test/longtest"
 )
 
 // misjudged are factors of the computation's time that a user gives: it is not exact.
@@ -36,9 +37,7 @@ func (r recording) observations(t testing.TB) []recommend.Observation {
 // others' steps where the computation that was given is off. Where it is exact, the error is the noise of real steps, and
 // they do not add to it. All settings together fit.
 func TestTwoObservedSettingsPredictTheOthers(t *testing.T) {
-	if testing.Short() {
-		t.Skip("seconds under the race detector, and one goroutine")
-	}
+	longtest.OneGoroutine(t)
 	for _, m := range misjudged {
 		var before, after []float64
 		for _, r := range recordings(t) {
