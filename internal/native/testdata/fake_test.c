@@ -309,6 +309,37 @@ static void events(void) {
   close_world();
 }
 
+/* A planted hang that does not come keeps nobody: an event at the end of a stream is recorded once
+ * another stream waits for it, also where that one is waited for by a third, and where the event was
+ * recorded on two streams before. */
+static void a_hang_that_does_not_come(void) {
+  void *second, *third, *e, *then;
+  open_world();
+  zbl.faults.hang.rank = 0;
+  zbl.faults.hang.bytes = 1e9;
+  zbl.faults.hang.launch = 1000000;
+  t.setDevice(0);
+  CHECK(t.streamCreate(&second, 1) == 0 && t.streamCreate(&third, 1) == 0);
+  CHECK(t.eventCreate(&e) == 0 && t.eventCreate(&then) == 0);
+  for (int i = 0; i < 4; i++) {
+    CHECK(reduce(i, 64) == 0);
+  }
+  t.setDevice(0);
+  CHECK(t.eventRecord(e, stream[0]) == 0 && t.streamWaitEvent(second, e, 0) == 0);
+  CHECK(t.streamQuery(second) == ZB_OK);
+  CHECK(reduce(0, 64) == 0 && t.eventRecord(e, stream[0]) == 0); /* the others are still to come */
+  CHECK(t.streamWaitEvent(second, e, 0) == 0 && t.eventRecord(then, second) == 0);
+  CHECK(t.streamWaitEvent(third, then, 0) == 0 && t.streamQuery(third) == ZB_ERR_NOT_READY);
+  CHECK(reduce(1, 64) == 0 && reduce(2, 64) == 0 && reduce(3, 64) == 0);
+  t.setDevice(0);
+  CHECK(t.streamQuery(third) == ZB_OK);
+  CHECK(t.eventRecord(e, stream[0]) == 0 && t.eventRecord(e, second) == 0);
+  CHECK(t.streamWaitEvent(third, e, 0) == 0 && t.streamQuery(third) == ZB_OK);
+  CHECK(t.eventDestroy(e) == 0 && t.eventDestroy(then) == 0);
+  CHECK(t.streamDestroy(second) == 0 && t.streamDestroy(third) == 0);
+  close_world();
+}
+
 /* Data: a result is poison until a wait has proved it done. */
 static void data_appear_when_proved(void) {
   float *in, *out;
@@ -1371,6 +1402,7 @@ int main(void) {
   rounds_and_clocks();
   failure_closes_the_group();
   events();
+  a_hang_that_does_not_come();
   data_appear_when_proved();
   messages();
   links_are_shared_by_what_goes_along_them();

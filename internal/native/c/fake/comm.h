@@ -45,6 +45,8 @@ typedef struct zbl_round {
   double bytes, start, end; /* start: when the last that has come did */
   int posted, ready;
   int mismatch, ran; /* ran: to the end; a mismatch never does */
+  zbl_call odd;      /* the first call that does not agree, */
+  int odd_rank;      /* and whose it is, counted from 1; 0: there is none */
   int holders, linked; /* how many point here; in the clique's list */
   int moves;           /* data */
   int parts;           /* of them alone, so many blocks; 0: all of it */
@@ -59,6 +61,18 @@ static inline zbl_ahead *zbl_aheads(zbl_round *r) {
   return (zbl_ahead *)(void *)&r->place[r->places];
 }
 
+/* How a rank stands to a call: it waits there for others, a planted hang has stopped it ahead of it,
+ * other work on the stream is before it, it has not called it, and so on. */
+enum zbl_how { ZBL_IDLE, ZBL_COME, ZBL_STOPPED, ZBL_BEHIND, ZBL_NOT_CALLED, ZBL_ERROR, ZBL_LEFT, ZBL_UNSEEN };
+
+/* Where a rank stood when nobody did anything; its process notes it. See silence.c. */
+typedef struct zbl_standing {
+  uint64_t when;   /* the hub's activity then */
+  uint64_t calls;  /* collectives that it had called */
+  zbl_ref op;      /* the round, or the kernel of messages, of its oldest call that was not done; 0: none */
+  int8_t message, how; /* how: enum zbl_how, to that call */
+} zbl_standing;
+
 /* One rank of a clique: its device, its process, and the messages to it that have
  * one end only. */
 typedef struct zbl_member {
@@ -68,6 +82,7 @@ typedef struct zbl_member {
   int async; /* the asynchronous error of its own handle, once there is one */
   zbl_ref unmatched;
   uint64_t along; /* bytes to it, while a kernel of messages is posted */
+  zbl_standing standing;
 } zbl_member;
 
 enum { ZBL_BELLS = 1024, ZBL_NO_VIRTUAL = -1 };

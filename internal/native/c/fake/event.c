@@ -179,6 +179,16 @@ static void zbl_wait_release(zbl_op *op) {
 static const zbl_kind zbl_waits = {.run = zbl_wait_done, .done = zbl_wait_done,
                                    .release = zbl_wait_release};
 
+/* Records at the end of their streams, which a planted hang has held, run now that a stream waits. */
+static void zbl_event_awaited(const zbl_event *e) {
+  for (zbl_stream *s = e->pending > 0 ? zbl_streams : NULL; s != NULL; s = s->all) {
+    if (s->head != NULL && s->head->data == e) {
+      zbl_drain_later(s);
+    }
+  }
+  zbl_settle();
+}
+
 /* An event that was never recorded is waited for by none. Within a capture it makes the
  * stream take part (ROCm/clr, hipamd/src/hip_stream.cpp, hipStreamWaitEvent_common). */
 static int zbl_streamWaitEvent(void *stream, void *event, unsigned flags) {
@@ -201,5 +211,6 @@ static int zbl_streamWaitEvent(void *stream, void *event, unsigned flags) {
   *w = (zbl_waiting){e, e->made};
   e->waiting++;
   zbl_push(s, zbl_new_op(s, &zbl_waits, w, s->lane->h));
+  zbl_event_awaited(e);
   return ZB_OK;
 }

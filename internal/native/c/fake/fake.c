@@ -36,6 +36,7 @@
 #include "pace.c"
 #include "pool.c"
 #include "result.c"
+#include "silence.c" /* after comm.c, coll.c and p2p.c, of which it tells */
 #include "split.c"
 #include "stream.c"
 #include "wait.c"

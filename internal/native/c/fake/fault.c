@@ -208,7 +208,11 @@ double zbl_late(int rank) {
 /* Does not return where that call of the rank stalls. The caller has not the lock:
  * the rest of the world goes on. */
 void zbl_stalled(int call, int rank) {
-  while (zbl.faults.stall.call == call && zbl.faults.stall.rank == rank) {
+  if (zbl.faults.stall.call != call || zbl.faults.stall.rank != rank) {
+    return;
+  }
+  zbl_tell_stall(call, rank);
+  for (;;) {
     pause();
   }
 }

@@ -160,6 +160,7 @@ int zbl_await(zbl_bell *bell, int ms) {
   bell->waiting--;
   if (zbl.hub->activity == before) {
     zbl_find_lost();
+    zbl_look_at_silence();
   }
   return zbl.hub->activity != before;
 }

@@ -43,6 +43,9 @@ typedef struct zbl_hub {
   uint64_t activity;    /* one more for whatever anybody does */
   uint64_t sleeps;      /* how often anybody went to sleep */
   double looked;        /* when lost processes were looked for, by the wall */
+  uint64_t silent;      /* the activity since which nobody has acted, */
+  double silent_since;  /* when that was seen, by the wall, */
+  int silence_told;     /* and whether it was told who waits; see silence.c */
   int broken;           /* a process died while it held the lock */
   uint64_t ids;         /* unique ids handed out */
   double burst;         /* when launches began last, on the paced clock; see pace.c */
@@ -76,7 +79,7 @@ static inline void zbl_pause(void) {
 }
 
 /* What a hub begins with: "zbench" and the layout's number. */
-static const uint64_t ZBL_MAGIC = 0x7a62656e6368000d;
+static const uint64_t ZBL_MAGIC = 0x7a62656e6368000e;
 /* Address space, and the file's size: what is not touched costs nothing. */
 static const uint64_t ZBL_ARENA = 64ull << 30;
 
@@ -110,6 +113,10 @@ void *zbl_new(size_t bytes);
 void *zbl_new_own(size_t bytes);
 void zbl_free_own(void);
 void zbl_drop(void *p);
+
+/* silence.c */
+void zbl_look_at_silence(void);
+void zbl_tell_stall(int call, int rank);
 
 /* lost.c */
 int zbl_take_slot(int fd, zbl_hub *hub);

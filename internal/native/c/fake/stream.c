@@ -1,7 +1,7 @@
 /* The engine: operations run in the order of their stream, each as soon as it
  * is at the head and what it waits for has come. Nothing is recursive: a stream
  * that may go on is put on a list, and the list is worked off. */
-#include "stream.h"
+#include "event.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -58,15 +58,20 @@ void zbl_drain_later(zbl_stream *s) {
   }
 }
 
+/* Whether an event at the end of its stream is waited for, by the host or by another stream. */
+static int zbl_awaited(const zbl_stream *s, const zbl_op *mark) {
+  return s->looked || ((const zbl_event *)mark->data)->waiting > 0;
+}
+
 /* Whether a planted hang keeps the head from running. A GPU that stops ahead of
  * a launch has not come to the event before it either: its events run when it is
- * known what follows them, or when the host looks. */
+ * known what follows them, or when somebody waits for them. */
 static int zbl_held(const zbl_stream *s) {
   const zbl_op *op = s->head;
   if (s->device != zbl.faults.hang.rank) {
     return 0;
   }
-  return op->stuck || (op->kind->mark && (op->next == NULL ? !s->looked
+  return op->stuck || (op->kind->mark && (op->next == NULL ? !zbl_awaited(s, op)
                                                            : op->next->stuck));
 }
 

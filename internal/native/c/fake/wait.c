@@ -103,6 +103,9 @@ int zbl_wait_for(zbl_stream *s) {
     if (!zbl.waits || s->error != 0) {
       return 0;
     }
+    if (zbl_given_up(s)) {
+      zbl_await(&zbl.hub->any, ZBL_POLL_MS);
+    }
   }
   return 1;
 }

@@ -143,6 +143,7 @@ static void zbs_join(const char *path, const char *text) {
   pthread_atfork(NULL, NULL, zbs_forked);
   zbl.moves_data = data == NULL || strcmp(data, "0") != 0;
   zbl.waits = 1;
+  zbl.explains = 1;
   zbl.derives = 1;
   zbl.skips = zbs_skips();
   zbl.multi_rank = several != NULL && strcmp(several, "1") == 0;

@@ -1,0 +1,265 @@
+/* Who waits for whom, told to a program's user when nothing moves any more. Each process
+ * notes in the arena where its ranks stand; one of them tells it of all. */
+#include "comm.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* For how long nobody has acted, in seconds of the host's clock: until ranks note where
+ * they stand, until it is told where NCCL_DEBUG asks for warnings, and where it does not.
+ * ZBL_LOOK_SLOT_MS (drive.c) is by how much later each further process looks. */
+static const double zbl_still = 0.25, zbl_still_warned = 1, zbl_still_told = 5, zbl_still_slot = 0.005;
+
+enum { ZBL_TOLD_LINES = 24, ZBL_TOLD_LIST = 120 };
+
+/* Where the rank of a communicator stands: its oldest call that is not done, and what
+ * keeps it there. */
+static zbl_standing zbl_standing_of(const zbl_comm *c) {
+  zbl_standing at = {.when = zbl.hub->activity, .calls = c->seq, .how = ZBL_IDLE};
+  for (const zbl_stream *s = zbl_streams; s != NULL; s = s->all) {
+    for (const zbl_op *op = s->head; op != NULL; op = op->next) {
+      const zbl_round *r = op->data;
+      int message = op->kind == &zbl_p2ps;
+      if (op->comm != c || (at.op != 0 && (message || at.message || ((zbl_round *)zbl_at(at.op))->seq < r->seq))) {
+        continue;
+      }
+      at.op = zbl_ref_of(r);
+      at.message = (int8_t)message;
+      at.how = op != s->head ? ZBL_BEHIND : op->stuck ? ZBL_STOPPED : ZBL_COME;
+    }
+  }
+  return at;
+}
+
+static void zbl_note_standings(void) {
+  for (const zbl_comm *c = zbl_comms; c != NULL; c = c->next) {
+    if (c->clique != NULL && c->clique->member[c->rank].standing.when != zbl.hub->activity) {
+      c->clique->member[c->rank].standing = zbl_standing_of(c);
+    }
+  }
+}
+
+/* One line of what is told, of so many at most. */
+static void zbl_tell_line(const char *what, ...) __attribute__((format(printf, 1, 2)));
+static void zbl_tell_line(const char *what, ...) {
+  char text[512];
+  va_list values;
+  va_start(values, what);
+  vsnprintf(text, sizeof text, what, values);
+  va_end(values);
+  if (zbl.told_lines++ < ZBL_TOLD_LINES) {
+    fprintf(stderr, "zbench loopback: %s\n", text);
+  } else if (zbl.told_lines == ZBL_TOLD_LINES + 1) {
+    fprintf(stderr, "zbench loopback: … (there is more)\n");
+  }
+}
+
+/* The ranks for which `is` holds, as "rank 3" or "ranks 0-2, 5"; returns how many. */
+typedef int zbl_is(const zbl_clique *q, int rank, const zbl_round *r);
+
+static int zbl_ranks_that(char list[ZBL_TOLD_LIST], const zbl_clique *q, zbl_is *is, const zbl_round *r) {
+  int n = 0;
+  size_t at = 0;
+  list[0] = '\0';
+  for (int i = 0, from = -1; i <= q->nranks; i++) {
+    int in = i < q->nranks && is(q, i, r);
+    n += in;
+    if (in && from < 0) {
+      from = i;
+    } else if (!in && from >= 0) {
+      if (at < ZBL_TOLD_LIST - 32) {
+        at += (size_t)snprintf(list + at, ZBL_TOLD_LIST - at, from == i - 1 ? "%s%d" : "%s%d-%d", at > 0 ? ", " : "", from, i - 1);
+      } else if (list[at - 1] != '.') {
+        at += (size_t)snprintf(list + at, ZBL_TOLD_LIST - at, ", ...");
+      }
+      from = -1;
+    }
+  }
+  return n;
+}
+
+/* "rank" or "ranks". */
+static const char *zbl_s(int n) { return n == 1 ? "" : "s"; }
+
+static int zbl_is_here(const zbl_clique *q, int i, const zbl_round *r) { return r == NULL && q->member[i].here; }
+static int zbl_is_not_here(const zbl_clique *q, int i, const zbl_round *r) { return r == NULL && !q->member[i].here; }
+
+/* How a rank stands to a round. */
+static int zbl_stands(const zbl_clique *q, int i, const zbl_round *r) {
+  const zbl_member *m = &q->member[i];
+  const zbl_standing *at = &m->standing;
+  if (!m->here) {
+    return ZBL_LEFT;
+  }
+  if (at->when != zbl.hub->activity) {
+    return ZBL_UNSEEN;
+  }
+  if (m->async != 0) {
+    return ZBL_ERROR;
+  }
+  if (at->op == zbl_ref_of(r)) {
+    return at->how;
+  }
+  return at->calls <= r->seq ? ZBL_NOT_CALLED : at->op == 0 ? ZBL_IDLE : ZBL_BEHIND;
+}
+
+#define ZBL_STANDS(name, how)                                                       \
+  static int name(const zbl_clique *q, int i, const zbl_round *r) {                 \
+    return zbl_stands(q, i, r) == (how);                                            \
+  }
+ZBL_STANDS(zbl_waits_there, ZBL_COME)
+ZBL_STANDS(zbl_has_not_called, ZBL_NOT_CALLED)
+ZBL_STANDS(zbl_has_stopped, ZBL_STOPPED)
+ZBL_STANDS(zbl_is_behind, ZBL_BEHIND)
+ZBL_STANDS(zbl_has_left, ZBL_LEFT)
+ZBL_STANDS(zbl_is_unseen, ZBL_UNSEEN)
+ZBL_STANDS(zbl_has_error, ZBL_ERROR)
+#undef ZBL_STANDS
+
+/* What keeps the ranks that wait: each kind of other ranks, and the words for it. */
+static const struct {
+  zbl_is *is;
+  const char *words;
+} zbl_keepers[] = {
+    {zbl_has_not_called, "not called it"},
+    {zbl_has_stopped, "called it, and stopped ahead of it: a planted hang"},
+    {zbl_is_behind, "called it, but other work is before it on the stream"},
+    {zbl_has_error, "an asynchronous error, which ncclCommGetAsyncError tells"},
+    {zbl_has_left, "left the communicator"},
+    {zbl_is_unseen, "not been heard of"},
+};
+
+/* A call as its arguments were. */
+static void zbl_call_text(char text[ZBL_TOLD_LIST], const zbl_call *c, int ranks) {
+  const zbl_shape *shape = &zbl_shapes[c->collective];
+  int n = snprintf(text, ZBL_TOLD_LIST, "%s of %.0f bytes (count %" PRIu64 ", type %d", shape->name,
+                   zbl_total_bytes(c, ranks), c->count, c->dtype);
+  if (shape->reduces) {
+    n += snprintf(text + n, ZBL_TOLD_LIST - (size_t)n, ", operator %d", c->op);
+  }
+  if (shape->root_only != ZBL_NEITHER || c->root != 0) {
+    n += snprintf(text + n, ZBL_TOLD_LIST - (size_t)n, ", root %d", c->root);
+  }
+  snprintf(text + n, ZBL_TOLD_LIST - (size_t)n, ")");
+}
+
+/* One communicator's oldest collective that ranks wait in. */
+static void zbl_tell_round(const zbl_clique *q, const zbl_round *r) {
+  char call[ZBL_TOLD_LIST], list[ZBL_TOLD_LIST];
+  int n = zbl_ranks_that(list, q, zbl_waits_there, r);
+  zbl_call_text(call, &r->call, q->nranks);
+  zbl_tell_line("communicator of %d ranks, GPUs %d-%d, call %" PRIu64 ", %s: rank%s %s wait%s", q->nranks, q->first,
+                q->last, r->seq + 1, call, zbl_s(n), n > 0 ? list : "-", n == 1 ? "s" : "");
+  if (r->odd_rank > 0) {
+    zbl_call_text(call, &r->odd, q->nranks);
+    zbl_tell_line("  for ever: rank %d calls %s", r->odd_rank - 1, call);
+  }
+  for (size_t k = 0; k < sizeof zbl_keepers / sizeof *zbl_keepers; k++) {
+    n = zbl_ranks_that(list, q, zbl_keepers[k].is, r);
+    if (n > 0) {
+      zbl_tell_line("  for rank%s %s, which ha%s %s", zbl_s(n), list, n == 1 ? "s" : "ve", zbl_keepers[k].words);
+    }
+  }
+}
+
+/* The messages that a rank's kernel waits for. */
+static void zbl_tell_messages(const zbl_clique *q, int rank) {
+  const zbl_standing *at = &q->member[rank].standing;
+  const zbl_kernel_p2p *k = zbl_at(at->op);
+  if (at->how == ZBL_STOPPED) {
+    zbl_tell_line("communicator of %d ranks, GPUs %d-%d: rank %d has stopped ahead of its messages: a planted hang", q->nranks,
+                  q->first, q->last, rank);
+    return;
+  }
+  for (size_t i = 0; at->how == ZBL_COME && i < k->n; i++) {
+    const zbl_transfer *t = zbl_at(k->transfers[i]);
+    int sends = zbl_at(t->sender) == k, other = sends ? t->to : t->from;
+    zbl_ref end = sends ? t->receiver : t->sender;
+    if (t->ran) {
+      continue;
+    }
+    zbl_tell_line("communicator of %d ranks, GPUs %d-%d: rank %d waits to %s %" PRIu64 " bytes %s rank %d, which %s", q->nranks,
+                  q->first, q->last, rank, sends ? "send" : "receive", sends ? t->sent : t->expected,
+                  sends ? "to" : "from", other,
+                  end == 0                   ? sends ? "has not called ncclRecv for it" : "has not called ncclSend for it"
+                  : t->sent != t->expected   ? "has another number of bytes"
+                                             : "has called, but has not come to it");
+  }
+}
+
+/* What is told of one communicator. */
+static void zbl_tell_clique(const zbl_clique *q) {
+  char here[ZBL_TOLD_LIST], list[ZBL_TOLD_LIST];
+  const zbl_round *oldest = NULL;
+  if (q->inited < q->nranks && q->destroyed == 0) {
+    int n = zbl_ranks_that(here, q, zbl_is_here, NULL), left = zbl_ranks_that(list, q, zbl_is_not_here, NULL);
+    zbl_tell_line("communicator of %d ranks: rank%s %s wait%s in ncclCommInitRank for rank%s %s, which ha%s not called it",
+                  q->nranks, zbl_s(n), here, n == 1 ? "s" : "", zbl_s(left), list, left == 1 ? "s" : "ve");
+    return;
+  }
+  for (int i = 0; i < q->nranks; i++) {
+    const zbl_standing *at = &q->member[i].standing;
+    if (!q->member[i].here || at->when != zbl.hub->activity || at->op == 0) {
+      continue;
+    }
+    if (at->message) {
+      zbl_tell_messages(q, i);
+    } else if (oldest == NULL || ((zbl_round *)zbl_at(at->op))->seq < oldest->seq) {
+      oldest = zbl_at(at->op);
+    }
+  }
+  if (oldest != NULL) {
+    zbl_tell_round(q, oldest);
+  }
+}
+
+/* For how long nobody acts before it is told. A hang that passes faster is told sooner. */
+static double zbl_patience(void) {
+  double told = zbl.stall_rate > 1 ? zbl_still_told / zbl.stall_rate : zbl_still_told;
+  int slots = 0;
+  while (zbl.shared_fd >= 0 && slots < ZBL_MAX_PROCESSES && zbl.hub->slots[slots]) {
+    slots++;
+  }
+  return zbl_later(zbl.warns ? 0 : told, zbl_still_warned + slots * zbl_still_slot);
+}
+
+/* A planted fault keeps a call of the rank's from returning. */
+void zbl_tell_stall(int call, int rank) {
+  static const char *const calls[] = {"", "a call of the runtime", "ncclCommInitRank", "ncclCommAbort"};
+  const double patience = zbl_patience();
+  const struct timespec wait = {.tv_sec = (time_t)patience, .tv_nsec = (long)((patience - (double)(time_t)patience) * 1e9)};
+  if (zbl.explains) {
+    syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &wait, NULL);
+    fprintf(stderr, "zbench loopback: GPU %d does not return from %s: a planted fault\n", rank, calls[call]);
+  }
+}
+
+/* Somebody has waited, and nobody has acted meanwhile. */
+void zbl_look_at_silence(void) {
+  zbl_hub *hub = zbl.hub;
+  double now = zbl_wall_now();
+  if (!zbl.explains) {
+    return;
+  }
+  if (hub->silent != hub->activity) {
+    hub->silent = hub->activity;
+    hub->silent_since = now;
+    hub->silence_told = 0;
+  }
+  if (now - hub->silent_since < zbl_still || hub->silence_told) {
+    return;
+  }
+  zbl_note_standings();
+  if (now - hub->silent_since >= zbl_patience()) {
+    hub->silence_told = 1;
+    zbl.told_lines = 0;
+    for (const zbl_clique *q = zbl_at(hub->cliques); q != NULL; q = zbl_at(q->next)) {
+      zbl_tell_clique(q);
+    }
+  }
+}
