@@ -141,6 +141,7 @@ var elsewhere = map[string]string{
 	"zbl_place_of: ZB_ERR_MEMORY":                noMemory,
 	"zbl_map_block: ZB_ERR_MEMORY":               noMemory,
 	"zbl_kernel_put: ZB_ERR_MEMORY":              noMemory,
+	"zbl_windowRegister: ZB_COLL_UNHANDLED":      noMemory,
 	"zbl_host_put: ZB_ERR_MEMORY":                noMemory,
 	"zbl_launch_version: ZB_ERR_MEMORY":          noMemory,
 	"zbl_hostRegister: ZB_ERR_MEMORY":            noMemory,

@@ -1224,6 +1224,7 @@ static void communicators(void) {
   IS(7, commInitConfig(&two[0], 2, id, 0, &waits_not)); /* ncclInProgress */
   IS(0, commGetAsyncError(two[0], &n));
   CHECK(n == 7);
+  IS(ZB_COLL_ARGUMENT, commShrink(two[0], (int[]){1}, 1, &c, NULL, 0));
   IS(0, setDevice(1));
   IS(0, commInitRank(&two[1], 2, id, 1));
   IS(0, commGetAsyncError(two[0], &n));
@@ -1309,6 +1310,140 @@ static void registrations(void) {
   IS(ZB_COLL_ARGUMENT, collMalloc(NULL, 4));
   IS(ZB_COLL_UNHANDLED, collMalloc(&p, (size_t)1 << 60));
   IS(ZB_COLL_UNHANDLED, collFree(plain));
+}
+
+/* A communicator of four without one rank, and with two more; nccl.h.in at v2.30. */
+static void shrunk_and_grown(void) {
+  int left_out[] = {2}, self[] = {0}, beyond[] = {4}, all[] = {1, 2, 3, 1}, n, rank;
+  config bad = valid;
+  void *four[4], *three[4] = {NULL}, *six[6], *c;
+  zb_unique_id id;
+  IS(0, commInitAll(four, 4, NULL));
+  bad.magic = 1;
+  IS(ZB_COLL_ARGUMENT, commShrink(four[0], left_out, 1, &c, &bad, 0));
+  IS(ZB_COLL_ARGUMENT, commShrink(none, left_out, 1, &c, NULL, 0));
+  IS(ZB_COLL_ARGUMENT, commShrink(four[0], left_out, 1, NULL, NULL, 0));
+  IS(ZB_COLL_ARGUMENT, commShrink(four[0], NULL, 1, &c, NULL, 0));
+  IS(ZB_COLL_ARGUMENT, commShrink(four[0], left_out, 0, &c, NULL, 0));
+  IS(ZB_COLL_ARGUMENT, commShrink(four[0], all, 4, &c, NULL, 0));
+  IS(ZB_COLL_ARGUMENT, commShrink(four[0], left_out, 1, &c, NULL, 2));
+  IS(ZB_COLL_ARGUMENT, commShrink(four[0], left_out, 1, &c, NULL, -1));
+  IS(ZB_COLL_ARGUMENT, commShrink(four[0], self, 1, &c, NULL, 0));
+  IS(ZB_COLL_ARGUMENT, commShrink(four[0], beyond, 1, &c, NULL, 0));
+  beyond[0] = -1;
+  IS(ZB_COLL_ARGUMENT, commShrink(four[0], beyond, 1, &c, NULL, 0));
+  IS(0, groupStart());
+  for (int i = 0; i < 4; i++) {
+    IS(0, i == 2 ? 0 : commShrink(four[i], left_out, 1, &three[i], NULL, 0));
+  }
+  IS(0, groupEnd());
+  IS(0, commCount(three[0], &n));
+  IS(0, commRank(three[3], &rank));
+  CHECK(n == 3 && rank == 2);
+  IS(ZB_COLL_ARGUMENT, commUniqueId(none, &id));
+  IS(ZB_COLL_ARGUMENT, commUniqueId(four[0], NULL));
+  IS(0, commUniqueId(four[1], &id));
+  IS(ZB_COLL_ARGUMENT, commGrow(none, 6, NULL, -1, &c, NULL));
+  IS(ZB_COLL_ARGUMENT, commGrow(NULL, 6, NULL, 4, &c, NULL));
+  IS(ZB_COLL_ARGUMENT, commGrow(four[0], 6, NULL, 0, &c, NULL));
+  IS(ZB_COLL_ARGUMENT, commGrow(four[0], 4, NULL, -1, &c, NULL));
+  IS(0, groupStart());
+  for (int i = 0; i < 6; i++) {
+    IS(0, setDevice(i));
+    IS(0, i < 4 ? commGrow(four[i], 6, i == 1 ? &id : NULL, -1, &six[i], NULL) : commGrow(NULL, 6, &id, i, &six[i], NULL));
+  }
+  IS(0, groupEnd());
+  IS(0, commCount(six[5], &n));
+  IS(0, commRank(six[3], &rank));
+  CHECK(n == 6 && rank == 3);
+  for (int i = 0; i < 6; i++) {
+    IS(0, allReduce(in[i], out[i], 4, FLOAT, SUM, six[i], stream[i]));
+  }
+  for (int i = 0; i < 6; i++) {
+    IS(0, setDevice(i));
+    IS(0, streamSynchronize(stream[i]));
+    IS(0, commDestroy(six[i]));
+    IS(0, i < 4 ? commDestroy(four[i]) : 0);
+    IS(0, i < 4 && i != 2 ? commDestroy(three[i]) : 0);
+  }
+  IS(0, setDevice(0));
+}
+
+/* A call that never ends is drained; nothing is launched afterwards; the others shrink. */
+static void revoked(void) {
+  int left_out[] = {1};
+  void *two[2], *c;
+  IS(0, commInitAll(two, 2, NULL));
+  IS(0, allReduce(in[0], out[0], 4, FLOAT, SUM, two[0], stream[0])); /* rank 1 never calls it */
+  IS(ZB_COLL_ARGUMENT, commRevoke(none, 0));
+  IS(ZB_COLL_ARGUMENT, commRevoke(two[0], 1));
+  IS(0, commRevoke(two[0], 0));
+  IS(ZB_COLL_ARGUMENT, commRevoke(two[0], 0));
+  IS(0, streamSynchronize(stream[0]));
+  IS(ZB_COLL_USAGE, allReduce(in[0], out[0], 4, FLOAT, SUM, two[0], stream[0]));
+  IS(0, commFinalize(two[1]));
+  IS(ZB_COLL_ARGUMENT, commRevoke(two[1], 0));
+  IS(0, commShrink(two[0], left_out, 1, &c, NULL, 1));
+  IS(0, allReduce(in[0], out[0], 4, FLOAT, SUM, c, stream[0]));
+  IS(0, streamSynchronize(stream[0]));
+  IS(0, commDestroy(c));
+  IS(0, commDestroy(two[0]));
+  IS(0, commDestroy(two[1]));
+}
+
+/* Windows, the library's memory, several ids, a bias, and what is refused by its name. */
+static void newer(void) {
+  void *w, *p, *c, *never[] = {NULL, comm[0], NULL};
+  float bias[4] = {1, 2, 3, 4}, zeros[4] = {0}, sums[4];
+  uint64_t bytes = 1;
+  zb_unique_id ids[2];
+  IS(ZB_COLL_ARGUMENT, windowRegister(none, in[0], SIZE, &w, 1));
+  IS(ZB_COLL_ARGUMENT, windowRegister(comm[0], in[0], SIZE, NULL, 1));
+  IS(ZB_COLL_ARGUMENT, windowRegister(comm[0], in[0], SIZE, &w, 8));
+  IS(ZB_COLL_ARGUMENT, windowRegister(comm[0], plain, SIZE, &w, 1));
+  IS(0, windowRegister(comm[0], in[0], SIZE, &w, 1));
+  IS(ZB_COLL_ARGUMENT, windowPointer(none, w, &p));
+  IS(ZB_COLL_ARGUMENT, windowPointer(comm[0], NULL, &p));
+  IS(ZB_COLL_ARGUMENT, windowPointer(comm[0], never, &p));
+  IS(ZB_COLL_ARGUMENT, windowPointer(comm[0], w, NULL));
+  IS(0, windowPointer(comm[0], w, &p));
+  CHECK(p == in[0]);
+  IS(ZB_COLL_ARGUMENT, windowDeregister(none, w));
+  IS(ZB_COLL_ARGUMENT, windowDeregister(comm[1], w));
+  IS(ZB_COLL_ARGUMENT, windowDeregister(comm[0], NULL));
+  IS(ZB_COLL_ARGUMENT, windowDeregister(comm[0], never));
+  IS(0, windowDeregister(comm[0], w));
+  IS(ZB_COLL_ARGUMENT, commMemory(none, 0, &bytes));
+  IS(ZB_COLL_ARGUMENT, commMemory(comm[0], 4, &bytes));
+  IS(ZB_COLL_ARGUMENT, commMemory(comm[0], -1, &bytes));
+  IS(ZB_COLL_ARGUMENT, commMemory(comm[0], 0, NULL));
+  IS(0, commMemory(comm[0], 3, &bytes));
+  CHECK(bytes == 0);
+  IS(0, getUniqueId(&ids[0]));
+  IS(0, getUniqueId(&ids[1]));
+  IS(ZB_COLL_ARGUMENT, commInitScalable(&c, 1, 0, 1, NULL, NULL));
+  IS(ZB_COLL_ARGUMENT, commInitScalable(&c, 1, 0, 0, ids, NULL));
+  IS(ZB_COLL_ARGUMENT, commInitScalable(&c, 1, 0, 2, ids, NULL));
+  IS(0, commInitScalable(&c, 1, 0, 1, ids, NULL));
+  IS(0, copy(in[0], zeros, sizeof zeros, ZB_TO_DEVICE));
+  IS(0, copy(out[1], bias, sizeof bias, ZB_TO_DEVICE));
+  IS(ZB_COLL_USAGE, allReduceBias(in[0], out[0], 4, FLOAT, 2, c, stream[0], out[1]));
+  IS(ZB_COLL_ARGUMENT, allReduceBias(in[0], out[0], 4, FLOAT, SUM, c, stream[0], plain));
+  IS(0, groupStart());
+  IS(ZB_COLL_USAGE, allReduceBias(in[0], out[0], 4, FLOAT, SUM, c, stream[0], out[1]));
+  IS(ZB_COLL_USAGE, groupEnd());
+  IS(0, allReduceBias(in[0], out[0], 4, FLOAT, SUM, c, stream[0], out[1]));
+  IS(0, streamSynchronize(stream[0]));
+  IS(0, copy(sums, out[0], sizeof sums, ZB_TO_HOST));
+  CHECK(sums[0] == 1 && sums[3] == 4);
+  IS(0, commDestroy(c));
+  IS(ZB_COLL_USAGE, commSuspend());
+  CHECK(strstr(collLastError(NULL), "ncclCommSuspend: the loopback does not have it") != NULL);
+  IS(ZB_COLL_USAGE, paramOf());
+  resetDebug();
+  paramDump();
+  shrunk_and_grown();
+  revoked();
 }
 
 /* What a process gets that was forked from one with GPUs: errors, with what it had of its parent, too. */
@@ -2184,6 +2319,7 @@ int main(void) {
   calls();
   operators();
   registrations();
+  newer();
   forked();
   groups();
   refused_in_groups();

@@ -101,7 +101,7 @@ static inline int zbl_check_comm(const zbl_caller *a, zbl_comm *c, const zbl_str
   ZBL_REFUSE_CALL(s->device != c->device,
                   a, ZB_COLL_USAGE, "stream is of GPU %d, and the rank of GPU %d",
                   s->device - zbl.first, c->device - zbl.first);
-  ZBL_REFUSE_CALL(c->finalized, a, ZB_COLL_USAGE, "the communicator is finalized");
+  ZBL_REFUSE_CALL(c->finalized || c->aborted, a, ZB_COLL_USAGE, "the communicator is finalized or revoked");
   ZBL_REFUSE_CALL(zbl_curve_of(c->clique, collective) == NULL,
                   a, ZB_COLL_USAGE, "the communicator is not complete, or the machine "
                   "file has no curve of its ranks");

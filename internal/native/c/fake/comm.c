@@ -205,6 +205,18 @@ static int zbl_commDestroy(void *comm) {
 
 int zbl_aborted(const struct zbl_comm *c) { return c != NULL && c->aborted; }
 
+/* What of the communicator's kernels had begun ends now. */
+void zbl_end_kernels(zbl_comm *c) {
+  c->aborted = 1;
+  for (zbl_stream *s = zbl_streams; s != NULL; s = s->all) {
+    if (s->head != NULL && s->head->started && s->head->comm == c) {
+      zbl_finish(s, c->lane->h);
+    }
+  }
+  zbl_settle();
+  zbl_alarm();
+}
+
 /* The communicator's kernels see that it is aborted and leave: what of them had
  * begun ends now, and what comes after it in its stream goes on (nccl.h.in). A
  * planted hang is of the GPU, ahead of a kernel, and stays. */
@@ -217,14 +229,7 @@ static int zbl_commAbort(void *comm) {
   if (code != 0 || c == NULL) {
     return code;
   }
-  c->aborted = 1;
-  for (zbl_stream *s = zbl_streams; s != NULL; s = s->all) {
-    if (s->head != NULL && s->head->started && s->head->comm == c) {
-      zbl_finish(s, c->lane->h);
-    }
-  }
-  zbl_settle();
-  zbl_alarm();
+  zbl_end_kernels(c);
   return 0;
 }
 

@@ -99,6 +99,8 @@ typedef struct zbl_clique {
   zbl_bell whole; /* rung when all ranks have joined */
   zbl_bell bell[ZBL_BELLS]; /* rung when a round has ended, by its number */
   int async; /* the asynchronous error of all ranks: a process was lost */
+  int growing; /* ranks that are still to join `grown`, which more ranks will have */
+  zb_unique_id grown;
   int users; /* handles of ranks that are there, or whose streams are not done with it */
   int slot;   /* of the process that has all ranks; −1: several have some */
   zbl_ref splits; /* that not all ranks have joined the result of; see split.c */
@@ -187,6 +189,7 @@ void zbl_tell_modelled(void);
 
 /* split.c */
 int zbl_split_rank(zbl_comm *c, int color, int key, int nonblocking, void **out);
+void zbl_split_without(zbl_comm *c, const int *ranks, int n);
 int zbl_split_done(zbl_comm *child);
 void zbl_split_settle(zbl_comm *child);
 
@@ -204,6 +207,7 @@ int zbl_operator_ok(zbl_comm *c, int op, int dtype, int32_t *is, uint64_t *scala
 void zbl_free_operators(zbl_comm *c);
 
 /* comm.c */
+void zbl_end_kernels(zbl_comm *c);
 int zbl_join_rank(void **comm, int nranks, zb_unique_id id, int rank, int blocking,
                   int virtual_id);
 

@@ -32,9 +32,23 @@ static zbl_split *zbl_split_at(zbl_comm *c) {
     s = zbl_new(bytes);
     *s = (zbl_split){.clique = zbl_ref_of(q), .number = number, .left = q->nranks,
                      .id = ++zbl.hub->ids, .next = q->splits};
+    memset(s->side, 0, (size_t)q->nranks * sizeof s->side[0]);
     q->splits = zbl_ref_of(s);
   }
   return s;
+}
+
+/* The rank's next split is one that these ranks do not call. The first that comes leaves them out. */
+void zbl_split_without(zbl_comm *c, const int *ranks, int n) {
+  zbl_split *s = zbl_split_at(c);
+  c->splits--;
+  for (int i = 0; i < n; i++) {
+    if (s->side[ranks[i]].color != ZBL_NO_COLOR) {
+      s->side[ranks[i]].color = ZBL_NO_COLOR;
+      s->posted++;
+      s->left--;
+    }
+  }
 }
 
 /* One rank less needs the split; the last frees it. */

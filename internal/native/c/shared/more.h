@@ -1,5 +1,5 @@
 /* Functions of the shared libraries that zbench does not call, one row each as in
- * abi.h: what other programs need of HIP 6.0 and of NCCL 2.22. The state of nearly all
+ * abi.h: what other programs need of HIP 6.0 and of NCCL. The state of nearly all
  * is the fake's. */
 #ifndef ZBS_MORE_H
 #define ZBS_MORE_H
@@ -148,6 +148,91 @@ typedef struct zbs_ipc {
                 void *comm, void *stream),                                     \
                "ncclAllToAllv")
 
+/* Functions of newer versions that are there, and refused: WITHOUT(field, name). */
+#define ZBS_WITHOUT_NAMES(WITHOUT) \
+  WITHOUT(commSuspend, "ncclCommSuspend") \
+  WITHOUT(commResume, "ncclCommResume") \
+  WITHOUT(putSignal, "ncclPutSignal") \
+  WITHOUT(putSignals, "ncclSignal") \
+  WITHOUT(waitSignal, "ncclWaitSignal") \
+  WITHOUT(commDump, "ncclCommDump") \
+  WITHOUT(commProperties, "ncclCommQueryProperties") \
+  WITHOUT(devCommCreate, "ncclDevCommCreate") \
+  WITHOUT(devCommDestroy, "ncclDevCommDestroy") \
+  WITHOUT(lsaMultimem, "ncclGetLsaMultimemDevicePointer") \
+  WITHOUT(lsaPointer, "ncclGetLsaDevicePointer") \
+  WITHOUT(peerPointer, "ncclGetPeerDevicePointer") \
+  WITHOUT(multimemPointer, "ncclGetMultimemDevicePointer") \
+  WITHOUT(algoInfo, "rcclGetAlgoInfo") \
+  WITHOUT(paramBind, "ncclParamBind") \
+  WITHOUT(paramI8, "ncclParamGetI8") \
+  WITHOUT(paramI16, "ncclParamGetI16") \
+  WITHOUT(paramI32, "ncclParamGetI32") \
+  WITHOUT(paramI64, "ncclParamGetI64") \
+  WITHOUT(paramU8, "ncclParamGetU8") \
+  WITHOUT(paramU16, "ncclParamGetU16") \
+  WITHOUT(paramU32, "ncclParamGetU32") \
+  WITHOUT(paramU64, "ncclParamGetU64") \
+  WITHOUT(paramStr, "ncclParamGetStr") \
+  WITHOUT(paramGet, "ncclParamGet") \
+  WITHOUT(paramOf, "ncclParamGetParameter") \
+  WITHOUT(paramKeys, "ncclParamGetAllParameterKeys")
+
+#define ZBS_MORE_NEWER(SYM)                                                    \
+  ZBS_NCCL(SYM, commInitScalable, int,                                         \
+           (void **comm, int nranks, int rank, int count, zb_unique_id *ids, void *config), \
+           "ncclCommInitRankScalable")                                         \
+  ZBS_NCCL(SYM, commShrink, int,                                               \
+           (void *comm, int *left_out, int count, void **out, void *config, int flags), \
+           "ncclCommShrink")                                                   \
+  ZBS_NCCL(SYM, commRevoke, int, (void *comm, int flags), "ncclCommRevoke")    \
+  ZBS_NCCL(SYM, commUniqueId, int, (void *comm, zb_unique_id *id), "ncclCommGetUniqueId") \
+  ZBS_NCCL(SYM, commGrow, int,                                                 \
+           (void *comm, int nranks, const zb_unique_id *given, int rank, void **out, void *config), \
+           "ncclCommGrow")                                                     \
+  ZBS_NCCL(SYM, commMemory, int, (void *comm, int what, uint64_t *value), "ncclCommMemStats") \
+  ZBS_NCCL(SYM, windowRegister, int,                                           \
+           (void *comm, void *p, size_t bytes, void **out, int flags), "ncclCommWindowRegister") \
+  ZBS_NCCL(SYM, windowDeregister, int, (void *comm, void *window), "ncclCommWindowDeregister") \
+  ZBS_NCCL(SYM, windowPointer, int, (void *comm, void *window, void **out), "ncclWinGetUserPtr") \
+  ZBS_NCCL(SYM, allToAllvNew, int,                                             \
+           (const void *send, const size_t *sends, const size_t *sendAt, void *recv, \
+            const size_t *recvs, const size_t *recvAt, int dtype, void *comm, void *stream), \
+           "ncclAlltoAllv")                                                    \
+  ZBS_RCCL(SYM, allReduceBias, int,                                            \
+           (const void *send, void *recv, size_t count, int dtype, int op, void *comm, \
+            void *stream, const void *bias),                                   \
+           "ncclAllReduceWithBias")                                            \
+  ZBS_NCCL(SYM, commSuspend, int, (void), "ncclCommSuspend") \
+  ZBS_NCCL(SYM, commResume, int, (void), "ncclCommResume") \
+  ZBS_NCCL(SYM, putSignal, int, (void), "ncclPutSignal") \
+  ZBS_NCCL(SYM, putSignals, int, (void), "ncclSignal") \
+  ZBS_NCCL(SYM, waitSignal, int, (void), "ncclWaitSignal") \
+  ZBS_NCCL(SYM, commDump, int, (void), "ncclCommDump") \
+  ZBS_NCCL(SYM, commProperties, int, (void), "ncclCommQueryProperties") \
+  ZBS_NCCL(SYM, devCommCreate, int, (void), "ncclDevCommCreate") \
+  ZBS_NCCL(SYM, devCommDestroy, int, (void), "ncclDevCommDestroy") \
+  ZBS_NCCL(SYM, lsaMultimem, int, (void), "ncclGetLsaMultimemDevicePointer") \
+  ZBS_NCCL(SYM, lsaPointer, int, (void), "ncclGetLsaDevicePointer") \
+  ZBS_NCCL(SYM, peerPointer, int, (void), "ncclGetPeerDevicePointer") \
+  ZBS_NCCL(SYM, multimemPointer, int, (void), "ncclGetMultimemDevicePointer") \
+  ZBS_NCCL(SYM, algoInfo, int, (void), "rcclGetAlgoInfo") \
+  ZBS_NCCL(SYM, paramBind, int, (void), "ncclParamBind") \
+  ZBS_NCCL(SYM, paramI8, int, (void), "ncclParamGetI8") \
+  ZBS_NCCL(SYM, paramI16, int, (void), "ncclParamGetI16") \
+  ZBS_NCCL(SYM, paramI32, int, (void), "ncclParamGetI32") \
+  ZBS_NCCL(SYM, paramI64, int, (void), "ncclParamGetI64") \
+  ZBS_NCCL(SYM, paramU8, int, (void), "ncclParamGetU8") \
+  ZBS_NCCL(SYM, paramU16, int, (void), "ncclParamGetU16") \
+  ZBS_NCCL(SYM, paramU32, int, (void), "ncclParamGetU32") \
+  ZBS_NCCL(SYM, paramU64, int, (void), "ncclParamGetU64") \
+  ZBS_NCCL(SYM, paramStr, int, (void), "ncclParamGetStr") \
+  ZBS_NCCL(SYM, paramGet, int, (void), "ncclParamGet") \
+  ZBS_NCCL(SYM, paramOf, int, (void), "ncclParamGetParameter") \
+  ZBS_NCCL(SYM, paramKeys, int, (void), "ncclParamGetAllParameterKeys") \
+  ZBS_NCCL(SYM, paramDump, void, (void), "ncclParamDumpAll")                   \
+  ZBS_NCCL(SYM, resetDebug, void, (void), "ncclResetDebugInit")
+
 #define ZBS_MORE_DRIVER(SYM)                                                   \
   ZBS_HIP(SYM, copyToDevice, int, (void *to, void *from, size_t bytes), "hipMemcpyHtoD") \
   ZBS_HIP(SYM, copyToHost, int, (void *to, void *from, size_t bytes), "hipMemcpyDtoH") \
@@ -176,7 +261,8 @@ typedef struct zbs_ipc {
   ZBS_MORE_DEVICES(SYM)                                                        \
   ZBS_MORE_DRIVER(SYM)                                                         \
   ZBS_MORE_KERNELS(SYM)                                                        \
-  ZBS_MORE_COLLECTIVES(SYM)
+  ZBS_MORE_COLLECTIVES(SYM)                                                    \
+  ZBS_MORE_NEWER(SYM)
 
 #define ZBS_MORE(SYM)                                                          \
   ZBS_MORE_REGISTERED(SYM)                                                     \

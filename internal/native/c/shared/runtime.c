@@ -47,6 +47,7 @@
 #include "managed.c"
 #include "modules.c"
 #include "vary.c"
+#include "newer.c" /* after comms.c and vary.c */
 
 #include "first.h"
 

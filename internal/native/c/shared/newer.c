@@ -1,0 +1,203 @@
+/* What NCCL has had since 2.23 and RCCL since 7.0 (NVIDIA/nccl at v2.30, src/nccl.h.in;
+ * ROCm/rocm-systems at 8dd8e3d9, projects/rccl/src/nccl.h.in). What the loopback has no model
+ * of is refused by its name. */
+#include "../fake/comm.h"
+#include "more.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* With several ids, as with one: they only make a real init faster. */
+static int zbl_commInitScalable(void **comm, int nranks, int rank, int count, zb_unique_id *ids, void *config) {
+  static const zbl_caller asked = {"commInitRankScalable", NULL};
+  ZBL_REFUSE_CALL(ids == NULL || count < 1 || count > nranks, &asked, ZB_COLL_ARGUMENT,
+                  "%d unique ids for %d ranks", count, nranks);
+  return zbl_commInitConfig(comm, nranks, ids[0], rank, config);
+}
+
+/* The communicator of a call, NULL after a refusal, whose code is in *code. */
+static zbl_comm *zbl_parent(const zbl_caller *asked, void *comm, const void *config, int *code) {
+  zbl_comm *c = zbl_comm_of(comm);
+  *code = c == NULL || !zbl_config_ok(config)
+              ? zbl_refuse_call(asked, ZB_COLL_ARGUMENT, "%s", c == NULL ? zbl_no_comm : zbl_bad_config)
+          : zbl_not_ready(c) ? zbl_refuse_call(asked, ZB_COLL_ARGUMENT, "%s", zbl_unready)
+                             : 0;
+  return *code == 0 ? c : NULL;
+}
+
+enum { ZBL_SHRINK_ABORT = 1 };
+
+/* Without the ranks of a list, which do not call it. */
+static int zbl_commShrink(void *comm, int *left_out, int count, void **out, void *config, int flags) {
+  static const zbl_caller asked = {"commShrink", NULL};
+  int code;
+  zbl_comm *c;
+  ZBL_ENTER;
+  c = zbl_parent(&asked, comm, config, &code);
+  if (c == NULL) {
+    return code;
+  }
+  ZBL_REFUSE_CALL(out == NULL || left_out == NULL || count < 1 || count >= c->clique->nranks || flags < 0 || flags > ZBL_SHRINK_ABORT,
+                  &asked, ZB_COLL_ARGUMENT, "nowhere to put the communicator, no ranks to leave out, or flags %d", flags);
+  for (int i = 0; i < count; i++) {
+    ZBL_REFUSE_CALL(left_out[i] < 0 || left_out[i] >= c->clique->nranks || left_out[i] == c->rank, &asked, ZB_COLL_ARGUMENT,
+                    "rank %d is left out, of %d", left_out[i], c->clique->nranks);
+  }
+  if (flags == ZBL_SHRINK_ABORT) {
+    zbl_end_kernels(c);
+  }
+  zbl_split_without(c, left_out, count);
+  return zbl_split_rank(c, 0, c->rank, zbl_waits_for(config, !c->nonblocking) ? 0 : 1, out);
+}
+
+/* Its work is drained, and no call launches on it any more. It can be split, shrunk, grown
+ * and destroyed. */
+static int zbl_commRevoke(void *comm, int flags) {
+  static const zbl_caller asked = {"commRevoke", NULL};
+  zbl_comm *c = zbl_comm_of(comm);
+  ZBL_ENTER;
+  ZBL_REFUSE_CALL(c == NULL || flags != 0 || c->finalized || c->aborted, &asked, ZB_COLL_ARGUMENT,
+                  "no communicator, one that is finalized or revoked, or flags %d", flags);
+  zbl_end_kernels(c);
+  return 0;
+}
+
+/* The id by which new ranks join the communicator's. */
+static int zbl_commUniqueId(void *comm, zb_unique_id *id) {
+  zbl_comm *c = zbl_comm_of(comm);
+  int code;
+  ZBL_ENTER;
+  ZBL_FAIL(c == NULL, ZB_COLL_ARGUMENT, "ncclCommGetUniqueId: no communicator");
+  code = zbl_getUniqueId(id);
+  if (code == 0) {
+    c->clique->grown = *id;
+    c->clique->growing = c->clique->nranks;
+    zbl_progress();
+  }
+  return code;
+}
+
+/* Of ranks that are there, which keep theirs and need not know the id, and new ones. */
+static int zbl_commGrow(void *comm, int nranks, const zb_unique_id *given, int rank, void **out, void *config) {
+  static const zbl_caller asked = {"commGrow", NULL};
+  zbl_comm *c = zbl_comm_of(comm);
+  zb_unique_id id;
+  ZBL_ENTER;
+  ZBL_REFUSE_CALL(c == NULL && (comm != NULL || given == NULL), &asked, ZB_COLL_ARGUMENT,
+                  "a new rank has no communicator and an id");
+  ZBL_REFUSE_CALL(c != NULL && (rank >= 0 || nranks <= c->clique->nranks), &asked, ZB_COLL_ARGUMENT,
+                  "rank %d, which is there, gives -1 and grows to more than %d ranks", c->rank, c->clique->nranks);
+  while (c != NULL && given == NULL && c->clique->growing == 0) {
+    zbl_await(&zbl.hub->any, ZBL_JOIN_MS);
+  }
+  id = given != NULL ? *given : c->clique->grown;
+  if (c != NULL && c->clique->growing > 0) {
+    c->clique->growing--;
+  }
+  return zbl_commInitConfig(out, nranks, id, c != NULL ? c->rank : rank, config);
+}
+
+/* The library's own memory is not modelled. */
+static int zbl_commMemory(void *comm, int what, uint64_t *value) {
+  ZBL_ENTER;
+  ZBL_FAIL(zbl_comm_of(comm) == NULL || what < 0 || what > 3 || value == NULL, ZB_COLL_ARGUMENT, "ncclCommMemStats: invalid argument");
+  *value = 0;
+  return 0;
+}
+
+/* A window is a registration of all ranks; its memory may be used as any other. */
+typedef struct zbl_window {
+  uint32_t magic;
+  zbl_comm *comm;
+  void *at;
+} zbl_window;
+
+enum { ZBL_WINDOW = 0x77696e64, ZBL_WINDOW_FLAGS = 3 };
+
+static int zbl_windowRegister(void *comm, void *p, size_t bytes, void **out, int flags) {
+  zbl_comm *c = zbl_comm_of(comm);
+  zbl_window *w;
+  ZBL_ENTER;
+  ZBL_FAIL(c == NULL || out == NULL || (flags & ~ZBL_WINDOW_FLAGS) != 0 || !zbl_valid_range(p, bytes), ZB_COLL_ARGUMENT,
+           "ncclCommWindowRegister: invalid argument");
+  w = malloc(sizeof *w);
+  ZBL_FAIL(w == NULL, ZB_COLL_UNHANDLED, "out of memory");
+  *w = (zbl_window){ZBL_WINDOW, c, p};
+  *out = w;
+  return 0;
+}
+
+static int zbl_windowDeregister(void *comm, void *window) {
+  zbl_window *w = window;
+  ZBL_ENTER;
+  ZBL_FAIL(w == NULL || w->magic != ZBL_WINDOW || w->comm != comm, ZB_COLL_ARGUMENT,
+           "ncclCommWindowDeregister: no such window of the communicator");
+  w->magic = 0;
+  free(w);
+  return 0;
+}
+
+static int zbl_windowPointer(void *comm, void *window, void **out) {
+  const zbl_window *w = window;
+  ZBL_ENTER;
+  ZBL_FAIL(zbl_comm_of(comm) == NULL || w == NULL || w->magic != ZBL_WINDOW || out == NULL, ZB_COLL_ARGUMENT,
+           "ncclWinGetUserPtr: no such window");
+  *out = w->at;
+  return 0;
+}
+
+/* What is added to a result that has just come. */
+typedef struct zbl_adding {
+  char *to;
+  const char *what;
+  uint64_t count;
+  int dtype;
+} zbl_adding;
+
+static int zbl_add_run(zbl_op *op, zbl_stream *s) {
+  const zbl_adding *a = op->data;
+  s->s = zbl_arrival(op, s);
+  zbl_reveal(s);
+  if (zbl.moves_data > 0) {
+    zbl_accumulate(a->to, a->what, a->count, a->dtype, 0, 1, 0, NULL);
+  }
+  return 1;
+}
+
+static const zbl_kind zbl_adds = {.run = zbl_add_run, .release = zbl_free_copied};
+
+static int zbl_add_put(const void *what, zbl_stream *s) {
+  return zbl_put_copied(s, &zbl_adds, what, sizeof(zbl_adding));
+}
+
+/* RCCL's: the sum of all ranks, and a bias of each rank's own on it. The bias takes no time. */
+static int zbl_allReduceBias(const void *send, void *recv, size_t count, int dtype, int op, void *comm, void *stream, const void *bias) {
+  static const zbl_caller asked = {"allReduceWithBias", NULL};
+  zbl_adding add = {recv, bias, count, dtype};
+  zbl_comm *c = zbl_comm_of(comm);
+  int code;
+  ZBL_ENTER;
+  ZBL_REFUSE_CALL(op != 0 || zbl_group_depth() > 0, &asked, ZB_COLL_USAGE, "operator %d, which is no sum, or within a group", op);
+  code = zbl_allReduce(send, recv, count, dtype, op, comm, stream);
+  ZBL_REFUSE_CALL(code == 0 && !zbl_valid_range(bias, count * zbl_width(dtype)), &asked, ZB_COLL_ARGUMENT, "the bias is not in memory that devices reach");
+  return code != 0 || count == 0 ? code : zbl_do(zbl_stream_on(stream, c->device), zbl_add_put, &add, sizeof add);
+}
+
+/* The name that NCCL has for it, and RCCL too since 7.0. */
+static int zbl_allToAllvNew(const void *send, const size_t *sends, const size_t *sendAt, void *recv,
+                            const size_t *recvs, const size_t *recvAt, int dtype, void *comm, void *stream) {
+  return zbl_allToAllv(send, sends, sendAt, recv, recvs, recvAt, dtype, comm, stream);
+}
+
+static void zbl_resetDebug(void) {}
+static void zbl_paramDump(void) {}
+
+/* Functions without a model. Their arguments do not matter. */
+static int zbl_without(const char *name) {
+  return zbl_failing(ZB_COLL_USAGE, "%s: the loopback does not have it", name);
+}
+
+#define ZBL_WITHOUT(field, name)                                               \
+  static int zbl_##field(void) { return zbl_without(name); }
+ZBS_WITHOUT_NAMES(ZBL_WITHOUT)
+#undef ZBL_WITHOUT
