@@ -2,16 +2,16 @@
 # Times real training steps: PyTorch's DistributedDataParallel on this machine, with links of a known rate.
 #
 #   scripts/ddp-steps.sh run DIR RANKS MBIT THREADS CASE…   writes DIR/NAME.json for each case
-#   scripts/ddp-steps.sh full DIR                           the configurations of docs/BUCKET.md: 70 minutes
+#   scripts/ddp-steps.sh full DIR                           the configurations of docs/BUCKET.md: 110 minutes
 #
 # Every rank is a process on a host of scripts/links.sh. THREADS are gloo's: each carries a message
-# at a time. First all_reduce is timed by size; with ZBENCH, a binary, `zbench recommend` is then
+# at a time. MBIT may be RATE:MS, where what is sent arrives after MS milliseconds. First all_reduce is timed by size; with ZBENCH, a binary, `zbench recommend` is then
 # asked for bucket_cap_mb, and its answer is one of the settings. A CASE is one word of shell: a name and
 # what differs from
 #
 #   model=even scale=1 backward=1 caps=0.25,0.5,1,2,4,8 view=1 accumulate=1 unused=0
 #
-# model is even, llama, gpt (tied), resnet or swapped; scale multiplies its tensors; backward is the
+# model is even, uneven (tied, some frozen), llama, gpt (tied), resnet or swapped; scale multiplies its tensors; backward is the
 # seconds of the backward pass, which sleeps; view is gradient_as_bucket_view; unused is
 # find_unused_parameters. REPS (5) is the steps of each of a setting's two blocks; two before them
 # are left out.
@@ -32,7 +32,7 @@ python() {
 	local root=()
 	[ -z "${ZBENCH_TORCH:-}" ] || root=(chroot "$ZBENCH_TORCH")
 	"${prefix[@]}" "${root[@]}" env USE_LIBUV=0 MASTER_ADDR=10.77.0.1 MASTER_PORT=29511 GLOO_SOCKET_IFNAME=eth0 OMP_NUM_THREADS=1 UCX_LOG_LEVEL=fatal \
-		CURVE="${curve:-}" MACHINE="${MACHINE:-$(nproc) cores}" python3 -W ignore - "$@" < "$here/ddp-steps.py" 2>> "$work/errors"
+		CURVE="${curve:-}" DELAY="$delay" MACHINE="${MACHINE:-$(nproc) cores}" python3 -W ignore - "$@" < "$here/ddp-steps.py" 2>> "$work/errors"
 }
 
 # ranks MODE CASE… runs all ranks; the output is that of the first.
@@ -64,10 +64,11 @@ recommended() {
 # run DIR RANKS MBIT THREADS CASE…
 run() {
 	local out=$1 cases=()
-	ranks=$2 link=$(($3 * 125000)) threads=$4
+	ranks=$2 link=$((${3%:*} * 125000)) delay=0 threads=$4
+	[[ $3 != *:* ]] || delay=${3#*:}
 	shift 4
 	mkdir -p "$out"
-	"$here/links.sh" up "$ranks" "$((link / 125000))"
+	"$here/links.sh" up "$ranks" "$((link / 125000))" "$delay"
 	for words in "$@"; do
 		cases+=("$words threads=$threads reps=${REPS:-5}")
 	done
