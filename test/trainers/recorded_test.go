@@ -166,7 +166,7 @@ func regret(t testing.TB, r recording, cells []cell, a recommend.Answer) (share 
 	if a.Keep {
 		return cells[len(cells)-1].real/best.real - 1, true
 	}
-	worst := 0.0
+	worst := cells[0].real // below all that were measured
 	for i, c := range cells {
 		if slices.Equal(c.buckets, want) {
 			return c.real/best.real - 1, true
@@ -178,7 +178,7 @@ func regret(t testing.TB, r recording, cells []cell, a recommend.Answer) (share 
 			worst = max(c.real, cells[next].real)
 		}
 	}
-	return max(worst, cells[0].real)/best.real - 1, false
+	return worst/best.real - 1, false
 }
 
 func sizes(p rules.Plan) []int64 {
