@@ -72,8 +72,8 @@ func (k *kineto) launch(e *kinetoEvent) {
 
 // worker is a thread that had gradients.
 type worker struct {
-	nodes   []float64 // when its nodes started
-	ends    []float64 // and ended
+	nodes   []float64    // when its nodes started
+	ends    []float64    // and ended
 	starts  []float64    // when the host launched runs
 	runs    []trace.Span // the end is the latest until then
 	settled float64      // when the host had its last gradient

@@ -1,9 +1,9 @@
 package recommend
 
 import (
-	"math"
 	"bufio"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"

@@ -27,6 +27,7 @@ type recording struct {
 	Machine, Torch    string
 	Ranks             int
 	Link              float64 // bytes a second
+	Delay             float64 // seconds, one way
 	Threads           int     // of gloo's
 	Accumulate        int
 	View              bool
@@ -191,7 +192,12 @@ func sizes(p rules.Plan) []int64 {
 
 func recordings(t testing.TB) []recording {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(project.File(t, "testdata/ddp"), "*.json"))
+	return recordingsOf(t, "testdata/ddp")
+}
+
+func recordingsOf(t testing.TB, folder string) []recording {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(project.File(t, folder), "*.json"))
 	if dir := os.Getenv("ZBENCH_STEPS"); dir != "" {
 		files, err = filepath.Glob(filepath.Join(dir, "*.json"))
 	}
