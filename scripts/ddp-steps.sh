@@ -2,7 +2,8 @@
 # Times real training steps: PyTorch's DistributedDataParallel on this machine, with links of a known rate.
 #
 #   scripts/ddp-steps.sh run DIR RANKS MBIT THREADS CASE…   writes DIR/NAME.json for each case
-#   scripts/ddp-steps.sh full DIR                           the configurations of docs/BUCKET.md: 110 minutes
+#   scripts/ddp-steps.sh full DIR                           the configurations of docs/BUCKET.md: 70 minutes
+#   scripts/ddp-steps.sh delayed DIR                        those over links with a delay: 30 minutes
 #
 # Every rank is a process on a host of scripts/links.sh. THREADS are gloo's: each carries a message
 # at a time. MBIT may be RATE:MS, where what is sent arrives after MS milliseconds. First all_reduce is timed by size; with ZBENCH, a binary, `zbench recommend` is then
@@ -95,10 +96,21 @@ full() {
 	run "$1" 8 200 2 "even-8 scale=0.3 caps=$low" "llama-8 model=llama scale=0.4 caps=$low" "resnet-8 model=resnet scale=0.5 caps=$low"
 	run "$1" 8 100 1 "gpt-8 model=gpt scale=0.25 caps=$low"
 }
+
+# Latency is up to half of a step.
+delayed() {
+	run "$1" 3 150:4 1 "uneven-delay-one-thread model=uneven scale=0.4 backward=0.7 caps=0.25,0.5,1,2,3,4"
+	run "$1" 3 150:4 2 "uneven-delay model=uneven scale=0.4 backward=0.7 caps=0.25,0.5,1,2,3,4"
+	run "$1" 2 100:10 1 "gpt-2-delay-one-thread model=gpt scale=0.25 backward=0.8 caps=0.25,0.5,1,1.75,2,4"
+	run "$1" 2 100:10 2 "gpt-2-delay model=gpt scale=0.25 backward=0.8 caps=0.25,0.5,0.875,1.125,2,4"
+	run "$1" 4 200:1 1 "gpt-delay-one-thread model=gpt scale=0.4 backward=0.8 caps=$low"
+	run "$1" 4 200:1 2 "llama-delay model=llama scale=0.4 backward=0.8 caps=$low"
+	run "$1" 3 300 1 "uneven-one-thread model=uneven scale=0.8 backward=0.7 caps=0.25,0.5,1,2,4,8"
+}
 low=0.125,0.25,0.5,1,2,4
 
 case ${1:-} in
 run) run "${@:2}" ;;
-full) full "$2" ;;
+full | delayed) "$1" "$2" ;;
 *) sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" >&2 && exit 2 ;;
 esac
