@@ -135,7 +135,7 @@ def together():
 
 
 def curve(largest):
-    dist.all_reduce(torch.ones(largest // 4))  # TCP's windows are then as wide as in training: 1 MiB took 8 % longer before
+    dist.all_reduce(torch.ones(largest // 4))  # TCP's windows are then as wide as in training: 1 MiB took 8 % longer over links with a delay
     size = 4096
     while size < 2 * largest:
         t, ts = torch.ones(size // 4), []

@@ -47,8 +47,8 @@ func (d *Document) observed() string {
 	if before > 0 {
 		text += fmt.Sprintf(", and without them it was off by up to %s", AtMost(before))
 	}
-	for _, c := range f.Why {
-		text += ", given that " + c.Message
+	if len(f.Why) > 0 {
+		text += ", given that " + f.Why[0].Message
 	}
 	text += ". " + plain.Capital(strings.Join(d.inferred(), "; ")) + "."
 	if f.Before != nil && f.After != nil {

@@ -66,7 +66,8 @@ func straight(c Curve) Curve {
 			all = append(all, x)
 		}
 	}
-	c.Points = append(all, c.Points[len(c.Points)-1])
+	all = append(all, c.Points[len(c.Points)-1])
+	c.Points = all
 	return c
 }
 
