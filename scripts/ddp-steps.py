@@ -56,13 +56,24 @@ def resnet(w=40):
     return [*all, ("fc.weight", 1000 * 8 * w, 0.3)]
 
 
+def uneven():
+    """Blocks of different sizes between a tied embedding and its layer; of each a third is frozen, as an encoder's is."""
+    blocks = []
+    for i, h in enumerate((96, 160, 256, 128, 352, 192, 320, 224, 288, 112)):
+        parts = ("norm", h, True), ("attn.qkv", 3 * h * h, True), ("attn.adapter", 2 * h * h, False), ("mlp.up", 4 * h * h, True), ("mlp.down", 4 * h * h, i % 3 != 1)
+        blocks += [(f"layers.{i}.{n}.weight" + ("" if trained else FROZEN), k, None) for n, k, trained in parts]
+    return [("embed.weight", 900000, 0), *blocks, ("norm.weight", 112, None), ("embed.weight", 900000, 900000)]
+
+
+FROZEN = " (frozen)"  # ends the name of a tensor that is not trained: of it backward computes one product of two
+
 # Of swapped the second half of each eight tensors is registered before the first.
-MODELS = dict(even=even, llama=llama, gpt=gpt, resnet=resnet, swapped=even)
+MODELS = dict(even=even, uneven=uneven, llama=llama, gpt=gpt, resnet=resnet, swapped=even)
 
 
 def tensors(c):
     """The tensors in the order of forward, with the seconds of each in backward."""
-    listed = [(n, max(1, round(k * float(c["scale"]))), k if w is None else w) for n, k, w in MODELS[c["model"]]()]
+    listed = [(n, max(1, round(k * float(c["scale"]))), (k if w is None else w) / (2 if n.endswith(FROZEN) else 1)) for n, k, w in MODELS[c["model"]]()]
     total = sum(w for _, _, w in listed)
     return [(n, k, w / total * float(c["backward"])) for n, k, w in listed]
 
@@ -96,8 +107,8 @@ class Model(torch.nn.Module):
         self.steps, weights = [], {}
         for name, n, seconds in tensors(c):
             if name not in weights:
-                weights[name] = torch.nn.Parameter(torch.zeros(n))
-            self.steps.append((weights[name], torch.ones(n), seconds))
+                weights[name] = torch.nn.Parameter(torch.zeros(n), requires_grad=not name.endswith(FROZEN))
+            self.steps.append((weights[name], torch.ones(n) if weights[name].requires_grad else None, seconds))
         self.weights = torch.nn.ParameterList([self.steps[i][0] for i in registered(c)])
 
     def forward(self, x):
@@ -116,15 +127,22 @@ def rounded(all):
     return [round(t, 6) for t in all]
 
 
+def together():
+    """Returns a time at which all ranks return: a barrier lets them go as far apart as a message takes, and they share this clock."""
+    at = slowest(time.monotonic()) + 0.1
+    time.sleep(max(0, at - time.monotonic()))
+    return at
+
+
 def curve(largest):
+    dist.all_reduce(torch.ones(largest // 4))  # TCP's windows are then as wide as in training: 1 MiB took 8 % longer over links with a delay
     size = 4096
     while size < 2 * largest:
         t, ts = torch.ones(size // 4), []
         for i in range(2 + max(5, min(20, int(0.5 / (0.003 + size * 1.5 / RATE))))):
-            dist.barrier()
-            begin = time.perf_counter()
+            begin = together()
             dist.all_reduce(t)
-            ts.append(slowest(time.perf_counter() - begin))
+            ts.append(slowest(time.monotonic() - begin))
             t.fill_(1)
         if RANK == 0:
             print(size, *rounded(ts[2:]), flush=True)
@@ -134,8 +152,7 @@ def curve(largest):
 def step(model, accumulate):
     """Forward and backward of all microbatches, as the slowest rank has them."""
     model.zero_grad()
-    dist.barrier()
-    begin = time.perf_counter()
+    begin = together()
     for i in range(accumulate):
         x = torch.ones(1, requires_grad=True)
         if i < accumulate - 1:
@@ -143,7 +160,7 @@ def step(model, accumulate):
                 model(x).sum().backward()
         else:
             model(x).sum().backward()
-    return slowest(time.perf_counter() - begin)
+    return slowest(time.monotonic() - begin)
 
 
 def alone(c):
@@ -192,10 +209,10 @@ CASES = [case(text) for text in sys.argv[5:]]
 
 
 def listed(c):
-    """The tensors as zbench takes them. A tied weight computes where it is used again."""
+    """The tensors as zbench takes them. A tied weight computes where it is used again, a frozen one sends nothing."""
     seen, out = set(), []
     for name, n, seconds in tensors(c):
-        out.append(dict(name=name, elements=n, seconds=round(seconds, 6)) if name not in seen else dict(name=name + " again", elements=0, seconds=round(seconds, 6)))
+        out.append(dict(name=name, elements=0 if name.endswith(FROZEN) else n, seconds=round(seconds, 6)) if name not in seen else dict(name=name + " again", elements=0, seconds=round(seconds, 6)))
         seen.add(name)
     return [out[i] for i in registered(c)]
 
@@ -204,7 +221,7 @@ def document(c):
     """Everything about a case; times in seconds, sizes in bytes, settings in MiB, null for none."""
     points = [line.split() for line in os.environ["CURVE"].splitlines()]
     forward, backward = alone(c)
-    facts = dict(date=time.strftime("%Y-%m-%d"), machine=os.environ.get("MACHINE", ""), torch=torch.__version__, ranks=RANKS, link=RATE)
+    facts = dict(date=time.strftime("%Y-%m-%d"), machine=os.environ.get("MACHINE", ""), torch=torch.__version__, ranks=RANKS, link=RATE, delay=float(os.environ["DELAY"]) / 1e3)
     facts.update({k: int(c[k]) for k in ("threads", "accumulate")}, view=c["view"] == "1", find_unused=c["unused"] == "1")
     facts.update(model=c["model"], forward=forward, backward=backward, recommended=float(c["recommended"]) if c["recommended"] else None)
     curve = [dict(bytes=int(p[0]), seconds=[float(t) for t in p[1:]]) for p in points]

@@ -3,15 +3,16 @@
 #
 #   scripts/ddp-steps.sh run DIR RANKS MBIT THREADS CASE…   writes DIR/NAME.json for each case
 #   scripts/ddp-steps.sh full DIR                           the configurations of docs/BUCKET.md: 70 minutes
+#   scripts/ddp-steps.sh delayed DIR                        those over links with a delay: 30 minutes
 #
 # Every rank is a process on a host of scripts/links.sh. THREADS are gloo's: each carries a message
-# at a time. First all_reduce is timed by size; with ZBENCH, a binary, `zbench recommend` is then
+# at a time. MBIT may be RATE:MS, where what is sent arrives after MS milliseconds. First all_reduce is timed by size; with ZBENCH, a binary, `zbench recommend` is then
 # asked for bucket_cap_mb, and its answer is one of the settings. A CASE is one word of shell: a name and
 # what differs from
 #
 #   model=even scale=1 backward=1 caps=0.25,0.5,1,2,4,8 view=1 accumulate=1 unused=0
 #
-# model is even, llama, gpt (tied), resnet or swapped; scale multiplies its tensors; backward is the
+# model is even, uneven (tied, some frozen), llama, gpt (tied), resnet or swapped; scale multiplies its tensors; backward is the
 # seconds of the backward pass, which sleeps; view is gradient_as_bucket_view; unused is
 # find_unused_parameters. REPS (5) is the steps of each of a setting's two blocks; two before them
 # are left out.
@@ -32,7 +33,7 @@ python() {
 	local root=()
 	[ -z "${ZBENCH_TORCH:-}" ] || root=(chroot "$ZBENCH_TORCH")
 	"${prefix[@]}" "${root[@]}" env USE_LIBUV=0 MASTER_ADDR=10.77.0.1 MASTER_PORT=29511 GLOO_SOCKET_IFNAME=eth0 OMP_NUM_THREADS=1 UCX_LOG_LEVEL=fatal \
-		CURVE="${curve:-}" MACHINE="${MACHINE:-$(nproc) cores}" python3 -W ignore - "$@" < "$here/ddp-steps.py" 2>> "$work/errors"
+		CURVE="${curve:-}" DELAY="$delay" MACHINE="${MACHINE:-$(nproc) cores}" python3 -W ignore - "$@" < "$here/ddp-steps.py" 2>> "$work/errors"
 }
 
 # ranks MODE CASE… runs all ranks; the output is that of the first.
@@ -64,10 +65,11 @@ recommended() {
 # run DIR RANKS MBIT THREADS CASE…
 run() {
 	local out=$1 cases=()
-	ranks=$2 link=$(($3 * 125000)) threads=$4
+	ranks=$2 link=$((${3%:*} * 125000)) delay=0 threads=$4
+	[[ $3 != *:* ]] || delay=${3#*:}
 	shift 4
 	mkdir -p "$out"
-	"$here/links.sh" up "$ranks" "$((link / 125000))"
+	"$here/links.sh" up "$ranks" "$((link / 125000))" "$delay"
 	for words in "$@"; do
 		cases+=("$words threads=$threads reps=${REPS:-5}")
 	done
@@ -94,10 +96,21 @@ full() {
 	run "$1" 8 200 2 "even-8 scale=0.3 caps=$low" "llama-8 model=llama scale=0.4 caps=$low" "resnet-8 model=resnet scale=0.5 caps=$low"
 	run "$1" 8 100 1 "gpt-8 model=gpt scale=0.25 caps=$low"
 }
+
+# Latency is up to half of a step.
+delayed() {
+	run "$1" 3 150:4 1 "uneven-delay-one-thread model=uneven scale=0.4 backward=0.7 caps=0.25,0.5,1,2,3,4"
+	run "$1" 3 150:4 2 "uneven-delay model=uneven scale=0.4 backward=0.7 caps=0.25,0.5,1,2,3,4"
+	run "$1" 2 100:10 1 "gpt-2-delay-one-thread model=gpt scale=0.25 backward=0.8 caps=0.25,0.5,1,1.75,2,4"
+	run "$1" 2 100:10 2 "gpt-2-delay model=gpt scale=0.25 backward=0.8 caps=0.25,0.5,0.875,1.125,2,4"
+	run "$1" 4 200:1 1 "gpt-delay-one-thread model=gpt scale=0.4 backward=0.8 caps=$low"
+	run "$1" 4 200:1 2 "llama-delay model=llama scale=0.4 backward=0.8 caps=$low"
+	run "$1" 3 300 1 "uneven-one-thread model=uneven scale=0.8 backward=0.7 caps=0.25,0.5,1,2,4,8"
+}
 low=0.125,0.25,0.5,1,2,4
 
 case ${1:-} in
 run) run "${@:2}" ;;
-full) full "$2" ;;
+full | delayed) "$1" "$2" ;;
 *) sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" >&2 && exit 2 ;;
 esac

@@ -1,15 +1,17 @@
 #!/usr/bin/env bash
 # Hosts on this machine whose links have a known rate: network namespaces, joined by a bridge.
 #
-#   scripts/links.sh up N MBIT     N hosts, each with a link of MBIT million bits a second both ways
+#   scripts/links.sh up N MBIT [MS] N hosts, each with a link of MBIT million bits a second both ways; what
+#                                  is sent arrives after MS milliseconds
 #   scripts/links.sh on I COMMAND… runs COMMAND on host I, from 0; its address is 10.77.0.(I+1) on eth0
 #   scripts/links.sh down          takes them away
 #
-# It needs root, ip and tc (Debian: iproute2). Where namespaces are not allowed, `up` says so and
+# It needs root, ip and tc (Debian: iproute2), and a C compiler where there is a delay: many kernels have no netem. Where namespaces are not allowed, `up` says so and
 # exits with 3. LINKS (zbl) begins the names: hosts of two names are two worlds.
 set -euo pipefail
 
 name=${LINKS:-zbl}
+wire=/run/$name-wire
 
 # refuse takes away what was made.
 refuse() {
@@ -25,12 +27,40 @@ down() {
 		ip netns del "${at##*/}"
 	done
 	ip link del "$name" 2> /dev/null || true
+	[ ! -e "$wire.pid" ] || kill "$(< "$wire.pid")" 2> /dev/null || true
+	rm -f "$wire" "$wire.pid"
 }
 
 # limit COMMAND… limits what a device sends. Frames are as large as eth0 takes: the fewer
 # there are, the less of the processor they need. A burst hides no message behind it.
 limit() {
 	"$@" root tbf rate "$rate" burst 20kb latency 200ms
+}
+
+# delayed HOSTS MBIT MS starts the switch that delays: its ports are the hosts' links.
+delayed() {
+	local said rate=$2mbit
+	said=$(cc -O2 -o "$wire" "$(dirname "$0")/links/wire.c" 2>&1) || refuse "the switch does not compile: $said"
+	"$wire" "$name" "$@" > "$wire.pid" 2>&1 &
+	local pid=$!
+	until grep -q ready "$wire.pid"; do
+		kill -0 $pid 2> /dev/null || refuse "the switch does not start: $(< "$wire.pid")"
+		sleep 0.05
+	done
+	echo $pid > "$wire.pid"
+	for ((i = 0; i < $1; i++)); do
+		ip netns add "$name$i"
+		ip link set "$name$i" netns "$name$i" name eth0 mtu 9000
+		address $i
+		limit ip netns exec "$name$i" tc qdisc add dev eth0
+	done
+}
+
+# address I brings a host's link up.
+address() {
+	ip -n "$name$1" link set lo up
+	ip -n "$name$1" addr add 10.77.0.$(($1 + 1))/24 dev eth0
+	ip -n "$name$1" link set eth0 up
 }
 
 up() {
@@ -40,6 +70,10 @@ up() {
 		command -v $tool > /dev/null || refuse "$tool is missing (Debian: iproute2)"
 	done
 	down
+	if [ "${3:-0}" != 0 ]; then
+		delayed "$@"
+		return
+	fi
 	said=$(ip link add "$name" type bridge 2>&1) || refuse "a bridge cannot be made: $said"
 	ip link set "$name" mtu 9000 up
 	for ((i = 0; i < hosts; i++)); do
@@ -47,16 +81,14 @@ up() {
 		said=$(ip netns add "$host" 2>&1) || refuse "a network namespace cannot be made: $said"
 		ip link add "$host" mtu 9000 type veth peer name eth0 mtu 9000 netns "$host"
 		ip link set "$host" master "$name" up
-		ip -n "$host" link set lo up
-		ip -n "$host" addr add 10.77.0.$((i + 1))/24 dev eth0
-		ip -n "$host" link set eth0 up
+		address $i
 		said=$(limit tc qdisc add dev "$host" 2>&1) || refuse "tc cannot limit a rate: $said"
 		limit ip netns exec "$host" tc qdisc add dev eth0
 	done
 }
 
 case ${1:-} in
-up) [ $# = 3 ] && up "$2" "$3" ;;
+up) [ $# = 3 ] || [ $# = 4 ] && up "${@:2}" ;;
 on) ip netns exec "$name$2" "${@:3}" ;;
 down) down ;;
 *) sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" >&2 && exit 2 ;;

@@ -6,7 +6,7 @@ import (
 
 // remedies are what raises the confidence, by the code of the reason that limits it.
 var remedies = map[string]string{
-	"unproved":          "time steps of the job with the default and the answer, and give --observed",
+	"unproved":          "time steps of the job with the default, the answer and a quarter of it, and give --observed",
 	"simulated":         "measure on the cluster before you train with it",
 	"compute_unknown":   "measure the backward pass on one data-parallel rank and give --backward-ms",
 	"rule":              "measure the backward pass on one data-parallel rank and give --backward-ms",

@@ -47,6 +47,9 @@ func (d *Document) observed() string {
 	if before > 0 {
 		text += fmt.Sprintf(", and without them it was off by up to %s", AtMost(before))
 	}
+	if len(f.Why) > 0 {
+		text += ", given that " + f.Why[0].Message
+	}
 	text += ". " + plain.Capital(strings.Join(d.inferred(), "; ")) + "."
 	if f.Before != nil && f.After != nil {
 		text += fmt.Sprintf(" By what they allow the best size is %s; without them, %s.", d.reaching(f.After), d.reaching(f.Before))

@@ -1,6 +1,7 @@
 package advice
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -46,6 +47,7 @@ func Traced(want *spec.Advice, t *trace.Trace, files ...string) error {
 	}
 	if backward > 0 {
 		want.Backward = backward
+		want.Forward = cmp.Or(want.Forward, j.Outside/float64(max(want.Accum, 1))) // the optimizer, too: a step is the whole one
 	}
 	err := traced(want, j, files[0])
 	if err == nil && t.Simulated() {

@@ -23,9 +23,10 @@ type readiness struct {
 	many bool
 }
 
-// moment is a time of the host, in seconds.
+// moment is a time of the host, in seconds; end is 0 where it does not matter.
 type moment struct {
 	at     float64
+	end    float64
 	id     int64
 	thread int32
 }
@@ -59,7 +60,7 @@ func keep[T any](r *readiness, list *[]T, one T) {
 
 func (k *kineto) node(e *kinetoEvent) {
 	if s := k.span(e); s != nil {
-		keep(&k.ready, &k.ready.nodes, moment{at: s.Start, thread: k.ready.thread(e)})
+		keep(&k.ready, &k.ready.nodes, moment{at: s.Start, end: s.End, thread: k.ready.thread(e)})
 	}
 }
 
@@ -71,7 +72,8 @@ func (k *kineto) launch(e *kinetoEvent) {
 
 // worker is a thread that had gradients.
 type worker struct {
-	nodes   []float64
+	nodes   []float64    // when its nodes started
+	ends    []float64    // and ended
 	starts  []float64    // when the host launched runs
 	runs    []trace.Span // the end is the latest until then
 	settled float64      // when the host had its last gradient
@@ -89,7 +91,7 @@ func (r *readiness) workers() map[int32]*worker {
 	}
 	for _, n := range r.nodes {
 		if w := all[n.thread]; w != nil {
-			w.nodes = append(w.nodes, n.at)
+			w.nodes, w.ends = append(w.nodes, n.at), append(w.ends, n.end)
 		}
 	}
 	for _, l := range r.launched {
@@ -105,6 +107,13 @@ func (r *readiness) workers() map[int32]*worker {
 		w.starts, w.runs = append(w.starts, l.at), append(w.runs, run)
 	}
 	return all
+}
+
+// handled is when the node that handed a gradient over had ended: with what the trainer makes of it before it sends it. DDP
+// divides it.
+func (w *worker) handled(at *trace.Span) float64 {
+	after, _ := slices.BinarySearch(w.nodes, math.Nextafter(at.Start, math.Inf(1)))
+	return max(at.End, w.ends[max(after-1, 0)])
 }
 
 // settle sets when gradients, which are in order, were made. Steps are the host's marks; device is true
@@ -131,7 +140,7 @@ func (r *readiness) settle(steps []trace.Step, device bool) {
 			continue
 		}
 		begin, _ := slices.BinarySearch(w.starts, w.nodes[first])
-		end, _ := slices.BinarySearch(w.starts, g.At.End)
+		end, _ := slices.BinarySearch(w.starts, w.handled(g.At))
 		if end == 0 {
 			continue
 		}

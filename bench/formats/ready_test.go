@@ -2,6 +2,7 @@ package formats
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -56,6 +57,26 @@ func made(t *testing.T, device bool) (list []float64) {
 
 func TestGradientsAreReadyWhenTheDeviceHasThem(t *testing.T) {
 	require.InDeltaSlice(t, []float64{400e-6, 400e-6, 300e-6}, made(t, true), 1e-9)
+}
+
+// What a trainer makes of a gradient within the node that hands it over counts: DDP divides it, and then sends it. The rest
+// of a step is what is neither backward nor the wait for its bucket.
+func TestAGradientIsReadyWhenItIsDivided(t *testing.T) {
+	var events []string
+	for step := range 3 {
+		ts := 1000 * float64(step+1)
+		events = append(events, fmt.Sprintf(markOf, step, ts),
+			fmt.Sprintf(launchOf, 639, ts+105, 10*step), fmt.Sprintf(ranOf, ts+105, 100.0, 10*step), fmt.Sprintf(nodeOf, ts+100),
+			strings.Replace(fmt.Sprintf(nodeOf, ts+110), `"dur": 9`, `"dur": 20`, 1), fmt.Sprintf(gradOf, ts+112, 40000),
+			fmt.Sprintf(launchOf, 639, ts+120, 10*step+1), fmt.Sprintf(ranOf, ts+205, 30.0, 10*step+1), // the division
+			fmt.Sprintf(launchOf, 639, ts+135, 10*step+2), fmt.Sprintf(ranOf, ts+235, 7.0, 10*step+2), // the optimizer
+			fmt.Sprintf(callOf, ts+125, step, "allreduce", 40000, 40000, step),
+			fmt.Sprintf(`{"ph": "X", "cat": "kernel", "name": "ncclDevKernel_Generic", "ts": %g, "dur": 300, "args": {"External id": %d, "Collective name": "allreduce"}}`, ts+242, step), fmt.Sprintf(callOf, ts+300, 10+step, "broadcast", 8, 8, step))
+	}
+	j := read(t, "rank0.json", kinetoOf(0, 2, events...)).Job()
+	require.NotNil(t, j)
+	require.InDeltaSlice(t, []float64{130e-6}, j.Ready, 1e-9)
+	require.InDelta(t, 900e-6-130e-6-307e-6, j.Outside, 1e-9)
 }
 
 // Without kernels it is the host that computes.

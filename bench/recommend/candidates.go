@@ -2,6 +2,7 @@ package recommend
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 
@@ -75,8 +76,10 @@ type pass struct {
 	Pass
 	bytes []int64
 	model []int32 // the index of the need
-	place []Place
-	cost  []float64
+	// latency is the least time of any message, in seconds.
+	latency float64
+	place   []Place
+	cost    []float64
 }
 
 // newEngine finds the curves and plans the candidates for a run.
@@ -240,6 +243,10 @@ func (c *candidate) describe(e *engine, plan trainer.Plan) {
 func (c *candidate) price(models []*CostModel) {
 	for i := range c.passes {
 		p := &c.passes[i]
+		p.latency = math.Inf(1)
+		for _, m := range p.model {
+			p.latency = min(p.latency, models[m].least)
+		}
 		for j, place := range p.place {
 			if j > 0 && place == p.place[j-1] && p.model[j] == p.model[j-1] {
 				p.cost[j] = p.cost[j-1]
@@ -291,7 +298,7 @@ func (e *engine) timings(c *candidate) []timing {
 	for i, compute := range [...]float64{backward: e.backward, forward: e.forward, after: 0} {
 		e.times = e.times[:0]
 		for _, s := range e.scenarios {
-			e.times = append(e.times, Times{Compute: compute * s.Compute, Slow: s.Network, Contention: s.Contention})
+			e.times = append(e.times, Times{Compute: compute * s.Compute, Slow: s.Network, Contention: s.Contention, Each: s.Each, Shared: s.Shared * c.passes[i].latency})
 		}
 		often := 1.0
 		if c.each[i] {

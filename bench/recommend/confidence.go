@@ -44,7 +44,8 @@ func (e *engine) confidence(a *Answer, least, best int) Confidence {
 		}
 	}
 	ruled := a.Verdict == Ruled
-	limit(a.Latency > 0, "unproved", Low, "unproved here, as latency is up to %s of a step, and at most %s in the real steps that the model was held against", percent(a.Latency), percent(provenLatency))
+	limit(a.Observed != nil && len(a.Observed.Why) > 0, "repaired", Medium, "the observed steps are explained by what curves do not show")
+	limit(a.Latency > 0, "unproved", Low, "unproved here, as latency is up to %s of a step: real steps agree where messages go one at a time, but above %s not where two overlap", percent(a.Latency), percent(provenLatency))
 	limit(a.Simulated, "simulated", Low, "a model, not hardware, decided the times of a curve")
 	limit(e.q.ParamsGuessed, "params_guessed", Medium, "the tensors were generated from totals: real buckets close at other sizes")
 	limit(!e.known && !ruled, "compute_unknown", Low, "the time of backward is not known and was averaged over from half to eight times that of the wire")

@@ -14,11 +14,15 @@ const leastSlope = 0.3
 // tailPoints is how many of the last points the tail's slope is the median of.
 const tailPoints = 4
 
-// CostModel is the time of a message of any size, by interpolation between points.
+// CostModel is the time of a message of any size, by interpolation between points: log T is a cubic of log S that
+// neither overshoots the points nor bulges as a straight line does, which is 1.5 % above latency and bandwidth between
+// powers of two.
 type CostModel struct {
 	size, logSize []float64
 	logTime       []float64
-	least         float64
+	// tangent is the slope of log T at each point, by log S.
+	tangent []float64
+	least   float64
 	// Beyond the last point, time grows from that of the point from by slope, in seconds per byte.
 	slope float64
 	from  int
@@ -70,8 +74,31 @@ func (m *CostModel) set(seconds []float64) {
 	for i, t := range seconds {
 		m.logTime[i] = math.Log(t)
 	}
+	m.bend()
 	m.least = slices.Min(seconds)
 	m.tail(len(seconds) - 1)
+}
+
+// bend sets the tangents by the rule of Fritsch and Butland (1984): the weighted harmonic mean of the slopes on both
+// sides, and 0 where the time turns.
+func (m *CostModel) bend() {
+	last := len(m.logTime) - 1
+	m.tangent = make([]float64, last+1)
+	slope := func(i int) (width, slope float64) {
+		width = m.logSize[i+1] - m.logSize[i]
+		return width, (m.logTime[i+1] - m.logTime[i]) / width
+	}
+	for i := 1; i < last; i++ {
+		u, before := slope(i - 1)
+		v, after := slope(i)
+		if before*after > 0 {
+			m.tangent[i] = 3 * (u + v) / ((u+2*v)/before + (2*u+v)/after)
+		}
+	}
+	if last > 0 {
+		_, m.tangent[0] = slope(0)
+		_, m.tangent[last] = slope(last - 1)
+	}
 }
 
 // tail sets the point from which larger messages are extrapolated, and the slope there.
@@ -134,6 +161,7 @@ func (m *CostModel) Filled() (other *CostModel, dips []int) {
 			break
 		}
 	}
+	alike.bend()
 	alike.tail(len(m.size) - 1)
 	alike.least = math.Exp(slices.Min(alike.logTime))
 	return &alike, dips
@@ -195,11 +223,14 @@ func (m *CostModel) At(p Place) float64 {
 	case p.offset == 0:
 		return math.Exp(m.logTime[p.point])
 	}
-	a, b := m.logTime[p.point], m.logTime[p.point+1]
-	return math.Exp(a + p.offset*(b-a))
+	i, w := p.point, p.offset
+	width := m.logSize[i+1] - m.logSize[i]
+	rise := m.logTime[i+1] - m.logTime[i]
+	from, to := width*m.tangent[i]-rise, rise-width*m.tangent[i+1] // by how much the line is too flat at either end
+	return math.Exp(m.logTime[i] + w*rise + w*(1-w)*((1-w)*from+w*to))
 }
 
-// Seconds is the time of a message of so many bytes: log T linear in log S inside
+// Seconds is the time of a message of so many bytes: interpolated inside
 // the sweep, the least time below it, an affine tail above.
 func (m *CostModel) Seconds(bytes int64) float64 { return m.At(m.Place(bytes)) }
 

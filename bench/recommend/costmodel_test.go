@@ -141,3 +141,25 @@ func TestRescaleOfARingIsExact(t *testing.T) {
 	require.InEpsilon(t, 9e-3, *got.Points[3].Lo, 1e-12)
 	require.Equal(t, []float64{9, 18}, got.Points[3].Samples)
 }
+
+// Between powers of two latency and bandwidth, and a pipeline's chunks beside them, are hit to 0.2 %: a straight line of
+// logarithms is 1.5 % above. No time is outside of those around it.
+func TestLatencyAndBandwidthBetweenPowersOfTwo(t *testing.T) {
+	for _, root := range []float64{0, 2} {
+		at := func(size float64) float64 { return 1e-3 + size/1e9 + root*math.Sqrt(1e-4*size/1e9) }
+		var sizes []int64
+		var seconds []float64
+		for s := int64(1 << 14); s <= 1<<32; s *= 2 {
+			sizes, seconds = append(sizes, s), append(seconds, at(float64(s)))
+		}
+		m := NewCostModel(sizes, seconds)
+		for s := 1 << 14; s < 1<<32; s += 1 + s/37 {
+			require.InEpsilon(t, at(float64(s)), m.Seconds(int64(s)), 0.002, "%d", s)
+		}
+	}
+	dip := NewCostModel([]int64{1, 2, 4, 8, 16}, []float64{1, 3, 2, 2, 9})
+	for s, bounds := range map[int64][2]float64{3: {2, 3}, 5: {2, 2}, 7: {2, 2}, 12: {2, 9}} {
+		require.GreaterOrEqual(t, dip.Seconds(s), bounds[0]*(1-1e-12))
+		require.LessOrEqual(t, dip.Seconds(s), bounds[1]*(1+1e-12))
+	}
+}

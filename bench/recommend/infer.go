@@ -19,6 +19,7 @@ const (
 	ofNetwork
 	ofRest
 	ofBucket
+	ofShared
 	unknowns
 )
 
@@ -78,13 +79,17 @@ type other struct {
 
 // others are the kinds of such jobs that would be recognised, each with one quantity that an ordinary one lacks.
 func others(e *engine) []other {
-	serial, slow, each := ordinary(e), ordinary(e), ordinary(e)
+	serial, slow, each, flying := ordinary(e), ordinary(e), ordinary(e), ordinary(e)
 	serial[ofContention] = belief{scale: 1e9, lo: 1, hi: 1, free: true}
 	slow[ofNetwork] = belief{scale: 2, lo: 0, hi: farthest, free: true}
 	each[ofBucket] = belief{scale: e.wire(), hi: 1, free: true}
+	flying[ofShared] = belief{scale: 1, lo: 0.1, hi: 1, free: true}
 	return []other{
 		{"no_overlap", serial, func(job) string {
 			return "computation waits for every message: overlap is off, or something waits for the communication stream"
+		}},
+		{"in_flight", flying, func(j job) string {
+			return fmt.Sprintf("two messages are on the network at once and overlap %s of their latencies: the library has two threads or streams for them, as gloo has", percent(j[ofShared]))
 		}},
 		{"slow_network", slow, func(j job) string {
 			return fmt.Sprintf("messages take %.2g times as long as in the sweep: another job is on the network, or the sweep was of other ranks or settings", j[ofNetwork])
@@ -105,8 +110,8 @@ type explained struct {
 	far  float64
 	// draws are points by their probability.
 	draws []guess
-	// cost and through are the scratch space of step.
-	cost, through []float64
+	// through is the scratch space of step.
+	through []float64
 }
 
 // meaning is a guess in base units.
@@ -132,19 +137,11 @@ func (x *explained) step(c *candidate, j job) float64 {
 		if c.each[i] {
 			often = m
 		}
-		cost := p.cost
-		if j[ofBucket] > 0 {
-			cost = append(x.cost[:0], cost...)
-			for k := range cost {
-				cost[k] += j[ofBucket] / j[ofNetwork]
-			}
-			x.cost = cost
-		}
 		compute *= j[ofCompute]
 		if len(x.through) < p.messages {
 			x.through = make([]float64, p.messages)
 		}
-		end := p.end(Times{Compute: compute, Slow: j[ofNetwork], Contention: j[ofContention]}, cost, x.through)
+		end := p.end(Times{Compute: compute, Slow: j[ofNetwork], Contention: j[ofContention], Each: j[ofBucket], Shared: j[ofShared] * p.latency}, p.cost, x.through)
 		total += (m-often)*compute + often*end
 	}
 	return total
@@ -265,7 +262,7 @@ func (x *explained) scenarios() []Scenario {
 	best := x.best.meaning(x)
 	of := func(z guess) Scenario {
 		j := z.meaning(x)
-		return Scenario{Network: j[ofNetwork], Compute: j[ofCompute] / best[ofCompute], Contention: j[ofContention], Rest: j[ofRest]}
+		return Scenario{Network: j[ofNetwork], Compute: j[ofCompute] / best[ofCompute], Contention: j[ofContention], Rest: j[ofRest], Each: j[ofBucket], Shared: j[ofShared]}
 	}
 	all := []Scenario{of(x.best)}
 	for i := range scenariosKept {

@@ -24,7 +24,7 @@ type Observation struct {
 
 // Fit is the model held against observed steps.
 type Fit struct {
-	// Fits is false where the model does not explain the steps: then there is no answer.
+	// Fits is false where nothing explains the steps: then there is no answer.
 	Fits bool `json:"fits"`
 	// Chance is how often steps of a job that the model fits are as far from it as these.
 	Chance float64 `json:"chance" jsonschema:"maximum=1"`
@@ -47,7 +47,8 @@ type Fit struct {
 	After *Range `json:"after"`
 	// Curve is the step by setting in the run that was observed, ascending.
 	Curve []Predicted `json:"curve"`
-	// Why are what would explain steps that the model does not; empty where it fits.
+	// Why are what would explain steps that the model alone does not. Where it fits they are one, which the answer counts
+	// with, or none.
 	Why []Cause `json:"why"`
 }
 
@@ -152,10 +153,16 @@ func Explain(q Question) (*Fit, error) {
 func (e *engine) fit() (*Fit, *explained) {
 	f := &Fit{Curve: []Predicted{}, Why: []Cause{}}
 	x := e.explained(f, ordinary(e))
-	x.sample()
 	f.Chance = exceeds(x.far, len(x.seen))
 	grown := e.grows()
 	f.Fits = f.Chance >= leastChance && !grown
+	if !f.Fits {
+		var repaired *explained
+		if f.Why, repaired = e.why(grown); repaired != nil {
+			x, f.Fits, f.Chance = repaired, true, exceeds(repaired.far, len(x.seen))
+		}
+	}
+	x.sample()
 	x.fill(f)
 	for _, c := range e.candidates {
 		f.Curve = append(f.Curve, x.predicted(c))
@@ -166,9 +173,6 @@ func (e *engine) fit() (*Fit, *explained) {
 	order := func(a, b Predicted) int { return cmp.Compare(a.Elements, b.Elements) }
 	slices.SortStableFunc(f.Curve, order)
 	f.Curve = slices.CompactFunc(f.Curve, func(a, b Predicted) bool { return order(a, b) == 0 })
-	if !f.Fits {
-		f.Why = e.why(grown)
-	}
 	return f, x
 }
 
@@ -261,22 +265,32 @@ func (e *engine) grows() bool {
 	return settings > 1
 }
 
-// why are what would explain the steps: each is tried by itself.
-func (e *engine) why(grown bool) []Cause {
-	all := []Cause{}
+// repairs is how many settings it takes to tell the causes apart.
+const repairs = 3
+
+// why are what would explain the steps: each is tried by itself. Of enough settings the one that explains them best is left,
+// with its fit.
+func (e *engine) why(grown bool) (all []Cause, best *explained) {
+	all = []Cause{}
 	if grown {
 		all = append(all, Cause{Code: "growing", Message: "every setting's steps get longer while they are timed: something beside the buckets grows, such as the loading of data"})
 	}
 	for _, other := range others(e) {
 		x := e.explained(&Fit{}, other.beliefs)
-		if exceeds(x.far, len(x.seen)) >= leastChance {
-			all = append(all, Cause{Code: other.code, Message: other.message(x.best.meaning(x))})
+		if exceeds(x.far, len(x.seen)) < leastChance {
+			continue
+		}
+		cause := Cause{Code: other.code, Message: other.message(x.best.meaning(x))}
+		if grown || len(x.seen) < repairs {
+			all = append(all, cause)
+		} else if best == nil || x.far < best.far {
+			all, best = []Cause{cause}, x
 		}
 	}
 	if len(all) == 0 {
 		all = append(all, Cause{Code: "other", Message: "something beside the buckets differs between the settings, such as another job on the network or the loading of data: time the settings again, in another order"})
 	}
-	return all
+	return all, best
 }
 
 // unfit is the refusal of a job that the model does not fit: by how much it misses which

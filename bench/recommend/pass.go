@@ -1,5 +1,5 @@
 // A pass of a training step: computation goes through the parameters, messages are launched
-// on the way, and one network carries them one after the other. [NewPass] fixes the order of
+// on the way, and one network carries them by the rule of [flight]. [NewPass] fixes the order of
 // events once; [Pass.End] runs them for any times.
 
 package recommend
@@ -100,19 +100,19 @@ func (p Pass) End(t Times, cost []float64) float64 {
 
 // end is End. A pass's messages are launched before they are waited for: what is in through is overwritten.
 func (p Pass) end(t Times, cost, through []float64) float64 {
-	clock, network, done := 0.0, 0.0, 0.0
+	var sent flight
+	clock, done := 0.0, 0.0
 	for _, e := range p.events {
 		behind := p.done[e.boundary]
-		clock = t.computed(clock, network, t.Compute*(behind-done))
+		clock = t.computed(clock, sent.busy, t.Compute*(behind-done))
 		done = behind
 		if e.wait() {
 			clock = max(clock, through[e.index()])
 			continue
 		}
-		network = max(clock, network) + t.Slow*cost[e.message]
-		through[e.message] = network
+		through[e.message] = sent.send(clock, t.Slow*cost[e.message]+t.Each, t.Slow*t.Shared)
 	}
-	return max(t.computed(clock, network, t.Compute*(1-done)), network)
+	return max(t.computed(clock, sent.busy, t.Compute*(1-done)), sent.busy)
 }
 
 // Times are what a pass takes in one scenario.
@@ -123,7 +123,14 @@ type Times struct {
 	Slow float64
 	// Contention is how much longer computation takes while a message is on the network, as a share.
 	Contention float64
+	// Each is what every message takes more, in seconds.
+	Each float64
+	// Shared is the part of a message's time that two in flight overlap, in seconds; 0 is one at a time.
+	Shared float64
 }
+
+// usual reports whether times follow from computation and messages alone.
+func (t Times) usual() bool { return t.Contention == 0 && t.Each == 0 && t.Shared == 0 }
 
 // computed is when so many seconds of computation that start at clock are done. The network is
 // busy until network.
@@ -155,7 +162,7 @@ func (p Pass) Ends(all []Times, cost []float64, space *Space) []float64 {
 		space.through = make([][lanes]float64, p.messages)
 	}
 	space.ends = space.ends[:0]
-	if slices.ContainsFunc(all, func(t Times) bool { return t.Contention != 0 }) {
+	if slices.ContainsFunc(all, func(t Times) bool { return !t.usual() }) {
 		for _, t := range all {
 			space.ends = append(space.ends, p.End(t, cost))
 		}

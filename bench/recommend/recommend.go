@@ -70,6 +70,10 @@ type Scenario struct {
 	Contention float64 `json:"contention,omitempty"`
 	// Rest is the time of a step outside of both passes, in seconds; absent is 0.
 	Rest float64 `json:"rest,omitempty"`
+	// Each is what every message takes more than in the sweep, in seconds; absent is 0.
+	Each float64 `json:"each,omitempty"`
+	// Shared is the part of the latency that two messages in flight overlap, as a share; absent is one message at a time.
+	Shared float64 `json:"shared,omitempty"`
 }
 
 // Ask answers the question. Equal questions have equal answers, to the last bit. An

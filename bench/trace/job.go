@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"zbench/bench/collective"
+	"zbench/bench/slice"
 	"zbench/bench/stat"
 )
 
@@ -21,6 +22,9 @@ type Job struct {
 	// Ready is when each was ready, in seconds from the beginning of the backward pass; nil where the
 	// file does not tell. The first of the forward pass is last.
 	Ready []float64
+	// Outside is the time of a step outside of its backward passes and of the messages that it waits for behind them:
+	// forward passes, the optimizer, data. In seconds, the median; 0 is unknown.
+	Outside float64
 	// Accum is the number of microbatches in a step; 0 is unknown.
 	Accum int
 	// Others are the titles of groups with gradients that are left out.
@@ -61,6 +65,7 @@ func (t *Trace) Job() *Job {
 	if n := len(passes); n%b.Of == 0 {
 		j.Accum = n / b.Of
 	}
+	j.Outside, passes = r.outside(&b, passes)
 	j.Ready = ready(passes)
 	j.Elements = slices.Clone(j.Elements)
 	slices.Reverse(j.Elements)
@@ -107,4 +112,34 @@ func ready(passes [][]Gradient) (list []float64) {
 		list = append(list, stat.Quantile(times, 0.5))
 	}
 	return list
+}
+
+// outside is the median time of a step outside of the passes in it and of the buckets that it waits for behind the last
+// one. Only marked steps with exactly the buckets count: DDP's first differs. Those are also the passes that it returns;
+// all, and no time, if there are none.
+func (r *Rank) outside(b *Buckets, passes [][]Gradient) (seconds float64, whole [][]Gradient) {
+	var all []float64
+	for _, s := range r.Steps {
+		within := func(x *Span) bool { return x != nil && s.Start <= x.Start && x.End <= s.End }
+		mine := slice.Where(passes, func(p []Gradient) bool { return within(p[0].Made) && within(p[len(p)-1].Made) })
+		sent, waited := 0, 0.0
+		for _, c := range r.Calls {
+			if within(c.Kernel) && c.Collective == b.Collective && slices.Contains(b.Bytes, c.Bytes) {
+				sent, waited = sent+1, max(waited, c.Kernel.End)
+			}
+		}
+		if len(mine) == 0 || sent != len(b.Bytes) {
+			continue
+		}
+		whole = append(whole, mine...)
+		rest := s.End - s.Start
+		for _, p := range mine {
+			rest -= p[len(p)-1].Made.End - p[0].Made.Start
+		}
+		all = append(all, max(0, rest-max(0, waited-mine[len(mine)-1][len(b.Tensors)-1].Made.End)))
+	}
+	if len(all) == 0 {
+		return 0, passes
+	}
+	return stat.Quantile(all, 0.5), whole
 }

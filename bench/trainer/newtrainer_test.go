@@ -71,7 +71,7 @@ func TestANewTrainerIsOneFile(t *testing.T) {
 		return d
 	}
 	d := ask("fuse_mib: 4\nfuse_quietly: true\n")
-	require.Regexp(t, `^Set fuse_mib to \d+ MiB \(278 M elements\) and set fuse_overlap\. `, d.Sentence)
+	require.Regexp(t, `^Set fuse_mib to \d+ MiB \(178 M elements\) and set fuse_overlap\. `, d.Sentence)
 	require.Equal(t, []string{"quietly"}, d.Config.Notes)
 	require.Equal(t, "fuse_overlap", d.Answer.Changes[1].Name)
 	require.True(t, slices.ContainsFunc(d.Answer.WouldHelp, func(h recommend.Help) bool { return h.Code == "fewer_tokens" }))

@@ -143,7 +143,7 @@ func (o *adviceFlagSet) readTrace(s State, want *spec.Advice) error {
 
 // readObserved reads steps that were timed: a list, whose times can be traces, or a file.
 func readObserved(s State, text string) (*spec.Observed, error) {
-	const hint = "--observed takes SETTING=TIME,…, such as 25=412ms,100=388ms, or a CSV of setting and time"
+	const hint = "--observed takes SETTING=TIME,…, such as 25=412ms,100=388ms,2=431ms, or a CSV of setting and time"
 	if strings.Contains(text, "=") {
 		o, err := spec.ParseObserved(text, func(path string) (string, []float64, error) {
 			t, err := readTraces(s, []string{path})

@@ -301,8 +301,13 @@ class Cluster:
     def handed(self, parameter):
         """A parameter has its gradient: the trace has that of DistributedDataParallel."""
         self.default.flush()
-        self.gradients.append((self.backward, tuple(parameter.shape), parameter.dtype, self.devices.mark(self.default.row[0])))
+        self.gradients.append([self.backward, tuple(parameter.shape), parameter.dtype, self.devices.mark(self.default.row[0]), None])
         self.backward = None
+
+    def reduced(self):
+        """The reducer has done what it does with the gradient before it sends it: it divides it."""
+        self.default.flush()
+        self.gradients[-1][-1] = self.devices.mark(self.default.row[0])
 
     def owner(self, rank):
         """The place of the real rank that a rank equals."""
@@ -876,7 +881,7 @@ def finish():
         spans.append((name, start, start + d.between(begin, end), what))
     path = os.environ.get("ZBENCH_TORCH_TRACE")
     if path:
-        write_trace(path if cl.rank == 0 else "{0}.rank{2}{1}".format(*os.path.splitext(path), cl.rank), cl, at, spans, [(begin and when(begin), shape, dtype, when(end)) for begin, shape, dtype, end in cl.gradients])
+        write_trace(path if cl.rank == 0 else "{0}.rank{2}{1}".format(*os.path.splitext(path), cl.rank), cl, at, spans, [(begin and when(begin), shape, dtype, when(end), when(after or end)) for begin, shape, dtype, end, after in cl.gradients])
     if cl.rank == 0:
         sums = summed_up(cl, at, spans)
         print(summary(cl, sums), file=sys.stderr)
@@ -955,12 +960,13 @@ def write_trace(path, cl, at, spans, gradients):
             events.append({"ph": "X", "cat": "cuda_runtime", "name": "hipLaunchKernel", "pid": 1, "tid": "autograd", "ts": b * 1e6, "dur": 0, "args": {"correlation": i + 1}})
         events.append(event)
     made = 0.0
-    for begin, shape, dtype, end in gradients:
+    for begin, shape, dtype, end, after in gradients:
         made = made if begin is None else begin
-        events.append({"ph": "X", "cat": "cpu_op", "name": "autograd::engine::evaluate_function", "pid": 1, "tid": "autograd", "ts": made * 1e6, "dur": (end - made) * 1e6})
+        # It ends 1 ns before the next launch: equal times are not equal once they are rounded.
+        events.append({"ph": "X", "cat": "cpu_op", "name": "autograd::engine::evaluate_function", "pid": 1, "tid": "autograd", "ts": made * 1e6, "dur": max(0, (after - made) * 1e6 - 1e-3)})
         events.append({"ph": "X", "cat": "cpu_op", "name": "torch::autograd::AccumulateGrad", "pid": 1, "tid": "autograd", "ts": end * 1e6, "dur": 0,
                        "args": {"Input Dims": [list(shape)], "Input type": ["c10::" + NAMES[dtype] if dtype in (torch.bfloat16, torch.float16) else NAMES.get(dtype, str(dtype)).lower()]}})
-        made = end
+        made = after
     with open(path, "w") as f:
         json.dump({"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "SIMULATED " + os.environ.get("ZBENCH_TORCH_GPU", "")}],
                    "distributedInfo": {"backend": "nccl", "rank": cl.rank, "world_size": cl.ranks}, "traceEvents": sorted(events, key=lambda e: e["ts"])}, f)
@@ -1007,6 +1013,8 @@ def install():
         for p in self.module.parameters() if cluster().traced else ():
             if p.requires_grad:
                 p.register_post_accumulate_grad_hook(lambda p: cluster().handed(p))
+                self.zbench_nodes = [*getattr(self, "zbench_nodes", ()), p.expand_as(p).grad_fn.next_functions[0][0]]
+                self.zbench_nodes[-1].register_hook(lambda *_: cluster().reduced())  # behind the reducer's own
 
     DistributedDataParallel.__init__ = init
     differentiate = torch.autograd.backward

@@ -33,6 +33,6 @@ func TestLongObservedAtATwentieth(t *testing.T) {
 
 // The bars notice a fit that refuses nothing, and one that refuses all.
 func TestTheBarsOfObservedNotice(t *testing.T) {
-	require.Len(t, ObservedFailures([]ObservedRow{{Kind: fitting, Jobs: 25, Refused: 25}, {Kind: crowded, Jobs: 6}}, true), 2)
-	require.Empty(t, ObservedFailures([]ObservedRow{{Kind: fitting, Jobs: 500, Refused: 20}, {Kind: crowded, Jobs: 125, Refused: 120}}, false))
+	require.Len(t, ObservedFailures([]ObservedRow{{Kind: fitting, Jobs: 25, Noticed: 25}, {Kind: crowded, Jobs: 6}}, true), 2)
+	require.Empty(t, ObservedFailures([]ObservedRow{{Kind: fitting, Jobs: 500, Noticed: 20}, {Kind: crowded, Jobs: 125, Noticed: 120}}, false))
 }

@@ -27,6 +27,7 @@ type recording struct {
 	Machine, Torch    string
 	Ranks             int
 	Link              float64 // bytes a second
+	Delay             float64 // seconds, one way
 	Threads           int     // of gloo's
 	Accumulate        int
 	View              bool
@@ -166,7 +167,7 @@ func regret(t testing.TB, r recording, cells []cell, a recommend.Answer) (share 
 	if a.Keep {
 		return cells[len(cells)-1].real/best.real - 1, true
 	}
-	worst := 0.0
+	worst := cells[0].real // below all that were measured
 	for i, c := range cells {
 		if slices.Equal(c.buckets, want) {
 			return c.real/best.real - 1, true
@@ -178,7 +179,7 @@ func regret(t testing.TB, r recording, cells []cell, a recommend.Answer) (share 
 			worst = max(c.real, cells[next].real)
 		}
 	}
-	return max(worst, cells[0].real)/best.real - 1, false
+	return worst/best.real - 1, false
 }
 
 func sizes(p rules.Plan) []int64 {
@@ -191,7 +192,12 @@ func sizes(p rules.Plan) []int64 {
 
 func recordings(t testing.TB) []recording {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(project.File(t, "testdata/ddp"), "*.json"))
+	return recordingsOf(t, "testdata/ddp")
+}
+
+func recordingsOf(t testing.TB, folder string) []recording {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(project.File(t, folder), "*.json"))
 	if dir := os.Getenv("ZBENCH_STEPS"); dir != "" {
 		files, err = filepath.Glob(filepath.Join(dir, "*.json"))
 	}
