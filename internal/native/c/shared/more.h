@@ -155,7 +155,6 @@ typedef struct zbs_ipc {
   WITHOUT(putSignal, "ncclPutSignal") \
   WITHOUT(putSignals, "ncclSignal") \
   WITHOUT(waitSignal, "ncclWaitSignal") \
-  WITHOUT(commDump, "ncclCommDump") \
   WITHOUT(commProperties, "ncclCommQueryProperties") \
   WITHOUT(devCommCreate, "ncclDevCommCreate") \
   WITHOUT(devCommDestroy, "ncclDevCommDestroy") \
@@ -164,6 +163,9 @@ typedef struct zbs_ipc {
   WITHOUT(peerPointer, "ncclGetPeerDevicePointer") \
   WITHOUT(multimemPointer, "ncclGetMultimemDevicePointer") \
   WITHOUT(algoInfo, "rcclGetAlgoInfo") \
+  WITHOUT(msccLoad, "mscclLoadAlgo") \
+  WITHOUT(msccRun, "mscclRunAlgo") \
+  WITHOUT(msccUnload, "mscclUnloadAlgo") \
   WITHOUT(paramBind, "ncclParamBind") \
   WITHOUT(paramI8, "ncclParamGetI8") \
   WITHOUT(paramI16, "ncclParamGetI16") \
@@ -177,6 +179,11 @@ typedef struct zbs_ipc {
   WITHOUT(paramGet, "ncclParamGet") \
   WITHOUT(paramOf, "ncclParamGetParameter") \
   WITHOUT(paramKeys, "ncclParamGetAllParameterKeys")
+
+/* RCCL's ncclCommDump(ncclComm*, std::unordered_map<std::string, std::string>&), as g++ names it. */
+#define ZBS_COMM_DUMP                                                          \
+  "_Z12ncclCommDumpP8ncclCommRSt13unordered_mapINSt7__cxx1112basic_string" \
+  "IcSt11char_traitsIcESaIcEEES7_St4hashIS7_ESt8equal_toIS7_ESaISt4pairIKS7_S7_EEE"
 
 #define ZBS_MORE_NEWER(SYM)                                                    \
   ZBS_NCCL(SYM, commInitScalable, int,                                         \
@@ -208,7 +215,7 @@ typedef struct zbs_ipc {
   ZBS_NCCL(SYM, putSignal, int, (void), "ncclPutSignal") \
   ZBS_NCCL(SYM, putSignals, int, (void), "ncclSignal") \
   ZBS_NCCL(SYM, waitSignal, int, (void), "ncclWaitSignal") \
-  ZBS_NCCL(SYM, commDump, int, (void), "ncclCommDump") \
+  ZBS_RCCL(SYM, commDump, int, (void), ZBS_COMM_DUMP)                          \
   ZBS_NCCL(SYM, commProperties, int, (void), "ncclCommQueryProperties") \
   ZBS_NCCL(SYM, devCommCreate, int, (void), "ncclDevCommCreate") \
   ZBS_NCCL(SYM, devCommDestroy, int, (void), "ncclDevCommDestroy") \
@@ -216,7 +223,10 @@ typedef struct zbs_ipc {
   ZBS_NCCL(SYM, lsaPointer, int, (void), "ncclGetLsaDevicePointer") \
   ZBS_NCCL(SYM, peerPointer, int, (void), "ncclGetPeerDevicePointer") \
   ZBS_NCCL(SYM, multimemPointer, int, (void), "ncclGetMultimemDevicePointer") \
-  ZBS_NCCL(SYM, algoInfo, int, (void), "rcclGetAlgoInfo") \
+  ZBS_RCCL(SYM, algoInfo, int, (void), "rcclGetAlgoInfo") \
+  ZBS_RCCL(SYM, msccLoad, int, (void), "mscclLoadAlgo") \
+  ZBS_RCCL(SYM, msccRun, int, (void), "mscclRunAlgo") \
+  ZBS_RCCL(SYM, msccUnload, int, (void), "mscclUnloadAlgo") \
   ZBS_NCCL(SYM, paramBind, int, (void), "ncclParamBind") \
   ZBS_NCCL(SYM, paramI8, int, (void), "ncclParamGetI8") \
   ZBS_NCCL(SYM, paramI16, int, (void), "ncclParamGetI16") \

@@ -189,9 +189,6 @@ static int zbl_allToAllvNew(const void *send, const size_t *sends, const size_t 
   return zbl_allToAllv(send, sends, sendAt, recv, recvs, recvAt, dtype, comm, stream);
 }
 
-static void zbl_resetDebug(void) {}
-static void zbl_paramDump(void) {}
-
 /* Functions without a model. Their arguments do not matter. */
 static int zbl_without(const char *name) {
   return zbl_failing(ZB_COLL_USAGE, "%s: the loopback does not have it", name);
@@ -201,3 +198,8 @@ static int zbl_without(const char *name) {
   static int zbl_##field(void) { return zbl_without(name); }
 ZBS_WITHOUT_NAMES(ZBL_WITHOUT)
 #undef ZBL_WITHOUT
+
+static int zbl_commDump(void) { return zbl_without("ncclCommDump"); }
+
+static void zbl_resetDebug(void) {}
+static void zbl_paramDump(void) {}
