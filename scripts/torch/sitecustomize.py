@@ -24,7 +24,7 @@ class _AfterTorch(importlib.abc.MetaPathFinder):
 
 
 def _never():
-    if "torch" not in sys.modules:
+    if "torch" not in sys.modules and not hasattr(sys, "last_value"):
         print("zbench loopback: NO RESULT: the program did not import torch, so nothing was simulated. Start a trainer of PyTorch, or leave --torch out", file=sys.stderr, flush=True)
         sys.stdout.flush()
         os._exit(6)

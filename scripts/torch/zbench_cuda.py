@@ -42,7 +42,7 @@ class OnHost(TorchFunctionMode):
         if kwargs.get("pin_memory"):
             kwargs = {**kwargs, "pin_memory": False}
         if func in MOVES and args:
-            if func is torch.Tensor.cuda or func is torch.Tensor.pin_memory:
+            if func is torch.Tensor.cuda:
                 return args[0]
             first = 0 if func is PARSE else 1
             args = (*args[:first], *map(host, args[first:first + 1]), *args[first + 1:])
@@ -50,7 +50,7 @@ class OnHost(TorchFunctionMode):
 
 
 DEVICE, PARSE = torch.device, torch._C._nn._parse_to
-MOVES = {torch.Tensor.cuda, torch.Tensor.pin_memory, torch.Tensor.to, PARSE}
+MOVES = {torch.Tensor.cuda, torch.Tensor.to, PARSE}
 
 
 def stand_in(name, real, make):
@@ -199,7 +199,7 @@ uncompiled.told = False
 
 
 def install(zt):
-    """zt is the module zbench_torch."""
+    """Puts the stand-ins in place and returns the mode in which functions get the host's device. zt is the module zbench_torch."""
     import torch.distributed.device_mesh
     from torch.distributed.fsdp import FullyShardedDataParallel
     from torch.utils._device import DeviceContext
@@ -214,6 +214,7 @@ def install(zt):
     torch.cuda.nccl.version = lambda: (version.value // 10000, version.value // 100 % 100, version.value % 100)
     torch.distributed.is_nccl_available = lambda: True  # PyTorch's own code asks distributed_c10d
     torch.Tensor.is_pinned = lambda self, device=None: False
+    torch.Tensor.pin_memory = lambda self, device=None: self  # a loader of data calls it on a thread of its own
     torch.compile = uncompiled
     stand_in("device", DEVICE, lambda *a, **k: ("cuda", a[0]) if len(a) == 1 and isinstance(a[0], int) else (*a, *k.values()))
     copyreg.pickle(DEVICE, lambda d: (torch.device, (str(d),)))
@@ -232,7 +233,7 @@ def install(zt):
     parallel.__init__ = lambda self, module, device_ids=None, output_device=None, *args, **kwargs: ddp(self, module, None, None, *args, **kwargs)
     FullyShardedDataParallel.__init__ = without(FullyShardedDataParallel.__init__, "device_id")
     torch.serialization.register_package(9, lambda storage: None, lambda storage, location: storage if is_cuda(location) else None)
-    OnHost().__enter__()
+    return OnHost()
 
 
 def hosted(kind, at, name):

@@ -302,8 +302,8 @@ class Cluster:
         self.written, self.spans, self.steps, self.inside, self.all, self.failed, self.bucket = {}, [], [], False, [], False, 0
         self.traced, self.gradients, self.backward = "ZBENCH_TORCH_TRACE" in get, [], None
         # The first optimizer that makes a step ends the steps; limit is how many there are to be, 0 for all.
-        self.limit, self.trains, self.ends, self.interrupted = int(get.get("ZBENCH_TORCH_STEPS", "0")), False, None, False
-        self.held = None  # memory, where torch.cuda is asked for it
+        self.limit, self.trains, self.ends = int(get.get("ZBENCH_TORCH_STEPS", "0")), False, None
+        self.modes, self.held = [], None  # memory, where torch.cuda is asked for it
         self.charged = [{}]  # of each step, calls and seconds of operators
         # What real ranks meet by, and the file in which each says what it does.
         self.meeting, self.store, self.exchanges, self.timeout = get["ZBENCH_LOOPBACK_SHARED"], dist.HashStore(), {}, TIMEOUT
@@ -617,6 +617,8 @@ class Group(dist.ProcessGroup):
 
     def allgather(self, outputs, inputs, opts=None):
         for outs, t in zip(outputs, inputs):
+            if len(outs) != self.n:
+                raise Refused(f"all_gather into {len(outs)} tensors: the group has {self.n} ranks")
             self.quietly(lambda: [copied(o, x) for o, x in zip(outs, self.of_each(self.agree("all_gather", t)))])
             done = self.run("AllGather", t, [t], outs, outputs=outputs)
         return done
@@ -907,7 +909,9 @@ KINETO = {"AllReduce": ("allreduce", False, False), "Bcast": ("broadcast", False
 
 def finish():
     """Prints what a step came to, and writes the trace. A program that did nothing on the cluster ends here with a code of its own."""
-    if _cluster is None or _cluster.failed:
+    error = getattr(sys, "last_value", None)
+    interrupted = isinstance(error, KeyboardInterrupt)
+    if _cluster is None or _cluster.failed or error is not None and not interrupted:
         return  # what others wait for may never come
     cl, d = _cluster, _cluster.devices
     cl.failed = True  # once is enough
@@ -939,7 +943,7 @@ def finish():
         if "ZBENCH_TORCH_RESULT" in os.environ:
             with open(os.environ["ZBENCH_TORCH_RESULT"], "w") as f:
                 json.dump(sums, f)
-    if lacks and not cl.interrupted:
+    if lacks and not interrupted:
         end_process(NOTHING)
 
 
@@ -1125,10 +1129,12 @@ def install():
     watch_optimizers()
     watch_end()
     cluster()
-    costs = Costs()  # imports parts of PyTorch that want it as it is
+    # PyTorch 2.6 loses a mode that only its stack holds: printing a tensor would crash.
+    cluster().modes.append(Costs())  # imports parts of PyTorch that want it as it is
     import zbench_cuda
-    zbench_cuda.install(sys.modules[__name__])
-    costs.__enter__()
+    cluster().modes.append(zbench_cuda.install(sys.modules[__name__]))
+    for mode in cluster().modes:
+        mode.__enter__()
 
 
 def spawn(fn, args=(), nprocs=1, join=True, daemon=False, start_method="spawn"):
@@ -1156,12 +1162,7 @@ def watch_optimizers():
 def watch_end():
     """Sums up at the end of the program and at Ctrl-C, not after an error. A forked process, such as a loader of
     data, has no GPUs."""
-    shown, left = sys.excepthook, sys.exit
-
-    def excepthook(kind, *error):
-        cluster().interrupted = issubclass(kind, KeyboardInterrupt)
-        cluster().failed = not cluster().interrupted
-        shown(kind, *error)
+    left = sys.exit
 
     def leaves(status=None, /):
         cluster().failed |= bool(status)
@@ -1172,6 +1173,6 @@ def watch_end():
         if cluster().passes is not None:
             ctypes.CDLL(None).zbench_clock_use(None, None)
 
-    sys.excepthook, sys.exit = excepthook, leaves
+    sys.exit = leaves
     os.register_at_fork(after_in_child=forked)
     atexit.register(finish)
