@@ -222,6 +222,12 @@ def install(zt):
     # A constructor's argument that names a device, and by which name.
     for kind, at, name in ((DeviceContext, 0, "device"), (torch.distributed.device_mesh.DeviceMesh, 0, "device_type"), (torch.amp.GradScaler, 0, "device")):
         hosted(kind, at, name)
+    record = torch.profiler._KinetoProfile.__init__
+
+    def profiled(self, *, activities=None, **kwargs):
+        record(self, activities=activities and [a for a in activities if a != torch.profiler.ProfilerActivity.CUDA], **kwargs)
+
+    torch.profiler._KinetoProfile.__init__ = profiled
     cast = torch.autocast.__init__
 
     def autocast(self, device_type, dtype=None, *args, **kwargs):

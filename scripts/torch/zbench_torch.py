@@ -1063,6 +1063,10 @@ def refuse_launched(*_, **__):
     raise Refused("another process of Python with torch started this one. Leave the launcher out: zbench loopback --torch -- python3 PROGRAM, which gets RANK and WORLD_SIZE from zbench")
 
 
+def refuse_store(*_, **__):
+    raise Refused("torch.distributed.TCPStore waits for the other ranks, which are no processes: leave it to init_process_group, or name all ranks in --real")
+
+
 def install():
     """Stands in for what a program expects of GPUs and of other ranks."""
     if os.environ.get("ZBENCH_TORCH_LIST") == "1":
@@ -1125,6 +1129,8 @@ def install():
     torch.cpu.Stream, torch.cpu.Event, torch.cpu.stream = Stream, Event, Within
     torch.cpu.current_stream = lambda device=None: cluster().current
     torch.cpu.synchronize = lambda device=None: cluster().current.synchronize()
+    if cluster().real == [0]:
+        dist.TCPStore = refuse_store
     torch.multiprocessing.spawn = spawn
     watch_optimizers()
     watch_end()
