@@ -116,14 +116,17 @@ class Devices:
             launch(self.delay, *one, s, params, None)
 
     def buffers_of(self, size):
-        """Memory of each device for a message, which is never touched."""
+        """Memory of each device for a message, which is never touched. Where the device has room the smaller one stays:
+        hipFree would have the host wait for the device, in the middle of what the program does."""
         if size > self.room:
+            self.room = max(size, 2 * self.room)
             for d, b in enumerate(self.buffers):
                 self.hip.hipSetDevice(d)
-                if b:
-                    self.ran("hipFree", b)
-                self.ran("hipMalloc", ctypes.byref(b), ctypes.c_size_t(size))
-            self.room = size
+                before = b.value
+                if self.hip.hipMalloc(ctypes.byref(b), ctypes.c_size_t(self.room)) != 0:
+                    self.ran("hipFree", ctypes.c_void_p(before))
+                    self.ran("hipMalloc", ctypes.byref(b), ctypes.c_size_t(size))
+                    self.room = size
         return self.buffers
 
     def between(self, one, other):
