@@ -19,12 +19,12 @@ import (
 )
 
 // started runs a program on the loopback as Python starts it, with the preloaded clock and sitecustomize: the forked one
-// of other tests has neither. It returns what the program printed and its exit code.
-func (in inside) started(t *testing.T, flags string, set []string, args ...string) (out string, code int) {
+// of other tests has neither. options are env's. It returns what the program printed and its exit code.
+func (in inside) started(t *testing.T, flags string, options []string, args ...string) (out string, code int) {
 	t.Helper()
 	words := slices.Concat(
-		[]string{in.root, "env", "OMP_NUM_THREADS=1", "HOME=/tmp"}, set,
-		[]string{"timeout", "300", in.at + "/zbench", "loopback", "--torch", "--cache-dir", in.at + "/cache", "--libraries", in.libraries}, strings.Fields(flags), []string{"--", "python3", "-W", "ignore"}, args,
+		[]string{in.root, "env"}, options,
+		[]string{"OMP_NUM_THREADS=1", "HOME=/tmp", "timeout", "300", in.at + "/zbench", "loopback", "--torch", "--cache-dir", in.at + "/cache", "--libraries", in.libraries}, strings.Fields(flags), []string{"--", "python3", "-W", "ignore"}, args,
 	)
 	text, err := exec.Command("chroot", words...).CombinedOutput() //nolint:gosec // the test's own words
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
