@@ -85,6 +85,8 @@ host's clock and ends work when the model says so; it needs --no-data.
 --torch runs a trainer of PyTorch for CPUs (2.6 or later), unchanged, as rank 0;
 the other GPUs of the cluster do what it does. Operators take the time of a GPU:
 at the end stands how long a step took, and how much of that was communication.
+torch.cuda has stand-ins. A program that makes no collective or no step exits
+with 6; --steps N ends one after N steps, and Ctrl-C sums up, too.
 --real 0,8 makes rank 8 a process, too, where ranks differ: one for each role.
 --what-if runs it again with a fault, the noise or a bucket size changed, and
 says what made the step long.
