@@ -40,7 +40,7 @@ var flagGroups = withSettings([]flagGroup{
 	}},
 	{"Launch", []string{"launch", "slurm-args", "hostfile", "dry-run", "exclude-bad", "screen-first"}},
 	{"Deadlines", deadlineFlags},
-	{"Simulation", []string{"fabric", "curve", "fault", "seed", "trees", "clock", "no-data", "hang-rate", "torch", "real", "what-if"}},
+	{"Simulation", []string{"fabric", "curve", "fault", "seed", "trees", "clock", "no-data", "hang-rate", "torch", "real", "steps", "what-if"}},
 	{"Model and trainer", []string{
 		"framework", "config", "args", "set", "optimizer", "preset", "params", "trace", "total-params", "largest-param", "layers", "active-params",
 		"backward-ms", "forward-ms", "step-ms", "tokens-per-microbatch", "tflops", "recompute",

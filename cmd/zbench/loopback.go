@@ -85,6 +85,8 @@ host's clock and ends work when the model says so; it needs --no-data.
 --torch runs a trainer of PyTorch for CPUs (2.6 or later), unchanged, as rank 0;
 the other GPUs of the cluster do what it does. Operators take the time of a GPU:
 at the end stands how long a step took, and how much of that was communication.
+torch.cuda has stand-ins. A program that makes no collective or no step exits
+with 6; --steps N ends one after N steps, and Ctrl-C sums up, too.
 --real 0,8 makes rank 8 a process, too, where ranks differ: one for each role.
 --what-if runs it again with a fault, the noise or a bucket size changed, and
 says what made the step long.
@@ -125,7 +127,9 @@ func (o *loopbackOptions) check(args []string) error {
 	case o.torch.on && (o.gpus > 0 || o.clock != clockVirtual):
 		return usagef("leave -g and --clock out", "--torch drives all GPUs of the cluster, on the model's clock")
 	case !o.torch.on && o.torch.given():
-		return usagef("add --torch", "--sizes, --tflops, --times, --trace, --real and --what-if are of --torch")
+		return usagef("add --torch", "--sizes, --steps, --tflops, --times, --trace, --real and --what-if are of --torch")
+	case o.torch.steps < 0:
+		return usagef("leave --steps out to run the program to its end", "--steps must be 1 or more, not %d", o.torch.steps)
 	case o.print && o.torch.several():
 		return usagef("leave --env out: zbench starts the processes", "--real and --what-if run several processes, and --env prints the environment of one")
 	case !(o.torch.tflops > 0) || o.torch.tflops > 1e6:
@@ -167,7 +171,7 @@ func (o *loopbackOptions) run(ctx context.Context, s State, args []string) error
 		if role.Size > 1 {
 			return usagef("start it without a launcher: --nodes sets the world", "--torch simulates all ranks in one process; %s started %d", role.By, role.Size)
 		}
-		o.noData, o.gpus, o.clock = true, m.Size(), clockHost
+		o.noData, o.gpus = true, m.Size()
 	}
 	if o.torch.several() && !o.print {
 		s.note(o.quiet, "SIMULATED: %s, %s: the program's figures come from a model\n", o.clusterText(), o.torch.text(m))
@@ -309,7 +313,7 @@ func (o *loopbackOptions) environment(ctx context.Context, s State, m *fabric.Ma
 	set := []launch.Var{
 		{Name: "ZBENCH_LOOPBACK", Value: machine},
 		{Name: arenaVariable, Value: arena},
-		{Name: "ZBENCH_LOOPBACK_CLOCK", Value: o.clock},
+		{Name: "ZBENCH_LOOPBACK_CLOCK", Value: o.keptBy()},
 		{Name: "LD_LIBRARY_PATH", Value: before(libraries, s.Getenv("LD_LIBRARY_PATH"))},
 	}
 	if o.clock == clockVirtual {
@@ -327,6 +331,15 @@ func (o *loopbackOptions) environment(ctx context.Context, s State, m *fabric.Ma
 		return append(set, more...), err
 	}
 	return set, nil
+}
+
+// keptBy is the clock that the libraries keep. A trainer's process drives GPUs of many hosts, so under
+// --torch the Python files tell the preloaded library what the first host's time is.
+func (o *loopbackOptions) keptBy() string {
+	if o.torch.on {
+		return clockHost
+	}
+	return o.clock
 }
 
 // before puts a path in front of a list of paths.

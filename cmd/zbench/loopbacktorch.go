@@ -31,6 +31,8 @@ type torchOptions struct {
 	// tflops is what a GPU reaches in products of matrices, in 1e12 operations per second.
 	tflops float64
 	trace  string
+	// steps is how many steps of the optimizer the program makes before it is ended, 0 for all.
+	steps int
 	// times is a profile whose times operators take, measured what it has.
 	times    string
 	measured *formats.Operators
@@ -48,6 +50,7 @@ func (o *torchOptions) addFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.sizes, "sizes", false, "with --torch: leave out what tensors over 64 KiB hold, for models that do not fit this host")
 	f.Float64Var(&o.tflops, "tflops", reachedTFLOPs, "with --torch: 1e12 floating-point operations per second of a GPU")
 	f.StringVar(&o.times, "times", "", "with --torch: profile of PyTorch with shapes whose times operators take, where it has them")
+	f.IntVar(&o.steps, "steps", 0, "with --torch: end the program after so many steps of its optimizer (default its own end)")
 	f.StringVar(&o.trace, "trace", "", "with --torch: file for the trace of rank 0, which zbench trace reads")
 	f.StringVar(&o.real, "real", "0", "with --torch: ranks that are processes; each stands for those up to the next (one for each role)")
 	f.StringArrayVar(&o.whatIf, "what-if", nil, "with --torch: run again with one thing changed, such as 'no skew', 'rail 3 healthy', 'bucket 200M', or all (repeatable)")
@@ -55,7 +58,7 @@ func (o *torchOptions) addFlags(f *pflag.FlagSet) {
 
 // given tells whether any option needs --torch.
 func (o *torchOptions) given() bool {
-	return o.sizes || o.times != "" || o.trace != "" || o.tflops != reachedTFLOPs || o.real != "0" || len(o.whatIf) > 0
+	return o.sizes || o.times != "" || o.trace != "" || o.steps != 0 || o.tflops != reachedTFLOPs || o.real != "0" || len(o.whatIf) > 0
 }
 
 // several tells whether zbench starts processes, in place of becoming the program.
@@ -110,6 +113,7 @@ func (o *torchOptions) environment(s State, cache string, m *fabric.Machine) ([]
 	}
 	set := []launch.Var{
 		{Name: "PYTHONPATH", Value: before(python, s.Getenv("PYTHONPATH"))},
+		launch.Number("ZBENCH_TORCH_PROGRAM", s.PID), // which zbench becomes
 		launch.Number("ZBENCH_TORCH_RANKS", m.Size()),
 		{Name: "ZBENCH_TORCH_FLOPS", Value: strconv.FormatFloat(o.tflops*1e12, 'g', -1, 64)},
 		{Name: "ZBENCH_TORCH_BANDWIDTH", Value: strconv.FormatFloat(m.HBMRate, 'g', -1, 64)},
@@ -119,6 +123,13 @@ func (o *torchOptions) environment(s State, cache string, m *fabric.Machine) ([]
 		{Name: "LOCAL_RANK", Value: "0"},
 		launch.Number("WORLD_SIZE", m.Size()),
 		launch.Number("LOCAL_WORLD_SIZE", m.GPUsPerNode),
+		{Name: "GROUP_RANK", Value: "0"},
+		{Name: "MASTER_ADDR", Value: "127.0.0.1"},
+		{Name: "MASTER_PORT", Value: "29500"},
+		{Name: "TORCHELASTIC_RUN_ID", Value: "zbench"},
+	}
+	if o.steps > 0 {
+		set = append(set, launch.Number("ZBENCH_TORCH_STEPS", o.steps))
 	}
 	if o.sizes {
 		set = append(set, launch.Var{Name: "ZBENCH_TORCH_SIZES", Value: "1"})

@@ -73,7 +73,11 @@ func (t *trainers) run(ctx context.Context, s State) (sum torchSummary, err erro
 		case e := <-f.ends:
 			left--
 			if e.code != 0 && failed == nil {
-				failed = exit.With(exit.Run, fmt.Errorf("rank %d ended with %s", t.real[e.child], e.how), "its own message is above; the other ranks were stopped")
+				code := exit.Run
+				if e.code == exit.Want {
+					code = exit.Want // the program did nothing on the cluster
+				}
+				failed = exit.With(code, fmt.Errorf("rank %d ended with %s", t.real[e.child], e.how), "its own message is above; the other ranks were stopped")
 				late = time.NewTimer(trainersGrace).C
 			}
 		case <-late:

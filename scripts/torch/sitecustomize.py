@@ -1,4 +1,5 @@
-"""Runs zbench_torch.install() once the program has imported torch."""
+"""Runs zbench_torch.install() once the program has imported torch. A program that never does has no result."""
+import atexit
 import importlib.abc
 import importlib.util
 import os
@@ -22,5 +23,14 @@ class _AfterTorch(importlib.abc.MetaPathFinder):
         return spec
 
 
+def _never():
+    if "torch" not in sys.modules and not hasattr(sys, "last_value"):
+        print("zbench loopback: NO RESULT: the program did not import torch, so nothing was simulated. Start a trainer of PyTorch, or leave --torch out", file=sys.stderr, flush=True)
+        sys.stdout.flush()
+        os._exit(6)
+
+
+if os.environ.get("ZBENCH_TORCH_PROGRAM") == str(os.getpid()):
+    atexit.register(_never)
 if "ZBENCH_TORCH_RANKS" in os.environ:
     sys.meta_path.insert(0, _AfterTorch())

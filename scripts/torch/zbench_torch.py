@@ -17,11 +17,14 @@ import ctypes
 import datetime
 import hashlib
 import json
+import logging
 import math
 import os
 import statistics
 import sys
 import threading
+import time
+import types
 import typing
 
 import torch
@@ -42,7 +45,10 @@ REPLACED = {
     "torch.distributed.init_process_group": "backends nccl, gloo, mpi and ucc are the loopback; the other ranks are not waited for",
     "torch.cpu.Stream, Event, stream, current_stream": "streams of the loopback's GPUs",
     "torch.optim.Optimizer.step": "ends a step of the summary and of the trace",
-    "DistributedDataParallel.__init__": "bucket_cap_mb is that of zbench loopback --what-if 'bucket SIZE'",
+    "DistributedDataParallel.__init__": "bucket_cap_mb is that of zbench loopback --what-if 'bucket SIZE'; device_ids are left out",
+    "torch.cuda, torch.accelerator": "GPUs of the fabric; a cuda device is the host's memory (zbench_cuda.py)",
+    "torch.compile": "left out",
+    "torch.multiprocessing.spawn": "calls the function for this process's rank alone",
 }
 
 
@@ -110,14 +116,17 @@ class Devices:
             launch(self.delay, *one, s, params, None)
 
     def buffers_of(self, size):
-        """Memory of each device for a message, which is never touched."""
+        """Memory of each device for a message, which is never touched. Where the device has room the smaller one stays:
+        hipFree would have the host wait for the device, in the middle of what the program does."""
         if size > self.room:
+            self.room = max(size, 2 * self.room)
             for d, b in enumerate(self.buffers):
                 self.hip.hipSetDevice(d)
-                if b:
-                    self.ran("hipFree", b)
-                self.ran("hipMalloc", ctypes.byref(b), ctypes.c_size_t(size))
-            self.room = size
+                before = b.value
+                if self.hip.hipMalloc(ctypes.byref(b), ctypes.c_size_t(self.room)) != 0:
+                    self.ran("hipFree", ctypes.c_void_p(before))
+                    self.ran("hipMalloc", ctypes.byref(b), ctypes.c_size_t(size))
+                    self.room = size
         return self.buffers
 
     def between(self, one, other):
@@ -193,9 +202,13 @@ class Stream:
         for s in self.row:
             cl.devices.hip.hipStreamSynchronize(s)
         late.cancel()
+        cl.sees(self.row[0])
 
     def query(self):
         return True
+
+    def is_capturing(self):
+        return False
 
 
 class Event:
@@ -217,6 +230,10 @@ class Event:
 
     def query(self):
         return True
+
+    def elapsed_time(self, other):
+        """Milliseconds between two events that have been."""
+        return cluster().devices.between(self.row[0], other.row[0]) * 1e3
 
     def __del__(self):
         if self.row is not None and _cluster is not None:
@@ -287,6 +304,9 @@ class Cluster:
         self.devices = Devices((self.real + [self.ranks])[self.place + 1] - self.rank)
         self.written, self.spans, self.steps, self.inside, self.all, self.failed, self.bucket = {}, [], [], False, [], False, 0
         self.traced, self.gradients, self.backward = "ZBENCH_TORCH_TRACE" in get, [], None
+        # The first optimizer that makes a step ends the steps; limit is how many there are to be, 0 for all.
+        self.limit, self.trains, self.ends = int(get.get("ZBENCH_TORCH_STEPS", "0")), False, None
+        self.modes, self.held = [], None  # memory, where torch.cuda is asked for it
         self.charged = [{}]  # of each step, calls and seconds of operators
         # What real ranks meet by, and the file in which each says what it does.
         self.meeting, self.store, self.exchanges, self.timeout = get["ZBENCH_LOOPBACK_SHARED"], dist.HashStore(), {}, TIMEOUT
@@ -297,6 +317,27 @@ class Cluster:
     def begin(self):
         self.current = self.default = Stream()
         self.steps.append(self.devices.mark(self.default.row[0]))
+        # What the program's clock shows, in seconds since here; a mark that has been, and when.
+        self.shown, self.origin, self.ticks = 0.0, (self.steps[0], 0.0), [self.devices.mark(self.default.row[0]) for _ in range(2)]
+        self.passes = getattr(ctypes.CDLL(None), "zbench_clock_pass", None)
+        if self.passes is not None:
+            self.passes(ctypes.c_int64(0))
+
+    def sees(self, stream):
+        """The program has waited for a stream of the first rank: its clock shows that time."""
+        mark = self.ticks[0]
+        self.devices.hip.hipEventRecord(mark, stream)
+        self.reaches(mark)
+        self.ticks.reverse()
+
+    def reaches(self, mark):
+        """The program's clock is not behind a mark that has been."""
+        at = self.origin[1] + self.devices.between(self.origin[0], mark)
+        self.origin = (mark, at)
+        ns = int((at - self.shown) * 1e9)
+        if ns > 0 and self.passes is not None:
+            self.shown += ns * 1e-9
+            self.passes(ctypes.c_int64(ns))
 
     def handed(self, parameter):
         """A parameter has its gradient: the trace has that of DistributedDataParallel."""
@@ -356,10 +397,22 @@ class Cluster:
         calls[0] += 1
         calls[1] += seconds
 
-    def step(self, *_):
+    def step(self, optimizer):
+        """An optimizer has made a step. A program that reads its clock without waiting for the GPU sees the
+        step's end: its host is not modelled, and keeps up."""
+        self.ends = self.ends or optimizer
+        if optimizer is not self.ends:
+            return
         self.default.flush()
         self.charged.append({})
         self.steps.append(self.devices.mark(self.default.row[0]))
+        begun = time.process_time()
+        while self.devices.hip.hipEventQuery(self.steps[-1]) != 0 and time.process_time() < begun + 1:
+            os.sched_yield()
+        if self.devices.hip.hipEventQuery(self.steps[-1]) == 0:
+            self.reaches(self.steps[-1])
+        if len(self.steps) - 1 == self.limit:
+            leave(0)
 
 
 _cluster = None
@@ -572,6 +625,8 @@ class Group(dist.ProcessGroup):
 
     def allgather(self, outputs, inputs, opts=None):
         for outs, t in zip(outputs, inputs):
+            if len(outs) != self.n:
+                raise Refused(f"all_gather into {len(outs)} tensors: the group has {self.n} ranks")
             self.quietly(lambda: [copied(o, x) for o, x in zip(outs, self.of_each(self.agree("all_gather", t)))])
             done = self.run("AllGather", t, [t], outs, outputs=outputs)
         return done
@@ -801,6 +856,8 @@ class Costs(TorchDispatchMode):
                 cl.charge(words[0], seconds, True)
                 return out
         made = [x for x in tree_leaves(out) if isinstance(x, torch.Tensor)]
+        if cl.held is not None and not all(small(x) for x in made):
+            cl.held.now()
         count = self.counts.get(func._overloadpacket)
         done = count(*args, **kwargs, out_val=out) if count is not None else 0
         cl.charge(func._schema.name, max(sum(x.numel() * x.element_size() for x in given + made) / cl.bandwidth, done / cl.flops), False)
@@ -859,10 +916,13 @@ KINETO = {"AllReduce": ("allreduce", False, False), "Bcast": ("broadcast", False
 
 
 def finish():
-    """Prints what a step came to, and writes the trace."""
-    if _cluster is None or _cluster.failed:
+    """Prints what a step came to, and writes the trace. A program that did nothing on the cluster ends here with a code of its own."""
+    error = getattr(sys, "last_value", None)
+    interrupted = isinstance(error, KeyboardInterrupt)
+    if _cluster is None or _cluster.failed or error is not None and not interrupted:
         return  # what others wait for may never come
     cl, d = _cluster, _cluster.devices
+    cl.failed = True  # once is enough
     for stream in cl.all:
         stream.synchronize()
     at, last = [0.0], cl.steps[0]
@@ -882,14 +942,49 @@ def finish():
     path = os.environ.get("ZBENCH_TORCH_TRACE")
     if path:
         write_trace(path if cl.rank == 0 else "{0}.rank{2}{1}".format(*os.path.splitext(path), cl.rank), cl, at, spans, [(begin and when(begin), shape, dtype, when(end), when(after or end)) for begin, shape, dtype, end, after in cl.gradients])
+    sums = summed_up(cl, at, spans)
+    lacks = undone(cl, sums)
     if cl.rank == 0:
-        sums = summed_up(cl, at, spans)
-        print(summary(cl, sums), file=sys.stderr)
+        print(f"zbench loopback: NO RESULT: {lacks}" if lacks else summary(cl, sums, spans), file=sys.stderr)
         if "ZBENCH_TORCH_TIMES" in os.environ and sums["steps"]:
             print(sources(cl), file=sys.stderr)
         if "ZBENCH_TORCH_RESULT" in os.environ:
             with open(os.environ["ZBENCH_TORCH_RESULT"], "w") as f:
                 json.dump(sums, f)
+    if lacks and not interrupted:
+        end_process(NOTHING)
+
+
+NOTHING = 6  # the exit code where there is no result, as of zbench's other commands
+
+
+def undone(cl, sums):
+    """Why the run is no result, with what to do; None if it is one."""
+    calls = sum(what is not None for *_, what in cl.spans)
+    if not families.made:
+        return ("the program ran on one process without torch.distributed. Start it as torchrun would, in the mode in which it calls init_process_group: "
+                f"RANK, LOCAL_RANK, WORLD_SIZE={cl.ranks}, MASTER_ADDR and MASTER_PORT are set")
+    if calls == 0:
+        return "the program made a process group and called no collective. Wrap the model in DistributedDataParallel or fully_shard, or choose the option that does"
+    if cl.trains and not sums["steps"]:
+        return f"the program made an optimizer that made no step; {calls:,} collectives were set-up. Give it data for some steps"
+    if sums["steps"] and not sums["called"]:
+        return f"none of the last {len(settled(sums['steps']))} steps called a collective; {calls:,} were set-up. Train the wrapped model, not the one inside it"
+    return None
+
+
+def end_process(code):
+    """Ends the process at once, with what it has printed."""
+    logging.shutdown()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+def leave(code):
+    """The end that --steps asks for, in the middle of the program."""
+    finish()
+    end_process(code)
 
 
 def settled(steps):
@@ -911,13 +1006,14 @@ def summed_up(cl, at, spans):
         computed.append(sum(e - b for name, b, e, what in inside if what is None))
         calls.append([what[1] * what[2].itemsize for name, b, e, what in inside if what is not None])
     step, busy = statistics.median(took), statistics.median(computed)
-    return {"step": step, "mean": statistics.fmean(took), "computation": busy, "exposed": max(0.0, step - busy), "steps": took, "collectives": len(calls[-1]), "largest": max(calls[-1], default=0), "bucket": cl.bucket}
+    return {"step": step, "mean": statistics.fmean(took), "computation": busy, "exposed": max(0.0, step - busy), "steps": took, "collectives": len(calls[-1]), "called": sum(map(len, calls)), "largest": max(calls[-1], default=0), "bucket": cl.bucket}
 
 
-def summary(cl, sums):
+def summary(cl, sums, spans):
     """One line."""
     if not sums["steps"]:
-        return f"SIMULATED on {cl.ranks} ranks: no optimizer made a step, so there is none to time"
+        took = [e - b for _, b, e, what in spans if what is not None]
+        return f"SIMULATED on {cl.ranks} ranks: {len(took):,} collectives, {sum(took) * 1e3:.2f} ms; no optimizer made a step, so there is none to time"
     return (f"SIMULATED on {cl.ranks} ranks: {sums['step'] * 1e3:.2f} ms a step (median of {len(sums['steps'])}), computation {sums['computation'] * 1e3:.2f} ms, "
             f"exposed {sums['exposed'] * 1e3:.2f} ms ({sums['exposed'] / sums['step']:.1%}); {sums['collectives']} collectives a step, a rank's part up to {sums['largest'] / 2**20:.1f} MiB")
 
@@ -972,11 +1068,22 @@ def write_trace(path, cl, at, spans, gradients):
                    "distributedInfo": {"backend": "nccl", "rank": cl.rank, "world_size": cl.ranks}, "traceEvents": sorted(events, key=lambda e: e["ts"])}, f)
 
 
+def refuse_launched(*_, **__):
+    raise Refused("another process of Python with torch started this one. Leave the launcher out: zbench loopback --torch -- python3 PROGRAM, which gets RANK and WORLD_SIZE from zbench")
+
+
+def refuse_store(*_, **__):
+    raise Refused("torch.distributed.TCPStore waits for the other ranks, which are no processes: leave it to init_process_group, or name all ranks in --real")
+
+
 def install():
     """Stands in for what a program expects of GPUs and of other ranks."""
     if os.environ.get("ZBENCH_TORCH_LIST") == "1":
         for what, by in REPLACED.items():
             print(f"zbench loopback: {what}: {by}", file=sys.stderr)
+    if os.environ.setdefault("ZBENCH_TORCH_PROCESS", str(os.getpid())) != str(os.getpid()):
+        dist.init_process_group = refuse_launched
+        return
     made = []
 
     def make(options, _):
@@ -1000,7 +1107,8 @@ def install():
         families.add(sorted(ranks) if ranks is not None else list(range(cluster().ranks)), made[-1] if len(made) > known else None)
         return out
 
-    dist.init_process_group = dist.distributed_c10d.init_process_group = init_process_group
+    from torch.distributed import device_mesh  # it has a name of its own for the function
+    dist.init_process_group = dist.distributed_c10d.init_process_group = device_mesh.init_process_group = init_process_group
     dist.distributed_c10d._new_group_with_tag = new_group
     from torch.nn.parallel import DistributedDataParallel
     made_of, other = DistributedDataParallel.__init__, os.environ.get("ZBENCH_TORCH_BUCKET")
@@ -1032,15 +1140,56 @@ def install():
     torch.cpu.Stream, torch.cpu.Event, torch.cpu.stream = Stream, Event, Within
     torch.cpu.current_stream = lambda device=None: cluster().current
     torch.cpu.synchronize = lambda device=None: cluster().current.synchronize()
-    from torch.optim.optimizer import register_optimizer_step_post_hook
-    register_optimizer_step_post_hook(lambda *_: cluster().step())
-    shown = sys.excepthook
-
-    def excepthook(*error):
-        cluster().failed = True
-        shown(*error)
-
-    sys.excepthook = excepthook
+    if cluster().real == [0]:
+        dist.TCPStore = refuse_store
+    torch.multiprocessing.spawn = spawn
+    watch_optimizers()
+    watch_end()
     cluster()
-    Costs().__enter__()
+    # PyTorch 2.6 loses a mode that only its stack holds: printing a tensor would crash.
+    cluster().modes.append(Costs())  # imports parts of PyTorch that want it as it is
+    import zbench_cuda
+    cluster().modes.append(zbench_cuda.install(sys.modules[__name__]))
+    for mode in cluster().modes:
+        mode.__enter__()
+
+
+def spawn(fn, args=(), nprocs=1, join=True, daemon=False, start_method="spawn"):
+    """torch.multiprocessing.spawn of a process for each GPU of the node: this one is the rank's, and has it already."""
+    node = int(os.environ["LOCAL_WORLD_SIZE"])
+    if nprocs not in (1, node):
+        raise Refused(f"torch.multiprocessing.spawn of {nprocs} processes: a node has {node} GPUs (--gpus-per-node)")
+    fn(int(os.environ["LOCAL_RANK"]), *args)
+    return None if join else types.SimpleNamespace(join=lambda *_, **__: True)
+
+
+def watch_optimizers():
+    """Ends a step with each step of an optimizer."""
+    from torch.optim.optimizer import register_optimizer_step_post_hook
+    register_optimizer_step_post_hook(lambda optimizer, *_: cluster().step(optimizer))
+    made = torch.optim.Optimizer.__init__
+
+    def init(self, *args, **kwargs):
+        cluster().trains = True
+        made(self, *args, **kwargs)
+
+    torch.optim.Optimizer.__init__ = init
+
+
+def watch_end():
+    """Sums up at the end of the program and at Ctrl-C, not after an error. A forked process, such as a loader of
+    data, has no GPUs."""
+    left = sys.exit
+
+    def leaves(status=None, /):
+        cluster().failed |= bool(status)
+        left(status)
+
+    def forked():
+        cluster().inside = cluster().failed = True
+        if cluster().passes is not None:
+            ctypes.CDLL(None).zbench_clock_use(None, None)
+
+    sys.exit = leaves
+    os.register_at_fork(after_in_child=forked)
     atexit.register(finish)

@@ -59,7 +59,7 @@ func enter(t *testing.T, first string) inside {
 	binary, err := os.ReadFile(zbench)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(at, "zbench"), binary, 0o755)) //nolint:gosec // it is to be run
-	for _, name := range []string{"llama.py", "schedules.py"} {
+	for _, name := range []string{"llama.py", "schedules.py", "gpus.py"} {
 		require.NoError(t, os.WriteFile(filepath.Join(at, name), []byte(first+"\n"+project.Read(t, "testdata/torch/"+name)), 0o644)) //nolint:gosec // Python reads it
 	}
 	inner := strings.TrimPrefix(string(libraries[1]), root)

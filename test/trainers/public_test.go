@@ -1,0 +1,95 @@
+package trainers
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	pytorchExamples = "pytorch/examples 77f55b912142e11fcfdf5b530231fb9c52f181e8"
+	mlEngineering   = "stas00/ml-engineering 744d01e18b79512572f64a6bbd8b5f4a725203a7"
+	nanoGPT         = "karpathy/nanoGPT 3adf61e154c3fe3fca428ad6bc3818b27a3b8291"
+)
+
+// public are programs that nobody here wrote, unmodified, which need nothing beyond PyTorch and numpy.
+var public = []struct {
+	from, folder, words string
+	// WORLD in words is the number of ranks; most is the largest number of nodes that the program itself
+	// allows, code its exit code.
+	most, code int
+	// own reads from its output the time of a step in milliseconds, where it prints one.
+	own string
+}{
+	{pytorchExamples, "distributed/ddp", "example.py", 128, 0, ""},
+	{pytorchExamples, "distributed/tensor_parallelism", "tensor_parallel_example.py", 1, 0, ""},
+	{pytorchExamples, "distributed/tensor_parallelism", "sequence_parallel_example.py", 1, 0, ""},
+	{pytorchExamples, "distributed/ddp-tutorial-series", "multigpu.py 3 10", 1, 0, ""},
+	{pytorchExamples, "distributed/ddp-tutorial-series", "multigpu_torchrun.py 3 10", 128, 0, ""},
+	{pytorchExamples, "distributed/ddp-tutorial-series", "multinode.py 3 10", 128, 0, ""},
+	{pytorchExamples, "distributed/ddp-tutorial-series", "single_gpu.py 3 10", 128, 6, ""},
+	{mlEngineering, "network/benchmarks", "all_reduce_bench.py --payload_size_in_gib 1", 128, 0, ""},
+	{mlEngineering, "network/benchmarks", "all_reduce_latency_comp.py", 128, 0, ""},
+	{mlEngineering, "debug", "torch-distributed-gpu-test.py", 128, 0, ""},
+	{nanoGPT, ".", "train.py config/train_shakespeare_char.py --eval_iters=1 --log_interval=1 --gradient_accumulation_steps=WORLD --max_iters=6", 128, 0, `iter 3: .* time ([\d.]+)ms`},
+}
+
+// checkout writes a folder of a repository at its commit: of ZBENCH_PROGRAMS (OWNER+NAME/repo, git directories), or
+// of GitHub. Nothing of it is committed here.
+func checkout(t *testing.T, from, folder, to string) {
+	t.Helper()
+	name, commit, _ := strings.Cut(from, " ")
+	require.NoError(t, os.MkdirAll(to, 0o755)) //nolint:gosec // the chroot reads it
+	git := func(args ...string) ([]byte, error) {
+		cmd := exec.Command("git", args...) //nolint:gosec // the test's own words
+		cmd.Dir, cmd.Env = to, append(os.Environ(), "GIT_INDEX_FILE="+filepath.Join(to, ".index"), "GIT_TERMINAL_PROMPT=0")
+		return cmd.CombinedOutput()
+	}
+	source := filepath.Join(os.Getenv("ZBENCH_PROGRAMS"), strings.Replace(name, "/", "+", 1), "repo")
+	if os.Getenv("ZBENCH_PROGRAMS") == "" {
+		source = filepath.Join(to, ".git")
+		_, err := git("init", "-q")
+		require.NoError(t, err)
+		if out, err := git("fetch", "-q", "--depth", "1", "https://github.com/"+name, commit); err != nil {
+			t.Skipf("%s cannot be fetched: set ZBENCH_PROGRAMS to a folder with OWNER+NAME/repo: %s", name, out)
+		}
+	}
+	out, err := git("--git-dir="+source, "--work-tree="+to, "checkout", "-q", commit, "--", folder)
+	require.NoError(t, err, "%s", out)
+}
+
+// Public programs run unmodified, or end with the line that says that they did nothing.
+func TestPublicPrograms(t *testing.T) {
+	in := enter(t, "")
+	for _, p := range public {
+		name := strings.Fields(p.words)[0]
+		t.Run(name, func(t *testing.T) {
+			folder := filepath.Join(in.at, strings.Fields(strings.ReplaceAll(p.from, "/", "+"))[0])
+			checkout(t, p.from, p.folder, in.root+folder)
+			if p.from == nanoGPT {
+				for _, part := range []string{"train.bin", "val.bin"} {
+					require.NoError(t, os.WriteFile(filepath.Join(in.root+folder, "data/shakespeare_char", part), make([]byte, 1<<20), 0o644)) //nolint:gosec // Python reads it
+				}
+			}
+			for _, nodes := range slices.Compact([]int{1, p.most}) {
+				words := strings.ReplaceAll(p.words, "WORLD", strconv.Itoa(8*nodes))
+				// Their modules lie beside them, and they write there.
+				out, code := in.started(t, "--sizes --steps 5 --nodes "+strconv.Itoa(nodes), []string{"-C", filepath.Join(folder, p.folder)}, strings.Fields(words)...)
+				require.Equal(t, p.code, code, out)
+				require.Regexp(t, map[int]string{0: `SIMULATED on \d+ ranks: `, 6: "NO RESULT: "}[p.code], out)
+				if p.own != "" {
+					own, theirs := regexp.MustCompile(p.own).FindStringSubmatch(out), summary.FindStringSubmatch(out)
+					require.NotNil(t, own, out)
+					near(t, number(t, own[1]), number(t, theirs[1]), 0.01)
+				}
+			}
+		})
+	}
+}
