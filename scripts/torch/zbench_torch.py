@@ -26,6 +26,7 @@ import threading
 import time
 import types
 import typing
+import weakref
 
 import torch
 import torch.distributed as dist
@@ -304,8 +305,8 @@ class Cluster:
         self.devices = Devices((self.real + [self.ranks])[self.place + 1] - self.rank)
         self.written, self.spans, self.steps, self.inside, self.all, self.failed, self.bucket = {}, [], [], False, [], False, 0
         self.traced, self.gradients, self.backward = "ZBENCH_TORCH_TRACE" in get, [], None
-        # The first optimizer that makes a step ends the steps; limit is how many there are to be, 0 for all.
-        self.limit, self.trains, self.ends = int(get.get("ZBENCH_TORCH_STEPS", "0")), False, None
+        # The optimizer whose step ends a step, and those that made one since; limit is how many there are to be, 0 for all.
+        self.limit, self.trains, self.ends, self.beside = int(get.get("ZBENCH_TORCH_STEPS", "0")), False, lambda: None, set()
         self.modes, self.held = [], None  # memory, where torch.cuda is asked for it
         self.charged = [{}]  # of each step, calls and seconds of operators
         # What real ranks meet by, and the file in which each says what it does.
@@ -398,11 +399,13 @@ class Cluster:
         calls[1] += seconds
 
     def step(self, optimizer):
-        """An optimizer has made a step. A program that reads its clock without waiting for the GPU sees the
+        """An optimizer has made a step. Of several that take turns the first ends the steps, until another makes two
+        without it. A program that reads its clock without waiting for the GPU sees the
         step's end: its host is not modelled, and keeps up."""
-        self.ends = self.ends or optimizer
-        if optimizer is not self.ends:
+        if self.ends() not in (None, optimizer) and id(optimizer) not in self.beside:
+            self.beside.add(id(optimizer))
             return
+        self.ends, self.beside = weakref.ref(optimizer), set()
         self.default.flush()
         self.charged.append({})
         self.steps.append(self.devices.mark(self.default.row[0]))

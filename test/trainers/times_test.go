@@ -25,6 +25,7 @@ if "shards" in sys.argv:
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1, foreach=True)
 for _ in range(4):
     model(torch.ones(32, int(sys.argv[1]))).relu().sum().backward()
+    dist.barrier()
     optimizer.step()
     optimizer.zero_grad()
 `
