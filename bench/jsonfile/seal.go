@@ -30,7 +30,8 @@ func sealed(text []byte) ([]byte, error) {
 }
 
 // Edited reports whether the content of a document is not the one that Write wrote. A document
-// without a checksum, as earlier versions wrote it, cannot tell.
+// without a checksum, as earlier versions wrote it, cannot tell. A last field with the right
+// checksum under another name is one whose name was damaged.
 func Edited(text []byte) bool {
 	var bare bytes.Buffer
 	if json.Compact(&bare, text) != nil {
@@ -38,17 +39,29 @@ func Edited(text []byte) bool {
 	}
 	body := bare.Bytes()
 	at := len(body) - sealSize
-	if at < 1 || !bytes.HasPrefix(body[at:], []byte(sealHead)) {
-		var other struct {
-			Sum *json.RawMessage `json:"sha256"`
-		}
-		return json.Unmarshal(body, &other) == nil && other.Sum != nil // it was the last field
+	if at < 1 || body[at] != ',' {
+		return hasSum(body) // it was the last field
 	}
 	said := string(body[at+len(sealHead) : len(body)-len(sealTail)])
-	return said != digest(append(body[:at], '}'))
+	fits := said == digest(body[:at], []byte("}"))
+	if bytes.HasPrefix(body[at:], []byte(sealHead)) {
+		return !fits
+	}
+	return fits || hasSum(body)
 }
 
-func digest(text []byte) string {
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
+// hasSum reports whether a document has the checksum's field anywhere.
+func hasSum(text []byte) bool {
+	var other struct {
+		Sum *json.RawMessage `json:"sha256"`
+	}
+	return json.Unmarshal(text, &other) == nil && other.Sum != nil
+}
+
+func digest(parts ...[]byte) string {
+	sum := sha256.New()
+	for _, text := range parts {
+		sum.Write(text)
+	}
+	return hex.EncodeToString(sum.Sum(nil))
 }

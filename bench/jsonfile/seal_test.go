@@ -39,20 +39,13 @@ func TestEdited(t *testing.T) {
 	}
 }
 
-// A bit that is turned either leaves the values as they are, or is no JSON, or is noticed.
+// Any bit that is turned is noticed, or what is left is no JSON. The name of the checksum is no
+// exception.
 func TestEveryBitOfADocument(t *testing.T) {
-	want := shoal{31, []string{"pike", "ide"}, []float64{1.5, 2e-6}}
-	text := writtenText(t, want)
-	silent := 0
+	text := writtenText(t, shoal{31, []string{"pike", "<ide>"}, []float64{1.5, 2e-6}})
 	for bit := range 8 * len(text) {
 		bad := slices.Clone(text)
 		bad[bit/8] ^= 1 << (bit % 8)
-		var got shoal
-		if json.Unmarshal(bad, &got) != nil || jsonfile.Edited(bad) {
-			continue
-		}
-		silent++
-		require.Equal(t, want, got, "%s", bad)
+		require.True(t, !json.Valid(bad) || jsonfile.Edited(bad), "%s", bad)
 	}
-	require.Less(t, silent, len(text), "white space, and the name of the checksum")
 }

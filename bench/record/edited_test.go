@@ -2,6 +2,7 @@ package record
 
 import (
 	"bytes"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -70,5 +71,35 @@ func TestCheckSamples(t *testing.T) {
 		require.NotNil(t, w, says)
 		require.Contains(t, w.Message, says)
 		require.Equal(t, CodeEdited, w.Code)
+	}
+}
+
+// A bit that is turned somewhere in a file is an error or is told: no figure changes silently.
+func TestFlippedBits(t *testing.T) {
+	rng := rand.New(rand.NewPCG(63, 1)) //nolint:gosec // reproducible is what it is for
+	var values, index bytes.Buffer
+	h := begun()
+	require.NoError(t, WriteSamples(&values, &index, &h.Record, parts()))
+	for name, file := range map[string]struct {
+		text []byte
+		told func(text []byte) bool
+	}{
+		"results.json": {[]byte(encoded(t, full())), func(text []byte) bool {
+			rec, err := Decode(bytes.NewReader(text))
+			return err != nil || len(rec.Edits()) == 1
+		}},
+		"journal.jsonl": {journalOf(t, begun(), parts()...), func(text []byte) bool {
+			j, err := ReadJournal(text)
+			return err != nil || j.Truncated > 0
+		}},
+		"samples.json": {index.Bytes(), func(text []byte) bool { return CheckSamples(&h.Record, text, values.Bytes()) != nil }},
+		"samples.f32":  {values.Bytes(), func(text []byte) bool { return CheckSamples(&h.Record, index.Bytes(), text) != nil }},
+	} {
+		require.False(t, file.told(file.text), name)
+		for range 250 {
+			text, bit := bytes.Clone(file.text), rng.IntN(8*len(file.text))
+			text[bit/8] ^= 1 << (bit % 8)
+			require.True(t, file.told(text), "%s: bit %d", name, bit)
+		}
 	}
 }

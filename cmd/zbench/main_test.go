@@ -33,7 +33,7 @@ const plantedHost = "ZBENCH_TEST_HOST"
 func TestMain(m *testing.M) {
 	_ = flag.Set("test.parallel", strconv.Itoa(runtime.GOMAXPROCS(0)+1)) // the command line comes after it
 	testscript.Main(m, map[string]func(){"zbench": func() {
-		os.Exit(Main(context.Background(), hostNamed(os.Getenv(plantedHost)).plant(osState())))
+		os.Exit(Main(context.Background(), plantTrouble(hostNamed(os.Getenv(plantedHost)).plant(osState()))))
 	}})
 }
 

@@ -51,7 +51,7 @@ func zbench(t *testing.T, files FS, args ...string) (code int, stderr string) {
 
 // fullDisk takes so many lines behind a journal's header, and half of the next.
 type fullDisk struct {
-	osFS
+	FS
 	left *int
 }
 
@@ -61,7 +61,7 @@ type fullFile struct {
 }
 
 func (d fullDisk) Append(name string) (folder.AppendFile, error) {
-	f, err := d.osFS.Append(name)
+	f, err := d.FS.Append(name)
 	return fullFile{f, d.left}, err
 }
 
@@ -69,7 +69,7 @@ func (d fullDisk) WriteFile(name string, data []byte) error {
 	if *d.left < 0 {
 		return errors.New("no space left on device")
 	}
-	return d.osFS.WriteFile(name, data)
+	return d.FS.WriteFile(name, data)
 }
 
 func (f fullFile) Write(p []byte) (int, error) {

@@ -53,7 +53,7 @@ type scheduled struct {
 
 var (
 	culpritRanks   = regexp.MustCompile(`; culprit: (ranks? [0-9–, ]+)`)
-	culpritProcess = regexp.MustCompile(`lost process ([0-9]+)[: ].*before it registered|missing: process ([0-9]+)\b|process ([0-9]+) ended early|culprit: process ([0-9]+)|GPUs of process ([0-9]+) on`)
+	culpritProcess = regexp.MustCompile(`lost process ([0-9]+)[: ].*before all had registered|missing: process ([0-9]+)\b|process ([0-9]+) ended early|culprit: process ([0-9]+)|GPUs of process ([0-9]+) on`)
 )
 
 // culprit is who an error accuses; empty if none is.

@@ -27,7 +27,7 @@ type Leader struct {
 	pulse *pulse
 	still context.CancelFunc // ends the pulse
 	close sync.Once
-	// early is the end of a process that had not registered.
+	// early is the end of a process before the start.
 	early chan Loss
 }
 
@@ -90,8 +90,8 @@ func Serve(ctx context.Context, o Member) (*Leader, error) {
 // that was 0.
 func (l *Leader) Address() string { return l.address }
 
-// Ended tells that a process has ended, by what its launcher says of it. It need not have
-// registered: then nothing else would tell before the time is up.
+// Ended tells that a process has ended, by what its launcher says of it. Before the start
+// nothing else would tell until the time is up: a connection that ends may be made anew.
 func (l *Leader) Ended(process int, how string) {
 	if process < 1 || process >= l.options.Self.Processes {
 		return
@@ -115,7 +115,7 @@ func (l *Leader) Wait(ctx context.Context) error {
 	for {
 		select {
 		case loss := <-l.early:
-			return fmt.Errorf("%w, before it registered; %s", loss, l.Status().Text())
+			return fmt.Errorf("%w, before all had registered; %s", loss, l.Status().Text())
 		default:
 		}
 		l.registry.mu.Lock()
@@ -129,7 +129,7 @@ func (l *Leader) Wait(ctx context.Context) error {
 		case <-late.C:
 			return fmt.Errorf("after %s %s", l.options.Register, l.Status().Text())
 		case loss := <-l.early:
-			return fmt.Errorf("%w, before it registered; %s", loss, l.Status().Text())
+			return fmt.Errorf("%w, before all had registered; %s", loss, l.Status().Text())
 		case <-every.C:
 			l.options.OnStatus(l.Status())
 		}

@@ -193,25 +193,29 @@ func TestALeaderThatStandsStillAtTheEnd(t *testing.T) {
 	}
 }
 
-// What a launcher tells of a process that has not registered ends the wait for it.
+// What a launcher tells of a process ends the wait for all, whether it has registered or not.
 func TestEarlyEndIsNamed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		options := inMemory(t, 3, nil)
-		l, err := rendezvous.Serve(t.Context(), options(0))
-		require.NoError(t, err)
-		left := make(chan error, 1)
-		go func() { left <- follow(t.Context(), options(1), &toy{}) }()
-		time.Sleep(time.Second)
-		l.Ended(1, "exit status 1") // its connection tells
-		l.Ended(2, "exit status 127")
-		l.Ended(7, "of another world")
-		begin := time.Now()
-		err = l.Wait(t.Context())
-		require.EqualError(t, err, "lost process 2: exit status 127, before it registered; 2 of 3 processes have registered; missing: process 2")
-		require.Zero(t, time.Since(begin))
-		l.Close(err.Error(), 0)
-		require.ErrorContains(t, <-left, "exit status 127")
-	})
+	for process, says := range map[int]string{
+		1: "lost process 1 on node0: exit status 127, before all had registered; 1 of 3 processes have registered; missing: processes 1–2",
+		2: "lost process 2: exit status 127, before all had registered; 2 of 3 processes have registered; missing: process 2",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			options := inMemory(t, 3, nil)
+			l, err := rendezvous.Serve(t.Context(), options(0))
+			require.NoError(t, err)
+			left := make(chan error, 1)
+			go func() { left <- follow(t.Context(), options(1), &toy{}) }()
+			time.Sleep(time.Second)
+			l.Ended(process, "exit status 127")
+			l.Ended(7, "of another world")
+			begin := time.Now()
+			err = l.Wait(t.Context())
+			require.EqualError(t, err, says)
+			require.Zero(t, time.Since(begin))
+			l.Close(err.Error(), 0)
+			require.ErrorContains(t, <-left, "exit status 127")
+		})
+	}
 }
 
 // The processes of a node hear at once that the leader is gone, although the node's first

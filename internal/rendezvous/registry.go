@@ -18,7 +18,7 @@ type registry struct {
 	// connected are those that receive orders.
 	connected map[int]bool
 	lost      map[int]bool // after the start
-	// dead have ended before they registered, as their launcher tells.
+	// dead have ended before the start, as their launcher tells.
 	dead map[int]bool
 	// refused is the last refusal of each process that has not registered.
 	refused map[int]*Refused
@@ -133,13 +133,15 @@ func (r *registry) complete() bool {
 	return len(r.connected)+len(r.dead) == r.options.Self.Processes
 }
 
-// die notes a process that has ended before it registered; false if it has registered.
+// die notes a process that has ended before the start, registered or not: a connection that
+// ends then may be made anew, but not by a process that is gone. false after the start.
 func (r *registry) die(process int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.connected[process] || r.lost[process] {
+	if r.started {
 		return false
 	}
+	delete(r.connected, process)
 	r.dead[process] = true
 	r.settle()
 	return true

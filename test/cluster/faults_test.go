@@ -227,7 +227,7 @@ func TestFaults(t *testing.T) {
 		{name: "rank 0 never calling init", run: localRun, flags: " --fault stuck_gpu:node=0,gpu=0", whom: none, within: lateWithin, code: []int{1}, says: `opening the GPU of rank 0: not finished at the deadline of 4 s; .* culprit: rank 0\b`, none: true},
 		{name: "rank 0 killed", run: localRun, whom: 0, signal: syscall.SIGKILL, within: lostWithin, code: []int{1}, says: `process 0 ended early \(signal: killed\)`},
 		{name: "an abort that never returns", run: localRun, flags: " --fault stuck_abort:node=0,gpu=3 --fault hang:node=0,gpu=2,bytes=1e5,launch=2", whom: none, within: lateWithin, code: []int{1}, says: `rank 2 not started.* culprit: rank 2\b`, culprit: "2"},
-		{name: "leaving before the first collective", run: earlyRun, whom: none, within: lostWithin, code: []int{1}, says: `lost process 5: srun on node2: Exited with exit code 2, before it registered`, none: true},
+		{name: "leaving before the first collective", run: earlyRun, whom: none, within: lostWithin, code: []int{1}, says: `lost process 5: srun on node2: Exited with exit code 2, before all had registered`, none: true},
 		{name: "an unreachable rendezvous", run: apartRun, whom: none, within: lateWithin, code: []int{1}, says: `process 1 did not reach the leader at 127.0.0.1:21011 within 4s.*|1 of 2 processes have registered; missing: process 1`, none: true},
 		{name: "disk full on rank 0", run: fullRun, whom: none, within: lateWithin, code: []int{1}, says: `no space left on device; the sweep stops, earlier passes are saved`},
 		{name: "Ctrl-C to the parent", run: localRun, whom: parent, signal: syscall.SIGINT, within: lostWithin, code: []int{130}, says: "interrupted: "},
