@@ -9,9 +9,11 @@ import (
 	"maps"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -23,7 +25,7 @@ import (
 
 var flips = flag.Int("flips", 2, "how many bits of each file of a result folder are turned, one at a time")
 
-// flipped is a result folder, and the commands that read it as DIR.
+// flipped is a result folder, and the commands that read it as DIR; OTHER is one of another run.
 type flipped struct {
 	dir      string
 	commands [][]string
@@ -34,7 +36,7 @@ func (f flipped) answers(t *testing.T, command []string) (code int, out, stderr 
 	t.Helper()
 	args := slices.Clone(command)
 	for i := range args {
-		args[i] = strings.Replace(args[i], "DIR", f.dir, 1)
+		args[i] = strings.NewReplacer("DIR", f.dir, "OTHER", f.dir+"-other").Replace(args[i])
 	}
 	s, stdout := testState(t, args...)
 	var messages bytes.Buffer
@@ -65,17 +67,19 @@ func (f flipped) becomes(t *testing.T, command []string, sound string) string {
 func TestLongFlippedBitsOfFolders(t *testing.T) {
 	longtest.Only(t)
 	besideScripts(t)
-	root := t.TempDir()
+	root, zbench := t.TempDir(), program(t)
 	folders := []flipped{
 		{filepath.Join(root, "sweep"), [][]string{
-			{"report", "DIR", "--format", "json"}, {"report", "DIR/journal.jsonl", "--format", "json"}, {"compare", "DIR", "DIR", "--format", "json"},
+			{"report", "DIR", "--format", "json"},
+			{"report", "DIR/journal.jsonl", "--format", "json"},
+			{"compare", "OTHER", "DIR", "--format", "json"},
 			{"recommend", "DIR", "--framework", "ddp", "--preset", "llama3-8b", "--backward-ms", "80", "--format", "json"},
 		}},
 		{filepath.Join(root, "screen"), [][]string{
 			{"screen", "--judge", "DIR", "--format", "json"}, {"collectives", "--exclude-bad", "DIR", "--nodes", "2", "--backend", "loopback", "--dry-run"},
 		}},
 		{filepath.Join(root, "hbm"), [][]string{
-			{"report", "DIR", "--format", "json"}, {"report", "DIR/journal.jsonl", "--format", "json"}, {"compare", "DIR", "DIR", "--format", "json"},
+			{"report", "DIR", "--format", "json"}, {"report", "DIR/journal.jsonl", "--format", "json"}, {"compare", "OTHER", "DIR", "--format", "json"},
 		}},
 	}
 	for i, args := range [][]string{
@@ -83,7 +87,9 @@ func TestLongFlippedBitsOfFolders(t *testing.T) {
 		{"screen", "--nodes", "3", "--backend", "loopback", "--fault", "slow_hbm:node=1,gpu=2,left=0.5", "-q"},
 		{"hbm", "--backend", "loopback", "--size", "64K", "--max-time", "0.005", "--kernels", "copy", "--dtype", "float32"},
 	} {
-		require.NotContains(t, []int{exit.Run, exit.Usage, -1}, exitOfProcess(t, process(t, append(args, "--out", folders[i].dir)...).Run()))
+		for seed, dir := range []string{folders[i].dir, folders[i].dir + "-other"} {
+			require.NotContains(t, []int{exit.Run, exit.Usage, -1}, exitOfProcess(t, exec.Command(zbench, append(args, "--seed", strconv.Itoa(seed+1), "--out", dir)...).Run()))
+		}
 	}
 	rng := rand.New(rand.NewPCG(63, 2)) //nolint:gosec // reproducible is what it is for
 	count := map[string]int{}
@@ -100,7 +106,10 @@ func (f flipped) flip(t *testing.T, rng *rand.Rand, count map[string]int) {
 	t.Helper()
 	sound := make([]string, len(f.commands))
 	for i, command := range f.commands {
-		_, sound[i], _ = f.answers(t, command)
+		var code int
+		var stderr string
+		code, sound[i], stderr = f.answers(t, command)
+		require.NotContains(t, []int{exit.Run, exit.Usage}, code, "%s: %s", command, stderr)
 		require.NotRegexp(t, saysDamage, sound[i])
 	}
 	require.NoError(t, filepath.WalkDir(f.dir, func(path string, entry fs.DirEntry, err error) error {
