@@ -103,3 +103,12 @@ func TestFlippedBits(t *testing.T) {
 		}
 	}
 }
+
+// A record whose spec lost its sweep is refused: what reads it would look for its flags there.
+func TestSpecWithoutSweep(t *testing.T) {
+	text := encoded(t, full())
+	bad := strings.Replace(text, `"sweep": {`, `"swaep": {`, 1)
+	require.NotEqual(t, text, bad)
+	_, err := Decode(strings.NewReader(bad))
+	require.ErrorContains(t, err, "neither a sweep nor kernels")
+}

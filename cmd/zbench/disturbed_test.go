@@ -116,7 +116,8 @@ func drawDisturbance(seed int) disturbance {
 	}
 	switch {
 	case d.what == wasKilledEarly:
-		d.after = time.Duration(rng.Float64() * float64(150*time.Millisecond))
+		u := rng.Float64() // an idle machine starts all within 50 ms
+		d.after = time.Duration(u * u * float64(150*time.Millisecond))
 	case rng.IntN(3) == 0 && d.what != hadFullDisk:
 		d.after = time.Duration(rng.Float64() * float64(time.Second))
 	default:
