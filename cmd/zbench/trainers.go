@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -68,19 +69,26 @@ func (t *trainers) run(ctx context.Context, s State) (sum torchSummary, err erro
 	}
 	defer context.AfterFunc(ctx, f.kill)()
 	var late <-chan time.Time
+	var how []string
+	code, killed := exit.Run, false
 	for left := len(f.all); left > 0; {
 		select {
 		case e := <-f.ends:
 			left--
-			if e.code != 0 && failed == nil {
-				code := exit.Run
+			if e.code == 0 || killed {
+				continue
+			}
+			// A rank that misses another may end before that one has.
+			how = append(how, fmt.Sprintf("rank %d ended with %s", t.real[e.child], e.how))
+			if late == nil {
+				late = time.NewTimer(trainersGrace).C
 				if e.code == exit.Want {
 					code = exit.Want // the program did nothing on the cluster
 				}
-				failed = exit.With(code, fmt.Errorf("rank %d ended with %s", t.real[e.child], e.how), "its own message is above; the other ranks were stopped")
-				late = time.NewTimer(trainersGrace).C
 			}
+			failed = exit.With(code, errors.New(strings.Join(how, "; ")), "its own message is above; the other ranks were stopped")
 		case <-late:
+			killed = true
 			f.kill()
 		}
 	}

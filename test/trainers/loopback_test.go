@@ -312,7 +312,7 @@ func TestBrokenSchedulesAreNamed(t *testing.T) {
 	for what, says := range map[string][]string{
 		"absent": {"ranks make different calls", "call 2 of group 0: all_reduce SUM of 1,000 float32", "call 2 of group 0: all_reduce SUM of 2,000 float32"},
 		"order":  {"ranks make different calls", "call 2 of group 0: all_reduce SUM of 1,000 float32", "call 2 of group 0: all_reduce SUM of 2,000 float32"},
-		"raises": {"a node was lost", "not all ranks make", "zbench: rank 2 ended with exit status 1"},
+		"raises": {"a node was lost", "not all ranks make", "rank 2 ended with exit status 1"},
 	} {
 		cmd := in.zbench(quiet+" --real 0,2", "schedules.py", what)
 		require.Error(t, cmd.Run())
