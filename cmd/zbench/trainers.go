@@ -86,11 +86,13 @@ func (t *trainers) run(ctx context.Context, s State) (sum torchSummary, err erro
 					code = exit.Want // the program did nothing on the cluster
 				}
 			}
-			failed = exit.With(code, errors.New(strings.Join(how, "; ")), "its own message is above; the other ranks were stopped")
 		case <-late:
 			killed = true
 			f.kill()
 		}
+	}
+	if failed == nil && len(how) > 0 {
+		failed = exit.With(code, errors.New(strings.Join(how, "; ")), "its own message is above; the other ranks were stopped")
 	}
 	switch {
 	case ctx.Err() != nil:

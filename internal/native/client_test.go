@@ -36,12 +36,16 @@ func client(t testing.TB, dir string, options ...string) string {
 	return program
 }
 
+// clientCommand is one of its parts. No variable hides a GPU.
+func clientCommand(program string, env []string, args ...string) *exec.Cmd {
+	cmd := exec.Command(program, args...) //nolint:gosec // a test built it
+	cmd.Env = append(append(os.Environ(), env...), "ROCR_VISIBLE_DEVICES=", "HIP_VISIBLE_DEVICES=", "CUDA_VISIBLE_DEVICES=")
+	return cmd
+}
+
 // runClient runs one of its parts.
 func runClient(t testing.TB, program string, env []string, args ...string) string {
-	cmd := exec.Command(program, args...) //nolint:gosec // client built it
-	cmd.Env = append(append(os.Environ(), env...), "ROCR_VISIBLE_DEVICES=", "HIP_VISIBLE_DEVICES=", "CUDA_VISIBLE_DEVICES=",
-		"ZBENCH_LOOPBACK_KERNELS="+filepath.Join(filepath.Dir(program), "kernels.so"))
-	out, err := cmd.CombinedOutput()
+	out, err := clientCommand(program, append(env, "ZBENCH_LOOPBACK_KERNELS="+filepath.Join(filepath.Dir(program), "kernels.so")), args...).CombinedOutput()
 	require.NoError(t, err, "%v: %s", args, out)
 	return string(out)
 }

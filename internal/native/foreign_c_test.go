@@ -3,7 +3,6 @@ package native_test
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -17,9 +16,7 @@ import (
 // the part printed.
 func foreign(t *testing.T, program string, faults []string, args []string, env ...string) string {
 	together, _ := clientMachines(t, t.TempDir(), faults...)
-	cmd := exec.Command(program, args...) //nolint:gosec // the test built it
-	cmd.Env = append(append(os.Environ(), "ZBENCH_LOOPBACK="+together, "ROCR_VISIBLE_DEVICES=", "HIP_VISIBLE_DEVICES=", "CUDA_VISIBLE_DEVICES="), env...)
-	out, err := cmd.CombinedOutput()
+	out, err := clientCommand(program, append([]string{"ZBENCH_LOOPBACK=" + together}, env...), args...).CombinedOutput()
 	require.NoError(t, err, "%v: %s", args, out)
 	return string(out)
 }

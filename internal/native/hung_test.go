@@ -2,8 +2,6 @@ package native_test
 
 import (
 	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -52,8 +50,7 @@ func TestToolchainHangsAreExplained(t *testing.T) {
 			}
 			together, apart := clientMachines(t, dir, faults...)
 			env := "ZBENCH_LOOPBACK=" + map[string]string{"threads": together, "processes": apart}[how]
-			cmd := exec.Command(program, how, c.kind, filepath.Join(dir, "world")) //nolint:gosec // built above
-			cmd.Env = append(os.Environ(), env, "NCCL_DEBUG=WARN", "ROCR_VISIBLE_DEVICES=", "HIP_VISIBLE_DEVICES=", "CUDA_VISIBLE_DEVICES=")
+			cmd := clientCommand(program, []string{env, "NCCL_DEBUG=WARN"}, how, c.kind, filepath.Join(dir, "world"))
 			said := make(chan string)
 			places <- struct{}{}
 			go func() {

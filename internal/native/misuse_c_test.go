@@ -1,12 +1,8 @@
 package native_test
 
 import (
-	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
-
-	"github.com/stretchr/testify/require"
 
 	"zbench/internal/native"
 )
@@ -25,10 +21,6 @@ func TestToolchainMisuse(t *testing.T) {
 	compile(t, "-O1", "-shared", "-fPIC", "-o", clock, "c/shared/clock.c", "-ldl")
 	together, _ := clientMachines(t, dir)
 	for _, env := range [][]string{nil, {"LD_PRELOAD=" + clock, "ZBENCH_LOOPBACK_CLOCK=virtual"}} {
-		cmd := exec.Command(program) //nolint:gosec // the test built it
-		cmd.Env = append(append(os.Environ(), env...), "ZBENCH_LOOPBACK="+together, "ZBENCH_LOOPBACK_KERNELS="+filepath.Join(dir, "kernels.so"),
-			"ROCR_VISIBLE_DEVICES=", "HIP_VISIBLE_DEVICES=", "CUDA_VISIBLE_DEVICES=")
-		out, err := cmd.CombinedOutput()
-		require.NoError(t, err, "%v: %s", env, out)
+		runClient(t, program, append(env, "ZBENCH_LOOPBACK="+together))
 	}
 }

@@ -234,8 +234,10 @@ int zbl_post(const zbl_queued *c, double host) {
   c->comm->seq++;
   if (memcmp(&r->call, &c->call, sizeof r->call) != 0) {
     r->mismatch = 1;
-    r->odd = r->odd_rank == 0 ? c->call : r->odd;
-    r->odd_rank = r->odd_rank == 0 ? c->comm->rank + 1 : r->odd_rank;
+    if (r->odd_rank == 0) {
+      r->odd = c->call;
+      r->odd_rank = c->comm->rank + 1;
+    }
   }
   if (r->places > 0) {
     r->place[c->comm->rank] =

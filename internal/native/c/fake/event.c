@@ -181,7 +181,10 @@ static const zbl_kind zbl_waits = {.run = zbl_wait_done, .done = zbl_wait_done,
 
 /* Records at the end of their streams, which a planted hang has held, run now that a stream waits. */
 static void zbl_event_awaited(const zbl_event *e) {
-  for (zbl_stream *s = e->pending > 0 ? zbl_streams : NULL; s != NULL; s = s->all) {
+  if (e->pending == 0 || e->device != zbl.faults.hang.rank) {
+    return;
+  }
+  for (zbl_stream *s = zbl_streams; s != NULL; s = s->all) {
     if (s->head != NULL && s->head->data == e) {
       zbl_drain_later(s);
     }

@@ -44,6 +44,8 @@ static void zbl_note_standings(void) {
   }
 }
 
+static int zbl_told_lines; /* of the last telling */
+
 /* One line of what is told, of so many at most. */
 static void zbl_tell_line(const char *what, ...) __attribute__((format(printf, 1, 2)));
 static void zbl_tell_line(const char *what, ...) {
@@ -52,22 +54,42 @@ static void zbl_tell_line(const char *what, ...) {
   va_start(values, what);
   vsnprintf(text, sizeof text, what, values);
   va_end(values);
-  if (zbl.told_lines++ < ZBL_TOLD_LINES) {
+  if (zbl_told_lines++ < ZBL_TOLD_LINES) {
     fprintf(stderr, "zbench loopback: %s\n", text);
-  } else if (zbl.told_lines == ZBL_TOLD_LINES + 1) {
+  } else if (zbl_told_lines == ZBL_TOLD_LINES + 1) {
     fprintf(stderr, "zbench loopback: … (there is more)\n");
   }
 }
 
-/* The ranks for which `is` holds, as "rank 3" or "ranks 0-2, 5"; returns how many. */
-typedef int zbl_is(const zbl_clique *q, int rank, const zbl_round *r);
+/* How a rank stands to a round; without one, whether it has joined. */
+static int zbl_stands(const zbl_clique *q, int i, const zbl_round *r) {
+  const zbl_member *m = &q->member[i];
+  const zbl_standing *at = &m->standing;
+  if (!m->here) {
+    return ZBL_LEFT;
+  }
+  if (r == NULL) {
+    return ZBL_COME;
+  }
+  if (at->when != zbl.hub->activity) {
+    return ZBL_UNSEEN;
+  }
+  if (m->async != 0) {
+    return ZBL_ERROR;
+  }
+  if (at->op == zbl_ref_of(r)) {
+    return at->how;
+  }
+  return at->calls <= r->seq ? ZBL_NOT_CALLED : at->op == 0 ? ZBL_IDLE : ZBL_BEHIND;
+}
 
-static int zbl_ranks_that(char list[ZBL_TOLD_LIST], const zbl_clique *q, zbl_is *is, const zbl_round *r) {
+/* The ranks that stand so to a round, as "3" or "0-2, 5"; returns how many. */
+static int zbl_ranks_that(char list[ZBL_TOLD_LIST], const zbl_clique *q, const zbl_round *r, int how) {
   int n = 0;
   size_t at = 0;
   list[0] = '\0';
   for (int i = 0, from = -1; i <= q->nranks; i++) {
-    int in = i < q->nranks && is(q, i, r);
+    int in = i < q->nranks && zbl_stands(q, i, r) == how;
     n += in;
     if (in && from < 0) {
       from = i;
@@ -83,55 +105,20 @@ static int zbl_ranks_that(char list[ZBL_TOLD_LIST], const zbl_clique *q, zbl_is 
   return n;
 }
 
-/* "rank" or "ranks". */
+/* The plural of "rank". */
 static const char *zbl_s(int n) { return n == 1 ? "" : "s"; }
 
-static int zbl_is_here(const zbl_clique *q, int i, const zbl_round *r) { return r == NULL && q->member[i].here; }
-static int zbl_is_not_here(const zbl_clique *q, int i, const zbl_round *r) { return r == NULL && !q->member[i].here; }
-
-/* How a rank stands to a round. */
-static int zbl_stands(const zbl_clique *q, int i, const zbl_round *r) {
-  const zbl_member *m = &q->member[i];
-  const zbl_standing *at = &m->standing;
-  if (!m->here) {
-    return ZBL_LEFT;
-  }
-  if (at->when != zbl.hub->activity) {
-    return ZBL_UNSEEN;
-  }
-  if (m->async != 0) {
-    return ZBL_ERROR;
-  }
-  if (at->op == zbl_ref_of(r)) {
-    return at->how;
-  }
-  return at->calls <= r->seq ? ZBL_NOT_CALLED : at->op == 0 ? ZBL_IDLE : ZBL_BEHIND;
-}
-
-#define ZBL_STANDS(name, how)                                                       \
-  static int name(const zbl_clique *q, int i, const zbl_round *r) {                 \
-    return zbl_stands(q, i, r) == (how);                                            \
-  }
-ZBL_STANDS(zbl_waits_there, ZBL_COME)
-ZBL_STANDS(zbl_has_not_called, ZBL_NOT_CALLED)
-ZBL_STANDS(zbl_has_stopped, ZBL_STOPPED)
-ZBL_STANDS(zbl_is_behind, ZBL_BEHIND)
-ZBL_STANDS(zbl_has_left, ZBL_LEFT)
-ZBL_STANDS(zbl_is_unseen, ZBL_UNSEEN)
-ZBL_STANDS(zbl_has_error, ZBL_ERROR)
-#undef ZBL_STANDS
-
-/* What keeps the ranks that wait: each kind of other ranks, and the words for it. */
+/* What keeps the ranks that wait: how other ranks stand, and the words for it. */
 static const struct {
-  zbl_is *is;
+  int how;
   const char *words;
 } zbl_keepers[] = {
-    {zbl_has_not_called, "not called it"},
-    {zbl_has_stopped, "called it, and stopped ahead of it: a planted hang"},
-    {zbl_is_behind, "called it, but other work is before it on the stream"},
-    {zbl_has_error, "an asynchronous error, which ncclCommGetAsyncError tells"},
-    {zbl_has_left, "left the communicator"},
-    {zbl_is_unseen, "not been heard of"},
+    {ZBL_NOT_CALLED, "not called it"},
+    {ZBL_STOPPED, "called it, and stopped ahead of it: a planted hang"},
+    {ZBL_BEHIND, "called it, but other work is before it on the stream"},
+    {ZBL_ERROR, "an asynchronous error, which ncclCommGetAsyncError tells"},
+    {ZBL_LEFT, "left the communicator"},
+    {ZBL_UNSEEN, "not been heard of"},
 };
 
 /* A call as its arguments were. */
@@ -151,7 +138,7 @@ static void zbl_call_text(char text[ZBL_TOLD_LIST], const zbl_call *c, int ranks
 /* One communicator's oldest collective that ranks wait in. */
 static void zbl_tell_round(const zbl_clique *q, const zbl_round *r) {
   char call[ZBL_TOLD_LIST], list[ZBL_TOLD_LIST];
-  int n = zbl_ranks_that(list, q, zbl_waits_there, r);
+  int n = zbl_ranks_that(list, q, r, ZBL_COME);
   zbl_call_text(call, &r->call, q->nranks);
   zbl_tell_line("communicator of %d ranks, GPUs %d-%d, call %" PRIu64 ", %s: rank%s %s wait%s", q->nranks, q->first,
                 q->last, r->seq + 1, call, zbl_s(n), n > 0 ? list : "-", n == 1 ? "s" : "");
@@ -160,7 +147,7 @@ static void zbl_tell_round(const zbl_clique *q, const zbl_round *r) {
     zbl_tell_line("  for ever: rank %d calls %s", r->odd_rank - 1, call);
   }
   for (size_t k = 0; k < sizeof zbl_keepers / sizeof *zbl_keepers; k++) {
-    n = zbl_ranks_that(list, q, zbl_keepers[k].is, r);
+    n = zbl_ranks_that(list, q, r, zbl_keepers[k].how);
     if (n > 0) {
       zbl_tell_line("  for rank%s %s, which ha%s %s", zbl_s(n), list, n == 1 ? "s" : "ve", zbl_keepers[k].words);
     }
@@ -197,7 +184,7 @@ static void zbl_tell_clique(const zbl_clique *q) {
   char here[ZBL_TOLD_LIST], list[ZBL_TOLD_LIST];
   const zbl_round *oldest = NULL;
   if (q->inited < q->nranks && q->destroyed == 0) {
-    int n = zbl_ranks_that(here, q, zbl_is_here, NULL), left = zbl_ranks_that(list, q, zbl_is_not_here, NULL);
+    int n = zbl_ranks_that(here, q, NULL, ZBL_COME), left = zbl_ranks_that(list, q, NULL, ZBL_LEFT);
     zbl_tell_line("communicator of %d ranks: rank%s %s wait%s in ncclCommInitRank for rank%s %s, which ha%s not called it",
                   q->nranks, zbl_s(n), here, n == 1 ? "s" : "", zbl_s(left), list, left == 1 ? "s" : "ve");
     return;
@@ -231,9 +218,9 @@ static double zbl_patience(void) {
 /* A planted fault keeps a call of the rank's from returning. */
 void zbl_tell_stall(int call, int rank) {
   static const char *const calls[] = {"", "a call of the runtime", "ncclCommInitRank", "ncclCommAbort"};
-  const double patience = zbl_patience();
-  const struct timespec wait = {.tv_sec = (time_t)patience, .tv_nsec = (long)((patience - (double)(time_t)patience) * 1e9)};
   if (zbl.explains) {
+    const double patience = zbl_patience();
+    const struct timespec wait = {.tv_sec = (time_t)patience, .tv_nsec = (long)((patience - (double)(time_t)patience) * 1e9)};
     syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &wait, NULL);
     fprintf(stderr, "zbench loopback: GPU %d does not return from %s: a planted fault\n", rank, calls[call]);
   }
@@ -242,10 +229,11 @@ void zbl_tell_stall(int call, int rank) {
 /* Somebody has waited, and nobody has acted meanwhile. */
 void zbl_look_at_silence(void) {
   zbl_hub *hub = zbl.hub;
-  double now = zbl_wall_now();
+  double now;
   if (!zbl.explains) {
     return;
   }
+  now = zbl_wall_now();
   if (hub->silent != hub->activity) {
     hub->silent = hub->activity;
     hub->silent_since = now;
@@ -257,7 +245,7 @@ void zbl_look_at_silence(void) {
   zbl_note_standings();
   if (now - hub->silent_since >= zbl_patience()) {
     hub->silence_told = 1;
-    zbl.told_lines = 0;
+    zbl_told_lines = 0;
     for (const zbl_clique *q = zbl_at(hub->cliques); q != NULL; q = zbl_at(q->next)) {
       zbl_tell_clique(q);
     }

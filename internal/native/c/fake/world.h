@@ -150,8 +150,7 @@ typedef struct zbl_world {
   int multi_rank; /* a device may have several ranks of a communicator */
   int skips; /* kernels of the program that have no version for the host are left out */
   int warns; /* NCCL_DEBUG asks for warnings */
-  int explains;   /* who waits for whom is told when nothing moves; see silence.c */
-  int told_lines; /* of the last such telling */
+  int explains; /* who waits for whom is told when nothing moves; see silence.c */
   int shown; /* enum zbl_shown: what other programs see of the clock */
   double stall_rate; /* times as fast as the host's clock, see host.c */
   int wall;  /* time is what the host takes, and kernels run on its CPUs */

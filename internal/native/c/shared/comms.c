@@ -68,19 +68,26 @@ static int zbl_commInitMulti(void **comm, int nranks, zb_unique_id id, int rank,
   return zbl_join_rank(comm, nranks, id, rank, 1, virtual_id);
 }
 
+/* Refuses to make a communicator of one. */
+static int zbl_check_parent(const zbl_caller *a, zbl_comm *c, void **out, const void *config) {
+  ZBL_REFUSE_CALL(c == NULL, a, ZB_COLL_ARGUMENT, "%s", zbl_no_comm);
+  ZBL_REFUSE_CALL(out == NULL, a, ZB_COLL_ARGUMENT, "newcomm is NULL");
+  ZBL_REFUSE_CALL(!zbl_config_ok(config), a, ZB_COLL_ARGUMENT, "%s", zbl_bad_config);
+  ZBL_REFUSE_CALL(zbl_not_ready(c), a, ZB_COLL_ARGUMENT, "%s", zbl_unready);
+  ZBL_REFUSE_CALL(zbl_group_mixes(c->nonblocking), a, ZB_COLL_ARGUMENT, "%s", zbl_mixed);
+  return 0;
+}
+
 static int zbl_commSplit(void *comm, int color, int key, void **out, void *config) {
   zbl_comm *c = zbl_comm_of(comm);
   const zbl_caller asked = {"commSplit", c};
+  int code;
   ZBL_ENTER;
-  if (c == NULL || out == NULL || color < -1 || !zbl_config_ok(config)) {
-    return zbl_refuse_call(&asked, ZB_COLL_ARGUMENT, "%s",
-                           c == NULL      ? zbl_no_comm
-                           : out == NULL  ? "newcomm is NULL"
-                           : color < -1   ? "color is below NCCL_SPLIT_NOCOLOR"
-                                          : zbl_bad_config);
+  code = zbl_check_parent(&asked, c, out, config);
+  if (code != 0) {
+    return code;
   }
-  ZBL_REFUSE_CALL(zbl_not_ready(c), &asked, ZB_COLL_ARGUMENT, "%s", zbl_unready);
-  ZBL_REFUSE_CALL(zbl_group_mixes(c->nonblocking), &asked, ZB_COLL_ARGUMENT, "%s", zbl_mixed);
+  ZBL_REFUSE_CALL(color < -1, &asked, ZB_COLL_ARGUMENT, "color is below NCCL_SPLIT_NOCOLOR");
   return zbl_split_rank(c, color, key, zbl_waits_for(config, !c->nonblocking) ? 0 : 1, out);
 }
 
@@ -168,36 +175,47 @@ static const char *zbl_collLastError(void *comm) {
   return memcpy(said, zbl_last_failure, sizeof said);
 }
 
-/* A buffer that is registered may be used as any other. */
+/* A buffer that is registered, or a window, may be used as any other. */
 typedef struct zbl_registration {
   uint32_t magic;
   zbl_comm *comm;
+  void *at;
 } zbl_registration;
 
-enum { ZBL_REGISTRATION = 0x72656769 };
+enum { ZBL_REGISTRATION = 0x72656769, ZBL_WINDOW = 0x77696e64 };
 
-static int zbl_commRegister(void *comm, void *p, size_t bytes, void **handle) {
-  zbl_comm *c = zbl_comm_of(comm);
-  zbl_registration *r;
-  ZBL_ENTER;
-  ZBL_FAIL(c == NULL || handle == NULL || !zbl_valid_range(p, bytes),
-           ZB_COLL_ARGUMENT, "ncclCommRegister: invalid argument");
-  r = malloc(sizeof *r);
+static int zbl_registers(uint32_t magic, zbl_comm *c, void *p, void **handle) {
+  zbl_registration *r = malloc(sizeof *r);
   ZBL_FAIL(r == NULL, ZB_COLL_UNHANDLED, "out of memory");
-  *r = (zbl_registration){ZBL_REGISTRATION, c};
+  *r = (zbl_registration){magic, c, p};
   *handle = r;
   return 0;
 }
 
-/* ROCm/rccl, src/register.cc, ncclCommDeregister_impl. */
-static int zbl_commDeregister(void *comm, void *handle) {
-  zbl_registration *r = handle;
-  ZBL_FAIL(zbl_comm_of(comm) == NULL, ZB_COLL_ARGUMENT, "ncclCommDeregister: no communicator");
-  ZBL_FAIL(r == NULL || r->magic != ZBL_REGISTRATION || r->comm != comm,
-           ZB_COLL_USAGE, "ncclCommDeregister: no such registration");
+/* Whether a handle is one of the communicator. */
+static int zbl_is_registered(const zbl_registration *r, uint32_t magic, const void *comm) {
+  return r != NULL && r->magic == magic && r->comm == comm;
+}
+
+static int zbl_deregisters(zbl_registration *r) {
   r->magic = 0;
   free(r);
   return 0;
+}
+
+static int zbl_commRegister(void *comm, void *p, size_t bytes, void **handle) {
+  zbl_comm *c = zbl_comm_of(comm);
+  ZBL_ENTER;
+  ZBL_FAIL(c == NULL || handle == NULL || !zbl_valid_range(p, bytes),
+           ZB_COLL_ARGUMENT, "ncclCommRegister: invalid argument");
+  return zbl_registers(ZBL_REGISTRATION, c, p, handle);
+}
+
+/* ROCm/rccl, src/register.cc, ncclCommDeregister_impl. */
+static int zbl_commDeregister(void *comm, void *handle) {
+  ZBL_FAIL(zbl_comm_of(comm) == NULL, ZB_COLL_ARGUMENT, "ncclCommDeregister: no communicator");
+  ZBL_FAIL(!zbl_is_registered(handle, ZBL_REGISTRATION, comm), ZB_COLL_USAGE, "ncclCommDeregister: no such registration");
+  return zbl_deregisters(handle);
 }
 
 /* Runtime errors become the library's own. */

@@ -148,37 +148,37 @@ typedef struct zbs_ipc {
                 void *comm, void *stream),                                     \
                "ncclAllToAllv")
 
-/* Functions of newer versions that are there, and refused: WITHOUT(field, name). */
-#define ZBS_WITHOUT_NAMES(WITHOUT) \
-  WITHOUT(commSuspend, "ncclCommSuspend") \
-  WITHOUT(commResume, "ncclCommResume") \
-  WITHOUT(putSignal, "ncclPutSignal") \
-  WITHOUT(putSignals, "ncclSignal") \
-  WITHOUT(waitSignal, "ncclWaitSignal") \
-  WITHOUT(commProperties, "ncclCommQueryProperties") \
-  WITHOUT(devCommCreate, "ncclDevCommCreate") \
-  WITHOUT(devCommDestroy, "ncclDevCommDestroy") \
-  WITHOUT(lsaMultimem, "ncclGetLsaMultimemDevicePointer") \
-  WITHOUT(lsaPointer, "ncclGetLsaDevicePointer") \
-  WITHOUT(peerPointer, "ncclGetPeerDevicePointer") \
-  WITHOUT(multimemPointer, "ncclGetMultimemDevicePointer") \
-  WITHOUT(algoInfo, "rcclGetAlgoInfo") \
-  WITHOUT(msccLoad, "mscclLoadAlgo") \
-  WITHOUT(msccRun, "mscclRunAlgo") \
-  WITHOUT(msccUnload, "mscclUnloadAlgo") \
-  WITHOUT(paramBind, "ncclParamBind") \
-  WITHOUT(paramI8, "ncclParamGetI8") \
-  WITHOUT(paramI16, "ncclParamGetI16") \
-  WITHOUT(paramI32, "ncclParamGetI32") \
-  WITHOUT(paramI64, "ncclParamGetI64") \
-  WITHOUT(paramU8, "ncclParamGetU8") \
-  WITHOUT(paramU16, "ncclParamGetU16") \
-  WITHOUT(paramU32, "ncclParamGetU32") \
-  WITHOUT(paramU64, "ncclParamGetU64") \
-  WITHOUT(paramStr, "ncclParamGetStr") \
-  WITHOUT(paramGet, "ncclParamGet") \
-  WITHOUT(paramOf, "ncclParamGetParameter") \
-  WITHOUT(paramKeys, "ncclParamGetAllParameterKeys")
+/* Functions of newer versions that are there, and refused: their arguments do not matter. */
+#define ZBS_MORE_REFUSED(SYM)                                                  \
+  ZBS_NCCL(SYM, commSuspend, int, (void), "ncclCommSuspend")                   \
+  ZBS_NCCL(SYM, commResume, int, (void), "ncclCommResume")                     \
+  ZBS_NCCL(SYM, putSignal, int, (void), "ncclPutSignal")                       \
+  ZBS_NCCL(SYM, signalPeer, int, (void), "ncclSignal")                         \
+  ZBS_NCCL(SYM, waitSignal, int, (void), "ncclWaitSignal")                     \
+  ZBS_NCCL(SYM, commProperties, int, (void), "ncclCommQueryProperties")        \
+  ZBS_NCCL(SYM, devCommCreate, int, (void), "ncclDevCommCreate")               \
+  ZBS_NCCL(SYM, devCommDestroy, int, (void), "ncclDevCommDestroy")             \
+  ZBS_NCCL(SYM, lsaMultimem, int, (void), "ncclGetLsaMultimemDevicePointer")   \
+  ZBS_NCCL(SYM, lsaPointer, int, (void), "ncclGetLsaDevicePointer")            \
+  ZBS_NCCL(SYM, peerPointer, int, (void), "ncclGetPeerDevicePointer")          \
+  ZBS_NCCL(SYM, multimemPointer, int, (void), "ncclGetMultimemDevicePointer")  \
+  ZBS_RCCL(SYM, algoInfo, int, (void), "rcclGetAlgoInfo")                      \
+  ZBS_RCCL(SYM, msccLoad, int, (void), "mscclLoadAlgo")                        \
+  ZBS_RCCL(SYM, msccRun, int, (void), "mscclRunAlgo")                          \
+  ZBS_RCCL(SYM, msccUnload, int, (void), "mscclUnloadAlgo")                    \
+  ZBS_NCCL(SYM, paramBind, int, (void), "ncclParamBind")                       \
+  ZBS_NCCL(SYM, paramI8, int, (void), "ncclParamGetI8")                        \
+  ZBS_NCCL(SYM, paramI16, int, (void), "ncclParamGetI16")                      \
+  ZBS_NCCL(SYM, paramI32, int, (void), "ncclParamGetI32")                      \
+  ZBS_NCCL(SYM, paramI64, int, (void), "ncclParamGetI64")                      \
+  ZBS_NCCL(SYM, paramU8, int, (void), "ncclParamGetU8")                        \
+  ZBS_NCCL(SYM, paramU16, int, (void), "ncclParamGetU16")                      \
+  ZBS_NCCL(SYM, paramU32, int, (void), "ncclParamGetU32")                      \
+  ZBS_NCCL(SYM, paramU64, int, (void), "ncclParamGetU64")                      \
+  ZBS_NCCL(SYM, paramStr, int, (void), "ncclParamGetStr")                      \
+  ZBS_NCCL(SYM, paramGet, int, (void), "ncclParamGet")                         \
+  ZBS_NCCL(SYM, paramOf, int, (void), "ncclParamGetParameter")                 \
+  ZBS_NCCL(SYM, paramKeys, int, (void), "ncclParamGetAllParameterKeys")
 
 /* RCCL's ncclCommDump(ncclComm*, std::unordered_map<std::string, std::string>&), as g++ names it. */
 #define ZBS_COMM_DUMP                                                          \
@@ -210,36 +210,7 @@ typedef struct zbs_ipc {
            (const void *send, void *recv, size_t count, int dtype, int op, void *comm, \
             void *stream, const void *bias),                                   \
            "ncclAllReduceWithBias")                                            \
-  ZBS_NCCL(SYM, commSuspend, int, (void), "ncclCommSuspend") \
-  ZBS_NCCL(SYM, commResume, int, (void), "ncclCommResume") \
-  ZBS_NCCL(SYM, putSignal, int, (void), "ncclPutSignal") \
-  ZBS_NCCL(SYM, putSignals, int, (void), "ncclSignal") \
-  ZBS_NCCL(SYM, waitSignal, int, (void), "ncclWaitSignal") \
   ZBS_RCCL(SYM, commDump, int, (void), ZBS_COMM_DUMP)                          \
-  ZBS_NCCL(SYM, commProperties, int, (void), "ncclCommQueryProperties") \
-  ZBS_NCCL(SYM, devCommCreate, int, (void), "ncclDevCommCreate") \
-  ZBS_NCCL(SYM, devCommDestroy, int, (void), "ncclDevCommDestroy") \
-  ZBS_NCCL(SYM, lsaMultimem, int, (void), "ncclGetLsaMultimemDevicePointer") \
-  ZBS_NCCL(SYM, lsaPointer, int, (void), "ncclGetLsaDevicePointer") \
-  ZBS_NCCL(SYM, peerPointer, int, (void), "ncclGetPeerDevicePointer") \
-  ZBS_NCCL(SYM, multimemPointer, int, (void), "ncclGetMultimemDevicePointer") \
-  ZBS_RCCL(SYM, algoInfo, int, (void), "rcclGetAlgoInfo") \
-  ZBS_RCCL(SYM, msccLoad, int, (void), "mscclLoadAlgo") \
-  ZBS_RCCL(SYM, msccRun, int, (void), "mscclRunAlgo") \
-  ZBS_RCCL(SYM, msccUnload, int, (void), "mscclUnloadAlgo") \
-  ZBS_NCCL(SYM, paramBind, int, (void), "ncclParamBind") \
-  ZBS_NCCL(SYM, paramI8, int, (void), "ncclParamGetI8") \
-  ZBS_NCCL(SYM, paramI16, int, (void), "ncclParamGetI16") \
-  ZBS_NCCL(SYM, paramI32, int, (void), "ncclParamGetI32") \
-  ZBS_NCCL(SYM, paramI64, int, (void), "ncclParamGetI64") \
-  ZBS_NCCL(SYM, paramU8, int, (void), "ncclParamGetU8") \
-  ZBS_NCCL(SYM, paramU16, int, (void), "ncclParamGetU16") \
-  ZBS_NCCL(SYM, paramU32, int, (void), "ncclParamGetU32") \
-  ZBS_NCCL(SYM, paramU64, int, (void), "ncclParamGetU64") \
-  ZBS_NCCL(SYM, paramStr, int, (void), "ncclParamGetStr") \
-  ZBS_NCCL(SYM, paramGet, int, (void), "ncclParamGet") \
-  ZBS_NCCL(SYM, paramOf, int, (void), "ncclParamGetParameter") \
-  ZBS_NCCL(SYM, paramKeys, int, (void), "ncclParamGetAllParameterKeys") \
   ZBS_NCCL(SYM, paramDump, void, (void), "ncclParamDumpAll")                   \
   ZBS_NCCL(SYM, resetDebug, void, (void), "ncclResetDebugInit")
 
@@ -272,7 +243,8 @@ typedef struct zbs_ipc {
   ZBS_MORE_DRIVER(SYM)                                                         \
   ZBS_MORE_KERNELS(SYM)                                                        \
   ZBS_MORE_COLLECTIVES(SYM)                                                    \
-  ZBS_MORE_NEWER(SYM)
+  ZBS_MORE_NEWER(SYM)                                                          \
+  ZBS_MORE_REFUSED(SYM)
 
 #define ZBS_MORE(SYM)                                                          \
   ZBS_MORE_REGISTERED(SYM)                                                     \

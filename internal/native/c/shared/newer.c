@@ -4,8 +4,6 @@
 #include "../fake/comm.h"
 #include "more.h"
 
-#include <stdlib.h>
-#include <string.h>
 
 /* With several ids, as with one: they only make a real init faster. */
 static int zbl_commInitScalable(void **comm, int nranks, int rank, int count, zb_unique_id *ids, void *config) {
@@ -15,30 +13,20 @@ static int zbl_commInitScalable(void **comm, int nranks, int rank, int count, zb
   return zbl_commInitConfig(comm, nranks, ids[0], rank, config);
 }
 
-/* The communicator of a call, NULL after a refusal, whose code is in *code. */
-static zbl_comm *zbl_parent(const zbl_caller *asked, void *comm, const void *config, int *code) {
-  zbl_comm *c = zbl_comm_of(comm);
-  *code = c == NULL || !zbl_config_ok(config)
-              ? zbl_refuse_call(asked, ZB_COLL_ARGUMENT, "%s", c == NULL ? zbl_no_comm : zbl_bad_config)
-          : zbl_not_ready(c) ? zbl_refuse_call(asked, ZB_COLL_ARGUMENT, "%s", zbl_unready)
-                             : 0;
-  return *code == 0 ? c : NULL;
-}
-
 enum { ZBL_SHRINK_ABORT = 1 };
 
 /* Without the ranks of a list, which do not call it. */
 static int zbl_commShrink(void *comm, int *left_out, int count, void **out, void *config, int flags) {
-  static const zbl_caller asked = {"commShrink", NULL};
+  zbl_comm *c = zbl_comm_of(comm);
+  const zbl_caller asked = {"commShrink", c};
   int code;
-  zbl_comm *c;
   ZBL_ENTER;
-  c = zbl_parent(&asked, comm, config, &code);
-  if (c == NULL) {
+  code = zbl_check_parent(&asked, c, out, config);
+  if (code != 0) {
     return code;
   }
-  ZBL_REFUSE_CALL(out == NULL || left_out == NULL || count < 1 || count >= c->clique->nranks || flags < 0 || flags > ZBL_SHRINK_ABORT,
-                  &asked, ZB_COLL_ARGUMENT, "nowhere to put the communicator, no ranks to leave out, or flags %d", flags);
+  ZBL_REFUSE_CALL(left_out == NULL || count < 1 || count >= c->clique->nranks || flags < 0 || flags > ZBL_SHRINK_ABORT,
+                  &asked, ZB_COLL_ARGUMENT, "no ranks to leave out, or flags %d", flags);
   for (int i = 0; i < count; i++) {
     ZBL_REFUSE_CALL(left_out[i] < 0 || left_out[i] >= c->clique->nranks || left_out[i] == c->rank, &asked, ZB_COLL_ARGUMENT,
                     "rank %d is left out, of %d", left_out[i], c->clique->nranks);
@@ -53,8 +41,8 @@ static int zbl_commShrink(void *comm, int *left_out, int count, void **out, void
 /* Its work is drained, and no call launches on it any more. It can be split, shrunk, grown
  * and destroyed. */
 static int zbl_commRevoke(void *comm, int flags) {
-  static const zbl_caller asked = {"commRevoke", NULL};
   zbl_comm *c = zbl_comm_of(comm);
+  const zbl_caller asked = {"commRevoke", c};
   ZBL_ENTER;
   ZBL_REFUSE_CALL(c == NULL || flags != 0 || c->finalized || c->aborted, &asked, ZB_COLL_ARGUMENT,
                   "no communicator, one that is finalized or revoked, or flags %d", flags);
@@ -79,16 +67,20 @@ static int zbl_commUniqueId(void *comm, zb_unique_id *id) {
 
 /* Of ranks that are there, which keep theirs and need not know the id, and new ones. */
 static int zbl_commGrow(void *comm, int nranks, const zb_unique_id *given, int rank, void **out, void *config) {
-  static const zbl_caller asked = {"commGrow", NULL};
   zbl_comm *c = zbl_comm_of(comm);
+  const zbl_caller asked = {"commGrow", c};
   zb_unique_id id;
+  int code = 0;
   ZBL_ENTER;
   ZBL_REFUSE_CALL(c == NULL && (comm != NULL || given == NULL), &asked, ZB_COLL_ARGUMENT,
                   "a new rank has no communicator and an id");
   ZBL_REFUSE_CALL(c != NULL && (rank >= 0 || nranks <= c->clique->nranks), &asked, ZB_COLL_ARGUMENT,
                   "rank %d, which is there, gives -1 and grows to more than %d ranks", c->rank, c->clique->nranks);
-  while (c != NULL && given == NULL && c->clique->growing == 0) {
-    zbl_await(&zbl.hub->any, ZBL_JOIN_MS);
+  while (c != NULL && given == NULL && c->clique->growing == 0 && code == 0) {
+    code = zbl_wait_for_peers(&zbl.hub->any, c->clique->async);
+  }
+  if (code != 0) {
+    return code;
   }
   id = given != NULL ? *given : c->clique->grown;
   if (c != NULL && c->clique->growing > 0) {
@@ -105,44 +97,27 @@ static int zbl_commMemory(void *comm, int what, uint64_t *value) {
   return 0;
 }
 
-/* A window is a registration of all ranks; its memory may be used as any other. */
-typedef struct zbl_window {
-  uint32_t magic;
-  zbl_comm *comm;
-  void *at;
-} zbl_window;
-
-enum { ZBL_WINDOW = 0x77696e64, ZBL_WINDOW_FLAGS = 3 };
+/* A window is a registration of all ranks. */
+enum { ZBL_WINDOW_FLAGS = 3 };
 
 static int zbl_windowRegister(void *comm, void *p, size_t bytes, void **out, int flags) {
   zbl_comm *c = zbl_comm_of(comm);
-  zbl_window *w;
   ZBL_ENTER;
   ZBL_FAIL(c == NULL || out == NULL || (flags & ~ZBL_WINDOW_FLAGS) != 0 || !zbl_valid_range(p, bytes), ZB_COLL_ARGUMENT,
            "ncclCommWindowRegister: invalid argument");
-  w = malloc(sizeof *w);
-  ZBL_FAIL(w == NULL, ZB_COLL_UNHANDLED, "out of memory");
-  *w = (zbl_window){ZBL_WINDOW, c, p};
-  *out = w;
-  return 0;
+  return zbl_registers(ZBL_WINDOW, c, p, out);
 }
 
 static int zbl_windowDeregister(void *comm, void *window) {
-  zbl_window *w = window;
   ZBL_ENTER;
-  ZBL_FAIL(w == NULL || w->magic != ZBL_WINDOW || w->comm != comm, ZB_COLL_ARGUMENT,
-           "ncclCommWindowDeregister: no such window of the communicator");
-  w->magic = 0;
-  free(w);
-  return 0;
+  ZBL_FAIL(!zbl_is_registered(window, ZBL_WINDOW, comm), ZB_COLL_ARGUMENT, "ncclCommWindowDeregister: no such window of the communicator");
+  return zbl_deregisters(window);
 }
 
 static int zbl_windowPointer(void *comm, void *window, void **out) {
-  const zbl_window *w = window;
   ZBL_ENTER;
-  ZBL_FAIL(zbl_comm_of(comm) == NULL || w == NULL || w->magic != ZBL_WINDOW || out == NULL, ZB_COLL_ARGUMENT,
-           "ncclWinGetUserPtr: no such window");
-  *out = w->at;
+  ZBL_FAIL(!zbl_is_registered(window, ZBL_WINDOW, comm) || out == NULL, ZB_COLL_ARGUMENT, "ncclWinGetUserPtr: no such window");
+  *out = ((const zbl_registration *)window)->at;
   return 0;
 }
 
@@ -194,9 +169,9 @@ static int zbl_without(const char *name) {
   return zbl_failing(ZB_COLL_USAGE, "%s: the loopback does not have it", name);
 }
 
-#define ZBL_WITHOUT(field, name)                                               \
+#define ZBL_WITHOUT(field, need, ret, args, library, name, ...)                \
   static int zbl_##field(void) { return zbl_without(name); }
-ZBS_WITHOUT_NAMES(ZBL_WITHOUT)
+ZBS_MORE_REFUSED(ZBL_WITHOUT)
 #undef ZBL_WITHOUT
 
 static int zbl_commDump(void) { return zbl_without("ncclCommDump"); }
