@@ -240,7 +240,7 @@ func (f *Folder) Close() error {
 // Abandon removes this run's files from a folder without results, so that the next run
 // can use it. Earlier files stay; so do files that cannot be removed.
 func (f *Folder) Abandon() {
-	if f.empty && f.fs.Remove(f.File(RunFile)) == nil && f.made {
+	if f != nil && f.empty && f.fs.Remove(f.File(RunFile)) == nil && f.made {
 		_ = f.Close() // the lock file is in the folder
 		_ = f.fs.Remove(f.Path)
 	}

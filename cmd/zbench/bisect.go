@@ -29,7 +29,7 @@ import (
 type bisectOptions struct {
 	bisect.Criteria
 	// sweep is what every child measures, before it is narrowed.
-	sweep          collectivesOptions
+	sweep          worldRun
 	given          []string
 	vary           string
 	timing, failOn string
@@ -326,12 +326,13 @@ func parseVariant(s State, name, settings, benchmark string) (variant, error) {
 
 // childCommand is the command that a child runs.
 func childCommand(s State, benchmark string) *cobra.Command {
+	cmd := &cobra.Command{Use: benchmark}
 	if b := benchOf(benchmark); b != nil {
-		cmd := &cobra.Command{Use: benchmark}
 		b.add(cmd, s)
-		return cmd
+	} else {
+		addCollectivesFlags(cmd, &sweepOptions{})
 	}
-	return newCollectives(s)
+	return cmd
 }
 
 // commonArgs are the flags of all children that are not part of the request.

@@ -19,7 +19,7 @@ import (
 
 // dryRun prints what the sweep would start, how many cases it has and what it would
 // take. Nothing is measured, started or written.
-func (o *collectivesOptions) dryRun(ctx context.Context, s State, l launching, old *record.Journal) error {
+func (o *sweepOptions) dryRun(ctx context.Context, s State, l launching, old *record.Journal) error {
 	if o.format != "" && o.format != "table" {
 		return usagef("leave --format out", "--dry-run prints text, not %s", o.format)
 	}
@@ -54,7 +54,7 @@ func (o *collectivesOptions) dryRun(ctx context.Context, s State, l launching, o
 }
 
 // dryResume prints what is left of the sweep that a folder holds, without its lock.
-func (o *collectivesOptions) dryResume(ctx context.Context, s State, cmd *cobra.Command, l launching) error {
+func (o *sweepOptions) dryResume(ctx context.Context, s State, cmd *cobra.Command, l launching) error {
 	old, err := engine.ReadRun(s.FS, o.resume, spec.Collectives)
 	if err != nil {
 		return err
@@ -81,7 +81,7 @@ func newDryRun() (out *strings.Builder, row func(name, format string, args ...an
 
 // dryPrepare checks the request for the world that the method gives, and says which
 // backend it is for.
-func (o *collectivesOptions) dryPrepare(s State, l launching, resumed bool) (*engine.Setup, string, error) {
+func (o *worldRun) dryPrepare(s State, l launching, resumed bool) (*engine.Setup, string, error) {
 	want := l.want
 	elsewhere := l.method == launch.Slurm || l.method == launch.MPI
 	if backend, err := chooseBackend(s, want.Backend); elsewhere && want.Backend == "auto" && (err != nil || backend == "loopback") {
@@ -103,7 +103,7 @@ func (o *collectivesOptions) dryPrepare(s State, l launching, resumed bool) (*en
 }
 
 // dryMeasurement prints how the processes of a measurement start, and what it is about to do.
-func (o *collectivesOptions) dryMeasurement(s State, l launching, want spec.Spec, backend, name, what string) error {
+func (o *worldRun) dryMeasurement(s State, l launching, want spec.Spec, backend, name, what string) error {
 	out, row := newDryRun()
 	if err := o.dryLaunch(s, l, want, row); err != nil {
 		return err
@@ -115,7 +115,7 @@ func (o *collectivesOptions) dryMeasurement(s State, l launching, want spec.Spec
 }
 
 // dryLaunch prints how the processes start.
-func (o *collectivesOptions) dryLaunch(s State, l launching, want spec.Spec, row func(name, format string, args ...any)) error {
+func (o *worldRun) dryLaunch(s State, l launching, want spec.Spec, row func(name, format string, args ...any)) error {
 	switch l.method {
 	case launch.Inproc:
 		row("Launch", "in this process (inproc)")
@@ -150,7 +150,7 @@ func (o *collectivesOptions) dryLaunch(s State, l launching, want spec.Spec, row
 }
 
 // startOf is the world that a method starts.
-func (o *collectivesOptions) startOf(s State, l launching, want spec.Spec) launch.Start {
+func (o *worldRun) startOf(s State, l launching, want spec.Spec) launch.Start {
 	w := want.World
 	start := o.launch.startOf(s, l, cmp.Or(o.command, spec.Collectives), w.Nodes, w.GPUsPerNode/max(w.GPUsPerProcess, 1))
 	start.Key = fmt.Sprintf("%s/%d", s.Hostname(), s.PID)

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"zbench/bench/collective"
-	"zbench/bench/kernel"
 	"zbench/bench/plain"
 	"zbench/bench/spec"
 	"zbench/bench/spell"
@@ -85,15 +84,6 @@ func withFamilies(most map[string][]string) map[string][]string {
 		most["zbench bisect "+b.Name] = append([]string{"variant", "vary", "unordered"}, b.MostSearched...)
 	}
 	return most
-}
-
-// allFlags is --help with every flag. It is no flag of a command: before any is parsed it becomes
-// --help, which holds whatever else is missing or wrong.
-const allFlags = "--help-all"
-
-// listedBy says where the flags of a command are described.
-func listedBy(command string) string {
-	return "`zbench " + command + " " + allFlags + "` lists the flags"
 }
 
 // helpArgs are arguments for cobra. all reports whether every flag is to be shown.
@@ -319,19 +309,4 @@ func newHelp(root *cobra.Command) *cobra.Command {
 			return cmd.Help()
 		},
 	}
-}
-
-// collectiveNames are the arguments that name collectives, one each or separated by
-// commas.
-func collectiveNames(args []string) []string {
-	names := kernel.Split(args)
-	for i, name := range names {
-		if c, err := collective.ByName(name); err == nil {
-			names[i] = c.Name // an unknown one is refused when the sweep is prepared
-		}
-	}
-	if len(names) == 0 && len(args) > 0 {
-		return []string{""} // an empty variable of a script is no request for all
-	}
-	return names
 }

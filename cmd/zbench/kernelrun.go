@@ -15,6 +15,7 @@ import (
 	"zbench/bench/exit"
 	"zbench/bench/plan"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/spec"
 	"zbench/hbm"
 	"zbench/internal/launch"
@@ -40,7 +41,7 @@ func (b kernelBench) command(s State) *cobra.Command {
 
 // add puts the flags on a command, and makes it run the benchmark.
 func (b kernelBench) add(cmd *cobra.Command, s State) {
-	o := collectivesOptions{command: spec.Command(b.Name)}
+	o := worldRun{command: spec.Command(b.Name)}
 	o.want = spec.Spec{Schema: spec.Schema, Benchmark: b.Name, Kernels: &spec.Kernels{}}
 	addFlags(cmd, &o.want, b.flags)
 	addRunFlags(cmd, &o.runOptions)
@@ -53,7 +54,7 @@ func (b kernelBench) add(cmd *cobra.Command, s State) {
 
 // run measures into a new folder, or resumes the run of an existing one; what is of all nodes in a
 // process on each.
-func (b kernelBench) run(cmd *cobra.Command, s State, o *collectivesOptions) error {
+func (b kernelBench) run(cmd *cobra.Command, s State, o *worldRun) error {
 	if err := o.gates.read(); err != nil {
 		return err
 	}
@@ -71,7 +72,7 @@ func (b kernelBench) run(cmd *cobra.Command, s State, o *collectivesOptions) err
 }
 
 // everywhere measures all GPUs of all nodes: as the process that leads, or by starting a process on each.
-func (b kernelBench) everywhere(ctx context.Context, cmd *cobra.Command, s State, o *collectivesOptions, want spec.Spec) error {
+func (b kernelBench) everywhere(ctx context.Context, cmd *cobra.Command, s State, o *worldRun, want spec.Spec) error {
 	if err := o.deadlines.check(); err != nil {
 		return err
 	}
@@ -104,7 +105,7 @@ func (b kernelBench) everywhere(ctx context.Context, cmd *cobra.Command, s State
 }
 
 // measure runs or resumes the request in this process, which may lead others.
-func (b kernelBench) measure(ctx context.Context, cmd *cobra.Command, s State, o *collectivesOptions) error {
+func (b kernelBench) measure(ctx context.Context, cmd *cobra.Command, s State, o *worldRun) error {
 	e, err := o.runOptions.engine(s)
 	if err != nil {
 		return err
@@ -188,7 +189,7 @@ func (n nodeKernels) Take(ctx context.Context, job, pass int) ([]record.Part, bo
 func (n nodeKernels) Close() error { return n.of.Close() }
 
 // openKernels opens the kernels of all processes, each on its node, as one run.
-func (w *world) openKernels(ctx context.Context, s State, b kernelBench, o *collectivesOptions) (*engine.Kernels, error) {
+func (w *world) openKernels(ctx context.Context, s State, b kernelBench, o *worldRun) (*engine.Kernels, error) {
 	own, err := b.opened(ctx, s, &o.runOptions, 0)
 	if err != nil {
 		return nil, err
@@ -199,7 +200,7 @@ func (w *world) openKernels(ctx context.Context, s State, b kernelBench, o *coll
 	return own, nil
 }
 
-func (w *world) joinKernels(ctx context.Context, s State, own *engine.Kernels, o *collectivesOptions) error {
+func (w *world) joinKernels(ctx context.Context, s State, own *engine.Kernels, o *worldRun) error {
 	with := &opening{Backend: own.Spec.Backend, World: o.want.World, Deadlines: o.deadlines.deadlines(), Kernels: &own.Spec}
 	with.World.GPUsPerNode, with.World.GPUsPerProcess = 1, 1 // processes that follow one another, each on a node
 	if err := w.gather(ctx, with); err != nil {
@@ -222,7 +223,7 @@ func (w *world) joinKernels(ctx context.Context, s State, own *engine.Kernels, o
 const rowSeconds = 120.0
 
 // openNode opens the kernels of a process that follows, as the leader's welcome says.
-func (o *collectivesOptions) openNode(ctx context.Context, s State, role launch.Role, with *opening) (followed, json.RawMessage, error) {
+func (o *worldRun) openNode(ctx context.Context, s State, role launch.Role, with *opening) (followed, json.RawMessage, error) {
 	b := benchOf(with.Kernels.Benchmark)
 	if b == nil {
 		return nil, nil, fmt.Errorf("the leader's welcome: no kernel %q", with.Kernels.Benchmark)
@@ -254,4 +255,29 @@ func flagsOf(benchmark string) []specFlag {
 		return b.flags
 	}
 	return specFlags
+}
+
+// kernelBenches are hbm, gemm and the kernels.
+var kernelBenches = benches()
+
+func benches() []kernelBench {
+	return slice.Map(hbm.Families(), func(f hbm.Family) kernelBench { return kernelBench{Family: f, flags: familyFlags(f.Family)} })
+}
+
+// benchOf is hbm or a kernel by name; nil for collectives.
+func benchOf(name string) *kernelBench {
+	if i := slices.IndexFunc(kernelBenches, func(b kernelBench) bool { return b.Name == name }); i >= 0 {
+		return &kernelBenches[i]
+	}
+	return nil
+}
+
+// trainingKernels are the rows of "zbench kernels": those without a command of their own.
+func trainingKernels() []kernelBench {
+	return slices.DeleteFunc(slices.Clone(kernelBenches), func(b kernelBench) bool { return spec.Command(b.Name) == b.Name })
+}
+
+// kernelNames lists the commands of "zbench kernels".
+func kernelNames() []string {
+	return slice.Map(trainingKernels(), func(b kernelBench) string { return b.Name })
 }

@@ -1,43 +1,15 @@
 package main
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"zbench/bench/slice"
 	"zbench/bench/spec"
 	"zbench/bench/spell"
-	"zbench/hbm"
 	_ "zbench/hbm/gemm" // a family in a package of its own
 	_ "zbench/hbm/muon" // so is this
 )
-
-// kernelBenches are hbm, gemm and the kernels.
-var kernelBenches = benches()
-
-func benches() []kernelBench {
-	return slice.Map(hbm.Families(), func(f hbm.Family) kernelBench { return kernelBench{Family: f, flags: familyFlags(f.Family)} })
-}
-
-// benchOf is hbm or a kernel by name; nil for collectives.
-func benchOf(name string) *kernelBench {
-	if i := slices.IndexFunc(kernelBenches, func(b kernelBench) bool { return b.Name == name }); i >= 0 {
-		return &kernelBenches[i]
-	}
-	return nil
-}
-
-// trainingKernels are the rows of "zbench kernels": those without a command of their own.
-func trainingKernels() []kernelBench {
-	return slices.DeleteFunc(slices.Clone(kernelBenches), func(b kernelBench) bool { return spec.Command(b.Name) == b.Name })
-}
-
-// kernelNames lists the commands of "zbench kernels".
-func kernelNames() []string {
-	return slice.Map(trainingKernels(), func(b kernelBench) string { return b.Name })
-}
 
 func newHBM(s State) *cobra.Command { return benchOf(spec.HBM).command(s) }
 

@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"zbench/bench/exit"
@@ -188,21 +187,6 @@ func (l *launching) note(s State, quiet bool) {
 	if l.method == launch.Inproc && l.role.Several() {
 		s.note(quiet, "--launch inproc: this process measures alone; %s\n", l.role.Text())
 	}
-}
-
-// place finds out where the sweep runs.
-func (o *collectivesOptions) place(s State, cmd *cobra.Command) (l launching, err error) {
-	f, want := cmd.Flags(), o.kept(s)
-	given := f.Changed("nodes") || f.Changed("spec") || f.Changed("resume")
-	l, err = o.launch.place(s, want, given)
-	if err == nil {
-		err = l.realNodes(s, given)
-	}
-	if err != nil || o.launch.dry {
-		return l, err
-	}
-	l.note(s, o.quiet)
-	return l, nil
 }
 
 // startOf is so many processes of a command on each of so many nodes.

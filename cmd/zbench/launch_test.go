@@ -117,14 +117,14 @@ func TestWhatAnEarlyEndHasSaved(t *testing.T) {
 	t.Chdir(t.TempDir())
 	s, _ := testState(t)
 	begun := time.Now()
-	all := collectivesOptions{runOptions: runOptions{output: output{out: "all"}}}
-	for _, o := range []collectivesOptions{{}, all, {runOptions: runOptions{resume: "all"}}} {
+	all := worldRun{runOptions: runOptions{output: output{out: "all"}}}
+	for _, o := range []worldRun{{}, all, {runOptions: runOptions{resume: "all"}}} {
 		require.Equal(t, "nothing was measured, and nothing is saved. The launcher's own message is above; --dry-run prints the command that was run", o.savedSince(s, begun))
 	}
 	s.Args = []string{"collectives", "all_reduce", "-b", "1K", "-e", "1K", "-q", "--backend", "loopback"}
 	require.Equal(t, exit.OK, Main(t.Context(), s))
-	require.Regexp(t, `^finished cases are saved; to run the rest: .zbench collectives --resume zbench-collectives-\d{8}-\d{6}.$`, (&collectivesOptions{}).savedSince(s, begun))
-	require.Contains(t, (&collectivesOptions{}).savedSince(s, begun.Add(time.Hour)), "nothing is saved")
+	require.Regexp(t, `^finished cases are saved; to run the rest: .zbench collectives --resume zbench-collectives-\d{8}-\d{6}.$`, (&worldRun{}).savedSince(s, begun))
+	require.Contains(t, (&worldRun{}).savedSince(s, begun.Add(time.Hour)), "nothing is saved")
 	s.Args = append(s.Args, "--out", "all")
 	require.Equal(t, exit.OK, Main(t.Context(), s))
 	require.Contains(t, all.savedSince(s, begun.Add(time.Hour)), "collectives --resume all")

@@ -7,13 +7,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"zbench/bench/exit"
 	"zbench/bench/spell"
@@ -153,82 +150,3 @@ func hintOf(err error) string {
 	}
 	return hint
 }
-
-// flagError rewrites pflag's error of a value that is not a number: it names the flag, the
-// value and the expected form.
-func flagError(err error) error {
-	var v *pflag.InvalidValueError
-	var number *strconv.NumError
-	if !errors.As(err, &v) || !errors.As(err, &number) {
-		return err
-	}
-	why := "not a whole number"
-	switch {
-	case errors.Is(number, strconv.ErrRange):
-		why = "too large"
-	case number.Func == "ParseUint":
-		why += " from 0"
-	case number.Func == "ParseFloat":
-		why = "not a number"
-	case number.Func == "ParseBool":
-		why = "not true or false"
-	}
-	return fmt.Errorf("invalid argument %q for \"--%s\" flag: %q is %s", v.GetValue(), v.GetFlag().Name, number.Num, why)
-}
-
-// newRoot is zbench with the commands that its arguments can mean.
-func newRoot(s State) *cobra.Command {
-	root := &cobra.Command{
-		Use:   "zbench",
-		Short: "Collectives, memory and kernels of an AMD training cluster, measured",
-		Long: `zbench measures what a training run gets from its fabric and its memory, and
-turns the measurement into the trainer's buffer configuration.
-
-Without a GPU it runs on the loopback: a fake of the libraries on a virtual
-clock, whose figures come from a model and are labelled SIMULATED.`,
-		Example: `  zbench collectives --nodes 128            sweep, report, bucket sizes
-  zbench collectives all_reduce -b 1M -e 1G  one collective, 1 MiB to 1 GiB
-  zbench import all_reduce.log               read an rccl-tests or nccl-tests log
-  zbench recommend all_reduce.log --framework ddp --preset llama3-8b --backward-ms 80
-  zbench report DIR                          draw the page and plots again
-  zbench compare BEFORE AFTER                which cases got slower or faster
-  zbench bisect --variant A=… --variant B=…  which build is the first slow one`,
-		SilenceErrors: true, SilenceUsage: true,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	root.CompletionOptions.HiddenDefaultCmd = true
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usage(flagError(err), spell.Hint(similarFlags(cmd, err), "`"+cmd.CommandPath()+" "+allFlags+"` lists the flags"))
-	})
-	for _, group := range commandGroups {
-		root.AddGroup(&cobra.Group{ID: group, Title: group})
-	}
-	for _, c := range built(s) {
-		root.AddCommand(c.command(s))
-	}
-	setHelp(root, s)
-	setVersion(root)
-	root.SetHelpCommand(newHelp(root))
-	root.Args = func(_ *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			return nil
-		}
-		return unknownCommand(root, args[0])
-	}
-	return root
-}
-
-// exitCodes lists the exit codes.
-func exitCodes() string {
-	var b strings.Builder
-	b.WriteString("Exit codes, the first that applies:\n")
-	for _, r := range exit.Table() {
-		fmt.Fprintf(&b, "  %-4d %s\n", r.Code, r.Meaning)
-	}
-	return b.String()
-}
-
-// usage marks an error as a usage error.
-func usage(err error, hint string) error { return exit.UsageError(err, hint) }
-
-func usagef(hint, format string, args ...any) error { return exit.Usagef(hint, format, args...) }

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"io"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"zbench/bench/document"
 	"zbench/bench/engine"
 	"zbench/bench/exit"
+	"zbench/bench/fleet/rails"
 	"zbench/bench/folder"
 	"zbench/bench/gate"
 	"zbench/bench/jsonfile"
@@ -283,4 +285,27 @@ func (r shownRecord) result(s State, o output, dir *folder.Folder, faults bool) 
 		out.shown.State = ""
 	}
 	return out
+}
+
+// nodeLists are the nodes of a judgement for the next job.
+func nodeLists(pass, fail, unclear []string) []artifact {
+	list := func(name string, names []string) artifact {
+		return artifact{name, func(w io.Writer) error {
+			_, err := io.WriteString(w, rails.Lines(names))
+			return err
+		}}
+	}
+	return []artifact{list("pass.txt", pass), list("fail.txt", fail), list("unclear.txt", unclear)}
+}
+
+// drawnFolder is where a drawing goes: out, which is made, or beside the file.
+func drawnFolder(s State, file, out string) (*folder.Folder, error) {
+	if out != "" {
+		dir, err := folder.New(s.host(false), out, "report", false)
+		if holds := (*folder.HoldsFilesError)(nil); errors.As(err, &holds) {
+			return nil, usage(err, "choose another --out")
+		}
+		return dir, err
+	}
+	return folder.Open(s.host(false), filepath.Dir(file))
 }

@@ -32,7 +32,7 @@ const (
 
 // startWorld starts the processes of the sweep and waits for them. The first of them leads:
 // its exit code is this process's.
-func (o *collectivesOptions) startWorld(ctx context.Context, s State, l launching, resumed bool) error {
+func (o *worldRun) startWorld(ctx context.Context, s State, l launching, resumed bool) error {
 	u, _, err := o.dryPrepare(s, l, resumed)
 	if err != nil {
 		return err
@@ -122,7 +122,7 @@ type children struct {
 
 // savedSince says what a run that began then has saved. Its folder is the one that was asked for, or a
 // new one of this folder; a launch that failed has made none.
-func (o *collectivesOptions) savedSince(s State, begun time.Time) string {
+func (o *worldRun) savedSince(s State, begun time.Time) string {
 	folders := []string{cmp.Or(o.resume, o.out)}
 	if folders[0] == "" {
 		folders = nil

@@ -63,7 +63,7 @@ func (i introduction) process(sent, received time.Time) preflight.Process {
 
 // check judges all processes before anything is launched. What is wrong is printed; an
 // error refuses the run. The report stays for run.json.
-func (o *collectivesOptions) check(s State, u *engine.Setup, d engine.Ranks, cases []plan.Case, seconds float64) error {
+func (o *worldRun) check(s State, u *engine.Setup, d engine.Ranks, cases []plan.Case, seconds float64) error {
 	var all []preflight.Process
 	if several, is := d.(*team); is {
 		all = several.all
@@ -78,7 +78,7 @@ func (o *collectivesOptions) check(s State, u *engine.Setup, d engine.Ranks, cas
 }
 
 // show prints what is wrong, all with --verbose, and one line on hardware if nothing is.
-func (o *collectivesOptions) show(s State, r preflight.Report, simulated bool) error {
+func (o *worldRun) show(s State, r preflight.Report, simulated bool) error {
 	refused := r.Refused()
 	if refused == nil && (o.quiet || simulated && r.Healthy() && !o.verbose) {
 		return nil

@@ -35,7 +35,7 @@ func pair(spoil func(f *preflight.Facts)) *team {
 }
 
 // checkedPair checks the pair and returns what was printed.
-func checkedPair(t *testing.T, o *collectivesOptions, spoil func(f *preflight.Facts)) (string, error) {
+func checkedPair(t *testing.T, o *worldRun, spoil func(f *preflight.Facts)) (string, error) {
 	t.Helper()
 	var stderr bytes.Buffer
 	s := State{Stderr: Stream{Writer: &stderr}}
@@ -50,16 +50,16 @@ func TestPreflightRefusesAndWarns(t *testing.T) {
 	small := int64(64 << 10)
 	for _, x := range []struct {
 		what  string
-		o     collectivesOptions
+		o     worldRun
 		spoil func(f *preflight.Facts)
 		code  int
 		says  string
 	}{
-		{"healthy", collectivesOptions{}, func(*preflight.Facts) {}, exit.OK, "Preflight of 2 ranks on 2 hosts: 13 of 14 checks passed, 1 not checked\n"},
-		{"healthy and quiet", collectivesOptions{runOptions: runOptions{output: output{quiet: true}}}, func(*preflight.Facts) {}, exit.OK, ""},
-		{"warning", collectivesOptions{}, func(f *preflight.Facts) { f.Balancing = "1" }, exit.OK, "rank 1 on node-b: on (1)"},
-		{"error", collectivesOptions{}, func(f *preflight.Facts) { f.Locked = &small }, exit.Run, "rank 1 on node-b: 64 KiB, the kernel's default"},
-		{"error and quiet", collectivesOptions{runOptions: runOptions{output: output{quiet: true}}}, func(f *preflight.Facts) { f.Locked = &small }, exit.Run, "ulimit -l unlimited"},
+		{"healthy", worldRun{}, func(*preflight.Facts) {}, exit.OK, "Preflight of 2 ranks on 2 hosts: 13 of 14 checks passed, 1 not checked\n"},
+		{"healthy and quiet", worldRun{runOptions: runOptions{output: output{quiet: true}}}, func(*preflight.Facts) {}, exit.OK, ""},
+		{"warning", worldRun{}, func(f *preflight.Facts) { f.Balancing = "1" }, exit.OK, "rank 1 on node-b: on (1)"},
+		{"error", worldRun{}, func(f *preflight.Facts) { f.Locked = &small }, exit.Run, "rank 1 on node-b: 64 KiB, the kernel's default"},
+		{"error and quiet", worldRun{runOptions: runOptions{output: output{quiet: true}}}, func(f *preflight.Facts) { f.Locked = &small }, exit.Run, "ulimit -l unlimited"},
 	} {
 		t.Run(x.what, func(t *testing.T) {
 			printed, err := checkedPair(t, &x.o, x.spoil)
@@ -74,7 +74,7 @@ func TestPreflightRefusesAndWarns(t *testing.T) {
 // What holds for hardware is silent where all is simulated, but with --verbose.
 func TestPreflightOfTheLoopback(t *testing.T) {
 	for _, verbose := range []bool{false, true} {
-		o := collectivesOptions{runOptions: runOptions{output: output{verbose: verbose}}}
+		o := worldRun{runOptions: runOptions{output: output{verbose: verbose}}}
 		d := pair(func(*preflight.Facts) {})
 		for i := range d.all {
 			d.all[i].Facts.Simulated, d.all[i].Facts.Balancing = true, "1"

@@ -21,7 +21,7 @@ import (
 // railsOptions are the options of rails.
 type railsOptions struct {
 	// run is how the processes start and what world they measure; its sweep is one message.
-	run collectivesOptions
+	run worldRun
 	// matrix, logs and times are what others measured; empty for none.
 	matrix, logs, times string
 	measureOptions
@@ -139,28 +139,17 @@ func runRails(s State, o *railsOptions, cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	return o.deliver(s, d, result{started: started})
+	r := o.result(s, d)
+	r.started = started
+	return s.deliver(o.run.brief(), r)
 }
 
-// deliver writes and prints a judgement, with the lists of nodes.
-func (o *railsOptions) deliver(s State, d *rails.Document, r result, more ...artifact) error {
-	to := o.run.output
-	to.verbose = false // it is for the checks before a run
-	r.shown = d.Shown(toolVersion())
+// result is a judgement with the lists of nodes.
+func (o *railsOptions) result(s State, d *rails.Document, more ...artifact) result {
+	r := result{shown: d.Shown(toolVersion())}
 	r.files = whole(r.shown, append(nodeLists(d.Pass, d.Fail, d.Unclear), more...)...)
-	r.after = func(dir *folder.Folder) { s.note(to.quiet, "Wrote %s\n", dir.File("report.html")) }
-	return s.deliver(to, r)
-}
-
-// nodeLists are the nodes of a judgement for the next job.
-func nodeLists(pass, fail, unclear []string) []artifact {
-	list := func(name string, names []string) artifact {
-		return artifact{name, func(w io.Writer) error {
-			_, err := io.WriteString(w, rails.Lines(names))
-			return err
-		}}
-	}
-	return []artifact{list("pass.txt", pass), list("fail.txt", fail), list("unclear.txt", unclear)}
+	r.after = func(dir *folder.Folder) { s.note(o.run.quiet, "Wrote %s\n", dir.File("report.html")) }
+	return r
 }
 
 // readRails reads what the options name and judges it.

@@ -1,29 +1,24 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"zbench/bench/engine"
-	"zbench/bench/exit"
 	"zbench/bench/fabric"
 	"zbench/bench/fleet/evidence"
 	"zbench/bench/fleet/rails"
-	"zbench/bench/folder"
 	"zbench/bench/plan"
 	"zbench/bench/record"
 	"zbench/bench/slice"
 	"zbench/bench/spec"
 	"zbench/bench/unit"
-	"zbench/internal/launch"
 )
 
 // messageFlag is the size of a message.
@@ -52,16 +47,24 @@ func (o *railsOptions) measure(ctx context.Context, s State, cmd *cobra.Command)
 		return err
 	}
 	l, err := o.run.place(s, cmd)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case o.run.launch.dry:
-		return o.dryRun(s, l)
-	case l.starts():
-		return o.run.startWorld(ctx, s, l, false)
 	}
-	o.run.want.World = l.want.World
-	return o.survey(ctx, s)
+	return o.run.take(ctx, s, l, task{
+		row: "Survey", dated: true,
+		kept: func(folder string) string { return "the rounds before are judged in " + folder },
+		announce: func(w spec.World) (string, error) {
+			if _, err := rails.CaseOf(w, o.run.want.Sweep.MinBytes); err != nil {
+				return "", usage(err, "give --nodes, --gpus-per-node or -g; "+railsHelp)
+			}
+			return o.announcement(w), nil
+		},
+		prepare: o.prepare,
+		tooLarge: func(c plan.Case, why string) error {
+			return usagef("give a smaller --size", "--size %s: %s", unit.Bytes(c.Layout.Bytes), why)
+		},
+		measure: o.survey,
+	})
 }
 
 // check refuses what cannot be measured before anything is opened.
@@ -79,21 +82,23 @@ func (o *railsOptions) check() error {
 	return o.run.deadlines.check()
 }
 
-// prepareRails checks the request, and resolves the machine with what messages between pairs
-// take.
-func prepareRails(e *engine.Engine, want spec.Spec) (*engine.Setup, plan.Case, error) {
+// prepare checks the request, and resolves the machine with what messages between pairs take.
+func (o *railsOptions) prepare(s State, e *engine.Engine, want spec.Spec) (*engine.Setup, []plan.Case, error) {
 	u, err := e.Prepare(want)
 	if err != nil {
-		return nil, plan.Case{}, err
+		return nil, nil, err
 	}
 	if err := withPairs(u); err != nil {
-		return nil, plan.Case{}, usage(err, railsHelp)
+		return nil, nil, usage(err, railsHelp)
 	}
 	c, err := rails.CaseOf(u.Spec.World, u.Spec.Sweep.MinBytes)
 	if err != nil {
-		err = usage(err, "give --nodes, --gpus-per-node or -g; "+railsHelp)
+		return nil, nil, usage(err, "give --nodes, --gpus-per-node or -g; "+railsHelp)
 	}
-	return u, c, err
+	if o.others, err = readWitnesses(s, &o.witness); err != nil {
+		return nil, nil, err
+	}
+	return u, []plan.Case{c}, nil
 }
 
 // withPairs gives a simulated machine what messages between pairs take.
@@ -108,80 +113,14 @@ func withPairs(u *engine.Setup) error {
 	return err
 }
 
-// finish writes the folder and prints the verdict. failed is what ended the rounds early.
-func (o *railsOptions) finish(s State, dir *folder.Folder, started time.Time, doc *rails.Document, rounds rails.Rounds, failed error) error {
-	r := result{dir: dir, started: started, checks: o.run.checks, control: o.run.world.control()}
-	switch {
-	case failed == nil:
-	case errors.Is(failed, context.Canceled):
-		r.verdict = exit.With(exit.Interrupted, failed, "the rounds before are judged in "+dir.Path)
-	default:
-		r.verdict = exit.With(exit.Run, failed, "fix the cause, and repeat the command; the rounds before are judged in "+dir.Path)
+// survey runs the rounds in an open world and judges them.
+func (o *railsOptions) survey(ctx context.Context, w *openWorld) (*result, error) {
+	s, u, c := w.state, w.setup, w.cases[0]
+	if _, can := w.ranks.(rails.Exchanger); !can {
+		return nil, errors.New("this driver has no messages between pairs")
 	}
-	return o.deliver(s, doc, r, artifact{"rounds.csv", func(w io.Writer) error { return rails.WriteRounds(w, doc.Survey, rounds.Timings) }})
-}
-
-// dryRun prints what the survey would start.
-func (o *railsOptions) dryRun(s State, l launching) error {
-	if l.method == launch.Env && l.role.Rank > 0 {
-		return nil // rank 0 prints it
-	}
-	u, backend, err := o.run.dryPrepare(s, l, false)
-	if err != nil {
-		return err
-	}
-	if _, err := rails.CaseOf(u.Spec.World, u.Spec.Sweep.MinBytes); err != nil {
-		return usage(err, railsHelp)
-	}
-	return o.run.dryMeasurement(s, l, u.Spec, backend, "Survey", o.announcement(u.Spec.World))
-}
-
-// survey measures the world that this process leads, or holds alone.
-func (o *railsOptions) survey(ctx context.Context, s State) error {
-	started := s.Now()
+	about := w.surveyed(o.launches)
 	var err error
-	if o.run.want.Backend, err = o.run.libraries.choose(s, o.run.want.Backend); err != nil {
-		return err
-	}
-	e, err := o.run.engine(s)
-	if err != nil {
-		return err
-	}
-	u, c, err := prepareRails(e, o.run.want)
-	if err != nil {
-		return err
-	}
-	if o.others, err = readWitnesses(s, &o.witness); err != nil {
-		return err
-	}
-	dir, err := folder.New(e.Host, o.run.out, "rails", o.run.force)
-	if err != nil {
-		return err
-	}
-	defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
-	o.run.folder = dir.Path
-	d, err := e.Open(ctx, u)
-	if err != nil {
-		dir.Abandon()
-		return err
-	}
-	doc, result, err := o.observe(ctx, s, u, c, d)
-	err = cmp.Or(err, d.Close())
-	if doc == nil {
-		dir.Abandon()
-		return err
-	}
-	return o.finish(s, dir, started, doc, result, err)
-}
-
-// observe runs the rounds on an open driver and judges them. Without a document nothing was
-// measured; with one, an error is what ended the rounds early.
-func (o *railsOptions) observe(ctx context.Context, s State, u *engine.Setup, c plan.Case, d engine.Ranks) (*rails.Document, rails.Rounds, error) {
-	facts, err := d.Facts()
-	if err != nil {
-		return nil, rails.Rounds{}, err
-	}
-	about := o.about(s, u, facts)
 	v := rails.Measurement{
 		Fleet: rails.Fleet{Nodes: u.Spec.World.Nodes, GPUs: u.Spec.World.GPUsPerNode}, Case: c, Launches: o.launches,
 		Plan: rails.Bounds{Seed: u.Spec.Seed, Least: o.rounds, Passes: o.rounds},
@@ -189,29 +128,29 @@ func (o *railsOptions) observe(ctx context.Context, s State, u *engine.Setup, c 
 	data := rails.Data{}
 	if o.profile != "" {
 		if data.Profile, err = readTable(s, "profile", o.profile, func(r io.Reader) (*rails.Profile, error) { return rails.ReadProfile(r, about.Bytes) }); err != nil {
-			return nil, rails.Rounds{}, err
+			return nil, err
 		}
 	}
 	if about.Leaves = o.others.leaves(about.Nodes, about.GPUs); o.leaves != "" {
 		if about.Leaves, err = readTable(s, "leaves", o.leaves, func(r io.Reader) ([][]string, error) { return rails.ReadLeaves(r, about.Nodes, about.GPUs) }); err != nil {
-			return nil, rails.Rounds{}, err
+			return nil, err
 		}
 	}
 	v.Fleet.Leaves = about.NumberedLeaves()
 	claims, strange, err := o.others.at(about.Nodes, about.GPUs)
 	if err != nil {
-		return nil, rails.Rounds{}, err
+		return nil, err
 	}
-	if err := o.ready(ctx, s, u, c, d); err != nil {
-		return nil, rails.Rounds{}, err
+	if err := w.allocate(ctx, nil); err != nil {
+		return nil, err
 	}
 	v.Watch = o.watch(s)
 	in := evidence.Input{Fleet: v.Fleet, Others: claims}
-	counted := o.counted(u, d, about.Nodes, facts.Devices)
+	counted := o.counted(u, w.ranks, about.Nodes, w.facts.Devices)
 	result, unused, failed := counted.rounds(ctx, v, about, &in)
 	o.watch(s)(0, rails.Round{})
 	if result.Rounds == 0 {
-		return nil, result, failed
+		return nil, failed
 	}
 	data.Fleet, data.Timings = v.Fleet, result.Timings
 	verdict := rails.Judge(data)
@@ -225,27 +164,9 @@ func (o *railsOptions) observe(ctx context.Context, s State, u *engine.Setup, c 
 		verdict.Unchecked = append(verdict.Unchecked, fmt.Sprintf("the host's share: in %d of %d rounds launches began before the host had enqueued all of them", result.Early, result.Rounds))
 	}
 	about.Rounds, about.NetworkRounds = result.Rounds, result.Network
-	return rails.OfSurvey(about, result.Timings, verdict), result, failed
-}
-
-// ready checks the processes and allocates the buffers.
-func (o *railsOptions) ready(ctx context.Context, s State, u *engine.Setup, c plan.Case, d engine.Ranks) error {
-	if _, can := d.(rails.Exchanger); !can {
-		return errors.New("this driver has no messages between pairs")
-	}
-	room, err := d.Budget()
-	if err != nil {
-		return err
-	}
-	cases := []plan.Case{c}
-	if plan.Fit(cases, room); cases[0].Skip != "" {
-		return usagef("give a smaller --size", "--size %s: %s", unit.Bytes(c.Layout.Bytes), cases[0].Skip)
-	}
-	if err := o.run.check(s, u, d, cases, 0); err != nil {
-		return err
-	}
-	s.note(o.run.quiet, "%s\n", o.announcement(u.Spec.World))
-	return d.Allocate(ctx, room.For(cases))
+	doc := rails.OfSurvey(about, result.Timings, verdict)
+	r := o.result(s, doc, artifact{"rounds.csv", func(to io.Writer) error { return rails.WriteRounds(to, doc.Survey, result.Timings) }})
+	return &r, failed
 }
 
 // announcement says what is about to be measured.
@@ -263,20 +184,20 @@ func (o *railsOptions) announcement(w spec.World) string {
 	return strings.Join(append(parts, fmt.Sprintf("rounds: %d within nodes, %d between nodes, and more for suspects", within, between)), "; ")
 }
 
-// about is what is known of the survey before it runs.
-func (o *railsOptions) about(s State, u *engine.Setup, facts engine.Facts) *rails.Survey {
-	w := u.Spec.World
+// surveyed is what is known of a survey of the world, of so many launches a round, before it runs.
+func (w *openWorld) surveyed(launches int) *rails.Survey {
+	u, of := w.setup, w.setup.Spec.World
 	a := &rails.Survey{
-		Simulated: facts.Simulated, Backend: u.Spec.Backend, Faults: u.Spec.Faults, Seed: u.Spec.Seed, GPUs: w.GPUsPerNode,
-		Bytes: u.Spec.Sweep.MinBytes, Launches: o.launches, Nodes: slices.Clone(facts.Hosts),
+		Simulated: w.facts.Simulated, Backend: u.Spec.Backend, Faults: u.Spec.Faults, Seed: u.Spec.Seed, GPUs: of.GPUsPerNode,
+		Bytes: u.Spec.Sweep.MinBytes, Launches: launches, Nodes: slices.Clone(w.facts.Hosts),
 	}
 	if u.Machine != nil {
 		a.Fabric = u.Spec.Fabric
 	}
-	if w.Nodes == 1 && !facts.Simulated {
-		a.Nodes = []string{s.Hostname()}
+	if of.Nodes == 1 && !w.facts.Simulated {
+		a.Nodes = []string{w.state.Hostname()}
 	}
-	a.Nodes = engine.NodeNames(a.Nodes, w.Nodes)
+	a.Nodes = engine.NodeNames(a.Nodes, of.Nodes)
 	return a
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -65,16 +64,4 @@ func runReport(s State, o output, path string) error {
 	}
 	r.after = func(dir *folder.Folder) { fmt.Fprintf(s.Stderr, "Wrote %s\n", dir.File("report.html")) }
 	return s.deliver(o, r)
-}
-
-// drawnFolder is where a drawing goes: out, which is made, or beside the file.
-func drawnFolder(s State, file, out string) (*folder.Folder, error) {
-	if out != "" {
-		dir, err := folder.New(s.host(false), out, "report", false)
-		if holds := (*folder.HoldsFilesError)(nil); errors.As(err, &holds) {
-			return nil, usage(err, "choose another --out")
-		}
-		return dir, err
-	}
-	return folder.Open(s.host(false), filepath.Dir(file))
 }

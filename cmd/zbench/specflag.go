@@ -210,22 +210,6 @@ func specRows(names []string) []specFlag {
 	return slices.DeleteFunc(slices.Clone(specFlags), func(f specFlag) bool { return !slices.Contains(names, f.name) })
 }
 
-// worldFlags are the flags of a sweep that other measurements of a world have, too.
-var worldFlags = []string{"ngpus", "nodes", "gpus-per-node", "fabric", "backend", "seed", "fault"}
-
-// addWorldFlags adds the flags of a command that measures a world as a sweep does: which world, by which
-// libraries, started how, with which deadlines. rows are its own beside them.
-func (o *collectivesOptions) addWorldFlags(cmd *cobra.Command, command string, rows ...specFlag) {
-	o.command = command
-	addSpecFlags(&cobra.Command{}, &o.want) // the defaults of what has no flag here
-	addFlags(cmd, &o.want, append(rows, specRows(worldFlags)...))
-	addLibraryFlags(cmd, &o.libraries)
-	addLaunchFlags(cmd.Flags(), &o.launch)
-	addDeadlineFlags(cmd.Flags(), &o.deadlines)
-	o.addQuiet(cmd.Flags())
-	o.addVerbose(cmd.Flags(), "print every check before the run")
-}
-
 // addSpecFlags puts the table on a command and the defaults into the request.
 func addSpecFlags(cmd *cobra.Command, to *spec.Spec) {
 	*to = spec.Spec{Schema: spec.Schema, Benchmark: spec.Collectives, Sweep: &spec.Sweep{}}
@@ -342,3 +326,14 @@ var specFlags = slices.Concat(peerFlags, ownFlags)
 var places = map[string][]bool{"out": {false}, "in": {true}, "both": {false, true}}
 
 func names[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }
+
+// sizesAgree refuses two ways of saying which sizes are run.
+func sizesAgree(f *pflag.FlagSet) error {
+	switch {
+	case f.Changed("stepbytes") && f.Changed("stepfactor"):
+		return usagef("-f multiplies sizes, -i adds to them", "-i and -f exclude each other")
+	case f.Changed("sizes") && (f.Changed("minbytes") || f.Changed("maxbytes") || f.Changed("stepfactor") || f.Changed("stepbytes")):
+		return usagef("--sizes lists all sizes; leave -b, -e, -f and -i out", "--sizes and -b, -e, -f, -i exclude each other")
+	}
+	return nil
+}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"runtime"
 	"runtime/debug"
 	"strconv"
@@ -11,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"zbench/bench/record"
-	"zbench/internal/launch"
 )
 
 // version is set by the linker in releases.
@@ -42,24 +40,6 @@ func setVersion(root *cobra.Command) {
 	root.Flags().Bool("version", false, "print the version")
 }
 
-func newVersion(s State) *cobra.Command {
-	return &cobra.Command{
-		Use: "version", Short: "Print the version", Args: noArgs,
-		RunE: func(*cobra.Command, []string) error {
-			_, err := io.WriteString(s.Stdout, versionLine())
-			return err
-		},
-	}
-}
-
-// noArgs refuses arguments as wrong usage.
-func noArgs(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return usagef("`"+cmd.CommandPath()+" --help` shows the usage", "%s takes no arguments, got %q", cmd.CommandPath(), args[0])
-	}
-	return nil
-}
-
 // maxEpoch is the last second of the year 9999, after which RFC 3339 has no name.
 const maxEpoch = 253402300799
 
@@ -75,24 +55,4 @@ func created(s State) (time.Time, error) {
 		return time.Time{}, usagef("unset it or give seconds since 1970", "SOURCE_DATE_EPOCH=%q is not a number of seconds from 0 to %d", text, maxEpoch)
 	}
 	return time.Unix(epoch, 0).UTC(), nil
-}
-
-func newToken(s State) *cobra.Command {
-	return &cobra.Command{
-		Use: "token", Short: "Make a secret for the processes of a run", Args: noArgs,
-		Long: `Prints 32 random bytes as 64 hexadecimal digits: the secret that the processes
-of a run share. Whoever starts them with a script of their own gives it to all:
-
-  export ZBENCH_TOKEN=$(zbench token)
-
-Keep it out of command lines, which all users of a machine can see.`,
-		RunE: func(*cobra.Command, []string) error {
-			token, err := launch.NewToken(s.Random)
-			if err != nil {
-				return err
-			}
-			_, err = fmt.Fprintln(s.Stdout, token)
-			return err
-		},
-	}
 }

@@ -83,7 +83,7 @@ func (o *launchFlagSet) watchInput(ctx context.Context, s State) context.Context
 }
 
 // selfOf is what this process tells when it registers.
-func (o *collectivesOptions) selfOf(s State, role launch.Role) rendezvous.Hello {
+func (o *worldRun) selfOf(s State, role launch.Role) rendezvous.Hello {
 	return rendezvous.Hello{
 		Process: role.Rank, Processes: role.Size, LocalProcess: role.Local, Host: s.Hostname(), PID: s.PID,
 		Build: toolVersion(), Backend: o.want.Backend,
@@ -114,7 +114,7 @@ func rankToken(s State, role launch.Role) (rendezvous.Token, error) {
 }
 
 // connection are the options of both ends of the rendezvous.
-func (o *collectivesOptions) connection(s State, role launch.Role) (rendezvous.Member, error) {
+func (o *worldRun) connection(s State, role launch.Role) (rendezvous.Member, error) {
 	token, err := rankToken(s, role)
 	if err != nil {
 		return rendezvous.Member{}, err
@@ -134,7 +134,7 @@ func (o *collectivesOptions) connection(s State, role launch.Role) (rendezvous.M
 const endWait = 20 * time.Second
 
 // lead runs the sweep as the leader of all processes.
-func (o *collectivesOptions) lead(ctx context.Context, s State, role launch.Role, sweep func(context.Context) error) error {
+func (o *worldRun) lead(ctx context.Context, s State, role launch.Role, sweep func(context.Context) error) error {
 	c, err := o.connection(s, role)
 	if err != nil {
 		return err
@@ -437,7 +437,7 @@ func (w *world) describe(ctx context.Context, s State, t *team, with *opening) (
 
 // follow takes part in a sweep that another process leads. It prints errors of its own
 // only: data and progress are the leader's.
-func (o *collectivesOptions) follow(ctx context.Context, s State, role launch.Role) error {
+func (o *worldRun) follow(ctx context.Context, s State, role launch.Role) error {
 	c, err := o.connection(s, role)
 	if err != nil {
 		return o.once(role, err)
@@ -523,7 +523,7 @@ func removeMeeting(s State, with *opening) {
 }
 
 // once keeps an error that all processes have to the first of each node.
-func (*collectivesOptions) once(role launch.Role, err error) error {
+func (*worldRun) once(role launch.Role, err error) error {
 	if role.Local > 0 {
 		return exit.Quiet(exit.CodeOf(err))
 	}
@@ -531,7 +531,7 @@ func (*collectivesOptions) once(role launch.Role, err error) error {
 }
 
 // openFollower opens the ranks of this process as the leader's welcome says.
-func (o *collectivesOptions) openFollower(ctx context.Context, s State, role launch.Role, with *opening) (followed, json.RawMessage, error) {
+func (o *worldRun) openFollower(ctx context.Context, s State, role launch.Role, with *opening) (followed, json.RawMessage, error) {
 	heard := s.Now()
 	if with.Kernels != nil {
 		return o.openNode(ctx, s, role, with)

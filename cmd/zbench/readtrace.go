@@ -1,0 +1,97 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"slices"
+
+	"zbench/bench/engine"
+	"zbench/bench/exit"
+	"zbench/bench/folder"
+	"zbench/bench/formats"
+	"zbench/bench/plain"
+	"zbench/bench/trace"
+	"zbench/bench/unit"
+)
+
+// readTraces reads files, and of folders the files in them that have calls, as ranks of one job.
+func readTraces(s State, paths []string) (*trace.Trace, error) {
+	t := &trace.Trace{}
+	for _, path := range paths {
+		info, err := s.FS.Stat(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil, usagef("give a trace, a log, or a folder with a file a rank", "%s does not exist", path)
+		case err != nil:
+			return nil, folder.Unreadable(s.FS, path, err, "give a trace, a log, or a folder with a file a rank")
+		case !info.IsDir():
+			if err := addTrace(s, t, path); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		entries, err := s.FS.ReadDir(path)
+		if err != nil {
+			return nil, folder.Unreadable(s.FS, path, err, "give a folder with a file a rank")
+		}
+		none := true
+		var others []string
+		for _, e := range entries {
+			if !e.Type().IsRegular() {
+				continue
+			}
+			err := addTrace(s, t, filepath.Join(path, e.Name()))
+			switch {
+			case err == nil:
+				none = false
+			case errors.Is(err, formats.ErrUnknown) || errors.Is(err, formats.ErrHolds):
+				others = append(others, plain.Line(e.Name()))
+			default:
+				return nil, err
+			}
+		}
+		if len(others) > 0 {
+			t.Note("%s without calls left out: %s", unit.Count(int64(len(others)), "file"), unit.FirstFew(others, 4))
+		}
+		if none {
+			return nil, usagef("`zbench trace --help` lists what it reads", "%s has no file with calls", path)
+		}
+	}
+	return t, nil
+}
+
+func addTrace(s State, t *trace.Trace, path string) error {
+	file, err := s.FS.Open(path)
+	if err != nil {
+		return folder.Unreadable(s.FS, path, err, "give a trace or a log")
+	}
+	defer func() { _ = file.Close() }()
+	one, err := formats.Read(filepath.Base(path), file)
+	switch {
+	case errors.Is(err, formats.ErrHolds):
+		return usage(err, "`zbench trace --help` lists what it reads")
+	case err != nil:
+		return exit.With(exit.Run, err, "`zbench trace --help` lists what it reads")
+	}
+	t.Add(one)
+	return nil
+}
+
+// isTrace tells whether a file, or one of a folder that is not a record's, has the calls of a job.
+func isTrace(s State, path string) bool {
+	if info, err := s.FS.Stat(path); err == nil && info.IsDir() {
+		entries, err := s.FS.ReadDir(path)
+		return err == nil && !slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+			return e.Name() == engine.ResultsFile || e.Name() == engine.JournalFile
+		}) && slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+			return e.Type().IsRegular() && isTrace(s, filepath.Join(path, e.Name()))
+		})
+	}
+	file, err := s.FS.Open(path)
+	if err != nil {
+		return false
+	}
+	defer file.Close() //nolint:errcheck // it was read only
+	return formats.HasCalls(base(path), file)
+}

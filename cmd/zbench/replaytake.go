@@ -1,0 +1,239 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"zbench/bench/finding"
+	"zbench/bench/fleet/rails"
+	"zbench/bench/plan"
+	"zbench/bench/replay"
+	"zbench/bench/slice"
+	"zbench/bench/stat"
+	"zbench/bench/trainer"
+	"zbench/bench/unit"
+)
+
+// pairBytes is the size of a message between two ranks where slow components are looked for.
+const pairBytes = 64 << 20
+
+// survey looks for the rank that is late and, where there is none, for the component that makes messages slow, by
+// messages between pairs of ranks: those of a late rank are long. Others on the network lengthen a few launches of any pair.
+func (w *openWorld) survey(ctx context.Context, doc *replay.Document) error {
+	exchanger, can := w.ranks.(rails.Exchanger)
+	err := launches(ctx, w.ranks, w.cases[0], doc)
+	if err != nil || !can || doc.Messages != nil && doc.Messages.Late != nil {
+		return err
+	}
+	w.state.note(w.run.quiet, "steps are longer than expected: messages between pairs of ranks show where\n")
+	message := w.cases[len(w.cases)-1]
+	about := w.surveyed(rails.DefaultLaunches)
+	about.Bytes = message.Layout.Bytes
+	fleet := rails.Fleet{Nodes: w.setup.Spec.World.Nodes, GPUs: w.setup.Spec.World.GPUsPerNode}
+	got, err := rails.Measurement{Fleet: fleet, Case: message, Launches: about.Launches, Plan: rails.Bounds{Seed: w.setup.Spec.Seed}}.Run(ctx, exchanger)
+	if err != nil {
+		return err
+	}
+	verdict := rails.Judge(rails.Data{Fleet: fleet, Timings: got.Timings})
+	doc.Slow = slice.Where(rails.OfSurvey(about, got.Timings, verdict).Verdict(), func(f finding.Finding) bool {
+		return f.Code == rails.CodeSlow || f.Code == finding.CodeUnclear
+	})
+	return nil
+}
+
+// lateLaunches is how many single launches show which rank is late.
+const lateLaunches = 32
+
+// launches looks for the late rank by single launches of a step's message.
+func launches(ctx context.Context, d plan.Driver, message plan.Case, doc *replay.Document) error {
+	if doc.Messages == nil {
+		return nil
+	}
+	if _, err := plan.Prepare(ctx, d, plan.Preparation{Case: message, Warmup: 1}); err != nil {
+		return err
+	}
+	seconds, err := d.Isolated(ctx, lateLaunches)
+	if err == nil {
+		doc.Messages.Launched(seconds, lateLaunches, message.Comms())
+	}
+	return err
+}
+
+// measure takes the steps in an open world. Where they are slow it looks for the cause.
+func (o *replayOptions) measure(ctx context.Context, w *openWorld, a *asked, steps []*plan.Step) (*result, error) {
+	player, can := w.ranks.(plan.Player)
+	if !can {
+		return nil, errors.New("this driver takes no steps")
+	}
+	do := plan.StepDo(o.compute)
+	err := w.allocate(ctx, do.Bytes)
+	if err == nil && do.Works() { // what computation lacks is missed here, before anything is timed
+		err = player.Stage(ctx, len(steps), &plan.Step{Ops: []plan.StepOp{{Do: do, Launches: 1}}})
+	}
+	if err != nil {
+		return nil, err
+	}
+	doc := o.document(w, a)
+	if err = o.steps(ctx, w, player, a, steps, doc); err == nil && doc.Slower() {
+		err = w.survey(ctx, doc)
+	}
+	return &result{shown: doc.Shown()}, err
+}
+
+// steps takes the trace's own step and then those of the settings by turns. An error is what ended them early.
+func (o *replayOptions) steps(ctx context.Context, w *openWorld, player plan.Player, a *asked, steps []*plan.Step, doc *replay.Document) (err error) {
+	defer func() {
+		if err != nil {
+			doc.Ended = err.Error()
+		}
+	}()
+	if a.own != nil {
+		err := o.takeOwn(ctx, player, len(steps), steps[len(a.turns)], doc)
+		if err != nil || len(a.turns) == 0 || !doc.Own.Fits() {
+			return err
+		}
+	}
+	if err := o.prepare(ctx, player, a, steps, doc); err != nil {
+		return err
+	}
+	design := o.design(a)
+	seconds := 0.0 // of the steps so far
+	out, err := design.Run(func(setting, n int) ([]float64, error) {
+		steps, err := taken(ctx, player, setting, n)
+		seconds += stat.Mean(steps) * float64(n)
+		return steps, err
+	}, func(next replay.Announced) {
+		took := time.Duration(float64(next.Total-next.Taken) * seconds / float64(next.Taken) * float64(time.Second)).Round(time.Second)
+		w.state.note(o.run.quiet, "%s more, about %s: they tell differences to ± %.2g %%\n", unit.Count(next.Total-next.Taken, "step"), took, 100*next.Precision)
+	})
+	doc.Fill(out)
+	return err
+}
+
+// prepare stages the settings, and times computation alone.
+func (o *replayOptions) prepare(ctx context.Context, player plan.Player, a *asked, steps []*plan.Step, doc *replay.Document) error {
+	for i, t := range a.turns {
+		setting := replay.Setting{Name: t.Name, Amount: a.advice.Amount(t.Candidate.Elements), Elements: t.Candidate.Elements, Messages: len(steps[i].Sends)}
+		if t.Candidate.Step > 0 {
+			setting.Predicted = &t.Candidate.Step
+		}
+		doc.Settings = append(doc.Settings, setting)
+	}
+	for i := range a.turns {
+		if err := stage(ctx, player, i, steps[i]); err != nil {
+			return err
+		}
+	}
+	alone, err := alone(ctx, player, len(steps), steps[0])
+	if err != nil {
+		return err
+	}
+	doc.Compute = &alone
+	if err := o.messages(ctx, player, len(steps), steps[0], doc); err != nil {
+		return err
+	}
+	doc.Messages.Amount = doc.Settings[0].Amount
+	if doc.Contention != nil {
+		doc.Contention.Amount = doc.Settings[0].Amount
+	}
+	return nil
+}
+
+// messages times the messages of the step of setting 0, beside computation and, as a setting from free on, without;
+// and what computation of the kind that was asked for and messages take from each other.
+func (o *replayOptions) messages(ctx context.Context, p plan.Player, free int, step *plan.Step, doc *replay.Document) error {
+	err := stage(ctx, p, free, replay.Bare(step))
+	if err == nil {
+		doc.Messages, err = replay.TakeMessages(ctx, p, 0, free, step)
+	}
+	if err != nil || o.compute == computeSpin {
+		return err
+	}
+	do := plan.StepDo(o.compute)
+	launch, err := replay.Unit(ctx, p, free, do)
+	if err == nil {
+		doc.Contention, err = replay.TakeContention(ctx, p, free, step, do, launch)
+	}
+	return err
+}
+
+// aloneSteps is how many steps of computation alone are timed.
+const aloneSteps = 8
+
+// stage stages a step and takes two, which connect the ranks and load what is loaded once.
+func stage(ctx context.Context, p plan.Player, setting int, step *plan.Step) error {
+	err := p.Stage(ctx, setting, step)
+	if err == nil {
+		_, err = p.Play(ctx, setting, 2)
+	}
+	return err
+}
+
+// alone times the computation of a step by itself.
+func alone(ctx context.Context, p plan.Player, setting int, step *plan.Step) (float64, error) {
+	if err := stage(ctx, p, setting, replay.Alone(step)); err != nil {
+		return 0, err
+	}
+	seconds, err := taken(ctx, p, setting, aloneSteps)
+	if err != nil {
+		return 0, err
+	}
+	return stat.Quantile(seconds, 0.5), nil
+}
+
+// taken are the seconds of steps of the slowest rank.
+func taken(ctx context.Context, p plan.Player, setting, steps int) ([]float64, error) {
+	seconds, err := p.Play(ctx, setting, steps)
+	if err != nil {
+		return nil, err
+	}
+	return plan.SlowestOf(seconds, steps), nil
+}
+
+// takeOwn takes the trace's own step; the first of a block is not timed.
+func (o *replayOptions) takeOwn(ctx context.Context, p plan.Player, free int, step *plan.Step, doc *replay.Document) (err error) {
+	if doc.Own.Compute, err = alone(ctx, p, 0, step); err != nil {
+		return err
+	}
+	if err = stage(ctx, p, 0, step); err != nil {
+		return err
+	}
+	var all []float64
+	for range replay.OwnBlocks {
+		seconds, err := taken(ctx, p, 0, o.block+1)
+		if err != nil {
+			return err
+		}
+		doc.Taken += o.block + 1
+		all = append(all, seconds[1:]...)
+	}
+	doc.Own.Steps = stat.Summarize(all)
+	return o.messages(ctx, p, free, step, doc)
+}
+
+// document is what is known before the first step.
+func (o *replayOptions) document(w *openWorld, a *asked) *replay.Document {
+	u := w.setup
+	d := &replay.Document{
+		Schema: replay.Schema, Simulated: w.facts.Simulated, Backend: u.Spec.Backend, Faults: u.Spec.Faults,
+		Ranks: u.Spec.World.Size(), Margin: o.margin / 100, Level: replay.Level, Block: o.block, Settings: []replay.Setting{},
+	}
+	if a.own != nil {
+		d.Own = replay.OwnOf(a.file, a.own)
+	}
+	if a.advice == nil {
+		return d
+	}
+	d.Trainer, d.Knob = a.advice.Answer.Trainer, a.advice.Answer.Knob
+	if t, err := trainer.ByName(d.Trainer); err == nil {
+		d.Trainer = t.Title
+	}
+	if m := a.advice.Model; m != nil {
+		d.Model = m.Name
+	}
+	for _, c := range a.advice.Answer.Table {
+		d.Predict(c.Elements, c.Step)
+	}
+	return d
+}

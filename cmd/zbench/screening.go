@@ -1,0 +1,299 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"zbench/bench/exit"
+	"zbench/bench/fabric"
+	"zbench/bench/fleet/nodescreen"
+	"zbench/bench/folder"
+	"zbench/bench/slice"
+	"zbench/bench/spec"
+	"zbench/bench/unit"
+	"zbench/internal/launch"
+)
+
+// nodeScreenOptions are the options of screen.
+type nodeScreenOptions struct {
+	launch    launchFlagSet
+	libraries libraryOptions
+
+	backend, fabric   string
+	faults            []string
+	nodes             int
+	seed              uint64
+	seconds, deadline float64
+	size              sizeFlag
+	trees, judge      string
+	// given tells that the number of nodes was asked for.
+	given bool
+	output
+}
+
+func addNodeScreenFlags(cmd *cobra.Command, o *nodeScreenOptions) {
+	addLibraryFlags(cmd, &o.libraries)
+	f := cmd.Flags()
+	addLaunchFlags(f, &o.launch)
+	f.StringVar(&o.backend, "backend", "auto", "libraries to measure with: auto, "+backendNames(", ")+", loopback")
+	f.IntVar(&o.nodes, "nodes", 1, "number of nodes (default those of the launcher)")
+	f.StringVar(&o.fabric, "fabric", fabric.Default, "hardware that the loopback simulates")
+	f.StringArrayVar(&o.faults, "fault", nil, "fault of a simulated node (zbench list faults)")
+	f.Uint64Var(&o.seed, "seed", 1, "seed of the simulation")
+	f.StringVar(&o.trees, "trees", "", "folder with a recorded tree of /sys and /proc for each simulated node, named after it")
+	f.StringVar(&o.judge, "judge", "", "compare the files that nodes have written into this folder; measure nothing; --out takes the result")
+	f.Float64Var(&o.seconds, "hbm-seconds", 10, "seconds of copying in every GPU's memory, of its products and of the collective, each; the loopback takes 20 samples")
+	o.size = 1 << 30
+	f.Var(&o.size, "size", "size of an array in memory, in bytes (default 1G)")
+	f.Float64Var(&o.deadline, "deadline", 120, "seconds that one measurement of a node may take, beside --hbm-seconds; all of a simulated node")
+	o.addFlags(f, "folder to create, which all nodes share (default a new dated one)")
+	o.addForce(f)
+	o.addQuiet(f)
+}
+
+// runNodeScreen does what this process is for: a probe of one node, a node of several, the
+// parent of all, or the comparison alone.
+func runNodeScreen(ctx context.Context, s State, o nodeScreenOptions) error {
+	if job := s.Getenv(probeVariable); job != "" {
+		return o.probe(ctx, s, job)
+	}
+	help := listedBy("screen")
+	switch {
+	case o.nodes < 1:
+		return usagef(help, "--nodes must be at least 1, not %d", o.nodes)
+	case !(o.seconds > 0 && o.seconds <= 3600) || !(o.deadline > 0 && o.deadline <= 3600):
+		return usagef(help, "--hbm-seconds and --deadline must be above 0 and at most 3600 seconds")
+	case o.judge != "":
+		return o.compare(s)
+	}
+	l, err := o.place(s)
+	if err != nil {
+		return err
+	}
+	if l.method == launch.Env {
+		return o.asNode(ctx, s, l.role)
+	}
+	if o.launch.dry {
+		return o.dryRun(s, l)
+	}
+	return o.screen(ctx, s, l, func(_ *nodescreen.Document, r result) error { return s.deliver(o.output, r) })
+}
+
+// place finds out what this process is. A node has one process, whatever its GPUs.
+func (o *nodeScreenOptions) place(s State) (launching, error) {
+	want := spec.Spec{Backend: o.backend, Fabric: o.fabric, World: spec.World{Nodes: o.nodes, GPUsPerNode: 1, GPUsPerProcess: 1}}
+	l, err := o.launch.place(s, want, o.given)
+	if err != nil {
+		return l, err
+	}
+	if l.method == launch.Inproc && l.role.Start == launch.Slurm && launch.Method(o.launch.method) == launch.Auto {
+		l.method, l.processes, l.want.World.Nodes = launch.Slurm, 1, max(l.role.Nodes, 1) // salloc's shell need not be on the node
+	}
+	if simulated(o.backend, s) && l.starts() && launch.Method(o.launch.method) == launch.Auto {
+		l.method = launch.Inproc
+	}
+	if l.method == launch.Inproc {
+		_, err = chooseBackend(s, o.backend) // before there is a folder
+	}
+	return l, err
+}
+
+func simulated(backend string, s State) bool {
+	chosen, err := chooseBackend(s, backend)
+	return err == nil && chosen == "loopback"
+}
+
+// screen screens all nodes into a new folder, and lets end deliver the judgement while the folder is
+// locked.
+func (o *nodeScreenOptions) screen(ctx context.Context, s State, l launching, end func(*nodescreen.Document, result) error) error {
+	started := s.Now()
+	dir, err := folder.New(s.host(o.quiet), o.out, "screen", o.force)
+	if err != nil {
+		return err
+	}
+	defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
+	// Of --force: no node may be judged by what it wrote before.
+	before, _ := s.FS.ReadDir(nodesFolder(dir.Path))
+	for _, e := range before {
+		if err := s.FS.Remove(filepath.Join(nodesFolder(dir.Path), e.Name())); err != nil {
+			return exit.With(exit.Run, err, "choose another --out")
+		}
+	}
+	f := nodescreen.Fleet{Expected: l.want.World.Nodes}
+	switch {
+	case l.starts():
+		f.Hosts = l.names(s)
+		err = o.startNodes(ctx, s, l, dir.Path)
+	case simulated(o.backend, s):
+		f.Expected = o.nodes
+		err = o.simulate(ctx, s, dir.Path, 0, o.nodes)
+	default:
+		err = o.node(ctx, s, dir.Path)
+	}
+	if err != nil {
+		return err
+	}
+	d, err := o.read(s, dir.Path, f)
+	if err != nil {
+		return err
+	}
+	r := o.judged(s, d, started)
+	r.dir = dir
+	return end(d, r)
+}
+
+// compare judges the files of a folder and prints the result; --out takes it as files, too.
+func (o *nodeScreenOptions) compare(s State) error {
+	started := s.Now()
+	var f nodescreen.Fleet
+	if o.given {
+		f.Expected = o.nodes
+	}
+	d, err := o.read(s, o.judge, f)
+	if err != nil {
+		return err
+	}
+	return s.deliver(o.output, o.judged(s, d, started))
+}
+
+// judged is a judgement with the lists of nodes.
+func (o *nodeScreenOptions) judged(s State, d *nodescreen.Document, started time.Time) result {
+	shown := d.Shown(toolVersion())
+	return result{
+		shown: shown, files: whole(shown, nodeLists(d.Pass, d.Fail, d.Unclear)...), started: started,
+		before: func(dir *folder.Folder) {
+			s.note(o.quiet, "Wrote %s (report.html, screen.json, pass.txt, fail.txt) in %s\n", dir.Path, s.Now().Sub(started).Round(10*time.Millisecond))
+		},
+	}
+}
+
+// nodesFolder is where the nodes of a screen write.
+func nodesFolder(dir string) string { return filepath.Join(dir, "nodes") }
+
+// read reads what the nodes have written, and judges it.
+func (o *nodeScreenOptions) read(s State, dir string, f nodescreen.Fleet) (*nodescreen.Document, error) {
+	nodes := nodesFolder(dir)
+	entries, err := s.FS.ReadDir(nodes)
+	if err != nil && o.judge != "" {
+		return nil, usagef("give the folder that `zbench screen --out DIR` made", "--judge: %w", err)
+	}
+	for _, e := range entries {
+		if e.IsDir() || filepath.Ext(e.Name()) != ".json" || s.FS.IsTemporary(e.Name()) {
+			continue
+		}
+		text, err := readText(s, "screen", filepath.Join(nodes, e.Name()))
+		if err != nil {
+			return nil, err
+		}
+		noteEdited(s, filepath.Join(nodes, e.Name()), text)
+		n, err := nodescreen.ReadNode(text)
+		if err != nil {
+			return nil, exit.With(exit.Run, fmt.Errorf("%s: %w", filepath.Join(nodes, e.Name()), err), "remove the file, and screen that node again")
+		}
+		f.Nodes = append(f.Nodes, n)
+	}
+	return nodescreen.Judge(f), nil
+}
+
+// sizeFlag is a size in bytes: 1G, 256M.
+type sizeFlag int64
+
+func (v *sizeFlag) String() string { return unit.Bytes(int64(*v)) }
+func (v *sizeFlag) Type() string   { return "bytes" }
+func (v *sizeFlag) Set(text string) error {
+	n, err := unit.ParseBytes(text)
+	if err == nil && n < 4096 {
+		err = fmt.Errorf("%d is too small: at least 4096", n)
+	}
+	*v = sizeFlag(n)
+	return err
+}
+
+// startOf is one process for each node, which writes into dir.
+func (o *nodeScreenOptions) startOf(s State, l launching, dir string) launch.Start {
+	start := o.launch.startOf(s, l, "screen", l.want.World.Nodes, 1)
+	start.Args = append(start.Args, "--out", dir)
+	start.Key = fmt.Sprintf("screen/%s/%d", s.Hostname(), s.PID)
+	start.Simulated, start.GPUs = simulated(o.backend, s), launch.GPUs(s.Getenv)
+	return start
+}
+
+// names are the hosts that are to report, as far as the launcher tells them.
+func (l launching) names(s State) []string {
+	var list []string
+	switch l.method {
+	case launch.MPI:
+		list = slice.Map(l.hosts, func(h launch.Host) string { return h.Name })
+	case launch.Slurm:
+		list, _ = launch.HostsOf(s.Getenv("SLURM_JOB_NODELIST")) // without, they are counted
+	case launch.Auto, launch.Inproc, launch.Local, launch.Env:
+	}
+	if len(list) != l.want.World.Nodes { // a part of them: which is not known
+		return nil
+	}
+	return list
+}
+
+// dryRun prints what would be started.
+func (o *nodeScreenOptions) dryRun(s State, l launching) error {
+	if !l.starts() {
+		_, err := fmt.Fprintf(s.Stdout, "this process screens %d nodes\n", max(o.nodes, 1))
+		return err
+	}
+	lines, err := launch.Command(o.startOf(s, l, "DIR"))
+	if err != nil {
+		return usage(err, listedBy("screen"))
+	}
+	for _, line := range lines {
+		if _, err := fmt.Fprintln(s.Stdout, line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// measurements bounds how many measurements of a node follow each other: memory, products, a
+// collective, links, and a collective for each NIC.
+const measurements = 13
+
+// sustained are those of them that may take --hbm-seconds.
+const sustained = 3
+
+// startNodes starts a process on each node and waits until all have ended, at most until
+// the deadline. How they end is not judged: what they have written is.
+func (o *nodeScreenOptions) startNodes(ctx context.Context, s State, l launching, dir string) error {
+	shared, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	start := o.startOf(s, l, shared)
+	lines, err := launch.Command(start)
+	if err != nil {
+		return usage(err, listedBy("screen")+"; --launch inproc screens this node alone")
+	}
+	f := &children{s: s, ends: make(chan ending, len(lines))}
+	for _, line := range lines {
+		if err := f.add(Command{Argv: line.Argv, Environ: line.Environ(start.Environ, ""), Interrupts: interruptsOf[l.method]}); err != nil {
+			return err
+		}
+	}
+	limit := time.NewTimer(duration(sustained*o.seconds + measurements*o.deadline))
+	defer limit.Stop()
+	for left := len(lines); left > 0; left-- {
+		select {
+		case <-f.ends:
+		case <-limit.C:
+			f.killed(left)
+			s.note(false, "zbench: the nodes have not ended within their deadline; those that reported are compared\n")
+			return nil
+		case <-ctx.Done():
+			f.killed(left)
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}

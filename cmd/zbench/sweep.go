@@ -1,0 +1,108 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"zbench/bench/spec"
+)
+
+// sweepOptions are the options of the collectives command.
+type sweepOptions struct {
+	worldRun
+	advice adviceFlagSet
+}
+
+// sweep starts or resumes a sweep according to the flags.
+func (o *sweepOptions) sweep(ctx context.Context, s State, cmd *cobra.Command) (err error) {
+	if err := o.deadlines.check(); err != nil {
+		return err
+	}
+	if err := o.gates.read(); err != nil {
+		return err
+	}
+	if o.want.Advice, err = o.advice.read(s); err != nil {
+		return err
+	}
+	f := cmd.Flags()
+	if err := sizesAgree(f); err != nil {
+		return err
+	}
+	if err := o.ask(s, cmd); err != nil {
+		return err
+	}
+	l, err := o.place(s, cmd)
+	if err == nil && o.launch.screen {
+		if err = o.screenFirst(ctx, s, cmd, l); err == nil {
+			l, err = o.place(s, cmd)
+		}
+	}
+	resumed := f.Changed("resume")
+	switch {
+	case err != nil:
+		return err
+	case l.starts() && !o.launch.dry:
+		return o.startWorld(ctx, s, l, resumed)
+	case o.launch.dry && resumed:
+		return o.dryResume(ctx, s, cmd, l)
+	case o.launch.dry:
+		return o.dryRun(ctx, s, l, nil)
+	}
+	e, err := o.engine(s)
+	if err != nil {
+		return err
+	}
+	if resumed {
+		e.Force = o.force
+		return o.measure(ctx, s, e, func(kept spec.Spec) (spec.Spec, error) { return o.joined(cmd, kept) })
+	}
+	o.want.World, o.want.Faults = l.want.World, l.want.Faults
+	return o.measure(ctx, s, e, nil)
+}
+
+// ask takes over the request of --spec. Collectives and a model that are given replace the
+// file's.
+func (o *sweepOptions) ask(s State, cmd *cobra.Command) error {
+	flags := o.want
+	err := o.runOptions.ask(s, cmd)
+	if names := flags.Sweep.Collectives; len(names) > 0 {
+		o.want.Sweep.Collectives = names
+	}
+	if flags.Advice != nil {
+		o.want.Advice = flags.Advice
+	}
+	return err
+}
+
+// joined is the request of a sweep that is resumed, with the flags that may change. Other
+// flags that differ are an error that names them; --force allows changed facts.
+func (o *sweepOptions) joined(cmd *cobra.Command, kept spec.Spec) (spec.Spec, error) {
+	want, list, err := unchanged(cmd, kept, o.force)
+	if given := o.want.Sweep.Collectives; len(given) > 0 && !slices.Equal(given, kept.Sweep.Collectives) {
+		list = append([]string{clash("collectives", strings.Join(kept.Sweep.Collectives, " "), strings.Join(given, " "))}, list...)
+	}
+	if o.want.Advice != nil {
+		want.Advice = o.want.Advice
+	}
+	return want, cmp.Or(clashes(o.resume, list), err)
+}
+
+func addCollectivesFlags(cmd *cobra.Command, o *sweepOptions) {
+	addSpecFlags(cmd, &o.want)
+	addFlags(cmd, &o.advice, adviceFlags)
+	addRunFlags(cmd, &o.runOptions)
+	f := cmd.Flags()
+	f.Lookup("force").Usage += "; with --resume: resume even if hardware or libraries differ"
+	f.Lookup("resume").Usage = "resume the sweep in this folder with its own options"
+	addLaunchFlags(f, &o.launch)
+	f.StringVar(&o.launch.bad, "exclude-bad", "", "leave out the nodes that a screen has failed: the folder of that (zbench screen)")
+	f.BoolVar(&o.launch.screen, "screen-first", false, "screen the nodes first, into a folder beside --out, and leave out those that fail")
+	addCountersFlag(f, &o.counters)
+	addDeadlineFlags(f, &o.deadlines)
+	f.BoolVar(&o.progress, "progress", false, "rows on standard error while they are measured, even if it is not a terminal")
+	o.addVerbose(f, allColumns)
+}

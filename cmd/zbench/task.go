@@ -1,0 +1,148 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"zbench/bench/engine"
+	"zbench/bench/exit"
+	"zbench/bench/folder"
+	"zbench/bench/plan"
+	"zbench/bench/slice"
+	"zbench/bench/spec"
+	"zbench/internal/launch"
+)
+
+// task is what a command does in a world where that is no sweep of cases. worldRun starts and opens the world, and
+// takes the result to its files, its reader and the exit code.
+type task struct {
+	// row names the announcement in a dry run.
+	row string
+	// dated makes a folder in any case: a new dated one without --out.
+	dated bool
+	// kept says what stands of a task that ended early, in a folder where it has one.
+	kept func(folder string) string
+	// announce checks the task for a world and says what is about to be measured.
+	announce func(w spec.World) (string, error)
+	// prepare resolves the request: the machine, and the cases whose buffers are allocated.
+	prepare func(s State, e *engine.Engine, want spec.Spec) (*engine.Setup, []plan.Case, error)
+	// tooLarge is the error of a case that the memory does not hold, and why.
+	tooLarge func(c plan.Case, why string) error
+	// measure measures in the open world. Without a result nothing was measured; with one, an error is what
+	// ended it early.
+	measure func(ctx context.Context, w *openWorld) (*result, error)
+}
+
+// openWorld is a world whose ranks are open.
+type openWorld struct {
+	run   *worldRun
+	state State
+	setup *engine.Setup
+	ranks engine.Ranks
+	facts engine.Facts
+	cases []plan.Case
+	task  *task
+}
+
+// take runs a task where it belongs: as a dry run, in processes that it starts, or here.
+func (o *worldRun) take(ctx context.Context, s State, l launching, t task) error {
+	switch {
+	case o.launch.dry && l.method == launch.Env && l.role.Rank > 0:
+		return nil // rank 0 prints it
+	case o.launch.dry:
+		return o.dryTask(s, l, t)
+	case l.starts():
+		return o.startWorld(ctx, s, l, false)
+	}
+	o.want.World = l.want.World
+	return o.here(ctx, s, t)
+}
+
+// dryTask prints what would start.
+func (o *worldRun) dryTask(s State, l launching, t task) error {
+	u, backend, err := o.dryPrepare(s, l, false)
+	if err != nil {
+		return err
+	}
+	text, err := t.announce(u.Spec.World)
+	if err != nil {
+		return err
+	}
+	return o.dryMeasurement(s, l, u.Spec, backend, t.row, text)
+}
+
+// here runs a task in the world that this process leads, or holds alone.
+func (o *worldRun) here(ctx context.Context, s State, t task) (err error) {
+	started := s.Now()
+	if o.want.Backend, err = o.libraries.choose(s, o.want.Backend); err != nil {
+		return err
+	}
+	e, err := o.engine(s)
+	if err != nil {
+		return err
+	}
+	w := &openWorld{run: o, state: s, task: &t}
+	if w.setup, w.cases, err = t.prepare(s, e, o.want); err != nil {
+		return err
+	}
+	var dir *folder.Folder
+	if t.dated {
+		if dir, err = folder.New(e.Host, o.out, o.command, o.force); err != nil {
+			return err
+		}
+		defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
+		o.folder = dir.Path
+	}
+	var r *result
+	if w.ranks, err = e.Open(ctx, w.setup); err == nil {
+		if w.facts, err = w.ranks.Facts(); err == nil {
+			r, err = t.measure(ctx, w)
+		}
+		err = cmp.Or(err, w.ranks.Close())
+	}
+	if r == nil {
+		dir.Abandon()
+		return err
+	}
+	r.dir, r.started, r.checks, r.control = dir, started, o.checks, o.world.control()
+	switch kept := t.kept(o.folder); {
+	case errors.Is(err, context.Canceled):
+		r.verdict = exit.With(exit.Interrupted, err, kept)
+	case err != nil:
+		r.verdict = exit.With(exit.Run, err, "fix the cause, and repeat the command; "+kept)
+	}
+	return s.deliver(o.brief(), *r)
+}
+
+// brief is where a task's document goes: --verbose is for the checks before it.
+func (o *worldRun) brief() output {
+	to := o.output
+	to.verbose = false
+	return to
+}
+
+// allocate checks the hosts, announces the task, and allocates the buffers of its cases beside so many bytes of its
+// own.
+func (w *openWorld) allocate(ctx context.Context, own func(cache int64) int64) error {
+	room, err := w.ranks.Budget()
+	if err != nil {
+		return err
+	}
+	if own != nil {
+		room.Bytes -= own(room.Cache)
+	}
+	plan.Fit(w.cases, room)
+	for _, c := range slice.Where(w.cases, func(c plan.Case) bool { return c.Skip != "" }) {
+		return w.task.tooLarge(c, c.Skip)
+	}
+	if err := w.run.check(w.state, w.setup, w.ranks, w.cases, 0); err != nil {
+		return err
+	}
+	text, err := w.task.announce(w.setup.Spec.World)
+	if err != nil {
+		return err
+	}
+	w.state.note(w.run.quiet, "%s\n", text)
+	return w.ranks.Allocate(ctx, room.For(w.cases))
+}

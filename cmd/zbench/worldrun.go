@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"zbench/bench/engine"
+	"zbench/bench/plan"
+	"zbench/bench/recommend"
+	"zbench/bench/record"
+	"zbench/bench/spec"
+	"zbench/internal/launch"
+)
+
+// worldRun runs a measurement in a world of processes: it starts them or takes part as one of them, opens the ranks,
+// checks the hosts, and ends with all of them. Every command that measures a world embeds it.
+type worldRun struct {
+	runOptions
+	launch    launchFlagSet
+	deadlines deadlineFlagSet
+	// counters is where the counters of NICs are: auto, off or a folder.
+	counters string
+	// command is the word that the processes are started with; empty is collectives.
+	command string
+	// progress reports every case even without a terminal.
+	progress bool
+}
+
+// worldFlags are the flags of a sweep that other measurements of a world have, too.
+var worldFlags = []string{"ngpus", "nodes", "gpus-per-node", "fabric", "backend", "seed", "fault"}
+
+// addWorldFlags adds the flags of a command that measures a world as a sweep does: which world, by which
+// libraries, started how, with which deadlines. rows are its own beside them.
+func (o *worldRun) addWorldFlags(cmd *cobra.Command, command string, rows ...specFlag) {
+	o.command = command
+	addSpecFlags(&cobra.Command{}, &o.want) // the defaults of what has no flag here
+	addFlags(cmd, &o.want, append(rows, specRows(worldFlags)...))
+	addLibraryFlags(cmd, &o.libraries)
+	addLaunchFlags(cmd.Flags(), &o.launch)
+	addDeadlineFlags(cmd.Flags(), &o.deadlines)
+	o.addQuiet(cmd.Flags())
+	o.addVerbose(cmd.Flags(), "print every check before the run")
+}
+
+// start runs what is measured in this process, or as the leader of several, or takes part as
+// one of them.
+func (o *worldRun) start(ctx context.Context, s State, measure func(context.Context) error) error {
+	ctx, role, several := o.launch.among(ctx, s)
+	switch {
+	case !several:
+		return measure(ctx)
+	case role.Rank > 0:
+		return o.follow(ctx, s, role)
+	}
+	return o.lead(ctx, s, role, measure)
+}
+
+// place finds out where the measurement runs.
+func (o *worldRun) place(s State, cmd *cobra.Command) (launching, error) {
+	f := cmd.Flags()
+	return o.placed(s, o.kept(s), f.Changed("nodes") || f.Changed("spec") || f.Changed("resume"))
+}
+
+// placed finds out where a request runs. given tells that the number of nodes was asked for.
+func (o *worldRun) placed(s State, want spec.Spec, given bool) (launching, error) {
+	l, err := o.launch.place(s, want, given)
+	if err == nil {
+		err = l.realNodes(s, given)
+	}
+	if err != nil || o.launch.dry {
+		return l, err
+	}
+	l.note(s, o.quiet)
+	return l, nil
+}
+
+// engine is the engine with this machine's driver and terminal.
+func (o *worldRun) engine(s State) (*engine.Engine, error) {
+	e, err := o.runOptions.engine(s)
+	e.Deadline, _ = launch.JobEnd(s.Getenv)
+	e.Launched = o.world != nil
+	e.Open = func(ctx context.Context, u *engine.Setup) (engine.Ranks, error) {
+		w := openingOf(u)
+		w.Deadlines = o.deadlines.deadlines()
+		w.Folder, w.Owner = o.folder, e.Owner
+		w.Counters = countersRoot(o.counters, u.Machine != nil)
+		if o.world != nil {
+			return o.world.open(ctx, s, o.libraries, &w)
+		}
+		// The GPUs, and then the init of the communicators, have that deadline themselves.
+		return guarded(ctx, w.Deadlines.Init, 2, "opening the GPUs of "+s.Hostname(), func() (*collectivesDriver, error) {
+			return openCollectives(ctx, s, o.libraries, &w)
+		})
+	}
+	e.Check = func(u *engine.Setup, d engine.Ranks, cases []plan.Case, seconds float64) error {
+		return o.check(s, u, d, cases, seconds)
+	}
+	e.Witness = witnessOf(s)
+	e.Source = func(rec *record.Record, parts []record.Part) recommend.Source {
+		of := sourceWith(rec, parts)
+		of.With(o.libraries.given())
+		return of
+	}
+	e.Watch = func(total, done int) engine.Watcher { return newProgress(s, total, done, o.quiet, o.progress) }
+	return e, err
+}
