@@ -22,9 +22,9 @@ type heatStep struct {
 // heatSteps are the heights: by shares of the limit, then of what is left.
 var heatSteps = []heatStep{
 	{"line", 0.12, math.Inf(-1), "below half of the limit"},
-	{"s6", 0.34, 0.5, "from half of the limit"},
-	{"s1", 0.62, 1, "from the limit"},
-	{"s4", 0.92, 3, "from 3 times the limit"},
+	{"s6", 0.34, 0.5, "half the limit to the limit"},
+	{"s1", 0.62, 1, "1 to 3 times the limit"},
+	{"s4", 0.92, 3, "above 3 times the limit"},
 }
 
 // text is what a height means; in a landscape the limit is no verdict, and its numbers stand here.

@@ -11,6 +11,7 @@ import (
 	"zbench/bench/curve"
 	"zbench/bench/document"
 	"zbench/bench/record"
+	"zbench/bench/unit"
 	"zbench/test/recordtest"
 )
 
@@ -87,8 +88,8 @@ func TestBothPlacesAreOneLine(t *testing.T) {
 	require.Len(t, lines, 18, "3 collectives × 6 sizes, both placements beside each other")
 	r := rec.Results[5]
 	for _, want := range []string{
-		"32 KiB", "8,192", hundredths(curve.BurstOf(&r).Median * 1e6), hundredths(curve.IsolatedOf(&r).Median * 1e6),
-		hundredths(curve.BurstOf(&r).Median * 1.5e6), hundredths(curve.IsolatedOf(&r).Median * 1.5e6), "skew (out)",
+		"32 KiB", "8,192", unit.Digits(curve.BurstOf(&r).Median * 1e6), unit.Digits(curve.IsolatedOf(&r).Median * 1e6),
+		unit.Digits(curve.BurstOf(&r).Median * 1.5e6), unit.Digits(curve.IsolatedOf(&r).Median * 1.5e6), "skew (out)",
 	} {
 		require.Contains(t, lines[5], want)
 	}
@@ -102,9 +103,9 @@ func TestTimingsAreNotMixed(t *testing.T) {
 	require.InDelta(t, alone, charts[2].Series[0].Points[0].Value, 0)
 	require.InDelta(t, burst, charts[2].Series[0].Points[0].Burst, 0)
 	row := sheets(section(recordtest.Sweep(24), "results"))[0].Groups[0].Rows[0].Cells
-	require.Equal(t, hundredths(burst*1e6), row[2])
-	require.Equal(t, hundredths(alone*1e6), row[7])
-	require.Regexp(t, `^0\.\d\d, 0\.1 %$`, row[10])
+	require.Equal(t, unit.Digits(burst*1e6), row[2])
+	require.Equal(t, unit.Digits(alone*1e6), row[7])
+	require.Regexp(t, `^0\.\d+, 0\.1 %$`, row[10])
 	require.Equal(t, "max time", row[11])
 	rec := recordtest.Sweep(24)
 	for i := range rec.Results {
@@ -113,7 +114,7 @@ func TestTimingsAreNotMixed(t *testing.T) {
 	require.Len(t, sizeCharts(rec), 2, "nothing alone, no chart of it")
 	require.Empty(t, spreads(rec))
 	require.Empty(t, section(rec, "late"))
-	require.NotContains(t, tableText(t, rec), "alone µs")
+	require.NotContains(t, tableText(t, rec), "isolated µs")
 }
 
 func TestDistribution(t *testing.T) {
@@ -161,6 +162,3 @@ func endedOK(rec *record.Record) (n int) {
 	}
 	return n
 }
-
-// hundredths is a small figure as tables have it.
-func hundredths(v float64) string { return fmt.Sprintf("%.2f", v) }

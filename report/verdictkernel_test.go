@@ -165,13 +165,13 @@ func TestVerdictNamesTheSlowGPU(t *testing.T) {
 func TestVerdictConfidenceOfKernels(t *testing.T) {
 	rec := memoryOf("hbm", timedResult("copy", "float64", record.Preset, 2<<30, 1e-3, 1), timedResult("add", "float64", record.Preset, 2<<30, 1e-3, 2), timedResult("dot", "float64", record.Preset, 2<<30, 1e-3, 3))
 	rec.Spec.Kernels.Precision = 0.5
-	require.Contains(t, only(t, judge.Record(rec), judge.CodeConfidence).Text, "Confidence high: ")
+	require.Contains(t, only(t, judge.Record(rec), judge.CodeConfidence).Text, "High confidence: ")
 	rec.Kernels[0].Warnings = []record.Warning{{Code: "drift"}}
 	l := only(t, judge.Record(rec), judge.CodeConfidence)
 	require.Equal(t, finding.Warning, l.Severity)
-	require.Contains(t, l.Text, "Confidence medium: in 1 of 3 cases")
+	require.Contains(t, l.Text, "Medium confidence: in 1 of 3 cases")
 	rec.Kernels[1].Timing.Seconds.Lo = nil
-	require.Contains(t, only(t, judge.Record(rec), judge.CodeConfidence).Text, "Confidence low: in 2 of 3 cases")
+	require.Contains(t, only(t, judge.Record(rec), judge.CodeConfidence).Text, "Low confidence: in 2 of 3 cases")
 }
 
 // What is not a GPU's is labelled in the box.

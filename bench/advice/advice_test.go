@@ -95,13 +95,13 @@ func TestEveryTrainerIsAdvised(t *testing.T) {
 		d := give(t, input(t, name, false))
 		require.Equal(t, recommend.Recommended, d.Answer.Verdict, "%s: %v", name, d.Answer.Refusal)
 		if d.Answer.Keep {
-			require.Regexp(t, `^Keep .* at its default, [0-9.]+ [A-Za-z0-9(). ]+: a training step is (as short as|[0-9.]+ % longer than) with the best size\. Confidence`, d.Sentence)
+			require.Regexp(t, `^Keep .* at its default, [0-9.]+ [A-Za-z0-9(). ]+: a training step is (as short as|[0-9.]+ % longer than) with the best size\. (Low|Medium|High) confidence`, d.Sentence)
 		} else {
 			require.True(t, strings.HasPrefix(d.Sentence, "Set "+d.Knob()+" to "), d.Sentence)
 			require.Contains(t, d.Sentence, d.Amount(d.Answer.Elements))
 			require.Contains(t, d.Sentence, "As good within 1 %: ")
 		}
-		require.Contains(t, d.Sentence, "Confidence "+d.Answer.Confidence.Level)
+		require.Contains(t, strings.ToLower(d.Sentence), d.Answer.Confidence.Level+" confidence")
 		c, err := trainer.ReadConfig(d.Snippets[0].Text, "")
 		require.NoError(t, err)
 		m, err := trainer.Preset("llama3-8b")

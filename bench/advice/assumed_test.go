@@ -61,7 +61,7 @@ func TestAssumedIsTheExplicitAnswer(t *testing.T) {
 // confidence and whether it is simulated.
 func TestAssumedSaysWhatItAssumes(t *testing.T) {
 	d := assumed(t, every(64, false))
-	require.Regexp(t, `^Assuming Llama 3 8B on Megatron's distributed optimizer with Adam, data parallel over 64 ranks: (keep|set) --ddp-bucket-size .*Confidence medium\.$`, d.Sentence)
+	require.Regexp(t, `^Assuming Llama 3 8B on Megatron's distributed optimizer with Adam, data parallel over 64 ranks: (keep|set) --ddp-bucket-size .*Medium confidence\.$`, d.Sentence)
 	require.True(t, strings.HasPrefix(d.Judgement.Findings[0].Text, "Bucket size, assuming Llama 3 8B"))
 	require.Contains(t, text(t, asText, d), "16,384 tokens a microbatch at 293 TFLOP/s")
 	require.Contains(t, assumed(t, every(64, true)).Sentence, "SIMULATED: Assuming")

@@ -114,7 +114,7 @@ func confidenceLine(rec *record.Record, d *Document) finding.Finding {
 	l := finding.Finding{Code: judge.CodeConfidence, Text: d.confidence()}
 	switch why := c.Why(); {
 	case d.Answer.Simulated:
-		l.Text += ". " + record.Mark(rec) + ": " + judge.NotHardware + "." + modelDoubt(rec, d)
+		l.Text += ": " + record.Mark(rec) + ". " + plain.Capital(judge.NotHardware) + "." + modelDoubt(rec, d)
 	case why != nil && d.Answer.Latency == 0:
 		l.Text += ": " + why.Message + "."
 	default:
@@ -135,9 +135,9 @@ func modelDoubt(rec *record.Record, d *Document) string {
 	if d.Bracket == nil {
 		return ""
 	}
-	text := " Latency estimates at this scale differ"
+	text := " Published data leave the latency at this scale uncertain"
 	if rec.Fabric != nil && rec.Fabric.Bracket != nil && rec.Fabric.Bracket.Factor >= 1.5 {
-		text = fmt.Sprintf(" Latency estimates at %s differ %.0f ×", unit.Count(int64(rec.World.Nodes), "node"), rec.Fabric.Bracket.Factor)
+		text = fmt.Sprintf(" Published data leave the latency at %s uncertain by %.0f ×", unit.Count(int64(rec.World.Nodes), "node"), rec.Fabric.Bracket.Factor)
 	}
 	if ends := d.Ends(); ends != "" {
 		text += " and " + ends

@@ -81,7 +81,7 @@ func keepOnPublishedCurves(t *testing.T, backwards []float64, most int) {
 					require.False(t, a.Keep, "%s %g s %d MiB: %s", name, backward, cap, d.Sentence)
 				}
 				if a.Keep {
-					require.Regexp(t, fmt.Sprintf(`^Keep bucket_cap_mb at (its default, )?%d MiB: a training step is (as short as|(0\.[0-9]|1) %% longer than) with the best size\. Confidence (low|medium)(: unproved here.*)?\.$`, set), d.Sentence)
+					require.Regexp(t, fmt.Sprintf(`^Keep bucket_cap_mb at (its default, )?%d MiB: a training step is (as short as|(0\.[0-9]|1) %% longer than) with the best size\. (Low|Medium) confidence(: unproved here.*)?\.$`, set), d.Sentence)
 					require.Contains(t, d.Snippets[0].Text, fmt.Sprintf("bucket_cap_mb=%d,", set))
 				} else {
 					require.NotContains(t, d.Sentence, "Keep")

@@ -211,7 +211,7 @@ func TestWhatGainsNothingIsNotSwitchedOn(t *testing.T) {
 		"--xla_gpu_reduce_scatter_combine_threshold_bytes=4194304 --xla_gpu_all_gather_combine_threshold_bytes=4194304": "xla",
 	} {
 		d := give(t, told(t, name, text, experts(false), sources, 60))
-		require.Regexp(t, `^Keep .* at (its default, )?[0-9.]+ [A-Za-z0-9(). ]+: a training step is (as short as|[0-9.]+ % longer than) with the best size\. Confidence medium\.$`, d.Sentence, text)
+		require.Regexp(t, `^Keep .* at (its default, )?[0-9.]+ [A-Za-z0-9(). ]+: a training step is (as short as|[0-9.]+ % longer than) with the best size\. Medium confidence\.$`, d.Sentence, text)
 		require.Empty(t, d.Answer.Changes)
 		require.NotContains(t, d.Snippets[0].Text, "overlap-grad-reduce")
 		require.NotContains(t, d.Snippets[0].Text, `"overlap_comm": true`)

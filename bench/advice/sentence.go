@@ -37,9 +37,9 @@ func (d *Document) sentence() string {
 func (d *Document) confidence() string {
 	c := &d.Answer.Confidence
 	if why := c.Why(); d.Answer.Latency > 0 && why != nil {
-		return "Confidence " + c.Level + ": " + why.Message
+		return plain.Capital(c.Level) + " confidence: " + why.Message
 	}
-	return "Confidence " + c.Level
+	return plain.Capital(c.Level) + " confidence"
 }
 
 // Advice says what to set, and what that gains over what is set now. Where nobody asked it

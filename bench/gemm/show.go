@@ -121,15 +121,46 @@ func show(d *document.Document, rec *record.Record) {
 	}
 	d.Foot = "Rates are decimal: 1 TFLOP/s = 1e12 operations per second. Tiles and what is lost are counted for the tile that loses least, without division of the depth."
 	all := products(rec)
-	d.Results("Results", document.Sheet{Table: results(rec, all), Label: "Results", Role: document.ResultsID}).Show(document.Everywhere)
+	whole := results(rec, all)
+	short := whole.Only(func(name string, _ []string) bool { return slices.Contains(shortColumns, name) })
+	d.Results("Results", document.Sheet{Table: whole, Label: "Results", Role: document.ResultsID}).Show(document.Everywhere &^ document.Terminal)
+	d.Add("short", "Results", document.Sheet{Table: short, Label: "Results"}).Show(document.Terminal)
+	if c := rates(rec, all); len(c.Bars) > 1 {
+		d.Add("rates", "Rates by product", c)
+	}
 	aroundInto(d, rec, all)
 	d.Add("libraries", "Libraries", document.Facts{{Term: "vendor's products", Text: plain.Line(rec.Source.Vendor)}})
 }
 
-// results is a row a product.
+// rates draws the best rate of each product, of several GPUs the median's, beside the GPU's peak.
+func rates(rec *record.Record, all []*product) document.Bars {
+	c := document.Bars{ID: "rates", Title: "TFLOP/s of the best choice"}
+	for _, same := range byRate(asked(rec, all)) {
+		p := same[len(same)/2]
+		if p.best == nil {
+			continue
+		}
+		s := p.shape
+		b := document.Bar{Label: fmt.Sprintf("%s %d×%d×%d", p.dtype, s.M, s.N, s.K), Value: teraflops(p.best), Length: rate(p.best)}
+		if peak := device.PeakOf(p.device.Name, p.dtype); peak > 0 && p.device.Kind == record.GPU {
+			b.Marks = []document.BarMark{{At: peak}}
+			c.Most = max(c.Most, peak)
+		}
+		c.Bars = append(c.Bars, b)
+		c.Most = max(c.Most, b.Length)
+	}
+	return c
+}
+
+// shortColumns are those that a terminal shows without --verbose: at most 100 characters.
+var shortColumns = []string{"product", "M×N×K", "type", bestColumn, "first choice", "of peak", "GPU at", "slowest GPU", "fastest GPU"}
+
+const bestColumn = "TFLOP/s"
+
+// results has a row for each product, without the columns that no product has a value for.
 func results(rec *record.Record, all []*product) table.Table {
 	several := len(rec.World.Devices) > 1
-	columns := []string{"product", "M×N×K", "batch", "layout", "type", "first TFLOP/s", "best TFLOP/s", "gap", "PyTorch TFLOP/s", "plain TFLOP/s", "of reachable", "of peak", "GPU at", "tile", "tiles / units", "lost", "2ⁿ rows"}
+	columns := []string{"product", "M×N×K", "batch", "layout", "type", bestColumn, "first choice", "gap", "as PyTorch calls it", "plain product", "of reachable", "of peak", "GPU at", "tile", "tiles / units", "lost", "2ⁿ rows"}
 	if several {
 		columns = append(columns, "slowest GPU", "fastest GPU")
 	}
@@ -158,7 +189,7 @@ func results(rec *record.Record, all []*product) table.Table {
 		}
 		row := []string{
 			plain.Line(cmp.Or(strings.TrimSpace(s.Pass+" "+s.Name), unit.None)), fmt.Sprintf("%d×%d×%d", s.M, s.N, s.K), fmt.Sprint(s.Batch), s.Layout, p.dtype,
-			teraflops(p.first), teraflops(p.best), gapText(p), teraflops(p.torch), teraflops(p.plain), share, ofPeak, cmp.Or(at, unit.None),
+			teraflops(p.best), teraflops(p.first), gapText(p), teraflops(p.torch), teraflops(p.plain), share, ofPeak, cmp.Or(at, unit.None),
 			f.Tile.String(), fmt.Sprintf("%d / %d", f.Tiles, p.device.Units), unit.Percent(f.Lost), cmp.Or(s.Strides(in, out), unit.None),
 		}
 		if several {
@@ -169,7 +200,9 @@ func results(rec *record.Record, all []*product) table.Table {
 		t.Add(row...)
 	}
 	t.Notes = notes(rec)
-	return t
+	return t.Only(func(_ string, cells []string) bool {
+		return len(cells) == 0 || slices.ContainsFunc(cells, func(text string) bool { return text != unit.None })
+	})
 }
 
 // byRate groups the products of one shape and type, the slowest GPU's first.
@@ -216,7 +249,7 @@ func teraflops(k *record.Kernel) string {
 	if k == nil {
 		return unit.None
 	}
-	return fmt.Sprintf("%.4g", rate(k)/1e12)
+	return unit.Digits(rate(k) / 1e12)
 }
 
 func gapText(p *product) string {

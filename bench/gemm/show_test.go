@@ -10,7 +10,6 @@ import (
 	"zbench/bench/record"
 	"zbench/bench/spec"
 	"zbench/bench/stat"
-	"zbench/bench/unit"
 )
 
 // timed is a row of a shape by the n-th choice, at so many operations a second.
@@ -56,8 +55,8 @@ func TestFindings(t *testing.T) {
 	d := &document.Document{}
 	show(d, rec)
 	sheet := d.Sections[0].Blocks[0].(document.Sheet)
-	require.Equal(t, []string{"forward q", "4096×3000×2048", "1", "TN", BF16, "472", "531", "11.1 %", "470", "400", "75 %", "40.6 %", unit.None}, sheet.Groups[0].Rows[0].Cells[:13])
-	require.Equal(t, "AB", sheet.Groups[0].Rows[0].Cells[16])
+	require.Equal(t, []string{"forward q", "4096×3000×2048", "1", "TN", BF16, "531", "472", "11.1 %", "470", "400", "75 %", "40.6 %"}, sheet.Groups[0].Rows[0].Cells[:12])
+	require.Equal(t, "AB", sheet.Groups[0].Rows[0].Cells[15])
 
 	rec.World.Devices[0].Clock = 2.1e9
 	rec.Kernels[1].Timing.Conditions = []record.Conditions{{Clock: 1.2e9}, {Clock: 1.214e9}}
@@ -154,7 +153,8 @@ func TestAroundByTimes(t *testing.T) {
 	d := &document.Document{}
 	show(d, rec)
 	require.Len(t, d.Sections[0].Blocks[0].(document.Sheet).Groups[0].Rows, len(models[0].Shapes))
-	require.Len(t, d.Sections[1].Blocks[0].(document.Bars).Bars, 3)
+	require.Len(t, d.Sections[2].Blocks[0].(document.Bars).Bars, len(models[0].Shapes), "rates")
+	require.Len(t, d.Sections[3].Blocks[0].(document.Bars).Bars, 3)
 	rows[0].Metrics.Effective = nil // one of the model's own has no time
 	points, _ = measured(rec, products(rec))
 	require.Len(t, points, 2)

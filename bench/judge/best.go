@@ -105,8 +105,8 @@ func (j judged) best() finding.List {
 	return finding.List{{Code: CodeBusBW, Text: text + " at " + unit.Bytes(top.Bytes) + "."}}
 }
 
-// roofNames say of what a roof with a Per is the sum.
-var roofNames = map[string]string{"rails": "peak", "links_raw": "the links' peak"}
+// roofNames say what a roof with a Per is.
+var roofNames = map[string]string{"rails": "line rate", "links_raw": "peak of the links"}
 
 // figures are the best result's shares of the roof and of the published figure of
 // its fabric.
@@ -122,7 +122,7 @@ func (j judged) figures(top *record.Result) string {
 		at := roofValue(j.Record, r.Label)
 		switch {
 		case r.Per != "" && at > 0 && len(parts) == 0:
-			parts = append(parts, unit.Part(bw/at)+" of "+roofNames[r.Per])
+			parts = append(parts, unit.Part(bw/at)+" of the "+unit.Rate(at)+" "+roofNames[r.Per])
 		case r.Per != "" || r.GPUs != 0 && r.GPUs != j.World.GPUsPerNode || r.Nodes.Min > top.Nodes:
 		case near == nil || r.Nodes.Min > near.Nodes.Min:
 			near = r

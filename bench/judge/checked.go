@@ -50,7 +50,7 @@ const notAsked = "not asked for (-c 0)"
 // reasons are what reasons begin with, and how a verdict says it.
 var reasons = []struct{ begins, text string }{
 	{NotRun, "a case failed before them"},
-	{"rounds to 0", "less than 16 bytes a rank"},
+	{"rounds to 0", "fewer than 16 bytes per rank"},
 	{"memory: all ranks", "too large to check here (--verify-budget)"},
 	{"memory: ", "more than the memory holds"},
 	{"no verification requested", notAsked},
@@ -103,7 +103,7 @@ func (c *checked) skippedText() string {
 	if len(c.skipped) == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" Skipped %s: %s.", unit.Count(len(c.skipped), "case"), counted(c.skipped, "%[2]s"))
+	return fmt.Sprintf(" %s skipped: %s.", unit.Count(len(c.skipped), "case"), counted(c.skipped, "%[2]s"))
 }
 
 // finding is what a record without a fault comes to: OK with what was looked for, or NOT CHECKED where

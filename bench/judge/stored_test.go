@@ -99,13 +99,13 @@ func TestUnverifiedDataAreSaid(t *testing.T) {
 	rec.Results[2].Status, rec.Results[2].Reason = record.Skipped, "rounds to 0: 4 B over 16 ranks"
 	beside := Record(rec).Only(finding.CodeNotChecked)
 	require.Len(t, beside, 1, "beside a fault, too")
-	require.Contains(t, beside[0].Text, "in 1: no compiler. Skipped 1 case: less than 16 bytes a rank.")
+	require.Contains(t, beside[0].Text, "in 1: no compiler. 1 case skipped: fewer than 16 bytes per rank.")
 	for i := range rec.Results {
 		rec.Results[i].Isolated.Late = nil
 	}
 	said := func() finding.Finding { return Record(rec)[0] }
 	require.Equal(t, CodeNoFault, said().Code)
-	require.Contains(t, said().Text, "Data checked in 1; not in 1: no compiler. Skipped 1 case")
+	require.Contains(t, said().Text, "Data checked in 1; not in 1: no compiler. 1 case skipped")
 	require.Contains(t, said().Text, "not judged: no reference", "no table is of this hardware")
 	rec.Results[0].Verified = rec.Results[1].Verified
 	require.Contains(t, said().Text, "Data checked in all.")

@@ -163,13 +163,13 @@ func (j judgedKernels) confidence() finding.List {
 		return nil
 	}
 	timed, missed, precision := j.timed()
-	l := finding.Finding{Code: CodeConfidence, Text: fmt.Sprintf("Confidence %s: the median of every case is known to %s.", level, unit.Part(precision))}
+	l := finding.Finding{Code: CodeConfidence, Text: fmt.Sprintf("%s confidence: the median of every case is known to %s.", plain.Capital(level), unit.Part(precision))}
 	if j.OnLoopback() {
-		l.Text = fmt.Sprintf("Confidence low: the times are simulated. The median of every case is known to %s.", unit.Part(precision))
+		l.Text = fmt.Sprintf("Low confidence: simulated. The median of every case is known to %s.", unit.Part(precision))
 	}
 	if missed > 0 {
 		l.Severity = finding.Warning
-		l.Text = fmt.Sprintf("Confidence %s: in %d of %s the median is not known to %s, or the two passes differ.", level, missed, unit.Count(int64(timed), "case"), unit.Part(precision))
+		l.Text = fmt.Sprintf("%s confidence: in %d of %s the median is not known to %s, or the two passes differ.", plain.Capital(level), missed, unit.Count(int64(timed), "case"), unit.Part(precision))
 		l.Hint = "Look for other work on this device; raise --max-time."
 	}
 	return finding.List{l}

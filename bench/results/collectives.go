@@ -70,7 +70,7 @@ func Collectives(rec *record.Record, x Extras) *document.Document {
 	d.Fold("method", "How it was measured", document.Facts(method(rec)))
 	d.Fold("setup", "Set-up", setupBlocks(rec)...)
 	d.Reproduce(x.Command)
-	d.Fold("sources", "Roofs and sources", sourceBlocks(rec)...)
+	d.Fold("sources", "Peaks, published figures and their sources", sourceBlocks(rec)...)
 	return d
 }
 
@@ -125,7 +125,7 @@ func timesInto(d *document.Document, rec *record.Record, drawn []curve.Curve, no
 	}
 	d.Add("times", "Time by message size", times...).Folded = many
 	if spreads := distributions(rec, drawn); len(spreads) > 0 {
-		d.Add("spreads", "How launches alone vary", document.Paragraph{Role: "small", Text: document.Said("Per size: thin line from the fastest to the slowest launch, short lines at the median and the 95th percentile, wide bar over the interval that bounds the median with at least 95 % confidence.")}, document.Strips(spreads)).Folded = many
+		d.Add("spreads", "How isolated launches vary", document.Paragraph{Role: "small", Text: document.Said("Per size: thin line from the fastest to the slowest launch, short lines at the median and the 95th percentile, wide bar over the interval that bounds the median with at least 95 % confidence.")}, document.Strips(spreads)).Folded = many
 	}
 }
 

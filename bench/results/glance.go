@@ -63,7 +63,7 @@ func latencyOf(r *record.Result) []document.CardFigure {
 		out[0].Figure, out[0].Tail = unit.Seconds(burst.Median), ""
 	}
 	if alone.Known {
-		out = append(out, document.CardFigure{Term: unit.Bytes(r.Bytes) + " alone", Figure: unit.Seconds(alone.Median)})
+		out = append(out, document.CardFigure{Term: unit.Bytes(r.Bytes) + " isolated", Figure: unit.Seconds(alone.Median)})
 	}
 	return out
 }

@@ -47,7 +47,7 @@ func resultTable(curves []curve.Curve, isolated bool) table.Table {
 	}
 	add(burst, "median", "[lo, hi]", "n / n_eff", "algbw", "busbw")
 	if isolated {
-		add("time of one launch alone, slowest rank", "median", "[lo, hi]", "n / n_eff", "spread", "stop")
+		add("time of an isolated launch, slowest rank", "median", "[lo, hi]", "n / n_eff", "spread", "stop")
 	}
 	t.Columns = append(t.Columns, table.Column{Name: "verified", Begins: true}, table.Column{Name: "notes"})
 	for _, c := range curves {
@@ -79,7 +79,7 @@ func cellsOf(r *record.Result, isolated bool) []string {
 		}
 		if t.Known && r.Isolated.Spread != nil && unit.Finite(r.Isolated.Spread.Median) {
 			s := r.Isolated.Spread.Median
-			spread = brief(s/micro) + ", " + unit.SmallPercent(s/t.Median)
+			spread = fixed(s/micro) + ", " + unit.SmallPercent(s/t.Median)
 		}
 		out = append(append(out, timeCells(t)...), spread, stop)
 	}
@@ -93,12 +93,12 @@ func timeCells(t curve.Timing) []string {
 	}
 	interval, n := unit.None, unit.Comma(t.Sum.N)
 	if t.Bounded {
-		interval = "[" + brief(t.Lo/micro) + ", " + brief(t.Hi/micro) + "]"
+		interval = "[" + fixed(t.Lo/micro) + ", " + fixed(t.Hi/micro) + "]"
 	}
 	if e := t.Sum.NEff; e != nil && unit.Finite(*e) {
 		n += " / " + unit.Shortest(math.Round(*e))
 	}
-	return []string{brief(t.Median / micro), interval, n}
+	return []string{fixed(t.Median / micro), interval, n}
 }
 
 func hasIsolated(rec *record.Record) bool {

@@ -3,6 +3,7 @@ package results
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -25,7 +26,7 @@ type figure struct {
 func (f figure) text(r *record.Result) string {
 	if r != nil {
 		if v, ok := f.of(r); ok {
-			return brief(v)
+			return fixed(v)
 		}
 	}
 	return unit.None
@@ -39,7 +40,7 @@ var (
 		t := curve.BurstOf(r)
 		return (t.Hi - t.Lo) / 2 / micro, t.Bounded
 	}}
-	figureAlone  = figure{"alone µs", func(r *record.Result) (float64, bool) { t := curve.IsolatedOf(r); return t.Median / micro, t.Known }}
+	figureAlone  = figure{"isolated µs", func(r *record.Result) (float64, bool) { t := curve.IsolatedOf(r); return t.Median / micro, t.Known }}
 	figureSpread = figure{"spread", func(r *record.Result) (float64, bool) {
 		if r.Isolated == nil || r.Isolated.Spread == nil {
 			return 0, false
@@ -62,9 +63,8 @@ var details = [][]figure{
 	{figureTime, figureError, figureAlone, figureSpread, figureAlgBW, figureBusBW},
 }
 
-// plainWidth is the width from which on a summary of several curves shows more than
-// the bus bandwidth: the heading of more takes more lines.
-const plainWidth = 100
+// detailWidth is the width from which on a summary of several curves shows more than time and bus bandwidth.
+const detailWidth = 100
 
 // Summary is the results in short: a row for each size, a column for each curve,
 // with as many figures as fit into so many columns of a terminal. Curves that do
@@ -80,7 +80,7 @@ func Summary(rec *record.Record, width int) []table.Table {
 	})
 	tables := beside(curves, width)
 	tables[0].Title = summaryTitle(rec) + " · " + units(tables)
-	tables[len(tables)-1].Notes = summaryNotes(rec)
+	tables[len(tables)-1].Notes = append(summaryNotes(rec), explained(tables)...)
 	return tables
 }
 
@@ -95,46 +95,107 @@ func units(tables []table.Table) string {
 	return rates + " in GB/s"
 }
 
-// beside is the table of all curves with the most detail that fits; else tables with
-// the least, of as many curves as fit, one at least.
+// explained says what the columns are whose names do not.
+func explained(tables []table.Table) (out []string) {
+	for _, w := range [][2]string{
+		{figureError.name, "±: half the 95 % interval of the median, µs"}, {figureAlone.name, "isolated: one launch at a time, slowest rank"},
+		{figureSpread.name, "spread: the slowest rank less the fastest, µs"},
+	} {
+		if slices.ContainsFunc(tables[0].Columns, func(c table.Column) bool { return c.Name == w[0] }) {
+			out = append(out, w[1])
+		}
+	}
+	if len(out) > 0 {
+		out = []string{strings.Join(out, "; ") + "."}
+	}
+	return out
+}
+
+// beside is the table of all curves with the most detail that fits. Where time and bus bandwidth do not, the tables
+// have bus bandwidth alone and a column for each world, as many collectives as fit side by side.
 func beside(curves []curve.Curve, width int) []table.Table {
-	for level, detail := range slices.Backward(details) {
-		if t := summaryTable(curves, detail); fits(t, width) && (level == 0 || len(curves) == 1 || width >= plainWidth) {
+	for level, detail := range slices.Backward(details[1:]) {
+		if t := summaryTable(curves, detail); fits(t, width) && (level == 0 || len(curves) == 1 || width >= detailWidth) {
 			return []table.Table{t}
 		}
 	}
 	var tables []table.Table
-	for len(curves) > 0 {
-		n := 1
-		for n < len(curves) && fits(summaryTable(curves[:n+1], details[0]), width) {
-			n++
+	var kept []curve.Curve
+	flush := func() {
+		if len(kept) > 0 {
+			tables, kept = append(tables, summaryTable(kept, details[0])), nil
 		}
-		tables, curves = append(tables, summaryTable(curves[:n], details[0])), curves[n:]
 	}
+	add := func(more ...curve.Curve) bool {
+		all := append(slices.Clip(kept), more...)
+		if !fits(summaryTable(all, details[0]), width) {
+			return false
+		}
+		kept = all
+		return true
+	}
+	for _, worlds := range byCollective(curves) {
+		if add(worlds...) {
+			continue
+		}
+		if flush(); add(worlds...) {
+			continue
+		}
+		for _, c := range worlds {
+			if !add(c) {
+				flush()
+				kept = []curve.Curve{c} // one is shown at least
+			}
+		}
+	}
+	flush()
 	return tables
+}
+
+// byCollective are the curves of each collective, whole worlds by size before groups.
+func byCollective(curves []curve.Curve) [][]curve.Curve {
+	names, of := slice.Group(curves, func(c curve.Curve) string { return c.Collective })
+	return slice.Map(names, func(name string) []curve.Curve {
+		all := of[name]
+		slices.SortStableFunc(all, func(a, b curve.Curve) int {
+			p, q := a.Rows[0], b.Rows[0]
+			return cmp.Or(cmp.Compare(min(p.Groups, 2), min(q.Groups, 2)), cmp.Compare(p.Stride, q.Stride), cmp.Compare(p.Ranks, q.Ranks))
+		})
+		return all
+	})
 }
 
 // headingLine is what stands before a heading of several columns.
 const headingLine = "── "
 
-// fits reports whether no line is wider, and each heading as wide as its columns at
-// most. The space behind the last column is cut, the line beneath the names is not.
+// fits reports whether no line is wider. The space behind the last column is cut, the line beneath the names is not.
 func fits(t table.Table, width int) bool {
-	for i := 1; i < len(t.Columns); {
-		last := i + 1
-		for last < len(t.Columns) && t.Columns[last].Over == t.Columns[i].Over {
-			last++
-		}
-		if over := t.Columns[i].Over; over != "" && len([]rune(headingLine+over)) > t.Width(last)-t.Width(i) {
+	for first, last := range headings(t) {
+		if len([]rune(headingLine+t.Columns[first].Over)) > t.Width(last)-t.Width(first) {
 			return false
 		}
-		i = last
 	}
 	end := t.Width(len(t.Columns))
 	if !t.Rule {
 		end--
 	}
 	return end <= width
+}
+
+// headings are the columns under each heading: the first, and the one after the last.
+func headings(t table.Table) iter.Seq2[int, int] {
+	return func(yield func(first, last int) bool) {
+		for i := 1; i < len(t.Columns); {
+			last := i + 1
+			for last < len(t.Columns) && t.Columns[last].Over == t.Columns[i].Over {
+				last++
+			}
+			if t.Columns[i].Over != "" && !yield(i, last) {
+				return
+			}
+			i = last
+		}
+	}
 }
 
 // summaryTable is the table of curves side by side.
@@ -144,7 +205,7 @@ func summaryTable(curves []curve.Curve, show []figure) table.Table {
 		for _, f := range show {
 			column := table.Column{Name: f.name, Right: true, Over: c.Name}
 			if len(show) == 1 {
-				column.Name, column.Over = c.Name, ""
+				column.Name, column.Over = strings.TrimPrefix(c.Name, c.Collective+" "), c.Collective
 			}
 			t.Columns = append(t.Columns, column)
 		}
@@ -172,6 +233,14 @@ func summaryTable(curves []curve.Curve, show []figure) table.Table {
 				row = append(row, cells(c, r, show)...)
 			}
 			t.Add(row...)
+		}
+	}
+	for first, last := range headings(t) { // one of bus bandwidth alone may be too wide for its columns
+		if len(show) == 1 && len([]rune(headingLine+t.Columns[first].Over)) > t.Width(last)-t.Width(first) || t.Columns[first].Name == t.Columns[first].Over {
+			for i := first; i < last; i++ {
+				c := &t.Columns[i]
+				c.Name, c.Over = strings.TrimPrefix(c.Over+" "+c.Name, c.Name+" "), ""
+			}
 		}
 	}
 	return t
@@ -259,7 +328,7 @@ func summaryTitle(rec *record.Record) string {
 	if w.Ranks > 0 && w.Nodes > 0 && w.GPUsPerNode > 0 {
 		world = fmt.Sprintf("%s: %s × %s", unit.Count(w.Ranks, "rank"), unit.Count(w.Nodes, "node"), strings.TrimSpace(fmt.Sprintf("%d %s", w.GPUsPerNode, cmp.Or(w.GPU, "GPUs"))))
 		if w.GPUsPerProcess > 1 {
-			world += fmt.Sprintf(", %d a process", w.GPUsPerProcess)
+			world += fmt.Sprintf(", %d per process", w.GPUsPerProcess)
 		}
 	}
 	return strings.Join(nonEmpty(record.Mark(rec), world, strings.Join(dtypeAndOp(rec), ", ")), " · ")
@@ -295,9 +364,9 @@ func placeText(curves []curve.Curve) string {
 	}
 	switch {
 	case left && kept:
-		return "In place is shown where it differs by more than " + unit.Part(curve.NearlySame) + "."
+		return "In-place results are shown where they differ from out-of-place by more than " + unit.Part(curve.NearlySame) + "."
 	case left:
-		return "In place differs by at most " + unit.Part(apart) + "."
+		return "In-place results are within " + unit.Part(apart) + " of out-of-place."
 	}
 	return ""
 }

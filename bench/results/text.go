@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"zbench/bench/plain"
@@ -18,22 +17,21 @@ const (
 	giga  = 1e9
 )
 
-// fixed prints v with two decimals and thousands separators, so that a column
-// lines up. A small value that would read as zero keeps its digits.
+// fixed prints v to three significant digits at least, and whole from 100 on, with thousands separators.
 func fixed(v float64) string {
 	if !unit.Finite(v) {
 		return unit.None
 	}
-	if v != 0 && math.Abs(v) < 0.005 {
-		return unit.Digits(v)
+	text := unit.Digits(math.Abs(v))
+	whole, part, _ := strings.Cut(text, ".")
+	text = unit.Separate(whole)
+	if part != "" {
+		text += "." + part
 	}
-	s := strconv.FormatFloat(math.Abs(v), 'f', 2, 64)
-	whole, frac, _ := strings.Cut(s, ".")
-	sign := ""
 	if v < 0 {
-		sign = "-"
+		text = "-" + text
 	}
-	return sign + unit.Separate(whole) + "." + frac
+	return text
 }
 
 // gigas prints *v in units of 10⁹, or the sign for no figure.

@@ -1,7 +1,6 @@
 package results
 
 import (
-	"math"
 	"slices"
 	"strings"
 
@@ -50,20 +49,6 @@ func wrongCell(r *record.Result) string {
 		return "N/A"
 	}
 	return unit.None
-}
-
-// brief prints v in few characters, as rccl-tests does: the larger the figure,
-// the fewer decimals.
-func brief(v float64) string {
-	switch a := math.Abs(v); {
-	case !unit.Finite(v) || a < 1e4:
-		return fixed(v)
-	case a < 1e5:
-		s := fixed(math.Round(v*10) / 10)
-		return s[:len(s)-1]
-	}
-	whole, _, _ := strings.Cut(fixed(math.Round(v)), ".")
-	return whole
 }
 
 // Results is a table of every case, grouped by collective, with the units beneath:
@@ -251,7 +236,7 @@ func footer(rec *record.Record, c columns, notes, common []string) []string {
 		units += "; ±: half its 95 % interval"
 	}
 	if c.alone {
-		units += "; alone: one launch by itself, slowest rank"
+		units += "; isolated: one launch at a time, slowest rank"
 	}
 	rates := "algbw and busbw"
 	if c.both && c.alone {

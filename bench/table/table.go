@@ -101,6 +101,26 @@ func Of(names []string, rows ...[]string) Table {
 	return t
 }
 
+// Only is the table with the columns that keep takes, by their names and cells.
+func (t Table) Only(keep func(name string, cells []string) bool) Table {
+	rows := t.rows()
+	var kept []int
+	for i, c := range t.Columns {
+		if keep(c.Name, slice.Map(rows, func(cells []string) string { return cells[i] })) {
+			kept = append(kept, i)
+		}
+	}
+	t.Columns = slice.Map(kept, func(i int) Column { return t.Columns[i] })
+	t.Groups = slice.Map(t.Groups, func(g Group) Group {
+		g.Rows = slice.Map(g.Rows, func(r Row) Row {
+			r.Cells = slice.Map(kept, func(i int) string { return r.Cells[i] })
+			return r
+		})
+		return g
+	})
+	return t
+}
+
 // rows are the rows of all groups.
 func (t Table) rows() [][]string {
 	var out [][]string

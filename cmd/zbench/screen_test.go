@@ -100,7 +100,7 @@ func fitsScreens(t *testing.T, r shownRecord, phrases ...string) {
 			last = lastLines(got, 12)
 		}
 		require.Contains(t, last, "Bucket size, assuming Llama", on.name)
-		for _, says := range append(phrases, "Confidence low", "SIMULATED", "Next, for your model: zbench recommend ") {
+		for _, says := range append(phrases, "Low confidence", "SIMULATED", "Next, for your model: zbench recommend ") {
 			require.Contains(t, unfolded(last), says, on.name)
 		}
 		require.Equal(t, on.name == "colour", strings.Contains(got, "\x1b"), on.name)
