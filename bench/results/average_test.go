@@ -17,9 +17,9 @@ func TestAverageBusbw(t *testing.T) {
 		row("all_reduce", 2, 1, 500e9), row("all_reduce", 8, 1, 100e9), row("all_reduce", 8, 1, 156e9), row("all_reduce", 2, 4, 900e9),
 		row("broadcast", 8, 1, 60e9), row("reduce", 1, 1, 0),
 	}}
-	require.Equal(t, "all_reduce 128 GB/s, broadcast 60.0 GB/s (mean over sizes and placements, as rccl-tests prints it)", averages(rec)[0].Text)
+	require.Equal(t, "all_reduce 128, broadcast 60.0", averages(rec)[0].Text)
 	rec.Results[2].Status = record.WrongData
-	require.Contains(t, averages(rec)[0].Text, "all_reduce 100 GB/s,")
+	require.Contains(t, averages(rec)[0].Text, "all_reduce 100,")
 	require.Empty(t, averages(&record.Record{}))
 	rec.Results[4].Status = record.Interrupted
 	require.NotContains(t, averages(rec)[0].Text, "broadcast")

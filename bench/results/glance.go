@@ -88,18 +88,18 @@ func averages(rec *record.Record) []document.Fact {
 			sum, n = sum+bw, n+1
 		}
 		if whole && sum > 0 {
-			each = append(each, name+" "+unit.Rate(sum/float64(n)))
+			each = append(each, name+" "+unit.Digits(sum/float64(n)/giga))
 		}
 	}
 	if len(each) == 0 {
 		return nil
 	}
-	return []document.Fact{{Term: "Average busbw", Text: strings.Join(each, ", ") + " (mean over sizes and placements, as rccl-tests prints it)"}}
+	return []document.Fact{{Term: "Average busbw, GB/s, as rccl-tests prints it", Text: strings.Join(each, ", ")}}
 }
 
 // averageBlocks is that line as a paragraph.
 func averageBlocks(rec *record.Record) []document.Block {
 	return slice.Map(averages(rec), func(f document.Fact) document.Block {
-		return document.Paragraph{Text: document.Said(f.Term + ": " + f.Text + ".")}
+		return document.Paragraph{Text: document.Said("Average busbw, GB/s: " + f.Text + ".")}
 	})
 }

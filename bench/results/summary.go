@@ -165,13 +165,10 @@ func byCollective(curves []curve.Curve) [][]curve.Curve {
 	})
 }
 
-// headingLine is what stands before a heading of several columns.
-const headingLine = "── "
-
 // fits reports whether no line is wider. The space behind the last column is cut, the line beneath the names is not.
 func fits(t table.Table, width int) bool {
 	for first, last := range headings(t) {
-		if len([]rune(headingLine+t.Columns[first].Over)) > t.Width(last)-t.Width(first) {
+		if tooWide(t, first, last) {
 			return false
 		}
 	}
@@ -180,6 +177,12 @@ func fits(t table.Table, width int) bool {
 		end--
 	}
 	return end <= width
+}
+
+// tooWide reports whether a heading is wider than its columns.
+func tooWide(t table.Table, first, last int) bool {
+	const gap = 2 // behind the last column
+	return len([]rune(t.Columns[first].Over)) > t.Width(last)-t.Width(first)-gap
 }
 
 // headings are the columns under each heading: the first, and the one after the last.
@@ -200,7 +203,7 @@ func headings(t table.Table) iter.Seq2[int, int] {
 
 // summaryTable is the table of curves side by side.
 func summaryTable(curves []curve.Curve, show []figure) table.Table {
-	t := table.Table{Columns: []table.Column{{Name: "size", Right: true}}, Rule: len(show) > 1}
+	t := table.Table{Columns: []table.Column{{Name: "size", Right: true}}}
 	for _, c := range curves {
 		for _, f := range show {
 			column := table.Column{Name: f.name, Right: true, Over: c.Name}
@@ -236,7 +239,7 @@ func summaryTable(curves []curve.Curve, show []figure) table.Table {
 		}
 	}
 	for first, last := range headings(t) { // one of bus bandwidth alone may be too wide for its columns
-		if len(show) == 1 && len([]rune(headingLine+t.Columns[first].Over)) > t.Width(last)-t.Width(first) || t.Columns[first].Name == t.Columns[first].Over {
+		if len(show) == 1 && tooWide(t, first, last) || t.Columns[first].Name == t.Columns[first].Over {
 			for i := first; i < last; i++ {
 				c := &t.Columns[i]
 				c.Name, c.Over = strings.TrimPrefix(c.Over+" "+c.Name, c.Name+" "), ""

@@ -94,6 +94,9 @@ func (t Table) over() []string {
 			left, right := t.Width(i), t.Width(last)
 			line += strings.Repeat(" ", max(0, left-displaywidth.String(line)+1))
 			text := "── " + name + " "
+			if displaywidth.String(text) > right-left-gap {
+				text = name + " " // no room for the line before it
+			}
 			line += text + strings.Repeat("─", max(0, right-left-gap-displaywidth.String(text))) + " "
 			some = true
 		}

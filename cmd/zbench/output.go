@@ -76,7 +76,7 @@ func inFormat(f *pflag.Flag, run func(*cobra.Command, []string) error) func(*cob
 }
 
 // tallest is how many lines fit on a screen, with the command before and the prompt after them.
-const tallest = 43
+const tallest = 44
 
 // screen is a stream as a terminal.
 func (s State) screen(to Stream) report.Screen {
