@@ -274,13 +274,15 @@ soak-cluster: build ## 1,024 processes under the real Slurm on 128 nodes (SOAK_N
 soak: soak-cluster ## The cluster, then random sweeps with random faults, interrupted and resumed, for SOAK (10m)
 	MALLOC_ARENA_MAX=1 $(GO) test ./cmd/zbench -timeout 0 -run TestSoak -v -args -soak $(SOAK)
 
-# How many sweeps `make soak-kills` disturbs. SOAK=10m ends it earlier.
+# How many sweeps `make soak-kills` disturbs, the seed of the first, and how many at once. SOAK=10m ends it earlier.
 SCHEDULES ?= 1000
+FIRST_SCHEDULE ?= 0
+AT_ONCE ?= 8
 
 .PHONY: soak-kills
 soak-kills: SOAK = 24h
 soak-kills: ## Sweeps of 1 to 16 processes that are killed, frozen, interrupted, or meet a full disk or a clock that steps, and are resumed (SCHEDULES)
-	$(GO) test ./cmd/zbench -timeout 0 -parallel 8 -run TestSoakDisturbed -v -args -schedules $(SCHEDULES) -soak $(SOAK)
+	$(GO) test ./cmd/zbench -timeout 0 -parallel $(AT_ONCE) -run TestSoakDisturbed -v -args -schedules $(SCHEDULES) -first-schedule $(FIRST_SCHEDULE) -soak $(SOAK)
 
 .PHONY: bench
 bench: ## Go benchmarks, with allocations
