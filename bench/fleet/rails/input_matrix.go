@@ -209,6 +209,9 @@ func (b *builder) long(all []line) error {
 		if len(row.cells) <= max(h.at[0], h.at[1]) {
 			return fmt.Errorf("line %d has %s; a line is name, name, GB/s", row.number, plain.Count(len(row.cells), "cell"))
 		}
+		if n := len(row.cells); h.columns > 0 && n > h.columns && strings.Join(row.cells[h.columns:], "") != "" {
+			return fmt.Errorf("line %d has %s, the header %d: is a line end missing?", row.number, plain.Count(n, "cell"), h.columns)
+		}
 		scale := h.scale
 		if h.columns == 0 && len(row.cells) > 3 {
 			own, named := unitOf(row.cells[3:4])
