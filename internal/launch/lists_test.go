@@ -37,18 +37,6 @@ func TestHostfile(t *testing.T) {
 	}
 }
 
-func FuzzLists(f *testing.F) {
-	for _, text := range []string{"node[1-2]", "a slots=8\nb", "8(x2),4", "r[3,5]n[8-9]", "a,b", "1-2"} {
-		f.Add(text)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		if hosts, err := launch.ReadHosts(text); err == nil {
-			require.NotEmpty(t, hosts)
-		}
-		require.Positive(t, launch.Port(text, text, nil))
-	})
-}
-
 func TestTokens(t *testing.T) {
 	token, err := launch.NewToken(strings.NewReader(strings.Repeat("\xa5", 40)))
 	require.NoError(t, err)

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"hash/fnv"
 	"maps"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -105,6 +106,9 @@ func TestChangedTexts(t *testing.T) {
 			seeds, rng := r.seeds(t), mutate.New(*seed)
 			text := ""
 			defer func() {
+				if broke := recover(); broke != nil {
+					t.Errorf("%v\n%s", broke, debug.Stack())
+				}
 				if t.Failed() {
 					t.Logf("-seed %d, the text %q", *seed, text)
 				}

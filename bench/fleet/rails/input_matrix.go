@@ -335,6 +335,8 @@ type builder struct {
 	Matrix
 	at    map[string]int
 	nodes map[string]int
+	// places are the names of ends, by where they are.
+	places map[Place]string
 	// oneNode takes names for GPUs of one node.
 	oneNode bool
 	// gaps and zeros count missing values, and those that are 0.
@@ -343,7 +345,9 @@ type builder struct {
 	unread []string
 }
 
-func newBuilder() *builder { return &builder{at: map[string]int{}, nodes: map[string]int{}} }
+func newBuilder() *builder {
+	return &builder{at: map[string]int{}, nodes: map[string]int{}, places: map[Place]string{}}
+}
 
 // end is the number of an end.
 func (b *builder) end(name string) (int, error) {
@@ -361,9 +365,13 @@ func (b *builder) end(name string) (int, error) {
 		b.nodes[node] = len(b.Nodes)
 		b.Nodes = append(b.Nodes, node)
 	}
-	b.at[name] = len(b.Names)
+	at := Place{Node: b.nodes[node], GPU: gpu}
+	if other, known := b.places[at]; known {
+		return 0, fmt.Errorf("%s and %s are names of the same end", plain.Line(short(other)), plain.Line(short(name)))
+	}
+	b.at[name], b.places[at] = len(b.Names), name
 	b.Names = append(b.Names, name)
-	b.At = append(b.At, Place{Node: b.nodes[node], GPU: gpu})
+	b.At = append(b.At, at)
 	return b.at[name], nil
 }
 
