@@ -34,8 +34,8 @@ endif
 # The packages that must do without C, and those that have C under them.
 PURE    := ./bench/... ./report/...
 NATIVE  := ./internal/native ./rccl ./hbm/... ./internal/doctor ./test/schema
-# How many inputs one fuzz target gets in `make check`; a time, such as 10m, is taken too.
-FUZZTIME ?= 5000x
+# How many changed texts each reader gets in `make check`; a time, such as 10m, is taken too.
+FUZZTIME ?= 5000
 
 # How many steps of `make check`, `make system-test` and `make ci` run at once. Three fill two
 # cores: a linker, a chroot and a cluster wait, and another step's tests use the core.
@@ -165,7 +165,7 @@ check-memory: ## The C under the address and undefined-behaviour sanitizers, whi
 	CGO_CFLAGS='-O1 -g $(UBSAN)' CGO_LDFLAGS='$(UBSAN)' $(TEST) -asan -short $(PLAIN:%=-gcflags='%=-asan=false -d=checkptr=0') $(NATIVE)
 
 .PHONY: check-fuzz
-check-fuzz: ## Every fuzz target for FUZZTIME (5000 inputs, or a time)
+check-fuzz: ## All readers of text on FUZZTIME changed texts each (5000, or a time)
 	scripts/fuzz.sh $(FUZZTIME)
 
 # What the steps fetch is kept in ZBENCH_CHROOTS (~/.cache/zbench/chroots) and used again.

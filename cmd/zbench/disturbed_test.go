@@ -177,12 +177,18 @@ const (
 // startDisturbed starts the sweep, with a planted trouble, or resumes it.
 func startDisturbed(t *testing.T, zbench, dir string, d disturbance, trouble string, args ...string) *disturbed {
 	t.Helper()
-	r := &disturbed{disturbance: d, dir: dir, stderr: filepath.Join(t.TempDir(), "stderr"), ended: make(chan struct{}), ranks: map[int]int{}, mark: "TMPDIR=" + t.TempDir()}
 	method := "local"
 	if d.processes == 1 {
 		method = "inproc"
 	}
-	r.cmd = exec.Command(zbench, append(args, "--launch", method)...)
+	return startMarked(t, zbench, dir, d, trouble, append(args, "--launch", method)...)
+}
+
+// startMarked starts a program whose processes can be told by their environment.
+func startMarked(t *testing.T, zbench, dir string, d disturbance, trouble string, args ...string) *disturbed {
+	t.Helper()
+	r := &disturbed{disturbance: d, dir: dir, stderr: filepath.Join(t.TempDir(), "stderr"), ended: make(chan struct{}), ranks: map[int]int{}, mark: "TMPDIR=" + t.TempDir()}
+	r.cmd = exec.Command(zbench, args...)
 	r.cmd.Env = append(os.Environ(), epoch, r.mark, plantedTrouble+"="+trouble)
 	file, err := os.Create(r.stderr)
 	require.NoError(t, err)
