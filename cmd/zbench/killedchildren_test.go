@@ -74,9 +74,9 @@ func killChild(t *testing.T, zbench string, seed int, want []string) (found bool
 	if s.again == nil {
 		dir += "-again"
 	}
-	args := append(s.args, dir)
+	args := slices.Concat(s.args, []string{dir})
 	if _, err := os.Stat(filepath.Join(dir, "bisect.jsonl")); err == nil {
-		args = append(s.again, dir)
+		args = slices.Concat(s.again, []string{dir})
 	} else if s.again != nil {
 		dir += "-again"
 		args[len(args)-1] = dir

@@ -263,15 +263,6 @@ func TestReadNodeRefuses(t *testing.T) {
 	}
 }
 
-func duplicate(all []*nodescreen.Node, n *nodescreen.Node) int {
-	for _, x := range all {
-		if x.Host == n.Host {
-			return -1
-		}
-	}
-	return 0
-}
-
 // A port that is down on most nodes is not named with one that is down on its node alone.
 func TestAPortThatIsDownEverywhere(t *testing.T) {
 	all := fleet(1, 8)
