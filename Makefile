@@ -34,8 +34,8 @@ endif
 # The packages that must do without C, and those that have C under them.
 PURE    := ./bench/... ./report/...
 NATIVE  := ./internal/native ./rccl ./hbm/... ./internal/doctor ./test/schema
-# How many inputs one fuzz target gets in `make check`; a time, such as 10m, is taken too.
-FUZZTIME ?= 5000x
+# How many changed texts each reader gets in `make check`; a time, such as 10m, is taken too.
+FUZZTIME ?= 5000
 
 # How many steps of `make check`, `make system-test` and `make ci` run at once. Three fill two
 # cores: a linker, a chroot and a cluster wait, and another step's tests use the core.
@@ -165,7 +165,7 @@ check-memory: ## The C under the address and undefined-behaviour sanitizers, whi
 	CGO_CFLAGS='-O1 -g $(UBSAN)' CGO_LDFLAGS='$(UBSAN)' $(TEST) -asan -short $(PLAIN:%=-gcflags='%=-asan=false -d=checkptr=0') $(NATIVE)
 
 .PHONY: check-fuzz
-check-fuzz: ## Every fuzz target for FUZZTIME (5000 inputs, or a time)
+check-fuzz: ## All readers of text on FUZZTIME changed texts each (5000, or a time)
 	scripts/fuzz.sh $(FUZZTIME)
 
 # What the steps fetch is kept in ZBENCH_CHROOTS (~/.cache/zbench/chroots) and used again.
@@ -274,13 +274,15 @@ soak-cluster: build ## 1,024 processes under the real Slurm on 128 nodes (SOAK_N
 soak: soak-cluster ## The cluster, then random sweeps with random faults, interrupted and resumed, for SOAK (10m)
 	MALLOC_ARENA_MAX=1 $(GO) test ./cmd/zbench -timeout 0 -run TestSoak -v -args -soak $(SOAK)
 
-# How many sweeps `make soak-kills` disturbs. SOAK=10m ends it earlier.
+# How many sweeps `make soak-kills` disturbs, the seed of the first, and how many at once. SOAK=10m ends it earlier.
 SCHEDULES ?= 1000
+FIRST_SCHEDULE ?= 0
+AT_ONCE ?= 8
 
 .PHONY: soak-kills
 soak-kills: SOAK = 24h
 soak-kills: ## Sweeps of 1 to 16 processes that are killed, frozen, interrupted, or meet a full disk or a clock that steps, and are resumed (SCHEDULES)
-	$(GO) test ./cmd/zbench -timeout 0 -parallel 8 -run TestSoakDisturbed -v -args -schedules $(SCHEDULES) -soak $(SOAK)
+	$(GO) test ./cmd/zbench -timeout 0 -parallel $(AT_ONCE) -run TestSoakDisturbed -v -args -schedules $(SCHEDULES) -first-schedule $(FIRST_SCHEDULE) -soak $(SOAK)
 
 .PHONY: bench
 bench: ## Go benchmarks, with allocations

@@ -217,21 +217,6 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
-func FuzzRead(f *testing.F) {
-	f.Add([]byte(`{"schema":"zbench.advice/1","answer":{"verdict":"refused","refusal":{}}}`))
-	f.Add([]byte(`{"schema":"zbench.advice/1","answer":{"verdict":"recommended","unit":"blocks","best":{"step":1},"plateau":{},"table":[{"elements":1}]}}`))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		d, err := advice.Read(bytes.NewReader(text))
-		if err != nil {
-			return
-		}
-		var b bytes.Buffer
-		require.NoError(t, asText(d, &b))
-		require.NoError(t, asMarkdown(d, &b))
-		_ = d.Floor()
-	})
-}
-
 func TestShare(t *testing.T) {
 	for r, want := range map[float64]string{0: "0 %", 0.004: "0.4 %", 0.8: "80 %", 0.01: "1 %", 0.0995: "10 %", 1.47: "147 %"} {
 		require.Equal(t, want, unit.Share(r))

@@ -45,18 +45,6 @@ func TestEveryBitOfASearch(t *testing.T) {
 	}
 }
 
-// Whatever a journal holds, reading it ends in its lines or in an error.
-func FuzzReadJournal(f *testing.F) {
-	f.Add(saved(f))
-	f.Add([]byte("{}\n"))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		h, _, err := bisect.ReadJournal(text)
-		if err == nil {
-			require.NotEmpty(t, h.Cases)
-		}
-	})
-}
-
 // An entry of another search is refused, although its checksum fits.
 func TestEntriesOfOtherSearches(t *testing.T) {
 	h, entries, err := bisect.ReadJournal(saved(t))

@@ -63,19 +63,3 @@ func TestLogsOfTwoVersions(t *testing.T) {
 	require.Equal(t, Counts{Same: 8}, d.Counts)
 	require.Equal(t, Same, d.Verdict)
 }
-
-func FuzzParseFailOn(f *testing.F) {
-	for _, seed := range []string{"slower", "slower:5%", "slower:0.5%", "faster", "slower:1e2%", "slower:%"} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		x, err := ParseFailOn(text)
-		if err != nil {
-			return
-		}
-		require.True(t, x.Least >= 0 && x.Least <= 10, text)
-		again, err := ParseFailOn(x.Text)
-		require.NoError(t, err)
-		require.Equal(t, x, again)
-	})
-}

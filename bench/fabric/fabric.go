@@ -162,6 +162,13 @@ func Parse(text []byte) (*Fabric, error) {
 	if err := dec.Decode(&f); err != nil {
 		return nil, fmt.Errorf("fabric: %w", err)
 	}
+	var tree yaml.Node
+	if err := yaml.Unmarshal(text, &tree); err != nil {
+		return nil, fmt.Errorf("fabric: %w", err)
+	}
+	if line := emptied(&tree); line > 0 {
+		return nil, fmt.Errorf("fabric %q: line %d: a key has no value", f.Name, line)
+	}
 	if err := f.validate(); err != nil {
 		return nil, fmt.Errorf("fabric %q: %w", f.Name, err)
 	}
@@ -176,10 +183,10 @@ func (f *Fabric) validate() error {
 		return fmt.Errorf("max_nodes must be 1 to %d and node.gpus 1 to %d", maxNodes, maxGPUs)
 	case f.Node.HBMBytes < 1 || f.Node.CacheBytes < 0 || f.Node.CacheBytes > f.Node.HBMBytes/8 || !(f.Node.Link > 0):
 		return fmt.Errorf("node.hbm_bytes and node.link must be positive, node.cache_bytes at most an eighth of the memory")
-	case !within(f.Node.HBMRate, 1e15):
-		return fmt.Errorf("node.hbm_rate must be 0 to 1e15 bytes per second")
-	case !within(f.Host.Launch, 1) || !within(f.Host.ExitJitter, 1) || !within(f.Host.Noise, 0.2):
-		return fmt.Errorf("host: launch and exit_jitter must be 0 to 1 s, noise 0 to 0.2")
+	case !within(f.Node.HBMRate, 1e15) || !within(f.Node.LinkRaw, 1e15) || !within(f.Node.NICLineRate, 1e15) || f.Node.NICs < 0:
+		return fmt.Errorf("node.hbm_rate, node.link_raw and node.nic_line_rate must be 0 to 1e15 bytes per second, node.nics not negative")
+	case !within(f.Host.Event, 1) || !within(f.Host.Launch, 1) || !within(f.Host.ExitJitter, 1) || !within(f.Host.Noise, 0.2):
+		return fmt.Errorf("host: launch, event and exit_jitter must be 0 to 1 s, noise 0 to 0.2")
 	}
 	for n := 1; n <= f.MaxNodes; n++ {
 		m := f.model(n)
@@ -217,6 +224,19 @@ func (f *Fabric) validateCurves() error {
 }
 
 // within is false for NaN too.
+// emptied returns the line of the first key without a value, 0 for none: it would be read as 0.
+func emptied(n *yaml.Node) int {
+	if n.Kind == yaml.ScalarNode && n.Tag == "!!null" && n.Value == "" {
+		return n.Line
+	}
+	for _, inner := range n.Content {
+		if line := emptied(inner); line > 0 {
+			return line
+		}
+	}
+	return 0
+}
+
 func within(v, most float64) bool { return v >= 0 && v <= most }
 
 // model returns the constants for n nodes, nil when there are none.

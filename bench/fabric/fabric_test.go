@@ -148,23 +148,6 @@ func TestParseNamesTheKey(t *testing.T) {
 	}
 }
 
-func FuzzParse(f *testing.F) {
-	for _, name := range []string{"mi300x-8gpu", "mi300x-pollara"} {
-		text, err := os.ReadFile("data/" + name + ".yaml")
-		require.NoError(f, err)
-		f.Add(text)
-	}
-	f.Fuzz(func(t *testing.T, text []byte) {
-		fab, err := fabric.Parse(text)
-		if err != nil {
-			return
-		}
-		m, err := fab.Resolve(spec.World{Nodes: 1, GPUsPerNode: 1, GPUsPerProcess: 1}, fabric.Conditions{Seed: 1})
-		require.NoError(t, err)
-		require.NotEmpty(t, m.Text())
-	})
-}
-
 // Every row's example is a fault that can be planted, and each has its effect.
 func TestEveryFaultCanBePlanted(t *testing.T) {
 	f, err := fabric.ByName(fabric.Default)

@@ -16,7 +16,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/peers"
-	"zbench/bench/record"
 	"zbench/test/project"
 )
 
@@ -212,25 +211,4 @@ func TestDataTablesAreRecognised(t *testing.T) {
 		require.Empty(t, left)
 		require.Equal(t, want.Results, recs[0].Results, name)
 	}
-}
-
-// FuzzCurves: whatever a file is, each is read or refused, and what is read has names that fit.
-func FuzzCurves(f *testing.F) {
-	log := project.Read(f, "testdata/all_reduce.log")
-	f.Add([]byte(log))
-	f.Add([]byte(`[{"numCycle":0, "name":"AllReduce", "nodes":1, "ranks":8, "ranksPerNode":8, "gpusPerRank":1, "size":1048576, "type":"float", "redop":"sum", "inPlace":0, "time":100.0, "algBw":10.49, "busBw":18.35, "wrong":"0"}]`))
-	f.Add([]byte(`{"version":3,"nccl_version":23007,"args":["./all_reduce_perf"],"config":{"iterations":20},"results":[{"size":1048576,"count":262144,"type":"float","redop":"sum","root":"-1","out_of_place":{"time":100.0,"alg_bw":10.49,"bus_bw":18.35,"nwrong":0}}]}`))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		recs, left, err := Curves("f", bytes.NewReader(text), peers.Hints{Ranks: 8})
-		if err != nil {
-			require.Empty(t, recs)
-			return
-		}
-		require.Empty(t, left)
-		for _, rec := range recs {
-			require.NoError(t, rec.CheckNames())
-			require.Equal(t, record.Imported, rec.Source.Kind)
-			require.NotEmpty(t, rec.Results)
-		}
-	})
 }

@@ -129,7 +129,7 @@ func (all *inspected) whole(line []byte) []byte {
 
 func (all *inspected) line(text []byte, file string) {
 	var l inspectorLine
-	if json.Unmarshal(text, &l) != nil {
+	if json.Unmarshal(text, &l) != nil || l.Header != nil && l.Header.Ranks.noCount() || l.Coll != nil && l.Coll.Bytes.noCount() || l.P2P != nil && l.P2P.Bytes.noCount() {
 		all.damaged++
 		return
 	}

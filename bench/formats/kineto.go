@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"math"
 	"slices"
 	"strconv"
@@ -103,7 +104,11 @@ func (k *kineto) distributed(raw []byte) {
 		Groups json.RawMessage `json:"pg_config"`
 	}
 	if json.Unmarshal(raw, &d) != nil {
+		k.rank.Damaged++
 		return
+	}
+	if d.Rank.noCount() || d.World.noCount() {
+		k.rank.Damaged++
 	}
 	if n := d.Rank.whole(); n < maxRanks {
 		k.rank.Rank = int(n)
@@ -135,6 +140,9 @@ type number struct {
 func (n *number) UnmarshalJSON(b []byte) error {
 	v, err := strconv.ParseFloat(string(bytes.Trim(b, `"`)), 64)
 	n.v, n.ok = v, err == nil && !math.IsNaN(v) && !math.IsInf(v, 0)
+	if errors.Is(err, strconv.ErrRange) {
+		return err // no measured value: the record is damaged
+	}
 	return nil
 }
 
@@ -145,6 +153,9 @@ func (n number) whole() int64 {
 	}
 	return int64(n.v)
 }
+
+// noCount reports whether a number stands where a count should, and is none: negative, or not whole.
+func (n number) noCount() bool { return n.ok && n.whole() < 0 }
 
 // word is a JSON string, or whatever else stands there as text.
 type word string
@@ -202,7 +213,7 @@ func (k *kineto) event(raw []byte) error {
 		return nil
 	}
 	var e kinetoEvent
-	if json.Unmarshal(raw, &e) != nil {
+	if json.Unmarshal(raw, &e) != nil || e.Dur.ok && e.Dur.v < 0 || e.Args.GroupSize.noCount() {
 		k.rank.Damaged++
 		return nil
 	}
@@ -317,6 +328,9 @@ func (k *kineto) called(e *kinetoEvent) {
 // kernel is what ran on the device: a collective's kernel belongs to its call of the host.
 func (k *kineto) kernel(e *kinetoEvent) {
 	span := k.span(e)
+	if span == nil {
+		k.rank.Damaged++
+	}
 	name, own := trace.OfKernel(string(e.Name))
 	if e.Args.Collective == "" && !own {
 		if l := trace.LibraryOf(string(e.Name)); l != "" {

@@ -24,6 +24,8 @@ type Operators struct {
 	// Computing is the time of all kernels that do not communicate, Known what of it operators with
 	// known inputs launched, in seconds. Without kernels both are 0, and Seconds are the host's.
 	Computing, Known float64
+	// Damaged is the number of operators and kernels that could not be read.
+	Damaged int
 }
 
 // Errors of ReadOperators.
@@ -85,6 +87,7 @@ type profile struct {
 	outer map[int64]int64
 	// kernels is the time of those that do not communicate.
 	kernels float64
+	damaged int
 }
 
 type operatorCall struct {
@@ -117,6 +120,7 @@ func (p *profile) event(raw []byte) error {
 	}
 	var e kinetoEvent
 	if json.Unmarshal(raw, &e) != nil || !e.TS.ok || !e.Dur.ok || e.Dur.v < 0 {
+		p.damaged++
 		return nil
 	}
 	id, correlation := e.Args.External.whole(), e.Args.Correlation.whole()
@@ -199,7 +203,7 @@ func (p *profile) operators() (*Operators, error) {
 	}
 	p.launch()
 	known := p.nest()
-	o := &Operators{Seconds: map[string]float64{}, Device: p.device, Computing: p.kernels * 1e-6, Known: known * 1e-6}
+	o := &Operators{Seconds: map[string]float64{}, Device: p.device, Computing: p.kernels * 1e-6, Known: known * 1e-6, Damaged: p.damaged}
 	calls := make([]float64, len(p.keys))
 	for _, c := range p.calls {
 		took := c.took

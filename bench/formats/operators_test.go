@@ -1,7 +1,6 @@
 package formats
 
 import (
-	"bytes"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -103,20 +102,4 @@ func TestDataOperators(t *testing.T) {
 		require.InDelta(t, c.seconds, got.Seconds[c.operator], 1e-8)
 		require.Greater(t, got.Known, c.share*got.Computing)
 	}
-}
-
-func FuzzOperators(f *testing.F) {
-	f.Add([]byte(profileOf("MI300X", linear...)))
-	f.Add([]byte(profileOf("", linear[:4]...)))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		got, err := ReadOperators("f", bytes.NewReader(text))
-		if err != nil {
-			return
-		}
-		require.NotEmpty(t, got.Seconds)
-		require.LessOrEqual(t, got.Known, got.Computing*(1+1e-9))
-		for _, seconds := range got.Seconds {
-			require.Positive(t, seconds)
-		}
-	})
 }

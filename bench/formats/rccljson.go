@@ -3,6 +3,7 @@ package formats
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -70,6 +71,9 @@ type rcclRow struct {
 	Wrong24 json.RawMessage `json:"#wrong"`
 }
 
+// lacking stands where a row lacks a key without which it would be another row: no cell is read so, and the row is counted as left out.
+const lacking = "?"
+
 // write writes a row as rccl-tests' CSV does, 14 values beneath 13 names.
 func (r *rcclRow) write(out *bytes.Buffer) {
 	value := func(raw json.RawMessage, none string) string {
@@ -80,5 +84,5 @@ func (r *rcclRow) write(out *bytes.Buffer) {
 	}
 	ranks := value(r.Ranks, value(r.Alone, "0"))
 	fmt.Fprintf(out, "%s,%q,%s,%s,%s,%s,%s,%q,%q,%s,%s,%s,%s,%q\n", value(r.Cycle, "0"), r.Name, value(r.Nodes, "1"), ranks, value(r.PerNode, ranks), value(r.GPUs, "1"),
-		value(r.Size, "0"), r.Type, r.Op, value(r.InPlace, "0"), value(r.Time, "N/A"), value(r.Alg, "N/A"), value(r.Bus, "N/A"), value(r.Wrong, value(r.Wrong24, "N/A")))
+		value(r.Size, lacking), cmp.Or(r.Type, lacking), cmp.Or(r.Op, lacking), value(r.InPlace, lacking), value(r.Time, "N/A"), value(r.Alg, "N/A"), value(r.Bus, "N/A"), value(r.Wrong, value(r.Wrong24, "N/A")))
 }

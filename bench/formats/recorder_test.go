@@ -201,17 +201,3 @@ func TestMutatedPickles(t *testing.T) {
 	}
 	require.Greater(t, read, 100)
 }
-
-func FuzzPickle(f *testing.F) {
-	f.Add(project.Read(f, "testdata/flight/skip/nccl_trace_rank_1"))
-	for name, text := range crafted {
-		if !strings.HasPrefix(name, "many") && name != "memo" {
-			f.Add(text)
-		}
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		if err := readRecorder(&Input{"rank_0", strings.NewReader("\x80" + text)}, &trace.Trace{}); err != nil {
-			require.ErrorIs(t, err, ErrDamaged)
-		}
-	})
-}

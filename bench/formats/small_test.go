@@ -218,36 +218,3 @@ func TestDamage(t *testing.T) {
 		require.ErrorIs(t, err, ErrDamaged, text)
 	}
 }
-
-func FuzzRead(f *testing.F) {
-	f.Add([]byte(kinetoOf(0, 2, fmt.Sprintf(callOf, 10.0, 1, "allreduce", 10, 10, 1), fmt.Sprintf(kernelOf, 30.0, 9.0, 1, "allreduce", 10, 10))))
-	f.Add([]byte(kinetoOf(0, 2, append(backwardAt(100, 0, true), fmt.Sprintf(callOf, 151.0, 1, "allreduce", 50100, 50100, 1), fmt.Sprintf(callOf, 160.0, 2, "broadcast", 8, 8, 1))...)))
-	f.Add([]byte(`{"schema": "1.1.0", "pid": 1, "nodes": [{"name": "record_param_comms", "inputs": {"values": [[[1, 2, 0, 5, 4, "cuda:0"]], 1, ["0", "x"], 0, "allreduce", [], [], 0, 1, 2], "types": ["Tensor(float)"]}, "outputs": {"values": []}}]}`))
-	f.Add(chakraText())
-	f.Add([]byte(`{"workload_graph": [{"Name": "ncclKernel_AllReduce", "NodeType": 7, "comm_size": 8}]}`))
-	f.Add([]byte("h1:1:1 [1] NCCL INFO AllGather: opCount a sendbuff 0x1 recvbuff 0x2 count 1 datatype 9 op 0 root 0 comm 0xabc [nranks=4] stream 0x5\n"))
-	f.Add([]byte(`{"header": {"rank": 1, "n_ranks": 8}, "coll_perf": {"coll": "AllGather", "coll_sn": 5, "coll_msg_size_bytes": 1000, "coll_exec_time_us": 88}}`))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		got, err := Read("f", bytes.NewReader(text))
-		if err != nil {
-			return
-		}
-		for _, g := range got.Groups {
-			require.LessOrEqual(t, len(g.Name), 210)
-		}
-		for _, r := range got.Ranks {
-			for _, c := range r.Calls {
-				require.LessOrEqual(t, len(c.Collective), 210)
-				require.GreaterOrEqual(t, c.Bytes, int64(trace.Unknown))
-				require.Less(t, c.Group, len(got.Groups))
-			}
-		}
-		d := trace.Answer(got, func(_ string, bytes int64, _ int) (float64, string) { return float64(bytes) / 1e9, "x" })
-		require.NoError(t, d.WriteJSON(new(bytes.Buffer)))
-		d.Shown()
-		if j := got.Job(); j != nil {
-			require.True(t, j.Ready == nil || len(j.Ready) == len(j.Elements))
-			require.NotContains(t, j.Ready, 0.0)
-		}
-	})
-}

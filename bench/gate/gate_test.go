@@ -349,23 +349,3 @@ func TestReports(t *testing.T) {
 	}
 	require.NoError(t, (*Report)(nil).Err(false))
 }
-
-func FuzzParseThreshold(f *testing.F) {
-	for _, seed := range []string{"all_reduce bytes>=128MiB busbw>=300GB/s", "triad of_peak>=80%", "any time<=39.2us place=in", "* rate!=1B/s", "a b=", "all_reduce busbw>=1_0GB/s"} {
-		f.Add(seed)
-	}
-	r := rec()
-	f.Fuzz(func(t *testing.T, text string) {
-		th, err := Parse(text, "triad")
-		if err != nil {
-			return
-		}
-		again, err := Parse(th.Text, "triad")
-		require.NoError(t, err)
-		require.Equal(t, th.Text, again.Text)
-		require.Equal(t, Evaluate(r, []*Threshold{th}), Evaluate(r, []*Threshold{again}))
-		for _, c := range th.need {
-			require.GreaterOrEqual(t, c.number, 0.0)
-		}
-	})
-}

@@ -280,17 +280,3 @@ func TestOperands(t *testing.T) {
 	require.Empty(t, Shape{Layout: TN, M: 3, N: 1024, K: 1024, Batch: 1}.Strides(2, 2), "2 KiB is below a channel's stride")
 	require.True(t, strings.HasPrefix(s.String(), "8192x2048x1000x2/"))
 }
-
-func FuzzParseShape(f *testing.F) {
-	f.Add("4096x8192x1024x16/NN")
-	f.Fuzz(func(t *testing.T, text string) {
-		s, err := ParseShape(text)
-		if err != nil {
-			return
-		}
-		again, err := ParseShape(s.String())
-		require.NoError(t, err)
-		require.Equal(t, s, again)
-		Best(s, 304)
-	})
-}

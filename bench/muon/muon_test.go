@@ -179,22 +179,6 @@ func TestCheckKeepsTheWorst(t *testing.T) {
 	require.False(t, c.OK())
 }
 
-func FuzzParseShape(f *testing.F) {
-	for _, s := range []string{"1x1", "2048x4096x16", "0x1", "3x", "x", "65537x1", "1x1x1x1", "-1x2", "65536x65536", "99999999999999999999x2"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		s, err := ParseShape(text)
-		if err != nil {
-			return
-		}
-		require.NoError(t, s.Check())
-		again, err := ParseShape(s.String())
-		require.NoError(t, err)
-		require.Equal(t, s, again)
-	})
-}
-
 // Panels are whole tiles but for the last, no more than eight, and grow with the matrix.
 func TestPanels(t *testing.T) {
 	require.Equal(t, []int{512, 1024, 1536, 2048}, Panels(2048, PanelRows))

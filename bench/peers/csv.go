@@ -2,6 +2,7 @@ package peers
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -188,12 +189,19 @@ func csvHeader(_ *scan, _ *test, l line) []string {
 
 func (s *scan) startCSV(_ *test, l line, _ []string) { s.csv = parseCSV(l.Text) }
 
-// csvValues finds the values of a CSV's row. A sentence has few numbers.
+// csvValues finds the values of a CSV's row. A sentence has few numbers, and spaces within a value; a row that lost its end has a
+// number first, and no spaces.
 func csvValues(s *scan, _ *test, l line) []string {
-	if s.csv == nil || strings.Count(l.Text, ",") < 3 {
+	if s.csv == nil {
 		return nil
 	}
 	values := fields(l.Text)
+	if len(values) < len(s.csv.cols) && digits(values[0]) && !strings.ContainsAny(strings.TrimSpace(l.Text), " \t") {
+		return values
+	}
+	if len(values) < 4 {
+		return nil
+	}
 	if c := s.csv; c.spare >= 0 && c.cycles && len(values) == len(c.cols)+1 {
 		values = append(values[:c.spare:c.spare], values[c.spare+1:]...)
 	}
@@ -230,13 +238,19 @@ type csvRow struct {
 	ranks, nodes int
 }
 
+// places are what stands in a column of placements, beside numbers.
+var places = []string{"true", "false"}
+
 // read puts the values of a row under the column names.
 func (t *csvTable) read(values []string) (r csvRow, reason string) {
 	per, perNode := 1, false
 	r.n = t.sides
 	for i, col := range t.cols {
 		v := values[i]
-		number, _ := strconv.Atoi(v)
+		number, err := strconv.Atoi(v)
+		if named := col.kind == kRanks || col.kind == kPerRank || col.kind == kNodes || col.kind == kPlace && !slices.Contains(places, strings.ToLower(v)); named && v != "" && (err != nil || number < 0) {
+			return r, misfit
+		}
 		switch col.kind {
 		case kCollective:
 			r.collective = v

@@ -147,6 +147,9 @@ func (s *scan) line(l line) error {
 		return fmt.Errorf("%w: more than %d tests at line %d; split the file", ErrTooLarge, maxTests, l.no)
 	}
 	if strings.TrimSpace(l.Text) == "" {
+		if containsRow(tokenize(l.Whole), 0) { // its words were taken for what stands before other rows
+			s.at(l.Stream).skips.add(unlikeHeader, l.no)
+		}
 		return nil
 	}
 	t := s.at(l.Stream)
@@ -258,7 +261,7 @@ func rowLine(s *scan, t *test, l line) []string {
 	case len(s.toks) == 0:
 		return nil
 	case t.layout == nil || t.phase == footer:
-		if !containsRow(s.toks, 0) {
+		if !containsRow(s.toks, 0) && !damagedRow(s.toks) {
 			return nil
 		}
 	// A lone number is what is left of a row only where the size would stand.

@@ -32,7 +32,16 @@ func rowLike(toks []token) bool {
 	if len(toks) > 0 && digits(toks[0].s) {
 		return len(toks) == 1 || values == len(toks) || digits(toks[1].s) || len(toks) >= 6 && 2*values >= len(toks)
 	}
-	return values >= 3 && values == len(toks) || containsRow(toks, 1)
+	return values >= 3 && values == len(toks) || containsRow(toks, 1) || damagedRow(toks)
+}
+
+// damagedRow reports whether a row has all but its size or its count: the element type is where it stands, and most words are values.
+func damagedRow(toks []token) bool {
+	if len(toks) < 6 || 2*slice.Count(toks, func(t token) bool { return numeric(t.s) }) < len(toks) {
+		return false
+	}
+	_, err := collective.DtypeByName(toks[2].s)
+	return err == nil || toks[2].s == "char" // int8 in old tables
 }
 
 // containsRow reports whether a row begins at the given word or a later one, as

@@ -1,11 +1,7 @@
 package plain_test
 
 import (
-	"encoding/json"
-	"strings"
 	"testing"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
@@ -53,40 +49,6 @@ func TestCell(t *testing.T) {
 		require.Equal(t, want, plain.Cell(in), "%q", in)
 	}
 	require.Equal(t, []string{"'=a", "-1", "b"}, plain.Row([]string{"=a", "-1", "b"}))
-}
-
-// Nothing that a terminal interprets is left; what it shows is unchanged; JSON means the
-// same.
-func FuzzText(f *testing.F) {
-	f.Add("a\x1b[31m\u009b\u202e\xff µs\n\t\\u001b")
-	f.Fuzz(func(t *testing.T, s string) {
-		out := plain.Text(s)
-		require.True(t, utf8.ValidString(out))
-		for _, r := range out {
-			require.False(t, unicode.IsControl(r) && r != '\n' && r != '\t', "%q", out)
-			require.False(t, unicode.Is(unicode.Bidi_Control, r), "%q", out)
-		}
-		require.Equal(t, out, plain.Text(out))
-		doc, err := json.Marshal(s)
-		require.NoError(t, err)
-		var was, is string
-		require.NoError(t, json.Unmarshal(doc, &was))
-		require.NoError(t, json.Unmarshal([]byte(plain.Text(string(doc))), &is))
-		require.Equal(t, was, is)
-	})
-}
-
-// No cell begins as a formula, but for numbers.
-func FuzzCell(f *testing.F) {
-	f.Add("=1")
-	f.Add("-1e9")
-	f.Fuzz(func(t *testing.T, s string) {
-		out := plain.Cell(s)
-		require.True(t, strings.HasSuffix(out, s))
-		if out != "" && strings.ContainsAny(out[:1], "=@\t\r\n") {
-			t.Fatalf("%q", out)
-		}
-	})
 }
 
 func TestNaturalOrder(t *testing.T) {

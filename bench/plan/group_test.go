@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -13,6 +14,7 @@ import (
 	"zbench/bench/plan"
 	"zbench/bench/record"
 	"zbench/bench/stat"
+	"zbench/test/mutate"
 )
 
 // All processes get the same orders; budget, times and wrong elements are those
@@ -174,14 +176,16 @@ func TestReplayedBursts(t *testing.T) {
 }
 
 // Whatever text arrives as orders, a follower reports on each and ends.
-func FuzzFollow(f *testing.F) {
-	f.Add([]byte(`{"protocol":10,"do":"budget"}`), []byte(`{"protocol":10,"do":"prepare","case":{"Collective":"all_reduce","Dtype":"float"},"pass":1}`))
-	f.Add([]byte(`{"protocol":10,"do":"prepare"}`), []byte(`{"protocol":10,"do":"burst"}`))
-	f.Add([]byte(`{"protocol":10,"do":"burst","bursts":{"count":-1,"iterations":3}}`), []byte(`{"protocol":10,"do":"isolated","count":-5}`))
-	f.Fuzz(func(t *testing.T, first, second []byte) {
+func TestChangedOrders(t *testing.T) {
+	mutate.Each(t, 1, 2000, []string{
+		`{"protocol":10,"do":"budget"}` + "\n" + `{"protocol":10,"do":"prepare","case":{"Collective":"all_reduce","Dtype":"float"},"pass":1}`,
+		`{"protocol":10,"do":"prepare"}` + "\n" + `{"protocol":10,"do":"burst"}`,
+		`{"protocol":10,"do":"burst","bursts":{"count":-1,"iterations":3}}` + "\n" + `{"protocol":10,"do":"isolated","count":-5}`,
+	}, func(t *testing.T, text string) {
+		first, second, _ := strings.Cut(text, "\n")
 		l := line{make(chan []byte, 2), make(chan []byte, 2)}
-		l.orders <- first
-		l.orders <- second
+		l.orders <- []byte(first)
+		l.orders <- []byte(second)
 		close(l.orders)
 		p := &part{most: 100}
 		err := plan.Follow(context.Background(), p, l)

@@ -34,8 +34,8 @@ func (rec *Record) check() error {
 	switch {
 	case len(rec.Kernels) > 0 && (!rec.OfKernels() || len(rec.Results) > 0):
 		return errors.New("kernels beside results of collectives, or without a spec of kernels")
-	case rec.Spec != nil && rec.Spec.Sweep == nil && rec.Spec.Kernels == nil:
-		return errors.New("the spec has neither a sweep nor kernels")
+	case rec.Spec != nil && !rec.Spec.Fits():
+		return fmt.Errorf("the spec has neither a sweep nor kernels as the benchmark %q takes", rec.Spec.Benchmark)
 	case rec.SequenceSeconds != nil && !(*rec.SequenceSeconds > 0):
 		return fmt.Errorf("sequences of %g s", *rec.SequenceSeconds)
 	}

@@ -146,21 +146,3 @@ func TestDeepNesting(t *testing.T) {
 	_, err := Decode(strings.NewReader(strings.Repeat(`{"a":`, 1<<20)))
 	require.ErrorContains(t, err, "depth")
 }
-
-func FuzzDecode(f *testing.F) {
-	f.Add([]byte(encoded(f, full())))
-	f.Add([]byte(encoded(f, bare())))
-	f.Add([]byte(encoded(f, kernels())))
-	f.Add([]byte(`{"schema":"zbench.results/2"}`))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		rec, err := Decode(bytes.NewReader(text))
-		if err != nil {
-			return
-		}
-		once := encoded(t, rec)
-		back, err := Decode(strings.NewReader(once))
-		require.NoError(t, err)
-		require.Equal(t, once, encoded(t, back))
-		require.NoError(t, writeCSV(&bytes.Buffer{}, rec))
-	})
-}

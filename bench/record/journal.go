@@ -122,8 +122,8 @@ func (j *Journal) readHeader(line []byte) error {
 		return errors.New(`the key "simulated" is missing`)
 	case h.Record.Schema != Schema:
 		return fmt.Errorf("%w: the file has %q, this zbench reads %q", ErrVersion, h.Record.Schema, Schema)
-	case h.Record.Spec == nil || h.Record.Spec.Sweep == nil && h.Record.Spec.Kernels == nil:
-		return errors.New("the record has no spec")
+	case h.Record.Spec == nil || !h.Record.Spec.Fits():
+		return errors.New("the record has no spec, or not what its benchmark takes")
 	}
 	if err := checkPlanned(h.Record.Results, h.Record.Kernels); err != nil {
 		return err

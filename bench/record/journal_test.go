@@ -222,37 +222,3 @@ func TestJournalFitsTheSchema(t *testing.T) {
 		validateWith(t, JournalSchemaJSON, line)
 	}
 }
-
-// Whatever a journal holds, it reads as a record that can be written and read
-// again, and its own lines read the same; or it is refused.
-func FuzzJournal(f *testing.F) {
-	good := journalOf(f, begun(), parts()...)
-	f.Add(good)
-	f.Add(good[:len(good)-7])
-	f.Add(journalOf(f, begun()))
-	f.Add(grown(f))
-	f.Add(kernelJournal(f, plannedKernels(aKernel("a", Fused, 0, 1)), kernelPart("a@0", 0, 1)))
-	f.Add(journalOf(f, begun(), Part{Key: "a", Status: Failed, Reason: "link down"}))
-	hung := &Evidence{During: DuringBurst, Iterations: 5}
-	hung.SetRanks([]RankProgress{at(3, 2), at(2, 2), at(3, 2)})
-	f.Add(journalOf(f, begun(), Part{Key: "a", Status: Failed, Reason: "hung", Evidence: hung}))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		text = []byte(schematest.Sealed(string(text))) // else no change gets behind the checksums
-		j, err := ReadJournal(text)
-		if err != nil {
-			return
-		}
-		rec := j.Record()
-		var b bytes.Buffer
-		require.NoError(t, Encode(&b, rec))
-		_, err = Decode(&b)
-		require.NoError(t, err)
-		lines, err := j.Text()
-		require.NoError(t, err)
-		again, err := ReadJournal(lines)
-		require.NoError(t, err)
-		again.Truncated = j.Truncated
-		require.Equal(t, encoded(t, rec), encoded(t, again.Record()))
-		require.NoError(t, WriteSamples(&bytes.Buffer{}, &bytes.Buffer{}, rec, j.Parts))
-	})
-}

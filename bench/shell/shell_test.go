@@ -83,22 +83,3 @@ func TestSplit(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, words)
 }
-
-// Every text ends, and no word has a mark.
-func FuzzRead(f *testing.F) {
-	for _, s := range scripts {
-		f.Add(s.text)
-	}
-	for _, text := range hostile {
-		if len(text) < 1000 {
-			f.Add(text)
-		}
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		got, err := shell.Read(text, shell.Given{Args: []string{"1", "x"}, Set: map[string]string{"A": "1"}})
-		if err != nil {
-			require.True(t, is(err, shell.ErrLimit, shell.ErrSyntax), err)
-		}
-		require.LessOrEqual(t, len(got.Commands), 10_000)
-	})
-}

@@ -152,15 +152,3 @@ func TestSignsAreCounted(t *testing.T) {
 	require.Equal(t, 3, found[0].Count)
 	require.Equal(t, []string{"a", "b"}, found[0].Subjects)
 }
-
-func FuzzTake(f *testing.F) {
-	for _, x := range seen {
-		f.Add(x.line)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		for _, x := range of(true, strings.Split(text, "\n")...) {
-			require.NotEmpty(t, x.Code)
-			require.Positive(t, x.Line)
-		}
-	})
-}

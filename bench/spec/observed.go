@@ -43,6 +43,8 @@ func (o *Observed) add(setting string, seconds ...float64) (*ObservedSetting, er
 	switch {
 	case setting == "":
 		return nil, errors.New("a step lacks its setting")
+	case strings.ContainsAny(setting, " \t"):
+		return nil, fmt.Errorf("the setting %.60q is no number or word: is another line mixed into it?", setting)
 	case len(seconds) == 0:
 		return nil, fmt.Errorf("setting %s has no step", setting)
 	case slices.ContainsFunc(seconds, func(t float64) bool { return !(t > 0 && t <= longest) }):
@@ -98,7 +100,7 @@ func ReadObserved(name string, r io.Reader) (*Observed, error) {
 	o := &Observed{File: name}
 	rows := csv.NewReader(r)
 	rows.Comment, rows.FieldsPerRecord, rows.TrimLeadingSpace = '#', -1, true
-	per := 0.0
+	per, width := 0.0, 0
 	for first := true; ; first = false {
 		row, err := rows.Read()
 		if errors.Is(err, io.EOF) {
@@ -110,6 +112,12 @@ func ReadObserved(name string, r io.Reader) (*Observed, error) {
 		line, _ := rows.FieldPos(0)
 		if len(row) < 2 {
 			return nil, fmt.Errorf("%s:%d: a row is a setting and the time of a step", name, line)
+		}
+		if first {
+			width = len(row)
+		}
+		if len(row) > width {
+			return nil, fmt.Errorf("%s:%d: %d cells, the first line has %d: is a line end missing?", name, line, len(row), width)
 		}
 		setting, value := row[0], strings.TrimSpace(row[1])
 		words := strings.FieldsFunc(strings.ToLower(value), func(r rune) bool { return strings.ContainsRune(" _()[]", r) })

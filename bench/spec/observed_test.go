@@ -47,30 +47,3 @@ func TestWhatIsNoObservedStepIsRefused(t *testing.T) {
 		require.ErrorContains(t, err, why, table)
 	}
 }
-
-// Nothing that is typed or read stops zbench, and what is read is steps above 0 which, written, are read again.
-func FuzzObserved(f *testing.F) {
-	f.Add("25=412ms,100=388ms", "setting,step_ms\n25,412\n")
-	f.Add("a=b", "25,412ms\n")
-	f.Fuzz(func(t *testing.T, list, table string) {
-		check := func(o *Observed) {
-			require.NotEmpty(t, o.Settings)
-			for _, s := range o.Settings {
-				require.NotEmpty(t, s.Setting)
-				require.NotEmpty(t, s.Seconds)
-				for _, x := range s.Seconds {
-					require.True(t, x > 0 && x <= longest)
-				}
-			}
-		}
-		if o, err := ParseObserved(list, noTrace); err == nil {
-			check(o)
-			again, err := ParseObserved(o.flag(), noTrace)
-			require.NoError(t, err, o.flag())
-			require.Len(t, again.Settings, len(o.Settings))
-		}
-		if o, err := ReadObserved("steps.csv", strings.NewReader(table)); err == nil {
-			check(o)
-		}
-	})
-}

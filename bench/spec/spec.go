@@ -266,17 +266,25 @@ func (s *Spec) checkNames() error {
 
 // checkBenchmark refuses a request whose part is of another benchmark.
 func (s *Spec) checkBenchmark() error {
-	needs, other, fits := "kernels", "sweep", s.Kernels != nil && s.Sweep == nil
+	needs, other := "kernels", "sweep"
 	if s.Benchmark == Collectives {
-		needs, other, fits = other, needs, s.Sweep != nil && s.Kernels == nil
+		needs, other = other, needs
 	}
 	switch {
 	case s.Benchmark == "":
 		return errors.New(`"benchmark" is missing`)
-	case !fits:
+	case !s.Fits():
 		return fmt.Errorf("the benchmark %s needs %q, and has no %q", s.Benchmark, needs, other)
 	}
 	return nil
+}
+
+// Fits reports whether the request has the part of its benchmark, a sweep or kernels, and not the other.
+func (s *Spec) Fits() bool {
+	if s.Benchmark == Collectives || s.Benchmark == "" {
+		return s.Sweep != nil && s.Kernels == nil
+	}
+	return s.Kernels != nil && s.Sweep == nil
 }
 
 func (s *Sweep) check() error {

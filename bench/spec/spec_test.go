@@ -77,30 +77,6 @@ func TestWorld(t *testing.T) {
 	require.Equal(t, 64, w.Size())
 }
 
-// Whatever a file holds, reading ends, and what is read can be written and read
-// again.
-func FuzzRead(f *testing.F) {
-	text, err := json.Marshal(full())
-	require.NoError(f, err)
-	f.Add(text)
-	f.Add([]byte(`{"schema":"zbench.results/2","spec":` + string(text) + `}`))
-	f.Add(append(journalOf(f, full()), "{}\n"...))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		s, err := spec.Read(text)
-		if err != nil {
-			return
-		}
-		_ = s.Advice.Line()
-		again, err := json.Marshal(s)
-		require.NoError(t, err)
-		back, err := spec.Read(again)
-		require.NoError(t, err)
-		twice, err := json.Marshal(back)
-		require.NoError(t, err)
-		require.Equal(t, string(again), string(twice))
-	})
-}
-
 // Groups divide a node or are whole nodes, so many of which divide the world.
 func TestGroupsOfAWorld(t *testing.T) {
 	w := spec.World{Nodes: 6, GPUsPerNode: 8}

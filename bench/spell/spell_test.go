@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -208,28 +207,6 @@ func TestUnknown(t *testing.T) {
 	err := &spell.Unknown{Kind: "trainer", Given: "torhc", Valid: []string{"ddp", "xla"}, Aliases: []string{"torch"}}
 	require.EqualError(t, err, `unknown trainer "torhc": valid are ddp, xla`)
 	require.Equal(t, []string{"torch"}, err.Near())
-}
-
-// FuzzNear: whatever is given, a suggestion is a name of the table, and a name or
-// another spelling of it is found.
-func FuzzNear(f *testing.F) {
-	for _, seed := range []string{"", "-", "nodess", "Llama-3-8B", "\xff\xfe", "ſum", "İnt8", strings.Repeat("all_", 50)} {
-		f.Add(seed)
-	}
-	all := tables()
-	f.Fuzz(func(t *testing.T, given string) {
-		for _, names := range all {
-			near := spell.Near(given, names)
-			require.LessOrEqual(t, len(near), 3)
-			for _, name := range near {
-				require.Contains(t, names, name)
-			}
-			if name, ok := spell.Match(names, given); ok {
-				require.Equal(t, spell.Key(given), spell.Key(name))
-			}
-		}
-		require.True(t, utf8.ValidString(spell.Key(given)))
-	})
 }
 
 func BenchmarkNear(b *testing.B) {

@@ -161,14 +161,3 @@ model = M()
 	require.Equal(t, []string{"bfloat16"}, m.Dtypes)
 	require.Len(t, strings.Split(strings.TrimSpace(trainer.Hook), "\n"), 5)
 }
-
-func FuzzBucketLog(f *testing.F) {
-	f.Add("Params for bucket 1 (100 elements):\n\tdecoder.layers.1.pre_mlp_layernorm.weight\n")
-	f.Add("0: Params for bucket 1 (7 elements, 8 padded size, 0 param(s) with extra main_grads):\n0: \ta.1.w (param.main_grad.dtype=torch.float32)\n0: \ta.b\n")
-	f.Fuzz(func(t *testing.T, text string) {
-		m, err := readLog(text)
-		if err == nil && m.Check() != nil {
-			t.Fatal(m.Check())
-		}
-	})
-}

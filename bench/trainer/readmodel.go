@@ -129,6 +129,7 @@ func (m *Model) fromCSV(file string, text []byte) ([]Param, error) {
 	r.Comment, r.FieldsPerRecord, r.TrimLeadingSpace, r.ReuseRecord = '#', -1, true, true
 	at := columns{name: 0, elements: 1, shape: 1, expert: -1, trained: 2, dtype: -1}
 	var l list
+	width := 0
 	for first := true; ; first = false {
 		row, err := r.Read()
 		if errors.Is(err, io.EOF) {
@@ -145,9 +146,12 @@ func (m *Model) fromCSV(file string, text []byte) ([]Param, error) {
 				return nil, err
 			}
 			if is {
-				at = head
+				at, width = head, len(row)
 				continue
 			}
+		}
+		if width > 0 && len(row) != width {
+			return nil, fmt.Errorf("%w: %s: %d cells, and %d names of columns", ErrParams, where, len(row), width)
 		}
 		p, err := at.param(where, row)
 		if err == nil && p.Elements > 0 && at.dtype >= 0 && at.dtype < len(row) {
@@ -204,6 +208,9 @@ func (at columns) param(where string, row []string) (Param, error) {
 	if err != nil {
 		return Param{}, fmt.Errorf("%w: %s: %w", ErrParams, where, err)
 	}
+	if strings.ContainsAny(cell(at.name), " \t") {
+		return Param{}, fmt.Errorf("%w: %s: %s is no name of a tensor: is another line mixed into it?", ErrParams, where, short(cell(at.name)))
+	}
 	p := named(cell(at.name), n, shape)
 	if text := cell(at.expert); text != "" {
 		if p.Expert, err = strconv.ParseBool(strings.ToLower(text)); err != nil {
@@ -257,6 +264,12 @@ func elementsColumn(text string) (n int64, shape []int64, err error) {
 			return 1, []int64{}, nil // a scalar: []
 		}
 		return 0, nil, errors.New("no number of elements")
+	}
+	if rest, alone := strings.CutSuffix(inner, ","); alone && strings.HasSuffix(text, ")") && !strings.Contains(rest, ",") {
+		inner = rest // (4096,) has one side
+	}
+	if slices.ContainsFunc(strings.Split(inner, ","), func(side string) bool { return strings.TrimSpace(side) == "" }) {
+		return 0, nil, fmt.Errorf("%s lacks a side of its shape", short(text))
 	}
 	sides := strings.FieldsFunc(inner, func(r rune) bool { return strings.ContainsRune("xX×*, ", r) })
 	shape = make([]int64, len(sides))

@@ -187,30 +187,6 @@ func TestSafetensorsDamaged(t *testing.T) {
 	}
 }
 
-func FuzzRead(f *testing.F) {
-	for _, seed := range []string{"w,6\nb,2x3\n", `[{"name":"w","shape":[2,3]}]`, `{"w": 6}`, "name,shape\nw,\"[2, 3]\"\n", `{"weight_map":{"a":"b"}}`} {
-		f.Add([]byte(seed))
-	}
-	f.Add(safe(shardA))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		m, err := trainer.ReadModel("p", bytes.NewReader(text), nil)
-		if err != nil {
-			require.ErrorIs(t, err, trainer.ErrParams)
-			return
-		}
-		require.NotEmpty(t, m.Params)
-		total, seen := int64(0), map[string]bool{}
-		for _, p := range m.Params {
-			require.Positive(t, p.Elements)
-			require.False(t, seen[p.Name])
-			seen[p.Name] = true
-			total += p.Elements
-		}
-		require.Equal(t, total, m.Total())
-		require.LessOrEqual(t, total, int64(trainer.MaxElements))
-	})
-}
-
 // A frozen tensor has no gradient, and spares half of its backward; all of it before the
 // first that is trained.
 func TestRequiresGrad(t *testing.T) {

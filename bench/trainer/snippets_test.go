@@ -260,27 +260,3 @@ func TestReadConfigRefuses(t *testing.T) {
 	_, err := trainer.ReadConfig("--ddp-bucket-size 5", "deepspeed")
 	require.ErrorContains(t, err, "of deepspeed in it")
 }
-
-func FuzzReadConfig(f *testing.F) {
-	for _, name := range trainer.Names() {
-		tr, err := trainer.ByName(name)
-		require.NoError(f, err)
-		for _, n := range tr.Snippets(trainer.Spelling{Setting: 1 << 20, Params: blocksOf(2), Run: trainer.Run{DP: 8, Zero: tr.Stages[0], GradDtype: "float", ParamDtype: "float"}}) {
-			f.Add(n.Text)
-		}
-	}
-	f.Add("X=aa; X=$X$X; --ddp-bucket-size $X")
-	f.Add("a: &a [*a]")
-	run := trainer.Run{DP: 8, GradDtype: "float", ParamDtype: "float"}
-	f.Fuzz(func(t *testing.T, text string) {
-		c, err := trainer.ReadConfig(text, "")
-		if err != nil {
-			require.ErrorIs(t, err, trainer.ErrConfig)
-			return
-		}
-		require.Contains(t, trainer.Names(), c.Trainer)
-		if n, set := c.Setting(blocksOf(2), run); set {
-			require.GreaterOrEqual(t, n, int64(0))
-		}
-	})
-}

@@ -1,7 +1,6 @@
 package unit_test
 
 import (
-	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -22,21 +21,4 @@ func TestParseCount(t *testing.T) {
 		_, err := unit.ParseCount(text)
 		require.ErrorIs(t, err, unit.ErrCount, text)
 	}
-}
-
-func FuzzParseCount(f *testing.F) {
-	for _, seed := range []string{"760M", "8.03B", "1e9", "1/3", "-2", "1e999999"} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		n, err := unit.ParseCount(text)
-		if err != nil {
-			require.ErrorIs(t, err, unit.ErrCount)
-			return
-		}
-		require.GreaterOrEqual(t, n, int64(0))
-		again, err := unit.ParseCount(strconv.FormatInt(n, 10))
-		require.NoError(t, err)
-		require.Equal(t, n, again)
-	})
 }

@@ -121,20 +121,3 @@ func TestPrintingIsMonotone(t *testing.T) {
 		last = now
 	}
 }
-
-func FuzzParseBytes(f *testing.F) {
-	f.Fuzz(func(t *testing.T, text string) {
-		n, err := ParseBytes(text)
-		if err != nil {
-			require.ErrorIs(t, err, ErrSize)
-			require.Zero(t, n)
-			return
-		}
-		require.GreaterOrEqual(t, n, int64(0))
-		require.LessOrEqual(t, n, int64(math.MaxInt64/2))
-		again, err := ParseBytes(strconv.FormatInt(n, 10))
-		require.NoError(t, err)
-		require.Equal(t, n, again)
-		require.NotContains(t, text, "-")
-	})
-}

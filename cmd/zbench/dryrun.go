@@ -154,7 +154,7 @@ func (o *worldRun) startOf(s State, l launching, want spec.Spec) launch.Start {
 	w := want.World
 	start := o.launch.startOf(s, l, cmp.Or(o.command, spec.Collectives), w.Nodes, w.GPUsPerNode/max(w.GPUsPerProcess, 1))
 	start.Key = fmt.Sprintf("%s/%d", s.Hostname(), s.PID)
-	start.Simulated = want.Backend == "loopback"
+	start.Simulated, start.Taken = want.Backend == "loopback", s.Taken
 	switch gpus := launch.GPUs(s.Getenv); {
 	case start.Simulated || gpus == 0:
 	case want.Kernels != nil: // a process has all of its node

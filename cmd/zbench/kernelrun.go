@@ -249,10 +249,13 @@ func (d led) Close() error {
 	return d.Driver.Close()
 }
 
-// flagsOf are the flags of a benchmark's request.
+// flagsOf are the flags of a benchmark's request; none where this zbench does not know it.
 func flagsOf(benchmark string) []specFlag {
 	if b := benchOf(benchmark); b != nil {
 		return b.flags
+	}
+	if benchmark != "" && benchmark != spec.Collectives {
+		return nil
 	}
 	return specFlags
 }

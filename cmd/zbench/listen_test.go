@@ -1,13 +1,16 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +19,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/exit"
 	"zbench/internal/launch"
 )
 
@@ -90,6 +94,30 @@ func TestRank0ListensNowhereElse(t *testing.T) {
 		_ = leader.Wait() // it was killed
 		require.Subset(t, want, at, host)
 	}
+}
+
+// Rank 0 whose port is taken names a free one: for all processes, since each has derived the taken one.
+func TestRank0NamesAFreePort(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it ends at once
+	require.NoError(t, err)
+	taken := l.Addr().(*net.TCPAddr).Port
+	require.True(t, portTaken(taken))
+	s, _ := testState(t)
+	vars := map[string]string{"ZBENCH_RANK": "0", "ZBENCH_LOCAL_RANK": "0", "ZBENCH_WORLD_SIZE": "2", "ZBENCH_LOCAL_SIZE": "2", launch.LeaderVariable: l.Addr().String(), launch.TokenVariable: strings.Repeat("0f", 32)}
+	s.Getenv = func(name string) string { return vars[name] }
+	s.Args = []string{"collectives", "all_reduce", "-b", "1K", "-e", "1K", "--backend", "loopback", "-q", "--out", filepath.Join(t.TempDir(), "out")}
+	s.Taken = portTaken
+	var messages bytes.Buffer
+	s.Stderr = Stream{Writer: &messages}
+	require.Equal(t, exit.Run, Main(t.Context(), s))
+	require.NoError(t, l.Close())
+	require.False(t, portTaken(taken))
+	free := regexp.MustCompile(`export ZBENCH_LEADER=127\.0\.0\.1:(\d+)`).FindStringSubmatch(messages.String())
+	require.NotNil(t, free, messages.String())
+	port, err := strconv.Atoi(free[1])
+	require.NoError(t, err)
+	require.NotEqual(t, taken, port)
+	require.False(t, portTaken(port))
 }
 
 // listeners are the addresses at which somebody listens at a port, in the network of a process.

@@ -73,6 +73,9 @@ func (o *torchOptions) text(m *fabric.Machine) string {
 	if m := o.measured; m.Computing > 0 {
 		how = fmt.Sprintf("as measured there on %s (%.0f %% of its kernels' time)", cmp.Or(plain.Line(m.Device), "a GPU"), 100*m.Known/m.Computing)
 	}
+	if n := o.measured.Damaged; n > 0 {
+		how += ", " + plain.Count(n, "event") + " that cannot be read left out"
+	}
 	return fmt.Sprintf("operators in %s %s, other %s", plain.Line(o.times), how, rates)
 }
 

@@ -65,7 +65,7 @@ func osState() State {
 			}
 			return name
 		},
-		Host: native.Host, Space: fileSpace, Interfaces: networkInterfaces, Towards: addressTowards, Resolve: resolve, Dial: (&net.Dialer{}).DialContext, Light: light, RemoveLeft: native.RemoveLeft,
+		Host: native.Host, Space: fileSpace, Interfaces: networkInterfaces, Towards: addressTowards, Resolve: resolve, Taken: portTaken, Dial: (&net.Dialer{}).DialContext, Light: light, RemoveLeft: native.RemoveLeft,
 	}
 }
 
@@ -388,6 +388,15 @@ func networkInterfaces() ([]preflight.Interface, error) {
 // resolve are the addresses of a host, by its name.
 func resolve(ctx context.Context, host string) ([]netip.Addr, error) {
 	return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+}
+
+// portTaken tries to listen. Another error than a taken port is left to the leader, which meets it as well.
+func portTaken(port int) bool {
+	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	if err == nil {
+		_ = l.Close() // nobody has connected
+	}
+	return errors.Is(err, syscall.EADDRINUSE)
 }
 
 // addressTowards asks the kernel for the way to an address. Nothing is sent: a datagram's

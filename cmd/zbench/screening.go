@@ -218,7 +218,7 @@ func (o *nodeScreenOptions) startOf(s State, l launching, dir string) launch.Sta
 	start := o.launch.startOf(s, l, "screen", l.want.World.Nodes, 1)
 	start.Args = append(start.Args, "--out", dir)
 	start.Key = fmt.Sprintf("screen/%s/%d", s.Hostname(), s.PID)
-	start.Simulated, start.GPUs = simulated(o.backend, s), launch.GPUs(s.Getenv)
+	start.Simulated, start.Taken, start.GPUs = simulated(o.backend, s), s.Taken, launch.GPUs(s.Getenv)
 	return start
 }
 

@@ -7,15 +7,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/collective"
+	"zbench/test/mutate"
 )
 
 // FuzzMeant: whatever is given for a flag, a command or a collective, what is suggested
 // exists.
-func FuzzMeant(f *testing.F) {
-	for _, seed := range []string{"--nodess", "-nodes", "-é", "--=", "---", "-out=x", "colectives", "kernel", "all-reduce", ",", "\xff", "-n"} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, arg string) {
+func TestMeantOfChangedWords(t *testing.T) {
+	seeds := []string{"--nodess", "-nodes", "-é", "--=", "---", "-out=x", "colectives", "kernel", "all-reduce", ",", "\xff", "-n"}
+	mutate.Each(t, 1, 300, seeds, func(t *testing.T, arg string) {
 		root := newRoot(State{})
 		for _, cmd := range commandsOf(root) {
 			cmd.InitDefaultHelpFlag()

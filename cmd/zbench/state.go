@@ -56,6 +56,8 @@ type State struct {
 	Towards    func(address string) (netip.Addr, error)
 	// Resolve are the addresses of a host; nil where names cannot be asked for.
 	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
+	// Taken reports whether a program listens at a port that this host's loopback interface has; nil looks at none.
+	Taken func(port int) bool
 	// Dial opens a connection to a service of this host; nil where there are none.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// RemoveLeft removes a file where processes met and that none has open, and tells

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"zbench/bench/engine"
@@ -151,7 +152,7 @@ func (o *worldRun) lead(ctx context.Context, s State, role launch.Role, sweep fu
 	c.OnGiveUp = func(why string) { w.lose(errors.New(why)) }
 	c.OnStatus = func(now rendezvous.Status) { s.note(o.quiet, "%s\n", now.Text()) }
 	if w.Leader, err = rendezvous.Serve(ctx, c); err != nil {
-		return exit.With(exit.Run, err, "is another run using the port? export "+launch.LeaderVariable+"=HOST:PORT with a free one for all processes")
+		return exit.With(exit.Run, err, freeLeader(s, role, err))
 	}
 	w.orders.listened = s.Now()
 	o.world = w
@@ -173,6 +174,17 @@ func (o *worldRun) lead(ctx context.Context, s State, role launch.Role, sweep fu
 		s.note(o.quiet, "zbench: %s\n", text)
 	}
 	return exit.Quiet(exit.CodeOf(err))
+}
+
+// freeLeader returns the next step where rank 0 cannot listen. A port that each process derives for itself cannot be changed by
+// this one: the user names a free one to all.
+func freeLeader(s State, role launch.Role, err error) string {
+	at := launch.Leader{Host: cmp.Or(role.Leader.Host, s.Hostname()), Port: role.Leader.Port}
+	if !errors.Is(err, syscall.EADDRINUSE) || s.Taken == nil {
+		return "export " + launch.LeaderVariable + "=HOST:PORT for all processes, with an address of rank 0's host"
+	}
+	at.Port = launch.Port(at.String(), s.Getenv("SLURM_STEP_RESV_PORTS"), s.Taken)
+	return "another program, as another run, listens there; before the launcher, for all processes: export " + launch.LeaderVariable + "=" + at.String() + " (this port is free)"
 }
 
 // end lets the other processes leave. Those that have not registered yet hear of an early

@@ -82,17 +82,3 @@ func read(t testing.TB, file string) []byte {
 	require.NoError(t, err)
 	return data
 }
-
-func FuzzRead(f *testing.F) {
-	for _, file := range []string{"hiprtc-5.7.gfx90a", "hiprtc-6.4.gfx942", "nvrtc-11.8.sm_90"} {
-		code := read(f, "testdata/"+file)
-		f.Add(code)
-		f.Add(bundle(code))
-	}
-	f.Fuzz(func(t *testing.T, code []byte) {
-		object, err := Read(code)
-		if err != nil {
-			require.Zero(t, object)
-		}
-	})
-}

@@ -34,6 +34,8 @@ type Start struct {
 	Simulated bool
 	// Key names the run: the leader's port is derived from it.
 	Key string
+	// Taken reports whether another program of this host listens at a port of the loopback interface. Nil looks at none.
+	Taken func(port int) bool
 	// Environ are the variables of this process as NAME=value.
 	Environ []string
 }
@@ -206,7 +208,7 @@ func mpirun(s Start) ([]Line, error) {
 		line.Argv = append(line.Argv, "--hostfile", s.Hostfile)
 	}
 	if len(s.Hosts) > 0 {
-		leader := Leader{Host: s.Hosts[0].Name, Port: Port(s.Key, "")}
+		leader := Leader{Host: s.Hosts[0].Name, Port: Port(s.Key, "", nil)}
 		line.Set = append(line.Set, Var{Name: LeaderVariable, Value: leader.String()})
 		if !slices.Contains(passed, LeaderVariable) {
 			passed = append(passed, LeaderVariable)
@@ -224,12 +226,15 @@ func mpirun(s Start) ([]Line, error) {
 // with a parent of its own; of all nodes, if they are simulated.
 func local(s Start) ([]Line, error) {
 	node, nodes, here := 0, 1, 1
-	leader := Leader{Host: "127.0.0.1", Port: Port(s.Key, "")}
+	var leader Leader
 	switch {
 	case s.Role.Kind == Parent && s.Role.Start == Local:
 		node, nodes, leader = s.Role.Node, s.Role.Nodes, s.Role.Leader
 	case s.Simulated:
 		nodes, here = s.Nodes, s.Nodes
+	}
+	if leader.Port == 0 { // all processes are here and hear of the port from this one
+		leader = Leader{Host: "127.0.0.1", Port: Port(s.Key, "", s.Taken)}
 	}
 	if s.Nodes != nodes {
 		return nil, fmt.Errorf("--launch local starts processes on this node; %s need --launch slurm or --launch mpi with a --hostfile", count(s.Nodes, "node"))

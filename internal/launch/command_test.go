@@ -1,8 +1,11 @@
 package launch_test
 
 import (
+	"cmp"
 	"errors"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -181,6 +184,32 @@ func TestMpirun(t *testing.T) {
 	require.ErrorContains(t, err, "--hostfile")
 	s.Nodes = 1
 	require.NotContains(t, one(t, s).Argv, "--hostfile")
+}
+
+// A parent whose derived port is another program's tells its processes a free one. Where each process derives
+// the port, or another node does, no process looks: they would not agree.
+func TestAParentPassesATakenPortBy(t *testing.T) {
+	leaderOf := func(file string, taken func(int) bool) string {
+		s := start(t, launch.Local, file)
+		s.Nodes, s.Taken = max(s.Role.Nodes, 1), taken
+		lines, err := launch.Command(s)
+		require.NoError(t, err)
+		ports := map[string]bool{}
+		for _, line := range lines {
+			ports[line.Set[slices.IndexFunc(line.Set, func(v launch.Var) bool { return v.Name == launch.LeaderVariable })].Value] = true
+		}
+		require.Len(t, ports, 1, "all get the same")
+		return slices.Collect(maps.Keys(ports))[0]
+	}
+	derived := leaderOf("", nil)
+	require.Equal(t, derived, leaderOf("", func(int) bool { return false }))
+	first := 0
+	require.NotEqual(t, derived, leaderOf("", func(port int) bool {
+		first = cmp.Or(first, port)
+		return port == first
+	}))
+	require.Equal(t, derived, "127.0.0.1:"+strconv.Itoa(first))
+	require.Equal(t, leaderOf("pytorchjob", nil), leaderOf("pytorchjob", func(int) bool { return true }))
 }
 
 // The processes that a parent starts recognise themselves as the ranks of one world.

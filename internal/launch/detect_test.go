@@ -1,7 +1,6 @@
 package launch_test
 
 import (
-	"maps"
 	"os"
 	"strings"
 	"testing"
@@ -212,34 +211,4 @@ func TestLeaderIsTheSameInAllProcesses(t *testing.T) {
 		require.NoError(t, err)
 		require.NotEqual(t, first.Leader.Port, next.Leader.Port, change)
 	}
-}
-
-func FuzzDetect(f *testing.F) {
-	files, err := os.ReadDir(project.File(f, "testdata/launchers"))
-	require.NoError(f, err)
-	for _, file := range files {
-		f.Add(project.Read(f, "testdata/launchers/"+file.Name()))
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		vars := map[string]string{}
-		for line := range strings.SplitSeq(text, "\n") {
-			if name, value, ok := strings.Cut(line, "="); ok {
-				vars[name] = value
-			}
-		}
-		before := maps.Clone(vars)
-		r, err := launch.Detect(lookup(vars))
-		require.Equal(t, before, vars)
-		switch {
-		case err != nil:
-			require.Empty(t, r.Kind)
-		case r.Kind == launch.Rank:
-			require.True(t, 0 <= r.Rank && r.Rank < r.Size && r.Local <= r.Rank, "%+v", r)
-			require.Positive(t, r.Leader.Port)
-		case r.Kind == launch.Parent:
-			require.Contains(t, []launch.Method{launch.Slurm, launch.Local}, r.Start)
-		default:
-			require.Equal(t, launch.Role{Kind: launch.Alone}, r)
-		}
-	})
 }

@@ -127,8 +127,11 @@ func ReadHosts(text string) ([]Host, error) {
 			return nil, fmt.Errorf("line %d: %q is no host", i+1, h.Name)
 		}
 		for _, w := range words[1:] {
-			value, ok := strings.CutPrefix(w, "slots=")
-			if !ok {
+			key, value, has := strings.Cut(w, "=")
+			if !has {
+				return nil, fmt.Errorf("line %d: %q is no setting such as slots=8: is another line mixed into this one?", i+1, w)
+			}
+			if key != "slots" {
 				continue
 			}
 			var err error

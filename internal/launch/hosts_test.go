@@ -28,19 +28,3 @@ func TestHostsOf(t *testing.T) {
 		require.Error(t, err, list)
 	}
 }
-
-func FuzzHostsOf(f *testing.F) {
-	for _, list := range []string{"n7", "rack1-n[01-03,20],login", "r[3,5]n[8-9]", "n[1-2"} {
-		f.Add(list)
-	}
-	f.Fuzz(func(t *testing.T, list string) {
-		all, err := launch.HostsOf(list)
-		if err != nil || len(all) == 0 {
-			return
-		}
-		for _, name := range all {
-			require.NotEmpty(t, name)
-			require.NotContains(t, name, ",")
-		}
-	})
-}

@@ -33,22 +33,23 @@ const (
 	rasPort = 28028
 )
 
-// Port derives a port from the name of a world, the same in all its processes. reserved
-// are ports that Slurm keeps for the step (SLURM_STEP_RESV_PORTS: "12000-12003"), which
-// are left out; it may be empty.
-func Port(key, reserved string) int {
+// Port derives a port from the name of a world. All processes of a world that derive it get the same one.
+// reserved are ports that Slurm keeps for the step (SLURM_STEP_RESV_PORTS: "12000-12003"), which
+// are left out; it may be empty. taken reports whether another program listens at a port: only a process that
+// tells the port to all the others may ask. Nil asks nobody.
+func Port(key, reserved string, taken func(port int) bool) int {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(key)) // never fails
 	low, high := portRange(reserved)
 	at := int(h.Sum32() % (lastPort - firstPort))
 	for range lastPort - firstPort {
 		port := firstPort + at
-		if port != rasPort && (port < low || port > high) {
+		if port != rasPort && (port < low || port > high) && (taken == nil || !taken(port)) {
 			return port
 		}
 		at = (at + 1) % (lastPort - firstPort)
 	}
-	return firstPort + at // all are reserved
+	return firstPort + at // all are reserved or taken
 }
 
 // portRange reads "low-high" or one port; nothing is an empty range.
@@ -69,7 +70,7 @@ func portRange(text string) (low, high int) {
 // are on one node, or what the launcher tells.
 func (w *world) leader(env Getenv) (Leader, error) {
 	parts := slice.Map(w.key, env)
-	l := Leader{Port: Port(w.name+"/"+strings.Join(parts, "/"), env("SLURM_STEP_RESV_PORTS"))}
+	l := Leader{Port: Port(w.name+"/"+strings.Join(parts, "/"), env("SLURM_STEP_RESV_PORTS"), nil)}
 	if given := env(LeaderVariable); given != "" {
 		return readLeader(given, l.Port)
 	}

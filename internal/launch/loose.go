@@ -119,6 +119,6 @@ func readNode(env Getenv) (*Role, error) {
 	if host == "" && role.Nodes > 1 {
 		return nil, fmt.Errorf("%s give node %d of %d, but MASTER_ADDR, the first node's address, is not set", strings.Join(role.Signs, ", "), role.Node, role.Nodes)
 	}
-	role.Leader = Leader{Host: host, Port: Port(host+"/"+env("MASTER_PORT"), env("SLURM_STEP_RESV_PORTS"))}
+	role.Leader = Leader{Host: host, Port: Port(host+"/"+env("MASTER_PORT"), env("SLURM_STEP_RESV_PORTS"), nil)}
 	return role, nil
 }

@@ -1,7 +1,6 @@
 package linux
 
 import (
-	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -103,40 +102,6 @@ func TestPartitions(t *testing.T) {
 	})
 	require.Equal(t, map[string]int{"16404946649897475633": 2, "7": 1, "0000:0c:00.0": 1, "0000:0d:00.0": 1}, made.Packages())
 	require.Equal(t, map[string]int{"SPX/NPS1": 1, "CPX": 1}, made.Partitions())
-}
-
-func FuzzParsers(f *testing.F) {
-	for _, s := range []string{
-		"32768 60999", "0-47,96-143", "max 100000", "150000 100000", "Max open files 5 5 files", "fe80:0000:0000:0000:0690:81ff:fe2c:4f90",
-		"RoCE v2", "Cpus_allowed_list:\t0-7", "gfx_target_version 90402\nunique_id 9", "1-70000", "fe80::1%eth0",
-	} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		if r, ok := ParsePortRange(text); ok {
-			require.True(t, 1 <= r.Low && r.Low <= r.High && r.High <= 65535 && r.Count() >= 1, "%+v", r)
-		}
-		if n, ok := CountCPUs(text); ok {
-			require.True(t, 1 <= n && n <= maxCPUs)
-		}
-		if q, ok := Quota(text); ok {
-			require.Positive(t, q)
-		}
-		for _, name := range []string{LockedMemory, OpenFiles} {
-			if n, ok := Limit(text, name); ok {
-				require.GreaterOrEqual(t, n, int64(-1))
-			}
-		}
-		if a := ParseGID(text); a.IsValid() {
-			require.True(t, a.Is6() && a.Zone() == "")
-			require.Equal(t, a, ParseGID(a.StringExpanded()))
-		}
-		require.Contains(t, []int{0, 1, 2}, ParseGIDType(text))
-		require.False(t, strings.ContainsAny(StatusField(text, "Name"), "\n"))
-		LocksFreely(text)
-		made := tree(map[string]string{"sys/class/kfd/kfd/topology/nodes/1/properties": text})
-		require.LessOrEqual(t, len(made.Packages()), 1)
-	})
 }
 
 // A GPU's hwmon as amdgpu writes it: the average before what is momentary, the hottest sensor,

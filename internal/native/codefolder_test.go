@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"zbench/test/mutate"
 )
 
 // files is a file system of a map; fail is what each call answers instead, foreign why the files are not the user's.
@@ -93,12 +95,10 @@ func TestForeignCodeIsNotTaken(t *testing.T) {
 	require.ErrorIs(t, c.Err(), f.foreign)
 }
 
-func FuzzDecode(f *testing.F) {
-	f.Add(encodeCode(key, []byte("code")))
-	f.Add([]byte(codeMagic + key + "\n"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		if code, ok := decodeCode(key, data); ok {
-			require.Equal(t, data, encodeCode(key, code), "what is taken is what was kept")
+func TestChangedCode(t *testing.T) {
+	mutate.Each(t, 1, 2000, []string{string(encodeCode(key, []byte("code"))), codeMagic + key + "\n"}, func(t *testing.T, text string) {
+		if code, ok := decodeCode(key, []byte(text)); ok {
+			require.Equal(t, []byte(text), encodeCode(key, code), "what is taken is what was kept")
 		}
 	})
 }

@@ -161,18 +161,3 @@ func TestAskThatHangs(t *testing.T) {
 	require.Equal(t, record.WitnessAbsent, w.State)
 	require.Equal(t, "enough", w.Reason)
 }
-
-func FuzzParse(f *testing.F) {
-	for _, name := range []string{"healthy.txt", "incomplete.txt", "mismatch.txt", "dead.txt", "healthy.json", "degraded.json", "nocomma.json"} {
-		f.Add(recorded(f, name))
-	}
-	f.Fuzz(func(t *testing.T, text []byte) {
-		w, err := ras.Parse(text)
-		if err != nil {
-			return
-		}
-		require.NotContains(t, w.Text(), "\n")
-		require.LessOrEqual(t, len(w.Ranks), record.MostWitnessed)
-		require.Equal(t, w.State == record.WitnessHealthy, len(w.Ranks) == 0 && w.State != record.WitnessDegraded)
-	})
-}

@@ -8,20 +8,24 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"zbench/test/mutate"
 )
 
 // Whatever text arrives, decoding ends with a message that keeps to its limits, or with
 // a refusal; what is accepted reads back the same.
-func FuzzMessages(f *testing.F) {
-	f.Add([]byte(`{"protocol":3,"session":"s","process":1,"processes":2,"local_process":1,"host":"h","pid":3,"build":"1","backend":"loopback"}`))
-	f.Add([]byte(`{"protocol":3,"session":"s","via":1,"process":-1}`))
-	f.Add([]byte(`{"number":3,"reports":[{"process":1,"report":{"protocol":1}}]}`))
-	f.Add([]byte(`{"number":3,"joined":[{"processes":[1,2],"seconds":"je21oPfGsD6N7bWg98bAPg==","hold":1e-5,"started_early":true}]}`))
-	f.Add([]byte(`{"lost":[{"process":5,"why":"left"}],"stop":[1,2]}`))
-	f.Add([]byte(`{"start":"go"}`))
-	f.Add([]byte(`{"number":1,"order":{"protocol":1,"do":"budget"}}{}`))
-	f.Add([]byte(`{"cancel":"c","end":"e"}`))
-	f.Fuzz(func(t *testing.T, text []byte) {
+func TestChangedMessages(t *testing.T) {
+	mutate.Each(t, 1, 5000, []string{
+		`{"protocol":3,"session":"s","process":1,"processes":2,"local_process":1,"host":"h","pid":3,"build":"1","backend":"loopback"}`,
+		`{"protocol":3,"session":"s","via":1,"process":-1}`,
+		`{"number":3,"reports":[{"process":1,"report":{"protocol":1}}]}`,
+		`{"number":3,"joined":[{"processes":[1,2],"seconds":"je21oPfGsD6N7bWg98bAPg==","hold":1e-5,"started_early":true}]}`,
+		`{"lost":[{"process":5,"why":"left"}],"stop":[1,2]}`,
+		`{"start":"go"}`,
+		`{"number":1,"order":{"protocol":1,"do":"budget"}}{}`,
+		`{"cancel":"c","end":"e"}`,
+	}, func(t *testing.T, message string) {
+		text := []byte(message)
 		if r, no := readRegistration(text); no == nil {
 			require.Equal(t, Protocol, r.Protocol)
 			require.NotEmpty(t, r.Session)

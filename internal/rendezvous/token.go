@@ -116,7 +116,7 @@ func offered(protocols []string) string {
 }
 
 // errKey is the error of an end that has another key.
-var errKey = errors.New("the other end holds another key: it was started with another " + TokenVariable)
+var errKey = errors.New("the other end holds another key: it was started with another " + TokenVariable + ", or leads another run at this port")
 
 // config authenticates both ends by the keys that the token gives them.
 func (t Token) config(own role) (*tls.Config, error) {

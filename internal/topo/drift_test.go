@@ -129,22 +129,3 @@ func TestCompareRefuses(t *testing.T) {
 		require.ErrorContains(t, err, says)
 	}
 }
-
-func FuzzDrift(f *testing.F) {
-	f.Add([]byte(`{"schema":"zbench.topo/1","host":"a","stack":[{"name":"kernel","value":"1"}]}`), []byte(`{"schema":"zbench.topo/1","host":"b","gpus":[{"pci":"x","rail":{"nics":["n"]}}],"nics":[{"name":"n","leaf":"l"}]}`))
-	f.Fuzz(func(t *testing.T, a, b []byte) {
-		x, errX := Load(a)
-		y, errY := Load(b)
-		if errX != nil || errY != nil {
-			return
-		}
-		x.Host, y.Host = "a", "b"
-		z := *y
-		z.Host = "c"
-		d, err := Compare([]*Node{x, y, &z})
-		require.NoError(t, err)
-		rendertest.Text(t, d.Shown(), 40, true)
-		rendertest.Markdown(t, d.Shown())
-		rendertest.Text(t, x.Shown(), 40, true)
-	})
-}

@@ -1,7 +1,6 @@
 package nodescreen_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -262,36 +261,6 @@ func TestReadNodeRefuses(t *testing.T) {
 		_, err = nodescreen.ReadNode(text)
 		require.Error(t, err, "%s", text)
 	}
-}
-
-func FuzzReadNode(f *testing.F) {
-	for _, n := range fleet(1, 2) {
-		var b bytes.Buffer
-		if err := n.WriteJSON(&b); err != nil {
-			f.Fatal(err)
-		}
-		f.Add(b.Bytes())
-	}
-	f.Fuzz(func(t *testing.T, text []byte) {
-		n, err := nodescreen.ReadNode(text)
-		if err != nil {
-			return
-		}
-		other := fleet(2, 3)
-		d := nodescreen.Judge(nodescreen.Fleet{Nodes: append(other, n)})
-		require.Equal(t, 4, len(d.Pass)+len(d.Fail)+len(d.Unclear)-duplicate(other, n))
-		require.NoError(t, d.WriteJSON(&bytes.Buffer{}))
-		rendertest.Text(t, d.Shown("v1"), 80, true)
-	})
-}
-
-func duplicate(all []*nodescreen.Node, n *nodescreen.Node) int {
-	for _, x := range all {
-		if x.Host == n.Host {
-			return -1
-		}
-	}
-	return 0
 }
 
 // A port that is down on most nodes is not named with one that is down on its node alone.

@@ -23,6 +23,7 @@ var ErrFormat = errors.New("not a table that zbench rails reads")
 // has more than 253 characters.
 const (
 	mostName   = 255
+	mostWords  = 4
 	mostSource = 1000
 	mostLines  = 5_000_000
 	mostLine   = 1 << 20
@@ -57,6 +58,9 @@ func lines(r io.Reader) ([]line, error) {
 		}
 		if len(out) == 0 {
 			separator = separatorOf(text)
+		}
+		if separator != "" && strings.Count(text, `"`)%2 == 1 {
+			return nil, fmt.Errorf("%w: line %d has a quotation mark without its end", ErrFormat, number)
 		}
 		one := line{number, split(text, separator)}
 		if cells += len(one.cells); number > mostLines || cells > mostCells {
@@ -187,6 +191,8 @@ func nameError(name string) error {
 		return errors.New("a name is empty")
 	case len(name) > mostName:
 		return fmt.Errorf("a name has %d characters, at most %d: %s", len(name), mostName, plain.Line(short(name)))
+	case len(strings.Fields(name)) > mostWords:
+		return fmt.Errorf("a name has at most %d words: is another line mixed into %s?", mostWords, plain.Line(short(name)))
 	}
 	return nil
 }

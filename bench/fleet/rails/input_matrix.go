@@ -209,6 +209,9 @@ func (b *builder) long(all []line) error {
 		if len(row.cells) <= max(h.at[0], h.at[1]) {
 			return fmt.Errorf("line %d has %s; a line is name, name, GB/s", row.number, plain.Count(len(row.cells), "cell"))
 		}
+		if n := len(row.cells); h.columns > 0 && n > h.columns && strings.Join(row.cells[h.columns:], "") != "" {
+			return fmt.Errorf("line %d has %s, the header %d: is a line end missing?", row.number, plain.Count(n, "cell"), h.columns)
+		}
 		scale := h.scale
 		if h.columns == 0 && len(row.cells) > 3 {
 			own, named := unitOf(row.cells[3:4])
@@ -332,6 +335,8 @@ type builder struct {
 	Matrix
 	at    map[string]int
 	nodes map[string]int
+	// places are the names of ends, by where they are.
+	places map[Place]string
 	// oneNode takes names for GPUs of one node.
 	oneNode bool
 	// gaps and zeros count missing values, and those that are 0.
@@ -340,7 +345,9 @@ type builder struct {
 	unread []string
 }
 
-func newBuilder() *builder { return &builder{at: map[string]int{}, nodes: map[string]int{}} }
+func newBuilder() *builder {
+	return &builder{at: map[string]int{}, nodes: map[string]int{}, places: map[Place]string{}}
+}
 
 // end is the number of an end.
 func (b *builder) end(name string) (int, error) {
@@ -358,9 +365,13 @@ func (b *builder) end(name string) (int, error) {
 		b.nodes[node] = len(b.Nodes)
 		b.Nodes = append(b.Nodes, node)
 	}
-	b.at[name] = len(b.Names)
+	at := Place{Node: b.nodes[node], GPU: gpu}
+	if other, known := b.places[at]; known {
+		return 0, fmt.Errorf("%s and %s are names of the same end", plain.Line(short(other)), plain.Line(short(name)))
+	}
+	b.at[name], b.places[at] = len(b.Names), name
 	b.Names = append(b.Names, name)
-	b.At = append(b.At, Place{Node: b.nodes[node], GPU: gpu})
+	b.At = append(b.At, at)
 	return b.at[name], nil
 }
 

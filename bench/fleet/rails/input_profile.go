@@ -35,6 +35,9 @@ func ReadProfile(r io.Reader, bytes int64) (*Profile, error) {
 			return nil, fmt.Errorf("%w: line %d: %s is given twice", ErrFormat, l.number, plain.Line(l.cells[0]))
 		}
 		*seconds = float64(bytes) / rate
+		if i := slices.IndexFunc(l.cells[2:], func(c string) bool { _, err := rateOfCell(c); return err == nil }); i >= 0 {
+			return nil, fmt.Errorf("%w: line %d has a second rate, %s: is a line end missing?", ErrFormat, l.number, plain.Line(l.cells[2+i]))
+		}
 		source := strings.TrimSpace(strings.Join(l.cells[2:], ", "))
 		if len(source) > mostSource {
 			return nil, fmt.Errorf("%w: line %d: the source has %d characters, at most %d", ErrFormat, l.number, len(source), mostSource)
@@ -75,8 +78,10 @@ func ReadLeaves(r io.Reader, nodes []string, gpus int) (names [][]string, err er
 		if len(l.cells) != 3 || l.cells[2] == "" {
 			return nil, fmt.Errorf("%w: line %d: a line is node, rail, leaf switch", ErrFormat, l.number)
 		}
-		if err := nameError(l.cells[2]); err != nil {
-			return nil, fmt.Errorf("%w: line %d: %w", ErrFormat, l.number, err)
+		for _, name := range []string{l.cells[0], l.cells[2]} {
+			if err := nameError(name); err != nil {
+				return nil, fmt.Errorf("%w: line %d: %w", ErrFormat, l.number, err)
+			}
 		}
 		rail, err := strconv.Atoi(l.cells[1])
 		switch {

@@ -1,7 +1,6 @@
 package rails
 
 import (
-	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -41,45 +40,4 @@ func TestLabelsOfFaultsDecideNothing(t *testing.T) {
 			require.Equal(t, first, string(text))
 		}
 	}
-}
-
-func FuzzReadProfile(f *testing.F) {
-	f.Add([]byte("network, 45 GB/s, by letter\nxgmi,48GB/s,data sheet\n"))
-	f.Add([]byte("network;1e309 Gb/s;x\n"))
-	f.Add([]byte("network\t\"45,5 GB/s\"\tx\n"))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		p, err := ReadProfile(bytes.NewReader(text), 1<<26)
-		if err != nil {
-			require.ErrorIs(t, err, ErrFormat)
-			return
-		}
-		require.True(t, p.Network > 0 || p.XGMI > 0)
-		require.True(t, p.Network >= 0 && p.XGMI >= 0)
-		require.NotEmpty(t, p.Source)
-	})
-}
-
-func FuzzReadLeaves(f *testing.F) {
-	nodes := []string{"n0", "n1", "n2"}
-	f.Add([]byte("node,rail,leaf\nn0,0,a\nn1,0,a\nn2,1,b\n"))
-	f.Add([]byte("n0;0;\"a;b\"\n"))
-	f.Add([]byte("n0,9,a\n"))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		names, err := ReadLeaves(bytes.NewReader(text), nodes, 2)
-		numbers := (&Survey{Leaves: names}).NumberedLeaves()
-		if err != nil {
-			require.ErrorIs(t, err, ErrFormat)
-			return
-		}
-		require.Len(t, names, 2)
-		require.Len(t, numbers, 2)
-		for rail := range names {
-			for node, leaf := range names[rail] {
-				require.Equal(t, leaf == "", numbers[rail][node] < 0)
-				for other, same := range names[rail] {
-					require.Equal(t, leaf == same, numbers[rail][node] == numbers[rail][other])
-				}
-			}
-		}
-	})
 }

@@ -48,12 +48,16 @@ func ReadTimes(r io.Reader) (*Times, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: line %d: %w", ErrFormat, all[0].number, err)
 	}
+	first := all[0]
 	if headed {
 		all = all[1:]
 	}
 	t := &Times{}
 	hosts := map[string]int{}
 	for _, row := range all {
+		if len(row.cells) != len(first.cells) {
+			return nil, fmt.Errorf("%w: line %d has %s, line %d %d: is a line end missing?", ErrFormat, row.number, plain.Count(len(row.cells), "cell"), first.number, len(first.cells))
+		}
 		c, host, err := call(row.cells, at, scale)
 		if err != nil {
 			return nil, fmt.Errorf("%w: line %d: %w", ErrFormat, row.number, err)

@@ -1,0 +1,187 @@
+// Package mutate changes texts as accidents do: a copy that breaks off, a cell that is lost, a byte that is another one. The
+// same seed makes the same texts on every host.
+package mutate
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Each calls read with each of the seeds, and then with n texts that are changed from them.
+func Each(t *testing.T, seed uint64, n int, seeds []string, read func(t *testing.T, text string)) {
+	t.Helper()
+	for _, text := range seeds {
+		read(t, text)
+	}
+	r := New(seed)
+	for range n {
+		text := Bytes(r, seeds[r.IntN(len(seeds))])
+		read(t, text)
+		if t.Failed() {
+			t.Fatalf("the text was %q", text)
+		}
+	}
+}
+
+// New returns the source of changes of a seed.
+func New(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 63)) } //nolint:gosec // reproducible is what it is for
+
+// odd are what readers stumble over.
+var odd = []string{"", "-1", "0", "1e999", "nan", "99999999999999999999", "\x00", "\xff", "\ufeff", "\n", "\r\n", ",", "\"", "{", "]", "=", "\t", "é", "null"}
+
+// Bytes changes a text in one to four places: bytes are removed, repeated, replaced, or moved.
+func Bytes(r *rand.Rand, text string) string {
+	b := []byte(text)
+	for range 1 + r.IntN(4) {
+		from := r.IntN(len(b) + 1)
+		to := min(from+r.IntN(1<<r.IntN(7)), len(b))
+		part := bytes.Clone(b[from:to])
+		switch r.IntN(6) {
+		case 0:
+			b = slices.Delete(b, from, to)
+		case 1:
+			b = slices.Insert(b, to, part...)
+		case 2:
+			b = slices.Replace(b, from, to, []byte(odd[r.IntN(len(odd))])...)
+		case 3:
+			b = slices.Insert(b, r.IntN(len(b)+1), part...)
+		case 4:
+			if from < len(b) {
+				b[from] ^= 1 << r.IntN(8)
+			}
+		default:
+			if from < len(b) {
+				b[from] = "0123456789.-,x \n"[r.IntN(16)]
+			}
+		}
+	}
+	return string(b)
+}
+
+// Wound is a change of one row after which it is no row any more: a reader can tell.
+type Wound string
+
+// The wounds.
+const (
+	// Shorter lacks its last cells, Empty the text of one.
+	Shorter Wound = "cells are missing"
+	Empty   Wound = "a cell is empty"
+	// Longer has a cell more.
+	Longer Wound = "a cell too many"
+	// Letters, Points, Signed, NotFinite and Huge have a number that is none, or none that was measured.
+	Letters   Wound = "letters in a number"
+	Points    Wound = "two decimal points"
+	Signed    Wound = "a negative number"
+	NotFinite Wound = "not a number"
+	Huge      Wound = "a number out of range"
+	// Mixed has another program's words within it.
+	Mixed Wound = "another line within it"
+	// Glued goes on with the next row.
+	Glued Wound = "no line end"
+)
+
+// Wounds are all of them.
+func Wounds() []Wound {
+	return []Wound{Shorter, Empty, Longer, Letters, Points, Signed, NotFinite, Huge, Mixed, Glued}
+}
+
+// number is one that stands alone: between separators, quotes or brackets.
+var number = regexp.MustCompile(`(?:^|[\s,;:"\[=])(\d+(?:\.\d+)?)(?:$|[\s,;"\]}])`) //nolint:forbidigo // only tests import it
+
+// Row wounds one of the rows of a text: the lines that match. figure matches a number as its group; nil is any that stands
+// alone. ok is false if no row can be wounded so.
+func Row(r *rand.Rand, text string, rows, figure *regexp.Regexp, how Wound) (wounded string, ok bool) {
+	lines := strings.SplitAfter(text, "\n")
+	var which []int
+	for i, l := range lines {
+		if rows.MatchString(l) {
+			which = append(which, i)
+		}
+	}
+	if len(which) == 0 {
+		return text, false
+	}
+	at := which[r.IntN(len(which))]
+	line := strings.TrimRight(lines[at], "\r\n")
+	end := lines[at][len(line):]
+	if figure == nil {
+		figure = number
+	}
+	line, ok = wound(r, line, figure, how)
+	if how == Glued {
+		ok, end = end != "" && slices.Contains(which, at+1), ""
+	}
+	lines[at] = line + end
+	return strings.Join(lines, ""), ok
+}
+
+func wound(r *rand.Rand, line string, figure *regexp.Regexp, how Wound) (string, bool) {
+	separator := separatorOf(line)
+	switch how {
+	case Shorter:
+		cells := ends(line, separator)
+		if len(cells) < 3 {
+			return line, false
+		}
+		return line[:cells[1+r.IntN(len(cells)-2)]], true
+	case Longer:
+		return line + separator + "7", true
+	case Mixed:
+		at := r.IntN(len(line) + 1)
+		return line[:at] + "node7:812:812 [1] NCCL WARN Call to connect failed" + line[at:], true
+	case Glued:
+		return line, true
+	case Empty, Letters, Points, Signed, NotFinite, Huge:
+	}
+	all := figure.FindAllStringSubmatchIndex(line, -1)
+	if len(all) == 0 {
+		return line, false
+	}
+	at := all[r.IntN(len(all))]
+	was, is := line[at[2]:at[3]], ""
+	middle := (len(was) + 1) / 2
+	switch how {
+	case Empty:
+		if separator == " " {
+			return line, false // there is no empty cell between spaces
+		}
+	case Letters:
+		is = was[:middle] + "x" + was[middle:]
+	case Points:
+		is = was + ".5.5"
+	case Signed:
+		if strings.Trim(was, "0.") == "" {
+			return line, false
+		}
+		is = "-" + was
+	case NotFinite:
+		is = "nan"
+	case Huge:
+		is = "1e999"
+	case Shorter, Longer, Mixed, Glued:
+	}
+	return line[:at[2]] + is + line[at[3]:], true
+}
+
+func separatorOf(line string) string {
+	for _, s := range []string{",", ";", "\t"} {
+		if strings.Contains(line, s) {
+			return s
+		}
+	}
+	return " "
+}
+
+// ends are where the cells of a line end.
+func ends(line, separator string) (all []int) {
+	for i := range len(line) {
+		if line[i:i+1] == separator && i > 0 && line[i-1:i] != separator {
+			all = append(all, i)
+		}
+	}
+	return append(all, len(line))
+}
