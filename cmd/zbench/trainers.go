@@ -109,7 +109,7 @@ func (t *trainers) run(ctx context.Context, s State) (sum torchSummary, err erro
 	}
 	switch {
 	case ctx.Err() != nil:
-		return sum, ctx.Err()
+		return sum, exit.Quiet(exit.Interrupted)
 	case failed != nil || !t.summed:
 		return sum, failed
 	}
