@@ -34,7 +34,7 @@ var public = []struct {
 	{pytorchExamples, "distributed/tensor_parallelism", "tensor_parallel_example.py", 1, 0, ""},
 	{pytorchExamples, "distributed/tensor_parallelism", "sequence_parallel_example.py", 1, 0, ""},
 	{pytorchExamples, "distributed/tensor_parallelism", "fsdp_tp_example.py", 8, 0, ""},
-	{firstFSDP2, "distributed/FSDP2", "train.py", 128, 0, ""},
+	{firstFSDP2, "distributed/FSDP2", "train.py", 8, 0, ""},
 	{pytorchExamples, "distributed/ddp-tutorial-series", "multigpu.py 3 10", 1, 0, ""},
 	{pytorchExamples, "distributed/ddp-tutorial-series", "multigpu_torchrun.py 3 10", 128, 0, ""},
 	{pytorchExamples, "distributed/ddp-tutorial-series", "multinode.py 3 10", 128, 0, ""},
