@@ -199,7 +199,7 @@ def steps(c):
 class Gloo(c10d.ProcessGroupGloo):
     """With a number of threads, each of which carries a message at a time."""
 
-    def __init__(self, store, rank, size, timeout=None):
+    def __init__(self, store, rank, size, timeout=None, **_):
         options = c10d.ProcessGroupGloo._Options()
         options._devices, options._threads = [c10d.ProcessGroupGloo.create_device(interface=os.environ["GLOO_SOCKET_IFNAME"])], int(CASES[0]["threads"])
         super().__init__(store, rank, size, options)

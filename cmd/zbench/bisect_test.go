@@ -30,6 +30,7 @@ type inProcess struct {
 	how  string
 }
 
+func (inProcess) Interrupt()            {}
 func (inProcess) Ask(string)            {}
 func (inProcess) Kill()                 {}
 func (c inProcess) Wait() (int, string) { return c.code, c.how }
@@ -174,6 +175,8 @@ type hanging struct {
 	killed chan struct{}
 	onWait func()
 }
+
+func (h *hanging) Interrupt() {}
 
 func (h *hanging) Ask(string) {
 	if h.asked != nil {

@@ -36,6 +36,7 @@ func (p *planted) end(code int, how string) {
 	p.once.Do(func() { p.ended <- ending{code: code, how: how} })
 }
 
+func (*planted) Interrupt() {}
 func (p *planted) Ask(line string) {
 	p.said = append(p.said, line)
 	if _, told := readEnded(line); p.asked > 0 && !told {

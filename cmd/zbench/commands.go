@@ -53,7 +53,7 @@ var commands = []command{
 	{"bisect", contrast, newBisect, []string{bisect.Schema}},
 	{"import", files, interrupted(newImport), []string{record.Schema}},
 	{"report", files, interrupted(newReport), []string{record.Schema}},
-	{"loopback", other, interrupted(newLoopback), nil},
+	{"loopback", other, newLoopback, nil},
 	{"doctor", other, interrupted(newDoctor), []string{doctor.Schema}},
 	{"list", other, interrupted(newList), nil},
 	{"token", "", interrupted(newToken), nil},

@@ -54,6 +54,7 @@ func inThisProcess(s State, c Command) Child {
 // waited is a child whose end is waited for.
 type waited struct{ code chan int }
 
+func (waited) Interrupt()            {}
 func (waited) Ask(string)            {}
 func (waited) Kill()                 {}
 func (c waited) Wait() (int, string) { return <-c.code, "its end" }

@@ -96,7 +96,13 @@ docs/LOOPBACK.md has the details, and what the loopback cannot show.`,
   zbench loopback --torch --sizes --nodes 128 --trace t.json -- python3 train.py
   eval "$(zbench loopback --nodes 2 --env)"`,
 		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), s, args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			run := func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), s, args) }
+			if o.torch.several() {
+				return run(cmd, args) // it sums up at Ctrl-C
+			}
+			return interruptible(run)(cmd, args)
+		},
 	}
 	o.want = spec.Spec{Schema: spec.Schema, Benchmark: spec.Collectives, Sweep: &spec.Sweep{}}
 	addFlags(cmd, &o.want, specRows(loopbackWorld))

@@ -169,6 +169,10 @@ func (o *loopbackOptions) runTrainers(ctx context.Context, s State, program stri
 	for _, c := range changes {
 		var out bytes.Buffer // shown where the run fails
 		sum, err := o.runTrainer(ctx, s, trainers{program: program, args: args, summed: true, output: &out}, c)
+		if ctx.Err() != nil && len(runs) > 0 {
+			why(s, base, changes, runs)
+			return err
+		}
 		if err != nil {
 			_, _ = io.Copy(s.Stderr, &out)
 			return err

@@ -87,6 +87,8 @@ const (
 	stepGrace         = 10 * time.Second
 )
 
+func (c *osChild) Interrupt() { c.signal(syscall.SIGINT) }
+
 // Kill has sent all interrupts when it returns: this process may end then.
 func (c *osChild) Kill() {
 	for range c.interrupts {

@@ -110,6 +110,8 @@ type Child interface {
 	Ask(line string)
 	// Wait waits for its end: the exit code, -1 after a signal, and how it ended.
 	Wait() (code int, how string)
+	// Interrupt is Ctrl-C, once.
+	Interrupt()
 	// Kill ends it and those that it started.
 	Kill()
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"zbench/bench/exit"
+	"zbench/bench/plain"
 	"zbench/bench/slice"
 	"zbench/internal/launch"
 )
@@ -67,14 +69,25 @@ func (t *trainers) run(ctx context.Context, s State) (sum torchSummary, err erro
 			break
 		}
 	}
-	defer context.AfterFunc(ctx, f.kill)()
 	var late <-chan time.Time
+	asked := ctx.Done()
 	var how []string
 	code, killed := exit.Run, false
 	for left := len(f.all); left > 0; {
 		select {
+		case <-asked:
+			// Rank 0 sums up what it has. The others go on meanwhile, or it would wait for them.
+			asked, late = nil, time.NewTimer(trainersGrace).C
+			f.all[0].Interrupt()
 		case e := <-f.ends:
 			left--
+			if asked == nil && e.child == 0 && !killed {
+				killed = true
+				f.kill()
+			}
+			if killed && late != nil && ctx.Err() == nil {
+				how = append(how, fmt.Sprintf("rank %d was stopped (%s)", t.real[e.child], t.said(s, e.child)))
+			}
 			if e.code == 0 || killed {
 				continue
 			}
@@ -96,7 +109,7 @@ func (t *trainers) run(ctx context.Context, s State) (sum torchSummary, err erro
 	}
 	switch {
 	case ctx.Err() != nil:
-		return sum, ctx.Err()
+		return sum, exit.Quiet(exit.Interrupted)
 	case failed != nil || !t.summed:
 		return sum, failed
 	}
@@ -107,10 +120,18 @@ func (t *trainers) run(ctx context.Context, s State) (sum torchSummary, err erro
 	return sum, nil
 }
 
+// said is the call that a rank has told of last.
+func (t *trainers) said(s State, i int) string {
+	text, _ := s.FS.ReadFile(t.saying(t.real[i]))
+	return cmp.Or(plain.Line(string(text)), "no call yet")
+}
+
+// saying is the file in which a rank says what it does.
+func (t *trainers) saying(rank int) string { return fmt.Sprintf("%s.rank%d", t.arena, rank) }
+
 // left are the files by which the processes meet.
 func (t *trainers) left() []string {
-	own := slice.Map(t.real, func(r int) string { return fmt.Sprintf("%s.rank%d", t.arena, r) })
-	return append(own, t.arena+".store", t.arena+".result", t.arena)
+	return append(slice.Map(t.real, t.saying), t.arena+".store", t.arena+".result", t.arena)
 }
 
 // realRanks reads a list of ranks, upwards from 0.

@@ -15,7 +15,12 @@ class _AfterTorch(importlib.abc.MetaPathFinder):
         load = spec.loader.exec_module
 
         def exec_module(module):
+            # torch looks for NVIDIA's package cuda, and would take a program's file cuda.py for it.
+            if "cuda" not in sys.modules:
+                sys.modules["cuda"] = None
             load(module)
+            if sys.modules["cuda"] is None:
+                del sys.modules["cuda"]
             import zbench_torch
             zbench_torch.install()
 

@@ -187,6 +187,17 @@ def without(init, *names):
     return made
 
 
+def share_attention():
+    """DTensor's rule for the attention that a CPU has in the place of a GPU's: by batch or by head."""
+    from torch.distributed.tensor import Replicate, Shard
+    from torch.distributed.tensor.experimental import register_sharding
+
+    cpu = torch.ops.aten
+    for op, outputs, inputs in ((cpu._scaled_dot_product_flash_attention_for_cpu, 2, 3), (cpu._scaled_dot_product_flash_attention_for_cpu_backward, 3, 6)):
+        register_sharding(op.default)(lambda *args, outputs=outputs, inputs=inputs, **_: [
+            ([how] * outputs, [how] * inputs + [None] * (len(args) - inputs)) for how in (Replicate(), Shard(0), Shard(1))])
+
+
 def uncompiled(model=None, *_, **__):
     """torch.compile: operators run as they are, each with its own time."""
     if not uncompiled.told:
@@ -204,6 +215,7 @@ def install(zt):
     from torch.distributed.fsdp import FullyShardedDataParallel
     from torch.utils._device import DeviceContext
 
+    share_attention()
     stands = functions(zt)
     fill(torch.cuda, stands)
     fill(torch.accelerator, accelerator(stands))

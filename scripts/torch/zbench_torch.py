@@ -13,13 +13,16 @@ Units: seconds, bytes.
 import atexit
 import bisect
 import collections
+import contextlib
 import ctypes
 import datetime
 import hashlib
 import json
 import logging
 import math
+import multiprocessing
 import os
+import re
 import statistics
 import sys
 import threading
@@ -39,6 +42,7 @@ DTYPES = {
     torch.float16: 6, torch.float32: 7, torch.float64: 8, torch.bfloat16: 9,
 }
 OPS = {"SUM": 0, "PRODUCT": 1, "MAX": 2, "MIN": 3, "AVG": 4}
+PATIENCE = 5  # of a rank that waits for others, until it tells what it waits in
 TIMEOUT = datetime.timedelta(minutes=10)  # torch's own of the backend nccl
 SMALL = 1 << 16  # bytes of a tensor that a run of sizes computes all the same
 # What is replaced, with what stands in for it; printed by ZBENCH_TORCH_LIST=1.
@@ -49,6 +53,8 @@ REPLACED = {
     "DistributedDataParallel.__init__": "bucket_cap_mb is that of zbench loopback --what-if 'bucket SIZE'; device_ids are left out",
     "torch.cuda, torch.accelerator": "GPUs of the fabric; a cuda device is the host's memory (zbench_cuda.py)",
     "torch.compile": "left out",
+    "torch.distributed.TCPStore": "a store of this process",
+    "torch.nn.DataParallel": "ends the program: it has no torch.distributed",
     "torch.multiprocessing.spawn": "calls the function for this process's rank alone",
 }
 
@@ -200,8 +206,9 @@ class Stream:
         late = threading.Timer(cl.timeout.total_seconds(), cl.give_up)
         late.daemon = True
         late.start()
-        for s in self.row:
-            cl.devices.hip.hipStreamSynchronize(s)
+        with cl.waiting(f"for the GPU; its last call: {cl.said or 'none'}"):
+            for s in self.row:
+                cl.devices.hip.hipStreamSynchronize(s)
         late.cancel()
         cl.sees(self.row[0])
 
@@ -313,7 +320,9 @@ class Cluster:
         self.meeting, self.store, self.exchanges, self.timeout = get["ZBENCH_LOOPBACK_SHARED"], dist.HashStore(), {}, TIMEOUT
         if len(self.real) > 1:
             self.store = dist.FileStore(self.meeting + ".store", len(self.real))
-        self.doing = [open(f"{self.meeting}.rank{r}", "a+b") for r in self.real] if len(self.real) > 1 else []
+        self.doing, self.said, self.waits = [open(f"{self.meeting}.rank{r}", "a+b") for r in self.real] if len(self.real) > 1 else [], "", None
+        if self.doing:
+            threading.Thread(target=self.watch, daemon=True).start()
 
     def begin(self):
         self.current = self.default = Stream()
@@ -355,8 +364,28 @@ class Cluster:
         """The place of the real rank that a rank equals."""
         return bisect.bisect(self.real, rank) - 1
 
+    def watch(self):
+        """Tells once of a wait for others that lasts."""
+        told = None
+        while True:
+            waits = self.waits
+            time.sleep(PATIENCE)
+            if waits is not None and waits is self.waits and waits is not told:
+                told = waits
+                print(f"zbench loopback: rank {self.rank} waits {waits[0]}. " + "; ".join(self.others()), file=sys.stderr, flush=True)
+
+    @contextlib.contextmanager
+    def waiting(self, what):
+        """What is done within waits for others."""
+        before, self.waits = self.waits, (what,)
+        try:
+            yield
+        finally:
+            self.waits = before
+
     def says(self, text):
         """Leaves for the other real ranks what this one does."""
+        self.said = text
         if self.doing:
             self.doing[self.place].truncate(0)
             self.doing[self.place].write(text.encode())
@@ -379,7 +408,8 @@ class Cluster:
         """What moves data among real ranks, by their places."""
         if owners not in self.exchanges:
             name = "exchange " + ",".join(map(str, owners))
-            self.exchanges[owners] = dist.ProcessGroupGloo(dist.PrefixStore(name, self.store), owners.index(self.place), len(owners), self.timeout)
+            with self.waiting("in " + self.said):
+                self.exchanges[owners] = dist.ProcessGroupGloo(dist.PrefixStore(name, self.store), owners.index(self.place), len(owners), self.timeout)
         return self.exchanges[owners]
 
     def touch(self, tensors):
@@ -458,7 +488,8 @@ class Family:
                 cl.store.set(key, unique.hex())
             else:
                 cl.store.set_timeout(cl.timeout)
-                unique = bytes.fromhex(cl.store.get(key).decode())
+                with cl.waiting(f"for rank {ranks[0]} to make the group of ranks {ranks[0]} to {ranks[-1]}"):
+                    unique = bytes.fromhex(cl.store.get(key).decode())
             named.append((unique, ranks))
         self.comms = d.joined(named, cl.rank)
 
@@ -565,7 +596,8 @@ class Group(dist.ProcessGroup):
         sign = torch.tensor([int.from_bytes(hashlib.sha256(text.encode()).digest()[:7], "big")])
         signs = [torch.empty_like(sign) for _ in owners]
         try:
-            cl.exchange(owners).allgather([signs], [sign]).wait()
+            with cl.waiting("in " + text):
+                cl.exchange(owners).allgather([signs], [sign]).wait()
         except RuntimeError as e:
             raise Refused(f"rank {cl.rank} waits in {text}, which not all ranks make. " + "; ".join(cl.others())) from e
         if any(not torch.equal(sign, s) for s in signs):
@@ -737,19 +769,20 @@ class Group(dist.ProcessGroup):
 
     def send(self, tensors, rank, tag=0):
         for t in tensors:
+            cluster().says(f"send of {t.numel():,} {str(t.dtype).removeprefix('torch.')} of group {self.title} to rank {self.ranks[rank]}")
             exchange, place = self.peer("send to", rank)
-            cluster().says(f"send of group {self.title} to rank {self.ranks[rank]}")
             self.sent = getattr(self, "sent", [])[-64:] + [exchange.send([t.contiguous() if moves(t) else torch.empty(1)], place, tag)]
             done = self.run("Send", t, [t], [], root=rank, outputs=tensors)
         return done
 
     def recv(self, tensors, rank, tag=0):
         for t in tensors:
+            cluster().says(f"receive of {t.numel():,} {str(t.dtype).removeprefix('torch.')} of group {self.title} of rank {self.ranks[rank]}")
             exchange, place = self.peer("receive of", rank)
-            cluster().says(f"receive of group {self.title} of rank {self.ranks[rank]}")
             into = torch.empty_like(t, memory_format=torch.contiguous_format) if moves(t) else torch.empty(1)
             try:
-                exchange.recv([into], place, tag).wait()
+                with cluster().waiting("in a " + cluster().said):
+                    exchange.recv([into], place, tag).wait()
             except RuntimeError as e:
                 raise Refused(f"rank {cluster().rank} waits for what rank {self.ranks[rank]} does not send. " + "; ".join(cluster().others())) from e
             self.quietly(lambda: moves(t) and t.copy_(into))
@@ -825,6 +858,7 @@ class Costs(TorchDispatchMode):
     large is not computed: written arguments stay as they are, other results are memory that nobody
     has touched."""
 
+    COLLECTIVES = {"_c10d_functional", "_c10d_functional_autograd", "c10d_functional", "c10d", "_dtensor"}  # namespaces
     FREE = {"empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "_unsafe_view", "lift_fresh", "set_", "resize_", "_reshape_alias"}
 
     def __init__(self):
@@ -837,8 +871,8 @@ class Costs(TorchDispatchMode):
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs, cl = kwargs or {}, cluster()
         name = func._schema.name.split("::")[1]
-        if any(t.__name__ == "DTensor" for t in types):
-            return NotImplemented  # what a rank computes are the operators on its shards, which follow
+        if any(t.__name__ in ("DTensor", "AsyncCollectiveTensor") for t in types):
+            return NotImplemented  # what a rank computes are the operators on its shards, which follow; the other one waits first
         if cl.inside or func.is_view or name in self.FREE:
             return func(*args, **kwargs)
         if name == "_local_scalar_dense":
@@ -848,6 +882,10 @@ class Costs(TorchDispatchMode):
         given = [x for x in tree_leaves((args, kwargs)) if isinstance(x, torch.Tensor)]
         if any(x.device.type == "meta" for x in given):
             return func(*args, **kwargs)  # shapes are worked out, nothing is computed
+        if func.namespace in self.COLLECTIVES:  # in the end they call the group
+            if name in ("all_reduce", "broadcast"):  # of a copy
+                cl.charge("aten::clone", 2 * sum(x.numel() * x.element_size() for x in given) / cl.bandwidth, False)
+            return func(*args, **kwargs)
         cl.touch(given)
         out = self.sized(func, args, kwargs, given) if cl.sizes else func(*args, **kwargs)
         if self.times is not None:
@@ -918,15 +956,24 @@ def shapes_in(shapes):
 KINETO = {"AllReduce": ("allreduce", False, False), "Bcast": ("broadcast", False, False), "Reduce": ("reduce", False, False), "AllGather": ("_allgather_base", False, True), "ReduceScatter": ("_reduce_scatter_base", True, False), "AllToAll": ("all_to_all", True, True), "AllToAllv": ("all_to_allv", False, False), "Gather": ("gather", False, True), "Scatter": ("scatter", True, False), "Send": ("send", False, False), "Recv": ("recv", False, False)}
 
 
+def happened(cl, record):
+    """Whether the marks of a step, a span or a gradient have been."""
+    return all(cl.devices.hip.hipEventQuery(m) == 0 for m in (record if isinstance(record, (tuple, list)) else (record,)) if isinstance(m, ctypes.c_void_p))
+
+
 def finish():
     """Prints what a step came to, and writes the trace. A program that did nothing on the cluster ends here with a code of its own."""
     error = getattr(sys, "last_value", None)
     interrupted = isinstance(error, KeyboardInterrupt)
+    if _cluster is not None and not _cluster.failed:
+        _cluster.says("ended after " + (_cluster.said or "no call"))
     if _cluster is None or _cluster.failed or error is not None and not interrupted:
         return  # what others wait for may never come
     cl, d = _cluster, _cluster.devices
     cl.failed = True  # once is enough
-    for stream in cl.all:
+    if interrupted:  # other ranks may wait for this one
+        cl.steps, cl.spans, cl.gradients = ([x for x in kind if happened(cl, x)] for kind in (cl.steps, cl.spans, cl.gradients))
+    for stream in cl.all if not interrupted else ():
         stream.synchronize()
     at, last = [0.0], cl.steps[0]
     for mark in cl.steps[1:]:
@@ -948,17 +995,25 @@ def finish():
     sums = summed_up(cl, at, spans)
     lacks = undone(cl, sums)
     if cl.rank == 0:
-        print(f"zbench loopback: NO RESULT: {lacks}" if lacks else summary(cl, sums, spans), file=sys.stderr)
+        print(NO_RESULT + lacks if lacks else summary(cl, sums, spans), file=sys.stderr)
         if "ZBENCH_TORCH_TIMES" in os.environ and sums["steps"]:
             print(sources(cl), file=sys.stderr)
         if "ZBENCH_TORCH_RESULT" in os.environ:
             with open(os.environ["ZBENCH_TORCH_RESULT"], "w") as f:
                 json.dump(sums, f)
-    if lacks and not interrupted:
+    if lacks and not interrupted and cl.rank == 0:
         end_process(NOTHING)
+    if interrupted and len(cl.real) > 1:
+        end_process(130)  # the exchange of data would wait at its end
 
 
-NOTHING = 6  # the exit code where there is no result, as of zbench's other commands
+NOTHING, NO_RESULT = 6, "zbench loopback: NO RESULT: "  # the exit code is that of zbench's other commands
+
+
+def no_result(why):
+    """Ends a program that cannot come to a result on this cluster."""
+    print(NO_RESULT + why, file=sys.stderr)
+    end_process(NOTHING)
 
 
 def undone(cl, sums):
@@ -977,7 +1032,9 @@ def undone(cl, sums):
 
 
 def end_process(code):
-    """Ends the process at once, with what it has printed."""
+    """Ends the process at once, with what it has printed. Its loaders of data would wait for work for ever."""
+    for child in multiprocessing.active_children():
+        child.kill()
     logging.shutdown()
     sys.stdout.flush()
     sys.stderr.flush()
@@ -1075,8 +1132,28 @@ def refuse_launched(*_, **__):
     raise Refused("another process of Python with torch started this one. Leave the launcher out: zbench loopback --torch -- python3 PROGRAM, which gets RANK and WORLD_SIZE from zbench")
 
 
-def refuse_store(*_, **__):
-    raise Refused("torch.distributed.TCPStore waits for the other ranks, which are no processes: leave it to init_process_group, or name all ranks in --real")
+def refuse_replicas(*_, **__):
+    no_result("torch.nn.DataParallel drives the GPUs of one node from one process, without torch.distributed. Wrap the model in DistributedDataParallel")
+
+
+class Store(dist.HashStore):
+    """In the place of a TCPStore: another rank's entry, with its number in the key, is what this rank set with its own."""
+
+    def __init__(self, *_, **__):
+        super().__init__()
+
+    def own(self, key):
+        for name in (key, re.sub(r"\d+(?=\D*$)", str(cluster().rank), key)):
+            if self.check([name]):
+                return name
+        raise Refused(f"the store has no {key}, which another rank sets: the other ranks are no processes. Name all ranks in --real")
+
+    def get(self, key):
+        return super().get(self.own(key))
+
+    def wait(self, keys, *_):
+        for key in keys:
+            self.own(key)
 
 
 def install():
@@ -1099,7 +1176,7 @@ def install():
     def init_process_group(backend=None, init_method=None, timeout=None, world_size=-1, rank=-1, store=None, group_name="", pg_options=None, device_id=None):
         cl = cluster()
         if world_size not in (-1, cl.ranks) or rank not in (-1, cl.rank):
-            raise Refused(f"init_process_group asks for rank {rank} of {world_size}; this process is rank {cl.rank} of {cl.ranks}: --nodes and --gpus-per-node set the world")
+            no_result(f"the program makes a world of {world_size} ranks and is rank {rank} there; this process is rank {cl.rank} of {cl.ranks}. Set the world with --nodes and --gpus-per-node")
         cl.timeout = timeout or TIMEOUT
         begin("zbench", world_size=cl.ranks, rank=cl.rank, store=dist.HashStore(), timeout=cl.timeout)
         families.add(list(range(cl.ranks)), made[-1])
@@ -1144,8 +1221,10 @@ def install():
     torch.cpu.current_stream = lambda device=None: cluster().current
     torch.cpu.synchronize = lambda device=None: cluster().current.synchronize()
     if cluster().real == [0]:
-        dist.TCPStore = refuse_store
-    torch.multiprocessing.spawn = spawn
+        dist.TCPStore = Store
+    if cluster().sizes:  # 2.14 draws again until all elements are within the bounds
+        torch.nn.init._no_grad_trunc_normal_ = lambda tensor, mean, std, *_, **__: torch.nn.init.normal_(tensor, mean, std)
+    torch.multiprocessing.spawn, torch.nn.DataParallel = spawn, refuse_replicas
     watch_optimizers()
     watch_end()
     cluster()
@@ -1161,7 +1240,7 @@ def spawn(fn, args=(), nprocs=1, join=True, daemon=False, start_method="spawn"):
     """torch.multiprocessing.spawn of a process for each GPU of the node: this one is the rank's, and has it already."""
     node = int(os.environ["LOCAL_WORLD_SIZE"])
     if nprocs not in (1, node):
-        raise Refused(f"torch.multiprocessing.spawn of {nprocs} processes: a node has {node} GPUs (--gpus-per-node)")
+        no_result(f"torch.multiprocessing.spawn of {nprocs} processes: a node has {node} GPUs. Set --gpus-per-node")
     fn(int(os.environ["LOCAL_RANK"]), *args)
     return None if join else types.SimpleNamespace(join=lambda *_, **__: True)
 

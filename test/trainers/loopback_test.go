@@ -1,10 +1,12 @@
 package trainers
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"net"
 	"os"
@@ -14,7 +16,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -59,7 +63,7 @@ func enter(t *testing.T, first string) inside {
 	binary, err := os.ReadFile(zbench)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(at, "zbench"), binary, 0o755)) //nolint:gosec // it is to be run
-	for _, name := range []string{"llama.py", "schedules.py", "gpus.py"} {
+	for _, name := range []string{"llama.py", "schedules.py", "gpus.py", "hangs.py"} {
 		require.NoError(t, os.WriteFile(filepath.Join(at, name), []byte(first+"\n"+project.Read(t, "testdata/torch/"+name)), 0o644)) //nolint:gosec // Python reads it
 	}
 	inner := strings.TrimPrefix(string(libraries[1]), root)
@@ -86,6 +90,31 @@ func (in inside) zbench(flags string, args ...string) *exec.Cmd {
 		strings.Fields(flags), []string{"--", "python3", "-W", "ignore", in.at + "/" + args[0]}, args[1:],
 	)
 	return buffered(exec.Command("chroot", words...)) //nolint:gosec // the test's own words
+}
+
+// told runs an example that may not end until it has printed says, or for a minute. It returns what was printed.
+func (in inside) told(t *testing.T, flags, says string, args ...string) string {
+	t.Helper()
+	cmd := in.zbench(flags, args...)
+	read, write := io.Pipe()
+	cmd.Stdout, cmd.Stderr = write, write
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	require.NoError(t, cmd.Start())
+	late := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Signal(syscall.SIGTERM) })
+	go func() {
+		_ = cmd.Wait()
+		_ = write.Close()
+	}()
+	var out strings.Builder
+	pattern := regexp.MustCompile(says)
+	for lines := bufio.NewScanner(read); lines.Scan(); {
+		out.WriteString(lines.Text() + "\n")
+		if pattern.MatchString(out.String()) {
+			_ = cmd.Process.Signal(syscall.SIGTERM)
+		}
+	}
+	late.Stop()
+	return out.String()
 }
 
 func buffered(cmd *exec.Cmd) *exec.Cmd {

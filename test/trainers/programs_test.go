@@ -54,11 +54,28 @@ func TestATrainerForGPUs(t *testing.T) {
 	require.Contains(t, out, "torch.cuda.memory_snapshot has no stand-in")
 }
 
+// Collectives that PyTorch's functional calls and DTensor make are simulated, with data and without.
+func TestFunctionalCollectives(t *testing.T) {
+	in := enter(t, "")
+	// A file of the program's with the name of a package that torch looks for.
+	require.NoError(t, os.WriteFile(filepath.Join(in.root, in.at, "cuda.py"), []byte("raise SystemExit('cuda.py was imported')"), 0o644)) //nolint:gosec // Python reads it
+	for _, flags := range []string{"", "--sizes"} {
+		out, code := in.started(t, flags, nil, in.at+"/gpus.py", "functional")
+		require.Zero(t, code, out)
+		require.Contains(t, out, "SIMULATED on 8 ranks: 8 collectives", "three calls, four parameters, and the second layer's sum")
+		require.Contains(t, out, "b'node'")
+	}
+	out, code := in.started(t, "--nodes 2", nil, "-c", "import torch.distributed as d; d.init_process_group('nccl', world_size=8, rank=0)")
+	require.Equal(t, 6, code, out)
+	require.Regexp(t, "NO RESULT: .* world of 8 ranks .* 0 of 16", out)
+}
+
 // Nothing done is no success: the line names what is missing.
 func TestNothingDoneIsNoResult(t *testing.T) {
 	in := enter(t, "")
 	for how, says := range map[string]string{
 		"alone": "without torch.distributed", "silent": "called no collective", "unwrapped": "steps called a collective", "unstepped": "made no step",
+		"replicas": "DataParallel",
 	} {
 		out, code := in.started(t, "--sizes", nil, in.at+"/gpus.py", how)
 		require.Equal(t, 6, code, out)
@@ -80,14 +97,24 @@ func TestAProgramWithoutAnEnd(t *testing.T) {
 	require.Zero(t, code, out)
 	require.Contains(t, out, "ms a step (median of 3)")
 
-	cmd := exec.Command("chroot", in.root, "env", "OMP_NUM_THREADS=1", in.at+"/zbench", "loopback", "--torch", "--sizes", "--cache-dir", in.at+"/cache", "--libraries", in.libraries, "--", "python3", "-W", "ignore", in.at+"/gpus.py", "endless") //nolint:gosec // the test's own words
+	for _, flags := range []string{"--sizes", "--sizes --real 0,4", "--sizes --what-if all"} {
+		in.interrupted(t, flags)
+	}
+}
+
+// interrupted starts a program without an end, and ends it by Ctrl-C.
+func (in inside) interrupted(t *testing.T, flags string) {
+	t.Helper()
+	words := []string{in.root, "env", "OMP_NUM_THREADS=1", "GLOO_SOCKET_IFNAME=lo", in.at + "/zbench", "loopback", "--torch", "--cache-dir", in.at + "/cache", "--libraries", in.libraries}
+	words = slices.Concat(words, strings.Fields(flags), []string{"--", "python3", "-W", "ignore", in.at + "/gpus.py", "endless"})
+	cmd := exec.Command("chroot", words...) //nolint:gosec // the test's own words
 	var said bytes.Buffer
 	cmd.Stderr = &said
 	steps, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
 	lines := bufio.NewScanner(steps)
-	for range 5 {
+	for range 10 {
 		require.True(t, lines.Scan(), said.String())
 	}
 	require.NoError(t, cmd.Process.Signal(syscall.SIGINT))

@@ -15,8 +15,10 @@ import (
 
 const (
 	pytorchExamples = "pytorch/examples 77f55b912142e11fcfdf5b530231fb9c52f181e8"
-	mlEngineering   = "stas00/ml-engineering 744d01e18b79512572f64a6bbd8b5f4a725203a7"
-	nanoGPT         = "karpathy/nanoGPT 3adf61e154c3fe3fca428ad6bc3818b27a3b8291"
+	// Its later versions need a newer PyTorch than 2.6.
+	firstFSDP2    = "pytorch/examples 70922969e70218458d2a945bf86fd8cc967fc6ea"
+	mlEngineering = "stas00/ml-engineering 744d01e18b79512572f64a6bbd8b5f4a725203a7"
+	nanoGPT       = "karpathy/nanoGPT 3adf61e154c3fe3fca428ad6bc3818b27a3b8291"
 )
 
 // public are programs that nobody here wrote, unmodified, which need nothing beyond PyTorch and numpy.
@@ -31,6 +33,8 @@ var public = []struct {
 	{pytorchExamples, "distributed/ddp", "example.py", 128, 0, ""},
 	{pytorchExamples, "distributed/tensor_parallelism", "tensor_parallel_example.py", 1, 0, ""},
 	{pytorchExamples, "distributed/tensor_parallelism", "sequence_parallel_example.py", 1, 0, ""},
+	{pytorchExamples, "distributed/tensor_parallelism", "fsdp_tp_example.py", 8, 0, ""},
+	{firstFSDP2, "distributed/FSDP2", "train.py", 8, 0, ""},
 	{pytorchExamples, "distributed/ddp-tutorial-series", "multigpu.py 3 10", 1, 0, ""},
 	{pytorchExamples, "distributed/ddp-tutorial-series", "multigpu_torchrun.py 3 10", 128, 0, ""},
 	{pytorchExamples, "distributed/ddp-tutorial-series", "multinode.py 3 10", 128, 0, ""},

@@ -1,11 +1,13 @@
 """A trainer for GPUs, as others write them: nothing here knows of zbench.
 
-    gpus.py train|alone|silent|unwrapped|unstepped|spawn|endless|mesh|missing|bench
+    gpus.py train|alone|silent|unwrapped|unstepped|replicas|spawn|endless|mesh|missing|bench|functional
 
 train: DistributedDataParallel with float16 and a scaler of the loss; it prints what a step takes by its own clock.
 alone, silent, unwrapped, unstepped: it makes no process group, no collective, none in a step, no step.
 spawn, endless, mesh: train by torch.multiprocessing; without an end; with a mesh in the place of init_process_group.
-missing: it asks for what no stand-in has. bench: all_reduce by events, as communication benchmarks time it.
+replicas: one process for all GPUs.
+missing: it asks for what no stand-in has. bench: all_reduce by events, as communication benchmarks time it. functional: tensor
+parallel layers, calls of torch.distributed's functional form, and a store.
 """
 import os
 import sys
@@ -56,6 +58,25 @@ def bench():
         print(f"all_reduce {size} {took:.9g}")
 
 
+def functional():
+    import torch.distributed._functional_collectives as calls
+    from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
+
+    ranks, rank = dist.get_world_size(), dist.get_rank()
+    mesh = init_device_mesh("cuda", (ranks,))
+    x = torch.ones(ranks << 17, device="cuda")
+    y = calls.all_reduce(x, "sum", mesh) + calls.all_gather_tensor(x, 0, mesh)[: len(x)]
+    print(calls.reduce_scatter_tensor(y, "sum", 0, mesh).shape)
+    layers = parallelize_module(torch.nn.Sequential(torch.nn.Linear(512, 1024), torch.nn.Linear(1024, 512)).cuda(), mesh, {"0": ColwiseParallel(), "1": RowwiseParallel()})
+    q = torch.distributed.tensor.DTensor.from_local(torch.ones(2, 2, 64, 64, device="cuda"), mesh, [torch.distributed.tensor.Shard(1)])
+    torch.nn.functional.scaled_dot_product_attention(q, q, q, is_causal=True)
+    torch.nn.init.trunc_normal_(torch.empty(ranks << 17, device="cuda"))
+    layers(torch.ones(256, 512, device="cuda")).sum().backward()
+    store = dist.TCPStore("127.0.0.1", 29501, ranks, rank == 0)
+    store.set(f"name{rank}", "node")
+    print(store.get(f"name{ranks - 1}"))
+
+
 def main(rank, what):
     torch.accelerator.set_device_index(rank)
     if what == "mesh":
@@ -64,7 +85,9 @@ def main(rank, what):
         dist.init_process_group("nccl")
     if what == "missing":
         torch.cuda.memory_snapshot()
-    bench() if what == "bench" else train(what)
+    if what == "replicas":
+        torch.nn.DataParallel(torch.nn.Linear(2, 2).cuda())
+    {"bench": bench, "functional": functional}.get(what, lambda: train(what))()
 
 
 if __name__ == "__main__":
