@@ -187,8 +187,12 @@ func results(rec *record.Record, all []*product) table.Table {
 				ofPeak = unit.Percent(rate(p.best) / peak)
 			}
 		}
+		size := fmt.Sprintf("%d×%d×%d", s.M, s.N, s.K)
+		if s.Name == "" { // nothing else tells a terminal's rows apart
+			size += "/" + s.Layout
+		}
 		row := []string{
-			plain.Line(cmp.Or(strings.TrimSpace(s.Pass+" "+s.Name), unit.None)), fmt.Sprintf("%d×%d×%d", s.M, s.N, s.K), fmt.Sprint(s.Batch), s.Layout, p.dtype,
+			plain.Line(cmp.Or(strings.TrimSpace(s.Pass+" "+s.Name), unit.None)), size, fmt.Sprint(s.Batch), s.Layout, p.dtype,
 			teraflops(p.best), teraflops(p.first), gapText(p), teraflops(p.torch), teraflops(p.plain), share, ofPeak, cmp.Or(at, unit.None),
 			f.Tile.String(), fmt.Sprintf("%d / %d", f.Tiles, p.device.Units), unit.Percent(f.Lost), cmp.Or(s.Strides(in, out), unit.None),
 		}

@@ -94,7 +94,7 @@ func (t Table) over() []string {
 			left, right := t.Width(i), t.Width(last)
 			line += strings.Repeat(" ", max(0, left-displaywidth.String(line)+1))
 			text := "── " + name + " "
-			if displaywidth.String(text) > right-left-gap {
+			if displaywidth.String(text) > right-left-gap+1 {
 				text = name + " " // no room for the line before it
 			}
 			line += text + strings.Repeat("─", max(0, right-left-gap-displaywidth.String(text))) + " "

@@ -237,5 +237,5 @@ func TestFirstPassIsReported(t *testing.T) {
 	}
 	require.Equal(t, 4, rates)
 	require.Contains(t, out.String(), "Interrupted: 0 of 6 cases finished, 4 more have 1 of 2 passes.")
-	require.Regexp(t, `(?m)^ 1 KiB .* 0\.1\d+$`, out.String())
+	require.Regexp(t, `(?m)^ *1 KiB .* 0\.1\d+$`, out.String())
 }
