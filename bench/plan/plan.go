@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"zbench/bench/collective"
+	"zbench/bench/policy"
 	"zbench/bench/record"
 	"zbench/bench/spec"
 	"zbench/bench/unit"
@@ -33,6 +34,8 @@ type Axes struct {
 	// InPlace lists the forms to run: false for two buffers, true for one.
 	InPlace []bool
 	World   spec.World
+	// Policies are how communicators are made and buffers registered; none is the zero Policy alone.
+	Policies []policy.Policy
 	// Groups are sizes of sub-communicators of consecutive ranks: all disjoint groups
 	// of all nodes run at once. Strides are distances between the ranks of groups that
 	// run at once. Scales are numbers of nodes: only the first nodes run. All are in
@@ -57,7 +60,9 @@ type Case struct {
 	Split                        Split
 	Ranks, Nodes, GPUsPerProcess int
 	Parallel                     int
-	Key                          string
+	// Policy is how the communicators are made and the buffers registered.
+	Policy policy.Policy `json:",omitzero"`
+	Key    string
 	// ByBlocks tells that the data are checked by random blocks where they are too large to check whole.
 	ByBlocks bool `json:",omitempty"`
 	// Skip is the reason why the case does not run, empty if it runs.
@@ -128,17 +133,26 @@ func (a Axes) Validate() error {
 }
 
 // Cases lists the sweep: the whole world first, then groups, strides and scales. Within
-// each the order is by collective, element type, operator, out of place before in place, ascending
+// each the order is by policy, collective, element type, operator, out of place before in place, ascending
 // size. The axes must be valid.
 func (a Axes) Cases() []Case {
 	var cases []Case
 	for _, s := range a.splits() {
-		cases = append(cases, a.ofSplit(s)...)
+		for _, p := range a.policies() {
+			cases = append(cases, a.ofSplit(s, p)...)
+		}
 	}
 	return cases
 }
 
-func (a Axes) ofSplit(s Split) []Case {
+func (a Axes) policies() []policy.Policy {
+	if len(a.Policies) == 0 {
+		return []policy.Policy{{}}
+	}
+	return a.Policies
+}
+
+func (a Axes) ofSplit(s Split, p policy.Policy) []Case {
 	var cases []Case
 	for _, k := range a.kinds() {
 		for _, inPlace := range a.InPlace {
@@ -146,7 +160,7 @@ func (a Axes) ofSplit(s Split) []Case {
 				continue // the collective has no such form
 			}
 			for _, size := range a.sizes() {
-				cases = append(cases, a.at(s, k, size, inPlace))
+				cases = append(cases, a.at(s, p, k, size, inPlace))
 			}
 		}
 	}
@@ -195,11 +209,11 @@ func (a Axes) sizes() []int64 {
 	}
 }
 
-func (a Axes) at(s Split, k kind, size int64, inPlace bool) Case {
+func (a Axes) at(s Split, p policy.Policy, k kind, size int64, inPlace bool) Case {
 	ranks, nodes, parallel := a.of(s)
 	c := Case{
 		Collective: k.Collective, Dtype: k.dtype, Op: k.op, Requested: size, InPlace: inPlace, Graph: a.Graph,
-		Layout: k.Layout(size, ranks, k.dtype.Size), Split: s, Parallel: parallel,
+		Layout: k.Layout(size, ranks, k.dtype.Size), Split: s, Parallel: parallel, Policy: p,
 		Ranks: ranks, Nodes: nodes, GPUsPerProcess: a.World.GPUsPerProcess,
 		Key: record.Key(k.Name, k.dtype.Name, k.op, size, ranks, a.World.GPUsPerProcess, inPlace),
 	}
@@ -214,6 +228,12 @@ func (a Axes) at(s Split, k kind, size int64, inPlace bool) Case {
 	}
 	if a.World.RanksPerGPU > 1 {
 		c.Key += fmt.Sprintf("/k%d", a.World.RanksPerGPU)
+	}
+	if p.Register != "" {
+		c.Key += "/" + p.Register
+	}
+	if p.CTA != "" {
+		c.Key += "/cta-" + p.CTA
 	}
 	switch {
 	case c.Layout.Bytes == 0:
@@ -231,8 +251,10 @@ func (a Axes) at(s Split, k kind, size int64, inPlace bool) Case {
 func (a Axes) Like(r record.Result, bytes int64) (Case, bool) {
 	for _, k := range a.kinds() {
 		for _, s := range a.splits() {
-			if k.Name == r.Collective && a.at(s, k, r.BytesRequested, r.InPlace).Key == r.Key {
-				return a.at(s, k, bytes, r.InPlace), true
+			for _, p := range a.policies() {
+				if k.Name == r.Collective && a.at(s, p, k, r.BytesRequested, r.InPlace).Key == r.Key {
+					return a.at(s, p, k, bytes, r.InPlace), true
+				}
 			}
 		}
 	}
@@ -249,7 +271,7 @@ func (c Case) Planned() record.Result {
 	return record.Result{
 		Key: c.Key, Collective: c.Collective.Name, Dtype: c.Dtype.Name, Op: c.Op, InPlace: c.InPlace,
 		BytesRequested: c.Requested, Bytes: c.Layout.Bytes, Count: c.Layout.Count,
-		Ranks: c.Ranks, Nodes: c.Nodes, GPUsPerProcess: c.GPUsPerProcess, Groups: c.Parallel, Stride: c.Split.Stride, Status: status, Reason: reason,
+		Ranks: c.Ranks, Nodes: c.Nodes, GPUsPerProcess: c.GPUsPerProcess, Groups: c.Parallel, Stride: c.Split.Stride, Setup: c.Policy.String(), Status: status, Reason: reason,
 		Verified:     record.Verified{State: record.NotVerified, Reason: "not run"},
 		Extrapolated: c.Extrapolated, Bracket: c.Bracket, Warnings: []record.Warning{},
 	}

@@ -32,7 +32,7 @@ var flagGroups = withSettings([]flagGroup{
 		"datatype", "dtype", "op", "place", "kernels", "coefficients", "data", "fixed-sizes", "compile",
 	}},
 	{"Timing and verification", []string{
-		"iters", "warmup_iters", "hipgraph", "precision", "max-time", "cache", "tune", "check", "verify-budget", "keep-samples", "launches", "rounds",
+		"iters", "warmup_iters", "hipgraph", "register", "cta-policy", "precision", "max-time", "cache", "tune", "check", "verify-budget", "keep-samples", "launches", "rounds",
 	}},
 	{"Cluster", []string{
 		"collective", "nodes", "ranks", "gpus-per-node", "ngpus", "ranks-per-gpu", "groups", "strides", "scale", "device", "all-gpus", "peak",
@@ -40,7 +40,7 @@ var flagGroups = withSettings([]flagGroup{
 	}},
 	{"Launch", []string{"launch", "slurm-args", "hostfile", "dry-run", "exclude-bad", "screen-first"}},
 	{"Deadlines", deadlineFlags},
-	{"Simulation", []string{"fabric", "curve", "fault", "seed", "trees", "clock", "no-data", "hang-rate", "torch", "real", "steps", "what-if"}},
+	{"Simulation", []string{"fabric", "curve", "fault", "seed", "trees", "clock", "no-data", "library-version", "hang-rate", "torch", "real", "steps", "what-if"}},
 	{"Model and trainer", []string{
 		"framework", "config", "args", "set", "optimizer", "preset", "params", "trace", "total-params", "largest-param", "layers", "active-params",
 		"backward-ms", "forward-ms", "step-ms", "tokens-per-microbatch", "tflops", "recompute",
