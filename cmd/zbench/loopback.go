@@ -252,7 +252,7 @@ func (o *loopbackOptions) machine(s State) (*fabric.Machine, error) {
 	}
 	if o.version != "" {
 		if m.CollVersion, err = fabric.ReadCollVersion(o.version); err != nil {
-			return nil, usage(fmt.Errorf("--library-version: %w", err), "`zbench loopback --library-version 2.22.3 …`")
+			return nil, usage(fmt.Errorf("--library-version: %w", err), "leave it out for 2.30.4")
 		}
 	}
 	if o.gpus > m.Size() {
