@@ -33,6 +33,8 @@ type Collective struct {
 	SendShare, RecvShare bool
 	// Shares tells that S is divided among the ranks though both buffers are full.
 	Shares bool
+	// Uneven tells that a Skew says how much each rank receives. S is then what each rank sends.
+	Uneven bool
 	// InPlace is where the buffers lie when they are one.
 	InPlace Place
 	// Copied tells that a library can run it on copy engines (NVIDIA/nccl, src/ce_coll.cc, ncclCeImplemented).
@@ -157,6 +159,12 @@ var table = []Collective{
 		Does:      "each rank gets its share of the root's buffer",
 		BusFactor: all, RecvShare: true, InPlace: RecvInSend, Copied: true,
 		result: func(rank, _, root int) Result { return Result{Blocks: 1, From: root, Base: rank} },
+	},
+	{
+		Name: "all_to_allv", Aliases: []string{"alltoallv"},
+		Does:      "each rank sends to every other as much as --skew says",
+		BusFactor: all, Shares: true, Uneven: true, InPlace: Never,
+		result: func(rank, n, _ int) Result { return Result{Blocks: n, Step: 1, Base: rank} },
 	},
 }
 

@@ -181,6 +181,10 @@ func (u *Setup) plan() error {
 // name looks up the names in the request and replaces them by the canonical ones.
 func (u *Setup) name() (err error) {
 	s := u.Spec.Sweep
+	if u.axes.Skew, err = collective.ReadSkew(s.Skew); err != nil {
+		return err
+	}
+	s.Skew = string(u.axes.Skew)
 	if s.StepBytes > 0 {
 		s.Factor = 1
 	}

@@ -64,7 +64,7 @@ func fabricOf(rec *record.Record) *fabric.Fabric {
 // table is an expectation.
 func (e expected) seconds(r *record.Result) (float64, bool) {
 	m := e.machines[r.Nodes]
-	if m == nil || r.Groups > 1 || r.Ranks != m.Size() || r.Bytes <= 0 || policy.Named(r.Setup) {
+	if m == nil || r.Groups > 1 || r.Ranks != m.Size() || r.Bytes <= 0 || e.simulated && r.Setup != "" || policy.Named(r.Setup) {
 		return 0, false
 	}
 	if !e.simulated && len(m.Extrapolated[m.Whole()][r.Collective]) > 0 {

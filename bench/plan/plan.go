@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"zbench/bench/collective"
 	"zbench/bench/policy"
@@ -36,6 +37,8 @@ type Axes struct {
 	World   spec.World
 	// Policies are how communicators are made and buffers registered; none is the zero Policy alone.
 	Policies []policy.Policy
+	// Skew is how unequally ranks receive in collectives that are Uneven.
+	Skew collective.Skew
 	// Groups are sizes of sub-communicators of consecutive ranks: all disjoint groups
 	// of all nodes run at once. Strides are distances between the ranks of groups that
 	// run at once. Scales are numbers of nodes: only the first nodes run. All are in
@@ -62,7 +65,9 @@ type Case struct {
 	Parallel                     int
 	// Policy is how the communicators are made and the buffers registered.
 	Policy policy.Policy `json:",omitzero"`
-	Key    string
+	// Skew is how unequally the ranks receive; empty of a collective that is not Uneven.
+	Skew collective.Skew `json:",omitempty"`
+	Key  string
 	// ByBlocks tells that the data are checked by random blocks where they are too large to check whole.
 	ByBlocks bool `json:",omitempty"`
 	// Skip is the reason why the case does not run, empty if it runs.
@@ -235,7 +240,11 @@ func (a Axes) at(s Split, p policy.Policy, k kind, size int64, inPlace bool) Cas
 	if p.CTA != "" {
 		c.Key += "/cta-" + p.CTA
 	}
+	if k.Uneven {
+		c.skewed(a.Skew)
+	}
 	switch {
+	case c.Skip != "":
 	case c.Layout.Bytes == 0:
 		c.Skip = fmt.Sprintf("rounds to 0: %s over %d ranks of %s leaves less than 16 bytes or one element per rank", unit.Bytes(size), ranks, k.dtype.Name)
 	case k.Reduces && k.dtype.MovedOnly:
@@ -244,6 +253,44 @@ func (a Axes) at(s Split, p policy.Policy, k kind, size int64, inPlace bool) Cas
 		c.Skip = "in place " + k.Name + " would overwrite data before they are sent"
 	}
 	return c
+}
+
+// skewed divides what each rank sends by a skew: a rank's receive buffer holds the most that any receives.
+func (c *Case) skewed(s collective.Skew) {
+	c.Skew = s
+	counts := c.Counts()
+	if counts == nil {
+		c.Skip = fmt.Sprintf("the file of weights (--skew) has not as many as the %d ranks", c.Ranks)
+		return
+	}
+	c.Layout.RecvBytes = slices.Max(counts) * int64(c.Ranks*c.Dtype.Size)
+	if name := s.String(); name != "" {
+		c.Key += "/" + strings.ReplaceAll(name, " ", "-")
+	}
+}
+
+// Counts are the elements that each rank receives of every rank; of a collective that is Uneven.
+func (c Case) Counts() []int64 {
+	return c.Skew.Counts(c.Layout.Bytes/int64(c.Dtype.Size), c.Ranks, c.Dtype.Size)
+}
+
+// SendPlaces are where what goes to each rank begins in the send buffer, in elements, and the end of the last; nil of a
+// collective that is not Uneven.
+func (c Case) SendPlaces() []int64 {
+	if !c.Collective.Uneven {
+		return nil
+	}
+	at := []int64{0}
+	for i, n := range c.Counts() {
+		at = append(at, at[i]+n)
+	}
+	return at
+}
+
+// setup tells the case from the same with another policy or skew.
+func (c Case) setup() string {
+	names := slices.DeleteFunc([]string{c.Policy.String(), c.Skew.String()}, func(s string) bool { return s == "" })
+	return strings.Join(names, ", ")
 }
 
 // Like is the case of another size on the curve of a result of this sweep; false if the
@@ -271,7 +318,7 @@ func (c Case) Planned() record.Result {
 	return record.Result{
 		Key: c.Key, Collective: c.Collective.Name, Dtype: c.Dtype.Name, Op: c.Op, InPlace: c.InPlace,
 		BytesRequested: c.Requested, Bytes: c.Layout.Bytes, Count: c.Layout.Count,
-		Ranks: c.Ranks, Nodes: c.Nodes, GPUsPerProcess: c.GPUsPerProcess, Groups: c.Parallel, Stride: c.Split.Stride, Setup: c.Policy.String(), Status: status, Reason: reason,
+		Ranks: c.Ranks, Nodes: c.Nodes, GPUsPerProcess: c.GPUsPerProcess, Groups: c.Parallel, Stride: c.Split.Stride, Setup: c.setup(), Status: status, Reason: reason,
 		Verified:     record.Verified{State: record.NotVerified, Reason: "not run"},
 		Extrapolated: c.Extrapolated, Bracket: c.Bracket, Warnings: []record.Warning{},
 	}

@@ -103,6 +103,9 @@ type Sweep struct {
 	Register []string `json:"register,omitempty"`
 	// Policies of compute units, each of which is measured (--cta-policy); absent for the library's own.
 	CTAPolicy []string `json:"cta_policy,omitempty"`
+	// How unequally ranks receive where a collective has that: zipf:S, or a weight for each rank with commas (--skew);
+	// absent for equal shares.
+	Skew string `json:"skew,omitempty"`
 	// Samples are kept whatever the number of ranks (--keep-samples).
 	KeepSamples bool `json:"keep_samples,omitempty"`
 	// No sizes are added for the bucket size (--fixed-sizes).

@@ -29,7 +29,7 @@ type flagGroup struct {
 var flagGroups = withSettings([]flagGroup{
 	{"Sizes and data (bytes; K, M, G are binary)", []string{
 		"minbytes", "maxbytes", "stepfactor", "stepbytes", "sizes", "size", "sweep", "shape", "reduce", "rows", "hidden",
-		"datatype", "dtype", "op", "place", "kernels", "coefficients", "data", "fixed-sizes", "compile",
+		"datatype", "dtype", "op", "place", "skew", "kernels", "coefficients", "data", "fixed-sizes", "compile",
 	}},
 	{"Timing and verification", []string{
 		"iters", "warmup_iters", "hipgraph", "register", "cta-policy", "precision", "max-time", "cache", "tune", "check", "verify-budget", "keep-samples", "launches", "rounds",

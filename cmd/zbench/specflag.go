@@ -341,6 +341,8 @@ var ownFlags = []specFlag{
 	numbersFlag("scale", "also run only the first 1, 2, 4 … nodes while the others wait: 1,2,4", func(s *spec.Spec) *[]int { return &s.Sweep.Scales }),
 	wordsFlag("register", "register the buffers with the library, several by turns", policy.Registers(), func(s *spec.Spec) *[]string { return &s.Sweep.Register }),
 	wordsFlag("cta-policy", "policy of compute units, several by turns; zero asks for copy engines", policy.CTAs(), func(s *spec.Spec) *[]string { return &s.Sweep.CTAPolicy }),
+	optional(valueFlag("", "skew", "string", "", "how unequally ranks receive in alltoallv: uniform, zipf:1.2, or a FILE with a weight for each rank", func(s *spec.Spec) *string { return &s.Sweep.Skew },
+		func(v string) (string, error) { return v, nil }, same)),
 	boolFlag("keep-samples", fmt.Sprintf("write samples.f32 above %d ranks too", engine.SamplesRanks), func(s *spec.Spec) *bool { return &s.Sweep.KeepSamples }),
 	boolFlag(fixedSizes, "with a model: measure only the sizes of -b, -e, -f and -i, without those added for the bucket size", func(s *spec.Spec) *bool { return &s.Sweep.FixedSizes }),
 }
