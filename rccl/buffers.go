@@ -47,10 +47,10 @@ func (d *Driver) Allocate(ctx context.Context, room plan.Room) error {
 	first := d.batch == nil
 	d.cache = room.Cache
 	need := max(d.arena, room.Bytes, plan.ArenaHead)
-	if !first && need == d.arena {
+	if !first && need == d.arena && room.Library == d.inLibrary {
 		return nil
 	}
-	d.arena = need
+	d.arena, d.inLibrary = need, room.Library
 	if !first {
 		if err := d.free(); err != nil {
 			return err
@@ -58,7 +58,11 @@ func (d *Driver) Allocate(ctx context.Context, room plan.Room) error {
 	}
 	for i := range d.ranks {
 		m := &d.ranks[i]
-		arena, err := d.library.Alloc(m.rank.Device, need)
+		alloc := d.library.Alloc
+		if room.Library {
+			alloc = d.library.AllocLibrary
+		}
+		arena, err := alloc(m.rank.Device, need)
 		if err != nil {
 			return err
 		}
@@ -77,7 +81,7 @@ func (d *Driver) Allocate(ctx context.Context, room plan.Room) error {
 
 // free frees all arenas, also after an error.
 func (d *Driver) free() error {
-	var errs []error
+	errs := []error{d.deregister()}
 	for i := range d.ranks {
 		m := &d.ranks[i]
 		if m.arena.Bytes > 0 {
@@ -106,7 +110,7 @@ func (d *Driver) place(c plan.Case) {
 	}
 	d.work = native.Work{
 		Collective: c.Collective.Name, Dtype: c.Dtype.Name, Op: c.Op, Count: l.Count,
-		Slots: p.Slots, SendStride: p.SendStride, RecvStride: p.RecvStride,
+		Slots: p.Slots, SendStride: p.SendStride, RecvStride: p.RecvStride, Places: c.SendPlaces(),
 	}
 }
 

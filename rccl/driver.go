@@ -70,6 +70,12 @@ type Driver struct {
 	local int
 	batch launcher
 	arena int64 // bytes of each rank's
+	// inLibrary tells that the library has allocated the arenas.
+	inLibrary bool
+	// registered are the arenas on the current communicators; registration is what the last Begin took for that, in
+	// seconds.
+	registered   []native.Registration
+	registration float64
 	// cache is the one to rotate over that all processes agreed on, in bytes.
 	cache  int64
 	floor  float64
@@ -165,6 +171,9 @@ func (d *Driver) Begin(c plan.Case, pass int) error {
 		if err := d.joinAlone(context.Background(), comms, d.Join); err != nil {
 			return err
 		}
+	}
+	if err := d.register(c); err != nil {
+		return err
 	}
 	d.expect(c)
 	h := fnv.New64a()

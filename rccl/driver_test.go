@@ -2,6 +2,7 @@ package rccl_test
 
 import (
 	"context"
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -34,7 +35,7 @@ func open(t testing.TB, w spec.World, o fabric.Conditions, change func(*fabric.M
 		change(m)
 	}
 	d, err := rccl.Open(rccl.Config{
-		Native: native.Choice{Backend: "loopback", Machine: m.Text()}, Ranks: w.Size(),
+		Native: native.Choice{Backend: "loopback", Machine: m.Text(), Getenv: os.Getenv}, Ranks: w.Size(),
 		VerifyBudget: budget, CacheBytes: cache, Seed: o.Seed,
 	})
 	require.NoError(t, err)

@@ -74,6 +74,18 @@ func (p *party) Alloc(device int, bytes int64) (native.Buffer, error) {
 	return p.p.Alloc(device, bytes)
 }
 
+func (p *party) AllocLibrary(device int, bytes int64) (native.Buffer, error) {
+	return p.Alloc(device, bytes)
+}
+
+func (p *party) Register(window bool, comms []native.Comm, buffers []native.Buffer) ([]native.Registration, float64, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.p.Register(window, comms, buffers)
+}
+
+func (p *party) Deregister(r native.Registration) error { return p.p.Deregister(r) }
+
 func (p *party) Free(b native.Buffer) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -118,7 +130,7 @@ type joined struct {
 }
 
 // InitComms blocks until all ranks of the communicator have joined, as RCCL does.
-func (p *party) InitComms(id native.UniqueID, ranks, first int, devices []int) ([]native.Comm, error) {
+func (p *party) InitComms(id native.UniqueID, ranks, first int, devices []int, _ int) ([]native.Comm, error) {
 	key := fmt.Sprintf("init %x of %d", id, ranks)
 	p.mu.Lock()
 	m := p.meetings[key]
@@ -139,7 +151,7 @@ func (p *party) InitComms(id native.UniqueID, ranks, first int, devices []int) (
 			panic("an id that no process made")
 		}
 		p.ids[id]++
-		comms, err := p.p.InitComms(id, ranks, 0, all)
+		comms, err := p.p.InitComms(id, ranks, 0, all, 0)
 		m.out = joined{comms, err}
 		close(m.done)
 	}

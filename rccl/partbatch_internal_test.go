@@ -2,6 +2,7 @@ package rccl
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 
 	"github.com/stretchr/testify/require"
@@ -102,7 +103,7 @@ func (b *partBatch) launch(what string, do func(parts []*partBatch) result) resu
 		var bare []any
 		for _, one := range all {
 			l := one.(launch)
-			if l.what != what || l.work != b.work || l.moved != b.moved || l.deadline != b.deadline {
+			if l.what != what || !reflect.DeepEqual(l.work, b.work) || l.moved != b.moved || l.deadline != b.deadline {
 				panic(fmt.Sprintf("processes that differ: %s of %+v, %s of %+v", what, b.work, l.what, l.work))
 			}
 			parts, bare = append(parts, l.partBatch), append(bare, l.partBatch)

@@ -16,10 +16,13 @@ import (
 type library interface {
 	Memory(device int) (free, total int64, err error)
 	Alloc(device int, bytes int64) (native.Buffer, error)
+	AllocLibrary(device int, bytes int64) (native.Buffer, error)
 	Free(native.Buffer) error
+	Register(window bool, comms []native.Comm, buffers []native.Buffer) ([]native.Registration, float64, error)
+	Deregister(native.Registration) error
 	BeginCase(key uint64)
 	NewUniqueID() (native.UniqueID, error)
-	InitComms(id native.UniqueID, ranks, first int, devices []int) ([]native.Comm, error)
+	InitComms(id native.UniqueID, ranks, first int, devices []int, cta int) ([]native.Comm, error)
 	FreeComm(native.Comm) error
 	AbortComm(native.Comm) error
 	newBatch(ranks int) launcher
@@ -156,10 +159,11 @@ func (d *Driver) joinComms(ctx context.Context, c plan.Comms, ids []plan.CommID)
 
 // leave destroys the current communicators, and the streams of all lanes but the first.
 func (d *Driver) leave() error {
+	taken := d.deregister()
 	given := d.give(d.library.FreeComm)
 	freed := slice.Map(d.lanes[min(1, len(d.lanes)):], d.freeStreams)
 	d.lanes = nil
-	return errors.Join(given, errors.Join(freed...))
+	return errors.Join(taken, given, errors.Join(freed...))
 }
 
 // give gives all communicators up.

@@ -63,7 +63,7 @@ func (d *Driver) Unverifiable(c plan.Case) string {
 	switch {
 	case d.noKernels != nil:
 		return d.noKernels.Error()
-	case d.Simulated() && need > d.cfg.VerifyBudget && (!c.ByBlocks || c.Collective.Messages()):
+	case d.Simulated() && need > d.cfg.VerifyBudget && (!c.ByBlocks || c.Collective.Messages() || c.Collective.Uneven):
 		return fmt.Sprintf("memory: all ranks' buffers take %s, the budget (--verify-budget) is %s", unit.Bytes(need), unit.Bytes(d.cfg.VerifyBudget))
 	case c.Ranks > native.MaxVerifiedRanks:
 		return fmt.Sprintf("the check is exact up to %d ranks", native.MaxVerifiedRanks)
@@ -86,6 +86,10 @@ func expectation(c plan.Case, rank int) native.Expect {
 		Fill: l.SendBytes / int64(c.Dtype.Size), Check: int64(want.Blocks) * l.Count,
 		RecvBytes: l.RecvBytes, Reduced: c.Collective.Reduces,
 		Block: l.Count, Base: int64(want.Base) * l.Count, Source: want.From, Step: want.Step,
+	}
+	if at := c.SendPlaces(); at != nil {
+		e.Block, e.Base = at[rank+1]-at[rank], at[rank]
+		e.Check = int64(want.Blocks) * e.Block
 	}
 	// In place, the send buffer is filled after the receive buffer is poisoned. If only
 	// the root sends or receives, the other ranks' buffers are unused.

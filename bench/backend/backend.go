@@ -77,6 +77,8 @@ type Vendor struct {
 	Order   int
 	// Column is that of the list of symbols.
 	Column int
+	// NCCL tells that the collectives library is NCCL, not RCCL, which is NCCL changed.
+	NCCL bool
 	// Libraries are in the order of opening; BLAS has the matrix products, LT those by heuristics. Both
 	// are optional.
 	Libraries []Library

@@ -31,8 +31,8 @@ var _ = register(Vendor{
 	Sub:           []string{"lib64", "lib", "targets/x86_64-linux/lib"}, Fixed: []string{"/usr/local/cuda/lib64"},
 	// CUDA 13's packages share a folder, those of CUDA 12 and 11 have one each.
 	Packages: []string{"nvidia/nccl/lib", "nvidia/cu[0-9]*/lib", "nvidia/cuda_runtime/lib", "nvidia/cuda_nvrtc/lib", "nvidia/cublas/lib"},
-	Product:  "CUDA and NCCL",
-	Node:     "/dev/nvidia0", DriverName: "nvidia", DriverFile: "/sys/module/nvidia/version", Tool: "nvidia-smi",
+	Product:  "CUDA and NCCL", NCCL: true,
+	Node: "/dev/nvidia0", DriverName: "nvidia", DriverFile: "/sys/module/nvidia/version", Tool: "nvidia-smi",
 	Hiding: []string{"CUDA_VISIBLE_DEVICES"}, Prefixes: []string{"CUDA"},
 	ArchOption: "-arch=", Waves: map[string]int{"sm_": 32}, // nvrtc optimises by default and has no option for it
 	Capability: "sm_%d%d",

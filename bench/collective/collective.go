@@ -33,8 +33,12 @@ type Collective struct {
 	SendShare, RecvShare bool
 	// Shares tells that S is divided among the ranks though both buffers are full.
 	Shares bool
+	// Uneven tells that a Skew says how much each rank receives. S is then what each rank sends.
+	Uneven bool
 	// InPlace is where the buffers lie when they are one.
 	InPlace Place
+	// Copied tells that a library can run it on copy engines (NVIDIA/nccl, src/ce_coll.cc, ncclCeImplemented).
+	Copied bool
 	// result says what rank of n ends up with when the others call with root.
 	result func(rank, n, root int) Result
 }
@@ -117,7 +121,7 @@ var table = []Collective{
 	{
 		Name: "all_gather", Aliases: []string{"allgather"},
 		Does:      "each rank contributes its share; every rank gets all shares",
-		BusFactor: all, SendShare: true, InPlace: SendInRecv,
+		BusFactor: all, SendShare: true, InPlace: SendInRecv, Copied: true,
 		result: func(_, n, _ int) Result { return Result{Blocks: n, Step: 1} },
 	},
 	{
@@ -135,7 +139,7 @@ var table = []Collective{
 	{
 		Name: "all_to_all", Aliases: []string{"alltoall"},
 		Does:      "each rank sends a share of its own to every other",
-		BusFactor: all, Shares: true, InPlace: Never,
+		BusFactor: all, Shares: true, InPlace: Never, Copied: true,
 		result: func(rank, n, _ int) Result { return Result{Blocks: n, Step: 1, Base: rank} },
 	},
 	{
@@ -147,14 +151,20 @@ var table = []Collective{
 	{
 		Name: "gather", Rooted: true,
 		Does:      "the root gets every rank's share",
-		BusFactor: all, SendShare: true, InPlace: SendInRecv,
+		BusFactor: all, SendShare: true, InPlace: SendInRecv, Copied: true,
 		result: func(rank, n, root int) Result { return onlyRoot(Result{Blocks: n, Step: 1})(rank, n, root) },
 	},
 	{
 		Name: "scatter", Rooted: true,
 		Does:      "each rank gets its share of the root's buffer",
-		BusFactor: all, RecvShare: true, InPlace: RecvInSend,
+		BusFactor: all, RecvShare: true, InPlace: RecvInSend, Copied: true,
 		result: func(rank, _, root int) Result { return Result{Blocks: 1, From: root, Base: rank} },
+	},
+	{
+		Name: "all_to_allv", Aliases: []string{"alltoallv"},
+		Does:      "each rank sends to every other as much as --skew says",
+		BusFactor: all, Shares: true, Uneven: true, InPlace: Never,
+		result: func(rank, n, _ int) Result { return Result{Blocks: n, Step: 1, Base: rank} },
 	},
 }
 

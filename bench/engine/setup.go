@@ -10,6 +10,7 @@ import (
 	"zbench/bench/exit"
 	"zbench/bench/fabric"
 	"zbench/bench/plan"
+	"zbench/bench/policy"
 	"zbench/bench/recommend"
 	"zbench/bench/record"
 	"zbench/bench/spec"
@@ -153,7 +154,8 @@ func (u *Setup) plan() error {
 	s, w := u.Spec.Sweep, u.Spec.World
 	u.axes = plan.Axes{
 		MinBytes: s.MinBytes, MaxBytes: s.MaxBytes, Factor: s.Factor, Step: s.StepBytes, Sizes: s.Sizes, Graph: s.GraphLaunches, InPlace: s.InPlace,
-		World: w, Groups: s.Groups, Strides: s.Strides, Scales: s.Scales,
+		Policies: policy.All(s.Register, s.CTAPolicy),
+		World:    w, Groups: s.Groups, Strides: s.Strides, Scales: s.Scales,
 	}
 	if err := u.name(); err != nil {
 		return err
@@ -179,6 +181,10 @@ func (u *Setup) plan() error {
 // name looks up the names in the request and replaces them by the canonical ones.
 func (u *Setup) name() (err error) {
 	s := u.Spec.Sweep
+	if u.axes.Skew, err = collective.ReadSkew(s.Skew); err != nil {
+		return err
+	}
+	s.Skew = string(u.axes.Skew)
 	if s.StepBytes > 0 {
 		s.Factor = 1
 	}
@@ -223,6 +229,11 @@ func (u *Setup) cases(d plan.Process) ([]plan.Case, error) {
 		return nil, err
 	}
 	cases := u.axes.Cases()
+	if r, ok := d.(plan.Registering); ok {
+		for i := range cases {
+			cases[i].Skip = cmp.Or(cases[i].Skip, r.Unserved(cases[i]))
+		}
+	}
 	plan.Fit(cases, u.room)
 	for i := range cases {
 		u.mark(&cases[i])
@@ -234,6 +245,10 @@ func (u *Setup) cases(d plan.Process) ([]plan.Case, error) {
 // of its time. Before a driver is open this is unknown, and nothing is marked.
 func (u *Setup) mark(c *plan.Case) {
 	c.Extrapolated = u.extrapolated != nil && u.extrapolated(*c)
+	if c.Policy != (policy.Policy{}) {
+		c.Extrapolated = u.Machine != nil
+		return
+	}
 	if c.Extrapolated && u.Machine != nil && c.Skip == "" {
 		c.Bracket = u.Machine.Bracket(fabric.Group{Ranks: c.Ranks, Stride: c.Split.Stride}, c.Collective.Name, c.Layout.Bytes)
 	}

@@ -37,14 +37,15 @@ const Default = "mi300x-pollara"
 // Fabric is one hardware description. Rates are in bytes per second, times in
 // seconds.
 type Fabric struct {
-	Name     string  `yaml:"name"`
-	Title    string  `yaml:"title"`
-	GPU      string  `yaml:"gpu"`
-	MaxNodes int     `yaml:"max_nodes"`
-	Node     Node    `yaml:"node"`
-	Host     Host    `yaml:"host"`
-	Models   []Model `yaml:"models"`
-	Roofs    []Roof  `yaml:"roofs"`
+	Name     string   `yaml:"name"`
+	Title    string   `yaml:"title"`
+	GPU      string   `yaml:"gpu"`
+	MaxNodes int      `yaml:"max_nodes"`
+	Node     Node     `yaml:"node"`
+	Host     Host     `yaml:"host"`
+	Models   []Model  `yaml:"models"`
+	Roofs    []Roof   `yaml:"roofs"`
+	Policies Policies `yaml:"policies"`
 	// Faults are planted whenever the fabric is used: `zbench list faults`.
 	Faults  []string `yaml:"faults"`
 	Sources []string `yaml:"sources"`
@@ -196,6 +197,9 @@ func (f *Fabric) validate() error {
 		if n > 1 && (m.RailEfficiency <= 0 || m.RailEfficiency > 1 || f.Node.NICs < 1) {
 			return fmt.Errorf("models: rail_efficiency must be in (0, 1] and node.nics positive for %d nodes", n)
 		}
+	}
+	if err := f.Policies.validate(); err != nil {
+		return err
 	}
 	return f.validateCurves()
 }

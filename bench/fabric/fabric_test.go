@@ -254,3 +254,15 @@ func TestLaunch(t *testing.T) {
 		require.Zero(t, m.Launch(fabric.Group{Ranks: 3}, "all_reduce", 8))
 	}
 }
+
+func TestReadCollVersion(t *testing.T) {
+	for text, want := range map[string]int{"2.30.4": 23004, "2.9.6": 20906, "2.22.3": 22203} {
+		v, err := fabric.ReadCollVersion(text)
+		require.NoError(t, err)
+		require.Equal(t, want, v)
+	}
+	for _, text := range []string{"", "2.30", "2.8.4", "3.1.2", "2.30.4 ", "2.30.-1", "2.30.100", "2.030.4", "2.30.4-1"} {
+		_, err := fabric.ReadCollVersion(text)
+		require.ErrorContains(t, err, "2.30.4", text)
+	}
+}

@@ -65,7 +65,9 @@ type Machine struct {
 	// CollVersion is the number that the collectives library gives for its version, 22203
 	// for 2.22.3; 0 is the loopback's own.
 	CollVersion int
-	Seed        uint64
+	// Policies is what registration and policies of compute units change.
+	Policies Policies
+	Seed     uint64
 	// Curves holds each group's constants by collective.
 	Curves map[Group]map[string]Curve
 	// Measured are times that all ranks' collectives take in place of those of Curves, by
@@ -85,6 +87,16 @@ type Machine struct {
 	// Ends are the constants at the ends of the model's bracket, of groups and
 	// collectives that have one. The machine file has none of them.
 	Ends map[Group]map[string]Ends
+}
+
+// ReadCollVersion is CollVersion of a version such as 2.30.4, from 2.9 on.
+func ReadCollVersion(text string) (int, error) {
+	var major, minor, patch int
+	_, err := fmt.Sscanf(text, "%d.%d.%d", &major, &minor, &patch)
+	if err != nil || text != fmt.Sprintf("%d.%d.%d", major, minor, patch) || major != 2 || minor < 9 || patch < 0 || max(minor, patch) > 99 {
+		return 0, fmt.Errorf("%q is not a version of RCCL or NCCL from 2.9.0 on, such as 2.30.4", text)
+	}
+	return major*10000 + minor*100 + patch, nil
 }
 
 // Point is a measured time in seconds of a total size in bytes.
@@ -121,7 +133,7 @@ func (f *Fabric) Resolve(w spec.World, o Conditions) (*Machine, error) {
 		return nil, fmt.Errorf("%d GPUs a process do not divide the %d GPUs of a node", w.GPUsPerProcess, w.GPUsPerNode)
 	}
 	m := &Machine{
-		World: w, GPU: f.GPU, Host: f.Host, HBM: f.Node.HBMBytes, HBMRate: f.Node.HBMRate, Seed: o.Seed,
+		World: w, GPU: f.GPU, Host: f.Host, HBM: f.Node.HBMBytes, HBMRate: f.Node.HBMRate, Policies: f.Policies, Seed: o.Seed,
 		Curves: map[Group]map[string]Curve{}, Extrapolated: map[Group]map[string][]string{},
 		Ends: map[Group]map[string]Ends{},
 	}
@@ -270,6 +282,17 @@ func (m *Machine) Text() []byte {
 	}
 	if m.CollVersion > 0 {
 		put("collectives_version", float64(m.CollVersion))
+	}
+	for _, by := range []struct {
+		key string
+		Faster
+	}{{"copies", m.Policies.Copies}, {"symmetric", m.Policies.Symmetric}} {
+		if by.Rate > 0 {
+			put(by.key, by.Rate, by.Latency, float64(m.GPUsPerNode))
+		}
+	}
+	if m.Policies.Register > 0 {
+		put("registers", m.Policies.Register)
 	}
 	put("launch", m.Host.Launch)
 	put("exit_jitter", m.Host.ExitJitter)

@@ -7,6 +7,7 @@ import (
 
 	"zbench/bench/curve"
 	"zbench/bench/fabric"
+	"zbench/bench/policy"
 	"zbench/bench/record"
 	"zbench/bench/spec"
 )
@@ -63,7 +64,7 @@ func fabricOf(rec *record.Record) *fabric.Fabric {
 // table is an expectation.
 func (e expected) seconds(r *record.Result) (float64, bool) {
 	m := e.machines[r.Nodes]
-	if m == nil || r.Groups > 1 || r.Ranks != m.Size() || r.Bytes <= 0 {
+	if m == nil || r.Groups > 1 || r.Ranks != m.Size() || r.Bytes <= 0 || e.simulated && r.Setup != "" || policy.Named(r.Setup) {
 		return 0, false
 	}
 	if !e.simulated && len(m.Extrapolated[m.Whole()][r.Collective]) > 0 {
@@ -120,7 +121,7 @@ func (e expected) excess(r *record.Result) (times, lo float64, ok bool) {
 func wholes(rec *record.Record) (names []string, rows map[string][]*record.Result) {
 	rows = map[string][]*record.Result{}
 	for r := range rec.Each() {
-		if r.Status != record.OK || r.Groups > 1 {
+		if r.Status != record.OK || r.Groups > 1 || policy.Named(r.Setup) {
 			continue
 		}
 		if have := rows[r.Collective]; len(have) == 0 {

@@ -34,6 +34,7 @@ const (
 	CodeNoisy       = "noisy"
 	CodeNoFault     = "no_fault"
 	CodeBusBW       = "busbw"
+	CodePolicy      = "policy"
 	CodeScale       = "scale"
 	CodeRests       = "rests"
 	CodeRule        = "rule"
@@ -69,7 +70,7 @@ func collectives(rec *record.Record) finding.List {
 	} else {
 		v = append(v, c.besideFaults()...)
 	}
-	return slices.Concat(v, j.corruption(), j.best(), j.scale(), Simulated(rec))
+	return slices.Concat(v, j.corruption(), j.best(), j.policies(), j.scale(), Simulated(rec))
 }
 
 // signs are what the log of an imported table says is wrong.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"zbench/bench/policy"
 )
 
 // Comms are the communicators that a case runs on: Count of them, of Ranks ranks each.
@@ -12,10 +14,14 @@ type Comms struct {
 	Split Split `json:"split"`
 	Ranks int   `json:"ranks"`
 	Count int   `json:"count"`
+	// Policy is how they are made, and how the buffers are registered on them.
+	Policy policy.Policy `json:"policy,omitzero"`
 }
 
 // Comms are the communicators of the case.
-func (c Case) Comms() Comms { return Comms{Split: c.Split, Ranks: c.Ranks, Count: max(c.Parallel, 1)} }
+func (c Case) Comms() Comms {
+	return Comms{Split: c.Split, Ranks: c.Ranks, Count: max(c.Parallel, 1), Policy: c.Policy}
+}
 
 // Active is the number of ranks in the communicators: the first of the world.
 func (c Comms) Active() int { return c.Ranks * c.Count }

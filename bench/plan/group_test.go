@@ -68,7 +68,7 @@ func TestOrdersTravelAsText(t *testing.T) {
 		}
 	}
 	var o plan.Order
-	require.ErrorContains(t, json.Unmarshal([]byte(`{"protocol":10,"do":"prepare","case":{"Collective":"sum"}}`), &o), "unknown collective")
+	require.ErrorContains(t, json.Unmarshal([]byte(`{"protocol":11,"do":"prepare","case":{"Collective":"sum"}}`), &o), "unknown collective")
 }
 
 // One process that cannot verify keeps all from it.
@@ -178,9 +178,9 @@ func TestReplayedBursts(t *testing.T) {
 // Whatever text arrives as orders, a follower reports on each and ends.
 func TestChangedOrders(t *testing.T) {
 	mutate.Each(t, 1, 2000, []string{
-		`{"protocol":10,"do":"budget"}` + "\n" + `{"protocol":10,"do":"prepare","case":{"Collective":"all_reduce","Dtype":"float"},"pass":1}`,
-		`{"protocol":10,"do":"prepare"}` + "\n" + `{"protocol":10,"do":"burst"}`,
-		`{"protocol":10,"do":"burst","bursts":{"count":-1,"iterations":3}}` + "\n" + `{"protocol":10,"do":"isolated","count":-5}`,
+		`{"protocol":11,"do":"budget"}` + "\n" + `{"protocol":11,"do":"prepare","case":{"Collective":"all_reduce","Dtype":"float"},"pass":1}`,
+		`{"protocol":11,"do":"prepare"}` + "\n" + `{"protocol":11,"do":"burst"}`,
+		`{"protocol":11,"do":"burst","bursts":{"count":-1,"iterations":3}}` + "\n" + `{"protocol":11,"do":"isolated","count":-5}`,
 	}, func(t *testing.T, text string) {
 		first, second, _ := strings.Cut(text, "\n")
 		l := line{make(chan []byte, 2), make(chan []byte, 2)}

@@ -202,6 +202,22 @@ func (g *Group) Unverifiable(c Case) string {
 	return g.own.p.Unverifiable(c)
 }
 
+// Unserved is what this process's library does not serve; the others have the same.
+func (g *Group) Unserved(c Case) string {
+	if r, ok := g.own.p.(Registering); ok {
+		return r.Unserved(c)
+	}
+	return ""
+}
+
+// Registration is that of this process: all register together.
+func (g *Group) Registration() float64 {
+	if r, ok := g.own.p.(Registering); ok {
+		return r.Registration()
+	}
+	return 0
+}
+
 // Verify adds up the results of all processes.
 func (g *Group) Verify(_ context.Context, _ Case, launch int) (Verification, error) {
 	reports, err := g.do(Order{Do: DoVerify, Count: launch})

@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"zbench/bench/collective"
+	"zbench/bench/policy"
 	"zbench/bench/record"
 	"zbench/bench/spec"
 	"zbench/bench/unit"
@@ -33,6 +35,10 @@ type Axes struct {
 	// InPlace lists the forms to run: false for two buffers, true for one.
 	InPlace []bool
 	World   spec.World
+	// Policies are how communicators are made and buffers registered; none is the zero Policy alone.
+	Policies []policy.Policy
+	// Skew is how unequally ranks receive in collectives that are Uneven.
+	Skew collective.Skew
 	// Groups are sizes of sub-communicators of consecutive ranks: all disjoint groups
 	// of all nodes run at once. Strides are distances between the ranks of groups that
 	// run at once. Scales are numbers of nodes: only the first nodes run. All are in
@@ -57,7 +63,11 @@ type Case struct {
 	Split                        Split
 	Ranks, Nodes, GPUsPerProcess int
 	Parallel                     int
-	Key                          string
+	// Policy is how the communicators are made and the buffers registered.
+	Policy policy.Policy `json:",omitzero"`
+	// Skew is how unequally the ranks receive; empty of a collective that is not Uneven.
+	Skew collective.Skew `json:",omitempty"`
+	Key  string
 	// ByBlocks tells that the data are checked by random blocks where they are too large to check whole.
 	ByBlocks bool `json:",omitempty"`
 	// Skip is the reason why the case does not run, empty if it runs.
@@ -128,17 +138,26 @@ func (a Axes) Validate() error {
 }
 
 // Cases lists the sweep: the whole world first, then groups, strides and scales. Within
-// each the order is by collective, element type, operator, out of place before in place, ascending
+// each the order is by policy, collective, element type, operator, out of place before in place, ascending
 // size. The axes must be valid.
 func (a Axes) Cases() []Case {
 	var cases []Case
 	for _, s := range a.splits() {
-		cases = append(cases, a.ofSplit(s)...)
+		for _, p := range a.policies() {
+			cases = append(cases, a.ofSplit(s, p)...)
+		}
 	}
 	return cases
 }
 
-func (a Axes) ofSplit(s Split) []Case {
+func (a Axes) policies() []policy.Policy {
+	if len(a.Policies) == 0 {
+		return []policy.Policy{{}}
+	}
+	return a.Policies
+}
+
+func (a Axes) ofSplit(s Split, p policy.Policy) []Case {
 	var cases []Case
 	for _, k := range a.kinds() {
 		for _, inPlace := range a.InPlace {
@@ -146,7 +165,7 @@ func (a Axes) ofSplit(s Split) []Case {
 				continue // the collective has no such form
 			}
 			for _, size := range a.sizes() {
-				cases = append(cases, a.at(s, k, size, inPlace))
+				cases = append(cases, a.at(s, p, k, size, inPlace))
 			}
 		}
 	}
@@ -195,11 +214,11 @@ func (a Axes) sizes() []int64 {
 	}
 }
 
-func (a Axes) at(s Split, k kind, size int64, inPlace bool) Case {
+func (a Axes) at(s Split, p policy.Policy, k kind, size int64, inPlace bool) Case {
 	ranks, nodes, parallel := a.of(s)
 	c := Case{
 		Collective: k.Collective, Dtype: k.dtype, Op: k.op, Requested: size, InPlace: inPlace, Graph: a.Graph,
-		Layout: k.Layout(size, ranks, k.dtype.Size), Split: s, Parallel: parallel,
+		Layout: k.Layout(size, ranks, k.dtype.Size), Split: s, Parallel: parallel, Policy: p,
 		Ranks: ranks, Nodes: nodes, GPUsPerProcess: a.World.GPUsPerProcess,
 		Key: record.Key(k.Name, k.dtype.Name, k.op, size, ranks, a.World.GPUsPerProcess, inPlace),
 	}
@@ -215,7 +234,17 @@ func (a Axes) at(s Split, k kind, size int64, inPlace bool) Case {
 	if a.World.RanksPerGPU > 1 {
 		c.Key += fmt.Sprintf("/k%d", a.World.RanksPerGPU)
 	}
+	if p.Register != "" {
+		c.Key += "/" + p.Register
+	}
+	if p.CTA != "" {
+		c.Key += "/cta-" + p.CTA
+	}
+	if k.Uneven {
+		c.skewed(a.Skew)
+	}
 	switch {
+	case c.Skip != "":
 	case c.Layout.Bytes == 0:
 		c.Skip = fmt.Sprintf("rounds to 0: %s over %d ranks of %s leaves less than 16 bytes or one element per rank", unit.Bytes(size), ranks, k.dtype.Name)
 	case k.Reduces && k.dtype.MovedOnly:
@@ -226,13 +255,53 @@ func (a Axes) at(s Split, k kind, size int64, inPlace bool) Case {
 	return c
 }
 
+// skewed divides what each rank sends by a skew: a rank's receive buffer holds the most that any receives.
+func (c *Case) skewed(s collective.Skew) {
+	c.Skew = s
+	counts := c.Counts()
+	if counts == nil {
+		c.Skip = fmt.Sprintf("the file of weights (--skew) has not as many as the %d ranks", c.Ranks)
+		return
+	}
+	c.Layout.RecvBytes = slices.Max(counts) * int64(c.Ranks*c.Dtype.Size)
+	if name := s.String(); name != "" {
+		c.Key += "/" + strings.ReplaceAll(name, " ", "-")
+	}
+}
+
+// Counts are the elements that each rank receives of every rank; of a collective that is Uneven.
+func (c Case) Counts() []int64 {
+	return c.Skew.Counts(c.Layout.Bytes/int64(c.Dtype.Size), c.Ranks, c.Dtype.Size)
+}
+
+// SendPlaces are where what goes to each rank begins in the send buffer, in elements, and the end of the last; nil of a
+// collective that is not Uneven.
+func (c Case) SendPlaces() []int64 {
+	if !c.Collective.Uneven {
+		return nil
+	}
+	at := []int64{0}
+	for i, n := range c.Counts() {
+		at = append(at, at[i]+n)
+	}
+	return at
+}
+
+// setup tells the case from the same with another policy or skew.
+func (c Case) setup() string {
+	names := slices.DeleteFunc([]string{c.Policy.String(), c.Skew.String()}, func(s string) bool { return s == "" })
+	return strings.Join(names, ", ")
+}
+
 // Like is the case of another size on the curve of a result of this sweep; false if the
 // axes have no such curve.
 func (a Axes) Like(r record.Result, bytes int64) (Case, bool) {
 	for _, k := range a.kinds() {
 		for _, s := range a.splits() {
-			if k.Name == r.Collective && a.at(s, k, r.BytesRequested, r.InPlace).Key == r.Key {
-				return a.at(s, k, bytes, r.InPlace), true
+			for _, p := range a.policies() {
+				if k.Name == r.Collective && a.at(s, p, k, r.BytesRequested, r.InPlace).Key == r.Key {
+					return a.at(s, p, k, bytes, r.InPlace), true
+				}
 			}
 		}
 	}
@@ -249,7 +318,7 @@ func (c Case) Planned() record.Result {
 	return record.Result{
 		Key: c.Key, Collective: c.Collective.Name, Dtype: c.Dtype.Name, Op: c.Op, InPlace: c.InPlace,
 		BytesRequested: c.Requested, Bytes: c.Layout.Bytes, Count: c.Layout.Count,
-		Ranks: c.Ranks, Nodes: c.Nodes, GPUsPerProcess: c.GPUsPerProcess, Groups: c.Parallel, Stride: c.Split.Stride, Status: status, Reason: reason,
+		Ranks: c.Ranks, Nodes: c.Nodes, GPUsPerProcess: c.GPUsPerProcess, Groups: c.Parallel, Stride: c.Split.Stride, Setup: c.setup(), Status: status, Reason: reason,
 		Verified:     record.Verified{State: record.NotVerified, Reason: "not run"},
 		Extrapolated: c.Extrapolated, Bracket: c.Bracket, Warnings: []record.Warning{},
 	}

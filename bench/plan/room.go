@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"zbench/bench/collective"
 	"zbench/bench/unit"
@@ -28,11 +29,16 @@ type Room struct {
 	// Cache is the size of the last-level cache that buffers rotate over, in bytes, the
 	// largest of all ranks; 0 disables rotation.
 	Cache int64 `json:"cache,omitempty"`
+	// Library tells that the memory is the library's own (ncclMemAlloc): windows need it.
+	Library bool `json:"library,omitempty"`
 }
 
 // For is the memory that one rank needs for all cases that are not skipped, with the
 // cache of r.
-func (r Room) For(cases []Case) Room { return Room{Bytes: Arena(cases, r.Cache), Cache: r.Cache} }
+func (r Room) For(cases []Case) Room {
+	registers := slices.ContainsFunc(cases, func(c Case) bool { return c.Skip == "" && c.Policy.Register != "" })
+	return Room{Bytes: Arena(cases, r.Cache), Cache: r.Cache, Library: registers}
+}
 
 // Places are the offsets of a case's buffers in a rank's arena, in bytes. Launches
 // rotate over Slots pairs of buffers; in place a pair is one buffer.

@@ -49,6 +49,15 @@ type Witnessing interface {
 	Witness() *record.Witness
 }
 
+// Registering is a Driver that can tell what a policy comes to.
+type Registering interface {
+	// Unserved is the condition for which the library would run the case otherwise than its policy asks; empty if there
+	// is none.
+	Unserved(c Case) string
+	// Registration is how long the last Begin registered buffers, in seconds; 0 if it registered none.
+	Registration() float64
+}
+
 // Bursts are Count bursts of Iterations launches. With Replays the launches of a
 // burst are captured into a graph, which is replayed that many times.
 type Bursts struct {

@@ -92,6 +92,9 @@ func (t *passRun) prepare(ctx context.Context, d Driver, o Effort, pass int, kno
 		want.First = Batches{}
 	}
 	got, err := Prepare(ctx, d, want)
+	if r, ok := d.(Registering); ok && t.c.Policy.Register != "" {
+		t.part.Registration = r.Registration()
+	}
 	if err == nil && o.Warmup > 0 {
 		_, err = t.whole(1)(got.Seconds, nil)
 	}

@@ -27,6 +27,8 @@ type Part struct {
 	Reason string `json:"reason,omitempty" jsonschema:"minLength=1"`
 	// Evidence is the progress of every rank when the pass did not end; absent if it ended.
 	Evidence *Evidence `json:"evidence,omitempty"`
+	// Registration is how long all ranks registered their buffers before the pass, in seconds; absent if they did not.
+	Registration float64 `json:"registration,omitempty" jsonschema:"minimum=0"`
 	// Verified is the result of the verification; absent if the pass verified nothing.
 	Verified *Verified `json:"verified,omitempty"`
 	// Bursts; absent if the pass ended before them.
@@ -111,6 +113,7 @@ func Assemble(planned Result, parts []Part) Result {
 			r.Verified = *p.Verified
 		}
 		r.NICs = AddNICs(r.NICs, p.NICs)
+		r.Registration = max(r.Registration, p.Registration)
 	}
 	r.Status, r.Reason = outcome(planned.Status, planned.Reason, parts)
 	switch {

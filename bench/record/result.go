@@ -55,9 +55,9 @@ type Result struct {
 	Stride int `json:"stride,omitempty" jsonschema:"minimum=2"`
 	// Send and receive buffer overlap as the collective's in-place form has it.
 	InPlace bool `json:"in_place"`
-	// Setup distinguishes imported results of the same case that are not repeats: the devices
-	// or the settings in which they differ, or the run where the log does not say; absent for
-	// a case measured in one setup.
+	// Setup distinguishes results of the same case that are not repeats: how buffers were registered and the policy of
+	// compute units; of imported ones the devices or the settings in which they differ, or the run where the log does not
+	// say. Absent for a case measured in one setup.
 	Setup string `json:"setup,omitempty"`
 	// How the case ended.
 	Status Status `json:"status"`
@@ -89,6 +89,9 @@ type Result struct {
 	// Bracket is the model's range of the time of an extrapolated case; absent if the model
 	// has no bracket for it.
 	Bracket *Bracket `json:"bracket,omitempty"`
+	// Registration is how long all ranks registered the case's buffers, in seconds, outside of its times; absent if they
+	// did not just before it.
+	Registration float64 `json:"registration,omitempty" jsonschema:"minimum=0"`
 	// NICs is by how much the counters of each node's NICs rose during the case; absent where
 	// none were read.
 	NICs []NICCounters `json:"nics,omitempty"`

@@ -16,6 +16,7 @@ import (
 
 	"zbench/bench/jsonfile"
 	"zbench/bench/plain"
+	"zbench/bench/policy"
 	"zbench/bench/slice"
 )
 
@@ -98,6 +99,13 @@ type Sweep struct {
 	Strides []int `json:"strides,omitempty" jsonschema:"minimum=2"`
 	// Numbers of nodes that are run besides the whole world (--scale).
 	Scales []int `json:"scales,omitempty" jsonschema:"minimum=1"`
+	// Ways of registering the buffers, each of which is measured (--register); absent for none.
+	Register []string `json:"register,omitempty"`
+	// Policies of compute units, each of which is measured (--cta-policy); absent for the library's own.
+	CTAPolicy []string `json:"cta_policy,omitempty"`
+	// How unequally ranks receive where a collective has that: zipf:S, or a weight for each rank with commas (--skew);
+	// absent for equal shares.
+	Skew string `json:"skew,omitempty"`
 	// Samples are kept whatever the number of ranks (--keep-samples).
 	KeepSamples bool `json:"keep_samples,omitempty"`
 	// No sizes are added for the bucket size (--fixed-sizes).
@@ -122,6 +130,7 @@ func (s Spec) Clone() Spec {
 		w := *s.Sweep
 		w.Collectives, w.InPlace, w.Sizes = slices.Clone(w.Collectives), slices.Clone(w.InPlace), slices.Clone(w.Sizes)
 		w.Groups, w.Strides, w.Scales = slices.Clone(w.Groups), slices.Clone(w.Strides), slices.Clone(w.Scales)
+		w.Register, w.CTAPolicy = slices.Clone(w.Register), slices.Clone(w.CTAPolicy)
 		s.Sweep = &w
 	}
 	if s.Kernels != nil {
@@ -287,12 +296,19 @@ func (s *Spec) Fits() bool {
 	return s.Kernels != nil && s.Sweep == nil
 }
 
+// within reports whether a list has known words only, each once.
+func within(list, known []string) bool {
+	return len(slice.Distinct(list)) == len(list) && !slices.ContainsFunc(list, func(word string) bool { return !slices.Contains(known, word) })
+}
+
 func (s *Sweep) check() error {
 	switch {
 	case !slices.Contains([]string{"cold", "warm"}, s.Cache):
 		return fmt.Errorf("cache %q: valid are cold, warm", s.Cache)
 	case len(s.InPlace) > 2, len(s.InPlace) == 2 && s.InPlace[0] == s.InPlace[1]:
 		return fmt.Errorf("in_place lists %v", s.InPlace)
+	case !within(s.Register, policy.Registers()), !within(s.CTAPolicy, policy.CTAs()):
+		return fmt.Errorf("register %q, cta_policy %q: valid are %q and %q", s.Register, s.CTAPolicy, policy.Registers(), policy.CTAs())
 	case s.VerifyBudget < 0:
 		return fmt.Errorf("verify_budget is %d", s.VerifyBudget)
 	case len(s.Groups)+len(s.Strides)+len(s.Scales) > maxSplits:

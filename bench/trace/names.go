@@ -29,15 +29,14 @@ func IsCall(name string) bool { return !waits[plainName(name)] }
 // Named returns zbench's name of a collective, in whatever way a tool writes it, and false with
 // the tool's own where zbench has none, as for a barrier.
 func Named(name string) (string, bool) {
-	if c, err := collective.ByName(name); err == nil {
-		return c.Name, true
-	}
 	p := plainName(name)
-	if c, err := collective.ByName(p); err == nil {
-		return c.Name, true
-	}
-	if c := others[p]; c != "" {
+	if c := others[p]; c != "" { // alltoallv is how all calls with splits are named, equal ones too
 		return c, true
+	}
+	for _, spelling := range []string{name, p} {
+		if c, err := collective.ByName(spelling); err == nil {
+			return c.Name, true
+		}
 	}
 	return name, false
 }

@@ -28,10 +28,10 @@ type flagGroup struct {
 var flagGroups = withSettings([]flagGroup{
 	{"Sizes and data (bytes; K, M, G are binary)", []string{
 		"minbytes", "maxbytes", "stepfactor", "stepbytes", "sizes", "size", "sweep", "shape", "reduce", "rows", "hidden",
-		"datatype", "dtype", "op", "place", "kernels", "coefficients", "data", "fixed-sizes", "compile",
+		"datatype", "dtype", "op", "place", "skew", "kernels", "coefficients", "data", "fixed-sizes", "compile",
 	}},
 	{"Timing and verification", []string{
-		"iters", "warmup_iters", "hipgraph", "precision", "max-time", "cache", "tune", "check", "verify-budget", "keep-samples", "launches", "rounds",
+		"iters", "warmup_iters", "hipgraph", "register", "cta-policy", "precision", "max-time", "cache", "tune", "check", "verify-budget", "keep-samples", "launches", "rounds",
 	}},
 	{"Cluster", []string{
 		"collective", "nodes", "ranks", "gpus-per-node", "ngpus", "ranks-per-gpu", "groups", "strides", "scale", "device", "all-gpus", "peak",
@@ -39,7 +39,7 @@ var flagGroups = withSettings([]flagGroup{
 	}},
 	{"Launch", []string{"launch", "slurm-args", "hostfile", "dry-run", "exclude-bad", "screen-first"}},
 	{"Deadlines", deadlineFlags},
-	{"Simulation", []string{"fabric", "curve", "fault", "seed", "trees", "clock", "no-data", "hang-rate", "torch", "real", "steps", "what-if"}},
+	{"Simulation", []string{"fabric", "curve", "fault", "seed", "trees", "clock", "no-data", "library-version", "hang-rate", "torch", "real", "steps", "what-if"}},
 	{"Model and trainer", []string{
 		"framework", "config", "args", "set", "optimizer", "preset", "params", "trace", "total-params", "largest-param", "layers", "active-params",
 		"backward-ms", "forward-ms", "step-ms", "tokens-per-microbatch", "tflops", "recompute",

@@ -51,6 +51,8 @@ type loopbackOptions struct {
 	noData   bool
 	// curve is a record or log of measured times that replace the model's.
 	curve string
+	// version is what the collectives library reports; empty for the loopback's own.
+	version string
 	// torch is what stands in for GPUs under PyTorch.
 	torch torchOptions
 	// print tells to print the environment, libraries is the folder of built libraries, cache
@@ -112,6 +114,7 @@ docs/LOOPBACK.md has the details, and what the loopback cannot show.`,
 	f.StringVar(&o.clock, "clock", clockVirtual, "clock that the program sees: "+strings.Join(clocks, ", "))
 	f.Float64Var(&o.hangRate, "hang-rate", 1, "how many times as fast as the host's clock the virtual one runs while the program waits for what never ends")
 	f.StringVar(&o.curve, "curve", "", "record or log of collectives on as many ranks: their measured times replace the model's")
+	f.StringVar(&o.version, "library-version", "", "version that RCCL reports (default 2.30.4): functions and types that came later are refused")
 	f.BoolVar(&o.noData, "no-data", false, "move no data: results are not written")
 	o.torch.addFlags(f)
 	f.BoolVar(&o.print, "env", false, "print the environment as a shell's exports instead of running a program")
@@ -252,6 +255,11 @@ func (o *loopbackOptions) machine(s State) (*fabric.Machine, error) {
 	m, err := f.Resolve(*w, fabric.Conditions{Seed: o.want.Seed, Faults: o.want.Faults})
 	if err != nil {
 		return nil, usage(err, "`zbench list faults` and `zbench list fabrics` describe what can be simulated")
+	}
+	if o.version != "" {
+		if m.CollVersion, err = fabric.ReadCollVersion(o.version); err != nil {
+			return nil, usage(fmt.Errorf("--library-version: %w", err), "leave it out for 2.30.4")
+		}
 	}
 	if o.gpus > m.Size() {
 		return nil, usagef("give more --nodes, or a smaller -g", "-g %d is more than the %d GPUs of the simulated cluster", o.gpus, m.Size())

@@ -14,6 +14,7 @@ import (
 	"zbench/bench/collective"
 	"zbench/bench/engine"
 	"zbench/bench/fabric"
+	"zbench/bench/policy"
 	"zbench/bench/slice"
 	"zbench/bench/spec"
 	"zbench/bench/spell"
@@ -150,6 +151,16 @@ func listFlag[V any](name, unit, meaning string, of func(*spec.Spec) *[]V, parse
 
 func numbersFlag(name, meaning string, of func(*spec.Spec) *[]int) specFlag {
 	return listFlag(name, "intSlice", meaning, of, strconv.Atoi, strconv.Itoa)
+}
+
+// wordsFlag is a list of known words.
+func wordsFlag(name, meaning string, known []string, of func(*spec.Spec) *[]string) specFlag {
+	return listFlag(name, "list", meaning+": "+strings.Join(known, ", "), of, func(word string) (string, error) {
+		if !slices.Contains(known, word) {
+			return "", &spell.Unknown{Kind: name, Given: word, Valid: known}
+		}
+		return word, nil
+	}, same)
 }
 
 func same(text string) string { return text }
@@ -312,6 +323,10 @@ var ownFlags = []specFlag{
 	numbersFlag("groups", "also run all disjoint groups of this many neighbouring GPUs at once, of a node or of several: 2,8,16", func(s *spec.Spec) *[]int { return &s.Sweep.Groups }),
 	numbersFlag("strides", "also run all groups of ranks with these strides at once, as expert or tensor parallelism forms them: 2,8", func(s *spec.Spec) *[]int { return &s.Sweep.Strides }),
 	numbersFlag("scale", "also run only the first 1, 2, 4 … nodes while the others wait: 1,2,4", func(s *spec.Spec) *[]int { return &s.Sweep.Scales }),
+	wordsFlag("register", "register the buffers with the library, several by turns", policy.Registers(), func(s *spec.Spec) *[]string { return &s.Sweep.Register }),
+	wordsFlag("cta-policy", "policy of compute units, several by turns; zero asks for copy engines", policy.CTAs(), func(s *spec.Spec) *[]string { return &s.Sweep.CTAPolicy }),
+	optional(valueFlag("", "skew", "string", "", "how unequally ranks receive in alltoallv: uniform, zipf:1.2, or a FILE with a weight for each rank", func(s *spec.Spec) *string { return &s.Sweep.Skew },
+		func(v string) (string, error) { return v, nil }, same)),
 	boolFlag("keep-samples", fmt.Sprintf("write samples.f32 above %d ranks too", engine.SamplesRanks), func(s *spec.Spec) *bool { return &s.Sweep.KeepSamples }),
 	boolFlag(fixedSizes, "with a model: measure only the sizes of -b, -e, -f and -i, without those added for the bucket size", func(s *spec.Spec) *bool { return &s.Sweep.FixedSizes }),
 }

@@ -3,11 +3,14 @@ package main
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"zbench/bench/collective"
+	"zbench/bench/plain"
 	"zbench/bench/spec"
 )
 
@@ -30,6 +33,9 @@ func (o *sweepOptions) sweep(ctx context.Context, s State, cmd *cobra.Command) (
 	}
 	f := cmd.Flags()
 	if err := sizesAgree(f); err != nil {
+		return err
+	}
+	if o.want.Sweep.Skew, err = skewOf(s, o.want.Sweep.Skew); err != nil {
 		return err
 	}
 	if err := o.ask(s, cmd); err != nil {
@@ -62,6 +68,22 @@ func (o *sweepOptions) sweep(ctx context.Context, s State, cmd *cobra.Command) (
 	}
 	o.want.World, o.want.Faults = l.want.World, l.want.Faults
 	return o.measure(ctx, s, e, nil)
+}
+
+// skewOf is --skew with the weights of a file in place of its name.
+func skewOf(s State, asked string) (string, error) {
+	skew, err := collective.ReadSkew(asked)
+	if err == nil {
+		return string(skew), nil
+	}
+	text, missing := s.FS.ReadFile(asked)
+	if missing == nil {
+		skew, err = collective.ReadSkew(string(text))
+	}
+	if err != nil {
+		return "", usage(fmt.Errorf("--skew %s: %w", plain.Line(asked), err), "give uniform, zipf:1.2, or a file with a weight for each rank")
+	}
+	return string(skew), nil
 }
 
 // ask takes over the request of --spec. Collectives and a model that are given replace the

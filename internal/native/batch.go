@@ -71,6 +71,9 @@ type Work struct {
 	// Slots is the number of places that the buffers rotate over, SendStride and
 	// RecvStride the bytes from one to the next.
 	Slots, SendStride, RecvStride int64
+	// Places are where what goes to each rank begins in the send buffer, in elements, and the end of the last; nil of a
+	// collective that is not Uneven.
+	Places []int64
 }
 
 // Batch runs launches on a fixed set of local ranks. Its arrays are C memory.
@@ -79,6 +82,8 @@ type Batch struct {
 	c      *C.zb_batch
 	n      int
 	memory memory
+	// places are those of the work.
+	places memory
 	// closing prevents a late Cancel from using memory that Close has freed.
 	closing sync.Mutex
 }
@@ -170,6 +175,7 @@ func (b *Batch) Close() {
 		}
 	}
 	b.memory.free()
+	b.places.free()
 	b.c = nil
 }
 
@@ -189,6 +195,14 @@ func (b *Batch) SetWork(w Work, deadline float64) error {
 	work, err := workOf(w)
 	if err != nil {
 		return err
+	}
+	b.places.free()
+	if len(w.Places) > 0 {
+		places := unsafe.Slice(kept[C.uint64_t](&b.places, len(w.Places)), len(w.Places))
+		for i, at := range w.Places {
+			places[i] = C.uint64_t(at)
+		}
+		work.places = &places[0]
 	}
 	b.c.work, b.c.slot, b.c.deadline_s = work, 0, C.double(deadline)
 	return nil

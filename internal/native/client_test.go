@@ -28,6 +28,14 @@ func clientMachines(t testing.TB, dir string, faults ...string) (together, apart
 	return files[8], files[1]
 }
 
+// olderMachine is the machine file together with the version 2.22.3 of the collectives library.
+func olderMachine(t testing.TB, together string) string {
+	text, err := os.ReadFile(together)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(together+".older", append(text, "collectives_version 22203\n"...), 0o600))
+	return together + ".older"
+}
+
 // client builds testdata/client_test.c with the runtime and the collectives library in it.
 func client(t testing.TB, dir string, options ...string) string {
 	program := filepath.Join(dir, "client")

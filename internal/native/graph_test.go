@@ -134,7 +134,7 @@ func loopbackBatch(t *testing.T, p *native.Provider) *native.Batch {
 	const n = 8
 	id, err := p.NewUniqueID()
 	require.NoError(t, err)
-	comms, err := p.InitComms(id, n, 0, []int{0, 1, 2, 3, 4, 5, 6, 7})
+	comms, err := p.InitComms(id, n, 0, []int{0, 1, 2, 3, 4, 5, 6, 7}, 0)
 	require.NoError(t, err)
 	b := p.NewBatch(n)
 	t.Cleanup(b.Close)

@@ -24,11 +24,16 @@ type headerSet struct {
 var headerSets = map[string]headerSet{
 	"rocm": { // HIP 5.7, RCCL with NCCL's 2.13.4
 		headers: vendorHeaders{"ZBENCH_ROCM_INCLUDE", "rocm.h"}, column: 3, value: 1,
-		absent: []string{"hipDeviceAttributeNumberOfXccs", "ncclAlltoAll", "ncclFloat8e4m3", "ncclFloat8e5m2"},
+		absent: []string{
+			"hipDeviceAttributeNumberOfXccs", "ncclAlltoAll", "ncclCommDeregister", "ncclCommInitRankConfig", "ncclCommRegister", "ncclCommWindowDeregister",
+			"ncclCommWindowRegister", "ncclFloat8e4m3", "ncclFloat8e5m2", "ncclMemAlloc", "ncclMemFree",
+		},
 	},
 	"cuda_11": { // CUDA 11.8, NCCL 2.22.3
 		headers: vendorHeaders{"ZBENCH_CUDA11_INCLUDE", "cuda.h"}, column: 5, value: 2,
-		absent: []string{"ncclAlltoAll", "ncclFloat8e4m3", "ncclFloat8e5m2", "ncclGather", "ncclScatter"},
+		absent: []string{
+			"ncclAlltoAll", "ncclCommWindowDeregister", "ncclCommWindowRegister", "ncclFloat8e4m3", "ncclFloat8e5m2", "ncclGather", "ncclScatter",
+		},
 	},
 	"cuda_12": { // CUDA 12.4, NCCL 2.28 or later
 		headers: vendorHeaders{"ZBENCH_CUDA12_INCLUDE", "cuda.h"}, column: 5, value: 2,

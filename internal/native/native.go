@@ -179,6 +179,19 @@ func (p *Provider) CanCapture() error {
 	return nil
 }
 
+// Lacks returns the public name of the first of these symbols of the list that the provider lacks; empty if it has all.
+func (p *Provider) Lacks(symbols ...string) string {
+	for _, s := range symbols {
+		if !p.Has(s) {
+			return p.nameOf(s)
+		}
+	}
+	return ""
+}
+
+// CollectivesVersion is that of the collectives library; empty if unknown.
+func (p *Provider) CollectivesVersion() string { return p.versionOf(RoleCollectives) }
+
 // nameOf is the name of a symbol of the list in the provider's library.
 func (p *Provider) nameOf(symbol string) string {
 	v, ok := backend.Of(p.Backend)

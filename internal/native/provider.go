@@ -130,7 +130,9 @@ func (p *Provider) Memory(device int) (free, total int64, err error) {
 type Buffer struct {
 	ptr    unsafe.Pointer
 	device int
-	Bytes  int64
+	// library tells that the collectives library has allocated it.
+	library bool
+	Bytes   int64
 }
 
 // Alloc reserves bytes on a device.
@@ -147,8 +149,18 @@ func (p *Provider) Alloc(device int, bytes int64) (Buffer, error) {
 	return b, err
 }
 
+// AllocLibrary reserves bytes by the collectives library, as windows need it.
+func (p *Provider) AllocLibrary(device int, bytes int64) (Buffer, error) {
+	b := Buffer{device: device, library: true, Bytes: bytes}
+	code := C.zb_coll_malloc(p.table, C.int(device), &b.ptr, C.size_t(bytes))
+	return b, p.collectives(fmt.Sprintf("allocate %d bytes (%s)", bytes, p.nameOf("collMalloc")), device, code)
+}
+
 // Free releases a buffer.
 func (p *Provider) Free(b Buffer) error {
+	if b.library {
+		return p.collectives("free", b.device, C.zb_coll_free(p.table, C.int(b.device), b.ptr))
+	}
 	return p.runtime("free", b.device, C.zb_free(p.table, C.int(b.device), b.ptr))
 }
 
@@ -218,14 +230,15 @@ func (p *Provider) NewUniqueID() (UniqueID, error) {
 }
 
 // InitComms joins this process's ranks, firstRank upwards and one on each of
-// the devices, to a communicator of nranks, in one group.
-func (p *Provider) InitComms(id UniqueID, nranks, firstRank int, devices []int) ([]Comm, error) {
+// the devices, to a communicator of nranks, in one group. cta is the policy of compute units as the library's
+// configuration has it; with 0 there is no configuration.
+func (p *Provider) InitComms(id UniqueID, nranks, firstRank int, devices []int, cta int) ([]Comm, error) {
 	n := len(devices)
 	cid := *(*C.zb_unique_id)(unsafe.Pointer(&id))
 	ptrs := unsafe.Slice((*unsafe.Pointer)(C.calloc(C.size_t(n), C.size_t(unsafe.Sizeof(uintptr(0))))), n)
 	defer C.free(unsafe.Pointer(&ptrs[0]))
 	devs := slice.Map(devices, func(d int) C.int32_t { return C.int32_t(d) }) //nolint:gosec // a device's index fits
-	code := C.zb_comms_init(p.table, &cid, C.int(nranks), C.int(firstRank), C.int(n), &devs[0], &ptrs[0])
+	code := C.zb_comms_init(p.table, &cid, C.int(nranks), C.int(firstRank), C.int(n), &devs[0], C.int(cta), &ptrs[0])
 	comms := make([]Comm, 0, n)
 	for i, d := range devices {
 		if ptrs[i] != nil {
@@ -233,6 +246,43 @@ func (p *Provider) InitComms(id UniqueID, nranks, firstRank int, devices []int) 
 		}
 	}
 	return comms, p.collectives(fmt.Sprintf("init %d of %d ranks", n, nranks), -1, code)
+}
+
+// Registration is a buffer that is registered with a rank's communicator.
+type Registration struct {
+	comm   Comm
+	window bool
+	handle unsafe.Pointer
+}
+
+// Register registers one buffer of each rank, all of equal sizes, with its communicator, in one group: as windows, or as
+// buffers. It is collective over all ranks of the communicators; seconds is how long it took.
+func (p *Provider) Register(window bool, comms []Comm, buffers []Buffer) (all []Registration, seconds float64, err error) {
+	var m memory
+	defer m.free()
+	n := len(comms)
+	devices := unsafe.Slice(kept[C.int32_t](&m, n), n)
+	handles, at, made := unsafe.Slice(kept[unsafe.Pointer](&m, n), n), unsafe.Slice(kept[unsafe.Pointer](&m, n), n), unsafe.Slice(kept[unsafe.Pointer](&m, n), n)
+	for i, c := range comms {
+		devices[i], handles[i], at[i] = C.int32_t(c.device), c.ptr, buffers[i].ptr //nolint:gosec // a device's index fits
+	}
+	var took C.int64_t
+	code := C.zb_register(p.table, C.int(b2i(window)), C.int(n), &devices[0], &handles[0], &at[0], C.size_t(buffers[0].Bytes), &made[0], &took)
+	for i, c := range comms {
+		if made[i] != nil {
+			all = append(all, Registration{comm: c, window: window, handle: made[i]})
+		}
+	}
+	symbol := "commRegister"
+	if window {
+		symbol = "windowRegister"
+	}
+	return all, float64(took) * 1e-9, p.collectives(p.nameOf(symbol), comms[0].device, code)
+}
+
+// Deregister takes a registration back, before its communicator or buffer goes.
+func (p *Provider) Deregister(r Registration) error {
+	return p.collectives("deregister", r.comm.device, C.zb_deregister(p.table, C.int(b2i(r.window)), C.int(r.comm.device), r.comm.ptr, r.handle))
 }
 
 // FreeComm destroys a communicator.

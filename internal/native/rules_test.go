@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -124,7 +125,7 @@ var elsewhere = map[string]string{
 	"zbl_functionAttribute: ZB_ERR_HANDLE":       cudaAlone,
 	"zbl_functionAttribute: ZB_ERR_VALUE":        cudaAlone,
 	"zbl_join_capture: ZB_ERR_CAPTURE_ISOLATION": cudaAlone,
-	"zbl_check_arguments: (ZBL_VENDOR == ZB_CUDA && zbl_shapes[call->collective].reduces && dtype >= ZBL_FIRST_FP8)": cudaAlone,
+	"zbl_check_arguments: (dtype >= ZBL_FIRST_FP8 && zbl_shapes[call->collective].reduces && !zbl_reduces_fp8())": cudaAlone,
 
 	"zbl_collective_call: ZB_COLL_UNHANDLED":     noMemory,
 	"zbl_p2p_call: ZB_COLL_UNHANDLED":            noMemory,
@@ -196,6 +197,7 @@ func rulePrograms(t *testing.T, dir string) []*ruleProgram {
 	}
 	return []*ruleProgram{
 		{path: build("misuse", append(shared, "testdata/misuse_test.c")...), env: env},
+		{path: build("older", append(shared, "testdata/misuse_test.c")...), args: []string{"older"}, env: append(slices.Clone(env), "ZBENCH_LOOPBACK="+olderMachine(t, together))},
 		{path: build("fake", "testdata/fake_test.c", kernels)},
 		{path: build("client", append(shared, "testdata/client_test.c")...), args: []string{"one"}, env: env},
 		{path: build("no_world", "testdata/no_world.c", "testdata/no_kernels.c"), env: []string{"ZBENCH_LOOPBACK="}},

@@ -293,6 +293,26 @@ typedef struct zb_block {
       ZB_CO("ncclCommGetAsyncError"))                                          \
   SYM(commAbort, ZB_OPTIONAL("giving up a communicator that failed"), int,     \
       (void *comm), ZB_CO("ncclCommAbort"), ZB_CO("ncclCommAbort"))            \
+  /* what windows and policies of compute units need */                       \
+  SYM(commInitConfig, ZB_OPTIONAL("--cta-policy"), int,                        \
+      (void **comm, int nranks, zb_unique_id id, int rank, void *config),      \
+      ZB_CO("ncclCommInitRankConfig"), ZB_CO("ncclCommInitRankConfig"))        \
+  SYM(collMalloc, ZB_OPTIONAL("--register"), int, (void **p, size_t bytes),    \
+      ZB_CO("ncclMemAlloc"), ZB_CO("ncclMemAlloc"))                            \
+  SYM(collFree, ZB_OPTIONAL("--register"), int, (void *p),                     \
+      ZB_CO("ncclMemFree"), ZB_CO("ncclMemFree"))                              \
+  SYM(commRegister, ZB_OPTIONAL("--register buffer"), int,                     \
+      (void *comm, void *p, size_t bytes, void **handle),                      \
+      ZB_CO("ncclCommRegister"), ZB_CO("ncclCommRegister"))                    \
+  SYM(commDeregister, ZB_OPTIONAL("--register buffer"), int,                   \
+      (void *comm, void *handle), ZB_CO("ncclCommDeregister"),                 \
+      ZB_CO("ncclCommDeregister"))                                             \
+  SYM(windowRegister, ZB_OPTIONAL("--register window"), int,                   \
+      (void *comm, void *p, size_t bytes, void **out, int flags),              \
+      ZB_CO("ncclCommWindowRegister"), ZB_CO("ncclCommWindowRegister"))        \
+  SYM(windowDeregister, ZB_OPTIONAL("--register window"), int,                 \
+      (void *comm, void *window), ZB_CO("ncclCommWindowDeregister"),           \
+      ZB_CO("ncclCommWindowDeregister"))                                       \
   /* the loopback's clock of the current device's process, in nanoseconds */   \
   SYM(nowNs, ZB_OPTIONAL(""), int64_t, (void), ZB_LB("zbench_nowNs"),          \
       ZB_LB("zbench_nowNs"))                                                   \

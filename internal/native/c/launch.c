@@ -96,6 +96,29 @@ static int zb_scatter(const zb_call *c) {
              : zb_exchange_messages(c, (zb_messages){-1, root, c->r->rank == root, 0});
 }
 
+/* Where what goes to a rank begins; equal shares where the work has no places. */
+static uint64_t zb_place(const zb_work *w, int rank) {
+  return w->places != NULL ? w->places[rank] : (uint64_t)rank * w->count;
+}
+
+/* To each rank all send as much. */
+static int zb_all_to_allv(const zb_call *c) {
+  const zb_work *w = c->w;
+  uint64_t mine = zb_place(w, c->r->rank + 1) - zb_place(w, c->r->rank);
+  int code = c->t->groupStart(), ended;
+  for (int p = 0; p < c->r->nranks && code == 0; p++) {
+    uint64_t at = zb_place(w, p), theirs = zb_place(w, p + 1) - at;
+    if (theirs > 0) {
+      code = c->t->sendTo(c->send + at * c->width, theirs, w->dtype, p, ZB_ON);
+    }
+    if (mine > 0 && code == 0) {
+      code = c->t->recvFrom(c->recv + (uint64_t)p * mine * c->width, mine, w->dtype, p, ZB_ON);
+    }
+  }
+  ended = c->t->groupEnd();
+  return code != 0 ? code : ended;
+}
+
 typedef struct zb_launched {
   const char *name;
   int (*launch)(const zb_call *c);
@@ -107,7 +130,7 @@ static const zb_launched zb_collectives[] = {
     {"all_gather", zb_all_gather},   {"broadcast", zb_broadcast},
     {"reduce", zb_reduce},           {"all_to_all", zb_all_to_all},
     {"send_recv", zb_send_recv},     {"gather", zb_gather},
-    {"scatter", zb_scatter},
+    {"scatter", zb_scatter},         {"all_to_allv", zb_all_to_allv},
 };
 
 int zb_collective_count(void) {

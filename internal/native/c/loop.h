@@ -51,6 +51,7 @@ typedef struct zb_work {
   uint64_t count;
   uint64_t send_stride, recv_stride; /* bytes from slot to slot */
   uint64_t slots;                    /* buffers rotate over so many */
+  const uint64_t *places; /* where what goes to each rank begins, in elements, and the end of the last; or NULL */
 } zb_work;
 
 /* A batch of launches on all local ranks. All arrays are in C memory. */

@@ -5,6 +5,7 @@
 
 #include "abi.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #ifdef __GLIBC__
@@ -85,6 +86,14 @@ static inline int zb_free(const zb_table *t, int device, void *p) {
   int code = t->setDevice(device);
   return code != 0 ? code : t->freeDevice(p);
 }
+/* The same of the collectives library, with its codes. */
+static inline int zb_coll_malloc(const zb_table *t, int device, void **p, size_t n) {
+  return t->setDevice(device) != 0 ? ZB_COLL_UNHANDLED : t->collMalloc(p, n);
+}
+static inline int zb_coll_free(const zb_table *t, int device, void *p) {
+  return t->setDevice(device) != 0 ? ZB_COLL_UNHANDLED : t->collFree(p);
+}
+int64_t zb_now(const zb_table *t); /* loop.c */
 static inline int zb_mem_info(const zb_table *t, int device, size_t *unused,
                               size_t *total) {
   int code = t->setDevice(device);
@@ -178,19 +187,66 @@ static inline int zb_extrapolated(const zb_table *t, const char *collective,
 
 /* Joins n local ranks, first_rank upwards on the given devices, to a new
  * communicator of nranks, in one group. Returns the collectives' result. */
+/* ncclConfig_t as of NCCL 2.28: libraries read as much of it as they know. */
+typedef struct zb_config {
+  size_t size;
+  unsigned magic, version;
+  int blocking, cluster, least, most;
+  const char *net;
+  int share, traffic;
+  const char *name;
+  int collnet, policy, shrink, nvls;
+} zb_config;
+
+static inline zb_config zb_config_of(int policy) {
+  enum { UNDEFINED = INT_MIN };
+  return (zb_config){sizeof(zb_config), 0xcafebeef, 22803, UNDEFINED, UNDEFINED, UNDEFINED, UNDEFINED, NULL,
+                     UNDEFINED, UNDEFINED, NULL, UNDEFINED, policy, UNDEFINED, UNDEFINED};
+}
 static inline int zb_comms_init(const zb_table *t, const zb_unique_id *id,
                                 int nranks, int first_rank, int n,
-                                const int32_t *device, void **comm) {
+                                const int32_t *device, int policy, void **comm) {
+  zb_config config = zb_config_of(policy);
   int code = t->groupStart(), ended;
   for (int i = 0; i < n && code == 0; i++) {
     if (t->setDevice(device[i]) != 0) {
       code = ZB_COLL_UNHANDLED;
       break;
     }
-    code = t->commInitRank(&comm[i], nranks, *id, first_rank + i);
+    code = policy == 0 ? t->commInitRank(&comm[i], nranks, *id, first_rank + i)
+                       : t->commInitConfig(&comm[i], nranks, *id, first_rank + i, &config);
   }
   ended = t->groupEnd();
   return code != 0 ? code : ended;
+}
+/* Registers a buffer of each rank with its communicator, in a group: it is collective. took is in
+ * nanoseconds, of the first rank's host. */
+static inline int zb_register(const zb_table *t, int window, int n, const int32_t *device,
+                              void *const *comm, void *const *at, size_t bytes, void **handle,
+                              int64_t *took) {
+  enum { SYMMETRIC = 1 }; /* NCCL_WIN_COLL_SYMMETRIC */
+  int code = t->setDevice(device[0]), ended;
+  *took = zb_now(t);
+  if (code != 0 || (code = t->groupStart()) != 0) {
+    return code;
+  }
+  for (int i = 0; i < n && code == 0; i++) {
+    if (t->setDevice(device[i]) != 0) {
+      code = ZB_COLL_UNHANDLED;
+    } else if (window) {
+      code = t->windowRegister(comm[i], at[i], bytes, &handle[i], SYMMETRIC);
+    } else {
+      code = t->commRegister(comm[i], at[i], bytes, &handle[i]);
+    }
+  }
+  ended = t->groupEnd();
+  t->setDevice(device[0]);
+  *took = zb_now(t) - *took;
+  return code != 0 ? code : ended;
+}
+static inline int zb_deregister(const zb_table *t, int window, int device, void *comm, void *handle) {
+  int code = t->setDevice(device);
+  return code != 0 ? code : window ? t->windowDeregister(comm, handle) : t->commDeregister(comm, handle);
 }
 static inline int zb_unique(const zb_table *t, zb_unique_id *id) {
   return t->getUniqueId(id);

@@ -1142,23 +1142,26 @@ static void kernels(void) {
 
 /* RCCL's refusals. Files are ROCm/rccl's in src at rocm-6.2.2. */
 
-/* ncclConfig_t as of NCCL 2.17. */
+/* ncclConfig_t as of NCCL 2.28. */
 typedef struct config {
   size_t size;
   unsigned magic, version;
   int blocking, cluster, least, most;
   const char *net;
-  int share;
+  int share, traffic;
+  const char *name;
+  int collnet, policy;
 } config;
 
-static const config valid = {sizeof(config), 0xcafebeef, 22203, INT_MIN, INT_MIN, INT_MIN, INT_MIN, NULL, INT_MIN};
+static const config valid = {sizeof(config), 0xcafebeef, 22800, INT_MIN, INT_MIN, INT_MIN, INT_MIN, NULL, INT_MIN, INT_MIN,
+                             NULL, INT_MIN, INT_MIN};
 
 /* init.cc, parseCommConfig: one attribute is wrong at a time. */
 static void configurations(void) {
-  config bad[8];
+  config bad[9];
   zb_unique_id id;
   void *c = NULL;
-  for (int i = 0; i < 8; i++) {
+  for (int i = 0; i < 9; i++) {
     bad[i] = valid;
   }
   bad[0].magic = 1;
@@ -1169,7 +1172,8 @@ static void configurations(void) {
   bad[5].least = 4, bad[5].most = 3;
   bad[6].share = 2;
   bad[7].most = -1;
-  for (int i = 0; i < 8; i++) {
+  bad[8].policy = 4;
+  for (int i = 0; i < 9; i++) {
     config *now = &bad[i];
     IS(0, getUniqueId(&id));
     IS(ZB_COLL_ARGUMENT, commInitConfig(&c, 1, id, 0, now));
@@ -1444,6 +1448,27 @@ static void newer(void) {
   paramDump();
   shrunk_and_grown();
   revoked();
+}
+
+/* Each function that came with a later version than 2.22.3, which the machine file gives. */
+static void older(void) {
+  void *w = NULL, *c = NULL;
+  uint64_t bytes;
+  zb_unique_id id;
+  int version;
+  IS(0, collGetVersion(&version));
+  CHECK(version == 22203);
+  IS(0, getUniqueId(&id));
+  IS(ZB_COLL_USAGE, commInitScalable(&c, 1, 0, 1, &id, NULL));
+  IS(ZB_COLL_USAGE, commShrink(comm[0], (int[]){1}, 1, &c, NULL, 0));
+  CHECK(strstr(collLastError(NULL), "ncclCommShrink came with 2.27, and the loopback has version 2.22.3") != NULL);
+  IS(ZB_COLL_USAGE, commRevoke(comm[0], 0));
+  IS(ZB_COLL_USAGE, commUniqueId(comm[0], &id));
+  IS(ZB_COLL_USAGE, commGrow(comm[0], DEVICES + 1, &id, -1, &c, NULL));
+  IS(ZB_COLL_USAGE, commMemory(comm[0], 0, &bytes));
+  IS(ZB_COLL_USAGE, windowRegister(comm[0], in[0], SIZE, &w, 1));
+  IS(ZB_COLL_USAGE, windowDeregister(comm[0], w));
+  IS(ZB_COLL_USAGE, windowPointer(comm[0], w, &c));
 }
 
 /* What a process gets that was forked from one with GPUs: errors, with what it had of its parent, too. */
@@ -2293,8 +2318,13 @@ static void managed_memory(void) {
   CHECK(device == 0);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
   open_all();
+  if (argc > 1 && strcmp(argv[1], "older") == 0) {
+    older();
+    close_all();
+    return 0;
+  }
   devices();
   memory();
   copies();

@@ -7,9 +7,10 @@
 /* Element widths by ncclDataType_t. */
 static const uint8_t zbl_widths[ZBL_DTYPES] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
 
-/* RCCL reduces them since ROCm 6.2 (nccl.h.in, ncclFp8E4M3), NCCL since 2.24, which is
- * later than the version that the loopback reports. */
-enum { ZBL_FIRST_FP8 = 10 };
+/* RCCL reduces them since ROCm 6.2 (nccl.h.in, ncclFp8E4M3), NCCL since 2.24. */
+enum { ZBL_FIRST_FP8 = 10, ZBL_FP8_SINCE = 22400 };
+
+static int zbl_reduces_fp8(void) { return ZBL_VENDOR != ZB_CUDA || zbl_coll_version() >= ZBL_FP8_SINCE; }
 
 unsigned zbl_width(int dtype) { return zbl_widths[dtype]; }
 
@@ -44,7 +45,7 @@ static const char zbl_invalid[] = "invalid %s %lld";
 /* Refuses a call with an argument that no call has. */
 static inline int zbl_check_arguments(const zbl_caller *a, const zbl_call *call, int peer) {
   int n = a->comm->clique->nranks, dtype = call->dtype;
-  ZBL_REFUSE_CALL(dtype < 0 || dtype >= ZBL_DTYPES || (ZBL_VENDOR == ZB_CUDA && zbl_shapes[call->collective].reduces && dtype >= ZBL_FIRST_FP8),
+  ZBL_REFUSE_CALL(dtype < 0 || dtype >= ZBL_DTYPES || (dtype >= ZBL_FIRST_FP8 && zbl_shapes[call->collective].reduces && !zbl_reduces_fp8()),
                   a, ZB_COLL_ARGUMENT, zbl_invalid, "datatype", (long long)dtype);
   ZBL_REFUSE_CALL(call->count > (1ull << 44),
                   a, ZB_COLL_ARGUMENT, "invalid count %" PRIu64, call->count);
@@ -119,7 +120,7 @@ static int zbl_collective_call(const void *send, void *recv, int collective,
   zbl_comm *c = zbl_comm_of(comm);
   zbl_stream *s = c != NULL ? zbl_stream_on(stream, c->device) : NULL;
   const zbl_caller asked = {zbl_shapes[collective].field, c};
-  zbl_call call = {collective, dtype, op, root, count};
+  zbl_call call = {collective, dtype, op, root, count, ZBL_BY_KERNELS};
   zbl_queued *q = zbl_next_queued();
   int code;
   ZBL_REFUSE_CALL(q == NULL, &asked, ZB_COLL_UNHANDLED, "out of memory");
@@ -137,6 +138,7 @@ static int zbl_collective_call(const void *send, void *recv, int collective,
   if ((code = zbl_check_comm(&asked, c, s, collective)) != 0) {
     return code;
   }
+  call.by = c->windows != NULL ? zbl_run_by(c, collective, send, recv) : ZBL_BY_KERNELS;
   *q = (zbl_queued){c, s, call, send, recv, -1, 0, q->scalar};
   code = zbl_check_buffers(&asked, q, &zbl_shapes[collective], count * zbl_widths[dtype]);
   return code != 0 ? code : zbl_enqueue(q);
@@ -155,7 +157,7 @@ static int zbl_p2p_call(const char *send, char *recv, int sends, size_t count,
   zbl_comm *c = zbl_comm_of(comm);
   zbl_stream *s = c != NULL ? zbl_stream_on(stream, c->device) : NULL;
   const zbl_caller asked = {sends ? "send" : "recv", c};
-  const zbl_call call = {ZBL_SEND_RECV, dtype, 0, 0, count};
+  const zbl_call call = {ZBL_SEND_RECV, dtype, 0, 0, count, ZBL_BY_KERNELS};
   zbl_queued *q;
   int code;
   ZBL_REFUSE_CALL(s == NULL,

@@ -24,11 +24,26 @@ double zbl_leaves(const zbl_round *r, int i, int device) {
   return at;
 }
 
+/* The curve of what runs the call. Measured times are of kernels. */
+static zbl_curve zbl_by(const zbl_curve *curve, int64_t how) {
+  const zbl_faster *f = how == ZBL_BY_COPIES ? &zbl.copies : &zbl.symmetric;
+  zbl_curve c = *curve;
+  if (how != ZBL_BY_KERNELS && f->rate > 0) {
+    c.b *= f->rate;
+    c.a *= f->latency;
+    c.r *= f->latency;
+    c.floor *= f->latency;
+    c.points = 0;
+  }
+  return c;
+}
+
 /* What a call takes from its start to its end. */
 double zbl_took(const zbl_clique *q, const zbl_call *call, double bytes, zbl_turn at) {
   uint64_t draws = zbl_draws(at);
   const zbl_curve *curve = zbl_curve_of(q, call->collective);
-  double took = zbl_faulty(curve, bytes, zbl_model(curve, bytes), draws);
+  zbl_curve by = zbl_by(curve, call->by);
+  double took = zbl_faulty(curve, bytes, zbl_model(&by, bytes), draws);
   if (curve->points == 0 && q->nranks > 1 && bytes > ZBL_SYNC_BYTES) {
     zbl_took_model(call->collective, q->nranks);
   }

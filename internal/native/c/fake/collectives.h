@@ -24,7 +24,8 @@
   ROW(ALL_TO_ALL, "all_to_all", allToAll, PLAIN, 1, 1, NEITHER)                \
   ROW(SEND_RECV, "send_recv", NULL, MESSAGE, 0, 0, NEITHER)                    \
   ROW(GATHER, "gather", gather, ROOT, 0, 1, RECEIVES)                          \
-  ROW(SCATTER, "scatter", scatter, ROOT, 1, 0, SENDS)
+  ROW(SCATTER, "scatter", scatter, ROOT, 1, 0, SENDS)                          \
+  ROW(ALL_TO_ALLV, "all_to_allv", NULL, MESSAGE, 1, 1, NEITHER)
 
 enum zbl_collective {
 #define ZBL_NUMBER(number, ...) ZBL_##number,

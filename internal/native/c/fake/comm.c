@@ -26,13 +26,15 @@ void zbl_unlock_taken(const int *held) {
   }
 }
 
-/* NCCL API 2.22.3, in NCCL's own encoding: the calls that are faked. A machine file
- * may give another. */
+/* In NCCL's own encoding. RCCL reports 2.30.4 with ROCm 7.14 (its CHANGELOG). A machine
+ * file may give another. */
+int zbl_coll_version(void) { return zbl.coll_version > 0 ? zbl.coll_version : 23004; }
+
 static int zbl_collGetVersion(int *version) {
   if (version == NULL) {
     return ZB_COLL_ARGUMENT;
   }
-  *version = zbl.coll_version > 0 ? zbl.coll_version : 22203;
+  *version = zbl_coll_version();
   return 0;
 }
 

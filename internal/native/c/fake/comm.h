@@ -8,11 +8,15 @@ enum { ZBL_IN_PROGRESS = 7 }; /* ncclInProgress, since NCCL 2.14 */
 
 enum { ZBL_DTYPES = 12 }; /* ncclDataType_t */
 
+/* What runs a collective; see window.c. */
+enum zbl_by { ZBL_BY_KERNELS, ZBL_BY_SYMMETRIC, ZBL_BY_COPIES };
+
 /* One rank's call of a collective, as it was made. No padding: calls are
  * compared byte by byte. */
 typedef struct zbl_call {
   int32_t collective, dtype, op, root;
   uint64_t count;
+  int64_t by; /* enum zbl_by */
 } zbl_call;
 
 /* One rank's part in a round. The pointers are of the process that has the rank. */
@@ -127,6 +131,8 @@ typedef struct zbl_comm {
   double came, met; /* when its host did, and when it saw the last of the others */
   uint64_t splits;         /* of this one */
   int nonblocking, finalized;
+  int policy; /* NCCL_CTA_POLICY_*, of its configuration */
+  struct zbl_registration *windows; /* that are symmetric */
   size_t queued; /* messages in the group that is being launched */
   size_t ops;    /* in streams */
 } zbl_comm;
@@ -144,6 +150,7 @@ typedef struct zbl_queued {
 } zbl_queued;
 
 zbl_comm *zbl_comm_of(void *handle);
+int zbl_coll_version(void);
 zbl_turn zbl_round_number(const zbl_comm *c);
 zbl_turn zbl_message_number(const zbl_comm *c);
 uint64_t zbl_comm_launch(zbl_comm *c, int message);
@@ -186,6 +193,9 @@ void zbl_find_curves(zbl_clique *q);
 const zbl_curve *zbl_curve_of(const zbl_clique *q, int collective);
 void zbl_took_model(int collective, int ranks);
 void zbl_tell_modelled(void);
+
+/* window.c */
+int zbl_run_by(const zbl_comm *c, int collective, const void *send, const void *recv);
 
 /* split.c */
 int zbl_split_rank(zbl_comm *c, int color, int key, int nonblocking, void **out);

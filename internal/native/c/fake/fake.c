@@ -42,6 +42,7 @@
 #include "wait.c"
 #include "way.c"
 #include "whole.c"
+#include "window.c" /* after comm.c and device.c */
 #include "wide.c"
 
 /* The loopback as a provider: the same table, filled with its own functions. */

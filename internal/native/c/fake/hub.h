@@ -79,7 +79,7 @@ static inline void zbl_pause(void) {
 }
 
 /* What a hub begins with: "zbench" and the layout's number. */
-static const uint64_t ZBL_MAGIC = 0x7a62656e6368000e;
+static const uint64_t ZBL_MAGIC = 0x7a62656e6368000f;
 /* Address space, and the file's size: what is not touched costs nothing. */
 static const uint64_t ZBL_ARENA = 64ull << 30;
 

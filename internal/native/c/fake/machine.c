@@ -129,6 +129,10 @@ static int zbl_read_line(char *line) {
   if (strcmp(line, "way") == 0 || strcmp(line, "left") == 0) {
     return zbl_read_way(line, value);
   }
+  if (strcmp(line, "copies") == 0 || strcmp(line, "symmetric") == 0) {
+    zbl_faster *f = *line == 'c' ? &zbl.copies : &zbl.symmetric;
+    return sscanf(value, "%lf %lf %d", &f->rate, &f->latency, &f->node) == 3 && f->rate > 0 && f->latency > 0;
+  }
   if (strcmp(line, "gpu") == 0) {
     snprintf(zbl.gpu, sizeof zbl.gpu, "%s", value);
     return 1;
@@ -163,6 +167,8 @@ static int zbl_read_line(char *line) {
     zbl.exit_jitter = v;
   } else if (strcmp(line, "noise") == 0) {
     zbl.noise = v;
+  } else if (strcmp(line, "registers") == 0) {
+    zbl.registers = v;
   } else if (strcmp(line, "event") == 0) {
     zbl.event = v;
   } else {

@@ -121,6 +121,13 @@ typedef struct zbl_device {
   unsigned flags;    /* that the program has set */
 } zbl_device;
 
+/* How a curve differs where something else than the usual kernels runs the call: × its bandwidth, and
+ * × its latencies. node: GPUs of a node, 0 where they are not known. */
+typedef struct zbl_faster {
+  double rate, latency;
+  int node;
+} zbl_faster;
+
 /* The clock of a program that is not zbench: its own, the model's, or its own with
  * the model's pace. */
 enum zbl_shown { ZBL_HIDDEN, ZBL_SHOWN, ZBL_PACED };
@@ -163,6 +170,8 @@ typedef struct zbl_world {
   uint64_t taken; /* bytes that this process has of the hub's room */
   double hbm_rate; /* of a GPU's memory, bytes per second; 0: not modelled */
   double launch, exit_jitter, noise, event;
+  double registers; /* what a rank's host takes to register a buffer */
+  zbl_faster copies, symmetric; /* of rate 0: not modelled */
   zbl_curve *curves;
   int curve_count;
   zbl_point *points;

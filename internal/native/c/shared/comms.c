@@ -2,64 +2,8 @@
 #include "../fake/comm.h"
 #include "more.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ncclConfig_t as of NCCL 2.17; older ones are shorter. */
-typedef struct zbl_config {
-  size_t size;
-  unsigned magic, version;
-  int blocking, cluster, least, most;
-  const char *net;
-  int share;
-} zbl_config;
-
-enum { ZBL_UNDEFINED = INT_MIN };
-static const unsigned zbl_config_magic = 0xcafebeef;
-
-/* An attribute that lies within the caller's structure, or undefined. */
-#define ZBL_CONFIGURED(c, field)                                               \
-  ((c)->size >= offsetof(zbl_config, field) + sizeof (c)->field ? (c)->field   \
-                                                                : ZBL_UNDEFINED)
-
-static int zbl_flag_ok(int v) { return v == ZBL_UNDEFINED || v == 0 || v == 1; }
-static int zbl_number_ok(int v) { return v == ZBL_UNDEFINED || v > 0; }
-
-/* Whether a configuration is one, which may be absent (ROCm/rccl, src/init.cc,
- * parseCommConfig). */
-static int zbl_config_ok(const zbl_config *c) {
-  int least, most, cluster;
-  if (c == NULL) {
-    return 1;
-  }
-  if (c->magic != zbl_config_magic) {
-    return 0;
-  }
-  least = ZBL_CONFIGURED(c, least);
-  most = ZBL_CONFIGURED(c, most);
-  cluster = ZBL_CONFIGURED(c, cluster);
-  return zbl_flag_ok(ZBL_CONFIGURED(c, blocking)) && zbl_flag_ok(ZBL_CONFIGURED(c, share)) &&
-         (cluster == ZBL_UNDEFINED || cluster >= 0) && zbl_number_ok(least) &&
-         zbl_number_ok(most) && (most == ZBL_UNDEFINED || least <= most);
-}
-
-/* Whether a communicator of that configuration blocks; without one it is as given. */
-static int zbl_waits_for(const zbl_config *c, int given) {
-  int blocking = c != NULL ? ZBL_CONFIGURED(c, blocking) : given;
-  return blocking != 0;
-}
-
-static const char zbl_bad_config[] = "ncclConfig_t is not of NCCL_CONFIG_INITIALIZER, or invalid";
-
-static int zbl_commInitConfig(void **comm, int nranks, zb_unique_id id, int rank,
-                              void *config) {
-  const zbl_config *c = config;
-  static const zbl_caller asked = {"commInitRankConfig", NULL};
-  ZBL_REFUSE_CALL(!zbl_config_ok(c), &asked, ZB_COLL_ARGUMENT, "%s", zbl_bad_config);
-  return zbl_join_rank(comm, nranks, id, rank,
-                       zbl_waits_for(c, 1), ZBL_NO_VIRTUAL);
-}
 
 /* Several ranks of a device, each with a number of its own: RCCL had it until ROCm 5.7
  * (ROCm/rccl at rocm-5.7.0, src/init.cc). */
@@ -173,58 +117,4 @@ static const char *zbl_collLastError(void *comm) {
   ZBL_ENTER;
   (void)comm;
   return memcpy(said, zbl_last_failure, sizeof said);
-}
-
-/* A buffer that is registered, or a window, may be used as any other. */
-typedef struct zbl_registration {
-  uint32_t magic;
-  zbl_comm *comm;
-  void *at;
-} zbl_registration;
-
-enum { ZBL_REGISTRATION = 0x72656769, ZBL_WINDOW = 0x77696e64 };
-
-static int zbl_registers(uint32_t magic, zbl_comm *c, void *p, void **handle) {
-  zbl_registration *r = malloc(sizeof *r);
-  ZBL_FAIL(r == NULL, ZB_COLL_UNHANDLED, "out of memory");
-  *r = (zbl_registration){magic, c, p};
-  *handle = r;
-  return 0;
-}
-
-/* Whether a handle is one of the communicator. */
-static int zbl_is_registered(const zbl_registration *r, uint32_t magic, const void *comm) {
-  return r != NULL && r->magic == magic && r->comm == comm;
-}
-
-static int zbl_deregisters(zbl_registration *r) {
-  r->magic = 0;
-  free(r);
-  return 0;
-}
-
-static int zbl_commRegister(void *comm, void *p, size_t bytes, void **handle) {
-  zbl_comm *c = zbl_comm_of(comm);
-  ZBL_ENTER;
-  ZBL_FAIL(c == NULL || handle == NULL || !zbl_valid_range(p, bytes),
-           ZB_COLL_ARGUMENT, "ncclCommRegister: invalid argument");
-  return zbl_registers(ZBL_REGISTRATION, c, p, handle);
-}
-
-/* ROCm/rccl, src/register.cc, ncclCommDeregister_impl. */
-static int zbl_commDeregister(void *comm, void *handle) {
-  ZBL_FAIL(zbl_comm_of(comm) == NULL, ZB_COLL_ARGUMENT, "ncclCommDeregister: no communicator");
-  ZBL_FAIL(!zbl_is_registered(handle, ZBL_REGISTRATION, comm), ZB_COLL_USAGE, "ncclCommDeregister: no such registration");
-  return zbl_deregisters(handle);
-}
-
-/* Runtime errors become the library's own. */
-static int zbl_collMalloc(void **p, size_t bytes) {
-  return p == NULL ? zbl_failing(ZB_COLL_ARGUMENT, "ncclMemAlloc: nowhere to put it")
-         : zbl_mallocDevice(p, bytes) == ZB_OK ? 0
-                                               : ZB_COLL_UNHANDLED;
-}
-
-static int zbl_collFree(void *p) {
-  return zbl_freeDevice(p) == ZB_OK ? 0 : ZB_COLL_UNHANDLED;
 }

@@ -115,9 +115,6 @@ typedef struct zbs_ipc {
 
 #define ZBS_MORE_COLLECTIVES(SYM)                                              \
   ZBS_NCCL(SYM, commInitAll, int, (void **comms, int n, const int *devices), "ncclCommInitAll") \
-  ZBS_NCCL(SYM, commInitConfig, int,                                           \
-               (void **comm, int nranks, zb_unique_id id, int rank, void *config), \
-               "ncclCommInitRankConfig")                                       \
   ZBS_RCCL(SYM, commInitMulti, int,                                            \
                (void **comm, int nranks, zb_unique_id id, int rank, int virtualId), \
                "ncclCommInitRankMulti")                                        \
@@ -127,12 +124,7 @@ typedef struct zbs_ipc {
   ZBS_NCCL(SYM, commCount, int, (void *comm, int *count), "ncclCommCount")     \
   ZBS_NCCL(SYM, commDevice, int, (void *comm, int *device), "ncclCommCuDevice") \
   ZBS_NCCL(SYM, commRank, int, (void *comm, int *rank), "ncclCommUserRank")    \
-  ZBS_NCCL(SYM, commRegister, int, (void *comm, void *p, size_t bytes, void **handle), \
-               "ncclCommRegister")                                             \
-  ZBS_NCCL(SYM, commDeregister, int, (void *comm, void *handle), "ncclCommDeregister") \
   ZBS_NCCL(SYM, collLastError, const char *, (void *comm), "ncclGetLastError") \
-  ZBS_NCCL(SYM, collMalloc, int, (void **p, size_t bytes), "ncclMemAlloc")     \
-  ZBS_NCCL(SYM, collFree, int, (void *p), "ncclMemFree")                       \
   ZBS_NCCL(SYM, opCreate, int,                                                 \
                (int *op, void *scalar, int dtype, int residence, void *comm),  \
                "ncclRedOpCreatePreMulSum")                                     \
@@ -198,9 +190,6 @@ typedef struct zbs_ipc {
            (void *comm, int nranks, const zb_unique_id *given, int rank, void **out, void *config), \
            "ncclCommGrow")                                                     \
   ZBS_NCCL(SYM, commMemory, int, (void *comm, int what, uint64_t *value), "ncclCommMemStats") \
-  ZBS_NCCL(SYM, windowRegister, int,                                           \
-           (void *comm, void *p, size_t bytes, void **out, int flags), "ncclCommWindowRegister") \
-  ZBS_NCCL(SYM, windowDeregister, int, (void *comm, void *window), "ncclCommWindowDeregister") \
   ZBS_NCCL(SYM, windowPointer, int, (void *comm, void *window, void **out), "ncclWinGetUserPtr") \
   ZBS_NCCL(SYM, allToAllvNew, int,                                             \
            (const void *send, const size_t *sends, const size_t *sendAt, void *recv, \

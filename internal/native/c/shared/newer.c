@@ -4,10 +4,10 @@
 #include "../fake/comm.h"
 #include "more.h"
 
-
 /* With several ids, as with one: they only make a real init faster. */
 static int zbl_commInitScalable(void **comm, int nranks, int rank, int count, zb_unique_id *ids, void *config) {
   static const zbl_caller asked = {"commInitRankScalable", NULL};
+  ZBL_SINCE(22304, "ncclCommInitRankScalable");
   ZBL_REFUSE_CALL(ids == NULL || count < 1 || count > nranks, &asked, ZB_COLL_ARGUMENT,
                   "%d unique ids for %d ranks", count, nranks);
   return zbl_commInitConfig(comm, nranks, ids[0], rank, config);
@@ -20,6 +20,7 @@ static int zbl_commShrink(void *comm, int *left_out, int count, void **out, void
   zbl_comm *c = zbl_comm_of(comm);
   const zbl_caller asked = {"commShrink", c};
   int code;
+  ZBL_SINCE(22703, "ncclCommShrink");
   ZBL_ENTER;
   code = zbl_check_parent(&asked, c, out, config);
   if (code != 0) {
@@ -43,6 +44,7 @@ static int zbl_commShrink(void *comm, int *left_out, int count, void **out, void
 static int zbl_commRevoke(void *comm, int flags) {
   zbl_comm *c = zbl_comm_of(comm);
   const zbl_caller asked = {"commRevoke", c};
+  ZBL_SINCE(22807, "ncclCommRevoke");
   ZBL_ENTER;
   ZBL_REFUSE_CALL(c == NULL || flags != 0 || c->finalized || c->aborted, &asked, ZB_COLL_ARGUMENT,
                   "no communicator, one that is finalized or revoked, or flags %d", flags);
@@ -54,6 +56,7 @@ static int zbl_commRevoke(void *comm, int flags) {
 static int zbl_commUniqueId(void *comm, zb_unique_id *id) {
   zbl_comm *c = zbl_comm_of(comm);
   int code;
+  ZBL_SINCE(22902, "ncclCommGetUniqueId");
   ZBL_ENTER;
   ZBL_FAIL(c == NULL, ZB_COLL_ARGUMENT, "ncclCommGetUniqueId: no communicator");
   code = zbl_getUniqueId(id);
@@ -71,6 +74,7 @@ static int zbl_commGrow(void *comm, int nranks, const zb_unique_id *given, int r
   const zbl_caller asked = {"commGrow", c};
   zb_unique_id id;
   int code = 0;
+  ZBL_SINCE(22902, "ncclCommGrow");
   ZBL_ENTER;
   ZBL_REFUSE_CALL(c == NULL && (comm != NULL || given == NULL), &asked, ZB_COLL_ARGUMENT,
                   "a new rank has no communicator and an id");
@@ -91,30 +95,15 @@ static int zbl_commGrow(void *comm, int nranks, const zb_unique_id *given, int r
 
 /* The library's own memory is not modelled. */
 static int zbl_commMemory(void *comm, int what, uint64_t *value) {
+  ZBL_SINCE(22907, "ncclCommMemStats");
   ZBL_ENTER;
   ZBL_FAIL(zbl_comm_of(comm) == NULL || what < 0 || what > 3 || value == NULL, ZB_COLL_ARGUMENT, "ncclCommMemStats: invalid argument");
   *value = 0;
   return 0;
 }
 
-/* A window is a registration of all ranks. */
-enum { ZBL_WINDOW_FLAGS = 3 };
-
-static int zbl_windowRegister(void *comm, void *p, size_t bytes, void **out, int flags) {
-  zbl_comm *c = zbl_comm_of(comm);
-  ZBL_ENTER;
-  ZBL_FAIL(c == NULL || out == NULL || (flags & ~ZBL_WINDOW_FLAGS) != 0 || !zbl_valid_range(p, bytes), ZB_COLL_ARGUMENT,
-           "ncclCommWindowRegister: invalid argument");
-  return zbl_registers(ZBL_WINDOW, c, p, out);
-}
-
-static int zbl_windowDeregister(void *comm, void *window) {
-  ZBL_ENTER;
-  ZBL_FAIL(!zbl_is_registered(window, ZBL_WINDOW, comm), ZB_COLL_ARGUMENT, "ncclCommWindowDeregister: no such window of the communicator");
-  return zbl_deregisters(window);
-}
-
 static int zbl_windowPointer(void *comm, void *window, void **out) {
+  ZBL_SINCE(22902, "ncclWinGetUserPtr");
   ZBL_ENTER;
   ZBL_FAIL(!zbl_is_registered(window, ZBL_WINDOW, comm) || out == NULL, ZB_COLL_ARGUMENT, "ncclWinGetUserPtr: no such window");
   *out = ((const zbl_registration *)window)->at;

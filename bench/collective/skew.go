@@ -1,0 +1,88 @@
+package collective
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// Skew says how unequally ranks receive in a collective that is Uneven: what every rank sends is divided among all ranks by
+// these weights, as tokens are among experts. It is empty for equal weights, zipf:S for weights of 1/k^S of the k-th rank,
+// or a weight for each rank, with commas.
+type Skew string
+
+const (
+	uniform = "uniform"
+	zipf    = "zipf:"
+	// maxExponent is the largest S of zipf:S: with more, one rank has all.
+	maxExponent = 8
+)
+
+// ReadSkew reads uniform, zipf:S, or weights that are separated by commas or white space.
+func ReadSkew(text string) (Skew, error) {
+	if text == uniform || text == "" {
+		return "", nil
+	}
+	if exponent, of := strings.CutPrefix(text, zipf); of {
+		if s, err := strconv.ParseFloat(exponent, 64); err != nil || !(s > 0) || s > maxExponent {
+			return "", fmt.Errorf("skew %q: zipf: takes a number above 0 and at most %d, such as zipf:1.2", text, maxExponent)
+		}
+		return Skew(text), nil
+	}
+	words := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
+	sum := 0.0
+	for _, word := range words {
+		w, err := strconv.ParseFloat(word, 64)
+		if sum += w; err != nil || !(w >= 0) || math.IsInf(sum, 0) {
+			return "", fmt.Errorf("skew: %q is not a weight: numbers from 0, one for each rank", word)
+		}
+	}
+	if sum == 0 {
+		return "", fmt.Errorf("skew: no rank has a weight above 0")
+	}
+	return Skew(strings.Join(words, ",")), nil
+}
+
+// String names the skew; it is empty for equal weights.
+func (s Skew) String() string {
+	switch {
+	case s == "":
+		return ""
+	case strings.HasPrefix(string(s), zipf):
+		return "skew " + string(s)
+	}
+	return "skew of a file"
+}
+
+// Counts divides elements of elt bytes among n ranks, in pieces of whole 16 bytes; the rest is of the rank with the most. It
+// is nil where there is not a weight for each rank.
+func (s Skew) Counts(elements int64, n, elt int) []int64 {
+	weights := make([]float64, n)
+	exponent, _ := strconv.ParseFloat(strings.TrimPrefix(string(s), zipf), 64) // 0 of equal weights
+	for i := range weights {
+		weights[i] = math.Pow(float64(i+1), -exponent)
+	}
+	if s != "" && !strings.HasPrefix(string(s), zipf) {
+		words := strings.Split(string(s), ",")
+		if len(words) != n {
+			return nil
+		}
+		for i, word := range words {
+			weights[i], _ = strconv.ParseFloat(word, 64) // ReadSkew has read it
+		}
+	}
+	sum := 0.0
+	for _, w := range weights {
+		sum += w
+	}
+	counts, piece, left := make([]int64, n), max(1, int64(shareAlign/elt)), elements
+	for i, w := range weights {
+		counts[i] = min(int64(float64(elements)*(w/sum))/piece*piece, left)
+		left -= counts[i]
+	}
+	counts[slices.Index(weights, slices.Max(weights))] += left
+	return counts
+}

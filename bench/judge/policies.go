@@ -1,0 +1,137 @@
+package judge
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"zbench/bench/curve"
+	"zbench/bench/finding"
+	"zbench/bench/policy"
+	"zbench/bench/record"
+	"zbench/bench/slice"
+	"zbench/bench/unit"
+)
+
+// policyErrors is the number of standard errors beyond which a policy is said to be faster or slower: 1 in 370 of policies
+// without an effect are, by chance.
+const policyErrors = 3
+
+// effect is what a policy does to a collective: the logarithms of its times over those without it, with their standard
+// errors, by size.
+type effect struct {
+	sizes        []int64
+	logs, errors []float64
+}
+
+// policies says in a sentence for each policy whether it helps, and what it does not serve. Its cases are measured by turns
+// with those of the library's own: each pass has all, and the second in the opposite order.
+func (j judged) policies() (out finding.List) {
+	type same struct {
+		collective, dtype, op              string
+		bytes                              int64
+		ranks, nodes, local, groups, apart int
+		inPlace                            bool
+	}
+	of := func(r *record.Result) same {
+		return same{r.Collective, r.Dtype, r.Op, r.BytesRequested, r.Ranks, r.Nodes, r.GPUsPerProcess, r.Groups, r.Stride, r.InPlace}
+	}
+	base, names, rows := map[same]*record.Result{}, []string(nil), map[string][]*record.Result{}
+	for r := range j.Each() {
+		switch {
+		case r.Setup == "":
+			base[of(r)] = r
+		case policy.Named(r.Setup):
+			if rows[r.Setup] == nil {
+				names = append(names, r.Setup)
+			}
+			rows[r.Setup] = append(rows[r.Setup], r)
+		}
+	}
+	for _, name := range names {
+		order, by := slice.Group(rows[name], func(r *record.Result) string { return r.Collective })
+		var parts, unserved []string
+		registration := 0.0
+		for _, collective := range order {
+			var e effect
+			why := ""
+			for _, r := range by[collective] {
+				registration = max(registration, r.Registration)
+				if r.Status == record.Skipped && !strings.HasPrefix(r.Reason, "rounds to 0") {
+					why = r.Reason
+				}
+				e.add(r, base[of(r)])
+			}
+			if text := e.text(); text != "" {
+				parts = append(parts, collective+" "+text)
+			} else if why != "" {
+				unserved = append(unserved, collective+": "+why)
+			}
+		}
+		f := finding.Finding{Code: CodePolicy, Severity: finding.Note, Text: "POLICY " + name + ": " + strings.Join(parts, "; ") + "."}
+		if len(parts) == 0 {
+			f.Text = "POLICY " + name + ": nothing to compare."
+		}
+		if len(unserved) > 0 {
+			f.Text += " Not served, and not measured as this policy: " + strings.Join(unserved, "; ") + "."
+		}
+		if registration > 0 {
+			f.Text += " Registering took " + unit.Seconds(registration) + ", outside of these times."
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// add takes a case and the same without the policy, where both have times with intervals.
+func (e *effect) add(with, without *record.Result) {
+	if without == nil || with.Status != record.OK || without.Status != record.OK {
+		return
+	}
+	a, b := curve.BurstOf(with), curve.BurstOf(without)
+	if !a.Bounded || !b.Bounded {
+		return
+	}
+	const halves = 2 * 1.96 // standard errors in a 95 % interval
+	e.sizes = append(e.sizes, with.Bytes)
+	e.logs = append(e.logs, math.Log(a.Median/b.Median))
+	e.errors = append(e.errors, math.Hypot((a.Hi-a.Lo)/halves/a.Median, (b.Hi-b.Lo)/halves/b.Median))
+}
+
+// text says what the policy does on average over the sizes, and at the sizes where it does the most and the least; empty
+// without a size.
+func (e effect) text() string {
+	n := float64(len(e.logs))
+	if n == 0 {
+		return ""
+	}
+	mean, square, least, most := 0.0, 0.0, 0, 0
+	for i, x := range e.logs {
+		mean += x / n
+		square += e.errors[i] * e.errors[i]
+		if x < e.logs[least] {
+			least = i
+		}
+		if x > e.logs[most] {
+			most = i
+		}
+	}
+	limit := policyErrors * math.Sqrt(square) / n
+	text := fmt.Sprintf("takes as long within %s", unit.Part(limit))
+	if math.Abs(mean) > limit {
+		text = fmt.Sprintf("%s ± %s", change(mean), unit.Part(limit))
+	}
+	text += fmt.Sprintf(" on average over %s", unit.Count(len(e.logs), "case"))
+	if len(e.logs) > 1 && e.logs[most]-e.logs[least] > 2*limit*math.Sqrt(n) {
+		text += fmt.Sprintf(", from %s at %s to %s at %s", change(e.logs[least]), unit.Bytes(e.sizes[least]), change(e.logs[most]), unit.Bytes(e.sizes[most]))
+	}
+	return text
+}
+
+// change is the logarithm of a ratio of times in words.
+func change(log float64) string {
+	if log < 0 {
+		return unit.Part(1-math.Exp(log)) + " faster"
+	}
+	return unit.Part(math.Exp(log)-1) + " slower"
+}

@@ -1,0 +1,143 @@
+// Package policy holds how a communicator is made and its buffers are registered, and which collectives that serves: a
+// library takes any combination and runs what it does not serve by its usual kernels.
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"zbench/bench/collective"
+	"zbench/bench/plain"
+)
+
+// Policy is what is asked of the library beside the call. The zero Policy asks for nothing.
+type Policy struct {
+	// Register is how the buffers are registered: empty (not at all), buffer or window.
+	Register string `json:"register,omitempty"`
+	// CTA is the policy of compute units: empty (the library's own), efficiency or zero, which asks for copy engines.
+	CTA string `json:"cta_policy,omitempty"`
+}
+
+// The ways, and what stands for none of them.
+const (
+	None       = "none"
+	Buffer     = "buffer"
+	Window     = "window"
+	Default    = "default"
+	Efficiency = "efficiency"
+	Zero       = "zero"
+)
+
+// Registers lists the values of --register, CTAs those of --cta-policy. The place of the latter is their number in the
+// library's configuration.
+func Registers() []string { return []string{None, Buffer, Window} }
+
+// CTAs are the values of --cta-policy.
+func CTAs() []string { return []string{Default, Efficiency, Zero} }
+
+// All combines lists of the two; empty ones are None and Default.
+func All(registers, ctas []string) (all []Policy) {
+	for _, register := range orOne(registers) {
+		for _, cta := range orOne(ctas) {
+			p := Policy{Register: register, CTA: cta}
+			if register == None {
+				p.Register = ""
+			}
+			if cta == Default {
+				p.CTA = ""
+			}
+			if !slices.Contains(all, p) {
+				all = append(all, p)
+			}
+		}
+	}
+	return all
+}
+
+func orOne(list []string) []string {
+	if len(list) == 0 {
+		return []string{""}
+	}
+	return list
+}
+
+// Number is the value of CTAPolicy in ncclConfig_t.
+func (p Policy) Number() int { return max(0, slices.Index(CTAs(), p.CTA)) }
+
+// String names the policy; it is empty for the zero Policy.
+func (p Policy) String() string {
+	var parts []string
+	if p.Register != "" {
+		parts = append(parts, "register "+p.Register)
+	}
+	if p.CTA != "" {
+		parts = append(parts, "CTA "+p.CTA)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Named reports whether a text is the name of a policy: a result that was measured with it has it as its setup.
+func Named(text string) bool {
+	return text != "" && slices.ContainsFunc(All(Registers(), CTAs()), func(p Policy) bool { return p.String() == text })
+}
+
+// Library is what decides whether a policy is served.
+type Library struct {
+	// Name is the library with its version, Version that alone. NCCL tells it from RCCL.
+	Name, Version string
+	NCCL          bool
+	// CUMem tells that NCCL_CUMEM_ENABLE is 1.
+	CUMem bool
+	// Lacks returns the public name of the first of these symbols that the library lacks; empty if it has all.
+	Lacks func(symbols ...string) string
+}
+
+// needs are the symbols that a way of registering takes.
+var needs = map[string][]string{
+	"": nil, Buffer: {"collMalloc", "collFree", "commRegister", "commDeregister"}, Window: {"collMalloc", "collFree", "windowRegister", "windowDeregister"},
+}
+
+// Unserved is the condition for which the library would not run the collective as the policy asks; empty if it does.
+// The sources are NVIDIA/nccl at v2.30.7 (src/enqueue.cc, taskAppend; src/ce_coll.cc, ncclCeAvailable) and RCCL's changelog.
+func (p Policy) Unserved(c collective.Collective, nodes int, l Library) string {
+	if name := l.Lacks(needs[p.Register]...); name != "" {
+		return fmt.Sprintf("%s has no %s, which --register %s needs", l.Name, name, p.Register)
+	}
+	if p.CTA == "" {
+		return ""
+	}
+	before := func(version string) bool { return l.Version != "" && plain.Version(l.Version, version) < 0 }
+	if name := l.Lacks("commInitConfig"); name != "" {
+		return fmt.Sprintf("%s has no %s, which --cta-policy needs", l.Name, name)
+	}
+	if before("2.27.3") {
+		return l.Name + " has no CTA policies: they came with 2.27.3"
+	}
+	if p.CTA == Efficiency {
+		switch {
+		case !l.NCCL:
+			return "CTA policy efficiency selects NVLS, which RCCL does not have"
+		case c.Rooted || c.SendShare == c.RecvShare:
+			return "CTA policy efficiency serves all_gather and reduce_scatter, not " + c.Name
+		case p.Register != Buffer:
+			return "CTA policy efficiency needs registered buffers: --register buffer"
+		}
+		return ""
+	}
+	switch {
+	case before("2.28.3"):
+		return l.Name + " has no copy engines: they came with 2.28.3"
+	case c.Reduces:
+		return "copy engines move data and reduce none: " + c.Name + " needs kernels"
+	case !c.Copied:
+		return "copy engines do not serve " + c.Name
+	case p.Register != Window:
+		return "copy engines need windows on both buffers: --register window"
+	case nodes > 1 && before("2.30.6"):
+		return "before 2.30.6 copy engines serve one node only; this is " + l.Name
+	case nodes > 1 && !l.NCCL && !l.CUMem:
+		return "RCCL's copy engines serve several nodes with NCCL_CUMEM_ENABLE=1 only"
+	}
+	return ""
+}

@@ -1,0 +1,82 @@
+package policy_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/bench/collective"
+	"zbench/bench/policy"
+)
+
+func TestAll(t *testing.T) {
+	require.Equal(t, []policy.Policy{{}}, policy.All(nil, nil))
+	all := policy.All([]string{"none", "window"}, []string{"default", "zero"})
+	require.Equal(t, []policy.Policy{{}, {CTA: "zero"}, {Register: "window"}, {Register: "window", CTA: "zero"}}, all)
+	require.Equal(t, "register window, CTA zero", all[3].String())
+	require.Equal(t, 2, all[3].Number())
+	require.Equal(t, 0, all[0].Number())
+	require.True(t, policy.Named(all[3].String()))
+	require.False(t, policy.Named(""))
+	require.False(t, policy.Named("run 2"))
+}
+
+// Each condition is named, and without it the policy is served.
+func TestEachConditionIsNamed(t *testing.T) {
+	copies := policy.Policy{Register: policy.Window, CTA: policy.Zero}
+	efficient := policy.Policy{Register: policy.Buffer, CTA: policy.Efficiency}
+	lacks := func(missing ...string) func(...string) string {
+		return func(symbols ...string) string {
+			if i := slices.IndexFunc(symbols, func(s string) bool { return slices.Contains(missing, s) }); i >= 0 {
+				return "nccl." + symbols[i]
+			}
+			return ""
+		}
+	}
+	rccl := func(version string) policy.Library {
+		return policy.Library{Name: "RCCL " + version, Version: version, Lacks: lacks()}
+	}
+	nccl, without, old := rccl("2.30.4"), rccl("2.30.4"), rccl("2.30.6")
+	nccl.NCCL, old.CUMem = true, true
+	without.Lacks = lacks("windowRegister", "commRegister", "commInitConfig")
+	for _, c := range []struct {
+		p     policy.Policy
+		of    string
+		nodes int
+		l     policy.Library
+		want  string
+	}{
+		{policy.Policy{}, "all_reduce", 4, without, ""},
+		{policy.Policy{Register: policy.Window}, "all_reduce", 1, rccl("2.30.4"), ""},
+		{copies, "all_gather", 1, rccl("2.30.4"), ""},
+		{copies, "all_gather", 1, rccl(""), ""},
+		{copies, "scatter", 4, old, ""},
+		{efficient, "all_gather", 1, nccl, ""},
+		{policy.Policy{Register: policy.Window}, "all_gather", 1, without, "RCCL 2.30.4 has no nccl.windowRegister"},
+		{policy.Policy{Register: policy.Buffer}, "all_gather", 1, without, "has no nccl.commRegister"},
+		{policy.Policy{CTA: policy.Zero}, "all_gather", 1, without, "has no nccl.commInitConfig"},
+		{copies, "all_gather", 1, rccl("2.26.6"), "RCCL 2.26.6 has no CTA policies"},
+		{copies, "all_gather", 1, rccl("2.27.7"), "2.28.3"},
+		{copies, "all_reduce", 1, rccl("2.30.4"), "reduce none"},
+		{copies, "reduce_scatter", 1, rccl("2.30.4"), "reduce none"},
+		{copies, "broadcast", 1, rccl("2.30.4"), "do not serve broadcast"},
+		{copies, "send_recv", 1, rccl("2.30.4"), "do not serve send_recv"},
+		{policy.Policy{CTA: policy.Zero}, "all_gather", 1, rccl("2.30.4"), "--register window"},
+		{policy.Policy{Register: policy.Buffer, CTA: policy.Zero}, "all_gather", 1, rccl("2.30.4"), "--register window"},
+		{copies, "all_gather", 2, rccl("2.30.4"), "2.30.6"},
+		{copies, "all_gather", 2, rccl("2.30.6"), "NCCL_CUMEM_ENABLE=1"},
+		{efficient, "all_gather", 1, rccl("2.30.4"), "NVLS"},
+		{efficient, "all_reduce", 1, nccl, "not all_reduce"},
+		{policy.Policy{Register: policy.Window, CTA: policy.Efficiency}, "all_gather", 1, nccl, "--register buffer"},
+	} {
+		of, err := collective.ByName(c.of)
+		require.NoError(t, err)
+		got := c.p.Unserved(of, c.nodes, c.l)
+		if c.want == "" {
+			require.Empty(t, got, c)
+		} else {
+			require.Contains(t, got, c.want, c)
+		}
+	}
+}

@@ -1,0 +1,208 @@
+/* Registered buffers and windows, and the policy of compute units that a communicator is made
+ * with: what runs a call is decided by them (NVIDIA/nccl at v2.30.7, src/enqueue.cc, taskAppend). */
+#include "comm.h"
+
+#include <limits.h>
+#include <stdlib.h>
+
+/* Refuses a function that came later than the version that the library reports. */
+static int zbl_too_old(int first, const char *name) {
+  int now = zbl_coll_version();
+  ZBL_FAIL(now < first, ZB_COLL_USAGE, "%s came with %d.%d, and the loopback has version %d.%d.%d", name, first / 10000,
+           first / 100 % 100, now / 10000, now / 100 % 100, now % 100);
+  return 0;
+}
+
+/* The first version is that of NVIDIA/nccl's tags whose nccl.h.in has the name. */
+#define ZBL_SINCE(first, name)                                                 \
+  do {                                                                         \
+    int old = zbl_too_old(first, name);                                        \
+    if (old != 0) {                                                            \
+      return old;                                                              \
+    }                                                                          \
+  } while (0)
+
+/* ncclConfig_t as of NCCL 2.28; older ones are shorter. */
+typedef struct zbl_config {
+  size_t size;
+  unsigned magic, version;
+  int blocking, cluster, least, most;
+  const char *net;
+  int share, traffic;
+  const char *name;
+  int collnet, policy;
+} zbl_config;
+
+enum { ZBL_EFFICIENCY = 1, ZBL_ZERO = 2 };
+
+enum { ZBL_UNDEFINED = INT_MIN };
+static const unsigned zbl_config_magic = 0xcafebeef;
+
+/* An attribute that lies within the caller's structure, or undefined. */
+#define ZBL_CONFIGURED(c, field)                                               \
+  ((c)->size >= offsetof(zbl_config, field) + sizeof (c)->field ? (c)->field   \
+                                                                : ZBL_UNDEFINED)
+
+static int zbl_flag_ok(int v) { return v == ZBL_UNDEFINED || v == 0 || v == 1; }
+static int zbl_policy_ok(int v) { return v == ZBL_UNDEFINED || (v & ~(ZBL_EFFICIENCY | ZBL_ZERO)) == 0; }
+static int zbl_number_ok(int v) { return v == ZBL_UNDEFINED || v > 0; }
+
+/* Whether a configuration is one, which may be absent (ROCm/rccl, src/init.cc,
+ * parseCommConfig). */
+static int zbl_config_ok(const zbl_config *c) {
+  int least, most, cluster;
+  if (c == NULL) {
+    return 1;
+  }
+  if (c->magic != zbl_config_magic) {
+    return 0;
+  }
+  least = ZBL_CONFIGURED(c, least);
+  most = ZBL_CONFIGURED(c, most);
+  cluster = ZBL_CONFIGURED(c, cluster);
+  return zbl_policy_ok(ZBL_CONFIGURED(c, policy)) && zbl_flag_ok(ZBL_CONFIGURED(c, blocking)) && zbl_flag_ok(ZBL_CONFIGURED(c, share)) &&
+         (cluster == ZBL_UNDEFINED || cluster >= 0) && zbl_number_ok(least) &&
+         zbl_number_ok(most) && (most == ZBL_UNDEFINED || least <= most);
+}
+
+/* Whether a communicator of that configuration blocks; without one it is as given. */
+static int zbl_waits_for(const zbl_config *c, int given) {
+  int blocking = c != NULL ? ZBL_CONFIGURED(c, blocking) : given;
+  return blocking != 0;
+}
+
+/* A library of before 2.27 does not know the attribute. */
+static int zbl_policy_of(const zbl_config *c) {
+  int policy = c != NULL && zbl_coll_version() >= 22703 ? ZBL_CONFIGURED(c, policy) : 0;
+  return policy == ZBL_UNDEFINED ? 0 : policy;
+}
+
+static const char zbl_bad_config[] = "ncclConfig_t is not of NCCL_CONFIG_INITIALIZER, or invalid";
+
+static int zbl_commInitConfig(void **comm, int nranks, zb_unique_id id, int rank,
+                              void *config) {
+  const zbl_config *c = config;
+  static const zbl_caller asked = {"commInitRankConfig", NULL};
+  ZBL_REFUSE_CALL(!zbl_config_ok(c), &asked, ZB_COLL_ARGUMENT, "%s", zbl_bad_config);
+  int code = zbl_join_rank(comm, nranks, id, rank, zbl_waits_for(c, 1), ZBL_NO_VIRTUAL);
+  if (code == 0 || code == ZBL_IN_PROGRESS) {
+    ((zbl_comm *)*comm)->policy = zbl_policy_of(c);
+  }
+  return code;
+}
+
+/* A buffer that is registered, or a window, may be used as any other. */
+typedef struct zbl_registration {
+  uint32_t magic;
+  zbl_comm *comm;
+  char *at;
+  size_t bytes;
+  struct zbl_registration *next; /* of the communicator's windows */
+} zbl_registration;
+
+enum { ZBL_REGISTRATION = 0x72656769, ZBL_WINDOW = 0x77696e64 };
+
+static int zbl_registers(uint32_t magic, zbl_comm *c, void *p, size_t bytes, void **handle) {
+  zbl_registration *r = malloc(sizeof *r);
+  ZBL_FAIL(r == NULL, ZB_COLL_UNHANDLED, "out of memory");
+  *r = (zbl_registration){magic, c, p, bytes, NULL};
+  *handle = r;
+  c->lane->h += zbl.registers;
+  return 0;
+}
+
+/* Whether a handle is one of the communicator. */
+static int zbl_is_registered(const zbl_registration *r, uint32_t magic, const void *comm) {
+  return r != NULL && r->magic == magic && r->comm == comm;
+}
+
+static int zbl_deregisters(zbl_registration *r) {
+  r->magic = 0;
+  free(r);
+  return 0;
+}
+
+static int zbl_commRegister(void *comm, void *p, size_t bytes, void **handle) {
+  zbl_comm *c = zbl_comm_of(comm);
+  ZBL_ENTER;
+  ZBL_FAIL(c == NULL || handle == NULL || !zbl_valid_range(p, bytes),
+           ZB_COLL_ARGUMENT, "ncclCommRegister: invalid argument");
+  return zbl_registers(ZBL_REGISTRATION, c, p, bytes, handle);
+}
+
+/* ROCm/rccl, src/register.cc, ncclCommDeregister_impl. */
+static int zbl_commDeregister(void *comm, void *handle) {
+  ZBL_FAIL(zbl_comm_of(comm) == NULL, ZB_COLL_ARGUMENT, "ncclCommDeregister: no communicator");
+  ZBL_FAIL(!zbl_is_registered(handle, ZBL_REGISTRATION, comm), ZB_COLL_USAGE, "ncclCommDeregister: no such registration");
+  return zbl_deregisters(handle);
+}
+
+/* Runtime errors become the library's own. */
+static int zbl_collMalloc(void **p, size_t bytes) {
+  return p == NULL ? zbl_failing(ZB_COLL_ARGUMENT, "ncclMemAlloc: nowhere to put it")
+         : zbl_mallocDevice(p, bytes) == ZB_OK ? 0
+                                               : ZB_COLL_UNHANDLED;
+}
+
+static int zbl_collFree(void *p) {
+  return zbl_freeDevice(p) == ZB_OK ? 0 : ZB_COLL_UNHANDLED;
+}
+
+/* A window is a registration of all ranks. */
+enum { ZBL_SYMMETRIC_WINDOW = 1, ZBL_WINDOW_FLAGS = 3 };
+
+static int zbl_windowRegister(void *comm, void *p, size_t bytes, void **out, int flags) {
+  zbl_comm *c = zbl_comm_of(comm);
+  int code;
+  ZBL_SINCE(22703, "ncclCommWindowRegister");
+  ZBL_ENTER;
+  ZBL_FAIL(c == NULL || out == NULL || (flags & ~ZBL_WINDOW_FLAGS) != 0 || !zbl_valid_range(p, bytes), ZB_COLL_ARGUMENT,
+           "ncclCommWindowRegister: invalid argument");
+  code = zbl_registers(ZBL_WINDOW, c, p, bytes, out);
+  if (code == 0 && (flags & ZBL_SYMMETRIC_WINDOW) != 0) {
+    ((zbl_registration *)*out)->next = c->windows;
+    c->windows = *out;
+  }
+  return code;
+}
+
+static int zbl_windowDeregister(void *comm, void *window) {
+  ZBL_SINCE(22703, "ncclCommWindowDeregister");
+  ZBL_ENTER;
+  ZBL_FAIL(!zbl_is_registered(window, ZBL_WINDOW, comm), ZB_COLL_ARGUMENT, "ncclCommWindowDeregister: no such window of the communicator");
+  for (zbl_registration **at = &((zbl_comm *)comm)->windows; *at != NULL; at = &(*at)->next) {
+    if (*at == window) {
+      *at = (*at)->next;
+      break;
+    }
+  }
+  return zbl_deregisters(window);
+}
+
+static int zbl_in_window(const zbl_comm *c, const char *p) {
+  const zbl_registration *w = c->windows;
+  while (w != NULL && (p < w->at || p >= w->at + w->bytes)) {
+    w = w->next;
+  }
+  return w != NULL;
+}
+
+enum { ZBL_COPIES_BETWEEN_NODES = 23006 };
+
+/* What runs a collective: copy engines serve those that move alone, kernels on symmetric memory
+ * those of which all ranks are each other's peers. */
+int zbl_run_by(const zbl_comm *c, int collective, const void *send, const void *recv) {
+  const zbl_clique *q = c->clique;
+  const zbl_shape *shape = &zbl_shapes[collective];
+  int shares = !shape->reduces && (shape->send_all || shape->recv_all);
+  int node = zbl.copies.node, near = node <= 0 || q->first / node == q->last / node;
+  if (!zbl_in_window(c, send) || !zbl_in_window(c, recv)) {
+    return ZBL_BY_KERNELS;
+  }
+  if (shares && (c->policy & ZBL_ZERO) != 0 && (near || zbl_coll_version() >= ZBL_COPIES_BETWEEN_NODES)) {
+    return ZBL_BY_COPIES;
+  }
+  return near && shape->root_only == ZBL_NEITHER && (shape->reduces || (shares && !shape->send_all))
+             ? ZBL_BY_SYMMETRIC
+             : ZBL_BY_KERNELS;
+}
