@@ -101,6 +101,8 @@ const _ = uint(native.MaxIsolated - plan.MaxBatch)
 type member struct {
 	rank  native.Rank
 	arena native.Buffer
+	// filler is the stream that fills its send buffer in cases whose data another stream writes.
+	filler native.Stream
 }
 
 // lane is communicators that ranks are in at once, each with a stream for its messages. ranks are by this process's
@@ -120,6 +122,9 @@ func (d *Driver) comms() plan.Comms {
 
 // Simulated reports whether a model decides the times.
 func (d *Driver) Simulated() bool { return d.provider.Simulated }
+
+// Fired is how often planted data faults have changed something in the world so far; 0 on hardware.
+func (d *Driver) Fired() int { return d.provider.Fired() }
 
 // Extrapolated reports whether the model of a case's times has parts without
 // measurements.
@@ -165,6 +170,9 @@ func (d *Driver) Begin(c plan.Case, pass int) error {
 		if err := d.joinAlone(context.Background(), comms, d.Join); err != nil {
 			return err
 		}
+	}
+	if err := d.openFillers(c); err != nil {
+		return err
 	}
 	d.expect(c)
 	h := fnv.New64a()

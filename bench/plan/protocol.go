@@ -10,7 +10,7 @@ import (
 
 // Protocol is the version of the messages between processes. It changes whenever a
 // process of an older zbench could misread an Order or a Report.
-const Protocol = 10
+const Protocol = 11
 
 // The fields of the messages, without the protocol number.
 type (

@@ -97,6 +97,14 @@ func Host() HostInfo {
 	}
 }
 
+// Fired is how often planted data faults have changed something in the loopback's world; 0 elsewhere.
+func (p *Provider) Fired() int {
+	if !p.Simulated || C.zbl.hub == nil {
+		return 0
+	}
+	return int(C.zbl.hub.fired)
+}
+
 // Model is the loopback's own closed form, in seconds for a size in bytes, for
 // the test that holds it equal to bench/fabric's.
 func Model(b, a, r, floor, k, bytes float64) float64 {
