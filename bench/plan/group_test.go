@@ -66,7 +66,7 @@ func TestOrdersTravelAsText(t *testing.T) {
 		}
 	}
 	var o plan.Order
-	require.ErrorContains(t, json.Unmarshal([]byte(`{"protocol":10,"do":"prepare","case":{"Collective":"sum"}}`), &o), "unknown collective")
+	require.ErrorContains(t, json.Unmarshal([]byte(`{"protocol":11,"do":"prepare","case":{"Collective":"sum"}}`), &o), "unknown collective")
 }
 
 // One process that cannot verify keeps all from it.
@@ -175,9 +175,9 @@ func TestReplayedBursts(t *testing.T) {
 
 // Whatever text arrives as orders, a follower reports on each and ends.
 func FuzzFollow(f *testing.F) {
-	f.Add([]byte(`{"protocol":10,"do":"budget"}`), []byte(`{"protocol":10,"do":"prepare","case":{"Collective":"all_reduce","Dtype":"float"},"pass":1}`))
-	f.Add([]byte(`{"protocol":10,"do":"prepare"}`), []byte(`{"protocol":10,"do":"burst"}`))
-	f.Add([]byte(`{"protocol":10,"do":"burst","bursts":{"count":-1,"iterations":3}}`), []byte(`{"protocol":10,"do":"isolated","count":-5}`))
+	f.Add([]byte(`{"protocol":11,"do":"budget"}`), []byte(`{"protocol":11,"do":"prepare","case":{"Collective":"all_reduce","Dtype":"float"},"pass":1}`))
+	f.Add([]byte(`{"protocol":11,"do":"prepare"}`), []byte(`{"protocol":11,"do":"burst"}`))
+	f.Add([]byte(`{"protocol":11,"do":"burst","bursts":{"count":-1,"iterations":3}}`), []byte(`{"protocol":11,"do":"isolated","count":-5}`))
 	f.Fuzz(func(t *testing.T, first, second []byte) {
 		l := line{make(chan []byte, 2), make(chan []byte, 2)}
 		l.orders <- first

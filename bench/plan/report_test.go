@@ -76,16 +76,16 @@ func TestReportsTravelAsText(t *testing.T) {
 // What another version may mean is not guessed: it is refused with what to do.
 func TestMessagesOfOtherVersionsAreRefused(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"protocol":10,"budget":{"bytes":1},"verified":{"Wrong":0,"First":""},"watts":3}`: `a report that this zbench does not know: json: unknown field "watts"`,
-		`{"protocol":1,"budget":{"bytes":1}}`:                                              "a report of protocol 1, this zbench has 10",
-		`{"budget":{"bytes":1}}`:                                                           "a report of protocol 0, this zbench has 10",
-		`{"protocol":10,"seconds":["1"]}`:                                                  "a report that this zbench does not know",
-		`{"protocol":10,"failure":{"kind":"asleep","message":"x"}}`:                        `the kind "asleep"`,
-		`{"protocol":10,"failure":{"kind":"failed","message":""}}`:                         `the kind "failed", ""`,
-		`{"protocol":10,"failure":{"kind":"late","message":"x","evidence":{"watts":1}}}`:   `unknown field "watts"`,
-		`{"protocol":10,"verified":{"Wrong":-1}}`:                                          "a negative count",
-		`{"protocol":10,"hold":-1}`:                                                        "a negative count",
-		`{"protocol":10,"budget":{"bytes":-1}}`:                                            "a negative count",
+		`{"protocol":11,"budget":{"bytes":1},"verified":{"Wrong":0,"First":""},"watts":3}`: `a report that this zbench does not know: json: unknown field "watts"`,
+		`{"protocol":1,"budget":{"bytes":1}}`:                                              "a report of protocol 1, this zbench has 11",
+		`{"budget":{"bytes":1}}`:                                                           "a report of protocol 0, this zbench has 11",
+		`{"protocol":11,"seconds":["1"]}`:                                                  "a report that this zbench does not know",
+		`{"protocol":11,"failure":{"kind":"asleep","message":"x"}}`:                        `the kind "asleep"`,
+		`{"protocol":11,"failure":{"kind":"failed","message":""}}`:                         `the kind "failed", ""`,
+		`{"protocol":11,"failure":{"kind":"late","message":"x","evidence":{"watts":1}}}`:   `unknown field "watts"`,
+		`{"protocol":11,"verified":{"Wrong":-1}}`:                                          "a negative count",
+		`{"protocol":11,"hold":-1}`:                                                        "a negative count",
+		`{"protocol":11,"budget":{"bytes":-1}}`:                                            "a negative count",
 		`[]`:                                                                               "a report that cannot be read",
 	} {
 		r := plan.Report{Stop: true}
@@ -97,18 +97,18 @@ func TestMessagesOfOtherVersionsAreRefused(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		`{"protocol":10,"do":"warm-up","count":5,"colour":1}`: `an order that this zbench does not know: json: unknown field "colour"`,
-		`{"protocol":2,"do":"warm-up","count":5}`:             "an order of protocol 2, this zbench has 10",
-		`{"do":"warm-up","count":5}`:                          "an order of protocol 0, this zbench has 10",
+		`{"protocol":11,"do":"warm-up","count":5,"colour":1}`: `an order that this zbench does not know: json: unknown field "colour"`,
+		`{"protocol":2,"do":"warm-up","count":5}`:             "an order of protocol 2, this zbench has 11",
+		`{"do":"warm-up","count":5}`:                          "an order of protocol 0, this zbench has 11",
 	} {
 		var o plan.Order
 		require.ErrorContains(t, json.Unmarshal([]byte(text), &o), want)
 	}
 	var r plan.Report
 	talk := strings.Repeat("x", 1<<20)
-	require.NoError(t, json.Unmarshal([]byte(`{"protocol":10,"failure":{"kind":"failed","message":"`+talk+`"}}`), &r))
+	require.NoError(t, json.Unmarshal([]byte(`{"protocol":11,"failure":{"kind":"failed","message":"`+talk+`"}}`), &r))
 	require.Len(t, r.Failure.Message, 4<<10)
-	long := `{"protocol":10,"unverifiable":"` + strings.Repeat("x", plan.MaxReport) + `"}`
+	long := `{"protocol":11,"unverifiable":"` + strings.Repeat("x", plan.MaxReport) + `"}`
 	require.ErrorContains(t, json.Unmarshal([]byte(long), &plan.Report{}), "the limit is 2097152")
 }
 
@@ -183,10 +183,10 @@ func (r told) Reports(plan.Report) []plan.Report { return r }
 // Whatever text arrives as a report, it is refused, or stays the same on its way and
 // leaves the leader evidence that holds all ranks.
 func FuzzReport(f *testing.F) {
-	f.Add([]byte(`{"protocol":10,"seconds":"je21oPfGsD6N7bWg98bAPg==","budget":{"bytes":1},"verified":{"Wrong":0,"First":""}}`))
-	f.Add([]byte(`{"protocol":10,"failure":{"kind":"lost","message":"left"}}`))
-	f.Add([]byte(`{"protocol":10,"failure":{"kind":"late","message":"x","evidence":{"during":"warm_up","deadline":180,"iterations":5,"ranks":[{"state":"not_started","ranks":"2-3","count":2,"enqueued":5,"started":1,"ended":1}]}}}`))
-	f.Add([]byte(`{"protocol":10,"failure":{"kind":"async","message":"x","evidence":{"during":"burst","deadline":null,"iterations":-1,"ranks":[{"state":"","ranks":"2-999999999999","count":2,"enqueued":5,"started":null,"ended":9}]}}}`))
+	f.Add([]byte(`{"protocol":11,"seconds":"je21oPfGsD6N7bWg98bAPg==","budget":{"bytes":1},"verified":{"Wrong":0,"First":""}}`))
+	f.Add([]byte(`{"protocol":11,"failure":{"kind":"lost","message":"left"}}`))
+	f.Add([]byte(`{"protocol":11,"failure":{"kind":"late","message":"x","evidence":{"during":"warm_up","deadline":180,"iterations":5,"ranks":[{"state":"not_started","ranks":"2-3","count":2,"enqueued":5,"started":1,"ended":1}]}}}`))
+	f.Add([]byte(`{"protocol":11,"failure":{"kind":"async","message":"x","evidence":{"during":"burst","deadline":null,"iterations":-1,"ranks":[{"state":"","ranks":"2-999999999999","count":2,"enqueued":5,"started":null,"ended":9}]}}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var r plan.Report
 		if json.Unmarshal(text, &r) != nil {

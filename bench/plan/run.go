@@ -106,6 +106,11 @@ const (
 	OtherData  Pattern = "other"
 )
 
+// Patterns are all of them.
+func Patterns() []Pattern {
+	return []Pattern{Zeros, Stale, NotWritten, Shifted, OneBit, Doubled, OtherData}
+}
+
 // MostLocated is the most parts that a process reports of a launch.
 const MostLocated = 1024
 
