@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"zbench/bench/engine"
+	"zbench/bench/folder"
 	"zbench/bench/gate"
 	"zbench/bench/plan"
 	"zbench/bench/record"
@@ -33,8 +34,8 @@ var soakHelp = listedBy("soak")
 
 const soakLong = `soak looks for data that arrive wrong, above all in the first message on new
 connections. An attempt makes new communicators, launches one collective on
-them, and checks every element on every rank; then --launches more launches
-follow on the same connections, each with new data. The arms take turns in random
+them, and checks every element on every rank; more launches follow on the same
+connections, each with new data (--launches). The arms take turns in random
 order: all_gather, broadcast, all_reduce, reduce_scatter, all_to_all and
 send_recv; sizes around changes of protocol and of chunks; one communicator of
 all ranks, and one for each GPU number with a rank on each node, side by side;
@@ -48,10 +49,10 @@ beyond chance are named. Where nothing is wrong, the largest rate that is
 possible follows from the number of attempts, for this number of hosts only.
 
 What the result relies on is read from the environment: the protocol
-(NCCL_PROTO), the GDR flush, GPUDirect (in NCCL_DEBUG_FILE). What is not known is
-NOT CHECKED. Variables are read when a process starts: run soak once for each
-value to compare. The exit code is 0 if all is right, 4 if data were wrong, and 6
-if a precondition was not checked. The processes start as those of zbench
+(NCCL_PROTO), the GDR flush, GPUDirect (in NCCL_DEBUG_FILE). What is not known
+is NOT CHECKED. Variables are read when a process starts: run soak once for each
+value to compare. The exit code is 0 if all is right, 4 if data were wrong, and
+6 if a precondition was not checked. The processes start as those of zbench
 collectives do.`
 
 func newSoak(s State) *cobra.Command {
@@ -180,6 +181,7 @@ func (o *soakOptions) measure(ctx context.Context, w *openWorld) (*result, error
 	}
 	d.Judge(&t, w.place())
 	r := result{shown: d.Shown(toolVersion())}
+	r.after = func(dir *folder.Folder) { s.note(o.run.quiet, "Wrote %s\n", dir.File("report.html")) }
 	return &r, err
 }
 
