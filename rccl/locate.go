@@ -125,16 +125,18 @@ func (l *located) given(rank int, base, count int64) ([]uint32, error) {
 
 // wait waits for the receiver's stream.
 func (l *located) wait() error {
-	end := time.Now().Add(seconds(l.d.deadline(1)))
+	late := time.NewTimer(seconds(l.d.deadline(1)))
+	defer late.Stop()
 	for {
-		done, err := l.d.provider.Done(l.d.ranks[l.rank].rank.Stream)
-		switch {
-		case done || err != nil:
+		if done, err := l.d.provider.Done(l.d.ranks[l.rank].rank.Stream); done || err != nil {
 			return err
-		case time.Now().After(end):
-			return errors.New("a kernel has not ended at the deadline")
 		}
-		runtime.Gosched()
+		select {
+		case <-late.C:
+			return errors.New("a kernel has not ended at the deadline")
+		default:
+			runtime.Gosched()
+		}
 	}
 }
 

@@ -109,15 +109,16 @@ func (d *Document) Counted() string {
 // Findings are the answer, in the order of reading.
 func (d *Document) Findings() finding.List {
 	var out finding.List
-	if d.Wrong > 0 {
+	switch {
+	case d.Wrong > 0:
 		out = append(out, finding.Finding{
 			Code: finding.CodeWrongData, Severity: finding.Fault, Share: float64(d.Wrong) / float64(d.Attempts),
 			Text: d.Counted() + fmt.Sprintf("; in the first message of new connections in %s, only later in %s", unit.Comma(d.First), unit.Comma(d.Wrong-d.First)),
 			Hint: "`zbench doctor` says which settings are known to corrupt data here; do not train before it is clean",
 		})
-	} else if len(unchecked(d.Preconditions)) == 0 {
+	case len(unchecked(d.Preconditions)) == 0:
 		out = append(out, finding.Finding{Code: CodeClean, Severity: finding.OK, Text: d.Counted() + "; it says nothing of another number of hosts"})
-	} else {
+	default:
 		out = append(out, finding.Finding{Code: finding.CodeNotChecked, Severity: finding.Warning, Text: d.Counted() + ", whatever way the data took"})
 	}
 	for _, s := range d.Senders {

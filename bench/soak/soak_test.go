@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -28,13 +27,13 @@ type fake struct {
 	fail   int // in that attempt; 0: never
 }
 
-func (f *fake) IDs(c plan.Comms) ([]plan.CommID, error) {
+func (f *fake) IDs(plan.Comms) ([]plan.CommID, error) {
 	f.ids++
 	return []plan.CommID{{ID: []byte{byte(f.ids), byte(f.ids >> 8)}}}, nil
 }
 
 func (f *fake) Join(_ context.Context, c plan.Comms, ids []plan.CommID) error {
-	f.asked = append(f.asked, fmt.Sprint("join ", c.Ranks, "x", c.Count, " ", ids[0].ID))
+	f.asked = append(f.asked, fmt.Sprintf("join %dx%d %x", c.Ranks, c.Count, ids[0].ID))
 	return nil
 }
 
@@ -217,5 +216,5 @@ func TestSchemaRefuses(t *testing.T) {
 		"/schema": `"zbench.soak/0"`, "/sha256": `"none"`, "/state": `"fine"`, "/arms/0/p": `2`, "/up_to": `2`, "/senders/0/patterns/0": `"red"`, "/wrong": `"many"`,
 	}})
 	require.NotEmpty(t, d.Shown("1").Sections)
-	require.False(t, strings.Contains(d.Counted(), "at most 1 in"))
+	require.NotContains(t, d.Counted(), "at most 1 in")
 }
