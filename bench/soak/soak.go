@@ -8,13 +8,21 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"zbench/bench/collective"
 	"zbench/bench/plan"
+	"zbench/bench/slice"
 	"zbench/bench/spec"
 	"zbench/bench/unit"
 )
 
-// Names are the collectives of the arms.
-var Names = []string{"all_gather", "broadcast", "all_reduce", "reduce_scatter", "all_to_all", "send_recv"}
+// Names are the collectives of the arms: those in which every rank receives. Where each gets a share of one rank's, data
+// take the ways of a broadcast.
+func Names() []string {
+	all := slice.Where(collective.All(), func(c collective.Collective) bool {
+		return c.Result(1, 2, 0).Blocks > 0 && !(c.Rooted && c.RecvShare)
+	})
+	return slice.Map(all, func(c collective.Collective) string { return c.Name })
+}
 
 // Sizes are the default sizes of a collective, in bytes: around where libraries change their protocol (LL, LL128, Simple)
 // and around a chunk of the Simple protocol, 512 KiB.
@@ -28,7 +36,7 @@ func Cases(w spec.World, sizes []int64) ([]plan.Case, error) {
 	if w.Nodes > 1 && w.PerNode() > 1 {
 		a.Strides = []int{w.PerNode()}
 	}
-	a, err := a.Named("int32", "sum", Names...)
+	a, err := a.Named("int32", "sum", Names()...)
 	if err == nil {
 		err = a.Validate()
 	}

@@ -74,6 +74,7 @@ func soaked(t testing.TB, seed uint64, attempts int, rate func(c plan.Case, laun
 // Each attempt joins with new ids and verifies its launches, each with a number of its own: data of an earlier one
 // are never right. All arms take turns.
 func TestAttemptsAreFresh(t *testing.T) {
+	require.ElementsMatch(t, []string{"all_gather", "broadcast", "all_reduce", "reduce_scatter", "all_to_all", "send_recv"}, Names())
 	cases, err := Cases(world, []int64{16 << 10})
 	require.NoError(t, err)
 	f := &fake{}

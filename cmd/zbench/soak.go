@@ -36,11 +36,11 @@ const soakLong = `soak looks for data that arrive wrong, above all in the first 
 connections. An attempt makes new communicators, launches one collective on
 them, and checks every element on every rank; more launches follow on the same
 connections, each with new data (--launches). The arms take turns in random
-order: all_gather, broadcast, all_reduce, reduce_scatter, all_to_all and
-send_recv; sizes around changes of protocol and of chunks; one communicator of
-all ranks, and one for each GPU number with a rank on each node, side by side;
-data written by a kernel on the launch's own stream, or on another one that the
-launch waits for by an event, without the host.
+order: the collectives in which every rank receives; sizes around changes of
+protocol and of chunks; one communicator of all ranks, and one for each GPU
+number with a rank on each node, side by side; data written by a kernel on the
+launch's own stream, or on another one that the launch waits for by an event,
+without the host.
 
 Wrong data are attributed to the sender (of reductions to the ranks that explain
 them), with receivers, elements and what stands there: zeros, what a buffer held
@@ -95,7 +95,7 @@ func (o *soakOptions) soak(ctx context.Context, s State, cmd *cobra.Command) err
 	if len(sweep.Sizes) == 0 {
 		sweep.Sizes = soak.Sizes
 	}
-	sweep.Cache, sweep.Collectives = engine.Warm, soak.Names
+	sweep.Cache, sweep.Collectives = engine.Warm, soak.Names()
 	l, err := o.run.place(s, cmd)
 	if err != nil {
 		return err
