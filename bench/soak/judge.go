@@ -51,8 +51,10 @@ type Arm struct {
 func levels(c plan.Case) []Arm {
 	communicators := fmt.Sprintf("%d of %s", max(c.Parallel, 1), unit.Count(int64(c.Ranks), "rank"))
 	return []Arm{
-		{Factor: "data written on", Level: string(c.Written)}, {Factor: "collective", Level: c.Collective.Name},
-		{Factor: "size", Level: unit.Bytes(c.Requested)}, {Factor: "communicators", Level: communicators},
+		{Factor: "data written on", Level: string(c.Written)},
+		{Factor: "collective", Level: c.Collective.Name},
+		{Factor: "size", Level: unit.Bytes(c.Requested)},
+		{Factor: "communicators", Level: communicators},
 	}
 }
 

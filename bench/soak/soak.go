@@ -19,7 +19,7 @@ import (
 // take the ways of a broadcast.
 func Names() []string {
 	all := slice.Where(collective.All(), func(c collective.Collective) bool {
-		return c.Result(1, 2, 0).Blocks > 0 && !(c.Rooted && c.RecvShare)
+		return c.Result(1, 2, 0).Blocks > 0 && (!c.Rooted || !c.RecvShare)
 	})
 	return slice.Map(all, func(c collective.Collective) string { return c.Name })
 }
