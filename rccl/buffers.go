@@ -106,11 +106,16 @@ func (d *Driver) place(c plan.Case) {
 		if c.InPlace {
 			m.rank.Send, m.rank.Recv = m.inPlace(c, p)
 		}
+		m.rank.FilledOn = native.Stream{}
+		if c.Written == plan.OtherStream {
+			m.rank.FilledOn = m.filler
+		}
 		d.batch.SetRank(i, m.rank)
 	}
 	d.work = native.Work{
 		Collective: c.Collective.Name, Dtype: c.Dtype.Name, Op: c.Op, Count: l.Count,
 		Slots: p.Slots, SendStride: p.SendStride, RecvStride: p.RecvStride, Places: c.SendPlaces(),
+		AtOnce: c.Written != plan.WrittenBefore,
 	}
 }
 

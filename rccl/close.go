@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"zbench/bench/plan"
+	"zbench/internal/native"
 )
 
 // abortTime is how long communicators that failed may take to abort. The guarantee is the
@@ -71,6 +72,9 @@ func (d *Driver) close() error {
 	errs = append(errs, d.leave())
 	for _, m := range d.ranks {
 		errs = append(errs, d.provider.FreeStream(m.rank.Stream))
+		if m.filler != (native.Stream{}) {
+			errs = append(errs, d.provider.FreeStream(m.filler))
+		}
 	}
 	errs = append(errs, d.free())
 	d.ranks = nil

@@ -107,6 +107,8 @@ const _ = uint(native.MaxIsolated - plan.MaxBatch)
 type member struct {
 	rank  native.Rank
 	arena native.Buffer
+	// filler is the stream that fills its send buffer in cases whose data another stream writes.
+	filler native.Stream
 }
 
 // lane is communicators that ranks are in at once, each with a stream for its messages. ranks are by this process's
@@ -126,6 +128,9 @@ func (d *Driver) comms() plan.Comms {
 
 // Simulated reports whether a model decides the times.
 func (d *Driver) Simulated() bool { return d.provider.Simulated }
+
+// Fired is how often planted data faults have changed something in the world so far; 0 on hardware.
+func (d *Driver) Fired() int { return d.provider.Fired() }
 
 // Extrapolated reports whether the model of a case's times has parts without
 // measurements.
@@ -172,7 +177,11 @@ func (d *Driver) Begin(c plan.Case, pass int) error {
 			return err
 		}
 	}
-	if err := d.register(c); err != nil {
+	err := d.register(c)
+	if err == nil {
+		err = d.openFillers(c)
+	}
+	if err != nil {
 		return err
 	}
 	d.expect(c)

@@ -37,6 +37,10 @@ func (d *Driver) Verify(ctx context.Context, c plan.Case, launch int) (plan.Veri
 	defer d.enter()()
 	defer context.AfterFunc(ctx, d.batch.Cancel)()
 	d.batch.SetDeadline(d.deadline(1))
+	if c.Written != plan.WrittenBefore { // the buffers keep their data until what is wrong is located
+		d.provider.MoveData(true)
+		defer d.provider.MoveData(false)
+	}
 	wrong, err := d.batch.Verify(expect, d.seed(c, launch), blocks...)
 	if err != nil {
 		d.broken = true
@@ -53,7 +57,10 @@ func (d *Driver) Verify(ctx context.Context, c plan.Case, launch int) (plan.Veri
 		}
 		v.Wrong += w.Count
 	}
-	return v, nil
+	if c.Written != plan.WrittenBefore && v.Wrong > 0 {
+		v.Located, err = d.locate(c, expect, wrong, d.seed(c, launch))
+	}
+	return v, err
 }
 
 // Unverifiable is the reason why the case cannot be verified, empty if it can. It counts
@@ -83,7 +90,7 @@ func (d *Driver) seed(c plan.Case, launch int) uint64 {
 func expectation(c plan.Case, rank int) native.Expect {
 	l, want := c.Layout, c.Collective.Result(rank, c.Ranks, root)
 	e := native.Expect{
-		Fill: l.SendBytes / int64(c.Dtype.Size), Check: int64(want.Blocks) * l.Count,
+		Fill: l.SendBytes / int64(c.Dtype.Size), SendBytes: l.SendBytes, Check: int64(want.Blocks) * l.Count,
 		RecvBytes: l.RecvBytes, Reduced: c.Collective.Reduces,
 		Block: l.Count, Base: int64(want.Base) * l.Count, Source: want.From, Step: want.Step,
 	}

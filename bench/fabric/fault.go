@@ -38,7 +38,7 @@ func (f *Fault) keys() []string {
 	var out []string
 	_, rest, _ := strings.Cut(f.Form, ":")
 	for part := range strings.SplitSeq(rest, ",") {
-		if key, _, _ := strings.Cut(part, "="); !slices.Contains(f.more, key) {
+		if key, _, _ := strings.Cut(part, "="); !slices.Contains(f.more, key) && !slices.Contains(options[f.Name], key) {
 			out = append(out, key)
 		}
 	}
@@ -66,6 +66,16 @@ type linkDamage struct {
 	share float64
 }
 
+// whenData are the keys that say when data are wrong: in that part of the launches, in the first of each communicator alone
+// (1), and not before the launch of that number of a communicator, from 0 on.
+var whenData = []string{"part", "first", "launch"}
+
+// options are keys that may be left out each, by fault: they are 0 then, but for a part, which is 1.
+var options = map[string][]string{
+	"missing_rank": whenData, "doubled_rank": whenData, "swapped_blocks": whenData, "stale_buffer": whenData, "corrupt": whenData,
+	"stale_send": append([]string{"across"}, whenData...),
+}
+
 var faults = []Fault{
 	{"late_gpu", "late_gpu:node=3,gpu=5,seconds=2e-5", "a GPU reaches every collective late", line("late", "rank", "seconds"), at("late GPU %g of node %g", "gpu", "node"), nil, false},
 	{"late_node", "late_node:node=3,seconds=2e-5", "all GPUs of a node are late", plantLateNode, at("late node %g", "node"), nil, false},
@@ -78,7 +88,7 @@ var faults = []Fault{
 	{"slow_leaf", "slow_leaf:rail=2,leaf=1,nodes=2,left=0.5", "a rail's leaf switch is slow for the nodes behind it, so many of them; without leaf and nodes for every node", plantLeaf, leafPlace, []string{"leaf", "nodes"}, false},
 	{"slow_hbm", "slow_hbm:node=3,gpu=5,left=0.85", "a GPU's memory has that share of its bandwidth left", line("hbm", "rank", "left"), at("the memory of GPU %g of node %g", "gpu", "node"), nil, false},
 	{"slow_compute", "slow_compute:node=3,gpu=5,left=0.85", "a GPU's compute units have that share of their rate left: its matrix products take longer", line("kernels", "rank", "slowed"), at("slow compute units"), nil, false},
-	{"flaky_link", "flaky_link:node=3,part=0.1,times=4", "that part of the launches that touch the node takes so many times as long", line("flaky", "first", "gpus", "part", "times"), at("a flaky link"), nil, false},
+	{"flaky_link", "flaky_link:node=3,part=0.1,times=4", "that part of the launches that touch the node takes so many times as long", line("flaky", "begin", "gpus", "part", "times"), at("a flaky link"), nil, false},
 	{"contention", "contention:part=0.3,times=3,launches=8", "other jobs are on the network for that part of the time: so many launches between nodes in a row take so many times as long", line("contention", "gpus", "part", "times", "launches"), at("contention"), nil, false},
 	{"beside", "beside:times=1.2", "kernels take so many times as long while a collective runs on their GPU, but for those that only wait", plantBeside, at("kernels beside collectives"), nil, false},
 	{"dip", "dip:from=1e6,to=4e6,times=2", "sizes in that range, in bytes, take so many times as long", line("dip", "from", "to", "times"), at("a dip"), nil, false},
@@ -88,11 +98,12 @@ var faults = []Fault{
 	{"stuck_gpu", "stuck_gpu:node=3,gpu=5", "a GPU's runtime stops answering before its rank joins", line("stall runtime", "rank"), at("a call that stalls"), nil, false},
 	{"stuck_init", "stuck_init:node=3,gpu=5", "a GPU's rank never joins a communicator: the call does not return", line("stall init", "rank"), at("a call that stalls"), nil, false},
 	{"stuck_abort", "stuck_abort:node=3,gpu=5", "the abort of a GPU's communicator does not return", line("stall abort", "rank"), at("a call that stalls"), nil, false},
-	{"missing_rank", "missing_rank:node=3,gpu=5", "a GPU's contribution is not in the result", line("data missing", "rank", "index"), at("wrong data"), nil, true},
-	{"doubled_rank", "doubled_rank:node=3,gpu=5", "a GPU's contribution is in the result twice", line("data doubled", "rank", "index"), at("wrong data"), nil, true},
-	{"swapped_blocks", "swapped_blocks:node=3,gpu=5", "two halves of a GPU's result change places", line("data swapped", "rank", "index"), at("wrong data"), nil, true},
-	{"stale_buffer", "stale_buffer:node=3,gpu=5", "a GPU's receive buffer is not written", line("data stale", "rank", "index"), at("wrong data"), nil, true},
-	{"corrupt", "corrupt:node=3,gpu=5,index=1000", "one element of a GPU's result has a bit flipped", line("data corrupt", "rank", "index"), at("wrong data"), nil, true},
+	{"missing_rank", "missing_rank:node=3,gpu=5", "a GPU's contribution is not in the result", line("data missing", "rank", "index", "when"), at("wrong data"), nil, true},
+	{"doubled_rank", "doubled_rank:node=3,gpu=5", "a GPU's contribution is in the result twice", line("data doubled", "rank", "index", "when"), at("wrong data"), nil, true},
+	{"swapped_blocks", "swapped_blocks:node=3,gpu=5", "two halves of a GPU's result change places", line("data swapped", "rank", "index", "when"), at("wrong data"), nil, true},
+	{"stale_buffer", "stale_buffer:node=3,gpu=5", "a GPU's receive buffer is not written", line("data stale", "rank", "index", "when"), at("wrong data"), nil, true},
+	{"corrupt", "corrupt:node=3,gpu=5,index=1000", "one element of a GPU's result has a bit flipped", line("data corrupt", "rank", "index", "when"), at("wrong data"), nil, true},
+	{"stale_send", "stale_send:node=3,gpu=5,first=1,part=0.35", "a GPU sends what its buffer held before the last kernel that wrote it; with across=1 only if another stream wrote it", line("data stale_send", "rank", "index", "when"), at("wrong data"), nil, true},
 }
 
 // InCollectives reports whether the loopback plants a fault, such as corrupt:node=0,gpu=1, in collectives
@@ -127,7 +138,7 @@ func plant(text string, m *Machine, d *damage) error {
 	if err != nil {
 		return err
 	}
-	v, err := readValues(rest, f.keys(), f.more)
+	v, err := readValues(rest, f.keys(), f.more, options[f.Name])
 	if err == nil {
 		err = inWorld(v, m.World)
 	}
@@ -147,7 +158,7 @@ func plant(text string, m *Machine, d *damage) error {
 	return nil
 }
 
-func readValues(text string, keys, more []string) (faultValues, error) {
+func readValues(text string, keys, more, each []string) (faultValues, error) {
 	v := faultValues{}
 	for part := range strings.SplitSeq(text, ",") {
 		key, value, _ := strings.Cut(part, "=")
@@ -160,11 +171,13 @@ func readValues(text string, keys, more []string) (faultValues, error) {
 		}
 		v[key] = n
 	}
-	given := slices.Sorted(maps.Keys(v))
+	given := slices.DeleteFunc(slices.Sorted(maps.Keys(v)), func(key string) bool { return slices.Contains(each, key) })
 	all := slices.Concat(keys, more)
 	switch {
 	case slices.Equal(given, slices.Sorted(slices.Values(keys))), slices.Equal(given, slices.Sorted(slices.Values(all))):
 		return v, nil
+	case len(each) > 0:
+		return nil, fmt.Errorf("the keys are %s, and as wanted %s", strings.Join(keys, ", "), strings.Join(each, ", "))
 	case len(more) == 0:
 		return nil, fmt.Errorf("the keys are %s", strings.Join(keys, ", "))
 	}
@@ -187,6 +200,9 @@ func inWorld(v faultValues, w spec.World) error {
 		if from, given := v["from"]; given && from > v["to"] {
 			return fmt.Errorf("from is at most to")
 		}
+		if (key == "across" || key == "first") && n != 0 && n != 1 {
+			return fmt.Errorf("%s is 0 or 1", key)
+		}
 		if key == "times" && n == 0 || key == "launches" && n < 1 || key == "sigma" && n > 0.2 {
 			return fmt.Errorf("%s is out of range", key)
 		}
@@ -195,8 +211,8 @@ func inWorld(v faultValues, w spec.World) error {
 }
 
 // line plants a line of the machine file: its words, then the values of keys; rank is the one that
-// node and gpu name, first the first of the node, gpus the number of its GPUs, slowed how many times as long
-// what is left makes something.
+// node and gpu name, begin the first of the node, gpus the number of its GPUs, slowed how many times as long
+// what is left makes something, when the keys that say when data are wrong.
 func line(words string, keys ...string) planting {
 	return func(v faultValues, m *Machine, _ *damage) error {
 		text := []any{words}
@@ -204,12 +220,18 @@ func line(words string, keys ...string) planting {
 			switch key {
 			case "rank":
 				text = append(text, v.rank(m))
-			case "first":
+			case "begin":
 				text = append(text, int(v["node"])*m.GPUsPerNode)
 			case "gpus":
 				text = append(text, m.GPUsPerNode)
 			case "slowed":
 				text = append(text, 1/v["left"])
+			case "when":
+				part, given := v["part"]
+				if !given {
+					part = 1
+				}
+				text = append(text, part, int(v["first"]), int(v["launch"]), int(v["across"]))
 			case "launches":
 				text = append(text, math.Floor(v[key]))
 			case "launch", "index":

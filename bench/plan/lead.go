@@ -231,6 +231,7 @@ func wrongOf(reports []Report) (all Verification) {
 			all.First = r.Verified.First
 		}
 		all.Wrong += r.Verified.Wrong
+		all.Located = append(all.Located, r.Verified.Located...)
 		all.Blocks, all.BlockBytes = max(all.Blocks, r.Verified.Blocks), max(all.BlockBytes, r.Verified.BlockBytes)
 	}
 	return all

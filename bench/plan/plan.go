@@ -70,6 +70,9 @@ type Case struct {
 	Key  string
 	// ByBlocks tells that the data are checked by random blocks where they are too large to check whole.
 	ByBlocks bool `json:",omitempty"`
+	// Written says how the data of a verified launch get into the send buffers. Unless the host waits for them,
+	// wrong elements are located.
+	Written Written `json:",omitempty"`
 	// Skip is the reason why the case does not run, empty if it runs.
 	Skip string
 	// Extrapolated is true when parts of the model behind a simulated time have no
@@ -79,6 +82,17 @@ type Case struct {
 	// where it has none.
 	Bracket *record.Bracket
 }
+
+// Written says how the data of a verified launch get into the send buffers.
+type Written string
+
+// The ways: the host waits for the data before the launch; a kernel ahead of it on its stream writes them; a
+// kernel on another stream does, for which an event lets the launch wait.
+const (
+	WrittenBefore Written = ""
+	OwnStream     Written = "own stream"
+	OtherStream   Written = "other stream"
+)
 
 // Named returns the axes with the collectives, the types and the operators of these names, as
 // tables spell them; no operators for collectives that have none.

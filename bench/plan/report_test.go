@@ -78,8 +78,8 @@ func TestReportsTravelAsText(t *testing.T) {
 func TestMessagesOfOtherVersionsAreRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"protocol":11,"budget":{"bytes":1},"verified":{"Wrong":0,"First":""},"watts":3}`: `a report that this zbench does not know: json: unknown field "watts"`,
-		`{"protocol":1,"budget":{"bytes":1}}`:                                              "a report of protocol 1, this zbench has 10",
-		`{"budget":{"bytes":1}}`:                                                           "a report of protocol 0, this zbench has 10",
+		`{"protocol":1,"budget":{"bytes":1}}`:                                              "a report of protocol 1, this zbench has 11",
+		`{"budget":{"bytes":1}}`:                                                           "a report of protocol 0, this zbench has 11",
 		`{"protocol":11,"seconds":["1"]}`:                                                  "a report that this zbench does not know",
 		`{"protocol":11,"failure":{"kind":"asleep","message":"x"}}`:                        `the kind "asleep"`,
 		`{"protocol":11,"failure":{"kind":"failed","message":""}}`:                         `the kind "failed", ""`,
@@ -99,8 +99,8 @@ func TestMessagesOfOtherVersionsAreRefused(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		`{"protocol":11,"do":"warm-up","count":5,"colour":1}`: `an order that this zbench does not know: json: unknown field "colour"`,
-		`{"protocol":2,"do":"warm-up","count":5}`:             "an order of protocol 2, this zbench has 10",
-		`{"do":"warm-up","count":5}`:                          "an order of protocol 0, this zbench has 10",
+		`{"protocol":2,"do":"warm-up","count":5}`:             "an order of protocol 2, this zbench has 11",
+		`{"do":"warm-up","count":5}`:                          "an order of protocol 0, this zbench has 11",
 	} {
 		var o plan.Order
 		require.ErrorContains(t, json.Unmarshal([]byte(text), &o), want)

@@ -78,7 +78,50 @@ type Verification struct {
 	// Blocks is the number of random blocks that were checked, of BlockBytes each; 0 where every element was.
 	Blocks     int   `json:"blocks,omitempty"`
 	BlockBytes int64 `json:"block_bytes,omitempty"`
+	// Located are the wrong elements by receiver and sender, of a case whose data are Written without a wait.
+	Located []WrongPart `json:"located,omitempty"`
 }
+
+// zero reports whether nothing was found and nothing checked by blocks.
+func (v *Verification) zero() bool { return v.Wrong == 0 && v.Blocks == 0 }
+
+// WrongPart is the wrong elements of one receiver that came from one sender.
+type WrongPart struct {
+	// Rank is the receiver, by its number in the world; From are the ranks that can have sent them: one where the
+	// data were not reduced, and none where no single rank explains them.
+	Rank int   `json:"rank"`
+	From []int `json:"from"`
+	// Elements is how many are wrong. Ranges are the first of their ranges in the receive buffer, by first and last
+	// element.
+	Elements int64      `json:"elements"`
+	Ranges   [][2]int64 `json:"ranges"`
+	// Pattern is what stands there, Shift by how many elements data are shifted.
+	Pattern Pattern `json:"pattern"`
+	Shift   int64   `json:"shift,omitempty"`
+}
+
+// Pattern is what stands in place of the right data.
+type Pattern string
+
+// The patterns: zeros, or a contribution that is missing; what the sender's buffer held before; what the receiver's
+// buffer held before; data from elsewhere in the result; one bit of an element; a contribution that counts twice.
+const (
+	Zeros      Pattern = "zeros"
+	Stale      Pattern = "stale"
+	NotWritten Pattern = "not written"
+	Shifted    Pattern = "shifted"
+	OneBit     Pattern = "one bit"
+	Doubled    Pattern = "doubled"
+	OtherData  Pattern = "other"
+)
+
+// Patterns are all of them.
+func Patterns() []Pattern {
+	return []Pattern{Zeros, Stale, NotWritten, Shifted, OneBit, Doubled, OtherData}
+}
+
+// MostLocated is the most parts that a process reports of a launch.
+const MostLocated = 1024
 
 // MaxBatch is the most bursts or isolated launches per call of a driver: the times are
 // gathered from every process.

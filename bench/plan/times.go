@@ -45,7 +45,7 @@ type Joined struct {
 func (r Report) Joined() (Joined, bool) {
 	j := Joined{Seconds: r.Seconds, Hold: r.Hold, StartedEarly: r.StartedEarly}
 	return j, r.Failure == nil && !r.Stop && r.Budget == Room{} && r.IDs == nil && r.Facts == nil && r.NICs == nil && r.Parts == nil &&
-		r.Unverifiable == "" && r.Verified == Verification{}
+		r.Unverifiable == "" && r.Verified.zero()
 }
 
 // With appends the reports of more processes.

@@ -12,6 +12,7 @@ import (
 	"zbench/bench/fleet/rails"
 	"zbench/bench/record"
 	"zbench/bench/replay"
+	"zbench/bench/soak"
 	"zbench/bench/trace"
 	"zbench/internal/doctor"
 	"zbench/internal/topo"
@@ -45,6 +46,7 @@ var commands = []command{
 	{"kernels", measure, newKernels, []string{record.Schema}},
 	{"screen", find, newNodeScreen, []string{nodescreen.Schema}},
 	{"rails", find, newRails, []string{rails.Schema}},
+	{"soak", find, newSoak, []string{soak.Schema}},
 	{"trace", find, interrupted(newTrace), []string{trace.Schema}},
 	{"topo", find, interrupted(newTopo), []string{topo.Schema, topo.DriftSchema}},
 	{"recommend", answer, interrupted(newRecommend), []string{advice.Schema}},

@@ -58,7 +58,7 @@ func (b kernelBench) run(cmd *cobra.Command, s State, o *worldRun) error {
 	if err := o.gates.read(); err != nil {
 		return err
 	}
-	if err := o.runOptions.ask(s, cmd); err != nil {
+	if err := o.ask(s, cmd); err != nil {
 		return err
 	}
 	want := o.kept(s)

@@ -63,6 +63,7 @@ func TestWrittenFilesFitTheirSchemas(t *testing.T) {
 		"kernels muon --backend loopback --shape 20x30",
 		"gemm --backend loopback --mnk 300x200x100,64x64x64/NT --dtype bf16,fp8",
 		"rails --nodes 4 --gpus-per-node 4 -q",
+		"soak --nodes 2 --gpus-per-node 2 --sizes 64K --attempts 20 -q",
 		"screen --backend loopback --nodes 2 -q",
 	} {
 		code := exit.OK

@@ -299,6 +299,9 @@ func (t *team) Facts() (engine.Facts, error) { return t.facts, nil }
 // Witness is that of this process: the service gathers from all ranks.
 func (t *team) Witness() *record.Witness { return t.own.Witness() }
 
+// Fired is how often planted data faults have changed something in the world that all processes share.
+func (t *team) Fired() int { return t.own.Fired() }
+
 // Close ends the sweep in all processes and closes this one's ranks, as far as they are open.
 func (t *team) Close() error {
 	if t.Group != nil {

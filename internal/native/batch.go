@@ -42,6 +42,8 @@ type Rank struct {
 	Number, Ranks int
 	Comm          Comm
 	Stream        Stream
+	// FilledOn is the stream on which a verification fills its data; the zero Stream is Stream.
+	FilledOn Stream
 	// Send and Recv are where the buffers of slot 0 begin; in place they overlap.
 	Send, Recv Address
 	// Sync is 8 bytes for the aligning all_reduce, Found 32 bytes for the result of a
@@ -74,6 +76,8 @@ type Work struct {
 	// Places are where what goes to each rank begins in the send buffer, in elements, and the end of the last; nil of a
 	// collective that is not Uneven.
 	Places []int64
+	// AtOnce launches a verification's collective without a wait of the host for the data.
+	AtOnce bool
 }
 
 // Batch runs launches on a fixed set of local ranks. Its arrays are C memory.
@@ -112,7 +116,7 @@ func (b *Batch) ranks() []C.zb_rank { return unsafe.Slice(b.c.ranks, b.n) }
 func (b *Batch) SetRank(i int, r Rank) {
 	c := &b.ranks()[i]
 	c.device, c.rank, c.nranks = C.int32_t(r.Device), C.int32_t(r.Number), C.int32_t(r.Ranks)
-	c.comm, c.stream = r.Comm.ptr, r.Stream.ptr
+	c.comm, c.stream, c.filled_on = r.Comm.ptr, r.Stream.ptr, r.FilledOn.ptr
 	c.send, c.recv = r.Send.ptr(), r.Recv.ptr()
 	c.sync, c.found = r.Sync.ptr(), (*C.uint64_t)(unsafe.Pointer(r.Found.ptr()))
 }
@@ -221,6 +225,7 @@ func workOf(w Work) (C.zb_work, error) {
 	return C.zb_work{
 		collective: index, dtype: dtype, op: op, root: C.int32_t(w.Root), count: C.uint64_t(w.Count),
 		send_stride: C.uint64_t(w.SendStride), recv_stride: C.uint64_t(w.RecvStride), slots: C.uint64_t(w.Slots),
+		at_once: C.int32_t(b2i(w.AtOnce)),
 	}, nil
 }
 

@@ -6,6 +6,7 @@ package native
 #include "c/fake/pool.h"
 #include "c/fake/world.h"
 #include "c/shim.h"
+static inline uint64_t zb_fired(void) { return zbl.hub != NULL ? zbl.hub->fired : 0; }
 */
 import "C"
 
@@ -95,6 +96,14 @@ func Host() HostInfo {
 		CPUs:   int(C.zbl_cpus()),
 		Memory: page * int64(C.sysconf(C._SC_PHYS_PAGES)),
 	}
+}
+
+// Fired is how often planted data faults have changed something in the loopback's world; 0 elsewhere.
+func (p *Provider) Fired() int {
+	if !p.Simulated {
+		return 0
+	}
+	return int(C.zb_fired())
 }
 
 // Model is the loopback's own closed form, in seconds for a size in bytes, for

@@ -80,6 +80,27 @@ func (f *Functions) rows(device int) []functionRow {
 	}
 }
 
+// Poison is the word that a receive buffer holds before a verification's launch, Before that of a send buffer if the
+// work is AtOnce.
+const (
+	Poison = C.ZB_POISON
+	Before = C.ZB_BEFORE
+)
+
+// Fill is the kernel on a device that writes what a rank sends.
+func (f *Functions) Fill(device int) Function {
+	return Function{ptr: f.on(device).fill, name: "zb_fill"}
+}
+
+// FillArgs are the arguments of Fill: count elements from base on of what a rank of so many sends, at a place.
+func (w Work) FillArgs(to Address, count, base int64, rank, ranks int, reduced bool, seed uint64) []any {
+	kind := int32(KindCopied)
+	if reduced {
+		kind = KindReduced
+	}
+	return []any{to, uint64(count), int32(dtypeCodes[w.Dtype]), int32(opCodes[w.Op]), kind, int32(rank), int32(ranks), uint64(base), seed} //nolint:gosec // not negative
+}
+
 // on is a device's kernels, empty at first.
 func (f *Functions) on(device int) *C.zb_kernels {
 	if f.by[device] == nil {
@@ -113,8 +134,9 @@ func (b *Batch) UseFunctions(f *Functions) {
 // elements. See collective.Result for block, source, step and base.
 type Expect struct {
 	Fill, Check int64
-	// RecvBytes are poisoned before the launch.
+	// RecvBytes are poisoned before the launch, SendBytes before they are filled if the work is AtOnce.
 	RecvBytes    int64
+	SendBytes    int64
 	Reduced      bool
 	Block, Base  int64
 	Source, Step int
@@ -158,8 +180,8 @@ func (b *Batch) Verify(expect []Expect, seed uint64, blocks ...Block) ([]Wrong, 
 		}
 		unsafe.Slice(c, n)[i] = C.zb_expect{
 			fill_count: C.uint64_t(e.Fill), check_count: C.uint64_t(e.Check),
-			recv_bytes: C.uint64_t(e.RecvBytes),
-			block:      C.uint64_t(e.Block), base: C.uint64_t(e.Base), kind: kind,
+			recv_bytes: C.uint64_t(e.RecvBytes), send_bytes: C.uint64_t(e.SendBytes),
+			block: C.uint64_t(e.Block), base: C.uint64_t(e.Base), kind: kind,
 			src0: C.int32_t(e.Source), src_step: C.int32_t(e.Step),
 			fill_base: C.uint64_t(e.FillBase), send_at: C.uint64_t(e.SendAt * width), recv_at: C.uint64_t(e.RecvAt * width),
 		}

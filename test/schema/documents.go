@@ -17,6 +17,7 @@ import (
 	"zbench/bench/recommend"
 	"zbench/bench/record"
 	"zbench/bench/replay"
+	"zbench/bench/soak"
 	"zbench/bench/spec"
 	"zbench/bench/stat"
 	"zbench/bench/trace"
@@ -100,6 +101,11 @@ var Documents = []Document{
 	{
 		File: "bench/fleet/rails/schema/v1.json", ID: "urn:zbench:rails:1", Title: "zbench rails, rails.json",
 		Types: []reflect.Type{reflect.TypeFor[rails.Document]()},
+	},
+	{
+		File: "bench/soak/schema/v1.json", ID: "urn:zbench:soak:1", Title: "zbench soak, soak.json",
+		About: "Attempts to find data that arrive wrong, by arm, and the senders of what was wrong. Ranks are numbers in the world.",
+		Types: []reflect.Type{reflect.TypeFor[soak.Document]()},
 	},
 	{
 		File: "bench/trace/schema/v1.json", ID: "urn:zbench:trace:1", Title: "zbench trace, trace.json",
@@ -211,6 +217,8 @@ var ruled = rules{
 	reflect.TypeFor[topo.Rail]():   {values("path", topo.PathSwitch, topo.PathHostBridge), values("by", topo.ByPCI, topo.ByXML)},
 	reflect.TypeFor[topo.NIC]():    {values("rated_by", "", topo.RatedByProduct, topo.RatedByChip)},
 
+	reflect.TypeFor[soak.Document](): {version(soak.Schema)},
+	reflect.TypeFor[plan.Pattern]():  {among(plan.Patterns())},
 	reflect.TypeFor[rails.Document](): {
 		version(rails.Schema), values("kind", rails.Kinds()...), values("state", finding.StatesOfNodes()...),
 		when(constant("kind", rails.Measured), needs("survey"), nil),

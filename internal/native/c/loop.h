@@ -28,11 +28,17 @@ typedef struct zb_kernels {
   void *delay, *fill, *poison, *check, *explain;
 } zb_kernels;
 
+/* What a receive buffer holds before a verification's launch, and a send buffer before it is filled if the launch
+ * is to follow at once: data that were never written or are stale can be told by them. */
+#define ZB_POISON 0xdeadbeefu
+#define ZB_BEFORE 0xfeedf00du
+
 /* One local rank: where it runs and what it moves. */
 typedef struct zb_rank {
   int32_t device, rank, nranks; /* its number in its communicator of nranks */
   int32_t to, from;             /* of ZB_EXCHANGE: its peers; −1 for none */
   void *comm, *stream;
+  void *filled_on; /* the stream that a verification fills on; NULL: its own */
   char *send, *recv;            /* of slot 0 */
   char *sync;                   /* 8 bytes to align on: 4 to send, 4 to receive */
   uint64_t *found;              /* 4 words on the device for a check */
@@ -52,6 +58,7 @@ typedef struct zb_work {
   uint64_t send_stride, recv_stride; /* bytes from slot to slot */
   uint64_t slots;                    /* buffers rotate over so many */
   const uint64_t *places; /* where what goes to each rank begins, in elements, and the end of the last; or NULL */
+  int32_t at_once; /* a verification launches without a wait of the host for the fill */
 } zb_work;
 
 /* A batch of launches on all local ranks. All arrays are in C memory. */
@@ -86,6 +93,7 @@ typedef struct zb_batch {
 typedef struct zb_expect {
   uint64_t fill_count, check_count; /* elements to fill and to check; 0: none */
   uint64_t recv_bytes;              /* to poison before the fill */
+  uint64_t send_bytes;              /* that the fill writes, to poison if the launch follows at once */
   uint64_t block, base;
   uint64_t fill_base;          /* index of the first element that is filled */
   uint64_t send_at, recv_at;   /* where in its buffers, in bytes */

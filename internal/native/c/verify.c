@@ -8,47 +8,69 @@
 
 enum { ZB_BLOCK = 256 };
 
-/* What a receive buffer holds before the launch. */
-static const uint32_t zb_poison = 0xdeadbeef;
-
 /* Enough blocks to fill a GPU, no more than there is work for. */
 static unsigned zb_grid(uint64_t bytes) {
   uint64_t blocks = 1 + bytes / 16384;
   return blocks < 1024 ? (unsigned)blocks : 1024;
 }
 
-static int zb_kernel(zb_batch *b, int i, void *function, unsigned grid,
-                     unsigned block, void **params, const char *call) {
-  const zb_rank *r = &b->ranks[i];
-  int code = b->table->setDevice(r->device);
+static int zb_kernel_on(zb_batch *b, int i, void *stream, void *function, unsigned grid,
+                        unsigned block, void **params, const char *call) {
+  int code = b->table->setDevice(b->ranks[i].device);
   if (code == 0) {
-    code = b->table->launchKernel(function, grid, 1, 1, block, 1, 1, 0,
-                                  r->stream, params, NULL);
+    code = b->table->launchKernel(function, grid, 1, 1, block, 1, 1, 0, stream,
+                                  params, NULL);
   }
   return code == 0 ? 0 : zb_fail(b, ZB_BATCH_RUNTIME, code, i, call);
 }
 
-/* Poisons what will be written, then fills what will be read: in place, the
+static int zb_kernel(zb_batch *b, int i, void *function, unsigned grid,
+                     unsigned block, void **params, const char *call) {
+  return zb_kernel_on(b, i, b->ranks[i].stream, function, grid, block, params, call);
+}
+
+/* Every word of a buffer becomes the pattern. */
+static int zb_pattern(zb_batch *b, int i, char *to, uint64_t bytes, uint32_t pattern) {
+  void *poison[] = {&to, &bytes, &pattern};
+  return bytes > 0 && zb_kernel(b, i, b->ranks[i].kernels->poison, zb_grid(bytes),
+                                ZB_BLOCK, poison, "launch poison");
+}
+
+/* Fills what a rank's launch will read. Where it is filled on another stream, the rank's own waits for that
+ * by an event. */
+static int zb_fill_send(zb_batch *b, const zb_verify_args *v, int i) {
+  const zb_expect *e = &v->expect[i];
+  zb_rank *r = &b->ranks[i];
+  uint64_t count = e->fill_count, seed = v->seed, base = e->fill_base;
+  char *send = r->send + e->send_at;
+  int32_t kind = e->kind, rank = r->rank, nranks = r->nranks;
+  void *fill[] = {&send, &count, &b->work.dtype, &b->work.op, &kind,
+                  &rank,    &nranks, &base,         &seed};
+  void *on = r->filled_on != NULL ? r->filled_on : r->stream, *event = r->stop[1];
+  int code = 0;
+  if (count > 0 && zb_kernel_on(b, i, on, r->kernels->fill, zb_grid(count), ZB_BLOCK,
+                                fill, "launch fill")) {
+    return 1;
+  }
+  if (on != r->stream) {
+    code = b->table->eventRecord(event, on);
+    if (code == 0) {
+      code = b->table->streamWaitEvent(r->stream, event, 0);
+    }
+  }
+  return code == 0 ? 0 : zb_fail(b, ZB_BATCH_RUNTIME, code, i, "wait for the fill");
+}
+
+/* Poisons what will be written, before what will be read is filled: in place, the
  * second lies in the first. */
 static int zb_prepare(zb_batch *b, const zb_verify_args *v, int i) {
   const zb_expect *e = &v->expect[i];
   zb_rank *r = &b->ranks[i];
-  uint32_t pattern = zb_poison;
-  uint64_t recv_bytes = e->recv_bytes, count = e->fill_count;
-  uint64_t seed = v->seed, base = e->fill_base;
-  char *send = r->send + e->send_at, *recv = r->recv + e->recv_at;
-  void *poison[] = {&recv, &recv_bytes, &pattern};
-  int32_t kind = e->kind, rank = r->rank, nranks = r->nranks;
-  void *fill[] = {&send, &count, &b->work.dtype, &b->work.op, &kind,
-                  &rank,    &nranks, &base,         &seed};
-  if (recv_bytes > 0 &&
-      zb_kernel(b, i, r->kernels->poison, zb_grid(recv_bytes), ZB_BLOCK, poison,
-                "launch poison")) {
+  if (zb_pattern(b, i, r->recv + e->recv_at, e->recv_bytes, ZB_POISON)) {
     return 1;
   }
-  return count > 0 &&
-         zb_kernel(b, i, r->kernels->fill, zb_grid(count), ZB_BLOCK, fill,
-                   "launch fill");
+  return b->work.at_once ? zb_pattern(b, i, r->send + e->send_at, e->send_bytes, ZB_BEFORE)
+                         : zb_fill_send(b, v, i);
 }
 
 /* Launches the check of one rank's result, or the explanation of one element. */
@@ -168,7 +190,15 @@ static int zb_prepare_all(zb_batch *b, const zb_verify_args *v) {
       }
     }
   }
-  return zb_wait(b);
+  if (zb_wait(b)) {
+    return 1;
+  }
+  for (int i = 0; i < b->nlocal && b->work.at_once; i++) {
+    if (zb_fill_send(b, v, i)) {
+      return 1;
+    }
+  }
+  return 0;
 }
 
 /* Whether the launches of this batch move data, and what of it. It is said before the

@@ -177,7 +177,7 @@ static zbl_round *zbl_new_round(const zbl_queued *c) {
   *r = (zbl_round){.clique = zbl_ref_of(q), .linked = 1, .call = c->call,
                    .seq = c->comm->seq,
                    .bytes = zbl_total_bytes(&c->call, q->nranks),
-                   .at = zbl_round_number(c->comm),
+                   .number = c->comm->made - 1, .at = zbl_round_number(c->comm),
                    .moves = moves, .places = places};
   if (moves && zbl_parts > 0) {
     size_t bytes = (size_t)zbl_parts * sizeof *zbl_moved;

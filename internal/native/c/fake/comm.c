@@ -154,6 +154,7 @@ uint64_t zbl_comm_launch(zbl_comm *c, int message) {
   if (message) {
     c->messages++;
   }
+  c->made++;
   return c->launch++;
 }
 

@@ -43,6 +43,7 @@ typedef struct zbl_round {
   zbl_ref clique, next;
   zbl_ref before; /* the round before, until this one has ended; see ahead.c */
   uint64_t seq;
+  uint64_t number; /* of all launches of the communicator, from 0 on */
   zbl_call call;
   zbl_turn at; /* where its draws stand */
   uint64_t draws;
@@ -123,6 +124,7 @@ typedef struct zbl_comm {
   zbl_lane *lane;  /* of its host */
   zbl_round *last; /* that the rank has called */
   uint64_t messages; /* how many of the launches were */
+  uint64_t made;     /* launches since it was made */
   struct zbl_comm *next, *joined; /* joined: the next of this group's */
   struct zbl_operator *operators; /* that the client has made; see operator.c */
   struct zbl_split *split; /* that it comes from, until all have called it; */
@@ -267,8 +269,8 @@ void zbl_publish(zbl_round *r, int rank, zbl_stream *s);
 void zbl_move(zbl_round *r);
 void zbl_take_result(const zbl_round *r, int rank, zbl_stream *s);
 void zbl_free_data(zbl_round *r);
-void zbl_deliver(zbl_stream *s, char *to, zbl_shared *whole, uint64_t offset,
+void zbl_deliver(int fault, zbl_stream *s, char *to, zbl_shared *whole, uint64_t offset,
                  uint64_t bytes, unsigned width, uint64_t first, uint64_t all);
-zbl_ref zbl_message(zbl_stream *from, const char *send, uint64_t bytes, int own);
+zbl_ref zbl_message(int fault, zbl_stream *from, const char *send, uint64_t bytes, int own);
 
 #endif

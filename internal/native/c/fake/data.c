@@ -22,12 +22,24 @@ static const zbl_clique *zbl_clique_of(const zbl_round *r) {
   return zbl_at(r->clique);
 }
 
+/* The data fault of a rank of a round. */
+static int zbl_fault_of(const zbl_round *r, int i) {
+  return zbl_data_fault(zbl_clique_of(r)->member[i].device, r->at, r->number);
+}
+
+/* Where the bytes lie that a kernel of the stream sends from an address. */
+static const char *zbl_sends(int fault, zbl_stream *s, const char *from, uint64_t bytes) {
+  const char *stale = fault == ZBL_STALE_SEND && bytes > 0 ? zbl_stale(s, from, bytes) : NULL;
+  if (stale != NULL) {
+    zbl_fired();
+    return stale;
+  }
+  return zbl_source(s, from, bytes);
+}
+
 /* How often a rank's contribution counts: once, unless a fault says else. */
 static int zbl_times(const zbl_round *r, int i) {
-  if (zbl_clique_of(r)->member[i].device != zbl.faults.data.rank) {
-    return 1;
-  }
-  switch (zbl.faults.data.kind) {
+  switch (zbl_fault_of(r, i)) {
   case ZBL_MISSING:
     return 0;
   case ZBL_DOUBLED:
@@ -151,15 +163,17 @@ static zbl_shared *zbl_planted(const zbl_shared *whole, uint64_t offset,
   return own;
 }
 
-/* Promises a rank its part of a result, with the data fault planted on it. */
-void zbl_deliver(zbl_stream *s, char *to, zbl_shared *whole, uint64_t offset,
+/* Promises a rank its part of a result, with its data fault. */
+void zbl_deliver(int fault, zbl_stream *s, char *to, zbl_shared *whole, uint64_t offset,
                  uint64_t bytes, unsigned width, uint64_t first, uint64_t all) {
-  int kind = s->device == zbl.faults.data.rank ? zbl.faults.data.kind
-                                               : ZBL_DATA_OK;
-  if (bytes == 0 || kind == ZBL_STALE) {
+  int of_result = fault == ZBL_SWAPPED || fault == ZBL_CORRUPT;
+  if (bytes > 0 && (of_result || fault == ZBL_STALE)) {
+    zbl_fired();
+  }
+  if (bytes == 0 || fault == ZBL_STALE) {
     return;
   }
-  if (kind == ZBL_SWAPPED || kind == ZBL_CORRUPT) {
+  if (of_result) {
     zbl_promise(s, to, zbl_planted(whole, offset, bytes, width, first, all), 0,
                 bytes);
   } else {
@@ -168,13 +182,13 @@ void zbl_deliver(zbl_stream *s, char *to, zbl_shared *whole, uint64_t offset,
 }
 
 /* What one rank sends to another: a copy; own: both ends are of this process. */
-zbl_ref zbl_message(zbl_stream *from, const char *send, uint64_t bytes, int own) {
+zbl_ref zbl_message(int fault, zbl_stream *from, const char *send, uint64_t bytes, int own) {
   zbl_shared *data = zbl_new_shared(bytes, own);
-  if (from->device == zbl.faults.data.rank &&
-      zbl.faults.data.kind == ZBL_MISSING) {
+  if (fault == ZBL_MISSING) {
+    zbl_fired();
     memset(data->bytes, 0, bytes);
   } else {
-    zbl_wide_copy(data->bytes, zbl_source(from, send, bytes), bytes);
+    zbl_wide_copy(data->bytes, zbl_sends(fault, from, send, bytes), bytes);
   }
   data->users = 1;
   return zbl_ref_of(data);
@@ -211,7 +225,7 @@ static void zbl_copy_parts(const zbl_round *r, int rank, zbl_stream *s, char *to
     const zb_block *b = zbl_part(r, i);
     uint64_t n = b->count * width;
     if (b->from < 0 || b->from == rank) {
-      memcpy(to, zbl_source(s, r->place[rank].send + b->send_at * width, n), n);
+      memcpy(to, zbl_sends(zbl_fault_of(r, rank), s, r->place[rank].send + b->send_at * width, n), n);
     }
     to += n;
   }
@@ -229,7 +243,7 @@ void zbl_publish(zbl_round *r, int rank, zbl_stream *s) {
   if (r->parts > 0) {
     zbl_copy_parts(r, rank, s, copy->bytes);
   } else if (bytes > 0) {
-    zbl_wide_copy(copy->bytes, zbl_source(s, r->place[rank].send, bytes), bytes);
+    zbl_wide_copy(copy->bytes, zbl_sends(zbl_fault_of(r, rank), s, r->place[rank].send, bytes), bytes);
   }
   ((zbl_ref *)zbl_at(r->input))[rank] = zbl_ref_of(copy);
 }
@@ -257,7 +271,7 @@ static const char *zbl_input(const zbl_round *r, int i) {
   const zbl_ref *input = zbl_at(r->input);
   const zbl_place *p = &r->place[i];
   return input != NULL ? ((zbl_shared *)zbl_at(input[i]))->bytes
-                       : zbl_source(p->stream, p->send, zbl_sent(r, i));
+                       : zbl_sends(zbl_fault_of(r, i), p->stream, p->send, zbl_sent(r, i));
 }
 
 /* A part of what rank i sends. */
@@ -268,7 +282,7 @@ static const char *zbl_input_part(const zbl_round *r, int i, int part) {
   unsigned width = zbl_width(r->call.dtype);
   return input != NULL
              ? ((zbl_shared *)zbl_at(input[i]))->bytes + zbl_before_part(r, part)
-             : zbl_source(p->stream, p->send + b->send_at * width, b->count * width);
+             : zbl_sends(zbl_fault_of(r, i), p->stream, p->send + b->send_at * width, b->count * width);
 }
 
 /* The results of the parts that are moved, behind each other. */
@@ -304,6 +318,10 @@ void zbl_move(zbl_round *r) {
   }
   for (int i = 0; i < n && r->parts == 0; i++) {
     in[i] = zbl_input(r, i);
+    if (zbl_times(r, i) != 1 && zbl_sent(r, i) > 0 &&
+        (zbl_times(r, i) == 0 || zbl_shapes[r->call.collective].reduces)) {
+      zbl_fired();
+    }
     zbl_huge((char *)(uintptr_t)in[i], zbl_sent(r, i));
   }
   whole = r->parts > 0 ? zbl_result_parts(r, in) : zbl_result_of(r, in);
@@ -324,12 +342,12 @@ void zbl_take_result(const zbl_round *r, int rank, zbl_stream *s) {
     return;
   }
   if (r->parts == 0) {
-    zbl_deliver(s, place->recv, zbl_at(r->result), offset, bytes, width, 0, bytes / width);
+    zbl_deliver(zbl_fault_of(r, rank), s, place->recv, zbl_at(r->result), offset, bytes, width, 0, bytes / width);
   }
   for (int i = 0; i < r->parts && bytes > 0; i++) {
     const zb_block *b = zbl_part(r, i);
     if (b->to < 0 || b->to == rank) {
-      zbl_deliver(s, place->recv + b->recv_at * width, zbl_at(r->result),
+      zbl_deliver(zbl_fault_of(r, rank), s, place->recv + b->recv_at * width, zbl_at(r->result),
                   zbl_before_part(r, i), b->count * width, width, b->recv_at,
                   bytes / width);
     }

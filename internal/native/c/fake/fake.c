@@ -38,6 +38,7 @@
 #include "result.c"
 #include "silence.c" /* after comm.c, coll.c and p2p.c, of which it tells */
 #include "split.c"
+#include "stale.c"
 #include "stream.c"
 #include "wait.c"
 #include "way.c"

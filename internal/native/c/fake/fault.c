@@ -74,22 +74,27 @@ static int zbl_read_hbm(const char *v) {
   return zbl.faults.hbm != NULL;
 }
 
-/* fault data KIND RANK INDEX */
+/* fault data KIND RANK INDEX, and when: PART FIRST LAUNCH ACROSS */
 static int zbl_read_data(const char *v) {
-  static const char *const kinds[] = {"none",    "missing", "doubled",
-                                      "swapped", "stale",   "corrupt"};
+  static const char *const kinds[] = {"none",  "missing", "doubled",   "swapped",
+                                      "stale", "corrupt", "stale_send"};
   char name[16];
-  int rank;
-  unsigned long long index;
-  if (sscanf(v, "%15s %d %llu", name, &rank, &index) != 3 || rank < 0 ||
-      rank >= zbl.ranks) {
+  int rank, first = 0, across = 0;
+  double part = 1;
+  unsigned long long index, launch = 0;
+  int n = sscanf(v, "%15s %d %llu %lf %d %llu %d", name, &rank, &index, &part, &first, &launch, &across);
+  if ((n != 3 && n != 7) || rank < 0 || rank >= zbl.ranks || !(part >= 0 && part <= 1)) {
     return 0;
   }
-  for (int kind = ZBL_MISSING; kind <= ZBL_CORRUPT; kind++) {
+  for (int kind = ZBL_MISSING; kind <= ZBL_STALE_SEND; kind++) {
     if (strcmp(name, kinds[kind]) == 0) {
       zbl.faults.data.kind = kind;
       zbl.faults.data.rank = rank;
       zbl.faults.data.index = index;
+      zbl.faults.data.part = part;
+      zbl.faults.data.first = first;
+      zbl.faults.data.launch = launch;
+      zbl.faults.data.across = across;
       return 1;
     }
   }
@@ -250,6 +255,20 @@ int zbl_hangs(int rank, double bytes, uint64_t launch) {
   return rank == zbl.faults.hang.rank && bytes >= zbl.faults.hang.bytes &&
          launch >= zbl.faults.hang.launch;
 }
+
+/* The data fault of a device in a launch that has that number on its communicator. It is drawn by the launch,
+ * so every process finds the same. */
+int zbl_data_fault(int device, zbl_turn at, uint64_t number) {
+  if (zbl.faults.data.kind == ZBL_DATA_OK || device != zbl.faults.data.rank ||
+      (zbl.faults.data.first && number > 0) || number < zbl.faults.data.launch ||
+      zbl_uniform(zbl_draws(at), UINT64_MAX - 5) >= zbl.faults.data.part) {
+    return ZBL_DATA_OK;
+  }
+  return zbl.faults.data.kind;
+}
+
+/* A fault has changed what a rank sends, contributes or receives. */
+void zbl_fired(void) { zbl.hub->fired++; }
 
 int zbl_async(int rank, double bytes, uint64_t launch) {
   return rank == zbl.faults.async.rank && bytes >= zbl.faults.async.bytes &&

@@ -54,6 +54,7 @@ typedef struct zbl_hub {
   int missing;          /* the seats below have come to the next, or have no rank */
   uint64_t launches, late; /* on the paced clock; see pace.c */
   uint64_t skipped;        /* kernels of the program */
+  uint64_t fired;          /* how often a data fault has changed something */
   int modelled;            /* collectives below that took the model's time beside measured ones */
   struct zbl_modelled { int collective, ranks; } model[ZBL_MODELLED];
   uint64_t room, taken;    /* bytes for the program's memory, and of it; 0: no limit */
@@ -79,7 +80,7 @@ static inline void zbl_pause(void) {
 }
 
 /* What a hub begins with: "zbench" and the layout's number. */
-static const uint64_t ZBL_MAGIC = 0x7a62656e6368000f;
+static const uint64_t ZBL_MAGIC = 0x7a62656e63680010;
 /* Address space, and the file's size: what is not touched costs nothing. */
 static const uint64_t ZBL_ARENA = 64ull << 30;
 

@@ -194,6 +194,15 @@ static int zbl_kernel_works(const zbl_launched *l) {
   return zbl.wall || zbl.moves_data > 0 || zbl.hbm_rate == 0 || zbl_streamed_bytes(l) == 0;
 }
 
+/* What the kernel may write is kept, where a rank is to send what was there before. */
+static void zbl_before_kernel(const zbl_launched *l, const zbl_stream *s) {
+  for (int i = 0; i < l->kernel->nparams && zbl.faults.data.kind == ZBL_STALE_SEND; i++) {
+    if (l->kernel->size[i] == sizeof(void *)) {
+      zbl_before_write(s, (const char *)(uintptr_t)l->values[i]);
+    }
+  }
+}
+
 /* A kernel sees what ran before it on its stream, results included. A delay
  * takes the time it was asked to, in nanoseconds, and does nothing else. */
 static int zbl_kernel_run(zbl_op *op, zbl_stream *s) {
@@ -219,6 +228,7 @@ static int zbl_kernel_run(zbl_op *op, zbl_stream *s) {
     s->s = zbl_beside(s->device, s->s, zbl_kernel_time(l, s->device));
     return 1;
   }
+  zbl_before_kernel(l, s);
   if (zbl.wall && l->kernel->part != NULL) {
     zbl_pool_run(l->kernel->part, l->params);
   } else if (zbk_run(l->kernel, &l->how, 1, l->params, zbl.kernel_why,

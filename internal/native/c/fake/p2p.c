@@ -23,6 +23,7 @@ typedef struct zbl_kernel_p2p {
   zbl_stream *stream; /* of the process in the slot */
   int slot, rank;
   zbl_turn at;
+  uint64_t number; /* of all launches of the communicator, from 0 on */
   zbl_ahead how; /* the stream comes here from the kernel before, */
   zbl_ref next;  /* which has this one here; */
   zbl_ref begun; /* the next of those that begin now */
@@ -114,7 +115,8 @@ static int zbl_p2p_done(zbl_op *op, zbl_stream *s) {
     if (zbl_at(t->receiver) == k && t->data != 0) {
       zbl_shared *data = zbl_at(t->data);
       t->data = 0;
-      zbl_deliver(s, t->recv, data, 0, t->sent, t->width, 0, t->sent / t->width);
+      zbl_deliver(zbl_data_fault(s->device, k->at, k->number), s, t->recv, data, 0, t->sent,
+                  t->width, 0, t->sent / t->width);
       zbl_unshare(data);
     }
   }
@@ -172,7 +174,8 @@ static int zbl_p2p_run(zbl_op *op, zbl_stream *s) {
   for (size_t i = 0; i < k->n && k->moves; i++) {
     zbl_transfer *t = zbl_at(k->transfers[i]);
     if (zbl_at(t->sender) == k && t->data == 0 && t->sent > 0) {
-      t->data = zbl_message(s, t->send, t->sent, zbl_has_all(zbl_at(k->clique)));
+      t->data = zbl_message(zbl_data_fault(s->device, k->at, k->number), s, t->send, t->sent,
+                            zbl_has_all(zbl_at(k->clique)));
     }
   }
   while (begin != 0) {
@@ -285,7 +288,7 @@ int zbl_p2p_post(const zbl_queued *q, size_t n, double host) {
   *k = (zbl_kernel_p2p){.clique = zbl_ref_of(c->clique), .stream = q->stream,
                         .slot = zbl.slot, .rank = c->rank, .n = n, .left = n,
                         .moves = zbl.moves_data > 0,
-                        .at = zbl_message_number(c)};
+                        .at = zbl_message_number(c), .number = c->made - 1};
   for (size_t i = 0; i < n; i++) {
     k->transfers[i] = zbl_ref_of(zbl_post_end(k, &q[i]));
   }

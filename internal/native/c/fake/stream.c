@@ -271,4 +271,5 @@ void zbl_free_streams(void) {
   memset(&zbl_drain, 0, sizeof zbl_drain);
   zbl_free_ops();
   zbl_forget_handles();
+  zbl_forget_stale();
 }

@@ -53,7 +53,14 @@ typedef struct zbl_faults {
   struct { int first, ranks; double part, factor; } flaky; /* of launches, × T */
   struct { int node; double part, factor, launches; } contention; /* between nodes of so many ranks */
   struct { int rank; double bytes; uint64_t launch; } hang, async;
-  struct { int kind, rank; uint64_t index; } data; /* enum zbl_data_fault */
+  struct {
+    int kind, rank; /* enum zbl_data_fault */
+    uint64_t index;
+    double part;     /* of the launches that it could be in */
+    int first;       /* only in the first launch of a communicator */
+    uint64_t launch; /* in none of a communicator before that one */
+    int across;      /* only in data that another stream has written */
+  } data;
   struct { int on, rank; uint64_t byte; } store;   /* a bit there flips */
   struct { int rank; double factor; } kernels; /* × the virtual time of its kernels and products */
   struct { int rank; double hz, after; } clock; /* of the units, so many seconds in */
@@ -70,7 +77,8 @@ enum zbl_data_fault {
   ZBL_DOUBLED, /* it is there twice */
   ZBL_SWAPPED, /* two blocks of the result change places */
   ZBL_STALE,   /* the rank's receive buffer is not written */
-  ZBL_CORRUPT  /* one element of the rank's result has a bit flipped */
+  ZBL_CORRUPT, /* one element of the rank's result has a bit flipped */
+  ZBL_STALE_SEND /* the rank sends what its buffer held before the last kernel or copy that wrote it */
 };
 
 /* What a message between two devices takes: by xGMI within a node, by the rails
@@ -229,7 +237,14 @@ void zbl_busy(int device, double from, double to);
 double zbl_beside(int device, double from, double seconds);
 int zbl_hangs(int rank, double bytes, uint64_t launch);
 void zbl_stalled(int call, int rank);
+int zbl_data_fault(int device, zbl_turn at, uint64_t number);
+void zbl_fired(void);
 int zbl_async(int rank, double bytes, uint64_t launch);
+
+/* stale.c */
+void zbl_before_write(const struct zbl_stream *s, const char *to);
+const char *zbl_stale(const struct zbl_stream *s, const char *from, uint64_t bytes);
+void zbl_forget_stale(void);
 
 /* way.c */
 int zbl_read_way(const char *key, const char *values);

@@ -1,0 +1,18 @@
+package stat
+
+import "math"
+
+// Fisher is the two-sided p-value of Fisher's exact test: how likely two groups of n and m trials differ as much as by
+// a and b successes, or more, if their rates are equal.
+func Fisher(a, n, b, m int) float64 {
+	all, of := n+m, a+b
+	total := LogChoose(all, of)
+	log := func(k int) float64 { return LogChoose(n, k) + LogChoose(m, of-k) - total }
+	observed, p := log(a), 0.0
+	for k := max(0, of-m); k <= min(of, n); k++ {
+		if l := log(k); l <= observed+1e-9 {
+			p += math.Exp(l)
+		}
+	}
+	return min(p, 1)
+}

@@ -1,0 +1,74 @@
+/* What memory held before a kernel or a copy wrote it, for the fault that a rank sends that: the NIC reads what
+ * the GPU has not written back. */
+#include "stream.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* How many stretches are kept, of the newest writes, and of how many bytes each. */
+enum { ZBL_KEPT = 4, ZBL_MOST_KEPT = 64 << 20 };
+
+static struct {
+  const char *at;
+  char *held;
+  size_t bytes, room;
+  const zbl_stream *writer;
+} zbl_kept[ZBL_KEPT];
+static int zbl_kept_next;
+
+/* The place of what is kept from an address on: that of an earlier write there, else the oldest. */
+static int zbl_kept_place(const char *to) {
+  for (int i = 0; i < ZBL_KEPT; i++) {
+    if (zbl_kept[i].at == to) {
+      return i;
+    }
+  }
+  return zbl_kept_next = (zbl_kept_next + 1) % ZBL_KEPT;
+}
+
+/* Keeps what the memory of the faulty device holds from an address on. */
+void zbl_before_write(const zbl_stream *s, const char *to) {
+  const zbl_block *b = NULL;
+  size_t bytes;
+  int i;
+  if (zbl.faults.data.kind == ZBL_STALE_SEND && s->device == zbl.faults.data.rank && zbl_owner(to) == s->device) {
+    b = zbl_block_of(to);
+  }
+  if (b == NULL) {
+    return;
+  }
+  bytes = b->bytes - (size_t)(to - b->base);
+  bytes = bytes < ZBL_MOST_KEPT ? bytes : ZBL_MOST_KEPT;
+  i = zbl_kept_place(to);
+  if (zbl_kept[i].room < bytes) {
+    free(zbl_kept[i].held);
+    zbl_kept[i].held = malloc(bytes);
+    zbl_kept[i].room = zbl_kept[i].held != NULL ? bytes : 0;
+  }
+  zbl_kept[i].at = to;
+  zbl_kept[i].bytes = bytes <= zbl_kept[i].room ? bytes : 0;
+  zbl_kept[i].writer = s;
+  memcpy(zbl_kept[i].held, to, zbl_kept[i].bytes);
+}
+
+/* What was there before the write that began nearest below it; NULL where none is known, or where it takes
+ * another stream's write and it was this one's. */
+const char *zbl_stale(const zbl_stream *s, const char *from, uint64_t bytes) {
+  int near = -1;
+  for (int i = 0; i < ZBL_KEPT; i++) {
+    const char *at = zbl_kept[i].at;
+    if (at != NULL && at <= from && from + bytes <= at + zbl_kept[i].bytes && (near < 0 || at > zbl_kept[near].at)) {
+      near = i;
+    }
+  }
+  return near < 0 || (zbl.faults.data.across && zbl_kept[near].writer == s)
+             ? NULL
+             : zbl_kept[near].held + (from - zbl_kept[near].at);
+}
+
+void zbl_forget_stale(void) {
+  for (int i = 0; i < ZBL_KEPT; i++) {
+    free(zbl_kept[i].held);
+  }
+  memset(zbl_kept, 0, sizeof zbl_kept);
+}
