@@ -98,7 +98,8 @@ func units(tables []table.Table) string {
 // explained says what the columns are whose names do not.
 func explained(tables []table.Table) (out []string) {
 	for _, w := range [][2]string{
-		{figureError.name, "±: half the 95 % interval of the median, µs"}, {figureAlone.name, "isolated: one launch at a time, slowest rank"},
+		{figureError.name, "±: half the 95 % interval of the median, µs"},
+		{figureAlone.name, "isolated: one launch at a time, slowest rank"},
 		{figureSpread.name, "spread: the slowest rank less the fastest, µs"},
 	} {
 		if slices.ContainsFunc(tables[0].Columns, func(c table.Column) bool { return c.Name == w[0] }) {

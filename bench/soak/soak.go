@@ -16,10 +16,10 @@ import (
 )
 
 // Names are the collectives of the arms: those in which every rank receives. Where each gets a share of one rank's, data
-// take the ways of a broadcast.
+// take the ways of a broadcast; uneven messages take those of even ones.
 func Names() []string {
 	all := slice.Where(collective.All(), func(c collective.Collective) bool {
-		return c.Result(1, 2, 0).Blocks > 0 && (!c.Rooted || !c.RecvShare)
+		return c.Result(1, 2, 0).Blocks > 0 && (!c.Rooted || !c.RecvShare) && !c.Uneven
 	})
 	return slice.Map(all, func(c collective.Collective) string { return c.Name })
 }
