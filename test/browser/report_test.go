@@ -134,7 +134,7 @@ func TestTimingsAreApart(t *testing.T) {
 		t.Skip("the report has no launches timed alone")
 	}
 	heads := evaluate[[]string](t, tab, `Array.from(document.querySelectorAll("table.results .over th")).map(function (h) { return h.textContent; })`)
-	if len(heads) != 2 || !strings.Contains(heads[0], "burst") || !strings.Contains(heads[1], "alone") {
+	if len(heads) != 2 || !strings.Contains(heads[0], "burst") || !strings.Contains(heads[1], "isolated") {
 		t.Errorf("the results table's headings are %q", heads)
 	}
 	if text := evaluate[string](t, tab, `(document.querySelector("section[aria-labelledby=h-late]") || document.body).textContent`); !strings.Contains(text, "launches of") {
