@@ -24,12 +24,12 @@ func (d *Driver) Verify(ctx context.Context, c plan.Case, launch int) (plan.Veri
 	if d.noKernels != nil {
 		return plan.Verification{}, d.noKernels
 	}
-	blocks := d.blocks(c, launch)
+	blocks, places := d.blocks(c, launch), c.SendPlaces()
 	var expect []native.Expect
 	for i := range d.local * max(1, len(blocks)) {
 		rank := d.ranks[i%d.local].rank.Number
 		if blocks == nil {
-			expect = append(expect, expectation(c, rank))
+			expect = append(expect, expectation(c, rank, places))
 		} else {
 			expect = append(expect, ofBlock(c, rank, blocks[i/d.local]))
 		}
@@ -87,15 +87,15 @@ func (d *Driver) seed(c plan.Case, launch int) uint64 {
 }
 
 // expectation is the data that a rank sends and must receive, in elements.
-func expectation(c plan.Case, rank int) native.Expect {
+func expectation(c plan.Case, rank int, places []int64) native.Expect {
 	l, want := c.Layout, c.Collective.Result(rank, c.Ranks, root)
 	e := native.Expect{
 		Fill: l.SendBytes / int64(c.Dtype.Size), SendBytes: l.SendBytes, Check: int64(want.Blocks) * l.Count,
 		RecvBytes: l.RecvBytes, Reduced: c.Collective.Reduces,
 		Block: l.Count, Base: int64(want.Base) * l.Count, Source: want.From, Step: want.Step,
 	}
-	if at := c.SendPlaces(); at != nil {
-		e.Block, e.Base = at[rank+1]-at[rank], at[rank]
+	if places != nil {
+		e.Block, e.Base = places[rank+1]-places[rank], places[rank]
 		e.Check = int64(want.Blocks) * e.Block
 	}
 	// In place, the send buffer is filled after the receive buffer is poisoned. If only

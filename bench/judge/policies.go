@@ -36,18 +36,16 @@ func (j judged) policies() (out finding.List) {
 	of := func(r *record.Result) same {
 		return same{r.Collective, r.Dtype, r.Op, r.BytesRequested, r.Ranks, r.Nodes, r.GPUsPerProcess, r.Groups, r.Stride, r.InPlace}
 	}
-	base, names, rows := map[same]*record.Result{}, []string(nil), map[string][]*record.Result{}
+	base, asked := map[same]*record.Result{}, []*record.Result(nil)
 	for r := range j.Each() {
 		switch {
 		case r.Setup == "":
 			base[of(r)] = r
 		case policy.Named(r.Setup):
-			if rows[r.Setup] == nil {
-				names = append(names, r.Setup)
-			}
-			rows[r.Setup] = append(rows[r.Setup], r)
+			asked = append(asked, r)
 		}
 	}
+	names, rows := slice.Group(asked, func(r *record.Result) string { return r.Setup })
 	for _, name := range names {
 		order, by := slice.Group(rows[name], func(r *record.Result) string { return r.Collective })
 		var parts, unserved []string

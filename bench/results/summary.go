@@ -3,7 +3,6 @@ package results
 import (
 	"cmp"
 	"fmt"
-	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -168,7 +167,7 @@ func byCollective(curves []curve.Curve) [][]curve.Curve {
 
 // fits reports whether no line is wider. The space behind the last column is cut, the line beneath the names is not.
 func fits(t table.Table, width int) bool {
-	for first, last := range headings(t) {
+	for first, last := range t.Headings() {
 		if tooWide(t, first, last) {
 			return false
 		}
@@ -182,24 +181,7 @@ func fits(t table.Table, width int) bool {
 
 // tooWide reports whether a heading is wider than its columns.
 func tooWide(t table.Table, first, last int) bool {
-	const gap = 2 // behind the last column
-	return len([]rune(t.Columns[first].Over)) > t.Width(last)-t.Width(first)-gap
-}
-
-// headings are the columns under each heading: the first, and the one after the last.
-func headings(t table.Table) iter.Seq2[int, int] {
-	return func(yield func(first, last int) bool) {
-		for i := 1; i < len(t.Columns); {
-			last := i + 1
-			for last < len(t.Columns) && t.Columns[last].Over == t.Columns[i].Over {
-				last++
-			}
-			if t.Columns[i].Over != "" && !yield(i, last) {
-				return
-			}
-			i = last
-		}
-	}
+	return len([]rune(t.Columns[first].Over)) > t.Room(first, last)
 }
 
 // summaryTable is the table of curves side by side.
@@ -239,12 +221,20 @@ func summaryTable(curves []curve.Curve, show []figure) table.Table {
 			t.Add(row...)
 		}
 	}
-	for first, last := range headings(t) { // one of bus bandwidth alone may be too wide for its columns
-		if len(show) == 1 && tooWide(t, first, last) || t.Columns[first].Name == t.Columns[first].Over {
-			for i := first; i < last; i++ {
-				c := &t.Columns[i]
-				c.Name, c.Over = strings.TrimPrefix(c.Over+" "+c.Name, c.Name+" "), ""
+	if len(show) > 1 {
+		return t
+	}
+	for first, last := range t.Headings() { // a collective in one world needs none, and one may be too wide
+		named := t.Columns[first].Name == t.Columns[first].Over
+		if !named && !tooWide(t, first, last) {
+			continue
+		}
+		for i := first; i < last; i++ {
+			c := &t.Columns[i]
+			if !named {
+				c.Name = c.Over + " " + c.Name
 			}
+			c.Over = ""
 		}
 	}
 	return t

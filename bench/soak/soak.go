@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"zbench/bench/collective"
 	"zbench/bench/plan"
@@ -88,12 +89,7 @@ func (a *Attempt) First() bool { return len(a.Wrong) > 0 && a.Wrong[0] > 0 }
 
 // Any reports whether any launch was wrong.
 func (a *Attempt) Any() bool {
-	for _, n := range a.Wrong {
-		if n > 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(a.Wrong, func(n int64) bool { return n > 0 })
 }
 
 // Run makes attempts until there are enough. Only whole ones are watched.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"iter"
 	"slices"
 	"strings"
 
@@ -84,29 +85,41 @@ func (t Table) grouped(lines []string, width int) []string {
 
 // over is the line of the headings that columns share.
 func (t Table) over() []string {
-	line, some := "", false
-	for i := 0; i < len(t.Columns); {
-		name, last := t.Columns[i].Over, i+1
-		for last < len(t.Columns) && t.Columns[last].Over == name {
-			last++
+	line := ""
+	for first, last := range t.Headings() {
+		left, room := t.Width(first), t.Room(first, last)
+		line += strings.Repeat(" ", max(0, left-displaywidth.String(line)+1))
+		name := t.Columns[first].Over
+		text := "── " + name + " "
+		if displaywidth.String(text) > room+1 {
+			text = name + " " // no room for the line before it
 		}
-		if name != "" {
-			left, right := t.Width(i), t.Width(last)
-			line += strings.Repeat(" ", max(0, left-displaywidth.String(line)+1))
-			text := "── " + name + " "
-			if displaywidth.String(text) > right-left-gap+1 {
-				text = name + " " // no room for the line before it
-			}
-			line += text + strings.Repeat("─", max(0, right-left-gap-displaywidth.String(text))) + " "
-			some = true
-		}
-		i = last
+		line += text + strings.Repeat("─", max(0, room-displaywidth.String(text))) + " "
 	}
-	if !some {
+	if line == "" {
 		return nil
 	}
 	return []string{line}
 }
+
+// Headings are the columns under each heading: the first, and the one after the last.
+func (t Table) Headings() iter.Seq2[int, int] {
+	return func(yield func(first, last int) bool) {
+		for first := 0; first < len(t.Columns); {
+			last := first + 1
+			for last < len(t.Columns) && t.Columns[last].Over == t.Columns[first].Over {
+				last++
+			}
+			if t.Columns[first].Over != "" && !yield(first, last) {
+				return
+			}
+			first = last
+		}
+	}
+}
+
+// Room is what columns take of a terminal's, from the first to the one before last, without the space behind them.
+func (t Table) Room(first, last int) int { return t.Width(last) - t.Width(first) - gap }
 
 // Width is what the first columns take of a terminal's columns.
 func (t Table) Width(columns int) int {

@@ -54,14 +54,12 @@ func (o *railsOptions) measure(ctx context.Context, s State, cmd *cobra.Command)
 		row: "Survey", dated: true,
 		kept: func(folder string) string { return "the rounds before are judged in " + folder },
 		announce: func(w spec.World) (string, error) {
-			if _, err := rails.CaseOf(w, o.run.want.Sweep.MinBytes); err != nil {
-				return "", usage(err, "give --nodes, --gpus-per-node or -g; "+railsHelp)
-			}
-			return o.announcement(w), nil
+			_, err := o.message(w)
+			return o.announcement(w), err
 		},
 		prepare: o.prepare,
-		tooLarge: func(c plan.Case, why string) error {
-			return usagef("give a smaller --size", "--size %s: %s", unit.Bytes(c.Layout.Bytes), why)
+		tooLarge: func(c plan.Case) error {
+			return usagef("give a smaller --size", "--size %s: %s", unit.Bytes(c.Layout.Bytes), c.Skip)
 		},
 		measure: o.survey,
 	})
@@ -82,6 +80,15 @@ func (o *railsOptions) check() error {
 	return o.run.deadlines.check()
 }
 
+// message is the one that each round sends between pairs of a world.
+func (o *railsOptions) message(w spec.World) (plan.Case, error) {
+	c, err := rails.CaseOf(w, o.run.want.Sweep.MinBytes)
+	if err != nil {
+		err = usage(err, "give --nodes, --gpus-per-node or -g; "+railsHelp)
+	}
+	return c, err
+}
+
 // prepare checks the request, and resolves the machine with what messages between pairs take.
 func (o *railsOptions) prepare(s State, e *engine.Engine, want spec.Spec) (*engine.Setup, []plan.Case, error) {
 	u, err := e.Prepare(want)
@@ -91,9 +98,9 @@ func (o *railsOptions) prepare(s State, e *engine.Engine, want spec.Spec) (*engi
 	if err := withPairs(u); err != nil {
 		return nil, nil, usage(err, railsHelp)
 	}
-	c, err := rails.CaseOf(u.Spec.World, u.Spec.Sweep.MinBytes)
+	c, err := o.message(u.Spec.World)
 	if err != nil {
-		return nil, nil, usage(err, "give --nodes, --gpus-per-node or -g; "+railsHelp)
+		return nil, nil, err
 	}
 	if o.others, err = readWitnesses(s, &o.witness); err != nil {
 		return nil, nil, err
@@ -205,11 +212,11 @@ func (w *openWorld) surveyed(launches int) *rails.Survey {
 func (o *railsOptions) watch(s State) func(done int, r rails.Round) {
 	return func(done int, r rails.Round) {
 		switch {
-		case o.run.quiet || !s.Stderr.IsTTY:
+		case o.run.quiet:
 		case done == 0:
-			_, _ = io.WriteString(s.Stderr.unescaped(), clearLine) // progress that cannot be shown stops nothing
+			s.rewrite("")
 		default:
-			_, _ = fmt.Fprintf(s.Stderr.unescaped(), "%s[round %d] %s", clearLine, done, rails.KindName(r.Kind))
+			s.rewrite(fmt.Sprintf("[round %d] %s", done, rails.KindName(r.Kind)))
 		}
 	}
 }

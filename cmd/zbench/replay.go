@@ -177,8 +177,8 @@ func (o *replayOptions) replay(ctx context.Context, s State, cmd *cobra.Command,
 			u, steps, cases, err = a.prepare(e, want)
 			return u, cases, err
 		},
-		tooLarge: func(_ plan.Case, why string) error {
-			return exit.With(exit.Run, errors.New(why), "give smaller --settings")
+		tooLarge: func(c plan.Case) error {
+			return exit.With(exit.Run, errors.New(c.Skip), "give smaller --settings")
 		},
 		measure: func(ctx context.Context, w *openWorld) (*result, error) { return o.measure(ctx, w, a, steps) },
 	})

@@ -112,8 +112,8 @@ func (o *runOptions) finish(s State, dir *folder.Folder, started time.Time, out 
 		}
 		return failed
 	}
-	if out.Record.OfKernels() && s.Stderr.IsTTY && !o.quiet {
-		_, _ = s.Stderr.unescaped().Write([]byte(clearLine)) // progress that cannot be shown stops nothing
+	if out.Record.OfKernels() && !o.quiet {
+		s.rewrite("")
 	}
 	r := of.result(s, o.output, dir, true)
 	r.started, r.checks, r.control = started, o.checks, o.world.control()

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -105,18 +104,27 @@ func (o *soakOptions) soak(ctx context.Context, s State, cmd *cobra.Command) err
 		kept:     func(folder string) string { return "the attempts before are judged in " + folder },
 		announce: o.announcement,
 		prepare:  o.prepare,
-		tooLarge: func(c plan.Case, why string) error {
-			return usagef("give smaller --sizes", "%s of %s: %s", c.Collective.Name, unit.Bytes(c.Requested), why)
+		tooLarge: func(c plan.Case) error {
+			return usagef("give smaller --sizes", "%s of %s: %s", c.Collective.Name, unit.Bytes(c.Requested), c.Skip)
 		},
 		measure: o.measure,
 	})
 }
 
-// announcement says what is about to be done.
-func (o *soakOptions) announcement(w spec.World) (string, error) {
+// arms are the cases that take turns in a world.
+func (o *soakOptions) arms(w spec.World) ([]plan.Case, error) {
 	cases, err := soak.Cases(w, o.run.want.Sweep.Sizes)
 	if err != nil {
-		return "", usage(err, "give --nodes, --gpus-per-node or -g, and other --sizes; "+soakHelp)
+		err = usage(err, "give --nodes, --gpus-per-node or -g, and other --sizes; "+soakHelp)
+	}
+	return cases, err
+}
+
+// announcement says what is about to be done.
+func (o *soakOptions) announcement(w spec.World) (string, error) {
+	cases, err := o.arms(w)
+	if err != nil {
+		return "", err
 	}
 	text := fmt.Sprintf("nodes: %d; GPUs on each: %d; arms: %d; launches of an attempt: %d; for %s", w.Nodes, w.PerNode(), len(cases), o.launches, o.lasts)
 	if o.attempts > 0 {
@@ -137,11 +145,8 @@ func (o *soakOptions) prepare(_ State, e *engine.Engine, want spec.Spec) (*engin
 			return nil, nil, err
 		}
 	}
-	cases, err := soak.Cases(u.Spec.World, u.Spec.Sweep.Sizes)
-	if err != nil {
-		return nil, nil, usage(err, "give --nodes, --gpus-per-node or -g, and other --sizes; "+soakHelp)
-	}
-	return u, cases, nil
+	cases, err := o.arms(u.Spec.World)
+	return u, cases, err
 }
 
 // measure makes the attempts in an open world and judges them.
@@ -169,8 +174,8 @@ func (o *soakOptions) measure(ctx context.Context, w *openWorld) (*result, error
 			o.watch(s, &t, passed())
 		},
 	}.Run(ctx, w.ranks)
-	if s.Stderr.IsTTY && !o.run.quiet {
-		_, _ = io.WriteString(s.Stderr.unescaped(), clearLine) // progress that cannot be shown stops nothing
+	if !o.run.quiet {
+		s.rewrite("")
 	}
 	if t.Attempts == 0 {
 		return nil, err
@@ -190,13 +195,14 @@ const rated = 5
 
 // watch says the rate of attempts once it is known, and shows on a terminal how many there are.
 func (o *soakOptions) watch(s State, t *soak.Tally, passed time.Duration) {
-	if t.Attempts == rated && !o.run.quiet {
+	if o.run.quiet {
+		return
+	}
+	if t.Attempts == rated {
 		each := passed.Seconds() / rated
 		s.note(false, "%s an attempt: 1,000 attempts take %.2g hours; in %s there are about %s\n", unit.Seconds(each), each*1000/3600, o.lasts, unit.Comma(int(o.lasts.Seconds()/each)))
 	}
-	if !o.run.quiet && s.Stderr.IsTTY {
-		_, _ = fmt.Fprintf(s.Stderr.unescaped(), "%s[attempt %d] %d wrong", clearLine, t.Attempts, t.Wrong)
-	}
+	s.rewrite(fmt.Sprintf("[attempt %d] %d wrong", t.Attempts, t.Wrong))
 }
 
 // document is what is known of the soak beside its attempts.

@@ -139,6 +139,13 @@ func (s State) coloured(to Stream) bool {
 	return to.IsTTY && s.Getenv("NO_COLOR") == "" && s.Getenv("TERM") != "dumb"
 }
 
+// rewrite replaces the line of progress on a terminal; an empty text clears it.
+func (s State) rewrite(text string) {
+	if s.Stderr.IsTTY {
+		_, _ = io.WriteString(s.Stderr.unescaped(), clearLine+text) // progress that cannot be shown stops nothing
+	}
+}
+
 // task shows on standard error steps that take seconds before the measurement: on a
 // terminal one line that is rewritten and cleared at the end, elsewhere one line per task.
 func (s State) task(now native.Task) {
@@ -148,7 +155,7 @@ func (s State) task(now native.Task) {
 		if runes := []rune(text); s.Stderr.Width > 0 && len(runes) >= s.Stderr.Width {
 			text = string(runes[:s.Stderr.Width-1])
 		}
-		_, _ = io.WriteString(s.Stderr.unescaped(), clearLine+text) // progress that cannot be shown stops nothing
+		s.rewrite(text)
 	case text != "":
 		fmt.Fprintln(s.Stderr, text)
 	}

@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 
 	"zbench/bench/engine"
 	"zbench/bench/exit"
 	"zbench/bench/folder"
 	"zbench/bench/plan"
-	"zbench/bench/slice"
 	"zbench/bench/spec"
 	"zbench/internal/launch"
 )
@@ -27,8 +27,8 @@ type task struct {
 	announce func(w spec.World) (string, error)
 	// prepare resolves the request: the machine, and the cases whose buffers are allocated.
 	prepare func(s State, e *engine.Engine, want spec.Spec) (*engine.Setup, []plan.Case, error)
-	// tooLarge is the error of a case that the memory does not hold, and why.
-	tooLarge func(c plan.Case, why string) error
+	// tooLarge is the error of a case that the memory does not hold: its Skip says why.
+	tooLarge func(c plan.Case) error
 	// measure measures in the open world. Without a result nothing was measured; with one, an error is what
 	// ended it early.
 	measure func(ctx context.Context, w *openWorld) (*result, error)
@@ -133,8 +133,8 @@ func (w *openWorld) allocate(ctx context.Context, own func(cache int64) int64) e
 		room.Bytes -= own(room.Cache)
 	}
 	plan.Fit(w.cases, room)
-	for _, c := range slice.Where(w.cases, func(c plan.Case) bool { return c.Skip != "" }) {
-		return w.task.tooLarge(c, c.Skip)
+	if i := slices.IndexFunc(w.cases, func(c plan.Case) bool { return c.Skip != "" }); i >= 0 {
+		return w.task.tooLarge(w.cases[i])
 	}
 	if err := w.run.check(w.state, w.setup, w.ranks, w.cases, 0); err != nil {
 		return err

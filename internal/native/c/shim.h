@@ -185,8 +185,6 @@ static inline int zb_extrapolated(const zb_table *t, const char *collective,
   return t->extrapolated != NULL && t->extrapolated(collective, ranks, stride);
 }
 
-/* Joins n local ranks, first_rank upwards on the given devices, to a new
- * communicator of nranks, in one group. Returns the collectives' result. */
 /* ncclConfig_t as of NCCL 2.28: libraries read as much of it as they know. */
 typedef struct zb_config {
   size_t size;
@@ -203,6 +201,9 @@ static inline zb_config zb_config_of(int policy) {
   return (zb_config){sizeof(zb_config), 0xcafebeef, 22803, UNDEFINED, UNDEFINED, UNDEFINED, UNDEFINED, NULL,
                      UNDEFINED, UNDEFINED, NULL, UNDEFINED, policy, UNDEFINED, UNDEFINED};
 }
+
+/* Joins n local ranks, first_rank upwards on the given devices, to a new
+ * communicator of nranks, in one group. Returns the collectives' result. */
 static inline int zb_comms_init(const zb_table *t, const zb_unique_id *id,
                                 int nranks, int first_rank, int n,
                                 const int32_t *device, int policy, void **comm) {
