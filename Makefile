@@ -130,6 +130,7 @@ check-lint: ## golangci-lint with .golangci.yml
 check-toolchain: ## What compilers make of the C and the kernels, for the host and for GPUs; gpu-check on the loopback
 	ZBENCH_TOOLCHAIN=1 $(TEST) -run '^TestToolchain' ./internal/native
 	ZBENCH_TOOLCHAIN=1 $(TEST) -run '^TestScripts$$/^gpucheck' ./cmd/zbench
+	$(MAKE) gpu-folder && GPU_FOLDER=$(CURDIR)/$(GPU_FOLDER) $(TEST) -run '^TestDryRun$$' ./test/gpu
 
 # Packages and scripts with tests that are left to a step: found, so that none is left out.
 having = $(sort $(patsubst %/,./%,$(dir $(shell grep -rl --include='*_test.go' '$(1)' [a-z]*))))
@@ -253,6 +254,21 @@ bin/gpu-compare:
 .PHONY: gpu-compare
 gpu-compare: build bin/gpu-compare ## On a machine with a GPU: zbench beside BabelStream, torch, the vendor's BLAS, Liger and nccl-tests, by turns. FLAGS as above
 	ZBENCH=$(CURDIR)/bin/zbench ZBENCH_FLAGS='$(FLAGS)' scripts/gpu-compare.sh bin/gpu-compare
+
+# A machine that is lent takes 64 MiB: what travels stays well below. PEERS=DIR has clones of the
+# programs that are compared with; their sources travel, and are built there.
+GPU_FOLDER := bin/gpu
+GPU_MIB    := 54
+.PHONY: gpu-folder
+gpu-folder: ## What travels to a lent machine with a GPU, in bin/gpu: gpu-call.sh there runs it. PEERS=DIR with BabelStream, nccl-tests, Liger-Kernel
+	rm -rf $(GPU_FOLDER); mkdir -p $(GPU_FOLDER)/peers
+	$(GO) build -ldflags '$(LDFLAGS)' -o $(GPU_FOLDER)/zbench ./cmd/zbench
+	$(GO) test -c -ldflags '-s -w' -o $(GPU_FOLDER)/gpu-compare ./test/gpu
+	cp scripts/gpu-*.sh $(GPU_FOLDER)
+	for part in BabelStream/src nccl-tests/src nccl-tests/os nccl-tests/verifiable Liger-Kernel/src; do \
+		if [ -d "$(PEERS)/$$part" ]; then mkdir -p $(GPU_FOLDER)/peers/$$(dirname $$part); cp -r "$(PEERS)/$$part" $(GPU_FOLDER)/peers/$$(dirname $$part); \
+		else echo "PEERS has no $$part: what needs it will be NOT CHECKED"; fi; done
+	size=$$(du -sm $(GPU_FOLDER) | cut -f1); echo "$(GPU_FOLDER): $$size MiB"; [ "$$size" -le $(GPU_MIB) ]
 
 .PHONY: experiments
 experiments: ## The experiments of docs/EXPERIMENTS.md at full size, 100 and 1,000 seeds

@@ -1,30 +1,33 @@
 #!/usr/bin/env bash
-# Everything that a GPU is wanted for, in three calls of less than nine minutes each, for a
-# machine that is lent bare, for half an hour, and returns one folder of few files.
+# Fifteen minutes of one GPU, as two calls on one machine that is lent bare and returns one folder of few files.
 #
-#   OUT=FOLDER scripts/gpu-call.sh CALL [FLAG…]
+#   OUT=FOLDER gpu-call.sh first|second [FLAG…]
 #
-# CALL is
-#   check    nvidia-smi, doctor, every kernel and collective against its reference, two
-#            processes on one GPU. Wrong data here comes before the other calls.
-#   compute  gemm; BabelStream built from $BABELSTREAM_SRC; memory, products, Newton–Schulz
-#   moves    nccl-tests built from $NCCL_TESTS_SRC; norms, momentum, bursts
+# `make gpu-folder` makes the folder that travels, with this script in it.
 #
-# FLAGs go to zbench: --backend, --lib-path DIR, … BIN is the folder of zbench and gpu-compare
-# (bin beside scripts). A call leaves at most seven files in OUT: each table, and results.tar.gz,
-# packed anew as each row ends; check also leaves cache.tar.gz, the compiled kernels. The other
-# calls take it: CACHE=FILE. A peer without sources or a compiler is NOT CHECKED. ARCH is what
-# peers are compiled for (sm_90), LIMIT how many seconds the call may take (520; moves 460).
-# Exits with 1 when a check failed or a bar was missed, 2 when used wrongly, 5 without a GPU.
+#   first   facts, doctor, four probes of a few seconds, then every kernel and collective against its
+#           reference and two processes on one GPU. Peers are built beside it, on the other cores.
+#           If it shows wrong data, the second call goes to that.
+#   second  zbench and its peers by turns, the rows that decide most first
+#
+# FLAGs go to zbench: --backend, --lib-path DIR, … A call leaves at most seven files in OUT: tables,
+# and results.tar.gz, packed anew as each row ends. first also leaves cache.tar.gz, the compiled
+# kernels: put it beside this script if the second call gets another machine. A peer without sources
+# or a compiler is NOT CHECKED.
+#
+# LIMIT is how many seconds the call may take (250, 400), PARTS what the first checks
+# (collectives kernels processes; the probes belong to kernels), ROWS what the second runs (row:seconds …),
+# ALTERNATIONS the turns of a row (2), ARCH what peers are compiled for (sm_90), WORK a folder that
+# stays on the machine between the calls. Exits with 1 when a check failed or a bar was missed, 2
+# when used wrongly, 5 without a GPU.
 set -uo pipefail
 
-scripts=$(cd "$(dirname "$0")" && pwd)
-bin=${BIN:-$scripts/../bin}
+here=$(cd "$(dirname "$0")" && pwd)
 case ${1-} in
-check | compute) limit=${LIMIT:-520} ;;
-moves) limit=${LIMIT:-460} ;;
+first) limit=${LIMIT:-250} ;;
+second) limit=${LIMIT:-400} ;;
 *)
-	echo "usage: OUT=FOLDER ${0##*/} check|compute|moves [FLAG…]" >&2
+	echo "usage: OUT=FOLDER ${0##*/} first|second [FLAG…]" >&2
 	exit 2
 	;;
 esac
@@ -34,26 +37,29 @@ if [ -z "${OUT-}" ]; then
 	echo "OUT is not set: name the folder that comes back from the machine" >&2
 	exit 2
 fi
-for program in zbench gpu-compare; do
-	if [ ! -x "$bin/$program" ]; then
-		echo "$bin/$program is missing: \`make build bin/gpu-compare\`, and carry bin" >&2
+for program in zbench gpu-compare gpu-check.sh gpu-compare.sh; do
+	if [ ! -x "$here/$program" ]; then
+		echo "$here/$program is missing: \`make gpu-folder\` makes the folder that travels" >&2
 		exit 2
 	fi
 done
 out=$OUT
-mkdir -p "$out" || exit 2
-work=$(mktemp -d) || exit 2
-trap 'rm -rf "$work"' EXIT
-export ZBENCH=$bin/zbench ZBENCH_FLAGS="$*" ZBENCH_CACHE_DIR=${ZBENCH_CACHE_DIR:-$work/cache}
-mkdir -p "$ZBENCH_CACHE_DIR"
-[ -z "${CACHE-}" ] || tar -xzf "$CACHE" -C "$ZBENCH_CACHE_DIR" || echo "CACHE: $CACHE is left out: kernels are compiled anew" >&2
+work=${WORK:-${TMPDIR:-/tmp}/zbench-gpu}
+results=$work/$call
+rm -rf "$results"
+mkdir -p "$out" "$work/cache" "$results" || exit 2
+export ZBENCH=$here/zbench ZBENCH_FLAGS="$*" ZBENCH_CACHE_DIR=$work/cache ALTERNATIONS=${ALTERNATIONS:-2}
+
+[ ! -f "$here/cache.tar.gz" ] || tar -xzf "$here/cache.tar.gz" -C "$ZBENCH_CACHE_DIR" --skip-old-files
 
 # left: the seconds of this call that are left.
 left() { echo $((limit - SECONDS > 0 ? limit - SECONDS : 0)); }
 
-# pack: all results so far, in one file; an unfinished tar is never left behind.
-pack() { tar -czf "$work/packed" -C "$work" results && mv "$work/packed" "$out/results.tar.gz"; }
-mkdir "$work/results"
+# pack: all results so far but the pages, in one file; an unfinished tar is never left behind.
+pack() {
+	tar -czf "$work/packed" -C "$work" --exclude='*.html' --exclude='*.png' --exclude='*.svg' "$call" 2>/dev/null
+	[ $? -le 1 ] && mv "$work/packed" "$out/results.tar.gz" # 1: a file grew meanwhile
+}
 
 # The libraries of Python's packages, for the peers: CUDA 13's and CUDA 12's layout.
 packages=$("${PYTHON:-python3}" -c 'import nvidia; print(list(nvidia.__path__)[0])' 2>/dev/null)
@@ -61,75 +67,116 @@ if [ -n "$packages" ]; then
 	libs=$(ls -d "$packages"/cu[0-9]*/lib "$packages"/{cuda_runtime,cuda_nvrtc,cublas,nccl}/lib 2>/dev/null | paste -sd:)
 	export LD_LIBRARY_PATH=$libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 fi
+nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
+nvcc=$(readlink -f "$nvcc" || echo "$nvcc")
+cuda=$(dirname "$(dirname "$nvcc")")
 
-# built NAME COMMAND…: builds a peer in 90 s at most; what the compiler said is a result.
-built() {
-	local name=$1
-	shift
-	timeout 90 "$@" >"$work/results/build-$name.txt" 2>&1 && return
-	echo "$name is NOT CHECKED: it was not built: $(tail -1 "$work/results/build-$name.txt")" >&2
-	return 1
+# facts: what a later reader wants to know of the machine.
+facts() {
+	date -u
+	nvidia-smi
+	uname -rm
+	ldd --version | head -1
+	nproc
+	ip -br address
+	"${PYTHON:-python3}" -c 'import sys, torch; print(sys.version, torch.__version__, torch.cuda.nccl.version())'
+	"$nvcc" --version | tail -1
+	find "$packages" /usr/local/cuda/lib64 -name 'lib*.so*' | grep -E 'lib(nccl|cudart|nvrtc|cublas|cublasLt)\.so'
+	ls -d /dev/nvidia*
 }
 
-babelstream() {
-	local src=${BABELSTREAM_SRC-} nvcc
-	nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
-	[ -d "$src/src/cuda" ] || { echo "BabelStream is NOT CHECKED: BABELSTREAM_SRC has no src/cuda" >&2; return; }
-	built BabelStream "$nvcc" -O3 -std=c++17 --extended-lambda -arch="${ARCH:-sm_90}" -DCUDA -DGRID_STRIDE -I"$src/src" -I"$src/src/cuda" \
-		"$src/src/main.cpp" "$src/src/cuda/CUDAStream.cu" -L"$(dirname "$nvcc")/../lib64/stubs" -lnvidia-ml -o "$work/cuda-stream" &&
-		export BABELSTREAM=$work/cuda-stream
-}
-
-nccl_tests() {
-	local src=${NCCL_TESTS_SRC-} arch=${ARCH:-sm_90} home=${NCCL_HOME-}
-	[ -f "$src/src/Makefile" ] || { echo "nccl-tests is NOT CHECKED: NCCL_TESTS_SRC has no src/Makefile" >&2; return; }
+# peers: builds what there are sources for.
+peers() {
+	local stream=$here/peers/BabelStream/src tests=$here/peers/nccl-tests/src arch=${ARCH:-sm_90} home=${NCCL_HOME-}
+	if [ -d "$stream/cuda" ]; then
+		timeout 100 "$nvcc" -O3 -std=c++17 --extended-lambda -arch="$arch" -DCUDA -DGRID_STRIDE -I"$stream" -I"$stream/cuda" \
+			"$stream/main.cpp" "$stream/cuda/CUDAStream.cu" -L"$cuda/lib64/stubs" -lnvidia-ml -o "$work/cuda-stream"
+	fi
+	[ -f "$tests/Makefile" ] || return
 	if [ -z "$home" ] && [ -d "$packages/nccl/include" ]; then
 		home=$work/nccl
-		mkdir -p "$home/lib" && ln -s "$packages/nccl/include" "$home/include" && ln -s "$packages/nccl/lib/libnccl.so.2" "$home/lib/libnccl.so"
+		mkdir -p "$home/lib" && ln -sfn "$packages/nccl/include" "$home/include" && ln -sfn "$packages/nccl/lib/libnccl.so.2" "$home/lib/libnccl.so"
 	fi
-	built nccl-tests make -j"$(nproc)" -C "$src/src" BUILDDIR="$work/nccl-tests" ${home:+NCCL_HOME="$home"} \
-		NVCC_GENCODE="-gencode=arch=compute_${arch#sm_},code=$arch" "$work/nccl-tests/all_reduce_perf" "$work/nccl-tests/all_gather_perf" &&
-		export NCCL_TESTS=$work/nccl-tests
+	timeout 200 make -j12 -C "$tests" BUILDDIR="$work/nccl-tests" CUDA_HOME="$cuda" ${home:+NCCL_HOME="$home"} \
+		NVCC_GENCODE="-gencode=arch=compute_${arch#sm_},code=$arch" "$work/nccl-tests/all_reduce_perf" "$work/nccl-tests/all_gather_perf"
 }
 
-# compare ROW…: the rows by turns, each with its share of the time that is left.
-compare() {
-	local rows=$# code row
-	for row; do
-		LIMIT=$(($(left) / rows)) OUT=$work/results timeout -k 20 "$(left)" "$scripts/gpu-compare.sh" "$bin/gpu-compare" "$row" >>"$work/results/$call.txt" 2>&1
-		code=$?
-		rows=$((rows - 1))
-		cp "$work/results/$row/compare.md" "$out/$row.md" 2>/dev/null
-		pack
-		echo "== $row: exit code $code, $(left) s are left"
-		cat "$out/$row.md" 2>/dev/null || tail -3 "$work/results/$call.txt"
-		[ $code -eq 5 ] && exit 5
-		[ $code -eq 0 ] || failed=1
-	done
+# probe NAME ARGUMENT…: most faults show in one product, one norm, one stream and one collective.
+probe() {
+	local name=$1 code
+	shift
+	timeout 60 "$ZBENCH" "$@" -q --out "$results/probe-$name" >"$results/probe-$name.txt" 2>&1
+	code=$?
+	{
+		echo "== $name: exit code $code after $SECONDS s"
+		tail -30 "$results/probe-$name.txt"
+	} >>"$out/probes.txt"
+	echo "$name: exit code $code after $SECONDS s"
+	pack
 }
 
-failed=0
-nvidia-smi >"$work/results/nvidia-smi.txt" 2>&1 && cp "$work/results/nvidia-smi.txt" "$out"
-# The driver's own clock, beside those that zbench counts.
-nvidia-smi --query-gpu=timestamp,clocks.sm,power.draw,temperature.gpu --format=csv -lms 500 >"$work/results/driver-clock.csv" 2>/dev/null &
-trap 'kill '$!' 2>/dev/null; rm -rf "$work"' EXIT
-case $call in
-check)
+probes() {
+	probe hbm hbm --size "${SIZE:-256M}" --kernels copy,read --dtype float64 --max-time 0.1 "$@"
+	probe rmsnorm kernels rmsnorm --rows "${ROWS_OF_NORM:-4096}" --hidden "${HIDDEN:-4096}" --max-time 0.1 "$@"
+	probe muon kernels muon --shape "${SHAPE:-2048x2048x4}" --max-time 0.1 "$@"
+	probe all_reduce collectives all_reduce -b 1K -e 64M -f 16 -g 1 --max-time 0.05 "$@"
+}
+
+first() {
+	local code builder
+	facts >"$out/machine.txt" 2>&1 &
+	peers >"$results/peers.txt" 2>&1 &
+	builder=$!
+	timeout 60 "$ZBENCH" doctor "$@" >"$out/doctor.txt" 2>&1
+	code=$?
+	echo "doctor: exit code $code after $SECONDS s"
+	if [ $code -eq 5 ]; then
+		cat "$out/doctor.txt"
+		return 5
+	fi
+	PARTS=${PARTS:-collectives kernels processes}
+	[[ $PARTS != *kernels* ]] || probes "$@"
 	# Usual sizes and configurations: this call is about results.
-	PARTS='collectives kernels processes' TUNE='' SIZE=${SIZE:-512M} LIMIT=$(left) OUT=$out "$scripts/gpu-check.sh" "$bin/zbench" "$@"
-	failed=$?
+	PARTS=$PARTS TUNE='' SIZE=${SIZE:-512M} LIMIT=$(($(left) - 15)) OUT=$results/check "$here/gpu-check.sh" "$ZBENCH" "$@" >"$results/check.txt" 2>&1
+	code=$?
+	cp "$results/check/table.md" "$out/"
+	while kill -0 "$builder" 2>/dev/null && [ "$(left)" -gt 5 ]; do sleep 0.5; done
+	echo "peers:" "$work"/cuda-stream "$work"/nccl-tests/*_perf "$(tail -1 "$results/peers.txt")"
 	tar -czf "$work/packed" -C "$ZBENCH_CACHE_DIR" . && mv "$work/packed" "$out/cache.tar.gz"
-	;;
-compute)
-	# A minute of matrix products, with their clock and what PyTorch's call reaches.
-	timeout 60 "$bin/zbench" gemm "$@" --mnk 4096x4096x4096,8192x8192x8192 --max-time 1 --out "$work/results/gemm" >"$work/results/gemm.txt" 2>&1
-	echo "== gemm: exit code $?, $(left) s are left"
-	babelstream
-	compare memory products newton-schulz
-	;;
-moves)
-	nccl_tests
-	compare norm prepare burst
-	;;
-esac
-exit "$failed"
+	pack
+	cat "$out/table.md"
+	return $code
+}
+
+second() {
+	local row seconds code bad=0
+	[ ! -x "$work/cuda-stream" ] || export BABELSTREAM=$work/cuda-stream
+	[ ! -x "$work/nccl-tests/all_gather_perf" ] || export NCCL_TESTS=$work/nccl-tests
+	[ ! -d "$here/peers/Liger-Kernel/src" ] || export LIGER=$here/peers/Liger-Kernel/src
+	for row in ${ROWS:-memory:60 newton-schulz:70 products:70 gemm:45 burst:60 norm:100 prepare:40}; do
+		seconds=${row#*:}
+		row=${row%:*}
+		[ "$seconds" -le "$(left)" ] || seconds=$(left)
+		if [ "$seconds" -lt 10 ]; then
+			echo "== $row: not run: $(left) s are left"
+			bad=1
+			continue
+		fi
+		LIMIT=$seconds OUT=$results timeout -k 10 $((seconds + 10)) "$here/gpu-compare.sh" "$here/gpu-compare" "$row" >>"$results/second.txt" 2>&1
+		code=$?
+		echo "== $row: exit code $code, $(left) s are left"
+		{
+			cat "$results/$row/compare.md" 2>/dev/null || tail -3 "$results/second.txt"
+			echo
+		} | tee -a "$out/compare.md" | sed '/^|---/d'
+		pack
+		[ $code -ne 5 ] || return 5
+		[ $code -eq 0 ] || bad=1
+	done
+	return $bad
+}
+
+# The driver's own clock, beside those that zbench counts.
+nvidia-smi --query-gpu=timestamp,clocks.sm,clocks.mem,power.draw,temperature.gpu --format=csv -lms 250 >"$results/driver-clock.csv" 2>/dev/null &
+trap 'kill $(jobs -p) 2>/dev/null' EXIT
+"$call" "$@"

@@ -9,7 +9,7 @@
 # collectives --help). GPUS says how many GPUs there are, TYPES which element types
 # are tried, ROWS, HIDDEN and SIZE how large the norms' matrices and hbm's arrays are,
 # TUNE that hbm takes all configurations (--tune; empty for the usual ones), SHAPES
-# which matrices Muon steps. PARTS says what of it runs (kernels collectives types
+# which matrices Muon steps, MNK the product that gemm checks. PARTS says what of it runs (kernels collectives types
 # processes; default all): where a command may take some minutes only, give each part a call
 # and an OUT of its own. LIMIT is how many seconds the call may take (500, and 20
 # more to end): what is not reached by then has failed. Prints a table and leaves it,
@@ -187,7 +187,7 @@ other() {
 # every way of sharing a row, with whole vectors and without, Muon's shapes both sizes
 # of tile, with and without edges.
 kernels() {
-	local norm shape shapes=()
+	local norm shape mnk shapes=()
 	for shape in ${SHAPES:-256x512 512x384x3 2048x2048x4 2000x2184x4}; do
 		shapes+=(--shape "$shape")
 	done
@@ -201,6 +201,11 @@ kernels() {
 		other $norm kernels $norm ${ROWS:+--rows "$ROWS"} --hidden "${HIDDEN:-1024,4096,16384,1001,4095,16383}" --dtype bfloat16,float16,float32 --max-time 0.1 --out "$out/$norm-results" -q
 	done
 	other muon kernels muon "${shapes[@]}" --max-time 0.1 --out "$out/muon-results" -q
+	other accumulate kernels accumulate ${ROWS:+--rows "$ROWS"} --hidden "${HIDDEN:-4096,1001}" --dtype bfloat16,float16 --max-time 0.1 --out "$out/accumulate-results" -q
+	mnk=${MNK:-512x384x640}
+	other gemm gemm --mnk "$mnk/TN,$mnk/NN,$mnk/NT" --choices 1 --max-time 0.1 --out "$out/gemm-results" -q
+	# NVIDIA's library has fp8 in this layout alone.
+	other gemm-types gemm --mnk "$mnk/TN" --dtype float16,float32,float8 --choices 1 --max-time 0.1 --out "$out/gemm-types-results" -q
 }
 
 all=$("$bin" list collectives 2>/dev/null | sed -n '2,$s/ .*//p')

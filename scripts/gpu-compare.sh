@@ -4,7 +4,7 @@
 #
 #   ZBENCH=bin/zbench scripts/gpu-compare.sh bin/gpu-compare [ROW…]
 #
-# ROWs are memory norm products newton-schulz prepare burst; without any, all of them
+# ROWs are memory norm products newton-schulz prepare burst gemm; without any, all of them
 # by turns. Each takes less than nine minutes (LIMIT seconds, 530), so that one fits
 # where a command may take ten. $OUT/ROW (default gpu-compare-DATE) gets compare.md and
 # compare.csv as the row has figures, and output.txt. CONTRIBUTING.md says what the
@@ -12,8 +12,8 @@
 # no GPU or no library.
 set -uo pipefail
 
-declare -A tests=([memory]=Memory [norm]=Norm [products]=Products [newton-schulz]=NewtonSchulz [prepare]=Prepare [burst]=Burst)
-order=(memory norm products newton-schulz prepare burst)
+declare -A tests=([memory]=Memory [norm]=Norm [products]=Products [newton-schulz]=NewtonSchulz [prepare]=Prepare [burst]=Burst [gemm]=Gemm)
+order=(memory norm products newton-schulz prepare burst gemm)
 
 if [ $# -lt 1 ] || [ -z "${ZBENCH-}" ]; then
 	echo "usage: ZBENCH=FILE ${0##*/} PROGRAM [ROW…]" >&2

@@ -90,6 +90,9 @@ func noLoss(classes []compared) string {
 // compared hands the gate what the record says of its parts, whatever the detectors made of it. A class whose
 // limit is above mostLost tells nothing, and no OK names it.
 func (j judged) compared() []compared {
+	if j.alone() { // a single rank has no peer to be behind
+		return nil
+	}
 	all := slices.Concat(j.modelled(), []compared{j.groups()}, j.lateness(), j.launches())
 	return slices.DeleteFunc(all, func(c compared) bool { return len(c.Figures) == 0 || c.Limit > mostLost })
 }

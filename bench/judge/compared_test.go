@@ -215,3 +215,16 @@ func TestTheGateOfGPUs(t *testing.T) {
 		require.Equal(t, x.state, judgement(l).State, "%s: %v", name, l)
 	}
 }
+
+// A single rank has no peer to be behind, however its bursts differ.
+func TestOneRankIsNotBehind(t *testing.T) {
+	rec := sound(t)
+	for i := range rec.Results {
+		r := &rec.Results[i]
+		r.Ranks, r.Nodes, r.Groups, r.SlowestGroup, r.Isolated.Late = 1, 1, 1, nil, nil
+		r.Burst.MeanOfRanks = steady(20, 1e-5, 0.6)
+	}
+	require.Empty(t, judged{Record: rec}.compared())
+	rec.Results[0].Ranks = 2
+	require.NotEmpty(t, judged{Record: rec}.compared())
+}

@@ -84,9 +84,14 @@ func (j judged) signs() (l finding.List) {
 	return l
 }
 
+// alone reports whether every case is that of a single rank.
+func (j judged) alone() bool {
+	return len(j.Results) > 0 && !slices.ContainsFunc(j.Results, func(r record.Result) bool { return r.Ranks != 1 })
+}
+
 // oneRank explains the figures of a world of one rank.
 func (j judged) oneRank() finding.List {
-	if len(j.Results) == 0 || slices.ContainsFunc(j.Results, func(r record.Result) bool { return r.Ranks != 1 }) {
+	if !j.alone() {
 		return nil
 	}
 	return finding.List{{
@@ -130,7 +135,7 @@ func editedLines(rec *record.Record) finding.List {
 }
 
 // Rules is the version of the rules. It changes when the same record gets other findings.
-const Rules = 3
+const Rules = 4
 
 // CodeOnReading is the code of the note that a record was judged when it was read.
 const CodeOnReading = "judged_on_reading"

@@ -24,6 +24,9 @@ type Claim struct {
 	Alpha, Beta, Shift float64
 	// Parted: Alpha·A·Bᵀ was rounded to bf16 before the sum.
 	Parted bool
+	// Split: a library may have made the sum in parts over the depth and rounded each to C's type
+	// before it added them, as cuBLAS and hipBLASLt do unless they are asked not to.
+	Split bool
 	// Coarse is what the sum may be off by beyond that of floats, as a share.
 	Coarse float64
 }
@@ -197,14 +200,26 @@ func (c *Claim) rounding(i, j int, got, s, norms float64) float64 {
 	depth := float64(c.A.Cols)
 	sum := math.Abs(got) + math.Abs(c.Beta*s) + 2*math.Abs(c.Alpha)*norms/math.Sqrt(depth)
 	h := c.C.number().halfUnit(got) + ((depth/2+16)*0x1p-24+c.Coarse)*sum
+	if !c.Parted && !c.Split {
+		return h
+	}
+	part := math.Abs(got - c.Beta*s)
+	if i == j {
+		part = math.Abs(got - c.Beta*s - c.Shift)
+	}
 	if c.Parted {
-		part := math.Abs(got - c.Beta*s)
-		if i == j {
-			part = math.Abs(got - c.Beta*s - c.Shift)
-		}
 		h += bf16.halfUnit(part + h)
 	}
-	return h
+	return h + c.split(part, norms)
+}
+
+// split is the most that the rounding of parts adds: of four parts, each about half as large as
+// their sum, or as random signs make it.
+func (c *Claim) split(sum, norms float64) float64 {
+	if !c.Split {
+		return 0
+	}
+	return 2 * c.C.number().halfUnit(math.Max(sum, math.Abs(c.Alpha)*norms/math.Sqrt(float64(c.A.Cols))))
 }
 
 // signs are n random ±1.

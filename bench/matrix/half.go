@@ -72,13 +72,11 @@ func (h Half) NotTransposeOf(of Half) int {
 	differ := 0
 	parallel(h.Rows, func(from, to int) func() {
 		part := 0
-		for i := from; i < to; i++ {
-			for j := range h.Cols {
-				if h.Bits(i, j) != of.Bits(j, i) {
-					part++
-				}
+		tiles(from, to, h.Cols, func(i, j int) {
+			if h.Bits(i, j) != of.Bits(j, i) {
+				part++
 			}
-		}
+		})
 		return func() { differ += part }
 	})
 	return differ
@@ -88,10 +86,29 @@ func (h Half) NotTransposeOf(of Half) int {
 func (h Half) Transposed() Half {
 	size := h.number().Bytes
 	t := Half{h.Cols, h.Rows, h.Rows, make([]byte, size*h.Rows*h.Cols), h.Number}
-	for i := range h.Rows {
-		for j := range h.Cols {
-			copy(t.Raw[size*(j*t.Stride+i):][:size], h.Raw[size*(i*h.Stride+j):])
+	parallel(h.Rows, func(from, to int) func() {
+		tiles(from, to, h.Cols, func(i, j int) {
+			into, of := size*(j*t.Stride+i), size*(i*h.Stride+j)
+			for k := range size {
+				t.Raw[into+k] = h.Raw[of+k]
+			}
+		})
+		return func() {}
+	})
+	return t
+}
+
+// tiles walks rows and columns in squares. What is read or written by columns stays in a cache
+// for the length of a square.
+func tiles(from, to, cols int, do func(i, j int)) {
+	const side = 8
+	for top := from; top < to; top += side {
+		for left := 0; left < cols; left += side {
+			for i := top; i < min(top+side, to); i++ {
+				for j := left; j < min(left+side, cols); j++ {
+					do(i, j)
+				}
+			}
 		}
 	}
-	return t
 }

@@ -99,6 +99,35 @@ func TestFreivaldsOfEveryType(t *testing.T) {
 	}
 }
 
+// A library that rounds parts of the sum before it adds them is told from one that rounds once, and
+// is right where that is allowed; a wrong element is found there, too.
+func TestFreivaldsOfSplitSums(t *testing.T) {
+	rng, n := rand.New(rand.NewPCG(6, 6)), NumberOf(BF16)
+	const side, depth, parts = 200, 512, 4
+	c := product(rng, side, side, depth, n, n)
+	a, b, raw := make([]float64, depth), make([]float64, depth), make([]byte, 2)
+	for i := range side {
+		c.A.Row(i, a)
+		for j := range side {
+			c.B.Row(j, b)
+			sum := 0.0
+			for p := range parts {
+				part := a[p*depth/parts : (p+1)*depth/parts]
+				n.Put(raw, dot(part, b[p*depth/parts:]))
+				n.Put(raw, sum+n.Get(raw))
+				sum = n.Get(raw)
+			}
+			n.Put(c.C.Raw[2*(i*side+j):], sum)
+		}
+	}
+	require.Greater(t, c.Check(rng).RMS, 1.0)
+	c.Split = true
+	require.True(t, c.Check(rng).OK())
+	require.LessOrEqual(t, c.Sample(rng, 64), c.Bar())
+	n.Put(c.C.Raw, c.C.At(0, 0)+100)
+	require.False(t, c.Check(rng).OK())
+}
+
 // wrongTiles plants a wrong tile of 128² so many times into a product and counts the checks that find it.
 // The tile is another tile of the same product, as a kernel that mixes up an index leaves.
 func wrongTiles(rng *rand.Rand, times int) int {

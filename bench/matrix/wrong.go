@@ -134,12 +134,12 @@ func (c *Claim) Sample(rng *rand.Rand, elements int) float64 {
 
 func (c *Claim) relative(i, j int) float64 {
 	size, depth := 0.0, c.A.Cols
-	y := c.B.Row(j, make([]float64, depth))
-	for k, x := range c.A.Row(i, make([]float64, depth)) {
-		size += math.Abs(x * y[k])
+	x, y := c.A.Row(i, make([]float64, depth)), c.B.Row(j, make([]float64, depth))
+	for k, v := range x {
+		size += math.Abs(v * y[k])
 	}
 	got, want, _ := c.element(i, j)
-	slack := math.Abs(c.Alpha) * size * float64(depth+4) * 0x1p-24
+	slack := math.Abs(c.Alpha)*size*float64(depth+4)*0x1p-24 + c.split(math.Abs(want), math.Sqrt(dot(x, x)*dot(y, y)))
 	if c.S != nil {
 		slack += math.Abs(c.Beta*c.S.At(i, j)) * 0x1p-22
 	}

@@ -99,7 +99,7 @@ func apart(side int64) int64 { return min(mostApart, (side+mostLines-1)/mostLine
 func (d *Driver) claim(at native.Address, s method.Shape, k kind, x int64) (*matrix.Claim, error) {
 	rows, cols := apart(s.M), apart(s.N)
 	m, n := int((s.M+rows-1)/rows), int((s.N+cols-1)/cols)
-	c := &matrix.Claim{Alpha: 1, C: matrix.Half{Rows: m, Cols: n, Stride: n, Raw: make([]byte, m*n*k.out.Bytes), Number: k.out}}
+	c := &matrix.Claim{Alpha: 1, Split: k.out.Bytes == 2, C: matrix.Half{Rows: m, Cols: n, Stride: n, Raw: make([]byte, m*n*k.out.Bytes), Number: k.out}}
 	if k.in.Bytes == 1 {
 		c.Coarse = coarse
 	}

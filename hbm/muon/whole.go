@@ -182,6 +182,7 @@ func (w *Work) claim(p method.Product, step, k int, vendor bool) (c *matrix.Clai
 		}
 		return h
 	}
+	defer func() { c.Split = vendor }()
 	factors, from, to := w.d.cfg.Coefficients.Steps[step], turn(step), turn(step+1)
 	switch p {
 	case method.Gram:

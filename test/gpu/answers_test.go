@@ -28,7 +28,7 @@ func answers() error {
 	}
 	defer func() { _ = os.RemoveAll(folder) }()
 	ctx := context.Background()
-	text, err := zbench(ctx, folder, "hbm", "--dtype", "float64", "--kernels", "copy", "--size", "8M", "--max-time", "0.01")
+	text, err := zbench(ctx, folder, "hbm", "--dtype", "float64", "--kernels", "copy", "--size", setting("SIZE", "8M"), "--max-time", "0.01")
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && exit.ExitCode() == noDevice {
 		return fmt.Errorf("%s: %w", lacking(ctx), err)

@@ -12,8 +12,8 @@
 // Variables: ZBENCH the binary, ZBENCH_FLAGS what each of its runs gets (--backend,
 // --lib-path, …), BABELSTREAM its CUDA or HIP program, NCCL_TESTS the folder with
 // all_reduce_perf, GPUS how many GPUs it may also take together, SIZE of hbm's arrays
-// (2G), PYTHON a Python that has torch, LIGER the folder with the
-// package liger_kernel, ALTERNATIONS how many turns (5), LIMIT how many seconds all
+// (2G), SIZES of messages (-b 1K -e 1G -f 4), PYTHON a Python that has torch, LIGER the folder with the
+// package liger_kernel, ALTERNATIONS how many turns (3), LIMIT how many seconds all
 // of it may take (530), OUT the folder for compare.md and compare.csv (.).
 //
 // A peer that is not there is NOT CHECKED. A bar that is missed fails.
@@ -65,6 +65,20 @@ func save(t *testing.T) {
 	}
 }
 
+// runs counts what ran, for the folders that keep it.
+var runs int
+
+// kept is a new folder for a run: what it wrote comes back with the table.
+func kept(t *testing.T) string {
+	t.Helper()
+	runs++
+	folder := filepath.Join(setting("OUT", "."), fmt.Sprintf("run-%02d", runs))
+	if err := os.MkdirAll(folder, 0o750); err != nil {
+		t.Fatal(err)
+	}
+	return folder
+}
+
 // setting is a variable of the environment, or what stands for it.
 func setting(name, otherwise string) string {
 	if v := os.Getenv(name); v != "" {
@@ -84,7 +98,7 @@ func zbenchHere(t *testing.T) {
 
 func alternations(t *testing.T) int {
 	t.Helper()
-	n, err := strconv.Atoi(setting("ALTERNATIONS", "5"))
+	n, err := strconv.Atoi(setting("ALTERNATIONS", "3"))
 	if err != nil || n < 1 {
 		t.Fatalf("ALTERNATIONS=%s: want a count", os.Getenv("ALTERNATIONS"))
 	}

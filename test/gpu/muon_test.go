@@ -35,7 +35,7 @@ func TestGPUProducts(t *testing.T) {
 	shapes, cases := []string{"4096x4096", "8192x8192"}, []string{"product:4096", "product:8192"}
 	full, triangle, vendor := map[string][]float64{}, map[string][]float64{}, map[string][]float64{}
 	gram := muon.Gram.String()
-	all := collect(t, min(3, alternations(t)), shapes, cases, func(rows map[string][]record.Kernel) {
+	all := collect(t, alternations(t), shapes, cases, func(rows map[string][]record.Kernel) {
 		for s, list := range rows {
 			keep(full, s, row(list, gram+muon.EveryTile).Metrics.ToVendor)
 			keep(triangle, s, row(list, gram).Metrics.ToFull)
@@ -89,9 +89,8 @@ func muonFigures(rows map[string][]record.Kernel) figures {
 // by torch's bmm alone, and with the sums that make an iteration of them.
 func TestGPUNewtonSchulz(t *testing.T) {
 	zbenchHere(t)
-	shapes := []string{"2048x2048x16", "2048x2048x32", "2048x2048x64"}
-	cases := []string{"products:16x2048x2048", "products:32x2048x2048", "products:64x2048x2048"}
-	all := collect(t, min(3, alternations(t)), shapes, cases, func(map[string][]record.Kernel) {})
+	shapes, cases := []string{"2048x2048x16"}, []string{"products:16x2048x2048"}
+	all := collect(t, alternations(t), shapes, cases, func(map[string][]record.Kernel) {})
 	steps := float64(len(muon.Sets()[0].Steps)) // as many as zbench makes by default, and peers.py
 	for i, s := range shapes {
 		of, work := shape(t, s), 0.0
@@ -117,7 +116,7 @@ func TestGPUPrepare(t *testing.T) {
 	const tensors, pass, many = "1024x2048x208", muon.Prepare, "prepare:208x1024x2048"
 	ctx := within(t)
 	var ofCopy []float64
-	all := collect(t, min(3, alternations(t)), []string{tensors}, []string{many}, func(rows map[string][]record.Kernel) {
+	all := collect(t, alternations(t), []string{tensors}, []string{many}, func(rows map[string][]record.Kernel) {
 		s, err := streams(ctx, t, sizeOfArray(t), "copy")
 		if r := row(rows[tensors], pass); err == nil && r.Metrics.Rate != nil {
 			ofCopy = append(ofCopy, *r.Metrics.Rate/s.copy)
@@ -151,8 +150,8 @@ func keep(m map[string][]float64, s string, v *float64) {
 func ratios(name, what string, ours *turns, ourCase string, v []float64, bar, target float64) finding {
 	f := against(name, what, ours, ours, ourCase, ourCase, bar, target)
 	f.peer, f.ratios, f.missing = 0, v, ""
-	if len(v) < ours.asked {
-		f.missing = fmt.Sprintf("%d of %d turns have what it is compared with", len(v), ours.asked)
+	if len(v) == 0 {
+		f.missing = "no turn has what it is compared with"
 	}
 	return f
 }
@@ -161,7 +160,7 @@ func ratios(name, what string, ours *turns, ourCase string, v []float64, bar, ta
 // an error.
 func muonRows(ctx context.Context, t *testing.T, shapes ...string) (map[string][]record.Kernel, error) {
 	t.Helper()
-	args := []string{"kernels", "muon", "--max-time", "0.2"}
+	args := []string{"kernels", "muon", "--max-time", "0.1"}
 	for _, s := range shapes {
 		args = append(args, "--shape", s)
 	}

@@ -1,7 +1,7 @@
 """The peers that live in Python, timed on one GPU: torch eager and compiled, its
 batched products, its foreach, and Liger's Triton kernel where the package is there.
 
-    peers.py norm:32768x4096 products:16x2048x2048 product:4096 prepare:208x1024x2048
+    peers.py norm:32768x4096 products:16x2048x2048 product:4096 gemm:4096x4096x4096 prepare:208x1024x2048
 
 Prints lines of CSV: figure,PEER,CASE,SECONDS (a median) and missing,PEER,CASE,WHY.
 Times are taken as zbench takes its own: batches of at least 2 ms between two
@@ -48,8 +48,8 @@ def batch(work, rounds):
     return start.elapsed_time(stop) * 1e-3
 
 
-def seconds(work):
-    """The median time of one call."""
+def seconds(work, warm=WARM):
+    """The median time of one call, after so many seconds of it."""
     rounds, spent = 1, 0.0
     batch(work, 1)  # what is compiled, loaded or allocated once
     while True:
@@ -57,7 +57,7 @@ def seconds(work):
         spent += took
         if took < BATCH and rounds < MOST:
             rounds = min(MOST, max(rounds + 1, int(rounds * min(16, 1.2 * BATCH / max(took, 1e-9)))))
-        elif spent >= WARM or took < BATCH:
+        elif spent >= warm or took < BATCH:
             break
     samples, spent = [], 0.0
     while spent < SPEND or len(samples) < 5:
@@ -122,10 +122,10 @@ def checked(work, want, what):
     return work
 
 
-def tried(peer, case, make):
+def tried(peer, case, make, warm=WARM):
     """A peer that cannot run is missing, with the reason, and the others go on."""
     try:
-        say("figure", peer, case, repr(seconds(make())))
+        say("figure", peer, case, repr(seconds(make(), warm)))
     except Exception as problem:  # whatever a peer may throw
         text = " ".join(f"{type(problem).__name__}: {problem}".split())
         say("missing", peer, case, text[:200])
@@ -166,6 +166,13 @@ def product(case, size):
     tried("mm", case, lambda: lambda: torch.mm(a, a.mT))
 
 
+def gemm(case, m, n, k):
+    """The product of a layer's forward pass: BLAS calls its layout TN. `zbench gemm` warms up for a
+    second, until the power limit has lowered the clock."""
+    a, b = normal(m, k), normal(n, k)
+    tried("mm", case, lambda: lambda: torch.mm(a, b.mT), 1.0)
+
+
 def prepare(case, count, rows, cols):
     """Momentum, cast and norms of Muon's step over many tensors."""
     gradient, momentum = ([normal(rows, cols, dtype=torch.float32) for _ in range(count)] for _ in range(2))
@@ -195,7 +202,7 @@ def main(cases):
     say("with", f"torch {torch.__version__}, {library}, {name}")
     for case in cases:
         kind, sizes = case.split(":")
-        {"norm": norm, "products": products, "product": product, "prepare": prepare}[kind](case, *map(int, sizes.split("x")))
+        {"norm": norm, "products": products, "product": product, "gemm": gemm, "prepare": prepare}[kind](case, *map(int, sizes.split("x")))
         if CUDA:
             torch.cuda.empty_cache()
 

@@ -29,7 +29,7 @@ func TestRowByRow(t *testing.T) {
 	code, out := rowsOf(t, folder, []string{"TABLE=1"})
 	require.Equal(t, 0, code, out)
 	for row, name := range map[string]string{
-		"memory": "Memory", "norm": "Norm", "products": "Products", "newton-schulz": "NewtonSchulz", "prepare": "Prepare", "burst": "Burst",
+		"memory": "Memory", "norm": "Norm", "products": "Products", "newton-schulz": "NewtonSchulz", "prepare": "Prepare", "burst": "Burst", "gemm": "Gemm",
 	} {
 		text, err := os.ReadFile(filepath.Join(folder, row, "compare.md"))
 		require.NoError(t, err)
@@ -54,5 +54,5 @@ func TestRowsThatFail(t *testing.T) {
 	require.NoDirExists(t, filepath.Join(folder, "prepare"))
 	code, out = rowsOf(t, folder, nil, "norms")
 	require.Equal(t, 2, code)
-	require.Contains(t, out, "unknown row norms: valid are memory norm products newton-schulz prepare burst")
+	require.Contains(t, out, "unknown row norms: valid are memory norm products newton-schulz prepare burst gemm")
 }

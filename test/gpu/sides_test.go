@@ -73,25 +73,35 @@ func alternate(ctx context.Context, n int, sides ...side) map[string]*turns {
 	return all
 }
 
-// have is a case's seconds, and why there are none, or of fewer turns than asked.
+// have is a case's seconds, and why there are none or a side that gave some failed. Fewer turns
+// than asked are enough where the time was over.
 func (t *turns) have(name string) ([]float64, string) {
 	v := t.of[name]
-	if len(v) == t.asked && len(v) > 0 {
+	if len(v) > 0 && (len(v) == t.asked || errors.Is(t.missing, errLate)) {
 		return v, ""
 	}
-	why := "it gave no figure"
+	why := t.why()
 	switch {
 	case t.said[name] != "":
 		why = t.said[name]
-	case errors.Is(t.missing, errAbsent) || errors.Is(t.missing, errLate):
-		why = t.missing.Error()
-	case t.missing != nil:
-		why = "it failed: " + t.missing.Error()
+	case why == "":
+		why = "it gave no figure"
 	}
 	if len(v) > 0 {
 		why = fmt.Sprintf("%d of %d turns: %s", len(v), t.asked, why)
 	}
 	return v, why
+}
+
+// why says what ended a side before its last turn; nothing where nothing did.
+func (t *turns) why() string {
+	switch {
+	case t.missing == nil:
+		return ""
+	case errors.Is(t.missing, errAbsent) || errors.Is(t.missing, errLate):
+		return t.missing.Error()
+	}
+	return "it failed: " + t.missing.Error()
 }
 
 // against is a finding of one case by two sides. What zbench lacks is a miss: it
@@ -100,7 +110,10 @@ func against(row, what string, ours, peer *turns, ourCase, peerCase string, bar,
 	o, failed := ours.have(ourCase)
 	p, missing := peer.have(peerCase)
 	f := compared(row, what, o, p, bar, target)
-	f.missing = missing
+	f.asked = ours.asked
+	if len(p) == 0 {
+		f.missing = missing
+	}
 	if failed != "" {
 		f.failed = "zbench: " + failed
 	}

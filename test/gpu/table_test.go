@@ -17,12 +17,13 @@ type finding struct {
 	ours, peer  float64
 	work        float64
 	unit        string
+	// ratios has one of each turn that both sides have; asked is how many turns there were to be.
 	ratios      []float64
+	asked       int
 	bar, target float64
 	// missing says why the peer has no figure, failed why zbench has none, or what is
-	// too far from the peer's where that is the measure (within).
-	missing, failed string
-	within          bool
+	// too far from the peer's where that is the measure: within says how far it may be.
+	missing, failed, within string
 }
 
 const missed = "MISSED"
@@ -35,7 +36,7 @@ func (f finding) verdict() string {
 		return missed + ": " + f.failed
 	case f.missing != "":
 		return "NOT CHECKED: " + f.missing
-	case f.within:
+	case f.within != "":
 		return "ok"
 	case len(f.ratios) == 0:
 		return missed + ": nothing was measured"
@@ -87,8 +88,8 @@ func (f finding) text(seconds float64) string {
 
 func barText(f finding) string {
 	var parts []string
-	if f.within {
-		parts = append(parts, "max(2 %, 1 µs)")
+	if f.within != "" {
+		parts = append(parts, "within "+f.within)
 	}
 	if f.bar > 0 {
 		parts = append(parts, fmt.Sprintf("≥ %.3g", f.bar))
@@ -103,7 +104,11 @@ func ratioText(f finding) string {
 	if len(f.ratios) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%.3f (%.3f to %.3f)", f.ratio(), slices.Min(f.ratios), slices.Max(f.ratios))
+	text := fmt.Sprintf("%.3f (%.3f to %.3f)", f.ratio(), slices.Min(f.ratios), slices.Max(f.ratios))
+	if f.asked > 0 {
+		text += fmt.Sprintf(", %d of %d turns", len(f.ratios), f.asked)
+	}
+	return text
 }
 
 // markdown is the table as docs/MEASURED.md takes it.
