@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -35,25 +36,24 @@ func TestDryRun(t *testing.T) {
 	}
 	env := append(pythonPackages(t), "GPUS=1", "PARTS=kernels collectives", "SIZE=64K", "SHAPE=64x96", "SHAPES=64x96", "HIDDEN=1001", "MNK=64x64x64", "ROWS_OF_NORM=8",
 		"SIZES=-b 1K -e 64K -f 8", "WORK="+t.TempDir(), "ALLOW_SIMULATED=1")
-	for call, want := range map[string][]string{
-		"first":  {"doctor: exit code 0", "all_reduce: exit code 0", "| gemm-types | ok |", "| 2 ranks a GPU | ok |"},
-		"second": {"== burst: exit code 0", "NCCL_TESTS names no folder", "== memory: exit code 1"},
+	for _, call := range []struct {
+		name, rows string // of the norms' matrices; of the comparison
+		code       int
+		want       []string
+	}{
+		{"first", "8", 0, []string{"doctor: exit code 0", "all_reduce: exit code 0", "| gemm-types | ok |", "| 2 ranks a GPU | ok |"}},
+		{"second", "burst:60 memory:60", 1, []string{"== burst: exit code 0", "NCCL_TESTS names no folder", "== memory: exit code 1"}},
 	} {
 		out := t.TempDir()
-		c := exec.CommandContext(t.Context(), filepath.Join(folder, "gpu-call.sh"), call, "--backend", "cuda") //nolint:gosec // the folder that was made
-		c.Env = append(env, "OUT="+out)
-		if call == "first" {
-			c.Env = append(c.Env, "ROWS=8")
-		} else {
-			c.Env = append(c.Env, "ROWS=burst:60 memory:60")
-		}
+		c := exec.CommandContext(t.Context(), filepath.Join(folder, "gpu-call.sh"), call.name, "--backend", "cuda") //nolint:gosec // the folder that was made
+		c.Env = slices.Concat(env, []string{"OUT=" + out, "ROWS=" + call.rows})
 		begun := time.Now()
 		text, _ := c.CombinedOutput()
-		require.Less(t, time.Since(begun).Seconds(), mostSeconds[call])
-		for _, w := range want {
+		require.Less(t, time.Since(begun).Seconds(), mostSeconds[call.name])
+		for _, w := range call.want {
 			require.Contains(t, string(text), w)
 		}
-		require.Equal(t, call == "second", c.ProcessState.ExitCode() == 1, "%s", text)
+		require.Equal(t, call.code, c.ProcessState.ExitCode(), "%s", text)
 		returned(t, out)
 	}
 }
