@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/clipperhouse/displaywidth"
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/document"
@@ -131,6 +132,23 @@ func TestMemoryGoldens(t *testing.T) {
 	var b bytes.Buffer
 	require.NoError(t, table.Markdown(&b, results.MemoryResults(fusedNorms())))
 	golden.Equal(t, "norms.md", b.String())
+}
+
+// A terminal's table keeps to 100 columns; with --verbose it has them all.
+func TestMemoryTablesOnATerminal(t *testing.T) {
+	for _, rec := range []*record.Record{fusedNorms(), streamsAndSweep()} {
+		text := func(verbose bool) string {
+			var b bytes.Buffer
+			f, _ := FormatOf("table")
+			require.NoError(t, f.Write(&b, results.Kernels(rec, ""), Screen{Width: 100, Verbose: verbose}))
+			return b.String()
+		}
+		for line := range strings.Lines(text(false)) {
+			require.LessOrEqual(t, displaywidth.String(strings.TrimSpace(line)), 100, line)
+		}
+		require.NotContains(t, text(false), "[95 %]")
+		require.Contains(t, text(true), "[95 %]")
+	}
 }
 
 // Ratios stand with the numerics beside each speed; where nothing was timed

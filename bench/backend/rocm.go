@@ -27,7 +27,7 @@ var _ = register(Vendor{
 	// PyTorch's package contains ROCm's libraries.
 	Packages: []string{"_rocm_sdk_core/lib", "_rocm_sdk_libraries*/lib", "torch/lib"},
 	Product:  "ROCm with RCCL",
-	Node:     "/dev/kfd", DriverName: "amdgpu", DriverFile: "/sys/module/amdgpu/version", Tool: "rocm-smi",
+	Node:     "/dev/kfd", DriverName: "amdgpu", DriverFile: "/sys/module/amdgpu/version", Tool: "amd-smi",
 	// HIP's and ROCr's documents, "GPU isolation techniques".
 	Hiding: []string{"ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"}, Prefixes: []string{"RCCL", "HSA", "HIP", "ROCR", "AMD", "GPU"},
 	ArchOption: "--offload-arch=", Options: []string{"-O3"}, Waves: map[string]int{"gfx9": 64, "gfx1": 32},

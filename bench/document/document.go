@@ -151,6 +151,15 @@ func (d *Document) Results(title string, blocks ...Block) *Section {
 	return s
 }
 
+// Wide adds a table of results that is too wide for a terminal: without --verbose that shows the columns
+// short alone, with notes of their own.
+func (d *Document) Wide(t table.Table, notes []string, short ...string) {
+	few := t.Only(func(name string, _ []string) bool { return slices.Contains(short, name) })
+	few.Notes = notes
+	d.Results("Results", Sheet{Table: t, Label: "Results", Role: ResultsID}).Show(Everywhere &^ Terminal)
+	d.Add("short", "Results", Sheet{Table: few, Label: "Results"}).Show(Terminal)
+}
+
 // Reproduce says how to make the same again, where that is known.
 func (d *Document) Reproduce(line string) {
 	if line != "" {

@@ -21,8 +21,11 @@ func show(d *document.Document, rec *record.Record) {
 	if last := len(d.Sections) - 1; last >= 0 {
 		d.Sections[last].Blocks = append(d.Sections[last].Blocks, document.Listed("small", footer(rec))...)
 	}
-	sheets := slice.Map(results(rec), func(t table.Table) document.Block { return document.Sheet{Table: t} })
-	d.Add("results", "", sheets...).Show(document.Brief)
+	sheets := func(all []table.Table) []document.Block {
+		return slice.Map(all, func(t table.Table) document.Block { return document.Sheet{Table: t} })
+	}
+	d.Add("results", "", sheets(results(rec))...).Show(document.Brief &^ document.Terminal)
+	d.Add("short", "", sheets(short(rec))...).Show(document.Terminal)
 	d.Add("setup", "Set-up", document.Facts(facts(rec)))
 }
 
@@ -36,7 +39,7 @@ func sections(rec *record.Record) []document.Section {
 		if !rec.Emulated() {
 			one.Blocks = append(one.Blocks, document.Sheet{Table: figures(rows), Label: "Speed, " + one.Title, Caption: "Speed", Role: document.ResultsID})
 		}
-		if t := checks(rows); len(t.Groups) > 0 {
+		if t := checks(rows, every); len(t.Groups) > 0 {
 			one.Blocks = append(one.Blocks, document.Sheet{Table: t, Label: "Numerics, " + one.Title, Caption: "Numerics", Role: document.ResultsID})
 		}
 		out = append(out, one)
@@ -84,7 +87,7 @@ func facts(rec *record.Record) []document.Fact {
 	return []document.Fact{
 		{Term: "zbench", Text: rec.Tool.Version},
 		{Term: "made", Text: rec.Created.Format("2006-01-02 15:04:05 UTC")},
-		{Term: "device", Text: device(rec)},
+		{Term: "device", Text: nameOf(rec)},
 		{Term: "libraries", Text: rec.Source.Backend},
 		{Term: "coefficients", Text: k.Coefficients},
 		{Term: "preset", Text: cmp.Or(k.Preset, "none: shapes were given")},

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
+	"zbench/bench/device"
 	"zbench/bench/plain"
 	"zbench/bench/record"
 	"zbench/bench/table"
@@ -18,14 +20,14 @@ func title(rec *record.Record) string {
 	if rec.OfKernels() {
 		coefficients = rec.Spec.Kernels.Coefficients
 	}
-	title := fmt.Sprintf("Muon on %s (%s), coefficients %s", plain.Line(device(rec)), rec.Source.Backend, coefficients)
+	title := fmt.Sprintf("Muon on %s (%s), coefficients %s", plain.Line(nameOf(rec)), rec.Source.Backend, coefficients)
 	if rec.Emulated() {
 		title += ": emulated, no rates"
 	}
 	return title
 }
 
-func device(rec *record.Record) string {
+func nameOf(rec *record.Record) string {
 	if len(rec.World.Devices) == 0 {
 		return "an unknown device"
 	}
@@ -36,7 +38,7 @@ func device(rec *record.Record) string {
 // of the checks.
 func results(rec *record.Record) []table.Table {
 	rows := slices.Concat(rowsByShape(rec)...)
-	checks := checks(rows)
+	checks := checks(rows, every)
 	if rec.Emulated() {
 		checks.Title, checks.Notes = title(rec), footer(rec)
 		return []table.Table{checks}
@@ -44,6 +46,68 @@ func results(rec *record.Record) []table.Table {
 	figures := figures(rows)
 	figures.Title, figures.Notes = title(rec), footer(rec)
 	return []table.Table{figures, checks}
+}
+
+// short are the results for a terminal, at most 100 columns: of each row the rate that it is about, and
+// of the checks those that failed. Where nothing was timed the checks are the results.
+func short(rec *record.Record) []table.Table {
+	if rec.Emulated() {
+		return results(rec)
+	}
+	t := table.Of([]string{"what", "median", "rate", "of peak", "× own full", "× vendor", "GPU at"})
+	for i := 1; i < len(t.Columns); i++ {
+		t.Columns[i].Right = true
+	}
+	t.Title, t.Notes, t.By, t.Rule = title(rec), shortFooter(rec), []string{"shape"}, true
+	for _, k := range rec.KernelRows() {
+		rate, ofPeak := rateOf(rec, k)
+		median, at := unit.None, unit.None
+		if k.Timing != nil {
+			median = unit.Seconds(k.Timing.Seconds.Median)
+		}
+		if hz, _ := k.Timing.Clock(); hz > 0 {
+			at = unit.Hertz(hz)
+		}
+		what := strings.Replace(strings.ReplaceAll(What(k), k.Library, libraryName(k.Library)), "own triangles and", "ours and", 1)
+		t.AddTo(plain.Line(ShapeOf(k).Title()), plain.Line(what), median, rate, ofPeak, ratio(k.Metrics.ToFull), ratio(k.Metrics.ToVendor), at)
+	}
+	out := []table.Table{t}
+	if failed := checks(rec.KernelRows(), func(c record.Check) bool { return !c.OK() }); failed.Filled() {
+		out = append(out, failed)
+	}
+	return out
+}
+
+// rateOf is what a row is about and its part of the published peak: products by their operations, passes
+// by the bytes that they move.
+func rateOf(rec *record.Record, k *record.Kernel) (rate, ofPeak string) {
+	m, rate, ofPeak := k.Metrics, unit.None, unit.None
+	switch {
+	case m.Effective != nil:
+		rate = unit.Flops(*m.Effective)
+		if peak := device.PeakOf(nameOf(rec), k.Dtype); peak > 0 && m.Executed != nil {
+			ofPeak = unit.Percent(*m.Executed / peak)
+		}
+	case m.Rate != nil:
+		rate = unit.Rate(*m.Rate)
+		if m.OfPeak != nil {
+			ofPeak = unit.Percent(*m.OfPeak)
+		}
+	}
+	return rate, ofPeak
+}
+
+// libraryName is a library's name without what its file adds: libcublas.so.13 is cublas.
+func libraryName(file string) string {
+	name, _, _ := strings.Cut(strings.TrimPrefix(file, "lib"), ".so")
+	return name
+}
+
+func ratio(v *float64) string {
+	if v == nil {
+		return unit.None
+	}
+	return fmt.Sprintf("%.2f", *v)
 }
 
 // figures are the figures of rows, a row a kernel or sequence.
@@ -74,8 +138,10 @@ func times(t *record.KernelTiming) []string {
 	return []string{figure(&s.Median, 1e6), interval, strconv.Itoa(s.N), figure(s.NEff, 1), plain.Line(t.Stop)}
 }
 
-// checks are the checks of the rows, each once for a shape.
-func checks(of []*record.Kernel) table.Table {
+func every(record.Check) bool { return true }
+
+// checks are the checks of the rows that are to be shown, each once for a shape.
+func checks(of []*record.Kernel, shown func(record.Check) bool) table.Table {
 	t := table.Of([]string{"check", "shape", "error in all", "bar", "largest", "bar", "verdict"})
 	for i := 2; i < 6; i++ {
 		t.Columns[i].Right = true
@@ -88,7 +154,7 @@ func checks(of []*record.Kernel) table.Table {
 	for _, k := range of {
 		for _, c := range k.Verified.Checks {
 			one := once{c, ShapeOf(k)}
-			if seen[one] {
+			if seen[one] || !shown(c) {
 				continue
 			}
 			seen[one] = true
@@ -105,23 +171,49 @@ func checks(of []*record.Kernel) table.Table {
 // footer says what the figures compare with, what they come to, and what is
 // missing.
 func footer(rec *record.Record) []string {
-	var lines []string
-	if !rec.Emulated() {
-		lines = append(lines, "vendor's products: "+plain.Line(rec.Source.Vendor))
-	}
-	if s := rec.SequenceSeconds; s != nil {
-		lines = append(lines, fmt.Sprintf("Newton–Schulz of all matrices on one such GPU: %.4g s per optimiser step", *s))
-	}
+	lines := compared(rec)
 	for _, k := range rec.Kernels {
-		if k.Status != record.OK {
-			lines = append(lines, plain.Line(fmt.Sprintf("%s, %s: %s: %s", ShapeOf(&k).Title(), What(&k), k.Status, k.Reason)))
-		}
 		for _, w := range k.Warnings {
 			lines = append(lines, plain.Line(fmt.Sprintf("%s, %s: %s: %s. %s", ShapeOf(&k).Title(), What(&k), w.Code, w.Message, w.Hint)))
 		}
 	}
 	for _, w := range rec.Warnings {
 		lines = append(lines, plain.Line(fmt.Sprintf("%s: %s. %s", w.Code, w.Message, w.Hint)))
+	}
+	return lines
+}
+
+// shortFooter is the footer with the warnings of rows counted.
+func shortFooter(rec *record.Record) []string {
+	lines := append(compared(rec), "rate: of products the operations that they stand for; of peak: those that were executed, of passes the bytes")
+	counts := map[string]int{}
+	var codes []string
+	for _, k := range rec.Kernels {
+		for _, w := range k.Warnings {
+			if counts[w.Code]++; counts[w.Code] == 1 {
+				codes = append(codes, w.Code)
+			}
+		}
+	}
+	for _, code := range codes {
+		lines = append(lines, plain.Line(fmt.Sprintf("%s: %s; the page says which", code, unit.Count(counts[code], "row"))))
+	}
+	for _, w := range rec.Warnings {
+		lines = append(lines, plain.Line(fmt.Sprintf("%s: %s. %s", w.Code, w.Message, w.Hint)))
+	}
+	return lines
+}
+
+// compared says what the figures compare with, what they come to, and which rows have none.
+func compared(rec *record.Record) []string {
+	var lines []string
+	if !rec.Emulated() {
+		lines = append(lines, "vendor's products: "+plain.Line(rec.Source.Vendor))
+	}
+	for _, k := range rec.Kernels {
+		if k.Status != record.OK {
+			lines = append(lines, plain.Line(fmt.Sprintf("%s, %s: %s: %s", ShapeOf(&k).Title(), What(&k), k.Status, k.Reason)))
+		}
 	}
 	return lines
 }

@@ -45,7 +45,7 @@ func memoryInto(d *document.Document, rec *record.Record) {
 	if c := levels(rec); !c.Empty() {
 		d.Add("levels", "By size of the arrays", document.Plot{Chart: c})
 	}
-	d.Results("Results", document.Sheet{Table: MemoryResults(rec), Label: "Results", Role: document.ResultsID}).Show(document.Everywhere)
+	d.Wide(MemoryResults(rec), memoryNotes(rec), shortMemory(rec)...)
 	d.Add("setup", "Set-up", memoryFacts(rec))
 }
 

@@ -41,6 +41,24 @@ var memoryColumns = []struct {
 	{"notes", true, noteText},
 }
 
+// shortMemory are the columns that a terminal shows: at most 100 characters. Of a fused kernel
+// the shortest time is left to the page, and a kernel or type that all rows share to the title.
+func shortMemory(rec *record.Record) []string {
+	short := []string{"shape", "run", "GB/s", "of peak", "data", "notes"}
+	if fused := slices.ContainsFunc(rec.Kernels, func(r record.Kernel) bool { return r.Metrics.ToUnfused != nil }); fused {
+		short = append(short, "× unfused", "of copy")
+	} else {
+		short = append(short, "fastest")
+	}
+	if len(typesOf(rec)) > 1 {
+		short = append(short, "type")
+	}
+	if slices.ContainsFunc(rec.Kernels, func(r record.Kernel) bool { return r.Kernel != rec.Benchmark() }) {
+		short = append(short, "kernel")
+	}
+	return short
+}
+
 // shareText is a share in per cent; empty for none.
 func shareText(v *float64) string {
 	if v == nil {
@@ -120,15 +138,27 @@ func memoryTitle(rec *record.Record) string {
 		return what
 	}
 	d := rec.World.Devices[0]
-	where := d.Name
+	where, dtype := d.Name, ""
+	if types := typesOf(rec); len(types) == 1 {
+		dtype = ", " + types[0]
+	}
 	if n := len(rec.World.Devices); n > 1 {
 		where = fmt.Sprintf("%d × %s", n, d.Name)
 	}
-	return fmt.Sprintf("%s of %s: %s", what, where, d.Kind)
+	return fmt.Sprintf("%s of %s: %s%s", what, where, d.Kind, dtype)
+}
+
+func typesOf(rec *record.Record) []string {
+	return slice.Distinct(slice.Map(rec.KernelRows(), func(r *record.Kernel) string { return r.Dtype }))
 }
 
 // memoryFooter states the conventions that every figure of the table has.
 func memoryFooter(rec *record.Record) []string {
+	return append(countings(rec), memoryNotes(rec)...)
+}
+
+// countings say what the figures are of.
+func countings(rec *record.Record) []string {
 	var lines []string
 	if slices.ContainsFunc(rec.Kernels, func(r record.Kernel) bool { return r.Metrics.Rate != nil }) {
 		lines = append(lines, "GB/s of the median, 1 GB = 1e9 B, with the interval that bounds it with 95 %; fastest is of the shortest time, BabelStream's headline; p95 of the 95th percentile of the times.")
@@ -139,15 +169,23 @@ func memoryFooter(rec *record.Record) []string {
 			seen[r.Counting] = true
 			lines = append(lines, "Bytes: "+r.Counting+".")
 		}
-		if r.Reason != "" {
-			lines = append(lines, r.Case()+": "+r.Reason)
-		}
 	}
 	if slices.ContainsFunc(rec.Kernels, func(r record.Kernel) bool { return r.Metrics.ToUnfused != nil }) {
 		lines = append(lines, "× unfused: time kernel by kernel over the fused time. Of copy: the fused kernel's rate by its least bytes over that of a copy of as many bytes. All of this run, on the same device.")
 	}
 	if slices.ContainsFunc(rec.Kernels, func(r record.Kernel) bool { return r.Verified.ULP != nil }) {
 		lines = append(lines, "Data: against a float64 reference; the sum of x and residual bit for bit, y by the largest difference in units in the last place (ulp).")
+	}
+	return lines
+}
+
+// memoryNotes are what a row or a device needs said.
+func memoryNotes(rec *record.Record) []string {
+	var lines []string
+	for _, r := range rec.KernelRows() {
+		if r.Reason != "" {
+			lines = append(lines, r.Case()+": "+r.Reason)
+		}
 	}
 	var once []string // of every device the same
 	for _, d := range rec.World.Devices {

@@ -71,7 +71,7 @@ func TestHostsAreDescribed(t *testing.T) {
 		says []string
 	}{
 		{"hbm --backend loopback --size 64K --max-time 0.005 --kernels copy --dtype float32 --peak 100", exit.OK, []string{
-			"HOST MEMORY, not a GPU's: @CPUS of @NAME", "; its peak is 100 GB/s (given with --peak).", "copy float32 64 KiB reference @CPUS",
+			"HOST MEMORY, not a GPU's: @CPUS of @NAME", "; its peak is 100 GB/s (given with --peak).", "host memory, float32", "copy 64 KiB reference",
 		}},
 		{"hbm --backend loopback --size 64K --max-time 0.005 --kernels dot --dtype float32 --tune --format markdown", exit.OK, []string{
 			"HOST MEMORY, not a GPU's: @CPUS of @NAME", "; its peak is not known.",

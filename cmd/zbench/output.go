@@ -63,7 +63,7 @@ func (o *output) addFail(f *pflag.FlagSet) {
 }
 
 // allColumns is what --verbose prints of a record.
-const allColumns = "print every column, both placements and a remedy for each warning"
+const allColumns = "print every column, all placements and checks, and a remedy for each warning"
 
 // inFormat runs a command unless there is no format of that name.
 func inFormat(f *pflag.Flag, run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {

@@ -97,7 +97,7 @@ func noReport(f Fleet, _ *Document) []Deviation {
 
 // gpus finds nodes whose runtime shows fewer GPUs than most nodes' or than the kernel has.
 func gpus(f Fleet, d *Document) []Deviation {
-	const next = "rocm-smi, dmesg; reset or reboot the node"
+	const next = "amd-smi, dmesg; reset or reboot the node"
 	usual, most := majority(f.Nodes, func(n *Node) int { return len(n.GPUs) })
 	if !most && len(f.Nodes) > 1 {
 		d.Unchecked = append(d.Unchecked, "the number of GPUs: no number is that of most nodes")
