@@ -55,7 +55,7 @@ func TestMuonPage(t *testing.T) {
 	require.NotContains(t, parts[1], "9x4")
 	s := rec.Kernels[0].Timing.Seconds
 	for _, want := range []string{
-		"update &lt;8x4&gt;", "<td class=\"l\">" + micros(s.Median) + "</td>", "<td class=\"l\">1.5</td>", "<caption>Numerics</caption>",
+		"update &lt;8x4&gt;", "<td>" + micros(s.Median) + "</td>", "<td>1.5</td>", "<caption>Numerics</caption>",
 		"[" + micros(*s.Lo) + ", " + micros(*s.Hi) + "]", "<td class=\"l\">7</td>", "<td class=\"l\">precision</td>", muon.Iteration,
 	} {
 		require.Contains(t, parts[1], want)

@@ -37,7 +37,8 @@ func sections(rec *record.Record) []document.Section {
 		id := fmt.Sprintf("shape-%d", len(out)+1)
 		one := document.Section{Name: id, ID: id, Title: plain.Line(ShapeOf(rows[0]).Title())}
 		if !rec.Emulated() {
-			one.Blocks = append(one.Blocks, document.Sheet{Table: figures(rows), Label: "Speed, " + one.Title, Caption: "Speed", Role: document.ResultsID})
+			speeds := figures(rows).Only(func(name string, _ []string) bool { return name != "shape" && name != "batch" }) // the title has them
+			one.Blocks = append(one.Blocks, document.Sheet{Table: speeds, Label: "Speed, " + one.Title, Caption: "Speed", Role: document.ResultsID})
 		}
 		if t := checks(rows, every); len(t.Groups) > 0 {
 			one.Blocks = append(one.Blocks, document.Sheet{Table: t, Label: "Numerics, " + one.Title, Caption: "Numerics", Role: document.ResultsID})

@@ -110,32 +110,31 @@ func ratio(v *float64) string {
 	return fmt.Sprintf("%.2f", *v)
 }
 
-// figures are the figures of rows, a row a kernel or sequence.
+// figures are the figures of rows, a row a kernel or sequence: what decides stands first.
 func figures(of []*record.Kernel) table.Table {
-	t := table.Of([]string{"shape", "batch", "what", "median µs", "[95 %]", "n", "n_eff", "stop", "effective TFLOP/s", "executed TFLOP/s", "HBM GB/s at least", "of peak", "× own full", "× vendor", "GPU at", "notes"})
+	t := table.Of([]string{"shape", "batch", "what", "median µs", "effective TFLOP/s", "executed TFLOP/s", "× own full", "× vendor", "HBM GB/s at least", "of peak", "GPU at", "notes", "[95 %]", "n", "n_eff", "stop"})
+	for i := 3; i < 10; i++ {
+		t.Columns[i].Right = true
+	}
 	for _, k := range of {
 		m, ofPeak := k.Metrics, unit.None
 		if m.OfPeak != nil {
 			ofPeak = unit.Percent(*m.OfPeak)
 		}
-		row := []string{fmt.Sprintf("%dx%d", k.Shape.Rows, k.Shape.Cols), strconv.FormatInt(k.Shape.Measured, 10), plain.Line(What(k))}
-		t.Add(append(append(row, times(k.Timing)...), figure(m.Effective, 1e-12),
-			figure(m.Executed, 1e-12), figure(m.Rate, 1e-9), ofPeak, figure(m.ToFull, 1), figure(m.ToVendor, 1), cmp.Or(k.Timing.ConditionsText(), unit.None), cmp.Or(k.Bound(), unit.None))...)
+		median, interval, n, effective, stop := unit.None, unit.None, unit.None, unit.None, unit.None
+		if k.Timing != nil {
+			s := k.Timing.Seconds
+			if s.Lo != nil && s.Hi != nil {
+				interval = "[" + figure(s.Lo, 1e6) + ", " + figure(s.Hi, 1e6) + "]"
+			}
+			median, n, effective, stop = figure(&s.Median, 1e6), strconv.Itoa(s.N), figure(s.NEff, 1), plain.Line(k.Timing.Stop)
+		}
+		t.Add(
+			fmt.Sprintf("%dx%d", k.Shape.Rows, k.Shape.Cols), strconv.FormatInt(k.Shape.Measured, 10), plain.Line(What(k)), median, figure(m.Effective, 1e-12), figure(m.Executed, 1e-12),
+			figure(m.ToFull, 1), figure(m.ToVendor, 1), figure(m.Rate, 1e-9), ofPeak, cmp.Or(k.Timing.ConditionsText(), unit.None), cmp.Or(k.Bound(), unit.None), interval, n, effective, stop,
+		)
 	}
 	return t
-}
-
-// times are the median with its interval, how many samples it is of and what
-// they are worth, and why the timing ended.
-func times(t *record.KernelTiming) []string {
-	if t == nil {
-		return []string{unit.None, unit.None, unit.None, unit.None, unit.None}
-	}
-	s, interval := t.Seconds, unit.None
-	if s.Lo != nil && s.Hi != nil {
-		interval = "[" + figure(s.Lo, 1e6) + ", " + figure(s.Hi, 1e6) + "]"
-	}
-	return []string{figure(&s.Median, 1e6), interval, strconv.Itoa(s.N), figure(s.NEff, 1), plain.Line(t.Stop)}
 }
 
 func every(record.Check) bool { return true }
