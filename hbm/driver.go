@@ -39,6 +39,8 @@ type Config struct {
 	Sense Sense
 	// Peak overrides the table's, in bytes per second; 0 for the table's.
 	Peak float64
+	// Unchecked leaves results unverified.
+	Unchecked bool
 }
 
 // Sense reads power and temperature of the GPU with a PCI address; nil reads none.

@@ -78,7 +78,7 @@ func (o Opening) open(files []string, smaller string, plan func(*Driver) (*engin
 	}
 	d, err := Open(Config{
 		Native: o.Native, Seed: o.Spec.Seed, Warm: min(DefaultWarm, o.Rule.MaxTime), Sense: o.Sense, Peak: k.Peak,
-		Devices: []int{k.Device}, All: k.AllGPUs, Host: loopback && len(files) == 0, Files: files, HostFacts: o.Host,
+		Devices: []int{k.Device}, All: k.AllGPUs, Host: loopback && len(files) == 0, Files: files, HostFacts: o.Host, Unchecked: k.Unchecked,
 	})
 	switch {
 	case errors.Is(err, native.ErrDevice):

@@ -60,6 +60,8 @@ type Kernels struct {
 	Choices int `json:"choices,omitempty"`
 	// The reachable rate is measured, on all GPUs at once (--peak of gemm).
 	Reachable bool `json:"reachable,omitempty"`
+	// Results are not verified (--check 0).
+	Unchecked bool `json:"unchecked,omitempty"`
 	// Only lists the keys of the rows that are measured; absent where all are.
 	Only []string `json:"only,omitempty"`
 }

@@ -22,6 +22,13 @@ func timingFlags(maxTime string) []specFlag {
 		floatFlag("precision", "share", "0.01", "end a timing when half the 95 % interval is within this fraction of the median", func(s *spec.Spec) *float64 { return &s.Kernels.Precision }),
 		floatFlag("max-time", "seconds", maxTime, "end a timing after this many seconds", func(s *spec.Spec) *float64 { return &s.Kernels.MaxTime }),
 		named("seed", "seed of the data"),
+		valueFlag("c", "check", "0 or 1", "1", "0 leaves results unverified: for further runs of what was", func(s *spec.Spec) *bool { return &s.Kernels.Unchecked },
+			func(v string) (bool, error) {
+				if v != "0" && v != "1" {
+					return false, fmt.Errorf("--check is %q: give 0 or 1", v)
+				}
+				return v == "0", nil
+			}, func(unchecked bool) string { return map[bool]string{true: "0", false: "1"}[unchecked] }),
 	}
 }
 

@@ -28,6 +28,8 @@ type Config struct {
 	// Seed is of the data.
 	Seed  uint64
 	Sense hbm.Sense
+	// Unchecked leaves results unverified.
+	Unchecked bool
 	// Say receives the shape that starts; may be nil.
 	Say func(string)
 }

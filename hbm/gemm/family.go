@@ -47,7 +47,7 @@ func begin(o hbm.Opening) (*engine.Kernels, error) {
 			return nil, exit.UsageError(err, "`zbench list faults`; "+o.Help)
 		}
 	}
-	d, err := Open(Config{Native: o.Native, Device: k.Device, All: k.Reachable, Seed: o.Spec.Seed, Sense: o.Sense, Say: o.Say})
+	d, err := Open(Config{Native: o.Native, Device: k.Device, All: k.Reachable, Seed: o.Spec.Seed, Unchecked: k.Unchecked, Sense: o.Sense, Say: o.Say})
 	if errors.Is(err, native.ErrDevice) {
 		err = exit.UsageError(err, o.Help)
 	}

@@ -40,7 +40,7 @@ func begin(o hbm.Opening) (*engine.Kernels, error) {
 		return nil, exit.Usagef("leave it out, or add --backend loopback", "--reduce needs emulated kernels: a GPU runs the full shapes")
 	}
 	o.Native.Machine = Machine()
-	d, err := Open(Config{Native: o.Native, Device: k.Device, Coefficients: c, Seed: o.Spec.Seed, Reduce: k.Reduce, Sense: o.Sense, Say: o.Say})
+	d, err := Open(Config{Native: o.Native, Device: k.Device, Coefficients: c, Seed: o.Spec.Seed, Reduce: k.Reduce, Unchecked: k.Unchecked, Sense: o.Sense, Say: o.Say})
 	if errors.Is(err, native.ErrDevice) {
 		err = exit.UsageError(err, o.Help)
 	}
