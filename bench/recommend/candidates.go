@@ -82,6 +82,14 @@ type pass struct {
 	cost    []float64
 }
 
+// overlap is what messages in flight overlap, in seconds: their latencies if they are of several communicators, else so much of them.
+func (p *pass) overlap(share float64) float64 {
+	if p.in != nil {
+		share = 1
+	}
+	return share * p.latency
+}
+
 // newEngine finds the curves and plans the candidates for a run.
 func newEngine(q Question, t trainer.Trainer, run trainer.Run) (*engine, *Refusal) {
 	plans := q.Plans
@@ -298,7 +306,7 @@ func (e *engine) timings(c *candidate) []timing {
 	for i, compute := range [...]float64{backward: e.backward, forward: e.forward, after: 0} {
 		e.times = e.times[:0]
 		for _, s := range e.scenarios {
-			e.times = append(e.times, Times{Compute: compute * s.Compute, Slow: s.Network, Contention: s.Contention, Each: s.Each, Shared: s.Shared * c.passes[i].latency})
+			e.times = append(e.times, Times{Compute: compute * s.Compute, Slow: s.Network, Contention: s.Contention, Each: s.Each, Shared: c.passes[i].overlap(s.Shared)})
 		}
 		often := 1.0
 		if c.each[i] {

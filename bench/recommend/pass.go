@@ -1,5 +1,5 @@
 // A pass of a training step: computation goes through the parameters, messages are launched
-// on the way, and one network carries them by the rule of [flight]. [NewPass] fixes the order of
+// on the way, and one network carries them by the rule of [Flight]. [NewPass] fixes the order of
 // events once; [Pass.End] runs them for any times.
 
 package recommend
@@ -26,6 +26,8 @@ type Pass struct {
 	events   []event
 	messages int
 	done     []float64
+	// in is the queues of each message; nil where all messages are one communicator's.
+	in []queued
 }
 
 // event is a launch or a wait of a message at a boundary. The index of a message
@@ -66,7 +68,29 @@ func NewPass(messages []trainer.Message, done []float64, d Direction) Pass {
 	if !slices.IsSortedFunc(all, order) { // most trainers' calls come in their order
 		slices.SortStableFunc(all, order)
 	}
-	return Pass{events: all, messages: len(messages), done: done}
+	return Pass{events: all, messages: len(messages), done: done, in: queuesOf(messages)}
+}
+
+// queued is the queues of a message, its communicator's and its stream's, and whether it takes what the one before it has made.
+type queued struct {
+	comms, stream int8
+	follows       bool
+}
+
+// queuesOf finds the queues of messages of several communicators. Those of as many ranks count as one.
+func queuesOf(messages []trainer.Message) (all []queued) {
+	if !slices.ContainsFunc(messages, func(m trainer.Message) bool { return m.Ranks != messages[0].Ranks }) {
+		return nil
+	}
+	var ranks []int
+	for k, m := range messages {
+		i := slices.Index(ranks, m.Ranks)
+		if i < 0 {
+			i, ranks = len(ranks), append(ranks, m.Ranks)
+		}
+		all = append(all, queued{int8(queues - 1 - i), int8(m.Stream), m.Follows && k > 0})
+	}
+	return all
 }
 
 // Shares is the done of [NewPass]: how much of the computation lies behind at each
@@ -100,19 +124,29 @@ func (p Pass) End(t Times, cost []float64) float64 {
 
 // end is End. A pass's messages are launched before they are waited for: what is in through is overwritten.
 func (p Pass) end(t Times, cost, through []float64) float64 {
-	var sent flight
-	clock, done := 0.0, 0.0
+	var sent Flight
+	clock, done, sends := 0.0, 0.0, int8(0)
 	for _, e := range p.events {
 		behind := p.done[e.boundary]
-		clock = t.computed(clock, sent.busy, t.Compute*(behind-done))
+		clock = t.computed(clock, sent.Busy, t.Compute*(behind-done))
 		done = behind
 		if e.wait() {
 			clock = max(clock, through[e.index()])
 			continue
 		}
-		through[e.message] = sent.send(clock, t.Slow*cost[e.message]+t.Each, t.Slow*t.Shared)
+		seconds, latency := t.Slow*cost[e.message]+t.Each, t.Slow*t.Shared
+		if p.in == nil {
+			through[e.message] = sent.Send(clock, seconds, latency, sends)
+			sends = 1 - sends // the library has two queues for a communicator, or latency is 0
+			continue
+		}
+		at, q := clock, p.in[e.message]
+		if q.follows {
+			at = max(at, through[e.message-1])
+		}
+		through[e.message] = sent.Send(at, seconds, latency, q.comms, q.stream)
 	}
-	return max(t.computed(clock, sent.busy, t.Compute*(1-done)), sent.busy)
+	return max(t.computed(clock, sent.Busy, t.Compute*(1-done)), sent.Busy)
 }
 
 // Times are what a pass takes in one scenario.
@@ -125,7 +159,7 @@ type Times struct {
 	Contention float64
 	// Each is what every message takes more, in seconds.
 	Each float64
-	// Shared is the part of a message's time that two in flight overlap, in seconds; 0 is one at a time.
+	// Shared is the part of a message's time that those in flight overlap, in seconds; 0 is one at a time.
 	Shared float64
 }
 

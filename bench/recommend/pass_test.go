@@ -42,6 +42,23 @@ func TestByHand(t *testing.T) {
 	require.Equal(t, 4.0+5+2, end(t, off, four, Backward, 4, 5, 2))
 }
 
+// Messages of several communicators: latencies of 1 s overlap, transfers share the links, calls of a communicator and
+// those of a stream follow one another, and so does a call that takes what the one before it has made.
+func TestSeveralCommunicatorsByHand(t *testing.T) {
+	never := trainer.Never
+	at := func(second trainer.Message) float64 {
+		second.Launch, second.Wait = 4, never
+		p := NewPass([]trainer.Message{{Launch: 4, Wait: never, Ranks: 8}, second}, Shares(four, Backward), Backward)
+		return p.End(Times{Compute: 4, Slow: 1, Shared: 1}, []float64{3, 5})
+	}
+	require.Equal(t, 7.0, at(trainer.Message{Ranks: 2, Stream: 1}), "1 to 3 one transfer, 3 to 7 the other")
+	require.Equal(t, 8.0, at(trainer.Message{Ranks: 2}))
+	require.Equal(t, 8.0, at(trainer.Message{Ranks: 2, Stream: 1, Follows: true}))
+	require.Equal(t, 7.0, at(trainer.Message{Ranks: 8}), "one communicator of a library with two threads")
+	var f Flight
+	require.Equal(t, []float64{3, 8, 12}, []float64{f.Send(0, 3, 1, 0), f.Send(0, 5, 1, 0), f.Send(2, 5, 1, 1)}, "of one queue, and of another")
+}
+
 // A gather and a scatter share the network: FSDP2's backward of three units.
 func TestSharedNetwork(t *testing.T) {
 	messages := []trainer.Message{
