@@ -82,7 +82,7 @@ func TestSharesAddUp(t *testing.T) {
 // leaves no trace.
 func TestSlowAndScratch(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
-	var space Space
+	var space []float64
 	for range 500 {
 		n := 1 + rng.IntN(20)
 		work, messages, cost, dear := make([]float64, n), []trainer.Message{}, []float64{}, []float64{}
@@ -100,38 +100,6 @@ func TestSlowAndScratch(t *testing.T) {
 			}
 		}
 		p := NewPass(messages, Shares(work, Backward), Backward)
-		require.InEpsilon(t, p.End(Times{Compute: 2, Slow: 1}, dear), p.Ends([]Times{{Compute: 2, Slow: 1.5}}, cost, &space)[0], 1e-12)
-	}
-}
-
-// Several ways at once end as each alone, to the last bit.
-func TestEndsAreThoseOfEachWay(t *testing.T) {
-	rng := rand.New(rand.NewPCG(2, 1))
-	var space Space
-	for range 500 {
-		n := rng.IntN(20)
-		messages, cost := []trainer.Message{}, []float64{}
-		for b := n; b >= 0; b-- {
-			for range rng.IntN(3) {
-				m := trainer.Message{Launch: b, Wait: trainer.Never}
-				if rng.IntN(2) == 0 {
-					m.Wait = rng.IntN(b + 1)
-				}
-				messages, cost = append(messages, m), append(cost, rng.Float64())
-			}
-		}
-		work, all := make([]float64, n), make([]Times, rng.IntN(10))
-		for i := range work {
-			work[i] = rng.Float64()
-		}
-		for i := range all {
-			all[i] = Times{Compute: 10 * rng.Float64(), Slow: 1 + rng.Float64()}
-		}
-		p := NewPass(messages, Shares(work, Backward), Backward)
-		got := p.Ends(all, cost, &space)
-		require.Len(t, got, len(all))
-		for i, x := range all {
-			require.Equal(t, p.End(x, cost), got[i])
-		}
+		require.InEpsilon(t, p.End(Times{Compute: 2, Slow: 1}, dear), p.end(Times{Compute: 2, Slow: 1.5}, cost, &space), 1e-12)
 	}
 }
