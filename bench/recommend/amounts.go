@@ -57,11 +57,3 @@ func (e *engine) amount(setting int64) string {
 
 // percent prints a share: 0.4 %, 12 %, 147 %.
 func percent(share float64) string { return unit.Share(max(0, share)) }
-
-// calls prints "one message" or "21 messages".
-func calls(n int) string {
-	if n == 1 {
-		return "one message"
-	}
-	return fmt.Sprintf("%d messages", n)
-}

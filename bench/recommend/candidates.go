@@ -43,8 +43,7 @@ type engine struct {
 	// dips are the points of each curve that doubtDips took for dips of one run.
 	dips [][]int
 	// The rest is scratch space.
-	space   Space
-	times   []Times
+	through []float64
 	timing  []timing
 	reduced []int64
 }
@@ -80,6 +79,14 @@ type pass struct {
 	latency float64
 	place   []Place
 	cost    []float64
+}
+
+// overlap is what messages in flight overlap, in seconds: their latencies if they are of several communicators, else so much of them.
+func (p *pass) overlap(share float64) float64 {
+	if p.in != nil {
+		share = 1
+	}
+	return share * p.latency
 }
 
 // newEngine finds the curves and plans the candidates for a run.
@@ -296,18 +303,14 @@ func (e *engine) timings(c *candidate) []timing {
 		e.timing[k] = timing{step: s.Rest}
 	}
 	for i, compute := range [...]float64{backward: e.backward, forward: e.forward, after: 0} {
-		e.times = e.times[:0]
-		for _, s := range e.scenarios {
-			e.times = append(e.times, Times{Compute: compute * s.Compute, Slow: s.Network, Contention: s.Contention, Each: s.Each, Shared: s.Shared * c.passes[i].latency})
-		}
-		often := 1.0
+		p, often := &c.passes[i], 1.0
 		if c.each[i] {
 			often = m
 		}
-		for k, end := range c.passes[i].Ends(e.times, c.passes[i].cost, &e.space) {
-			t := &e.timing[k]
-			t.exposed[i] = often * (end - e.times[k].Compute)
-			t.step += m*e.times[k].Compute + t.exposed[i]
+		for k, s := range e.scenarios {
+			t, times := &e.timing[k], Times{Compute: compute * s.Compute, Slow: s.Network, Contention: s.Contention, Each: s.Each, Shared: p.overlap(s.Shared)}
+			t.exposed[i] = often * (p.end(times, p.cost, &e.through) - times.Compute)
+			t.step += m*times.Compute + t.exposed[i]
 		}
 	}
 	return e.timing

@@ -45,7 +45,7 @@ func (e *engine) confidence(a *Answer, least, best int) Confidence {
 	}
 	ruled := a.Verdict == Ruled
 	limit(a.Observed != nil && len(a.Observed.Why) > 0, "repaired", Medium, "the observed steps are explained by what curves do not show")
-	limit(a.Latency > 0, "unproved", Low, "unproved here, as latency is up to %s of a step: real steps agree where messages go one at a time, but above %s not where two overlap", percent(a.Latency), percent(provenLatency))
+	limit(a.Latency > 0, "unproved", Low, "unproved here: latency is up to %s of a step; above %s real steps agree if messages go one at a time", percent(a.Latency), percent(provenLatency))
 	limit(a.Simulated, "simulated", Low, "a model, not hardware, decided the times of a curve")
 	limit(e.q.ParamsGuessed, "params_guessed", Medium, "the tensors were generated from totals: real buckets close at other sizes")
 	limit(!e.known && !ruled, "compute_unknown", Low, "the time of backward is not known and was averaged over from half to eight times that of the wire")

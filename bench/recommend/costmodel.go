@@ -79,25 +79,33 @@ func (m *CostModel) set(seconds []float64) {
 	m.tail(len(seconds) - 1)
 }
 
+// apart is how far from a point those are at least, as a logarithm, that say its slope: the error of two sizes that lie
+// side by side would be a steep one.
+const apart = math.Ln2 / 2
+
 // bend sets the tangents by the rule of Fritsch and Butland (1984): the weighted harmonic mean of the slopes on both
 // sides, and 0 where the time turns.
 func (m *CostModel) bend() {
 	last := len(m.logTime) - 1
 	m.tangent = make([]float64, last+1)
-	slope := func(i int) (width, slope float64) {
-		width = m.logSize[i+1] - m.logSize[i]
-		return width, (m.logTime[i+1] - m.logTime[i]) / width
+	slope := func(i, step int) (width, slope float64) {
+		k := i + step
+		for 0 < k && k < last && math.Abs(m.logSize[k]-m.logSize[i]) < apart {
+			k += step
+		}
+		width = m.logSize[k] - m.logSize[i]
+		return math.Abs(width), (m.logTime[k] - m.logTime[i]) / width
 	}
 	for i := 1; i < last; i++ {
-		u, before := slope(i - 1)
-		v, after := slope(i)
+		u, before := slope(i, -1)
+		v, after := slope(i, 1)
 		if before*after > 0 {
 			m.tangent[i] = 3 * (u + v) / ((u+2*v)/before + (2*u+v)/after)
 		}
 	}
 	if last > 0 {
-		_, m.tangent[0] = slope(0)
-		_, m.tangent[last] = slope(last - 1)
+		_, m.tangent[0] = slope(0, 1)
+		_, m.tangent[last] = slope(last, -1)
 	}
 }
 

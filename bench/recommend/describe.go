@@ -175,22 +175,27 @@ func (e *engine) messagesOf(i, candidate int) []int64 {
 
 // around are the settings near the answer whose messages are measured, as multiples of
 // the answer.
-var around = []float64{0.5, math.Sqrt2 / 2, 1, math.Sqrt2, 2}
+var around = []float64{0.5, math.Sqrt2 / 2, math.Sqrt2, 2}
 
-// refineSizes are the median and the largest message of the answer, and the median
-// messages of settings around it. Alignment can change the time of a size, and the
+// refineSizes are the median and the largest message of the answer and of what is set now, which the gain compares, and
+// the median messages of settings around the answer. Alignment can change the time of a size, and the
 // library can switch protocols between two sizes of a sweep.
 func (e *engine) refineSizes(i, best int) []int64 {
 	sizes := []int64{}
-	for _, x := range around {
-		near, _ := e.find(int64(x * float64(e.candidates[best].Elements)))
-		all := e.messagesOf(i, min(near, len(e.candidates)-1))
+	add := func(candidate int, largest bool) {
+		all := e.messagesOf(i, candidate)
 		if slices.Sort(all); len(all) > 0 {
 			sizes = append(sizes, all[len(all)/2])
-			if x == 1 {
+			if largest {
 				sizes = append(sizes, all[len(all)-1])
 			}
 		}
+	}
+	add(best, true)
+	add(slices.IndexFunc(e.candidates, func(c *candidate) bool { return c.kept }), true)
+	for _, x := range around {
+		near, _ := e.find(int64(x * float64(e.candidates[best].Elements)))
+		add(min(near, len(e.candidates)-1), false)
 	}
 	slices.Sort(sizes)
 	return slices.Compact(sizes)

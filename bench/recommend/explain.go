@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"zbench/bench/plain"
 	"zbench/bench/trainer"
 	"zbench/bench/unit"
 )
@@ -147,9 +148,9 @@ func (e *engine) whyNot(a *Answer, best, step int) string {
 	case x.Unfounded != "" || b.Unfounded != "":
 		return unfounded(e.amount(x.Elements))
 	}
-	why := fmt.Sprintf("in %s of up to %s, %s instead of %s is exposed", calls(x.Buckets), unit.Bytes(x.LargestBytes), unit.Seconds(x.exposed()), unit.Seconds(b.exposed()))
+	why := fmt.Sprintf("in %s of up to %s, %s instead of %s is exposed", plain.Count(x.Buckets, "message"), unit.Bytes(x.LargestBytes), unit.Seconds(x.exposed()), unit.Seconds(b.exposed()))
 	if step < 0 {
-		why = fmt.Sprintf("%s instead of %d, at a bus bandwidth of %s instead of %s", calls(x.Buckets), b.Buckets, unit.Rate(x.BusBW), unit.Rate(b.BusBW))
+		why = fmt.Sprintf("%s instead of %d, at a bus bandwidth of %s instead of %s", plain.Count(x.Buckets, "message"), b.Buckets, unit.Rate(x.BusBW), unit.Rate(b.BusBW))
 	}
 	return fmt.Sprintf("with %s a step takes %s more: %s", e.amount(x.Elements), percent(a.Cost(&x)), why)
 }

@@ -102,9 +102,9 @@ func (e *engine) withoutGain(a *Answer, best int) []Help {
 			all = append(all, Help{Code: x.Code, Message: x.Message})
 		}
 	}
-	for _, u := range a.Curves {
+	for i, u := range a.Curves {
 		for _, h := range u.Holes {
-			if slices.ContainsFunc(u.Refine, func(s int64) bool { return h.FromBytes/2 < s && s < h.ToBytes*2 }) {
+			if slices.ContainsFunc(e.messagesOf(i, best), func(s int64) bool { return h.FromBytes/2 < s && s < h.ToBytes*2 }) {
 				all = append(all, Help{Code: "hole", Message: fmt.Sprintf("%s: %s; the answer's messages are near: select another algorithm there with the library's tuner", u.Collective, h)})
 			}
 		}

@@ -138,10 +138,7 @@ func (x *explained) step(c *candidate, j job) float64 {
 			often = m
 		}
 		compute *= j[ofCompute]
-		if len(x.through) < p.messages {
-			x.through = make([]float64, p.messages)
-		}
-		end := p.end(Times{Compute: compute, Slow: j[ofNetwork], Contention: j[ofContention], Each: j[ofBucket], Shared: j[ofShared] * p.latency}, p.cost, x.through)
+		end := p.end(Times{Compute: compute, Slow: j[ofNetwork], Contention: j[ofContention], Each: j[ofBucket], Shared: p.overlap(j[ofShared])}, p.cost, &x.through)
 		total += (m-often)*compute + often*end
 	}
 	return total

@@ -172,11 +172,7 @@ func (a *Knees) FixFirst(fault, remedy string) {
 // compareKnees orders the curves of a record: by the table of collectives, the whole world before
 // its parts.
 func (k key) compareKnees(o key) int {
-	return cmp.Or(
-		cmp.Compare(listed(k.collective), listed(o.collective)), cmp.Compare(k.collective, o.collective), cmp.Compare(k.dtype, o.dtype),
-		cmp.Compare(k.op, o.op), cmp.Compare(o.ranks, k.ranks), cmp.Compare(k.nodes, o.nodes), cmp.Compare(k.local, o.local),
-		cmp.Compare(k.groups, o.groups), cmp.Compare(k.stride, o.stride), cmp.Compare(asInt(k.inPlace), asInt(o.inPlace)), cmp.Compare(k.setup, o.setup),
-	)
+	return cmp.Or(cmp.Compare(listed(k.collective), listed(o.collective)), cmp.Compare(k.collective, o.collective), cmp.Compare(k.dtype, o.dtype), k.compare(o))
 }
 
 // listed is the collective's place in the table; unknown ones come last.

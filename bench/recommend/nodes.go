@@ -10,8 +10,8 @@ import (
 )
 
 // Nodes is a step with the answer's setting: computation in pieces, the calls that they launch, and what
-// waits for what. The calls of a group follow each other, and those of the trainer's stream; others, which
-// the simulation takes one by one, run beside them. All ranks have the same; at names the group of a call. It is
+// waits for what. The calls of a group follow each other, and those of the trainer's stream; others run beside them, by
+// the rule of [Flight]. All ranks have the same; at names the group of a call. It is
 // nil where the answer has no setting or no times.
 func (a *Answer) Nodes(params []trainer.Param, at func(m trainer.Message) int) []trace.Node {
 	if a.Best == nil {
@@ -67,7 +67,11 @@ func (s *step) pass(messages []trainer.Message, done []float64, d Direction, sec
 			Group: s.group(m), Collective: m.Collective, Known: true, Dtype: dtypeOf(run, m.Collective), Bytes: m.Bytes, In: trace.Unknown, Out: trace.Unknown,
 			Sequence: trace.Unknown,
 		}
-		at[e.message] = s.send(&c, m.Stream)
+		behind := -1
+		if m.Follows {
+			behind = at[e.message-1]
+		}
+		at[e.message] = s.send(&c, m.Stream, behind)
 	}
 	s.compute(seconds * (1 - behind))
 	for _, k := range slices.Sorted(maps.Values(s.ofGroup)) {
@@ -77,9 +81,9 @@ func (s *step) pass(messages []trainer.Message, done []float64, d Direction, sec
 	}
 }
 
-// send adds a call behind the last of its group and that of its stream.
-func (s *step) send(c *trace.Call, stream int) int {
-	after := slices.Concat(s.waits, []int{s.last, s.ofGroup[c.Group] - 1})
+// send adds a call behind the last of its group, that of its stream, and another one; -1 is none.
+func (s *step) send(c *trace.Call, stream, behind int) int {
+	after := slices.Concat(s.waits, []int{s.last, s.ofGroup[c.Group] - 1, behind})
 	if k := s.ofStream[stream] - 1; k >= 0 && s.nodes[k].Call.Group != c.Group {
 		after = append(after, k)
 	}

@@ -10,71 +10,81 @@ import (
 	"zbench/bench/trainer"
 )
 
-// The nodes of a step, each begun as soon as what it waits for has ended, take the step that the
-// simulation of events says, for every trainer and however many microbatches.
+// The nodes of a step, each begun as soon as what it waits for has ended and sent by the rule of messages in flight, take the
+// step that the simulation of events says, for every trainer, however many microbatches and communicators.
 func TestNodesTakeTheStep(t *testing.T) {
-	seconds := bent(5e-4, 150e9, 100e6)
+	const alpha = 5e-4 // of all collectives
+	seconds := bent(alpha, 150e9, 100e6)
 	var curves []Curve
-	for _, ranks := range []int{64, 8} {
+	for _, ranks := range []int{64, 32, 8, 2} {
 		for _, c := range []string{"all_reduce", "reduce_scatter", "all_gather", "reduce", "all_to_all"} {
-			curves = append(curves, curve(t, c, ranks, wide(), func(s float64) float64 { return seconds(s) * float64(len(c)) }))
+			x := curve(t, c, ranks, wide(), func(s float64) float64 { return alpha + (seconds(s)-alpha)*float64(len(c)+ranks)/10 })
+			x.Points[0].Seconds = alpha
+			curves = append(curves, x)
 		}
 	}
-	cost := func(c *trace.Call, ranks int) float64 {
-		for _, x := range curves {
-			if x.Collective == c.Collective && x.Ranks == ranks {
-				return x.Model().Seconds(c.Bytes)
-			}
-		}
-		t.Fatalf("no curve of %s of %d ranks", c.Collective, ranks)
-		return 0
-	}
-	asked := 0
+	asked, beside := 0, 0
 	for _, name := range trainer.Names() {
 		tr, err := trainer.ByName(name)
 		require.NoError(t, err)
 		for _, zero := range tr.Stages {
-			for _, accum := range []int{1, 4} {
+			for _, run := range []trainer.Run{{Accum: 1}, {Accum: 4}, {Accum: 1, EP: 8}, {Accum: 2, Instances: 2}} {
 				params := trainer.WithBlocks(llama())
-				a, err := Ask(Question{
-					Curves: curves, Trainer: name, Params: params, Backward: 0.2, Forward: 0.1,
-					Run: trainer.Run{DP: 64, Zero: zero, Accum: accum, GradDtype: tr.GradDtype, ParamDtype: "bfloat16"},
-				})
+				for i := range params {
+					params[i].Expert = run.EP > 1 && i%9 == 7
+				}
+				run.DP, run.Zero, run.GradDtype, run.ParamDtype = 64, zero, tr.GradDtype, "bfloat16"
+				a, err := Ask(Question{Curves: curves, Trainer: name, Params: params, Backward: 0.2, Forward: 0.1, Run: run})
 				require.NoError(t, err)
 				if a.Verdict != Recommended {
 					continue
 				}
 				asked++
-				var ranks []int
+				var groups []int
 				nodes := a.Nodes(params, func(m trainer.Message) int {
-					at := slices.Index(ranks, m.Ranks)
+					at := slices.Index(groups, m.Ranks)
 					if at < 0 {
-						at, ranks = len(ranks), append(ranks, m.Ranks)
+						at, groups = len(groups), append(groups, m.Ranks)
 					}
 					return at
 				})
-				ends := make([]float64, len(nodes))
-				last, computed := 0.0, 0.0
-				for i, n := range nodes {
-					start := 0.0
-					for _, j := range n.After {
-						require.Less(t, j, i)
-						start = max(start, ends[j])
-					}
-					ends[i] = start + n.Seconds
-					if n.Call != nil {
-						ends[i] = start + cost(n.Call, ranks[n.Call.Group])
-					}
-					computed += n.Seconds
-					last = max(last, ends[i])
+				took, computed := playedByTheRule(t, nodes, func(c *trace.Call) (seconds, latency float64) {
+					i := slices.IndexFunc(curves, func(x Curve) bool { return x.Collective == c.Collective && x.Ranks == groups[c.Group] })
+					return curves[i].Model().Seconds(c.Bytes), alpha
+				})
+				if len(groups) > 1 {
+					beside++
 				}
-				require.InEpsilon(t, float64(accum)*0.3, computed, 1e-9, name)
-				require.InEpsilon(t, a.Best.Step, last, 1e-6, "%s, stage %d, %d microbatches, setting %d", name, zero, accum, a.Best.Elements)
+				require.InEpsilon(t, float64(run.Accum)*0.3, computed, 1e-9, name)
+				require.InEpsilon(t, a.Best.Step, took, 1e-6, "%s, %+v, setting %d", name, run, a.Best.Elements)
 			}
 		}
 	}
 	require.GreaterOrEqual(t, asked, 8)
+	require.GreaterOrEqual(t, beside, 4)
 	require.Nil(t, (&Answer{}).Nodes(nil, nil))
+}
+
+// playedByTheRule is when nodes have ended whose messages are on one wire, and their computation, in seconds.
+func playedByTheRule(t *testing.T, nodes []trace.Node, cost func(c *trace.Call) (seconds, latency float64)) (last, computed float64) {
+	t.Helper()
+	var wire Flight
+	ends := make([]float64, len(nodes))
+	for i, n := range nodes {
+		start := 0.0
+		for _, j := range n.After {
+			require.Less(t, j, i)
+			start = max(start, ends[j])
+		}
+		ends[i] = start + n.Seconds
+		if n.Call != nil {
+			seconds, latency := cost(n.Call)
+			ends[i] = wire.Send(start, seconds, latency)
+		}
+		computed += n.Seconds
+		last = max(last, ends[i])
+	}
+	return last, computed
 }
 
 // Calls of a group follow one another, and so do those of a trainer's stream: reductions of experts run beside the

@@ -189,9 +189,7 @@ func TestContentionSlowsComputationBesideMessages(t *testing.T) {
 	} {
 		require.InDelta(t, want, p.End(Times{Compute: 10, Slow: 1, Contention: 0.5}, []float64{cost}), 1e-9)
 	}
-	var space Space
-	times := []Times{{Compute: 10, Slow: 1}, {Compute: 10, Slow: 1, Contention: 0.5}}
-	require.Equal(t, []float64{10, p.End(times[1], []float64{1})}, p.Ends(times, []float64{1}, &space))
+	require.Equal(t, 10.0, p.End(Times{Compute: 10, Slow: 1}, []float64{1}))
 }
 
 // What was measured of contention stands in every scenario, in the place of what is assumed.

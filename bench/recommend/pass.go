@@ -1,5 +1,5 @@
 // A pass of a training step: computation goes through the parameters, messages are launched
-// on the way, and one network carries them by the rule of [flight]. [NewPass] fixes the order of
+// on the way, and one network carries them by the rule of [Flight]. [NewPass] fixes the order of
 // events once; [Pass.End] runs them for any times.
 
 package recommend
@@ -26,6 +26,8 @@ type Pass struct {
 	events   []event
 	messages int
 	done     []float64
+	// in is the queues of each message; nil where all messages are one communicator's.
+	in []queued
 }
 
 // event is a launch or a wait of a message at a boundary. The index of a message
@@ -66,7 +68,29 @@ func NewPass(messages []trainer.Message, done []float64, d Direction) Pass {
 	if !slices.IsSortedFunc(all, order) { // most trainers' calls come in their order
 		slices.SortStableFunc(all, order)
 	}
-	return Pass{events: all, messages: len(messages), done: done}
+	return Pass{events: all, messages: len(messages), done: done, in: queuesOf(messages)}
+}
+
+// queued is the queues of a message, its communicator's and its stream's, and whether it takes what the one before it has made.
+type queued struct {
+	comms, stream int8
+	follows       bool
+}
+
+// queuesOf finds the queues of messages of several communicators. Those of as many ranks count as one.
+func queuesOf(messages []trainer.Message) (all []queued) {
+	if !slices.ContainsFunc(messages, func(m trainer.Message) bool { return m.Ranks != messages[0].Ranks }) {
+		return nil
+	}
+	var ranks []int
+	for k, m := range messages {
+		i := slices.Index(ranks, m.Ranks)
+		if i < 0 {
+			i, ranks = len(ranks), append(ranks, m.Ranks)
+		}
+		all = append(all, queued{int8(queues - 1 - i), int8(m.Stream), m.Follows && k > 0})
+	}
+	return all
 }
 
 // Shares is the done of [NewPass]: how much of the computation lies behind at each
@@ -93,26 +117,40 @@ func Shares(work []float64, d Direction) []float64 {
 }
 
 // End is when computation and network are both through, in seconds from the
-// start of the pass. cost is the time of each message alone. [Pass.Ends] is for many runs.
-func (p Pass) End(t Times, cost []float64) float64 {
-	return p.end(t, cost, make([]float64, p.messages))
-}
+// start of the pass. cost is the time of each message alone.
+func (p Pass) End(t Times, cost []float64) float64 { return p.end(t, cost, new([]float64)) }
 
-// end is End. A pass's messages are launched before they are waited for: what is in through is overwritten.
-func (p Pass) end(t Times, cost, through []float64) float64 {
-	var sent flight
-	clock, done := 0.0, 0.0
+// end is End with a space for when each message has ended. Messages are launched before they are waited for: what is in it is
+// overwritten.
+func (p Pass) end(t Times, cost []float64, space *[]float64) float64 {
+	*space = slices.Grow((*space)[:0], p.messages)[:p.messages]
+	var sent Flight
+	through := *space
+	clock, done, sends := 0.0, 0.0, int8(0)
 	for _, e := range p.events {
 		behind := p.done[e.boundary]
-		clock = t.computed(clock, sent.busy, t.Compute*(behind-done))
+		clock = t.computed(clock, sent.Busy, t.Compute*(behind-done))
 		done = behind
 		if e.wait() {
 			clock = max(clock, through[e.index()])
 			continue
 		}
-		through[e.message] = sent.send(clock, t.Slow*cost[e.message]+t.Each, t.Slow*t.Shared)
+		seconds, latency := t.Slow*cost[e.message]+t.Each, t.Slow*t.Shared
+		switch {
+		case latency == 0:
+			through[e.message] = sent.Send(clock, seconds, 0)
+		case p.in == nil: // the library has two queues for a communicator
+			through[e.message] = sent.Send(clock, seconds, latency, sends)
+			sends = 1 - sends
+		default:
+			at, q := clock, p.in[e.message]
+			if q.follows {
+				at = max(at, through[e.message-1])
+			}
+			through[e.message] = sent.Send(at, seconds, latency, q.comms, q.stream)
+		}
 	}
-	return max(t.computed(clock, sent.busy, t.Compute*(1-done)), sent.busy)
+	return max(t.computed(clock, sent.Busy, t.Compute*(1-done)), sent.Busy)
 }
 
 // Times are what a pass takes in one scenario.
@@ -125,12 +163,9 @@ type Times struct {
 	Contention float64
 	// Each is what every message takes more, in seconds.
 	Each float64
-	// Shared is the part of a message's time that two in flight overlap, in seconds; 0 is one at a time.
+	// Shared is the part of a message's time that those in flight overlap, in seconds; 0 is one at a time.
 	Shared float64
 }
-
-// usual reports whether times follow from computation and messages alone.
-func (t Times) usual() bool { return t.Contention == 0 && t.Each == 0 && t.Shared == 0 }
 
 // computed is when so many seconds of computation that start at clock are done. The network is
 // busy until network.
@@ -143,77 +178,4 @@ func (t Times) computed(clock, network, work float64) float64 {
 		return clock + slowed
 	}
 	return network + work - (network-clock)/(1+t.Contention)
-}
-
-// lanes is how many scenarios are simulated at once. In one of them each event waits for the one
-// before; the others keep the processor busy meanwhile.
-const lanes = 4
-
-// Space is the scratch space of Ends.
-type Space struct {
-	through [][lanes]float64
-	ends    []float64
-}
-
-// Ends is [Pass.End] for several scenarios at once, to the last bit. The result belongs to the
-// space until its next use.
-func (p Pass) Ends(all []Times, cost []float64, space *Space) []float64 {
-	if cap(space.through) < p.messages {
-		space.through = make([][lanes]float64, p.messages)
-	}
-	space.ends = space.ends[:0]
-	if slices.ContainsFunc(all, func(t Times) bool { return !t.usual() }) {
-		for _, t := range all {
-			space.ends = append(space.ends, p.End(t, cost))
-		}
-		return space.ends
-	}
-	for first := 0; first < len(all); first += lanes {
-		n := min(lanes, len(all)-first)
-		var some [lanes]Times
-		copy(some[:], all[first:first+n])
-		ends := p.some(some, cost, space.through[:p.messages])
-		space.ends = append(space.ends, ends[:n]...)
-	}
-	return space.ends
-}
-
-// some is written out for four lanes, since the compiler keeps no array in registers.
-func (p Pass) some(of [lanes]Times, cost []float64, through [][lanes]float64) [lanes]float64 {
-	compute0, compute1, compute2, compute3 := of[0].Compute, of[1].Compute, of[2].Compute, of[3].Compute
-	var clock0, clock1, clock2, clock3, network0, network1, network2, network3, done float64
-	for _, e := range p.events {
-		behind := p.done[e.boundary]
-		step := behind - done
-		done = behind
-		clock0 += compute0 * step
-		clock1 += compute1 * step
-		clock2 += compute2 * step
-		clock3 += compute3 * step
-		if e.wait() {
-			t := &through[e.index()]
-			clock0, clock1 = later(clock0, t[0]), later(clock1, t[1])
-			clock2, clock3 = later(clock2, t[2]), later(clock3, t[3])
-			continue
-		}
-		c := cost[e.message]
-		network0 = later(clock0, network0) + of[0].Slow*c
-		network1 = later(clock1, network1) + of[1].Slow*c
-		network2 = later(clock2, network2) + of[2].Slow*c
-		network3 = later(clock3, network3) + of[3].Slow*c
-		through[e.message] = [lanes]float64{network0, network1, network2, network3}
-	}
-	rest := 1 - done
-	return [lanes]float64{
-		later(clock0+compute0*rest, network0), later(clock1+compute1*rest, network1),
-		later(clock2+compute2*rest, network2), later(clock3+compute3*rest, network3),
-	}
-}
-
-// later is max of two times, of which none is negative or not a number.
-func later(a, b float64) float64 {
-	if a > b {
-		return a
-	}
-	return b
 }

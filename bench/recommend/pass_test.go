@@ -42,6 +42,23 @@ func TestByHand(t *testing.T) {
 	require.Equal(t, 4.0+5+2, end(t, off, four, Backward, 4, 5, 2))
 }
 
+// Messages of several communicators: latencies of 1 s overlap, transfers share the links, calls of a communicator and
+// those of a stream follow one another, and so does a call that takes what the one before it has made.
+func TestSeveralCommunicatorsByHand(t *testing.T) {
+	never := trainer.Never
+	at := func(second trainer.Message) float64 {
+		second.Launch, second.Wait = 4, never
+		p := NewPass([]trainer.Message{{Launch: 4, Wait: never, Ranks: 8}, second}, Shares(four, Backward), Backward)
+		return p.End(Times{Compute: 4, Slow: 1, Shared: 1}, []float64{3, 5})
+	}
+	require.Equal(t, 7.0, at(trainer.Message{Ranks: 2, Stream: 1}), "1 to 3 one transfer, 3 to 7 the other")
+	require.Equal(t, 8.0, at(trainer.Message{Ranks: 2}))
+	require.Equal(t, 8.0, at(trainer.Message{Ranks: 2, Stream: 1, Follows: true}))
+	require.Equal(t, 7.0, at(trainer.Message{Ranks: 8}), "one communicator of a library with two threads")
+	var f Flight
+	require.Equal(t, []float64{3, 8, 12}, []float64{f.Send(0, 3, 1, 0), f.Send(0, 5, 1, 0), f.Send(2, 5, 1, 1)}, "of one queue, and of another")
+}
+
 // A gather and a scatter share the network: FSDP2's backward of three units.
 func TestSharedNetwork(t *testing.T) {
 	messages := []trainer.Message{
@@ -65,7 +82,7 @@ func TestSharesAddUp(t *testing.T) {
 // leaves no trace.
 func TestSlowAndScratch(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
-	var space Space
+	var space []float64
 	for range 500 {
 		n := 1 + rng.IntN(20)
 		work, messages, cost, dear := make([]float64, n), []trainer.Message{}, []float64{}, []float64{}
@@ -83,38 +100,6 @@ func TestSlowAndScratch(t *testing.T) {
 			}
 		}
 		p := NewPass(messages, Shares(work, Backward), Backward)
-		require.InEpsilon(t, p.End(Times{Compute: 2, Slow: 1}, dear), p.Ends([]Times{{Compute: 2, Slow: 1.5}}, cost, &space)[0], 1e-12)
-	}
-}
-
-// Several ways at once end as each alone, to the last bit.
-func TestEndsAreThoseOfEachWay(t *testing.T) {
-	rng := rand.New(rand.NewPCG(2, 1))
-	var space Space
-	for range 500 {
-		n := rng.IntN(20)
-		messages, cost := []trainer.Message{}, []float64{}
-		for b := n; b >= 0; b-- {
-			for range rng.IntN(3) {
-				m := trainer.Message{Launch: b, Wait: trainer.Never}
-				if rng.IntN(2) == 0 {
-					m.Wait = rng.IntN(b + 1)
-				}
-				messages, cost = append(messages, m), append(cost, rng.Float64())
-			}
-		}
-		work, all := make([]float64, n), make([]Times, rng.IntN(10))
-		for i := range work {
-			work[i] = rng.Float64()
-		}
-		for i := range all {
-			all[i] = Times{Compute: 10 * rng.Float64(), Slow: 1 + rng.Float64()}
-		}
-		p := NewPass(messages, Shares(work, Backward), Backward)
-		got := p.Ends(all, cost, &space)
-		require.Len(t, got, len(all))
-		for i, x := range all {
-			require.Equal(t, p.End(x, cost), got[i])
-		}
+		require.InEpsilon(t, p.End(Times{Compute: 2, Slow: 1}, dear), p.end(Times{Compute: 2, Slow: 1.5}, cost, &space), 1e-12)
 	}
 }

@@ -206,7 +206,7 @@ func acrossReplicas(all []Message, u blockUnit, run Run) []Message {
 	for kind, n := range u.reduced {
 		if n > 0 && run.instances() > 1 {
 			share := n * run.GradBytes() / int64(run.shardRanks(kind == 1))
-			all = append(all, Message{Collective: allReduce, Bytes: share, Ranks: run.instances(), Launch: u.lo, Wait: Never, Stream: 2})
+			all = append(all, Message{Collective: allReduce, Bytes: share, Ranks: run.instances(), Launch: u.lo, Wait: Never, Stream: 2, Follows: true})
 		}
 	}
 	return all

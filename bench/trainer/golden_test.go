@@ -141,20 +141,20 @@ func TestMegatronDefaultAndCalls(t *testing.T) {
 
 	got := plan(t, "megatron", params, 256, Run{DP: 16, Zero: 1})
 	require.Equal(t, []Message{
-		{"reduce_scatter", 1024, 16, 4, Never, 0}, {"reduce_scatter", 1024, 16, 2, Never, 0}, {"reduce_scatter", 1024, 16, 0, Never, 0},
+		{"reduce_scatter", 1024, 16, 4, Never, 0, false}, {"reduce_scatter", 1024, 16, 2, Never, 0, false}, {"reduce_scatter", 1024, 16, 0, Never, 0, false},
 	}, got.Backward)
 	// The first gather is waited for at once; each next is launched after the wait
 	// for the one before (distributed_data_parallel.py, finish_param_sync).
 	require.Equal(t, []Message{
-		{"all_gather", 512, 16, 0, 0, 0}, {"all_gather", 512, 16, 0, 2, 0}, {"all_gather", 512, 16, 2, 4, 0},
+		{"all_gather", 512, 16, 0, 0, 0, false}, {"all_gather", 512, 16, 0, 2, 0, false}, {"all_gather", 512, 16, 2, 4, 0, false},
 	}, got.Forward)
 
 	got = plan(t, "megatron", params, 256, Run{DP: 16, Zero: 1, Instances: 4})
-	require.Equal(t, []Message{{"reduce_scatter", 1024, 4, 4, Never, 0}, {"all_reduce", 256, 4, 4, Never, 0}}, got.Backward[:2])
-	require.Equal(t, Message{"all_gather", 512, 4, 0, 0, 0}, got.Forward[0])
+	require.Equal(t, []Message{{"reduce_scatter", 1024, 4, 4, Never, 0, false}, {"all_reduce", 256, 4, 4, Never, 0, false}}, got.Backward[:2])
+	require.Equal(t, Message{"all_gather", 512, 4, 0, 0, 0, false}, got.Forward[0])
 
 	got = plan(t, "megatron", params, 256, Run{DP: 16, NoOverlap: true})
-	require.Equal(t, []Message{{"all_reduce", 6 * 128 * 4, 16, 0, Never, 0}}, got.Backward)
+	require.Equal(t, []Message{{"all_reduce", 6 * 128 * 4, 16, 0, Never, 0, false}}, got.Backward)
 	require.Empty(t, got.Forward)
 }
 
@@ -163,10 +163,10 @@ func TestMegatronExperts(t *testing.T) {
 	params := tensors(256, 256, 256, 256)
 	params[0].Expert, params[2].Expert = true, true
 	got := plan(t, "megatron", params, 512, Run{DP: 16, EP: 4, Zero: 1}).Backward
-	require.Equal(t, []Message{{"reduce_scatter", 2048, 16, 1, Never, 0}, {"reduce_scatter", 2048, 4, 0, Never, 1}}, got)
+	require.Equal(t, []Message{{"reduce_scatter", 2048, 16, 1, Never, 0, false}, {"reduce_scatter", 2048, 4, 0, Never, 1, false}}, got)
 	// With as many groups as ranks, no other rank reduces the experts.
 	got = plan(t, "megatron", params, 512, Run{DP: 16, EP: 16, Zero: 1}).Backward
-	require.Equal(t, []Message{{"reduce_scatter", 2048, 16, 1, Never, 0}}, got)
+	require.Equal(t, []Message{{"reduce_scatter", 2048, 16, 1, Never, 0, false}}, got)
 }
 
 // DeepSpeed deepspeed/runtime/zero/stage_1_and_2.py,
@@ -181,15 +181,15 @@ func TestDeepSpeedCapsAndOversize(t *testing.T) {
 	got := plan(t, "deepspeed", params, 100, Run{DP: 8, Zero: 1})
 	require.Equal(t, []int64{80, 40, 163, 132, 5, 100, 1}, elementsOf(got.Buckets))
 	require.Equal(t, []Message{
-		{"all_reduce", 320, 8, 4, 3, 0},
-		{"all_reduce", 160, 8, 3, 2, 0},
-		{"all_reduce", 652, 8, 2, 0, 0},
-		{"all_reduce", 528, 8, 2, 0, 0},
-		{"all_reduce", 20, 8, 2, 0, 0},
-		{"all_reduce", 400, 8, 0, 0, 0},
-		{"all_reduce", 4, 8, 0, Never, 0},
+		{"all_reduce", 320, 8, 4, 3, 0, false},
+		{"all_reduce", 160, 8, 3, 2, 0, false},
+		{"all_reduce", 652, 8, 2, 0, 0, false},
+		{"all_reduce", 528, 8, 2, 0, 0, false},
+		{"all_reduce", 20, 8, 2, 0, 0, false},
+		{"all_reduce", 400, 8, 0, 0, 0, false},
+		{"all_reduce", 4, 8, 0, Never, 0, false},
 	}, got.Backward)
-	require.Equal(t, []Message{{"all_gather", 521 * 2, 8, 0, Never, 0}}, got.After)
+	require.Equal(t, []Message{{"all_gather", 521 * 2, 8, 0, Never, 0, false}}, got.After)
 	require.False(t, got.EachBackward)
 	require.True(t, plan(t, "deepspeed", params, 100, Run{DP: 8, Zero: 2}).EachBackward)
 	// Exactly full is not over.
@@ -205,7 +205,7 @@ func TestDeepSpeedCapsAndOversize(t *testing.T) {
 	require.Equal(t, []int64{11, 300, 80, 40}, elementsOf(plan(t, "deepspeed", tensors(40, 40, 40, 300, 10, 1), 100, Run{DP: 1, Zero: 1, NoOverlap: true}).Buckets), "forward")
 	three := plan(t, "deepspeed", params, 100, Run{DP: 8, Zero: 3})
 	require.Equal(t, "reduce_scatter", three.Backward[len(three.Backward)-1].Collective)
-	require.Equal(t, []Message{{"all_gather", 1042, 8, 0, 0, 0}}, three.Forward)
+	require.Equal(t, []Message{{"all_gather", 1042, 8, 0, 0, 0, false}}, three.Forward)
 }
 
 // stage_1_and_2.py, setup_buckets: one buffer in the parameters' type, two with overlap;
@@ -271,18 +271,18 @@ func TestFSDP2Units(t *testing.T) {
 	two := plan(t, "fsdp2", params, 320, Run{DP: 8, Zero: 3})
 	require.Equal(t, []int64{1000, 160, 328, 1000}, elementsOf(two.Buckets))
 	require.Equal(t, []Message{
-		{"all_gather", 2000, 8, 0, 0, 0}, {"all_gather", 656, 8, 0, 1, 0}, {"all_gather", 320, 8, 0, 4, 0}, {"all_gather", 2000, 8, 1, 5, 0},
+		{"all_gather", 2000, 8, 0, 0, 0, false}, {"all_gather", 656, 8, 0, 1, 0, false}, {"all_gather", 320, 8, 0, 4, 0, false}, {"all_gather", 2000, 8, 1, 5, 0, false},
 	}, two.Forward)
 	// Backward begins with the last unit, which is still there, and gathers one ahead. It
 	// waits for a reduce-scatter before the next one.
 	require.Equal(t, []Message{
-		{"all_gather", 320, 8, 6, 5, 0},
-		{"reduce_scatter", 4000, 8, 5, 4, 1},
-		{"all_gather", 656, 8, 5, 4, 0},
-		{"reduce_scatter", 640, 8, 4, 1, 1},
-		{"all_gather", 2000, 8, 4, 1, 0},
-		{"reduce_scatter", 1312, 8, 1, 0, 1},
-		{"reduce_scatter", 4000, 8, 0, Never, 1},
+		{"all_gather", 320, 8, 6, 5, 0, false},
+		{"reduce_scatter", 4000, 8, 5, 4, 1, false},
+		{"all_gather", 656, 8, 5, 4, 0, false},
+		{"reduce_scatter", 640, 8, 4, 1, 1, false},
+		{"all_gather", 2000, 8, 4, 1, 0, false},
+		{"reduce_scatter", 1312, 8, 1, 0, 1, false},
+		{"reduce_scatter", 4000, 8, 0, Never, 1, false},
 	}, two.Backward)
 	require.Equal(t, []int64{160, 320, 480}, fsdp2Settings(params, Run{}))
 	keep := plan(t, "fsdp2", params, 320, Run{DP: 8, Zero: 3, KeepParams: true})

@@ -344,10 +344,14 @@ func fromJSON(file string, text []byte) ([]Param, error) {
 		return nil, w.fail(err)
 	}
 	for w.d.More() {
-		if open == json.Delim('[') {
-			err = w.element()
-		} else {
-			err = w.member()
+		var e entry
+		if open != json.Delim('[') {
+			e, err = w.member()
+		} else if err = w.d.Decode(&e); err != nil {
+			err = w.fail(err)
+		}
+		if err == nil {
+			err = w.take(e)
 		}
 		if err != nil {
 			return nil, err
@@ -377,26 +381,16 @@ func (w *walker) fail(err error) error {
 	return fmt.Errorf("%w: %s: %w", ErrParams, w.where(), err)
 }
 
-// element is one of a list.
-func (w *walker) element() error {
-	var e entry
-	if err := w.d.Decode(&e); err != nil {
-		return w.fail(err)
-	}
-	return w.take(e)
-}
-
 // member is one of an object.
-func (w *walker) member() error {
+func (w *walker) member() (e entry, err error) {
 	key, err := w.d.Token()
-	if err != nil {
-		return w.fail(err)
-	}
 	var raw json.RawMessage
-	if err := w.d.Decode(&raw); err != nil {
-		return w.fail(err)
+	if err == nil {
+		err = w.d.Decode(&raw)
 	}
-	var e entry
+	if err != nil {
+		return e, w.fail(err)
+	}
 	switch raw[0] {
 	case '[':
 		err = json.Unmarshal(raw, &e.Shape)
@@ -406,10 +400,10 @@ func (w *walker) member() error {
 		err = json.Unmarshal(raw, &e.Elements)
 	}
 	if err != nil {
-		return w.fail(err)
+		return e, w.fail(err)
 	}
 	e.Name, _ = key.(string)
-	return w.take(e)
+	return e, nil
 }
 
 func (w *walker) take(e entry) error {

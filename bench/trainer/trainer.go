@@ -253,10 +253,12 @@ type Message struct {
 	// Stream numbers the trainer's streams of calls: those of one follow one another, whatever their groups, and so do
 	// those of a group. Others run beside them.
 	Stream int `json:"stream,omitempty"`
+	// Follows is true where the call takes what the one before it in the pass has made.
+	Follows bool `json:"follows,omitempty"`
 }
 
 // Plan is what the trainer does with one setting. The messages of a pass are in
-// the order of their calls and share one network, which is simulated as if it sent one after the other.
+// the order of their calls and share one network.
 type Plan struct {
 	Buckets  []Bucket  `json:"buckets"`
 	Backward []Message `json:"backward"`

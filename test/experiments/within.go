@@ -34,15 +34,16 @@ type WithinRow struct {
 	Sure, SureAnswer, SureListed int
 	// Octaves is how wide the listed ranges are together, in each draw above low.
 	Octaves []float64
-	// Why counts the reasons for low.
-	Why map[string]int
+	// Why counts the reasons for low, Unproved the draws for which that is the only one: no real step has as much latency.
+	Why      map[string]int
+	Unproved int
 }
 
 // Holds counts the draws in which the statement is true or not made with confidence.
 func (r *WithinRow) Holds() int { return r.Draws - r.Sure + r.SureListed }
 
 // The bars: what is listed as within 1 % is, or the confidence is low; and of a quiet
-// machine, whose samples differ by sampleCV, it is not low for that.
+// machine, whose samples differ by sampleCV, it is not low for that. An answer that is unproved may be: noise has no part in it.
 var (
 	statedRight = Bar{Rate: 0.95}
 	seldomLow   = Bar{Rate: 0.2, AtMost: true}
@@ -229,10 +230,15 @@ func (r *WithinRow) judge(c *withinCase, a recommend.Answer) {
 	if sure {
 		r.Octaves = append(r.Octaves, octaves)
 	}
+	var low []string
 	for _, x := range a.Confidence.Reasons {
 		if x.Level == recommend.Low {
 			r.Why[x.Code]++
+			low = append(low, x.Code)
 		}
+	}
+	if slices.Equal(low, []string{"unproved"}) {
+		r.Unproved++
 	}
 	for count, is := range map[*int]bool{
 		&r.Answer: answer, &r.Listed: listed, &r.Sure: sure, &r.SureAnswer: sure && answer, &r.SureListed: sure && listed,
@@ -279,7 +285,7 @@ func WithinFailures(rows []WithinRow, small bool) []string {
 	for _, r := range rows {
 		check(statedRight, "true or low", r.Holds(), r)
 		if r.Noise == 0 {
-			check(seldomLow, "low", r.Draws-r.Sure, r)
+			check(seldomLow, "low", r.Draws-r.Sure-r.Unproved, r)
 		}
 	}
 	return out
