@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"html/template"
 	"io"
-	"reflect"
 	"strings"
 	"unicode"
 
@@ -34,10 +33,10 @@ var (
 // and pictures are inside, and its content security policy lets nothing in.
 func WriteHTML(w io.Writer, d *document.Document) error {
 	t := template.New("page.tmpl")
-	// show writes a block by the template that is named after its type.
+	// show writes a block by the template of its kind.
 	show := func(b document.Block) (template.HTML, error) {
 		var text bytes.Buffer
-		err := t.ExecuteTemplate(&text, strings.ToLower(reflect.TypeOf(b).Name()), b)
+		err := t.ExecuteTemplate(&text, b.Kind(), b)
 		return template.HTML(text.String()), err
 	}
 	t.Funcs(template.FuncMap{"show": show}).Funcs(drawn())

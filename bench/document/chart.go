@@ -375,4 +375,4 @@ func (q Quantity) RangeName() string {
 // Bracketed tells whether the model gives the point two ends.
 func (p Point) Bracketed() bool { return p.Fast > p.Slow }
 
-func (Chart) block() {}
+func (Chart) Kind() string { return "chart" }

@@ -192,8 +192,8 @@ func (d *Document) Statements() (shown []Statement, more int) {
 	return shown, len(d.Findings) - n
 }
 
-// Block is a part of a section. A renderer knows it by its type.
-type Block interface{ block() }
+// Block is a part of a section. Kind names the template that draws it on a page; text knows it by its type.
+type Block interface{ Kind() string }
 
 // The kinds of blocks.
 type (
@@ -240,19 +240,19 @@ type (
 	}
 )
 
-func (Paragraph) block() {}
-func (Heading) block()   {}
-func (List) block()      {}
-func (Command) block()   {}
-func (Items) block()     {}
-func (Facts) block()     {}
-func (Cards) block()     {}
-func (Code) block()      {}
-func (Sheet) block()     {}
-func (Plot) block()      {}
-func (Strips) block()    {}
-func (Bars) block()      {}
-func (Details) block()   {}
+func (Paragraph) Kind() string { return "paragraph" }
+func (Heading) Kind() string   { return "heading" }
+func (List) Kind() string      { return "list" }
+func (Command) Kind() string   { return "command" }
+func (Items) Kind() string     { return "items" }
+func (Facts) Kind() string     { return "facts" }
+func (Cards) Kind() string     { return "cards" }
+func (Code) Kind() string      { return "code" }
+func (Sheet) Kind() string     { return "sheet" }
+func (Plot) Kind() string      { return "plot" }
+func (Strips) Kind() string    { return "strips" }
+func (Bars) Kind() string      { return "bars" }
+func (Details) Kind() string   { return "details" }
 
 // Item is a thing that was looked at: its name and what was found, more lines of it, and what to do.
 type Item struct {
