@@ -152,7 +152,7 @@ func FollowOpening(ctx context.Context, open Opener, leader Leader) error {
 }
 
 func follow(ctx context.Context, w worker, leader Leader) error {
-	w.connection = leader
+	w.ties = tiesOf(leader)
 	for {
 		o, err := leader.Next()
 		if err != nil {
@@ -161,12 +161,24 @@ func follow(ctx context.Context, w worker, leader Leader) error {
 		if o.Do == DoEnd {
 			return nil
 		}
-		r := w.execute(o)
+		r := w.bound(o)
 		r.Stop = r.Stop || ctx.Err() != nil
 		if err := leader.Report(r); err != nil {
 			return fmt.Errorf("lost the process that leads the sweep: %w", err)
 		}
 	}
+}
+
+// ties are what a connection does beyond passing orders on; nil where it does not.
+type ties struct {
+	GivingUp
+	Abandoning
+}
+
+func tiesOf(connection any) (t ties) {
+	t.GivingUp, _ = connection.(GivingUp)
+	t.Abandoning, _ = connection.(Abandoning)
+	return t
 }
 
 // worker executes orders on the ranks of one process, the leader's too.
@@ -175,8 +187,7 @@ type worker struct {
 	c Case
 	// open opens the process; nil if it is open.
 	open Opener
-	// connection is the one to the other processes.
-	connection any
+	ties
 	// stuck is true once a call has not returned: it may still use the process's ranks.
 	stuck bool
 }
@@ -184,24 +195,23 @@ type worker struct {
 // whole is the context of an order. It ends only if the connection gives the run up: if
 // one process stopped its launches early, the others would hang.
 func (w *worker) whole() context.Context {
-	if c, ok := w.connection.(GivingUp); ok {
-		return c.Context()
+	if w.GivingUp != nil {
+		return w.Context()
 	}
 	return context.Background()
 }
 
-// execute carries an order out. A call that does not return is abandoned when the
+// bound carries an order out. A call that does not return is abandoned when the
 // connection says so: the process is of no use then, but can still tell of it.
-func (w *worker) execute(o Order) Report {
+func (w *worker) bound(o Order) Report {
 	if w.stuck {
 		return hanging()
 	}
-	c, ok := w.connection.(Abandoning)
-	if !ok {
-		return w.carriedOut(o)
+	if w.Abandoning == nil {
+		return w.reported(o)
 	}
 	var r Report // the call's alone if it does not return
-	if !c.Returns(func() { r = w.carriedOut(o) }) {
+	if !w.Returns(func() { r = w.reported(o) }) {
 		w.stuck = true
 		return hanging()
 	}
@@ -213,9 +223,9 @@ func hanging() Report {
 	return failed(Failure{Kind: FailedHanging, Message: "a call of a library does not return"})
 }
 
-func (w *worker) carriedOut(o Order) Report {
+func (w *worker) reported(o Order) Report {
 	var r Report
-	if err := w.carryOut(o, &r); err != nil {
+	if err := w.dispatch(o, &r); err != nil {
 		r = failed(failureOf(err))
 		if whole := w.whole(); whole.Err() != nil && errors.Is(err, context.Cause(whole)) {
 			// The process that was lost is the cause; this one waited for it.
@@ -227,7 +237,7 @@ func (w *worker) carriedOut(o Order) Report {
 	return r.bounded()
 }
 
-func (w *worker) carryOut(o Order, r *Report) (err error) {
+func (w *worker) dispatch(o Order, r *Report) (err error) {
 	whole := w.whole()
 	switch {
 	case o.lacks():

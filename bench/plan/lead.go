@@ -57,7 +57,7 @@ type Member struct {
 // Call End afterwards.
 func Lead(ctx context.Context, own Process, others Followers, world []Member) (*Group, context.Context) {
 	ctx, stop := context.WithCancelCause(ctx)
-	g := &Group{own: worker{p: own, connection: others}, others: others, world: world, first: []int{0}, ctx: ctx, stop: stop}
+	g := &Group{own: worker{p: own, ties: tiesOf(others)}, others: others, world: world, first: []int{0}, ctx: ctx, stop: stop}
 	for i, m := range world {
 		g.first = append(g.first, g.first[i]+m.Ranks)
 	}
@@ -100,7 +100,7 @@ func (g *Group) doEach(o Order, each []Order) ([]Report, error) {
 	} else {
 		g.others.Send(o)
 	}
-	own := g.own.execute(o)
+	own := g.own.bound(o)
 	reports := append([]Report{own}, g.others.Reports(own)...)
 	if len(reports) != len(g.world) {
 		return nil, fmt.Errorf("%d reports of %d processes", len(reports), len(g.world))
