@@ -24,6 +24,10 @@ const (
 	CodeCost    = "cost"
 )
 
+// Unmodelled begins the reason of a variant that differs from others in what the loopback does not model: its
+// times would say nothing of the variant.
+const Unmodelled = "NOT CHECKED: the loopback does not model "
+
 // Headline is the answer in one sentence.
 func (d *Document) Headline() string {
 	all, text := plain.Count(len(d.Cases), "case"), ""
@@ -38,6 +42,9 @@ func (d *Document) Headline() string {
 		text = fmt.Sprintf("UNCLEAR: %d of %s are not decided after %s.", d.counts()[Unclear], all, plain.Count(d.Rounds, "round"))
 	default:
 		text = "NOT CHECKED: there is nothing to compare."
+		if first, last := d.Ends(); first == last {
+			text = "NOT CHECKED: fewer than two variants could be compared."
+		}
 	}
 	if d.Simulated {
 		text = "SIMULATED: " + text
@@ -94,7 +101,11 @@ func (d *Document) Findings() finding.List {
 	}
 	out = append(out, d.slowdowns()...)
 	for _, v := range slice.Where(d.Variants, func(v Variant) bool { return v.LeftOut }) {
-		out = append(out, finding.Finding{Code: CodeLeftOut, Text: fmt.Sprintf("%s is left out: %s.", v.Name, v.Reason), Severity: finding.Fault, Hint: strings.Join(v.Evidence, " | ")})
+		severity := finding.Fault
+		if strings.HasPrefix(v.Reason, Unmodelled) {
+			severity = finding.Warning
+		}
+		out = append(out, finding.Finding{Code: CodeLeftOut, Text: fmt.Sprintf("%s is left out: %s.", v.Name, v.Reason), Severity: severity, Hint: strings.Join(v.Evidence, " | ")})
 	}
 	if n := d.counts()[Unclear]; n > 0 && d.Verdict != Unclear {
 		out = append(out, finding.Finding{Code: compare.CodeUnclear, Text: fmt.Sprintf("%s not decided after %s.", plain.Count(n, "case"), plain.Count(d.Rounds, "round")), Severity: finding.Warning})

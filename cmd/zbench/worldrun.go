@@ -23,8 +23,6 @@ type worldRun struct {
 	counters string
 	// command is the word that the processes are started with; empty is collectives.
 	command string
-	// progress reports every case even without a terminal.
-	progress bool
 }
 
 // worldFlags are the flags of a sweep that other measurements of a world have, too.
