@@ -111,7 +111,8 @@ func glance(d *document.Document, rec *record.Record, drawn []curve.Curve) {
 
 // bandwidthInto draws bus bandwidth by size and by the number of ranks.
 func bandwidthInto(d *document.Document, rec *record.Record, drawn []curve.Curve, note string, x Extras) {
-	d.Add("charts", "Bus bandwidth by message size", document.Plots(charts(rec, drawn, document.BusBW, note, x.Knees, adviceBand(x.Advice)))...)
+	all := charts(rec, drawn, document.BusBW, note, x.Knees, adviceBand(x.Advice))
+	d.Add("charts", "Bus bandwidth by message size", document.Plots(append(all, smallCharts(rec, drawn, note)...))...)
 	d.Add("scaling", "Scaling by number of ranks", scalingBlocks(rec, drawn)...)
 }
 
