@@ -104,7 +104,6 @@ func addSearchFlags(cmd *cobra.Command, o *bisectOptions) {
 	o.sweep.addFlags(f, "folder to create, with report.html, bisect.json, bisect.csv, junit.xml, plots and the folders of the children (default a new dated one)")
 	f.StringVar(&o.sweep.resume, "resume", "", "continue the search in this folder with its own options")
 	o.sweep.addForce(f)
-	o.sweep.addQuiet(f)
 	o.sweep.addVerbose(f, "list the cases that are the same, too")
 }
 

@@ -112,7 +112,7 @@ func TestProgressTimeLeft(t *testing.T) {
 		cases           []float64
 	}{
 		{0, 0, []float64{1, 1, 1, 1}},
-		{26, 3, []float64{1, 1.5, 1, 1.5, 2, 2, 2, 2, 3, 3, 3, 3, 2, 2}},
+		{26, 2, []float64{1, 1.5, 1, 1.5, 2, 2, 2, 2, 3, 3, 3, 3, 2, 2}},
 		{10, 0, []float64{2, 1, 2, 3, 2, 1, 1, 4}},
 	} {
 		var took []float64 // first passes up, second ones down

@@ -37,7 +37,6 @@ func (o *worldRun) addWorldFlags(cmd *cobra.Command, command string, rows ...spe
 	addLibraryFlags(cmd, &o.libraries)
 	addLaunchFlags(cmd.Flags(), &o.launch)
 	addDeadlineFlags(cmd.Flags(), &o.deadlines)
-	o.addQuiet(cmd.Flags())
 	o.addVerbose(cmd.Flags(), "print every check before the run")
 }
 
