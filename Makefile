@@ -237,6 +237,14 @@ system-test-cluster: build ## zbench under the real Slurm (8 nodes) and Open MPI
 	$(GO) test -c -o bin/cluster.test ./test/cluster; cd test/cluster; \
 	if [ -n "$$ready" ]; then ZBENCH=$(CURDIR)/bin/zbench ../../scripts/slurm.sh 8 ../../bin/cluster.test -test.timeout 30m; fi
 
+.PHONY: release
+release: ## A tar.gz, a deb and an rpm with manual pages and completions, and checksums, in dist
+	scripts/release.sh dist
+
+.PHONY: release-check
+release-check: ## Two builds of HEAD are equal; packages are installed and removed in clean chroots; as root
+	scripts/release-check.sh
+
 .PHONY: loopback
 loopback: ## The loopback as shared libraries with the vendors' names, in bin/loopback
 	scripts/loopback.sh bin/loopback
