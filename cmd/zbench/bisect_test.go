@@ -147,6 +147,11 @@ func TestBisectOfVariablesOnTheLoopback(t *testing.T) {
 	}
 	require.NotContains(t, stdout.String(), "SAME")
 
+	s, stdout, stderr, _ = bisectState(t, start, "all_reduce", "--backend", "loopback", "--gpus-per-node", "2", "--sizes", "1M", "--place", "out", "-c", "0",
+		"--out", filepath.Join(t.TempDir(), "out"), "--fail-on", "slower", "--variant", "a=", "--variant", "b=", "--variant", "c=NCCL_ALGO=Ring")
+	require.Equal(t, exit.Want, Main(context.Background(), s), "two are the same, the third is not checked: %s", stderr)
+	require.Contains(t, unfolded(stdout.String()), "c is left out: NOT CHECKED")
+
 	loopback = "rocm"
 	s, stdout, stderr, _ = bisectState(t, start, search(filepath.Join(t.TempDir(), "out"))...)
 	require.Equal(t, exit.OK, Main(context.Background(), s), stderr)
