@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Build what a release is, for Linux on amd64: a tar.gz, a deb and an rpm with the binary, the manual pages and
-# the completions, and their checksums.
+# the completions, the list of modules in the binary (SPDX), and their checksums.
 #
 #   scripts/release.sh [DIR]       into dist by default; VERSION names another version than git describe
 #
@@ -50,5 +50,21 @@ config=$PWD/tools/release/nfpm.yaml
 for kind in deb rpm; do
 	(cd "$dist" && VERSION=$package "$nfpm" package --config "$config" --packager "$kind" --target "$dist" >/dev/null)
 done
+$go version -m "$root/usr/bin/zbench" | awk -v version="$version" -v created="$(date -u -d "@$SOURCE_DATE_EPOCH" +%Y-%m-%dT%H:%M:%SZ)" '
+	function package(name, at, id) {
+		printf "\nPackageName: %s\nSPDXID: SPDXRef-%s\nPackageVersion: %s\nPackageDownloadLocation: NOASSERTION\nFilesAnalyzed: false\n", name, id, at
+	}
+	BEGIN {
+		printf "SPDXVersion: SPDX-2.3\nDataLicense: CC0-1.0\nSPDXID: SPDXRef-DOCUMENT\nDocumentName: zbench-%s\n", version
+		printf "DocumentNamespace: https://zbench.invalid/spdx/%s\nCreator: Tool: scripts/release.sh\nCreated: %s\n", version, created
+		package("zbench", version, "zbench")
+		print "Relationship: SPDXRef-DOCUMENT DESCRIBES SPDXRef-zbench"
+	}
+	NR == 1 { package("go", $NF, "go"); print "Relationship: SPDXRef-zbench DEPENDS_ON SPDXRef-go" }
+	$1 == "dep" {
+		id = $2; gsub(/[^A-Za-z0-9.]/, "-", id)
+		package($2, $3, id)
+		printf "ExternalRef: PACKAGE-MANAGER purl pkg:golang/%s@%s\nRelationship: SPDXRef-zbench DEPENDS_ON SPDXRef-%s\n", $2, $3, id
+	}' >"$dist/zbench-$version.spdx"
 rm -r "$root"
-(cd "$dist" && sha256sum -- *.tar.gz *.deb *.rpm >SHA256SUMS && cat SHA256SUMS)
+(cd "$dist" && sha256sum -- *.tar.gz *.deb *.rpm *.spdx >SHA256SUMS && cat SHA256SUMS)

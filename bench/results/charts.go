@@ -88,7 +88,7 @@ func charts(rec *record.Record, drawn []curve.Curve, q document.Quantity, note s
 	case document.BusBW:
 		c.ID, c.Title, c.Roofs, c.Band = "busbw", "Bus bandwidth by message size", usable(roofsOf(rec)), band
 	case document.SmallBW:
-		c.ID, c.Title, c.Short = "busbw-small", "Bus bandwidth of messages up to "+unit.Bytes(int64(document.MostSmall)), true
+		c.ID, c.Title, c.Short = "busbw-small", smallTitle, true
 	case document.Time:
 		c.ID, c.Title = "time", "Time per launch in a burst"
 	default:
@@ -110,6 +110,9 @@ func charts(rec *record.Record, drawn []curve.Curve, q document.Quantity, note s
 	}
 	return out
 }
+
+// smallTitle names the chart of small messages.
+var smallTitle = "Bus bandwidth of messages up to " + unit.Bytes(int64(document.MostSmall))
 
 // smallCharts are the charts of small messages, where the linear axis of the others shows nothing of three or
 // more of them.

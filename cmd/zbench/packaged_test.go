@@ -28,6 +28,7 @@ var completions = map[string]string{
 // A package has a manual page for each command that help lists, with all flags, and completions for three
 // shells. They follow from the commands, and are no part of the binary but for what the shells ask it.
 func TestPackagedPagesAndCompletions(t *testing.T) {
+	require.Equal(t, "\\&.x \\e \\-\n\\&'", roff(".x \\ -\n'"), "no line is taken for a request")
 	dir := *packaged
 	if dir == "" {
 		dir = t.TempDir()
