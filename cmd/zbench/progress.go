@@ -110,7 +110,10 @@ func (p *progress) show(at, text string) {
 	case p.quiet:
 		return
 	case p.redraw:
-		p.redrawn(text, at+"  ETA "+left.String())
+		if left > 0 {
+			at += "  ETA " + left.String()
+		}
+		p.redrawn(text, at)
 	case p.each || p.last.Sub(p.shown) >= every:
 		p.shown = p.last
 		if left > 0 {
@@ -153,12 +156,16 @@ func (p *progress) cut(text string) string {
 	return text
 }
 
-// left estimates the remaining time. In the first passes it is their mean for each pass that is left. The
+// left estimates the remaining time; 0 is not known. In the first passes it is their mean for each pass that is left. The
 // second passes take as much longer or shorter than the first of the same cases as those so far.
 func (p *progress) left() time.Duration {
 	firsts, k := slices.Clone(p.firsts), len(p.seconds)
-	if len(firsts) > 1 { // the very first pass has what is done once, as memory that is touched for the first time
+	// The very first pass has what is done once, as memory that is touched for the first time.
+	switch {
+	case len(firsts) > 1:
 		firsts[0] = mean(firsts[1:])
+	case k == 0:
+		return 0
 	}
 	left := mean(firsts) * time.Duration(2*p.total-p.first-p.done)
 	switch before := len(firsts) - k; {

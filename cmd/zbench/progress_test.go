@@ -149,7 +149,7 @@ func TestProgressTimeLeft(t *testing.T) {
 				require.GreaterOrEqual(t, told, left/2-1, "%+v: pass %d", run, i)
 			}
 		}
-		require.Regexp(t, `^\[first pass 1/\d+, about .*s left\] a: ok\n`, out.String())
+		require.Regexp(t, `^\[first pass 1/\d+\] a: ok\n\[first pass 2/\d+, about .*s left\] a: ok\n`, out.String())
 		require.Regexp(t, `\n\[(\d+)/\d+\] a: ok\n$`, out.String())
 	}
 }
