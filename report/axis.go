@@ -189,20 +189,31 @@ func niceStep(raw float64) float64 {
 	return 10 * p
 }
 
-// timeAxis is logarithmic, with ticks at 1, 2 and 5 times powers of ten where
-// there is room for them.
-func timeAxis(lo, hi float64, count int) axis {
-	a := axis{lo: math.Log2(lo / 1.25), hi: math.Log2(hi * 1.25), log: true, title: "time per launch, log scale"}
-	const least = 3.0 // octaves: always holds two of the 1-2-5 ticks
-	if a.hi-a.lo < least {
+// valuesAxis is logarithmic, with ticks at 1, 2 and 5 times powers of ten where there is room for them. least
+// is the smallest exponent.
+func valuesAxis(lo, hi float64, count, least int, title string, label func(float64) string) axis {
+	a := axis{lo: math.Log2(lo / 1.25), hi: math.Log2(hi * 1.25), log: true, title: title}
+	const octaves = 3.0 // always hold two of the 1-2-5 ticks
+	if a.hi-a.lo < octaves {
 		mid := (a.lo + a.hi) / 2
-		a.lo, a.hi = mid-least/2, mid+least/2
+		a.lo, a.hi = mid-octaves/2, mid+octaves/2
 	}
-	a.ticks = decades(a, []float64{1, 2, 5}, -12, 1, timeLabel)
+	a.ticks = decades(a, []float64{1, 2, 5}, least, 1, label)
 	for every := 1; len(a.ticks) > count; every++ {
-		a.ticks = decades(a, []float64{1}, -12, every, timeLabel)
+		a.ticks = decades(a, []float64{1}, least, every, label)
 	}
 	return a
+}
+
+// timeAxis is a logarithmic axis of times.
+func timeAxis(lo, hi float64, count int) axis {
+	return valuesAxis(lo, hi, count, -12, "time per launch, log scale", timeLabel)
+}
+
+// rateLabel prints a round rate without trailing zeros: "50 MB/s".
+func rateLabel(v float64) string {
+	s := scaleOf(v*(1+1e-9), rateSteps)
+	return unit.Shortest(math.Round(v/s.size*1e6)/1e6) + " " + s.name
 }
 
 // decades are ticks at the mantissas times powers of ten, from the least exponent on. Exponents are multiples of every.
@@ -299,6 +310,9 @@ func valueAxis(c document.Chart, height, font float64) axis {
 		}
 		return a
 	}
+	if c.Quantity == document.SmallBW && hi > 0 {
+		return valuesAxis(lo, hi, int(height/(font*2)), 0, "bus bandwidth, log scale", rateLabel)
+	}
 	hi = max(hi, slice.Most(c.Roofs, func(r document.Roof) float64 { return r.Value }))
 	return rateAxis(plain.Lower(c.Quantity.Row().Name), hi, count)
 }
@@ -308,7 +322,7 @@ func spanOf(c document.Chart, lo, hi float64) (float64, float64) {
 	for _, s := range c.Series {
 		for _, p := range s.Points {
 			lo, hi = min(lo, p.Value), max(hi, p.Value, p.Fast)
-			if p.Bracketed() && c.Quantity == document.StepTime {
+			if p.Bracketed() && (c.Quantity == document.StepTime || c.Quantity == document.SmallBW) {
 				lo = min(lo, p.Slow)
 			}
 			if p.Bounded {

@@ -65,7 +65,7 @@ func TestLostProcessIsNamed(t *testing.T) {
 	require.Equal(t, finding.Fault, line.Severity)
 	require.Contains(t, line.Text, "a process was lost in all_reduce")
 	require.Contains(t, line.Text, "Rank 1 lost contact, the others wait in launch 3 of 5 of the warm-up.")
-	require.Contains(t, line.Hint, "culprit: rank 1. Go on with `zbench collectives --resume DIR`")
+	require.Contains(t, line.Hint, "culprit: rank 1. Continue with `zbench collectives --resume DIR`")
 	rec.Results[1].Evidence = nil
 	require.Contains(t, judge.Record(rec).Only(judge.CodeInterrupted)[0].Text, "in all_reduce at 2 KiB. Process 1 on node1: its connection ended. 2 of")
 	rec.Results[1].Reason = record.StoodStill + "processes 0–1 stood still for up to 4 s; all 2 processes: not finished"

@@ -66,14 +66,54 @@ func (f heatForm) cell(h document.HeatMap) vec {
 	c := vec{x: min(f.most, (f.width-f.left-4)/float64(max(len(h.Columns), 1)))}
 	c.y = min(c.x, f.font*1.6)
 	if len(h.Rows) <= mostTall {
-		c.y = max(c.y, f.font*1.2)
+		c.y = max(c.y, f.font*1.4)
 	}
 	return c
+}
+
+// folded joins neighbouring rows without a loss that would be drawn alike to one, named by its ends: of a fleet
+// most rows are healthy. The diagonal of a square map, which has no value, makes no difference between them.
+func folded(h document.HeatMap) document.HeatMap {
+	if h.Landscape {
+		return h
+	}
+	square := slices.Equal(h.Rows, h.Columns)
+	healthy := func(i int) bool {
+		return !slices.ContainsFunc(h.Shares[i], func(share float64) bool { return heatStepOf(h, share) > 0 })
+	}
+	alike := func(i, to int) bool {
+		for k := range h.Columns {
+			diagonal := square && (k == i || k == to)
+			if !diagonal && heatStepOf(h, h.Shares[i][k]) != heatStepOf(h, h.Shares[to][k]) {
+				return false
+			}
+		}
+		return true
+	}
+	out := h
+	out.Rows, out.Shares = nil, nil
+	for from := 0; from < len(h.Rows); {
+		to := from + 1
+		for to < len(h.Rows) && healthy(from) && healthy(to) && alike(from, to) {
+			to++
+		}
+		name, row := h.Rows[from], slices.Clone(h.Shares[from])
+		if to-from > 1 {
+			name += " … " + h.Rows[to-1]
+			if square {
+				row[from] = h.Shares[from+1][from]
+			}
+		}
+		out.Rows, out.Shares = append(out.Rows, name), append(out.Shares, row)
+		from = to
+	}
+	return out
 }
 
 // layOutHeat draws a mark for each run of neighbours of one height, so that a map of 128 × 128
 // without faults has 128.
 func layOutHeat(h document.HeatMap, f heatForm) scene {
+	h = folded(h)
 	cell := f.cell(h)
 	s := scene{width: f.width, height: f.head + cell.y*float64(len(h.Rows)) + 6, title: h.Title, desc: describeHeat(h)}
 	if f == aloneHeat {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 
@@ -25,7 +26,7 @@ func heatOfNodes(n, bad int) document.HeatMap {
 }
 
 // The faulty cell is named in the picture, wide and narrow, in the middle of the map and at its edges; labels
-// overlap nowhere and stay in the picture. Every column of 16 has its number, every one of 8 rows its own.
+// overlap nowhere and stay in the picture. Every column of 16 has its number, every row its own, but for healthy ones.
 func TestHeatMapNamesFaultyCells(t *testing.T) {
 	for _, f := range []heatForm{wideHeat, narrowHeat, aloneHeat} {
 		for _, n := range []int{2, 16, 128} {
@@ -40,7 +41,7 @@ func TestHeatMapNamesFaultyCells(t *testing.T) {
 				}
 				require.Contains(t, texts, fmt.Sprintf("node%d: 45 %% lost", bad))
 				require.Contains(t, texts, fmt.Sprint(bad))
-				require.Contains(t, texts, "7")
+				require.Contains(t, texts, "3 … 7", "healthy rows are one")
 				if n == 16 {
 					for k := range n {
 						require.Contains(t, texts, fmt.Sprint(k))
@@ -52,6 +53,23 @@ func TestHeatMapNamesFaultyCells(t *testing.T) {
 	require.Equal(t, "gpu-", commonPrefix([]string{"gpu-010", "gpu-017"}))
 	require.Empty(t, commonPrefix([]string{"node1"}))
 	require.Empty(t, commonPrefix([]string{"0–1", "0–2"}[:1]))
+}
+
+// Rows without a loss are drawn as one, apart from those that lack other values; the diagonal of a square map
+// lacks none.
+func TestHeatMapFoldsHealthyRows(t *testing.T) {
+	h := heatOfNodes(4, 1)
+	h.Shares[5][2] = math.NaN()
+	f := folded(h)
+	require.Equal(t, []string{"0 … 1", "2", "3 … 4", "5", "6 … 7"}, f.Rows)
+	require.InDelta(t, 0.45, f.Shares[1][1], 0)
+	require.Len(t, h.Rows, 8)
+	names := []string{"a", "b", "c", "d"}
+	nan := math.NaN()
+	square := document.HeatMap{Limit: 0.06, Rows: names, Columns: names, Shares: [][]float64{{nan, 0, 0, 0}, {0, nan, 0, 0}, {0, 0, nan, 0}, {0.3, 0, 0, nan}}}
+	f = folded(square)
+	require.Equal(t, []string{"a … c", "d"}, f.Rows)
+	require.Equal(t, []float64{0, 0, 0, 0}, f.Shares[0])
 }
 
 // In a landscape every cell may have lost the limit: none is named, rows and as many columns as have room are,

@@ -122,6 +122,12 @@ func TestSettingRangeIsDrawn(t *testing.T) {
 		require.Equal(t, 1, lines, "from end to end")
 	}
 	require.Contains(t, describe(c), "Model's range "+d.Range()+" elements.")
+	lo, hi := settingSpan(c)
+	d.Bracket.Lo = lo / 1000
+	c = adviceChart(d)
+	from, to := settingSpan(c)
+	require.Equal(t, []int64{lo, hi}, []int64{from, to}, "an end without points does not stretch the axis")
+	require.True(t, hasLabel(layOut(c, wide()), "model's range "+d.Range()))
 	d.Bracket.Hi = d.Bracket.Lo
 	require.Nil(t, adviceChart(d).Range, "both ends agree")
 }

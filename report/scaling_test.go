@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -163,12 +164,37 @@ func TestBusBWHasItsMarks(t *testing.T) {
 	require.NotNil(t, c.Series[0].Knee)
 	require.Nil(t, c.Series[1].Knee)
 	require.NotEmpty(t, c.Roofs)
-	require.Contains(t, c.Band.Label, "recommended: ")
+	require.Equal(t, "recommended: 67 M elements", c.Band.Label, "as the verdict has it")
 	require.Contains(t, strings.Join(c.Notes, " "), "above 90 % of its plateau. all_reduce, 1,024 ranks 1 GiB.")
 	for _, f := range []format{wide(), narrow(), alone()} {
 		checkGeometry(t, layOut(c, f), "busbw with marks")
 	}
 	require.Contains(t, svg(t, c), "recommended: ")
+}
+
+// Small messages have a chart with a logarithmic axis where the other shows nothing of them.
+func TestSmallMessagesHaveAChart(t *testing.T) {
+	rec := recordtest.Sweep(24)
+	at := func(all []document.Chart) int {
+		return slices.IndexFunc(all, func(c document.Chart) bool { return c.Quantity == document.SmallBW })
+	}
+	all := sizeCharts(rec)
+	c := all[at(all)]
+	require.Len(t, c.Series, len(all[0].Series), "in the same colours")
+	_, hi := document.SizeRange(c)
+	require.Equal(t, int64(1<<20), hi)
+	a := valueAxis(c, 400, 13)
+	require.True(t, a.log)
+	first := c.Series[0].Points[0]
+	require.Greater(t, a.norm(first.Value), 0.02, "the smallest lies in the plot")
+	for _, f := range []format{wide(), narrow(), alone()} {
+		checkGeometry(t, layOut(c, f), "small messages")
+	}
+	require.Contains(t, svg(t, c), ">10 MB/s<")
+
+	few := recordtest.Sweep(24)
+	few.Results = slices.DeleteFunc(few.Results, func(r record.Result) bool { return r.Bytes > 16<<20 })
+	require.Negative(t, at(sizeCharts(few)), "they are seen in the one chart")
 }
 
 // The cost of a setting is on a linear axis from the best, and a curve that leaves the

@@ -83,15 +83,11 @@ func describeSetting(c document.Chart) string {
 }
 
 // settingSpan is what the x axis of a chart of settings shows: the part of the curve that the axis of costs
-// holds, every setting with a name, and the model's range.
+// holds, and every setting with a name. The model's range may lie beyond: its ends have no points there.
 func settingSpan(c document.Chart) (lo, hi int64) {
 	shown := document.Chart{Series: slices.Clone(c.Series)}
 	shown.Series[0].Points = below(c.Series[0].Points, document.CostTop(c))
-	lo, hi = document.SizeRange(shown)
-	if c.Range != nil {
-		lo, hi = min(lo, c.Range.Lo), max(hi, c.Range.Hi)
-	}
-	return lo, hi
+	return document.SizeRange(shown)
 }
 
 // below cuts a curve where it leaves the axis at the top. What enters the plot again
@@ -125,18 +121,18 @@ func crossing(within, above document.Point, top float64) document.Point {
 	return document.Point{Bytes: int64(math.Round(math.Exp(lo + part*(hi-lo)))), Value: top, Extrapolated: above.Extrapolated}
 }
 
-// settingRangeLayers draw the range as a line with its two ends and its name, beneath
-// the rows of the settings' names.
+// settingRangeLayers draw the range as a line with its name and with those of its ends that lie in the plot,
+// beneath the rows of the settings' names.
 func settingRangeLayers(s scene, c document.Chart, f format) []layer {
 	if c.Range == nil {
 		return nil
 	}
 	p := s.plot
 	y := p.top + f.font*(1.3*float64(len(c.Series))+1.2)
-	left := min(max(p.left, s.at(float64(c.Range.Lo), 1).x), p.right)
-	right := max(min(p.right, s.at(float64(c.Range.Hi), 1).x), left)
+	from, to := s.at(float64(c.Range.Lo), 1).x, s.at(float64(c.Range.Hi), 1).x
+	left, right := min(max(p.left, from), p.right), max(min(p.right, to), p.left)
 	l := layer{series: -1, part: partBand, lines: []stroke{{role: "text", points: []vec{{left, y}, {right, y}}, width: 1.6}}}
-	for _, x := range []float64{left, right} {
+	for _, x := range slice.Where([]float64{from, to}, func(x float64) bool { return x >= p.left && x <= p.right }) {
 		l.lines = append(l.lines, stroke{role: "text", points: []vec{{x, y - f.font*0.4}, {x, y + f.font*0.4}}, width: 1.6})
 	}
 	half := textWidth(c.Range.Label, f.font, false) / 2

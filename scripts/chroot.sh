@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Make a chroot of Debian with what runs without a GPU: ROCm's libraries, or PyTorch.
 #
-#   scripts/chroot.sh trixie|sid|torch|torch-sid [DIR]     as root; prints the folder
+#   scripts/chroot.sh trixie|sid|torch|torch-sid|plain-bookworm|plain-trixie [DIR]     as root; prints the folder
 #
 #   trixie  HIP 5.7 with hiprtc inside it, and RCCL (NCCL API 2.13.4), with headers;
 #           of rocBLAS 5.5 the headers alone
@@ -10,6 +10,8 @@
 #
 #   torch      trixie with PyTorch 2.6 for CPUs, without ROCm
 #   torch-sid  sid with its newer one
+#
+#   plain-bookworm, plain-trixie  Debian 12 and 13 as installed; the second with rpm
 #
 # The first two have a compiler and Open MPI; sid's UCX is built with ROCm.
 #
@@ -23,8 +25,9 @@ case $name in
 trixie | sid) suite=$name ;;
 torch) suite=trixie ;;
 torch-sid) suite=sid ;;
+plain-*) suite=${name#plain-} ;;
 *)
-	echo "usage: $0 trixie|sid|torch|torch-sid [DIR]" >&2
+	echo "usage: $0 trixie|sid|torch|torch-sid|plain-bookworm|plain-trixie [DIR]" >&2
 	exit 2
 	;;
 esac
@@ -45,6 +48,8 @@ sid)
 	headers="libhipblaslt-dev libhipblas-common-dev libamdhip64-dev"
 	;;
 torch*) wanted="python3-torch python3-numpy" ;;
+plain-trixie) wanted=rpm ;;
+plain-*) wanted= ;;
 esac
 done_marker=$dir/.zbench-done
 base_marker=$dir/.zbench-base

@@ -62,7 +62,7 @@ func TestDocuments(t *testing.T) {
 		{"none", planted{noise: 0.003}, Defaults(), Same, "NO SLOW VARIANT: build-e is not slower than build-a by 2 % or more in any of 3 cases.", finding.Pass},
 		{"broken", planted{noise: 0.003, broken: map[int]bool{4: true}}, Defaults(), Same, "NO SLOW VARIANT: build-d is not slower", finding.Fail},
 		{"unclear", planted{slow: from(1, 4, 1, 0.02), noise: 0.05}, short, Unclear, "UNCLEAR: 3 of 3 cases are not decided after 2 rounds.", finding.NotChecked},
-		{"nothing works", planted{broken: map[int]bool{0: true, 1: true, 2: true, 3: true}}, Defaults(), NotChecked, "NOT CHECKED: there is nothing to compare.", finding.Fail},
+		{"nothing works", planted{broken: map[int]bool{0: true, 1: true, 2: true, 3: true}}, Defaults(), NotChecked, "NOT CHECKED: fewer than two variants could be compared.", finding.Fail},
 		{"ranked", planted{slow: map[int]map[int]float64{0: {0: 0.1}, 3: {0: 0.2}}, noise: 0.003}, unordered, Ranked, "FASTEST: build-b and build-c and build-e: no variant is faster in 3 of 3 cases.", finding.Pass},
 		{"all equal", planted{noise: 0.003}, unordered, Same, "SAME: no two variants differ by 2 % or more in any of 3 cases.", finding.Pass},
 	} {

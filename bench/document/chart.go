@@ -59,7 +59,12 @@ const (
 	// tokens, or microseconds of its backward.
 	ByTokens
 	ByBackward
+	// SmallBW is bus bandwidth of messages so small that it is flat on a linear axis.
+	SmallBW
 )
+
+// MostSmall is the largest message of a chart of small ones, in bytes.
+const MostSmall = unit.MiB
 
 // QuantityRow is what there is to say of a quantity.
 type QuantityRow struct {
@@ -81,6 +86,7 @@ var quantities = [...]QuantityRow{
 	Level:      {"Change of all times", "order", signedPercent, func(n int64) string { return "child run " + unit.Comma(n) }},
 	StepTime:   {"Time of a training step", "size", unit.Seconds, elements},
 	ByTokens:   {"Time of a training step", "tokens", unit.Seconds, unit.Comma[int64]},
+	SmallBW:    {"Bus bandwidth", "size", unit.Rate, unit.Bytes},
 	ByBackward: {"Time of a training step", "backward", unit.Seconds, func(n int64) string { return unit.Seconds(float64(n) * 1e-6) }},
 }
 
@@ -99,7 +105,7 @@ func (q Quantity) Place(p Point) string { return quantities[q].place(p.Bytes) }
 func (q Quantity) IsChange() bool { return q == Change || q == Level }
 
 // IsRate tells quantities in bytes per second from times.
-func (q Quantity) IsRate() bool { return q == BusBW || q == Rate || q == Scale }
+func (q Quantity) IsRate() bool { return q == BusBW || q == SmallBW || q == Rate || q == Scale }
 
 // Chart is a chart as data: what to draw, not how.
 type Chart struct {

@@ -122,7 +122,7 @@ func (e *Engine) take(ctx context.Context, jobs []plan.Job, j *Journal) (how rec
 		}
 	}
 	if left := len(jobs) - done; left > 0 {
-		e.Say("%s to run, in two passes each. From the first pass on each line says about how long the rest takes.\n", plain.Count(left, "case"))
+		e.Say("%s to run, in two passes each.\n", plain.Count(left, "case"))
 	}
 	w := e.Watch(len(jobs), done)
 	err = taken.Run(ctx, jobs, func(part record.Part) error {

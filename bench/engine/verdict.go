@@ -43,10 +43,11 @@ func interrupted(rec *record.Record) error {
 	for _, k := range rec.Kernels {
 		count[k.Status]++
 	}
-	if rec.OfKernels() {
-		return fmt.Errorf("interrupted: %d of %d cases finished; they are saved", count[record.OK], len(rec.Kernels))
+	head, counts := record.Unfinished(count[record.OK], partly, len(rec.Results)+len(rec.Kernels))
+	if counts == "" {
+		return errors.New(head)
 	}
-	return fmt.Errorf("interrupted: %d of %d cases finished, %d more have 1 of %d passes; all are saved", count[record.OK], len(rec.Results), partly, record.Passes)
+	return fmt.Errorf("%s: %s; all are saved", head, counts)
 }
 
 // wrong names the wrong data, and what to do next.

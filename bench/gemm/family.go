@@ -9,6 +9,7 @@ import (
 
 	"zbench/bench/device"
 	"zbench/bench/kernel"
+	"zbench/bench/plain"
 	"zbench/bench/record"
 	"zbench/bench/spec"
 	"zbench/bench/spell"
@@ -245,7 +246,7 @@ func Peaks(units int) []Shape {
 			}
 		}
 		for _, k := range []int64{4160, 8256} {
-			all = append(all, Shape{Name: fmt.Sprintf("%d tiles a unit", waves), Layout: TN, M: tiles / rows * Tiles()[0].M, N: rows * Tiles()[0].N, K: k, Batch: 1, Count: 1})
+			all = append(all, Shape{Name: plain.Count(waves, "tile") + " per unit", Layout: TN, M: tiles / rows * Tiles()[0].M, N: rows * Tiles()[0].N, K: k, Batch: 1, Count: 1})
 		}
 	}
 	return all

@@ -122,7 +122,8 @@ func show(d *document.Document, rec *record.Record) {
 	d.Foot = "Rates are decimal: 1 TFLOP/s = 1e12 operations per second. Tiles and what is lost are counted for the tile that loses least, without division of the depth."
 	all := products(rec)
 	whole := results(rec, all)
-	short := whole.Only(func(name string, _ []string) bool { return slices.Contains(shortColumns, name) })
+	brief := shortColumns(len(rec.World.Devices) > 1, len(types(all)))
+	short := whole.Only(func(name string, _ []string) bool { return slices.Contains(brief, name) })
 	d.Results("Results", document.Sheet{Table: whole, Label: "Results", Role: document.ResultsID}).Show(document.Everywhere &^ document.Terminal)
 	d.Add("short", "Results", document.Sheet{Table: short, Label: "Results"}).Show(document.Terminal)
 	if c := rates(rec, all); len(c.Bars) > 1 {
@@ -152,22 +153,36 @@ func rates(rec *record.Record, all []*product) document.Bars {
 	return c
 }
 
-// shortColumns are those that a terminal shows without --verbose: at most 100 characters.
-var shortColumns = []string{"product", "M×N×K", "type", bestColumn, "first choice", "of peak", "GPU at", "slowest GPU", "fastest GPU"}
+// shortColumns are those that a terminal shows without --verbose: at most 100 characters. Sizes that fill the
+// units of several GPUs need no name, and the GPUs matter more than the first choice; the title has the type.
+func shortColumns(several bool, types int) []string {
+	switch {
+	case several && types == 1:
+		return []string{sizeColumn, bestColumn, "of peak", sumColumn, "slowest GPU", "fastest GPU"}
+	case several:
+		return []string{sizeColumn, "type", bestColumn, "of peak", sumColumn, "slowest GPU", "fastest GPU"}
+	}
+	return []string{"product", sizeColumn, "type", bestColumn, "first choice", "of peak", "GPU at"}
+}
 
-const bestColumn = "TFLOP/s"
+const (
+	sizeColumn  = "M×N×K"
+	bestColumn  = "TFLOP/s"
+	sumColumn   = "all GPUs"
+	torchColumn = "as PyTorch calls it"
+)
 
 // results has a row for each product, without the columns that no product has a value for.
 func results(rec *record.Record, all []*product) table.Table {
 	several := len(rec.World.Devices) > 1
-	columns := []string{"product", "M×N×K", "batch", "layout", "type", bestColumn, "first choice", "gap", "as PyTorch calls it", "plain product", "of reachable", "of peak", "GPU at", "tile", "tiles / units", "lost", "2ⁿ rows"}
+	columns := []string{"product", sizeColumn, "batch", "layout", "type", bestColumn, "first choice", "gap", torchColumn, "plain product", "of reachable", "of peak", "GPU at", "tile", "tiles / units", "lost", "2ⁿ rows"}
 	if several {
-		columns = append(columns, "slowest GPU", "fastest GPU")
+		columns = append(columns, sumColumn, "slowest GPU", "fastest GPU")
 	}
 	t := table.Of(columns)
 	t.Title = "Matrix products"
 	if several {
-		t.Title += fmt.Sprintf(", the median of %d GPUs", len(rec.World.Devices))
+		t.Title += fmt.Sprintf(", %s, the median of %d GPUs", strings.Join(types(all), ", "), len(rec.World.Devices))
 	}
 	if rec.Simulated {
 		t.Title += ", SIMULATED"
@@ -197,6 +212,7 @@ func results(rec *record.Record, all []*product) table.Table {
 			f.Tile.String(), fmt.Sprintf("%d / %d", f.Tiles, p.device.Units), unit.Percent(f.Lost), cmp.Or(s.Strides(in, out), unit.None),
 		}
 		if several {
+			row = append(row, unit.Flops(total(same)))
 			for _, o := range []*product{same[0], same[last]} {
 				row = append(row, rec.GPU(o.any)+": "+teraflops(o.best))
 			}
@@ -204,9 +220,17 @@ func results(rec *record.Record, all []*product) table.Table {
 		t.Add(row...)
 	}
 	t.Notes = notes(rec)
-	return t.Only(func(_ string, cells []string) bool {
+	return t.Only(func(name string, cells []string) bool {
+		if rec.Simulated && name == torchColumn { // it would look like a measurement of PyTorch
+			return false
+		}
 		return len(cells) == 0 || slices.ContainsFunc(cells, func(text string) bool { return text != unit.None })
 	})
+}
+
+// types are the element types of the products.
+func types(all []*product) []string {
+	return slice.Distinct(slice.Map(all, func(p *product) string { return p.dtype }))
 }
 
 // byRate groups the products of one shape and type, the slowest GPU's first.
@@ -303,8 +327,9 @@ func figures(rec *record.Record) finding.List {
 	say(CodeRate, text+".")
 	worst, n := p, 0
 	var flagged []string
-	wanted := asked(rec, all)
-	for _, o := range wanted {
+	wanted := byRate(asked(rec, all)) // a product of several GPUs counts once, by its largest gap
+	for _, same := range wanted {
+		o := slices.MaxFunc(same, func(a, b *product) int { return cmp.Compare(a.gap(), b.gap()) })
 		if o.gap() >= noticed {
 			n++
 			if o.gap() > worst.gap() {
@@ -320,7 +345,7 @@ func figures(rec *record.Record) finding.List {
 		say(CodeGap, fmt.Sprintf("The heuristics' first choice is at least 2 %% slower than the best of those timed in %d of %d products; at the most %s (%s %s, choice %d).",
 			n, len(wanted), unit.Percent(worst.gap()), worst.dtype, worst.shape.String(), worst.best.Config.Choice))
 	}
-	if flagged = slice.Distinct(flagged); len(flagged) > 0 {
+	if len(flagged) > 0 {
 		say(CodeStrides, fmt.Sprintf("Rows a power of two of bytes apart in %d of %d products, %s the first: pad the leading dimension or choose another size.", len(flagged), len(wanted), flagged[0]))
 	}
 	for _, line := range gpus(rec, all) {
@@ -356,8 +381,29 @@ func gpus(rec *record.Record, all []*product) []string {
 	if n := len(rec.World.Hosts); n > 1 {
 		where = fmt.Sprintf(" of %d nodes", n)
 	}
-	return []string{fmt.Sprintf("Reachable on %d GPUs%s at once: slowest %s at %s, fastest %s at %s, %s apart.",
-		len(order), where, rec.GPU(slow.any), unit.Flops(rate(slow.best)), rec.GPU(fast.any), unit.Flops(rate(fast.best)), unit.Percent(1-rate(slow.best)/rate(fast.best)))}
+	sum, by := together(all)
+	return []string{fmt.Sprintf("Reachable on %d GPUs%s at once: %s by %s; slowest %s at %s, fastest %s at %s, %s apart.",
+		len(order), where, unit.Flops(sum), by.Size(), rec.GPU(slow.any), unit.Flops(rate(slow.best)), rec.GPU(fast.any), unit.Flops(rate(fast.best)), unit.Percent(1-rate(slow.best)/rate(fast.best)))}
+}
+
+// together returns the highest sum of the GPUs' rates over one product, which they took at once, and that
+// product.
+func together(all []*product) (sum float64, of Shape) {
+	for _, same := range byRate(all) {
+		if s := total(same); s > sum {
+			sum, of = s, same[0].shape
+		}
+	}
+	return sum, of
+}
+
+// total is the sum of the GPUs' rates in operations per second.
+func total(same []*product) float64 {
+	sum := 0.0
+	for _, p := range same {
+		sum += rate(p.best)
+	}
+	return sum
 }
 
 // measured is what a microbatch takes at each hidden size of the request, by the first choices: those that a

@@ -1,6 +1,7 @@
 package gemm
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -8,8 +9,10 @@ import (
 
 	"zbench/bench/document"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/spec"
 	"zbench/bench/stat"
+	"zbench/bench/table"
 )
 
 // timed is a row of a shape by the n-th choice, at so many operations a second.
@@ -81,18 +84,40 @@ func TestPeakNamesGPUs(t *testing.T) {
 		}
 	}
 	require.Contains(t, texts(recordOf(spec.Kernels{Reachable: true}, 8, rows...))[CodeGPUs],
-		"Reachable on 8 GPUs at once: slowest GPU 5 at 650 TFLOP/s, fastest GPU 7 at 708 TFLOP/s, 8.2 % apart.")
+		"Reachable on 8 GPUs at once: 5580 TFLOP/s by 4864x4096x8256; slowest GPU 5 at 650 TFLOP/s, fastest GPU 7 at 708 TFLOP/s, 8.2 % apart.")
 
 	rec := recordOf(spec.Kernels{Reachable: true}, 8, rows...)
 	rec.World.GPUsPerNode, rec.World.Hosts = 4, []string{"gpu-17", "gpu-18"}
 	for i := range rec.World.Devices {
 		rec.World.Devices[i].Host = rec.World.Hosts[i/4]
 	}
-	require.Contains(t, texts(rec)[CodeGPUs], "Reachable on 8 GPUs of 2 nodes at once: slowest GPU 1 of gpu-18 at 650 TFLOP/s, fastest GPU 3 of gpu-18 at 708 TFLOP/s")
+	require.Contains(t, texts(rec)[CodeGPUs], "Reachable on 8 GPUs of 2 nodes at once: 5580 TFLOP/s by 4864x4096x8256; slowest GPU 1 of gpu-18 at 650 TFLOP/s, fastest GPU 3 of gpu-18 at 708 TFLOP/s")
 	same := byRate(products(rec)) // a row for each product, not one for each GPU
 	require.Len(t, same, 2)
 	require.Equal(t, "GPU 1 of gpu-18", rec.GPU(same[0][0].any))
 	require.Equal(t, "GPU 3 of gpu-18", rec.GPU(same[0][7].any))
+
+	for i := range rec.Kernels { // larger sums are in PFLOP/s; a name for each row's GPU keeps to 100 columns
+		*rec.Kernels[i].Metrics.Effective *= 2
+	}
+	require.Contains(t, texts(rec)[CodeGPUs], "at once: 11.2 PFLOP/s by 4864x4096x8256")
+	d := &document.Document{}
+	show(d, rec)
+	short := d.Sections[1].Blocks[0].(document.Sheet)
+	require.Contains(t, short.Groups[0].Rows[1].Cells, "11.2 PFLOP/s")
+	require.LessOrEqual(t, short.Width(len(short.Columns)), 100)
+}
+
+// A model of the times chooses among the products, too: what PyTorch would call is no measurement of it.
+func TestNoPyTorchOfAModel(t *testing.T) {
+	s := Shape{Name: "q", Pass: Forward, Layout: TN, M: 4096, N: 3000, K: 2048, Batch: 1, Count: 3}
+	rec := recordOf(spec.Kernels{}, 1, timed(s, record.Choice, 1, 0, 472e12), timed(s, record.Torch, 1, 0, 470e12))
+	names := func() string {
+		return fmt.Sprint(slice.Map(results(rec, products(rec)).Columns, func(c table.Column) string { return c.Name }))
+	}
+	require.Contains(t, names(), "PyTorch")
+	rec.Simulated = true
+	require.NotContains(t, names(), "PyTorch")
 }
 
 // The products at which a GPU's vendor reached the most come first.

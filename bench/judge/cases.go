@@ -220,10 +220,15 @@ func (j judged) interrupted() finding.List {
 	if count == 0 {
 		return nil
 	}
+	head, counts := record.Unfinished(ok, partly, len(j.Results))
+	text := plain.Capital(head)
+	if why+counts != "" {
+		text += ": " + why + counts
+	}
 	return finding.List{{
 		Code: CodeInterrupted, Severity: severity, Share: float64(count) / float64(len(j.Results)),
-		Text: fmt.Sprintf("Interrupted: %s%s of %s finished, %s more have 1 of %d passes.", why, unit.Comma(ok), unit.Count(len(j.Results), "case"), unit.Comma(partly), record.Passes),
-		Hint: hint + "Go on with `zbench collectives --resume DIR`.",
+		Text: strings.TrimSuffix(strings.TrimSpace(text), ".") + ".",
+		Hint: hint + "Continue with `zbench collectives --resume DIR`.",
 	}}
 }
 

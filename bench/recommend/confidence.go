@@ -77,7 +77,7 @@ func (e *engine) confidence(a *Answer, least, best int) Confidence {
 // PlateauWidth by those believed, and those that have another answer must be few.
 func (e *engine) capBootstrap(b *Bootstrap, limit limiter) {
 	if b.Holds < believed {
-		limit(true, "unstable", Low, "by %s of resampled curves the setting costs more than %s of a step", percent(1-b.Holds), percent(PlateauWidth))
+		limit(true, "unstable", Low, "in %s of resampled curves this setting costs over %s of a step", percent(1-b.Holds), percent(PlateauWidth))
 		return
 	}
 	limit(b.InPlateau < mostlyInside, "unstable", Low, "only %s of resampled curves have their answer in the plateau", percent(b.InPlateau))

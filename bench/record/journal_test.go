@@ -222,3 +222,19 @@ func TestJournalFitsTheSchema(t *testing.T) {
 		validateWith(t, JournalSchemaJSON, line)
 	}
 }
+
+// What an interrupted run has is told in counts that are not 0.
+func TestUnfinished(t *testing.T) {
+	for _, row := range []struct {
+		ok, partly, all int
+		head, counts    string
+	}{
+		{0, 0, 144, "interrupted before any case finished", ""},
+		{0, 5, 144, "interrupted before any case finished", "5 of 144 cases have 1 of 2 passes"},
+		{3, 5, 144, "interrupted", "3 of 144 cases finished, 5 more have 1 of 2 passes"},
+		{3, 0, 144, "interrupted", "3 of 144 cases finished"},
+	} {
+		head, counts := Unfinished(row.ok, row.partly, row.all)
+		require.Equal(t, []string{row.head, row.counts}, []string{head, counts})
+	}
+}

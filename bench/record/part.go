@@ -9,6 +9,7 @@ import (
 	"zbench/bench/collective"
 	"zbench/bench/slice"
 	"zbench/bench/stat"
+	"zbench/bench/unit"
 )
 
 // Passes over the sizes: up, then down, so that drift is not mistaken for size.
@@ -288,4 +289,21 @@ func (s *samples) isolated() *Timing {
 	}
 	t.Late = slice.Map(slices.Sorted(maps.Keys(s.late)), func(rank int) LateCount { return LateCount{Rank: rank, Count: s.late[rank]} })
 	return t
+}
+
+// Unfinished says how far a run of so many cases came that was interrupted: in a few words, and in counts,
+// which are empty if nothing was measured. ok cases finished, partly of the others have their first pass.
+func Unfinished(ok, partly, all int) (head, counts string) {
+	passes := fmt.Sprintf("%d of %d passes", 1, Passes)
+	switch {
+	case ok == 0 && partly == 0:
+		return "interrupted before any case finished", ""
+	case ok == 0:
+		return "interrupted before any case finished", fmt.Sprintf("%s of %s have %s", unit.Comma(partly), unit.Count(all, "case"), passes)
+	}
+	counts = fmt.Sprintf("%s of %s finished", unit.Comma(ok), unit.Count(all, "case"))
+	if partly > 0 {
+		counts += fmt.Sprintf(", %s more have %s", unit.Comma(partly), passes)
+	}
+	return "interrupted", counts
 }

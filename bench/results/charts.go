@@ -33,15 +33,19 @@ func points(c curve.Curve, q document.Quantity) []document.Point {
 		if q == document.Alone || q == document.Spread {
 			t = curve.IsolatedOf(r)
 		}
-		if r.Status != record.OK || r.Bytes <= 0 {
+		if r.Status != record.OK || r.Bytes <= 0 || q == document.SmallBW && r.Bytes > document.MostSmall {
 			continue
 		}
 		p := document.Point{Bytes: r.Bytes, Value: t.Median, Lo: t.Lo, Hi: t.Hi, Bounded: t.Bounded, Extrapolated: r.Extrapolated}
 		known := t.Known
 		switch {
-		case q == document.BusBW:
+		case q.IsRate():
 			p.Value, known = curve.BusBW(r)
+			known = known && (p.Value > 0 || q == document.BusBW) // a logarithmic axis has no 0
 			bracket(&p, r)
+			if q == document.SmallBW && p.Slow <= 0 {
+				p.Slow, p.Fast = 0, 0
+			}
 			if t.Bounded {
 				p.Lo, p.Hi = p.Value*(t.Median/t.Hi), p.Value*(t.Median/t.Lo)
 			}
@@ -83,6 +87,8 @@ func charts(rec *record.Record, drawn []curve.Curve, q document.Quantity, note s
 	switch q {
 	case document.BusBW:
 		c.ID, c.Title, c.Roofs, c.Band = "busbw", "Bus bandwidth by message size", usable(roofsOf(rec)), band
+	case document.SmallBW:
+		c.ID, c.Title, c.Short = "busbw-small", smallTitle, true
 	case document.Time:
 		c.ID, c.Title = "time", "Time per launch in a burst"
 	default:
@@ -103,6 +109,23 @@ func charts(rec *record.Record, drawn []curve.Curve, q document.Quantity, note s
 		}
 	}
 	return out
+}
+
+// smallTitle names the chart of small messages.
+var smallTitle = "Bus bandwidth of messages up to " + unit.Bytes(int64(document.MostSmall))
+
+// smallCharts are the charts of small messages, where the linear axis of the others shows nothing of three or
+// more of them.
+func smallCharts(rec *record.Record, drawn []curve.Curve, note string) []document.Chart {
+	const flat = 64 // times as large as a small message
+	hidden := slices.ContainsFunc(drawn, func(c curve.Curve) bool {
+		all := points(c, document.BusBW)
+		return len(points(c, document.SmallBW)) > 2 && all[len(all)-1].Bytes >= flat*document.MostSmall
+	})
+	if !hidden {
+		return nil
+	}
+	return charts(rec, drawn, document.SmallBW, note, nil, nil)
 }
 
 // collectivesOfCurves names the collective of each curve.
@@ -139,7 +162,7 @@ func adviceBand(d *advice.Document) *document.Band {
 		return nil
 	}
 	size := d.Answer.Best.LargestBytes
-	return &document.Band{Lo: size, Hi: size, Label: "recommended: " + unit.Bytes(size) + " messages"}
+	return &document.Band{Lo: size, Hi: size, Label: "recommended: " + d.Size()}
 }
 
 // bracket sets the ends of a point: between which bus bandwidths the model puts a result.
@@ -226,7 +249,7 @@ func notesOf(c document.Chart, rec *record.Record) []string {
 		notes = append(notes, text)
 	}
 	if c.Quantity == document.BusBW && c.Band != nil {
-		notes = append(notes, "The dotted vertical line is the largest gradient message of the recommended bucket size.")
+		notes = append(notes, "The dotted vertical line is the largest gradient message of the recommended bucket size, "+unit.Bytes(c.Band.Lo)+".")
 	}
 	if c.Quantity == document.BusBW && rec.World.Ranks == 1 {
 		notes = append(notes, "One rank has no bus traffic: its bus bandwidth is zero by definition.")

@@ -111,7 +111,12 @@ func glance(d *document.Document, rec *record.Record, drawn []curve.Curve) {
 
 // bandwidthInto draws bus bandwidth by size and by the number of ranks.
 func bandwidthInto(d *document.Document, rec *record.Record, drawn []curve.Curve, note string, x Extras) {
-	d.Add("charts", "Bus bandwidth by message size", document.Plots(charts(rec, drawn, document.BusBW, note, x.Knees, adviceBand(x.Advice)))...)
+	all := charts(rec, drawn, document.BusBW, note, x.Knees, adviceBand(x.Advice))
+	blocks := document.Plots(all)
+	if small := smallCharts(rec, drawn, note); len(small) > 0 {
+		blocks = append(blocks, document.Details{Summary: smallTitle + ", on a logarithmic axis", Blocks: document.Plots(small)})
+	}
+	d.Add("charts", "Bus bandwidth by message size", blocks...)
 	d.Add("scaling", "Scaling by number of ranks", scalingBlocks(rec, drawn)...)
 }
 

@@ -110,5 +110,10 @@ func Change(x float64) string {
 // Hertz prints a clock.
 func Hertz(v float64) string { return fmt.Sprintf("%.2f GHz", v/1e9) }
 
-// Flops prints floating-point operations per second.
-func Flops(v float64) string { return Digits(v/1e12) + " TFLOP/s" }
+// Flops prints floating-point operations per second: 698 TFLOP/s, 22.3 PFLOP/s from 10,000 TFLOP/s on.
+func Flops(v float64) string {
+	if v >= 1e16 {
+		return Digits(v/1e15) + " PFLOP/s"
+	}
+	return Digits(v/1e12) + " TFLOP/s"
+}

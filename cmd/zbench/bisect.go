@@ -104,7 +104,6 @@ func addSearchFlags(cmd *cobra.Command, o *bisectOptions) {
 	o.sweep.addFlags(f, "folder to create, with report.html, bisect.json, bisect.csv, junit.xml, plots and the folders of the children (default a new dated one)")
 	f.StringVar(&o.sweep.resume, "resume", "", "continue the search in this folder with its own options")
 	o.sweep.addForce(f)
-	o.sweep.addQuiet(f)
 	o.sweep.addVerbose(f, "list the cases that are the same, too")
 }
 
@@ -148,6 +147,8 @@ func (b *bisecting) verdict(ended error, d *bisect.Document) error {
 			return e
 		}
 		return exit.With(exit.Run, ended, again)
+	case b.search.Working() < 2 && slices.ContainsFunc(b.entries, func(e bisect.Entry) bool { return strings.HasPrefix(e.Reason, bisect.Unmodelled) }):
+		return exit.With(exit.Want, errors.New("fewer than two variants could be compared"), "measure with GPUs; on the loopback variants may differ by --fault, --fabric, and builds that ZBENCH_LOOPBACK names")
 	case b.search.Working() < 2:
 		return exit.With(exit.Run, errors.New("fewer than two variants could be measured"), "the lines above say why the others were left out")
 	case d.Verdict == bisect.NotChecked:

@@ -59,12 +59,18 @@ func bisectState(t *testing.T, broken func(c Command, n int) Child, args ...stri
 // with a fault.
 func measured(t *testing.T, c Command) {
 	t.Helper()
+	measuredBy(t, c, "")
+}
+
+// measuredBy is that with the backend of the record.
+func measuredBy(t *testing.T, c Command, backend string) {
+	t.Helper()
 	text, err := os.ReadFile(c.Argv[3])
 	require.NoError(t, err)
 	want, err := spec.Read(text)
 	require.NoError(t, err)
 	rec := &record.Record{
-		Schema: record.Schema, Simulated: true, Source: record.Source{Kind: record.Simulated}, Spec: want,
+		Schema: record.Schema, Simulated: true, Source: record.Source{Kind: record.Simulated, Backend: backend}, Spec: want,
 		World: record.World{World: want.World, Ranks: 2},
 	}
 	for _, size := range want.Sweep.Sizes {
@@ -119,6 +125,39 @@ func TestBisectNamesTheFirstSlowVariant(t *testing.T) {
 	require.Empty(t, *commands)
 	require.Contains(t, stdout.String(), `"verdict": "slower"`)
 	require.Equal(t, before, readBytes(t, dir, bisectJournalFile))
+}
+
+// Where the loopback ran, variants that differ by a variable of the libraries are not called the same: each is
+// NOT CHECKED, with the variable's name.
+func TestBisectOfVariablesOnTheLoopback(t *testing.T) {
+	longtest.OneGoroutine(t)
+	loopback := "loopback"
+	start := func(c Command, _ int) Child {
+		measuredBy(t, c, loopback)
+		return inProcess{how: "exit status 0"}
+	}
+	search := func(out string) []string {
+		return []string{"all_reduce", "--backend", "loopback", "--gpus-per-node", "2", "--sizes", "1M", "--place", "out", "-c", "0", "--out", out, "--vary", "NCCL_ALGO=Ring,Bogus"}
+	}
+	s, stdout, stderr, commands := bisectState(t, start, search(filepath.Join(t.TempDir(), "out"))...)
+	require.Equal(t, exit.Want, Main(context.Background(), s), stderr)
+	require.Len(t, *commands, 2)
+	for _, name := range []string{"Ring", "Bogus"} {
+		require.Contains(t, unfolded(stdout.String()), name+" is left out: NOT CHECKED: the loopback does not model NCCL_ALGO.")
+	}
+	require.NotContains(t, stdout.String(), "SAME")
+
+	s, stdout, stderr, _ = bisectState(t, start, "all_reduce", "--backend", "loopback", "--gpus-per-node", "2", "--sizes", "1M", "--place", "out", "-c", "0",
+		"--out", filepath.Join(t.TempDir(), "out"), "--fail-on", "slower", "--variant", "a=", "--variant", "b=", "--variant", "c=NCCL_ALGO=Ring")
+	require.Equal(t, exit.Want, Main(context.Background(), s), "two are the same, the third is not checked: %s", stderr)
+	require.Contains(t, unfolded(stdout.String()), "c is left out: NOT CHECKED")
+
+	loopback = "rocm"
+	s, stdout, stderr, _ = bisectState(t, start, search(filepath.Join(t.TempDir(), "out"))...)
+	require.Equal(t, exit.OK, Main(context.Background(), s), stderr)
+	require.NotContains(t, stdout.String(), "NOT CHECKED")
+
+	require.Empty(t, unmodelled(&record.Record{Source: record.Source{Backend: "loopback"}}, []string{"NCCL_CUMEM_ENABLE=1", "PATH=/bin", "X=1"}))
 }
 
 // What was measured before an interruption is kept, and the search that continues ends as

@@ -22,6 +22,7 @@ import (
 	"zbench/bench/folder"
 	"zbench/bench/jsonfile"
 	"zbench/bench/plain"
+	"zbench/bench/record"
 	"zbench/bench/slice"
 	"zbench/bench/spec"
 	"zbench/internal/launch"
@@ -116,7 +117,7 @@ func (b *bisecting) child(ctx context.Context, round, number int, cases []int) (
 		return entry, err
 	}
 	if entry.Reason = failed; failed == "" {
-		entry.Reason = b.read(&entry, folder, cases)
+		entry.Reason = b.read(&entry, v, folder, cases)
 	}
 	if entry.Reason != "" && entry.Times == nil { // a record that was read says more than what was printed
 		entry.Evidence = tail.lines(evidenceLines)
@@ -235,14 +236,34 @@ func failure(code int, how string) string {
 	return fmt.Sprintf("its child run failed (exit code %d)", code)
 }
 
+// loopbackVariables are the variables of the libraries that change what the loopback does.
+var loopbackVariables = []string{"NCCL_CUMEM_ENABLE", "NCCL_MULTI_RANK_GPU_ENABLE"}
+
+// unmodelled says which of a variant's variables the loopback does not have: times of it would call settings
+// equal that differ, or that the library does not even know. It is empty where the loopback did not run.
+func unmodelled(rec *record.Record, environ []string) string {
+	if rec.Source.Backend != "loopback" {
+		return ""
+	}
+	given := record.Environment(environ)
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(given)), func(name string) bool { return slices.Contains(loopbackVariables, name) })
+	if len(names) == 0 {
+		return ""
+	}
+	return bisect.Unmodelled + strings.Join(names, ", ")
+}
+
 // read takes the times of the cases from the record of a child. It returns why there are
 // none.
-func (b *bisecting) read(entry *bisect.Entry, folder string, cases []int) string {
+func (b *bisecting) read(entry *bisect.Entry, v variant, folder string, cases []int) string {
 	rec, err := readAny(b.s, folder)
 	if err != nil {
 		return "its record cannot be read: " + plain.Text(err.Error())
 	}
 	entry.Simulated, entry.Times, entry.Groups = rec.Simulated, map[string]float64{}, map[string]string{}
+	if why := unmodelled(rec, v.environ); why != "" {
+		return why
+	}
 	readings := compare.Readings(rec, b.header.Timing)
 	why := ""
 	for _, i := range cases {

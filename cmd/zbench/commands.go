@@ -93,6 +93,9 @@ func (c command) command(s State) *cobra.Command {
 			f.Usage += "; json is " + strings.Join(c.schemas, " or ")
 			one.RunE = inFormat(f, one.RunE)
 		}
+		if one.Flags().Lookup("quiet") == nil && one.Runnable() { // a script may give it to all
+			addQuiet(one.Flags(), new(bool))
+		}
 	}
 	return cmd
 }

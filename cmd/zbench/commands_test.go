@@ -1,12 +1,19 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"io/fs"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
+
+	"zbench/bench/exit"
+	"zbench/test/project"
 )
 
 // A command that has a document says what its JSON is, where its flag is described.
@@ -57,4 +64,41 @@ func TestCompareIsWiredInTwoSharedFiles(t *testing.T) {
 		return nil
 	}))
 	require.Equal(t, []string{"../../cmd/zbench/commands.go", "../../test/schema/documents.go"}, shared)
+}
+
+// A script may give -q to every command; what was read and written is then not told, and what is printed is
+// the same.
+func TestQuietEverywhere(t *testing.T) {
+	var each func(cmd *cobra.Command)
+	each = func(cmd *cobra.Command) {
+		if cmd.Runnable() && cmd.Name() != "help" {
+			require.NotNil(t, cmd.Flags().ShorthandLookup("q"), cmd.CommandPath())
+		}
+		for _, sub := range cmd.Commands() {
+			each(sub)
+		}
+	}
+	s, _ := testState(t)
+	for _, c := range commands {
+		each(c.command(s))
+	}
+	log, dir := project.File(t, "testdata/all_reduce.log"), t.TempDir()
+	for _, args := range [][]string{
+		{"import", log, "--force", "--out", filepath.Join(dir, "import")},
+		{"report", filepath.Join(dir, "import")},
+		{"recommend", log, "--framework", "ddp", "--preset", "llama3-8b", "--force", "--out", filepath.Join(dir, "recommend")},
+	} {
+		told := func(more ...string) (printed string, wrote bool) {
+			var stderr bytes.Buffer
+			s, stdout := testState(t, append(args, more...)...)
+			s.Stderr = Stream{Writer: &stderr}
+			require.Equal(t, exit.OK, Main(context.Background(), s), "%s: %s", args, stderr.String())
+			return stdout.String(), strings.Contains(stderr.String(), "Wrote ")
+		}
+		printed, wrote := told()
+		require.True(t, wrote, args)
+		again, wrote := told("-q")
+		require.False(t, wrote, args)
+		require.Equal(t, printed, again)
+	}
 }

@@ -30,7 +30,7 @@ type doctorOptions struct {
 }
 
 func newDoctor(s State) *cobra.Command {
-	o := doctorOptions{output: output{quiet: true}} // its findings are all that it prints
+	o := doctorOptions{output: output{bare: true}} // its findings are all that it prints
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Check this machine for what zbench needs", Args: noArgs,
 		Long: `doctor finds and opens the libraries of every backend, reads their versions and

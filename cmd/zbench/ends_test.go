@@ -225,7 +225,7 @@ func TestFirstPassIsReported(t *testing.T) {
 	signals, left := make(chan string), 4
 	s.Stderr, s.Signals, s.FS = Stream{Writer: &stderr}, signals, interruptedFS{osFS{}, &left, signals}
 	require.Equal(t, exit.Interrupted, Main(context.Background(), s))
-	require.Contains(t, stderr.String(), "interrupted: 0 of 6 cases finished, 4 more have 1 of 2 passes; all are saved")
+	require.Contains(t, stderr.String(), "interrupted before any case finished: 4 of 6 cases have 1 of 2 passes; all are saved")
 	rec, err := record.Decode(strings.NewReader(readBytes(t, dir, "results.json")))
 	require.NoError(t, err)
 	rates := 0
@@ -236,6 +236,6 @@ func TestFirstPassIsReported(t *testing.T) {
 		}
 	}
 	require.Equal(t, 4, rates)
-	require.Contains(t, out.String(), "Interrupted: 0 of 6 cases finished, 4 more have 1 of 2 passes.")
+	require.Contains(t, out.String(), "Interrupted before any case finished: 4 of 6 cases have 1 of 2 passes.")
 	require.Regexp(t, `(?m)^ *1 KiB .* 0\.1\d+$`, out.String())
 }

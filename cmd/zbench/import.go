@@ -105,12 +105,15 @@ func keepImport(s State, rec *record.Record, started time.Time, to output) error
 		}
 	}
 	r := shownRecord{Record: rec, advice: d, folder: dir.Path}.result(s, to, dir, to.fail)
-	r.started, r.after = started, func(dir *folder.Folder) { noteImport(s, dir, rec) }
+	r.started, r.after = started, func(dir *folder.Folder) { noteImport(s, to.quiet, dir, rec) }
 	return s.deliver(to, r)
 }
 
 // noteRows says how many rows of a log were read, and why others were skipped.
-func noteRows(s State, i record.Import) {
+func noteRows(s State, quiet bool, i record.Import) {
+	if quiet && len(i.Skipped) == 0 {
+		return
+	}
 	fmt.Fprintf(s.Stderr, "%s: %d rows read", i.File, i.Rows)
 	for _, skip := range i.Skipped {
 		fmt.Fprintf(s.Stderr, "; %d skipped: %s", skip.Count, skip.Reason)
@@ -119,12 +122,12 @@ func noteRows(s State, i record.Import) {
 }
 
 // noteImport says what was read, what was skipped, and where the folder is.
-func noteImport(s State, dir *folder.Folder, rec *record.Record) {
+func noteImport(s State, quiet bool, dir *folder.Folder, rec *record.Record) {
 	for _, i := range rec.Source.Imports {
-		noteRows(s, i)
+		noteRows(s, quiet, i)
 	}
 	for _, w := range rec.Warnings {
 		fmt.Fprintf(s.Stderr, "warning (%s): %s\n  → %s\n", w.Code, w.Message, w.Hint)
 	}
-	fmt.Fprintf(s.Stderr, "Wrote %s\n", dir.Path)
+	s.note(quiet, "Wrote %s\n", dir.Path)
 }

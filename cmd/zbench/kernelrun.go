@@ -117,7 +117,7 @@ func (b kernelBench) measure(ctx context.Context, cmd *cobra.Command, s State, o
 		}
 		return b.opened(ctx, s, &o.runOptions, -1)
 	}
-	e.Watch = func(total, done int) engine.Watcher { return newProgress(s, total, done, o.quiet, true) }
+	e.Watch = func(total, done int) engine.Watcher { return newProgress(s, total, done, o.quiet, o.progress) }
 	if cmd.Flags().Changed("resume") {
 		return o.measure(ctx, s, e, func(kept spec.Spec) (spec.Spec, error) {
 			want, list, err := unchanged(cmd, kept, false)

@@ -42,7 +42,7 @@ func starters() []starter {
 		{
 			args: []string{
 				"bisect", "all_reduce", "--backend", "loopback", "-g", "2", "-b", "64K", "-e", "1M", "--place", "out", "-c", "0", "--max-time", "0.002", "-q",
-				"--variant", "7.0=", "--variant", "7.1=NCCL_ALGO=Ring", "--variant", "7.2=--fault dip:from=16e3,to=17e6,times=2", "--out",
+				"--variant", "7.0=", "--variant", "7.1=", "--variant", "7.2=--fault dip:from=16e3,to=17e6,times=2", "--out",
 			},
 			again: []string{"bisect", "-q", "--resume"},
 			takes: 2 * time.Second,

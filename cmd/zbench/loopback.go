@@ -118,7 +118,7 @@ docs/LOOPBACK.md has the details, and what the loopback cannot show.`,
 	f.BoolVar(&o.noData, "no-data", false, "move no data: results are not written")
 	o.torch.addFlags(f)
 	f.BoolVar(&o.print, "env", false, "print the environment as a shell's exports instead of running a program")
-	f.BoolVarP(&o.quiet, "quiet", "q", false, "no note on standard error")
+	addQuiet(f, &o.quiet)
 	f.StringVar(&o.libraries, "libraries", "", "folder of built libraries, as make loopback leaves it, instead of building them")
 	f.StringVar(&o.cache, "cache-dir", "", "folder of built libraries and machine files (ZBENCH_CACHE_DIR; default below XDG_CACHE_HOME)")
 	return cmd

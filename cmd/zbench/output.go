@@ -30,9 +30,9 @@ import (
 type output struct {
 	out, format string
 	force       bool
-	// quiet leaves out what only people read where the format is for programs, verbose prints all that
-	// a terminal can.
-	quiet, verbose bool
+	// quiet leaves out progress and notes, and what only people read where the format is for programs; bare
+	// leaves out the latter alone. verbose prints all that a terminal can.
+	quiet, bare, verbose bool
 	// fail ends a command that reads what others measured as the measurement would have ended.
 	fail  bool
 	gates gateFlagSet
@@ -40,18 +40,20 @@ type output struct {
 
 const formatName = "format"
 
-// addFlags adds --out, whose meaning is the command's, and --format.
+// addFlags adds --out, whose meaning is the command's, --format and --quiet.
 func (o *output) addFlags(f *pflag.FlagSet, out string) {
 	f.StringVar(&o.out, "out", "", out)
 	f.StringVar(&o.format, formatName, "table", "form of standard output: "+strings.Join(report.FormatNames(), ", "))
+	addQuiet(f, &o.quiet)
+}
+
+// addQuiet adds --quiet, which every command has.
+func addQuiet(f *pflag.FlagSet, quiet *bool) {
+	f.BoolVarP(quiet, "quiet", "q", false, "no progress and no notes on standard error; errors and warnings stay")
 }
 
 func (o *output) addForce(f *pflag.FlagSet) {
 	f.BoolVar(&o.force, "force", false, "write into a folder that has files")
-}
-
-func (o *output) addQuiet(f *pflag.FlagSet) {
-	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress on standard error")
 }
 
 func (o *output) addVerbose(f *pflag.FlagSet, meaning string) {
@@ -92,7 +94,7 @@ func (s State) show(d *document.Document, o output) error {
 	if f.Readable {
 		return f.Write(s.Stdout.unescaped(), d, screen)
 	}
-	if err := f.Write(s.Stdout, d, screen); err != nil || o.quiet {
+	if err := f.Write(s.Stdout, d, screen); err != nil || o.quiet || o.bare {
 		return err
 	}
 	short := d.For(document.Beside)
@@ -175,7 +177,7 @@ type result struct {
 // ends with it.
 func (s State) deliver(o output, r result) error {
 	if r.dir == nil && o.out != "" {
-		dir, err := folder.New(s.host(false), o.out, "", o.force)
+		dir, err := folder.New(s.host(o.quiet), o.out, "", o.force)
 		if err != nil {
 			return err
 		}
@@ -190,7 +192,7 @@ func (s State) deliver(o output, r result) error {
 		case r.before != nil:
 			r.before(r.dir)
 		case r.after == nil:
-			s.note(false, "Wrote %s\n", r.dir.Path)
+			s.note(o.quiet, "Wrote %s\n", r.dir.Path)
 		}
 	}
 	if r.shown != nil {

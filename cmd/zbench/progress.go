@@ -15,32 +15,43 @@ import (
 // liveRows is the number of rows that a terminal shows during a sweep.
 const liveRows = 8
 
-// progress shows on standard error what a sweep measures, from the first pass of the
-// first case on: on a terminal the last rows and how far the sweep is, redrawn in
-// place and cleared at the end; elsewhere a line for each row, where that is asked
-// for.
+// every is the time between two lines of progress where each would stay, as in a file.
+const every = 10 * time.Second
+
+// progress shows on standard error what a sweep measures, from the first pass of the first case on. A
+// terminal shows the last rows and how far the sweep is, redrawn in place and cleared at the end. Elsewhere a
+// line follows every ten seconds, or each row where that is asked for.
 type progress struct {
-	out   Stream
-	now   func() time.Time
-	start time.Time
+	out Stream
+	now func() time.Time
 	// first counts the cases that are through their first pass, done those that
 	// are through their last, of total.
 	first, done, total int
-	// before is how many of them an earlier run has done.
-	before int
-	// quiet shows nothing, redraw rewrites a terminal's lines.
-	quiet, redraw bool
+	// firsts are the times of the first passes of this run, seconds those of the second ones, which take the
+	// cases in the opposite order.
+	firsts, seconds []time.Duration
+	// last is the end of the last pass, shown the time of the last line.
+	last, shown time.Time
+	// quiet shows nothing, each every row, redraw rewrites a terminal's lines.
+	quiet, each, redraw bool
 	// rows are those on the terminal, drawn the number of its lines that are taken.
 	rows  []string
 	drawn int
 }
 
-func newProgress(s State, total, before int, quiet, always bool) *progress {
-	redraw := s.Stderr.IsTTY && s.Getenv("TERM") != "dumb"
+// newProgress is the progress of so many cases; before is how many of them an earlier run has done.
+func newProgress(s State, total, before int, quiet, each bool) *progress {
 	return &progress{
-		out: s.Stderr, now: s.Now, start: s.Now(), total: total, before: before, done: before,
-		quiet: quiet || !s.Stderr.IsTTY && !always, redraw: redraw,
+		out: s.Stderr, now: s.Now, last: s.Now(), shown: s.Now(), total: total, first: before, done: before,
+		quiet: quiet, each: each, redraw: s.Stderr.IsTTY && s.Getenv("TERM") != "dumb",
 	}
+}
+
+// took returns the time since the end of the last pass.
+func (p *progress) took() time.Duration {
+	before := p.last
+	p.last = p.now()
+	return p.last.Sub(before)
 }
 
 // Pass shows one pass of a case. The last is shown by Done.
@@ -49,9 +60,7 @@ func (p *progress) Pass(planned record.Result, part record.Part) {
 		return
 	}
 	p.first++
-	if p.quiet {
-		return
-	}
+	p.firsts = append(p.firsts, p.took())
 	r := record.Assemble(planned, []record.Part{part})
 	if part.Status == record.OK {
 		r.Status = record.OK // one pass of two is no interruption here
@@ -62,9 +71,10 @@ func (p *progress) Pass(planned record.Result, part record.Part) {
 // Done shows one finished case.
 func (p *progress) Done(r record.Result) {
 	p.done++
-	if !p.quiet {
-		p.show(fmt.Sprintf("[%d/%d]", p.done, p.total), row(r))
+	if took := p.took(); r.Status != record.Skipped {
+		p.seconds = append(p.seconds, took)
 	}
+	p.show(fmt.Sprintf("[%d/%d]", p.done, p.total), row(r))
 }
 
 // First shows the first pass of a kernel's row. The last is shown by Last.
@@ -73,26 +83,15 @@ func (p *progress) First(part record.Part) {
 		return
 	}
 	p.first++
-	if !p.quiet {
-		p.show(fmt.Sprintf("[first pass %d/%d%s]", p.first, p.total, p.rest()), kernelRow(part))
-	}
+	p.firsts = append(p.firsts, p.took())
+	p.show(fmt.Sprintf("[first pass %d/%d]", p.first, p.total), kernelRow(part))
 }
 
 // Last shows the last pass of a kernel's row.
 func (p *progress) Last(part record.Part) {
 	p.done++
-	if !p.quiet {
-		p.show(fmt.Sprintf("[%d/%d%s]", p.done, p.total, p.rest()), kernelRow(part))
-	}
-}
-
-// rest says how long the rest takes, where each row is a line: kernels are measured in real time, for
-// minutes. A terminal that is redrawn shows it below the rows.
-func (p *progress) rest() string {
-	if left := p.left(); left > 0 && !p.redraw {
-		return ", about " + left.String() + " left"
-	}
-	return ""
+	p.seconds = append(p.seconds, p.took())
+	p.show(fmt.Sprintf("[%d/%d]", p.done, p.total), kernelRow(part))
 }
 
 // kernelRow is a pass of a kernel's row with how it ended.
@@ -106,15 +105,31 @@ func kernelRow(part record.Part) string {
 
 // show adds a row.
 func (p *progress) show(at, text string) {
-	if !p.redraw {
-		fmt.Fprintln(p.out, at+" "+text)
+	left := p.left()
+	switch {
+	case p.quiet:
 		return
+	case p.redraw:
+		if left > 0 {
+			at += "  ETA " + left.String()
+		}
+		p.redrawn(text, at)
+	case p.each || p.last.Sub(p.shown) >= every:
+		p.shown = p.last
+		if left > 0 {
+			at = strings.TrimSuffix(at, "]") + ", about " + left.String() + " left]"
+		}
+		fmt.Fprintln(p.out, at+" "+text)
 	}
+}
+
+// redrawn adds a row to the terminal's, above how far the sweep is.
+func (p *progress) redrawn(text, at string) {
 	p.rows = append(p.rows, text)
 	if len(p.rows) > liveRows {
 		p.rows = p.rows[1:]
 	}
-	lines := slices.Concat(p.rows, []string{at + "  ETA " + p.left().String()})
+	lines := slices.Concat(p.rows, []string{at})
 	if p.done == p.total {
 		p.rows, lines = nil, nil
 	}
@@ -141,11 +156,37 @@ func (p *progress) cut(text string) string {
 	return text
 }
 
-// left estimates the remaining time from the passes so far.
+// left estimates the remaining time; 0 is not known. In the first passes it is their mean for each pass that is left. The
+// second passes take as much longer or shorter than the first of the same cases as those so far.
 func (p *progress) left() time.Duration {
-	passes := max(p.first+p.done-p.before, 1)
-	return time.Duration(float64(p.now().Sub(p.start)) / float64(passes) * float64(max(0, 2*p.total-p.first-p.done))).Round(time.Second)
+	firsts, k := slices.Clone(p.firsts), len(p.seconds)
+	// The very first pass has what is done once, as memory that is touched for the first time.
+	switch {
+	case len(firsts) > 1:
+		firsts[0] = mean(firsts[1:])
+	case k == 0:
+		return 0
+	}
+	left := mean(firsts) * time.Duration(2*p.total-p.first-p.done)
+	switch before := len(firsts) - k; {
+	case k > 0 && before >= 0 && sum(firsts[before:]) > 0:
+		left = time.Duration(float64(sum(p.seconds)) / float64(sum(firsts[before:])) * float64(sum(firsts[:before])))
+	case k > 0: // resumed in the second passes
+		left = mean(p.seconds) * time.Duration(p.total-p.done)
+	}
+	return left.Round(time.Second)
 }
+
+// sum adds durations up.
+func sum(all []time.Duration) (total time.Duration) {
+	for _, d := range all {
+		total += d
+	}
+	return total
+}
+
+// mean is the mean of durations, 0 of none.
+func mean(all []time.Duration) time.Duration { return sum(all) / time.Duration(max(1, len(all))) }
 
 // row is a case with its figures.
 func row(r record.Result) string {

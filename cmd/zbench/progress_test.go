@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"strings"
 	"testing"
 	"time"
@@ -83,19 +82,21 @@ func TestProgressOnATerminal(t *testing.T) {
 	require.Equal(t, []string{""}, screen.lines)
 }
 
-// Off a terminal nothing is shown unless that is asked for; then, and where a
-// terminal cannot be redrawn, each row is a line.
+// Off a terminal, and where one cannot be redrawn, a line follows every ten seconds; where that is asked for
+// each row is a line.
 func TestProgressElsewhere(t *testing.T) {
 	for _, row := range []struct {
-		tty, always, quiet bool
-		term               string
-		lines              int
-	}{{}, {always: true, lines: 6}, {always: true, quiet: true}, {tty: true, term: "dumb", lines: 6}, {tty: true, quiet: true}} {
+		tty, each, quiet bool
+		term             string
+		lines            int
+	}{{lines: 2}, {each: true, lines: 6}, {each: true, quiet: true}, {tty: true, term: "dumb", lines: 2}, {tty: true, quiet: true}} {
 		var out bytes.Buffer
 		s, _ := testState(t)
+		now := time.Unix(0, 0)
+		s.Now = func() time.Time { now = now.Add(4 * time.Second); return now }
 		s.Stderr = Stream{Writer: &out, IsTTY: row.tty}
 		s.Getenv = func(name string) string { return map[string]string{"TERM": row.term}[name] }
-		p := newProgress(s, 3, 0, row.quiet, row.always)
+		p := newProgress(s, 3, 0, row.quiet, row.each)
 		passes(3, p.Pass)
 		passes(3, func(planned record.Result, _ record.Part) { p.Done(planned) })
 		require.Equal(t, row.lines, strings.Count(out.String(), "\n"), "%+v: %s", row, out.String())
@@ -103,38 +104,63 @@ func TestProgressElsewhere(t *testing.T) {
 	}
 }
 
-// The time that is left is that of the passes that are left.
+// The time that is left is told within a factor of two from the second case on: the first has what is done
+// once, only first passes verify, and cases of more bytes take longer.
 func TestProgressTimeLeft(t *testing.T) {
-	s, _ := testState(t)
-	now := time.Unix(0, 0)
-	s.Now = func() time.Time { return now }
-	s.Stderr = Stream{Writer: io.Discard, IsTTY: true}
-	p := newProgress(s, 4, 0, false, false)
-	passes(2, func(planned record.Result, part record.Part) {
-		now = now.Add(time.Second)
-		p.Pass(planned, part)
-	})
-	require.Equal(t, 6*time.Second, p.left())
-}
-
-// Where each row of a kernel is a line, it says how long the rest takes; the last one does not.
-func TestKernelRowsSayTheTimeLeft(t *testing.T) {
-	var out bytes.Buffer
-	s, _ := testState(t)
-	now := time.Unix(0, 0)
-	s.Now = func() time.Time { return now }
-	s.Stderr = Stream{Writer: &out}
-	p := newProgress(s, 2, 0, false, true)
-	for pass := range 2 {
-		for _, key := range []string{"a", "b"} {
-			now = now.Add(time.Minute)
-			part := record.Part{Key: key, Pass: pass, Status: record.OK}
-			if pass == 0 {
+	for _, run := range []struct {
+		opening, verify float64
+		cases           []float64
+	}{
+		{0, 0, []float64{1, 1, 1, 1}},
+		{26, 2, []float64{1, 1.5, 1, 1.5, 2, 2, 2, 2, 3, 3, 3, 3, 2, 2}},
+		{10, 0, []float64{2, 1, 2, 3, 2, 1, 1, 4}},
+	} {
+		var took []float64 // first passes up, second ones down
+		for i, s := range run.cases {
+			took = append(took, s+run.verify)
+			if i == 0 {
+				took[0] += run.opening
+			}
+		}
+		for i := range run.cases {
+			took = append(took, run.cases[len(run.cases)-1-i])
+		}
+		left := 0.0
+		for _, s := range took {
+			left += s
+		}
+		var out bytes.Buffer
+		s, _ := testState(t)
+		now := time.Unix(0, 0)
+		s.Now = func() time.Time { return now }
+		s.Stderr = Stream{Writer: &out}
+		p := newProgress(s, len(run.cases), 0, false, true)
+		for i, seconds := range took {
+			now = now.Add(time.Duration(seconds * float64(time.Second)))
+			left -= seconds
+			if part := (record.Part{Key: "a", Status: record.OK}); i < len(run.cases) {
 				p.First(part)
 			} else {
 				p.Last(part)
 			}
+			told := p.left().Seconds()
+			if i > 0 {
+				require.LessOrEqual(t, told, 2*left+1, "%+v: pass %d", run, i)
+				require.GreaterOrEqual(t, told, left/2-1, "%+v: pass %d", run, i)
+			}
 		}
+		require.Regexp(t, `^\[first pass 1/\d+\] a: ok\n\[first pass 2/\d+, about .*s left\] a: ok\n`, out.String())
+		require.Regexp(t, `\n\[(\d+)/\d+\] a: ok\n$`, out.String())
 	}
-	require.Equal(t, "[first pass 1/2, about 3m0s left] a: ok\n[first pass 2/2, about 2m0s left] b: ok\n[1/2, about 1m0s left] a: ok\n[2/2] b: ok\n", out.String())
+}
+
+// A run that is resumed in its second passes goes by these.
+func TestProgressResumed(t *testing.T) {
+	s, _ := testState(t)
+	now := time.Unix(0, 0)
+	s.Now = func() time.Time { return now }
+	p := newProgress(s, 10, 4, true, false)
+	now = now.Add(3 * time.Second)
+	p.Last(record.Part{Key: "a"})
+	require.Equal(t, 15*time.Second, p.left())
 }

@@ -320,7 +320,7 @@ func readSources(s State, paths []string) (all []recommend.Source, err error) {
 		one.Name = path
 		for _, i := range one.Record.Source.Imports {
 			if len(i.Skipped) > 0 {
-				noteRows(s, i)
+				noteRows(s, false, i)
 			}
 		}
 		all = append(all, one)

@@ -32,6 +32,13 @@ var shorter = map[string]string{
 	"zbench kernels rmsnorm": " --rows 64 --hidden 256 --dtype float32 --max-time 0.002",
 }
 
+// shows is what examples of the README, by their first words, are there to show.
+var shows = map[string]string{
+	"zbench bisect ": "FIRST SLOW VARIANT: after",
+	"zbench report ": "✓ PASS",
+	"zbench rails ":  "rail 2 of node3",
+}
+
 // Every command of the README runs, in its order, in one folder that has the project's test data; what
 // it quotes is printed.
 func TestLongReadme(t *testing.T) {
@@ -68,7 +75,7 @@ func TestLongReadme(t *testing.T) {
 				continue
 			}
 		case "zbench":
-			if regexp.MustCompile(`--fail-on|--threshold|--fault|rails|screen|doctor`).MatchString(rest) {
+			if regexp.MustCompile(`--fail-on|--fault|rails|screen|doctor`).MatchString(rest) {
 				answers = append(answers, 3) // a finding
 			}
 			if strings.HasPrefix(rest, "doctor") || strings.HasPrefix(rest, "topo") {
@@ -81,6 +88,11 @@ func TestLongReadme(t *testing.T) {
 		cmd.Dir, cmd.Env = dir, append(os.Environ(), "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "OMPI_MCA_rmaps_base_oversubscribe=1", "COLUMNS=80")
 		out, err := cmd.CombinedOutput()
 		require.True(t, slices.Contains(answers, exitOfProcess(t, err)), "%s\n%s", line, out)
+		for start, text := range shows {
+			if strings.HasPrefix(line, start) {
+				require.Contains(t, unfolded(string(out)), text, line)
+			}
+		}
 		printed += string(out)
 	}
 	for line := range strings.Lines(strings.Join(blocks["text"], "")) {

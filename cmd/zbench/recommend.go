@@ -155,7 +155,7 @@ func knees(s State, paths []string, recs []*record.Record, sources []recommend.S
 		if f, _ := report.FormatOf(format); i == len(recs)-1 && f.Readable && d != nil { // the answer for assumed settings is for people
 			results.Assume(shown, d, recs, paths...)
 		}
-		if err := s.deliver(output{format: format, quiet: true}, result{shown: shown}); err != nil {
+		if err := s.deliver(output{format: format, bare: true}, result{shown: shown}); err != nil {
 			return err
 		}
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -62,6 +61,6 @@ func runReport(s State, o output, path string) error {
 	if drawn.advice.Kept() && o.out != "" {
 		r.files = append([]artifact{{engine.AdviceFile, drawn.advice.WriteJSON}}, r.files...)
 	}
-	r.after = func(dir *folder.Folder) { fmt.Fprintf(s.Stderr, "Wrote %s\n", dir.File("report.html")) }
+	r.after = func(dir *folder.Folder) { s.note(o.quiet, "Wrote %s\n", dir.File("report.html")) }
 	return s.deliver(o, r)
 }

@@ -29,6 +29,8 @@ type runOptions struct {
 	libraries libraryOptions
 	// resume is the folder of a run to resume, file a request to run.
 	resume, file string
+	// progress shows each row as a line where standard error is not a terminal.
+	progress bool
 	// world is the other processes of the run, where this one leads several.
 	world *world
 
@@ -44,7 +46,7 @@ func addRunFlags(cmd *cobra.Command, o *runOptions) {
 	o.addFlags(f, "folder to create (default a new dated one)")
 	addGateFlags(f, &o.gates)
 	o.addForce(f)
-	o.addQuiet(f)
+	f.BoolVar(&o.progress, "progress", false, "a line on standard error for each row where that is not a terminal, not only every ten seconds")
 	f.StringVar(&o.resume, "resume", "", "resume the run in this folder with its own options")
 	f.StringVar(&o.file, "spec", "", "run the request in this file or folder: a results.json, a journal.jsonl or a spec; other flags change it")
 }

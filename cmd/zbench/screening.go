@@ -52,7 +52,6 @@ func addNodeScreenFlags(cmd *cobra.Command, o *nodeScreenOptions) {
 	f.Float64Var(&o.deadline, "deadline", 120, "seconds that one measurement of a node may take, beside --hbm-seconds; all of a simulated node")
 	o.addFlags(f, "folder to create, which all nodes share (default a new dated one)")
 	o.addForce(f)
-	o.addQuiet(f)
 }
 
 // runNodeScreen does what this process is for: a probe of one node, a node of several, the

@@ -125,6 +125,5 @@ func addCollectivesFlags(cmd *cobra.Command, o *sweepOptions) {
 	f.BoolVar(&o.launch.screen, "screen-first", false, "screen the nodes first, into a folder beside --out, and leave out those that fail")
 	addCountersFlag(f, &o.counters)
 	addDeadlineFlags(f, &o.deadlines)
-	f.BoolVar(&o.progress, "progress", false, "rows on standard error while they are measured, even if it is not a terminal")
 	o.addVerbose(f, allColumns)
 }

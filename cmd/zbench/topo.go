@@ -20,7 +20,7 @@ type topoOptions struct {
 }
 
 func newTopo(s State) *cobra.Command {
-	o := topoOptions{output: output{quiet: true}} // its findings are all that it prints
+	o := topoOptions{output: output{bare: true}} // its findings are all that it prints
 	cmd := &cobra.Command{
 		Use: "topo [NODE.json…]", Short: "Read this node's GPUs, xGMI links, NICs and rails; compare nodes",
 		Long: `topo reads the kernel's view of this node: GPUs with partitions and xGMI links
@@ -78,7 +78,7 @@ func runTopo(s State, o topoOptions) error {
 			return err
 		}
 		defer r.dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
-		r.after = func(dir *folder.Folder) { fmt.Fprintf(s.Stderr, "Wrote %s\n", dir.File("report.html")) }
+		r.after = func(dir *folder.Folder) { s.note(o.quiet, "Wrote %s\n", dir.File("report.html")) }
 	}
 	if n.Empty() {
 		r.verdict = exit.With(exit.Unavailable, fmt.Errorf("%s: %w", n.Verdict, exit.ErrUnavailable), "run it on a GPU node, or give --root DIR, --xml FILE or --outputs DIR")

@@ -52,7 +52,7 @@ func runTrace(s State, args []string, o output, chakra bool) error {
 	if err := checkChakra(chakra, o); err != nil {
 		return err
 	}
-	o.quiet = true
+	o.bare = true
 	r := result{started: s.Now()}
 	t, err := readTraces(s, args)
 	if err != nil {

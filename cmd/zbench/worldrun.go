@@ -23,8 +23,6 @@ type worldRun struct {
 	counters string
 	// command is the word that the processes are started with; empty is collectives.
 	command string
-	// progress reports every case even without a terminal.
-	progress bool
 }
 
 // worldFlags are the flags of a sweep that other measurements of a world have, too.
@@ -39,7 +37,6 @@ func (o *worldRun) addWorldFlags(cmd *cobra.Command, command string, rows ...spe
 	addLibraryFlags(cmd, &o.libraries)
 	addLaunchFlags(cmd.Flags(), &o.launch)
 	addDeadlineFlags(cmd.Flags(), &o.deadlines)
-	o.addQuiet(cmd.Flags())
 	o.addVerbose(cmd.Flags(), "print every check before the run")
 }
 

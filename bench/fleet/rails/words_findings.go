@@ -58,6 +58,9 @@ func (d *Document) Verdict() finding.List {
 		text := "a model of " + plain.Line(s.Fabric) + " decided these times, not hardware"
 		if len(s.Faults) > 0 {
 			text += "; planted: " + plain.Line(strings.Join(s.Faults, ", "))
+			if slices.ContainsFunc(s.Faults, func(f string) bool { return strings.Contains(f, "left=") }) {
+				text += " (left is a share of the wire's rate; a message's start-up time stays, so a message loses less)"
+			}
 		}
 		out = append(out, finding.Finding{Code: finding.CodeSimulated, Severity: finding.Warning, Text: text})
 	}
