@@ -122,10 +122,7 @@ func show(d *document.Document, rec *record.Record) {
 	d.Foot = "Rates are decimal: 1 TFLOP/s = 1e12 operations per second. Tiles and what is lost are counted for the tile that loses least, without division of the depth."
 	all := products(rec)
 	whole := results(rec, all)
-	brief := shortColumns(len(rec.World.Devices) > 1, len(types(all)))
-	short := whole.Only(func(name string, _ []string) bool { return slices.Contains(brief, name) })
-	d.Results("Results", document.Sheet{Table: whole, Label: "Results", Role: document.ResultsID}).Show(document.Everywhere &^ document.Terminal)
-	d.Add("short", "Results", document.Sheet{Table: short, Label: "Results"}).Show(document.Terminal)
+	d.Wide(whole, whole.Notes, shortColumns(len(rec.World.Devices) > 1, len(types(all)))...)
 	if c := rates(rec, all); len(c.Bars) > 1 {
 		d.Add("rates", "Rates by product", c)
 	}
