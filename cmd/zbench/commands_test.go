@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"zbench/test/longtest"
 )
 
 // A command that has a document says what its JSON is, where its flag is described.
@@ -44,6 +46,7 @@ func TestOnlyTheNamedCommandIsBuilt(t *testing.T) {
 // What a command like compare adds to files that others share: its row here and its schema's rows. Its
 // package and its own files, by their name, are its own; bisect measures with it.
 func TestCompareIsWiredInTwoSharedFiles(t *testing.T) {
+	longtest.OneGoroutine(t)
 	names := regexp.MustCompile(`"zbench/bench/compare"|\bnewCompare\b`)
 	var shared []string
 	require.NoError(t, filepath.WalkDir("../..", func(path string, e fs.DirEntry, err error) error {

@@ -156,6 +156,7 @@ func makePrintedFixtures(t *testing.T) {
 
 // Commands in sentences stand between backticks: what does not is neither found here nor set as code.
 func TestCommandsInSentencesAreQuoted(t *testing.T) {
+	longtest.OneGoroutine(t)
 	bare := regexp.MustCompile("(?:^|[^`\\w(/-])zbench (?:collectives|hbm|kernels|import|report|compare|bisect|recommend|replay|rails|loopback|doctor|screen|topo|list|version)\\b")
 	// Names of commands as the subject of a sentence, and those in help, which is a page of commands.
 	subject := regexp.MustCompile(`zbench \w+ (?:opens|reads|needs|on the folder)`)

@@ -11,7 +11,7 @@ import (
 
 const (
 	fullFleets  = 50
-	smallFleets = 3
+	smallFleets = 2
 	fleetNodes  = 128
 )
 
