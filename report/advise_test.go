@@ -15,6 +15,7 @@ import (
 	"zbench/bench/record"
 	"zbench/bench/results"
 	"zbench/bench/trainer"
+	"zbench/test/longtest"
 	"zbench/test/recordtest"
 )
 
@@ -42,6 +43,7 @@ func advised(t *testing.T, rec *record.Record, framework string, current int64) 
 }
 
 func TestAdviceIsOnThePage(t *testing.T) {
+	longtest.OneGoroutine(t)
 	rec := recordtest.Sweep(24)
 	d := advised(t, rec, "megatron", 2e6)
 	doc := results.Collectives(rec, results.Extras{Knees: knees(), Advice: d})
@@ -66,6 +68,7 @@ func TestAdviceIsOnThePage(t *testing.T) {
 
 // What has a name is a point of its own, and what the chart shows is said in words.
 func TestAdviceChart(t *testing.T) {
+	longtest.OneGoroutine(t)
 	kept := adviceChart(advised(t, recordtest.Sweep(24), "megatron", 40e6))
 	require.Equal(t, "keep 40 M", kept.Series[1].Name)
 	require.Len(t, kept.Series, 3, "what is kept is what is yours")
@@ -99,6 +102,7 @@ func TestAdviceChart(t *testing.T) {
 
 // Labels keep apart wherever the named settings and the plateau lie.
 func TestAdviceChartGeometry(t *testing.T) {
+	longtest.OneGoroutine(t)
 	for _, framework := range trainer.Names() {
 		currents := []int64{40e6}
 		if framework == "megatron" {

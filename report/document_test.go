@@ -16,6 +16,7 @@ import (
 	"zbench/bench/finding"
 	"zbench/bench/results"
 	"zbench/bench/table"
+	"zbench/test/longtest"
 )
 
 // everyBlock is a document with a block of each kind.
@@ -129,6 +130,7 @@ func TestBarsHaveIntervals(t *testing.T) {
 // Bars are a scene as charts are: laid out once, painted as SVG and PNG, with all
 // labels inside the picture and apart.
 func TestBarsAreAScene(t *testing.T) {
+	longtest.OneGoroutine(t)
 	streams, norms := results.Kernels(streamsAndSweep(), ""), results.Kernels(fusedNorms(), "")
 	for _, blocks := range [][]document.Block{blocksOf(streams, "bars"), blocksOf(norms, "bars"), blocksOf(norms, "ratios")} {
 		var all []document.Bars

@@ -111,6 +111,7 @@ func manyCurves() *record.Record {
 }
 
 func TestEdges(t *testing.T) {
+	longtest.OneGoroutine(t)
 	for name, rec := range edges() {
 		t.Run(name, func(t *testing.T) {
 			page := pageOf(t, rec)

@@ -10,6 +10,7 @@ import (
 
 	"zbench/bench/document"
 	"zbench/bench/unit"
+	"zbench/test/longtest"
 	"zbench/test/recordtest"
 )
 
@@ -49,6 +50,7 @@ func line(q document.Quantity, lo, hi int64, least, most float64, roofs int) doc
 }
 
 func TestLabelsKeepApart(t *testing.T) {
+	longtest.OneGoroutine(t)
 	for lo := int64(8); lo <= 16*unit.GiB; lo *= 2 {
 		for hi := lo; hi <= 16*unit.GiB; hi *= 2 {
 			for _, f := range []format{wide(), narrow(), alone()} {

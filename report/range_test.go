@@ -12,6 +12,7 @@ import (
 	"zbench/bench/recommend"
 	"zbench/bench/record"
 	"zbench/bench/results"
+	"zbench/test/longtest"
 	"zbench/test/recordtest"
 )
 
@@ -135,6 +136,7 @@ func TestSettingRangeIsDrawn(t *testing.T) {
 // The page of an assumed question says what it assumes, has the answers for other models, and its
 // command reads the folder that the page lies in.
 func TestAssumedPage(t *testing.T) {
+	longtest.OneGoroutine(t)
 	rec := recordtest.Sweep(24)
 	d, err := advice.AskAssumed([]recommend.Source{{Record: rec}})
 	require.NoError(t, err)

@@ -13,6 +13,7 @@ import (
 	"zbench/bench/judge"
 	"zbench/bench/record"
 	"zbench/bench/results"
+	"zbench/test/longtest"
 	"zbench/test/recordtest"
 )
 
@@ -130,6 +131,7 @@ func TestManySeriesAreSplitByCollective(t *testing.T) {
 // The verdict is the first text of the page, before the contents and any figure, and
 // the contents lead to every section.
 func TestVerdictComesFirst(t *testing.T) {
+	longtest.OneGoroutine(t)
 	rec := recordtest.Sweep(24)
 	d := advised(t, rec, "megatron", 8e9)
 	doc := results.Collectives(rec, results.Extras{Knees: knees(), Advice: d})

@@ -341,6 +341,7 @@ func TestBisectRefuses(t *testing.T) {
 
 // A list of values of one variable, or of one flag, is a variant for each, and they are ranked.
 func TestBisectVariesOneKnob(t *testing.T) {
+	longtest.OneGoroutine(t)
 	for _, x := range []struct {
 		args, variants string
 		ordered        bool

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/exit"
+	"zbench/test/longtest"
 	"zbench/test/project"
 )
 
@@ -51,6 +52,7 @@ func TestOnlyTheNamedCommandIsBuilt(t *testing.T) {
 // What a command like compare adds to files that others share: its row here and its schema's rows. Its
 // package and its own files, by their name, are its own; bisect measures with it.
 func TestCompareIsWiredInTwoSharedFiles(t *testing.T) {
+	longtest.OneGoroutine(t)
 	names := regexp.MustCompile(`"zbench/bench/compare"|\bnewCompare\b`)
 	var shared []string
 	require.NoError(t, filepath.WalkDir("../..", func(path string, e fs.DirEntry, err error) error {

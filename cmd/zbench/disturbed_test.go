@@ -97,7 +97,7 @@ func flagsOfWorld(processes int) []string {
 }
 
 // disturbedSweep has 26 cases, so 53 lines in its journal.
-var disturbedSweep = []string{"collectives", "all_reduce", "--backend", "loopback", "-b", "1K", "-e", "4M", "-q"}
+var disturbedSweep = []string{"collectives", "all_reduce", "--backend", "loopback", "-b", "1K", "-e", "4M", "-c", "0", "-q"}
 
 const disturbedLines = 53
 

@@ -15,6 +15,7 @@ import (
 
 	"zbench/bench/exit"
 	"zbench/bench/plain"
+	"zbench/test/longtest"
 )
 
 // commandsOf lists a command and all below it.
@@ -46,6 +47,7 @@ func helpOf(cmd *cobra.Command, width int, all bool) string {
 }
 
 func TestHelpShowsEveryFlagOnce(t *testing.T) {
+	longtest.OneGoroutine(t)
 	for _, cmd := range commandsOf(newRoot(State{})) {
 		help := helpOf(cmd, 80, true)
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {

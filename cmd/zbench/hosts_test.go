@@ -123,6 +123,7 @@ func ranOn(t *testing.T, h host, folder string) {
 // the same on every machine.
 func TestHostsSimulateTheSame(t *testing.T) {
 	longtest.OneGoroutine(t)
+	t.Setenv(wantsPictures, "1")
 	const line = "collectives all_reduce --nodes 2 -b 64K -e 4M -f 8 --place out -q"
 	want, _, first := onHost(t, hosts[0], 0, exit.OK, line)
 	for _, h := range hosts[1:] {

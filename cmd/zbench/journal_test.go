@@ -105,6 +105,7 @@ func TestResumeRemovesUnfinishedFiles(t *testing.T) {
 // A folder that is written over keeps nothing that could be taken for the new
 // run's: neither a record nor a journal.
 func TestForceOverAnOldFolder(t *testing.T) {
+	longtest.OneGoroutine(t)
 	dir := filepath.Join(t.TempDir(), "out")
 	code, _ := zbench(t, osFS{}, small(dir)...)
 	require.Zero(t, code)

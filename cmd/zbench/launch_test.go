@@ -18,6 +18,7 @@ import (
 	"zbench/bench/fabric"
 	"zbench/bench/spec"
 	"zbench/internal/launch"
+	"zbench/test/longtest"
 )
 
 // The ranks are a launcher's processes: on hardware the nodes are the launcher's, in a
@@ -114,6 +115,7 @@ func said(text string) func() string { return func() string { return text } }
 
 // An early end says that cases are saved only where they are, and where.
 func TestWhatAnEarlyEndHasSaved(t *testing.T) {
+	longtest.OneGoroutine(t)
 	t.Chdir(t.TempDir())
 	s, _ := testState(t)
 	begun := time.Now()
@@ -133,6 +135,7 @@ func TestWhatAnEarlyEndHasSaved(t *testing.T) {
 // mpirun gives its processes a terminal wherever its own output goes: no colour, and no terminal's
 // width, unless the zbench that started it says so.
 func TestOutputUnderMpirunIsPlain(t *testing.T) {
+	longtest.OneGoroutine(t)
 	for _, c := range []struct {
 		env    map[string]string
 		colour bool

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"flag"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,9 +18,11 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/document"
 	"zbench/bench/fabric"
 	"zbench/bench/spec"
 	"zbench/internal/ras"
+	"zbench/report"
 	"zbench/test/longtest"
 	"zbench/test/project"
 	"zbench/test/rastest"
@@ -32,9 +35,22 @@ const plantedHost = "ZBENCH_TEST_HOST"
 // TestMain runs one script more than there are cores: some wait for a deadline.
 func TestMain(m *testing.M) {
 	_ = flag.Set("test.parallel", strconv.Itoa(runtime.GOMAXPROCS(0)+1)) // the command line comes after it
+	writePNG = plantedPNG
 	testscript.Main(m, map[string]func(){"zbench": func() {
 		os.Exit(Main(context.Background(), plantTrouble(hostNamed(os.Getenv(plantedHost)).plant(osState()))))
 	}})
+}
+
+// wantsPictures is the variable with which a test has pictures drawn.
+const wantsPictures = "ZBENCH_TEST_PICTURES"
+
+// plantedPNG leaves pictures out where no test looks at them.
+func plantedPNG(w io.Writer, picture document.Block) error {
+	if os.Getenv(wantsPictures) != "" {
+		return report.WritePNG(w, picture)
+	}
+	_, err := io.WriteString(w, "not drawn: "+wantsPictures)
+	return err
 }
 
 func TestScripts(t *testing.T) {

@@ -12,11 +12,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/trace"
+	"zbench/test/longtest"
 )
 
 // Files of others: what each must come to. $D is their folder, $O one for the output, $E an empty one; the text is unfolded. A pattern
 // that begins with ! must not match; one with a colon in front of it is of a file in $O.
 func TestFilesOfOthers(t *testing.T) {
+	longtest.OneGoroutine(t)
 	for _, x := range []struct {
 		args string
 		code int

@@ -55,7 +55,7 @@ var unrunnable = []string{
 // littleOf are flags that have a printed command measure less than by default: what is tried is whether
 // it can be given as it is printed.
 var littleOf = map[string]string{
-	"collectives": " -e 1M",
+	"collectives": " -b 1M -e 1M -c 0",
 	"hbm":         " --size 64K --max-time 0.005 --dtype float32",
 	"gemm --peak": " --choices 1",
 }
@@ -156,6 +156,7 @@ func makePrintedFixtures(t *testing.T) {
 
 // Commands in sentences stand between backticks: what does not is neither found here nor set as code.
 func TestCommandsInSentencesAreQuoted(t *testing.T) {
+	longtest.OneGoroutine(t)
 	bare := regexp.MustCompile("(?:^|[^`\\w(/-])zbench (?:collectives|hbm|kernels|import|report|compare|bisect|recommend|replay|rails|loopback|doctor|screen|topo|list|version)\\b")
 	// Names of commands as the subject of a sentence, and those in help, which is a page of commands.
 	subject := regexp.MustCompile(`zbench \w+ (?:opens|reads|needs|on the folder)`)

@@ -115,6 +115,7 @@ func readBytes(t *testing.T, parts ...string) string {
 // the journal alone is a record, and resumed it becomes the folder of a run that
 // was never stopped. Nothing finished runs again.
 func TestDiskFullThenResume(t *testing.T) {
+	longtest.OneGoroutine(t)
 	diskFullThenResume(t, 1, 8) // in the first pass, and in the second
 }
 
@@ -153,6 +154,7 @@ func diskFullThenResume(t *testing.T, lines ...int) {
 
 // Killed with SIGKILL, a sweep continues where it was.
 func TestKillThenResume(t *testing.T) {
+	longtest.OneGoroutine(t)
 	args := []string{"collectives", "all_gather", "all_reduce", "-b", "1K", "-e", "4M", "--max-time", "0.05"}
 	whole, dir := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "killed")
 	code, _ := zbench(t, osFS{}, append(args, "--out", whole)...)

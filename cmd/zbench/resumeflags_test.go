@@ -14,6 +14,7 @@ import (
 // Flags that would make other cases are refused even with --force; the same ones
 // in other words are not.
 func TestResumeWithFlags(t *testing.T) {
+	longtest.OneGoroutine(t)
 	dir := cutAt(t, 3, "--verify-budget", "1M")
 	for _, x := range []struct{ args, says string }{
 		{"-b 2K", "--minbytes 1024, now 2K"},

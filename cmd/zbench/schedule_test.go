@@ -69,7 +69,7 @@ func culprit(stderr string) string {
 }
 
 // scheduleSweep is the sweep of all schedules.
-var scheduleSweep = []string{"collectives", "all_reduce", "--backend", "loopback", "-b", "1K", "-e", "4M", "-q"}
+var scheduleSweep = []string{"collectives", "all_reduce", "--backend", "loopback", "-b", "1K", "-e", "4M", "-c", "0", "-q"}
 
 // runSchedule runs one, and holds what must hold after every fault: the run ends, nothing is
 // left behind, nothing finished is lost, and the rest gives the figures of an undisturbed

@@ -7,12 +7,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/collective"
+	"zbench/test/longtest"
 	"zbench/test/mutate"
 )
 
 // FuzzMeant: whatever is given for a flag, a command or a collective, what is suggested
 // exists.
 func TestMeantOfChangedWords(t *testing.T) {
+	longtest.OneGoroutine(t)
 	seeds := []string{"--nodess", "-nodes", "-é", "--=", "---", "-out=x", "colectives", "kernel", "all-reduce", ",", "\xff", "-n"}
 	mutate.Each(t, 1, 300, seeds, func(t *testing.T, arg string) {
 		root := newRoot(State{})

@@ -17,7 +17,7 @@ import (
 func TestLongGateOfSingleRuns(t *testing.T) {
 	longtest.Only(t)
 	besideScripts(t)
-	const clean, slow = 12, 4
+	const clean, slow = 6, 4 // each noise and each number of GPUs
 	run := func(i, seed int, more ...string) string {
 		out := filepath.Join(t.TempDir(), "run")
 		line := []string{"collectives", "all_reduce", "--gpus-per-node", fmt.Sprint(2 + i%2), "--nodes", "1", "-b", "64K", "-e", "16M", "-f", "4", "-c", "0", "--max-time", "0.001", "-q", "--seed", fmt.Sprint(seed), "--out", out}

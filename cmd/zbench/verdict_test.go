@@ -16,8 +16,11 @@ import (
 	"zbench/test/longtest"
 )
 
-// planted is a small sweep of 128 nodes with a size at which bandwidth counts.
-const plantedSweep = "collectives --nodes 128 -b 64K -e 256M -f 64 --place out"
+// plantedSweep is a small sweep of 128 nodes with a size at which bandwidth counts; unchecked is one that looks at no data.
+const (
+	plantedSweep = "collectives --nodes 128 -b 64K -e 256M -f 64 --place out"
+	unchecked    = plantedSweep + " -c 0"
+)
 
 // Every fault is what the verdict begins with, and its share stands in the first
 // three lines: in the record's and on the terminal.
@@ -46,7 +49,11 @@ func TestLongVerdictNamesEveryFault(t *testing.T) {
 		{"dip:from=1e6,to=1e7,times=2", judge.CodeDip, exit.Regression, []string{"Slow at some sizes", "4 MiB"}},
 	} {
 		t.Run(row.fault, func(t *testing.T) {
-			r, stdout := sweptAs(t, row.code, plantedSweep+" --fault "+row.fault)
+			line := unchecked
+			if row.kind == judge.CodeWrongData {
+				line = plantedSweep
+			}
+			r, stdout := sweptAs(t, row.code, line+" --fault "+row.fault)
 			faults := results.Verdict(r.Record, r.advice).Faults()
 			require.NotEmpty(t, faults)
 			require.Equal(t, row.kind, faults[0].Code)
@@ -68,7 +75,7 @@ func TestLongVerdictOfHealthySweeps(t *testing.T) {
 	besideScripts(t)
 	for seed := 1; seed <= 2; seed++ {
 		for _, more := range []string{"", " --fault noise:sigma=0.05"} {
-			r, _ := sweptAs(t, exit.OK, fmt.Sprintf("%s --seed %d%s", plantedSweep, seed, more))
+			r, _ := sweptAs(t, exit.OK, fmt.Sprintf("%s --seed %d%s", unchecked, seed, more))
 			v := results.Verdict(r.Record, r.advice)
 			require.Empty(t, v.Faults(), "seed %d%s", seed, more)
 			require.Equal(t, judge.CodeNoFault, v[slices.IndexFunc(v, func(l finding.Finding) bool { return l.Code != judge.CodeNoisy })].Code)

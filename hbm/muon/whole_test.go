@@ -20,7 +20,7 @@ func TestOddShapesPass(t *testing.T) {
 
 func TestLongOddShapesPass(t *testing.T) {
 	longtest.Only(t)
-	oddShapesPass(t, 100)
+	oddShapesPass(t, 50)
 }
 
 func oddShapesPass(t *testing.T, seeds int) {

@@ -12,6 +12,13 @@ import (
 	"zbench/internal/native"
 )
 
+// foreignProgram builds testdata/foreign_test.c.
+func foreignProgram(t *testing.T) string {
+	program := filepath.Join(t.TempDir(), "foreign")
+	compile(t, "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-o", program, "testdata/foreign_test.c", "testdata/no_kernels.c", "-ldl", "-lm", "-lpthread")
+	return program
+}
+
 // foreign runs a part of testdata/foreign_test.c in a world with these faults. It returns what
 // the part printed.
 func foreign(t *testing.T, program string, faults []string, args []string, env ...string) string {
@@ -26,8 +33,7 @@ func foreign(t *testing.T, program string, faults []string, args []string, env .
 func TestToolchainForeign(t *testing.T) {
 	native.Toolchain(t)
 	t.Parallel()
-	program := filepath.Join(t.TempDir(), "foreign")
-	compile(t, "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-o", program, "testdata/foreign_test.c", "testdata/no_kernels.c", "-ldl", "-lm", "-lpthread")
+	program := foreignProgram(t)
 	skip, planted := "ZBENCH_LOOPBACK_UNKNOWN_KERNELS=skip", []string{"missing_rank:node=0,gpu=5"}
 
 	out := foreign(t, program, nil, []string{"skipped"}, skip)
@@ -63,8 +69,7 @@ func TestToolchainForeign(t *testing.T) {
 func TestToolchainTellsOfModelledTimes(t *testing.T) {
 	native.Toolchain(t)
 	t.Parallel()
-	program, machine := filepath.Join(t.TempDir(), "foreign"), filepath.Join(t.TempDir(), "machine")
-	compile(t, "-O1", "-o", program, "testdata/foreign_test.c", "testdata/no_kernels.c", "-ldl", "-lm", "-lpthread")
+	program, machine := foreignProgram(t), filepath.Join(t.TempDir(), "machine")
 	together, _ := clientMachines(t, t.TempDir())
 	text, err := os.ReadFile(together)
 	require.NoError(t, err)
@@ -81,8 +86,7 @@ func TestToolchainTellsOfModelledTimes(t *testing.T) {
 func TestToolchainRoomOfHosts(t *testing.T) {
 	native.Toolchain(t)
 	t.Parallel()
-	program := filepath.Join(t.TempDir(), "foreign")
-	compile(t, "-O1", "-o", program, "testdata/foreign_test.c", "testdata/no_kernels.c", "-ldl", "-lm", "-lpthread")
+	program := foreignProgram(t)
 	for name, c := range map[string]struct {
 		files map[string]string
 		want  string

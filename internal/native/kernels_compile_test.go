@@ -79,8 +79,7 @@ __device__ inline unsigned long long atomicMin(unsigned long long *p, unsigned l
 func TestToolchainCompilesForDevices(t *testing.T) {
 	Toolchain(t)
 	t.Parallel()
-	clang, err := exec.LookPath("clang-19")
-	if err != nil {
+	if _, err := exec.LookPath("clang-19"); err != nil {
 		require.Empty(t, os.Getenv("CI"), "clang-19 is not installed")
 		t.Skip("clang-19 is not installed")
 	}
@@ -99,36 +98,29 @@ func TestToolchainCompilesForDevices(t *testing.T) {
 			}
 			t.Run(target+"/"+file, func(t *testing.T) {
 				t.Parallel()
-				source, asm := filepath.Join(t.TempDir(), "k.cc"), filepath.Join(t.TempDir(), "k.s")
-				require.NoError(t, os.WriteFile(source, []byte(deviceShim+kernelText(t, file)), 0o600))
-				args := append(slices.Clip(flags), "--cuda-device-only", "-O3", "-std=c++17", "-Wall",
-					"-Werror", "-Wno-unused-command-line-argument", "-S", source, "-o", asm)
-				out, err := exec.Command(clang, args...).CombinedOutput()
-				require.NoError(t, err, "%s", out)
-				text, err := os.ReadFile(asm)
-				require.NoError(t, err)
+				text := deviceCode(t, file, "clang-19", slices.Concat(flags, []string{"-Wall", "-Werror", "-Wno-unused-command-line-argument"})...)
 				if target == "neither" {
 					return
 				}
-				holdsISA(t, target, string(text), names)
+				holdsISA(t, target, text, names)
 				switch {
 				case target == "gfx942" && file == "stream.hip":
-					streamsPastTheCaches(t, string(text), names)
+					streamsPastTheCaches(t, text, names)
 				case target == "gfx942" && file == "norm.hip":
-					normsSkipAbsentVectors(t, string(text))
-					normsAskFirst(t, `global_(l)oad_dwordx4|global_(s)tore_dwordx4|vmcnt(\()`, 64, func(name string) string { return isaBody(string(text), name) })
+					normsSkipAbsentVectors(t, text)
+					normsAskFirst(t, `global_(l)oad_dwordx4|global_(s)tore_dwordx4|vmcnt(\()`, 64, func(name string) string { return isaBody(text, name) })
 				case target == "gfx942" && file == "muon_product.hip":
-					productsWaitBehindTheirWork(t, string(text), names)
-					productsKeepTheMatrixUnitsBusy(t, string(text))
+					productsWaitBehindTheirWork(t, text, names)
+					productsKeepTheMatrixUnitsBusy(t, text)
 				case target == "sm_90" && file == "norm.hip":
 					normsAskFirst(t, `(l)d\.global\.v4|(s)t\.global\.v4`, 32, func(name string) string {
-						_, body, _ := strings.Cut(string(text), ".entry "+name+"(")
+						_, body, _ := strings.Cut(text, ".entry "+name+"(")
 						body, _, _ = strings.Cut(body, ".entry ")
 						return body
 					})
 				case target == "sm_90" && file == "muon_product.hip":
-					copiesWaitBehindTheirWork(t, string(text), names)
-					require.Equal(t, len(names), strings.Count(string(text), "cvta.to.shared"), "shared addresses made of pointers")
+					copiesWaitBehindTheirWork(t, text, names)
+					require.Equal(t, len(names), strings.Count(text, "cvta.to.shared"), "shared addresses made of pointers")
 				}
 			})
 		}
@@ -143,6 +135,17 @@ func kernelText(t *testing.T, file string) string {
 	return text
 }
 
+// deviceCode is the assembly that a compiler makes of a kernel source for a GPU.
+func deviceCode(t *testing.T, file, compiler string, flags ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "k.cc"), []byte(deviceShim+kernelText(t, file)), 0o600))
+	Compile(t, dir, compiler, slices.Concat(flags, []string{"--cuda-device-only", "-O3", "-std=c++17", "-S", "k.cc", "-o", "k.s"})...)
+	text, err := os.ReadFile(filepath.Join(dir, "k.s"))
+	require.NoError(t, err)
+	return string(text)
+}
+
 // gfx950 multiplies by the instruction that takes eight elements of a lane: that of gfx942
 // has half its rate. clang-19 does not know gfx950.
 func TestToolchainGfx950MultipliesAtFullRate(t *testing.T) {
@@ -150,23 +153,18 @@ func TestToolchainGfx950MultipliesAtFullRate(t *testing.T) {
 	t.Parallel()
 	clang := ""
 	for _, name := range []string{"clang-20", "clang-21", "clang-22", "clang-23"} {
-		if path, err := exec.LookPath(name); err == nil {
-			clang = path
+		if _, err := exec.LookPath(name); err == nil {
+			clang = name
 		}
 	}
 	if clang == "" {
 		t.Skip("no clang from 20 on is installed; make system-test-rocm finds the instruction in what hiprtc makes for gfx950")
 	}
-	source, asm := filepath.Join(t.TempDir(), "k.cc"), filepath.Join(t.TempDir(), "k.s")
-	require.NoError(t, os.WriteFile(source, []byte(deviceShim+kernelText(t, "muon_product.hip")), 0o600))
-	out, err := exec.Command(clang, "-x", "hip", "--offload-arch=gfx950", "-nogpuinc", "-nogpulib", "--cuda-device-only", "-O3", "-std=c++17", "-S", source, "-o", asm).CombinedOutput() //nolint:gosec // a compiler
-	require.NoError(t, err, "%s", out)
-	text, err := os.ReadFile(asm)
-	require.NoError(t, err)
+	text := deviceCode(t, "muon_product.hip", clang, "-x", "hip", "--offload-arch=gfx950", "-nogpuinc", "-nogpulib")
 	for _, name := range []string{"zb_triangle_128", "zb_triangle_64", "zb_product_128", "zb_product_64"} {
 		row := isaRow{want: []string{`v_mfma_f32_16x16x32_bf16`, `ds_read_b128`}, forbid: []string{`v_mfma_f32_16x16x16`, flatAccess, `scratch_`}, maxVGPR: 256, maxLDS: 32 << 10}
-		body := isaBody(string(text), name)
-		require.Empty(t, isaFaults(row, isaMetadata(t, string(text))[name], body), name)
+		body := isaBody(text, name)
+		require.Empty(t, isaFaults(row, isaMetadata(t, text)[name], body), name)
 		if strings.HasSuffix(name, "_128") { // the small tile has two instructions for two writes
 			hiddenAccesses(t, flowOf(t, body), name)
 		}

@@ -1,12 +1,9 @@
 package native_test
 
 import (
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"testing"
-
-	"github.com/stretchr/testify/require"
 
 	"zbench/internal/native"
 )
@@ -24,11 +21,9 @@ func TestToolchainHostKernels(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			program := filepath.Join(t.TempDir(), "host_test")
-			args := slices.Concat(flags, []string{
+			native.Compile(t, "", "c++", slices.Concat(flags, []string{
 				"-std=c++17", "-fno-exceptions", "-fno-rtti", "-Wall", "-Wextra", "-Werror", "testdata/host_test.cc", "-o", program,
-			})
-			out, err := exec.Command("c++", args...).CombinedOutput()
-			require.NoError(t, err, "%s", out)
+			})...)
 			runs(t, program)
 		})
 	}
@@ -40,8 +35,7 @@ func TestToolchainHostNormsForNVIDIA(t *testing.T) {
 	native.Toolchain(t)
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "norms_test")
-	out, err := exec.Command("c++", "-O0", "-std=c++17", "-fno-exceptions", "-fno-rtti", "-Wall", "-Wextra", "-Werror",
-		"-DZB_WAVE=32", "testdata/norms_test.cc", "-o", program).CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	native.Compile(t, "", "c++", "-O0", "-std=c++17", "-fno-exceptions", "-fno-rtti", "-Wall", "-Wextra", "-Werror",
+		"-DZB_WAVE=32", "testdata/norms_test.cc", "-o", program)
 	runs(t, program)
 }

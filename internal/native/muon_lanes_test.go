@@ -67,10 +67,8 @@ func lanes(t *testing.T, wave uint32, flags ...string) launcher {
 func lanesProgram(t *testing.T, flags ...string) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "lanes")
-	args := append(slices.Clip(flags), "-O2", "-std=c++17", "-fno-exceptions", "-fno-rtti", "-Wall", "-Wextra", "-Werror", "-Wno-psabi",
-		"testdata/lanes_test.cc", "-o", program)
-	out, err := exec.Command("c++", args...).CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	Compile(t, "", "c++", append(slices.Clip(flags), "-O2", "-std=c++17", "-fno-exceptions", "-fno-rtti", "-Wall", "-Wextra", "-Werror", "-Wno-psabi",
+		"testdata/lanes_test.cc", "-o", program)...)
 	return program
 }
 

@@ -1,13 +1,10 @@
 package native_test
 
 import (
-	"cmp"
 	"math"
 	"math/rand/v2"
-	"os"
 	"os/exec"
 	"path/filepath"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -16,7 +13,6 @@ import (
 	"zbench/bench/fabric"
 	"zbench/bench/spec"
 	"zbench/internal/native"
-	"zbench/test/project"
 )
 
 func machine(t *testing.T, nodes int) []byte {
@@ -104,23 +100,15 @@ func TestToolchainFakeInC(t *testing.T) {
 	runs(t, program)
 }
 
-var kernelsCompile sync.Mutex
-
-// compileKernels leaves the kernels for the host in an object file. With ccache as CXX, as
-// make sets it, they are compiled for the first test alone: the others wait for it.
+// compileKernels leaves the kernels for the host in an object file.
 func compileKernels(t testing.TB, object string) {
 	t.Helper()
-	kernelsCompile.Lock()
-	defer kernelsCompile.Unlock()
-	compiler := cmp.Or(os.Getenv("CXX"), "c++")
-	out, err := exec.Command(compiler, "-O0", "-std=c++17", "-fno-exceptions", "-fno-rtti", "-c", "unity.cc", "-o", object).CombinedOutput() //nolint:gosec // a test's own arguments
-	require.NoError(t, err, "%s", out)
+	native.Compile(t, "", "c++", "-O0", "-std=c++17", "-fno-exceptions", "-fno-rtti", "-c", "unity.cc", "-o", object)
 }
 
 func compile(t testing.TB, args ...string) {
 	t.Helper()
-	out, err := exec.Command("cc", append([]string{"-std=c11", "-D_GNU_SOURCE"}, args...)...).CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	native.Compile(t, "", "cc", append([]string{"-std=c11", "-D_GNU_SOURCE"}, args...)...)
 }
 
 // runs runs a program that a test built.
@@ -133,5 +121,5 @@ func runs(t testing.TB, program string, args ...string) {
 // compileVendor makes a library as far as dlopen sees it: -DCOLLECTIVES or -DRUNTIME.
 func compileVendor(t testing.TB, path string, args ...string) {
 	t.Helper()
-	compile(t, append([]string{"-shared", "-fPIC", "-o", path, project.File(t, "testdata/libraries/vendor.c")}, args...)...)
+	compile(t, append([]string{"-shared", "-fPIC", "-o", path, "../../testdata/libraries/vendor.c"}, args...)...)
 }

@@ -83,8 +83,7 @@ func widened(half uint16) uint32 {
 func converted(t *testing.T, compiler, flag string, in []uint32) []uint32 {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "number")
-	out, err := exec.Command(compiler, flag, "-O2", "-std=c++17", "-Wall", "-Wextra", "-Werror", "testdata/number_test.cc", "-o", program).CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	Compile(t, "", compiler, flag, "-O2", "-std=c++17", "-Wall", "-Wextra", "-Werror", "testdata/number_test.cc", "-o", program)
 	var text bytes.Buffer
 	require.NoError(t, binary.Write(&text, binary.LittleEndian, in))
 	cmd := exec.Command(program)

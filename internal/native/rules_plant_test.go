@@ -46,7 +46,7 @@ var (
 // plantRules copies the sources of the loopback into a folder, with a switch at each rule.
 func plantRules(t *testing.T, to string) []rule {
 	var rules []rule
-	for _, pattern := range []string{"unity.c", "c/*", "c/*/*", "kernels/*", "testdata/*.h", "testdata/*.c"} {
+	for _, pattern := range []string{"unity.c", "c/*", "c/*/*", "kernels/*", "testdata/*.h", "testdata/*.c", "testdata/rules/*"} {
 		files, err := filepath.Glob(pattern)
 		require.NoError(t, err)
 		for _, file := range files {

@@ -175,17 +175,12 @@ var elsewhere = map[string]string{
 // rulePrograms builds the programs that hold the loopback to its rules, from a copy of the
 // sources.
 func rulePrograms(t *testing.T, dir string) []*ruleProgram {
-	header, err := filepath.Abs("testdata/rules/rule.h")
-	require.NoError(t, err)
 	kernels := filepath.Join(dir, "kernels.o")
 	compileKernels(t, kernels)
 	build := func(program string, sources ...string) string {
 		program = filepath.Join(dir, program)
-		cmd := exec.Command("cc", append([]string{"-std=c11", "-D_GNU_SOURCE", "-O0", "-g", "-w", "-include", header, "-o", program}, //nolint:gosec // a test's own arguments
-			append(sources, "-ldl", "-lm", "-lpthread")...)...)
-		cmd.Dir = dir
-		out, err := cmd.CombinedOutput()
-		require.NoError(t, err, "%s", out)
+		native.Compile(t, dir, "cc", slices.Concat([]string{"-std=c11", "-D_GNU_SOURCE", "-O0", "-g", "-w", "-include", "testdata/rules/rule.h", "-o", program},
+			sources, []string{"-ldl", "-lm", "-lpthread"})...)
 		return program
 	}
 	compile(t, "-shared", "-fPIC", "-o", filepath.Join(dir, "kernels.so"), "testdata/client_kernels.c")

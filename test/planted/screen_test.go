@@ -11,7 +11,7 @@ import (
 
 const (
 	fullFleets  = 50
-	smallFleets = 3
+	smallFleets = 3 // two could not show that none is named: that is not improbable enough
 	fleetNodes  = 128
 )
 

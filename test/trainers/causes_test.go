@@ -54,9 +54,9 @@ func planted(i int) cause {
 
 // --what-if names the planted cause among decoys, and none where none was planted. The full experiment takes an hour.
 func TestCauses(t *testing.T) {
-	n, layers := kinds, "1"
+	n, layers, steps := kinds, "1", "12"
 	if *full {
-		n, layers = 200, "4"
+		n, layers, steps = 200, "4", "22"
 	}
 	in := enter(t, "")
 	var (
@@ -73,7 +73,7 @@ func TestCauses(t *testing.T) {
 				if c.fault != "" {
 					flags += " --fault " + c.fault
 				}
-				cmd := in.zbench(flags, "llama.py", "ddp", layers, "1024", c.bucket, "22")
+				cmd := in.zbench(flags, "llama.py", "ddp", layers, "1024", c.bucket, steps)
 				require.NoError(t, cmd.Run(), "%s", cmd.Stdout)
 				lines := strings.Split(strings.TrimSpace(fmt.Sprint(cmd.Stdout)), "\n")
 				last := lines[len(lines)-1]

@@ -71,7 +71,8 @@ func (t Timing) behind() (losses []float64, gap float64, timed int) {
 // samplesOf finds the slow samples of each transfer in a round: those slower than its fastest
 // by more than the noise of its nodes explains. What is slow for the whole round has none.
 func samplesOf(timings []Timing, kind Kind, nodes int) samples {
-	var s samples
+	n := slice.Count(timings, func(t Timing) bool { return t.Kind == kind })
+	s := samples{of: make([]Timing, 0, n), at: make([]int, 0, n), slow: make([][]float64, 0, n), any: make([]bool, 0, n)}
 	gaps := make([][]float64, nodes)
 	for k, t := range timings {
 		if t.Kind != kind {
