@@ -36,7 +36,7 @@ func WriteHTML(w io.Writer, d *document.Document) error {
 	// show writes a block by the template of its kind.
 	show := func(b document.Block) (template.HTML, error) {
 		var text bytes.Buffer
-		err := t.ExecuteTemplate(&text, b.Kind(), b)
+		err := t.ExecuteTemplate(&text, document.Kind(b), b)
 		return template.HTML(text.String()), err
 	}
 	t.Funcs(template.FuncMap{"show": show}).Funcs(drawn())

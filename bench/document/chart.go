@@ -381,4 +381,4 @@ func (q Quantity) RangeName() string {
 // Bracketed tells whether the model gives the point two ends.
 func (p Point) Bracketed() bool { return p.Fast > p.Slow }
 
-func (Chart) Kind() string { return "chart" }
+func (Chart) block() string { return "chart" }

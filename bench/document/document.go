@@ -192,8 +192,11 @@ func (d *Document) Statements() (shown []Statement, more int) {
 	return shown, len(d.Findings) - n
 }
 
-// Block is a part of a section. Kind names the template that draws it on a page; text knows it by its type.
-type Block interface{ Kind() string }
+// Block is a part of a section. Text knows it by its type, a page by its kind.
+type Block interface{ block() string }
+
+// Kind names the template that draws a block on a page.
+func Kind(b Block) string { return b.block() }
 
 // The kinds of blocks.
 type (
@@ -240,19 +243,19 @@ type (
 	}
 )
 
-func (Paragraph) Kind() string { return "paragraph" }
-func (Heading) Kind() string   { return "heading" }
-func (List) Kind() string      { return "list" }
-func (Command) Kind() string   { return "command" }
-func (Items) Kind() string     { return "items" }
-func (Facts) Kind() string     { return "facts" }
-func (Cards) Kind() string     { return "cards" }
-func (Code) Kind() string      { return "code" }
-func (Sheet) Kind() string     { return "sheet" }
-func (Plot) Kind() string      { return "plot" }
-func (Strips) Kind() string    { return "strips" }
-func (Bars) Kind() string      { return "bars" }
-func (Details) Kind() string   { return "details" }
+func (Paragraph) block() string { return "paragraph" }
+func (Heading) block() string   { return "heading" }
+func (List) block() string      { return "list" }
+func (Command) block() string   { return "command" }
+func (Items) block() string     { return "items" }
+func (Facts) block() string     { return "facts" }
+func (Cards) block() string     { return "cards" }
+func (Code) block() string      { return "code" }
+func (Sheet) block() string     { return "sheet" }
+func (Plot) block() string      { return "plot" }
+func (Strips) block() string    { return "strips" }
+func (Bars) block() string      { return "bars" }
+func (Details) block() string   { return "details" }
 
 // Item is a thing that was looked at: its name and what was found, more lines of it, and what to do.
 type Item struct {

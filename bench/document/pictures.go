@@ -55,7 +55,7 @@ type DiagramLine struct {
 	Severity finding.Severity
 }
 
-func (Diagram) Kind() string { return "diagram" }
+func (Diagram) block() string { return "diagram" }
 
 // Dots is measurements of a fleet as a picture: a dot for each value, the nodes from left to
 // right, the value's share of the median upwards.
@@ -83,7 +83,7 @@ type DotValue struct {
 	Tip   string
 }
 
-func (Dots) Kind() string { return "dots" }
+func (Dots) block() string { return "dots" }
 
 // HeatMap is a table of shares as a picture. A share is the height of a mark, its colour
 // repeats that: a thin line is a value without a loss, nothing is no value.
@@ -102,7 +102,7 @@ type HeatMap struct {
 	Table *Sheet
 }
 
-func (HeatMap) Kind() string { return "heatmap" }
+func (HeatMap) block() string { return "heatmap" }
 
 // Timeline is what ran when, a lane for each thing that runs one after the other.
 type Timeline struct {
@@ -130,4 +130,4 @@ type LaneSpan struct {
 	Tip        string
 }
 
-func (Timeline) Kind() string { return "timeline" }
+func (Timeline) block() string { return "timeline" }
