@@ -79,12 +79,12 @@ func TestFewerTurns(t *testing.T) {
 func TestBursts(t *testing.T) {
 	peer := &turns{asked: 3, of: map[string][]float64{"1 KiB": {5e-6, 9e-6, 5e-6}, "1 GiB": {1e-3, 1e-3, 1e-3}}}
 	for verdict, ours := range map[string]map[string][]float64{
-		"ok":                                 {"1 KiB": {5.9e-6}, "1 GiB": {1.019e-3}},
-		"MISSED: 1 KiB: 6.1 µs against 5 µs, medians of 1 and 3 turns": {"1 KiB": {6.1e-6}, "1 GiB": {1e-3}},
-		"MISSED: 1 GiB: 970 µs against 1000 µs, medians of 1 and 3 turns": {"1 KiB": {6.1e-6}, "1 GiB": {9.7e-4}},
-		"NOT CHECKED: 2 GiB: it gave no figure":     {"2 GiB": {1e-3}, "1 GiB": {1e-3}},
+		"ok": {"1 KiB": {5.9e-6}, "1 GiB": {1.019e-3}},
+		"MISSED: 1 KiB: 6.1 µs against 5 µs, medians of 1 and 3 turns":        {"1 KiB": {6.1e-6}, "1 GiB": {1e-3}},
+		"MISSED: 1 GiB: 970 µs against 1000 µs, medians of 1 and 3 turns":     {"1 KiB": {6.1e-6}, "1 GiB": {9.7e-4}},
+		"NOT CHECKED: 2 GiB: it gave no figure":                               {"2 GiB": {1e-3}, "1 GiB": {1e-3}},
 		"MISSED: 1 GiB: 1.5e+04 µs against 1000 µs, medians of 1 and 3 turns": {"2 GiB": {1e-3}, "1 GiB": {0.015}},
-		"MISSED: zbench: it gave no figure":         {},
+		"MISSED: zbench: it gave no figure":                                   {},
 	} {
 		require.Equal(t, verdict, bursts("", "", &turns{asked: 1, of: ours}, peer).verdict())
 	}

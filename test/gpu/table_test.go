@@ -14,9 +14,9 @@ type finding struct {
 	row, what string
 	// ours and peer are the median seconds, 0 for none; work is what is done in them,
 	// in bytes or operations as unit says (B/s, FLOP/s).
-	ours, peer  float64
-	work        float64
-	unit        string
+	ours, peer float64
+	work       float64
+	unit       string
 	// ratios has one of each turn that both sides have; asked is how many turns there were to be.
 	ratios      []float64
 	asked       int
