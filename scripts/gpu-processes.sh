@@ -230,7 +230,7 @@ interrupted() {
 		return
 	fi
 	ends "$dir" $((5 + slack)) 130 || return
-	if ! grep -q '^zbench: interrupted: ' "$dir.0.log"; then
+	if ! grep -qE '^zbench: interrupted(: | before any case)' "$dir.0.log"; then
 		problem="no word of the interruption"
 		return
 	fi

@@ -126,6 +126,12 @@ func TestFreivaldsOfSplitSums(t *testing.T) {
 	require.LessOrEqual(t, c.Sample(rng, 64), c.Bar())
 	n.Put(c.C.Raw, c.C.At(0, 0)+100)
 	require.False(t, c.Check(rng).OK())
+
+	once := product(rng, side, side, depth, n, n) // as small as what is found in a sum that was rounded once
+	n.Put(once.C.Raw, once.C.At(0, 0)+8)
+	require.False(t, once.Check(rng).OK())
+	once.Split = true
+	require.False(t, once.Check(rng).OK())
 }
 
 // wrongTiles plants a wrong tile of 128² so many times into a product and counts the checks that find it.

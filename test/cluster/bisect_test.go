@@ -12,7 +12,7 @@ import (
 // search is a bisection of three variants, of which the last two are slower at 16 MiB, and
 // of one whose sweep hangs. Every child is a sweep of all processes of the allocation.
 const search = `$ZBENCH_BIN bisect all_reduce all_gather --backend loopback --sizes 4M,16M,64M --place out -c 0 --max-time 0.002 -q --out $OUT \
-  --variant 7.0= --variant "7.1=NCCL_ALGO=Ring $SLOW" --variant "7.2=$SLOW" --variant "hangs=--fault hang:node=1,gpu=3,bytes=1e6,launch=2"`
+  --variant 7.0= --variant "7.1=$SLOW" --variant "7.2=$SLOW" --variant "hangs=--fault hang:node=1,gpu=3,bytes=1e6,launch=2"`
 
 // A search within an allocation starts each child over all of its nodes, one after another,
 // and names the first slow variant; what hangs is left out, and nothing stays behind.

@@ -1,10 +1,11 @@
 package gpu
 
 import (
-	"bytes"
+	"bufio"
 	"context"
 	"encoding/csv"
 	"fmt"
+	"io"
 	"math"
 	"os/exec"
 	"slices"
@@ -114,18 +115,26 @@ func products(ctx context.Context, t *testing.T, shapes []string, c *clocks) (fi
 }
 
 // sampled has nvidia-smi tell clocks and power until its result is called, which returns what it
-// told; nothing where there is none.
+// told; nothing where there is none. It tells already when sampled returns.
 func sampled(ctx context.Context) func() string {
-	var told bytes.Buffer
 	c := exec.CommandContext(ctx, "nvidia-smi", "--query-gpu=clocks.sm,power.draw.instant", "--format=csv,noheader,nounits", "-lms", "20")
-	c.Stdout, c.WaitDelay = &told, time.Second
-	if c.Start() != nil {
+	c.WaitDelay = time.Second
+	out, err := c.StdoutPipe()
+	if err != nil || c.Start() != nil {
 		return func() string { return "" }
 	}
+	told := bufio.NewReader(out)
+	first, _ := told.ReadString('\n')
+	rest := make(chan []byte, 1)
+	go func() {
+		text, _ := io.ReadAll(told)
+		rest <- text
+	}()
 	return func() string {
 		_ = c.Process.Kill()
+		text := <-rest
 		_ = c.Wait()
-		return told.String()
+		return first + string(text)
 	}
 }
 
