@@ -139,7 +139,7 @@ func (c *Claim) relative(i, j int) float64 {
 		size += math.Abs(v * y[k])
 	}
 	got, want, _ := c.element(i, j)
-	slack := math.Abs(c.Alpha)*size*float64(depth+4)*0x1p-24
+	slack := math.Abs(c.Alpha) * size * float64(depth+4) * 0x1p-24
 	if c.Split {
 		slack += c.split(math.Abs(want), math.Sqrt(dot(x, x)*dot(y, y)))
 	}
