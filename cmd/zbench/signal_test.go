@@ -49,7 +49,7 @@ func TestSignalSavesWhatIsFinished(t *testing.T) {
 	stderr := &signalling{signals: signals}
 	s.Signals, s.Stderr = signals, Stream{Writer: stderr}
 	require.Equal(t, exit.Interrupted, Main(context.Background(), s))
-	require.Contains(t, stderr.String(), "interrupted: ")
+	require.Contains(t, stderr.String(), "interrupted")
 	text, err := s.FS.ReadFile(filepath.Join(dir, "results.json"))
 	require.NoError(t, err)
 	rec, err := record.Decode(bytes.NewReader(text))

@@ -81,9 +81,9 @@ func TestLongEndsOfSeveralProcesses(t *testing.T) {
 	}{
 		"follower killed":      {3, syscall.SIGKILL, exit.Run, "process 3 on ", true},
 		"leader killed":        {0, syscall.SIGKILL, exit.Run, "ended early (signal: killed)", false},
-		"parent killed":        {parent, syscall.SIGKILL, -1, "interrupted: ", true},
+		"parent killed":        {parent, syscall.SIGKILL, -1, "interrupted", true},
 		"parent interrupted":   {parent, syscall.SIGINT, exit.Interrupted, "resume with: `zbench collectives --resume", true},
-		"follower interrupted": {5, syscall.SIGTERM, exit.Interrupted, "interrupted: ", true},
+		"follower interrupted": {5, syscall.SIGTERM, exit.Interrupted, "interrupted", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "out")
