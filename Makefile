@@ -37,9 +37,9 @@ NATIVE  := ./internal/native ./rccl ./hbm/... ./internal/doctor ./test/schema
 # How many changed texts each reader gets in `make check`; a time, such as 10m, is taken too.
 FUZZTIME ?= 5000
 
-# How many steps of `make check`, `make system-test` and `make ci` run at once. Three fill two
-# cores: a linker, a chroot and a cluster wait, and another step's tests use the core.
-JOBS ?= 3
+# How many steps of `make check`, `make system-test` and `make ci` run at once. Four fill two
+# cores: a linker, a chroot, a cluster and a trainer wait, and another step's tests use the core.
+JOBS ?= 4
 
 # What computes in them is Go on slices of Go, without unsafe pointers: under the sanitizers, half of the step.
 PLAIN := zbench/bench/matrix zbench/bench/muon
@@ -85,8 +85,8 @@ check: ## Run everything that can be checked without a browser
 	@$(call steps,$(CHECKS))
 
 # What runs for every change. One graph: no core is idle at the end of a target. After what
-# fails soonest and the tests come the longest steps; short ones fill the cores at the end.
-FIRST := check-format check-vet check-c check-long test-clone system-test-cluster check-pure check-race system-test-trainers check-toolchain system-test-browser system-test-rocm
+# fails soonest come the steps that wait most, beside the tests; short ones fill the cores at the end.
+FIRST := check-format check-vet check-c system-test-trainers system-test-cluster test-clone check-long check-pure check-race system-test-rocm system-test-browser check-memory check-toolchain
 CI_STEPS := $(FIRST) $(filter-out $(FIRST),$(CHECKS) $(SYSTEM_STEPS))
 
 .PHONY: ci
