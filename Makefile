@@ -37,9 +37,9 @@ NATIVE  := ./internal/native ./rccl ./hbm/... ./internal/doctor ./test/schema
 # How many changed texts each reader gets in `make check`; a time, such as 10m, is taken too.
 FUZZTIME ?= 5000
 
-# How many steps of `make check`, `make system-test` and `make ci` run at once. Four fill two
+# How many steps of `make check`, `make system-test` and `make ci` run at once. Three fill two
 # cores: a linker, a chroot, a cluster and a trainer wait, and another step's tests use the core.
-JOBS ?= 4
+JOBS ?= 3
 
 # What computes in them is Go on slices of Go, without unsafe pointers: under the sanitizers, half of the step.
 PLAIN := zbench/bench/matrix zbench/bench/muon
