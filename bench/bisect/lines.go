@@ -28,8 +28,11 @@ const (
 // times would say nothing of the variant.
 const Unmodelled = "NOT CHECKED: the loopback does not model "
 
+// OfUnmodelled reports whether a reason is that the loopback does not model something.
+func OfUnmodelled(reason string) bool { return strings.HasPrefix(reason, Unmodelled) }
+
 // unmodelled reports whether the variant was left out for what the loopback does not model.
-func (v Variant) unmodelled() bool { return v.LeftOut && strings.HasPrefix(v.Reason, Unmodelled) }
+func (v Variant) unmodelled() bool { return v.LeftOut && OfUnmodelled(v.Reason) }
 
 // Headline is the answer in one sentence.
 func (d *Document) Headline() string {

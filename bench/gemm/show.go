@@ -111,11 +111,7 @@ func (p *product) reachable() (device.Reach, bool) {
 
 // show fills a document with the products.
 func show(d *document.Document, rec *record.Record) {
-	name := "an unknown device"
-	if len(rec.World.Devices) > 0 {
-		name = rec.World.Devices[0].Name
-	}
-	d.Title = fmt.Sprintf("Matrix products on %s (%s)", plain.Line(name), rec.Source.Backend)
+	d.Title = fmt.Sprintf("Matrix products on %s (%s)", plain.Line(rec.DeviceName()), rec.Source.Backend)
 	if rec.Simulated {
 		d.Banners = append(d.Banners, document.Banner{Kind: "simulated", Label: "SIMULATED", Text: "A stand-in took the place of the vendor's library: times are its model's, results were checked at reduced sizes."})
 	}
@@ -396,11 +392,7 @@ func together(all []*product) (sum float64, of Shape) {
 
 // total is the sum of the GPUs' rates in operations per second.
 func total(same []*product) float64 {
-	sum := 0.0
-	for _, p := range same {
-		sum += rate(p.best)
-	}
-	return sum
+	return slice.Sum(same, func(p *product) float64 { return rate(p.best) })
 }
 
 // measured is what a microbatch takes at each hidden size of the request, by the first choices: those that a

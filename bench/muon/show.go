@@ -88,7 +88,7 @@ func facts(rec *record.Record) []document.Fact {
 	return []document.Fact{
 		{Term: "zbench", Text: rec.Tool.Version},
 		{Term: "made", Text: rec.Created.Format("2006-01-02 15:04:05 UTC")},
-		{Term: "device", Text: nameOf(rec)},
+		{Term: "device", Text: rec.DeviceName()},
 		{Term: "libraries", Text: rec.Source.Backend},
 		{Term: "coefficients", Text: k.Coefficients},
 		{Term: "preset", Text: cmp.Or(k.Preset, "none: shapes were given")},

@@ -10,6 +10,7 @@ import (
 	"zbench/bench/device"
 	"zbench/bench/plain"
 	"zbench/bench/record"
+	"zbench/bench/slice"
 	"zbench/bench/table"
 	"zbench/bench/unit"
 )
@@ -20,18 +21,11 @@ func title(rec *record.Record) string {
 	if rec.OfKernels() {
 		coefficients = rec.Spec.Kernels.Coefficients
 	}
-	title := fmt.Sprintf("Muon on %s (%s), coefficients %s", plain.Line(nameOf(rec)), rec.Source.Backend, coefficients)
+	title := fmt.Sprintf("Muon on %s (%s), coefficients %s", plain.Line(rec.DeviceName()), rec.Source.Backend, coefficients)
 	if rec.Emulated() {
 		title += ": emulated, no rates"
 	}
 	return title
-}
-
-func nameOf(rec *record.Record) string {
-	if len(rec.World.Devices) == 0 {
-		return "an unknown device"
-	}
-	return rec.World.Devices[0].Name
 }
 
 // results are a table of the figures of all shapes, where there are any, and one
@@ -59,7 +53,8 @@ func short(rec *record.Record) []table.Table {
 		t.Columns[i].Right = true
 	}
 	t.Title, t.Notes, t.By, t.Rule = title(rec), shortFooter(rec), []string{"shape"}, true
-	for _, k := range rec.KernelRows() {
+	rows := slices.Concat(rowsByShape(rec)...)
+	for _, k := range rows {
 		rate, ofPeak := rateOf(rec, k)
 		median, at := unit.None, unit.None
 		if k.Timing != nil {
@@ -72,7 +67,7 @@ func short(rec *record.Record) []table.Table {
 		t.AddTo(plain.Line(ShapeOf(k).Title()), plain.Line(what), median, rate, ofPeak, ratio(k.Metrics.ToFull), ratio(k.Metrics.ToVendor), at)
 	}
 	out := []table.Table{t}
-	if failed := checks(rec.KernelRows(), func(c record.Check) bool { return !c.OK() }); failed.Filled() {
+	if failed := checks(rows, func(c record.Check) bool { return !c.OK() }); failed.Filled() {
 		out = append(out, failed)
 	}
 	return out
@@ -85,7 +80,7 @@ func rateOf(rec *record.Record, k *record.Kernel) (rate, ofPeak string) {
 	switch {
 	case m.Effective != nil:
 		rate = unit.Flops(*m.Effective)
-		if peak := device.PeakOf(nameOf(rec), k.Dtype); peak > 0 && m.Executed != nil {
+		if peak := device.PeakOf(rec.DeviceName(), k.Dtype); peak > 0 && m.Executed != nil {
 			ofPeak = unit.Percent(*m.Executed / peak)
 		}
 	case m.Rate != nil:
@@ -167,54 +162,55 @@ func checks(of []*record.Kernel, shown func(record.Check) bool) table.Table {
 	return t
 }
 
-// footer says what the figures compare with, what they come to, and what is
-// missing.
+// footer says what the figures compare with, what is missing, and each warning.
 func footer(rec *record.Record) []string {
-	lines := compared(rec)
-	for _, k := range rec.Kernels {
-		for _, w := range k.Warnings {
-			lines = append(lines, plain.Line(fmt.Sprintf("%s, %s: %s: %s. %s", ShapeOf(&k).Title(), What(&k), w.Code, w.Message, w.Hint)))
-		}
-	}
-	for _, w := range rec.Warnings {
-		lines = append(lines, plain.Line(fmt.Sprintf("%s: %s. %s", w.Code, w.Message, w.Hint)))
-	}
-	return lines
+	return notes(rec, slice.Map(rowWarnings(rec), func(w rowWarning) string {
+		return fmt.Sprintf("%s, %s: %s: %s. %s", ShapeOf(w.row).Title(), What(w.row), w.Code, w.Message, w.Hint)
+	}))
 }
 
 // shortFooter is the footer with the warnings of rows counted.
 func shortFooter(rec *record.Record) []string {
-	lines := append(compared(rec), "rate: of products the operations that they stand for; of peak: those that were executed, of passes the bytes")
-	counts := map[string]int{}
-	var codes []string
-	for _, k := range rec.Kernels {
-		for _, w := range k.Warnings {
-			if counts[w.Code]++; counts[w.Code] == 1 {
-				codes = append(codes, w.Code)
-			}
-		}
-	}
+	lines := []string{"rate: of products the operations that they stand for; of peak: those that were executed, of passes the bytes"}
+	codes, of := slice.Group(rowWarnings(rec), func(w rowWarning) string { return w.Code })
 	for _, code := range codes {
-		lines = append(lines, plain.Line(fmt.Sprintf("%s: %s; the page says which", code, unit.Count(counts[code], "row"))))
+		lines = append(lines, fmt.Sprintf("%s: %s; the page says which", code, unit.Count(len(of[code]), "row")))
 	}
-	for _, w := range rec.Warnings {
-		lines = append(lines, plain.Line(fmt.Sprintf("%s: %s. %s", w.Code, w.Message, w.Hint)))
-	}
-	return lines
+	return notes(rec, lines)
 }
 
-// compared says what the figures compare with, what they come to, and which rows have none.
-func compared(rec *record.Record) []string {
-	var lines []string
-	if !rec.Emulated() {
-		lines = append(lines, "vendor's products: "+plain.Line(rec.Source.Vendor))
-	}
-	for _, k := range rec.Kernels {
-		if k.Status != record.OK {
-			lines = append(lines, plain.Line(fmt.Sprintf("%s, %s: %s: %s", ShapeOf(&k).Title(), What(&k), k.Status, k.Reason)))
+// rowWarning is a warning with its row.
+type rowWarning struct {
+	record.Warning
+	row *record.Kernel
+}
+
+func rowWarnings(rec *record.Record) (all []rowWarning) {
+	for _, k := range rec.KernelRows() {
+		for _, w := range k.Warnings {
+			all = append(all, rowWarning{w, k})
 		}
 	}
-	return lines
+	return all
+}
+
+// notes say what the figures compare with, which rows have none, what there is to say of the others, and what
+// the run warns of.
+func notes(rec *record.Record, ofRows []string) []string {
+	var lines []string
+	if !rec.Emulated() {
+		lines = append(lines, "vendor's products: "+rec.Source.Vendor)
+	}
+	for _, k := range rec.KernelRows() {
+		if k.Status != record.OK {
+			lines = append(lines, fmt.Sprintf("%s, %s: %s: %s", ShapeOf(k).Title(), What(k), k.Status, k.Reason))
+		}
+	}
+	lines = append(lines, ofRows...)
+	for _, w := range rec.Warnings {
+		lines = append(lines, fmt.Sprintf("%s: %s. %s", w.Code, w.Message, w.Hint))
+	}
+	return slice.Map(lines, plain.Line)
 }
 
 func errorText(v float64) string { return strconv.FormatFloat(v, 'g', 3, 64) }

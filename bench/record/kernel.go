@@ -246,6 +246,14 @@ func (rec *Record) DeviceOf(k *Kernel) Device {
 	return Device{Index: k.Device}
 }
 
+// DeviceName is the name of the first device; "an unknown device" where the record has none.
+func (rec *Record) DeviceName() string {
+	if len(rec.World.Devices) == 0 {
+		return "an unknown device"
+	}
+	return rec.World.Devices[0].Name
+}
+
 // KernelRows are the results of kernels, to be read or changed in place.
 func (rec *Record) KernelRows() []*Kernel {
 	out := make([]*Kernel, len(rec.Kernels))

@@ -147,7 +147,7 @@ func (b *bisecting) verdict(ended error, d *bisect.Document) error {
 			return e
 		}
 		return exit.With(exit.Run, ended, again)
-	case b.search.Working() < 2 && slices.ContainsFunc(b.entries, func(e bisect.Entry) bool { return strings.HasPrefix(e.Reason, bisect.Unmodelled) }):
+	case b.search.Working() < 2 && slices.ContainsFunc(b.entries, func(e bisect.Entry) bool { return bisect.OfUnmodelled(e.Reason) }):
 		return exit.With(exit.Want, errors.New("fewer than two variants could be compared"), "measure with GPUs; on the loopback variants may differ by --fault, --fabric, and builds that ZBENCH_LOOPBACK names")
 	case b.search.Working() < 2:
 		return exit.With(exit.Run, errors.New("fewer than two variants could be measured"), "the lines above say why the others were left out")

@@ -45,7 +45,6 @@ func (b kernelBench) add(cmd *cobra.Command, s State) {
 	o.want = spec.Spec{Schema: spec.Schema, Benchmark: b.Name, Kernels: &spec.Kernels{}}
 	addFlags(cmd, &o.want, b.flags)
 	addRunFlags(cmd, &o.runOptions)
-	o.addVerbose(cmd.Flags(), allColumns)
 	if b.Everywhere != nil {
 		addLaunchFlags(cmd.Flags(), &o.launch)
 		addDeadlineFlags(cmd.Flags(), &o.deadlines)

@@ -46,6 +46,7 @@ func addRunFlags(cmd *cobra.Command, o *runOptions) {
 	o.addFlags(f, "folder to create (default a new dated one)")
 	addGateFlags(f, &o.gates)
 	o.addForce(f)
+	o.addVerbose(f, allColumns)
 	f.BoolVar(&o.progress, "progress", false, "a line on standard error for each row where that is not a terminal, not only every ten seconds")
 	f.StringVar(&o.resume, "resume", "", "resume the run in this folder with its own options")
 	f.StringVar(&o.file, "spec", "", "run the request in this file or folder: a results.json, a journal.jsonl or a spec; other flags change it")

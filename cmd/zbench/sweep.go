@@ -125,5 +125,4 @@ func addCollectivesFlags(cmd *cobra.Command, o *sweepOptions) {
 	f.BoolVar(&o.launch.screen, "screen-first", false, "screen the nodes first, into a folder beside --out, and leave out those that fail")
 	addCountersFlag(f, &o.counters)
 	addDeadlineFlags(f, &o.deadlines)
-	o.addVerbose(f, allColumns)
 }
