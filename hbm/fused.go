@@ -49,8 +49,14 @@ Without a GPU results are checked and nothing is timed: the loopback runs
 kernels thread by thread, so choose small shapes.`
 	own.Example = "  zbench kernels " + f.Name + "\n  zbench kernels " + f.Name + " --rows 16384 --hidden 4096,8192 --dtype bfloat16"
 	own.Settings = []kernel.Setting{
-		kernel.Number("rows", "rows, as tokens (default 32,768 on a GPU, 8 without)", MaxRows, "a matrix has 1 to %d rows", false, func(k *spec.Kernels) *int { return &k.Rows }),
-		kernel.Numbers("hidden", "1024,4096,8192,16384", "elements of a row, 1 to 65,536", MaxHidden, "a row has 1 to %d elements", func(k *spec.Kernels) *[]int { return &k.Hidden }),
+		{
+			Name: "rows", Unit: "int", Meaning: "rows, as tokens (default 32,768 on a GPU, 8 without)",
+			Value: kernel.UpTo(MaxRows, "a matrix has 1 to %d rows", false, func(k *spec.Kernels) *int { return &k.Rows }),
+		},
+		{
+			Name: "hidden", Unit: "ints", Default: "1024,4096,8192,16384", Meaning: "elements of a row, 1 to 65,536",
+			Value: kernel.AllUpTo(MaxHidden, "a row has 1 to %d elements", func(k *spec.Kernels) *[]int { return &k.Hidden }),
+		},
 		dtypeSetting(f.TypeNames()[:1], f.TypeNames(), f.TypeByName),
 	}
 	own.Check = f.check
@@ -124,11 +130,14 @@ func (d *Driver) planFused(f Fused, k *spec.Kernels, rule stat.Rule) (*engine.Ke
 
 // dtypeSetting is --dtype with the usual and the valid types.
 func dtypeSetting(usual, valid []string, byName func(string) (Type, bool)) kernel.Setting {
-	return kernel.Names("dtype", strings.Join(usual, ","), "element types: "+strings.Join(valid, ", "), func(k *spec.Kernels) *[]string { return &k.Dtypes }, func(name string) (string, error) {
-		t, ok := byName(name)
-		if !ok {
-			return "", &spell.Unknown{Kind: "--dtype", Given: name, Valid: valid}
-		}
-		return t.Name, nil
-	})
+	return kernel.Setting{
+		Name: "dtype", Unit: "names", Default: strings.Join(usual, ","), Meaning: "element types: " + strings.Join(valid, ", "),
+		Value: kernel.Names(func(k *spec.Kernels) *[]string { return &k.Dtypes }, func(name string) (string, error) {
+			t, ok := byName(name)
+			if !ok {
+				return "", &spell.Unknown{Kind: "--dtype", Given: name, Valid: valid}
+			}
+			return t.Name, nil
+		}),
+	}
 }

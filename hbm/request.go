@@ -4,11 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"zbench/bench/engine"
 	"zbench/bench/kernel"
+	"zbench/bench/option"
 	"zbench/bench/spec"
 	"zbench/bench/spell"
 	"zbench/bench/stat"
@@ -51,34 +51,38 @@ labelled host memory.`,
 })
 
 var streamSettings = []kernel.Setting{
-	kernel.One("size", "bytes", "", "size of one array (default 4 times the last level of cache; on a GPU 16 times, at least 1 GiB)", func(k *spec.Kernels, v string) (err error) {
-		if k.Size, err = units.ParseBytes(v); err == nil && k.Size < MinArray {
-			err = fmt.Errorf("--size is %s: an array has at least %d B", v, MinArray)
-		}
-		return err
-	}, func(k *spec.Kernels) string {
-		if k.Size == 0 {
-			return ""
-		}
-		return strconv.FormatInt(k.Size, 10)
-	}),
-	kernel.Switch("sweep", "also run every size from 256 KiB up: shows the levels of cache, and marks launch-bound sizes", func(k *spec.Kernels) *bool { return &k.Sweep }),
-	kernel.Switch("tune", "try up to 16 configurations of each kernel and measure the best", func(k *spec.Kernels) *bool { return &k.Tune }),
-	kernel.Names("kernels", "", "streams to run: "+strings.Join(StreamNames(), ", ")+" (default all)", func(k *spec.Kernels) *[]string { return &k.Streams }, func(name string) (string, error) {
-		st, ok := StreamByName(name)
-		if !ok {
-			return "", &spell.Unknown{Kind: "kernel", Given: name, Valid: StreamNames()}
-		}
-		return st.Name, nil
-	}),
+	{
+		Name: "size", Unit: "bytes", Meaning: "size of one array (default 4 times the last level of cache; on a GPU 16 times, at least 1 GiB)",
+		Value: option.Of(func(k *spec.Kernels) *int64 { return &k.Size }, func(v string) (int64, error) {
+			size, err := units.ParseBytes(v)
+			if err == nil && size < MinArray {
+				err = fmt.Errorf("--size is %s: an array has at least %d B", v, MinArray)
+			}
+			return size, err
+		}, option.Decimal),
+	},
+	{Name: "sweep", Meaning: "also run every size from 256 KiB up: shows the levels of cache, and marks launch-bound sizes", Value: option.Switch(func(k *spec.Kernels) *bool { return &k.Sweep })},
+	{Name: "tune", Meaning: "try up to 16 configurations of each kernel and measure the best", Value: option.Switch(func(k *spec.Kernels) *bool { return &k.Tune })},
+	{
+		Name: "kernels", Unit: "names", Meaning: "streams to run: " + strings.Join(StreamNames(), ", ") + " (default all)",
+		Value: kernel.Names(func(k *spec.Kernels) *[]string { return &k.Streams }, func(name string) (string, error) {
+			st, ok := StreamByName(name)
+			if !ok {
+				return "", &spell.Unknown{Kind: "kernel", Given: name, Valid: StreamNames()}
+			}
+			return st.Name, nil
+		}),
+	},
 	dtypeSetting(TypeNames(), TypeNames(), TypeByName),
-	kernel.One("data", "name", DataKinds[0], "data in the arrays: "+strings.Join(DataKinds, ", ")+"; zeros let some GPUs clock higher", func(k *spec.Kernels, v string) error {
-		if !slices.Contains(DataKinds, v) {
-			return &spell.Unknown{Kind: "--data", Given: v, Valid: DataKinds}
-		}
-		k.Data = v
-		return nil
-	}, func(k *spec.Kernels) string { return k.Data }),
+	{
+		Name: "data", Unit: "name", Default: DataKinds[0], Meaning: "data in the arrays: " + strings.Join(DataKinds, ", ") + "; zeros let some GPUs clock higher",
+		Value: option.Read(func(k *spec.Kernels) *string { return &k.Data }, func(v string) (string, error) {
+			if !slices.Contains(DataKinds, v) {
+				return "", &spell.Unknown{Kind: "--data", Given: v, Valid: DataKinds}
+			}
+			return v, nil
+		}),
+	},
 }
 
 func checkStreams(k *spec.Kernels) error {

@@ -88,7 +88,7 @@ func small() spec.Spec {
 		Backend: "loopback", Fabric: fabric.Default, Seed: 1, World: spec.World{Nodes: 2, GPUsPerProcess: 1},
 		Sweep: &spec.Sweep{
 			Collectives: []string{"all_reduce"}, MinBytes: 1 << 10, MaxBytes: 4 << 10, Factor: 2, Dtype: "float", Op: "sum", InPlace: []bool{false, true},
-			Iterations: 5, Warmup: 1, Checks: 1, Precision: 0.01, MaxTime: 0.1, Cache: engine.Cold, VerifyBudget: 1 << 20,
+			Iterations: 5, Warmup: 1, Checks: 1, Precision: 0.01, MaxTime: 0.1, Cache: spec.Cold, VerifyBudget: 1 << 20,
 		},
 	}
 }

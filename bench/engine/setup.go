@@ -82,7 +82,7 @@ func prepare(want spec.Spec, resumed, launched bool) (*Setup, error) {
 	if err := u.fit(f, resumed, launched); err != nil {
 		return nil, err
 	}
-	if want.Sweep.Cache == Cold {
+	if want.Sweep.Cache == spec.Cold {
 		u.Cache = f.Node.CacheBytes
 	}
 	if err := u.plan(); err != nil {
@@ -93,12 +93,6 @@ func prepare(want spec.Spec, resumed, launched bool) (*Setup, error) {
 	}
 	return u, u.answerable()
 }
-
-// Cold and Warm are the states of the caches: with Cold, buffers rotate.
-const (
-	Cold = "cold"
-	Warm = "warm"
-)
 
 // fit resolves the world for the backend and adds the groups that experts need.
 func (u *Setup) fit(f *fabric.Fabric, resumed, launched bool) (err error) {
@@ -211,12 +205,9 @@ func (u *Setup) name() (err error) {
 	return nil
 }
 
-// SamplesRanks is the most ranks whose samples are kept by default.
-const SamplesRanks = 64
-
 // keepsSamples reports whether the sweep writes its samples next to the record.
 func (u *Setup) keepsSamples() bool {
-	return u.Spec.Sweep != nil && (u.Spec.Sweep.KeepSamples || u.Spec.World.Size() <= SamplesRanks)
+	return u.Spec.Sweep != nil && (u.Spec.Sweep.KeepSamples || u.Spec.World.Size() <= spec.SamplesRanks)
 }
 
 // Cases are those of the request, before the driver tells which fit into memory.

@@ -9,6 +9,7 @@ import (
 
 	"zbench/bench/device"
 	"zbench/bench/kernel"
+	"zbench/bench/option"
 	"zbench/bench/plain"
 	"zbench/bench/record"
 	"zbench/bench/spec"
@@ -111,59 +112,60 @@ func lacks(k *spec.Kernels) string {
 }
 
 var settings = []kernel.Setting{
-	kernel.One("preset", "name", "", "a model's products: "+strings.Join(trainer.PresetNames(), ", "), func(k *spec.Kernels, v string) (err error) {
-		k.Preset, err = trainer.PresetName(v)
-		return err
-	}, func(k *spec.Kernels) string { return k.Preset }),
-	kernel.Number("tokens", "tokens of a microbatch with --preset (default "+strconv.Itoa(DefaultTokens)+")", maxTokens, "a microbatch has 1 to %d tokens", true, func(k *spec.Kernels) *int { return &k.Tokens }),
+	{
+		Name: "preset", Unit: "name", Meaning: "a model's products: " + strings.Join(trainer.PresetNames(), ", "),
+		Value: option.Read(func(k *spec.Kernels) *string { return &k.Preset }, trainer.PresetName),
+	},
+	{
+		Name: "tokens", Unit: "int", Meaning: "tokens of a microbatch with --preset (default " + strconv.Itoa(DefaultTokens) + ")",
+		Value: kernel.UpTo(maxTokens, "a microbatch has 1 to %d tokens", true, func(k *spec.Kernels) *int { return &k.Tokens }),
+	},
 	{
 		Name: "mnk", Unit: "MxNxK[xBATCH][/LAYOUT]", Meaning: "products to time, with TN, NN or NT as BLAS has it (default TN); may be repeated",
-		Set: func(k *spec.Kernels, values []string) error {
-			k.Shapes = nil
-			for _, v := range kernel.Split(values) {
-				s, err := ParseShape(v)
-				if err != nil {
-					return err
-				}
-				if !slices.Contains(k.Shapes, s.String()) {
-					k.Shapes = append(k.Shapes, s.String())
-				}
-			}
-			return nil
-		},
-		Show: func(k *spec.Kernels) []string { return k.Shapes },
+		Value: kernel.Shapes(func(text string) (string, error) {
+			s, err := ParseShape(text)
+			return s.String(), err
+		}),
 	},
-	kernel.Names("dtype", BF16, "element types: bfloat16, float16, float32, float8 (e4m3, in the form that the GPU has)", func(k *spec.Kernels) *[]string { return &k.Dtypes }, func(name string) (string, error) {
-		if other, ok := dtypeNames[strings.ToLower(name)]; ok {
-			return other, nil
-		}
-		if !slices.Contains(Dtypes(), name) {
-			return "", &spell.Unknown{Kind: "dtype", Given: name, Valid: Dtypes()}
-		}
-		return name, nil
-	}),
-	kernel.One("around", "hidden[:N]", "", "also time the preset at N hidden sizes on each side, 64 apart (default N 4)", func(k *spec.Kernels, v string) error {
-		what, n, given := strings.Cut(v, ":")
-		if what != "hidden" {
-			return errors.New("--around " + v + ": give hidden, or hidden:N")
-		}
-		k.Around = DefaultAround
-		if given {
-			i, err := strconv.Atoi(n)
-			if err != nil || i < 1 || i > maxAround {
-				return fmt.Errorf("--around %s: N is 1 to %d", v, maxAround)
+	{
+		Name: "dtype", Unit: "names", Default: BF16, Meaning: "element types: bfloat16, float16, float32, float8 (e4m3, in the form that the GPU has)",
+		Value: kernel.Names(func(k *spec.Kernels) *[]string { return &k.Dtypes }, func(name string) (string, error) {
+			if other, ok := dtypeNames[strings.ToLower(name)]; ok {
+				return other, nil
 			}
-			k.Around = i
-		}
-		return nil
-	}, func(k *spec.Kernels) string {
-		if k.Around == 0 {
-			return ""
-		}
-		return fmt.Sprintf("hidden:%d", k.Around)
-	}),
-	kernel.Switch("peak", "measure the reachable rate instead: sizes that fill the compute units, on all GPUs at once", func(k *spec.Kernels) *bool { return &k.Reachable }),
-	kernel.Number("choices", "how many choices of the heuristics to time (default "+strconv.Itoa(MostChoices)+")", MostChoices, "choices are 1 to %d", true, func(k *spec.Kernels) *int { return &k.Choices }),
+			if !slices.Contains(Dtypes(), name) {
+				return "", &spell.Unknown{Kind: "dtype", Given: name, Valid: Dtypes()}
+			}
+			return name, nil
+		}),
+	},
+	{
+		Name: "around", Unit: "hidden[:N]", Meaning: "also time the preset at N hidden sizes on each side, 64 apart (default N 4)",
+		Value: option.Of(func(k *spec.Kernels) *int { return &k.Around }, parseAround, func(n int) string { return fmt.Sprintf("hidden:%d", n) }),
+	},
+	{
+		Name: "peak", Meaning: "measure the reachable rate instead: sizes that fill the compute units, on all GPUs at once",
+		Value: option.Switch(func(k *spec.Kernels) *bool { return &k.Reachable }),
+	},
+	{
+		Name: "choices", Unit: "int", Meaning: "how many choices of the heuristics to time (default " + strconv.Itoa(MostChoices) + ")",
+		Value: kernel.UpTo(MostChoices, "choices are 1 to %d", true, func(k *spec.Kernels) *int { return &k.Choices }),
+	},
+}
+
+func parseAround(v string) (int, error) {
+	what, text, given := strings.Cut(v, ":")
+	if what != "hidden" {
+		return 0, errors.New("--around " + v + ": give hidden, or hidden:N")
+	}
+	if !given {
+		return DefaultAround, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > maxAround {
+		return 0, fmt.Errorf("--around %s: N is 1 to %d", v, maxAround)
+	}
+	return n, nil
 }
 
 // Request is the products that a request asks for on a GPU.

@@ -1,10 +1,10 @@
 package muon
 
 import (
-	"slices"
 	"strings"
 
 	"zbench/bench/kernel"
+	"zbench/bench/option"
 	"zbench/bench/spec"
 	"zbench/bench/trainer"
 )
@@ -47,33 +47,28 @@ continues an interrupted run.`,
 func settings() []kernel.Setting {
 	names := setNames()
 	return []kernel.Setting{
-		kernel.One("preset", "name", "", "a model's matrices: "+strings.Join(trainer.PresetNames(), ", "), func(k *spec.Kernels, v string) (err error) {
-			k.Preset, err = trainer.PresetName(v) // an alias is recorded under the preset's own name
-			return err
-		}, func(k *spec.Kernels) string { return k.Preset }),
+		{
+			Name: "preset", Unit: "name", Meaning: "a model's matrices: " + strings.Join(trainer.PresetNames(), ", "),
+			Value: option.Read(func(k *spec.Kernels) *string { return &k.Preset }, trainer.PresetName), // an alias is recorded under the preset's own name
+		},
 		{
 			Name: "shape", Unit: "MxNxBATCH", Meaning: "matrices to step, as MxN or MxNxBATCH; may be repeated",
-			Set: func(k *spec.Kernels, values []string) error {
-				k.Shapes = nil
-				for _, v := range values {
-					shape, err := ParseShape(v)
-					if err != nil {
-						return err
-					}
-					if !slices.Contains(k.Shapes, shape.String()) {
-						k.Shapes = append(k.Shapes, shape.String())
-					}
-				}
-				return nil
-			},
-			Show: func(k *spec.Kernels) []string { return k.Shapes },
+			Value: kernel.Shapes(func(text string) (string, error) {
+				s, err := ParseShape(text)
+				return s.String(), err
+			}),
 		},
-		kernel.One("coefficients", "name", names[0], "of Newton–Schulz: "+strings.Join(names, ", "), func(k *spec.Kernels, v string) error {
-			c, err := ByName(v)
-			k.Coefficients = c.Name
-			return err
-		}, func(k *spec.Kernels) string { return k.Coefficients }),
-		kernel.Number("reduce", "without a GPU: check each shape with its longer side reduced to at most this, batches to 2", MaxSide, "a side is 1 to %d", true, func(k *spec.Kernels) *int { return &k.Reduce }),
+		{
+			Name: "coefficients", Unit: "name", Default: names[0], Meaning: "of Newton–Schulz: " + strings.Join(names, ", "),
+			Value: option.Read(func(k *spec.Kernels) *string { return &k.Coefficients }, func(v string) (string, error) {
+				c, err := ByName(v)
+				return c.Name, err
+			}),
+		},
+		{
+			Name: "reduce", Unit: "int", Meaning: "without a GPU: check each shape with its longer side reduced to at most this, batches to 2",
+			Value: kernel.UpTo(MaxSide, "a side is 1 to %d", true, func(k *spec.Kernels) *int { return &k.Reduce }),
+		},
 	}
 }
 

@@ -4,15 +4,16 @@ import (
 	"context"
 	"slices"
 
+	"zbench/bench/record"
 	"zbench/bench/stat"
 )
 
 // Batches are batches of both timings of a pass. Several processes run them with one order.
 type Batches struct {
 	// Bursts are nil for none.
-	Bursts *Bursts
+	Bursts *Bursts `json:"bursts,omitempty"`
 	// Isolated is the number of isolated launches, 0 for none. They follow the bursts.
-	Isolated int
+	Isolated int `json:"isolated,omitempty"`
 }
 
 // both reports whether there are batches of both timings.
@@ -99,10 +100,10 @@ func firstCount(rule stat.Rule, expected, within float64) int {
 	return slow.Next
 }
 
-// timed appends the times of an order's batches to the report.
-func (w *worker) timed(o Order, got Timed, r *Report) {
+// timed appends the times of batches to the report.
+func (w *worker) timed(b Batches, got Timed, r *Report) {
 	r.Seconds = slices.Concat(r.Seconds, got.Bursts, got.Isolated)
-	if o.Isolated > 0 {
+	if b.Isolated > 0 {
 		w.holding(got.Held, r)
 	}
 }
@@ -117,8 +118,7 @@ func (w *worker) holding(held bool, r *Report) {
 
 // Batches runs batches in all processes, with one order.
 func (g *Group) Batches(_ context.Context, b Batches) (t Timed, err error) {
-	o := Order{Do: DoBurst, Bursts: b.Bursts, Isolated: b.Isolated, Counters: g.counting && b.Isolated > 0}
-	seconds, err := g.timed(o, b.rows())
+	seconds, err := g.timed(Order{Verb: b, Counters: g.counting && b.Isolated > 0}, b.rows())
 	if err != nil {
 		return t, err
 	}
@@ -128,7 +128,7 @@ func (g *Group) Batches(_ context.Context, b Batches) (t Timed, err error) {
 // holds takes from the reports on isolated launches whether they were held in all
 // processes, and what the next ones are held back for.
 func (g *Group) holds(o Order, reports []Report) {
-	if o.Do != DoIsolated && o.Do != DoExchange && o.Isolated == 0 {
+	if during, _, _ := o.Verb.batch(); during != record.DuringIsolated {
 		return
 	}
 	g.hold = 0
@@ -156,14 +156,14 @@ func (g *Group) SetHold(seconds float64) { g.hold = seconds }
 
 // Preparation is what a pass of a case begins with.
 type Preparation struct {
-	Case Case
-	Pass int
+	Case Case `json:"case"`
+	Pass int  `json:"pass,omitempty"`
 	// Warmup is the number of warm-up launches, 0 for none. Verify asks for the first
 	// verification launch, if the case can be verified.
-	Warmup int
-	Verify bool
+	Warmup int  `json:"warmup,omitempty"`
+	Verify bool `json:"verify,omitempty"`
 	// First are the first batches of the pass whose size does not depend on the warm-up.
-	First Batches
+	First Batches `json:"first,omitzero"`
 }
 
 // Prepared is the result of a Preparation.

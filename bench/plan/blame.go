@@ -127,49 +127,11 @@ func (g *Group) describeFailures(o Order, reports []Report) error {
 	return e
 }
 
-// batch is the phase of an order's launches and the number of them in a batch; false
-// if the order launches nothing.
-func (o Order) batch() (during string, launches int, ok bool) {
-	if o.Isolated > 0 { // the last launches of an order that has other ones
-		return record.DuringIsolated, o.Isolated, true
-	}
-	switch o.Do {
-	case DoVerify:
-		return record.DuringVerification, 1, true
-	case DoPrepare: // the last of its launches
-		if o.Bursts != nil {
-			return record.DuringBurst, o.Bursts.Launches(), true
-		}
-		if o.Verify {
-			return record.DuringVerification, 1, true
-		}
-		return record.DuringWarmUp, o.Count, o.Count > 0
-	case DoWarmUp:
-		return record.DuringWarmUp, o.Count, true
-	case DoBurst:
-		return record.DuringBurst, o.Bursts.Launches(), true
-	case DoIsolated:
-		return record.DuringIsolated, o.Count, true
-	case DoExchange:
-		return record.DuringIsolated, o.Exchange.Launches, true
-	case DoPlay:
-		return record.DuringBurst, o.Count, true
-	case DoWatch:
-		return record.DuringBurst, 2, true
-	case DoOpen:
-		return record.DuringOpen, 1, false
-	case DoJoin:
-		return record.DuringInit, 1, false
-	case DoBudget, DoIDs, DoAllocate, DoStage, DoTake, DoCounters, DoEnd:
-	}
-	return "", 0, false
-}
-
 // join merges the processes' evidence into that of all active ranks. It is nil if no
 // process has evidence and none was lost during launches.
 func (g *Group) join(o Order, failures []ProcessFailure) *record.Evidence {
 	all := &record.Evidence{}
-	all.During, all.Iterations, _ = o.batch()
+	all.During, all.Iterations, _ = o.Verb.batch()
 	known, missed := false, false
 	for _, f := range slices.Backward(failures) {
 		e := f.Evidence

@@ -23,6 +23,14 @@ func (c Case) Comms() Comms {
 	return Comms{Split: c.Split, Ranks: c.Ranks, Count: max(c.Parallel, 1), Policy: c.Policy}
 }
 
+// check refuses communicators without ranks, which a damaged order has.
+func (c Comms) check() error {
+	if c.Ranks < 1 || c.Count < 1 {
+		return fmt.Errorf("%w: %d communicators of %d ranks", errOrder, c.Count, c.Ranks)
+	}
+	return nil
+}
+
 // Active is the number of ranks in the communicators: the first of the world.
 func (c Comms) Active() int { return c.Ranks * c.Count }
 
@@ -73,7 +81,7 @@ type Addressed interface {
 
 // IDs makes the unique ids of the communicators whose rank 0 is in one of the processes.
 func (g *Group) IDs(c Comms) ([]CommID, error) {
-	reports, err := g.do(Order{Do: DoIDs, Comms: &c})
+	reports, err := g.do(Order{Verb: MakeIDs{Comms: c}})
 	if err != nil {
 		return nil, err
 	}
@@ -96,30 +104,30 @@ func (g *Group) IDs(c Comms) ([]CommID, error) {
 // Join replaces the communicators in all processes.
 func (g *Group) Join(_ context.Context, c Comms, ids []CommID) error {
 	g.lanes, g.staged, g.active, g.unverifiable = nil, false, c.Active(), ""
-	return g.sendIDs(Order{Do: DoJoin, Comms: &c, IDs: ids})
+	return g.sendIDs(Join{Comms: c, IDs: ids})
 }
 
 // JoinBeside keeps the current communicators.
 func (g *Group) JoinBeside(_ context.Context, c Comms, ids []CommID) error {
-	return g.sendIDs(Order{Do: DoJoin, Comms: &c, IDs: ids, Beside: true})
+	return g.sendIDs(Join{Comms: c, IDs: ids, Beside: true})
 }
 
 // sendIDs sends each process the ids that it needs.
-func (g *Group) sendIDs(o Order) error {
-	c, ids := *o.Comms, o.IDs
+func (g *Group) sendIDs(join Join) error {
+	c := join.Comms
 	orders := make([]Order, len(g.world))
 	for i, m := range g.world {
-		orders[i] = o
-		orders[i].IDs = nil
+		own := Join{Comms: c, Beside: join.Beside}
 		for _, h := range c.Held(g.first[i], m.Ranks) {
-			at := slices.IndexFunc(ids, func(id CommID) bool { return id.Group == h.Group })
+			at := slices.IndexFunc(join.IDs, func(id CommID) bool { return id.Group == h.Group })
 			if at < 0 {
 				return fmt.Errorf("no id for communicator %d of %d", h.Group, c.Count)
 			}
-			orders[i].IDs = append(orders[i].IDs, ids[at])
+			own.IDs = append(own.IDs, join.IDs[at])
 		}
+		orders[i].Verb = own
 	}
-	reports, err := g.doEach(o, orders)
+	reports, err := g.doEach(Order{Verb: join}, orders)
 	if err != nil {
 		return err
 	}

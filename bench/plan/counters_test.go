@@ -51,11 +51,11 @@ func TestCountersOfAllNodes(t *testing.T) {
 // recorder notes what is ordered.
 type recorder struct {
 	plan.Followers
-	orders []plan.Do
+	orders []string
 }
 
 func (r *recorder) Send(o plan.Order) {
-	r.orders = append(r.orders, o.Do)
+	r.orders = append(r.orders, o.Verb.Name())
 	r.Followers.Send(o)
 }
 
@@ -89,7 +89,7 @@ func TestCountersTakeOneOrder(t *testing.T) {
 	})
 	counters := 0
 	for _, do := range sent.orders {
-		if do == plan.DoCounters {
+		if do == "counters" {
 			counters++
 		}
 	}

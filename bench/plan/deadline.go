@@ -58,19 +58,5 @@ const ByItselfTime = 5 * time.Second
 // limit is how long the leader waits for the reports on an order, in seconds. It ends the
 // wait for a process that hangs outside of a launch; a launch has a deadline of its own.
 func (g *Group) limit(o Order) float64 {
-	d := g.deadlines.OrDefault()
-	_, launches, launched := o.batch()
-	switch {
-	case o.Do == DoAllocate:
-		return d.Init + d.First + limitMargin
-	case o.Do == DoJoin:
-		return d.Init + ByItselfTime.Seconds() + limitMargin
-	case !launched:
-		return d.Init + o.Seconds + limitMargin
-	case o.Do == DoBurst:
-		launches = o.batches().launches()
-	case o.Do == DoPrepare: // the warm-up, the verification, the first batches
-		launches = o.Count + 1 + o.batches().launches()
-	}
-	return d.First + d.Of(launches, g.slowest) + limitMargin
+	return o.Verb.within(g.deadlines.OrDefault(), g.slowest) + limitMargin
 }

@@ -49,11 +49,11 @@ func TestExpectedIsOfTheNearestSize(t *testing.T) {
 
 // The last launches of an order that has isolated ones are these, whatever it does first.
 func TestBatchOfIsolatedLaunches(t *testing.T) {
-	during, launches, ok := Order{Do: DoPrepare, Isolated: 7}.batch()
+	during, launches, ok := Preparation{First: Batches{Isolated: 7}}.batch()
 	require.True(t, ok)
 	require.Equal(t, record.DuringIsolated, during)
 	require.Equal(t, 7, launches)
-	during, launches, _ = Order{Do: DoVerify}.batch()
+	during, launches, _ = Verify{}.batch()
 	require.Equal(t, record.DuringVerification, during)
 	require.Equal(t, 1, launches)
 }

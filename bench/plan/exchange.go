@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"zbench/bench/record"
 )
 
 // Exchange is one round of messages on the communicator of all ranks: every rank sends a
@@ -78,10 +80,19 @@ func (g *Group) Exchange(ctx context.Context, e Exchange) ([]float64, error) {
 	if err := g.joined(ctx, e.Case.Comms()); err != nil {
 		return nil, err
 	}
-	return g.timed(Order{Do: DoExchange, Exchange: &e, Counters: g.counting}, e.Launches)
+	return g.timed(Order{Verb: e, Counters: g.counting}, e.Launches)
 }
 
-func (w *worker) exchange(e Exchange, r *Report) (err error) {
+// Name is the verb.
+func (Exchange) Name() string { return "exchange" }
+
+func (e Exchange) batch() (string, int, bool) { return record.DuringIsolated, e.Launches, true }
+
+func (e Exchange) within(d Deadlines, perLaunch float64) float64 {
+	return launched(d, e.Launches, perLaunch)
+}
+
+func (e Exchange) carryOut(w *worker, r *Report) (err error) {
 	d, can := w.p.(Exchanger)
 	if !can {
 		return errNoExchange

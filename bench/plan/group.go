@@ -31,73 +31,6 @@ type Process interface {
 	Allocate(ctx context.Context, need Room) error
 }
 
-// Do is the action of an order: a method of Process, or the end.
-type Do string
-
-// The orders.
-const (
-	DoOpen     Do = "open"
-	DoBudget   Do = "budget"
-	DoIDs      Do = "ids"
-	DoJoin     Do = "join"
-	DoAllocate Do = "allocate"
-	DoPrepare  Do = "prepare"
-	DoVerify   Do = "verify"
-	DoWarmUp   Do = "warm-up"
-	DoBurst    Do = "burst"
-	DoIsolated Do = "isolated"
-	DoExchange Do = "exchange"
-	DoStage    Do = "stage"
-	DoPlay     Do = "play"
-	DoWatch    Do = "watch"
-	DoTake     Do = "take"
-	DoCounters Do = "counters"
-	DoEnd      Do = "end"
-)
-
-// Order is one decision of the leader, equal for all processes; of the ids, a process may
-// get its own alone. It is sent as JSON with the protocol number; an order of another
-// protocol is refused.
-type Order struct {
-	Do Do `json:"do"`
-	// Limit is how long the leader waits for the reports, in seconds; 0 for ever.
-	Limit float64 `json:"limit,omitempty"`
-	// Comms are the communicators to make ids for, or to join with IDs.
-	Comms *Comms   `json:"comms,omitempty"`
-	IDs   []CommID `json:"ids,omitempty"`
-	// Beside keeps the current communicators when Comms are joined.
-	Beside bool `json:"beside,omitempty"`
-	// Room is the memory to allocate, with the cache to rotate over.
-	Room *Room `json:"room,omitempty"`
-	// Case and Pass are those to prepare, Job and Pass those to take. Verify asks for a
-	// verification launch.
-	Case *Case `json:"case,omitempty"`
-	Job  int   `json:"job,omitempty"`
-	// Seconds are what the pass to take is expected to last at most.
-	Seconds float64 `json:"seconds,omitempty"`
-	Pass    int     `json:"pass,omitempty"`
-	Verify  bool    `json:"verify,omitempty"`
-	// Count is the number of warm-up or isolated launches, of steps or of messages, or the index of the
-	// verification launch.
-	Count int `json:"count,omitempty"`
-	// Hold is what isolated launches are held back for, in seconds per launch; 0 leaves
-	// it to the process.
-	Hold float64 `json:"hold,omitempty"`
-	// Bursts are those to run, or to run after a preparation. Isolated is the number of
-	// isolated launches after them, or after a preparation.
-	Bursts   *Bursts `json:"bursts,omitempty"`
-	Isolated int     `json:"isolated,omitempty"`
-	// Exchange is the round of messages to run.
-	Exchange *Exchange `json:"exchange,omitempty"`
-	// Setting is that of the Step to keep, or of those to take.
-	Setting int   `json:"setting,omitempty"`
-	Step    *Step `json:"step,omitempty"`
-	// Watch is what is timed of the steps.
-	Watch *Watch `json:"watch,omitempty"`
-	// Counters asks for the counters of the NICs after the launches of the order.
-	Counters bool `json:"counters,omitempty"`
-}
-
 // Followers are the other processes, as the leader sees them.
 type Followers interface {
 	// Send sends an order to all of them and ignores those that are lost.
@@ -158,7 +91,7 @@ func follow(ctx context.Context, w worker, leader Leader) error {
 		if err != nil {
 			return fmt.Errorf("lost the process that leads the sweep: %w", err)
 		}
-		if o.Do == DoEnd {
+		if o.Ends() {
 			return nil
 		}
 		r := w.bound(o)
@@ -238,87 +171,12 @@ func (w *worker) reported(o Order) Report {
 }
 
 func (w *worker) dispatch(o Order, r *Report) (err error) {
-	whole := w.whole()
-	switch {
-	case o.lacks():
-		return fmt.Errorf("%w: %q lacks its arguments", errOrder, o.Do)
-	case w.p == nil && o.Do != DoOpen:
-		return fmt.Errorf("%w: %q before %q", errOrder, o.Do, DoOpen)
+	if _, opens := o.Verb.(Open); !opens && w.p == nil {
+		return fmt.Errorf("%w: %q before %q", errOrder, o.Verb.Name(), Open{}.Name())
 	}
-	switch o.Do {
-	case DoOpen:
-		if w.open != nil {
-			w.p, r.Facts, err = w.open(whole)
-			w.open = nil
-		}
-	case DoBudget:
-		r.Budget, err = w.p.Budget()
-	case DoIDs:
-		r.IDs, err = w.p.IDs(*o.Comms)
-	case DoJoin:
-		err = w.join(o, r)
-	case DoAllocate:
-		err = w.p.Allocate(whole, *o.Room)
-	case DoPrepare:
-		err = w.prepare(o, r)
-	case DoVerify:
-		r.Verified, err = w.p.Verify(whole, w.c, o.Count)
-	case DoWarmUp:
-		r.Seconds, err = w.p.WarmUp(whole, o.Count)
-	case DoBurst:
-		var got Timed
-		got, err = runBatches(whole, w.p, o.batches())
-		w.timed(o, got, r)
-	case DoIsolated:
-		err = w.isolated(o, r)
-	case DoExchange:
-		err = w.exchange(*o.Exchange, r)
-	case DoStage, DoPlay, DoWatch:
-		err = w.play(o, r)
-	case DoTake:
-		err = w.take(o, r)
-	case DoCounters:
-		r.NICs = CountersOf(w.p)
-	default:
-		err = fmt.Errorf("%w: %q is not known; %s", errOrder, o.Do, sameBuild)
-	}
-	if err == nil && o.Counters {
+	if err = o.Verb.carryOut(w, r); err == nil && o.Counters {
 		r.NICs = CountersOf(w.p)
 	}
 	r.Seconds = slices.Clone(r.Seconds)
-	return err
-}
-
-func (w *worker) join(o Order, r *Report) error {
-	if o.Beside {
-		return w.play(o, r)
-	}
-	err := w.p.Join(w.whole(), *o.Comms, o.IDs)
-	if err == nil {
-		r.Unverifiable = w.p.Unverifiable(Case{}) // the zero case tells of all
-	}
-	return err
-}
-
-// prepare begins a case. The leader knows what can be verified: a process that finds
-// otherwise was opened with other options.
-func (w *worker) prepare(o Order, r *Report) error {
-	w.c = *o.Case
-	got, err := Prepare(w.whole(), w.p, Preparation{Case: w.c, Pass: o.Pass, Warmup: o.Count, Verify: o.Verify, First: o.batches()})
-	if err == nil && got.Unverifiable != "" {
-		err = fmt.Errorf("this process cannot verify what the others verify: %s", got.Unverifiable)
-	}
-	r.Seconds, r.Verified = got.Seconds, got.Verified
-	w.timed(o, got.First, r)
-	return err
-}
-
-// isolated runs isolated launches with the hold that all processes use.
-func (w *worker) isolated(o Order, r *Report) (err error) {
-	if h, holds := w.p.(Holder); holds && o.Hold > 0 {
-		h.SetHold(o.Hold)
-	}
-	r.Seconds, err = w.p.Isolated(w.whole(), o.Count)
-	w.holding(w.p.Held(), r)
 	return err
 }

@@ -56,19 +56,20 @@ func TestOrdersTravelAsText(t *testing.T) {
 			a := axes(t, c.Name)
 			a.Dtypes, a.Scales, a.World.Nodes = []collective.Dtype{d}, []int{1}, 2
 			for _, want := range a.Cases() {
-				text, err := json.Marshal(plan.Order{Do: plan.DoPrepare, Case: &want})
+				text, err := json.Marshal(plan.Order{Verb: plan.Preparation{Case: want}})
 				require.NoError(t, err)
 				var o plan.Order
 				require.NoError(t, json.Unmarshal(text, &o))
-				require.Equal(t, want.Collective.Name, o.Case.Collective.Name)
-				require.Equal(t, want.Collective.Layout(1<<20, 8, 4), o.Case.Collective.Layout(1<<20, 8, 4))
-				o.Case.Collective, want.Collective = collective.Collective{}, collective.Collective{}
-				require.Equal(t, want, *o.Case)
+				got := o.Verb.(plan.Preparation).Case
+				require.Equal(t, want.Collective.Name, got.Collective.Name)
+				require.Equal(t, want.Collective.Layout(1<<20, 8, 4), got.Collective.Layout(1<<20, 8, 4))
+				got.Collective, want.Collective = collective.Collective{}, collective.Collective{}
+				require.Equal(t, want, got)
 			}
 		}
 	}
 	var o plan.Order
-	require.ErrorContains(t, json.Unmarshal([]byte(`{"protocol":11,"do":"prepare","case":{"Collective":"sum"}}`), &o), "unknown collective")
+	require.ErrorContains(t, json.Unmarshal([]byte(`{"protocol":12,"do":"prepare","with":{"case":{"Collective":"sum"}}}`), &o), "unknown collective")
 }
 
 // One process that cannot verify keeps all from it.

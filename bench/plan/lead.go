@@ -77,7 +77,7 @@ func (g *Group) name(member int) string {
 
 // End sends the order to end to the followers.
 func (g *Group) End() {
-	g.others.Send(Order{Do: DoEnd})
+	g.others.Send(Order{Verb: End{}})
 	g.stop(nil)
 }
 
@@ -126,7 +126,7 @@ func (asked) Unwrap() error   { return context.Canceled }
 // Open makes the followers open their ranks. It returns what each of them tells of
 // itself, in their order.
 func (g *Group) Open() ([]json.RawMessage, error) {
-	reports, err := g.do(Order{Do: DoOpen})
+	reports, err := g.do(Order{Verb: Open{}})
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +135,7 @@ func (g *Group) Open() ([]json.RawMessage, error) {
 
 // Budget is the least memory over all processes, and the largest cache.
 func (g *Group) Budget() (Room, error) {
-	reports, err := g.do(Order{Do: DoBudget})
+	reports, err := g.do(Order{Verb: AskBudget{}})
 	if err != nil {
 		return Room{}, err
 	}
@@ -154,7 +154,7 @@ func (g *Group) Allocate(ctx context.Context, need Room) error {
 			return err
 		}
 	}
-	_, err := g.do(Order{Do: DoAllocate, Room: &need})
+	_, err := g.do(Order{Verb: Allocate{Room: need}})
 	return err
 }
 
@@ -174,8 +174,7 @@ func (g *Group) Prepare(ctx context.Context, p Preparation) (out Prepared, err e
 		out.Unverifiable = g.Unverifiable(p.Case)
 		p.Verify = out.Unverifiable == ""
 	}
-	o := Order{Do: DoPrepare, Case: &p.Case, Pass: p.Pass, Count: p.Warmup, Verify: p.Verify, Bursts: p.First.Bursts, Isolated: p.First.Isolated}
-	o.Counters = g.counting && o.Isolated > 0
+	o := Order{Verb: p, Counters: g.counting && p.First.Isolated > 0}
 	g.hold, g.slowest = 0, 0
 	reports, err := g.do(o)
 	warm := min(p.Warmup, 1)
@@ -220,7 +219,7 @@ func (g *Group) Registration() float64 {
 
 // Verify adds up the results of all processes.
 func (g *Group) Verify(_ context.Context, _ Case, launch int) (Verification, error) {
-	reports, err := g.do(Order{Do: DoVerify, Count: launch})
+	reports, err := g.do(Order{Verb: Verify{Launch: launch}})
 	return wrongOf(reports), err
 }
 
@@ -239,17 +238,17 @@ func wrongOf(reports []Report) (all Verification) {
 
 // WarmUp runs the warm-up launches in all processes.
 func (g *Group) WarmUp(_ context.Context, launches int) ([]float64, error) {
-	return g.timed(Order{Do: DoWarmUp, Count: launches}, 1)
+	return g.timed(Order{Verb: WarmUp{Launches: launches}}, 1)
 }
 
 // Burst runs bursts in all processes.
 func (g *Group) Burst(_ context.Context, b Bursts) ([]float64, error) {
-	return g.timed(Order{Do: DoBurst, Bursts: &b}, b.Count)
+	return g.timed(Order{Verb: Batches{Bursts: &b}}, b.Count)
 }
 
 // Isolated runs isolated launches in all processes.
 func (g *Group) Isolated(_ context.Context, launches int) ([]float64, error) {
-	return g.timed(Order{Do: DoIsolated, Count: launches, Hold: g.hold, Counters: g.counting}, launches)
+	return g.timed(Order{Verb: Isolated{Launches: launches, Hold: g.hold}, Counters: g.counting}, launches)
 }
 
 // Held reports whether the last isolated launches were held in all processes.
@@ -269,7 +268,7 @@ func (g *Group) timed(o Order, rows int) ([]float64, error) {
 func (g *Group) rows(o Order, reports []Report, rows int) ([]float64, error) {
 	for i, r := range reports {
 		if _, ranks := g.activeOf(g.first[i], g.world[i].Ranks); len(r.Seconds) != rows*ranks {
-			reports[i].Failure = Unreadable(fmt.Errorf("reports %d times for %s: %d times of %d ranks were ordered", len(r.Seconds), o.Do, rows, ranks)).Failure
+			reports[i].Failure = Unreadable(fmt.Errorf("reports %d times for %s: %d times of %d ranks were ordered", len(r.Seconds), o.Verb.Name(), rows, ranks)).Failure
 		}
 	}
 	if err := g.describeFailures(o, reports); err != nil {
@@ -313,7 +312,7 @@ func (g *Group) Counters() []record.NICCounters {
 	if g.countless || g.counted != nil {
 		return g.counted
 	}
-	reports, err := g.do(Order{Do: DoCounters})
+	reports, err := g.do(Order{Verb: ReadCounters{}})
 	if err != nil {
 		return nil
 	}

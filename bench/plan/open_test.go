@@ -34,7 +34,7 @@ func (d *dictated) Report(r plan.Report) error {
 
 // A follower opens its ranks at the first order; its facts, or its error, reach the leader.
 func TestFollowersOpenAtAnOrder(t *testing.T) {
-	budget, open, end := plan.Order{Do: plan.DoBudget}, plan.Order{Do: plan.DoOpen}, plan.Order{Do: plan.DoEnd}
+	budget, open, end := plan.Order{Verb: plan.AskBudget{}}, plan.Order{Verb: plan.Open{}}, plan.Order{Verb: plan.End{}}
 	d := &dictated{ctx: t.Context(), orders: []plan.Order{budget, open, budget, end}}
 	require.NoError(t, plan.FollowOpening(t.Context(), func(context.Context) (plan.Process, json.RawMessage, error) {
 		return &part{budget: 7}, json.RawMessage(`{"gpu":"MI300X"}`), nil
@@ -63,7 +63,7 @@ func TestFollowersOpenAtAnOrder(t *testing.T) {
 // only waited.
 func TestLossEndsLaunchesInProgress(t *testing.T) {
 	ctx, lose := context.WithCancelCause(t.Context())
-	d := &dictated{ctx: ctx, orders: []plan.Order{{Do: plan.DoOpen}, {Do: plan.DoIsolated, Count: 1}, {Do: plan.DoEnd}}}
+	d := &dictated{ctx: ctx, orders: []plan.Order{{Verb: plan.Open{}}, {Verb: plan.Isolated{Launches: 1}}, {Verb: plan.End{}}}}
 	require.NoError(t, plan.FollowOpening(t.Context(), func(context.Context) (plan.Process, json.RawMessage, error) {
 		return &waiting{began: func() { lose(errors.New("lost process 3 on c")) }}, nil, nil
 	}, d))

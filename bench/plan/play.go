@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"zbench/bench/record"
 )
 
 // Step is a step of a trainer, the same on every rank: operations in the order of computation, and the
@@ -171,7 +173,7 @@ func (g *Group) Stage(ctx context.Context, setting int, s *Step) error {
 		return g.Join(ctx, c, ids)
 	})
 	if err == nil {
-		_, err = g.do(Order{Do: DoStage, Setting: setting, Step: s})
+		_, err = g.do(Order{Verb: Stage{Setting: setting, Step: s}})
 	}
 	g.staged = g.staged || len(s.Cases) > 0
 	return err
@@ -179,29 +181,71 @@ func (g *Group) Stage(ctx context.Context, setting int, s *Step) error {
 
 // Play takes steps in all processes.
 func (g *Group) Play(_ context.Context, setting, steps int) ([]float64, error) {
-	return g.timed(Order{Do: DoPlay, Setting: setting, Count: steps}, steps)
+	return g.timed(Order{Verb: Play{Setting: setting, Steps: steps}}, steps)
 }
 
 // Watch takes two steps in all processes.
 func (g *Group) Watch(_ context.Context, w Watch) ([]float64, error) {
-	return g.timed(Order{Do: DoWatch, Watch: &w}, w.Count)
+	return g.timed(Order{Verb: w}, w.Count)
 }
 
-func (w *worker) play(o Order, r *Report) (err error) {
-	p, can := w.p.(Player)
-	switch {
-	case !can:
-		err = errNoPlay
-	case o.Do == DoJoin:
-		err = p.JoinBeside(w.whole(), *o.Comms, o.IDs)
-	case o.Do == DoStage:
-		err = p.Stage(w.whole(), o.Setting, o.Step)
-	case o.Do == DoWatch:
-		r.Seconds, err = p.Watch(w.whole(), *o.Watch)
-	default:
-		r.Seconds, err = p.Play(w.whole(), o.Setting, o.Count)
+// play calls a Player.
+func (w *worker) play(call func(Player) error) error {
+	if p, can := w.p.(Player); can {
+		return call(p)
 	}
-	return err
+	return errNoPlay
+}
+
+// Stage keeps the step of a setting.
+type Stage struct {
+	still
+	Setting int   `json:"setting"`
+	Step    *Step `json:"step"`
+}
+
+// Name is the verb.
+func (Stage) Name() string { return "stage" }
+
+func (v Stage) carryOut(w *worker, _ *Report) error {
+	if v.Step == nil {
+		return fmt.Errorf("%w: %q lacks its arguments", errOrder, v.Name())
+	}
+	return w.play(func(p Player) error { return p.Stage(w.whole(), v.Setting, v.Step) })
+}
+
+// Play takes steps of a setting.
+type Play struct {
+	Setting int `json:"setting"`
+	Steps   int `json:"steps"`
+}
+
+// Name is the verb.
+func (Play) Name() string { return "play" }
+
+func (v Play) batch() (string, int, bool) { return record.DuringBurst, v.Steps, true }
+
+func (v Play) within(d Deadlines, perLaunch float64) float64 { return launched(d, v.Steps, perLaunch) }
+
+func (v Play) carryOut(w *worker, r *Report) error {
+	return w.play(func(p Player) (err error) {
+		r.Seconds, err = p.Play(w.whole(), v.Setting, v.Steps)
+		return err
+	})
+}
+
+// Name is the verb.
+func (Watch) Name() string { return "watch" }
+
+func (Watch) batch() (string, int, bool) { return record.DuringBurst, 2, true }
+
+func (Watch) within(d Deadlines, perLaunch float64) float64 { return launched(d, 2, perLaunch) }
+
+func (v Watch) carryOut(w *worker, r *Report) error {
+	return w.play(func(p Player) (err error) {
+		r.Seconds, err = p.Watch(w.whole(), v)
+		return err
+	})
 }
 
 // SlowestOf is the seconds of the slowest rank in each of some steps, of seconds by step × rank.

@@ -10,41 +10,16 @@ import (
 
 // Protocol is the version of the messages between processes. It changes whenever a
 // process of an older zbench could misread an Order or a Report.
-const Protocol = 11
+const Protocol = 12
 
-// The fields of the messages, without the protocol number.
+// The fields of a report, and its message with the number of the protocol.
 type (
-	orderFields  Order
-	reportFields Report
-)
-
-// The messages, with it.
-type (
-	orderMessage struct {
-		Protocol int `json:"protocol"`
-		orderFields
-	}
+	reportFields  Report
 	reportMessage struct {
 		Protocol int `json:"protocol"`
 		reportFields
 	}
 )
-
-// MarshalJSON adds the number of the protocol.
-func (o Order) MarshalJSON() ([]byte, error) {
-	return json.Marshal(orderMessage{Protocol, orderFields(o)})
-}
-
-// UnmarshalJSON refuses an order of another protocol, or with an unknown field: an
-// order must not be executed in part.
-func (o *Order) UnmarshalJSON(text []byte) error {
-	var in orderMessage
-	if err := decode("an order", text, &in, &in.Protocol); err != nil {
-		return err
-	}
-	*o = Order(in.orderFields)
-	return nil
-}
 
 // MarshalJSON adds the number of the protocol.
 func (r Report) MarshalJSON() ([]byte, error) {
@@ -98,29 +73,4 @@ func decode(what string, text []byte, into any, protocol *int) error {
 		return fmt.Errorf("%s of protocol %d, this zbench has %d: %s", what, head.Protocol, Protocol, sameBuild)
 	}
 	return fmt.Errorf("%s that this zbench does not know: %w; %s", what, err, sameBuild)
-}
-
-// batches are the bursts and isolated launches of an order.
-func (o Order) batches() Batches { return Batches{o.Bursts, o.Isolated} }
-
-// lacks reports whether an order has no argument that it needs.
-func (o Order) lacks() bool {
-	switch o.Do {
-	case DoIDs, DoJoin:
-		return o.Comms == nil || o.Comms.Ranks < 1 || o.Comms.Count < 1
-	case DoAllocate:
-		return o.Room == nil
-	case DoPrepare:
-		return o.Case == nil
-	case DoBurst:
-		return o.Bursts == nil
-	case DoExchange:
-		return o.Exchange == nil
-	case DoStage:
-		return o.Step == nil
-	case DoWatch:
-		return o.Watch == nil
-	case DoOpen, DoBudget, DoVerify, DoWarmUp, DoIsolated, DoPlay, DoTake, DoCounters, DoEnd:
-	}
-	return false
 }

@@ -21,19 +21,32 @@ var errNoJobs = errors.New("this driver has no jobs")
 // the processes; none of one in which the pass was cut short. It is expected to last so many seconds at most:
 // a process that takes an init's deadline longer is lost.
 func (g *Group) Take(job, pass int, seconds float64) ([][]record.Part, error) {
-	reports, err := g.do(Order{Do: DoTake, Job: job, Pass: pass, Seconds: seconds})
+	reports, err := g.do(Order{Verb: Take{Job: job, Pass: pass, Seconds: seconds}})
 	if err != nil {
 		return nil, err
 	}
 	return slice.Map(reports, func(r Report) []record.Part { return r.Parts }), nil
 }
 
-func (w *worker) take(o Order, r *Report) error {
+// Take takes a pass of a job. Seconds are what it is expected to last at most.
+type Take struct {
+	still
+	Job     int     `json:"job"`
+	Pass    int     `json:"pass,omitempty"`
+	Seconds float64 `json:"seconds,omitempty"`
+}
+
+// Name is the verb.
+func (Take) Name() string { return "take" }
+
+func (v Take) within(d Deadlines, _ float64) float64 { return d.Init + v.Seconds }
+
+func (v Take) carryOut(w *worker, r *Report) error {
 	t, can := w.p.(Taker)
 	if !can {
 		return errNoJobs
 	}
-	if parts, whole := t.Take(w.whole(), o.Job, o.Pass); whole {
+	if parts, whole := t.Take(w.whole(), v.Job, v.Pass); whole {
 		r.Parts = parts
 	}
 	return nil

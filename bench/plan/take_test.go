@@ -36,7 +36,7 @@ func TestGroupTakesPasses(t *testing.T) {
 // Without jobs of its own a process says so, and the leader says which it is.
 func TestTakingNeedsJobs(t *testing.T) {
 	bare := struct{ plan.Process }{&part{}}
-	l := oneOrder{order: plan.Order{Do: plan.DoTake}}
+	l := oneOrder{order: plan.Order{Verb: plan.Take{}}}
 	require.NoError(t, plan.Follow(context.Background(), bare, &l))
 	require.Contains(t, l.report.Failure.Message, "this driver has no jobs")
 }
@@ -50,7 +50,7 @@ type oneOrder struct {
 
 func (l *oneOrder) Next() (plan.Order, error) {
 	if l.sent {
-		return plan.Order{Do: plan.DoEnd}, nil
+		return plan.Order{Verb: plan.End{}}, nil
 	}
 	l.sent = true
 	return l.order, nil

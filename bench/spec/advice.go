@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"zbench/bench/option"
 	"zbench/bench/slice"
 	"zbench/bench/trainer"
 )
@@ -138,99 +139,18 @@ func (a *Advice) Line() []string {
 	if a == nil {
 		return nil
 	}
-	var line []string
-	for _, f := range a.flags() {
-		switch f.value {
-		case "":
-		case "true":
-			line = append(line, "--"+f.name)
-		default:
-			line = append(line, "--"+f.name, f.value)
-		}
-	}
-	return line
-}
-
-// written is one flag of the request and its value; without one it was not given.
-type written struct{ name, value string }
-
-func (a *Advice) flags() []written {
-	file, config, args, zero := "", "", "", ""
-	if a.Model != nil && !slices.Contains(a.Trace, a.Model.Name) {
-		file = a.Model.Name
-	}
-	if a.Zero != nil {
-		zero = strconv.Itoa(*a.Zero)
-	}
-	all := slice.Map(a.Trace, func(name string) written { return written{"trace", name} })
-	if a.Config != nil {
-		config, args = a.Config.File, a.Config.Args
-		all = append(all, slice.Map(a.Config.Set, func(pair string) written { return written{"set", pair} })...)
-	}
-	return append(all, []written{
-		{"framework", a.Framework},
-		{"params", file},
-		{"preset", a.Preset},
-		{"total-params", whole(a.Total)},
-		{"layers", whole(a.Layers)},
-		{"largest-param", whole(a.Largest)},
-		{"dp", whole(a.DP)},
-		{"optimizer", a.Optimizer},
-		{"ep", whole(a.EP)},
-		{"pp", whole(a.PP)},
-		{"tp", whole(a.TP)},
-		{"cp", whole(a.CP)},
-		{"instances", whole(a.Instances)},
-		{"grad-dtype", a.GradDtype},
-		{"param-dtype", a.ParamDtype},
-		{"zero", zero},
-		{"accum", whole(a.Accum)},
-		{"recompute", yes(a.Recompute)},
-		{"backward-ms", scaled(a.Backward, 1e3)},
-		{"forward-ms", scaled(a.Forward, 1e3)},
-		{"step-ms", scaled(a.Step, 1e3)},
-		{"tokens-per-microbatch", whole(a.Tokens)},
-		{"active-params", whole(a.Active)},
-		{"tflops", scaled(a.Flops, 1e-12)},
-		{"mem-budget", whole(a.MemBudget)},
-		{"config", config},
-		{"args", args},
-		{"allow-rescale", yes(a.Rescale)},
-		{"observed", a.Observed.flag()},
-		{"contention", a.Contention.String()},
-	}...)
-}
-
-func whole[T int | int64](n T) string {
-	if n == 0 {
-		return ""
-	}
-	return strconv.FormatInt(int64(n), 10)
-}
-
-// scaled prints a value in the flag's unit. Twelve digits hide the rounding of the
-// conversion.
-func scaled(v, scale float64) string {
-	if v == 0 {
-		return ""
-	}
-	return strconv.FormatFloat(v*scale, 'g', 12, 64)
-}
-
-func yes(on bool) string {
-	if on {
-		return "true"
-	}
-	return ""
+	asked := &Asked{Advice: *a}
+	return slices.Concat(slices.Concat(slice.Map(AdviceFlags, func(f option.Row[Asked]) [][]string { return f.Typed(asked) })...)...)
 }
 
 // Check refuses contradictory or incomplete flags. Messages name the flags.
 func (a *Advice) Check() error {
-	has := map[string]bool{
-		"params": a.Model != nil, "preset": a.Preset != "", "total-params": a.Total > 0, "layers": a.Layers > 0, "largest-param": a.Largest > 0,
-		"backward-ms": a.Backward > 0, "forward-ms": a.Forward > 0, "step-ms": a.Step > 0,
-		"tokens-per-microbatch": a.Tokens > 0, "tflops": a.Flops > 0, "recompute": a.Recompute, "config": a.Config != nil,
+	asked := &Asked{Advice: *a}
+	has := map[string]bool{}
+	for _, f := range AdviceFlags {
+		has[f.Name] = len(f.Shown(asked)) > 0
 	}
+	has["params"] = a.Model != nil // a trace's, too
 	given := func(flags ...string) []string {
 		return slices.DeleteFunc(flags, func(name string) bool { return !has[name] })
 	}

@@ -16,7 +16,6 @@ import (
 
 	"zbench/bench/jsonfile"
 	"zbench/bench/plain"
-	"zbench/bench/policy"
 	"zbench/bench/slice"
 )
 
@@ -50,66 +49,6 @@ type Spec struct {
 	Kernels *Kernels `json:"kernels,omitempty"`
 	// Request for a bucket size; absent if there is none.
 	Advice *Advice `json:"advice,omitempty"`
-}
-
-// Sweep is a sweep of collectives over message sizes, in rccl-tests' terms.
-type Sweep struct {
-	// Names of the collectives, in order.
-	Collectives []string `json:"collectives"`
-	// Smallest size, in bytes (-b).
-	MinBytes int64 `json:"min_bytes"`
-	// Largest size, in bytes (-e).
-	MaxBytes int64 `json:"max_bytes"`
-	// Factor between sizes (-f); 1 where step_bytes are added instead.
-	Factor int `json:"factor" jsonschema:"minimum=1"`
-	// Bytes between sizes (-i); absent where sizes are multiplied.
-	StepBytes int64 `json:"step_bytes,omitempty" jsonschema:"minimum=1"`
-	// Sizes that are run instead of those from the smallest to the largest, in bytes
-	// (--sizes); absent where those are run.
-	Sizes []int64 `json:"sizes,omitempty" jsonschema:"minItems=1"`
-	// Element types, separated by commas (-d).
-	Dtype string `json:"dtype"`
-	// Reduction operators, separated by commas (-o).
-	Op string `json:"op"`
-	// InPlace lists the forms that are run: false for two buffers, true for one.
-	InPlace []bool `json:"in_place"`
-	// Launches in one burst (-n).
-	Iterations int `json:"iterations"`
-	// Launches before the first burst (-w).
-	Warmup int `json:"warmup"`
-	// Verified launches (-c).
-	Checks int `json:"checks"`
-	// GraphLaunches is how often a burst's launches, captured into a graph, are
-	// replayed; absent where they are launched one by one.
-	GraphLaunches int `json:"graph_launches,omitempty" jsonschema:"minimum=1"`
-	// Half the 95 % interval of the median over the median at which a timing ends, a
-	// ratio.
-	Precision float64 `json:"precision"`
-	// Measured time at which a timing ends, in seconds.
-	MaxTime float64 `json:"max_time"`
-	// Cache is cold where buffers rotate over twice the last level of cache, warm where
-	// they do not.
-	Cache string `json:"cache"`
-	// Bytes that all ranks' buffers may have for a case to be verified on the loopback
-	// (--verify-budget).
-	VerifyBudget int64 `json:"verify_budget"`
-	// Sizes of the groups that are run besides the whole world (--groups).
-	Groups []int `json:"groups,omitempty" jsonschema:"minimum=2"`
-	// Strides of the groups that are run besides the whole world (--strides).
-	Strides []int `json:"strides,omitempty" jsonschema:"minimum=2"`
-	// Numbers of nodes that are run besides the whole world (--scale).
-	Scales []int `json:"scales,omitempty" jsonschema:"minimum=1"`
-	// Ways of registering the buffers, each of which is measured (--register); absent for none.
-	Register []string `json:"register,omitempty"`
-	// Policies of compute units, each of which is measured (--cta-policy); absent for the library's own.
-	CTAPolicy []string `json:"cta_policy,omitempty"`
-	// How unequally ranks receive where a collective has that: zipf:S, or a weight for each rank with commas (--skew);
-	// absent for equal shares.
-	Skew string `json:"skew,omitempty"`
-	// Samples are kept whatever the number of ranks (--keep-samples).
-	KeepSamples bool `json:"keep_samples,omitempty"`
-	// No sizes are added for the bucket size (--fixed-sizes).
-	FixedSizes bool `json:"fixed_sizes,omitempty"`
 }
 
 // Command is the command of a benchmark, behind "zbench ".
@@ -294,27 +233,6 @@ func (s *Spec) Fits() bool {
 		return s.Sweep != nil && s.Kernels == nil
 	}
 	return s.Kernels != nil && s.Sweep == nil
-}
-
-// within reports whether a list has known words only, each once.
-func within(list, known []string) bool {
-	return len(slice.Distinct(list)) == len(list) && !slices.ContainsFunc(list, func(word string) bool { return !slices.Contains(known, word) })
-}
-
-func (s *Sweep) check() error {
-	switch {
-	case !slices.Contains([]string{"cold", "warm"}, s.Cache):
-		return fmt.Errorf("cache %q: valid are cold, warm", s.Cache)
-	case len(s.InPlace) > 2, len(s.InPlace) == 2 && s.InPlace[0] == s.InPlace[1]:
-		return fmt.Errorf("in_place lists %v", s.InPlace)
-	case !within(s.Register, policy.Registers()), !within(s.CTAPolicy, policy.CTAs()):
-		return fmt.Errorf("register %q, cta_policy %q: valid are %q and %q", s.Register, s.CTAPolicy, policy.Registers(), policy.CTAs())
-	case s.VerifyBudget < 0:
-		return fmt.Errorf("verify_budget is %d", s.VerifyBudget)
-	case len(s.Groups)+len(s.Strides)+len(s.Scales) > maxSplits:
-		return fmt.Errorf("more than %d groups, strides and scales", maxSplits)
-	}
-	return nil
 }
 
 // SizesLine is the command that sweeps these sizes, in bytes, with so many ranks on nodes that have

@@ -47,8 +47,8 @@ func flagsGiven(rec *record.Record, wanted func(specFlag) bool) [][]string {
 	addSpecFlags(&cobra.Command{}, &defaults)
 	var flags [][]string
 	for _, f := range specFlags {
-		if wanted(f) && !slices.Equal(f.show(rec.Spec), f.show(&defaults)) {
-			flags = append(flags, f.typed(rec.Spec)...)
+		if wanted(f) && !slices.Equal(f.Shown(rec.Spec), f.Shown(&defaults)) {
+			flags = append(flags, f.Typed(rec.Spec)...)
 		}
 	}
 	return flags
@@ -60,11 +60,11 @@ func again(rec *record.Record) recommend.Again {
 		return recommend.Again{Imported: true}
 	}
 	few := fewSizes(rec)
-	return recommend.Again{Flags: flagsGiven(rec, func(f specFlag) bool { return !few || !slices.Contains(sizeFlags, f.name) })}
+	return recommend.Again{Flags: flagsGiven(rec, func(f specFlag) bool { return !few || !slices.Contains(sizeFlags, f.Name) })}
 }
 
 // sizeFlags decide which sizes are swept.
-var sizeFlags = []string{"minbytes", "maxbytes", "stepfactor", "stepbytes", "sizes", fixedSizes}
+var sizeFlags = []string{"minbytes", "maxbytes", "stepfactor", "stepbytes", "sizes", spec.FixedSizes}
 
 // fewSizes reports whether the sizes of a record are too few for a bucket size.
 func fewSizes(rec *record.Record) bool {
@@ -86,7 +86,7 @@ func railsLine(rec *record.Record, more ...string) string {
 		}
 		return plain.Shell(append(line, more...)...)
 	}
-	flags := flagsGiven(rec, func(f specFlag) bool { return slices.Contains(worldFlags, f.name) })
+	flags := flagsGiven(rec, func(f specFlag) bool { return slices.Contains(worldFlags, f.Name) })
 	line = append(line, slices.Concat(flags...)...)
 	return plain.Shell(append(line, more...)...)
 }
@@ -111,7 +111,7 @@ func reproduce(rec *record.Record) string {
 		line = append(line, rec.Spec.Sweep.Collectives...)
 	}
 	for _, f := range flagsOf(rec.Spec.Benchmark) {
-		line = append(line, slices.Concat(f.typed(rec.Spec)...)...)
+		line = append(line, slices.Concat(f.Typed(rec.Spec)...)...)
 	}
 	if len(rec.Added) > 0 && rec.Spec.Advice != nil {
 		line = append(line, rec.Spec.Advice.Line()...) // the question decides which cases were added

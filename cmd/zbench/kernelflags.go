@@ -2,11 +2,11 @@ package main
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 
 	"zbench/bench/engine"
 	"zbench/bench/kernel"
+	"zbench/bench/option"
 	"zbench/bench/spec"
 )
 
@@ -18,30 +18,35 @@ const giga = 1e9
 func timingFlags(maxTime string) []specFlag {
 	return []specFlag{
 		named("backend", "libraries underneath"),
-		optional(wholeFlag("device", "0", "index of the GPU", func(s *spec.Spec) *int { return &s.Kernels.Device })),
-		floatFlag("precision", "share", "0.01", "end a timing when half the 95 % interval is within this fraction of the median", func(s *spec.Spec) *float64 { return &s.Kernels.Precision }),
-		floatFlag("max-time", "seconds", maxTime, "end a timing after this many seconds", func(s *spec.Spec) *float64 { return &s.Kernels.MaxTime }),
+		{Name: "device", Unit: "int", Meaning: "index of the GPU", Value: option.Whole(func(s *spec.Spec) *int { return &s.Kernels.Device })},
+		{Name: "precision", Unit: "share", Default: "0.01", Meaning: "end a timing when half the 95 % interval is within this fraction of the median", Value: option.Float(func(s *spec.Spec) *float64 { return &s.Kernels.Precision })},
+		{Name: "max-time", Unit: "seconds", Default: maxTime, Meaning: "end a timing after this many seconds", Value: option.Float(func(s *spec.Spec) *float64 { return &s.Kernels.MaxTime })},
 		named("seed", "seed of the data"),
-		valueFlag("c", "check", "0 or 1", "1", "0 leaves results unverified: for further runs of what was", func(s *spec.Spec) *bool { return &s.Kernels.Unchecked },
-			func(v string) (bool, error) {
+		{
+			Letter: "c", Name: "check", Unit: "0 or 1", Default: "1", Meaning: "0 leaves results unverified: for further runs of what was",
+			Value: option.Of(func(s *spec.Spec) *bool { return &s.Kernels.Unchecked }, func(v string) (bool, error) {
 				if v != "0" && v != "1" {
 					return false, fmt.Errorf("--check is %q: give 0 or 1", v)
 				}
 				return v == "0", nil
 			}, func(unchecked bool) string { return map[bool]string{true: "0", false: "1"}[unchecked] }),
+		},
 	}
 }
 
 // memoryFlags are those of families that measure memory, on any number of devices.
 var memoryFlags = []specFlag{
-	boolFlag("all-gpus", "all GPUs of this machine at once; outliers are named", func(s *spec.Spec) *bool { return &s.Kernels.AllGPUs }),
-	optional(valueFlag("", "peak", "GB/s", "", "the memory's peak, instead of the published one", func(s *spec.Spec) *float64 { return &s.Kernels.Peak }, func(v string) (float64, error) {
-		peak, err := notNegative(v)
-		if err == nil && peak > engine.MaxPeak/giga {
-			err = fmt.Errorf("--peak is %g: the memory's peak in GB/s must be a number from 0 to %g", peak, engine.MaxPeak/giga)
-		}
-		return peak * giga, err
-	}, func(v float64) string { return strconv.FormatFloat(v/giga, 'g', -1, 64) })),
+	{Name: "all-gpus", Meaning: "all GPUs of this machine at once; outliers are named", Value: option.Switch(func(s *spec.Spec) *bool { return &s.Kernels.AllGPUs })},
+	{
+		Name: "peak", Unit: "GB/s", Meaning: "the memory's peak, instead of the published one",
+		Value: option.Of(func(s *spec.Spec) *float64 { return &s.Kernels.Peak }, func(v string) (float64, error) {
+			peak, err := option.NotNegative(v)
+			if err == nil && peak > engine.MaxPeak/giga {
+				err = fmt.Errorf("--peak is %g: the memory's peak in GB/s must be a number from 0 to %g", peak, engine.MaxPeak/giga)
+			}
+			return peak * giga, err
+		}, func(v float64) string { return strconv.FormatFloat(v/giga, 'g', -1, 64) }),
+	},
 }
 
 // faultFlag is of families that plant faults.
@@ -52,12 +57,8 @@ func faultFlag() specFlag {
 // familyFlags are those of a family's command.
 func familyFlags(f kernel.Family) []specFlag {
 	var all []specFlag
-	for _, s := range f.Settings {
-		all = append(all, specFlag{
-			name: s.Name, unit: s.Unit, fallback: s.Fallback, meaning: s.Meaning,
-			set:  func(to *spec.Spec, values []string) error { return s.Set(to.Kernels, values) },
-			show: func(of *spec.Spec) []string { return s.Show(of.Kernels) },
-		})
+	for _, row := range f.Settings {
+		all = append(all, option.Within(row, func(s *spec.Spec) *spec.Kernels { return s.Kernels }))
 	}
 	if !f.OneDevice {
 		all = append(all, memoryFlags...)
@@ -73,10 +74,10 @@ func familyFlags(f kernel.Family) []specFlag {
 
 // named is a flag of collectives with another meaning.
 func named(name, meaning string) specFlag {
-	f := ownFlags[slices.IndexFunc(ownFlags, func(f specFlag) bool { return f.name == name })]
+	f := specRows([]string{name})[0]
 	if name == "backend" {
-		meaning = f.meaning
+		meaning = f.Meaning
 	}
-	f.meaning, f.fact = meaning, false
+	f.Meaning, f.Fact = meaning, false
 	return f
 }

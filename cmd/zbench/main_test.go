@@ -190,13 +190,13 @@ func damage(ts *testscript.TestScript, _ bool, args []string) {
 func TestEveryFlagDefaultParses(t *testing.T) {
 	for _, row := range specFlags {
 		to := spec.Spec{Sweep: &spec.Sweep{}}
-		if row.fallback != "" {
-			require.NoError(t, row.set(&to, []string{row.fallback}), row.name)
+		if row.Default != "" {
+			require.NoError(t, row.Set(&to, []string{row.Default}), row.Name)
 		}
-		if !slices.Contains([]string{"string", "stringArray"}, row.unit) { // a name is looked up later
-			require.Error(t, row.set(&to, []string{"nonsense"}), row.name)
+		if !slices.Contains([]string{"string", "stringArray"}, row.Unit) { // a name is looked up later
+			require.Error(t, row.Set(&to, []string{"nonsense"}), row.Name)
 		}
-		require.NotEmpty(t, row.meaning)
+		require.NotEmpty(t, row.Meaning)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"zbench/bench/fabric"
 	"zbench/bench/fleet/evidence"
 	"zbench/bench/fleet/rails"
+	"zbench/bench/option"
 	"zbench/bench/plan"
 	"zbench/bench/record"
 	"zbench/bench/slice"
@@ -22,7 +23,10 @@ import (
 )
 
 // messageFlag is the size of a message.
-var messageFlag = bytesFlag("", "size", "64M", "bytes of a message in each direction", func(s *spec.Spec) *int64 { return &s.Sweep.MinBytes })
+var messageFlag = specFlag{
+	Name: "size", Unit: "bytes", Default: "64M", Meaning: "bytes of a message in each direction",
+	Value: option.Bytes(func(s *spec.Spec) *int64 { return &s.Sweep.MinBytes }),
+}
 
 // addMeasureFlags adds the flags of what zbench measures itself.
 func addMeasureFlags(cmd *cobra.Command, o *railsOptions) {

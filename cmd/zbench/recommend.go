@@ -16,12 +16,13 @@ import (
 	"zbench/bench/record"
 	"zbench/bench/results"
 	"zbench/bench/slice"
+	"zbench/bench/spec"
 	"zbench/bench/trainer"
 	"zbench/report"
 )
 
 func newRecommend(s State) *cobra.Command {
-	var o adviceFlagSet
+	var o spec.Asked
 	var to output
 	var chakra, across bool
 	cmd := &cobra.Command{
@@ -53,7 +54,7 @@ in which Megatron prints its buckets. --trace takes all of it from a trace.
 			return runRecommend(s, args, &o, to, chakra, across)
 		},
 	}
-	addFlags(cmd, &o, adviceFlags)
+	addFlags(cmd, &o, spec.AdviceFlags)
 	f := cmd.Flags()
 	to.addFlags(f, "folder to create, with the page, the plot and "+engine.AdviceFile+" (default none)")
 	to.addVerbose(f, "print the tables, the reasons and the lines for other launchers, too")
@@ -63,9 +64,9 @@ in which Megatron prints its buckets. --trace takes all of it from a trace.
 	return cmd
 }
 
-func runRecommend(s State, args []string, o *adviceFlagSet, to output, chakra, across bool) error {
+func runRecommend(s State, args []string, o *spec.Asked, to output, chakra, across bool) error {
 	started := s.Now()
-	want, err := o.read(s)
+	want, err := completeAdvice(s, o)
 	if err != nil {
 		return err
 	}

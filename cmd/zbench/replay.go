@@ -22,7 +22,7 @@ import (
 type replayOptions struct {
 	// run is how the processes start and what world they are of; advice is the question.
 	run    worldRun
-	advice adviceFlagSet
+	advice spec.Asked
 	// settings are those to compare, in elements; empty for the answer and its neighbours.
 	settings []string
 	// margin is in per cent.
@@ -85,7 +85,7 @@ func newReplay(s State) *cobra.Command {
   zbench replay DIR --config train.sh --preset zaya1-base --step-ms 900 --out replay
   zbench replay DIR --framework megatron --preset llama3-8b --step-ms 900 --settings 300M,900M`,
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 && !o.advice.given {
+			if len(args) == 0 && !o.advice.Given() {
 				return usagef("`zbench replay DIR --framework ddp --preset llama3-8b --step-ms 900`", "replay needs the record of a sweep, a trace, or a trainer with a model")
 			}
 			return nil
@@ -99,7 +99,7 @@ func newReplay(s State) *cobra.Command {
 }
 
 func addReplayFlags(cmd *cobra.Command, o *replayOptions) {
-	addFlags(cmd, &o.advice, adviceFlags)
+	addFlags(cmd, &o.advice, spec.AdviceFlags)
 	o.run.addWorldFlags(cmd, "replay")
 	f := cmd.Flags()
 	f.StringSliceVar(&o.settings, "settings", nil, "settings to compare in place of the answer and its neighbours, in elements; k, M, G are decimal")

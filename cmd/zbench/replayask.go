@@ -12,6 +12,7 @@ import (
 	"zbench/bench/engine"
 	"zbench/bench/exit"
 	"zbench/bench/fleet/rails"
+	"zbench/bench/option"
 	"zbench/bench/plan"
 	"zbench/bench/replay"
 	"zbench/bench/spec"
@@ -35,27 +36,27 @@ type asked struct {
 
 // ask reads the traces and the records, and answers the question: which settings take turns.
 func (o *replayOptions) ask(s State, cmd *cobra.Command, paths []string) (*asked, error) {
-	a := &asked{want: o.run.want.Clone()}
+	a, question := &asked{want: o.run.want.Clone()}, o.advice.Given()
 	var records []string
 	for _, path := range paths {
 		if isTrace(s, path) {
-			o.advice.traces = append(o.advice.traces, path)
+			o.advice.Traces = append(o.advice.Traces, path)
 		} else {
 			records = append(records, path)
 		}
 	}
-	if len(o.advice.traces) == 0 {
+	if len(o.advice.Traces) == 0 {
 		return a, o.compare(s, cmd, a, records)
 	}
-	t, err := readTraces(s, o.advice.traces)
+	t, err := readTraces(s, o.advice.Traces)
 	if err != nil {
 		return nil, err
 	}
-	a.file = base(filepath.Clean(o.advice.traces[0]))
+	a.file = base(filepath.Clean(o.advice.Traces[0]))
 	if a.own, err = t.Own(); err != nil {
 		return nil, exit.With(exit.Want, fmt.Errorf("%s cannot be replayed: %w", a.file, err), "profile three steps of the job with ProfilerActivity.CUDA")
 	}
-	if o.advice.given = o.advice.given || len(records) > 0; o.advice.given {
+	if question || len(records) > 0 {
 		err = o.compare(s, cmd, a, records)
 	}
 	return a, err
@@ -73,7 +74,7 @@ func (a *asked) planned(w spec.World) (err error) {
 // compare answers the question by the curves of records: which settings take turns. Without records that is for
 // planned.
 func (o *replayOptions) compare(s State, cmd *cobra.Command, a *asked, records []string) error {
-	want, err := o.advice.read(s)
+	want, err := completeAdvice(s, &o.advice)
 	if err != nil {
 		return err
 	}
@@ -85,7 +86,7 @@ func (o *replayOptions) compare(s State, cmd *cobra.Command, a *asked, records [
 		return err
 	}
 	for _, text := range o.settings {
-		n, err := count(text)
+		n, err := option.ParseCount(text)
 		if err != nil {
 			return usagef(replayHelp, "--settings: %w", err)
 		}

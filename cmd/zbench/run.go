@@ -135,7 +135,7 @@ func (o *runOptions) finish(s State, dir *folder.Folder, started time.Time, out 
 
 // free are the flags that may change when a run is resumed, besides those of libraries
 // and of the model.
-var free = append([]string{"resume", "force", "quiet", "format", "verbose", "progress", fixedSizes}, slices.Concat(gateFlags, deadlineFlags)...)
+var free = append([]string{"resume", "force", "quiet", "format", "verbose", "progress", spec.FixedSizes}, slices.Concat(gateFlags, deadlineFlags)...)
 
 // clash describes a flag that differs from the run to resume.
 func clash(name, kept, given string) string { return fmt.Sprintf("%s %s, now %s", name, kept, given) }
@@ -161,14 +161,14 @@ func unchanged(cmd *cobra.Command, kept spec.Spec, facts bool) (want spec.Spec, 
 				list = append(list, clash("--"+f.Name, "none", f.Value.String()))
 			}
 			return
-		case slices.Contains(free, f.Name), v.row.fact && facts:
-			failed = cmp.Or(failed, v.row.set(&want, v.texts))
+		case slices.Contains(free, f.Name), v.row.Fact && facts:
+			failed = cmp.Or(failed, v.row.Set(&want, v.texts))
 			return
 		}
 		changed := want.Clone()
-		failed = cmp.Or(failed, v.row.set(&changed, v.texts))
+		failed = cmp.Or(failed, v.row.Set(&changed, v.texts))
 		if !reflect.DeepEqual(changed, want) {
-			list = append(list, clash("--"+f.Name, v.row.text(&kept), v.String()))
+			list = append(list, clash("--"+f.Name, v.row.Text(&kept), v.String()))
 		}
 	})
 	return want, list, failed
@@ -180,7 +180,7 @@ func given(cmd *cobra.Command, file *spec.Spec) (spec.Spec, error) {
 	var err error
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if v, ours := f.Value.(*flagValue[spec.Spec]); ours {
-			err = cmp.Or(err, v.row.set(&want, v.texts))
+			err = cmp.Or(err, v.row.Set(&want, v.texts))
 		}
 	})
 	return want, err

@@ -94,7 +94,7 @@ func (o *soakOptions) soak(ctx context.Context, s State, cmd *cobra.Command) err
 	if len(sweep.Sizes) == 0 {
 		sweep.Sizes = soak.Sizes
 	}
-	sweep.Cache, sweep.Collectives = engine.Warm, soak.Names()
+	sweep.Cache, sweep.Collectives = spec.Warm, soak.Names()
 	l, err := o.run.place(s, cmd)
 	if err != nil {
 		return err

@@ -68,7 +68,7 @@ func drawSweep(rng *rand.Rand) soakSweep {
 	for _, name := range names {
 		c, err := collective.ByName(name)
 		s.usage = s.usage || err != nil || c.Reduces && dtype.MovedOnly
-		forms := len(places[place])
+		forms := len(spec.Places[place])
 		if c.InPlace == collective.Never {
 			forms = 1 // one that it has not is left out beside the other, and skipped alone
 		}

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,206 +9,33 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"zbench/bench/collective"
-	"zbench/bench/engine"
 	"zbench/bench/fabric"
-	"zbench/bench/policy"
+	"zbench/bench/option"
 	"zbench/bench/slice"
 	"zbench/bench/spec"
-	"zbench/bench/spell"
-	"zbench/bench/unit"
 	"zbench/internal/native"
 )
 
-// flagRow is a flag that fills a part of a T: its letter and name, in
-// which unit it is, zbench's default, what it means, how it is read and how it is
-// written again.
-type flagRow[T any] struct {
-	letter, name, unit, fallback, meaning string
-	// set reads all values that were given: a flag that is no list takes the last.
-	set func(*T, []string) error
-	// show is the values as the command line has them; none is the default.
-	show func(*T) []string
-	// fact is true if the flag describes what is measured, not how: --force may change
-	// it when a sweep is resumed. The others decide which cases there are, and stay.
-	fact bool
-}
-
 // specFlag is a flag of a request.
-type specFlag = flagRow[spec.Spec]
-
-// typed is the flag as a command line has it for a request: once for each of its values.
-func (f flagRow[T]) typed(s *T) [][]string {
-	name := "--" + f.name
-	if f.letter != "" {
-		name = "-" + f.letter
-	}
-	var all [][]string
-	for _, v := range f.show(s) {
-		if f.unit == "" {
-			all = append(all, []string{name})
-			continue
-		}
-		all = append(all, []string{name, v})
-	}
-	return all
-}
-
-// unless leaves a flag out of a command line where a condition holds for the request and the text that shows it.
-func unless(left func(s *spec.Spec, shown string) bool, f specFlag) specFlag {
-	show := f.show
-	f.show = func(s *spec.Spec) []string {
-		list := show(s)
-		if left(s, strings.Join(list, " ")) {
-			return nil
-		}
-		return list
-	}
-	return f
-}
-
-// optional leaves a flag out where it is 0 or false.
-func optional(f specFlag) specFlag {
-	return unless(func(_ *spec.Spec, shown string) bool { return shown == "0" || shown == "false" }, f)
-}
-
-func factual(f specFlag) specFlag {
-	f.fact = true
-	return f
-}
-
-// last reads the last value that was given.
-func last[T any](set func(*T, string) error) func(*T, []string) error {
-	return func(s *T, values []string) error { return set(s, values[len(values)-1]) }
-}
-
-// valueFlag is a flag of one value, as parse reads it and show writes it.
-func valueFlag[V any](letter, name, unit, fallback, meaning string, of func(*spec.Spec) *V, parse func(string) (V, error), show func(V) string) specFlag {
-	return specFlag{
-		letter: letter, name: name, unit: unit, fallback: fallback, meaning: meaning,
-		set: last(func(s *spec.Spec, v string) (err error) {
-			*of(s), err = parse(v)
-			return err
-		}),
-		show: func(s *spec.Spec) []string { return []string{show(*of(s))} },
-	}
-}
-
-func bytesFlag(letter, name, fallback, meaning string, of func(*spec.Spec) *int64) specFlag {
-	return valueFlag(letter, name, "bytes", fallback, meaning, of, unit.ParseBytes, bytesText)
-}
-
-func intFlag(letter, name, unit, fallback, meaning string, of func(*spec.Spec) *int) specFlag {
-	return valueFlag(letter, name, unit, fallback, meaning, of, natural, strconv.Itoa)
-}
-
-// wholeFlag is a number that zbench checks when it prepares the sweep.
-func wholeFlag(name, fallback, meaning string, of func(*spec.Spec) *int) specFlag {
-	return valueFlag("", name, "int", fallback, meaning, of, strconv.Atoi, strconv.Itoa)
-}
-
-func floatFlag(name, unit, fallback, meaning string, of func(*spec.Spec) *float64) specFlag {
-	return valueFlag("", name, unit, fallback, meaning, of, notNegative, func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) })
-}
-
-func textFlag(name, fallback, meaning string, of func(*spec.Spec) *string) specFlag {
-	return valueFlag("", name, "string", fallback, meaning, of, func(v string) (string, error) { return v, nil }, same)
-}
-
-// nameFlag is a name in any spelling; an unknown one is refused when the run is
-// prepared, with what lists the known.
-func nameFlag(name, fallback, meaning string, known []string, of func(*spec.Spec) *string) specFlag {
-	return valueFlag("", name, "string", fallback, meaning, of, func(v string) (string, error) {
-		own, _ := spell.Match(known, v)
-		return cmp.Or(own, v), nil
-	}, same)
-}
-
-func boolFlag(name, meaning string, of func(*spec.Spec) *bool) specFlag {
-	return optional(valueFlag("", name, "", "", meaning, of, strconv.ParseBool, strconv.FormatBool))
-}
-
-func listFlag[V any](name, unit, meaning string, of func(*spec.Spec) *[]V, parse func(string) (V, error), show func(V) string) specFlag {
-	return specFlag{
-		name: name, unit: unit, meaning: meaning,
-		set: func(s *spec.Spec, values []string) error {
-			var list []V
-			for text := range strings.SplitSeq(strings.Join(values, ","), ",") {
-				v, err := parse(text)
-				if err != nil {
-					return err
-				}
-				list = append(list, v)
-			}
-			*of(s) = list
-			return nil
-		},
-		show: func(s *spec.Spec) []string { return slice.Map(*of(s), show) },
-	}
-}
-
-func numbersFlag(name, meaning string, of func(*spec.Spec) *[]int) specFlag {
-	return listFlag(name, "intSlice", meaning, of, strconv.Atoi, strconv.Itoa)
-}
-
-// wordsFlag is a list of known words.
-func wordsFlag(name, meaning string, known []string, of func(*spec.Spec) *[]string) specFlag {
-	return listFlag(name, "list", meaning+": "+strings.Join(known, ", "), of, func(word string) (string, error) {
-		if !slices.Contains(known, word) {
-			return "", &spell.Unknown{Kind: name, Given: word, Valid: known}
-		}
-		return word, nil
-	}, same)
-}
-
-func same(text string) string { return text }
-
-func bytesText(n int64) string { return strconv.FormatInt(n, 10) }
-
-func natural(text string) (int, error) {
-	n, err := strconv.Atoi(strings.TrimSpace(text))
-	if err != nil || n < 0 {
-		return 0, fmt.Errorf("%q is not a whole number from 0", text)
-	}
-	return n, nil
-}
-
-func notNegative(text string) (float64, error) {
-	f, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
-	if err != nil || !(f >= 0) {
-		return 0, fmt.Errorf("%q is not a number from 0", text)
-	}
-	return f, nil
-}
-
-// text is the value for a message.
-func (f flagRow[T]) text(s *T) string {
-	switch list := f.show(s); {
-	case len(list) > 0:
-		return strings.Join(list, " ")
-	case f.unit == "":
-		return "false"
-	}
-	return "none"
-}
+type specFlag = option.Row[spec.Spec]
 
 // flagValue makes a row of a table a pflag.Value.
 type flagValue[T any] struct {
-	row   flagRow[T]
+	row   option.Row[T]
 	to    *T
 	texts []string
 	given bool
 }
 
 func (v *flagValue[T]) String() string   { return strings.Join(v.texts, " ") }
-func (v *flagValue[T]) Type() string     { return v.row.unit }
-func (v *flagValue[T]) IsBoolFlag() bool { return v.row.unit == "" }
+func (v *flagValue[T]) Type() string     { return v.row.Unit }
+func (v *flagValue[T]) IsBoolFlag() bool { return v.row.Unit == "" }
 func (v *flagValue[T]) Set(text string) error {
 	if !v.given {
 		v.texts, v.given = nil, true // the default's
 	}
 	v.texts = append(v.texts, text)
-	return v.row.set(v.to, v.texts)
+	return v.row.Set(v.to, v.texts)
 }
 
 // otherNames are spellings that are taken too; --cudagraph is nccl-tests'.
@@ -218,7 +43,7 @@ var otherNames = map[string]string{"warmup-iters": "warmup_iters", "cudagraph": 
 
 // specRows are the rows of specFlags with these names.
 func specRows(names []string) []specFlag {
-	return slices.DeleteFunc(slices.Clone(specFlags), func(f specFlag) bool { return !slices.Contains(names, f.name) })
+	return slices.DeleteFunc(slices.Clone(specFlags), func(f specFlag) bool { return !slices.Contains(names, f.Name) })
 }
 
 // addSpecFlags puts the table on a command and the defaults into the request.
@@ -234,113 +59,64 @@ func addSpecFlags(cmd *cobra.Command, to *spec.Spec) {
 }
 
 // addFlags puts rows of flags on a command and their defaults into the request.
-func addFlags[T any](cmd *cobra.Command, to *T, rows []flagRow[T]) {
+func addFlags[T any](cmd *cobra.Command, to *T, rows []option.Row[T]) {
 	for _, row := range rows {
 		value := &flagValue[T]{row: row, to: to}
-		if row.fallback != "" {
-			if err := value.Set(row.fallback); err != nil {
-				panic("default of --" + row.name + ": " + err.Error()) // a test parses every row
+		if row.Default != "" {
+			if err := value.Set(row.Default); err != nil {
+				panic("default of --" + row.Name + ": " + err.Error()) // a test parses every row
 			}
 			value.given = false
 		}
-		f := cmd.Flags().VarPF(value, row.name, row.letter, row.meaning)
+		f := cmd.Flags().VarPF(value, row.Name, row.Letter, row.Meaning)
 		if value.IsBoolFlag() {
 			f.NoOptDefVal = "true"
 		}
 	}
 }
 
-// peerFlags are rccl-tests' flags, with the same letters, names and meanings.
-var peerFlags = []specFlag{
-	bytesFlag("b", "minbytes", "1K", "smallest total size", func(s *spec.Spec) *int64 { return &s.Sweep.MinBytes }),
-	bytesFlag("e", "maxbytes", "8G", "largest total size", func(s *spec.Spec) *int64 { return &s.Sweep.MaxBytes }),
-	unless(func(s *spec.Spec, _ string) bool { return s.Sweep.StepBytes > 0 }, // where sizes grow by steps
-		intFlag("f", "stepfactor", "factor", "2", "each size is this times the one before", func(s *spec.Spec) *int { return &s.Sweep.Factor })),
-	optional(bytesFlag("i", "stepbytes", "0", "each size is this more than the one before, instead of -f", func(s *spec.Spec) *int64 { return &s.Sweep.StepBytes })),
-	intFlag("n", "iters", "launches", "20", "launches in a burst", func(s *spec.Spec) *int { return &s.Sweep.Iterations }),
-	intFlag("w", "warmup_iters", "launches", "5", "launches before the first burst, not timed", func(s *spec.Spec) *int { return &s.Sweep.Warmup }),
-	valueFlag("d", "datatype", "name", "float", "element type, several as float,bfloat16, or all (zbench list dtypes)",
-		func(s *spec.Spec) *string { return &s.Sweep.Dtype }, func(v string) (string, error) { _, text, err := collective.DtypesByName(v); return text, err }, same),
-	valueFlag("o", "op", "name", "sum", "reduction operator, several as sum,max, or all (zbench list ops)",
-		func(s *spec.Spec) *string { return &s.Sweep.Op }, func(v string) (string, error) { _, text, err := collective.OpsByName(v); return text, err }, same),
-	intFlag("c", "check", "launches", "1", "launches whose result is verified", func(s *spec.Spec) *int { return &s.Sweep.Checks }),
-	factual(intFlag("g", "ngpus", "GPUs", "1", "GPUs that one process drives", func(s *spec.Spec) *int { return &s.World.GPUsPerProcess })),
-	optional(intFlag("G", "hipgraph", "replays", "0", "capture a burst's launches into a graph and replay it this many times; bursts only", func(s *spec.Spec) *int { return &s.Sweep.GraphLaunches })),
-}
-
-// ownFlags are zbench's: rccl-tests has no such flags.
-var ownFlags = []specFlag{
-	listFlag("sizes", "list", "measure these total sizes instead of those of -b, -e, -f and -i: 64K,1M,8M", func(s *spec.Spec) *[]int64 { return &s.Sweep.Sizes }, unit.ParseBytes, bytesText),
-	floatFlag("precision", "share", "0.01", "precision that ends a timing: half the 95 % interval over the median", func(s *spec.Spec) *float64 { return &s.Sweep.Precision }),
-	floatFlag("max-time", "seconds", "0.4", "measured time after which a timing of a case ends", func(s *spec.Spec) *float64 { return &s.Sweep.MaxTime }),
+// clusterFlags are the flags of a request that say on what it runs.
+var clusterFlags = []specFlag{
+	{Letter: "g", Name: "ngpus", Unit: "GPUs", Default: "1", Meaning: "GPUs that one process drives", Fact: true, Value: option.Natural(func(s *spec.Spec) *int { return &s.World.GPUsPerProcess })},
+	{Name: "nodes", Unit: "int", Default: "1", Meaning: "number of nodes", Fact: true, Value: option.Whole(func(s *spec.Spec) *int { return &s.World.Nodes })},
+	{Name: "gpus-per-node", Unit: "int", Meaning: "GPUs used on each node (default all)", Fact: true, Value: option.Whole(func(s *spec.Spec) *int { return &s.World.GPUsPerNode })},
 	{
-		name: "place", unit: "name", fallback: "both", meaning: "buffers: " + strings.Join(names(places), ", "),
-		set: last(func(s *spec.Spec, v string) error {
-			list, ok := places[v]
-			if !ok {
-				return fmt.Errorf("%q is not one of %s", v, strings.Join(names(places), ", "))
+		Name: "ranks-per-gpu", Unit: "int", Meaning: "ranks that share each GPU (NCCL 2.30, NCCL_MULTI_RANK_GPU_ENABLE=1; default 1)",
+		Value: option.Of(func(s *spec.Spec) *int { return &s.World.RanksPerGPU }, func(v string) (int, error) {
+			n, err := strconv.Atoi(v)
+			if err == nil && n < 1 {
+				err = fmt.Errorf("%d: it must be at least 1", n)
 			}
-			s.Sweep.InPlace = list
-			return nil
-		}),
-		show: func(s *spec.Spec) []string {
-			for name, list := range places {
-				if slices.Equal(list, s.Sweep.InPlace) {
-					return []string{name}
-				}
-			}
-			return nil
+			return max(0, n), err
+		}, strconv.Itoa),
+	},
+	{
+		Name: "fabric", Unit: "string", Default: fabric.Default, Meaning: "hardware to simulate (zbench list fabrics)", Fact: true,
+		Value: option.Named(fabric.Names(), func(s *spec.Spec) *string { return &s.Fabric }),
+	},
+	{
+		Name: "backend", Unit: "string", Default: "auto", Meaning: "libraries: auto, " + strings.Join(native.Backends(), ", "), Fact: true,
+		Value: option.Text(func(s *spec.Spec) *string { return &s.Backend }),
+	},
+	{
+		Name: "seed", Unit: "uint64", Default: "1", Meaning: "seed of the simulated noise and of the verification's data", Fact: true,
+		Value: option.Of(func(s *spec.Spec) *uint64 { return &s.Seed }, func(v string) (uint64, error) { return strconv.ParseUint(v, 0, 64) },
+			func(v uint64) string { return strconv.FormatUint(v, 10) }),
+	},
+	{
+		Name: "fault", Unit: "stringArray", Meaning: "plant a fault into the simulation (zbench list faults); may be repeated", Fact: true,
+		Value: option.Value[spec.Spec]{
+			Set: func(s *spec.Spec, v []string) error {
+				s.Faults = slice.Map(v, fabric.SpellFault)
+				return nil
+			},
+			Show: func(s *spec.Spec) []string { return s.Faults },
 		},
 	},
-	valueFlag("", "cache", "name", engine.Cold, "cold: buffers rotate over twice the last level of cache; warm: they do not", func(s *spec.Spec) *string { return &s.Sweep.Cache }, func(v string) (string, error) {
-		if v != engine.Cold && v != engine.Warm {
-			return "", fmt.Errorf("%q is not one of %s, %s", v, engine.Cold, engine.Warm)
-		}
-		return v, nil
-	}, same),
-	bytesFlag("", "verify-budget", "256M", "on the loopback, verify whole cases whose buffers of all ranks fit into this", func(s *spec.Spec) *int64 { return &s.Sweep.VerifyBudget }),
-	factual(wholeFlag("nodes", "1", "number of nodes", func(s *spec.Spec) *int { return &s.World.Nodes })),
-	factual(optional(wholeFlag("gpus-per-node", "0", "GPUs used on each node (default all)", func(s *spec.Spec) *int { return &s.World.GPUsPerNode }))),
-	optional(valueFlag("", "ranks-per-gpu", "int", "", "ranks that share each GPU (NCCL 2.30, NCCL_MULTI_RANK_GPU_ENABLE=1; default 1)", func(s *spec.Spec) *int { return &s.World.RanksPerGPU }, func(v string) (int, error) {
-		n, err := strconv.Atoi(v)
-		if err == nil && n < 1 {
-			err = fmt.Errorf("%d: it must be at least 1", n)
-		}
-		return max(0, n), err
-	}, strconv.Itoa)),
-	factual(nameFlag("fabric", fabric.Default, "hardware to simulate (zbench list fabrics)", fabric.Names(), func(s *spec.Spec) *string { return &s.Fabric })),
-	factual(textFlag("backend", "auto", "libraries: auto, "+strings.Join(native.Backends(), ", "), func(s *spec.Spec) *string { return &s.Backend })),
-	factual(valueFlag("", "seed", "uint64", "1", "seed of the simulated noise and of the verification's data", func(s *spec.Spec) *uint64 { return &s.Seed },
-		func(v string) (uint64, error) { return strconv.ParseUint(v, 0, 64) }, func(v uint64) string { return strconv.FormatUint(v, 10) })),
-	{
-		name: "fault", unit: "stringArray", meaning: "plant a fault into the simulation (zbench list faults); may be repeated", fact: true,
-		set: func(s *spec.Spec, v []string) error {
-			s.Faults = slice.Map(v, fabric.SpellFault)
-			return nil
-		},
-		show: func(s *spec.Spec) []string { return s.Faults },
-	},
-	numbersFlag("groups", "also run all disjoint groups of this many neighbouring GPUs at once, of a node or of several: 2,8,16", func(s *spec.Spec) *[]int { return &s.Sweep.Groups }),
-	numbersFlag("strides", "also run all groups of ranks with these strides at once, as expert or tensor parallelism forms them: 2,8", func(s *spec.Spec) *[]int { return &s.Sweep.Strides }),
-	numbersFlag("scale", "also run only the first 1, 2, 4 … nodes while the others wait: 1,2,4", func(s *spec.Spec) *[]int { return &s.Sweep.Scales }),
-	wordsFlag("register", "register the buffers with the library, several by turns", policy.Registers(), func(s *spec.Spec) *[]string { return &s.Sweep.Register }),
-	wordsFlag("cta-policy", "policy of compute units, several by turns; zero asks for copy engines", policy.CTAs(), func(s *spec.Spec) *[]string { return &s.Sweep.CTAPolicy }),
-	optional(valueFlag("", "skew", "string", "", "how unequally ranks receive in alltoallv: uniform, zipf:1.2, or a FILE with a weight for each rank", func(s *spec.Spec) *string { return &s.Sweep.Skew },
-		func(v string) (string, error) { return v, nil }, same)),
-	boolFlag("keep-samples", fmt.Sprintf("write samples.f32 above %d ranks too", engine.SamplesRanks), func(s *spec.Spec) *bool { return &s.Sweep.KeepSamples }),
-	boolFlag(fixedSizes, "with a model: measure only the sizes of -b, -e, -f and -i, without those added for the bucket size", func(s *spec.Spec) *bool { return &s.Sweep.FixedSizes }),
 }
 
-// fixedSizes may change when a sweep is resumed.
-const fixedSizes = "fixed-sizes"
-
-// specFlags is the table of them all.
-var specFlags = slices.Concat(peerFlags, ownFlags)
-
-// places maps --place to the forms that are run: in place or not.
-var places = map[string][]bool{"out": {false}, "in": {true}, "both": {false, true}}
-
-func names[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }
+// specFlags are the flags of a sweep.
+var specFlags = slices.Concat(spec.SweepFlags, clusterFlags)
 
 // sizesAgree refuses two ways of saying which sizes are run.
 func sizesAgree(f *pflag.FlagSet) error {

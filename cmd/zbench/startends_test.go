@@ -65,7 +65,7 @@ func TestInterruptedOpeningLeavesNoFile(t *testing.T) {
 	s.Random = rand.Reader
 	s.Getenv = func(name string) string { return map[string]string{"TMPDIR": folder}[name] }
 	u, err := engine.Prepare(spec.Spec{Backend: "loopback", Fabric: fabric.Default, World: spec.World{Nodes: 1, GPUsPerNode: 2, GPUsPerProcess: 1}, Sweep: &spec.Sweep{
-		MinBytes: 1024, MaxBytes: 1024, Factor: 2, Dtype: "float", Op: "sum", InPlace: []bool{false}, Iterations: 1, Checks: 1, Precision: 0.01, MaxTime: 0.1, Cache: engine.Cold,
+		MinBytes: 1024, MaxBytes: 1024, Factor: 2, Dtype: "float", Op: "sum", InPlace: []bool{false}, Iterations: 1, Checks: 1, Precision: 0.01, MaxTime: 0.1, Cache: spec.Cold,
 	}}, false)
 	require.NoError(t, err)
 	with := openingOf(u)

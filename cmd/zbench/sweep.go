@@ -17,7 +17,7 @@ import (
 // sweepOptions are the options of the collectives command.
 type sweepOptions struct {
 	worldRun
-	advice adviceFlagSet
+	advice spec.Asked
 }
 
 // sweep starts or resumes a sweep according to the flags.
@@ -28,7 +28,7 @@ func (o *sweepOptions) sweep(ctx context.Context, s State, cmd *cobra.Command) (
 	if err := o.gates.read(); err != nil {
 		return err
 	}
-	if o.want.Advice, err = o.advice.read(s); err != nil {
+	if o.want.Advice, err = completeAdvice(s, &o.advice); err != nil {
 		return err
 	}
 	f := cmd.Flags()
@@ -115,7 +115,7 @@ func (o *sweepOptions) joined(cmd *cobra.Command, kept spec.Spec) (spec.Spec, er
 
 func addCollectivesFlags(cmd *cobra.Command, o *sweepOptions) {
 	addSpecFlags(cmd, &o.want)
-	addFlags(cmd, &o.advice, adviceFlags)
+	addFlags(cmd, &o.advice, spec.AdviceFlags)
 	addRunFlags(cmd, &o.runOptions)
 	f := cmd.Flags()
 	f.Lookup("force").Usage += "; with --resume: resume even if hardware or libraries differ"

@@ -85,7 +85,7 @@ func leadCrowd(b *testing.B, n int, gathered bool) (*rendezvous.Leader, func()) 
 	require.NoError(b, l.Wait(b.Context()))
 	require.NoError(b, l.Start("go"))
 	return l, func() {
-		l.Send(plan.Order{Do: plan.DoEnd})
+		l.Send(plan.Order{Verb: plan.End{}})
 		l.Close("", 0)
 		require.NoError(b, c.Wait())
 	}
@@ -126,12 +126,12 @@ func BenchmarkRegister(b *testing.B) {
 // of a batch of 12 bursts, or of 12 isolated launches with the counters of the NICs.
 // leader-ms is what the leader computes of it.
 func BenchmarkOrder(b *testing.B) {
-	bursts := plan.Order{Do: plan.DoBurst, Bursts: &plan.Bursts{Count: 12, Iterations: 20}}
+	bursts := plan.Order{Verb: plan.Batches{Bursts: &plan.Bursts{Count: 12, Iterations: 20}}}
 	for _, c := range crowds {
 		name := fmt.Sprintf("processes=%d/gathered=%t", c.processes, c.gathered)
 		b.Run(name, func(b *testing.B) { benchmarkOrder(b, c.processes, c.gathered, bursts) })
 		b.Run(name+"/counters", func(b *testing.B) {
-			benchmarkOrder(b, c.processes, c.gathered, plan.Order{Do: plan.DoIsolated, Count: 12, Counters: true})
+			benchmarkOrder(b, c.processes, c.gathered, plan.Order{Verb: plan.Isolated{Launches: 12}, Counters: true})
 		})
 	}
 }
@@ -140,7 +140,7 @@ func benchmarkOrder(b *testing.B, processes int, gathered bool, order plan.Order
 	l, end := leadCrowd(b, processes, gathered)
 	defer end()
 	first := sweep(processes)[0]
-	l.Send(plan.Order{Do: plan.DoPrepare, Case: &first})
+	l.Send(plan.Order{Verb: plan.Preparation{Case: first}})
 	l.Reports(plan.Report{})
 	nics := 0
 	before := cpu()

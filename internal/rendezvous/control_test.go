@@ -106,11 +106,11 @@ func TestControlDoesNotWaitForOrders(t *testing.T) {
 			require.NoError(t, l.Wait(t.Context()))
 			require.NoError(t, l.Start("go"))
 			f1, f2, f3 := <-one, <-two, <-three
-			l.Send(plan.Order{Do: plan.DoBudget})
+			l.Send(plan.Order{Verb: plan.AskBudget{}})
 			for _, f := range []*rendezvous.Follower{f1, f2, f3} {
 				order, err := f.Next()
 				require.NoError(t, err)
-				require.Equal(t, plan.DoBudget, order.Do)
+				require.Equal(t, plan.AskBudget{}, order.Verb)
 			}
 			begin := time.Now()
 			require.NoError(t, f2.Stop())
@@ -128,11 +128,11 @@ func TestControlDoesNotWaitForOrders(t *testing.T) {
 			require.Equal(t, int64(1), reports[0].Budget.Bytes)
 			require.Equal(t, int64(2), reports[1].Budget.Bytes)
 			require.Equal(t, plan.FailedLost, reports[2].Failure.Kind)
-			l.Send(plan.Order{Do: plan.DoEnd})
+			l.Send(plan.Order{Verb: plan.End{}})
 			for _, f := range []*rendezvous.Follower{f2, f1} {
 				order, err := f.Next()
 				require.NoError(t, err)
-				require.Equal(t, plan.DoEnd, order.Do)
+				require.True(t, order.Ends())
 				f.Close()
 			}
 			l.Close("", 0)
@@ -154,7 +154,7 @@ func TestSilentLeader(t *testing.T) {
 		f := <-one
 		begin := time.Now()
 		for f.Context().Err() == nil && time.Since(begin) < time.Hour {
-			l.Send(plan.Order{Do: plan.DoBudget})
+			l.Send(plan.Order{Verb: plan.AskBudget{}})
 			if _, err := f.Next(); err != nil {
 				break
 			}
@@ -178,7 +178,7 @@ func TestUnreadableReport(t *testing.T) {
 		require.NoError(t, l.Wait(t.Context()))
 		require.NoError(t, l.Start("go"))
 		f1, f2 := <-one, <-two
-		l.Send(plan.Order{Do: plan.DoBudget})
+		l.Send(plan.Order{Verb: plan.AskBudget{}})
 		_, err = f1.Next()
 		require.NoError(t, err)
 		_, err = f2.Next()
@@ -189,7 +189,7 @@ func TestUnreadableReport(t *testing.T) {
 		require.Equal(t, plan.FailedOrder, reports[0].Failure.Kind)
 		require.Contains(t, reports[0].Failure.Message, "the limit is 2097152")
 		require.Equal(t, "no compiler", reports[1].Unverifiable)
-		l.Send(plan.Order{Do: plan.DoEnd})
+		l.Send(plan.Order{Verb: plan.End{}})
 		f1.Close()
 		f2.Close()
 		l.Close("", 0)

@@ -32,11 +32,11 @@ func TestEachProcessGetsItsOwnOrder(t *testing.T) {
 					f := <-joining
 					for {
 						o, err := f.Next()
-						if err != nil || o.Do == plan.DoEnd {
+						if err != nil || o.Ends() {
 							f.Close()
 							return
 						}
-						got <- [2]int{process, o.Count}
+						got <- [2]int{process, o.Verb.(plan.WarmUp).Launches}
 						_ = f.Report(plan.Report{Seconds: []float64{float64(10 * process)}})
 					}
 				}()
@@ -45,7 +45,7 @@ func TestEachProcessGetsItsOwnOrder(t *testing.T) {
 			require.NoError(t, l.Start("go"))
 			var orders []plan.Order
 			for process := 1; process < 8; process++ {
-				orders = append(orders, plan.Order{Do: plan.DoWarmUp, Count: 100 + process})
+				orders = append(orders, plan.Order{Verb: plan.WarmUp{Launches: 100 + process}})
 			}
 			l.SendEach(orders)
 			reports := l.Reports(plan.Report{})
@@ -57,7 +57,7 @@ func TestEachProcessGetsItsOwnOrder(t *testing.T) {
 				one := <-got
 				require.Equal(t, 100+one[0], one[1])
 			}
-			l.Send(plan.Order{Do: plan.DoEnd})
+			l.Send(plan.Order{Verb: plan.End{}})
 			l.Close("", 0)
 		})
 	}

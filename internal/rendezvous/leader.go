@@ -182,7 +182,7 @@ func (l *Leader) Send(o plan.Order) {
 	switch {
 	case err != nil:
 		l.failAll(plan.Unreadable(fmt.Errorf("the order cannot be sent: %w", err)))
-	case o.Do == plan.DoEnd:
+	case o.Ends():
 		l.hub.end(text)
 	default:
 		l.hub.broadcast(text)

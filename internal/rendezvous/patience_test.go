@@ -107,7 +107,7 @@ func TestFrozenAfterItsReport(t *testing.T) {
 				require.NoError(t, l.Wait(t.Context()))
 				require.NoError(t, l.Start("go"))
 				f1, f2 := <-one, <-two
-				l.Send(plan.Order{Do: plan.DoBudget})
+				l.Send(plan.Order{Verb: plan.AskBudget{}})
 				for _, f := range []*rendezvous.Follower{f2, f1} {
 					_, err := f.Next()
 					require.NoError(t, err)
@@ -169,7 +169,7 @@ func TestALeaderThatStandsStillAtTheEnd(t *testing.T) {
 					ends <- err
 				}()
 			}
-			l.Send(plan.Order{Do: plan.DoEnd})
+			l.Send(plan.Order{Verb: plan.End{}})
 			time.Sleep(time.Second) // the order arrives
 			still.Store(frozen)
 			begin := time.Now()
@@ -243,7 +243,7 @@ func TestLostLeaderIsPassedOn(t *testing.T) {
 		cut.Store(true)
 		begin := time.Now()
 		for f1.Context().Err() == nil {
-			l.Send(plan.Order{Do: plan.DoBudget})
+			l.Send(plan.Order{Verb: plan.AskBudget{}})
 			for _, f := range []*rendezvous.Follower{f1, f2} {
 				if _, err := f.Next(); err == nil {
 					_ = f.Report(plan.Report{}) // the connection may be gone

@@ -126,7 +126,7 @@ func (r *relay) pass(message down, order plan.Order, text []byte) {
 		r.answered(message.Answers)
 	case message.Start != nil:
 		r.hub.start(text)
-	case message.End != "" || order.Do == plan.DoEnd:
+	case message.End != "" || order.Ends():
 		r.hub.end(text)
 	case message.Order != nil:
 		r.begin(message.Number)
