@@ -3,10 +3,12 @@ package spec
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 
+	"zbench/bench/collective"
 	"zbench/bench/option"
 	"zbench/bench/slice"
 	"zbench/bench/trainer"
@@ -79,56 +81,115 @@ type Advice struct {
 	Contention *Contention `json:"contention,omitempty"`
 }
 
-// Contention is what computation and messages take from each other.
-type Contention struct {
-	// How much longer computation takes while a message is on the network, as a share.
-	Compute float64 `json:"compute" jsonschema:"maximum=10"`
-	// How many times as long messages take beside computation.
-	Messages float64 `json:"messages" jsonschema:"minimum=0.5,maximum=10"`
+// Asked is a question as flags ask it: the request, and the files that a command reads to complete it.
+type Asked struct {
+	Advice
+	// ParamsFile and ConfigFile are files, Traces files or folders. Steps is a file or a list of steps that were
+	// timed. Args and Variables are what the script of ConfigFile gets.
+	ParamsFile, ConfigFile, Steps, Args string
+	Variables, Traces                   []string
 }
 
-// ParseContention reads SHARE,TIMES, such as 0.2,1.05.
-func ParseContention(text string) (*Contention, error) {
-	share, times, _ := strings.Cut(text, ",")
-	compute, err := strconv.ParseFloat(strings.TrimSpace(share), 64)
-	messages, failed := strconv.ParseFloat(strings.TrimSpace(times), 64)
-	c := &Contention{Compute: compute, Messages: messages}
-	if err != nil || failed != nil || !c.Possible() {
-		return nil, fmt.Errorf("%q is not SHARE,TIMES, such as 0.2,1.05: a share of 0 to 10, and 0.5 to 10 times", text)
-	}
-	return c, nil
-}
+// Given reports whether a flag asked for anything.
+func (a *Asked) Given() bool { return !reflect.ValueOf(a).Elem().IsZero() }
 
-// Possible tells that both are within what a request may have.
-func (c *Contention) Possible() bool {
-	return c.Compute >= 0 && c.Compute <= 10 && c.Messages >= 0.5 && c.Messages <= 10
-}
+// Plausible ranges: a microbatch takes a microsecond to an hour, a GPU reaches at most an
+// exaflop per second. Values outside are unit errors.
+const (
+	minMilli, maxMilli   = 1e-3, 3.6e6
+	minTflops, maxTflops = 1e-3, 1e6
+)
 
-// String is as ParseContention reads it, with all digits; empty for nil.
-func (c *Contention) String() string {
-	if c == nil {
-		return ""
-	}
-	return strconv.FormatFloat(c.Compute, 'g', -1, 64) + "," + strconv.FormatFloat(c.Messages, 'g', -1, 64)
-}
-
-// Config is a trainer's settings file: its name without folders, and the settings
-// that were found in it.
-type Config struct {
-	// Name of the file.
-	File string `json:"file"`
-	// Settings in the order of the file.
-	Settings []trainer.Setting `json:"settings"`
-	// Args are the arguments that a shell script was given; absent is none.
-	Args string `json:"args,omitempty"`
-	// Set are the variables that it was given, NAME=VALUE each; absent is none.
-	Set []string `json:"set,omitempty"`
-	// Form says what of the file was read, in words; absent is all of it.
-	Form string `json:"form,omitempty"`
-	// Notes say what could not be read, in sentences; absent is nothing.
-	Notes []string `json:"notes,omitempty"`
-	// Unread names settings that look as if they changed collectives and that no trainer here reads; absent is none.
-	Unread []string `json:"unread,omitempty"`
+// AdviceFlags are the flags of the question for a bucket size.
+var AdviceFlags = []option.Row[Asked]{
+	{
+		Name: "trace", Unit: "file", Meaning: "trace or log of the job, or a folder with a file a rank: tensors, ranks, element type and times of the gradients (several: once each)",
+		Value: option.Value[Asked]{Show: func(a *Asked) []string { return a.Trace }, Set: func(a *Asked, files []string) error {
+			a.Traces = files
+			_, err := fileName(files[len(files)-1])
+			return err
+		}},
+	},
+	{
+		Name: "framework", Unit: "name", Meaning: "the trainer, or what starts it: " + strings.Join(trainer.Frameworks(), ", "),
+		Value: option.Read(func(a *Asked) *string { return &a.Framework }, func(v string) (string, error) {
+			t, err := trainer.ByName(v)
+			return t.Alias(v), err // it chooses the snippet that comes first
+		}),
+	},
+	{
+		Name: "params", Unit: "file", Meaning: "one rank's parameter tensors in forward order: CSV or JSON of name and elements or shape, safetensors, its index, or Megatron's log with \"Params for bucket\"",
+		Value: file(func(a *Asked) *string { return &a.ParamsFile }, func(a *Advice) string {
+			if a.Model == nil || slices.Contains(a.Trace, a.Model.Name) {
+				return ""
+			}
+			return a.Model.Name
+		}),
+	},
+	{Name: "preset", Unit: "name", Meaning: "a published model: " + strings.Join(trainer.PresetNames(), ", "), Value: option.Read(func(a *Asked) *string { return &a.Preset }, trainer.PresetName)},
+	{Name: "total-params", Unit: "count", Meaning: "number of parameters, if there is no list; k, M, G are decimal", Value: count(func(a *Asked) *int64 { return &a.Total })},
+	{Name: "layers", Unit: "number", Meaning: "with --total-params: number of transformer blocks", Value: fromOne(func(a *Asked) *int { return &a.Layers })},
+	{Name: "largest-param", Unit: "count", Meaning: "with --total-params: elements of the embedding and of the output layer", Value: count(func(a *Asked) *int64 { return &a.Largest })},
+	{
+		Name: "dp", Unit: "ranks", Meaning: "ranks that reduce a gradient together, context-parallel ones among them (default the curve's ranks over --tp and --pp)",
+		Value: fromOne(func(a *Asked) *int { return &a.DP }),
+	},
+	{
+		Name: "optimizer", Unit: "name", Meaning: "Megatron's --optimizer: with muon and the like each matrix stays whole on one rank (default adam)",
+		Value: option.Read(func(a *Asked) *string { return &a.Optimizer }, trainer.OptimizerName),
+	},
+	{Name: "ep", Unit: "groups", Meaning: "expert-parallel groups among them", Value: fromOne(func(a *Asked) *int { return &a.EP })},
+	{Name: "pp", Unit: "stages", Meaning: "pipeline stages: a preset or a total is cut to the first", Value: fromOne(func(a *Asked) *int { return &a.PP })},
+	{Name: "tp", Unit: "ranks", Meaning: "tensor-parallel ranks: a preset or a total is cut to one of them", Value: fromOne(func(a *Asked) *int { return &a.TP })},
+	{Name: "cp", Unit: "ranks", Meaning: "context-parallel ranks, which reduce gradients with the data-parallel ones", Value: fromOne(func(a *Asked) *int { return &a.CP })},
+	{Name: "instances", Unit: "number", Meaning: "Megatron's --num-distributed-optimizer-instances", Value: fromOne(func(a *Asked) *int { return &a.Instances })},
+	{Name: "grad-dtype", Unit: "name", Meaning: "element type in which gradients are reduced (default the trainer's)", Value: option.Read(func(a *Asked) *string { return &a.GradDtype }, dtypeName)},
+	{Name: "param-dtype", Unit: "name", Meaning: "element type in which parameters are gathered (default bfloat16)", Value: option.Read(func(a *Asked) *string { return &a.ParamDtype }, dtypeName)},
+	{
+		Name: "zero", Unit: "stage", Meaning: "ZeRO stage; Megatron's distributed optimizer is 1 (default the trainer's usual)",
+		Value: option.Of(func(a *Asked) **int { return &a.Zero }, func(v string) (*int, error) {
+			n, err := option.ParseNatural(v)
+			return &n, err
+		}, func(n *int) string { return strconv.Itoa(*n) }),
+	},
+	{Name: "accum", Unit: "microbatches", Meaning: "microbatches per step", Value: fromOne(func(a *Asked) *int { return &a.Accum })},
+	{Name: "recompute", Meaning: "backward repeats the whole forward (full recomputation)", Value: option.Switch(func(a *Asked) *bool { return &a.Recompute })},
+	{Name: "backward-ms", Unit: "ms", Meaning: "backward of one microbatch, measured without communication", Value: milliseconds(func(a *Asked) *float64 { return &a.Backward })},
+	{Name: "forward-ms", Unit: "ms", Meaning: "forward of it (default half the backward)", Value: milliseconds(func(a *Asked) *float64 { return &a.Forward })},
+	{Name: "step-ms", Unit: "ms", Meaning: "forward and backward of one microbatch together, split 1:2", Value: milliseconds(func(a *Asked) *float64 { return &a.Step })},
+	{Name: "tokens-per-microbatch", Unit: "count", Meaning: "tokens per GPU in a microbatch, if no time was measured", Value: count(func(a *Asked) *int64 { return &a.Tokens })},
+	{Name: "active-params", Unit: "count", Meaning: "parameters that a token uses on this GPU (default the preset's)", Value: count(func(a *Asked) *int64 { return &a.Active })},
+	{
+		Name: "tflops", Unit: "TFLOP/s", Meaning: "FLOP/s that a GPU reaches in training (default 293, AMD's target for Llama 3.1 8B on MI300X)",
+		Value: option.Scaled(minTflops, maxTflops, "TFLOP/s", 1e12, func(a *Asked) *float64 { return &a.Flops }),
+	},
+	{Name: "mem-budget", Unit: "bytes", Meaning: "memory for the trainer's buffers; K, M, G are binary", Value: option.Bytes(func(a *Asked) *int64 { return &a.MemBudget })},
+	{
+		Name: "config", Unit: "file", Meaning: "the trainer's own settings, to read and check: " + strings.Join(trainer.Reads(), ", "),
+		Value: file(func(a *Asked) *string { return &a.ConfigFile }, ofConfig(func(c *Config) string { return c.File })),
+	},
+	{
+		Name: "args", Unit: "text", Meaning: "with --config of a shell script: its arguments",
+		Value: file(func(a *Asked) *string { return &a.Args }, ofConfig(func(c *Config) string { return c.Args })),
+	},
+	{
+		Name: "set", Unit: "NAME=VALUE", Meaning: "with --config: a variable that the file does not set (several: once each)",
+		Value: option.Value[Asked]{Set: setVariables, Show: func(a *Asked) []string {
+			if a.Config == nil {
+				return nil
+			}
+			return a.Config.Set
+		}},
+	},
+	{
+		Name: "observed", Unit: "list", Meaning: "steps that were timed with settings: 25=412ms,100=388ms, a trace in the place of a time, or a CSV of setting and time",
+		Value: file(func(a *Asked) *string { return &a.Steps }, func(a *Advice) string { return a.Observed.flag() }),
+	},
+	{
+		Name: "contention", Unit: "list", Meaning: "what replay --compute measured, SHARE,TIMES: computation takes the share longer beside a message, messages so many times as long beside computation (default 0, and 1 to 1.6 times)",
+		Value: option.Of(func(a *Asked) **Contention { return &a.Contention }, ParseContention, (*Contention).String),
+	},
+	{Name: "allow-rescale", Meaning: "use a curve of another number of ranks as if it were a ring; the confidence is then low", Value: option.Switch(func(a *Asked) *bool { return &a.Rescale })},
 }
 
 // Complete reports whether the question names its trainer: by a flag or a file.
@@ -179,4 +240,59 @@ func (a *Advice) Check() error {
 		}
 	}
 	return nil
+}
+
+// file is the name of a file that a command reads; show is the name that the request keeps.
+func file(field func(*Asked) *string, show func(*Advice) string) option.Value[Asked] {
+	v := option.Read(field, fileName)
+	v.Show, v.Unset = func(a *Asked) []string { return []string{show(&a.Advice)} }, nil
+	return v
+}
+
+func ofConfig(text func(*Config) string) func(*Advice) string {
+	return func(a *Advice) string {
+		if a.Config == nil {
+			return ""
+		}
+		return text(a.Config)
+	}
+}
+
+func fileName(v string) (string, error) {
+	if v == "" {
+		return "", errors.New("the file name is empty")
+	}
+	return v, nil
+}
+
+func setVariables(a *Asked, pairs []string) error {
+	a.Variables = pairs
+	last := pairs[len(pairs)-1]
+	if name, _, is := strings.Cut(last, "="); !is || name == "" {
+		return fmt.Errorf("%q is not NAME=VALUE", last)
+	}
+	return nil
+}
+
+func count(field func(*Asked) *int64) option.Value[Asked] {
+	return option.Of(field, option.ParseCount, option.Decimal)
+}
+
+func fromOne(field func(*Asked) *int) option.Value[Asked] {
+	return option.Of(field, func(v string) (int, error) {
+		n, err := strconv.Atoi(strings.TrimSpace(v))
+		if err != nil || n < 1 || n > maxRanks {
+			return 0, fmt.Errorf("%q is not a whole number from 1 to %d", v, maxRanks)
+		}
+		return n, nil
+	}, strconv.Itoa)
+}
+
+func milliseconds(field func(*Asked) *float64) option.Value[Asked] {
+	return option.Scaled(minMilli, maxMilli, "milliseconds", 1e-3, field)
+}
+
+func dtypeName(v string) (string, error) {
+	d, err := collective.DtypeByName(v)
+	return d.Name, err
 }
