@@ -47,7 +47,7 @@ func TestTraceCompletesTheQuestion(t *testing.T) {
 	require.InDelta(t, 3e-3, want.Backward, 1e-12)
 	require.Equal(t, []int64{1000, 3000}, []int64{want.Model.Params[0].Elements, want.Model.Params[1].Elements})
 	require.InDelta(t, 1e-3, want.Model.Params[1].Ready, 1e-12)
-	require.Equal(t, []string{"--trace", "rank0.json", "--framework", "ddp", "--dp", "8", "--grad-dtype", "bfloat16", "--accum", "2", "--backward-ms", "3"}, want.Line())
+	require.Equal(t, []string{"--framework", "ddp", "--trace", "rank0.json", "--backward-ms", "3", "--dp", "8", "--accum", "2", "--grad-dtype", "bfloat16"}, want.Line())
 	q, err := Prepare(want)
 	require.NoError(t, err)
 	require.Contains(t, q.in.Compute.Source, "the trace")

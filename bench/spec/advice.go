@@ -103,67 +103,12 @@ const (
 // AdviceFlags are the flags of the question for a bucket size.
 var AdviceFlags = []option.Row[Asked]{
 	{
-		Name: "trace", Unit: "file", Meaning: "trace or log of the job, or a folder with a file a rank: tensors, ranks, element type and times of the gradients (several: once each)",
-		Value: option.Value[Asked]{Show: func(a *Asked) []string { return a.Trace }, Set: func(a *Asked, files []string) error {
-			a.Traces = files
-			_, err := fileName(files[len(files)-1])
-			return err
-		}},
-	},
-	{
 		Name: "framework", Unit: "name", Meaning: "the trainer, or what starts it: " + strings.Join(trainer.Frameworks(), ", "),
 		Value: option.Read(func(a *Asked) *string { return &a.Framework }, func(v string) (string, error) {
 			t, err := trainer.ByName(v)
 			return t.Alias(v), err // it chooses the snippet that comes first
 		}),
 	},
-	{
-		Name: "params", Unit: "file", Meaning: "one rank's parameter tensors in forward order: CSV or JSON of name and elements or shape, safetensors, its index, or Megatron's log with \"Params for bucket\"",
-		Value: file(func(a *Asked) *string { return &a.ParamsFile }, func(a *Advice) string {
-			if a.Model == nil || slices.Contains(a.Trace, a.Model.Name) {
-				return ""
-			}
-			return a.Model.Name
-		}),
-	},
-	{Name: "preset", Unit: "name", Meaning: "a published model: " + strings.Join(trainer.PresetNames(), ", "), Value: option.Read(func(a *Asked) *string { return &a.Preset }, trainer.PresetName)},
-	{Name: "total-params", Unit: "count", Meaning: "number of parameters, if there is no list; k, M, G are decimal", Value: count(func(a *Asked) *int64 { return &a.Total })},
-	{Name: "layers", Unit: "number", Meaning: "with --total-params: number of transformer blocks", Value: fromOne(func(a *Asked) *int { return &a.Layers })},
-	{Name: "largest-param", Unit: "count", Meaning: "with --total-params: elements of the embedding and of the output layer", Value: count(func(a *Asked) *int64 { return &a.Largest })},
-	{
-		Name: "dp", Unit: "ranks", Meaning: "ranks that reduce a gradient together, context-parallel ones among them (default the curve's ranks over --tp and --pp)",
-		Value: fromOne(func(a *Asked) *int { return &a.DP }),
-	},
-	{
-		Name: "optimizer", Unit: "name", Meaning: "Megatron's --optimizer: with muon and the like each matrix stays whole on one rank (default adam)",
-		Value: option.Read(func(a *Asked) *string { return &a.Optimizer }, trainer.OptimizerName),
-	},
-	{Name: "ep", Unit: "groups", Meaning: "expert-parallel groups among them", Value: fromOne(func(a *Asked) *int { return &a.EP })},
-	{Name: "pp", Unit: "stages", Meaning: "pipeline stages: a preset or a total is cut to the first", Value: fromOne(func(a *Asked) *int { return &a.PP })},
-	{Name: "tp", Unit: "ranks", Meaning: "tensor-parallel ranks: a preset or a total is cut to one of them", Value: fromOne(func(a *Asked) *int { return &a.TP })},
-	{Name: "cp", Unit: "ranks", Meaning: "context-parallel ranks, which reduce gradients with the data-parallel ones", Value: fromOne(func(a *Asked) *int { return &a.CP })},
-	{Name: "instances", Unit: "number", Meaning: "Megatron's --num-distributed-optimizer-instances", Value: fromOne(func(a *Asked) *int { return &a.Instances })},
-	{Name: "grad-dtype", Unit: "name", Meaning: "element type in which gradients are reduced (default the trainer's)", Value: option.Read(func(a *Asked) *string { return &a.GradDtype }, dtypeName)},
-	{Name: "param-dtype", Unit: "name", Meaning: "element type in which parameters are gathered (default bfloat16)", Value: option.Read(func(a *Asked) *string { return &a.ParamDtype }, dtypeName)},
-	{
-		Name: "zero", Unit: "stage", Meaning: "ZeRO stage; Megatron's distributed optimizer is 1 (default the trainer's usual)",
-		Value: option.Of(func(a *Asked) **int { return &a.Zero }, func(v string) (*int, error) {
-			n, err := option.ParseNatural(v)
-			return &n, err
-		}, func(n *int) string { return strconv.Itoa(*n) }),
-	},
-	{Name: "accum", Unit: "microbatches", Meaning: "microbatches per step", Value: fromOne(func(a *Asked) *int { return &a.Accum })},
-	{Name: "recompute", Meaning: "backward repeats the whole forward (full recomputation)", Value: option.Switch(func(a *Asked) *bool { return &a.Recompute })},
-	{Name: "backward-ms", Unit: "ms", Meaning: "backward of one microbatch, measured without communication", Value: milliseconds(func(a *Asked) *float64 { return &a.Backward })},
-	{Name: "forward-ms", Unit: "ms", Meaning: "forward of it (default half the backward)", Value: milliseconds(func(a *Asked) *float64 { return &a.Forward })},
-	{Name: "step-ms", Unit: "ms", Meaning: "forward and backward of one microbatch together, split 1:2", Value: milliseconds(func(a *Asked) *float64 { return &a.Step })},
-	{Name: "tokens-per-microbatch", Unit: "count", Meaning: "tokens per GPU in a microbatch, if no time was measured", Value: count(func(a *Asked) *int64 { return &a.Tokens })},
-	{Name: "active-params", Unit: "count", Meaning: "parameters that a token uses on this GPU (default the preset's)", Value: count(func(a *Asked) *int64 { return &a.Active })},
-	{
-		Name: "tflops", Unit: "TFLOP/s", Meaning: "FLOP/s that a GPU reaches in training (default 293, AMD's target for Llama 3.1 8B on MI300X)",
-		Value: option.Scaled(minTflops, maxTflops, "TFLOP/s", 1e12, func(a *Asked) *float64 { return &a.Flops }),
-	},
-	{Name: "mem-budget", Unit: "bytes", Meaning: "memory for the trainer's buffers; K, M, G are binary", Value: option.Bytes(func(a *Asked) *int64 { return &a.MemBudget })},
 	{
 		Name: "config", Unit: "file", Meaning: "the trainer's own settings, to read and check: " + strings.Join(trainer.Reads(), ", "),
 		Value: file(func(a *Asked) *string { return &a.ConfigFile }, ofConfig(func(c *Config) string { return c.File })),
@@ -181,6 +126,61 @@ var AdviceFlags = []option.Row[Asked]{
 			return a.Config.Set
 		}},
 	},
+	{
+		Name: "optimizer", Unit: "name", Meaning: "Megatron's --optimizer: with muon and the like each matrix stays whole on one rank (default adam)",
+		Value: option.Read(func(a *Asked) *string { return &a.Optimizer }, trainer.OptimizerName),
+	},
+	{Name: "preset", Unit: "name", Meaning: "a published model: " + strings.Join(trainer.PresetNames(), ", "), Value: option.Read(func(a *Asked) *string { return &a.Preset }, trainer.PresetName)},
+	{
+		Name: "params", Unit: "file", Meaning: "one rank's parameter tensors in forward order: CSV or JSON of name and elements or shape, safetensors, its index, or Megatron's log with \"Params for bucket\"",
+		Value: file(func(a *Asked) *string { return &a.ParamsFile }, func(a *Advice) string {
+			if a.Model == nil || slices.Contains(a.Trace, a.Model.Name) {
+				return ""
+			}
+			return a.Model.Name
+		}),
+	},
+	{
+		Name: "trace", Unit: "file", Meaning: "trace or log of the job, or a folder with a file a rank: tensors, ranks, element type and times of the gradients (several: once each)",
+		Value: option.Value[Asked]{Show: func(a *Asked) []string { return a.Trace }, Set: func(a *Asked, files []string) error {
+			a.Traces = files
+			_, err := fileName(files[len(files)-1])
+			return err
+		}},
+	},
+	{Name: "total-params", Unit: "count", Meaning: "number of parameters, if there is no list; k, M, G are decimal", Value: count(func(a *Asked) *int64 { return &a.Total })},
+	{Name: "largest-param", Unit: "count", Meaning: "with --total-params: elements of the embedding and of the output layer", Value: count(func(a *Asked) *int64 { return &a.Largest })},
+	{Name: "layers", Unit: "number", Meaning: "with --total-params: number of transformer blocks", Value: fromOne(func(a *Asked) *int { return &a.Layers })},
+	{Name: "active-params", Unit: "count", Meaning: "parameters that a token uses on this GPU (default the preset's)", Value: count(func(a *Asked) *int64 { return &a.Active })},
+	{Name: "backward-ms", Unit: "ms", Meaning: "backward of one microbatch, measured without communication", Value: milliseconds(func(a *Asked) *float64 { return &a.Backward })},
+	{Name: "forward-ms", Unit: "ms", Meaning: "forward of it (default half the backward)", Value: milliseconds(func(a *Asked) *float64 { return &a.Forward })},
+	{Name: "step-ms", Unit: "ms", Meaning: "forward and backward of one microbatch together, split 1:2", Value: milliseconds(func(a *Asked) *float64 { return &a.Step })},
+	{Name: "tokens-per-microbatch", Unit: "count", Meaning: "tokens per GPU in a microbatch, if no time was measured", Value: count(func(a *Asked) *int64 { return &a.Tokens })},
+	{
+		Name: "tflops", Unit: "TFLOP/s", Meaning: "FLOP/s that a GPU reaches in training (default 293, AMD's target for Llama 3.1 8B on MI300X)",
+		Value: option.Scaled(minTflops, maxTflops, "TFLOP/s", 1e12, func(a *Asked) *float64 { return &a.Flops }),
+	},
+	{Name: "recompute", Meaning: "backward repeats the whole forward (full recomputation)", Value: option.Switch(func(a *Asked) *bool { return &a.Recompute })},
+	{
+		Name: "dp", Unit: "ranks", Meaning: "ranks that reduce a gradient together, context-parallel ones among them (default the curve's ranks over --tp and --pp)",
+		Value: fromOne(func(a *Asked) *int { return &a.DP }),
+	},
+	{Name: "ep", Unit: "groups", Meaning: "expert-parallel groups among them", Value: fromOne(func(a *Asked) *int { return &a.EP })},
+	{Name: "pp", Unit: "stages", Meaning: "pipeline stages: a preset or a total is cut to the first", Value: fromOne(func(a *Asked) *int { return &a.PP })},
+	{Name: "tp", Unit: "ranks", Meaning: "tensor-parallel ranks: a preset or a total is cut to one of them", Value: fromOne(func(a *Asked) *int { return &a.TP })},
+	{Name: "cp", Unit: "ranks", Meaning: "context-parallel ranks, which reduce gradients with the data-parallel ones", Value: fromOne(func(a *Asked) *int { return &a.CP })},
+	{Name: "instances", Unit: "number", Meaning: "Megatron's --num-distributed-optimizer-instances", Value: fromOne(func(a *Asked) *int { return &a.Instances })},
+	{Name: "accum", Unit: "microbatches", Meaning: "microbatches per step", Value: fromOne(func(a *Asked) *int { return &a.Accum })},
+	{
+		Name: "zero", Unit: "stage", Meaning: "ZeRO stage; Megatron's distributed optimizer is 1 (default the trainer's usual)",
+		Value: option.Of(func(a *Asked) **int { return &a.Zero }, func(v string) (*int, error) {
+			n, err := option.ParseNatural(v)
+			return &n, err
+		}, func(n *int) string { return strconv.Itoa(*n) }),
+	},
+	{Name: "grad-dtype", Unit: "name", Meaning: "element type in which gradients are reduced (default the trainer's)", Value: option.Read(func(a *Asked) *string { return &a.GradDtype }, dtypeName)},
+	{Name: "param-dtype", Unit: "name", Meaning: "element type in which parameters are gathered (default bfloat16)", Value: option.Read(func(a *Asked) *string { return &a.ParamDtype }, dtypeName)},
+	{Name: "mem-budget", Unit: "bytes", Meaning: "memory for the trainer's buffers; K, M, G are binary", Value: option.Bytes(func(a *Asked) *int64 { return &a.MemBudget })},
 	{
 		Name: "observed", Unit: "list", Meaning: "steps that were timed with settings: 25=412ms,100=388ms, a trace in the place of a time, or a CSV of setting and time",
 		Value: file(func(a *Asked) *string { return &a.Steps }, func(a *Advice) string { return a.Observed.flag() }),

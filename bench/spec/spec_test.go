@@ -43,7 +43,7 @@ func TestRoundTrip(t *testing.T) {
 // The question is shown as the flags that ask it, files by name.
 func TestLine(t *testing.T) {
 	require.Equal(t, []string{
-		"--params", "p.csv", "--zero", "0", "--recompute", "--backward-ms", "100", "--tflops", "250", "--config", "train.sh",
+		"--config", "train.sh", "--params", "p.csv", "--backward-ms", "100", "--tflops", "250", "--recompute", "--zero", "0",
 	}, full().Advice.Line())
 	require.Empty(t, (*spec.Advice)(nil).Line())
 }

@@ -12,7 +12,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"zbench/bench/collective"
+	"zbench/bench/kernel"
+	"zbench/bench/option"
 	"zbench/bench/plain"
+	"zbench/bench/slice"
 	"zbench/bench/spec"
 	"zbench/bench/spell"
 )
@@ -25,7 +28,7 @@ type flagGroup struct {
 
 // flagGroups is the order of --help. Every flag of every command is in one of
 // them.
-var flagGroups = withSettings([]flagGroup{
+var flagGroups = withRows([]flagGroup{
 	{"Sizes and data (bytes; K, M, G are binary)", []string{
 		"minbytes", "maxbytes", "stepfactor", "stepbytes", "sizes", "size", "sweep", "shape", "reduce", "rows", "hidden",
 		"datatype", "dtype", "op", "place", "skew", "kernels", "coefficients", "data", "fixed-sizes", "compile",
@@ -40,23 +43,21 @@ var flagGroups = withSettings([]flagGroup{
 	{"Launch", []string{"launch", "slurm-args", "hostfile", "dry-run", "exclude-bad", "screen-first"}},
 	{"Deadlines", deadlineFlags},
 	{"Simulation", []string{"fabric", "curve", "fault", "seed", "trees", "clock", "no-data", "library-version", "hang-rate", "torch", "real", "steps", "what-if"}},
-	{"Model and trainer", []string{
-		"framework", "config", "args", "set", "optimizer", "preset", "params", "trace", "total-params", "largest-param", "layers", "active-params",
-		"backward-ms", "forward-ms", "step-ms", "tokens-per-microbatch", "tflops", "recompute",
-		"dp", "ep", "pp", "tp", "cp", "instances", "accum", "zero", "grad-dtype", "param-dtype", "mem-budget", "observed", "contention", "allow-rescale",
-	}},
+	{"Model and trainer", slice.Map(spec.AdviceFlags, func(f option.Row[spec.Asked]) string { return f.Name })},
 	{"Comparison and thresholds", []string{"variant", "vary", "unordered", "threshold", "accept", "fail-on", "fail", "allow-unchecked", "require-checked", "min-effect", "miss", "between-run-cv", "across", "names", "timing", "settings", "margin", "compute", "block", "max-steps", "max-rounds", "child-timeout"}},
 	{"Output", []string{"env", "out", "chakra", "force", "resume", "spec", "format", "verbose", "progress", "quiet", "help", "version"}},
 	{librariesTitle, append([]string{"backend", "libraries"}, libraryFlags()...)},
 })
 
-// withSettings adds the settings of families of kernels that no group has to the first one.
-func withSettings(groups []flagGroup) []flagGroup {
+// withRows adds the flags of sweeps and of kernels that no group lists to the first one.
+func withRows(groups []flagGroup) []flagGroup {
+	names := slice.Map(specFlags, func(f specFlag) string { return f.Name })
 	for _, b := range kernelBenches {
-		for _, s := range b.Settings {
-			if !slices.ContainsFunc(groups, func(g flagGroup) bool { return slices.Contains(g.flags, s.Name) }) {
-				groups[0].flags = append(groups[0].flags, s.Name)
-			}
+		names = append(names, slice.Map(b.Settings, func(f kernel.Setting) string { return f.Name })...)
+	}
+	for _, name := range names {
+		if !slices.ContainsFunc(groups, func(g flagGroup) bool { return slices.Contains(g.flags, name) }) {
+			groups[0].flags = append(groups[0].flags, name)
 		}
 	}
 	return groups
