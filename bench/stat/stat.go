@@ -3,7 +3,9 @@
 package stat
 
 import (
+	"cmp"
 	"math"
+	"math/bits"
 	"slices"
 
 	"zbench/bench/slice"
@@ -83,9 +85,56 @@ func Summarize(series []float64) *Summary {
 // spreadsheets use by default: linear between order statistics at (n−1)·p.
 // It is NaN for an empty sample and for p outside [0, 1].
 func Quantile(sample []float64, p float64) float64 {
-	s := slices.Clone(sample)
+	var few [16]float64 // small samples need no allocation
+	s := few[:min(len(sample), len(few))]
+	if len(sample) > len(few) {
+		s = make([]float64, len(sample))
+	}
+	copy(s, sample)
+	if n := len(s); n > len(few) && 0 <= p && p <= 1 {
+		at := int(float64(n-1) * p)
+		selectNth(s, at)
+		if at+1 < n {
+			selectNth(s[at+1:], 0)
+		}
+		return QuantileSorted(s, p)
+	}
 	slices.Sort(s)
 	return QuantileSorted(s, p)
+}
+
+// selectNth puts the element that would be the n-th of the ascending sample there, smaller ones before it and
+// larger ones behind it.
+func selectNth(s []float64, n int) {
+	for rounds := 2 * bits.Len(uint(len(s))); len(s) > 12; rounds-- {
+		if rounds == 0 { // the pivots were bad
+			break
+		}
+		ends := [3]float64{s[0], s[len(s)/2], s[len(s)-1]}
+		slices.Sort(ends[:])
+		low, high := 0, len(s)-1
+		for low <= high {
+			for cmp.Less(s[low], ends[1]) {
+				low++
+			}
+			for cmp.Less(ends[1], s[high]) {
+				high--
+			}
+			if low <= high {
+				s[low], s[high] = s[high], s[low]
+				low, high = low+1, high-1
+			}
+		}
+		switch {
+		case n <= high:
+			s = s[:high+1]
+		case n >= low:
+			s, n = s[low:], n-low
+		default:
+			return
+		}
+	}
+	slices.Sort(s)
 }
 
 // QuantileSorted is Quantile of an ascending sample.

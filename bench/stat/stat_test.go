@@ -55,6 +55,48 @@ func naive(sample []float64, p float64) float64 {
 	return v
 }
 
+// Selection gives what sorting gives, to the bit, and leaves the sample as it was.
+func TestQuantileSelectsWhatSortingFinds(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	shapes := map[string]func(i, n int) float64{
+		"drawn":      func(int, int) float64 { return r.NormFloat64() },
+		"equal":      func(int, int) float64 { return 3 },
+		"few values": func(int, int) float64 { return float64(r.IntN(3)) },
+		"ascending":  func(i, _ int) float64 { return float64(i) },
+		"descending": func(i, n int) float64 { return float64(n - i) },
+		"pipe":       func(i, n int) float64 { return float64(min(i, n-i)) },
+		"saw":        func(i, _ int) float64 { return float64(i * 7919 % 101) },
+		"not all":    func(i, _ int) float64 { return []float64{math.NaN(), math.Inf(1), math.Inf(-1), float64(i)}[r.IntN(4)] },
+	}
+	for name, shape := range shapes {
+		for _, n := range []int{1, 2, 12, 13, 16, 17, 40, 333, 5000} {
+			sample := make([]float64, n)
+			for i := range sample {
+				sample[i] = shape(i, n)
+			}
+			given, sorted := slices.Clone(sample), slices.Sorted(slices.Values(sample))
+			for _, p := range []float64{0, 0.01, 0.25, 0.5, 0.77, 0.99, 1} {
+				want, got := QuantileSorted(sorted, p), Quantile(sample, p)
+				require.Equal(t, math.Float64bits(want), math.Float64bits(got), "%s n=%d p=%g: %g, not %g", name, n, p, got, want)
+			}
+			for i := range sample {
+				require.Equal(t, math.Float64bits(given[i]), math.Float64bits(sample[i]))
+			}
+		}
+	}
+}
+
+func BenchmarkQuantile(b *testing.B) {
+	r := rand.New(rand.NewPCG(1, 2))
+	sample := make([]float64, 1000)
+	for i := range sample {
+		sample[i] = r.NormFloat64()
+	}
+	for b.Loop() {
+		Quantile(sample, 0.5)
+	}
+}
+
 func TestQuantileAgainstNaiveOracle(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	for n := 1; n < 130; n++ {

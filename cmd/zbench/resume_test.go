@@ -297,5 +297,5 @@ func TestResumeKeepsGroupsAndScales(t *testing.T) {
 	code, stderr = zbench(t, osFS{}, "collectives", "--resume", dir)
 	require.Zero(t, code, stderr)
 	sameFolder(t, whole, dir)
-	require.Contains(t, readBytes(t, dir, "report.html"), "--groups 2 --groups 4 --scale 1")
+	require.Contains(t, readBytes(t, dir, "report.html"), "--groups 2,4 --scale 1")
 }

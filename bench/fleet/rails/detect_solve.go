@@ -118,22 +118,8 @@ func other(e edge, i int) int {
 	return e.a
 }
 
-// median sorts a copy; NaN of none.
-func median(of []float64) float64 {
-	switch len(of) {
-	case 0:
-		return math.NaN()
-	case 1:
-		return of[0]
-	}
-	if len(of) < 16 { // no allocation
-		var few [16]float64
-		s := few[:copy(few[:], of)]
-		slices.Sort(s)
-		return stat.QuantileSorted(s, 0.5)
-	}
-	return stat.Quantile(of, 0.5)
-}
+// median is NaN of none.
+func median(of []float64) float64 { return stat.Quantile(of, 0.5) }
 
 // Deviation is the standard deviation of a normal with the sample's median absolute
 // deviation.
