@@ -2,7 +2,6 @@ package rails
 
 import (
 	"math"
-	"slices"
 
 	"zbench/bench/slice"
 	"zbench/bench/stat"
