@@ -43,7 +43,8 @@ type engine struct {
 	// dips are the points of each curve that doubtDips took for dips of one run.
 	dips [][]int
 	// The rest is scratch space.
-	through []float64
+	space   space
+	times   []Times
 	timing  []timing
 	reduced []int64
 }
@@ -251,15 +252,15 @@ func (c *candidate) price(models []*CostModel) {
 	for i := range c.passes {
 		p := &c.passes[i]
 		p.latency = math.Inf(1)
-		for _, m := range p.model {
-			p.latency = min(p.latency, models[m].least)
-		}
 		for j, place := range p.place {
 			if j > 0 && place == p.place[j-1] && p.model[j] == p.model[j-1] {
 				p.cost[j] = p.cost[j-1]
 				continue
 			}
-			p.cost[j] = models[p.model[j]].At(place)
+			m := models[p.model[j]]
+			if p.cost[j] = m.At(place); m.least < p.latency {
+				p.latency = m.least
+			}
 		}
 	}
 }
@@ -307,10 +308,14 @@ func (e *engine) timings(c *candidate) []timing {
 		if c.each[i] {
 			often = m
 		}
-		for k, s := range e.scenarios {
-			t, times := &e.timing[k], Times{Compute: compute * s.Compute, Slow: s.Network, Contention: s.Contention, Each: s.Each, Shared: p.overlap(s.Shared)}
-			t.exposed[i] = often * (p.end(times, p.cost, &e.through) - times.Compute)
-			t.step += m*times.Compute + t.exposed[i]
+		e.times = e.times[:0]
+		for _, s := range e.scenarios {
+			e.times = append(e.times, Times{Compute: compute * s.Compute, Slow: s.Network, Contention: s.Contention, Each: s.Each, Shared: p.overlap(s.Shared)})
+		}
+		for k, end := range p.ends(e.times, p.cost, &e.space) {
+			t := &e.timing[k]
+			t.exposed[i] = often * (end - e.times[k].Compute)
+			t.step += m*e.times[k].Compute + t.exposed[i]
 		}
 	}
 	return e.timing

@@ -1,7 +1,6 @@
 package recommend
 
 import (
-	"cmp"
 	"errors"
 	"math"
 	"slices"
@@ -96,7 +95,7 @@ func (e *engine) latency(c *candidate) (all float64) {
 			often = e.run.Microbatches()
 		}
 		for _, model := range p.model {
-			all += float64(often) * slices.MinFunc(e.curves[model].Points, func(x, y Point) int { return cmp.Compare(x.Seconds, y.Seconds) }).Seconds
+			all += float64(often) * e.models[model].least
 		}
 	}
 	return all

@@ -110,8 +110,8 @@ type explained struct {
 	far  float64
 	// draws are points by their probability.
 	draws []guess
-	// through is the scratch space of step.
-	through []float64
+	// space is the scratch space of step.
+	space space
 }
 
 // meaning is a guess in base units.
@@ -138,7 +138,7 @@ func (x *explained) step(c *candidate, j job) float64 {
 			often = m
 		}
 		compute *= j[ofCompute]
-		end := p.end(Times{Compute: compute, Slow: j[ofNetwork], Contention: j[ofContention], Each: j[ofBucket], Shared: p.overlap(j[ofShared])}, p.cost, &x.through)
+		end := p.ends([]Times{{Compute: compute, Slow: j[ofNetwork], Contention: j[ofContention], Each: j[ofBucket], Shared: p.overlap(j[ofShared])}}, p.cost, &x.space)[0]
 		total += (m-often)*compute + often*end
 	}
 	return total

@@ -118,39 +118,79 @@ func Shares(work []float64, d Direction) []float64 {
 
 // End is when computation and network are both through, in seconds from the
 // start of the pass. cost is the time of each message alone.
-func (p Pass) End(t Times, cost []float64) float64 { return p.end(t, cost, new([]float64)) }
+func (p Pass) End(t Times, cost []float64) float64 { return p.ends([]Times{t}, cost, new(space))[0] }
 
-// end is End with a space for when each message has ended. Messages are launched before they are waited for: what is in it is
-// overwritten.
-func (p Pass) end(t Times, cost []float64, space *[]float64) float64 {
-	*space = slices.Grow((*space)[:0], p.messages)[:p.messages]
-	var sent Flight
-	through := *space
-	clock, done, sends := 0.0, 0.0, int8(0)
+// space is the scratch space of ends: a run for each scenario, when each message has ended in each, and the results.
+type space struct {
+	runs          []run
+	through, ends []float64
+}
+
+// run is how far a pass has come in one scenario.
+type run struct {
+	Times
+	clock, latency float64
+	sent           Flight
+}
+
+// ends is End of several scenarios, which belongs to the space until its next use. They go through the events side by side: in one of
+// them each event waits for the one before, and the others keep the processor busy meanwhile. Messages are launched before they
+// are waited for: what is in the space is overwritten.
+func (p Pass) ends(all []Times, cost []float64, s *space) []float64 {
+	s.runs, s.ends = s.runs[:0], s.ends[:0]
+	for _, t := range all {
+		s.runs = append(s.runs, run{Times: t, latency: t.Slow * t.Shared})
+	}
+	n, runs := len(all), s.runs
+	s.through = slices.Grow(s.through[:0], n*p.messages)[:n*p.messages]
+	done, sends := 0.0, int8(0)
 	for _, e := range p.events {
-		behind := p.done[e.boundary]
-		clock = t.computed(clock, sent.Busy, t.Compute*(behind-done))
-		done = behind
+		if behind := p.done[e.boundary]; behind != done {
+			compute(runs, behind-done)
+			done = behind
+		}
+		through := s.through[int(e.index())*n:][:len(runs)]
 		if e.wait() {
-			clock = max(clock, through[e.index()])
+			for k, end := range through {
+				if r := &runs[k]; r.clock < end {
+					r.clock = end
+				}
+			}
 			continue
 		}
-		seconds, latency := t.Slow*cost[e.message]+t.Each, t.Slow*t.Shared
-		switch {
-		case latency == 0:
-			through[e.message] = sent.Send(clock, seconds, 0)
-		case p.in == nil: // the library has two queues for a communicator
-			through[e.message] = sent.Send(clock, seconds, latency, sends)
-			sends = 1 - sends
-		default:
-			at, q := clock, p.in[e.message]
-			if q.follows {
-				at = max(at, through[e.message-1])
+		alone := cost[e.message]
+		for k := range runs {
+			r := &runs[k]
+			seconds := r.Slow*alone + r.Each
+			switch {
+			case r.latency == 0:
+				through[k] = r.sent.Send(r.clock, seconds, 0)
+			case p.in == nil: // the library has two queues for a communicator
+				through[k] = r.sent.Send(r.clock, seconds, r.latency, sends)
+			default:
+				at, q := r.clock, p.in[e.message]
+				if q.follows {
+					at = max(at, s.through[int(e.message-1)*n+k])
+				}
+				through[k] = r.sent.Send(at, seconds, r.latency, q.comms, q.stream)
 			}
-			through[e.message] = sent.Send(at, seconds, latency, q.comms, q.stream)
 		}
+		sends = 1 - sends
 	}
-	return max(t.computed(clock, sent.Busy, t.Compute*(1-done)), sent.Busy)
+	compute(runs, 1-done)
+	for k := range runs {
+		r := &runs[k]
+		s.ends = append(s.ends, max(r.clock, r.sent.Busy))
+	}
+	return s.ends
+}
+
+// compute takes a share of the computation of a pass in every scenario.
+func compute(runs []run, share float64) {
+	for k := range runs {
+		r := &runs[k]
+		r.clock = r.computed(r.clock, r.sent.Busy, r.Compute*share)
+	}
 }
 
 // Times are what a pass takes in one scenario.
@@ -169,7 +209,7 @@ type Times struct {
 
 // computed is when so many seconds of computation that start at clock are done. The network is
 // busy until network.
-func (t Times) computed(clock, network, work float64) float64 {
+func (t *Times) computed(clock, network, work float64) float64 {
 	if t.Contention == 0 || network <= clock {
 		return clock + work
 	}

@@ -78,11 +78,11 @@ func TestSharesAddUp(t *testing.T) {
 	require.Equal(t, []float64{0, 0.5, 1}, Shares([]float64{0, 0}, Forward), "no work at all is even")
 }
 
-// Slowing every message is the same as dearer messages, and the scratch space
+// Slowing every message is the same as dearer messages, scenarios side by side end as each alone, and the scratch space
 // leaves no trace.
 func TestSlowAndScratch(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
-	var space []float64
+	var space space
 	for range 500 {
 		n := 1 + rng.IntN(20)
 		work, messages, cost, dear := make([]float64, n), []trainer.Message{}, []float64{}, []float64{}
@@ -100,6 +100,12 @@ func TestSlowAndScratch(t *testing.T) {
 			}
 		}
 		p := NewPass(messages, Shares(work, Backward), Backward)
-		require.InEpsilon(t, p.End(Times{Compute: 2, Slow: 1}, dear), p.end(Times{Compute: 2, Slow: 1.5}, cost, &space), 1e-12)
+		all := []Times{{Compute: 2, Slow: 1.5}, {Compute: 1, Slow: 1, Contention: 0.3, Each: 0.1}, {Compute: 3, Slow: 2, Shared: 0.2}, {Compute: 2, Slow: 1}}
+		got := p.ends(all[:1+n%len(all)], cost, &space)
+		for i, end := range got {
+			require.Equal(t, p.End(all[i], cost), end)
+		}
+		require.Len(t, got, 1+n%len(all))
+		require.InEpsilon(t, p.End(Times{Compute: 2, Slow: 1}, dear), got[0], 1e-12)
 	}
 }
