@@ -296,12 +296,12 @@ type timing struct {
 	exposed [3]float64
 }
 
-// timings are those of a priced candidate in all scenarios, valid until the next call.
-func (e *engine) timings(c *candidate) []timing {
+// timings are those of a priced candidate in scenarios, valid until the next call.
+func (e *engine) timings(c *candidate, scenarios []Scenario) []timing {
 	m := float64(e.run.Microbatches())
-	e.timing = slices.Grow(e.timing[:0], len(e.scenarios))[:len(e.scenarios)]
-	for k, s := range e.scenarios {
-		e.timing[k] = timing{step: s.Rest}
+	e.timing = e.timing[:0]
+	for _, s := range scenarios {
+		e.timing = append(e.timing, timing{step: s.Rest})
 	}
 	for i, compute := range [...]float64{backward: e.backward, forward: e.forward, after: 0} {
 		p, often := &c.passes[i], 1.0
@@ -309,7 +309,7 @@ func (e *engine) timings(c *candidate) []timing {
 			often = m
 		}
 		e.times = e.times[:0]
-		for _, s := range e.scenarios {
+		for _, s := range scenarios {
 			e.times = append(e.times, Times{Compute: compute * s.Compute, Slow: s.Network, Contention: s.Contention, Each: s.Each, Shared: p.overlap(s.Shared)})
 		}
 		for k, end := range p.ends(e.times, p.cost, &e.space) {

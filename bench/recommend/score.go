@@ -35,7 +35,7 @@ func (e *engine) score(models []*CostModel, all []*candidate) scores {
 	}
 	for j, c := range all {
 		c.price(models)
-		for i, t := range e.timings(c) {
+		for i, t := range e.timings(c, e.scenarios) {
 			s.steps[i][j] = t.step
 			if i == 0 {
 				s.exposed[j] = t.exposed

@@ -969,6 +969,8 @@ def finish():
     interrupted = isinstance(error, KeyboardInterrupt)
     if _cluster is not None and not _cluster.failed:
         _cluster.says("ended after " + (_cluster.said or "no call"))
+    if error is not None and not interrupted and _cluster is not None and len(_cluster.real) > 1:
+        end_process(1)  # what Python takes for its end, others would wait for
     if _cluster is None or _cluster.failed or error is not None and not interrupted:
         return  # what others wait for may never come
     cl, d = _cluster, _cluster.devices
