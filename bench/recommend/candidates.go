@@ -43,7 +43,7 @@ type engine struct {
 	// dips are the points of each curve that doubtDips took for dips of one run.
 	dips [][]int
 	// The rest is scratch space.
-	space   space
+	space   []float64
 	times   []Times
 	timing  []timing
 	reduced []int64
@@ -312,10 +312,11 @@ func (e *engine) timings(c *candidate, scenarios []Scenario) []timing {
 		for _, s := range scenarios {
 			e.times = append(e.times, Times{Compute: compute * s.Compute, Slow: s.Network, Contention: s.Contention, Each: s.Each, Shared: p.overlap(s.Shared)})
 		}
-		for k, end := range p.ends(e.times, p.cost, &e.space) {
-			t := &e.timing[k]
-			t.exposed[i] = often * (end - e.times[k].Compute)
-			t.step += m*e.times[k].Compute + t.exposed[i]
+		p.run(e.times, p.cost, &e.space)
+		for k := range e.times {
+			t, run := &e.timing[k], &e.times[k]
+			t.exposed[i] = often * (run.clock - run.Compute)
+			t.step += m*run.Compute + t.exposed[i]
 		}
 	}
 	return e.timing

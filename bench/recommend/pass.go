@@ -118,78 +118,63 @@ func Shares(work []float64, d Direction) []float64 {
 
 // End is when computation and network are both through, in seconds from the
 // start of the pass. cost is the time of each message alone.
-func (p Pass) End(t Times, cost []float64) float64 { return p.ends([]Times{t}, cost, new(space))[0] }
-
-// space is the scratch space of ends: a run for each scenario, when each message has ended in each, and the results.
-type space struct {
-	runs          []run
-	through, ends []float64
+func (p Pass) End(t Times, cost []float64) float64 {
+	all := []Times{t}
+	p.run(all, cost, new([]float64))
+	return all[0].clock
 }
 
-// run is how far a pass has come in one scenario.
-type run struct {
-	Times
-	clock, latency float64
-	sent           Flight
-}
-
-// ends is End of several scenarios, which belongs to the space until its next use. They go through the events side by side: in one of
-// them each event waits for the one before, and the others keep the processor busy meanwhile. Messages are launched before they
-// are waited for: what is in the space is overwritten.
-func (p Pass) ends(all []Times, cost []float64, s *space) []float64 {
-	s.runs, s.ends = s.runs[:0], s.ends[:0]
-	for _, t := range all {
-		s.runs = append(s.runs, run{Times: t, latency: t.Slow * t.Shared})
-	}
-	n, runs := len(all), s.runs
-	s.through = slices.Grow(s.through[:0], n*p.messages)[:n*p.messages]
+// run goes through the events in several scenarios side by side: in one of them each event waits for the one before, and the others keep
+// the processor busy meanwhile. It leaves End in each clock. space is for when each message has ended. Messages are launched
+// before they are waited for: what is in it is overwritten.
+func (p Pass) run(all []Times, cost []float64, space *[]float64) {
+	n := len(all)
+	*space = slices.Grow((*space)[:0], n*p.messages)[:n*p.messages]
 	done, sends := 0.0, int8(0)
 	for _, e := range p.events {
 		if behind := p.done[e.boundary]; behind != done {
-			compute(runs, behind-done)
+			compute(all, behind-done)
 			done = behind
 		}
-		through := s.through[int(e.index())*n:][:len(runs)]
+		through := (*space)[int(e.index())*n:][:len(all)]
 		if e.wait() {
 			for k, end := range through {
-				if r := &runs[k]; r.clock < end {
-					r.clock = end
+				if t := &all[k]; t.clock < end {
+					t.clock = end
 				}
 			}
 			continue
 		}
 		alone := cost[e.message]
-		for k := range runs {
-			r := &runs[k]
-			seconds := r.Slow*alone + r.Each
+		for k := range all {
+			t := &all[k]
+			seconds, latency := t.Slow*alone+t.Each, t.Slow*t.Shared
 			switch {
-			case r.latency == 0:
-				through[k] = r.sent.Send(r.clock, seconds, 0)
+			case latency == 0:
+				through[k] = t.sent.Send(t.clock, seconds, 0)
 			case p.in == nil: // the library has two queues for a communicator
-				through[k] = r.sent.Send(r.clock, seconds, r.latency, sends)
+				through[k] = t.sent.Send(t.clock, seconds, latency, sends)
 			default:
-				at, q := r.clock, p.in[e.message]
+				at, q := t.clock, p.in[e.message]
 				if q.follows {
-					at = max(at, s.through[int(e.message-1)*n+k])
+					at = max(at, (*space)[int(e.message-1)*n+k])
 				}
-				through[k] = r.sent.Send(at, seconds, r.latency, q.comms, q.stream)
+				through[k] = t.sent.Send(at, seconds, latency, q.comms, q.stream)
 			}
 		}
 		sends = 1 - sends
 	}
-	compute(runs, 1-done)
-	for k := range runs {
-		r := &runs[k]
-		s.ends = append(s.ends, max(r.clock, r.sent.Busy))
+	compute(all, 1-done)
+	for k := range all {
+		all[k].clock = max(all[k].clock, all[k].sent.Busy)
 	}
-	return s.ends
 }
 
 // compute takes a share of the computation of a pass in every scenario.
-func compute(runs []run, share float64) {
-	for k := range runs {
-		r := &runs[k]
-		r.clock = r.computed(r.clock, r.sent.Busy, r.Compute*share)
+func compute(all []Times, share float64) {
+	for k := range all {
+		t := &all[k]
+		t.clock = t.computed(t.clock, t.sent.Busy, t.Compute*share)
 	}
 }
 
@@ -205,6 +190,9 @@ type Times struct {
 	Each float64
 	// Shared is the part of a message's time that those in flight overlap, in seconds; 0 is one at a time.
 	Shared float64
+	// How far a pass has come: the host's time, and what was sent.
+	clock float64
+	sent  Flight
 }
 
 // computed is when so many seconds of computation that start at clock are done. The network is
