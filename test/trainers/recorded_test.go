@@ -390,6 +390,8 @@ func TestRuleOnRealSteps(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d, the default really costs 1 %% or more in %d", right, all, sides[true])
-	require.Len(t, sides, 2, "real steps of both sides")
+	if os.Getenv("ZBENCH_STEPS") == "" {
+		require.Len(t, sides, 2, "real steps of both sides")
+	}
 	require.GreaterOrEqual(t, float64(right), 0.95*float64(all), "%d of %d", right, all)
 }
