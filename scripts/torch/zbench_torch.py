@@ -408,7 +408,7 @@ class Cluster:
         """What moves data among real ranks, by their places."""
         if owners not in self.exchanges:
             name, options = "exchange " + ",".join(map(str, owners)), dist.ProcessGroupGloo._Options()
-            # All are on this host, whose name need not resolve: gloo would wait for ever.
+            # All are on this host, whatever its name resolves to.
             options._devices, options._timeout = [dist.ProcessGroupGloo.create_device(hostname="127.0.0.1")], self.timeout
             with self.waiting("in " + self.said):
                 self.exchanges[owners] = dist.ProcessGroupGloo(dist.PrefixStore(name, self.store), owners.index(self.place), len(owners), options)
