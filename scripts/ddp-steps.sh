@@ -4,6 +4,7 @@
 #   scripts/ddp-steps.sh run DIR RANKS MBIT THREADS CASE…   writes DIR/NAME.json for each case
 #   scripts/ddp-steps.sh full DIR                           the configurations of docs/BUCKET.md: 70 minutes
 #   scripts/ddp-steps.sh delayed DIR                        those over links with a delay: 30 minutes
+#   scripts/ddp-steps.sh long DIR                           those of a long backward: 30 minutes
 #
 # Every rank is a process on a host of scripts/links.sh. THREADS are gloo's: each carries a message
 # at a time. MBIT may be RATE:MS, where what is sent arrives after MS milliseconds. First all_reduce is timed by size; with ZBENCH, a binary, `zbench recommend` is then
@@ -109,8 +110,15 @@ delayed() {
 }
 low=0.125,0.25,0.5,1,2,4
 
+# Messages are so short beside backward that the default costs less than 1 %.
+long() {
+	run "$1" 2 400 1 "gpt-2-long model=gpt scale=0.05 backward=5 caps=$low"
+	run "$1" 3 300 1 "uneven-long model=uneven scale=0.06 backward=5 caps=$low"
+	run "$1" 4 400 2 "llama-long model=llama scale=0.03 backward=5 caps=$low"
+}
+
 case ${1:-} in
 run) run "${@:2}" ;;
-full | delayed) "$1" "$2" ;;
+full | delayed | long) "$1" "$2" ;;
 *) sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" >&2 && exit 2 ;;
 esac

@@ -123,26 +123,29 @@ func settings(d *Document, rows []Row, title, note string) document.Sheet {
 
 // Chips are what to set and how far to trust that. Without a recommendation they say so.
 func Chips(d *Document) []document.Fact {
-	if !d.Answered() {
-		if d.FixFirst() {
-			return []document.Fact{{Term: "Bucket size", Text: "none: fix the fault first"}}
-		}
+	switch {
+	case d.FixFirst():
+		return []document.Fact{{Term: "Bucket size", Text: "none: fix the fault first"}}
+	case !d.Answered():
 		return []document.Fact{{Term: "Bucket size", Text: "no recommendation"}}
 	}
-	a := &d.Answer
+	a, text := &d.Answer, d.verb()+" "+d.Amount(d.Answer.Elements)
 	if r := a.Rule; a.Verdict == recommend.Ruled {
-		text := "keep " + d.Amount(r.Kept)
+		text = "keep " + d.Amount(r.Kept)
 		if r.Elements > 0 {
 			inside, _ := d.where()
 			text = d.Amount(r.Elements) + " " + inside
 		}
-		return []document.Fact{{Term: "Bucket size", Text: text}, {Term: "Setting", Text: d.Knob()}, {Term: "Confidence", Text: a.Confidence.Level}}
 	}
-	use := "use "
-	if a.Keep {
-		use = "keep "
+	return []document.Fact{{Term: "Bucket size", Text: text}, {Term: "Setting", Text: d.Knob()}, {Term: "Confidence", Text: a.Confidence.Level}}
+}
+
+// verb is what to do with the answer's setting.
+func (d *Document) verb() string {
+	if d.Answer.Keep {
+		return "keep"
 	}
-	return []document.Fact{{Term: "Bucket size", Text: use + d.Amount(a.Elements)}, {Term: "Setting", Text: d.Knob()}, {Term: "Confidence", Text: a.Confidence.Level}}
+	return "use"
 }
 
 // adviceChart draws the step time over the setting: the curve, the plateau as a
@@ -164,11 +167,7 @@ func adviceChart(d *Document) document.Chart {
 			c.Series = append(c.Series, document.Series{Name: name + " " + amount, Points: []document.Point{settingPoint(d, x)}})
 		}
 	}
-	use := "use"
-	if a.Keep {
-		use = "keep"
-	}
-	mark(use, d.Amount(a.Elements), a.Best)
+	mark(d.verb(), d.Amount(a.Elements), a.Best)
 	if a.Default != nil && (a.Default.Elements != a.Elements || a.Default.Step != a.Best.Step) {
 		mark("default", d.Amount(a.Default.Elements), a.Default)
 	}

@@ -154,11 +154,8 @@ func (d *Document) lacking() string {
 // marks are the words beside a setting.
 func (d *Document) marks(setting int64) string {
 	a, marks := &d.Answer, ""
-	switch {
-	case setting == a.Elements && a.Keep:
-		marks = "keep this"
-	case setting == a.Elements:
-		marks = "use this"
+	if setting == a.Elements {
+		marks = d.verb() + " this"
 	}
 	for _, r := range a.Within {
 		if len(a.Within) > fewRanges && r != *a.Plateau || !d.compares() {

@@ -10,6 +10,7 @@ import (
 	"zbench/bench/exit"
 	"zbench/bench/finding"
 	"zbench/bench/plain"
+	"zbench/bench/slice"
 	"zbench/bench/spec"
 	"zbench/bench/trace"
 	"zbench/bench/trainer"
@@ -134,9 +135,4 @@ func traced(want *spec.Advice, j *trace.Job, file string) error {
 	return nil
 }
 
-func total(list []int64) (n int64) {
-	for _, x := range list {
-		n += x
-	}
-	return n
-}
+func total(list []int64) int64 { return slice.Sum(list, func(n int64) int64 { return n }) }

@@ -38,7 +38,7 @@ func (e *engine) bootstrap(a *Answer, s scores, least, best int) *Bootstrap {
 		}
 		x := s.exposed[d.place(least)]
 		exposed = append(exposed, x[backward]+x[forward]+x[after])
-		d.costs = append(d.costs, s.costs(at))
+		d.costs = append(d.costs, s.costs(at, s.least))
 		costs = append(costs, d.costs[len(d.costs)-1][d.place(best)])
 	}
 	slices.Sort(answers)

@@ -43,7 +43,8 @@ type engine struct {
 	// dips are the points of each curve that doubtDips took for dips of one run.
 	dips [][]int
 	// The rest is scratch space.
-	through []float64
+	space   []float64
+	times   []Times
 	timing  []timing
 	reduced []int64
 }
@@ -251,15 +252,15 @@ func (c *candidate) price(models []*CostModel) {
 	for i := range c.passes {
 		p := &c.passes[i]
 		p.latency = math.Inf(1)
-		for _, m := range p.model {
-			p.latency = min(p.latency, models[m].least)
-		}
 		for j, place := range p.place {
 			if j > 0 && place == p.place[j-1] && p.model[j] == p.model[j-1] {
 				p.cost[j] = p.cost[j-1]
 				continue
 			}
-			p.cost[j] = models[p.model[j]].At(place)
+			m := models[p.model[j]]
+			if p.cost[j] = m.At(place); m.least < p.latency {
+				p.latency = m.least
+			}
 		}
 	}
 }
@@ -295,22 +296,27 @@ type timing struct {
 	exposed [3]float64
 }
 
-// timings are those of a priced candidate in all scenarios, valid until the next call.
-func (e *engine) timings(c *candidate) []timing {
+// timings are those of a priced candidate in scenarios, valid until the next call.
+func (e *engine) timings(c *candidate, scenarios []Scenario) []timing {
 	m := float64(e.run.Microbatches())
-	e.timing = slices.Grow(e.timing[:0], len(e.scenarios))[:len(e.scenarios)]
-	for k, s := range e.scenarios {
-		e.timing[k] = timing{step: s.Rest}
+	e.timing = e.timing[:0]
+	for _, s := range scenarios {
+		e.timing = append(e.timing, timing{step: s.Rest})
 	}
 	for i, compute := range [...]float64{backward: e.backward, forward: e.forward, after: 0} {
 		p, often := &c.passes[i], 1.0
 		if c.each[i] {
 			often = m
 		}
-		for k, s := range e.scenarios {
-			t, times := &e.timing[k], Times{Compute: compute * s.Compute, Slow: s.Network, Contention: s.Contention, Each: s.Each, Shared: p.overlap(s.Shared)}
-			t.exposed[i] = often * (p.end(times, p.cost, &e.through) - times.Compute)
-			t.step += m*times.Compute + t.exposed[i]
+		e.times = e.times[:0]
+		for _, s := range scenarios {
+			e.times = append(e.times, Times{Compute: compute * s.Compute, Slow: s.Network, Contention: s.Contention, Each: s.Each, Shared: p.overlap(s.Shared)})
+		}
+		p.run(e.times, p.cost, &e.space)
+		for k := range e.times {
+			t, run := &e.timing[k], &e.times[k]
+			t.exposed[i] = often * (run.clock - run.Compute)
+			t.step += m*run.Compute + t.exposed[i]
 		}
 	}
 	return e.timing

@@ -1,12 +1,12 @@
 package recommend
 
 import (
-	"cmp"
 	"errors"
 	"math"
 	"slices"
 
 	"zbench/bench/collective"
+	"zbench/bench/slice"
 	"zbench/bench/trainer"
 )
 
@@ -33,7 +33,7 @@ func (e *engine) fillTable(a *Answer, s scores, least int) {
 func (e *engine) judge(s scores, c *candidate) *Candidate {
 	e.judged = append(e.judged, c)
 	c.price(e.models)
-	for i, t := range e.timings(c) {
+	for i, t := range e.timings(c, e.scenarios) {
 		r := t.step/s.leastSteps[i] - 1
 		c.Score += r / float64(len(e.scenarios))
 		if i == 0 {
@@ -63,7 +63,7 @@ func Try(q Question, settings ...int64) ([]Candidate, error) {
 		}
 		c := e.plan(s, q.Run)
 		c.price(e.models)
-		now := e.timings(c)[0]
+		now := e.timings(c, e.scenarios)[0]
 		e.describe(c, now.exposed, now.step)
 		all[i] = c.Candidate
 	}
@@ -96,7 +96,7 @@ func (e *engine) latency(c *candidate) (all float64) {
 			often = e.run.Microbatches()
 		}
 		for _, model := range p.model {
-			all += float64(often) * slices.MinFunc(e.curves[model].Points, func(x, y Point) int { return cmp.Compare(x.Seconds, y.Seconds) }).Seconds
+			all += float64(often) * e.models[model].least
 		}
 	}
 	return all
@@ -123,17 +123,10 @@ func (e *engine) sizes(best int) []Sizes {
 	all := []Sizes{}
 	for i, p := range c.passes {
 		for k, n := range e.needs {
-			x := Sizes{Pass: []string{"backward", "forward", "after"}[i], Collective: n.collective, Ranks: n.ranks}
-			var bytes []int64
-			for j, size := range p.bytes {
-				if int(p.model[j]) == k {
-					bytes = append(bytes, size)
-					x.Bytes += size
-					x.Seconds += e.models[k].Seconds(size)
-				}
-			}
-			if slices.Sort(bytes); len(bytes) > 0 {
-				x.Count, x.Smallest, x.Median, x.Largest = len(bytes), bytes[0], bytes[len(bytes)/2], bytes[len(bytes)-1]
+			if bytes := p.of(k); len(bytes) > 0 {
+				x := Sizes{Pass: []string{"backward", "forward", "after"}[i], Collective: n.collective, Ranks: n.ranks, Seconds: slice.Sum(bytes, e.models[k].Seconds)}
+				slices.Sort(bytes)
+				x.Count, x.Smallest, x.Median, x.Largest, x.Bytes = len(bytes), bytes[0], bytes[len(bytes)/2], bytes[len(bytes)-1], slice.Sum(bytes, func(n int64) int64 { return n })
 				all = append(all, x)
 			}
 		}
@@ -162,12 +155,15 @@ func (e *engine) used(best int) []Used {
 
 // messagesOf are the sizes of a candidate's messages on one curve.
 func (e *engine) messagesOf(i, candidate int) []int64 {
-	var all []int64
-	for _, p := range e.candidates[candidate].passes {
-		for j, bytes := range p.bytes {
-			if int(p.model[j]) == i {
-				all = append(all, bytes)
-			}
+	p := &e.candidates[candidate].passes
+	return slices.Concat(p[backward].of(i), p[forward].of(i), p[after].of(i))
+}
+
+// of are the sizes of the messages of a need.
+func (p *pass) of(need int) (all []int64) {
+	for j, bytes := range p.bytes {
+		if int(p.model[j]) == need {
+			all = append(all, bytes)
 		}
 	}
 	return all

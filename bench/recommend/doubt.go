@@ -76,12 +76,9 @@ func (e *engine) doubtDips(all []*candidate, best int) {
 	}
 	difference := func(models []*CostModel) []float64 {
 		s := e.score(models, all)
-		costs := make([]float64, len(all))
-		for j := range all {
-			costs[j] = max(s.steps[0][j]/s.steps[0][best]-1, s.score[j]-s.score[best])
-		}
+		costs := s.costs(best, s.score[best])
 		at, _ := s.best(all)
-		costs[best] = s.costs(at)[best]
+		costs[best] = s.costs(at, s.least)[best]
 		return costs
 	}
 	filled, measured := difference(models), difference(e.models)

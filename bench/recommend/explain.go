@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"zbench/bench/plain"
+	"zbench/bench/slice"
 	"zbench/bench/trainer"
 	"zbench/bench/unit"
 )
@@ -66,11 +67,7 @@ func (e *engine) explain(a *Answer, best int) {
 
 // fastest is the least time per byte of a curve, in seconds.
 func (e *engine) fastest(i int) float64 {
-	least := math.Inf(1)
-	for _, p := range e.curves[i].Points {
-		least = min(least, p.Seconds/float64(p.Bytes))
-	}
-	return least
+	return slices.Min(slice.Map(e.curves[i].Points, func(p Point) float64 { return p.Seconds / float64(p.Bytes) }))
 }
 
 // tail is the last reduction of backward: its time, its bytes, and the name of a

@@ -1,6 +1,6 @@
 package recommend
 
-// Flight is the rule by which messages share a network; [Pass.End] runs it, and tests hold [Answer.NodesOf], the schedule of
+// Flight is the rule by which messages share a network; a [Pass] runs it, and tests hold [Answer.NodesOf], the schedule of
 // zbench replay and the streams of the loopback to it. A message starts when it has been launched and those before it in
 // its queues have ended: calls of a communicator follow one another, and so do those of a trainer's stream. Messages of other
 // queues are on the network at the same time. Their latencies overlap, but they share the links, so that their transfers follow one another.

@@ -110,8 +110,6 @@ type explained struct {
 	far  float64
 	// draws are points by their probability.
 	draws []guess
-	// through is the scratch space of step.
-	through []float64
 }
 
 // meaning is a guess in base units.
@@ -128,20 +126,14 @@ func (z guess) meaning(x *explained) job {
 	return j
 }
 
+// scenario is a job as one of the scenarios, in which computation takes times as long.
+func (j job) scenario(times float64) Scenario {
+	return Scenario{Network: j[ofNetwork], Compute: j[ofCompute] / times, Contention: j[ofContention], Rest: j[ofRest], Each: j[ofBucket], Shared: j[ofShared]}
+}
+
 // step is the step of a priced candidate in a job, in seconds.
 func (x *explained) step(c *candidate, j job) float64 {
-	m := float64(x.e.run.Microbatches())
-	total := j[ofRest]
-	for i, compute := range [...]float64{backward: x.e.backward, forward: x.e.forward, after: 0} {
-		p, often := &c.passes[i], 1.0
-		if c.each[i] {
-			often = m
-		}
-		compute *= j[ofCompute]
-		end := p.end(Times{Compute: compute, Slow: j[ofNetwork], Contention: j[ofContention], Each: j[ofBucket], Shared: p.overlap(j[ofShared])}, p.cost, &x.through)
-		total += (m-often)*compute + often*end
-	}
-	return total
+	return x.e.timings(c, []Scenario{j.scenario(1)})[0].step
 }
 
 // distance is how far a guess is from the steps and from what is assumed, as a sum of squares.
@@ -257,13 +249,9 @@ func (x *explained) sample() {
 // draws.
 func (x *explained) scenarios() []Scenario {
 	best := x.best.meaning(x)
-	of := func(z guess) Scenario {
-		j := z.meaning(x)
-		return Scenario{Network: j[ofNetwork], Compute: j[ofCompute] / best[ofCompute], Contention: j[ofContention], Rest: j[ofRest], Each: j[ofBucket], Shared: j[ofShared]}
-	}
-	all := []Scenario{of(x.best)}
+	all := []Scenario{best.scenario(best[ofCompute])}
 	for i := range scenariosKept {
-		all = append(all, of(x.draws[(2*i+1)*len(x.draws)/(2*scenariosKept)]))
+		all = append(all, x.draws[(2*i+1)*len(x.draws)/(2*scenariosKept)].meaning(x).scenario(best[ofCompute]))
 	}
 	return all
 }

@@ -118,39 +118,64 @@ func Shares(work []float64, d Direction) []float64 {
 
 // End is when computation and network are both through, in seconds from the
 // start of the pass. cost is the time of each message alone.
-func (p Pass) End(t Times, cost []float64) float64 { return p.end(t, cost, new([]float64)) }
+func (p Pass) End(t Times, cost []float64) float64 {
+	all := []Times{t}
+	p.run(all, cost, new([]float64))
+	return all[0].clock
+}
 
-// end is End with a space for when each message has ended. Messages are launched before they are waited for: what is in it is
-// overwritten.
-func (p Pass) end(t Times, cost []float64, space *[]float64) float64 {
-	*space = slices.Grow((*space)[:0], p.messages)[:p.messages]
-	var sent Flight
-	through := *space
-	clock, done, sends := 0.0, 0.0, int8(0)
+// run goes through the events in several scenarios side by side: in one of them each event waits for the one before, and the others keep
+// the processor busy meanwhile. It leaves End in each clock. space is for when each message has ended. Messages are launched
+// before they are waited for: what is in it is overwritten.
+func (p Pass) run(all []Times, cost []float64, space *[]float64) {
+	n := len(all)
+	*space = slices.Grow((*space)[:0], n*p.messages)[:n*p.messages]
+	done, sends := 0.0, int8(0)
 	for _, e := range p.events {
-		behind := p.done[e.boundary]
-		clock = t.computed(clock, sent.Busy, t.Compute*(behind-done))
-		done = behind
+		if behind := p.done[e.boundary]; behind != done {
+			compute(all, behind-done)
+			done = behind
+		}
+		through := (*space)[int(e.index())*n:][:len(all)]
 		if e.wait() {
-			clock = max(clock, through[e.index()])
+			for k, end := range through {
+				if t := &all[k]; t.clock < end {
+					t.clock = end
+				}
+			}
 			continue
 		}
-		seconds, latency := t.Slow*cost[e.message]+t.Each, t.Slow*t.Shared
-		switch {
-		case latency == 0:
-			through[e.message] = sent.Send(clock, seconds, 0)
-		case p.in == nil: // the library has two queues for a communicator
-			through[e.message] = sent.Send(clock, seconds, latency, sends)
-			sends = 1 - sends
-		default:
-			at, q := clock, p.in[e.message]
-			if q.follows {
-				at = max(at, through[e.message-1])
+		alone := cost[e.message]
+		for k := range all {
+			t := &all[k]
+			seconds, latency := t.Slow*alone+t.Each, t.Slow*t.Shared
+			switch {
+			case latency == 0:
+				through[k] = t.sent.Send(t.clock, seconds, 0)
+			case p.in == nil: // the library has two queues for a communicator
+				through[k] = t.sent.Send(t.clock, seconds, latency, sends)
+			default:
+				at, q := t.clock, p.in[e.message]
+				if q.follows {
+					at = max(at, (*space)[int(e.message-1)*n+k])
+				}
+				through[k] = t.sent.Send(at, seconds, latency, q.comms, q.stream)
 			}
-			through[e.message] = sent.Send(at, seconds, latency, q.comms, q.stream)
 		}
+		sends = 1 - sends
 	}
-	return max(t.computed(clock, sent.Busy, t.Compute*(1-done)), sent.Busy)
+	compute(all, 1-done)
+	for k := range all {
+		all[k].clock = max(all[k].clock, all[k].sent.Busy)
+	}
+}
+
+// compute takes a share of the computation of a pass in every scenario.
+func compute(all []Times, share float64) {
+	for k := range all {
+		t := &all[k]
+		t.clock = t.computed(t.clock, t.sent.Busy, t.Compute*share)
+	}
 }
 
 // Times are what a pass takes in one scenario.
@@ -165,11 +190,14 @@ type Times struct {
 	Each float64
 	// Shared is the part of a message's time that those in flight overlap, in seconds; 0 is one at a time.
 	Shared float64
+	// How far a pass has come: the host's time, and what was sent.
+	clock float64
+	sent  Flight
 }
 
 // computed is when so many seconds of computation that start at clock are done. The network is
 // busy until network.
-func (t Times) computed(clock, network, work float64) float64 {
+func (t *Times) computed(clock, network, work float64) float64 {
 	if t.Contention == 0 || network <= clock {
 		return clock + work
 	}

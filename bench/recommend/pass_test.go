@@ -2,6 +2,7 @@ package recommend
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -78,7 +79,7 @@ func TestSharesAddUp(t *testing.T) {
 	require.Equal(t, []float64{0, 0.5, 1}, Shares([]float64{0, 0}, Forward), "no work at all is even")
 }
 
-// Slowing every message is the same as dearer messages, and the scratch space
+// Slowing every message is the same as dearer messages, scenarios side by side end as each alone, and the scratch space
 // leaves no trace.
 func TestSlowAndScratch(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
@@ -100,6 +101,12 @@ func TestSlowAndScratch(t *testing.T) {
 			}
 		}
 		p := NewPass(messages, Shares(work, Backward), Backward)
-		require.InEpsilon(t, p.End(Times{Compute: 2, Slow: 1}, dear), p.end(Times{Compute: 2, Slow: 1.5}, cost, &space), 1e-12)
+		all := []Times{{Compute: 2, Slow: 1.5}, {Compute: 1, Slow: 1, Contention: 0.3, Each: 0.1}, {Compute: 3, Slow: 2, Shared: 0.2}, {Compute: 2, Slow: 1}}
+		got := slices.Clone(all[:1+n%len(all)])
+		p.run(got, cost, &space)
+		for i, x := range got {
+			require.Equal(t, p.End(all[i], cost), x.clock)
+		}
+		require.InEpsilon(t, p.End(Times{Compute: 2, Slow: 1}, dear), got[0].clock, 1e-12)
 	}
 }

@@ -3,8 +3,10 @@ package recommend
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
+	"zbench/bench/slice"
 	"zbench/bench/trainer"
 	"zbench/bench/unit"
 )
@@ -126,10 +128,7 @@ func tooFew(c Curve) *Refusal {
 
 // overBudget is the refusal if every setting exceeds the memory budget.
 func (e *engine) overBudget() *Refusal {
-	least := e.candidates[0].Memory
-	for _, c := range e.candidates {
-		least = min(least, c.Memory)
-	}
+	least := slices.Min(slice.Map(e.candidates, func(c *candidate) int64 { return c.Memory }))
 	return refuse("memory", fmt.Sprintf("the smallest setting takes %s of buffers, and the budget is %s",
 		unit.Bytes(least), unit.Bytes(e.q.MemBudget)), "raise --mem-budget")
 }

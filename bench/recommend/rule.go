@@ -63,7 +63,7 @@ type RulePoint struct {
 // network.
 const (
 	fewestTokens, mostTokens = 1 << 10, 1 << 18
-	leastWire, mostWire      = 1. / 4, 64.
+	leastWire, mostWire      = 1. / 4, 256.
 	// ruleEnds is how exactly the ends are found, as a ratio.
 	ruleEnds = 1.005
 )

@@ -35,7 +35,7 @@ func (e *engine) score(models []*CostModel, all []*candidate) scores {
 	}
 	for j, c := range all {
 		c.price(models)
-		for i, t := range e.timings(c) {
+		for i, t := range e.timings(c, e.scenarios) {
 			s.steps[i][j] = t.step
 			if i == 0 {
 				s.exposed[j] = t.exposed
@@ -90,12 +90,12 @@ func (s *scores) best(all []*candidate) (int, bool) {
 	return first, found
 }
 
-// costs are what each candidate costs over the one of least mean regret: the larger of its
+// costs are what each candidate costs over one of them, and over a mean regret: the larger of its
 // step as measured and its mean over the scenarios.
-func (s *scores) costs(least int) []float64 {
+func (s *scores) costs(over int, regret float64) []float64 {
 	all := make([]float64, len(s.score))
 	for j := range all {
-		all[j] = max(s.steps[0][j]/s.steps[0][least]-1, s.score[j]-s.least)
+		all[j] = max(s.steps[0][j]/s.steps[0][over]-1, s.score[j]-regret)
 	}
 	return all
 }

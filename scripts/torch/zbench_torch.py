@@ -407,9 +407,11 @@ class Cluster:
     def exchange(self, owners):
         """What moves data among real ranks, by their places."""
         if owners not in self.exchanges:
-            name = "exchange " + ",".join(map(str, owners))
+            name, options = "exchange " + ",".join(map(str, owners)), dist.ProcessGroupGloo._Options()
+            # All are on this host, whatever its name resolves to.
+            options._devices, options._timeout = [dist.ProcessGroupGloo.create_device(hostname="127.0.0.1")], self.timeout
             with self.waiting("in " + self.said):
-                self.exchanges[owners] = dist.ProcessGroupGloo(dist.PrefixStore(name, self.store), owners.index(self.place), len(owners), self.timeout)
+                self.exchanges[owners] = dist.ProcessGroupGloo(dist.PrefixStore(name, self.store), owners.index(self.place), len(owners), options)
         return self.exchanges[owners]
 
     def touch(self, tensors):
@@ -967,6 +969,8 @@ def finish():
     interrupted = isinstance(error, KeyboardInterrupt)
     if _cluster is not None and not _cluster.failed:
         _cluster.says("ended after " + (_cluster.said or "no call"))
+    if error is not None and not interrupted and _cluster is not None and len(_cluster.real) > 1:
+        end_process(1)  # what Python takes for its end, others would wait for
     if _cluster is None or _cluster.failed or error is not None and not interrupted:
         return  # what others wait for may never come
     cl, d = _cluster, _cluster.devices

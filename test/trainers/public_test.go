@@ -11,14 +11,17 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"zbench/bench/unit"
 )
 
 const (
 	pytorchExamples = "pytorch/examples 77f55b912142e11fcfdf5b530231fb9c52f181e8"
 	// Its later versions need a newer PyTorch than 2.6.
-	firstFSDP2    = "pytorch/examples 70922969e70218458d2a945bf86fd8cc967fc6ea"
-	mlEngineering = "stas00/ml-engineering 744d01e18b79512572f64a6bbd8b5f4a725203a7"
-	nanoGPT       = "karpathy/nanoGPT 3adf61e154c3fe3fca428ad6bc3818b27a3b8291"
+	firstFSDP2     = "pytorch/examples 70922969e70218458d2a945bf86fd8cc967fc6ea"
+	mlEngineering  = "stas00/ml-engineering 744d01e18b79512572f64a6bbd8b5f4a725203a7"
+	allReduceBench = "all_reduce_bench.py"
+	nanoGPT        = "karpathy/nanoGPT 3adf61e154c3fe3fca428ad6bc3818b27a3b8291"
 )
 
 // public are programs that nobody here wrote, unmodified, which need nothing beyond PyTorch and numpy.
@@ -39,7 +42,7 @@ var public = []struct {
 	{pytorchExamples, "distributed/ddp-tutorial-series", "multigpu_torchrun.py 3 10", 128, 0, ""},
 	{pytorchExamples, "distributed/ddp-tutorial-series", "multinode.py 3 10", 128, 0, ""},
 	{pytorchExamples, "distributed/ddp-tutorial-series", "single_gpu.py 3 10", 128, 6, ""},
-	{mlEngineering, "network/benchmarks", "all_reduce_bench.py --payload_size_in_gib 1", 128, 0, ""},
+	{mlEngineering, "network/benchmarks", allReduceBench + " --payload_size_in_gib 1", 128, 0, ""},
 	{mlEngineering, "network/benchmarks", "all_reduce_latency_comp.py", 128, 0, ""},
 	{mlEngineering, "debug", "torch-distributed-gpu-test.py", 128, 0, ""},
 	{nanoGPT, ".", "train.py config/train_shakespeare_char.py --eval_iters=1 --log_interval=1 --gradient_accumulation_steps=WORLD --max_iters=6", 128, 0, `iter 3: .* time ([\d.]+)ms`},
@@ -95,5 +98,26 @@ func TestPublicPrograms(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// All sizes of a public benchmark, 32 KiB to 16 GiB, take what zbench times on the same fabric.
+func TestAPublicCurve(t *testing.T) {
+	in := enter(t, "")
+	folder := filepath.Join(in.at, "bench")
+	checkout(t, mlEngineering, "network/benchmarks", in.root+folder)
+	for _, nodes := range []int{1, 8} {
+		world := " --fault noise:sigma=0 --nodes " + strconv.Itoa(nodes)
+		out, code := in.started(t, "--sizes"+world, []string{"-C", filepath.Join(folder, "network/benchmarks")}, allReduceBench)
+		require.Zero(t, code, out)
+		alone, ranks := isolated(t, "-b 32K -e 16G -f 2"+world), float64(8*nodes)
+		rows := regexp.MustCompile(`\| +(\d+[KMG]iB) \| +([\d.]+)GBps`).FindAllStringSubmatch(out, -1)
+		require.Len(t, rows, len(alone))
+		for _, row := range rows {
+			bytes, err := unit.ParseBytes(row[1])
+			require.NoError(t, err)
+			busbw := 1e-9 * float64(bytes) / alone[strconv.FormatInt(bytes, 10)] * 2 * (ranks - 1) / ranks
+			require.InDelta(t, busbw, number(t, row[2]), 0.005*busbw+0.005, "%s: it prints two decimals of GB/s", row[1])
+		}
 	}
 }

@@ -365,8 +365,9 @@ func (r recording) title() string {
 // The rule that needs no backward is on the side of the real steps: what is recorded has a backward at which the default
 // costs 1 % or more in reality, or less. Without a delay no real step has so much latency that the model is unproved of it.
 func TestRuleOnRealSteps(t *testing.T) {
-	right, all := 0, 0
-	for _, r := range slices.Concat(recordings(t), recordingsOf(t, "testdata/ddp/delayed")) {
+	right, all, sides := 0, 0, map[bool]int{}
+	for _, r := range slices.Concat(recordings(t), recordingsOf(t, "testdata/ddp/delayed"), recordingsOf(t, "testdata/ddp/long")) {
+		structure(t, r)
 		cells, answer := r.cells(t)
 		if r.Delay == 0 {
 			require.Zero(t, answer.Latency, r.name)
@@ -383,9 +384,14 @@ func TestRuleOnRealSteps(t *testing.T) {
 		set := rule.Elements > 0 && (rule.From == 0 || backward > float64(rule.From)) && (rule.To == 0 || backward < float64(rule.To))
 		t.Logf("%s: the default really costs %.1f %%, the rule sets: %t (%d to %d µs, %.0f)", r.name, 100*costs, set, rule.From, rule.To, backward)
 		all++
+		sides[costs >= recommend.PlateauWidth]++
 		if set == (costs >= recommend.PlateauWidth) {
 			right++
 		}
+	}
+	t.Logf("%d of %d, the default really costs 1 %% or more in %d", right, all, sides[true])
+	if os.Getenv("ZBENCH_STEPS") == "" {
+		require.Len(t, sides, 2, "real steps of both sides")
 	}
 	require.GreaterOrEqual(t, float64(right), 0.95*float64(all), "%d of %d", right, all)
 }
