@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 
 	"zbench/bench/plan"
+	"zbench/bench/policy"
 	"zbench/bench/record"
 	"zbench/bench/stat"
 	"zbench/internal/native"
@@ -51,6 +52,8 @@ type Config struct {
 	Seed uint64
 	// Graphs is true if bursts will be captured and replayed.
 	Graphs bool
+	// Log returns what the library has logged; false if its lines of tuning are not logged, or elsewhere. Nil is that, too.
+	Log func() (text []byte, known bool)
 }
 
 // Driver holds the ranks of this process. It implements plan.Process.
@@ -76,6 +79,8 @@ type Driver struct {
 	// seconds.
 	registered   []native.Registration
 	registration float64
+	// logged is the length of the library's log before the current case.
+	logged int
 	// cache is the one to rotate over that all processes agreed on, in bytes.
 	cache  int64
 	floor  float64
@@ -189,6 +194,10 @@ func (d *Driver) Begin(c plan.Case, pass int) error {
 	_, _ = h.Write([]byte(c.Key + "/" + strconv.Itoa(pass))) // a hash never fails
 	d.library.BeginCase(h.Sum64())
 	d.place(c)
+	if c.Policy != (policy.Policy{}) {
+		text, _ := d.log()
+		d.logged = len(text)
+	}
 	d.hold = firstHold * float64(min(d.comms().Active(), max(c.GPUsPerProcess, 1)*d.share()))
 	return d.batch.SetWork(d.work, d.deadline(1))
 }

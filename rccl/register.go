@@ -32,6 +32,27 @@ func (d *Driver) Unserved(c plan.Case) string {
 // Registration is how long the last Begin registered buffers, in seconds.
 func (d *Driver) Registration() float64 { return d.registration }
 
+// log is what the library has logged.
+func (d *Driver) log() ([]byte, bool) {
+	if d.cfg.Log == nil {
+		return nil, false
+	}
+	return d.cfg.Log()
+}
+
+// Ran is what runs the case, which has been launched since Begin, as the library tells it.
+func (d *Driver) Ran(c plan.Case) policy.Ran {
+	if r := d.ranks[0].rank; d.local > 0 {
+		if name := d.library.Implementation(r.Comm, d.work, r.Send, r.Recv, c.Graph > 0); name != "" {
+			return policy.Ran{By: name, Source: "rcclGetCollImplInfo"}
+		}
+	}
+	if text, known := d.log(); known && len(text) >= d.logged {
+		return policy.Logged(text[d.logged:], c.Collective)
+	}
+	return policy.Ran{}
+}
+
 // register registers the ranks' arenas with the case's communicators, if its policy asks for it and it was not done. All
 // ranks of all processes do so at once, and one that does not would let the others wait. Both buffers lie in the arena, at
 // the same offsets on all ranks.

@@ -3,6 +3,7 @@ package judge
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"zbench/bench/curve"
@@ -49,20 +50,25 @@ func (j judged) policies() (out finding.List) {
 	for _, name := range names {
 		order, by := slice.Group(rows[name], func(r *record.Result) string { return r.Collective })
 		var parts, unserved []string
-		registration := 0.0
+		registration, ran, untold := 0.0, []string(nil), false
 		for _, collective := range order {
 			var e effect
 			why := ""
 			for _, r := range by[collective] {
 				registration = max(registration, r.Registration)
-				if r.Status == record.Skipped && !strings.HasPrefix(r.Reason, "rounds to 0") {
+				switch {
+				case r.Status == record.Skipped && !strings.HasPrefix(r.Reason, "rounds to 0"):
 					why = r.Reason
+				case r.Status == record.OK:
+					untold = untold || r.Ran == ""
+					ran = append(ran, r.Ran)
 				}
 				e.add(r, base[of(r)])
 			}
 			if text := e.text(); text != "" {
 				parts = append(parts, collective+" "+text)
-			} else if why != "" {
+			}
+			if why != "" {
 				unserved = append(unserved, collective+": "+why)
 			}
 		}
@@ -75,6 +81,14 @@ func (j judged) policies() (out finding.List) {
 		}
 		if registration > 0 {
 			f.Text += " Registering took " + unit.Seconds(registration) + ", outside of these times."
+		}
+		slices.Sort(ran)
+		if ran = slices.DeleteFunc(slices.Compact(ran), func(by string) bool { return by == "" }); len(ran) > 0 {
+			f.Text += " The library says it ran by " + strings.Join(ran, ", ") + "."
+		}
+		if untold {
+			f.Text += " NOT CHECKED: what ran; the library's version and functions alone say that the policy is served."
+			f.Hint = "set NCCL_DEBUG=INFO, NCCL_DEBUG_SUBSYS=TUNING and NCCL_DEBUG_FILE=FILE, without % in FILE: the library logs what runs each call, which costs small messages some time"
 		}
 		out = append(out, f)
 	}

@@ -3,11 +3,13 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"zbench/bench/collective"
+	"zbench/bench/pattern"
 	"zbench/bench/plain"
 )
 
@@ -91,6 +93,46 @@ type Library struct {
 	CUMem bool
 	// Lacks returns the public name of the first of these symbols that the library lacks; empty if it has all.
 	Lacks func(symbols ...string) string
+}
+
+// Ran is what ran a collective, as the library tells it. The zero Ran is that it does not.
+type Ran struct {
+	// By is the library's name for it: CE and Copy Engine are copy engines, SYM and Symmetric kernels on windows, others
+	// algorithms. Source is where it says so.
+	By, Source string
+}
+
+// tuned is a line of NCCL_DEBUG_SUBSYS=TUNING (NVIDIA/nccl at v2.30.7: src/enqueue.cc, src/ce_coll.cc and
+// src/scheduler/symmetric_sched.cc).
+var tuned = pattern.New(`NCCL INFO (\w+)(?: \[([^\]\n]+)\])?: \d+ Bytes -> (?:Algo (\w+))?`)
+
+// Logged is what ran the last launch of a collective by the lines of tuning that its launches wrote. What has no line was
+// made of messages.
+func Logged(lines []byte, c collective.Collective) Ran {
+	ran := Ran{By: "messages", Source: "NCCL_DEBUG_SUBSYS=TUNING"}
+	for _, m := range tuned.FindAllSubmatch(lines, -1) {
+		if of, err := collective.ByName(string(m[1])); err == nil && of.Name == c.Name {
+			ran.By = cmp.Or(string(m[2]), string(m[3]))
+		}
+	}
+	return ran
+}
+
+// Denied is the reason why a case was not run as the policy asks, by what ran it; empty if it was, or nobody knows.
+func (p Policy) Denied(ran Ran) string {
+	served := ran == Ran{}
+	switch p.CTA {
+	case Zero:
+		served = served || slices.Contains([]string{"CE", "CE2", "Copy Engine", "Hierarchical CE"}, ran.By)
+	case Efficiency:
+		served = served || strings.HasPrefix(ran.By, "NVLS")
+	default:
+		served = true
+	}
+	if served {
+		return ""
+	}
+	return fmt.Sprintf("the library ran it by %s (%s), not as CTA policy %s asks", ran.By, ran.Source, p.CTA)
 }
 
 // needs are the symbols that a way of registering takes.
