@@ -75,9 +75,7 @@ type Driver struct {
 	arena int64 // bytes of each rank's
 	// inLibrary tells that the library has allocated the arenas.
 	inLibrary bool
-	// registered are the arenas on the current communicators; registration is what the last Begin took for that, in
-	// seconds.
-	registered   []native.Registration
+	// registration is what the last Begin took to register arenas, in seconds.
 	registration float64
 	// logged is the length of the library's log before the current case.
 	logged int
@@ -121,6 +119,8 @@ type member struct {
 type lane struct {
 	comms plan.Comms
 	ranks []*native.Rank
+	// registered are the arenas on its communicators.
+	registered []native.Registration
 }
 
 // comms are the communicators of a case.
@@ -182,7 +182,8 @@ func (d *Driver) Begin(c plan.Case, pass int) error {
 			return err
 		}
 	}
-	err := d.register(c)
+	d.registration = 0
+	err := d.register(&d.lanes[0])
 	if err == nil {
 		err = d.openFillers(c)
 	}

@@ -129,21 +129,10 @@ func (e effect) text() string {
 		}
 	}
 	limit := policyErrors * math.Sqrt(square) / n
-	text := fmt.Sprintf("takes as long within %s", unit.Part(limit))
-	if math.Abs(mean) > limit {
-		text = fmt.Sprintf("%s ± %s", change(mean), unit.Part(limit))
-	}
-	text += fmt.Sprintf(" on average over %s", unit.Count(len(e.logs), "case"))
+	change := func(log float64) string { return policy.Change(log, "faster", "slower") }
+	text := fmt.Sprintf("%s on average over %s", policy.Told(mean, limit, "faster", "slower"), unit.Count(len(e.logs), "case"))
 	if len(e.logs) > 1 && e.logs[most]-e.logs[least] > 2*limit*math.Sqrt(n) {
 		text += fmt.Sprintf(", from %s at %s to %s at %s", change(e.logs[least]), unit.Bytes(e.sizes[least]), change(e.logs[most]), unit.Bytes(e.sizes[most]))
 	}
 	return text
-}
-
-// change is the logarithm of a ratio of times in words.
-func change(log float64) string {
-	if log < 0 {
-		return unit.Part(1-math.Exp(log)) + " faster"
-	}
-	return unit.Part(math.Exp(log)-1) + " slower"
 }

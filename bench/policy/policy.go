@@ -5,12 +5,15 @@ package policy
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
 	"zbench/bench/collective"
 	"zbench/bench/pattern"
 	"zbench/bench/plain"
+	"zbench/bench/slice"
+	"zbench/bench/unit"
 )
 
 // Policy is what is asked of the library beside the call. The zero Policy asks for nothing.
@@ -37,6 +40,17 @@ func Registers() []string { return []string{None, Buffer, Window} }
 
 // CTAs are the values of --cta-policy.
 func CTAs() []string { return []string{Default, Efficiency, Zero} }
+
+// Check is an error that names the values, if there are others in lists of the two, or one twice.
+func Check(registers, ctas []string) error {
+	for _, of := range [][2][]string{{registers, Registers()}, {ctas, CTAs()}} {
+		unknown := slices.ContainsFunc(of[0], func(word string) bool { return !slices.Contains(of[1], word) })
+		if unknown || len(slice.Distinct(of[0])) < len(of[0]) {
+			return fmt.Errorf("register %q, cta_policy %q: valid are %q and %q, each once", registers, ctas, Registers(), CTAs())
+		}
+	}
+	return nil
+}
 
 // All combines lists of the two; empty ones are None and Default.
 func All(registers, ctas []string) (all []Policy) {
@@ -182,4 +196,20 @@ func (p Policy) Unserved(c collective.Collective, nodes int, l Library) string {
 		return "RCCL's copy engines serve several nodes with NCCL_CUMEM_ENABLE=1 only"
 	}
 	return ""
+}
+
+// Told is the logarithm of a ratio of times in words, with the limit within which it is no change.
+func Told(log, limit float64, less, more string) string {
+	if !(math.Abs(log) > limit) {
+		return "as long within " + unit.Part(limit)
+	}
+	return Change(log, less, more) + " ± " + unit.Part(limit)
+}
+
+// Change is the logarithm of a ratio of times in words.
+func Change(log float64, less, more string) string {
+	if log < 0 {
+		return unit.Part(1-math.Exp(log)) + " " + less
+	}
+	return unit.Part(math.Exp(log)-1) + " " + more
 }
