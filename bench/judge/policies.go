@@ -29,24 +29,27 @@ type effect struct {
 // with those of the library's own: each pass has all, and the second in the opposite order.
 func (j judged) policies() (out finding.List) {
 	type same struct {
-		collective, dtype, op              string
+		collective, dtype, op, rest        string
 		bytes                              int64
 		ranks, nodes, local, groups, apart int
 		inPlace                            bool
 	}
 	of := func(r *record.Result) same {
-		return same{r.Collective, r.Dtype, r.Op, r.BytesRequested, r.Ranks, r.Nodes, r.GPUsPerProcess, r.Groups, r.Stride, r.InPlace}
+		_, rest := policy.Split(r.Setup)
+		return same{r.Collective, r.Dtype, r.Op, rest, r.BytesRequested, r.Ranks, r.Nodes, r.GPUsPerProcess, r.Groups, r.Stride, r.InPlace}
 	}
 	base, asked := map[same]*record.Result{}, []*record.Result(nil)
 	for r := range j.Each() {
-		switch {
-		case r.Setup == "":
-			base[of(r)] = r
-		case policy.Named(r.Setup):
+		if policy.Named(r.Setup) {
 			asked = append(asked, r)
+		} else {
+			base[of(r)] = r
 		}
 	}
-	names, rows := slice.Group(asked, func(r *record.Result) string { return r.Setup })
+	names, rows := slice.Group(asked, func(r *record.Result) string {
+		name, _ := policy.Split(r.Setup)
+		return name
+	})
 	for _, name := range names {
 		order, by := slice.Group(rows[name], func(r *record.Result) string { return r.Collective })
 		var parts, unserved []string

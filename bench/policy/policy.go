@@ -93,9 +93,21 @@ func (p Policy) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// Named reports whether a text is the name of a policy: a result that was measured with it has it as its setup.
-func Named(text string) bool {
-	return text != "" && slices.ContainsFunc(All(Registers(), CTAs()), func(p Policy) bool { return p.String() == text })
+// Split takes the name of a policy from the front of a result's setup, empty if there is none, and returns the rest of it,
+// such as a skew.
+func Split(setup string) (name, rest string) {
+	for _, p := range All(Registers(), CTAs()) {
+		if n := p.String(); len(n) > len(name) && strings.HasPrefix(setup+", ", n+", ") {
+			name = n
+		}
+	}
+	return name, strings.TrimPrefix(strings.TrimPrefix(setup, name), ", ")
+}
+
+// Named reports whether a result with this setup was measured with a policy.
+func Named(setup string) bool {
+	name, _ := Split(setup)
+	return name != ""
 }
 
 // Library is what decides whether a policy is served.

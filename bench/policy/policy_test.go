@@ -18,6 +18,13 @@ func TestAll(t *testing.T) {
 	require.Equal(t, 2, all[3].Number())
 	require.Equal(t, 0, all[0].Number())
 	require.True(t, policy.Named(all[3].String()))
+	for setup, want := range map[string][2]string{
+		"": {}, "skew zipf:1.2": {"", "skew zipf:1.2"}, "register window, CTA zero": {"register window, CTA zero", ""},
+		"register window, skew of a file": {"register window", "skew of a file"}, "CTA zero, skew zipf:1": {"CTA zero", "skew zipf:1"}, "register windows": {"", "register windows"},
+	} {
+		name, rest := policy.Split(setup)
+		require.Equal(t, want, [2]string{name, rest}, setup)
+	}
 	require.False(t, policy.Named(""))
 	require.False(t, policy.Named("run 2"))
 }
