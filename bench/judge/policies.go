@@ -90,8 +90,7 @@ func (j judged) policies() (out finding.List) {
 			f.Text += " The library says it ran by " + strings.Join(ran, ", ") + "."
 		}
 		if untold {
-			f.Text += " NOT CHECKED: what ran; the library's version and functions alone say that the policy is served."
-			f.Hint = "set NCCL_DEBUG=INFO, NCCL_DEBUG_SUBSYS=TUNING and NCCL_DEBUG_FILE=FILE, without % in FILE: the library logs what runs each call, which costs small messages some time"
+			f.Text, f.Hint = f.Text+policy.Untold, policy.UntoldHint
 		}
 		out = append(out, f)
 	}

@@ -144,6 +144,12 @@ func Logged(lines []byte, c collective.Collective) Ran {
 	return ran
 }
 
+// Untold and UntoldHint are for results with a policy of which the library does not tell what ran them.
+const (
+	Untold     = " NOT CHECKED: what ran; the library's version and functions alone say that the policy is served."
+	UntoldHint = "set NCCL_DEBUG=INFO, NCCL_DEBUG_SUBSYS=TUNING and NCCL_DEBUG_FILE=FILE, without % in FILE: the library logs what runs each call, which costs small messages some time"
+)
+
 // Denied is the reason why a case was not run as the policy asks, by what ran it; empty if it was, or nobody knows.
 func (p Policy) Denied(ran Ran) string {
 	served := ran == Ran{}

@@ -22,6 +22,8 @@ type PolicyEffect struct {
 	Compute plan.StepDo `json:"compute"`
 	// Unserved are the collectives of the step that the library does not run as the policy asks, each with the reason.
 	Unserved []string `json:"unserved"`
+	// Untold tells that the library does not say what ran the others.
+	Untold bool `json:"untold,omitempty"`
 	// Rounds are the steps with the policy and without, in turn; 0 where no collective is served, and nothing was timed.
 	Rounds int `json:"rounds"`
 	// Messages is by how much the times of the step's messages change.
@@ -124,6 +126,9 @@ func (e *PolicyEffect) finding(simulated bool) finding.Finding {
 	}
 	if len(e.Unserved) > 0 {
 		f.Text += " Not served: " + strings.Join(e.Unserved, "; ") + "."
+	}
+	if e.Untold {
+		f.Text, f.Hint = f.Text+policy.Untold, policy.UntoldHint
 	}
 	return f
 }

@@ -71,8 +71,10 @@ func (o *replayOptions) measure(ctx context.Context, w *openWorld, a *asked, ste
 	do := plan.StepDo(o.compute)
 	tried := o.tried(w, steps[0])
 	err := w.allocate(ctx, do.Bytes)
-	if err == nil {
-		err = tried.ran(ctx, w.ranks)
+	for _, t := range tried {
+		if err == nil {
+			err = t.ran(ctx, w.ranks)
+		}
 	}
 	if err == nil && do.Works() { // what computation lacks is missed here, before anything is timed
 		err = player.Stage(ctx, len(steps), &plan.Step{Ops: []plan.StepOp{{Do: do, Launches: 1}}})
@@ -90,59 +92,57 @@ func (o *replayOptions) measure(ctx context.Context, w *openWorld, a *asked, ste
 	return &result{shown: doc.Shown()}, err
 }
 
-// tried are the policies that were asked for, each with the cases of the first step that it serves and the reasons why it
-// does not serve others.
-type tried []struct {
+// tried is a policy that was asked for, with the cases of the first step that it serves, the reasons why it does not serve
+// others, and whether the library does not say what ran.
+type tried struct {
 	policy   policy.Policy
 	cases    []plan.Case
 	unserved []string
+	untold   bool
+}
+
+// not notes why a case is not served; it reports whether there is a reason.
+func (t *tried) not(c plan.Case, why string) bool {
+	if text := c.Collective.Name + ": " + why; why != "" && !slices.Contains(t.unserved, text) {
+		t.unserved = append(t.unserved, text)
+	}
+	return why != ""
 }
 
 // tried asks the library which messages of a step the policies serve. Their buffers are allocated with the others'.
-func (o *replayOptions) tried(w *openWorld, step *plan.Step) (all tried) {
+func (o *replayOptions) tried(w *openWorld, step *plan.Step) (all []*tried) {
 	library, can := w.ranks.(plan.Registering)
-	asked := policy.All(o.registers, o.ctas)
-	for _, p := range slices.DeleteFunc(asked, func(p policy.Policy) bool { return p == policy.Policy{} || !can }) {
-		all = append(all, tried{{policy: p}}...)
-		one := &all[len(all)-1]
-		for _, c := range replay.WithPolicy(step, p).Cases {
-			if why := library.Unserved(c); why == "" {
-				one.cases = append(one.cases, c)
-			} else if why = c.Collective.Name + ": " + why; !slices.Contains(one.unserved, why) {
-				one.unserved = append(one.unserved, why)
-			}
+	for _, p := range policy.All(o.registers, o.ctas) {
+		if p == (policy.Policy{}) || !can {
+			continue
 		}
+		one := &tried{policy: p}
+		one.cases = slices.DeleteFunc(replay.WithPolicy(step, p).Cases, func(c plan.Case) bool { return one.not(c, library.Unserved(c)) })
 		w.cases = slices.Insert(w.cases, len(w.cases)-1, one.cases...)
+		all = append(all, one)
 	}
 	return all
 }
 
 // ran launches the served cases and drops those that the library ran otherwise, as it says.
-func (all tried) ran(ctx context.Context, ranks plan.Driver) error {
-	for i := range all {
-		one, err := &all[i], error(nil)
-		one.cases = slices.DeleteFunc(one.cases, func(c plan.Case) bool {
-			if err == nil {
-				_, err = plan.Prepare(ctx, ranks, plan.Preparation{Case: c, Warmup: 1})
-			}
-			if err != nil {
-				return false
-			}
-			why := c.Policy.Denied(ranks.(plan.Registering).Ran(c))
-			if why != "" {
-				one.unserved = append(one.unserved, c.Collective.Name+": "+why)
-			}
-			return why != ""
-		})
-		if err != nil {
+func (t *tried) ran(ctx context.Context, ranks plan.Driver) error {
+	served := t.cases[:0]
+	for _, c := range t.cases {
+		if _, err := plan.Prepare(ctx, ranks, plan.Preparation{Case: c, Warmup: 1}); err != nil {
 			return err
 		}
+		ran := ranks.(plan.Registering).Ran(c)
+		t.untold = t.untold || ran.By == ""
+		if !t.not(c, c.Policy.Denied(ran)) {
+			served = append(served, c)
+		}
 	}
+	t.cases = served
 	return nil
 }
 
 // policies times the first step with each policy that serves some of its messages, and without, by turns.
-func (o *replayOptions) policies(ctx context.Context, p plan.Player, steps []*plan.Step, all tried) (effects []replay.PolicyEffect, err error) {
+func (o *replayOptions) policies(ctx context.Context, p plan.Player, steps []*plan.Step, all []*tried) (effects []replay.PolicyEffect, err error) {
 	do := plan.StepDo(o.compute)
 	for _, one := range all {
 		e := replay.PolicyEffect{Policy: one.policy.String()}
@@ -155,7 +155,7 @@ func (o *replayOptions) policies(ctx context.Context, p plan.Player, steps []*pl
 				return nil, err
 			}
 		}
-		e.Compute, e.Unserved = do, append([]string{}, one.unserved...)
+		e.Compute, e.Unserved, e.Untold = do, append([]string{}, one.unserved...), one.untold
 		effects = append(effects, e)
 	}
 	return effects, nil
