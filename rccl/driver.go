@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 
 	"zbench/bench/plan"
+	"zbench/bench/policy"
 	"zbench/bench/record"
 	"zbench/bench/stat"
 	"zbench/internal/native"
@@ -51,6 +52,8 @@ type Config struct {
 	Seed uint64
 	// Graphs is true if bursts will be captured and replayed.
 	Graphs bool
+	// Log returns what the library has logged; false if its lines of tuning are not logged, or elsewhere. Nil is that, too.
+	Log func() (text []byte, known bool)
 }
 
 // Driver holds the ranks of this process. It implements plan.Process.
@@ -72,10 +75,10 @@ type Driver struct {
 	arena int64 // bytes of each rank's
 	// inLibrary tells that the library has allocated the arenas.
 	inLibrary bool
-	// registered are the arenas on the current communicators; registration is what the last Begin took for that, in
-	// seconds.
-	registered   []native.Registration
+	// registration is what the last Begin took to register arenas, in seconds.
 	registration float64
+	// logged is the length of the library's log before the current case.
+	logged int
 	// cache is the one to rotate over that all processes agreed on, in bytes.
 	cache  int64
 	floor  float64
@@ -116,6 +119,8 @@ type member struct {
 type lane struct {
 	comms plan.Comms
 	ranks []*native.Rank
+	// registered are the arenas on its communicators.
+	registered []native.Registration
 }
 
 // comms are the communicators of a case.
@@ -177,7 +182,8 @@ func (d *Driver) Begin(c plan.Case, pass int) error {
 			return err
 		}
 	}
-	err := d.register(c)
+	d.registration = 0
+	err := d.register(&d.lanes[0])
 	if err == nil {
 		err = d.openFillers(c)
 	}
@@ -189,6 +195,10 @@ func (d *Driver) Begin(c plan.Case, pass int) error {
 	_, _ = h.Write([]byte(c.Key + "/" + strconv.Itoa(pass))) // a hash never fails
 	d.library.BeginCase(h.Sum64())
 	d.place(c)
+	if c.Policy != (policy.Policy{}) {
+		text, _ := d.log()
+		d.logged = len(text)
+	}
 	d.hold = firstHold * float64(min(d.comms().Active(), max(c.GPUsPerProcess, 1)*d.share()))
 	return d.batch.SetWork(d.work, d.deadline(1))
 }

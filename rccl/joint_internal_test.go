@@ -84,6 +84,10 @@ func (p *party) Register(window bool, comms []native.Comm, buffers []native.Buff
 	return p.p.Register(window, comms, buffers)
 }
 
+func (p *party) Implementation(native.Comm, native.Work, native.Address, native.Address, bool) string {
+	return ""
+}
+
 func (p *party) Deregister(r native.Registration) error { return p.p.Deregister(r) }
 
 func (p *party) Free(b native.Buffer) error {

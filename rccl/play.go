@@ -38,6 +38,11 @@ func (d *Driver) Stage(ctx context.Context, setting int, s *plan.Step) error {
 	if d.noKernels != nil {
 		return fmt.Errorf("a step's computation is a kernel, and there are none: %w", d.noKernels)
 	}
+	for i := range d.lanes {
+		if err := d.register(&d.lanes[i]); err != nil {
+			return err
+		}
+	}
 	for _, l := range d.lanes[b.Lanes():] {
 		b.AddLane(l.ranks)
 	}

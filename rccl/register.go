@@ -32,12 +32,40 @@ func (d *Driver) Unserved(c plan.Case) string {
 // Registration is how long the last Begin registered buffers, in seconds.
 func (d *Driver) Registration() float64 { return d.registration }
 
-// register registers the ranks' arenas with the case's communicators, if its policy asks for it and it was not done. All
+// log is what the library has logged.
+func (d *Driver) log() ([]byte, bool) {
+	if d.cfg.Log == nil {
+		return nil, false
+	}
+	return d.cfg.Log()
+}
+
+// Ran is what runs the case, which has been launched since Begin, as the library tells it.
+func (d *Driver) Ran(c plan.Case) policy.Ran {
+	if r := d.ranks[0].rank; d.local > 0 {
+		if name := d.library.Implementation(r.Comm, d.work, r.Send, r.Recv, c.Graph > 0); name != "" {
+			return policy.Ran{By: name, Source: "rcclGetCollImplInfo"}
+		}
+	}
+	if text, known := d.log(); known && len(text) >= d.logged {
+		return policy.Logged(text[d.logged:], c.Collective)
+	}
+	return policy.Ran{}
+}
+
+// register registers the ranks' arenas with a lane's communicators, if their policy asks for it and it was not done. All
 // ranks of all processes do so at once, and one that does not would let the others wait. Both buffers lie in the arena, at
 // the same offsets on all ranks.
-func (d *Driver) register(c plan.Case) error {
-	d.registration = 0
-	if c.Policy.Register == "" || len(d.registered) > 0 || d.local == 0 {
+func (d *Driver) register(l *lane) error {
+	c := l.comms
+	var comms []native.Comm
+	var arenas []native.Buffer
+	for i, r := range l.ranks {
+		if r.Comm != (native.Comm{}) {
+			comms, arenas = append(comms, r.Comm), append(arenas, d.ranks[i].arena)
+		}
+	}
+	if c.Policy.Register == "" || len(l.registered) > 0 || len(comms) == 0 {
 		return nil
 	}
 	type result struct {
@@ -46,9 +74,6 @@ func (d *Driver) register(c plan.Case) error {
 		err     error
 	}
 	leave, deadline := d.enter(), d.cfg.Deadlines.Init
-	mine := d.ranks[:d.local]
-	comms := slice.Map(mine, func(m member) native.Comm { return m.rank.Comm })
-	arenas := slice.Map(mine, func(m member) native.Buffer { return m.arena })
 	r, ended := within(context.Background(), seconds(deadline), func() result {
 		defer leave()
 		all, took, err := d.library.Register(c.Policy.Register == policy.Window, comms, arenas)
@@ -58,13 +83,16 @@ func (d *Driver) register(c plan.Case) error {
 		d.broken = true
 		return fmt.Errorf("registering the buffers of %d ranks (%s): not finished at the deadline of %g s", c.Ranks, c.Policy, deadline)
 	}
-	d.registered, d.registration = r.all, r.seconds
+	l.registered, d.registration = r.all, r.seconds
 	return r.err
 }
 
 // deregister takes all registrations back.
 func (d *Driver) deregister() error {
-	all := d.registered
-	d.registered = nil
-	return errors.Join(slice.Map(all, d.library.Deregister)...)
+	var errs []error
+	for i := range d.lanes {
+		errs = append(errs, slice.Map(d.lanes[i].registered, d.library.Deregister)...)
+		d.lanes[i].registered = nil
+	}
+	return errors.Join(errs...)
 }

@@ -20,6 +20,7 @@ type library interface {
 	Free(native.Buffer) error
 	Register(window bool, comms []native.Comm, buffers []native.Buffer) ([]native.Registration, float64, error)
 	Deregister(native.Registration) error
+	Implementation(comm native.Comm, w native.Work, send, recv native.Address, graph bool) string
 	BeginCase(key uint64)
 	NewUniqueID() (native.UniqueID, error)
 	InitComms(id native.UniqueID, ranks, first int, devices []int, cta int) ([]native.Comm, error)

@@ -16,7 +16,8 @@ want() {
 	local name=$1
 	shift
 	rm -rf "$work/out"
-	"$zbench" collectives "$name" --backend loopback "${sizes[@]}" "$@" -c 0 -n 20 \
+	# shellcheck disable=SC2086 # flags
+	"$zbench" collectives "$name" --backend loopback "${sizes[@]}" "$@" ${OURS:-} -c 0 -n 20 \
 		--fault noise:sigma=0 --max-time 0.01 --out "$work/out" --format csv -q |
 		awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
 			{ print $at["bytes"] ($at["in_place"] == "true" ? "i" : ""), $at["busbw_Bps"] / 1e9 }' > "$work/want"

@@ -3,6 +3,7 @@ package judge
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"zbench/bench/curve"
@@ -28,41 +29,49 @@ type effect struct {
 // with those of the library's own: each pass has all, and the second in the opposite order.
 func (j judged) policies() (out finding.List) {
 	type same struct {
-		collective, dtype, op              string
+		collective, dtype, op, rest        string
 		bytes                              int64
 		ranks, nodes, local, groups, apart int
 		inPlace                            bool
 	}
 	of := func(r *record.Result) same {
-		return same{r.Collective, r.Dtype, r.Op, r.BytesRequested, r.Ranks, r.Nodes, r.GPUsPerProcess, r.Groups, r.Stride, r.InPlace}
+		_, rest := policy.Split(r.Setup)
+		return same{r.Collective, r.Dtype, r.Op, rest, r.BytesRequested, r.Ranks, r.Nodes, r.GPUsPerProcess, r.Groups, r.Stride, r.InPlace}
 	}
 	base, asked := map[same]*record.Result{}, []*record.Result(nil)
 	for r := range j.Each() {
-		switch {
-		case r.Setup == "":
-			base[of(r)] = r
-		case policy.Named(r.Setup):
+		if policy.Named(r.Setup) {
 			asked = append(asked, r)
+		} else {
+			base[of(r)] = r
 		}
 	}
-	names, rows := slice.Group(asked, func(r *record.Result) string { return r.Setup })
+	names, rows := slice.Group(asked, func(r *record.Result) string {
+		name, _ := policy.Split(r.Setup)
+		return name
+	})
 	for _, name := range names {
 		order, by := slice.Group(rows[name], func(r *record.Result) string { return r.Collective })
 		var parts, unserved []string
-		registration := 0.0
+		registration, ran, untold := 0.0, []string(nil), false
 		for _, collective := range order {
 			var e effect
 			why := ""
 			for _, r := range by[collective] {
 				registration = max(registration, r.Registration)
-				if r.Status == record.Skipped && !strings.HasPrefix(r.Reason, "rounds to 0") {
+				switch {
+				case r.Status == record.Skipped && !strings.HasPrefix(r.Reason, "rounds to 0"):
 					why = r.Reason
+				case r.Status == record.OK:
+					untold = untold || r.Ran == ""
+					ran = append(ran, r.Ran)
 				}
 				e.add(r, base[of(r)])
 			}
 			if text := e.text(); text != "" {
 				parts = append(parts, collective+" "+text)
-			} else if why != "" {
+			}
+			if why != "" {
 				unserved = append(unserved, collective+": "+why)
 			}
 		}
@@ -75,6 +84,13 @@ func (j judged) policies() (out finding.List) {
 		}
 		if registration > 0 {
 			f.Text += " Registering took " + unit.Seconds(registration) + ", outside of these times."
+		}
+		slices.Sort(ran)
+		if ran = slices.DeleteFunc(slices.Compact(ran), func(by string) bool { return by == "" }); len(ran) > 0 {
+			f.Text += " The library says it ran by " + strings.Join(ran, ", ") + "."
+		}
+		if untold {
+			f.Text, f.Hint = f.Text+policy.Untold, policy.UntoldHint
 		}
 		out = append(out, f)
 	}
@@ -115,21 +131,10 @@ func (e effect) text() string {
 		}
 	}
 	limit := policyErrors * math.Sqrt(square) / n
-	text := fmt.Sprintf("takes as long within %s", unit.Part(limit))
-	if math.Abs(mean) > limit {
-		text = fmt.Sprintf("%s ± %s", change(mean), unit.Part(limit))
-	}
-	text += fmt.Sprintf(" on average over %s", unit.Count(len(e.logs), "case"))
+	change := func(log float64) string { return policy.Change(log, "faster", "slower") }
+	text := fmt.Sprintf("%s on average over %s", policy.Told(mean, limit, "faster", "slower"), unit.Count(len(e.logs), "case"))
 	if len(e.logs) > 1 && e.logs[most]-e.logs[least] > 2*limit*math.Sqrt(n) {
 		text += fmt.Sprintf(", from %s at %s to %s at %s", change(e.logs[least]), unit.Bytes(e.sizes[least]), change(e.logs[most]), unit.Bytes(e.sizes[most]))
 	}
 	return text
-}
-
-// change is the logarithm of a ratio of times in words.
-func change(log float64) string {
-	if log < 0 {
-		return unit.Part(1-math.Exp(log)) + " faster"
-	}
-	return unit.Part(math.Exp(log)-1) + " slower"
 }

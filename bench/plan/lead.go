@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"zbench/bench/policy"
 	"zbench/bench/record"
 	"zbench/bench/slice"
 )
@@ -215,6 +216,14 @@ func (g *Group) Registration() float64 {
 		return r.Registration()
 	}
 	return 0
+}
+
+// Ran is what this process's library tells: rank 0 writes its log.
+func (g *Group) Ran(c Case) policy.Ran {
+	if r, ok := g.own.p.(Registering); ok {
+		return r.Ran(c)
+	}
+	return policy.Ran{}
 }
 
 // Verify adds up the results of all processes.

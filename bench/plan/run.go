@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"zbench/bench/policy"
 	"zbench/bench/record"
 	"zbench/bench/stat"
 )
@@ -56,6 +57,8 @@ type Registering interface {
 	Unserved(c Case) string
 	// Registration is how long the last Begin registered buffers, in seconds; 0 if it registered none.
 	Registration() float64
+	// Ran is what runs the case, which was launched since Begin, as the library tells it.
+	Ran(c Case) policy.Ran
 }
 
 // Bursts are Count bursts of Iterations launches. With Replays the launches of a

@@ -9,6 +9,7 @@ import (
 	"math"
 	"slices"
 
+	"zbench/bench/policy"
 	"zbench/bench/record"
 	"zbench/bench/slice"
 	"zbench/bench/stat"
@@ -92,8 +93,9 @@ func (t *passRun) prepare(ctx context.Context, d Driver, o Effort, pass int, kno
 		want.First = Batches{}
 	}
 	got, err := Prepare(ctx, d, want)
-	if r, ok := d.(Registering); ok && t.c.Policy.Register != "" {
-		t.part.Registration = r.Registration()
+	told, tells := d.(Registering)
+	if tells && t.c.Policy.Register != "" {
+		t.part.Registration = told.Registration()
 	}
 	if err == nil && o.Warmup > 0 {
 		_, err = t.whole(1)(got.Seconds, nil)
@@ -106,6 +108,13 @@ func (t *passRun) prepare(ctx context.Context, d Driver, o Effort, pass int, kno
 	}
 	if err = t.takes(want.First, got.First); err == nil && pass == 0 {
 		err = t.verify(ctx, d, o.Checks, got)
+	}
+	if tells && err == nil && t.c.Policy != (policy.Policy{}) && (o.Warmup > 0 || want.Verify) {
+		ran := told.Ran(t.c)
+		t.part.Ran = ran.By
+		if why := t.c.Policy.Denied(ran); why != "" && t.part.Status == record.OK {
+			t.end(record.Skipped, why)
+		}
 	}
 	return err
 }

@@ -3,12 +3,17 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
 	"zbench/bench/collective"
+	"zbench/bench/pattern"
 	"zbench/bench/plain"
+	"zbench/bench/slice"
+	"zbench/bench/unit"
 )
 
 // Policy is what is asked of the library beside the call. The zero Policy asks for nothing.
@@ -35,6 +40,17 @@ func Registers() []string { return []string{None, Buffer, Window} }
 
 // CTAs are the values of --cta-policy.
 func CTAs() []string { return []string{Default, Efficiency, Zero} }
+
+// Check is an error that names the values, if there are others in lists of the two, or one twice.
+func Check(registers, ctas []string) error {
+	for _, of := range [][2][]string{{registers, Registers()}, {ctas, CTAs()}} {
+		unknown := slices.ContainsFunc(of[0], func(word string) bool { return !slices.Contains(of[1], word) })
+		if unknown || len(slice.Distinct(of[0])) < len(of[0]) {
+			return fmt.Errorf("register %q, cta_policy %q: valid are %q and %q, each once", registers, ctas, Registers(), CTAs())
+		}
+	}
+	return nil
+}
 
 // All combines lists of the two; empty ones are None and Default.
 func All(registers, ctas []string) (all []Policy) {
@@ -77,9 +93,21 @@ func (p Policy) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// Named reports whether a text is the name of a policy: a result that was measured with it has it as its setup.
-func Named(text string) bool {
-	return text != "" && slices.ContainsFunc(All(Registers(), CTAs()), func(p Policy) bool { return p.String() == text })
+// Split takes the name of a policy from the front of a result's setup, empty if there is none, and returns the rest of it,
+// such as a skew.
+func Split(setup string) (name, rest string) {
+	for _, p := range All(Registers(), CTAs()) {
+		if n := p.String(); len(n) > len(name) && strings.HasPrefix(setup+", ", n+", ") {
+			name = n
+		}
+	}
+	return name, strings.TrimPrefix(strings.TrimPrefix(setup, name), ", ")
+}
+
+// Named reports whether a result with this setup was measured with a policy.
+func Named(setup string) bool {
+	name, _ := Split(setup)
+	return name != ""
 }
 
 // Library is what decides whether a policy is served.
@@ -91,6 +119,52 @@ type Library struct {
 	CUMem bool
 	// Lacks returns the public name of the first of these symbols that the library lacks; empty if it has all.
 	Lacks func(symbols ...string) string
+}
+
+// Ran is what ran a collective, as the library tells it. The zero Ran is that it does not.
+type Ran struct {
+	// By is the library's name for it: CE and Copy Engine are copy engines, SYM and Symmetric kernels on windows, others
+	// algorithms. Source is where it says so.
+	By, Source string
+}
+
+// tuned is a line of NCCL_DEBUG_SUBSYS=TUNING (NVIDIA/nccl at v2.30.7: src/enqueue.cc, src/ce_coll.cc and
+// src/scheduler/symmetric_sched.cc).
+var tuned = pattern.New(`NCCL INFO (\w+)(?: \[([^\]\n]+)\])?: \d+ Bytes -> (?:Algo (\w+))?`)
+
+// Logged is what ran the last launch of a collective by the lines of tuning that its launches wrote. What has no line was
+// made of messages.
+func Logged(lines []byte, c collective.Collective) Ran {
+	ran := Ran{By: "messages", Source: "NCCL_DEBUG_SUBSYS=TUNING"}
+	for _, m := range tuned.FindAllSubmatch(lines, -1) {
+		if of, err := collective.ByName(string(m[1])); err == nil && of.Name == c.Name {
+			ran.By = cmp.Or(string(m[2]), string(m[3]))
+		}
+	}
+	return ran
+}
+
+// Untold and UntoldHint are for results with a policy of which the library does not tell what ran them.
+const (
+	Untold     = " NOT CHECKED: what ran; the library's version and functions alone say that the policy is served."
+	UntoldHint = "set NCCL_DEBUG=INFO, NCCL_DEBUG_SUBSYS=TUNING and NCCL_DEBUG_FILE=FILE, without % in FILE: the library logs what runs each call, which costs small messages some time"
+)
+
+// Denied is the reason why a case was not run as the policy asks, by what ran it; empty if it was, or nobody knows.
+func (p Policy) Denied(ran Ran) string {
+	served := ran == Ran{}
+	switch p.CTA {
+	case Zero:
+		served = served || slices.Contains([]string{"CE", "CE2", "Copy Engine", "Hierarchical CE"}, ran.By)
+	case Efficiency:
+		served = served || strings.HasPrefix(ran.By, "NVLS")
+	default:
+		served = true
+	}
+	if served {
+		return ""
+	}
+	return fmt.Sprintf("the library ran it by %s (%s), not as CTA policy %s asks", ran.By, ran.Source, p.CTA)
 }
 
 // needs are the symbols that a way of registering takes.
@@ -140,4 +214,20 @@ func (p Policy) Unserved(c collective.Collective, nodes int, l Library) string {
 		return "RCCL's copy engines serve several nodes with NCCL_CUMEM_ENABLE=1 only"
 	}
 	return ""
+}
+
+// Told is the logarithm of a ratio of times in words, with the limit within which it is no change.
+func Told(log, limit float64, less, more string) string {
+	if !(math.Abs(log) > limit) {
+		return "as long within " + unit.Part(limit)
+	}
+	return Change(log, less, more) + " ± " + unit.Part(limit)
+}
+
+// Change is the logarithm of a ratio of times in words.
+func Change(log float64, less, more string) string {
+	if log < 0 {
+		return unit.Part(1-math.Exp(log)) + " " + less
+	}
+	return unit.Part(math.Exp(log)-1) + " " + more
 }

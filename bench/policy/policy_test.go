@@ -18,6 +18,13 @@ func TestAll(t *testing.T) {
 	require.Equal(t, 2, all[3].Number())
 	require.Equal(t, 0, all[0].Number())
 	require.True(t, policy.Named(all[3].String()))
+	for setup, want := range map[string][2]string{
+		"": {}, "skew zipf:1.2": {"", "skew zipf:1.2"}, "register window, CTA zero": {"register window, CTA zero", ""},
+		"register window, skew of a file": {"register window", "skew of a file"}, "CTA zero, skew zipf:1": {"CTA zero", "skew zipf:1"}, "register windows": {"", "register windows"},
+	} {
+		name, rest := policy.Split(setup)
+		require.Equal(t, want, [2]string{name, rest}, setup)
+	}
 	require.False(t, policy.Named(""))
 	require.False(t, policy.Named("run 2"))
 }
@@ -79,4 +86,33 @@ func TestEachConditionIsNamed(t *testing.T) {
 			require.Contains(t, got, c.want, c)
 		}
 	}
+}
+
+// The library's lines of tuning, as NCCL 2.30.7 writes them, say what ran the last launch; a collective without a line is
+// made of messages.
+func TestLoggedLinesSayWhatRan(t *testing.T) {
+	const log = `host:11:12 [0] NCCL INFO AllGather: 2097152 Bytes -> Algo RING proto LL128 channel{Lo..Hi}={0..63}
+host:11:12 [0] NCCL INFO AllReduce: 4 Bytes -> Algo TREE proto LL channel{Lo..Hi}={0..0}
+host:11:12 [0] NCCL INFO AlltoAll [Copy Engine]: 131072 Bytes -> cudaMemcpy; CE synchronization with NVLS
+host:11:12 [0] NCCL INFO ReduceScatter [Symmetric]: 4096 Bytes -> Kernel ReduceScatter_LD nchannels 8 nthreads 512 nWorks 1
+host:11:12 [0] NCCL INFO AllGather [Hierarchical CE]: 2097152 Bytes -> RMA proxy + CE
+`
+	zero := policy.Policy{Register: policy.Window, CTA: policy.Zero}
+	for name, want := range map[string]struct {
+		by     string
+		denied bool
+	}{
+		"all_gather": {"Hierarchical CE", false}, "all_reduce": {"TREE", true}, "all_to_all": {"Copy Engine", false},
+		"reduce_scatter": {"Symmetric", true}, "scatter": {"messages", true},
+	} {
+		c, err := collective.ByName(name)
+		require.NoError(t, err)
+		ran := policy.Logged([]byte(log), c)
+		require.Equal(t, want.by, ran.By, name)
+		require.Equal(t, want.denied, zero.Denied(ran) != "", name)
+		require.Empty(t, policy.Policy{Register: policy.Window}.Denied(ran), "windows alone ask for no kind")
+		require.NotEmpty(t, policy.Policy{Register: policy.Buffer, CTA: policy.Efficiency}.Denied(ran))
+	}
+	require.Empty(t, zero.Denied(policy.Ran{}), "nobody knows")
+	require.Empty(t, policy.Policy{CTA: policy.Efficiency}.Denied(policy.Ran{By: "NVLS_TREE"}))
 }

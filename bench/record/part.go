@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -30,6 +31,8 @@ type Part struct {
 	Evidence *Evidence `json:"evidence,omitempty"`
 	// Registration is how long all ranks registered their buffers before the pass, in seconds; absent if they did not.
 	Registration float64 `json:"registration,omitempty" jsonschema:"minimum=0"`
+	// Ran is what ran the pass, by the library's own name such as CE or RING; absent where it does not tell.
+	Ran string `json:"ran,omitempty"`
 	// Verified is the result of the verification; absent if the pass verified nothing.
 	Verified *Verified `json:"verified,omitempty"`
 	// Bursts; absent if the pass ended before them.
@@ -115,6 +118,7 @@ func Assemble(planned Result, parts []Part) Result {
 		}
 		r.NICs = AddNICs(r.NICs, p.NICs)
 		r.Registration = max(r.Registration, p.Registration)
+		r.Ran = cmp.Or(p.Ran, r.Ran)
 	}
 	r.Status, r.Reason = outcome(planned.Status, planned.Reason, parts)
 	switch {

@@ -92,6 +92,8 @@ type Result struct {
 	// Registration is how long all ranks registered the case's buffers, in seconds, outside of its times; absent if they
 	// did not just before it.
 	Registration float64 `json:"registration,omitempty" jsonschema:"minimum=0"`
+	// Ran is what ran a case with a policy, by the library's own name such as CE or RING; absent where it does not tell.
+	Ran string `json:"ran,omitempty"`
 	// NICs is by how much the counters of each node's NICs rose during the case; absent where
 	// none were read.
 	NICs []NICCounters `json:"nics,omitempty"`

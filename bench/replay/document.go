@@ -64,6 +64,8 @@ type Document struct {
 	Messages *Messages `json:"messages"`
 	// Contention is what computation and messages take from each other, where that was asked for; else absent.
 	Contention *Contention `json:"contention,omitempty"`
+	// Policies are what policies of the library change, where that was asked for; else absent.
+	Policies []PolicyEffect `json:"policies,omitempty"`
 	// Slow are the components that make messages slow, where steps were longer than expected and they were looked for.
 	Slow finding.List `json:"slow,omitempty"`
 	// Ended is why the steps ended early; absent where they did not.
@@ -155,6 +157,9 @@ func (d *Document) Findings() finding.List {
 	}
 	if d.Contention != nil {
 		list = append(list, d.simulated(d.Contention.finding(d.Margin)))
+	}
+	for i := range d.Policies {
+		list = append(list, d.simulated(d.Policies[i].finding(d.Simulated)))
 	}
 	last := len(d.Settings) - 1
 	if last < 0 {

@@ -8,7 +8,6 @@ import (
 	"zbench/bench/collective"
 	"zbench/bench/option"
 	"zbench/bench/policy"
-	"zbench/bench/slice"
 	"zbench/bench/unit"
 )
 
@@ -164,23 +163,16 @@ func showPlace(s *Spec) []string {
 	return nil
 }
 
-// within reports whether a list has known words only, each once.
-func within(list, known []string) bool {
-	return len(slice.Distinct(list)) == len(list) && !slices.ContainsFunc(list, func(word string) bool { return !slices.Contains(known, word) })
-}
-
 func (s *Sweep) check() error {
 	switch {
 	case !slices.Contains([]string{Cold, Warm}, s.Cache):
 		return fmt.Errorf("cache %q: valid are cold, warm", s.Cache)
 	case len(s.InPlace) > 2, len(s.InPlace) == 2 && s.InPlace[0] == s.InPlace[1]:
 		return fmt.Errorf("in_place lists %v", s.InPlace)
-	case !within(s.Register, policy.Registers()), !within(s.CTAPolicy, policy.CTAs()):
-		return fmt.Errorf("register %q, cta_policy %q: valid are %q and %q", s.Register, s.CTAPolicy, policy.Registers(), policy.CTAs())
 	case s.VerifyBudget < 0:
 		return fmt.Errorf("verify_budget is %d", s.VerifyBudget)
 	case len(s.Groups)+len(s.Strides)+len(s.Scales) > maxSplits:
 		return fmt.Errorf("more than %d groups, strides and scales", maxSplits)
 	}
-	return nil
+	return policy.Check(s.Register, s.CTAPolicy)
 }

@@ -142,9 +142,32 @@ func openShare(ctx context.Context, s State, o libraryOptions, w *opening, proce
 	return d, err
 }
 
+// libraryLog is what the library has written into the file that it was told to; nil if that is not known.
+func (s State) libraryLog() []byte {
+	name := s.Getenv("NCCL_DEBUG_FILE")
+	if name == "" || strings.Contains(name, "%") {
+		return nil
+	}
+	text, err := s.FS.ReadFile(name)
+	if err != nil {
+		return nil // then what it would tell is not checked, and what to set is said
+	}
+	return text
+}
+
+// tuningLog is the log if the library's choices are in it.
+func (s State) tuningLog() ([]byte, bool) {
+	level, systems := strings.ToUpper(s.Getenv("NCCL_DEBUG")), strings.Split(strings.ToUpper(s.Getenv("NCCL_DEBUG_SUBSYS")), ",")
+	if level != "INFO" && level != "TRACE" || !slices.Contains(systems, "TUNING") && !slices.Contains(systems, "ALL") {
+		return nil, false
+	}
+	text := s.libraryLog()
+	return text, text != nil
+}
+
 func openRanks(ctx context.Context, s State, o libraryOptions, w *opening, cfg rccl.Config) (*collectivesDriver, error) {
 	cfg.Native.Backend, cfg.Native.Machine, cfg.Native.Getenv = w.Backend, w.Machine, s.Getenv
-	cfg.Deadlines = w.Deadlines
+	cfg.Deadlines, cfg.Log = w.Deadlines, s.tuningLog
 	cfg.RanksPerDevice, cfg.CacheBytes, cfg.VerifyBudget, cfg.Seed, cfg.Graphs = w.World.Share(), w.Cache, w.VerifyBudget, w.Seed, w.Graphs
 	simulated := len(w.Machine) > 0
 	tell := func() {}

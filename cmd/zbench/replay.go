@@ -12,6 +12,7 @@ import (
 	"zbench/bench/engine"
 	"zbench/bench/exit"
 	"zbench/bench/plan"
+	"zbench/bench/policy"
 	"zbench/bench/replay"
 	"zbench/bench/slice"
 	"zbench/bench/spec"
@@ -28,7 +29,9 @@ type replayOptions struct {
 	// margin is in per cent.
 	margin float64
 	// compute is what computation does: spin, triad or gemm.
-	compute         string
+	compute string
+	// registers and ctas are the policies of the library that are compared.
+	registers, ctas []string
 	block, maxSteps int
 }
 
@@ -64,7 +67,9 @@ beside the measurement.
 messages take from each other: the computation of steps with a kernel that goes
 through memory (or matrix products) in place of the spin, about as long, and
 with spins, each with messages and without, in turn. Computation loses
-(triad with - triad alone) - (spin with - spin alone).
+(triad with - triad alone) - (spin with - spin alone). With --register and
+--cta-policy the first setting's step is taken with each policy of the library
+and without, in turn: whether copy engines help this job.
 
 After ten rounds the number of steps is announced at which a difference of half
 of --margin can be told. With all settings together at most 2 % of the runs have
@@ -105,6 +110,8 @@ func addReplayFlags(cmd *cobra.Command, o *replayOptions) {
 	f.StringSliceVar(&o.settings, "settings", nil, "settings to compare in place of the answer and its neighbours, in elements; k, M, G are decimal")
 	f.Float64Var(&o.margin, "margin", 0.5, "difference that matters, in per cent of a step")
 	f.StringVar(&o.compute, "compute", computeSpin, "triad or gemm: measure what computation that goes through memory, or multiplies matrices, and messages take from each other")
+	f.StringSliceVar(&o.registers, "register", nil, "with --compute: ways to register the buffers, each compared with none: "+strings.Join(policy.Registers(), ", "))
+	f.StringSliceVar(&o.ctas, "cta-policy", nil, "with --compute: policies of compute units, each compared with the default; zero asks for copy engines: "+strings.Join(policy.CTAs(), ", "))
 	f.IntVar(&o.block, "block", replay.DefaultBlock, "timed steps of a setting before it is the next one's turn")
 	f.IntVar(&o.maxSteps, "max-steps", 20000, "most steps of all settings together")
 	o.run.addFlags(f, "folder to create for replay.json, report.html and the chart (default none)")
@@ -119,12 +126,17 @@ func (o *replayOptions) check() error {
 		return usagef(replayHelp, "--margin is 0.01 to 50 per cent, not %g", o.margin)
 	case o.compute != computeSpin && !plan.StepDo(o.compute).Works():
 		return usagef(replayHelp, "--compute is spin, triad or gemm, not %q", o.compute)
+	case len(o.registers)+len(o.ctas) > 0 && o.compute == computeSpin:
+		return usagef(replayHelp, "--register and --cta-policy say what computation gains or loses: give --compute gemm or triad")
 	case o.block < 1 || o.block >= plan.MaxSteps:
 		return usagef(replayHelp, "--block is 1 to %d, not %d", plan.MaxSteps-1, o.block)
 	case o.maxSteps < 1 || o.maxSteps > 1e9:
 		return usagef(replayHelp, "--max-steps is 1 to 1000000000, not %d", o.maxSteps)
 	case len(o.settings) > 5:
 		return usagef(replayHelp, "--settings has %d settings; at most 5 beside the default are compared", len(o.settings))
+	}
+	if err := policy.Check(o.registers, o.ctas); err != nil {
+		return usage(err, replayHelp)
 	}
 	return o.run.deadlines.check()
 }

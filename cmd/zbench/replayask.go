@@ -139,6 +139,7 @@ func (a *asked) place(w spec.World, cases []plan.Case) {
 	a.want.World = w
 	sweep := *a.want.Sweep
 	sweep.Collectives, sweep.Sizes, sweep.Groups, sweep.Scales, sweep.Strides = nil, nil, nil, nil, nil
+	sweep.Register, sweep.CTAPolicy = nil, nil // those of the record: the steps have their own
 	sweep.MinBytes, sweep.MaxBytes, sweep.Factor, sweep.StepBytes, sweep.GraphLaunches = 1<<20, 1<<20, 2, 0, 0
 	for _, c := range cases {
 		sweep.Collectives = append(sweep.Collectives, c.Collective.Name)

@@ -3,11 +3,13 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"zbench/bench/finding"
 	"zbench/bench/fleet/rails"
 	"zbench/bench/plan"
+	"zbench/bench/policy"
 	"zbench/bench/replay"
 	"zbench/bench/slice"
 	"zbench/bench/stat"
@@ -67,7 +69,13 @@ func (o *replayOptions) measure(ctx context.Context, w *openWorld, a *asked, ste
 		return nil, errors.New("this driver takes no steps")
 	}
 	do := plan.StepDo(o.compute)
+	tried := o.tried(w, steps[0])
 	err := w.allocate(ctx, do.Bytes)
+	for _, t := range tried {
+		if err == nil {
+			err = t.ran(ctx, w.ranks)
+		}
+	}
 	if err == nil && do.Works() { // what computation lacks is missed here, before anything is timed
 		err = player.Stage(ctx, len(steps), &plan.Step{Ops: []plan.StepOp{{Do: do, Launches: 1}}})
 	}
@@ -75,10 +83,82 @@ func (o *replayOptions) measure(ctx context.Context, w *openWorld, a *asked, ste
 		return nil, err
 	}
 	doc := o.document(w, a)
+	if doc.Policies, err = o.policies(ctx, player, steps, tried); err != nil {
+		return nil, err
+	}
 	if err = o.steps(ctx, w, player, a, steps, doc); err == nil && doc.Slower() {
 		err = w.survey(ctx, doc)
 	}
 	return &result{shown: doc.Shown()}, err
+}
+
+// tried is a policy that was asked for, with the cases of the first step that it serves, the reasons why it does not serve
+// others, and whether the library does not say what ran.
+type tried struct {
+	policy   policy.Policy
+	cases    []plan.Case
+	unserved []string
+	untold   bool
+}
+
+// not notes why a case is not served; it reports whether there is a reason.
+func (t *tried) not(c plan.Case, why string) bool {
+	if text := c.Collective.Name + ": " + why; why != "" && !slices.Contains(t.unserved, text) {
+		t.unserved = append(t.unserved, text)
+	}
+	return why != ""
+}
+
+// tried asks the library which messages of a step the policies serve. Their buffers are allocated with the others'.
+func (o *replayOptions) tried(w *openWorld, step *plan.Step) (all []*tried) {
+	library, can := w.ranks.(plan.Registering)
+	for _, p := range policy.All(o.registers, o.ctas) {
+		if p == (policy.Policy{}) || !can {
+			continue
+		}
+		one := &tried{policy: p}
+		one.cases = slices.DeleteFunc(replay.WithPolicy(step, p).Cases, func(c plan.Case) bool { return one.not(c, library.Unserved(c)) })
+		w.cases = slices.Insert(w.cases, len(w.cases)-1, one.cases...)
+		all = append(all, one)
+	}
+	return all
+}
+
+// ran launches the served cases and drops those that the library ran otherwise, as it says.
+func (t *tried) ran(ctx context.Context, ranks plan.Driver) error {
+	served := t.cases[:0]
+	for _, c := range t.cases {
+		if _, err := plan.Prepare(ctx, ranks, plan.Preparation{Case: c, Warmup: 1}); err != nil {
+			return err
+		}
+		ran := ranks.(plan.Registering).Ran(c)
+		t.untold = t.untold || ran.By == ""
+		if !t.not(c, c.Policy.Denied(ran)) {
+			served = append(served, c)
+		}
+	}
+	t.cases = served
+	return nil
+}
+
+// policies times the first step with each policy that serves some of its messages, and without, by turns.
+func (o *replayOptions) policies(ctx context.Context, p plan.Player, steps []*plan.Step, all []*tried) (effects []replay.PolicyEffect, err error) {
+	do := plan.StepDo(o.compute)
+	for _, one := range all {
+		e := replay.PolicyEffect{Policy: one.policy.String()}
+		if len(one.cases) > 0 {
+			launch, err := replay.Unit(ctx, p, len(steps), do)
+			if err == nil {
+				e, err = replay.TakePolicy(ctx, p, len(steps), replay.Working(steps[0], do, launch), one.policy)
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+		e.Compute, e.Unserved, e.Untold = do, append([]string{}, one.unserved...), one.untold
+		effects = append(effects, e)
+	}
+	return effects, nil
 }
 
 // steps takes the trace's own step and then those of the settings by turns. An error is what ended them early.
@@ -121,7 +201,7 @@ func (o *replayOptions) prepare(ctx context.Context, player plan.Player, a *aske
 		doc.Settings = append(doc.Settings, setting)
 	}
 	for i := range a.turns {
-		if err := stage(ctx, player, i, steps[i]); err != nil {
+		if err := replay.Stage(ctx, player, i, steps[i]); err != nil {
 			return err
 		}
 	}
@@ -143,7 +223,7 @@ func (o *replayOptions) prepare(ctx context.Context, player plan.Player, a *aske
 // messages times the messages of the step of setting 0, beside computation and, as a setting from free on, without;
 // and what computation of the kind that was asked for and messages take from each other.
 func (o *replayOptions) messages(ctx context.Context, p plan.Player, free int, step *plan.Step, doc *replay.Document) error {
-	err := stage(ctx, p, free, replay.Bare(step))
+	err := replay.Stage(ctx, p, free, replay.Bare(step))
 	if err == nil {
 		doc.Messages, err = replay.TakeMessages(ctx, p, 0, free, step)
 	}
@@ -161,18 +241,9 @@ func (o *replayOptions) messages(ctx context.Context, p plan.Player, free int, s
 // aloneSteps is how many steps of computation alone are timed.
 const aloneSteps = 8
 
-// stage stages a step and takes two, which connect the ranks and load what is loaded once.
-func stage(ctx context.Context, p plan.Player, setting int, step *plan.Step) error {
-	err := p.Stage(ctx, setting, step)
-	if err == nil {
-		_, err = p.Play(ctx, setting, 2)
-	}
-	return err
-}
-
 // alone times the computation of a step by itself.
 func alone(ctx context.Context, p plan.Player, setting int, step *plan.Step) (float64, error) {
-	if err := stage(ctx, p, setting, replay.Alone(step)); err != nil {
+	if err := replay.Stage(ctx, p, setting, replay.Alone(step)); err != nil {
 		return 0, err
 	}
 	seconds, err := taken(ctx, p, setting, aloneSteps)
@@ -196,7 +267,7 @@ func (o *replayOptions) takeOwn(ctx context.Context, p plan.Player, free int, st
 	if doc.Own.Compute, err = alone(ctx, p, 0, step); err != nil {
 		return err
 	}
-	if err = stage(ctx, p, 0, step); err != nil {
+	if err = replay.Stage(ctx, p, 0, step); err != nil {
 		return err
 	}
 	var all []float64

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -221,26 +220,13 @@ func (o *soakOptions) document(w *openWorld) *soak.Document {
 	}
 	c := soak.Conditions{
 		Nodes: len(d.Nodes), RCCL: gate.Library(&record.Record{Source: record.Source{Libraries: w.facts.Libraries}}), Pollara: record.Pollara(w.facts.NICs),
-		Env: w.state.Getenv, Log: o.log(w.state),
+		Env: w.state.Getenv, Log: string(w.state.libraryLog()),
 	}
 	d.Environment = c.Variables()
 	if !d.Simulated {
 		d.Preconditions = c.Preconditions()
 	}
 	return d
-}
-
-// log is what the library has written into the file that it was told to.
-func (o *soakOptions) log(s State) string {
-	name := s.Getenv("NCCL_DEBUG_FILE")
-	if name == "" || strings.Contains(name, "%") {
-		return ""
-	}
-	text, err := s.FS.ReadFile(name)
-	if err != nil {
-		return "" // then GPUDirect is not checked, which says what to set
-	}
-	return string(text)
 }
 
 // place names the GPU of a rank, with its rail and NIC where there are several nodes, and its node.

@@ -285,6 +285,22 @@ func (p *Provider) Deregister(r Registration) error {
 	return p.collectives("deregister", r.comm.device, C.zb_deregister(p.table, C.int(b2i(r.window)), C.int(r.comm.device), r.comm.ptr, r.handle))
 }
 
+// functions are the collectives of which RCCL tells what runs them, by their numbers in its enum ncclFunc_t; of the others
+// it tells an algorithm that knows no buffers (ROCm/rocm-systems, projects/rccl/src/rccl_wrap.cc, rcclGetCollImplInfo).
+var functions = map[string]C.int{"all_gather": 2, "reduce_scatter": 3, "all_reduce": 4}
+
+// Implementation is the library's name for what would run the work on these buffers, such as CE or RING; empty if it does
+// not tell. A release of RCCL that hides its internal functions has this one and refuses it.
+func (p *Provider) Implementation(comm Comm, w Work, send, recv Address, graph bool) string {
+	function, known := functions[w.Collective]
+	if !known {
+		return ""
+	}
+	name := C.zb_impl(p.table, comm.ptr, function, C.uint64_t(w.Count), C.int(dtypeCodes[w.Dtype]), C.int(opCodes[w.Op]),
+		unsafe.Pointer(send.ptr()), unsafe.Pointer(recv.ptr()), C.int(b2i(graph)))
+	return C.GoString(name)
+}
+
 // FreeComm destroys a communicator.
 func (p *Provider) FreeComm(c Comm) error {
 	return p.collectives("destroy communicator", c.device, C.zb_comm_destroy(p.table, C.int(c.device), c.ptr))

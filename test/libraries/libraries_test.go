@@ -20,6 +20,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/plain"
 	"zbench/internal/doctor"
 	"zbench/internal/native"
 )
@@ -109,8 +110,43 @@ func TestDoctorOnROCm(t *testing.T) {
 		}
 	}
 	require.Equal(t, "2.13.4", versions["collectives"])
+	require.Equal(t, []string{"--cta-policy", "--register", "--register buffer", "--register window", "what ran a policy's calls, without a log"}, lost(t, b))
 	require.Regexp(t, `^5\.7\.`, versions["runtime"])
 	require.NotEmpty(t, versions["compiler"])
+}
+
+// since are the versions of NCCL's API that first have the functions which not all have (NVIDIA/nccl, the first tag whose
+// src/nccl.h.in has the name), and RCCL's own (ROCm/rocm-systems, 2.31.2, which is not released).
+var since = map[string]string{
+	"ncclCommInitRankConfig": "2.14.3", "ncclMemAlloc": "2.19.1", "ncclMemFree": "2.19.1", "ncclCommRegister": "2.19.1", "ncclCommDeregister": "2.19.1",
+	"ncclCommWindowRegister": "2.27.3", "ncclCommWindowDeregister": "2.27.3", "ncclAlltoAll": "2.28.3", "ncclGather": "2.28.3", "ncclScatter": "2.28.3",
+	"rcclGetCollImplInfo": "2.31.2", "rcclGetAlgoName": "2.31.2",
+}
+
+// lost is what the collectives library of a backend cannot do. Each function that it lacks came with a later version, and it
+// lacks each that did. RCCL's all_to_all, gather and scatter are older than NCCL's, and NCCL has none of RCCL's own.
+func lost(t *testing.T, b doctor.Backend) (all []string) {
+	t.Helper()
+	for _, l := range b.Libraries {
+		if l.Role != "collectives" {
+			continue
+		}
+		nccl := b.Name == "cuda"
+		lacks := map[string]bool{}
+		for _, s := range l.Missing {
+			require.Contains(t, since, s.Name)
+			lacks[s.Name] = true
+			all = append(all, s.Lost)
+		}
+		for name, version := range since {
+			if own := strings.HasPrefix(name, "rccl"); nccl && own || !nccl && version == "2.28.3" {
+				continue
+			}
+			require.Equal(t, plain.Version(l.Version, version) < 0, lacks[name], "%s in %s %s", name, l.Name, l.Version)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // What librccl prints must not come before the record.

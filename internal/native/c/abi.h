@@ -313,6 +313,12 @@ typedef struct zb_block {
   SYM(windowDeregister, ZB_OPTIONAL("--register window"), int,                 \
       (void *comm, void *window), ZB_CO("ncclCommWindowDeregister"),           \
       ZB_CO("ncclCommWindowDeregister"))                                       \
+  SYM(collImpl, ZB_OPTIONAL("what ran a policy's calls, without a log"), int,  \
+      (void *comm, int function, uint64_t count, int dtype, int op,            \
+       const void *send, void *recv, int graph, int *algo, int *protocol,      \
+       int *channels), ZB_CO("rcclGetCollImplInfo"), ZB_NONE, NULL)            \
+  SYM(algoName, ZB_OPTIONAL("what ran a policy's calls, without a log"), int,  \
+      (int algo, const char **name), ZB_CO("rcclGetAlgoName"), ZB_NONE, NULL)  \
   /* the loopback's clock of the current device's process, in nanoseconds */   \
   SYM(nowNs, ZB_OPTIONAL(""), int64_t, (void), ZB_LB("zbench_nowNs"),          \
       ZB_LB("zbench_nowNs"))                                                   \

@@ -249,6 +249,18 @@ static inline int zb_deregister(const zb_table *t, int window, int device, void 
   int code = t->setDevice(device);
   return code != 0 ? code : window ? t->windowDeregister(comm, handle) : t->commDeregister(comm, handle);
 }
+/* The name of what would run a collective on these buffers, NULL if the library does not tell. */
+static inline const char *zb_impl(const zb_table *t, void *comm, int function, uint64_t count, int dtype, int op,
+                                  const void *send, void *recv, int graph) {
+  int algo, protocol, channels;
+  const char *name = NULL;
+  if (t->collImpl == NULL || t->algoName == NULL ||
+      t->collImpl(comm, function, count, dtype, op, send, recv, graph, &algo, &protocol, &channels) != 0 ||
+      t->algoName(algo, &name) != 0) {
+    return NULL;
+  }
+  return name;
+}
 static inline int zb_unique(const zb_table *t, zb_unique_id *id) {
   return t->getUniqueId(id);
 }

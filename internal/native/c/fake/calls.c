@@ -141,6 +141,9 @@ static int zbl_collective_call(const void *send, void *recv, int collective,
   call.by = c->windows != NULL ? zbl_run_by(c, collective, send, recv) : ZBL_BY_KERNELS;
   *q = (zbl_queued){c, s, call, send, recv, -1, 0, q->scalar};
   code = zbl_check_buffers(&asked, q, &zbl_shapes[collective], count * zbl_widths[dtype]);
+  if (code == 0) {
+    zbl_write_tuning(c, &call);
+  }
   return code != 0 ? code : zbl_enqueue(q);
 }
 

@@ -198,6 +198,7 @@ void zbl_tell_modelled(void);
 
 /* window.c */
 int zbl_run_by(const zbl_comm *c, int collective, const void *send, const void *recv);
+void zbl_write_tuning(const zbl_comm *c, const zbl_call *call);
 
 /* split.c */
 int zbl_split_rank(zbl_comm *c, int color, int key, int nonblocking, void **out);

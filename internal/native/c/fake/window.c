@@ -2,8 +2,12 @@
  * with: what runs a call is decided by them (NVIDIA/nccl at v2.30.7, src/enqueue.cc, taskAppend). */
 #include "comm.h"
 
+#include <ctype.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdlib.h>
+#include <strings.h>
+#include <unistd.h>
 
 /* Refuses a function that came later than the version that the library reports. */
 static int zbl_too_old(int first, const char *name) {
@@ -151,6 +155,12 @@ static int zbl_collFree(void *p) {
 /* A window is a registration of all ranks. */
 enum { ZBL_SYMMETRIC_WINDOW = 1, ZBL_WINDOW_FLAGS = 3 };
 
+static int zbl_is_set(const char *name, const char *value) {
+  const char *text = getenv(name);
+  return text != NULL && strcasecmp(text, value) == 0;
+}
+
+/* NCCL_WIN_ENABLE=0 takes windows and does not use them (NVIDIA/nccl at v2.30.7, src/init.cc, symmetricSupport). */
 static int zbl_windowRegister(void *comm, void *p, size_t bytes, void **out, int flags) {
   zbl_comm *c = zbl_comm_of(comm);
   int code;
@@ -159,7 +169,7 @@ static int zbl_windowRegister(void *comm, void *p, size_t bytes, void **out, int
   ZBL_FAIL(c == NULL || out == NULL || (flags & ~ZBL_WINDOW_FLAGS) != 0 || !zbl_valid_range(p, bytes), ZB_COLL_ARGUMENT,
            "ncclCommWindowRegister: invalid argument");
   code = zbl_registers(ZBL_WINDOW, c, p, bytes, out);
-  if (code == 0 && (flags & ZBL_SYMMETRIC_WINDOW) != 0) {
+  if (code == 0 && (flags & ZBL_SYMMETRIC_WINDOW) != 0 && !zbl_is_set("NCCL_WIN_ENABLE", "0")) {
     ((zbl_registration *)*out)->next = c->windows;
     c->windows = *out;
   }
@@ -205,4 +215,69 @@ int zbl_run_by(const zbl_comm *c, int collective, const void *send, const void *
   return near && shape->root_only == ZBL_NEITHER && (shape->reduces || (shares && !shape->send_all))
              ? ZBL_BY_SYMMETRIC
              : ZBL_BY_KERNELS;
+}
+
+/* The numbers of RCCL's enum ncclFunc_t that are the same in all versions, and its implementations (ROCm/rocm-systems,
+ * develop of 2026-10, projects/rccl/src/include/rccl_common.h). */
+static const int zbl_functions[] = {ZBL_BROADCAST, ZBL_REDUCE, ZBL_ALL_GATHER, ZBL_REDUCE_SCATTER, ZBL_ALL_REDUCE};
+static const struct {
+  int algo;
+  const char *name;
+} zbl_implementations[] = {[ZBL_BY_KERNELS] = {1, "RING"}, [ZBL_BY_SYMMETRIC] = {9, "SYM"}, [ZBL_BY_COPIES] = {11, "CE"}};
+enum { ZBL_TELLS_IMPLEMENTATION = 23102, ZBL_FUNCTIONS = sizeof zbl_functions / sizeof *zbl_functions };
+
+static int zbl_collImpl(void *comm, int function, uint64_t count, int dtype, int op, const void *send, void *recv, int graph,
+                        int *algo, int *protocol, int *channels) {
+  const zbl_comm *c = zbl_comm_of(comm);
+  (void)count, (void)dtype, (void)op, (void)graph;
+  ZBL_SINCE(ZBL_TELLS_IMPLEMENTATION, "rcclGetCollImplInfo");
+  ZBL_FAIL(c == NULL || function < 0 || function >= ZBL_FUNCTIONS || algo == NULL || protocol == NULL || channels == NULL,
+           ZB_COLL_ARGUMENT, "rcclGetCollImplInfo: invalid argument");
+  *algo = zbl_implementations[zbl_run_by(c, zbl_functions[function], send, recv)].algo;
+  *protocol = 2; /* Simple */
+  *channels = 1;
+  return 0;
+}
+
+static int zbl_algoName(int algo, const char **name) {
+  for (size_t i = 0; i < sizeof zbl_implementations / sizeof *zbl_implementations; i++) {
+    if (zbl_implementations[i].algo == algo && name != NULL) {
+      *name = zbl_implementations[i].name;
+      return 0;
+    }
+  }
+  return zbl_failing(ZB_COLL_ARGUMENT, "rcclGetAlgoName: invalid argument");
+}
+
+/* Where lines of NCCL_DEBUG_SUBSYS=TUNING go; NULL if they are not asked for. */
+static FILE *zbl_tuning_file;
+
+static void zbl_open_tuning(void) {
+  const char *systems = getenv("NCCL_DEBUG_SUBSYS"), *name = getenv("NCCL_DEBUG_FILE");
+  if ((zbl_is_set("NCCL_DEBUG", "INFO") || zbl_is_set("NCCL_DEBUG", "TRACE")) && systems != NULL &&
+      (strcasestr(systems, "TUNING") != NULL || strcasestr(systems, "ALL") != NULL)) {
+    zbl_tuning_file = name != NULL ? fopen(name, "w") : stdout;
+    if (zbl_tuning_file != NULL) {
+      setvbuf(zbl_tuning_file, NULL, _IOLBF, 0);
+    }
+  }
+}
+
+/* Rank 0 writes what runs a collective (NVIDIA/nccl at v2.30.7, src/enqueue.cc, src/ce_coll.cc,
+ * src/scheduler/symmetric_sched.cc). One that is made of messages has no line. The loopback has no algorithms: its
+ * kernels are called a ring. */
+void zbl_write_tuning(const zbl_comm *c, const zbl_call *call) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  static const char *const ran[] = {[ZBL_BY_KERNELS] = "Algo RING proto SIMPLE channel{Lo..Hi}={0..0}",
+                                    [ZBL_BY_SYMMETRIC] = "Kernel simulated nchannels 1 nthreads 1 nWorks 1",
+                                    [ZBL_BY_COPIES] = "cudaMemcpy"};
+  static const char *const way[] = {[ZBL_BY_KERNELS] = "", [ZBL_BY_SYMMETRIC] = " [Symmetric]", [ZBL_BY_COPIES] = " [Copy Engine]"};
+  const zbl_shape *shape = &zbl_shapes[call->collective];
+  pthread_once(&once, zbl_open_tuning);
+  if (zbl_tuning_file != NULL && c->rank == 0 &&
+      (call->by != ZBL_BY_KERNELS || shape->reduces || (!shape->send_all && call->collective != ZBL_GATHER))) {
+    fprintf(zbl_tuning_file, "loopback:%d:%d [%d] NCCL INFO %c%s%s: %ld Bytes -> %s\n", (int)getpid(), (int)getpid(),
+            c->device - zbl.first, toupper(*shape->field), call->collective == ZBL_ALL_TO_ALL ? "lltoAll" : shape->field + 1,
+            way[call->by], (long)(call->count * zbl_width(call->dtype)), ran[call->by]);
+  }
 }
