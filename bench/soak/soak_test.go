@@ -358,6 +358,11 @@ func TestWhatIsSaid(t *testing.T) {
 	require.Equal(t, finding.NotChecked, clean.State)
 	env["NCCL_PROTO"], env["NCCL_GDR_FLUSH_DISABLE"], env["NCCL_NET"], of.RCCL, of.Log = "Simple", "0", "IB-CAST", "2.30.4", "NET/IB/0/GDRDMA"
 	require.Empty(t, unchecked(of.Preconditions()), "%+v", of.Preconditions())
+	of.Log += "\nNCCL INFO AllReduce: 65536 Bytes -> Algo RING proto SIMPLE channel{Lo..Hi}={0..7}"
+	require.Empty(t, unchecked(of.Preconditions()))
+	of.Log += "\nNCCL INFO AllReduce: 16384 Bytes -> Algo TREE proto LL channel{Lo..Hi}={0..7}"
+	require.Equal(t, "NCCL_PROTO is Simple, but the library's log names LL", unchecked(of.Preconditions())[0].Text)
+	of.Log = of.Log[:20]
 	env["NCCL_PROTO"] = "Simple,LL"
 	require.Len(t, unchecked(of.Preconditions()), 1)
 }

@@ -453,7 +453,7 @@ func (o *soakOptions) turns(ctx context.Context, s State, dir *folder.Folder, co
 	if o.attempts > 0 {
 		most = min(most, max(1, o.attempts/len(all)))
 	}
-	for len(failed) < len(all) && (o.attempts == 0 || made < o.attempts) {
+	for n := 1; len(failed) < len(all) && (o.attempts == 0 || made < o.attempts); n++ {
 		left, i := o.lasts-s.Now().Sub(begun), turn()
 		if left <= 0 {
 			break
@@ -463,12 +463,12 @@ func (o *soakOptions) turns(ctx context.Context, s State, dir *folder.Folder, co
 		}
 		child := soakOptions{attempts: most, launches: o.launches, lasts: min(left, each), risk: o.risk}
 		child.run.want, child.run.deadlines = o.run.want.Clone(), o.run.deadlines
-		child.run.want.Seed += uint64(len(worlds) + 1)
+		child.run.want.Seed += uint64(n)
 		if o.attempts > 0 {
 			child.attempts = min(most, o.attempts-made)
 		}
 		w := soak.World{Environment: all[i]}
-		err := child.world(ctx, s, dir.File(filepath.Join("worlds", fmt.Sprintf("%03d", len(worlds)+1))), common, &w)
+		err := child.world(ctx, s, dir.File(filepath.Join("worlds", fmt.Sprintf("%03d", n))), common, &w)
 		worlds, made = append(worlds, w), made+len(w.Attempts)
 		if err != nil {
 			return worlds, err
@@ -526,7 +526,11 @@ func (o *soakOptions) world(ctx context.Context, s State, path string, common []
 		return cmp.Or(ended, err)
 	}
 	if w.Document == nil || !w.Document.Complete {
-		w.Failed = cmp.Or(strings.Join(tail.lines(2), " "), cmp.Or(how, fmt.Sprintf("exit code %d", code)))
+		lines := tail.lines(evidenceLines)
+		if i := slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(line, "zbench: ") }); i > 0 {
+			lines = lines[i:]
+		}
+		w.Failed = strings.Join(append([]string{cmp.Or(failure(code, how), "it ended early")}, lines[:min(len(lines), 2)]...), ": ")
 	}
 	return nil
 }
