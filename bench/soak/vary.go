@@ -146,7 +146,7 @@ func Gather(worlds []World) *Document {
 			}
 		}
 		if w.Failed != "" {
-			all = append(all, Precondition{Name: "run", Text: w.Failed, Next: "run it alone: the variables before `zbench soak`"})
+			all = append(all, Precondition{Name: "run", Text: w.Failed, Next: "set these variables, and leave --vary out"})
 		}
 		for _, p := range all {
 			key := fmt.Sprint(p)

@@ -396,7 +396,7 @@ func (w *openWorld) place() func(rank int) (gpu, node string) {
 // environments makes attempts in a world for each environment, by turns.
 func (o *soakOptions) environments(ctx context.Context, s State, cmd *cobra.Command, l launching) error {
 	if l.role.Several() && l.method == launch.Env {
-		return usagef("start `zbench soak` once, in the allocation; it starts the worlds itself", "--vary, but this process is one of several of a launcher (%s)", l.role.Text())
+		return usagef("start it once, in the allocation; it starts the worlds itself", "--vary, but this process is one of several of a launcher (%s)", l.role.Text())
 	}
 	started := s.Now()
 	u, backend, err := o.run.dryPrepare(s, l, false)
