@@ -205,6 +205,9 @@ func TestSavedAttemptsAreNotMadeAgain(t *testing.T) {
 	require.ErrorContains(t, s.Run(context.Background(), f), "another arm")
 	_, _, err = ReadJournal([]byte(strings.Replace(string(text), "all_gather", "all_reduce", 1)))
 	require.ErrorContains(t, err, "line ")
+	lines := strings.SplitAfter(string(text), "\n")
+	_, _, err = ReadJournal([]byte(strings.Join(slices.Delete(lines, 3, 4), "")))
+	require.ErrorContains(t, err, "line 4: it is attempt 4, not 3")
 	_, _, err = ReadJournal(nil)
 	require.ErrorContains(t, err, "empty")
 }

@@ -21,9 +21,9 @@ type Vary struct {
 }
 
 // Known are the variables on which known corruptions depend, with the values to compare: the protocol and the algorithm, the
-// GDR flush, the fence that gfx942 leaves out, and the number of hardware queues (AMD's reproducer has two).
+// GDR flush and what it reads, the fence that gfx942 leaves out, and the number of hardware queues (AMD's reproducer has two).
 var Known = []Vary{
-	{"NCCL_PROTO", []string{"Simple", "LL", "LL128"}}, {"NCCL_ALGO", []string{"Ring", "Tree"}}, {flush.Variable, []string{"0", "1"}},
+	{"NCCL_PROTO", []string{"Simple", "LL", "LL128"}}, {"NCCL_ALGO", []string{"Ring", "Tree"}}, {flush.Variable, []string{"0", "1"}}, {flush.Ordering, []string{"0", "1"}},
 	{"RCCL_GFX942_CHEAP_FENCE_OFF", []string{"0", "1"}}, {"GPU_MAX_HW_QUEUES", []string{"", "2"}},
 }
 

@@ -65,9 +65,9 @@ without the host.
 Libraries read variables when a process starts. With --vary, values of
 variables take turns, too: each combination in worlds of its own that start
 again and again, in random order. --vary NCCL_PROTO alone has the values to
-compare, as have NCCL_ALGO, NCCL_GDR_FLUSH_DISABLE,
-RCCL_GFX942_CHEAP_FENCE_OFF and GPU_MAX_HW_QUEUES. What is known to hang is not
-run without --risk.
+compare, as have NCCL_ALGO, NCCL_GDR_FLUSH_DISABLE, GPU_MAX_HW_QUEUES,
+RCCL_GDR_FLUSH_GPU_MEM_NO_RELAXED_ORDERING and RCCL_GFX942_CHEAP_FENCE_OFF. What
+is known to hang is not run without --risk.
 
 Wrong data are attributed to the sender (of reductions to the ranks that explain
 them), with receivers, elements and what stands there: zeros, what a buffer held
@@ -463,7 +463,7 @@ func (o *soakOptions) turns(ctx context.Context, s State, dir *folder.Folder, co
 		}
 		child := soakOptions{attempts: most, launches: o.launches, lasts: min(left, each), risk: o.risk}
 		child.run.want, child.run.deadlines = o.run.want.Clone(), o.run.deadlines
-		child.run.want.Seed += uint64(n)
+		child.run.want.Seed += uint64(n) //nolint:gosec // a small number
 		if o.attempts > 0 {
 			child.attempts = min(most, o.attempts-made)
 		}
