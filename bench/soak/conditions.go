@@ -14,7 +14,7 @@ import (
 // Variables are those of the environment that decide which way data take, or when it is seen.
 var Variables = []string{
 	"NCCL_PROTO", "NCCL_ALGO", flush.Variable, flush.Ordering, "NCCL_NET", "NCCL_NET_PLUGIN", "RCCL_AINIC_ROCE", "NCCL_IB_DISABLE",
-	"NCCL_NET_GDR_LEVEL", "NCCL_NET_GDR_READ", "NCCL_DMABUF_ENABLE", "NCCL_P2P_DISABLE", "NCCL_DEBUG", "RCCL_GFX942_CHEAP_FENCE_OFF", "GPU_MAX_HW_QUEUES",
+	"NCCL_NET_GDR_LEVEL", "NCCL_NET_GDR_READ", "NCCL_DMABUF_ENABLE", "NCCL_P2P_DISABLE", "NCCL_DEBUG", Fence, FenceBefore, "GPU_MAX_HW_QUEUES",
 }
 
 // tuned is the line of a launch in the library's log (NCCL_TUNING), with its protocol.

@@ -20,11 +20,18 @@ type Vary struct {
 	Values []string `json:"values"`
 }
 
+// The variable of the fence behind a send, which RCCL leaves out on gfx942, and its older name (ROCm/rocm-systems#10339,
+// #7139). A library that does not know a name ignores it.
+const (
+	Fence       = "RCCL_CHEAP_POST_SEND_FENCE_OFF"
+	FenceBefore = "RCCL_GFX9_CHEAP_FENCE_OFF"
+)
+
 // Known are the variables on which known corruptions depend, with the values to compare: the protocol and the algorithm, the
-// GDR flush and what it reads, the fence that gfx942 leaves out, and the number of hardware queues (AMD's reproducer has two).
+// GDR flush and what it reads, the fence behind a send, and the number of hardware queues (AMD's reproducer has two).
 var Known = []Vary{
 	{"NCCL_PROTO", []string{"Simple", "LL", "LL128"}}, {"NCCL_ALGO", []string{"Ring", "Tree"}}, {flush.Variable, []string{"0", "1"}}, {flush.Ordering, []string{"0", "1"}},
-	{"RCCL_GFX942_CHEAP_FENCE_OFF", []string{"0", "1"}}, {"GPU_MAX_HW_QUEUES", []string{"", "2"}},
+	{Fence, []string{"0", "1"}}, {FenceBefore, []string{"0", "1"}}, {"GPU_MAX_HW_QUEUES", []string{"", "2"}},
 }
 
 // mostEnvironments is how many combinations take turns: each is a world that starts again and again.

@@ -66,8 +66,9 @@ Libraries read variables when a process starts. With --vary, values of
 variables take turns, too: each combination in worlds of its own that start
 again and again, in random order. --vary NCCL_PROTO alone has the values to
 compare, as have NCCL_ALGO, NCCL_GDR_FLUSH_DISABLE, GPU_MAX_HW_QUEUES,
-RCCL_GDR_FLUSH_GPU_MEM_NO_RELAXED_ORDERING and RCCL_GFX942_CHEAP_FENCE_OFF. What
-is known to hang is not run without --risk.
+RCCL_GDR_FLUSH_GPU_MEM_NO_RELAXED_ORDERING, RCCL_CHEAP_POST_SEND_FENCE_OFF and
+RCCL_GFX9_CHEAP_FENCE_OFF (its older name). What is known to hang is not run
+without --risk.
 
 Wrong data are attributed to the sender (of reductions to the ranks that explain
 them), with receivers, elements and what stands there: zeros, what a buffer held
