@@ -75,6 +75,18 @@ func TestStaleSendsAreLocated(t *testing.T) {
 	}
 }
 
+// A fault that depends on a variable of the environment needs its value.
+func TestDataFaultsOfAnEnvironment(t *testing.T) {
+	for value, wrong := range map[string]bool{"": false, "Tree": false, "ring": true, "Ring": true} {
+		t.Setenv("NCCL_ALGO", value)
+		d, cases := soaked(t, "missing_rank:node=0,gpu=0,env=NCCL_ALGO:Ring,first=1", plan.OwnStream, "all_gather")
+		v := attempt(t, d, cases[0], 0, 2)
+		require.Equal(t, wrong, v[0].Wrong > 0, value)
+		require.Zero(t, v[1].Wrong)
+		require.NoError(t, d.Close())
+	}
+}
+
 // A fault that only data of another stream have spares those of the launch's own; one that begins with the second
 // launch spares the first.
 func TestWhenDataFaultsCome(t *testing.T) {

@@ -190,6 +190,8 @@ func TestFaultsThatClash(t *testing.T) {
 		"a hang is planted already":       {"hang:node=0,gpu=1,bytes=1,launch=1", "hang:node=3,gpu=1,bytes=1e6,launch=1"},
 		"late GPU 5 of node 3 is planted": {"late_gpu:node=3,gpu=5,seconds=1e-5", "late_gpu:node=3,gpu=5,seconds=2e-5"},
 		"node is given twice":             {"dead_rail:node=1,node=2,rail=2"},
+		"is not env=NAME:VALUE":           {"corrupt:node=0,gpu=1,index=5,env=NCCL_ALGO"},
+		"is not key=number":               {"dead_rail:node=1,rail=2,env=NCCL_ALGO:Ring"},
 	} {
 		require.ErrorContains(t, plant(pair...), says)
 	}

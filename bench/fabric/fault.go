@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"zbench/bench/pattern"
 	"zbench/bench/slice"
 	"zbench/bench/spec"
 	"zbench/bench/spell"
@@ -67,8 +68,28 @@ type linkDamage struct {
 }
 
 // whenData are the keys that say when data are wrong: in that part of the launches, in the first of each communicator alone
-// (1), and not before the launch of that number of a communicator, from 0 on.
-var whenData = []string{"part", "first", "launch"}
+// (1), not before the launch of that number of a communicator, from 0 on, and only in processes whose environment
+// has a variable with that value (env=NCCL_ALGO:Ring).
+var whenData = []string{"part", "first", "launch", environmentKey}
+
+// environmentKey is the one key whose value is no number: NAME:VALUE.
+const environmentKey = "env"
+
+var variable = pattern.New(`^([A-Za-z_][A-Za-z0-9_]{0,62}):([A-Za-z0-9_.+-]{1,63})$`)
+
+// environment takes the variable out of the keys of a fault: its name and value, as the machine file has them.
+func environment(text string, f *Fault) (rest, set string, err error) {
+	keys := strings.Split(text, ",")
+	i := slices.IndexFunc(keys, func(key string) bool { return strings.HasPrefix(key, environmentKey+"=") })
+	if i < 0 || !slices.Contains(options[f.Name], environmentKey) {
+		return text, "", nil
+	}
+	m := variable.FindStringSubmatch(strings.TrimPrefix(keys[i], environmentKey+"="))
+	if m == nil {
+		return text, "", fmt.Errorf("%q is not %s=NAME:VALUE, of letters, digits, dots, dashes and +", keys[i], environmentKey)
+	}
+	return strings.Join(slices.Delete(keys, i, i+1), ","), " " + m[1] + " " + m[2], nil
+}
 
 // options are keys that may be left out each, by fault: they are 0 then, but for a part, which is 1.
 var options = map[string][]string{
@@ -138,7 +159,11 @@ func plant(text string, m *Machine, d *damage) error {
 	if err != nil {
 		return err
 	}
-	v, err := readValues(rest, f.keys(), f.more, options[f.Name])
+	var v faultValues
+	rest, set, err := environment(rest, &f)
+	if err == nil {
+		v, err = readValues(rest, f.keys(), f.more, options[f.Name])
+	}
 	if err == nil {
 		err = inWorld(v, m.World)
 	}
@@ -154,6 +179,9 @@ func plant(text string, m *Machine, d *damage) error {
 	}
 	if err != nil {
 		return fmt.Errorf("fault %q: %w; the form is %s", text, err, f.Form)
+	}
+	if set != "" {
+		m.Faults[len(m.Faults)-1] += set
 	}
 	return nil
 }

@@ -44,6 +44,9 @@ const CodeFlush = "gdr_flush"
 // Corrupts reports whether results can be wrong without an error: every command that knows of the issue then warns.
 func (k KnownIssue) Corrupts() bool { return k.ID == CodeFlush }
 
+// Hangs reports whether a collective may not end.
+func (k KnownIssue) Hangs() bool { return k.ID == "gdr_flush_hang" || k.ID == "p2p_batch" }
+
 // row is a known issue: when it applies, and what is said then.
 type row struct {
 	KnownIssue

@@ -90,17 +90,19 @@ func (v *Verification) zero() bool { return v.Wrong == 0 && v.Blocks == 0 }
 
 // WrongPart is the wrong elements of one receiver that came from one sender.
 type WrongPart struct {
-	// Rank is the receiver, by its number in the world; From are the ranks that can have sent them: one where the
-	// data were not reduced, and none where no single rank explains them.
-	Rank int   `json:"rank"`
+	// Rank is the receiver, by its number in the world.
+	Rank int `json:"rank"`
+	// From are the ranks that can have sent them: one where the data were not reduced, and none where no single rank
+	// explains them.
 	From []int `json:"from"`
-	// Elements is how many are wrong. Ranges are the first of their ranges in the receive buffer, by first and last
-	// element.
-	Elements int64      `json:"elements"`
-	Ranges   [][2]int64 `json:"ranges"`
-	// Pattern is what stands there, Shift by how many elements data are shifted.
+	// Elements is how many are wrong.
+	Elements int64 `json:"elements"`
+	// Ranges are the first of their ranges in the receive buffer, by first and last element.
+	Ranges [][2]int64 `json:"ranges"`
+	// Pattern is what stands there.
 	Pattern Pattern `json:"pattern"`
-	Shift   int64   `json:"shift,omitempty"`
+	// Shift is by how many elements data are shifted.
+	Shift int64 `json:"shift,omitempty"`
 }
 
 // Pattern is what stands in place of the right data.

@@ -2,17 +2,23 @@ package soak
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
 	"zbench/bench/flush"
+	"zbench/bench/pattern"
+	"zbench/bench/plain"
 )
 
 // Variables are those of the environment that decide which way data take, or when it is seen.
 var Variables = []string{
 	"NCCL_PROTO", "NCCL_ALGO", flush.Variable, flush.Ordering, "NCCL_NET", "NCCL_NET_PLUGIN", "RCCL_AINIC_ROCE", "NCCL_IB_DISABLE",
-	"NCCL_NET_GDR_LEVEL", "NCCL_NET_GDR_READ", "NCCL_DMABUF_ENABLE", "NCCL_P2P_DISABLE", "NCCL_DEBUG", "RCCL_GFX942_CHEAP_FENCE_OFF", "GPU_MAX_HW_QUEUES",
+	"NCCL_NET_GDR_LEVEL", "NCCL_NET_GDR_READ", "NCCL_DMABUF_ENABLE", "NCCL_P2P_DISABLE", "NCCL_DEBUG", Fence, FenceBefore, "GPU_MAX_HW_QUEUES",
 }
+
+// tuned is the line of a launch in the library's log (NCCL_TUNING), with its protocol.
+var tuned = pattern.New(`-> Algo \w+ proto (\w+)`)
 
 // Variable is a variable of the environment.
 type Variable struct {
@@ -56,22 +62,31 @@ func (c Conditions) Variables() []Variable {
 
 // Preconditions are all of them, in the order of reading.
 func (c Conditions) Preconditions() []Precondition {
-	proto := c.Env("NCCL_PROTO")
+	proto, other := c.Env("NCCL_PROTO"), ""
+	for _, m := range tuned.FindAllSubmatch([]byte(c.Log), -1) {
+		if !strings.EqualFold(string(m[1]), proto) {
+			other = ", but the library's log names " + plain.Line(string(m[1]))
+		}
+	}
 	all := []Precondition{{
-		Name: "protocol", Checked: proto != "" && !strings.ContainsAny(proto, ",^:"), Text: "NCCL_PROTO is " + cmp.Or(proto, "not set: the library chooses by size"),
-		Next: "run it once for each protocol: NCCL_PROTO=Simple is the one with the known corruption",
+		Name: "protocol", Checked: proto != "" && !strings.ContainsAny(proto, ",^:") && other == "", Text: "NCCL_PROTO is " + cmp.Or(proto, "not set: the library chooses by size") + other,
+		Next: "add --vary NCCL_PROTO, or set it: Simple is the protocol with the known corruption",
 	}, {
 		Name: "timing", Checked: !strings.EqualFold(c.Env("NCCL_DEBUG"), "TRACE"), Text: "NCCL_DEBUG is " + cmp.Or(c.Env("NCCL_DEBUG"), "not set"),
 		Next: "leave TRACE out: it changes when things happen",
 	}}
 	if c.Nodes > 1 {
-		state, _ := flush.Of(c.RCCL, c.Pollara, c.Env)
+		state, row := flush.Of(c.RCCL, c.Pollara, c.Env)
+		fence := ""
+		if row != nil {
+			fence = fmt.Sprintf(" over %s; its fence is %s", row.Transport, cmp.Or(row.Fence.Is, "not known"))
+		}
 		direct := strings.Contains(c.Log, "GDRDMA")
 		all = append(all, Precondition{
-			Name: "GDR flush", Checked: state != flush.Unknown, Text: "the flush is " + string(state), Next: "set " + flush.Variable + " to 0 or 1, and run it once for each",
+			Name: "GDR flush", Checked: state != flush.Unknown, Text: "the flush is " + string(state) + fence, Next: "add --vary " + flush.Variable,
 		}, Precondition{
 			Name: "GPUDirect", Checked: direct, Text: map[bool]string{true: "the library's log names GDRDMA", false: "no log names GDRDMA"}[direct],
-			Next: "set NCCL_DEBUG=INFO, NCCL_DEBUG_SUBSYS=INIT,NET and NCCL_DEBUG_FILE=FILE, without % in FILE: the connections are logged there",
+			Next: "set NCCL_DEBUG=INFO, NCCL_DEBUG_SUBSYS=INIT,NET,TUNING and NCCL_DEBUG_FILE=/tmp/rccl.%h.%p: the connections are logged there",
 		})
 	}
 	for i := range all {

@@ -52,6 +52,8 @@ type Document struct {
 	Launches int `json:"launches"`
 	// Seconds is what the attempts took, by the host's clock; absent in a simulation.
 	Seconds float64 `json:"seconds,omitempty"`
+	// Complete is false if it ended before its attempts, or its time.
+	Complete bool `json:"complete"`
 	// Attempts is how many were made.
 	Attempts int `json:"attempts"`
 	// Wrong is how many of them had wrong data.
@@ -76,7 +78,7 @@ type Document struct {
 
 // Judge adds what attempts came to. name says which GPU a rank is, and the name of its node.
 func (d *Document) Judge(t *Tally, name func(rank int) (gpu, node string)) {
-	d.Schema, d.Attempts, d.Wrong, d.First, d.UpTo = Schema, t.Attempts, t.Wrong, t.First, UpTo(t.Wrong, t.Attempts)
+	d.Schema, d.Attempts, d.Wrong, d.First, d.Fired, d.UpTo = Schema, t.Attempts, t.Wrong, t.First, t.Fired, UpTo(t.Wrong, t.Attempts)
 	d.Arms, d.Senders, d.State = t.Arms(), t.Senders(), finding.Pass
 	for i := range d.Senders {
 		s := &d.Senders[i]
@@ -184,14 +186,14 @@ func (d *Document) Shown(version string) *document.Document {
 	if d.Simulated {
 		out.Simulate()
 	}
-	arms := table.Of([]string{"FACTOR", "LEVEL", "ATTEMPTS", "WRONG", "P", ""})
+	arms := table.Of([]string{"FACTOR", "LEVEL", "ATTEMPTS", "WRONG", "UP TO", "P", ""})
 	for _, a := range d.Arms {
-		arms.Add(a.Factor, a.Level, unit.Comma(a.Attempts), unit.Comma(a.Wrong), fmt.Sprintf("%.2g", a.P), map[bool]string{true: "more often wrong"}[a.Named])
+		arms.Add(a.Factor, a.Level, unit.Comma(a.Attempts), unit.Comma(a.Wrong), unit.SmallPercent(a.UpTo), fmt.Sprintf("%.2g", a.P), map[bool]string{true: "more often wrong"}[a.Named])
 	}
-	for _, i := range []int{2, 3, 4} {
+	for _, i := range []int{2, 3, 4, 5} {
 		arms.Columns[i].Right = true
 	}
-	arms.Notes = []string{"P: Fisher's exact test against all other attempts, two-sided, times the number of tests."}
+	arms.Notes = []string{"UP TO: the largest rate that is possible, at 95 %. P: Fisher's exact test against all other attempts, two-sided, times the number of tests."}
 	out.Results("Arms", document.Sheet{Table: arms, Label: "arms", Role: document.ResultsID}).Show(document.Everywhere)
 	facts := document.Facts{{Term: "Backend", Text: d.Backend}, {Term: "Launches", Text: fmt.Sprintf("%d in each attempt, verified whole", d.Launches)}}
 	if d.Seconds > 0 {

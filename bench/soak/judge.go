@@ -30,16 +30,23 @@ func UpTo(wrong, n int) float64 {
 	return stat.BinomialUpper(wrong, n, level)
 }
 
-// Arm is a level of what attempts differ by, with the attempts that have it.
-type Arm struct {
+// Setting is one of the values of what attempts differ by.
+type Setting struct {
 	// Factor is what attempts differ by.
 	Factor string `json:"factor"`
 	// Level is the arm's.
 	Level string `json:"level"`
+}
+
+// Arm is a setting with the attempts that have it.
+type Arm struct {
+	Setting
 	// Attempts is how many were made.
 	Attempts int `json:"attempts"`
 	// Wrong is how many of them had wrong data.
 	Wrong int `json:"wrong"`
+	// UpTo is the largest rate of wrong attempts that is possible, at 95 %.
+	UpTo float64 `json:"up_to" jsonschema:"maximum=1"`
 	// P is the p-value of Fisher's exact test, two-sided, against the attempts without this level, times the number of
 	// tests; 1 at most, and where there is nothing to compare.
 	P float64 `json:"p" jsonschema:"maximum=1"`
@@ -47,23 +54,23 @@ type Arm struct {
 	Named bool `json:"named"`
 }
 
-// levels are an attempt's level of each factor.
-func levels(c plan.Case) []Arm {
+// theCollective is the factor whose level is a collective's name.
+const theCollective = "collective"
+
+// levels are a case's level of each factor.
+func levels(c plan.Case) []Setting {
 	communicators := fmt.Sprintf("%d of %s", max(c.Parallel, 1), unit.Count(int64(c.Ranks), "rank"))
-	return []Arm{
-		{Factor: "data written on", Level: string(c.Written)},
-		{Factor: "collective", Level: c.Collective.Name},
-		{Factor: "size", Level: unit.Bytes(c.Requested)},
-		{Factor: "communicators", Level: communicators},
+	return []Setting{
+		{"data written on", string(c.Written)}, {theCollective, c.Collective.Name}, {"size", unit.Bytes(c.Requested)}, {"communicators", communicators},
 	}
 }
 
 // Tally counts attempts.
 type Tally struct {
-	Attempts, Wrong, First int
-	arms                   []Arm
-	parts                  []sent
-	at                     map[[2]string]int
+	Attempts, Wrong, First, Fired int
+	arms                          []Arm
+	parts                         []sent
+	at                            map[Setting]int
 }
 
 // sent is a located part with where it was seen.
@@ -83,23 +90,27 @@ func (t *Tally) Add(a Attempt) {
 	if a.First() {
 		first = 1
 	}
-	t.Attempts, t.Wrong, t.First = t.Attempts+1, t.Wrong+wrong, t.First+first
-	for _, arm := range levels(a.Case) {
-		key := [2]string{arm.Factor, arm.Level}
-		i, known := t.at[key]
+	t.Wrong, t.First, t.Fired = t.Wrong+wrong, t.First+first, t.Fired+a.Fired
+	collective := ""
+	for _, l := range a.Arms {
+		i, known := t.at[l]
 		if !known {
 			if t.at == nil {
-				t.at = map[[2]string]int{}
+				t.at = map[Setting]int{}
 			}
 			i = len(t.arms)
-			t.at[key], t.arms = i, append(t.arms, arm)
+			t.at[l], t.arms = i, append(t.arms, Arm{Setting: l})
 		}
 		t.arms[i].Attempts++
 		t.arms[i].Wrong += wrong
+		if l.Factor == theCollective {
+			collective = l.Level
+		}
 	}
 	for _, p := range a.Parts {
-		t.parts = append(t.parts, sent{p, a.Number, a.Case.Collective.Name, a.First()})
+		t.parts = append(t.parts, sent{p, t.Attempts, collective, a.First()})
 	}
+	t.Attempts++
 }
 
 // Arms are all arms, by factor in the order of their tests, each factor's by their share of wrong attempts. Of two
@@ -107,10 +118,14 @@ func (t *Tally) Add(a Attempt) {
 func (t *Tally) Arms() []Arm {
 	factors, of := slice.Group(t.arms, func(a Arm) string { return a.Factor })
 	tests := slice.Sum(factors, func(f string) int {
-		if n := len(of[f]); n > 2 {
+		switch n := len(of[f]); {
+		case f == combination:
+			return 0
+		case n > 2:
 			return n
+		default:
+			return n - 1
 		}
-		return len(of[f]) - 1
 	})
 	all := []Arm{}
 	for _, f := range factors {
@@ -118,8 +133,8 @@ func (t *Tally) Arms() []Arm {
 		for i := range arms {
 			a := &arms[i]
 			n, wrong := t.Attempts-a.Attempts, t.Wrong-a.Wrong
-			a.P = 1
-			if n > 0 {
+			a.P, a.UpTo = 1, UpTo(a.Wrong, a.Attempts)
+			if n > 0 && f != combination {
 				a.P = min(1, float64(tests)*stat.Fisher(a.Wrong, a.Attempts, wrong, n))
 			}
 			a.Named = a.P <= chance && a.Wrong*n > wrong*a.Attempts

@@ -68,20 +68,28 @@ type Soak struct {
 	Seed uint64
 	// Attempts is the most attempts; 0 is no limit. Launches are verified in each: the first message, then more.
 	Attempts, Launches int
+	// Saved are the attempts of a journal: they are not made again.
+	Saved []Attempt
 	// Enough ends the soak before its next attempt.
 	Enough func() bool
-	// Watch is called after each attempt.
-	Watch func(Attempt)
+	// Fired is how often planted faults have changed data so far.
+	Fired func() int
+	// Watch is called after each attempt, saved ones included. An error ends the soak.
+	Watch func(Attempt) error
 }
 
-// Attempt is what came of one.
+// Attempt is what came of one: a line of the journal.
 type Attempt struct {
-	Number int
-	Case   plan.Case
+	// Number of the attempt, from 0.
+	Number int `json:"number"`
+	// Arms are its levels of what attempts differ by.
+	Arms []Setting `json:"arms"`
 	// Wrong are the wrong elements of each launch: the first is that of the first message.
-	Wrong []int64
+	Wrong []int64 `json:"wrong"`
 	// Parts are the wrong elements that were located, of all launches.
-	Parts []plan.WrongPart
+	Parts []plan.WrongPart `json:"parts,omitempty"`
+	// Fired is how often planted faults changed data.
+	Fired int `json:"fired,omitempty"`
 }
 
 // First reports whether the first message was wrong, Any whether any was.
@@ -92,46 +100,70 @@ func (a *Attempt) Any() bool {
 	return slices.ContainsFunc(a.Wrong, func(n int64) bool { return n > 0 })
 }
 
+// Turns returns the numbers 0 to n-1 one after the other, in a new random order each time all were returned.
+func Turns(seed uint64, n int) func() int {
+	random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // an order, not a secret
+	var order []int
+	return func() int {
+		if len(order) == 0 {
+			order = random.Perm(n)
+		}
+		first := order[0]
+		order = order[1:]
+		return first
+	}
+}
+
 // Run makes attempts until there are enough. Only whole ones are watched.
 func (s Soak) Run(ctx context.Context, p plan.Process) error {
-	random := rand.New(rand.NewPCG(s.Seed, 0)) //nolint:gosec // an order, not a secret
-	var order []int
+	turn := Turns(s.Seed, len(s.Cases))
 	for number := 0; s.Attempts == 0 || number < s.Attempts; number++ {
-		if s.Enough() {
+		saved := number < len(s.Saved)
+		if !saved && s.Enough() {
 			return nil
 		}
-		if len(order) == 0 {
-			order = random.Perm(len(s.Cases))
+		c := s.Cases[turn()]
+		a := Attempt{Number: number, Arms: levels(c)}
+		before := s.Fired()
+		var err error
+		switch {
+		case !saved:
+			err = s.attempt(ctx, p, c, &a)
+			a.Fired = s.Fired() - before
+		case slices.Equal(s.Saved[number].Arms, a.Arms):
+			a = s.Saved[number]
+		default:
+			err = fmt.Errorf("the journal has another arm (%v): it is of another version of zbench, or another machine", s.Saved[number].Arms)
 		}
-		a := Attempt{Number: number, Case: s.Cases[order[0]]}
-		order = order[1:]
-		if err := s.attempt(ctx, p, &a); err != nil {
-			return fmt.Errorf("attempt %d (%s): %w", number+1, a.Case.Key, err)
+		if err == nil {
+			err = s.Watch(a)
 		}
-		s.Watch(a)
+		if err != nil {
+			return fmt.Errorf("attempt %d (%s): %w", number+1, c.Key, err)
+		}
 	}
 	return nil
 }
 
-func (s Soak) attempt(ctx context.Context, p plan.Process, a *Attempt) error {
+func (s Soak) attempt(ctx context.Context, p plan.Process, c plan.Case, a *Attempt) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	ids, err := p.IDs(a.Case.Comms())
+	ids, err := p.IDs(c.Comms())
 	if err == nil {
-		err = p.Join(ctx, a.Case.Comms(), ids)
+		err = p.Join(ctx, c.Comms(), ids)
 	}
 	if err == nil {
-		err = p.Begin(a.Case, a.Number)
+		err = p.Begin(c, a.Number)
 	}
 	if err != nil {
 		return err
 	}
-	if why := p.Unverifiable(a.Case); why != "" {
+	if why := p.Unverifiable(c); why != "" {
 		return fmt.Errorf("the data cannot be verified: %s", why)
 	}
 	for i := range s.Launches {
-		v, err := p.Verify(ctx, a.Case, a.Number*s.Launches+i)
+		v, err := p.Verify(ctx, c, a.Number*s.Launches+i)
 		if err != nil {
 			return err
 		}

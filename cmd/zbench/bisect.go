@@ -340,7 +340,7 @@ func childCommand(s State, benchmark string) *cobra.Command {
 func commonArgs(cmd *cobra.Command) []string {
 	var out []string
 	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if !isLibraryFlag(f.Name) && !slices.Contains(launchFlags, f.Name) {
+		if !isLibraryFlag(f.Name) && !slices.Contains(launchFlags, f.Name) && !slices.Contains(deadlineFlags, f.Name) {
 			return
 		}
 		values := []string{f.Value.String()}

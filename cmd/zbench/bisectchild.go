@@ -53,8 +53,7 @@ type bisecting struct {
 	quiet    bool
 	// timeout is given, longest what a child took.
 	timeout, longest time.Duration
-	// timer fires after a time; tests replace it.
-	timer func(time.Duration) (fires <-chan time.Time, stop func() bool)
+	timer            timer
 
 	// entries are what the children so far came to.
 	entries []bisect.Entry
@@ -178,29 +177,42 @@ func (b *bisecting) narrow(w *spec.Sweep, cases []int) {
 	w.Sizes = slices.Sorted(maps.Keys(sizes))
 }
 
-// wait waits for a child's end, which the deadline and the end of ctx bring about.
+// timer fires after a time; tests have one of their own.
+type timer func(time.Duration) (fires <-chan time.Time, stop func() bool)
+
+// wait waits for a child's end.
 func (b *bisecting) wait(ctx context.Context, child Child) (code int, how string, err error) {
-	ended := endOf(child)
 	limit := b.deadline()
-	late, stop := b.timer(limit)
+	code, how, err = b.timer.wait(ctx, child, limit)
+	if code < 0 && how == "" {
+		how = fmt.Sprintf("not done after %s (--child-timeout)", limit)
+	}
+	return code, how, err
+}
+
+// wait waits for a child's end, which the limit and the end of ctx bring about. After the limit the code is -1 and how
+// is empty.
+func (t timer) wait(ctx context.Context, child Child, limit time.Duration) (code int, how string, err error) {
+	ended := endOf(child)
+	late, stop := t(limit)
 	defer stop()
 	select {
 	case e := <-ended:
 		return e.code, e.how, nil
 	case <-late:
-		b.end(child, ended, fmt.Sprintf("its time limit of %s is over", limit))
-		return -1, fmt.Sprintf("not done after %s (--child-timeout)", limit), nil
+		t.end(child, ended, fmt.Sprintf("its time limit of %s is over", limit))
+		return -1, "", nil
 	case <-ctx.Done():
-		b.end(child, ended, context.Cause(ctx).Error())
+		t.end(child, ended, context.Cause(ctx).Error())
 		return 0, "", context.Cause(ctx)
 	}
 }
 
 // end asks a child to stop, and then kills it with the processes of its group. Those that
 // it started in groups of their own end when their standard input does.
-func (b *bisecting) end(child Child, ended <-chan ending, why string) {
+func (t timer) end(child Child, ended <-chan ending, why string) {
 	child.Ask(why)
-	patience, stop := b.timer(firstGrace)
+	patience, stop := t(firstGrace)
 	defer stop()
 	select {
 	case <-ended:

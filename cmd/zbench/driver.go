@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -142,9 +143,11 @@ func openShare(ctx context.Context, s State, o libraryOptions, w *opening, proce
 	return d, err
 }
 
-// libraryLog is what the library has written into the file that it was told to; nil if that is not known.
+// libraryLog is what the library of this process has written into the file that it was told to: %h in its name is
+// the host, %p the process. It is nil if that is not known.
 func (s State) libraryLog() []byte {
-	name := s.Getenv("NCCL_DEBUG_FILE")
+	host, _, _ := strings.Cut(s.Hostname(), ".")
+	name := strings.NewReplacer("%h", host, "%p", strconv.Itoa(s.PID)).Replace(s.Getenv("NCCL_DEBUG_FILE"))
 	if name == "" || strings.Contains(name, "%") {
 		return nil
 	}

@@ -34,7 +34,7 @@ var flagGroups = withRows([]flagGroup{
 		"datatype", "dtype", "op", "place", "skew", "kernels", "coefficients", "data", "fixed-sizes", "compile",
 	}},
 	{"Timing and verification", []string{
-		"iters", "warmup_iters", "hipgraph", "register", "cta-policy", "precision", "max-time", "cache", "tune", "check", "verify-budget", "keep-samples", "launches", "rounds", "attempts", "for",
+		"iters", "warmup_iters", "hipgraph", "register", "cta-policy", "precision", "max-time", "cache", "tune", "check", "verify-budget", "keep-samples", "launches", "rounds", "attempts", "for", "risk",
 	}},
 	{"Cluster", []string{
 		"collective", "nodes", "ranks", "gpus-per-node", "ngpus", "ranks-per-gpu", "groups", "strides", "scale", "device", "all-gpus", "peak",
@@ -68,7 +68,7 @@ func withRows(groups []flagGroup) []flagGroup {
 var mostUsed = withFamilies(map[string][]string{
 	"zbench collectives": {"nodes", "ngpus", "minbytes", "maxbytes", "datatype", "framework", "preset", "out", "format", "resume"},
 	"zbench rails":       {"nodes", "ngpus", "size", "rounds", "matrix", "logs", "times", "profile", "out", "format"},
-	"zbench soak":        {"nodes", "ngpus", "sizes", "attempts", "for", "launches", "launch", "backend", "out", "format"},
+	"zbench soak":        {"nodes", "ngpus", "sizes", "attempts", "for", "vary", "launch", "out", "format", "resume"},
 	"zbench recommend":   {"framework", "preset", "params", "trace", "config", "backward-ms", "tokens-per-microbatch", "tflops", "out", "format"},
 	"zbench replay":      {"framework", "preset", "config", "step-ms", "settings", "margin", "compute", "nodes", "out", "format"},
 	"zbench bisect":      {"variant", "vary", "unordered", "nodes", "ngpus", "minbytes", "maxbytes", "out", "format", "resume"},

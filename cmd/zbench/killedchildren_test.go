@@ -24,6 +24,8 @@ type starter struct {
 	args []string
 	// again resumes what is in DIR; without it the command is given once more, with another folder.
 	again []string
+	// journal is what can be resumed.
+	journal string
 	// takes is the time of an idle run.
 	takes time.Duration
 	// answer is what the folder says; named tells that it names a part as left out, without which the answer may be another.
@@ -44,7 +46,7 @@ func starters() []starter {
 				"bisect", "all_reduce", "--backend", "loopback", "-g", "2", "-b", "64K", "-e", "1M", "--place", "out", "-c", "0", "--max-time", "0.002", "-q",
 				"--variant", "7.0=", "--variant", "7.1=", "--variant", "7.2=--fault dip:from=16e3,to=17e6,times=2", "--out",
 			},
-			again: []string{"bisect", "-q", "--resume"},
+			again: []string{"bisect", "-q", "--resume"}, journal: "bisect.jsonl",
 			takes: 2 * time.Second,
 			answer: func(t *testing.T, dir string) (string, bool) { // a variant whose process was killed is left out
 				type variant struct {
@@ -58,8 +60,20 @@ func starters() []starter {
 				return found.Verdict, slices.ContainsFunc(found.Variants, func(v variant) bool { return v.LeftOut })
 			},
 		},
+		{ // resumed, worlds whose processes were killed come to their end
+			args: append(deadlined("soak"), []string{
+				"--backend", "loopback", "--launch", "local", "--nodes", "2", "--gpus-per-node", "2", "--sizes", "16K", "--attempts", "40", "-q",
+				"--vary", "NCCL_ALGO", "--fault", "stale_send:node=1,gpu=0,part=0.5,env=NCCL_ALGO:Tree", "--out",
+			}...),
+			again: append(deadlined("soak"), "-q", "--launch", "local", "--resume"), journal: "soak.jsonl",
+			takes:  6 * time.Second,
+			answer: func(t *testing.T, dir string) (string, bool) { return readBytes(t, dir, "soak.json"), false },
+		},
 	}
 }
+
+// deadlined is a command with deadlines that a loaded host keeps, and that end what nobody leads any more.
+func deadlined(command string) []string { return append([]string{command}, deadlinesOf("20s")...) }
 
 // killChild kills one of the processes of a command, its parent among them, and holds that all end, and that the answer can be had again.
 func killChild(t *testing.T, zbench string, seed int, want []string) (found bool) {
@@ -79,7 +93,7 @@ func killChild(t *testing.T, zbench string, seed int, want []string) (found bool
 		dir += "-again"
 	}
 	args := slices.Concat(s.args, []string{dir})
-	if _, err := os.Stat(filepath.Join(dir, "bisect.jsonl")); err == nil {
+	if _, err := os.Stat(filepath.Join(dir, s.journal)); s.journal != "" && err == nil {
 		args = slices.Concat(s.again, []string{dir})
 	} else if s.again != nil {
 		dir += "-again"
@@ -120,10 +134,10 @@ func killChildren(t *testing.T, seeds []int) {
 			n++
 		}
 	}
-	t.Logf("%d runs of screen and bisect, %d with a process that was killed: all ended, and gave their answer when they were repeated, or named what they left out", len(seeds), n)
+	t.Logf("%d runs of screen, bisect and soak, %d with a process that was killed: all ended, and gave their answer when they were repeated, or named what they left out", len(seeds), n)
 }
 
-// A process of screen or bisect that is killed, or the command itself, leaves none behind, and the command can be given again.
+// A process of screen, bisect or soak that is killed, or the command itself, leaves none behind, and the command can be given again.
 func TestLongKilledChildren(t *testing.T) {
 	longtest.Only(t)
 	t.Parallel()

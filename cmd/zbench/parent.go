@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -138,6 +139,9 @@ func (o *worldRun) savedSince(s State, begun time.Time) string {
 	for _, dir := range folders {
 		if j, err := engine.ReadFolder(s.FS, dir); err == nil && len(j.Parts) > 0 {
 			return "finished cases are saved; to run the rest: " + j.Header.Record.ResumeCommand(dir)
+		}
+		if _, err := s.FS.Stat(filepath.Join(dir, soakJournal)); err == nil {
+			return soakAgain(dir)
 		}
 	}
 	return "nothing was measured, and nothing is saved. The launcher's own message is above; --dry-run prints the command that was run"

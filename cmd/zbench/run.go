@@ -135,7 +135,7 @@ func (o *runOptions) finish(s State, dir *folder.Folder, started time.Time, out 
 
 // free are the flags that may change when a run is resumed, besides those of libraries
 // and of the model.
-var free = append([]string{"resume", "force", "quiet", "format", "verbose", "progress", spec.FixedSizes}, slices.Concat(gateFlags, deadlineFlags)...)
+var free = append([]string{"resume", "force", "quiet", "format", "verbose", "progress", spec.FixedSizes, "attempts", "for", "risk"}, slices.Concat(gateFlags, deadlineFlags)...)
 
 // clash describes a flag that differs from the run to resume.
 func clash(name, kept, given string) string { return fmt.Sprintf("%s %s, now %s", name, kept, given) }

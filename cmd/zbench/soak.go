@@ -1,22 +1,38 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
+	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"zbench/bench/engine"
+	"zbench/bench/exit"
 	"zbench/bench/folder"
 	"zbench/bench/gate"
+	"zbench/bench/judge"
+	"zbench/bench/plain"
 	"zbench/bench/plan"
 	"zbench/bench/record"
 	"zbench/bench/slice"
 	"zbench/bench/soak"
 	"zbench/bench/spec"
 	"zbench/bench/unit"
+	"zbench/internal/launch"
+)
+
+// The files of a soak.
+const (
+	soakFile    = "soak.json"
+	soakJournal = "soak.jsonl"
 )
 
 // soakOptions are the options of soak.
@@ -25,7 +41,12 @@ type soakOptions struct {
 	run                worldRun
 	attempts, launches int
 	lasts              time.Duration
-	leftOut            []string
+	vary               []string
+	risk               bool
+	// header is the journal's, saved are its attempts.
+	header  soak.Header
+	saved   []soak.Attempt
+	leftOut []string
 }
 
 var soakHelp = listedBy("soak")
@@ -40,6 +61,14 @@ number with a rank on each node, side by side; data written by a kernel on the
 launch's own stream, or on another one that the launch waits for by an event,
 without the host.
 
+Libraries read variables when a process starts. With --vary, values of
+variables take turns, too: each combination in worlds of its own that start
+again and again, in random order. --vary NCCL_PROTO alone has the values to
+compare, as have NCCL_ALGO, NCCL_GDR_FLUSH_DISABLE, GPU_MAX_HW_QUEUES,
+RCCL_GDR_FLUSH_GPU_MEM_NO_RELAXED_ORDERING, RCCL_CHEAP_POST_SEND_FENCE_OFF and
+RCCL_GFX9_CHEAP_FENCE_OFF (its older name). What is known to hang is not run
+without --risk.
+
 Wrong data are attributed to the sender (of reductions to the ranks that explain
 them), with receivers, elements and what stands there: zeros, what a buffer held
 before, data from elsewhere, one bit. Arms that are wrong more often than others
@@ -48,10 +77,10 @@ possible follows from the number of attempts, for this number of hosts only.
 
 What the result relies on is read from the environment: the protocol
 (NCCL_PROTO), the GDR flush, GPUDirect (in NCCL_DEBUG_FILE). What is not known
-is NOT CHECKED. Variables are read when a process starts: run soak once for each
-value to compare. The exit code is 0 if all is right, 4 if data were wrong, and
-6 if a precondition was not checked. The processes start as those of zbench
-collectives do.`
+is NOT CHECKED. The exit code is 0 if all is right, 4 if data were wrong, and
+6 if a precondition was not checked. --resume continues a soak; --for then
+begins again, and --attempts may be more. The processes start as those of
+zbench collectives do.`
 
 func newSoak(s State) *cobra.Command {
 	var o soakOptions
@@ -59,7 +88,7 @@ func newSoak(s State) *cobra.Command {
 		Use: "soak", Short: "Look for wrong data in the first message of new connections", Args: noArgs,
 		Long: soakLong,
 		Example: `  zbench soak --nodes 2                         ten minutes, in an allocation
-  NCCL_PROTO=Simple zbench soak --nodes 16 --for 8h
+  zbench soak --nodes 16 --for 8h --vary NCCL_PROTO=Simple,LL128 --vary NCCL_GDR_FLUSH_DISABLE
   zbench soak --nodes 2 --backend loopback --attempts 200 --fault stale_send:node=1,gpu=0,first=1,part=0.35`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return o.run.start(cmd.Context(), s, func(ctx context.Context) error { return o.soak(ctx, s, cmd) })
@@ -70,23 +99,18 @@ func newSoak(s State) *cobra.Command {
 	f.IntVar(&o.attempts, "attempts", 0, "most attempts (default no limit but --for)")
 	f.DurationVar(&o.lasts, "for", 10*time.Minute, "no attempt begins after that time")
 	f.IntVar(&o.launches, "launches", 2, "verified launches of an attempt, the first message included")
+	f.StringArrayVar(&o.vary, "vary", nil, "NAME=A,B…: values of a variable that take turns, an empty one is not set; repeated")
+	f.BoolVar(&o.risk, "risk", false, "run settings, too, with which RCCL is known to hang")
 	o.run.addFlags(f, "folder to create for soak.json and report.html (default a new dated one)")
+	f.StringVar(&o.run.resume, "resume", "", "continue the soak in this folder with its own options")
 	o.run.addForce(f)
 	o.run.counters = "off"
 	return cmd
 }
 
-// soak makes attempts in the world, or starts the processes that do.
+// soak makes attempts in the world, or starts the processes that do, or a world for each environment.
 func (o *soakOptions) soak(ctx context.Context, s State, cmd *cobra.Command) error {
-	switch {
-	case o.attempts < 0 || o.attempts > 1e9:
-		return usagef(soakHelp, "--attempts is 1 to 1000000000, not %d", o.attempts)
-	case o.launches < 1 || o.launches > 1000:
-		return usagef(soakHelp, "--launches is 1 to 1000, not %d", o.launches)
-	case o.lasts <= 0:
-		return usagef(soakHelp, "--for is a time such as 10m or 8h, not %s", o.lasts)
-	}
-	if err := o.run.deadlines.check(); err != nil {
+	if err := o.ask(s, cmd); err != nil {
 		return err
 	}
 	sweep := o.run.want.Sweep
@@ -95,12 +119,14 @@ func (o *soakOptions) soak(ctx context.Context, s State, cmd *cobra.Command) err
 	}
 	sweep.Cache, sweep.Collectives = spec.Warm, soak.Names()
 	l, err := o.run.place(s, cmd)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case len(o.header.Vary) > 0:
+		return o.environments(ctx, s, cmd, l)
 	}
 	return o.run.take(ctx, s, l, task{
-		row: "Soak", dated: true,
-		kept:     func(folder string) string { return "the attempts before are judged in " + folder },
+		row: "Soak", dated: true, kept: soakAgain,
 		announce: o.announcement,
 		prepare:  o.prepare,
 		tooLarge: func(c plan.Case) error {
@@ -108,6 +134,73 @@ func (o *soakOptions) soak(ctx context.Context, s State, cmd *cobra.Command) err
 		},
 		measure: o.measure,
 	})
+}
+
+// soakAgain says what stands of a soak that ended early.
+func soakAgain(folder string) string {
+	return "the attempts before stand; " + plain.Typed("zbench", "soak", "--resume", folder) + " continues"
+}
+
+// ask takes over the request of the folder to resume, and refuses what cannot be.
+func (o *soakOptions) ask(s State, cmd *cobra.Command) (err error) {
+	changed := cmd.Flags().Changed
+	if changed("resume") {
+		if o.header, o.saved, err = readSoak(s, o.run.resume); err != nil {
+			return err
+		}
+		want, list, err := unchanged(cmd, o.header.Spec, false)
+		if err = cmp.Or(err, clashes(o.run.resume, list)); err != nil {
+			return err
+		}
+		o.run.want, o.launches = want, o.header.Launches
+		if !changed("attempts") {
+			o.attempts = o.header.Attempts
+		}
+		if !changed("for") {
+			o.lasts = duration(o.header.Seconds)
+		}
+	} else if o.header.Vary, err = soak.ReadVary(o.vary); err != nil {
+		return usage(fmt.Errorf("--vary: %w", err), "--vary NCCL_ALGO=Ring,Tree; "+soakHelp)
+	}
+	switch {
+	case o.attempts < 0 || o.attempts > 1e9:
+		return usagef(soakHelp, "--attempts is 1 to 1000000000, not %d", o.attempts)
+	case o.launches < 1 || o.launches > 1000:
+		return usagef(soakHelp, "--launches is 1 to 1000, not %d", o.launches)
+	case o.lasts <= 0:
+		return usagef(soakHelp, "--for is a time such as 10m or 8h, not %s", o.lasts)
+	}
+	return o.run.deadlines.check()
+}
+
+// readSoak reads the journal of a folder.
+func readSoak(s State, path string) (soak.Header, []soak.Attempt, error) {
+	name := filepath.Join(path, soakJournal)
+	text, err := s.FS.ReadFile(name)
+	if err == nil {
+		var h soak.Header
+		var saved []soak.Attempt
+		if h, saved, err = soak.ReadJournal(text); err == nil {
+			return h, saved, nil
+		}
+	}
+	return soak.Header{}, nil, folder.Damaged(err, name, "give the folder of an earlier `zbench soak`")
+}
+
+// journal writes the attempts so far and opens the journal for more.
+func (o *soakOptions) journal(dir *folder.Folder, want spec.Spec, simulated bool) (_ *folder.Journal[soak.Attempt], err error) {
+	h := &o.header
+	h.Schema, h.Spec, h.Attempts, h.Launches, h.Seconds = soak.JournalSchema, want, o.attempts, o.launches, o.lasts.Seconds()
+	if h.Run == "" {
+		if h.Run, err = dir.NewRun(*h, simulated); err != nil {
+			return nil, err
+		}
+	}
+	text, err := soak.JournalText(*h, o.saved)
+	if err != nil {
+		return nil, err
+	}
+	return folder.NewJournal[soak.Attempt](dir, soakJournal, h.Run, plain.Typed("zbench", "soak", "--resume", dir.Path), text)
 }
 
 // arms are the cases that take turns in a world.
@@ -159,18 +252,34 @@ func (o *soakOptions) measure(ctx context.Context, w *openWorld) (*result, error
 	if w.cases = slice.Where(w.cases, func(c plan.Case) bool { return w.ranks.Unverifiable(c) == "" }); len(w.cases) == 0 {
 		return nil, usagef("give smaller --sizes", "no arm can be verified: %s", o.leftOut[0])
 	}
+	if err := o.hangs(w); err != nil {
+		return nil, err
+	}
 	if err := w.allocate(ctx, nil); err != nil {
 		return nil, err
 	}
+	j, err := o.journal(w.dir, o.run.want, w.facts.Simulated)
+	if err != nil {
+		return nil, err
+	}
+	defer j.Close() //nolint:errcheck // each attempt is on disk already
 	var t soak.Tally
 	begin := s.Now()
 	passed := func() time.Duration { return s.Now().Sub(begin) }
-	err := soak.Soak{
-		Cases: w.cases, Seed: u.Spec.Seed, Attempts: o.attempts, Launches: o.launches,
+	fired := func() int { return 0 }
+	if f, planted := w.ranks.(interface{ Fired() int }); planted && w.facts.Simulated {
+		fired = f.Fired
+	}
+	err = soak.Soak{
+		Cases: w.cases, Seed: u.Spec.Seed, Attempts: o.attempts, Launches: o.launches, Saved: o.saved, Fired: fired,
 		Enough: func() bool { return passed() >= o.lasts },
-		Watch: func(a soak.Attempt) {
+		Watch: func(a soak.Attempt) error {
 			t.Add(a)
+			if t.Attempts <= len(o.saved) {
+				return nil
+			}
 			o.watch(s, &t, passed())
+			return j.Append(a)
 		},
 	}.Run(ctx, w.ranks)
 	if !o.run.quiet {
@@ -180,6 +289,7 @@ func (o *soakOptions) measure(ctx context.Context, w *openWorld) (*result, error
 		return nil, err
 	}
 	d := o.document(w)
+	d.Complete = err == nil
 	if !d.Simulated {
 		d.Seconds = passed().Seconds()
 	}
@@ -197,7 +307,7 @@ func (o *soakOptions) watch(s State, t *soak.Tally, passed time.Duration) {
 	if o.run.quiet {
 		return
 	}
-	if t.Attempts == rated {
+	if t.Attempts == rated+len(o.saved) {
 		each := passed.Seconds() / rated
 		s.note(false, "%s an attempt: 1,000 attempts take %.2g hours; in %s there are about %s\n", unit.Seconds(each), each*1000/3600, o.lasts, unit.Comma(int(o.lasts.Seconds()/each)))
 	}
@@ -215,18 +325,34 @@ func (o *soakOptions) document(w *openWorld) *soak.Document {
 	if u.Machine != nil {
 		d.Fabric = u.Spec.Fabric
 	}
-	if f, planted := w.ranks.(interface{ Fired() int }); planted && d.Simulated {
-		d.Fired = f.Fired()
-	}
-	c := soak.Conditions{
-		Nodes: len(d.Nodes), RCCL: gate.Library(&record.Record{Source: record.Source{Libraries: w.facts.Libraries}}), Pollara: record.Pollara(w.facts.NICs),
-		Env: w.state.Getenv, Log: string(w.state.libraryLog()),
-	}
+	known := w.known()
+	c := soak.Conditions{Nodes: known.Nodes, RCCL: known.RCCL, Pollara: known.Pollara, Env: known.Env, Log: string(w.state.libraryLog())}
 	d.Environment = c.Variables()
 	if !d.Simulated {
 		d.Preconditions = c.Preconditions()
 	}
 	return d
+}
+
+// known is what known issues depend on.
+func (w *openWorld) known() judge.IssueFacts {
+	f := judge.IssueFacts{
+		Nodes: w.setup.Spec.World.Nodes, GPUs: w.setup.Spec.World.PerNode(), Env: w.state.Getenv, Pollara: record.Pollara(w.facts.NICs),
+		RCCL: gate.Library(&record.Record{Source: record.Source{Libraries: w.facts.Libraries}}),
+	}
+	if len(w.facts.Devices) > 0 {
+		f.GPU = w.facts.Devices[0].Name
+	}
+	return f
+}
+
+// hangs is the error of settings that are known to hang, without --risk.
+func (o *soakOptions) hangs(w *openWorld) error {
+	hang := slice.Where(judge.IssuesOf(w.known()), judge.KnownIssue.Hangs)
+	if len(hang) == 0 || o.risk {
+		return nil
+	}
+	return exit.With(exit.Want, fmt.Errorf("NOT CHECKED: known to hang: %s: %s (%s)", hang[0].What, hang[0].Cost, hang[0].Source), hang[0].Next+"; --risk runs it all the same")
 }
 
 // place names the GPU of a rank, with its rail and NIC where there are several nodes, and its node.
@@ -250,4 +376,146 @@ func (w *openWorld) place() func(rank int) (gpu, node string) {
 		}
 		return gpu + ")", node
 	}
+}
+
+// environments makes attempts in a world for each environment, by turns.
+func (o *soakOptions) environments(ctx context.Context, s State, cmd *cobra.Command, l launching) error {
+	if l.role.Several() && l.method == launch.Env {
+		return usagef("start it once, in the allocation; it starts the worlds itself", "--vary, but this process is one of several of a launcher (%s)", l.role.Text())
+	}
+	started := s.Now()
+	u, backend, err := o.run.dryPrepare(s, l, false)
+	if err != nil {
+		return err
+	}
+	text, err := o.announcement(u.Spec.World)
+	if err != nil {
+		return err
+	}
+	if text += fmt.Sprintf("; environments: %d", len(soak.Environments(o.header.Vary))); o.run.launch.dry {
+		return o.run.dryMeasurement(s, l, u.Spec, backend, "Soak", text)
+	}
+	s.note(o.run.quiet, "%s\n", text)
+	dir, err := o.run.open(s.host(o.run.quiet))
+	if err != nil {
+		return err
+	}
+	defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
+	o.run.want.World = u.Spec.World
+	j, err := o.journal(dir, o.run.want, false)
+	if err != nil {
+		return err
+	}
+	defer j.Close() //nolint:errcheck // nothing is appended
+	cases, err := o.arms(u.Spec.World)
+	if err != nil {
+		return err
+	}
+	worlds, ended := o.turns(ctx, s, dir, commonArgs(cmd), len(cases))
+	d := soak.Gather(worlds)
+	switch {
+	case ended != nil:
+		ended = exit.With(exit.Interrupted, ended, soakAgain(dir.Path))
+	case d == nil:
+		ended = exit.With(exit.Run, errors.New("no environment could be measured"), "the lines above say why")
+	}
+	if d == nil {
+		return ended
+	}
+	d.Complete = d.Complete && ended == nil
+	return s.deliver(o.run.brief(), result{
+		shown: d.Shown(toolVersion()), dir: dir, started: started, verdict: ended,
+		after: func(dir *folder.Folder) { s.note(o.run.quiet, "Wrote %s\n", dir.File("report.html")) },
+	})
+}
+
+// turns runs the worlds of a soak one after the other, each environment as often as the others. One that has failed
+// does not run again. An error is what ended the soak early.
+func (o *soakOptions) turns(ctx context.Context, s State, dir *folder.Folder, common []string, arms int) (worlds []soak.World, _ error) {
+	all := soak.Environments(o.header.Vary)
+	turn, begun, failed, made := soak.Turns(o.run.want.Seed, len(all)), s.Now(), map[int]bool{}, 0
+	most, each := arms, o.lasts/time.Duration(2*len(all)) // so that each has two turns
+	if o.attempts > 0 {
+		most = min(most, max(1, o.attempts/len(all)))
+	}
+	for n := 1; len(failed) < len(all) && (o.attempts == 0 || made < o.attempts); n++ {
+		left, i := o.lasts-s.Now().Sub(begun), turn()
+		if left <= 0 {
+			break
+		}
+		if failed[i] {
+			continue
+		}
+		child := soakOptions{attempts: most, launches: o.launches, lasts: min(left, each), risk: o.risk}
+		child.run.want, child.run.deadlines = o.run.want.Clone(), o.run.deadlines
+		child.run.want.Seed += uint64(n) //nolint:gosec // a small number
+		if o.attempts > 0 {
+			child.attempts = min(most, o.attempts-made)
+		}
+		w := soak.World{Environment: all[i]}
+		err := child.world(ctx, s, dir.File(filepath.Join("worlds", fmt.Sprintf("%03d", n))), common, &w)
+		worlds, made = append(worlds, w), made+len(w.Attempts)
+		if err != nil {
+			return worlds, err
+		}
+		s.note(o.run.quiet, "%s: %s%s\n", w.Environment, unit.Count(len(w.Attempts), "attempt"), map[bool]string{true: "; it is left out: " + w.Failed}[w.Failed != ""])
+		if w.Failed != "" {
+			failed[i] = true
+		}
+	}
+	return worlds, nil
+}
+
+// world runs a child in a folder of its own, or takes what a child before has left there. An error ends the soak.
+func (o *soakOptions) world(ctx context.Context, s State, path string, common []string, w *soak.World) error {
+	if _, err := s.FS.Stat(filepath.Join(path, soakJournal)); errors.Is(err, fs.ErrNotExist) {
+		dir, err := folder.New(s.host(true), path, "soak", true)
+		if err != nil {
+			return err
+		}
+		j, err := o.journal(dir, o.run.want, false)
+		if err == nil {
+			err = j.Close()
+		}
+		if err = errors.Join(err, dir.Close()); err != nil {
+			return err
+		}
+	}
+	take := func() (err error) {
+		if text, missing := s.FS.ReadFile(filepath.Join(path, soakFile)); missing == nil {
+			w.Document = &soak.Document{}
+			err = json.Unmarshal(text, w.Document)
+		}
+		if err == nil {
+			_, w.Attempts, err = readSoak(s, path)
+		}
+		return err
+	}
+	if err := take(); err != nil || w.Document != nil && w.Document.Complete {
+		return err
+	}
+	args := slices.Concat([]string{s.Executable, "soak", "--resume", path, "--quiet"}, common)
+	if o.risk {
+		args = append(args, "--risk")
+	}
+	tail := &tailWriter{limit: evidenceBytes}
+	child, err := s.Start(Command{
+		Argv: args, Environ: append(w.Environment.Over(s.Environ()), launch.ControlVariable+"=stdin", "NO_COLOR=1"),
+		Control: true, Output: tail, Interrupts: 2,
+	})
+	if err != nil {
+		return exit.With(exit.Run, fmt.Errorf("a world of %s cannot be started: %w", w.Environment, err), "check the limits of processes and of memory")
+	}
+	code, how, ended := timer(newTimer).wait(ctx, child, o.lasts+o.run.deadlines.join+2*o.run.deadlines.longest())
+	if err := take(); err != nil || ended != nil {
+		return cmp.Or(ended, err)
+	}
+	if w.Document == nil || !w.Document.Complete {
+		lines := tail.lines(evidenceLines)
+		if i := slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(line, "zbench: ") }); i > 0 {
+			lines = lines[i:]
+		}
+		w.Failed = strings.Join(append([]string{cmp.Or(failure(code, how), "it ended early")}, lines[:min(len(lines), 2)]...), ": ")
+	}
+	return nil
 }

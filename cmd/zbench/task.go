@@ -43,6 +43,8 @@ type openWorld struct {
 	facts engine.Facts
 	cases []plan.Case
 	task  *task
+	// dir is the folder of a task that is dated.
+	dir *folder.Folder
 }
 
 // take runs a task where it belongs: as a dry run, in processes that it starts, or here.
@@ -53,7 +55,7 @@ func (o *worldRun) take(ctx context.Context, s State, l launching, t task) error
 	case o.launch.dry:
 		return o.dryTask(s, l, t)
 	case l.starts():
-		return o.startWorld(ctx, s, l, false)
+		return o.startWorld(ctx, s, l, o.resume != "")
 	}
 	o.want.World = l.want.World
 	return o.here(ctx, s, t)
@@ -88,9 +90,10 @@ func (o *worldRun) here(ctx context.Context, s State, t task) (err error) {
 	}
 	var dir *folder.Folder
 	if t.dated {
-		if dir, err = folder.New(e.Host, o.out, o.command, o.force); err != nil {
+		if dir, err = o.open(e.Host); err != nil {
 			return err
 		}
+		w.dir = dir
 		defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
 		o.folder = dir.Path
 	}
@@ -113,6 +116,14 @@ func (o *worldRun) here(ctx context.Context, s State, t task) (err error) {
 		r.verdict = exit.With(exit.Run, err, "fix the cause, and repeat the command; "+kept)
 	}
 	return s.deliver(o.brief(), *r)
+}
+
+// open makes the folder of a task, or opens that of the one to resume.
+func (o *worldRun) open(h folder.Host) (*folder.Folder, error) {
+	if o.resume != "" {
+		return folder.Open(h, o.resume)
+	}
+	return folder.New(h, o.out, o.command, o.force)
 }
 
 // brief is where a task's document goes: --verbose is for the checks before it.

@@ -176,7 +176,7 @@ func (l *Line) contain(s Start, given func(option string) bool) {
 // on its own alone.
 var (
 	prefixes = []string{"NCCL_", "RCCL_", "HSA_", "ZBENCH_"}
-	names    = append(backend.Hiding(), "LD_LIBRARY_PATH", "NO_COLOR", "ROCM_PATH")
+	names    = append(backend.Hiding(), "GPU_MAX_HW_QUEUES", "LD_LIBRARY_PATH", "NO_COLOR", "ROCM_PATH")
 )
 
 // passed are the names of the variables that are passed on, the token's among them.

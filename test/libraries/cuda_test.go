@@ -69,6 +69,9 @@ func TestDoctorOnCUDA(t *testing.T) {
 		"without_a_device": {none.withDriver(t), "no device", "a GPU that this user may open", "12.4", "/nvidia/current/libcuda.so."},
 	} {
 		t.Run(name, func(t *testing.T) {
+			r := c.place.run(t, built(t), "soak", "--backend", "cuda", "-g", "2", "--out", filepath.Join(t.TempDir(), "none"))
+			require.Equal(t, 5, r.code)
+			require.Contains(t, r.errors, c.why)
 			report := c.place.report(t, built(t), 5, "--backend", "cuda")
 			require.Len(t, report.Backends, 1)
 			b := report.Backends[0]

@@ -162,6 +162,29 @@ func TestCollectivesOnROCm(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
+// soak opens the real libraries as collectives do, and ends with what is missing; with environments each is left out
+// by name.
+func TestSoakOnROCm(t *testing.T) {
+	trixie := at(t, "ZBENCH_TRIXIE")
+	const out = "/tmp/zbench-none"
+	t.Cleanup(func() { require.NoError(t, os.RemoveAll(trixie.folder+out)) })
+	t.Run("alone", func(t *testing.T) {
+		r := trixie.run(t, built(t), "soak", "--backend", "rocm", "-g", "2", "--out", out)
+		require.Equal(t, 5, r.code)
+		require.Empty(t, r.out)
+		require.Contains(t, r.errors, "no device")
+	})
+	t.Run("environments", func(t *testing.T) {
+		r := trixie.run(t, built(t), "soak", "--backend", "rocm", "-g", "2", "--out", out, "--vary", "NCCL_ALGO")
+		require.Equal(t, 1, r.code)
+		require.Empty(t, r.out)
+		for _, name := range []string{"Ring", "Tree"} {
+			require.Regexp(t, "NCCL_ALGO="+name+": 0 attempts; it is left out: .*exit code 5.*no device", r.errors)
+		}
+		require.Contains(t, r.errors, "no environment could be measured")
+	})
+}
+
 // compilerCase is a real run-time compiler: the architectures that every kernel is compiled
 // for, what its path contains, and an architecture that the planted mistake is for.
 type compilerCase struct{ name, variable, archs, path, wrong string }

@@ -29,6 +29,7 @@ import (
 	"zbench/bench/record"
 	"zbench/bench/shell"
 	"zbench/bench/signs"
+	"zbench/bench/soak"
 	"zbench/bench/spec"
 	"zbench/bench/spell"
 	"zbench/bench/trainer"
@@ -251,6 +252,14 @@ var own = []reader{
 		}
 		require.NotEmpty(t, h.Cases)
 		return &reading{figures: []any{h, entries}}
+	}, rows: regexp.MustCompile(`\d`)},
+	{name: "soak", read: func(t *testing.T, text string) *reading {
+		h, attempts, err := soak.ReadJournal([]byte(text))
+		if err != nil {
+			return nil
+		}
+		require.NotNil(t, h.Spec.Sweep)
+		return &reading{figures: []any{h, attempts}}
 	}, rows: regexp.MustCompile(`\d`)},
 	{name: "advice", read: func(t *testing.T, text string) *reading {
 		d, err := advice.Read(strings.NewReader(text))

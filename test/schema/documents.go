@@ -108,6 +108,11 @@ var Documents = []Document{
 		Types: []reflect.Type{reflect.TypeFor[soak.Document]()},
 	},
 	{
+		File: "bench/soak/schema/journal-v1.json", ID: "urn:zbench:soak-journal:1", Title: "zbench soak, soak.jsonl",
+		About: "A line of soak.jsonl: a Header on the first, an Attempt on every other. A last line without its newline was cut off and counts for nothing; any other whose checksum does not fit is damaged and must not be used.",
+		Types: []reflect.Type{reflect.TypeFor[soak.Header](), reflect.TypeFor[soak.Attempt]()}, Journal: true,
+	},
+	{
 		File: "bench/trace/schema/v1.json", ID: "urn:zbench:trace:1", Title: "zbench trace, trace.json",
 		Types: []reflect.Type{reflect.TypeFor[trace.Document]()},
 	},
@@ -217,8 +222,10 @@ var ruled = rules{
 	reflect.TypeFor[topo.Rail]():   {values("path", topo.PathSwitch, topo.PathHostBridge), values("by", topo.ByPCI, topo.ByXML)},
 	reflect.TypeFor[topo.NIC]():    {values("rated_by", "", topo.RatedByProduct, topo.RatedByChip)},
 
-	reflect.TypeFor[soak.Document](): {version(soak.Schema)},
-	reflect.TypeFor[plan.Pattern]():  {among(plan.Patterns())},
+	reflect.TypeFor[soak.Document]():  {version(soak.Schema)},
+	reflect.TypeFor[soak.Header]():    {version(soak.JournalSchema)},
+	reflect.TypeFor[plan.WrongPart](): {signed("shift")},
+	reflect.TypeFor[plan.Pattern]():   {among(plan.Patterns())},
 	reflect.TypeFor[rails.Document](): {
 		version(rails.Schema), values("kind", rails.Kinds()...), values("state", finding.StatesOfNodes()...),
 		when(constant("kind", rails.Measured), needs("survey"), nil),

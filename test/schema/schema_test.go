@@ -95,6 +95,7 @@ func TestSchemasAreClosed(t *testing.T) {
 		"replay:1 Difference.lo: any sign",
 		"replay:1 Difference.mean: any sign", "replay:1 Own.rank: any sign",
 		"results:2 Source.environment: any keys",
+		"soak-journal:1 WrongPart.shift: any sign",
 		"trace:1 Document.sent_of_rank: any sign", "trace:1 Overlap.rank: any sign", "trace:1 Seen.rank: any sign",
 	}, slices.Compact(open))
 }

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 void zbl_no_faults(void) {
@@ -74,17 +75,21 @@ static int zbl_read_hbm(const char *v) {
   return zbl.faults.hbm != NULL;
 }
 
-/* fault data KIND RANK INDEX, and when: PART FIRST LAUNCH ACROSS */
+/* fault data KIND RANK INDEX, and when: PART FIRST LAUNCH ACROSS, and in which processes: VARIABLE VALUE. Variables are
+ * read at the start, as libraries do. */
 static int zbl_read_data(const char *v) {
   static const char *const kinds[] = {"none",  "missing", "doubled",   "swapped",
                                       "stale", "corrupt", "stale_send"};
-  char name[16];
+  char name[16], variable[64], value[64];
   int rank, first = 0, across = 0;
   double part = 1;
   unsigned long long index, launch = 0;
-  int n = sscanf(v, "%15s %d %llu %lf %d %llu %d", name, &rank, &index, &part, &first, &launch, &across);
-  if ((n != 3 && n != 7) || rank < 0 || rank >= zbl.ranks || !(part >= 0 && part <= 1)) {
+  int n = sscanf(v, "%15s %d %llu %lf %d %llu %d %63s %63s", name, &rank, &index, &part, &first, &launch, &across, variable, value);
+  if ((n != 3 && n != 7 && n != 9) || rank < 0 || rank >= zbl.ranks || !(part >= 0 && part <= 1)) {
     return 0;
+  }
+  if (n == 9 && (getenv(variable) == NULL || strcasecmp(getenv(variable), value) != 0)) {
+    return 1;
   }
   for (int kind = ZBL_MISSING; kind <= ZBL_STALE_SEND; kind++) {
     if (strcmp(name, kinds[kind]) == 0) {
