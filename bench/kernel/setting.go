@@ -12,15 +12,15 @@ import (
 
 // Setting is a flag that fills a part of a request.
 type Setting struct {
-	// Unit is that of the value, empty for a switch. Fallback is zbench's default.
+	// Unit is the unit of the value, empty for a switch. Fallback is zbench's default.
 	Name, Unit, Fallback, Meaning string
-	// Set reads all values that were given.
+	// Set reads all given values.
 	Set func(*spec.Kernels, []string) error
-	// Show is the values as the command line has them; none is the default.
+	// Show returns the values in the form of the command line; none is the default.
 	Show func(*spec.Kernels) []string
 }
 
-// One is a setting with one value, which an empty text leaves out: the last that is given counts.
+// One is a setting with one value, omitted if empty: the last given value counts.
 func One(name, unit, fallback, meaning string, set func(*spec.Kernels, string) error, show func(*spec.Kernels) string) Setting {
 	return Setting{
 		Name: name, Unit: unit, Fallback: fallback, Meaning: meaning,
@@ -47,8 +47,8 @@ func Switch(name, meaning string, of func(*spec.Kernels) *bool) Setting {
 	})
 }
 
-// Number is a whole number from 1 to most; bound is the range in words. Zero is the default, which only
-// a setting that may be switched off takes as a value.
+// Number is a whole number from 1 to most; bound is the range in words. Zero is the default, which
+// only a setting that may be switched off accepts as a value.
 func Number(name, meaning string, most int, bound string, off bool, of func(*spec.Kernels) *int) Setting {
 	return One(name, "int", "", meaning, func(k *spec.Kernels, v string) (err error) {
 		if off && v == "0" {
@@ -70,7 +70,7 @@ func Numbers(name, fallback, meaning string, most int, bound string, of func(*sp
 	return list(name, "ints", fallback, meaning, of, func(v string) (int, error) { return between(name, v, most, bound) }, strconv.Itoa)
 }
 
-// Names is a list of names, each once; check brings a name to its one form.
+// Names is a list of names, each once; check returns the canonical form of a name.
 func Names(name, fallback, meaning string, of func(*spec.Kernels) *[]string, check func(string) (string, error)) Setting {
 	return list(name, "names", fallback, meaning, of, check, func(v string) string { return v })
 }
@@ -102,7 +102,7 @@ func list[T comparable](name, unit, fallback, meaning string, of func(*spec.Kern
 	}
 }
 
-// Split are the values of a flag that were given one by one or with commas.
+// Split returns the values of a flag, given separately or with commas.
 func Split(values []string) []string {
 	var list []string
 	for v := range strings.SplitSeq(strings.Join(values, ","), ",") {
