@@ -74,11 +74,11 @@ func (k *kineto) launch(e *kinetoEvent) {
 
 // worker is a thread with gradients.
 type worker struct {
-	nodes   []float64 // start times of its nodes
-	ends    []float64 // and end times
-	starts  []float64 // host times of the launches in runs
+	nodes   []float64    // start times of its nodes
+	ends    []float64    // and end times
+	starts  []float64    // host times of the launches in runs
 	runs    []trace.Span // the latest end so far
-	settled float64 // host time of its last gradient
+	settled float64      // host time of its last gradient
 }
 
 // workers returns the threads with gradients, by number.

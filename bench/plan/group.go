@@ -8,26 +8,24 @@ import (
 	"slices"
 )
 
-// This file and lead.go coordinate several processes. All of them must launch the same
-// operations, or they hang. So one of them, the leader, runs the sweep and sends
-// orders, and the followers execute them. A follower decides nothing by its own clock,
-// samples or signals. A single process runs the sweep on its own Process without
-// orders.
+// This file and lead.go coordinate several processes. All must launch the same operations, or they
+// hang. So one of them, the leader, runs the sweep and sends orders, and the followers execute
+// them. A follower decides nothing by its own clock, samples or signals. A single process runs the
+// sweep on its own Process without orders.
 
-// Process is the ranks of one process. It executes orders.
+// Process holds the ranks of one process. It executes orders.
 type Process interface {
 	Driver
-	// Budget is the memory for the ranks' buffers, including those already allocated.
+	// Budget returns the memory for the ranks' buffers, including those already allocated.
 	Budget() (Room, error)
 	// IDs makes the unique ids of the communicators whose rank 0 is in this process.
 	IDs(Comms) ([]CommID, error)
-	// Join replaces the current communicators by others. ids has at least those of the
-	// communicators that this process has ranks in. The end of ctx ends the wait for the
-	// other processes.
+	// Join replaces the current communicators. ids has at least those of the communicators in which
+	// this process has ranks. The end of ctx ends the wait for the other processes.
 	Join(ctx context.Context, c Comms, ids []CommID) error
-	// Allocate allocates an arena of need.Bytes for every rank, before the first Begin,
-	// and again when larger cases were added. Buffers rotate over need.Cache from then
-	// on. The first call connects the ranks.
+	// Allocate allocates an arena of need.Bytes for every rank, before the first Begin, and again
+	// when larger cases were added. From then on buffers rotate over need.Cache. The first call
+	// connects the ranks.
 	Allocate(ctx context.Context, need Room) error
 }
 
@@ -55,44 +53,43 @@ const (
 	DoEnd      Do = "end"
 )
 
-// Order is one decision of the leader, equal for all processes; of the ids, a process may
-// get its own alone. It is sent as JSON with the protocol number; an order of another
-// protocol is refused.
+// Order is one decision of the leader, equal for all processes, except that a process may get only
+// its own ids. It is sent as JSON with the protocol number; an order of another protocol is
+// refused.
 type Order struct {
 	Do Do `json:"do"`
 	// Limit is how long the leader waits for the reports, in seconds; 0 for ever.
 	Limit float64 `json:"limit,omitempty"`
-	// Comms are the communicators to make ids for, or to join with IDs.
+	// Comms are the communicators for which ids are made, or which are joined with IDs.
 	Comms *Comms   `json:"comms,omitempty"`
 	IDs   []CommID `json:"ids,omitempty"`
 	// Beside keeps the current communicators when Comms are joined.
 	Beside bool `json:"beside,omitempty"`
-	// Room is the memory to allocate, with the cache to rotate over.
+	// Room is the memory to allocate and the cache to rotate over.
 	Room *Room `json:"room,omitempty"`
-	// Case and Pass are those to prepare, Job and Pass those to take. Verify asks for a
+	// Case and Pass select a case to prepare, Job and Pass a pass to take. Verify requests a
 	// verification launch.
 	Case *Case `json:"case,omitempty"`
 	Job  int   `json:"job,omitempty"`
-	// Seconds are what the pass to take is expected to last at most.
+	// Seconds is the expected upper bound of the time of the pass.
 	Seconds float64 `json:"seconds,omitempty"`
 	Pass    int     `json:"pass,omitempty"`
 	Verify  bool    `json:"verify,omitempty"`
 	// Count is the number of warm-up or isolated launches, of steps or of messages, or the index of the
 	// verification launch.
 	Count int `json:"count,omitempty"`
-	// Hold is what isolated launches are held back for, in seconds per launch; 0 leaves
-	// it to the process.
+	// Hold is the hold of isolated launches, in seconds per launch; 0 leaves it to the process.
 	Hold float64 `json:"hold,omitempty"`
-	// Bursts are those to run, or to run after a preparation. Isolated is the number of
-	// isolated launches after them, or after a preparation.
+	// Bursts are the bursts to run, also after a preparation. Isolated is the number of isolated
+	// launches after them, or after a preparation.
 	Bursts   *Bursts `json:"bursts,omitempty"`
 	Isolated int     `json:"isolated,omitempty"`
 	// Exchange is the round of messages to run.
 	Exchange *Exchange `json:"exchange,omitempty"`
-	// Setting is that of the Step to keep, or of those to take.
+	// Setting is the setting of the Step to keep, or of those to take.
 	Setting int   `json:"setting,omitempty"`
 	Step    *Step `json:"step,omitempty"`
-	// Watch is what is timed of the steps.
+	// Watch selects what is timed in the steps.
 	Watch *Watch `json:"watch,omitempty"`
 	// Counters asks for the counters of the NICs after the launches of the order.
 	Counters bool `json:"counters,omitempty"`
@@ -100,53 +97,51 @@ type Order struct {
 
 // Followers are the other processes, as the leader sees them.
 type Followers interface {
-	// Send sends an order to all of them and ignores those that are lost.
+	// Send sends an order to all of them except lost ones.
 	Send(Order)
-	// Reports waits for all answers to the last order and returns them in the order of
-	// the processes' ranks. The report of a process that is lost or does not answer in
-	// time is Lost; that of an answer that cannot be read is Unreadable. own is this
-	// process's: after a failure of any process the others have less time.
+	// Reports waits for all answers to the last order and returns them in the order of the
+	// processes' ranks. A process that is lost or does not answer in time gives a Lost report; an
+	// unreadable answer gives Unreadable. own is this process's report: after a failure of any
+	// process the others have less time.
 	Reports(own Report) []Report
 }
 
-// Leader is the leading process, as a follower sees it. Its errors mean that the
-// leader is lost.
+// Leader is the leading process, from a follower's side. Its errors mean that the leader is lost.
 type Leader interface {
 	// Next waits for the next order.
 	Next() (Order, error)
 	Report(Report) error
 }
 
-// GivingUp is a connection that can give a run up: its Context ends when a process is
-// lost. Launches in progress are then abandoned: they would wait for the lost process.
+// GivingUp is a connection that can give up a run: its Context ends when a process is lost. Running
+// launches are then abandoned, because they would wait for the lost process.
 type GivingUp interface {
 	Context() context.Context
 }
 
-// Abandoning is a connection that bounds an order: Returns reports whether a call returned. One that has not
-// some time after Context has ended never will, and goes on by itself.
+// Abandoning is a connection that bounds an order: Returns reports whether a call returned. A call
+// that has not returned some time after the end of Context never will, and continues by itself.
 type Abandoning interface {
 	Returns(call func()) bool
 }
 
-// Standing is a connection that finds out which processes stood still during the last order:
-// Stood names them, and is empty if none did. Deadlines that passed meanwhile tell nothing.
+// Standing is a connection that finds the processes that stood still during the last order: Stood
+// names them, and is empty if none did. Deadlines that passed meanwhile are no evidence.
 type Standing interface {
 	Stood() string
 }
 
-// Opener opens a follower's ranks, and describes them as JSON.
+// Opener opens a follower's ranks and describes them as JSON.
 type Opener func(context.Context) (Process, json.RawMessage, error)
 
-// Follow executes the leader's orders until the order to end. The end of ctx (a signal)
-// is reported to the leader and has no other effect. An error means that the leader was
-// lost.
+// Follow executes the leader's orders until the end order. The end of ctx (a signal) is only
+// reported to the leader. An error means that the leader was lost.
 func Follow(ctx context.Context, p Process, leader Leader) error {
 	return follow(ctx, worker{p: p}, leader)
 }
 
-// FollowOpening is Follow for a process that opens its ranks at the leader's order
-// (Group.Open): its error then reaches the leader.
+// FollowOpening is Follow for a process that opens its ranks at the leader's order (Group.Open), so
+// that its error reaches the leader.
 func FollowOpening(ctx context.Context, open Opener, leader Leader) error {
 	return follow(ctx, worker{open: open}, leader)
 }
@@ -169,7 +164,7 @@ func follow(ctx context.Context, w worker, leader Leader) error {
 	}
 }
 
-// ties are what a connection does beyond passing orders on; nil where it does not.
+// ties are the optional abilities of a connection; nil if it lacks them.
 type ties struct {
 	GivingUp
 	Abandoning
@@ -181,19 +176,19 @@ func tiesOf(connection any) (t ties) {
 	return t
 }
 
-// worker executes orders on the ranks of one process, the leader's too.
+// worker executes orders on the ranks of one process, including the leader's.
 type worker struct {
 	p Process
 	c Case
 	// open opens the process; nil if it is open.
 	open Opener
 	ties
-	// stuck is true once a call has not returned: it may still use the process's ranks.
+	// stuck is true after a call did not return: it may still use the process's ranks.
 	stuck bool
 }
 
-// whole is the context of an order. It ends only if the connection gives the run up: if
-// one process stopped its launches early, the others would hang.
+// whole is the context of an order. It only ends if the connection gives up the run: if one process
+// stopped its launches early, the others would hang.
 func (w *worker) whole() context.Context {
 	if w.GivingUp != nil {
 		return w.Context()
@@ -201,8 +196,8 @@ func (w *worker) whole() context.Context {
 	return context.Background()
 }
 
-// bound carries an order out. A call that does not return is abandoned when the
-// connection says so: the process is of no use then, but can still tell of it.
+// bound executes an order. A call that does not return is abandoned when the connection says so:
+// the process can then only report it.
 func (w *worker) bound(o Order) Report {
 	if w.stuck {
 		return hanging()
@@ -218,7 +213,7 @@ func (w *worker) bound(o Order) Report {
 	return r
 }
 
-// hanging is the report of a process in which a call does not return.
+// hanging returns the report of a process in which a call does not return.
 func hanging() Report {
 	return failed(Failure{Kind: FailedHanging, Message: "a call of a library does not return"})
 }
@@ -228,7 +223,7 @@ func (w *worker) reported(o Order) Report {
 	if err := w.dispatch(o, &r); err != nil {
 		r = failed(failureOf(err))
 		if whole := w.whole(); whole.Err() != nil && errors.Is(err, context.Cause(whole)) {
-			// The process that was lost is the cause; this one waited for it.
+			// The lost process is the cause; this one waited for it.
 			f := failureOf(err)
 			r = failed(Failure{Kind: FailedLate, Message: "stopped waiting: " + context.Cause(whole).Error(), Evidence: f.Evidence})
 		}
@@ -295,13 +290,13 @@ func (w *worker) join(o Order, r *Report) error {
 	}
 	err := w.p.Join(w.whole(), *o.Comms, o.IDs)
 	if err == nil {
-		r.Unverifiable = w.p.Unverifiable(Case{}) // the zero case tells of all
+		r.Unverifiable = w.p.Unverifiable(Case{}) // the zero case applies to all
 	}
 	return err
 }
 
-// prepare begins a case. The leader knows what can be verified: a process that finds
-// otherwise was opened with other options.
+// prepare begins a case. The leader knows what can be verified; a process with a different result
+// was opened with other options.
 func (w *worker) prepare(o Order, r *Report) error {
 	w.c = *o.Case
 	got, err := Prepare(w.whole(), w.p, Preparation{Case: w.c, Pass: o.Pass, Warmup: o.Count, Verify: o.Verify, First: o.batches()})

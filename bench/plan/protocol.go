@@ -8,8 +8,8 @@ import (
 	"zbench/bench/jsonfile"
 )
 
-// Protocol is the version of the messages between processes. It changes whenever a
-// process of an older zbench could misread an Order or a Report.
+// Protocol is the version of the messages between processes. It changes whenever an older zbench
+// could misread an Order or a Report.
 const Protocol = 11
 
 // The fields of the messages, without the protocol number.
@@ -81,8 +81,8 @@ func (r reportFields) check() error {
 	return nil
 }
 
-// decode reads a message of this protocol. The leader reads thousands a second: why a message is refused
-// is found out after the attempt.
+// decode reads a message of this protocol. The leader reads thousands per second, so the reason for
+// a refusal is only determined after a failed attempt.
 func decode(what string, text []byte, into any, protocol *int) error {
 	err := jsonfile.One(text, into)
 	if err == nil && *protocol == Protocol {
@@ -100,10 +100,10 @@ func decode(what string, text []byte, into any, protocol *int) error {
 	return fmt.Errorf("%s that this zbench does not know: %w; %s", what, err, sameBuild)
 }
 
-// batches are the bursts and isolated launches of an order.
+// batches returns the bursts and isolated launches of an order.
 func (o Order) batches() Batches { return Batches{o.Bursts, o.Isolated} }
 
-// lacks reports whether an order has no argument that it needs.
+// lacks reports whether an order misses a necessary argument.
 func (o Order) lacks() bool {
 	switch o.Do {
 	case DoIDs, DoJoin:
