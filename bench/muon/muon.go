@@ -6,8 +6,8 @@
 // matrix by Newton–Schulz iterations, and subtracts that from the weight (Keller Jordan, "Muon: An
 // optimizer for hidden layers in neural networks", 2024):
 //
-// 	X = bf16(u) / (‖u‖_F · safety + ε), transposed when it is tall
-// 	for each (a, b, c): A = X·Xᵀ, B = b·A + c·A², X = a·X + B·X
+//	X = bf16(u) / (‖u‖_F · safety + ε), transposed when it is tall
+//	for each (a, b, c): A = X·Xᵀ, B = b·A + c·A², X = a·X + B·X
 package muon
 
 import (

@@ -11,9 +11,9 @@ import (
 	"zbench/bench/trainer"
 )
 
-// Advice is a request for a bucket size: its inputs besides the measured curves. A zero
-// value is not given. It holds the content of files, not their paths, so that it can be
-// repeated without them.
+// Advice is a request for a bucket size: its inputs besides the measured curves. A zero value was
+// not given. It holds the content of files, not their paths, so that it can be repeated without
+// them.
 type Advice struct {
 	// Name of the trainer, or an alias of it; absent if the configuration names it.
 	Framework string `json:"framework,omitempty"`
@@ -21,16 +21,16 @@ type Advice struct {
 	Preset string `json:"preset,omitempty"`
 	// Number of parameters, if there is no list.
 	Total int64 `json:"total_params,omitempty"`
-	// Files of the trace that the model, the ranks, the element type and the times are from
+	// Files of the trace that provides the model, the ranks, the element type and the times
 	// (--trace), without folders.
 	Trace []string `json:"trace,omitempty"`
-	// Parameter tensors of a file, as it was read (--params), or of the trace.
+	// Parameter tensors of a file (--params), or of the trace.
 	Model *trainer.Model `json:"model,omitempty"`
 	// Transformer blocks, with total_params.
 	Layers int `json:"layers,omitempty"`
 	// Elements of the embedding and of the output layer, with total_params.
 	Largest int64 `json:"largest_param,omitempty"`
-	// What was read from the trainer's own settings (--config).
+	// Settings from the trainer's own file (--config).
 	Config *Config `json:"config,omitempty"`
 	// Ranks that reduce a gradient together; absent for the curve's.
 	DP int `json:"dp,omitempty"`
@@ -64,7 +64,7 @@ type Advice struct {
 	Tokens int64 `json:"tokens_per_microbatch,omitempty"`
 	// Parameters that a token uses on this GPU; absent for the preset's.
 	Active int64 `json:"active_params,omitempty"`
-	// What a GPU reaches in training, in FLOP/s.
+	// Rate of a GPU in training, in FLOP/s.
 	Flops float64 `json:"flops,omitempty"`
 	// Backward repeats the whole forward.
 	Recompute bool `json:"recompute,omitempty"`
@@ -72,17 +72,17 @@ type Advice struct {
 	MemBudget int64 `json:"mem_budget,omitempty"`
 	// Curves of another number of ranks may be used (--allow-rescale).
 	Rescale bool `json:"allow_rescale,omitempty"`
-	// Steps that were timed with settings (--observed).
+	// Timed steps by setting (--observed).
 	Observed *Observed `json:"observed,omitempty"`
-	// What computation and messages take from each other, as it was measured (--contention).
+	// Measured mutual slowdown of computation and messages (--contention).
 	Contention *Contention `json:"contention,omitempty"`
 }
 
-// Contention is what computation and messages take from each other.
+// Contention is the mutual slowdown of computation and messages.
 type Contention struct {
-	// How much longer computation takes while a message is on the network, as a share.
+	// Share by which computation takes longer while a message is on the network.
 	Compute float64 `json:"compute" jsonschema:"maximum=10"`
-	// How many times as long messages take beside computation.
+	// Ratio of messages' times beside computation to those without.
 	Messages float64 `json:"messages" jsonschema:"minimum=0.5,maximum=10"`
 }
 
@@ -98,12 +98,12 @@ func ParseContention(text string) (*Contention, error) {
 	return c, nil
 }
 
-// Possible tells that both are within what a request may have.
+// Possible reports whether both values are allowed in a request.
 func (c *Contention) Possible() bool {
 	return c.Compute >= 0 && c.Compute <= 10 && c.Messages >= 0.5 && c.Messages <= 10
 }
 
-// String is as ParseContention reads it, with all digits; empty for nil.
+// String returns ParseContention's form with all digits; empty for nil.
 func (c *Contention) String() string {
 	if c == nil {
 		return ""
@@ -111,29 +111,28 @@ func (c *Contention) String() string {
 	return strconv.FormatFloat(c.Compute, 'g', -1, 64) + "," + strconv.FormatFloat(c.Messages, 'g', -1, 64)
 }
 
-// Config is a trainer's settings file: its name without folders, and the settings
-// that were found in it.
+// Config is a trainer's settings file: its name without folders, and its settings.
 type Config struct {
 	// Name of the file.
 	File string `json:"file"`
 	// Settings in the order of the file.
 	Settings []trainer.Setting `json:"settings"`
-	// Args are the arguments that a shell script was given; absent is none.
+	// Args are the arguments of a shell script; absent if none.
 	Args string `json:"args,omitempty"`
-	// Set are the variables that it was given, NAME=VALUE each; absent is none.
+	// Set are the variables that it was given, NAME=VALUE each; absent if none.
 	Set []string `json:"set,omitempty"`
-	// Form says what of the file was read, in words; absent is all of it.
+	// Form names the part of the file that was read; absent if all of it.
 	Form string `json:"form,omitempty"`
-	// Notes say what could not be read, in sentences; absent is nothing.
+	// Notes list unreadable parts, in sentences; absent if none.
 	Notes []string `json:"notes,omitempty"`
-	// Unread names settings that look as if they changed collectives and that no trainer here reads; absent is none.
+	// Unread names unknown settings that may change collectives; absent if none.
 	Unread []string `json:"unread,omitempty"`
 }
 
 // Complete reports whether the question names its trainer: by a flag or a file.
 func (a *Advice) Complete() bool { return a.Framework != "" || a.Config != nil }
 
-// Line is the command-line flags of the request, with file names.
+// Line returns the command-line flags of the request, with file names.
 func (a *Advice) Line() []string {
 	if a == nil {
 		return nil
@@ -151,7 +150,7 @@ func (a *Advice) Line() []string {
 	return line
 }
 
-// written is one flag of the request and its value; without one it was not given.
+// written is one flag of the request with its value; an empty value was not given.
 type written struct{ name, value string }
 
 func (a *Advice) flags() []written {
