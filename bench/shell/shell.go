@@ -67,11 +67,11 @@ type Reading struct {
 // Limits of a script, so that each ends soon.
 const (
 	maxScript = 128 << 10 // bytes
-	maxSteps  = 10_000 // commands and turns of loops, more for many words
+	maxSteps  = 10_000    // commands and turns of loops, more for many words
 	maxCalls  = 500       // calls of functions, which may nest
 	maxValue  = 16 << 10  // bytes of a variable
 	maxUses   = 512       // expansions in one command
-	maxBraces = 1_000 // words that braces make of one word
+	maxBraces = 1_000     // words that braces make of one word
 	maxNested = 200       // open brackets
 	stepBytes = 256       // bytes that count as another step
 )

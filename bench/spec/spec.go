@@ -1,7 +1,6 @@
-// Package spec is the request of one command with all options, in base units, as a record
-// keeps it. Flags fill a [Spec], an engine runs it, a
-// journal keeps it so that a sweep can be resumed without flags, and a file of it
-// can be run again.
+// Package spec describes one command's request with all options, in base units, as a record keeps
+// it. Flags fill a [Spec], an engine runs it, a journal keeps it so that a sweep can be resumed
+// without flags, and a file of it can be run again.
 package spec
 
 import (
@@ -26,8 +25,8 @@ const Schema = "zbench.spec/1"
 // Collectives is the benchmark of `zbench collectives`.
 const Collectives = "collectives"
 
-// Spec is a request. Defaults are resolved: the same Spec asks for the same cases
-// with any version that reads it.
+// Spec is a request. Defaults are resolved: the same Spec gives the same cases with any version
+// that reads it.
 type Spec struct {
 	// Version of the format.
 	Schema string `json:"schema"`
@@ -35,14 +34,13 @@ type Spec struct {
 	Benchmark string `json:"benchmark"`
 	// Provider: loopback, rocm or cuda.
 	Backend string `json:"backend"`
-	// Name of the hardware that is simulated, or whose roofs and cache are assumed
-	// (--fabric).
+	// Name of the simulated hardware, or of the one whose roofs and cache are assumed (--fabric).
 	Fabric string `json:"fabric,omitempty"`
 	// Ranks that take part.
 	World World `json:"world"`
 	// Seed of every random draw, an unsigned 64-bit integer.
 	Seed uint64 `json:"seed"`
-	// Faults are planted into the simulation, as --fault takes them.
+	// Faults are planted into the simulation, in the form of --fault.
 	Faults []string `json:"faults,omitempty"`
 	// Sweep of collectives; absent for another benchmark.
 	Sweep *Sweep `json:"sweep,omitempty"`
@@ -60,12 +58,11 @@ type Sweep struct {
 	MinBytes int64 `json:"min_bytes"`
 	// Largest size, in bytes (-e).
 	MaxBytes int64 `json:"max_bytes"`
-	// Factor between sizes (-f); 1 where step_bytes are added instead.
+	// Factor between sizes (-f); 1 if step_bytes are added instead.
 	Factor int `json:"factor" jsonschema:"minimum=1"`
-	// Bytes between sizes (-i); absent where sizes are multiplied.
+	// Bytes between sizes (-i); absent if sizes are multiplied.
 	StepBytes int64 `json:"step_bytes,omitempty" jsonschema:"minimum=1"`
-	// Sizes that are run instead of those from the smallest to the largest, in bytes
-	// (--sizes); absent where those are run.
+	// Explicit sizes in bytes, in place of the range (--sizes); absent if the range is used.
 	Sizes []int64 `json:"sizes,omitempty" jsonschema:"minItems=1"`
 	// Element types, separated by commas (-d).
 	Dtype string `json:"dtype"`
@@ -79,32 +76,30 @@ type Sweep struct {
 	Warmup int `json:"warmup"`
 	// Verified launches (-c).
 	Checks int `json:"checks"`
-	// GraphLaunches is how often a burst's launches, captured into a graph, are
-	// replayed; absent where they are launched one by one.
+	// GraphLaunches is the number of replays of a burst's launches, captured into a graph; absent
+	// if they are launched one by one.
 	GraphLaunches int `json:"graph_launches,omitempty" jsonschema:"minimum=1"`
-	// Half the 95 % interval of the median over the median at which a timing ends, a
-	// ratio.
+	// Half the 95 % interval of the median over the median, at which a timing ends; a ratio.
 	Precision float64 `json:"precision"`
-	// Measured time at which a timing ends, in seconds.
+	// Measured time after which a timing ends, in seconds.
 	MaxTime float64 `json:"max_time"`
-	// Cache is cold where buffers rotate over twice the last level of cache, warm where
-	// they do not.
+	// Cache is cold if buffers rotate over twice the last-level cache, warm if they do not.
 	Cache string `json:"cache"`
-	// Bytes that all ranks' buffers may have for a case to be verified on the loopback
+	// Largest total of all ranks' buffers for a case to be verified on the loopback, in bytes
 	// (--verify-budget).
 	VerifyBudget int64 `json:"verify_budget"`
-	// Sizes of the groups that are run besides the whole world (--groups).
+	// Sizes of the groups that are also run (--groups).
 	Groups []int `json:"groups,omitempty" jsonschema:"minimum=2"`
-	// Strides of the groups that are run besides the whole world (--strides).
+	// Strides of the groups that are also run (--strides).
 	Strides []int `json:"strides,omitempty" jsonschema:"minimum=2"`
-	// Numbers of nodes that are run besides the whole world (--scale).
+	// Numbers of nodes that are also run (--scale).
 	Scales []int `json:"scales,omitempty" jsonschema:"minimum=1"`
-	// Ways of registering the buffers, each of which is measured (--register); absent for none.
+	// Ways of registering the buffers, each measured (--register); absent for none.
 	Register []string `json:"register,omitempty"`
-	// Policies of compute units, each of which is measured (--cta-policy); absent for the library's own.
+	// Policies of compute units, each measured (--cta-policy); absent for the library's own.
 	CTAPolicy []string `json:"cta_policy,omitempty"`
-	// How unequally ranks receive where a collective has that: zipf:S, or a weight for each rank with commas (--skew);
-	// absent for equal shares.
+	// Distribution of uneven receives: zipf:S, or one weight per rank, separated by commas
+	// (--skew); absent for equal shares.
 	Skew string `json:"skew,omitempty"`
 	// Samples are kept whatever the number of ranks (--keep-samples).
 	KeepSamples bool `json:"keep_samples,omitempty"`
@@ -112,7 +107,7 @@ type Sweep struct {
 	FixedSizes bool `json:"fixed_sizes,omitempty"`
 }
 
-// Command is the command of a benchmark, behind "zbench ".
+// Command returns the command of a benchmark, without "zbench ".
 func Command(benchmark string) string {
 	switch benchmark {
 	case "", Collectives:
@@ -123,7 +118,7 @@ func Command(benchmark string) string {
 	return "kernels " + benchmark
 }
 
-// Clone is a deep copy of what a command may change.
+// Clone returns a deep copy of everything that a command may change.
 func (s Spec) Clone() Spec {
 	s.Faults = slices.Clone(s.Faults)
 	if s.Sweep != nil {
@@ -143,12 +138,11 @@ func (s Spec) Clone() Spec {
 	return s
 }
 
-// ErrNot is wrapped by the errors of Read that mean a file of another kind.
+// ErrNot is wrapped by Read's errors about a file of another kind.
 var ErrNot = errors.New("not a zbench spec")
 
-// Read reads a Spec: a file of its own, a record (results.json) or the first line
-// of a journal, which have one whole. A field that zbench does not know is an error: left
-// out, it would be measured with its default.
+// Read reads a Spec from its own file, a record (results.json) or the first line of a journal. An
+// unknown field is an error, because dropping it would measure with its default.
 func Read(text []byte) (*Spec, error) {
 	var file struct {
 		Schema string          `json:"schema"`
@@ -225,7 +219,7 @@ const (
 	maxSplits = 64
 )
 
-// Check refuses a request from a file that flags cannot express. The rest is checked when
+// Check refuses a request from a file that flags cannot express. Everything else is checked when
 // the sweep is prepared.
 func (s *Spec) Check() error {
 	if err := s.checkNames(); err != nil {
@@ -273,7 +267,7 @@ func (s *Spec) checkNames() error {
 	return err
 }
 
-// checkBenchmark refuses a request whose part is of another benchmark.
+// checkBenchmark refuses a request with another benchmark's part.
 func (s *Spec) checkBenchmark() error {
 	needs, other := "kernels", "sweep"
 	if s.Benchmark == Collectives {
@@ -288,7 +282,7 @@ func (s *Spec) checkBenchmark() error {
 	return nil
 }
 
-// Fits reports whether the request has the part of its benchmark, a sweep or kernels, and not the other.
+// Fits reports whether the request has only the part of its benchmark, a sweep or kernels.
 func (s *Spec) Fits() bool {
 	if s.Benchmark == Collectives || s.Benchmark == "" {
 		return s.Sweep != nil && s.Kernels == nil
@@ -317,8 +311,8 @@ func (s *Sweep) check() error {
 	return nil
 }
 
-// SizesLine is the command that sweeps these sizes, in bytes, with so many ranks on nodes that have
-// equally many; 0 nodes leave the ranks out.
+// SizesLine returns the command that sweeps these sizes, in bytes, with a number of ranks on
+// equally full nodes; 0 nodes omit the ranks.
 func SizesLine(collectives []string, sizes []int64, dtype string, nodes, ranks int) string {
 	words := append([]string{"zbench", "collectives"}, collectives...)
 	list := slice.Map(sizes, func(n int64) string { return strconv.FormatInt(n, 10) })
