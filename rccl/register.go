@@ -14,7 +14,8 @@ import (
 
 var _ plan.Registering = (*Driver)(nil)
 
-// Unserved is the condition for which the library would run the case otherwise than its policy asks.
+// Unserved returns the missing condition if the library would not run the case as its policy
+// requests.
 func (d *Driver) Unserved(c plan.Case) string {
 	p := d.provider
 	name, getenv := "RCCL", d.cfg.Native.Getenv
@@ -29,12 +30,12 @@ func (d *Driver) Unserved(c plan.Case) string {
 	})
 }
 
-// Registration is how long the last Begin registered buffers, in seconds.
+// Registration returns how long the last Begin registered buffers, in seconds.
 func (d *Driver) Registration() float64 { return d.registration }
 
-// register registers the ranks' arenas with the case's communicators, if its policy asks for it and it was not done. All
-// ranks of all processes do so at once, and one that does not would let the others wait. Both buffers lie in the arena, at
-// the same offsets on all ranks.
+// register registers the ranks' arenas with the case's communicators, if its policy requests it and
+// it was not done. All ranks of all processes do so at once; a missing one would let the others
+// wait. Both buffers lie in the arena, at the same offsets on all ranks.
 func (d *Driver) register(c plan.Case) error {
 	d.registration = 0
 	if c.Policy.Register == "" || len(d.registered) > 0 || d.local == 0 {
@@ -62,7 +63,7 @@ func (d *Driver) register(c plan.Case) error {
 	return r.err
 }
 
-// deregister takes all registrations back.
+// deregister undoes all registrations.
 func (d *Driver) deregister() error {
 	all := d.registered
 	d.registered = nil

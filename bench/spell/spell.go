@@ -1,7 +1,7 @@
 // Package spell finds names in tables in any spelling, and suggests a similar name if the table
 // lacks it.
 //
-// 	r, err := spell.Find("fabric", rows, given, func(r row) (string, []string) { return r.name, r.aliases })
+//	r, err := spell.Find("fabric", rows, given, func(r row) (string, []string) { return r.name, r.aliases })
 package spell
 
 import (

@@ -48,13 +48,13 @@ type graph struct {
 	nodes   []Node
 	streams map[string]int // the last call on each stream
 	last    int            // the last node of computation, or -1
-	cut     bool // a call follows it
-	before  float64 // end of the last computation
-	next    int // the next stretch of computation
-	at      float64 // its finished part
-	byEnd   []*Call // the calls with times, by end
+	cut     bool           // a call follows it
+	before  float64        // end of the last computation
+	next    int            // the next stretch of computation
+	at      float64        // its finished part
+	byEnd   []*Call        // the calls with times, by end
 	of      map[*Call]int  // their nodes
-	passed  int // number of byEnd that ended before the finished computation
+	passed  int            // number of byEnd that ended before the finished computation
 }
 
 // compute adds a stretch of computation up to a time.

@@ -89,7 +89,7 @@ type Buckets struct {
 	// they do not add up to the buckets.
 	Tensors []int64 `json:"tensors"`
 	ranks   int     // of the group; 0 is unknown
-	leaf    int64 // the elements of an input's gradients; 0 for none
+	leaf    int64   // the elements of an input's gradients; 0 for none
 }
 
 // floats are the types of gradients.
