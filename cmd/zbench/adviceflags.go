@@ -24,16 +24,16 @@ import (
 // adviceFlagSet holds the flags for a bucket size: its inputs besides the curves.
 type adviceFlagSet struct {
 	want spec.Advice
-	// params and config are files to read, observed is one or a list.
+	// params and config are files to read; observed is a file or a list.
 	params, config, observed string
-	// args and variables are what the script of config gets.
+	// args and variables are the input of config's script.
 	args      string
 	variables []string
 	traces    []string
 	given     bool
 }
 
-// ask is a row of adviceFlags: a flag of one value, as parse reads it.
+// ask is a row of adviceFlags: a flag of one value, in parse's form.
 func ask[V any](name, unit, meaning string, of func(*adviceFlagSet) *V, parse func(string) (V, error)) flagRow[adviceFlagSet] {
 	return flagRow[adviceFlagSet]{name: name, unit: unit, meaning: meaning, set: last(func(o *adviceFlagSet, v string) (err error) {
 		o.given = true
@@ -42,11 +42,11 @@ func ask[V any](name, unit, meaning string, of func(*adviceFlagSet) *V, parse fu
 	})}
 }
 
-// adviceFlags are the flags that recommend and collectives share.
+// adviceFlags are the common flags of recommend and collectives.
 var adviceFlags = []flagRow[adviceFlagSet]{
 	ask("framework", "name", "the trainer, or what starts it: "+strings.Join(trainer.Frameworks(), ", "), func(o *adviceFlagSet) *string { return &o.want.Framework }, func(v string) (string, error) {
 		t, err := trainer.ByName(v)
-		return t.Alias(v), err // it chooses the snippet that comes first
+		return t.Alias(v), err // it chooses the first snippet
 	}),
 	ask("params", "file", "one rank's parameter tensors in forward order: CSV or JSON of name and elements or shape, safetensors, its index, or Megatron's log with \"Params for bucket\"", func(o *adviceFlagSet) *string { return &o.params }, fileName),
 	{name: "trace", unit: "file", meaning: "trace or log of the job, or a folder with a file a rank: tensors, ranks, element type and times of the gradients (several: once each)", set: func(o *adviceFlagSet, files []string) error {
@@ -132,7 +132,7 @@ func (o *adviceFlagSet) read(s State) (*spec.Advice, error) {
 	return &want, err
 }
 
-// readTrace completes a request by the trace of the job.
+// readTrace completes a request from the trace of the job.
 func (o *adviceFlagSet) readTrace(s State, want *spec.Advice) error {
 	t, err := readTraces(s, o.traces)
 	if err != nil {
@@ -141,7 +141,7 @@ func (o *adviceFlagSet) readTrace(s State, want *spec.Advice) error {
 	return advice.Traced(want, t, slice.Map(o.traces, func(path string) string { return base(filepath.Clean(path)) })...)
 }
 
-// readObserved reads steps that were timed: a list, whose times can be traces, or a file.
+// readObserved reads timed steps: a list, whose times can be traces, or a file.
 func readObserved(s State, text string) (*spec.Observed, error) {
 	const hint = "--observed takes SETTING=TIME,…, such as 25=412ms,100=388ms,2=431ms, or a CSV of setting and time"
 	if strings.Contains(text, "=") {
@@ -173,7 +173,7 @@ func readObserved(s State, text string) (*spec.Observed, error) {
 	return o, nil
 }
 
-// readConfig reads the trainer's own settings, in a script that gets arguments and variables.
+// readConfig reads the trainer's own settings, with arguments and variables for a script.
 func readConfig(s State, path, args string, variables []string) (*spec.Config, error) {
 	text, err := s.FS.ReadFile(path)
 	if err != nil {
@@ -209,8 +209,7 @@ func readParams(s State, path string) (*trainer.Model, error) {
 	return m, nil
 }
 
-// base is a file's name without its folder: a record does not carry a machine's
-// paths.
+// base returns a file's name without its folder, because a record must not carry a machine's paths.
 func base(path string) string { return path[strings.LastIndexAny(path, `/\`)+1:] }
 
 // missingFile turns an error of opening a user's file into a usage error.

@@ -13,8 +13,7 @@ import (
 // giga is the unit of --peak, in bytes per second.
 const giga = 1e9
 
-// timingFlags are those of every benchmark of kernels, whose timings end after so
-// many seconds.
+// timingFlags are those of every benchmark of kernels, whose timings end after a number of seconds.
 func timingFlags(maxTime string) []specFlag {
 	return []specFlag{
 		named("backend", "libraries underneath"),
@@ -44,7 +43,7 @@ var memoryFlags = []specFlag{
 	}, func(v float64) string { return strconv.FormatFloat(v/giga, 'g', -1, 64) })),
 }
 
-// faultFlag is of families that plant faults.
+// faultFlag is for families that plant faults.
 func faultFlag() specFlag {
 	return named("fault", `plant a fault into the loopback: "store 0 BYTE" flips a bit of that byte of the output after each launch; gemm takes also "clock GPU HERTZ SECONDS": after so many seconds that GPU's clock is HERTZ; --peak also slow_compute:node=0,gpu=5,left=0.85`)
 }
