@@ -30,7 +30,7 @@ type nodeScreenOptions struct {
 	seconds, deadline float64
 	size              sizeFlag
 	trees, judge      string
-	// given tells that the number of nodes was asked for.
+	// given says that the number of nodes was given.
 	given bool
 	output
 }
@@ -54,8 +54,8 @@ func addNodeScreenFlags(cmd *cobra.Command, o *nodeScreenOptions) {
 	o.addForce(f)
 }
 
-// runNodeScreen does what this process is for: a probe of one node, a node of several, the
-// parent of all, or the comparison alone.
+// runNodeScreen does the work of this process: a probe of one node, a node of several, the parent
+// of all, or the comparison alone.
 func runNodeScreen(ctx context.Context, s State, o nodeScreenOptions) error {
 	if job := s.Getenv(probeVariable); job != "" {
 		return o.probe(ctx, s, job)
@@ -82,7 +82,7 @@ func runNodeScreen(ctx context.Context, s State, o nodeScreenOptions) error {
 	return o.screen(ctx, s, l, func(_ *nodescreen.Document, r result) error { return s.deliver(o.output, r) })
 }
 
-// place finds out what this process is. A node has one process, whatever its GPUs.
+// place finds the role of this process. A node has one process, however many GPUs it has.
 func (o *nodeScreenOptions) place(s State) (launching, error) {
 	want := spec.Spec{Backend: o.backend, Fabric: o.fabric, World: spec.World{Nodes: o.nodes, GPUsPerNode: 1, GPUsPerProcess: 1}}
 	l, err := o.launch.place(s, want, o.given)
