@@ -22,7 +22,7 @@ import (
 
 // soakOptions are the options of soak.
 type soakOptions struct {
-	// run is how the processes start and what world they are of.
+	// run says how the processes start and in which world.
 	run                worldRun
 	attempts, launches int
 	lasts              time.Duration
@@ -77,7 +77,7 @@ func newSoak(s State) *cobra.Command {
 	return cmd
 }
 
-// soak makes attempts in the world, or starts the processes that do.
+// soak makes attempts in the world, or starts the processes that do so.
 func (o *soakOptions) soak(ctx context.Context, s State, cmd *cobra.Command) error {
 	switch {
 	case o.attempts < 0 || o.attempts > 1e9:
@@ -111,7 +111,7 @@ func (o *soakOptions) soak(ctx context.Context, s State, cmd *cobra.Command) err
 	})
 }
 
-// arms are the cases that take turns in a world.
+// arms returns the cases that take turns in a world.
 func (o *soakOptions) arms(w spec.World) ([]plan.Case, error) {
 	cases, err := soak.Cases(w, o.run.want.Sweep.Sizes)
 	if err != nil {
@@ -120,7 +120,7 @@ func (o *soakOptions) arms(w spec.World) ([]plan.Case, error) {
 	return cases, err
 }
 
-// announcement says what is about to be done.
+// announcement says what will be done.
 func (o *soakOptions) announcement(w spec.World) (string, error) {
 	cases, err := o.arms(w)
 	if err != nil {
@@ -133,7 +133,7 @@ func (o *soakOptions) announcement(w spec.World) (string, error) {
 	return text, nil
 }
 
-// prepare resolves the machine, with communicators of one GPU of each node.
+// prepare resolves the machine, with communicators of one GPU per node.
 func (o *soakOptions) prepare(_ State, e *engine.Engine, want spec.Spec) (*engine.Setup, []plan.Case, error) {
 	u, err := e.Prepare(want)
 	if err != nil {
@@ -190,10 +190,10 @@ func (o *soakOptions) measure(ctx context.Context, w *openWorld) (*result, error
 	return &r, err
 }
 
-// rated is the number of attempts by which their rate is known.
+// rated is the number of attempts after which their rate is known.
 const rated = 5
 
-// watch says the rate of attempts once it is known, and shows on a terminal how many there are.
+// watch prints the rate of attempts once it is known, and shows their number on a terminal.
 func (o *soakOptions) watch(s State, t *soak.Tally, passed time.Duration) {
 	if o.run.quiet {
 		return
@@ -205,7 +205,7 @@ func (o *soakOptions) watch(s State, t *soak.Tally, passed time.Duration) {
 	s.rewrite(fmt.Sprintf("[attempt %d] %d wrong", t.Attempts, t.Wrong))
 }
 
-// document is what is known of the soak beside its attempts.
+// document returns what is known about the soak apart from its attempts.
 func (o *soakOptions) document(w *openWorld) *soak.Document {
 	u := w.setup
 	d := &soak.Document{
@@ -230,7 +230,7 @@ func (o *soakOptions) document(w *openWorld) *soak.Document {
 	return d
 }
 
-// log is what the library has written into the file that it was told to.
+// log returns what the library has written into its log file.
 func (o *soakOptions) log(s State) string {
 	name := s.Getenv("NCCL_DEBUG_FILE")
 	if name == "" || strings.Contains(name, "%") {
@@ -238,12 +238,12 @@ func (o *soakOptions) log(s State) string {
 	}
 	text, err := s.FS.ReadFile(name)
 	if err != nil {
-		return "" // then GPUDirect is not checked, which says what to set
+		return "" // then GPUDirect is not checked, and a note says what to set
 	}
 	return string(text)
 }
 
-// place names the GPU of a rank, with its rail and NIC where there are several nodes, and its node.
+// place names the node and GPU of a rank, with its rail and NIC if there are several nodes.
 func (w *openWorld) place() func(rank int) (gpu, node string) {
 	each, nodes := w.setup.Spec.World.PerNode(), engine.NodeNames(slices.Clone(w.facts.Hosts), w.setup.Spec.World.Nodes)
 	counters := plan.CountersOf(w.ranks)

@@ -22,24 +22,23 @@ import (
 	"zbench/internal/native"
 )
 
-// flagRow is a flag that fills a part of a T: its letter and name, in
-// which unit it is, zbench's default, what it means, how it is read and how it is
-// written again.
+// flagRow is a flag that fills a part of a T: its letter and name, unit, default and meaning, and
+// how its value is parsed and printed.
 type flagRow[T any] struct {
 	letter, name, unit, fallback, meaning string
-	// set reads all values that were given: a flag that is no list takes the last.
+	// set parses all given values: a flag that is not a list takes the last.
 	set func(*T, []string) error
-	// show is the values as the command line has them; none is the default.
+	// show returns the values as written on the command line; no values mean the default.
 	show func(*T) []string
-	// fact is true if the flag describes what is measured, not how: --force may change
-	// it when a sweep is resumed. The others decide which cases there are, and stay.
+	// fact says that the flag describes what is measured, not how: --force may change it when a
+	// sweep is resumed. The other flags determine the cases, and cannot change.
 	fact bool
 }
 
 // specFlag is a flag of a request.
 type specFlag = flagRow[spec.Spec]
 
-// typed is the flag as a command line has it for a request: once for each of its values.
+// typed returns the flag as written on a command line for a request: once for each of its values.
 func (f flagRow[T]) typed(s *T) [][]string {
 	name := "--" + f.name
 	if f.letter != "" {
@@ -56,7 +55,8 @@ func (f flagRow[T]) typed(s *T) [][]string {
 	return all
 }
 
-// unless leaves a flag out of a command line where a condition holds for the request and the text that shows it.
+// unless leaves a flag out of a command line if a condition holds for the request and the text of
+// the flag.
 func unless(left func(s *spec.Spec, shown string) bool, f specFlag) specFlag {
 	show := f.show
 	f.show = func(s *spec.Spec) []string {
@@ -69,7 +69,7 @@ func unless(left func(s *spec.Spec, shown string) bool, f specFlag) specFlag {
 	return f
 }
 
-// optional leaves a flag out where it is 0 or false.
+// optional leaves a flag out if it is 0 or false.
 func optional(f specFlag) specFlag {
 	return unless(func(_ *spec.Spec, shown string) bool { return shown == "0" || shown == "false" }, f)
 }
@@ -79,12 +79,12 @@ func factual(f specFlag) specFlag {
 	return f
 }
 
-// last reads the last value that was given.
+// last parses the last given value.
 func last[T any](set func(*T, string) error) func(*T, []string) error {
 	return func(s *T, values []string) error { return set(s, values[len(values)-1]) }
 }
 
-// valueFlag is a flag of one value, as parse reads it and show writes it.
+// valueFlag returns a flag of one value, which parse reads and show writes.
 func valueFlag[V any](letter, name, unit, fallback, meaning string, of func(*spec.Spec) *V, parse func(string) (V, error), show func(V) string) specFlag {
 	return specFlag{
 		letter: letter, name: name, unit: unit, fallback: fallback, meaning: meaning,
@@ -104,7 +104,7 @@ func intFlag(letter, name, unit, fallback, meaning string, of func(*spec.Spec) *
 	return valueFlag(letter, name, unit, fallback, meaning, of, natural, strconv.Itoa)
 }
 
-// wholeFlag is a number that zbench checks when it prepares the sweep.
+// wholeFlag returns a number that zbench checks when it prepares the sweep.
 func wholeFlag(name, fallback, meaning string, of func(*spec.Spec) *int) specFlag {
 	return valueFlag("", name, "int", fallback, meaning, of, strconv.Atoi, strconv.Itoa)
 }
@@ -117,8 +117,8 @@ func textFlag(name, fallback, meaning string, of func(*spec.Spec) *string) specF
 	return valueFlag("", name, "string", fallback, meaning, of, func(v string) (string, error) { return v, nil }, same)
 }
 
-// nameFlag is a name in any spelling; an unknown one is refused when the run is
-// prepared, with what lists the known.
+// nameFlag returns a name in any spelling. An unknown name is refused when the run is prepared,
+// with the command that lists the known ones.
 func nameFlag(name, fallback, meaning string, known []string, of func(*spec.Spec) *string) specFlag {
 	return valueFlag("", name, "string", fallback, meaning, of, func(v string) (string, error) {
 		own, _ := spell.Match(known, v)
@@ -153,7 +153,7 @@ func numbersFlag(name, meaning string, of func(*spec.Spec) *[]int) specFlag {
 	return listFlag(name, "intSlice", meaning, of, strconv.Atoi, strconv.Itoa)
 }
 
-// wordsFlag is a list of known words.
+// wordsFlag returns a list of known words.
 func wordsFlag(name, meaning string, known []string, of func(*spec.Spec) *[]string) specFlag {
 	return listFlag(name, "list", meaning+": "+strings.Join(known, ", "), of, func(word string) (string, error) {
 		if !slices.Contains(known, word) {
@@ -183,7 +183,7 @@ func notNegative(text string) (float64, error) {
 	return f, nil
 }
 
-// text is the value for a message.
+// text returns the value for a message.
 func (f flagRow[T]) text(s *T) string {
 	switch list := f.show(s); {
 	case len(list) > 0:
@@ -207,21 +207,21 @@ func (v *flagValue[T]) Type() string     { return v.row.unit }
 func (v *flagValue[T]) IsBoolFlag() bool { return v.row.unit == "" }
 func (v *flagValue[T]) Set(text string) error {
 	if !v.given {
-		v.texts, v.given = nil, true // the default's
+		v.texts, v.given = nil, true // of the default
 	}
 	v.texts = append(v.texts, text)
 	return v.row.set(v.to, v.texts)
 }
 
-// otherNames are spellings that are taken too; --cudagraph is nccl-tests'.
+// otherNames are further accepted spellings; --cudagraph is from nccl-tests.
 var otherNames = map[string]string{"warmup-iters": "warmup_iters", "cudagraph": "hipgraph"}
 
-// specRows are the rows of specFlags with these names.
+// specRows returns the rows of specFlags with these names.
 func specRows(names []string) []specFlag {
 	return slices.DeleteFunc(slices.Clone(specFlags), func(f specFlag) bool { return !slices.Contains(names, f.name) })
 }
 
-// addSpecFlags puts the table on a command and the defaults into the request.
+// addSpecFlags adds the flags of the table to a command, and the defaults to the request.
 func addSpecFlags(cmd *cobra.Command, to *spec.Spec) {
 	*to = spec.Spec{Schema: spec.Schema, Benchmark: spec.Collectives, Sweep: &spec.Sweep{}}
 	addFlags(cmd, to, specFlags)
@@ -233,7 +233,7 @@ func addSpecFlags(cmd *cobra.Command, to *spec.Spec) {
 	})
 }
 
-// addFlags puts rows of flags on a command and their defaults into the request.
+// addFlags adds rows of flags to a command, and their defaults to the request.
 func addFlags[T any](cmd *cobra.Command, to *T, rows []flagRow[T]) {
 	for _, row := range rows {
 		value := &flagValue[T]{row: row, to: to}
@@ -250,11 +250,11 @@ func addFlags[T any](cmd *cobra.Command, to *T, rows []flagRow[T]) {
 	}
 }
 
-// peerFlags are rccl-tests' flags, with the same letters, names and meanings.
+// peerFlags are the flags of rccl-tests, with the same letters, names and meanings.
 var peerFlags = []specFlag{
 	bytesFlag("b", "minbytes", "1K", "smallest total size", func(s *spec.Spec) *int64 { return &s.Sweep.MinBytes }),
 	bytesFlag("e", "maxbytes", "8G", "largest total size", func(s *spec.Spec) *int64 { return &s.Sweep.MaxBytes }),
-	unless(func(s *spec.Spec, _ string) bool { return s.Sweep.StepBytes > 0 }, // where sizes grow by steps
+	unless(func(s *spec.Spec, _ string) bool { return s.Sweep.StepBytes > 0 }, // if sizes grow by steps
 		intFlag("f", "stepfactor", "factor", "2", "each size is this times the one before", func(s *spec.Spec) *int { return &s.Sweep.Factor })),
 	optional(bytesFlag("i", "stepbytes", "0", "each size is this more than the one before, instead of -f", func(s *spec.Spec) *int64 { return &s.Sweep.StepBytes })),
 	intFlag("n", "iters", "launches", "20", "launches in a burst", func(s *spec.Spec) *int { return &s.Sweep.Iterations }),
@@ -268,7 +268,7 @@ var peerFlags = []specFlag{
 	optional(intFlag("G", "hipgraph", "replays", "0", "capture a burst's launches into a graph and replay it this many times; bursts only", func(s *spec.Spec) *int { return &s.Sweep.GraphLaunches })),
 }
 
-// ownFlags are zbench's: rccl-tests has no such flags.
+// ownFlags are zbench's own flags: rccl-tests does not have them.
 var ownFlags = []specFlag{
 	listFlag("sizes", "list", "measure these total sizes instead of those of -b, -e, -f and -i: 64K,1M,8M", func(s *spec.Spec) *[]int64 { return &s.Sweep.Sizes }, unit.ParseBytes, bytesText),
 	floatFlag("precision", "share", "0.01", "precision that ends a timing: half the 95 % interval over the median", func(s *spec.Spec) *float64 { return &s.Sweep.Precision }),
@@ -334,15 +334,15 @@ var ownFlags = []specFlag{
 // fixedSizes may change when a sweep is resumed.
 const fixedSizes = "fixed-sizes"
 
-// specFlags is the table of them all.
+// specFlags is the table of all of them.
 var specFlags = slices.Concat(peerFlags, ownFlags)
 
-// places maps --place to the forms that are run: in place or not.
+// places maps --place to the forms to run: in place or out of place.
 var places = map[string][]bool{"out": {false}, "in": {true}, "both": {false, true}}
 
 func names[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }
 
-// sizesAgree refuses two ways of saying which sizes are run.
+// sizesAgree refuses two contradictory ways of giving the sizes.
 func sizesAgree(f *pflag.FlagSet) error {
 	switch {
 	case f.Changed("stepbytes") && f.Changed("stepfactor"):
