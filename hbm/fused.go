@@ -15,7 +15,7 @@ import (
 	units "zbench/bench/unit"
 )
 
-// Fused is a fused kernel over the rows of a matrix, with what it is compared with.
+// Fused is a fused kernel over the rows of a matrix, with the alternatives for comparison.
 type Fused struct {
 	// Name is the command's, Short and Long are its help.
 	Name, Short, Long string

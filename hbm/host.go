@@ -9,7 +9,7 @@ import (
 type HostFacts struct {
 	// Name is the CPU's model.
 	Name string
-	// CPUs are those that run the streams.
+	// CPUs are the CPUs that run the streams.
 	CPUs int
 	// Memory and Cache, the last level's, are in bytes; Cache is 0 if unknown.
 	Memory, Cache int64

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// checkedRows returns the number of rows to read back: all of a small shape, else the first,
+	// checkedRows is the number of rows to read back: all of a small shape, else the first,
 	// the last, and others at equal distances.
 	checkedRows = 64
 	// Tolerances of y in units of its type's last place. A float32 shows the rounding of its own

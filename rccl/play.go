@@ -92,7 +92,7 @@ func (d *Driver) play(b *native.Batch, s *plan.Step) (*native.Play, error) {
 	return b.NewPlay(d.compute[:d.local], base, work, ops, d.messages(s))
 }
 
-// messages returns those of a step, one after the other in the arena and from its beginning again
+// messages returns the messages of a step, one after the other in the arena and from its beginning again
 // after its end: buckets are adjacent, and no launch finds its data in the cache.
 func (d *Driver) messages(s *plan.Step) []native.PlayMessage {
 	var all []native.PlayMessage

@@ -15,7 +15,7 @@ import (
 // Loopback is the simulated backend, which has no row.
 const Loopback = "loopback"
 
-// Role is what a library is for.
+// Role is the purpose of a library.
 type Role string
 
 // The roles of a vendor's libraries.

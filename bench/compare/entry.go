@@ -29,7 +29,7 @@ type entry struct {
 	reason string
 }
 
-// timings returns the kinds of time of a case.
+// timings are the kinds of time of a case.
 var timings = [5]string{"burst", "burst_slowest", "isolated", "isolated_mean", "kernel"}
 
 // Timings are the kinds of time, the preferred one first. Different kinds are never compared.

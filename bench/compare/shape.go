@@ -77,7 +77,7 @@ func curves(cases []Case) (out []Shape) {
 	return slice.Map(order, func(group string) Shape { return Shape{Group: group, cases: of[group]} })
 }
 
-// shapes returns those of all curves with enough sizes.
+// shapes returns the shapes of all curves with enough sizes.
 func shapes(cases []Case, o Criteria, tested bool) []Shape {
 	out := slices.DeleteFunc(curves(cases), func(s Shape) bool { return len(s.cases) < leastSizes })
 	least := moved

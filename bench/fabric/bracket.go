@@ -93,7 +93,7 @@ type Ends struct {
 	Fastest, Slowest Curve
 }
 
-// ends returns those of a collective; false if its model has no bracket.
+// ends returns the ends of a collective; false if its model has no bracket.
 func (f *Fabric) ends(c collective.Collective, w spec.World, middle Curve) (Ends, bool) {
 	b := f.model(w.Nodes).Bracket
 	if b == nil {

@@ -13,13 +13,13 @@ type Ways struct {
 	// fabric without NICs.
 	Link Curve
 	Rail *Curve
-	// lines returns the lines of the machine file with the shares that faults leave.
+	// lines are the lines of the machine file with the shares that faults leave.
 	lines []string
 }
 
-// ways returns those of the world, with the latencies of the models for one and two nodes. No
-// published source has messages between pairs by size, so the rates are those of links and NICs,
-// and the latencies all_reduce's.
+// ways returns the ways of the world, with the latencies of the models for one and two nodes. No
+// published source has messages between pairs by size, so the rates of links and NICs are used,
+// and the latencies of all_reduce.
 func (f *Fabric) ways(m *Machine, d damage) *Ways {
 	constants := func(nodes int, rate float64) Curve {
 		model := f.model(nodes)

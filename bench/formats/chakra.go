@@ -252,7 +252,7 @@ func (n *chakraFields) add(t *trace.Trace, rank *trace.Rank) {
 		Collective: name, Known: known, Dtype: n.dtype, In: trace.Unknown, Out: trace.Unknown, Bytes: n.size, Sequence: trace.Unknown,
 		Took: float64(min(n.duration, 1<<53)) / 1e6,
 	}
-	if k, err := collective.ByName(name); err == nil && k.SendShare { // the size is that of the rank's send data
+	if k, err := collective.ByName(name); err == nil && k.SendShare { // the size counts the rank's send data
 		c.Bytes, c.Part = trace.Unknown, max(n.size, 0)
 	}
 	group := limited(n.group)

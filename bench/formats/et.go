@@ -116,7 +116,7 @@ func (e *et) init(n *etNode) {
 	}
 }
 
-// tensorType returns the element type in a list of types.
+// tensorType matches the element type in a list of types.
 var tensorType = pattern.New(`Tensor\(([^)\],]*)`)
 
 // call reads a record_param_comms; it returns false if the node cannot be one. The tensors are

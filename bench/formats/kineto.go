@@ -160,7 +160,7 @@ func (n number) whole() int64 {
 // whole.
 func (n number) noCount() bool { return n.ok && n.whole() < 0 }
 
-// word returns a JSON string, or any other value as text.
+// word is a JSON string, or any other value as text.
 type word string
 
 func (w *word) UnmarshalJSON(b []byte) error {

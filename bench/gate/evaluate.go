@@ -86,7 +86,7 @@ func (t *Threshold) judge(rows []*row) Check {
 	return out
 }
 
-// actual returns the figure of a case.
+// actual is the figure of a case.
 type actual struct {
 	*row
 	value float64

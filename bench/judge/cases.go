@@ -87,7 +87,7 @@ func firstClause(reason string) string {
 	return head
 }
 
-// wrongAt returns the place of the first wrong element.
+// wrongAt matches the place of the first wrong element.
 var wrongAt = pattern.New(`first on rank (\d+) at element (\d+)`)
 
 // wrongData states how much of the data is wrong, and whose, if known.

@@ -50,7 +50,7 @@ func communicators(rec *record.Record) (order []splitOf, pooled map[splitOf][]*r
 	})
 }
 
-// unstable returns those of a split whose launches are slow beyond chance.
+// unstable returns the groups of a split whose launches are slow beyond chance.
 func (s splitOf) unstable(results []*record.Result) []Instability {
 	all, launches := s.slowLaunches(results)
 	return slice.Where(all, func(one Instability) bool {

@@ -51,7 +51,7 @@ type layout struct {
 	// maxError is true if the last column of a side is the largest error instead of a number of
 	// wrong elements.
 	maxError bool
-	// cpuTime is true if the time is that of the launching CPU (-C 1).
+	// cpuTime is true if the launching CPU measured the time (-C 1).
 	cpuTime bool
 	// millis is true for the column names of NCCL 1, which printed ms without units.
 	millis bool

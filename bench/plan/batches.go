@@ -24,7 +24,7 @@ type Timed struct {
 	Bursts []float64
 	// Isolated are seconds, by launch × rank.
 	Isolated []float64
-	// Held is what Driver.Held reports of the isolated launches.
+	// Held is the result of Driver.Held for the isolated launches.
 	Held bool
 }
 

@@ -31,7 +31,7 @@ type Held struct {
 	// Group is the number of the communicator, First the rank in it of the process's first rank.
 	// The others follow.
 	Group, First int
-	// Ranks returns their ranks in the world.
+	// Ranks are their ranks in the world.
 	Ranks []int
 }
 

@@ -190,7 +190,7 @@ func duration(s float64) string {
 	return unit.Seconds(s)
 }
 
-// expected returns the expected time of a launch before a pass, in seconds, with its uncertainty as
+// expected is the expected time of a launch before a pass, in seconds, with its uncertainty as
 // a factor; zero if nothing is known.
 type expected struct{ launch, within float64 }
 

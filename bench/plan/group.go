@@ -89,7 +89,7 @@ type Order struct {
 	// Setting is the setting of the Step to keep, or of those to take.
 	Setting int   `json:"setting,omitempty"`
 	Step    *Step `json:"step,omitempty"`
-	// Watch selects what is timed in the steps.
+	// Watch selects the timed part of the steps.
 	Watch *Watch `json:"watch,omitempty"`
 	// Counters asks for the counters of the NICs after the launches of the order.
 	Counters bool `json:"counters,omitempty"`

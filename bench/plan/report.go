@@ -36,10 +36,10 @@ type Report struct {
 	// Hold is the hold that this process would use for the next isolated launches, in seconds per
 	// launch.
 	Hold float64 `json:"hold,omitempty"`
-	// Seconds are those of this process's ranks, by burst × rank or launch × rank.
+	// Seconds are the times of this process's ranks, by burst × rank or launch × rank.
 	Seconds Times `json:"seconds,omitempty"`
 	Budget  Room  `json:"budget,omitzero"`
-	// IDs are those of the communicators whose rank 0 is in this process.
+	// IDs are the ids of the communicators whose rank 0 is in this process.
 	IDs []CommID `json:"ids,omitempty"`
 	// Facts are an opened process's description of itself.
 	Facts json.RawMessage `json:"facts,omitempty"`
@@ -47,7 +47,7 @@ type Report struct {
 	NICs []record.NICCounters `json:"nics,omitempty"`
 	// Unverifiable is the reason why the process cannot verify any case; empty if it can.
 	Unverifiable string `json:"unverifiable,omitempty"`
-	// Parts are those of a pass that was taken; none if it was cut short.
+	// Parts are the parts of a complete pass; none if it was cut short.
 	Parts    []record.Part `json:"parts,omitempty"`
 	Verified Verification  `json:"verified,omitzero"`
 }

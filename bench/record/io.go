@@ -13,7 +13,7 @@ import (
 	"zbench/bench/jsonfile"
 )
 
-// SchemaJSON is the JSON Schema (draft 2020-12) of what Encode writes.
+// SchemaJSON is the JSON Schema (draft 2020-12) of Encode's output.
 //
 //go:embed schema/v2.json
 var SchemaJSON []byte

@@ -23,7 +23,7 @@ const (
 	Rules  = 1
 )
 
-// SchemaJSON is the JSON Schema (draft 2020-12) of what WriteJSON writes.
+// SchemaJSON is the JSON Schema (draft 2020-12) of WriteJSON's output.
 //
 //go:embed schema/v1.json
 var SchemaJSON []byte

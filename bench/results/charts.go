@@ -15,7 +15,7 @@ import (
 	"zbench/bench/unit"
 )
 
-// baseChart is what all charts of a record share.
+// baseChart is the common part of all charts of a record.
 func baseChart(rec *record.Record, drawn []curve.Curve) document.Chart {
 	sub := []string{worldText(rec.World)}
 	if words := curve.Shared(drawn); len(words) > 0 {

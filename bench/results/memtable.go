@@ -131,7 +131,7 @@ func noteText(rec *record.Record, r *record.Kernel) string {
 	return strings.Join(notes, ", ")
 }
 
-// memoryTitle says what was measured on which device.
+// memoryTitle names the measurement and the device.
 func memoryTitle(rec *record.Record) string {
 	what := cmp.Or(map[string]string{"hbm": "Memory bandwidth"}[rec.Benchmark()], rec.Benchmark())
 	if len(rec.World.Devices) == 0 {

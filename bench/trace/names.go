@@ -23,7 +23,7 @@ var unequal = map[string]bool{"all_to_all": true}
 // waits are names of records that are not collectives.
 var waits = map[string]bool{"wait": true, "init": true, "barrierwait": true, "": true}
 
-// IsCall reports whether a record's name is that of a collective.
+// IsCall reports whether a record's name is a collective's name.
 func IsCall(name string) bool { return !waits[plainName(name)] }
 
 // Named returns zbench's name of a collective from any tool's spelling, and false with the tool's

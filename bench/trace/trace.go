@@ -226,7 +226,7 @@ func (t *Trace) Settle() {
 	}
 }
 
-// Unnamed returns the group of calls whose group the file does not name.
+// Unnamed is the group of calls whose group the file does not name.
 const Unnamed = "?"
 
 // MaxBytes is far beyond any buffer; more means damage.

@@ -277,7 +277,7 @@ func (c *Config) SaysTypes() bool { return c.GradDtype != "" || c.bf16 || c.fp16
 // Optimizer returns the optimizer's name in the settings; empty if there is none.
 func (c *Config) Optimizer() string { return c.said["optimizer"] }
 
-// tokens returns those of a microbatch on one rank, if its sequences and their length are set.
+// tokens returns the tokens of a microbatch on one rank, if its sequences and their length are set.
 func (c *Config) tokens() {
 	if c.micro == 0 || c.seq == 0 {
 		return
@@ -288,7 +288,7 @@ func (c *Config) tokens() {
 	}
 }
 
-// Microbatches returns those of a step with a number of data-parallel ranks, including
+// Microbatches returns the microbatches of a step with a number of data-parallel ranks, including
 // context-parallel ones: a step's sequences over those of a microbatch on all ranks, as in Megatron
 // (core/num_microbatches_calculator.py) and DeepSpeed (runtime/config.py,
 // _set_batch_related_parameters). The note states an assumption instead; 0 if unknown.

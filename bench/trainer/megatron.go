@@ -370,7 +370,7 @@ func megatronNumbers() map[[2]string][][2]string {
 	}
 }
 
-// bridgeNumbers are those of Megatron-Bridge, whose recipes train in bfloat16.
+// bridgeNumbers are the number formats of Megatron-Bridge, whose recipes train in bfloat16.
 func bridgeNumbers() map[[2]string][][2]string {
 	return map[[2]string][][2]string{
 		{"bfloat16", "bfloat16"}: {{"grad_reduce_in_fp32", "false"}},

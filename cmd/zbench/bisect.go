@@ -35,7 +35,7 @@ type bisectOptions struct {
 	timing, failOn string
 	allowUnchecked bool
 	timeout        float64
-	// variants are those of given, or of the continued search.
+	// variants are the variants of given, or of the continued search.
 	variants []variant
 }
 

@@ -52,7 +52,7 @@ func witnessOf(s State) func() *record.Witness {
 	return func() *record.Witness { return ras.Ask(context.Background(), s.Dial, s.Getenv(ras.AddressVariable)) }
 }
 
-// Counters returns those of this node's NICs.
+// Counters returns the counters of this node's NICs.
 func (d *collectivesDriver) Counters() []record.NICCounters { return d.counting.Read() }
 
 // Facts describes the driver.

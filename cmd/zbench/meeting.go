@@ -20,7 +20,7 @@ const (
 	meetingBytes   = 8
 )
 
-// isMeeting reports whether a file's name is that of a shared file.
+// isMeeting reports whether a file's name marks it as a shared file.
 func isMeeting(name string) bool {
 	digits, found := strings.CutPrefix(name, programMeeting)
 	if !found {

@@ -103,7 +103,7 @@ func tokenOf(s State, role launch.Role) (string, error) {
 	return token.Reveal(), nil
 }
 
-// interruptsOf returns how often a launcher must be interrupted until it ends its processes on all
+// interruptsOf says how often a launcher must be interrupted until it ends its processes on all
 // nodes.
 var interruptsOf = map[launch.Method]int{launch.Slurm: 3, launch.MPI: 1}
 

@@ -134,7 +134,7 @@ func isRecord(text []byte) bool {
 	return bytes.HasPrefix(bytes.TrimSpace(head), []byte("{")) && bytes.Contains(head, []byte(`"zbench.`))
 }
 
-// family returns the kind of a zbench file by its first bytes.
+// family matches the kind of a zbench file by its first bytes.
 var family = pattern.New(`"schema":\s*"zbench\.([a-z]+)/`)
 
 // otherFile returns the error for a zbench file that is not a record; nil for a record or a

@@ -30,7 +30,7 @@ type asked struct {
 	plan     *advice.Question
 	elements []int64
 	want     spec.Spec
-	// stages returns the number of pipeline stages.
+	// stages is the number of pipeline stages.
 	stages int
 }
 

@@ -112,7 +112,7 @@ func fabricsOf(device string) (out []*fabric.Fabric) {
 	return out
 }
 
-// model returns the model of a fabric for a number of ranks; nil if there is none.
+// model is the model of a fabric for a number of ranks; nil if there is none.
 type model struct {
 	*fabric.Machine
 	of string

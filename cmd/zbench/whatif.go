@@ -28,7 +28,7 @@ type torchSummary struct {
 // seed of the noise may change the step by less.
 const matters = 0.03
 
-// allChanges returns the default changes: each fault removed alone, the noise removed, and larger
+// allChanges selects the default changes: each fault removed alone, the noise removed, and larger
 // buckets.
 const allChanges = "all"
 

@@ -290,7 +290,7 @@ type team struct {
 	*plan.Group
 	own   *collectivesDriver
 	facts engine.Facts
-	// all returns the processes of the sweep, with the reported facts of their hosts.
+	// all are the processes of the sweep, with the reported facts of their hosts.
 	all []preflight.Process
 	end func()
 }

@@ -24,7 +24,7 @@ type target struct{ of, runs method.Shape }
 // entry is one row of a shape. Its figures are of one matrix.
 type entry struct {
 	kernel, role, library string
-	// bytes is the least that a launch moves, set what it touches.
+	// bytes is the least traffic of a launch, set the size of its data.
 	effective, executed, bytes, set float64
 	steps                           func(*Work) []native.Step
 	// fresh runs on the result of Before, because its own output would not do as input. unscaled

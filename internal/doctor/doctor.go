@@ -40,7 +40,7 @@ type Item struct {
 	Name string `json:"name"`
 	// Value is the finding.
 	Value string `json:"value"`
-	// Lost is what does not work without it; absent for nothing or everything.
+	// Lost names what fails without it; absent for nothing or everything.
 	Lost string `json:"lost,omitempty"`
 	// Remedy for it. Every bad finding has one.
 	Remedy string `json:"remedy,omitempty"`

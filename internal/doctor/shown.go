@@ -8,7 +8,7 @@ import (
 	"zbench/bench/jsonfile"
 )
 
-// severities are those of the marks.
+// severities are the severities of the marks.
 var severities = map[Mark]finding.Severity{Good: finding.OK, Bad: finding.Fault, Warn: finding.Warning, Fact: finding.Note}
 
 // Severity is how much a mark matters.

@@ -96,7 +96,7 @@ type Provider struct {
 	builtin   bool
 	used      bool
 	handles   []unsafe.Pointer
-	// devices are those with streams.
+	// devices are the devices with streams.
 	devices  []C.int32_t
 	searches []*Library
 	compiler *Compiler

@@ -39,13 +39,13 @@ type Symbol struct {
 	Name string `json:"name"`
 	// Required is true if nothing runs without it.
 	Required bool `json:"required"`
-	// Lost is what does not work without it.
+	// Lost names what fails without it.
 	Lost string `json:"lost,omitempty"`
 }
 
 // Library is the search for a library, with its result.
 type Library struct {
-	// Role is what the library is for.
+	// Role is the purpose of the library.
 	Role Role `json:"role"`
 	// Name that was looked for.
 	Name string `json:"name"`
@@ -55,7 +55,7 @@ type Library struct {
 	Version string `json:"version,omitempty"`
 	// Required is true if nothing runs without it.
 	Required bool `json:"required"`
-	// Lost is what does not work without it, if it is not required.
+	// Lost names what fails without it, if it is not required.
 	Lost string `json:"lost,omitempty"`
 	// Flag is the command-line flag that names its file.
 	Flag string `json:"flag"`

@@ -14,7 +14,7 @@ import (
 	"unsafe"
 )
 
-// Step is one launch of a sequence. Args are those of Provider.Launch.
+// Step is one launch of a sequence. Args are the arguments of Provider.Launch.
 type Step struct {
 	Function Function
 	Launch   Launch

@@ -140,7 +140,7 @@ const (
 	maxText    = 200
 )
 
-// bounded shortens what is too long.
+// bounded shortens a text that is too long.
 func (f *Facts) bounded() {
 	f.CPUs = cutList(f.CPUs)
 	f.Libraries = slices.Clone(first(f.Libraries, maxNames))

@@ -19,7 +19,7 @@ var stateWords = map[record.PreflightState]string{
 	record.CheckWarning: "WARNING: ", record.CheckError: "ERROR: ", record.CheckNotChecked: "not checked: ",
 }
 
-// severities are those of the states.
+// severities are the severities of the states.
 var severities = map[record.PreflightState]finding.Severity{
 	record.CheckOK: finding.OK, record.CheckWarning: finding.Warning, record.CheckError: finding.Fault, record.CheckNotChecked: finding.Note,
 }

@@ -156,7 +156,7 @@ func (l *Leader) Start(welcome any) error {
 // Status returns the progress of the registration.
 func (l *Leader) Status() Status { return l.registry.status() }
 
-// Hellos returns those of all processes, by number.
+// Hellos returns the hellos of all processes, by number.
 func (l *Leader) Hellos() []Hello {
 	l.registry.mu.Lock()
 	defer l.registry.mu.Unlock()

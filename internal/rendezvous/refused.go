@@ -38,7 +38,7 @@ const (
 // Refused is one refusal.
 type Refused struct {
 	Reason Reason `json:"reason"`
-	// Text states what was refused and the remedy.
+	// Text states the refused item and the remedy.
 	Text string `json:"text"`
 	// From is the address of the other end.
 	From string `json:"-"`

@@ -195,7 +195,7 @@ func (r *registry) stream(process int) int {
 	return process
 }
 
-// hellos returns those of all registered processes in order; r.mu is held.
+// hellos returns the hellos of all registered processes in order; r.mu is held.
 func (r *registry) hellos() []Hello {
 	return slice.Map(slices.Sorted(maps.Keys(r.entries)), func(n int) Hello { return r.entries[n].Hello })
 }

@@ -71,7 +71,7 @@ type Conclusion struct {
 	Explained []rails.Component
 	// Reasons are the sources' statements, the likeliest candidate's first.
 	Reasons []string
-	// Sources are those with a statement for a candidate.
+	// Sources are the sources with a statement about a candidate.
 	Sources []Source
 }
 

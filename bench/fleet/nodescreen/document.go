@@ -16,7 +16,7 @@ const (
 	RulesVersion = 1
 )
 
-// Document is what zbench screen writes: screen.json.
+// Document is the content of screen.json, which zbench screen writes.
 type Document struct {
 	// Version of the format.
 	Schema string `json:"schema"`

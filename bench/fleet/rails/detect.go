@@ -81,7 +81,7 @@ type judgement struct {
 	// the probability that the next node's slow samples are chance.
 	nodes []unsteady
 	next  float64
-	// losses are those of each link and NIC, for rivals.
+	// losses are the losses of each link and NIC, to find rivals.
 	losses map[Component]float64
 }
 

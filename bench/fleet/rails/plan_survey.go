@@ -21,7 +21,7 @@ type Survey struct {
 	Backend string `json:"backend"`
 	// Fabric is the hardware that was simulated; absent otherwise.
 	Fabric string `json:"fabric,omitempty"`
-	// Faults are those planted into the simulation.
+	// Faults are the faults planted into the simulation.
 	Faults []string `json:"faults,omitempty"`
 	// Seed of the plan and of a simulation's noise, an unsigned 64-bit integer.
 	Seed uint64 `json:"seed"`

@@ -89,7 +89,7 @@ type Verdict struct {
 	// Findings are named components, the worst first. Questions could not be decided.
 	Findings  []Slow
 	Questions []Question
-	// Unchecked lists what was not judged, with reasons.
+	// Unchecked lists the parts that were not judged, with reasons.
 	Unchecked []string
 	// Cleared are components that stood out and are not named.
 	Cleared []Cleared

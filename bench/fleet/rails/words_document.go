@@ -33,7 +33,7 @@ const (
 // Kinds holds all of them.
 func Kinds() []string { return []string{OfMatrix, OfLogs, OfTimes, Measured} }
 
-// Document is the content of rails.json. Names are those of the input.
+// Document is the content of rails.json. Names are taken from the input.
 type Document struct {
 	// Version of the format.
 	Schema string `json:"schema"`
@@ -55,7 +55,7 @@ type Document struct {
 	Questions []NamedQuestion `json:"questions"`
 	// Ranking is all components, the worst first.
 	Ranking []NamedRank `json:"ranking"`
-	// Unchecked lists what was not judged.
+	// Unchecked lists the parts that were not judged.
 	Unchecked []string `json:"unchecked"`
 	// Notes list the ignored parts of the input and other remarks.
 	Notes []string `json:"notes"`
