@@ -92,8 +92,9 @@ func (d *Driver) play(b *native.Batch, s *plan.Step) (*native.Play, error) {
 	return b.NewPlay(d.compute[:d.local], base, work, ops, d.messages(s))
 }
 
-// messages returns the messages of a step, one after the other in the arena and from its beginning again
-// after its end: buckets are adjacent, and no launch finds its data in the cache.
+// messages returns the messages of a step, one after the other in the arena and from its
+// beginning again after its end: buckets are adjacent, and no launch finds its data in the
+// cache.
 func (d *Driver) messages(s *plan.Step) []native.PlayMessage {
 	var all []native.PlayMessage
 	next := int64(plan.ArenaHead)
