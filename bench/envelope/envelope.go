@@ -13,7 +13,7 @@ type envelope string
 // maxEnvelopes bounds the kept shapes. A log has one, or one for each kind of host name.
 const maxEnvelopes = 16
 
-// learn remembers the text before the column names of a line.
+// learn stores the text before the column names in a line.
 func (c *Cleaner) learn(before string) {
 	e := envelope(before)
 	for i := range e { // a launcher's label behind it identifies the process

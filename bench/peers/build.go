@@ -313,7 +313,7 @@ type note struct {
 	count int
 }
 
-// note counts a line. message makes the warning's text for the first.
+// note counts a line. message returns the warning's text for the first line.
 func (n *notes) note(code, hint string, message func() string) {
 	for i := range *n {
 		if (*n)[i].Code == code {

@@ -253,7 +253,7 @@ type AddedRound struct {
 	After int `json:"-"`
 }
 
-// Added is a round in the record.
+// Added is a round of added cases in the record.
 type Added struct {
 	// Reason is extension for sizes beyond the largest, answer_sizes for the real sizes of
 	// the messages around the answer, tuned for the fastest configurations of a tuning.

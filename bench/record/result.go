@@ -346,7 +346,7 @@ func (r *Result) Warned(code string) bool {
 }
 
 // SetHeadline fills in AlgBW and BusBW from the burst time and the collective's bus factor. It
-// leaves them null without a positive time.
+// leaves them null if there is no positive time.
 func (r *Result) SetHeadline(busFactor float64) {
 	for _, t := range []*Timing{r.Burst, r.Isolated} {
 		if t != nil {

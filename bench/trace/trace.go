@@ -161,7 +161,7 @@ type Call struct {
 	Part int64
 	// Sequence numbers the calls of a group equally on all ranks; Unknown if the file lacks it.
 	Sequence int64
-	// State is its progress, if the file has it.
+	// State is the progress of the call, if the file has it.
 	State State
 	// Stream is its stream; empty is unknown.
 	Stream string

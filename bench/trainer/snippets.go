@@ -67,7 +67,7 @@ type frontEnd struct {
 	title string
 	// names are the values of --framework, the usual one first.
 	names []string
-	// knob is its key for the setting.
+	// knob is the key of the setting in this form.
 	knob func(r Run) string
 	// unset is its own default of the setting in elements; nil means the trainer's.
 	unset func(params []Param, r Run) int64

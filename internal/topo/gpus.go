@@ -72,7 +72,7 @@ func (n *Node) busGPUs() []GPU {
 	})
 }
 
-// packageOf makes one GPU from the nodes of its partitions.
+// packageOf combines the nodes of the partitions of a GPU into one GPU.
 func (n *Node) packageOf(nodes []kfdNode) GPU {
 	first := nodes[0]
 	address := first.address()
